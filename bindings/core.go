@@ -1,0 +1,121 @@
+//go:build cgo
+
+package bindings
+
+/*
+#cgo CFLAGS: -std=c11 -D_DEFAULT_SOURCE -O3 -Wall -Wextra -I${SRCDIR}/../csrc
+#cgo LDFLAGS: -lm -lpthread
+
+#include "core/cpu.h"
+#include "core/kernel.h"
+#include "core/mem.h"
+#include "core/parallel.h"
+
+#cgo noescape nacre_pool_threads
+#cgo nocallback nacre_pool_threads
+*/
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+
+	_ "github.com/nacre-ml/nacre/csrc"
+)
+
+// Available reports whether kernels can run in this build.
+func Available() error { return nil }
+
+// DetectISA returns the levels that this CPU and its operating system offer.
+func DetectISA() ISA { return ISA(C.nacre_cpu_detect()) }
+
+// Levels returns every level, in the order of csrc/core/isa.inc.
+func Levels() LevelList {
+	var list LevelList
+	for i := C.int(0); ; i++ {
+		row := C.nacre_isa_at(i)
+		if row == nil {
+			return list
+		}
+		list = append(list, Level{C.GoString(row.name), C.GoString(row.text), ISA(row.mask)})
+	}
+}
+
+// Kernel is one row of a family's kernels.inc: an implementation of an op.
+// The zero Kernel is no kernel.
+type Kernel struct{ row *C.nacre_kernel }
+
+// Op is what the kernel computes, such as f32_gemm.
+func (k Kernel) Op() string { return C.GoString(k.row.op) }
+
+// Variant is how it does so, such as 14x32_avx512; the oracle is scalar.
+func (k Kernel) Variant() string { return C.GoString(k.row.variant) }
+
+// ISA is the set of levels that the kernel needs.
+func (k Kernel) ISA() ISA { return ISA(k.row.isa) }
+
+// Valid reports whether k is a kernel.
+func (k Kernel) Valid() bool { return k.row != nil }
+
+func (k Kernel) fn() C.nacre_fn { return k.row.fn }
+
+// family turns the C array of a family's rows into kernels.
+func family(rows *C.nacre_kernel, count C.size_t) []Kernel {
+	table := unsafe.Slice(rows, int(count))
+	list := make([]Kernel, len(table))
+	for i := range table {
+		list[i] = Kernel{&table[i]}
+	}
+	return list
+}
+
+// Pool is a set of threads shared by the kernels of one session; safe for use
+// from many goroutines. A nil Pool is the calling thread alone.
+type Pool struct{ c *C.nacre_pool }
+
+// NewPool starts threads-1 threads beside the caller's.
+func NewPool(threads int) (*Pool, error) {
+	if threads < 2 {
+		return nil, nil
+	}
+	c := C.nacre_pool_create(C.size_t(threads))
+	if c == nil {
+		return nil, fmt.Errorf("starting %d threads: the system refused", threads)
+	}
+	return &Pool{c}, nil
+}
+
+// Close ends the threads. No kernel may be running on the pool.
+func (p *Pool) Close() {
+	if p != nil && p.c != nil {
+		C.nacre_pool_destroy(p.c)
+		p.c = nil
+	}
+}
+
+// Threads is the number of threads, the caller counted in.
+func (p *Pool) Threads() int { return int(C.nacre_pool_threads(p.ptr())) }
+
+func (p *Pool) ptr() *C.nacre_pool {
+	if p == nil {
+		return nil
+	}
+	return p.c
+}
+
+// Alloc returns n bytes outside Go's heap at a multiple of 64, not cleared, to
+// be given back with Free. It returns nil when there is no memory.
+func Alloc(n int) []byte {
+	p := C.nacre_alloc(C.size_t(n))
+	if p == nil {
+		return nil
+	}
+	return unsafe.Slice((*byte)(p), max(n, 1))[:n]
+}
+
+// Free gives back memory from Alloc.
+func Free(b []byte) {
+	if cap(b) > 0 {
+		C.nacre_free(unsafe.Pointer(unsafe.SliceData(b)))
+	}
+}

@@ -1,0 +1,62 @@
+#include "core/cpu.h"
+
+#include <stddef.h>
+
+static const nacre_isa_row isa_rows[] = {
+#define NACRE_ISA(name, bit, text) {#name, text, 1u << (bit)},
+#include "core/isa.inc"
+#undef NACRE_ISA
+};
+
+const nacre_isa_row *nacre_isa_at(int i) {
+    if (i < 0 || (size_t)i >= sizeof isa_rows / sizeof isa_rows[0]) return NULL;
+    return &isa_rows[i];
+}
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+// XCR0 says which register files the operating system saves.
+static uint64_t xcr0(void) {
+    uint32_t lo, hi;
+    __asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
+    return (uint64_t)hi << 32 | lo;
+}
+
+uint32_t nacre_cpu_detect(void) {
+    uint32_t a, b, c, d, mask = 0;
+    if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
+    const uint32_t fma = 1u << 12, osxsave = 1u << 27, f16c = 1u << 29;
+    if ((c & fma) == 0 || (c & osxsave) == 0 || (c & f16c) == 0) return 0;
+    const uint64_t os = xcr0();
+    if ((os & 0x6) != 0x6) return 0;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
+    if ((b & (1u << 5)) == 0) return 0;
+    mask |= NACRE_ISA_avx2;
+    const uint32_t f = 1u << 16, dq = 1u << 17, bw = 1u << 30, vl = 1u << 31;
+    if ((os & 0xe6) == 0xe6 && (b & f) && (b & dq) && (b & bw) && (b & vl)) {
+        mask |= NACRE_ISA_avx512;
+        if (c & (1u << 11)) mask |= NACRE_ISA_avx512vnni;
+    }
+    return mask;
+}
+
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+
+// Bits of AT_HWCAP and AT_HWCAP2 as the kernel documents them for arm64.
+uint32_t nacre_cpu_detect(void) {
+    const unsigned long cap = getauxval(AT_HWCAP), cap2 = getauxval(AT_HWCAP2);
+    uint32_t mask = 0;
+    if (cap & (1ul << 1)) mask |= NACRE_ISA_neon;
+    if (cap & (1ul << 20)) mask |= NACRE_ISA_dotprod;
+    if ((cap & (1ul << 9)) && (cap & (1ul << 10))) mask |= NACRE_ISA_fp16;
+    if (cap2 & (1ul << 13)) mask |= NACRE_ISA_i8mm;
+    return mask;
+}
+
+#elif defined(__aarch64__)
+uint32_t nacre_cpu_detect(void) { return NACRE_ISA_neon; }
+#else
+uint32_t nacre_cpu_detect(void) { return 0; }
+#endif

@@ -1,0 +1,22 @@
+#include "core/mem.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+void *nacre_alloc(size_t bytes) {
+    const size_t huge = (size_t)2 << 20;
+    const size_t align = bytes >= huge ? huge : NACRE_ALIGN;
+    if (bytes > SIZE_MAX - align) return NULL;
+    bytes = (bytes + align - 1) / align * align;
+    void *const p = aligned_alloc(align, bytes == 0 ? align : bytes);
+    if (p == NULL) return NULL;
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    if (align == huge) (void)madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+    return p;
+}
+
+void nacre_free(void *p) { free(p); }

@@ -1,0 +1,148 @@
+#include "core/parallel.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+// How long a thread looks for work before it sleeps: a graph hands out the next
+// job within microseconds, a wake-up costs several.
+enum { SPIN = 2000 };
+
+struct nacre_pool {
+    size_t threads;  // the caller counted in
+    pthread_t *workers;
+    pthread_mutex_t owner;  // held by the caller whose job is running
+
+    pthread_mutex_t mutex;
+    pthread_cond_t wake;
+    atomic_uint generation;  // one up for each job
+    bool stop;
+
+    // The job, written by the owner while the gate is shut. A worker counts
+    // itself in before it looks at the gate, and the owner shuts the gate before
+    // it looks at the count, so a worker that comes late never touches a job that
+    // is over and the owner never waits for one that is asleep.
+    nacre_task task;
+    void *job;
+    size_t chunks;
+    atomic_size_t next;
+    atomic_bool open;
+    atomic_size_t inside;
+};
+
+typedef struct {
+    nacre_pool *pool;
+    size_t thread;
+} worker_arg;
+
+static inline void cpu_pause(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static void take_chunks(nacre_pool *p, size_t thread) {
+    for (;;) {
+        const size_t c = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
+        if (c >= p->chunks) return;
+        p->task(p->job, c, thread);
+    }
+}
+
+static void *worker(void *arg) {
+    nacre_pool *const p = ((worker_arg *)arg)->pool;
+    const size_t thread = ((worker_arg *)arg)->thread;
+    free(arg);
+    unsigned seen = 0;
+    for (;;) {
+        for (int i = 0; i < SPIN && atomic_load_explicit(&p->generation, memory_order_acquire) == seen; i++) cpu_pause();
+        if (atomic_load_explicit(&p->generation, memory_order_acquire) == seen) {
+            pthread_mutex_lock(&p->mutex);
+            while (atomic_load_explicit(&p->generation, memory_order_acquire) == seen) pthread_cond_wait(&p->wake, &p->mutex);
+            pthread_mutex_unlock(&p->mutex);
+        }
+        seen = atomic_load_explicit(&p->generation, memory_order_acquire);
+        if (p->stop) return NULL;
+        atomic_fetch_add(&p->inside, 1);
+        if (atomic_load(&p->open)) take_chunks(p, thread);
+        atomic_fetch_sub(&p->inside, 1);
+    }
+}
+
+static void start_job(nacre_pool *p) {
+    pthread_mutex_lock(&p->mutex);
+    atomic_fetch_add_explicit(&p->generation, 1, memory_order_acq_rel);
+    pthread_cond_broadcast(&p->wake);
+    pthread_mutex_unlock(&p->mutex);
+}
+
+nacre_pool *nacre_pool_create(size_t threads) {
+    if (threads < 2) return NULL;
+    nacre_pool *p = calloc(1, sizeof *p);
+    if (p == NULL) return NULL;
+    p->workers = calloc(threads - 1, sizeof *p->workers);
+    if (p->workers == NULL) {
+        free(p);
+        return NULL;
+    }
+    pthread_mutex_init(&p->owner, NULL);
+    pthread_mutex_init(&p->mutex, NULL);
+    pthread_cond_init(&p->wake, NULL);
+    p->threads = 1;
+    for (size_t i = 1; i < threads; i++) {
+        worker_arg *arg = malloc(sizeof *arg);
+        if (arg == NULL) break;
+        *arg = (worker_arg){p, i};
+        if (pthread_create(&p->workers[i - 1], NULL, worker, arg) != 0) {
+            free(arg);
+            break;
+        }
+        p->threads++;
+    }
+    if (p->threads < threads) {
+        nacre_pool_destroy(p);
+        return NULL;
+    }
+    return p;
+}
+
+void nacre_pool_destroy(nacre_pool *p) {
+    if (p == NULL) return;
+    p->stop = true;
+    start_job(p);
+    for (size_t i = 1; i < p->threads; i++) pthread_join(p->workers[i - 1], NULL);
+    pthread_cond_destroy(&p->wake);
+    pthread_mutex_destroy(&p->mutex);
+    pthread_mutex_destroy(&p->owner);
+    free(p->workers);
+    free(p);
+}
+
+size_t nacre_pool_threads(const nacre_pool *p) { return p == NULL ? 1 : p->threads; }
+
+void nacre_parallel(nacre_pool *p, size_t chunks, nacre_task task, void *job) {
+    if (p == NULL || chunks < 2 || pthread_mutex_trylock(&p->owner) != 0) {
+        for (size_t c = 0; c < chunks; c++) task(job, c, 0);
+        return;
+    }
+    p->task = task;
+    p->job = job;
+    p->chunks = chunks;
+    atomic_store_explicit(&p->next, 0, memory_order_relaxed);
+    atomic_store(&p->open, true);
+    start_job(p);
+    take_chunks(p, 0);
+    atomic_store(&p->open, false);
+    for (int i = 0; atomic_load(&p->inside) != 0; i++) {
+        if (i < SPIN) {
+            cpu_pause();
+        } else {
+            sched_yield();
+        }
+    }
+    pthread_mutex_unlock(&p->owner);
+}

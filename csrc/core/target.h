@@ -1,0 +1,39 @@
+// Target regions: the code between BEGIN and END is compiled for the named ISA
+// level, whatever the flags of the file, under gcc and clang alike. A kernel is
+// reached only through its row, so only on a CPU that has the level.
+#ifndef NACRE_CORE_TARGET_H
+#define NACRE_CORE_TARGET_H
+
+#if defined(__x86_64__)
+#define NACRE_X86_64 1
+#include <immintrin.h>
+#endif
+#if defined(__aarch64__)
+#define NACRE_AARCH64 1
+#include <arm_neon.h>
+#endif
+
+#define NACRE_PRAGMA(x) _Pragma(#x)
+
+#if defined(__clang__)
+#define NACRE_TARGET_BEGIN(features) \
+    NACRE_PRAGMA(clang attribute push(__attribute__((target(features))), apply_to = function))
+#define NACRE_TARGET_END NACRE_PRAGMA(clang attribute pop)
+#else
+#define NACRE_TARGET_BEGIN(features) \
+    NACRE_PRAGMA(GCC push_options) NACRE_PRAGMA(GCC target(features))
+#define NACRE_TARGET_END NACRE_PRAGMA(GCC pop_options)
+#endif
+
+// Feature strings of the levels in isa.inc; the row and the region must agree.
+#define NACRE_AVX2 "avx2,fma,f16c"
+#define NACRE_AVX512 "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl"
+#define NACRE_AVX512VNNI "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni"
+
+// A product and a sum stay two roundings unless a kernel asks for fma: results
+// of tails, bodies and scalar twins must not depend on the compiler's choice.
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+#endif

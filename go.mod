@@ -1,0 +1,3 @@
+module github.com/nacre-ml/nacre
+
+go 1.26

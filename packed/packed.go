@@ -1,0 +1,63 @@
+// Package packed holds the storage layouts of elements narrower than a byte and
+// the codecs of floating-point formats narrower than float32. It works on
+// bytes and code values; it knows no tensors.
+package packed
+
+// Layout says how integer or float codes narrower than a byte lie in memory:
+// element i takes Bits bits, the first element in the lowest bits of the first
+// byte, and an odd tail leaves the high bits of the last byte zero (ONNX
+// TensorProto.raw_data).
+type Layout struct {
+	Name   string
+	Bits   int  // per element: 1, 2 or 4
+	Signed bool // codes are two's complement
+}
+
+// The layouts of ONNX's sub-byte types.
+var (
+	Int4  = &Layout{"int4", 4, true}
+	Uint4 = &Layout{"uint4", 4, false}
+	Int2  = &Layout{"int2", 2, true}
+	Uint2 = &Layout{"uint2", 2, false}
+	Fp4   = &Layout{"float4e2m1", 4, false}
+)
+
+// Layouts is the table of layouts.
+var Layouts = []*Layout{Int4, Uint4, Int2, Uint2, Fp4}
+
+// Bytes is the storage of n elements.
+func (l *Layout) Bytes(n int) int { return n/(8/l.Bits) + (n%(8/l.Bits)+8/l.Bits-1)/(8/l.Bits) }
+
+// At returns the code of element i.
+func (l *Layout) At(b []byte, i int) int8 {
+	per := 8 / l.Bits
+	c := b[i/per] >> (i % per * l.Bits) & (1<<l.Bits - 1)
+	if l.Signed {
+		return int8(c<<(8-l.Bits)) >> (8 - l.Bits)
+	}
+	return int8(c)
+}
+
+// Set stores the low bits of code as element i.
+func (l *Layout) Set(b []byte, i int, code int8) {
+	per := 8 / l.Bits
+	shift := i % per * l.Bits
+	mask := byte(1<<l.Bits-1) << shift
+	b[i/per] = b[i/per]&^mask | byte(code)<<shift&mask
+}
+
+// Unpack writes the codes of elements 0..len(dst)-1 of src to dst.
+func (l *Layout) Unpack(dst []int8, src []byte) {
+	for i := range dst {
+		dst[i] = l.At(src, i)
+	}
+}
+
+// Pack stores the low bits of each code of src in dst, whose length is
+// l.Bytes(len(src)); unused bits become zero.
+func (l *Layout) Pack(dst []byte, src []int8) {
+	clear(dst)
+	for i, c := range src {
+		l.Set(dst, i, c)
+	}
+}

@@ -1,0 +1,73 @@
+package graph
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// The kinds of failure, for errors.Is.
+var (
+	ErrFormat      = errors.New("malformed file")
+	ErrUnsupported = errors.New("unsupported")
+	ErrShape       = errors.New("wrong types or shapes")
+	ErrDevice      = errors.New("device not available")
+)
+
+// Error says where something failed. The layer that knows a place fills it in
+// once; Err says what is wrong and what to do.
+type Error struct {
+	Stage  string // load, validate, optimize, plan, run
+	File   string
+	Offset int64 // in File; negative when there is none
+	Node   string
+	Op     string // with domain and version, such as com.microsoft.Gelu-1
+	Kind   error  // one of the kinds above, or nil when Err carries one
+	Err    error
+}
+
+// Error is one line: stage, file and offset, node and op, what is wrong.
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.File != "" {
+		b.WriteString(e.File)
+		if e.Offset >= 0 {
+			fmt.Fprintf(&b, " at byte %d", e.Offset)
+		}
+		b.WriteString(": ")
+	}
+	if e.Stage != "" {
+		b.WriteString(e.Stage + ": ")
+	}
+	if e.Op != "" || e.Node != "" {
+		fmt.Fprintf(&b, "node %q", e.Node)
+		if e.Op != "" {
+			fmt.Fprintf(&b, " (%s)", e.Op)
+		}
+		b.WriteString(": ")
+	}
+	b.WriteString(e.Err.Error())
+	return b.String()
+}
+
+// Unwrap gives the kind and the cause.
+func (e *Error) Unwrap() []error {
+	if e.Kind == nil {
+		return []error{e.Err}
+	}
+	return []error{e.Kind, e.Err}
+}
+
+// Mark returns err with a kind that errors.Is finds and the message does not
+// repeat.
+func Mark(kind error, format string, args ...any) error {
+	return &marked{kind, fmt.Errorf(format, args...)}
+}
+
+type marked struct {
+	kind error
+	err  error
+}
+
+func (m *marked) Error() string   { return m.err.Error() }
+func (m *marked) Unwrap() []error { return []error{m.kind, m.err} }

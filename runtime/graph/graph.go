@@ -1,0 +1,165 @@
+// Package graph holds a model as every format reads it: generic nodes that
+// store operators by name, values by name, typed attributes. It knows no
+// operator and no file; runtime/op gives nodes a meaning, formats fill models.
+package graph
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Model is what a file holds.
+type Model struct {
+	Format      string // of the file it came from, such as onnx
+	File        string
+	Producer    string
+	ProducerVer string
+	Domain      string // of the model, in reverse-DNS form
+	Version     int64  // of the model, as its author counts
+	IR          int64  // of the ONNX intermediate representation
+	Doc         string
+	Opsets      []Opset
+	Graph       *Graph
+	Functions   []*Function
+	Meta        []Pair
+
+	// Closer releases what tensors are views of; nil when nothing is mapped.
+	Closer io.Closer
+}
+
+// Close releases the mapped files. No tensor of the model may be used after.
+func (m *Model) Close() error {
+	if m.Closer == nil {
+		return nil
+	}
+	c := m.Closer
+	m.Closer = nil
+	return c.Close()
+}
+
+// Opset is the version of one domain's operators; the domain of the standard
+// operators is the empty string.
+type Opset struct {
+	Domain  string
+	Version int
+}
+
+// Pair is one metadata entry.
+type Pair struct{ Key, Value string }
+
+// Graph is nodes over named values. A name is defined once: as an input, an
+// initializer or a node's output. An input may also be an initializer, which
+// then is its default.
+type Graph struct {
+	Name         string
+	Doc          string
+	Inputs       []*Value
+	Outputs      []*Value
+	Values       []*Value // what the file says of other values
+	Initializers []*Initializer
+	Sparse       []*SparseInitializer
+	Nodes        []*Node
+	Quant        []*QuantAnnotation
+	Meta         []Pair
+}
+
+// Value is a name with a type.
+type Value struct {
+	Name string
+	Type Type
+	Doc  string
+	Meta []Pair
+}
+
+// Initializer is a named constant.
+type Initializer struct {
+	Name   string
+	Tensor *tensor.Tensor
+	Doc    string
+	Meta   []Pair
+}
+
+// SparseInitializer is a named constant in coordinate form.
+type SparseInitializer struct {
+	Name   string
+	Tensor *SparseTensor
+}
+
+// SparseTensor holds the elements that are not zero. Indices is int64 of shape
+// [N] (into the flattened tensor) or [N,rank]; Values has shape [N].
+type SparseTensor struct {
+	Values, Indices *tensor.Tensor
+	Shape           tensor.Shape
+}
+
+// QuantAnnotation relates a value to its quantisation parameters by name.
+type QuantAnnotation struct {
+	Tensor string
+	Params []Pair
+}
+
+// Node applies an operator. An empty name among the inputs or outputs is an
+// operand left out.
+type Node struct {
+	Name     string
+	Domain   string // "" for the standard operators, also where a file says ai.onnx
+	Op       string
+	Overload string
+	Version  int // of the domain's operator set where the node stands
+	Inputs   []string
+	Outputs  []string
+	Attrs    []*Attr
+	Doc      string
+	Meta     []Pair
+}
+
+// Attr returns the attribute of that name, or nil.
+func (n *Node) Attr(name string) *Attr {
+	for _, a := range n.Attrs {
+		if a.Name == name {
+			return a
+		}
+	}
+	return nil
+}
+
+// OpName is the operator with its domain and operator-set version, such as
+// Conv-17 or com.microsoft.Gelu-1.
+func (n *Node) OpName() string {
+	s := n.Op
+	if n.Domain != "" {
+		s = n.Domain + "." + s
+	}
+	return fmt.Sprintf("%s-%d", s, n.Version)
+}
+
+// Label names the node for people: its name, or else its first output.
+func (n *Node) Label() string {
+	if n.Name != "" {
+		return n.Name
+	}
+	for _, o := range n.Outputs {
+		if o != "" {
+			return o
+		}
+	}
+	return "(unnamed)"
+}
+
+// Function is an operator defined by nodes.
+type Function struct {
+	Domain   string
+	Name     string
+	Overload string
+	Inputs   []string
+	Outputs  []string
+	Attrs    []string // attributes without a default
+	Defaults []*Attr  // attributes with one
+	Opsets   []Opset
+	Nodes    []*Node
+	Values   []*Value
+	Doc      string
+	Meta     []Pair
+}

@@ -1,0 +1,118 @@
+package runtime_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+)
+
+// allowed is the import lattice of the module: a package of the left column may
+// import, inside the module, those of the right. Do not relax a row to fix a
+// build: an edge that is missing means code stands in the wrong place. Tests of
+// a package may import what they need to check it.
+const allowed = `
+packed                   :
+csrc                     :
+shaders                  :
+formats/internal/binio   :
+bindings                 : csrc
+runtime/tensor           : packed
+runtime/graph            : runtime/tensor
+runtime/op               : runtime/graph runtime/tensor packed bindings
+runtime/optimize         : runtime/graph runtime/op runtime/tensor bindings
+runtime/plan             : runtime/graph runtime/op runtime/tensor
+runtime/exec             : runtime/plan runtime/op runtime/graph runtime/tensor bindings
+runtime/internal/optest  : runtime/graph runtime/op runtime/tensor packed bindings
+runtime                  : runtime/graph runtime/op runtime/optimize runtime/plan runtime/exec runtime/tensor bindings
+formats/onnx             : runtime/graph runtime/tensor packed formats/internal/binio
+formats                  : formats/onnx runtime/graph formats/internal/binio
+.                        : formats runtime runtime/graph runtime/op runtime/plan runtime/exec runtime/tensor packed bindings
+cmd                      : *
+bench                    : *
+`
+
+const module = "github.com/nacre-ml/nacre"
+
+func TestLayering(t *testing.T) {
+	edges := map[string][]string{}
+	for _, line := range strings.Split(strings.TrimSpace(allowed), "\n") {
+		from, to, ok := strings.Cut(line, ":")
+		if !ok {
+			t.Fatalf("no colon in %q", line)
+		}
+		edges[strings.TrimSpace(from)] = strings.Fields(to)
+	}
+	found := map[string]bool{}
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if n := d.Name(); n != ".." && (strings.HasPrefix(n, ".") || n == "testdata" || n == "build" || n == "vendor") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		folder := filepath.ToSlash(strings.TrimPrefix(strings.TrimPrefix(filepath.Dir(path), ".."), string(os.PathSeparator)))
+		if folder == "" {
+			folder = "."
+		}
+		row := folder
+		if top, _, _ := strings.Cut(folder, "/"); top == "cmd" || top == "bench" {
+			row = top
+		}
+		to, known := edges[row]
+		if !known {
+			t.Errorf("%s: package %s is not in the table", path, folder)
+			return nil
+		}
+		found[row] = true
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			name := strings.Trim(spec.Path.Value, `"`)
+			if name == "C" && folder != "bindings" {
+				t.Errorf("%s imports C; only bindings may", path)
+			}
+			if name != module && !strings.HasPrefix(name, module+"/") || strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			dep := strings.TrimPrefix(strings.TrimPrefix(name, module), "/")
+			if dep == "" {
+				dep = "."
+			}
+			if !contains(to, "*") && !contains(to, dep) {
+				t.Errorf("%s imports %s, which the table does not allow", path, dep)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for n := range found {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	t.Logf("packages checked: %s", strings.Join(names, " "))
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}

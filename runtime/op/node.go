@@ -1,0 +1,130 @@
+package op
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Node is a node as a Row's constructor sees it. The attribute methods note
+// what was asked for: attributes of the wrong kind, and those that nobody asked
+// for, are errors that the registry reports after the constructor.
+type Node struct {
+	*graph.Node
+	Since int // the operator's version that applies to the node
+	asked []string
+	err   error
+}
+
+func (n *Node) attr(name string, kind graph.AttrKind) *graph.Attr {
+	n.asked = append(n.asked, name)
+	a := n.Attr(name)
+	if a != nil && a.Kind != kind {
+		// Writers leave out the kind of an empty list, or mistake it for another.
+		if n.err == nil {
+			n.err = fmt.Errorf("attribute %q is of kind %v, not %v", name, a.Kind, kind)
+		}
+		return nil
+	}
+	return a
+}
+
+// Has reports whether the node has the attribute.
+func (n *Node) Has(name string) bool { return n.Attr(name) != nil }
+
+// HasIn reports whether input i is there.
+func (n *Node) HasIn(i int) bool { return i < len(n.Inputs) && n.Inputs[i] != "" }
+
+// Int returns an attribute, or def if it is not there.
+func (n *Node) Int(name string, def int) int {
+	if a := n.attr(name, graph.AttrInt); a != nil {
+		return int(a.Int)
+	}
+	return def
+}
+
+// Bool returns whether an integer attribute is not zero.
+func (n *Node) Bool(name string, def bool) bool {
+	if a := n.attr(name, graph.AttrInt); a != nil {
+		return a.Int != 0
+	}
+	return def
+}
+
+// Float returns an attribute, or def if it is not there.
+func (n *Node) Float(name string, def float32) float32 {
+	if a := n.attr(name, graph.AttrFloat); a != nil {
+		return a.Float
+	}
+	return def
+}
+
+// Str returns an attribute, or def if it is not there.
+func (n *Node) Str(name, def string) string {
+	if a := n.attr(name, graph.AttrString); a != nil {
+		return string(a.Str)
+	}
+	return def
+}
+
+// Ints returns an attribute, or nil if it is not there; an empty list that is
+// there is not nil.
+func (n *Node) Ints(name string) []int {
+	a := n.attr(name, graph.AttrInts)
+	if a == nil {
+		return nil
+	}
+	list := make([]int, len(a.Ints))
+	for i, v := range a.Ints {
+		list[i] = int(v)
+	}
+	return list
+}
+
+// Floats returns an attribute, or nil if it is not there.
+func (n *Node) Floats(name string) []float32 {
+	if a := n.attr(name, graph.AttrFloats); a != nil {
+		return append(make([]float32, 0, len(a.Floats)), a.Floats...)
+	}
+	return nil
+}
+
+// Strs returns an attribute, or nil if it is not there.
+func (n *Node) Strs(name string) []string {
+	a := n.attr(name, graph.AttrStrings)
+	if a == nil {
+		return nil
+	}
+	list := make([]string, len(a.Strs))
+	for i, s := range a.Strs {
+		list[i] = string(s)
+	}
+	return list
+}
+
+// Tensor returns an attribute, or nil if it is not there.
+func (n *Node) Tensor(name string) *tensor.Tensor {
+	if a := n.attr(name, graph.AttrTensor); a != nil {
+		return a.Tensor
+	}
+	return nil
+}
+
+// Ignore names attributes that change nothing, such as consumed_inputs, which
+// opset 1 used for memory hints.
+func (n *Node) Ignore(names ...string) { n.asked = append(n.asked, names...) }
+
+// finish reports the first attribute that was of the wrong kind or not asked for.
+func (n *Node) finish() error {
+	if n.err != nil {
+		return n.err
+	}
+	for _, a := range n.Attrs {
+		if !slices.Contains(n.asked, a.Name) {
+			return graph.Mark(graph.ErrUnsupported, "attribute %q is not one of %s, which has %q", a.Name, n.OpName(), n.asked)
+		}
+	}
+	return nil
+}

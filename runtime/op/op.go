@@ -1,0 +1,223 @@
+// Package op gives nodes their meaning. An operator is one Row: its name and
+// versions, its element types, its memory rules, and a constructor that reads a
+// node's attributes. Each family of operators is one file with, in this order,
+// attributes, shape rule, execution, rows. Nothing about an operator's meaning
+// is written anywhere else.
+package op
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Op is an operator bound to the attributes of one node. After Prepare it does
+// not change, and Infer and Run may be called from many goroutines at once.
+// Errors say what is wrong; the caller adds node, operator and input types.
+type Op interface {
+	// Infer sets type and extents of every output from those of the inputs.
+	// The element type must be set always, extents as far as they follow.
+	// Given inputs that are known in full it must yield numbers, unless the
+	// extents depend on the inputs' elements in a way that only Run finds out.
+	Infer(c *Infer) error
+	// Run computes the outputs.
+	Run(c *Run) error
+}
+
+// Preparer is an Op that chooses kernels or packs constant inputs. Prepare is
+// called once, before the first Run.
+type Preparer interface {
+	Prepare(c *Prepare) error
+}
+
+// Describer is an Op that can say which kernels it will call, for plan dumps.
+type Describer interface {
+	Describe() string
+}
+
+// Any is a count without limit in Row.In and Row.Out.
+const Any = -1
+
+// Row is one operator of a domain, in all its versions.
+type Row struct {
+	Domain string
+	Name   string
+	Since  []int  // every version that changed it, ascending
+	In     [2]int // fewest and most inputs over all versions; Any for no limit
+	Out    [2]int // fewest and most outputs
+	Types  Types  // element types that input Typed may have; nil for all
+	Typed  int    // the input that Types is about
+	// InPlace lists inputs whose memory output 0 may take over. The planner does
+	// so when that input has output 0's shape and element size and dies here, so
+	// Run must bear Out[0] and that input being the same bytes.
+	InPlace []int
+	// View says that output 0 has the bytes of input 0; Run is then called only
+	// for further outputs, if there are any, with Out[0] set up already.
+	View bool
+	New  func(n *Node) (Op, error)
+}
+
+// Types is a set of element types.
+type Types []tensor.DType
+
+// Has reports whether d is in the set.
+func (t Types) Has(d tensor.DType) bool { return t == nil || slices.Contains(t, d) }
+
+// String lists the names.
+func (t Types) String() string {
+	if t == nil {
+		return "any"
+	}
+	return fmt.Sprint([]tensor.DType(t))
+}
+
+// Sets of element types that many rows share.
+var (
+	floats   = Types{tensor.F32, tensor.F64, tensor.F16, tensor.BF16}
+	signed   = Types{tensor.I8, tensor.I16, tensor.I32, tensor.I64}
+	unsigned = Types{tensor.U8, tensor.U16, tensor.U32, tensor.U64}
+	integers = slices.Concat(signed, unsigned)
+	numeric  = slices.Concat(floats, integers)
+	boolean  = Types{tensor.Bool}
+)
+
+// Value is what is known of an operand before it is computed.
+type Value struct {
+	graph.Type
+	// Const is the value itself, if known.
+	Const *tensor.Tensor
+	// Ints are the elements of an integer scalar or vector of which only
+	// expressions are known, as when a shape is computed from symbols.
+	Ints []graph.Dim
+}
+
+// IntVec returns the elements of an integer scalar or vector as extents, taken
+// from Const or Ints; ok is false when nothing is known of them.
+func (v *Value) IntVec() (list []graph.Dim, ok bool) {
+	if v == nil {
+		return nil, false
+	}
+	if v.Const == nil {
+		return v.Ints, v.Ints != nil
+	}
+	ints, err := Ints(v.Const)
+	if err != nil {
+		return nil, false
+	}
+	list = make([]graph.Dim, len(ints))
+	for i, n := range ints {
+		list[i] = graph.Known(n)
+	}
+	return list, true
+}
+
+// Rank is the number of axes, if known.
+func (v *Value) Rank() (int, bool) { return len(v.Dims), v.Dims != nil }
+
+// Infer is the operands of one node while types and extents are inferred.
+type Infer struct {
+	In  []*Value // nil where an input is left out
+	Out []*Value // one per output of the node, to be filled; never nil
+}
+
+// Has reports whether input i is there.
+func (c *Infer) Has(i int) bool { return i < len(c.In) && c.In[i] != nil }
+
+// Set gives output i, if the node has that many, a type and extents (nil when
+// not even the number of axes is known).
+func (c *Infer) Set(i int, d tensor.DType, dims graph.Dims) {
+	if i < len(c.Out) {
+		c.Out[i].Type = graph.TensorOf(d, slices.Clone(dims))
+	}
+}
+
+// Run is the operands of one node while it is computed.
+type Run struct {
+	In   []*tensor.Tensor // nil where an input is left out
+	Out  []*tensor.Tensor // nil where an output is left out or was not inferred
+	Pool *bindings.Pool
+	Mem  Memory
+	Node *graph.Node
+}
+
+// Memory is where Run gets memory from.
+type Memory interface {
+	// Scratch returns n bytes at a multiple of 64, not cleared, that the op may
+	// use until Run returns.
+	Scratch(n int) ([]byte, error)
+	// Output makes output i of the node, not cleared, for shapes that Infer could
+	// not tell.
+	Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error)
+}
+
+// Has reports whether input i is there.
+func (c *Run) Has(i int) bool { return i < len(c.In) && c.In[i] != nil }
+
+// Wants reports whether output i is there.
+func (c *Run) Wants(i int) bool {
+	return i < len(c.Node.Outputs) && c.Node.Outputs[i] != ""
+}
+
+// Alloc makes output i, for ops whose output shape only Run finds out.
+func (c *Run) Alloc(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
+	t, err := c.Mem.Output(i, d, shape)
+	if err == nil {
+		c.Out[i] = t
+	}
+	return t, err
+}
+
+// Prepare is what an op is told once, before its first Run.
+type Prepare struct {
+	In     []*tensor.Tensor // inputs that are constant; nil for others
+	DTypes []tensor.DType   // of every input; Invalid where left out
+	ISA    bindings.ISA     // levels that kernels may use
+	Packs  *Packs           // packed constants, shared by the sessions of a model
+}
+
+// Const returns input i if it is constant, else nil.
+func (c *Prepare) Const(i int) *tensor.Tensor {
+	if i < len(c.In) {
+		return c.In[i]
+	}
+	return nil
+}
+
+// DType returns the element type of input i; Invalid where it is left out.
+func (c *Prepare) DType(i int) tensor.DType {
+	if i < len(c.DTypes) {
+		return c.DTypes[i]
+	}
+	return tensor.Invalid
+}
+
+// Kernel returns the best kernel of that op within the allowed levels.
+func (c *Prepare) Kernel(op string) (bindings.Kernel, error) { return bindings.Select(op, c.ISA) }
+
+// Ints returns the elements of an integer tensor of any rank.
+func Ints(t *tensor.Tensor) ([]int, error) {
+	switch t.DType() {
+	case tensor.I64:
+		return ints(tensor.View[int64](t.Aligned())), nil
+	case tensor.I32:
+		return ints(tensor.View[int32](t.Aligned())), nil
+	case tensor.I16:
+		return ints(tensor.View[int16](t.Aligned())), nil
+	case tensor.I8:
+		return ints(tensor.View[int8](t)), nil
+	case tensor.U8:
+		return ints(tensor.View[uint8](t)), nil
+	}
+	return nil, fmt.Errorf("%v where integers are needed", t)
+}
+
+func ints[T int64 | int32 | int16 | int8 | uint8](s []T) []int {
+	list := make([]int, len(s))
+	for i, v := range s {
+		list[i] = int(v)
+	}
+	return list
+}

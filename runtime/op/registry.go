@@ -1,0 +1,128 @@
+package op
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// Registry finds the row of an operator. It does not change while sessions use it.
+type Registry struct{ rows map[string]*Row }
+
+// Standard returns a registry of the operators that this package implements.
+func Standard() *Registry {
+	r := &Registry{rows: map[string]*Row{}}
+	for _, family := range families() {
+		for i := range family {
+			row := &family[i]
+			if _, dup := r.rows[key(row.Domain, row.Name)]; dup {
+				panic("op: two rows for " + key(row.Domain, row.Name))
+			}
+			r.rows[key(row.Domain, row.Name)] = row
+		}
+	}
+	return r
+}
+
+func key(domain, name string) string { return domain + "." + name }
+
+// Rows returns every row, by domain and name.
+func (r *Registry) Rows() []*Row {
+	list := make([]*Row, 0, len(r.rows))
+	for _, row := range r.rows {
+		list = append(list, row)
+	}
+	sort.Slice(list, func(i, j int) bool {
+		return key(list[i].Domain, list[i].Name) < key(list[j].Domain, list[j].Name)
+	})
+	return list
+}
+
+// Find returns the row of the node's operator and the version that applies.
+func (r *Registry) Find(n *graph.Node) (*Row, int, error) {
+	row := r.rows[key(n.Domain, n.Op)]
+	if row == nil {
+		return nil, 0, graph.Mark(graph.ErrUnsupported, "operator %s is not implemented%s", n.OpName(), r.near(n))
+	}
+	since := 0
+	for _, v := range row.Since {
+		if v <= n.Version {
+			since = v
+		}
+	}
+	if since == 0 {
+		return nil, 0, graph.Mark(graph.ErrFormat, "operator %s does not exist in version %d of its domain; it came with version %d",
+			n.Op, n.Version, row.Since[0])
+	}
+	return row, since, nil
+}
+
+// near says which operators have a similar name.
+func (r *Registry) near(n *graph.Node) string {
+	var list []string
+	for _, row := range r.Rows() {
+		a, b := strings.ToLower(row.Name), strings.ToLower(n.Op)
+		if strings.Contains(a, b) || len(a) > 2 && strings.Contains(b, a) {
+			list = append(list, strings.TrimPrefix(key(row.Domain, row.Name), "."))
+		}
+	}
+	if list == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (near it: %s)", strings.Join(list, ", "))
+}
+
+// New binds the node's operator to its attributes.
+func (r *Registry) New(n *graph.Node) (Op, *Row, error) {
+	row, since, err := r.Find(n)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := arity("inputs", len(n.Inputs), row.In); err != nil {
+		return nil, nil, err
+	}
+	if err := arity("outputs", len(n.Outputs), row.Out); err != nil {
+		return nil, nil, err
+	}
+	node := &Node{Node: n, Since: since}
+	o, err := row.New(node)
+	if err == nil {
+		err = node.finish()
+	}
+	return o, row, err
+}
+
+func arity(what string, n int, limits [2]int) error {
+	if n < limits[0] || limits[1] != Any && n > limits[1] {
+		return graph.Mark(graph.ErrFormat, "has %d %s; the operator takes %s", n, what, span(limits))
+	}
+	return nil
+}
+
+func span(l [2]int) string {
+	switch {
+	case l[1] == Any:
+		return fmt.Sprintf("%d or more", l[0])
+	case l[0] == l[1]:
+		return fmt.Sprint(l[0])
+	}
+	return fmt.Sprintf("%d to %d", l[0], l[1])
+}
+
+// CheckTypes reports an input whose element type the row does not list.
+func (row *Row) CheckTypes(in []*Value) error {
+	if row.Typed < len(in) && in[row.Typed] != nil {
+		if d := in[row.Typed].DType; !row.Types.Has(d) {
+			names := make([]string, len(row.Types))
+			for i, t := range row.Types {
+				names[i] = t.String()
+			}
+			slices.Sort(names)
+			return graph.Mark(graph.ErrUnsupported, "input %d has element type %v; the operator takes %s", row.Typed, d, strings.Join(names, ", "))
+		}
+	}
+	return nil
+}

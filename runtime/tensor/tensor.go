@@ -1,0 +1,120 @@
+package tensor
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// Tensor is an element type, a shape, and the elements in row-major order
+// without gaps. Elements narrower than a byte are packed by the type's layout;
+// strings are Go strings; all others are little-endian bytes. The bytes may be
+// a view of a mapped file, which must not be written.
+type Tensor struct {
+	dtype   DType
+	shape   Shape
+	data    []byte
+	strings []string
+}
+
+// Align is the alignment, in bytes, of memory that New returns.
+const Align = 64
+
+// New returns a tensor of zeros (of empty strings for String). The shape must
+// be one that Shape.Check accepts.
+func New(d DType, shape ...int) *Tensor {
+	t := &Tensor{dtype: d, shape: Shape(shape).Clone()}
+	if d == String {
+		t.strings = make([]string, t.shape.Len())
+	} else {
+		t.data = alignedBytes(d.Bytes(t.shape.Len()))
+	}
+	return t
+}
+
+func alignedBytes(n int) []byte {
+	b := make([]byte, n+Align-1)
+	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(b))) % Align
+	return b[skip : int(skip)+n : int(skip)+n]
+}
+
+// FromBytes returns a tensor over data, which it keeps. The length of data must
+// be what the type and the shape need.
+func FromBytes(d DType, shape Shape, data []byte) (*Tensor, error) {
+	if err := shape.Check(); err != nil {
+		return nil, err
+	}
+	if !d.Valid() || d == String {
+		return nil, fmt.Errorf("%v elements do not lie in bytes", d)
+	}
+	if want := d.Bytes(shape.Len()); len(data) != want {
+		return nil, fmt.Errorf("%v%v takes %d bytes, not %d", d, shape, want, len(data))
+	}
+	return &Tensor{dtype: d, shape: shape.Clone(), data: data}, nil
+}
+
+// FromStrings returns a tensor over s, which it keeps.
+func FromStrings(s []string, shape ...int) (*Tensor, error) {
+	sh := Shape(shape).Clone()
+	if err := sh.Check(); err != nil {
+		return nil, err
+	}
+	if sh.Len() != len(s) {
+		return nil, fmt.Errorf("shape %v has %d elements, not %d", sh, sh.Len(), len(s))
+	}
+	return &Tensor{dtype: String, shape: sh, strings: s}, nil
+}
+
+// DType is the type of the elements.
+func (t *Tensor) DType() DType { return t.dtype }
+
+// Shape is the extent of each axis; it must not be changed.
+func (t *Tensor) Shape() Shape { return t.shape }
+
+// Len is the number of elements.
+func (t *Tensor) Len() int { return t.shape.Len() }
+
+// Bytes are the elements as they lie in memory; nil for strings.
+func (t *Tensor) Bytes() []byte { return t.data }
+
+// Strings are the elements of a String tensor; nil for others.
+func (t *Tensor) Strings() []string { return t.strings }
+
+// Reshape returns a tensor of another shape over the same elements.
+func (t *Tensor) Reshape(shape Shape) (*Tensor, error) {
+	if err := shape.Check(); err != nil {
+		return nil, err
+	}
+	if shape.Len() != t.Len() {
+		return nil, fmt.Errorf("%v has %d elements and %v has %d", t.shape, t.Len(), shape, shape.Len())
+	}
+	return &Tensor{dtype: t.dtype, shape: shape.Clone(), data: t.data, strings: t.strings}, nil
+}
+
+// Clone returns a copy with memory of its own.
+func (t *Tensor) Clone() *Tensor {
+	c := New(t.dtype, t.shape...)
+	copy(c.data, t.data)
+	copy(c.strings, t.strings)
+	return c
+}
+
+// Aligned returns t if its elements lie at a multiple of their size, as kernels
+// need, or else a copy that does. Views of mapped files may lie anywhere.
+func (t *Tensor) Aligned() *Tensor {
+	size := max(uintptr(t.dtype.Bits()/8), 1)
+	if t.dtype.Kind() == Complex {
+		size /= 2
+	}
+	if len(t.data) == 0 || uintptr(unsafe.Pointer(unsafe.SliceData(t.data)))%size == 0 {
+		return t
+	}
+	return t.Clone()
+}
+
+// String is the form float32[1,3,224,224].
+func (t *Tensor) String() string {
+	if t == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%v%v", t.dtype, t.shape)
+}
