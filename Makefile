@@ -1,0 +1,24 @@
+# Everyday work needs no make: go build ./... and go test ./... are enough.
+
+.PHONY: demo build test fmt check clean
+
+demo: build ## build the command and read the pictures it carries
+	@./nacre demo
+
+build: ## the command, as ./nacre
+	@scripts/check-tools.sh
+	go build -o nacre ./cmd/nacre
+
+test: ## everything, complete: installs what it needs, then scripts/test.sh
+	@scripts/check-tools.sh
+	scripts/setup-test.sh
+	scripts/test.sh
+
+fmt: ## format the Go code
+	gofmt -w $$(git ls-files '*.go')
+
+check: ## the quick checks: format, vet, staticcheck
+	scripts/test.sh format vet staticcheck
+
+clean: ## what the other targets made, except downloads
+	rm -rf nacre build

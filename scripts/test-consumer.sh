@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# A module outside this tree that requires this one builds with a plain go build
+# and runs a model, first from this tree, then from its own vendor folder.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+top=$PWD
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+mkdir "$tmp/app"
+cp cmd/nacre/demo/digits.onnx "$tmp/app/"
+cd "$tmp/app"
+
+cat >main.go <<'GO'
+// Command app runs a model with nothing but the public interface.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+func main() {
+	log.SetFlags(0)
+	m, err := nacre.Open("digits.onnx")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer m.Close()
+	s, err := m.NewSession(nacre.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	out, err := s.Run(context.Background(), map[string]*nacre.Tensor{"image": tensor.New(tensor.F32, 1, 1, 8, 8)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	p, err := tensor.Data[float32](out["probabilities"])
+	if err != nil {
+		log.Fatal(err)
+	}
+	var sum float32
+	for _, v := range p {
+		sum += v
+	}
+	fmt.Printf("%d probabilities, sum %.3f\n", len(p), sum)
+}
+GO
+cat >go.mod <<MOD
+module example.org/app
+
+go $(sed -n 's/^go //p' "$top/go.mod")
+
+require github.com/nacre-ml/nacre v0.0.0
+
+replace github.com/nacre-ml/nacre => $top
+MOD
+cp "$top/go.sum" . 2>/dev/null || true
+
+want="10 probabilities, sum 1.000"
+check() {
+  local got
+  got=$(./app)
+  [ "$got" = "$want" ] || { echo "$1: the program printed \"$got\", not \"$want\"" >&2; exit 1; }
+  echo "$1: ok"
+}
+go mod tidy
+go build -o app .
+check "with replace"
+rm app
+go mod vendor
+go build -mod=vendor -o app .
+check "with vendor"

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# Every check of the project, one after the other; the first that fails ends the
+# run. Arguments choose steps by name. scripts/setup-test.sh installs what the
+# steps need.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export NACRE_TEST_COMPLETE=1 # what a test would leave out for want of data or a tool is a failure
+sources() { git ls-files --cached --others --exclude-standard "$@"; }
+
+format() { # gofmt
+  local bad
+  bad=$(sources '*.go' | xargs gofmt -l)
+  [ -z "$bad" ] || { printf 'not formatted (make fmt does it):\n%s\n' "$bad" >&2; return 1; }
+}
+
+vet() { # go vet, with and without cgo
+  go vet ./...
+  CGO_ENABLED=0 go vet ./...
+  CGO_ENABLED=0 go build ./...
+}
+
+staticcheck() { # staticcheck, at the version that go.mod pins
+  go tool staticcheck ./...
+}
+
+tidy() { # go.mod and go.sum say exactly what the code needs
+  go mod tidy -diff
+}
+
+data() { # the official ONNX backend tests
+  scripts/fetch-onnx-data.sh
+}
+
+tests() { # go test of every package
+  go test ./...
+}
+
+scalar() { # the same kernels and operators with no instruction-set extension
+  NACRE_ISA=scalar go test -short ./bindings ./runtime/...
+}
+
+race() { # the race detector
+  go test -race -short ./runtime/... ./formats/... .
+}
+
+asan() { # out-of-bounds and use-after-free in C, seen from Go
+  go test -asan -short ./bindings ./runtime/op
+}
+
+ubsan() { # undefined behaviour in C
+  CGO_CFLAGS='-g -O1 -fsanitize=undefined -fno-sanitize-recover=undefined' \
+    CGO_LDFLAGS='-fsanitize=undefined' go test -short ./bindings
+}
+
+clang() { # the kernels as clang compiles them
+  CC=clang go test -short ./bindings
+}
+
+neon() { # the kernels of 64-bit ARM, under emulation
+  CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOARCH=arm64 \
+    go test -short -exec 'qemu-aarch64 -L /usr/aarch64-linux-gnu' ./bindings ./packed
+}
+
+library() { # csrc as a C library: both compilers, sanitizers, the cross build
+  cmake --preset default -B build/gcc -DCMAKE_C_COMPILER=gcc
+  cmake --build build/gcc
+  cmake --preset default -B build/clang -DCMAKE_C_COMPILER=clang
+  cmake --build build/clang
+  cmake --preset sanitize
+  cmake --build --preset sanitize
+  cmake --preset aarch64
+  cmake --build --preset aarch64
+}
+
+consumer() { # a module of somebody else that uses this one
+  scripts/test-consumer.sh
+}
+
+steps=(format vet staticcheck tidy data tests scalar race asan ubsan clang neon library consumer)
+[ $# -eq 0 ] || steps=("$@")
+all=$SECONDS
+for step in "${steps[@]}"; do
+  printf '\n== %s\n' "$step"
+  start=$SECONDS
+  # A subshell of its own, outside any condition, so that set -e holds in it.
+  set +e
+  (set -e; "$step")
+  status=$?
+  set -e
+  if [ $status -ne 0 ]; then
+    printf '\nFAILED: step %s (scripts/test.sh %s repeats it)\n' "$step" "$step" >&2
+    exit 1
+  fi
+  printf '== %s: ok, %d s\n' "$step" $((SECONDS - start))
+done
+printf '\nPASSED: %d steps in %d s\n' ${#steps[@]} $((SECONDS - all))
