@@ -54,3 +54,11 @@ type Attr struct {
 	Types   []*Type
 	Doc     string
 }
+
+// Subgraphs returns the graphs that the attribute holds.
+func (a *Attr) Subgraphs() []*Graph {
+	if a.Kind == AttrGraph {
+		return []*Graph{a.Graph}
+	}
+	return a.Graphs
+}

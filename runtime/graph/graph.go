@@ -163,3 +163,42 @@ type Function struct {
 	Doc      string
 	Meta     []Pair
 }
+
+// Captures calls f with every name that the nodes and outputs of g, and of the
+// graphs inside, use but g does not define: those of the scopes around it. A
+// name may come more than once.
+func (g *Graph) Captures(f func(name string)) {
+	defined := map[string]bool{}
+	for _, v := range g.Inputs {
+		defined[v.Name] = true
+	}
+	for _, v := range g.Initializers {
+		defined[v.Name] = true
+	}
+	for _, v := range g.Sparse {
+		defined[v.Name] = true
+	}
+	for _, n := range g.Nodes {
+		for _, o := range n.Outputs {
+			defined[o] = true
+		}
+	}
+	use := func(name string) {
+		if name != "" && !defined[name] {
+			f(name)
+		}
+	}
+	for _, n := range g.Nodes {
+		for _, in := range n.Inputs {
+			use(in)
+		}
+		for _, a := range n.Attrs {
+			for _, sub := range a.Subgraphs() {
+				sub.Captures(use)
+			}
+		}
+	}
+	for _, v := range g.Outputs {
+		use(v.Name)
+	}
+}

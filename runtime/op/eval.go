@@ -32,20 +32,33 @@ func Eval(r *Registry, n *graph.Node, isa bindings.ISA, pool *bindings.Pool, in 
 	if err != nil {
 		return nil, err
 	}
-	mem := &heap{node: n, out: make([]*tensor.Tensor, len(n.Outputs))}
-	c := &Run{In: in, Out: mem.out, Pool: pool, Mem: mem, Node: n}
+	return Compute(o, row, n, pool, in, out)
+}
+
+// Compute runs a prepared operator once on tensors in Go's heap; out is what
+// InferOutputs said of them.
+func Compute(o Op, row *Row, n *graph.Node, pool *bindings.Pool, in []*tensor.Tensor, out []*Value) ([]*tensor.Tensor, error) {
+	aligned := make([]*tensor.Tensor, len(in))
+	for i, t := range in {
+		if t != nil {
+			aligned[i] = t.Aligned()
+		}
+	}
+	mem := &heap{out: make([]*tensor.Tensor, len(n.Outputs))}
+	c := &Run{In: aligned, Out: mem.out, Pool: pool, Mem: mem, Node: n}
 	for i, v := range out {
 		shape, ok := v.Dims.Concrete()
-		switch {
-		case n.Outputs[i] == "" || !ok:
-		case i == 0 && row.View:
-			if c.Out[0], err = in[0].Reshape(shape); err != nil {
-				return nil, err
-			}
-		default:
-			if _, err := mem.Output(i, v.DType, shape); err != nil {
-				return nil, err
-			}
+		if n.Outputs[i] == "" || !ok {
+			continue
+		}
+		var err error
+		if i == 0 && row.View {
+			c.Out[0], err = aligned[0].Reshape(shape)
+		} else {
+			_, err = mem.Output(i, v.DType, shape)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	if row.View && len(n.Outputs) == 1 {
@@ -110,10 +123,7 @@ func InferOutputs(o Op, row *Row, n *graph.Node, in []*Value) ([]*Value, error) 
 }
 
 // heap is Memory outside any arena.
-type heap struct {
-	node *graph.Node
-	out  []*tensor.Tensor
-}
+type heap struct{ out []*tensor.Tensor }
 
 func (h *heap) Scratch(n int) ([]byte, error) { return tensor.New(tensor.U8, n).Bytes(), nil }
 

@@ -176,7 +176,16 @@ type Prepare struct {
 	DTypes []tensor.DType   // of every input; Invalid where left out
 	ISA    bindings.ISA     // levels that kernels may use
 	Packs  *Packs           // packed constants, shared by the sessions of a model
+
+	dropped uint64
 }
+
+// Drop says that Run will not read the elements of constant input i, because
+// Prepare packed them. Run may then find them unaligned.
+func (c *Prepare) Drop(i int) { c.dropped |= 1 << i }
+
+// Dropped reports whether Drop(i) was called.
+func (c *Prepare) Dropped(i int) bool { return i < 64 && c.dropped>>i&1 != 0 }
 
 // Const returns input i if it is constant, else nil.
 func (c *Prepare) Const(i int) *tensor.Tensor {

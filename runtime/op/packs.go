@@ -53,6 +53,19 @@ func (p *Packs) Get(w *tensor.Tensor, kind string, n int, fill func(dst []byte))
 	return e.bytes, e.err
 }
 
+// Aligned returns w if kernels can read its elements where they lie, else a copy
+// made once.
+func (p *Packs) Aligned(w *tensor.Tensor) (*tensor.Tensor, error) {
+	if w.IsAligned() {
+		return w, nil
+	}
+	b, err := p.Get(w, "aligned", len(w.Bytes()), func(dst []byte) { copy(dst, w.Bytes()) })
+	if err != nil {
+		return nil, err
+	}
+	return tensor.FromBytes(w.DType(), w.Shape(), b)
+}
+
 // Bytes is the memory that the packings take.
 func (p *Packs) Bytes() int {
 	p.mu.Lock()

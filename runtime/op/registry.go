@@ -9,22 +9,38 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// Registry finds the row of an operator. It does not change while sessions use it.
+// Registry finds the row of an operator. The zero value is empty. It must not
+// change while sessions use it.
 type Registry struct{ rows map[string]*Row }
 
 // Standard returns a registry of the operators that this package implements.
 func Standard() *Registry {
 	r := &Registry{rows: map[string]*Row{}}
 	for _, family := range families() {
-		for i := range family {
-			row := &family[i]
-			if _, dup := r.rows[key(row.Domain, row.Name)]; dup {
-				panic("op: two rows for " + key(row.Domain, row.Name))
+		for _, row := range family {
+			if err := r.Register(row); err != nil {
+				panic(err)
 			}
-			r.rows[key(row.Domain, row.Name)] = row
 		}
 	}
 	return r
+}
+
+// Register adds an operator. Its domain and name must not be taken, and it must
+// have a version and a constructor.
+func (r *Registry) Register(row Row) error {
+	name := key(row.Domain, row.Name)
+	switch {
+	case r.rows[name] != nil:
+		return fmt.Errorf("operator %s is registered already", name)
+	case len(row.Since) == 0 || row.New == nil:
+		return fmt.Errorf("operator %s has no version or no constructor", name)
+	}
+	if r.rows == nil {
+		r.rows = map[string]*Row{}
+	}
+	r.rows[name] = &row
+	return nil
 }
 
 func key(domain, name string) string { return domain + "." + name }

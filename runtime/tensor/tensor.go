@@ -98,14 +98,19 @@ func (t *Tensor) Clone() *Tensor {
 	return c
 }
 
-// Aligned returns t if its elements lie at a multiple of their size, as kernels
-// need, or else a copy that does. Views of mapped files may lie anywhere.
-func (t *Tensor) Aligned() *Tensor {
+// IsAligned reports whether the elements lie at a multiple of their size, as
+// kernels need. Views of mapped files may lie anywhere.
+func (t *Tensor) IsAligned() bool {
 	size := max(uintptr(t.dtype.Bits()/8), 1)
 	if t.dtype.Kind() == Complex {
 		size /= 2
 	}
-	if len(t.data) == 0 || uintptr(unsafe.Pointer(unsafe.SliceData(t.data)))%size == 0 {
+	return len(t.data) == 0 || uintptr(unsafe.Pointer(unsafe.SliceData(t.data)))%size == 0
+}
+
+// Aligned returns t if it is aligned, else a copy that is.
+func (t *Tensor) Aligned() *Tensor {
+	if t.IsAligned() {
 		return t
 	}
 	return t.Clone()

@@ -1,0 +1,170 @@
+package exec
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/plan"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// frame is the memory of one run: the arena, scratch, and the tensor of every
+// value. Tensors over the arena and views of them are made once per plan.
+type frame struct {
+	plan    *plan.Plan
+	arena   []byte
+	scratch []byte
+	fixed   []*tensor.Tensor // by value id: those that stay from run to run
+	values  []*tensor.Tensor // by value id
+	run     op.Run
+	limited bool
+	budget  int // bytes left for results and values made while running, if limited
+}
+
+var errMemory = errors.New("no memory")
+
+// setUp makes the frame fit the plan.
+func (f *frame) setUp(pl *plan.Plan) error {
+	if len(f.arena) < pl.ArenaBytes {
+		bindings.Free(f.arena)
+		if f.arena = bindings.Alloc(pl.ArenaBytes); f.arena == nil {
+			return fmt.Errorf("%w for an arena of %d bytes", errMemory, pl.ArenaBytes)
+		}
+	}
+	f.plan = pl
+	f.fixed = make([]*tensor.Tensor, len(pl.Slots))
+	for id := range pl.Slots {
+		if err := f.fix(id); err != nil {
+			return err
+		}
+	}
+	f.values = append(f.values[:0], f.fixed...)
+	return nil
+}
+
+// fix makes the tensor of a value that is the same in every run. A view stands
+// after the value it views.
+func (f *frame) fix(id int) (err error) {
+	s := &f.plan.Slots[id]
+	switch s.Place {
+	case plan.Const:
+		f.fixed[id] = s.Const
+	case plan.Arena:
+		b := f.arena[s.Offset : s.Offset+s.Bytes() : s.Offset+s.Bytes()]
+		f.fixed[id], err = tensor.FromBytes(s.Type.DType, s.Shape, b)
+	case plan.View:
+		if from := f.fixed[s.ViewOf]; from != nil && s.Shape != nil {
+			f.fixed[id], err = from.Reshape(s.Shape)
+		}
+	}
+	return err
+}
+
+// reset forgets what belongs to the run that ended.
+func (f *frame) reset() {
+	copy(f.values, f.fixed)
+	clear(f.run.In[:cap(f.run.In)])
+	clear(f.run.Out[:cap(f.run.Out)])
+}
+
+func (f *frame) free() {
+	bindings.Free(f.arena)
+	bindings.Free(f.scratch)
+	f.arena, f.scratch = nil, nil
+}
+
+// outputs makes the outputs of a step that are not fixed.
+func (f *frame) outputs(s *plan.Step) error {
+	shapes := func(i int) tensor.Shape {
+		if s.Out[i] < 0 {
+			return nil
+		}
+		return f.plan.Slots[s.Out[i]].Shape
+	}
+	dtype := func(i int) tensor.DType { return f.plan.Slots[s.Out[i]].Type.DType }
+	if s.Dynamic {
+		inferred, err := op.InferOutputs(s.Op, s.Row, s.Node.Node, op.Values(f.run.In))
+		if err != nil {
+			return graph.Mark(graph.ErrShape, "%w", err)
+		}
+		shapes = func(i int) tensor.Shape {
+			shape, _ := inferred[i].Dims.Concrete()
+			return shape
+		}
+		dtype = func(i int) tensor.DType { return inferred[i].DType }
+	}
+	for i, id := range s.Out {
+		f.run.Out = append(f.run.Out, nil)
+		if id < 0 {
+			continue
+		}
+		if t := f.fixed[id]; t != nil && f.plan.Slots[id].Place != plan.Const {
+			f.run.Out[i] = t
+			continue
+		}
+		shape := shapes(i)
+		if shape == nil {
+			continue
+		}
+		var err error
+		if i == 0 && s.Row.View {
+			f.run.Out[i], err = f.run.In[0].Reshape(shape)
+			f.values[id] = f.run.Out[i]
+		} else {
+			_, err = f.Output(i, dtype(i), shape)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Output makes output i of the step that runs, in Go's heap.
+func (f *frame) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
+	if err := shape.Check(); err != nil {
+		return nil, graph.Mark(graph.ErrShape, "output %d: %w", i, err)
+	}
+	if f.limited {
+		f.budget -= d.Bytes(shape.Len())
+		if f.budget < 0 {
+			return nil, fmt.Errorf("output %d, %v%v, exceeds the memory limit", i, d, shape)
+		}
+	}
+	f.run.Out[i] = tensor.New(d, shape...)
+	return f.run.Out[i], nil
+}
+
+// Scratch returns memory for the step that runs.
+func (f *frame) Scratch(n int) ([]byte, error) {
+	if n > len(f.scratch) {
+		bindings.Free(f.scratch)
+		if f.scratch = bindings.Alloc(n); f.scratch == nil {
+			return nil, fmt.Errorf("%w for %d bytes of scratch", errMemory, n)
+		}
+	}
+	return f.scratch[:n:n], nil
+}
+
+// results returns the values of the program's outputs, none of which shares
+// memory with another, with an input, with a constant or with the frame.
+func (f *frame) results() []*tensor.Tensor {
+	list := make([]*tensor.Tensor, len(f.plan.Program.Outputs))
+	taken := map[int]bool{}
+	for i, id := range f.plan.Program.Outputs {
+		root := id
+		for f.plan.Slots[root].Place == plan.View {
+			root = f.plan.Slots[root].ViewOf
+		}
+		place := f.plan.Slots[root].Place
+		list[i] = f.values[id]
+		if taken[root] || place != plan.Result && place != plan.Dynamic {
+			list[i] = list[i].Clone()
+		}
+		taken[root] = true
+	}
+	return list
+}

@@ -1,0 +1,64 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	goruntime "runtime"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/op"
+)
+
+// Options say how a session runs. The zero value is a good choice.
+type Options struct {
+	// Threads is the number of threads that one run may use; 0 takes as many as
+	// Go does (GOMAXPROCS).
+	Threads int
+	// ISA names the instruction-set levels that kernels may use, such as
+	// "avx2" or "scalar"; empty for all that the CPU has, narrowed by the
+	// environment variable NACRE_ISA.
+	ISA string
+	// MemoryLimit bounds, in bytes, what one run may take beside weights and
+	// inputs; 0 is no limit.
+	MemoryLimit int
+	// NoOptimize runs the graph as the file has it.
+	NoOptimize bool
+	// Registry finds operators; nil is the standard one.
+	Registry *op.Registry
+	// Packs shares rearranged weights with other sessions of the same model; nil
+	// keeps them for this session.
+	Packs *op.Packs
+}
+
+// Validate reports every problem of the options.
+func (o Options) Validate() error {
+	var errs []error
+	if o.Threads < 0 {
+		errs = append(errs, fmt.Errorf("option Threads is %d; it must not be negative", o.Threads))
+	}
+	if o.MemoryLimit < 0 {
+		errs = append(errs, fmt.Errorf("option MemoryLimit is %d; it must not be negative", o.MemoryLimit))
+	}
+	if _, err := bindings.ParseISA(o.ISA); err != nil {
+		errs = append(errs, fmt.Errorf("option ISA: %w", err))
+	}
+	return errors.Join(errs...)
+}
+
+func (o Options) threads() int {
+	if o.Threads == 0 {
+		return goruntime.GOMAXPROCS(0)
+	}
+	return o.Threads
+}
+
+func (o Options) isa() (bindings.ISA, error) {
+	if o.ISA == "" {
+		return bindings.DefaultISA()
+	}
+	mask, err := bindings.ParseISA(o.ISA)
+	if missing := mask &^ bindings.DetectISA(); missing != 0 {
+		return 0, fmt.Errorf("option ISA: this CPU lacks %v", missing)
+	}
+	return mask, err
+}

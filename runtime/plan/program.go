@@ -1,0 +1,203 @@
+// Package plan decides, before anything runs, what runs in which order and
+// where every value lies. A Program is a graph bound to operators; a Plan is a
+// Program for inputs of known extents. Both are immutable and may be used from
+// many goroutines at once.
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Program is a graph whose nodes are bound to operators and whose values are
+// numbered. Nodes stand in an order in which they can run.
+type Program struct {
+	File    string
+	Names   []string       // of values, by id
+	Inputs  []int          // ids of the values that a run must be given
+	Decl    []*graph.Value // what the model says of them, in that order
+	Outputs []int          // ids of the results
+	Nodes   []*Node
+
+	values []*op.Value // by id: what is known before the inputs' extents are
+}
+
+// Node is one bound node. An id of -1 is an operand left out.
+type Node struct {
+	*graph.Node
+	Op      op.Op
+	Row     *op.Row
+	In, Out []int
+
+	dropped func(i int) bool // whether Run reads constant input i
+}
+
+// Compile binds the graph of a validated model to operators and prepares them.
+// Initializers are constants, also those that are inputs with a default. The
+// fields DTypes and In of prep are filled in for each operator.
+func Compile(m *graph.Model, registry *op.Registry, prep op.Prepare) (*Program, error) {
+	c := &compiler{Program: &Program{File: m.File}, registry: registry, prep: prep, ids: map[string]int{}}
+	return c.Program, c.compile(m.Graph)
+}
+
+type compiler struct {
+	*Program
+	registry *op.Registry
+	prep     op.Prepare
+	ids      map[string]int
+}
+
+func (c *compiler) define(name string, v *op.Value) int {
+	id := len(c.Names)
+	c.ids[name] = id
+	c.Names = append(c.Names, name)
+	c.values = append(c.values, v)
+	return id
+}
+
+func (c *compiler) compile(g *graph.Graph) error {
+	if len(g.Sparse) > 0 {
+		return c.fail(nil, graph.Mark(graph.ErrUnsupported, "initializer %q is sparse; store it as a dense tensor", g.Sparse[0].Name))
+	}
+	for _, init := range g.Initializers {
+		c.define(init.Name, constant(init.Tensor))
+	}
+	for _, in := range g.Inputs {
+		if _, ok := c.ids[in.Name]; ok {
+			continue
+		}
+		if in.Type.Kind != graph.TensorType {
+			return c.fail(nil, graph.Mark(graph.ErrUnsupported, "input %q is %v; only tensors can be passed in", in.Name, in.Type))
+		}
+		c.Inputs = append(c.Inputs, c.define(in.Name, &op.Value{Type: in.Type}))
+		c.Decl = append(c.Decl, in)
+	}
+	order, err := sorted(g)
+	if err != nil {
+		return c.fail(nil, err)
+	}
+	for _, n := range order {
+		if err := c.node(n); err != nil {
+			return c.fail(n, err)
+		}
+	}
+	for _, out := range g.Outputs {
+		id, ok := c.ids[out.Name]
+		if !ok {
+			return c.fail(nil, graph.Mark(graph.ErrFormat, "output %q is computed by no node", out.Name))
+		}
+		c.Outputs = append(c.Outputs, id)
+	}
+	return c.align()
+}
+
+func constant(t *tensor.Tensor) *op.Value {
+	return &op.Value{Type: graph.TensorOf(t.DType(), graph.DimsOf(t.Shape())), Const: t}
+}
+
+// node binds one node and defines its outputs.
+func (c *compiler) node(n *graph.Node) error {
+	o, row, err := c.registry.New(n)
+	if err != nil {
+		return err
+	}
+	b := &Node{Node: n, Op: o, Row: row, In: make([]int, len(n.Inputs)), Out: make([]int, len(n.Outputs))}
+	in := make([]*op.Value, len(n.Inputs))
+	for i, name := range n.Inputs {
+		b.In[i] = -1
+		if name == "" {
+			continue
+		}
+		id, ok := c.ids[name]
+		if !ok {
+			return graph.Mark(graph.ErrFormat, "input %d, %q, is computed by no node", i, name)
+		}
+		b.In[i], in[i] = id, c.values[id]
+	}
+	if err := row.CheckTypes(in); err != nil {
+		return err
+	}
+	out, err := op.InferOutputs(o, row, n, in)
+	if err != nil {
+		return fmt.Errorf("%w; inputs %s", err, describe(in))
+	}
+	settle(out)
+	if err := c.prepare(b, in); err != nil {
+		return fmt.Errorf("%w; inputs %s", err, describe(in))
+	}
+	for i, name := range n.Outputs {
+		b.Out[i] = -1
+		if name == "" {
+			continue
+		}
+		if _, dup := c.ids[name]; dup {
+			return graph.Mark(graph.ErrFormat, "output %d, %q, is defined twice", i, name)
+		}
+		b.Out[i] = c.define(name, out[i])
+	}
+	c.Nodes = append(c.Nodes, b)
+	return nil
+}
+
+func (c *compiler) prepare(n *Node, in []*op.Value) error {
+	prep := &op.Prepare{ISA: c.prep.ISA, Packs: c.prep.Packs}
+	n.dropped = prep.Dropped
+	p, ok := n.Op.(op.Preparer)
+	if !ok {
+		return nil
+	}
+	prep.DTypes = op.DTypes(in)
+	prep.In = make([]*tensor.Tensor, len(in))
+	for i, v := range in {
+		if v != nil {
+			prep.In[i] = v.Const
+		}
+	}
+	return p.Prepare(prep)
+}
+
+// align makes sure that constants whose elements a node reads lie as kernels
+// need them, which a mapped file does not promise.
+func (c *compiler) align() error {
+	for _, n := range c.Nodes {
+		for i, id := range n.In {
+			if id < 0 || c.values[id].Const == nil || n.dropped(i) {
+				continue
+			}
+			t, err := c.prep.Packs.Aligned(c.values[id].Const)
+			if err != nil {
+				return c.fail(n.Node, err)
+			}
+			c.values[id].Const = t
+		}
+	}
+	return nil
+}
+
+// fail says where binding or planning failed.
+func (p *Program) fail(n *graph.Node, err error) error {
+	e := &graph.Error{Stage: "plan", File: p.File, Offset: -1, Err: err}
+	if n != nil {
+		e.Node, e.Op = n.Label(), n.OpName()
+	}
+	return e
+}
+
+// describe lists the types of operands for messages.
+func describe(in []*op.Value) string {
+	parts := make([]string, len(in))
+	for i, v := range in {
+		parts[i] = "none"
+		if v != nil {
+			parts[i] = v.Type.String()
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Type is what is known of a value before the inputs' extents are.
+func (p *Program) Type(id int) graph.Type { return p.values[id].Type }

@@ -1,0 +1,206 @@
+// Package runtime runs graphs: it optimises a model's graph, binds it to
+// operators, plans a run for each set of input extents, and executes.
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/exec"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/optimize"
+	"github.com/nacre-ml/nacre/runtime/plan"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Session is a model made ready to run. Its methods may be called from many
+// goroutines at once, except Close.
+type Session struct {
+	program *plan.Program
+	exec    *exec.Executor
+	packs   *op.Packs // to be closed with the session; nil when shared
+	outputs []*graph.Value
+	plans   planCache
+}
+
+// New makes a session of a validated model, whose tensors must stay valid until
+// Close. The model is not changed.
+func New(m *graph.Model, o Options) (*Session, error) {
+	if err := bindings.Available(); err != nil {
+		return nil, &graph.Error{Stage: "plan", File: m.File, Offset: -1, Kind: graph.ErrDevice, Err: err}
+	}
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	isa, err := o.isa()
+	if err != nil {
+		return nil, err
+	}
+	if o.Registry == nil {
+		o.Registry = op.Standard()
+	}
+	s := &Session{}
+	if o.Packs == nil {
+		o.Packs = op.NewPacks()
+		s.packs = o.Packs
+	}
+	passes := optimize.Passes()
+	if o.NoOptimize {
+		passes = optimize.Required()
+	}
+	m, err = optimize.Run(m, passes, optimize.Context{Registry: o.Registry, ISA: isa})
+	if err == nil {
+		s.program, err = plan.Compile(m, o.Registry, op.Prepare{ISA: isa, Packs: o.Packs})
+	}
+	if err == nil {
+		s.exec, err = exec.New(o.threads(), o.MemoryLimit)
+	}
+	if err != nil {
+		if s.packs != nil {
+			s.packs.Close()
+		}
+		return nil, err
+	}
+	for i, v := range m.Graph.Outputs {
+		inferred := *v
+		if t := s.program.Type(s.program.Outputs[i]); t.Kind != graph.NoType {
+			inferred.Type = t
+		}
+		s.outputs = append(s.outputs, &inferred)
+	}
+	return s, nil
+}
+
+// Close ends the session's threads and frees its memory. No run may be under way.
+func (s *Session) Close() error {
+	s.exec.Close()
+	if s.packs != nil {
+		s.packs.Close()
+	}
+	return nil
+}
+
+// Inputs returns the name and type of every tensor that Run must be given.
+func (s *Session) Inputs() []*graph.Value { return s.program.Decl }
+
+// Outputs returns the name and type of every result, as far as they follow from
+// the model.
+func (s *Session) Outputs() []*graph.Value { return s.outputs }
+
+// Run computes the model's results by name. Inputs are not written, and results
+// share no memory with them. A cancelled context ends the run between two nodes.
+func (s *Session) Run(ctx context.Context, inputs map[string]*tensor.Tensor) (map[string]*tensor.Tensor, error) {
+	return s.run(ctx, inputs, nil)
+}
+
+// Profile is Run with the time of every step.
+func (s *Session) Profile(ctx context.Context, inputs map[string]*tensor.Tensor) (map[string]*tensor.Tensor, *exec.Profile, error) {
+	p := &exec.Profile{}
+	out, err := s.run(ctx, inputs, p)
+	return out, p, err
+}
+
+// Plan returns the plan for inputs of those types and extents; only the types
+// and extents of the tensors matter.
+func (s *Session) Plan(inputs map[string]*tensor.Tensor) (*plan.Plan, error) {
+	list, err := s.order(inputs)
+	if err != nil {
+		return nil, err
+	}
+	return s.plans.get(s.program, list)
+}
+
+func (s *Session) run(ctx context.Context, inputs map[string]*tensor.Tensor, prof *exec.Profile) (map[string]*tensor.Tensor, error) {
+	list, err := s.order(inputs)
+	if err != nil {
+		return nil, err
+	}
+	pl, err := s.plans.get(s.program, list)
+	if err != nil {
+		return nil, err
+	}
+	results, err := s.exec.Run(ctx, pl, list, prof)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]*tensor.Tensor, len(results))
+	for i, v := range s.outputs {
+		out[v.Name] = results[i]
+	}
+	return out, nil
+}
+
+// order puts the inputs in the program's order and checks them against what the
+// model declares.
+func (s *Session) order(inputs map[string]*tensor.Tensor) ([]*tensor.Tensor, error) {
+	list := make([]*tensor.Tensor, len(s.program.Decl))
+	symbols := map[string]int{}
+	for i, v := range s.program.Decl {
+		t := inputs[v.Name]
+		if t == nil {
+			return nil, s.reject("input %q is missing; the model needs %s", v.Name, list2text(s.program.Decl))
+		}
+		if err := accepts(v.Type, t, symbols); err != nil {
+			return nil, s.reject("input %q is %v and the model takes %v: %w", v.Name, t, v.Type, err)
+		}
+		list[i] = t
+	}
+	if len(inputs) > len(list) {
+		for name := range inputs {
+			if !s.needs(name) {
+				return nil, s.reject("the model takes no input %q; it needs %s", name, list2text(s.program.Decl))
+			}
+		}
+	}
+	return list, nil
+}
+
+func (s *Session) needs(name string) bool {
+	for _, v := range s.program.Decl {
+		if v.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Session) reject(format string, args ...any) error {
+	return &graph.Error{Stage: "run", File: s.program.File, Offset: -1, Kind: graph.ErrShape, Err: fmt.Errorf(format, args...)}
+}
+
+// accepts checks a tensor against a declared type. Symbols collects the extents
+// that named axes have, so that one name means one extent.
+func accepts(want graph.Type, t *tensor.Tensor, symbols map[string]int) error {
+	if t.DType() != want.DType {
+		return fmt.Errorf("element types differ")
+	}
+	if want.Dims == nil {
+		return nil
+	}
+	if len(want.Dims) != len(t.Shape()) {
+		return fmt.Errorf("the number of axes differs")
+	}
+	for i, d := range want.Dims {
+		have := t.Shape()[i]
+		n, known := d.Value()
+		if !known && !d.IsUnknown() {
+			n, known = symbols[d.String()]
+			symbols[d.String()] = have
+		}
+		if known && n != have {
+			return fmt.Errorf("axis %d has extent %d, not %d", i, have, n)
+		}
+	}
+	return nil
+}
+
+func list2text(values []*graph.Value) string {
+	parts := make([]string, len(values))
+	for i, v := range values {
+		parts[i] = fmt.Sprintf("%q %v", v.Name, v.Type)
+	}
+	return strings.Join(parts, ", ")
+}
