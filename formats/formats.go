@@ -1,0 +1,100 @@
+// Package formats opens and saves models. The format of a file is told by its
+// content.
+package formats
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nacre-ml/nacre/formats/internal/binio"
+	"github.com/nacre-ml/nacre/formats/onnx"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// Format is one kind of file.
+type Format struct {
+	Name       string
+	Extensions []string // that its files have, the first for new ones
+	Probe      func(data []byte) bool
+	open       func(f *binio.File) (*graph.Model, error)
+}
+
+// Formats is the table of formats, in the order in which content is probed.
+var Formats = []Format{
+	{Name: onnx.Name, Extensions: []string{".onnx"}, Probe: onnx.Probe, open: openONNX},
+}
+
+func openONNX(f *binio.File) (*graph.Model, error) { return onnx.Open(f, onnx.Options{}) }
+
+// Load opens the model in a file and checks it. The file stays mapped until the
+// model is closed.
+func Load(path string) (*graph.Model, error) {
+	f, err := binio.Open(path)
+	if err != nil {
+		return nil, opening(path, err)
+	}
+	format, err := detect(f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	m, err := format.open(f)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// Probe returns the format of a file, told by its content or, where that is of
+// no format that is known, by the name's extension.
+func Probe(path string) (Format, error) {
+	f, err := binio.Open(path)
+	if err != nil {
+		return Format{}, opening(path, err)
+	}
+	defer f.Close()
+	return detect(f)
+}
+
+func detect(f *binio.File) (Format, error) {
+	for _, row := range Formats {
+		if row.Probe(f.Data) {
+			return row, nil
+		}
+	}
+	if row, ok := byExtension(f.Path); ok {
+		return row, nil
+	}
+	return Format{}, &graph.Error{Stage: "load", File: f.Path, Offset: -1, Kind: graph.ErrUnsupported,
+		Err: fmt.Errorf("content is of no format that is known (%s)", names())}
+}
+
+func byExtension(path string) (Format, bool) {
+	ext := strings.ToLower(filepath.Ext(path))
+	i := slices.IndexFunc(Formats, func(f Format) bool { return slices.Contains(f.Extensions, ext) })
+	if i < 0 {
+		return Format{}, false
+	}
+	return Formats[i], true
+}
+
+func names() string {
+	list := make([]string, len(Formats))
+	for i, f := range Formats {
+		list[i] = f.Name
+	}
+	return strings.Join(list, ", ")
+}
+
+// opening reports why a file was not opened, without naming it twice.
+func opening(path string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return &graph.Error{Stage: "load", File: path, Offset: -1, Err: err}
+}

@@ -1,0 +1,68 @@
+// Package binio gives the readers of formats the bytes of a file: mapped where
+// the system can, read into memory elsewhere.
+package binio
+
+import (
+	"fmt"
+	"math"
+	"os"
+)
+
+// File is the bytes of a file. They must not be written, and are gone after
+// Close. A mapped file that another process shortens takes its bytes away:
+// touching them then ends the program.
+type File struct {
+	Path  string
+	Data  []byte
+	unmap func() error
+}
+
+// Open opens a regular file.
+func Open(path string) (*File, error) {
+	if err := regular(os.Stat(path)); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return Map(f)
+}
+
+// Map returns the bytes of an open regular file, which the caller may close.
+func Map(f *os.File) (*File, error) {
+	info, err := f.Stat()
+	if err := regular(info, err); err != nil {
+		return nil, err
+	}
+	size := info.Size()
+	if size > math.MaxInt {
+		return nil, fmt.Errorf("%d bytes are more than this system can map", size)
+	}
+	file := &File{Path: f.Name()}
+	if size > 0 {
+		file.Data, file.unmap, err = mapFile(f, int(size))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
+// Close gives the bytes back. It may be called again.
+func (f *File) Close() error {
+	unmap := f.unmap
+	f.Data, f.unmap = nil, nil
+	if unmap == nil {
+		return nil
+	}
+	return unmap()
+}
+
+func regular(info os.FileInfo, err error) error {
+	if err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file", info.Name())
+	}
+	return err
+}

@@ -1,0 +1,225 @@
+package onnx
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/nacre-ml/nacre/formats/internal/binio"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// external is the files of external data of one model, each mapped once.
+type external struct {
+	folder string
+	limit  int
+	files  map[string]*binio.File
+
+	// sums makes every tensor with a checksum be compared with it.
+	sums bool
+}
+
+func newExternal(model string, limit int) *external {
+	return &external{folder: filepath.Dir(model), limit: limit, files: map[string]*binio.File{}}
+}
+
+// Close unmaps the files.
+func (e *external) Close() error {
+	var err error
+	for _, f := range e.files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+// place is where the elements of a tensor lie.
+type place struct {
+	location string
+	offset   int64
+	length   int64 // negative when not given
+	checksum string
+}
+
+func (d *decoder) externalTensor(p *tensorProto) (*tensor.Tensor, error) {
+	if d.ext == nil {
+		return nil, graph.Mark(graph.ErrUnsupported, "external data cannot be read here; open the model as a file")
+	}
+	at, err := parsePlace(p.entries)
+	if err != nil {
+		return nil, err
+	}
+	need := int64(p.dtype.Bytes(p.shape.Len()))
+	if at.length >= 0 && at.length != need {
+		return nil, fmt.Errorf("external data of %d bytes where %v%v takes %d", at.length, p.dtype, p.shape, need)
+	}
+	f, err := d.ext.open(at.location)
+	if err != nil {
+		return nil, fmt.Errorf("external data %q: %w", at.location, err)
+	}
+	if size := int64(len(f.Data)); at.offset > size || need > size-at.offset {
+		return nil, fmt.Errorf("external data %q has %d bytes, too few for %d from byte %d on", at.location, size, need, at.offset)
+	}
+	data := f.Data[at.offset : at.offset+need : at.offset+need]
+	if d.ext.sums && at.checksum != "" {
+		if sum := sha1.Sum(f.Data); !strings.EqualFold(at.checksum, hex.EncodeToString(sum[:])) {
+			return nil, fmt.Errorf("external data %q does not have the checksum %s", at.location, at.checksum)
+		}
+	}
+	return view(p.dtype, p.shape, data)
+}
+
+// parsePlace reads the entries of external_data. The base path that writers may
+// note is theirs and is not used.
+func parsePlace(entries []graph.Pair) (place, error) {
+	at := place{length: -1}
+	met := map[string]bool{}
+	for _, e := range entries {
+		if met[e.Key] {
+			return at, fmt.Errorf("external_data gives %q twice", e.Key)
+		}
+		met[e.Key] = true
+		var err error
+		switch e.Key {
+		case "location":
+			at.location = e.Value
+		case "offset":
+			at.offset, err = count(e)
+		case "length":
+			at.length, err = count(e)
+		case "checksum":
+			at.checksum = e.Value
+		case "basepath":
+		default:
+			err = fmt.Errorf("external_data has the unknown key %q", e.Key)
+		}
+		if err != nil {
+			return at, err
+		}
+	}
+	if at.location == "" {
+		return at, errors.New("external_data has no location")
+	}
+	return at, nil
+}
+
+func count(e graph.Pair) (int64, error) {
+	n, err := strconv.ParseInt(e.Value, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt {
+		return 0, fmt.Errorf("external_data has %s %q", e.Key, e.Value)
+	}
+	return n, nil
+}
+
+// open returns a file beneath the folder. It must be a regular file with one
+// name, and neither it nor a folder on the way may be a link.
+func (e *external) open(location string) (*binio.File, error) {
+	parts, err := split(location)
+	if err != nil {
+		return nil, err
+	}
+	key := strings.Join(parts, "/")
+	if f, ok := e.files[key]; ok {
+		return f, nil
+	}
+	if len(e.files) == e.limit {
+		return nil, fmt.Errorf("more than %d files", e.limit)
+	}
+	f, err := openBeneath(e.folder, parts)
+	if err != nil {
+		var p *fs.PathError
+		if errors.As(err, &p) {
+			err = p.Err
+		}
+		return nil, err
+	}
+	e.files[key] = f
+	return f, nil
+}
+
+// split returns the components of a relative path that stays beneath its start.
+func split(location string) ([]string, error) {
+	if location[0] == '/' || !filepath.IsLocal(filepath.FromSlash(location)) || strings.ContainsRune(location, 0) {
+		return nil, errors.New("location is no path beneath the model's folder")
+	}
+	var parts []string
+	for _, s := range strings.Split(filepath.ToSlash(location), "/") {
+		switch s {
+		case "", ".":
+		case "..":
+			return nil, errors.New(`location has a ".."`)
+		default:
+			parts = append(parts, s)
+		}
+	}
+	if len(parts) == 0 {
+		return nil, errors.New("location names no file")
+	}
+	return parts, nil
+}
+
+// openBeneath walks down folder by folder and makes sure of each that what was
+// opened is what was looked at, so that nothing can be exchanged in between.
+func openBeneath(folder string, parts []string) (*binio.File, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { root.Close() }()
+	for _, name := range parts[:len(parts)-1] {
+		info, err := root.Lstat(name)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			return nil, fmt.Errorf("%q is no folder (links are refused)", name)
+		}
+		next, err := root.OpenRoot(name)
+		if err != nil {
+			return nil, err
+		}
+		root.Close()
+		root = next
+		opened, err := root.Stat(".")
+		if err != nil {
+			return nil, err
+		}
+		if !os.SameFile(info, opened) {
+			return nil, fmt.Errorf("%q changed while it was opened", name)
+		}
+	}
+	return openFile(root, parts[len(parts)-1])
+}
+
+func openFile(root *os.Root, name string) (*binio.File, error) {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is no regular file (links are refused)")
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	opened, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !os.SameFile(info, opened) {
+		return nil, errors.New("it changed while it was opened")
+	}
+	if n, err := linkCount(f, opened); err != nil || n != 1 {
+		return nil, fmt.Errorf("it has %d names (hard links are refused)", n)
+	}
+	return binio.Map(f)
+}

@@ -1,0 +1,27 @@
+package onnx
+
+import "google.golang.org/protobuf/encoding/protowire"
+
+// modelFields has the wire type of every field of ModelProto.
+var modelFields = map[protowire.Number]protowire.Type{
+	1: protowire.VarintType, 2: protowire.BytesType, 3: protowire.BytesType, 4: protowire.BytesType,
+	5: protowire.VarintType, 6: protowire.BytesType, 7: protowire.BytesType, 8: protowire.BytesType,
+	14: protowire.BytesType, 20: protowire.BytesType, 25: protowire.BytesType, 26: protowire.BytesType,
+}
+
+// Probe reports whether data is the fields of a ModelProto, the first of them
+// ir_version or there being one with a graph. What lies behind a field that is
+// cut off is not looked at, so that damaged models are still known as such.
+func Probe(data []byte) bool {
+	d := newDecoder("", data, Options{})
+	met := 0
+	for m := d.root("ModelProto"); m.next(); met++ {
+		if t, ok := modelFields[m.num]; !ok || t != m.typ {
+			return false
+		}
+		if m.num == 7 || m.num == 1 && met == 0 && m.val >= 1 && m.val <= 255 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,123 @@
+package onnx
+
+import (
+	"errors"
+	"io"
+
+	"github.com/nacre-ml/nacre/formats/internal/binio"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// Name is the format's name.
+const Name = "onnx"
+
+// Open reads the model of an open file, of which tensors become views; external
+// data is looked for in its folder. Model.Close closes f; after an error f stays
+// open. The functions and names of the model are not checked: graph.Validate
+// does that.
+func Open(f *binio.File, o Options) (*graph.Model, error) {
+	d := newDecoder(f.Path, f.Data, o)
+	d.ext = newExternal(f.Path, d.limits.Files)
+	m := d.model()
+	if err := d.result(); err != nil {
+		d.ext.Close()
+		return nil, err
+	}
+	m.Closer = closers{f, d.ext}
+	return m, nil
+}
+
+// Read reads a model from memory, of which tensors become views. The name is
+// for errors. External data is refused.
+func Read(name string, data []byte, o Options) (*graph.Model, error) {
+	d := newDecoder(name, data, o)
+	m := d.model()
+	if err := d.result(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+type closers []io.Closer
+
+func (c closers) Close() error {
+	var err error
+	for _, x := range c {
+		err = errors.Join(err, x.Close())
+	}
+	return err
+}
+
+// model reads the ModelProto: first what says how the rest is to be read, then
+// graph and functions.
+func (d *decoder) model() *graph.Model {
+	model := &graph.Model{Format: Name, File: d.file}
+	var body message
+	for m := d.root("ModelProto"); m.next(); {
+		switch m.num {
+		case 1:
+			model.IR = m.int()
+			d.checkIR(m.at, model.IR)
+		case 7:
+			if body.d != nil {
+				d.bad(m.at, "model has two graphs")
+			}
+			body = m.sub("GraphProto")
+		default:
+			d.modelField(&m, model)
+		}
+		d.settle()
+	}
+	switch {
+	case d.err != nil:
+		return model
+	case model.IR == 0:
+		d.bad(0, "no ir_version: this is no ONNX model")
+		d.settle()
+	case body.d == nil:
+		d.bad(0, "model has no graph")
+		d.settle()
+	}
+	if model.IR < 3 && len(model.Opsets) == 0 {
+		model.Opsets = []graph.Opset{{Version: 1}}
+	}
+	s := newScope(model.Opsets, nil)
+	if body.d != nil {
+		model.Graph = d.graph(body, s)
+	}
+	d.settle()
+	for m := d.root("ModelProto"); m.next(); d.settle() {
+		if m.num == 25 {
+			model.Functions = append(model.Functions, d.function(m.sub("FunctionProto"), s))
+		}
+	}
+	return model
+}
+
+func (d *decoder) checkIR(at int, ir int64) {
+	switch {
+	case ir < 1:
+		d.bad(at, "ir_version %d", ir)
+	case ir > maxIR:
+		d.fail(at, graph.ErrUnsupported, "ir_version %d is newer than %d, the latest that is known", ir, maxIR)
+	}
+}
+
+func (d *decoder) modelField(m *message, model *graph.Model) {
+	switch m.num {
+	case 2:
+		model.Producer = m.text()
+	case 3:
+		model.ProducerVer = m.text()
+	case 4:
+		model.Domain = m.text()
+	case 5:
+		model.Version = m.int()
+	case 6:
+		model.Doc = m.text()
+	case 8:
+		model.Opsets = d.opset(m.sub("OperatorSetIdProto"), model.Opsets)
+	case 14:
+		model.Meta = append(model.Meta, d.pair(m.sub("StringStringEntryProto")))
+	}
+}

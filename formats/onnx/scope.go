@@ -1,0 +1,86 @@
+package onnx
+
+import (
+	"strings"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// domain is how graphs spell a domain.
+func domain(name string) string {
+	if name == "ai.onnx" {
+		return ""
+	}
+	return name
+}
+
+// standard is how people spell a domain.
+func standard(name string) string {
+	if name == "" {
+		return "ai.onnx"
+	}
+	return name
+}
+
+// scope says of which version a domain's operators are.
+type scope struct {
+	imports map[string]int
+	outer   *scope // of the model, around that of a function
+}
+
+func newScope(sets []graph.Opset, outer *scope) *scope {
+	s := &scope{imports: make(map[string]int, len(sets)), outer: outer}
+	for _, o := range sets {
+		s.imports[o.Domain] = o.Version
+	}
+	return s
+}
+
+// version returns the version of a domain, 0 when it must be imported and is
+// not. Domains that the ONNX standard does not define need no import, because
+// exporters leave it out; they count as version 1.
+func (s *scope) version(domain string) int {
+	for ; s != nil; s = s.outer {
+		if v, ok := s.imports[domain]; ok {
+			return v
+		}
+	}
+	if domain == "" || strings.HasPrefix(domain, "ai.onnx.") {
+		return 0
+	}
+	return 1
+}
+
+// opset reads an OperatorSetIdProto and adds it to the list, unless it is there.
+func (d *decoder) opset(m message, list []graph.Opset) []graph.Opset {
+	var o graph.Opset
+	at, version := m.start, int64(0)
+	for m.next() {
+		switch m.num {
+		case 1:
+			o.Domain = domain(m.name())
+		case 2:
+			version = m.int()
+		}
+	}
+	switch {
+	case d.err != nil:
+		return list
+	case version < 1 || version > 1<<30:
+		d.bad(at, "version %d of operator set %q", version, standard(o.Domain))
+		return list
+	case o.Domain == "" && version > maxOpset:
+		d.fail(at, graph.ErrUnsupported, "operator set %d is newer than %d, the latest that is known", version, maxOpset)
+		return list
+	}
+	o.Version = int(version)
+	for _, x := range list {
+		if x.Domain == o.Domain {
+			if x.Version != o.Version {
+				d.bad(at, "versions %d and %d of operator set %q are imported", x.Version, o.Version, standard(o.Domain))
+			}
+			return list
+		}
+	}
+	return append(list, o)
+}

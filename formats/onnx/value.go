@@ -1,0 +1,175 @@
+package onnx
+
+import (
+	"errors"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Value is a value of any type, as test data holds them.
+type Value struct {
+	Name   string
+	Type   graph.Type
+	Tensor *tensor.Tensor      // of a tensor
+	Sparse *graph.SparseTensor // of a sparse tensor
+	List   []*Value            // elements of a sequence; of an optional, one or none; values of a map
+	Keys   *tensor.Tensor      // of a map, one per element of List
+}
+
+// ReadTensor reads a TensorProto and its name. The tensor may be a view of data.
+func ReadTensor(data []byte) (string, *tensor.Tensor, error) {
+	d := newDecoder("", data, Options{})
+	p, t := d.namedTensor(d.root("TensorProto"))
+	return p.name, t, d.result()
+}
+
+// ReadValue reads the TensorProto, SequenceProto or OptionalProto that holds a
+// value of that type; the message itself does not say which it is. Tensors may
+// be views of data.
+func ReadValue(data []byte, want graph.Type) (*Value, error) {
+	d := newDecoder("", data, Options{})
+	v := d.valueOf(d.root("value"), want)
+	if err := d.result(); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+func (d *decoder) valueOf(m message, want graph.Type) *Value {
+	defer d.leave()
+	if !d.enter(m.start, "values") {
+		return nil
+	}
+	switch want.Kind {
+	case graph.TensorType:
+		p, t := d.namedTensor(m)
+		v := &Value{Name: p.name, Tensor: t}
+		if t != nil {
+			v.Type = graph.TensorOf(t.DType(), graph.DimsOf(t.Shape()))
+		}
+		return v
+	case graph.SparseType:
+		name, s := d.sparse(m)
+		v := &Value{Name: name, Sparse: s}
+		if s != nil && s.Values != nil {
+			v.Type = graph.Type{Kind: graph.SparseType, DType: s.Values.DType(), Dims: graph.DimsOf(s.Shape)}
+		}
+		return v
+	case graph.SequenceType:
+		return d.sequence(m, want)
+	case graph.OptionalType:
+		return d.optional(m, want)
+	case graph.MapType:
+		return d.mapOf(m, want)
+	}
+	d.fail(m.start, graph.ErrUnsupported, "values of type %v have no message", want)
+	return nil
+}
+
+// elemKinds has a row per kind of element of a sequence or an optional: the
+// code in elem_type and the field of SequenceProto that holds such elements; in
+// OptionalProto it is the same field.
+var elemKinds = [...]graph.TypeKind{
+	1: graph.TensorType,
+	2: graph.SparseType,
+	3: graph.SequenceType,
+	4: graph.MapType,
+	5: graph.OptionalType,
+}
+
+const firstElem = 3 // field of the first kind of element
+
+// elements reads SequenceProto and OptionalProto, which are alike.
+func (d *decoder) elementsOf(m message, want graph.Type) *Value {
+	v := &Value{Type: want}
+	code, start := int64(0), m.start
+	for m.next() {
+		switch m.num {
+		case 1:
+			v.Name = m.name()
+		case 2:
+			code = m.int()
+		case 3, 4, 5, 6, 7:
+			elem := graph.Type{Kind: elemKinds[m.num-firstElem+1]}
+			if want.Elem != nil && want.Elem.Kind == elem.Kind {
+				elem = *want.Elem
+			}
+			v.List = append(v.List, d.valueOf(m.sub("element"), elem))
+		}
+	}
+	if d.err != nil {
+		return v
+	}
+	if code < 0 || code >= int64(len(elemKinds)) {
+		d.fail(start, graph.ErrUnsupported, "%v of unknown element kind %d", want, code)
+		return v
+	}
+	kind := elemKinds[code]
+	for _, e := range v.List {
+		if kind != graph.NoType && e.Type.Kind != kind {
+			d.bad(start, "%v has an element of type %v", want, e.Type)
+		}
+	}
+	if want.Elem == nil && kind != graph.NoType {
+		v.Type.Elem = &graph.Type{Kind: kind}
+	}
+	return v
+}
+
+func (d *decoder) sequence(m message, want graph.Type) *Value { return d.elementsOf(m, want) }
+
+func (d *decoder) optional(m message, want graph.Type) *Value {
+	v := d.elementsOf(m, want)
+	if len(v.List) > 1 {
+		d.bad(m.start, "optional has %d values", len(v.List))
+	}
+	return v
+}
+
+// mapOf reads a MapProto.
+func (d *decoder) mapOf(m message, want graph.Type) *Value {
+	v := &Value{Type: want}
+	start := m.start
+	code := int64(0)
+	var keys []int64
+	var texts []string
+	for m.next() {
+		switch m.num {
+		case 1:
+			v.Name = m.name()
+		case 2:
+			code = m.int()
+		case 3:
+			keys = m.ints(keys)
+		case 4:
+			texts = append(texts, m.text())
+		case 5:
+			s := d.sequence(m.sub("SequenceProto"), graph.Type{Kind: graph.SequenceType, Elem: want.Elem})
+			v.List = s.List
+		}
+	}
+	if d.err != nil {
+		return v
+	}
+	v.Type.Key = d.dtype(start, code)
+	err := errors.New("keys and values differ in number")
+	if len(keys)+len(texts) == len(v.List) {
+		v.Keys, err = mapKeys(v.Type.Key, keys, texts)
+	}
+	if err != nil {
+		d.bad(start, "map: %w", err)
+	}
+	return v
+}
+
+// mapKeys makes the tensor of keys, int64 for every type of integers.
+func mapKeys(t tensor.DType, keys []int64, texts []string) (*tensor.Tensor, error) {
+	switch {
+	case t == tensor.String && len(keys) == 0:
+		return tensor.FromStrings(texts, len(texts))
+	case t.IsInteger() && len(texts) == 0:
+		return tensor.From(keys, len(keys))
+	}
+	return nil, errors.New("keys are not of the key type")
+}

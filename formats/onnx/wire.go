@@ -1,0 +1,235 @@
+package onnx
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// decoder is what the messages of one file share. The first failure ends the
+// walk of every message and is kept in err.
+type decoder struct {
+	file    string
+	data    []byte
+	limits  Limits
+	names   map[string]string
+	depth   int
+	objects int
+	strings int
+	ext     *external
+	err     *graph.Error
+
+	// collect makes settle keep failures and go on behind the broken message.
+	collect  bool
+	problems []error
+}
+
+func newDecoder(file string, data []byte, o Options) *decoder {
+	return &decoder{file: file, data: data, limits: o.Limits.withDefaults(), names: map[string]string{}}
+}
+
+// fail records the first failure.
+func (d *decoder) fail(at int, kind error, format string, args ...any) {
+	if d.err == nil {
+		d.err = &graph.Error{Stage: "load", File: d.file, Offset: int64(at), Kind: kind, Err: fmt.Errorf(format, args...)}
+	}
+}
+
+func (d *decoder) bad(at int, format string, args ...any) {
+	d.fail(at, graph.ErrFormat, format, args...)
+}
+
+// settle is called behind a message that others do not depend on.
+func (d *decoder) settle() {
+	if d.collect && d.err != nil && len(d.problems) < maxProblems {
+		d.problems = append(d.problems, d.err)
+		d.err = nil
+	}
+}
+
+const maxProblems = 100
+
+// result returns err as an error that is nil when there is none.
+func (d *decoder) result() error {
+	if d.err == nil {
+		return nil
+	}
+	return d.err
+}
+
+// object counts one object against the limit.
+func (d *decoder) object(at int) {
+	if d.objects++; d.objects > d.limits.Objects {
+		d.bad(at, "more than %d nodes, attributes, tensors and values", d.limits.Objects)
+	}
+}
+
+// enter counts one level of nesting; leave ends it, also when enter says no.
+func (d *decoder) enter(at int, what string) bool {
+	if d.depth++; d.depth > d.limits.Depth {
+		d.bad(at, "%s nested more than %d deep", what, d.limits.Depth)
+	}
+	return d.err == nil
+}
+
+func (d *decoder) leave() { d.depth-- }
+
+func (d *decoder) root(what string) message { return message{d: d, what: what, end: len(d.data)} }
+
+// message walks the fields of one message of the file.
+type message struct {
+	d        *decoder
+	what     string
+	start    int
+	pos, end int // what remains
+
+	num  protowire.Number
+	typ  protowire.Type
+	at   int    // where the field's tag stands
+	from int    // where the payload of a field with a length starts
+	val  uint64 // of any other field
+	body []byte // payload of a field with a length
+}
+
+// next moves to the next field; false at the end and after a failure.
+func (m *message) next() bool {
+	if m.d.err != nil || m.pos >= m.end {
+		return false
+	}
+	m.at = m.pos
+	b := m.d.data[m.pos:m.end]
+	num, typ, tag := protowire.ConsumeTag(b)
+	if tag < 0 {
+		m.d.bad(m.at, "%s: no field tag: %w", m.what, protowire.ParseError(tag))
+		return false
+	}
+	m.num, m.typ = num, typ
+	n := m.value(b[tag:])
+	if n < 0 {
+		m.d.bad(m.at, "%s: field %d: %w", m.what, num, protowire.ParseError(n))
+		return false
+	}
+	m.from = m.at + tag + n - len(m.body)
+	m.pos = m.at + tag + n
+	return true
+}
+
+func (m *message) value(b []byte) (n int) {
+	m.val, m.body = 0, nil
+	switch m.typ {
+	case protowire.VarintType:
+		m.val, n = protowire.ConsumeVarint(b)
+	case protowire.Fixed32Type:
+		var v uint32
+		v, n = protowire.ConsumeFixed32(b)
+		m.val = uint64(v)
+	case protowire.Fixed64Type:
+		m.val, n = protowire.ConsumeFixed64(b)
+	case protowire.BytesType:
+		m.body, n = protowire.ConsumeBytes(b)
+	default:
+		n = protowire.ConsumeFieldValue(m.num, m.typ, b)
+	}
+	return n
+}
+
+func (m *message) is(t protowire.Type) bool {
+	if m.typ != t {
+		m.d.bad(m.at, "%s: field %d has wire type %d where %d belongs", m.what, m.num, m.typ, t)
+	}
+	return m.typ == t
+}
+
+func (m *message) int() int64 {
+	m.is(protowire.VarintType)
+	return int64(m.val)
+}
+
+func (m *message) float() float32 {
+	m.is(protowire.Fixed32Type)
+	return math.Float32frombits(uint32(m.val))
+}
+
+func (m *message) bytes() []byte {
+	m.is(protowire.BytesType)
+	if m.d.strings++; m.d.strings > m.d.limits.Strings {
+		m.d.bad(m.at, "more than %d strings", m.d.limits.Strings)
+	}
+	return m.body
+}
+
+// text returns a string that is rarely met twice.
+func (m *message) text() string { return string(m.bytes()) }
+
+// name returns a string that is met often; equal ones share memory.
+func (m *message) name() string {
+	b := m.bytes()
+	s, ok := m.d.names[string(b)]
+	if !ok {
+		s = string(b)
+		m.d.names[s] = s
+	}
+	return s
+}
+
+// sub returns the message that the field holds, counted as an object.
+func (m *message) sub(what string) message {
+	m.d.object(m.at)
+	if !m.is(protowire.BytesType) {
+		return message{d: m.d, what: what, start: m.at}
+	}
+	return message{d: m.d, what: what, start: m.from, pos: m.from, end: m.pos}
+}
+
+// ints appends the entries of a repeated varint field, packed or not.
+func (m *message) ints(list []int64) []int64 {
+	if m.typ != protowire.BytesType {
+		return append(list, m.int())
+	}
+	if list == nil {
+		list = make([]int64, 0, varints(m.body))
+	}
+	for b := m.body; len(b) > 0; {
+		v, n := protowire.ConsumeVarint(b)
+		if n < 0 {
+			m.d.bad(m.pos-len(b), "%s: field %d: %w", m.what, m.num, protowire.ParseError(n))
+			return list
+		}
+		list = append(list, int64(v))
+		b = b[n:]
+	}
+	return list
+}
+
+// floats appends the entries of a repeated float field, packed or not.
+func (m *message) floats(list []float32) []float32 {
+	if m.typ != protowire.BytesType {
+		return append(list, m.float())
+	}
+	if len(m.body)%4 != 0 {
+		m.d.bad(m.at, "%s: field %d: %d bytes of floats", m.what, m.num, len(m.body))
+		return list
+	}
+	if list == nil {
+		list = make([]float32, 0, len(m.body)/4)
+	}
+	for b := m.body; len(b) > 0; b = b[4:] {
+		list = append(list, math.Float32frombits(binary.LittleEndian.Uint32(b)))
+	}
+	return list
+}
+
+// varints is the number of varints that end within b.
+func varints(b []byte) int {
+	n := 0
+	for _, c := range b {
+		if c < 0x80 {
+			n++
+		}
+	}
+	return n
+}
