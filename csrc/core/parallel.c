@@ -8,7 +8,7 @@
 
 // How long a thread looks for work before it sleeps: a graph hands out the next
 // job within microseconds, a wake-up costs several.
-enum { SPIN = 2000 };
+enum { SPIN = 500 };
 
 struct nacre_pool {
     size_t threads;  // the caller counted in
@@ -18,7 +18,7 @@ struct nacre_pool {
     pthread_mutex_t mutex;
     pthread_cond_t wake;
     atomic_uint generation;  // one up for each job
-    bool stop;
+    atomic_bool stop;
 
     // The job, written by the owner while the gate is shut. A worker counts
     // itself in before it looks at the gate, and the owner shuts the gate before
@@ -66,7 +66,7 @@ static void *worker(void *arg) {
             pthread_mutex_unlock(&p->mutex);
         }
         seen = atomic_load_explicit(&p->generation, memory_order_acquire);
-        if (p->stop) return NULL;
+        if (atomic_load(&p->stop)) return NULL;
         atomic_fetch_add(&p->inside, 1);
         if (atomic_load(&p->open)) take_chunks(p, thread);
         atomic_fetch_sub(&p->inside, 1);
@@ -112,7 +112,7 @@ nacre_pool *nacre_pool_create(size_t threads) {
 
 void nacre_pool_destroy(nacre_pool *p) {
     if (p == NULL) return;
-    p->stop = true;
+    atomic_store(&p->stop, true);
     start_job(p);
     for (size_t i = 1; i < p->threads; i++) pthread_join(p->workers[i - 1], NULL);
     pthread_cond_destroy(&p->wake);

@@ -1,0 +1,88 @@
+package bindings_test
+
+import (
+	"testing"
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/bindings"
+)
+
+func TestParseISA(t *testing.T) {
+	for _, tt := range []struct {
+		name, list, want string
+		ok               bool
+	}{
+		{"scalar", "scalar", "scalar", true},
+		{"empty", "", "scalar", true},
+		{"one", "avx2", "avx2", true},
+		{"two with space", "avx512, avx2", "avx2,avx512", true},
+		{"unknown", "avx1024", "", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m, err := bindings.ParseISA(tt.list)
+			if (err == nil) != tt.ok || err == nil && m.String() != tt.want {
+				t.Errorf("got %v, %v", m, err)
+			}
+		})
+	}
+}
+
+func TestDefaultISA(t *testing.T) {
+	t.Setenv(bindings.ISAVariable, "scalar")
+	if m, err := bindings.DefaultISA(); m != 0 || err != nil {
+		t.Errorf("got %v, %v", m, err)
+	}
+	t.Setenv(bindings.ISAVariable, "nonsense")
+	if _, err := bindings.DefaultISA(); err == nil {
+		t.Error("a name that is no level was accepted")
+	}
+}
+
+func TestAlloc(t *testing.T) {
+	for _, n := range []int{0, 1, 63, 64, 4096, 3 << 20} {
+		b := bindings.Alloc(n)
+		if len(b) != n {
+			t.Fatalf("%d bytes asked for, %d given", n, len(b))
+		}
+		if uintptr(unsafe.Pointer(unsafe.SliceData(b)))%64 != 0 {
+			t.Errorf("%d bytes are not aligned", n)
+		}
+		for i := range b {
+			b[i] = byte(i)
+		}
+		bindings.Free(b)
+	}
+}
+
+func TestPool(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 5} {
+		p, err := bindings.NewPool(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Threads(); got != max(n, 1) {
+			t.Errorf("a pool of %d has %d threads", n, got)
+		}
+		p.Close()
+		p.Close()
+	}
+}
+
+// TestScalarRows checks that every op has a scalar kernel, and has it last.
+func TestScalarRows(t *testing.T) {
+	last := map[string]bindings.Kernel{}
+	for _, k := range bindings.Variants() {
+		if prev, ok := last[k.Op()]; ok && prev.Variant() == "scalar" {
+			t.Errorf("%s: %s stands behind scalar", k.Op(), k.Variant())
+		}
+		last[k.Op()] = k
+	}
+	for op, k := range last {
+		if k.Variant() != "scalar" || k.ISA() != 0 {
+			t.Errorf("%s: the last row is %s for %v", op, k.Variant(), k.ISA())
+		}
+		if s, err := bindings.Select(op, 0); err != nil || s != k {
+			t.Errorf("%s: without any level, %v is selected, %v", op, s, err)
+		}
+	}
+}

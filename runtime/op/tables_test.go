@@ -1,0 +1,74 @@
+package op_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/csrc"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// TestDTypeTables compares the rows of csrc/core/dtypes.inc with the Go table.
+func TestDTypeTables(t *testing.T) {
+	bits := map[string]int{"float": 32, "double": 64, "int8_t": 8, "int16_t": 16, "int32_t": 32, "int64_t": 64,
+		"uint8_t": 8, "uint16_t": 16, "uint32_t": 32, "uint64_t": 64}
+	kinds := map[string]tensor.Kind{"FLOAT": tensor.Float, "SIGNED": tensor.Signed, "UNSIGNED": tensor.Unsigned}
+	rows := inc(t, "core/dtypes.inc", "NACRE_DTYPE")
+	for _, row := range rows {
+		d, err := tensor.ParseDType(row[1])
+		if err != nil {
+			t.Errorf("C has %v: %v", row, err)
+			continue
+		}
+		if d.Bits() != bits[row[2]] || d.Kind() != kinds[row[3]] {
+			t.Errorf("C has %v, Go %d bits of kind %v", row, d.Bits(), d.Kind())
+		}
+	}
+	if len(rows) == 0 {
+		t.Error("no rows found")
+	}
+}
+
+// TestISATables compares the rows of csrc/core/isa.inc with what the bindings say.
+func TestISATables(t *testing.T) {
+	if err := bindings.Available(); err != nil {
+		t.Skip(err)
+	}
+	rows := inc(t, "core/isa.inc", "NACRE_ISA")
+	levels := bindings.Levels()
+	if len(rows) != len(levels) || len(rows) == 0 {
+		t.Fatalf("C has %d rows, Go %d", len(rows), len(levels))
+	}
+	var seen bindings.ISA
+	for i, l := range levels {
+		if l.Name != rows[i][0] {
+			t.Errorf("row %d is %s in C and %s in Go", i, rows[i][0], l.Name)
+		}
+		if seen&l.Mask != 0 {
+			t.Errorf("level %s shares a bit with another", l.Name)
+		}
+		seen |= l.Mask
+		if m, err := bindings.ParseISA(l.Name); err != nil || m != l.Mask || m.String() != l.Name {
+			t.Errorf("level %s reads as %v, %v", l.Name, m, err)
+		}
+	}
+}
+
+func inc(t *testing.T, file, macro string) [][]string {
+	t.Helper()
+	text, err := csrc.Sources.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows [][]string
+	for _, m := range regexp.MustCompile(`(?m)^`+macro+`\((.*)\)$`).FindAllStringSubmatch(string(text), -1) {
+		fields := strings.Split(m[1], ",")
+		for i := range fields {
+			fields[i] = strings.TrimSpace(fields[i])
+		}
+		rows = append(rows, fields)
+	}
+	return rows
+}
