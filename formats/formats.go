@@ -21,14 +21,19 @@ type Format struct {
 	Extensions []string // that its files have, the first for new ones
 	Probe      func(data []byte) bool
 	open       func(f *binio.File) (*graph.Model, error)
+	read       func(name string, data []byte) (*graph.Model, error)
 }
 
 // Formats is the table of formats, in the order in which content is probed.
 var Formats = []Format{
-	{Name: onnx.Name, Extensions: []string{".onnx"}, Probe: onnx.Probe, open: openONNX},
+	{Name: onnx.Name, Extensions: []string{".onnx"}, Probe: onnx.Probe, open: openONNX, read: readONNX},
 }
 
 func openONNX(f *binio.File) (*graph.Model, error) { return onnx.Open(f, onnx.Options{}) }
+
+func readONNX(name string, data []byte) (*graph.Model, error) {
+	return onnx.Read(name, data, onnx.Options{})
+}
 
 // Load opens the model in a file and checks it. The file stays mapped until the
 // model is closed.
@@ -47,6 +52,19 @@ func Load(path string) (*graph.Model, error) {
 		return nil, err
 	}
 	return m, nil
+}
+
+// Decode reads a model from memory, which the model keeps, and checks it. The
+// name stands for the file in messages. There is no folder to find external data
+// in, so a model that has some is refused.
+func Decode(name string, data []byte) (*graph.Model, error) {
+	for _, row := range Formats {
+		if row.Probe(data) {
+			return row.read(name, data)
+		}
+	}
+	return nil, &graph.Error{Stage: "load", File: name, Offset: -1, Kind: graph.ErrUnsupported,
+		Err: fmt.Errorf("content is of no format that is known (%s)", names())}
 }
 
 // Probe returns the format of a file, told by its content or, where that is of

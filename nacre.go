@@ -1,0 +1,105 @@
+// Package nacre runs neural networks from model files, natively and without a
+// foreign shared library.
+//
+// Open maps a model file, NewSession makes it ready to run, and Session.Run
+// turns input tensors into output tensors. A session may run from many
+// goroutines at once, and sessions of one model share its weights.
+package nacre
+
+import (
+	"context"
+	"sync"
+
+	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/exec"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/plan"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Tensor is an element type, a shape, and the elements in row-major order.
+type Tensor = tensor.Tensor
+
+// Options say how a session runs; the zero value is a good choice.
+type Options = runtime.Options
+
+// NewTensor returns a tensor of that shape over data, which it keeps.
+func NewTensor[T tensor.Element](data []T, shape ...int) (*Tensor, error) {
+	return tensor.From(data, shape...)
+}
+
+// Data returns the elements of t, shared with it. It is an error if T is not the
+// Go type of the tensor's elements.
+func Data[T tensor.Element](t *Tensor) ([]T, error) { return tensor.Data[T](t) }
+
+// Model is an open model file.
+type Model struct {
+	source *graph.Model
+	packs  *op.Packs
+	close  sync.Once
+}
+
+// Open maps a model file of any format that package formats knows and checks its
+// graph. The file must not change until Close.
+func Open(path string) (*Model, error) {
+	m, err := formats.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	return newModel(m), nil
+}
+
+// Decode reads a model from memory, which the model keeps. The name stands for
+// the file in messages; external data is refused.
+func Decode(name string, data []byte) (*Model, error) {
+	m, err := formats.Decode(name, data)
+	if err != nil {
+		return nil, err
+	}
+	return newModel(m), nil
+}
+
+func newModel(m *graph.Model) *Model { return &Model{source: m, packs: op.NewPacks()} }
+
+// Source is what the file holds. It must not be changed.
+func (m *Model) Source() *graph.Model { return m.source }
+
+// Close releases the file and the weights. All sessions must be closed before.
+func (m *Model) Close() error {
+	var err error
+	m.close.Do(func() {
+		m.packs.Close()
+		err = m.source.Close()
+	})
+	return err
+}
+
+// Session is a model made ready to run. Its methods may be called from many
+// goroutines at once, except Close.
+type Session struct{ *runtime.Session }
+
+// NewSession optimises the model's graph, chooses kernels and packs weights.
+func (m *Model) NewSession(o Options) (*Session, error) {
+	if o.Packs == nil {
+		o.Packs = m.packs
+	}
+	s, err := runtime.New(m.source, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{s}, nil
+}
+
+// Run computes the outputs by name. Inputs are not written, and outputs share no
+// memory with them. A cancelled context ends the run between two nodes.
+func (s *Session) Run(ctx context.Context, inputs map[string]*Tensor) (map[string]*Tensor, error) {
+	return s.Session.Run(ctx, inputs)
+}
+
+// Profile is the time of every step of a run.
+type Profile = exec.Profile
+
+// Plan is the steps of a run and where every value lies.
+type Plan = plan.Plan
