@@ -4,5 +4,7 @@ package bindings
 
 // families lists the kernel tables, one row per family of csrc.
 func families() [][]Kernel {
-	return [][]Kernel{}
+	return [][]Kernel{
+		moveFamily(),
+	}
 }

@@ -44,16 +44,11 @@ func Load(path string) (*graph.Model, error) {
 	}
 	format, err := detect(f)
 	if err != nil {
-		f.Close()
-		return nil, err
+		return nil, errors.Join(err, f.Close())
 	}
 	m, err := format.open(f)
 	if err != nil {
 		f.Close()
-		return nil, err
-	}
-	if err := graph.Validate(m); err != nil {
-		m.Close()
 		return nil, err
 	}
 	return m, nil

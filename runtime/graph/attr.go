@@ -57,7 +57,7 @@ type Attr struct {
 
 // Subgraphs returns the graphs that the attribute holds.
 func (a *Attr) Subgraphs() []*Graph {
-	if a.Graph != nil {
+	if a.Kind == AttrGraph {
 		return []*Graph{a.Graph}
 	}
 	return a.Graphs

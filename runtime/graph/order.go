@@ -32,8 +32,13 @@ func (b *bound) has(name string) bool {
 }
 
 func (c *capture) attr(a *Attr, outer *bound) {
-	for _, g := range a.Subgraphs() {
-		c.graph(g, outer)
+	if a.Graph != nil {
+		c.graph(a.Graph, outer)
+	}
+	for _, g := range a.Graphs {
+		if g != nil {
+			c.graph(g, outer)
+		}
 	}
 }
 
@@ -120,11 +125,11 @@ const (
 
 // sorter walks depth first, without recursion.
 type sorter struct {
-	nodes  []*Node
-	maker  map[string]int
-	state  []visit
-	out    []*Node
-	cycles []int // nodes that were met again while open
+	nodes []*Node
+	maker map[string]int
+	state []visit
+	out   []*Node
+	cycle int // 1 + a node on a cycle
 }
 
 // needs returns the nodes that node i must stand behind.
@@ -179,7 +184,7 @@ func (s *sorter) from(i int) {
 			s.state[j] = open
 			stack = append(stack, frame{j, s.needs(j)})
 		case open:
-			s.cycles = append(s.cycles, j)
+			s.cycle = j + 1
 		}
 	}
 }

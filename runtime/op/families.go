@@ -4,9 +4,11 @@ package op
 func families() [][]Row {
 	return [][]Row{
 		castRows,
+		concatRows,
 		constantRows,
 		convRows,
 		eltwiseRows,
+		gatherRows,
 		logicRows,
 		matmulRows,
 		moveRows,
@@ -15,5 +17,6 @@ func families() [][]Row {
 		reduceRows,
 		resizeRows,
 		shapeRows,
+		sliceRows,
 	}
 }

@@ -1,3 +1,386 @@
 package op
 
-var shapeRows = []Row{}
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// viewed is the Run of operators whose only output has the bytes of input 0.
+type viewed struct{}
+
+// Run has nothing to compute: the output is set up already.
+func (viewed) Run(*Run) error { return nil }
+
+type identity struct{ viewed }
+
+func newIdentity(*Node) (Op, error) { return identity{}, nil }
+
+func (identity) Infer(c *Infer) error {
+	c.Set(0, c.In[0].DType, c.In[0].Dims)
+	list, _ := c.In[0].shortInts()
+	c.setInts(0, list)
+	return nil
+}
+
+// reshape gives the elements another shape. An extent of 0 is taken from the
+// input unless allowZero, one of -1 from the number of elements.
+type reshape struct {
+	viewed
+	shape     []int // from the attribute; nil when input 1 has it
+	allowZero bool
+}
+
+func newReshape(n *Node) (Op, error) {
+	if n.Since < 5 {
+		return &reshape{shape: append([]int{}, n.Ints("shape")...)}, n.takes(1)
+	}
+	return &reshape{allowZero: n.Since >= 14 && n.Bool("allowzero", false)}, n.takes(2)
+}
+
+// takes reports a node that has not as many inputs as its version takes.
+func (n *Node) takes(inputs int) error {
+	if len(n.Inputs) != inputs {
+		return graph.Mark(graph.ErrFormat, "has %d inputs; version %d of the operator takes %d", len(n.Inputs), n.Since, inputs)
+	}
+	return nil
+}
+
+func (o *reshape) Infer(c *Infer) error {
+	in := c.In[0]
+	want := graph.DimsOf(o.shape)
+	if o.shape == nil {
+		var err error
+		if want, err = c.In[1].extentsIn(); err != nil {
+			return err
+		}
+	}
+	c.Set(0, in.DType, nil)
+	if want == nil {
+		return nil
+	}
+	out, err := o.resolve(in.Dims, want)
+	if err != nil {
+		return err
+	}
+	c.Set(0, in.DType, out)
+	if list, ok := in.shortInts(); ok && len(out) < 2 {
+		c.setInts(0, list)
+	}
+	return nil
+}
+
+// resolve replaces the extents 0 and -1 of want, for an input of those extents.
+func (o *reshape) resolve(in, want graph.Dims) (graph.Dims, error) {
+	out := slices.Clone(want)
+	rest := -1
+	for i, d := range want {
+		n, known := d.Value()
+		switch {
+		case !known || n > 0 || n == 0 && o.allowZero:
+		case n == 0 && in == nil:
+			out[i] = graph.Unknown()
+		case n == 0 && i >= len(in):
+			return nil, graph.Mark(graph.ErrShape, "shape %v takes axis %d from an input with %d axes", want, i, len(in))
+		case n == 0:
+			out[i] = in[i]
+		case n == -1 && rest < 0:
+			rest = i
+		case n == -1:
+			return nil, graph.Mark(graph.ErrShape, "shape %v has more than one extent of -1", want)
+		default:
+			return nil, graph.Mark(graph.ErrShape, "shape %v has a negative extent", want)
+		}
+	}
+	if rest >= 0 {
+		others := slices.Delete(slices.Clone(out), rest, rest+1)
+		d, err := quotient(in, others)
+		if err != nil {
+			return nil, graph.Mark(graph.ErrShape, "shape %v does not fit an input of %v", want, in)
+		}
+		out[rest] = d
+		return out, nil
+	}
+	shape, ok1 := out.Concrete()
+	from, ok2 := in.Concrete()
+	if ok1 && ok2 && (shape.Check() != nil || shape.Len() != from.Len()) {
+		return nil, graph.Mark(graph.ErrShape, "shape %v does not fit an input of %v", want, in)
+	}
+	return out, nil
+}
+
+// quotient returns the extent x for which x times the product of part is the
+// product of all; unknown when that does not follow.
+func quotient(all, part graph.Dims) (graph.Dim, error) {
+	if all == nil {
+		return graph.Unknown(), nil
+	}
+	all, part = cancel(all, part)
+	num, syms := factor(all)
+	den, divisors := factor(part)
+	switch {
+	case len(divisors) > 0:
+		return graph.Unknown(), nil
+	case len(syms) > 0 && den == 0:
+		return graph.Unknown(), nil
+	case len(syms) > 0:
+		g := gcd(num, den)
+		return syms.Len().Mul(graph.Known(num / g)).Div(graph.Known(den / g)), nil
+	case den == 0 || num%den != 0:
+		return graph.Dim{}, errNotWhole
+	}
+	return graph.Known(num / den), nil
+}
+
+var errNotWhole = errors.New("the quotient is not a whole number")
+
+// cancel removes the symbols that both have.
+func cancel(all, part graph.Dims) (graph.Dims, graph.Dims) {
+	all, part = slices.Clone(all), slices.Clone(part)
+	for i := len(part) - 1; i >= 0; i-- {
+		if part[i].IsKnown() {
+			continue
+		}
+		if j := slices.IndexFunc(all, part[i].Same); j >= 0 {
+			all = slices.Delete(all, j, j+1)
+			part = slices.Delete(part, i, i+1)
+		}
+	}
+	return all, part
+}
+
+// factor returns the product of the extents that are numbers, and the others. A
+// product that does not fit an int is 0.
+func factor(d graph.Dims) (n int, others graph.Dims) {
+	n = 1
+	for _, x := range d {
+		if v, ok := x.Value(); ok {
+			p, err := product(graph.Known(n), graph.Known(v))
+			if err != nil {
+				return 0, nil
+			}
+			n, _ = p.Value()
+		} else {
+			others = append(others, x)
+		}
+	}
+	return n, others
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return max(a, 1)
+}
+
+// flatten joins the axes before one, and those from it on.
+type flatten struct {
+	viewed
+	axis int
+}
+
+func newFlatten(n *Node) (Op, error) { return &flatten{axis: n.Int("axis", 1)}, nil }
+
+func (o *flatten) Infer(c *Infer) error {
+	in := c.In[0]
+	rank, ok := in.Rank()
+	if !ok {
+		c.Set(0, in.DType, graph.UnknownDims(2))
+		return nil
+	}
+	axis := o.axis
+	if axis != rank {
+		var err error
+		if axis, err = normAxis(axis, rank); err != nil {
+			return err
+		}
+	}
+	c.Set(0, in.DType, graph.Dims{in.Dims[:axis].Len(), in.Dims[axis:].Len()})
+	return nil
+}
+
+// axesOp is Squeeze or Unsqueeze: axes of extent 1 go or come.
+type axesOp struct {
+	viewed
+	axes  []int // from the attribute
+	input bool  // input 1 may hold them
+	infer func(o *axesOp, c *Infer, axes []int) (graph.Dims, error)
+}
+
+func newAxesOp(n *Node, infer func(o *axesOp, c *Infer, axes []int) (graph.Dims, error)) (*axesOp, error) {
+	o := &axesOp{input: n.Since >= 13, infer: infer}
+	if o.input {
+		return o, nil
+	}
+	o.axes = n.Ints("axes")
+	return o, n.takes(1)
+}
+
+func newSqueeze(n *Node) (Op, error) { return newAxesOp(n, (*axesOp).squeezed) }
+
+func newUnsqueeze(n *Node) (Op, error) {
+	o, err := newAxesOp(n, (*axesOp).unsqueezed)
+	switch {
+	case err != nil:
+	case o.input:
+		err = n.takes(2)
+	case o.axes == nil:
+		err = graph.Mark(graph.ErrFormat, "attribute axes is missing")
+	}
+	return o, err
+}
+
+func (o *axesOp) Infer(c *Infer) error {
+	in := c.In[0]
+	c.Set(0, in.DType, nil)
+	axes := o.axes
+	if c.Has(1) {
+		var known bool
+		if axes, known = c.In[1].knownInts(); !known {
+			return nil
+		}
+	}
+	if in.Dims == nil {
+		return nil
+	}
+	dims, err := o.infer(o, c, axes)
+	if err != nil {
+		return err
+	}
+	c.Set(0, in.DType, dims)
+	if list, ok := in.shortInts(); ok && dims != nil && len(dims) < 2 {
+		c.setInts(0, list)
+	}
+	return nil
+}
+
+func (o *axesOp) squeezed(c *Infer, axes []int) (graph.Dims, error) {
+	in := c.In[0].Dims
+	out := graph.Dims{}
+	if axes == nil {
+		for _, d := range in {
+			switch {
+			case !d.IsKnown():
+				return nil, nil
+			case !d.Is(1):
+				out = append(out, d)
+			}
+		}
+		return out, nil
+	}
+	axes, err := normAxes(axes, len(in))
+	if err != nil {
+		return nil, err
+	}
+	for i, d := range in {
+		switch gone := slices.Contains(axes, i); {
+		case !gone:
+			out = append(out, d)
+		case d.IsKnown() && !d.Is(1):
+			return nil, graph.Mark(graph.ErrShape, "axis %d of %v has not one element", i, c.In[0].Type)
+		}
+	}
+	return out, nil
+}
+
+func (o *axesOp) unsqueezed(c *Infer, axes []int) (graph.Dims, error) {
+	in := c.In[0].Dims
+	axes, err := normAxes(axes, len(in)+len(axes))
+	if err != nil {
+		return nil, err
+	}
+	out := make(graph.Dims, len(in)+len(axes))
+	for i := range out {
+		if slices.Contains(axes, i) {
+			out[i] = graph.Known(1)
+		} else {
+			out[i], in = in[0], in[1:]
+		}
+	}
+	return out, nil
+}
+
+// shapeOp yields extents of its input.
+type shapeOp struct {
+	start, end int
+	toEnd      bool
+}
+
+func newShape(n *Node) (Op, error) {
+	if n.Since < 15 {
+		return &shapeOp{toEnd: true}, nil
+	}
+	return &shapeOp{start: n.Int("start", 0), end: n.Int("end", 0), toEnd: !n.Has("end")}, nil
+}
+
+// part returns the range of axes of a value of that rank.
+func (o *shapeOp) part(rank int) (start, end int) {
+	clamp := func(i int) int {
+		if i < 0 {
+			i += rank
+		}
+		return min(max(i, 0), rank)
+	}
+	start, end = clamp(o.start), rank
+	if !o.toEnd {
+		end = clamp(o.end)
+	}
+	return start, max(start, end)
+}
+
+func (o *shapeOp) Infer(c *Infer) error {
+	rank, ok := c.In[0].Rank()
+	if !ok {
+		c.Set(0, tensor.I64, graph.UnknownDims(1))
+		return nil
+	}
+	start, end := o.part(rank)
+	c.Set(0, tensor.I64, graph.Dims{graph.Known(end - start)})
+	c.setInts(0, slices.Clone(c.In[0].Dims[start:end]))
+	return nil
+}
+
+func (o *shapeOp) Run(c *Run) error {
+	shape := c.In[0].Shape()
+	start, end := o.part(len(shape))
+	putInts(c.Out[0], shape[start:end])
+	return nil
+}
+
+// putInts writes numbers to an int64 tensor.
+func putInts(t *tensor.Tensor, list []int) {
+	for i, n := range list {
+		binary.NativeEndian.PutUint64(t.Bytes()[8*i:], uint64(n))
+	}
+}
+
+type size struct{}
+
+func newSize(*Node) (Op, error) { return size{}, nil }
+
+func (size) Infer(c *Infer) error {
+	c.Set(0, tensor.I64, graph.Dims{})
+	if d := c.In[0].Dims; d != nil {
+		c.setInts(0, []graph.Dim{d.Len()})
+	}
+	return nil
+}
+
+func (size) Run(c *Run) error {
+	putInts(c.Out[0], []int{c.In[0].Len()})
+	return nil
+}
+
+var shapeRows = []Row{
+	{Name: "Identity", Since: []int{1, 13, 14, 16, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, View: true, New: newIdentity},
+	{Name: "Reshape", Since: []int{1, 5, 13, 14, 19, 21, 23, 24, 25}, In: [2]int{1, 2}, Out: [2]int{1, 1}, View: true, New: newReshape},
+	{Name: "Flatten", Since: []int{1, 9, 11, 13, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, View: true, New: newFlatten},
+	{Name: "Squeeze", Since: []int{1, 11, 13, 21, 23, 24, 25}, In: [2]int{1, 2}, Out: [2]int{1, 1}, View: true, New: newSqueeze},
+	{Name: "Unsqueeze", Since: []int{1, 11, 13, 21, 23, 24, 25}, In: [2]int{1, 2}, Out: [2]int{1, 1}, View: true, New: newUnsqueeze},
+	{Name: "Shape", Since: []int{1, 13, 15, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, New: newShape},
+	{Name: "Size", Since: []int{1, 13, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, New: newSize},
+}

@@ -1,0 +1,10 @@
+// The C files of csrc/move, compiled here because cgo compiles only this folder.
+#include "move/move.c"
+#include "move/transpose_scalar.c"
+#include "move/w1_transpose_16x16_avx2.c"
+#include "move/w2_transpose_4x4_neon.c"
+#include "move/w2_transpose_8x8_avx2.c"
+#include "move/w4_transpose_16x16_avx512.c"
+#include "move/w4_transpose_4x4_neon.c"
+#include "move/w4_transpose_8x8_avx2.c"
+#include "move/w8_transpose_4x4_avx2.c"

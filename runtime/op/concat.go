@@ -1,0 +1,265 @@
+package op
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+type concat struct {
+	mover
+	axis int
+}
+
+func newConcat(n *Node) (Op, error) {
+	if n.Since >= 4 && !n.Has("axis") {
+		return nil, graph.Mark(graph.ErrFormat, "attribute axis is missing")
+	}
+	return &concat{axis: n.Int("axis", 1)}, nil
+}
+
+func (o *concat) Infer(c *Infer) error {
+	var out graph.Dims
+	for i, v := range c.In {
+		if v == nil {
+			return graph.Mark(graph.ErrFormat, "input %d is left out", i)
+		}
+		if v.DType != c.In[0].DType {
+			return graph.Mark(graph.ErrShape, "input %d has elements of type %v, input 0 of %v", i, v.DType, c.In[0].DType)
+		}
+		if out == nil && v.Dims != nil {
+			out = graph.UnknownDims(len(v.Dims))
+		}
+	}
+	c.Set(0, c.In[0].DType, out)
+	if out == nil {
+		return nil
+	}
+	axis, err := normAxis(o.axis, len(out))
+	if err != nil {
+		return err
+	}
+	sum := graph.Known(0)
+	for i, v := range c.In {
+		if v.Dims == nil {
+			sum = graph.Unknown()
+			continue
+		}
+		if len(v.Dims) != len(out) {
+			return graph.Mark(graph.ErrShape, "input %d is %v; another has %d axes", i, v.Type, len(out))
+		}
+		sum = sum.Add(v.Dims[axis])
+		for a, d := range v.Dims {
+			if a == axis {
+				continue
+			}
+			var ok bool
+			if out[a], ok = joinDim(out[a], d); !ok {
+				return graph.Mark(graph.ErrShape, "input %d is %v; another has %v elements along axis %d", i, v.Type, out[a], a)
+			}
+		}
+	}
+	out[axis] = sum
+	c.Set(0, c.In[0].DType, out)
+	o.inferInts(c)
+	return nil
+}
+
+// inferInts joins what is known of the elements of vectors.
+func (o *concat) inferInts(c *Infer) {
+	list := []graph.Dim{}
+	for _, v := range c.In {
+		part, ok := v.shortInts()
+		if !ok || len(v.Dims) != 1 {
+			return
+		}
+		list = append(list, part...)
+	}
+	c.setInts(0, list)
+}
+
+func (o *concat) Run(c *Run) error {
+	out := c.Out[0].Shape()
+	axis, err := normAxis(o.axis, len(out))
+	if err != nil {
+		return err
+	}
+	outer, inner := out[:axis].Len(), out[axis+1:].Len()
+	list := make([]box, len(c.In))
+	at := 0
+	for i, t := range c.In {
+		n := t.Shape()[axis] * inner
+		list[i] = box{src: t, dst: c.Out[0], dstAt: at, axes: []boxAxis{{outer, n, out[axis] * inner}, {n, 1, 1}}}
+		at += n
+	}
+	o.move(c, list...)
+	return nil
+}
+
+// split is the inverse of concat.
+type split struct {
+	mover
+	axis  int
+	sizes []int // from the attribute; nil for input 1 or equal parts
+	parts int   // num_outputs; 0 when left out
+	input bool  // input 1 may hold the sizes
+	even  bool  // parts of unequal size must be asked for
+	outs  int
+}
+
+func newSplit(n *Node) (Op, error) {
+	o := &split{axis: n.Int("axis", 0), input: n.Since == 1 || n.Since >= 13, even: n.Since < 18, outs: len(n.Outputs)}
+	if n.Since < 13 {
+		o.sizes = n.Ints("split")
+	}
+	if n.Since >= 18 && n.Has("num_outputs") {
+		o.parts = n.Int("num_outputs", 0)
+		if o.parts != o.outs {
+			return nil, graph.Mark(graph.ErrFormat, "num_outputs is %d and the node has %d outputs", o.parts, o.outs)
+		}
+		if n.HasIn(1) {
+			return nil, graph.Mark(graph.ErrFormat, "num_outputs and input split are both there")
+		}
+	}
+	if n.HasIn(1) && (!o.input || o.sizes != nil) {
+		return nil, graph.Mark(graph.ErrFormat, "the sizes are given twice, or as an input that version %d does not have", n.Since)
+	}
+	return o, nil
+}
+
+// equal cuts n elements into as many parts as there are outputs.
+func (o *split) equal(n int) ([]int, error) {
+	if o.even && n%o.outs != 0 {
+		return nil, graph.Mark(graph.ErrShape, "%d elements do not split into %d equal parts", n, o.outs)
+	}
+	size := n/o.outs + btoi(n%o.outs != 0)
+	list := make([]int, o.outs)
+	for i := range list {
+		list[i] = min(size, n)
+		n -= list[i]
+	}
+	return list, nil
+}
+
+func (o *split) check(sizes []int, n int) error {
+	sum := 0
+	for _, s := range sizes {
+		if s < 0 || s > n-sum {
+			sum = -1
+			break
+		}
+		sum += s
+	}
+	if sum != n {
+		return graph.Mark(graph.ErrShape, "sizes %v do not add up to the %d elements of the axis", sizes, n)
+	}
+	return nil
+}
+
+func (o *split) Infer(c *Infer) error {
+	in := c.In[0]
+	for i := range c.Out {
+		c.Set(i, in.DType, nil)
+	}
+	rank, ok := in.Rank()
+	if !ok {
+		return nil
+	}
+	axis, err := normAxis(o.axis, rank)
+	if err != nil {
+		return err
+	}
+	parts, err := o.partDims(c, in.Dims[axis])
+	if err != nil {
+		return err
+	}
+	for i := range c.Out {
+		dims := slices.Clone(in.Dims)
+		dims[axis] = parts[i]
+		c.Set(i, in.DType, dims)
+		if list, ok := in.shortInts(); ok && rank == 1 {
+			if n, ok := parts[i].Value(); ok && n <= len(list) {
+				c.setInts(i, list[:n])
+				in = &Value{Type: in.Type, Ints: list[n:]}
+			}
+		}
+	}
+	return nil
+}
+
+// partDims returns the extent of every output along the axis, of extent d.
+func (o *split) partDims(c *Infer, d graph.Dim) (graph.Dims, error) {
+	n, known := d.Value()
+	var parts graph.Dims
+	switch {
+	case o.sizes != nil:
+		parts = graph.DimsOf(o.sizes)
+	case c.Has(1):
+		var err error
+		if parts, err = c.In[1].extentsIn(); err != nil {
+			return nil, err
+		}
+		if parts == nil {
+			return graph.UnknownDims(o.outs), nil
+		}
+	case known:
+		sizes, err := o.equal(n)
+		return graph.DimsOf(sizes), err
+	case o.even:
+		return slices.Repeat(graph.Dims{d.Div(graph.Known(o.outs))}, o.outs), nil
+	default:
+		return graph.UnknownDims(o.outs), nil
+	}
+	if len(parts) != o.outs {
+		return nil, graph.Mark(graph.ErrShape, "%d sizes for %d outputs", len(parts), o.outs)
+	}
+	if sizes, ok := parts.Concrete(); ok && known {
+		return parts, o.check(sizes, n)
+	}
+	return parts, nil
+}
+
+func (o *split) Run(c *Run) error {
+	in := c.In[0].Shape()
+	axis, err := normAxis(o.axis, len(in))
+	if err != nil {
+		return err
+	}
+	n := in[axis]
+	sizes := o.sizes
+	switch {
+	case c.Has(1):
+		if sizes, err = Ints(c.In[1]); err == nil {
+			err = o.check(sizes, n)
+		}
+	case sizes == nil:
+		sizes, err = o.equal(n)
+	default:
+		err = o.check(sizes, n)
+	}
+	if err != nil {
+		return err
+	}
+	outer, inner := in[:axis].Len(), in[axis+1:].Len()
+	var list []box
+	at := 0
+	for i, s := range sizes {
+		if i < len(c.Out) && c.Out[i] != nil {
+			shape := in.Clone()
+			shape[axis] = s
+			if err := wantShape(c.Out[i], shape); err != nil {
+				return err
+			}
+			list = append(list, box{src: c.In[0], dst: c.Out[i], srcAt: at,
+				axes: []boxAxis{{outer, n * inner, s * inner}, {s * inner, 1, 1}}})
+		}
+		at += s * inner
+	}
+	o.move(c, list...)
+	return nil
+}
+
+var concatRows = []Row{
+	{Name: "Concat", Since: []int{1, 4, 11, 13}, In: [2]int{1, Any}, Out: [2]int{1, 1}, New: newConcat},
+	{Name: "Split", Since: []int{1, 2, 11, 13, 18}, In: [2]int{1, 2}, Out: [2]int{1, Any}, New: newSplit},
+}

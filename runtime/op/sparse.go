@@ -1,0 +1,69 @@
+package op
+
+import (
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// maxDense bounds the elements that a sparse tensor may unfold to.
+const maxDense = 1 << 28
+
+// dense returns the tensor with all its elements, nil for nil.
+func dense(s *graph.SparseTensor) (*tensor.Tensor, error) {
+	if s == nil {
+		return nil, nil
+	}
+	if err := s.Shape.Check(); err != nil {
+		return nil, err
+	}
+	if s.Shape.Len() > maxDense {
+		return nil, graph.Mark(graph.ErrUnsupported, "sparse tensor of shape %v has more than %d elements", s.Shape, maxDense)
+	}
+	at, err := sparseOffsets(s)
+	if err != nil {
+		return nil, err
+	}
+	d := s.Values.DType()
+	t := tensor.New(d, s.Shape...)
+	w, l := width(d), d.Layout()
+	for i, x := range at {
+		switch {
+		case w > 0:
+			copy(t.Bytes()[x*w:][:w], s.Values.Bytes()[i*w:])
+		case l != nil:
+			l.Set(t.Bytes(), x, l.At(s.Values.Bytes(), i))
+		default:
+			t.Strings()[x] = s.Values.Strings()[i]
+		}
+	}
+	return t, nil
+}
+
+// sparseOffsets returns where in the dense tensor each value belongs.
+func sparseOffsets(s *graph.SparseTensor) ([]int, error) {
+	n := s.Values.Len()
+	index, err := Ints(s.Indices)
+	if err != nil {
+		return nil, err
+	}
+	linear := len(s.Indices.Shape()) == 1
+	extents := tensor.Shape{s.Shape.Len()}
+	if !linear {
+		extents = s.Shape
+	}
+	if n*len(extents) != len(index) {
+		return nil, graph.Mark(graph.ErrFormat, "sparse tensor of shape %v has %d values and indices of shape %v", s.Shape, n, s.Indices.Shape())
+	}
+	steps := extents.Strides()
+	at := make([]int, n)
+	for i := range at {
+		for a, e := range extents {
+			x := index[i*len(extents)+a]
+			if x < 0 || x >= e {
+				return nil, graph.Mark(graph.ErrFormat, "sparse tensor of shape %v has a value at %d along axis %d", s.Shape, x, a)
+			}
+			at[i] += x * steps[a]
+		}
+	}
+	return at, nil
+}
