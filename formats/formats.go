@@ -44,11 +44,16 @@ func Load(path string) (*graph.Model, error) {
 	}
 	format, err := detect(f)
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		f.Close()
+		return nil, err
 	}
 	m, err := format.open(f)
 	if err != nil {
 		f.Close()
+		return nil, err
+	}
+	if err := graph.Validate(m); err != nil {
+		m.Close()
 		return nil, err
 	}
 	return m, nil

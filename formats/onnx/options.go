@@ -6,6 +6,9 @@ const (
 	maxOpset = 28
 )
 
+// maxDomains bounds the operator sets that a model or a function imports.
+const maxDomains = 256
+
 // Limits bound what reading a file may cost. A field that is zero stands for
 // its default.
 type Limits struct {

@@ -82,5 +82,8 @@ func (d *decoder) opset(m message, list []graph.Opset) []graph.Opset {
 			return list
 		}
 	}
+	if len(list) == maxDomains {
+		d.bad(at, "operator sets of more than %d domains", maxDomains)
+	}
 	return append(list, o)
 }

@@ -57,7 +57,7 @@ type Attr struct {
 
 // Subgraphs returns the graphs that the attribute holds.
 func (a *Attr) Subgraphs() []*Graph {
-	if a.Kind == AttrGraph {
+	if a.Graph != nil {
 		return []*Graph{a.Graph}
 	}
 	return a.Graphs

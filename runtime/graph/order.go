@@ -32,13 +32,8 @@ func (b *bound) has(name string) bool {
 }
 
 func (c *capture) attr(a *Attr, outer *bound) {
-	if a.Graph != nil {
-		c.graph(a.Graph, outer)
-	}
-	for _, g := range a.Graphs {
-		if g != nil {
-			c.graph(g, outer)
-		}
+	for _, g := range a.Subgraphs() {
+		c.graph(g, outer)
 	}
 }
 
@@ -125,11 +120,11 @@ const (
 
 // sorter walks depth first, without recursion.
 type sorter struct {
-	nodes []*Node
-	maker map[string]int
-	state []visit
-	out   []*Node
-	cycle int // 1 + a node on a cycle
+	nodes  []*Node
+	maker  map[string]int
+	state  []visit
+	out    []*Node
+	cycles []int // nodes that were met again while open
 }
 
 // needs returns the nodes that node i must stand behind.
@@ -184,7 +179,7 @@ func (s *sorter) from(i int) {
 			s.state[j] = open
 			stack = append(stack, frame{j, s.needs(j)})
 		case open:
-			s.cycle = j + 1
+			s.cycles = append(s.cycles, j)
 		}
 	}
 }
