@@ -1,0 +1,31 @@
+"""Runs a model in ONNX Runtime for bench/models_test.go.
+
+    onnxruntime.py MODEL THREADS
+
+Reads one line per run from standard input, answers with the seconds of that run
+on standard output. Inputs are the model's, filled with a fixed ramp.
+"""
+
+import os
+import sys
+import time
+
+sys.path = [p for p in sys.path if os.path.abspath(p or ".") != os.path.dirname(os.path.abspath(__file__))]
+
+import numpy as np
+import onnxruntime as ort
+
+model, threads = sys.argv[1], int(sys.argv[2])
+options = ort.SessionOptions()
+options.intra_op_num_threads = threads
+options.inter_op_num_threads = 1
+session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+feeds = {}
+for i in session.get_inputs():
+    n = int(np.prod(i.shape))
+    feeds[i.name] = (np.arange(n, dtype=np.float32) % 97 / 97).reshape(i.shape)
+print("ready", ort.__version__, flush=True)
+for _ in sys.stdin:
+    start = time.perf_counter()
+    session.run(None, feeds)
+    print(time.perf_counter() - start, flush=True)
