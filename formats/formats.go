@@ -65,7 +65,11 @@ func Load(path string) (*graph.Model, error) {
 func Decode(name string, data []byte) (*graph.Model, error) {
 	for _, row := range Formats {
 		if row.Probe(data) {
-			return row.read(name, data)
+			m, err := row.read(name, data)
+			if err == nil {
+				err = graph.Validate(m)
+			}
+			return m, err
 		}
 	}
 	return nil, &graph.Error{Stage: "load", File: name, Offset: -1, Kind: graph.ErrUnsupported,

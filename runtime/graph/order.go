@@ -82,6 +82,39 @@ func (g *Graph) defined(f func(name string)) {
 	}
 }
 
+// Live returns the nodes that the graph's outputs need, in Sorted order.
+func (g *Graph) Live() []*Node {
+	maker := makers(g.Nodes)
+	live := make([]bool, len(g.Nodes))
+	var stack []int
+	visit := func(name string) {
+		if i, ok := maker[name]; ok && !live[i] {
+			live[i] = true
+			stack = append(stack, i)
+		}
+	}
+	for _, o := range g.Outputs {
+		visit(o.Name)
+	}
+	for len(stack) > 0 {
+		n := g.Nodes[stack[len(stack)-1]]
+		stack = stack[:len(stack)-1]
+		for _, name := range n.Inputs {
+			visit(name)
+		}
+		for _, name := range n.Captured() {
+			visit(name)
+		}
+	}
+	list := make([]*Node, 0, len(g.Nodes))
+	for i, n := range g.Nodes {
+		if live[i] {
+			list = append(list, n)
+		}
+	}
+	return Sorted(list)
+}
+
 // Sorted returns the nodes in an order in which each stands behind those whose
 // outputs it or its subgraphs use, and otherwise in the order given. Nodes on a
 // cycle, for which there is no such order, are left to Validate.

@@ -1,62 +1,33 @@
 package optimize
 
-import (
-	"slices"
-
-	"github.com/nacre-ml/nacre/runtime/graph"
-)
+import "github.com/nacre-ml/nacre/runtime/graph"
 
 // dropDead removes nodes and constants that no output needs.
 func dropDead(m *graph.Model, _ Context) (*Edit, error) {
 	g := m.Graph
-	maker := map[string]*graph.Node{}
+	e := &Edit{Replace: map[*graph.Node][]*graph.Node{}, Drop: map[string]bool{}}
 	for _, n := range g.Nodes {
-		for _, o := range n.Outputs {
-			if o != "" {
-				maker[o] = n
-			}
-		}
+		e.Replace[n] = nil
 	}
 	needed := map[string]bool{}
-	var stack []string
-	need := func(name string) {
-		if name != "" && !needed[name] {
+	for _, n := range g.Live() {
+		delete(e.Replace, n)
+		for _, name := range n.Inputs {
 			needed[name] = true
-			stack = append(stack, name)
+		}
+		for _, name := range n.Captured() {
+			needed[name] = true
 		}
 	}
 	for _, o := range g.Outputs {
-		need(o.Name)
+		needed[o.Name] = true
 	}
-	for len(stack) > 0 {
-		name := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		n := maker[name]
-		if n == nil {
-			continue
-		}
-		for _, in := range n.Inputs {
-			need(in)
-		}
-		for _, a := range n.Attrs {
-			for _, sub := range a.Subgraphs() {
-				sub.Captures(need)
-			}
-		}
-	}
-	e := &Edit{Replace: map[*graph.Node][]*graph.Node{}, Drop: map[string]bool{}}
-	for _, n := range g.Nodes {
-		if !slices.ContainsFunc(n.Outputs, func(o string) bool { return needed[o] }) {
-			e.Replace[n] = nil
-		}
-	}
-	isInput := map[string]bool{}
 	for _, in := range g.Inputs {
-		isInput[in.Name] = true
+		// An input's default stays, or the input would have to be given.
+		needed[in.Name] = true
 	}
 	for _, init := range g.Initializers {
-		// An input's default stays, or the input would have to be given.
-		if !needed[init.Name] && !isInput[init.Name] {
+		if !needed[init.Name] {
 			e.Drop[init.Name] = true
 		}
 	}

@@ -76,11 +76,7 @@ func (c *compiler) compile(g *graph.Graph) error {
 		c.Inputs = append(c.Inputs, c.define(in.Name, &op.Value{Type: in.Type}))
 		c.Decl = append(c.Decl, in)
 	}
-	order, err := sorted(g)
-	if err != nil {
-		return c.fail(nil, err)
-	}
-	for _, n := range order {
+	for _, n := range g.Live() {
 		if err := c.node(n); err != nil {
 			return c.fail(n, err)
 		}
