@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// benchFlags are the flags of nacre bench.
+type benchFlags struct {
+	session sessionFlags
+	input   inputFlags
+	dims    []string
+	count   int
+	warmup  int
+	json    bool
+}
+
+func benchCommand() *cobra.Command {
+	var f benchFlags
+	cmd := &cobra.Command{
+		Use:   "bench MODEL",
+		Short: "Measure how long a model takes",
+		Long: `Measure how long a model takes: it is run a few times to warm up and then
+measured. Inputs that no --input names are random: floats from a normal
+distribution, integers and booleans 0 or 1. Axes that the model leaves open have
+extent 1 unless --dim says otherwise.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), args[0], cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringArrayVar(&f.dims, "dim", nil, "`NAME=N`: extent of an open axis; repeat for more")
+	flags.IntVar(&f.count, "count", 20, "runs that are measured")
+	flags.IntVar(&f.warmup, "warmup", 3, "runs before those")
+	flags.BoolVar(&f.json, "json", false, "print JSON")
+	f.input.add(flags)
+	f.session.add(flags)
+	return cmd
+}
+
+// timing is the result of a benchmark.
+type timing struct {
+	Model   string     `json:"model"`
+	Threads int        `json:"threads"`
+	Count   int        `json:"count"`
+	MinMS   float64    `json:"min_ms"`
+	Median  float64    `json:"median_ms"`
+	P90     float64    `json:"p90_ms"`
+	Inputs  []string   `json:"inputs"`
+	Ops     []opTiming `json:"operators"`
+}
+
+type opTiming struct {
+	Op    string  `json:"op"`
+	Steps int     `json:"steps"`
+	MS    float64 `json:"ms"`
+	Share float64 `json:"share"`
+}
+
+func (f *benchFlags) run(ctx context.Context, path string, stdout io.Writer) (err error) {
+	if f.count < 1 || f.warmup < 0 {
+		return usagef("--count must be 1 or more and --warmup not negative")
+	}
+	dims, err := parseDims(f.dims)
+	if err != nil {
+		return err
+	}
+	m, s, err := f.session.session(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = join(err, s, m) }()
+	inputs, err := f.inputs(s, dims)
+	if err != nil {
+		return err
+	}
+	t, err := f.measure(ctx, s, inputs)
+	if err != nil {
+		return err
+	}
+	t.Model = path
+	for _, v := range s.Inputs() {
+		t.Inputs = append(t.Inputs, fmt.Sprintf("%s %v", v.Name, inputs[v.Name]))
+	}
+	if f.json {
+		return writeJSON(stdout, t)
+	}
+	t.text(stdout)
+	return nil
+}
+
+func parseDims(list []string) (map[string]int, error) {
+	dims := map[string]int{}
+	for _, arg := range list {
+		name, text, ok := strings.Cut(arg, "=")
+		n, err := strconv.Atoi(text)
+		if !ok || err != nil || n < 0 {
+			return nil, usagef("--dim %s: the form is NAME=N", arg)
+		}
+		dims[name] = n
+	}
+	return dims, nil
+}
+
+// inputs are those of files, and random ones for the rest.
+func (f *benchFlags) inputs(s *nacre.Session, dims map[string]int) (map[string]*nacre.Tensor, error) {
+	inputs, err := f.input.load(s)
+	var missing missingError
+	if err != nil && !errors.As(err, &missing) {
+		return nil, err
+	}
+	for name := range dims {
+		if !hasSymbol(s.Inputs(), name) {
+			return nil, fmt.Errorf("no axis of an input is named %q; the model takes %s", name, valueList(s.Inputs()))
+		}
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, v := range s.Inputs() {
+		if inputs[v.Name] != nil {
+			continue
+		}
+		t, err := randomTensor(r, v.Type, dims)
+		if err != nil {
+			return nil, fmt.Errorf("input %q: %w", v.Name, err)
+		}
+		inputs[v.Name] = t
+	}
+	return inputs, nil
+}
+
+func hasSymbol(list []*graph.Value, name string) bool {
+	for _, v := range list {
+		for _, d := range v.Type.Dims {
+			if d.String() == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// randomTensor makes a tensor of that type; open extents come from dims or are 1.
+func randomTensor(r *rand.Rand, t graph.Type, dims map[string]int) (*tensor.Tensor, error) {
+	if t.Kind != graph.TensorType || t.Dims == nil || !t.DType.Valid() {
+		return nil, fmt.Errorf("no random value of type %v can be made; give one with --input", t)
+	}
+	shape := make(tensor.Shape, len(t.Dims))
+	for i, d := range t.Dims {
+		n, known := d.Value()
+		if !known {
+			n = 1
+			if given, ok := dims[d.String()]; ok {
+				n = given
+			}
+		}
+		shape[i] = n
+	}
+	if err := shape.Check(); err != nil {
+		return nil, err
+	}
+	x := tensor.New(t.DType, shape...)
+	switch t.DType {
+	case tensor.F32:
+		fill(x, func() float32 { return float32(r.NormFloat64()) })
+	case tensor.F64:
+		fill(x, r.NormFloat64)
+	case tensor.F16:
+		fill(x, func() packed.F16 { return packed.ToF16(float32(r.NormFloat64())) })
+	case tensor.BF16:
+		fill(x, func() packed.BF16 { return packed.ToBF16(float32(r.NormFloat64())) })
+	default:
+		// One bit in the lowest place of every element: 0 or 1 in any integer type.
+		if size := t.DType.Bits() / 8; size > 0 && (t.DType.IsInteger() || t.DType == tensor.Bool) {
+			for i := 0; i < len(x.Bytes()); i += size {
+				x.Bytes()[i] = byte(r.IntN(2))
+			}
+		}
+	}
+	return x, nil
+}
+
+func fill[T tensor.Element](t *tensor.Tensor, next func() T) {
+	s := tensor.View[T](t)
+	for i := range s {
+		s[i] = next()
+	}
+}
+
+// measure times whole runs, then one more with the time of every step.
+func (f *benchFlags) measure(ctx context.Context, s *nacre.Session, inputs map[string]*nacre.Tensor) (*timing, error) {
+	for range f.warmup {
+		if _, err := s.Run(ctx, inputs); err != nil {
+			return nil, err
+		}
+	}
+	times := make([]float64, f.count)
+	for i := range times {
+		start := time.Now()
+		if _, err := s.Run(ctx, inputs); err != nil {
+			return nil, err
+		}
+		times[i] = milliseconds(time.Since(start))
+	}
+	_, prof, err := s.Profile(ctx, inputs)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(times)
+	return &timing{
+		Threads: f.session.count(), Count: f.count,
+		MinMS: times[0], Median: times[len(times)/2], P90: times[(len(times)-1)*9/10], Ops: byOperator(prof),
+	}, nil
+}
+
+func byOperator(prof *nacre.Profile) []opTiming {
+	var list []opTiming
+	total := 0.0
+	for _, s := range prof.Steps {
+		i := slices.IndexFunc(list, func(t opTiming) bool { return t.Op == s.Op })
+		if i < 0 {
+			i = len(list)
+			list = append(list, opTiming{Op: s.Op})
+		}
+		list[i].Steps++
+		list[i].MS += milliseconds(s.Time)
+		total += milliseconds(s.Time)
+	}
+	for i := range list {
+		list[i].Share = list[i].MS / max(total, 1e-9)
+	}
+	slices.SortStableFunc(list, func(a, b opTiming) int {
+		if a.MS > b.MS {
+			return -1
+		}
+		return 1
+	})
+	return list
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func (t *timing) text(w io.Writer) {
+	fmt.Fprintf(w, "%s, %s, %s\n", t.Model, plural(t.Threads, "thread"), strings.Join(t.Inputs, ", "))
+	fmt.Fprintf(w, "median %.3f ms  min %.3f ms  p90 %.3f ms  of %s\n", t.Median, t.MinMS, t.P90, plural(t.Count, "run"))
+	for _, o := range t.Ops {
+		fmt.Fprintf(w, "%8.3f ms %5.1f %%  %s (%s)\n", o.MS, 100*o.Share, o.Op, plural(o.Steps, "step"))
+	}
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sort"
+	"strings"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// testCase is one model with what is known of its results.
+type testCase struct {
+	name  string // the path under the folder that was given
+	model string
+	sets  []testSet
+	// rampOutput is the stored output 0 of a light model, which is run on
+	// elements i/n of an input of n elements; empty for other models.
+	rampOutput string
+	// settings is the data.json that may widen the tolerance.
+	settings string
+}
+
+// tolerance is tol, or what the case's data.json says where that is wider.
+func (c *testCase) tolerance(tol compare.Tolerance) (compare.Tolerance, error) {
+	data, err := os.ReadFile(c.settings)
+	if errors.Is(err, fs.ErrNotExist) {
+		return tol, nil
+	}
+	if err != nil {
+		return tol, err
+	}
+	var own struct{ RTol, ATol float64 }
+	if err := json.Unmarshal(data, &own); err != nil {
+		return tol, fmt.Errorf("%s: %w", c.settings, err)
+	}
+	return compare.Tolerance{Rel: max(tol.Rel, own.RTol), Abs: max(tol.Abs, own.ATol)}, nil
+}
+
+// findCases returns the cases under a folder, by name: folders that hold
+// model.onnx and sets of inputs and outputs, and light models, which are files
+// light_NAME.onnx beside light_NAME_output_0.pb. A model without results is not
+// a case; their number is returned.
+func findCases(dir string, match *regexp.Regexp) (cases []testCase, bare int, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		c, ok := caseOf(dir, path)
+		if !ok || match != nil && !match.MatchString(c.name) {
+			return nil
+		}
+		if c.rampOutput == "" {
+			c.sets, _ = findSets(filepath.Dir(path))
+			if c.sets == nil {
+				bare++
+				return nil
+			}
+		}
+		cases = append(cases, c)
+		return nil
+	})
+	sort.Slice(cases, func(i, j int) bool { return cases[i].name < cases[j].name })
+	return cases, bare, err
+}
+
+// caseOf tells whether the file is the model of a case, by the names of files.
+func caseOf(root, path string) (testCase, bool) {
+	c := testCase{model: path}
+	stem, isModel := strings.CutSuffix(path, ".onnx")
+	switch {
+	case !isModel:
+		return c, false
+	case filepath.Base(path) == "model.onnx":
+		stem = filepath.Dir(path)
+		c.settings = filepath.Join(stem, "data.json")
+	default:
+		c.rampOutput = stem + "_output_0.pb"
+		full := "test_" + strings.TrimPrefix(filepath.Base(stem), "light_")
+		c.settings = filepath.Join(filepath.Dir(stem), "..", "real", full, "data.json")
+		if _, err := os.Stat(c.rampOutput); err != nil {
+			return c, false
+		}
+	}
+	rel, err := filepath.Rel(root, stem)
+	if err != nil || rel == "." {
+		rel = filepath.Base(stem)
+	}
+	c.name = filepath.ToSlash(rel)
+	return c, true
+}
+
+// data reads the sets of the case.
+func (c *testCase) data(s *nacre.Session) ([]*testData, error) {
+	if c.rampOutput != "" {
+		d, err := c.ramp(s)
+		return []*testData{d}, err
+	}
+	var list []*testData
+	for _, set := range c.sets {
+		d, err := set.load(s.Inputs(), s.Outputs())
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+func (c *testCase) ramp(s *nacre.Session) (*testData, error) {
+	if len(s.Inputs()) != 1 || s.Inputs()[0].Type.DType != tensor.F32 {
+		return nil, fmt.Errorf("a model without stored inputs must take one of float32, not %s", valueList(s.Inputs()))
+	}
+	v := s.Inputs()[0]
+	shape := make(tensor.Shape, len(v.Type.Dims))
+	for i, d := range v.Type.Dims {
+		shape[i] = 1
+		if n, ok := d.Value(); ok {
+			shape[i] = n
+		}
+	}
+	if err := shape.Check(); err != nil {
+		return nil, err
+	}
+	t := tensor.New(tensor.F32, shape...)
+	x := tensor.View[float32](t)
+	for i := range x {
+		x[i] = float32(float64(i) / float64(len(x)))
+	}
+	data, err := os.ReadFile(c.rampOutput)
+	if err != nil {
+		return nil, err
+	}
+	want, err := readTensorProto(data)
+	if err != nil {
+		return nil, err
+	}
+	return &testData{
+		inputs:  map[string]*nacre.Tensor{v.Name: t},
+		outputs: []namedTensor{{s.Outputs()[0].Name, want}},
+	}, nil
+}
+
+// random lists the operators whose results are drawn anew in every run, so that
+// only type and shape can be compared.
+var random = map[string]bool{
+	"Bernoulli": true, "Multinomial": true, "RandomNormal": true, "RandomNormalLike": true,
+	"RandomUniform": true, "RandomUniformLike": true,
+}
+
+// isRandom reports whether a node of the graph, or of the functions that it
+// calls, is one of those.
+func isRandom(m *graph.Model) bool {
+	found := false
+	visit := func(n *graph.Node) {
+		seeded := n.Attr("seed") != nil
+		found = found || n.Domain == "" && random[n.Op] && !seeded
+	}
+	walk(m.Graph.Nodes, visit)
+	for _, f := range m.Functions {
+		walk(f.Nodes, visit)
+	}
+	return found
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// conformanceFlags are the flags of nacre conformance.
+type conformanceFlags struct {
+	session sessionFlags
+	tol     compare.Tolerance
+	pattern string
+	json    string
+	list    bool
+	timeout time.Duration
+}
+
+func conformanceCommand() *cobra.Command {
+	var f conformanceFlags
+	cmd := &cobra.Command{
+		Use:   "conformance DIR...",
+		Short: "Run folders of models with stored inputs and outputs, as the ONNX project publishes them",
+		Long: `Walk folders of model.onnx with test_data_set_K, and light models (light_NAME.onnx
+beside light_NAME_output_0.pb), run every model, and compare. A line is printed
+for each failure, then how many passed, failed and were skipped. A model without
+stored results is skipped. Of models that draw random numbers, type and shape are
+compared.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.pattern, "run", "", "only cases whose name matches this `REGEXP`")
+	flags.BoolVar(&f.list, "list", false, "print the names of the cases and run none")
+	flags.StringVar(&f.json, "json", "", "write the outcome of every case to `FILE`")
+	flags.Float64Var(&f.tol.Rel, "rtol", 1e-3, "relative part of the tolerance")
+	flags.Float64Var(&f.tol.Abs, "atol", 1e-7, "absolute part of the tolerance")
+	flags.DurationVar(&f.timeout, "timeout", time.Minute, "time that one model may take")
+	f.session.add(flags)
+	return cmd
+}
+
+// outcome is what became of one case.
+type outcome struct {
+	Name    string  `json:"name"`
+	Passed  bool    `json:"passed"`
+	Reason  string  `json:"reason,omitempty"`
+	Seconds float64 `json:"seconds"`
+}
+
+// tally is the outcome of a whole run.
+type tally struct {
+	Passed  int       `json:"passed"`
+	Failed  int       `json:"failed"`
+	Skipped int       `json:"skipped"`
+	Cases   []outcome `json:"cases"`
+}
+
+func (f *conformanceFlags) run(ctx context.Context, dirs []string, stdout, stderr io.Writer) error {
+	match, err := regexp.Compile(f.pattern)
+	if err != nil {
+		return usagef("--run: %v", err)
+	}
+	o, err := f.session.options()
+	if err != nil {
+		return err
+	}
+	var cases []testCase
+	var t tally
+	for _, dir := range dirs {
+		found, bare, err := findCases(dir, match)
+		if err != nil {
+			return err
+		}
+		cases, t.Skipped = append(cases, found...), t.Skipped+bare
+	}
+	if f.list {
+		for _, c := range cases {
+			fmt.Fprintln(stdout, c.name)
+		}
+		return nil
+	}
+	bar := newProgress(stderr, len(cases))
+	for _, c := range cases {
+		r := f.judge(ctx, c, o)
+		t.add(r)
+		_ = bar.Add(1)
+		if !r.Passed {
+			_ = bar.Clear()
+			fmt.Fprintf(stdout, "FAIL %s: %s\n", r.Name, r.Reason)
+		}
+	}
+	_ = bar.Clear()
+	fmt.Fprintf(stdout, "%d passed, %d failed, %d skipped\n", t.Passed, t.Failed, t.Skipped)
+	if f.json != "" {
+		if err := writeFile(f.json, func(w io.Writer) error { return writeJSON(w, t) }); err != nil {
+			return err
+		}
+	}
+	if t.Failed > 0 {
+		return errReported
+	}
+	return nil
+}
+
+func (t *tally) add(r outcome) {
+	t.Cases = append(t.Cases, r)
+	if r.Passed {
+		t.Passed++
+	} else {
+		t.Failed++
+	}
+}
+
+// newProgress returns a bar that shows itself only on a terminal.
+func newProgress(w io.Writer, n int) *progressbar.ProgressBar {
+	return progressbar.NewOptions(n, progressbar.OptionSetWriter(w), progressbar.OptionSetVisibility(terminal(w)),
+		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
+}
+
+// judge runs one case within the time limit. A panic is a failure like another.
+// A case that does not end in time is left behind, still running.
+func (f *conformanceFlags) judge(ctx context.Context, c testCase, o nacre.Options) outcome {
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	start := time.Now()
+	reason := make(chan string, 1)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				reason <- fmt.Sprintf("panic: %v", p)
+			}
+		}()
+		reason <- f.attempt(ctx, c, o)
+	}()
+	r := outcome{Name: c.name}
+	select {
+	case r.Reason = <-reason:
+	case <-time.After(f.timeout + time.Second):
+		r.Reason = fmt.Sprintf("did not end within %v", f.timeout)
+	}
+	r.Passed = r.Reason == ""
+	r.Seconds = time.Since(start).Seconds()
+	return r
+}
+
+// attempt runs one case and says why it fails; the empty string is a pass.
+func (f *conformanceFlags) attempt(ctx context.Context, c testCase, o nacre.Options) string {
+	m, err := nacre.Open(c.model)
+	if err != nil {
+		return err.Error()
+	}
+	defer m.Close()
+	s, err := m.NewSession(o)
+	if err != nil {
+		return err.Error()
+	}
+	defer s.Close()
+	sets, err := c.data(s)
+	if err != nil {
+		return err.Error()
+	}
+	tol, err := c.tolerance(f.tol)
+	if err != nil {
+		return err.Error()
+	}
+	for i, data := range sets {
+		if reason := check(ctx, m, s, data, tol); reason != "" {
+			if len(sets) > 1 {
+				reason = fmt.Sprintf("set %d: %s", i, reason)
+			}
+			return reason
+		}
+	}
+	return ""
+}
+
+// check runs the model on one set and compares.
+func check(ctx context.Context, m *nacre.Model, s *nacre.Session, data *testData, tol compare.Tolerance) string {
+	out, err := s.Run(ctx, data.inputs)
+	if err != nil {
+		return err.Error()
+	}
+	shapeOnly := isRandom(m.Source())
+	for _, want := range data.outputs {
+		got, expected := out[want.name], want.tensor
+		if shapeOnly && got != nil {
+			got, expected = blank(got), blank(expected)
+		}
+		if r := compare.Tensors(got, expected, tol); !r.Match() {
+			return fmt.Sprintf("output %q: %s", want.name, r.Reason)
+		}
+	}
+	return ""
+}
+
+// blank returns a tensor of that type and shape without its elements.
+func blank(t *nacre.Tensor) *nacre.Tensor { return tensor.New(t.DType(), t.Shape()...) }

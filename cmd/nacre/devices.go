@@ -1,0 +1,193 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	goruntime "runtime"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/op"
+)
+
+func devicesCommand() *cobra.Command {
+	var asJSON, ops, markdown bool
+	cmd := &cobra.Command{
+		Use:   "devices",
+		Short: "Show the CPU, its kernels, and the operators",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w := cmd.OutOrStdout()
+			if markdown && !ops {
+				return usagef("--markdown is a form of --ops")
+			}
+			if ops {
+				rows := operatorRows()
+				switch {
+				case asJSON:
+					return writeJSON(w, rows)
+				case markdown:
+					return operatorMarkdown(w, rows)
+				}
+				return operatorTable(w, rows)
+			}
+			c, err := describeCPU()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(w, c)
+			}
+			return c.text(w)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&ops, "ops", false, "print the operators: name, versions, element types")
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "with --ops: as a Markdown table")
+	return cmd
+}
+
+// cpuReport is what devices shows of the CPU.
+type cpuReport struct {
+	Device  string        `json:"device"`
+	Name    string        `json:"name,omitempty"`
+	Threads int           `json:"threads"`
+	Levels  []levelReport `json:"levels"`
+	InUse   string        `json:"in_use"`
+	Kernels []kernelRow   `json:"kernels"`
+}
+
+type levelReport struct {
+	Name    string `json:"name"`
+	Text    string `json:"text"`
+	Present bool   `json:"present"`
+}
+
+// kernelRow is one op of csrc and its variants, best first.
+type kernelRow struct {
+	Op       string   `json:"op"`
+	Variants []string `json:"variants"`
+	InUse    string   `json:"in_use"`
+}
+
+func describeCPU() (*cpuReport, error) {
+	if err := bindings.Available(); err != nil {
+		return nil, err
+	}
+	mask, err := bindings.DefaultISA()
+	if err != nil {
+		return nil, err
+	}
+	c := &cpuReport{Device: "cpu", Name: cpuName(), Threads: goruntime.GOMAXPROCS(0), InUse: mask.String()}
+	detected := bindings.DetectISA()
+	for _, l := range bindings.Levels() {
+		c.Levels = append(c.Levels, levelReport{l.Name, l.Text, detected&l.Mask != 0})
+	}
+	index := map[string]int{}
+	for _, k := range bindings.Variants() {
+		i, ok := index[k.Op()]
+		if !ok {
+			i = len(c.Kernels)
+			index[k.Op()] = i
+			best, err := bindings.Select(k.Op(), mask)
+			if err != nil {
+				return nil, err
+			}
+			c.Kernels = append(c.Kernels, kernelRow{Op: k.Op(), InUse: best.Variant()})
+		}
+		c.Kernels[i].Variants = append(c.Kernels[i].Variants, k.Variant())
+	}
+	return c, nil
+}
+
+// cpuName is the processor's name where Linux tells it.
+func cpuName() string {
+	data, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return ""
+	}
+	for _, line := range strings.Split(string(data), "\n") {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+func (c *cpuReport) text(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(tw, "%s\t%s\n", c.Device, c.Name)
+	fmt.Fprintf(tw, "threads\t%d\n", c.Threads)
+	for _, l := range c.Levels {
+		has := "no"
+		if l.Present {
+			has = "yes"
+		}
+		fmt.Fprintf(tw, "level %s\t%s\t%s\n", l.Name, has, l.Text)
+	}
+	fmt.Fprintf(tw, "in use\t%s\n", c.InUse)
+	for _, k := range c.Kernels {
+		list := make([]string, len(k.Variants))
+		for i, v := range k.Variants {
+			list[i] = v
+			if v == k.InUse {
+				list[i] += "*"
+			}
+		}
+		fmt.Fprintf(tw, "kernel %s\t%s\n", k.Op, strings.Join(list, "  "))
+	}
+	return tw.Flush()
+}
+
+// operatorRow is one operator as devices --ops shows it.
+type operatorRow struct {
+	Domain   string `json:"domain"`
+	Name     string `json:"name"`
+	Versions []int  `json:"versions"`
+	Types    string `json:"types"`
+}
+
+func operatorRows() []operatorRow {
+	var list []operatorRow
+	for _, r := range op.Standard().Rows() {
+		list = append(list, operatorRow{domainName(r.Domain), r.Name, r.Since, typeNames(r.Types)})
+	}
+	return list
+}
+
+func typeNames(t op.Types) string {
+	if t == nil {
+		return "any"
+	}
+	names := make([]string, len(t))
+	for i, d := range t {
+		names[i] = d.String()
+	}
+	return strings.Join(names, " ")
+}
+
+func versionNames(list []int) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
+}
+
+func operatorTable(w io.Writer, rows []operatorRow) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", r.Domain, r.Name, versionNames(r.Versions), r.Types)
+	}
+	return tw.Flush()
+}
+
+func operatorMarkdown(w io.Writer, rows []operatorRow) error {
+	fmt.Fprint(w, "| domain | operator | versions | element types |\n|---|---|---|---|\n")
+	for _, r := range rows {
+		if _, err := fmt.Fprintf(w, "| %s | %s | %s | %s |\n", r.Domain, r.Name, versionNames(r.Versions), r.Types); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+// Package compare judges computed tensors against expected ones.
+package compare
+
+import (
+	"fmt"
+	"math"
+	"math/cmplx"
+
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Tolerance is how far a number may be from the expected one: by at most
+// Abs + Rel*|expected|. NaN equals NaN, infinities equal themselves.
+type Tolerance struct{ Rel, Abs float64 }
+
+// Result is the outcome of one comparison. Errors of elements that are not both
+// finite numbers are not counted in MaxAbs and MaxRel.
+type Result struct {
+	Reason string  // why the tensors do not match; empty when they do
+	MaxAbs float64 // largest |got - want|
+	MaxRel float64 // largest |got - want| / |want| where want is not 0
+}
+
+// Match reports whether the tensors agree.
+func (r Result) Match() bool { return r.Reason == "" }
+
+// Tensors compares got with want: type and shape exactly, numbers within tol,
+// strings exactly.
+func Tensors(got, want *tensor.Tensor, tol Tolerance) Result {
+	switch {
+	case got == nil:
+		return Result{Reason: fmt.Sprintf("there is none, want %v", want)}
+	case got.DType() != want.DType() || !got.Shape().Equal(want.Shape()):
+		return Result{Reason: fmt.Sprintf("got %v, want %v", got, want)}
+	case got.DType() == tensor.String:
+		return each(want, func(i int) (string, string) {
+			return fmt.Sprintf("%q", got.Strings()[i]), fmt.Sprintf("%q", want.Strings()[i])
+		})
+	case got.DType().Kind() == tensor.Complex:
+		return complexes(got, want, tol)
+	}
+	g, w := Numbers(got), Numbers(want)
+	if g == nil {
+		gb, wb := got.Bytes(), want.Bytes()
+		return each(tensor.New(tensor.U8, len(gb)), func(i int) (string, string) {
+			return fmt.Sprintf("%#02x", gb[i]), fmt.Sprintf("%#02x", wb[i])
+		})
+	}
+	c := counter{tol: tol}
+	for i := range want.Len() {
+		c.number(i, g(i), w(i))
+	}
+	return c.result(want)
+}
+
+func complexes(got, want *tensor.Tensor, tol Tolerance) Result {
+	at := func(t *tensor.Tensor) func(int) complex128 {
+		if t.DType() == tensor.C64 {
+			s := tensor.View[complex64](t.Aligned())
+			return func(i int) complex128 { return complex128(s[i]) }
+		}
+		s := tensor.View[complex128](t.Aligned())
+		return func(i int) complex128 { return s[i] }
+	}
+	g, w := at(got), at(want)
+	c := counter{tol: tol}
+	for i := range want.Len() {
+		a, b := g(i), w(i)
+		if a == b || cmplx.IsNaN(a) && cmplx.IsNaN(b) {
+			continue
+		}
+		c.add(i, cmplx.Abs(a-b), cmplx.Abs(b), a, b)
+	}
+	return c.result(want)
+}
+
+// each compares elements by their text.
+func each(want *tensor.Tensor, at func(i int) (got, want string)) Result {
+	var c counter
+	for i := range want.Len() {
+		if g, w := at(i); g != w {
+			c.miss(i, g, w)
+		}
+	}
+	return c.result(want)
+}
+
+// counter collects the differences of elements.
+type counter struct {
+	tol    Tolerance
+	maxAbs float64
+	maxRel float64
+	missed int
+	first  string // the first miss, in words
+}
+
+func (c *counter) number(i int, got, want float64) {
+	if got == want || math.IsNaN(got) && math.IsNaN(want) {
+		return
+	}
+	c.add(i, math.Abs(got-want), math.Abs(want), got, want)
+}
+
+func (c *counter) add(i int, diff, size float64, got, want any) {
+	finite := !math.IsNaN(diff) && !math.IsInf(diff, 0)
+	if finite {
+		c.maxAbs = max(c.maxAbs, diff)
+		if size != 0 {
+			c.maxRel = max(c.maxRel, diff/size)
+		}
+	}
+	if !finite || diff > c.tol.Abs+c.tol.Rel*size {
+		c.miss(i, got, want)
+	}
+}
+
+func (c *counter) miss(i int, got, want any) {
+	if c.missed == 0 {
+		c.first = fmt.Sprintf("element %d is %v, want %v", i, got, want)
+	}
+	c.missed++
+}
+
+func (c *counter) result(want *tensor.Tensor) Result {
+	r := Result{MaxAbs: c.maxAbs, MaxRel: c.maxRel}
+	if c.missed > 0 {
+		r.Reason = fmt.Sprintf("%d of %d elements differ; %s", c.missed, want.Len(), c.first)
+	}
+	return r
+}

@@ -1,0 +1,77 @@
+package compare
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+func of[T tensor.Element](t *testing.T, s ...T) *tensor.Tensor {
+	t.Helper()
+	x, err := tensor.From(s, len(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func texts(t *testing.T, s ...string) *tensor.Tensor {
+	t.Helper()
+	x, err := tensor.FromStrings(s, len(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func TestTensors(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	int4 := func(codes ...int8) *tensor.Tensor {
+		x := tensor.New(tensor.I4, len(codes))
+		packed.Int4.Pack(x.Bytes(), codes)
+		return x
+	}
+	tol := Tolerance{Rel: 1e-3, Abs: 1e-4}
+	cases := []struct {
+		name      string
+		got, want *tensor.Tensor
+		reason    string // a part of it; empty for a match
+	}{
+		{"equal", of[float32](t, 1, 2), of[float32](t, 1, 2), ""},
+		{"within the relative part", of[float32](t, 1000.9), of[float32](t, 1000), ""},
+		{"within the absolute part", of[float32](t, 0.00009), of[float32](t, 0), ""},
+		{"beyond", of[float32](t, 1, 1002), of[float32](t, 1, 1000), "1 of 2 elements differ; element 1 is 1002, want 1000"},
+		{"NaN and infinities", of(t, nan, inf, -inf), of(t, nan, inf, -inf), ""},
+		{"NaN for a number", of(t, nan), of[float32](t, 1), "element 0 is NaN"},
+		{"number for NaN", of[float32](t, 1), of(t, nan), "want NaN"},
+		{"infinity of the other sign", of(t, -inf), of(t, inf), "differ"},
+		{"number for infinity", of[float32](t, 1), of(t, inf), "want +Inf"},
+		{"type", of[int32](t, 1), of[int64](t, 1), "got int32[1], want int64[1]"},
+		{"shape", of[int32](t, 1), of[int32](t, 1, 2), "got int32[1], want int32[2]"},
+		{"missing", nil, of[int32](t, 1), "there is none"},
+		{"strings", texts(t, "a", "b"), texts(t, "a", "c"), `element 1 is "b", want "c"`},
+		{"float16", of(t, packed.ToF16(1)), of(t, packed.ToF16(1.001)), ""},
+		{"bools", of(t, true), of(t, false), "element 0 is 1, want 0"},
+		{"complex", of[complex64](t, 1+1i), of[complex64](t, 1+2i), "1 of 1"},
+		{"int4", int4(-8, 7, 1), int4(-8, 7, 2), "element 2 is 1, want 2"},
+		{"empty", of[float32](t), of[float32](t), ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			r := Tensors(c.got, c.want, tol)
+			if r.Match() != (c.reason == "") || !strings.Contains(r.Reason, c.reason) {
+				t.Errorf("reason %q, want %q", r.Reason, c.reason)
+			}
+		})
+	}
+}
+
+func TestErrors(t *testing.T) {
+	r := Tensors(of[float64](t, 1, 2.5, 0.5), of[float64](t, 1, 2, 0), Tolerance{Abs: 10})
+	if !r.Match() || r.MaxAbs != 0.5 || r.MaxRel != 0.25 {
+		t.Errorf("got %+v", r)
+	}
+}

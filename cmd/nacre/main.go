@@ -1,0 +1,87 @@
+// Command nacre runs, checks and measures neural networks. Results go to
+// standard output, progress and diagnostics to standard error. It exits with 0
+// when the work is done, 1 when it failed, and 2 when it was called wrongly.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// run is the whole command: it returns the exit code.
+func run(args []string, stdout, stderr io.Writer) int {
+	began := false
+	root := &cobra.Command{
+		Use:               "nacre",
+		Short:             "Nacre runs neural networks natively",
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		// Cobra comes here when flags and arguments are what the command takes.
+		PersistentPreRun: func(*cobra.Command, []string) { began = true },
+	}
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.AddCommand(
+		runCommand(), inspectCommand(), verifyCommand(), conformanceCommand(),
+		benchCommand(), devicesCommand(), demoCommand(), versionCommand(),
+	)
+	if len(args) == 0 {
+		root.SetOut(stderr)
+		_ = root.Help()
+		return exitUsage
+	}
+	cmd, err := root.ExecuteC()
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, errReported):
+		return exitFailed
+	case !began || errors.As(err, &usage):
+		fmt.Fprintf(stderr, "nacre: %v\n%s --help says how it is called\n", err, cmd.CommandPath())
+		return exitUsage
+	}
+	fmt.Fprintf(stderr, "nacre: %v\n", err)
+	return exitFailed
+}
+
+// errReported ends a command that failed and has already said how.
+var errReported = errors.New("reported")
+
+// usageError is a call that flags and arguments alone show to be wrong.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// terminal reports whether w is one, and so may show progress and colours.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// plural writes a count with its noun.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

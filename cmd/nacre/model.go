@@ -1,0 +1,76 @@
+package main
+
+import (
+	"errors"
+	goruntime "runtime"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// sessionFlags are the flags of every command that runs a model.
+type sessionFlags struct {
+	threads    int
+	isa        string
+	device     string
+	noOptimize bool
+}
+
+func (f *sessionFlags) add(flags *pflag.FlagSet) {
+	flags.IntVar(&f.threads, "threads", 0, "threads that one run may use; 0 takes one per CPU")
+	flags.StringVar(&f.isa, "isa", "", `instruction-set levels that kernels may use, such as "avx2" or "scalar"`)
+	flags.StringVar(&f.device, "device", "cpu", "device to run on")
+	flags.BoolVar(&f.noOptimize, "no-optimize", false, "run the graph as the file has it")
+}
+
+// options checks the flags.
+func (f *sessionFlags) options() (nacre.Options, error) {
+	o := nacre.Options{Threads: f.threads, ISA: f.isa, NoOptimize: f.noOptimize}
+	if err := o.Validate(); err != nil {
+		return o, usageError{err}
+	}
+	kind, _, _ := strings.Cut(f.device, ":")
+	switch kind {
+	case "cpu":
+		return o, nil
+	case "vulkan":
+		return o, graph.Mark(graph.ErrDevice, "--device %s: this program was built without the Vulkan device; --device cpu runs every model", f.device)
+	}
+	return o, usagef("--device %s is no device; have cpu", f.device)
+}
+
+// count is the number of threads that runs use.
+func (f *sessionFlags) count() int {
+	if f.threads == 0 {
+		return goruntime.GOMAXPROCS(0)
+	}
+	return f.threads
+}
+
+// session opens a model file and makes it ready to run.
+func (f *sessionFlags) session(path string) (*nacre.Model, *nacre.Session, error) {
+	o, err := f.options()
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := nacre.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := m.NewSession(o)
+	if err != nil {
+		return nil, nil, errors.Join(err, m.Close())
+	}
+	return m, s, nil
+}
+
+// join is the error of the work and, if there was none, of closing.
+func join(err error, closers ...interface{ Close() error }) error {
+	for _, c := range closers {
+		err = errors.Join(err, c.Close())
+	}
+	return err
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
+)
+
+// runFlags are the flags of nacre run.
+type runFlags struct {
+	session  sessionFlags
+	input    inputFlags
+	testData string
+	out      string
+	profile  string
+	plan     bool
+	tol      compare.Tolerance
+}
+
+func runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run MODEL",
+		Short: "Run a model on inputs from files, or on stored test data",
+		Long: `Run a model once, on inputs from files, and print what comes out, or store it
+as .npy files. Names of axes that the model leaves open follow from the inputs.
+
+With --test-data the model runs on folders of input_K.pb and output_K.pb, and
+every output is compared with the stored one.`,
+		Example: `  nacre run model.onnx --input image=cat.jpg --image-mean 0.485,0.456,0.406 --image-std 0.229,0.224,0.225
+  nacre run model.onnx --input tokens=tokens.npy --out results
+  nacre run model.onnx --test-data .`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	f.input.add(flags)
+	flags.StringVar(&f.testData, "test-data", "", "`DIR` with input_K.pb and output_K.pb, or with folders of those")
+	flags.Float64Var(&f.tol.Rel, "rtol", 1e-3, "test data: relative part of the tolerance")
+	flags.Float64Var(&f.tol.Abs, "atol", 1e-4, "test data: absolute part of the tolerance")
+	flags.StringVar(&f.out, "out", "", "`DIR` for the outputs, as .npy files")
+	flags.StringVar(&f.profile, "profile", "", "`FILE` for the time of every step (Chrome trace); a table goes to stderr")
+	flags.BoolVar(&f.plan, "plan", false, "print the plan of the run instead of running")
+	f.session.add(flags)
+	cmd.MarkFlagsMutuallyExclusive("test-data", "input")
+	cmd.MarkFlagsMutuallyExclusive("test-data", "out")
+	cmd.MarkFlagsMutuallyExclusive("test-data", "plan")
+	return cmd
+}
+
+func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Writer) (err error) {
+	m, s, err := f.session.session(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = join(err, s, m) }()
+	if f.testData != "" {
+		return f.compare(ctx, s, stdout, stderr)
+	}
+	inputs, err := f.input.load(s)
+	if err != nil {
+		return err
+	}
+	if f.plan {
+		p, err := s.Plan(inputs)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(stdout, p.String())
+		return err
+	}
+	start := time.Now()
+	out, err := f.once(ctx, s, inputs, stderr)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "ran in %v\n", time.Since(start).Round(time.Microsecond))
+	if f.out != "" {
+		return writeOutputs(stdout, f.out, s.Outputs(), out)
+	}
+	for _, v := range s.Outputs() {
+		summary(stdout, v.Name, out[v.Name])
+	}
+	return nil
+}
+
+// once runs the model, with a profile if one is asked for.
+func (f *runFlags) once(ctx context.Context, s *nacre.Session, inputs map[string]*nacre.Tensor, stderr io.Writer) (map[string]*nacre.Tensor, error) {
+	if f.profile == "" {
+		return s.Run(ctx, inputs)
+	}
+	out, prof, err := s.Profile(ctx, inputs)
+	if err != nil {
+		return nil, err
+	}
+	if err := writeFile(f.profile, prof.WriteTrace); err != nil {
+		return nil, err
+	}
+	return out, prof.WriteTable(stderr)
+}
+
+// compare runs the model on every stored data set and prints a line per output.
+func (f *runFlags) compare(ctx context.Context, s *nacre.Session, stdout, stderr io.Writer) error {
+	sets, err := findSets(f.testData)
+	if err != nil {
+		return err
+	}
+	failed := 0
+	for _, set := range sets {
+		data, err := set.load(s.Inputs(), s.Outputs())
+		if err != nil {
+			return err
+		}
+		out, err := f.once(ctx, s, data.inputs, stderr)
+		if err != nil {
+			return fmt.Errorf("%s: %w", set, err)
+		}
+		for _, want := range data.outputs {
+			r := compare.Tensors(out[want.name], want.tensor, f.tol)
+			verdict := "ok"
+			if !r.Match() {
+				verdict, failed = "MISMATCH: "+r.Reason, failed+1
+			}
+			fmt.Fprintf(stdout, "%s %s %v abs %.3g rel %.3g %s\n", set, want.name, want.tensor, r.MaxAbs, r.MaxRel, verdict)
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%s not match (rtol %g, atol %g)", outputsDo(failed), f.tol.Rel, f.tol.Abs)
+	}
+	return nil
+}
+
+func outputsDo(n int) string {
+	if n == 1 {
+		return "1 output does"
+	}
+	return fmt.Sprintf("%d outputs do", n)
+}

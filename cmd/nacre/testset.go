@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// testSet is a folder of stored inputs and outputs of a model, in the form of
+// the official ONNX tests: input_K.pb and output_K.pb, K counting the model's
+// inputs and outputs from 0.
+type testSet struct {
+	dir string
+}
+
+// String is the folder's own name.
+func (t testSet) String() string { return filepath.Base(t.dir) }
+
+// testData is a set that was read.
+type testData struct {
+	inputs  map[string]*nacre.Tensor
+	outputs []namedTensor
+}
+
+type namedTensor struct {
+	name   string
+	tensor *nacre.Tensor
+}
+
+// findSets returns the folder itself if it is a set, else the sets in it.
+func findSets(dir string) ([]testSet, error) {
+	if isSet(dir) {
+		return []testSet{{dir}}, nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var sets []testSet
+	for _, e := range entries {
+		if sub := filepath.Join(dir, e.Name()); e.IsDir() && isSet(sub) {
+			sets = append(sets, testSet{sub})
+		}
+	}
+	if sets == nil {
+		return nil, fmt.Errorf("%s: neither it nor a folder in it holds output_0.pb", dir)
+	}
+	return sets, nil
+}
+
+func isSet(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "output_0.pb"))
+	return err == nil
+}
+
+// load reads the set for a model with those inputs and outputs.
+func (t testSet) load(inputs, outputs []*graph.Value) (*testData, error) {
+	in, err := t.read("input", inputs)
+	if err != nil {
+		return nil, err
+	}
+	out, err := t.read("output", outputs)
+	if err != nil {
+		return nil, err
+	}
+	data := &testData{inputs: map[string]*nacre.Tensor{}, outputs: out}
+	for _, x := range in {
+		data.inputs[x.name] = x.tensor
+	}
+	return data, nil
+}
+
+// read returns the tensors of one kind with the names that the model has for
+// them: the files' number is the place in the model's list.
+func (t testSet) read(kind string, values []*graph.Value) ([]namedTensor, error) {
+	numbers, err := t.numbers(kind)
+	if err != nil {
+		return nil, err
+	}
+	var list []namedTensor
+	for _, k := range numbers {
+		file := filepath.Join(t.dir, fmt.Sprintf("%s_%d.pb", kind, k))
+		if k >= len(values) {
+			return nil, fmt.Errorf("%s: the model has %s", file, plural(len(values), kind))
+		}
+		v := values[k]
+		if v.Type.Kind != graph.TensorType && v.Type.Kind != graph.NoType {
+			return nil, graph.Mark(graph.ErrUnsupported, "%s: %s %q is %v; only tensors can be passed", file, kind, v.Name, v.Type)
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		x, err := readTensorProto(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		list = append(list, namedTensor{v.Name, x})
+	}
+	return list, nil
+}
+
+// numbers returns the K of the files of one kind, ascending.
+func (t testSet) numbers(kind string) ([]int, error) {
+	entries, err := os.ReadDir(t.dir)
+	if err != nil {
+		return nil, err
+	}
+	var list []int
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), kind+"_")
+		text, pb := strings.CutSuffix(rest, ".pb")
+		if !ok || !pb {
+			continue
+		}
+		k, err := strconv.Atoi(text)
+		if err != nil || k < 0 {
+			return nil, fmt.Errorf("%s: %q is not numbered", t.dir, e.Name())
+		}
+		list = append(list, k)
+	}
+	slices.Sort(list)
+	if kind == "output" && len(list) == 0 {
+		return nil, errors.New(t.dir + ": there is no output_0.pb")
+	}
+	return list, nil
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
+	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// summary prints what an output looks like: its type, its range, its first
+// elements, and for a vector of scores the best classes.
+func summary(w io.Writer, name string, t *tensor.Tensor) {
+	fmt.Fprintf(w, "%s %v\n", name, t)
+	if t.DType() == tensor.String {
+		fmt.Fprintf(w, "  first %q\n", t.Strings()[:min(t.Len(), 8)])
+		return
+	}
+	at := compare.Numbers(t)
+	if at == nil || t.Len() == 0 {
+		return
+	}
+	lo, hi, sum := math.Inf(1), math.Inf(-1), 0.0
+	for i := range t.Len() {
+		v := at(i)
+		lo, hi, sum = min(lo, v), max(hi, v), sum+v
+	}
+	fmt.Fprintf(w, "  min %.6g  max %.6g  mean %.6g\n", lo, hi, sum/float64(t.Len()))
+	first := make([]string, min(t.Len(), 8))
+	for i := range first {
+		first[i] = fmt.Sprintf("%.6g", at(i))
+	}
+	fmt.Fprintf(w, "  first %s\n", strings.Join(first, " "))
+	if isScores(t) {
+		fmt.Fprintf(w, "  best %s\n", strings.Join(best(at, t.Len(), 5), "  "))
+	}
+}
+
+// isScores reports whether the tensor is one vector of floats that is long
+// enough, and short enough, to be the scores of classes.
+func isScores(t *tensor.Tensor) bool {
+	n := t.Len()
+	return t.DType().IsFloat() && n >= 5 && n <= 100000 && len(t.Shape()) > 0 &&
+		t.Shape()[len(t.Shape())-1] == n
+}
+
+// best lists the indices and values of the k largest of n numbers.
+func best(at func(int) float64, n, k int) []string {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	sort.SliceStable(order, func(i, j int) bool { return at(order[i]) > at(order[j]) })
+	list := make([]string, min(k, n))
+	for i := range list {
+		list[i] = fmt.Sprintf("%d: %.4g", order[i], at(order[i]))
+	}
+	return list
+}
+
+// writeOutputs stores every output as a .npy file in the folder. Element types
+// that the format lacks are widened to one that holds every value of theirs.
+func writeOutputs(w io.Writer, folder string, values []*graph.Value, out map[string]*nacre.Tensor) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	used := map[string]bool{}
+	for _, v := range values {
+		t, err := writable(out[v.Name])
+		if err != nil {
+			return fmt.Errorf("output %q: %w", v.Name, err)
+		}
+		name := fileName(v.Name)
+		for used[name] {
+			name += "_"
+		}
+		used[name] = true
+		path := filepath.Join(folder, name+".npy")
+		if err := writeFile(path, func(f io.Writer) error { return npy.Write(f, t) }); err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s %v -> %s\n", v.Name, out[v.Name], path)
+	}
+	return nil
+}
+
+// fileName makes a value's name usable as a file's.
+func fileName(name string) string {
+	clean := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:*?"<>|`, r) || r < ' ' {
+			return '_'
+		}
+		return r
+	}, name)
+	if strings.Trim(clean, ".") == "" {
+		return "output" + clean
+	}
+	return clean
+}
+
+func writable(t *tensor.Tensor) (*tensor.Tensor, error) {
+	if npy.Holds(t.DType()) {
+		return t, nil
+	}
+	at := compare.Numbers(t)
+	if at == nil {
+		return nil, fmt.Errorf("%v has no counterpart in .npy", t.DType())
+	}
+	switch t.DType().Kind() {
+	case tensor.Float:
+		return widen[float32](t, at), nil
+	case tensor.Signed:
+		return widen[int8](t, at), nil
+	}
+	return widen[uint8](t, at), nil
+}
+
+func widen[T interface {
+	tensor.Element
+	float32 | int8 | uint8
+}](t *tensor.Tensor, at func(int) float64) *tensor.Tensor {
+	w := tensor.New(tensor.Of[T](), t.Shape()...)
+	s := tensor.View[T](w)
+	for i := range s {
+		s[i] = T(at(i))
+	}
+	return w
+}
+
+// writeFile writes a file under another name first, so that a file of that name
+// is always whole.
+func writeFile(path string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".nacre-*")
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}
