@@ -119,3 +119,7 @@ func Free(b []byte) {
 		C.nacre_free(unsafe.Pointer(unsafe.SliceData(b)))
 	}
 }
+
+// PhysicalMemory is the main memory of the machine in bytes; 0 when the system
+// does not say.
+func PhysicalMemory() int { return int(C.nacre_physical_memory()) }

@@ -48,4 +48,7 @@ func Alloc(n int) []byte { return make([]byte, n) }
 // Free does nothing.
 func Free([]byte) {}
 
+// PhysicalMemory is not known in this build.
+func PhysicalMemory() int { return 0 }
+
 func families() [][]Kernel { return nil }

@@ -19,7 +19,8 @@ type Options struct {
 	// environment variable NACRE_ISA.
 	ISA string
 	// MemoryLimit bounds, in bytes, what one run may take beside weights and
-	// inputs; 0 is no limit.
+	// inputs; 0 is the memory that the machine has. A file can ask for more than
+	// any machine has, and must get an error.
 	MemoryLimit int
 	// NoOptimize runs the graph as the file has it.
 	NoOptimize bool
@@ -50,6 +51,13 @@ func (o Options) threads() int {
 		return goruntime.GOMAXPROCS(0)
 	}
 	return o.Threads
+}
+
+func (o Options) memoryLimit() int {
+	if o.MemoryLimit == 0 {
+		return bindings.PhysicalMemory()
+	}
+	return o.MemoryLimit
 }
 
 func (o Options) isa() (bindings.ISA, error) {

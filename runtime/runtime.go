@@ -56,7 +56,7 @@ func New(m *graph.Model, o Options) (*Session, error) {
 		s.program, err = plan.Compile(m, o.Registry, op.Prepare{ISA: isa, Packs: o.Packs})
 	}
 	if err == nil {
-		s.exec, err = exec.New(o.threads(), o.MemoryLimit)
+		s.exec, err = exec.New(o.threads(), o.memoryLimit())
 	}
 	if err != nil {
 		if s.packs != nil {

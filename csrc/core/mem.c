@@ -2,6 +2,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
@@ -20,3 +21,11 @@ void *nacre_alloc(size_t bytes) {
 }
 
 void nacre_free(void *p) { free(p); }
+
+size_t nacre_physical_memory(void) {
+#if defined(_SC_PHYS_PAGES)
+    const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    if (pages > 0 && size > 0 && (size_t)pages <= SIZE_MAX / (size_t)size) return (size_t)pages * (size_t)size;
+#endif
+    return 0;
+}

@@ -11,4 +11,7 @@ enum { NACRE_ALIGN = 64 };
 void *nacre_alloc(size_t bytes);
 void nacre_free(void *p);
 
+// Bytes of main memory that the machine has; 0 when the system does not say.
+size_t nacre_physical_memory(void);
+
 #endif

@@ -24,6 +24,9 @@ type frame struct {
 	budget  int // bytes left for results and values made while running, if limited
 }
 
+// stringHeader is what an empty string takes in a tensor, in bytes.
+const stringHeader = 16
+
 var errMemory = errors.New("no memory")
 
 // setUp makes the frame fit the plan.
@@ -130,6 +133,9 @@ func (f *frame) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tenso
 	}
 	if f.limited {
 		f.budget -= d.Bytes(shape.Len())
+		if d == tensor.String {
+			f.budget -= stringHeader * shape.Len()
+		}
 		if f.budget < 0 {
 			return nil, fmt.Errorf("output %d, %v%v, exceeds the memory limit", i, d, shape)
 		}
@@ -140,6 +146,9 @@ func (f *frame) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tenso
 
 // Scratch returns memory for the step that runs.
 func (f *frame) Scratch(n int) ([]byte, error) {
+	if f.limited && n > f.budget {
+		return nil, fmt.Errorf("%d bytes of scratch exceed the memory limit", n)
+	}
 	if n > len(f.scratch) {
 		bindings.Free(f.scratch)
 		if f.scratch = bindings.Alloc(n); f.scratch == nil {

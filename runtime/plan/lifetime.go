@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -24,7 +25,11 @@ type placer struct {
 	list     []*buffer
 }
 
-func (pl *Plan) place() {
+// maxBytes bounds the values of one plan together: more than any machine has,
+// and little enough to count without overflow.
+const maxBytes = 1 << 48
+
+func (pl *Plan) place() error {
 	n := len(pl.Slots)
 	p := &placer{Plan: pl, last: make([]int, n), isResult: make([]bool, n), of: make([]*buffer, n)}
 	for id := range p.last {
@@ -43,6 +48,10 @@ func (pl *Plan) place() {
 	}
 	for i := range pl.Steps {
 		p.step(i)
+		if pl.NaiveBytes > maxBytes || pl.ResultBytes > maxBytes {
+			n := pl.Steps[i].Node.Node
+			return pl.Program.fail(n, graph.Mark(graph.ErrShape, "outputs up to here take more than %d bytes", maxBytes))
+		}
 	}
 	for id, last := range p.last {
 		if pl.Slots[id].Place == Dynamic && last >= 0 && last < len(pl.Steps) {
@@ -56,6 +65,7 @@ func (pl *Plan) place() {
 			pl.Slots[id].Offset = b.offset
 		}
 	}
+	return nil
 }
 
 func (p *placer) step(i int) {
@@ -75,7 +85,7 @@ func (p *placer) step(i int) {
 			s.Place = Dynamic
 		case p.isResult[id]:
 			s.Place = Result
-			p.ResultBytes += s.Bytes()
+			p.ResultBytes += min(s.Bytes(), 2*maxBytes)
 		default:
 			p.arena(i, k, id)
 		}
@@ -101,7 +111,7 @@ func (p *placer) join(b *buffer, id int) {
 func (p *placer) arena(step, k, id int) {
 	st, s := &p.Steps[step], &p.Slots[id]
 	s.Place = Arena
-	bytes := alignUp(s.Bytes())
+	bytes := alignUp(min(s.Bytes(), 2*maxBytes))
 	p.NaiveBytes += bytes
 	if k == 0 {
 		at := slices.IndexFunc(st.Row.InPlace, func(i int) bool {

@@ -79,7 +79,9 @@ func (p *Program) Plan(inputs []graph.Type) (*Plan, error) {
 	}
 	pl := &Plan{Program: p, Slots: make([]Slot, len(values))}
 	pl.choose(values)
-	pl.place()
+	if err := pl.place(); err != nil {
+		return nil, err
+	}
 	return pl, nil
 }
 

@@ -149,3 +149,17 @@ func TestCompileErrors(t *testing.T) {
 		})
 	}
 }
+
+// TestTooLarge plans values that no machine can hold; none may be allocated.
+func TestTooLarge(t *testing.T) {
+	p, err := plan.Compile(parse(t, "in a\nout y\nb = Copy a\ny = Copy b"), registry(t), op.Prepare{Packs: op.NewPacks()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{1 << 47, 1 << 57} {
+		_, err := p.Plan([]graph.Type{graph.TensorOf(tensor.F32, graph.DimsOf(tensor.Shape{n, 8}))})
+		if !errors.Is(err, graph.ErrShape) {
+			t.Errorf("%d rows: %v", n, err)
+		}
+	}
+}
