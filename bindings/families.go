@@ -6,5 +6,7 @@ package bindings
 func families() [][]Kernel {
 	return [][]Kernel{
 		moveFamily(),
+		normFamily(),
+		reduceFamily(),
 	}
 }

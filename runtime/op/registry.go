@@ -103,6 +103,11 @@ func (r *Registry) New(n *graph.Node) (Op, *Row, error) {
 	if err := arity("outputs", len(n.Outputs), row.Out); err != nil {
 		return nil, nil, err
 	}
+	for i := range row.In[0] {
+		if n.Inputs[i] == "" {
+			return nil, nil, graph.Mark(graph.ErrFormat, "input %d is left out; the operator needs it", i)
+		}
+	}
 	node := &Node{Node: n, Since: since}
 	o, err := row.New(node)
 	if err == nil {

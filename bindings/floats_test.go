@@ -1,0 +1,73 @@
+package bindings
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+)
+
+// eachVariant runs f for every kernel of op that this CPU can run, and once
+// more where none is left for the oracle alone.
+func eachVariant(t *testing.T, op string, f func(t *testing.T, k Kernel)) {
+	for _, k := range Variants(op) {
+		if k.ISA()&^DetectISA() == 0 {
+			t.Run(op+"/"+k.Variant(), func(t *testing.T) { f(t, k) })
+		}
+	}
+}
+
+// scalarOf returns the oracle of an op.
+func scalarOf(t *testing.T, op string) Kernel {
+	k, err := Select(op, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	return k
+}
+
+// guardedFloats returns n floats that start one element after a multiple of 64
+// bytes, and a function that reports a write around them.
+func guardedFloats(n int) (list []float32, intact func() bool) {
+	b, intact := guarded(4*n, 4)
+	if n == 0 {
+		return nil, intact
+	}
+	return unsafe.Slice((*float32)(unsafe.Pointer(&b[0])), n), intact
+}
+
+// randomFloats returns numbers in -4..4 at an odd address.
+func randomFloats(r *rand.Rand, n int) []float32 {
+	list := make([]float32, n+1)[1:]
+	for i := range list {
+		list[i] = r.Float32()*8 - 4
+	}
+	return list
+}
+
+// firstFar returns the first index at which two lists differ by more than
+// absolute + relative * |want|, or -1. NaN is equal to NaN only.
+func firstFar(got, want []float32, absolute, relative float64) int {
+	for i := range want {
+		g, w := float64(got[i]), float64(want[i])
+		if g == w || math.IsNaN(g) && math.IsNaN(w) {
+			continue
+		}
+		if !(math.Abs(g-w) <= absolute+relative*math.Abs(w)) {
+			return i
+		}
+	}
+	return -1
+}
+
+func newTestPool(t *testing.T) *Pool {
+	p, err := NewPool(3)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+var inf32 = float32(math.Inf(1))
+var nan32 = float32(math.NaN())

@@ -1,0 +1,54 @@
+// core/vec.h for AVX2.
+#ifndef NACRE_CORE_VEC_AVX2_H
+#define NACRE_CORE_VEC_AVX2_H
+
+#include "core/vec.h"
+#include "core/vexp_avx2.h"
+
+#if NACRE_X86_64
+#include <stddef.h>
+
+#define NACRE_AVX2_LANES 8
+typedef __m256 nacre_avx2_f;
+
+NACRE_TARGET_BEGIN(NACRE_AVX2)
+
+// Ones in the first n lanes.
+NACRE_INLINE __m256i nacre_avx2_first(size_t n) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+NACRE_INLINE __m256 nacre_avx2_load(const float *p) { return _mm256_loadu_ps(p); }
+NACRE_INLINE void nacre_avx2_store(float *p, __m256 a) { _mm256_storeu_ps(p, a); }
+NACRE_INLINE __m256 nacre_avx2_load_n(const float *p, size_t n, __m256 fill) {
+    const __m256i m = nacre_avx2_first(n);
+    return _mm256_blendv_ps(fill, _mm256_maskload_ps(p, m), _mm256_castsi256_ps(m));
+}
+NACRE_INLINE void nacre_avx2_store_n(float *p, size_t n, __m256 a) { _mm256_maskstore_ps(p, nacre_avx2_first(n), a); }
+
+NACRE_INLINE __m256 nacre_avx2_set1(float a) { return _mm256_set1_ps(a); }
+NACRE_INLINE __m256 nacre_avx2_add(__m256 a, __m256 b) { return _mm256_add_ps(a, b); }
+NACRE_INLINE __m256 nacre_avx2_sub(__m256 a, __m256 b) { return _mm256_sub_ps(a, b); }
+NACRE_INLINE __m256 nacre_avx2_mul(__m256 a, __m256 b) { return _mm256_mul_ps(a, b); }
+NACRE_INLINE __m256 nacre_avx2_div(__m256 a, __m256 b) { return _mm256_div_ps(a, b); }
+NACRE_INLINE __m256 nacre_avx2_sqrt(__m256 a) { return _mm256_sqrt_ps(a); }
+NACRE_INLINE __m256 nacre_avx2_abs(__m256 a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
+NACRE_INLINE __m256 nacre_avx2_fma(__m256 a, __m256 b, __m256 c) { return _mm256_fmadd_ps(a, b, c); }
+NACRE_INLINE __m256 nacre_avx2_max(__m256 a, __m256 b) { return _mm256_max_ps(a, b); }
+NACRE_INLINE __m256 nacre_avx2_min(__m256 a, __m256 b) { return _mm256_min_ps(a, b); }
+NACRE_INLINE __m256 nacre_avx2_maxnan(__m256 a, __m256 b) {
+    return _mm256_blendv_ps(_mm256_max_ps(a, b), a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+}
+NACRE_INLINE __m256 nacre_avx2_minnan(__m256 a, __m256 b) {
+    return _mm256_blendv_ps(_mm256_min_ps(a, b), a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+}
+NACRE_INLINE __m256 nacre_avx2_exp(__m256 a) { return nacre_vexp_avx2(a); }
+NACRE_INLINE __m256 nacre_avx2_even(__m256 a, __m256 b) {
+    const __m256 s = _mm256_shuffle_ps(a, b, _MM_SHUFFLE(2, 0, 2, 0));
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(s), _MM_SHUFFLE(3, 1, 2, 0)));
+}
+
+NACRE_TARGET_END
+#endif
+
+#endif

@@ -1,0 +1,51 @@
+// core/vec.h for AVX-512.
+#ifndef NACRE_CORE_VEC_AVX512_H
+#define NACRE_CORE_VEC_AVX512_H
+
+#include "core/vec.h"
+#include "core/vexp_avx512.h"
+
+#if NACRE_X86_64
+#include <stddef.h>
+
+#define NACRE_AVX512_LANES 16
+typedef __m512 nacre_avx512_f;
+
+NACRE_TARGET_BEGIN(NACRE_AVX512)
+
+// Ones in the first n lanes.
+NACRE_INLINE __mmask16 nacre_avx512_first(size_t n) { return (__mmask16)((1u << n) - 1); }
+
+NACRE_INLINE __m512 nacre_avx512_load(const float *p) { return _mm512_loadu_ps(p); }
+NACRE_INLINE void nacre_avx512_store(float *p, __m512 a) { _mm512_storeu_ps(p, a); }
+NACRE_INLINE __m512 nacre_avx512_load_n(const float *p, size_t n, __m512 fill) {
+    return _mm512_mask_loadu_ps(fill, nacre_avx512_first(n), p);
+}
+NACRE_INLINE void nacre_avx512_store_n(float *p, size_t n, __m512 a) { _mm512_mask_storeu_ps(p, nacre_avx512_first(n), a); }
+
+NACRE_INLINE __m512 nacre_avx512_set1(float a) { return _mm512_set1_ps(a); }
+NACRE_INLINE __m512 nacre_avx512_add(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
+NACRE_INLINE __m512 nacre_avx512_sub(__m512 a, __m512 b) { return _mm512_sub_ps(a, b); }
+NACRE_INLINE __m512 nacre_avx512_mul(__m512 a, __m512 b) { return _mm512_mul_ps(a, b); }
+NACRE_INLINE __m512 nacre_avx512_div(__m512 a, __m512 b) { return _mm512_div_ps(a, b); }
+NACRE_INLINE __m512 nacre_avx512_sqrt(__m512 a) { return _mm512_sqrt_ps(a); }
+NACRE_INLINE __m512 nacre_avx512_abs(__m512 a) { return _mm512_abs_ps(a); }
+NACRE_INLINE __m512 nacre_avx512_fma(__m512 a, __m512 b, __m512 c) { return _mm512_fmadd_ps(a, b, c); }
+NACRE_INLINE __m512 nacre_avx512_max(__m512 a, __m512 b) { return _mm512_max_ps(a, b); }
+NACRE_INLINE __m512 nacre_avx512_min(__m512 a, __m512 b) { return _mm512_min_ps(a, b); }
+NACRE_INLINE __m512 nacre_avx512_maxnan(__m512 a, __m512 b) {
+    return _mm512_mask_max_ps(a, _mm512_cmp_ps_mask(a, a, _CMP_ORD_Q), a, b);
+}
+NACRE_INLINE __m512 nacre_avx512_minnan(__m512 a, __m512 b) {
+    return _mm512_mask_min_ps(a, _mm512_cmp_ps_mask(a, a, _CMP_ORD_Q), a, b);
+}
+NACRE_INLINE __m512 nacre_avx512_exp(__m512 a) { return nacre_vexp_avx512(a); }
+NACRE_INLINE __m512 nacre_avx512_even(__m512 a, __m512 b) {
+    const __m512i i = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    return _mm512_permutex2var_ps(a, i, b);
+}
+
+NACRE_TARGET_END
+#endif
+
+#endif

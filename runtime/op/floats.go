@@ -1,0 +1,149 @@
+package op
+
+import (
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Kernels of most families know float32 only. Half-precision tensors are widened
+// into scratch memory before them and rounded once after them.
+
+// isNarrow reports whether d is one of the floats that are computed in float32.
+func isNarrow(d tensor.DType) bool { return d == tensor.F32 || d == tensor.F16 || d == tensor.BF16 }
+
+// floats returns the elements of a narrow float tensor: its own if they are
+// float32, else a widened copy. A tensor left out has none.
+func (c *Run) floats(t *tensor.Tensor) ([]float32, error) {
+	if t == nil || t.Len() == 0 {
+		return nil, nil
+	}
+
+	if t.DType() == tensor.F32 {
+		return tensor.View[float32](t), nil
+	}
+	wide, err := c.scratchFloats(t.Len())
+	if err != nil {
+		return nil, err
+	}
+	switch t.DType() {
+	case tensor.F16:
+		for i, v := range tensor.View[packed.F16](t) {
+			wide[i] = v.Float32()
+		}
+	case tensor.BF16:
+		for i, v := range tensor.View[packed.BF16](t) {
+			wide[i] = v.Float32()
+		}
+	}
+	return wide, nil
+}
+
+// scratchFloats returns n floats, not cleared, for use until Run returns.
+func (c *Run) scratchFloats(n int) ([]float32, error) {
+	b, err := c.Mem.Scratch(tensor.F32.Bytes(n))
+	if err != nil {
+		return nil, err
+	}
+	t, err := tensor.FromBytes(tensor.F32, tensor.Shape{n}, b)
+	if err != nil {
+		return nil, err
+	}
+	return tensor.View[float32](t), nil
+}
+
+// floatsFor returns where the elements of a narrow float output are to be
+// computed: its own memory if they are float32, else scratch that putFloats
+// rounds from. An output left out has nowhere.
+func (c *Run) floatsFor(t *tensor.Tensor) ([]float32, error) {
+	if t == nil || t.Len() == 0 {
+		return nil, nil
+	}
+	if t.DType() == tensor.F32 {
+		return tensor.View[float32](t), nil
+	}
+	return c.scratchFloats(t.Len())
+}
+
+// putFloats stores what was computed in the memory that floatsFor gave for t.
+func putFloats(t *tensor.Tensor, wide []float32) {
+	if t == nil || t.Len() == 0 {
+		return
+	}
+	switch t.DType() {
+	case tensor.F16:
+		for i, out := 0, tensor.View[packed.F16](t); i < len(out); i++ {
+			out[i] = packed.ToF16(wide[i])
+		}
+	case tensor.BF16:
+		for i, out := 0, tensor.View[packed.BF16](t); i < len(out); i++ {
+			out[i] = packed.ToBF16(wide[i])
+		}
+	}
+}
+
+// output returns output i, which it makes if Infer could not tell its shape.
+func (c *Run) output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
+	if t := c.Out[i]; t != nil {
+		return t, nil
+	}
+	return c.Alloc(i, d, shape)
+}
+
+// floatsInOut is floats of input 0 and floatsFor of output 0.
+func (c *Run) floatsInOut() (x, out []float32, err error) {
+	if x, err = c.floats(c.In[0]); err == nil {
+		out, err = c.floatsFor(c.Out[0])
+	}
+	return x, out, err
+}
+
+// doubles returns the elements of a float tensor as float64: its own if they are
+// that. A tensor left out has none.
+func doubles(t *tensor.Tensor) []float64 {
+	if t == nil {
+		return nil
+	}
+	switch t.DType() {
+	case tensor.F64:
+		return tensor.View[float64](t)
+	case tensor.F32:
+		return converted(tensor.View[float32](t), func(v float32) float64 { return float64(v) })
+	case tensor.F16:
+		return converted(tensor.View[packed.F16](t), func(v packed.F16) float64 { return float64(v.Float32()) })
+	case tensor.BF16:
+		return converted(tensor.View[packed.BF16](t), func(v packed.BF16) float64 { return float64(v.Float32()) })
+	}
+	return nil
+}
+
+func converted[T, U any](s []T, to func(T) U) []U {
+	list := make([]U, len(s))
+	for i, v := range s {
+		list[i] = to(v)
+	}
+	return list
+}
+
+// putDoubles rounds numbers to the elements of a float tensor; nothing happens
+// to one left out.
+func putDoubles(t *tensor.Tensor, list []float64) {
+	if t == nil {
+		return
+	}
+	switch t.DType() {
+	case tensor.F64:
+		copy(tensor.View[float64](t), list)
+	case tensor.F32:
+		for i, out := 0, tensor.View[float32](t); i < len(out); i++ {
+			out[i] = float32(list[i])
+		}
+	case tensor.F16:
+		for i, out := 0, tensor.View[packed.F16](t); i < len(out); i++ {
+			out[i] = packed.ToF16(float32(list[i]))
+		}
+	case tensor.BF16:
+		for i, out := 0, tensor.View[packed.BF16](t); i < len(out); i++ {
+			out[i] = packed.ToBF16(float32(list[i]))
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package op
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// layerNorm is LayerNormalization and, without centring, RMSNormalization: the
+// axes from axis on are normalised together, then scaled and shifted. Statistics
+// are float32 at least, whatever stash_type says; it types the outputs that
+// carry them.
+type layerNorm struct {
+	axis            int
+	epsilon         float32
+	centred         bool
+	stash           tensor.DType
+	moments, affine bindings.Kernel
+}
+
+func newLayerNorm(n *Node) (Op, error) { return newRowNorm(n, true) }
+
+func newRMSNorm(n *Node) (Op, error) { return newRowNorm(n, false) }
+
+func newRowNorm(n *Node, centred bool) (Op, error) {
+	o := &layerNorm{axis: n.Int("axis", -1), epsilon: n.Float("epsilon", 1e-5), centred: centred}
+	var err error
+	o.stash, err = stashType(n)
+	return o, err
+}
+
+// stashType reads the element type that the standard's numbers stand for.
+func stashType(n *Node) (tensor.DType, error) {
+	switch v := n.Int("stash_type", 1); v {
+	case 1:
+		return tensor.F32, nil
+	case 10:
+		return tensor.F16, nil
+	case 16:
+		return tensor.BF16, nil
+	default:
+		return 0, graph.Mark(graph.ErrUnsupported, "stash_type is %d; it takes 1 (float32), 10 (float16), 16 (bfloat16)", v)
+	}
+}
+
+// Infer keeps the shape; the statistics have 1 along the normalised axes.
+func (o *layerNorm) Infer(c *Infer) error {
+	x := c.In[0]
+	d := x.DType
+	if !o.centred {
+		d = c.In[1].DType
+	}
+	if !floats.Has(c.In[1].DType) || c.Has(2) && !floats.Has(c.In[2].DType) {
+		return graph.Mark(graph.ErrUnsupported, "scale and bias take elements of %v", floats)
+	}
+	c.Set(0, d, x.Dims)
+	rank, ok := x.Rank()
+	if !ok {
+		c.Set(1, o.stash, nil)
+		c.Set(2, o.stash, nil)
+		return nil
+	}
+	axis, err := normAxis(o.axis, rank)
+	if err != nil {
+		return err
+	}
+	stats := slices.Clone(x.Dims)
+	for i := axis; i < rank; i++ {
+		stats[i] = graph.Known(1)
+	}
+	c.Set(1, o.stash, stats)
+	c.Set(2, o.stash, stats)
+	for _, v := range c.In[1:] {
+		if v == nil {
+			continue
+		}
+		if joined, err := broadcast(v.Dims, x.Dims); err != nil || len(joined) > rank {
+			return graph.Mark(graph.ErrShape, "scale or bias %v does not broadcast to the input's %v", v.Dims, x.Dims)
+		}
+	}
+	return nil
+}
+
+// Prepare chooses the kernels.
+func (o *layerNorm) Prepare(c *Prepare) (err error) {
+	if !isNarrow(c.DType(0)) || !isNarrow(c.DType(1)) {
+		return nil
+	}
+	if o.moments, err = c.Kernel("f32_moments"); err == nil {
+		o.affine, err = c.Kernel("f32_affine_each")
+	}
+	return err
+}
+
+// Describe names the kernels.
+func (o *layerNorm) Describe() string { return describe(o.moments, o.affine) }
+
+// Run computes the outputs; the first may lie over the input.
+func (o *layerNorm) Run(c *Run) error {
+	shape := c.In[0].Shape()
+	axis, err := normAxis(o.axis, len(shape))
+	if err != nil {
+		return err
+	}
+	rows, n := shape[:axis].Len(), shape[axis:].Len()
+	if rows == 0 {
+		return nil
+	}
+	if n == 0 {
+		return graph.Mark(graph.ErrShape, "axes from %d on have no elements to normalise", axis)
+	}
+	var outs [3]*tensor.Tensor
+	copy(outs[:], c.Out)
+	fast := o.moments.Valid()
+	for _, t := range c.In[1:] {
+		fast = fast && (t == nil || isNarrow(t.DType()) && endsWith(shape[axis:], t.Shape()))
+	}
+	if !fast {
+		return o.slow(c, shape, rows, n, outs)
+	}
+	x, out, err := c.floatsInOut()
+	if err != nil {
+		return err
+	}
+	var params [2][]float32
+	for i, t := range c.In[1:] {
+		if params[i], err = c.floats(t); err != nil {
+			return err
+		}
+	}
+	var stats [2][]float32
+	for i := range stats {
+		if stats[i], err = c.floatsFor(outs[i+1]); err != nil {
+			return err
+		}
+	}
+	bindings.LayerNormF32(o.moments, o.affine, c.Pool, x, rows, n, params[0], params[1], o.epsilon, o.centred, out, stats[0], stats[1])
+	putFloats(c.Out[0], out)
+	putFloats(outs[1], stats[0])
+	putFloats(outs[2], stats[1])
+	return nil
+}
+
+// endsWith reports whether a parameter of shape p has one element for each of
+// the normalised ones.
+func endsWith(normalized, p tensor.Shape) bool {
+	for len(p) > len(normalized) && p[0] == 1 {
+		p = p[1:]
+	}
+	return p.Equal(normalized)
+}
+
+// slow is for float64 and for parameters that broadcast in other ways.
+func (o *layerNorm) slow(c *Run, shape tensor.Shape, rows, n int, outs [3]*tensor.Tensor) error {
+	x := doubles(c.In[0])
+	scale, err := spread(doubles(c.In[1]), c.In[1].Shape(), shape)
+	if err != nil {
+		return err
+	}
+	bias := make([]float64, len(x))
+	if c.Has(2) {
+		if bias, err = spread(doubles(c.In[2]), c.In[2].Shape(), shape); err != nil {
+			return err
+		}
+	}
+	out, means, invs := make([]float64, len(x)), make([]float64, rows), make([]float64, rows)
+	for r := range rows {
+		mean, variance := moments(x[r*n:(r+1)*n], o.centred)
+		means[r], invs[r] = mean, 1/math.Sqrt(variance+float64(o.epsilon))
+		for i := r * n; i < (r+1)*n; i++ {
+			out[i] = (x[i]-mean)*invs[r]*scale[i] + bias[i]
+		}
+	}
+	putDoubles(outs[0], out)
+	putDoubles(outs[1], means)
+	putDoubles(outs[2], invs)
+	return nil
+}
+
+// moments returns mean and variance; not centred, 0 and the mean square.
+func moments(x []float64, centred bool) (mean, variance float64) {
+	if centred {
+		for _, v := range x {
+			mean += v
+		}
+		mean /= float64(len(x))
+	}
+	for _, v := range x {
+		variance += (v - mean) * (v - mean)
+	}
+	return mean, variance / float64(len(x))
+}
+
+// spread repeats the elements of a value so that it has the shape to.
+func spread[T any](src []T, from, to tensor.Shape) ([]T, error) {
+	joined, err := broadcast(graph.DimsOf(from), graph.DimsOf(to))
+	if err != nil {
+		return nil, err
+	}
+	if shape, _ := joined.Concrete(); !shape.Equal(to) {
+		return nil, graph.Mark(graph.ErrShape, "%v does not broadcast to %v", from, to)
+	}
+	dst := make([]T, to.Len())
+	if len(dst) == 0 {
+		return dst, nil
+	}
+	lead := len(to) - len(from)
+	strides := make([]int, len(to))
+	for i, n := range from.Strides() {
+		if from[i] > 1 {
+			strides[lead+i] = n
+		}
+	}
+	index, at := make([]int, len(to)), 0
+	for d := range dst {
+		dst[d] = src[at]
+		for i := len(to) - 1; i >= 0; i-- {
+			index[i]++
+			at += strides[i]
+			if index[i] < to[i] {
+				break
+			}
+			at -= strides[i] * to[i]
+			index[i] = 0
+		}
+	}
+	return dst, nil
+}
