@@ -21,12 +21,17 @@ type Format struct {
 	Extensions []string // that its files have, the first for new ones
 	Probe      func(data []byte) bool
 	open       func(f *binio.File) (*graph.Model, error)
+	save       func(path string, m *graph.Model) error
 	read       func(name string, data []byte) (*graph.Model, error)
+	verify     func(f *binio.File) []error
 }
 
 // Formats is the table of formats, in the order in which content is probed.
 var Formats = []Format{
-	{Name: onnx.Name, Extensions: []string{".onnx"}, Probe: onnx.Probe, open: openONNX, read: readONNX},
+	{
+		Name: onnx.Name, Extensions: []string{".onnx"}, Probe: onnx.Probe,
+		open: openONNX, read: readONNX, save: saveONNX, verify: verifyONNX,
+	},
 }
 
 func openONNX(f *binio.File) (*graph.Model, error) { return onnx.Open(f, onnx.Options{}) }
@@ -34,6 +39,10 @@ func openONNX(f *binio.File) (*graph.Model, error) { return onnx.Open(f, onnx.Op
 func readONNX(name string, data []byte) (*graph.Model, error) {
 	return onnx.Read(name, data, onnx.Options{})
 }
+
+func saveONNX(path string, m *graph.Model) error { return onnx.Save(path, m, onnx.SaveOptions{}) }
+
+func verifyONNX(f *binio.File) []error { return onnx.Verify(f, onnx.Options{}) }
 
 // Load opens the model in a file and checks it. The file stays mapped until the
 // model is closed.
@@ -52,6 +61,14 @@ func Load(path string) (*graph.Model, error) {
 		f.Close()
 		return nil, err
 	}
+	return checked(m, nil)
+}
+
+// checked closes models that are not sound.
+func checked(m *graph.Model, err error) (*graph.Model, error) {
+	if err != nil {
+		return nil, err
+	}
 	if err := graph.Validate(m); err != nil {
 		m.Close()
 		return nil, err
@@ -65,15 +82,38 @@ func Load(path string) (*graph.Model, error) {
 func Decode(name string, data []byte) (*graph.Model, error) {
 	for _, row := range Formats {
 		if row.Probe(data) {
-			m, err := row.read(name, data)
-			if err == nil {
-				err = graph.Validate(m)
-			}
-			return m, err
+			return checked(row.read(name, data))
 		}
 	}
 	return nil, &graph.Error{Stage: "load", File: name, Offset: -1, Kind: graph.ErrUnsupported,
 		Err: fmt.Errorf("content is of no format that is known (%s)", names())}
+}
+
+// Save writes a model in the format that the name's extension says. What was
+// there is replaced when the new file is complete, so that a model may be saved
+// over the file it is mapped from.
+func Save(path string, m *graph.Model) error {
+	row, ok := byExtension(path)
+	if !ok {
+		return &graph.Error{Stage: "save", File: path, Offset: -1, Kind: graph.ErrUnsupported,
+			Err: fmt.Errorf("the extension is of no format that is known (%s)", names())}
+	}
+	return row.save(path, m)
+}
+
+// Verify returns every problem that can be found in a file and what belongs to
+// it, with checksums; nil when there is none.
+func Verify(path string) []error {
+	f, err := binio.Open(path)
+	if err != nil {
+		return []error{opening(path, err)}
+	}
+	defer f.Close()
+	format, err := detect(f)
+	if err != nil {
+		return []error{err}
+	}
+	return format.verify(f)
 }
 
 // Probe returns the format of a file, told by its content or, where that is of

@@ -1,9 +1,13 @@
 package formats_test
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -76,4 +80,53 @@ func readTestData(t *testing.T, folder string, g *graph.Graph) int {
 		}
 	}
 	return n
+}
+
+// TestOfficialModelsRoundTrip writes every model and reads it again.
+func TestOfficialModelsRoundTrip(t *testing.T) {
+	for _, path := range officialModels(t) {
+		m, err := formats.Load(path)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if err := roundTrip(m); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		m.Close()
+	}
+}
+
+// roundTrip reports what is not the same after writing and reading a model, and
+// a second writing that gives other bytes.
+func roundTrip(m *graph.Model) error {
+	var first, second bytes.Buffer
+	if err := onnx.Write(&first, m); err != nil {
+		return err
+	}
+	again, err := onnx.Read(m.File, first.Bytes(), onnx.Options{})
+	if err != nil {
+		return err
+	}
+	if err := onnx.Write(&second, again); err != nil {
+		return err
+	}
+	if !bytes.Equal(first.Bytes(), second.Bytes()) {
+		return errors.New("the second writing gives other bytes")
+	}
+	want := *m
+	want.Closer = nil
+	want.Opsets, want.IR = again.Opsets, again.IR // writing adds imports that the file left out
+	if !reflect.DeepEqual(&want, again) {
+		return fmt.Errorf("the model changed from\n%sto\n%s", dump(m), dump(again))
+	}
+	return nil
+}
+
+func dump(m *graph.Model) string {
+	var b strings.Builder
+	if err := graph.Dump(&b, m); err != nil {
+		return err.Error()
+	}
+	return b.String()
 }

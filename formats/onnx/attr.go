@@ -10,11 +10,7 @@ import (
 
 // attrKinds has a row per kind of attribute: AttributeProto.AttributeType and
 // the field that holds the value.
-var attrKinds = [...]struct {
-	kind  graph.AttrKind
-	code  int64
-	field protowire.Number
-}{
+var attrKinds = [...]attrKind{
 	{graph.AttrFloat, 1, 2},
 	{graph.AttrInt, 2, 3},
 	{graph.AttrString, 3, 4},
@@ -29,6 +25,12 @@ var attrKinds = [...]struct {
 	{graph.AttrSparses, 12, 23},
 	{graph.AttrType, 13, 14},
 	{graph.AttrTypes, 14, 15},
+}
+
+type attrKind struct {
+	kind  graph.AttrKind
+	code  int64
+	field protowire.Number
 }
 
 // attr reads an AttributeProto. IR version 1 has no type field: the kind is then

@@ -23,8 +23,9 @@ type external struct {
 	limit  int
 	files  map[string]*binio.File
 
-	// sums makes every tensor with a checksum be compared with it.
-	sums bool
+	// sums makes files be compared with the checksums that tensors note of them;
+	// it holds those that were computed. Nil for no comparison.
+	sums map[*binio.File]string
 }
 
 func newExternal(model string, limit int) *external {
@@ -68,12 +69,21 @@ func (d *decoder) externalTensor(p *tensorProto) (*tensor.Tensor, error) {
 		return nil, fmt.Errorf("external data %q has %d bytes, too few for %d from byte %d on", at.location, size, need, at.offset)
 	}
 	data := f.Data[at.offset : at.offset+need : at.offset+need]
-	if d.ext.sums && at.checksum != "" {
-		if sum := sha1.Sum(f.Data); !strings.EqualFold(at.checksum, hex.EncodeToString(sum[:])) {
-			return nil, fmt.Errorf("external data %q does not have the checksum %s", at.location, at.checksum)
-		}
+	if d.ext.sums != nil && at.checksum != "" && !strings.EqualFold(at.checksum, d.ext.sum(f)) {
+		return nil, fmt.Errorf("external data %q does not have the checksum %s", at.location, at.checksum)
 	}
 	return view(p.dtype, p.shape, data)
+}
+
+// sum is the SHA-1 checksum of a whole file.
+func (e *external) sum(f *binio.File) string {
+	s, ok := e.sums[f]
+	if !ok {
+		sum := sha1.Sum(f.Data)
+		s = hex.EncodeToString(sum[:])
+		e.sums[f] = s
+	}
+	return s
 }
 
 // parsePlace reads the entries of external_data. The base path that writers may

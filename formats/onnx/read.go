@@ -38,6 +38,25 @@ func Read(name string, data []byte, o Options) (*graph.Model, error) {
 	return m, nil
 }
 
+// Verify returns every problem that can be found in an open file and the files
+// of its external data: what the reader refuses, going on behind each broken
+// message, what graph.Problems finds, and checksums that differ.
+func Verify(f *binio.File, o Options) []error {
+	d := newDecoder(f.Path, f.Data, o)
+	d.collect = true
+	d.ext = newExternal(f.Path, d.limits.Files)
+	d.ext.sums = map[*binio.File]string{}
+	defer d.ext.Close()
+	m := d.model()
+	if d.err != nil {
+		return append(d.problems, d.err)
+	}
+	if m.Graph == nil {
+		return d.problems
+	}
+	return append(d.problems, graph.Problems(m)...)
+}
+
 type closers []io.Closer
 
 func (c closers) Close() error {

@@ -2,6 +2,9 @@ package onnx
 
 import (
 	"errors"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -34,6 +37,22 @@ func ReadValue(data []byte, want graph.Type) (*Value, error) {
 		return nil, err
 	}
 	return v, nil
+}
+
+// WriteTensor appends a TensorProto to dst.
+func WriteTensor(dst []byte, name string, t *tensor.Tensor) ([]byte, error) {
+	var w writer
+	var e encoder
+	w.plain(&e, name, t)
+	return e.appendTo(dst), w.err
+}
+
+// WriteValue appends the message that ReadValue reads to dst.
+func WriteValue(dst []byte, v *Value) ([]byte, error) {
+	var w writer
+	var e encoder
+	w.value(&e, v)
+	return e.appendTo(dst), w.err
 }
 
 func (d *decoder) valueOf(m message, want graph.Type) *Value {
@@ -80,7 +99,7 @@ var elemKinds = [...]graph.TypeKind{
 
 const firstElem = 3 // field of the first kind of element
 
-// elements reads SequenceProto and OptionalProto, which are alike.
+// elementsOf reads SequenceProto and OptionalProto, which are alike.
 func (d *decoder) elementsOf(m message, want graph.Type) *Value {
 	v := &Value{Type: want}
 	code, start := int64(0), m.start
@@ -172,4 +191,53 @@ func mapKeys(t tensor.DType, keys []int64, texts []string) (*tensor.Tensor, erro
 		return tensor.From(keys, len(keys))
 	}
 	return nil, errors.New("keys are not of the key type")
+}
+
+func (w *writer) value(e *encoder, v *Value) {
+	switch v.Type.Kind {
+	case graph.TensorType:
+		w.plain(e, v.Name, v.Tensor)
+	case graph.SparseType:
+		w.sparse(e, v.Name, v.Sparse)
+	case graph.SequenceType, graph.OptionalType:
+		e.text(1, v.Name)
+		w.list(e, v)
+	case graph.MapType:
+		w.mapOf(e, v)
+	default:
+		w.fail("value %q of type %v has no message", v.Name, v.Type)
+	}
+}
+
+// list writes the fields of SequenceProto and OptionalProto behind the name.
+func (w *writer) list(e *encoder, v *Value) {
+	kind := graph.NoType
+	if v.Type.Elem != nil {
+		kind = v.Type.Elem.Kind
+	}
+	if len(v.List) > 0 {
+		kind = v.List[0].Type.Kind
+	}
+	code := max(slices.Index(elemKinds[:], kind), 0)
+	e.int(2, int64(code))
+	for _, x := range v.List {
+		if x.Type.Kind != kind || code == 0 {
+			w.fail("value %q of type %v has an element of type %v", v.Name, v.Type, x.Type)
+			return
+		}
+		e.message(protowire.Number(firstElem+code-1), func(e *encoder) { w.value(e, x) })
+	}
+}
+
+func (w *writer) mapOf(e *encoder, v *Value) {
+	e.text(1, v.Name)
+	e.int(2, int64(codeOf(v.Type.Key)))
+	if v.Keys != nil && v.Keys.DType() == tensor.I64 {
+		e.ints(3, tensor.View[int64](v.Keys.Aligned()))
+	} else if v.Keys != nil {
+		e.entries(4, v.Keys.Strings())
+	}
+	e.message(5, func(e *encoder) {
+		w.list(e, &Value{Type: graph.Type{Kind: graph.SequenceType, Elem: v.Type.Elem}, List: v.List})
+	})
 }

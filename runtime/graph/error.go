@@ -17,7 +17,7 @@ var (
 // Error says where something failed. The layer that knows a place fills it in
 // once; Err says what is wrong and what to do.
 type Error struct {
-	Stage  string // load, validate, optimize, plan, run
+	Stage  string // load, validate, optimize, plan, run, save
 	File   string
 	Offset int64 // in File; negative when there is none
 	Node   string

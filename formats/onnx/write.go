@@ -1,0 +1,233 @@
+package onnx
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+
+	"github.com/nacre-ml/nacre/formats/internal/binio"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// maxMessage is the longest message that protobuf allows.
+const maxMessage = math.MaxInt32
+
+// Sizes of constants, in bytes, from which on Save takes them out of the model.
+const (
+	WhenNeeded = 0  // 1024, but only in models that would be longer than protobuf allows
+	Never      = -1 // not at all
+)
+
+// SaveOptions are what Save may be told.
+type SaveOptions struct {
+	// External is the size in bytes from which on constants are written to a
+	// file beside the model, or WhenNeeded or Never.
+	External int
+}
+
+// Save writes a model to a file, and constants that are to lie outside it to a
+// file with .data appended to the name. Files that were there are replaced when
+// the new ones are complete.
+func Save(path string, m *graph.Model, o SaveOptions) error {
+	e, side, err := encode(m, filepath.Base(path)+".data", o.External)
+	if err != nil {
+		return saving(path, err)
+	}
+	if side != nil && len(side.parts) > 0 {
+		if err := replace(path+".data", side); err != nil {
+			return saving(path, err)
+		}
+	}
+	return saving(path, replace(path, e))
+}
+
+func replace(path string, content io.WriterTo) error {
+	f, err := binio.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Discard()
+	if _, err := content.WriteTo(f); err != nil {
+		return err
+	}
+	return f.Commit()
+}
+
+// Write writes a model in one piece.
+func Write(w io.Writer, m *graph.Model) error {
+	e, _, err := encode(m, "", Never)
+	if err != nil {
+		return saving("", err)
+	}
+	_, err = e.WriteTo(w)
+	return err
+}
+
+func saving(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &graph.Error{Stage: "save", File: path, Offset: -1, Err: err}
+}
+
+// encode builds the ModelProto, and the file for constants if there is to be one.
+func encode(m *graph.Model, location string, external int) (*encoder, *sideFile, error) {
+	var side *sideFile
+	if external > 0 {
+		side = &sideFile{location: location, from: external}
+	}
+	e, err := encodeModel(m, side)
+	if err == nil && e.len() > maxMessage && external == WhenNeeded {
+		side = &sideFile{location: location, from: 1024}
+		e, err = encodeModel(m, side)
+	}
+	if err == nil && e.len() > maxMessage {
+		err = graph.Mark(graph.ErrUnsupported, "model takes %d bytes in one file and %d are the most; save constants outside it", e.len(), maxMessage)
+	}
+	return e, side, err
+}
+
+func encodeModel(m *graph.Model, side *sideFile) (*encoder, error) {
+	if m.Graph == nil {
+		return nil, errors.New("model has no graph")
+	}
+	opsets, err := imports(m.Opsets, nil, m.Graph.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{side: side}
+	var e encoder
+	ir := irVersion(m, opsets)
+	e.int(1, ir)
+	e.text(2, m.Producer)
+	e.text(3, m.ProducerVer)
+	e.text(4, m.Domain)
+	if m.Version != 0 {
+		e.int(5, m.Version)
+	}
+	e.text(6, m.Doc)
+	e.message(7, func(e *encoder) { w.graph(e, m.Graph) })
+	if ir >= 3 {
+		w.opsets(&e, 8, opsets)
+	}
+	e.pairs(14, m.Meta)
+	for _, f := range m.Functions {
+		own, err := imports(f.Opsets, opsets, f.Nodes)
+		if err != nil {
+			return nil, fmt.Errorf("function %q: %w", f.Name, err)
+		}
+		e.message(25, func(e *encoder) { w.function(e, f, own) })
+	}
+	return &e, w.err
+}
+
+// irSince has the operator set that came with each IR version.
+var irSince = [maxIR + 1]int{4: 9, 5: 10, 6: 11, 7: 12, 8: 15, 9: 19, 10: 21, 11: 23, 12: 24, 13: 25, 14: 28}
+
+// irVersion returns the model's IR version, or the one that its operators and
+// functions need at least.
+func irVersion(m *graph.Model, opsets []graph.Opset) int64 {
+	ir := m.IR
+	if ir == 0 {
+		ir = 8
+		for _, o := range opsets {
+			for v, since := range irSince {
+				if o.Domain == "" && since != 0 && o.Version >= since {
+					ir = max(ir, int64(v))
+				}
+			}
+		}
+	}
+	if ir < 3 && (len(opsets) != 1 || opsets[0] != graph.Opset{Version: 1}) {
+		ir = 3
+	}
+	if len(m.Functions) > 0 {
+		ir = max(ir, 8)
+	}
+	return ir
+}
+
+// imports returns the operator sets that nodes need: those given, and those of
+// further domains that neither they nor the ones around have.
+func imports(given, around []graph.Opset, nodes []*graph.Node) ([]graph.Opset, error) {
+	list := append([]graph.Opset(nil), given...)
+	versions := map[string]int{}
+	for _, o := range around {
+		versions[o.Domain] = o.Version
+	}
+	for _, o := range given {
+		versions[o.Domain] = o.Version
+	}
+	var walk func(nodes []*graph.Node) error
+	walk = func(nodes []*graph.Node) error {
+		for _, n := range nodes {
+			v, known := versions[n.Domain]
+			if n.Version == 0 {
+				return fmt.Errorf("node %q: the version of %s is not known", n.Label(), n.OpName())
+			}
+			if known && v != n.Version {
+				return fmt.Errorf("node %q: %s in a model of operator set %d", n.Label(), n.OpName(), v)
+			}
+			if !known {
+				versions[n.Domain] = n.Version
+				list = append(list, graph.Opset{Domain: n.Domain, Version: n.Version})
+			}
+			for _, a := range n.Attrs {
+				for _, g := range a.Subgraphs() {
+					if err := walk(g.Nodes); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		return nil
+	}
+	return list, walk(nodes)
+}
+
+// sideFile is the file of constants that lie outside the model.
+type sideFile struct {
+	location string
+	from     int // bytes
+	parts    []sidePart
+	size     int64
+}
+
+type sidePart struct {
+	offset int64
+	data   []byte
+}
+
+// page is where long constants start, so that they can be mapped one by one.
+const page = 4096
+
+// add takes data and returns its offset.
+func (s *sideFile) add(data []byte) int64 {
+	align := int64(64)
+	if len(data) >= page {
+		align = page
+	}
+	s.size = (s.size + align - 1) / align * align
+	at := s.size
+	s.parts = append(s.parts, sidePart{at, data})
+	s.size += int64(len(data))
+	return at
+}
+
+// WriteTo writes the file.
+func (s *sideFile) WriteTo(w io.Writer) (int64, error) {
+	var zeros [page]byte
+	at := int64(0)
+	for _, p := range s.parts {
+		for _, b := range [][]byte{zeros[:p.offset-at], p.data} {
+			n, err := w.Write(b)
+			at += int64(n)
+			if err != nil {
+				return at, err
+			}
+		}
+	}
+	return at, nil
+}
