@@ -8,6 +8,7 @@ package nacre
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/nacre-ml/nacre/formats"
@@ -36,9 +37,11 @@ func Data[T tensor.Element](t *Tensor) ([]T, error) { return tensor.Data[T](t) }
 
 // Model is an open model file.
 type Model struct {
-	source *graph.Model
-	packs  *op.Packs
-	close  sync.Once
+	source   *graph.Model
+	packs    *op.Packs
+	mu       sync.Mutex
+	sessions int // open
+	closed   bool
 }
 
 // Open maps a model file of any format that package formats knows and checks its
@@ -66,22 +69,38 @@ func newModel(m *graph.Model) *Model { return &Model{source: m, packs: op.NewPac
 // Source is what the file holds. It must not be changed.
 func (m *Model) Source() *graph.Model { return m.source }
 
-// Close releases the file and the weights. All sessions must be closed before.
+// Close releases the file and the weights. It is an error, and nothing is
+// released, while a session of the model is open. Further calls do nothing.
 func (m *Model) Close() error {
-	var err error
-	m.close.Do(func() {
-		m.packs.Close()
-		err = m.source.Close()
-	})
-	return err
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.sessions > 0 {
+		return fmt.Errorf("%s: %d sessions are open; close them first", m.source.File, m.sessions)
+	}
+	if m.closed {
+		return nil
+	}
+	m.closed = true
+	m.packs.Close()
+	return m.source.Close()
 }
 
 // Session is a model made ready to run. Its methods may be called from many
-// goroutines at once, except Close.
-type Session struct{ *runtime.Session }
+// goroutines at once.
+type Session struct {
+	*runtime.Session
+	model *Model
+	close sync.Once
+}
 
-// NewSession optimises the model's graph, chooses kernels and packs weights.
+// NewSession optimises the model's graph, chooses kernels and packs weights,
+// which sessions of one model share.
 func (m *Model) NewSession(o Options) (*Session, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, fmt.Errorf("%s: the model is closed", m.source.File)
+	}
 	if o.Packs == nil {
 		o.Packs = m.packs
 	}
@@ -89,7 +108,20 @@ func (m *Model) NewSession(o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{s}, nil
+	m.sessions++
+	return &Session{Session: s, model: m}, nil
+}
+
+// Close waits for the runs under way, ends the session's threads and frees its
+// memory. Further calls do nothing.
+func (s *Session) Close() error {
+	err := s.Session.Close()
+	s.close.Do(func() {
+		s.model.mu.Lock()
+		s.model.sessions--
+		s.model.mu.Unlock()
+	})
+	return err
 }
 
 // Run computes the outputs by name. Inputs are not written, and outputs share no

@@ -4,8 +4,10 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/exec"
@@ -17,8 +19,10 @@ import (
 )
 
 // Session is a model made ready to run. Its methods may be called from many
-// goroutines at once, except Close.
+// goroutines at once.
 type Session struct {
+	use     sync.RWMutex // held for reading by runs
+	closed  bool
 	program *plan.Program
 	exec    *exec.Executor
 	packs   *op.Packs // to be closed with the session; nil when shared
@@ -74,8 +78,18 @@ func New(m *graph.Model, o Options) (*Session, error) {
 	return s, nil
 }
 
-// Close ends the session's threads and frees its memory. No run may be under way.
+// ErrClosed is what Run returns after Close.
+var ErrClosed = errors.New("the session is closed")
+
+// Close waits for the runs under way, ends the session's threads and frees its
+// memory. Further calls do nothing.
 func (s *Session) Close() error {
+	s.use.Lock()
+	defer s.use.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
 	s.exec.Close()
 	if s.packs != nil {
 		s.packs.Close()
@@ -114,6 +128,11 @@ func (s *Session) Plan(inputs map[string]*tensor.Tensor) (*plan.Plan, error) {
 }
 
 func (s *Session) run(ctx context.Context, inputs map[string]*tensor.Tensor, prof *exec.Profile) (map[string]*tensor.Tensor, error) {
+	s.use.RLock()
+	defer s.use.RUnlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
 	list, err := s.order(inputs)
 	if err != nil {
 		return nil, err
