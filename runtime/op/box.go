@@ -47,8 +47,8 @@ func aligned(t *tensor.Tensor) *tensor.Tensor {
 	return t
 }
 
-// move copies the boxes. Together they write every element of each destination;
-// sources and destinations have one element type and do not overlap.
+// move copies the boxes. Sources and destinations have one element type and do
+// not overlap, nor do the destinations of two boxes.
 func (m *mover) move(c *Run, list ...box) {
 	if len(list) == 0 {
 		return
@@ -115,7 +115,7 @@ func collapse(axes []boxAxis) (list []boxAxis, empty bool) {
 
 // moveEach copies strings and elements below a byte.
 func moveEach(list []box) {
-	for i, b := range list {
+	for _, b := range list {
 		l := b.dst.DType().Layout()
 		if l == nil {
 			from, to := b.src.Strings(), b.dst.Strings()
@@ -123,17 +123,16 @@ func moveEach(list []box) {
 			continue
 		}
 		from, to := b.src.Bytes(), b.dst.Bytes()
-		if i == 0 || b.dst != list[i-1].dst {
-			clearTail(b.dst)
-		}
 		eachElement(b.axes, b.srcAt, b.dstAt, func(src, dst int) { l.Set(to, dst, l.At(from, src)) })
+		clearTail(b.dst)
 	}
 }
 
 // clearTail makes the unused bits of the last byte zero, as layouts have them.
 func clearTail(t *tensor.Tensor) {
-	if b := t.Bytes(); len(b) > 0 {
-		b[len(b)-1] = 0
+	b, bits := t.Bytes(), t.DType().Bits()
+	if used := t.Len() * bits % 8; used > 0 {
+		b[len(b)-1] &= 1<<used - 1
 	}
 }
 

@@ -23,18 +23,9 @@ func dense(s *graph.SparseTensor) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := s.Values.DType()
-	t := tensor.New(d, s.Shape...)
-	w, l := width(d), d.Layout()
+	t := tensor.New(s.Values.DType(), s.Shape...)
 	for i, x := range at {
-		switch {
-		case w > 0:
-			copy(t.Bytes()[x*w:][:w], s.Values.Bytes()[i*w:])
-		case l != nil:
-			l.Set(t.Bytes(), x, l.At(s.Values.Bytes(), i))
-		default:
-			t.Strings()[x] = s.Values.Strings()[i]
-		}
+		copyElement(t, x, s.Values, i)
 	}
 	return t, nil
 }

@@ -1,0 +1,66 @@
+package op
+
+import (
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// trilu keeps the upper or the lower triangle of every matrix, the diagonal k
+// counted in, and makes the rest zero.
+type trilu struct {
+	mover
+	upper bool
+}
+
+func newTrilu(n *Node) (Op, error) { return &trilu{upper: n.Bool("upper", true)}, nil }
+
+func (o *trilu) Infer(c *Infer) error {
+	in := c.In[0]
+	if rank, ok := in.Rank(); ok && rank < 2 {
+		return graph.Mark(graph.ErrShape, "input is %v; it needs 2 axes or more", in.Type)
+	}
+	c.Set(0, in.DType, in.Dims)
+	return nil
+}
+
+func (o *trilu) Run(c *Run) error {
+	k := 0
+	if c.Has(1) {
+		list, err := Ints(c.In[1])
+		if err != nil {
+			return err
+		}
+		if len(list) != 1 {
+			return graph.Mark(graph.ErrShape, "k is %v, not one element", c.In[1])
+		}
+		k = list[0]
+	}
+	shape := c.In[0].Shape()
+	rank := len(shape)
+	rows, cols := shape[rank-2], shape[rank-1]
+	k = min(max(k, -rows), cols)
+	batch := boxAxis{shape[:rank-2].Len(), rows * cols, rows * cols}
+	blank := batch
+	blank.from = 0
+	zero := tensor.New(c.In[0].DType(), 1)
+	list := make([]box, 0, 2*rows)
+	for r := range rows {
+		// The row is cut at the first element of the upper triangle, or behind
+		// the last of the lower one.
+		at := min(max(r+k+btoi(!o.upper), 0), cols)
+		left := box{src: c.In[0], dst: c.Out[0], srcAt: r * cols, dstAt: r * cols, axes: []boxAxis{batch, {at, 1, 1}}}
+		right := box{src: c.In[0], dst: c.Out[0], srcAt: r*cols + at, dstAt: r*cols + at, axes: []boxAxis{batch, {cols - at, 1, 1}}}
+		if o.upper {
+			left.src, left.srcAt, left.axes = zero, 0, []boxAxis{blank, {at, 0, 1}}
+		} else {
+			right.src, right.srcAt, right.axes = zero, 0, []boxAxis{blank, {cols - at, 0, 1}}
+		}
+		list = append(list, left, right)
+	}
+	o.move(c, list...)
+	return nil
+}
+
+var triluRows = []Row{
+	{Name: "Trilu", Since: []int{14}, In: [2]int{1, 2}, Out: [2]int{1, 1}, New: newTrilu},
+}
