@@ -21,7 +21,8 @@ func randomBytes(r *rand.Rand, n int) []byte {
 // guarded returns n bytes that start `skip` bytes after a multiple of 64, and a
 // function that reports a write around them.
 func guarded(n, skip int) (b []byte, intact func() bool) {
-	all := Alloc(n + skip + 64)
+	all := make([]byte, n+skip+2*64)
+	all = all[-uintptr(unsafe.Pointer(&all[0]))%64:]
 	for i := range all {
 		all[i] = 0xa5
 	}

@@ -56,14 +56,16 @@ extent 1 unless --dim says otherwise.`,
 
 // timing is the result of a benchmark.
 type timing struct {
-	Model   string     `json:"model"`
-	Threads int        `json:"threads"`
-	Count   int        `json:"count"`
-	MinMS   float64    `json:"min_ms"`
-	Median  float64    `json:"median_ms"`
-	P90     float64    `json:"p90_ms"`
-	Inputs  []string   `json:"inputs"`
-	Ops     []opTiming `json:"operators"`
+	Model    string     `json:"model"`
+	Threads  int        `json:"threads"`
+	Count    int        `json:"count"`
+	MinMS    float64    `json:"min_ms"`
+	MedianMS float64    `json:"median_ms"`
+	P90MS    float64    `json:"p90_ms"`
+	GFLOP    float64    `json:"gflop"` // of convolutions and matrix products in one run
+	GFLOPS   float64    `json:"gflops"`
+	Inputs   []string   `json:"inputs"`
+	Ops      []opTiming `json:"operators"`
 }
 
 type opTiming struct {
@@ -221,43 +223,55 @@ func (f *benchFlags) measure(ctx context.Context, s *nacre.Session, inputs map[s
 	if err != nil {
 		return nil, err
 	}
+	pl, err := s.Plan(inputs)
+	if err != nil {
+		return nil, err
+	}
 	slices.Sort(times)
-	return &timing{
+	t := &timing{
 		Threads: f.session.count(), Count: f.count,
-		MinMS: times[0], Median: times[len(times)/2], P90: times[(len(times)-1)*9/10], Ops: byOperator(prof),
-	}, nil
+		MinMS: times[0], MedianMS: times[len(times)/2], P90MS: times[(len(times)-1)*9/10],
+		GFLOP: work(pl) / 1e9,
+	}
+	t.GFLOPS = t.GFLOP / (t.MedianMS / 1e3)
+	for _, o := range prof.Operators() {
+		t.Ops = append(t.Ops, opTiming{o.Op, o.Steps, milliseconds(o.Time), o.Share})
+	}
+	return t, nil
 }
 
-func byOperator(prof *nacre.Profile) []opTiming {
-	var list []opTiming
+// work is the multiplications and additions of a plan's convolutions and matrix
+// products, as far as their extents are known.
+func work(pl *nacre.Plan) float64 {
 	total := 0.0
-	for _, s := range prof.Steps {
-		i := slices.IndexFunc(list, func(t opTiming) bool { return t.Op == s.Op })
-		if i < 0 {
-			i = len(list)
-			list = append(list, opTiming{Op: s.Op})
+	for _, s := range pl.Steps {
+		if len(s.In) < 2 || s.In[0] < 0 || s.In[1] < 0 || s.Out[0] < 0 {
+			continue
 		}
-		list[i].Steps++
-		list[i].MS += milliseconds(s.Time)
-		total += milliseconds(s.Time)
-	}
-	for i := range list {
-		list[i].Share = list[i].MS / max(total, 1e-9)
-	}
-	slices.SortStableFunc(list, func(a, b opTiming) int {
-		if a.MS > b.MS {
-			return -1
+		a, b, y := pl.Slots[s.In[0]].Shape, pl.Slots[s.In[1]].Shape, pl.Slots[s.Out[0]].Shape
+		if len(a) == 0 || len(b) == 0 || len(y) == 0 {
+			continue
 		}
-		return 1
-	})
-	return list
+		switch s.Row.Name {
+		case "Conv":
+			total += 2 * float64(y.Len()) * float64(b[1:].Len())
+		case "MatMul":
+			total += 2 * float64(y.Len()) * float64(a[len(a)-1])
+		case "Gemm":
+			total += 2 * float64(a.Len()) * float64(y[len(y)-1])
+		}
+	}
+	return total
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 func (t *timing) text(w io.Writer) {
 	fmt.Fprintf(w, "%s, %s, %s\n", t.Model, plural(t.Threads, "thread"), strings.Join(t.Inputs, ", "))
-	fmt.Fprintf(w, "median %.3f ms  min %.3f ms  p90 %.3f ms  of %s\n", t.Median, t.MinMS, t.P90, plural(t.Count, "run"))
+	fmt.Fprintf(w, "median %.3f ms  min %.3f ms  p90 %.3f ms  of %s\n", t.MedianMS, t.MinMS, t.P90MS, plural(t.Count, "run"))
+	if t.GFLOP > 0 {
+		fmt.Fprintf(w, "%.4g GFLOP in convolutions and matrix products: %.4g GFLOPS\n", t.GFLOP, t.GFLOPS)
+	}
 	for _, o := range t.Ops {
 		fmt.Fprintf(w, "%8.3f ms %5.1f %%  %s (%s)\n", o.MS, 100*o.Share, o.Op, plural(o.Steps, "step"))
 	}

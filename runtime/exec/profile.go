@@ -57,36 +57,45 @@ func (p *Profile) WriteTrace(w io.Writer) error {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// WriteTable writes the time of each operator, most first.
-func (p *Profile) WriteTable(w io.Writer) error {
-	type row struct {
-		op    string
-		count int
-		time  time.Duration
-	}
-	byOp := map[string]*row{}
+// OpTime is the time of all steps of one operator.
+type OpTime struct {
+	Op    string
+	Steps int
+	Time  time.Duration
+	Share float64 // of the time of all steps
+}
+
+// Operators returns the time of each operator, most first.
+func (p *Profile) Operators() []OpTime {
+	var list []OpTime
 	var total time.Duration
+	index := map[string]int{}
 	for _, s := range p.Steps {
-		r := byOp[s.Op]
-		if r == nil {
-			r = &row{op: s.Op}
-			byOp[s.Op] = r
+		i, ok := index[s.Op]
+		if !ok {
+			i = len(list)
+			index[s.Op] = i
+			list = append(list, OpTime{Op: s.Op})
 		}
-		r.count++
-		r.time += s.Time
+		list[i].Steps++
+		list[i].Time += s.Time
 		total += s.Time
 	}
-	rows := make([]*row, 0, len(byOp))
-	for _, r := range byOp {
-		rows = append(rows, r)
+	for i := range list {
+		list[i].Share = float64(list[i].Time) / float64(max(total, 1))
 	}
-	sort.Slice(rows, func(i, j int) bool {
-		return rows[i].time > rows[j].time || rows[i].time == rows[j].time && rows[i].op < rows[j].op
+	sort.Slice(list, func(i, j int) bool {
+		return list[i].Time > list[j].Time || list[i].Time == list[j].Time && list[i].Op < list[j].Op
 	})
+	return list
+}
+
+// WriteTable writes the time of each operator, most first.
+func (p *Profile) WriteTable(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "operator\tsteps\ttime\tshare\t")
-	for _, r := range rows {
-		fmt.Fprintf(tw, "%s\t%d\t%v\t%.1f %%\t\n", r.op, r.count, r.time.Round(time.Microsecond), 100*float64(r.time)/float64(max(total, 1)))
+	for _, r := range p.Operators() {
+		fmt.Fprintf(tw, "%s\t%d\t%v\t%.1f %%\t\n", r.Op, r.Steps, r.Time.Round(time.Microsecond), 100*r.Share)
 	}
 	return tw.Flush()
 }
