@@ -6,6 +6,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -60,6 +61,10 @@ func (c *compiler) define(name string, v *op.Value) int {
 }
 
 func (c *compiler) compile(g *graph.Graph) error {
+	nodes := g.Live()
+	if err := c.known(nodes); err != nil {
+		return err
+	}
 	if len(g.Sparse) > 0 {
 		return c.fail(nil, graph.Mark(graph.ErrUnsupported, "initializer %q is sparse; store it as a dense tensor", g.Sparse[0].Name))
 	}
@@ -76,7 +81,7 @@ func (c *compiler) compile(g *graph.Graph) error {
 		c.Inputs = append(c.Inputs, c.define(in.Name, &op.Value{Type: in.Type}))
 		c.Decl = append(c.Decl, in)
 	}
-	for _, n := range g.Live() {
+	for _, n := range nodes {
 		if err := c.node(n); err != nil {
 			return c.fail(n, err)
 		}
@@ -89,6 +94,31 @@ func (c *compiler) compile(g *graph.Graph) error {
 		c.Outputs = append(c.Outputs, id)
 	}
 	return c.align()
+}
+
+// known reports the first node of an operator that the registry lacks, and with
+// it the other such operators.
+func (c *compiler) known(nodes []*graph.Node) error {
+	var first *graph.Node
+	var cause error
+	var others []string
+	for _, n := range nodes {
+		_, _, err := c.registry.Find(n)
+		switch {
+		case err == nil:
+		case first == nil:
+			first, cause = n, err
+		case n.OpName() != first.OpName() && !slices.Contains(others, n.OpName()):
+			others = append(others, n.OpName())
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	if others != nil {
+		cause = fmt.Errorf("%w; the model also needs %s", cause, strings.Join(others, ", "))
+	}
+	return c.fail(first, cause)
 }
 
 func constant(t *tensor.Tensor) *op.Value {
