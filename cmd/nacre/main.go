@@ -31,8 +31,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		// Cobra comes here when flags and arguments are what the command takes.
-		PersistentPreRun: func(*cobra.Command, []string) { began = true },
 	}
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -41,6 +39,14 @@ func run(args []string, stdout, stderr io.Writer) int {
 		runCommand(), inspectCommand(), verifyCommand(), conformanceCommand(),
 		benchCommand(), devicesCommand(), demoCommand(), versionCommand(),
 	)
+	// Cobra calls RunE when flags and arguments are what the command takes.
+	for _, c := range root.Commands() {
+		work := c.RunE
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			began = true
+			return work(cmd, args)
+		}
+	}
 	if len(args) == 0 {
 		root.SetOut(stderr)
 		_ = root.Help()

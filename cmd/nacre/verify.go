@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -14,31 +17,41 @@ func verifyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify FILE",
 		Short: "Check that a model file is sound and that this program can run it",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			m, err := nacre.Open(args[0])
-			if err != nil {
-				return err
+		Long: `Check a model file: its structure, checksums of external data where the file has
+some, names and types. Every problem is reported. Then make the model ready to
+run, which finds operators that are missing and shapes that cannot be.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if problems := formats.Verify(args[0]); len(problems) > 0 {
+				return errors.Join(problems...)
 			}
-			defer func() { err = join(err, m) }()
-			w := cmd.OutOrStdout()
-			g := m.Source().Graph
-			fmt.Fprintf(w, "%s: well formed, %s, %s\n", args[0], plural(len(g.Nodes), "node"), plural(len(g.Initializers), "weight"))
-			var missing []string
-			for _, o := range operators(m.Source()) {
-				if !o.Implemented {
-					missing = append(missing, domainName(o.Domain)+"."+o.Op)
-				}
-			}
-			if missing != nil {
-				return graph.Mark(graph.ErrUnsupported, "%s: not implemented: %s", args[0], strings.Join(missing, ", "))
-			}
-			s, err := m.NewSession(nacre.Options{Threads: 1})
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(w, "%s: can run; takes %s; gives %s\n", args[0], valueList(s.Inputs()), valueList(s.Outputs()))
-			return s.Close()
+			return canRun(cmd.OutOrStdout(), args[0])
 		},
 	}
+}
+
+// canRun makes a session of a sound file and says what the model takes and gives.
+func canRun(w io.Writer, path string) (err error) {
+	m, err := nacre.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = join(err, m) }()
+	g := m.Source().Graph
+	fmt.Fprintf(w, "%s: well formed, %s, %s\n", path, plural(len(g.Nodes), "node"), plural(len(g.Initializers), "weight"))
+	var missing []string
+	for _, o := range operators(m.Source()) {
+		if !o.Implemented {
+			missing = append(missing, domainName(o.Domain)+"."+o.Op)
+		}
+	}
+	if missing != nil {
+		return graph.Mark(graph.ErrUnsupported, "%s: not implemented: %s", path, strings.Join(missing, ", "))
+	}
+	s, err := m.NewSession(nacre.Options{Threads: 1})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%s: can run, takes %s, gives %s\n", path, valueList(s.Inputs()), valueList(s.Outputs()))
+	return s.Close()
 }
