@@ -99,3 +99,12 @@ func wantShape(out *tensor.Tensor, shape tensor.Shape) error {
 	}
 	return nil
 }
+
+// joinDims returns the extents of the parts one after the other; never nil.
+func joinDims(parts ...graph.Dims) graph.Dims {
+	out := graph.Dims{}
+	for _, p := range parts {
+		out = append(out, p...)
+	}
+	return out
+}

@@ -1,8 +1,6 @@
 package op
 
 import (
-	"slices"
-
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -32,7 +30,7 @@ func (o *gatherOp) Infer(c *Infer) error {
 	if index.Dims == nil {
 		return nil
 	}
-	c.Set(0, in.DType, slices.Concat(graph.Dims{}, in.Dims[:axis], index.Dims, in.Dims[axis+1:]))
+	c.Set(0, in.DType, joinDims(in.Dims[:axis], index.Dims, in.Dims[axis+1:]))
 	list, ok1 := in.shortInts()
 	picks, ok2 := index.knownInts()
 	if ok1 && ok2 && rank == 1 && len(index.Dims) < 2 {

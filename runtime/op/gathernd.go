@@ -1,10 +1,6 @@
 package op
 
-import (
-	"slices"
-
-	"github.com/nacre-ml/nacre/runtime/graph"
-)
+import "github.com/nacre-ml/nacre/runtime/graph"
 
 // gatherElements takes, for every index of its output, the element of the input
 // whose index along one axis is given.
@@ -125,7 +121,7 @@ func (o *gatherND) Infer(c *Infer) error {
 		return err
 	}
 	index := c.In[1].Dims
-	c.Set(0, c.In[0].DType, slices.Concat(index[:len(index)-1], c.In[0].Dims[o.batch+tuple:]))
+	c.Set(0, c.In[0].DType, joinDims(index[:len(index)-1], c.In[0].Dims[o.batch+tuple:]))
 	return nil
 }
 

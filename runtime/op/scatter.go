@@ -57,7 +57,7 @@ func (o *scatter) Infer(c *Infer) error {
 		if err != nil || !ok {
 			return err
 		}
-		want = slices.Concat(want[:len(want)-1], data.Dims[tuple:])
+		want = joinDims(want[:len(want)-1], data.Dims[tuple:])
 	} else if err := checkElements(c, o.axis); err != nil {
 		return err
 	}

@@ -1,0 +1,230 @@
+package op
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+func sym(list ...any) graph.Dims {
+	d := make(graph.Dims, len(list))
+	for i, v := range list {
+		switch v := v.(type) {
+		case int:
+			d[i] = graph.Known(v)
+		case string:
+			d[i] = graph.Symbol(v)
+		case graph.Dim:
+			d[i] = v
+		}
+	}
+	return d
+}
+
+// of is a value of that type and those extents.
+func of(d tensor.DType, dims graph.Dims) *Value { return &Value{Type: graph.TensorOf(d, dims)} }
+
+// vec is a vector of int64 of which those elements are known.
+func vec(list ...any) *Value {
+	return &Value{Type: graph.TensorOf(tensor.I64, sym(len(list))), Ints: sym(list...)}
+}
+
+func scalar(v any) *Value {
+	return &Value{Type: graph.TensorOf(tensor.I64, graph.Dims{}), Ints: sym(v)}
+}
+
+func attrs(list ...any) []*graph.Attr {
+	var out []*graph.Attr
+	for i := 0; i < len(list); i += 2 {
+		a := &graph.Attr{Name: list[i].(string)}
+		switch v := list[i+1].(type) {
+		case int:
+			a.Kind, a.Int = graph.AttrInt, int64(v)
+		case string:
+			a.Kind, a.Str = graph.AttrString, []byte(v)
+		case []int64:
+			a.Kind, a.Ints = graph.AttrInts, v
+		case *tensor.Tensor:
+			a.Kind, a.Tensor = graph.AttrTensor, v
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// TestSymbolicShapes checks what follows from extents that are not numbers:
+// extents of every output, and elements of those that are vectors of integers.
+func TestSymbolicShapes(t *testing.T) {
+	x := of(tensor.F32, sym("batch", "seq", 768))
+	one, err := tensor.From([]int64{7}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name    string
+		op      string
+		version int
+		attrs   []*graph.Attr
+		in      []*Value
+		outs    int
+		want    string // type of every output, then = and the elements
+	}{
+		{"shape", "Shape", 13, nil, []*Value{x}, 1, "int64[3]=[batch,seq,768]"},
+		{"shape part", "Shape", 15, attrs("start", -2, "end", 2), []*Value{x}, 1, "int64[1]=[seq]"},
+		{"shape no axes", "Shape", 15, attrs("start", 2, "end", 1), []*Value{x}, 1, "int64[0]=[]"},
+		{"shape of unknown rank", "Shape", 13, nil, []*Value{of(tensor.F32, nil)}, 1, "int64[?]"},
+		{"size", "Size", 13, nil, []*Value{of(tensor.F32, sym("n", 3))}, 1, "int64[]=[n*3]"},
+		{"gather scalar", "Gather", 13, nil, []*Value{vec("batch", "seq"), scalar(-1)}, 1, "int64[]=[seq]"},
+		{"gather vector", "Gather", 13, nil, []*Value{vec("batch", "seq"), vec(1, 0, 1)}, 1, "int64[3]=[seq,batch,seq]"},
+		{"gather rows", "Gather", 13, attrs("axis", 1), []*Value{x, of(tensor.I64, sym("a", "b"))}, 1, "float32[batch,a,b,768]"},
+		{"unsqueeze", "Unsqueeze", 13, nil, []*Value{scalar("seq"), vec(0)}, 1, "int64[1]=[seq]"},
+		{"squeeze", "Squeeze", 13, nil, []*Value{vec("seq"), vec(0)}, 1, "int64[]=[seq]"},
+		{"squeeze all of unknown", "Squeeze", 13, nil, []*Value{x}, 1, "float32[...]"},
+		{"concat", "Concat", 13, attrs("axis", 0), []*Value{vec("batch"), vec(-1, 12), vec("seq")}, 1, "int64[4]=[batch,-1,12,seq]"},
+		{"concat extents", "Concat", 13, attrs("axis", 1), []*Value{x, of(tensor.F32, sym("?", 4, 768))}, 1, "float32[batch,seq+4,768]"},
+		{"slice", "Slice", 13, nil, []*Value{vec("batch", "seq", 768), vec(1), vec(math.MaxInt), vec(0)}, 1, "int64[2]=[seq,768]"},
+		{"slice extent", "Slice", 13, nil, []*Value{x, vec(0, 1, -2), vec("batch", -1, math.MaxInt), vec(0, 1, 2)}, 1, "float32[batch,(seq-1)-1,2]"},
+		{"slice backwards", "Slice", 13, nil, []*Value{x, vec(-1), vec(math.MinInt), vec(1), vec(-1)}, 1, "float32[batch,seq,768]"},
+		{"slice unknown", "Slice", 13, nil, []*Value{x, vec(graph.Unknown()), vec(5), vec(1)}, 1, "float32[batch,?,768]"},
+		{"slice unknown axes", "Slice", 13, nil, []*Value{x, vec(0), vec(5), of(tensor.I64, sym(1))}, 1, "float32[?,?,?]"},
+		{"identity", "Identity", 13, nil, []*Value{vec("batch")}, 1, "int64[1]=[batch]"},
+		{"range", "Range", 11, nil, []*Value{scalar(0), scalar("seq"), scalar(1)}, 1, "int64[seq]"},
+		{"constant of shape", "ConstantOfShape", 9, attrs("value", one), []*Value{vec(2)}, 1, "int64[2]=[7,7]"},
+		{"constant of symbols", "ConstantOfShape", 9, nil, []*Value{vec("batch", 2)}, 1, "float32[batch,2]"},
+		{"reshape 0 and -1", "Reshape", 14, nil, []*Value{x, vec(0, -1, 12, 64)}, 1, "float32[batch,seq,12,64]"},
+		{"reshape to symbols", "Reshape", 14, nil, []*Value{x, vec("batch", "seq", 12, 64)}, 1, "float32[batch,seq,12,64]"},
+		{"reshape cancels", "Reshape", 14, nil, []*Value{x, vec("batch", "seq", -1)}, 1, "float32[batch,seq,768]"},
+		{"reshape divides", "Reshape", 14, nil, []*Value{of(tensor.F32, sym("n", 3)), vec(-1, 6)}, 1, "float32[n/2,6]"},
+		{"reshape unknown shape", "Reshape", 14, nil, []*Value{x, of(tensor.I64, sym(2))}, 1, "float32[?,?]"},
+		{"reshape unknown rank", "Reshape", 14, nil, []*Value{of(tensor.F32, nil), vec(0, 3)}, 1, "float32[?,3]"},
+		{"reshape ints", "Reshape", 14, nil, []*Value{scalar("seq"), vec(-1)}, 1, "int64[1]=[seq]"},
+		{"reshape attribute", "Reshape", 1, attrs("shape", []int64{-1, 768}), []*Value{x}, 1, "float32[batch*seq,768]"},
+		{"flatten", "Flatten", 13, attrs("axis", 2), []*Value{x}, 1, "float32[batch*seq,768]"},
+		{"expand", "Expand", 13, nil, []*Value{of(tensor.F32, sym(1, "seq")), vec("batch", 1, 1)}, 1, "float32[batch,1,seq]"},
+		{"expand ints", "Expand", 13, nil, []*Value{vec("batch"), vec(3)}, 1, "int64[3]=[batch,batch,batch]"},
+		{"tile", "Tile", 13, nil, []*Value{x, vec(1, 2, "r")}, 1, "float32[batch,seq*2,768*r]"},
+		{"pad", "Pad", 13, nil, []*Value{x, vec(0, 1, 0, 0, 2, -8)}, 1, "float32[batch,seq+3,760]"},
+		{"pad unknown", "Pad", 13, nil, []*Value{x, of(tensor.I64, sym(6))}, 1, "float32[?,?,?]"},
+		{"transpose", "Transpose", 13, attrs("perm", []int64{0, 2, 1}), []*Value{x}, 1, "float32[batch,768,seq]"},
+		{"split", "Split", 13, attrs("axis", 2), []*Value{x}, 3, "float32[batch,seq,256] float32[batch,seq,256] float32[batch,seq,256]"},
+		{"split symbol", "Split", 13, attrs("axis", 1), []*Value{x}, 2, "float32[batch,seq/2,768] float32[batch,seq/2,768]"},
+		{"split ints", "Split", 13, nil, []*Value{vec("a", "b", "c"), vec(1, 2)}, 2, "int64[1]=[a] int64[2]=[b,c]"},
+		{"depth to space", "DepthToSpace", 13, attrs("blocksize", 2), []*Value{of(tensor.F32, sym("n", 8, "h", "w"))}, 1, "float32[n,2,h*2,w*2]"},
+		{"one hot", "OneHot", 11, nil, []*Value{of(tensor.I64, sym("n")), of(tensor.I64, sym()), of(tensor.F32, sym(2))}, 1, "float32[n,?]"},
+		{"non zero", "NonZero", 13, nil, []*Value{x}, 1, "int64[3,?]"},
+	}
+	r := Standard()
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			n := &graph.Node{Op: tt.op, Version: tt.version, Attrs: tt.attrs, Inputs: make([]string, len(tt.in)), Outputs: make([]string, tt.outs)}
+			for i := range n.Inputs {
+				n.Inputs[i] = fmt.Sprint("in", i)
+			}
+			for i := range n.Outputs {
+				n.Outputs[i] = fmt.Sprint("out", i)
+			}
+			o, row, err := r.New(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := InferOutputs(o, row, n, tt.in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for i, v := range out {
+				if i > 0 {
+					got += " "
+				}
+				got += v.Type.String()
+				if v.Ints != nil {
+					got += "=" + graph.Dims(v.Ints).String()
+				}
+			}
+			if got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestHostileShapes feeds numbers that no honest model holds; each is refused.
+func TestHostileShapes(t *testing.T) {
+	const big = math.MaxInt64
+	x := of(tensor.F32, sym(2, 3))
+	tests := []struct {
+		name    string
+		op      string
+		version int
+		attrs   []*graph.Attr
+		in      []*Value
+	}{
+		{"reshape product", "Reshape", 14, nil, []*Value{x, vec(big, 3, -1)}},
+		{"reshape negative", "Reshape", 14, nil, []*Value{x, vec(-2, -3)}},
+		{"reshape two -1", "Reshape", 14, nil, []*Value{x, vec(-1, -1)}},
+		{"reshape zero", "Reshape", 14, nil, []*Value{x, vec(2, 3, 0)}},
+		{"reshape count", "Reshape", 14, nil, []*Value{x, vec(5)}},
+		{"reshape rank", "Reshape", 14, nil, []*Value{x, of(tensor.I64, sym(big))}},
+		{"tile product", "Tile", 13, nil, []*Value{x, vec(big, big)}},
+		{"tile negative", "Tile", 13, nil, []*Value{x, vec(1, -1)}},
+		{"expand huge", "Expand", 13, nil, []*Value{of(tensor.F32, sym(1, 1)), vec(big, big)}},
+		{"expand negative", "Expand", 13, nil, []*Value{x, vec(-1, 3)}},
+		{"constant of shape negative", "ConstantOfShape", 9, nil, []*Value{vec(-1)}},
+		{"pad huge", "Pad", 13, nil, []*Value{x, vec(big, 0, big, 0)}},
+		{"pad removes all", "Pad", 13, nil, []*Value{x, vec(0, -2, 0, -2)}},
+		{"pad count", "Pad", 13, nil, []*Value{x, vec(0, 1, 2)}},
+		{"pad axes", "Pad", 18, nil, []*Value{x, vec(0, 1), nil, vec(5)}},
+		{"pad nothing to reflect", "Pad", 13, attrs("mode", "reflect"), []*Value{of(tensor.F32, sym(0)), vec(1, 1)}},
+		{"split sum", "Split", 13, nil, []*Value{x, vec(big, big)}},
+		{"split negative", "Split", 13, nil, []*Value{x, vec(-1, 3)}},
+		{"slice step", "Slice", 13, nil, []*Value{x, vec(0), vec(1), vec(0), vec(0)}},
+		{"slice axis", "Slice", 13, nil, []*Value{x, vec(0), vec(1), vec(2)}},
+		{"slice axis twice", "Slice", 13, nil, []*Value{x, vec(0, 0), vec(1, 1), vec(0, -2)}},
+		{"transpose axis", "Transpose", 13, attrs("perm", []int64{0, 2}), []*Value{x}},
+		{"transpose twice", "Transpose", 13, attrs("perm", []int64{0, 0}), []*Value{x}},
+		{"concat ranks", "Concat", 13, attrs("axis", 0), []*Value{x, of(tensor.F32, sym(2))}},
+		{"concat extents", "Concat", 13, attrs("axis", 0), []*Value{x, of(tensor.F32, sym(2, 4))}},
+		{"concat types", "Concat", 13, attrs("axis", 0), []*Value{x, of(tensor.F64, sym(2, 3))}},
+		{"gather index", "Gather", 13, nil, []*Value{vec(1, 2), vec(2)}},
+		{"gather float index", "Gather", 13, nil, []*Value{x, of(tensor.F32, sym(2))}},
+		{"gathernd tuple", "GatherND", 13, nil, []*Value{x, of(tensor.I64, sym(4, 3))}},
+		{"gathernd batch", "GatherND", 13, attrs("batch_dims", -1), []*Value{x, of(tensor.I64, sym(4, 1))}},
+		{"scatter updates", "ScatterElements", 18, nil, []*Value{x, of(tensor.I64, sym(1, 3)), of(tensor.F32, sym(1, 2))}},
+		{"scatternd updates", "ScatterND", 18, nil, []*Value{x, of(tensor.I64, sym(1, 1)), of(tensor.F32, sym(1, 2))}},
+		{"depth to space channels", "DepthToSpace", 13, attrs("blocksize", 2), []*Value{of(tensor.F32, sym(1, 3, 2, 2))}},
+		{"space to depth pixels", "SpaceToDepth", 13, attrs("blocksize", 2), []*Value{of(tensor.F32, sym(1, 3, 2, 3))}},
+		{"unsqueeze twice", "Unsqueeze", 13, nil, []*Value{x, vec(0, 0)}},
+		{"squeeze extent", "Squeeze", 13, nil, []*Value{x, vec(0)}},
+		{"flatten axis", "Flatten", 13, attrs("axis", 3), []*Value{x}},
+		{"trilu vector", "Trilu", 14, nil, []*Value{of(tensor.F32, sym(3))}},
+	}
+	r := Standard()
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			n := &graph.Node{Op: tt.op, Version: tt.version, Attrs: tt.attrs, Inputs: make([]string, len(tt.in)), Outputs: []string{"a", "b"}}
+			for i, v := range tt.in {
+				if v != nil {
+					n.Inputs[i] = fmt.Sprint("in", i)
+				}
+			}
+			if tt.op != "Split" {
+				n.Outputs = n.Outputs[:1]
+			}
+			o, row, err := r.New(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := InferOutputs(o, row, n, tt.in)
+			if err == nil {
+				t.Fatalf("got %v, want an error", out[0].Type)
+			}
+			if !errors.Is(err, graph.ErrShape) && !errors.Is(err, graph.ErrFormat) {
+				t.Errorf("error %q has no kind", err)
+			}
+		})
+	}
+}
