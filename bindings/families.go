@@ -5,8 +5,10 @@ package bindings
 // families lists the kernel tables, one row per family of csrc.
 func families() [][]Kernel {
 	return [][]Kernel{
+		matmulFamily(),
 		moveFamily(),
 		normFamily(),
+		probeFamily(),
 		reduceFamily(),
 	}
 }

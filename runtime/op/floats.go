@@ -1,12 +1,18 @@
 package op
 
 import (
+	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // Kernels of most families know float32 only. Half-precision tensors are widened
 // into scratch memory before them and rounded once after them.
+
+// floatTypes is what kernels call the floats that are computed in float32.
+var floatTypes = map[tensor.DType]bindings.FloatType{
+	tensor.F32: bindings.Float32, tensor.F16: bindings.Float16, tensor.BF16: bindings.BFloat16,
+}
 
 // isNarrow reports whether d is one of the floats that are computed in float32.
 func isNarrow(d tensor.DType) bool { return d == tensor.F32 || d == tensor.F16 || d == tensor.BF16 }
@@ -17,7 +23,6 @@ func (c *Run) floats(t *tensor.Tensor) ([]float32, error) {
 	if t == nil || t.Len() == 0 {
 		return nil, nil
 	}
-
 	if t.DType() == tensor.F32 {
 		return tensor.View[float32](t), nil
 	}
@@ -25,16 +30,7 @@ func (c *Run) floats(t *tensor.Tensor) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch t.DType() {
-	case tensor.F16:
-		for i, v := range tensor.View[packed.F16](t) {
-			wide[i] = v.Float32()
-		}
-	case tensor.BF16:
-		for i, v := range tensor.View[packed.BF16](t) {
-			wide[i] = v.Float32()
-		}
-	}
+	bindings.Widen(c.Pool, floatTypes[t.DType()], t.Pointer(), wide)
 	return wide, nil
 }
 
@@ -66,18 +62,8 @@ func (c *Run) floatsFor(t *tensor.Tensor) ([]float32, error) {
 
 // putFloats stores what was computed in the memory that floatsFor gave for t.
 func putFloats(t *tensor.Tensor, wide []float32) {
-	if t == nil || t.Len() == 0 {
-		return
-	}
-	switch t.DType() {
-	case tensor.F16:
-		for i, out := 0, tensor.View[packed.F16](t); i < len(out); i++ {
-			out[i] = packed.ToF16(wide[i])
-		}
-	case tensor.BF16:
-		for i, out := 0, tensor.View[packed.BF16](t); i < len(out); i++ {
-			out[i] = packed.ToBF16(wide[i])
-		}
+	if t != nil && t.Len() > 0 && t.DType() != tensor.F32 {
+		bindings.Narrow(nil, floatTypes[t.DType()], wide[:t.Len()], t.Pointer())
 	}
 }
 

@@ -1,0 +1,10 @@
+// The C files of csrc/matmul.
+#include "matmul/batch.c"
+#include "matmul/f32_gemm.c"
+#include "matmul/f32_gemm_14x32_avx512.c"
+#include "matmul/f32_gemm_4x8_scalar.c"
+#include "matmul/f32_gemm_6x16_avx2.c"
+#include "matmul/f32_gemm_8x12_neon.c"
+#include "matmul/f32_pack.c"
+#include "matmul/matmul.c"
+#include "matmul/wide_gemm_scalar.c"

@@ -1,0 +1,6 @@
+// The C files of csrc/probe.
+#include "probe/f32_fma_rate_avx2.c"
+#include "probe/f32_fma_rate_avx512.c"
+#include "probe/f32_fma_rate_neon.c"
+#include "probe/f32_fma_rate_scalar.c"
+#include "probe/probe.c"

@@ -1,0 +1,11 @@
+//go:build !cgo
+
+package bindings
+
+import "unsafe"
+
+// Widen cannot be called.
+func Widen(*Pool, FloatType, unsafe.Pointer, []float32) { panic(errNoCgo) }
+
+// Narrow cannot be called.
+func Narrow(*Pool, FloatType, []float32, unsafe.Pointer) { panic(errNoCgo) }

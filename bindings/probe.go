@@ -1,0 +1,47 @@
+//go:build cgo
+
+package bindings
+
+/*
+#include "probe/probe.h"
+
+static inline size_t fma_rate(nacre_fn f, size_t ops) { return ((nacre_f32_fma_rate_fn *)f)(ops); }
+
+#cgo nocallback fma_rate
+#cgo noescape nacre_probe_read
+#cgo nocallback nacre_probe_read
+*/
+import "C"
+
+import (
+	"time"
+	"unsafe"
+)
+
+func probeFamily() []Kernel {
+	var n C.size_t
+	return family(C.nacre_probe_kernels(&n), n)
+}
+
+// ProbeFMA returns the rate, in operations a second, at which one thread does
+// float32 multiply-adds, two operations each, with the best of the levels in
+// isa: the ceiling of dense float32 kernels. It takes about a millisecond.
+func ProbeFMA(isa ISA) (float64, error) {
+	k, err := Select("f32_fma_rate", isa)
+	if err != nil {
+		return 0, err
+	}
+	const ops = 50e6
+	C.fma_rate(k.fn(), ops) // the clock settles
+	start := time.Now()
+	done := C.fma_rate(k.fn(), ops)
+	return float64(done) / time.Since(start).Seconds(), nil
+}
+
+// ProbeRead returns the rate, in bytes a second, at which one thread reads buf,
+// which should be much larger than the caches, or as large as the one in question.
+func ProbeRead(buf []byte) float64 {
+	start := time.Now()
+	C.nacre_probe_read(unsafe.Pointer(unsafe.SliceData(buf)), C.size_t(len(buf)))
+	return float64(len(buf)) / time.Since(start).Seconds()
+}

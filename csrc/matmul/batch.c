@@ -1,0 +1,17 @@
+#include "matmul/matmul.h"
+
+size_t nacre_batch_count(const nacre_batch *b) {
+    size_t n = 1;
+    for (size_t d = 0; d < b->rank; d++) n *= b->axes[d];
+    return n;
+}
+
+size_t nacre_batch_offset(const nacre_batch *b, int operand, size_t index) {
+    const size_t *const strides = b->axes + (size_t)(operand + 1) * b->rank;
+    size_t offset = 0;
+    for (size_t d = b->rank; d-- > 0;) {
+        offset += index % b->axes[d] * strides[d];
+        index /= b->axes[d];
+    }
+    return offset;
+}

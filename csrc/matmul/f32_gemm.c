@@ -1,0 +1,297 @@
+// Drivers of f32_gemm: blocking, batches, threads.
+//
+// Few rows by an operand that is not packed are computed from where it lies
+// (lines). All else goes through tiles: a is packed whole, beforehand; b is
+// packed in blocks that stay in the second-level cache, by whoever needs them.
+// The sum of one element is cut in the same blocks of k whatever the threads,
+// so results do not depend on their number.
+#include <string.h>
+
+#include "matmul/matmul.h"
+
+enum {
+    BLOCK_K = 512,           // of a sum, at full panels of a
+    PANEL_A = 14 * BLOCK_K,  // elements of one block of a panel of a: first-level cache
+    BLOCK_B = 256 * BLOCK_K, // elements of one block of b: second-level cache
+    MOST_LINES = 4,          // rows that are worth more than packing b
+    LINE = 2048,             // columns of a result that are computed at a time in lines
+    GRAIN = 1 << 18,         // multiply-adds that are worth a thread's attention
+    SHARES = 4               // pieces per thread, so that a slow one does not hold up the rest
+};
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+static size_t most(size_t a, size_t b) { return a > b ? a : b; }
+static size_t parts(size_t n, size_t size) { return (n + size - 1) / size; }
+
+typedef enum { TILES, DOT_LINES, AXPY_LINES } gemm_path;
+
+typedef struct {
+    nacre_f32_gemm g;
+    gemm_path path;
+    size_t products;
+    size_t i_step, i_count;  // the piece of c that is one chunk of work
+    size_t j_step, j_count;
+    // Tiles only.
+    size_t rows;       // of a panel of a
+    size_t k_step;     // of a sum at a time
+    size_t n_step;     // columns of a block of b
+    size_t a_distinct; // matrices of a to pack
+    size_t a_size;     // of one of them, packed
+    size_t b_size;     // of a block of b
+    float *a_packed, *b_blocks;
+} gemm_plan;
+
+// How many different matrices of a there are, and which one product `index`
+// takes; axes along which a is shared do not count.
+static size_t a_count(const nacre_batch *b) {
+    size_t n = 1;
+    for (size_t d = 0; d < b->rank; d++) n *= b->axes[b->rank + d] != 0 ? b->axes[d] : 1;
+    return n;
+}
+
+static size_t a_number(const nacre_batch *b, size_t index) {
+    size_t number = 0, weight = 1;
+    for (size_t d = b->rank; d-- > 0;) {
+        if (b->axes[b->rank + d] != 0) {
+            number += index % b->axes[d] * weight;
+            weight *= b->axes[d];
+        }
+        index /= b->axes[d];
+    }
+    return number;
+}
+
+static size_t a_offset(const nacre_batch *b, size_t number) {
+    size_t offset = 0;
+    for (size_t d = b->rank; d-- > 0;) {
+        const size_t stride = b->axes[b->rank + d];
+        if (stride == 0) continue;
+        offset += number % b->axes[d] * stride;
+        number /= b->axes[d];
+    }
+    return offset;
+}
+
+static const void *at(const nacre_f32_operand *x, size_t offset) {
+    return (const char *)x->data + offset * (x->packed || x->type == NACRE_FLOAT32 ? 4 : 2);
+}
+
+static gemm_path choose_path(const nacre_f32_gemm *g) {
+    if (g->m > MOST_LINES || g->a.packed || g->b.packed || g->make_b != NULL) return TILES;
+    if (g->a.type != NACRE_FLOAT32 || g->b.type != NACRE_FLOAT32) return TILES;
+    if (g->b.row == 1 && (g->a.col == 1 || g->k == 1)) return DOT_LINES;
+    return g->b.col == 1 ? AXPY_LINES : TILES;
+}
+
+// A single column is a single row of the transposed product.
+static void turn_column(nacre_f32_gemm *g, size_t *turned) {
+    nacre_f32_operand b = g->a;
+    b.row = g->a.col;
+    b.col = g->a.row;
+    g->a = (nacre_f32_operand){g->b.data, 0, g->b.type, g->b.col, g->b.row};
+    g->b = b;
+    g->n = g->m;
+    g->m = 1;
+    g->ldc = g->n;
+    const float *const row = g->row;
+    g->row = g->col;
+    g->row_count = 1;
+    g->col = row;
+    const size_t r = g->batch.rank;
+    memcpy(turned, g->batch.axes, r * sizeof *turned);
+    memcpy(turned + r, g->batch.axes + 2 * r, r * sizeof *turned);
+    memcpy(turned + 2 * r, g->batch.axes + r, r * sizeof *turned);
+    g->batch.axes = turned;
+}
+
+enum { TURNED_RANK = 8 };
+
+static int turns(const nacre_f32_gemm *g) {
+    return g->n == 1 && g->m > 1 && g->ldc == 1 && g->row_count <= 1 && !g->a.packed && !g->b.packed && g->make_b == NULL &&
+           g->batch.rank <= TURNED_RANK;
+}
+
+// Cuts one product into pieces: columns first, for rows share a block of b.
+static void cut(gemm_plan *p, size_t threads) {
+    const nacre_f32_gemm *const g = &p->g;
+    const size_t work = g->m * most(g->k, 1) / GRAIN * g->n + g->m * most(g->k, 1) % GRAIN * g->n / GRAIN;
+    size_t want = threads < 2 ? 1 : most(1, least(threads * SHARES, work * p->products));
+    want = parts(want, p->products);
+    const size_t unit = p->path == TILES ? g->b.packed ? g->impl->nr : 4 * g->impl->nr : 256;
+    p->j_step = parts(parts(g->n, want), unit) * unit;
+    if (p->path != TILES) p->j_step = least(p->j_step, LINE);
+    p->j_count = parts(g->n, p->j_step);
+    p->i_step = g->m;
+    if (p->path == TILES) p->i_step = parts(parts(g->m, parts(want, p->j_count)), p->rows) * p->rows;
+    p->i_count = parts(g->m, p->i_step);
+}
+
+static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *turned) {
+    gemm_plan p = {.g = *given, .products = nacre_batch_count(&given->batch)};
+    if (turns(given)) turn_column(&p.g, turned);
+    const nacre_f32_gemm *const g = &p.g;
+    p.path = choose_path(g);
+    if (p.products == 0 || g->m == 0 || g->n == 0) {
+        p.products = 0;
+        return p;
+    }
+    if (p.path == TILES) {
+        p.rows = nacre_f32_gemm_panel_rows(g->impl, g->m);
+        p.k_step = most(1, parts(g->k, most(1, parts(g->k, most(BLOCK_K, PANEL_A / p.rows)))));
+        p.n_step = most(1, BLOCK_B / p.k_step / g->impl->nr) * g->impl->nr;
+        p.n_step = least(p.n_step, parts(g->n, g->impl->nr) * g->impl->nr);
+        p.a_size = nacre_f32_gemm_packed_a(g->impl, g->m, g->k);
+        p.a_distinct = g->a.packed ? 0 : a_count(&g->batch);
+        p.b_size = g->b.packed ? 0 : parts(p.k_step * p.n_step, 16) * 16;
+    }
+    cut(&p, threads);
+    return p;
+}
+
+size_t nacre_f32_gemm_scratch(const nacre_f32_gemm *g, size_t threads) {
+    size_t turned[3 * TURNED_RANK];
+    const gemm_plan p = make_plan(g, threads, turned);
+    return p.a_distinct * p.a_size + threads * p.b_size;
+}
+
+// ---- tiles ----
+
+static void pack_a_chunk(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const gemm_plan *const p = job;
+    const nacre_f32_gemm *const g = &p->g;
+    const size_t panels = parts(g->m, p->rows);
+    const size_t matrix = chunk / panels, i = chunk % panels * p->rows;
+    nacre_f32_pack_panel(g->k, least(p->rows, g->m - i), at(&g->a, a_offset(&g->batch, matrix) + i * g->a.row), g->a.type,
+                         g->a.row, g->a.col, p->rows, p->a_packed + matrix * p->a_size + i * g->k);
+}
+
+static void pack_b_block(const gemm_plan *p, size_t index, size_t k0, size_t k, size_t j0, size_t n, float *dst) {
+    const nacre_f32_gemm *const g = &p->g;
+    if (g->make_b != NULL) {
+        g->make_b(g->source, index, k0, k, j0, n, dst);
+        return;
+    }
+    const size_t nr = g->impl->nr, offset = nacre_batch_offset(&g->batch, 1, index);
+    for (size_t j = 0; j < n; j += nr) {
+        nacre_f32_pack_panel(k, least(nr, n - j), at(&g->b, offset + k0 * g->b.row + (j0 + j) * g->b.col), g->b.type,
+                             g->b.col, g->b.row, nr, dst + j * k);
+    }
+}
+
+typedef struct {
+    size_t k0, k;
+    size_t i0, i1, j0, j1;  // the piece of c
+    const float *a;         // all panels of the product's a
+    const float *b;         // panel of column j0, row k0
+    size_t b_panel;         // from one panel of b to the next
+    float *c;               // of the product
+    nacre_f32_epilogue e;   // for row 0 and column 0 of c
+} tile_block;
+
+static void run_tiles(const gemm_plan *p, const tile_block *t) {
+    const nacre_f32_gemm *const g = &p->g;
+    for (size_t i = t->i0; i < t->i1; i += p->rows) {
+        const float *const a = t->a + i * g->k + t->k0 * p->rows;
+        const size_t m = least(p->rows, t->i1 - i);
+        const float *b = t->b;
+        for (size_t j = t->j0; j < t->j1; j += g->impl->nr, b += t->b_panel) {
+            nacre_f32_epilogue e = t->e;
+            if (e.row != NULL) e.row += i;
+            if (e.col != NULL) e.col += j;
+            g->impl->tile(t->k, a, p->rows, b, t->c + i * g->ldc + j, g->ldc, m, least(g->impl->nr, t->j1 - j), &e);
+        }
+    }
+}
+
+static void tiles_chunk(void *job, size_t chunk, size_t thread) {
+    const gemm_plan *const p = job;
+    const nacre_f32_gemm *const g = &p->g;
+    const size_t per_product = p->i_count * p->j_count;
+    const size_t index = chunk / per_product, i0 = chunk % p->i_count * p->i_step;
+    const size_t j_first = chunk / p->i_count % p->j_count * p->j_step, j_end = least(g->n, j_first + p->j_step);
+    float *const block = p->b_blocks + thread * p->b_size;
+    tile_block t = {.i0 = i0, .i1 = least(g->m, i0 + p->i_step), .c = g->c + index * g->m * g->ldc};
+    t.a = g->a.packed ? at(&g->a, nacre_batch_offset(&g->batch, 0, index))
+                      : p->a_packed + a_number(&g->batch, index) * p->a_size;
+    const float *const row = g->row == NULL ? NULL : g->row + index % g->row_count * g->m;
+    for (t.j0 = j_first; t.j0 < j_end; t.j0 = t.j1) {
+        t.j1 = least(j_end, t.j0 + p->n_step);
+        t.k0 = 0;
+        do {
+            t.k = least(p->k_step, g->k - t.k0);
+            const int first = t.k0 == 0, last = t.k0 + t.k == g->k;
+            t.e = (nacre_f32_epilogue){g->alpha, !first || g->accumulate, last ? row : NULL, last ? g->col : NULL};
+            if (g->b.packed) {
+                t.b = (const float *)at(&g->b, nacre_batch_offset(&g->batch, 1, index)) + t.j0 * g->k + t.k0 * g->impl->nr;
+                t.b_panel = g->k * g->impl->nr;
+            } else {
+                pack_b_block(p, index, t.k0, t.k, t.j0, t.j1 - t.j0, block);
+                t.b = block;
+                t.b_panel = t.k * g->impl->nr;
+            }
+            run_tiles(p, &t);
+            t.k0 += t.k;
+        } while (t.k0 < g->k);
+    }
+}
+
+// ---- lines ----
+
+// Row i of columns j0..j0+n-1 of c from the sums in line.
+static void finish_line(const nacre_f32_gemm *g, size_t index, size_t i, size_t j0, size_t n, const float *line) {
+    float *const c = g->c + (index * g->m + i) * g->ldc + j0;
+    const float row = g->row == NULL ? 0 : g->row[index % g->row_count * g->m + i];
+    for (size_t j = 0; j < n; j++) {
+        float v = line[j] * g->alpha;
+        if (g->accumulate) v += c[j];
+        if (g->row != NULL) v += row;
+        if (g->col != NULL) v += g->col[j0 + j];
+        c[j] = v;
+    }
+}
+
+static void lines_chunk(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const gemm_plan *const p = job;
+    const nacre_f32_gemm *const g = &p->g;
+    const size_t index = chunk / p->j_count, j0 = chunk % p->j_count * p->j_step, n = least(p->j_step, g->n - j0);
+    const float *const a = at(&g->a, nacre_batch_offset(&g->batch, 0, index));
+    const float *const b = (const float *)at(&g->b, nacre_batch_offset(&g->batch, 1, index)) + j0 * g->b.col;
+    float lines[MOST_LINES][LINE];
+    if (p->path == DOT_LINES) {
+        // Rows of a take turns on a few rows of b, which so are read once.
+        enum { GROUP = 4 };
+        for (size_t j = 0; j < n; j += GROUP) {
+            for (size_t i = 0; i < g->m; i++) {
+                g->impl->dot(g->k, a + i * g->a.row, b + j * g->b.col, g->b.col, lines[i] + j, least(GROUP, n - j));
+            }
+        }
+    } else {
+        enum { GROUP = 8 };
+        memset(lines, 0, g->m * sizeof lines[0]);
+        for (size_t k = 0; k < g->k; k += GROUP) {
+            for (size_t i = 0; i < g->m; i++) {
+                g->impl->axpy(least(GROUP, g->k - k), a + i * g->a.row + k * g->a.col, g->a.col, b + k * g->b.row, g->b.row,
+                              lines[i], n);
+            }
+        }
+    }
+    for (size_t i = 0; i < g->m; i++) finish_line(g, index, i, j0, n, lines[i]);
+}
+
+void nacre_f32_gemm_run(const nacre_f32_gemm *given, nacre_pool *pool, float *scratch) {
+    size_t turned[3 * TURNED_RANK];
+    gemm_plan p = make_plan(given, nacre_pool_threads(pool), turned);
+    if (p.products == 0) return;
+    p.a_packed = scratch;
+    p.b_blocks = scratch + p.a_distinct * p.a_size;
+    if (p.path != TILES) {
+        nacre_parallel(pool, p.products * p.j_count, lines_chunk, &p);
+        return;
+    }
+    const size_t a_chunks = p.a_distinct * parts(p.g.m, p.rows);
+    const int small = p.a_distinct * p.a_size < GRAIN / 16;
+    nacre_parallel(small ? NULL : pool, a_chunks, pack_a_chunk, &p);
+    nacre_parallel(pool, p.products * p.i_count * p.j_count, tiles_chunk, &p);
+}

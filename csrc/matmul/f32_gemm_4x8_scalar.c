@@ -1,0 +1,44 @@
+// The oracle of f32_gemm.
+#include "matmul/matmul.h"
+
+enum { SCALAR_MR = 4, SCALAR_NR = 8 };
+
+static float finish_scalar(float sum, float old, size_t i, size_t j, const nacre_f32_epilogue *e) {
+    float v = sum * e->alpha;
+    if (e->accumulate) v += old;
+    if (e->row != NULL) v += e->row[i];
+    if (e->col != NULL) v += e->col[j];
+    return v;
+}
+
+static void tile_scalar(size_t k, const float *a, size_t lda, const float *b, float *c, size_t ldc, size_t m, size_t n,
+                        const nacre_f32_epilogue *e) {
+    float sum[SCALAR_MR][SCALAR_NR] = {{0}};
+    for (size_t p = 0; p < k; p++) {
+        for (size_t i = 0; i < m; i++) {
+            for (size_t j = 0; j < SCALAR_NR; j++) sum[i][j] += a[p * lda + i] * b[p * SCALAR_NR + j];
+        }
+    }
+    for (size_t i = 0; i < m; i++) {
+        for (size_t j = 0; j < n; j++) c[i * ldc + j] = finish_scalar(sum[i][j], e->accumulate ? c[i * ldc + j] : 0, i, j, e);
+    }
+}
+
+static void dot_scalar(size_t k, const float *x, const float *b, size_t ldb, float *y, size_t n) {
+    for (size_t j = 0; j < n; j++) {
+        float sum = 0;
+        for (size_t p = 0; p < k; p++) sum += x[p] * b[j * ldb + p];
+        y[j] = sum;
+    }
+}
+
+static void axpy_scalar(size_t k, const float *x, size_t incx, const float *b, size_t ldb, float *y, size_t n) {
+    for (size_t p = 0; p < k; p++) {
+        for (size_t j = 0; j < n; j++) y[j] += x[p * incx] * b[p * ldb + j];
+    }
+}
+
+const nacre_f32_gemm_impl *nacre_f32_gemm_4x8__scalar(void) {
+    static const nacre_f32_gemm_impl impl = {SCALAR_MR, SCALAR_NR, tile_scalar, dot_scalar, axpy_scalar};
+    return &impl;
+}

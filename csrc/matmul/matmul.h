@@ -1,0 +1,123 @@
+// Matrix products.
+//
+// Operands have any two strides, so transposes cost nothing: element (i,j) of X
+// lies at X[i*x_row + j*x_col]. Results are rows of ldc elements. A batch is
+// products of the same extents at offsets that broadcasting gives.
+#ifndef NACRE_MATMUL_MATMUL_H
+#define NACRE_MATMUL_MATMUL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/half.h"
+#include "core/kernel.h"
+#include "core/parallel.h"
+
+const nacre_kernel *nacre_matmul_kernels(size_t *count);
+
+// Batch axes, outermost first, are `rank` extents, then as many strides of a,
+// then of b: 0 where an operand is shared. Results follow each other without
+// gaps.
+typedef struct {
+    size_t rank;
+    const size_t *axes;
+} nacre_batch;
+
+size_t nacre_batch_count(const nacre_batch *b);
+// The offset of operand 0 (a) or 1 (b) for product `index`.
+size_t nacre_batch_offset(const nacre_batch *b, int operand, size_t index);
+
+// ---- f32_gemm -------------------------------------------------------------
+//
+// c(i,j) = alpha * sum_p a(i,p) b(p,j) + (accumulate ? c(i,j) : 0) + row[i] + col[j]
+
+// What becomes of the sums; row and col are NULL for none. This is the one place
+// for what follows a product, and every implementation has it once.
+typedef struct {
+    float alpha;
+    int accumulate;
+    const float *row;
+    const float *col;
+} nacre_f32_epilogue;
+
+// The parts of a product for one ISA level. A kernel row of op f32_gemm has the
+// signature nacre_f32_gemm_fn and returns its parts.
+typedef struct {
+    size_t mr, nr;  // rows and columns of a tile
+
+    // A tile of c, 1 <= m <= mr rows and 1 <= n <= nr columns, from a packed panel
+    // of each operand: a[p*lda + i] with lda >= m, and b[p*nr + j].
+    void (*tile)(size_t k, const float *a, size_t lda, const float *b, float *c, size_t ldc, size_t m, size_t n,
+                 const nacre_f32_epilogue *e);
+    // y[j] = sum_p x[p] b[j*ldb + p] for j < n.
+    void (*dot)(size_t k, const float *x, const float *b, size_t ldb, float *y, size_t n);
+    // y[j] += sum_p x[p*incx] b[p*ldb + j] for j < n.
+    void (*axpy)(size_t k, const float *x, size_t incx, const float *b, size_t ldb, float *y, size_t n);
+} nacre_f32_gemm_impl;
+typedef const nacre_f32_gemm_impl *nacre_f32_gemm_fn(void);
+
+// An operand as it is stored: floats, 16-bit floats that are widened while they
+// are packed, or what nacre_f32_gemm_pack_a or _b wrote, whose strides are not
+// looked at.
+typedef struct {
+    const void *data;
+    int packed;
+    nacre_float_type type;
+    size_t row, col;
+} nacre_f32_operand;
+
+typedef struct {
+    const nacre_f32_gemm_impl *impl;
+    size_t m, n, k;
+    nacre_f32_operand a, b;
+    nacre_batch batch;
+    // When not NULL, b is made where it is needed: this writes rows k0..k0+k-1 of
+    // columns j0..j0+n-1 of the b of product `index` as panels of nr columns, each
+    // k deep, with zeros beyond the last column.
+    void (*make_b)(const void *source, size_t index, size_t k0, size_t k, size_t j0, size_t n, float *dst);
+    const void *source;
+    float alpha;
+    int accumulate;
+    const float *row;   // row_count vectors of m; product q uses number q % row_count
+    size_t row_count;
+    const float *col;   // n, shared by all products
+    float *c;
+    size_t ldc;
+} nacre_f32_gemm;
+
+// Elements of scratch that nacre_f32_gemm_run needs on a pool of that many
+// threads; scratch lies at a multiple of 64 bytes.
+size_t nacre_f32_gemm_scratch(const nacre_f32_gemm *g, size_t threads);
+void nacre_f32_gemm_run(const nacre_f32_gemm *g, nacre_pool *pool, float *scratch);
+
+// Packed forms: panels of rows of a, or of nr columns of b, each k deep. Sizes
+// are in elements and multiples of 16.
+size_t nacre_f32_gemm_packed_a(const nacre_f32_gemm_impl *impl, size_t m, size_t k);
+size_t nacre_f32_gemm_packed_b(const nacre_f32_gemm_impl *impl, size_t n, size_t k);
+void nacre_f32_gemm_pack_a(const nacre_f32_gemm_impl *impl, size_t m, size_t k, const nacre_f32_operand *a, float *dst);
+void nacre_f32_gemm_pack_b(const nacre_f32_gemm_impl *impl, size_t n, size_t k, const nacre_f32_operand *b, float *dst);
+
+// Rows of a in a packed panel: m rows spread evenly over as few panels as
+// there can be.
+size_t nacre_f32_gemm_panel_rows(const nacre_f32_gemm_impl *impl, size_t m);
+
+// dst[p*width + l] = src[l*lane + p*step] for p < k and l < lanes <= width, and 0
+// for the other l < width.
+void nacre_f32_pack_panel(size_t k, size_t lanes, const void *src, nacre_float_type type, size_t lane, size_t step,
+                          size_t width, float *dst);
+
+// ---- f64_gemm, u32_gemm, u64_gemm -------------------------------------------
+//
+// c(i,j) = sum_p a(i,p) b(p,j); integers wrap, so these serve signed ones as well.
+
+typedef struct {
+    size_t m, n, k;
+    size_t a_row, a_col, b_row, b_col, ldc;
+    nacre_batch batch;
+} nacre_wide_gemm;
+// `scratch` holds NACRE_WIDE_SCRATCH elements per thread of the pool.
+typedef void nacre_wide_gemm_fn(const nacre_wide_gemm *g, nacre_pool *pool, const void *a, const void *b, void *c,
+                                void *scratch);
+enum { NACRE_WIDE_SCRATCH = 32768 };
+
+#endif
