@@ -8,6 +8,7 @@ func families() [][]Kernel {
 		matmulFamily(),
 		moveFamily(),
 		normFamily(),
+		poolFamily(),
 		probeFamily(),
 		reduceFamily(),
 	}

@@ -1,3 +1,406 @@
 package op
 
-var poolRows = []Row{}
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// poolKind says what a window's elements become.
+type poolKind int
+
+const (
+	poolMax poolKind = iota
+	poolAverage
+	poolNorm // of order p
+)
+
+// pool is MaxPool, AveragePool and LpPool.
+type pool struct {
+	kind        poolKind
+	window      *window
+	countPad    bool
+	columnMajor bool // indices count the first spatial axis fastest
+	p           float64
+	rows, cols  bindings.Kernel
+}
+
+func newPool(kind poolKind) func(n *Node) (Op, error) {
+	return func(n *Node) (Op, error) {
+		w, err := readWindow(n, true)
+		if err != nil {
+			return nil, err
+		}
+		o := &pool{kind: kind, window: w}
+		switch kind {
+		case poolMax:
+			switch order := n.Int("storage_order", 0); order {
+			case 0, 1:
+				o.columnMajor = order == 1
+			default:
+				return nil, graph.Mark(graph.ErrFormat, "storage_order is %d; it takes 0 or 1", order)
+			}
+		case poolAverage:
+			o.countPad = n.Bool("count_include_pad", false)
+		case poolNorm:
+			o.p, err = normOrder(n)
+		}
+		return o, err
+	}
+}
+
+// normOrder reads p, which the first version has as a float.
+func normOrder(n *Node) (float64, error) {
+	p := 0.0
+	if n.Since == 1 {
+		p = float64(n.Float("p", 2))
+	} else {
+		p = float64(n.Int("p", 2))
+	}
+	if !(p > 0) || math.IsInf(p, 0) {
+		return 0, graph.Mark(graph.ErrFormat, "p is %v; it takes a number above 0", p)
+	}
+	return p, nil
+}
+
+// Infer applies the window to the spatial axes.
+func (o *pool) Infer(c *Infer) error {
+	x := c.In[0]
+	rank, ok := x.Rank()
+	if !ok {
+		c.Set(0, x.DType, nil)
+		c.Set(1, tensor.I64, nil)
+		return nil
+	}
+	if rank < 3 {
+		return graph.Mark(graph.ErrShape, "input %v has no spatial axes; it takes [batch,channels,...]", x.Dims)
+	}
+	w, err := o.window.bind(rank-2, nil)
+	if err != nil {
+		return err
+	}
+	spatial, err := w.dims(x.Dims[2:])
+	if err != nil {
+		return err
+	}
+	dims := append(graph.Dims{x.Dims[0], x.Dims[1]}, spatial...)
+	c.Set(0, x.DType, dims)
+	if o.kind == poolMax {
+		c.Set(1, tensor.I64, dims)
+	}
+	return nil
+}
+
+// Prepare chooses the kernels.
+func (o *pool) Prepare(c *Prepare) (err error) {
+	if o.kind == poolNorm || !isNarrow(c.DType(0)) {
+		return nil
+	}
+	if o.rows, err = c.Kernel("f32_pooling_rows"); err == nil {
+		o.cols, err = c.Kernel("f32_pooling_cols")
+	}
+	return err
+}
+
+// Describe names the kernels.
+func (o *pool) Describe() string { return describe(o.rows, o.cols) }
+
+// slide returns the window with all that is known once the input is.
+func (o *pool) slide(shape tensor.Shape) (*bindings.Pooling, error) {
+	w, err := o.window.bind(len(shape)-2, nil)
+	if err != nil {
+		return nil, err
+	}
+	r, out, err := w.resolve(shape[2:])
+	if err != nil {
+		return nil, err
+	}
+	p := &bindings.Pooling{Planes: shape[:2].Len(), Max: o.kind == poolMax, CountPad: o.countPad}
+	for i := range out {
+		p.Axes = append(p.Axes, bindings.PoolingAxis{In: shape[2+i], Out: out[i], Taps: r.kernel[i], Stride: r.stride[i],
+			Dilation: r.dilation[i], Pad: r.padBegin[i], PadEnd: r.padEnd[i]})
+	}
+	return p, nil
+}
+
+// Run computes the outputs.
+func (o *pool) Run(c *Run) error {
+	p, err := o.slide(c.In[0].Shape())
+	if err != nil || c.Out[0].Len() == 0 {
+		return err
+	}
+	if c.In[0].Len() == 0 {
+		return graph.Mark(graph.ErrShape, "windows lie in padding alone")
+	}
+	if o.rows.Valid() && !c.Wants(1) && len(p.Axes) <= bindings.PoolingAxes {
+		return o.fast(c, p)
+	}
+	var index []int64
+	if c.Wants(1) {
+		index = tensor.View[int64](c.Out[1])
+	}
+	x, out := c.In[0], c.Out[0]
+	switch {
+	case o.kind != poolMax:
+		o.slowMean(c, p)
+	case x.DType() == tensor.I8:
+		poolLargest(o, p, tensor.View[int8](x), math.MinInt8, tensor.View[int8](out), index)
+	case x.DType() == tensor.U8:
+		poolLargest(o, p, tensor.View[uint8](x), 0, tensor.View[uint8](out), index)
+	case x.DType() == tensor.F64:
+		poolLargest(o, p, tensor.View[float64](x), math.Inf(-1), tensor.View[float64](out), index)
+	default:
+		src, dst, err := c.floatsInOut()
+		if err != nil {
+			return err
+		}
+		poolLargest(o, p, src, float32(math.Inf(-1)), dst, index)
+		putFloats(out, dst)
+	}
+	return nil
+}
+
+func (o *pool) fast(c *Run, p *bindings.Pooling) error {
+	x, out, err := c.floatsInOut()
+	if err != nil {
+		return err
+	}
+	scratch, err := c.scratchFloats(p.Scratch(c.Pool))
+	if err != nil {
+		return err
+	}
+	bindings.PoolingF32(o.rows, o.cols, c.Pool, x, p, scratch, out)
+	putFloats(c.Out[0], out)
+	return nil
+}
+
+// slowMean is averages and norms of any float type.
+func (o *pool) slowMean(c *Run, p *bindings.Pooling) {
+	x, out := doubles(c.In[0]), make([]float64, c.Out[0].Len())
+	eachWindow(p, func(i int, taps []int, divisor int) {
+		sum := 0.0
+		for _, at := range taps {
+			switch {
+			case o.kind == poolAverage:
+				sum += x[at]
+			case o.p == 2:
+				sum += x[at] * x[at]
+			default:
+				sum += math.Pow(math.Abs(x[at]), o.p)
+			}
+		}
+		switch {
+		case o.kind == poolAverage:
+			out[i] = sum / float64(max(divisor, 1))
+		case o.p == 2:
+			out[i] = math.Sqrt(sum)
+		default:
+			out[i] = math.Pow(sum, 1/o.p)
+		}
+	})
+	putDoubles(c.Out[0], out)
+}
+
+// poolLargest passes over NaNs; of nothing the maximum is lowest, at index 0.
+// The first of equal elements is the one that index names.
+func poolLargest[T integer | float32 | float64](o *pool, p *bindings.Pooling, x []T, lowest T, out []T, index []int64) {
+	eachWindow(p, func(i int, taps []int, _ int) {
+		best, where := lowest, 0
+		if len(taps) > 0 {
+			where = taps[0]
+		}
+		for _, at := range taps {
+			if x[at] > best {
+				best, where = x[at], at
+			}
+		}
+		out[i] = best
+		if index != nil {
+			index[i] = int64(where)
+			if o.columnMajor {
+				index[i] = int64(columnMajor(p, where))
+			}
+		}
+	})
+}
+
+// columnMajor turns the position of an element into one that counts the first
+// spatial axis fastest.
+func columnMajor(p *bindings.Pooling, at int) int {
+	size, turned := 1, 0
+	for _, a := range p.Axes {
+		size *= a.In
+	}
+	plane, rest, step := at/size*size, at%size, size
+	for i := len(p.Axes) - 1; i >= 0; i-- {
+		step /= p.Axes[i].In
+		turned += rest % p.Axes[i].In * step
+		rest /= p.Axes[i].In
+	}
+	return plane + turned
+}
+
+// eachWindow calls f for every output with the positions of the taps that lie in
+// the input, in order, and the divisor of an average. f must not keep taps.
+func eachWindow(p *bindings.Pooling, f func(out int, taps []int, divisor int)) {
+	rank := len(p.Axes)
+	at, strides, in := make([]int, rank), make([]int, rank), 1
+	for i := rank - 1; i >= 0; i-- {
+		strides[i] = in
+		in *= p.Axes[i].In
+	}
+	var taps, next []int
+	out := 0
+	for plane := range p.Planes {
+		for more := true; more; out++ {
+			taps = append(taps[:0], plane*in)
+			divisor := 1
+			for i, a := range p.Axes {
+				first, count, counted := tapsOf(a, at[i], p.CountPad)
+				divisor *= counted
+				next = next[:0]
+				for _, base := range taps {
+					for t := first; t < first+count; t++ {
+						next = append(next, base+(at[i]*a.Stride+t*a.Dilation-a.Pad)*strides[i])
+					}
+				}
+				taps, next = next, taps
+			}
+			f(out, taps, divisor)
+			more = false
+			for i := rank - 1; i >= 0 && !more; i-- {
+				at[i]++
+				if more = at[i] < p.Axes[i].Out; !more {
+					at[i] = 0
+				}
+			}
+		}
+	}
+}
+
+// tapsOf returns the taps of output o along an axis that lie in the input, and
+// how many count in an average.
+func tapsOf(a bindings.PoolingAxis, o int, countPad bool) (first, count, counted int) {
+	begin := o*a.Stride - a.Pad
+	up := func(n int) int { return min(a.Taps, max(0, (n+a.Dilation-1)/a.Dilation)) }
+	first, end := up(-begin), up(a.In-begin)
+	count = max(end-first, 0)
+	if countPad {
+		return first, count, up(a.In + a.PadEnd - begin)
+	}
+	return first, count, count
+}
+
+// globalPool takes all spatial axes together.
+type globalPool struct {
+	kind   poolKind
+	p      float64
+	kernel bindings.Kernel
+}
+
+func newGlobalPool(kind poolKind) func(n *Node) (Op, error) {
+	return func(n *Node) (o Op, err error) {
+		g := &globalPool{kind: kind}
+		if kind == poolNorm {
+			g.p, err = normOrder(n)
+		}
+		return g, err
+	}
+}
+
+// Infer makes the spatial axes 1.
+func (o *globalPool) Infer(c *Infer) error {
+	x := c.In[0]
+	rank, ok := x.Rank()
+	if !ok {
+		c.Set(0, x.DType, nil)
+		return nil
+	}
+	if rank < 2 {
+		return graph.Mark(graph.ErrShape, "input %v has no channels; it takes [batch,channels,...]", x.Dims)
+	}
+	dims := graph.Dims{x.Dims[0], x.Dims[1]}
+	for _, d := range x.Dims[2:] {
+		if d.Is(0) {
+			return graph.Mark(graph.ErrShape, "input %v has an empty spatial axis", x.Dims)
+		}
+		dims = append(dims, graph.Known(1))
+	}
+	c.Set(0, x.DType, dims)
+	return nil
+}
+
+// Prepare chooses the kernel.
+func (o *globalPool) Prepare(c *Prepare) (err error) {
+	if o.kind != poolNorm && isNarrow(c.DType(0)) {
+		o.kernel, err = c.Kernel("f32_reduce")
+	}
+	return err
+}
+
+// Describe names the kernel.
+func (o *globalPool) Describe() string { return describe(o.kernel) }
+
+// Run computes the output.
+func (o *globalPool) Run(c *Run) error {
+	shape := c.In[0].Shape()
+	if shape.Len() == 0 {
+		return nil
+	}
+	planes, n := shape[:2].Len(), shape[2:].Len()
+	if !o.kernel.Valid() {
+		o.slow(c, planes, n)
+		return nil
+	}
+	x, out, err := c.floatsInOut()
+	if err != nil {
+		return err
+	}
+	op, scale := bindings.ReduceSum, 1/float64(n)
+	if o.kind == poolMax {
+		op, scale = bindings.ReduceMax, 1
+	}
+	bindings.ReduceF32(o.kernel, c.Pool, x, planes, n, 1, op, scale, out)
+	putFloats(c.Out[0], out)
+	return nil
+}
+
+func (o *globalPool) slow(c *Run, planes, n int) {
+	x, out := doubles(c.In[0]), make([]float64, planes)
+	for i := range out {
+		acc := 0.0
+		if o.kind == poolMax {
+			acc = math.Inf(-1)
+		}
+		for _, v := range x[i*n : (i+1)*n] {
+			switch o.kind {
+			case poolMax:
+				acc = max(acc, v)
+			case poolAverage:
+				acc += v
+			case poolNorm:
+				acc += math.Pow(math.Abs(v), o.p)
+			}
+		}
+		switch o.kind {
+		case poolAverage:
+			acc /= float64(n)
+		case poolNorm:
+			acc = math.Pow(acc, 1/o.p)
+		}
+		out[i] = acc
+	}
+	putDoubles(c.Out[0], out)
+}
+
+var poolRows = []Row{
+	{Name: "MaxPool", Since: []int{1, 8, 10, 11, 12, 22}, In: [2]int{1, 1}, Out: [2]int{1, 2},
+		Types: append(Types{tensor.I8, tensor.U8}, floats...), New: newPool(poolMax)},
+	{Name: "AveragePool", Since: []int{1, 7, 10, 11, 19, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: floats, New: newPool(poolAverage)},
+	{Name: "LpPool", Since: []int{1, 2, 11, 18, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: floats, New: newPool(poolNorm)},
+	{Name: "GlobalMaxPool", Since: []int{1, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: floats, New: newGlobalPool(poolMax)},
+	{Name: "GlobalAveragePool", Since: []int{1, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: floats, New: newGlobalPool(poolAverage)},
+	{Name: "GlobalLpPool", Since: []int{1, 2, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: floats, New: newGlobalPool(poolNorm)},
+}

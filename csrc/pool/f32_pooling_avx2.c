@@ -1,0 +1,28 @@
+#include "core/vec_avx2.h"
+#include "pool/pool.h"
+
+#if NACRE_X86_64
+NACRE_TARGET_BEGIN(NACRE_AVX2)
+
+#define F nacre_avx2_f
+#define LANES ((size_t)NACRE_AVX2_LANES)
+#define LANES_N NACRE_AVX2_LANES
+#define V(name) nacre_avx2_##name
+#define K(name) f32_pooling_##name##_avx2
+
+#include "pool/f32_pooling.inc"
+
+void nacre_f32_pooling_rows__avx2(const float *const *rows, size_t count, bool max, bool fresh, size_t width, float *buf) {
+    K(rows)(rows, count, max, fresh, width, buf);
+}
+
+void nacre_f32_pooling_cols__avx2(const float *row, size_t n, const nacre_pooling_cols *p, float *out) { K(cols)(row, n, p, out); }
+
+#undef F
+#undef LANES
+#undef LANES_N
+#undef V
+#undef K
+
+NACRE_TARGET_END
+#endif

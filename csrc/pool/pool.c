@@ -1,0 +1,170 @@
+#include "pool/pool.h"
+
+#include <math.h>
+
+#include "core/target.h"
+
+// Each kernel is declared once more by its own row, with the type of its op.
+#define NACRE_KERNEL(op, variant, isa, function) POOL_DECLARE_##op(function)
+#define POOL_DECLARE_f32_pooling_rows(function) \
+    void function(const float *const *rows, size_t count, bool max, bool fresh, size_t width, float *buf);
+#define POOL_DECLARE_f32_pooling_cols(function) void function(const float *row, size_t n, const nacre_pooling_cols *p, float *out);
+#include "pool/kernels.inc"
+#undef NACRE_KERNEL
+
+const nacre_kernel nacre_pool_kernels[] = {
+#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function},
+#include "pool/kernels.inc"
+#undef NACRE_KERNEL
+};
+const size_t nacre_pool_kernel_count = sizeof nacre_pool_kernels / sizeof nacre_pool_kernels[0];
+
+// Elements that a chunk of work should at least read.
+enum { POOL_GRAIN = 1 << 14 };
+
+static inline size_t pool_min(size_t a, size_t b) { return a < b ? a : b; }
+
+static inline size_t pool_ceil(size_t a, size_t b) { return a / b + (a % b != 0); }
+
+// The taps of output o that lie in the input: from *first on, *count of them.
+static inline void pool_taps(const nacre_pooling_axis *a, size_t o, size_t *first, size_t *count) {
+    const size_t at = o * a->stride; // counted from the padding before the input
+    const size_t begin = at >= a->pad ? 0 : pool_ceil(a->pad - at, a->dilation);
+    const size_t end = at >= a->pad + a->in ? 0 : pool_min(a->taps, pool_ceil(a->pad + a->in - at, a->dilation));
+    *first = begin;
+    *count = end > begin ? end - begin : 0;
+}
+
+// What an average along the axis is divided by; 1 where nothing counts.
+static inline float pool_divisor(const nacre_pooling_axis *a, size_t o, bool count_pad) {
+    size_t first, count;
+    pool_taps(a, o, &first, &count);
+    if (count_pad) count = pool_min(a->taps, pool_ceil(a->pad + a->in + a->pad_end - o * a->stride, a->dilation));
+    return count == 0 ? 1.0f : (float)count;
+}
+
+typedef struct {
+    nacre_f32_pooling_rows_fn rows;
+    nacre_f32_pooling_cols_fn cols;
+    const float *x;
+    const nacre_pooling *p;
+    float *out;
+    float *counts;          // of the last axis, per output
+    float *buffers;         // a row per thread
+    size_t in_plane;        // elements
+    size_t rows_per_plane;  // of the output
+    size_t per_chunk;       // rows
+    size_t inside, outside; // outputs of the last axis whose taps all lie in the input
+} pooling_job;
+
+// The rows of one output row being joined.
+typedef struct {
+    const float *list[NACRE_POOLING_ROWS];
+    size_t count;
+    bool fresh;
+    float *buf;
+} pooling_rows;
+
+static void pooling_flush(const pooling_job *j, pooling_rows *r) {
+    if (r->count == 0) return;
+    j->rows(r->list, r->count, j->p->max, r->fresh, j->p->axis[j->p->axes - 1].in, r->buf);
+    r->fresh = false;
+    r->count = 0;
+}
+
+// Joins the input rows under the window at `at`, one index per axis but the last.
+static void pooling_join(const pooling_job *j, const float *plane, const size_t *at, float *buf) {
+    const nacre_pooling *p = j->p;
+    const size_t outer = p->axes - 1, width = p->axis[outer].in;
+    size_t first[NACRE_POOLING_AXES], count[NACRE_POOLING_AXES], tap[NACRE_POOLING_AXES] = {0};
+    bool empty = false;
+    for (size_t a = 0; a < outer; a++) {
+        pool_taps(&p->axis[a], at[a], &first[a], &count[a]);
+        empty = empty || count[a] == 0;
+    }
+    pooling_rows r = {.count = 0, .fresh = true, .buf = buf};
+    for (bool more = !empty; more;) {
+        size_t row = 0;
+        for (size_t a = 0; a < outer; a++) {
+            const nacre_pooling_axis *x = &p->axis[a];
+            row = row * x->in + (at[a] * x->stride + (first[a] + tap[a]) * x->dilation - x->pad);
+        }
+        r.list[r.count++] = plane + row * width;
+        if (r.count == NACRE_POOLING_ROWS) pooling_flush(j, &r);
+        more = false;
+        for (size_t a = outer; a-- > 0 && !more;) {
+            more = ++tap[a] < count[a];
+            if (!more) tap[a] = 0;
+        }
+    }
+    pooling_flush(j, &r);
+    if (empty) {
+        for (size_t i = 0; i < width; i++) buf[i] = p->max ? -INFINITY : 0.0f;
+    }
+}
+
+// The outputs of the joined row, those at the borders one by one.
+static void pooling_row(const pooling_job *j, const float *buf, float outer, float *out) {
+    const nacre_pooling_axis *a = &j->p->axis[j->p->axes - 1];
+    nacre_pooling_cols c = {a->taps, a->dilation, a->stride, j->p->max, j->counts, outer};
+    for (size_t o = 0; o < a->out; o++) {
+        if (o == j->inside && j->outside > j->inside) {
+            c.counts = j->counts + o;
+            j->cols(buf + (o * a->stride - a->pad), j->outside - o, &c, out + o);
+            o = j->outside - 1;
+            continue;
+        }
+        size_t first, count;
+        pool_taps(a, o, &first, &count);
+        float acc = j->p->max ? -INFINITY : 0.0f;
+        for (size_t t = 0; t < count; t++) {
+            const float v = buf[o * a->stride + (first + t) * a->dilation - a->pad];
+            acc = !j->p->max ? acc + v : v > acc ? v : acc;
+        }
+        out[o] = j->p->max ? acc : acc / (j->counts[o] * outer);
+    }
+}
+
+static void pooling_task(void *job, size_t chunk, size_t thread) {
+    const pooling_job *j = job;
+    const nacre_pooling *p = j->p;
+    const size_t outer = p->axes - 1, width = p->axis[outer].in;
+    float *buf = j->buffers + thread * (width + NACRE_POOLING_SLACK);
+    for (size_t i = width; i < width + NACRE_POOLING_SLACK; i++) buf[i] = 0.0f;
+    const size_t last = pool_min((chunk + 1) * j->per_chunk, p->planes * j->rows_per_plane);
+    for (size_t r = chunk * j->per_chunk; r < last; r++) {
+        size_t at[NACRE_POOLING_AXES], rest = r % j->rows_per_plane;
+        float divisor = 1.0f;
+        for (size_t a = outer; a-- > 0;) {
+            at[a] = rest % p->axis[a].out;
+            rest /= p->axis[a].out;
+            divisor *= pool_divisor(&p->axis[a], at[a], p->count_pad);
+        }
+        pooling_join(j, j->x + r / j->rows_per_plane * j->in_plane, at, buf);
+        pooling_row(j, buf, divisor, j->out + r * p->axis[outer].out);
+    }
+}
+
+size_t nacre_f32_pooling_scratch(const nacre_pooling *p, size_t threads) {
+    const nacre_pooling_axis *a = &p->axis[p->axes - 1];
+    return a->out + threads * (a->in + NACRE_POOLING_SLACK);
+}
+
+void nacre_f32_pooling(nacre_f32_pooling_rows_fn rows, nacre_f32_pooling_cols_fn cols, nacre_pool *pool, const float *x,
+                       const nacre_pooling *p, float *scratch, float *out) {
+    const nacre_pooling_axis *a = &p->axis[p->axes - 1];
+    pooling_job j = {rows, cols, x, p, out, scratch, scratch + a->out, a->in, 1, 1, 0, 0};
+    size_t taps = 1;
+    for (size_t i = 0; i + 1 < p->axes; i++) {
+        j.in_plane *= p->axis[i].in;
+        j.rows_per_plane *= p->axis[i].out;
+        taps *= pool_min(p->axis[i].taps, p->axis[i].in);
+    }
+    for (size_t o = 0; o < a->out; o++) j.counts[o] = pool_divisor(a, o, p->count_pad);
+    const size_t reach = (a->taps - 1) * a->dilation + 1;
+    j.inside = pool_ceil(a->pad, a->stride);
+    j.outside = a->in + a->pad < reach ? 0 : pool_min(a->out, (a->in + a->pad - reach) / a->stride + 1);
+    const size_t work = a->in * (taps + 1);
+    j.per_chunk = work >= POOL_GRAIN ? 1 : POOL_GRAIN / work;
+    nacre_parallel(pool, pool_ceil(p->planes * j.rows_per_plane, j.per_chunk), pooling_task, &j);
+}
