@@ -61,7 +61,10 @@ func (e *Executor) Run(ctx context.Context, pl *plan.Plan, inputs []*tensor.Tens
 		if err := ctx.Err(); err != nil {
 			return nil, e.fail(pl, &pl.Steps[i], err)
 		}
-		start := time.Now()
+		var start time.Time
+		if prof != nil {
+			start = time.Now()
+		}
 		if err := e.step(f, &pl.Steps[i]); err != nil {
 			return nil, e.fail(pl, &pl.Steps[i], fmt.Errorf("%w; inputs %s", err, f.describe(&pl.Steps[i])))
 		}
@@ -102,7 +105,7 @@ func (e *Executor) step(f *frame, s *plan.Step) error {
 	if s.Row.View && len(s.Out) == 1 {
 		return nil
 	}
-	if err := s.Op.Run(c); err != nil {
+	if err := op.Execute(s.Op, c); err != nil {
 		return err
 	}
 	for i, id := range s.Out {

@@ -95,6 +95,10 @@ type broken struct{ elementwise }
 
 func (broken) Run(*op.Run) error { return errBroken }
 
+type panics struct{ elementwise }
+
+func (panics) Run(*op.Run) error { panic("out of range") }
+
 func registry(t testing.TB) *op.Registry {
 	sum := func(a []float32) float32 { return a[0]*0.5 + a[1]*0.25 }
 	add := func(o op.Op) func(*op.Node) (op.Op, error) {
@@ -109,6 +113,7 @@ func registry(t testing.TB) *op.Registry {
 		{Name: "View", In: one, Out: one, View: true, New: add(elementwise{})},
 		{Name: "Part", In: one, Out: [2]int{1, 2}, New: add(part{})},
 		{Name: "Keep", In: one, Out: one, New: add(keepPositive{})},
+		{Name: "Panics", In: one, Out: one, New: add(panics{})},
 		{Name: "Broken", In: one, Out: one, New: add(broken{})},
 	} {
 		row.Domain, row.Since = domain, []int{1}
@@ -320,6 +325,17 @@ func TestErrorNamesTheNode(t *testing.T) {
 	}
 	if text := err.Error(); !strings.Contains(text, "test.Broken-1") || !strings.Contains(text, "float32[2]") {
 		t.Errorf("the message lacks operator or types: %s", text)
+	}
+}
+
+func TestPanicIsAnError(t *testing.T) {
+	m := model("a", "y", node("Panics", "a", "y"))
+	e, _ := exec.New(1, 0)
+	defer e.Close()
+	in := []*tensor.Tensor{vector(t, 1, 2)}
+	_, err := e.Run(context.Background(), planFor(t, compile(t, m), in), in, nil)
+	if !errors.Is(err, op.ErrInternal) || !strings.Contains(err.Error(), "test.Panics-1") {
+		t.Fatalf("got %v", err)
 	}
 }
 

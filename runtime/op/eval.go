@@ -24,7 +24,7 @@ func Eval(r *Registry, n *graph.Node, isa bindings.ISA, pool *bindings.Pool, in 
 		packs := NewPacks()
 		defer packs.Close()
 		prep := &Prepare{In: in, DTypes: DTypes(values), ISA: isa, Packs: packs}
-		if err := p.Prepare(prep); err != nil {
+		if err := Ready(p, prep); err != nil {
 			return nil, err
 		}
 	}
@@ -64,7 +64,7 @@ func Compute(o Op, row *Row, n *graph.Node, pool *bindings.Pool, in []*tensor.Te
 	if row.View && len(n.Outputs) == 1 {
 		return c.Out, nil
 	}
-	if err := o.Run(c); err != nil {
+	if err := Execute(o, c); err != nil {
 		return nil, err
 	}
 	for i, t := range c.Out {
@@ -98,7 +98,8 @@ func DTypes(in []*Value) []tensor.DType {
 }
 
 // InferOutputs runs the shape rule and checks what it set.
-func InferOutputs(o Op, row *Row, n *graph.Node, in []*Value) ([]*Value, error) {
+func InferOutputs(o Op, row *Row, n *graph.Node, in []*Value) (out []*Value, err error) {
+	defer guard(&err)
 	c := &Infer{In: in, Out: make([]*Value, len(n.Outputs))}
 	for i := range c.Out {
 		c.Out[i] = &Value{}

@@ -92,7 +92,8 @@ func (r *Registry) near(n *graph.Node) string {
 }
 
 // New binds the node's operator to its attributes.
-func (r *Registry) New(n *graph.Node) (Op, *Row, error) {
+func (r *Registry) New(n *graph.Node) (o Op, row *Row, err error) {
+	defer guard(&err)
 	row, since, err := r.Find(n)
 	if err != nil {
 		return nil, nil, err
@@ -109,7 +110,7 @@ func (r *Registry) New(n *graph.Node) (Op, *Row, error) {
 		}
 	}
 	node := &Node{Node: n, Since: since}
-	o, err := row.New(node)
+	o, err = row.New(node)
 	if err == nil {
 		err = node.finish()
 	}

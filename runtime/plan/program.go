@@ -183,7 +183,7 @@ func (c *compiler) prepare(n *Node, in []*op.Value) error {
 			prep.In[i] = v.Const
 		}
 	}
-	return p.Prepare(prep)
+	return op.Ready(p, prep)
 }
 
 // align makes sure that constants whose elements a node reads lie as kernels
