@@ -6,6 +6,7 @@ package bindings
 func families() [][]Kernel {
 	return [][]Kernel{
 		matmulFamily(),
+		eltwiseFamily(),
 		moveFamily(),
 		normFamily(),
 		poolFamily(),

@@ -1,21 +1,32 @@
 package bindings
 
-import "fmt"
+import (
+	"fmt"
+	"sync"
+)
+
+// byOp finds the rows of an op; the tables never change.
+var byOp = sync.OnceValue(func() map[string][]Kernel {
+	m := map[string][]Kernel{}
+	for _, f := range families() {
+		for _, k := range f {
+			op := k.Op()
+			m[op] = append(m[op], k)
+		}
+	}
+	return m
+})
 
 // Variants returns every kernel row of every family; with op names, only those
 // of the named ops. Rows of one op stand best first, scalar last.
 func Variants(ops ...string) []Kernel {
 	var list []Kernel
-	for _, f := range families() {
-		for _, k := range f {
-			if len(ops) == 0 {
-				list = append(list, k)
-			}
-			for _, op := range ops {
-				if k.Op() == op {
-					list = append(list, k)
-				}
-			}
+	for _, op := range ops {
+		list = append(list, byOp()[op]...)
+	}
+	if len(ops) == 0 {
+		for _, f := range families() {
+			list = append(list, f...)
 		}
 	}
 	return list

@@ -1,3 +1,136 @@
 package op
 
-var castRows = []Row{}
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// cast converts elements to another type: to one that the node names, or, as
+// CastLike, to that of input 1.
+type cast struct {
+	to       tensor.DType // Invalid for CastLike
+	saturate bool
+	rounding packed.Rounding
+	steps    castSteps
+}
+
+func newCast(n *Node) (Op, error) {
+	o := &cast{}
+	var err error
+	if n.Since < 6 {
+		o.to, err = tensorTypeNamed(n.Str("to", ""))
+	} else {
+		o.to, err = elementType(n.Int("to", 0))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("attribute to: %w", err)
+	}
+	return o, o.readRounding(n)
+}
+
+func newCastLike(n *Node) (Op, error) {
+	o := &cast{}
+	return o, o.readRounding(n)
+}
+
+func (o *cast) readRounding(n *Node) error {
+	o.saturate = n.Since < 19 || n.Bool("saturate", true)
+	if n.Since < 24 {
+		return nil
+	}
+	switch mode := n.Str("round_mode", "up"); mode {
+	case "up":
+		o.rounding = packed.Up
+	case "down":
+		o.rounding = packed.Down
+	case "nearest":
+		o.rounding = packed.Nearest
+	default:
+		return graph.Mark(graph.ErrFormat, "attribute round_mode is %q; it must be up, down or nearest", mode)
+	}
+	return nil
+}
+
+func (o *cast) Prepare(c *Prepare) error {
+	from, to := c.DType(0), o.to
+	if to == tensor.Invalid {
+		to = c.DType(1)
+	}
+	var err error
+	o.steps, err = o.stepsFor(c, from, to)
+	return err
+}
+
+func (o *cast) Infer(c *Infer) error {
+	if err := required(c.In, len(c.In)); err != nil {
+		return err
+	}
+	to := o.to
+	if to == tensor.Invalid {
+		if len(c.In) < 2 {
+			return graph.Mark(graph.ErrFormat, "input 1 is left out")
+		}
+		to = c.In[1].DType
+	}
+	c.Set(0, to, c.In[0].Dims)
+	if c.In[0].DType.IsInteger() {
+		inferInts(&Infer{In: c.In[:1], Out: c.Out}, func(list []graph.Dim) graph.Dim { return list[0] })
+	}
+	return nil
+}
+
+func (o *cast) Run(c *Run) error {
+	x, y := c.In[0].Aligned(), c.Out[0]
+	switch {
+	case x.Len() == 0:
+		return nil
+	case x.DType() == y.DType():
+		copyInto(y, x)
+		return nil
+	case o.steps.decode == nil && o.steps.encode == nil:
+		o.steps.convert.into(c.Pool, y, x)
+		return nil
+	}
+	return o.steps.run(c, x, y)
+}
+
+func (o *cast) Describe() string { return o.steps.describe() }
+
+var castRows = []Row{
+	{Name: "Cast", Since: []int{1, 6, 9, 13, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, InPlace: []int{0}, New: newCast},
+	{Name: "CastLike", Since: []int{15, 19, 21, 23, 24, 25}, In: [2]int{2, 2}, Out: [2]int{1, 1}, InPlace: []int{0}, New: newCastLike},
+}
+
+// tensorTypes are the element types by the codes that ONNX gives them; its name
+// for a type is the one here in capitals, except that of float32.
+var tensorTypes = [...]tensor.DType{
+	1: tensor.F32, tensor.U8, tensor.I8, tensor.U16, tensor.I16, tensor.I32, tensor.I64, tensor.String, tensor.Bool, tensor.F16,
+	tensor.F64, tensor.U32, tensor.U64, tensor.C64, tensor.C128, tensor.BF16, tensor.F8E4M3FN, tensor.F8E4M3FNUZ, tensor.F8E5M2,
+	tensor.F8E5M2FNUZ, tensor.U4, tensor.I4, tensor.F4E2M1, tensor.F8E8M0, tensor.U2, tensor.I2,
+}
+
+// elementType returns the element type that an attribute names by ONNX's code.
+func elementType(code int) (tensor.DType, error) {
+	if code < 1 || code >= len(tensorTypes) {
+		return tensor.Invalid, graph.Mark(graph.ErrFormat, "%d is no element type; they have codes 1 to %d", code, len(tensorTypes)-1)
+	}
+	return tensorTypes[code], nil
+}
+
+func tensorTypeNamed(name string) (tensor.DType, error) {
+	switch name {
+	case "FLOAT":
+		return tensor.F32, nil
+	case "DOUBLE":
+		return tensor.F64, nil
+	}
+	d, err := tensor.ParseDType(strings.ToLower(name))
+	if err != nil || d.String() != strings.ToLower(name) {
+		return tensor.Invalid, graph.Mark(graph.ErrFormat, "%q is no element type", name)
+	}
+	return d, nil
+}

@@ -1,3 +1,115 @@
 package op
 
-var logicRows = []Row{}
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// logicRows are comparisons, logic, tests of numbers, and selection.
+var logicRows = slices.Concat(compareRows, testRows, whereRows)
+
+// equal is pairwise, with strings besides numbers.
+type equal struct{ pairwise }
+
+func newEqual(n *Node) (Op, error) {
+	return &equal{pairwise{kernel: "eq", result: tensor.Bool, align: readAlignment(n)}}, nil
+}
+
+func (o *equal) Prepare(c *Prepare) error {
+	if c.DType(0) == tensor.String {
+		return bindings.Available()
+	}
+	return o.pairwise.Prepare(c)
+}
+
+func (o *equal) Infer(c *Infer) error {
+	if err := o.pairwise.Infer(c); err != nil {
+		return err
+	}
+	inferEqual(c)
+	return nil
+}
+
+func (o *equal) Run(c *Run) error {
+	if c.In[0].DType() != tensor.String {
+		return o.pairwise.Run(c)
+	}
+	a, b, y := c.In[0], c.In[1], tensor.View[bool](c.Out[0])
+	w, err := newWalker(c.Out[0].Shape(), a.Shape(), b.Shape())
+	if err != nil {
+		return err
+	}
+	for i := range y {
+		y[i] = a.Strings()[w.at[0]] == b.Strings()[w.at[1]]
+		w.next()
+	}
+	return nil
+}
+
+func (o *equal) Describe() string {
+	if !o.fn.Valid() {
+		return "strings"
+	}
+	return o.pairwise.Describe()
+}
+
+func newNot(*Node) (Op, error) { return &unary{kernel: "not", result: tensor.Bool}, nil }
+
+func logicRow(name string, since []int, types Types, kernel string, swap bool) Row {
+	return binaryRow(name, since, types, pairwise{kernel: kernel, swap: swap, result: tensor.Bool})
+}
+
+var (
+	since17    = []int{1, 7}
+	since17913 = []int{1, 7, 9, 13}
+	since1216  = []int{12, 16}
+)
+
+var compareRows = []Row{
+	{Name: "Equal", Since: []int{1, 7, 11, 13, 19}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: slices.Concat(numeric, boolean, Types{tensor.String}),
+		InPlace: []int{0, 1}, New: newEqual},
+	logicRow("Greater", since17913, numeric, "gt", false),
+	logicRow("Less", since17913, numeric, "gt", true),
+	logicRow("GreaterOrEqual", since1216, numeric, "ge", false),
+	logicRow("LessOrEqual", since1216, numeric, "ge", true),
+	logicRow("And", since17, boolean, "and", false),
+	logicRow("Or", since17, boolean, "or", false),
+	logicRow("Xor", since17, boolean, "xor", false),
+	{Name: "Not", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: boolean, InPlace: []int{0}, New: newNot},
+}
+
+// inferEqual sets the elements of the output as 0 and 1 where the elements of
+// both inputs are known well enough, so that shapes chosen by Where stay known.
+func inferEqual(c *Infer) {
+	out := c.Out[0]
+	n, ok := out.Dims.Len().Value()
+	a, known := c.In[0].shortInts()
+	b, too := c.In[1].shortInts()
+	if !ok || !known || !too || out.Dims == nil || len(out.Dims) > 1 || n > maxInts {
+		return
+	}
+	if len(a) != n && len(a) != 1 || len(b) != n && len(b) != 1 {
+		return
+	}
+	out.Ints = make([]graph.Dim, n)
+	for i := range out.Ints {
+		out.Ints[i] = equalDims(a[min(i, len(a)-1)], b[min(i, len(b)-1)])
+	}
+}
+
+// equalDims is 1 if a and b are equal, 0 if they differ. A symbol is an extent,
+// so it differs from every negative number.
+func equalDims(a, b graph.Dim) graph.Dim {
+	x, known := a.Value()
+	y, ok := b.Value()
+	switch {
+	case a.Same(b):
+		return graph.Known(1)
+	case known && ok, isSymbol(a) && ok && y < 0, isSymbol(b) && known && x < 0:
+		return graph.Known(0)
+	}
+	return graph.Unknown()
+}

@@ -1,0 +1,245 @@
+#include "eltwise/eltwise.h"
+
+#include <string.h>
+
+#include "core/target.h"
+#include "eltwise/ops.inc"
+#include "eltwise/types.h"
+
+#define NACRE_CONVERT_KERNEL(op, variant, isa, function) void function(const void *, void *, size_t);
+#define NACRE_UNARY_KERNEL(op, variant, isa, function) void function(const void *, void *, size_t, const void *);
+#define NACRE_BINARY_KERNEL(op, variant, isa, function) \
+    void function(const void *, size_t, const void *, size_t, void *, size_t);
+#define NACRE_WHERE_KERNEL(op, variant, isa, function) \
+    void function(const uint8_t *, size_t, const void *, size_t, const void *, size_t, void *, size_t);
+#include "eltwise/kernels.inc"
+#undef NACRE_CONVERT_KERNEL
+#undef NACRE_UNARY_KERNEL
+#undef NACRE_BINARY_KERNEL
+#undef NACRE_WHERE_KERNEL
+
+static const nacre_kernel eltwise_rows[] = {
+#define NACRE_CONVERT_KERNEL(op, variant, isa, function) {op, variant, isa, (nacre_fn)function},
+#define NACRE_UNARY_KERNEL NACRE_CONVERT_KERNEL
+#define NACRE_BINARY_KERNEL NACRE_CONVERT_KERNEL
+#define NACRE_WHERE_KERNEL NACRE_CONVERT_KERNEL
+#include "eltwise/kernels.inc"
+#undef NACRE_CONVERT_KERNEL
+#undef NACRE_UNARY_KERNEL
+#undef NACRE_BINARY_KERNEL
+#undef NACRE_WHERE_KERNEL
+};
+
+const nacre_kernel *nacre_eltwise_kernels(size_t *count) {
+    *count = sizeof eltwise_rows / sizeof eltwise_rows[0];
+    return eltwise_rows;
+}
+
+enum {
+    ELTWISE_CHUNK = 1 << 14,  // elements that a thread takes at a time
+    ELTWISE_BLOCK = 1 << 10,  // elements that are converted at a time
+    ELTWISE_AXES = 64,        // extents of 2 and more that an address space holds
+    ELTWISE_WIDTH = 8,        // bytes of the widest element that is converted
+};
+
+static inline size_t eltwise_min(size_t a, size_t b) { return a < b ? a : b; }
+
+static size_t eltwise_chunks(size_t n) { return n / ELTWISE_CHUNK + (n % ELTWISE_CHUNK != 0); }
+
+// --- one input ---
+
+typedef struct {
+    nacre_unary_fn fn;
+    const char *x;
+    char *y;
+    nacre_lane x_lane, y_lane;
+    size_t n;
+    const void *params;
+} map_job;
+
+// Runs up to ELTWISE_BLOCK elements through those of the three steps that are there.
+static void map_block(const map_job *j, const char *x, char *y, size_t n) {
+    _Alignas(64) char in[ELTWISE_BLOCK * ELTWISE_WIDTH], out[ELTWISE_BLOCK * ELTWISE_WIDTH];
+    const void *at = x;
+    if (j->x_lane.via != NULL) {
+        void *const to = j->fn == NULL && j->y_lane.via == NULL ? (void *)y : in;
+        j->x_lane.via(at, to, n);
+        at = to;
+    }
+    if (j->fn != NULL) {
+        void *const to = j->y_lane.via == NULL ? (void *)y : out;
+        j->fn(at, to, n, j->params);
+        at = to;
+    }
+    if (j->y_lane.via != NULL) j->y_lane.via(at, y, n);
+}
+
+static void map_chunk(void *arg, size_t chunk, size_t thread) {
+    (void)thread;
+    const map_job *const j = arg;
+    const size_t end = eltwise_min((chunk + 1) * ELTWISE_CHUNK, j->n);
+    const size_t step = j->x_lane.via == NULL && j->y_lane.via == NULL ? ELTWISE_CHUNK : ELTWISE_BLOCK;
+    for (size_t i = chunk * ELTWISE_CHUNK; i < end; i += step) {
+        map_block(j, j->x + i * j->x_lane.bytes, j->y + i * j->y_lane.bytes, eltwise_min(step, end - i));
+    }
+}
+
+void nacre_eltwise_map(nacre_pool *pool, nacre_unary_fn fn, const void *x, nacre_lane x_lane, void *y,
+                       nacre_lane y_lane, size_t n, const void *params) {
+    map_job job = {fn, x, y, x_lane, y_lane, n, params};
+    nacre_parallel(pool, eltwise_chunks(n), map_chunk, &job);
+}
+
+// --- broadcasting ---
+
+enum { ELTWISE_INPUTS = 3 };
+
+// The axes of an operation from the innermost outwards. Axes of extent 1 are
+// left out, and neighbours along which all inputs step alike are one axis, so
+// the innermost step of an input is 0 or 1.
+typedef struct {
+    size_t rank, n;  // axes, elements
+    size_t extent[ELTWISE_AXES];
+    size_t step[ELTWISE_AXES][ELTWISE_INPUTS];  // in elements
+} eltwise_walk;
+
+static void walk_axes(eltwise_walk *w, const size_t *dims, size_t rank, size_t inputs) {
+    size_t run[ELTWISE_INPUTS] = {1, 1, 1};
+    w->rank = 0;
+    w->n = 1;
+    for (size_t axis = rank; axis-- > 0;) {
+        const size_t extent = dims[axis];
+        w->n *= extent;
+        if (extent == 1) continue;
+        size_t step[ELTWISE_INPUTS] = {0, 0, 0};
+        size_t alike = w->rank > 0;
+        for (size_t k = 0; k < inputs; k++) {
+            const size_t own = dims[(k + 1) * rank + axis];
+            step[k] = own == 1 ? 0 : run[k];
+            run[k] *= own;
+            if (alike && step[k] != w->step[w->rank - 1][k] * w->extent[w->rank - 1]) alike = 0;
+        }
+        if (alike) {
+            w->extent[w->rank - 1] *= extent;
+            continue;
+        }
+        if (w->rank == ELTWISE_AXES) return;
+        w->extent[w->rank] = extent;
+        memcpy(w->step[w->rank], step, sizeof step);
+        w->rank++;
+    }
+    if (w->rank == 0) {
+        w->extent[0] = 1;
+        memset(w->step[0], 0, sizeof w->step[0]);
+        w->rank = 1;
+    }
+}
+
+// Computes n elements of one row; offsets are in elements.
+typedef void (*eltwise_row)(const void *job, const size_t *offsets, const size_t *steps, size_t y, size_t n);
+
+// Cuts elements from..to of the output into pieces of rows.
+static void walk_rows(const eltwise_walk *w, size_t from, size_t to, eltwise_row row, const void *job) {
+    size_t index[ELTWISE_AXES], at[ELTWISE_INPUTS] = {0, 0, 0};
+    for (size_t a = 0, rest = from; a < w->rank; a++) {
+        index[a] = rest % w->extent[a];
+        rest /= w->extent[a];
+        for (size_t k = 0; k < ELTWISE_INPUTS; k++) at[k] += index[a] * w->step[a][k];
+    }
+    while (from < to) {
+        const size_t n = eltwise_min(w->extent[0] - index[0], to - from);
+        row(job, at, w->step[0], from, n);
+        from += n;
+        index[0] += n;
+        for (size_t k = 0; k < ELTWISE_INPUTS; k++) at[k] += n * w->step[0][k];
+        for (size_t a = 0; a + 1 < w->rank && index[a] == w->extent[a]; a++) {
+            index[a] = 0;
+            index[a + 1]++;
+            for (size_t k = 0; k < ELTWISE_INPUTS; k++) {
+                at[k] += w->step[a + 1][k] - w->extent[a] * w->step[a][k];
+            }
+        }
+    }
+}
+
+// --- two inputs ---
+
+typedef struct {
+    eltwise_walk walk;
+    nacre_binary_fn fn;
+    const char *a, *b;
+    char *y;
+    nacre_lane a_lane, b_lane, y_lane;
+} binary_job;
+
+static const void *binary_load(nacre_lane lane, const char *at, size_t step, size_t n, char *buffer) {
+    if (lane.via == NULL) return at;
+    lane.via(at, buffer, step == 0 ? 1 : n);
+    return buffer;
+}
+
+static void binary_row(const void *arg, const size_t *offsets, const size_t *steps, size_t y, size_t n) {
+    const binary_job *const j = arg;
+    const char *a = j->a + offsets[0] * j->a_lane.bytes, *b = j->b + offsets[1] * j->b_lane.bytes;
+    char *out = j->y + y * j->y_lane.bytes;
+    if (j->a_lane.via == NULL && j->b_lane.via == NULL && j->y_lane.via == NULL) {
+        j->fn(a, steps[0], b, steps[1], out, n);
+        return;
+    }
+    _Alignas(64) char wide[3][ELTWISE_BLOCK * ELTWISE_WIDTH];
+    for (size_t done = 0; done < n; done += ELTWISE_BLOCK) {
+        const size_t block = eltwise_min(ELTWISE_BLOCK, n - done);
+        const void *const in_a = binary_load(j->a_lane, a, steps[0], block, wide[0]);
+        const void *const in_b = binary_load(j->b_lane, b, steps[1], block, wide[1]);
+        j->fn(in_a, steps[0], in_b, steps[1], j->y_lane.via == NULL ? out : wide[2], block);
+        if (j->y_lane.via != NULL) j->y_lane.via(wide[2], out, block);
+        a += block * steps[0] * j->a_lane.bytes;
+        b += block * steps[1] * j->b_lane.bytes;
+        out += block * j->y_lane.bytes;
+    }
+}
+
+static void binary_chunk(void *arg, size_t chunk, size_t thread) {
+    (void)thread;
+    const binary_job *const j = arg;
+    const size_t from = chunk * ELTWISE_CHUNK;
+    walk_rows(&j->walk, from, eltwise_min(from + ELTWISE_CHUNK, j->walk.n), binary_row, j);
+}
+
+void nacre_eltwise_binary(nacre_pool *pool, nacre_binary_fn fn, const void *a, nacre_lane a_lane, const void *b,
+                          nacre_lane b_lane, void *y, nacre_lane y_lane, const size_t *dims, size_t rank) {
+    binary_job job = {.fn = fn, .a = a, .b = b, .y = y, .a_lane = a_lane, .b_lane = b_lane, .y_lane = y_lane};
+    walk_axes(&job.walk, dims, rank, 2);
+    nacre_parallel(pool, eltwise_chunks(job.walk.n), binary_chunk, &job);
+}
+
+// --- selection ---
+
+typedef struct {
+    eltwise_walk walk;
+    nacre_where_fn fn;
+    const uint8_t *cond;
+    const char *a, *b;
+    char *y;
+    size_t bytes;
+} where_job;
+
+static void where_row(const void *arg, const size_t *offsets, const size_t *steps, size_t y, size_t n) {
+    const where_job *const j = arg;
+    j->fn(j->cond + offsets[0], steps[0], j->a + offsets[1] * j->bytes, steps[1], j->b + offsets[2] * j->bytes, steps[2],
+          j->y + y * j->bytes, n);
+}
+
+static void where_chunk(void *arg, size_t chunk, size_t thread) {
+    (void)thread;
+    const where_job *const j = arg;
+    const size_t from = chunk * ELTWISE_CHUNK;
+    walk_rows(&j->walk, from, eltwise_min(from + ELTWISE_CHUNK, j->walk.n), where_row, j);
+}
+
+void nacre_eltwise_where(nacre_pool *pool, nacre_where_fn fn, const uint8_t *cond, const void *a, const void *b,
+                         void *y, size_t bytes, const size_t *dims, size_t rank) {
+    where_job job = {.fn = fn, .cond = cond, .a = a, .b = b, .y = y, .bytes = bytes};
+    walk_axes(&job.walk, dims, rank, 3);
+    nacre_parallel(pool, eltwise_chunks(job.walk.n), where_chunk, &job);
+}

@@ -1,0 +1,58 @@
+// Elementwise operations: unary functions, broadcasting binary operations and
+// comparisons, selection, conversion between element types.
+//
+// A kernel computes a run of elements of one C type. The drivers below add what
+// all kernels share: broadcasting, threads, and conversion in small blocks, by
+// which float16 runs through float32 kernels and mixed types meet in one.
+//
+// An output may be the same memory as an input with elements of the same size;
+// any other overlap is not allowed.
+#ifndef NACRE_ELTWISE_ELTWISE_H
+#define NACRE_ELTWISE_ELTWISE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/kernel.h"
+#include "core/parallel.h"
+
+// What a row's function is, told by its op:
+//   T_to_U      nacre_convert_fn from elements of T to those of U
+//   T_<unary>   nacre_unary_fn; params are two numbers of type T, such as the
+//               attributes alpha and beta, or zeros where the function has none
+//   T_<binary>  nacre_binary_fn; step_a and step_b are 1, or 0 for an operand
+//               that is one number; comparisons write bytes 0 and 1
+//   where_<n>   nacre_where_fn for elements of n bytes; cond is bytes, all of
+//               which but 0 choose a; steps as in binary
+// Runs have at least one element.
+typedef void (*nacre_convert_fn)(const void *x, void *y, size_t n);
+typedef void (*nacre_unary_fn)(const void *x, void *y, size_t n, const void *params);
+typedef void (*nacre_binary_fn)(const void *a, size_t step_a, const void *b, size_t step_b, void *y, size_t n);
+typedef void (*nacre_where_fn)(const uint8_t *cond, size_t step_cond, const void *a, size_t step_a, const void *b,
+                               size_t step_b, void *y, size_t n);
+
+// Elements in memory, and the conversion between them and the type that the
+// kernel computes in; via is NULL where these are the same.
+typedef struct {
+    size_t bytes;  // per element
+    nacre_convert_fn via;
+} nacre_lane;
+
+const nacre_kernel *nacre_eltwise_kernels(size_t *count);
+
+// y[i] = fn(x[i]) for n elements; fn may be NULL, which only converts. At least
+// one of fn, x_lane.via and y_lane.via is there.
+void nacre_eltwise_map(nacre_pool *pool, nacre_unary_fn fn, const void *x, nacre_lane x_lane, void *y,
+                       nacre_lane y_lane, size_t n, const void *params);
+
+// y = fn(a, b) with broadcasting. dims holds rank extents of y, then rank of a
+// and rank of b, where each is that of y or 1.
+void nacre_eltwise_binary(nacre_pool *pool, nacre_binary_fn fn, const void *a, nacre_lane a_lane, const void *b,
+                          nacre_lane b_lane, void *y, nacre_lane y_lane, const size_t *dims, size_t rank);
+
+// y = cond ? a : b with broadcasting; dims as above, with the extents of cond
+// between those of y and those of a.
+void nacre_eltwise_where(nacre_pool *pool, nacre_where_fn fn, const uint8_t *cond, const void *a, const void *b,
+                         void *y, size_t bytes, const size_t *dims, size_t rank);
+
+#endif

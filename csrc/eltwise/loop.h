@@ -1,0 +1,72 @@
+// The loops that every elementwise kernel is made of. The compiler turns them
+// into vector code for the target region they stand in.
+#ifndef NACRE_ELTWISE_LOOP_H
+#define NACRE_ELTWISE_LOOP_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// An iteration touches only its own index, even where y is x. Loops with calls
+// or divisions stay scalar, which is no reason to warn.
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed"
+#define NACRE_EACH _Pragma("clang loop vectorize(assume_safety)") for (size_t i = 0; i < n; i++)
+#else
+#define NACRE_EACH _Pragma("GCC ivdep") for (size_t i = 0; i < n; i++)
+#endif
+
+// y = expr of x.
+#define NACRE_CONVERT_LOOP(function, T, R, expr)                 \
+    void function(const void *px, void *py, size_t n) {          \
+        const T *const px_ = px;                                 \
+        R *const py_ = py;                                       \
+        NACRE_EACH {                                             \
+            const T x = px_[i];                                  \
+            py_[i] = (R)(expr);                                  \
+        }                                                        \
+    }
+
+// y = expr of x and the parameters p and q.
+#define NACRE_UNARY_LOOP(function, T, R, expr)                              \
+    void function(const void *px, void *py, size_t n, const void *params) { \
+        const T *const px_ = px;                                            \
+        R *const py_ = py;                                                  \
+        const T p = ((const T *)params)[0], q = ((const T *)params)[1];     \
+        (void)p, (void)q;                                                   \
+        NACRE_EACH {                                                        \
+            const T x = px_[i];                                             \
+            py_[i] = (R)(expr);                                             \
+        }                                                                   \
+    }
+
+// y = expr of a and b, either of which may be one number.
+#define NACRE_BINARY_LOOP(function, T, R, expr)                                                            \
+    void function(const void *pa, size_t step_a, const void *pb, size_t step_b, void *py, size_t n) {      \
+        const T *const pa_ = pa, *const pb_ = pb;                                                          \
+        R *const py_ = py;                                                                                 \
+        if (step_a != 0 && step_b != 0) {                                                                  \
+            NACRE_EACH {                                                                                   \
+                const T a = pa_[i], b = pb_[i];                                                            \
+                py_[i] = (R)(expr);                                                                        \
+            }                                                                                              \
+        } else if (step_a != 0) {                                                                          \
+            const T b = *pb_;                                                                              \
+            NACRE_EACH {                                                                                   \
+                const T a = pa_[i];                                                                        \
+                py_[i] = (R)(expr);                                                                        \
+            }                                                                                              \
+        } else if (step_b != 0) {                                                                          \
+            const T a = *pa_;                                                                              \
+            NACRE_EACH {                                                                                   \
+                const T b = pb_[i];                                                                        \
+                py_[i] = (R)(expr);                                                                        \
+            }                                                                                              \
+        } else {                                                                                           \
+            const T a = *pa_, b = *pb_;                                                                    \
+            const R r = (R)(expr);                                                                         \
+            NACRE_EACH py_[i] = r;                                                                         \
+        }                                                                                                  \
+    }
+
+#endif

@@ -1,0 +1,92 @@
+// What the expressions of ops.inc need to know of each element type.
+#ifndef NACRE_ELTWISE_TYPES_H
+#define NACRE_ELTWISE_TYPES_H
+
+#include <float.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// The type in which sums and products of T are taken: for integers an unsigned
+// one, in which overflow is defined, and no narrower than int.
+typedef float nacre_wrap_f32;
+typedef double nacre_wrap_f64;
+typedef uint32_t nacre_wrap_i8, nacre_wrap_i16, nacre_wrap_i32, nacre_wrap_u8, nacre_wrap_u16, nacre_wrap_u32;
+typedef uint64_t nacre_wrap_i64, nacre_wrap_u64;
+
+#define NACRE_MAX_f32 FLT_MAX
+#define NACRE_MAX_f64 DBL_MAX
+#define NACRE_MAX_i8 INT8_MAX
+#define NACRE_MAX_i16 INT16_MAX
+#define NACRE_MAX_i32 INT32_MAX
+#define NACRE_MAX_i64 INT64_MAX
+#define NACRE_MAX_u8 UINT8_MAX
+#define NACRE_MAX_u16 UINT16_MAX
+#define NACRE_MAX_u32 UINT32_MAX
+#define NACRE_MAX_u64 UINT64_MAX
+#define NACRE_MIN_i8 INT8_MIN
+#define NACRE_MIN_i16 INT16_MIN
+#define NACRE_MIN_i32 INT32_MIN
+#define NACRE_MIN_i64 INT64_MIN
+#define NACRE_MIN_u8 0
+#define NACRE_MIN_u16 0
+#define NACRE_MIN_u32 0
+#define NACRE_MIN_u64 0
+
+// x moved into lo..hi, hi where lo > hi; a NaN stays one.
+#define NACRE_DTYPE(t, name, T, kind)                          \
+    static inline T nacre_clip_##t(T x, T lo, T hi) {          \
+        const T low = x < lo ? lo : x;                         \
+        return low > hi ? hi : low;                            \
+    }
+#include "core/dtypes.inc"
+#undef NACRE_DTYPE
+
+// The remainder with the sign of b, for b neither 0 nor -1.
+static inline int64_t nacre_floor_mod(int64_t a, int64_t b) {
+    const int64_t r = a % b;
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+static inline int64_t nacre_ipow(int64_t a, int64_t b) {
+    if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 != 0 ? -1 : 1) : 0;
+    uint64_t power = 1;
+    for (uint64_t square = (uint64_t)a; b != 0; b >>= 1, square *= square) {
+        if (b & 1) power *= square;
+    }
+    return (int64_t)power;
+}
+
+// Conversions by the kinds of source and destination. Integers keep their low
+// bits; floats out of an integer's range give its nearest value, a NaN gives 0.
+#define NACRE_FROM_FLOAT_TO_FLOAT(s, S, d, D) (D) x
+#define NACRE_FROM_SIGNED_TO_FLOAT(s, S, d, D) (D) x
+#define NACRE_FROM_SIGNED_TO_SIGNED(s, S, d, D) (D) x
+#define NACRE_FROM_SIGNED_TO_UNSIGNED(s, S, d, D) (D) x
+#define NACRE_FROM_UNSIGNED_TO_FLOAT(s, S, d, D) (D) x
+#define NACRE_FROM_UNSIGNED_TO_SIGNED(s, S, d, D) (D) x
+#define NACRE_FROM_UNSIGNED_TO_UNSIGNED(s, S, d, D) (D) x
+#define NACRE_FROM_FLOAT_TO_SIGNED(s, S, d, D) NACRE_SATURATE(S, d, D)
+#define NACRE_FROM_FLOAT_TO_UNSIGNED(s, S, d, D) NACRE_SATURATE(S, d, D)
+
+// The first float past the range: a power of two, so exact in any float type.
+#define NACRE_PAST(S, d) ((S)(NACRE_MAX_##d / 2 + 1) * 2)
+#define NACRE_SATURATE(S, d, D)                         \
+    x >= NACRE_PAST(S, d)      ? NACRE_MAX_##d          \
+    : x < (S)NACRE_MIN_##d     ? NACRE_MIN_##d          \
+                               : (D)(((x >= (S)NACRE_MIN_##d) & (x < NACRE_PAST(S, d))) ? x : 0)
+
+// The rows of conversions from s to every type that C code computes on.
+#define NACRE_CONVERSIONS(ROW, s, S, kind)                                 \
+    ROW(s, S, f32, float, NACRE_FROM_##kind##_TO_FLOAT(s, S, f32, float))  \
+    ROW(s, S, f64, double, NACRE_FROM_##kind##_TO_FLOAT(s, S, f64, double)) \
+    ROW(s, S, i8, int8_t, NACRE_FROM_##kind##_TO_SIGNED(s, S, i8, int8_t)) \
+    ROW(s, S, i16, int16_t, NACRE_FROM_##kind##_TO_SIGNED(s, S, i16, int16_t)) \
+    ROW(s, S, i32, int32_t, NACRE_FROM_##kind##_TO_SIGNED(s, S, i32, int32_t)) \
+    ROW(s, S, i64, int64_t, NACRE_FROM_##kind##_TO_SIGNED(s, S, i64, int64_t)) \
+    ROW(s, S, u8, uint8_t, NACRE_FROM_##kind##_TO_UNSIGNED(s, S, u8, uint8_t)) \
+    ROW(s, S, u16, uint16_t, NACRE_FROM_##kind##_TO_UNSIGNED(s, S, u16, uint16_t)) \
+    ROW(s, S, u32, uint32_t, NACRE_FROM_##kind##_TO_UNSIGNED(s, S, u32, uint32_t)) \
+    ROW(s, S, u64, uint64_t, NACRE_FROM_##kind##_TO_UNSIGNED(s, S, u64, uint64_t)) \
+    ROW(s, S, bool, uint8_t, x != 0)
+
+#endif
