@@ -92,6 +92,7 @@ func (e *Executor) step(f *frame, s *plan.Step) error {
 	c := &f.run
 	c.Node, c.Pool, c.Mem = s.Node.Node, e.pool, f
 	c.In, c.Out = c.In[:0], c.Out[:0]
+	f.scratch.rewind()
 	for _, id := range s.In {
 		if id < 0 {
 			c.In = append(c.In, nil)

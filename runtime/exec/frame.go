@@ -16,7 +16,7 @@ import (
 type frame struct {
 	plan    *plan.Plan
 	arena   []byte
-	scratch []byte
+	scratch scratch
 	fixed   []*tensor.Tensor // by value id: those that stay from run to run
 	values  []*tensor.Tensor // by value id
 	run     op.Run
@@ -75,8 +75,8 @@ func (f *frame) reset() {
 
 func (f *frame) free() {
 	bindings.Free(f.arena)
-	bindings.Free(f.scratch)
-	f.arena, f.scratch = nil, nil
+	f.arena = nil
+	f.scratch.free()
 }
 
 // outputs makes the outputs of a step that are not fixed.
@@ -146,16 +146,10 @@ func (f *frame) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tenso
 
 // Scratch returns memory for the step that runs.
 func (f *frame) Scratch(n int) ([]byte, error) {
-	if f.limited && n > f.budget {
+	if f.limited && !f.scratch.has(n) && n > f.budget-f.scratch.bytes() {
 		return nil, fmt.Errorf("%d bytes of scratch exceed the memory limit", n)
 	}
-	if n > len(f.scratch) {
-		bindings.Free(f.scratch)
-		if f.scratch = bindings.Alloc(n); f.scratch == nil {
-			return nil, fmt.Errorf("%w for %d bytes of scratch", errMemory, n)
-		}
-	}
-	return f.scratch[:n:n], nil
+	return f.scratch.take(n)
 }
 
 // results returns the values of the program's outputs, none of which shares
