@@ -5,6 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export NACRE_TEST_COMPLETE=1 # what a test would leave out for want of data or a tool is a failure
+export NACRE_ONNX_DATA=$PWD/.cache/onnx/1.22.0
 sources() { git ls-files --cached --others --exclude-standard "$@"; }
 
 format() { # gofmt
