@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/cmplx"
+	"strconv"
 
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -33,19 +34,11 @@ func Tensors(got, want *tensor.Tensor, tol Tolerance) Result {
 	case got.DType() != want.DType() || !got.Shape().Equal(want.Shape()):
 		return Result{Reason: fmt.Sprintf("got %v, want %v", got, want)}
 	case got.DType() == tensor.String:
-		return each(want, func(i int) (string, string) {
-			return fmt.Sprintf("%q", got.Strings()[i]), fmt.Sprintf("%q", want.Strings()[i])
-		})
+		return texts(got, want)
 	case got.DType().Kind() == tensor.Complex:
 		return complexes(got, want, tol)
 	}
 	g, w := Numbers(got), Numbers(want)
-	if g == nil {
-		gb, wb := got.Bytes(), want.Bytes()
-		return each(tensor.New(tensor.U8, len(gb)), func(i int) (string, string) {
-			return fmt.Sprintf("%#02x", gb[i]), fmt.Sprintf("%#02x", wb[i])
-		})
-	}
 	c := counter{tol: tol}
 	for i := range want.Len() {
 		c.number(i, g(i), w(i))
@@ -74,12 +67,11 @@ func complexes(got, want *tensor.Tensor, tol Tolerance) Result {
 	return c.result(want)
 }
 
-// each compares elements by their text.
-func each(want *tensor.Tensor, at func(i int) (got, want string)) Result {
+func texts(got, want *tensor.Tensor) Result {
 	var c counter
-	for i := range want.Len() {
-		if g, w := at(i); g != w {
-			c.miss(i, g, w)
+	for i, w := range want.Strings() {
+		if g := got.Strings()[i]; g != w {
+			c.miss(i, strconv.Quote(g), strconv.Quote(w))
 		}
 	}
 	return c.result(want)

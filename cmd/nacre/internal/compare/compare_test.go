@@ -18,7 +18,7 @@ func of[T tensor.Element](t *testing.T, s ...T) *tensor.Tensor {
 	return x
 }
 
-func texts(t *testing.T, s ...string) *tensor.Tensor {
+func words(t *testing.T, s ...string) *tensor.Tensor {
 	t.Helper()
 	x, err := tensor.FromStrings(s, len(s))
 	if err != nil {
@@ -52,11 +52,13 @@ func TestTensors(t *testing.T) {
 		{"type", of[int32](t, 1), of[int64](t, 1), "got int32[1], want int64[1]"},
 		{"shape", of[int32](t, 1), of[int32](t, 1, 2), "got int32[1], want int32[2]"},
 		{"missing", nil, of[int32](t, 1), "there is none"},
-		{"strings", texts(t, "a", "b"), texts(t, "a", "c"), `element 1 is "b", want "c"`},
+		{"strings", words(t, "a", "b"), words(t, "a", "c"), `element 1 is "b", want "c"`},
 		{"float16", of(t, packed.ToF16(1)), of(t, packed.ToF16(1.001)), ""},
 		{"bools", of(t, true), of(t, false), "element 0 is 1, want 0"},
 		{"complex", of[complex64](t, 1+1i), of[complex64](t, 1+2i), "1 of 1"},
 		{"int4", int4(-8, 7, 1), int4(-8, 7, 2), "element 2 is 1, want 2"},
+		{"float8", of(t, packed.F8E4M3FN(0x38)), of(t, packed.F8E4M3FN(0x39)), "element 0 is 1, want 1.125"},
+		{"float8 NaN", of(t, packed.F8E5M2(0x7d)), of(t, packed.F8E5M2(0x7e)), ""},
 		{"empty", of[float32](t), of[float32](t), ""},
 	}
 	for _, c := range cases {

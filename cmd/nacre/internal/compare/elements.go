@@ -6,8 +6,8 @@ import (
 )
 
 // Numbers returns element i of the tensor as a function of i: integers and
-// floats by value, booleans as 0 and 1. It returns nil for strings, complex
-// numbers and types whose elements are compared by their bits.
+// floats by value, booleans as 0 and 1. It returns nil for strings and complex
+// numbers.
 func Numbers(t *tensor.Tensor) func(i int) float64 {
 	t = t.Aligned()
 	switch t.DType() {
@@ -35,15 +35,33 @@ func Numbers(t *tensor.Tensor) func(i int) float64 {
 		return small[packed.F16](t)
 	case tensor.BF16:
 		return small[packed.BF16](t)
+	case tensor.F8E4M3FN:
+		return small[packed.F8E4M3FN](t)
+	case tensor.F8E4M3FNUZ:
+		return small[packed.F8E4M3FNUZ](t)
+	case tensor.F8E5M2:
+		return small[packed.F8E5M2](t)
+	case tensor.F8E5M2FNUZ:
+		return small[packed.F8E5M2FNUZ](t)
+	case tensor.F8E8M0:
+		return small[packed.F8E8M0](t)
 	}
-	if l := t.DType().Layout(); l != nil && t.DType().IsInteger() {
-		data := t.Bytes()
-		if l.Signed {
-			return func(i int) float64 { return float64(l.At(data, i)) }
-		}
-		return func(i int) float64 { return float64(uint8(l.At(data, i))) }
+	if l := t.DType().Layout(); l != nil {
+		return codes(t, l)
 	}
 	return nil
+}
+
+// codes are the elements narrower than a byte.
+func codes(t *tensor.Tensor, l *packed.Layout) func(int) float64 {
+	data := t.Bytes()
+	switch {
+	case t.DType().IsFloat():
+		return func(i int) float64 { return float64(packed.F4E2M1(l.At(data, i)).Float32()) }
+	case l.Signed:
+		return func(i int) float64 { return float64(l.At(data, i)) }
+	}
+	return func(i int) float64 { return float64(uint8(l.At(data, i))) }
 }
 
 func plain[T interface {
