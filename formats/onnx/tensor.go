@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"errors"
+	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -86,19 +87,25 @@ func (p *tensorProto) header() {
 			p.meta = append(p.meta, d.pair(m.sub("StringStringEntryProto")))
 		}
 	}
-	p.shape = make(tensor.Shape, len(dims))
-	for i, n := range dims {
-		p.shape[i] = int(n)
-		if int64(p.shape[i]) != n {
-			d.bad(p.dims, "tensor %q: extent %d does not fit this system", p.name, n)
-		}
-	}
-	if err := p.shape.Check(); err != nil {
+	var err error
+	if p.shape, err = shapeOf(dims); err != nil {
 		d.bad(p.dims, "tensor %q: %w", p.name, err)
 	}
 	if p.dtype = d.dtype(p.msg.start, code); p.dtype == tensor.Invalid {
 		d.bad(p.msg.start, "tensor %q has no element type", p.name)
 	}
+}
+
+// shapeOf is the shape of those extents.
+func shapeOf(dims []int64) (tensor.Shape, error) {
+	s := make(tensor.Shape, len(dims))
+	for i, n := range dims {
+		s[i] = int(n)
+		if int64(s[i]) != n {
+			return s, fmt.Errorf("extent %d does not fit this system", n)
+		}
+	}
+	return s, s.Check()
 }
 
 // dtype returns the element type of a code; codes of later versions fail.
@@ -206,14 +213,12 @@ func (d *decoder) sparse(m message) (string, *graph.SparseTensor) {
 			}
 		}
 	}
-	s.Shape = make(tensor.Shape, len(dims))
-	for i, n := range dims {
-		s.Shape[i] = int(n)
+	var err error
+	if s.Shape, err = shapeOf(dims); err == nil && d.err == nil {
+		err = checkSparse(s)
 	}
-	if d.err == nil {
-		if err := checkSparse(s); err != nil {
-			d.bad(start, "sparse tensor %q: %w", name, err)
-		}
+	if err != nil {
+		d.bad(start, "sparse tensor %q: %w", name, err)
 	}
 	return name, s
 }

@@ -35,24 +35,38 @@ func Save(path string, m *graph.Model, o SaveOptions) error {
 	if err != nil {
 		return saving(path, err)
 	}
+	files := []newFile{{path, e}}
 	if side != nil && len(side.parts) > 0 {
-		if err := replace(path+".data", side); err != nil {
-			return saving(path, err)
-		}
+		files = []newFile{{path + ".data", side}, {path, e}}
 	}
-	return saving(path, replace(path, e))
+	return saving(path, replace(files))
 }
 
-func replace(path string, content io.WriterTo) error {
-	f, err := binio.Create(path)
-	if err != nil {
-		return err
+type newFile struct {
+	path    string
+	content io.WriterTo
+}
+
+// replace writes all files before the first takes its place.
+func replace(files []newFile) error {
+	pending := make([]*binio.Pending, len(files))
+	for i, file := range files {
+		p, err := binio.Create(file.path)
+		if err != nil {
+			return err
+		}
+		defer p.Discard()
+		if _, err := file.content.WriteTo(p); err != nil {
+			return err
+		}
+		pending[i] = p
 	}
-	defer f.Discard()
-	if _, err := content.WriteTo(f); err != nil {
-		return err
+	for _, p := range pending {
+		if err := p.Commit(); err != nil {
+			return err
+		}
 	}
-	return f.Commit()
+	return nil
 }
 
 // Write writes a model in one piece.
