@@ -89,9 +89,6 @@ func (f *Float8) Code(v float32, saturate bool) byte {
 	sign := byte(b >> 24 & 0x80)
 	b &= 0x7fffffff
 	if b > 0x7f800000 {
-		if f.unsigned {
-			return f.nan
-		}
 		return sign | f.nan
 	}
 	if b < uint32(127-f.bias+1)<<23 { // below the smallest normal number: count steps of the smallest fraction
@@ -108,11 +105,8 @@ func (f *Float8) Code(v float32, saturate bool) byte {
 	if m <= int(f.max) {
 		return sign | byte(m)
 	}
-	switch {
-	case saturate:
+	if saturate {
 		return sign | f.max
-	case f.unsigned:
-		return f.over
 	}
 	return sign | f.over
 }

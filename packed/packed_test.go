@@ -1,0 +1,72 @@
+package packed
+
+import (
+	"bytes"
+	"testing"
+)
+
+// TestLayouts packs and unpacks every length around a byte, with every code.
+func TestLayouts(t *testing.T) {
+	for _, l := range Layouts {
+		t.Run(l.Name, func(t *testing.T) {
+			lo, hi := 0, 1<<l.Bits
+			if l.Signed {
+				lo, hi = -hi/2, hi/2
+			}
+			for n := range 20 {
+				src := make([]int8, n)
+				for i := range src {
+					src[i] = int8(lo + i%(hi-lo))
+				}
+				b := bytes.Repeat([]byte{0xff}, l.Bytes(n))
+				l.Pack(b, src)
+				if want := (n*l.Bits + 7) / 8; len(b) != want {
+					t.Fatalf("%d elements take %d bytes, want %d", n, len(b), want)
+				}
+				dst := make([]int8, n)
+				l.Unpack(dst, b)
+				for i := range src {
+					if dst[i] != src[i] || l.At(b, i) != src[i] {
+						t.Fatalf("element %d of %d: %d and %d, want %d", i, n, dst[i], l.At(b, i), src[i])
+					}
+				}
+				if used := n * l.Bits % 8; used != 0 && b[len(b)-1]>>used != 0 {
+					t.Fatalf("%d elements: unused bits of the last byte are %#x", n, b[len(b)-1])
+				}
+				for i := range src {
+					l.Set(b, i, ^src[i])
+					if l.At(b, i) != l.wrap(^src[i]) || i > 0 && l.At(b, i-1) != l.wrap(^src[i-1]) {
+						t.Fatalf("setting element %d of %d gives %x", i, n, b)
+					}
+				}
+			}
+		})
+	}
+}
+
+// wrap keeps the low bits of a code.
+func (l *Layout) wrap(c int8) int8 {
+	one := []byte{0}
+	l.Set(one, 0, c)
+	return l.At(one, 0)
+}
+
+func TestLayoutOrder(t *testing.T) {
+	tests := []struct {
+		layout *Layout
+		bytes  []byte
+		want   []int8
+	}{
+		{Int4, []byte{0x21, 0x8f}, []int8{1, 2, -1, -8}},
+		{Uint4, []byte{0x21, 0x8f}, []int8{1, 2, 15, 8}},
+		{Int2, []byte{0b11_10_01_00}, []int8{0, 1, -2, -1}},
+		{Uint2, []byte{0b11_10_01_00}, []int8{0, 1, 2, 3}},
+	}
+	for _, tt := range tests {
+		for i, want := range tt.want {
+			if got := tt.layout.At(tt.bytes, i); got != want {
+				t.Errorf("%s: element %d of %x is %d, want %d", tt.layout.Name, i, tt.bytes, got, want)
+			}
+		}
+	}
+}
