@@ -33,6 +33,7 @@ func FuzzRead(f *testing.F) {
 			dump(m)
 		}
 		checkFuzz(t, err)
+		checkVerify(t, data, fuzzLimits, err)
 		if err != nil {
 			return
 		}

@@ -98,11 +98,7 @@ func (d *decoder) node(m message, s *scope) *graph.Node {
 		}
 	}
 	if d.err == nil {
-		n.Version = s.version(n.Domain)
-		switch {
-		case n.Op == "":
-			d.bad(start, "node has no operator")
-		case n.Version == 0:
+		if n.Version = s.version(n.Domain); n.Version == 0 {
 			d.bad(start, "domain %q is used and no version of it is imported", standard(n.Domain))
 		}
 	}

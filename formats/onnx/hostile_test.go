@@ -21,7 +21,22 @@ func openAll(t *testing.T, data []byte) error {
 		err = graph.Validate(m)
 	}
 	checkRefused(t, err)
+	checkVerify(t, data, Options{}, err)
 	return err
+}
+
+// checkVerify fails the test unless verifying finds first what reading found.
+func checkVerify(t *testing.T, data []byte, o Options, err error) {
+	t.Helper()
+	problems := newDecoder("test.onnx", data, o).verify()
+	if (len(problems) > 0) != (err != nil) {
+		t.Fatalf("reading finds %v, verifying %v", err, problems)
+	}
+	var read, verified *graph.Error
+	if errors.As(err, &read) && errors.As(problems[0], &verified) &&
+		(read.Offset != verified.Offset || read.Err.Error() != verified.Err.Error()) {
+		t.Errorf("reading finds %v, verifying %v", err, problems)
+	}
 }
 
 func TestTruncated(t *testing.T) {

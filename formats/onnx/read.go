@@ -43,10 +43,14 @@ func Read(name string, data []byte, o Options) (*graph.Model, error) {
 // message, what graph.Problems finds, and checksums that differ.
 func Verify(f *binio.File, o Options) []error {
 	d := newDecoder(f.Path, f.Data, o)
-	d.collect = true
 	d.ext = newExternal(f.Path, d.limits.Files)
 	d.ext.sums = map[*binio.File]string{}
 	defer d.ext.Close()
+	return d.verify()
+}
+
+func (d *decoder) verify() []error {
+	d.collect = true
 	m := d.model()
 	if d.err != nil {
 		return append(d.problems, d.err)
