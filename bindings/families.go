@@ -12,6 +12,5 @@ func families() [][]Kernel {
 		poolFamily(),
 		probeFamily(),
 		reduceFamily(),
-		resizeFamily(),
 	}
 }

@@ -299,5 +299,5 @@ func copyElement(dst *tensor.Tensor, to int, src *tensor.Tensor, from int) {
 var pickRows = []Row{
 	{Name: "Compress", Since: []int{9, 11}, In: [2]int{2, 2}, Out: [2]int{1, 1}, New: newCompress},
 	{Name: "NonZero", Since: []int{9, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, New: newNonZero},
-	{Name: "OneHot", Since: []int{9, 11}, In: [2]int{3, 3}, Out: [2]int{1, 1}, New: newOneHot},
+	{Name: "OneHot", Since: []int{9, 11}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Typed: 2, New: newOneHot},
 }

@@ -154,6 +154,14 @@ type integer interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
 
+// magnitude is the absolute value; of the most negative number, itself.
+func magnitude[T integer](v T) T {
+	if v < 0 {
+		return -v
+	}
+	return v
+}
+
 func reduceInts[T integer](r *reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor, low, high T) error {
 	src, dst := tensor.View[T](x), tensor.View[T](out)
 	if r.logs || r.root != nil {
@@ -175,7 +183,7 @@ func reduceInts[T integer](r *reducer, x *tensor.Tensor, reduced []bool, out *te
 		accumulate(src, x.Shape(), reduced, dst, func(a, v T) T { return a + v*v })
 	case bindings.ReduceSumAbs:
 		fill(0)
-		accumulate(src, x.Shape(), reduced, dst, func(a, v T) T { return a + max(v, -v) })
+		accumulate(src, x.Shape(), reduced, dst, func(a, v T) T { return a + magnitude(v) })
 	case bindings.ReduceProd:
 		fill(1)
 		accumulate(src, x.Shape(), reduced, dst, func(a, v T) T { return a * v })

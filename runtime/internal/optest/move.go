@@ -1,0 +1,273 @@
+package optest
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+func moveCases(s *suite) {
+	for _, d := range tensor.DTypes() {
+		transposeCases(s, d, []int{3, 5}, []int{1, 0})
+		transposeCases(s, d, []int{2, 3, 4, 5}, []int{0, 2, 1, 3})
+		concatCases(s, d, 1, []int{2, 3, 2}, []int{2, 1, 2}, []int{2, 0, 2})
+		splitCases(s, d)
+		sliceCase(s, d, []int{5, 7}, []int{1, -1}, []int{4, math.MinInt}, []int{0, 1}, []int{2, -3})
+		gatherCase(s, d, 1, []int{3, 4, 2}, []int{3, -4, 0})
+		expandCase(s, d, []int{3, 1}, []int{2, 1, 4})
+		tileCase(s, d, []int{2, 3}, []int{2, 3})
+		padCases(s, d, []int{3, 4}, []int{1, 2}, []int{-1, 2})
+		depthCases(s, d)
+	}
+	for _, d := range []tensor.DType{tensor.U8, tensor.F16, tensor.F32, tensor.F64} {
+		transposeCases(s, d, []int{67, 33}, []int{1, 0})
+		transposeCases(s, d, []int{300, 211}, []int{1, 0})
+		transposeCases(s, d, []int{2, 17, 9, 16}, []int{0, 3, 1, 2})
+		transposeCases(s, d, []int{2, 16, 9, 17}, []int{0, 2, 3, 1})
+		concatCases(s, d, 0, []int{70, 300}, []int{1, 300})
+		expandCase(s, d, []int{1, 70, 1}, []int{3, 70, 90})
+	}
+	f := tensor.F32
+	transposeCases(s, f, []int{}, []int{})
+	transposeCases(s, f, []int{2, 0, 3}, []int{2, 0, 1})
+	transposeCases(s, f, []int{2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, []int{9, 8, 7, 6, 5, 4, 3, 2, 1, 0})
+	concatCases(s, f, -1, []int{2, 3}, []int{2, 5})
+	concatCases(s, f, 0, []int{3})
+	sliceCase(s, f, []int{6}, []int{-3}, []int{math.MaxInt}, []int{0}, []int{1})
+	sliceCase(s, f, []int{6}, []int{4}, []int{2}, []int{0}, []int{1})
+	sliceCase(s, f, []int{6}, []int{100}, []int{-100}, []int{0}, []int{-2})
+	sliceCase(s, f, []int{6}, []int{0}, []int{6}, []int{-1}, []int{math.MaxInt})
+	sliceCase(s, f, []int{6}, []int{-1}, []int{math.MinInt}, []int{0}, []int{math.MinInt})
+	sliceCase(s, f, []int{3, 0}, []int{0}, []int{5}, []int{1}, []int{-1})
+	gatherCase(s, f, 0, []int{5}, []int{})
+	gatherCase(s, f, -1, []int{2, 5}, []int{4, 4})
+	gatherFails(s)
+	expandCase(s, f, []int{}, []int{2, 3})
+	expandCase(s, f, []int{2, 3}, []int{})
+	expandCase(s, f, []int{1, 0}, []int{4, 1})
+	tileCase(s, f, []int{2, 3}, []int{0, 2})
+	tileOneAxis(s)
+	padModes(s)
+	sliceAttrs(s)
+}
+
+func transposeCases(s *suite, d tensor.DType, shape, perm []int) {
+	x := s.any(d, shape...)
+	out := make(tensor.Shape, len(perm))
+	for i, p := range perm {
+		out[i] = shape[p]
+	}
+	y := pick(x, out, func(at []int) []int {
+		src := make([]int, len(at))
+		for i, p := range perm {
+			src[p] = at[i]
+		}
+		return src
+	})
+	s.add(Case{Op: "Transpose", Version: 1, Attrs: attrs("perm", perm), In: in(x), Want: want(y)})
+	back := slices.Clone(shape)
+	slices.Reverse(back)
+	y = pick(x, back, func(at []int) []int { slices.Reverse(at); return at })
+	s.add(Case{Op: "Transpose", Version: 1, Note: "reversed", In: in(x), Want: want(y)})
+}
+
+func concatCases(s *suite, d tensor.DType, axis int, shapes ...[]int) {
+	list := make([]*tensor.Tensor, len(shapes))
+	a := mod(axis, len(shapes[0]))
+	out := with(shapes[0], a, 0)
+	for i, shape := range shapes {
+		list[i] = s.any(d, shape...)
+		out[a] += shape[a]
+	}
+	y := tensor.New(d, out...)
+	start := 0
+	for _, t := range list {
+		each(t.Shape(), func(i int, at []int) {
+			setElement(y, flat(out, with(at, a, at[a]+start)...), element(t, i))
+		})
+		start += t.Shape()[a]
+	}
+	s.add(Case{Op: "Concat", Version: 4, Attrs: attrs("axis", axis), In: list, Want: want(y)})
+	if axis == 1 {
+		s.add(Case{Op: "Concat", Version: 1, Until: 4, In: list, Want: want(y)})
+	}
+}
+
+// parts cuts t along an axis.
+func parts(t *tensor.Tensor, axis int, sizes ...int) []*tensor.Tensor {
+	var list []*tensor.Tensor
+	start := 0
+	for _, n := range sizes {
+		list = append(list, pick(t, with(t.Shape(), axis, n), func(at []int) []int { return with(at, axis, at[axis]+start) }))
+		start += n
+	}
+	return list
+}
+
+func splitCases(s *suite, d tensor.DType) {
+	x := s.any(d, 2, 6, 3)
+	uneven := parts(x, 1, 1, 0, 5)
+	s.add(Case{Op: "Split", Version: 1, Until: 13, Note: "sizes", Attrs: attrs("axis", 1, "split", []int{1, 0, 5}), In: in(x), Want: uneven})
+	s.add(Case{Op: "Split", Version: 13, Note: "sizes", Attrs: attrs("axis", -2), In: in(x, ints(1, 0, 5)), Want: uneven})
+	s.add(Case{Op: "Split", Version: 1, Until: 18, Note: "even", Attrs: attrs("axis", 1), In: in(x), Want: parts(x, 1, 2, 2, 2)})
+	s.add(Case{Op: "Split", Version: 18, Note: "even", Attrs: attrs("axis", 1, "num_outputs", 4), In: in(x), Want: parts(x, 1, 2, 2, 2, 0)})
+	some := parts(x, 0, 1, 1)
+	some[0] = nil
+	s.add(Case{Op: "Split", Version: 1, Until: 18, Note: "some", In: in(x), Want: some})
+	s.add(Case{Op: "Split", Version: 13, Note: "wrong sum", Attrs: attrs("axis", 1), In: in(x, ints(5)), Fails: true})
+}
+
+// sliceCase takes a cut of every listed axis, by the rule that Python's ranges
+// obey.
+func sliceCase(s *suite, d tensor.DType, shape, starts, ends, axes, steps []int) {
+	x := s.any(d, shape...)
+	picks := make([][]int, len(shape))
+	for a, n := range shape {
+		for i := range n {
+			picks[a] = append(picks[a], i)
+		}
+	}
+	for i, a := range axes {
+		a = mod(a, len(shape))
+		picks[a] = cutOf(shape[a], starts[i], ends[i], steps[i])
+	}
+	out := make(tensor.Shape, len(shape))
+	for a, list := range picks {
+		out[a] = len(list)
+	}
+	y := pick(x, out, func(at []int) []int {
+		for a := range at {
+			at[a] = picks[a][at[a]]
+		}
+		return at
+	})
+	s.add(Case{Op: "Slice", Version: 10, In: in(x, ints(starts...), ints(ends...), ints(axes...), ints(steps...)), Want: want(y)})
+}
+
+// cutOf lists the indices of a cut of n elements.
+func cutOf(n, start, end, step int) []int {
+	if start < 0 {
+		start = max(start+n, 0)
+	}
+	if end < 0 {
+		end = max(end+n, -1)
+		if step > 0 {
+			end = max(end, 0)
+		}
+	}
+	var list []int
+	if step > 0 {
+		for i := start; i < min(end, n); i++ {
+			if (i-start)%step == 0 {
+				list = append(list, i)
+			}
+		}
+		return list
+	}
+	start = min(start, n-1)
+	for i := start; i > end; i-- {
+		if (i-start)%step == 0 {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+func sliceAttrs(s *suite) {
+	x := s.any(tensor.F32, 4, 5)
+	y := pick(x, tensor.Shape{2, 4}, func(at []int) []int { return []int{at[0] + 1, at[1]} })
+	s.add(Case{Op: "Slice", Version: 1, Until: 10, Note: "axes", Attrs: attrs("starts", []int{0, 1}, "ends", []int{-1, 3}, "axes", []int{1, 0}), In: in(x), Want: want(y)})
+	s.add(Case{Op: "Slice", Version: 1, Until: 10, Note: "no axes", Attrs: attrs("starts", []int{1, 0}, "ends", []int{3, 4}), In: in(x), Want: want(y)})
+	s.add(Case{Op: "Slice", Version: 10, Note: "no axes", In: in(x, vector(tensor.I32, 1, 0), vector(tensor.I32, 3, 4)), Want: want(y)})
+	s.add(Case{Op: "Slice", Version: 10, Note: "no step", In: in(x, ints(0), ints(1), ints(0), ints(0)), Fails: true})
+}
+
+func gatherCase(s *suite, d tensor.DType, axis int, shape, index []int) {
+	x := s.any(d, shape...)
+	a := mod(axis, len(shape))
+	out := slices.Concat(shape[:a], []int{len(index)}, shape[a+1:])
+	y := pick(x, out, func(at []int) []int { return with(at, a, mod(index[at[a]], shape[a])) })
+	s.add(Case{Op: "Gather", Version: 1, Attrs: attrs("axis", axis), In: in(x, ints(index...)), Want: want(y)})
+	if len(index) == 0 {
+		return
+	}
+	out = slices.Concat(shape[:a], shape[a+1:])
+	y = pick(x, out, func(at []int) []int { return slices.Insert(at, a, mod(index[0], shape[a])) })
+	s.add(Case{Op: "Gather", Version: 1, Note: "one", Attrs: attrs("axis", axis), In: in(x, scalar(tensor.I32, float64(index[0]))), Want: want(y)})
+}
+
+func gatherFails(s *suite) {
+	for _, i := range []int{3, -4, math.MaxInt, math.MinInt} {
+		s.add(Case{Op: "Gather", Version: 1, In: in(s.any(tensor.F32, 3, 2), ints(0, i)), Fails: true})
+	}
+}
+
+func expandCase(s *suite, d tensor.DType, shape, to []int) {
+	x := s.any(d, shape...)
+	out := broadcastShape(shape, to)
+	y := pick(x, out, func(at []int) []int { return broadcastIndex(x.Shape(), at) })
+	s.add(Case{Op: "Expand", Version: 8, In: in(x, ints(to...)), Want: want(y)})
+}
+
+// broadcastShape is the shape that two shapes broadcast to.
+func broadcastShape(a, b []int) tensor.Shape {
+	out := make(tensor.Shape, max(len(a), len(b)))
+	for i := range out {
+		out[i] = 1
+		for _, shape := range [][]int{a, b} {
+			if j := i - len(out) + len(shape); j >= 0 && shape[j] != 1 {
+				out[i] = shape[j]
+			}
+		}
+	}
+	return out
+}
+
+// broadcastIndex is the index into a shape of the element that broadcasting puts
+// at an index of the result.
+func broadcastIndex(shape tensor.Shape, at []int) []int {
+	src := slices.Clone(at[len(at)-len(shape):])
+	for a, n := range shape {
+		if n == 1 {
+			src[a] = 0
+		}
+	}
+	return src
+}
+
+func tileCase(s *suite, d tensor.DType, shape, repeats []int) {
+	x := s.any(d, shape...)
+	out := slices.Clone(shape)
+	for i, r := range repeats {
+		out[i] *= r
+	}
+	y := pick(x, out, func(at []int) []int {
+		for a, n := range shape {
+			at[a] %= n
+		}
+		return at
+	})
+	s.add(Case{Op: "Tile", Version: 6, In: in(x, ints(repeats...)), Want: want(y)})
+}
+
+func tileOneAxis(s *suite) {
+	x := s.any(tensor.F32, 2, 3)
+	y := pick(x, tensor.Shape{2, 9}, func(at []int) []int { return []int{at[0], at[1] % 3} })
+	s.add(Case{Op: "Tile", Version: 1, Until: 6, In: in(x, scalar(tensor.I64, 3), scalar(tensor.I64, 1)), Want: want(y)})
+}
+
+func depthCases(s *suite, d tensor.DType) {
+	const n, c, h, w, b = 2, 3, 2, 3, 2
+	x := s.any(d, n, c*b*b, h, w)
+	out := tensor.Shape{n, c, h * b, w * b}
+	dcr := pick(x, out, func(at []int) []int {
+		return []int{at[0], (at[2]%b*b+at[3]%b)*c + at[1], at[2] / b, at[3] / b}
+	})
+	crd := pick(x, out, func(at []int) []int {
+		return []int{at[0], at[1]*b*b + at[2]%b*b + at[3]%b, at[2] / b, at[3] / b}
+	})
+	s.add(Case{Op: "DepthToSpace", Version: 1, Attrs: attrs("blocksize", b), In: in(x), Want: want(dcr)})
+	s.add(Case{Op: "DepthToSpace", Version: 11, Attrs: attrs("blocksize", b, "mode", "CRD"), In: in(x), Want: want(crd)})
+	s.add(Case{Op: "SpaceToDepth", Version: 1, Attrs: attrs("blocksize", b), In: in(dcr), Want: want(x)})
+}

@@ -1,0 +1,280 @@
+package optest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// cpu evaluates nodes as a session does, in memory that is hard on operators:
+// it holds rubbish, and requests may fail.
+type cpu struct {
+	registry *op.Registry
+	isa      bindings.ISA
+	pool     *bindings.Pool
+	inPlace  int // the input whose memory output 0 takes over, from 1; 0 for none
+	fail     int // the request of Run that fails, from 1; 0 for none
+	requests int
+}
+
+var errMemory = errors.New("no memory, as the test asks")
+
+func (d *cpu) eval(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	o, row, err := d.registry.New(n)
+	if err != nil {
+		return nil, err
+	}
+	values := op.Values(in)
+	if err := row.CheckTypes(values); err != nil {
+		return nil, err
+	}
+	if p, ok := o.(op.Preparer); ok {
+		packs := op.NewPacks()
+		defer packs.Close()
+		prep := &op.Prepare{In: in, DTypes: op.DTypes(values), ISA: d.isa, Packs: packs}
+		if err := p.Prepare(prep); err != nil {
+			return nil, err
+		}
+	}
+	inferred, err := op.InferOutputs(o, row, n, values)
+	if err != nil {
+		return nil, err
+	}
+	in = slices.Clone(in)
+	run := &op.Run{In: in, Out: make([]*tensor.Tensor, len(n.Outputs)), Pool: d.pool, Node: n}
+	for i, v := range inferred {
+		if shape, ok := v.Dims.Concrete(); ok && n.Outputs[i] != "" {
+			run.Out[i] = rubbish(v.DType, shape)
+		}
+	}
+	if row.View {
+		if run.Out[0], err = in[0].Reshape(run.Out[0].Shape()); err != nil || len(n.Outputs) == 1 {
+			return run.Out, err
+		}
+	}
+	if k := d.inPlace - 1; k >= 0 {
+		in[k] = in[k].Clone()
+		if run.Out[0], err = tensor.FromBytes(run.Out[0].DType(), run.Out[0].Shape(), in[k].Bytes()); err != nil {
+			return nil, err
+		}
+	}
+	d.requests = 0
+	run.Mem = &memory{device: d, run: run}
+	if err := o.Run(run); err != nil {
+		return nil, err
+	}
+	return run.Out, nil
+}
+
+// rubbish is a tensor that holds nothing of use, but for clear unused bits.
+func rubbish(d tensor.DType, shape tensor.Shape) *tensor.Tensor {
+	t := tensor.New(d, shape...)
+	for i := range t.Bytes() {
+		t.Bytes()[i] = 0xa5
+	}
+	for i := range t.Strings() {
+		t.Strings()[i] = "rubbish"
+	}
+	return t
+}
+
+type memory struct {
+	device *cpu
+	run    *op.Run
+}
+
+func (m *memory) request() error {
+	m.device.requests++
+	if m.device.requests == m.device.fail {
+		return errMemory
+	}
+	return nil
+}
+
+func (m *memory) Scratch(n int) ([]byte, error) {
+	if err := m.request(); err != nil {
+		return nil, err
+	}
+	return rubbish(tensor.U8, tensor.Shape{n}).Bytes(), nil
+}
+
+func (m *memory) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
+	if err := m.request(); err != nil {
+		return nil, err
+	}
+	if err := shape.Check(); err != nil {
+		return nil, err
+	}
+	m.run.Out[i] = rubbish(d, shape)
+	return m.run.Out[i], nil
+}
+
+// needKernels skips a test in builds without kernels.
+func needKernels(t *testing.T) {
+	if err := bindings.Available(); err != nil {
+		t.Skip(err)
+	}
+}
+
+func TestCPU(t *testing.T) {
+	needKernels(t)
+	avx2, err := bindings.ParseISA("avx2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, all := op.Standard(), bindings.DetectISA()
+	for _, setting := range []struct {
+		name    string
+		isa     bindings.ISA
+		threads int
+	}{{"scalar", 0, 1}, {"avx2", avx2 & all, 2}, {"all", all, 1}, {"all", all, 2}} {
+		t.Run(fmt.Sprintf("%s/%d", setting.name, setting.threads), func(t *testing.T) {
+			pool, err := bindings.NewPool(setting.threads)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pool.Close()
+			d := &cpu{registry: registry, isa: setting.isa, pool: pool}
+			Run(t, d.eval)
+		})
+	}
+}
+
+// TestInPlace gives output 0 the memory of every input that it may take over.
+func TestInPlace(t *testing.T) {
+	needKernels(t)
+	d := &cpu{registry: op.Standard(), isa: bindings.DetectISA()}
+	eachCase(func(c *Case, row *op.Row, version int) {
+		for _, k := range row.InPlace {
+			if c.Fails || k >= len(c.In) || c.In[k] == nil || c.Want[0] == nil || c.In[k].DType() == tensor.String {
+				continue
+			}
+			from, to := c.In[k], c.Want[0]
+			if !from.Shape().Equal(to.Shape()) || from.DType().Bits() != to.DType().Bits() {
+				continue
+			}
+			d.inPlace = k + 1
+			if err := c.Check(d.eval, version); err != nil {
+				t.Errorf("%s over input %d: %v", c.Name(), k, err)
+			}
+		}
+	})
+}
+
+// TestInputsStay checks that operators do not write to their inputs.
+func TestInputsStay(t *testing.T) {
+	needKernels(t)
+	d := &cpu{registry: op.Standard(), isa: bindings.DetectISA()}
+	eachCase(func(c *Case, row *op.Row, version int) {
+		before := make([]*tensor.Tensor, len(c.In))
+		for i, x := range c.In {
+			if x != nil {
+				before[i] = x.Clone()
+			}
+		}
+		_, _ = d.eval(c.Node(version), c.In)
+		for i, x := range c.In {
+			if x != nil && (!bytes.Equal(x.Bytes(), before[i].Bytes()) || !slices.Equal(x.Strings(), before[i].Strings())) {
+				t.Errorf("%s: input %d has changed", c.Name(), i)
+			}
+		}
+	})
+}
+
+// TestMemoryFails makes every request for memory fail once.
+func TestMemoryFails(t *testing.T) {
+	needKernels(t)
+	d := &cpu{registry: op.Standard(), isa: bindings.DetectISA()}
+	eachCase(func(c *Case, row *op.Row, version int) {
+		if c.Fails {
+			return
+		}
+		d.fail, d.requests = 0, 0
+		if _, err := d.eval(c.Node(version), c.In); err != nil {
+			return
+		}
+		for d.fail = 1; d.fail <= d.requests; d.fail++ {
+			_, err := d.eval(c.Node(version), c.In)
+			if !errors.Is(err, errMemory) {
+				t.Errorf("%s: request %d fails and the error is %v", c.Name(), d.fail, err)
+			}
+		}
+	})
+}
+
+// eachCase calls f for every case of an operator that has a row, in its first
+// version.
+func eachCase(f func(c *Case, row *op.Row, version int)) {
+	rows := Rows()
+	for _, c := range Cases() {
+		if row := rows[c.Op]; row != nil {
+			if v := c.Versions(row); len(v) > 0 {
+				f(c, row, v[0])
+			}
+		}
+	}
+}
+
+// TestEveryRowHasCases checks that the suite covers the operator table: every
+// row, every version of it, every element type.
+func TestEveryRowHasCases(t *testing.T) {
+	type seen struct {
+		versions map[int]bool
+		types    map[tensor.DType]bool
+	}
+	rows := Rows()
+	covered := map[string]*seen{}
+	for _, c := range Cases() {
+		row := rows[c.Op]
+		if row == nil {
+			continue
+		}
+		s := covered[c.Op]
+		if s == nil {
+			s = &seen{map[int]bool{}, map[tensor.DType]bool{}}
+			covered[c.Op] = s
+		}
+		for _, v := range c.Versions(row) {
+			s.versions[v] = s.versions[v] || !c.Fails
+		}
+		if row.Typed < len(c.In) && c.In[row.Typed] != nil {
+			s.types[c.In[row.Typed].DType()] = true
+		}
+	}
+	for name, row := range rows {
+		s := covered[name]
+		if s == nil {
+			t.Errorf("%s has no case", name)
+			continue
+		}
+		for i, v := range row.Since {
+			next := 1 << 30
+			if i+1 < len(row.Since) {
+				next = row.Since[i+1]
+			}
+			found := false
+			for w, ok := range s.versions {
+				found = found || ok && w >= v && w < next
+			}
+			if !found {
+				t.Errorf("%s has no case in version %d", name, v)
+			}
+		}
+		types := row.Types
+		if types == nil {
+			types = tensor.DTypes()
+		}
+		for _, d := range types {
+			if !s.types[d] && row.In[1] != 0 {
+				t.Errorf("%s has no case with elements of type %v", name, d)
+			}
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package optest
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// padded is the definition of Pad: crop what negative counts remove, then make
+// every element that is added from one that is left, or from value.
+func padded(x *tensor.Tensor, mode string, before, after []int, value *tensor.Tensor) *tensor.Tensor {
+	shape := slices.Clone(x.Shape())
+	for a := range shape {
+		shape[a] += before[a] + after[a]
+	}
+	out := pick(x, shape, func(at []int) []int {
+		for a, n := range x.Shape() {
+			crop := max(-before[a], 0)
+			n += min(before[a], 0) + min(after[a], 0)
+			i := at[a] - max(before[a], 0)
+			switch {
+			case i >= 0 && i < n:
+			case mode == "constant":
+				return nil
+			case mode == "edge":
+				i = min(max(i, 0), n-1)
+			case mode == "wrap":
+				i = mod(i, n)
+			default:
+				i = mirror(i, n)
+			}
+			at[a] = i + crop
+		}
+		return at
+	})
+	if mode != "constant" || value == nil {
+		return out
+	}
+	each(shape, func(i int, at []int) {
+		for a, n := range x.Shape() {
+			if j := at[a] - before[a]; j < 0 || j >= n {
+				setElement(out, i, element(value, 0))
+			}
+		}
+	})
+	return out
+}
+
+// mirror bounces an index between the first and the last of n elements.
+func mirror(i, n int) int {
+	for n > 1 && (i < 0 || i >= n) {
+		if i < 0 {
+			i = -i
+		} else {
+			i = 2*(n-1) - i
+		}
+	}
+	if n == 1 {
+		return 0
+	}
+	return i
+}
+
+func padCases(s *suite, d tensor.DType, shape, before, after []int) {
+	x, value := s.any(d, shape...), s.any(d)
+	pads := ints(slices.Concat(before, after)...)
+	s.add(Case{Op: "Pad", Version: 11, Note: "value", In: in(x, pads, value), Want: want(padded(x, "constant", before, after, value))})
+	s.add(Case{Op: "Pad", Version: 11, Note: "zero", In: in(x, pads), Want: want(padded(x, "constant", before, after, nil))})
+	for _, mode := range []string{"reflect", "edge", "wrap"} {
+		version := 11
+		if mode == "wrap" {
+			version = 19
+		}
+		s.add(Case{Op: "Pad", Version: version, Note: mode, Attrs: attrs("mode", mode), In: in(x, pads), Want: want(padded(x, mode, before, after, nil))})
+	}
+}
+
+func padModes(s *suite) {
+	f := tensor.F32
+	padCases(s, f, []int{4}, []int{0}, []int{0})
+	padCases(s, f, []int{2, 3, 4, 5}, []int{0, 1, 2, 3}, []int{1, 0, 3, 2})
+	padCases(s, f, []int{3, 2}, []int{7, 5}, []int{8, 0})
+	padCases(s, f, []int{1, 6}, []int{2, -2}, []int{2, -3})
+	padCases(s, f, []int{2, 2, 2}, []int{20, 9, 9}, []int{2, 9, 9})
+	padCases(s, tensor.U4, []int{2, 2, 2}, []int{2, 9, 8}, []int{2, 9, 9})
+
+	x := s.any(f, 2, 3)
+	y := padded(x, "constant", []int{0, 1}, []int{0, 2}, scalar(f, 1.5))
+	s.add(Case{Op: "Pad", Version: 1, Until: 2, Attrs: attrs("paddings", []int{0, 1, 0, 2}, "value", 1.5), In: in(x), Want: want(y)})
+	s.add(Case{Op: "Pad", Version: 2, Until: 11, Attrs: attrs("pads", []int{0, 1, 0, 2}, "value", 1.5), In: in(x), Want: want(y)})
+	s.add(Case{Op: "Pad", Version: 18, Note: "axes", In: in(x, ints(1, 2), scalar(f, 1.5), ints(-1)), Want: want(y)})
+	y = padded(x, "edge", []int{1, 0}, []int{0, 2}, nil)
+	s.add(Case{Op: "Pad", Version: 18, Note: "axes", Attrs: attrs("mode", "edge"), In: in(x, ints(0, 1, 2, 0), nil, vector(tensor.I32, 1, 0)), Want: want(y)})
+	s.add(Case{Op: "Pad", Version: 11, Note: "too few left", In: in(x, ints(0, -2, 0, -2)), Fails: true})
+}

@@ -1,0 +1,196 @@
+package optest
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// reduction is an operator that makes one number of those along some axes.
+type reduction struct {
+	op     string
+	f      func(list []float64) float64
+	more   []tensor.DType // besides numbers
+	ulps   float64
+	lo     float64 // of the elements to try
+	inputs int     // the version from which the axes are an input
+}
+
+func fold(start float64, step func(acc, x float64) float64) func([]float64) float64 {
+	return func(list []float64) float64 {
+		acc := start
+		for _, x := range list {
+			acc = step(acc, x)
+		}
+		return acc
+	}
+}
+
+func reduceCases(s *suite) {
+	sum := fold(0, func(acc, x float64) float64 { return acc + x })
+	squares := fold(0, func(acc, x float64) float64 { return acc + x*x })
+	boolean := []tensor.DType{tensor.Bool}
+	list := []reduction{
+		{"ReduceSum", sum, nil, 16, -2, 13},
+		{"ReduceMean", func(l []float64) float64 { return sum(l) / float64(len(l)) }, nil, 8, -2, 18},
+		{"ReduceMax", slices.Max[[]float64], boolean, 0, -2, 18},
+		{"ReduceMin", slices.Min[[]float64], boolean, 0, -2, 18},
+		{"ReduceProd", fold(1, func(acc, x float64) float64 { return acc * x }), nil, 16, 0.5, 18},
+		{"ReduceL1", fold(0, func(acc, x float64) float64 { return acc + math.Abs(x) }), nil, 16, -2, 18},
+		{"ReduceL2", func(l []float64) float64 { return math.Sqrt(squares(l)) }, nil, 16, -2, 18},
+		{"ReduceSumSquare", squares, nil, 16, -2, 18},
+		{"ReduceLogSum", func(l []float64) float64 { return math.Log(sum(l)) }, nil, 16, 0.5, 18},
+		{"ReduceLogSumExp", fold(math.Inf(-1), logAdd), nil, 16, -2, 18},
+	}
+	shapes := []struct{ shape, axes []int }{
+		{[]int{3, 4, 5}, []int{1}}, {[]int{3, 4, 5}, []int{0, 2}}, {[]int{3, 4, 5}, []int{-1}}, {[]int{2, 3, 2, 3}, []int{2, 1}},
+		{[]int{2, 37}, []int{1}}, {[]int{37, 3}, []int{0}}, {[]int{2, 3}, []int{0, 1}},
+	}
+	for _, r := range list {
+		for _, d := range slices.Concat(numeric, r.more) {
+			for _, sh := range shapes {
+				hi := 2.0
+				if r.op == "ReduceProd" {
+					hi = 1.4
+				}
+				x := s.between(d, choose(d.Kind() == tensor.Unsigned || d == tensor.Bool, max(r.lo, 0), r.lo), hi, sh.shape...)
+				for keep := range 2 {
+					y := reduced(x, sh.axes, keep == 1, r.f)
+					version := 1
+					if d == tensor.Bool {
+						version = 20
+					}
+					old := attrs("axes", sh.axes, "keepdims", keep)
+					s.add(Case{Op: r.op, Version: version, Until: r.inputs, Attrs: old, In: in(x), Want: want(y), Ulps: r.ulps})
+					s.add(Case{Op: r.op, Version: max(version, r.inputs), Attrs: attrs("keepdims", keep), In: in(x, ints(sh.axes...)), Want: want(y), Ulps: r.ulps})
+				}
+			}
+		}
+		x := s.between(tensor.F32, max(r.lo, 0.5), 2, 3, 4)
+		all := reduced(x, []int{0, 1}, true, r.f)
+		s.add(Case{Op: r.op, Version: 1, Note: "all axes", In: in(x), Want: want(all), Ulps: r.ulps})
+		s.add(Case{Op: r.op, Version: r.inputs, Note: "no axes, all", In: in(x, ints()), Want: want(all), Ulps: r.ulps})
+		s.add(Case{Op: r.op, Version: 1, Until: r.inputs, Note: "axis", Attrs: attrs("axes", []int{2}), In: in(x), Fails: true})
+		s.add(Case{Op: r.op, Version: r.inputs, Note: "axis", In: in(x, ints(-3)), Fails: true})
+		manyReduced(s, r)
+	}
+	argCases(s)
+	cumSumCases(s)
+}
+
+func manyReduced(s *suite, r reduction) {
+	for _, sh := range []struct{ shape, axes []int }{{[]int{70, 1003}, []int{1}}, {[]int{1003, 70}, []int{0}}, {[]int{8, 90, 91}, []int{1, 2}}} {
+		x := s.between(tensor.F32, -1, 1, sh.shape...)
+		if r.lo > 0 {
+			x = s.between(tensor.F32, 0.99, 1.01, sh.shape...)
+		}
+		y := reduced(x, sh.axes, true, r.f)
+		s.add(Case{Op: r.op, Version: 1, Until: r.inputs, Note: "many", Attrs: attrs("axes", sh.axes), In: in(x), Want: want(y), Ulps: 40 * r.ulps})
+	}
+}
+
+func logAdd(a, b float64) float64 {
+	m := math.Max(a, b)
+	return m + math.Log(math.Exp(a-m)+math.Exp(b-m))
+}
+
+// reduced collects the elements along the axes and applies f to each collection.
+func reduced(x *tensor.Tensor, axes []int, keep bool, f func([]float64) float64) *tensor.Tensor {
+	kept := slices.Clone(x.Shape())
+	for _, a := range axes {
+		kept[mod(a, len(kept))] = 1
+	}
+	groups := make([][]float64, kept.Len())
+	each(x.Shape(), func(i int, at []int) {
+		g := flat(kept, broadcastIndex(kept, at)...)
+		groups[g] = append(groups[g], number(x, i))
+	})
+	y := tensor.New(x.DType(), kept...)
+	for i, g := range groups {
+		v := f(g)
+		if x.DType().IsInteger() {
+			v = math.Trunc(v)
+		}
+		setNumber(y, i, v)
+	}
+	if keep {
+		return y
+	}
+	var shape []int
+	for a, n := range kept {
+		if !slices.Contains(axes, a) && !slices.Contains(axes, a-len(kept)) {
+			shape = append(shape, n)
+		}
+	}
+	return seen(y, shape...)
+}
+
+func argCases(s *suite) {
+	for _, d := range numeric {
+		for axis := range 3 {
+			x := rounded(s.between(d, 0, 5, 3, 19, 4))
+			for _, better := range []struct {
+				op string
+				ok func(a, b float64) bool
+			}{
+				{"ArgMax", func(a, b float64) bool { return a > b }},
+				{"ArgMin", func(a, b float64) bool { return a < b }},
+			} {
+				first, last := argBest(x, axis, false, better.ok), argBest(x, axis, true, better.ok)
+				s.add(Case{Op: better.op, Version: 1, Attrs: attrs("axis", axis), In: in(x), Want: want(first)})
+				s.add(Case{Op: better.op, Version: 12, Attrs: attrs("axis", axis-3, "select_last_index", 1), In: in(x), Want: want(last)})
+				flatShape := slices.Delete(slices.Clone(x.Shape()), axis, axis+1)
+				s.add(Case{Op: better.op, Version: 1, Attrs: attrs("axis", axis, "keepdims", 0), In: in(x), Want: want(seen(first, flatShape...))})
+			}
+		}
+	}
+}
+
+// argBest is the index along the axis of the element better than the others; of
+// equals, the first or the last.
+func argBest(x *tensor.Tensor, axis int, last bool, better func(a, b float64) bool) *tensor.Tensor {
+	y := tensor.New(tensor.I64, with(x.Shape(), axis, 1)...)
+	each(y.Shape(), func(i int, at []int) {
+		best := 0
+		for j := range x.Shape()[axis] {
+			a, b := number(x, flat(x.Shape(), with(at, axis, j)...)), number(x, flat(x.Shape(), with(at, axis, best)...))
+			if better(a, b) || last && a == b {
+				best = j
+			}
+		}
+		setNumber(y, i, float64(best))
+	})
+	return y
+}
+
+func cumSumCases(s *suite) {
+	for _, d := range numeric {
+		x := s.any(d, 3, 7, 2)
+		for axis := range 3 {
+			for mode := range 4 {
+				exclusive, reverse := mode&1, mode>>1
+				y := tensor.New(d, x.Shape()...)
+				each(x.Shape(), func(i int, at []int) {
+					sum := 0.0
+					for j := range x.Shape()[axis] {
+						before := j < at[axis]
+						if reverse == 1 {
+							before = j > at[axis]
+						}
+						if before || j == at[axis] && exclusive == 0 {
+							sum += number(x, flat(x.Shape(), with(at, axis, j)...))
+						}
+					}
+					setNumber(y, i, sum)
+				})
+				version := 11
+				if d == tensor.F16 || d == tensor.BF16 {
+					version = 14
+				}
+				s.add(Case{Op: "CumSum", Version: version, Attrs: attrs("exclusive", exclusive, "reverse", reverse),
+					In: in(x, scalar(tensor.I64, float64(axis-3))), Want: want(y), Ulps: 16})
+			}
+		}
+	}
+}
