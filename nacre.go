@@ -130,6 +130,14 @@ func (s *Session) Run(ctx context.Context, inputs map[string]*Tensor) (map[strin
 	return s.Session.Run(ctx, inputs)
 }
 
+// Value is a Tensor, or a sequence, an optional or a map of such.
+type Value = tensor.Value
+
+// RunValues is Run for models that take or give values other than tensors.
+func (s *Session) RunValues(ctx context.Context, inputs map[string]Value) (map[string]Value, error) {
+	return s.Session.RunValues(ctx, inputs)
+}
+
 // Profile is the time of every step of a run.
 type Profile = exec.Profile
 

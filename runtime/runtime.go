@@ -27,7 +27,6 @@ type Session struct {
 	exec    *exec.Executor
 	packs   *op.Packs // to be closed with the session; nil when shared
 	outputs []*graph.Value
-	plans   planCache
 }
 
 // New makes a session of a validated model, whose tensors must stay valid until
@@ -104,30 +103,62 @@ func (s *Session) Inputs() []*graph.Value { return s.program.Decl }
 // the model.
 func (s *Session) Outputs() []*graph.Value { return s.outputs }
 
-// Run computes the model's results by name. Inputs are not written, and results
-// share no memory with them. A cancelled context ends the run between two nodes.
+// Run computes the results of a model whose inputs and outputs are tensors, by
+// name. Inputs are not written, and results share no memory with them. A
+// cancelled context ends the run between two nodes.
 func (s *Session) Run(ctx context.Context, inputs map[string]*tensor.Tensor) (map[string]*tensor.Tensor, error) {
-	return s.run(ctx, inputs, nil)
+	return s.tensors(ctx, inputs, nil)
 }
 
 // Profile is Run with the time of every step.
 func (s *Session) Profile(ctx context.Context, inputs map[string]*tensor.Tensor) (map[string]*tensor.Tensor, *exec.Profile, error) {
 	p := &exec.Profile{}
-	out, err := s.run(ctx, inputs, p)
+	out, err := s.tensors(ctx, inputs, p)
 	return out, p, err
+}
+
+// RunValues is Run for models that take or give sequences, optionals or maps.
+func (s *Session) RunValues(ctx context.Context, inputs map[string]tensor.Value) (map[string]tensor.Value, error) {
+	return s.run(ctx, inputs, nil)
+}
+
+func (s *Session) tensors(ctx context.Context, inputs map[string]*tensor.Tensor, prof *exec.Profile) (map[string]*tensor.Tensor, error) {
+	results, err := s.run(ctx, values(inputs), prof)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]*tensor.Tensor, len(results))
+	for name, v := range results {
+		t, ok := v.(*tensor.Tensor)
+		if !ok {
+			return nil, s.reject("output %q is %v, no tensor; RunValues returns it", name, v)
+		}
+		out[name] = t
+	}
+	return out, nil
+}
+
+func values(tensors map[string]*tensor.Tensor) map[string]tensor.Value {
+	m := make(map[string]tensor.Value, len(tensors))
+	for name, t := range tensors {
+		if t != nil {
+			m[name] = t
+		}
+	}
+	return m
 }
 
 // Plan returns the plan for inputs of those types and extents; only the types
 // and extents of the tensors matter.
 func (s *Session) Plan(inputs map[string]*tensor.Tensor) (*plan.Plan, error) {
-	list, err := s.order(inputs)
+	list, err := s.order(values(inputs))
 	if err != nil {
 		return nil, err
 	}
-	return s.plans.get(s.program, list)
+	return s.program.For(list)
 }
 
-func (s *Session) run(ctx context.Context, inputs map[string]*tensor.Tensor, prof *exec.Profile) (map[string]*tensor.Tensor, error) {
+func (s *Session) run(ctx context.Context, inputs map[string]tensor.Value, prof *exec.Profile) (map[string]tensor.Value, error) {
 	s.use.RLock()
 	defer s.use.RUnlock()
 	if s.closed {
@@ -137,7 +168,7 @@ func (s *Session) run(ctx context.Context, inputs map[string]*tensor.Tensor, pro
 	if err != nil {
 		return nil, err
 	}
-	pl, err := s.plans.get(s.program, list)
+	pl, err := s.program.For(list)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +176,7 @@ func (s *Session) run(ctx context.Context, inputs map[string]*tensor.Tensor, pro
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[string]*tensor.Tensor, len(results))
+	out := make(map[string]tensor.Value, len(results))
 	for i, v := range s.outputs {
 		out[v.Name] = results[i]
 	}
@@ -154,8 +185,8 @@ func (s *Session) run(ctx context.Context, inputs map[string]*tensor.Tensor, pro
 
 // order puts the inputs in the program's order and checks them against what the
 // model declares.
-func (s *Session) order(inputs map[string]*tensor.Tensor) ([]*tensor.Tensor, error) {
-	list := make([]*tensor.Tensor, len(s.program.Decl))
+func (s *Session) order(inputs map[string]tensor.Value) ([]tensor.Value, error) {
+	list := make([]tensor.Value, len(s.program.Decl))
 	symbols := map[string]int{}
 	for i, v := range s.program.Decl {
 		t := inputs[v.Name]
@@ -192,7 +223,14 @@ func (s *Session) reject(format string, args ...any) error {
 
 // accepts checks a tensor against a declared type. Symbols collects the extents
 // that named axes have, so that one name means one extent.
-func accepts(want graph.Type, t *tensor.Tensor, symbols map[string]int) error {
+func accepts(want graph.Type, v tensor.Value, symbols map[string]int) error {
+	if have := op.TypeOf(v); have.Kind != want.Kind {
+		return errors.New("these are different kinds of values")
+	}
+	t, ok := v.(*tensor.Tensor)
+	if !ok {
+		return nil
+	}
 	if t.DType() != want.DType {
 		return fmt.Errorf("element types differ")
 	}

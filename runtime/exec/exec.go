@@ -4,6 +4,7 @@ package exec
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,7 +45,17 @@ func (e *Executor) Close() {
 // they are not written, and results do not share their memory. A cancelled
 // context ends the run between two steps. With a profile, the time of every
 // step is added to it.
-func (e *Executor) Run(ctx context.Context, pl *plan.Plan, inputs []*tensor.Tensor, prof *Profile) ([]*tensor.Tensor, error) {
+func (e *Executor) Run(ctx context.Context, pl *plan.Plan, inputs []tensor.Value, prof *Profile) ([]tensor.Value, error) {
+	f, err := e.run(ctx, pl, inputs, prof)
+	if err != nil {
+		return nil, err
+	}
+	defer e.idle.put(f)
+	return f.results(), nil
+}
+
+// run walks the steps and returns the frame with the values, to be put back.
+func (e *Executor) run(ctx context.Context, pl *plan.Plan, inputs []tensor.Value, prof *Profile) (*frame, error) {
 	if e.limit > 0 && pl.PeakBytes() > e.limit {
 		return nil, e.fail(pl, nil, fmt.Errorf("a run takes %d bytes and the memory limit is %d", pl.PeakBytes(), e.limit))
 	}
@@ -52,9 +63,14 @@ func (e *Executor) Run(ctx context.Context, pl *plan.Plan, inputs []*tensor.Tens
 	if err != nil {
 		return nil, e.fail(pl, nil, err)
 	}
-	defer e.idle.put(f)
+	done := false
+	defer func() {
+		if !done {
+			e.idle.put(f)
+		}
+	}()
 	for i, id := range pl.Program.Inputs {
-		f.values[id] = inputs[i].Aligned()
+		f.values[id] = aligned(inputs[i])
 	}
 	f.limited, f.budget = e.limit > 0, e.limit-pl.ArenaBytes
 	for i := range pl.Steps {
@@ -65,7 +81,7 @@ func (e *Executor) Run(ctx context.Context, pl *plan.Plan, inputs []*tensor.Tens
 		if prof != nil {
 			start = time.Now()
 		}
-		if err := e.step(f, &pl.Steps[i]); err != nil {
+		if err := e.step(ctx, f, &pl.Steps[i]); err != nil {
 			return nil, e.fail(pl, &pl.Steps[i], fmt.Errorf("%w; inputs %s", err, f.describe(&pl.Steps[i])))
 		}
 		if prof != nil {
@@ -75,7 +91,16 @@ func (e *Executor) Run(ctx context.Context, pl *plan.Plan, inputs []*tensor.Tens
 			f.values[id] = nil
 		}
 	}
-	return f.results(), nil
+	done = true
+	return f, nil
+}
+
+// aligned returns v with every tensor as kernels need it.
+func aligned(v tensor.Value) tensor.Value {
+	if t, ok := v.(*tensor.Tensor); ok {
+		return t.Aligned()
+	}
+	return tensor.Replace(v, (*tensor.Tensor).Aligned)
 }
 
 // fail says where a run ended.
@@ -88,17 +113,25 @@ func (e *Executor) fail(pl *plan.Plan, s *plan.Step, err error) error {
 }
 
 // step sets up the operands of one step and runs its operator.
-func (e *Executor) step(f *frame, s *plan.Step) error {
+func (e *Executor) step(ctx context.Context, f *frame, s *plan.Step) error {
 	c := &f.run
 	c.Node, c.Pool, c.Mem = s.Node.Node, e.pool, f
-	c.In, c.Out = c.In[:0], c.Out[:0]
-	f.scratch.rewind()
-	for _, id := range s.In {
-		if id < 0 {
-			c.In = append(c.In, nil)
-			continue
+	c.In, c.Values, c.Out, c.Made = c.In[:0], c.Values[:0], c.Out[:0], c.Made[:0]
+	for _, id := range s.In[:len(s.Inputs)] {
+		var v tensor.Value
+		if id >= 0 {
+			v = f.values[id]
 		}
-		c.In = append(c.In, f.values[id])
+		t, _ := v.(*tensor.Tensor)
+		c.In, c.Values = append(c.In, t), append(c.Values, v)
+	}
+	c.Body = nil
+	if s.Bodies != nil {
+		c.Body = func(attr string, in []tensor.Value) ([]tensor.Value, error) { return e.body(ctx, f, s, attr, in) }
+	}
+	if s.Row.View && c.In[0] == nil {
+		f.values[s.Out[0]], f.shared[s.Out[0]] = c.Values[0], true
+		return nil
 	}
 	if err := f.outputs(s); err != nil {
 		return err
@@ -110,15 +143,52 @@ func (e *Executor) step(f *frame, s *plan.Step) error {
 		return err
 	}
 	for i, id := range s.Out {
-		if id < 0 {
-			continue
-		}
-		if c.Out[i] == nil {
+		switch {
+		case id < 0:
+		case c.Made[i] != nil:
+			f.values[id], f.shared[id] = f.keep(c.Made[i]), true
+		case c.Out[i] != nil:
+			f.values[id] = c.Out[i]
+		default:
 			return fmt.Errorf("output %d was not computed", i)
 		}
-		f.values[id] = c.Out[i]
 	}
 	return nil
+}
+
+// body runs a graph that the step's node holds, in a frame of its own.
+func (e *Executor) body(ctx context.Context, f *frame, s *plan.Step, attr string, in []tensor.Value) ([]tensor.Value, error) {
+	b := s.Bodies[attr]
+	if b == nil {
+		return nil, graph.Mark(graph.ErrFormat, "attribute %q, a graph, is missing", attr)
+	}
+	if len(in) != len(b.Decl) {
+		return nil, graph.Mark(graph.ErrFormat, "graph %q takes %d inputs and is given %d", attr, len(b.Decl), len(in))
+	}
+	for i, v := range in {
+		want := b.Decl[i].Type
+		if have := op.TypeOf(v); have.Kind != want.Kind || have.Kind == graph.TensorType && have.DType != want.DType {
+			return nil, graph.Mark(graph.ErrShape, "graph %q takes %v as %q and is given %v", attr, want, b.Decl[i].Name, v)
+		}
+	}
+	in = slices.Clone(in)
+	for _, id := range b.Captures {
+		in = append(in, f.values[id])
+	}
+	pl, err := b.Program.For(in)
+	if err != nil {
+		return nil, err
+	}
+	sub, err := e.run(ctx, pl, in, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer e.idle.put(sub)
+	out := make([]tensor.Value, len(b.Outputs))
+	for i, id := range b.Outputs {
+		out[i] = sub.keep(sub.values[id])
+	}
+	return out, nil
 }
 
 // frames is a free list: memory of runs that have ended.
@@ -186,11 +256,11 @@ func (fs *frames) close() {
 
 // describe lists the operands of a step for messages.
 func (f *frame) describe(s *plan.Step) string {
-	parts := make([]string, len(s.In))
-	for i, id := range s.In {
+	parts := make([]string, len(s.Inputs))
+	for i, id := range s.In[:len(s.Inputs)] {
 		parts[i] = "none"
 		if id >= 0 {
-			parts[i] = f.values[id].String()
+			parts[i] = fmt.Sprint(f.values[id])
 		}
 	}
 	return strings.Join(parts, ", ")

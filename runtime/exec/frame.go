@@ -3,6 +3,7 @@ package exec
 import (
 	"errors"
 	"fmt"
+	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -18,7 +19,8 @@ type frame struct {
 	arena   []byte
 	scratch scratch
 	fixed   []*tensor.Tensor // by value id: those that stay from run to run
-	values  []*tensor.Tensor // by value id
+	values  []tensor.Value   // by value id
+	shared  []bool           // by value id: it may share memory with another
 	run     op.Run
 	limited bool
 	budget  int // bytes left for results and values made while running, if limited
@@ -44,7 +46,9 @@ func (f *frame) setUp(pl *plan.Plan) error {
 			return err
 		}
 	}
-	f.values = append(f.values[:0], f.fixed...)
+	f.values = make([]tensor.Value, len(pl.Slots))
+	f.shared = make([]bool, len(pl.Slots))
+	f.restore()
 	return nil
 }
 
@@ -68,9 +72,23 @@ func (f *frame) fix(id int) (err error) {
 
 // reset forgets what belongs to the run that ended.
 func (f *frame) reset() {
-	copy(f.values, f.fixed)
+	f.restore()
+	clear(f.shared)
 	clear(f.run.In[:cap(f.run.In)])
+	clear(f.run.Values[:cap(f.run.Values)])
 	clear(f.run.Out[:cap(f.run.Out)])
+	clear(f.run.Made[:cap(f.run.Made)])
+	f.run.Body = nil
+}
+
+// restore sets the values that are the same in every run.
+func (f *frame) restore() {
+	for id, t := range f.fixed {
+		f.values[id] = nil
+		if t != nil {
+			f.values[id] = t
+		}
+	}
 }
 
 func (f *frame) free() {
@@ -88,8 +106,10 @@ func (f *frame) outputs(s *plan.Step) error {
 		return f.plan.Slots[s.Out[i]].Shape
 	}
 	dtype := func(i int) tensor.DType { return f.plan.Slots[s.Out[i]].Type.DType }
-	if s.Dynamic {
-		inferred, err := op.InferOutputs(s.Op, s.Row, s.Node.Node, op.Values(f.run.In))
+	if s.Row.Makes {
+		shapes = func(int) tensor.Shape { return nil }
+	} else if s.Dynamic {
+		inferred, err := op.InferOutputs(s.Op, s.Row, s.Node.Node, known(f.run.Values))
 		if err != nil {
 			return graph.Mark(graph.ErrShape, "%w", err)
 		}
@@ -100,7 +120,7 @@ func (f *frame) outputs(s *plan.Step) error {
 		dtype = func(i int) tensor.DType { return inferred[i].DType }
 	}
 	for i, id := range s.Out {
-		f.run.Out = append(f.run.Out, nil)
+		f.run.Out, f.run.Made = append(f.run.Out, nil), append(f.run.Made, nil)
 		if id < 0 {
 			continue
 		}
@@ -152,20 +172,66 @@ func (f *frame) Scratch(n int) ([]byte, error) {
 	return f.scratch.take(n)
 }
 
+// Reserve counts n bytes.
+func (f *frame) Reserve(n int) error {
+	if f.limited {
+		if f.budget -= n; f.budget < 0 {
+			return fmt.Errorf("%d more bytes exceed the memory limit", n)
+		}
+	}
+	return nil
+}
+
+// known describes the inputs of a step for its shape rule.
+func known(in []tensor.Value) []*op.Value {
+	list := make([]*op.Value, len(in))
+	for i, v := range in {
+		if v != nil {
+			list[i] = op.Known(v)
+		}
+	}
+	return list
+}
+
+// keep returns v in memory that outlives the frame's steps: tensors in the arena
+// are copied.
+func (f *frame) keep(v tensor.Value) tensor.Value {
+	inArena := false
+	tensor.Walk(v, func(t *tensor.Tensor) { inArena = inArena || f.owns(t) })
+	if !inArena {
+		return v
+	}
+	return tensor.Replace(v, func(t *tensor.Tensor) *tensor.Tensor {
+		if f.owns(t) {
+			return t.Clone()
+		}
+		return t
+	})
+}
+
+// owns reports whether the elements lie in the arena.
+func (f *frame) owns(t *tensor.Tensor) bool {
+	if len(t.Bytes()) == 0 || len(f.arena) == 0 {
+		return false
+	}
+	at, start := uintptr(t.Pointer()), uintptr(unsafe.Pointer(unsafe.SliceData(f.arena)))
+	return at >= start && at < start+uintptr(len(f.arena))
+}
+
 // results returns the values of the program's outputs, none of which shares
 // memory with another, with an input, with a constant or with the frame.
-func (f *frame) results() []*tensor.Tensor {
-	list := make([]*tensor.Tensor, len(f.plan.Program.Outputs))
+func (f *frame) results() []tensor.Value {
+	list := make([]tensor.Value, len(f.plan.Program.Outputs))
 	taken := map[int]bool{}
 	for i, id := range f.plan.Program.Outputs {
 		root := id
 		for f.plan.Slots[root].Place == plan.View {
 			root = f.plan.Slots[root].ViewOf
 		}
-		place := f.plan.Slots[root].Place
 		list[i] = f.values[id]
-		if taken[root] || place != plan.Result && place != plan.Dynamic {
-			list[i] = list[i].Clone()
+		place := f.plan.Slots[root].Place
+		if taken[root] || f.shared[root] || place != plan.Result && place != plan.Dynamic {
+			list[i] = tensor.Replace(list[i], (*tensor.Tensor).Clone)
 		}
 		taken[root] = true
 	}

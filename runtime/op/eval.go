@@ -45,10 +45,13 @@ func Compute(o Op, row *Row, n *graph.Node, pool *bindings.Pool, in []*tensor.Te
 		}
 	}
 	mem := &heap{out: make([]*tensor.Tensor, len(n.Outputs))}
-	c := &Run{In: aligned, Out: mem.out, Pool: pool, Mem: mem, Node: n}
+	c := &Run{In: aligned, Out: mem.out, Made: make([]tensor.Value, len(mem.out)), Pool: pool, Mem: mem, Node: n}
+	for _, t := range aligned {
+		c.Values = append(c.Values, valueOf(t))
+	}
 	for i, v := range out {
 		shape, ok := v.Dims.Concrete()
-		if n.Outputs[i] == "" || !ok {
+		if n.Outputs[i] == "" || !ok || row.Makes {
 			continue
 		}
 		var err error
@@ -67,12 +70,23 @@ func Compute(o Op, row *Row, n *graph.Node, pool *bindings.Pool, in []*tensor.Te
 	if err := Execute(o, c); err != nil {
 		return nil, err
 	}
-	for i, t := range c.Out {
-		if t == nil && n.Outputs[i] != "" {
-			return nil, fmt.Errorf("output %d was not computed", i)
+	for i, made := range c.Made {
+		if made != nil {
+			c.Out[i], _ = made.(*tensor.Tensor)
+		}
+		if c.Out[i] == nil && n.Outputs[i] != "" {
+			return nil, fmt.Errorf("output %d was not computed as a tensor", i)
 		}
 	}
 	return c.Out, nil
+}
+
+// valueOf keeps a tensor that is not there from becoming a value that is.
+func valueOf(t *tensor.Tensor) tensor.Value {
+	if t == nil {
+		return nil
+	}
+	return t
 }
 
 // Values describes tensors that are there; nil stays nil.
@@ -80,10 +94,43 @@ func Values(in []*tensor.Tensor) []*Value {
 	list := make([]*Value, len(in))
 	for i, t := range in {
 		if t != nil {
-			list[i] = &Value{Type: graph.TensorOf(t.DType(), graph.DimsOf(t.Shape())), Const: t}
+			list[i] = Known(t)
 		}
 	}
 	return list
+}
+
+// Known describes a value that is there.
+func Known(v tensor.Value) *Value {
+	t := &Value{Type: TypeOf(v)}
+	t.Const, _ = v.(*tensor.Tensor)
+	return t
+}
+
+// TypeOf is the type of a value; that of its first element serves for a
+// sequence.
+func TypeOf(v tensor.Value) graph.Type {
+	switch v := v.(type) {
+	case *tensor.Tensor:
+		return graph.TensorOf(v.DType(), graph.DimsOf(v.Shape()))
+	case *tensor.Sequence:
+		elem := graph.TensorOf(tensor.Invalid, nil)
+		if len(v.Items) > 0 {
+			elem = TypeOf(v.Items[0])
+			elem.Dims = nil
+		}
+		return graph.Type{Kind: graph.SequenceType, Elem: &elem}
+	case *tensor.Optional:
+		elem := graph.Type{}
+		if v.Item != nil {
+			elem = TypeOf(v.Item)
+		}
+		return graph.Type{Kind: graph.OptionalType, Elem: &elem}
+	case *tensor.Map:
+		elem := graph.TensorOf(v.Values.DType(), graph.Dims{})
+		return graph.Type{Kind: graph.MapType, Key: v.Keys.DType(), Elem: &elem}
+	}
+	return graph.Type{}
 }
 
 // DTypes returns the element types of values; Invalid where there is none.
@@ -99,8 +146,13 @@ func DTypes(in []*Value) []tensor.DType {
 
 // InferOutputs runs the shape rule and checks what it set.
 func InferOutputs(o Op, row *Row, n *graph.Node, in []*Value) (out []*Value, err error) {
+	return InferWith(o, n, &Infer{In: in})
+}
+
+// InferWith is InferOutputs with the bodies of control flow at hand.
+func InferWith(o Op, n *graph.Node, c *Infer) (out []*Value, err error) {
 	defer guard(&err)
-	c := &Infer{In: in, Out: make([]*Value, len(n.Outputs))}
+	c.Out = make([]*Value, len(n.Outputs))
 	for i := range c.Out {
 		c.Out[i] = &Value{}
 	}
@@ -127,6 +179,8 @@ func InferOutputs(o Op, row *Row, n *graph.Node, in []*Value) (out []*Value, err
 type heap struct{ out []*tensor.Tensor }
 
 func (h *heap) Scratch(n int) ([]byte, error) { return tensor.New(tensor.U8, n).Bytes(), nil }
+
+func (h *heap) Reserve(int) error { return nil }
 
 func (h *heap) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
 	if err := shape.Check(); err != nil {

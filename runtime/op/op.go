@@ -54,6 +54,8 @@ type Row struct {
 	// so when that input has output 0's shape and element size and dies here, so
 	// Run must bear Out[0] and that input being the same bytes.
 	InPlace []int
+	// Makes says that Run makes every output, by Alloc or Set; none is set up.
+	Makes bool
 	// View says that output 0 has the bytes of input 0; Run is then called only
 	// for further outputs, if there are any, with Out[0] set up already.
 	View bool
@@ -121,6 +123,8 @@ func (v *Value) Rank() (int, bool) { return len(v.Dims), v.Dims != nil }
 type Infer struct {
 	In  []*Value // nil where an input is left out
 	Out []*Value // one per output of the node, to be filled; never nil
+	// Body infers the outputs of the graph that an attribute of the node holds.
+	Body func(attr string, in []*Value) ([]*Value, error)
 }
 
 // Has reports whether input i is there.
@@ -134,13 +138,33 @@ func (c *Infer) Set(i int, d tensor.DType, dims graph.Dims) {
 	}
 }
 
+// SetType gives output i, if the node has that many, a type of any kind.
+func (c *Infer) SetType(i int, t graph.Type) {
+	if i < len(c.Out) {
+		c.Out[i].Type = t
+	}
+}
+
 // Run is the operands of one node while it is computed.
 type Run struct {
-	In   []*tensor.Tensor // nil where an input is left out
-	Out  []*tensor.Tensor // nil where an output is left out or was not inferred
-	Pool *bindings.Pool
-	Mem  Memory
-	Node *graph.Node
+	In     []*tensor.Tensor // nil where an input is left out or is no tensor
+	Values []tensor.Value   // every input, of any kind; nil where it is left out
+	Out    []*tensor.Tensor // nil where an output is left out or was not inferred
+	Made   []tensor.Value   // outputs of other kinds, and tensors made elsewhere
+	Pool   *bindings.Pool
+	Mem    Memory
+	Node   *graph.Node
+	// Body runs the graph that an attribute of the node holds. It does not change
+	// its inputs; its results may share memory with them.
+	Body func(attr string, in []tensor.Value) ([]tensor.Value, error)
+}
+
+// Set makes v output i, for ops that pass values on or make other values than
+// tensors. Its memory must be Go's, an input's, or a result of Body.
+func (c *Run) Set(i int, v tensor.Value) {
+	if i < len(c.Made) {
+		c.Made[i] = v
+	}
 }
 
 // Memory is where Run gets memory from.
@@ -148,6 +172,9 @@ type Memory interface {
 	// Scratch returns n bytes at a multiple of 64, not cleared, that the op may
 	// use until Run returns.
 	Scratch(n int) ([]byte, error)
+	// Reserve counts n bytes that the op takes by other means; they count until
+	// the run of the whole model ends.
+	Reserve(n int) error
 	// Output makes output i of the node, not cleared, for shapes that Infer could
 	// not tell.
 	Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error)
@@ -229,4 +256,10 @@ func ints[T int64 | int32 | int16 | int8 | uint8](s []T) []int {
 		list[i] = int(v)
 	}
 	return list
+}
+
+// BodyTyper is an Op that can say which types the graph that an attribute holds
+// takes, for files that leave them out.
+type BodyTyper interface {
+	BodyTypes(attr string, in []*Value) []graph.Type
 }

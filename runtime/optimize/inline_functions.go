@@ -8,7 +8,7 @@ import (
 
 // maxInlined bounds the nodes that functions may grow a graph by: a short file
 // can describe doubling without end.
-const maxInlined = 1 << 20
+const maxInlined = 1 << 18
 
 // inlineFunctions replaces every node that calls a function of the model by the
 // function's nodes. Validation has refused functions that call themselves.

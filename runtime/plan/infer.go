@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -20,15 +21,14 @@ func (p *Program) infer(inputs []*op.Value) ([]*op.Value, error) {
 		values[id] = inputs[i]
 	}
 	for _, n := range p.Nodes {
-		in := make([]*op.Value, len(n.In))
-		for i, id := range n.In {
+		in := make([]*op.Value, len(n.inputs()))
+		for i, id := range n.inputs() {
 			if id >= 0 {
 				in[i] = values[id]
 			}
 		}
-		out, err := op.InferOutputs(n.Op, n.Row, n.Node, in)
+		out, err := n.infer(in, values)
 		if err == nil {
-			settle(out)
 			err = fold(n, in, out)
 		}
 		if err != nil {
@@ -41,6 +41,44 @@ func (p *Program) infer(inputs []*op.Value) ([]*op.Value, error) {
 		}
 	}
 	return values, nil
+}
+
+// infer runs the shape rule of one node. Values, by id, are where bodies take
+// what they capture from.
+func (n *Node) infer(in, values []*op.Value) ([]*op.Value, error) {
+	c := &op.Infer{In: in, Body: func(attr string, in []*op.Value) ([]*op.Value, error) {
+		b := n.Bodies[attr]
+		if b == nil {
+			return nil, graph.Mark(graph.ErrFormat, "attribute %q, a graph, is missing", attr)
+		}
+		return b.outputs(in, values)
+	}}
+	out, err := op.InferWith(n.Op, n.Node, c)
+	if err == nil {
+		settle(out)
+	}
+	return out, err
+}
+
+// outputs infers what a body returns for inputs of its own and the values around
+// it.
+func (b *Body) outputs(in, around []*op.Value) ([]*op.Value, error) {
+	if want := len(b.Inputs) - len(b.Captures); len(in) != want {
+		return nil, graph.Mark(graph.ErrFormat, "the graph takes %d inputs and is given %d", want, len(in))
+	}
+	in = slices.Clone(in)
+	for _, id := range b.Captures {
+		in = append(in, around[id])
+	}
+	values, err := b.Program.infer(in)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*op.Value, len(b.Outputs))
+	for i, id := range b.Outputs {
+		out[i] = values[id]
+	}
+	return out, nil
 }
 
 // settle turns integer contents that are known in full into constants.
@@ -76,6 +114,9 @@ func integers(d tensor.DType, shape tensor.Shape, list []graph.Dim) *tensor.Tens
 
 // fold computes a small node whose inputs are all constant.
 func fold(n *Node, in, out []*op.Value) error {
+	if n.Row.Makes {
+		return nil
+	}
 	total := 0
 	tensors := make([]*tensor.Tensor, len(in))
 	for i, v := range in {

@@ -71,7 +71,7 @@ func (pl *Plan) place() error {
 func (p *placer) step(i int) {
 	st := &p.Steps[i]
 	for _, id := range st.Out {
-		st.Dynamic = st.Dynamic || id >= 0 && p.Slots[id].Shape == nil
+		st.Dynamic = st.Dynamic || st.Row.Makes || id >= 0 && p.Slots[id].Shape == nil
 	}
 	for k, id := range st.Out {
 		if id < 0 {
@@ -79,7 +79,7 @@ func (p *placer) step(i int) {
 		}
 		s := &p.Slots[id]
 		switch {
-		case k == 0 && st.Row.View:
+		case k == 0 && st.Row.View && s.Type.Kind == graph.TensorType:
 			p.view(id, st.In[0])
 		case st.Dynamic || s.Type.DType == tensor.String:
 			s.Place = Dynamic

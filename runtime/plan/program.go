@@ -25,6 +25,7 @@ type Program struct {
 	Nodes   []*Node
 
 	values []*op.Value // by id: what is known before the inputs' extents are
+	plans  planCache
 }
 
 // Node is one bound node. An id of -1 is an operand left out.
@@ -32,17 +33,28 @@ type Node struct {
 	*graph.Node
 	Op      op.Op
 	Row     *op.Row
-	In, Out []int
+	In, Out []int // In goes on, behind the node's inputs, with what Bodies capture
+	Bodies  map[string]*Body
 
 	dropped func(i int) bool // whether Run reads constant input i
 }
+
+// Body is a graph that an attribute of a node holds. Its program takes, behind
+// the graph's own inputs, the values that it captures from around it.
+type Body struct {
+	*Program
+	Captures []int // ids around it
+}
+
+// inputs returns the ids of the node's own inputs.
+func (n *Node) inputs() []int { return n.In[:len(n.Inputs)] }
 
 // Compile binds the graph of a validated model to operators and prepares them.
 // Initializers are constants, also those that are inputs with a default. The
 // fields DTypes and In of prep are filled in for each operator.
 func Compile(m *graph.Model, registry *op.Registry, prep op.Prepare) (*Program, error) {
 	c := &compiler{Program: &Program{File: m.File}, registry: registry, prep: prep, ids: map[string]int{}}
-	return c.Program, c.compile(m.Graph)
+	return c.Program, c.compile(m.Graph, nil)
 }
 
 type compiler struct {
@@ -50,6 +62,28 @@ type compiler struct {
 	registry *op.Registry
 	prep     op.Prepare
 	ids      map[string]int
+	outer    *compiler // of the graph around, or nil
+	captures []int     // ids there, one for each input behind the graph's own
+}
+
+// lookup finds a name here or in the graphs around. What is found there becomes
+// a constant or an input of this graph.
+func (c *compiler) lookup(name string) (id int, ok bool) {
+	if id, ok = c.ids[name]; ok || c.outer == nil {
+		return id, ok
+	}
+	from, ok := c.outer.lookup(name)
+	if !ok {
+		return 0, false
+	}
+	v := c.outer.values[from]
+	if v.Const != nil {
+		return c.define(name, v), true
+	}
+	id = c.define(name, &op.Value{Type: v.Type})
+	c.Inputs = append(c.Inputs, id)
+	c.captures = append(c.captures, from)
+	return id, true
 }
 
 func (c *compiler) define(name string, v *op.Value) int {
@@ -60,7 +94,9 @@ func (c *compiler) define(name string, v *op.Value) int {
 	return id
 }
 
-func (c *compiler) compile(g *graph.Graph) error {
+// compile binds a graph. Types are those of its inputs that it does not say
+// itself.
+func (c *compiler) compile(g *graph.Graph, types []graph.Type) error {
 	nodes := g.Live()
 	if err := c.known(nodes); err != nil {
 		return err
@@ -71,15 +107,22 @@ func (c *compiler) compile(g *graph.Graph) error {
 	for _, init := range g.Initializers {
 		c.define(init.Name, constant(init.Tensor))
 	}
-	for _, in := range g.Inputs {
+	for i, in := range g.Inputs {
 		if _, ok := c.ids[in.Name]; ok {
 			continue
 		}
-		if in.Type.Kind != graph.TensorType {
-			return c.fail(nil, graph.Mark(graph.ErrUnsupported, "input %q is %v; only tensors can be passed in", in.Name, in.Type))
+		v := *in
+		if v.Type.Kind == graph.NoType && i < len(types) {
+			v.Type = types[i]
 		}
-		c.Inputs = append(c.Inputs, c.define(in.Name, &op.Value{Type: in.Type}))
-		c.Decl = append(c.Decl, in)
+		if v.Type.Kind == graph.NoType {
+			return c.fail(nil, graph.Mark(graph.ErrFormat, "input %q has no type", in.Name))
+		}
+		if c.outer != nil {
+			v.Type = loose(v.Type)
+		}
+		c.Inputs = append(c.Inputs, c.define(v.Name, &op.Value{Type: v.Type}))
+		c.Decl = append(c.Decl, &v)
 	}
 	for _, n := range nodes {
 		if err := c.node(n); err != nil {
@@ -87,7 +130,7 @@ func (c *compiler) compile(g *graph.Graph) error {
 		}
 	}
 	for _, out := range g.Outputs {
-		id, ok := c.ids[out.Name]
+		id, ok := c.lookup(out.Name)
 		if !ok {
 			return c.fail(nil, graph.Mark(graph.ErrFormat, "output %q is computed by no node", out.Name))
 		}
@@ -138,7 +181,7 @@ func (c *compiler) node(n *graph.Node) error {
 		if name == "" {
 			continue
 		}
-		id, ok := c.ids[name]
+		id, ok := c.lookup(name)
 		if !ok {
 			return graph.Mark(graph.ErrFormat, "input %d, %q, is computed by no node", i, name)
 		}
@@ -147,11 +190,13 @@ func (c *compiler) node(n *graph.Node) error {
 	if err := row.CheckTypes(in); err != nil {
 		return err
 	}
-	out, err := op.InferOutputs(o, row, n, in)
+	if err := c.bodies(b, in); err != nil {
+		return err
+	}
+	out, err := b.infer(in, c.values)
 	if err != nil {
 		return fmt.Errorf("%w; inputs %s", err, describe(in))
 	}
-	settle(out)
 	if err := c.prepare(b, in); err != nil {
 		return fmt.Errorf("%w; inputs %s", err, describe(in))
 	}
@@ -166,6 +211,39 @@ func (c *compiler) node(n *graph.Node) error {
 		b.Out[i] = c.define(name, out[i])
 	}
 	c.Nodes = append(c.Nodes, b)
+	return nil
+}
+
+// loose is a type without extents: those of a value that a body is given may
+// differ from one call to the next, whatever the file says of the first.
+func loose(t graph.Type) graph.Type {
+	t.Dims = nil
+	return t
+}
+
+// bodies binds the graphs that the node's attributes hold.
+func (c *compiler) bodies(b *Node, in []*op.Value) error {
+	for _, a := range b.Attrs {
+		if len(a.Graphs) > 0 {
+			return graph.Mark(graph.ErrUnsupported, "attribute %q holds several graphs", a.Name)
+		}
+		if a.Kind != graph.AttrGraph {
+			continue
+		}
+		sub := &compiler{Program: &Program{File: c.File}, registry: c.registry, prep: c.prep, ids: map[string]int{}, outer: c}
+		var types []graph.Type
+		if t, ok := b.Op.(op.BodyTyper); ok {
+			types = t.BodyTypes(a.Name, in)
+		}
+		if err := sub.compile(a.Graph, types); err != nil {
+			return fmt.Errorf("graph %q: %w", a.Name, err)
+		}
+		if b.Bodies == nil {
+			b.Bodies = map[string]*Body{}
+		}
+		b.Bodies[a.Name] = &Body{sub.Program, sub.captures}
+		b.In = append(b.In, sub.captures...)
+	}
 	return nil
 }
 

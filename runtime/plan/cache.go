@@ -1,15 +1,15 @@
-package runtime
+package plan
 
 import (
 	"encoding/binary"
 	"sync"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/plan"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// maxPlans bounds the plans that a session keeps; the one unused for longest
+// maxPlans bounds the plans that a program keeps; the one unused for longest
 // goes first.
 const maxPlans = 32
 
@@ -22,37 +22,54 @@ type planCache struct {
 
 type cachedPlan struct {
 	once sync.Once
-	plan *plan.Plan
+	plan *Plan
 	err  error
 	used int
 }
 
-// get returns the plan for the inputs, made by the first call that needs it.
-func (c *planCache) get(p *plan.Program, inputs []*tensor.Tensor) (*plan.Plan, error) {
+// For returns the plan for inputs like these, made by the first call that needs
+// it and kept for the next.
+func (p *Program) For(inputs []tensor.Value) (*Plan, error) {
 	var buf [128]byte
 	key := buf[:0]
-	for _, t := range inputs {
+	for _, v := range inputs {
+		t, ok := v.(*tensor.Tensor)
+		if !ok {
+			key = append(key, notTensor)
+			continue
+		}
+		key = append(key, byte(t.DType()))
 		key = binary.AppendUvarint(key, uint64(len(t.Shape())))
 		for _, d := range t.Shape() {
 			key = binary.AppendUvarint(key, uint64(d))
 		}
 	}
+	e := p.plans.entry(key)
+	e.once.Do(func() {
+		types := make([]graph.Type, len(inputs))
+		for i, v := range inputs {
+			if types[i] = op.TypeOf(v); types[i].Kind != graph.TensorType {
+				types[i] = p.values[p.Inputs[i]].Type
+			}
+		}
+		e.plan, e.err = p.Plan(types)
+	})
+	return e.plan, e.err
+}
+
+// notTensor stands for an input whose extents no plan depends on.
+const notTensor = 0xff
+
+func (c *planCache) entry(key []byte) *cachedPlan {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	e := c.plans[string(key)]
 	if e == nil {
 		e = c.add(string(key))
 	}
 	c.clock++
 	e.used = c.clock
-	c.mu.Unlock()
-	e.once.Do(func() {
-		types := make([]graph.Type, len(inputs))
-		for i, t := range inputs {
-			types[i] = graph.TensorOf(t.DType(), graph.DimsOf(t.Shape()))
-		}
-		e.plan, e.err = p.Plan(types)
-	})
-	return e.plan, e.err
+	return e
 }
 
 func (c *planCache) add(key string) *cachedPlan {
