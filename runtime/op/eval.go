@@ -47,7 +47,7 @@ func Compute(o Op, row *Row, n *graph.Node, pool *bindings.Pool, in []*tensor.Te
 	mem := &heap{out: make([]*tensor.Tensor, len(n.Outputs))}
 	c := &Run{In: aligned, Out: mem.out, Made: make([]tensor.Value, len(mem.out)), Pool: pool, Mem: mem, Node: n}
 	for _, t := range aligned {
-		c.Values = append(c.Values, valueOf(t))
+		c.Values = append(c.Values, Of(t))
 	}
 	for i, v := range out {
 		shape, ok := v.Dims.Concrete()
@@ -81,8 +81,8 @@ func Compute(o Op, row *Row, n *graph.Node, pool *bindings.Pool, in []*tensor.Te
 	return c.Out, nil
 }
 
-// valueOf keeps a tensor that is not there from becoming a value that is.
-func valueOf(t *tensor.Tensor) tensor.Value {
+// Of is t as a value; a tensor that is not there is no value.
+func Of(t *tensor.Tensor) tensor.Value {
 	if t == nil {
 		return nil
 	}

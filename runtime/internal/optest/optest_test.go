@@ -48,7 +48,10 @@ func (d *cpu) eval(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error)
 		return nil, err
 	}
 	in = slices.Clone(in)
-	run := &op.Run{In: in, Out: make([]*tensor.Tensor, len(n.Outputs)), Pool: d.pool, Node: n}
+	run := &op.Run{In: in, Out: make([]*tensor.Tensor, len(n.Outputs)), Made: make([]tensor.Value, len(n.Outputs)), Pool: d.pool, Node: n}
+	for _, t := range in {
+		run.Values = append(run.Values, op.Of(t))
+	}
 	for i, v := range inferred {
 		if shape, ok := v.Dims.Concrete(); ok && n.Outputs[i] != "" {
 			run.Out[i] = rubbish(v.DType, shape)
@@ -104,6 +107,8 @@ func (m *memory) Scratch(n int) ([]byte, error) {
 	}
 	return rubbish(tensor.U8, tensor.Shape{n}).Bytes(), nil
 }
+
+func (m *memory) Reserve(int) error { return m.request() }
 
 func (m *memory) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
 	if err := m.request(); err != nil {
