@@ -12,5 +12,6 @@ func families() [][]Kernel {
 		poolFamily(),
 		probeFamily(),
 		reduceFamily(),
+		resizeFamily(),
 	}
 }

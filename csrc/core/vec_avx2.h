@@ -7,6 +7,7 @@
 
 #if NACRE_X86_64
 #include <stddef.h>
+#include <stdint.h>
 
 #define NACRE_AVX2_LANES 8
 typedef __m256 nacre_avx2_f;
@@ -46,6 +47,9 @@ NACRE_INLINE __m256 nacre_avx2_exp(__m256 a) { return nacre_vexp_avx2(a); }
 NACRE_INLINE __m256 nacre_avx2_even(__m256 a, __m256 b) {
     const __m256 s = _mm256_shuffle_ps(a, b, _MM_SHUFFLE(2, 0, 2, 0));
     return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(s), _MM_SHUFFLE(3, 1, 2, 0)));
+}
+NACRE_INLINE __m256 nacre_avx2_gather(const float *p, const int32_t *index) {
+    return _mm256_i32gather_ps(p, _mm256_loadu_si256((const __m256i *)index), 4);
 }
 
 NACRE_TARGET_END

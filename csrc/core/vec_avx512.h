@@ -7,6 +7,7 @@
 
 #if NACRE_X86_64
 #include <stddef.h>
+#include <stdint.h>
 
 #define NACRE_AVX512_LANES 16
 typedef __m512 nacre_avx512_f;
@@ -43,6 +44,9 @@ NACRE_INLINE __m512 nacre_avx512_exp(__m512 a) { return nacre_vexp_avx512(a); }
 NACRE_INLINE __m512 nacre_avx512_even(__m512 a, __m512 b) {
     const __m512i i = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     return _mm512_permutex2var_ps(a, i, b);
+}
+NACRE_INLINE __m512 nacre_avx512_gather(const float *p, const int32_t *index) {
+    return _mm512_i32gather_ps(_mm512_loadu_si512(index), p, 4);
 }
 
 NACRE_TARGET_END

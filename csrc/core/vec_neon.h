@@ -7,6 +7,7 @@
 
 #if NACRE_AARCH64
 #include <stddef.h>
+#include <stdint.h>
 
 #define NACRE_NEON_LANES 4
 typedef float32x4_t nacre_neon_f;
@@ -39,6 +40,10 @@ NACRE_INLINE float32x4_t nacre_neon_maxnan(float32x4_t a, float32x4_t b) { retur
 NACRE_INLINE float32x4_t nacre_neon_minnan(float32x4_t a, float32x4_t b) { return vminq_f32(a, b); }
 NACRE_INLINE float32x4_t nacre_neon_exp(float32x4_t a) { return nacre_vexp_neon(a); }
 NACRE_INLINE float32x4_t nacre_neon_even(float32x4_t a, float32x4_t b) { return vuzp1q_f32(a, b); }
+NACRE_INLINE float32x4_t nacre_neon_gather(const float *p, const int32_t *index) {
+    const float t[4] = {p[index[0]], p[index[1]], p[index[2]], p[index[3]]};
+    return vld1q_f32(t);
+}
 
 #endif
 

@@ -36,6 +36,9 @@ typedef struct {
 } nacre_pooling_cols;
 typedef void (*nacre_f32_pooling_cols_fn)(const float *row, size_t n, const nacre_pooling_cols *p, float *out);
 
+// The oracle, which other variants use for strides that they do not vectorise.
+void nacre_f32_pooling_cols__scalar(const float *row, size_t n, const nacre_pooling_cols *p, float *out);
+
 // One axis of the window. Taps that lie in the padding take no part; in averages
 // they count if count_pad. pad is what stands before the input, pad_end behind.
 typedef struct {

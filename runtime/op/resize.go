@@ -1,3 +1,405 @@
 package op
 
-var resizeRows = []Row{}
+import (
+	"math"
+	"slices"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// resize is Resize and Upsample. Axes are resampled one after another.
+type resize struct {
+	filter             filter
+	axes               []int // that scales, sizes and roi are about; nil for all
+	policy             string
+	extrapolation      float32
+	roi, scales, sizes int       // inputs; -1 where the operator has none
+	fixed              []float32 // scales that are attributes
+	cols, row          bindings.Kernel
+}
+
+var (
+	resizeModes    = []string{"nearest", "linear", "cubic"}
+	resizeNearest  = []string{"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}
+	resizePolicies = []string{"stretch", "not_larger", "not_smaller"}
+	resizeCoords   = []string{"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
+		"tf_half_pixel_for_nn", "tf_crop_and_resize"}
+)
+
+func newResize(n *Node) (Op, error) {
+	if n.Since == 10 {
+		return newUpsample(n)
+	}
+	o := &resize{roi: 1, scales: 2, sizes: 3, filter: filter{
+		mode: n.Str("mode", "nearest"), coords: n.Str("coordinate_transformation_mode", "half_pixel"),
+		nearest: n.Str("nearest_mode", "round_prefer_floor"), cubicA: float64(n.Float("cubic_coeff_a", -0.75)),
+		excludeOutside: n.Bool("exclude_outside", false),
+	}, extrapolation: n.Float("extrapolation_value", 0), policy: "stretch"}
+	if n.Since >= 18 {
+		o.filter.antialias = n.Bool("antialias", false)
+		o.axes = n.Ints("axes")
+		o.policy = n.Str("keep_aspect_ratio_policy", "stretch")
+	}
+	return o, o.check()
+}
+
+// newUpsample reads Upsample and the first Resize, whose coordinates are those
+// that later became asymmetric.
+func newUpsample(n *Node) (Op, error) {
+	o := &resize{roi: -1, scales: 1, sizes: -1, policy: "stretch",
+		filter: filter{mode: n.Str("mode", "nearest"), coords: "asymmetric", nearest: "floor"}}
+	if o.filter.mode == "bilinear" && n.Since == 1 {
+		o.filter.mode = "linear"
+	}
+	switch {
+	case n.Since == 1:
+		o.scales = -1
+		o.fixed = []float32{1, 1, n.Float("height_scale", 0), n.Float("width_scale", 0)}
+	case n.Since == 7:
+		o.scales = -1
+		if o.fixed = n.Floats("scales"); o.fixed == nil {
+			return nil, graph.Mark(graph.ErrFormat, "attribute \"scales\" is missing")
+		}
+	case !n.HasIn(1):
+		return nil, graph.Mark(graph.ErrFormat, "input 1, the scales, is left out")
+	}
+	return o, o.check()
+}
+
+func (o *resize) check() error {
+	for _, c := range []struct {
+		name, value string
+		list        []string
+	}{
+		{"mode", o.filter.mode, resizeModes},
+		{"coordinate_transformation_mode", o.filter.coords, resizeCoords},
+		{"nearest_mode", o.filter.nearest, resizeNearest},
+		{"keep_aspect_ratio_policy", o.policy, resizePolicies},
+	} {
+		if !slices.Contains(c.list, c.value) {
+			return graph.Mark(graph.ErrFormat, "%s is %q; it takes %q", c.name, c.value, c.list)
+		}
+	}
+	if o.filter.antialias && o.filter.mode == "nearest" {
+		return graph.Mark(graph.ErrFormat, "antialias does not go with mode nearest")
+	}
+	return nil
+}
+
+// resizedAxes returns the axes that scales, sizes and roi are about.
+func (o *resize) resizedAxes(rank int) ([]int, error) {
+	if o.axes != nil {
+		return normAxes(o.axes, rank)
+	}
+	list := make([]int, rank)
+	for i := range list {
+		list[i] = i
+	}
+	return list, nil
+}
+
+// Infer computes the extents from constant scales or known sizes.
+func (o *resize) Infer(c *Infer) error {
+	x := c.In[0]
+	if d := x.DType; o.filter.mode != "nearest" && !floats.Has(d) && !d.IsInteger() {
+		return graph.Mark(graph.ErrUnsupported, "elements of %v cannot be interpolated; mode nearest takes them", d)
+	}
+	rank, ok := x.Rank()
+	if !ok {
+		c.Set(0, x.DType, nil)
+		return nil
+	}
+	axes, err := o.resizedAxes(rank)
+	if err != nil {
+		return err
+	}
+	c.Set(0, x.DType, o.unknown(x.Dims, axes))
+	in := make([]*tensor.Tensor, len(c.In))
+	for i, v := range c.In[1:] {
+		if v == nil {
+			continue
+		}
+		if in[i+1] = v.Const; v.Const == nil && i+1 == o.sizes && o.policy == "stretch" {
+			if sizes, ok := v.IntVec(); ok && len(sizes) == len(axes) {
+				c.Set(0, x.DType, replaced(x.Dims, axes, sizes))
+			}
+			return nil
+		}
+		if v.Const == nil && (i+1 != o.roi || o.filter.coords == "tf_crop_and_resize") {
+			return nil
+		}
+	}
+	targets, err := o.targets(in, len(axes))
+	if err != nil {
+		return err
+	}
+	if shape, ok := x.Dims.Concrete(); ok {
+		list, err := o.plan(shape, axes, targets)
+		if err != nil {
+			return err
+		}
+		dims := slices.Clone(x.Dims)
+		for _, r := range list {
+			dims[r.axis] = graph.Known(r.out)
+		}
+		c.Set(0, x.DType, dims)
+		return nil
+	}
+	c.Set(0, x.DType, o.symbolic(x.Dims, axes, targets))
+	return nil
+}
+
+// unknown keeps the extents of axes that are not resized.
+func (o *resize) unknown(in graph.Dims, axes []int) graph.Dims {
+	return replaced(in, axes, graph.UnknownDims(len(axes)))
+}
+
+func replaced(in graph.Dims, axes []int, by graph.Dims) graph.Dims {
+	dims := slices.Clone(in)
+	for i, a := range axes {
+		dims[a] = by[i]
+	}
+	return dims
+}
+
+// symbolic follows whole scales and their inverses through expressions.
+func (o *resize) symbolic(in graph.Dims, axes []int, t targets) graph.Dims {
+	dims := o.unknown(in, axes)
+	for i, a := range axes {
+		switch {
+		case t.sizes != nil && o.policy == "stretch":
+			dims[a] = graph.Known(t.sizes[i])
+		case t.sizes != nil || o.filter.coords == "tf_crop_and_resize":
+		case t.scales[i] == float32(int32(t.scales[i])):
+			dims[a] = in[a].Mul(graph.Known(int(t.scales[i])))
+		case 1/t.scales[i] == float32(int32(1/t.scales[i])):
+			dims[a] = in[a].Div(graph.Known(int(1 / t.scales[i])))
+		}
+	}
+	return dims
+}
+
+// targets is what the inputs say of each resized axis: scales or sizes, and for
+// tf_crop_and_resize the region of interest.
+type targets struct {
+	scales     []float32
+	sizes      []int
+	begin, end []float64
+}
+
+func (o *resize) targets(in []*tensor.Tensor, n int) (t targets, err error) {
+	given := func(i int) *tensor.Tensor {
+		if i < 0 || i >= len(in) || in[i] == nil || in[i].Len() == 0 {
+			return nil
+		}
+		return in[i].Aligned()
+	}
+	t.scales = o.fixed
+	if s := given(o.scales); s != nil {
+		if t.scales, err = tensor.Data[float32](s); err != nil {
+			return t, err
+		}
+	}
+	if s := given(o.sizes); s != nil {
+		if t.scales != nil {
+			return t, graph.Mark(graph.ErrFormat, "has both scales and sizes; the operator takes one of them")
+		}
+		if t.sizes, err = Ints(s); err != nil {
+			return t, err
+		}
+	}
+	switch {
+	case t.scales == nil && t.sizes == nil && n > 0:
+		return t, graph.Mark(graph.ErrFormat, "has neither scales nor sizes")
+	case max(len(t.scales), len(t.sizes)) != n:
+		return t, graph.Mark(graph.ErrShape, "scales or sizes have %d elements for %d axes", max(len(t.scales), len(t.sizes)), n)
+	}
+	for _, s := range t.scales {
+		if !(s > 0) || math.IsInf(float64(s), 0) {
+			return t, graph.Mark(graph.ErrShape, "scale %v is not a number above 0", s)
+		}
+	}
+	for _, s := range t.sizes {
+		if s < 0 {
+			return t, graph.Mark(graph.ErrShape, "size %d is below 0", s)
+		}
+	}
+	t.begin, t.end = make([]float64, n), slices.Repeat([]float64{1}, n)
+	if o.filter.coords != "tf_crop_and_resize" {
+		return t, nil
+	}
+	roi := doubles(given(o.roi))
+	if len(roi) != 2*n {
+		return t, graph.Mark(graph.ErrShape, "roi has %d elements for %d axes; it takes two per axis", len(roi), n)
+	}
+	for _, v := range roi {
+		if math.IsNaN(v) || math.Abs(v) > math.MaxInt32 {
+			return t, graph.Mark(graph.ErrShape, "roi %v is out of range", v)
+		}
+	}
+	t.begin, t.end = roi[:n], roi[n:]
+	return t, nil
+}
+
+// resized is one axis that the operator changes, or may change.
+type resized struct {
+	axis, in, out int
+	scale         float64
+	begin, end    float64 // of the region of interest
+}
+
+// plan computes the output's extents. Like the scales themselves, their product
+// with an extent is a float32, so that a scale that was computed as a quotient
+// of extents leads back to the extent.
+func (o *resize) plan(shape tensor.Shape, axes []int, t targets) ([]resized, error) {
+	list := make([]resized, len(axes))
+	for i, a := range axes {
+		r := resized{axis: a, in: shape[a], begin: t.begin[i], end: t.end[i]}
+		if t.sizes != nil {
+			r.out, r.scale = t.sizes[i], float64(t.sizes[i])/float64(r.in)
+		} else {
+			out := float32(r.in) * float32(r.end-r.begin) * t.scales[i]
+			if !(out >= 0 && out < math.MaxInt32) {
+				return nil, graph.Mark(graph.ErrShape, "axis %d of %d elements at scale %v would have %v", a, r.in, t.scales[i], out)
+			}
+			r.out, r.scale = int(out), float64(t.scales[i])
+		}
+		if r.in == 0 && r.out > 0 {
+			return nil, graph.Mark(graph.ErrShape, "axis %d is empty and cannot become %d elements", a, r.out)
+		}
+		if r.in > math.MaxInt32 || r.out > math.MaxInt32 {
+			return nil, graph.Mark(graph.ErrShape, "axis %d has too many elements", a)
+		}
+		list[i] = r
+	}
+	if t.sizes != nil && o.policy != "stretch" {
+		return list, o.keepAspect(list)
+	}
+	return list, nil
+}
+
+// keepAspect makes all scales the least or the greatest of them.
+func (o *resize) keepAspect(list []resized) error {
+	for _, r := range list {
+		if r.in == 0 {
+			return graph.Mark(graph.ErrShape, "axis %d is empty and has no aspect ratio", r.axis)
+		}
+	}
+	scale := slices.MinFunc(list, compareScale).scale
+	if o.policy == "not_smaller" {
+		scale = slices.MaxFunc(list, compareScale).scale
+	}
+	for i := range list {
+		out := math.Floor(scale*float64(list[i].in) + 0.5)
+		if out > math.MaxInt32 {
+			return graph.Mark(graph.ErrShape, "axis %d would have %v elements", list[i].axis, out)
+		}
+		list[i].scale, list[i].out = scale, int(out)
+	}
+	return nil
+}
+
+func compareScale(a, b resized) int {
+	switch {
+	case a.scale < b.scale:
+		return -1
+	case a.scale > b.scale:
+		return 1
+	}
+	return 0
+}
+
+// Prepare chooses the kernels.
+func (o *resize) Prepare(c *Prepare) (err error) {
+	if o.filter.mode == "nearest" || !isNarrow(c.DType(0)) {
+		return nil
+	}
+	if o.cols, err = c.Kernel("f32_resample_cols"); err == nil {
+		o.row, err = c.Kernel("f32_resample_row")
+	}
+	return err
+}
+
+// Describe names the kernels.
+func (o *resize) Describe() string { return describe(o.cols, o.row) }
+
+// Run computes the output.
+func (o *resize) Run(c *Run) error {
+	x := c.In[0]
+	axes, err := o.resizedAxes(len(x.Shape()))
+	if err != nil {
+		return err
+	}
+	t, err := o.targets(c.In, len(axes))
+	if err != nil {
+		return err
+	}
+	list, err := o.plan(x.Shape(), axes, t)
+	if err != nil {
+		return err
+	}
+	shape := x.Shape().Clone()
+	for _, r := range list {
+		shape[r.axis] = r.out
+	}
+	out, err := c.output(0, x.DType(), shape)
+	if err != nil || out.Len() == 0 {
+		return err
+	}
+	tables := make([]*taps, 0, len(list))
+	for _, r := range list {
+		t, err := o.filter.taps(r)
+		if err != nil {
+			return err
+		}
+		if !t.identity() {
+			tables = append(tables, t)
+		}
+	}
+	// Axes that shrink come first, and among others the last, whose rows are few
+	// then: both make the values between the passes small.
+	slices.SortStableFunc(tables, func(a, b *taps) int {
+		if c := compareScale(a.resized, b.resized); c != 0 {
+			return c
+		}
+		return b.axis - a.axis
+	})
+	if err := o.resample(c, x, out, tables); err != nil {
+		return err
+	}
+	o.extrapolate(out, tables)
+	return nil
+}
+
+// extrapolate overwrites the outputs that stand for places outside the input.
+func (o *resize) extrapolate(out *tensor.Tensor, tables []*taps) {
+	size := max(out.DType().Bits()/8, 1)
+	for _, t := range tables {
+		if t.outside == nil || out.DType() == tensor.String {
+			continue
+		}
+		value := elementBytes(out.DType(), float64(o.extrapolation))
+		inner := out.Shape()[t.axis+1:].Len()
+		for a := range out.Shape()[:t.axis].Len() {
+			for j, outside := range t.outside {
+				if !outside {
+					continue
+				}
+				at := (a*t.out + j) * inner
+				for i := at; i < at+inner; i++ {
+					copy(out.Bytes()[i*size:], value)
+				}
+			}
+		}
+	}
+}
+
+var resizeRows = []Row{
+	{Name: "Resize", Since: []int{10, 11, 13, 18, 19}, In: [2]int{1, 4}, Out: [2]int{1, 1}, Types: resizeTypes, New: newResize},
+	{Name: "Upsample", Since: []int{1, 7, 9, 10}, In: [2]int{1, 2}, Out: [2]int{1, 1}, Types: resizeTypes, New: newUpsample},
+}
+
+// Interpolation takes only the numbers among them.
+var resizeTypes = slices.Concat(numeric, boolean, Types{tensor.String, tensor.C64, tensor.C128})
