@@ -302,7 +302,7 @@ func TestEltwiseThroughHalf(t *testing.T) {
 	}
 	widen, _ := Select("bf16_to_f32", DetectISA())
 	narrow, _ := Select("f32_to_bf16", DetectISA())
-	n := 5000 // several blocks
+	n := 5000                                   // several blocks
 	a, b := make([]uint16, n), []uint16{0x4040} // 3
 	for i := range a {
 		a[i] = uint16(math.Float32bits(float32(i%64)) >> 16)

@@ -121,11 +121,28 @@ func newMod(n *Node) (Op, error) {
 // modulo is the remainder with the sign of the divisor, for integers only.
 type modulo struct{ pairwise }
 
+func (o *modulo) Prepare(c *Prepare) error {
+	if err := noFloats(c.DType(0)); err != nil {
+		return err
+	}
+	return o.pairwise.Prepare(c)
+}
+
 func (o *modulo) Infer(c *Infer) error {
-	if c.In[0] != nil && c.In[0].DType.IsFloat() {
-		return graph.Mark(graph.ErrUnsupported, "%v elements need the attribute fmod=1", c.In[0].DType)
+	if err := required(c.In, 2); err != nil {
+		return err
+	}
+	if err := noFloats(c.In[0].DType); err != nil {
+		return err
 	}
 	return o.pairwise.Infer(c)
+}
+
+func noFloats(d tensor.DType) error {
+	if d.IsFloat() {
+		return graph.Mark(graph.ErrUnsupported, "%v elements need the attribute fmod=1", d)
+	}
+	return nil
 }
 
 func newBitShift(n *Node) (Op, error) {

@@ -13,8 +13,11 @@ import (
 // expressions go.
 func inferInts(c *Infer, f func([]graph.Dim) graph.Dim) {
 	out := c.Out[0]
+	if out.Dims == nil || len(out.Dims) > 1 {
+		return
+	}
 	n, ok := out.Dims.Len().Value()
-	if !ok || n > maxInts || out.Dims == nil || len(out.Dims) > 1 || out.DType != tensor.I64 && out.DType != tensor.I32 {
+	if !ok || n > maxInts || n < 0 || out.DType != tensor.I64 && out.DType != tensor.I32 {
 		return
 	}
 	lists := make([][]graph.Dim, len(c.In))

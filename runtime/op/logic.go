@@ -85,10 +85,13 @@ var compareRows = []Row{
 // both inputs are known well enough, so that shapes chosen by Where stay known.
 func inferEqual(c *Infer) {
 	out := c.Out[0]
+	if out.Dims == nil || len(out.Dims) > 1 {
+		return
+	}
 	n, ok := out.Dims.Len().Value()
 	a, known := c.In[0].shortInts()
 	b, too := c.In[1].shortInts()
-	if !ok || !known || !too || out.Dims == nil || len(out.Dims) > 1 || n > maxInts {
+	if !ok || !known || !too || n > maxInts || n < 0 {
 		return
 	}
 	if len(a) != n && len(a) != 1 || len(b) != n && len(b) != 1 {
