@@ -92,6 +92,7 @@ func families() []func(*suite) {
 		pickCases,
 		poolCases,
 		reduceCases,
+		resizeCases,
 		shapeCases,
 	}
 }
