@@ -5,6 +5,7 @@ package bindings
 // families lists the kernel tables, one row per family of csrc.
 func families() [][]Kernel {
 	return [][]Kernel{
+		convFamily(),
 		matmulFamily(),
 		eltwiseFamily(),
 		moveFamily(),

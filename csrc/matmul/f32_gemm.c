@@ -98,9 +98,11 @@ static void turn_column(nacre_f32_gemm *g, size_t *turned) {
     g->row_count = 1;
     g->col = row;
     const size_t r = g->batch.rank;
-    memcpy(turned, g->batch.axes, r * sizeof *turned);
-    memcpy(turned + r, g->batch.axes + 2 * r, r * sizeof *turned);
-    memcpy(turned + 2 * r, g->batch.axes + r, r * sizeof *turned);
+    for (size_t d = 0; d < r; d++) {
+        turned[d] = g->batch.axes[d];
+        turned[r + d] = g->batch.axes[2 * r + d];
+        turned[2 * r + d] = g->batch.axes[r + d];
+    }
     g->batch.axes = turned;
 }
 

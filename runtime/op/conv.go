@@ -1,3 +1,178 @@
 package op
 
-var convRows = []Row{}
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// conv is a convolution of X [images, group·channels, spatial...] with W
+// [group·filters, channels, kernel...], plus a number for each filter.
+type conv struct {
+	window  *window
+	group   int
+	kernels convKernels
+}
+
+func newConv(n *Node) (Op, error) {
+	w, err := readWindow(n, false)
+	if err != nil {
+		return nil, err
+	}
+	group, err := readGroup(n)
+	if err != nil {
+		return nil, err
+	}
+	return &conv{window: w, group: group}, nil
+}
+
+func readGroup(n *Node) (int, error) {
+	group := n.Int("group", 1)
+	if group < 1 || group > maxWindow {
+		return 0, graph.Mark(graph.ErrShape, "attribute \"group\" is %d; it takes 1 to %d", group, maxWindow)
+	}
+	return group, nil
+}
+
+func (o *conv) Infer(c *Infer) error {
+	if err := checkConvTypes(c); err != nil {
+		return err
+	}
+	x, w := c.In[0], c.In[1]
+	axes, err := convAxes(x.Dims, w.Dims)
+	if err != nil {
+		return err
+	}
+	if axes == 0 {
+		c.Set(0, x.DType, nil)
+		return nil
+	}
+	out := graph.UnknownDims(axes + 2)
+	var kernel []int
+	if x.Dims != nil {
+		out[0] = x.Dims[0]
+	}
+	if w.Dims != nil {
+		if err := o.checkChannels(x.Dims, w.Dims); err != nil {
+			return err
+		}
+		out[1] = w.Dims[0]
+		kernel, _ = graph.Dims(w.Dims[2:]).Concrete()
+	}
+	if err := checkBias(c, out[1]); err != nil {
+		return err
+	}
+	if x.Dims != nil && (kernel != nil || len(o.window.kernel) > 0) {
+		win, err := o.window.bind(axes, kernel)
+		if err != nil {
+			return err
+		}
+		spatial, err := win.dims(x.Dims[2:])
+		if err != nil {
+			return err
+		}
+		copy(out[2:], spatial)
+	}
+	c.Set(0, x.DType, out)
+	return nil
+}
+
+// checkConvTypes reports operands that are missing or of different types.
+func checkConvTypes(c *Infer) error {
+	if !c.Has(0) || !c.Has(1) {
+		return graph.Mark(graph.ErrFormat, "X or W is left out")
+	}
+	for i, v := range c.In {
+		if v != nil && v.DType != c.In[0].DType {
+			return graph.Mark(graph.ErrShape, "input %d is %v, whose element type is not X's, %v", i, v.Type, c.In[0].DType)
+		}
+	}
+	return nil
+}
+
+// convAxes is the number of spatial axes; 0 when neither rank is known.
+func convAxes(x, w graph.Dims) (int, error) {
+	if x == nil && w == nil {
+		return 0, nil
+	}
+	if x != nil && w != nil && len(x) != len(w) {
+		return 0, graph.Mark(graph.ErrShape, "X has %d axes, %v, and W has %d, %v", len(x), x, len(w), w)
+	}
+	axes := max(len(x), len(w)) - 2
+	if axes < 1 {
+		return 0, graph.Mark(graph.ErrShape, "X%v and W%v have no spatial axis; three axes are the least", x, w)
+	}
+	return axes, nil
+}
+
+func (o *conv) checkChannels(x, w graph.Dims) error {
+	if x != nil && x[1].IsKnown() && w[1].IsKnown() {
+		have, _ := x[1].Value()
+		each, _ := w[1].Value()
+		if have%o.group != 0 || have/o.group != each {
+			return graph.Mark(graph.ErrShape, "X%v has %d channels and W%v takes %d in each of %d groups", x, have, w, each, o.group)
+		}
+	}
+	if filters, ok := w[0].Value(); ok && filters%o.group != 0 {
+		return graph.Mark(graph.ErrShape, "W%v has %d filters, which do not divide into %d groups", w, filters, o.group)
+	}
+	return nil
+}
+
+// checkBias reports a bias that is not one number per filter.
+func checkBias(c *Infer, filters graph.Dim) error {
+	if !c.Has(2) || c.In[2].Dims == nil {
+		return nil
+	}
+	b := c.In[2].Dims
+	if len(b) != 1 || b[0].IsKnown() && filters.IsKnown() && b[0] != filters {
+		return graph.Mark(graph.ErrShape, "B has shape %v; one number for each of %v filters is needed", b, filters)
+	}
+	return nil
+}
+
+func (o *conv) Prepare(c *Prepare) error {
+	if err := o.kernels.prepare(c, "f64_conv"); err != nil || o.kernels.plain.Valid() {
+		return err
+	}
+	w := c.Const(1)
+	if w == nil || len(w.Shape()) < 3 || w.Shape()[0]%o.group != 0 {
+		return nil
+	}
+	s := weightShape(w.Shape(), o.group)
+	s.Channels, s.Filters = w.Shape()[1], w.Shape()[0]/o.group
+	return o.kernels.packConv(c, w, s)
+}
+
+// Describe names the kernels.
+func (o *conv) Describe() string { return o.kernels.describe() }
+
+func (o *conv) Run(c *Run) error {
+	x, w := c.In[0], c.In[1]
+	xs, ws := x.Shape(), w.Shape()
+	win, err := o.window.bind(len(xs)-2, ws[2:])
+	if err != nil {
+		return err
+	}
+	win, out, err := win.resolve(xs[2:])
+	if err != nil {
+		return err
+	}
+	s := weightShape(ws, o.group)
+	s.Images, s.Channels, s.Filters = xs[0], ws[1], ws[0]/o.group
+	s.In, s.Out, s.Stride, s.Dilation, s.Pad = xs[2:], out, win.stride, win.dilation, win.padBegin
+	if tensor.Shape(s.In).Len() > math.MaxInt32 {
+		return graph.Mark(graph.ErrUnsupported, "X%v has planes of more than %d elements", xs, math.MaxInt32)
+	}
+	y, err := c.output(0, x.DType(), append(tensor.Shape{xs[0], ws[0]}, out...))
+	if err != nil {
+		return err
+	}
+	return o.kernels.runConv(c, s, y)
+}
+
+var convRows = []Row{
+	{Name: "Conv", Since: []int{1, 11, 22}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: floats, New: newConv},
+	{Name: "ConvTranspose", Since: []int{1, 11, 22}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: floats, New: newConvTranspose},
+}

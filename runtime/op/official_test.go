@@ -40,7 +40,7 @@ func TestOfficial(t *testing.T) {
 	if err := bindings.Available(); err != nil {
 		t.Skip(err)
 	}
-	files, err := filepath.Glob(filepath.Join(root, "node", "*", "model.onnx"))
+	files, err := filepath.Glob(filepath.Join(root, "*", "*", "model.onnx"))
 	if err != nil || files == nil {
 		t.Fatalf("no models in %s: %v", root, err)
 	}

@@ -1,0 +1,12 @@
+// The C files of csrc/conv.
+#include "conv/conv.c"
+#include "conv/f32_conv.c"
+#include "conv/f32_conv_transpose.c"
+#include "conv/f32_im2col_avx2.c"
+#include "conv/f32_im2col_avx512.c"
+#include "conv/f32_im2col_scalar.c"
+#include "conv/f32_taps_avx2.c"
+#include "conv/f32_taps_avx512.c"
+#include "conv/f32_taps_neon.c"
+#include "conv/f32_taps_scalar.c"
+#include "conv/plain_conv_scalar.c"

@@ -1,0 +1,84 @@
+// Convolutions and transposed convolutions over any number of spatial axes.
+//
+// Values are [images][groups * channels][spatial], results [images]
+// [groups * filters][spatial]. On axis d, with positions i of the value and o of
+// the result of a convolution,
+//     i[d] = o[d]*stride[d] + tap[d]*dilation[d] - pad[d]
+// and taps beyond the value's edges meet zeros. A transposed convolution has the
+// same relation with i and o exchanged, so `out` is what it spreads into.
+#ifndef NACRE_CONV_CONV_H
+#define NACRE_CONV_CONV_H
+
+#include <stddef.h>
+
+#include "core/kernel.h"
+#include "core/parallel.h"
+#include "matmul/matmul.h"
+
+enum { NACRE_CONV_AXES = 8 };
+
+typedef struct {
+    size_t images, groups;
+    size_t channels, filters;  // of one group: of the value, of the result
+    size_t axes;               // spatial ones, at least 1
+    size_t in[NACRE_CONV_AXES], out[NACRE_CONV_AXES];
+    size_t kernel[NACRE_CONV_AXES], stride[NACRE_CONV_AXES], dilation[NACRE_CONV_AXES];
+    size_t pad[NACRE_CONV_AXES];  // before the value; what is behind follows from out
+} nacre_conv;
+
+const nacre_kernel *nacre_conv_kernels(size_t *count);
+
+// Rows of ops f32_conv, f64_conv, f32_conv_transpose and f64_conv_transpose: the
+// formula. Weights are [groups*filters][channels][kernel] of a convolution, and
+// [groups*channels][filters][kernel] of a transposed one; bias is one number per
+// filter, or NULL.
+typedef void nacre_conv_fn(const nacre_conv *c, nacre_pool *pool, const void *x, const void *w, const void *bias, void *y);
+
+// Rows of op f32_im2col. The columns of a value are a matrix with a row for each
+// channel of a group and tap, and a column for each position of the result, so
+// that a convolution is weights times columns. This writes rows k0..k0+k-1 of
+// columns j0..j0+n-1 of the group whose first channel is at x, as panels of nr
+// columns, a multiple of 16 and NACRE_IM2COL_NR at most or any number for the
+// scalar row, with zeros beyond the last column.
+typedef void nacre_f32_im2col_fn(const nacre_conv *c, const float *x, size_t k0, size_t k, size_t j0, size_t n, size_t nr,
+                                 float *dst);
+enum { NACRE_IM2COL_NR = 64 };
+
+// Rows of op f32_taps, for groups of one channel.
+typedef struct {
+    // out[r*ldc + j] = bias + sum_t w[t] src[r*step + offset[t] + j] for r < rows, j < n.
+    void (*filter)(const float *src, size_t step, size_t taps, const size_t *offset, const float *w, float bias, float *out,
+                   size_t ldc, size_t rows, size_t n);
+    // dst[j] = src[j*step] for j < n.
+    void (*split)(const float *src, size_t step, size_t n, float *dst);
+} nacre_f32_taps_impl;
+typedef const nacre_f32_taps_impl *nacre_f32_taps_fn(void);
+
+// ---- f32 convolutions by matrix products or by taps ----
+
+typedef struct {
+    nacre_conv c;
+    const nacre_f32_gemm_impl *gemm;
+    nacre_f32_im2col_fn *im2col;
+    const nacre_f32_taps_impl *taps;
+    int packed;  // w is what nacre_f32_conv_pack or nacre_f32_conv_transpose_pack wrote
+    const float *x, *w, *bias;
+    float *y;
+} nacre_f32_conv;
+
+// Whether weights should not be packed, because the convolution goes by taps. It
+// looks at channels, axes and kernel only.
+int nacre_f32_conv_by_taps(const nacre_conv *c);
+
+// Sizes are in elements; scratch lies at a multiple of 64 bytes.
+size_t nacre_f32_conv_packed(const nacre_conv *c, const nacre_f32_gemm_impl *impl);
+void nacre_f32_conv_pack(const nacre_conv *c, const nacre_f32_gemm_impl *impl, const float *w, float *dst);
+size_t nacre_f32_conv_scratch(const nacre_f32_conv *j, size_t threads);
+void nacre_f32_conv_run(const nacre_f32_conv *j, nacre_pool *pool, float *scratch);
+
+size_t nacre_f32_conv_transpose_packed(const nacre_conv *c, const nacre_f32_gemm_impl *impl);
+void nacre_f32_conv_transpose_pack(const nacre_conv *c, const nacre_f32_gemm_impl *impl, const float *w, float *dst);
+size_t nacre_f32_conv_transpose_scratch(const nacre_f32_conv *j, size_t threads);
+void nacre_f32_conv_transpose_run(const nacre_f32_conv *j, nacre_pool *pool, float *scratch);
+
+#endif

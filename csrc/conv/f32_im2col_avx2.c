@@ -1,0 +1,91 @@
+#include "conv/conv.h"
+#include "conv/space.h"
+#include "core/target.h"
+
+#if NACRE_X86_64
+NACRE_TARGET_BEGIN(NACRE_AVX2)
+
+// What 8 lanes take from a plane: masked loads at offsets that put each run
+// where it belongs, which may lie before the plane, or one gather.
+typedef struct {
+    size_t count;
+    __m256i mask[8];
+    ptrdiff_t offset[8];
+} lanes_avx2;
+
+// Ones in lanes begin..end-1.
+static inline __m256i between_avx2(int begin, int end) {
+    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_andnot_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(begin), lane), _mm256_cmpgt_epi32(_mm256_set1_epi32(end), lane));
+}
+
+static void find_lanes_avx2(const conv_run *runs, size_t count, size_t first, lanes_avx2 *v) {
+    v->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const size_t begin = runs[i].lane > first ? runs[i].lane - first : 0;
+        const size_t stop = runs[i].lane + runs[i].lanes;
+        const size_t end = stop > first ? conv_least(stop - first, 8) : 0;
+        if (begin >= end) continue;
+        v->mask[v->count] = between_avx2((int)begin, (int)end);
+        v->offset[v->count++] = (ptrdiff_t)runs[i].offset - (ptrdiff_t)runs[i].lane + (ptrdiff_t)first;
+    }
+}
+
+// Loads at an address that may lie outside the plane in lanes that are left out,
+// which become zero.
+static inline __m256 masked_at_avx2(__m256i mask, const float *x, ptrdiff_t offset) {
+    return _mm256_maskload_ps((const float *)((uintptr_t)x + (uintptr_t)offset * sizeof *x), mask);
+}
+
+static void copy_lanes_avx2(const lanes_avx2 *v, const float *x, size_t plane, size_t n, float *dst, size_t ld) {
+    for (size_t r = 0; r < n; r++) {
+        __m256 a = _mm256_setzero_ps();
+        for (size_t i = 0; i < v->count; i++) a = _mm256_or_ps(a, masked_at_avx2(v->mask[i], x + r * plane, v->offset[i]));
+        _mm256_storeu_ps(dst + r * ld, a);
+    }
+}
+
+static void gather_lanes_avx2(const conv_run *runs, size_t count, size_t first, size_t step, const float *x, size_t plane,
+                                size_t n, float *dst, size_t ld) {
+    int32_t index[8] = {0}, mask[8] = {0};
+    for (size_t i = 0; i < count; i++) {
+        for (size_t l = 0; l < runs[i].lanes; l++) {
+            const size_t lane = runs[i].lane + l;
+            if (lane < first || lane >= first + 8) continue;
+            index[lane - first] = (int32_t)(runs[i].offset + l * step);
+            mask[lane - first] = -1;
+        }
+    }
+    const __m256i at = _mm256_loadu_si256((const __m256i *)index);
+    const __m256 here = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)mask));
+    for (size_t r = 0; r < n; r++) {
+        _mm256_storeu_ps(dst + r * ld, _mm256_mask_i32gather_ps(_mm256_setzero_ps(), x + r * plane, at, here, 4));
+    }
+}
+
+static void im2col_rows_avx2(const conv_run *runs, size_t count, size_t step, const float *x, size_t plane, size_t n,
+                               size_t nr, float *dst, size_t ld) {
+    lanes_avx2 v;
+    for (size_t first = 0; first < nr; first += 8) {
+        if (step == 1) {
+            find_lanes_avx2(runs, count, first, &v);
+            copy_lanes_avx2(&v, x, plane, n, dst + first, ld);
+        } else {
+            gather_lanes_avx2(runs, count, first, step, x, plane, n, dst + first, ld);
+        }
+    }
+}
+
+#define OWN(name) im2col_avx2_##name
+#define ROWS im2col_rows_avx2
+#include "conv/f32_im2col.inc"
+#undef OWN
+#undef ROWS
+
+void nacre_f32_im2col__avx2(const nacre_conv *c, const float *x, size_t k0, size_t k, size_t j0, size_t n, size_t nr,
+                              float *dst) {
+    im2col_avx2_panels(c, x, k0, k, j0, n, nr, dst);
+}
+
+NACRE_TARGET_END
+#endif

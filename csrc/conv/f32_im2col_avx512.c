@@ -1,0 +1,90 @@
+#include "conv/conv.h"
+#include "conv/space.h"
+#include "core/target.h"
+
+#if NACRE_X86_64
+NACRE_TARGET_BEGIN(NACRE_AVX512)
+
+// What 16 lanes take from a plane: masked loads at offsets that put each run
+// where it belongs, which may lie before the plane, or one gather.
+typedef struct {
+    size_t count;
+    __mmask16 mask[16];
+    ptrdiff_t offset[16];
+} lanes_avx512;
+
+static void find_lanes_avx512(const conv_run *runs, size_t count, size_t first, lanes_avx512 *v) {
+    v->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const size_t begin = runs[i].lane > first ? runs[i].lane - first : 0;
+        const size_t stop = runs[i].lane + runs[i].lanes;
+        const size_t end = stop > first ? conv_least(stop - first, 16) : 0;
+        if (begin >= end) continue;
+        v->mask[v->count] = (__mmask16)((1u << end) - (1u << begin));
+        v->offset[v->count++] = (ptrdiff_t)runs[i].offset - (ptrdiff_t)runs[i].lane + (ptrdiff_t)first;
+    }
+}
+
+// Loads at an address that may lie outside the plane in lanes that are left out.
+static inline __m512 masked_at_avx512(__m512 v, __mmask16 mask, const float *x, ptrdiff_t offset) {
+    return _mm512_mask_loadu_ps(v, mask, (const void *)((uintptr_t)x + (uintptr_t)offset * sizeof *x));
+}
+
+static void copy_lanes_avx512(const lanes_avx512 *v, const float *x, size_t plane, size_t n, float *dst, size_t ld) {
+    if (v->count == 1) {
+        for (size_t r = 0; r < n; r++) {
+            _mm512_storeu_ps(dst + r * ld, masked_at_avx512(_mm512_setzero_ps(), v->mask[0], x + r * plane, v->offset[0]));
+        }
+        return;
+    }
+    for (size_t r = 0; r < n; r++) {
+        __m512 a = _mm512_setzero_ps();
+        for (size_t i = 0; i < v->count; i++) a = masked_at_avx512(a, v->mask[i], x + r * plane, v->offset[i]);
+        _mm512_storeu_ps(dst + r * ld, a);
+    }
+}
+
+static void gather_lanes_avx512(const conv_run *runs, size_t count, size_t first, size_t step, const float *x, size_t plane,
+                                size_t n, float *dst, size_t ld) {
+    int32_t index[16] = {0};
+    unsigned mask = 0;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t l = 0; l < runs[i].lanes; l++) {
+            const size_t lane = runs[i].lane + l;
+            if (lane < first || lane >= first + 16) continue;
+            index[lane - first] = (int32_t)(runs[i].offset + l * step);
+            mask |= 1u << (lane - first);
+        }
+    }
+    const __m512i at = _mm512_loadu_si512(index);
+    for (size_t r = 0; r < n; r++) {
+        _mm512_storeu_ps(dst + r * ld, _mm512_mask_i32gather_ps(_mm512_setzero_ps(), (__mmask16)mask, at, x + r * plane, 4));
+    }
+}
+
+static void im2col_rows_avx512(const conv_run *runs, size_t count, size_t step, const float *x, size_t plane, size_t n,
+                               size_t nr, float *dst, size_t ld) {
+    lanes_avx512 v;
+    for (size_t first = 0; first < nr; first += 16) {
+        if (step == 1) {
+            find_lanes_avx512(runs, count, first, &v);
+            copy_lanes_avx512(&v, x, plane, n, dst + first, ld);
+        } else {
+            gather_lanes_avx512(runs, count, first, step, x, plane, n, dst + first, ld);
+        }
+    }
+}
+
+#define OWN(name) im2col_avx512_##name
+#define ROWS im2col_rows_avx512
+#include "conv/f32_im2col.inc"
+#undef OWN
+#undef ROWS
+
+void nacre_f32_im2col__avx512(const nacre_conv *c, const float *x, size_t k0, size_t k, size_t j0, size_t n, size_t nr,
+                              float *dst) {
+    im2col_avx512_panels(c, x, k0, k, j0, n, nr, dst);
+}
+
+NACRE_TARGET_END
+#endif

@@ -1,0 +1,21 @@
+// The oracle of f32_taps.
+#include "conv/conv.h"
+
+static void filter_scalar(const float *src, size_t step, size_t taps, const size_t *offset, const float *w, float bias,
+                          float *out, size_t ldc, size_t rows, size_t n) {
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t j = 0; j < n; j++) out[r * ldc + j] = bias;
+        for (size_t t = 0; t < taps; t++) {
+            for (size_t j = 0; j < n; j++) out[r * ldc + j] += w[t] * src[r * step + offset[t] + j];
+        }
+    }
+}
+
+static void split_scalar(const float *src, size_t step, size_t n, float *dst) {
+    for (size_t j = 0; j < n; j++) dst[j] = src[j * step];
+}
+
+const nacre_f32_taps_impl *nacre_f32_taps__scalar(void) {
+    static const nacre_f32_taps_impl impl = {filter_scalar, split_scalar};
+    return &impl;
+}

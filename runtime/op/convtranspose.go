@@ -1,0 +1,220 @@
+package op
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// convTranspose spreads X [images, group·channels, spatial...] by W
+// [group·channels, filters, kernel...]: it is the gradient of a convolution, and
+// its window is that convolution's.
+type convTranspose struct {
+	window     *window
+	group      int
+	padding    []int // added behind the output
+	shape      []int // of the output's spatial axes; nil if it follows from the rest
+	upperFirst bool  // of an odd padding that auto_pad or the shape asks for, SAME_UPPER has the larger half first
+	kernels    convKernels
+}
+
+func newConvTranspose(n *Node) (Op, error) {
+	w, err := readWindow(n, false)
+	if err != nil {
+		return nil, err
+	}
+	group, err := readGroup(n)
+	if err != nil {
+		return nil, err
+	}
+	o := &convTranspose{window: w, group: group, padding: n.Ints("output_padding"), shape: n.Ints("output_shape")}
+	o.upperFirst = n.Since < 11
+	for _, list := range []struct {
+		name   string
+		values []int
+	}{{"output_padding", o.padding}, {"output_shape", o.shape}} {
+		for _, v := range list.values {
+			if v < 0 || v > maxWindow {
+				return nil, graph.Mark(graph.ErrShape, "attribute %q has %d; it takes 0 to %d", list.name, v, maxWindow)
+			}
+		}
+	}
+	return o, nil
+}
+
+func (o *convTranspose) Infer(c *Infer) error {
+	if err := checkConvTypes(c); err != nil {
+		return err
+	}
+	x, w := c.In[0], c.In[1]
+	axes, err := convAxes(x.Dims, w.Dims)
+	if err != nil {
+		return err
+	}
+	if axes == 0 {
+		c.Set(0, x.DType, nil)
+		return nil
+	}
+	out := graph.UnknownDims(axes + 2)
+	var kernel []int
+	if x.Dims != nil {
+		out[0] = x.Dims[0]
+	}
+	if w.Dims != nil {
+		if err := o.checkChannels(x.Dims, w.Dims); err != nil {
+			return err
+		}
+		out[1] = w.Dims[1].Mul(graph.Known(o.group))
+		kernel, _ = graph.Dims(w.Dims[2:]).Concrete()
+	}
+	if err := checkBias(c, out[1]); err != nil {
+		return err
+	}
+	if x.Dims != nil && (kernel != nil || len(o.window.kernel) > 0) {
+		b, err := o.bind(axes, kernel)
+		if err != nil {
+			return err
+		}
+		for i, d := range x.Dims[2:] {
+			if out[2+i], err = b.out(i, d); err != nil {
+				return err
+			}
+		}
+	}
+	c.Set(0, x.DType, out)
+	return nil
+}
+
+func (o *convTranspose) checkChannels(x, w graph.Dims) error {
+	if x != nil && x[1].IsKnown() && w[0].IsKnown() && x[1] != w[0] {
+		return graph.Mark(graph.ErrShape, "X%v has %v channels and W%v takes %v", x, x[1], w, w[0])
+	}
+	if channels, ok := w[0].Value(); ok && channels%o.group != 0 {
+		return graph.Mark(graph.ErrShape, "W%v has %d channels, which do not divide into %d groups", w, channels, o.group)
+	}
+	return nil
+}
+
+// spreadWindow is a convTranspose bound to a number of axes and a kernel.
+type spreadWindow struct {
+	*window
+	padding, shape []int
+	upperFirst     bool
+}
+
+func (o *convTranspose) bind(axes int, kernel []int) (*spreadWindow, error) {
+	win, err := o.window.bind(axes, kernel)
+	if err != nil {
+		return nil, err
+	}
+	b := &spreadWindow{window: win, padding: o.padding, shape: o.shape, upperFirst: o.upperFirst}
+	if len(b.padding) == 0 {
+		b.padding = make([]int, axes)
+	}
+	if len(b.shape) == axes+2 {
+		// Some writers count the batch and the channels in.
+		b.shape = b.shape[2:]
+	}
+	if len(b.padding) != axes || len(b.shape) != 0 && len(b.shape) != axes {
+		return nil, graph.Mark(graph.ErrShape, "output_padding %v or output_shape %v is not for %d spatial axes", b.padding, b.shape, axes)
+	}
+	return b, nil
+}
+
+// full is the extent that taps reach along an axis, and the padding of the
+// output, before any is cut off.
+func (b *spreadWindow) full(axis int, in graph.Dim) (graph.Dim, error) {
+	steps, err := product(in.Sub(graph.Known(1)), graph.Known(b.stride[axis]))
+	if err != nil {
+		return graph.Dim{}, err
+	}
+	return steps.Add(graph.Known(b.padding[axis] + b.reach(axis))), nil
+}
+
+// out is the output's extent along an axis.
+func (b *spreadWindow) out(axis int, in graph.Dim) (graph.Dim, error) {
+	if in.Is(0) {
+		return graph.Dim{}, graph.Mark(graph.ErrShape, "spatial axis %d of X is empty", axis)
+	}
+	if len(b.shape) > 0 {
+		return graph.Known(b.shape[axis]), nil
+	}
+	if b.auto == "SAME_UPPER" || b.auto == "SAME_LOWER" {
+		return product(in, graph.Known(b.stride[axis]))
+	}
+	full, err := b.full(axis, in)
+	if err != nil {
+		return graph.Dim{}, err
+	}
+	d := full.Sub(graph.Known(b.padBegin[axis] + b.padEnd[axis]))
+	if n, ok := d.Value(); ok && n < 0 {
+		return graph.Dim{}, graph.Mark(graph.ErrShape, "pads of %d and %d cut off more than the %v elements along spatial axis %d",
+			b.padBegin[axis], b.padEnd[axis], full, axis)
+	}
+	return d, nil
+}
+
+// resolve returns the output's extents and the padding before it on an input of
+// those extents.
+func (b *spreadWindow) resolve(in []int) (out, pad []int, err error) {
+	out, pad = make([]int, len(in)), slices.Clone(b.padBegin)
+	for i, n := range in {
+		d, err := b.out(i, graph.Known(n))
+		if err != nil {
+			return nil, nil, err
+		}
+		out[i], _ = d.Value()
+		if len(b.shape) == 0 && b.auto != "SAME_UPPER" && b.auto != "SAME_LOWER" {
+			continue
+		}
+		full, err := b.full(i, graph.Known(n))
+		if err != nil {
+			return nil, nil, err
+		}
+		total, _ := full.Value()
+		total = max(total-out[i], 0)
+		pad[i] = total / 2
+		if (b.auto == "SAME_UPPER") == b.upperFirst {
+			pad[i] = total - total/2
+		}
+	}
+	return out, pad, nil
+}
+
+func (o *convTranspose) Prepare(c *Prepare) error {
+	if err := o.kernels.prepare(c, "f64_conv_transpose"); err != nil || o.kernels.plain.Valid() {
+		return err
+	}
+	w := c.Const(1)
+	if w == nil || len(w.Shape()) < 3 || w.Shape()[0]%o.group != 0 {
+		return nil
+	}
+	s := weightShape(w.Shape(), o.group)
+	s.Channels, s.Filters = w.Shape()[0]/o.group, w.Shape()[1]
+	return o.kernels.packTranspose(c, w, s)
+}
+
+// Describe names the kernels.
+func (o *convTranspose) Describe() string { return o.kernels.describe() }
+
+func (o *convTranspose) Run(c *Run) error {
+	x, w := c.In[0], c.In[1]
+	xs, ws := x.Shape(), w.Shape()
+	b, err := o.bind(len(xs)-2, ws[2:])
+	if err != nil {
+		return err
+	}
+	out, pad, err := b.resolve(xs[2:])
+	if err != nil {
+		return err
+	}
+	s := weightShape(ws, o.group)
+	s.Images, s.Channels, s.Filters = xs[0], ws[0]/o.group, ws[1]
+	s.In, s.Out, s.Stride, s.Dilation, s.Pad = xs[2:], out, b.stride, b.dilation, pad
+	y, err := c.output(0, x.DType(), append(tensor.Shape{xs[0], ws[1] * o.group}, out...))
+	if err != nil {
+		return err
+	}
+	return o.kernels.runTranspose(c, s, y)
+}
