@@ -142,8 +142,9 @@ func (d *convData) compare(t *testing.T, got []float32, want []float64, terms in
 	}
 }
 
-func alignedScratch(n int) []float32 {
+func alignedScratch(t *testing.T, n int) []float32 {
 	b := Alloc(4 * n)
+	t.Cleanup(func() { Free(b) })
 	for i := range b {
 		b[i] = 0xff // NaNs, should it be read before it is written
 	}
@@ -184,7 +185,7 @@ func TestConv(t *testing.T) {
 			v := Conv{ConvShape: *s, Gemm: gemm, Columns: columns, Taps: taps}
 			run := func(p *Pool, w []float32) []float32 {
 				return guardedRun(t, len(d.out), func(y []float32) {
-					v.Run(p, d.x, w, d.bias, y, alignedScratch(v.Scratch(p)))
+					v.Run(p, d.x, w, d.bias, y, alignedScratch(t, v.Scratch(p)))
 				})
 			}
 			t.Log(c.name)
@@ -193,7 +194,7 @@ func TestConv(t *testing.T) {
 			if !slices.Equal(got, run(pool, d.w)) {
 				t.Errorf("%s: three threads give another result", c.name)
 			}
-			packed := alignedScratch(v.PackedWeights())
+			packed := alignedScratch(t, v.PackedWeights())
 			v.Pack(d.w, packed)
 			v.Packed = true
 			d.compare(t, run(pool, packed), want, terms)
@@ -217,7 +218,7 @@ func TestConvTranspose(t *testing.T) {
 			v := ConvTranspose{ConvShape: *s, Gemm: gemm}
 			run := func(p *Pool, w []float32) []float32 {
 				return guardedRun(t, len(d.out), func(y []float32) {
-					v.Run(p, d.x, w, d.bias, y, alignedScratch(v.Scratch(p)))
+					v.Run(p, d.x, w, d.bias, y, alignedScratch(t, v.Scratch(p)))
 				})
 			}
 			t.Log(c.name)
@@ -226,7 +227,7 @@ func TestConvTranspose(t *testing.T) {
 			if !slices.Equal(got, run(pool, d.w)) {
 				t.Errorf("%s: three threads give another result", c.name)
 			}
-			packed := alignedScratch(v.PackedWeights())
+			packed := alignedScratch(t, v.PackedWeights())
 			v.Pack(d.w, packed)
 			v.Packed = true
 			d.compare(t, run(nil, packed), want, terms)
