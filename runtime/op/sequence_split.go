@@ -34,7 +34,7 @@ func (o splitToSequence) Run(c *Run) error {
 	if !c.Has(1) {
 		items := make([]tensor.Value, n)
 		for i := range items {
-			if items[i] = cut(t, axis, i, 1); !o.keep {
+			if items[i] = stretch(t, axis, i, 1); !o.keep {
 				items[i] = indexed(t, axis, i)
 			}
 		}
@@ -48,7 +48,7 @@ func (o splitToSequence) Run(c *Run) error {
 	var items []tensor.Value
 	at := 0
 	for _, size := range sizes {
-		items = append(items, cut(t, axis, at, size))
+		items = append(items, stretch(t, axis, at, size))
 		at += size
 	}
 	c.Set(0, &tensor.Sequence{Items: items})

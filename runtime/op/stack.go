@@ -78,8 +78,8 @@ func join(list []*tensor.Tensor, axis int) (*tensor.Tensor, error) {
 	return out, nil
 }
 
-// cut returns n indices of an axis, from at on.
-func cut(t *tensor.Tensor, axis, at, n int) *tensor.Tensor {
+// stretch returns n indices of an axis, from at on.
+func stretch(t *tensor.Tensor, axis, at, n int) *tensor.Tensor {
 	shape := t.Shape().Clone()
 	shape[axis] = n
 	p := tensor.New(t.DType(), shape...)
