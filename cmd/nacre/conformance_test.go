@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
+)
+
+var update = flag.Bool("update", false, "rewrite the files of expected results in testdata")
+
+// complete is set where a test must not be left out for want of data.
+var complete = os.Getenv("NACRE_TEST_COMPLETE") == "1"
+
+// leaveOut skips a test that lacks something, or fails it in a complete run.
+func leaveOut(t *testing.T, why string) {
+	t.Helper()
+	if complete {
+		t.Fatalf("the run must be complete, but %s", why)
+	}
+	t.Skipf("left out: %s", why)
+}
+
+// officialData is the folder of the official ONNX tests.
+func officialData(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("NACRE_ONNX_DATA")
+	if dir == "" {
+		dir = filepath.Join("..", "..", ".cache", "onnx", "1.22.0")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "node")); err != nil {
+		leaveOut(t, "the official ONNX tests are not there: scripts/fetch-onnx-data.sh fetches them, or NACRE_ONNX_DATA names their folder")
+	}
+	return dir
+}
+
+// TestConformance runs the official ONNX tests.
+func TestConformance(t *testing.T) {
+	dir := officialData(t)
+	checkPassing(t, dir, "conformance.txt", compare.Tolerance{Rel: 1e-3, Abs: 1e-7})
+}
+
+// TestNetworks runs real networks that may lie beside the checkout.
+func TestNetworks(t *testing.T) {
+	dir := filepath.Join("..", "..", "..", "shared", "models")
+	if _, err := os.Stat(dir); err != nil {
+		t.Skip("left out: there is no folder of networks beside the checkout")
+	}
+	checkPassing(t, dir, "networks.txt", compare.Tolerance{Rel: 1e-3, Abs: 1e-4})
+}
+
+// checkPassing runs the cases of a folder. Those that pass are listed in a file
+// of testdata; the test fails when one of them does not, and when one that is
+// not listed does.
+func checkPassing(t *testing.T, dir, list string, tol compare.Tolerance) {
+	cases, _, err := findCases(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list = filepath.Join("testdata", list)
+	text, err := os.ReadFile(list)
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	listed := strings.Fields(string(text))
+	f := &conformanceFlags{tol: tol, timeout: 2 * time.Minute}
+	var passed []string
+	for _, c := range cases {
+		if testing.Short() && c.rampOutput != "" {
+			continue // whole networks
+		}
+		r := f.judge(context.Background(), c, nacre.Options{})
+		if r.Passed {
+			passed = append(passed, r.Name)
+		}
+		switch expected := slices.Contains(listed, c.name); {
+		case *update:
+		case expected && !r.Passed:
+			t.Errorf("%s is in %s and fails: %s", r.Name, list, r.Reason)
+		case !expected && r.Passed:
+			t.Errorf("%s passes and is not in %s (go test ./cmd/nacre -update adds it)", r.Name, list)
+		}
+	}
+	t.Logf("%d of %d pass", len(passed), len(cases))
+	for _, name := range listed {
+		if !*update && !slices.ContainsFunc(cases, func(c testCase) bool { return c.name == name }) {
+			t.Errorf("%s is in %s and there is no such case", name, list)
+		}
+	}
+	if *update && !testing.Short() {
+		if err := os.WriteFile(list, []byte(strings.Join(passed, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,379 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/nacre-ml/nacre/cmd/nacre/demo"
+	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+const digits = "demo/digits.onnx"
+
+// call runs the command in this process.
+func call(args ...string) (code int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	code = run(args, &out, &err)
+	return code, out.String(), err.String()
+}
+
+// golden compares text with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("output differs from %s (-update rewrites it):\n%s", path, got)
+	}
+}
+
+func write(t *testing.T, path string, data []byte) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// seven is the network's input for the first drawn seven.
+func seven(t *testing.T) *tensor.Tensor {
+	t.Helper()
+	pictures, err := demo.Pictures()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pictures {
+		if p.Digit == 7 {
+			counts, err := demo.Counts(p.Grey)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, err := tensor.From(counts, 1, 1, demo.Side, demo.Side)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return x
+		}
+	}
+	t.Fatal("no picture of 7")
+	return nil
+}
+
+func npyBytes(t *testing.T, x *tensor.Tensor) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	if err := npy.Write(&buf, x); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+// pbBytes is a TensorProto of float32 elements.
+func pbBytes(name string, x *tensor.Tensor) []byte {
+	var b []byte
+	for _, d := range x.Shape() {
+		b = protowire.AppendTag(b, 1, protowire.VarintType)
+		b = protowire.AppendVarint(b, uint64(d))
+	}
+	b = protowire.AppendTag(b, 2, protowire.VarintType)
+	b = protowire.AppendVarint(b, 1)
+	b = protowire.AppendTag(b, 8, protowire.BytesType)
+	b = protowire.AppendString(b, name)
+	b = protowire.AppendTag(b, 9, protowire.BytesType)
+	return protowire.AppendBytes(b, x.Bytes())
+}
+
+func TestExitCodes(t *testing.T) {
+	dir := t.TempDir()
+	broken := write(t, filepath.Join(dir, "broken.onnx"), []byte("this is no model"))
+	input := write(t, filepath.Join(dir, "seven.npy"), npyBytes(t, seven(t)))
+	cases := []struct {
+		name   string
+		args   []string
+		code   int
+		stderr string // a part of it
+	}{
+		{"nothing", nil, 2, "Usage"},
+		{"help", []string{"--help"}, 0, ""},
+		{"unknown command", []string{"fly"}, 2, `unknown command "fly"`},
+		{"unknown flag", []string{"run", "--fly", digits}, 2, "unknown flag: --fly"},
+		{"no model", []string{"run"}, 2, "accepts 1 arg"},
+		{"flags that exclude each other", []string{"run", digits, "--test-data", ".", "--input", "a=b"}, 2, "test-data"},
+		{"bad threads", []string{"run", digits, "--threads", "-1"}, 2, "negative"},
+		{"unknown device", []string{"run", digits, "--device", "abacus"}, 2, "abacus"},
+		{"device not built in", []string{"run", digits, "--device", "vulkan:0"}, 1, "without the Vulkan device"},
+		{"no file", []string{"run", filepath.Join(dir, "none.onnx")}, 1, "none.onnx"},
+		{"broken file", []string{"verify", broken}, 1, "broken.onnx"},
+		{"missing input", []string{"run", digits}, 1, "image float32[batch,1,8,8]"},
+		{"unknown input", []string{"run", digits, "--input", "picture=" + input}, 1, `no input "picture"`},
+		{"malformed input flag", []string{"run", digits, "--input", "image"}, 2, "NAME=FILE"},
+		{"input twice", []string{"run", digits, "--input", "image=" + input, "--input", "image=" + input}, 2, "twice"},
+		{"unreadable ending", []string{"run", digits, "--input", "image=" + broken}, 1, ".onnx"},
+		{"bad dim", []string{"bench", digits, "--dim", "batch"}, 2, "NAME=N"},
+		{"dim of no input", []string{"bench", digits, "--dim", "time=3"}, 1, `"time"`},
+		{"bad pattern", []string{"conformance", dir, "--run", "("}, 2, "--run"},
+		{"markdown of nothing", []string{"devices", "--markdown"}, 2, "--ops"},
+		{"no test data", []string{"run", digits, "--test-data", dir}, 1, "output_0.pb"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			code, stdout, stderr := call(c.args...)
+			if code != c.code || !strings.Contains(stderr, c.stderr) {
+				t.Errorf("exit code %d, stderr %q; want %d and %q", code, stderr, c.code, c.stderr)
+			}
+			if code == 2 && stdout != "" {
+				t.Errorf("wrong usage wrote to stdout: %q", stdout)
+			}
+		})
+	}
+}
+
+func TestInspect(t *testing.T) {
+	code, text, stderr := call("inspect", digits, "--values", "2")
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	golden(t, "inspect.txt", text)
+	code, text, stderr = call("inspect", digits, "--json")
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	var r report
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Nodes) != 10 || len(r.Weights) != 8 || r.Opsets["ai.onnx"] != 17 || r.Inputs[0].Type != "float32[batch,1,8,8]" {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestVerify(t *testing.T) {
+	code, text, stderr := call("verify", digits)
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	golden(t, "verify.txt", text)
+}
+
+func TestRunInputs(t *testing.T) {
+	x := seven(t)
+	dir := t.TempDir()
+	picture := image.NewGray(image.Rect(0, 0, demo.Side, demo.Side))
+	for i, v := range tensor.View[float32](x) {
+		picture.SetGray(i%demo.Side, i/demo.Side, color.Gray{Y: uint8(v * 15)})
+	}
+	var encoded bytes.Buffer
+	if err := png.Encode(&encoded, picture); err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct {
+		name, file string
+		data       []byte
+		flags      []string
+	}{
+		{"npy", "x.npy", npyBytes(t, x), nil},
+		{"pb", "x.pb", pbBytes("image", x), nil},
+		{"raw", "x.bin", x.Bytes(), nil},
+		{"picture", "x.png", encoded.Bytes(), []string{"--image-scale", "0.0666667"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			file := write(t, filepath.Join(dir, c.file), c.data)
+			code, stdout, stderr := call(append([]string{"run", digits, "--input", "image=" + file}, c.flags...)...)
+			if code != 0 {
+				t.Fatal(stderr)
+			}
+			if !strings.Contains(stdout, "probabilities float32[1,10]") || !regexp.MustCompile(`best 7: (1|0\.[89])`).MatchString(stdout) {
+				t.Errorf("got %s", stdout)
+			}
+		})
+	}
+}
+
+func TestRunOut(t *testing.T) {
+	dir := t.TempDir()
+	file := write(t, filepath.Join(dir, "x.npy"), npyBytes(t, seven(t)))
+	trace := filepath.Join(dir, "trace.json")
+	code, stdout, stderr := call("run", digits, "--input", "image="+file, "--out", filepath.Join(dir, "out"), "--profile", trace)
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	result := filepath.Join(dir, "out", "probabilities.npy")
+	if want := "probabilities float32[1,10] -> " + result + "\n"; stdout != want {
+		t.Errorf("stdout is %q, want %q", stdout, want)
+	}
+	data, err := os.ReadFile(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := npy.Decode(data); err != nil || got.String() != "float32[1,10]" {
+		t.Errorf("stored %v (%v)", got, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "out", ".*")); left != nil {
+		t.Errorf("left behind: %v", left)
+	}
+	var events []map[string]any
+	if data, err = os.ReadFile(trace); err == nil {
+		err = json.Unmarshal(data, &events)
+	}
+	if err != nil || len(events) == 0 {
+		t.Errorf("trace of %d events (%v)", len(events), err)
+	}
+	if !strings.Contains(stderr, "Conv") {
+		t.Errorf("no table of operators in stderr: %q", stderr)
+	}
+}
+
+func TestRunPlan(t *testing.T) {
+	file := write(t, filepath.Join(t.TempDir(), "x.npy"), npyBytes(t, seven(t)))
+	code, stdout, stderr := call("run", digits, "--plan", "--input", "image="+file)
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	if !strings.Contains(stdout, "Softmax-17") || !strings.Contains(stdout, "arena") {
+		t.Errorf("got %s", stdout)
+	}
+}
+
+// testFolder fills a folder with the model, its stored answer to x, and that of
+// a model which says otherwise.
+func testFolder(t *testing.T, dir string) {
+	t.Helper()
+	x := seven(t)
+	model, err := os.ReadFile(digits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := write(t, filepath.Join(dir, "x.npy"), npyBytes(t, x))
+	if code, _, stderr := call("run", digits, "--input", "image="+file, "--out", dir); code != 0 {
+		t.Fatal(stderr)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "probabilities.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := npy.Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := y.Clone()
+	tensor.View[float32](wrong)[3] = 5
+	for name, answer := range map[string]*tensor.Tensor{"right": y, "wrong": wrong} {
+		set := filepath.Join(dir, "cases", name, "test_data_set_0")
+		write(t, filepath.Join(dir, "cases", name, "model.onnx"), model)
+		write(t, filepath.Join(set, "input_0.pb"), pbBytes("image", x))
+		write(t, filepath.Join(set, "output_0.pb"), pbBytes("probabilities", answer))
+	}
+	write(t, filepath.Join(dir, "cases", "bare", "model.onnx"), model)
+	write(t, filepath.Join(dir, "cases", "broken", "model.onnx"), []byte("no model"))
+	write(t, filepath.Join(dir, "cases", "broken", "test_data_set_0", "output_0.pb"), nil)
+}
+
+func TestRunTestData(t *testing.T) {
+	dir := t.TempDir()
+	testFolder(t, dir)
+	right, wrong := filepath.Join(dir, "cases", "right"), filepath.Join(dir, "cases", "wrong")
+	for _, data := range []string{right, filepath.Join(right, "test_data_set_0")} {
+		code, stdout, stderr := call("run", digits, "--test-data", data)
+		if want := "test_data_set_0 probabilities float32[1,10] abs 0 rel 0 ok\n"; code != 0 || stdout != want {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q; want %q", data, code, stdout, stderr, want)
+		}
+	}
+	code, stdout, stderr := call("run", digits, "--test-data", wrong)
+	if code != 1 || !strings.Contains(stdout, "MISMATCH: 1 of 10 elements differ; element 3 is") || !strings.Contains(stderr, "1 output does not match") {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	if code, _, _ := call("run", digits, "--test-data", wrong, "--atol", "6"); code != 0 {
+		t.Errorf("a wide tolerance did not accept: exit code %d", code)
+	}
+}
+
+func TestConformanceCommand(t *testing.T) {
+	dir := t.TempDir()
+	testFolder(t, dir)
+	folder, report := filepath.Join(dir, "cases"), filepath.Join(dir, "report.json")
+	code, stdout, stderr := call("conformance", folder, "--json", report)
+	if code != 1 || stderr != "" {
+		t.Errorf("exit code %d, stderr %q", code, stderr)
+	}
+	// What stands in a reason depends on kernels and on the protobuf package.
+	stdout = regexp.MustCompile(`(?m)at byte.*$`).ReplaceAllString(strings.ReplaceAll(stdout, dir, "DIR"), "at byte N")
+	golden(t, "conformance-command.txt", regexp.MustCompile(`element 3 is [-+.e0-9]+`).ReplaceAllString(stdout, "element 3 is X"))
+	var r tally
+	data, err := os.ReadFile(report)
+	if err == nil {
+		err = json.Unmarshal(data, &r)
+	}
+	if err != nil || r.Passed != 1 || r.Failed != 2 || r.Skipped != 1 || len(r.Cases) != 3 {
+		t.Errorf("report %+v (%v)", r, err)
+	}
+	if code, stdout, _ = call("conformance", folder, "--run", "^right$"); code != 0 || stdout != "1 passed, 0 failed, 0 skipped\n" {
+		t.Errorf("exit code %d, stdout %q", code, stdout)
+	}
+	if code, stdout, _ = call("conformance", folder, "--list"); code != 0 || stdout != "broken\nright\nwrong\n" {
+		t.Errorf("exit code %d, stdout %q", code, stdout)
+	}
+}
+
+func TestBench(t *testing.T) {
+	code, stdout, stderr := call("bench", digits, "--dim", "batch=2", "--count", "3", "--warmup", "1", "--json")
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	var r timing
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Count != 3 || r.MinMS <= 0 || len(r.Ops) == 0 || r.Inputs[0] != "image float32[2,1,8,8]" {
+		t.Errorf("got %+v", r)
+	}
+	if code, stdout, stderr = call("bench", digits, "--count", "1"); code != 0 || !strings.Contains(stdout, "median") {
+		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
+	}
+}
+
+func TestDevices(t *testing.T) {
+	code, stdout, stderr := call("devices", "--json")
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	var c cpuReport
+	if err := json.Unmarshal([]byte(stdout), &c); err != nil {
+		t.Fatal(err)
+	}
+	if c.Threads < 1 || len(c.Levels) == 0 || len(c.Kernels) == 0 {
+		t.Errorf("got %+v", c)
+	}
+	for _, k := range c.Kernels {
+		if k.Variants[len(k.Variants)-1] != "scalar" {
+			t.Errorf("the last variant of %s is %s, not scalar", k.Op, k.Variants[len(k.Variants)-1])
+		}
+	}
+	code, stdout, stderr = call("devices", "--ops", "--markdown")
+	if code != 0 || !strings.Contains(stdout, "| ai.onnx | Conv |") {
+		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
+	}
+}

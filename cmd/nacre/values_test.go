@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
+	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+func TestWriteOutputs(t *testing.T) {
+	int4 := tensor.New(tensor.I4, 3)
+	packed.Int4.Pack(int4.Bytes(), []int8{-8, 0, 7})
+	bf16, err := nacre.NewTensor([]packed.BF16{packed.ToBF16(-1.5)}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words, err := tensor.FromStrings([]string{"a", "bc"}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct {
+		name, file, stored string
+		t                  *tensor.Tensor
+		first              float64
+	}{
+		{"plain", "plain.npy", "int64[2]", tensor.New(tensor.I64, 2), 0},
+		{"a/b:c", "a_b_c.npy", "int8[3]", int4, -8},
+		{"a_b_c", "a_b_c_.npy", "float32[1]", bf16, -1.5},
+		{"..", "output...npy", "string[2]", words, 0},
+	}
+	dir := t.TempDir()
+	out := map[string]*nacre.Tensor{}
+	var values []*graph.Value
+	for _, c := range cases {
+		out[c.name] = c.t
+		values = append(values, &graph.Value{Name: c.name})
+	}
+	var log bytes.Buffer
+	if err := writeOutputs(&log, dir, values, out); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		data, err := os.ReadFile(filepath.Join(dir, c.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := npy.Decode(data)
+		if err != nil || x.String() != c.stored {
+			t.Errorf("%s: stored %v (%v), want %s", c.name, x, err, c.stored)
+			continue
+		}
+		if at := compare.Numbers(x); at != nil && at(0) != c.first {
+			t.Errorf("%s: element 0 is %v, want %v", c.name, at(0), c.first)
+		}
+	}
+}
+
+func TestSummary(t *testing.T) {
+	scores, err := nacre.NewTensor([]float32{0.5, -1, 4, 2, 0, 1}, 1, 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words, err := tensor.FromStrings([]string{"a", "bc"}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	summary(&b, "scores", scores)
+	summary(&b, "words", words)
+	summary(&b, "none", tensor.New(tensor.F32, 0, 3))
+	golden(t, "summary.txt", b.String())
+}
