@@ -57,11 +57,11 @@ func (e *Executor) Run(ctx context.Context, pl *plan.Plan, inputs []tensor.Value
 // run walks the steps and returns the frame with the values, to be put back.
 func (e *Executor) run(ctx context.Context, pl *plan.Plan, inputs []tensor.Value, prof *Profile) (*frame, error) {
 	if e.limit > 0 && pl.PeakBytes() > e.limit {
-		return nil, e.fail(pl, nil, fmt.Errorf("a run takes %d bytes and the memory limit is %d", pl.PeakBytes(), e.limit))
+		return nil, fail(pl, nil, fmt.Errorf("a run takes %d bytes and the memory limit is %d", pl.PeakBytes(), e.limit))
 	}
 	f, err := e.idle.get(pl)
 	if err != nil {
-		return nil, e.fail(pl, nil, err)
+		return nil, fail(pl, nil, err)
 	}
 	done := false
 	defer func() {
@@ -75,14 +75,14 @@ func (e *Executor) run(ctx context.Context, pl *plan.Plan, inputs []tensor.Value
 	f.limited, f.budget = e.limit > 0, e.limit-pl.ArenaBytes
 	for i := range pl.Steps {
 		if err := ctx.Err(); err != nil {
-			return nil, e.fail(pl, &pl.Steps[i], err)
+			return nil, fail(pl, &pl.Steps[i], err)
 		}
 		var start time.Time
 		if prof != nil {
 			start = time.Now()
 		}
 		if err := e.step(ctx, f, &pl.Steps[i]); err != nil {
-			return nil, e.fail(pl, &pl.Steps[i], fmt.Errorf("%w; inputs %s", err, f.describe(&pl.Steps[i])))
+			return nil, fail(pl, &pl.Steps[i], fmt.Errorf("%w; inputs %s", err, f.describe(&pl.Steps[i])))
 		}
 		if prof != nil {
 			prof.add(pl, i, f, start, time.Since(start))
@@ -104,12 +104,12 @@ func aligned(v tensor.Value) tensor.Value {
 }
 
 // fail says where a run ended.
-func (e *Executor) fail(pl *plan.Plan, s *plan.Step, err error) error {
-	g := &graph.Error{Stage: "run", File: pl.Program.File, Offset: -1, Err: err}
+func fail(pl *plan.Plan, s *plan.Step, err error) error {
+	var n *graph.Node
 	if s != nil {
-		g.Node, g.Op = s.Label(), s.OpName()
+		n = s.Node.Node
 	}
-	return g
+	return pl.Program.Fail("run", n, err)
 }
 
 // step sets up the operands of one step and runs its operator.
@@ -125,8 +125,9 @@ func (e *Executor) step(ctx context.Context, f *frame, s *plan.Step) error {
 		t, _ := v.(*tensor.Tensor)
 		c.In, c.Values = append(c.In, t), append(c.Values, v)
 	}
-	c.Body = nil
+	c.Body, c.BodyType = nil, nil
 	if s.Bodies != nil {
+		c.BodyType = func(attr string, i int) graph.Type { return s.Bodies[attr].Type(s.Bodies[attr].Outputs[i]) }
 		c.Body = func(attr string, in []tensor.Value) ([]tensor.Value, error) { return e.body(ctx, f, s, attr, in) }
 	}
 	if s.Row.View && c.In[0] == nil {
@@ -170,6 +171,9 @@ func (e *Executor) body(ctx context.Context, f *frame, s *plan.Step, attr string
 		if have := op.TypeOf(v); have.Kind != want.Kind || have.Kind == graph.TensorType && have.DType != want.DType {
 			return nil, graph.Mark(graph.ErrShape, "graph %q takes %v as %q and is given %v", attr, want, b.Decl[i].Name, v)
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	in = slices.Clone(in)
 	for _, id := range b.Captures {

@@ -78,7 +78,7 @@ func (f *frame) reset() {
 	clear(f.run.Values[:cap(f.run.Values)])
 	clear(f.run.Out[:cap(f.run.Out)])
 	clear(f.run.Made[:cap(f.run.Made)])
-	f.run.Body = nil
+	f.run.Body, f.run.BodyType = nil, nil
 }
 
 // restore sets the values that are the same in every run.

@@ -157,6 +157,8 @@ type Run struct {
 	// Body runs the graph that an attribute of the node holds. It does not change
 	// its inputs; its results may share memory with them.
 	Body func(attr string, in []tensor.Value) ([]tensor.Value, error)
+	// BodyType is what is known of output i of that graph before it runs.
+	BodyType func(attr string, i int) graph.Type
 }
 
 // Set makes v output i, for ops that pass values on or make other values than
@@ -259,7 +261,7 @@ func ints[T int64 | int32 | int16 | int8 | uint8](s []T) []int {
 }
 
 // BodyTyper is an Op that can say which types the graph that an attribute holds
-// takes, for files that leave them out.
+// takes, for files that leave them out, and whether it is ever run.
 type BodyTyper interface {
-	BodyTypes(attr string, in []*Value) []graph.Type
+	BodyTypes(attr string, in []*Value) (types []graph.Type, used bool)
 }

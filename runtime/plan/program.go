@@ -18,6 +18,7 @@ import (
 // numbered. Nodes stand in an order in which they can run.
 type Program struct {
 	File    string
+	Inner   bool           // it is the program of a body
 	Names   []string       // of values, by id
 	Inputs  []int          // ids of the values that a run must be given
 	Decl    []*graph.Value // what the model says of them, in that order
@@ -230,11 +231,14 @@ func (c *compiler) bodies(b *Node, in []*op.Value) error {
 		if a.Kind != graph.AttrGraph {
 			continue
 		}
-		sub := &compiler{Program: &Program{File: c.File}, registry: c.registry, prep: c.prep, ids: map[string]int{}, outer: c}
 		var types []graph.Type
 		if t, ok := b.Op.(op.BodyTyper); ok {
-			types = t.BodyTypes(a.Name, in)
+			var used bool
+			if types, used = t.BodyTypes(a.Name, in); !used {
+				continue
+			}
 		}
+		sub := &compiler{Program: &Program{File: c.File, Inner: true}, registry: c.registry, prep: c.prep, ids: map[string]int{}, outer: c}
 		if err := sub.compile(a.Graph, types); err != nil {
 			return fmt.Errorf("graph %q: %w", a.Name, err)
 		}
@@ -282,14 +286,20 @@ func (c *compiler) align() error {
 	return nil
 }
 
-// fail says where binding or planning failed.
-func (p *Program) fail(n *graph.Node, err error) error {
-	e := &graph.Error{Stage: "plan", File: p.File, Offset: -1, Err: err}
+// Fail says at which node a stage failed. File and stage are said once, by the
+// outermost graph.
+func (p *Program) Fail(stage string, n *graph.Node, err error) error {
+	e := &graph.Error{Stage: stage, File: p.File, Offset: -1, Err: err}
+	if p.Inner {
+		e.Stage, e.File = "", ""
+	}
 	if n != nil {
 		e.Node, e.Op = n.Label(), n.OpName()
 	}
 	return e
 }
+
+func (p *Program) fail(n *graph.Node, err error) error { return p.Fail("plan", n, err) }
 
 // describe lists the types of operands for messages.
 func describe(in []*op.Value) string {

@@ -254,6 +254,11 @@ func TestEveryRowHasCases(t *testing.T) {
 		}
 	}
 	for name, row := range rows {
+		// Cases are tensors in and tensors out; operators on other values and those
+		// that run graphs are tested with whole models, in package runtime.
+		if row.Makes {
+			continue
+		}
 		s := covered[name]
 		if s == nil {
 			t.Errorf("%s has no case", name)
