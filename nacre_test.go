@@ -1,0 +1,201 @@
+package nacre_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+const digits = "cmd/nacre/demo/digits.onnx"
+
+func open(t testing.TB, o nacre.Options) *nacre.Session {
+	t.Helper()
+	m, err := nacre.Open(digits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.NewSession(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.Close()
+		m.Close()
+	})
+	return s
+}
+
+func images(t testing.TB, r *rand.Rand, n int) map[string]*nacre.Tensor {
+	t.Helper()
+	x := tensor.New(tensor.F32, n, 1, 8, 8)
+	for i := range tensor.View[float32](x) {
+		tensor.View[float32](x)[i] = float32(r.IntN(17))
+	}
+	return map[string]*nacre.Tensor{"image": x}
+}
+
+func run(t testing.TB, s *nacre.Session, in map[string]*nacre.Tensor) []byte {
+	t.Helper()
+	out, err := s.Run(context.Background(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out["probabilities"].Bytes()
+}
+
+// TestHammer runs two sessions of one model from 16 goroutines with changing
+// batches; every answer must be the same bytes as a single caller gets.
+func TestHammer(t *testing.T) {
+	m, err := nacre.Open(digits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	var sessions [2]*nacre.Session
+	for i := range sessions {
+		if sessions[i], err = m.NewSession(nacre.Options{Threads: i + 1}); err != nil {
+			t.Fatal(err)
+		}
+		defer sessions[i].Close()
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	var inputs []map[string]*nacre.Tensor
+	var want [][]byte
+	for n := range 6 {
+		in := images(t, r, n+1)
+		inputs, want = append(inputs, in), append(want, run(t, sessions[0], in))
+	}
+	var wg sync.WaitGroup
+	for g := range 16 {
+		wg.Go(func() {
+			for k := range 40 {
+				i := (g + k) % len(inputs)
+				out, err := sessions[g%2].Run(context.Background(), inputs[i])
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if !bytes.Equal(out["probabilities"].Bytes(), want[i]) {
+					t.Errorf("batch of %d: the answer differs", i+1)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestDecodeEqualsOpen reads the model from memory.
+func TestDecodeEqualsOpen(t *testing.T) {
+	data, err := os.ReadFile(digits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := nacre.Decode("digits", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	s, err := m.NewSession(nacre.Options{NoOptimize: true, ISA: "scalar", Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	in := images(t, rand.New(rand.NewPCG(1, 1)), 3)
+	got, want := run(t, s, in), run(t, open(t, nacre.Options{}), in)
+	if len(got) != len(want) {
+		t.Errorf("%d bytes, not %d", len(got), len(want))
+	}
+}
+
+func TestInputErrors(t *testing.T) {
+	s := open(t, nacre.Options{})
+	good := images(t, rand.New(rand.NewPCG(1, 1)), 1)["image"]
+	other := tensor.New(tensor.F64, 1, 1, 8, 8)
+	for _, tt := range []struct {
+		name string
+		in   map[string]*nacre.Tensor
+		say  string
+	}{
+		{"missing", nil, `input "image" is missing`},
+		{"element type", map[string]*nacre.Tensor{"image": other}, "float64[1,1,8,8]"},
+		{"rank", map[string]*nacre.Tensor{"image": tensor.New(tensor.F32, 1, 64)}, "number of axes"},
+		{"extent", map[string]*nacre.Tensor{"image": tensor.New(tensor.F32, 1, 1, 8, 9)}, "axis 3 has extent 9, not 8"},
+		{"unknown", map[string]*nacre.Tensor{"image": good, "extra": good}, `no input "extra"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := s.Run(context.Background(), tt.in)
+			if !errors.Is(err, graph.ErrShape) || !strings.Contains(err.Error(), tt.say) || !strings.Contains(err.Error(), digits) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestOptions(t *testing.T) {
+	m, err := nacre.Open(digits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for _, o := range []nacre.Options{{Threads: -1}, {MemoryLimit: -1}, {ISA: "mmx"}} {
+		if _, err := m.NewSession(o); err == nil {
+			t.Errorf("options %+v were accepted", o)
+		}
+	}
+	s := open(t, nacre.Options{MemoryLimit: 100})
+	if _, err := s.Run(context.Background(), images(t, rand.New(rand.NewPCG(1, 1)), 1)); err == nil || !strings.Contains(err.Error(), "memory limit") {
+		t.Errorf("a limit of 100 bytes was ignored: %v", err)
+	}
+}
+
+// TestAllocations checks that a repeated run takes memory for little but its
+// results.
+func TestAllocations(t *testing.T) {
+	s := open(t, nacre.Options{Threads: 1})
+	in := images(t, rand.New(rand.NewPCG(1, 1)), 1)
+	run(t, s, in)
+	if n := testing.AllocsPerRun(100, func() { run(t, s, in) }); n > 100 {
+		t.Errorf("%v allocations in a run of ten nodes", n)
+	}
+}
+
+// TestCloseOrder closes in the wrong order, twice, and runs after closing.
+func TestCloseOrder(t *testing.T) {
+	m, err := nacre.Open(digits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.NewSession(nacre.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(); err == nil {
+		t.Error("a model with an open session was closed")
+	}
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := s.Run(context.Background(), images(t, rand.New(rand.NewPCG(1, 1)), 1)); err == nil {
+		t.Error("a closed session ran")
+	}
+	for range 2 {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := m.NewSession(nacre.Options{}); err == nil {
+		t.Error("a closed model gave a session")
+	}
+}
