@@ -85,25 +85,12 @@ func (o *dropout) Run(c *Run) error {
 		return o.drop(c, ratio)
 	}
 	if c.Wants(1) {
-		setOnes(c.Out[1])
+		one := oneOf(c.Out[1].DType())
+		for i := range c.Out[1].Len() {
+			copyElement(c.Out[1], i, one, 0)
+		}
 	}
 	return nil
-}
-
-// setOnes makes every element true, or 1 in a tensor of floats.
-func setOnes(t *tensor.Tensor) {
-	switch t.DType() {
-	case tensor.Bool:
-		fillWith(t, true)
-	case tensor.F32:
-		fillWith[float32](t, 1)
-	case tensor.F64:
-		fillWith[float64](t, 1)
-	case tensor.F16:
-		fillWith(t, packed.ToF16(1))
-	case tensor.BF16:
-		fillWith(t, packed.ToBF16(1))
-	}
 }
 
 func fillWith[T tensor.Element](t *tensor.Tensor, v T) {

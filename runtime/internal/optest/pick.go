@@ -26,6 +26,7 @@ func pickCases(s *suite) {
 			scatterReductions(s, d, reduction)
 		}
 	}
+	eyeLikeCases(s)
 	x := s.any(tensor.F32, 3, 4)
 	for _, bad := range []int{4, -5} {
 		index := seen(ints(0, bad), 1, 2)
@@ -201,4 +202,20 @@ func nonZeroCases(s *suite, d tensor.DType) {
 	y := seen(ints(slices.Concat(rows, cols)...), 2, len(rows))
 	s.add(Case{Op: "NonZero", Version: 9, In: in(x), Want: want(y)})
 	s.add(Case{Op: "NonZero", Version: 9, Note: "none", In: in(tensor.New(d, 2, 3)), Want: want(tensor.New(tensor.I64, 2, 0))})
+}
+
+func eyeLikeCases(s *suite) {
+	for _, d := range append([]tensor.DType{tensor.Bool}, numeric...) {
+		version := 9
+		if d == tensor.BF16 {
+			version = 22
+		}
+		for _, k := range []int{0, 2, -1, 9, math.MinInt} {
+			x := s.any(d, 3, 5)
+			y := tensor.New(d, 3, 5)
+			each(y.Shape(), func(i int, at []int) { setNumber(y, i, truth(at[1]-at[0] == k)) })
+			s.add(Case{Op: "EyeLike", Version: version, Attrs: attrs("k", k), In: in(x), Want: want(y)})
+			s.add(Case{Op: "EyeLike", Version: version, Attrs: attrs("k", k, "dtype", codes[d]), In: in(s.any(tensor.I32, 3, 5)), Want: want(y)})
+		}
+	}
 }
