@@ -77,7 +77,19 @@ consumer() { # a module of somebody else that uses this one
   scripts/test-consumer.sh
 }
 
-steps=(format vet staticcheck tidy data tests scalar race asan ubsan clang neon library consumer)
+peer() { # random models that ONNX Runtime answers: operators one by one, and whole networks
+  local cases=build/peer
+  rm -rf $cases
+  mkdir -p $cases
+  go build -o build/nacre ./cmd/nacre
+  build/nacre devices --ops --json >$cases/known.json
+  .venv/bin/python scripts/peer $cases --known $cases/known.json
+  build/nacre conformance $cases/exact --rtol 0 --atol 0
+  build/nacre conformance $cases/float32 --rtol 1e-3 --atol 1e-4
+  build/nacre conformance $cases/float64 --rtol 1e-7 --atol 1e-8
+}
+
+steps=(format vet staticcheck tidy data tests scalar race asan ubsan clang neon library consumer peer)
 [ $# -eq 0 ] || steps=("$@")
 all=$SECONDS
 for step in "${steps[@]}"; do

@@ -39,10 +39,12 @@ func stashType(n *Node) (tensor.DType, error) {
 		return tensor.F32, nil
 	case 10:
 		return tensor.F16, nil
+	case 11:
+		return tensor.F64, nil
 	case 16:
 		return tensor.BF16, nil
 	default:
-		return 0, graph.Mark(graph.ErrUnsupported, "stash_type is %d; it takes 1 (float32), 10 (float16), 16 (bfloat16)", v)
+		return 0, graph.Mark(graph.ErrUnsupported, "stash_type is %d; it takes 1 (float32), 10 (float16), 11 (float64), 16 (bfloat16)", v)
 	}
 }
 
@@ -114,7 +116,7 @@ func (o *layerNorm) Run(c *Run) error {
 	}
 	var outs [3]*tensor.Tensor
 	copy(outs[:], c.Out)
-	fast := o.moments.Valid()
+	fast := o.moments.Valid() && isNarrow(o.stash)
 	for _, t := range c.In[1:] {
 		fast = fast && (t == nil || isNarrow(t.DType()) && endsWith(shape[axis:], t.Shape()))
 	}
