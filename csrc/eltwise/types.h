@@ -13,6 +13,10 @@ typedef double nacre_wrap_f64;
 typedef uint32_t nacre_wrap_i8, nacre_wrap_i16, nacre_wrap_i32, nacre_wrap_u8, nacre_wrap_u16, nacre_wrap_u32;
 typedef uint64_t nacre_wrap_i64, nacre_wrap_u64;
 
+// The C library's name of a function on T.
+#define nacre_library_f32(name) name##f
+#define nacre_library_f64(name) name
+
 #define NACRE_MAX_f32 FLT_MAX
 #define NACRE_MAX_f64 DBL_MAX
 #define NACRE_MAX_i8 INT8_MAX

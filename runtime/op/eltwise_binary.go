@@ -19,7 +19,7 @@ type pairwise struct {
 	align  alignment
 	// dim is the operation on integers that may be expressions; nil if shapes are
 	// not computed with it.
-	dim func(d tensor.DType, a, b graph.Dim) graph.Dim
+	dim func(a, b graph.Dim) graph.Dim
 
 	fn      bindings.Kernel
 	path    path
@@ -68,7 +68,7 @@ func (o *pairwise) Infer(c *Infer) error {
 	}
 	c.Set(0, d, dims)
 	if o.dim != nil {
-		inferInts(c, func(list []graph.Dim) graph.Dim { return o.dim(a.DType, list[0], list[1]) })
+		inferInts(c, func(list []graph.Dim) graph.Dim { return o.dim(list[0], list[1]) })
 	}
 	return nil
 }
@@ -166,6 +166,8 @@ var (
 	preluTypes = slices.Concat(floats, Types{tensor.I32, tensor.I64}, unsigned32)
 )
 
+// Integers wrap around. Their quotients are rounded towards zero, and a quotient
+// or remainder by zero is 0.
 var binaryRows = []Row{
 	binaryRow("Add", arithmetic, numeric, pairwise{kernel: "add", dim: addDims}),
 	binaryRow("Sub", arithmetic, numeric, pairwise{kernel: "sub", dim: subDims}),

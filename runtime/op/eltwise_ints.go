@@ -56,21 +56,21 @@ func isSymbol(d graph.Dim) bool {
 	return !d.IsKnown() && !d.IsUnknown() && !strings.Contains(d.String(), "-")
 }
 
-func addDims(_ tensor.DType, a, b graph.Dim) graph.Dim {
+func addDims(a, b graph.Dim) graph.Dim {
 	if !small(a) || !small(b) {
 		return graph.Unknown()
 	}
 	return a.Add(b)
 }
 
-func subDims(_ tensor.DType, a, b graph.Dim) graph.Dim {
+func subDims(a, b graph.Dim) graph.Dim {
 	if !small(a) || !small(b) {
 		return graph.Unknown()
 	}
 	return a.Sub(b)
 }
 
-func mulDims(_ tensor.DType, a, b graph.Dim) graph.Dim {
+func mulDims(a, b graph.Dim) graph.Dim {
 	if !small(a) || !small(b) {
 		return graph.Unknown()
 	}
@@ -79,7 +79,7 @@ func mulDims(_ tensor.DType, a, b graph.Dim) graph.Dim {
 
 // divDims rounds numbers towards zero. An expression over extents that is
 // divided by a positive number is taken to be positive itself.
-func divDims(_ tensor.DType, a, b graph.Dim) graph.Dim {
+func divDims(a, b graph.Dim) graph.Dim {
 	x, known := a.Value()
 	y, ok := b.Value()
 	switch {
@@ -95,8 +95,8 @@ func divDims(_ tensor.DType, a, b graph.Dim) graph.Dim {
 
 // extremeDims returns the smaller or larger of numbers, and of expressions only
 // what is plain.
-func extremeDims(larger bool) func(_ tensor.DType, a, b graph.Dim) graph.Dim {
-	return func(_ tensor.DType, a, b graph.Dim) graph.Dim {
+func extremeDims(larger bool) func(a, b graph.Dim) graph.Dim {
+	return func(a, b graph.Dim) graph.Dim {
 		x, known := a.Value()
 		y, ok := b.Value()
 		switch {

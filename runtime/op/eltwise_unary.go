@@ -123,8 +123,6 @@ func newShrink(n *Node) (Op, error) {
 
 func newErf(*Node) (Op, error) { return &unary{kernel: "erf", integers: true}, nil }
 
-func newBitwiseNot(*Node) (Op, error) { return &bitwiseNot{}, nil }
-
 // bitwiseNot is unary with the kernel of the unsigned type of the same width.
 type bitwiseNot struct{ unary }
 
@@ -137,6 +135,8 @@ func (o *bitwiseNot) Prepare(c *Prepare) error {
 	o.fn, err = kernelFor(c, d, "bitnot")
 	return err
 }
+
+func newBitwiseNot(*Node) (Op, error) { return &bitwiseNot{}, nil }
 
 // unsignedOf is the unsigned integer type as wide as d.
 func unsignedOf(d tensor.DType) tensor.DType {

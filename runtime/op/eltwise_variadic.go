@@ -10,7 +10,7 @@ import (
 type variadic struct {
 	kernel string
 	mean   bool // divide by the number of inputs in the end
-	dim    func(d tensor.DType, a, b graph.Dim) graph.Dim
+	dim    func(a, b graph.Dim) graph.Dim
 
 	fn, divide bindings.Kernel
 	path       path
@@ -60,7 +60,7 @@ func (o *variadic) Infer(c *Infer) error {
 		inferInts(c, func(list []graph.Dim) graph.Dim {
 			d := list[0]
 			for _, e := range list[1:] {
-				d = o.dim(c.In[0].DType, d, e)
+				d = o.dim(d, e)
 			}
 			return d
 		})
