@@ -107,23 +107,7 @@ func (s *Session) Outputs() []*graph.Value { return s.outputs }
 // name. Inputs are not written, and results share no memory with them. A
 // cancelled context ends the run between two nodes.
 func (s *Session) Run(ctx context.Context, inputs map[string]*tensor.Tensor) (map[string]*tensor.Tensor, error) {
-	return s.tensors(ctx, inputs, nil)
-}
-
-// Profile is Run with the time of every step.
-func (s *Session) Profile(ctx context.Context, inputs map[string]*tensor.Tensor) (map[string]*tensor.Tensor, *exec.Profile, error) {
-	p := &exec.Profile{}
-	out, err := s.tensors(ctx, inputs, p)
-	return out, p, err
-}
-
-// RunValues is Run for models that take or give sequences, optionals or maps.
-func (s *Session) RunValues(ctx context.Context, inputs map[string]tensor.Value) (map[string]tensor.Value, error) {
-	return s.run(ctx, inputs, nil)
-}
-
-func (s *Session) tensors(ctx context.Context, inputs map[string]*tensor.Tensor, prof *exec.Profile) (map[string]*tensor.Tensor, error) {
-	results, err := s.run(ctx, values(inputs), prof)
+	results, err := s.run(ctx, values(inputs), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -136,6 +120,18 @@ func (s *Session) tensors(ctx context.Context, inputs map[string]*tensor.Tensor,
 		out[name] = t
 	}
 	return out, nil
+}
+
+// RunValues is Run for models that take or give sequences, optionals or maps.
+func (s *Session) RunValues(ctx context.Context, inputs map[string]tensor.Value) (map[string]tensor.Value, error) {
+	return s.run(ctx, inputs, nil)
+}
+
+// Profile is RunValues with the time of every step.
+func (s *Session) Profile(ctx context.Context, inputs map[string]tensor.Value) (map[string]tensor.Value, *exec.Profile, error) {
+	p := &exec.Profile{}
+	out, err := s.run(ctx, inputs, p)
+	return out, p, err
 }
 
 func values(tensors map[string]*tensor.Tensor) map[string]tensor.Value {

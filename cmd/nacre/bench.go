@@ -219,7 +219,7 @@ func (f *benchFlags) measure(ctx context.Context, s *nacre.Session, inputs map[s
 		}
 		times[i] = milliseconds(time.Since(start))
 	}
-	_, prof, err := s.Profile(ctx, inputs)
+	_, prof, err := s.Profile(ctx, asValues(inputs))
 	if err != nil {
 		return nil, err
 	}

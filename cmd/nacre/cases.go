@@ -144,8 +144,8 @@ func (c *testCase) ramp(s *nacre.Session) (*testData, error) {
 		return nil, err
 	}
 	return &testData{
-		inputs:  map[string]*nacre.Tensor{v.Name: t},
-		outputs: []namedTensor{{s.Outputs()[0].Name, want}},
+		inputs:  map[string]nacre.Value{v.Name: t},
+		outputs: []namedValue{{s.Outputs()[0].Name, want}},
 	}, nil
 }
 

@@ -189,22 +189,24 @@ func (f *conformanceFlags) attempt(ctx context.Context, c testCase, o nacre.Opti
 
 // check runs the model on one set and compares.
 func check(ctx context.Context, m *nacre.Model, s *nacre.Session, data *testData, tol compare.Tolerance) string {
-	out, err := s.Run(ctx, data.inputs)
+	out, err := s.RunValues(ctx, data.inputs)
 	if err != nil {
 		return err.Error()
 	}
 	shapeOnly := isRandom(m.Source())
 	for _, want := range data.outputs {
-		got, expected := out[want.name], want.tensor
+		got, expected := out[want.name], want.value
 		if shapeOnly && got != nil {
 			got, expected = blank(got), blank(expected)
 		}
-		if r := compare.Tensors(got, expected, tol); !r.Match() {
+		if r := compare.Values(got, expected, tol); !r.Match() {
 			return fmt.Sprintf("output %q: %s", want.name, r.Reason)
 		}
 	}
 	return ""
 }
 
-// blank returns a tensor of that type and shape without its elements.
-func blank(t *nacre.Tensor) *nacre.Tensor { return tensor.New(t.DType(), t.Shape()...) }
+// blank returns a value of that type and shape without its elements.
+func blank(v nacre.Value) nacre.Value {
+	return tensor.Replace(v, func(t *tensor.Tensor) *tensor.Tensor { return tensor.New(t.DType(), t.Shape()...) })
+}

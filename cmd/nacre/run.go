@@ -79,7 +79,7 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 		return err
 	}
 	start := time.Now()
-	out, err := f.once(ctx, s, inputs, stderr)
+	out, err := f.once(ctx, s, asValues(inputs), stderr)
 	if err != nil {
 		return err
 	}
@@ -88,15 +88,27 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 		return writeOutputs(stdout, f.out, s.Outputs(), out)
 	}
 	for _, v := range s.Outputs() {
-		summary(stdout, v.Name, out[v.Name])
+		if t, ok := out[v.Name].(*nacre.Tensor); ok {
+			summary(stdout, v.Name, t)
+		} else {
+			fmt.Fprintf(stdout, "%s %v\n", v.Name, out[v.Name])
+		}
 	}
 	return nil
 }
 
+func asValues(tensors map[string]*nacre.Tensor) map[string]nacre.Value {
+	m := make(map[string]nacre.Value, len(tensors))
+	for name, t := range tensors {
+		m[name] = t
+	}
+	return m
+}
+
 // once runs the model, with a profile if one is asked for.
-func (f *runFlags) once(ctx context.Context, s *nacre.Session, inputs map[string]*nacre.Tensor, stderr io.Writer) (map[string]*nacre.Tensor, error) {
+func (f *runFlags) once(ctx context.Context, s *nacre.Session, inputs map[string]nacre.Value, stderr io.Writer) (map[string]nacre.Value, error) {
 	if f.profile == "" {
-		return s.Run(ctx, inputs)
+		return s.RunValues(ctx, inputs)
 	}
 	out, prof, err := s.Profile(ctx, inputs)
 	if err != nil {
@@ -125,12 +137,12 @@ func (f *runFlags) compare(ctx context.Context, s *nacre.Session, stdout, stderr
 			return fmt.Errorf("%s: %w", set, err)
 		}
 		for _, want := range data.outputs {
-			r := compare.Tensors(out[want.name], want.tensor, f.tol)
+			r := compare.Values(out[want.name], want.value, f.tol)
 			verdict := "ok"
 			if !r.Match() {
 				verdict, failed = "MISMATCH: "+r.Reason, failed+1
 			}
-			fmt.Fprintf(stdout, "%s %s %v abs %.3g rel %.3g %s\n", set, want.name, want.tensor, r.MaxAbs, r.MaxRel, verdict)
+			fmt.Fprintf(stdout, "%s %s %v abs %.3g rel %.3g %s\n", set, want.name, want.value, r.MaxAbs, r.MaxRel, verdict)
 		}
 	}
 	if failed > 0 {

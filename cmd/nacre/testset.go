@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/formats/onnx"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -25,13 +26,13 @@ func (t testSet) String() string { return filepath.Base(t.dir) }
 
 // testData is a set that was read.
 type testData struct {
-	inputs  map[string]*nacre.Tensor
-	outputs []namedTensor
+	inputs  map[string]nacre.Value
+	outputs []namedValue
 }
 
-type namedTensor struct {
-	name   string
-	tensor *nacre.Tensor
+type namedValue struct {
+	name  string
+	value nacre.Value
 }
 
 // findSets returns the folder itself if it is a set, else the sets in it.
@@ -70,39 +71,36 @@ func (t testSet) load(inputs, outputs []*graph.Value) (*testData, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := &testData{inputs: map[string]*nacre.Tensor{}, outputs: out}
+	data := &testData{inputs: map[string]nacre.Value{}, outputs: out}
 	for _, x := range in {
-		data.inputs[x.name] = x.tensor
+		data.inputs[x.name] = x.value
 	}
 	return data, nil
 }
 
-// read returns the tensors of one kind with the names that the model has for
+// read returns the values of one kind with the names that the model has for
 // them: the files' number is the place in the model's list.
-func (t testSet) read(kind string, values []*graph.Value) ([]namedTensor, error) {
+func (t testSet) read(kind string, values []*graph.Value) ([]namedValue, error) {
 	numbers, err := t.numbers(kind)
 	if err != nil {
 		return nil, err
 	}
-	var list []namedTensor
+	var list []namedValue
 	for _, k := range numbers {
 		file := filepath.Join(t.dir, fmt.Sprintf("%s_%d.pb", kind, k))
 		if k >= len(values) {
 			return nil, fmt.Errorf("%s: the model has %s", file, plural(len(values), kind))
 		}
 		v := values[k]
-		if v.Type.Kind != graph.TensorType && v.Type.Kind != graph.NoType {
-			return nil, graph.Mark(graph.ErrUnsupported, "%s: %s %q is %v; only tensors can be passed", file, kind, v.Name, v.Type)
-		}
 		data, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
-		x, err := readTensorProto(data)
+		x, err := readValue(data, v.Type)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		list = append(list, namedTensor{v.Name, x})
+		list = append(list, namedValue{v.Name, x})
 	}
 	return list, nil
 }
@@ -131,4 +129,16 @@ func (t testSet) numbers(kind string) ([]int, error) {
 		return nil, errors.New(t.dir + ": there is no output_0.pb")
 	}
 	return list, nil
+}
+
+// readValue reads a value of that type; one of no known type is a tensor.
+func readValue(data []byte, t graph.Type) (nacre.Value, error) {
+	if t.Kind == graph.NoType {
+		t.Kind = graph.TensorType
+	}
+	v, err := onnx.ReadValue(data, t)
+	if err != nil {
+		return nil, err
+	}
+	return v.Runnable()
 }

@@ -68,13 +68,17 @@ func best(at func(int) float64, n, k int) []string {
 
 // writeOutputs stores every output as a .npy file in the folder. Element types
 // that the format lacks are widened to one that holds every value of theirs.
-func writeOutputs(w io.Writer, folder string, values []*graph.Value, out map[string]*nacre.Tensor) error {
+func writeOutputs(w io.Writer, folder string, values []*graph.Value, out map[string]nacre.Value) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
 	used := map[string]bool{}
 	for _, v := range values {
-		t, err := writable(out[v.Name])
+		t, ok := out[v.Name].(*nacre.Tensor)
+		if !ok {
+			return graph.Mark(graph.ErrUnsupported, "output %q is %v; .npy files hold tensors only", v.Name, out[v.Name])
+		}
+		t, err := writable(t)
 		if err != nil {
 			return fmt.Errorf("output %q: %w", v.Name, err)
 		}

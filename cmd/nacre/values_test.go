@@ -43,7 +43,7 @@ func TestWriteOutputs(t *testing.T) {
 		values = append(values, &graph.Value{Name: c.name})
 	}
 	var log bytes.Buffer
-	if err := writeOutputs(&log, dir, values, out); err != nil {
+	if err := writeOutputs(&log, dir, values, asValues(out)); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range cases {

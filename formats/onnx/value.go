@@ -241,3 +241,33 @@ func (w *writer) mapOf(e *encoder, v *Value) {
 		w.list(e, &Value{Type: graph.Type{Kind: graph.SequenceType, Elem: v.Type.Elem}, List: v.List})
 	})
 }
+
+// Runnable returns the value as operators compute on it. There are no operators
+// on sparse tensors.
+func (v *Value) Runnable() (tensor.Value, error) {
+	switch v.Type.Kind {
+	case graph.SequenceType:
+		items, err := v.items()
+		return &tensor.Sequence{Items: items}, err
+	case graph.OptionalType:
+		items, err := v.items()
+		if len(items) == 0 {
+			return &tensor.Optional{}, err
+		}
+		return &tensor.Optional{Item: items[0]}, err
+	case graph.TensorType:
+		return v.Tensor, nil
+	}
+	return nil, graph.Mark(graph.ErrUnsupported, "no operator computes on %v", v.Type)
+}
+
+func (v *Value) items() ([]tensor.Value, error) {
+	list := make([]tensor.Value, len(v.List))
+	for i, e := range v.List {
+		var err error
+		if list[i], err = e.Runnable(); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}

@@ -168,7 +168,7 @@ func (e *Executor) body(ctx context.Context, f *frame, s *plan.Step, attr string
 	}
 	for i, v := range in {
 		want := b.Decl[i].Type
-		if have := op.TypeOf(v); have.Kind != want.Kind || have.Kind == graph.TensorType && have.DType != want.DType {
+		if !takes(want, op.TypeOf(v)) {
 			return nil, graph.Mark(graph.ErrShape, "graph %q takes %v as %q and is given %v", attr, want, b.Decl[i].Name, v)
 		}
 	}
@@ -193,6 +193,15 @@ func (e *Executor) body(ctx context.Context, f *frame, s *plan.Step, attr string
 		out[i] = sub.keep(sub.values[id])
 	}
 	return out, nil
+}
+
+// takes reports whether a body that declares one type can be given another. A
+// value stands for an optional that holds it.
+func takes(want, have graph.Type) bool {
+	if want.Kind == graph.OptionalType && have.Kind != graph.OptionalType && want.Elem != nil {
+		return takes(*want.Elem, have)
+	}
+	return want.Kind == have.Kind && (want.Kind != graph.TensorType || want.DType == have.DType)
 }
 
 // frames is a free list: memory of runs that have ended.

@@ -20,7 +20,7 @@ type identity struct{ viewed }
 func newIdentity(*Node) (Op, error) { return identity{}, nil }
 
 func (identity) Infer(c *Infer) error {
-	c.Set(0, c.In[0].DType, c.In[0].Dims)
+	c.SetType(0, c.In[0].Type)
 	list, _ := c.In[0].shortInts()
 	c.setInts(0, list)
 	return nil

@@ -25,6 +25,50 @@ type Result struct {
 // Match reports whether the tensors agree.
 func (r Result) Match() bool { return r.Reason == "" }
 
+// Values compares got with want, part by part where they are not tensors.
+func Values(got, want tensor.Value, tol Tolerance) Result {
+	switch w := want.(type) {
+	case *tensor.Tensor:
+		g, ok := got.(*tensor.Tensor)
+		if got != nil && !ok {
+			return Result{Reason: fmt.Sprintf("got %v, want %v", got, want)}
+		}
+		return Tensors(g, w, tol)
+	case *tensor.Sequence:
+		if g, ok := got.(*tensor.Sequence); ok && len(g.Items) == len(w.Items) {
+			return all(g.Items, w.Items, tol)
+		}
+	case *tensor.Optional:
+		if g, ok := got.(*tensor.Optional); ok && (g.Item == nil) == (w.Item == nil) {
+			if w.Item == nil {
+				return Result{}
+			}
+			return Values(g.Item, w.Item, tol)
+		}
+		if w.Item != nil && got != nil {
+			return Values(got, w.Item, tol)
+		}
+	case *tensor.Map:
+		if g, ok := got.(*tensor.Map); ok {
+			return all([]tensor.Value{g.Keys, g.Values}, []tensor.Value{w.Keys, w.Values}, tol)
+		}
+	}
+	return Result{Reason: fmt.Sprintf("got %v, want %v", got, want)}
+}
+
+// all compares parts that are as many; the first that differs gives the reason.
+func all(got, want []tensor.Value, tol Tolerance) Result {
+	var sum Result
+	for i := range want {
+		r := Values(got[i], want[i], tol)
+		sum.MaxAbs, sum.MaxRel = max(sum.MaxAbs, r.MaxAbs), max(sum.MaxRel, r.MaxRel)
+		if sum.Match() && !r.Match() {
+			sum.Reason = fmt.Sprintf("part %d: %s", i, r.Reason)
+		}
+	}
+	return sum
+}
+
 // Tensors compares got with want: type and shape exactly, numbers within tol,
 // strings exactly.
 func Tensors(got, want *tensor.Tensor, tol Tolerance) Result {
