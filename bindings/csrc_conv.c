@@ -1,4 +1,4 @@
-// The C files of csrc/conv.
+// The C files of csrc/conv, compiled here because cgo compiles only this folder.
 #include "conv/conv.c"
 #include "conv/f32_conv.c"
 #include "conv/f32_conv_transpose.c"

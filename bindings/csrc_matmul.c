@@ -1,4 +1,4 @@
-// The C files of csrc/matmul.
+// The C files of csrc/matmul, compiled here because cgo compiles only this folder.
 #include "matmul/batch.c"
 #include "matmul/f32_gemm.c"
 #include "matmul/f32_gemm_14x32_avx512.c"
