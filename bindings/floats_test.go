@@ -3,6 +3,7 @@ package bindings
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"unsafe"
 )
@@ -13,6 +14,21 @@ func eachVariant(t *testing.T, op string, f func(t *testing.T, k Kernel)) {
 	for _, k := range Variants(op) {
 		if k.ISA()&^DetectISA() == 0 {
 			t.Run(op+"/"+k.Variant(), func(t *testing.T) { f(t, k) })
+		}
+	}
+}
+
+// TestVectorRows checks that every op of these families has variants for vectors
+// where the build has any.
+func TestVectorRows(t *testing.T) {
+	want := map[string]int{"amd64": 3, "arm64": 2}[runtime.GOARCH]
+	if Available() != nil || want == 0 {
+		t.Skip("no vectors in this build")
+	}
+	for _, op := range []string{"f32_reduce", "f32_softmax", "f32_moments", "f32_affine", "f32_affine_each", "f32_lrn",
+		"f32_pooling_rows", "f32_pooling_cols", "f32_resample_cols", "f32_resample_row"} {
+		if n := len(Variants(op)); n != want {
+			t.Errorf("%s has %d variants, not %d", op, n, want)
 		}
 	}
 }

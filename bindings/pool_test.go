@@ -13,6 +13,8 @@ var poolings = []Pooling{
 	{Planes: 1, Axes: []PoolingAxis{{In: 5, Out: 1, Taps: 5, Stride: 1, Dilation: 1}, {In: 40, Out: 11, Taps: 7, Stride: 3, Dilation: 1}}},
 	{Planes: 2, Axes: []PoolingAxis{{In: 6, Out: 5, Taps: 2, Stride: 1, Dilation: 1}, {In: 20, Out: 20, Taps: 5, Stride: 1, Dilation: 3, Pad: 6, PadEnd: 6}, {In: 33, Out: 16, Taps: 2, Stride: 2, Dilation: 2, Pad: 1, PadEnd: 0}}},
 	{Planes: 1, Axes: []PoolingAxis{{In: 20, Out: 2, Taps: 19, Stride: 1, Dilation: 1}, {In: 18, Out: 1, Taps: 18, Stride: 4, Dilation: 1}}},
+	{Planes: 2, Axes: []PoolingAxis{{In: 30, Out: 91, Taps: 140, Stride: 2, Dilation: 1, Pad: 150, PadEnd: 139}}},
+	{Planes: 2, Axes: []PoolingAxis{{In: 30, Out: 320, Taps: 2, Stride: 1, Dilation: 9, Pad: 100, PadEnd: 199}}},
 	{Planes: 1, Axes: []PoolingAxis{{In: 3, Out: 7, Taps: 2, Stride: 1, Dilation: 1, Pad: 2, PadEnd: 3}, {In: 2, Out: 8, Taps: 3, Stride: 1, Dilation: 1, Pad: 4, PadEnd: 4}}},
 }
 

@@ -11,6 +11,8 @@
 //     maxnan minnan        with a NaN in either operand: NaN
 //     exp                  vexp_<isa>.h
 //     even(a, b)           lanes 0, 2, 4, ... of a followed by b
+//     swap(a, d)           lane i becomes lane i ^ d; d a power of two below the width
+//     first(a)             lane 0, a float
 //     gather(p, index)     p[index[i]] for each lane, the indices int32_t
 // A body is a .inc file that names them through the macros V(name), F, LANES (a
 // size_t) and LANES_N (for lengths of arrays), and its own functions through

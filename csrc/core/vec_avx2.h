@@ -15,17 +15,17 @@ typedef __m256 nacre_avx2_f;
 NACRE_TARGET_BEGIN(NACRE_AVX2)
 
 // Ones in the first n lanes.
-NACRE_INLINE __m256i nacre_avx2_first(size_t n) {
+NACRE_INLINE __m256i nacre_avx2_mask(size_t n) {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
 NACRE_INLINE __m256 nacre_avx2_load(const float *p) { return _mm256_loadu_ps(p); }
 NACRE_INLINE void nacre_avx2_store(float *p, __m256 a) { _mm256_storeu_ps(p, a); }
 NACRE_INLINE __m256 nacre_avx2_load_n(const float *p, size_t n, __m256 fill) {
-    const __m256i m = nacre_avx2_first(n);
+    const __m256i m = nacre_avx2_mask(n);
     return _mm256_blendv_ps(fill, _mm256_maskload_ps(p, m), _mm256_castsi256_ps(m));
 }
-NACRE_INLINE void nacre_avx2_store_n(float *p, size_t n, __m256 a) { _mm256_maskstore_ps(p, nacre_avx2_first(n), a); }
+NACRE_INLINE void nacre_avx2_store_n(float *p, size_t n, __m256 a) { _mm256_maskstore_ps(p, nacre_avx2_mask(n), a); }
 
 NACRE_INLINE __m256 nacre_avx2_set1(float a) { return _mm256_set1_ps(a); }
 NACRE_INLINE __m256 nacre_avx2_add(__m256 a, __m256 b) { return _mm256_add_ps(a, b); }
@@ -48,6 +48,14 @@ NACRE_INLINE __m256 nacre_avx2_even(__m256 a, __m256 b) {
     const __m256 s = _mm256_shuffle_ps(a, b, _MM_SHUFFLE(2, 0, 2, 0));
     return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(s), _MM_SHUFFLE(3, 1, 2, 0)));
 }
+NACRE_INLINE __m256 nacre_avx2_swap(__m256 a, size_t d) {
+    switch (d) {
+    case 4: return _mm256_permute2f128_ps(a, a, 1);
+    case 2: return _mm256_permute_ps(a, _MM_SHUFFLE(1, 0, 3, 2));
+    default: return _mm256_permute_ps(a, _MM_SHUFFLE(2, 3, 0, 1));
+    }
+}
+NACRE_INLINE float nacre_avx2_first(__m256 a) { return _mm256_cvtss_f32(a); }
 NACRE_INLINE __m256 nacre_avx2_gather(const float *p, const int32_t *index) {
     return _mm256_i32gather_ps(p, _mm256_loadu_si256((const __m256i *)index), 4);
 }

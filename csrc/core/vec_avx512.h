@@ -15,14 +15,14 @@ typedef __m512 nacre_avx512_f;
 NACRE_TARGET_BEGIN(NACRE_AVX512)
 
 // Ones in the first n lanes.
-NACRE_INLINE __mmask16 nacre_avx512_first(size_t n) { return (__mmask16)((1u << n) - 1); }
+NACRE_INLINE __mmask16 nacre_avx512_mask(size_t n) { return (__mmask16)((1u << n) - 1); }
 
 NACRE_INLINE __m512 nacre_avx512_load(const float *p) { return _mm512_loadu_ps(p); }
 NACRE_INLINE void nacre_avx512_store(float *p, __m512 a) { _mm512_storeu_ps(p, a); }
 NACRE_INLINE __m512 nacre_avx512_load_n(const float *p, size_t n, __m512 fill) {
-    return _mm512_mask_loadu_ps(fill, nacre_avx512_first(n), p);
+    return _mm512_mask_loadu_ps(fill, nacre_avx512_mask(n), p);
 }
-NACRE_INLINE void nacre_avx512_store_n(float *p, size_t n, __m512 a) { _mm512_mask_storeu_ps(p, nacre_avx512_first(n), a); }
+NACRE_INLINE void nacre_avx512_store_n(float *p, size_t n, __m512 a) { _mm512_mask_storeu_ps(p, nacre_avx512_mask(n), a); }
 
 NACRE_INLINE __m512 nacre_avx512_set1(float a) { return _mm512_set1_ps(a); }
 NACRE_INLINE __m512 nacre_avx512_add(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
@@ -45,6 +45,15 @@ NACRE_INLINE __m512 nacre_avx512_even(__m512 a, __m512 b) {
     const __m512i i = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     return _mm512_permutex2var_ps(a, i, b);
 }
+NACRE_INLINE __m512 nacre_avx512_swap(__m512 a, size_t d) {
+    switch (d) {
+    case 8: return _mm512_shuffle_f32x4(a, a, _MM_SHUFFLE(1, 0, 3, 2));
+    case 4: return _mm512_shuffle_f32x4(a, a, _MM_SHUFFLE(2, 3, 0, 1));
+    case 2: return _mm512_permute_ps(a, _MM_SHUFFLE(1, 0, 3, 2));
+    default: return _mm512_permute_ps(a, _MM_SHUFFLE(2, 3, 0, 1));
+    }
+}
+NACRE_INLINE float nacre_avx512_first(__m512 a) { return _mm512_cvtss_f32(a); }
 NACRE_INLINE __m512 nacre_avx512_gather(const float *p, const int32_t *index) {
     return _mm512_i32gather_ps(_mm512_loadu_si512(index), p, 4);
 }

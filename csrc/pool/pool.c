@@ -19,12 +19,15 @@ const nacre_kernel nacre_pool_kernels[] = {
 };
 const size_t nacre_pool_kernel_count = sizeof nacre_pool_kernels / sizeof nacre_pool_kernels[0];
 
-// Elements that a chunk of work should at least read.
-enum { POOL_GRAIN = 1 << 14 };
+enum {
+    POOL_GRAIN = 1 << 14, // elements that a chunk of work should at least read
+    POOL_BATCH = 4,       // output rows joined before the first is read: a row just stored is slow to load
+};
 
 static inline size_t pool_min(size_t a, size_t b) { return a < b ? a : b; }
 
-static inline size_t pool_ceil(size_t a, size_t b) { return a / b + (a % b != 0); }
+// Divisions are slow beside short rows, and nearly every divisor is 1.
+static inline size_t pool_ceil(size_t a, size_t b) { return b == 1 ? a : a / b + (a % b != 0); }
 
 // The taps of output o that lie in the input: from *first on, *count of them.
 static inline void pool_taps(const nacre_pooling_axis *a, size_t o, size_t *first, size_t *count) {
@@ -43,6 +46,9 @@ static inline float pool_divisor(const nacre_pooling_axis *a, size_t o, bool cou
     return count == 0 ? 1.0f : (float)count;
 }
 
+// Floats of a row's buffer.
+static inline size_t pool_buffer(const nacre_pooling_axis *a) { return a->in + 2 * NACRE_POOLING_PAD + NACRE_POOLING_SLACK; }
+
 typedef struct {
     nacre_f32_pooling_rows_fn rows;
     nacre_f32_pooling_cols_fn cols;
@@ -54,7 +60,8 @@ typedef struct {
     size_t in_plane;        // elements
     size_t rows_per_plane;  // of the output
     size_t per_chunk;       // rows
-    size_t inside, outside; // outputs of the last axis whose taps all lie in the input
+    size_t lead;            // cells before the row in a buffer
+    size_t inside, outside; // outputs of the last axis whose taps all lie in the buffer
 } pooling_job;
 
 // The rows of one output row being joined.
@@ -76,41 +83,49 @@ static void pooling_flush(const pooling_job *j, pooling_rows *r) {
 static void pooling_join(const pooling_job *j, const float *plane, const size_t *at, float *buf) {
     const nacre_pooling *p = j->p;
     const size_t outer = p->axes - 1, width = p->axis[outer].in;
-    size_t first[NACRE_POOLING_AXES], count[NACRE_POOLING_AXES], tap[NACRE_POOLING_AXES] = {0};
+    size_t start[NACRE_POOLING_AXES], count[NACRE_POOLING_AXES], tap[NACRE_POOLING_AXES];
     bool empty = false;
     for (size_t a = 0; a < outer; a++) {
-        pool_taps(&p->axis[a], at[a], &first[a], &count[a]);
+        const nacre_pooling_axis *x = &p->axis[a];
+        size_t first;
+        pool_taps(x, at[a], &first, &count[a]);
+        start[a] = at[a] * x->stride + first * x->dilation - x->pad;
+        tap[a] = 0;
         empty = empty || count[a] == 0;
     }
+    if (empty) {
+        for (size_t i = 0; i < width; i++) buf[i] = p->max ? -INFINITY : 0.0f;
+        return;
+    }
+    // The last of these axes is a loop, those before it an odometer.
     pooling_rows r = {.count = 0, .fresh = true, .buf = buf};
-    for (bool more = !empty; more;) {
+    const size_t inner = outer == 0 ? 0 : outer - 1;
+    const size_t rows = outer == 0 ? 1 : count[inner], step = outer == 0 ? 0 : p->axis[inner].dilation * width;
+    for (bool more = true; more;) {
         size_t row = 0;
-        for (size_t a = 0; a < outer; a++) {
-            const nacre_pooling_axis *x = &p->axis[a];
-            row = row * x->in + (at[a] * x->stride + (first[a] + tap[a]) * x->dilation - x->pad);
+        for (size_t a = 0; a < inner; a++) row = row * p->axis[a].in + start[a] + tap[a] * p->axis[a].dilation;
+        const float *x = plane + (outer == 0 ? 0 : row * p->axis[inner].in + start[inner]) * width;
+        for (size_t k = 0; k < rows; k++) {
+            r.list[r.count++] = x + k * step;
+            if (r.count == NACRE_POOLING_ROWS) pooling_flush(j, &r);
         }
-        r.list[r.count++] = plane + row * width;
-        if (r.count == NACRE_POOLING_ROWS) pooling_flush(j, &r);
         more = false;
-        for (size_t a = outer; a-- > 0 && !more;) {
+        for (size_t a = inner; a-- > 0 && !more;) {
             more = ++tap[a] < count[a];
             if (!more) tap[a] = 0;
         }
     }
     pooling_flush(j, &r);
-    if (empty) {
-        for (size_t i = 0; i < width; i++) buf[i] = p->max ? -INFINITY : 0.0f;
-    }
 }
 
-// The outputs of the joined row, those at the borders one by one.
+// The outputs of the joined row, those deep in the padding one by one.
 static void pooling_row(const pooling_job *j, const float *buf, float outer, float *out) {
     const nacre_pooling_axis *a = &j->p->axis[j->p->axes - 1];
     nacre_pooling_cols c = {a->taps, a->dilation, a->stride, j->p->max, j->counts, outer};
     for (size_t o = 0; o < a->out; o++) {
         if (o == j->inside && j->outside > j->inside) {
             c.counts = j->counts + o;
-            j->cols(buf + (o * a->stride - a->pad), j->outside - o, &c, out + o);
+            j->cols(buf - j->lead + (o * a->stride - (a->pad - j->lead)), j->outside - o, &c, out + o);
             o = j->outside - 1;
             continue;
         }
@@ -128,32 +143,40 @@ static void pooling_row(const pooling_job *j, const float *buf, float outer, flo
 static void pooling_task(void *job, size_t chunk, size_t thread) {
     const pooling_job *j = job;
     const nacre_pooling *p = j->p;
-    const size_t outer = p->axes - 1, width = p->axis[outer].in;
-    float *buf = j->buffers + thread * (width + NACRE_POOLING_SLACK);
-    for (size_t i = width; i < width + NACRE_POOLING_SLACK; i++) buf[i] = 0.0f;
-    const size_t last = pool_min((chunk + 1) * j->per_chunk, p->planes * j->rows_per_plane);
-    for (size_t r = chunk * j->per_chunk; r < last; r++) {
-        size_t at[NACRE_POOLING_AXES], rest = r % j->rows_per_plane;
-        float divisor = 1.0f;
-        for (size_t a = outer; a-- > 0;) {
-            at[a] = rest % p->axis[a].out;
-            rest /= p->axis[a].out;
-            divisor *= pool_divisor(&p->axis[a], at[a], p->count_pad);
+    const size_t outer = p->axes - 1;
+    const size_t size = pool_buffer(&p->axis[outer]);
+    float *const buffers = j->buffers + thread * POOL_BATCH * size;
+    for (size_t i = 0; i < POOL_BATCH * size; i++) buffers[i] = p->max ? -INFINITY : 0.0f;
+    const size_t first = chunk * j->per_chunk, last = pool_min(first + j->per_chunk, p->planes * j->rows_per_plane);
+    const float *plane = j->x + first / j->rows_per_plane * j->in_plane;
+    size_t at[NACRE_POOLING_AXES], rest = first % j->rows_per_plane;
+    for (size_t a = outer; a-- > 0; rest /= p->axis[a].out) at[a] = rest % p->axis[a].out;
+    for (size_t r = first; r < last;) {
+        const size_t n = pool_min(POOL_BATCH, last - r);
+        float divisor[POOL_BATCH];
+        for (size_t k = 0; k < n; k++) {
+            divisor[k] = 1.0f;
+            for (size_t a = 0; a < outer && !p->max; a++) divisor[k] *= pool_divisor(&p->axis[a], at[a], p->count_pad);
+            pooling_join(j, plane, at, buffers + k * size + j->lead);
+            size_t a = outer;
+            while (a > 0 && ++at[a - 1] == p->axis[a - 1].out) at[--a] = 0;
+            if (a == 0) plane += j->in_plane;
         }
-        pooling_join(j, j->x + r / j->rows_per_plane * j->in_plane, at, buf);
-        pooling_row(j, buf, divisor, j->out + r * p->axis[outer].out);
+        for (size_t k = 0; k < n; k++, r++) {
+            pooling_row(j, buffers + k * size + j->lead, divisor[k], j->out + r * p->axis[outer].out);
+        }
     }
 }
 
 size_t nacre_f32_pooling_scratch(const nacre_pooling *p, size_t threads) {
     const nacre_pooling_axis *a = &p->axis[p->axes - 1];
-    return a->out + threads * (a->in + NACRE_POOLING_SLACK);
+    return a->out + threads * POOL_BATCH * pool_buffer(a);
 }
 
 void nacre_f32_pooling(nacre_f32_pooling_rows_fn rows, nacre_f32_pooling_cols_fn cols, nacre_pool *pool, const float *x,
                        const nacre_pooling *p, float *scratch, float *out) {
     const nacre_pooling_axis *a = &p->axis[p->axes - 1];
-    pooling_job j = {rows, cols, x, p, out, scratch, scratch + a->out, a->in, 1, 1, 0, 0};
+    pooling_job j = {rows, cols, x, p, out, scratch, scratch + a->out, a->in, 1, 1, 0, 0, 0};
     size_t taps = 1;
     for (size_t i = 0; i + 1 < p->axes; i++) {
         j.in_plane *= p->axis[i].in;
@@ -161,9 +184,10 @@ void nacre_f32_pooling(nacre_f32_pooling_rows_fn rows, nacre_f32_pooling_cols_fn
         taps *= pool_min(p->axis[i].taps, p->axis[i].in);
     }
     for (size_t o = 0; o < a->out; o++) j.counts[o] = pool_divisor(a, o, p->count_pad);
-    const size_t reach = (a->taps - 1) * a->dilation + 1;
-    j.inside = pool_ceil(a->pad, a->stride);
-    j.outside = a->in + a->pad < reach ? 0 : pool_min(a->out, (a->in + a->pad - reach) / a->stride + 1);
+    const size_t reach = (a->taps - 1) * a->dilation + 1, end = a->pad + a->in + NACRE_POOLING_PAD;
+    j.lead = pool_min(a->pad, NACRE_POOLING_PAD);
+    j.inside = pool_ceil(a->pad - j.lead, a->stride);
+    j.outside = end < reach ? 0 : pool_min(a->out, (end - reach) / a->stride + 1);
     const size_t work = a->in * (taps + 1);
     j.per_chunk = work >= POOL_GRAIN ? 1 : POOL_GRAIN / work;
     nacre_parallel(pool, pool_ceil(p->planes * j.rows_per_plane, j.per_chunk), pooling_task, &j);

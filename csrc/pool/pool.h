@@ -18,6 +18,7 @@ enum {
     NACRE_POOLING_ROWS = 16,  // rows that one call of f32_pooling_rows joins at most
     NACRE_POOLING_SLACK = 32, // floats behind a row that f32_pooling_cols may read
     NACRE_POOLING_AXES = 8,   // axes of a window at most
+    NACRE_POOLING_PAD = 64,   // padding of a row that is laid out in memory, on either side at most
 };
 
 // Op f32_pooling_rows: buf[i] = max or sum over r < count of rows[r][i], for

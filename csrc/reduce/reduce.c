@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "core/target.h"
+
 #define NACRE_KERNEL(op, variant, isa, function) \
     void function(const float *x, size_t rows, size_t stride, size_t cols, nacre_reduce_op op_, float *out);
 #include "reduce/kernels.inc"
