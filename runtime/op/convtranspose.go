@@ -11,12 +11,11 @@ import (
 // [group·channels, filters, kernel...]: it is the gradient of a convolution, and
 // its window is that convolution's.
 type convTranspose struct {
-	window     *window
-	group      int
-	padding    []int // added behind the output
-	shape      []int // of the output's spatial axes; nil if it follows from the rest
-	upperFirst bool  // of an odd padding that auto_pad or the shape asks for, SAME_UPPER has the larger half first
-	kernels    convKernels
+	window  *window
+	group   int
+	padding []int // added behind the output
+	shape   []int // of the output's spatial axes; nil if it follows from the rest
+	kernels convKernels
 }
 
 func newConvTranspose(n *Node) (Op, error) {
@@ -29,7 +28,6 @@ func newConvTranspose(n *Node) (Op, error) {
 		return nil, err
 	}
 	o := &convTranspose{window: w, group: group, padding: n.Ints("output_padding"), shape: n.Ints("output_shape")}
-	o.upperFirst = n.Since < 11
 	for _, list := range []struct {
 		name   string
 		values []int
@@ -100,7 +98,6 @@ func (o *convTranspose) checkChannels(x, w graph.Dims) error {
 type spreadWindow struct {
 	*window
 	padding, shape []int
-	upperFirst     bool
 }
 
 func (o *convTranspose) bind(axes int, kernel []int) (*spreadWindow, error) {
@@ -108,7 +105,7 @@ func (o *convTranspose) bind(axes int, kernel []int) (*spreadWindow, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &spreadWindow{window: win, padding: o.padding, shape: o.shape, upperFirst: o.upperFirst}
+	b := &spreadWindow{window: win, padding: o.padding, shape: o.shape}
 	if len(b.padding) == 0 {
 		b.padding = make([]int, axes)
 	}
@@ -156,7 +153,9 @@ func (b *spreadWindow) out(axis int, in graph.Dim) (graph.Dim, error) {
 }
 
 // resolve returns the output's extents and the padding before it on an input of
-// those extents.
+// those extents. The larger half of an odd padding is behind with SAME_UPPER,
+// else in front. Before version 11 the operator's equations say the opposite of
+// its auto_pad attribute; version 11 corrects the equations.
 func (b *spreadWindow) resolve(in []int) (out, pad []int, err error) {
 	out, pad = make([]int, len(in)), slices.Clone(b.padBegin)
 	for i, n := range in {
@@ -174,9 +173,9 @@ func (b *spreadWindow) resolve(in []int) (out, pad []int, err error) {
 		}
 		total, _ := full.Value()
 		total = max(total-out[i], 0)
-		pad[i] = total / 2
-		if (b.auto == "SAME_UPPER") == b.upperFirst {
-			pad[i] = total - total/2
+		pad[i] = total - total/2
+		if b.auto == "SAME_UPPER" {
+			pad[i] = total / 2
 		}
 	}
 	return out, pad, nil

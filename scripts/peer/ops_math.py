@@ -15,9 +15,14 @@ def unary(c, low=None, high=None, special=True, **attributes):
     c.single(c.value(c.numbers(dtype, shape, low, high, special=special)), **attributes)
 
 
-@operators("Abs", "Neg", "Sign", "Relu", "Sigmoid", "Tanh", "Erf", "Softsign", "IsNaN", "Not", "BitwiseNot")
+@operators("Abs", "Neg", "Relu", "Sigmoid", "Tanh", "Erf", "Softsign", "IsNaN", "Not", "BitwiseNot")
 def plain(c):
     unary(c)
+
+
+@operators("Sign")
+def sign(c):
+    unary(c, special=False)  # the standard has no sign of NaN
 
 
 @operators("Exp", "Sinh", "Cosh", "Sin", "Cos", "Atan", "Asinh", "Tan")

@@ -85,6 +85,8 @@ def conv_transpose(c):
         c.numbers(dtype, [cin, cout // groups, *kernel]) / np.sqrt(dtype.type(math.prod(kernel) * cin // groups))
     ).astype(dtype)
     bias = c.value(c.numbers(dtype, [cout]), constant=0.8) if c.chance(0.6) else None
+    if "auto_pad" not in attributes and c.chance(0.3):
+        del attributes["kernel_shape"]
     c.single(
         c.value(c.numbers(dtype, sized(c, spatial, cin))),
         c.value(w, constant=0.8),
