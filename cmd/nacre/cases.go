@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"sort"
@@ -29,8 +30,16 @@ type testCase struct {
 	settings string
 }
 
-// tolerance is tol, or what the case's data.json says where that is wider.
+// roundedData lists the cases whose stored results carry rounding of their own
+// beyond the tolerance, with the absolute tolerance that covers it: the project
+// that publishes them computed these transforms in float32, and holds 1.9e-7
+// where the exact result is 0. Its own evaluator is compared with 1e-6 as well.
+var roundedData = map[string]float64{"test_dft_inverse": 1e-6, "test_dft_inverse_opset19": 1e-6}
+
+// tolerance is tol, or what the case's data.json or roundedData says where that
+// is wider.
 func (c *testCase) tolerance(tol compare.Tolerance) (compare.Tolerance, error) {
+	tol.Abs = max(tol.Abs, roundedData[path.Base(c.name)])
 	data, err := os.ReadFile(c.settings)
 	if errors.Is(err, fs.ErrNotExist) {
 		return tol, nil
@@ -149,8 +158,9 @@ func (c *testCase) ramp(s *nacre.Session) (*testData, error) {
 	}, nil
 }
 
-// random lists the operators whose results are drawn anew in every run, so that
-// only type and shape can be compared.
+// random lists the operators whose results are drawn by chance, so that only
+// type and shape can be compared: the standard fixes no generator, with a seed or
+// without.
 var random = map[string]bool{
 	"Bernoulli": true, "Multinomial": true, "RandomNormal": true, "RandomNormalLike": true,
 	"RandomUniform": true, "RandomUniformLike": true,
@@ -161,8 +171,7 @@ var random = map[string]bool{
 func isRandom(m *graph.Model) bool {
 	found := false
 	visit := func(n *graph.Node) {
-		seeded := n.Attr("seed") != nil
-		found = found || n.Domain == "" && random[n.Op] && !seeded
+		found = found || n.Domain == "" && random[n.Op]
 	}
 	walk(m.Graph.Nodes, visit)
 	for _, f := range m.Functions {

@@ -140,21 +140,23 @@ func argBest[T any](o *argReduce, x []T, s reduceStep, out []int64, better func(
 	}
 }
 
-// cumSum adds up along an axis.
-type cumSum struct{ exclusive, reverse bool }
+// cumulate adds up, or multiplies, along an axis.
+type cumulate struct{ product, exclusive, reverse bool }
 
-func newCumSum(n *Node) (Op, error) {
-	return &cumSum{n.Bool("exclusive", false), n.Bool("reverse", false)}, nil
+func newCumulate(product bool) func(n *Node) (Op, error) {
+	return func(n *Node) (Op, error) {
+		return &cumulate{product, n.Bool("exclusive", false), n.Bool("reverse", false)}, nil
+	}
 }
 
 // Infer keeps type and shape.
-func (o *cumSum) Infer(c *Infer) error {
+func (o *cumulate) Infer(c *Infer) error {
 	c.Set(0, c.In[0].DType, c.In[0].Dims)
 	return nil
 }
 
 // Run computes the output.
-func (o *cumSum) Run(c *Run) error {
+func (o *cumulate) Run(c *Run) error {
 	axes, err := Ints(c.In[1])
 	if err != nil {
 		return err
@@ -194,8 +196,8 @@ func (o *cumSum) Run(c *Run) error {
 	return nil
 }
 
-// running writes the partial sums. Integers wrap around alike whatever their sign.
-func running[T float32 | float64 | uint8 | uint16 | uint32 | uint64](o *cumSum, x []T, s reduceStep, out []T) {
+// running writes the partial sums or products. Integers wrap around alike whatever their sign.
+func running[T float32 | float64 | uint8 | uint16 | uint32 | uint64](o *cumulate, x []T, s reduceStep, out []T) {
 	for a := range s.outer {
 		for i := range s.inner {
 			at, step := a*s.n*s.inner+i, s.inner
@@ -203,12 +205,19 @@ func running[T float32 | float64 | uint8 | uint16 | uint32 | uint64](o *cumSum, 
 				at, step = at+(s.n-1)*s.inner, -s.inner
 			}
 			var sum T
+			if o.product {
+				sum = 1
+			}
 			for range s.n {
 				v := x[at]
 				if o.exclusive {
 					out[at] = sum
 				}
-				sum += v
+				if o.product {
+					sum *= v
+				} else {
+					sum += v
+				}
 				if !o.exclusive {
 					out[at] = sum
 				}

@@ -3,11 +3,14 @@ package op
 // families lists the rows of every family of operators, one line per file.
 func families() [][]Row {
 	return [][]Row{
+		bitRows,
 		castRows,
 		concatRows,
 		constantRows,
 		controlRows,
 		convRows,
+		detRows,
+		detectRows,
 		dropoutRows,
 		elementRows,
 		eltwiseRows,
@@ -27,6 +30,7 @@ func families() [][]Row {
 		scatterRows,
 		sequenceRows,
 		shapeRows,
+		signalRows,
 		sliceRows,
 		triluRows,
 	}

@@ -26,6 +26,10 @@ const (
 	officialAbs = 1e-7
 )
 
+// roundedData lists tests whose stored results carry rounding of their own: these
+// transforms were computed in float32 and hold 1.9e-7 where the exact result is 0.
+var roundedData = map[string]float64{"test_dft_inverse": 1e-6, "test_dft_inverse_opset19": 1e-6}
+
 // random lists operators whose results the official data cannot fix.
 var random = []string{"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 
@@ -122,7 +126,7 @@ func officialSet(t *testing.T, r *op.Registry, m *graph.Model, n *graph.Node, fo
 		}
 		for i, name := range n.Outputs {
 			if w := want[name]; w != nil {
-				if err := closeTo(out[i], w); err != nil {
+				if err := closeTo(out[i], w, max(officialAbs, roundedData[filepath.Base(filepath.Dir(folder))])); err != nil {
 					t.Errorf("%s: output %d: %v", mode.name, i, err)
 				}
 			}
@@ -239,7 +243,7 @@ func readSet(t *testing.T, folder, prefix string, list []*graph.Value, into map[
 
 // closeTo reports the first element of got that differs from want: by more than
 // the tolerance if it is a float of 16 bits or more, else at all.
-func closeTo(got, want *tensor.Tensor) error {
+func closeTo(got, want *tensor.Tensor, abs float64) error {
 	if got.DType() != want.DType() || !got.Shape().Equal(want.Shape()) {
 		return fmt.Errorf("is %v, not %v", got, want)
 	}
@@ -261,7 +265,7 @@ func closeTo(got, want *tensor.Tensor) error {
 		if math.IsNaN(x) && math.IsNaN(g[i]) || g[i] == x {
 			continue
 		}
-		if diff := math.Abs(g[i] - x); !(diff <= officialAbs+officialRel*math.Abs(x)) || math.IsInf(x, 0) {
+		if diff := math.Abs(g[i] - x); !(diff <= abs+officialRel*math.Abs(x)) || math.IsInf(x, 0) {
 			return fmt.Errorf("element %d is %g, not %g", i, g[i], x)
 		}
 	}

@@ -254,7 +254,8 @@ var reduceRows = slices.Concat(
 	[]Row{
 		{Name: "ArgMax", Since: []int{1, 11, 12, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: numeric, New: newArgReduce(true)},
 		{Name: "ArgMin", Since: []int{1, 11, 12, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: numeric, New: newArgReduce(false)},
-		{Name: "CumSum", Since: []int{11, 14}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: numeric, New: newCumSum},
+		{Name: "CumSum", Since: []int{11, 14}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: numeric, New: newCumulate(false)},
+		{Name: "CumProd", Since: []int{26}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: productTypes, New: newCumulate(true)},
 	},
 )
 

@@ -94,6 +94,8 @@ func families() []func(*suite) {
 		reduceCases,
 		resizeCases,
 		shapeCases,
+		detectCases,
+		signalCases,
 	}
 }
 
