@@ -11,7 +11,7 @@ needs='
 gcc                                       gcc
 clang                                     clang
 cmake                                     cmake
-ninja                                     ninja-build
+make                                      make
 qemu-aarch64                              qemu-user
 aarch64-linux-gnu-gcc                     gcc-aarch64-linux-gnu
 /usr/aarch64-linux-gnu/include/stdlib.h   libc6-dev-arm64-cross

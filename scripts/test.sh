@@ -64,13 +64,13 @@ neon() { # the kernels of 64-bit ARM, under emulation
 
 library() { # csrc as a C library: both compilers, sanitizers, the cross build
   cmake --preset default -B build/gcc -DCMAKE_C_COMPILER=gcc
-  cmake --build build/gcc
+  cmake --build build/gcc --parallel "$(nproc)"
   cmake --preset default -B build/clang -DCMAKE_C_COMPILER=clang
-  cmake --build build/clang
+  cmake --build build/clang --parallel "$(nproc)"
   cmake --preset sanitize
-  cmake --build --preset sanitize
+  cmake --build --preset sanitize --parallel "$(nproc)"
   cmake --preset aarch64
-  cmake --build --preset aarch64
+  cmake --build --preset aarch64 --parallel "$(nproc)"
 }
 
 consumer() { # a module of somebody else that uses this one
