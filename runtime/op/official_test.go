@@ -83,7 +83,7 @@ func singleNode(m *graph.Model, r *op.Registry) (*graph.Node, bool) {
 	}
 	n := m.Graph.Nodes[0]
 	for _, row := range r.Rows() {
-		if row.Domain == n.Domain && row.Name == n.Op {
+		if row.Domain == n.Domain && row.Name == n.Op && !row.Makes {
 			return n, true
 		}
 	}
