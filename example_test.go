@@ -11,33 +11,25 @@ import (
 // A model file becomes answers: here the digit in a picture of 8x8 counts of ink.
 func Example() {
 	model, err := nacre.Open("cmd/nacre/demo/digits.onnx")
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	defer model.Close()
 	session, err := model.NewSession(nacre.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	defer session.Close()
 	image, err := nacre.NewTensor(seven, 1, 1, 8, 8)
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	outputs, err := session.Run(context.Background(), map[string]*nacre.Tensor{"image": image})
+	check(err)
+	p, err := nacre.Data[float32](outputs["probabilities"])
+	check(err)
+	fmt.Printf("a seven, with probability %.2f\n", p[7])
+	// Output: a seven, with probability 0.99
+}
+
+func check(err error) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	probabilities, err := nacre.Data[float32](outputs["probabilities"])
-	if err != nil {
-		log.Fatal(err)
-	}
-	for digit, p := range probabilities {
-		if p > 0.5 {
-			fmt.Println("it is a", digit)
-		}
-	}
-	// Output: it is a 7
 }
 
 var seven = []float32{
