@@ -7,3 +7,4 @@
 #include "eltwise/f32_avx512.c"
 #include "eltwise/f32_neon.c"
 #include "eltwise/eltwise.c"
+#include "eltwise/fused.c"

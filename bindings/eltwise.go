@@ -5,6 +5,16 @@ package bindings
 /*
 #include "eltwise/eltwise.h"
 
+// The params are Go memory, which no struct that C looks at may point to.
+static inline void eltwise_fused(nacre_pool *pool, nacre_fn unary, nacre_fn binary, const void *params, int first, size_t period,
+                                 nacre_lane in, nacre_lane out, const void *x, const void *b, void *y, size_t n) {
+    const nacre_fused f = {(nacre_unary_fn)unary, params, first, (nacre_binary_fn)binary, period, in, out};
+    nacre_eltwise_fused(pool, &f, x, b, y, n);
+}
+
+#cgo noescape eltwise_fused
+#cgo nocallback eltwise_fused
+
 #cgo noescape nacre_eltwise_map
 #cgo nocallback nacre_eltwise_map
 #cgo noescape nacre_eltwise_binary
@@ -56,4 +66,15 @@ func EltwiseBinary(p *Pool, k Kernel, a, b, y Lane, dims []int) {
 func EltwiseWhere(p *Pool, k Kernel, cond, a, b, y Lane, dims []int) {
 	C.nacre_eltwise_where(p.ptr(), C.nacre_where_fn(unsafe.Pointer(k.fn())), (*C.uint8_t)(cond.Data), a.Data, b.Data, y.Data,
 		C.size_t(y.Bytes), (*C.size_t)(unsafe.Pointer(unsafe.SliceData(dims))), C.size_t(len(dims)/4))
+}
+
+// EltwiseFused computes y = binary(unary(x), b) for n elements if the unary comes
+// first, else unary(binary(x, b)). B has period elements and starts anew after
+// them; its lane is that of x.
+func EltwiseFused(p *Pool, unary, binary Kernel, params *Params, unaryFirst bool, x, b, y Lane, period, n int) {
+	if n == 0 || period == 0 {
+		return
+	}
+	C.eltwise_fused(p.ptr(), unary.fn(), binary.fn(), unsafe.Pointer(params), cbool(unaryFirst), C.size_t(period), x.c(), y.c(),
+		x.Data, b.Data, y.Data, C.size_t(n))
 }

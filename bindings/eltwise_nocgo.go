@@ -12,3 +12,8 @@ func EltwiseBinary(*Pool, Kernel, Lane, Lane, Lane, []int) { panic("bindings: bu
 func EltwiseWhere(*Pool, Kernel, Lane, Lane, Lane, Lane, []int) {
 	panic("bindings: built without cgo")
 }
+
+// EltwiseFused needs cgo.
+func EltwiseFused(p *Pool, unary, binary Kernel, params *Params, unaryFirst bool, x, b, y Lane, period, n int) {
+	panic("bindings: built without cgo")
+}

@@ -6,6 +6,7 @@ package bindings
 func families() [][]Kernel {
 	return [][]Kernel{
 		convFamily(),
+		attentionFamily(),
 		matmulFamily(),
 		eltwiseFamily(),
 		moveFamily(),

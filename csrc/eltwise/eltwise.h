@@ -55,4 +55,17 @@ void nacre_eltwise_binary(nacre_pool *pool, nacre_binary_fn fn, const void *a, n
 void nacre_eltwise_where(nacre_pool *pool, nacre_where_fn fn, const uint8_t *cond, const void *a, const void *b,
                          void *y, size_t bytes, const size_t *dims, size_t rank);
 
+// A unary and a binary kernel in one walk: y = binary(unary(x), b) if the unary
+// comes first, else unary(binary(x, b)). b has `period` elements and starts anew
+// after them. in is the lane of x and b. y may be x.
+typedef struct {
+    nacre_unary_fn unary;
+    const void *params;
+    int unary_first;
+    nacre_binary_fn binary;
+    size_t period;
+    nacre_lane in, out;
+} nacre_fused;
+void nacre_eltwise_fused(nacre_pool *pool, const nacre_fused *f, const void *x, const void *b, void *y, size_t n);
+
 #endif

@@ -4,7 +4,9 @@ package op
 func families() [][]Row {
 	return [][]Row{
 		bitRows,
+		attentionRows,
 		castRows,
+		causalConvRows,
 		concatRows,
 		constantRows,
 		controlRows,
@@ -15,7 +17,9 @@ func families() [][]Row {
 		elementRows,
 		eltwiseRows,
 		eyeLikeRows,
+		flexAttentionRows,
 		gatherRows,
+		linearAttentionRows,
 		logicRows,
 		matmulRows,
 		moveRows,
@@ -26,12 +30,15 @@ func families() [][]Row {
 		poolRows,
 		reduceRows,
 		resizeRows,
+		rotaryRows,
 		reverseRows,
 		scatterRows,
 		sequenceRows,
 		shapeRows,
 		signalRows,
 		sliceRows,
+		swigluRows,
+		tensorScatterRows,
 		triluRows,
 	}
 }

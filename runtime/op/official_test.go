@@ -82,6 +82,11 @@ func singleNode(m *graph.Model, r *op.Registry) (*graph.Node, bool) {
 		}
 	}
 	n := m.Graph.Nodes[0]
+	for _, a := range n.Attrs {
+		if a.Kind == graph.AttrGraph || a.Kind == graph.AttrGraphs {
+			return nil, false // only a session can run the graphs
+		}
+	}
 	for _, row := range r.Rows() {
 		if row.Domain == n.Domain && row.Name == n.Op && !row.Makes {
 			return n, true
