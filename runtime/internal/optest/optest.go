@@ -18,6 +18,7 @@ import (
 
 // Case is a node with its inputs and the outputs that it must have.
 type Case struct {
+	Domain  string
 	Op      string
 	Version int    // the first version of the operator that it holds for
 	Until   int    // the first version that it does not hold for; 0 for none
@@ -38,12 +39,22 @@ func (c *Case) Name() string {
 	for i, t := range c.In {
 		types[i] = strings.ReplaceAll(t.String(), "/", "")
 	}
-	return fmt.Sprintf("%s-%d %s %s", c.Op, c.Version, c.Note, strings.Join(types, " "))
+	return fmt.Sprintf("%s-%d %s %s", c.key(), c.Version, c.Note, strings.Join(types, " "))
+}
+
+// key is the operator as Rows lists it.
+func (c *Case) key() string { return rowKey(c.Domain, c.Op) }
+
+func rowKey(domain, name string) string {
+	if domain == "" {
+		return name
+	}
+	return domain + "." + name
 }
 
 // Node is the case's node in the given version of the operator set.
 func (c *Case) Node(version int) *graph.Node {
-	n := &graph.Node{Name: c.Note, Op: c.Op, Version: version, Attrs: c.Attrs}
+	n := &graph.Node{Name: c.Note, Domain: c.Domain, Op: c.Op, Version: version, Attrs: c.Attrs}
 	for i, t := range c.In {
 		n.Inputs = append(n.Inputs, operand("in", i, t != nil))
 	}
@@ -81,6 +92,7 @@ func (c *Case) Versions(row *op.Row) []int {
 // families are the sources of cases, one line per file.
 func families() []func(*suite) {
 	return []func(*suite){
+		attentionCases,
 		castCases,
 		constantCases,
 		convCases,
@@ -118,7 +130,7 @@ type Eval func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error)
 func Run(t *testing.T, eval Eval) {
 	rows := Rows()
 	for _, c := range Cases() {
-		row := rows[c.Op]
+		row := rows[c.key()]
 		if row == nil {
 			continue
 		}
@@ -130,11 +142,12 @@ func Run(t *testing.T, eval Eval) {
 	}
 }
 
-// Rows are the rows of the operator table by name.
+// Rows are the rows of the operator table by name, behind the domain if it is not
+// the standard's.
 var Rows = sync.OnceValue(func() map[string]*op.Row {
 	rows := map[string]*op.Row{}
 	for _, row := range op.Standard().Rows() {
-		rows[row.Name] = row
+		rows[rowKey(row.Domain, row.Name)] = row
 	}
 	return rows
 })

@@ -219,7 +219,7 @@ func TestMemoryFails(t *testing.T) {
 func eachCase(f func(c *Case, row *op.Row, version int)) {
 	rows := Rows()
 	for _, c := range Cases() {
-		if row := rows[c.Op]; row != nil {
+		if row := rows[c.key()]; row != nil {
 			if v := c.Versions(row); len(v) > 0 {
 				f(c, row, v[0])
 			}
@@ -237,14 +237,14 @@ func TestEveryRowHasCases(t *testing.T) {
 	rows := Rows()
 	covered := map[string]*seen{}
 	for _, c := range Cases() {
-		row := rows[c.Op]
+		row := rows[c.key()]
 		if row == nil {
 			continue
 		}
-		s := covered[c.Op]
+		s := covered[c.key()]
 		if s == nil {
 			s = &seen{map[int]bool{}, map[tensor.DType]bool{}}
-			covered[c.Op] = s
+			covered[c.key()] = s
 		}
 		for _, v := range c.Versions(row) {
 			s.versions[v] = s.versions[v] || !c.Fails
