@@ -72,14 +72,6 @@ func (b *builder) constant(t *tensor.Tensor) string {
 	return name
 }
 
-func (b *builder) floats(v ...float32) string {
-	t, err := tensor.From(v, len(v))
-	if err != nil {
-		panic(err)
-	}
-	return b.constant(t)
-}
-
 func (b *builder) scalar(v float32) string {
 	t, err := tensor.From([]float32{v})
 	if err != nil {

@@ -1,7 +1,6 @@
 package bindings
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -282,7 +281,7 @@ func TestColumnsFormula(t *testing.T) {
 				want = x[ch*30+y*6+col]
 			}
 			if v := got[j/nr*nr*k+p*nr+j%nr]; v != want {
-				t.Fatal(fmt.Sprintf("row %d, column %d is %g, not %g", p, j, v, want))
+				t.Fatalf("row %d, column %d is %g, not %g", p, j, v, want)
 			}
 		}
 	}
