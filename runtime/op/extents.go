@@ -35,9 +35,29 @@ func (v *Value) knownInts() ([]int, bool) {
 	return out, true
 }
 
+// checkIndex reports a value that cannot hold axes, extents or indices.
+func (v *Value) checkIndex() error {
+	if v.DType != tensor.Invalid && !isIndex(v.DType) {
+		return graph.Mark(graph.ErrShape, "%v where int32 or int64 is needed", v.Type)
+	}
+	return nil
+}
+
+// axesIn is knownInts of an input that holds axes or counts of them.
+func (v *Value) axesIn() (list []int, ok bool, err error) {
+	if err := v.checkIndex(); err != nil {
+		return nil, false, err
+	}
+	list, ok = v.knownInts()
+	return list, ok, nil
+}
+
 // extentsIn returns the elements of a vector that stands for extents, unknown
 // ones where only their count is known; nil when not even that is.
 func (v *Value) extentsIn() (graph.Dims, error) {
+	if err := v.checkIndex(); err != nil {
+		return nil, err
+	}
 	if rank, ok := v.Rank(); ok && rank != 1 {
 		return nil, graph.Mark(graph.ErrShape, "a shape is given as %v, not as a vector", v.Type)
 	}

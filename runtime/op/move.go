@@ -172,8 +172,14 @@ func (o *tile) Infer(c *Infer) error {
 	if !o.oneAxis {
 		return o.inferAll(c)
 	}
-	tiles, ok1 := c.In[1].knownInts()
-	axis, ok2 := c.In[2].knownInts()
+	tiles, ok1, err := c.In[1].axesIn()
+	if err != nil {
+		return err
+	}
+	axis, ok2, err := c.In[2].axesIn()
+	if err != nil {
+		return err
+	}
 	if !ok1 || !ok2 {
 		c.Set(0, in.DType, graph.UnknownDims(rank))
 		return nil

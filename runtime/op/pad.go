@@ -84,12 +84,16 @@ func (o *pad) Infer(c *Infer) error {
 		return graph.Mark(graph.ErrShape, "constant_value is %v, the input %v", c.In[2].DType, in.DType)
 	}
 	list, known := o.list, o.attrs
-	if !o.attrs {
-		list, known = c.In[1].knownInts()
-	}
 	var axes []int
+	var err error
+	if !o.attrs {
+		list, known, err = c.In[1].axesIn()
+	}
 	if c.Has(3) && known {
-		axes, known = c.In[3].knownInts()
+		axes, known, err = c.In[3].axesIn()
+	}
+	if err != nil {
+		return err
 	}
 	if !known {
 		c.Set(0, in.DType, graph.UnknownDims(rank))

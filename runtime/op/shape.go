@@ -240,8 +240,9 @@ func (o *axesOp) Infer(c *Infer) error {
 	axes := o.axes
 	if c.Has(1) {
 		var known bool
-		if axes, known = c.In[1].knownInts(); !known {
-			return nil
+		var err error
+		if axes, known, err = c.In[1].axesIn(); err != nil || !known {
+			return err
 		}
 	}
 	if in.Dims == nil {

@@ -168,6 +168,8 @@ func TestHostileShapes(t *testing.T) {
 		{"reshape two -1", "Reshape", 14, nil, []*Value{x, vec(-1, -1)}},
 		{"reshape zero", "Reshape", 14, nil, []*Value{x, vec(2, 3, 0)}},
 		{"reshape count", "Reshape", 14, nil, []*Value{x, vec(5)}},
+		{"reshape to floats", "Reshape", 14, nil, []*Value{x, of(tensor.F32, sym(2))}},
+		{"squeeze floats", "Squeeze", 13, nil, []*Value{x, of(tensor.F32, sym(2))}},
 		{"reshape rank", "Reshape", 14, nil, []*Value{x, of(tensor.I64, sym(big))}},
 		{"tile product", "Tile", 13, nil, []*Value{x, vec(big, big)}},
 		{"tile negative", "Tile", 13, nil, []*Value{x, vec(1, -1)}},

@@ -145,7 +145,9 @@ func (o *slice) limits(c *Infer, rank int) (starts, ends graph.Dims, axes []int,
 		}
 		known := true
 		if c.Has(3) {
-			axes, known = c.In[3].knownInts()
+			if axes, known, err = c.In[3].axesIn(); err != nil {
+				return
+			}
 		}
 		if starts == nil && axes != nil {
 			starts = graph.UnknownDims(len(axes))
