@@ -1,0 +1,110 @@
+package nacre_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// TestHostileModels changes a model file at random and runs what still opens. It
+// may fail with any error but a defect's, and takes little memory and time.
+func TestHostileModels(t *testing.T) {
+	data, err := os.ReadFile(digits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rounds := 3000
+	if testing.Short() {
+		rounds = 300
+	}
+	structure := structural(data)
+	ran := 0
+	for seed := range uint64(rounds) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		broken := append([]byte(nil), data...)
+		for range 1 + r.IntN(3) {
+			at := structure[r.IntN(len(structure))]
+			broken[at] = byte(r.IntN(256))
+		}
+		if err := openAndRun(broken); err == nil {
+			ran++
+		} else if errors.Is(err, op.ErrInternal) {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+	}
+	t.Logf("%d of %d changed models ran", ran, rounds)
+}
+
+// structural returns the places that are not weights: those outside of long runs
+// that do not change when the model is read.
+func structural(data []byte) []int {
+	m, err := nacre.Decode(digits, data)
+	if err != nil {
+		panic(err)
+	}
+	defer m.Close()
+	weight := make([]bool, len(data))
+	for _, init := range m.Source().Graph.Initializers {
+		b := init.Tensor.Bytes()
+		for at := 0; at+len(b) <= len(data); at++ {
+			if &data[at] == &b[0] {
+				for i := range b {
+					weight[at+i] = true
+				}
+				break
+			}
+		}
+	}
+	var list []int
+	for at, w := range weight {
+		if !w {
+			list = append(list, at)
+		}
+	}
+	return list
+}
+
+func openAndRun(data []byte) error {
+	m, err := nacre.Decode("broken", data)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	s, err := m.NewSession(nacre.Options{Threads: 1, MemoryLimit: 64 << 20})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	inputs := map[string]*nacre.Tensor{}
+	for _, v := range s.Inputs() {
+		if v.Type.Kind != graph.TensorType {
+			return errors.New("takes other values than tensors")
+		}
+		shape := make(tensor.Shape, len(v.Type.Dims))
+		for i, d := range v.Type.Dims {
+			shape[i] = 2
+			if n, ok := d.Value(); ok {
+				shape[i] = n
+			}
+		}
+		if err := shape.Check(); err != nil {
+			return err
+		}
+		if shape.Len() > 1<<20 {
+			return errors.New("takes a large input")
+		}
+		inputs[v.Name] = tensor.New(v.Type.DType, shape...)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	_, err = s.Run(ctx, inputs)
+	return err
+}
