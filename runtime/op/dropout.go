@@ -17,14 +17,13 @@ type dropout struct {
 	inputs bool    // inputs 1 and 2 may be ratio and training mode
 	typed  bool    // the mask has the input's element type instead of bool
 	seed   uint32
+	seeded bool // else every run draws a mask of its own
 }
 
 func newDropout(n *Node) (Op, error) {
-	o := &dropout{inputs: n.Since >= 12, typed: n.Since < 10, ratio: 0.5, seed: rand.Uint32()}
+	o := &dropout{inputs: n.Since >= 12, typed: n.Since < 10, ratio: 0.5}
 	if o.inputs {
-		if n.Has("seed") {
-			o.seed = uint32(n.Int("seed", 0))
-		}
+		o.seed, o.seeded = uint32(n.Int("seed", 0)), n.Has("seed")
 		return o, nil
 	}
 	o.ratio = float64(n.Float("ratio", 0.5))
@@ -105,7 +104,11 @@ func (o *dropout) drop(c *Run, ratio float64) error {
 	if o.typed {
 		return graph.Mark(graph.ErrUnsupported, "training with a mask of elements of type %v; write the model for opset 12 or later", c.In[0].DType())
 	}
-	g := newTwister(o.seed)
+	seed := o.seed
+	if !o.seeded {
+		seed = rand.Uint32()
+	}
+	g := newTwister(seed)
 	keep := make([]bool, c.In[0].Len())
 	for i := range keep {
 		keep[i] = g.uniform() >= ratio
@@ -180,5 +183,5 @@ func (g *twister) uniform() float64 {
 }
 
 var dropoutRows = []Row{
-	{Name: "Dropout", Since: []int{1, 6, 7, 10, 12, 13, 22}, In: [2]int{1, 3}, Out: [2]int{1, 2}, Types: floats, InPlace: []int{0}, New: newDropout},
+	{Name: "Dropout", Since: []int{1, 6, 7, 10, 12, 13, 22}, In: [2]int{1, 3}, Out: [2]int{1, 2}, Types: floats, InPlace: []int{0}, Impure: true, New: newDropout},
 }

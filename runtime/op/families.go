@@ -21,6 +21,7 @@ func families() [][]Row {
 		gatherRows,
 		linearAttentionRows,
 		logicRows,
+		lossRows,
 		matmulRows,
 		moveRows,
 		normRows,
@@ -28,6 +29,7 @@ func families() [][]Row {
 		padRows,
 		pickRows,
 		poolRows,
+		randomRows,
 		reduceRows,
 		resizeRows,
 		rotaryRows,
@@ -39,6 +41,7 @@ func families() [][]Row {
 		sliceRows,
 		swigluRows,
 		tensorScatterRows,
+		trainingRows,
 		triluRows,
 	}
 }

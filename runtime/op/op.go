@@ -59,7 +59,10 @@ type Row struct {
 	// View says that output 0 has the bytes of input 0; Run is then called only
 	// for further outputs, if there are any, with Out[0] set up already.
 	View bool
-	New  func(n *Node) (Op, error)
+	// Impure says that Run may yield other results from the same inputs, so that
+	// nodes are never computed ahead of a run.
+	Impure bool
+	New    func(n *Node) (Op, error)
 }
 
 // Types is a set of element types.

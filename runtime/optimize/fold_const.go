@@ -54,7 +54,7 @@ func fold(n *graph.Node, consts map[string]*tensor.Tensor, c Context) ([]*tensor
 		bytes += len(in[i].Bytes())
 	}
 	o, row, err := c.Registry.New(n)
-	if err != nil || row.Makes {
+	if err != nil || row.Makes || row.Impure {
 		return nil, nil
 	}
 	values := op.Values(in)

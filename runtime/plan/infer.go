@@ -114,7 +114,7 @@ func integers(d tensor.DType, shape tensor.Shape, list []graph.Dim) *tensor.Tens
 
 // fold computes a small node whose inputs are all constant.
 func fold(n *Node, in, out []*op.Value) error {
-	if n.Row.Makes {
+	if n.Row.Makes || n.Row.Impure {
 		return nil
 	}
 	total := 0

@@ -108,6 +108,8 @@ func families() []func(*suite) {
 		shapeCases,
 		detectCases,
 		signalCases,
+		randomCases,
+		lossCases,
 	}
 }
 

@@ -1,0 +1,127 @@
+package op
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// loss is minus the logarithm of the probability that each sample's class has.
+// Scores are [batch,classes,...] and classes [batch,...]; the scores are those
+// logarithms already, or else become them here. A sample of the class to be
+// ignored counts for nothing.
+type loss struct {
+	softmax   bool
+	reduction string
+	ignore    int
+	ignores   bool
+}
+
+func newLoss(softmax bool) func(n *Node) (Op, error) {
+	return func(n *Node) (Op, error) {
+		o := &loss{softmax: softmax, reduction: n.Str("reduction", "mean"), ignore: n.Int("ignore_index", 0), ignores: n.Has("ignore_index")}
+		if !slices.Contains([]string{"none", "mean", "sum"}, o.reduction) {
+			return nil, graph.Mark(graph.ErrFormat, "reduction is %q; it takes none, mean or sum", o.reduction)
+		}
+		return o, nil
+	}
+}
+
+// Infer sets a scalar, or one number per sample.
+func (o *loss) Infer(c *Infer) error {
+	scores, classes := c.In[0], c.In[1]
+	if d := classes.DType; d != tensor.I32 && d != tensor.I64 {
+		return graph.Mark(graph.ErrShape, "classes have elements of type %v, not int32 or int64", d)
+	}
+	if err := sameTypes([]*Value{scores, c.optional(2)}); err != nil {
+		return err
+	}
+	c.Set(1, scores.DType, scores.Dims)
+	samples := classes.Dims
+	if scores.Dims != nil {
+		if len(scores.Dims) < 2 {
+			return graph.Mark(graph.ErrShape, "scores are %v; they take [batch,classes,...]", scores.Type)
+		}
+		want := joinDims(scores.Dims[:1], scores.Dims[2:])
+		if samples == nil {
+			samples = want
+		}
+		if len(want) != len(samples) {
+			return graph.Mark(graph.ErrShape, "scores are %v and classes %v", scores.Type, classes.Type)
+		}
+		samples = slices.Clone(samples)
+		for i, d := range want {
+			var ok bool
+			if samples[i], ok = joinDim(samples[i], d); !ok {
+				return graph.Mark(graph.ErrShape, "scores are %v and classes %v", scores.Type, classes.Type)
+			}
+		}
+		if w := c.optional(2); w != nil && w.Dims != nil {
+			if len(w.Dims) != 1 {
+				return graph.Mark(graph.ErrShape, "weights are %v; there is one for each of %v classes", w.Type, scores.Dims[1])
+			}
+			if _, ok := joinDim(w.Dims[0], scores.Dims[1]); !ok {
+				return graph.Mark(graph.ErrShape, "weights are %v; there is one for each of %v classes", w.Type, scores.Dims[1])
+			}
+		}
+	}
+	if o.reduction != "none" {
+		samples = graph.Dims{}
+	}
+	c.Set(0, scores.DType, samples)
+	return nil
+}
+
+// Run computes the outputs that are there.
+func (o *loss) Run(c *Run) error {
+	shape := c.In[0].Shape()
+	s := reduceStep{shape[0], shape[1], shape[2:].Len()}
+	classes, err := Ints(c.In[1])
+	if err != nil {
+		return err
+	}
+	logs := doubles(c.In[0])
+	if o.softmax {
+		scores := logs
+		logs = make([]float64, len(scores))
+		softmaxDoubles(scores, s, true, logs)
+		if c.Wants(1) {
+			putDoubles(c.Out[1], logs)
+		}
+	}
+	weights := doubles(given(c, 2))
+	list := make([]float64, len(classes))
+	sum, total := 0.0, 0.0
+	for i, class := range classes {
+		if o.ignores && class == o.ignore {
+			continue
+		}
+		if class < 0 || class >= s.n {
+			return graph.Mark(graph.ErrShape, "class %d of sample %d is not in 0..%d", class, i, s.n-1)
+		}
+		weight := 1.0
+		if weights != nil {
+			weight = weights[class]
+		}
+		list[i] = -weight * logs[(i/s.inner*s.n+class)*s.inner+i%s.inner]
+		sum, total = sum+list[i], total+weight
+	}
+	switch o.reduction {
+	case "sum":
+		list = []float64{sum}
+	case "mean":
+		list = []float64{math.NaN()}
+		if total != 0 {
+			list[0] = sum / total
+		}
+	}
+	putDoubles(c.Out[0], list)
+	return nil
+}
+
+var lossRows = []Row{
+	{Name: "NegativeLogLikelihoodLoss", Since: []int{12, 13, 22}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: floats, New: newLoss(false)},
+	{Name: "SoftmaxCrossEntropyLoss", Since: []int{12, 13}, In: [2]int{2, 3}, Out: [2]int{1, 2}, Types: floats, New: newLoss(true)},
+}
