@@ -14,6 +14,7 @@ func families() [][]Row {
 		detRows,
 		detectRows,
 		dropoutRows,
+		einsumRows,
 		elementRows,
 		eltwiseRows,
 		eyeLikeRows,

@@ -110,6 +110,7 @@ func families() []func(*suite) {
 		signalCases,
 		randomCases,
 		lossCases,
+		einsumCases,
 	}
 }
 

@@ -1,0 +1,100 @@
+package optest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+func einsumCases(s *suite) {
+	for _, d := range numeric {
+		for _, c := range []struct {
+			equation string // as the reference reads it: no ellipsis, explicit result
+			given    string // as the node has it, if not alike
+			shapes   [][]int
+		}{
+			{"ij->ji", "", [][]int{{3, 4}}},
+			{"ij->", "", [][]int{{3, 4}}},
+			{"iij->ji", "", [][]int{{3, 3, 2}}},
+			{"ii->", "ii", [][]int{{4, 4}}},
+			{"ba->ab", "ba", [][]int{{3, 4}}},
+			{"ij,jk->ik", "", [][]int{{3, 4}, {4, 5}}},
+			{"ij,jk->ik", "ij,jk", [][]int{{3, 4}, {4, 5}}},
+			{"i,i->", "", [][]int{{7}, {7}}},
+			{"i,j->ij", "", [][]int{{3}, {4}}},
+			{"bij,bjk->bik", "", [][]int{{2, 3, 4}, {2, 4, 5}}},
+			{"bhid,bhjd->bhij", "", [][]int{{2, 3, 4, 5}, {2, 3, 6, 5}}},
+			{"bihd,bjhd->bhij", "", [][]int{{2, 4, 3, 5}, {2, 6, 3, 5}}},
+			{"bhij,bjhd->bihd", "", [][]int{{2, 3, 4, 6}, {2, 6, 3, 5}}},
+			{"bchw,bkhw->bckh", "", [][]int{{2, 3, 4, 5}, {2, 2, 4, 5}}},
+			{"aibjc,cjbd->dia", "", [][]int{{2, 3, 2, 3, 2}, {2, 3, 2, 4}}},
+			{"ij,jk,kl->il", "", [][]int{{2, 3}, {3, 4}, {4, 5}}},
+			{"ijk,l->lk", "", [][]int{{2, 3, 4}, {2}}},
+			{"yzij,yzjk->yzik", "...ij,...jk->...ik", [][]int{{2, 3, 2, 4}, {2, 3, 4, 3}}},
+			{"yzij,zjk->yzik", "...ij,...jk", [][]int{{2, 3, 2, 4}, {3, 4, 3}}},
+			{"yij,yj->iy", "...ij,...j->i...", [][]int{{2, 3, 4}, {1, 4}}},
+			{"ij,ij->ij", "", [][]int{{3, 1}, {1, 4}}},
+			{"ij,ij->", "", [][]int{{3, 1}, {1, 4}}},
+			{"ij,jk->ik", "", [][]int{{3, 0}, {0, 2}}},
+			{"Ab,bA->A", "", [][]int{{3, 4}, {4, 3}}},
+			{",i->i", "", [][]int{{}, {5}}},
+			{"->", "", [][]int{{}}},
+		} {
+			var inputs []*tensor.Tensor
+			for _, sh := range c.shapes {
+				inputs = append(inputs, s.any(d, sh...))
+			}
+			if c.given == "" {
+				c.given = c.equation
+			}
+			s.add(Case{Op: "Einsum", Version: 12, Note: c.given, Attrs: attrs("equation", c.given), In: inputs, Want: want(summation(d, c.equation, inputs)), Ulps: 64})
+		}
+	}
+	x := s.any(tensor.F32, 2, 3)
+	for _, bad := range []string{"", "i", "ijk", "ij->ik", "ij->ii", "ij,jk", "i1", "i..j", "ij->i->j"} {
+		s.add(Case{Op: "Einsum", Version: 12, Note: "refused " + bad, Attrs: attrs("equation", bad), In: in(x), Fails: true})
+	}
+	s.add(Case{Op: "Einsum", Version: 12, Note: "extents", Attrs: attrs("equation", "ij,ij"), In: in(x, s.any(tensor.F32, 3, 2)), Fails: true})
+}
+
+// summation adds up the products of all elements, one for each index of all axes.
+func summation(d tensor.DType, equation string, inputs []*tensor.Tensor) *tensor.Tensor {
+	left, right, _ := strings.Cut(equation, "->")
+	terms := strings.Split(left, ",")
+	var names []rune
+	var extents []int
+	for i, t := range terms {
+		for a, name := range []rune(t) {
+			at := slices.Index(names, name)
+			if at < 0 {
+				at = len(names)
+				names, extents = append(names, name), append(extents, 1)
+			}
+			if n := inputs[i].Shape()[a]; n != 1 {
+				extents[at] = n
+			}
+		}
+	}
+	pickAxes := func(t string, list []int) []int {
+		out := []int{}
+		for _, name := range t {
+			out = append(out, list[slices.Index(names, name)])
+		}
+		return out
+	}
+	y := tensor.New(d, pickAxes(right, extents)...)
+	sums := make([]float64, y.Len())
+	each(extents, func(_ int, at []int) {
+		v := 1.0
+		for i, t := range terms {
+			sh := inputs[i].Shape()
+			v *= number(inputs[i], flat(sh, broadcastIndex(sh, pickAxes(t, at))...))
+		}
+		sums[flat(y.Shape(), pickAxes(right, at)...)] += v
+	})
+	for i, v := range sums {
+		setNumber(y, i, v)
+	}
+	return y
+}
