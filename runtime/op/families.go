@@ -20,6 +20,7 @@ func families() [][]Row {
 		eyeLikeRows,
 		flexAttentionRows,
 		gatherRows,
+		internalRows,
 		linearAttentionRows,
 		logicRows,
 		lossRows,

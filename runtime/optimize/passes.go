@@ -28,6 +28,7 @@ type Context struct {
 func Required() []Pass {
 	return []Pass{
 		{"inline_functions", inlineFunctions},
+		{"expand_gradient", expandGradient},
 	}
 }
 

@@ -98,3 +98,16 @@ func summation(d tensor.DType, equation string, inputs []*tensor.Tensor) *tensor
 	}
 	return y
 }
+
+// sumLikeCases undo a broadcast.
+func sumLikeCases(s *suite) {
+	for _, d := range numeric {
+		for _, c := range [][2][]int{{{2, 3, 4}, {3, 1}}, {{3, 4}, {3, 4}}, {{3, 4}, {}}, {{3, 1}, {1, 1}}, {{2, 0}, {1, 0}}} {
+			x, like := s.any(d, c[0]...), s.any(tensor.F32, c[1]...)
+			sums := make([]float64, like.Len())
+			each(x.Shape(), func(i int, at []int) { sums[flat(like.Shape(), broadcastIndex(like.Shape(), at)...)] += number(x, i) })
+			s.add(Case{Domain: "nacre", Op: "SumLike", Version: 1, In: in(x, like), Want: want(fromNumbers(d, sums, c[1]...)), Ulps: 16})
+		}
+	}
+	s.add(Case{Domain: "nacre", Op: "SumLike", Version: 1, Note: "shape", In: in(s.any(tensor.F32, 3, 4), s.any(tensor.F32, 3, 2)), Fails: true})
+}

@@ -111,6 +111,7 @@ func families() []func(*suite) {
 		randomCases,
 		lossCases,
 		einsumCases,
+		sumLikeCases,
 	}
 }
 
