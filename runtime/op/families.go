@@ -32,6 +32,7 @@ func families() [][]Row {
 		pickRows,
 		poolRows,
 		randomRows,
+		recurrentRows,
 		reduceRows,
 		resizeRows,
 		rotaryRows,

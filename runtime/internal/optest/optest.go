@@ -105,6 +105,7 @@ func families() []func(*suite) {
 		poolCases,
 		reduceCases,
 		resizeCases,
+		recurrentCases,
 		shapeCases,
 		detectCases,
 		signalCases,

@@ -1,0 +1,186 @@
+package op
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// recurrent is RNN, GRU and LSTM. Sums and states are float64 whatever the
+// element type. The state of a sequence without steps is the initial one, and
+// clip bounds the sums of gates, not the cell that the last function of LSTM
+// takes.
+type recurrent struct {
+	gates       int // 1 for RNN, 3 for GRU, 4 for LSTM
+	hidden      int // 0 if the weights tell
+	directions  int
+	reverse     bool // the first direction runs from the end
+	batchFirst  bool
+	linear      bool // GRU's linear_before_reset
+	inputForget bool
+	clip        float64
+	functions   []activation // as many for each direction
+}
+
+func newRNN(n *Node) (Op, error)  { return newRecurrent(n, 1, "Tanh") }
+func newGRU(n *Node) (Op, error)  { return newRecurrent(n, 3, "Sigmoid", "Tanh") }
+func newLSTM(n *Node) (Op, error) { return newRecurrent(n, 4, "Sigmoid", "Tanh", "Tanh") }
+
+func newRecurrent(n *Node, gates int, functions ...string) (Op, error) {
+	o := &recurrent{gates: gates, hidden: n.Int("hidden_size", 0), directions: 1, clip: float64(n.Float("clip", maxClip))}
+	n.Ignore("output_sequence")
+	if n.Since >= 14 {
+		layout := n.Int("layout", 0)
+		if layout != 0 && layout != 1 {
+			return nil, graph.Mark(graph.ErrFormat, "layout is %d; it takes 0 or 1", layout)
+		}
+		o.batchFirst = layout == 1
+	}
+	if gates == 3 {
+		o.linear = n.Bool("linear_before_reset", false)
+	}
+	if gates == 4 {
+		o.inputForget = n.Bool("input_forget", false)
+	}
+	if o.hidden < 0 || !(o.clip > 0) {
+		return nil, graph.Mark(graph.ErrFormat, "hidden_size %d and clip %v must be positive", o.hidden, o.clip)
+	}
+	switch d := n.Str("direction", "forward"); d {
+	case "forward":
+	case "reverse":
+		o.reverse = true
+	case "bidirectional":
+		o.directions = 2
+	default:
+		return nil, graph.Mark(graph.ErrFormat, "direction is %q; it takes forward, reverse, bidirectional", d)
+	}
+	names := n.Strs("activations")
+	count := len(functions) * o.directions
+	switch {
+	case names == nil:
+		names = slices.Repeat(functions, o.directions)
+	case gates == 1 && len(names) == 2: // what the standard gives as the default
+		names = names[:count]
+	case len(names) != count:
+		return nil, graph.Mark(graph.ErrFormat, "%d activations for %d directions; it takes %d", len(names), o.directions, count)
+	}
+	var err error
+	o.functions, err = activations(names, n.Floats("activation_alpha"), n.Floats("activation_beta"))
+	return o, err
+}
+
+// Infer checks the extents that inputs share and sets those of the outputs.
+func (o *recurrent) Infer(c *Infer) error {
+	x, w, r := c.In[0], c.In[1], c.In[2]
+	if x == nil || w == nil || r == nil {
+		return graph.Mark(graph.ErrFormat, "one of the inputs X, W, R is left out")
+	}
+	for i, v := range c.In {
+		if v != nil && i == 4 && v.DType != tensor.I32 {
+			return graph.Mark(graph.ErrUnsupported, "sequence lengths are %v; they take i32", v.DType)
+		}
+		if v != nil && i != 4 && v.DType != x.DType {
+			return graph.Mark(graph.ErrShape, "inputs 0 and %d have element types %v and %v", i, x.DType, v.DType)
+		}
+	}
+	steps, batch, hidden, err := o.extents(c)
+	if err != nil {
+		return err
+	}
+	dirs := graph.Known(o.directions)
+	y, state := graph.Dims{steps, dirs, batch, hidden}, graph.Dims{dirs, batch, hidden}
+	if o.batchFirst {
+		y, state = graph.Dims{batch, steps, dirs, hidden}, graph.Dims{batch, dirs, hidden}
+	}
+	c.Set(0, x.DType, y)
+	c.Set(1, x.DType, state)
+	c.Set(2, x.DType, state)
+	return nil
+}
+
+// extents joins what the inputs say of them.
+func (o *recurrent) extents(c *Infer) (steps, batch, hidden graph.Dim, err error) {
+	input, rows := graph.Unknown(), graph.Unknown()
+	steps, batch, hidden = input, input, input
+	if o.hidden > 0 {
+		hidden = graph.Known(o.hidden)
+	}
+	meet := func(i int, want ...*graph.Dim) {
+		if err != nil || !c.Has(i) || c.In[i].Dims == nil {
+			return
+		}
+		dims := c.In[i].Dims
+		ok := len(dims) == len(want)
+		for k := 0; ok && k < len(want); k++ {
+			*want[k], ok = joinDim(*want[k], dims[k])
+		}
+		if !ok {
+			err = graph.Mark(graph.ErrShape, "input %d has shape %v, which does not fit the others or hidden_size", i, dims)
+		}
+	}
+	dirs := graph.Known(o.directions)
+	if o.batchFirst {
+		meet(0, &batch, &steps, &input)
+		meet(5, &batch, &dirs, &hidden)
+		meet(6, &batch, &dirs, &hidden)
+	} else {
+		meet(0, &steps, &batch, &input)
+		meet(5, &dirs, &batch, &hidden)
+		meet(6, &dirs, &batch, &hidden)
+	}
+	meet(2, &dirs, &rows, &hidden)
+	rows = hidden.Mul(graph.Known(o.gates))
+	meet(1, &dirs, &rows, &input)
+	meet(2, &dirs, &rows, &hidden)
+	biases, peepholes := hidden.Mul(graph.Known(2*o.gates)), hidden.Mul(graph.Known(3))
+	meet(3, &dirs, &biases)
+	meet(4, &batch)
+	meet(7, &dirs, &peepholes)
+	return steps, batch, hidden, err
+}
+
+// Run computes the outputs.
+func (o *recurrent) Run(c *Run) error {
+	s, err := o.sequences(c)
+	if err != nil {
+		return err
+	}
+	for dir := range o.directions {
+		for b, n := range s.lengths {
+			o.run(s, dir, b, n)
+		}
+	}
+	d := c.In[0].DType()
+	y, state := tensor.Shape{s.steps, o.directions, s.batch, s.hidden}, tensor.Shape{o.directions, s.batch, s.hidden}
+	if o.batchFirst {
+		y, state = tensor.Shape{s.batch, s.steps, o.directions, s.hidden}, tensor.Shape{s.batch, o.directions, s.hidden}
+	}
+	for i, list := range [][]float64{s.y, s.h, s.c} {
+		if !c.Wants(i) {
+			continue
+		}
+		shape := state
+		if i == 0 {
+			shape = y
+		}
+		t, err := c.output(i, d, shape)
+		if err != nil {
+			return err
+		}
+		if err := wantShape(t, shape); err != nil {
+			return err
+		}
+		putDoubles(t, list)
+	}
+	return nil
+}
+
+var (
+	recurrentSince = []int{1, 7, 14, 22}
+	recurrentRows  = []Row{
+		{Name: "RNN", Since: recurrentSince, In: [2]int{3, 6}, Out: [2]int{0, 2}, Types: floats, New: newRNN},
+		{Name: "GRU", Since: []int{1, 3, 7, 14, 22}, In: [2]int{3, 6}, Out: [2]int{0, 2}, Types: floats, New: newGRU},
+		{Name: "LSTM", Since: recurrentSince, In: [2]int{3, 8}, Out: [2]int{0, 3}, Types: floats, New: newLSTM},
+	}
+)
