@@ -5,7 +5,8 @@
 A case is a folder DIR/GROUP/NUMBER-NAME with model.onnx and test_data_set_0. The groups tell how results are to be
 compared: exact, float32 (also networks that compute in float16, whose data.json widens the tolerance), float64.
 The same seed and number make the same case. --known names the output of nacre devices --ops --json; models with
-other operators are left out. It fails if an operator that must be tried has no generator.
+other operators are left out. It fails if an operator that must be tried has no generator or is not implemented.
+left-out.txt says which cases are missing and why, and which operators nobody tries.
 """
 
 import argparse
@@ -51,48 +52,58 @@ def subject(number):
     return operators[(number - k - 1) % len(operators)]
 
 
-def network(name, rng, float_type):
-    """A whole network."""
-    case = Case(rng, int(rng.integers(7, 22)), None, float_type)
-    generators.NETWORKS[name](case)
-    return case
-
-
-def make(name, seed, number, float_type="float32"):
+def make(name, seed, number, float_type=None):
     """The case of that number. Networks are the same with every type of their weights."""
     rng = np.random.default_rng([seed, number])
     if name in generators.NETWORKS:
-        return network(name, rng, float_type)
+        case = Case(rng, int(rng.integers(7, 22)), None, float_type)
+        generators.NETWORKS[name](case)
+        return case
     spans = [v for v in teacher.versions(name) if v <= teacher.newest()]
-    since = int(rng.choice(spans[max(0, sum(v <= 7 for v in spans) - 1) :] or [1]))
+    since = int(rng.choice(spans[max(0, sum(v <= 7 for v in spans) - 1) :]))
     later = min([v - 1 for v in spans if v > since] + [teacher.newest()])
     case = Case(rng, int(rng.integers(max(7, since), max(7, since, later) + 1)), name)
     generators.OPERATORS[name](case)
     return case
 
 
+def feeds(case):
+    """The values to run the case on: networks are run again, on shuffled values and on a batch of twice the size."""
+    sets = [case.feeds]
+    if case.op is None:
+        rng = np.random.default_rng(0)
+        sets.append({name: rng.permutation(a.reshape(-1)).reshape(a.shape) for name, a in case.feeds.items()})
+        if case.inputs and not any(case.fixed(v) for v in case.inputs):
+            sets.append({name: np.concatenate([a, a]) for name, a in case.feeds.items()})
+    return sets
+
+
 def write(case, folder, double=None):
     """Writes the case, or its double in float64, or raises Refused. It returns the results."""
     shutil.rmtree(folder, ignore_errors=True)
-    data = os.path.join(folder, "test_data_set_0")
-    os.makedirs(data)
-    try:
-        case.storage.write(folder, case.model())
-        results = teacher.answer(os.path.join(folder, "model.onnx"), case.feeds)
-    except teacher.Refused:
-        shutil.rmtree(folder)
-        raise
-    if double is not None:  # ONNX Runtime has convolutions in float32 only: what it computed is close
-        case, results = double, {k: a.astype(np.float64) if a.dtype == np.float32 else a for k, a in results.items()}
-    case.storage.write(folder, case.model(results))
-    for kind, arrays in (
-        ("input", [case.feeds[v.name] for v in case.inputs]),
-        ("output", [results[name] for name in case.outputs]),
-    ):
-        for k, a in enumerate(arrays):
-            with open(os.path.join(data, f"{kind}_{k}.pb"), "wb") as f:
-                f.write(numpy_helper.from_array(np.asarray(a)).SerializeToString())
-    return results
+    os.makedirs(folder)
+    case.storage.write(folder, case.model())
+    answers = teacher.answers(os.path.join(folder, "model.onnx"), feeds(case))
+    shown = double or case  # ONNX Runtime has convolutions in float32 only: what it computed is close
+    shown.storage.write(folder, shown.model(answers))
+    for k, (given, results) in enumerate(zip(feeds(shown), answers)):
+        if results is None:
+            continue
+        data = os.path.join(folder, f"test_data_set_{k}")
+        os.makedirs(data)
+        save(data, "input", [given[v.name] for v in shown.inputs])
+        save(data, "output", [results[name] if double is None else widened(results[name]) for name in case.outputs])
+    return answers[0]
+
+
+def widened(a):
+    return a.astype(np.float64) if a.dtype == np.float32 else a
+
+
+def save(folder, kind, arrays):
+    for k, a in enumerate(arrays):
+        with open(os.path.join(folder, f"{kind}_{k}.pb"), "wb") as f:
+            f.write(numpy_helper.from_array(np.asarray(a)).SerializeToString())
 
 
 def half(case, results):
@@ -100,69 +111,80 @@ def half(case, results):
     return case.float == np.float16 or any(a.dtype == np.float16 for a in [*case.feeds.values(), *results.values()])
 
 
-def tolerance(folder, results):
-    """Writes what float16 may be off: a few units of the last place of the largest result."""
-    finite = [
-        np.abs(a[np.isfinite(a)].astype(np.float64)).max(initial=0) for a in results.values() if a.dtype.kind == "f"
-    ]
+def tolerance(case, folder, results):
+    """Writes what float16 may be off, relative to the largest result: networks add many roundings."""
+    share = 2e-3 if case.op else 2e-2
+    largest = max(np.abs(a[np.isfinite(a)].astype(np.float64)).max(initial=1) for a in results.values())
     with open(os.path.join(folder, "data.json"), "w") as f:
-        json.dump({"rtol": 1e-2, "atol": 2e-3 * max([1.0, *finite])}, f)
+        json.dump({"rtol": 1e-2, "atol": share * largest}, f)
 
 
 def group(case, results):
-    if case.exact or all(a.dtype.kind != "f" for a in results.values()) and case.op:
+    if case.exact or case.op and all(a.dtype.kind != "f" for a in results.values()):
         return "exact"
     double = case.op and all(a.dtype == np.float64 for a in results.values())
     return "float64" if double else "float32"
+
+
+class Run:
+    """One run of the command: what became of its cases."""
+
+    def __init__(self, args):
+        self.args = args
+        self.tally, self.reasons = collections.Counter(), collections.Counter()
+        self.known = None
+        if args.known:
+            with open(args.known) as f:
+                self.known = {row["name"] for row in json.load(f) if row["domain"] == "ai.onnx"}
+
+    def left_out(self, what, why):
+        self.tally[what] += 1
+        self.reasons[f"{what}: {why}"] += 1
+
+    def case(self, number):
+        """Makes the case of that number and puts it into its group, or counts why not."""
+        name, seed = self.args.name or subject(number), self.args.seed
+        float_type = FLOAT_TYPES[number // ONE_NETWORK_IN % len(FLOAT_TYPES)]
+        staging = os.path.join(self.args.dir, "staging")
+        try:
+            case = make(name, seed, number, "float32" if float_type == "float64" else float_type)
+            if self.known is not None and (new := {n.op_type for n in case.nodes} - self.known):
+                return self.left_out("not known", f"{name}: {', '.join(sorted(new))}")
+            if reason := excused(case):
+                return self.left_out("excused", f"{name}: {reason}")
+            twin = make(name, seed, number, "float64") if case.op is None and float_type == "float64" else None
+            results = write(case, staging, twin)
+        except teacher.Refused as e:
+            return self.left_out("refused", f"{name}: {e}")
+        if half(case, results) and not case.exact:
+            tolerance(case, staging, results)
+        where = group(case, results)
+        self.tally[where] += 1
+        folder = os.path.join(self.args.dir, where, f"{number:05d}-{name}-{case.opset}")
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.rename(staging, folder)
 
 
 def main():
     args = arguments()
     if lacking := generators.missing():
         sys.exit(f"peer: no generator for {', '.join(lacking)}")
-    known = None
-    if args.known:
-        with open(args.known) as f:
-            known = {row["name"] for row in json.load(f) if row["domain"] in ("", "ai.onnx")}
-    tally, reasons = collections.Counter(), collections.Counter()
-    numbers = [args.only] if args.only is not None else range(args.count)
-    for number in numbers:
-        name = args.name or subject(number)
-        staging = os.path.join(args.dir, "staging")
+    run = Run(args)
+    if run.known is not None and (lacking := set(generators.REQUIRED) - run.known):
+        sys.exit(f"peer: not implemented: {', '.join(sorted(lacking))}")
+    for number in range(args.count) if args.only is None else [args.only]:
         try:
-            float_type = (
-                FLOAT_TYPES[number // ONE_NETWORK_IN % len(FLOAT_TYPES)] if name in generators.NETWORKS else None
-            )
-            case = make(name, args.seed, number, "float16" if float_type == "float16" else "float32")
-            if known is not None and (new := {n.op_type for n in case.nodes} - known):
-                tally["not known"] += 1
-                reasons[f"{name}: not known: {', '.join(sorted(new))}"] += 1
-                continue
-            double = make(name, args.seed, number, "float64") if float_type == "float64" else None
-            if reason := excused(case):
-                tally["excused"] += 1
-                reasons[f"{name}: excused: {reason}"] += 1
-                continue
-            results = write(case, staging, double)
-        except teacher.Refused as e:
-            tally["refused"] += 1
-            reasons[f"{name}: {e}"] += 1
-            continue
-        except Exception:
-            print(f"peer: case {number} of seed {args.seed}, {name}", file=sys.stderr)
+            run.case(number)
+        except Exception as e:
+            e.add_note(f"peer: case {number} of seed {args.seed}")
             raise
-        if half(case, results):
-            if not case.exact:
-                tolerance(staging, results)
-        where = group(case, results)
-        tally[where] += 1
-        folder = os.path.join(args.dir, where, f"{number:05d}-{name}-{case.opset}")
-        os.makedirs(os.path.dirname(folder), exist_ok=True)
-        shutil.rmtree(folder, ignore_errors=True)
-        os.rename(staging, folder)
+    shutil.rmtree(os.path.join(args.dir, "staging"), ignore_errors=True)
+    untried = sorted((run.known or set()) - set(generators.OPERATORS))
     with open(os.path.join(args.dir, "left-out.txt"), "w") as f:
-        f.writelines(f"{n} {text}\n" for text, n in reasons.most_common())
-    print(", ".join(f"{n} {what}" for what, n in sorted(tally.items())))
+        f.write(f"no generator: {' '.join(untried)}\n")
+        f.writelines(f"{n} {text}\n" for text, n in run.reasons.most_common())
+    print(", ".join(f"{n} {what}" for what, n in sorted(run.tally.items())))
 
 
 main()

@@ -11,7 +11,9 @@ import teacher
 
 # Extents that meet vectors, tails and blocks of kernels.
 EXTENTS = [1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 65]
+LARGE_EXTENTS = [3, 16, 31, 64, 65, 127, 128, 129, 257, 512]
 MAX_ELEMENTS = 6000
+MAX_LARGE_ELEMENTS = 200_000
 
 
 class Case:
@@ -30,6 +32,7 @@ class Case:
         self.feeds = {}
         self.types = {}  # chosen for the operator's inputs, by index
         self.count = 0
+        self.large = self.chance(0.04)  # enough for kernels to use blocks and threads
         self.storage = storage.Storage(self)
 
     # Choices.
@@ -54,7 +57,8 @@ class Case:
 
     def extents(self, rank, limit=MAX_ELEMENTS, zero=0.02):
         """A shape of that rank."""
-        shape = [self.pick(EXTENTS) for _ in range(rank)]
+        shape = [self.pick(LARGE_EXTENTS if self.large else EXTENTS) for _ in range(rank)]
+        limit = MAX_LARGE_ELEMENTS if self.large and limit == MAX_ELEMENTS else limit
         while math.prod(shape) > limit:
             i = int(np.argmax(shape))
             shape[i] = max(1, shape[i] // 2)
@@ -135,13 +139,15 @@ class Case:
             dims = None
         elif way > 0.4:
             p = 0.5 if way > 0.7 else 1.0
-            dims = [self.symbol(d) if self.chance(p) else d for d in dims]
+            dims = [self.symbol(i, d) if self.chance(p) else d for i, d in enumerate(dims)]
         self.inputs.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), dims))
         self.feeds[name] = array
         return name
 
-    def symbol(self, extent):
-        """A name for an extent; equal extents often share one."""
+    def symbol(self, axis, extent):
+        """A name for an extent; equal extents often share one, but not with the batch."""
+        if axis == 0:
+            return self.pick([f"b{extent}", f"b{self.count}_{extent}", None])
         return self.pick([f"n{extent}", f"n{extent}", f"d{self.count}_{extent}", None])
 
     def const(self, array):
@@ -198,22 +204,28 @@ class Case:
 
     # The model.
 
-    def model(self, results=None):
-        """The model; results, by name, let it declare the types of its outputs."""
-        outputs = [self.declare(name, None if results is None else results[name]) for name in self.outputs]
-        listed = self.storage.listed()
+    def model(self, answers=()):
+        """The model; answers, results by name, let it declare the types of its outputs."""
+        outputs = [self.declare(name, [a[name] for a in answers if a]) for name in self.outputs]
         inputs = list(self.inputs)
-        for v in listed:
+        for v in self.storage.inputs:
             inputs.insert(self.storage.rank(len(inputs)), v)
         graph = helper.make_graph(self.nodes, "peer", inputs, outputs, self.storage.initializers)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)])
         model.ir_version = self.storage.ir
         return model
 
-    def declare(self, name, result):
-        if result is None:
-            v = onnx.ValueInfoProto()
-            v.name = name
-            return v
-        dims = [[d for d in result.shape], [None for d in result.shape], None][len(name) % 3]
-        return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(result.dtype), dims)
+    def declare(self, name, results):
+        """An output with no type, or with the type that fits all results and extents as far as they agree."""
+        if not results:
+            return onnx.ValueInfoProto(name=name)
+        dtype, shapes = results[0].dtype, [r.shape for r in results]
+        dims = [d[0] if len(set(d)) == 1 else None for d in zip(*shapes)]
+        dims = [dims, [None] * len(dims), None][len(name) % 3]
+        return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(dtype), dims)
+
+    @staticmethod
+    def fixed(v):
+        """Whether the first extent of the input is declared as a number, or there is none."""
+        t = v.type.tensor_type
+        return t.HasField("shape") and (not t.shape.dim or t.shape.dim[0].HasField("dim_value"))

@@ -6,6 +6,8 @@ import numpy as np
 
 from generators import operators
 
+LARGE = [1, 7, 64, 100, 129, 250, 257, 384, 513]  # extents of products
+
 
 def window(c, rank, pooling=False):
     """A geometry: extents of the input, attributes of the window."""
@@ -26,7 +28,7 @@ def window(c, rank, pooling=False):
         padded = [a + b for a, b in zip(*pads)]
     elif way != "none":
         attributes["auto_pad"] = way
-    cap = [40, 16, 8][rank - 1]
+    cap = ([900, 60, 16] if c.large else [40, 16, 8])[rank - 1]
     spatial = [max(r - p, 1) + c.int(0, cap) for r, p in zip(reach, padded)]
     return spatial, attributes
 
@@ -35,7 +37,8 @@ def channel_counts(c):
     """Input channels, output channels, groups: dense, grouped, depthwise."""
     way = c.pick(["dense", "dense", "grouped", "depthwise", "multiplier"])
     if way == "dense":
-        return c.pick([1, 2, 3, 4, 7, 8, 16, 17, 24]), c.pick([1, 2, 3, 5, 8, 15, 16, 17, 32]), 1
+        more = [48, 64, 100] if c.large else []
+        return c.pick([1, 2, 3, 4, 7, 8, 16, 17, 24, *more]), c.pick([1, 2, 3, 5, 8, 15, 16, 17, 32, *more]), 1
     groups = c.pick([2, 3, 4, 5, 8, 16, 17])
     if way == "grouped":
         return groups * c.int(1, 4), groups * c.int(1, 4), groups
@@ -127,7 +130,7 @@ def global_pool(c):
 @operators("MatMul")
 def matmul(c):
     dtype = c.dtype()
-    m, k, n = (c.pick([1, 1, 2, 3, 5, 8, 13, 16, 17, 31, 32, 33, 50, 64]) for _ in range(3))
+    m, k, n = (c.pick(LARGE if c.large else [1, 1, 2, 3, 5, 8, 13, 16, 17, 31, 32, 33, 50, 64]) for _ in range(3))
     left, right = c.broadcast(2, 0, 3)
     left, right = ([min(d, 4) for d in s] for s in (left, right))
     a, b = [*left, m, k], [*right, k, n]
@@ -145,7 +148,7 @@ def matmul(c):
 @operators("Gemm")
 def gemm(c):
     dtype = c.dtype()
-    m, k, n = (c.pick([1, 2, 3, 5, 8, 14, 16, 17, 31, 32, 40, 65]) for _ in range(3))
+    m, k, n = (c.pick(LARGE if c.large else [1, 2, 3, 5, 8, 14, 16, 17, 31, 32, 40, 65]) for _ in range(3))
     ta, tb = c.pick([None, 0, 1]), c.pick([None, 0, 1])
     a, b = [k, m] if ta else [m, k], [n, k] if tb else [k, n]
     bias = c.pick([[n], [n], [1, n], [m, 1], [m, n], [1], []])

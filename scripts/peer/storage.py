@@ -20,7 +20,7 @@ class Storage:
         self.input_share = 1.0 if self.ir < 4 else case.pick([0.0, 0.0, 0.5])
         self.weights_first = case.chance(0.5)
         self.initializers = []
-        self.inputs = []
+        self.inputs = []  # weights that are also inputs: all of them before IR 4
         self.external = bytearray()
 
     def place(self, name, array):
@@ -51,10 +51,6 @@ class Storage:
             t.external_data.add(key=key, value=str(value))
         self.external += raw
         return t
-
-    def listed(self):
-        """Weights that are also inputs: all of them before IR 4."""
-        return self.inputs
 
     def rank(self, n):
         """Where a weight goes in the list of n inputs."""
