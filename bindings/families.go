@@ -13,6 +13,7 @@ func families() [][]Kernel {
 		normFamily(),
 		poolFamily(),
 		probeFamily(),
+		quantFamily(),
 		reduceFamily(),
 		resizeFamily(),
 	}

@@ -29,6 +29,11 @@
 #define NACRE_AVX2 "avx2,fma,f16c"
 #define NACRE_AVX512 "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl"
 #define NACRE_AVX512VNNI "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni"
+#if defined(__clang__)
+#define NACRE_DOTPROD "dotprod"
+#else
+#define NACRE_DOTPROD "arch=armv8.2-a+dotprod"
+#endif
 
 // A product and a sum stay two roundings unless a kernel asks for fma: results
 // of tails, bodies and scalar twins must not depend on the compiler's choice.

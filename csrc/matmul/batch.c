@@ -15,3 +15,34 @@ size_t nacre_batch_offset(const nacre_batch *b, int operand, size_t index) {
     }
     return offset;
 }
+
+size_t nacre_batch_distinct(const nacre_batch *b, int operand) {
+    const size_t *const strides = b->axes + (size_t)(operand + 1) * b->rank;
+    size_t n = 1;
+    for (size_t d = 0; d < b->rank; d++) n *= strides[d] != 0 ? b->axes[d] : 1;
+    return n;
+}
+
+size_t nacre_batch_number(const nacre_batch *b, int operand, size_t index) {
+    const size_t *const strides = b->axes + (size_t)(operand + 1) * b->rank;
+    size_t number = 0, weight = 1;
+    for (size_t d = b->rank; d-- > 0;) {
+        if (strides[d] != 0) {
+            number += index % b->axes[d] * weight;
+            weight *= b->axes[d];
+        }
+        index /= b->axes[d];
+    }
+    return number;
+}
+
+size_t nacre_batch_distinct_offset(const nacre_batch *b, int operand, size_t number) {
+    const size_t *const strides = b->axes + (size_t)(operand + 1) * b->rank;
+    size_t offset = 0;
+    for (size_t d = b->rank; d-- > 0;) {
+        if (strides[d] == 0) continue;
+        offset += number % b->axes[d] * strides[d];
+        number /= b->axes[d];
+    }
+    return offset;
+}

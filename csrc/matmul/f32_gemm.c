@@ -41,37 +41,6 @@ typedef struct {
     float *a_packed, *b_blocks;
 } gemm_plan;
 
-// How many different matrices of a there are, and which one product `index`
-// takes; axes along which a is shared do not count.
-static size_t a_count(const nacre_batch *b) {
-    size_t n = 1;
-    for (size_t d = 0; d < b->rank; d++) n *= b->axes[b->rank + d] != 0 ? b->axes[d] : 1;
-    return n;
-}
-
-static size_t a_number(const nacre_batch *b, size_t index) {
-    size_t number = 0, weight = 1;
-    for (size_t d = b->rank; d-- > 0;) {
-        if (b->axes[b->rank + d] != 0) {
-            number += index % b->axes[d] * weight;
-            weight *= b->axes[d];
-        }
-        index /= b->axes[d];
-    }
-    return number;
-}
-
-static size_t a_offset(const nacre_batch *b, size_t number) {
-    size_t offset = 0;
-    for (size_t d = b->rank; d-- > 0;) {
-        const size_t stride = b->axes[b->rank + d];
-        if (stride == 0) continue;
-        offset += number % b->axes[d] * stride;
-        number /= b->axes[d];
-    }
-    return offset;
-}
-
 static const void *at(const nacre_f32_operand *x, size_t offset) {
     return (const char *)x->data + offset * (x->packed || x->type == NACRE_FLOAT32 ? 4 : 2);
 }
@@ -143,7 +112,7 @@ static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *
         p.n_step = most(1, BLOCK_B / p.k_step / g->impl->nr) * g->impl->nr;
         p.n_step = least(p.n_step, parts(g->n, g->impl->nr) * g->impl->nr);
         p.a_size = nacre_f32_gemm_packed_a(g->impl, g->m, g->k);
-        p.a_distinct = g->a.packed ? 0 : a_count(&g->batch);
+        p.a_distinct = g->a.packed ? 0 : nacre_batch_distinct(&g->batch, 0);
         p.b_size = g->b.packed ? 0 : parts(p.k_step * p.n_step, 16) * 16;
     }
     cut(&p, threads);
@@ -164,7 +133,7 @@ static void pack_a_chunk(void *job, size_t chunk, size_t thread) {
     const nacre_f32_gemm *const g = &p->g;
     const size_t panels = parts(g->m, p->rows);
     const size_t matrix = chunk / panels, i = chunk % panels * p->rows;
-    nacre_f32_pack_panel(g->k, least(p->rows, g->m - i), at(&g->a, a_offset(&g->batch, matrix) + i * g->a.row), g->a.type,
+    nacre_f32_pack_panel(g->k, least(p->rows, g->m - i), at(&g->a, nacre_batch_distinct_offset(&g->batch, 0, matrix) + i * g->a.row), g->a.type,
                          g->a.row, g->a.col, p->rows, p->a_packed + matrix * p->a_size + i * g->k);
 }
 
@@ -215,7 +184,7 @@ static void tiles_chunk(void *job, size_t chunk, size_t thread) {
     float *const block = p->b_blocks + thread * p->b_size;
     tile_block t = {.i0 = i0, .i1 = least(g->m, i0 + p->i_step), .c = g->c + index * g->m * g->ldc};
     t.a = g->a.packed ? at(&g->a, nacre_batch_offset(&g->batch, 0, index))
-                      : p->a_packed + a_number(&g->batch, index) * p->a_size;
+                      : p->a_packed + nacre_batch_number(&g->batch, 0, index) * p->a_size;
     const float *const row = g->row == NULL ? NULL : g->row + index % g->row_count * g->m;
     for (t.j0 = j_first; t.j0 < j_end; t.j0 = t.j1) {
         t.j1 = least(j_end, t.j0 + p->n_step);

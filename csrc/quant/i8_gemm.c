@@ -1,0 +1,263 @@
+// Drivers of i8_gemm: blocking, batches, threads.
+//
+// Few rows by a b whose rows lie as they are needed are computed from there
+// (lines). All else goes through tiles: a is packed whole, beforehand; b is packed
+// by whoever needs it, in blocks that stay in the second-level cache. Sums are
+// never cut along k: a tile is finished when it is computed.
+#include <string.h>
+
+#include "quant/quant.h"
+
+enum {
+    I8_BLOCK_B = 1 << 18,  // bytes of a block of b: second-level cache
+    I8_MOST_LINES = 3,     // rows that are worth more than packing b
+    I8_LINE = 1024,        // columns that are computed at a time in lines
+    I8_GRAIN = 1 << 19,    // multiply-adds that are worth a thread's attention
+    I8_SHARES = 4          // pieces per thread, so that a slow one does not hold up the rest
+};
+
+static size_t i8_least(size_t a, size_t b) { return a < b ? a : b; }
+static size_t i8_most(size_t a, size_t b) { return a > b ? a : b; }
+static size_t i8_parts(size_t n, size_t size) { return (n + size - 1) / size; }
+static size_t i8_align(size_t n) { return i8_parts(n, 64) * 64; }
+
+typedef struct {
+    const nacre_i8_gemm *g;
+    int lines, need_sums;
+    size_t products;
+    size_t i_step, i_count, j_step, j_count;  // the piece of c that is one chunk of work
+    size_t depth;       // k, the last group filled up
+    size_t rows;        // of a panel of a
+    size_t a_distinct;  // matrices of a to pack
+    size_t a_size;      // bytes of one of them
+    size_t b_size;      // of a thread's block of b with its sums
+    size_t made_size;   // of a thread's rows of b, when these are made
+    size_t thread_size; // of a thread's memory
+    uint8_t *a_packed, *thread_memory;
+} i8_plan;
+
+int nacre_i8_gemm_by_lines(size_t m) { return m <= I8_MOST_LINES; }
+
+static int i8_lines(const nacre_i8_gemm *g) {
+    return nacre_i8_gemm_by_lines(g->m) && !g->a.packed && (g->make_b != NULL || (!g->b.packed && g->b.col == 1));
+}
+
+// Whether a zero point of a' is not 0.
+static int i8_need_sums(const nacre_i8_gemm *g) {
+    const int32_t none = g->a.is_signed ? 0 : 128;
+    for (size_t i = 0; i < g->m * g->row_count; i++) {
+        if (g->a_zero[i] != none) return 1;
+    }
+    return 0;
+}
+
+// Cuts one product into pieces: columns first, for rows share a block of b.
+static void i8_cut(i8_plan *p, size_t threads) {
+    const nacre_i8_gemm *const g = p->g;
+    const size_t row = g->m * i8_most(g->k, 1), work = row / I8_GRAIN * g->n + row % I8_GRAIN * g->n / I8_GRAIN;
+    size_t want = threads < 2 ? 1 : i8_most(1, i8_least(threads * I8_SHARES, work * p->products));
+    want = i8_parts(want, p->products);
+    const size_t nr = g->impl->nr, unit = p->lines ? 64 : g->b.packed ? nr : 4 * nr;
+    p->j_step = i8_parts(i8_parts(g->n, want), unit) * unit;
+    if (p->lines) {
+        p->j_step = i8_least(p->j_step, I8_LINE);
+    } else if (!g->b.packed) {
+        p->j_step = i8_least(p->j_step, i8_most(1, I8_BLOCK_B / i8_most(p->depth, 1) / nr) * nr);
+    }
+    p->j_count = i8_parts(g->n, p->j_step);
+    p->i_step = p->lines ? g->m : i8_parts(i8_parts(g->m, i8_parts(want, p->j_count)), p->rows) * p->rows;
+    p->i_count = i8_parts(g->m, p->i_step);
+}
+
+static i8_plan i8_make_plan(const nacre_i8_gemm *g, size_t threads) {
+    i8_plan p = {.g = g, .products = nacre_batch_count(&g->batch), .lines = i8_lines(g)};
+    if (g->m == 0 || g->n == 0) p.products = 0;
+    if (p.products == 0) return p;
+    p.depth = i8_parts(g->k, g->impl->group) * g->impl->group;
+    p.rows = nacre_i8_panel_rows(g->impl, g->m);
+    i8_cut(&p, threads);
+    const size_t columns = i8_least(p.j_step, g->n);
+    if (g->make_b != NULL) p.made_size = i8_align(g->k * columns);
+    if (p.lines) {
+        p.a_size = i8_align(g->m * g->k * sizeof(int16_t)) + i8_align(g->m * sizeof(int32_t));
+    } else {
+        p.a_size = nacre_i8_gemm_packed_a(g->impl, g->m, g->k);
+        if (!g->b.packed) p.b_size = nacre_i8_gemm_packed_b(g->impl, columns, g->k);
+    }
+    // Rows of lines have their own zero points taken off, which may differ between
+    // products that share a.
+    p.a_distinct = g->a.packed ? 0 : p.lines ? p.products : nacre_batch_distinct(&g->batch, 0);
+    p.thread_size = p.made_size + p.b_size;
+    return p;
+}
+
+size_t nacre_i8_gemm_scratch(const nacre_i8_gemm *g, size_t threads) {
+    const i8_plan p = i8_make_plan(g, threads);
+    return p.a_distinct * p.a_size + threads * p.thread_size;
+}
+
+static const uint8_t *i8_bytes(const nacre_i8_operand *x, size_t offset) { return (const uint8_t *)x->data + offset; }
+
+static size_t i8_sums_of_a(const i8_plan *p) {
+    const nacre_i8_gemm *const g = p->g;
+    return p->lines ? i8_align(g->m * g->k * sizeof(int16_t))
+                    : i8_align(i8_parts(g->m, p->rows) * p->rows * p->depth * g->impl->a_bytes);
+}
+
+static void i8_pack_a_chunk(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const i8_plan *const p = job;
+    const nacre_i8_gemm *const g = p->g;
+    const size_t panels = i8_parts(g->m, p->rows), matrix = chunk / panels, i = chunk % panels * p->rows;
+    uint8_t *const dst = p->a_packed + matrix * p->a_size;
+    const uint8_t *const a = i8_bytes(&g->a, nacre_batch_distinct_offset(&g->batch, 0, matrix)) + i * g->a.row;
+    nacre_i8_pack_a_panel(g->impl, g->k, i8_least(p->rows, g->m - i), p->rows, a, &g->a, dst + i * p->depth * g->impl->a_bytes,
+                          (int32_t *)(void *)(dst + i8_sums_of_a(p)) + i);
+}
+
+static void i8_widen_a_chunk(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const i8_plan *const p = job;
+    const nacre_i8_gemm *const g = p->g;
+    uint8_t *const dst = p->a_packed + chunk * p->a_size;
+    int32_t *const sums = (int32_t *)(void *)(dst + i8_sums_of_a(p));
+    const uint8_t *const a = i8_bytes(&g->a, nacre_batch_offset(&g->batch, 0, chunk));
+    for (size_t i = 0; i < g->m; i++) {
+        const int32_t zero = g->a_zero[chunk % g->row_count * g->m + i];
+        int16_t *const row = (int16_t *)(void *)dst + i * g->k;
+        sums[i] = 0;
+        for (size_t k = 0; k < g->k; k++) {
+            const uint8_t v = a[i * g->a.row + k * g->a.col];
+            row[k] = (int16_t)((g->a.is_signed ? (int8_t)v : v) - zero);
+            sums[i] += row[k];
+        }
+    }
+}
+
+// What is the same for all of a piece.
+static nacre_i8_finish i8_finish_of(const i8_plan *p, size_t index, size_t j0) {
+    const nacre_i8_gemm *const g = p->g;
+    const size_t rows = index % g->row_count * g->m, cols = index % g->col_count * g->n + j0;
+    const size_t size = g->type == NACRE_QUANT_U8 || g->type == NACRE_QUANT_I8 ? 1 : 4;
+    return (nacre_i8_finish){
+        .k = g->k,
+        .a_zero = p->lines ? NULL : g->a_zero + rows,
+        .b_zero = g->b_zero + cols,
+        .a_shift = g->a.is_signed ? 0 : (uint32_t)-128,
+        .bias = g->bias == NULL ? NULL : g->bias + rows * g->bias_row + j0 * g->bias_col,
+        .bias_row = g->bias_row,
+        .bias_col = g->bias_col,
+        .row_scale = g->row_scale == NULL ? NULL : g->row_scale + rows,
+        .col_scale = g->col_scale == NULL ? NULL : g->col_scale + cols,
+        .add = g->add == NULL ? NULL : g->add + j0,
+        .type = g->type,
+        .zero = g->zero,
+        .c = (uint8_t *)g->c + (index * g->m * g->n + j0) * size,
+        .ldc = g->n,
+    };
+}
+
+// The block from row i and column j of what f describes.
+static nacre_i8_finish i8_finish_at(const nacre_i8_finish *f, size_t i, size_t j) {
+    nacre_i8_finish t = *f;
+    const size_t size = f->type == NACRE_QUANT_U8 || f->type == NACRE_QUANT_I8 ? 1 : 4;
+    t.a_sums += i;
+    if (t.a_zero != NULL) t.a_zero += i;
+    if (t.b_sums != NULL) t.b_sums += j;
+    t.b_zero += j;
+    if (t.bias != NULL) t.bias += i * t.bias_row + j * t.bias_col;
+    if (t.row_scale != NULL) t.row_scale += i;
+    if (t.col_scale != NULL) t.col_scale += j;
+    if (t.add != NULL) t.add += j;
+    t.c = (uint8_t *)t.c + (i * t.ldc + j) * size;
+    return t;
+}
+
+static const uint8_t *i8_b_columns(const i8_plan *p, size_t index, size_t j0, size_t n, uint8_t *buffer, nacre_i8_operand *form) {
+    const nacre_i8_gemm *const g = p->g;
+    *form = g->b;
+    if (g->make_b == NULL) return i8_bytes(&g->b, nacre_batch_offset(&g->batch, 1, index)) + j0 * g->b.col;
+    form->col = 1;
+    return g->make_b(g->source, index, j0, n, buffer, &form->row);
+}
+
+static void i8_lines_chunk(void *job, size_t chunk, size_t thread) {
+    const i8_plan *const p = job;
+    const nacre_i8_gemm *const g = p->g;
+    const size_t index = chunk / p->j_count, j0 = chunk % p->j_count * p->j_step, n = i8_least(p->j_step, g->n - j0);
+    nacre_i8_operand form;
+    const uint8_t *const b = i8_b_columns(p, index, j0, n, p->thread_memory + thread * p->thread_size, &form);
+    const uint8_t *const a = p->a_packed + index * p->a_size;
+    int32_t sums[I8_MOST_LINES * I8_LINE];
+    for (size_t i = 0; i < g->m; i++) {
+        g->impl->line(g->k, (const int16_t *)(const void *)a + i * g->k, b, form.row, form.is_signed, sums + i * I8_LINE, n);
+    }
+    nacre_i8_finish f = i8_finish_of(p, index, j0);
+    f.m = g->m;
+    f.n = n;
+    f.sums = sums;
+    f.sums_row = I8_LINE;
+    f.a_sums = (const int32_t *)(const void *)(a + i8_sums_of_a(p));
+    g->impl->finish(&f);
+}
+
+static void i8_tiles_chunk(void *job, size_t chunk, size_t thread) {
+    const i8_plan *const p = job;
+    const nacre_i8_gemm *const g = p->g;
+    const nacre_i8_gemm_impl *const impl = g->impl;
+    const size_t i0 = chunk % p->i_count * p->i_step, rest = chunk / p->i_count;
+    const size_t index = rest / p->j_count, j0 = rest % p->j_count * p->j_step;
+    const size_t i1 = i8_least(g->m, i0 + p->i_step), n = i8_least(p->j_step, g->n - j0);
+    nacre_i8_finish f = i8_finish_of(p, index, j0);
+    f.b_shift = impl->b_unsigned ? (g->b.is_signed ? 128 : 0) : (g->b.is_signed ? 0 : (uint32_t)-128);
+
+    const uint8_t *b;
+    if (g->b.packed) {
+        const uint8_t *const whole = i8_bytes(&g->b, nacre_batch_offset(&g->batch, 1, index));
+        b = whole + j0 * p->depth;
+        f.b_sums = (const int32_t *)(const void *)(whole + i8_align(i8_parts(g->n, impl->nr) * impl->nr * p->depth)) + j0;
+    } else {
+        uint8_t *const memory = p->thread_memory + thread * p->thread_size, *const block = memory + p->made_size;
+        nacre_i8_operand form;
+        const uint8_t *const columns = i8_b_columns(p, index, j0, n, memory, &form);
+        nacre_i8_pack_b_panels(impl, g->k, n, columns, &form, block);
+        if (p->need_sums) {
+            int32_t *const sums = (int32_t *)(void *)(block + i8_align(i8_parts(n, impl->nr) * impl->nr * p->depth));
+            nacre_i8_column_sums(impl, g->k, n, block, sums);
+            f.b_sums = sums;
+        }
+        b = block;
+    }
+    const uint8_t *const a = g->a.packed ? i8_bytes(&g->a, nacre_batch_offset(&g->batch, 0, index))
+                                         : p->a_packed + nacre_batch_number(&g->batch, 0, index) * p->a_size;
+    f.a_sums = (const int32_t *)(const void *)(a + i8_sums_of_a(p));
+
+    int32_t sums[NACRE_I8_TILE];
+    for (size_t j = 0; j < n; j += impl->nr, b += impl->nr * p->depth) {
+        for (size_t i = i0; i < i1; i += p->rows) {
+            nacre_i8_finish t = i8_finish_at(&f, i, j);
+            t.m = i8_least(p->rows, i1 - i);
+            t.n = i8_least(impl->nr, n - j);
+            t.sums = sums;
+            t.sums_row = impl->nr;
+            impl->tile(p->depth / impl->group, p->rows, t.n, a + i * p->depth * impl->a_bytes, b, sums);
+            impl->finish(&t);
+        }
+    }
+}
+
+void nacre_i8_gemm_run(const nacre_i8_gemm *g, nacre_pool *pool, uint8_t *scratch) {
+    i8_plan p = i8_make_plan(g, nacre_pool_threads(pool));
+    if (p.products == 0) return;
+    p.need_sums = i8_need_sums(g);
+    p.a_packed = scratch;
+    p.thread_memory = scratch + p.a_distinct * p.a_size;
+    const int small = p.a_distinct * p.a_size < 1 << 16;
+    if (p.lines) {
+        nacre_parallel(small ? NULL : pool, p.products, i8_widen_a_chunk, &p);
+        nacre_parallel(pool, p.products * p.j_count, i8_lines_chunk, &p);
+        return;
+    }
+    nacre_parallel(small ? NULL : pool, p.a_distinct * i8_parts(g->m, p.rows), i8_pack_a_chunk, &p);
+    nacre_parallel(pool, p.products * p.i_count * p.j_count, i8_tiles_chunk, &p);
+}

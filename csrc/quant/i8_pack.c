@@ -1,0 +1,205 @@
+// Packed operands of i8_gemm.
+#include <string.h>
+
+#include "core/target.h"
+#include "quant/quant.h"
+
+static size_t i8_round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
+
+size_t nacre_i8_panel_rows(const nacre_i8_gemm_impl *impl, size_t m) {
+    const size_t panels = (m + impl->mr - 1) / impl->mr;
+    return panels == 0 ? 1 : (m + panels - 1) / panels;
+}
+
+static size_t i8_depth(const nacre_i8_gemm_impl *impl, size_t k) { return i8_round_up(k, impl->group); }
+
+// Where the sums lie behind the panels.
+static size_t i8_panels_a(const nacre_i8_gemm_impl *impl, size_t m, size_t k) {
+    return i8_round_up(i8_round_up(m, nacre_i8_panel_rows(impl, m)) * i8_depth(impl, k) * impl->a_bytes, 64);
+}
+
+static size_t i8_panels_b(const nacre_i8_gemm_impl *impl, size_t n, size_t k) {
+    return i8_round_up(i8_round_up(n, impl->nr) * i8_depth(impl, k), 64);
+}
+
+size_t nacre_i8_gemm_packed_a(const nacre_i8_gemm_impl *impl, size_t m, size_t k) {
+    return i8_panels_a(impl, m, k) + i8_round_up(i8_round_up(m, nacre_i8_panel_rows(impl, m)) * sizeof(int32_t), 64);
+}
+
+size_t nacre_i8_gemm_packed_b(const nacre_i8_gemm_impl *impl, size_t n, size_t k) {
+    return i8_panels_b(impl, n, k) + i8_round_up(i8_round_up(n, impl->nr) * sizeof(int32_t), 64);
+}
+
+// ---- a ----
+
+// A row of a' as bytes: to places `step` groups apart.
+static int32_t i8_put_row(const nacre_i8_gemm_impl *impl, size_t k, const uint8_t *a, size_t col, uint8_t flip, uint8_t *dst,
+                          size_t step) {
+    int32_t sum = 0;
+    for (size_t p = 0; p < k; p++) {
+        const int8_t v = (int8_t)(a[p * col] ^ flip);
+        const size_t at = p / impl->group * step * impl->group + p % impl->group;
+        if (impl->a_bytes == 1) {
+            ((int8_t *)dst)[at] = v;
+        } else {
+            ((int16_t *)(void *)dst)[at] = v;
+        }
+        sum += v;
+    }
+    return sum;
+}
+
+// The same for groups of four bytes that lie together in a.
+static int32_t i8_put_row_of_fours(size_t k, const uint8_t *a, uint8_t flip, uint8_t *dst, size_t step) {
+    const uint32_t flips = flip * 0x01010101u;
+    size_t p = 0;
+    for (; p + 4 <= k; p += 4, dst += step * 4) {
+        uint32_t four;
+        memcpy(&four, a + p, sizeof four);
+        four ^= flips;
+        memcpy(dst, &four, sizeof four);
+    }
+    for (size_t l = 0; p + l < k; l++) dst[l] = a[p + l] ^ flip;
+    int32_t sum = 0;
+    for (size_t i = 0; i < k; i++) sum += (int8_t)(a[i] ^ flip);
+    return sum;
+}
+
+void nacre_i8_pack_a_panel(const nacre_i8_gemm_impl *impl, size_t k, size_t lanes, size_t rows, const uint8_t *a,
+                           const nacre_i8_operand *form, uint8_t *dst, int32_t *sums) {
+    const uint8_t flip = form->is_signed ? 0 : 0x80;
+    const size_t unit = impl->group * impl->a_bytes;
+    if (lanes < rows || k % impl->group != 0) memset(dst, 0, i8_depth(impl, k) * rows * impl->a_bytes);
+    for (size_t r = 0; r < rows; r++) sums[r] = 0;
+    for (size_t r = 0; r < lanes; r++) {
+        const uint8_t *const row = a + r * form->row;
+        if (form->col == 1 && impl->group == 4 && impl->a_bytes == 1) {
+            sums[r] = i8_put_row_of_fours(k, row, flip, dst + r * unit, rows);
+        } else {
+            sums[r] = i8_put_row(impl, k, row, form->col, flip, dst + r * unit, rows);
+        }
+    }
+}
+
+void nacre_i8_gemm_pack_a(const nacre_i8_gemm_impl *impl, size_t m, size_t k, const nacre_i8_operand *a, uint8_t *dst) {
+    const size_t rows = nacre_i8_panel_rows(impl, m), depth = i8_depth(impl, k) * impl->a_bytes;
+    int32_t *const sums = (int32_t *)(void *)(dst + i8_panels_a(impl, m, k));
+    for (size_t i = 0; i < m; i += rows) {
+        const size_t lanes = m - i < rows ? m - i : rows;
+        nacre_i8_pack_a_panel(impl, k, lanes, rows, (const uint8_t *)a->data + i * a->row, a, dst + i * depth, sums + i);
+    }
+}
+
+// ---- b ----
+
+// dst[4*j + l] = rows[l][j] ^ flip for j < n, or two rows and dst[2*j + l].
+static void i8_interleave4(const uint8_t *const *rows, size_t n, uint8_t flip, uint8_t *dst) {
+    size_t j = 0;
+#if NACRE_X86_64
+    const __m128i flips = _mm_set1_epi8((char)flip);
+    for (; j + 16 <= n; j += 16) {
+        const __m128i a = _mm_loadu_si128((const __m128i *)(const void *)(rows[0] + j));
+        const __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(rows[1] + j));
+        const __m128i c = _mm_loadu_si128((const __m128i *)(const void *)(rows[2] + j));
+        const __m128i d = _mm_loadu_si128((const __m128i *)(const void *)(rows[3] + j));
+        const __m128i ab0 = _mm_unpacklo_epi8(a, b), ab1 = _mm_unpackhi_epi8(a, b);
+        const __m128i cd0 = _mm_unpacklo_epi8(c, d), cd1 = _mm_unpackhi_epi8(c, d);
+        __m128i *const out = (__m128i *)(void *)(dst + 4 * j);
+        _mm_storeu_si128(out, _mm_xor_si128(_mm_unpacklo_epi16(ab0, cd0), flips));
+        _mm_storeu_si128(out + 1, _mm_xor_si128(_mm_unpackhi_epi16(ab0, cd0), flips));
+        _mm_storeu_si128(out + 2, _mm_xor_si128(_mm_unpacklo_epi16(ab1, cd1), flips));
+        _mm_storeu_si128(out + 3, _mm_xor_si128(_mm_unpackhi_epi16(ab1, cd1), flips));
+    }
+#elif NACRE_AARCH64
+    for (; j + 16 <= n; j += 16) {
+        uint8x16x4_t v;
+        for (size_t l = 0; l < 4; l++) v.val[l] = veorq_u8(vld1q_u8(rows[l] + j), vdupq_n_u8(flip));
+        vst4q_u8(dst + 4 * j, v);
+    }
+#endif
+    for (; j < n; j++) {
+        for (size_t l = 0; l < 4; l++) dst[4 * j + l] = rows[l][j] ^ flip;
+    }
+}
+
+static void i8_interleave2(const uint8_t *const *rows, size_t n, uint8_t flip, uint8_t *dst) {
+    size_t j = 0;
+#if NACRE_X86_64
+    const __m128i flips = _mm_set1_epi8((char)flip);
+    for (; j + 16 <= n; j += 16) {
+        const __m128i a = _mm_loadu_si128((const __m128i *)(const void *)(rows[0] + j));
+        const __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(rows[1] + j));
+        __m128i *const out = (__m128i *)(void *)(dst + 2 * j);
+        _mm_storeu_si128(out, _mm_xor_si128(_mm_unpacklo_epi8(a, b), flips));
+        _mm_storeu_si128(out + 1, _mm_xor_si128(_mm_unpackhi_epi8(a, b), flips));
+    }
+#endif
+    for (; j < n; j++) {
+        for (size_t l = 0; l < 2; l++) dst[2 * j + l] = rows[l][j] ^ flip;
+    }
+}
+
+// One group of one panel from rows whose columns follow each other. Rows beyond
+// the last stand for zeros of b'.
+static void i8_pack_group(const nacre_i8_gemm_impl *impl, size_t there, size_t n, const uint8_t *b, size_t row, uint8_t flip,
+                          uint8_t *dst) {
+    const uint8_t *rows[4];
+    for (size_t l = 0; l < impl->group; l++) rows[l] = b + (l < there ? l : 0) * row;
+    if (impl->group == 4) {
+        i8_interleave4(rows, n, flip, dst);
+    } else if (impl->group == 2) {
+        i8_interleave2(rows, n, flip, dst);
+    } else {
+        for (size_t j = 0; j < n; j++) dst[j] = b[j] ^ flip;
+    }
+    for (size_t l = there; l < impl->group; l++) {
+        for (size_t j = 0; j < n; j++) dst[j * impl->group + l] = 0;
+    }
+}
+
+void nacre_i8_pack_b_panels(const nacre_i8_gemm_impl *impl, size_t k, size_t n, const uint8_t *b, const nacre_i8_operand *form,
+                            uint8_t *dst) {
+    const uint8_t flip = form->is_signed == !impl->b_unsigned ? 0 : 0x80;
+    const size_t group = impl->group, nr = impl->nr, depth = i8_depth(impl, k);
+    for (size_t j = 0; j < n; j += nr, dst += nr * depth, b += nr * form->col) {
+        const size_t lanes = n - j < nr ? n - j : nr;
+        if (lanes < nr) memset(dst, 0, nr * depth);
+        for (size_t p = 0; p < k; p += group) {
+            uint8_t *const to = dst + p * nr;
+            const size_t there = k - p < group ? k - p : group;
+            const uint8_t *const from = b + p * form->row;
+            if (form->col == 1) {
+                i8_pack_group(impl, there, lanes, from, form->row, flip, to);
+                continue;
+            }
+            for (size_t l = 0; l < lanes; l++) {
+                for (size_t q = 0; q < group; q++) to[l * group + q] = q < there ? from[l * form->col + q * form->row] ^ flip : 0;
+            }
+        }
+    }
+}
+
+void nacre_i8_column_sums(const nacre_i8_gemm_impl *impl, size_t k, size_t n, const uint8_t *panels, int32_t *sums) {
+    // Products with a row of ones, a stretch of k at a time.
+    enum { STRETCH = 1024 };
+    int16_t ones[STRETCH];
+    if (impl->a_bytes == 1) {
+        memset(ones, 1, sizeof ones);
+    } else {
+        for (size_t p = 0; p < STRETCH; p++) ones[p] = 1;
+    }
+    const size_t groups = i8_depth(impl, k) / impl->group, step = STRETCH / impl->group, nr = impl->nr;
+    int32_t part[NACRE_I8_TILE];
+    for (size_t j = 0; j < n; j += nr, panels += groups * impl->group * nr) {
+        for (size_t l = 0; l < nr; l++) sums[j + l] = 0;
+        for (size_t g = 0; g < groups; g += step) {
+            impl->tile(groups - g < step ? groups - g : step, 1, nr, ones, panels + g * impl->group * nr, part);
+            for (size_t l = 0; l < nr; l++) sums[j + l] += part[l];
+        }
+    }
+}
+
+void nacre_i8_gemm_pack_b(const nacre_i8_gemm_impl *impl, size_t n, size_t k, const nacre_i8_operand *b, uint8_t *dst) {
+    nacre_i8_pack_b_panels(impl, k, n, b->data, b, dst);
+    nacre_i8_column_sums(impl, k, n, dst, (int32_t *)(void *)(dst + i8_panels_b(impl, n, k)));
+}

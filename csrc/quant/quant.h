@@ -1,0 +1,228 @@
+// Quantised numbers, of which a code q stands for (q - zero) * scale, and
+// products of matrices of bytes.
+//
+// Sums of products are exact in 32 bits that wrap, so every variant gives the
+// same integers. What follows in floats takes the same steps, each rounded once,
+// in every variant.
+#ifndef NACRE_QUANT_QUANT_H
+#define NACRE_QUANT_QUANT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "conv/conv.h"
+#include "core/half.h"
+#include "core/kernel.h"
+#include "core/parallel.h"
+#include "matmul/matmul.h"
+
+const nacre_kernel *nacre_quant_kernels(size_t *count);
+
+// How codes, or what becomes of a sum, are stored.
+typedef enum {
+    NACRE_QUANT_F32,
+    NACRE_QUANT_U8,
+    NACRE_QUANT_I8,
+    NACRE_QUANT_U16,
+    NACRE_QUANT_I16,
+    NACRE_QUANT_I32
+} nacre_quant_type;
+
+// ---- i8_gemm ----------------------------------------------------------------
+//
+// s(i,j) = sum_p (a(i,p) - a_zero[i]) (b(p,j) - b_zero[j]) + bias(i,j)
+// c(i,j) = s                              NACRE_QUANT_I32
+//        = s * scale + add[j]             NACRE_QUANT_F32
+//        = saturate(round(s * scale) + zero)   NACRE_QUANT_U8 and NACRE_QUANT_I8
+// with scale = row_scale[i] * col_scale[j], and halves rounded to even. A scale
+// that is not a number makes the least code.
+//
+// Kernels multiply bytes a' with sign by bytes b' with or without: bytes of the
+// other kind become such by an offset of 128 that the zero points take over. The
+// zero points are left out of the products and made up for by sums over rows of
+// a' and columns of b'.
+
+// What becomes of the sums of one block of c. The pointers are to its first row
+// and column; those that may be NULL say so.
+typedef struct {
+    size_t m, n, k;
+    const int32_t *sums;  // of a' b', rows sums_row apart
+    size_t sums_row;
+    const int32_t *a_sums, *b_sums;  // of rows of a', columns of b'; b_sums is NULL when all zeros of a' are 0
+    const int32_t *a_zero;           // NULL for zeros of a' that are 0
+    const int32_t *b_zero;
+    uint32_t a_shift, b_shift;       // what to add to a zero for a' or b'
+    const int32_t *bias;             // or NULL
+    size_t bias_row, bias_col;       // bias(i,j) = bias[i*bias_row + j*bias_col], bias_col 0 or 1
+    const float *row_scale, *col_scale;
+    const float *add;                // or NULL
+    nacre_quant_type type;
+    int32_t zero;
+    void *c;
+    size_t ldc;
+} nacre_i8_finish;
+
+// The parts of a product for one ISA level. A kernel row of op i8_gemm has the
+// signature nacre_i8_gemm_fn and returns its parts.
+typedef struct {
+    size_t mr, nr;   // rows and columns of a tile
+    size_t group;    // numbers of k that lie together in packed operands
+    size_t a_bytes;  // of one a' in a packed panel: 1 or 2
+    int b_unsigned;  // b' has no sign
+
+    // sums[i*nr + j] for i < m <= mr and j < n rounded up to what suits, nr at most:
+    // a[(g*m + i)*group + l], b[(g*nr + j)*group + l] for g < groups, l < group.
+    void (*tile)(size_t groups, size_t m, size_t n, const void *a, const uint8_t *b, int32_t *sums);
+    // sums[j] = sum_p x[p] b[p*ldb + j] for j < n; is_signed is b's.
+    void (*line)(size_t k, const int16_t *x, const uint8_t *b, size_t ldb, int is_signed, int32_t *sums, size_t n);
+    void (*finish)(const nacre_i8_finish *f);
+} nacre_i8_gemm_impl;
+typedef const nacre_i8_gemm_impl *nacre_i8_gemm_fn(void);
+
+// The most numbers of a tile, and rows of one.
+enum { NACRE_I8_TILE = 512, NACRE_I8_ROWS = 16 };
+
+// A matrix of bytes as it is stored, or as nacre_i8_gemm_pack_a or _b wrote it;
+// then strides and sign are those of what was packed, and only the sign counts.
+typedef struct {
+    const void *data;
+    int packed;
+    int is_signed;
+    size_t row, col;
+} nacre_i8_operand;
+
+typedef struct {
+    const nacre_i8_gemm_impl *impl;
+    size_t m, n, k;
+    nacre_i8_operand a, b;
+    nacre_batch batch;  // strides in bytes
+    // When not NULL, b is made where it is needed: this returns columns j0..j0+n-1
+    // of the b of product `index`, rows ld bytes apart; buffer has k*n bytes.
+    const uint8_t *(*make_b)(const void *source, size_t index, size_t j0, size_t n, uint8_t *buffer, size_t *ld);
+    const void *source;
+    // Product q takes vector number q % row_count of those of m numbers, and
+    // q % col_count of those of n.
+    size_t row_count, col_count;
+    const int32_t *a_zero, *b_zero;
+    const float *row_scale, *col_scale;  // may be NULL for NACRE_QUANT_I32
+    const int32_t *bias;                 // NULL for none; bias_row above 0 makes it vectors of m*bias_row
+    size_t bias_row, bias_col;
+    const float *add;  // n numbers, or NULL
+    nacre_quant_type type;
+    int32_t zero;
+    void *c;  // rows n apart, products m*n
+} nacre_i8_gemm;
+
+// Whether few rows of a should be left unpacked, for a b whose columns follow
+// each other.
+int nacre_i8_gemm_by_lines(size_t m);
+
+// Bytes of scratch, which lies at a multiple of 64, as do packed operands.
+size_t nacre_i8_gemm_scratch(const nacre_i8_gemm *g, size_t threads);
+void nacre_i8_gemm_run(const nacre_i8_gemm *g, nacre_pool *pool, uint8_t *scratch);
+
+// Packed forms: panels, then the sums of rows of a' or columns of b'. Sizes are in
+// bytes and multiples of 64.
+size_t nacre_i8_gemm_packed_a(const nacre_i8_gemm_impl *impl, size_t m, size_t k);
+size_t nacre_i8_gemm_packed_b(const nacre_i8_gemm_impl *impl, size_t n, size_t k);
+void nacre_i8_gemm_pack_a(const nacre_i8_gemm_impl *impl, size_t m, size_t k, const nacre_i8_operand *a, uint8_t *dst);
+void nacre_i8_gemm_pack_b(const nacre_i8_gemm_impl *impl, size_t n, size_t k, const nacre_i8_operand *b, uint8_t *dst);
+
+// Parts of the above that drivers share. Rows of a panel of a: m rows spread
+// evenly over as few panels as there can be.
+size_t nacre_i8_panel_rows(const nacre_i8_gemm_impl *impl, size_t m);
+// One panel of a, `rows` rows of which `lanes` are there, and its rows' sums.
+void nacre_i8_pack_a_panel(const nacre_i8_gemm_impl *impl, size_t k, size_t lanes, size_t rows, const uint8_t *a,
+                           const nacre_i8_operand *form, uint8_t *dst, int32_t *sums);
+// The panels of n columns of b.
+void nacre_i8_pack_b_panels(const nacre_i8_gemm_impl *impl, size_t k, size_t n, const uint8_t *b, const nacre_i8_operand *form,
+                            uint8_t *dst);
+// The sums of columns of those panels: for n rounded up to nr.
+void nacre_i8_column_sums(const nacre_i8_gemm_impl *impl, size_t k, size_t n, const uint8_t *panels, int32_t *sums);
+
+// ---- convolutions by i8_gemm --------------------------------------------------
+//
+// g's a is the weights [groups*filters][channels][kernel], or what
+// nacre_i8_conv_pack made of them, and g's vectors of rows are for all filters;
+// the number of its columns, b, batch, make_b and source are filled in here. Taps
+// beyond the edges meet the zero point of x.
+typedef struct {
+    nacre_conv c;
+    nacre_i8_gemm g;
+    const uint8_t *x;
+    int x_signed;
+    int32_t x_zero;
+} nacre_i8_conv;
+
+size_t nacre_i8_conv_packed(const nacre_conv *c, const nacre_i8_gemm_impl *impl);
+void nacre_i8_conv_pack(const nacre_conv *c, const nacre_i8_gemm_impl *impl, int is_signed, const uint8_t *w, uint8_t *dst);
+size_t nacre_i8_conv_scratch(const nacre_i8_conv *j, size_t threads);
+void nacre_i8_conv_run(const nacre_i8_conv *j, nacre_pool *pool, uint8_t *scratch);
+
+// ---- f32_quantize -------------------------------------------------------------
+
+// Codes from low to high, stored as a type that holds them; precision is that of
+// numbers and quotients, for scales that it holds.
+typedef struct {
+    nacre_quant_type type;
+    int32_t low, high;
+    nacre_float_type precision;
+} nacre_quant_codes;
+
+// c = saturate(round((a - a_zero) * a_ratio + (b - b_zero) * b_ratio) + c_zero), or
+// with product c = saturate(round((a - a_zero) * (b - b_zero) * a_ratio) + c_zero).
+typedef struct {
+    int is_signed, product;
+    int32_t a_zero, b_zero, c_zero;
+    float a_ratio, b_ratio;
+} nacre_quant_pair;
+
+// A kernel row of op f32_quantize has the signature nacre_f32_quantize_fn and
+// returns its parts. Steps are 0 or 1.
+typedef struct {
+    // y[i] = saturate(round(x[i] / scale[i*step]) + zero[i*step]), halves to even, for
+    // i < n. What is not a number makes the least code.
+    void (*quantize)(const nacre_quant_codes *t, const float *x, const float *scale, const int32_t *zero, size_t step, size_t n,
+                     void *y);
+    // y[i] = (x[i] - zero[i*step]) * scale[i*step]
+    void (*dequantize)(nacre_quant_type type, const void *x, const float *scale, const int32_t *zero, size_t step, size_t n,
+                       float *y);
+    // Extends low and high to x; what is not a number counts as nothing.
+    void (*range)(const float *x, size_t n, float *low, float *high);
+    void (*pair)(const nacre_quant_pair *p, const uint8_t *a, size_t a_step, const uint8_t *b, size_t b_step, size_t n, uint8_t *c);
+} nacre_f32_quantize_impl;
+typedef const nacre_f32_quantize_impl *nacre_f32_quantize_fn(void);
+
+// Elements [outer][axis][inner]; (o,a,i) has scale and zero number
+// o*per_outer + a/block*per_axis + i*per_inner, with per_inner 0 or 1.
+typedef struct {
+    size_t outer, axis, inner, block;
+    size_t per_outer, per_axis, per_inner;
+} nacre_quant_grid;
+
+void nacre_quantize(const nacre_f32_quantize_impl *impl, nacre_pool *pool, const nacre_quant_grid *grid, const nacre_quant_codes *t,
+                    const float *x, const float *scale, const int32_t *zero, void *y);
+void nacre_dequantize(const nacre_f32_quantize_impl *impl, nacre_pool *pool, const nacre_quant_grid *grid, nacre_quant_type type,
+                      const void *x, const float *scale, const int32_t *zero, float *y);
+
+// Codes without sign for the range of x with 0, its scale and its zero point.
+// `scratch` has two numbers per thread of the pool.
+void nacre_quantize_dynamic(const nacre_f32_quantize_impl *impl, nacre_pool *pool, size_t n, const float *x, uint8_t *y, float *scale,
+                            uint8_t *zero, float *scratch);
+
+// A product whose a is n floats, of the strides that g has for codes: they are
+// quantised as above, so g's a_zero and row_scale are not looked at and its
+// row_count is 1. Scratch is in bytes and lies at a multiple of 64.
+size_t nacre_i8_gemm_dynamic_scratch(const nacre_i8_gemm *g, size_t n, size_t threads);
+void nacre_i8_gemm_dynamic_run(const nacre_i8_gemm *g, const nacre_f32_quantize_impl *impl, nacre_pool *pool, size_t n,
+                               const float *x, uint8_t *scratch);
+
+// Pairs with broadcasting: `rank` extents, outermost first, then as many strides of
+// a, then of b, in bytes; the innermost are 0 or 1.
+void nacre_quant_pairs(const nacre_f32_quantize_impl *impl, nacre_pool *pool, const nacre_quant_pair *p, size_t rank,
+                       const size_t *axes, const uint8_t *a, const uint8_t *b, uint8_t *c);
+
+// y[i] = table[x[i]] for i < n.
+void nacre_quant_lookup(nacre_pool *pool, size_t n, const uint8_t *x, const uint8_t *table, uint8_t *y);
+
+#endif
