@@ -31,3 +31,8 @@ func RowAffineF32(k Kernel, p *Pool, x []float32, rows, channels int, mul, add, 
 func LRNF32(k Kernel, p *Pool, x []float32, batch, channels, inner, size int, alpha, beta, bias float32, out []float32) {
 	panic("bindings: built without cgo")
 }
+
+// SkipNormF32 needs cgo.
+func SkipNormF32(moments, affine Kernel, p *Pool, x, skip, bias []float32, rows, n int, scale, beta []float32, epsilon float32, centred bool, sum, out, mean, invStd []float32) {
+	panic("bindings: built without cgo")
+}

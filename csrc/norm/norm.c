@@ -102,6 +102,37 @@ void nacre_f32_row_affine(nacre_f32_affine_each_fn affine, nacre_pool *pool, con
 
 typedef struct {
     nacre_f32_moments_fn moments;
+    nacre_f32_affine_each_fn affine;
+    const nacre_skip_norm *s;
+    size_t per_chunk;
+} skip_norm_job;
+
+static void skip_norm_task(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const skip_norm_job *j = job;
+    const nacre_skip_norm *s = j->s;
+    const size_t last = norm_min((chunk + 1) * j->per_chunk, s->rows);
+    for (size_t r = chunk * j->per_chunk; r < last; r++) {
+        const float *x = s->x + r * s->n, *skip = s->skip + r % s->skip_rows * s->n;
+        float *sum = s->sum + r * s->n;
+        for (size_t i = 0; i < s->n; i++) sum[i] = x[i] + skip[i];
+        for (size_t i = 0; s->bias != NULL && i < s->n; i++) sum[i] += s->bias[i];
+        float mean, var;
+        j->moments(sum, s->n, s->centred, &mean, &var);
+        const float inv_std = 1.0f / sqrtf(var + s->epsilon);
+        j->affine(sum, s->n, mean, inv_std, s->scale, s->beta, s->out + r * s->n);
+        if (s->mean != NULL) s->mean[r] = mean;
+        if (s->inv_std != NULL) s->inv_std[r] = inv_std;
+    }
+}
+
+void nacre_f32_skip_norm(nacre_f32_moments_fn moments, nacre_f32_affine_each_fn affine, nacre_pool *pool, const nacre_skip_norm *s) {
+    skip_norm_job j = {moments, affine, s, norm_per_chunk(s->n)};
+    nacre_parallel(pool, norm_chunks(s->rows, j.per_chunk), skip_norm_task, &j);
+}
+
+typedef struct {
+    nacre_f32_moments_fn moments;
     nacre_f32_affine_fn affine;
     const float *x;
     size_t groups; // of the whole batch

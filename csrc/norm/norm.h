@@ -52,6 +52,17 @@ void nacre_f32_layer_norm(nacre_f32_moments_fn moments, nacre_f32_affine_each_fn
                           size_t n, const float *scale, const float *bias, float epsilon, bool centred, float *out, float *mean,
                           float *inv_std);
 
+// sum = x + skip + bias, where skip has skip_rows rows and starts anew after them and a bias of NULL is
+// zeros; then layer_norm of sum with scale and beta. sum may be out, which then is left without it.
+typedef struct {
+    const float *x, *skip, *bias, *scale, *beta;
+    size_t rows, n, skip_rows;
+    float epsilon;
+    bool centred;
+    float *sum, *out, *mean, *inv_std;
+} nacre_skip_norm;
+void nacre_f32_skip_norm(nacre_f32_moments_fn moments, nacre_f32_affine_each_fn affine, nacre_pool *pool, const nacre_skip_norm *s);
+
 // x[batch, channels, inner] brought to mean 0 and variance 1 over each of `groups` runs of neighbouring
 // channels, then scaled and shifted per channel. channels is a multiple of groups; inner > 0.
 void nacre_f32_group_norm(nacre_f32_moments_fn moments, nacre_f32_affine_fn affine, nacre_pool *pool, const float *x, size_t batch,

@@ -99,6 +99,7 @@ func families() []func(*suite) {
 		eltwiseCases,
 		logicCases,
 		matmulCases,
+		microsoftCases,
 		moveCases,
 		normCases,
 		pickCases,

@@ -134,6 +134,7 @@ type attending struct {
 	q, k, v heads
 	out     *tensor.Tensor // of [batch,rows,heads*d], or of [batch,heads,rows,d]
 	qk      *tensor.Tensor // nil for none
+	blank   bool           // scores of keys that a query does not see are 0 in qk, not -Inf
 }
 
 // newAttending checks that the operands go together. All keys are there, and
@@ -188,6 +189,11 @@ func (a *attending) run(c *Run, kernels *attender) error {
 		return err
 	}
 	a.Run(c.Pool, scratch)
+	for i, v := range a.QK {
+		if a.blank && math.IsInf(float64(v), -1) {
+			a.QK[i] = 0
+		}
+	}
 	putFloats(a.out, a.Out)
 	putFloats(a.qk, a.QK)
 	return nil

@@ -154,9 +154,7 @@ func setPositions(t *tensor.Tensor, offset bool, rows int, r *bindings.Rotary) e
 	return nil
 }
 
-var rotaryTypes = Types{tensor.F32, tensor.F16, tensor.BF16}
-
 var rotaryRows = []Row{
-	{Name: "RotaryEmbedding", Since: []int{23}, In: [2]int{3, 4}, Out: [2]int{1, 1}, Types: rotaryTypes, InPlace: []int{0}, New: newRotary},
-	{Domain: microsoft, Name: "RotaryEmbedding", Since: []int{1}, In: [2]int{4, 4}, Out: [2]int{1, 1}, Types: rotaryTypes, InPlace: []int{0}, New: newMicrosoftRotary},
+	{Name: "RotaryEmbedding", Since: []int{23}, In: [2]int{3, 4}, Out: [2]int{1, 1}, Types: narrowTypes, InPlace: []int{0}, New: newRotary},
+	{Domain: microsoft, Name: "RotaryEmbedding", Since: []int{1}, In: [2]int{4, 4}, Out: [2]int{1, 1}, Types: narrowTypes, InPlace: []int{0}, New: newMicrosoftRotary},
 }

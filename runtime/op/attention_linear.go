@@ -80,7 +80,7 @@ func (o *linearAttention) Infer(c *Infer) error {
 	c.Set(0, d, out)
 	if c.Has(3) {
 		if d = c.In[3].DType; !isNarrow(d) {
-			return graph.Mark(graph.ErrUnsupported, "past_state has element type %v; it takes %v", d, rotaryTypes)
+			return graph.Mark(graph.ErrUnsupported, "past_state has element type %v; it takes %v", d, narrowTypes)
 		}
 	}
 	c.Set(1, d, state)
@@ -211,6 +211,6 @@ func (o *linearAttention) compute(c *Run, a *bindings.LinearAttention) error {
 }
 
 var linearAttentionRows = []Row{
-	{Name: "LinearAttention", Since: []int{27}, In: [2]int{3, 6}, Out: [2]int{1, 2}, Types: rotaryTypes, New: newLinearAttention},
-	{Domain: microsoft, Name: "LinearAttention", Since: []int{1}, In: [2]int{3, 6}, Out: [2]int{1, 2}, Types: rotaryTypes, New: newLinearAttention},
+	{Name: "LinearAttention", Since: []int{27}, In: [2]int{3, 6}, Out: [2]int{1, 2}, Types: narrowTypes, New: newLinearAttention},
+	{Domain: microsoft, Name: "LinearAttention", Since: []int{1}, In: [2]int{3, 6}, Out: [2]int{1, 2}, Types: narrowTypes, New: newLinearAttention},
 }

@@ -64,6 +64,22 @@ func (o *fused) Run(c *Run) error {
 	return nil
 }
 
-var swigluRows = []Row{
+// biased is an activation of the sum of input 0 and a vector, which may be left
+// out if it is optional.
+func biased(unary string) func(n *Node) (Op, error) {
+	return func(*Node) (Op, error) { return &fused{unary: unary, binary: "add", bias: true}, nil }
+}
+
+func newQuickGelu(n *Node) (Op, error) {
+	return &unary{kernel: "swish", p: float64(n.Float("alpha", 1.702))}, nil
+}
+
+func newPlainGelu(*Node) (Op, error) { return &unary{kernel: "gelu"}, nil }
+
+var fusedRows = []Row{
+	{Domain: microsoft, Name: "Gelu", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: floats, InPlace: []int{0}, New: newPlainGelu},
+	{Domain: microsoft, Name: "QuickGelu", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: floats, InPlace: []int{0}, New: newQuickGelu},
+	{Domain: microsoft, Name: "FastGelu", Since: []int{1}, In: [2]int{1, 2}, Out: [2]int{1, 1}, Types: floats, InPlace: []int{0}, New: biased("gelu_tanh")},
+	{Domain: microsoft, Name: "BiasGelu", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: floats, InPlace: []int{0}, New: biased("gelu")},
 	{Name: "SwiGLU", Since: []int{28}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: floats, InPlace: []int{0, 1}, New: newSwiGLU},
 }

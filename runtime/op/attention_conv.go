@@ -116,6 +116,6 @@ func (o *causalConv) Run(c *Run) error {
 }
 
 var causalConvRows = []Row{
-	{Name: "CausalConvWithState", Since: []int{27}, In: [2]int{2, 4}, Out: [2]int{1, 2}, Types: rotaryTypes, New: newCausalConv},
-	{Domain: microsoft, Name: "CausalConvWithState", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 2}, Types: rotaryTypes, New: newCausalConv},
+	{Name: "CausalConvWithState", Since: []int{27}, In: [2]int{2, 4}, Out: [2]int{1, 2}, Types: narrowTypes, New: newCausalConv},
+	{Domain: microsoft, Name: "CausalConvWithState", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 2}, Types: narrowTypes, New: newCausalConv},
 }

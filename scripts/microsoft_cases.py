@@ -1,0 +1,312 @@
+"""Writes runtime/op/testdata/microsoft: small nodes of the domain com.microsoft with ONNX Runtime's answers.
+
+    python scripts/microsoft_cases.py [DIR] [--only OP]
+
+The same script makes the same cases, but for what another version of ONNX Runtime answers. Every operator is a
+function below that yields (name, attributes, inputs, outputs wanted[, options]); None stands for what is left out.
+"""
+
+import argparse
+import base64
+import json
+import pathlib
+
+import numpy as np
+import onnxruntime as ort
+from onnx import TensorProto, helper
+
+MICROSOFT = "com.microsoft"
+ASKED = 2  # an output that is asked for and not stored, as part of it is left open
+CASES = {}  # by operator
+TOLERANCE = {"float64": 1e-10, "float32": 2e-6, "float16": 2e-3}
+
+
+def cases(op, domain=MICROSOFT):
+    """Registers a generator of the cases of an operator."""
+
+    def register(f):
+        CASES[op] = (domain, f)
+        return f
+
+    return register
+
+
+def answers(op, domain, attrs, inputs, wanted):
+    """What ONNX Runtime computes; None for outputs that are not wanted."""
+    ins = ["" if x is None else f"i{k}" for k, x in enumerate(inputs)]
+    outs = [f"o{k}" if w else "" for k, w in enumerate(wanted)]
+    node = helper.make_node(op, ins, outs, domain=domain, **attrs)
+    values = [
+        helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+        for n, x in zip(ins, inputs)
+        if x is not None
+    ]
+    results = [helper.make_empty_tensor_value_info(n) for n in outs if n]
+    graph = helper.make_graph([node], op, values, results)
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    got = iter(session.run(None, {n: x for n, x in zip(ins, inputs) if x is not None}))
+    list_ = [next(got) if w else None for w in wanted]
+    return [None if w == ASKED else x for w, x in zip(wanted, list_)]
+
+
+def stored(x):
+    if x is None:
+        return None
+    data = np.ascontiguousarray(x).tobytes()
+    return {"type": str(x.dtype), "shape": list(x.shape), "data": base64.b64encode(data).decode()}
+
+
+def attribute(v):
+    if isinstance(v, str):
+        return {"s": v}
+    if isinstance(v, (list, tuple)):
+        return {"fs": list(v)} if any(isinstance(x, float) for x in v) else {"is": list(v)}
+    return {"f": v} if isinstance(v, float) else {"i": int(v)}
+
+
+class Source:
+    """Random values of a type."""
+
+    def __init__(self, seed, dtype=np.float32):
+        self.rng = np.random.default_rng(seed)
+        self.dtype = dtype
+
+    def __call__(self, *shape):
+        return self.rng.standard_normal(shape).astype(self.dtype)
+
+    def ints(self, low, high, *shape, dtype=np.int32):
+        return self.rng.integers(low, high, shape).astype(dtype)
+
+
+def int32(*values):
+    return np.array(values, np.int32)
+
+
+@cases("Gelu")
+def gelu(f):
+    yield "plain", {}, [f(3, 7)], [1]
+
+
+@cases("QuickGelu")
+def quick_gelu(f):
+    yield "plain", {}, [f(3, 7)], [1]
+    yield "alpha", {"alpha": 0.5}, [f(3, 7)], [1]
+
+
+@cases("FastGelu")
+def fast_gelu(f):
+    yield "no bias", {}, [f(3, 7)], [1]
+    yield "bias", {}, [f(2, 3, 7), f(7)], [1]
+
+
+@cases("BiasGelu")
+def bias_gelu(f):
+    yield "plain", {}, [f(2, 3, 33), f(33)], [1]
+
+
+@cases("SkipLayerNormalization")
+def skip_norm(f):
+    a = {"epsilon": 1e-5}
+    yield "plain", a, [f(2, 3, 8), f(2, 3, 8), f(8), f(8)], [1]
+    yield "all", a, [f(2, 3, 8), f(2, 3, 8), f(8), f(8), f(8)], [1, 0, 0, 1]
+    yield "one batch", a, [f(2, 3, 8), f(1, 3, 8), f(8)], [1, 0, 0, 1]
+    yield "two axes", a, [f(2, 3, 8), f(3, 8), f(8), f(8)], [1]
+    f.dtype = np.float16
+    yield "float16", a, [f(2, 3, 8), f(2, 3, 8), f(8), f(8), f(8)], [1, 0, 0, 1]
+
+
+@cases("SkipSimplifiedLayerNormalization")
+def skip_simplified(f):
+    yield "plain", {"epsilon": 1e-5}, [f(2, 3, 8), f(2, 3, 8), f(8)], [1, 0, 0, 1]
+    yield "bias", {"epsilon": 1e-5}, [f(2, 3, 8), f(2, 3, 8), f(8), f(8)], [1, 0, 0, 1]
+
+
+@cases("SimplifiedLayerNormalization", "")
+def simplified(f):
+    yield "plain", {"epsilon": 1e-5}, [f(2, 3, 8), f(8)], [1]
+    yield "axis", {"axis": 1}, [f(2, 3, 8), f(3, 8)], [1]
+
+
+@cases("EmbedLayerNormalization")
+def embed(f):
+    words, segments = f.ints(0, 9, 2, 3), f.ints(0, 2, 2, 3)
+    tables = f(9, 8), f(5, 8), f(2, 8)
+    mask = np.array([[1, 1, 0], [1, 1, 1]], np.int32)
+    a = {"epsilon": 1e-5}
+    yield "all", a, [words, segments, *tables, f(8), f(8), mask], [1, 1, 1]
+    yield "no mask", a, [words, segments, *tables, f(8), f(8)], [1, 1]
+    yield "no segments", a, [words, None, tables[0], tables[1], None, f(8), f(8), None, f.ints(0, 5, 2, 3)], [1, 1, 1]
+    yield "gaps in the mask", a, [words, segments, *tables, f(8), f(8), np.array([[1, 0, 1], [0, 1, 1]], np.int32)], [1, 1]
+
+
+@cases("FusedMatMul")
+def fused_matmul(f):
+    yield "alpha", {"alpha": 0.5}, [f(2, 3, 4), f(4, 5)], [1]
+    yield "transposed", {"transA": 1, "transB": 1, "alpha": 2.0}, [f(3, 4, 5), f(3, 6, 4)], [1]
+    yield "batch of A", {"transBatchA": 1}, [f(3, 2, 4), f(2, 4, 5)], [1]
+    yield "batch of B", {"transBatchB": 1, "transB": 1}, [f(2, 3, 4), f(5, 2, 4)], [1]
+    yield "batches", {"transBatchA": 1, "transBatchB": 1, "transA": 1}, [f(4, 2, 3, 5), f(4, 2, 3, 6)], [1]
+
+
+@cases("FusedGemm")
+def fused_gemm(f):
+    for name, extra in {
+        "Relu": {},
+        "LeakyRelu": {"activation_alpha": 0.3},
+        "Tanh": {},
+        "Sigmoid": {},
+        "HardSigmoid": {"activation_alpha": 0.3, "activation_beta": 0.4},
+    }.items():
+        yield name, {"activation": name, "transB": 1, "alpha": 0.5, **extra}, [f(3, 4), f(5, 4), f(5)], [1]
+
+
+@cases("FusedConv")
+def fused_conv(f):
+    for name, extra in {"Relu": [], "LeakyRelu": [0.3], "Clip": [-0.5, 0.7], "HardSigmoid": [0.3, 0.4], "Tanh": [], "Sigmoid": []}.items():
+        a = {"activation": name, "pads": [1, 1, 1, 1]}
+        if extra:
+            a["activation_params"] = extra
+        yield name, a, [f(1, 2, 4, 5), f(3, 2, 3, 3), f(3)], [1]
+    yield "sum", {"activation": "Relu", "kernel_shape": [1, 1]}, [f(1, 2, 4, 5), f(3, 2, 1, 1), f(3), f(1, 3, 4, 5)], [1]
+
+
+@cases("RotaryEmbedding")
+def rotary(f):
+    cos, sin = f(9, 4), f(9, 4)
+    places = f.ints(0, 9, 2, 3, dtype=np.int64)
+    yield "three axes", {}, [f(2, 3, 16), places, cos, sin], [1]
+    yield "interleaved", {"interleaved": 1}, [f(2, 3, 16), places, cos, sin], [1]
+    yield "offset", {}, [f(2, 3, 16), np.array([4], np.int64), cos, sin], [1]
+    yield "four axes", {}, [f(2, 2, 3, 8), places, cos, sin], [1]
+    yield "part", {"num_heads": 2, "rotary_embedding_dim": 4}, [f(2, 3, 16), places, f(9, 2), f(9, 2)], [1]
+
+
+@cases("MultiHeadAttention")
+def multi_head(f):
+    a = {"num_heads": 2}
+    q, k, v = f(2, 3, 8), f(2, 5, 8), f(2, 5, 12)
+    bias = f(28)
+    yield "plain", a, [q, k, v], [1]
+    yield "bias", a, [q, k, v, bias], [1]
+    yield "scale", {**a, "scale": 0.3}, [q, k, v, bias], [1]
+    yield "many queries", a, [f(1, 21, 8), f(1, 23, 8), f(1, 23, 8)], [1]
+    yield "keys with heads", a, [q, f(2, 2, 5, 4), f(2, 2, 5, 4)], [1]
+    yield "keys with heads, bias", a, [q, f(2, 2, 5, 4), f(2, 2, 5, 4), f(24)], [1]
+    yield "lengths", a, [q, k, v, bias, int32(3, 5)], [1]
+    yield "key mask", a, [q, k, v, None, int32(*[1, 1, 1, 0, 0, 0, 0, 1, 1, 1]).reshape(2, 5)], [1]
+    yield "empty mask", {**a, "mask_filter_value": -100.0}, [q, k, v, None, np.zeros((2, 5), np.int32)], [1]
+    yield "mask per query", a, [q, k, v, None, f.ints(0, 2, 2, 3, 5)], [1]
+    yield "scores", a, [q, k, v, None, None, f(1, 2, 3, 5)], [1]
+    yield "scores and mask", a, [q, k, v, None, int32(3, 5), f(2, 1, 3, 5)], [1]
+    yield "unidirectional", {**a, "unidirectional": 1}, [f(2, 5, 8), f(2, 5, 8), f(2, 5, 8)], [1, 1, 1]
+    yield "unidirectional, mask", {**a, "unidirectional": 1}, [f(2, 3, 8), f(2, 3, 8), f(2, 3, 8), None, f.ints(0, 2, 2, 3)], [1]
+    past = f(2, 2, 4, 4), f(2, 2, 4, 4)
+    yield "past", a, [f(2, 3, 8), f(2, 3, 8), f(2, 3, 8), f(24), None, None, *past], [1, 1, 1]
+    yield "past, unidirectional", {**a, "unidirectional": 1}, [f(2, 3, 8), f(2, 3, 8), f(2, 3, 8), None, None, None, *past], [1, 1, 1]
+    yield "past, mask", a, [f(2, 3, 8), f(2, 3, 8), f(2, 3, 8), None, f.ints(0, 2, 2, 7), None, *past], [1, 1, 1]
+    yield "present", a, [f(2, 3, 8), f(2, 3, 8), f(2, 3, 8), f(24)], [1, 1, 1]
+    f.dtype = np.float16
+    yield "float16", a, [f(2, 3, 8), f(2, 5, 8), f(2, 5, 12), f(28)], [1]
+
+
+@cases("Attention")
+def attention(f):
+    a = {"num_heads": 2}
+    x = f(2, 3, 6), f(6, 24), f(24)
+    yield "plain", a, x, [1]
+    yield "scale", {**a, "scale": 0.3}, x, [1, 1]
+    yield "sizes", {**a, "qkv_hidden_sizes": [8, 8, 12]}, [f(2, 3, 6), f(6, 28), f(28)], [1]
+    yield "lengths", a, [*x, int32(2, 3)], [1]
+    yield "ends and starts", a, [*x, int32(3, 2, 1, 0)], [1]
+    yield "key mask", a, [*x, int32(1, 0, 1, 0, 1, 1).reshape(2, 3)], [1]
+    yield "empty mask", {**a, "mask_filter_value": -50.0}, [*x, np.zeros((2, 3), np.int32)], [1]
+    yield "mask per query", a, [*x, f.ints(0, 2, 2, 3, 3)], [1]
+    yield "unidirectional", {**a, "unidirectional": 1}, x, [1, 1]
+    yield "unidirectional, mask", {**a, "unidirectional": 1}, [*x, int32(1, 1, 0, 0, 1, 1).reshape(2, 3)], [1, 1]
+    lowest = float(np.finfo(np.float32).min)
+    yield "unidirectional, lowest", {**a, "unidirectional": 1, "mask_filter_value": lowest}, [*x, int32(1, 1, 0, 0, 1, 1).reshape(2, 3)], [1]
+    past = f(2, 2, 2, 4, 4)
+    yield "past", a, [*x, None, past], [1, 1]
+    yield "past, unidirectional", {**a, "unidirectional": 1}, [*x, None, past], [1, 1]
+    yield "past, mask", {**a, "unidirectional": 1}, [*x, f.ints(0, 2, 2, 7), past], [1, 1]
+    yield "scores", a, [*x, None, None, f(1, 2, 3, 3)], [1]
+    yield "scores and mask", a, [*x, int32(2, 3), None, f(2, 2, 3, 3)], [1]
+    yield "many tokens", {**a, "unidirectional": 1}, [f(1, 40, 6), f(6, 24), f(24)], [1]
+
+
+@cases("GroupQueryAttention")
+def grouped(f):
+    a = {"num_heads": 2, "kv_num_heads": 1}
+    q, k, v = f(2, 3, 32), f(2, 3, 16), f(2, 3, 16)
+    first = [None, None, int32(2, 2), int32(3)]
+    four = {"num_heads": 4, "kv_num_heads": 2}
+    yield "four heads", four, [f(1, 2, 32), f(1, 2, 16), f(1, 2, 16), None, None, int32(1), int32(2)], [1, 1, 1]
+    yield "first", a, [q, k, v, *first], [1, 1, 1]
+    yield "packed", a, [f(2, 3, 64), None, None, *first], [1, 1, 1]
+    yield "softcap", {**a, "softcap": 2.0, "scale": 0.6}, [q, k, v, *first], [1, 1, 1]
+    yield "smooth", {**a, "smooth_softmax": 1}, [q, k, v, *first], [1, 1, 1]
+    yield "sink", a, [q, k, v, *first, None, None, None, None, f(2)], [1, 1, 1]
+    yield "scores", a, [q, k, v, *first, None, None, None, f(1, 2, 3, 3)], [1, 1, 1]
+    caches = f(12, 8), f(12, 8)
+    yield "rotary", {**a, "do_rotary": 1}, [q, k, v, *first, *caches], [1, 1, 1]
+    yield "rotary, interleaved, packed", {**a, "do_rotary": 1, "rotary_interleaved": 1}, [f(2, 3, 64), None, None, *first, *caches], [1, 1, 1]
+    part = f(1, 2, 64), f(1, 2, 32), f(1, 2, 32), None, None, int32(1), int32(2), *caches
+    yield "rotary of a part", {**a, "do_rotary": 1}, part, [1, 1, 1]
+    past = f(2, 1, 4, 16), f(2, 1, 4, 16)
+    one = f(2, 1, 32), f(2, 1, 16), f(2, 1, 16)
+    yield "next", a, [*one, *past, int32(4, 4), int32(5)], [1, 1, 1]
+    yield "next, rotary", {**a, "do_rotary": 1}, [*one, *past, int32(4, 4), int32(5), *caches], [1, 1, 1]
+    places = np.array([[7], [2]], np.int64)
+    yield "next, positions", {**a, "do_rotary": 1}, [*one, *past, int32(4, 4), int32(5), *caches, places], [1, 1, 1]
+    yield "next, unequal", a, [*one, *past, int32(4, 2), int32(5)], [1, ASKED, ASKED]
+    roomy = f(2, 1, 9, 16), f(2, 1, 9, 16)
+    yield "next, roomy cache", a, [*one, *roomy, int32(4, 4), int32(5)], [1, 1, 1]
+    yield "next, window", {**a, "local_window_size": 3}, [*one, *past, int32(4, 4), int32(5)], [1, 1, 1]
+    long = f(1, 12, 32), f(1, 12, 16), f(1, 12, 16)
+    yield "window", {**a, "local_window_size": 6}, [*long, None, None, int32(11), int32(12)], [1]
+    yield "some", a, [f(1, 3, 32), f(1, 3, 16), f(1, 3, 16), f(1, 1, 4, 16), f(1, 1, 4, 16), int32(6), int32(7)], [1, 1, 1]
+    yield "bidirectional", {**a, "causal": 0}, [q, k, v, *first], [1, 1, 1]
+    yield "products", {**a, "qk_output": 1}, [q, k, v, *first], [1, 0, 0, 1]
+    yield "weights", {**a, "qk_output": 2}, [q, k, v, *first], [1, 0, 0, 1]
+    f.dtype = np.float16
+    h = f(2, 3, 32), f(2, 3, 16), f(2, 3, 16)
+    yield "float16", {**a, "do_rotary": 1}, [*h, *first, f(12, 8), f(12, 8)], [1, 1, 1]
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    here = pathlib.Path(__file__).resolve().parent
+    p.add_argument("dir", nargs="?", default=here.parent / "runtime" / "op" / "testdata" / "microsoft")
+    p.add_argument("--only", help="write the cases of this operator alone")
+    args = p.parse_args()
+    ort.set_default_logger_severity(4)
+    folder = pathlib.Path(args.dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, (op, (domain, generate)) in enumerate(CASES.items()):
+        if args.only and op != args.only:
+            continue
+        rows = []
+        for case in generate(Source(number)):
+            name, attrs, inputs, wanted = case[:4]
+            options = case[4] if len(case) > 4 else {}
+            try:
+                got = answers(op, domain, attrs, inputs, wanted)
+            except Exception as e:
+                raise SystemExit(f"{op}, {name}: {e}") from e
+            tolerance = options.get("tol", TOLERANCE[str(next(x for x in got if x is not None).dtype)])
+            rows.append({
+                "name": name, "op": op, "domain": domain, "tol": tolerance,
+                "attrs": {k: attribute(v) for k, v in attrs.items()},
+                "in": [stored(x) for x in inputs], "out": [stored(x) for x in got],
+            })  # fmt: skip
+        text = "[\n" + ",\n".join(json.dumps(r, separators=(",", ":")) for r in rows) + "\n]\n"
+        (folder / f"{op.lower()}.json").write_text(text)
+
+
+if __name__ == "__main__":
+    main()
