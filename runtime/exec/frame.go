@@ -109,7 +109,7 @@ func (f *frame) outputs(s *plan.Step) error {
 	if s.Row.Makes {
 		shapes = func(int) tensor.Shape { return nil }
 	} else if s.Dynamic {
-		inferred, err := op.InferOutputs(s.Op, s.Row, s.Node.Node, known(f.run.Values))
+		inferred, err := op.InferOutputs(s.Op, s.Node.Node, known(f.run.Values))
 		if err != nil {
 			return graph.Mark(graph.ErrShape, "%w", err)
 		}

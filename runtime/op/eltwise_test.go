@@ -228,11 +228,11 @@ func TestEltwiseInts(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			n := &graph.Node{Op: tt.op, Version: 19, Attrs: tt.attrs, Inputs: []string{"a", "b", "c"}[:len(tt.in)], Outputs: []string{"y"}}
-			o, row, err := Standard().New(n)
+			o, _, err := Standard().New(n)
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := InferOutputs(o, row, n, tt.in)
+			out, err := InferOutputs(o, n, tt.in)
 			if err != nil {
 				t.Fatal(err)
 			}

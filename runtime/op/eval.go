@@ -28,7 +28,7 @@ func Eval(r *Registry, n *graph.Node, isa bindings.ISA, pool *bindings.Pool, in 
 			return nil, err
 		}
 	}
-	out, err := InferOutputs(o, row, n, values)
+	out, err := InferOutputs(o, n, values)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func DTypes(in []*Value) []tensor.DType {
 }
 
 // InferOutputs runs the shape rule and checks what it set.
-func InferOutputs(o Op, row *Row, n *graph.Node, in []*Value) (out []*Value, err error) {
+func InferOutputs(o Op, n *graph.Node, in []*Value) (out []*Value, err error) {
 	return InferWith(o, n, &Infer{In: in})
 }
 

@@ -21,7 +21,7 @@ func evalPrepared(name string, version, constant int, pool *bindings.Pool, list 
 			n.Inputs[i] = fmt.Sprint("in", i)
 		}
 	}
-	o, row, err := Standard().New(n)
+	o, _, err := Standard().New(n)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func evalPrepared(name string, version, constant int, pool *bindings.Pool, list 
 	if err := o.(Preparer).Prepare(prep); err != nil {
 		return nil, err
 	}
-	out, err := InferOutputs(o, row, n, values)
+	out, err := InferOutputs(o, n, values)
 	if err != nil {
 		return nil, err
 	}
@@ -237,11 +237,11 @@ func TestProductDims(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := &graph.Node{Op: c.op, Version: 13, Attrs: c.set, Inputs: []string{"a", "b", "c"}[:len(c.in)], Outputs: []string{"y"}}
-			o, row, err := Standard().New(n)
+			o, _, err := Standard().New(n)
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := InferOutputs(o, row, n, c.in)
+			out, err := InferOutputs(o, n, c.in)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -161,7 +161,7 @@ func compute(r *op.Registry, n *graph.Node, in []*tensor.Tensor, constant bool, 
 			return nil, err
 		}
 	}
-	out, err := op.InferOutputs(o, row, n, values)
+	out, err := op.InferOutputs(o, n, values)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func unknown(t *testing.T, r *op.Registry, n *graph.Node, in []*tensor.Tensor) {
 				forget(v)
 			}
 		}
-		out, err := op.InferOutputs(o, row, n, values)
+		out, err := op.InferOutputs(o, n, values)
 		if err != nil {
 			t.Errorf("inferring %s: %v", what, err)
 		}

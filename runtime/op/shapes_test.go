@@ -142,11 +142,11 @@ func TestSymbolicShapes(t *testing.T) {
 			for i := range n.Outputs {
 				n.Outputs[i] = fmt.Sprint("out", i)
 			}
-			o, row, err := r.New(n)
+			o, _, err := r.New(n)
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := InferOutputs(o, row, n, tt.in)
+			out, err := InferOutputs(o, n, tt.in)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -246,11 +246,11 @@ func TestHostileShapes(t *testing.T) {
 			if tt.op != "Split" {
 				n.Outputs = n.Outputs[:1]
 			}
-			o, row, err := r.New(n)
+			o, _, err := r.New(n)
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := InferOutputs(o, row, n, tt.in)
+			out, err := InferOutputs(o, n, tt.in)
 			if err == nil {
 				t.Fatalf("got %v, want an error", out[0].Type)
 			}

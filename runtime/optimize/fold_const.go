@@ -61,7 +61,7 @@ func fold(n *graph.Node, consts map[string]*tensor.Tensor, c Context) ([]*tensor
 	if row.CheckTypes(values) != nil {
 		return nil, nil
 	}
-	inferred, err := op.InferOutputs(o, row, n, values)
+	inferred, err := op.InferOutputs(o, n, values)
 	if err != nil {
 		return nil, nil
 	}

@@ -43,7 +43,7 @@ func (d *cpu) eval(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error)
 			return nil, err
 		}
 	}
-	inferred, err := op.InferOutputs(o, row, n, values)
+	inferred, err := op.InferOutputs(o, n, values)
 	if err != nil {
 		return nil, err
 	}
