@@ -21,7 +21,7 @@ func evalPrepared(name string, version, constant int, pool *bindings.Pool, list 
 			n.Inputs[i] = fmt.Sprint("in", i)
 		}
 	}
-	o, _, err := Standard().New(n)
+	o, row, err := Standard().New(n)
 	if err != nil {
 		return nil, err
 	}
