@@ -173,7 +173,7 @@ func compute(r *op.Registry, n *graph.Node, in []*tensor.Tensor, constant bool, 
 // all is known.
 func unknown(t *testing.T, r *op.Registry, n *graph.Node, in []*tensor.Tensor) {
 	infer := func(what string, forget func(v *op.Value)) []*op.Value {
-		o, row, err := r.New(n)
+		o, _, err := r.New(n)
 		if err != nil {
 			t.Fatal(err)
 		}
