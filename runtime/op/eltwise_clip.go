@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -83,7 +84,11 @@ func limits(c *Run) *bindings.Params {
 	case tensor.F32:
 		return limitsOf(c, -float32(math.MaxFloat32), math.MaxFloat32)
 	}
-	lo, hi := float32(-math.MaxFloat32), float32(math.MaxFloat32)
+	hi := packed.F16(0x7bff).Float32() // the largest number
+	if c.In[0].DType() == tensor.BF16 {
+		hi = packed.BF16(0x7f7f).Float32()
+	}
+	lo := -hi
 	if c.Has(1) {
 		lo = halfAt(c.In[1])
 	}

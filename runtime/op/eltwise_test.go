@@ -65,6 +65,9 @@ func TestEltwiseClip(t *testing.T) {
 		{"no ends", "Clip", 13, nil, in(x), four, []float64{-5, 0, 5, nan}},
 		{"ends crossed", "Clip", 13, nil, in(f32s(1, 9), one(5), one(2)), tensor.Shape{2}, []float64{2, 2}},
 		{"integers", "Clip", 12, nil, in(i64s(math.MinInt64, 3, math.MaxInt64), from([]int64{2})), tensor.Shape{3}, []float64{2, 3, math.MaxInt64}},
+		{"no upper end of infinities", "Clip", 13, nil, in(f32s(float32(math.Inf(1))), one(0)), tensor.Shape{1}, []float64{math.MaxFloat32}},
+		{"no upper end of half infinities", "Clip", 13, nil, in(f16s(float32(math.Inf(1)), float32(math.Inf(-1)))), tensor.Shape{2}, []float64{65504, -65504}},
+		{"no upper end of brain infinities", "Clip", 13, nil, in(bf16s(float32(math.Inf(1)), float32(math.Inf(-1)))), tensor.Shape{2}, []float64{0x1.fep127, -0x1.fep127}},
 		{"half", "Clip", 13, nil, in(f16s(-5, 5), from([]packed.F16{packed.ToF16(-1)})), tensor.Shape{2}, []float64{-1, 5}},
 	})
 	refused(t, []evalCase{
