@@ -1,0 +1,177 @@
+package op
+
+import (
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// A quantised tensor is codes with a scale and a zero point: code q stands for
+// (q - zero) * scale. Both belong to the whole tensor, to a place along one axis,
+// or to a block along one.
+
+// byteTypes are the codes that products and most other kernels take.
+var byteTypes = Types{tensor.U8, tensor.I8}
+
+// quantTypes is what kernels call codes, and numbers between them.
+var quantTypes = map[tensor.DType]bindings.QuantType{
+	tensor.F32: bindings.QuantF32, tensor.U8: bindings.QuantU8, tensor.I8: bindings.QuantI8, tensor.U16: bindings.QuantU16,
+	tensor.I16: bindings.QuantI16, tensor.I32: bindings.QuantI32,
+}
+
+// codeRange returns the least and the greatest number of an integer type of 32
+// bits or fewer.
+func codeRange(d tensor.DType) (low, high int) {
+	if d.Kind() == tensor.Signed {
+		return -1 << (d.Bits() - 1), 1<<(d.Bits()-1) - 1
+	}
+	return 0, 1<<d.Bits() - 1
+}
+
+// perTensor is the scale and the zero point of a whole tensor.
+type perTensor struct {
+	scale float32
+	zero  int32
+}
+
+// perTensor returns what inputs scale and zero hold, one element each, of any
+// number of axes. A zero point left out is 0.
+func (c *Run) perTensor(scale, zero int) (p perTensor, err error) {
+	if p.scale, err = c.oneScale(scale); err == nil {
+		p.zero, err = c.oneZero(zero)
+	}
+	return p, err
+}
+
+// oneScale returns the only element of input i.
+func (c *Run) oneScale(i int) (float32, error) {
+	if !c.Has(i) || c.In[i].Len() != 1 || !isNarrow(c.In[i].DType()) {
+		return 0, graph.Mark(graph.ErrShape, "input %d, a scale, is not one number", i)
+	}
+	return float32(scalarFloat(c.In[i])), nil
+}
+
+// oneZero returns the only element of input i, 0 if it is left out.
+func (c *Run) oneZero(i int) (int32, error) {
+	if !c.Has(i) {
+		return 0, nil
+	}
+	if c.In[i].Len() != 1 {
+		return 0, graph.Mark(graph.ErrShape, "input %d, a zero point, is %v, not one number", i, c.In[i])
+	}
+	var zero [1]int32
+	return zero[0], putZeros(zero[:], c.In[i])
+}
+
+// scales returns the elements of a tensor of scales. A tensor left out has none.
+func (c *Run) scales(t *tensor.Tensor) ([]float32, error) {
+	if t == nil || isNarrow(t.DType()) {
+		return c.floats(t)
+	}
+	list, err := c.scratchFloats(t.Len())
+	if err != nil {
+		return nil, err
+	}
+	switch t.DType() {
+	case tensor.F8E8M0:
+		for i, b := range t.Bytes() {
+			list[i] = packed.F8E8M0(b).Float32()
+		}
+	case tensor.I32:
+		for i, v := range tensor.View[int32](t) {
+			list[i] = float32(v)
+		}
+	default:
+		return nil, graph.Mark(graph.ErrUnsupported, "scales are %v", t)
+	}
+	return list, nil
+}
+
+// zeros returns the n elements of a tensor of zero points, all of them 0 if it is
+// left out.
+func (c *Run) zeros(t *tensor.Tensor, n int) ([]int32, error) {
+	list, err := c.scratchInts(n)
+	if err != nil {
+		return nil, err
+	}
+	if t == nil {
+		clear(list)
+		return list, nil
+	}
+	if t.Len() != n {
+		return nil, graph.Mark(graph.ErrShape, "zero points are %v where %d are needed", t, n)
+	}
+	return list, putZeros(list, t)
+}
+
+// scratchInts returns n integers, not cleared, for use until Run returns.
+func (c *Run) scratchInts(n int) ([]int32, error) {
+	b, err := c.Mem.Scratch(tensor.I32.Bytes(n))
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	return unsafe.Slice((*int32)(unsafe.Pointer(unsafe.SliceData(b))), n), nil
+}
+
+// putZeros stores the elements of a tensor of integers of 32 bits or fewer.
+func putZeros(list []int32, t *tensor.Tensor) error {
+	switch d := t.DType(); d {
+	case tensor.U8:
+		widenInts(list, tensor.View[uint8](t))
+	case tensor.I8:
+		widenInts(list, tensor.View[int8](t))
+	case tensor.U16:
+		widenInts(list, tensor.View[uint16](t))
+	case tensor.I16:
+		widenInts(list, tensor.View[int16](t))
+	case tensor.I32:
+		copy(list, tensor.View[int32](t))
+	default:
+		if d.Layout() == nil || !d.IsInteger() {
+			return graph.Mark(graph.ErrUnsupported, "zero points are %v", t)
+		}
+		for i := range list {
+			list[i] = int32(d.Layout().At(t.Bytes(), i))
+		}
+	}
+	return nil
+}
+
+func widenInts[T uint8 | int8 | uint16 | int16](list []int32, from []T) {
+	for i, v := range from {
+		list[i] = int32(v)
+	}
+}
+
+// checkScale reports, as far as is known, an input that cannot be scales.
+func (c *Infer) checkScale(i int) error {
+	if !c.Has(i) || !isNarrow(c.In[i].DType) {
+		return graph.Mark(graph.ErrShape, "input %d, a scale, must be there and of float32, float16 or bfloat16", i)
+	}
+	return nil
+}
+
+// checkZero reports an input that is there and cannot be zero points of codes of
+// that type.
+func (c *Infer) checkZero(i int, d tensor.DType) error {
+	if c.Has(i) && c.In[i].DType != d {
+		return graph.Mark(graph.ErrShape, "input %d, a zero point, is %v and its codes are %v", i, c.In[i].Type, d)
+	}
+	return nil
+}
+
+// checkOne reports, as far as is known, inputs that are not one number each.
+func (c *Infer) checkOne(inputs ...int) error {
+	for _, i := range inputs {
+		if !c.Has(i) || c.In[i].Dims == nil {
+			continue
+		}
+		if n, ok := c.In[i].Dims.Len().Value(); ok && n != 1 {
+			return graph.Mark(graph.ErrShape, "input %d is %v; it must be one number", i, c.In[i].Type)
+		}
+	}
+	return nil
+}
