@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"sort"
@@ -30,16 +29,8 @@ type testCase struct {
 	settings string
 }
 
-// roundedData lists the cases whose stored results carry rounding of their own
-// beyond the tolerance, with the absolute tolerance that covers it: the project
-// that publishes them computed these transforms in float32, and holds 1.9e-7
-// where the exact result is 0. Its own evaluator is compared with 1e-6 as well.
-var roundedData = map[string]float64{"test_dft_inverse": 1e-6, "test_dft_inverse_opset19": 1e-6}
-
-// tolerance is tol, or what the case's data.json or roundedData says where that
-// is wider.
+// tolerance is tol, or what the case's data.json says where that is wider.
 func (c *testCase) tolerance(tol compare.Tolerance) (compare.Tolerance, error) {
-	tol.Abs = max(tol.Abs, roundedData[path.Base(c.name)])
 	data, err := os.ReadFile(c.settings)
 	if errors.Is(err, fs.ErrNotExist) {
 		return tol, nil

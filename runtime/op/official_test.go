@@ -26,10 +26,6 @@ const (
 	officialAbs = 1e-7
 )
 
-// roundedData lists tests whose stored results carry rounding of their own: these
-// transforms were computed in float32 and hold 1.9e-7 where the exact result is 0.
-var roundedData = map[string]float64{"test_dft_inverse": 1e-6, "test_dft_inverse_opset19": 1e-6}
-
 // random lists operators whose results the official data cannot fix.
 var random = []string{"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 
@@ -131,7 +127,7 @@ func officialSet(t *testing.T, r *op.Registry, m *graph.Model, n *graph.Node, fo
 		}
 		for i, name := range n.Outputs {
 			if w := want[name]; w != nil {
-				if err := closeTo(out[i], w, max(officialAbs, roundedData[filepath.Base(filepath.Dir(folder))])); err != nil {
+				if err := closeTo(out[i], w, officialAbs); err != nil {
 					t.Errorf("%s: output %d: %v", mode.name, i, err)
 				}
 			}

@@ -10,7 +10,8 @@ import (
 // dft transforms along an axis of a value whose last axis holds one number, the
 // real part, or two. One-sided, the forward transform of real numbers leaves out
 // the half that mirrors the other, and the inverse takes only that half and
-// gives real numbers. Sums are in double for every element type.
+// gives real numbers. Transforms of double numbers, and of lengths with a prime
+// factor above 5, are computed in double, all others in single precision.
 type dft struct {
 	axis              int
 	axisInput         bool
@@ -154,16 +155,25 @@ func (o *dft) Run(c *Run) error {
 	if err := c.Mem.Reserve(16 * 16 * length); err != nil {
 		return err
 	}
-	list := make([]float64, out.Len())
-	o.lanes(doubles(c.In[0]), in, axis, length, list, shape)
-	putDoubles(out, list)
+	if out.DType() == tensor.F64 || !isPrecise(length) {
+		list := make([]float64, out.Len())
+		lanes(o, doubles(c.In[0]), in, axis, length, list, shape)
+		putDoubles(out, list)
+		return nil
+	}
+	x, list, err := c.floatsInOut()
+	if err != nil {
+		return err
+	}
+	lanes(o, x, in, axis, length, list, shape)
+	putFloats(out, list)
 	return nil
 }
 
 // lanes transforms every lane along the axis.
-func (o *dft) lanes(x []float64, in tensor.Shape, axis, length int, out []float64, shape tensor.Shape) {
-	f := newFourier(length)
-	src, dst := make([]complex128, length), make([]complex128, length)
+func lanes[F realType](o *dft, x []F, in tensor.Shape, axis, length int, out []F, shape tensor.Shape) {
+	f := newFourier[F](length)
+	src, dst := make([]complexOf[F], length), make([]complexOf[F], length)
 	last := len(in) - 1
 	inner := in[axis+1 : last].Len()
 	parts, outParts := in[last], shape[last]
@@ -172,17 +182,17 @@ func (o *dft) lanes(x []float64, in tensor.Shape, axis, length int, out []float6
 			clear(src)
 			for k := range min(in[axis], length) {
 				p := ((outer*in[axis]+k)*inner + i) * parts
-				src[k] = complex(x[p], 0)
+				src[k].re = x[p]
 				if parts == 2 {
-					src[k] = complex(x[p], x[p+1])
+					src[k].im = x[p+1]
 				}
 			}
-			o.transform(f, dst, src)
+			transform(o, f, dst, src, parts == 1)
 			for k := range shape[axis] {
 				p := ((outer*shape[axis]+k)*inner + i) * outParts
-				out[p] = real(dst[k])
+				out[p] = dst[k].re
 				if outParts == 2 {
-					out[p+1] = imag(dst[k])
+					out[p+1] = dst[k].im
 				}
 			}
 		}
@@ -190,14 +200,18 @@ func (o *dft) lanes(x []float64, in tensor.Shape, axis, length int, out []float6
 }
 
 // transform changes src.
-func (o *dft) transform(f *fourier, dst, src []complex128) {
-	if !o.inverse {
+func transform[F realType](o *dft, f *fourier[F], dst, src []complexOf[F], isReal bool) {
+	switch {
+	case !o.inverse && isReal:
+		f.runReal(dst, src)
+		return
+	case !o.inverse:
 		f.run(dst, src)
 		return
 	}
 	if o.oneSided {
 		for k := 1; k < (f.n+1)/2; k++ {
-			src[f.n-k] = complex(real(src[k]), -imag(src[k]))
+			src[f.n-k] = src[k].conj()
 		}
 	}
 	f.inverse(dst, src)
@@ -276,8 +290,11 @@ func (o *stft) Run(c *Run) error {
 	if err != nil {
 		return err
 	}
-	window := doubles(given(c, 2))
-	length := len(window)
+	window := given(c, 2)
+	length := 0
+	if window != nil {
+		length = window.Len()
+	}
 	if c.Has(3) {
 		if length, err = scalarInt(c.In[3], "frame_length"); err != nil {
 			return err
@@ -286,8 +303,8 @@ func (o *stft) Run(c *Run) error {
 	if err := checkFrames(graph.Known(in[1]), graph.Known(step), graph.Known(length)); err != nil {
 		return err
 	}
-	if window != nil && len(window) != length {
-		return graph.Mark(graph.ErrShape, "a window of %d samples for frames of %d", len(window), length)
+	if window != nil && window.Len() != length {
+		return graph.Mark(graph.ErrShape, "a window of %d samples for frames of %d", window.Len(), length)
 	}
 	points := length
 	if o.oneSided {
@@ -298,31 +315,64 @@ func (o *stft) Run(c *Run) error {
 	if err != nil || out.Len() == 0 {
 		return err
 	}
-	x, list := doubles(c.In[0]), make([]float64, 0, out.Len())
-	f := newFourier(length)
-	src, dst := make([]complex128, length), make([]complex128, length)
-	for b := range in[0] {
-		for t := range frames {
-			frame(src, x[(b*in[1]+t*step)*in[2]:], in[2], window)
-			f.run(dst, src)
-			for _, v := range dst[:points] {
-				list = append(list, real(v), imag(v))
-			}
-		}
+	if out.DType() == tensor.F64 || !isPrecise(length) {
+		cut, list := framing[float64]{doubles(c.In[0]), in, step, length, doubles(window)}, make([]float64, out.Len())
+		cut.transform(list, frames, points)
+		putDoubles(out, list)
+		return nil
 	}
-	putDoubles(out, list)
+	x, list, err := c.floatsInOut()
+	if err != nil {
+		return err
+	}
+	seen, err := c.floats(window)
+	if err != nil {
+		return err
+	}
+	cut := framing[float32]{x, in, step, length, seen}
+	cut.transform(list, frames, points)
+	putFloats(out, list)
 	return nil
 }
 
-// frame reads samples of one or two parts through the window, if there is one.
-func frame(dst []complex128, x []float64, parts int, window []float64) {
-	for i := range dst {
-		v := complex(x[i*parts], 0)
-		if parts == 2 {
-			v = complex(x[i*2], x[i*2+1])
+// framing is a signal [batch,samples,parts] cut into frames of `length` samples,
+// `step` apart, seen through a window, or none.
+type framing[F realType] struct {
+	x            []F
+	shape        tensor.Shape
+	step, length int
+	window       []F
+}
+
+// transform writes the first points of the transform of every frame.
+func (s *framing[F]) transform(out []F, frames, points int) {
+	f := newFourier[F](s.length)
+	src, dst := make([]complexOf[F], s.length), make([]complexOf[F], s.length)
+	for b := range s.shape[0] {
+		for t := range frames {
+			s.frame(src, s.x[(b*s.shape[1]+t*s.step)*s.shape[2]:])
+			if s.shape[2] == 1 {
+				f.runReal(dst, src)
+			} else {
+				f.run(dst, src)
+			}
+			for _, v := range dst[:points] {
+				out[0], out[1] = v.re, v.im
+				out = out[2:]
+			}
 		}
-		if window != nil {
-			v *= complex(window[i], 0)
+	}
+}
+
+// frame reads the samples of one frame.
+func (s *framing[F]) frame(dst []complexOf[F], x []F) {
+	for i := range dst {
+		v := complexOf[F]{re: x[i*s.shape[2]]}
+		if s.shape[2] == 2 {
+			v.im = x[i*2+1]
+		}
+		if s.window != nil {
+			v = v.scale(s.window[i])
 		}
 		dst[i] = v
 	}

@@ -102,10 +102,7 @@ func dftCase(s *suite, x *tensor.Tensor, length int, inverse, oneSided bool) {
 		}
 	}
 	flags := attrs("inverse", int(truth(inverse)), "onesided", int(truth(oneSided)))
-	ulps := 2.0
-	if d == tensor.F64 {
-		ulps = 1e4
-	}
+	ulps := transformUlps(d)
 	old := append(attrs("axis", -3), flags...)
 	points := scalar(tensor.I64, float64(length))
 	s.add(Case{Op: "DFT", Version: 17, Until: 20, Attrs: old, In: in(x, points), Want: want(y), Ulps: ulps})
@@ -115,6 +112,17 @@ func dftCase(s *suite, x *tensor.Tensor, length int, inverse, oneSided bool) {
 		flatter := seen(x, shape[0], shape[1], shape[2], shape[3])
 		s.add(Case{Op: "DFT", Version: 20, Note: "own length", Attrs: flags, In: in(flatter, nil, scalar(tensor.I64, -3)), Want: want(y), Ulps: ulps})
 	}
+}
+
+// transformUlps is how far sums over a hundred or so elements may be off.
+func transformUlps(d tensor.DType) float64 {
+	switch d {
+	case tensor.F64:
+		return 1e4
+	case tensor.F32:
+		return 64
+	}
+	return 2
 }
 
 func stftCases(s *suite, d tensor.DType) {
@@ -148,10 +156,7 @@ func stftCases(s *suite, d tensor.DType) {
 				}
 			}
 			list := attrs("onesided", int(truth(oneSided)))
-			ulps := 2.0
-			if d == tensor.F64 {
-				ulps = 1e3
-			}
+			ulps := transformUlps(d)
 			hop, size := scalar(tensor.I64, step), scalar(tensor.I64, length)
 			s.add(Case{Op: "STFT", Version: 17, Attrs: list, In: in(x, hop, window), Want: want(y), Ulps: ulps})
 			s.add(Case{Op: "STFT", Version: 17, Attrs: list, In: in(x, hop, window, size), Want: want(y), Ulps: ulps})
