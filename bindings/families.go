@@ -9,6 +9,7 @@ func families() [][]Kernel {
 		attentionFamily(),
 		matmulFamily(),
 		eltwiseFamily(),
+		halfFamily(),
 		moveFamily(),
 		normFamily(),
 		poolFamily(),

@@ -3,23 +3,38 @@
 package bindings
 
 /*
-#include "core/half.h"
+#include "half/half.h"
 
-#cgo noescape nacre_widen
-#cgo nocallback nacre_widen
-#cgo noescape nacre_narrow
-#cgo nocallback nacre_narrow
+static inline void half_widen(nacre_fn f, nacre_pool *pool, nacre_float_type type, size_t n, const void *src, float *dst) {
+    nacre_widen(((nacre_half_fn *)f)(), pool, type, n, src, dst);
+}
+
+static inline void half_narrow(nacre_fn f, nacre_pool *pool, nacre_float_type type, size_t n, const float *src, void *dst) {
+    nacre_narrow(((nacre_half_fn *)f)(), pool, type, n, src, dst);
+}
+
+#cgo noescape half_widen
+#cgo nocallback half_widen
+#cgo noescape half_narrow
+#cgo nocallback half_narrow
 */
 import "C"
 
 import "unsafe"
 
-// Widen writes to dst the values of as many elements of src, of a 16-bit type.
-func Widen(pool *Pool, t FloatType, src unsafe.Pointer, dst []float32) {
-	C.nacre_widen(pool.ptr(), C.nacre_float_type(t), C.size_t(len(dst)), (*C.uint16_t)(src), (*C.float)(unsafe.SliceData(dst)))
+func halfFamily() []Kernel {
+	var n C.size_t
+	return family(C.nacre_half_kernels(&n), n)
 }
 
-// Narrow rounds the elements of src to a 16-bit type, into dst.
-func Narrow(pool *Pool, t FloatType, src []float32, dst unsafe.Pointer) {
-	C.nacre_narrow(pool.ptr(), C.nacre_float_type(t), C.size_t(len(src)), (*C.float)(unsafe.SliceData(src)), (*C.uint16_t)(dst))
+// Widen writes to dst the values of as many elements of src, of that type. The
+// kernel is of op half.
+func (k Kernel) Widen(pool *Pool, t FloatType, src unsafe.Pointer, dst []float32) {
+	C.half_widen(k.fn(), pool.ptr(), C.nacre_float_type(t), C.size_t(len(dst)), src, floats(dst))
+}
+
+// Narrow rounds the elements of src to that type, into dst. The kernel is of op
+// half.
+func (k Kernel) Narrow(pool *Pool, t FloatType, src []float32, dst unsafe.Pointer) {
+	C.half_narrow(k.fn(), pool.ptr(), C.nacre_float_type(t), C.size_t(len(src)), floats(src), dst)
 }

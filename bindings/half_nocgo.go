@@ -5,7 +5,7 @@ package bindings
 import "unsafe"
 
 // Widen cannot be called.
-func Widen(*Pool, FloatType, unsafe.Pointer, []float32) { panic(errNoCgo) }
+func (Kernel) Widen(*Pool, FloatType, unsafe.Pointer, []float32) { panic(errNoCgo) }
 
 // Narrow cannot be called.
-func Narrow(*Pool, FloatType, []float32, unsafe.Pointer) { panic(errNoCgo) }
+func (Kernel) Narrow(*Pool, FloatType, []float32, unsafe.Pointer) { panic(errNoCgo) }

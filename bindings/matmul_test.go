@@ -153,8 +153,9 @@ func roundFloats(s []float32, t FloatType) {
 	if len(s) == 0 {
 		return
 	}
-	Narrow(nil, t, s, unsafe.Pointer(&half[0]))
-	Widen(nil, t, unsafe.Pointer(&half[0]), s)
+	k := halfKernel()
+	k.Narrow(nil, t, s, unsafe.Pointer(&half[0]))
+	k.Widen(nil, t, unsafe.Pointer(&half[0]), s)
 }
 
 func stored(s []float32, t FloatType) unsafe.Pointer {
@@ -162,7 +163,7 @@ func stored(s []float32, t FloatType) unsafe.Pointer {
 		return unsafe.Pointer(unsafe.SliceData(s))
 	}
 	half := make([]uint16, len(s))
-	Narrow(nil, t, s, unsafe.Pointer(&half[0]))
+	halfKernel().Narrow(nil, t, s, unsafe.Pointer(&half[0]))
 	return unsafe.Pointer(&half[0])
 }
 

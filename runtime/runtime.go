@@ -59,7 +59,7 @@ func New(m *graph.Model, o Options) (*Session, error) {
 		s.program, err = plan.Compile(m, o.Registry, op.Prepare{ISA: isa, Packs: o.Packs})
 	}
 	if err == nil {
-		s.exec, err = exec.New(o.threads(), o.memoryLimit())
+		s.exec, err = exec.New(o.threads(), o.memoryLimit(), isa)
 	}
 	if err != nil {
 		if s.packs != nil {

@@ -3,17 +3,10 @@
 #ifndef NACRE_CORE_HALF_H
 #define NACRE_CORE_HALF_H
 
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "core/parallel.h"
-
 typedef enum { NACRE_FLOAT32, NACRE_FLOAT16, NACRE_BFLOAT16 } nacre_float_type;
-
-// n elements of a 16-bit type as floats, and back.
-void nacre_widen(nacre_pool *pool, nacre_float_type type, size_t n, const uint16_t *src, float *dst);
-void nacre_narrow(nacre_pool *pool, nacre_float_type type, size_t n, const float *src, uint16_t *dst);
 
 static inline float nacre_float_of_bits(uint32_t u) {
     float f;

@@ -59,23 +59,5 @@ NACRE_COMPARE(TEST, f32, float)
 #undef SAME
 #undef TEST
 
-void nacre_f16_to_f32__avx512(const void *px, void *py, size_t n) {
-    const uint16_t *x = px;
-    float *y = py;
-    for (; n >= 16; n -= 16, x += 16, y += 16) v16_store(y, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)x)));
-    if (n > 0) v16_store_part(y, _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(v16_first(n), x)), n);
-}
-
-void nacre_f32_to_f16__avx512(const void *px, void *py, size_t n) {
-    const float *x = px;
-    uint16_t *y = py;
-    for (; n >= 16; n -= 16, x += 16, y += 16) {
-        _mm256_storeu_si256((void *)y, _mm512_cvtps_ph(v16_load(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-    }
-    if (n == 0) return;
-    const __m256i h = _mm512_cvtps_ph(v16_load_part(x, n), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    _mm256_mask_storeu_epi16(y, v16_first(n), h);
-}
-
 NACRE_TARGET_END
 #endif

@@ -64,18 +64,4 @@ static inline float32x4_t v4_split(float32x4_t x, float32x4_t *e) {
 #undef LANES
 #undef V
 #undef SUFFIX
-
-void nacre_f16_to_f32__neon(const void *px, void *py, size_t n) {
-    const __fp16 *x = px;
-    float *y = py;
-    for (; n >= 4; n -= 4, x += 4, y += 4) vst1q_f32(y, vcvt_f32_f16(vld1_f16(x)));
-    for (size_t i = 0; i < n; i++) y[i] = (float)x[i];
-}
-
-void nacre_f32_to_f16__neon(const void *px, void *py, size_t n) {
-    const float *x = px;
-    __fp16 *y = py;
-    for (; n >= 4; n -= 4, x += 4, y += 4) vst1_f16(y, vcvt_f16_f32(vld1q_f32(x)));
-    for (size_t i = 0; i < n; i++) y[i] = (__fp16)x[i];
-}
 #endif

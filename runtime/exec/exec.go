@@ -20,18 +20,24 @@ import (
 // each call has a frame of its own, and frames are kept for the next calls.
 type Executor struct {
 	pool  *bindings.Pool
+	half  bindings.Kernel
 	limit int // bytes that one run may take; 0 for no limit
 	idle  frames
 }
 
-// New returns an executor that starts threads-1 threads beside its callers'.
-// Limit bounds the memory of one run in bytes; 0 is no limit.
-func New(threads, limit int) (*Executor, error) {
+// New returns an executor that starts threads-1 threads beside its callers', and
+// converts 16-bit floats with kernels of the levels in isa. Limit bounds the
+// memory of one run in bytes; 0 is no limit.
+func New(threads, limit int, isa bindings.ISA) (*Executor, error) {
+	half, err := bindings.Select("half", isa)
+	if err != nil {
+		return nil, err
+	}
 	pool, err := bindings.NewPool(threads)
 	if err != nil {
 		return nil, err
 	}
-	return &Executor{pool: pool, limit: limit}, nil
+	return &Executor{pool: pool, half: half, limit: limit}, nil
 }
 
 // Close ends the threads and frees the idle frames. No run may be under way.
@@ -115,7 +121,7 @@ func fail(pl *plan.Plan, s *plan.Step, err error) error {
 // step sets up the operands of one step and runs its operator.
 func (e *Executor) step(ctx context.Context, f *frame, s *plan.Step) error {
 	c := &f.run
-	c.Node, c.Pool, c.Mem = s.Node.Node, e.pool, f
+	c.Node, c.Pool, c.Half, c.Mem = s.Node.Node, e.pool, e.half, f
 	c.In, c.Values, c.Out, c.Made = c.In[:0], c.Values[:0], c.Out[:0], c.Made[:0]
 	for _, id := range s.In[:len(s.Inputs)] {
 		var v tensor.Value

@@ -275,7 +275,7 @@ func TestRandomGraphs(t *testing.T) {
 		length := 1 + r.IntN(40)
 		m := randomModel(r, 1+r.IntN(40), length)
 		p := compile(t, m)
-		e, err := exec.New(1, 0)
+		e, err := exec.New(1, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -308,7 +308,7 @@ func TestRandomGraphs(t *testing.T) {
 
 func TestDynamicExtents(t *testing.T) {
 	m := model("a", "y z", node("Keep", "a", "k"), node("Step", "k", "y"), node("View", "k", "w"), node("Sum", "w y", "z"))
-	e, err := exec.New(1, 0)
+	e, err := exec.New(1, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +328,7 @@ func TestDynamicExtents(t *testing.T) {
 func TestErrorNamesTheNode(t *testing.T) {
 	m := model("a", "y", node("Step", "a", "s"), node("Broken", "s", "y"))
 	m.Graph.Nodes[1].Name = "culprit"
-	e, _ := exec.New(1, 0)
+	e, _ := exec.New(1, 0, 0)
 	defer e.Close()
 	in := []*tensor.Tensor{vector(t, 1, 2)}
 	_, err := run(e, planFor(t, compile(t, m), in), in)
@@ -343,7 +343,7 @@ func TestErrorNamesTheNode(t *testing.T) {
 
 func TestPanicIsAnError(t *testing.T) {
 	m := model("a", "y", node("Panics", "a", "y"))
-	e, _ := exec.New(1, 0)
+	e, _ := exec.New(1, 0, 0)
 	defer e.Close()
 	in := []*tensor.Tensor{vector(t, 1, 2)}
 	_, err := run(e, planFor(t, compile(t, m), in), in)
@@ -354,7 +354,7 @@ func TestPanicIsAnError(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	m := model("a", "y", node("Step", "a", "y"))
-	e, _ := exec.New(1, 0)
+	e, _ := exec.New(1, 0, 0)
 	defer e.Close()
 	in := []*tensor.Tensor{vector(t, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -366,7 +366,7 @@ func TestCancel(t *testing.T) {
 
 func TestMemoryLimit(t *testing.T) {
 	m := model("a", "y", node("Keep", "a", "k"), node("Step", "k", "y"))
-	e, _ := exec.New(1, 100)
+	e, _ := exec.New(1, 100, 0)
 	defer e.Close()
 	for _, tt := range []struct {
 		n  int
@@ -388,7 +388,7 @@ func TestHammer(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	m := randomModel(r, 60, 64)
 	p := compile(t, m)
-	e, err := exec.New(2, 0)
+	e, err := exec.New(2, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

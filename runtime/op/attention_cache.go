@@ -62,7 +62,7 @@ func (c *Run) asType(x heads, d tensor.DType) (heads, error) {
 	if d == tensor.F32 {
 		copy(tensor.View[float32](t), list)
 	} else if len(list) > 0 {
-		bindings.Narrow(c.Pool, floatTypes[d], list, t.Pointer())
+		c.Half.Narrow(c.Pool, floatTypes[d], list, t.Pointer())
 	}
 	x.t = t
 	return x, nil

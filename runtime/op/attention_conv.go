@@ -110,8 +110,8 @@ func (o *causalConv) Run(c *Run) error {
 		return err
 	}
 	v.Run(c.Pool, scratch)
-	putFloats(c.Out[0], v.Out)
-	putFloats(present, v.Present)
+	c.putFloats(c.Out[0], v.Out)
+	c.putFloats(present, v.Present)
 	return nil
 }
 

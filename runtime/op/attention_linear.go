@@ -205,8 +205,8 @@ func (o *linearAttention) compute(c *Run, a *bindings.LinearAttention) error {
 	if n > 0 {
 		a.Run(c.Pool, scratch)
 	}
-	putFloats(c.Out[0], a.Out)
-	putFloats(present, slots)
+	c.putFloats(c.Out[0], a.Out)
+	c.putFloats(present, slots)
 	return nil
 }
 

@@ -101,7 +101,7 @@ func (o *rotary) Run(c *Run) error {
 	if x.t.Len() > 0 {
 		r.Run(c.Pool, in, out)
 	}
-	putFloats(c.Out[0], out)
+	c.putFloats(c.Out[0], out)
 	return nil
 }
 

@@ -194,8 +194,8 @@ func (a *attending) run(c *Run, kernels *attender) error {
 			a.QK[i] = 0
 		}
 	}
-	putFloats(a.out, a.Out)
-	putFloats(a.qk, a.QK)
+	c.putFloats(a.out, a.Out)
+	c.putFloats(a.qk, a.QK)
 	return nil
 }
 

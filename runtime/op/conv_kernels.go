@@ -67,7 +67,11 @@ func (k *convKernels) packTranspose(c *Prepare, w *tensor.Tensor, s *bindings.Co
 
 // keep stores what fill makes of the weights, as floats.
 func (k *convKernels) keep(c *Prepare, w *tensor.Tensor, kind string, n int, fill func(src, dst []float32)) error {
-	b, err := c.Packs.Get(w, kind, 4*n, func(dst []byte) { fill(widened(w.Aligned()), asFloats(dst)) })
+	half, err := c.Kernel("half")
+	if err != nil {
+		return err
+	}
+	b, err := c.Packs.Get(w, kind, 4*n, func(dst []byte) { fill(widened(half, w.Aligned()), asFloats(dst)) })
 	if err != nil {
 		return err
 	}
@@ -77,12 +81,12 @@ func (k *convKernels) keep(c *Prepare, w *tensor.Tensor, kind string, n int, fil
 }
 
 // widened returns the elements of a float tensor of 32 bits or fewer as floats.
-func widened(t *tensor.Tensor) []float32 {
+func widened(half bindings.Kernel, t *tensor.Tensor) []float32 {
 	if t.DType() == tensor.F32 {
 		return tensor.View[float32](t)
 	}
 	list := make([]float32, t.Len())
-	bindings.Widen(nil, floatTypes[t.DType()], t.Pointer(), list)
+	half.Widen(nil, floatTypes[t.DType()], t.Pointer(), list)
 	return list
 }
 
@@ -146,7 +150,7 @@ func (k *convKernels) runConv(c *Run, s *bindings.ConvShape, y *tensor.Tensor) e
 		return err
 	}
 	v.Run(c.Pool, d.x, d.w, d.bias, d.y, scratch)
-	putFloats(y, d.y)
+	c.putFloats(y, d.y)
 	return nil
 }
 
@@ -168,7 +172,7 @@ func (k *convKernels) runTranspose(c *Run, s *bindings.ConvShape, y *tensor.Tens
 		return err
 	}
 	v.Run(c.Pool, d.x, d.w, d.bias, d.y, scratch)
-	putFloats(y, d.y)
+	c.putFloats(y, d.y)
 	return nil
 }
 

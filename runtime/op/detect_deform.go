@@ -133,7 +133,7 @@ func (o *deformConv) Run(c *Run) error {
 	if err := deform(o, c, s, tensor.F32, x, w, out); err != nil {
 		return err
 	}
-	putFloats(c.Out[0], out)
+	c.putFloats(c.Out[0], out)
 	return nil
 }
 

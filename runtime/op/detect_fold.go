@@ -102,11 +102,11 @@ func (o *col2im) Run(c *Run) error {
 	case tensor.F16:
 		sums := make([]float32, out.Len())
 		foldBlocks(f, converted(tensor.View[packed.F16](x), packed.F16.Float32), sums)
-		putFloats(out, sums)
+		c.putFloats(out, sums)
 	case tensor.BF16:
 		sums := make([]float32, out.Len())
 		foldBlocks(f, converted(tensor.View[packed.BF16](x), packed.BF16.Float32), sums)
-		putFloats(out, sums)
+		c.putFloats(out, sums)
 	case tensor.I8, tensor.U8: // sums that wrap have the same bits with signs and without
 		foldBlocks(f, tensor.View[uint8](x), tensor.View[uint8](out))
 	case tensor.I16, tensor.U16:

@@ -97,7 +97,7 @@ func (o *gridSample) Run(c *Run) error {
 		return err
 	}
 	sampleGrid(o, from, x.Shape(), doubles(c.In[1]), out.Shape(), to)
-	putFloats(out, to)
+	c.putFloats(out, to)
 	return nil
 }
 

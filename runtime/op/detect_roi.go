@@ -99,7 +99,7 @@ func (o *roiAlign) Run(c *Run) error {
 	if err := alignRegions(o, x, c.In[0].Shape(), rois, batch, out); err != nil {
 		return err
 	}
-	putFloats(c.Out[0], out)
+	c.putFloats(c.Out[0], out)
 	return nil
 }
 
@@ -234,7 +234,7 @@ func (o *maxRoiPool) Run(c *Run) error {
 	if err := poolRegions(o, x, c.In[0].Shape(), rois, out); err != nil {
 		return err
 	}
-	putFloats(c.Out[0], out)
+	c.putFloats(c.Out[0], out)
 	return nil
 }
 

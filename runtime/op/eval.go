@@ -32,20 +32,24 @@ func Eval(r *Registry, n *graph.Node, isa bindings.ISA, pool *bindings.Pool, in 
 	if err != nil {
 		return nil, err
 	}
-	return Compute(o, row, n, pool, in, out)
+	return Compute(o, row, n, isa, pool, in, out)
 }
 
 // Compute runs a prepared operator once on tensors in Go's heap; out is what
 // InferOutputs said of them.
-func Compute(o Op, row *Row, n *graph.Node, pool *bindings.Pool, in []*tensor.Tensor, out []*Value) ([]*tensor.Tensor, error) {
+func Compute(o Op, row *Row, n *graph.Node, isa bindings.ISA, pool *bindings.Pool, in []*tensor.Tensor, out []*Value) ([]*tensor.Tensor, error) {
 	aligned := make([]*tensor.Tensor, len(in))
 	for i, t := range in {
 		if t != nil {
 			aligned[i] = t.Aligned()
 		}
 	}
+	half, err := bindings.Select("half", isa)
+	if err != nil {
+		return nil, err
+	}
 	mem := &heap{out: make([]*tensor.Tensor, len(n.Outputs))}
-	c := &Run{In: aligned, Out: mem.out, Made: make([]tensor.Value, len(mem.out)), Pool: pool, Mem: mem, Node: n}
+	c := &Run{In: aligned, Out: mem.out, Made: make([]tensor.Value, len(mem.out)), Pool: pool, Half: half, Mem: mem, Node: n}
 	for _, t := range aligned {
 		c.Values = append(c.Values, Of(t))
 	}

@@ -30,7 +30,7 @@ func (c *Run) floats(t *tensor.Tensor) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	bindings.Widen(c.Pool, floatTypes[t.DType()], t.Pointer(), wide)
+	c.Half.Widen(c.Pool, floatTypes[t.DType()], t.Pointer(), wide)
 	return wide, nil
 }
 
@@ -61,9 +61,9 @@ func (c *Run) floatsFor(t *tensor.Tensor) ([]float32, error) {
 }
 
 // putFloats stores what was computed in the memory that floatsFor gave for t.
-func putFloats(t *tensor.Tensor, wide []float32) {
+func (c *Run) putFloats(t *tensor.Tensor, wide []float32) {
 	if t != nil && t.Len() > 0 && t.DType() != tensor.F32 {
-		bindings.Narrow(nil, floatTypes[t.DType()], wide[:t.Len()], t.Pointer())
+		c.Half.Narrow(c.Pool, floatTypes[t.DType()], wide[:t.Len()], t.Pointer())
 	}
 }
 

@@ -44,7 +44,7 @@ func evalPrepared(name string, version, constant int, pool *bindings.Pool, list 
 			in[i] = tensor.New(in[i].DType(), in[i].Shape()...)
 		}
 	}
-	got, err := Compute(o, row, n, pool, in, out)
+	got, err := Compute(o, row, n, bindings.DetectISA(), pool, in, out)
 	if err != nil {
 		return nil, err
 	}

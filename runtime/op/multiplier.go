@@ -135,7 +135,7 @@ func (p *multiplier) run(c *Run, s *products, a, b, out *tensor.Tensor, add adde
 		return err
 	}
 	g.Run(c.Pool, a.Pointer(), right, row, col, dst, scratch)
-	putFloats(out, dst)
+	c.putFloats(out, dst)
 	return nil
 }
 

@@ -92,7 +92,7 @@ func (o *softmax) Run(c *Run) error {
 	} else {
 		bindings.SoftmaxF32(o.kernel, c.Pool, x, s.outer, s.n, s.inner, o.log, out)
 	}
-	putFloats(c.Out[0], out)
+	c.putFloats(c.Out[0], out)
 	return nil
 }
 
@@ -193,7 +193,7 @@ func (o *lrn) Run(c *Run) error {
 		return err
 	}
 	bindings.LRNF32(o.kernel, c.Pool, x, s.outer, s.n, s.inner, size, o.alpha/float32(o.size), o.beta, o.bias, out)
-	putFloats(c.Out[0], out)
+	c.putFloats(c.Out[0], out)
 	return nil
 }
 
@@ -249,7 +249,7 @@ func (o *lpNorm) Run(c *Run) error {
 		return err
 	}
 	lpNormalize(x, s, o.p, out)
-	putFloats(c.Out[0], out)
+	c.putFloats(c.Out[0], out)
 	return nil
 }
 
@@ -319,7 +319,7 @@ func (o *meanVariance) Run(c *Run) error {
 		return err
 	}
 	standardize(x, shape, reduced, out)
-	putFloats(c.Out[0], out)
+	c.putFloats(c.Out[0], out)
 	return nil
 }
 

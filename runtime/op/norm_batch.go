@@ -207,7 +207,7 @@ func (a *affine) apply(c *Run, s reduceStep, channel, row bindings.Kernel) error
 	} else {
 		bindings.ChannelAffineF32(channel, c.Pool, x, s.outer, s.n, s.inner, sub, mul, add, out)
 	}
-	putFloats(c.Out[0], out)
+	c.putFloats(c.Out[0], out)
 	return nil
 }
 
@@ -323,7 +323,7 @@ func (o *groupNorm) Run(c *Run) error {
 		list[k], list[s.n+k] = float32(scale[k/each]), float32(bias[k/each])
 	}
 	bindings.GroupNormF32(o.moments, o.affine, c.Pool, x, s.outer, s.n, groups, s.inner, list[:s.n], list[s.n:], o.epsilon, out)
-	putFloats(c.Out[0], out)
+	c.putFloats(c.Out[0], out)
 	return nil
 }
 

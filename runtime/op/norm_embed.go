@@ -104,7 +104,7 @@ func (o *embedNorm) Run(c *Run) error {
 			return err
 		}
 		copy(list, y)
-		putFloats(total, list)
+		c.putFloats(total, list)
 	}
 	scale, err := c.floats(c.In[embedScale])
 	if err != nil {
@@ -120,7 +120,7 @@ func (o *embedNorm) Run(c *Run) error {
 	if len(y) > 0 {
 		bindings.LayerNormF32(o.moments, o.affine, c.Pool, y, len(y)/n, n, scale, bias, o.epsilon, true, y, nil, nil)
 	}
-	putFloats(out, y)
+	c.putFloats(out, y)
 	return o.maskIndex(c, words)
 }
 

@@ -140,9 +140,9 @@ func (o *layerNorm) Run(c *Run) error {
 		}
 	}
 	bindings.LayerNormF32(o.moments, o.affine, c.Pool, x, rows, n, params[0], params[1], o.epsilon, o.centred, out, stats[0], stats[1])
-	putFloats(c.Out[0], out)
-	putFloats(outs[1], stats[0])
-	putFloats(outs[2], stats[1])
+	c.putFloats(c.Out[0], out)
+	c.putFloats(outs[1], stats[0])
+	c.putFloats(outs[2], stats[1])
 	return nil
 }
 

@@ -113,8 +113,8 @@ func (o *skipNorm) Run(c *Run) error {
 	}
 	n := x[len(x)-1]
 	bindings.SkipNormF32(o.moments, o.affine, c.Pool, in[0], in[1], bias, x.Len()/n, n, in[2], beta, o.epsilon, o.centred, sum, lists[0], lists[1], lists[2])
-	putFloats(outs[0], lists[0])
-	putFloats(outs[3], lists[3])
+	c.putFloats(outs[0], lists[0])
+	c.putFloats(outs[3], lists[3])
 	return nil
 }
 

@@ -161,7 +161,7 @@ func compute(r *op.Registry, n *graph.Node, in []*tensor.Tensor, constant bool, 
 	if err != nil {
 		return nil, err
 	}
-	return op.Compute(o, row, n, pool, in, out)
+	return op.Compute(o, row, n, bindings.DetectISA(), pool, in, out)
 }
 
 // unknown infers with less and less known of the inputs: the operator must not

@@ -155,6 +155,7 @@ type Run struct {
 	Out    []*tensor.Tensor // nil where an output is left out or was not inferred
 	Made   []tensor.Value   // outputs of other kinds, and tensors made elsewhere
 	Pool   *bindings.Pool
+	Half   bindings.Kernel // of op half: conversions of 16-bit floats
 	Mem    Memory
 	Node   *graph.Node
 	// Body runs the graph that an attribute of the node holds. It does not change

@@ -157,7 +157,7 @@ func (o *pool) Run(c *Run) error {
 			return err
 		}
 		poolLargest(o, p, src, float32(math.Inf(-1)), dst, index)
-		putFloats(out, dst)
+		c.putFloats(out, dst)
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func (o *pool) fast(c *Run, p *bindings.Pooling) error {
 		return err
 	}
 	bindings.PoolingF32(o.rows, o.cols, c.Pool, x, p, scratch, out)
-	putFloats(c.Out[0], out)
+	c.putFloats(c.Out[0], out)
 	return nil
 }
 
@@ -363,7 +363,7 @@ func (o *globalPool) Run(c *Run) error {
 		op, scale = bindings.ReduceMax, 1
 	}
 	bindings.ReduceF32(o.kernel, c.Pool, x, planes, n, 1, op, scale, out)
-	putFloats(c.Out[0], out)
+	c.putFloats(c.Out[0], out)
 	return nil
 }
 

@@ -209,7 +209,7 @@ func (o *reduce) runFast(c *Run, t *tensor.Tensor, reduced []bool, out *tensor.T
 			dst[i] = float32(o.root(float64(v)))
 		}
 	}
-	putFloats(out, dst)
+	c.putFloats(out, dst)
 	return nil
 }
 

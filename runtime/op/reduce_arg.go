@@ -191,7 +191,7 @@ func (o *cumulate) Run(c *Run) error {
 			return err
 		}
 		running(o, src, s, dst)
-		putFloats(out, dst)
+		c.putFloats(out, dst)
 	}
 	return nil
 }

@@ -206,7 +206,7 @@ func (o *resize) resample(c *Run, x, out *tensor.Tensor, tables []*taps) error {
 		if err := o.interpolate(c, x, tables, dst); err != nil {
 			return err
 		}
-		putFloats(out, dst)
+		c.putFloats(out, dst)
 	case d.IsFloat():
 		putDoubles(out, interpolateDoubles(doubles(x), x.Shape(), tables))
 	default:

@@ -166,7 +166,7 @@ func (o *dft) Run(c *Run) error {
 		return err
 	}
 	lanes(o, x, in, axis, length, list, shape)
-	putFloats(out, list)
+	c.putFloats(out, list)
 	return nil
 }
 
@@ -331,7 +331,7 @@ func (o *stft) Run(c *Run) error {
 	}
 	cut := framing[float32]{x, in, step, length, seen}
 	cut.transform(list, frames, points)
-	putFloats(out, list)
+	c.putFloats(out, list)
 	return nil
 }
 

@@ -144,7 +144,7 @@ func fold(n *Node, in, out []*op.Value) error {
 	if known || total > foldBytes {
 		return nil
 	}
-	result, err := op.Compute(n.Op, n.Row, n.Node, nil, tensors, out)
+	result, err := op.Compute(n.Op, n.Row, n.Node, 0, nil, tensors, out)
 	if err != nil {
 		return err
 	}

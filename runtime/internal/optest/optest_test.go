@@ -47,8 +47,12 @@ func (d *cpu) eval(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error)
 	if err != nil {
 		return nil, err
 	}
+	half, err := bindings.Select("half", d.isa)
+	if err != nil {
+		return nil, err
+	}
 	in = slices.Clone(in)
-	run := &op.Run{In: in, Out: make([]*tensor.Tensor, len(n.Outputs)), Made: make([]tensor.Value, len(n.Outputs)), Pool: d.pool, Node: n}
+	run := &op.Run{Half: half, In: in, Out: make([]*tensor.Tensor, len(n.Outputs)), Made: make([]tensor.Value, len(n.Outputs)), Pool: d.pool, Node: n}
 	for _, t := range in {
 		run.Values = append(run.Values, op.Of(t))
 	}
