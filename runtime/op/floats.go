@@ -6,8 +6,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Kernels of most families know float32 only. Half-precision tensors are widened
-// into scratch memory before them and rounded once after them.
+// Kernels compute in float32. What they read of 16-bit floats is widened by the
+// conversion kernels, run by run where an operator can be cut (strip), and what
+// they write is rounded once.
 
 // floatTypes is what kernels call the floats that are computed in float32.
 var floatTypes = map[tensor.DType]bindings.FloatType{

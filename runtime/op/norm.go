@@ -83,17 +83,13 @@ func (o *softmax) Run(c *Run) error {
 		}
 		return nil
 	}
-	x, out, err := c.floatsInOut()
-	if err != nil {
-		return err
-	}
-	if o.hard {
-		hardmax(x, s, out)
-	} else {
-		bindings.SoftmaxF32(o.kernel, c.Pool, x, s.outer, s.n, s.inner, o.log, out)
-	}
-	c.putFloats(c.Out[0], out)
-	return nil
+	return c.inSlices(s.outer, func(x, out []float32, _, count int) {
+		if o.hard {
+			hardmax(x, reduceStep{count, s.n, s.inner}, out)
+		} else {
+			bindings.SoftmaxF32(o.kernel, c.Pool, x, count, s.n, s.inner, o.log, out)
+		}
+	})
 }
 
 // each calls f with the position of every element before the middle axis.
@@ -188,13 +184,9 @@ func (o *lrn) Run(c *Run) error {
 		o.doubles(tensor.View[float64](c.In[0]), s, tensor.View[float64](c.Out[0]))
 		return nil
 	}
-	x, out, err := c.floatsInOut()
-	if err != nil {
-		return err
-	}
-	bindings.LRNF32(o.kernel, c.Pool, x, s.outer, s.n, s.inner, size, o.alpha/float32(o.size), o.beta, o.bias, out)
-	c.putFloats(c.Out[0], out)
-	return nil
+	return c.inSlices(s.outer, func(x, out []float32, _, count int) {
+		bindings.LRNF32(o.kernel, c.Pool, x, count, s.n, s.inner, size, o.alpha/float32(o.size), o.beta, o.bias, out)
+	})
 }
 
 func (o *lrn) doubles(x []float64, s reduceStep, out []float64) {
@@ -244,13 +236,9 @@ func (o *lpNorm) Run(c *Run) error {
 		lpNormalize(tensor.View[float64](c.In[0]), s, o.p, tensor.View[float64](c.Out[0]))
 		return nil
 	}
-	x, out, err := c.floatsInOut()
-	if err != nil {
-		return err
-	}
-	lpNormalize(x, s, o.p, out)
-	c.putFloats(c.Out[0], out)
-	return nil
+	return c.inSlices(s.outer, func(x, out []float32, _, count int) {
+		lpNormalize(x, reduceStep{count, s.n, s.inner}, o.p, out)
+	})
 }
 
 func lpNormalize[T float32 | float64](x []T, s reduceStep, p int, out []T) {

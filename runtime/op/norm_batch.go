@@ -187,10 +187,6 @@ func (a *affine) apply(c *Run, s reduceStep, channel, row bindings.Kernel) error
 		putDoubles(c.Out[0], out)
 		return nil
 	}
-	x, out, err := c.floatsInOut()
-	if err != nil {
-		return err
-	}
 	params, err := c.scratchFloats(3 * s.n)
 	if err != nil {
 		return err
@@ -203,12 +199,13 @@ func (a *affine) apply(c *Run, s reduceStep, channel, row bindings.Kernel) error
 		}
 	}
 	if s.inner == 1 {
-		bindings.RowAffineF32(row, c.Pool, x, s.outer, s.n, mul, add, out)
-	} else {
-		bindings.ChannelAffineF32(channel, c.Pool, x, s.outer, s.n, s.inner, sub, mul, add, out)
+		return c.inSlices(s.outer, func(x, out []float32, _, count int) {
+			bindings.RowAffineF32(row, c.Pool, x, count, s.n, mul, add, out)
+		})
 	}
-	c.putFloats(c.Out[0], out)
-	return nil
+	return c.inSlices(s.outer, func(x, out []float32, _, count int) {
+		bindings.ChannelAffineF32(channel, c.Pool, x, count, s.n, s.inner, sub, mul, add, out)
+	})
 }
 
 // groupNorm normalises runs of channels of each sample, then scales and shifts
@@ -311,10 +308,6 @@ func (o *groupNorm) Run(c *Run) error {
 		o.slow(c, s, groups, each, scale, bias)
 		return nil
 	}
-	x, out, err := c.floatsInOut()
-	if err != nil {
-		return err
-	}
 	list, err := c.scratchFloats(2 * s.n)
 	if err != nil {
 		return err
@@ -322,9 +315,9 @@ func (o *groupNorm) Run(c *Run) error {
 	for k := range s.n {
 		list[k], list[s.n+k] = float32(scale[k/each]), float32(bias[k/each])
 	}
-	bindings.GroupNormF32(o.moments, o.affine, c.Pool, x, s.outer, s.n, groups, s.inner, list[:s.n], list[s.n:], o.epsilon, out)
-	c.putFloats(c.Out[0], out)
-	return nil
+	return c.inSlices(s.outer, func(x, out []float32, _, count int) {
+		bindings.GroupNormF32(o.moments, o.affine, c.Pool, x, count, s.n, groups, s.inner, list[:s.n], list[s.n:], o.epsilon, out)
+	})
 }
 
 // slow is for float64.

@@ -123,10 +123,6 @@ func (o *layerNorm) Run(c *Run) error {
 	if !fast {
 		return o.slow(c, shape, rows, n, outs)
 	}
-	x, out, err := c.floatsInOut()
-	if err != nil {
-		return err
-	}
 	var params [2][]float32
 	for i, t := range c.In[1:] {
 		if params[i], err = c.floats(t); err != nil {
@@ -139,11 +135,24 @@ func (o *layerNorm) Run(c *Run) error {
 			return err
 		}
 	}
-	bindings.LayerNormF32(o.moments, o.affine, c.Pool, x, rows, n, params[0], params[1], o.epsilon, o.centred, out, stats[0], stats[1])
-	c.putFloats(c.Out[0], out)
+	err = c.inSlices(rows, func(x, out []float32, first, count int) {
+		mean, invStd := someOf(stats[0], first, count), someOf(stats[1], first, count)
+		bindings.LayerNormF32(o.moments, o.affine, c.Pool, x, count, n, params[0], params[1], o.epsilon, o.centred, out, mean, invStd)
+	})
+	if err != nil {
+		return err
+	}
 	c.putFloats(outs[1], stats[0])
 	c.putFloats(outs[2], stats[1])
 	return nil
+}
+
+// someOf is n elements of list from at on; none of none.
+func someOf(list []float32, at, n int) []float32 {
+	if list == nil {
+		return nil
+	}
+	return list[at : at+n]
 }
 
 // endsWith reports whether a parameter of shape p has one element for each of

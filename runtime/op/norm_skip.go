@@ -85,36 +85,76 @@ func (o *skipNorm) Run(c *Run) error {
 	if err := o.check(c); err != nil || x.Len() == 0 {
 		return err
 	}
-	var in [5][]float32
-	for i, t := range c.In {
-		list, err := c.floats(t)
+	var params [5][]float32
+	for i := 2; i < len(c.In); i++ {
+		list, err := c.floats(c.In[i])
 		if err != nil {
 			return err
 		}
-		in[i] = list
+		params[i] = list
 	}
-	beta, bias := in[3], in[o.bias]
+	beta, bias := params[3], params[o.bias]
 	if !o.centred {
 		beta = nil
 	}
 	var outs [4]*tensor.Tensor
 	copy(outs[:], c.Out)
-	var lists [4][]float32
-	for i, t := range outs {
-		list, err := c.floatsFor(t)
+	var stats [2][]float32
+	for i := range stats {
+		list, err := c.floatsFor(outs[1+i])
 		if err != nil {
 			return err
 		}
-		lists[i] = list
-	}
-	sum := lists[3]
-	if sum == nil {
-		sum = lists[0]
+		stats[i] = list
 	}
 	n := x[len(x)-1]
-	bindings.SkipNormF32(o.moments, o.affine, c.Pool, in[0], in[1], bias, x.Len()/n, n, in[2], beta, o.epsilon, o.centred, sum, lists[0], lists[1], lists[2])
-	c.putFloats(outs[0], lists[0])
-	c.putFloats(outs[3], lists[3])
+	err := o.rows(c, outs, n, func(x, skip, out, sum []float32, first, count int) {
+		mean, invStd := someOf(stats[0], first, count), someOf(stats[1], first, count)
+		bindings.SkipNormF32(o.moments, o.affine, c.Pool, x, skip, bias, count, n, params[2], beta, o.epsilon, o.centred, sum, out, mean, invStd)
+	})
+	if err != nil {
+		return err
+	}
+	c.putFloats(outs[1], stats[0])
+	c.putFloats(outs[2], stats[1])
+	return nil
+}
+
+// rows calls f with rows of n elements from the one numbered first on: all at
+// once if they are float32, else some that lie within one repetition of skip, or
+// are whole ones.
+func (o *skipNorm) rows(c *Run, outs [4]*tensor.Tensor, n int, f func(x, skip, out, sum []float32, first, count int)) error {
+	rows, period := c.In[0].Len()/n, c.In[1].Len()/n
+	step := rows
+	if c.In[0].DType() != tensor.F32 {
+		step = min(period, max(1, stripFloats/4/n))
+	}
+	var strips [4]strip
+	for i, t := range []*tensor.Tensor{c.In[0], c.In[1], outs[0], outs[3]} {
+		s, err := c.strip(t, step*n)
+		if err != nil {
+			return err
+		}
+		strips[i] = s
+	}
+	for first, count := 0, 0; first < rows; first += count {
+		count = min(step, rows-first)
+		again := first % period
+		skipRows := min(count, period)
+		if again+count > period && step < rows {
+			count = period - again
+			skipRows = count
+		}
+		at, size := first*n, count*n
+		out, sum := strips[2].room(at, size), strips[3].room(at, size)
+		total := sum
+		if total == nil {
+			total = out
+		}
+		f(strips[0].load(at, size), strips[1].load(again*n, skipRows*n), out, total, first, count)
+		strips[2].store(at, out)
+		strips[3].store(at, sum)
+	}
 	return nil
 }
 

@@ -163,17 +163,14 @@ func (o *pool) Run(c *Run) error {
 }
 
 func (o *pool) fast(c *Run, p *bindings.Pooling) error {
-	x, out, err := c.floatsInOut()
-	if err != nil {
-		return err
-	}
 	scratch, err := c.scratchFloats(p.Scratch(c.Pool))
 	if err != nil {
 		return err
 	}
-	bindings.PoolingF32(o.rows, o.cols, c.Pool, x, p, scratch, out)
-	c.putFloats(c.Out[0], out)
-	return nil
+	return c.inSlices(p.Planes, func(x, out []float32, _, count int) {
+		p.Planes = count
+		bindings.PoolingF32(o.rows, o.cols, c.Pool, x, p, scratch, out)
+	})
 }
 
 // slowMean is averages and norms of any float type.
@@ -354,17 +351,13 @@ func (o *globalPool) Run(c *Run) error {
 		o.slow(c, planes, n)
 		return nil
 	}
-	x, out, err := c.floatsInOut()
-	if err != nil {
-		return err
-	}
 	op, scale := bindings.ReduceSum, 1/float64(n)
 	if o.kind == poolMax {
 		op, scale = bindings.ReduceMax, 1
 	}
-	bindings.ReduceF32(o.kernel, c.Pool, x, planes, n, 1, op, scale, out)
-	c.putFloats(c.Out[0], out)
-	return nil
+	return c.inSlices(planes, func(x, out []float32, _, count int) {
+		bindings.ReduceF32(o.kernel, c.Pool, x, count, n, 1, op, scale, out)
+	})
 }
 
 func (o *globalPool) slow(c *Run, planes, n int) {

@@ -179,14 +179,11 @@ func (o *reduce) Run(c *Run) error {
 // runFast reduces one run of neighbouring axes after another, the last first.
 // All but the first reduction join partial results.
 func (o *reduce) runFast(c *Run, t *tensor.Tensor, reduced []bool, out *tensor.Tensor) error {
-	x, err := c.floats(t)
-	if err != nil {
-		return err
-	}
 	dst, err := c.floatsFor(out)
 	if err != nil {
 		return err
 	}
+	var x []float32
 	steps := reduceSteps(t.Shape(), reduced)
 	op, scale := o.first, 1.0
 	for i, s := range steps {
@@ -198,7 +195,14 @@ func (o *reduce) runFast(c *Run, t *tensor.Tensor, reduced []bool, out *tensor.T
 		} else if o.mean {
 			scale = float64(out.Len()) / float64(t.Len())
 		}
-		bindings.ReduceF32(o.kernel, c.Pool, x, s.outer, s.n, s.inner, op, scale, to)
+		if i == 0 {
+			err = o.reduceFirst(c, t, s, op, scale, to)
+		} else {
+			bindings.ReduceF32(o.kernel, c.Pool, x, s.outer, s.n, s.inner, op, scale, to)
+		}
+		if err != nil {
+			return err
+		}
 		x = to
 		if op == bindings.ReduceSumSquare || op == bindings.ReduceSumAbs {
 			op = bindings.ReduceSum
@@ -211,6 +215,20 @@ func (o *reduce) runFast(c *Run, t *tensor.Tensor, reduced []bool, out *tensor.T
 	}
 	c.putFloats(out, dst)
 	return nil
+}
+
+// reduceFirst is the first step, the one that reads the input.
+func (o *reduce) reduceFirst(c *Run, t *tensor.Tensor, s reduceStep, op bindings.Reduction, scale float64, to []float32) error {
+	size, step := s.n*s.inner, s.outer
+	if t.DType() != tensor.F32 {
+		step = min(step, max(1, stripFloats/size))
+	}
+	from, err := c.strip(t, step*size)
+	for at := 0; err == nil && at < s.outer; at += step {
+		count := min(step, s.outer-at)
+		bindings.ReduceF32(o.kernel, c.Pool, from.load(at*size, count*size), count, s.n, s.inner, op, scale, to[at*s.inner:][:count*s.inner])
+	}
+	return err
 }
 
 // A reduceStep takes the middle axis out of a value [outer, n, inner].

@@ -199,14 +199,7 @@ func (o *resize) resample(c *Run, x, out *tensor.Tensor, tables []*taps) error {
 	case o.filter.mode == "nearest":
 		return pick(c, x, out, tables)
 	case isNarrow(d):
-		dst, err := c.floatsFor(out)
-		if err != nil {
-			return err
-		}
-		if err := o.interpolate(c, x, tables, dst); err != nil {
-			return err
-		}
-		c.putFloats(out, dst)
+		return o.interpolate(c, x, out, tables)
 	case d.IsFloat():
 		putDoubles(out, interpolateDoubles(doubles(x), x.Shape(), tables))
 	default:
@@ -247,26 +240,65 @@ func pick(c *Run, x, out *tensor.Tensor, tables []*taps) error {
 	return nil
 }
 
-// interpolate computes in float32 with kernels.
-func (o *resize) interpolate(c *Run, t *tensor.Tensor, tables []*taps, out []float32) error {
-	x, err := c.floats(t)
+// interpolate computes in float32 with kernels, some of the slices before the
+// axes of the tables at a time.
+func (o *resize) interpolate(c *Run, t, out *tensor.Tensor, tables []*taps) error {
+	shape := t.Shape()
+	first := len(shape)
+	for _, t := range tables {
+		first = min(first, t.axis)
+	}
+	slices := shape[:first].Len()
+	if slices == 0 || out.Len() == 0 {
+		return nil
+	}
+	from, to := t.Len()/slices, out.Len()/slices
+	step := slices
+	if t.DType() != tensor.F32 {
+		step = min(slices, max(1, stripFloats/(from+to)))
+	}
+	source, err := c.strip(t, step*from)
 	if err != nil {
 		return err
 	}
-	shape := t.Shape().Clone()
+	target, err := c.strip(out, step*to)
+	if err != nil {
+		return err
+	}
+	steps := make([]resampling, len(tables))
+	extents := shape[first:].Clone()
 	for i, t := range tables {
-		shape[t.axis] = t.out
-		to := out
+		at := t.axis - first
+		steps[i] = resampling{taps: t, outer: extents[:at].Len(), inner: extents[at+1:].Len()}
+		steps[i].factors = converted(t.weights, func(v float64) float32 { return float32(v) })
+		extents[at] = t.out
 		if i < len(tables)-1 {
-			if to, err = c.scratchFloats(shape.Len()); err != nil {
+			if steps[i].to, err = c.scratchFloats(step * extents.Len()); err != nil {
 				return err
 			}
 		}
-		weights := converted(t.weights, func(v float64) float32 { return float32(v) })
-		bindings.ResampleF32(o.cols, o.row, c.Pool, x, shape[:t.axis].Len(), t.in, shape[t.axis+1:].Len(), t.start, weights, to)
-		x = to
+	}
+	for at := 0; at < slices; at += step {
+		count := min(step, slices-at)
+		x, y := source.load(at*from, count*from), target.room(at*to, count*to)
+		steps[len(steps)-1].to = y
+		for _, s := range steps {
+			outer := count * s.outer
+			bindings.ResampleF32(o.cols, o.row, c.Pool, x, outer, s.in, s.inner, s.start, s.factors, s.to[:outer*s.out*s.inner])
+			x = s.to
+		}
+		target.store(at*to, y)
 	}
 	return nil
+}
+
+// resampling is a table applied to the middle axis of [outer,in,inner] of one
+// slice.
+type resampling struct {
+	*taps
+	outer, inner int
+	factors      []float32 // the weights
+	to           []float32
 }
 
 // interpolateDoubles is interpolate for types that float32 does not hold.
