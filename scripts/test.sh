@@ -89,6 +89,19 @@ peer() { # random models that ONNX Runtime answers: operators one by one, and wh
   build/nacre conformance $cases/float64 --rtol 1e-7 --atol 1e-8
 }
 
+networks() { # networks of others, in every way to run them; not in the list below: it downloads. Its table is build/networks.md
+  scripts/fetch-networks.sh
+  mkdir -p build
+  go build -o build/nacre ./cmd/nacre
+  local way
+  for way in '--isa scalar' '--isa avx2' '--threads 1' '--threads 2 --no-optimize' '--threads 2'; do
+    printf '%s: ' "$way"
+    # shellcheck disable=SC2086 # a way is several words
+    build/nacre conformance .cache/networks --rtol 1e-3 --atol 1e-5 --json build/networks.json $way
+  done
+  .venv/bin/python scripts/networks .cache/networks --table build/networks.json >build/networks.md
+}
+
 steps=(format vet staticcheck tidy data tests scalar race asan ubsan clang neon library consumer peer)
 [ $# -eq 0 ] || steps=("$@")
 all=$SECONDS

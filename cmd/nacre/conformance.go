@@ -57,6 +57,7 @@ type outcome struct {
 	Name    string  `json:"name"`
 	Passed  bool    `json:"passed"`
 	Reason  string  `json:"reason,omitempty"`
+	Error   float64 `json:"error"` // the largest compare.Result.Share of the outputs that were compared
 	Seconds float64 `json:"seconds"`
 }
 
@@ -136,28 +137,31 @@ func (f *conformanceFlags) judge(ctx context.Context, c testCase, o nacre.Option
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
 	start := time.Now()
-	reason := make(chan string, 1)
+	done := make(chan outcome, 1)
 	go func() {
+		var r outcome
 		defer func() {
 			if p := recover(); p != nil {
-				reason <- fmt.Sprintf("panic: %v", p)
+				r.Reason = fmt.Sprintf("panic: %v", p)
 			}
+			done <- r
 		}()
-		reason <- f.attempt(ctx, c, o)
+		r.Reason = f.attempt(ctx, c, o, &r.Error)
 	}()
-	r := outcome{Name: c.name}
+	var r outcome
 	select {
-	case r.Reason = <-reason:
+	case r = <-done:
 	case <-time.After(f.timeout + time.Second):
 		r.Reason = fmt.Sprintf("did not end within %v", f.timeout)
 	}
-	r.Passed = r.Reason == ""
+	r.Name, r.Passed = c.name, r.Reason == ""
 	r.Seconds = time.Since(start).Seconds()
 	return r
 }
 
-// attempt runs one case and says why it fails; the empty string is a pass.
-func (f *conformanceFlags) attempt(ctx context.Context, c testCase, o nacre.Options) string {
+// attempt runs one case and says why it fails; the empty string is a pass. It
+// raises worst to the largest error.
+func (f *conformanceFlags) attempt(ctx context.Context, c testCase, o nacre.Options, worst *float64) string {
 	m, err := nacre.Open(c.model)
 	if err != nil {
 		return err.Error()
@@ -177,7 +181,7 @@ func (f *conformanceFlags) attempt(ctx context.Context, c testCase, o nacre.Opti
 		return err.Error()
 	}
 	for i, data := range sets {
-		if reason := check(ctx, m, s, data, tol); reason != "" {
+		if reason := check(ctx, m, s, data, tol, worst); reason != "" {
 			if len(sets) > 1 {
 				reason = fmt.Sprintf("set %d: %s", i, reason)
 			}
@@ -187,8 +191,9 @@ func (f *conformanceFlags) attempt(ctx context.Context, c testCase, o nacre.Opti
 	return ""
 }
 
-// check runs the model on one set and compares.
-func check(ctx context.Context, m *nacre.Model, s *nacre.Session, data *testData, tol compare.Tolerance) string {
+// check runs the model on one set and compares, up to the first output that
+// differs.
+func check(ctx context.Context, m *nacre.Model, s *nacre.Session, data *testData, tol compare.Tolerance, worst *float64) string {
 	out, err := s.RunValues(ctx, data.inputs)
 	if err != nil {
 		return err.Error()
@@ -199,7 +204,9 @@ func check(ctx context.Context, m *nacre.Model, s *nacre.Session, data *testData
 		if shapeOnly && got != nil {
 			got, expected = blank(got), blank(expected)
 		}
-		if r := compare.Values(got, expected, tol); !r.Match() {
+		r := compare.Values(got, expected, tol)
+		*worst = max(*worst, r.Share)
+		if !r.Match() {
 			return fmt.Sprintf("output %q: %s", want.name, r.Reason)
 		}
 	}

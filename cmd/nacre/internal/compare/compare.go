@@ -15,11 +15,12 @@ import (
 type Tolerance struct{ Rel, Abs float64 }
 
 // Result is the outcome of one comparison. Errors of elements that are not both
-// finite numbers are not counted in MaxAbs and MaxRel.
+// finite numbers are not counted in MaxAbs, MaxRel and Share.
 type Result struct {
 	Reason string  // why the tensors do not match; empty when they do
 	MaxAbs float64 // largest |got - want|
 	MaxRel float64 // largest |got - want| / |want| where want is not 0
+	Share  float64 // MaxAbs / largest finite |want|, of the tensor where that is largest; 0 where all of want is 0
 }
 
 // Match reports whether the tensors agree.
@@ -61,7 +62,7 @@ func all(got, want []tensor.Value, tol Tolerance) Result {
 	var sum Result
 	for i := range want {
 		r := Values(got[i], want[i], tol)
-		sum.MaxAbs, sum.MaxRel = max(sum.MaxAbs, r.MaxAbs), max(sum.MaxRel, r.MaxRel)
+		sum.MaxAbs, sum.MaxRel, sum.Share = max(sum.MaxAbs, r.MaxAbs), max(sum.MaxRel, r.MaxRel), max(sum.Share, r.Share)
 		if sum.Match() && !r.Match() {
 			sum.Reason = fmt.Sprintf("part %d: %s", i, r.Reason)
 		}
@@ -103,6 +104,7 @@ func complexes(got, want *tensor.Tensor, tol Tolerance) Result {
 	c := counter{tol: tol}
 	for i := range want.Len() {
 		a, b := g(i), w(i)
+		c.size(cmplx.Abs(b))
 		if a == b || cmplx.IsNaN(a) && cmplx.IsNaN(b) {
 			continue
 		}
@@ -123,18 +125,26 @@ func texts(got, want *tensor.Tensor) Result {
 
 // counter collects the differences of elements.
 type counter struct {
-	tol    Tolerance
-	maxAbs float64
-	maxRel float64
-	missed int
-	first  string // the first miss, in words
+	tol     Tolerance
+	maxAbs  float64
+	maxRel  float64
+	largest float64 // finite |want|
+	missed  int
+	first   string // the first miss, in words
 }
 
 func (c *counter) number(i int, got, want float64) {
+	c.size(math.Abs(want))
 	if got == want || math.IsNaN(got) && math.IsNaN(want) {
 		return
 	}
 	c.add(i, math.Abs(got-want), math.Abs(want), got, want)
+}
+
+func (c *counter) size(want float64) {
+	if want > c.largest && !math.IsInf(want, 0) {
+		c.largest = want
+	}
 }
 
 func (c *counter) add(i int, diff, size float64, got, want any) {
@@ -159,6 +169,9 @@ func (c *counter) miss(i int, got, want any) {
 
 func (c *counter) result(want *tensor.Tensor) Result {
 	r := Result{MaxAbs: c.maxAbs, MaxRel: c.maxRel}
+	if c.largest > 0 {
+		r.Share = c.maxAbs / c.largest
+	}
 	if c.missed > 0 {
 		r.Reason = fmt.Sprintf("%d of %d elements differ; %s", c.missed, want.Len(), c.first)
 	}

@@ -73,7 +73,7 @@ func TestTensors(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	r := Tensors(of[float64](t, 1, 2.5, 0.5), of[float64](t, 1, 2, 0), Tolerance{Abs: 10})
-	if !r.Match() || r.MaxAbs != 0.5 || r.MaxRel != 0.25 {
+	if !r.Match() || r.MaxAbs != 0.5 || r.MaxRel != 0.25 || r.Share != 0.25 {
 		t.Errorf("got %+v", r)
 	}
 }

@@ -1,0 +1,122 @@
+"""Writes networks with inputs and ONNX Runtime's answers, in the form of the official ONNX tests.
+
+    python scripts/networks DIR [--group trained|made] [--only REGEXP] [--again]
+    python scripts/networks DIR --table OUTCOMES.json [--readme README.md]
+
+DIR/NAME holds model.onnx, test_data_set_K and, where the network is compared with a tolerance of its own, data.json. A
+folder that is there is left as it is, unless --again. ONNX Runtime answers in one thread, with no optimisation; how far
+its answers move when it optimises goes to about.json: an agreement closer than that means nothing.
+--table prints Markdown from what nacre conformance --json wrote of DIR, or puts it into the block "networks" of a file.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import re
+import shutil
+import zlib
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import numpy_helper
+
+import table
+import trained  # noqa: F401: adds its rows
+from network import TABLE
+
+
+def arguments():
+    p = argparse.ArgumentParser(prog="networks", description=__doc__.splitlines()[0])
+    p.add_argument("dir")
+    p.add_argument("--group", choices=["trained", "made"])
+    p.add_argument("--only", default="", help="networks whose name matches this expression")
+    p.add_argument("--again", action="store_true", help="also those that are there")
+    p.add_argument("--table", metavar="OUTCOMES", help="print what became of the networks")
+    p.add_argument("--readme", help="the file to put that into")
+    return p.parse_args()
+
+
+LEVELS = onnxruntime.GraphOptimizationLevel
+
+
+def session(path, level):
+    o = onnxruntime.SessionOptions()
+    o.graph_optimization_level = level
+    o.intra_op_num_threads = o.inter_op_num_threads = 1
+    o.log_severity_level = 3
+    return onnxruntime.InferenceSession(path, o, providers=["CPUExecutionProvider"])
+
+
+def save(folder, kind, names, values):
+    """Writes the values that there are, numbered by the place of their name."""
+    for k, name in enumerate(names):
+        if name in values:
+            proto = numpy_helper.from_array(np.asarray(values[name]), name)
+            onnx.save_tensor(proto, os.path.join(folder, f"{kind}_{k}.pb"))
+
+
+def distance(got, want):
+    """The largest difference, as a share of the largest expected magnitude: what conformance calls the error."""
+    if not isinstance(want, np.ndarray) or want.dtype.kind not in "fiu" or got.shape != want.shape or not want.size:
+        return 0.0
+    got, want = got.astype(np.float64), want.astype(np.float64)
+    return float(np.abs(got - want).max() / (np.abs(want).max() or 1))
+
+
+def answer(network, path, folder):
+    """Writes the network's inputs and ONNX Runtime's answers to them, and returns how far optimisation moves those."""
+    plain, optimised = session(path, LEVELS.ORT_DISABLE_ALL), session(path, LEVELS.ORT_ENABLE_ALL)
+    inputs, outputs = [v.name for v in plain.get_inputs()], [v.name for v in plain.get_outputs()]
+    # The numbers depend on the name alone, so that a row more leaves the other networks as they are.
+    feeds = network.feeds(np.random.default_rng(zlib.crc32(network.name.encode())))
+    answers, moved = None, 0.0
+    for k in itertools.count():
+        try:
+            given = feeds.send(answers)
+        except StopIteration:
+            return moved
+        answers = dict(zip(outputs, plain.run(outputs, given)))
+        for name, v, other in zip(outputs, answers.values(), optimised.run(outputs, given)):
+            if isinstance(v, np.ndarray) and v.dtype.kind == "f" and not np.isfinite(v).all():
+                raise ValueError(f"{network.name}: output {name} of ONNX Runtime is not finite")
+            moved = max(moved, distance(other, v))
+        data = os.path.join(folder, f"test_data_set_{k}")
+        os.makedirs(data)
+        save(data, "input", inputs, given)
+        save(data, "output", outputs, answers)
+
+
+def write(network, folder):
+    """Makes the folder of a network."""
+    shutil.rmtree(folder, ignore_errors=True)
+    staging = folder + ".part"
+    shutil.rmtree(staging, ignore_errors=True)
+    os.makedirs(staging)
+    path = os.path.join(staging, "model.onnx")
+    network.model(path)
+    moved = answer(network, path, staging)
+    with open(os.path.join(staging, "about.json"), "w") as f:
+        json.dump({"ort_moves": moved}, f)
+    if network.tolerance:
+        with open(os.path.join(staging, "data.json"), "w") as f:
+            json.dump(network.tolerance, f)
+    os.rename(staging, folder)
+
+
+def main():
+    args = arguments()
+    if args.table:
+        text = table.markdown(args.dir, args.table)
+        return table.insert(args.readme, text) if args.readme else print(text, end="")
+    for network in TABLE.values():
+        folder = os.path.join(args.dir, network.name)
+        wanted = args.group in (None, network.group) and re.search(args.only, network.name)
+        if not wanted or os.path.exists(folder) and not args.again:
+            continue
+        print(f"networks: {network.name}", flush=True)
+        write(network, folder)
+
+
+main()

@@ -1,0 +1,51 @@
+"""The networks and what became of them, as Markdown."""
+
+import json
+import os
+import re
+
+import onnx
+
+from network import TABLE
+
+
+def shown(share):
+    return f"{share:.0e}" if share else "0"
+
+
+def row(network, folder, outcome):
+    model = onnx.load(os.path.join(folder, "model.onnx"), load_external_data=False)
+    with open(os.path.join(folder, "about.json")) as f:
+        moves = json.load(f)["ort_moves"]
+    opset = next(o.version for o in model.opset_import if o.domain in ("", "ai.onnx"))
+    size = sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder) if f.startswith("model.onnx"))
+    verdict = "agrees" if outcome["passed"] else "**differs**"
+    if network.tolerance:
+        verdict += f" (atol {network.tolerance['atol']:g}: {network.why})"
+    source = network.source.split(":")[0]
+    cells = [network.name, network.what, source, opset, f"{size / 1e6:.1f}", verdict, shown(outcome["error"]), shown(moves)]
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def markdown(folder, outcomes):
+    with open(outcomes) as f:
+        outcomes = {c["name"]: c for c in json.load(f)["cases"]}
+    text = ""
+    for group in ("trained", "made"):
+        rows = [row(n, os.path.join(folder, n.name), outcomes[n.name]) for n in TABLE.values() if n.group == group and n.name in outcomes]
+        if not rows:
+            continue
+        text += f"\n| {group} | what | from | opset | MB | verdict | error | ORT moves |\n|---|---|---|---|---|---|---|---|\n"
+        text += "\n".join(rows) + "\n"
+    return text
+
+
+def insert(path, text):
+    with open(path) as f:
+        old = f.read()
+    block = re.compile(r"(<!-- networks -->\n).*?(<!-- end -->)", re.S)
+    new, n = block.subn(lambda m: m[1] + text + "\n" + m[2], old)
+    if n != 1:
+        raise SystemExit(f"networks: {path} has {n} blocks named networks")
+    with open(path, "w") as f:
+        f.write(new)
