@@ -3,6 +3,7 @@ package op
 import (
 	"math"
 
+	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -39,43 +40,51 @@ func (o *conv) Infer(c *Infer) error {
 	if err := checkConvTypes(c); err != nil {
 		return err
 	}
-	x, w := c.In[0], c.In[1]
-	axes, err := convAxes(x.Dims, w.Dims)
-	if err != nil {
-		return err
+	var bias graph.Dims
+	if c.Has(2) {
+		bias = c.In[2].Dims
 	}
-	if axes == 0 {
-		c.Set(0, x.DType, nil)
-		return nil
+	dims, err := o.dims(c.In[0].Dims, c.In[1].Dims, bias)
+	if err == nil {
+		c.Set(0, c.In[0].DType, dims)
+	}
+	return err
+}
+
+// dims returns the extents of the convolution of a value by weights, with a bias
+// if its extents are not nil; nil if not even their number is known.
+func (o *conv) dims(x, w, bias graph.Dims) (graph.Dims, error) {
+	axes, err := convAxes(x, w)
+	if err != nil || axes == 0 {
+		return nil, err
 	}
 	out := graph.UnknownDims(axes + 2)
 	var kernel []int
-	if x.Dims != nil {
-		out[0] = x.Dims[0]
+	if x != nil {
+		out[0] = x[0]
 	}
-	if w.Dims != nil {
-		if err := o.checkChannels(x.Dims, w.Dims); err != nil {
-			return err
+	if w != nil {
+		if err := o.checkChannels(x, w); err != nil {
+			return nil, err
 		}
-		out[1] = w.Dims[0]
-		kernel, _ = graph.Dims(w.Dims[2:]).Concrete()
+		out[1] = w[0]
+		kernel, _ = graph.Dims(w[2:]).Concrete()
 	}
-	if err := checkBias(c, out[1]); err != nil {
-		return err
+	if err := checkBias(bias, out[1]); err != nil {
+		return nil, err
 	}
-	if x.Dims != nil && (kernel != nil || len(o.window.kernel) > 0) {
+	if x != nil && (kernel != nil || len(o.window.kernel) > 0) {
 		win, err := o.window.bind(axes, kernel)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		spatial, err := win.dims(x.Dims[2:])
+		spatial, err := win.dims(x[2:])
 		if err != nil {
-			return err
+			return nil, err
 		}
 		copy(out[2:], spatial)
 	}
-	c.Set(0, x.DType, out)
-	return nil
+	return out, nil
 }
 
 // checkConvTypes reports operands that are missing or of different types.
@@ -121,12 +130,8 @@ func (o *conv) checkChannels(x, w graph.Dims) error {
 }
 
 // checkBias reports a bias that is not one number per filter.
-func checkBias(c *Infer, filters graph.Dim) error {
-	if !c.Has(2) || c.In[2].Dims == nil {
-		return nil
-	}
-	b := c.In[2].Dims
-	if len(b) != 1 || b[0].IsKnown() && filters.IsKnown() && b[0] != filters {
+func checkBias(b graph.Dims, filters graph.Dim) error {
+	if b != nil && (len(b) != 1 || b[0].IsKnown() && filters.IsKnown() && b[0] != filters) {
 		return graph.Mark(graph.ErrShape, "B has shape %v; one number for each of %v filters is needed", b, filters)
 	}
 	return nil
@@ -149,27 +154,35 @@ func (o *conv) Prepare(c *Prepare) error {
 func (o *conv) Describe() string { return o.kernels.describe() }
 
 func (o *conv) Run(c *Run) error {
-	x, w := c.In[0], c.In[1]
-	xs, ws := x.Shape(), w.Shape()
-	win, err := o.window.bind(len(xs)-2, ws[2:])
+	x, w := c.In[0].Shape(), c.In[1].Shape()
+	s, err := o.shape(x, w)
 	if err != nil {
 		return err
 	}
-	win, out, err := win.resolve(xs[2:])
-	if err != nil {
-		return err
-	}
-	s := weightShape(ws, o.group)
-	s.Images, s.Channels, s.Filters = xs[0], ws[1], ws[0]/o.group
-	s.In, s.Out, s.Stride, s.Dilation, s.Pad = xs[2:], out, win.stride, win.dilation, win.padBegin
-	if tensor.Shape(s.In).Len() > math.MaxInt32 {
-		return graph.Mark(graph.ErrUnsupported, "X%v has planes of more than %d elements", xs, math.MaxInt32)
-	}
-	y, err := c.output(0, x.DType(), append(tensor.Shape{xs[0], ws[0]}, out...))
+	y, err := c.output(0, c.In[0].DType(), append(tensor.Shape{x[0], w[0]}, s.Out...))
 	if err != nil {
 		return err
 	}
 	return o.kernels.runConv(c, s, y)
+}
+
+// shape returns the extents of the convolution of a value by weights.
+func (o *conv) shape(x, w tensor.Shape) (*bindings.ConvShape, error) {
+	win, err := o.window.bind(len(x)-2, w[2:])
+	if err != nil {
+		return nil, err
+	}
+	win, out, err := win.resolve(x[2:])
+	if err != nil {
+		return nil, err
+	}
+	s := weightShape(w, o.group)
+	s.Images, s.Channels, s.Filters = x[0], w[1], w[0]/o.group
+	s.In, s.Out, s.Stride, s.Dilation, s.Pad = x[2:], out, win.stride, win.dilation, win.padBegin
+	if tensor.Shape(s.In).Len() > math.MaxInt32 {
+		return nil, graph.Mark(graph.ErrUnsupported, "X%v has planes of more than %d elements", x, math.MaxInt32)
+	}
+	return s, nil
 }
 
 var convRows = []Row{

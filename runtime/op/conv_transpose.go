@@ -66,8 +66,10 @@ func (o *convTranspose) Infer(c *Infer) error {
 		out[1] = w.Dims[1].Mul(graph.Known(o.group))
 		kernel, _ = graph.Dims(w.Dims[2:]).Concrete()
 	}
-	if err := checkBias(c, out[1]); err != nil {
-		return err
+	if c.Has(2) {
+		if err := checkBias(c.In[2].Dims, out[1]); err != nil {
+			return err
+		}
 	}
 	if x.Dims != nil && (kernel != nil || len(o.window.kernel) > 0) {
 		b, err := o.bind(axes, kernel)

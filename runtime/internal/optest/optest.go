@@ -104,6 +104,7 @@ func families() []func(*suite) {
 		normCases,
 		pickCases,
 		poolCases,
+		quantCases,
 		reduceCases,
 		resizeCases,
 		recurrentCases,
