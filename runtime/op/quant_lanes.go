@@ -5,9 +5,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// lanes is the rows of the left operands of a batch of products, or the columns
+// quantLanes is the rows of the left operands of a batch of products, or the columns
 // of the right ones, and where the numbers that belong to them lie.
-type lanes struct {
+type quantLanes struct {
 	operand  tensor.Shape // of at least two axes
 	axis     int          // of the lanes in it
 	batch    tensor.Shape // of the result
@@ -18,7 +18,7 @@ type lanes struct {
 
 // lanesOf returns the lanes of both operands of products that were cut from
 // operands of those shapes.
-func lanesOf(s *products, a, b tensor.Shape) (rows, cols *lanes, err error) {
+func lanesOf(s *products, a, b tensor.Shape) (rows, cols *quantLanes, err error) {
 	dims, err := broadcast(graph.DimsOf(a[:len(a)-2]), graph.DimsOf(b[:len(b)-2]))
 	if err != nil {
 		return nil, nil, err
@@ -28,11 +28,11 @@ func lanesOf(s *products, a, b tensor.Shape) (rows, cols *lanes, err error) {
 	for _, n := range s.batch[:len(s.batch)/3] {
 		count *= n
 	}
-	l := lanes{batch: batch, products: count, merged: 1, vectors: 1}
+	l := quantLanes{batch: batch, products: count, merged: 1, vectors: 1}
 	if count > 0 {
 		l.merged = batch.Len() / count
 	}
-	rows, cols = new(lanes), new(lanes)
+	rows, cols = new(quantLanes), new(quantLanes)
 	*rows, *cols = l, l
 	rows.operand, rows.axis = a, len(a)-2
 	cols.operand, cols.axis = b, len(b)-1
@@ -40,12 +40,12 @@ func lanesOf(s *products, a, b tensor.Shape) (rows, cols *lanes, err error) {
 }
 
 // left reports whether the lanes are rows.
-func (l *lanes) left() bool { return l.axis == len(l.operand)-2 }
+func (l *quantLanes) left() bool { return l.axis == len(l.operand)-2 }
 
 // admit takes numbers of that shape: one, one for each lane, or those of each
 // matrix of the operand, in the shape of the operand with an extent of 1 where the
 // lanes lie across.
-func (l *lanes) admit(t *tensor.Tensor) error {
+func (l *quantLanes) admit(t *tensor.Tensor) error {
 	if t == nil || t.Len() == 1 {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (l *lanes) admit(t *tensor.Tensor) error {
 }
 
 // count is how many numbers spreadLanes makes.
-func (l *lanes) count() int {
+func (l *quantLanes) count() int {
 	if l.left() {
 		return l.vectors * l.merged * l.operand[l.axis]
 	}
@@ -74,7 +74,7 @@ func (l *lanes) count() int {
 }
 
 // spreadLanes writes the vectors of numbers of a shape that was admitted.
-func spreadLanes[T int32 | float32](l *lanes, dst, src []T, shape tensor.Shape) {
+func spreadLanes[T int32 | float32](l *quantLanes, dst, src []T, shape tensor.Shape) {
 	lane, steps := 1, make([]int, len(l.batch)) // between the numbers of lanes, and of matrices
 	if shape.Len() == 1 {
 		lane = 0
@@ -109,7 +109,7 @@ func spreadLanes[T int32 | float32](l *lanes, dst, src []T, shape tensor.Shape) 
 
 // zeros returns the zero points that t holds, 0 where it is left out, spread over
 // the lanes.
-func (l *lanes) zeros(c *Run, t *tensor.Tensor) ([]int32, error) {
+func (l *quantLanes) zeros(c *Run, t *tensor.Tensor) ([]int32, error) {
 	list, err := c.scratchInts(l.count())
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (l *lanes) zeros(c *Run, t *tensor.Tensor) ([]int32, error) {
 
 // scales returns the scales that t holds, 1 where it is left out, spread over the
 // lanes.
-func (l *lanes) scales(c *Run, t *tensor.Tensor) ([]float32, error) {
+func (l *quantLanes) scales(c *Run, t *tensor.Tensor) ([]float32, error) {
 	list, err := c.scratchFloats(l.count())
 	if err != nil {
 		return nil, err

@@ -437,7 +437,7 @@ func (o *dequantizeLinear) Run(c *Run) error {
 			}
 		})
 	}
-	putFloats(y, out)
+	c.putFloats(y, out)
 	return nil
 }
 

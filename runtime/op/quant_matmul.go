@@ -214,7 +214,7 @@ func (c *Run) meant(i int, left bool) (*tensor.Tensor, error) {
 	t := c.In[i]
 	dims := asMatrices(graph.DimsOf(t.Shape()), left)
 	shape, _ := dims.Concrete()
-	l := lanes{operand: shape, axis: len(shape) - 1, batch: shape[:len(shape)-2], merged: 1}
+	l := quantLanes{operand: shape, axis: len(shape) - 1, batch: shape[:len(shape)-2], merged: 1}
 	if left {
 		l.axis--
 	}

@@ -75,7 +75,7 @@ type byteJob struct {
 }
 
 // zeros sets the zero points of the operands.
-func (j *byteJob) zeros(c *Run, rows, cols *lanes, a, b *tensor.Tensor) (err error) {
+func (j *byteJob) zeros(c *Run, rows, cols *quantLanes, a, b *tensor.Tensor) (err error) {
 	j.rows, j.cols = rows.vectors, cols.vectors
 	if j.vectors.AZero, err = rows.zeros(c, a); err == nil {
 		j.vectors.BZero, err = cols.zeros(c, b)
@@ -85,7 +85,7 @@ func (j *byteJob) zeros(c *Run, rows, cols *lanes, a, b *tensor.Tensor) (err err
 
 // scales sets by what sums are multiplied: the scales of the operands, and factor.
 // One scale of all rows and the factor go into those of the columns.
-func (j *byteJob) scales(c *Run, rows, cols *lanes, a, b *tensor.Tensor, factor func(scale float32) float32) (err error) {
+func (j *byteJob) scales(c *Run, rows, cols *quantLanes, a, b *tensor.Tensor, factor func(scale float32) float32) (err error) {
 	one := float32(1)
 	if a.Len() == 1 {
 		one = float32(scalarFloat(a))
@@ -132,7 +132,7 @@ func (p *byteMultiplier) run(c *Run, s *products, j *byteJob, a, b *tensor.Tenso
 // byteMatrices is two operands with the rules of matmul, cut into products.
 type byteMatrices struct {
 	products
-	rows, cols *lanes
+	rows, cols *quantLanes
 }
 
 // matrices cuts operands a and b, and makes output 0 for products of that type.
