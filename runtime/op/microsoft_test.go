@@ -15,15 +15,18 @@ import (
 )
 
 // answer is a node with inputs and what ONNX Runtime makes of them, as
-// scripts/microsoft_cases.py writes it.
+// scripts/microsoft_cases.py and scripts/ml_cases.py write it.
 type answer struct {
 	Name, Op, Domain string
+	Version          int // 0 for the first
 	Attrs            map[string]struct {
 		I  *int64
 		F  *float32
 		S  *string
+		T  *stored
 		Is []int64
 		Fs []float32
+		Ss []string
 	}
 	In, Out []*stored
 	Tol     float64 // relative to the largest number of an output
@@ -33,6 +36,7 @@ type stored struct {
 	Type  string
 	Shape []int
 	Data  string
+	Texts []string // of strings, instead of Data
 }
 
 func (s *stored) tensor(t *testing.T) *tensor.Tensor {
@@ -42,6 +46,13 @@ func (s *stored) tensor(t *testing.T) *tensor.Tensor {
 	d, err := tensor.ParseDType(s.Type)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if d == tensor.String {
+		x, err := tensor.FromStrings(s.Texts, s.Shape...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
 	}
 	data, err := base64.StdEncoding.DecodeString(s.Data)
 	if err != nil {
@@ -54,8 +65,8 @@ func (s *stored) tensor(t *testing.T) *tensor.Tensor {
 	return x.Aligned()
 }
 
-func (a *answer) node() *graph.Node {
-	n := &graph.Node{Op: a.Op, Domain: a.Domain, Version: 1}
+func (a *answer) node(t *testing.T) *graph.Node {
+	n := &graph.Node{Op: a.Op, Domain: a.Domain, Version: max(a.Version, 1)}
 	if a.Domain == "" {
 		n.Version = 17
 	}
@@ -68,6 +79,13 @@ func (a *answer) node() *graph.Node {
 			attr.Kind, attr.Float = graph.AttrFloat, *v.F
 		case v.S != nil:
 			attr.Kind, attr.Str = graph.AttrString, []byte(*v.S)
+		case v.T != nil:
+			attr.Kind, attr.Tensor = graph.AttrTensor, v.T.tensor(t)
+		case v.Ss != nil:
+			attr.Kind = graph.AttrStrings
+			for _, text := range v.Ss {
+				attr.Strs = append(attr.Strs, []byte(text))
+			}
 		case v.Is != nil:
 			attr.Kind, attr.Ints = graph.AttrInts, v.Is
 		default:
@@ -85,11 +103,14 @@ func (a *answer) node() *graph.Node {
 }
 
 // TestMicrosoft compares operators of ONNX Runtime's own domain with its answers.
-func TestMicrosoft(t *testing.T) {
+func TestMicrosoft(t *testing.T) { compareStored(t, "microsoft") }
+
+// compareStored computes the answers in that folder of testdata anew.
+func compareStored(t *testing.T, folder string) {
 	if err := bindings.Available(); err != nil {
 		t.Skip(err)
 	}
-	files, err := filepath.Glob(filepath.Join("testdata", "microsoft", "*.json"))
+	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.json"))
 	if err != nil || files == nil {
 		t.Fatalf("no cases: %v", err)
 	}
@@ -110,7 +131,7 @@ func TestMicrosoft(t *testing.T) {
 }
 
 func (a *answer) check(t *testing.T, r *op.Registry) {
-	n := a.node()
+	n := a.node(t)
 	in := make([]*tensor.Tensor, len(a.In))
 	for i, x := range a.In {
 		in[i] = x.tensor(t)

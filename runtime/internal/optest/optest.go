@@ -115,6 +115,7 @@ func families() []func(*suite) {
 		lossCases,
 		einsumCases,
 		sumLikeCases,
+		mlCases,
 	}
 }
 

@@ -1,0 +1,106 @@
+package op
+
+import (
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// mlDomain is that of the operators of classical machine learning
+// (https://onnx.ai/onnx/operators/index.html, ai.onnx.ml).
+const mlDomain = "ai.onnx.ml"
+
+// mlNumbers are the element types that most of them take.
+var mlNumbers = Types{tensor.F32, tensor.F64, tensor.I64, tensor.I32}
+
+// mlRow is the row of an operator with one input and one output.
+func mlRow(name string, types Types, open func(n *Node) (Op, error)) Row {
+	return Row{Domain: mlDomain, Name: name, Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: types, New: open}
+}
+
+// rowDims returns what is known of a matrix of samples: their number and that of
+// their features. A vector is one sample.
+func rowDims(v *Value) (rows, features graph.Dim, err error) {
+	switch rank, ok := v.Rank(); {
+	case !ok:
+		return graph.Unknown(), graph.Unknown(), nil
+	case rank == 1:
+		return graph.Known(1), v.Dims[0], nil
+	case rank == 2:
+		return v.Dims[0], v.Dims[1], nil
+	}
+	return rows, features, graph.Mark(graph.ErrShape, "input is %v; a matrix [samples,features] or a vector is needed", v.Type)
+}
+
+// matrixOf is rowDims of a tensor.
+func matrixOf(t *tensor.Tensor) (rows, features int, err error) {
+	switch s := t.Shape(); len(s) {
+	case 1:
+		return 1, s[0], nil
+	case 2:
+		return s[0], s[1], nil
+	}
+	return 0, 0, graph.Mark(graph.ErrShape, "input is %v; a matrix [samples,features] or a vector is needed", t)
+}
+
+// floatsOf returns the elements of a tensor of mlNumbers as float32: its own if
+// they are that, else rounded into scratch memory.
+func (c *Run) floatsOf(t *tensor.Tensor) ([]float32, error) {
+	if t.DType() == tensor.F32 || t.Len() == 0 {
+		return c.floats(t)
+	}
+	list, err := c.scratchFloats(t.Len())
+	if err != nil {
+		return nil, err
+	}
+	switch t.DType() {
+	case tensor.F64:
+		roundTo(list, tensor.View[float64](t))
+	case tensor.I64:
+		roundTo(list, tensor.View[int64](t))
+	case tensor.I32:
+		roundTo(list, tensor.View[int32](t))
+	}
+	return list, nil
+}
+
+func roundTo[T float64 | int64 | int32](dst []float32, src []T) {
+	for i, v := range src {
+		dst[i] = float32(v)
+	}
+}
+
+// labels are the names of classes, integers or strings.
+type labels struct {
+	numbers []int64
+	texts   []string
+}
+
+// labels returns the classes that one of two attributes lists.
+func (n *Node) labels(numbers, texts string) (labels, error) {
+	l := labels{texts: n.Strs(texts)}
+	for _, v := range n.Ints(numbers) {
+		l.numbers = append(l.numbers, int64(v))
+	}
+	if (len(l.numbers) == 0) == (len(l.texts) == 0) {
+		return l, graph.Mark(graph.ErrFormat, "one of %s and %s must be there and hold something, the other not", numbers, texts)
+	}
+	return l, nil
+}
+
+func (l *labels) count() int { return len(l.numbers) + len(l.texts) }
+
+func (l *labels) dtype() tensor.DType {
+	if l.texts != nil {
+		return tensor.String
+	}
+	return tensor.I64
+}
+
+// vector is the labels as a tensor.
+func (l *labels) vector() *tensor.Tensor {
+	if l.texts != nil {
+		return textVector(l.texts)
+	}
+	t, _ := tensor.From(l.numbers, len(l.numbers))
+	return t
+}
