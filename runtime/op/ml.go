@@ -54,16 +54,16 @@ func (c *Run) floatsOf(t *tensor.Tensor) ([]float32, error) {
 	}
 	switch t.DType() {
 	case tensor.F64:
-		roundTo(list, tensor.View[float64](t))
+		asSingles(list, tensor.View[float64](t))
 	case tensor.I64:
-		roundTo(list, tensor.View[int64](t))
+		asSingles(list, tensor.View[int64](t))
 	case tensor.I32:
-		roundTo(list, tensor.View[int32](t))
+		asSingles(list, tensor.View[int32](t))
 	}
 	return list, nil
 }
 
-func roundTo[T float64 | int64 | int32](dst []float32, src []T) {
+func asSingles[T float64 | int64 | int32](dst []float32, src []T) {
 	for i, v := range src {
 		dst[i] = float32(v)
 	}
