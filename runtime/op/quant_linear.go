@@ -237,13 +237,13 @@ func (o *quantizeLinear) scalesIn(c *Run, precision tensor.DType) ([]float32, er
 	}
 	rounded, err := c.scratchFloats(len(scale))
 	for i := range rounded {
-		rounded[i] = roundTo(precision, scale[i])
+		rounded[i] = inPrecision(precision, scale[i])
 	}
 	return rounded, err
 }
 
-// roundTo rounds to a type that is computed in float32.
-func roundTo(d tensor.DType, v float32) float32 {
+// inPrecision rounds to a type that is computed in float32.
+func inPrecision(d tensor.DType, v float32) float32 {
 	switch d {
 	case tensor.F16:
 		return packed.ToF16(v).Float32()
@@ -298,7 +298,7 @@ func (c *Run) roundFloats(g *bindings.QuantGrid, precision tensor.DType, x, scal
 	put := encoder(y, saturate)
 	stretches(g, func(at, n, s, step int) {
 		for i := at; i < at+n; i, s = i+1, s+step {
-			v := roundTo(precision, roundTo(precision, x[i])/scale[s])
+			v := inPrecision(precision, inPrecision(precision, x[i])/scale[s])
 			if zero != nil {
 				v += zero[s]
 			}
