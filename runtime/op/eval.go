@@ -148,7 +148,8 @@ func DTypes(in []*Value) []tensor.DType {
 	return list
 }
 
-// InferOutputs runs the shape rule and checks what it set.
+// InferOutputs runs the shape rule and checks what it set. Integer contents that
+// are known in full become constants.
 func InferOutputs(o Op, n *graph.Node, in []*Value) (out []*Value, err error) {
 	return InferWith(o, n, &Infer{In: in})
 }
@@ -176,7 +177,39 @@ func InferWith(o Op, n *graph.Node, c *Infer) (out []*Value, err error) {
 			}
 		}
 	}
+	settle(c.Out)
 	return c.Out, nil
+}
+
+// settle turns integer contents that are known in full into constants.
+func settle(values []*Value) {
+	for _, v := range values {
+		shape, ok := v.Dims.Concrete()
+		if v.Const == nil && v.Ints != nil && ok && shape.Len() == len(v.Ints) {
+			v.Const = integerTensor(v.DType, shape, v.Ints)
+		}
+	}
+}
+
+// integerTensor returns a tensor of the elements, or nil if one of them is no number
+// or does not fit the type.
+func integerTensor(d tensor.DType, shape tensor.Shape, list []graph.Dim) *tensor.Tensor {
+	if d != tensor.I64 && d != tensor.I32 {
+		return nil
+	}
+	t := tensor.New(d, shape...)
+	for i, x := range list {
+		n, ok := x.Value()
+		switch {
+		case !ok, d == tensor.I32 && n != int(int32(n)):
+			return nil
+		case d == tensor.I32:
+			tensor.View[int32](t)[i] = int32(n)
+		default:
+			tensor.View[int64](t)[i] = int64(n)
+		}
+	}
+	return t
 }
 
 // heap is Memory outside any arena.

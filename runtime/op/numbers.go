@@ -5,6 +5,19 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
+// Numbers returns the elements of a tensor as float64; ok is false unless they are
+// floats of 16 bits or more, integers or bools. Integers beyond 2^53 are rounded.
+func Numbers(t *tensor.Tensor) (list []float64, ok bool) {
+	if d := t.DType(); !numeric.Has(d) && d != tensor.Bool {
+		return nil, false
+	}
+	return allNumbers(t.Aligned()), true
+}
+
+// SetNumbers stores numbers as the elements of a tensor of floats of 16 bits or
+// more, integers or bools: rounded to floats, cut to integers.
+func SetNumbers(t *tensor.Tensor, list []float64) { putNumbers(t, list) }
+
 // allNumbers returns the elements of a tensor of floats, integers or bool as
 // float64: its own if they are that. Integers beyond 2^53 are rounded.
 func allNumbers(t *tensor.Tensor) []float64 {

@@ -1,11 +1,9 @@
 package optimize
 
-import "github.com/nacre-ml/nacre/runtime/graph"
-
 // dropDead removes nodes and constants that no output needs.
-func dropDead(m *graph.Model, _ Context) (*Edit, error) {
-	g := m.Graph
-	e := &Edit{Replace: map[*graph.Node][]*graph.Node{}, Drop: map[string]bool{}}
+func dropDead(s *Scope) (*Edit, error) {
+	g := s.Graph
+	e := newEdit()
 	for _, n := range g.Nodes {
 		e.Replace[n] = nil
 	}

@@ -1,10 +1,15 @@
 package optimize
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Edit is a change of a model's main graph. A nil Edit changes nothing.
+// Edit is a change of one graph. A nil Edit changes nothing. Nodes that come may
+// stand before those whose outputs they use.
 type Edit struct {
 	// Replace lists nodes that go, each with those that come in its place.
 	Replace map[*graph.Node][]*graph.Node
@@ -12,30 +17,167 @@ type Edit struct {
 	Add []*graph.Initializer
 	// Drop names constants that go.
 	Drop map[string]bool
+	// Rename gives values another name wherever nodes compute or use them, in the
+	// graphs within too. An output of the graph keeps its name, and so must its
+	// node. If a value takes the name of another, the node that made it must go.
+	Rename map[string]string
 }
 
-// apply returns the edited model, which shares what did not change.
-func (e *Edit) apply(m *graph.Model) *graph.Model {
-	if e == nil {
-		return m
+func newEdit() *Edit {
+	return &Edit{Replace: map[*graph.Node][]*graph.Node{}, Drop: map[string]bool{}, Rename: map[string]string{}}
+}
+
+// touches reports whether one of the nodes is to go already.
+func (e *Edit) touches(nodes ...*graph.Node) bool {
+	return slices.ContainsFunc(nodes, func(n *graph.Node) bool { _, ok := e.Replace[n]; return ok })
+}
+
+// fuse puts one node in the place of several, the last of which computes what it
+// computes.
+func (e *Edit) fuse(by *graph.Node, nodes ...*graph.Node) {
+	for _, n := range nodes {
+		e.Replace[n] = nil
 	}
-	g := *m.Graph
-	g.Nodes = make([]*graph.Node, 0, len(m.Graph.Nodes))
-	for _, n := range m.Graph.Nodes {
+	e.Replace[nodes[len(nodes)-1]] = []*graph.Node{by}
+}
+
+// add adds a constant and returns its name.
+func (e *Edit) add(name string, t *tensor.Tensor) string {
+	e.Add = append(e.Add, &graph.Initializer{Name: name, Tensor: t})
+	return name
+}
+
+// name is what a value is called after the edit.
+func (e *Edit) name(s string) string {
+	for {
+		to, ok := e.Rename[s]
+		if !ok {
+			return s
+		}
+		s = to
+	}
+}
+
+// bypass removes a node whose output 0 is x, a value that is there without it. It
+// does nothing where names stand against it: both are outputs of the graph, or x
+// is no node's of this graph and the node's is an output.
+func (e *Edit) bypass(s *Scope, n *graph.Node, x string) {
+	x, y := e.name(x), e.name(n.Outputs[0])
+	switch {
+	case x == y || slices.ContainsFunc(n.Outputs[1:], func(name string) bool { return s.uses(name) > 0 && name != "" }):
+		return
+	case !s.isOutput(y) && !s.inner[x]:
+		e.Rename[y] = x
+	case s.isOutput(y) && !s.isOutput(x) && s.maker(x) != nil && !s.inner[y]:
+		e.Rename[x] = y
+	default:
+		return
+	}
+	e.Replace[n] = nil
+}
+
+// apply returns the edited graph, which shares what did not change.
+func (e *Edit) apply(old *graph.Graph) *graph.Graph {
+	if e == nil {
+		return old
+	}
+	g := *old
+	g.Nodes = make([]*graph.Node, 0, len(old.Nodes))
+	for _, n := range old.Nodes {
 		if by, ok := e.Replace[n]; ok {
 			g.Nodes = append(g.Nodes, by...)
 		} else {
 			g.Nodes = append(g.Nodes, n)
 		}
 	}
-	g.Initializers = make([]*graph.Initializer, 0, len(m.Graph.Initializers)+len(e.Add))
-	for _, init := range m.Graph.Initializers {
+	g.Initializers = make([]*graph.Initializer, 0, len(old.Initializers)+len(e.Add))
+	for _, init := range old.Initializers {
 		if !e.Drop[init.Name] {
 			g.Initializers = append(g.Initializers, init)
 		}
 	}
 	g.Initializers = append(g.Initializers, e.Add...)
-	edited := *m
-	edited.Graph = &g
-	return &edited
+	to := make(map[string]string, len(e.Rename))
+	for name := range e.Rename {
+		to[name] = e.name(name)
+	}
+	for i, n := range g.Nodes {
+		g.Nodes[i] = renamed(n, to)
+	}
+	g.Nodes = graph.Sorted(g.Nodes)
+	defined := map[string]bool{}
+	define(&g, defined)
+	g.Values = slices.DeleteFunc(slices.Clone(old.Values), func(v *graph.Value) bool { return !defined[v.Name] })
+	return &g
+}
+
+// renamed returns the node with other names for the values that it computes and
+// uses; the node itself if it has none of them.
+func renamed(n *graph.Node, to map[string]string) *graph.Node {
+	has := func(name string) bool { _, ok := to[name]; return ok }
+	if len(to) == 0 || !slices.ContainsFunc(slices.Concat(n.Inputs, n.Outputs, n.Captured()), has) {
+		return n
+	}
+	r := *n
+	r.Inputs, r.Outputs = listRenamed(n.Inputs, to), listRenamed(n.Outputs, to)
+	return withGraphs(&r, func(_ string, g *graph.Graph) *graph.Graph { return graphRenamed(g, to) })
+}
+
+func listRenamed(list []string, to map[string]string) []string {
+	list = slices.Clone(list)
+	for i, name := range list {
+		if other, ok := to[name]; ok {
+			list[i] = other
+		}
+	}
+	return list
+}
+
+// graphRenamed returns a graph that knows values around it by other names.
+func graphRenamed(old *graph.Graph, to map[string]string) *graph.Graph {
+	hidden := map[string]bool{}
+	define(old, hidden)
+	to = maps.Clone(to)
+	maps.DeleteFunc(to, func(name, _ string) bool { return hidden[name] })
+	g := *old
+	g.Nodes = slices.Clone(old.Nodes)
+	for i, n := range g.Nodes {
+		g.Nodes[i] = renamed(n, to)
+	}
+	g.Outputs = slices.Clone(old.Outputs)
+	for i, v := range g.Outputs {
+		if other, ok := to[v.Name]; ok {
+			output := *v
+			output.Name = other
+			g.Outputs[i] = &output
+		}
+	}
+	return &g
+}
+
+// withGraphs returns the node with other graphs in its attributes; the node itself
+// if they are the same.
+func withGraphs(n *graph.Node, change func(attr string, g *graph.Graph) *graph.Graph) *graph.Node {
+	r, same := *n, true
+	r.Attrs = slices.Clone(n.Attrs)
+	for i, a := range r.Attrs {
+		if len(a.Subgraphs()) == 0 {
+			continue
+		}
+		b := *a
+		b.Graphs = slices.Clone(a.Graphs)
+		for k, g := range a.Graphs {
+			b.Graphs[k] = change(a.Name, g)
+			same = same && b.Graphs[k] == g
+		}
+		if a.Graph != nil {
+			b.Graph = change(a.Name, a.Graph)
+			same = same && b.Graph == a.Graph
+		}
+		r.Attrs[i] = &b
+	}
+	if same {
+		return n
+	}
+	return &r
 }

@@ -17,15 +17,15 @@ const trainingDomain = "ai.onnx.preview.training"
 // Where the node's inputs are other values than xs and zs name, the nodes between
 // are computed anew from those. A Gradient may differentiate what another one
 // computes.
-func expandGradient(m *graph.Model, _ Context) (*Edit, error) {
+func expandGradient(s *Scope) (*Edit, error) {
 	isGradient := func(n *graph.Node) bool { return n.Domain == trainingDomain && n.Op == "Gradient" }
-	if !slices.ContainsFunc(m.Graph.Nodes, isGradient) {
+	if s.outer != nil || !slices.ContainsFunc(s.Graph.Nodes, isGradient) {
 		return nil, nil
 	}
 	e := &Edit{Replace: map[*graph.Node][]*graph.Node{}}
-	d := &differentiator{maker: map[string]*graph.Node{}, prefix: freePrefix(m.Graph)}
+	d := &differentiator{maker: map[string]*graph.Node{}, prefix: freePrefix(s.Graph)}
 	var list []*graph.Node
-	for _, n := range m.Graph.Nodes {
+	for _, n := range s.Graph.Nodes {
 		d.record(n)
 		if isGradient(n) {
 			list = append(list, n)

@@ -1,8 +1,6 @@
 package optimize
 
 import (
-	"fmt"
-
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -12,64 +10,65 @@ import (
 // constant that expands is cheaper to compute than to keep.
 const foldGrowth = 1 << 20
 
-// foldConst computes nodes whose inputs are all constants.
-func foldConst(m *graph.Model, c Context) (*Edit, error) {
-	consts := map[string]*tensor.Tensor{}
-	for _, init := range m.Graph.Initializers {
-		consts[init.Name] = init.Tensor
-	}
-	e := &Edit{Replace: map[*graph.Node][]*graph.Node{}}
-	for _, n := range m.Graph.Nodes {
-		out, err := fold(n, consts, c)
-		if err != nil {
-			return nil, fmt.Errorf("node %q (%s): %w", n.Label(), n.OpName(), err)
+// foldConst computes nodes whose inputs are all constants, and those whose results
+// follow from extents, such as the shape of a value. Nodes that cannot be computed
+// are left for the planner or the run, which report them.
+func foldConst(s *Scope) (*Edit, error) {
+	e := newEdit()
+	folded := map[string]*op.Value{}
+	value := func(name string) *op.Value {
+		if v := folded[name]; v != nil {
+			return v
 		}
+		return s.value(name)
+	}
+	for _, n := range s.Nodes {
+		out := s.fold(n, value)
 		if out == nil {
 			continue
 		}
 		e.Replace[n] = nil
 		for i, name := range n.Outputs {
 			if name != "" {
-				consts[name] = out[i]
-				e.Add = append(e.Add, &graph.Initializer{Name: name, Tensor: out[i]})
+				folded[name] = op.Known(out[i])
+				e.add(name, out[i])
 			}
 		}
 	}
 	return e, nil
 }
 
-// fold returns the outputs of a node, or nil if it is not to be folded. Nodes
-// that cannot be bound are left for the planner, which reports them with all
-// that is known there.
-func fold(n *graph.Node, consts map[string]*tensor.Tensor, c Context) ([]*tensor.Tensor, error) {
-	in := make([]*tensor.Tensor, len(n.Inputs))
-	bytes := 0
+// fold returns the outputs of a node, or nil if it is not to be folded.
+func (s *Scope) fold(n *graph.Node, value func(name string) *op.Value) []*tensor.Tensor {
+	o, row, err := s.Registry.New(n)
+	if err != nil || row.Makes || row.Impure {
+		return nil
+	}
+	out, known := make([]*tensor.Tensor, len(n.Outputs)), true
+	for i, name := range n.Outputs {
+		if name != "" {
+			out[i] = value(name).Const
+			known = known && out[i] != nil
+		}
+	}
+	if known {
+		return out
+	}
+	in := make([]*op.Value, len(n.Inputs))
 	for i, name := range n.Inputs {
 		if name == "" {
 			continue
 		}
-		if in[i] = consts[name]; in[i] == nil {
-			return nil, nil
+		if in[i] = value(name); in[i].Const == nil {
+			return nil
 		}
-		bytes += len(in[i].Bytes())
 	}
-	o, row, err := c.Registry.New(n)
-	if err != nil || row.Makes || row.Impure {
-		return nil, nil
+	if row.CheckTypes(in) != nil {
+		return nil
 	}
-	values := op.Values(in)
-	if row.CheckTypes(values) != nil {
-		return nil, nil
-	}
-	inferred, err := op.InferOutputs(o, n, values)
+	inferred, err := op.InferOutputs(o, n, in)
 	if err != nil {
-		return nil, nil
+		return nil
 	}
-	for i, v := range inferred {
-		shape, ok := v.Dims.Concrete()
-		if n.Outputs[i] != "" && (!ok || v.DType.Bytes(shape.Len()) > bytes+foldGrowth) {
-			return nil, nil
-		}
-	}
-	return op.Eval(c.Registry, n, c.ISA, nil, in)
+	return s.compute(n, row, in, inferred, foldGrowth)
 }

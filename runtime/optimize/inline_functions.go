@@ -12,16 +12,16 @@ const maxInlined = 1 << 18
 
 // inlineFunctions replaces every node that calls a function of the model by the
 // function's nodes. Validation has refused functions that call themselves.
-func inlineFunctions(m *graph.Model, _ Context) (*Edit, error) {
-	if len(m.Functions) == 0 {
-		return nil, nil
+func inlineFunctions(s *Scope) (*Edit, error) {
+	if len(s.Model.Functions) == 0 || s.outer != nil {
+		return nil, nil // the graphs within were expanded with the main graph
 	}
 	in := &inliner{functions: map[functionKey]*graph.Function{}}
-	for _, f := range m.Functions {
+	for _, f := range s.Model.Functions {
 		in.functions[functionKey{f.Domain, f.Name, f.Overload}] = f
 	}
 	e := &Edit{Replace: map[*graph.Node][]*graph.Node{}}
-	for _, n := range m.Graph.Nodes {
+	for _, n := range s.Graph.Nodes {
 		nodes, err := in.expand(n)
 		if err != nil {
 			return nil, err

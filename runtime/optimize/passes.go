@@ -1,6 +1,6 @@
-// Package optimize rewrites a model's graph into one that gives the same
-// results sooner. A pass reads the graph and returns an edit; Run applies it.
-// The model passed in is never changed.
+// Package optimize rewrites a model's graphs into ones that give the same results
+// sooner. A pass reads one graph and returns an edit; Run applies it, and goes on
+// with the graphs within. The model passed in is never changed.
 package optimize
 
 import (
@@ -14,7 +14,7 @@ import (
 // Pass is one rewriting of a graph.
 type Pass struct {
 	Name string
-	Run  func(m *graph.Model, c Context) (*Edit, error)
+	Run  func(s *Scope) (*Edit, error)
 }
 
 // Context is what passes need beside the model.
@@ -40,14 +40,68 @@ func Passes() []Pass {
 	)
 }
 
-// Run applies the passes in order, each once.
+// Run applies the passes in order, each once to every graph of the model.
 func Run(m *graph.Model, passes []Pass, c Context) (*graph.Model, error) {
 	for _, p := range passes {
-		e, err := p.Run(m, c)
+		r := rewriter{pass: p, context: c, model: m, names: &names{model: m}}
+		g, err := r.graph(m.Graph, nil, nil)
 		if err != nil {
 			return nil, &graph.Error{Stage: "optimize", File: m.File, Offset: -1, Err: fmt.Errorf("%s: %w", p.Name, err)}
 		}
-		m = e.apply(m)
+		edited := *m
+		edited.Graph = g
+		m = &edited
 	}
 	return m, nil
+}
+
+// rewriter applies one pass to a model.
+type rewriter struct {
+	pass    Pass
+	context Context
+	model   *graph.Model
+	names   *names
+}
+
+// graph returns the graph rewritten, and after it those within. Types are what is
+// known of its inputs when the file is silent.
+func (r *rewriter) graph(g *graph.Graph, outer *Scope, types []graph.Type) (*graph.Graph, error) {
+	s := newScope(r.context, r.model, g, outer, r.names)
+	s.inputs = types
+	e, err := r.pass.Run(s)
+	if err != nil {
+		return nil, err
+	}
+	if e != nil {
+		g = e.apply(g)
+		s = newScope(r.context, r.model, g, outer, r.names)
+		s.inputs = types
+	}
+	return r.inside(g, s)
+}
+
+// inside returns the graph with those within it rewritten.
+func (r *rewriter) inside(g *graph.Graph, s *Scope) (*graph.Graph, error) {
+	edited := *g
+	edited.Nodes = make([]*graph.Node, len(g.Nodes))
+	same := true
+	for i, n := range g.Nodes {
+		var err error
+		edited.Nodes[i] = withGraphs(n, func(attr string, sub *graph.Graph) *graph.Graph {
+			if err != nil {
+				return sub
+			}
+			var changed *graph.Graph
+			changed, err = r.graph(sub, s, s.bodyTypes(n, attr))
+			return changed
+		})
+		if err != nil {
+			return nil, err
+		}
+		same = same && edited.Nodes[i] == n
+	}
+	if same {
+		return g, nil
+	}
+	return &edited, nil
 }

@@ -53,11 +53,7 @@ func (n *Node) infer(in, values []*op.Value) ([]*op.Value, error) {
 		}
 		return b.outputs(in, values)
 	}}
-	out, err := op.InferWith(n.Op, n.Node, c)
-	if err == nil {
-		settle(out)
-	}
-	return out, err
+	return op.InferWith(n.Op, n.Node, c)
 }
 
 // outputs infers what a body returns for inputs of its own and the values around
@@ -79,37 +75,6 @@ func (b *Body) outputs(in, around []*op.Value) ([]*op.Value, error) {
 		out[i] = values[id]
 	}
 	return out, nil
-}
-
-// settle turns integer contents that are known in full into constants.
-func settle(values []*op.Value) {
-	for _, v := range values {
-		shape, ok := v.Dims.Concrete()
-		if v.Const == nil && v.Ints != nil && ok && shape.Len() == len(v.Ints) {
-			v.Const = integers(v.DType, shape, v.Ints)
-		}
-	}
-}
-
-// integers returns a tensor of the elements, or nil if one of them is no number
-// or does not fit the type.
-func integers(d tensor.DType, shape tensor.Shape, list []graph.Dim) *tensor.Tensor {
-	if d != tensor.I64 && d != tensor.I32 {
-		return nil
-	}
-	t := tensor.New(d, shape...)
-	for i, x := range list {
-		n, ok := x.Value()
-		switch {
-		case !ok, d == tensor.I32 && n != int(int32(n)):
-			return nil
-		case d == tensor.I32:
-			tensor.View[int32](t)[i] = int32(n)
-		default:
-			tensor.View[int64](t)[i] = int64(n)
-		}
-	}
-	return t
 }
 
 // fold computes a small node whose inputs are all constant.

@@ -1,0 +1,139 @@
+package optimize
+
+import (
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// inferGrowth bounds the bytes of what is computed to learn extents: shape
+// arithmetic stays far below it.
+const inferGrowth = 1 << 12
+
+// infer finds out what is known of every value of the graph. Nodes that do not fit
+// their inputs leave their outputs unknown: the planner reports them.
+func (s *Scope) infer() {
+	in := make([]*op.Value, len(s.Graph.Inputs))
+	for i, v := range s.Graph.Inputs {
+		t := v.Type
+		if t.Kind == graph.NoType && i < len(s.inputs) {
+			t = s.inputs[i]
+		}
+		if s.outer != nil {
+			t.Dims = nil // what the file says holds for one run of the body
+		}
+		in[i] = &op.Value{Type: t}
+	}
+	s.inferFrom(in)
+}
+
+// inferFrom is infer for given values of the graph's inputs.
+func (s *Scope) inferFrom(in []*op.Value) {
+	s.known = make(map[string]*op.Value, len(s.defined))
+	for i, v := range s.Graph.Inputs {
+		s.known[v.Name] = in[i]
+	}
+	for _, init := range s.Graph.Initializers {
+		s.known[init.Name] = op.Known(init.Tensor)
+	}
+	for _, n := range s.Nodes {
+		for i, v := range s.node(n) {
+			if n.Outputs[i] != "" {
+				s.known[n.Outputs[i]] = v
+			}
+		}
+	}
+}
+
+// node infers the outputs of a node; nil if nothing is known of them.
+func (s *Scope) node(n *graph.Node) []*op.Value {
+	in := make([]*op.Value, len(n.Inputs))
+	for i, name := range n.Inputs {
+		if name == "" {
+			continue
+		}
+		if in[i] = s.value(name); in[i].Kind == graph.NoType {
+			return nil
+		}
+	}
+	o, row, err := s.Registry.New(n)
+	if err != nil || row.CheckTypes(in) != nil {
+		return nil
+	}
+	out, err := op.InferWith(o, n, &op.Infer{In: in, Body: func(attr string, in []*op.Value) ([]*op.Value, error) { return s.body(n, attr, in) }})
+	if err != nil {
+		return nil
+	}
+	if list := s.compute(n, row, in, out, inferGrowth); list != nil {
+		return op.Values(list)
+	}
+	return out
+}
+
+// body infers the outputs of a graph that a node holds.
+func (s *Scope) body(n *graph.Node, attr string, in []*op.Value) ([]*op.Value, error) {
+	a := n.Attr(attr)
+	if a == nil || a.Graph == nil {
+		return nil, graph.Mark(graph.ErrFormat, "attribute %q, a graph, is missing", attr)
+	}
+	if len(in) != len(a.Graph.Inputs) {
+		return nil, graph.Mark(graph.ErrFormat, "the graph takes %d inputs and is given %d", len(a.Graph.Inputs), len(in))
+	}
+	b := newScope(s.Context, s.Model, a.Graph, s, s.names)
+	b.inferFrom(in)
+	out := make([]*op.Value, len(a.Graph.Outputs))
+	for i, v := range a.Graph.Outputs {
+		out[i] = b.value(v.Name)
+	}
+	return out, nil
+}
+
+// bodyTypes returns the types that a node gives the inputs of its graphs.
+func (s *Scope) bodyTypes(n *graph.Node, attr string) []graph.Type {
+	o, _, err := s.Registry.New(n)
+	t, ok := o.(op.BodyTyper)
+	if err != nil || !ok {
+		return nil
+	}
+	in := make([]*op.Value, len(n.Inputs))
+	for i, name := range n.Inputs {
+		if name != "" {
+			in[i] = s.value(name)
+		}
+	}
+	types, _ := t.BodyTypes(attr, in)
+	return types
+}
+
+// compute returns the outputs of a node whose inputs are all constants, if they take
+// at most growth bytes more than those; else nil.
+func (s *Scope) compute(n *graph.Node, row *op.Row, in, out []*op.Value, growth int) []*tensor.Tensor {
+	if row.Makes || row.Impure {
+		return nil
+	}
+	tensors := make([]*tensor.Tensor, len(in))
+	for i, v := range in {
+		if v == nil {
+			continue
+		}
+		if v.Const == nil {
+			return nil
+		}
+		tensors[i] = v.Const
+		growth += len(v.Const.Bytes())
+	}
+	for i, v := range out {
+		shape, ok := v.Dims.Concrete()
+		if n.Outputs[i] == "" {
+			continue
+		}
+		if !ok || v.DType.Bytes(shape.Len()) > growth {
+			return nil
+		}
+	}
+	list, err := op.Eval(s.Registry, n, s.ISA, nil, tensors)
+	if err != nil {
+		return nil
+	}
+	return list
+}
