@@ -72,11 +72,11 @@ func (s *gemmShape) run(b *testing.B, kernel bindings.Kernel) {
 	switch s.constant {
 	case "a":
 		p := floatsOf(b, kernel.PackedA(s.m, s.k))
-		kernel.PackA(s.m, s.k, g.A, unsafe.Pointer(&a[0]), p)
+		kernel.PackA(s.m, s.k, g.A, unsafe.Pointer(&a[0]), bytesOf(p))
 		a, g.A = p, bindings.Operand{Packed: true}
 	case "b":
 		p := floatsOf(b, kernel.PackedB(s.n, s.k))
-		kernel.PackB(s.n, s.k, g.B, unsafe.Pointer(&x[0]), p)
+		kernel.PackB(s.n, s.k, g.B, unsafe.Pointer(&x[0]), bytesOf(p))
 		x, g.B = p, bindings.Operand{Packed: true}
 	}
 	scratch := floatsOf(b, g.Scratch(nil)+1)
@@ -93,7 +93,7 @@ func (s *gemmShape) run(b *testing.B, kernel bindings.Kernel) {
 			b.StartTimer()
 		}
 		start := time.Now()
-		g.Run(nil, unsafe.Pointer(&a[0]), unsafe.Pointer(&x[0]), nil, nil, c, scratch)
+		g.Run(nil, unsafe.Pointer(&a[0]), unsafe.Pointer(&x[0]), nil, nil, unsafe.Pointer(&c[0]), scratch)
 		times = append(times, time.Since(start).Seconds())
 	}
 	slices.Sort(times)
@@ -102,6 +102,11 @@ func (s *gemmShape) run(b *testing.B, kernel bindings.Kernel) {
 	b.ReportMetric(ops/times[0]/slices.Max(rates), "of-ceiling")
 	b.ReportMetric(ops/times[len(times)/2]/1e9, "median-GFLOPS")
 	b.ReportMetric(4*float64(len(x))/times[0]/1e9, "GB/s-of-b")
+}
+
+// bytesOf returns floats as bytes.
+func bytesOf(s []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), 4*len(s))
 }
 
 // floatsOf returns n small numbers outside Go's heap.

@@ -11,15 +11,15 @@ const (
 )
 
 // Operand is a matrix of a Gemm as it lies in memory. Element (i,j) is Row*i +
-// Col*j elements from the first. Packed operands are what PackA or PackB wrote;
-// their strides do not count.
+// Col*j elements from the first. Packed operands are what PackA or PackB wrote
+// of that type; their strides do not count.
 type Operand struct {
 	Packed   bool
 	Type     FloatType
 	Row, Col int
 }
 
-// Gemm is products of matrices of float32,
+// Gemm is products of matrices of floats, summed up in float32,
 //
 //	c(i,j) = Alpha * sum_p a(i,p) b(p,j) + (Accumulate ? c(i,j) : 0) + row[i] + col[j]
 //
@@ -28,6 +28,7 @@ type Gemm struct {
 	Kernel     Kernel // of op f32_gemm
 	M, N, K    int
 	A, B       Operand
+	C          FloatType // with Accumulate, Float32
 	LDC        int
 	Alpha      float32
 	Accumulate bool

@@ -16,7 +16,7 @@ static inline size_t gemm_scratch(nacre_f32_gemm *g, const size_t *axes, size_t 
 }
 
 static inline void gemm_run(nacre_f32_gemm *g, nacre_pool *pool, const size_t *axes, const void *a, const void *b,
-                            const float *row, const float *col, float *c, float *scratch) {
+                            const float *row, const float *col, void *c, float *scratch) {
     nacre_f32_gemm job = *g;
     job.batch.axes = axes;
     job.a.data = a;
@@ -28,7 +28,7 @@ static inline void gemm_run(nacre_f32_gemm *g, nacre_pool *pool, const size_t *a
 }
 
 static inline void gemm_pack(int right, const nacre_f32_gemm_impl *impl, size_t lanes, size_t k, nacre_f32_operand *x,
-                             const void *data, float *dst) {
+                             const void *data, void *dst) {
     nacre_f32_operand operand = *x;
     operand.data = data;
     (right ? nacre_f32_gemm_pack_b : nacre_f32_gemm_pack_a)(impl, lanes, k, &operand, dst);
@@ -84,6 +84,7 @@ func (g *Gemm) c() C.nacre_f32_gemm {
 		alpha:      C.float(g.Alpha),
 		accumulate: cbool(g.Accumulate),
 		row_count:  1,
+		c_type:     C.nacre_float_type(g.C),
 		ldc:        C.size_t(g.LDC),
 	}
 }
@@ -94,35 +95,37 @@ func (g *Gemm) Scratch(pool *Pool) int {
 	return int(C.gemm_scratch(&c, sizes(g.Batch), C.size_t(pool.Threads())))
 }
 
-// Run computes c. Row and col are nil for none. Scratch lies at a multiple of
-// 64 bytes.
-func (g *Gemm) Run(pool *Pool, a, b unsafe.Pointer, row, col, c, scratch []float32) {
+// Run computes c, of type C. Row and col are nil for none. Scratch lies at a
+// multiple of 64 bytes.
+func (g *Gemm) Run(pool *Pool, a, b unsafe.Pointer, row, col []float32, c unsafe.Pointer, scratch []float32) {
 	job := g.c()
-	C.gemm_run(&job, pool.ptr(), sizes(g.Batch), a, b, floats(row), floats(col), floats(c), floats(scratch))
+	C.gemm_run(&job, pool.ptr(), sizes(g.Batch), a, b, floats(row), floats(col), c, floats(scratch))
 }
 
 func floats(s []float32) *C.float { return (*C.float)(unsafe.SliceData(s)) }
 
-// PackedA is the number of float32 elements of a packed [m,k] left operand.
+// PackedA is the number of elements of a packed [m,k] left operand.
 func (k Kernel) PackedA(m, depth int) int {
 	return int(C.nacre_f32_gemm_packed_a(k.gemmImpl(), C.size_t(m), C.size_t(depth)))
 }
 
-// PackedB is the number of float32 elements of a packed [k,n] right operand.
+// PackedB is the number of elements of a packed [k,n] right operand.
 func (k Kernel) PackedB(n, depth int) int {
 	return int(C.nacre_f32_gemm_packed_b(k.gemmImpl(), C.size_t(n), C.size_t(depth)))
 }
 
-// PackA packs an [m,k] left operand for this kernel.
-func (k Kernel) PackA(m, depth int, o Operand, a unsafe.Pointer, dst []float32) {
+// PackA packs an [m,k] left operand for this kernel; dst gets elements of its
+// type.
+func (k Kernel) PackA(m, depth int, o Operand, a unsafe.Pointer, dst []byte) {
 	x := o.c()
-	C.gemm_pack(0, k.gemmImpl(), C.size_t(m), C.size_t(depth), &x, a, floats(dst))
+	C.gemm_pack(0, k.gemmImpl(), C.size_t(m), C.size_t(depth), &x, a, unsafe.Pointer(unsafe.SliceData(dst)))
 }
 
-// PackB packs a [k,n] right operand for this kernel.
-func (k Kernel) PackB(n, depth int, o Operand, b unsafe.Pointer, dst []float32) {
+// PackB packs a [k,n] right operand for this kernel; dst gets elements of its
+// type.
+func (k Kernel) PackB(n, depth int, o Operand, b unsafe.Pointer, dst []byte) {
 	x := o.c()
-	C.gemm_pack(1, k.gemmImpl(), C.size_t(n), C.size_t(depth), &x, b, floats(dst))
+	C.gemm_pack(1, k.gemmImpl(), C.size_t(n), C.size_t(depth), &x, b, unsafe.Pointer(unsafe.SliceData(dst)))
 }
 
 // Scratch is the number of elements that Run needs as scratch.

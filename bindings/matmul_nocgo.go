@@ -8,7 +8,9 @@ import "unsafe"
 func (*Gemm) Scratch(*Pool) int { panic(errNoCgo) }
 
 // Run cannot be called.
-func (*Gemm) Run(pool *Pool, a, b unsafe.Pointer, row, col, c, scratch []float32) { panic(errNoCgo) }
+func (*Gemm) Run(pool *Pool, a, b unsafe.Pointer, row, col []float32, c unsafe.Pointer, scratch []float32) {
+	panic(errNoCgo)
+}
 
 // PackedA cannot be called.
 func (Kernel) PackedA(m, depth int) int { panic(errNoCgo) }
@@ -17,10 +19,10 @@ func (Kernel) PackedA(m, depth int) int { panic(errNoCgo) }
 func (Kernel) PackedB(n, depth int) int { panic(errNoCgo) }
 
 // PackA cannot be called.
-func (Kernel) PackA(m, depth int, o Operand, a unsafe.Pointer, dst []float32) { panic(errNoCgo) }
+func (Kernel) PackA(m, depth int, o Operand, a unsafe.Pointer, dst []byte) { panic(errNoCgo) }
 
 // PackB cannot be called.
-func (Kernel) PackB(n, depth int, o Operand, b unsafe.Pointer, dst []float32) { panic(errNoCgo) }
+func (Kernel) PackB(n, depth int, o Operand, b unsafe.Pointer, dst []byte) { panic(errNoCgo) }
 
 // Scratch cannot be called.
 func (*WideGemm) Scratch(*Pool) int { panic(errNoCgo) }

@@ -20,6 +20,7 @@ type gemmCase struct {
 	aT, bT         bool
 	packA, packB   bool
 	aType, bType   FloatType
+	cType          FloatType
 	alpha          float32
 	accumulate     bool
 	row, col       bool
@@ -55,6 +56,13 @@ func gemmCases() []gemmCase {
 		add("row", func(c *gemmCase) { c.row = true })
 		add("row, col", func(c *gemmCase) { c.row, c.col, c.accumulate = true, true, true })
 		add("f16", func(c *gemmCase) { c.aType, c.bType, c.bT = Float16, Float16, true })
+		add("packed f16 a", func(c *gemmCase) { c.aType, c.packA, c.aT = Float16, true, true })
+		add("packed f16 b", func(c *gemmCase) { c.aType, c.bType, c.packB, c.row = Float16, Float16, true, true })
+		add("packed bf16", func(c *gemmCase) { c.aType, c.bType, c.packA, c.packB = BFloat16, BFloat16, true, true })
+		add("f16 c", func(c *gemmCase) { c.cType, c.col, c.ldc = Float16, true, c.n+2 })
+		add("bf16 throughout", func(c *gemmCase) {
+			c.aType, c.bType, c.cType, c.packB, c.bT, c.batch = BFloat16, BFloat16, BFloat16, true, true, []int{2}
+		})
 		add("bf16 b", func(c *gemmCase) { c.bType = BFloat16 })
 		add("batch", func(c *gemmCase) { c.batch = []int{2, 3} })
 		add("batch, a shared", func(c *gemmCase) { c.batch, c.aFixed = []int{3}, true })
@@ -113,6 +121,9 @@ func makeGemm(r *rand.Rand, c gemmCase) *gemmData {
 		d.col = randomFloats(r, c.n)
 	}
 	d.old = randomFloats(r, d.products*c.m*d.c.ldc)
+	if c.cType != Float32 {
+		roundFloats(d.old, c.cType)
+	}
 	d.reference()
 	return d
 }
@@ -170,7 +181,7 @@ func stored(s []float32, t FloatType) unsafe.Pointer {
 func (d *gemmData) run(t *testing.T, k Kernel, pool *Pool) []float32 {
 	c := d.c
 	g := Gemm{
-		Kernel: k, M: c.m, N: c.n, K: c.k, LDC: c.ldc, Alpha: c.alpha, Accumulate: c.accumulate,
+		Kernel: k, M: c.m, N: c.n, K: c.k, C: c.cType, LDC: c.ldc, Alpha: c.alpha, Accumulate: c.accumulate,
 		A: Operand{Type: c.aType, Row: d.aDims[0], Col: d.aDims[1]},
 		B: Operand{Type: c.bType, Row: d.bStride[0], Col: d.bStride[1]},
 	}
@@ -178,33 +189,46 @@ func (d *gemmData) run(t *testing.T, k Kernel, pool *Pool) []float32 {
 	aStep, bStep := d.aStep, d.bStep
 	if c.packA {
 		size := k.PackedA(c.m, c.k)
-		packed := make([]float32, d.products*size+1)
+		each := c.aType.bytes()
+		packed := make([]byte, (d.products*size+1)*each)
 		for q := range d.products {
-			k.PackA(c.m, c.k, g.A, unsafe.Add(a, 4*q*aStep), packed[q*size:][:size])
+			k.PackA(c.m, c.k, g.A, unsafe.Add(a, each*q*aStep), packed[q*size*each:][:size*each])
 		}
-		a, aStep, g.A = unsafe.Pointer(&packed[0]), size, Operand{Packed: true}
+		a, aStep, g.A = unsafe.Pointer(&packed[0]), size, Operand{Packed: true, Type: c.aType}
 	}
 	if c.packB {
 		size := k.PackedB(c.n, c.k)
-		packed := make([]float32, d.products*size+1)
+		each := c.bType.bytes()
+		packed := make([]byte, (d.products*size+1)*each)
 		for q := range d.products {
-			k.PackB(c.n, c.k, g.B, unsafe.Add(b, 4*q*bStep), packed[q*size:][:size])
+			k.PackB(c.n, c.k, g.B, unsafe.Add(b, each*q*bStep), packed[q*size*each:][:size*each])
 		}
-		b, g.B = unsafe.Pointer(&packed[0]), Operand{Packed: true}
+		b, g.B = unsafe.Pointer(&packed[0]), Operand{Packed: true, Type: c.bType}
 		if bStep != 0 {
 			bStep = size
 		}
 	}
 	g.Batch = batchAxes(c.batch, aStep, bStep)
-	out, intact := guardedFloats(len(d.old))
-	copy(out, d.old)
+	raw, intact := guarded(len(d.old)*c.cType.bytes(), 4)
+	out := unsafe.Pointer(unsafe.SliceData(raw))
+	halfKernel().Narrow(nil, c.cType, d.old, out)
 	scratch := Alloc(4 * g.Scratch(pool))
 	defer Free(scratch)
 	g.Run(pool, a, b, d.row, d.col, out, unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(scratch))), len(scratch)/4))
 	if !intact() {
 		t.Error("wrote outside")
 	}
-	return out
+	got := make([]float32, len(d.old))
+	halfKernel().Widen(nil, c.cType, out, got)
+	return got
+}
+
+// bytes is the size of an element.
+func (t FloatType) bytes() int {
+	if t == Float32 {
+		return 4
+	}
+	return 2
 }
 
 // batchAxes is Gemm.Batch of operands that are shared (step 0) or follow each other.
@@ -226,7 +250,7 @@ func TestGemm(t *testing.T) {
 		for _, k := range usable("f32_gemm") {
 			t.Run(c.name+" "+k.Variant(), func(t *testing.T) {
 				got := d.run(t, k, nil)
-				tol := 6e-8 * (2 + math.Sqrt(float64(c.k)))
+				tol := 6e-8*(2+math.Sqrt(float64(c.k))) + []float64{0, 0x1p-11, 0x1p-8}[c.cType]
 				for i, v := range got {
 					if diff := math.Abs(float64(v) - d.want[i]); !(diff <= tol*d.size[i]) {
 						t.Fatalf("element %d is %g, not %g", i, v, d.want[i])
@@ -251,7 +275,7 @@ func TestGemmSpecial(t *testing.T) {
 	for _, kernel := range usable("f32_gemm") {
 		g := Gemm{Kernel: kernel, M: m, N: n, K: k, LDC: n, Alpha: 1, A: Operand{Row: k, Col: 1}, B: Operand{Row: n, Col: 1}}
 		c := make([]float32, m*n)
-		g.Run(nil, unsafe.Pointer(&a[0]), unsafe.Pointer(&b[0]), nil, nil, c, make([]float32, g.Scratch(nil)))
+		g.Run(nil, unsafe.Pointer(&a[0]), unsafe.Pointer(&b[0]), nil, nil, unsafe.Pointer(&c[0]), make([]float32, g.Scratch(nil)))
 		for i := range m {
 			for j := range n {
 				v := float64(c[i*n+j])

@@ -76,14 +76,9 @@ static const void *attend_at(const nacre_attention_rows *x, size_t batch, size_t
     return (const char *)x->data + (batch * x->batch + head * x->head + row * x->row) * (x->type == NACRE_FLOAT32 ? 4 : 2);
 }
 
-static void attend_widen(const nacre_attention_rows *x, const void *src, size_t n, float scale, float *dst) {
-    if (x->type == NACRE_FLOAT32) {
-        for (size_t i = 0; i < n; i++) dst[i] = ((const float *)src)[i] * scale;
-    } else if (x->type == NACRE_FLOAT16) {
-        for (size_t i = 0; i < n; i++) dst[i] = nacre_f16_to_f32(((const uint16_t *)src)[i]) * scale;
-    } else {
-        for (size_t i = 0; i < n; i++) dst[i] = nacre_bf16_to_f32(((const uint16_t *)src)[i]) * scale;
-    }
+static void attend_widen(const nacre_attention *a, const nacre_attention_rows *x, const void *src, size_t n, float scale, float *dst) {
+    a->gemm->half()->widen[x->type](src, dst, n);
+    for (size_t i = 0; i < n; i++) dst[i] *= scale;
 }
 
 // ---- rows ----
@@ -183,11 +178,11 @@ static void attend_pack(void *job, size_t chunk, size_t thread) {
     const size_t b = head / a->kv_heads, h = head % a->kv_heads;
     float *const k = p->k_packed + head * p->k_size, *const v = p->v_packed + head * p->v_size;
     for (size_t t = t0; t < t1; t += nr) {
-        nacre_f32_pack_panel(a->d, attend_min(nr, t1 - t), attend_at(&a->k, b, h, t), a->k.type, a->k.row, 1, nr, k + t * a->d);
+        nacre_f32_pack_panel(a->gemm->half(), a->d, attend_min(nr, t1 - t), attend_at(&a->k, b, h, t), a->k.type, a->k.row, 1, nr, k + t * a->d);
     }
     for (size_t c = 0; c < a->dv; c += nr) {
         const char *const from = (const char *)attend_at(&a->v, b, h, t0) + c * (a->v.type == NACRE_FLOAT32 ? 4 : 2);
-        nacre_f32_pack_panel(t1 - t0, attend_min(nr, a->dv - c), from, a->v.type, 1, a->v.row, nr, v + c * a->kv_len + t0 * nr);
+        nacre_f32_pack_panel(a->gemm->half(), t1 - t0, attend_min(nr, a->dv - c), from, a->v.type, 1, a->v.row, nr, v + c * a->kv_len + t0 * nr);
     }
 }
 
@@ -206,7 +201,7 @@ static void attend_tiles(void *job, size_t chunk, size_t thread) {
     for (size_t i = 0; i < n; i++) rows[i] = attend_begin(a, b, h, i0 + i);
     for (size_t i = 0; i < n; i += g->mr) {
         const size_t m = attend_min(g->mr, n - i);
-        nacre_f32_pack_panel(a->d, m, attend_at(&a->q, b, h, i0 + i), a->q.type, a->q.row, 1, m, q + i * a->d);
+        nacre_f32_pack_panel(a->gemm->half(), a->d, m, attend_at(&a->q, b, h, i0 + i), a->q.type, a->q.row, 1, m, q + i * a->d);
     }
     const float scale = a->cap == 0 ? a->scale : a->scale / a->cap;
     const nacre_f32_epilogue product = {scale, 0, NULL, NULL};
@@ -230,7 +225,7 @@ static void attend_tiles(void *job, size_t chunk, size_t thread) {
                 if (!started || rows[r].factor == 1) continue;
                 for (size_t c = 0; c < a->dv; c++) out[r * a->out_row + c] *= rows[r].factor;
             }
-            nacre_f32_pack_panel(c1 - c0, m, s + i * p->ld, NACRE_FLOAT32, p->ld, 1, m, weights);
+            nacre_f32_pack_panel(a->gemm->half(), c1 - c0, m, s + i * p->ld, NACRE_FLOAT32, p->ld, 1, m, weights);
             for (size_t c = 0; c < a->dv; c += g->nr) {
                 g->tile(c1 - c0, weights, m, values + c * a->kv_len + c0 * g->nr, out + i * a->out_row + c, a->out_row, m,
                         attend_min(g->nr, a->dv - c), &sum);
@@ -244,13 +239,13 @@ static void attend_tiles(void *job, size_t chunk, size_t thread) {
 // ---- lines ----
 
 // n rows of k or v from t on, as floats.
-static const float *attend_rows(const nacre_attention_rows *x, size_t b, size_t h, size_t t, size_t n, size_t d, float *wide, size_t *ld) {
+static const float *attend_rows(const nacre_attention *a, const nacre_attention_rows *x, size_t b, size_t h, size_t t, size_t n, size_t d, float *wide, size_t *ld) {
     const void *const from = attend_at(x, b, h, t);
     if (x->type == NACRE_FLOAT32) {
         *ld = x->row;
         return from;
     }
-    for (size_t i = 0; i < n; i++) attend_widen(x, (const uint16_t *)from + i * x->row, d, 1, wide + i * d);
+    for (size_t i = 0; i < n; i++) attend_widen(a, x, (const uint16_t *)from + i * x->row, d, 1, wide + i * d);
     *ld = d;
     return wide;
 }
@@ -265,7 +260,7 @@ static void attend_lines(void *job, size_t chunk, size_t thread) {
     const float scale = a->cap == 0 ? a->scale : a->scale / a->cap;
     for (size_t i = 0; i < n; i++) {
         rows[i] = attend_begin(a, b, h0 + i / a->q_len, i % a->q_len);
-        attend_widen(&a->q, attend_at(&a->q, b, rows[i].head, rows[i].query), a->d, scale, q + i * a->d);
+        attend_widen(a, &a->q, attend_at(&a->q, b, rows[i].head, rows[i].query), a->d, scale, q + i * a->d);
         memset(attend_out(a, &rows[i]), 0, a->dv * sizeof(float));
     }
     size_t lo, hi, ld;
@@ -274,7 +269,7 @@ static void attend_lines(void *job, size_t chunk, size_t thread) {
         const size_t c0 = (lo > t ? lo : t) / ATTEND_KEYS * ATTEND_KEYS, c1 = attend_min(t + p->block, hi);
         for (size_t j = c0; j < c1; j += ATTEND_KEYS) {
             const size_t m = attend_min(ATTEND_KEYS, c1 - j);
-            const float *const keys = attend_rows(&a->k, b, kv, j, m, a->d, wide, &ld);
+            const float *const keys = attend_rows(a, &a->k, b, kv, j, m, a->d, wide, &ld);
             for (size_t i = 0; i < n; i++) a->gemm->dot(a->d, q + i * a->d, keys, ld, s + i * p->ld + (j - c0), m);
         }
         for (size_t i = 0; i < n; i++) {
@@ -285,7 +280,7 @@ static void attend_lines(void *job, size_t chunk, size_t thread) {
         }
         for (size_t j = c0; j < c1; j += ATTEND_KEYS) {
             const size_t m = attend_min(ATTEND_KEYS, c1 - j);
-            const float *const values = attend_rows(&a->v, b, kv, j, m, a->dv, wide, &ld);
+            const float *const values = attend_rows(a, &a->v, b, kv, j, m, a->dv, wide, &ld);
             for (size_t i = 0; i < n; i++) a->gemm->axpy(m, s + i * p->ld + (j - c0), 1, values, ld, attend_out(a, &rows[i]), a->dv);
         }
     }

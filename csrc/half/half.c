@@ -20,7 +20,7 @@ void nacre_half_copy(const void *src, void *dst, size_t n) { memcpy(dst, src, n 
 enum { HALF_CHUNK = 16384 };
 
 typedef struct {
-    nacre_convert_fn *convert;
+    nacre_half_convert *convert;
     size_t n, src_size, dst_size;
     const char *src;
     char *dst;

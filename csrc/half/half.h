@@ -13,21 +13,21 @@
 const nacre_kernel *nacre_half_kernels(size_t *count);
 
 // n elements of src as elements of dst.
-typedef void nacre_convert_fn(const void *src, void *dst, size_t n);
+typedef void nacre_half_convert(const void *src, void *dst, size_t n);
 
 // The conversions of one ISA level to float and back, by type; those of
 // NACRE_FLOAT32 copy. A kernel row of op half has the signature nacre_half_fn.
 typedef struct {
-    nacre_convert_fn *widen[3], *narrow[3];
+    nacre_half_convert *widen[3], *narrow[3];
 } nacre_half;
 typedef const nacre_half *nacre_half_fn(void);
 
 nacre_half_fn nacre_half__scalar, nacre_half__avx2, nacre_half__avx512, nacre_half__neon;
-nacre_convert_fn nacre_f16_to_f32__scalar, nacre_f32_to_f16__scalar, nacre_bf16_to_f32__scalar, nacre_f32_to_bf16__scalar;
-nacre_convert_fn nacre_f16_to_f32__avx2, nacre_f32_to_f16__avx2, nacre_bf16_to_f32__avx2, nacre_f32_to_bf16__avx2;
-nacre_convert_fn nacre_f16_to_f32__avx512, nacre_f32_to_f16__avx512, nacre_bf16_to_f32__avx512;
-nacre_convert_fn nacre_f16_to_f32__neon, nacre_f32_to_f16__neon;
-nacre_convert_fn nacre_half_copy;
+nacre_half_convert nacre_f16_to_f32__scalar, nacre_f32_to_f16__scalar, nacre_bf16_to_f32__scalar, nacre_f32_to_bf16__scalar;
+nacre_half_convert nacre_f16_to_f32__avx2, nacre_f32_to_f16__avx2, nacre_bf16_to_f32__avx2, nacre_f32_to_bf16__avx2;
+nacre_half_convert nacre_f16_to_f32__avx512, nacre_f32_to_f16__avx512, nacre_bf16_to_f32__avx512;
+nacre_half_convert nacre_f16_to_f32__neon, nacre_f32_to_f16__neon;
+nacre_half_convert nacre_half_copy;
 
 // n elements on the threads of a pool.
 void nacre_widen(const nacre_half *half, nacre_pool *pool, nacre_float_type type, size_t n, const void *src, float *dst);

@@ -4,7 +4,9 @@
 // (lines). All else goes through tiles: a is packed whole, beforehand; b is
 // packed in blocks that stay in the second-level cache, by whoever needs them.
 // The sum of one element is cut in the same blocks of k whatever the threads,
-// so results do not depend on their number.
+// so results do not depend on their number. Blocks of 16-bit floats are widened
+// as they are packed, and results in such a type are summed up in a block of
+// floats and rounded once.
 #include <string.h>
 
 #include "matmul/matmul.h"
@@ -14,6 +16,8 @@ enum {
     PANEL_A = 14 * BLOCK_K,  // elements of one block of a panel of a: first-level cache
     BLOCK_B = 256 * BLOCK_K, // elements of one block of b: second-level cache
     MOST_LINES = 4,          // rows that are worth more than packing b
+    HALF_K = 256,            // of a sum, where a panel of 16-bit floats is used once
+    HALF_ROWS = 128,         // of a result of 16-bit floats that are summed up at a time
     LINE = 2048,             // columns of a result that are computed at a time in lines
     GRAIN = 1 << 18,         // multiply-adds that are worth a thread's attention
     SHARES = 4               // pieces per thread, so that a slow one does not hold up the rest
@@ -38,16 +42,19 @@ typedef struct {
     size_t a_distinct; // matrices of a to pack
     size_t a_size;     // of one of them, packed
     size_t b_size;     // of a block of b
-    float *a_packed, *b_blocks;
+    size_t c_size;     // of a block of c that is to be rounded
+    float *a_packed, *b_blocks, *c_blocks;
 } gemm_plan;
 
 static const void *at(const nacre_f32_operand *x, size_t offset) {
-    return (const char *)x->data + offset * (x->packed || x->type == NACRE_FLOAT32 ? 4 : 2);
+    return (const char *)x->data + offset * (x->type == NACRE_FLOAT32 ? 4 : 2);
 }
+
+static int is_half(nacre_float_type type) { return type != NACRE_FLOAT32; }
 
 static gemm_path choose_path(const nacre_f32_gemm *g) {
     if (g->m > MOST_LINES || g->a.packed || g->b.packed || g->make_b != NULL) return TILES;
-    if (g->a.type != NACRE_FLOAT32 || g->b.type != NACRE_FLOAT32) return TILES;
+    if (is_half(g->a.type) || is_half(g->b.type) || is_half(g->c_type)) return TILES;
     if (g->b.row == 1 && (g->a.col == 1 || g->k == 1)) return DOT_LINES;
     return g->b.col == 1 ? AXPY_LINES : TILES;
 }
@@ -94,6 +101,7 @@ static void cut(gemm_plan *p, size_t threads) {
     p->j_count = parts(g->n, p->j_step);
     p->i_step = g->m;
     if (p->path == TILES) p->i_step = parts(parts(g->m, parts(want, p->j_count)), p->rows) * p->rows;
+    if (is_half(g->c_type)) p->i_step = least(p->i_step, parts(HALF_ROWS, p->rows) * p->rows);
     p->i_count = parts(g->m, p->i_step);
 }
 
@@ -109,20 +117,23 @@ static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *
     if (p.path == TILES) {
         p.rows = nacre_f32_gemm_panel_rows(g->impl, g->m);
         p.k_step = most(1, parts(g->k, most(1, parts(g->k, most(BLOCK_K, PANEL_A / p.rows)))));
-        p.n_step = most(1, BLOCK_B / p.k_step / g->impl->nr) * g->impl->nr;
+        const int once = g->b.packed && is_half(g->b.type) && p.rows >= g->m;
+        if (once) p.k_step = least(p.k_step, HALF_K);
+        p.n_step = once ? g->impl->nr : most(1, BLOCK_B / p.k_step / g->impl->nr) * g->impl->nr;
         p.n_step = least(p.n_step, parts(g->n, g->impl->nr) * g->impl->nr);
         p.a_size = nacre_f32_gemm_packed_a(g->impl, g->m, g->k);
-        p.a_distinct = g->a.packed ? 0 : nacre_batch_distinct(&g->batch, 0);
-        p.b_size = g->b.packed ? 0 : parts(p.k_step * p.n_step, 16) * 16;
+        p.a_distinct = g->a.packed && !is_half(g->a.type) ? 0 : nacre_batch_distinct(&g->batch, 0);
+        p.b_size = g->b.packed && !is_half(g->b.type) ? 0 : parts(p.k_step * p.n_step, 16) * 16;
     }
     cut(&p, threads);
+    if (is_half(g->c_type)) p.c_size = parts(least(p.i_step, g->m) * p.n_step, 16) * 16;
     return p;
 }
 
 size_t nacre_f32_gemm_scratch(const nacre_f32_gemm *g, size_t threads) {
     size_t turned[3 * TURNED_RANK];
     const gemm_plan p = make_plan(g, threads, turned);
-    return p.a_distinct * p.a_size + threads * p.b_size;
+    return p.a_distinct * p.a_size + threads * (p.b_size + p.c_size);
 }
 
 // ---- tiles ----
@@ -133,7 +144,12 @@ static void pack_a_chunk(void *job, size_t chunk, size_t thread) {
     const nacre_f32_gemm *const g = &p->g;
     const size_t panels = parts(g->m, p->rows);
     const size_t matrix = chunk / panels, i = chunk % panels * p->rows;
-    nacre_f32_pack_panel(g->k, least(p->rows, g->m - i), at(&g->a, nacre_batch_distinct_offset(&g->batch, 0, matrix) + i * g->a.row), g->a.type,
+    if (g->a.packed) {
+        g->impl->half()->widen[g->a.type](at(&g->a, nacre_batch_distinct_offset(&g->batch, 0, matrix) + i * g->k),
+                                          p->a_packed + matrix * p->a_size + i * g->k, p->rows * g->k);
+        return;
+    }
+    nacre_f32_pack_panel(g->impl->half(), g->k, least(p->rows, g->m - i), at(&g->a, nacre_batch_distinct_offset(&g->batch, 0, matrix) + i * g->a.row), g->a.type,
                          g->a.row, g->a.col, p->rows, p->a_packed + matrix * p->a_size + i * g->k);
 }
 
@@ -145,7 +161,11 @@ static void pack_b_block(const gemm_plan *p, size_t index, size_t k0, size_t k, 
     }
     const size_t nr = g->impl->nr, offset = nacre_batch_offset(&g->batch, 1, index);
     for (size_t j = 0; j < n; j += nr) {
-        nacre_f32_pack_panel(k, least(nr, n - j), at(&g->b, offset + k0 * g->b.row + (j0 + j) * g->b.col), g->b.type,
+        if (g->b.packed) {
+            g->impl->half()->widen[g->b.type](at(&g->b, offset + (j0 + j) * g->k + k0 * nr), dst + j * k, k * nr);
+            continue;
+        }
+        nacre_f32_pack_panel(g->impl->half(), k, least(nr, n - j), at(&g->b, offset + k0 * g->b.row + (j0 + j) * g->b.col), g->b.type,
                              g->b.col, g->b.row, nr, dst + j * k);
     }
 }
@@ -156,7 +176,8 @@ typedef struct {
     const float *a;         // all panels of the product's a
     const float *b;         // panel of column j0, row k0
     size_t b_panel;         // from one panel of b to the next
-    float *c;               // of the product
+    float *c;               // row i0, column j0
+    size_t ldc;
     nacre_f32_epilogue e;   // for row 0 and column 0 of c
 } tile_block;
 
@@ -170,7 +191,7 @@ static void run_tiles(const gemm_plan *p, const tile_block *t) {
             nacre_f32_epilogue e = t->e;
             if (e.row != NULL) e.row += i;
             if (e.col != NULL) e.col += j;
-            g->impl->tile(t->k, a, p->rows, b, t->c + i * g->ldc + j, g->ldc, m, least(g->impl->nr, t->j1 - j), &e);
+            g->impl->tile(t->k, a, p->rows, b, t->c + (i - t->i0) * t->ldc + (j - t->j0), t->ldc, m, least(g->impl->nr, t->j1 - j), &e);
         }
     }
 }
@@ -182,18 +203,25 @@ static void tiles_chunk(void *job, size_t chunk, size_t thread) {
     const size_t index = chunk / per_product, i0 = chunk % p->i_count * p->i_step;
     const size_t j_first = chunk / p->i_count % p->j_count * p->j_step, j_end = least(g->n, j_first + p->j_step);
     float *const block = p->b_blocks + thread * p->b_size;
-    tile_block t = {.i0 = i0, .i1 = least(g->m, i0 + p->i_step), .c = g->c + index * g->m * g->ldc};
-    t.a = g->a.packed ? at(&g->a, nacre_batch_offset(&g->batch, 0, index))
+    tile_block t = {.i0 = i0, .i1 = least(g->m, i0 + p->i_step), .ldc = g->ldc};
+    t.a = p->a_distinct == 0 ? at(&g->a, nacre_batch_offset(&g->batch, 0, index))
                       : p->a_packed + nacre_batch_number(&g->batch, 0, index) * p->a_size;
     const float *const row = g->row == NULL ? NULL : g->row + index % g->row_count * g->m;
     for (t.j0 = j_first; t.j0 < j_end; t.j0 = t.j1) {
         t.j1 = least(j_end, t.j0 + p->n_step);
         t.k0 = 0;
+        const size_t corner = (index * g->m + i0) * g->ldc + t.j0;
+        if (is_half(g->c_type)) {
+            t.c = p->c_blocks + thread * p->c_size;
+            t.ldc = p->n_step;
+        } else {
+            t.c = (float *)g->c + corner;
+        }
         do {
             t.k = least(p->k_step, g->k - t.k0);
             const int first = t.k0 == 0, last = t.k0 + t.k == g->k;
             t.e = (nacre_f32_epilogue){g->alpha, !first || g->accumulate, last ? row : NULL, last ? g->col : NULL};
-            if (g->b.packed) {
+            if (p->b_size == 0) {
                 t.b = (const float *)at(&g->b, nacre_batch_offset(&g->batch, 1, index)) + t.j0 * g->k + t.k0 * g->impl->nr;
                 t.b_panel = g->k * g->impl->nr;
             } else {
@@ -204,6 +232,9 @@ static void tiles_chunk(void *job, size_t chunk, size_t thread) {
             run_tiles(p, &t);
             t.k0 += t.k;
         } while (t.k0 < g->k);
+        for (size_t i = t.i0; is_half(g->c_type) && i < t.i1; i++) {
+            g->impl->half()->narrow[g->c_type](t.c + (i - i0) * t.ldc, (uint16_t *)g->c + corner + (i - i0) * g->ldc, t.j1 - t.j0);
+        }
     }
 }
 
@@ -211,7 +242,7 @@ static void tiles_chunk(void *job, size_t chunk, size_t thread) {
 
 // Row i of columns j0..j0+n-1 of c from the sums in line.
 static void finish_line(const nacre_f32_gemm *g, size_t index, size_t i, size_t j0, size_t n, const float *line) {
-    float *const c = g->c + (index * g->m + i) * g->ldc + j0;
+    float *const c = (float *)g->c + (index * g->m + i) * g->ldc + j0;
     const float row = g->row == NULL ? 0 : g->row[index % g->row_count * g->m + i];
     for (size_t j = 0; j < n; j++) {
         float v = line[j] * g->alpha;
@@ -257,6 +288,7 @@ void nacre_f32_gemm_run(const nacre_f32_gemm *given, nacre_pool *pool, float *sc
     if (p.products == 0) return;
     p.a_packed = scratch;
     p.b_blocks = scratch + p.a_distinct * p.a_size;
+    p.c_blocks = p.b_blocks + nacre_pool_threads(pool) * p.b_size;
     if (p.path != TILES) {
         nacre_parallel(pool, p.products * p.j_count, lines_chunk, &p);
         return;

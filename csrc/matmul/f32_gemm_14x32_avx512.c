@@ -10,6 +10,7 @@ NACRE_TARGET_BEGIN(NACRE_AVX512)
 #define LANES_N NACRE_AVX512_LANES
 #define V(name) nacre_avx512_##name
 #define K(name) f32_gemm_##name##_avx512
+#define HALF nacre_half__avx512
 #define MR 14
 #define NV 2
 #define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
@@ -23,6 +24,7 @@ const nacre_f32_gemm_impl *nacre_f32_gemm_14x32__avx512(void) { return &K(impl);
 #undef LANES_N
 #undef V
 #undef K
+#undef HALF
 #undef MR
 #undef NV
 #undef ROWS

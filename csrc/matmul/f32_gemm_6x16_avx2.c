@@ -10,6 +10,7 @@ NACRE_TARGET_BEGIN(NACRE_AVX2)
 #define LANES_N NACRE_AVX2_LANES
 #define V(name) nacre_avx2_##name
 #define K(name) f32_gemm_##name##_avx2
+#define HALF nacre_half__avx2
 #define MR 6
 #define NV 2
 #define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5)
@@ -23,6 +24,7 @@ const nacre_f32_gemm_impl *nacre_f32_gemm_6x16__avx2(void) { return &K(impl); }
 #undef LANES_N
 #undef V
 #undef K
+#undef HALF
 #undef MR
 #undef NV
 #undef ROWS

@@ -9,6 +9,7 @@
 #define LANES_N NACRE_NEON_LANES
 #define V(name) nacre_neon_##name
 #define K(name) f32_gemm_##name##_neon
+#define HALF nacre_half__neon
 #define MR 8
 #define NV 3
 #define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
@@ -22,6 +23,7 @@ const nacre_f32_gemm_impl *nacre_f32_gemm_8x12__neon(void) { return &K(impl); }
 #undef LANES_N
 #undef V
 #undef K
+#undef HALF
 #undef MR
 #undef NV
 #undef ROWS

@@ -5,14 +5,6 @@
 
 static size_t round_up_pack(size_t n, size_t step) { return (n + step - 1) / step * step; }
 
-static float element(const void *src, nacre_float_type type, size_t i) {
-    switch (type) {
-        case NACRE_FLOAT16: return nacre_f16_to_f32(((const uint16_t *)src)[i]);
-        case NACRE_BFLOAT16: return nacre_bf16_to_f32(((const uint16_t *)src)[i]);
-        default: return ((const float *)src)[i];
-    }
-}
-
 // Four lanes by four steps at once, for floats whose steps follow each other.
 #if NACRE_X86_64
 static void transpose_4x4(const float *src, size_t lane, float *dst, size_t width) {
@@ -55,21 +47,59 @@ static void pack_transposed(size_t k, size_t lanes, const float *src, size_t lan
     }
 }
 
-void nacre_f32_pack_panel(size_t k, size_t lanes, const void *src, nacre_float_type type, size_t lane, size_t step,
-                          size_t width, float *dst) {
-    if (type == NACRE_FLOAT32 && lane == 1) {
-        const float *const s = src;
-        for (size_t p = 0; p < k; p++) memcpy(dst + p * width, s + p * step, lanes * sizeof *dst);
-    } else if (type == NACRE_FLOAT32 && step == 1) {
+static void pack_f32(size_t k, size_t lanes, const float *src, size_t lane, size_t step, size_t width, float *dst) {
+    if (lane == 1) {
+        for (size_t p = 0; p < k; p++) memcpy(dst + p * width, src + p * step, lanes * sizeof *dst);
+    } else if (step == 1) {
         pack_transposed(k, lanes, src, lane, width, dst);
     } else {
         for (size_t p = 0; p < k; p++) {
-            for (size_t l = 0; l < lanes; l++) dst[p * width + l] = element(src, type, l * lane + p * step);
+            for (size_t l = 0; l < lanes; l++) dst[p * width + l] = src[l * lane + p * step];
         }
     }
     if (lanes == width) return;
     for (size_t p = 0; p < k; p++) {
         for (size_t l = lanes; l < width; l++) dst[p * width + l] = 0;
+    }
+}
+
+// The bits of 0 are those of every float type's 0.
+static void pack_16(size_t k, size_t lanes, const uint16_t *src, size_t lane, size_t step, size_t width, uint16_t *dst) {
+    if (lane == 1) {
+        for (size_t p = 0; p < k; p++) memcpy(dst + p * width, src + p * step, lanes * sizeof *dst);
+    } else {
+        for (size_t l = 0; l < lanes; l++) {
+            for (size_t p = 0; p < k; p++) dst[p * width + l] = src[l * lane + p * step];
+        }
+    }
+    if (lanes == width) return;
+    for (size_t p = 0; p < k; p++) {
+        for (size_t l = lanes; l < width; l++) dst[p * width + l] = 0;
+    }
+}
+
+void nacre_f32_pack_panel(const nacre_half *half, size_t k, size_t lanes, const void *src, nacre_float_type type, size_t lane,
+                          size_t step, size_t width, float *dst) {
+    enum { PIECE = 2048 };
+    uint16_t piece[PIECE];
+    if (type == NACRE_FLOAT32) {
+        pack_f32(k, lanes, src, lane, step, width, dst);
+        return;
+    }
+    const size_t most = PIECE / width;
+    for (size_t p = 0; p < k; p += most) {
+        const size_t n = k - p < most ? k - p : most;
+        pack_16(n, lanes, (const uint16_t *)src + p * step, lane, step, width, piece);
+        half->widen[type](piece, dst + p * width, n * width);
+    }
+}
+
+static void pack_same(size_t k, size_t lanes, const nacre_f32_operand *x, size_t first, size_t lane, size_t step, size_t width, void *dst,
+                      size_t at) {
+    if (x->type == NACRE_FLOAT32) {
+        pack_f32(k, lanes, (const float *)x->data + first, lane, step, width, (float *)dst + at);
+    } else {
+        pack_16(k, lanes, (const uint16_t *)x->data + first, lane, step, width, (uint16_t *)dst + at);
     }
 }
 
@@ -87,21 +117,15 @@ size_t nacre_f32_gemm_packed_b(const nacre_f32_gemm_impl *impl, size_t n, size_t
     return round_up_pack(round_up_pack(n, impl->nr) * k, 16);
 }
 
-static const void *advance(const nacre_f32_operand *x, size_t elements) {
-    return (const char *)x->data + elements * (x->type == NACRE_FLOAT32 ? 4 : 2);
-}
-
-void nacre_f32_gemm_pack_a(const nacre_f32_gemm_impl *impl, size_t m, size_t k, const nacre_f32_operand *a, float *dst) {
+void nacre_f32_gemm_pack_a(const nacre_f32_gemm_impl *impl, size_t m, size_t k, const nacre_f32_operand *a, void *dst) {
     const size_t rows = nacre_f32_gemm_panel_rows(impl, m);
     for (size_t i = 0; i < m; i += rows) {
-        const size_t lanes = m - i < rows ? m - i : rows;
-        nacre_f32_pack_panel(k, lanes, advance(a, i * a->row), a->type, a->row, a->col, rows, dst + i * k);
+        pack_same(k, m - i < rows ? m - i : rows, a, i * a->row, a->row, a->col, rows, dst, i * k);
     }
 }
 
-void nacre_f32_gemm_pack_b(const nacre_f32_gemm_impl *impl, size_t n, size_t k, const nacre_f32_operand *b, float *dst) {
+void nacre_f32_gemm_pack_b(const nacre_f32_gemm_impl *impl, size_t n, size_t k, const nacre_f32_operand *b, void *dst) {
     for (size_t j = 0; j < n; j += impl->nr) {
-        const size_t lanes = n - j < impl->nr ? n - j : impl->nr;
-        nacre_f32_pack_panel(k, lanes, advance(b, j * b->col), b->type, b->col, b->row, impl->nr, dst + j * k);
+        pack_same(k, n - j < impl->nr ? n - j : impl->nr, b, j * b->col, b->col, b->row, impl->nr, dst, j * k);
     }
 }

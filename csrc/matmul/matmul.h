@@ -12,6 +12,7 @@
 #include "core/half.h"
 #include "core/kernel.h"
 #include "core/parallel.h"
+#include "half/half.h"
 
 const nacre_kernel *nacre_matmul_kernels(size_t *count);
 
@@ -58,12 +59,13 @@ typedef struct {
     void (*dot)(size_t k, const float *x, const float *b, size_t ldb, float *y, size_t n);
     // y[j] += sum_p x[p*incx] b[p*ldb + j] for j < n.
     void (*axpy)(size_t k, const float *x, size_t incx, const float *b, size_t ldb, float *y, size_t n);
+    nacre_half_fn *half;  // conversions of the same level
 } nacre_f32_gemm_impl;
 typedef const nacre_f32_gemm_impl *nacre_f32_gemm_fn(void);
 
-// An operand as it is stored: floats, 16-bit floats that are widened while they
-// are packed, or what nacre_f32_gemm_pack_a or _b wrote, whose strides are not
-// looked at.
+// An operand as it is stored, or as nacre_f32_gemm_pack_a or _b wrote it, and
+// then its strides are not looked at. 16-bit floats are widened block by block
+// where they are multiplied.
 typedef struct {
     const void *data;
     int packed;
@@ -86,7 +88,8 @@ typedef struct {
     const float *row;   // row_count vectors of m; product q uses number q % row_count
     size_t row_count;
     const float *col;   // n, shared by all products
-    float *c;
+    void *c;
+    nacre_float_type c_type;  // with accumulate, NACRE_FLOAT32
     size_t ldc;
 } nacre_f32_gemm;
 
@@ -95,21 +98,21 @@ typedef struct {
 size_t nacre_f32_gemm_scratch(const nacre_f32_gemm *g, size_t threads);
 void nacre_f32_gemm_run(const nacre_f32_gemm *g, nacre_pool *pool, float *scratch);
 
-// Packed forms: panels of rows of a, or of nr columns of b, each k deep. Sizes
-// are in elements and multiples of 16.
+// Packed forms: panels of rows of a, or of nr columns of b, each k deep, of
+// elements of the operand's type. Sizes are in elements and multiples of 16.
 size_t nacre_f32_gemm_packed_a(const nacre_f32_gemm_impl *impl, size_t m, size_t k);
 size_t nacre_f32_gemm_packed_b(const nacre_f32_gemm_impl *impl, size_t n, size_t k);
-void nacre_f32_gemm_pack_a(const nacre_f32_gemm_impl *impl, size_t m, size_t k, const nacre_f32_operand *a, float *dst);
-void nacre_f32_gemm_pack_b(const nacre_f32_gemm_impl *impl, size_t n, size_t k, const nacre_f32_operand *b, float *dst);
+void nacre_f32_gemm_pack_a(const nacre_f32_gemm_impl *impl, size_t m, size_t k, const nacre_f32_operand *a, void *dst);
+void nacre_f32_gemm_pack_b(const nacre_f32_gemm_impl *impl, size_t n, size_t k, const nacre_f32_operand *b, void *dst);
 
 // Rows of a in a packed panel: m rows spread evenly over as few panels as
 // there can be.
 size_t nacre_f32_gemm_panel_rows(const nacre_f32_gemm_impl *impl, size_t m);
 
 // dst[p*width + l] = src[l*lane + p*step] for p < k and l < lanes <= width, and 0
-// for the other l < width.
-void nacre_f32_pack_panel(size_t k, size_t lanes, const void *src, nacre_float_type type, size_t lane, size_t step,
-                          size_t width, float *dst);
+// for the other l < width. 16-bit floats are widened.
+void nacre_f32_pack_panel(const nacre_half *half, size_t k, size_t lanes, const void *src, nacre_float_type type, size_t lane,
+                          size_t step, size_t width, float *dst);
 
 // ---- f64_gemm, u32_gemm, u64_gemm -------------------------------------------
 //

@@ -225,14 +225,14 @@ func (p *multiplier) runFloats(c *Run, s *products, a, b *tensor.Tensor, col, ds
 	}
 	right := b.Pointer()
 	if p.right != nil {
-		g.B = bindings.Operand{Packed: true}
+		g.B = bindings.Operand{Packed: true, Type: ft}
 		right = unsafe.Pointer(unsafe.SliceData(p.right))
 	}
 	scratch, err := c.scratchFloats(g.Scratch(c.Pool))
 	if err != nil {
 		return err
 	}
-	g.Run(c.Pool, a.Pointer(), right, nil, col, dst, scratch)
+	g.Run(c.Pool, a.Pointer(), right, nil, col, unsafe.Pointer(unsafe.SliceData(dst)), scratch)
 	return nil
 }
 

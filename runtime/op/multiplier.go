@@ -15,7 +15,7 @@ import (
 type multiplier struct {
 	dtype  tensor.DType
 	kernel bindings.Kernel
-	right  []float32 // a constant right operand, packed; nil if there is none
+	right  []byte // a constant right operand, packed; nil if there is none
 }
 
 // gemmOps is the kernel op for each element type. Sums that wrap have the same
@@ -71,16 +71,17 @@ func (p *multiplier) packRight(c *Prepare, i int, transposed bool) error {
 	}
 	count := w.Len() / (k * n)
 	kind := fmt.Sprintf("%s %s right %d %dx%d %v", p.kernel.Op(), p.kernel.Variant(), count, k, n, transposed)
-	bytes, err := c.Packs.Get(w, kind, 4*count*size, func(dst []byte) {
-		w, d := w.Aligned(), asFloats(dst)
+	each := w.DType().Bytes(size)
+	packed, err := c.Packs.Get(w, kind, count*each, func(dst []byte) {
+		w := w.Aligned()
 		for q := range count {
-			p.kernel.PackB(n, k, b, unsafe.Add(w.Pointer(), w.DType().Bytes(q*k*n)), d[q*size:][:size])
+			p.kernel.PackB(n, k, b, unsafe.Add(w.Pointer(), w.DType().Bytes(q*k*n)), dst[q*each:][:each])
 		}
 	})
 	if err != nil {
 		return err
 	}
-	p.right = asFloats(bytes)
+	p.right = packed
 	c.Drop(i)
 	return nil
 }
@@ -110,32 +111,34 @@ func (p *multiplier) run(c *Run, s *products, a, b, out *tensor.Tensor, add adde
 	if _, ok := floatTypes[p.dtype]; !ok {
 		return p.runWide(c, s, a, b, out, add)
 	}
-	dst, err := c.floatsFor(out)
-	if err != nil {
-		return err
-	}
 	ft := floatTypes[p.dtype]
 	g := bindings.Gemm{
-		Kernel: p.kernel, M: s.m, N: s.n, K: s.k, LDC: s.n, Alpha: add.alpha, Batch: s.batch,
+		Kernel: p.kernel, M: s.m, N: s.n, K: s.k, C: ft, LDC: s.n, Alpha: add.alpha, Batch: s.batch,
 		A: bindings.Operand{Type: ft, Row: s.aRow, Col: s.aCol},
 		B: bindings.Operand{Type: ft, Row: s.bRow, Col: s.bCol},
 	}
 	right := b.Pointer()
 	if p.right != nil {
-		g.B = bindings.Operand{Packed: true}
+		g.B = bindings.Operand{Packed: true, Type: ft}
 		g.Batch = packedBatch(s, p.kernel.PackedB(s.n, s.k))
 		right = unsafe.Pointer(unsafe.SliceData(p.right))
 	}
-	row, col, err := p.vectors(c, s, &g, dst, add)
+	row, col, sums, err := p.addends(c, s, &g, out, add)
 	if err != nil {
 		return err
+	}
+	dst := out.Pointer()
+	if sums != nil {
+		g.C, dst = bindings.Float32, unsafe.Pointer(unsafe.SliceData(sums))
 	}
 	scratch, err := c.scratchFloats(g.Scratch(c.Pool))
 	if err != nil {
 		return err
 	}
 	g.Run(c.Pool, a.Pointer(), right, row, col, dst, scratch)
-	c.putFloats(out, dst)
+	if sums != nil {
+		c.putFloats(out, sums)
+	}
 	return nil
 }
 
@@ -149,20 +152,23 @@ func packedBatch(s *products, size int) []int {
 	return list
 }
 
-// vectors returns what is added as a vector for the rows or the columns, or
-// else writes it to dst and has the product added to that.
-func (p *multiplier) vectors(c *Run, s *products, g *bindings.Gemm, dst []float32, add addend) (row, col []float32, err error) {
+// addends returns what is added as a vector for the rows or the columns, or else
+// writes it to floats for out and has the product added to those.
+func (p *multiplier) addends(c *Run, s *products, g *bindings.Gemm, out *tensor.Tensor, add addend) (row, col, sums []float32, err error) {
 	if add.t == nil || add.beta == 0 {
-		return nil, nil, nil
+		return nil, nil, nil, nil
 	}
 	v, err := c.floats(add.t)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if add.rows == s.m && add.cols == s.n && s.m > 1 && s.n > 1 {
-		scaleFloats(dst, v, add.beta)
+		if sums, err = c.floatsFor(out); err != nil {
+			return nil, nil, nil, err
+		}
+		scaleFloats(sums, v, add.beta)
 		g.Accumulate = true
-		return nil, nil, nil
+		return nil, nil, sums, nil
 	}
 	if add.beta != 1 || len(v) == 1 {
 		size := len(v)
@@ -171,21 +177,21 @@ func (p *multiplier) vectors(c *Run, s *products, g *bindings.Gemm, dst []float3
 		}
 		scaled, err := c.scratchFloats(size)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		for i := range scaled {
 			scaled[i] = v[min(i, len(v)-1)]
 		}
 		scaleFloats(scaled, scaled, add.beta)
 		if len(v) == 1 {
-			return nil, scaled, nil
+			return nil, scaled, nil, nil
 		}
 		v = scaled
 	}
 	if add.rows > 1 {
-		return v, nil, nil
+		return v, nil, nil, nil
 	}
-	return nil, v, nil
+	return nil, v, nil, nil
 }
 
 func scaleFloats(dst, src []float32, by float32) {
