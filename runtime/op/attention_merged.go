@@ -133,10 +133,15 @@ func (o *mergedAttention) Describe() string { return o.kernels.describe() }
 
 // Run computes the outputs.
 func (o *mergedAttention) Run(c *Run) error {
-	qk, v, err := o.project(c)
+	qk, v, err := o.project(c, o.product.runFloats)
 	if err != nil {
 		return err
 	}
+	return o.attend(c, qk, v, c.In[mergedInput].DType())
+}
+
+// attend computes the outputs, of type d, from what project returned.
+func (o *mergedAttention) attend(c *Run, qk, v heads, d tensor.DType) error {
 	x := c.In[mergedInput].Shape()
 	all, n := qk.t, o.heads
 	q, k := sideBySide(all, 0, n, qk.d), sideBySide(all, n*qk.d, n, qk.d)
@@ -150,7 +155,7 @@ func (o *mergedAttention) Run(c *Run) error {
 			return err
 		}
 	}
-	if k, v, err = o.grow(c, k, v, past); err != nil {
+	if k, v, err = o.grow(c, k, v, past, d); err != nil {
 		return err
 	}
 	a, err := newAttending(q, k, v)
@@ -176,15 +181,16 @@ func (o *mergedAttention) Run(c *Run) error {
 	if err != nil {
 		return err
 	}
-	if a.out, err = c.output(0, c.In[mergedInput].DType(), tensor.Shape{x[0], x[1], n * v.d}); err != nil {
+	if a.out, err = c.output(0, d, tensor.Shape{x[0], x[1], n * v.d}); err != nil {
 		return err
 	}
 	return a.run(c, &o.kernels)
 }
 
-// project makes queries, keys and values, side by side, as float32. Of the heads
-// returned only tensor and size count.
-func (o *mergedAttention) project(c *Run) (qk, v heads, err error) {
+// project makes queries, keys and values, side by side, as float32, by a function
+// that multiplies a by b and adds a vector to all rows. Of the heads returned only
+// tensor and size count.
+func (o *mergedAttention) project(c *Run, multiply func(c *Run, s *products, a, b *tensor.Tensor, col, dst []float32) error) (qk, v heads, err error) {
 	x, w := c.In[mergedInput], c.In[mergedWeights]
 	if len(x.Shape()) != 3 || len(w.Shape()) != 2 || x.Shape()[2] != w.Shape()[0] {
 		return qk, v, graph.Mark(graph.ErrShape, "input %v and weights %v do not multiply", x, w)
@@ -209,7 +215,7 @@ func (o *mergedAttention) project(c *Run) (qk, v heads, err error) {
 	}
 	if out.Len() > 0 {
 		m, k := x.Shape()[:2].Len(), x.Shape()[2]
-		if err := o.product.runFloats(c, &products{m: m, n: cols, k: k, aRow: k, aCol: 1, bRow: cols, bCol: 1}, x, w, bias, tensor.View[float32](out)); err != nil {
+		if err := multiply(c, &products{m: m, n: cols, k: k, aRow: k, aCol: 1, bRow: cols, bCol: 1}, x, w, bias, tensor.View[float32](out)); err != nil {
 			return qk, v, err
 		}
 	}
@@ -256,14 +262,14 @@ func (o *mergedAttention) pastLength(c *Run) (int, error) {
 }
 
 // grow writes the past and what is new to the present, or to scratch.
-func (o *mergedAttention) grow(c *Run, k, v heads, past int) (heads, heads, error) {
+func (o *mergedAttention) grow(c *Run, k, v heads, past int, d tensor.DType) (heads, heads, error) {
 	if !c.Has(mergedPast) && !c.Wants(1) {
 		return k, v, nil
 	}
 	if k.d != v.d {
 		return k, v, graph.Mark(graph.ErrShape, "keys of %d and values of %d elements do not stand in one cache", k.d, v.d)
 	}
-	d, rows := c.In[mergedInput].DType(), past+k.rows
+	rows := past + k.rows
 	if o.shared {
 		rows = c.In[mergedPast].Shape()[3]
 	}

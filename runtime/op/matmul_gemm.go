@@ -118,13 +118,18 @@ func (o *gemm) Run(c *Run) error {
 	if err != nil {
 		return err
 	}
-	s := products{m: shape[0], n: shape[1], k: a.Shape()[1]}
-	s.aRow, s.aCol = matrixStrides(a.Shape(), o.transA)
-	s.bRow, s.bCol = matrixStrides(b.Shape(), o.transB)
+	return o.product.run(c, o.cut(a.Shape(), b.Shape(), shape), a, b, out, add)
+}
+
+// cut returns the one product that there is.
+func (o *gemm) cut(a, b, out tensor.Shape) *products {
+	s := &products{m: out[0], n: out[1], k: a[1]}
+	s.aRow, s.aCol = matrixStrides(a, o.transA)
+	s.bRow, s.bCol = matrixStrides(b, o.transB)
 	if o.transA {
-		s.k = a.Shape()[0]
+		s.k = a[0]
 	}
-	return o.product.run(c, &s, a, b, out, add)
+	return s
 }
 
 // matrixStrides is the steps from row to row and from column to column of a

@@ -163,7 +163,7 @@ func (o *convInteger) Run(c *Run) error {
 		return err
 	}
 	var vectors bindings.ByteVectors
-	if vectors.AZero, err = o.filterZeros(c, c.given(3), w.Shape()[0]); err != nil {
+	if vectors.AZero, err = o.filterZeros(c, given(c, 3), w.Shape()[0]); err != nil {
 		return err
 	}
 	return o.run(c, v, &vectors, x.Pointer(), w.Pointer(), y.Pointer())

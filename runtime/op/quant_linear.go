@@ -220,9 +220,9 @@ func (o *quantizeLinear) Run(c *Run) error {
 		return err
 	}
 	if !y.DType().IsInteger() {
-		return c.roundFloats(grid, precision, numbers, scale, c.given(2), y, o.saturate)
+		return c.roundFloats(grid, precision, numbers, scale, given(c, 2), y, o.saturate)
 	}
-	zero, err := c.zeros(c.given(2), len(scale))
+	zero, err := c.zeros(given(c, 2), len(scale))
 	if err != nil {
 		return err
 	}
@@ -251,14 +251,6 @@ func inPrecision(d tensor.DType, v float32) float32 {
 		return packed.ToBF16(v).Float32()
 	}
 	return v
-}
-
-// given returns input i, nil where it is left out.
-func (c *Run) given(i int) *tensor.Tensor {
-	if !c.Has(i) {
-		return nil
-	}
-	return c.In[i]
 }
 
 // quantize writes codes of an integer type of 16 bits or fewer for x.
@@ -415,7 +407,7 @@ func (o *dequantizeLinear) Run(c *Run) error {
 		return err
 	}
 	if x.DType().IsInteger() {
-		zero, err := c.zeros(c.given(2), len(scale))
+		zero, err := c.zeros(given(c, 2), len(scale))
 		if err != nil {
 			return err
 		}
@@ -423,7 +415,7 @@ func (o *dequantizeLinear) Run(c *Run) error {
 			return err
 		}
 	} else {
-		zero, err := c.floatZeros(c.given(2), len(scale))
+		zero, err := c.floatZeros(given(c, 2), len(scale))
 		if err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ func (o *matMulInteger) Run(c *Run) error {
 	if err != nil || y.Len() == 0 {
 		return err
 	}
-	az, bz := c.given(2), c.given(3)
+	az, bz := given(c, 2), given(c, 3)
 	if err := m.admit(az, bz); err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (o *qLinearMatMul) Run(c *Run) error {
 	if err := j.zeros(c, m.rows, m.cols, c.In[2], c.In[5]); err != nil {
 		return err
 	}
-	if err := j.scales(c, m.rows, m.cols, c.In[1], c.In[4], func(s float32) float32 { return s / scale }); err != nil {
+	if err := j.scales(c, m.rows, m.cols, c.In[1], c.In[4], 1, scale); err != nil {
 		return err
 	}
 	return o.product.run(c, &m.products, &j, c.In[0], c.In[3], y.Pointer())

@@ -83,12 +83,11 @@ func (j *byteJob) zeros(c *Run, rows, cols *quantLanes, a, b *tensor.Tensor) (er
 	return err
 }
 
-// scales sets by what sums are multiplied: the scales of the operands, and factor.
-// One scale of all rows and the factor go into those of the columns.
-func (j *byteJob) scales(c *Run, rows, cols *quantLanes, a, b *tensor.Tensor, factor func(scale float32) float32) (err error) {
-	one := float32(1)
+// scales sets by what sums are multiplied: alpha, the scales of the operands, and
+// one over the divisor. One scale of all rows goes into those of the columns.
+func (j *byteJob) scales(c *Run, rows, cols *quantLanes, a, b *tensor.Tensor, alpha, divisor float32) (err error) {
 	if a.Len() == 1 {
-		one = float32(scalarFloat(a))
+		alpha *= float32(scalarFloat(a))
 		a = nil
 	}
 	if j.vectors.RowScale, err = rows.scales(c, a); err != nil {
@@ -98,7 +97,7 @@ func (j *byteJob) scales(c *Run, rows, cols *quantLanes, a, b *tensor.Tensor, fa
 		return err
 	}
 	for i, s := range j.vectors.ColScale {
-		j.vectors.ColScale[i] = factor(one * s)
+		j.vectors.ColScale[i] = alpha * s / divisor
 	}
 	return nil
 }
