@@ -105,6 +105,7 @@ func families() []func(*suite) {
 		pickCases,
 		poolCases,
 		quantCases,
+		quantFusedCases,
 		reduceCases,
 		resizeCases,
 		recurrentCases,
