@@ -35,6 +35,13 @@ func Eval(r *Registry, n *graph.Node, isa bindings.ISA, pool *bindings.Pool, in 
 	return Compute(o, row, n, isa, pool, in, out)
 }
 
+// ErrReserve says that a node outside any plan took too much memory beside its
+// outputs, as one may that joins strings; in a plan the run's limit decides.
+var ErrReserve = errors.New("takes too much memory beside its outputs")
+
+// reserveLimit bounds what a node outside any plan may Reserve.
+const reserveLimit = 4 << 20
+
 // Compute runs a prepared operator once on tensors in Go's heap; out is what
 // InferOutputs said of them.
 func Compute(o Op, row *Row, n *graph.Node, isa bindings.ISA, pool *bindings.Pool, in []*tensor.Tensor, out []*Value) ([]*tensor.Tensor, error) {
@@ -213,11 +220,19 @@ func integerTensor(d tensor.DType, shape tensor.Shape, list []graph.Dim) *tensor
 }
 
 // heap is Memory outside any arena.
-type heap struct{ out []*tensor.Tensor }
+type heap struct {
+	out      []*tensor.Tensor
+	reserved int
+}
 
 func (h *heap) Scratch(n int) ([]byte, error) { return tensor.New(tensor.U8, n).Bytes(), nil }
 
-func (h *heap) Reserve(int) error { return nil }
+func (h *heap) Reserve(n int) error {
+	if h.reserved += n; h.reserved > reserveLimit {
+		return ErrReserve
+	}
+	return nil
+}
 
 func (h *heap) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
 	if err := shape.Check(); err != nil {

@@ -56,6 +56,7 @@ func families() [][]Row {
 		fusedProductRows,
 		fusedRows,
 		tensorScatterRows,
+		textRows,
 		trainingRows,
 		triluRows,
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -110,6 +111,9 @@ func fold(n *Node, in, out []*op.Value) error {
 		return nil
 	}
 	result, err := op.Compute(n.Op, n.Row, n.Node, 0, nil, tensors, out)
+	if errors.Is(err, op.ErrReserve) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -117,6 +117,7 @@ func families() []func(*suite) {
 		einsumCases,
 		sumLikeCases,
 		mlCases,
+		textCases,
 	}
 }
 

@@ -1,0 +1,309 @@
+package optest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+func textCases(s *suite) {
+	concatTextCases(s)
+	splitTextCases(s)
+	regexCases(s)
+	normalizerCases(s)
+	tfIdfCases(s)
+}
+
+// words is a vector of strings.
+func words(list ...string) *tensor.Tensor {
+	t := tensor.New(tensor.String, len(list))
+	copy(t.Strings(), list)
+	return t
+}
+
+// truths is a vector of bool.
+func truths(list ...bool) *tensor.Tensor {
+	t := tensor.New(tensor.Bool, len(list))
+	for i, v := range list {
+		setNumber(t, i, truth(v))
+	}
+	return t
+}
+
+func concatTextCases(s *suite) {
+	for _, pair := range shapePairs {
+		x, y := s.any(tensor.String, pair[0]...), s.any(tensor.String, pair[1]...)
+		z := tensor.New(tensor.String, broadcastShape(pair[0], pair[1])...)
+		each(z.Shape(), func(i int, at []int) {
+			z.Strings()[i] = x.Strings()[flat(x.Shape(), broadcastIndex(x.Shape(), at)...)] + y.Strings()[flat(y.Shape(), broadcastIndex(y.Shape(), at)...)]
+		})
+		s.add(Case{Op: "StringConcat", Version: 20, In: in(x, y), Want: want(z)})
+	}
+	s.add(Case{Op: "StringConcat", Version: 20, Note: "unicode", In: in(words("ä", "\xff"), words("", "日本")), Want: want(words("ä", "\xff日本"))})
+	s.add(Case{Op: "StringConcat", Version: 20, Note: "shapes", In: in(words("a", "b"), words("a", "b", "c")), Fails: true})
+	s.add(Case{Op: "StringConcat", Version: 20, Note: "numbers", In: in(words("a"), ints(1)), Fails: true})
+}
+
+// table is rows of strings with empty ones behind those that are shorter, and
+// the lengths of the rows.
+func table(rows ...[]string) (parts, counts *tensor.Tensor) {
+	longest := 0
+	for _, r := range rows {
+		longest = max(longest, len(r))
+	}
+	parts, counts = tensor.New(tensor.String, len(rows), longest), tensor.New(tensor.I64, len(rows))
+	for i, r := range rows {
+		copy(parts.Strings()[i*longest:], r)
+		setNumber(counts, i, float64(len(r)))
+	}
+	return parts, counts
+}
+
+func splitTextCases(s *suite) {
+	add := func(note string, a []*graph.Attr, x *tensor.Tensor, rows ...[]string) {
+		parts, counts := table(rows...)
+		s.add(Case{Op: "StringSplit", Version: 20, Note: note, Attrs: a, In: in(x), Want: want(parts, counts)})
+		s.add(Case{Op: "StringSplit", Version: 20, Note: note + ", parts only", Attrs: a, In: in(x), Want: want(parts)})
+		s.add(Case{Op: "StringSplit", Version: 20, Note: note + ", counts only", Attrs: a, In: in(x), Want: want(nil, counts)})
+	}
+	x := words("a,b,,c", "x", "", ",,,")
+	add("comma", attrs("delimiter", ","), x, []string{"a", "b", "", "c"}, []string{"x"}, []string{""}, []string{"", "", "", ""})
+	add("two commas", attrs("delimiter", ",", "maxsplit", 2), x, []string{"a", "b", ",c"}, []string{"x"}, []string{""}, []string{"", "", ","})
+	add("no commas", attrs("delimiter", ",", "maxsplit", 0), x, []string{"a,b,,c"}, []string{"x"}, []string{""}, []string{",,,"})
+	add("any commas", attrs("delimiter", ",", "maxsplit", -3), x, []string{"a", "b", "", "c"}, []string{"x"}, []string{""}, []string{"", "", "", ""})
+	add("overlapping", attrs("delimiter", "aa"), words("aaaa", "aaa", "baab"), []string{"", "", ""}, []string{"", "a"}, []string{"b", "b"})
+	y := words("a b  c ", "\t x\n", "", " ", "q\u2003r\u00a0")
+	add("space", nil, y, []string{"a", "b", "c"}, []string{"x"}, nil, nil, []string{"q", "r"})
+	add("empty delimiter", attrs("delimiter", ""), y, []string{"a", "b", "c"}, []string{"x"}, nil, nil, []string{"q", "r"})
+	add("one space", attrs("maxsplit", 1), y, []string{"a", "b  c"}, []string{"x"}, nil, nil, []string{"q", "r"})
+	add("no space", attrs("maxsplit", 0), y, []string{"a b  c"}, []string{"x"}, nil, nil, []string{"q\u2003r"})
+	add("only space", nil, words("", " "), nil, nil)
+	for _, shape := range [][]int{{}, {2, 0}, {0}, {2, 3, 4}} {
+		lines := tensor.New(tensor.String, shape...)
+		rows := make([][]string, lines.Len())
+		for i := range rows {
+			for range s.IntN(5) {
+				rows[i] = append(rows[i], fmt.Sprint("w", s.IntN(9)))
+			}
+			lines.Strings()[i] = strings.Repeat(" ", s.IntN(3)) + strings.Join(rows[i], "  ")
+		}
+		parts, counts := table(rows...)
+		parts = seen(parts, append(slices.Clone(shape), parts.Shape()[1])...)
+		s.add(Case{Op: "StringSplit", Version: 20, In: in(lines), Want: want(parts, seen(counts, shape...))})
+	}
+}
+
+func regexCases(s *suite) {
+	x := words("abc", "ab", "abcabc", "", "a\nc", "ABC", "é", "a\n")
+	for pattern, list := range map[string][]string{
+		"abc": {"abc"}, "a|abc": {"abc"}, "a|ab|abca": {"ab"}, "a.c": {"abc"}, "(?s)a.c": {"abc", "a\nc"}, "(?i)abc": {"abc", "ABC"}, "": {""},
+		"^ab$": {"ab"}, ".": {"é"}, "a$": nil, "(?m)a$\\n": {"a\n"}, `\pL`: {"é"}, "(?s).*": x.Strings(), "(?P<name>a)bc": {"abc"}, "a*?": {""},
+		`\Qabc`: {"abc"}, `\Qab\E`: {"ab"}, "(?U)(abc)*": {"abc", "abcabc", ""}, `\z`: {""}, "[[:alpha:]]{2,3}": {"abc", "ab", "ABC"},
+		"b": nil, "(?:ab?)c|ab": {"ab", "abc"}, ")|(": nil, "(a{0,900}){0,1}": {""},
+	} {
+		y := tensor.New(tensor.Bool, x.Len())
+		for i, v := range x.Strings() {
+			setNumber(y, i, truth(slices.Contains(list, v)))
+		}
+		s.add(Case{Op: "RegexFullMatch", Version: 20, Note: fmt.Sprintf("%q", pattern), Attrs: attrs("pattern", pattern), In: in(x), Want: want(y), Fails: pattern == ")|("})
+	}
+	for _, pattern := range []string{"[", "(?:", "x{1001}", "(a{1000}){1000}", `\C`, `(a)\1`, "(?=a)", strings.Repeat("a{1000}", 70), strings.Repeat("a", 1<<17)} {
+		s.add(Case{Op: "RegexFullMatch", Version: 20, Note: fmt.Sprintf("bad %.20q", pattern), Attrs: attrs("pattern", pattern), In: in(x), Fails: true})
+	}
+	s.add(Case{Op: "RegexFullMatch", Version: 20, Note: "none", In: in(x), Fails: true})
+	for _, shape := range [][]int{{}, {2, 0}, {3, 5}} {
+		v := s.any(tensor.String, shape...)
+		y := tensor.New(tensor.Bool, shape...)
+		for i, w := range v.Strings() {
+			setNumber(y, i, truth(len(w) == 3))
+		}
+		s.add(Case{Op: "RegexFullMatch", Version: 20, Attrs: attrs("pattern", "s[0-9]{2}"), In: in(v), Want: want(y)})
+	}
+}
+
+func normalizerCases(s *suite) {
+	add := func(note string, x, y *tensor.Tensor, list ...any) {
+		s.add(Case{Op: "StringNormalizer", Version: 10, Note: note, Attrs: attrs(list...), In: in(x), Want: want(y)})
+	}
+	x := words("monday", "Tuesday", "", "straße", "İx", "ΣΑΣ", "ı", "i", "é", "É", "a\xff")
+	upper := words("MONDAY", "TUESDAY", "", "STRASSE", "İX", "ΣΑΣ", "I", "I", "É", "É", "A\xff")
+	lower := words("monday", "tuesday", "", "straße", "i̇x", "σας", "ı", "i", "é", "é", "a\xff")
+	add("as it is", x, x)
+	add("none", x, x, "case_change_action", "NONE")
+	add("upper", x, upper, "case_change_action", "UPPER")
+	add("lower", x, lower, "case_change_action", "LOWER")
+	add("matrix", seen(x, 1, x.Len()), seen(upper, 1, x.Len()), "case_change_action", "UPPER", "locale", "en_US")
+	turkish := words("MONDAY", "TUESDAY", "", "STRASSE", "İX", "ΣΑΣ", "I", "İ", "É", "É", "A\xff")
+	add("turkish", x, turkish, "case_change_action", "UPPER", "locale", "tr_TR.UTF-8")
+	add("azeri", x, turkish, "case_change_action", "UPPER", "locale", "az@latin")
+	plain := words("MONDAY", "TUESDAY", "", "STRAßE", "İX", "ΣΑΣ", "ı", "I", "é", "É", "A\xff")
+	for _, name := range []string{"C", "POSIX"} {
+		add("locale "+name, x, plain, "case_change_action", "UPPER", "locale", name)
+	}
+	add("locale C.UTF-8", x, upper, "case_change_action", "UPPER", "locale", "C.UTF-8")
+	stop := []string{"MONDAY", "tuesday", "é", "ſ"}
+	add("exact", x, words("monday", "Tuesday", "", "straße", "İx", "ΣΑΣ", "ı", "i", "É", "a\xff"), "stopwords", stop, "is_case_sensitive", 1)
+	add("exact, then lower", x, words("monday", "tuesday", "", "straße", "i̇x", "σας", "ı", "i", "é", "a\xff"),
+		"stopwords", stop, "is_case_sensitive", 1, "case_change_action", "LOWER")
+	add("any case", x, words("", "straße", "İx", "ΣΑΣ", "ı", "i", "a\xff"), "stopwords", stop)
+	add("any case, then upper", x, words("", "STRASSE", "İX", "ΣΑΣ", "I", "I", "A\xff"), "stopwords", stop, "case_change_action", "UPPER")
+	add("empty stop word", x, words("monday", "Tuesday", "straße", "İx", "ΣΑΣ", "ı", "i", "é", "É", "a\xff"), "stopwords", []string{""})
+	add("nothing left", words("a", "A"), words(""), "stopwords", []string{"a"})
+	add("no row left", seen(words("a", "A"), 1, 2), seen(words(""), 1, 1), "stopwords", []string{"a"})
+	add("nothing there", words(), words(""), "case_change_action", "UPPER")
+	add("no row there", seen(words(), 1, 0), seen(words(""), 1, 1))
+	for note, list := range map[string][]any{"action": {"case_change_action", "lower"}, "locale": {"locale", "x!"}, "language": {"locale", "xx_YY"}} {
+		s.add(Case{Op: "StringNormalizer", Version: 10, Note: note, Attrs: attrs(list...), In: in(x), Fails: true})
+	}
+	for _, shape := range [][]int{{}, {2, 2}, {1, 1, 3}, {0, 1}} {
+		s.add(Case{Op: "StringNormalizer", Version: 10, Note: "shape", In: in(s.any(tensor.String, shape...)), Fails: true})
+	}
+}
+
+// tfIdfPool is n-grams of integers, those of equal length together, with the
+// coordinates and weights of all.
+type tfIdfPool struct {
+	grams   [][]int
+	indexes []int
+	weights []float64
+}
+
+// tfIdfCase counts, for every n-gram and every distance, the places where it
+// begins.
+func (s *suite) tfIdfCase(p tfIdfPool, d tensor.DType, mode string, fewest, most, skips int, x [][]int, rank int) Case {
+	pool, starts, width := []int{}, make([]int, most), slices.Max(p.indexes)+1
+	for size := 1; size <= most; size++ {
+		starts[size-1] = len(pool)
+		for _, g := range p.grams {
+			if len(g) == size {
+				pool = append(pool, g...)
+			}
+		}
+	}
+	out := make([]float64, len(x)*width)
+	for row, items := range x {
+		for k, g := range p.grams {
+			n := 0
+			for distance := 1; distance <= min(skips, len(items))+1; distance++ {
+				for start := 0; start+(len(g)-1)*distance < len(items); start++ {
+					same := len(g) >= fewest && len(g) <= most && (len(g) > 1 || distance == 1)
+					for i, v := range g {
+						same = same && items[start+i*distance] == v
+					}
+					n += int(truth(same))
+				}
+			}
+			v := float64(n)
+			if mode == "IDF" {
+				v = truth(n > 0)
+			}
+			if mode != "TF" && p.weights != nil {
+				v *= p.weights[k]
+			}
+			out[row*width+p.indexes[k]] += v
+		}
+	}
+	list := []any{"mode", mode, "ngram_counts", starts, "ngram_indexes", p.indexes, "max_skip_count", skips, "min_gram_length", fewest, "max_gram_length", most}
+	if p.weights != nil {
+		list = append(list, "weights", p.weights)
+	}
+	input := tensor.New(d, len(x), len(x[0]))
+	name := func(v int) string { return fmt.Sprint("item ", v) }
+	for i := range input.Len() {
+		if v := x[i/len(x[0])][i%len(x[0])]; d == tensor.String {
+			input.Strings()[i] = name(v)
+		} else {
+			setNumber(input, i, float64(v))
+		}
+	}
+	if d == tensor.String {
+		items := make([]string, len(pool))
+		for i, v := range pool {
+			items[i] = name(v)
+		}
+		list = append(list, "pool_strings", items)
+	} else {
+		list = append(list, "pool_int64s", pool)
+	}
+	y := fromNumbers(tensor.F32, out, len(x), width)
+	if rank == 1 {
+		input, y = seen(input, len(x[0])), seen(y, width)
+	}
+	return Case{Op: "TfIdfVectorizer", Version: 9, Note: fmt.Sprintf("%s of %d to %d, skips %d", mode, fewest, most, skips), Attrs: attrs(list...), In: in(input), Want: want(y), Ulps: 4}
+}
+
+func tfIdfCases(s *suite) {
+	pool := tfIdfPool{
+		grams:   [][]int{{2}, {0}, {7}, {0, 1}, {1, 1}, {2, 0}, {0, 1, 2}, {1, 1, 1}, {2, 1, 0}},
+		indexes: []int{8, 1, 0, 10, 4, 5, 6, 2, 7},
+		weights: []float64{0.5, 0.25, 3, -1, 2, 0.1, 7, 1, 0},
+	}
+	for _, d := range []tensor.DType{tensor.String, tensor.I32, tensor.I64} {
+		for _, mode := range []string{"TF", "IDF", "TFIDF"} {
+			for _, weights := range [][]float64{nil, pool.weights} {
+				for _, l := range [][3]int{{1, 1, 0}, {1, 3, 0}, {2, 3, 2}, {3, 3, 1}, {1, 3, 50}, {1, 1, 9}} {
+					x := make([][]int, 1+s.IntN(3))
+					for i := range x {
+						x[i] = make([]int, 20)
+						for j := range x[i] {
+							x[i][j] = s.IntN(4)
+						}
+					}
+					p := tfIdfPool{indexes: pool.indexes, weights: weights}
+					for _, g := range pool.grams {
+						if len(g) <= l[1] {
+							p.grams = append(p.grams, g)
+						}
+					}
+					s.add(s.tfIdfCase(p, d, mode, l[0], l[1], l[2], x, 2))
+					s.add(s.tfIdfCase(p, d, mode, l[0], l[1], l[2], x[:1], 1))
+				}
+			}
+		}
+		s.add(s.tfIdfCase(pool, d, "TF", 1, 3, 1, [][]int{{}}, 1))
+		s.add(s.tfIdfCase(pool, d, "TF", 1, 3, 1, [][]int{{}, {}}, 2))
+		s.add(s.tfIdfCase(pool, d, "TF", 2, 3, 1<<40, [][]int{{0, 1, 2}}, 1))
+	}
+	shared := tfIdfPool{grams: [][]int{{0}, {1}, {0, 1}}, indexes: []int{0, 0, 1}, weights: []float64{1, 2, 4}}
+	s.add(s.tfIdfCase(shared, tensor.I64, "IDF", 1, 2, 0, [][]int{{0, 1, 1}}, 1))
+	tfIdfFailures(s)
+}
+
+func tfIdfFailures(s *suite) {
+	good := map[string]any{"mode": "TF", "ngram_counts": []int{0, 3}, "ngram_indexes": []int{0, 1, 2, 3, 4}, "max_skip_count": 0, "min_gram_length": 1, "max_gram_length": 2,
+		"pool_int64s": []int{1, 2, 3, 1, 2, 2, 3}}
+	with := func(name string, v any) []*graph.Attr {
+		var list []any
+		for k, w := range good {
+			if k != name {
+				list = append(list, k, w)
+			}
+		}
+		if v != nil {
+			list = append(list, name, v)
+		}
+		return attrs(list...)
+	}
+	x := ints(1, 2, 3)
+	s.add(Case{Op: "TfIdfVectorizer", Version: 9, Note: "good", Attrs: with("", nil), In: in(x), Want: want(vector(tensor.F32, 1, 1, 1, 1, 1))})
+	for name := range good {
+		s.add(Case{Op: "TfIdfVectorizer", Version: 9, Note: "no " + name, Attrs: with(name, nil), In: in(x), Fails: true})
+	}
+	for _, f := range []struct {
+		name string
+		v    any
+	}{
+		{"mode", "tf"}, {"weights", []float64{1}}, {"pool_strings", []string{"a"}}, {"max_skip_count", -1}, {"min_gram_length", 0}, {"min_gram_length", 3},
+		{"max_gram_length", 3}, {"max_gram_length", 1 << 40}, {"ngram_counts", []int{}}, {"ngram_counts", []int{3, 0}}, {"ngram_counts", []int{0, 2}}, {"ngram_counts", []int{0, 9}},
+		{"ngram_counts", []int{-1, 3}}, {"ngram_counts", []int{0, 3, 1 << 40}}, {"ngram_indexes", []int{}}, {"ngram_indexes", []int{0, 1, 2}}, {"ngram_indexes", []int{0, 1, 2, 3, -1}},
+		{"ngram_indexes", []int{0, 1, 2, 3, 1<<63 - 1}}, {"pool_int64s", []int{1, 1, 3, 1, 2, 2, 3}},
+	} {
+		s.add(Case{Op: "TfIdfVectorizer", Version: 9, Note: fmt.Sprintf("%s %v", f.name, f.v), Attrs: with(f.name, f.v), In: in(x), Fails: true})
+	}
+	for _, t := range []*tensor.Tensor{words("a"), tensor.New(tensor.I64), tensor.New(tensor.I64, 1, 1, 2), tensor.New(tensor.F32, 2)} {
+		s.add(Case{Op: "TfIdfVectorizer", Version: 9, Note: "input", Attrs: with("", nil), In: in(t), Fails: true})
+	}
+}
