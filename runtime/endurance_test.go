@@ -1,0 +1,160 @@
+package runtime_test
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"os"
+	goruntime "runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// restless is a model whose values change their shapes with the input
+// x[batch,steps,4] and with its elements: a recurrent layer, the places of what is
+// positive, a branch, a loop that collects, and a sequence.
+func restless(r *rand.Rand) *graph.Model {
+	floats := func(name string, shape ...int) *graph.Node {
+		t := tensor.New(tensor.F32, shape...)
+		for i, s := 0, tensor.View[float32](t); i < len(s); i++ {
+			s[i] = float32(r.NormFloat64())
+		}
+		return constant(name, t)
+	}
+	branch := func(op string) *graph.Graph { return subgraph("", "chosen", node(op, "mean flat", "chosen")) }
+	step := subgraph("i:int more:bool sum", "more_out next each",
+		node("Identity", "more", "more_out"), node("Add", "sum column", "next"), node("Mul", "next next", "each"))
+	step.Inputs[2].Type = graph.TensorOf(tensor.F32, graph.UnknownDims(2))
+	g := &graph.Graph{Name: "restless", Nodes: []*graph.Node{
+		floats("w", 1, 12, 4), floats("r", 1, 12, 3), floats("dense", 3, 5),
+		node("Transpose", "x", "by_step", attrs("perm", 1, 0, 2)),
+		node("LSTM", "by_step w r", "_ h", attr("hidden_size", 3)),
+		node("Squeeze", "h axis", "state"), constant("axis", vec(0)),
+		node("MatMul", "state dense", "flat"),
+		node("ReduceMean", "flat", "mean", attrs("axes", -1), attr("keepdims", 1)),
+		node("ReduceMax", "flat", "top", attr("keepdims", 0)), constant("zero", scalar[float32](0)),
+		node("Greater", "top zero", "positive"),
+		node("If", "positive", "chosen_out", body("then_branch", branch("Add")), body("else_branch", branch("Sub"))),
+		node("Shape", "x", "extents"), constant("one", vec(1)), node("Gather", "extents one", "steps"), node("Squeeze", "steps", "count"),
+		constant("true", scalar(true)), node("Identity", "mean", "column"),
+		node("Loop", "count true chosen_out", "last all", body("body", step)),
+		node("Greater", "x zero", "above"), node("NonZero", "above", "places"),
+		node("SplitToSequence", "last", "parts", attr("axis", 0)), node("ConcatFromSequence", "parts", "joined", attr("axis", 1)),
+	}}
+	x := graph.TensorOf(tensor.F32, graph.Dims{graph.Unknown(), graph.Unknown(), graph.Known(4)})
+	g.Inputs = []*graph.Value{{Name: "x", Type: x}}
+	for _, name := range []string{"all", "places", "joined"} {
+		g.Outputs = append(g.Outputs, &graph.Value{Name: name})
+	}
+	return &graph.Model{File: "restless", Graph: g, Opsets: []graph.Opset{{Version: opset}}}
+}
+
+func restlessSession(t *testing.T, threads int) *runtime.Session {
+	t.Helper()
+	if err := bindings.Available(); err != nil {
+		t.Skip(err)
+	}
+	s, err := runtime.New(restless(rand.New(rand.NewPCG(1, 2))), runtime.Options{Threads: threads})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func restlessInput(r *rand.Rand, batch, steps int) map[string]*tensor.Tensor {
+	x := tensor.New(tensor.F32, batch, steps, 4)
+	for i, s := 0, tensor.View[float32](x); i < len(s); i++ {
+		s[i] = float32(r.NormFloat64())
+	}
+	return map[string]*tensor.Tensor{"x": x}
+}
+
+// TestMemoryIsFlat runs a model on ever changing shapes and checks that the
+// process does not grow: NACRE_TEST_COMPLETE asks for 100,000 runs.
+func TestMemoryIsFlat(t *testing.T) {
+	runs := 3000
+	if os.Getenv("NACRE_TEST_COMPLETE") != "" && !testing.Short() {
+		runs = 100_000
+	}
+	s := restlessSession(t, 2)
+	r := rand.New(rand.NewPCG(3, 4))
+	early := 0
+	for i := range runs {
+		if i == runs/5 {
+			early = resident(t)
+		}
+		if _, err := s.Run(context.Background(), restlessInput(r, 1+r.IntN(12), 1+r.IntN(12))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const slack = 8 << 20 // what heaps keep in reserve
+	late := resident(t)
+	t.Logf("%d bytes in use after %d runs and %d after %d", early, runs/5, late, runs)
+	if late > early+slack {
+		t.Error("it grew")
+	}
+}
+
+// resident is the process's memory in bytes, rubbish not counted.
+func resident(t *testing.T) int {
+	debug.FreeOSMemory()
+	data, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Skip("left out: the system does not tell a process's memory: ", err)
+	}
+	pages, err := strconv.Atoi(strings.Fields(string(data))[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * os.Getpagesize()
+}
+
+// TestHammer runs one session from 16 goroutines on changing shapes: every answer
+// is the same bytes as a single caller gets.
+func TestHammer(t *testing.T) {
+	one, many := restlessSession(t, 1), restlessSession(t, 2)
+	r := rand.New(rand.NewPCG(5, 6))
+	type question struct {
+		in   map[string]*tensor.Tensor
+		want map[string]*tensor.Tensor
+	}
+	var list []question
+	for range 40 {
+		q := question{in: restlessInput(r, 1+r.IntN(9), 1+r.IntN(9))}
+		var err error
+		if q.want, err = one.Run(context.Background(), q.in); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, q)
+	}
+	goruntime.GC()
+	var wg sync.WaitGroup
+	for g := range 16 {
+		wg.Go(func() {
+			for k := range 80 {
+				q := list[(7*g+k)%len(list)]
+				got, err := many.Run(context.Background(), q.in)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for name, want := range q.want {
+					if !got[name].Shape().Equal(want.Shape()) || !bytes.Equal(got[name].Bytes(), want.Bytes()) {
+						t.Errorf("output %s differs", name)
+						return
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
