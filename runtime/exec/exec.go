@@ -146,7 +146,9 @@ func (e *Executor) step(ctx context.Context, f *frame, s *plan.Step) error {
 	if s.Row.View && len(s.Out) == 1 {
 		return nil
 	}
-	if err := op.Execute(s.Op, c); err != nil {
+	err := op.Execute(s.Op, c)
+	f.scratch.rewind()
+	if err != nil {
 		return err
 	}
 	for i, id := range s.Out {
