@@ -36,6 +36,13 @@ func Required() []Pass {
 func Passes() []Pass {
 	return append(Required(),
 		Pass{"fold_const", foldConst},
+		Pass{"fuse_layer_norm", fuseLayerNorm},
+		Pass{"fuse_rms_norm", fuseRMSNorm},
+		Pass{"fuse_gelu", fuseGelu},
+		Pass{"fuse_swish", fuseSwish},
+		Pass{"fuse_hard_swish", fuseHardSwish},
+		Pass{"fuse_mish", fuseMish},
+		Pass{"fuse_swiglu", fuseSwiGLU},
 		Pass{"drop_dead", dropDead},
 	)
 }

@@ -1,0 +1,293 @@
+package optimize_test
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/optimize"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// net builds a network as an exporter writes it. Every method returns the name
+// of a new value.
+type net struct {
+	g       *graph.Graph
+	dtype   tensor.DType // of floats
+	opset   int
+	named   bool // extents of inputs are symbols, not numbers
+	rand    *rand.Rand
+	made    int
+	feeds   map[string]*tensor.Tensor
+	symbols map[string]int
+}
+
+func newNet(d tensor.DType, named bool) *net {
+	return &net{g: &graph.Graph{Name: "net"}, dtype: d, opset: 17, named: named, rand: rand.New(rand.NewPCG(3, 5)),
+		feeds: map[string]*tensor.Tensor{}, symbols: map[string]int{"batch": 2, "tokens": 5, "keys": 7}}
+}
+
+// dims returns the extents that numbers and names of symbols stand for.
+func (b *net) dims(list []any) (shape tensor.Shape, dims graph.Dims) {
+	dims = graph.Dims{}
+	for _, d := range list {
+		switch d := d.(type) {
+		case int:
+			shape, dims = append(shape, d), append(dims, graph.Known(d))
+		case string:
+			shape = append(shape, b.symbols[d])
+			if dims = append(dims, graph.Known(b.symbols[d])); b.named {
+				dims[len(dims)-1] = graph.Symbol(d)
+			}
+		}
+	}
+	return shape, dims
+}
+
+// in adds an input of numbers about 0.
+func (b *net) in(name string, list ...any) string {
+	shape, dims := b.dims(list)
+	b.feeds[name] = b.floats(func(int) float64 { return b.rand.NormFloat64() }, shape...)
+	b.g.Inputs = append(b.g.Inputs, &graph.Value{Name: name, Type: graph.TensorOf(b.dtype, dims)})
+	return name
+}
+
+// given adds an input with those elements.
+func (b *net) given(name string, t *tensor.Tensor, list ...any) string {
+	_, dims := b.dims(list)
+	b.feeds[name] = t
+	b.g.Inputs = append(b.g.Inputs, &graph.Value{Name: name, Type: graph.TensorOf(t.DType(), dims)})
+	return name
+}
+
+func (b *net) floats(at func(i int) float64, shape ...int) *tensor.Tensor {
+	t := tensor.New(b.dtype, shape...)
+	for i := range t.Len() {
+		switch v := at(i); b.dtype {
+		case tensor.F16:
+			tensor.View[packed.F16](t)[i] = packed.ToF16(float32(v))
+		case tensor.BF16:
+			tensor.View[packed.BF16](t)[i] = packed.ToBF16(float32(v))
+		case tensor.F64:
+			tensor.View[float64](t)[i] = v
+		default:
+			tensor.View[float32](t)[i] = float32(v)
+		}
+	}
+	return t
+}
+
+func (b *net) constant(t *tensor.Tensor) string {
+	name := b.name("c")
+	b.g.Initializers = append(b.g.Initializers, &graph.Initializer{Name: name, Tensor: t})
+	return name
+}
+
+// c is a number without axes.
+func (b *net) c(v float64) string { return b.constant(b.floats(func(int) float64 { return v })) }
+
+// weight is a constant of small numbers.
+func (b *net) weight(shape ...int) string {
+	return b.constant(b.floats(func(int) float64 { return b.rand.NormFloat64() / 2 }, shape...))
+}
+
+func (b *net) ints(list ...int) string {
+	t := tensor.New(tensor.I64, len(list))
+	for i, v := range list {
+		tensor.View[int64](t)[i] = int64(v)
+	}
+	return b.constant(t)
+}
+
+// one is an integer without axes.
+func (b *net) one(v int) string {
+	t := tensor.New(tensor.I64)
+	tensor.View[int64](t)[0] = int64(v)
+	return b.constant(t)
+}
+
+func (b *net) name(kind string) string {
+	b.made++
+	return fmt.Sprintf("%s_%d", kind, b.made)
+}
+
+// op adds a node; of args strings are inputs, attributes are that.
+func (b *net) op(op string, args ...any) string {
+	out := b.name(op)
+	n := &graph.Node{Name: out, Op: op, Version: b.opset, Outputs: []string{out}}
+	for _, a := range args {
+		switch a := a.(type) {
+		case string:
+			n.Inputs = append(n.Inputs, a)
+		case *graph.Attr:
+			n.Attrs = append(n.Attrs, a)
+		}
+	}
+	b.g.Nodes = append(b.g.Nodes, n)
+	return out
+}
+
+func (b *net) out(names ...string) {
+	for _, name := range names {
+		b.g.Outputs = append(b.g.Outputs, &graph.Value{Name: name, Type: graph.TensorOf(b.dtype, nil)})
+	}
+}
+
+func (b *net) model() *graph.Model {
+	return &graph.Model{Format: "test", IR: 8, Opsets: []graph.Opset{{Version: b.opset}}, Graph: b.g}
+}
+
+// run computes the outputs with or without passes.
+func (b *net) run(t *testing.T, as bool) []*tensor.Tensor {
+	t.Helper()
+	s, err := runtime.New(b.model(), runtime.Options{NoOptimize: !as, Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	out, err := s.Run(gocontext.Background(), b.feeds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []*tensor.Tensor
+	for _, v := range b.g.Outputs {
+		list = append(list, out[v.Name])
+	}
+	return list
+}
+
+func (b *net) optimized(t *testing.T) *graph.Model {
+	t.Helper()
+	m, err := optimize.Run(b.model(), optimize.Passes(), optimize.Context{Registry: op.Standard()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// tolerances of outputs, relative to the largest element: float32 differs in the
+// order of sums, half types in where they round.
+var tolerances = map[tensor.DType]float64{tensor.F32: 4e-6, tensor.F64: 1e-6, tensor.F16: 4e-3, tensor.BF16: 3e-2}
+
+// same compares outputs with and without passes.
+func (b *net) same(t *testing.T) {
+	t.Helper()
+	want, got := b.run(t, false), b.run(t, true)
+	for i := range want {
+		if !want[i].Shape().Equal(got[i].Shape()) || want[i].DType() != got[i].DType() {
+			t.Fatalf("output %d is %v, without passes %v", i, got[i], want[i])
+		}
+		w, g := numbers(want[i]), numbers(got[i])
+		largest := 0.0
+		for _, v := range w {
+			largest = max(largest, math.Abs(v))
+		}
+		for k := range w {
+			if d := math.Abs(w[k] - g[k]); !(d <= tolerances[b.dtype]*largest) {
+				t.Fatalf("output %d, element %d of %v: %v, without passes %v", i, k, want[i], g[k], w[k])
+			}
+		}
+	}
+}
+
+func numbers(t *tensor.Tensor) []float64 {
+	list := make([]float64, t.Len())
+	for i := range list {
+		switch t.DType() {
+		case tensor.F16:
+			list[i] = float64(tensor.View[packed.F16](t)[i].Float32())
+		case tensor.BF16:
+			list[i] = float64(tensor.View[packed.BF16](t)[i].Float32())
+		case tensor.F64:
+			list[i] = tensor.View[float64](t)[i]
+		default:
+			list[i] = float64(tensor.View[float32](t)[i])
+		}
+	}
+	return list
+}
+
+func attrInts(name string, v ...int64) *graph.Attr {
+	return &graph.Attr{Name: name, Kind: graph.AttrInts, Ints: v}
+}
+
+func attrInt(name string, v int64) *graph.Attr {
+	return &graph.Attr{Name: name, Kind: graph.AttrInt, Int: v}
+}
+
+func attrFloat(name string, v float32) *graph.Attr {
+	return &graph.Attr{Name: name, Kind: graph.AttrFloat, Float: v}
+}
+
+// pattern is a network that a pass rewrites, or one that looks like it.
+type pattern struct {
+	name  string
+	build func(b *net)
+	want  []string // operators that there must be after all passes
+	types []tensor.DType
+}
+
+var narrow = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16}
+
+// check runs patterns in every type, with extents that are numbers and that are
+// symbols, and compares the first's dump with a golden file of that name, if there is one.
+func check(t *testing.T, golden string, patterns []pattern) {
+	for i, p := range patterns {
+		t.Run(p.name, func(t *testing.T) {
+			types := p.types
+			if types == nil {
+				types = narrow
+			}
+			for _, d := range types {
+				for _, named := range []bool{false, true} {
+					b := newNet(d, named)
+					p.build(b)
+					m := b.optimized(t)
+					got := applied(m)
+					if !slices.Equal(got, p.want) {
+						t.Errorf("%v, named %v: got %q, want %q", d, named, got, p.want)
+					}
+					b.same(t)
+					if i == 0 && golden != "" && d == tensor.F32 && named {
+						compareGolden(t, golden, dump(t, m))
+					}
+				}
+			}
+		})
+	}
+}
+
+// applied lists the operators of a graph's nodes, in their order.
+func applied(m *graph.Model) []string {
+	var list []string
+	for _, n := range m.Graph.Nodes {
+		list = append(list, n.Op)
+	}
+	return list
+}
+
+func compareGolden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
