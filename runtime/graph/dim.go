@@ -114,6 +114,40 @@ func (d Dim) Div(e Dim) Dim {
 	return binary(d, "/", e)
 }
 
+// Cap returns the smaller of d and the number n.
+func (d Dim) Cap(n int) Dim {
+	switch {
+	case d.IsKnown():
+		return Known(min(d.n, n))
+	case d.IsUnknown() || len(d.expr) > maxExpr-32:
+		return Unknown()
+	}
+	return Dim{expr: fmt.Sprintf("min(%s,%d)", d.expr, n)}
+}
+
+// Exceeds reports whether d is known to be e and a positive number.
+func (d Dim) Exceeds(e Dim) bool {
+	if e.IsKnown() || e.IsUnknown() {
+		return false
+	}
+	rest, ok := strings.CutPrefix(d.expr, operand(e)+"+")
+	n, err := strconv.Atoi(rest)
+	return ok && err == nil && n > 0
+}
+
+// CapOf reports whether d is the smaller of e and a number, and that number.
+func (d Dim) CapOf(e Dim) (n int, ok bool) {
+	if e.IsKnown() || e.IsUnknown() {
+		return 0, false
+	}
+	rest, ok := strings.CutPrefix(d.expr, "min("+e.expr+",")
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.Atoi(strings.TrimSuffix(rest, ")"))
+	return n, err == nil && strings.HasSuffix(rest, ")")
+}
+
 // maxExpr bounds the text of an expression; longer ones become unknown.
 const maxExpr = 120
 

@@ -36,6 +36,10 @@ func broadcastDim(d, e graph.Dim) (graph.Dim, bool) {
 		return e, true
 	case e.Is(1), d.Same(e):
 		return d, true
+	case capOf(e, d):
+		return d, true
+	case capOf(d, e):
+		return e, true
 	case d.IsKnown() && e.IsKnown():
 		return graph.Dim{}, false
 	case d.IsKnown():
@@ -44,6 +48,14 @@ func broadcastDim(d, e graph.Dim) (graph.Dim, bool) {
 		return e, true
 	}
 	return graph.Unknown(), true
+}
+
+// capOf reports whether d is e up to a limit, such as the part of a table of
+// positions. Both go together only where they are equal: a limit of 2 or more is
+// not 1 where e exceeds it.
+func capOf(d, e graph.Dim) bool {
+	n, ok := d.CapOf(e)
+	return ok && n > 1
 }
 
 // broadcastAll is broadcast over any number of operands, at least one.

@@ -194,6 +194,14 @@ func cutDim(d, start, end, step graph.Dim) graph.Dim {
 	if !okS || !okK || d.IsUnknown() {
 		return graph.Unknown()
 	}
+	if s == 0 && k == 1 && isSymbol(end) {
+		switch {
+		case ok:
+			return end.Cap(n)
+		case d.Exceeds(end):
+			return end
+		}
+	}
 	whole := okE && e >= farIndex || d.Same(end)
 	switch {
 	case k == -1 && okE && e <= -farIndex && (s == -1 || s >= farIndex):

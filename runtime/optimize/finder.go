@@ -238,7 +238,7 @@ func (f *finder) replace(root *graph.Node, by ...*graph.Node) bool {
 		}
 	}
 	for _, out := range root.Outputs {
-		if v := in.values[out]; out != "" && (v == nil || f.known[out] != nil && v.DType != f.known[out].DType) {
+		if v := in.values[out]; out != "" && (v == nil || f.known[out] != nil && v.DType != f.known[out].DType || len(v.Dims) != len(f.known[out].Dims)) {
 			return false
 		}
 	}
@@ -252,6 +252,15 @@ func (f *finder) add(what string, t *tensor.Tensor) string {
 	f.edit.Add = append(f.edit.Add, &graph.Initializer{Name: name, Tensor: t})
 	f.known[name] = op.Known(t)
 	return name
+}
+
+// ints adds a vector of integers and returns its name.
+func (f *finder) ints(list ...int) string {
+	t := tensor.New(tensor.I64, len(list))
+	for i, v := range list {
+		tensor.View[int64](t)[i] = int64(v)
+	}
+	return f.add("ints", t)
 }
 
 // fresh returns a name that the graph has not.
