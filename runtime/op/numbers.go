@@ -42,17 +42,6 @@ func allNumbers(t *tensor.Tensor) []float64 {
 	return doubles(t)
 }
 
-// Number returns the element of a tensor of one float, integer or bool.
-func Number(t *tensor.Tensor) (v float64, ok bool) {
-	if t.Len() != 1 {
-		return 0, false
-	}
-	if list := allNumbers(t.Aligned()); len(list) == 1 {
-		return list[0], true
-	}
-	return 0, false
-}
-
 func toDoubles[T integer](t *tensor.Tensor) []float64 {
 	return converted(tensor.View[T](t), func(v T) float64 { return float64(v) })
 }

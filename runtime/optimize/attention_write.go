@@ -57,7 +57,7 @@ func (w *attendWriter) write(root *graph.Node, out string, side bool) bool {
 		inputs = append(inputs, mask)
 	}
 	if !side {
-		w.nodes = append(w.nodes, node(root, "", "Attention", 23, inputs, attrs...))
+		w.nodes = append(w.nodes, instead(root, "", "Attention", 23, inputs, attrs...))
 		return w.replace(root, w.nodes...)
 	}
 	q, kv := 1, 1
@@ -66,12 +66,12 @@ func (w *attendWriter) write(root *graph.Node, out string, side bool) bool {
 		kv, _ = a.k.dims[1].Value()
 	}
 	attrs = append(attrs, intAttr("q_num_heads", int64(q)), intAttr("kv_num_heads", int64(kv)))
-	if standard(root, "Transpose") {
+	if is(root, "Transpose") {
 		size, _ := a.v.dims[3].Value()
 		y := w.node("Attention", 23, inputs, attrs...)
-		w.nodes = append(w.nodes, node(root, "", "Reshape", 14, []string{y, w.ints(0, 0, q, size)}))
+		w.nodes = append(w.nodes, instead(root, "", "Reshape", 14, []string{y, w.vector(0, 0, q, size)}))
 	} else {
-		w.nodes = append(w.nodes, node(root, "", "Attention", 23, inputs, attrs...))
+		w.nodes = append(w.nodes, instead(root, "", "Attention", 23, inputs, attrs...))
 	}
 	return w.replace(root, w.nodes...)
 }
@@ -84,7 +84,7 @@ func (w *attendWriter) operand(h *heads, side bool) string {
 	case side && len(h.dims) == 4:
 		n, _ := h.dims[1].Value()
 		d, _ := h.dims[3].Value()
-		return w.node("Reshape", 14, []string{h.split, w.ints(0, 0, n*d)})
+		return w.node("Reshape", 14, []string{h.split, w.vector(0, 0, n*d)})
 	case h.turn == nil:
 		return h.value
 	}
@@ -96,7 +96,7 @@ func (w *attendWriter) mask() string {
 	sum := ""
 	for _, m := range w.a.masks {
 		if len(w.a.q.dims) == 3 && len(w.dims(m)) == 3 {
-			m = w.node("Unsqueeze", 13, []string{m, w.ints(1)}) // an axis of heads
+			m = w.node("Unsqueeze", 13, []string{m, w.vector(1)}) // an axis of heads
 		}
 		if sum != "" {
 			m = w.node("Add", 14, []string{sum, m})

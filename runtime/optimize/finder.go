@@ -1,7 +1,6 @@
 package optimize
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -11,68 +10,53 @@ import (
 )
 
 // finder answers what passes ask about a graph when they look for a pattern,
-// and collects what they put in its place. Names stand for the values that they
-// have the elements of: Identity, and Cast to the type that a value has, are
-// looked through. Dead nodes do not count, nor do those that only ask for a
-// value's shape.
+// and collects what they put in its place. A name stands for a value with the
+// elements of another where nodes only pass those on: Identity, and Cast to the
+// type that they have. Readers are nodes that read elements: dead nodes do not
+// count, nor do those that ask for a shape.
 type finder struct {
-	Context
-	nodes  []*graph.Node // in an order in which they can run
-	maker  map[string]*graph.Node
-	users  map[string][]*graph.Node // of canonical names; one entry per input
-	result map[string]bool          // canonical names of values that the graph returns or bodies read
-	known  map[string]*op.Value
-	same   map[string]string // name of an alias to the name that it stands for
-	made   int               // names
-	edit   *Edit
+	*Scope
+	live    []*graph.Node            // in an order in which they can run
+	readers map[string][]*graph.Node // by canonical name; one for each input
+	kept    map[string]bool          // canonical names of what the graph returns or graphs within read
+	same    map[string]string        // canonical names of those that have another
+	edit    *Edit
 }
 
-// newFinder reads a model's main graph.
-func newFinder(m *graph.Model, c Context) *finder {
-	f := &finder{Context: c, nodes: m.Graph.Live(), maker: map[string]*graph.Node{}, users: map[string][]*graph.Node{},
-		result: map[string]bool{}, same: map[string]string{}, edit: &Edit{Replace: map[*graph.Node][]*graph.Node{}}}
-	f.known = infer(m.Graph, f.nodes, c)
-	for _, n := range f.nodes {
-		for _, out := range n.Outputs {
-			f.maker[out] = n
-		}
-		if f.passes(n) {
+func newFinder(s *Scope) *finder {
+	f := &finder{Scope: s, live: s.Graph.Live(), readers: map[string][]*graph.Node{}, kept: map[string]bool{}, same: map[string]string{}, edit: newEdit()}
+	for _, n := range f.live {
+		if f.passesOn(n) {
 			f.same[n.Outputs[0]] = f.name(n.Inputs[0])
 			continue
 		}
-		if standard(n, "Shape", "Size") {
+		if is(n, "Shape", "Size") {
 			continue
 		}
 		for _, name := range n.Inputs {
 			if name != "" {
-				f.users[f.name(name)] = append(f.users[f.name(name)], n)
+				f.readers[f.name(name)] = append(f.readers[f.name(name)], n)
 			}
 		}
 		for _, name := range n.Captured() {
-			f.result[f.name(name)] = true
+			f.kept[f.name(name)] = true
 		}
 	}
-	for _, o := range m.Graph.Outputs {
-		f.result[f.name(o.Name)] = true
+	for _, o := range s.Graph.Outputs {
+		f.kept[f.name(o.Name)] = true
 	}
 	return f
 }
 
-// passes reports whether a node's output has the elements of its input.
-func (f *finder) passes(n *graph.Node) bool {
+// passesOn reports whether a node's output has the elements of its input.
+func (f *finder) passesOn(n *graph.Node) bool {
 	switch {
-	case standard(n, "Identity"):
+	case is(n, "Identity"):
 		return len(n.Inputs) == 1 && len(n.Outputs) == 1
-	case standard(n, "Cast"):
-		to := n.Attr("to")
-		return to != nil && len(n.Inputs) == 1 && f.dtype(n.Inputs[0]) != tensor.Invalid && f.dtype(n.Inputs[0]) == f.dtype(n.Outputs[0])
+	case is(n, "Cast"):
+		return len(n.Inputs) == 1 && f.dtype(n.Inputs[0]) != tensor.Invalid && f.dtype(n.Inputs[0]) == f.dtype(n.Outputs[0])
 	}
 	return false
-}
-
-// standard reports whether a node applies one of these operators of ONNX.
-func standard(n *graph.Node, ops ...string) bool {
-	return n != nil && n.Domain == "" && slices.Contains(ops, n.Op)
 }
 
 // name returns the name that a value is known by.
@@ -89,21 +73,21 @@ func (f *finder) is(a, b string) bool { return f.name(a) == f.name(b) }
 // from returns the node that computes a value as its first output, if it applies
 // one of these operators of ONNX, else nil.
 func (f *finder) from(name string, ops ...string) *graph.Node {
-	n := f.maker[f.name(name)]
-	if standard(n, ops...) && f.is(n.Outputs[0], name) {
+	n := f.maker(f.name(name))
+	if is(n, ops...) && f.is(n.Outputs[0], name) {
 		return n
 	}
 	return nil
 }
 
-// user returns the only node that reads the first output of n, and nil if there
+// reader returns the only node that reads the first output of n, and nil if there
 // are several, if it reads it twice or if the graph returns the value.
-func (f *finder) user(n *graph.Node) *graph.Node {
+func (f *finder) reader(n *graph.Node) *graph.Node {
 	name := f.name(n.Outputs[0])
-	if f.result[name] || len(f.users[name]) != 1 {
+	if f.kept[name] || len(f.readers[name]) != 1 {
 		return nil
 	}
-	return f.users[name][0]
+	return f.readers[name][0]
 }
 
 // inside reports whether nothing but the nodes reads what they compute, except
@@ -118,10 +102,10 @@ func (f *finder) inside(root *graph.Node, nodes ...*graph.Node) bool {
 			if out == "" {
 				continue
 			}
-			if f.result[name] {
+			if f.kept[name] {
 				return false
 			}
-			for _, u := range f.users[name] {
+			for _, u := range f.readers[name] {
 				if u != root && !slices.Contains(nodes, u) {
 					return false
 				}
@@ -131,29 +115,8 @@ func (f *finder) inside(root *graph.Node, nodes ...*graph.Node) bool {
 	return true
 }
 
-// dtype returns the element type of a value; Invalid when it is not known.
-func (f *finder) dtype(name string) tensor.DType {
-	if v := f.known[name]; v != nil {
-		return v.DType
-	}
-	return tensor.Invalid
-}
-
 // dims returns the extents of a value; nil when not even their number is known.
-func (f *finder) dims(name string) graph.Dims {
-	if v := f.known[name]; v != nil {
-		return v.Dims
-	}
-	return nil
-}
-
-// constant returns the tensor that a value is known to be, or nil.
-func (f *finder) constant(name string) *tensor.Tensor {
-	if v := f.known[name]; v != nil {
-		return v.Const
-	}
-	return nil
-}
+func (f *finder) dims(name string) graph.Dims { return f.value(name).Dims }
 
 // number returns the element of a constant of one element with at most that many
 // axes: with more it would add axes to what it meets.
@@ -162,7 +125,7 @@ func (f *finder) number(name string, axes int) (float64, bool) {
 	if t == nil || len(t.Shape()) > axes {
 		return 0, false
 	}
-	return op.Number(t)
+	return scalarOf(t)
 }
 
 // numberFor is number for an operand of a node with two: it has no more axes
@@ -222,23 +185,22 @@ func (f *finder) replace(root *graph.Node, by ...*graph.Node) bool {
 	if _, gone := f.edit.Replace[root]; gone {
 		return false
 	}
-	in := &inference{Context: f.Context, values: map[string]*op.Value{}}
+	types := map[string]*op.Value{}
 	for _, n := range by {
-		for _, name := range n.Inputs {
-			if in.values[name] == nil && f.known[name] != nil {
-				in.values[name] = f.known[name]
-			}
-		}
-		out := in.node(n)
+		out := f.node(n)
 		if out == nil {
 			return false
 		}
 		for i, v := range out {
-			in.define(n.Outputs[i], v)
+			types[n.Outputs[i]] = v
+			if f.maker(n.Outputs[i]) == nil {
+				f.learn(n.Outputs[i], v)
+			}
 		}
 	}
-	for _, out := range root.Outputs {
-		if v := in.values[out]; out != "" && (v == nil || f.known[out] != nil && v.DType != f.known[out].DType || len(v.Dims) != len(f.known[out].Dims)) {
+	for _, name := range root.Outputs {
+		was, now := f.value(name), types[name]
+		if name != "" && (now == nil || was.DType != now.DType || was.Dims != nil && len(was.Dims) != len(now.Dims)) {
 			return false
 		}
 	}
@@ -246,16 +208,41 @@ func (f *finder) replace(root *graph.Node, by ...*graph.Node) bool {
 	return true
 }
 
+// result is the edit, by which nodes go too that nothing needs any more.
+func (f *finder) result() (*Edit, error) {
+	if len(f.edit.Replace) == 0 {
+		return nil, nil
+	}
+	needed := map[*graph.Node]bool{}
+	for _, n := range f.edit.apply(f.Graph).Live() {
+		needed[n] = true
+	}
+	for _, n := range f.live {
+		if _, replaced := f.edit.Replace[n]; !replaced && !needed[n] {
+			f.edit.Replace[n] = nil
+		}
+	}
+	return f.edit, nil
+}
+
+// learn notes what is known of a value that comes.
+func (f *finder) learn(name string, v *op.Value) {
+	if f.known == nil {
+		f.infer()
+	}
+	f.defined[name] = true
+	f.known[name] = v
+}
+
 // add adds a constant and returns its name.
 func (f *finder) add(what string, t *tensor.Tensor) string {
 	name := f.fresh(what)
-	f.edit.Add = append(f.edit.Add, &graph.Initializer{Name: name, Tensor: t})
-	f.known[name] = op.Known(t)
-	return name
+	f.learn(name, op.Known(t))
+	return f.edit.add(name, t)
 }
 
 // ints adds a vector of integers and returns its name.
-func (f *finder) ints(list ...int) string {
+func (f *finder) vector(list ...int) string {
 	t := tensor.New(tensor.I64, len(list))
 	for i, v := range list {
 		tensor.View[int64](t)[i] = int64(v)
@@ -263,19 +250,8 @@ func (f *finder) ints(list ...int) string {
 	return f.add("ints", t)
 }
 
-// fresh returns a name that the graph has not.
-func (f *finder) fresh(what string) string {
-	for {
-		f.made++
-		name := fmt.Sprintf("fused.%d/%s", f.made, what)
-		if _, taken := f.known[name]; !taken && f.maker[name] == nil {
-			return name
-		}
-	}
-}
-
-// node returns one that computes the first output of root by another operator.
-func node(root *graph.Node, domain, op string, version int, inputs []string, attrs ...*graph.Attr) *graph.Node {
+// instead returns a node that computes the first output of root.
+func instead(root *graph.Node, domain, op string, version int, inputs []string, attrs ...*graph.Attr) *graph.Node {
 	return &graph.Node{Name: root.Name, Domain: domain, Op: op, Version: version, Inputs: inputs, Outputs: root.Outputs[:1:1], Attrs: attrs,
 		Doc: root.Doc, Meta: root.Meta}
 }

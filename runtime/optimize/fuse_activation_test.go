@@ -24,7 +24,7 @@ func (b *net) tanh(x, cube string) string {
 }
 
 func TestFuseGelu(t *testing.T) {
-	check(t, "fuse_gelu", []pattern{
+	check(t, []pattern{
 		only("halved last", func(b *net, x string) string { return b.op("Mul", b.op("Mul", x, b.erf(x)), b.c(0.5)) }, "Gelu"),
 		only("x halved", func(b *net, x string) string { return b.op("Mul", b.op("Mul", x, b.c(0.5)), b.erf(x)) }, "Gelu"),
 		only("sum halved", func(b *net, x string) string { return b.op("Mul", b.op("Mul", b.c(0.5), b.erf(x)), x) }, "Gelu"),
@@ -50,7 +50,7 @@ func TestFuseGelu(t *testing.T) {
 			return b.op("Mul", b.op("Mul", b.c(0.5), x), b.op("Add", b.c(1), b.op("Tanh", inner)))
 		}, "Gelu"),
 	})
-	check(t, "", []pattern{
+	check(t, []pattern{
 		only("not halved", func(b *net, x string) string { return b.op("Mul", x, b.erf(x)) }, "Div", "Erf", "Add", "Mul"),
 		only("another number", func(b *net, x string) string { return b.op("Mul", b.op("Mul", x, b.erf(x)), b.c(0.6)) }, "Div", "Erf", "Add", "Mul", "Mul"),
 		only("another root", func(b *net, x string) string {
@@ -72,18 +72,18 @@ func TestFuseGelu(t *testing.T) {
 }
 
 func TestFuseSwish(t *testing.T) {
-	check(t, "fuse_swish", []pattern{
+	check(t, []pattern{
 		only("silu", func(b *net, x string) string { return b.op("Mul", x, b.op("Sigmoid", x)) }, "Swish"),
 		only("quick gelu", func(b *net, x string) string {
 			return b.op("Mul", b.op("Sigmoid", b.op("Mul", b.c(1.702), x)), x)
 		}, "Swish"),
 	})
-	check(t, "fuse_swiglu", []pattern{
+	check(t, []pattern{
 		only("swiglu", func(b *net, x string) string {
 			return b.op("Mul", b.op("Mul", x, b.op("Sigmoid", x)), b.in("y", "batch", "tokens", 6))
 		}, "SwiGLU"),
 	})
-	check(t, "", []pattern{
+	check(t, []pattern{
 		only("of another value", func(b *net, x string) string {
 			return b.op("Mul", b.in("y", "batch", "tokens", 6), b.op("Sigmoid", x))
 		}, "Sigmoid", "Mul"),
@@ -106,7 +106,7 @@ func (b *net) clip(x string, lo, hi float64) string {
 }
 
 func TestFuseHardSwish(t *testing.T) {
-	check(t, "fuse_hard_swish", []pattern{
+	check(t, []pattern{
 		only("a quotient", func(b *net, x string) string { return b.op("Div", b.op("Mul", x, b.clip(x, 0, 6)), b.c(6)) }, "HardSwish"),
 		only("a quotient inside", func(b *net, x string) string { return b.op("Mul", x, b.op("Div", b.clip(x, 0, 6), b.c(6))) }, "HardSwish"),
 		only("a product", func(b *net, x string) string {
@@ -123,7 +123,7 @@ func TestFuseHardSwish(t *testing.T) {
 			b.out(b.op("Div", b.op("Mul", x, clip), b.c(6)))
 		}},
 	})
-	check(t, "", []pattern{
+	check(t, []pattern{
 		only("other limits", func(b *net, x string) string { return b.op("Div", b.op("Mul", x, b.clip(x, -1, 6)), b.c(6)) }, "Add", "Clip", "Mul", "Div"),
 		only("another number", func(b *net, x string) string { return b.op("Div", b.op("Mul", x, b.clip(x, 0, 6)), b.c(5)) }, "Add", "Clip", "Mul", "Div"),
 		only("another slope", func(b *net, x string) string { return b.op("Mul", x, b.op("HardSigmoid", x)) }, "HardSigmoid", "Mul"),
@@ -131,14 +131,14 @@ func TestFuseHardSwish(t *testing.T) {
 }
 
 func TestFuseMish(t *testing.T) {
-	check(t, "fuse_mish", []pattern{
+	check(t, []pattern{
 		only("softplus", func(b *net, x string) string { return b.op("Mul", x, b.op("Tanh", b.op("Softplus", x))) }, "Mish"),
 		only("its parts", func(b *net, x string) string {
 			sum := b.op("Add", b.op("Exp", x), b.c(1))
 			return b.op("Mul", b.op("Tanh", b.op("Log", sum)), x)
 		}, "Mish"),
 	})
-	check(t, "", []pattern{
+	check(t, []pattern{
 		only("the parts alone", func(b *net, x string) string {
 			return b.op("Log", b.op("Add", b.c(1), b.op("Exp", x)))
 		}, "Exp", "Add", "Log"),

@@ -13,10 +13,10 @@ import (
 // after, the operator takes over those too; keys and values that heads share,
 // repeated by Expand, it takes as they are. A query for which the mask leaves no
 // key gives zeros, not the NaN of a softmax over nothing.
-func fuseAttention(m *graph.Model, c Context) (*Edit, error) {
-	f := newFinder(m, c)
-	for _, n := range f.nodes {
-		if !standard(n, "Softmax") {
+func fuseAttention(s *Scope) (*Edit, error) {
+	f := newFinder(s)
+	for _, n := range f.live {
+		if !is(n, "Softmax") {
 			continue
 		}
 		for _, shared := range []bool{true, false} {
@@ -26,7 +26,7 @@ func fuseAttention(m *graph.Model, c Context) (*Edit, error) {
 			}
 		}
 	}
-	return f.edit, nil
+	return f.result()
 }
 
 // attention is what the parts around a softmax compute.
@@ -64,14 +64,14 @@ func (f *finder) overLast(n *graph.Node, rank int) bool {
 
 // values follows the softmax to the product with the values.
 func (f *finder) values(a *attention, n *graph.Node, shared bool) bool {
-	for cast := f.user(n); standard(cast, "Cast"); cast = f.user(n) {
+	for cast := f.reader(n); is(cast, "Cast"); cast = f.reader(n) {
 		a.nodes, n = append(a.nodes, cast), cast
 	}
 	if nodes, where := f.zeroed(n); where != nil {
 		a.nodes, n = append(a.nodes, nodes...), where
 	}
-	a.end = f.user(n)
-	if !standard(a.end, "MatMul") || !f.is(a.end.Inputs[0], n.Outputs[0]) {
+	a.end = f.reader(n)
+	if !is(a.end, "MatMul") || !f.is(a.end.Inputs[0], n.Outputs[0]) {
 		return false
 	}
 	a.v = f.headed(a.end.Inputs[1], shared)
@@ -81,13 +81,13 @@ func (f *finder) values(a *attention, n *graph.Node, shared bool) bool {
 // zeroed returns the nodes that put 0 in the place of NaN behind n, and the last
 // of them.
 func (f *finder) zeroed(n *graph.Node) (nodes []*graph.Node, where *graph.Node) {
-	users := f.users[f.name(n.Outputs[0])]
-	if len(users) != 2 || f.result[f.name(n.Outputs[0])] {
+	users := f.readers[f.name(n.Outputs[0])]
+	if len(users) != 2 || f.kept[f.name(n.Outputs[0])] {
 		return nil, nil
 	}
 	for i := range 2 {
 		test, where := users[i], users[1-i]
-		if !standard(test, "IsNaN") || !standard(where, "Where") || f.user(test) != where || !f.is(where.Inputs[0], test.Outputs[0]) {
+		if !is(test, "IsNaN") || !is(where, "Where") || f.reader(test) != where || !f.is(where.Inputs[0], test.Outputs[0]) {
 			continue
 		}
 		zero, ok := f.number(where.Inputs[1], len(f.dims(n.Outputs[0])))
@@ -121,9 +121,9 @@ func (f *finder) attend(a attention) bool {
 	if len(a.q.dims) == 3 {
 		return w.write(a.end, a.end.Outputs[0], true)
 	}
-	joined := f.user(a.end)
+	joined := f.reader(a.end)
 	if w.splits() && f.permutes(joined, 0, 2, 1, 3) {
-		if r := f.user(joined); standard(r, "Reshape") && f.has(r.Outputs[0], w.out()) {
+		if r := f.reader(joined); is(r, "Reshape") && f.has(r.Outputs[0], w.out()) {
 			return w.write(r, r.Outputs[0], true)
 		}
 		return w.write(joined, joined.Outputs[0], true)
@@ -139,7 +139,7 @@ func (f *finder) has(name string, want graph.Dims) bool {
 
 // permutes reports whether a node is Transpose with that order of axes.
 func (f *finder) permutes(n *graph.Node, perm ...int64) bool {
-	if !standard(n, "Transpose") {
+	if !is(n, "Transpose") {
 		return false
 	}
 	a := n.Attr("perm")

@@ -8,16 +8,16 @@ import (
 
 // fuseGelu makes Gelu of its parts: x/2·(1 + erf(x/√2)), or the approximation
 // x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))), whatever the order of the products.
-func fuseGelu(m *graph.Model, c Context) (*Edit, error) {
-	f := newFinder(m, c)
-	for _, n := range f.nodes {
+func fuseGelu(s *Scope) (*Edit, error) {
+	f := newFinder(s)
+	for _, n := range f.live {
 		var x string
 		var nodes []*graph.Node
 		approximate := "none"
 		switch {
-		case standard(n, "Erf"):
+		case is(n, "Erf"):
 			x, nodes = f.erfArgument(n.Inputs[0])
-		case standard(n, "Tanh"):
+		case is(n, "Tanh"):
 			x, nodes = f.tanhArgument(n.Inputs[0])
 			approximate = "tanh"
 		}
@@ -26,10 +26,10 @@ func fuseGelu(m *graph.Model, c Context) (*Edit, error) {
 		}
 		nodes = append(nodes, n)
 		if end, more := f.halved(n, x); end != nil && f.inside(end, append(nodes, more...)...) {
-			f.replace(end, node(end, "", "Gelu", 20, []string{x}, &graph.Attr{Name: "approximate", Kind: graph.AttrString, Str: []byte(approximate)}))
+			f.replace(end, instead(end, "", "Gelu", 20, []string{x}, &graph.Attr{Name: "approximate", Kind: graph.AttrString, Str: []byte(approximate)}))
 		}
 	}
-	return f.edit, nil
+	return f.result()
 }
 
 // erfArgument sees a value as x/√2.
@@ -98,8 +98,8 @@ func (f *finder) power(p *product, x string) int {
 
 // halved follows n's result by x/2·(1 + n), in any order, to the end.
 func (f *finder) halved(n *graph.Node, x string) (end *graph.Node, nodes []*graph.Node) {
-	sum := f.user(n)
-	if !standard(sum, "Add") {
+	sum := f.reader(n)
+	if !is(sum, "Add") {
 		return nil, nil
 	}
 	if _, one, ok := f.split(sum); !ok || one != 1 {
@@ -109,8 +109,8 @@ func (f *finder) halved(n *graph.Node, x string) (end *graph.Node, nodes []*grap
 	end = sum
 	for range 3 {
 		nodes = append(nodes, end)
-		next := f.user(end)
-		if !standard(next, "Mul", "Div") || len(next.Inputs) != 2 {
+		next := f.reader(end)
+		if !is(next, "Mul", "Div") || len(next.Inputs) != 2 {
 			return nil, nil
 		}
 		i := 0

@@ -8,10 +8,10 @@ import (
 
 // fuseHardSwish makes HardSwish of x·hardsigmoid(x), with a slope of 1/6, and of
 // x·clip(x + 3, 0, 6)/6, whatever the order of the products.
-func fuseHardSwish(m *graph.Model, c Context) (*Edit, error) {
-	f := newFinder(m, c)
-	for _, end := range f.nodes {
-		if !standard(end, "Mul", "Div") {
+func fuseHardSwish(s *Scope) (*Edit, error) {
+	f := newFinder(s)
+	for _, end := range f.live {
+		if !is(end, "Mul", "Div") {
 			continue
 		}
 		p := f.product(end.Outputs[0])
@@ -24,11 +24,11 @@ func fuseHardSwish(m *graph.Model, c Context) (*Edit, error) {
 			if slope == 0 || !f.near(slope*p.number, 1.0/6, x) || !f.inside(end, slices.Concat(p.nodes, nodes)...) {
 				continue
 			}
-			f.replace(end, node(end, "", "HardSwish", 14, []string{x}))
+			f.replace(end, instead(end, "", "HardSwish", 14, []string{x}))
 			break
 		}
 	}
-	return f.edit, nil
+	return f.result()
 }
 
 // hardSigmoid sees a value as slope·clip(x + 3, 0, 6); 0 if it is not that.

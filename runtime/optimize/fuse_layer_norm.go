@@ -7,9 +7,9 @@ import "github.com/nacre-ml/nacre/runtime/graph"
 // Exporters write the square as a power or as a product, the quotient as a
 // product with an inverse, and, coming from TensorFlow, x·a + (b - mean·a) where
 // a is the scale over the root.
-func fuseLayerNorm(m *graph.Model, c Context) (*Edit, error) {
-	f := newFinder(m, c)
-	for _, n := range f.nodes {
+func fuseLayerNorm(s *Scope) (*Edit, error) {
+	f := newFinder(s)
+	for _, n := range f.live {
 		s, ok := f.normalized(n)
 		if ok && s.centred {
 			if s.scale = f.parameter(&s, "Mul"); s.scale != "" {
@@ -30,14 +30,14 @@ func fuseLayerNorm(m *graph.Model, c Context) (*Edit, error) {
 		if s.bias != "" {
 			in = append(in, s.bias)
 		}
-		f.replace(s.end, node(s.end, "", "LayerNormalization", 17, in, intAttr("axis", int64(-s.axes)), floatAttr("epsilon", s.epsilon)))
+		f.replace(s.end, instead(s.end, "", "LayerNormalization", 17, in, intAttr("axis", int64(-s.axes)), floatAttr("epsilon", s.epsilon)))
 	}
-	return f.edit, nil
+	return f.result()
 }
 
 // rearranged finds x·a + (b - mean·a) that ends in n.
 func (f *finder) rearranged(n *graph.Node) (s norm, ok bool) {
-	if !standard(n, "Add") {
+	if !is(n, "Add") {
 		return s, false
 	}
 	for i := range 2 {

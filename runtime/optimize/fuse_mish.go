@@ -5,22 +5,22 @@ import "github.com/nacre-ml/nacre/runtime/graph"
 // fuseMish makes Mish of x·tanh(softplus(x)), where softplus may be in parts too:
 // log(1 + exp(x)). Alone those parts stay as they are, for they overflow where
 // Softplus does not.
-func fuseMish(m *graph.Model, c Context) (*Edit, error) {
-	f := newFinder(m, c)
-	for _, n := range f.nodes {
-		if !standard(n, "Tanh") {
+func fuseMish(s *Scope) (*Edit, error) {
+	f := newFinder(s)
+	for _, n := range f.live {
+		if !is(n, "Tanh") {
 			continue
 		}
-		end := f.user(n)
-		if !standard(end, "Mul") {
+		end := f.reader(n)
+		if !is(end, "Mul") {
 			continue
 		}
 		x := f.otherOperand(end, n)
 		if of, nodes := f.softplus(n.Inputs[0]); nodes != nil && f.is(of, x) && f.inside(end, append(nodes, n)...) {
-			f.replace(end, node(end, "", "Mish", 18, []string{x}))
+			f.replace(end, instead(end, "", "Mish", 18, []string{x}))
 		}
 	}
-	return f.edit, nil
+	return f.result()
 }
 
 // softplus sees a value as log(1 + exp(x)).

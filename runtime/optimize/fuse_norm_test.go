@@ -24,7 +24,7 @@ func (b *net) layerNorm(x string, scale, bias string) string {
 }
 
 func TestFuseLayerNorm(t *testing.T) {
-	check(t, "fuse_layer_norm", []pattern{
+	check(t, []pattern{
 		{name: "torch", want: []string{"LayerNormalization"}, build: func(b *net) {
 			b.out(b.layerNorm(b.in("x", "batch", "tokens", 8), b.weight(8), b.weight(8)))
 		}},
@@ -84,7 +84,7 @@ func TestLayerNormLookAlikes(t *testing.T) {
 			b.out(b.op("Add", b.op("Mul", y, b.weight(shape...)), b.weight(5)))
 		}
 	}
-	check(t, "", []pattern{
+	check(t, []pattern{
 		{name: "another axis", want: parts, build: form(1, 1, 1, 5)},
 		{name: "different axes", want: []string{"ReduceMean", "Sub", "RMSNormalization", "Add"}, build: form(1, -1, 1, 5)},
 		{name: "a scale per batch", want: []string{"LayerNormalization", "Mul", "Add"}, types: []tensor.DType{tensor.F32}, build: form(-1, -1, 1, 2, 1, 5)},
@@ -111,7 +111,7 @@ func TestLayerNormLookAlikes(t *testing.T) {
 }
 
 func TestFuseRMSNorm(t *testing.T) {
-	check(t, "fuse_rms_norm", []pattern{
+	check(t, []pattern{
 		{name: "llama", want: []string{"RMSNormalization"}, build: func(b *net) {
 			x := b.in("x", "batch", "tokens", 8)
 			b.out(b.op("Mul", b.weight(8), b.op("Mul", x, b.op("Div", b.c(1), b.op("Sqrt", b.variance(x, lastAxis))))))
@@ -137,7 +137,7 @@ func TestFuseRMSNorm(t *testing.T) {
 			b.out(b.op("Mul", b.op("Div", d, b.op("Sqrt", b.variance(d, lastAxis))), b.weight(8)))
 		}},
 	})
-	check(t, "", []pattern{
+	check(t, []pattern{
 		{name: "without scale", want: []string{"Pow", "ReduceMean", "Add", "Sqrt", "Div"}, build: func(b *net) {
 			x := b.in("x", "batch", "tokens", 8)
 			b.out(b.op("Div", x, b.op("Sqrt", b.variance(x, lastAxis))))

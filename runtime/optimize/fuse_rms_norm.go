@@ -1,16 +1,13 @@
 package optimize
 
-import (
-	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/tensor"
-)
+import "github.com/nacre-ml/nacre/runtime/tensor"
 
 // fuseRMSNorm makes RMSNormalization of its parts: a value over the root of its
 // mean square and epsilon, times a scale. Exporters of half precision compute
 // that in float32 and the scale in half; the operator rounds once, at the end.
-func fuseRMSNorm(m *graph.Model, c Context) (*Edit, error) {
-	f := newFinder(m, c)
-	for _, n := range f.nodes {
+func fuseRMSNorm(s *Scope) (*Edit, error) {
+	f := newFinder(s)
+	for _, n := range f.live {
 		s, ok := f.normalized(n)
 		if !ok || s.centred || !f.narrow(&s) {
 			continue
@@ -19,10 +16,10 @@ func fuseRMSNorm(m *graph.Model, c Context) (*Edit, error) {
 			s.scale = f.parameter(&s, "Mul")
 		}
 		if s.scale != "" && f.inside(s.end, s.nodes...) {
-			f.replace(s.end, node(s.end, "", "RMSNormalization", 23, []string{s.x, s.scale}, intAttr("axis", int64(-s.axes)), floatAttr("epsilon", s.epsilon)))
+			f.replace(s.end, instead(s.end, "", "RMSNormalization", 23, []string{s.x, s.scale}, intAttr("axis", int64(-s.axes)), floatAttr("epsilon", s.epsilon)))
 		}
 	}
-	return f.edit, nil
+	return f.result()
 }
 
 // uncast takes Cast from a narrower type before the normalisation and back to it

@@ -4,14 +4,14 @@ import "github.com/nacre-ml/nacre/runtime/graph"
 
 // fuseSwish makes Swish of x·sigmoid(alpha·x), also known as SiLU and, with an
 // alpha of 1.702, as QuickGelu.
-func fuseSwish(m *graph.Model, c Context) (*Edit, error) {
-	f := newFinder(m, c)
-	for _, n := range f.nodes {
-		if !standard(n, "Sigmoid") {
+func fuseSwish(s *Scope) (*Edit, error) {
+	f := newFinder(s)
+	for _, n := range f.live {
+		if !is(n, "Sigmoid") {
 			continue
 		}
-		end := f.user(n)
-		if !standard(end, "Mul") {
+		end := f.reader(n)
+		if !is(end, "Mul") {
 			continue
 		}
 		x := f.otherOperand(end, n)
@@ -21,10 +21,10 @@ func fuseSwish(m *graph.Model, c Context) (*Edit, error) {
 			of, alpha, nodes = x, 1, nodes[:1]
 		}
 		if f.is(of, x) && f.inside(end, nodes...) {
-			f.replace(end, node(end, "", "Swish", 24, []string{x}, floatAttr("alpha", alpha)))
+			f.replace(end, instead(end, "", "Swish", 24, []string{x}, floatAttr("alpha", alpha)))
 		}
 	}
-	return f.edit, nil
+	return f.result()
 }
 
 // otherOperand returns the operand of a node with two that n does not compute.

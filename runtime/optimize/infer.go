@@ -1,6 +1,8 @@
 package optimize
 
 import (
+	"slices"
+
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -27,11 +29,13 @@ func (s *Scope) infer() {
 	s.inferFrom(in)
 }
 
-// inferFrom is infer for given values of the graph's inputs.
+// inferFrom is infer for given values of the graph's inputs. Extents of which
+// nothing is known get a symbol of their own: a value's extent equals itself, in
+// whatever is computed from it.
 func (s *Scope) inferFrom(in []*op.Value) {
 	s.known = make(map[string]*op.Value, len(s.defined))
 	for i, v := range s.Graph.Inputs {
-		s.known[v.Name] = in[i]
+		s.known[v.Name] = s.named(in[i])
 	}
 	for _, init := range s.Graph.Initializers {
 		s.known[init.Name] = op.Known(init.Tensor)
@@ -39,10 +43,25 @@ func (s *Scope) inferFrom(in []*op.Value) {
 	for _, n := range s.Nodes {
 		for i, v := range s.node(n) {
 			if n.Outputs[i] != "" {
-				s.known[n.Outputs[i]] = v
+				s.known[n.Outputs[i]] = s.named(v)
 			}
 		}
 	}
+}
+
+// named gives unknown extents of a value names.
+func (s *Scope) named(v *op.Value) *op.Value {
+	if !slices.ContainsFunc(v.Dims, graph.Dim.IsUnknown) {
+		return v
+	}
+	known := *v
+	known.Dims = slices.Clone(v.Dims)
+	for i, d := range v.Dims {
+		if d.IsUnknown() {
+			known.Dims[i] = s.names.symbol()
+		}
+	}
+	return &known
 }
 
 // node infers the outputs of a node; nil if nothing is known of them.
@@ -83,7 +102,10 @@ func (s *Scope) body(n *graph.Node, attr string, in []*op.Value) ([]*op.Value, e
 	b.inferFrom(in)
 	out := make([]*op.Value, len(a.Graph.Outputs))
 	for i, v := range a.Graph.Outputs {
-		out[i] = b.value(v.Name)
+		// Symbols for what is unknown are of one run of the body.
+		result := *b.value(v.Name)
+		result.Dims, result.Ints = s.names.without(result.Dims), s.names.without(result.Ints)
+		out[i] = &result
 	}
 	return out, nil
 }

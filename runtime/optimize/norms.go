@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -69,7 +68,7 @@ func (f *finder) mean(name string) (of string, axes int, n *graph.Node) {
 	if keep := n.Attr("keepdims"); keep != nil && keep.Int != 1 {
 		return "", 0, nil
 	}
-	list := f.axes(n)
+	list, _ := f.ints(n, "axes", 1)
 	rank := len(f.dims(n.Inputs[0]))
 	for i, a := range list {
 		if a >= 0 {
@@ -89,30 +88,6 @@ func (f *finder) mean(name string) (of string, axes int, n *graph.Node) {
 		return "", 0, nil
 	}
 	return n.Inputs[0], len(list), n
-}
-
-// axes returns the axes that a node names by an attribute or by its second
-// input; nil when they are not known.
-func (f *finder) axes(n *graph.Node) []int {
-	if a := n.Attr("axes"); a != nil {
-		list := make([]int, len(a.Ints))
-		for i, v := range a.Ints {
-			list[i] = int(v)
-		}
-		return list
-	}
-	if len(n.Inputs) < 2 {
-		return nil
-	}
-	t := f.constant(n.Inputs[1])
-	if t == nil {
-		return nil
-	}
-	list, err := op.Ints(t)
-	if err != nil {
-		return nil
-	}
-	return list
 }
 
 // centre sees a value as another less its mean; wide says that it is cast after
@@ -161,7 +136,7 @@ func (f *finder) deviation(name string) (s norm, ok bool) {
 // normalized finds the normalisation whose last node, before a scale and a bias,
 // is n.
 func (f *finder) normalized(n *graph.Node) (s norm, ok bool) {
-	if !standard(n, "Div", "Mul") || len(n.Inputs) != 2 {
+	if !is(n, "Div", "Mul") || len(n.Inputs) != 2 {
 		return s, false
 	}
 	var over string // what is normalised, the mean taken off
@@ -205,8 +180,8 @@ func (f *finder) normalized(n *graph.Node) (s norm, ok bool) {
 // back takes the Cast that follows, to the type of what is normalised, into the
 // normalisation.
 func (f *finder) back(s *norm) bool {
-	cast := f.user(s.end)
-	if !standard(cast, "Cast") || f.dtype(cast.Outputs[0]) != f.dtype(s.x) {
+	cast := f.reader(s.end)
+	if !is(cast, "Cast") || f.dtype(cast.Outputs[0]) != f.dtype(s.x) {
 		return false
 	}
 	s.nodes, s.end = append(slices.Clone(s.nodes), s.end), cast
@@ -216,8 +191,8 @@ func (f *finder) back(s *norm) bool {
 // parameter takes the node of op that follows, with a parameter that it returns,
 // into the normalisation; "" if none does.
 func (f *finder) parameter(s *norm, op string) string {
-	n := f.user(s.end)
-	if !standard(n, op) || len(n.Inputs) != 2 {
+	n := f.reader(s.end)
+	if !is(n, op) || len(n.Inputs) != 2 {
 		return ""
 	}
 	for i, name := range n.Inputs {

@@ -51,7 +51,7 @@ func Passes() []Pass {
 // Run applies the passes in order, each once to every graph of the model.
 func Run(m *graph.Model, passes []Pass, c Context) (*graph.Model, error) {
 	for _, p := range passes {
-		r := rewriter{pass: p, context: c, model: m, names: &names{model: m}}
+		r := rewriter{pass: p, context: c, model: m, names: newNames(m)}
 		g, err := r.graph(m.Graph, nil, nil)
 		if err != nil {
 			return nil, &graph.Error{Stage: "optimize", File: m.File, Offset: -1, Err: fmt.Errorf("%s: %w", p.Name, err)}

@@ -20,7 +20,7 @@ func (f *finder) product(name string) product {
 		name := list[len(list)-1]
 		list = list[:len(list)-1]
 		n := f.from(name, "Mul", "Div")
-		if n == nil || len(n.Inputs) != 2 || len(p.factors)+len(list) >= maxFactors || len(p.nodes) > 0 && f.user(n) == nil {
+		if n == nil || len(n.Inputs) != 2 || len(p.factors)+len(list) >= maxFactors || len(p.nodes) > 0 && f.reader(n) == nil {
 			p.factors = append(p.factors, name)
 			continue
 		}

@@ -3,6 +3,7 @@ package optimize
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -95,9 +96,41 @@ func subgraphs(n *graph.Node) []*graph.Graph {
 
 // names makes names that a model does not have.
 type names struct {
-	model *graph.Model
-	taken map[string]bool // nil until a name is made
-	made  map[string]int
+	model   *graph.Model
+	taken   map[string]bool // nil until a name is made
+	made    map[string]int
+	prefix  string // of symbols
+	symbols int
+}
+
+func newNames(m *graph.Model) *names {
+	n := &names{model: m, prefix: "#"}
+	for slices.ContainsFunc(m.Graph.Inputs, n.has) {
+		n.prefix += "#"
+	}
+	return n
+}
+
+// symbol returns an extent that is known to equal itself only.
+func (n *names) symbol() graph.Dim {
+	n.symbols++
+	return graph.Symbol(fmt.Sprint(n.prefix, n.symbols))
+}
+
+// has reports whether an extent of a value contains the prefix of symbols.
+func (n *names) has(v *graph.Value) bool { return slices.ContainsFunc(v.Type.Dims, n.in) }
+
+func (n *names) in(d graph.Dim) bool { return strings.Contains(d.String(), n.prefix) }
+
+// without returns extents without those that contain symbols made here.
+func (n *names) without(list []graph.Dim) []graph.Dim {
+	list = slices.Clone(list)
+	for i, d := range list {
+		if n.in(d) {
+			list[i] = graph.Unknown()
+		}
+	}
+	return list
 }
 
 // fresh returns a name like another one, which no graph of the model has.
