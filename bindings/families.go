@@ -10,6 +10,7 @@ func families() [][]Kernel {
 		matmulFamily(),
 		eltwiseFamily(),
 		halfFamily(),
+		mlFamily(),
 		moveFamily(),
 		normFamily(),
 		poolFamily(),

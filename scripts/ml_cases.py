@@ -18,6 +18,7 @@ from onnx import TensorProto, helper, numpy_helper
 import ml_operators
 
 TOLERANCE = {"float64": 1e-12, "float32": 2e-6}
+STEEP = 1e-4  # ONNX Runtime rounds steps of the probit transform to float32
 
 
 def answers(op, version, attrs, inputs, outputs):
@@ -71,6 +72,8 @@ def main():
             except Exception as e:
                 raise SystemExit(f"{op}, {name}: {e}") from e
             tolerance = max(TOLERANCE.get(str(x.dtype), 0) for x in got)
+            if attrs.get("post_transform") == "PROBIT":
+                tolerance = STEEP
             rows.append({
                 "name": name, "op": op, "domain": "ai.onnx.ml", "version": version, "tol": tolerance,
                 "attrs": {k: attribute(v) for k, v in attrs.items()},

@@ -19,6 +19,8 @@ func mlCases(s *suite) {
 		normalizations(s, d)
 		vectorizations(s, d)
 		categories(s, d)
+		linearModels(s, d)
+		svmModels(s, d)
 	}
 	categories(s, tensor.String)
 	for _, d := range append(slices.Clone(mlNumbers), tensor.String) {

@@ -1,0 +1,17 @@
+#include "ml/ml.h"
+
+#include "core/target.h"
+
+// Each kernel is declared once more by its own row, with the type of its op.
+#define NACRE_KERNEL(op, variant, isa, function) ML_DECLARE_##op(function)
+#define ML_DECLARE_f32_rbf(function) \
+    void function(const float *x, const float *v, size_t n, size_t stride, size_t k, float gamma, float *out);
+#include "ml/kernels.inc"
+#undef NACRE_KERNEL
+
+const nacre_kernel nacre_ml_kernels[] = {
+#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function},
+#include "ml/kernels.inc"
+#undef NACRE_KERNEL
+};
+const size_t nacre_ml_kernel_count = sizeof nacre_ml_kernels / sizeof nacre_ml_kernels[0];

@@ -1,0 +1,258 @@
+package optest
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// compared is a kernel of a support vector machine.
+func compared(kind string, params, a, b []float64) float64 {
+	gamma, coef0, degree := params[0], params[1], params[2]
+	switch kind {
+	case "POLY":
+		return math.Pow(gamma*dotted(a, b)+coef0, degree)
+	case "SIGMOID":
+		return math.Tanh(gamma*dotted(a, b) + coef0)
+	case "RBF":
+		sum := 0.0
+		for i, v := range a {
+			sum += (v - b[i]) * (v - b[i])
+		}
+		return math.Exp(-gamma * sum)
+	}
+	return dotted(a, b)
+}
+
+// rounded32 are numbers that float32 holds.
+func rounded32(list ...float64) []float64 { return listed(vector(tensor.F32, list...)) }
+
+func svmModels(s *suite, d tensor.DType) {
+	for _, kind := range []string{"LINEAR", "POLY", "RBF", "SIGMOID"} {
+		for _, degree := range []float64{2, 3, 4} {
+			if degree > 2 && (kind != "POLY" || d != tensor.F32) {
+				continue
+			}
+			params := rounded32(0.3, 0.2, degree)
+			svmRegressions(s, d, kind, params)
+			for _, classes := range []int{2, 3, 5} {
+				svmClassifications(s, d, kind, params, classes)
+			}
+		}
+	}
+	x := s.any(d, 2, 3)
+	for _, post := range transforms {
+		weights := listed(s.between(tensor.F32, -1, 1, 9))
+		list := []int{4, 5, 6}
+		s.add(Case{Domain: mlDomain, Op: "SVMClassifier", Version: 1, Note: "scores " + post, In: in(x), Ulps: 64,
+			Attrs: attrs("classlabels_ints", list, "coefficients", weights, "rho", []float64{0.125}, "post_transform", post, "kernel_type", "RBF"),
+			Want: classified(list, 2, 3, func(r int) ([]float64, int) {
+				out := make([]float64, 3)
+				for i := range out {
+					out[i] = dotted(sample(x, r), weights[3*i:]) + 0.125
+				}
+				return postTransformed(post, out), best(out)
+			})})
+	}
+	small := vector(d, 1, 2)
+	two := func(weights ...float64) attrList {
+		return attrs("classlabels_ints", []int{4, 5}, "coefficients", weights, "rho", []float64{0})
+	}
+	s.ml("SVMClassifier", 1, "the second of two", two(1, 0.5, 0.5, -0.25), in(small), want(ints(5), fromNumbers(tensor.F32, []float64{2, 0}, 1, 2)))
+	s.ml("SVMClassifier", 1, "none of two", two(-1, 0.5, -2, 0.25), in(small), want(ints(4), fromNumbers(tensor.F32, []float64{0, -1.5}, 1, 2)))
+	s.ml("SVMClassifier", 1, "low of two", two(0.125, 0.125, 0, 0.125), in(small), want(ints(4), fromNumbers(tensor.F32, []float64{0.375, 0.25}, 1, 2)))
+	s.ml("SVMRegressor", 1, "linear", attrs("coefficients", []float64{0.5, -2}, "rho", []float64{1}), in(small), want(fromNumbers(tensor.F32, []float64{-2.5}, 1, 1)))
+	machine := func(more ...any) attrList {
+		list := attrs("classlabels_ints", []int{4, 5}, "support_vectors", []float64{1, 2, 3, 4}, "kernel_params", []float64{1, 0, 1})
+		return append(list, attrs(more...)...)
+	}
+	for note, list := range map[string]attrList{
+		"rho":           machine("coefficients", []float64{1, -1}, "rho", []float64{1, 2}, "vectors_per_class", []int{1, 1}),
+		"no rho":        attrs("classlabels_ints", []int{4, 5}, "coefficients", []float64{1, -1}),
+		"coefficients":  machine("coefficients", []float64{1, -1, 3}, "rho", []float64{1}, "vectors_per_class", []int{1, 1}),
+		"vectors":       machine("coefficients", []float64{1, -1, 1}, "rho", []float64{1}, "vectors_per_class", []int{1, 2}),
+		"negative":      machine("coefficients", []float64{1, -1}, "rho", []float64{1}, "vectors_per_class", []int{3, -1}),
+		"classes":       machine("coefficients", []float64{1, -1}, "rho", []float64{1}, "vectors_per_class", []int{2}),
+		"probabilities": machine("coefficients", []float64{1, -1}, "rho", []float64{1}, "vectors_per_class", []int{1, 1}, "prob_a", []float64{1}),
+		"parameters":    append(machine("coefficients", []float64{1, -1}, "rho", []float64{1}, "vectors_per_class", []int{1, 1})[:2:2], attrs("coefficients", []float64{1, -1}, "rho", []float64{1}, "vectors_per_class", []int{1, 1}, "kernel_params", []float64{1})...),
+		"kind":          machine("coefficients", []float64{1, -1}, "rho", []float64{1}, "vectors_per_class", []int{1, 1}, "kernel_type", "COSINE"),
+	} {
+		s.ml("SVMClassifier", 1, note, list, in(small), nil)
+	}
+	s.ml("SVMRegressor", 1, "no rho", attrs("coefficients", []float64{0.5, -2}), in(small), nil)
+	s.ml("SVMRegressor", 1, "supports", attrs("coefficients", []float64{0.5}, "rho", []float64{1}, "n_supports", 2, "support_vectors", []float64{1, 2, 3, 4}), in(small), nil)
+	s.ml("SVMRegressor", 1, "too many supports", attrs("coefficients", []float64{0.5}, "rho", []float64{1}, "n_supports", 1<<40, "support_vectors", []float64{1, 2, 3, 4}), in(small), nil)
+}
+
+func svmRegressions(s *suite, d tensor.DType, kind string, params []float64) {
+	for _, c := range []struct{ rows, features, vectors int }{{4, 3, 5}, {1, 1, 1}, {9, 17, 40}, {0, 2, 2}} {
+		x := s.any(d, c.rows, c.features)
+		vectors, weights := listed(s.between(tensor.F32, -1, 1, c.vectors*c.features)), listed(s.between(tensor.F32, -1, 1, c.vectors))
+		for _, post := range transforms {
+			for _, one := range []int{0, 1} {
+				if one == 1 && post != "NONE" || d != tensor.F32 && post != "LOGISTIC" {
+					continue
+				}
+				y := tensor.New(tensor.F32, c.rows, 1)
+				for r := range c.rows {
+					sum := 0.5
+					for v, w := range weights {
+						sum += w * compared(kind, params, sample(x, r), vectors[v*c.features:])
+					}
+					if one == 1 {
+						sum = 2*truth(sum > 0) - 1
+					}
+					setNumber(y, r, postTransformed(post, []float64{sum})[0])
+				}
+				ulps := 1e4 // of 1: comparisons reach thousands and cancel
+				if post == "PROBIT" && kind != "RBF" {
+					continue // beyond what has a quantile
+				}
+				s.add(Case{Domain: mlDomain, Op: "SVMRegressor", Version: 1, Note: fmt.Sprint(kind, c, post, one), In: in(x), Want: want(y), Ulps: ulps,
+					Attrs: attrs("n_supports", c.vectors, "support_vectors", vectors, "coefficients", weights, "rho", []float64{0.5},
+						"kernel_type", kind, "kernel_params", params, "post_transform", post, "one_class", one)})
+			}
+		}
+	}
+}
+
+func svmClassifications(s *suite, d tensor.DType, kind string, params []float64, classes int) {
+	const rows, features = 6, 4
+	x := s.between(d, -1, 1, rows, features)
+	perClass, first, count := make([]int, classes), make([]int, classes), 0
+	for i := range perClass {
+		perClass[i], first[i] = 1+s.IntN(4), count
+		count += perClass[i]
+	}
+	pairs := classes * (classes - 1) / 2
+	vectors, weights := listed(s.between(tensor.F32, -1, 1, count*features)), listed(s.between(tensor.F32, -1, 1, (classes-1)*count))
+	rho := listed(s.between(tensor.F32, -0.2, 0.2, pairs))
+	probA, probB := listed(s.between(tensor.F32, -2, -0.5, pairs)), listed(s.between(tensor.F32, -0.5, 0.5, pairs))
+	l := make([]string, classes)
+	for i := range l {
+		l[i] = fmt.Sprint("class ", i)
+	}
+	// decide gives the score of every pair and the class with most votes.
+	decide := func(r int) ([]float64, int) {
+		k := make([]float64, count)
+		for v := range k {
+			k[v] = compared(kind, params, sample(x, r), vectors[v*features:])
+		}
+		part := func(row, class int) (sum float64) {
+			for v := first[class]; v < first[class]+perClass[class]; v++ {
+				sum += weights[row*count+v] * k[v]
+			}
+			return sum
+		}
+		var scores []float64
+		votes := make([]float64, classes)
+		for i := range classes {
+			for j := i + 1; j < classes; j++ {
+				v := part(j-1, i) + part(i, j) + rho[len(scores)]
+				scores = append(scores, v)
+				votes[[]int{j, i}[int(truth(v > 0))]]++
+			}
+		}
+		return scores, best(votes)
+	}
+	base := attrs("classlabels_strings", l, "support_vectors", vectors, "vectors_per_class", perClass, "coefficients", weights, "rho", rho,
+		"kernel_type", kind, "kernel_params", params)
+	for _, post := range transforms {
+		if post == "PROBIT" || post != "NONE" && d != tensor.F32 {
+			continue // scores have no quantiles; probabilities follow
+		}
+		n := pairs
+		if classes == 2 {
+			n = 2
+		}
+		s.add(Case{Domain: mlDomain, Op: "SVMClassifier", Version: 1, Note: fmt.Sprint(kind, classes, post), In: in(x), Ulps: 1e3,
+			Attrs: append(base[:len(base):len(base)], attrs("post_transform", post)...),
+			Want: classified(l, rows, n, func(r int) ([]float64, int) {
+				scores, class := decide(r)
+				if classes == 2 {
+					return both(post, scores[0], post == "NONE"), class
+				}
+				return postTransformed(post, scores), class
+			})})
+	}
+	for _, post := range transforms {
+		if post != "NONE" && d != tensor.F32 {
+			continue
+		}
+		s.add(Case{Domain: mlDomain, Op: "SVMClassifier", Version: 1, Note: fmt.Sprint("probabilities ", kind, classes, post), In: in(x), Ulps: 1e5,
+			Attrs: append(base[:len(base):len(base)], attrs("post_transform", post, "prob_a", probA, "prob_b", probB)...),
+			Want: classified(l, rows, classes, func(r int) ([]float64, int) {
+				scores, class := decide(r)
+				return postTransformed(post, coupled(scores, probA, probB, classes)), class
+			})})
+	}
+}
+
+// coupled are probabilities p that make sum over pairs of (r_ji p_i - r_ij p_j)^2
+// least, found by solving the linear system of its gradient.
+func coupled(scores, a, b []float64, classes int) []float64 {
+	r := make([][]float64, classes)
+	for i := range r {
+		r[i] = make([]float64, classes)
+	}
+	pair := 0
+	for i := range classes {
+		for j := i + 1; j < classes; j++ {
+			r[i][j] = 1 / (1 + math.Exp(a[pair]*scores[pair]+b[pair]))
+			r[j][i] = 1 - r[i][j]
+			pair++
+		}
+	}
+	// Q p = e·1 with the sum of p being 1: solve Q p = 1 and scale.
+	m := make([][]float64, classes)
+	for i := range m {
+		m[i] = make([]float64, classes+1)
+		m[i][classes] = 1
+		for j := range classes {
+			if j != i {
+				m[i][i] += r[j][i] * r[j][i]
+				m[i][j] = -r[j][i] * r[i][j]
+			}
+		}
+	}
+	if classes == 2 {
+		return []float64{r[0][1], r[1][0]} // the system is singular
+	}
+	p := solved(m)
+	sum := 0.0
+	for _, v := range p {
+		sum += v
+	}
+	for i := range p {
+		p[i] /= sum
+	}
+	return p
+}
+
+// solved solves a linear system by Gauss-Jordan elimination.
+func solved(m [][]float64) []float64 {
+	n := len(m)
+	for c := range n {
+		top := c
+		for r := c; r < n; r++ {
+			if math.Abs(m[r][c]) > math.Abs(m[top][c]) {
+				top = r
+			}
+		}
+		m[c], m[top] = m[top], m[c]
+		for r := range n {
+			if r != c {
+				f := m[r][c] / m[c][c]
+				for k := c; k <= n; k++ {
+					m[r][k] -= f * m[c][k]
+				}
+			}
+		}
+	}
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = m[i][n] / m[i][i]
+	}
+	return out
+}
