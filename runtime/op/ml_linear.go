@@ -58,7 +58,7 @@ func (a *linearMap) run(c *Run, x []float32, rows int, alpha float32, out []floa
 	if err != nil {
 		return err
 	}
-	g.Run(c.Pool, unsafe.Pointer(unsafe.SliceData(x)), right, nil, a.bias, out, scratch)
+	g.Run(c.Pool, unsafe.Pointer(unsafe.SliceData(x)), right, nil, a.bias, unsafe.Pointer(unsafe.SliceData(out)), scratch)
 	return nil
 }
 
