@@ -91,23 +91,33 @@ func (r *Registry) near(n *graph.Node) string {
 	return fmt.Sprintf(" (near it: %s)", strings.Join(list, ", "))
 }
 
-// New binds the node's operator to its attributes.
-func (r *Registry) New(n *graph.Node) (o Op, row *Row, err error) {
-	defer guard(&err)
+// Match is Find for nodes with as many inputs and outputs as the row says; others
+// are an error.
+func (r *Registry) Match(n *graph.Node) (*Row, int, error) {
 	row, since, err := r.Find(n)
 	if err != nil {
-		return nil, nil, err
+		return nil, 0, err
 	}
 	if err := arity("inputs", len(n.Inputs), row.In); err != nil {
-		return nil, nil, err
+		return nil, 0, err
 	}
 	if err := arity("outputs", len(n.Outputs), row.Out); err != nil {
-		return nil, nil, err
+		return nil, 0, err
 	}
 	for i := range row.In[0] {
 		if n.Inputs[i] == "" {
-			return nil, nil, graph.Mark(graph.ErrFormat, "input %d is left out; the operator needs it", i)
+			return nil, 0, graph.Mark(graph.ErrFormat, "input %d is left out; the operator needs it", i)
 		}
+	}
+	return row, since, nil
+}
+
+// New binds the node's operator to its attributes.
+func (r *Registry) New(n *graph.Node) (o Op, row *Row, err error) {
+	defer guard(&err)
+	row, since, err := r.Match(n)
+	if err != nil {
+		return nil, nil, err
 	}
 	node := &Node{Node: n, Since: since}
 	o, err = row.New(node)

@@ -65,7 +65,7 @@ func factor(f float32) *graph.Attr {
 	return &graph.Attr{Name: "factor", Kind: graph.AttrFloat, Float: f}
 }
 
-// TestGolden compares the dump before and after all passes.
+// TestGolden compares the dump after all passes with the one expected.
 func TestGolden(t *testing.T) {
 	scale := &graph.Function{Domain: "test", Name: "Scale", Inputs: []string{"a"}, Outputs: []string{"b"},
 		Attrs: []string{"by"}, Defaults: []*graph.Attr{{Name: "twice", Kind: graph.AttrFloat, Float: 5}},

@@ -36,6 +36,9 @@ func Required() []Pass {
 func Passes() []Pass {
 	return append(Required(),
 		Pass{"fold_const", foldConst},
+		Pass{"drop_dead", dropDead},
+		Pass{"remove_noop", removeNoop},
+		Pass{"common_subexpr", commonSubexpr},
 		Pass{"fuse_layer_norm", fuseLayerNorm},
 		Pass{"fuse_rms_norm", fuseRMSNorm},
 		Pass{"fuse_gelu", fuseGelu},

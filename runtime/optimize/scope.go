@@ -18,13 +18,17 @@ type Scope struct {
 	Context
 	Model *graph.Model // that the pass was given
 	Graph *graph.Graph
-	Nodes []*graph.Node // of the graph, in an order in which they can run
+	// Nodes are those of the graph whose operators the registry has and which have
+	// as many inputs and outputs as these need, in an order in which they can run.
+	// The planner reports others; no method returns them.
+	Nodes []*graph.Node
 
 	outer   *Scope
 	names   *names
 	inputs  []graph.Type // what is known of the graph's inputs when the file is silent
 	defined map[string]bool
 	inner   map[string]bool // names that graphs within this one define
+	fits    map[*graph.Node]bool // whether a node is one of Nodes
 	makers  map[string]*graph.Node
 	users   map[string][]*graph.Node // one for each time a node, or a graph within it, uses the value
 	outputs map[string]bool
@@ -33,14 +37,19 @@ type Scope struct {
 
 func newScope(c Context, m *graph.Model, g *graph.Graph, outer *Scope, n *names) *Scope {
 	s := &Scope{
-		Context: c, Model: m, Graph: g, Nodes: graph.Sorted(g.Nodes), outer: outer, names: n,
+		Context: c, Model: m, Graph: g, outer: outer, names: n,
 		defined: map[string]bool{}, inner: map[string]bool{}, outputs: map[string]bool{},
 		makers: make(map[string]*graph.Node, len(g.Nodes)), users: make(map[string][]*graph.Node, len(g.Nodes)),
+		fits: make(map[*graph.Node]bool, len(g.Nodes)),
 	}
 	define(g, s.defined)
-	for _, n := range s.Nodes {
-		for _, name := range n.Outputs {
-			s.makers[name] = n
+	for _, n := range graph.Sorted(g.Nodes) {
+		if _, _, err := c.Registry.Match(n); err == nil {
+			s.Nodes = append(s.Nodes, n)
+			s.fits[n] = true
+			for _, name := range n.Outputs {
+				s.makers[name] = n
+			}
 		}
 		for _, name := range slices.Concat(n.Inputs, n.Captured()) {
 			s.users[name] = append(s.users[name], n)
@@ -149,7 +158,7 @@ func (s *Scope) fresh(like string) string {
 	}
 }
 
-// maker returns the node of this graph that computes a value, or nil.
+// maker returns the node of Nodes that computes a value, or nil.
 func (s *Scope) maker(name string) *graph.Node { return s.makers[name] }
 
 // isOutput reports whether the graph has an output of that name, which must stay.
@@ -164,13 +173,16 @@ func (s *Scope) uses(name string) int {
 	return len(s.users[name])
 }
 
-// user returns the node that uses the value, as an input, if nothing else does,
+// user returns the node of Nodes that uses the value, as an input, if nothing else does,
 // else nil.
 func (s *Scope) user(name string) *graph.Node {
-	if s.uses(name) != 1 || s.outputs[name] || !slices.Contains(s.users[name][0].Inputs, name) {
+	if s.uses(name) != 1 || s.outputs[name] {
 		return nil
 	}
-	return s.users[name][0]
+	if n := s.users[name][0]; s.fits[n] && slices.Contains(n.Inputs, name) {
+		return n
+	}
+	return nil
 }
 
 // value returns what is known of a value here or around before anything runs;

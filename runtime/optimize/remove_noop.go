@@ -1,0 +1,187 @@
+package optimize
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// removeNoop removes nodes whose output is one of their inputs, bit by bit, and
+// merges transposes, and changes of the shape, that follow each other.
+func removeNoop(s *Scope) (*Edit, error) {
+	e := newEdit()
+	for _, n := range s.Nodes {
+		if n.Domain != "" || len(n.Inputs) == 0 || n.Inputs[0] == "" || len(n.Outputs) == 0 {
+			continue
+		}
+		by := n
+		for m := s.merged(n); m != nil; m = s.merged(m) {
+			by = m
+			e.Replace[n] = []*graph.Node{by}
+		}
+		if x, ok := s.unchanged(by); ok && s.uses(n.Outputs[0]) > 0 {
+			e.bypass(s, n, x)
+		}
+	}
+	return e, nil
+}
+
+// unchanged returns the input that output 0 of the node equals always, and whether
+// there is one.
+func (s *Scope) unchanged(n *graph.Node) (string, bool) {
+	x := n.Inputs[0]
+	switch n.Op {
+	case "Identity":
+		return x, true
+	case "Dropout":
+		return x, s.infers(n)
+	case "Concat", "Sum", "Max", "Min", "Mean":
+		return x, len(n.Inputs) == 1
+	case "Cast", "CastLike":
+		return x, s.dtype(x) != tensor.Invalid && s.dtype(x) == s.dtype(n.Outputs[0])
+	case "Transpose":
+		perm, ok := s.perm(n)
+		return x, ok && ascending(perm)
+	case "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand", "Tile":
+		for ; x != ""; x = s.viewed(x) {
+			if s.sameDims(x, n.Outputs[0]) {
+				return x, true
+			}
+			if n.Op == "Expand" || n.Op == "Tile" {
+				break
+			}
+		}
+		return "", false
+	case "Slice":
+		return x, s.sameDims(x, n.Outputs[0]) && s.allOf(n, "steps", 4, 1)
+	case "Pad":
+		attr := "pads"
+		if n.Version < 2 {
+			attr = "paddings"
+		}
+		return x, s.allOf(n, attr, 1, 0) && s.sameDims(x, n.Outputs[0])
+	case "Add", "Sub", "Mul", "Div":
+		return s.neutral(n)
+	}
+	return "", false
+}
+
+// infers reports whether a Dropout is not in training.
+func (s *Scope) infers(n *graph.Node) bool {
+	switch {
+	case n.Version < 7:
+		return attrs(n).Bool("is_test", false)
+	case n.Version < 12 || len(n.Inputs) < 3 || n.Inputs[2] == "":
+		return true
+	}
+	train, ok := s.scalar(n.Inputs[2])
+	return ok && train == 0
+}
+
+// allOf reports whether a list of integers, an attribute or an input, is known and
+// holds that number only.
+func (s *Scope) allOf(n *graph.Node, attr string, input, number int) bool {
+	list, ok := s.ints(n, attr, input)
+	return ok && !slices.ContainsFunc(list, func(v int) bool { return v != number })
+}
+
+// sameDims reports whether two values are known to have equal extents.
+func (s *Scope) sameDims(a, b string) bool {
+	x, y := s.value(a).Dims, s.value(b).Dims
+	return x != nil && y != nil && slices.EqualFunc(x, y, graph.Dim.Same)
+}
+
+// viewed returns the value that another one is with a new shape; none if it is no
+// node's that only changes the shape.
+func (s *Scope) viewed(name string) string {
+	if m := s.maker(name); is(m, "Reshape", "Flatten", "Squeeze", "Unsqueeze") {
+		return m.Inputs[0]
+	}
+	return ""
+}
+
+// neutral returns the operand of a node that the other does not change: a product
+// with 1, a quotient by 1, a sum with -0, a difference from 0. A sum with 0 turns
+// -0 to 0, which counts for floats.
+func (s *Scope) neutral(n *graph.Node) (string, bool) {
+	x, c, i := s.sides(n)
+	if x == "" || i == 0 && (n.Op == "Sub" || n.Op == "Div") || !s.sameDims(x, n.Outputs[0]) || n.Attr("broadcast") != nil {
+		return "", false
+	}
+	list, ok := op.Numbers(c)
+	if !ok {
+		return "", false
+	}
+	float := c.DType().IsFloat()
+	return x, !slices.ContainsFunc(list, func(v float64) bool {
+		switch {
+		case n.Op == "Mul" || n.Op == "Div":
+			return v != 1
+		case float && n.Op == "Add":
+			return v != 0 || !math.Signbit(v)
+		}
+		return v != 0 || math.Signbit(v)
+	})
+}
+
+// perm returns the order of axes that a Transpose makes, if it is known.
+func (s *Scope) perm(n *graph.Node) ([]int, bool) {
+	rank, ok := s.rank(n.Inputs[0])
+	if list := attrs(n).Ints("perm"); len(list) > 0 {
+		return list, !ok || rank == len(list)
+	}
+	list := make([]int, rank)
+	for i := range list {
+		list[i] = rank - 1 - i
+	}
+	return list, ok
+}
+
+func ascending(perm []int) bool {
+	for i, p := range perm {
+		if i != p {
+			return false
+		}
+	}
+	return true
+}
+
+// merged returns a node that does what n and the node before it do, or nil.
+func (s *Scope) merged(n *graph.Node) *graph.Node {
+	m := s.maker(n.Inputs[0])
+	switch {
+	case is(n, "Transpose") && is(m, "Transpose"):
+		first, ok := s.perm(m)
+		second, ok2 := s.perm(n)
+		if !ok || !ok2 || len(first) != len(second) {
+			return nil
+		}
+		list := make([]int64, len(first))
+		for i, p := range second {
+			if p < 0 || p >= len(first) {
+				return nil
+			}
+			list[i] = int64(first[p])
+		}
+		r := *n
+		r.Inputs = []string{m.Inputs[0]}
+		r.Attrs = []*graph.Attr{{Name: "perm", Kind: graph.AttrInts, Ints: list}}
+		return &r
+	case is(n, "Reshape") && s.viewed(n.Inputs[0]) != "":
+		// Entries of 0 stand for extents of the input, which changes.
+		list, ok := s.ints(n, "shape", 1)
+		if !ok || slices.Contains(list, 0) {
+			return nil
+		}
+		r := *n
+		r.Inputs = slices.Clone(n.Inputs)
+		for x := n.Inputs[0]; x != ""; x = s.viewed(x) {
+			r.Inputs[0] = x
+		}
+		return &r
+	}
+	return nil
+}
