@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
+	"github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/optimize"
+)
+
+// restructuring names the passes that leave every number as it is.
+var restructuring = []string{"drop_dead", "remove_noop", "common_subexpr"}
+
+// foldTolerance is what passes may change that compute in another order, as a part
+// of the largest number of an output.
+const foldTolerance = 2e-4
+
+// TestPassesKeepResults runs whole networks as the file has them, with each pass
+// alone, with all passes, and with all but one. NACRE_PEER_DATA may name a folder
+// of more cases.
+func TestPassesKeepResults(t *testing.T) {
+	official := officialData(t)
+	dirs := []string{filepath.Join(official, "simple"), filepath.Join(official, "pytorch-converted"), filepath.Join(official, "pytorch-operator"),
+		filepath.Join(official, "light"), filepath.Join("..", "..", "..", "shared", "models"), os.Getenv("NACRE_PEER_DATA")}
+	for _, dir := range dirs {
+		if _, err := os.Stat(dir); err != nil {
+			continue
+		}
+		cases, _, err := findCases(dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cases {
+			if testing.Short() && c.rampOutput != "" {
+				continue // whole networks
+			}
+			t.Run(filepath.Base(dir)+"/"+c.name, func(t *testing.T) { checkPasses(t, c) })
+		}
+	}
+}
+
+func checkPasses(t *testing.T, c testCase) {
+	m, err := nacre.Open(c.model)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer m.Close()
+	s, err := m.NewSession(nacre.Options{NoOptimize: true})
+	if err != nil {
+		t.Skip(err)
+	}
+	defer s.Close()
+	sets, err := c.data(s)
+	if err != nil || isRandom(m.Source()) {
+		t.Skip(err)
+	}
+	p := &passChecker{source: m.Source(), inputs: sets[0].inputs, dumps: map[string]map[string]nacre.Value{}}
+	first := optimize.Required()
+	plain := p.results(t, first, nil)
+	if plain == nil {
+		return
+	}
+	p.check(t, "all passes", plain, p.results(t, optimize.Passes(), plain), false)
+	// Constants are folded beforehand, for kernels may add up in another order
+	// where an operand is constant.
+	i := slices.IndexFunc(optimize.Passes(), func(p optimize.Pass) bool { return p.Name == "fold_const" })
+	first = append(first, optimize.Passes()[i])
+	folded := p.results(t, first, plain)
+	p.check(t, "fold_const alone", plain, folded, false)
+	for _, pass := range optimize.Passes()[len(first):] {
+		exact := slices.Contains(restructuring, pass.Name)
+		p.check(t, pass.Name+" alone", folded, p.results(t, append(slices.Clone(first), pass), plain), exact)
+		rest := slices.DeleteFunc(optimize.Passes(), func(other optimize.Pass) bool { return other.Name == pass.Name })
+		p.check(t, "without "+pass.Name, plain, p.results(t, rest, plain), false)
+	}
+}
+
+// passChecker runs a model after passes. What gives the same graph runs once.
+type passChecker struct {
+	source *graph.Model
+	inputs map[string]nacre.Value
+	dumps  map[string]map[string]nacre.Value // results by the graph's text
+}
+
+// results runs the model. It is an error of the test if it fails and did not before.
+func (p *passChecker) results(t *testing.T, passes []optimize.Pass, before map[string]nacre.Value) map[string]nacre.Value {
+	t.Helper()
+	registry := op.Standard()
+	m, err := optimize.Run(p.source, passes, optimize.Context{Registry: registry, ISA: bindings.DetectISA()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := graph.Validate(m); err != nil {
+		t.Fatalf("the graph is not valid any more: %v", err)
+	}
+	var text bytes.Buffer
+	if err := graph.Dump(&text, m); err != nil {
+		t.Fatal(err)
+	}
+	if out := p.dumps[text.String()]; out != nil {
+		return out
+	}
+	s, err := runtime.New(m, runtime.Options{NoOptimize: true, Registry: registry})
+	if err == nil {
+		defer s.Close()
+		var out map[string]nacre.Value
+		if out, err = s.RunValues(context.Background(), p.inputs); err == nil {
+			p.dumps[text.String()] = out
+			return out
+		}
+	}
+	if before != nil {
+		t.Fatal(err)
+	}
+	return nil
+}
+
+func (p *passChecker) check(t *testing.T, what string, want, got map[string]nacre.Value, exact bool) {
+	t.Helper()
+	for name, w := range want {
+		r := compare.Values(got[name], w, compare.Tolerance{Rel: 1, Abs: 1e30})
+		if exact {
+			r = compare.Values(got[name], w, compare.Tolerance{})
+		} else if r.Match() && r.Share > foldTolerance {
+			r.Reason = fmt.Sprintf("largest error %g, %g of the largest number", r.MaxAbs, r.Share)
+		}
+		if !r.Match() {
+			t.Errorf("%s: output %q: %s", what, name, r.Reason)
+		}
+	}
+}
