@@ -27,7 +27,7 @@ type Scope struct {
 	names   *names
 	inputs  []graph.Type // what is known of the graph's inputs when the file is silent
 	defined map[string]bool
-	inner   map[string]bool // names that graphs within this one define
+	inner   map[string]bool      // names that graphs within this one define
 	fits    map[*graph.Node]bool // whether a node is one of Nodes
 	makers  map[string]*graph.Node
 	users   map[string][]*graph.Node // one for each time a node, or a graph within it, uses the value
