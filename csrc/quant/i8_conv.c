@@ -16,7 +16,7 @@ typedef struct {
 // Whether the columns of a value are its planes as they lie.
 static int i8_conv_direct(const nacre_conv *c) {
     for (size_t d = 0; d < c->axes; d++) {
-        if (c->kernel[d] != 1 || c->stride[d] != 1 || c->pad[d] != 0) return 0;
+        if (c->kernel[d] != 1 || c->stride[d] != 1 || c->pad[d] != 0 || c->in[d] != c->out[d]) return 0;
     }
     return 1;
 }

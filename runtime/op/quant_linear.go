@@ -142,7 +142,9 @@ func newQuantizeLinear(n *Node) (Op, error) {
 			return nil, err
 		}
 	}
-	if n.Since >= 23 {
+	if n.Domain == microsoft {
+		o.precision = tensor.F32
+	} else if n.Since >= 23 {
 		o.precision, err = n.typeIn("precision", narrowTypes)
 	}
 	return o, err

@@ -160,6 +160,8 @@ func quantConvCases(s *suite) {
 			quantConvCase(s, types[0], types[1], byteCodes[(i+j)%2], c.in, c.w, g[0], g[1], g[2])
 		}
 	}
+	behind := window{[]int{1, 1}, []int{1, 1}, []int{1, 1}, []int{0, 0}, []int{0, 2}, "", false}
+	quantConvCase(s, tensor.U8, tensor.I8, tensor.U8, []int{5, 7}, behind, 1, 3, 4)
 	three := window{[]int{3, 3}, []int{1, 1}, []int{1, 1}, []int{1, 1}, []int{1, 1}, "", false}
 	quantConvCase(s, tensor.I8, tensor.I8, tensor.I8, []int{6, 7}, three, 1, 17, 35)
 	quantConvCase(s, tensor.U8, tensor.U8, tensor.U8, []int{5, 37}, three, 9, 1, 1)
