@@ -5,22 +5,24 @@ package bindings
 /*
 #include "conv/conv.h"
 
-static inline nacre_f32_conv conv_job(const nacre_conv *c, nacre_fn gemm, nacre_fn columns, nacre_fn taps, int packed) {
-    nacre_f32_conv j = {.c = *c, .packed = packed};
+static inline nacre_f32_conv conv_job(const nacre_conv *c, nacre_fn gemm, nacre_fn columns, nacre_fn taps, int packed,
+                                      nacre_float_type type) {
+    nacre_f32_conv j = {.c = *c, .packed = packed, .type = type};
     j.gemm = ((nacre_f32_gemm_fn *)gemm)();
     j.im2col = (nacre_f32_im2col_fn *)columns;
     if (taps != NULL) j.taps = ((nacre_f32_taps_fn *)taps)();
     return j;
 }
 
-static inline size_t conv_scratch(const nacre_conv *c, nacre_fn gemm, nacre_fn columns, nacre_fn taps, int packed, size_t threads) {
-    const nacre_f32_conv j = conv_job(c, gemm, columns, taps, packed);
+static inline size_t conv_scratch(const nacre_conv *c, nacre_fn gemm, nacre_fn columns, nacre_fn taps, int packed, nacre_float_type type,
+                                  size_t threads) {
+    const nacre_f32_conv j = conv_job(c, gemm, columns, taps, packed, type);
     return nacre_f32_conv_scratch(&j, threads);
 }
 
-static inline void conv_run(const nacre_conv *c, nacre_fn gemm, nacre_fn columns, nacre_fn taps, int packed, nacre_pool *pool,
-                            const float *x, const float *w, const float *bias, float *y, float *scratch) {
-    nacre_f32_conv j = conv_job(c, gemm, columns, taps, packed);
+static inline void conv_run(const nacre_conv *c, nacre_fn gemm, nacre_fn columns, nacre_fn taps, int packed, nacre_float_type type,
+                            nacre_pool *pool, const void *x, const void *w, const float *bias, void *y, float *scratch) {
+    nacre_f32_conv j = conv_job(c, gemm, columns, taps, packed, type);
     j.x = x;
     j.w = w;
     j.bias = bias;
@@ -32,18 +34,18 @@ static inline size_t conv_packed(const nacre_conv *c, nacre_fn gemm) {
     return nacre_f32_conv_packed(c, ((nacre_f32_gemm_fn *)gemm)());
 }
 
-static inline void conv_pack(const nacre_conv *c, nacre_fn gemm, const float *w, float *dst) {
-    nacre_f32_conv_pack(c, ((nacre_f32_gemm_fn *)gemm)(), w, dst);
+static inline void conv_pack(const nacre_conv *c, nacre_fn gemm, nacre_float_type type, const void *w, void *dst) {
+    nacre_f32_conv_pack(c, ((nacre_f32_gemm_fn *)gemm)(), type, w, dst);
 }
 
 static inline size_t spread_scratch(const nacre_conv *c, nacre_fn gemm, int packed, size_t threads) {
-    const nacre_f32_conv j = conv_job(c, gemm, NULL, NULL, packed);
+    const nacre_f32_conv j = conv_job(c, gemm, NULL, NULL, packed, NACRE_FLOAT32);
     return nacre_f32_conv_transpose_scratch(&j, threads);
 }
 
 static inline void spread_run(const nacre_conv *c, nacre_fn gemm, int packed, nacre_pool *pool, const float *x, const float *w,
                               const float *bias, float *y, float *scratch) {
-    nacre_f32_conv j = conv_job(c, gemm, NULL, NULL, packed);
+    nacre_f32_conv j = conv_job(c, gemm, NULL, NULL, packed, NACRE_FLOAT32);
     j.x = x;
     j.w = w;
     j.bias = bias;
@@ -138,30 +140,32 @@ func (s *ConvShape) ByTaps() bool {
 	return C.nacre_f32_conv_by_taps(&c) != 0
 }
 
-// PackedWeights is the number of float32 elements of packed weights.
+// PackedWeights is the number of elements of packed weights.
 func (v *Conv) PackedWeights() int {
 	c := v.c()
 	return int(C.conv_packed(&c, v.Gemm.fn()))
 }
 
-// Pack packs weights [Groups*Filters, Channels, Kernel...].
-func (v *Conv) Pack(w, dst []float32) {
+// Pack packs weights [Groups*Filters, Channels, Kernel...]; dst gets elements of
+// Type.
+func (v *Conv) Pack(w unsafe.Pointer, dst []byte) {
 	c := v.c()
-	C.conv_pack(&c, v.Gemm.fn(), floats(w), floats(dst))
+	C.conv_pack(&c, v.Gemm.fn(), C.nacre_float_type(v.Type), w, unsafe.Pointer(unsafe.SliceData(dst)))
 }
 
 // Scratch is the number of float32 elements that Run needs as scratch.
 func (v *Conv) Scratch(pool *Pool) int {
 	c := v.c()
-	return int(C.conv_scratch(&c, v.Gemm.fn(), v.Columns.fnOrNil(), v.Taps.fnOrNil(), cbool(v.Packed), C.size_t(pool.Threads())))
+	return int(C.conv_scratch(&c, v.Gemm.fn(), v.Columns.fnOrNil(), v.Taps.fnOrNil(), cbool(v.Packed), C.nacre_float_type(v.Type),
+		C.size_t(pool.Threads())))
 }
 
 // Run computes y. Bias is one number per filter, or nil. Scratch lies at a
 // multiple of 64 bytes.
-func (v *Conv) Run(pool *Pool, x, w, bias, y, scratch []float32) {
+func (v *Conv) Run(pool *Pool, x, w unsafe.Pointer, bias []float32, y unsafe.Pointer, scratch []float32) {
 	c := v.c()
-	C.conv_run(&c, v.Gemm.fn(), v.Columns.fnOrNil(), v.Taps.fnOrNil(), cbool(v.Packed), pool.ptr(),
-		floats(x), floats(w), floats(bias), floats(y), floats(scratch))
+	C.conv_run(&c, v.Gemm.fn(), v.Columns.fnOrNil(), v.Taps.fnOrNil(), cbool(v.Packed), C.nacre_float_type(v.Type), pool.ptr(),
+		x, w, floats(bias), y, floats(scratch))
 }
 
 // PackedWeights is the number of float32 elements of packed weights.

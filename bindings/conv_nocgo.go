@@ -11,13 +11,15 @@ func (*ConvShape) ByTaps() bool { panic(errNoCgo) }
 func (*Conv) PackedWeights() int { panic(errNoCgo) }
 
 // Pack cannot be called.
-func (*Conv) Pack(w, dst []float32) { panic(errNoCgo) }
+func (*Conv) Pack(w unsafe.Pointer, dst []byte) { panic(errNoCgo) }
 
 // Scratch cannot be called.
 func (*Conv) Scratch(*Pool) int { panic(errNoCgo) }
 
 // Run cannot be called.
-func (*Conv) Run(pool *Pool, x, w, bias, y, scratch []float32) { panic(errNoCgo) }
+func (*Conv) Run(pool *Pool, x, w unsafe.Pointer, bias []float32, y unsafe.Pointer, scratch []float32) {
+	panic(errNoCgo)
+}
 
 // PackedWeights cannot be called.
 func (*ConvTranspose) PackedWeights() int { panic(errNoCgo) }

@@ -160,6 +160,48 @@ func guardedRun(t *testing.T, n int, run func(y []float32)) []float32 {
 	return y
 }
 
+// checkConv compares a convolution of values rounded to its type with the
+// formula, packed and not, and with more threads.
+func (d *convData) checkConv(t *testing.T, v *Conv, pool *Pool, name string) {
+	e := &convData{x: slices.Clone(d.x), w: slices.Clone(d.w), bias: d.bias, out: d.out}
+	if v.Type != Float32 {
+		roundFloats(e.x, v.Type)
+		roundFloats(e.w, v.Type)
+	}
+	want := e.reference(t, "f64_conv", &v.ConvShape)
+	terms := v.Channels * volume(v.Kernel)
+	run := func(p *Pool, w unsafe.Pointer) []float32 {
+		raw, intact := guarded(len(d.out)*v.Type.bytes(), 4)
+		y := unsafe.Pointer(unsafe.SliceData(raw))
+		v.Run(p, stored(e.x, v.Type), w, d.bias, y, alignedScratch(t, v.Scratch(p)))
+		if !intact() {
+			t.Errorf("%s: wrote outside", name)
+		}
+		got := make([]float32, len(d.out))
+		halfKernel().Widen(nil, v.Type, y, got)
+		return got
+	}
+	compare := func(got []float32) {
+		t.Helper()
+		// Inputs are at most 4, so a term is at most 16.
+		part, tol := []float64{0, 0x1p-11, 0x1p-8}[v.Type], 6e-8*16*(4+float64(terms))
+		for i, y := range got {
+			if !(math.Abs(float64(y)-want[i]) <= tol+part*math.Abs(want[i])) {
+				t.Fatalf("%s, type %d: element %d is %g, not %g", name, v.Type, i, y, want[i])
+			}
+		}
+	}
+	got := run(nil, stored(e.w, v.Type))
+	compare(got)
+	if !slices.Equal(got, run(pool, stored(e.w, v.Type))) {
+		t.Errorf("%s: three threads give another result", name)
+	}
+	packed := make([]byte, v.PackedWeights()*v.Type.bytes()+1)
+	v.Pack(stored(e.w, v.Type), packed)
+	v.Packed = true
+	compare(run(pool, unsafe.Pointer(&packed[0])))
+}
+
 func TestConv(t *testing.T) {
 	pool := newTestPool(t)
 	r := rand.New(rand.NewPCG(7, 8))
@@ -181,22 +223,9 @@ func TestConv(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v := Conv{ConvShape: *s, Gemm: gemm, Columns: columns, Taps: taps}
-			run := func(p *Pool, w []float32) []float32 {
-				return guardedRun(t, len(d.out), func(y []float32) {
-					v.Run(p, d.x, w, d.bias, y, alignedScratch(t, v.Scratch(p)))
-				})
+			for _, ft := range []FloatType{Float32, Float16, BFloat16} {
+				d.checkConv(t, &Conv{ConvShape: *s, Type: ft, Gemm: gemm, Columns: columns, Taps: taps}, pool, c.name)
 			}
-			t.Log(c.name)
-			got := run(nil, d.w)
-			d.compare(t, got, want, terms)
-			if !slices.Equal(got, run(pool, d.w)) {
-				t.Errorf("%s: three threads give another result", c.name)
-			}
-			packed := alignedScratch(t, v.PackedWeights())
-			v.Pack(d.w, packed)
-			v.Packed = true
-			d.compare(t, run(pool, packed), want, terms)
 		})
 	}
 }

@@ -12,14 +12,16 @@ type ConvShape struct {
 	In, Out, Kernel, Stride, Dilation, Pad []int
 }
 
-// Conv is a convolution of float32, by products of matrices or, for groups of
-// one channel, by taps. The zero kernels are taken for ways that are not used.
+// Conv is a convolution of floats, with sums in float32, by products of matrices
+// or, for groups of one channel, by taps. The zero kernels are taken for ways that
+// are not used.
 type Conv struct {
 	ConvShape
-	Gemm    Kernel // of op f32_gemm
-	Columns Kernel // of op f32_im2col
-	Taps    Kernel // of op f32_taps
-	Packed  bool   // the weights are what Pack wrote
+	Type    FloatType // of values and weights
+	Gemm    Kernel    // of op f32_gemm
+	Columns Kernel    // of op f32_im2col
+	Taps    Kernel    // of op f32_taps
+	Packed  bool      // the weights are what Pack wrote
 }
 
 // ConvTranspose is a transposed convolution of float32.

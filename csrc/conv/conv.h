@@ -44,6 +44,10 @@ typedef void nacre_f32_im2col_fn(const nacre_conv *c, const float *x, size_t k0,
                                  float *dst);
 enum { NACRE_IM2COL_NR = 64 };
 
+// The same of 16-bit floats, widened.
+void nacre_half_im2col(const nacre_half *half, nacre_float_type type, const nacre_conv *c, const uint16_t *x, size_t k0, size_t k,
+                       size_t j0, size_t n, size_t nr, float *dst);
+
 // Rows of op f32_taps, for groups of one channel.
 typedef struct {
     // out[r*ldc + j] = bias + sum_t w[t] src[r*step + offset[t] + j] for r < rows, j < n.
@@ -62,17 +66,20 @@ typedef struct {
     nacre_f32_im2col_fn *im2col;
     const nacre_f32_taps_impl *taps;
     int packed;  // w is what nacre_f32_conv_pack or nacre_f32_conv_transpose_pack wrote
-    const float *x, *w, *bias;
-    float *y;
+    nacre_float_type type;  // of x, w and y; NACRE_FLOAT32 for transposed ones
+    const void *x, *w;
+    const float *bias;
+    void *y;
 } nacre_f32_conv;
 
 // Whether weights should not be packed, because the convolution goes by taps. It
 // looks at channels, axes and kernel only.
 int nacre_f32_conv_by_taps(const nacre_conv *c);
 
-// Sizes are in elements; scratch lies at a multiple of 64 bytes.
+// Sizes are in elements, which packing keeps in their type; scratch lies at a
+// multiple of 64 bytes.
 size_t nacre_f32_conv_packed(const nacre_conv *c, const nacre_f32_gemm_impl *impl);
-void nacre_f32_conv_pack(const nacre_conv *c, const nacre_f32_gemm_impl *impl, const float *w, float *dst);
+void nacre_f32_conv_pack(const nacre_conv *c, const nacre_f32_gemm_impl *impl, nacre_float_type type, const void *w, void *dst);
 size_t nacre_f32_conv_scratch(const nacre_f32_conv *j, size_t threads);
 void nacre_f32_conv_run(const nacre_f32_conv *j, nacre_pool *pool, float *scratch);
 

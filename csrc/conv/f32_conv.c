@@ -19,11 +19,16 @@ size_t nacre_f32_conv_packed(const nacre_conv *c, const nacre_f32_gemm_impl *imp
     return c->groups * nacre_f32_gemm_packed_a(impl, c->filters, conv_depth(c));
 }
 
-void nacre_f32_conv_pack(const nacre_conv *c, const nacre_f32_gemm_impl *impl, const float *w, float *dst) {
+static int conv_half(const nacre_f32_conv *j) { return j->type != NACRE_FLOAT32; }
+
+// Element i of what lies in the type of the convolution.
+static void *conv_at(nacre_float_type type, const void *p, size_t i) { return (char *)p + i * (type == NACRE_FLOAT32 ? 4 : 2); }
+
+void nacre_f32_conv_pack(const nacre_conv *c, const nacre_f32_gemm_impl *impl, nacre_float_type type, const void *w, void *dst) {
     const size_t k = conv_depth(c), size = nacre_f32_gemm_packed_a(impl, c->filters, k);
     for (size_t g = 0; g < c->groups; g++) {
-        const nacre_f32_operand a = {w + g * c->filters * k, 0, NACRE_FLOAT32, k, 1};
-        nacre_f32_gemm_pack_a(impl, c->filters, k, &a, dst + g * size);
+        const nacre_f32_operand a = {conv_at(type, w, g * c->filters * k), 0, type, k, 1};
+        nacre_f32_gemm_pack_a(impl, c->filters, k, &a, conv_at(type, dst, g * size));
     }
 }
 
@@ -33,20 +38,24 @@ enum { CONV_BATCH = 6 };  // extents and strides of the batch axes: images, grou
 
 static void make_columns(const void *source, size_t index, size_t k0, size_t k, size_t j0, size_t n, float *dst) {
     const nacre_f32_conv *const j = source;
-    const float *const x = j->x + index * j->c.channels * conv_count(j->c.in, j->c.axes);
-    j->im2col(&j->c, x, k0, k, j0, n, j->gemm->nr, dst);
+    const void *const x = conv_at(j->type, j->x, index * j->c.channels * conv_count(j->c.in, j->c.axes));
+    if (conv_half(j)) {
+        nacre_half_im2col(j->gemm->half(), j->type, &j->c, x, k0, k, j0, n, j->gemm->nr, dst);
+    } else {
+        j->im2col(&j->c, x, k0, k, j0, n, j->gemm->nr, dst);
+    }
 }
 
 static nacre_f32_gemm conv_product(const nacre_f32_conv *j, size_t *axes) {
     const nacre_conv *const c = &j->c;
     const size_t k = conv_depth(c), n = conv_count(c->out, c->axes);
-    nacre_f32_gemm g = {.impl = j->gemm, .m = c->filters, .n = n, .k = k, .alpha = 1, .c = j->y, .ldc = n};
-    g.a = (nacre_f32_operand){j->w, j->packed, NACRE_FLOAT32, k, 1};
+    nacre_f32_gemm g = {.impl = j->gemm, .m = c->filters, .n = n, .k = k, .alpha = 1, .c = j->y, .c_type = j->type, .ldc = n};
+    g.a = (nacre_f32_operand){j->w, j->packed, j->type, k, 1};
     g.row = j->bias;
     g.row_count = c->groups;
     const size_t w_step = j->packed ? nacre_f32_gemm_packed_a(j->gemm, c->filters, k) : c->filters * k;
     if (is_pointwise(c)) {
-        g.b = (nacre_f32_operand){j->x, 0, NACRE_FLOAT32, n, 1};
+        g.b = (nacre_f32_operand){j->x, 0, j->type, n, 1};
     } else {
         g.make_b = make_columns;
         g.source = j;
@@ -78,6 +87,7 @@ typedef struct {
     size_t row;          // elements of a row
     size_t band;         // rows of the result from one band
     size_t band_size;    // elements of a band
+    size_t x_size, y_size;  // elements of a group of value and result, as floats, if they are 16-bit floats
     size_t groups_each;  // planes of the value of one chunk
     size_t taps, offset[TAPS_MOST];
     float *scratch;
@@ -116,6 +126,10 @@ static int plan_taps(taps_plan *p, const nacre_f32_conv *j) {
             p->offset[p->taps++] = ty * p->gap_h * p->row + x % p->step_w * p->part + x / p->step_w;
         }
     }
+    if (conv_half(j)) {
+        p->x_size = (p->in_h * p->in_w + 15) / 16 * 16;
+        p->y_size = (c->filters * p->out_h * p->out_w + 15) / 16 * 16;
+    }
     const size_t work = p->out_h * p->out_w * p->taps * c->filters;
     p->groups_each = work >= TAPS_GRAIN ? 1 : TAPS_GRAIN / work;
     return 1;
@@ -143,10 +157,12 @@ static void copy_row(const taps_plan *p, const float *x, float *dst) {
     }
 }
 
-static void taps_group(const taps_plan *p, size_t plane, float *band) {
+// Computes y, of one group, from x.
+static void taps_group(const taps_plan *p, size_t group, const float *x, float *y, float *band) {
     const nacre_conv *const c = &p->j->c;
-    const size_t group = plane % c->groups, out = p->out_h * p->out_w;
-    const float *const x = p->j->x + plane * p->in_h * p->in_w;
+    const size_t out = p->out_h * p->out_w;
+    const nacre_half *const half = p->j->gemm->half();
+    float wide[TAPS_MOST];
     for (size_t o = 0; o < p->out_h; o += p->band) {
         const size_t rows = conv_least(p->band, p->out_h - o);
         const size_t copied = (rows - 1) * p->step_h + (p->kernel_h - 1) * p->gap_h + 1;
@@ -157,18 +173,38 @@ static void taps_group(const taps_plan *p, size_t plane, float *band) {
         }
         for (size_t f = 0; f < c->filters; f++) {
             const size_t filter = group * c->filters + f;
-            p->j->taps->filter(band, p->step_h * p->row, p->taps, p->offset, p->j->w + filter * p->taps,
-                               p->j->bias == NULL ? 0 : p->j->bias[filter],
-                               p->j->y + (plane * c->filters + f) * out + o * p->out_w, p->out_w, rows, p->out_w);
+            const float *w = conv_at(p->j->type, p->j->w, filter * p->taps);
+            if (conv_half(p->j)) {
+                half->widen[p->j->type](w, wide, p->taps);
+                w = wide;
+            }
+            p->j->taps->filter(band, p->step_h * p->row, p->taps, p->offset, w, p->j->bias == NULL ? 0 : p->j->bias[filter],
+                               y + f * out + o * p->out_w, p->out_w, rows, p->out_w);
         }
     }
 }
+
+static size_t taps_scratch(const taps_plan *p) { return p->band_size + p->x_size + p->y_size; }
 
 static void taps_chunk(void *job, size_t chunk, size_t thread) {
     const taps_plan *const p = job;
     const size_t planes = p->j->c.images * p->j->c.groups;
     const size_t end = conv_least(planes, (chunk + 1) * p->groups_each);
-    for (size_t plane = chunk * p->groups_each; plane < end; plane++) taps_group(p, plane, p->scratch + thread * p->band_size);
+    float *const band = p->scratch + thread * taps_scratch(p);
+    const nacre_f32_conv *const j = p->j;
+    const size_t in = p->in_h * p->in_w, out = j->c.filters * p->out_h * p->out_w;
+    for (size_t plane = chunk * p->groups_each; plane < end; plane++) {
+        const void *const x = conv_at(j->type, j->x, plane * in);
+        void *const y = conv_at(j->type, j->y, plane * out);
+        if (conv_half(j)) {
+            float *const wide_x = band + p->band_size, *const wide_y = wide_x + p->x_size;
+            j->gemm->half()->widen[j->type](x, wide_x, in);
+            taps_group(p, plane % j->c.groups, wide_x, wide_y, band);
+            j->gemm->half()->narrow[j->type](wide_y, y, out);
+        } else {
+            taps_group(p, plane % j->c.groups, x, y, band);
+        }
+    }
 }
 
 // ---- both ----
@@ -180,7 +216,7 @@ static int is_empty(const nacre_conv *c) {
 size_t nacre_f32_conv_scratch(const nacre_f32_conv *j, size_t threads) {
     if (is_empty(&j->c)) return 0;
     taps_plan p;
-    if (plan_taps(&p, j)) return threads * p.band_size;
+    if (plan_taps(&p, j)) return threads * taps_scratch(&p);
     size_t axes[CONV_BATCH];
     const nacre_f32_gemm g = conv_product(j, axes);
     return nacre_f32_gemm_scratch(&g, threads);

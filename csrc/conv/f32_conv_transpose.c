@@ -109,10 +109,10 @@ static void spread_chunk(void *job, size_t chunk, size_t thread) {
     const size_t block = chunk % p->blocks, group = chunk / p->blocks % c->groups, image = chunk / p->blocks / c->groups;
     const size_t first = block * p->each, filters = conv_least(p->each, c->filters - first);
     float *const scratch = p->scratch + thread * p->per_thread, *const rows = scratch + p->gemm_scratch;
-    const float *const x = p->j->x + (image * c->groups + group) * c->channels * p->in;
-    const float *const w = p->j->packed ? p->j->w + (group * p->blocks + block) * p->a_size
-                                        : p->j->w + (group * c->channels * c->filters + first) * p->taps;
-    float *const y = p->j->y + ((image * c->groups + group) * c->filters + first) * p->out;
+    const float *const x = (const float *)p->j->x + (image * c->groups + group) * c->channels * p->in;
+    const float *const w = p->j->packed ? (const float *)p->j->w + (group * p->blocks + block) * p->a_size
+                                        : (const float *)p->j->w + (group * c->channels * c->filters + first) * p->taps;
+    float *const y = (float *)p->j->y + ((image * c->groups + group) * c->filters + first) * p->out;
     for (size_t f = 0; f < filters; f++) {
         const float bias = p->j->bias == NULL ? 0 : p->j->bias[group * c->filters + first + f];
         for (size_t o = 0; o < p->out; o++) y[f * p->out + o] = bias;

@@ -76,9 +76,11 @@ static void im2col_rows_avx2(const conv_run *runs, size_t count, size_t step, co
     }
 }
 
+#define T float
 #define OWN(name) im2col_avx2_##name
 #define ROWS im2col_rows_avx2
 #include "conv/f32_im2col.inc"
+#undef T
 #undef OWN
 #undef ROWS
 

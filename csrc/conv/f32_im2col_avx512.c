@@ -75,9 +75,11 @@ static void im2col_rows_avx512(const conv_run *runs, size_t count, size_t step, 
     }
 }
 
+#define T float
 #define OWN(name) im2col_avx512_##name
 #define ROWS im2col_rows_avx512
 #include "conv/f32_im2col.inc"
+#undef T
 #undef OWN
 #undef ROWS
 

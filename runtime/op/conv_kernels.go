@@ -14,8 +14,7 @@ import (
 type convKernels struct {
 	gemm, columns, taps bindings.Kernel
 	plain               bindings.Kernel // of f64; not valid for others
-	weights             []float32       // constant weights as kernels want them; nil if they are not constant
-	packed              bool            // weights are packed, not only widened
+	weights             []byte          // constant weights, packed; nil if there are none
 }
 
 func (k *convKernels) prepare(c *Prepare, plain string) (err error) {
@@ -39,55 +38,45 @@ func weightShape(w tensor.Shape, group int) *bindings.ConvShape {
 	return &bindings.ConvShape{Groups: group, Kernel: w[2:]}
 }
 
-// packConv packs constant weights, or widens those that are taken as they are.
+// packConv packs constant weights, unless they are taken as they are.
 func (k *convKernels) packConv(c *Prepare, w *tensor.Tensor, s *bindings.ConvShape) error {
 	if len(s.Kernel) > bindings.ConvAxes || w.Len() == 0 {
 		return nil
 	}
 	if s.ByTaps() {
-		if w.DType() == tensor.F32 {
-			return nil
-		}
-		return k.keep(c, w, "float32", w.Len(), func(src, dst []float32) { copy(dst, src) })
+		return nil
 	}
-	v := bindings.Conv{ConvShape: *s, Gemm: k.gemm}
-	k.packed = true
-	return k.keep(c, w, fmt.Sprintf("conv %s %d %v", k.gemm.Variant(), s.Groups, w.Shape()), v.PackedWeights(), v.Pack)
+	v := bindings.Conv{ConvShape: *s, Gemm: k.gemm, Type: floatTypes[w.DType()]}
+	return k.keep(c, w, "conv", s, w.DType(), v.PackedWeights(), func(w *tensor.Tensor, dst []byte) { v.Pack(w.Pointer(), dst) })
 }
 
-// packTranspose packs constant weights of a transposed convolution.
+// packTranspose packs constant weights of a transposed convolution, as floats.
 func (k *convKernels) packTranspose(c *Prepare, w *tensor.Tensor, s *bindings.ConvShape) error {
 	if len(s.Kernel) > bindings.ConvAxes || w.Len() == 0 {
 		return nil
 	}
-	v := bindings.ConvTranspose{ConvShape: *s, Gemm: k.gemm}
-	k.packed = true
-	return k.keep(c, w, fmt.Sprintf("conv transpose %s %d %v", k.gemm.Variant(), s.Groups, w.Shape()), v.PackedWeights(), v.Pack)
-}
-
-// keep stores what fill makes of the weights, as floats.
-func (k *convKernels) keep(c *Prepare, w *tensor.Tensor, kind string, n int, fill func(src, dst []float32)) error {
 	half, err := c.Kernel("half")
 	if err != nil {
 		return err
 	}
-	b, err := c.Packs.Get(w, kind, 4*n, func(dst []byte) { fill(widened(half, w.Aligned()), asFloats(dst)) })
+	v := bindings.ConvTranspose{ConvShape: *s, Gemm: k.gemm}
+	return k.keep(c, w, "conv transpose", s, tensor.F32, v.PackedWeights(), func(w *tensor.Tensor, dst []byte) {
+		list := make([]float32, w.Len())
+		half.Widen(nil, floatTypes[w.DType()], w.Pointer(), list)
+		v.Pack(list, asFloats(dst))
+	})
+}
+
+// keep stores n elements of type d that fill makes of the weights.
+func (k *convKernels) keep(c *Prepare, w *tensor.Tensor, what string, s *bindings.ConvShape, d tensor.DType, n int, fill func(w *tensor.Tensor, dst []byte)) error {
+	kind := fmt.Sprintf("%s %s %d %v", what, k.gemm.Variant(), s.Groups, w.Shape())
+	b, err := c.Packs.Get(w, kind, d.Bytes(n), func(dst []byte) { fill(w.Aligned(), dst) })
 	if err != nil {
 		return err
 	}
-	k.weights = asFloats(b)
+	k.weights = b
 	c.Drop(1)
 	return nil
-}
-
-// widened returns the elements of a float tensor of 32 bits or fewer as floats.
-func widened(half bindings.Kernel, t *tensor.Tensor) []float32 {
-	if t.DType() == tensor.F32 {
-		return tensor.View[float32](t)
-	}
-	list := make([]float32, t.Len())
-	half.Widen(nil, floatTypes[t.DType()], t.Pointer(), list)
-	return list
 }
 
 func (k *convKernels) describe() string {
@@ -96,32 +85,10 @@ func (k *convKernels) describe() string {
 		return k.plain.Op() + " " + k.plain.Variant()
 	case !k.gemm.Valid():
 		return ""
-	case k.packed:
+	case k.weights != nil:
 		return "f32_gemm " + k.gemm.Variant() + ", packed weights"
 	}
 	return "f32_gemm " + k.gemm.Variant() + ", f32_taps " + k.taps.Variant()
-}
-
-// convOperands is the operands of a float32 convolution.
-type convOperands struct{ x, w, bias, y []float32 }
-
-func (k *convKernels) operands(c *Run, y *tensor.Tensor) (v convOperands, err error) {
-	if v.x, err = c.floats(c.In[0]); err != nil {
-		return v, err
-	}
-	v.w = k.weights
-	if v.w == nil {
-		if v.w, err = c.floats(c.In[1]); err != nil {
-			return v, err
-		}
-	}
-	if c.Has(2) {
-		if v.bias, err = c.floats(c.In[2]); err != nil {
-			return v, err
-		}
-	}
-	v.y, err = c.floatsFor(y)
-	return v, err
 }
 
 // checkAxes reports more spatial axes than kernels take.
@@ -140,17 +107,20 @@ func (k *convKernels) runConv(c *Run, s *bindings.ConvShape, y *tensor.Tensor) e
 		k.runPlain(c, s, y)
 		return nil
 	}
-	d, err := k.operands(c, y)
+	bias, err := c.floats(given(c, 2))
 	if err != nil {
 		return err
 	}
-	v := bindings.Conv{ConvShape: *s, Gemm: k.gemm, Columns: k.columns, Taps: k.taps, Packed: k.packed}
+	v := bindings.Conv{ConvShape: *s, Type: floatTypes[y.DType()], Gemm: k.gemm, Columns: k.columns, Taps: k.taps, Packed: k.weights != nil}
 	scratch, err := c.scratchFloats(v.Scratch(c.Pool))
 	if err != nil {
 		return err
 	}
-	v.Run(c.Pool, d.x, d.w, d.bias, d.y, scratch)
-	c.putFloats(y, d.y)
+	w := c.In[1].Pointer()
+	if v.Packed {
+		w = unsafe.Pointer(unsafe.SliceData(k.weights))
+	}
+	v.Run(c.Pool, c.In[0].Pointer(), w, bias, y.Pointer(), scratch)
 	return nil
 }
 
@@ -162,17 +132,29 @@ func (k *convKernels) runTranspose(c *Run, s *bindings.ConvShape, y *tensor.Tens
 		k.runPlain(c, s, y)
 		return nil
 	}
-	d, err := k.operands(c, y)
+	v := bindings.ConvTranspose{ConvShape: *s, Gemm: k.gemm, Packed: k.weights != nil}
+	var lists [3][]float32
+	for i := range lists {
+		if i == 1 && v.Packed {
+			lists[i] = asFloats(k.weights)
+			continue
+		}
+		list, err := c.floats(given(c, i))
+		if err != nil {
+			return err
+		}
+		lists[i] = list
+	}
+	out, err := c.floatsFor(y)
 	if err != nil {
 		return err
 	}
-	v := bindings.ConvTranspose{ConvShape: *s, Gemm: k.gemm, Packed: k.packed}
 	scratch, err := c.scratchFloats(v.Scratch(c.Pool))
 	if err != nil {
 		return err
 	}
-	v.Run(c.Pool, d.x, d.w, d.bias, d.y, scratch)
-	c.putFloats(y, d.y)
+	v.Run(c.Pool, lists[0], lists[1], lists[2], out, scratch)
+	c.putFloats(y, out)
 	return nil
 }
 
