@@ -269,3 +269,9 @@ func applied(m *graph.Model) []string {
 	}
 	return list
 }
+
+func integers(list ...int64) *tensor.Tensor {
+	t := tensor.New(tensor.I64, 2, len(list)/2)
+	copy(tensor.View[int64](t), list)
+	return t
+}

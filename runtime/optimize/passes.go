@@ -46,6 +46,7 @@ func Passes() []Pass {
 		Pass{"fuse_hard_swish", fuseHardSwish},
 		Pass{"fuse_mish", fuseMish},
 		Pass{"fuse_swiglu", fuseSwiGLU},
+		Pass{"fuse_rotary", fuseRotary},
 		Pass{"fuse_attention", fuseAttention},
 		Pass{"drop_dead", dropDead},
 	)
