@@ -1,6 +1,7 @@
 package optimize
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -20,11 +21,12 @@ type finder struct {
 	readers map[string][]*graph.Node // by canonical name; one for each input
 	kept    map[string]bool          // canonical names of what the graph returns or graphs within read
 	same    map[string]string        // canonical names of those that have another
+	vectors map[string]string        // names of constants that come, by their elements
 	edit    *Edit
 }
 
 func newFinder(s *Scope) *finder {
-	f := &finder{Scope: s, live: s.Graph.Live(), readers: map[string][]*graph.Node{}, kept: map[string]bool{}, same: map[string]string{}, edit: newEdit()}
+	f := &finder{Scope: s, live: s.Graph.Live(), readers: map[string][]*graph.Node{}, kept: map[string]bool{}, same: map[string]string{}, vectors: map[string]string{}, edit: newEdit()}
 	for _, n := range f.live {
 		if f.passesOn(n) {
 			f.same[n.Outputs[0]] = f.name(n.Inputs[0])
@@ -93,22 +95,23 @@ func (f *finder) reader(n *graph.Node) *graph.Node {
 // inside reports whether nothing but the nodes reads what they compute, except
 // what root computes.
 func (f *finder) inside(root *graph.Node, nodes ...*graph.Node) bool {
+	return f.insideOf([]*graph.Node{root}, nodes)
+}
+
+// insideOf is inside for several roots.
+func (f *finder) insideOf(roots, nodes []*graph.Node) bool {
 	for _, n := range nodes {
-		if n == root {
+		if slices.Contains(roots, n) {
 			continue
 		}
 		for _, out := range n.Outputs {
-			name := f.name(out)
 			if out == "" {
 				continue
 			}
-			if f.kept[name] {
+			name := f.name(out)
+			outside := func(n *graph.Node) bool { return !slices.Contains(roots, n) && !slices.Contains(nodes, n) }
+			if f.kept[name] || slices.ContainsFunc(f.readers[name], outside) {
 				return false
-			}
-			for _, u := range f.readers[name] {
-				if u != root && !slices.Contains(nodes, u) {
-					return false
-				}
 			}
 		}
 	}
@@ -241,13 +244,18 @@ func (f *finder) add(what string, t *tensor.Tensor) string {
 	return f.edit.add(name, t)
 }
 
-// ints adds a vector of integers and returns its name.
+// vector adds a vector of integers, unless it was added before, and returns its
+// name.
 func (f *finder) vector(list ...int) string {
-	t := tensor.New(tensor.I64, len(list))
-	for i, v := range list {
-		tensor.View[int64](t)[i] = int64(v)
+	key := fmt.Sprint(list)
+	if f.vectors[key] == "" {
+		t := tensor.New(tensor.I64, len(list))
+		for i, v := range list {
+			tensor.View[int64](t)[i] = int64(v)
+		}
+		f.vectors[key] = f.add("ints", t)
 	}
-	return f.add("ints", t)
+	return f.vectors[key]
 }
 
 // instead returns a node that computes the first output of root.

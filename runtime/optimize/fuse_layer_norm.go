@@ -10,27 +10,13 @@ import "github.com/nacre-ml/nacre/runtime/graph"
 func fuseLayerNorm(s *Scope) (*Edit, error) {
 	f := newFinder(s)
 	for _, n := range f.live {
-		s, ok := f.normalized(n)
-		if ok && s.centred {
-			if s.scale = f.parameter(&s, "Mul"); s.scale != "" {
-				s.bias = f.parameter(&s, "Add")
-			}
-		} else {
-			s, ok = f.rearranged(n)
+		list := []norm{}
+		if s, ok := f.normalized(n); ok && s.centred && f.narrow(&s) {
+			list = f.parameters(s, true)
+		} else if s, ok := f.rearranged(n); ok && f.narrow(&s) {
+			list = []norm{s}
 		}
-		if !ok || !s.centred || !f.narrow(&s) || !f.inside(s.end, s.nodes...) {
-			continue
-		}
-		if s.scale == "" {
-			if s.scale = f.ones(&s); s.scale == "" {
-				continue
-			}
-		}
-		in := []string{s.x, s.scale}
-		if s.bias != "" {
-			in = append(in, s.bias)
-		}
-		f.replace(s.end, instead(s.end, "", "LayerNormalization", 17, in, intAttr("axis", int64(-s.axes)), floatAttr("epsilon", s.epsilon)))
+		f.normalize(list, "LayerNormalization", 17)
 	}
 	return f.result()
 }

@@ -9,34 +9,24 @@ func fuseRMSNorm(s *Scope) (*Edit, error) {
 	f := newFinder(s)
 	for _, n := range f.live {
 		s, ok := f.normalized(n)
-		if !ok || s.centred || !f.narrow(&s) {
-			continue
-		}
-		if !f.uncast(&s) {
-			s.scale = f.parameter(&s, "Mul")
-		}
-		if s.scale != "" && f.inside(s.end, s.nodes...) {
-			f.replace(s.end, instead(s.end, "", "RMSNormalization", 23, []string{s.x, s.scale}, intAttr("axis", int64(-s.axes)), floatAttr("epsilon", s.epsilon)))
+		if ok && !s.centred && f.narrow(&s) {
+			f.normalize(f.parameters(f.uncast(s), false), "RMSNormalization", 23)
 		}
 	}
 	return f.result()
 }
 
-// uncast takes Cast from a narrower type before the normalisation and back to it
-// behind, and the scale after that, into it.
-func (f *finder) uncast(s *norm) bool {
+// uncast takes Cast from a narrower type before the normalisation, and back to it
+// behind, into it.
+func (f *finder) uncast(s norm) norm {
 	before := f.from(s.x, "Cast")
 	if before == nil || f.dtype(s.x) != tensor.F32 {
-		return false
+		return s
 	}
-	half := *s
+	half := s
 	half.x = before.Inputs[0]
-	if !f.narrow(&half) || !f.back(&half) {
-		return false
+	if f.narrow(&half) && f.back(&half) {
+		return half
 	}
-	if half.scale = f.parameter(&half, "Mul"); half.scale == "" {
-		return false
-	}
-	*s = half
-	return true
+	return s
 }

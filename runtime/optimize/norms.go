@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -188,20 +189,71 @@ func (f *finder) back(s *norm) bool {
 	return true
 }
 
-// parameter takes the node of op that follows, with a parameter that it returns,
-// into the normalisation; "" if none does.
-func (f *finder) parameter(s *norm, op string) string {
-	n := f.reader(s.end)
+// parameters returns the normalisation with the scale, and the bias if the
+// operator has one, that follow; several if it is scaled in several ways, as the
+// common part of two normalisations of one value is.
+func (f *finder) parameters(s norm, bias bool) []norm {
+	name := f.name(s.end.Outputs[0])
+	if f.kept[name] || len(f.readers[name]) == 0 {
+		return []norm{s}
+	}
+	var list []norm
+	for _, n := range f.readers[name] {
+		each := s
+		each.scale = f.parameter(&each, n, "Mul")
+		if bias {
+			next := n
+			if each.scale != "" {
+				next = f.reader(each.end)
+			}
+			each.bias = f.parameter(&each, next, "Add")
+		}
+		if each.scale == "" && each.bias == "" {
+			return []norm{s}
+		}
+		list = append(list, each)
+	}
+	return list
+}
+
+// parameter takes a node that follows, if it is of op, with a parameter that it
+// returns, into the normalisation; "" if it is another.
+func (f *finder) parameter(s *norm, n *graph.Node, op string) string {
 	if !is(n, op) || len(n.Inputs) != 2 {
 		return ""
 	}
 	for i, name := range n.Inputs {
 		if f.is(n.Inputs[1-i], s.end.Outputs[0]) && f.fits(name, s) {
-			s.nodes, s.end = append(s.nodes, s.end), n
+			s.nodes, s.end = append(slices.Clone(s.nodes), s.end), n
 			return name
 		}
 	}
 	return ""
+}
+
+// normalize puts an operator in the place of each of the normalisations, unless
+// their parts are read elsewhere.
+func (f *finder) normalize(list []norm, op string, version int) {
+	var ends, nodes []*graph.Node
+	for _, s := range list {
+		ends, nodes = append(ends, s.end), append(nodes, s.nodes...)
+	}
+	if !f.insideOf(ends, nodes) {
+		return
+	}
+	for _, s := range list {
+		if s.scale == "" {
+			s.scale = f.ones(&s)
+		}
+		if s.scale == "" {
+			continue
+		}
+		in := []string{s.x, s.scale}
+		if s.bias != "" {
+			in = append(in, s.bias)
+		}
+		f.replace(s.end, instead(s.end, "", op, version, in, intAttr("axis", int64(-s.axes)), floatAttr("epsilon", s.epsilon)))
+	}
 }
 
 // fits reports whether a parameter has one element for each of the normalised.
@@ -220,17 +272,15 @@ func (f *finder) fits(name string, s *norm) bool {
 // when the extents are not known.
 func (f *finder) ones(s *norm) string {
 	x := f.dims(s.x)
-	if len(x) < s.axes || f.dtype(s.x) != tensor.F32 {
+	if len(x) < s.axes {
 		return ""
 	}
 	shape, ok := x[len(x)-s.axes:].Concrete()
 	if !ok || shape.Len() > foldGrowth {
 		return ""
 	}
-	t := tensor.New(tensor.F32, shape...)
-	for i := range tensor.View[float32](t) {
-		tensor.View[float32](t)[i] = 1
-	}
+	t := tensor.New(f.dtype(s.x), shape...)
+	op.SetNumbers(t, slices.Repeat([]float64{1}, t.Len()))
 	return f.add("ones", t)
 }
 
