@@ -18,5 +18,6 @@ func families() [][]Kernel {
 		quantFamily(),
 		reduceFamily(),
 		resizeFamily(),
+		rnnFamily(),
 	}
 }

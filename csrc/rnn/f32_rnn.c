@@ -1,0 +1,369 @@
+// Networks of floats. What the inputs add to the sums of gates is computed for a
+// block of steps by one product; then each step adds what the state gives and
+// goes through the gates.
+//
+// Sequences are cut into units of as many as fit a tile of a product. Units run
+// on their own through all steps of a block, in any thread; when there are fewer
+// than threads, and a step is long, the hidden states of every step are shared
+// out instead. Neither changes the order in which one element is computed.
+#include <math.h>
+#include <string.h>
+
+#include "rnn/rnn.h"
+
+enum {
+    RNN_BLOCK = 1 << 18, // sums of a block of steps: second-level cache
+    RNN_ROWS = 64,       // of the input that are worth a product of their own
+    RNN_GRAIN = 1 << 18  // multiply-adds that are worth a thread's attention
+};
+
+static size_t rnn_least(size_t a, size_t b) { return a < b ? a : b; }
+static size_t rnn_most(size_t a, size_t b) { return a > b ? a : b; }
+static size_t rnn_parts(size_t n, size_t size) { return (n + size - 1) / size; }
+static size_t rnn_align(size_t n) { return rnn_parts(n, 16) * 16; }
+
+typedef struct {
+    const nacre_rnn *n;
+    const nacre_f32_rnn *o;
+    size_t width;          // sums of one step of one sequence
+    size_t block;          // steps at a time
+    size_t rows, units;    // sequences of a unit, units of a direction
+    size_t longest;        // steps of the longest sequence
+    bool even;             // all sequences are as long as that
+    size_t packed_w, packed_r;
+    size_t gemm_scratch;
+    // Of a block: steps first..last-1, whose sums lie at sums + direction * sums_dir +
+    // sequence * sums_batch + slot * sums_step.
+    size_t first, last;
+    size_t sums_dir, sums_batch, sums_step;
+    float *sums, *bias;
+    // [directions, batch, hidden]; _t are those of a unit transposed, of which the
+    // state's are read and written in turn.
+    float *state, *state_t[2], *cell, *reset, *reset_t, *linear;
+    float *gemm;
+    // Of a step that is shared out: units of hidden states and how many are a chunk.
+    size_t step, columns, chunks;
+    bool second;  // GRU's second half
+} rnn_plan;
+
+static size_t rnn_length(const rnn_plan *p, size_t b) { return p->n->lengths == NULL ? p->n->steps : (size_t)p->n->lengths[b]; }
+static bool rnn_backward(const nacre_rnn *n, size_t dir) { return dir == 1 || n->reverse; }
+static bool rnn_resets(const nacre_rnn *n) { return n->gates == 3 && !n->linear; }
+
+// Extents and strides; the pointers follow when there is memory.
+static rnn_plan rnn_make_plan(const nacre_rnn *n, const nacre_f32_rnn *o, size_t threads) {
+    rnn_plan p = {.n = n, .o = o, .width = n->gates * n->hidden};
+    p.rows = nacre_f32_gemm_panel_rows(o->gemm, n->batch);
+    p.units = rnn_parts(n->batch, p.rows);
+    p.even = true;
+    for (size_t b = 0; b < n->batch; b++) {
+        const size_t length = rnn_length(&p, b);
+        p.even = p.even && (b == 0 || length == p.longest);
+        p.longest = rnn_most(p.longest, length);
+    }
+    const size_t batch = rnn_most(n->batch, 1);
+    p.block = rnn_most(RNN_ROWS / batch, RNN_BLOCK / rnn_most(p.width, 1) / batch);
+    p.block = rnn_most(1, rnn_least(p.block, p.longest));
+    p.packed_w = nacre_f32_gemm_packed_b(o->gemm, p.width, n->input);
+    p.packed_r = nacre_f32_gemm_packed_b(o->gemm, n->hidden, n->hidden);
+    // One product for all sequences, or one for each: the longest blocks need most.
+    const size_t axes[] = {batch, 1, 0};
+    nacre_f32_gemm g = {.impl = o->gemm, .m = p.block * batch, .n = p.width, .k = n->input, .b.packed = 1, .row_count = 1};
+    p.gemm_scratch = nacre_f32_gemm_scratch(&g, threads);
+    g.m = p.block;
+    g.batch = (nacre_batch){1, axes};
+    p.gemm_scratch = rnn_most(p.gemm_scratch, nacre_f32_gemm_scratch(&g, threads));
+    return p;
+}
+
+// Hands out scratch in the order of the plan's pointers, from NULL only counting.
+static size_t rnn_place(rnn_plan *p, float *scratch) {
+    const nacre_rnn *const n = p->n;
+    const size_t states = n->directions * n->batch * n->hidden;
+    size_t used = 0;
+    const struct {
+        float **at;
+        size_t size;
+    } list[] = {
+        {&p->sums, n->directions * p->block * n->batch * p->width},
+        {&p->bias, n->directions * p->width},
+        {&p->state, states},
+        {&p->state_t[0], states},
+        {&p->state_t[1], states},
+        {&p->cell, n->gates == 4 ? states : 0},
+        {&p->reset, rnn_resets(n) ? states : 0},
+        {&p->reset_t, rnn_resets(n) ? states : 0},
+        {&p->linear, n->linear ? states : 0},
+        {&p->gemm, p->gemm_scratch},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        if (scratch != NULL) *list[i].at = scratch + used;
+        used += rnn_align(list[i].size);
+    }
+    return used;
+}
+
+size_t nacre_f32_rnn_scratch(const nacre_rnn *n, const nacre_f32_rnn *o, size_t threads) {
+    rnn_plan p = rnn_make_plan(n, o, threads);
+    return rnn_place(&p, NULL);
+}
+
+// ---- what is there before the first step, and after the last ----
+
+// The element of a state as the operands lie.
+static size_t rnn_state_at(const nacre_rnn *n, size_t dir, size_t b) {
+    return (n->batch_first ? b * n->directions + dir : dir * n->batch + b) * n->hidden;
+}
+
+static float *rnn_y_at(const rnn_plan *p, size_t dir, size_t b, size_t t) {
+    const nacre_rnn *const n = p->n;
+    const size_t row = n->batch_first ? (b * n->steps + t) * n->directions + dir : (t * n->directions + dir) * n->batch + b;
+    return p->o->y + row * n->hidden;
+}
+
+// dst[i * rows + b] = src[b * hidden + i] for the unit's sequences and i < n.
+static void rnn_transpose(const rnn_plan *p, size_t rows, size_t n, const float *src, float *dst) {
+    if (rows == 1) {
+        memcpy(dst, src, n * sizeof *dst);
+    } else {
+        nacre_f32_pack_panel(n, rows, src, NACRE_FLOAT32, p->n->hidden, 1, rows, dst);
+    }
+}
+
+// A unit is some of the sequences in one direction.
+typedef struct {
+    size_t dir, b, rows;
+    size_t states;  // where the unit's states begin
+} rnn_unit;
+
+static rnn_unit rnn_unit_at(const rnn_plan *p, size_t index) {
+    const nacre_rnn *const n = p->n;
+    rnn_unit u = {.dir = index / p->units, .b = index % p->units * p->rows};
+    u.rows = rnn_least(p->rows, n->batch - u.b);
+    u.states = (u.dir * n->batch + u.b) * n->hidden;
+    return u;
+}
+
+static void rnn_copy_or_clear(float *dst, const float *src, size_t n) {
+    if (src == NULL) {
+        memset(dst, 0, n * sizeof *dst);
+    } else {
+        memcpy(dst, src, n * sizeof *dst);
+    }
+}
+
+// The biases of input and state together, but for the hidden gate of a GRU that
+// multiplies the state's part: that has its bias with the product.
+static void rnn_add_biases(const rnn_plan *p, size_t dir) {
+    float *const sum = p->bias + dir * p->width;
+    if (p->o->bias == NULL) {
+        memset(sum, 0, p->width * sizeof *sum);
+        return;
+    }
+    const float *const w = p->o->bias + dir * 2 * p->width, *const r = w + p->width;
+    const size_t both = p->n->linear ? 2 * p->n->hidden : p->width;
+    for (size_t i = 0; i < p->width; i++) sum[i] = i < both ? w[i] + r[i] : w[i];
+}
+
+static void rnn_begin(rnn_plan *p) {
+    const nacre_rnn *const n = p->n;
+    const nacre_f32_rnn *const o = p->o;
+    for (size_t dir = 0; dir < n->directions; dir++) {
+        rnn_add_biases(p, dir);
+        for (size_t b = 0; b < n->batch; b++) {
+            const size_t from = rnn_state_at(n, dir, b), to = (dir * n->batch + b) * n->hidden;
+            rnn_copy_or_clear(p->state + to, o->h0 == NULL ? NULL : o->h0 + from, n->hidden);
+            if (n->gates == 4) rnn_copy_or_clear(p->cell + to, o->c0 == NULL ? NULL : o->c0 + from, n->hidden);
+            if (rnn_resets(n)) memset(p->reset + to, 0, n->hidden * sizeof(float));
+            for (size_t t = rnn_length(p, b); o->y != NULL && t < n->steps; t++) {
+                memset(rnn_y_at(p, dir, b, t), 0, n->hidden * sizeof(float));
+            }
+        }
+    }
+    for (size_t i = 0; i < n->directions * p->units; i++) {
+        const rnn_unit u = rnn_unit_at(p, i);
+        rnn_transpose(p, u.rows, n->hidden, p->state + u.states, p->state_t[0] + u.states);
+    }
+}
+
+static void rnn_end(const rnn_plan *p) {
+    const nacre_rnn *const n = p->n;
+    for (size_t dir = 0; dir < n->directions; dir++) {
+        for (size_t b = 0; b < n->batch; b++) {
+            const size_t from = (dir * n->batch + b) * n->hidden, to = rnn_state_at(n, dir, b);
+            if (p->o->y_h != NULL) memcpy(p->o->y_h + to, p->state + from, n->hidden * sizeof(float));
+            if (p->o->y_c != NULL) memcpy(p->o->y_c + to, p->cell + from, n->hidden * sizeof(float));
+        }
+    }
+}
+
+// ---- what the inputs add ----
+
+typedef struct {
+    size_t dir;
+    size_t products, stride;  // of rows of the input that follow each other, and what is between them
+    size_t rows, row_step;
+    size_t from;              // the first row's element of x
+    float *to;
+} rnn_inputs;
+
+static void rnn_add_inputs(const rnn_plan *p, nacre_pool *pool, const rnn_inputs *in) {
+    const nacre_f32_rnn *const o = p->o;
+    const size_t axes[] = {in->products, in->stride, 0};
+    const nacre_f32_gemm g = {
+        .impl = o->gemm,
+        .m = in->rows,
+        .n = p->width,
+        .k = p->n->input,
+        .a = {(const char *)o->x + in->from * (o->x_type == NACRE_FLOAT32 ? 4 : 2), 0, o->x_type, in->row_step, 1},
+        .b = {.data = o->w + in->dir * p->packed_w, .packed = 1},
+        .batch = {1, axes},
+        .alpha = 1,
+        .row_count = 1,
+        .col = p->bias + in->dir * p->width,
+        .c = in->to,
+        .ldc = p->width,
+    };
+    nacre_f32_gemm_run(&g, pool, p->gemm);
+}
+
+// Fills the sums of the block's steps. A step of a sequence has the slot
+// step - first, or last - 1 - step where time runs backward.
+static void rnn_sum_inputs(rnn_plan *p, nacre_pool *pool) {
+    const nacre_rnn *const n = p->n;
+    const size_t count = p->last - p->first, row = n->batch_first ? n->input : n->batch * n->input;
+    const size_t sequence = n->batch_first ? n->steps * n->input : n->input;
+    // Sequences whose steps lie side by side make one product.
+    const bool merged = p->even && (!n->batch_first || n->batch == 1);
+    p->sums_step = merged ? n->batch * p->width : p->width;
+    p->sums_batch = merged ? p->width : count * p->width;
+    p->sums_dir = count * n->batch * p->width;
+    for (size_t dir = 0; dir < n->directions; dir++) {
+        float *const sums = p->sums + dir * p->sums_dir;
+        const bool backward = rnn_backward(n, dir);
+        if (p->even || !backward) {
+            const size_t t = backward ? p->longest - p->last : p->first;
+            rnn_inputs in = {dir, n->batch, sequence, count, row, t * row, sums};
+            if (merged) in = (rnn_inputs){dir, 1, 0, count * n->batch, n->input, t * row, sums};
+            rnn_add_inputs(p, pool, &in);
+            continue;
+        }
+        for (size_t b = 0; b < n->batch; b++) {
+            const size_t length = rnn_length(p, b);
+            if (length <= p->first) continue;
+            const size_t t = length > p->last ? length - p->last : 0, slot = length > p->last ? 0 : p->last - length;
+            const rnn_inputs in = {
+                dir, 1, 0, length - p->first - t, row, b * sequence + t * row, sums + b * p->sums_batch + slot * p->sums_step,
+            };
+            rnn_add_inputs(p, pool, &in);
+        }
+    }
+}
+
+// ---- steps ----
+
+// Adds what a vector per sequence, transposed, gives to hidden states j0..j1-1 of
+// one gate.
+static void rnn_multiply(const rnn_plan *p, const rnn_unit *u, size_t gate, const float *x, size_t j0, size_t j1, float *sums,
+                         size_t ldc, const nacre_f32_epilogue *e) {
+    const size_t hidden = p->n->hidden, nr = p->o->gemm->nr;
+    const float *const r = p->o->r + (u->dir * p->n->gates + gate) * p->packed_r;
+    for (size_t j = j0; j < j1; j += nr) {
+        nacre_f32_epilogue at = *e;
+        if (at.col != NULL) at.col += j;
+        p->o->gemm->tile(hidden, x, u->rows, r + j * hidden, sums + j, ldc, u->rows, rnn_least(nr, j1 - j), &at);
+    }
+}
+
+// Takes hidden states j0..j1-1 of a unit through a step, or through half of one
+// where the second needs all that the first makes.
+static void rnn_step(const rnn_plan *p, const rnn_unit *u, size_t step, bool second, size_t j0, size_t j1) {
+    const nacre_rnn *const n = p->n;
+    const nacre_f32_rnn_cell_impl *const impl = p->o->impl;
+    const nacre_rnn_cell *const cell = &n->cells[u->dir];
+    const bool backward = rnn_backward(n, u->dir), halves = rnn_resets(n);
+    const size_t slot = backward ? p->last - 1 - step : step - p->first;
+    float *const sums = p->sums + u->dir * p->sums_dir + u->b * p->sums_batch + slot * p->sums_step;
+    const nacre_f32_epilogue add = {.alpha = 1, .accumulate = 1};
+    const float *const x = halves && second ? p->reset_t + u->states : p->state_t[step % 2] + u->states;
+    for (size_t gate = halves && second ? 2 : 0; gate < (halves && !second ? 2 : n->gates); gate++) {
+        if (n->linear && gate == 2) {
+            const float *const bias = p->o->bias == NULL ? NULL : p->o->bias + u->dir * 2 * p->width + p->width + 2 * n->hidden;
+            const nacre_f32_epilogue e = {.alpha = 1, .col = bias};
+            rnn_multiply(p, u, gate, x, j0, j1, p->linear + u->states, n->hidden, &e);
+        } else {
+            rnn_multiply(p, u, gate, x, j0, j1, sums + gate * n->hidden, p->sums_batch, &add);
+        }
+    }
+    nacre_f32_rnn_step *const run = n->gates == 1   ? impl->rnn
+                                    : n->gates == 4 ? impl->lstm
+                                    : n->linear     ? impl->gru_linear
+                                    : second        ? impl->gru_state
+                                                    : impl->gru_reset;
+    for (size_t b = 0; b < u->rows; b++) {
+        const size_t length = rnn_length(p, u->b + b), at = u->states + b * n->hidden + j0;
+        if (step >= length) continue;
+        nacre_f32_rnn_units units = {.n = j1 - j0, .step = n->hidden, .sums = sums + b * p->sums_batch + j0, .state = p->state + at};
+        if (n->gates == 4) units.cell = p->cell + at;
+        if (p->o->peepholes != NULL) units.peepholes = p->o->peepholes + u->dir * 3 * n->hidden + j0;
+        if (n->linear) units.linear = p->linear + at;
+        if (halves) units.reset = p->reset + at;
+        run(cell, &units);
+        if (p->o->y != NULL && (second || !halves)) {
+            float *const y = rnn_y_at(p, u->dir, u->b + b, backward ? length - 1 - step : step);
+            memcpy(y + j0, p->state + at, (j1 - j0) * sizeof *y);
+        }
+    }
+    const float *const made = halves && !second ? p->reset : p->state;
+    float *const made_t = halves && !second ? p->reset_t : p->state_t[(step + 1) % 2];
+    rnn_transpose(p, u->rows, j1 - j0, made + u->states + j0, made_t + u->states + j0 * u->rows);
+}
+
+static void rnn_unit_chunk(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const rnn_plan *const p = job;
+    const rnn_unit u = rnn_unit_at(p, chunk);
+    for (size_t step = p->first; step < p->last; step++) {
+        rnn_step(p, &u, step, false, 0, p->n->hidden);
+        if (rnn_resets(p->n)) rnn_step(p, &u, step, true, 0, p->n->hidden);
+    }
+}
+
+static void rnn_columns_chunk(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const rnn_plan *const p = job;
+    const rnn_unit u = rnn_unit_at(p, chunk / p->chunks);
+    const size_t j0 = chunk % p->chunks * p->columns;
+    rnn_step(p, &u, p->step, p->second, j0, rnn_least(p->n->hidden, j0 + p->columns));
+}
+
+static void rnn_run_block(rnn_plan *p, nacre_pool *pool) {
+    const nacre_rnn *const n = p->n;
+    const size_t threads = nacre_pool_threads(pool), units = n->directions * p->units, work = p->rows * p->width * n->hidden;
+    if (units >= threads || work < RNN_GRAIN) {
+        nacre_parallel(work * units * (p->last - p->first) < RNN_GRAIN ? NULL : pool, units, rnn_unit_chunk, p);
+        return;
+    }
+    enum { SHARES = 2 };  // chunks per thread, so that a slow one does not hold up the rest
+    const size_t panels = rnn_parts(n->hidden, p->o->gemm->nr), want = rnn_parts(threads * SHARES, units);
+    p->columns = rnn_parts(panels, rnn_least(panels, want)) * p->o->gemm->nr;
+    p->chunks = rnn_parts(n->hidden, p->columns);
+    for (p->step = p->first; p->step < p->last; p->step++) {
+        p->second = false;
+        nacre_parallel(pool, units * p->chunks, rnn_columns_chunk, p);
+        p->second = true;
+        if (rnn_resets(n)) nacre_parallel(pool, units * p->chunks, rnn_columns_chunk, p);
+    }
+}
+
+void nacre_f32_rnn_run(const nacre_rnn *n, const nacre_f32_rnn *o, nacre_pool *pool, float *scratch) {
+    rnn_plan p = rnn_make_plan(n, o, nacre_pool_threads(pool));
+    rnn_place(&p, scratch);
+    rnn_begin(&p);
+    for (p.first = 0; p.first < p.longest; p.first = p.last) {
+        p.last = rnn_least(p.longest, p.first + p.block);
+        rnn_sum_inputs(&p, pool);
+        rnn_run_block(&p, pool);
+    }
+    rnn_end(&p);
+}

@@ -1,0 +1,123 @@
+// Recurrent networks of one layer: RNN, GRU and LSTM, in one or two directions,
+// with the names and formulas of the ONNX operators.
+#ifndef NACRE_RNN_RNN_H
+#define NACRE_RNN_RNN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/half.h"
+#include "core/kernel.h"
+#include "core/parallel.h"
+#include "matmul/matmul.h"
+
+const nacre_kernel *nacre_rnn_kernels(size_t *count);
+
+// Functions of one number, with parameters a and b.
+typedef enum {
+    NACRE_RNN_RELU,              // max(x, 0)
+    NACRE_RNN_TANH,              // tanh x
+    NACRE_RNN_SIGMOID,           // 1 / (1 + e^-x)
+    NACRE_RNN_AFFINE,            // a x + b
+    NACRE_RNN_LEAKY_RELU,        // x < 0 ? a x : x
+    NACRE_RNN_THRESHOLDED_RELU,  // x < a ? 0 : x
+    NACRE_RNN_SCALED_TANH,       // a tanh(b x)
+    NACRE_RNN_HARD_SIGMOID,      // min(max(a x + b, 0), 1)
+    NACRE_RNN_ELU,               // x < 0 ? a (e^x - 1) : x
+    NACRE_RNN_SOFTSIGN,          // x / (1 + |x|)
+    NACRE_RNN_SOFTPLUS           // log(1 + e^x)
+} nacre_rnn_activation;
+
+typedef struct {
+    nacre_rnn_activation kind;
+    float a, b;
+} nacre_rnn_function;
+
+// The functions f, g, h of the operator, as many as it has, and what comes
+// before them: sums are brought into -clip..clip.
+typedef struct {
+    nacre_rnn_function f[3];
+    float clip;         // INFINITY for none
+    bool input_forget;  // LSTM's forget gate is 1 - input gate
+} nacre_rnn_cell;
+
+// ---- one step of one sequence -------------------------------------------------
+
+// n units; a pointer that the step does not need is not looked at.
+typedef struct {
+    size_t n;
+    size_t step;             // from one gate of sums, or of peepholes, to the next
+    float *sums;             // what the input and the recurrence add up to, per gate
+    const float *peepholes;  // LSTM's, of input, output and forget gate; NULL for none
+    const float *linear;     // GRU's product of the state with the hidden gate's weights
+    float *reset;            // GRU's reset state
+    float *cell;             // LSTM's
+    float *state;
+} nacre_f32_rnn_units;
+typedef void nacre_f32_rnn_step(const nacre_rnn_cell *c, const nacre_f32_rnn_units *u);
+
+// The steps for one ISA level. A kernel row of op f32_rnn_cell has the signature
+// nacre_f32_rnn_cell_fn and returns them. With s_k and p_k the sums and peepholes
+// of gate k, in the order of the operator's weights, and the clip before f and g:
+typedef struct {
+    // state = f(s_0)
+    nacre_f32_rnn_step *rnn;
+    // i = f(s_0 + p_0 cell), forget = f(s_2 + p_2 cell), cell = forget cell + i g(s_3),
+    // state = f(s_1 + p_1 cell) h(cell)
+    nacre_f32_rnn_step *lstm;
+    // sums_0 = f(s_0), reset = f(s_1) state
+    nacre_f32_rnn_step *gru_reset;
+    // state = (1 - sums_0) g(s_2) + sums_0 state
+    nacre_f32_rnn_step *gru_state;
+    // z = f(s_0), state = (1 - z) g(s_2 + f(s_1) linear) + z state
+    nacre_f32_rnn_step *gru_linear;
+} nacre_f32_rnn_cell_impl;
+typedef const nacre_f32_rnn_cell_impl *nacre_f32_rnn_cell_fn(void);
+
+// ---- whole networks -------------------------------------------------------------
+
+// What is computed, whatever the element type. gates is 1 for RNN, 3 for GRU, 4
+// for LSTM. The state of a sequence is the initial one until its first step, and
+// y is 0 behind its last.
+typedef struct {
+    size_t gates, steps, batch, input, hidden, directions;
+    bool reverse;      // the first direction runs from the end; the second does always
+    bool batch_first;  // x, y and the states have their batch axis before all others
+    bool linear;       // GRU's linear_before_reset
+    nacre_rnn_cell cells[2];
+    const int32_t *lengths;  // steps of each sequence, 0..steps; NULL for all of them
+} nacre_rnn;
+
+// Operands of a network of doubles, all without gaps: x[steps, batch, input],
+// w[directions, gates * hidden, input], r[directions, gates * hidden, hidden],
+// bias[directions, 2 * gates * hidden], peepholes[directions, 3 * hidden], h0 and
+// c0[directions, batch, hidden], y[steps, directions, batch, hidden], y_h and y_c
+// like h0. bias, peepholes, h0, c0 may be NULL for zeros; y, y_h, y_c where not
+// wanted.
+typedef struct {
+    const double *x, *w, *r, *bias, *peepholes, *h0, *c0;
+    double *y, *y_h, *y_c;
+} nacre_f64_rnn;
+
+// Elements of scratch for a pool of that many threads.
+size_t nacre_f64_rnn_scratch(const nacre_rnn *n, size_t threads);
+void nacre_f64_rnn_run(const nacre_rnn *n, const nacre_f64_rnn *o, nacre_pool *pool, double *scratch);
+
+// The same of floats. x may be of a 16-bit type. Weights are packed by
+// nacre_f32_gemm_pack_b: w as `directions` operands b[input, gates * hidden], r as
+// directions * gates of b[hidden, hidden], each after the other.
+typedef struct {
+    const nacre_f32_gemm_impl *gemm;
+    const nacre_f32_rnn_cell_impl *impl;
+    nacre_float_type x_type;
+    const void *x;
+    const float *w, *r, *bias, *peepholes, *h0, *c0;
+    float *y, *y_h, *y_c;
+} nacre_f32_rnn;
+
+// Elements of scratch, at a multiple of 64 bytes, for a pool of that many threads.
+size_t nacre_f32_rnn_scratch(const nacre_rnn *n, const nacre_f32_rnn *o, size_t threads);
+void nacre_f32_rnn_run(const nacre_rnn *n, const nacre_f32_rnn *o, nacre_pool *pool, float *scratch);
+
+#endif
