@@ -19,11 +19,11 @@ type Topology struct {
 }
 
 // Topologies is the table of networks.
-var Topologies = []Topology{
+var Topologies = append([]Topology{
 	{"resnet50", ResNet50},
 	{"mobilenetv2", MobileNetV2},
 	{"bert_base_128", func() *graph.Model { return BERT(12, 768, 12, 128) }},
-}
+}, recurrent()...)
 
 // builder collects nodes; every method returns the name of a new value.
 type builder struct {

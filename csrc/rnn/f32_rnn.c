@@ -263,12 +263,13 @@ static void rnn_sum_inputs(rnn_plan *p, nacre_pool *pool) {
 // ---- steps ----
 
 // Adds what a vector per sequence, transposed, gives to hidden states j0..j1-1 of
-// one gate.
-static void rnn_multiply(const rnn_plan *p, const rnn_unit *u, size_t gate, const float *x, size_t j0, size_t j1, float *sums,
-                         size_t ldc, const nacre_f32_epilogue *e) {
-    const size_t hidden = p->n->hidden, nr = p->o->gemm->nr;
+// one gate, from the last panel of weights to the first if down.
+static void rnn_multiply(const rnn_plan *p, const rnn_unit *u, size_t gate, const float *x, size_t j0, size_t j1, bool down,
+                         float *sums, size_t ldc, const nacre_f32_epilogue *e) {
+    const size_t hidden = p->n->hidden, nr = p->o->gemm->nr, panels = rnn_parts(j1 - j0, nr);
     const float *const r = p->o->r + (u->dir * p->n->gates + gate) * p->packed_r;
-    for (size_t j = j0; j < j1; j += nr) {
+    for (size_t i = 0; i < panels; i++) {
+        const size_t j = j0 + (down ? panels - 1 - i : i) * nr;
         nacre_f32_epilogue at = *e;
         if (at.col != NULL) at.col += j;
         p->o->gemm->tile(hidden, x, u->rows, r + j * hidden, sums + j, ldc, u->rows, rnn_least(nr, j1 - j), &at);
@@ -286,13 +287,18 @@ static void rnn_step(const rnn_plan *p, const rnn_unit *u, size_t step, bool sec
     float *const sums = p->sums + u->dir * p->sums_dir + u->b * p->sums_batch + slot * p->sums_step;
     const nacre_f32_epilogue add = {.alpha = 1, .accumulate = 1};
     const float *const x = halves && second ? p->reset_t + u->states : p->state_t[step % 2] + u->states;
-    for (size_t gate = halves && second ? 2 : 0; gate < (halves && !second ? 2 : n->gates); gate++) {
+    // Every other step goes through the weights from their end, where the step
+    // before left them in the cache.
+    const bool down = step % 2 != 0;
+    const size_t first = halves && second ? 2 : 0, last = halves && !second ? 2 : n->gates;
+    for (size_t i = first; i < last; i++) {
+        const size_t gate = down ? first + last - 1 - i : i;
         if (n->linear && gate == 2) {
             const float *const bias = p->o->bias == NULL ? NULL : p->o->bias + u->dir * 2 * p->width + p->width + 2 * n->hidden;
             const nacre_f32_epilogue e = {.alpha = 1, .col = bias};
-            rnn_multiply(p, u, gate, x, j0, j1, p->linear + u->states, n->hidden, &e);
+            rnn_multiply(p, u, gate, x, j0, j1, down, p->linear + u->states, n->hidden, &e);
         } else {
-            rnn_multiply(p, u, gate, x, j0, j1, sums + gate * n->hidden, p->sums_batch, &add);
+            rnn_multiply(p, u, gate, x, j0, j1, down, sums + gate * n->hidden, p->sums_batch, &add);
         }
     }
     nacre_f32_rnn_step *const run = n->gates == 1   ? impl->rnn

@@ -1,26 +1,28 @@
 package op
 
 import (
+	"math"
 	"slices"
 
+	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// recurrent is RNN, GRU and LSTM. Sums and states are float64 whatever the
-// element type. The state of a sequence without steps is the initial one, and
-// clip bounds the sums of gates, not the cell that the last function of LSTM
-// takes.
+// recurrent is RNN, GRU and LSTM. The state of a sequence without steps is the
+// initial one, and clip bounds the sums of gates, not the cell that the last
+// function of LSTM takes.
 type recurrent struct {
-	gates       int // 1 for RNN, 3 for GRU, 4 for LSTM
-	hidden      int // 0 if the weights tell
-	directions  int
-	reverse     bool // the first direction runs from the end
-	batchFirst  bool
-	linear      bool // GRU's linear_before_reset
-	inputForget bool
-	clip        float64
-	functions   []activation // as many for each direction
+	gates      int // 1 for RNN, 3 for GRU, 4 for LSTM
+	hidden     int // 0 if the weights tell
+	directions int
+	reverse    bool // the first direction runs from the end
+	batchFirst bool
+	linear     bool // GRU's linear_before_reset
+	cells      [2]bindings.RNNCell
+	product    multiplier // of the input and W
+	cell       bindings.Kernel
+	recurrence []float32 // a constant R, packed gate by gate; nil if there is none
 }
 
 func newRNN(n *Node) (Op, error)  { return newRecurrent(n, 1, "Tanh") }
@@ -28,7 +30,7 @@ func newGRU(n *Node) (Op, error)  { return newRecurrent(n, 3, "Sigmoid", "Tanh")
 func newLSTM(n *Node) (Op, error) { return newRecurrent(n, 4, "Sigmoid", "Tanh", "Tanh") }
 
 func newRecurrent(n *Node, gates int, functions ...string) (Op, error) {
-	o := &recurrent{gates: gates, hidden: n.Int("hidden_size", 0), directions: 1, clip: float64(n.Float("clip", maxClip))}
+	o := &recurrent{gates: gates, hidden: n.Int("hidden_size", 0), directions: 1}
 	n.Ignore("output_sequence")
 	if n.Since >= 14 {
 		layout := n.Int("layout", 0)
@@ -40,11 +42,9 @@ func newRecurrent(n *Node, gates int, functions ...string) (Op, error) {
 	if gates == 3 {
 		o.linear = n.Bool("linear_before_reset", false)
 	}
-	if gates == 4 {
-		o.inputForget = n.Bool("input_forget", false)
-	}
-	if o.hidden < 0 || !(o.clip > 0) {
-		return nil, graph.Mark(graph.ErrFormat, "hidden_size %d and clip %v must be positive", o.hidden, o.clip)
+	clip := n.Float("clip", float32(math.Inf(1)))
+	if o.hidden < 0 || !(clip > 0) {
+		return nil, graph.Mark(graph.ErrFormat, "hidden_size %d and clip %v must be positive", o.hidden, clip)
 	}
 	switch d := n.Str("direction", "forward"); d {
 	case "forward":
@@ -65,9 +65,16 @@ func newRecurrent(n *Node, gates int, functions ...string) (Op, error) {
 	case len(names) != count:
 		return nil, graph.Mark(graph.ErrFormat, "%d activations for %d directions; it takes %d", len(names), o.directions, count)
 	}
-	var err error
-	o.functions, err = activations(names, n.Floats("activation_alpha"), n.Floats("activation_beta"))
-	return o, err
+	bound, err := bindActivations(names, n.Floats("activation_alpha"), n.Floats("activation_beta"))
+	if err != nil {
+		return nil, err
+	}
+	inputForget := gates == 4 && n.Bool("input_forget", false)
+	for d := range o.directions {
+		o.cells[d] = bindings.RNNCell{Clip: clip, InputForget: inputForget}
+		copy(o.cells[d].Functions[:], bound[d*len(functions):][:len(functions)])
+	}
+	return o, nil
 }
 
 // Infer checks the extents that inputs share and sets those of the outputs.
@@ -138,42 +145,6 @@ func (o *recurrent) extents(c *Infer) (steps, batch, hidden graph.Dim, err error
 	meet(4, &batch)
 	meet(7, &dirs, &peepholes)
 	return steps, batch, hidden, err
-}
-
-// Run computes the outputs.
-func (o *recurrent) Run(c *Run) error {
-	s, err := o.sequences(c)
-	if err != nil {
-		return err
-	}
-	for dir := range o.directions {
-		for b, n := range s.lengths {
-			o.run(s, dir, b, n)
-		}
-	}
-	d := c.In[0].DType()
-	y, state := tensor.Shape{s.steps, o.directions, s.batch, s.hidden}, tensor.Shape{o.directions, s.batch, s.hidden}
-	if o.batchFirst {
-		y, state = tensor.Shape{s.batch, s.steps, o.directions, s.hidden}, tensor.Shape{s.batch, o.directions, s.hidden}
-	}
-	for i, list := range [][]float64{s.y, s.h, s.c} {
-		if !c.Wants(i) {
-			continue
-		}
-		shape := state
-		if i == 0 {
-			shape = y
-		}
-		t, err := c.output(i, d, shape)
-		if err != nil {
-			return err
-		}
-		if err := wantShape(t, shape); err != nil {
-			return err
-		}
-		putDoubles(t, list)
-	}
-	return nil
 }
 
 var (

@@ -1,0 +1,49 @@
+package bench
+
+import (
+	"fmt"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// recurrent is LSTM and GRU layers on one sequence: a step at a time, as networks
+// that listen take them, and a hundred.
+func recurrent() []Topology {
+	var list []Topology
+	for _, op := range []string{"LSTM", "GRU"} {
+		for _, hidden := range []int{128, 256, 512} {
+			for _, steps := range []int{1, 100} {
+				list = append(list, Topology{fmt.Sprintf("%s_%d_steps_%d", op, hidden, steps), func() *graph.Model {
+					return Recurrent(op, steps, hidden, hidden)
+				}})
+			}
+		}
+	}
+	return list
+}
+
+// Recurrent is one layer of that operator from a state that is an input.
+func Recurrent(op string, steps, input, hidden int) *graph.Model {
+	gates := map[string]int{"LSTM": 4, "GRU": 3}[op]
+	b := newBuilder(op)
+	inputs := []string{
+		b.input("x", tensor.F32, steps, 1, input), b.weight(input, 1, gates*hidden, input), b.weight(hidden, 1, gates*hidden, hidden),
+		b.weight(100, 1, 2*gates*hidden), "", b.input("h", tensor.F32, 1, 1, hidden),
+	}
+	attrs := []*graph.Attr{integer("hidden_size", int64(hidden))}
+	if op == "LSTM" {
+		inputs = append(inputs, b.input("c", tensor.F32, 1, 1, hidden))
+	} else {
+		attrs = append(attrs, integer("linear_before_reset", 1))
+	}
+	y := b.node(op, attrs, inputs...)
+	node := b.g.Nodes[len(b.g.Nodes)-1]
+	b.output(y, steps, 1, 1, hidden)
+	for range len(inputs) - 5 {
+		state := b.name("state")
+		node.Outputs = append(node.Outputs, state)
+		b.output(state, 1, 1, hidden)
+	}
+	return b.model()
+}

@@ -1,0 +1,227 @@
+package op
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Prepare chooses the kernels and packs constant weights.
+func (o *recurrent) Prepare(c *Prepare) (err error) {
+	if !isNarrow(c.DType(0)) {
+		return nil
+	}
+	if err = o.product.prepare(c); err != nil {
+		return err
+	}
+	if o.cell, err = c.Kernel("f32_rnn_cell"); err != nil {
+		return err
+	}
+	if err = o.product.packRight(c, 1, true); err != nil {
+		return err
+	}
+	r := c.Const(2)
+	if r == nil || r.DType() != o.product.dtype || r.Len() == 0 {
+		return nil
+	}
+	s := r.Shape()
+	if len(s) != 3 || s[0] != o.directions || s[1] != o.gates*s[2] {
+		return nil
+	}
+	k := o.product.kernel
+	kind := fmt.Sprintf("%s %s recurrence %v %d", k.Op(), k.Variant(), s, o.gates)
+	bytes, err := c.Packs.Get(r, kind, 4*o.directions*o.gates*k.PackedB(s[2], s[2]), func(dst []byte) {
+		o.pack(r.Aligned(), o.directions*o.gates, s[2], s[2], asFloats(dst))
+	})
+	if err != nil {
+		return err
+	}
+	o.recurrence = asFloats(bytes)
+	c.Drop(2)
+	return nil
+}
+
+// pack writes count matrices of [n,k] one after the other as transposed right
+// operands.
+func (o *recurrent) pack(t *tensor.Tensor, count, n, k int, dst []float32) {
+	size := o.product.kernel.PackedB(n, k)
+	w := bindings.Operand{Type: floatTypes[o.product.dtype], Row: 1, Col: k}
+	for i := range count {
+		o.product.kernel.PackB(n, k, w, unsafe.Add(t.Pointer(), t.DType().Bytes(i*n*k)), dst[i*size:][:size])
+	}
+}
+
+// packed returns what Prepare packed, or packs weights into scratch.
+func (o *recurrent) packed(c *Run, ready []float32, i, count, n, k int) ([]float32, error) {
+	if ready != nil {
+		return ready, nil
+	}
+	dst, err := c.scratchFloats(count * o.product.kernel.PackedB(n, k))
+	if err == nil {
+		o.pack(c.In[i], count, n, k, dst)
+	}
+	return dst, err
+}
+
+// Describe names the kernels.
+func (o *recurrent) Describe() string {
+	if !o.cell.Valid() {
+		return ""
+	}
+	return o.product.describe() + ", " + describe(o.cell)
+}
+
+// Run computes the outputs.
+func (o *recurrent) Run(c *Run) error {
+	n, err := o.network(c)
+	if err != nil {
+		return err
+	}
+	d := c.In[0].DType()
+	y, state := tensor.Shape{n.Steps, n.Directions, n.Batch, n.Hidden}, tensor.Shape{n.Directions, n.Batch, n.Hidden}
+	if o.batchFirst {
+		y, state = tensor.Shape{n.Batch, n.Steps, n.Directions, n.Hidden}, tensor.Shape{n.Batch, n.Directions, n.Hidden}
+	}
+	var out [3]*tensor.Tensor
+	for i := range out {
+		if !c.Wants(i) {
+			continue
+		}
+		shape := state
+		if i == 0 {
+			shape = y
+		}
+		if out[i], err = c.output(i, d, shape); err != nil {
+			return err
+		}
+		if err = wantShape(out[i], shape); err != nil {
+			return err
+		}
+	}
+	switch {
+	case state.Len() == 0:
+		return nil
+	case d == tensor.F64:
+		return o.runDoubles(c, n, out)
+	}
+	return o.runFloats(c, n, out)
+}
+
+// network checks the operands against each other.
+func (o *recurrent) network(c *Run) (n bindings.RNN, err error) {
+	x, r := c.In[0].Shape(), c.In[2].Shape()
+	if len(x) != 3 || len(r) != 3 {
+		return n, graph.Mark(graph.ErrShape, "X %v or R %v has not three axes", x, r)
+	}
+	n = bindings.RNN{
+		Gates: o.gates, Steps: x[0], Batch: x[1], Input: x[2], Hidden: r[2], Directions: o.directions,
+		Reverse: o.reverse, BatchFirst: o.batchFirst, Linear: o.linear, Cells: o.cells,
+	}
+	if o.batchFirst {
+		n.Steps, n.Batch = x[1], x[0]
+	}
+	if n.Input == 0 {
+		return n, graph.Mark(graph.ErrUnsupported, "X %v has no elements for a step; it needs one", x)
+	}
+	if o.hidden > 0 && n.Hidden != o.hidden {
+		return n, graph.Mark(graph.ErrShape, "R %v is not of hidden_size %d", r, o.hidden)
+	}
+	// What is computed with these extents is counted in int.
+	total := tensor.Shape{n.Steps + 1, n.Batch, n.Hidden, n.Directions, 8 * (o.gates + 2)}
+	if err := total.Check(); err != nil {
+		return n, graph.Mark(graph.ErrShape, "%d steps of %d sequences with %d states are too many", n.Steps, n.Batch, n.Hidden)
+	}
+	state := tensor.Shape{o.directions, n.Batch, n.Hidden}
+	if o.batchFirst {
+		state = tensor.Shape{n.Batch, o.directions, n.Hidden}
+	}
+	wanted := [...]tensor.Shape{
+		x, {o.directions, o.gates * n.Hidden, n.Input}, {o.directions, o.gates * n.Hidden, n.Hidden}, {o.directions, 2 * o.gates * n.Hidden},
+		{n.Batch}, state, state, {o.directions, 3 * n.Hidden},
+	}
+	for i, t := range c.In {
+		if t != nil && !t.Shape().Equal(wanted[i]) {
+			return n, graph.Mark(graph.ErrShape, "input %d is %v, not of shape %v", i, t, wanted[i])
+		}
+		if d := c.In[0].DType(); t != nil && i != 4 && t.DType() != d {
+			return n, graph.Mark(graph.ErrShape, "inputs 0 and %d have element types %v and %v", i, d, t.DType())
+		}
+	}
+	n.Lengths, err = lengths(c, n.Steps)
+	return n, err
+}
+
+// lengths returns the steps of each sequence, nil if they have all of them.
+func lengths(c *Run, steps int) ([]int32, error) {
+	if !c.Has(4) {
+		return nil, nil
+	}
+	if c.In[4].DType() != tensor.I32 {
+		return nil, graph.Mark(graph.ErrUnsupported, "sequence lengths are %v; they take i32", c.In[4])
+	}
+	list := tensor.View[int32](c.In[4].Aligned())
+	for b, n := range list {
+		if n < 0 || int(n) > steps {
+			return nil, graph.Mark(graph.ErrShape, "sequence %d has length %d of %d steps", b, n, steps)
+		}
+	}
+	return list, nil
+}
+
+func (o *recurrent) runFloats(c *Run, network bindings.RNN, out [3]*tensor.Tensor) (err error) {
+	n := bindings.RNNF32{RNN: network, Gemm: o.product.kernel, Cell: o.cell, X: c.In[0].Pointer(), XType: floatTypes[c.In[0].DType()]}
+	if n.W, err = o.packed(c, o.product.right, 1, n.Directions, n.Gates*n.Hidden, n.Input); err != nil {
+		return err
+	}
+	if n.R, err = o.packed(c, o.recurrence, 2, n.Directions*n.Gates, n.Hidden, n.Hidden); err != nil {
+		return err
+	}
+	for i, to := range [...]*[]float32{3: &n.Bias, 5: &n.H0, 6: &n.C0, 7: &n.Peepholes} {
+		if to != nil && c.Has(i) {
+			if *to, err = c.floats(c.In[i]); err != nil {
+				return err
+			}
+		}
+	}
+	outs := [...]*[]float32{&n.Y, &n.YH, &n.YC}
+	for i, to := range outs {
+		if *to, err = c.floatsFor(out[i]); err != nil {
+			return err
+		}
+	}
+	scratch, err := c.scratchFloats(n.Scratch(c.Pool))
+	if err != nil {
+		return err
+	}
+	n.Run(c.Pool, scratch)
+	for i, from := range outs {
+		putFloats(out[i], *from)
+	}
+	return nil
+}
+
+func (o *recurrent) runDoubles(c *Run, network bindings.RNN, out [3]*tensor.Tensor) error {
+	get := func(i int) []float64 {
+		if c.Has(i) {
+			return doubles(c.In[i])
+		}
+		return nil
+	}
+	n := bindings.RNNF64{
+		RNN: network, X: get(0), W: get(1), R: get(2), Bias: get(3), H0: get(5), C0: get(6), Peepholes: get(7),
+		Y: doubles(out[0]), YH: doubles(out[1]), YC: doubles(out[2]),
+	}
+	b, err := c.Mem.Scratch(tensor.F64.Bytes(n.Scratch(c.Pool)))
+	if err != nil {
+		return err
+	}
+	t, err := tensor.FromBytes(tensor.F64, tensor.Shape{len(b) / 8}, b)
+	if err != nil {
+		return err
+	}
+	n.Run(c.Pool, tensor.View[float64](t))
+	return nil
+}
