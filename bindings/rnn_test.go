@@ -130,7 +130,8 @@ func packEach(k Kernel, list []float32, count, n, depth int) []float32 {
 	size := k.PackedB(n, depth)
 	out := make([]float32, count*size)
 	for i := range count {
-		k.PackB(n, depth, Operand{Row: 1, Col: depth}, unsafe.Pointer(unsafe.SliceData(list[i*n*depth:])), out[i*size:])
+		to := unsafe.Slice((*byte)(unsafe.Pointer(&out[i*size])), 4*size)
+		k.PackB(n, depth, Operand{Row: 1, Col: depth}, unsafe.Pointer(&list[i*n*depth]), to)
 	}
 	return out
 }

@@ -126,7 +126,7 @@ static void rnn_transpose(const rnn_plan *p, size_t rows, size_t n, const float 
     if (rows == 1) {
         memcpy(dst, src, n * sizeof *dst);
     } else {
-        nacre_f32_pack_panel(n, rows, src, NACRE_FLOAT32, p->n->hidden, 1, rows, dst);
+        nacre_f32_pack_panel(p->o->gemm->half(), n, rows, src, NACRE_FLOAT32, p->n->hidden, 1, rows, dst);
     }
 }
 

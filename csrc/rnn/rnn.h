@@ -104,7 +104,7 @@ typedef struct {
 size_t nacre_f64_rnn_scratch(const nacre_rnn *n, size_t threads);
 void nacre_f64_rnn_run(const nacre_rnn *n, const nacre_f64_rnn *o, nacre_pool *pool, double *scratch);
 
-// The same of floats. x may be of a 16-bit type. Weights are packed by
+// The same of floats. x may be of a 16-bit type. Weights are floats packed by
 // nacre_f32_gemm_pack_b: w as `directions` operands b[input, gates * hidden], r as
 // directions * gates of b[hidden, hidden], each after the other.
 typedef struct {

@@ -20,9 +20,8 @@ type recurrent struct {
 	batchFirst bool
 	linear     bool // GRU's linear_before_reset
 	cells      [2]bindings.RNNCell
-	product    multiplier // of the input and W
-	cell       bindings.Kernel
-	recurrence []float32 // a constant R, packed gate by gate; nil if there is none
+	gemm, cell bindings.Kernel
+	w, r       []float32 // packed constants; nil for others
 }
 
 func newRNN(n *Node) (Op, error)  { return newRecurrent(n, 1, "Tanh") }

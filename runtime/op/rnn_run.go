@@ -14,56 +14,82 @@ func (o *recurrent) Prepare(c *Prepare) (err error) {
 	if !isNarrow(c.DType(0)) {
 		return nil
 	}
-	if err = o.product.prepare(c); err != nil {
+	if o.gemm, err = c.Kernel("f32_gemm"); err != nil {
 		return err
 	}
 	if o.cell, err = c.Kernel("f32_rnn_cell"); err != nil {
 		return err
 	}
-	if err = o.product.packRight(c, 1, true); err != nil {
-		return err
-	}
-	r := c.Const(2)
-	if r == nil || r.DType() != o.product.dtype || r.Len() == 0 {
-		return nil
-	}
-	s := r.Shape()
-	if len(s) != 3 || s[0] != o.directions || s[1] != o.gates*s[2] {
-		return nil
-	}
-	k := o.product.kernel
-	kind := fmt.Sprintf("%s %s recurrence %v %d", k.Op(), k.Variant(), s, o.gates)
-	bytes, err := c.Packs.Get(r, kind, 4*o.directions*o.gates*k.PackedB(s[2], s[2]), func(dst []byte) {
-		o.pack(r.Aligned(), o.directions*o.gates, s[2], s[2], asFloats(dst))
-	})
+	half, err := c.Kernel("half")
 	if err != nil {
 		return err
 	}
-	o.recurrence = asFloats(bytes)
-	c.Drop(2)
-	return nil
+	r := c.Const(2)
+	if r == nil || len(r.Shape()) != 3 || r.Shape()[0] != o.directions || r.Shape()[1] != o.gates*r.Shape()[2] {
+		return nil
+	}
+	hidden := r.Shape()[2]
+	if o.r, err = o.packAhead(c, half, 2, o.directions*o.gates, hidden, hidden); err != nil {
+		return err
+	}
+	w := c.Const(1)
+	if w == nil || len(w.Shape()) != 3 || w.Shape()[0] != o.directions || w.Shape()[1] != o.gates*hidden {
+		return nil
+	}
+	o.w, err = o.packAhead(c, half, 1, o.directions, o.gates*hidden, w.Shape()[2])
+	return err
 }
 
-// pack writes count matrices of [n,k] one after the other as transposed right
-// operands.
-func (o *recurrent) pack(t *tensor.Tensor, count, n, k int, dst []float32) {
-	size := o.product.kernel.PackedB(n, k)
-	w := bindings.Operand{Type: floatTypes[o.product.dtype], Row: 1, Col: k}
+// packAhead packs constant input i, count matrices of [n,k] one after the other.
+// It returns nil for those that Run packs: of another type than X, or so narrow
+// that the padding would be most of it.
+func (o *recurrent) packAhead(c *Prepare, half bindings.Kernel, i, count, n, k int) ([]float32, error) {
+	const most, small = 4, 1 << 16
+	w, size := c.Const(i), o.gemm.PackedB(n, k)
+	if w.DType() != c.DType(0) || w.Len() == 0 || size > most*n*k && size > small {
+		return nil, nil
+	}
+	kind := fmt.Sprintf("%s %s recurrent %d %dx%d", o.gemm.Op(), o.gemm.Variant(), count, k, n)
+	bytes, err := c.Packs.Get(w, kind, 4*count*size, func(dst []byte) {
+		w, list := w.Aligned(), []float32(nil)
+		if w.DType() == tensor.F32 {
+			list = tensor.View[float32](w)
+		} else {
+			list = make([]float32, w.Len())
+			half.Widen(nil, floatTypes[w.DType()], w.Pointer(), list)
+		}
+		o.pack(list, count, n, k, dst)
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.Drop(i)
+	return asFloats(bytes), nil
+}
+
+// pack packs transposed right operands.
+func (o *recurrent) pack(list []float32, count, n, k int, dst []byte) {
+	size := 4 * o.gemm.PackedB(n, k)
 	for i := range count {
-		o.product.kernel.PackB(n, k, w, unsafe.Add(t.Pointer(), t.DType().Bytes(i*n*k)), dst[i*size:][:size])
+		o.gemm.PackB(n, k, bindings.Operand{Row: 1, Col: k}, unsafe.Pointer(&list[i*n*k]), dst[i*size:][:size])
 	}
 }
 
-// packed returns what Prepare packed, or packs weights into scratch.
+// packed returns what Prepare packed, or packs input i into scratch.
 func (o *recurrent) packed(c *Run, ready []float32, i, count, n, k int) ([]float32, error) {
 	if ready != nil {
 		return ready, nil
 	}
-	dst, err := c.scratchFloats(count * o.product.kernel.PackedB(n, k))
-	if err == nil {
-		o.pack(c.In[i], count, n, k, dst)
+	list, err := c.floats(c.In[i])
+	if err != nil {
+		return nil, err
 	}
-	return dst, err
+	dst, err := c.Mem.Scratch(4 * count * o.gemm.PackedB(n, k))
+	if err != nil {
+		return nil, err
+	}
+	o.pack(list, count, n, k, dst)
+	return asFloats(dst), nil
 }
 
 // Describe names the kernels.
@@ -71,7 +97,7 @@ func (o *recurrent) Describe() string {
 	if !o.cell.Valid() {
 		return ""
 	}
-	return o.product.describe() + ", " + describe(o.cell)
+	return describe(o.gemm, o.cell)
 }
 
 // Run computes the outputs.
@@ -172,11 +198,11 @@ func lengths(c *Run, steps int) ([]int32, error) {
 }
 
 func (o *recurrent) runFloats(c *Run, network bindings.RNN, out [3]*tensor.Tensor) (err error) {
-	n := bindings.RNNF32{RNN: network, Gemm: o.product.kernel, Cell: o.cell, X: c.In[0].Pointer(), XType: floatTypes[c.In[0].DType()]}
-	if n.W, err = o.packed(c, o.product.right, 1, n.Directions, n.Gates*n.Hidden, n.Input); err != nil {
+	n := bindings.RNNF32{RNN: network, Gemm: o.gemm, Cell: o.cell, X: c.In[0].Pointer(), XType: floatTypes[c.In[0].DType()]}
+	if n.W, err = o.packed(c, o.w, 1, n.Directions, n.Gates*n.Hidden, n.Input); err != nil {
 		return err
 	}
-	if n.R, err = o.packed(c, o.recurrence, 2, n.Directions*n.Gates, n.Hidden, n.Hidden); err != nil {
+	if n.R, err = o.packed(c, o.r, 2, n.Directions*n.Gates, n.Hidden, n.Hidden); err != nil {
 		return err
 	}
 	for i, to := range [...]*[]float32{3: &n.Bias, 5: &n.H0, 6: &n.C0, 7: &n.Peepholes} {
@@ -198,7 +224,7 @@ func (o *recurrent) runFloats(c *Run, network bindings.RNN, out [3]*tensor.Tenso
 	}
 	n.Run(c.Pool, scratch)
 	for i, from := range outs {
-		putFloats(out[i], *from)
+		c.putFloats(out[i], *from)
 	}
 	return nil
 }
