@@ -23,7 +23,9 @@ formats/internal/binio   :
 bindings                 : csrc
 runtime/tensor           : packed
 runtime/graph            : runtime/tensor
-runtime/op               : runtime/graph runtime/tensor packed bindings
+runtime/internal/picture/jpeg :
+runtime/internal/picture : runtime/internal/picture/jpeg
+runtime/op               : runtime/graph runtime/tensor runtime/internal/picture packed bindings
 runtime/optimize         : runtime/graph runtime/op runtime/tensor bindings
 runtime/plan             : runtime/graph runtime/op runtime/tensor
 runtime/exec             : runtime/plan runtime/op runtime/graph runtime/tensor bindings

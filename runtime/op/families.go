@@ -21,6 +21,7 @@ func families() [][]Row {
 		eyeLikeRows,
 		flexAttentionRows,
 		gatherRows,
+		imageRows,
 		internalRows,
 		linearAttentionRows,
 		logicRows,

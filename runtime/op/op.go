@@ -179,7 +179,7 @@ type Memory interface {
 	// use until Run returns.
 	Scratch(n int) ([]byte, error)
 	// Reserve counts n bytes that the op takes by other means; they count until
-	// the run of the whole model ends.
+	// the run of the whole model ends, or until as many negative ones are counted.
 	Reserve(n int) error
 	// Output makes output i of the node, not cleared, for shapes that Infer could
 	// not tell.

@@ -118,6 +118,7 @@ func families() []func(*suite) {
 		sumLikeCases,
 		mlCases,
 		textCases,
+		imageCases,
 	}
 }
 

@@ -1,0 +1,142 @@
+// Package picture reads pictures of the formats that the ImageDecoder operator
+// of ONNX takes, to the bit as the C libraries that most programs use: lossy
+// formats leave rounding and the enlarging of colour planes open, and models are
+// trained on what libjpeg, libwebp and OpenJPEG make of them.
+package picture
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/bits"
+)
+
+// Picture is rows of pixels without gaps, from the top, each pixel Channels
+// bytes: 1 for grey, 3 for red, green and blue. Transparency is left out, and of
+// 16 bits the upper 8 are kept.
+type Picture struct {
+	Width, Height, Channels int
+	Pixels                  []byte
+}
+
+// ErrUnsupported marks errors of files that are well formed as far as they were
+// read, but use what this package does not know.
+var ErrUnsupported = errors.New("not supported")
+
+// File is a picture of which only the header was read.
+type File struct {
+	Format        string
+	Width, Height int
+	// Memory is how many bytes Decode takes at most, those of its result included.
+	Memory int
+
+	decode func() (*Picture, error)
+}
+
+// format is one row of the table of formats.
+type format struct {
+	name  string
+	magic []string // what files begin with; a point stands for any byte
+	open  func(data []byte) (*File, error)
+}
+
+var formats = []format{
+	{"JPEG", []string{"\xff\xd8\xff"}, openJPEG},
+	{"JPEG 2000", []string{"\x00\x00\x00\x0cjP  \r\n\x87\n", "\xff\x4f\xff\x51"}, openJPEG2000},
+	{"PNG", []string{"\x89PNG\r\n\x1a\n"}, openPNG},
+	{"BMP", []string{"BM"}, openBMP},
+	{"TIFF", []string{"II*\x00", "MM\x00*"}, openTIFF},
+	{"WebP", []string{"RIFF....WEBP"}, openWebP},
+	{"PNM", []string{"P1", "P2", "P3", "P4", "P5", "P6"}, openPNM},
+}
+
+// Open tells the format from the first bytes and reads the header. Data must not
+// change before Decode.
+func Open(data []byte) (*File, error) {
+	for _, row := range formats {
+		for _, magic := range row.magic {
+			if !begins(data, magic) {
+				continue
+			}
+			f, err := row.open(data)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", row.name, err)
+			}
+			if f.Width <= 0 || f.Height <= 0 {
+				return nil, fmt.Errorf("%s: a picture of %d by %d pixels", row.name, f.Width, f.Height)
+			}
+			f.Format = row.name
+			return f, nil
+		}
+	}
+	return nil, fmt.Errorf("no picture of a known format begins with %.16q", data[:min(len(data), 16)])
+}
+
+func begins(data []byte, magic string) bool {
+	if len(data) < len(magic) {
+		return false
+	}
+	for i, c := range []byte(magic) {
+		if c != '.' && data[i] != c {
+			return false
+		}
+	}
+	return true
+}
+
+// Decode reads the pixels.
+func (f *File) Decode() (*Picture, error) {
+	p, err := f.decode()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Format, err)
+	}
+	if p.Width != f.Width || p.Height != f.Height || len(p.Pixels) != p.Width*p.Height*p.Channels {
+		return nil, fmt.Errorf("%s: the picture has %d by %d pixels, the header says %d by %d", f.Format, p.Width, p.Height, f.Width, f.Height)
+	}
+	return p, nil
+}
+
+// memory is the bytes of width·height pixels of that many bytes each.
+func memory(width, height, each int) (int, error) {
+	if width <= 0 || height <= 0 {
+		return 0, fmt.Errorf("a picture of %d by %d pixels", width, height)
+	}
+	high, n := bits.Mul64(uint64(width), uint64(height))
+	if high != 0 || n > 1<<56/uint64(each) {
+		return 0, fmt.Errorf("a picture of %d by %d pixels", width, height)
+	}
+	return int(n) * each, nil
+}
+
+// Convert writes the pixels to dst, Width·Height times 3 bytes as red, green and
+// blue, or as blue, green and red.
+func (p *Picture) Convert(dst []byte, blueFirst bool) {
+	if p.Channels == 1 {
+		for i, v := range p.Pixels {
+			dst[3*i], dst[3*i+1], dst[3*i+2] = v, v, v
+		}
+		return
+	}
+	copy(dst, p.Pixels)
+	if blueFirst {
+		for i := 0; i+2 < len(dst); i += 3 {
+			dst[i], dst[i+2] = dst[i+2], dst[i]
+		}
+	}
+}
+
+// Grey writes the pixels to dst, Width·Height bytes, as luma of ITU-R BT.601 in
+// fractions of 65536, rounded.
+func (p *Picture) Grey(dst []byte) {
+	if p.Channels == 1 {
+		copy(dst, p.Pixels)
+		return
+	}
+	for i := range dst {
+		r, g, b := uint32(p.Pixels[3*i]), uint32(p.Pixels[3*i+1]), uint32(p.Pixels[3*i+2])
+		dst[i] = byte((19595*r + 38470*g + 7471*b + 1<<15) >> 16)
+	}
+}
+
+// reader is data as the readers of the standard library want it.
+func reader(data []byte) *bytes.Reader { return bytes.NewReader(data) }
