@@ -36,6 +36,33 @@ tests() { # go test of every package
   go test ./...
 }
 
+conformance() { # the official tests in every way to run them; none may fail or be left out
+  mkdir -p build
+  go build -o build/nacre ./cmd/nacre
+  go build -asan -o build/nacre-asan ./cmd/nacre
+  CGO_CFLAGS='-g -O1 -fsanitize=undefined -fno-sanitize-recover=undefined' CGO_LDFLAGS='-fsanitize=undefined' \
+    go build -o build/nacre-ubsan ./cmd/nacre
+  # Levels that the CPU lacks count for nothing, so some ways may be the same.
+  local levels program options
+  while read -r levels program options; do
+    printf '%s with %s%s: ' "$program" "$levels" "${options:+, $options}"
+    # shellcheck disable=SC2086 # options are several words
+    NACRE_ISA=${levels/all/} build/$program conformance "$NACRE_ONNX_DATA" $options >build/conformance.txt || true
+    tail -n 20 build/conformance.txt
+    grep -qx '1914 passed, 0 failed, 0 skipped' build/conformance.txt
+  done <<'END'
+all          nacre        --threads 1
+all          nacre        --threads 2
+all          nacre        --threads 1 --no-optimize
+all          nacre        --threads 2 --no-optimize
+scalar       nacre
+avx2         nacre
+avx2,avx512  nacre
+all          nacre-asan
+all          nacre-ubsan
+END
+}
+
 scalar() { # the same kernels and operators with no instruction-set extension
   NACRE_ISA=scalar go test -short ./bindings ./runtime/...
 }
@@ -102,7 +129,7 @@ networks() { # networks of others, in every way to run them; not in the list bel
   .venv/bin/python scripts/networks .cache/networks --table build/networks.json >build/networks.md
 }
 
-steps=(format vet staticcheck tidy data tests scalar race asan ubsan clang neon library consumer peer)
+steps=(format vet staticcheck tidy data tests conformance scalar race asan ubsan clang neon library consumer peer)
 [ $# -eq 0 ] || steps=("$@")
 all=$SECONDS
 for step in "${steps[@]}"; do
