@@ -48,6 +48,20 @@ func (l *Layout) Set(b []byte, i int, code int8) {
 
 // Unpack writes the codes of elements 0..len(dst)-1 of src to dst.
 func (l *Layout) Unpack(dst []int8, src []byte) {
+	if l.Bits == 4 {
+		// Shifting up and down again extends the sign.
+		for i, b := range src[:len(dst)/2] {
+			if l.Signed {
+				dst[2*i], dst[2*i+1] = int8(b<<4)>>4, int8(b)>>4
+			} else {
+				dst[2*i], dst[2*i+1] = int8(b&15), int8(b>>4)
+			}
+		}
+		if last := len(dst) - 1; last%2 == 0 {
+			dst[last] = l.At(src, last)
+		}
+		return
+	}
 	for i := range dst {
 		dst[i] = l.At(src, i)
 	}
@@ -56,6 +70,15 @@ func (l *Layout) Unpack(dst []int8, src []byte) {
 // Pack stores the low bits of each code of src in dst, whose length is
 // l.Bytes(len(src)); unused bits become zero.
 func (l *Layout) Pack(dst []byte, src []int8) {
+	if l.Bits == 4 {
+		for i := range dst[:len(src)/2] {
+			dst[i] = byte(src[2*i])&15 | byte(src[2*i+1])<<4
+		}
+		if last := len(src) - 1; last%2 == 0 {
+			dst[last/2] = byte(src[last]) & 15
+		}
+		return
+	}
 	clear(dst)
 	for i, c := range src {
 		l.Set(dst, i, c)

@@ -2,113 +2,10 @@ package op
 
 import (
 	"slices"
-	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
-	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
-)
-
-// granularity says which elements share a scale and a zero point: all, those of
-// a place along an axis, or those of a block along an axis.
-type granularity struct {
-	axis, block int  // block is 0 for places
-	whole       bool // there is one scale only
-}
-
-func readGranularity(n *Node) (granularity, error) {
-	if n.Domain == "" && n.Since < 13 {
-		return granularity{whole: true}, nil
-	}
-	g := granularity{axis: n.Int("axis", 1)}
-	if n.Since >= 21 {
-		g.block = n.Int("block_size", 0)
-	}
-	if g.block < 0 {
-		return g, graph.Mark(graph.ErrFormat, "block_size is %d; it cannot be negative", g.block)
-	}
-	return g, nil
-}
-
-// grid returns where the scales of those extents belong in a value.
-func (g granularity) grid(x, scale tensor.Shape) (*bindings.QuantGrid, error) {
-	n := x.Len()
-	if scale.Len() == 1 {
-		return &bindings.QuantGrid{Outer: 1, Axis: n, Inner: 1, Block: max(n, 1)}, nil
-	}
-	axis := g.axis
-	if len(x) == 1 && axis == 1 {
-		axis = 0 // the default cannot be meant
-	}
-	axis, err := normAxis(axis, len(x))
-	switch {
-	case g.whole:
-		return nil, graph.Mark(graph.ErrShape, "scales have shape %v; in this version there is one", scale)
-	case err != nil:
-		return nil, err
-	}
-	block, want := 1, tensor.Shape{x[axis]}
-	if g.block > 0 {
-		block, want = g.block, x.Clone()
-		want[axis] = (x[axis]-1)/block + 1
-	}
-	if !scale.Equal(want) {
-		return nil, graph.Mark(graph.ErrShape, "scales have shape %v where a value of shape %v needs %v along axis %d in blocks of %d", scale, x, want, axis, block)
-	}
-	grid := &bindings.QuantGrid{Outer: x[:axis].Len(), Axis: x[axis], Inner: x[axis+1:].Len(), Block: block, PerAxis: 1}
-	if g.block > 0 {
-		grid.PerAxis, grid.PerOuter = grid.Inner, grid.Inner*want[axis]
-		if grid.Inner > 1 {
-			grid.PerInner = 1
-		}
-	}
-	return grid, nil
-}
-
-// check reports, as far as is known, inputs 1 and 2, scales and zero points,
-// that do not suit input 0 or each other.
-func (g granularity) check(c *Infer) error {
-	scale, ok := c.In[1].Dims.Concrete()
-	if !ok || c.In[1].Dims == nil {
-		return nil
-	}
-	if c.Has(2) && c.In[2].Dims != nil {
-		zero, ok := c.In[2].Dims.Concrete()
-		if ok && !zero.Equal(scale) && (zero.Len() != 1 || scale.Len() != 1) {
-			return graph.Mark(graph.ErrShape, "zero points have shape %v and scales %v", zero, scale)
-		}
-	}
-	x, ok := c.In[0].Dims.Concrete()
-	if !ok || c.In[0].Dims == nil {
-		return nil
-	}
-	_, err := g.grid(x, scale)
-	return err
-}
-
-// stretches calls f for elements that follow each other and have one scale, or
-// with step 1 scales that follow each other.
-func stretches(g *bindings.QuantGrid, f func(at, n, scale, step int)) {
-	for o := range g.Outer {
-		for a := 0; a < g.Axis; a += g.Block {
-			n, at, scale := min(g.Block, g.Axis-a), (o*g.Axis+a)*g.Inner, o*g.PerOuter+a/g.Block*g.PerAxis
-			if g.PerInner == 0 {
-				f(at, n*g.Inner, scale, 0)
-				continue
-			}
-			for row := range n {
-				f(at+row*g.Inner, g.Inner, scale, 1)
-			}
-		}
-	}
-}
-
-// Codes of quantised tensors, and the floats that they may be of.
-var (
-	narrowCodes = Types{tensor.F8E4M3FN, tensor.F8E4M3FNUZ, tensor.F8E5M2, tensor.F8E5M2FNUZ, tensor.F4E2M1}
-	wholeCodes  = Types{tensor.I8, tensor.U8, tensor.I16, tensor.U16, tensor.I4, tensor.U4, tensor.I2, tensor.U2}
-	allCodes    = slices.Concat(wholeCodes, narrowCodes)
 )
 
 // typeIn returns the element type that an attribute names, Invalid where it is
@@ -244,104 +141,6 @@ func (o *quantizeLinear) scalesIn(c *Run, precision tensor.DType) ([]float32, er
 	return rounded, err
 }
 
-// inPrecision rounds to a type that is computed in float32.
-func inPrecision(d tensor.DType, v float32) float32 {
-	switch d {
-	case tensor.F16:
-		return packed.ToF16(v).Float32()
-	case tensor.BF16:
-		return packed.ToBF16(v).Float32()
-	}
-	return v
-}
-
-// quantize writes codes of an integer type of 16 bits or fewer for x.
-func (c *Run) quantize(k bindings.Kernel, g *bindings.QuantGrid, precision bindings.FloatType, x, scale []float32, zero []int32, y *tensor.Tensor) error {
-	codes := bindings.QuantCodes{Precision: precision}
-	codes.Low, codes.High = codeRange(y.DType())
-	layout := y.DType().Layout()
-	if layout == nil {
-		codes.Type = quantTypes[y.DType()]
-		bindings.Quantize(k, c.Pool, g, &codes, x, scale, zero, y.Pointer())
-		return nil
-	}
-	codes.Type = bindings.QuantI8
-	if !layout.Signed {
-		codes.Type = bindings.QuantU8
-	}
-	bytes, err := c.Mem.Scratch(len(x))
-	if err != nil {
-		return err
-	}
-	bindings.Quantize(k, c.Pool, g, &codes, x, scale, zero, unsafe.Pointer(unsafe.SliceData(bytes)))
-	layout.Pack(y.Bytes(), asCodes(bytes)[:len(x)])
-	return nil
-}
-
-// asCodes returns bytes as the codes of a layout.
-func asCodes(b []byte) []int8 {
-	return unsafe.Slice((*int8)(unsafe.Pointer(unsafe.SliceData(b))), len(b))
-}
-
-// roundFloats writes codes that are floats of 8 or 4 bits for x.
-func (c *Run) roundFloats(g *bindings.QuantGrid, precision tensor.DType, x, scale []float32, zeros, y *tensor.Tensor, saturate bool) error {
-	zero, err := c.floatZeros(zeros, len(scale))
-	if err != nil {
-		return err
-	}
-	put := encoder(y, saturate)
-	stretches(g, func(at, n, s, step int) {
-		for i := at; i < at+n; i, s = i+1, s+step {
-			v := inPrecision(precision, inPrecision(precision, x[i])/scale[s])
-			if zero != nil {
-				v += zero[s]
-			}
-			put(i, v)
-		}
-	})
-	return nil
-}
-
-// floatZeros returns n zero points of a tensor of narrow floats, nil if it is left
-// out.
-func (c *Run) floatZeros(t *tensor.Tensor, n int) ([]float32, error) {
-	if t == nil {
-		return nil, nil
-	}
-	if t.Len() != n {
-		return nil, graph.Mark(graph.ErrShape, "zero points are %v where %d are needed", t, n)
-	}
-	list, err := c.scratchFloats(n)
-	if err != nil {
-		return nil, err
-	}
-	decodeFloats(list, t)
-	return list, nil
-}
-
-// decodeFloats stores the elements of a tensor of floats of 8 or 4 bits.
-func decodeFloats(list []float32, t *tensor.Tensor) {
-	if t.DType() == tensor.F4E2M1 {
-		for i := range list {
-			list[i] = packed.F4E2M1(packed.Fp4.At(t.Bytes(), i)).Float32()
-		}
-		return
-	}
-	packed.Float8Of(t.DType().String()).Decode(list, t.Bytes())
-}
-
-// encoder returns what rounds numbers to the elements of a tensor of floats of 8
-// or 4 bits, one after the other.
-func encoder(y *tensor.Tensor, saturate bool) func(i int, v float32) {
-	b := y.Bytes()
-	if y.DType() == tensor.F4E2M1 {
-		clear(b)
-		return func(i int, v float32) { packed.Fp4.Set(b, i, int8(packed.ToF4E2M1(v))) }
-	}
-	f := packed.Float8Of(y.DType().String())
-	return func(i int, v float32) { b[i] = f.Code(v, saturate) }
-}
-
 // dequantizeLinear is y = (x - zero) * scale, in float32 with one rounding to the
 // output's type.
 type dequantizeLinear struct {
@@ -432,26 +231,6 @@ func (o *dequantizeLinear) Run(c *Run) error {
 		})
 	}
 	c.putFloats(y, out)
-	return nil
-}
-
-// dequantize writes what codes of an integer type of 32 bits or fewer stand for.
-func (c *Run) dequantize(k bindings.Kernel, g *bindings.QuantGrid, x *tensor.Tensor, scale []float32, zero []int32, y []float32) error {
-	layout := x.DType().Layout()
-	if layout == nil {
-		bindings.Dequantize(k, c.Pool, g, quantTypes[x.DType()], x.Pointer(), scale, zero, y)
-		return nil
-	}
-	bytes, err := c.Mem.Scratch(x.Len())
-	if err != nil {
-		return err
-	}
-	layout.Unpack(asCodes(bytes)[:x.Len()], x.Bytes())
-	t := bindings.QuantI8
-	if !layout.Signed {
-		t = bindings.QuantU8
-	}
-	bindings.Dequantize(k, c.Pool, g, t, unsafe.Pointer(unsafe.SliceData(bytes)), scale, zero, y)
 	return nil
 }
 
