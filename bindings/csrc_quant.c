@@ -1,5 +1,7 @@
 // The C files of csrc/quant, compiled here because cgo compiles only this folder.
 #include "quant/f32_quantize_avx2.c"
+#include "quant/f32_quantize_avx512.c"
+#include "quant/f32_quantize_neon.c"
 #include "quant/f32_quantize_scalar.c"
 #include "quant/i8_conv.c"
 #include "quant/i8_dynamic.c"
