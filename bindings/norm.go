@@ -5,11 +5,11 @@ package bindings
 /*
 #include "norm/norm.h"
 
-static inline void skip_norm(nacre_fn moments, nacre_fn affine, nacre_pool *pool, const float *x, const float *skip, const float *bias,
+static inline void skip_norm(nacre_fn add, nacre_fn moments, nacre_fn affine, nacre_pool *pool, const float *x, const float *skip, const float *bias,
                              size_t rows, size_t n, size_t skip_rows, const float *scale, const float *beta, float epsilon, bool centred,
                              float *sum, float *out, float *mean, float *inv_std) {
     const nacre_skip_norm s = {x, skip, bias, scale, beta, rows, n, skip_rows, epsilon, centred, sum, out, mean, inv_std};
-    nacre_f32_skip_norm((nacre_f32_moments_fn)moments, (nacre_f32_affine_each_fn)affine, pool, &s);
+    nacre_f32_skip_norm((nacre_binary_fn)add, (nacre_f32_moments_fn)moments, (nacre_f32_affine_each_fn)affine, pool, &s);
 }
 
 #cgo noescape skip_norm
@@ -82,8 +82,9 @@ func LRNF32(k Kernel, p *Pool, x []float32, batch, channels, inner, size int, al
 
 // SkipNormF32 computes sum = x + skip + bias on rows of n, where skip starts anew
 // after its rows and bias may be nil, and then LayerNormF32 of sum with scale and
-// beta. Sum may be out, which then is left without it.
-func SkipNormF32(moments, affine Kernel, p *Pool, x, skip, bias []float32, rows, n int, scale, beta []float32, epsilon float32, centred bool, sum, out, mean, invStd []float32) {
-	C.skip_norm(moments.fn(), affine.fn(), p.ptr(), f32(x), f32(skip), f32(bias), C.size_t(rows), C.size_t(n), C.size_t(len(skip)/n),
+// beta. Sum may be out, which then is left without it, and either may be x. The
+// first kernel is of op f32_add.
+func SkipNormF32(add, moments, affine Kernel, p *Pool, x, skip, bias []float32, rows, n int, scale, beta []float32, epsilon float32, centred bool, sum, out, mean, invStd []float32) {
+	C.skip_norm(add.fn(), moments.fn(), affine.fn(), p.ptr(), f32(x), f32(skip), f32(bias), C.size_t(rows), C.size_t(n), C.size_t(len(skip)/n),
 		f32(scale), f32(beta), C.float(epsilon), C.bool(centred), f32(sum), f32(out), f32(mean), f32(invStd))
 }

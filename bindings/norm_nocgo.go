@@ -33,6 +33,6 @@ func LRNF32(k Kernel, p *Pool, x []float32, batch, channels, inner, size int, al
 }
 
 // SkipNormF32 needs cgo.
-func SkipNormF32(moments, affine Kernel, p *Pool, x, skip, bias []float32, rows, n int, scale, beta []float32, epsilon float32, centred bool, sum, out, mean, invStd []float32) {
+func SkipNormF32(add, moments, affine Kernel, p *Pool, x, skip, bias []float32, rows, n int, scale, beta []float32, epsilon float32, centred bool, sum, out, mean, invStd []float32) {
 	panic("bindings: built without cgo")
 }

@@ -101,6 +101,7 @@ void nacre_f32_row_affine(nacre_f32_affine_each_fn affine, nacre_pool *pool, con
 }
 
 typedef struct {
+    nacre_binary_fn add;
     nacre_f32_moments_fn moments;
     nacre_f32_affine_each_fn affine;
     const nacre_skip_norm *s;
@@ -115,8 +116,8 @@ static void skip_norm_task(void *job, size_t chunk, size_t thread) {
     for (size_t r = chunk * j->per_chunk; r < last; r++) {
         const float *x = s->x + r * s->n, *skip = s->skip + r % s->skip_rows * s->n;
         float *sum = s->sum + r * s->n;
-        for (size_t i = 0; i < s->n; i++) sum[i] = x[i] + skip[i];
-        for (size_t i = 0; s->bias != NULL && i < s->n; i++) sum[i] += s->bias[i];
+        j->add(x, 1, skip, 1, sum, s->n);
+        if (s->bias != NULL) j->add(sum, 1, s->bias, 1, sum, s->n);
         float mean, var;
         j->moments(sum, s->n, s->centred, &mean, &var);
         const float inv_std = 1.0f / sqrtf(var + s->epsilon);
@@ -126,8 +127,9 @@ static void skip_norm_task(void *job, size_t chunk, size_t thread) {
     }
 }
 
-void nacre_f32_skip_norm(nacre_f32_moments_fn moments, nacre_f32_affine_each_fn affine, nacre_pool *pool, const nacre_skip_norm *s) {
-    skip_norm_job j = {moments, affine, s, norm_per_chunk(s->n)};
+void nacre_f32_skip_norm(nacre_binary_fn add, nacre_f32_moments_fn moments, nacre_f32_affine_each_fn affine, nacre_pool *pool,
+                         const nacre_skip_norm *s) {
+    skip_norm_job j = {add, moments, affine, s, norm_per_chunk(s->n)};
     nacre_parallel(pool, norm_chunks(s->rows, j.per_chunk), skip_norm_task, &j);
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/kernel.h"
 #include "core/parallel.h"
+#include "eltwise/eltwise.h"
 
 // Outputs of every kernel and driver may be the same memory as x.
 
@@ -53,7 +54,8 @@ void nacre_f32_layer_norm(nacre_f32_moments_fn moments, nacre_f32_affine_each_fn
                           float *inv_std);
 
 // sum = x + skip + bias, where skip has skip_rows rows and starts anew after them and a bias of NULL is
-// zeros; then layer_norm of sum with scale and beta. sum may be out, which then is left without it.
+// zeros; then layer_norm of sum with scale and beta. sum may be out, which then is left without it, and either
+// may be x. add is of op f32_add.
 typedef struct {
     const float *x, *skip, *bias, *scale, *beta;
     size_t rows, n, skip_rows;
@@ -61,7 +63,8 @@ typedef struct {
     bool centred;
     float *sum, *out, *mean, *inv_std;
 } nacre_skip_norm;
-void nacre_f32_skip_norm(nacre_f32_moments_fn moments, nacre_f32_affine_each_fn affine, nacre_pool *pool, const nacre_skip_norm *s);
+void nacre_f32_skip_norm(nacre_binary_fn add, nacre_f32_moments_fn moments, nacre_f32_affine_each_fn affine, nacre_pool *pool,
+                         const nacre_skip_norm *s);
 
 // x[batch, channels, inner] brought to mean 0 and variance 1 over each of `groups` runs of neighbouring
 // channels, then scaled and shifted per channel. channels is a multiple of groups; inner > 0.

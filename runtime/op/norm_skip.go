@@ -14,6 +14,7 @@ type skipNorm struct {
 	epsilon         float32
 	centred         bool
 	bias            int // input
+	add             bindings.Kernel
 	moments, affine bindings.Kernel
 }
 
@@ -49,6 +50,9 @@ func (o *skipNorm) Infer(c *Infer) error {
 
 // Prepare chooses the kernels.
 func (o *skipNorm) Prepare(c *Prepare) (err error) {
+	if o.add, err = c.Kernel("f32_add"); err != nil {
+		return err
+	}
 	if o.moments, err = c.Kernel("f32_moments"); err == nil {
 		o.affine, err = c.Kernel("f32_affine_each")
 	}
@@ -56,7 +60,7 @@ func (o *skipNorm) Prepare(c *Prepare) (err error) {
 }
 
 // Describe names the kernels.
-func (o *skipNorm) Describe() string { return describe(o.moments, o.affine) }
+func (o *skipNorm) Describe() string { return describe(o.add, o.moments, o.affine) }
 
 // check reports operands that do not go together.
 func (o *skipNorm) check(c *Run) error {
@@ -110,7 +114,7 @@ func (o *skipNorm) Run(c *Run) error {
 	n := x[len(x)-1]
 	err := o.rows(c, outs, n, func(x, skip, out, sum []float32, first, count int) {
 		mean, invStd := someOf(stats[0], first, count), someOf(stats[1], first, count)
-		bindings.SkipNormF32(o.moments, o.affine, c.Pool, x, skip, bias, count, n, params[2], beta, o.epsilon, o.centred, sum, out, mean, invStd)
+		bindings.SkipNormF32(o.add, o.moments, o.affine, c.Pool, x, skip, bias, count, n, params[2], beta, o.epsilon, o.centred, sum, out, mean, invStd)
 	})
 	if err != nil {
 		return err

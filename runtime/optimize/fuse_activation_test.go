@@ -71,6 +71,28 @@ func TestFuseGelu(t *testing.T) {
 	})
 }
 
+func TestFuseBiasGelu(t *testing.T) {
+	check(t, []pattern{
+		only("exact", func(b *net, x string) string {
+			x = b.op("Add", b.weight(6), x)
+			return b.op("Mul", b.op("Mul", x, b.erf(x)), b.c(0.5))
+		}, "BiasGelu"),
+		only("approximated", func(b *net, x string) string {
+			x = b.op("Add", x, b.weight(6))
+			return b.op("Mul", b.op("Mul", x, b.c(0.5)), b.tanh(x, b.op("Pow", x, b.c(3))))
+		}, "FastGelu"),
+		only("a bias with more axes", func(b *net, x string) string {
+			x = b.op("Add", x, b.weight(1, 6))
+			return b.op("Mul", b.op("Mul", x, b.erf(x)), b.c(0.5))
+		}, "Add", "Gelu"),
+		only("the sum is read elsewhere", func(b *net, x string) string {
+			x = b.op("Add", x, b.weight(6))
+			b.out(x)
+			return b.op("Mul", b.op("Mul", x, b.erf(x)), b.c(0.5))
+		}, "Add", "Gelu"),
+	})
+}
+
 func TestFuseSwish(t *testing.T) {
 	check(t, []pattern{
 		only("silu", func(b *net, x string) string { return b.op("Mul", x, b.op("Sigmoid", x)) }, "Swish"),

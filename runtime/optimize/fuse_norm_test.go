@@ -153,3 +153,29 @@ func TestFuseRMSNorm(t *testing.T) {
 		}},
 	})
 }
+
+func TestFuseSkipNorm(t *testing.T) {
+	float32s := []tensor.DType{tensor.F32}
+	check(t, []pattern{
+		{name: "the sum is read by the normalisation alone", types: float32s, want: []string{"SkipLayerNormalization"}, build: func(b *net) {
+			sum := b.op("Add", b.in("x", "batch", "tokens", 8), b.in("y", "batch", "tokens", 8))
+			b.out(b.layerNorm(sum, b.weight(8), b.weight(8)))
+		}},
+		{name: "and by what follows", types: float32s, want: []string{"SkipSimplifiedLayerNormalization", "Neg", "Neg"}, build: func(b *net) {
+			sum := b.op("Add", b.in("x", "batch", "tokens", 8), b.in("y", "batch", "tokens", 8))
+			first := b.op("Neg", sum)
+			y := b.op("Mul", b.op("Div", sum, b.op("Sqrt", b.variance(sum, lastAxis))), b.weight(8))
+			b.out(first, b.op("Neg", y), sum)
+		}},
+		{name: "a sum that stretches", types: float32s, want: []string{"Add", "LayerNormalization"}, build: func(b *net) {
+			sum := b.op("Add", b.in("x", "batch", "tokens", 8), b.in("y", 1, "tokens", 8))
+			b.out(b.layerNorm(sum, b.weight(8), b.weight(8)))
+		}},
+		{name: "two axes", types: float32s, want: []string{"Add", "LayerNormalization"}, build: func(b *net) {
+			axes := attrInts("axes", -2, -1)
+			sum := b.op("Add", b.in("x", "batch", 3, 8), b.in("y", "batch", 3, 8))
+			d := b.op("Sub", sum, b.op("ReduceMean", sum, axes))
+			b.out(b.op("Mul", b.op("Div", d, b.op("Sqrt", b.variance(d, axes))), b.weight(3, 8)))
+		}},
+	})
+}

@@ -48,6 +48,8 @@ func Passes() []Pass {
 		Pass{"fuse_swiglu", fuseSwiGLU},
 		Pass{"fuse_rotary", fuseRotary},
 		Pass{"fuse_attention", fuseAttention},
+		Pass{"fuse_skip_norm", fuseSkipNorm},
+		Pass{"fuse_bias_gelu", fuseBiasGelu},
 		Pass{"drop_dead", dropDead},
 	)
 }
