@@ -26,7 +26,7 @@ from exceptions import excused
 
 # These register their generators.
 import nets_chain, nets_image, nets_language, nets_sound  # noqa: E401,F401,I001
-import ops_math, ops_neural, ops_quant, ops_reduce, ops_shape, ops_text  # noqa: E401,F401
+import ops_math, ops_neural, ops_quant, ops_recurrent, ops_reduce, ops_shape, ops_text  # noqa: E401,F401
 
 ONE_NETWORK_IN = 5  # cases
 FLOAT_TYPES = ["float32"] * 5 + ["float16", "float64"]  # of networks, in turn
@@ -84,7 +84,11 @@ def write(case, folder, double=None):
     os.makedirs(folder)
     case.storage.write(folder, case.model())
     answers = teacher.answers(os.path.join(folder, "model.onnx"), feeds(case))
-    shown = double or case  # ONNX Runtime has convolutions in float32 only: what it computed is close
+    shown = double or case.shown or case  # ONNX Runtime has convolutions in float32 only: what it computed is close
+    names = dict(zip(case.outputs, shown.outputs))
+    answers = [a and {names[n]: v for n, v in a.items()} for a in answers]
+    shutil.rmtree(folder)
+    os.makedirs(folder)
     shown.storage.write(folder, shown.model(answers))
     for k, (given, results) in enumerate(zip(feeds(shown), answers)):
         if results is None:
@@ -92,7 +96,7 @@ def write(case, folder, double=None):
         data = os.path.join(folder, f"test_data_set_{k}")
         os.makedirs(data)
         save(data, "input", [given[v.name] for v in shown.inputs])
-        save(data, "output", [results[name] if double is None else widened(results[name]) for name in case.outputs])
+        save(data, "output", [results[n] if double is None else widened(results[n]) for n in shown.outputs])
     return answers[0]
 
 

@@ -28,6 +28,7 @@ class Case:
         self.exact = False  # no rounding on the way: results must be equal
         self.shapes_at_run_time = self.chance(0.25)
         self.with_subgraph_names = self.chance(0.3)
+        self.shown = None  # the case to write, where this is only how the teacher is asked for it
         self.nodes, self.inputs, self.constants, self.outputs = [], [], [], []
         self.feeds = {}
         self.types = {}  # chosen for the operator's inputs, by index
