@@ -12,6 +12,7 @@ func families() [][]Kernel {
 		halfFamily(),
 		mlFamily(),
 		moveFamily(),
+		nbitsFamily(),
 		normFamily(),
 		poolFamily(),
 		probeFamily(),

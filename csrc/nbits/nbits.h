@@ -1,0 +1,98 @@
+// Products with weights that stay stored as codes of 2, 4 or 8 bits. A block of
+// neighbouring codes of a row shares a scale and a zero point.
+//
+// Codes are taken apart in registers, or, for many rows, in the blocks of a product
+// of floats (matmul/matmul.h) that are made where they are needed. What a code
+// stands for is rounded once; a product with the sum of a block is scaled after it.
+#ifndef NACRE_NBITS_NBITS_H
+#define NACRE_NBITS_NBITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/half.h"
+#include "core/kernel.h"
+#include "core/parallel.h"
+#include "matmul/matmul.h"
+
+const nacre_kernel *nacre_nbits_kernels(size_t *count);
+
+// What codes count from.
+typedef enum {
+    NACRE_NBITS_MIDDLE,  // 2^(bits-1)
+    NACRE_NBITS_CODES,   // zero points, stored as codes are, a row of them beginning with a byte
+    NACRE_NBITS_FLOATS   // zero points, stored as scales are
+} nacre_nbits_zeros;
+
+// A matrix W [n][k], of which element (j,p) is
+//     (code(j,p) - zero(j, p/block)) * scale(j, p/block)
+// or, with a table, table[code(j,p)] * scale(j, p/block).
+typedef struct {
+    size_t n, k;
+    size_t bits;         // 2, 4 or 8
+    size_t block;        // a power of two, 16 at least
+    const uint8_t *codes;  // the first in the lowest bits
+    int high_first;        // the first of two codes of 4 bits is in the higher ones
+    size_t row_bytes;      // from one row of codes to the next
+    const void *scales;
+    nacre_float_type type;  // of scales, and of zeros that are floats
+    size_t row_scales;      // in a row
+    nacre_nbits_zeros from;
+    const void *zeros;   // row_scales in a row as well
+    const float *table;  // 16 values of codes of 4 bits, or NULL
+    // Irregular matrices, which no kernel takes:
+    const int32_t *group;  // of k elements, what counts as p/block; or NULL
+    int flat;              // element i = j*k + p has code i and scale i/block, rows not beginning anew
+} nacre_nbits;
+
+// The parts of a product for one ISA level. A kernel row of op f32_nbits has the
+// signature nacre_f32_nbits_fn and returns its parts. W is regular.
+typedef struct {
+    size_t lanes;
+    // Row a of k floats in the order in which dot meets codes: nacre_nbits_arranged
+    // floats, 0 where there is no code.
+    void (*arrange)(const nacre_nbits *w, const float *a, float *x);
+    // y[i*ldy + j] = sum_p a(i,p) W(j0+j,p) for i < m and j < n, from arranged rows.
+    void (*dot)(const nacre_nbits *w, const float *x, size_t m, size_t j0, size_t n, float *y, size_t ldy);
+    // dst[p*width + j] = W(j0+j, k0+p) for p < k and j < n <= width, and 0 for the other
+    // j < width.
+    void (*panel)(const nacre_nbits *w, size_t k0, size_t k, size_t j0, size_t n, size_t width, float *dst);
+} nacre_f32_nbits_impl;
+typedef const nacre_f32_nbits_impl *nacre_f32_nbits_fn(void);
+
+static inline size_t nacre_nbits_per_word(const nacre_nbits *w) { return 32 / w->bits; }
+
+// Words of 32 bits that hold the codes of a row.
+static inline size_t nacre_nbits_words(const nacre_nbits *w) {
+    return (w->k + nacre_nbits_per_word(w) - 1) / nacre_nbits_per_word(w);
+}
+
+static inline size_t nacre_nbits_arranged(const nacre_nbits *w, size_t lanes) {
+    return (nacre_nbits_words(w) + lanes - 1) / lanes * lanes * nacre_nbits_per_word(w);
+}
+
+// Element (j,p) of any matrix.
+float nacre_nbits_at(const nacre_nbits *w, size_t j, size_t p);
+// What number i of row j of scales and zeros says.
+float nacre_nbits_scale(const nacre_nbits *w, size_t j, size_t i);
+float nacre_nbits_zero(const nacre_nbits *w, size_t j, size_t i);
+
+// c(i,j) = sum_p a(i,p) W(j,p) + bias[j] for a [m][k] and c [m][n], or, turned,
+// c(i,p) = sum_j a(i,j) W(j,p) + bias[p] for a [m][n] and c [m][k].
+typedef struct {
+    const nacre_f32_nbits_impl *impl;
+    const nacre_f32_gemm_impl *gemm;
+    nacre_nbits w;
+    int turned;
+    size_t m;
+    const float *a;
+    const float *bias;  // or NULL
+    float *c;
+} nacre_nbits_gemm;
+
+// Elements of scratch on a pool of that many threads; it lies at a multiple of 64
+// bytes.
+size_t nacre_nbits_gemm_scratch(const nacre_nbits_gemm *g, size_t threads);
+void nacre_nbits_gemm_run(const nacre_nbits_gemm *g, nacre_pool *pool, float *scratch);
+
+#endif
