@@ -41,8 +41,10 @@ func makeWeights(r *rand.Rand, g NBitsGemm, table bool) *weights {
 		scales[i] /= 8
 		zeros[i] += float32(int(1) << (g.Bits - 1))
 	}
-	roundFloats(scales, g.Type)
-	roundFloats(zeros, g.Type)
+	if g.Type != Float32 {
+		roundFloats(scales, g.Type)
+		roundFloats(zeros, g.Type)
+	}
 	w.scales = stored(scales, g.Type)
 	switch g.Zeros {
 	case NBitsMiddle:
