@@ -119,6 +119,7 @@ func families() []func(*suite) {
 		mlCases,
 		textCases,
 		imageCases,
+		nbitsCases,
 	}
 }
 

@@ -1,0 +1,277 @@
+package optest
+
+import (
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// nbitsCases are products with weights that stay stored as codes of few bits.
+func nbitsCases(s *suite) {
+	for _, d := range narrowFloats {
+		for _, bits := range []int{2, 4, 8} {
+			matMulNBitsCases(s, d, bits)
+		}
+		bnb4Cases(s, d)
+		gatherQuantizedCases(s, d)
+	}
+	nbitsFails(s)
+}
+
+// codeBits is code number i of those that lie one after the other in bytes, the
+// first in the lowest bits.
+func codeBits(b []byte, i, bits int) float64 {
+	return float64(int(b[i*bits/8]) >> (i * bits % 8) & (1<<bits - 1))
+}
+
+// products of rows of a with rows of weights.
+func rowProducts(d tensor.DType, a *tensor.Tensor, n, k int, weight func(j, p int) float64, bias *tensor.Tensor) *tensor.Tensor {
+	shape := a.Shape().Clone()
+	shape[len(shape)-1] = n
+	y := tensor.New(d, shape...)
+	for i := range y.Len() {
+		sum := 0.0
+		for p := range k {
+			sum += number(a, i/n*k+p) * weight(i%n, p)
+		}
+		if bias != nil {
+			sum += number(bias, i%n)
+		}
+		setNumber(y, i, sum)
+	}
+	return y
+}
+
+const nbitsUlps = 300 // sums of some hundred products
+
+func matMulNBitsCases(s *suite, d tensor.DType, bits int) {
+	for _, c := range []struct {
+		n, k, block int
+		rows        []int
+		zeros       string
+		flat        bool // scales and codes have fewer axes
+	}{
+		{n: 5, k: 64, block: 32, rows: []int{1}},
+		{n: 37, k: 100, block: 16, rows: []int{2, 3}, zeros: "codes"},
+		{n: 3, k: 17, block: 16, rows: []int{30}, zeros: "codes", flat: true},
+		{n: 20, k: 300, block: 128, rows: []int{2, 1, 2}, zeros: "floats"},
+		{n: 7, k: 40, block: 256, rows: []int{}, zeros: "floats", flat: true},
+		{n: 4, k: 33, block: 16, rows: []int{27}, zeros: "other floats"},
+		{n: 4, k: 32, block: 16, rows: []int{0, 3}},
+	} {
+		blocks := (c.k-1)/c.block + 1
+		codes := s.between(tensor.U8, 0, 255, c.n, blocks, c.block*bits/8)
+		a, scales, bias := s.any(d, append(c.rows, c.k)...), s.between(d, 0.02, 0.1, c.n, blocks), s.any(d, c.n)
+		list := in(a, codes, scales, nil, nil, bias)
+		zero := func(j, b int) float64 { return float64(int(1) << (bits - 1)) }
+		switch row := (blocks*bits + 7) / 8; c.zeros {
+		case "codes":
+			list[3] = s.between(tensor.U8, 0, 255, c.n, row)
+			zero = func(j, b int) float64 { return codeBits(list[3].Bytes()[j*row:], b, bits) }
+		case "floats", "other floats":
+			if list[3] = s.between(d, 0, float64(int(1)<<bits), c.n, blocks); c.zeros != "floats" {
+				other := map[tensor.DType]tensor.DType{tensor.F32: tensor.F16, tensor.F16: tensor.F32, tensor.BF16: tensor.F16}[d]
+				list[3] = s.between(other, 0, float64(int(1)<<bits), c.n, blocks)
+			}
+			zero = func(j, b int) float64 { return number(list[3], j*blocks+b) }
+		}
+		if c.flat {
+			list[1], _ = codes.Reshape(tensor.Shape{c.n, codes.Len() / c.n})
+			list[2], _ = scales.Reshape(tensor.Shape{scales.Len()})
+			if list[3] != nil {
+				list[3], _ = list[3].Reshape(tensor.Shape{list[3].Len()})
+			}
+		}
+		of := func(j, p, block int) float64 {
+			return (codeBits(codes.Bytes()[j*blocks*c.block*bits/8:], p, bits) - zero(j, block)) * number(scales, j*blocks+block)
+		}
+		settings := attrs("N", c.n, "K", c.k, "bits", bits, "block_size", c.block)
+		plain := rowProducts(d, a, c.n, c.k, func(j, p int) float64 { return of(j, p, p/c.block) }, bias)
+		s.add(Case{Domain: microsoft, Op: "MatMulNBits", Version: 1, Note: c.zeros, Attrs: settings, In: list, Want: want(plain), Ulps: nbitsUlps})
+		group := s.indices(tensor.I32, 0, blocks, c.k)
+		list = append([]*tensor.Tensor(nil), list...)
+		list[4] = group
+		regrouped := rowProducts(d, a, c.n, c.k, func(j, p int) float64 { return of(j, p, int(number(group, p))) }, bias)
+		s.add(Case{Domain: microsoft, Op: "MatMulNBits", Version: 1, Note: c.zeros + " groups", Attrs: settings, In: list, Want: want(regrouped), Ulps: nbitsUlps})
+	}
+}
+
+// bnb4Values are what bitsandbytes' codes mean: FP4 by sign, exponent and
+// fraction, NF4 by its table.
+func bnb4Values(kind int) func(code int) float64 {
+	if kind == 1 {
+		return func(code int) float64 {
+			return []float64{-1, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334,
+				-0.09105003625154495, 0, 0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224,
+				0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1}[code]
+		}
+	}
+	return func(code int) float64 {
+		v := []float64{0, 0.0625, 8, 12, 4, 6, 2, 3}[code&7] / 12
+		if code >= 8 {
+			return -v
+		}
+		return v
+	}
+}
+
+func bnb4Cases(s *suite, d tensor.DType) {
+	for _, c := range []struct{ n, k, block, rows int }{{5, 64, 32, 1}, {9, 48, 16, 30}, {3, 7, 16, 2}, {5, 33, 64, 26}} {
+		for kind := range 2 {
+			size := c.n * c.k
+			codes, absmax := s.between(tensor.U8, 0, 255, (size+1)/2), s.between(d, 0.5, 1, (size-1)/c.block+1)
+			weight := func(j, p int) float64 {
+				i := j*c.k + p
+				return bnb4Values(kind)(int(codes.Bytes()[i/2])>>(4-i%2*4)&15) * number(absmax, i/c.block)
+			}
+			settings := attrs("N", c.n, "K", c.k, "quant_type", kind, "block_size", c.block)
+			a := s.any(d, c.rows, c.k)
+			s.add(Case{Domain: microsoft, Op: "MatMulBnb4", Version: 1, Attrs: settings, In: in(a, codes, absmax),
+				Want: want(rowProducts(d, a, c.n, c.k, weight, nil)), Ulps: nbitsUlps})
+			a = s.any(d, c.rows, c.n)
+			turned := rowProducts(d, a, c.k, c.n, func(j, p int) float64 { return weight(p, j) }, nil)
+			s.add(Case{Domain: microsoft, Op: "MatMulBnb4", Version: 1, Attrs: append(attrs("transB", 0), settings...), In: in(a, codes, absmax),
+				Want: want(turned), Ulps: nbitsUlps})
+		}
+	}
+}
+
+func gatherQuantizedCases(s *suite, d tensor.DType) {
+	for _, c := range []struct {
+		data         tensor.DType
+		bits         int
+		shape        []int // of numbers
+		gather, axis int
+		block        int
+	}{
+		{tensor.U8, 4, []int{7, 40}, 0, 1, 16},
+		{tensor.U8, 2, []int{7, 3, 8}, 0, 2, 32},
+		{tensor.U8, 4, []int{5, 37, 6}, 0, 1, 16},
+		{tensor.U8, 8, []int{40, 3}, 0, 0, 16},
+		{tensor.U4, 4, []int{3, 21, 5}, 1, 1, 16},
+		{tensor.I4, 4, []int{3, 5, 33}, 1, -1, 32},
+		{tensor.I4, 4, []int{3, 21}, -1, 0, 16},
+		{tensor.F8E4M3FN, 8, []int{5, 20}, 0, 1, 16},
+		{tensor.F8E5M2FNUZ, 8, []int{5, 20}, 0, 1, 0},
+		{tensor.F8E5M2, 8, []int{5, 20}, 0, 1, 32},
+		{tensor.F8E4M3FNUZ, 8, []int{2, 20, 3}, 0, 1, 16},
+		{tensor.F4E2M1, 4, []int{5, 21}, 0, 1, 16},
+	} {
+		rank := len(c.shape)
+		axis, gather := mod(c.axis, rank), mod(c.gather, rank)
+		stored := append([]int(nil), c.shape...)
+		block := c.block
+		if block == 0 {
+			block = c.shape[axis]
+		}
+		scaled := with(c.shape, axis, (c.shape[axis]-1)/block+1)
+		zeroShape := append([]int(nil), scaled...)
+		if c.data == tensor.U8 {
+			stored[rank-1] = stored[rank-1] * c.bits / 8
+			zeroShape[rank-1] = (zeroShape[rank-1]*c.bits + 7) / 8
+		}
+		data, scales, zeros := s.between(c.data, -8, 255, stored...), s.between(d, 0.5, 2, scaled...), s.between(c.data, -8, 255, zeroShape...)
+		if c.data.Layout() != nil {
+			data, zeros = s.codes(c.data, stored...), s.codes(c.data, zeroShape...)
+		}
+		for _, with := range []bool{false, true} {
+			if c.data.IsFloat() {
+				if with {
+					continue
+				}
+				zeros = nil
+			}
+			indices := s.indices(tensor.I64, -c.shape[gather]-1, c.shape[gather]+1, 2, 3)
+			shape := append(append(append([]int(nil), c.shape[:gather]...), 2, 3), c.shape[gather+1:]...)
+			y := filled(d, func(at []int) float64 {
+				from := append(append(append([]int(nil), at[:gather]...), 0), at[gather+2:]...)
+				pick := int(number(indices, at[gather]*3+at[gather+1]))
+				if pick < 0 {
+					pick += c.shape[gather]
+				}
+				if pick < 0 || pick >= c.shape[gather] {
+					return 0
+				}
+				from[gather] = pick
+				scale := append([]int(nil), from...)
+				scale[axis] /= block
+				code := func(t *tensor.Tensor, shape, at []int) float64 {
+					i := flat(shape, at...)
+					if c.data == tensor.U8 {
+						last := t.Shape()[rank-1]
+						return codeBits(t.Bytes()[i/shape[rank-1]*last:], at[rank-1], c.bits)
+					}
+					return meaning(t, i)
+				}
+				zero := 0.0
+				if with {
+					zero = code(zeros, scaled, scale)
+				} else if c.data == tensor.U8 {
+					zero = float64(int(1) << (c.bits - 1))
+				}
+				return (code(data, c.shape, from) - zero) * number(scales, flat(scaled, scale...))
+			}, shape...)
+			list := in(data, indices, scales)
+			if with {
+				list = append(list, zeros)
+			}
+			s.add(Case{Domain: microsoft, Op: "GatherBlockQuantized", Version: 1, In: list, Want: want(y), Ulps: 1,
+				Attrs: attrs("bits", c.bits, "gather_axis", c.gather, "quantize_axis", c.axis, "block_size", c.block)})
+		}
+	}
+}
+
+// codes returns a tensor of all codes that a type narrower than a byte has.
+func (s *source) codes(d tensor.DType, shape ...int) *tensor.Tensor {
+	t := tensor.New(d, shape...)
+	for i := range t.Len() {
+		d.Layout().Set(t.Bytes(), i, int8(s.IntN(1<<d.Bits())))
+	}
+	return t
+}
+
+func nbitsFails(s *suite) {
+	a, codes, scales := s.any(tensor.F32, 2, 32), s.between(tensor.U8, 0, 255, 3, 2, 8), s.any(tensor.F32, 3, 2)
+	plain := []any{"N", 3, "K", 32, "block_size", 16}
+	for _, c := range []struct {
+		note  string
+		attrs []any
+		list  []*tensor.Tensor
+	}{
+		{"a block of 24", []any{"N", 3, "K", 32, "block_size", 24}, in(a, codes, scales)},
+		{"3 bits", append([]any{"bits", 3}, plain...), in(a, codes, scales)},
+		{"packed for a GPU", append([]any{"weight_prepacked", 1}, plain...), in(a, codes, scales)},
+		{"rows too short", plain, in(s.any(tensor.F32, 2, 31), codes, scales)},
+		{"too few codes", plain, in(a, s.any(tensor.U8, 3, 1, 8), scales)},
+		{"too few scales", plain, in(a, codes, s.any(tensor.F32, 3))},
+		{"too few zero points", plain, in(a, codes, scales, s.any(tensor.U8, 2))},
+		{"a group that is none", plain, in(a, codes, scales, nil, s.indices(tensor.I32, 2, 3, 32))},
+		{"a huge matrix", []any{"N", 1 << 40, "K", 1 << 40, "block_size", 16}, in(a, codes, scales)},
+		{"no columns", []any{"N", 0, "K", 32, "block_size", 16}, in(a, codes, scales)},
+	} {
+		s.add(Case{Domain: microsoft, Op: "MatMulNBits", Version: 1, Note: c.note, Attrs: attrs(c.attrs...), In: c.list, Fails: true})
+	}
+	flat, absmax := s.any(tensor.U8, 48), s.any(tensor.F32, 6)
+	for _, c := range []struct {
+		note  string
+		attrs []any
+		list  []*tensor.Tensor
+	}{
+		{"a type that is none", append([]any{"quant_type", 2}, plain...), in(a, flat, absmax)},
+		{"too many codes", append([]any{"quant_type", 1}, plain...), in(a, s.any(tensor.U8, 49), absmax)},
+		{"a huge matrix", []any{"quant_type", 1, "N", 1 << 32, "K", 1 << 32, "block_size", 16}, in(a, flat, absmax)},
+	} {
+		s.add(Case{Domain: microsoft, Op: "MatMulBnb4", Version: 1, Note: c.note, Attrs: attrs(c.attrs...), In: c.list, Fails: true})
+	}
+	table, pick := s.any(tensor.U8, 4, 8), s.indices(tensor.I64, 0, 4, 2)
+	for _, c := range []struct {
+		note  string
+		attrs []any
+		list  []*tensor.Tensor
+	}{
+		{"gathered along what is packed", []any{"gather_axis", 1, "quantize_axis", 0, "block_size", 16}, in(table, pick, s.any(tensor.F32, 1, 16))},
+		{"one axis for both", []any{"quantize_axis", 0, "block_size", 16}, in(table, pick, s.any(tensor.F32, 1, 16))},
+		{"scales of another shape", []any{"block_size", 16}, in(table, pick, s.any(tensor.F32, 4, 2))},
+		{"zero points of small floats", []any{"block_size", 16}, in(s.any(tensor.F8E5M2, 4, 8), pick, s.any(tensor.F32, 4, 1), s.any(tensor.F8E5M2, 4, 1))},
+	} {
+		s.add(Case{Domain: microsoft, Op: "GatherBlockQuantized", Version: 1, Note: c.note, Attrs: attrs(c.attrs...), In: c.list, Fails: true})
+	}
+}
