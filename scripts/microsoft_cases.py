@@ -3,98 +3,14 @@
     python scripts/microsoft_cases.py [DIR] [--only OP]
 
 The same script makes the same cases, but for what another version of ONNX Runtime answers. Every operator is a
-function below that yields (name, attributes, inputs, outputs wanted[, options]); None stands for what is left out.
+function here, or in a module that is imported here, that yields (name, attributes, inputs, outputs wanted[, options]);
+None stands for what is left out.
 """
 
-import argparse
-import base64
-import json
-import pathlib
-
 import numpy as np
-import onnxruntime as ort
-from onnx import TensorProto, helper
 
-MICROSOFT = "com.microsoft"
-ASKED = 2  # an output that is asked for and not stored, as part of it is left open
-CASES = {}  # by operator
-TOLERANCE = {"float64": 1e-10, "float32": 2e-6, "float16": 2e-3}  # of numbers; codes are exact
-
-
-def cases(op, domain=MICROSOFT):
-    """Registers a generator of the cases of an operator."""
-
-    def register(f):
-        CASES[op] = (domain, f)
-        return f
-
-    return register
-
-
-def answers(op, domain, attrs, inputs, wanted):
-    """What ONNX Runtime computes; None for outputs that are not wanted."""
-    ins = ["" if x is None else f"i{k}" for k, x in enumerate(inputs)]
-    outs = [f"o{k}" if w else "" for k, w in enumerate(wanted)]
-    node = helper.make_node(op, ins, outs, domain=domain, **attrs)
-    values = [
-        helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
-        for n, x in zip(ins, inputs)
-        if x is not None
-    ]
-    results = [helper.make_empty_tensor_value_info(n) for n in outs if n]
-    graph = helper.make_graph([node], op, values, results)
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = 1
-    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    got = iter(session.run(None, {n: x for n, x in zip(ins, inputs) if x is not None}))
-    list_ = [next(got) if w else None for w in wanted]
-    return [None if w == ASKED else x for w, x in zip(wanted, list_)]
-
-
-def stored(x):
-    if x is None:
-        return None
-    data = np.ascontiguousarray(x).tobytes()
-    return {"type": str(x.dtype), "shape": list(x.shape), "data": base64.b64encode(data).decode()}
-
-
-def attribute(v):
-    if isinstance(v, str):
-        return {"s": v}
-    if isinstance(v, (list, tuple)):
-        return {"fs": list(v)} if any(isinstance(x, float) for x in v) else {"is": list(v)}
-    return {"f": v} if isinstance(v, float) else {"i": int(v)}
-
-
-class Source:
-    """Random values of a type."""
-
-    def __init__(self, seed, dtype=np.float32):
-        self.rng = np.random.default_rng(seed)
-        self.dtype = dtype
-
-    def __call__(self, *shape):
-        return self.rng.standard_normal(shape).astype(self.dtype)
-
-    def ints(self, low, high, *shape, dtype=np.int32):
-        return self.rng.integers(low, high, shape).astype(dtype)
-
-
-def codes(f, dtype, *shape):
-    """Random codes of all values that the type has."""
-    limits = np.iinfo(dtype)
-    return np.array(f.rng.integers(limits.min, limits.max + 1, shape), dtype)
-
-
-def scales(f, *shape):
-    return np.array(f.rng.uniform(0.01, 0.03, shape), f.dtype)
-
-
-def int32(*values):
-    return np.array(values, np.int32)
+import microsoft_weights  # noqa: F401: its cases are registered
+from microsoft_answers import ASKED, cases, codes, int32, main, scales
 
 
 @cases("Gelu")
@@ -379,36 +295,6 @@ def quantized_attention(f):
         yield f"{name}, unidirectional", {**a, "unidirectional": 1}, [*x, None, *zeros], [1, 1]
         yield f"{name}, past", {**a, "unidirectional": 1}, [*x, None, *zeros, f(2, 2, 2, 4, 4)], [1, 1]
         yield f"{name}, scale", {**a, "scale": 0.3}, x, [1]
-
-
-def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    here = pathlib.Path(__file__).resolve().parent
-    p.add_argument("dir", nargs="?", default=here.parent / "runtime" / "op" / "testdata" / "microsoft")
-    p.add_argument("--only", help="write the cases of this operator alone")
-    args = p.parse_args()
-    ort.set_default_logger_severity(4)
-    folder = pathlib.Path(args.dir)
-    folder.mkdir(parents=True, exist_ok=True)
-    for number, (op, (domain, generate)) in enumerate(CASES.items()):
-        if args.only and op != args.only:
-            continue
-        rows = []
-        for case in generate(Source(number)):
-            name, attrs, inputs, wanted = case[:4]
-            options = case[4] if len(case) > 4 else {}
-            try:
-                got = answers(op, domain, attrs, inputs, wanted)
-            except Exception as e:
-                raise SystemExit(f"{op}, {name}: {e}") from e
-            tolerance = options.get("tol", TOLERANCE.get(str(next(x for x in got if x is not None).dtype), 0))
-            rows.append({
-                "name": name, "op": op, "domain": domain, "tol": tolerance,
-                "attrs": {k: attribute(v) for k, v in attrs.items()},
-                "in": [stored(x) for x in inputs], "out": [stored(x) for x in got],
-            })  # fmt: skip
-        text = "[\n" + ",\n".join(json.dumps(r, separators=(",", ":")) for r in rows) + "\n]\n"
-        (folder / f"{op.lower()}.json").write_text(text)
 
 
 if __name__ == "__main__":
