@@ -59,7 +59,8 @@ func matMulNBitsCases(s *suite, d tensor.DType, bits int) {
 	} {
 		blocks := (c.k-1)/c.block + 1
 		codes := s.between(tensor.U8, 0, 255, c.n, blocks, c.block*bits/8)
-		a, scales, bias := s.any(d, append(c.rows, c.k)...), s.between(d, 0.02, 0.1, c.n, blocks), s.any(d, c.n)
+		scale := 1 / float64(int(1)<<bits)
+		a, scales, bias := s.any(d, append(c.rows, c.k)...), s.between(d, scale/2, scale, c.n, blocks), s.any(d, c.n)
 		list := in(a, codes, scales, nil, nil, bias)
 		zero := func(j, b int) float64 { return float64(int(1) << (bits - 1)) }
 		switch row := (blocks*bits + 7) / 8; c.zeros {
