@@ -43,7 +43,7 @@ func (f *finder) splitFrom(h *heads, split string) {
 		return
 	}
 	d := f.dims(r.Inputs[0])
-	if len(d) == 3 && d[0].Same(h.dims[0]) && d[1].Same(h.dims[2]) && d[2].Same(h.dims[1].Mul(h.dims[3])) {
+	if len(d) == 3 && f.equal(d[0], h.dims[0]) && f.equal(d[1], h.dims[2]) && f.equal(d[2], h.dims[1].Mul(h.dims[3])) {
 		h.rows, _ = f.unscaled(r.Inputs[0], &h.scale)
 	}
 }
@@ -67,34 +67,42 @@ func (f *finder) turned(name string, shared bool) *heads {
 		}
 		return h
 	}
-	if of := f.turnedFlat(name); of != "" {
-		return f.headed(of, shared)
-	}
-	return nil
+	return f.turnedFlat(name, shared)
 }
 
-// turnedFlat sees a value as another with its last two axes swapped while those
-// before them were joined; "" if it is not that.
-func (f *finder) turnedFlat(name string) string {
+// turnedFlat is turned for keys whose batch and heads are joined while they turn.
+func (f *finder) turnedFlat(name string, shared bool) *heads {
 	after := f.from(name, "Reshape")
 	if after == nil {
-		return ""
+		return nil
 	}
 	turn := f.from(after.Inputs[0], "Transpose")
 	if !f.permutes(turn, 0, 2, 1) {
-		return ""
+		return nil
 	}
 	before := f.from(turn.Inputs[0], "Reshape")
 	if before == nil {
-		return ""
+		return nil
 	}
-	x, flat, y := f.dims(before.Inputs[0]), f.dims(turn.Inputs[0]), f.dims(name)
-	n := len(x)
-	if n < 3 || len(flat) != 3 || len(y) != n || !slices.EqualFunc(x[:n-2], y[:n-2], graph.Dim.Same) ||
-		!slices.EqualFunc(x[n-2:], flat[1:], graph.Dim.Same) || !x[n-1].Same(y[n-2]) || !x[n-2].Same(y[n-1]) {
-		return ""
+	flat, keys := f.dims(turn.Inputs[0]), slices.Clone(f.dims(name))
+	n := len(keys)
+	if n < 3 || len(flat) != 3 {
+		return nil
 	}
-	return before.Inputs[0]
+	keys[n-1], keys[n-2] = keys[n-2], keys[n-1]
+	if !slices.EqualFunc(keys[n-2:], flat[1:], f.equal) {
+		return nil
+	}
+	if f.has(before.Inputs[0], keys) {
+		return f.headed(before.Inputs[0], shared)
+	}
+	// The heads were joined as soon as they were repeated.
+	if of, times := f.repeatedTo(before.Inputs[0], keys); shared && times > 1 {
+		h := f.headed(of, false)
+		h.repeat = times
+		return h
+	}
+	return nil
 }
 
 // repeated sees a value as another of whose heads each is there n times in a row,
@@ -104,7 +112,12 @@ func (f *finder) repeated(name string) (of string, n int) {
 	if join == nil {
 		return "", 0
 	}
-	expand := f.from(join.Inputs[0], "Expand")
+	return f.repeatedTo(join.Inputs[0], f.dims(name))
+}
+
+// repeatedTo is repeated for what Expand makes before a Reshape to those extents.
+func (f *finder) repeatedTo(name string, out graph.Dims) (of string, n int) {
+	expand := f.from(name, "Expand")
 	if expand == nil {
 		return "", 0
 	}
@@ -112,18 +125,14 @@ func (f *finder) repeated(name string) (of string, n int) {
 	if more == nil {
 		return "", 0
 	}
-	x, one, all, out := f.dims(more.Inputs[0]), f.dims(expand.Inputs[0]), f.dims(join.Inputs[0]), f.dims(name)
-	if len(x) != 4 || len(one) != 5 || len(all) != 5 || len(out) != 4 {
+	x, all := f.dims(more.Inputs[0]), f.dims(name)
+	if len(x) != 4 || len(all) != 5 {
 		return "", 0
 	}
 	n, known := all[2].Value()
-	for i, d := range []graph.Dim{x[0], x[1], graph.Known(1), x[2], x[3]} {
-		known = known && one[i].Same(d) && (i == 2 || all[i].Same(d))
-	}
-	for i, d := range []graph.Dim{x[0], x[1].Mul(graph.Known(n)), x[2], x[3]} {
-		known = known && out[i].Same(d)
-	}
-	if !known {
+	if !known || !f.has(expand.Inputs[0], graph.Dims{x[0], x[1], graph.Known(1), x[2], x[3]}) ||
+		!f.has(name, graph.Dims{x[0], x[1], all[2], x[2], x[3]}) ||
+		!slices.EqualFunc(out, graph.Dims{x[0], x[1].Mul(all[2]), x[2], x[3]}, f.equal) {
 		return "", 0
 	}
 	return more.Inputs[0], n

@@ -78,7 +78,7 @@ func (f *finder) stretches(name string, to graph.Dims) bool {
 	}
 	for i, x := range d {
 		e := to[len(to)-len(d)+i]
-		if n, ok := x.CapOf(e); !x.Is(1) && !x.Same(e) && (!ok || n < 2) {
+		if n, ok := x.CapOf(e); !x.Is(1) && !f.equal(x, e) && (!ok || n < 2) {
 			return false
 		}
 	}

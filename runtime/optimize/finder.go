@@ -21,12 +21,13 @@ type finder struct {
 	readers map[string][]*graph.Node // by canonical name; one for each input
 	kept    map[string]bool          // canonical names of what the graph returns or graphs within read
 	same    map[string]string        // canonical names of those that have another
+	equals  map[graph.Dim]graph.Dim  // extents that are equal to others whenever the graph runs
 	vectors map[string]string        // names of constants that come, by their elements
 	edit    *Edit
 }
 
 func newFinder(s *Scope) *finder {
-	f := &finder{Scope: s, live: s.Graph.Live(), readers: map[string][]*graph.Node{}, kept: map[string]bool{}, same: map[string]string{}, vectors: map[string]string{}, edit: newEdit()}
+	f := &finder{Scope: s, live: s.Graph.Live(), readers: map[string][]*graph.Node{}, kept: map[string]bool{}, same: map[string]string{}, vectors: map[string]string{}, equals: map[graph.Dim]graph.Dim{}, edit: newEdit()}
 	for _, n := range f.live {
 		if f.passesOn(n) {
 			f.same[n.Outputs[0]] = f.name(n.Inputs[0])
@@ -35,6 +36,7 @@ func newFinder(s *Scope) *finder {
 		if is(n, "Shape", "Size") {
 			continue
 		}
+		f.equate(n)
 		for _, name := range n.Inputs {
 			if name != "" {
 				f.readers[f.name(name)] = append(f.readers[f.name(name)], n)
@@ -49,6 +51,55 @@ func newFinder(s *Scope) *finder {
 	}
 	return f
 }
+
+// equate notes which extents a node must find equal to run.
+func (f *finder) equate(n *graph.Node) {
+	switch {
+	case is(n, "Concat"):
+		first := f.dims(n.Inputs[0])
+		axis := int(intOf(n, "axis"))
+		if axis < 0 {
+			axis += len(first)
+		}
+		for _, name := range n.Inputs[1:] {
+			for i, d := range f.dims(name) {
+				if i != axis && i < len(first) {
+					f.join(first[i], d)
+				}
+			}
+		}
+	case is(n, "MatMul"):
+		a, b := f.dims(n.Inputs[0]), f.dims(n.Inputs[1])
+		if len(a) > 1 && len(b) > 1 {
+			f.join(a[len(a)-1], b[len(b)-2])
+		}
+	}
+}
+
+// join makes two extents one.
+func (f *finder) join(d, e graph.Dim) {
+	if d, e = f.extent(d), f.extent(e); d == e || d.IsUnknown() || e.IsUnknown() {
+		return
+	}
+	if d.IsKnown() {
+		d, e = e, d
+	}
+	f.equals[d] = e
+}
+
+// extent returns the extent that stands for all that are equal to d.
+func (f *finder) extent(d graph.Dim) graph.Dim {
+	for {
+		e, ok := f.equals[d]
+		if !ok {
+			return d
+		}
+		d = e
+	}
+}
+
+// equal reports whether extents are equal whenever the graph runs to its end.
+func (f *finder) equal(d, e graph.Dim) bool { return d.Same(e) || f.extent(d).Same(f.extent(e)) }
 
 // passesOn reports whether a node's output has the elements of its input.
 func (f *finder) passesOn(n *graph.Node) bool {

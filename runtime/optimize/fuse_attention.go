@@ -103,11 +103,11 @@ func (f *finder) zeroed(n *graph.Node) (nodes []*graph.Node, where *graph.Node) 
 func (f *finder) consistent(a *attention) bool {
 	q, k, v := a.q.dims, a.k.dims, a.v.dims
 	n := len(q)
-	if len(k) != n || len(v) != n || !k[0].Same(q[0]) || !v[0].Same(q[0]) || !k[n-1].Same(q[n-1]) || !v[n-2].Same(k[n-2]) {
+	if len(k) != n || len(v) != n || !f.equal(k[0], q[0]) || !f.equal(v[0], q[0]) || !f.equal(k[n-1], q[n-1]) || !f.equal(v[n-2], k[n-2]) {
 		return false
 	}
 	if n == 4 {
-		if !k[1].Same(v[1]) || !k[1].Mul(graph.Known(a.k.repeat)).Same(q[1]) || a.k.repeat != a.v.repeat {
+		if !f.equal(k[1], v[1]) || !f.equal(k[1].Mul(graph.Known(a.k.repeat)), q[1]) || a.k.repeat != a.v.repeat {
 			return false
 		}
 	}
@@ -134,7 +134,7 @@ func (f *finder) attend(a attention) bool {
 // has reports whether a value is known to have those extents.
 func (f *finder) has(name string, want graph.Dims) bool {
 	d := f.dims(name)
-	return d != nil && slices.EqualFunc(d, want, graph.Dim.Same)
+	return d != nil && slices.EqualFunc(d, want, f.equal)
 }
 
 // permutes reports whether a node is Transpose with that order of axes.

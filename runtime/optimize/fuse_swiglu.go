@@ -1,11 +1,5 @@
 package optimize
 
-import (
-	"slices"
-
-	"github.com/nacre-ml/nacre/runtime/graph"
-)
-
 // fuseSwiGLU makes SwiGLU of the product of Swish and a value of the same shape.
 func fuseSwiGLU(s *Scope) (*Edit, error) {
 	f := newFinder(s)
@@ -18,7 +12,7 @@ func fuseSwiGLU(s *Scope) (*Edit, error) {
 			continue
 		}
 		gate := f.otherOperand(end, n)
-		if d := f.dims(gate); d == nil || !slices.EqualFunc(d, f.dims(n.Inputs[0]), graph.Dim.Same) {
+		if d := f.dims(n.Inputs[0]); d == nil || !f.has(gate, d) {
 			continue
 		}
 		f.replace(end, instead(end, "", "SwiGLU", 28, []string{n.Inputs[0], gate}, n.Attrs...))

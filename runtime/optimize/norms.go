@@ -265,7 +265,7 @@ func (f *finder) fits(name string, s *norm) bool {
 	for len(p) > s.axes && p[0].Is(1) {
 		p = p[1:]
 	}
-	return slices.EqualFunc(x[len(x)-s.axes:], p, graph.Dim.Same)
+	return slices.EqualFunc(x[len(x)-s.axes:], p, f.equal)
 }
 
 // ones returns the name of a constant for a normalisation without a scale; ""

@@ -31,16 +31,16 @@ func (w *rotaryWriter) write(r rotation) bool {
 		return false
 	}
 	for i, d := range w.padded(r.sin, r) {
-		if !d.Same(cache[i]) {
+		if !w.equal(d, cache[i]) {
 			return false
 		}
 	}
 	tokens := 2
-	if !cache[1].Is(1) || !cache[2].Same(x[2]) {
+	if !cache[1].Is(1) || !w.equal(cache[2], x[2]) {
 		tokens = 1
 	}
 	heads := 3 - tokens
-	if !cache[heads].Is(1) || !cache[tokens].Same(x[tokens]) || !cache[0].Is(1) && !cache[0].Same(x[0]) {
+	if !cache[heads].Is(1) || !w.equal(cache[tokens], x[tokens]) || !cache[0].Is(1) && !w.equal(cache[0], x[0]) {
 		return false
 	}
 	batches := !cache[0].Is(1)

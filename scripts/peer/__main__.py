@@ -25,7 +25,7 @@ from case import Case
 from exceptions import excused
 
 # These register their generators.
-import nets_chain, nets_image, nets_language, nets_sound  # noqa: E401,F401,I001
+import nets_attention, nets_chain, nets_image, nets_language, nets_sound  # noqa: E401,F401,I001
 import ops_math, ops_neural, ops_quant, ops_recurrent, ops_reduce, ops_shape, ops_text  # noqa: E401,F401
 
 ONE_NETWORK_IN = 5  # cases

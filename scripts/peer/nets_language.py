@@ -22,21 +22,33 @@ class Sequences(Layers):
         centred = c.node("Sub", x, self.mean(x, [last]))
         square = c.node("Pow", centred, self.scalar(2)) if c.chance(0.6) else c.node("Mul", centred, centred)
         spread = c.node("Sqrt", c.node("Add", self.mean(square, [last]), self.scalar(1e-3)))
-        return c.node("Add", c.node("Mul", c.node("Div", centred, spread), scale), bias)
+        if c.chance(0.2):  # TensorFlow's order
+            a = c.node("Mul", c.node("Reciprocal", spread), scale)
+            shift = c.node("Sub", bias, c.node("Mul", self.mean(x, [last]), a))
+            return c.node("Add", c.node("Mul", x, a), shift)
+        y = c.node("Div", centred, spread) if c.chance(0.7) else c.node("Mul", centred, c.node("Reciprocal", spread))
+        return c.node("Add", c.node("Mul", *c.sample([y, scale], 2)), bias)
 
     def gelu(self, x):
         c = self.c
         if c.opset >= 20 and c.chance(0.5):
             return c.node("Gelu", x, approximate=c.pick(["none", "tanh"]))
         if c.opset < 9 or c.chance(0.3):
-            cube = c.node("Mul", c.node("Pow", x, self.scalar(3)), self.scalar(0.044715))
-            inner = c.node("Mul", c.node("Add", x, cube), self.scalar(math.sqrt(2 / math.pi)))
+            root = self.scalar(math.sqrt(2 / math.pi))
+            if c.chance(0.3):  # x taken out of the sum
+                square = c.node("Mul", c.node("Mul", x, self.scalar(0.044715)), x)
+                inner = c.node("Mul", c.node("Mul", x, root), c.node("Add", square, self.scalar(1)))
+            else:
+                cube = c.node("Pow", x, self.scalar(3)) if c.chance(0.5) else c.node("Mul", c.node("Mul", x, x), x)
+                inner = c.node("Mul", c.node("Add", x, c.node("Mul", cube, self.scalar(0.044715))), root)
             return c.node(
                 "Mul", c.node("Mul", x, self.scalar(0.5)), c.node("Add", c.node("Tanh", inner), self.scalar(1))
             )
         e = c.node("Add", c.node("Erf", c.node("Div", x, self.scalar(math.sqrt(2)))), self.scalar(1))
-        if c.chance(0.5):
+        if c.chance(0.4):
             return c.node("Mul", c.node("Mul", x, e), self.scalar(0.5))
+        if c.chance(0.3):
+            return c.node("Mul", x, c.node("Mul", self.scalar(0.5), e))
         return c.node("Mul", c.node("Mul", x, self.scalar(0.5)), e)
 
     def first(self, table, n):
