@@ -271,7 +271,7 @@ func (f *finder) result() (*Edit, error) {
 	for _, n := range f.edit.apply(f.Graph).Live() {
 		needed[n] = true
 	}
-	for _, n := range f.live {
+	for _, n := range f.Graph.Nodes {
 		if _, replaced := f.edit.Replace[n]; !replaced && !needed[n] {
 			f.edit.Replace[n] = nil
 		}
