@@ -175,3 +175,98 @@ def svm_regressor(rng):
         yield f"{kind} one class", 1, {**a, "one_class": 1}, [x]
     a = {"coefficients": floats(rng.uniform(-1, 1, 3)), "rho": [0.25], "n_supports": 0, "kernel_params": [0.0, 0.0, 0.0]}
     yield "linear", 1, a, [rng.uniform(-1, 1, (5, 3)).astype("float32")]
+
+
+MODES = ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"]
+
+
+def entries(rng, count, features, prefix, votes, mode=None, double=False):
+    """The attributes of full random trees of depth 3; votes gives those of a leaf."""
+    nodes = {k: [] for k in ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids", "missing_value_tracks_true")}
+    leaves = {k: [] for k in ("treeids", "nodeids", "ids", "weights")}
+    for tree in range(count):
+        for i in range(15):
+            inner = i < 7
+            row = (
+                tree, i, int(rng.integers(features)), float(rng.integers(-3, 4)) / 2,
+                (mode or str(rng.choice(MODES))) if inner else "LEAF", 2 * i + 1 if inner else 0, 2 * i + 2 if inner else 0,
+                int(rng.integers(2)),
+            )  # fmt: skip
+            for name, item in zip(nodes, row):
+                nodes[name].append(item)
+            for target, weight in [] if inner else votes():
+                for name, item in zip(leaves, (tree, i, target, float(np.float32(weight)))):
+                    leaves[name].append(item)
+    a = {f"nodes_{k}": v for k, v in nodes.items()} | {f"{prefix}_{k}": v for k, v in leaves.items()}
+    if double:
+        for name in "nodes_values", f"{prefix}_weights":
+            a[name + "_as_tensor"] = numpy_helper.from_array(np.array(a.pop(name)))
+    return a
+
+
+def grid(rng, dtype, *shape):
+    """Samples that often equal what they are compared with, some of them missing."""
+    a = rng.integers(-4, 5, shape) / 2
+    if np.dtype(dtype).kind == "f":
+        a[rng.random(shape) < 0.1] = np.nan
+    return a.astype(dtype)
+
+
+@cases("TreeEnsembleRegressor")
+def tree_regressor(rng):
+    for mode in [*MODES, None]:
+        a = entries(rng, 3, 4, "target", lambda: [(0, rng.uniform(-1, 1))], mode)
+        yield mode or "mixed modes", 1, {**a, "n_targets": 1}, [grid(rng, "float32", 9, 4)]
+    for how in "SUM", "AVERAGE", "MIN", "MAX":
+        votes = lambda: [(t, rng.uniform(-1, 1)) for t in range(3)]  # noqa: E731
+        a = {"n_targets": 3, "aggregate_function": how, "base_values": [0.5, -0.25, 1.0]}
+        yield how, 1, {**entries(rng, 4, 4, "target", votes), **a}, [grid(rng, "float32", 9, 4)]
+    few = lambda: [(int(rng.integers(3)), rng.uniform(-1, 1))]  # noqa: E731
+    for post in TRANSFORMS[:4]:
+        a = {"n_targets": 3, "post_transform": post}
+        yield post, 1, {**entries(rng, 4, 4, "target", few), **a}, [grid(rng, "float32", 9, 4)]
+    a = entries(rng, 4, 4, "target", few, double=True)
+    yield "float64", 3, {**a, "n_targets": 3}, [grid(rng, "float64", 9, 4)]
+
+
+@cases("TreeEnsembleClassifier", 2)
+def tree_classifier(rng):
+    for post in TRANSFORMS[:4]:
+        for low in 0, -1:
+            one = lambda: [(0, rng.uniform(low, 1))]  # noqa: E731
+            a = {"classlabels_int64s": [4, 9], "post_transform": post}
+            yield f"two {post} {low}", 1, {**entries(rng, 2, 4, "class", one), **a}, [grid(rng, "float32", 9, 4)]
+            yield f"two {post} {low} base", 1, {**entries(rng, 2, 4, "class", one), **a, "base_values": [0.25]}, [grid(rng, "float32", 9, 4)]
+            second = lambda: [(1, rng.uniform(low, 1))]  # noqa: E731
+            yield f"second {post} {low}", 1, {**entries(rng, 2, 4, "class", second), **a}, [grid(rng, "float32", 9, 4)]
+        few = lambda: [(int(rng.integers(3)), rng.uniform(-1, 1))]  # noqa: E731
+        a = {"classlabels_strings": ["a", "b", "c"], "post_transform": post}
+        yield f"three {post}", 1, {**entries(rng, 3, 4, "class", few), **a}, [grid(rng, "float32", 9, 4)]
+        yield f"three {post} base", 1, {**entries(rng, 3, 4, "class", few), **a, "base_values": [0.5, 0.25, -0.5]}, [grid(rng, "float32", 9, 4)]
+    for dtype in NUMBERS[1:]:
+        a = {"classlabels_strings": ["a", "b", "c"]}
+        yield dtype, 3, {**entries(rng, 3, 4, "class", few, double=dtype == "float64"), **a}, [grid(rng, dtype, 9, 4)]
+    a = {"classlabels_int64s": [1]}
+    yield "one", 1, {**entries(rng, 2, 4, "class", lambda: [(0, rng.uniform(-1, 1))]), **a}, [grid(rng, "float32", 9, 4)]
+
+
+@cases("TreeEnsemble")
+def tree_ensemble(rng):
+    for dtype in "float32", "float64":
+        tensor = lambda v: numpy_helper.from_array(np.array(v, dtype))  # noqa: E731
+        for how in range(4):
+            # Two trees of seven branches and eight leaves each; every second branch asks for members.
+            modes = [6 if i % 2 else int(rng.integers(6)) for i in range(14)]
+            leaf = [int(i % 7 > 2) for i in range(14)]
+            down = [[(8 * (i // 7) + 2 * (i % 7) - 6 if leaf[i] else 7 * (i // 7) + 2 * (i % 7) + 1) + k for i in range(14)] for k in (0, 1)]
+            members = [float(v) for m in modes if m == 6 for v in (*rng.choice(8, 3, replace=False), np.nan)]
+            a = {
+                "tree_roots": [0, 7], "n_targets": 3, "aggregate_function": how, "nodes_splits": tensor(rng.integers(-2, 5, 14)),
+                "nodes_modes": numpy_helper.from_array(np.array(modes, np.uint8)), "nodes_featureids": [int(v) for v in rng.integers(0, 4, 14)],
+                "nodes_truenodeids": down[0], "nodes_falsenodeids": down[1], "nodes_trueleafs": leaf, "nodes_falseleafs": leaf,
+                "nodes_missing_value_tracks_true": [int(v) for v in rng.integers(0, 2, 14)], "membership_values": tensor(members),
+                "leaf_targetids": [int(v) for v in rng.integers(0, 3, 16)], "leaf_weights": tensor(rng.uniform(-1, 1, 16)),
+            }  # fmt: skip
+            x = rng.integers(-2, 8, (9, 4)).astype(dtype)
+            x[rng.random(x.shape) < 0.1] = np.nan
+            yield f"{dtype} {how}", 5, a, [x]

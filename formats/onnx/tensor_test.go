@@ -294,6 +294,48 @@ func TestValues(t *testing.T) {
 	}
 }
 
+func TestRunnableMap(t *testing.T) {
+	f32 := graph.TensorOf(tensor.F32, nil)
+	of := func(keys *tensor.Tensor, list ...*tensor.Tensor) *Value {
+		v := &Value{Type: graph.Type{Kind: graph.MapType, Key: keys.DType(), Elem: &f32}, Keys: keys}
+		for _, t := range list {
+			v.List = append(v.List, &Value{Type: graph.TensorOf(t.DType(), nil), Tensor: t})
+		}
+		return v
+	}
+	one := func(v float32) *tensor.Tensor { return must(tensor.From([]float32{v})) }
+	text := must(tensor.FromStrings([]string{"a"}, 1))
+	for _, c := range []struct {
+		name   string
+		v      *Value
+		values *tensor.Tensor // nil for an error
+	}{
+		{"floats", of(ints(5, -6), one(1.5), one(2)), must(tensor.From([]float32{1.5, 2}, 2))},
+		{"strings", of(text, text), text},
+		{"none", of(ints()), tensor.New(tensor.F32, 0)},
+		{"two types", of(ints(5, -6), one(1.5), text), nil},
+		{"two elements", of(ints(5), tensor.New(tensor.F32, 2)), nil},
+		{"below a byte", of(ints(5), tensor.New(tensor.I4, 1)), nil},
+		{"a sequence", &Value{Type: graph.Type{Kind: graph.MapType, Key: tensor.I64}, Keys: ints(1), List: []*Value{{Type: graph.Type{Kind: graph.SequenceType}}}}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := c.v.Runnable()
+			if c.values == nil {
+				if !errors.Is(err, graph.ErrUnsupported) {
+					t.Fatalf("got %v, %v", got, err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := (&tensor.Map{Keys: c.v.Keys, Values: c.values}); !reflect.DeepEqual(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		})
+	}
+}
+
 func TestValuesRefused(t *testing.T) {
 	f32 := graph.TensorOf(tensor.F32, nil)
 	deep := graph.Type{Kind: graph.SequenceType}

@@ -255,10 +255,37 @@ func (v *Value) Runnable() (tensor.Value, error) {
 			return &tensor.Optional{}, err
 		}
 		return &tensor.Optional{Item: items[0]}, err
+	case graph.MapType:
+		return v.runnableMap()
 	case graph.TensorType:
 		return v.Tensor, nil
 	}
 	return nil, graph.Mark(graph.ErrUnsupported, "no operator computes on %v", v.Type)
+}
+
+// runnableMap is Runnable of a map, whose values must be single elements of one
+// type.
+func (v *Value) runnableMap() (tensor.Value, error) {
+	d := tensor.Invalid
+	if v.Type.Elem != nil {
+		d = v.Type.Elem.DType
+	}
+	if len(v.List) > 0 && v.List[0].Tensor != nil {
+		d = v.List[0].Tensor.DType()
+	}
+	if !d.Valid() || d.Bits()%8 != 0 || v.Keys == nil || len(v.List) != v.Keys.Len() {
+		return nil, graph.Mark(graph.ErrUnsupported, "no operator computes on %v", v.Type)
+	}
+	values := tensor.New(d, len(v.List))
+	for i, e := range v.List {
+		t := e.Tensor
+		if t == nil || t.DType() != d || t.Len() != 1 {
+			return nil, graph.Mark(graph.ErrUnsupported, "no operator computes on %v with %v among its values", v.Type, t)
+		}
+		copy(values.Bytes()[d.Bytes(i):], t.Bytes())
+		copy(values.Strings()[min(i, len(values.Strings())):], t.Strings())
+	}
+	return &tensor.Map{Keys: v.Keys, Values: values}, nil
 }
 
 func (v *Value) items() ([]tensor.Value, error) {

@@ -29,6 +29,7 @@ func families() [][]Row {
 		lossRows,
 		matmulRows,
 		mlFeatureRows,
+		mlForestRows,
 		mlLabelRows,
 		mlLinearRows,
 		mlMapRows,

@@ -42,10 +42,10 @@ func matrixOf(t *tensor.Tensor) (rows, features int, err error) {
 	return 0, 0, graph.Mark(graph.ErrShape, "input is %v; a matrix [samples,features] or a vector is needed", t)
 }
 
-// floatsOf returns the elements of a tensor of mlNumbers as float32: its own if
-// they are that, else rounded into scratch memory.
+// floatsOf returns the elements of a tensor of mlNumbers or of float16 as float32:
+// its own if they are that, else rounded into scratch memory.
 func (c *Run) floatsOf(t *tensor.Tensor) ([]float32, error) {
-	if t.DType() == tensor.F32 || t.Len() == 0 {
+	if isNarrow(t.DType()) || t.Len() == 0 {
 		return c.floats(t)
 	}
 	list, err := c.scratchFloats(t.Len())
@@ -54,18 +54,19 @@ func (c *Run) floatsOf(t *tensor.Tensor) ([]float32, error) {
 	}
 	switch t.DType() {
 	case tensor.F64:
-		asSingles(list, tensor.View[float64](t))
+		recast(list, tensor.View[float64](t))
 	case tensor.I64:
-		asSingles(list, tensor.View[int64](t))
+		recast(list, tensor.View[int64](t))
 	case tensor.I32:
-		asSingles(list, tensor.View[int32](t))
+		recast(list, tensor.View[int32](t))
 	}
 	return list, nil
 }
 
-func asSingles[T float64 | int64 | int32](dst []float32, src []T) {
+// recast converts numbers one by one.
+func recast[D float32 | float64, S mlNumber](dst []D, src []S) {
 	for i, v := range src {
-		dst[i] = float32(v)
+		dst[i] = D(v)
 	}
 }
 

@@ -17,6 +17,7 @@ import shutil
 import sys
 
 import numpy as np
+import onnx
 from onnx import numpy_helper
 
 import generators
@@ -26,7 +27,8 @@ from exceptions import excused
 
 # These register their generators.
 import nets_attention, nets_chain, nets_image, nets_language, nets_sound  # noqa: E401,F401,I001
-import ops_math, ops_neural, ops_quant, ops_recurrent, ops_reduce, ops_shape, ops_text  # noqa: E401,F401
+import ops_learned, ops_math, ops_neural, ops_quant  # noqa: E401,F401
+import ops_recurrent, ops_reduce, ops_shape, ops_text  # noqa: E401,F401
 
 ONE_NETWORK_IN = 5  # cases
 FLOAT_TYPES = ["float32"] * 5 + ["float16", "float64"]  # of networks, in turn
@@ -58,6 +60,10 @@ def make(name, seed, number, float_type=None):
     if name in generators.NETWORKS:
         case = Case(rng, int(rng.integers(7, 22)), None, float_type)
         generators.NETWORKS[name](case)
+        return case
+    if name in generators.DOMAINS:
+        case = Case(rng, int(rng.integers(9, 22)), name, version=int(rng.choice(teacher.versions(name))))
+        generators.OPERATORS[name](case)
         return case
     spans = [v for v in teacher.versions(name) if v <= teacher.newest()]
     since = int(rng.choice(spans[max(0, sum(v <= 7 for v in spans) - 1) :]))
@@ -104,15 +110,33 @@ def widened(a):
     return a.astype(np.float64) if a.dtype == np.float32 else a
 
 
+def maps(list_):
+    """A sequence of maps to floats as a message."""
+    sequence = onnx.SequenceProto(elem_type=onnx.SequenceProto.MAP)
+    for m in list_:
+        message = sequence.map_values.add(key_type=onnx.TensorProto.INT64)
+        for key, value in m.items():
+            if isinstance(key, str):
+                message.key_type = onnx.TensorProto.STRING
+                message.string_keys.append(key.encode())
+            else:
+                message.keys.append(key)
+            message.values.tensor_values.append(numpy_helper.from_array(np.float32(value).reshape(())))
+        message.values.elem_type = onnx.SequenceProto.TENSOR
+    return sequence
+
+
 def save(folder, kind, arrays):
     for k, a in enumerate(arrays):
+        message = maps(a) if isinstance(a, list) else numpy_helper.from_array(np.asarray(a))
         with open(os.path.join(folder, f"{kind}_{k}.pb"), "wb") as f:
-            f.write(numpy_helper.from_array(np.asarray(a)).SerializeToString())
+            f.write(message.SerializeToString())
 
 
 def half(case, results):
     """Whether the case computes in float16."""
-    return case.float == np.float16 or any(a.dtype == np.float16 for a in [*case.feeds.values(), *results.values()])
+    arrays = [a for a in [*case.feeds.values(), *results.values()] if not isinstance(a, list)]
+    return case.float == np.float16 or any(a.dtype == np.float16 for a in arrays)
 
 
 def tolerance(case, folder, results):
@@ -124,9 +148,10 @@ def tolerance(case, folder, results):
 
 
 def group(case, results):
-    if case.exact or case.op and all(a.dtype.kind != "f" for a in results.values()):
+    arrays = [a for a in results.values() if not isinstance(a, list)]
+    if case.exact or case.op and all(a.dtype.kind != "f" for a in arrays):
         return "exact"
-    double = case.op and all(a.dtype == np.float64 for a in results.values())
+    double = case.op and all(a.dtype == np.float64 for a in arrays)
     return "float64" if double else "float32"
 
 
@@ -139,7 +164,8 @@ class Run:
         self.known = None
         if args.known:
             with open(args.known) as f:
-                self.known = {row["name"] for row in json.load(f) if row["domain"] == "ai.onnx"}
+                domains = {"ai.onnx", *generators.DOMAINS.values()}
+                self.known = {row["name"] for row in json.load(f) if row["domain"] in domains}
 
     def left_out(self, what, why):
         self.tally[what] += 1

@@ -8,6 +8,7 @@ from onnx import helper
 
 import storage
 import teacher
+from generators import DOMAINS
 
 # Extents that meet vectors, tails and blocks of kernels.
 EXTENTS = [1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 65]
@@ -16,14 +17,24 @@ MAX_ELEMENTS = 6000
 MAX_LARGE_ELEMENTS = 200_000
 
 
+def maps_type(maps):
+    """The type of a sequence of maps to floats."""
+    text = any(isinstance(k, str) for m in maps for k in m)
+    key = onnx.TensorProto.STRING if text else onnx.TensorProto.INT64
+    value = helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [])
+    return helper.make_sequence_type_proto(helper.make_map_type_proto(key, value))
+
+
 class Case:
     """One random model. Generators call its methods; __main__ finishes and writes it."""
 
-    def __init__(self, rng, opset, op=None, float_type="float32"):
+    def __init__(self, rng, opset, op=None, float_type="float32", version=None):
         self.rng = rng
         self.opset = opset
         self.op = op  # the operator that the case is about; None in networks
-        self.version = teacher.since(op, opset) if op else opset
+        self.domain = DOMAINS.get(op, "")
+        # The version of the operator: in another domain than the standard's it is given.
+        self.version = version or (teacher.since(op, opset) if op else opset)
         self.float = np.dtype(float_type)  # of a network's weights and activations
         self.exact = False  # no rounding on the way: results must be equal
         self.shapes_at_run_time = self.chance(0.25)
@@ -199,7 +210,7 @@ class Case:
 
     def single(self, *inputs, n=1, **attributes):
         """The node that the case is about, all its results outputs of the model."""
-        names = self.node(self.op, *inputs, n=n, **attributes)
+        names = self.node(self.op, *inputs, n=n, domain=self.domain or None, **attributes)
         self.output(*([names] if n == 1 else names))
         return names
 
@@ -212,7 +223,10 @@ class Case:
         for v in self.storage.inputs:
             inputs.insert(self.storage.rank(len(inputs)), v)
         graph = helper.make_graph(self.nodes, "peer", inputs, outputs, self.storage.initializers)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)])
+        opsets = [helper.make_opsetid("", self.opset)]
+        if self.domain:
+            opsets.append(helper.make_opsetid(self.domain, self.version))
+        model = helper.make_model(graph, opset_imports=opsets)
         model.ir_version = self.storage.ir
         return model
 
@@ -220,6 +234,8 @@ class Case:
         """An output with no type, or with the type that fits all results and extents as far as they agree."""
         if not results:
             return onnx.ValueInfoProto(name=name)
+        if isinstance(results[0], list):
+            return helper.make_value_info(name, maps_type(results[0]))
         dtype, shapes = results[0].dtype, [r.shape for r in results]
         dims = [d[0] if len(set(d)) == 1 else None for d in zip(*shapes)]
         dims = [dims, [None] * len(dims), None][len(name) % 3]

@@ -53,6 +53,19 @@ def narrow_quotient(case):
     return case.types[0] == np.float16
 
 
+def one_score(case):
+    """Whether a transform is asked for of the only score of a sample."""
+    targets = next((a.i for a in case.nodes[-1].attribute if a.name in ("targets", "n_targets")), 1)
+    return targets == 1 and text(case, "post_transform") not in ("", "NONE")
+
+
+def one_class(case):
+    return text(case, "post_transform") not in ("", "NONE") and 1 in (
+        len(a.ints) for a in case.nodes[-1].attribute if a.name.startswith("classlabels")
+    )
+
+
+UNTRANSFORMED = ("ONNX Runtime leaves the only score of a sample as it is", one_score)
 OVERLOOKED = ("ONNX Runtime overlooks dilations when it derives padding", dilated_same)
 TRUNCATED = ("ONNX Runtime truncates interpolated integers, the reference rounds them", interpolates_integers)
 
@@ -77,6 +90,7 @@ EXCEPTIONS = {  # by operator: why, and which cases
     "Gather": [
         ("ONNX Runtime leaves strings out", lambda c: c.types[0] == object),
     ],
+    "LinearRegressor": [UNTRANSFORMED],
     "MatMul": [
         ("ONNX Runtime does not clear products of nothing", lambda c: any(0 in a.shape for a in c.feeds.values())),
     ],
@@ -105,6 +119,14 @@ EXCEPTIONS = {  # by operator: why, and which cases
         ),
     ],
     "Shrink": [("ONNX Runtime rounds float64 to float32 on the way", lambda c: c.types[0] == np.float64)],
+    "TreeEnsemble": [
+        (
+            "ONNX Runtime takes the numbers of two transforms for each other, and leaves the only score of a sample as it is",
+            lambda c: any(a.i for a in c.nodes[-1].attribute if a.name == "post_transform"),
+        ),
+    ],
+    "TreeEnsembleClassifier": [("ONNX Runtime leaves the score of the only class as it is", one_class)],
+    "TreeEnsembleRegressor": [UNTRANSFORMED],
     "Upsample": [TRUNCATED],
 }
 

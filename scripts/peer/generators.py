@@ -2,6 +2,7 @@
 
 OPERATORS = {}
 NETWORKS = {}
+DOMAINS = {}  # of operators that are not in the standard one
 
 # What every model of images, text or sound needs. A name without a generator is an error.
 REQUIRED = """
@@ -17,13 +18,15 @@ Resize Upsample DepthToSpace SpaceToDepth
 """.split()
 
 
-def operators(*names):
+def operators(*names, domain=""):
     """Registers a generator of cases for these operators; it takes the case."""
 
     def register(f):
         for name in names:
             assert name not in OPERATORS, name
             OPERATORS[name] = f
+            if domain:
+                DOMAINS[name] = domain
         return f
 
     return register

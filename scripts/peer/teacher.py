@@ -7,6 +7,8 @@ import onnx
 import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as state
 
+from generators import DOMAINS
+
 NUMPY = {
     "float": "float32",
     "double": "float64",
@@ -38,8 +40,9 @@ def newest():
 
 @functools.cache
 def versions(op):
-    """The versions of an operator, ascending."""
-    return sorted(s.since_version for s in onnx.defs.get_all_schemas_with_history() if s.domain == "" and s.name == op)
+    """The versions of an operator that are in use, ascending."""
+    where, all_ = DOMAINS.get(op, ""), onnx.defs.get_all_schemas_with_history()
+    return sorted(s.since_version for s in all_ if s.domain == where and s.name == op and not (where and s.deprecated))
 
 
 def since(op, opset):
@@ -51,7 +54,7 @@ def since(op, opset):
 def kernels():
     table = {}
     for k in state.get_all_opkernel_def():
-        if k.provider == "CPUExecutionProvider" and k.domain == "":
+        if k.provider == "CPUExecutionProvider" and k.domain == DOMAINS.get(k.op_name, ""):
             table.setdefault(k.op_name, []).append((k.version_range, k.type_constraints))
     return table
 
@@ -66,7 +69,7 @@ def bare(names):
 def types(op, version, index):
     """Element types that the input of that index may have in ONNX Runtime. It runs float16 as float32 where it has no
     kernel, and operators that the standard defines by others as those."""
-    schema = onnx.defs.get_schema(op, version, "")
+    schema = onnx.defs.get_schema(op, version, DOMAINS.get(op, ""))
     formal = schema.inputs[min(index, len(schema.inputs) - 1)]
     known = bare(
         {t for c in schema.type_constraints if c.type_param_str == formal.type_str for t in c.allowed_type_strs}

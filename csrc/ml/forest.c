@@ -1,0 +1,35 @@
+#include <string.h>
+
+#include "core/target.h"
+#include "core/vec.h"
+#include "ml/ml.h"
+
+enum {
+    FOREST_LANES = NACRE_TREE_LANES,
+    FOREST_ROWS = 256,        // at most in a chunk of work
+    FOREST_GRAIN = 1 << 14,   // steps that a chunk of work should at least have
+    FOREST_DEPTH = 8,         // taken for the depth of a tree
+    FOREST_WIDE = 1 << 26,    // features beyond which offsets of rows may be too large
+};
+
+// Rows that make a chunk: a multiple of the lanes that does not depend on threads.
+static size_t forest_per_chunk(size_t trees) {
+    const size_t rows = FOREST_GRAIN / (trees * FOREST_DEPTH + 1) + 1, lanes = (rows + FOREST_LANES - 1) / FOREST_LANES * FOREST_LANES;
+    return lanes < FOREST_ROWS ? lanes : FOREST_ROWS;
+}
+
+#define T float
+#define TYPE(name) nacre_f32_##name
+#define K(name) f32_forest_##name
+#include "ml/forest.inc"
+#undef T
+#undef TYPE
+#undef K
+
+#define T double
+#define TYPE(name) nacre_f64_##name
+#define K(name) f64_forest_##name
+#include "ml/forest.inc"
+#undef T
+#undef TYPE
+#undef K

@@ -1,0 +1,270 @@
+package op
+
+import (
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// forest runs decision trees on samples, in float32 unless the samples or the
+// model are float64.
+type forest struct {
+	model     *treeModel // without nodes and votes once prepared
+	aggregate int
+	trees     int
+	singles   *bindings.Forest[float32]
+	doubles   *bindings.Forest[float64]
+}
+
+func newForest(m *treeModel, aggregate int) forest {
+	return forest{model: m, aggregate: aggregate, trees: len(m.roots)}
+}
+
+// Prepare lays the trees out for the kernel.
+func (o *forest) Prepare(c *Prepare) (err error) {
+	if o.model.double || c.DType(0) == tensor.F64 {
+		if o.doubles, err = layOut[float64](o.model); err == nil {
+			o.doubles.Aggregate = o.aggregate
+			o.doubles.Kernel, err = c.Kernel("f64_descend")
+		}
+	} else if o.singles, err = layOut[float32](o.model); err == nil {
+		o.singles.Aggregate = o.aggregate
+		o.singles.Kernel, err = c.Kernel("f32_descend")
+	}
+	o.model = &treeModel{targets: o.model.targets, features: o.model.features}
+	return err
+}
+
+// Describe names the kernel.
+func (o *forest) Describe() string {
+	if o.doubles != nil {
+		return describe(o.doubles.Kernel)
+	}
+	return describe(o.singles.Kernel)
+}
+
+// checkSamples reports samples that lack features that a tree asks for.
+func (o *forest) checkSamples(v *Value) (rows graph.Dim, err error) {
+	rows, features, err := rowDims(v)
+	if err != nil {
+		return rows, err
+	}
+	if n, ok := features.Value(); ok && n < o.model.features {
+		return rows, graph.Mark(graph.ErrShape, "input is %v; the trees ask for %d features", v.Type, o.model.features)
+	}
+	return rows, nil
+}
+
+// each computes what the trees give, [rows,targets], and calls one of the
+// functions with it. Seen is nil when every target has a vote.
+func (o *forest) each(c *Run, singles func(s []float32, seen []byte), doubles func(s []float64, seen []byte)) error {
+	rows, features, err := matrixOf(c.In[0])
+	if err != nil {
+		return err
+	}
+	if features < o.model.features {
+		return graph.Mark(graph.ErrShape, "input is %v; the trees ask for %d features", c.In[0], o.model.features)
+	}
+	n := rows * o.model.targets
+	var seen []byte
+	if o.doubles != nil && o.doubles.First != nil || o.doubles == nil && o.singles.First != nil {
+		if seen, err = c.Mem.Scratch(n); err != nil {
+			return err
+		}
+	}
+	if o.doubles != nil {
+		x, err := c.doublesOf(c.In[0])
+		if err != nil {
+			return err
+		}
+		s, err := c.scratchDoubles(n)
+		if err != nil {
+			return err
+		}
+		bindings.ForestF64(o.doubles, c.Pool, x, rows, features, s, seen)
+		doubles(s, seen)
+		return nil
+	}
+	x, err := c.floatsOf(c.In[0])
+	if err != nil {
+		return err
+	}
+	s, err := c.scratchFloats(n)
+	if err != nil {
+		return err
+	}
+	bindings.ForestF32(o.singles, c.Pool, x, rows, features, s, seen)
+	singles(s, seen)
+	return nil
+}
+
+// scratchDoubles returns n numbers, not cleared, for use until Run returns.
+func (c *Run) scratchDoubles(n int) ([]float64, error) {
+	b, err := c.Mem.Scratch(tensor.F64.Bytes(n))
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(b))), n), nil
+}
+
+// doublesOf returns the elements of a tensor of mlNumbers or of float16 as
+// float64: its own if they are that, else in scratch memory.
+func (c *Run) doublesOf(t *tensor.Tensor) ([]float64, error) {
+	if t.DType() == tensor.F64 {
+		return tensor.View[float64](t), nil
+	}
+	list, err := c.scratchDoubles(t.Len())
+	if err != nil {
+		return nil, err
+	}
+	switch t.DType() {
+	case tensor.I64:
+		recast(list, tensor.View[int64](t))
+	case tensor.I32:
+		recast(list, tensor.View[int32](t))
+	default:
+		x, err := c.floats(t)
+		if err != nil {
+			return nil, err
+		}
+		recast(list, x)
+	}
+	return list, nil
+}
+
+// treeRegressor is TreeEnsemble and TreeEnsembleRegressor: what the trees give
+// each target comes together, then a base value is added.
+type treeRegressor struct {
+	forest
+	average bool
+	base    []float64 // nil for none
+	post    postTransform
+	typed   bool // the scores have the type of the samples, else float32
+}
+
+// aggregates are the ways to join what trees give, as their names begin.
+var aggregates = map[string]struct {
+	kernel  int
+	average bool
+	join    func(a, b float64) float64
+}{
+	"AVERAGE": {bindings.TreeSum, true, func(a, b float64) float64 { return a + b }},
+	"SUM":     {bindings.TreeSum, false, func(a, b float64) float64 { return a + b }},
+	"MIN":     {bindings.TreeMin, false, func(a, b float64) float64 { return min(a, b) }},
+	"MAX":     {bindings.TreeMax, false, func(a, b float64) float64 { return max(a, b) }},
+}
+
+func newTreeRegressor(n *Node) (Op, error) {
+	name := n.Str("aggregate_function", "SUM")
+	how, ok := aggregates[name]
+	if !ok {
+		return nil, graph.Mark(graph.ErrFormat, "aggregate_function is %q, not AVERAGE, SUM, MIN or MAX", name)
+	}
+	post, err := n.postTransform()
+	if err != nil {
+		return nil, err
+	}
+	m := &treeModel{targets: n.Int("n_targets", 0)}
+	if m.targets < 1 || m.targets > maxTreeNodes {
+		return nil, graph.Mark(graph.ErrFormat, "n_targets is %d", m.targets)
+	}
+	e, err := readEntries(n, m)
+	if err != nil {
+		return nil, err
+	}
+	if err := readVotes(n, m, e, "target", how.join); err != nil {
+		return nil, err
+	}
+	base, double, err := n.reals("base_values")
+	if err != nil {
+		return nil, err
+	}
+	if m.double = m.double || double; len(base) != 0 && len(base) != m.targets {
+		return nil, graph.Mark(graph.ErrFormat, "there are %d base_values for %d targets", len(base), m.targets)
+	}
+	return &treeRegressor{forest: newForest(m, how.kernel), average: how.average, base: base, post: post}, nil
+}
+
+func newTreeEnsemble(n *Node) (Op, error) {
+	names := []string{"AVERAGE", "SUM", "MIN", "MAX"}
+	number, post := n.Int("aggregate_function", 1), n.Int("post_transform", 0)
+	if number < 0 || number >= len(names) || post < 0 || post >= len(transformNames) {
+		return nil, graph.Mark(graph.ErrFormat, "aggregate_function is %d and post_transform %d; they must be among 0 to %d and 0 to %d",
+			number, post, len(names)-1, len(transformNames)-1)
+	}
+	m, err := readTrees(n)
+	if err != nil {
+		return nil, err
+	}
+	how := aggregates[names[number]]
+	return &treeRegressor{forest: newForest(m, how.kernel), average: how.average, post: postTransform(post), typed: true}, nil
+}
+
+func (o *treeRegressor) dtype(x tensor.DType) tensor.DType {
+	if o.typed {
+		return x
+	}
+	return tensor.F32
+}
+
+func (o *treeRegressor) Infer(c *Infer) error {
+	rows, err := o.checkSamples(c.In[0])
+	if err != nil {
+		return err
+	}
+	c.Set(0, o.dtype(c.In[0].DType), graph.Dims{rows, graph.Known(o.model.targets)})
+	return nil
+}
+
+func (o *treeRegressor) Run(c *Run) error {
+	rows, _, err := matrixOf(c.In[0])
+	if err != nil {
+		return err
+	}
+	y, err := c.output(0, o.dtype(c.In[0].DType()), tensor.Shape{rows, o.model.targets})
+	if err != nil {
+		return err
+	}
+	return o.each(c, func(s []float32, _ []byte) {
+		finishScores(o, s)
+		if y.DType() == tensor.F32 {
+			copy(tensor.View[float32](y), s)
+		} else {
+			c.putFloats(y, s)
+		}
+	}, func(s []float64, _ []byte) {
+		finishScores(o, s)
+		putDoubles(y, s)
+	})
+}
+
+// finishScores makes of what trees give the scores of the node.
+func finishScores[T float32 | float64](o *treeRegressor, s []T) {
+	n := o.model.targets
+	row := make([]float64, n)
+	for ; len(s) > 0; s = s[n:] {
+		for k := range n {
+			if o.average {
+				s[k] /= T(o.trees)
+			}
+			if o.base != nil {
+				s[k] += T(o.base[k])
+			}
+			row[k] = float64(s[k])
+		}
+		if o.post != transformNone {
+			o.post.apply(row)
+			for k, v := range row {
+				s[k] = T(v)
+			}
+		}
+	}
+}
+
+var mlForestRows = []Row{
+	{Domain: mlDomain, Name: "TreeEnsemble", Since: []int{5}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: Types{tensor.F32, tensor.F64, tensor.F16}, New: newTreeEnsemble},
+	classifierRow("TreeEnsembleClassifier", []int{1, 3}, newTreeClassifier),
+	{Domain: mlDomain, Name: "TreeEnsembleRegressor", Since: []int{1, 3}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: mlNumbers, New: newTreeRegressor},
+}
