@@ -78,6 +78,46 @@ static inline void bytes_conv_run(const nacre_conv *c, const nacre_i8_gemm *g, i
     nacre_i8_conv_run(&job, pool, scratch);
 }
 
+static inline nacre_i8_lstm lstm_job(const nacre_rnn *n, const nacre_i8_lstm *o, nacre_fn gemm, nacre_fn quantize, nacre_fn cell,
+                                     const int32_t *lengths) {
+    nacre_i8_lstm job = *o;
+    job.n = *n;
+    job.n.lengths = lengths;
+    job.gemm = bytes_impl(gemm);
+    job.quantize = quantize_impl(quantize);
+    job.cell = ((nacre_f32_rnn_cell_fn *)cell)();
+    return job;
+}
+
+static inline size_t lstm_scratch(const nacre_rnn *n, const nacre_i8_lstm *o, nacre_fn gemm, nacre_fn quantize, nacre_fn cell,
+                                  const int32_t *lengths, size_t threads) {
+    const nacre_i8_lstm job = lstm_job(n, o, gemm, quantize, cell, lengths);
+    return nacre_i8_lstm_scratch(&job, threads);
+}
+
+static inline void lstm_run(const nacre_rnn *n, const nacre_i8_lstm *o, nacre_fn gemm, nacre_fn quantize, nacre_fn cell,
+                            const int32_t *lengths, nacre_pool *pool, const void *w, const void *r, const int32_t *w_zero,
+                            const int32_t *r_zero, const float *w_scale, const float *r_scale, const float *x, const float *bias,
+                            const float *peepholes, const float *h0, const float *c0, float *y, float *y_h, float *y_c,
+                            void *scratch) {
+    nacre_i8_lstm job = lstm_job(n, o, gemm, quantize, cell, lengths);
+    job.w.data = w;
+    job.r.data = r;
+    job.w_zero = w_zero;
+    job.r_zero = r_zero;
+    job.w_scale = w_scale;
+    job.r_scale = r_scale;
+    job.x = x;
+    job.bias = bias;
+    job.peepholes = peepholes;
+    job.h0 = h0;
+    job.c0 = c0;
+    job.y = y;
+    job.y_h = y_h;
+    job.y_c = y_c;
+    nacre_i8_lstm_run(&job, pool, scratch);
+}
+
 static inline void quantize_run(nacre_fn f, nacre_pool *pool, const nacre_quant_grid *grid, const nacre_quant_codes *t, const float *x,
                                 const float *scale, const int32_t *zero, void *y) {
     nacre_quantize(quantize_impl(f), pool, grid, t, x, scale, zero, y);
@@ -118,6 +158,10 @@ static inline void lookup_run(nacre_pool *pool, size_t n, const void *x, const v
 #cgo nocallback bytes_conv_run
 #cgo noescape nacre_i8_conv_packed
 #cgo nocallback nacre_i8_conv_packed
+#cgo noescape lstm_scratch
+#cgo nocallback lstm_scratch
+#cgo noescape lstm_run
+#cgo nocallback lstm_run
 #cgo noescape quantize_run
 #cgo nocallback quantize_run
 #cgo noescape dequantize_run
@@ -236,6 +280,24 @@ func (v *ByteConv) Run(pool *Pool, x, w unsafe.Pointer, vectors *ByteVectors, y 
 	c, g := v.ConvShape.c(), v.Gemm.c()
 	C.bytes_conv_run(&c, &g, cbool(v.XSigned), C.int32_t(v.XZero), pool.ptr(), x, w, int32s(vectors.AZero), int32s(vectors.BZero),
 		floats(vectors.RowScale), floats(vectors.ColScale), int32s(vectors.Bias), y, bytesAt(scratch))
+}
+
+func (n *ByteLSTM) form() C.nacre_i8_lstm {
+	return C.nacre_i8_lstm{w: n.WForm.c(), r: n.RForm.c(), w_step: C.size_t(n.WStep), r_step: C.size_t(n.RStep)}
+}
+
+// Scratch is the number of bytes that Run needs as scratch.
+func (n *ByteLSTM) Scratch(pool *Pool) int {
+	c, o := n.c(), n.form()
+	return int(C.lstm_scratch(&c, &o, n.Gemm.fn(), n.Quantize.fn(), n.Cell.fn(), int32s(n.Lengths), C.size_t(pool.Threads())))
+}
+
+// Run computes Y, YH and YC. Scratch lies at a multiple of 64 bytes.
+func (n *ByteLSTM) Run(pool *Pool, scratch []byte) {
+	c, o := n.c(), n.form()
+	C.lstm_run(&c, &o, n.Gemm.fn(), n.Quantize.fn(), n.Cell.fn(), int32s(n.Lengths), pool.ptr(), n.W, n.R, int32s(n.WZero),
+		int32s(n.RZero), floats(n.WScale), floats(n.RScale), floats(n.X), floats(n.Bias), floats(n.Peepholes), floats(n.H0),
+		floats(n.C0), floats(n.Y), floats(n.YH), floats(n.YC), bytesAt(scratch))
 }
 
 func (g *QuantGrid) c() C.nacre_quant_grid {

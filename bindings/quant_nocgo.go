@@ -49,6 +49,12 @@ func (*ByteConv) Run(pool *Pool, x, w unsafe.Pointer, v *ByteVectors, y unsafe.P
 	panic(errNoCgo)
 }
 
+// Scratch cannot be called.
+func (n *ByteLSTM) Scratch(pool *Pool) int { panic(errNoCgo) }
+
+// Run cannot be called.
+func (n *ByteLSTM) Run(pool *Pool, scratch []byte) { panic(errNoCgo) }
+
 // Quantize cannot be called.
 func Quantize(k Kernel, pool *Pool, g *QuantGrid, t *QuantCodes, x, scale []float32, zero []int32, y unsafe.Pointer) {
 	panic(errNoCgo)

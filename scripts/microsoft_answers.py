@@ -61,6 +61,8 @@ def attribute(v):
     if isinstance(v, str):
         return {"s": v}
     if isinstance(v, (list, tuple)):
+        if any(isinstance(x, str) for x in v):
+            return {"ss": list(v)}
         return {"fs": list(v)} if any(isinstance(x, float) for x in v) else {"is": list(v)}
     return {"f": v} if isinstance(v, float) else {"i": int(v)}
 

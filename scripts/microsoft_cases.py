@@ -297,5 +297,27 @@ def quantized_attention(f):
         yield f"{name}, scale", {**a, "scale": 0.3}, x, [1]
 
 
+@cases("DynamicQuantizeLSTM")
+def quantized_lstm(f):
+    # A state that another rounding puts on the next code shows in what follows.
+    close = {"tol": 2e-3}
+    for t in np.int8, np.uint8:
+        for direction in "forward", "reverse", "bidirectional":
+            d = 2 if direction == "bidirectional" else 1
+            x, w, r = f(4, 2, 5), codes(f, t, d, 5, 32), codes(f, t, d, 8, 32)
+            a = {"hidden_size": 8, "direction": direction}
+            n = [d] if direction == "forward" else [d, 32]
+            zero = codes(f, t, d) if direction == "forward" else np.zeros(n, t)  # ONNX Runtime wants it for columns
+            weights = [f.dtype(0.1) * scales(f, *n), zero, f.dtype(0.1) * scales(f, *n), zero]
+            name = f"{t.__name__} {direction}"
+            yield f"{name}", a, [x, w, r, None, None, None, None, None, *weights], [1, 1, 1], close
+            rest = [f(d, 64), int32(4, 2), f(d, 2, 8), f(d, 2, 8), f(d, 24)]
+            yield f"{name}, all", {**a, "clip": 0.7}, [x, w, r, *rest, *weights], [1, 1, 1], close
+    functions = {"activations": ["HardSigmoid", "Softsign", "Relu"], "activation_alpha": [0.3], "activation_beta": [0.4], "input_forget": 1}
+    weights = [f.dtype(0.1) * scales(f, 1), codes(f, np.int8, 1), f.dtype(0.1) * scales(f, 1), codes(f, np.int8, 1)]
+    x, w, r = f(4, 2, 5), codes(f, np.int8, 1, 5, 32), codes(f, np.int8, 1, 8, 32)
+    yield "functions", {"hidden_size": 8, **functions}, [x, w, r, None, None, None, None, None, *weights], [1, 1, 1], close
+
+
 if __name__ == "__main__":
     main()

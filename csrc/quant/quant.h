@@ -15,6 +15,7 @@
 #include "core/kernel.h"
 #include "core/parallel.h"
 #include "matmul/matmul.h"
+#include "rnn/rnn.h"
 
 const nacre_kernel *nacre_quant_kernels(size_t *count);
 
@@ -216,6 +217,27 @@ void nacre_quantize_dynamic(const nacre_f32_quantize_impl *impl, nacre_pool *poo
 size_t nacre_i8_gemm_dynamic_scratch(const nacre_i8_gemm *g, size_t n, size_t threads);
 void nacre_i8_gemm_dynamic_run(const nacre_i8_gemm *g, const nacre_f32_quantize_impl *impl, nacre_pool *pool, size_t n,
                                const float *x, uint8_t *scratch);
+
+// A layer of LSTM whose weights are matrices of codes, in each direction w[input,
+// 4*hidden] and r[hidden, 4*hidden]. Its other operands are those of nacre_f32_rnn,
+// without batch_first. The values as far as the longest sequence goes are quantised
+// as a whole, and before every step the states of the sequences that have it.
+typedef struct {
+    const nacre_i8_gemm_impl *gemm;
+    const nacre_f32_quantize_impl *quantize;
+    const nacre_f32_rnn_cell_impl *cell;
+    nacre_rnn n;
+    nacre_i8_operand w, r;  // those of the second direction lie w_step and r_step bytes behind
+    size_t w_step, r_step;
+    const int32_t *w_zero, *r_zero;    // [directions, 4*hidden]
+    const float *w_scale, *r_scale;
+    const float *x, *bias, *peepholes, *h0, *c0;
+    float *y, *y_h, *y_c;
+} nacre_i8_lstm;
+
+// Bytes of scratch, which lies at a multiple of 64.
+size_t nacre_i8_lstm_scratch(const nacre_i8_lstm *o, size_t threads);
+void nacre_i8_lstm_run(const nacre_i8_lstm *o, nacre_pool *pool, uint8_t *scratch);
 
 // Pairs with broadcasting: `rank` extents, outermost first, then as many strides of
 // a, then of b, in bytes; the innermost are 0 or 1.

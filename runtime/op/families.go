@@ -45,6 +45,7 @@ func families() [][]Row {
 		quantAttentionRows,
 		quantConvRows,
 		quantFusedRows,
+		quantLSTMRows,
 		quantProductRows,
 		quantRows,
 		randomRows,

@@ -106,6 +106,7 @@ func families() []func(*suite) {
 		poolCases,
 		quantCases,
 		quantFusedCases,
+		quantLSTMCases,
 		reduceCases,
 		resizeCases,
 		recurrentCases,
