@@ -20,7 +20,30 @@ func recurrent() []Topology {
 			}
 		}
 	}
-	return list
+	return append(list, Topology{"listener", Listener})
+}
+
+// Listener is what a device that listens runs for each frame of sound: a dense
+// layer, two GRU layers of 64 whose states are inputs and outputs, and a dense
+// layer, in which the time of a node is not that of its arithmetic.
+func Listener() *graph.Model {
+	b := newBuilder("listener")
+	const features, hidden = 40, 64
+	x := b.input("x", tensor.F32, 1, 1, features)
+	x = b.node("Relu", nil, b.node("Add", nil, b.node("MatMul", nil, x, b.weight(features, features, hidden)), b.weight(100, hidden)))
+	axis := b.ints(1)
+	for _, name := range []string{"h1", "h2"} {
+		attrs := []*graph.Attr{integer("hidden_size", hidden), integer("linear_before_reset", 1)}
+		y := b.node("GRU", attrs, x, b.weight(hidden, 1, 3*hidden, hidden), b.weight(hidden, 1, 3*hidden, hidden), b.weight(100, 1, 6*hidden), "",
+			b.input(name, tensor.F32, 1, 1, hidden))
+		state := b.name("state")
+		b.g.Nodes[len(b.g.Nodes)-1].Outputs = append(b.g.Nodes[len(b.g.Nodes)-1].Outputs, state)
+		b.output(state, 1, 1, hidden)
+		x = b.node("Squeeze", nil, y, axis)
+	}
+	x = b.node("Add", nil, b.node("MatMul", nil, x, b.weight(hidden, hidden, 2)), b.weight(100, 2))
+	b.output(b.node("Softmax", []*graph.Attr{integer("axis", -1)}, x), 1, 1, 2)
+	return b.model()
 }
 
 // Recurrent is one layer of that operator from a state that is an input.
