@@ -9,15 +9,17 @@ static inline const nacre_f32_gemm_impl *gemm_impl(nacre_fn f) { return ((nacre_
 
 // Go memory may not hold pointers to Go memory that C looks at, so the pointers
 // of a product come as arguments and meet its sizes here.
-static inline size_t gemm_scratch(nacre_f32_gemm *g, const size_t *axes, size_t threads) {
+static inline size_t gemm_scratch(nacre_fn f, nacre_f32_gemm *g, const size_t *axes, size_t threads) {
     nacre_f32_gemm job = *g;
+    job.impl = gemm_impl(f);
     job.batch.axes = axes;
     return nacre_f32_gemm_scratch(&job, threads);
 }
 
-static inline void gemm_run(nacre_f32_gemm *g, nacre_pool *pool, const size_t *axes, const void *a, const void *b,
+static inline void gemm_run(nacre_fn f, nacre_f32_gemm *g, nacre_pool *pool, const size_t *axes, const void *a, const void *b,
                             const float *row, const float *col, void *c, float *scratch) {
     nacre_f32_gemm job = *g;
+    job.impl = gemm_impl(f);
     job.batch.axes = axes;
     job.a.data = a;
     job.b.data = b;
@@ -77,8 +79,7 @@ func sizes(list []int) *C.size_t { return (*C.size_t)(unsafe.Pointer(unsafe.Slic
 
 func (g *Gemm) c() C.nacre_f32_gemm {
 	return C.nacre_f32_gemm{
-		impl: g.Kernel.gemmImpl(),
-		m:    C.size_t(g.M), n: C.size_t(g.N), k: C.size_t(g.K),
+		m: C.size_t(g.M), n: C.size_t(g.N), k: C.size_t(g.K),
 		a: g.A.c(), b: g.B.c(),
 		batch:      C.nacre_batch{rank: C.size_t(len(g.Batch) / 3)},
 		alpha:      C.float(g.Alpha),
@@ -92,14 +93,14 @@ func (g *Gemm) c() C.nacre_f32_gemm {
 // Scratch is the number of float32 elements that Run needs as scratch.
 func (g *Gemm) Scratch(pool *Pool) int {
 	c := g.c()
-	return int(C.gemm_scratch(&c, sizes(g.Batch), C.size_t(pool.Threads())))
+	return int(C.gemm_scratch(g.Kernel.fn(), &c, sizes(g.Batch), C.size_t(pool.Threads())))
 }
 
 // Run computes c, of type C. Row and col are nil for none. Scratch lies at a
 // multiple of 64 bytes.
 func (g *Gemm) Run(pool *Pool, a, b unsafe.Pointer, row, col []float32, c unsafe.Pointer, scratch []float32) {
 	job := g.c()
-	C.gemm_run(&job, pool.ptr(), sizes(g.Batch), a, b, floats(row), floats(col), c, floats(scratch))
+	C.gemm_run(g.Kernel.fn(), &job, pool.ptr(), sizes(g.Batch), a, b, floats(row), floats(col), c, floats(scratch))
 }
 
 func floats(s []float32) *C.float { return (*C.float)(unsafe.SliceData(s)) }

@@ -7,23 +7,22 @@ package bindings
 
 // Go memory may not hold pointers to Go memory that C looks at, so the pointers
 // come as arguments and meet the sizes here.
-static inline void rnn_kernels(nacre_f32_rnn *o, nacre_fn gemm, nacre_fn cell) {
-    o->gemm = ((nacre_f32_gemm_fn *)gemm)();
-    o->impl = ((nacre_f32_rnn_cell_fn *)cell)();
-}
-
-static inline size_t f32_rnn_scratch(nacre_rnn *n, nacre_f32_rnn *o, const int32_t *lengths, size_t threads) {
+static inline size_t f32_rnn_scratch(nacre_rnn *n, nacre_fn gemm, nacre_float_type type, const int32_t *lengths,
+                                     size_t threads) {
     nacre_rnn job = *n;
     job.lengths = lengths;
-    return nacre_f32_rnn_scratch(&job, o, threads);
+    nacre_f32_rnn operands = {.gemm = ((nacre_f32_gemm_fn *)gemm)(), .x_type = type};
+    return nacre_f32_rnn_scratch(&job, &operands, threads);
 }
 
-static inline void f32_rnn_run(nacre_rnn *n, nacre_f32_rnn *o, nacre_pool *pool, const int32_t *lengths, const void *x,
-                               const float *w, const float *r, const float *bias, const float *peepholes, const float *h0,
-                               const float *c0, float *y, float *y_h, float *y_c, float *scratch) {
+static inline void f32_rnn_run(nacre_rnn *n, nacre_fn gemm, nacre_fn cell, nacre_float_type type, nacre_pool *pool,
+                               const int32_t *lengths, const void *x, const float *w, const float *r, const float *bias,
+                               const float *peepholes, const float *h0, const float *c0, float *y, float *y_h, float *y_c,
+                               float *scratch) {
     nacre_rnn job = *n;
     job.lengths = lengths;
-    nacre_f32_rnn operands = {o->gemm, o->impl, o->x_type, x, w, r, bias, peepholes, h0, c0, y, y_h, y_c};
+    nacre_f32_rnn operands = {((nacre_f32_gemm_fn *)gemm)(), ((nacre_f32_rnn_cell_fn *)cell)(), type, x, w, r, bias, peepholes,
+                              h0, c0, y, y_h, y_c};
     nacre_f32_rnn_run(&job, &operands, pool, scratch);
 }
 
@@ -36,8 +35,6 @@ static inline void f64_rnn_run(nacre_rnn *n, nacre_pool *pool, const int32_t *le
     nacre_f64_rnn_run(&job, &operands, pool, scratch);
 }
 
-#cgo noescape rnn_kernels
-#cgo nocallback rnn_kernels
 #cgo noescape f32_rnn_scratch
 #cgo nocallback f32_rnn_scratch
 #cgo noescape f32_rnn_run
@@ -72,25 +69,19 @@ func (n *RNN) c() C.nacre_rnn {
 	return c
 }
 
-func (n *RNNF32) operands() C.nacre_f32_rnn {
-	o := C.nacre_f32_rnn{x_type: C.nacre_float_type(n.XType)}
-	C.rnn_kernels(&o, n.Gemm.fn(), n.Cell.fn())
-	return o
-}
-
 func doubles(s []float64) *C.double { return (*C.double)(unsafe.SliceData(s)) }
 
 // Scratch is the number of float32 elements that Run needs as scratch.
 func (n *RNNF32) Scratch(pool *Pool) int {
-	c, o := n.c(), n.operands()
-	return int(C.f32_rnn_scratch(&c, &o, int32s(n.Lengths), C.size_t(pool.Threads())))
+	c := n.c()
+	return int(C.f32_rnn_scratch(&c, n.Gemm.fn(), C.nacre_float_type(n.XType), int32s(n.Lengths), C.size_t(pool.Threads())))
 }
 
 // Run computes Y, YH and YC. Scratch lies at a multiple of 64 bytes.
 func (n *RNNF32) Run(pool *Pool, scratch []float32) {
-	c, o := n.c(), n.operands()
-	C.f32_rnn_run(&c, &o, pool.ptr(), int32s(n.Lengths), n.X, floats(n.W), floats(n.R), floats(n.Bias), floats(n.Peepholes),
-		floats(n.H0), floats(n.C0), floats(n.Y), floats(n.YH), floats(n.YC), floats(scratch))
+	c := n.c()
+	C.f32_rnn_run(&c, n.Gemm.fn(), n.Cell.fn(), C.nacre_float_type(n.XType), pool.ptr(), int32s(n.Lengths), n.X, floats(n.W), floats(n.R),
+		floats(n.Bias), floats(n.Peepholes), floats(n.H0), floats(n.C0), floats(n.Y), floats(n.YH), floats(n.YC), floats(scratch))
 }
 
 // Scratch is the number of float64 elements that Run needs as scratch.

@@ -107,60 +107,73 @@ func (s *Session) Outputs() []*graph.Value { return s.outputs }
 // name. Inputs are not written, and results share no memory with them. A
 // cancelled context ends the run between two nodes.
 func (s *Session) Run(ctx context.Context, inputs map[string]*tensor.Tensor) (map[string]*tensor.Tensor, error) {
-	results, err := s.run(ctx, values(inputs), nil)
+	results, err := run(ctx, s, inputs, asValue, nil)
 	if err != nil {
 		return nil, err
 	}
 	out := make(map[string]*tensor.Tensor, len(results))
-	for name, v := range results {
+	for i, v := range results {
 		t, ok := v.(*tensor.Tensor)
 		if !ok {
-			return nil, s.reject("output %q is %v, no tensor; RunValues returns it", name, v)
+			return nil, s.reject("output %q is %v, no tensor; RunValues returns it", s.outputs[i].Name, v)
 		}
-		out[name] = t
+		out[s.outputs[i].Name] = t
 	}
 	return out, nil
 }
 
 // RunValues is Run for models that take or give sequences, optionals or maps.
 func (s *Session) RunValues(ctx context.Context, inputs map[string]tensor.Value) (map[string]tensor.Value, error) {
-	return s.run(ctx, inputs, nil)
+	return s.named(run(ctx, s, inputs, itself, nil))
+}
+
+// named is the results by name.
+func (s *Session) named(results []tensor.Value, err error) (map[string]tensor.Value, error) {
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]tensor.Value, len(results))
+	for i, v := range results {
+		out[s.outputs[i].Name] = v
+	}
+	return out, nil
 }
 
 // Profile is RunValues with the time of every step.
 func (s *Session) Profile(ctx context.Context, inputs map[string]tensor.Value) (map[string]tensor.Value, *exec.Profile, error) {
 	p := &exec.Profile{}
-	out, err := s.run(ctx, inputs, p)
+	out, err := s.named(run(ctx, s, inputs, itself, p))
 	return out, p, err
 }
 
-func values(tensors map[string]*tensor.Tensor) map[string]tensor.Value {
-	m := make(map[string]tensor.Value, len(tensors))
-	for name, t := range tensors {
-		if t != nil {
-			m[name] = t
-		}
+// asValue is t as a value; one that is not there is nil.
+func asValue(t *tensor.Tensor) tensor.Value {
+	if t == nil {
+		return nil
 	}
-	return m
+	return t
 }
+
+func itself(v tensor.Value) tensor.Value { return v }
 
 // Plan returns the plan for inputs of those types and extents; only the types
 // and extents of the tensors matter.
 func (s *Session) Plan(inputs map[string]*tensor.Tensor) (*plan.Plan, error) {
-	list, err := s.order(values(inputs))
+	list, err := order(s, inputs, asValue)
 	if err != nil {
 		return nil, err
 	}
 	return s.program.For(list)
 }
 
-func (s *Session) run(ctx context.Context, inputs map[string]tensor.Value, prof *exec.Profile) (map[string]tensor.Value, error) {
+// run returns the results in the order of the outputs.
+func run[V any](ctx context.Context, s *Session, inputs map[string]V, value func(V) tensor.Value, prof *exec.Profile) ([]tensor.Value, error) {
 	s.use.RLock()
 	defer s.use.RUnlock()
 	if s.closed {
 		return nil, ErrClosed
 	}
-	list, err := s.order(inputs)
+	list, err := order(s, inputs, value)
 	if err != nil {
 		return nil, err
 	}
@@ -168,24 +181,16 @@ func (s *Session) run(ctx context.Context, inputs map[string]tensor.Value, prof 
 	if err != nil {
 		return nil, err
 	}
-	results, err := s.exec.Run(ctx, pl, list, prof)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[string]tensor.Value, len(results))
-	for i, v := range s.outputs {
-		out[v.Name] = results[i]
-	}
-	return out, nil
+	return s.exec.Run(ctx, pl, list, prof)
 }
 
 // order puts the inputs in the program's order and checks them against what the
 // model declares.
-func (s *Session) order(inputs map[string]tensor.Value) ([]tensor.Value, error) {
+func order[V any](s *Session, inputs map[string]V, value func(V) tensor.Value) ([]tensor.Value, error) {
 	list := make([]tensor.Value, len(s.program.Decl))
 	symbols := map[string]int{}
 	for i, v := range s.program.Decl {
-		t := inputs[v.Name]
+		t := value(inputs[v.Name])
 		if t == nil {
 			return nil, s.reject("input %q is missing; the model needs %s", v.Name, list2text(s.program.Decl))
 		}
@@ -195,8 +200,8 @@ func (s *Session) order(inputs map[string]tensor.Value) ([]tensor.Value, error) 
 		list[i] = t
 	}
 	if len(inputs) > len(list) {
-		for name := range inputs {
-			if !s.needs(name) {
+		for name, v := range inputs {
+			if value(v) != nil && !s.needs(name) {
 				return nil, s.reject("the model takes no input %q; it needs %s", name, list2text(s.program.Decl))
 			}
 		}
@@ -220,10 +225,10 @@ func (s *Session) reject(format string, args ...any) error {
 // accepts checks a tensor against a declared type. Symbols collects the extents
 // that named axes have, so that one name means one extent.
 func accepts(want graph.Type, v tensor.Value, symbols map[string]int) error {
-	if have := op.TypeOf(v); have.Kind != want.Kind {
+	t, ok := v.(*tensor.Tensor)
+	if !ok && op.TypeOf(v).Kind != want.Kind || ok && want.Kind != graph.TensorType {
 		return errors.New("these are different kinds of values")
 	}
-	t, ok := v.(*tensor.Tensor)
 	if !ok {
 		return nil
 	}

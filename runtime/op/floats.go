@@ -38,14 +38,7 @@ func (c *Run) floats(t *tensor.Tensor) ([]float32, error) {
 // scratchFloats returns n floats, not cleared, for use until Run returns.
 func (c *Run) scratchFloats(n int) ([]float32, error) {
 	b, err := c.Mem.Scratch(tensor.F32.Bytes(n))
-	if err != nil {
-		return nil, err
-	}
-	t, err := tensor.FromBytes(tensor.F32, tensor.Shape{n}, b)
-	if err != nil {
-		return nil, err
-	}
-	return tensor.View[float32](t), nil
+	return asFloats(b), err
 }
 
 // floatsFor returns where the elements of a narrow float output are to be

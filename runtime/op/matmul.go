@@ -37,7 +37,7 @@ func matmulDims(a, b graph.Dims) (graph.Dims, error) {
 	if len(a) == 0 || len(b) == 0 {
 		return nil, graph.Mark(graph.ErrShape, "operands have shapes %v and %v; a scalar is no matrix", a, b)
 	}
-	am, bm := asMatrices(a, true), asMatrices(b, false)
+	am, bm := asMatrices(a, true, graph.Known(1)), asMatrices(b, false, graph.Known(1))
 	la, lb := len(am)-2, len(bm)-2
 	if _, ok := joinDim(am[la+1], bm[lb]); !ok {
 		return nil, graph.Mark(graph.ErrShape, "shapes %v and %v do not multiply: rows of %v elements by columns of %v", a, b, am[la+1], bm[lb])
@@ -60,14 +60,14 @@ func matmulDims(a, b graph.Dims) (graph.Dims, error) {
 }
 
 // asMatrices gives a vector the axis that makes it a row or a column.
-func asMatrices(d graph.Dims, row bool) graph.Dims {
+func asMatrices[S ~[]E, E any](d S, row bool, one E) S {
 	if len(d) > 1 {
 		return d
 	}
 	if row {
-		return graph.Dims{graph.Known(1), d[0]}
+		return S{one, d[0]}
 	}
-	return graph.Dims{d[0], graph.Known(1)}
+	return S{d[0], one}
 }
 
 func (o *matmul) Prepare(c *Prepare) error {
@@ -81,20 +81,18 @@ func (o *matmul) Prepare(c *Prepare) error {
 func (o *matmul) Describe() string { return o.product.describe() }
 
 func (o *matmul) Run(c *Run) error {
-	a, b := c.In[0], c.In[1]
-	ad, bd := graph.DimsOf(a.Shape()), graph.DimsOf(b.Shape())
-	dims, err := matmulDims(ad, bd)
-	if err != nil {
-		return err
+	a, b, out := c.In[0], c.In[1], c.Out[0]
+	if out == nil {
+		dims, err := matmulDims(graph.DimsOf(a.Shape()), graph.DimsOf(b.Shape()))
+		if err != nil {
+			return err
+		}
+		shape, _ := dims.Concrete()
+		if out, err = c.Alloc(0, a.DType(), shape); err != nil {
+			return err
+		}
 	}
-	shape, _ := dims.Concrete()
-	out, err := c.output(0, a.DType(), shape)
-	if err != nil {
-		return err
-	}
-	am, _ := asMatrices(ad, true).Concrete()
-	bm, _ := asMatrices(bd, false).Concrete()
-	s := matmulProducts(am, bm)
+	s := matmulProducts(asMatrices(a.Shape(), true, 1), asMatrices(b.Shape(), false, 1))
 	return o.product.run(c, &s, a, b, out, addend{alpha: 1})
 }
 

@@ -212,8 +212,7 @@ func (o *qLinearMatMul) runFloats(c *Run, s *products, scale float32, y *tensor.
 // the columns of a right one.
 func (c *Run) meant(i int, left bool) (*tensor.Tensor, error) {
 	t := c.In[i]
-	dims := asMatrices(graph.DimsOf(t.Shape()), left)
-	shape, _ := dims.Concrete()
+	shape := asMatrices(t.Shape(), left, 1)
 	l := quantLanes{operand: shape, axis: len(shape) - 1, batch: shape[:len(shape)-2], merged: 1}
 	if left {
 		l.axis--

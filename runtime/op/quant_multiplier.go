@@ -146,8 +146,7 @@ func (c *Run) matrices(a, b *tensor.Tensor, d tensor.DType) (*byteMatrices, *ten
 	if err != nil {
 		return nil, nil, err
 	}
-	am, _ := asMatrices(ad, true).Concrete()
-	bm, _ := asMatrices(bd, false).Concrete()
+	am, bm := asMatrices(a.Shape(), true, 1), asMatrices(b.Shape(), false, 1)
 	m := &byteMatrices{products: matmulProducts(am, bm)}
 	m.rows, m.cols, err = lanesOf(&m.products, am, bm)
 	return m, out, err

@@ -2,6 +2,7 @@ package op
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
@@ -107,28 +108,30 @@ func (o *recurrent) Run(c *Run) error {
 		return err
 	}
 	d := c.In[0].DType()
-	y, state := tensor.Shape{n.Steps, n.Directions, n.Batch, n.Hidden}, tensor.Shape{n.Directions, n.Batch, n.Hidden}
+	y, state := [...]int{n.Steps, n.Directions, n.Batch, n.Hidden}, [...]int{n.Directions, n.Batch, n.Hidden}
 	if o.batchFirst {
-		y, state = tensor.Shape{n.Batch, n.Steps, n.Directions, n.Hidden}, tensor.Shape{n.Batch, n.Directions, n.Hidden}
+		y, state = [...]int{n.Batch, n.Steps, n.Directions, n.Hidden}, [...]int{n.Batch, n.Directions, n.Hidden}
 	}
 	var out [3]*tensor.Tensor
 	for i := range out {
 		if !c.Wants(i) {
 			continue
 		}
-		shape := state
+		shape := state[:]
 		if i == 0 {
-			shape = y
+			shape = y[:]
 		}
-		if out[i], err = c.output(i, d, shape); err != nil {
-			return err
+		if out[i] = c.Out[i]; out[i] == nil {
+			if out[i], err = c.Alloc(i, d, slices.Clone(shape)); err != nil {
+				return err
+			}
 		}
-		if err = wantShape(out[i], shape); err != nil {
-			return err
+		if !out[i].Shape().Equal(shape) {
+			return wantShape(out[i], slices.Clone(shape))
 		}
 	}
 	switch {
-	case state.Len() == 0:
+	case n.Batch == 0 || n.Hidden == 0:
 		return nil
 	case d == tensor.F64:
 		return o.runDoubles(c, n, out)
@@ -156,23 +159,28 @@ func (o *recurrent) network(c *Run) (n bindings.RNN, err error) {
 		return n, graph.Mark(graph.ErrShape, "R %v is not of hidden_size %d", r, o.hidden)
 	}
 	// What is computed with these extents is counted in int.
-	total := tensor.Shape{n.Steps + 1, n.Batch, n.Hidden, n.Directions, 8 * (o.gates + 2)}
-	if err := total.Check(); err != nil {
+	total := [...]int{n.Steps + 1, n.Batch, n.Hidden, n.Directions, 8 * (o.gates + 2)}
+	if err := tensor.Shape(total[:]).Check(); err != nil {
 		return n, graph.Mark(graph.ErrShape, "%d steps of %d sequences with %d states are too many", n.Steps, n.Batch, n.Hidden)
 	}
-	state := tensor.Shape{o.directions, n.Batch, n.Hidden}
+	state := [3]int{o.directions, n.Batch, n.Hidden}
 	if o.batchFirst {
-		state = tensor.Shape{n.Batch, o.directions, n.Hidden}
+		state = [3]int{n.Batch, o.directions, n.Hidden}
 	}
-	wanted := [...]tensor.Shape{
-		x, {o.directions, o.gates * n.Hidden, n.Input}, {o.directions, o.gates * n.Hidden, n.Hidden}, {o.directions, 2 * o.gates * n.Hidden},
-		{n.Batch}, state, state, {o.directions, 3 * n.Hidden},
+	rows := o.gates * n.Hidden
+	wanted := [...][3]int{
+		1: {o.directions, rows, n.Input}, 2: {o.directions, rows, n.Hidden}, 3: {o.directions, 2 * rows}, 4: {n.Batch},
+		5: state, 6: state, 7: {o.directions, 3 * n.Hidden},
 	}
+	ranks := [...]int{1: 3, 2: 3, 3: 2, 4: 1, 5: 3, 6: 3, 7: 2}
 	for i, t := range c.In {
-		if t != nil && !t.Shape().Equal(wanted[i]) {
-			return n, graph.Mark(graph.ErrShape, "input %d is %v, not of shape %v", i, t, wanted[i])
+		if t == nil || i == 0 {
+			continue
 		}
-		if d := c.In[0].DType(); t != nil && i != 4 && t.DType() != d {
+		if !t.Shape().Equal(wanted[i][:ranks[i]]) {
+			return n, graph.Mark(graph.ErrShape, "input %d is %v, not of shape %v", i, t, slices.Clone(wanted[i][:ranks[i]]))
+		}
+		if d := c.In[0].DType(); i != 4 && t.DType() != d {
 			return n, graph.Mark(graph.ErrShape, "inputs 0 and %d have element types %v and %v", i, d, t.DType())
 		}
 	}
