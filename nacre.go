@@ -37,11 +37,19 @@ func Data[T tensor.Element](t *Tensor) ([]T, error) { return tensor.Data[T](t) }
 
 // Model is an open model file.
 type Model struct {
-	source   *graph.Model
-	packs    *op.Packs
-	mu       sync.Mutex
-	sessions int // open
-	closed   bool
+	source    *graph.Model
+	packs     *op.Packs
+	mu        sync.Mutex
+	optimized map[rewriting]*graph.Model
+	sessions  int // open
+	closed    bool
+}
+
+// rewriting is the options that decide what a model's graph is rewritten to.
+type rewriting struct {
+	isa      string
+	none     bool
+	registry *op.Registry
 }
 
 // Open maps a model file of any format that package formats knows and checks its
@@ -64,7 +72,7 @@ func Decode(name string, data []byte) (*Model, error) {
 	return newModel(m), nil
 }
 
-func newModel(m *graph.Model) *Model { return &Model{source: m, packs: op.NewPacks()} }
+func newModel(m *graph.Model) *Model { return &Model{source: m, packs: op.NewPacks(), optimized: map[rewriting]*graph.Model{}} }
 
 // Source is what the file holds. It must not be changed.
 func (m *Model) Source() *graph.Model { return m.source }
@@ -82,6 +90,7 @@ func (m *Model) Close() error {
 	}
 	m.closed = true
 	m.packs.Close()
+	m.optimized = nil
 	return m.source.Close()
 }
 
@@ -93,7 +102,7 @@ type Session struct {
 	close sync.Once
 }
 
-// NewSession optimises the model's graph, chooses kernels and packs weights,
+// NewSession optimises the model's graph, chooses kernels and packs weights, all of
 // which sessions of one model share.
 func (m *Model) NewSession(o Options) (*Session, error) {
 	m.mu.Lock()
@@ -104,7 +113,17 @@ func (m *Model) NewSession(o Options) (*Session, error) {
 	if o.Packs == nil {
 		o.Packs = m.packs
 	}
-	s, err := runtime.New(m.source, o)
+	how := rewriting{o.ISA, o.NoOptimize, o.Registry}
+	g := m.optimized[how]
+	if g == nil {
+		var err error
+		if g, err = runtime.Optimize(m.source, o); err != nil {
+			return nil, err
+		}
+		m.optimized[how] = g
+	}
+	o.NoOptimize = true
+	s, err := runtime.New(g, o)
 	if err != nil {
 		return nil, err
 	}

@@ -21,8 +21,12 @@ static inline size_t conv_scratch(const nacre_conv *c, nacre_fn gemm, nacre_fn c
 }
 
 static inline void conv_run(const nacre_conv *c, nacre_fn gemm, nacre_fn columns, nacre_fn taps, int packed, nacre_float_type type,
-                            nacre_pool *pool, const void *x, const void *w, const float *bias, void *y, float *scratch) {
+                            nacre_f32_finish *finish, const float *add, const void *params, nacre_pool *pool, const void *x,
+                            const void *w, const float *bias, void *y, float *scratch) {
     nacre_f32_conv j = conv_job(c, gemm, columns, taps, packed, type);
+    j.finish = *finish;
+    j.finish.add = add;
+    j.finish.params = params;
     j.x = x;
     j.w = w;
     j.bias = bias;
@@ -142,20 +146,20 @@ func (s *ConvShape) ByTaps() bool {
 
 // PackedWeights is the number of elements of packed weights.
 func (v *Conv) PackedWeights() int {
-	c := v.c()
+	c := v.ConvShape.c()
 	return int(C.conv_packed(&c, v.Gemm.fn()))
 }
 
 // Pack packs weights [Groups*Filters, Channels, Kernel...]; dst gets elements of
 // Type.
 func (v *Conv) Pack(w unsafe.Pointer, dst []byte) {
-	c := v.c()
+	c := v.ConvShape.c()
 	C.conv_pack(&c, v.Gemm.fn(), C.nacre_float_type(v.Type), w, unsafe.Pointer(unsafe.SliceData(dst)))
 }
 
 // Scratch is the number of float32 elements that Run needs as scratch.
 func (v *Conv) Scratch(pool *Pool) int {
-	c := v.c()
+	c := v.ConvShape.c()
 	return int(C.conv_scratch(&c, v.Gemm.fn(), v.Columns.fnOrNil(), v.Taps.fnOrNil(), cbool(v.Packed), C.nacre_float_type(v.Type),
 		C.size_t(pool.Threads())))
 }
@@ -163,33 +167,33 @@ func (v *Conv) Scratch(pool *Pool) int {
 // Run computes y. Bias is one number per filter, or nil. Scratch lies at a
 // multiple of 64 bytes.
 func (v *Conv) Run(pool *Pool, x, w unsafe.Pointer, bias []float32, y unsafe.Pointer, scratch []float32) {
-	c := v.c()
-	C.conv_run(&c, v.Gemm.fn(), v.Columns.fnOrNil(), v.Taps.fnOrNil(), cbool(v.Packed), C.nacre_float_type(v.Type), pool.ptr(),
-		x, w, floats(bias), y, floats(scratch))
+	c, finish := v.ConvShape.c(), v.Finish.c()
+	C.conv_run(&c, v.Gemm.fn(), v.Columns.fnOrNil(), v.Taps.fnOrNil(), cbool(v.Packed), C.nacre_float_type(v.Type), &finish,
+		floats(v.Add), unsafe.Pointer(v.Params), pool.ptr(), x, w, floats(bias), y, floats(scratch))
 }
 
 // PackedWeights is the number of float32 elements of packed weights.
 func (v *ConvTranspose) PackedWeights() int {
-	c := v.c()
+	c := v.ConvShape.c()
 	return int(C.spread_packed(&c, v.Gemm.fn()))
 }
 
 // Pack packs weights [Groups*Channels, Filters, Kernel...].
 func (v *ConvTranspose) Pack(w, dst []float32) {
-	c := v.c()
+	c := v.ConvShape.c()
 	C.spread_pack(&c, v.Gemm.fn(), floats(w), floats(dst))
 }
 
 // Scratch is the number of float32 elements that Run needs as scratch.
 func (v *ConvTranspose) Scratch(pool *Pool) int {
-	c := v.c()
+	c := v.ConvShape.c()
 	return int(C.spread_scratch(&c, v.Gemm.fn(), cbool(v.Packed), C.size_t(pool.Threads())))
 }
 
 // Run computes y. Bias is one number per filter, or nil. Scratch lies at a
 // multiple of 64 bytes.
 func (v *ConvTranspose) Run(pool *Pool, x, w, bias, y, scratch []float32) {
-	c := v.c()
+	c := v.ConvShape.c()
 	C.spread_run(&c, v.Gemm.fn(), cbool(v.Packed), pool.ptr(), floats(x), floats(w), floats(bias), floats(y), floats(scratch))
 }
 

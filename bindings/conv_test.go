@@ -163,12 +163,24 @@ func guardedRun(t *testing.T, n int, run func(y []float32)) []float32 {
 // checkConv compares a convolution of values rounded to its type with the
 // formula, packed and not, and with more threads.
 func (d *convData) checkConv(t *testing.T, v *Conv, pool *Pool, name string) {
+	t.Helper()
 	e := &convData{x: slices.Clone(d.x), w: slices.Clone(d.w), bias: d.bias, out: d.out}
 	if v.Type != Float32 {
 		roundFloats(e.x, v.Type)
 		roundFloats(e.w, v.Type)
 	}
 	want := e.reference(t, "f64_conv", &v.ConvShape)
+	for i := range want {
+		if v.Add != nil {
+			want[i] += float64(v.Add[i])
+		}
+		if v.Clamp {
+			want[i] = min(max(want[i], float64(v.Low)), float64(v.High))
+		}
+		if v.Map.Valid() && want[i] < 0 {
+			want[i] *= gemmLeak
+		}
+	}
 	terms := v.Channels * volume(v.Kernel)
 	run := func(p *Pool, w unsafe.Pointer) []float32 {
 		raw, intact := guarded(len(d.out)*v.Type.bytes(), 4)
@@ -184,7 +196,7 @@ func (d *convData) checkConv(t *testing.T, v *Conv, pool *Pool, name string) {
 	compare := func(got []float32) {
 		t.Helper()
 		// Inputs are at most 4, so a term is at most 16.
-		part, tol := []float64{0, 0x1p-11, 0x1p-8}[v.Type], 6e-8*16*(4+float64(terms))
+		part, tol := []float64{0x1p-22, 0x1p-11, 0x1p-8}[v.Type], 6e-8*16*(4+float64(terms))
 		for i, y := range got {
 			if !(math.Abs(float64(y)-want[i]) <= tol+part*math.Abs(want[i])) {
 				t.Fatalf("%s, type %d: element %d is %g, not %g", name, v.Type, i, y, want[i])
@@ -225,6 +237,19 @@ func TestConv(t *testing.T) {
 			}
 			for _, ft := range []FloatType{Float32, Float16, BFloat16} {
 				d.checkConv(t, &Conv{ConvShape: *s, Type: ft, Gemm: gemm, Columns: columns, Taps: taps}, pool, c.name)
+			}
+			leaky, err := Select("f32_leaky_relu", gemm.ISA())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range []Finish{
+				{Clamp: true, Low: gemmLow, High: gemmHigh},
+				{Add: randomFloats(r, len(d.out)), Map: leaky, Params: ParamsOf(float32(gemmLeak), 0)},
+				{Add: randomFloats(r, len(d.out)), Clamp: true, Low: gemmLow, High: gemmHigh, Map: leaky, Params: ParamsOf(float32(gemmLeak), 0)},
+			} {
+				for _, ft := range []FloatType{Float32, BFloat16} {
+					d.checkConv(t, &Conv{ConvShape: *s, Type: ft, Gemm: gemm, Columns: columns, Taps: taps, Finish: f}, pool, c.name+" and more")
+				}
 			}
 		})
 	}

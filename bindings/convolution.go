@@ -22,6 +22,7 @@ type Conv struct {
 	Columns Kernel    // of op f32_im2col
 	Taps    Kernel    // of op f32_taps
 	Packed  bool      // the weights are what Pack wrote
+	Finish
 }
 
 // ConvTranspose is a transposed convolution of float32.

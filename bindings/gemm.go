@@ -21,20 +21,30 @@ type Operand struct {
 
 // Gemm is products of matrices of floats, summed up in float32,
 //
-//	c(i,j) = Alpha * sum_p a(i,p) b(p,j) + (Accumulate ? c(i,j) : 0) + row[i] + col[j]
+//	c(i,j) = finish(Alpha * sum_p a(i,p) b(p,j) + row[i] + col[j])
 //
 // with a [M,K], b [K,N] and c [M,N] whose rows are LDC apart.
 type Gemm struct {
-	Kernel     Kernel // of op f32_gemm
-	M, N, K    int
-	A, B       Operand
-	C          FloatType // with Accumulate, Float32
-	LDC        int
-	Alpha      float32
-	Accumulate bool
+	Kernel  Kernel // of op f32_gemm
+	M, N, K int
+	A, B    Operand
+	C       FloatType
+	LDC     int
+	Alpha   float32
+	Finish
 	// Batch is extents of the batch axes, outermost first, then as many strides
 	// of a, then of b: 0 where an operand is shared. Results lie M*LDC apart.
 	Batch []int
+}
+
+// Finish is what follows sums in float32 before they are stored; the zero Finish
+// is nothing.
+type Finish struct {
+	Add       []float32 // added to each element; laid out as the result, or the result as it was
+	Clamp     bool      // whether elements below Low and above High become these; a NaN stays
+	Low, High float32
+	Map       Kernel // a function of elements of float32 that comes last, such as f32_tanh
+	Params    *Params
 }
 
 // WideGemm is products c = a b of matrices of float64, or of integers, which

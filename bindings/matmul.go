@@ -17,7 +17,8 @@ static inline size_t gemm_scratch(nacre_fn f, nacre_f32_gemm *g, const size_t *a
 }
 
 static inline void gemm_run(nacre_fn f, nacre_f32_gemm *g, nacre_pool *pool, const size_t *axes, const void *a, const void *b,
-                            const float *row, const float *col, void *c, float *scratch) {
+                            const float *row, const float *col, const float *add, const void *params, void *c,
+                            float *scratch) {
     nacre_f32_gemm job = *g;
     job.impl = gemm_impl(f);
     job.batch.axes = axes;
@@ -25,6 +26,8 @@ static inline void gemm_run(nacre_fn f, nacre_f32_gemm *g, nacre_pool *pool, con
     job.b.data = b;
     job.row = row;
     job.col = col;
+    job.finish.add = add;
+    job.finish.params = params;
     job.c = c;
     nacre_f32_gemm_run(&job, pool, scratch);
 }
@@ -81,12 +84,12 @@ func (g *Gemm) c() C.nacre_f32_gemm {
 	return C.nacre_f32_gemm{
 		m: C.size_t(g.M), n: C.size_t(g.N), k: C.size_t(g.K),
 		a: g.A.c(), b: g.B.c(),
-		batch:      C.nacre_batch{rank: C.size_t(len(g.Batch) / 3)},
-		alpha:      C.float(g.Alpha),
-		accumulate: cbool(g.Accumulate),
-		row_count:  1,
-		c_type:     C.nacre_float_type(g.C),
-		ldc:        C.size_t(g.LDC),
+		batch:     C.nacre_batch{rank: C.size_t(len(g.Batch) / 3)},
+		alpha:     C.float(g.Alpha),
+		finish:    g.Finish.c(),
+		row_count: 1,
+		c_type:    C.nacre_float_type(g.C),
+		ldc:       C.size_t(g.LDC),
 	}
 }
 
@@ -100,7 +103,12 @@ func (g *Gemm) Scratch(pool *Pool) int {
 // multiple of 64 bytes.
 func (g *Gemm) Run(pool *Pool, a, b unsafe.Pointer, row, col []float32, c unsafe.Pointer, scratch []float32) {
 	job := g.c()
-	C.gemm_run(g.Kernel.fn(), &job, pool.ptr(), sizes(g.Batch), a, b, floats(row), floats(col), c, floats(scratch))
+	C.gemm_run(g.Kernel.fn(), &job, pool.ptr(), sizes(g.Batch), a, b, floats(row), floats(col), floats(g.Add), unsafe.Pointer(g.Params), c, floats(scratch))
+}
+
+// c is f without what lies in Go's memory.
+func (f *Finish) c() C.nacre_f32_finish {
+	return C.nacre_f32_finish{clamp: cbool(f.Clamp), low: C.float(f.Low), high: C.float(f.High), _map: (*[0]byte)(unsafe.Pointer(f.Map.fnOrNil()))}
 }
 
 func floats(s []float32) *C.float { return (*C.float)(unsafe.SliceData(s)) }

@@ -23,6 +23,8 @@ type gemmCase struct {
 	cType          FloatType
 	alpha          float32
 	accumulate     bool
+	addend         bool
+	clamp, mapped  bool
 	row, col       bool
 	ldc            int   // n if 0
 	batch          []int // extents
@@ -55,6 +57,12 @@ func gemmCases() []gemmCase {
 		add("alpha, old c, gaps", func(c *gemmCase) { c.alpha, c.accumulate, c.ldc = 0.5, true, c.n+3 })
 		add("row", func(c *gemmCase) { c.row = true })
 		add("row, col", func(c *gemmCase) { c.row, c.col, c.accumulate = true, true, true })
+		add("addend, clamp", func(c *gemmCase) { c.addend, c.clamp, c.row, c.ldc = true, true, true, c.n+1 })
+		add("addend, batch, function", func(c *gemmCase) { c.addend, c.mapped, c.col, c.batch = true, true, true, []int{2} })
+		add("packed b, clamp, function", func(c *gemmCase) { c.packB, c.clamp, c.mapped, c.alpha = true, true, true, 2 })
+		add("f16 c, addend, clamp, function", func(c *gemmCase) {
+			c.cType, c.addend, c.clamp, c.mapped, c.ldc = Float16, true, true, true, c.n+2
+		})
 		add("f16", func(c *gemmCase) { c.aType, c.bType, c.bT = Float16, Float16, true })
 		add("packed f16 a", func(c *gemmCase) { c.aType, c.packA, c.aT = Float16, true, true })
 		add("packed f16 b", func(c *gemmCase) { c.aType, c.bType, c.packB, c.row = Float16, Float16, true, true })
@@ -144,7 +152,7 @@ func (d *gemmData) reference() {
 				}
 				at := (q*c.m+i)*c.ldc + j
 				v := sum * float64(c.alpha)
-				if c.accumulate {
+				if c.accumulate || c.addend {
 					v += float64(d.old[at])
 				}
 				if c.row {
@@ -153,10 +161,36 @@ func (d *gemmData) reference() {
 				if c.col {
 					v += float64(d.col[j])
 				}
-				d.want[at], d.size[at] = v, size+math.Abs(v)+4
+				d.size[at] = size + math.Abs(v) + 4
+				if c.clamp {
+					v = min(max(v, gemmLow), gemmHigh)
+				}
+				if c.mapped && v < 0 {
+					v *= gemmLeak
+				}
+				d.want[at] = v
 			}
 		}
 	}
+}
+
+// What is done to elements, and the factor of those that are negative.
+const gemmLow, gemmHigh, gemmLeak = -1.5, 2, 0.25
+
+// finish is what follows the products of a case.
+func (d *gemmData) finish(k Kernel) Finish {
+	f := Finish{Clamp: d.c.clamp, Low: gemmLow, High: gemmHigh}
+	if d.c.addend {
+		f.Add = d.old
+	}
+	if d.c.mapped {
+		var err error
+		if f.Map, err = Select("f32_leaky_relu", k.ISA()); err != nil {
+			panic(err)
+		}
+		f.Params = ParamsOf(float32(gemmLeak), 0)
+	}
+	return f
 }
 
 func roundFloats(s []float32, t FloatType) {
@@ -181,7 +215,7 @@ func stored(s []float32, t FloatType) unsafe.Pointer {
 func (d *gemmData) run(t *testing.T, k Kernel, pool *Pool) []float32 {
 	c := d.c
 	g := Gemm{
-		Kernel: k, M: c.m, N: c.n, K: c.k, C: c.cType, LDC: c.ldc, Alpha: c.alpha, Accumulate: c.accumulate,
+		Kernel: k, M: c.m, N: c.n, K: c.k, C: c.cType, LDC: c.ldc, Alpha: c.alpha, Finish: d.finish(k),
 		A: Operand{Type: c.aType, Row: d.aDims[0], Col: d.aDims[1]},
 		B: Operand{Type: c.bType, Row: d.bStride[0], Col: d.bStride[1]},
 	}
@@ -214,6 +248,9 @@ func (d *gemmData) run(t *testing.T, k Kernel, pool *Pool) []float32 {
 	halfKernel().Narrow(nil, c.cType, d.old, out)
 	scratch := Alloc(4 * g.Scratch(pool))
 	defer Free(scratch)
+	if c.accumulate {
+		g.Add = unsafe.Slice((*float32)(out), len(d.old))
+	}
 	g.Run(pool, a, b, d.row, d.col, out, unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(scratch))), len(scratch)/4))
 	if !intact() {
 		t.Error("wrote outside")

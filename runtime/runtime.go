@@ -29,32 +29,53 @@ type Session struct {
 	outputs []*graph.Value
 }
 
-// New makes a session of a validated model, whose tensors must stay valid until
-// Close. The model is not changed.
-func New(m *graph.Model, o Options) (*Session, error) {
-	if err := bindings.Available(); err != nil {
-		return nil, &graph.Error{Stage: "plan", File: m.File, Offset: -1, Kind: graph.ErrDevice, Err: err}
-	}
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
-	isa, err := o.isa()
+// Optimize returns the model with its graphs rewritten as a session with these
+// options runs them; with NoOptimize, only what no operator implements is. The
+// model is not changed.
+func Optimize(m *graph.Model, o Options) (*graph.Model, error) {
+	o, isa, err := o.complete(m)
 	if err != nil {
 		return nil, err
 	}
+	return o.optimize(m, isa)
+}
+
+// complete checks the options and fills in the registry.
+func (o Options) complete(m *graph.Model) (Options, bindings.ISA, error) {
+	if err := bindings.Available(); err != nil {
+		return o, 0, &graph.Error{Stage: "plan", File: m.File, Offset: -1, Kind: graph.ErrDevice, Err: err}
+	}
+	if err := o.Validate(); err != nil {
+		return o, 0, err
+	}
 	if o.Registry == nil {
 		o.Registry = op.Standard()
+	}
+	isa, err := o.isa()
+	return o, isa, err
+}
+
+func (o Options) optimize(m *graph.Model, isa bindings.ISA) (*graph.Model, error) {
+	passes := optimize.Passes()
+	if o.NoOptimize {
+		passes = optimize.Required()
+	}
+	return optimize.Run(m, passes, optimize.Context{Registry: o.Registry, ISA: isa})
+}
+
+// New makes a session of a validated model, whose tensors must stay valid until
+// Close. The model is not changed.
+func New(m *graph.Model, o Options) (*Session, error) {
+	o, isa, err := o.complete(m)
+	if err != nil {
+		return nil, err
 	}
 	s := &Session{}
 	if o.Packs == nil {
 		o.Packs = op.NewPacks()
 		s.packs = o.Packs
 	}
-	passes := optimize.Passes()
-	if o.NoOptimize {
-		passes = optimize.Required()
-	}
-	m, err = optimize.Run(m, passes, optimize.Context{Registry: o.Registry, ISA: isa})
+	m, err = o.optimize(m, isa)
 	if err == nil {
 		s.program, err = plan.Compile(m, o.Registry, op.Prepare{ISA: isa, Packs: o.Packs})
 	}

@@ -204,7 +204,7 @@ static void attend_tiles(void *job, size_t chunk, size_t thread) {
         nacre_f32_pack_panel(a->gemm->half(), a->d, m, attend_at(&a->q, b, h, i0 + i), a->q.type, a->q.row, 1, m, q + i * a->d);
     }
     const float scale = a->cap == 0 ? a->scale : a->scale / a->cap;
-    const nacre_f32_epilogue product = {scale, 0, NULL, NULL};
+    const nacre_f32_epilogue product = {.alpha = scale};
     float *const out = attend_out(a, &rows[0]);
     size_t lo, hi;
     attend_range(a, rows, n, &lo, &hi);
@@ -217,7 +217,7 @@ static void attend_tiles(void *job, size_t chunk, size_t thread) {
                 g->tile(a->d, q + i * a->d, m, keys + j * a->d, s + i * p->ld + (j - c0), p->ld, m, attend_min(g->nr, c1 - j), &product);
             }
         }
-        const nacre_f32_epilogue sum = {1, started, NULL, NULL};
+        nacre_f32_epilogue sum = {.alpha = 1, .ld_add = a->out_row};
         for (size_t i = 0; i < n; i += g->mr) {
             const size_t m = attend_min(g->mr, n - i);
             for (size_t r = i; r < i + m; r++) {
@@ -227,8 +227,10 @@ static void attend_tiles(void *job, size_t chunk, size_t thread) {
             }
             nacre_f32_pack_panel(a->gemm->half(), c1 - c0, m, s + i * p->ld, NACRE_FLOAT32, p->ld, 1, m, weights);
             for (size_t c = 0; c < a->dv; c += g->nr) {
-                g->tile(c1 - c0, weights, m, values + c * a->kv_len + c0 * g->nr, out + i * a->out_row + c, a->out_row, m,
-                        attend_min(g->nr, a->dv - c), &sum);
+                float *const to = out + i * a->out_row + c;
+                sum.add = started ? to : NULL;
+                g->tile(c1 - c0, weights, m, values + c * a->kv_len + c0 * g->nr, to, a->out_row, m, attend_min(g->nr, a->dv - c),
+                        &sum);
             }
         }
         started = 1;

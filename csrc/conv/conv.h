@@ -50,9 +50,10 @@ void nacre_half_im2col(const nacre_half *half, nacre_float_type type, const nacr
 
 // Rows of op f32_taps, for groups of one channel.
 typedef struct {
-    // out[r*ldc + j] = bias + sum_t w[t] src[r*step + offset[t] + j] for r < rows, j < n.
-    void (*filter)(const float *src, size_t step, size_t taps, const size_t *offset, const float *w, float bias, float *out,
-                   size_t ldc, size_t rows, size_t n);
+    // out[r*ldc + j] = clamp(bias + sum_t w[t] src[r*step + offset[t] + j] + add[r*ldc + j])
+    // for r < rows, j < n; of f it takes the clamp only, and add may be NULL.
+    void (*filter)(const float *src, size_t step, size_t taps, const size_t *offset, const float *w, float bias,
+                   const float *add, const nacre_f32_finish *f, float *out, size_t ldc, size_t rows, size_t n);
     // dst[j] = src[j*step] for j < n.
     void (*split)(const float *src, size_t step, size_t n, float *dst);
 } nacre_f32_taps_impl;
@@ -69,6 +70,7 @@ typedef struct {
     nacre_float_type type;  // of x, w and y; NACRE_FLOAT32 for transposed ones
     const void *x, *w;
     const float *bias;
+    nacre_f32_finish finish;  // of convolutions that are not transposed
     void *y;
 } nacre_f32_conv;
 

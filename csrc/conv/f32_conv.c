@@ -49,7 +49,7 @@ static void make_columns(const void *source, size_t index, size_t k0, size_t k, 
 static nacre_f32_gemm conv_product(const nacre_f32_conv *j, size_t *axes) {
     const nacre_conv *const c = &j->c;
     const size_t k = conv_depth(c), n = conv_count(c->out, c->axes);
-    nacre_f32_gemm g = {.impl = j->gemm, .m = c->filters, .n = n, .k = k, .alpha = 1, .c = j->y, .c_type = j->type, .ldc = n};
+    nacre_f32_gemm g = {.impl = j->gemm, .m = c->filters, .n = n, .k = k, .alpha = 1, .c = j->y, .c_type = j->type, .ldc = n, .finish = j->finish};
     g.a = (nacre_f32_operand){j->w, j->packed, j->type, k, 1};
     g.row = j->bias;
     g.row_count = c->groups;
@@ -157,8 +157,8 @@ static void copy_row(const taps_plan *p, const float *x, float *dst) {
     }
 }
 
-// Computes y, of one group, from x.
-static void taps_group(const taps_plan *p, size_t group, const float *x, float *y, float *band) {
+// Computes y, of one group, from x; add is NULL or laid out as y.
+static void taps_group(const taps_plan *p, size_t group, const float *x, const float *add, float *y, float *band) {
     const nacre_conv *const c = &p->j->c;
     const size_t out = p->out_h * p->out_w;
     const nacre_half *const half = p->j->gemm->half();
@@ -178,8 +178,11 @@ static void taps_group(const taps_plan *p, size_t group, const float *x, float *
                 half->widen[p->j->type](w, wide, p->taps);
                 w = wide;
             }
+            const nacre_f32_finish *const finish = &p->j->finish;
+            const size_t corner = f * out + o * p->out_w;
             p->j->taps->filter(band, p->step_h * p->row, p->taps, p->offset, w, p->j->bias == NULL ? 0 : p->j->bias[filter],
-                               y + f * out + o * p->out_w, p->out_w, rows, p->out_w);
+                               add == NULL ? NULL : add + corner, finish, y + corner, p->out_w, rows, p->out_w);
+            if (finish->map != NULL) finish->map(y + corner, y + corner, rows * p->out_w, finish->params);
         }
     }
 }
@@ -196,13 +199,14 @@ static void taps_chunk(void *job, size_t chunk, size_t thread) {
     for (size_t plane = chunk * p->groups_each; plane < end; plane++) {
         const void *const x = conv_at(j->type, j->x, plane * in);
         void *const y = conv_at(j->type, j->y, plane * out);
+        const float *const add = j->finish.add == NULL ? NULL : j->finish.add + plane * out;
         if (conv_half(j)) {
             float *const wide_x = band + p->band_size, *const wide_y = wide_x + p->x_size;
             j->gemm->half()->widen[j->type](x, wide_x, in);
-            taps_group(p, plane % j->c.groups, wide_x, wide_y, band);
+            taps_group(p, plane % j->c.groups, wide_x, add, wide_y, band);
             j->gemm->half()->narrow[j->type](wide_y, y, out);
         } else {
-            taps_group(p, plane % j->c.groups, x, y, band);
+            taps_group(p, plane % j->c.groups, x, add, y, band);
         }
     }
 }

@@ -172,6 +172,7 @@ static void pack_b_block(const gemm_plan *p, size_t index, size_t k0, size_t k, 
 
 typedef struct {
     size_t k0, k;
+    int last;               // the sums end with this block
     size_t i0, i1, j0, j1;  // the piece of c
     const float *a;         // all panels of the product's a
     const float *b;         // panel of column j0, row k0
@@ -189,9 +190,14 @@ static void run_tiles(const gemm_plan *p, const tile_block *t) {
         const float *b = t->b;
         for (size_t j = t->j0; j < t->j1; j += g->impl->nr, b += t->b_panel) {
             nacre_f32_epilogue e = t->e;
+            if (e.add != NULL) e.add += (i - t->i0) * e.ld_add + (j - t->j0);
             if (e.row != NULL) e.row += i;
             if (e.col != NULL) e.col += j;
             g->impl->tile(t->k, a, p->rows, b, t->c + (i - t->i0) * t->ldc + (j - t->j0), t->ldc, m, least(g->impl->nr, t->j1 - j), &e);
+        }
+        for (size_t r = i - t->i0; t->last && g->finish.map != NULL && r < i - t->i0 + m; r++) {
+            float *const row = t->c + r * t->ldc;
+            g->finish.map(row, row, t->j1 - t->j0, g->finish.params);
         }
     }
 }
@@ -219,8 +225,19 @@ static void tiles_chunk(void *job, size_t chunk, size_t thread) {
         }
         do {
             t.k = least(p->k_step, g->k - t.k0);
-            const int first = t.k0 == 0, last = t.k0 + t.k == g->k;
-            t.e = (nacre_f32_epilogue){g->alpha, !first || g->accumulate, last ? row : NULL, last ? g->col : NULL};
+            t.last = t.k0 + t.k == g->k;
+            t.e = (nacre_f32_epilogue){.alpha = g->alpha, .add = t.c, .ld_add = t.ldc};
+            if (t.k0 == 0) {
+                t.e.add = g->finish.add == NULL ? NULL : g->finish.add + corner;
+                t.e.ld_add = g->ldc;
+            }
+            if (t.last) {
+                t.e.row = row;
+                t.e.col = g->col;
+                t.e.clamp = g->finish.clamp;
+                t.e.low = g->finish.low;
+                t.e.high = g->finish.high;
+            }
             if (p->b_size == 0) {
                 t.b = (const float *)at(&g->b, nacre_batch_offset(&g->batch, 1, index)) + t.j0 * g->k + t.k0 * g->impl->nr;
                 t.b_panel = g->k * g->impl->nr;
@@ -242,15 +259,22 @@ static void tiles_chunk(void *job, size_t chunk, size_t thread) {
 
 // Row i of columns j0..j0+n-1 of c from the sums in line.
 static void finish_line(const nacre_f32_gemm *g, size_t index, size_t i, size_t j0, size_t n, const float *line) {
-    float *const c = (float *)g->c + (index * g->m + i) * g->ldc + j0;
+    const nacre_f32_finish *const f = &g->finish;
+    const size_t corner = (index * g->m + i) * g->ldc + j0;
+    float *const c = (float *)g->c + corner;
     const float row = g->row == NULL ? 0 : g->row[index % g->row_count * g->m + i];
     for (size_t j = 0; j < n; j++) {
         float v = line[j] * g->alpha;
-        if (g->accumulate) v += c[j];
+        if (f->add != NULL) v += f->add[corner + j];
         if (g->row != NULL) v += row;
         if (g->col != NULL) v += g->col[j0 + j];
+        if (f->clamp) {
+            if (v < f->low) v = f->low;
+            if (v > f->high) v = f->high;
+        }
         c[j] = v;
     }
+    if (f->map != NULL) f->map(c, c, n, f->params);
 }
 
 static void lines_chunk(void *job, size_t chunk, size_t thread) {

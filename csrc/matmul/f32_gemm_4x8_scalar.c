@@ -3,11 +3,15 @@
 
 enum { SCALAR_MR = 4, SCALAR_NR = 8 };
 
-static float finish_scalar(float sum, float old, size_t i, size_t j, const nacre_f32_epilogue *e) {
+static float finish_scalar(float sum, size_t i, size_t j, const nacre_f32_epilogue *e) {
     float v = sum * e->alpha;
-    if (e->accumulate) v += old;
+    if (e->add != NULL) v += e->add[i * e->ld_add + j];
     if (e->row != NULL) v += e->row[i];
     if (e->col != NULL) v += e->col[j];
+    if (e->clamp) {
+        if (v < e->low) v = e->low;
+        if (v > e->high) v = e->high;
+    }
     return v;
 }
 
@@ -20,7 +24,7 @@ static void tile_scalar(size_t k, const float *a, size_t lda, const float *b, fl
         }
     }
     for (size_t i = 0; i < m; i++) {
-        for (size_t j = 0; j < n; j++) c[i * ldc + j] = finish_scalar(sum[i][j], e->accumulate ? c[i * ldc + j] : 0, i, j, e);
+        for (size_t j = 0; j < n; j++) c[i * ldc + j] = finish_scalar(sum[i][j], i, j, e);
     }
 }
 

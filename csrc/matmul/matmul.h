@@ -35,15 +35,31 @@ size_t nacre_batch_distinct_offset(const nacre_batch *b, int operand, size_t num
 
 // ---- f32_gemm -------------------------------------------------------------
 //
-// c(i,j) = alpha * sum_p a(i,p) b(p,j) + (accumulate ? c(i,j) : 0) + row[i] + col[j]
+// c(i,j) = map(clamp(alpha * sum_p a(i,p) b(p,j) + add(i,j) + row[i] + col[j]))
 
-// What becomes of the sums; row and col are NULL for none. This is the one place
-// for what follows a product, and every implementation has it once.
+// What follows a sum: what is added to each element, laid out as the result and
+// maybe the result itself as it was; the least and the most that an element may
+// be, where a NaN stays; a function of elements, whose x may be its y. All zeros
+// is nothing.
+typedef struct {
+    const float *add;
+    int clamp;
+    float low, high;
+    void (*map)(const void *x, void *y, size_t n, const void *params);
+    const void *params;
+} nacre_f32_finish;
+
+// What becomes of the sums of a tile, but for functions of elements; add, row and
+// col are NULL for none. This is the one place for what follows a product, and
+// every implementation has it once.
 typedef struct {
     float alpha;
-    int accumulate;
+    const float *add;  // rows are ld_add apart
+    size_t ld_add;
     const float *row;
     const float *col;
+    int clamp;
+    float low, high;
 } nacre_f32_epilogue;
 
 // The parts of a product for one ISA level. A kernel row of op f32_gemm has the
@@ -84,12 +100,12 @@ typedef struct {
     void (*make_b)(const void *source, size_t index, size_t k0, size_t k, size_t j0, size_t n, float *dst);
     const void *source;
     float alpha;
-    int accumulate;
+    nacre_f32_finish finish;
     const float *row;   // row_count vectors of m; product q uses number q % row_count
     size_t row_count;
     const float *col;   // n, shared by all products
     void *c;
-    nacre_float_type c_type;  // with accumulate, NACRE_FLOAT32
+    nacre_float_type c_type;
     size_t ldc;
 } nacre_f32_gemm;
 

@@ -271,6 +271,7 @@ static void rnn_multiply(const rnn_plan *p, const rnn_unit *u, size_t gate, cons
     for (size_t i = 0; i < panels; i++) {
         const size_t j = j0 + (down ? panels - 1 - i : i) * nr;
         nacre_f32_epilogue at = *e;
+        if (at.add != NULL) at.add += j;
         if (at.col != NULL) at.col += j;
         p->o->gemm->tile(hidden, x, u->rows, r + j * hidden, sums + j, ldc, u->rows, rnn_least(nr, j1 - j), &at);
     }
@@ -285,7 +286,6 @@ static void rnn_step(const rnn_plan *p, const rnn_unit *u, size_t step, bool sec
     const bool backward = rnn_backward(n, u->dir), halves = rnn_resets(n);
     const size_t slot = backward ? p->last - 1 - step : step - p->first;
     float *const sums = p->sums + u->dir * p->sums_dir + u->b * p->sums_batch + slot * p->sums_step;
-    const nacre_f32_epilogue add = {.alpha = 1, .accumulate = 1};
     const float *const x = halves && second ? p->reset_t + u->states : p->state_t[step % 2] + u->states;
     // Every other step goes through the weights from their end, where the step
     // before left them in the cache.
@@ -298,7 +298,9 @@ static void rnn_step(const rnn_plan *p, const rnn_unit *u, size_t step, bool sec
             const nacre_f32_epilogue e = {.alpha = 1, .col = bias};
             rnn_multiply(p, u, gate, x, j0, j1, down, p->linear + u->states, n->hidden, &e);
         } else {
-            rnn_multiply(p, u, gate, x, j0, j1, down, sums + gate * n->hidden, p->sums_batch, &add);
+            float *const sum = sums + gate * n->hidden;
+            const nacre_f32_epilogue e = {.alpha = 1, .add = sum, .ld_add = p->sums_batch};
+            rnn_multiply(p, u, gate, x, j0, j1, down, sum, p->sums_batch, &e);
         }
     }
     nacre_f32_rnn_step *const run = n->gates == 1   ? impl->rnn

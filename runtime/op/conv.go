@@ -153,7 +153,10 @@ func (o *conv) Prepare(c *Prepare) error {
 // Describe names the kernels.
 func (o *conv) Describe() string { return o.kernels.describe() }
 
-func (o *conv) Run(c *Run) error {
+func (o *conv) Run(c *Run) error { return o.run(c, bindings.Finish{}) }
+
+// run computes the output and, for narrow floats, what follows the sums.
+func (o *conv) run(c *Run, finish bindings.Finish) error {
 	x, w := c.In[0].Shape(), c.In[1].Shape()
 	s, err := o.shape(x, w)
 	if err != nil {
@@ -163,7 +166,7 @@ func (o *conv) Run(c *Run) error {
 	if err != nil {
 		return err
 	}
-	return o.kernels.runConv(c, s, y)
+	return o.kernels.runConv(c, s, y, finish)
 }
 
 // shape returns the extents of the convolution of a value by weights.

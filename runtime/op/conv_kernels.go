@@ -99,7 +99,7 @@ func checkAxes(s *bindings.ConvShape) error {
 	return nil
 }
 
-func (k *convKernels) runConv(c *Run, s *bindings.ConvShape, y *tensor.Tensor) error {
+func (k *convKernels) runConv(c *Run, s *bindings.ConvShape, y *tensor.Tensor, finish bindings.Finish) error {
 	if err := checkAxes(s); err != nil || y.Len() == 0 {
 		return err
 	}
@@ -107,11 +107,14 @@ func (k *convKernels) runConv(c *Run, s *bindings.ConvShape, y *tensor.Tensor) e
 		k.runPlain(c, s, y)
 		return nil
 	}
+	if err := checkAdded(finish, y); err != nil {
+		return err
+	}
 	bias, err := c.floats(given(c, 2))
 	if err != nil {
 		return err
 	}
-	v := bindings.Conv{ConvShape: *s, Type: floatTypes[y.DType()], Gemm: k.gemm, Columns: k.columns, Taps: k.taps, Packed: k.weights != nil}
+	v := bindings.Conv{ConvShape: *s, Type: floatTypes[y.DType()], Gemm: k.gemm, Columns: k.columns, Taps: k.taps, Packed: k.weights != nil, Finish: finish}
 	scratch, err := c.scratchFloats(v.Scratch(c.Pool))
 	if err != nil {
 		return err

@@ -60,6 +60,7 @@ func families() [][]Row {
 		signalRows,
 		skipNormRows,
 		sliceRows,
+		fusedConvRows,
 		fusedProductRows,
 		fusedRows,
 		tensorScatterRows,

@@ -80,7 +80,10 @@ func (o *matmul) Prepare(c *Prepare) error {
 // Describe names the kernel.
 func (o *matmul) Describe() string { return o.product.describe() }
 
-func (o *matmul) Run(c *Run) error {
+func (o *matmul) Run(c *Run) error { return o.run(c, addend{alpha: 1}) }
+
+// run computes the output, with what is added and follows.
+func (o *matmul) run(c *Run, add addend) error {
 	a, b, out := c.In[0], c.In[1], c.Out[0]
 	if out == nil {
 		dims, err := matmulDims(graph.DimsOf(a.Shape()), graph.DimsOf(b.Shape()))
@@ -93,7 +96,7 @@ func (o *matmul) Run(c *Run) error {
 		}
 	}
 	s := matmulProducts(asMatrices(a.Shape(), true, 1), asMatrices(b.Shape(), false, 1))
-	return o.product.run(c, &s, a, b, out, addend{alpha: 1})
+	return o.product.run(c, &s, a, b, out, add)
 }
 
 // matmulProducts cuts row-major operands with at least two axes into products,

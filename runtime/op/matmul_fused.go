@@ -121,75 +121,6 @@ func reorderedProducts(shapes, steps [2][]int) products {
 	return s
 }
 
-// epilogue is an elementwise function that stands behind another operator in
-// one node.
-type epilogue struct {
-	kernel string // "" for none
-	p, q   float64
-	fn     bindings.Kernel
-	path   path
-	params *bindings.Params
-}
-
-// epilogues are the functions that may stand behind others, with the kernel of
-// each and what its parameters are if the node does not say.
-var epilogues = map[string]struct {
-	kernel string
-	p, q   float32
-}{
-	"":                {},
-	"Relu":            {kernel: "relu"},
-	"Tanh":            {kernel: "tanh"},
-	"Sigmoid":         {kernel: "sigmoid"},
-	"LeakyRelu":       {kernel: "leaky_relu", p: 0.01},
-	"Elu":             {kernel: "elu", p: 1},
-	"Celu":            {kernel: "celu", p: 1},
-	"Selu":            {kernel: "selu", p: 1.67326319, q: 1.05070102},
-	"HardSigmoid":     {kernel: "hard_sigmoid", p: 0.2, q: 0.5},
-	"HardSwish":       {kernel: "hard_swish"},
-	"Softplus":        {kernel: "softplus"},
-	"Softsign":        {kernel: "softsign"},
-	"ThresholdedRelu": {kernel: "thresholded_relu", p: 1},
-	"Clip":            {kernel: "clip"},
-}
-
-func newEpilogue(name string, given []float32) (epilogue, error) {
-	a, ok := epilogues[name]
-	if !ok {
-		return epilogue{}, graph.Mark(graph.ErrUnsupported, "activation %q", name)
-	}
-	if len(given) > 0 {
-		a.p = given[0]
-	}
-	if len(given) > 1 {
-		a.q = given[1]
-	}
-	if name == "Clip" && len(given) != 2 {
-		return epilogue{}, graph.Mark(graph.ErrFormat, "activation Clip has %d parameters, not 2", len(given))
-	}
-	return epilogue{kernel: a.kernel, p: float64(a.p), q: float64(a.q)}, nil
-}
-
-func (a *epilogue) prepare(c *Prepare) (err error) {
-	if a.kernel == "" {
-		return nil
-	}
-	d := c.DType(0)
-	if a.path, err = pathTo(c, d, wide(d)); err != nil {
-		return err
-	}
-	a.params = paramsFor(wide(d), a.p, a.q)
-	a.fn, err = kernelFor(c, wide(d), a.kernel)
-	return err
-}
-
-// run changes the elements of t.
-func (a *epilogue) run(c *Run, t *tensor.Tensor) {
-	if a.kernel != "" {
-		bindings.EltwiseMap(c.Pool, a.fn, a.path.source(t), a.path.sink(t), t.Len(), a.params)
-	}
-}
-
 // fusedGemm is Gemm with an activation behind it.
 type fusedGemm struct {
 	gemm
@@ -226,80 +157,68 @@ func (o *fusedGemm) Prepare(c *Prepare) error {
 
 // Run computes the output.
 func (o *fusedGemm) Run(c *Run) error {
-	if err := o.gemm.Run(c); err != nil {
+	if err := o.gemm.run(c, o.activation.finish()); err != nil {
 		return err
 	}
 	o.activation.run(c, c.Out[0])
 	return nil
 }
 
-// fusedConv is Conv with a value added and an activation behind it.
-type fusedConv struct {
-	conv
-	activation epilogue
-	add        bindings.Kernel
-	path       path
+// sumMatMul is MatMul of operands with two axes or more, a number for each column
+// added, then a value Z of the output's shape, then an activation: an operator of
+// graphs that this program writes itself, as com.microsoft.FusedConv for Conv.
+type sumMatMul struct {
+	matmul
+	then finisher
 }
 
-func newFusedConv(n *Node) (Op, error) {
-	inner, err := newConv(n)
-	if err != nil {
-		return nil, err
-	}
-	act, err := newEpilogue(n.Str("activation", ""), n.Floats("activation_params"))
-	if err != nil {
-		return nil, err
-	}
-	return &fusedConv{conv: *inner.(*conv), activation: act}, nil
+func newSumMatMul(n *Node) (Op, error) {
+	then, err := newFinisher(n)
+	return &sumMatMul{then: then}, err
 }
 
-// Infer is that of Conv; what is added has the shape of the output.
-func (o *fusedConv) Infer(c *Infer) error {
-	inner := *c
-	inner.In = c.In[:min(3, len(c.In))]
-	if c.Has(3) && c.In[3].DType != c.In[0].DType {
-		return graph.Mark(graph.ErrShape, "Z is %v, whose element type is not X's, %v", c.In[3].Type, c.In[0].DType)
+// Infer is that of MatMul.
+func (o *sumMatMul) Infer(c *Infer) error {
+	if err := o.matmul.Infer(&Infer{In: c.In[:2], Out: c.Out}); err != nil {
+		return err
 	}
-	return o.conv.Infer(&inner)
+	a, b, y := c.In[0], c.In[1], c.Out[0]
+	if len(a.Dims) == 1 || len(b.Dims) == 1 {
+		return graph.Mark(graph.ErrShape, "operands are %v and %v; each needs two axes", a.Type, b.Type)
+	}
+	if c.Has(2) && (c.In[2].DType != a.DType || c.In[2].Dims != nil && len(c.In[2].Dims) != 1) {
+		return graph.Mark(graph.ErrShape, "C is %v, not a vector of A's element type, %v", c.In[2].Type, a.DType)
+	}
+	if c.Has(2) && c.In[2].Dims != nil && b.Dims != nil {
+		if have, want := c.In[2].Dims[0], b.Dims[len(b.Dims)-1]; have.IsKnown() && want.IsKnown() && have != want {
+			return graph.Mark(graph.ErrShape, "C has %v elements for %v columns", have, want)
+		}
+	}
+	return checkAddend(c, y.DType)
 }
 
 // Prepare chooses the kernels.
-func (o *fusedConv) Prepare(c *Prepare) (err error) {
-	if err = o.activation.prepare(c); err != nil {
+func (o *sumMatMul) Prepare(c *Prepare) error {
+	if err := o.then.prepare(c); err != nil {
 		return err
 	}
-	d := c.DType(0)
-	if o.path, err = pathTo(c, d, wide(d)); err != nil {
-		return err
-	}
-	if o.add, err = kernelFor(c, wide(d), "add"); err != nil {
-		return err
-	}
-	return o.conv.Prepare(c)
+	return o.matmul.Prepare(c)
 }
 
 // Run computes the output.
-func (o *fusedConv) Run(c *Run) error {
-	if err := o.conv.Run(c); err != nil {
-		return err
+func (o *sumMatMul) Run(c *Run) error {
+	add := addend{alpha: 1}
+	if c.Has(2) {
+		add = addend{t: c.In[2], alpha: 1, beta: 1, rows: 1, cols: c.In[2].Len()}
 	}
-	y := c.Out[0]
-	if c.Has(3) {
-		z := c.In[3]
-		if !z.Shape().Equal(y.Shape()) {
-			return graph.Mark(graph.ErrShape, "Z is %v and the convolution %v", z, y)
-		}
-		if y.Len() > 0 {
-			n := y.Len()
-			bindings.EltwiseBinary(c.Pool, o.add, o.path.source(y), o.path.source(z), o.path.sink(y), []int{n, n, n})
-		}
-	}
-	o.activation.run(c, y)
-	return nil
+	return o.then.run(c, func(f bindings.Finish) error {
+		add.finish = f
+		return o.matmul.run(c, add)
+	})
 }
 
 var fusedProductRows = []Row{
 	{Domain: microsoft, Name: "FusedMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: floats, New: newFusedMatMul},
 	{Domain: microsoft, Name: "FusedGemm", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: floats, New: newFusedGemm},
-	{Domain: microsoft, Name: "FusedConv", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: Types{tensor.F32, tensor.F64, tensor.F16}, New: newFusedConv},
+	{Domain: internalDomain, Name: "FusedMatMul", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: floats, InPlace: []int{3}, New: newSumMatMul},
 }

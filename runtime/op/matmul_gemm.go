@@ -1,6 +1,7 @@
 package op
 
 import (
+	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -100,9 +101,12 @@ func (o *gemm) Prepare(c *Prepare) error {
 // Describe names the kernel.
 func (o *gemm) Describe() string { return o.product.describe() }
 
-func (o *gemm) Run(c *Run) error {
+func (o *gemm) Run(c *Run) error { return o.run(c, bindings.Finish{}) }
+
+// run computes the output and what follows it. Nothing is added behind a matrix C.
+func (o *gemm) run(c *Run, finish bindings.Finish) error {
 	a, b := c.In[0], c.In[1]
-	add := addend{alpha: o.alpha, beta: o.beta, rows: 1, cols: 1}
+	add := addend{alpha: o.alpha, beta: o.beta, rows: 1, cols: 1, finish: finish}
 	var cd graph.Dims
 	if c.Has(2) {
 		add.t = c.In[2]

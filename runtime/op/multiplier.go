@@ -38,6 +38,7 @@ type addend struct {
 	t           *tensor.Tensor // nil for none
 	rows, cols  int
 	alpha, beta float32
+	finish      bindings.Finish // what follows, for narrow floats
 }
 
 func (p *multiplier) prepare(c *Prepare) (err error) {
@@ -103,7 +104,7 @@ func asFloats(b []byte) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
 }
 
-// run computes out = alpha·a·b + beta·(what is added).
+// run computes out = alpha·a·b + beta·(what is added), and what follows it.
 func (p *multiplier) run(c *Run, s *products, a, b, out *tensor.Tensor, add addend) error {
 	if out.Len() == 0 {
 		return nil
@@ -111,9 +112,12 @@ func (p *multiplier) run(c *Run, s *products, a, b, out *tensor.Tensor, add adde
 	if _, ok := floatTypes[p.dtype]; !ok {
 		return p.runWide(c, s, a, b, out, add)
 	}
+	if err := checkAdded(add.finish, out); err != nil {
+		return err
+	}
 	ft := floatTypes[p.dtype]
 	g := bindings.Gemm{
-		Kernel: p.kernel, M: s.m, N: s.n, K: s.k, C: ft, LDC: s.n, Alpha: add.alpha, Batch: s.batch,
+		Kernel: p.kernel, M: s.m, N: s.n, K: s.k, C: ft, LDC: s.n, Alpha: add.alpha, Batch: s.batch, Finish: add.finish,
 		A: bindings.Operand{Type: ft, Row: s.aRow, Col: s.aCol},
 		B: bindings.Operand{Type: ft, Row: s.bRow, Col: s.bCol},
 	}
@@ -123,22 +127,15 @@ func (p *multiplier) run(c *Run, s *products, a, b, out *tensor.Tensor, add adde
 		g.Batch = packedBatch(s, p.kernel.PackedB(s.n, s.k))
 		right = unsafe.Pointer(unsafe.SliceData(p.right))
 	}
-	row, col, sums, err := p.addends(c, s, &g, out, add)
+	row, col, err := p.addends(c, s, &g, add)
 	if err != nil {
 		return err
-	}
-	dst := out.Pointer()
-	if sums != nil {
-		g.C, dst = bindings.Float32, unsafe.Pointer(unsafe.SliceData(sums))
 	}
 	scratch, err := c.scratchFloats(g.Scratch(c.Pool))
 	if err != nil {
 		return err
 	}
-	g.Run(c.Pool, a.Pointer(), right, row, col, dst, scratch)
-	if sums != nil {
-		c.putFloats(out, sums)
-	}
+	g.Run(c.Pool, a.Pointer(), right, row, col, out.Pointer(), scratch)
 	return nil
 }
 
@@ -153,23 +150,16 @@ func packedBatch(s *products, size int) []int {
 }
 
 // addends returns what is added as a vector for the rows or the columns, or else
-// writes it to floats for out and has the product added to those.
-func (p *multiplier) addends(c *Run, s *products, g *bindings.Gemm, out *tensor.Tensor, add addend) (row, col, sums []float32, err error) {
+// has the product add it to each element.
+func (p *multiplier) addends(c *Run, s *products, g *bindings.Gemm, add addend) (row, col []float32, err error) {
 	if add.t == nil || add.beta == 0 {
-		return nil, nil, nil, nil
+		return nil, nil, nil
 	}
 	v, err := c.floats(add.t)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	if add.rows == s.m && add.cols == s.n && s.m > 1 && s.n > 1 {
-		if sums, err = c.floatsFor(out); err != nil {
-			return nil, nil, nil, err
-		}
-		scaleFloats(sums, v, add.beta)
-		g.Accumulate = true
-		return nil, nil, sums, nil
-	}
+	whole := add.rows == s.m && add.cols == s.n && s.m > 1 && s.n > 1
 	if add.beta != 1 || len(v) == 1 {
 		size := len(v)
 		if size == 1 {
@@ -177,21 +167,25 @@ func (p *multiplier) addends(c *Run, s *products, g *bindings.Gemm, out *tensor.
 		}
 		scaled, err := c.scratchFloats(size)
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
 		for i := range scaled {
 			scaled[i] = v[min(i, len(v)-1)]
 		}
 		scaleFloats(scaled, scaled, add.beta)
 		if len(v) == 1 {
-			return nil, scaled, nil, nil
+			return nil, scaled, nil
 		}
 		v = scaled
 	}
-	if add.rows > 1 {
-		return v, nil, nil, nil
+	switch {
+	case whole:
+		g.Add = v
+		return nil, nil, nil
+	case add.rows > 1:
+		return v, nil, nil
 	}
-	return nil, v, nil, nil
+	return nil, v, nil
 }
 
 func scaleFloats(dst, src []float32, by float32) {

@@ -48,7 +48,11 @@ func Passes() []Pass {
 		Pass{"fuse_swiglu", fuseSwiGLU},
 		Pass{"fuse_rotary", fuseRotary},
 		Pass{"fuse_attention", fuseAttention},
+		Pass{"fuse_matmul_add", fuseMatMulAdd},
+		Pass{"fold_scale", foldScale},
 		Pass{"fuse_skip_norm", fuseSkipNorm},
+		Pass{"fuse_residual", fuseResidual},
+		Pass{"fuse_activation", fuseActivation},
 		Pass{"fuse_bias_gelu", fuseBiasGelu},
 		Pass{"drop_dead", dropDead},
 	)

@@ -139,8 +139,9 @@ func (p *placer) canTakeOver(step int, s *Slot, id int) bool {
 	if from.Shape == nil || !from.Shape.Equal(s.Shape) || from.Type.DType.Bits() != s.Type.DType.Bits() {
 		return false
 	}
-	for _, other := range p.Steps[step].In {
-		if other >= 0 && other != id && p.of[other] == p.of[id] {
+	st := &p.Steps[step]
+	for i, other := range st.In {
+		if other >= 0 && p.of[other] == p.of[id] && (other != id || !slices.Contains(st.Row.InPlace, i)) {
 			return false
 		}
 	}

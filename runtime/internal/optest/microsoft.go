@@ -14,6 +14,7 @@ func microsoftCases(s *suite) {
 		biasedGelus(s, d)
 		simplifiedNorms(s, d)
 		fusedProducts(s, d)
+		sumMatMulCases(s, d)
 	}
 	for _, d := range narrowFloats {
 		skipNorms(s, d)

@@ -1,0 +1,314 @@
+package optimize
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// foldScale puts constant factors and addends of channels, such as those of a
+// BatchNormalization, into the constant weights of the convolution or the product
+// before them. Results are rounded otherwise.
+func foldScale(s *Scope) (*Edit, error) {
+	e := newEdit()
+	for _, n := range s.Nodes {
+		l, ok := s.linear(n)
+		if !ok {
+			continue
+		}
+		nodes := []*graph.Node{n}
+		for last := n; ; nodes = append(nodes, last) {
+			if last = s.next(last, "BatchNormalization", "Mul", "Div", "Add", "Sub"); last == nil || !s.then(&l, last, nodes[len(nodes)-1].Outputs[0]) {
+				break
+			}
+		}
+		if len(nodes) == 1 {
+			continue
+		}
+		by := l.fold(s, e)
+		if by == nil {
+			continue
+		}
+		by.Outputs = nodes[len(nodes)-1].Outputs[:1]
+		e.fuse(by, nodes...)
+	}
+	return e, nil
+}
+
+// linear is a node that makes sums of products with weights, where a result
+// channel has weights and an addend of its own.
+type linear struct {
+	node    *graph.Node
+	weights *tensor.Tensor
+	bias    []float64 // of every channel
+	rank    int       // of the result
+	axis    int       // of the result's channels
+	bare    bool      // there is no place for addends
+	// Element i of the weights belongs to channel i/step%count + i/group*count.
+	step, count, group int
+	mul, add           []float64 // what becomes of each channel
+}
+
+// linear reads a node whose weights, and addends, are constants.
+func (s *Scope) linear(n *graph.Node) (l linear, ok bool) {
+	if !is(n, "Conv", "ConvTranspose", "Gemm", "MatMul") && !isFused(n, nacreDomain, "FusedMatMul") {
+		return l, false
+	}
+	w := s.constant(n.Inputs[1])
+	if w == nil || !slices.Contains(floatsFused, w.DType()) || !s.own(n.Inputs[1], w) {
+		return l, false
+	}
+	l = linear{node: n, weights: w, rank: len(w.Shape()), axis: 1}
+	shape, channels, a := w.Shape(), 0, attrs(n)
+	switch {
+	case l.rank < 2 || w.Len() == 0 || n.Attr("activation") != nil || len(n.Inputs) > 3:
+		return l, false
+	case n.Op == "Conv":
+		channels = shape[0]
+		l.step, l.count, l.group = w.Len()/channels, channels, w.Len()
+	case n.Op == "ConvTranspose":
+		groups := a.Int("group", 1)
+		if groups < 1 || shape[0]%groups != 0 {
+			return l, false
+		}
+		channels = shape[1] * groups
+		l.step, l.count, l.group = shape[2:].Len(), shape[1], w.Len()/groups
+	case n.Op == "Gemm" && a.Bool("transB", false):
+		channels = shape[0]
+		l.step, l.count, l.group = shape[1], channels, w.Len()
+	default:
+		if l.rank != 2 {
+			return l, false
+		}
+		channels = shape[1]
+		l.step, l.count, l.group = 1, channels, w.Len()
+		if rank, known := s.rank(n.Outputs[0]); n.Op != "Gemm" && known {
+			l.rank, l.axis = rank, rank-1
+		} else if n.Op != "Gemm" {
+			return l, false
+		}
+		l.bare = n.Op == "MatMul"
+	}
+	l.mul, l.add = make([]float64, channels), make([]float64, channels)
+	for i := range l.mul {
+		l.mul[i] = 1
+	}
+	l.bias, ok = s.addends(n, channels)
+	return l, ok
+}
+
+// own reports whether other weights may come in the place of a constant: it is
+// small, or used here only.
+func (s *Scope) own(name string, t *tensor.Tensor) bool {
+	return len(t.Bytes()) <= foldGrowth || s.defined[name] && s.uses(name) == 1
+}
+
+// addends returns what the node adds to each of its channels by input 2.
+func (s *Scope) addends(n *graph.Node, channels int) (list []float64, ok bool) {
+	list = make([]float64, channels)
+	if len(n.Inputs) < 3 || n.Inputs[2] == "" {
+		return list, true
+	}
+	t := s.constant(n.Inputs[2])
+	if t == nil {
+		return nil, false
+	}
+	beta := 1.0
+	if n.Op == "Gemm" {
+		beta = float64(attrs(n).Float("beta", 1))
+	}
+	given, ok := spread(t, 2, 1, channels)
+	for i := range given {
+		list[i] = beta * given[i]
+	}
+	return list, ok
+}
+
+// spread returns the elements of a tensor that differ along one axis of a value of
+// that rank only, one for each of its channels.
+func spread(t *tensor.Tensor, rank, axis, channels int) (list []float64, ok bool) {
+	shape := t.Shape()
+	if len(shape) > rank || t.Len() != 1 && t.Len() != channels {
+		return nil, false
+	}
+	for i, d := range shape {
+		if at := rank - len(shape) + i; d != 1 && at != axis {
+			return nil, false
+		}
+	}
+	given, ok := op.Numbers(t)
+	if !ok {
+		return nil, false
+	}
+	list = make([]float64, channels)
+	for i := range list {
+		list[i] = given[min(i, len(given)-1)]
+	}
+	return list, true
+}
+
+// then adds what node n does to x, the channels' values so far, and reports
+// whether it is a constant factor and addend for each of them.
+func (s *Scope) then(l *linear, n *graph.Node, x string) bool {
+	mul, add, ok := s.channelwise(n, x, l.rank, l.axis, len(l.mul))
+	if !ok {
+		return false
+	}
+	for i, m := range mul {
+		if a := add[i]; l.bare && a != 0 || math.IsNaN(m*a) || math.IsInf(m, 0) || math.IsInf(a, 0) {
+			return false
+		}
+	}
+	for i := range mul {
+		l.mul[i] *= mul[i]
+		l.add[i] = l.add[i]*mul[i] + add[i]
+	}
+	return true
+}
+
+// channelwise returns the factor and the addend that a node applies to each
+// channel of x, a value of that rank.
+func (s *Scope) channelwise(n *graph.Node, x string, rank, axis, channels int) (mul, add []float64, ok bool) {
+	if n.Op == "BatchNormalization" {
+		if n.Inputs[0] != x || axis != 1 {
+			return nil, nil, false
+		}
+		return s.normalizing(n, channels)
+	}
+	if n.Attr("broadcast") != nil || len(n.Inputs) != 2 || n.Inputs[0] == n.Inputs[1] {
+		return nil, nil, false
+	}
+	i := 0 // the index of the constant
+	if n.Inputs[0] == x {
+		i = 1
+	}
+	t := s.constant(n.Inputs[i])
+	if t == nil || i == 0 && n.Op == "Div" {
+		return nil, nil, false
+	}
+	c, ok := spread(t, rank, axis, channels)
+	if !ok {
+		return nil, nil, false
+	}
+	mul, add = make([]float64, channels), make([]float64, channels)
+	for k, v := range c {
+		mul[k] = 1
+		switch {
+		case n.Op == "Mul":
+			mul[k] = v
+		case n.Op == "Div":
+			mul[k] = 1 / v
+		case n.Op == "Add":
+			add[k] = v
+		case i == 1:
+			add[k] = -v
+		default:
+			mul[k], add[k] = -1, v
+		}
+	}
+	return mul, add, true
+}
+
+// normalizing returns the factors and addends of a BatchNormalization that is not
+// in training and has constant statistics.
+func (s *Scope) normalizing(n *graph.Node, channels int) (mul, add []float64, ok bool) {
+	a := attrs(n)
+	if a.Bool("training_mode", false) || !a.Bool("spatial", true) || len(n.Outputs) > 1 || len(n.Inputs) != 5 {
+		return nil, nil, false
+	}
+	var list [4][]float64 // scale, shift, mean, variance
+	for i := range list {
+		t := s.constant(n.Inputs[1+i])
+		if t == nil || t.Len() != channels {
+			return nil, nil, false
+		}
+		if list[i], ok = op.Numbers(t); !ok {
+			return nil, nil, false
+		}
+	}
+	epsilon := float64(a.Float("epsilon", 1e-5))
+	mul, add = make([]float64, channels), make([]float64, channels)
+	for i := range mul {
+		mul[i] = list[0][i] / math.Sqrt(list[3][i]+epsilon)
+		add[i] = list[1][i] - list[2][i]*mul[i]
+	}
+	return mul, add, true
+}
+
+// fold returns the node with other weights and addends; nil if they are beyond their
+// element type.
+func (l *linear) fold(s *Scope, e *Edit) *graph.Node {
+	r := *l.node
+	r.Inputs = slices.Clone(r.Inputs[:2])
+	if slices.ContainsFunc(l.mul, func(v float64) bool { return v != 1 }) {
+		weights, ok := scaled(l.weights, func(i int) float64 { return l.mul[i/l.step%l.count+i/l.group*l.count] })
+		if !ok {
+			return nil
+		}
+		r.Inputs[1] = e.add(s.fresh(r.Inputs[1]), weights)
+	}
+	some := false
+	for i := range l.bias {
+		l.bias[i] = l.bias[i]*l.mul[i] + l.add[i]
+		some = some || l.bias[i] != 0
+	}
+	if !some && (len(l.node.Inputs) < 3 || l.node.Inputs[2] == "") && (r.Op != "Gemm" || r.Version >= 11) {
+		return &r
+	}
+	bias := tensor.New(l.weights.DType(), len(l.bias))
+	op.SetNumbers(bias, l.bias)
+	r.Inputs = append(r.Inputs, e.add(s.fresh(l.node.Outputs[0]+".bias"), bias))
+	if r.Op == "Gemm" {
+		r.Attrs = without(r.Attrs, "beta")
+	}
+	return &r
+}
+
+// scaledRun is how many weights are scaled at a time: as float64 they take more
+// memory.
+const scaledRun = 1 << 16
+
+// largest is the largest number of each type of floats.
+var largest = map[tensor.DType]float64{tensor.F32: math.MaxFloat32, tensor.F64: math.MaxFloat64, tensor.F16: 65504, tensor.BF16: 0x1.fep127}
+
+// scaled returns a tensor of floats with element i multiplied by mul(i); ok is false
+// if a product is beyond their type.
+func scaled(t *tensor.Tensor, mul func(i int) float64) (out *tensor.Tensor, ok bool) {
+	out = tensor.New(t.DType(), t.Shape()...)
+	most := largest[t.DType()]
+	t = t.Aligned()
+	size := t.DType().Bytes(1)
+	for first := 0; first < t.Len(); first += scaledRun {
+		n := min(scaledRun, t.Len()-first)
+		part := func(t *tensor.Tensor) *tensor.Tensor {
+			p, err := tensor.FromBytes(t.DType(), tensor.Shape{n}, t.Bytes()[first*size:][:n*size])
+			if err != nil {
+				panic(err) // the size is right
+			}
+			return p
+		}
+		list, _ := op.Numbers(part(t))
+		product := make([]float64, n)
+		for i, v := range list {
+			if product[i] = v * mul(first+i); !(math.Abs(product[i]) <= most) {
+				return nil, false
+			}
+		}
+		op.SetNumbers(part(out), product)
+	}
+	return out, true
+}
+
+// without returns attributes but the one of that name.
+func without(list []*graph.Attr, name string) []*graph.Attr {
+	var rest []*graph.Attr
+	for _, a := range list {
+		if a.Name != name {
+			rest = append(rest, a)
+		}
+	}
+	return rest
+}
