@@ -72,7 +72,9 @@ func Decode(name string, data []byte) (*Model, error) {
 	return newModel(m), nil
 }
 
-func newModel(m *graph.Model) *Model { return &Model{source: m, packs: op.NewPacks(), optimized: map[rewriting]*graph.Model{}} }
+func newModel(m *graph.Model) *Model {
+	return &Model{source: m, packs: op.NewPacks(), optimized: map[rewriting]*graph.Model{}}
+}
 
 // Source is what the file holds. It must not be changed.
 func (m *Model) Source() *graph.Model { return m.source }
