@@ -25,7 +25,7 @@ func microsoftCases(s *suite) {
 	for _, d := range []tensor.DType{tensor.F32, tensor.F16} {
 		embedNormCases(s, d)
 	}
-	for _, d := range []tensor.DType{tensor.F32, tensor.F64, tensor.F16} {
+	for _, d := range []tensor.DType{tensor.F32, tensor.F64, tensor.F16, tensor.BF16} {
 		fusedConvCases(s, d)
 	}
 }
