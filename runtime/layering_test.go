@@ -24,7 +24,8 @@ bindings                 : csrc
 runtime/tensor           : packed
 runtime/graph            : runtime/tensor
 runtime/internal/picture/jpeg :
-runtime/internal/picture : runtime/internal/picture/jpeg
+runtime/internal/picture/jpeg2000 :
+runtime/internal/picture : runtime/internal/picture/jpeg runtime/internal/picture/jpeg2000
 runtime/op               : runtime/graph runtime/tensor runtime/internal/picture packed bindings
 runtime/optimize         : runtime/graph runtime/op runtime/tensor bindings
 runtime/plan             : runtime/graph runtime/op runtime/tensor

@@ -32,14 +32,16 @@ func open(t *testing.T, data []byte) {
 }
 
 func stored(tb testing.TB) map[string][]byte {
-	names, err := filepath.Glob("testdata/pillow/*.*")
-	if err != nil || len(names) == 0 {
-		tb.Fatalf("no stored pictures: %v", err)
-	}
 	files := map[string][]byte{}
-	for _, name := range names {
-		if files[name], err = os.ReadFile(name); err != nil {
-			tb.Fatal(err)
+	for _, folder := range folders {
+		names, err := filepath.Glob(filepath.Join(folder, "*.*"))
+		if err != nil || len(names) == 0 {
+			tb.Fatalf("no stored pictures: %v", err)
+		}
+		for _, name := range names {
+			if files[name], err = os.ReadFile(name); err != nil {
+				tb.Fatal(err)
+			}
 		}
 	}
 	return files
@@ -54,9 +56,9 @@ func FuzzDecode(f *testing.F) {
 
 // TestBroken cuts pictures off and changes bytes of them at random.
 func TestBroken(t *testing.T) {
-	rounds := 400
+	rounds := 100
 	if testing.Short() {
-		rounds = 40
+		rounds = 20
 	}
 	for name, data := range stored(t) {
 		r := rand.New(rand.NewPCG(1, uint64(len(data))))

@@ -5,28 +5,41 @@ import (
 	"fmt"
 
 	"github.com/nacre-ml/nacre/runtime/internal/picture/jpeg"
+	"github.com/nacre-ml/nacre/runtime/internal/picture/jpeg2000"
 )
 
 func openJPEG(data []byte) (*File, error) {
 	d, err := jpeg.Open(data)
 	if err != nil {
-		return nil, jpegError(err)
+		return nil, ownError(err)
 	}
-	return &File{Width: d.Width, Height: d.Height, Memory: d.Memory, decode: func() (*Picture, error) {
-		pixels, err := d.Decode()
-		if err != nil {
-			return nil, jpegError(err)
-		}
-		return &Picture{Width: d.Width, Height: d.Height, Channels: d.Channels, Pixels: pixels}, nil
-	}}, nil
+	return newFile(d.Width, d.Height, d.Channels, d.Memory, d.Decode), nil
 }
 
-func jpegError(err error) error {
-	var what jpeg.UnsupportedError
-	if errors.As(err, &what) {
+func openJPEG2000(data []byte) (*File, error) {
+	d, err := jpeg2000.Open(data)
+	if err != nil {
+		return nil, ownError(err)
+	}
+	return newFile(d.Width, d.Height, d.Channels, d.Memory, d.Decode), nil
+}
+
+func newFile(width, height, channels, memory int, decode func() ([]byte, error)) *File {
+	return &File{Width: width, Height: height, Memory: memory, decode: func() (*Picture, error) {
+		pixels, err := decode()
+		if err != nil {
+			return nil, ownError(err)
+		}
+		return &Picture{width, height, channels, pixels}, nil
+	}}
+}
+
+// ownError marks what the readers of this folder do not support.
+func ownError(err error) error {
+	var inJPEG jpeg.UnsupportedError
+	var inJPEG2000 jpeg2000.UnsupportedError
+	if errors.As(err, &inJPEG) || errors.As(err, &inJPEG2000) {
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
 	return err
 }
-
-func openJPEG2000([]byte) (*File, error) { return nil, ErrUnsupported }

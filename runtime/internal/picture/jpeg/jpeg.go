@@ -14,8 +14,8 @@ import (
 // UnsupportedError names what a file uses and this package does not know.
 type UnsupportedError string
 
-// Error says what is not supported.
-func (e UnsupportedError) Error() string { return string(e) + " is not supported" }
+// Error names it, too.
+func (e UnsupportedError) Error() string { return string(e) }
 
 // Markers, behind a byte 0xff. See ITU-T T.81, table B.1.
 const (

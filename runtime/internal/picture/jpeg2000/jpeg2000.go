@@ -1,0 +1,72 @@
+// Package jpeg2000 reads JPEG 2000 pictures (ITU-T T.800), bare codestreams and
+// JP2 files: both transforms, any number of tiles, layers and precincts, every
+// order of packets, every style of code blocks, regions of interest and palettes.
+// Where the standard leaves rounding open it does as OpenJPEG does.
+package jpeg2000
+
+import (
+	"errors"
+	"fmt"
+)
+
+// UnsupportedError names what a file uses and this package does not know.
+type UnsupportedError string
+
+// Error names it, too.
+func (e UnsupportedError) Error() string { return string(e) }
+
+var errShort = errors.New("the file ends too soon")
+
+// Decoder is a file of which the header was read.
+type Decoder struct {
+	Width, Height int
+	Channels      int // of the result: 1 for grey, 3 for red, green and blue
+	Memory        int // bytes that Decode takes at most
+
+	stream *codestream
+	box    boxes
+}
+
+// sampleBytes is what one sample of a component takes: as result and coefficient,
+// twice while it is transformed, and its part of blocks and precincts.
+const sampleBytes = 4*4 + structBytes/samplesPerStruct
+
+// Open reads the header of a file, which must not change before Decode.
+func Open(data []byte) (*Decoder, error) {
+	d := &Decoder{}
+	stream, err := d.box.read(data)
+	if err != nil {
+		return nil, err
+	}
+	if d.stream, err = openStream(stream); err != nil {
+		return nil, err
+	}
+	s := d.stream
+	d.Width, d.Height = s.x1-s.x0, s.y1-s.y0
+	if d.Channels, err = d.box.check(s); err != nil {
+		return nil, err
+	}
+	if d.Width > 1<<40/d.Height {
+		return nil, fmt.Errorf("a picture of %d by %d pixels", d.Width, d.Height)
+	}
+	d.Memory = d.Width*d.Height*d.Channels + len(data) + fewStructs*structBytes
+	for _, c := range s.components {
+		d.Memory += sampleBytes * c.width * c.height
+	}
+	return d, nil
+}
+
+// Decode reads the pixels, rows of Width pixels of Channels bytes.
+func (d *Decoder) Decode() ([]byte, error) {
+	planes, err := d.stream.decode()
+	if err != nil {
+		return nil, err
+	}
+	return d.pixels(planes), nil
+}
+
+// up is a/b rounded up, down a/b rounded down, for a that is not negative.
+func up(a, b int) int { return (a + b - 1) / b }
+
+// upShift is a/2^n rounded up.
+func upShift(a int, n uint) int { return (a + 1<<n - 1) >> n }
