@@ -24,15 +24,6 @@ func words(list ...string) *tensor.Tensor {
 	return t
 }
 
-// truths is a vector of bool.
-func truths(list ...bool) *tensor.Tensor {
-	t := tensor.New(tensor.Bool, len(list))
-	for i, v := range list {
-		setNumber(t, i, truth(v))
-	}
-	return t
-}
-
 func concatTextCases(s *suite) {
 	for _, pair := range shapePairs {
 		x, y := s.any(tensor.String, pair[0]...), s.any(tensor.String, pair[1]...)
