@@ -350,6 +350,7 @@ var normRows = []Row{
 	{Name: "BatchNormalization", Since: []int{1, 6, 7, 9, 14, 15}, In: [2]int{5, 5}, Out: [2]int{1, 5}, Types: floats, InPlace: []int{0}, New: newBatchNorm},
 	{Name: "InstanceNormalization", Since: []int{1, 6, 22}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: floats, InPlace: []int{0}, New: newInstanceNorm},
 	{Name: "GroupNormalization", Since: []int{18, 21}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: floats, InPlace: []int{0}, New: newGroupNorm},
-	{Name: "LayerNormalization", Since: []int{17}, In: [2]int{2, 3}, Out: [2]int{1, 3}, Types: floats, InPlace: []int{0}, New: newLayerNorm},
+	// Before the standard had it, ONNX Runtime had it in the standard's domain, and its tools write it so.
+	{Name: "LayerNormalization", Since: []int{1, 17}, In: [2]int{2, 3}, Out: [2]int{1, 3}, Types: floats, InPlace: []int{0}, New: newLayerNorm},
 	{Name: "RMSNormalization", Since: []int{23}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: floats, InPlace: []int{0}, New: newRMSNorm},
 }

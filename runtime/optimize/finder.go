@@ -14,10 +14,12 @@ import (
 // and collects what they put in its place. A name stands for a value with the
 // elements of another where nodes only pass those on: Identity, and Cast to the
 // type that they have. Readers are nodes that read elements: dead nodes do not
-// count, nor do those that ask for a shape.
+// count, nor do those that ask for a shape. Nodes that no operator can be bound to
+// are part of no pattern; others have the inputs and outputs that theirs needs.
 type finder struct {
 	*Scope
-	live    []*graph.Node            // in an order in which they can run
+	live    []*graph.Node            // of patterns, in an order in which they can run
+	bound   map[*graph.Node]bool     // the same
 	readers map[string][]*graph.Node // by canonical name; one for each input
 	kept    map[string]bool          // canonical names of what the graph returns or graphs within read
 	same    map[string]string        // canonical names of those that have another
@@ -27,24 +29,15 @@ type finder struct {
 }
 
 func newFinder(s *Scope) *finder {
-	f := &finder{Scope: s, live: s.Graph.Live(), readers: map[string][]*graph.Node{}, kept: map[string]bool{}, same: map[string]string{}, vectors: map[string]string{}, equals: map[graph.Dim]graph.Dim{}, edit: newEdit()}
-	for _, n := range f.live {
-		if f.passesOn(n) {
-			f.same[n.Outputs[0]] = f.name(n.Inputs[0])
-			continue
+	f := &finder{
+		Scope: s, bound: map[*graph.Node]bool{}, readers: map[string][]*graph.Node{}, kept: map[string]bool{}, same: map[string]string{},
+		equals: map[graph.Dim]graph.Dim{}, vectors: map[string]string{}, edit: newEdit(),
+	}
+	for _, n := range s.Graph.Live() {
+		if _, _, err := s.Registry.New(n); err == nil && len(n.Inputs) > 0 && len(n.Outputs) > 0 && !aligned(n) {
+			f.live, f.bound[n] = append(f.live, n), true
 		}
-		if is(n, "Shape", "Size") {
-			continue
-		}
-		f.equate(n)
-		for _, name := range n.Inputs {
-			if name != "" {
-				f.readers[f.name(name)] = append(f.readers[f.name(name)], n)
-			}
-		}
-		for _, name := range n.Captured() {
-			f.kept[f.name(name)] = true
-		}
+		f.read(n)
 	}
 	for _, o := range s.Graph.Outputs {
 		f.kept[f.name(o.Name)] = true
@@ -52,10 +45,37 @@ func newFinder(s *Scope) *finder {
 	return f
 }
 
+// aligned reports whether a node of an operator set before 7 says which axes of
+// its operands go together.
+func aligned(n *graph.Node) bool {
+	return n.Version < 7 && is(n, "Add", "Sub", "Mul", "Div", "Pow") && len(n.Attrs) > 0
+}
+
+// read notes what a node reads.
+func (f *finder) read(n *graph.Node) {
+	switch {
+	case f.bound[n] && f.passesOn(n):
+		f.same[n.Outputs[0]] = f.name(n.Inputs[0])
+		return
+	case f.bound[n] && is(n, "Shape", "Size"):
+		return
+	case f.bound[n]:
+		f.equate(n)
+	}
+	for _, name := range n.Inputs {
+		if name != "" {
+			f.readers[f.name(name)] = append(f.readers[f.name(name)], n)
+		}
+	}
+	for _, name := range n.Captured() {
+		f.kept[f.name(name)] = true
+	}
+}
+
 // equate notes which extents a node must find equal to run.
 func (f *finder) equate(n *graph.Node) {
 	switch {
-	case is(n, "Concat"):
+	case is(n, "Concat") && n.Attr("axis") != nil:
 		first := f.dims(n.Inputs[0])
 		axis := int(intOf(n, "axis"))
 		if axis < 0 {
@@ -103,13 +123,8 @@ func (f *finder) equal(d, e graph.Dim) bool { return d.Same(e) || f.extent(d).Sa
 
 // passesOn reports whether a node's output has the elements of its input.
 func (f *finder) passesOn(n *graph.Node) bool {
-	switch {
-	case is(n, "Identity"):
-		return len(n.Inputs) == 1 && len(n.Outputs) == 1
-	case is(n, "Cast"):
-		return len(n.Inputs) == 1 && f.dtype(n.Inputs[0]) != tensor.Invalid && f.dtype(n.Inputs[0]) == f.dtype(n.Outputs[0])
-	}
-	return false
+	d := f.dtype(n.Inputs[0])
+	return is(n, "Identity") || is(n, "Cast") && d != tensor.Invalid && d == f.dtype(n.Outputs[0])
 }
 
 // name returns the name that a value is known by.
@@ -127,7 +142,7 @@ func (f *finder) is(a, b string) bool { return f.name(a) == f.name(b) }
 // one of these operators of ONNX, else nil.
 func (f *finder) from(name string, ops ...string) *graph.Node {
 	n := f.maker(f.name(name))
-	if is(n, ops...) && f.is(n.Outputs[0], name) {
+	if f.bound[n] && is(n, ops...) && f.is(n.Outputs[0], name) {
 		return n
 	}
 	return nil
@@ -137,7 +152,7 @@ func (f *finder) from(name string, ops ...string) *graph.Node {
 // are several, if it reads it twice or if the graph returns the value.
 func (f *finder) reader(n *graph.Node) *graph.Node {
 	name := f.name(n.Outputs[0])
-	if f.kept[name] || len(f.readers[name]) != 1 {
+	if f.kept[name] || len(f.readers[name]) != 1 || !f.bound[f.readers[name][0]] {
 		return nil
 	}
 	return f.readers[name][0]

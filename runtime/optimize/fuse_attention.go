@@ -87,7 +87,7 @@ func (f *finder) zeroed(n *graph.Node) (nodes []*graph.Node, where *graph.Node) 
 	}
 	for i := range 2 {
 		test, where := users[i], users[1-i]
-		if !is(test, "IsNaN") || !is(where, "Where") || f.reader(test) != where || !f.is(where.Inputs[0], test.Outputs[0]) {
+		if !f.bound[test] || !f.bound[where] || !is(test, "IsNaN") || !is(where, "Where") || f.reader(test) != where || !f.is(where.Inputs[0], test.Outputs[0]) {
 			continue
 		}
 		zero, ok := f.number(where.Inputs[1], len(f.dims(n.Outputs[0])))

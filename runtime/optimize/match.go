@@ -17,20 +17,6 @@ func is(n *graph.Node, ops ...string) bool {
 	return n != nil && n.Domain == "" && slices.Contains(ops, n.Op)
 }
 
-// input returns the node that computes input i of n, if it is one of those standard
-// operators and nothing but that input uses any of its outputs, else nil: a node
-// that can be fused into n.
-func (s *Scope) input(n *graph.Node, i int, ops ...string) *graph.Node {
-	if i >= len(n.Inputs) {
-		return nil
-	}
-	m := s.maker(n.Inputs[i])
-	if !is(m, ops...) || m.Outputs[0] != n.Inputs[i] || !s.alone(m) {
-		return nil
-	}
-	return m
-}
-
 // next returns the node that uses output 0 of n, if it is one of those standard
 // operators and nothing else uses any output of n, else nil: a node that n can be
 // fused into. It may use the output once only.
@@ -102,9 +88,6 @@ func (s *Scope) ints(n *graph.Node, attr string, i int) (list []int, ok bool) {
 
 // attrs reads the attributes of a node.
 func attrs(n *graph.Node) *op.Node { return &op.Node{Node: n} }
-
-// shape returns the extents of a value if they are all known.
-func (s *Scope) shape(name string) (tensor.Shape, bool) { return s.value(name).Dims.Concrete() }
 
 // rank returns the number of axes of a value, if it is known.
 func (s *Scope) rank(name string) (int, bool) { return s.value(name).Rank() }

@@ -1,15 +1,12 @@
 package optimize_test
 
 import (
-	gocontext "context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/nacre-ml/nacre/packed"
-	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/optimize"
@@ -145,20 +142,11 @@ func (b *net) model() *graph.Model {
 }
 
 // run computes the outputs with or without passes.
-func (b *net) run(t *testing.T, as bool) []*tensor.Tensor {
+func (b *net) run(t *testing.T, passes bool) []*tensor.Tensor {
 	t.Helper()
-	s, err := runtime.New(b.model(), runtime.Options{NoOptimize: !as, Threads: 1})
+	list, err := b.results(passes)
 	if err != nil {
 		t.Fatal(err)
-	}
-	defer s.Close()
-	out, err := s.Run(gocontext.Background(), b.feeds)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []*tensor.Tensor
-	for _, v := range b.g.Outputs {
-		list = append(list, out[v.Name])
 	}
 	return list
 }
@@ -181,37 +169,10 @@ func (b *net) same(t *testing.T) {
 	t.Helper()
 	want, got := b.run(t, false), b.run(t, true)
 	for i := range want {
-		if !want[i].Shape().Equal(got[i].Shape()) || want[i].DType() != got[i].DType() {
-			t.Fatalf("output %d is %v, without passes %v", i, got[i], want[i])
-		}
-		w, g := numbers(want[i]), numbers(got[i])
-		largest := 0.0
-		for _, v := range w {
-			largest = max(largest, math.Abs(v))
-		}
-		for k := range w {
-			if d := math.Abs(w[k] - g[k]); !(d <= tolerances[b.dtype]*largest) {
-				t.Fatalf("output %d, element %d of %v: %v, without passes %v", i, k, want[i], g[k], w[k])
-			}
+		if err := close(want[i], got[i], tolerances[b.dtype]); err != nil {
+			t.Errorf("output %d: %v", i, err)
 		}
 	}
-}
-
-func numbers(t *tensor.Tensor) []float64 {
-	list := make([]float64, t.Len())
-	for i := range list {
-		switch t.DType() {
-		case tensor.F16:
-			list[i] = float64(tensor.View[packed.F16](t)[i].Float32())
-		case tensor.BF16:
-			list[i] = float64(tensor.View[packed.BF16](t)[i].Float32())
-		case tensor.F64:
-			list[i] = tensor.View[float64](t)[i]
-		default:
-			list[i] = float64(tensor.View[float32](t)[i])
-		}
-	}
-	return list
 }
 
 func attrInts(name string, v ...int64) *graph.Attr {
@@ -256,6 +217,7 @@ func check(t *testing.T, patterns []pattern) {
 					}
 					b.same(t)
 				}
+				mutated(t, p, d, mutants)
 			}
 		})
 	}

@@ -189,12 +189,15 @@ func (f *finder) back(s *norm) bool {
 	return true
 }
 
+// maxNorms bounds the normalisations that have a part in common.
+const maxNorms = 8
+
 // parameters returns the normalisation with the scale, and the bias if the
 // operator has one, that follow; several if it is scaled in several ways, as the
 // common part of two normalisations of one value is.
 func (f *finder) parameters(s norm, bias bool) []norm {
 	name := f.name(s.end.Outputs[0])
-	if f.kept[name] || len(f.readers[name]) == 0 {
+	if n := len(f.readers[name]); f.kept[name] || n == 0 || n > maxNorms {
 		return []norm{s}
 	}
 	var list []norm
@@ -219,7 +222,7 @@ func (f *finder) parameters(s norm, bias bool) []norm {
 // parameter takes a node that follows, if it is of op, with a parameter that it
 // returns, into the normalisation; "" if it is another.
 func (f *finder) parameter(s *norm, n *graph.Node, op string) string {
-	if !is(n, op) || len(n.Inputs) != 2 {
+	if !f.bound[n] || !is(n, op) || len(n.Inputs) != 2 {
 		return ""
 	}
 	for i, name := range n.Inputs {

@@ -1,10 +1,10 @@
 package optimize
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -28,7 +28,7 @@ func (c cut) takes(part int, interleaved bool) bool {
 // cut sees a value as a part of another that Slice or Split makes.
 func (f *finder) cut(name string) (c cut, ok bool) {
 	n := f.maker(f.name(name))
-	if !is(n, "Slice", "Split") || len(n.Inputs) == 0 {
+	if !f.bound[n] || !is(n, "Slice", "Split") {
 		return c, false
 	}
 	c.of, c.node, c.step = n.Inputs[0], n, 1
@@ -106,6 +106,8 @@ func (f *finder) repeats(name string, interleaved bool, depth int) bool {
 	}
 	n := f.maker(f.name(name))
 	switch {
+	case !f.bound[n] || !f.is(n.Outputs[0], name):
+		return false
 	case is(n, "Mul", "Div", "Add"):
 		of, _, ok := f.split(n)
 		return ok && f.repeats(of, interleaved, depth+1)
@@ -120,7 +122,7 @@ func (f *finder) repeats(name string, interleaved bool, depth int) bool {
 		if len(from) == 0 || !from[len(from)-1].Is(width) || is(n, "Gather") && f.last(n, n.Inputs[0]) {
 			return false
 		}
-		if perm := n.Attr("perm"); is(n, "Transpose") && (perm == nil || perm.Ints[len(perm.Ints)-1] != int64(len(perm.Ints)-1)) {
+		if perm := attrs(n).Ints("perm"); is(n, "Transpose") && (len(perm) != len(from) || perm[len(perm)-1] != len(perm)-1) {
 			return false
 		}
 		if is(n, "Slice") {
@@ -153,8 +155,8 @@ func (f *finder) paired(name string) bool {
 	if len(d) < 2 || !d[len(d)-1].Is(2) {
 		return false
 	}
-	n := f.maker(f.name(name))
-	if !is(n, "Expand", "Tile", "Concat") {
+	n := f.from(name, "Expand", "Tile", "Concat")
+	if n == nil {
 		return false
 	}
 	from := f.dims(n.Inputs[0])
@@ -163,18 +165,19 @@ func (f *finder) paired(name string) bool {
 
 // repeatsIn is repeats for rows of a tensor.
 func repeatsIn(t *tensor.Tensor, width int, interleaved bool) bool {
-	list, ok := op.Numbers(t)
-	if !ok || width%2 != 0 {
+	size := t.DType().Bytes(1)
+	if width%2 != 0 || t.DType().Bits() != 8*size {
 		return false
 	}
-	for row := range slices.Chunk(list, width) {
-		for i := range width / 2 {
-			a, b := row[i], row[i+width/2]
-			if interleaved {
-				a, b = row[2*i], row[2*i+1]
-			}
-			if a != b {
-				return false
+	for row := range slices.Chunk(t.Bytes(), width*size) {
+		if !interleaved && !bytes.Equal(row[:width/2*size], row[width/2*size:]) {
+			return false
+		}
+		if interleaved {
+			for pair := range slices.Chunk(row, 2*size) {
+				if !bytes.Equal(pair[:size], pair[size:]) {
+					return false
+				}
 			}
 		}
 	}

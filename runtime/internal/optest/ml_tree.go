@@ -110,7 +110,7 @@ func asEntries(prefix string, double bool, trees []*tree) attrList {
 func asLists(d tensor.DType, targets int, trees []*tree) attrList {
 	var roots, features, yes, yesLeaf, no, noLeaf, missing, ids []int
 	var splits, weights, members []float64
-	modes := tensor.New(tensor.U8, 0)
+	var modes *tensor.Tensor
 	var kinds []byte
 	var add func(t *tree) (int, int)
 	add = func(t *tree) (place, leaf int) {
