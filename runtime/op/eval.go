@@ -40,7 +40,7 @@ func Eval(r *Registry, n *graph.Node, isa bindings.ISA, pool *bindings.Pool, in 
 var ErrReserve = errors.New("takes too much memory beside its outputs")
 
 // reserveLimit bounds what a node outside any plan may Reserve.
-const reserveLimit = 4 << 20
+const reserveLimit = 64 << 20
 
 // Compute runs a prepared operator once on tensors in Go's heap; out is what
 // InferOutputs said of them.
