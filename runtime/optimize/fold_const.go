@@ -10,6 +10,11 @@ import (
 // constant that expands is cheaper to compute than to keep.
 const foldGrowth = 1 << 20
 
+// foldTotal bounds the bytes of all folded results of a graph beyond twice those
+// of the constants that they come from: a chain of nodes can double a constant
+// as often as it has nodes.
+const foldTotal = 64 << 20
+
 // foldConst computes nodes whose inputs are all constants, and those whose results
 // follow from extents, such as the shape of a value. Nodes that cannot be computed
 // are left for the planner or the run, which report them.
@@ -22,12 +27,33 @@ func foldConst(s *Scope) (*Edit, error) {
 		}
 		return s.value(name)
 	}
+	room, counted := foldTotal, map[string]bool{}
 	for _, n := range s.Nodes {
+		size := foldGrowth
+		for _, name := range n.Inputs {
+			v := value(name)
+			if name == "" || v.Const == nil {
+				continue
+			}
+			size += len(v.Const.Bytes())
+			if folded[name] == nil && !counted[name] {
+				counted[name] = true
+				room += 2 * len(v.Const.Bytes())
+			}
+		}
+		if size > room {
+			continue
+		}
 		out := s.fold(n, value)
 		if out == nil {
 			continue
 		}
 		e.Replace[n] = nil
+		for _, t := range out {
+			if t != nil {
+				room -= len(t.Bytes())
+			}
+		}
 		for i, name := range n.Outputs {
 			if name != "" {
 				folded[name] = op.Known(out[i])

@@ -8,9 +8,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// inferGrowth bounds the bytes of what is computed to learn extents: shape
-// arithmetic stays far below it.
-const inferGrowth = 1 << 12
+// inferBytes bounds the bytes of the constants from which others are computed to
+// learn extents, and inferGrowth how many more those may have: shape arithmetic
+// stays far below both.
+const (
+	inferBytes  = 1 << 16
+	inferGrowth = 1 << 12
+)
 
 // infer finds out what is known of every value of the graph. Nodes that do not fit
 // their inputs leave their outputs unknown: the planner reports them.
@@ -83,10 +87,24 @@ func (s *Scope) node(n *graph.Node) []*op.Value {
 	if err != nil {
 		return nil
 	}
+	if !isSmall(in) {
+		return out
+	}
 	if list := s.compute(n, row, in, out, inferGrowth); list != nil {
 		return op.Values(list)
 	}
 	return out
+}
+
+// isSmall reports whether constants take at most inferBytes together.
+func isSmall(in []*op.Value) bool {
+	total := 0
+	for _, v := range in {
+		if v != nil && v.Const != nil {
+			total += len(v.Const.Bytes())
+		}
+	}
+	return total <= inferBytes
 }
 
 // body infers the outputs of a graph that a node holds.
