@@ -61,7 +61,7 @@ func (r *Registry) Rows() []*Row {
 func (r *Registry) Find(n *graph.Node) (*Row, int, error) {
 	row := r.rows[key(n.Domain, n.Op)]
 	if row == nil {
-		return nil, 0, graph.Mark(graph.ErrUnsupported, "operator %s is not implemented%s", n.OpName(), r.near(n))
+		return nil, 0, graph.Mark(graph.ErrUnsupported, "operator %s is not implemented%s; a program can register it (op.Registry.Register) and pass the registry in its options", n.OpName(), r.near(n))
 	}
 	since := 0
 	for _, v := range row.Since {
