@@ -70,8 +70,8 @@ func (o *flexAttention) Infer(c *Infer) error {
 }
 
 // BodyTypes says what the graphs take.
-func (o *flexAttention) BodyTypes(_ string, in []*Value) []graph.Type {
-	return []graph.Type{graph.TensorOf(o.precision(in[0].DType), graph.UnknownDims(4))}
+func (o *flexAttention) BodyTypes(_ string, in []*Value) ([]graph.Type, bool) {
+	return []graph.Type{graph.TensorOf(o.precision(in[0].DType), graph.UnknownDims(4))}, true
 }
 
 // Prepare chooses the kernels.

@@ -2,7 +2,6 @@ package op
 
 import (
 	"math"
-	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -133,7 +132,9 @@ func (o *mergedAttention) Describe() string { return o.kernels.describe() }
 
 // Run computes the outputs.
 func (o *mergedAttention) Run(c *Run) error {
-	qk, v, err := o.project(c, o.product.runFloats)
+	qk, v, err := o.project(c, func(c *Run, s *products, a, b *tensor.Tensor, col, dst []float32) error {
+		return o.product.runFloats(c, s, a.Pointer(), b.Pointer(), 1, col, dst)
+	})
 	if err != nil {
 		return err
 	}
@@ -220,26 +221,6 @@ func (o *mergedAttention) project(c *Run, multiply func(c *Run, s *products, a, 
 		}
 	}
 	return heads{t: out, d: nqk / o.heads}, heads{t: out, d: nv / o.heads}, nil
-}
-
-// runFloats is run with one vector added to all rows, into float32.
-func (p *multiplier) runFloats(c *Run, s *products, a, b *tensor.Tensor, col, dst []float32) error {
-	ft := floatTypes[p.dtype]
-	g := bindings.Gemm{
-		Kernel: p.kernel, M: s.m, N: s.n, K: s.k, LDC: s.n, Alpha: 1,
-		A: bindings.Operand{Type: ft, Row: s.aRow, Col: s.aCol}, B: bindings.Operand{Type: ft, Row: s.bRow, Col: s.bCol},
-	}
-	right := b.Pointer()
-	if p.right != nil {
-		g.B = bindings.Operand{Packed: true, Type: ft}
-		right = unsafe.Pointer(unsafe.SliceData(p.right))
-	}
-	scratch, err := c.scratchFloats(g.Scratch(c.Pool))
-	if err != nil {
-		return err
-	}
-	g.Run(c.Pool, a.Pointer(), right, nil, col, unsafe.Pointer(unsafe.SliceData(dst)), scratch)
-	return nil
 }
 
 // pastLength is the number of tokens that the cache has.

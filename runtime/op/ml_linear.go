@@ -3,7 +3,6 @@ package op
 import (
 	"unsafe"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -45,21 +44,8 @@ func (a *linearMap) run(c *Run, x []float32, rows int, alpha float32, out []floa
 		return nil
 	}
 	n, k := a.rows(), a.features()
-	g := bindings.Gemm{
-		Kernel: a.product.kernel, M: rows, N: n, K: k, LDC: n, Alpha: alpha,
-		A: bindings.Operand{Type: bindings.Float32, Row: k, Col: 1},
-		B: bindings.Operand{Type: bindings.Float32, Row: 1, Col: k},
-	}
-	right := a.w.Pointer()
-	if a.product.right != nil {
-		g.B, right = bindings.Operand{Packed: true}, unsafe.Pointer(unsafe.SliceData(a.product.right))
-	}
-	scratch, err := c.scratchFloats(g.Scratch(c.Pool))
-	if err != nil {
-		return err
-	}
-	g.Run(c.Pool, unsafe.Pointer(unsafe.SliceData(x)), right, nil, a.bias, unsafe.Pointer(unsafe.SliceData(out)), scratch)
-	return nil
+	s := products{m: rows, n: n, k: k, aRow: k, aCol: 1, bRow: 1, bCol: k}
+	return a.product.runFloats(c, &s, unsafe.Pointer(unsafe.SliceData(x)), a.w.Pointer(), alpha, a.bias, out)
 }
 
 // linearRegressor makes a score for every target.

@@ -139,6 +139,26 @@ func (p *multiplier) run(c *Run, s *products, a, b, out *tensor.Tensor, add adde
 	return nil
 }
 
+// runFloats computes dst = alpha·a·b, one product, in float32; col, unless it is
+// nil, is added to every row.
+func (p *multiplier) runFloats(c *Run, s *products, a, b unsafe.Pointer, alpha float32, col, dst []float32) error {
+	ft := floatTypes[p.dtype]
+	g := bindings.Gemm{
+		Kernel: p.kernel, M: s.m, N: s.n, K: s.k, LDC: s.n, Alpha: alpha,
+		A: bindings.Operand{Type: ft, Row: s.aRow, Col: s.aCol}, B: bindings.Operand{Type: ft, Row: s.bRow, Col: s.bCol},
+	}
+	if p.right != nil {
+		g.B = bindings.Operand{Packed: true, Type: ft}
+		b = unsafe.Pointer(unsafe.SliceData(p.right))
+	}
+	scratch, err := c.scratchFloats(g.Scratch(c.Pool))
+	if err != nil {
+		return err
+	}
+	g.Run(c.Pool, a, b, nil, col, unsafe.Pointer(unsafe.SliceData(dst)), scratch)
+	return nil
+}
+
 // packedBatch is the batch axes with the right operand's strides in packed
 // matrices of that size.
 func packedBatch(s *products, size int) []int {
