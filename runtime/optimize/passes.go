@@ -35,6 +35,7 @@ func Required() []Pass {
 // Passes returns every pass, in the order in which they run.
 func Passes() []Pass {
 	return append(Required(),
+		Pass{"inline_if", inlineIf},
 		Pass{"fold_const", foldConst},
 		Pass{"drop_dead", dropDead},
 		Pass{"remove_noop", removeNoop},

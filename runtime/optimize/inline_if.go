@@ -1,0 +1,92 @@
+package optimize
+
+import (
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// inlineIf puts the nodes of the branch that is always taken in the place of an If
+// whose condition is constant.
+func inlineIf(s *Scope) (*Edit, error) {
+	in := &brancher{Scope: s, edit: newEdit()}
+	for _, n := range s.Nodes {
+		if body := taken(n, s.constant); body != nil {
+			in.edit.Replace[n] = in.expand(n, body, s.constant)
+		}
+	}
+	return in.edit, nil
+}
+
+// taken returns the graph of an If that every run takes, or nil. Constant is what
+// is known of values where the node stands.
+func taken(n *graph.Node, constant func(name string) *tensor.Tensor) *graph.Graph {
+	if n.Domain != "" || n.Op != "If" || len(n.Inputs) != 1 {
+		return nil
+	}
+	cond := constant(n.Inputs[0])
+	if cond == nil || cond.DType() != tensor.Bool || cond.Len() != 1 {
+		return nil
+	}
+	branch := "else_branch"
+	if tensor.View[bool](cond)[0] {
+		branch = "then_branch"
+	}
+	a := n.Attr(branch)
+	if a == nil || a.Graph == nil || len(a.Graph.Inputs) > 0 || len(a.Graph.Sparse) > 0 || len(a.Graph.Outputs) != len(n.Outputs) {
+		return nil
+	}
+	return a.Graph
+}
+
+type brancher struct {
+	*Scope
+	edit *Edit
+}
+
+// expand returns the nodes of the branch, whose values have names that nothing else
+// has, and which compute the node's outputs.
+func (in *brancher) expand(n *graph.Node, body *graph.Graph, constant func(name string) *tensor.Tensor) []*graph.Node {
+	defined, held, to := map[string]bool{}, map[string]*tensor.Tensor{}, map[string]string{}
+	define(body, defined)
+	for name := range defined {
+		to[name] = ""
+	}
+	for _, init := range body.Initializers {
+		held[init.Name] = init.Tensor
+		to[init.Name] = in.edit.add(in.fresh(init.Name), init.Tensor)
+	}
+	var list []*graph.Node
+	for i, v := range body.Outputs {
+		out := n.Outputs[i]
+		if to[v.Name] == "" && defined[v.Name] && out != "" {
+			to[v.Name] = out
+		} else if out != "" {
+			// The value is from elsewhere, or an output already.
+			list = append(list, &graph.Node{Op: "Identity", Version: n.Version, Inputs: []string{v.Name}, Outputs: []string{out}})
+		}
+	}
+	for _, m := range body.Nodes {
+		for _, name := range m.Outputs {
+			if name != "" && to[name] == "" {
+				to[name] = in.fresh(name)
+			}
+		}
+	}
+	within := func(name string) *tensor.Tensor {
+		if defined[name] {
+			return held[name]
+		}
+		return constant(name)
+	}
+	for _, m := range body.Nodes {
+		if inner := taken(m, within); inner != nil {
+			list = append(list, in.expand(m, inner, within)...)
+		} else {
+			list = append(list, m)
+		}
+	}
+	for i, m := range list {
+		list[i] = renamed(m, to)
+	}
+	return list
+}
