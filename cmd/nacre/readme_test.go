@@ -13,6 +13,7 @@ import (
 // between the lines "<!-- NAME -->" and "<!-- end -->".
 var blocks = map[string]func(t *testing.T) string{
 	"example":     exampleBlock,
+	"operator":    customBlock,
 	"commands":    commandsBlock,
 	"conformance": conformanceBlock,
 	"operators":   operatorsBlock,
@@ -57,6 +58,22 @@ func exampleBlock(t *testing.T) string {
 		t.Fatal("example_test.go has no function Example with an output")
 	}
 	return "```go\n" + strings.ReplaceAll("\n"+strings.TrimSuffix(code, "\n"), "\n\t", "\n")[1:] + "\n```\n"
+}
+
+// customBlock is the example of an operator that a program brings.
+func customBlock(t *testing.T) string {
+	data, err := os.ReadFile(filepath.Join("..", "..", "example_custom_op_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, code, _ := strings.Cut(string(data), "// snake is")
+	kind, rest, found := strings.Cut(code, "// A program brings")
+	_, body, start := strings.Cut(rest, "\tdefer model.Close()\n")
+	use, _, end := strings.Cut(body, "\tx, err :=")
+	if !found || !start || !end {
+		t.Fatal("example_custom_op_test.go is not laid out as the README shows it")
+	}
+	return "```go\n// snake is" + kind + strings.ReplaceAll("\n"+strings.TrimSuffix(use, "\n"), "\n\t", "\n")[1:] + "\n```\n"
 }
 
 func commandsBlock(t *testing.T) string {

@@ -1,0 +1,55 @@
+package nacre
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/nacre-ml/nacre/formats/onnx"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// TestSessionsShareWeights opens sessions of one model whose weights are computed
+// from constants: the first makes and packs them, the others take up no more.
+func TestSessionsShareWeights(t *testing.T) {
+	const k, n = 96, 64
+	w := tensor.New(tensor.F32, n, k)
+	for i := range tensor.View[float32](w) {
+		tensor.View[float32](w)[i] = float32(i%7) - 3
+	}
+	node := func(name string, in []string, out string) *graph.Node {
+		return &graph.Node{Op: name, Version: 21, Inputs: in, Outputs: []string{out}}
+	}
+	var file bytes.Buffer
+	err := onnx.Write(&file, &graph.Model{IR: 10, Opsets: []graph.Opset{{Version: 21}}, Graph: &graph.Graph{
+		Inputs:       []*graph.Value{{Name: "x", Type: graph.TensorOf(tensor.F32, graph.Dims{graph.Symbol("m"), graph.Known(k)})}},
+		Outputs:      []*graph.Value{{Name: "y"}},
+		Initializers: []*graph.Initializer{{Name: "w", Tensor: w}},
+		Nodes:        []*graph.Node{node("Transpose", []string{"w"}, "v"), node("MatMul", []string{"x", "v"}, "y")},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Decode("weights.onnx", file.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	var graphs, packed int
+	for i := range 3 {
+		s, err := m.NewSession(Options{Threads: i + 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if i == 0 {
+			graphs, packed = len(m.optimized), m.packs.Bytes()
+		}
+	}
+	if graphs != 1 || packed < 4*k*n {
+		t.Errorf("the first session made %d graphs and packed %d bytes", graphs, packed)
+	}
+	if len(m.optimized) != graphs || m.packs.Bytes() != packed {
+		t.Errorf("further sessions made %d graphs more and packed %d bytes more", len(m.optimized)-graphs, m.packs.Bytes()-packed)
+	}
+}
