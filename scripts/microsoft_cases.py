@@ -9,7 +9,8 @@ None stands for what is left out.
 
 import numpy as np
 
-import microsoft_weights  # noqa: F401: its cases are registered
+import microsoft_copies  # noqa: F401: its cases are registered
+import microsoft_weights  # noqa: F401
 from microsoft_answers import ASKED, cases, codes, int32, main, scales
 
 

@@ -259,6 +259,32 @@ func (rangeOp) Run(c *Run) error {
 	return nil
 }
 
+// rangeByOne is rangeOp whose delta may be left out.
+type rangeByOne struct{ rangeOp }
+
+func newRangeByOne(*Node) (Op, error) { return rangeByOne{}, nil }
+
+// Infer and Run add the delta 1.
+func (o rangeByOne) Infer(c *Infer) error {
+	all := *c
+	if !c.Has(2) && numeric.Has(c.In[0].DType) {
+		one := tensor.New(c.In[0].DType)
+		putNumbers(one, []float64{1})
+		all.In = []*Value{c.In[0], c.In[1], Known(one)}
+	}
+	return o.rangeOp.Infer(&all)
+}
+
+func (o rangeByOne) Run(c *Run) error {
+	all := *c
+	if !c.Has(2) {
+		one := tensor.New(c.In[0].DType())
+		putNumbers(one, []float64{1})
+		all.In = []*tensor.Tensor{c.In[0], c.In[1], one}
+	}
+	return o.rangeOp.Run(&all)
+}
+
 func count[T float32 | float64 | int64 | int32 | int16](c *Run) {
 	start, delta := tensor.View[T](c.In[0].Aligned())[0], tensor.View[T](c.In[2].Aligned())[0]
 	out := tensor.View[T](c.Out[0])
@@ -272,4 +298,5 @@ var constantRows = []Row{
 	{Name: "Constant", Since: []int{1, 9, 11, 12, 13, 19, 21, 23, 24, 25}, In: [2]int{0, 0}, Out: [2]int{1, 1}, New: newConstant},
 	{Name: "ConstantOfShape", Since: []int{9, 20, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: Types{tensor.I64}, New: newConstantOfShape},
 	{Name: "Range", Since: []int{11, 27}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: slices.Concat(floats, Types{tensor.I16, tensor.I32, tensor.I64}), New: newRange},
+	{Domain: microsoft, Name: "Range", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: Types{tensor.F32, tensor.F64, tensor.I16, tensor.I32, tensor.I64}, New: newRangeByOne},
 }

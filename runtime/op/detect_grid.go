@@ -19,6 +19,7 @@ type gridSample struct {
 	mode    string // linear, nearest or cubic
 	padding string // zeros, border or reflection
 	corners bool   // -1 and 1 are the centres of the outermost pixels, not their edges
+	outside bool   // cubic taps surround places beyond the border, not the border
 }
 
 func newGridSample(n *Node) (Op, error) {
@@ -30,6 +31,7 @@ func newGridSample(n *Node) (Op, error) {
 	}
 	mode := n.Str("mode", def)
 	o := &gridSample{mode: modes[mode], padding: n.Str("padding_mode", "zeros"), corners: n.Bool("align_corners", false)}
+	o.outside = n.Domain == microsoft && o.mode == "cubic"
 	if o.mode == "" {
 		return nil, graph.Mark(graph.ErrFormat, "mode %q is not one of version %d of the operator", mode, n.Since)
 	}
@@ -175,7 +177,8 @@ func (o *gridSample) taps(place float64, n int) gridTaps {
 	if x < lo || x > hi {
 		switch o.padding {
 		case "border":
-			x = min(max(x, 0), float64(n-1))
+			far := 2 * float64(btoi(o.outside))
+			x = min(max(x, -far), float64(n-1)+far)
 		case "reflection":
 			x = reflect(x, lo, hi)
 		}
@@ -326,5 +329,6 @@ func (o *affineGrid) place(i, n int) float64 {
 
 var gridRows = []Row{
 	{Name: "GridSample", Since: []int{16, 20, 22}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: slices.Concat(numeric, boolean), New: newGridSample},
+	{Domain: microsoft, Name: "GridSample", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: floats, New: standard(16, newGridSample)},
 	{Name: "AffineGrid", Since: []int{20}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: floats, New: newAffineGrid},
 }

@@ -16,7 +16,12 @@ type unique struct {
 	axis   int
 	flat   bool
 	sorted bool
+	short  bool // there is no output of first places
 }
+
+// newShortUnique is com.microsoft's: values in order of first occurrence, the group
+// of every element, counts.
+func newShortUnique(*Node) (Op, error) { return &unique{flat: true, short: true}, nil }
 
 func newUnique(n *Node) (Op, error) {
 	return &unique{axis: n.Int("axis", 0), flat: !n.Has("axis"), sorted: n.Bool("sorted", true)}, nil
@@ -32,7 +37,10 @@ func (o *unique) Infer(c *Infer) error {
 	if o.flat {
 		c.Set(0, in.DType, graph.UnknownDims(1))
 		if ok {
-			c.Set(2, tensor.I64, graph.Dims{in.Dims.Len()})
+			c.Set(2-btoi(o.short), tensor.I64, graph.Dims{in.Dims.Len()})
+		}
+		if ok && o.short && rank != 1 {
+			return graph.Mark(graph.ErrShape, "input is %v; it takes one axis", in.Type)
 		}
 		return nil
 	}
@@ -83,16 +91,17 @@ func (o *unique) Run(c *Run) error {
 		}
 		gather(c, x, out, index, s.outer, s.n, s.inner)
 	}
-	return putLists(c, groups, of)
+	return o.putLists(c, groups, of)
 }
 
-// putLists writes outputs 1 to 3: first places, group of every slice, counts.
-func putLists(c *Run, groups []group, of []int) error {
+// putLists writes the outputs behind the first: first places, group of every slice,
+// counts.
+func (o *unique) putLists(c *Run, groups []group, of []int) error {
 	firsts, counts := make([]int, len(groups)), make([]int, len(groups))
 	for i, g := range groups {
 		firsts[i], counts[i] = g.first, g.count
 	}
-	for i, list := range [][]int{firsts, of, counts} {
+	for i, list := range [][]int{firsts, of, counts}[btoi(o.short):] {
 		if !c.Wants(i + 1) {
 			continue
 		}
@@ -195,4 +204,6 @@ func orderOf[T number](list []T) func(i, j int) int {
 var uniqueRows = []Row{
 	{Name: "Unique", Since: []int{11}, In: [2]int{1, 1}, Out: [2]int{1, 4},
 		Types: slices.Concat(numeric, boolean, Types{tensor.String}), New: newUnique},
+	{Domain: microsoft, Name: "Unique", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{3, 3},
+		Types: slices.Concat(numeric, boolean, Types{tensor.String}), New: newShortUnique},
 }

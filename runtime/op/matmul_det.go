@@ -2,6 +2,7 @@ package op
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
@@ -32,6 +33,9 @@ func (det) Infer(c *Infer) error {
 // Run computes the output.
 func (det) Run(c *Run) error {
 	x, out := doubles(c.In[0]), c.Out[0]
+	if out.Len() == 0 {
+		return nil
+	}
 	n := c.In[0].Shape()[len(c.In[0].Shape())-1]
 	list := make([]float64, out.Len())
 	m := make([]float64, n*n)
@@ -47,17 +51,9 @@ func (det) Run(c *Run) error {
 func determinant(m []float64, n int) float64 {
 	d := 1.0
 	for k := range n {
-		pivot := k
-		for i := k + 1; i < n; i++ {
-			if math.Abs(m[i*n+k]) > math.Abs(m[pivot*n+k]) {
-				pivot = i
-			}
-		}
-		if pivot != k {
+		if pivot := largestBelow(m, n, k); pivot != k {
 			d = -d
-			for j := k; j < n; j++ {
-				m[k*n+j], m[pivot*n+j] = m[pivot*n+j], m[k*n+j]
-			}
+			swapRows(m, n, k, pivot)
 		}
 		p := m[k*n+k]
 		d *= p
@@ -74,7 +70,94 @@ func determinant(m []float64, n int) float64 {
 	return d
 }
 
+// inverse is that of every square matrix, by elimination in double. A matrix that
+// has none yields what dividing by 0 does.
+type inverse struct{}
+
+func newInverse(*Node) (Op, error) { return inverse{}, nil }
+
+// Infer keeps the shape of square matrices.
+func (inverse) Infer(c *Infer) error {
+	in := c.In[0]
+	c.Set(0, in.DType, in.Dims)
+	rank, ok := in.Rank()
+	if !ok {
+		return nil
+	}
+	if rank < 2 {
+		return graph.Mark(graph.ErrShape, "input is %v, not a matrix", in.Type)
+	}
+	if _, ok := joinDim(in.Dims[rank-2], in.Dims[rank-1]); !ok {
+		return graph.Mark(graph.ErrShape, "input is %v; a matrix with an inverse is square", in.Type)
+	}
+	return nil
+}
+
+// Run computes the output.
+func (inverse) Run(c *Run) error {
+	n := fromEnd(c.In[0].Shape(), 1)
+	if c.Out[0].Len() == 0 {
+		return nil
+	}
+	x := slices.Clone(doubles(c.In[0]))
+	for m := range slices.Chunk(x, n*n) {
+		invert(m, n)
+	}
+	putDoubles(c.Out[0], x)
+	return nil
+}
+
+// invert replaces a matrix by its inverse, with the largest element of each column
+// as pivot.
+func invert(m []float64, n int) {
+	rows := make([]int, n) // which row became row k
+	for k := range n {
+		pivot := largestBelow(m, n, k)
+		swapRows(m, n, k, pivot)
+		rows[k] = pivot
+		p := m[k*n+k]
+		m[k*n+k] = 1
+		for j := range n {
+			m[k*n+j] /= p
+		}
+		for i := range n {
+			f := m[i*n+k]
+			if i == k {
+				continue
+			}
+			m[i*n+k] = 0
+			for j := range n {
+				m[i*n+j] -= f * m[k*n+j]
+			}
+		}
+	}
+	// Rows that changed places are columns of the inverse that do.
+	for k := n - 1; k >= 0; k-- {
+		for i := 0; i < n && rows[k] != k; i++ {
+			m[i*n+k], m[i*n+rows[k]] = m[i*n+rows[k]], m[i*n+k]
+		}
+	}
+}
+
+// largestBelow is the row from k on whose element in column k is the largest.
+func largestBelow(m []float64, n, k int) int {
+	pivot := k
+	for i := k + 1; i < n; i++ {
+		if math.Abs(m[i*n+k]) > math.Abs(m[pivot*n+k]) {
+			pivot = i
+		}
+	}
+	return pivot
+}
+
+func swapRows(m []float64, n, a, b int) {
+	for j := 0; j < n && a != b; j++ {
+		m[a*n+j], m[b*n+j] = m[b*n+j], m[a*n+j]
+	}
+}
+
 var detRows = []Row{
 	{Name: "Det", Since: []int{11, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1},
 		Types: floats, New: newDet},
+	{Domain: microsoft, Name: "Inverse", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: floats, New: newInverse},
 }

@@ -39,6 +39,11 @@ func newFusedMatMul(n *Node) (Op, error) {
 	}, nil
 }
 
+// newTransposeMatMul is the older operator, whose matrices stay in their order.
+func newTransposeMatMul(n *Node) (Op, error) {
+	return &fusedMatMul{alpha: n.Float("alpha", 1), order: [2]reordered{{matrix: n.Bool("transA", false)}, {matrix: n.Bool("transB", false)}}}, nil
+}
+
 // Infer is that of MatMul, on the axes in their new order.
 func (o *fusedMatMul) Infer(c *Infer) error {
 	a, b := c.In[0], c.In[1]
@@ -219,6 +224,7 @@ func (o *sumMatMul) Run(c *Run) error {
 
 var fusedProductRows = []Row{
 	{Domain: microsoft, Name: "FusedMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: floats, New: newFusedMatMul},
+	{Domain: microsoft, Name: "TransposeMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: floats, New: newTransposeMatMul},
 	{Domain: microsoft, Name: "FusedGemm", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: floats, New: newFusedGemm},
 	{Domain: internalDomain, Name: "FusedMatMul", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: floats, InPlace: []int{3}, New: newSumMatMul},
 }

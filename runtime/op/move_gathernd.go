@@ -165,4 +165,5 @@ func (o *gatherND) Run(c *Run) error {
 var elementRows = []Row{
 	{Name: "GatherElements", Since: []int{11, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, New: newGatherElements},
 	{Name: "GatherND", Since: []int{11, 12, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, New: newGatherND},
+	{Domain: microsoft, Name: "GatherND", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, New: standard(11, newGatherND)},
 }

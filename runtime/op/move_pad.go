@@ -293,4 +293,5 @@ func (p *padding) add(b box) {
 
 var padRows = []Row{
 	{Name: "Pad", Since: []int{1, 2, 11, 13, 18, 19, 21, 23, 24, 25}, In: [2]int{1, 4}, Out: [2]int{1, 1}, New: newPad},
+	{Domain: microsoft, Name: "Pad", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: floats, New: standard(13, newPad)},
 }

@@ -63,4 +63,5 @@ func (o *trilu) Run(c *Run) error {
 
 var triluRows = []Row{
 	{Name: "Trilu", Since: []int{14}, In: [2]int{1, 2}, Out: [2]int{1, 1}, New: newTrilu},
+	{Domain: microsoft, Name: "Trilu", Since: []int{1}, In: [2]int{1, 2}, Out: [2]int{1, 1}, New: newTrilu},
 }

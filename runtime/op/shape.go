@@ -234,6 +234,16 @@ func newUnsqueeze(n *Node) (Op, error) {
 	return o, err
 }
 
+// newExpandDims is Unsqueeze with one axis.
+func newExpandDims(n *Node) (Op, error) {
+	return &axesOp{input: true, infer: func(o *axesOp, c *Infer, axes []int) (graph.Dims, error) {
+		if len(axes) != 1 {
+			return nil, graph.Mark(graph.ErrShape, "axis is %v, not one number", axes)
+		}
+		return o.unsqueezed(c, axes)
+	}}, nil
+}
+
 func (o *axesOp) Infer(c *Infer) error {
 	in := c.In[0]
 	c.Set(0, in.DType, nil)
@@ -382,6 +392,7 @@ var shapeRows = []Row{
 	{Name: "Flatten", Since: []int{1, 9, 11, 13, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, View: true, New: newFlatten},
 	{Name: "Squeeze", Since: []int{1, 11, 13, 21, 23, 24, 25}, In: [2]int{1, 2}, Out: [2]int{1, 1}, View: true, New: newSqueeze},
 	{Name: "Unsqueeze", Since: []int{1, 11, 13, 21, 23, 24, 25}, In: [2]int{1, 2}, Out: [2]int{1, 1}, View: true, New: newUnsqueeze},
+	{Domain: microsoft, Name: "ExpandDims", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, View: true, New: newExpandDims},
 	{Name: "Shape", Since: []int{1, 13, 15, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, New: newShape},
 	{Name: "Size", Since: []int{1, 13, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, New: newSize},
 }

@@ -121,6 +121,7 @@ func families() []func(*suite) {
 		textCases,
 		imageCases,
 		nbitsCases,
+		copyCases,
 	}
 }
 
@@ -132,6 +133,7 @@ var Cases = sync.OnceValue(func() []*Case {
 		f(s)
 		list = append(list, s.list...)
 	}
+	list = append(list, copies(list)...)
 	return list
 })
 
