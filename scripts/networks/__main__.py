@@ -23,7 +23,9 @@ import onnxruntime
 from onnx import numpy_helper
 
 import table
-import trained  # noqa: F401: adds its rows
+import trained_sight  # noqa: F401: adds its rows, as the others do
+import trained_speech  # noqa: F401
+import trained_tables  # noqa: F401
 from network import TABLE
 
 

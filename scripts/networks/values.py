@@ -65,5 +65,16 @@ def tokens(rng, vocabulary, *shape):
     return (vocabulary * rng.random(shape) ** 2).astype(np.int64)
 
 
+def bands(rng, batch, bins, frames):
+    """[batch, bins, frames] around 0: logarithms of powers, with formants that move over time."""
+    f, t = np.mgrid[0:bins, 0:frames]
+    x = np.zeros((batch, bins, frames))
+    for b in range(batch):
+        for _ in range(3):
+            at = bins * (rng.uniform(0.1, 0.8) + 0.1 * np.sin(rng.uniform(0.02, 0.2) * t + rng.uniform(0, 6)))
+            x[b] += np.exp(-(((f - at) / (0.05 * bins)) ** 2))
+    return (x - 0.5 + 0.2 * rng.standard_normal(x.shape)).astype(F)
+
+
 def normal(rng, *shape):
     return rng.standard_normal(shape).astype(F)
