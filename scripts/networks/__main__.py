@@ -5,7 +5,8 @@
 
 DIR/NAME holds model.onnx, test_data_set_K and, where the network is compared with a tolerance of its own, data.json. A
 folder that is there is left as it is, unless --again. ONNX Runtime answers in one thread, with no optimisation; how far
-its answers move when it optimises goes to about.json: an agreement closer than that means nothing.
+its answers move when it optimises goes to about.json, and of networks with a tolerance of their own how far they move
+when every weight in floating point becomes a neighbour of itself: an agreement closer than that means nothing.
 --table prints Markdown from what nacre conformance --json wrote of DIR, or puts it into the block "networks" of a file.
 """
 
@@ -67,23 +68,48 @@ def distance(got, want):
     return float(np.abs(got - want).max() / (np.abs(want).max() or 1))
 
 
+def graphs(graph):
+    yield graph
+    for node in graph.node:
+        for a in node.attribute:
+            if a.type == onnx.AttributeProto.GRAPH:
+                yield from graphs(a.g)
+
+
+def nudged(path, seed):
+    """The same network, each weight in floating point one step up or down."""
+    model, rng = onnx.load(path), np.random.default_rng(seed)
+    for graph in graphs(model.graph):
+        for tensor in graph.initializer:
+            w = numpy_helper.to_array(tensor)
+            if w.dtype in (np.float16, np.float32, np.float64):
+                to = rng.choice(np.array([-np.inf, np.inf], w.dtype), w.shape)
+                tensor.CopyFrom(numpy_helper.from_array(np.where(w == 0, w, np.nextafter(w, to)), tensor.name))
+    return model.SerializeToString()
+
+
 def answer(network, path, folder):
-    """Writes the network's inputs and ONNX Runtime's answers to them, and returns how far optimisation moves those."""
-    plain, optimised = session(path, LEVELS.ORT_DISABLE_ALL), session(path, LEVELS.ORT_ENABLE_ALL)
+    """Writes the network's inputs and ONNX Runtime's answers to them, and returns how far others of it answer."""
+    plain = session(path, LEVELS.ORT_DISABLE_ALL)
+    others = {"ort_moves": [session(path, LEVELS.ORT_ENABLE_ALL)]}
+    if network.tolerance:
+        others["weights_move"] = [session(nudged(path, seed), LEVELS.ORT_DISABLE_ALL) for seed in range(4)]
     inputs, outputs = [v.name for v in plain.get_inputs()], [v.name for v in plain.get_outputs()]
     # The numbers depend on the name alone, so that a row more leaves the other networks as they are.
     feeds = network.feeds(np.random.default_rng(zlib.crc32(network.name.encode())))
-    answers, moved = None, 0.0
+    answers, moved = None, dict.fromkeys(others, 0.0)
     for k in itertools.count():
         try:
             given = feeds.send(answers)
         except StopIteration:
             return moved
         answers = dict(zip(outputs, plain.run(outputs, given)))
-        for name, v, other in zip(outputs, answers.values(), optimised.run(outputs, given)):
+        for name, v in answers.items():
             if isinstance(v, np.ndarray) and v.dtype.kind == "f" and not np.isfinite(v).all():
                 raise ValueError(f"{network.name}: output {name} of ONNX Runtime is not finite")
-            moved = max(moved, distance(other, v))
+        for kind, sessions in others.items():
+            for s in sessions:
+                moved[kind] = max([moved[kind], *map(distance, s.run(outputs, given), answers.values())])
         data = os.path.join(folder, f"test_data_set_{k}")
         os.makedirs(data)
         save(data, "input", inputs, given)
@@ -98,9 +124,9 @@ def write(network, folder):
     os.makedirs(staging)
     path = os.path.join(staging, "model.onnx")
     network.model(path)
-    moved = answer(network, path, staging)
+    about = answer(network, path, staging)
     with open(os.path.join(staging, "about.json"), "w") as f:
-        json.dump({"ort_moves": moved}, f)
+        json.dump(about, f)
     if network.tolerance:
         with open(os.path.join(staging, "data.json"), "w") as f:
             json.dump(network.tolerance, f)

