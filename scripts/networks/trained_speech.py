@@ -190,6 +190,11 @@ def banded(frames, bins):
     return single(lambda rng: {"input_1": values.bands(rng, 1, bins, frames).transpose(0, 2, 1)})
 
 
+def lost(rng):
+    for frames in (64, 131):
+        yield {"degraded_audio": values.bands(rng, 1, 257, frames).transpose(0, 2, 1)[None], "rater_embed": values.normal(rng, 1, 64)}
+
+
 speechmos("aecmos_16k", "aecmos_models/Run_1663829550_Stage_0", echo(64), "quality after echo cancellation: Swish, GRU, opset 9")
 speechmos("aecmos_16k_leaky", "aecmos_models/Run_1663915512_Stage_0", echo(64), "quality after echo cancellation: GRU, opset 9")
 speechmos("aecmos_48k", "aecmos_models/Run_1668423760_Stage_0", echo(96), "quality after echo cancellation at 48 kHz: GRU, opset 9")
@@ -205,9 +210,7 @@ speechmos(
 speechmos(
     "plcmos_v2",
     "plcmos_models/plcmos_v2",
-    lambda rng: (
-        {"degraded_audio": values.bands(rng, 1, 257, n).transpose(0, 2, 1)[None], "rater_embed": values.normal(rng, 1, 64)} for n in (64, 131)
-    ),
+    lost,
     "quality after lost packets: GRU, opset 11",
 )
 
