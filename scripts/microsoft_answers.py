@@ -18,7 +18,11 @@ TOLERANCE = {"float64": 1e-10, "float32": 2e-6, "float16": 2e-3}  # of numbers; 
 
 
 def cases(op, domain=MICROSOFT, seed=None):
-    """Registers a generator of the cases of an operator; its values come from the seed."""
+    """Registers a generator of the cases of an operator; its values come from the seed.
+
+    A case that ONNX Runtime does not run on CPUs, or not as documented, brings its outputs in the option "reference",
+    and says so in its name.
+    """
 
     def register(f):
         CASES[op] = (domain, next(NUMBERS) if seed is None else seed, f)
@@ -112,7 +116,7 @@ def main():
             name, attrs, inputs, wanted = case[:4]
             options = case[4] if len(case) > 4 else {}
             try:
-                got = answers(op, domain, attrs, inputs, wanted)
+                got = options["reference"] if "reference" in options else answers(op, domain, attrs, inputs, wanted)
             except Exception as e:
                 raise SystemExit(f"{op}, {name}: {e}") from e
             tolerance = options.get("tol", TOLERANCE.get(str(next(x for x in got if x is not None).dtype), 0))

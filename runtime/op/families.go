@@ -20,6 +20,7 @@ func families() [][]Row {
 		elementRows,
 		eltwiseRows,
 		eyeLikeRows,
+		expertRows,
 		flexAttentionRows,
 		gatherRows,
 		imageRows,

@@ -122,6 +122,7 @@ func families() []func(*suite) {
 		imageCases,
 		nbitsCases,
 		copyCases,
+		expertCases,
 	}
 }
 
