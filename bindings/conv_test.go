@@ -40,6 +40,11 @@ func convCases() []convCase {
 		{name: "depthwise, dilated by three", images: 1, groups: 2, channels: 1, filter: 1, in: []int{20, 70}, kernel: []int{3, 4}, stride: []int{1, 3}, dilation: []int{3, 2}, before: []int{3, 7}, behind: []int{3, 0}},
 		{name: "depthwise, a large map", images: 1, groups: 2, channels: 1, filter: 1, in: []int{150, 300}, kernel: []int{3, 3}, before: []int{1, 1}, behind: []int{1, 1}},
 		{name: "depthwise, one axis", images: 2, groups: 4, channels: 1, filter: 1, in: []int{33}, kernel: []int{4}, before: []int{3}, behind: []int{0}},
+		{name: "depthwise 5x5 by two", images: 1, groups: 3, channels: 1, filter: 1, in: []int{23, 37}, kernel: []int{5, 5}, stride: []int{2, 2}, before: []int{2, 1}, behind: []int{2, 2}},
+		{name: "depthwise 7x7", images: 1, groups: 70, channels: 1, filter: 1, in: []int{7, 7}, kernel: []int{7, 7}, before: []int{3, 3}, behind: []int{3, 3}},
+		{name: "depthwise 7x7 by two, in bands", images: 1, groups: 2, channels: 1, filter: 1, in: []int{101, 120}, kernel: []int{7, 7}, stride: []int{2, 2}, before: []int{3, 3}, behind: []int{3, 3}},
+		{name: "depthwise 3x3, dilated and by two", images: 1, groups: 3, channels: 1, filter: 1, in: []int{30, 31}, kernel: []int{3, 3}, stride: []int{2, 1}, dilation: []int{2, 2}, before: []int{2, 2}, behind: []int{2, 2}},
+		{name: "depthwise 3x9, dilated by half the stride", images: 1, groups: 2, channels: 1, filter: 1, in: []int{31, 66}, kernel: []int{3, 9}, stride: []int{4, 1}, dilation: []int{2, 3}, before: []int{1, 11}, behind: []int{2, 12}},
 		{name: "depthwise, three axes", images: 1, groups: 3, channels: 1, filter: 1, in: []int{4, 5, 6}, kernel: []int{2, 2, 2}},
 		{name: "depthwise, more padding than value", images: 1, groups: 2, channels: 1, filter: 1, in: []int{1, 2}, kernel: []int{2, 2}, stride: []int{1, 3}, before: []int{5, 9}, behind: []int{5, 9}},
 		{name: "no image", images: 0, groups: 1, channels: 2, filter: 2, in: []int{4, 4}, kernel: []int{2, 2}},
@@ -249,6 +254,47 @@ func TestConv(t *testing.T) {
 			} {
 				for _, ft := range []FloatType{Float32, BFloat16} {
 					d.checkConv(t, &Conv{ConvShape: *s, Type: ft, Gemm: gemm, Columns: columns, Taps: taps, Finish: f}, pool, c.name+" and more")
+				}
+			}
+		})
+	}
+}
+
+// TestDepthwise compares depthwise convolutions of any extents with the formula,
+// where a few elements are infinite or not a number.
+func TestDepthwise(t *testing.T) {
+	pool := newTestPool(t)
+	r := rand.New(rand.NewPCG(17, 18))
+	for range 60 {
+		c := convCase{images: 1, groups: 1 + r.IntN(9), channels: 1, filter: 1 + r.IntN(2)}
+		for range 2 {
+			k := 1 + r.IntN(7)
+			c.kernel = append(c.kernel, k)
+			c.dilation = append(c.dilation, 1+r.IntN(2))
+			c.stride = append(c.stride, 1+r.IntN(3))
+			c.before = append(c.before, r.IntN(k+1))
+			c.behind = append(c.behind, r.IntN(k+1))
+			c.in = append(c.in, 2*k+r.IntN(40))
+		}
+		s := c.shape()
+		d := makeConv(r, &c, s)
+		for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			d.x[r.IntN(len(d.x))] = float32(v)
+		}
+		want := d.reference(t, "f64_conv", s)
+		eachVariant(t, "f32_taps", func(t *testing.T, taps Kernel) {
+			gemm, err := Select("f32_gemm", taps.ISA())
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := &Conv{ConvShape: *s, Gemm: gemm, Taps: taps}
+			got := guardedRun(t, len(d.out), func(y []float32) {
+				v.Run(pool, address(d.x), address(d.w), d.bias, address(y), alignedScratch(t, v.Scratch(pool)))
+			})
+			for i, y := range got {
+				w := want[i]
+				if same := float64(y) == w || math.IsNaN(w) && y != y; !same && !(math.Abs(float64(y)-w) <= 6e-8*16*(4+49)) {
+					t.Fatalf("%+v: element %d is %g, not %g", c, i, y, w)
 				}
 			}
 		})

@@ -48,14 +48,40 @@ enum { NACRE_IM2COL_NR = 64 };
 void nacre_half_im2col(const nacre_half *half, nacre_float_type type, const nacre_conv *c, const uint16_t *x, size_t k0, size_t k,
                        size_t j0, size_t n, size_t nr, float *dst);
 
-// Rows of op f32_taps, for groups of one channel.
+// Rows of op f32_taps, for groups of one channel. They work on bands: rows of a
+// value, each as `parts` parts, part p with the columns of which a tap meets every
+// parts-th, so that what a tap meets lies side by side. A part is its columns of the
+// value and zeros, `part` elements, a multiple of 16; the padding before the value
+// is the zeros of the part before, and there are `lead` zeros before the first, also a
+// multiple of 16. Behind a band there are NACRE_TAPS_SLACK elements that are read.
+enum { NACRE_TAPS_SLACK = 16 };
+
 typedef struct {
-    // out[r*ldc + j] = clamp(bias + sum_t w[t] src[r*step + offset[t] + j] + add[r*ldc + j])
-    // for r < rows, j < n; of f it takes the clamp only, and add may be NULL.
-    void (*filter)(const float *src, size_t step, size_t taps, const size_t *offset, const float *w, float bias,
-                   const float *add, const nacre_f32_finish *f, float *out, size_t ldc, size_t rows, size_t n);
-    // dst[j] = src[j*step] for j < n.
-    void (*split)(const float *src, size_t step, size_t n, float *dst);
+    size_t in;   // columns of the value
+    size_t pad;  // columns before them
+    size_t parts, part, lead;
+} nacre_f32_band;
+
+typedef struct {
+    const float *src;
+    size_t kernel_h, kernel_w;
+    size_t step, gap;      // from row to row of the result, of taps
+    const size_t *offset;  // of the taps of a row of the kernel
+    const float *w;
+    float bias;
+    const float *add;                // laid out as out, or NULL
+    const nacre_f32_finish *finish;  // of which only the clamp counts
+    float *out;
+    size_t ldc, rows, n;
+} nacre_f32_taps;
+
+typedef struct {
+    // out[r*ldc + j] = clamp(bias + sum_yx w[y*kernel_w + x] src[r*step + y*gap + offset[x] + j] + add[r*ldc + j])
+    // for r < rows, j < n.
+    void (*filter)(const nacre_f32_taps *t);
+    // A band at a multiple of 64 bytes: rows of a value that follow each other at x,
+    // and rows of zeros above and below them.
+    void (*fill)(const nacre_f32_band *b, const float *x, size_t above, size_t rows, size_t below, float *dst);
 } nacre_f32_taps_impl;
 typedef const nacre_f32_taps_impl *nacre_f32_taps_fn(void);
 

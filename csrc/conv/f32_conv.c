@@ -67,13 +67,9 @@ static nacre_f32_gemm conv_product(const nacre_f32_conv *j, size_t *axes) {
 }
 
 // ---- by taps ----
-//
-// A band of rows of the value, with its padding, is copied to scratch such that
-// the columns that one tap meets lie side by side: a row becomes as many parts as
-// the stride, part p with columns p, p + stride, ... Then every tap is an offset.
 
 enum {
-    TAPS_BAND = 16384,  // elements of a band
+    TAPS_BAND = 4096,   // elements of the bands made at a time, where a row of the result does not take more
     TAPS_MOST = 1024,   // taps of a kernel
     TAPS_GRAIN = 65536, // multiply-adds of one chunk of work
     TAPS_REACH = 1 << 22 // elements of the least band that is worth copying
@@ -81,21 +77,24 @@ enum {
 
 typedef struct {
     const nacre_f32_conv *j;
-    size_t in_h, in_w, out_h, out_w;
-    size_t kernel_h, step_h, step_w, gap_h, gap_w, pad_h, pad_w;
-    size_t part;         // columns of a part of a row
-    size_t row;          // elements of a row
-    size_t band;         // rows of the result from one band
-    size_t band_size;    // elements of a band
-    size_t x_size, y_size;  // elements of a group of value and result, as floats, if they are 16-bit floats
-    size_t groups_each;  // planes of the value of one chunk
-    size_t taps, offset[TAPS_MOST];
+    nacre_f32_band form;
+    size_t in_h, out_h, out_w;
+    size_t kernel_h, kernel_w, step_h, gap_h, pad_h;
+    size_t row;             // elements of a row of a band
+    size_t rows, bands;     // rows of the result from one band; bands of a plane
+    size_t bands_each;      // of one chunk
+    size_t bands_ahead;     // made before the first of them is read: what was just written is slow to read
+    size_t band_size;       // elements of a band
+    size_t x_size, y_size;  // of what it is made of and of its results as floats, if they are 16-bit floats
+    size_t offset[TAPS_MOST];
     float *scratch;
 } taps_plan;
 
 int nacre_f32_conv_by_taps(const nacre_conv *c) {
     return c->channels == 1 && c->axes <= 2 && conv_count(c->kernel, c->axes) <= TAPS_MOST;
 }
+
+static size_t taps_reach(const taps_plan *p, size_t rows) { return (rows - 1) * p->step_h + (p->kernel_h - 1) * p->gap_h + 1; }
 
 // Returns whether taps are the way: strides and gaps may be so wide that a band
 // would be mostly what no tap meets.
@@ -104,109 +103,110 @@ static int plan_taps(taps_plan *p, const nacre_f32_conv *j) {
     if (j->packed || !nacre_f32_conv_by_taps(c)) return 0;
     const size_t w = c->axes - 1;
     const int flat = c->axes == 1;
-    *p = (taps_plan){.j = j, .in_h = flat ? 1 : c->in[0], .in_w = c->in[w], .out_h = flat ? 1 : c->out[0], .out_w = c->out[w]};
+    *p = (taps_plan){.j = j, .in_h = flat ? 1 : c->in[0], .out_h = flat ? 1 : c->out[0], .out_w = c->out[w]};
     p->kernel_h = flat ? 1 : c->kernel[0];
+    p->kernel_w = c->kernel[w];
     p->step_h = flat ? 1 : c->stride[0];
     p->gap_h = flat ? 1 : c->dilation[0];
     p->pad_h = flat ? 0 : c->pad[0];
-    p->step_w = c->stride[w];
-    p->gap_w = c->dilation[w];
-    p->pad_w = c->pad[w];
-    const size_t columns = (p->out_w - 1) * p->step_w + (c->kernel[w] - 1) * p->gap_w + 1;
-    p->part = (columns + p->step_w - 1) / p->step_w;
-    p->row = p->part * p->step_w;
-    const size_t reach = (p->kernel_h - 1) * p->gap_h + 1;
+    const size_t parts = c->stride[w], gap_w = c->dilation[w];
+    const size_t columns = (p->out_w - 1) * parts + (p->kernel_w - 1) * gap_w + 1;
+    nacre_f32_band *const b = &p->form;
+    *b = (nacre_f32_band){c->in[w], c->pad[w], parts, 0, 0};
+    const size_t before = conv_part_pad(b, 0), shared = (b->in + parts - 1) / parts + before;
+    const size_t span = (columns - 1) / parts + 1, behind = conv_part_pad(b, parts - 1);
+    b->part = ((shared + behind > span ? shared : span - behind) + 15) / 16 * 16;
+    b->lead = (before + 15) / 16 * 16;
+    p->row = b->part * parts;
+    const size_t reach = taps_reach(p, 1);
     if (reach > TAPS_REACH || p->row > TAPS_REACH / reach) return 0;
     const size_t fit = TAPS_BAND / p->row;  // rows of the value in a band
-    p->band = fit > reach ? conv_least(p->out_h, (fit - reach) / p->step_h + 1) : 1;
-    p->band_size = (((p->band - 1) * p->step_h + reach) * p->row + 15) / 16 * 16;
-    for (size_t ty = 0; ty < p->kernel_h; ty++) {
-        for (size_t tx = 0; tx < c->kernel[w]; tx++) {
-            const size_t x = tx * p->gap_w;
-            p->offset[p->taps++] = ty * p->gap_h * p->row + x % p->step_w * p->part + x / p->step_w;
-        }
+    p->rows = fit > reach ? conv_least(p->out_h, (fit - reach) / p->step_h + 1) : 1;
+    p->bands = (p->out_h + p->rows - 1) / p->rows;
+    p->rows = (p->out_h + p->bands - 1) / p->bands;
+    p->bands = (p->out_h + p->rows - 1) / p->rows;
+    p->band_size = b->lead + taps_reach(p, p->rows) * p->row + NACRE_TAPS_SLACK;
+    for (size_t tx = 0; tx < p->kernel_w; tx++) {
+        const size_t x = tx * gap_w;
+        p->offset[tx] = b->lead + x % parts * b->part + x / parts - conv_part_pad(b, x % parts);
     }
     if (conv_half(j)) {
-        p->x_size = (p->in_h * p->in_w + 15) / 16 * 16;
-        p->y_size = (c->filters * p->out_h * p->out_w + 15) / 16 * 16;
+        p->x_size = (conv_least(p->in_h, taps_reach(p, p->rows)) * p->form.in + 15) / 16 * 16;
+        p->y_size = (p->rows * p->out_w + 15) / 16 * 16;
     }
-    const size_t work = p->out_h * p->out_w * p->taps * c->filters;
-    p->groups_each = work >= TAPS_GRAIN ? 1 : TAPS_GRAIN / work;
+    const size_t work = p->rows * p->out_w * p->kernel_h * p->kernel_w * c->filters;
+    p->bands_each = work >= TAPS_GRAIN ? 1 : TAPS_GRAIN / work;
+    p->bands_ahead = p->band_size >= TAPS_BAND ? 1 : conv_least(p->bands_each, TAPS_BAND / p->band_size);
     return 1;
 }
 
-// One row of the value, which is NULL above and below it, as parts.
-static void copy_row(const taps_plan *p, const float *x, float *dst) {
-    for (size_t part = 0; part < p->step_w; part++, dst += p->part) {
-        size_t begin = p->part, end = p->part;  // of what the value fills
-        if (x != NULL && part < p->in_w + p->pad_w) {
-            begin = part < p->pad_w ? conv_least(p->part, (p->pad_w - part + p->step_w - 1) / p->step_w) : 0;
-            end = conv_least(p->part, (p->in_w + p->pad_w - part + p->step_w - 1) / p->step_w);
-            if (end < begin) end = begin;
+// Makes the band for rows o and on of the result of a plane of the value.
+static void fill_band(const taps_plan *p, const void *x, size_t o, float *band, float *wide) {
+    const size_t count = taps_reach(p, conv_least(p->rows, p->out_h - o)), first = o * p->step_h, stop = p->in_h + p->pad_h;
+    const size_t end = first < stop ? conv_least(count, stop - first) : 0;
+    const size_t begin = first < p->pad_h ? conv_least(end, p->pad_h - first) : 0;
+    const void *from = begin == end ? NULL : conv_at(p->j->type, x, (first + begin - p->pad_h) * p->form.in);
+    if (conv_half(p->j) && begin < end) {
+        p->j->gemm->half()->widen[p->j->type](from, wide, (end - begin) * p->form.in);
+        from = wide;
+    }
+    p->j->taps->fill(&p->form, from, begin, end - begin, count - end, band);
+}
+
+// Computes the rows of the result that belong to a band.
+static void filter_band(const taps_plan *p, size_t plane, size_t o, const float *band, float *wide_y) {
+    const nacre_f32_conv *const j = p->j;
+    const nacre_conv *const c = &j->c;
+    const nacre_half *const half = j->gemm->half();
+    const size_t rows = conv_least(p->rows, p->out_h - o), taps = p->kernel_h * p->kernel_w, n = rows * p->out_w;
+    float wide_w[TAPS_MOST];
+    nacre_f32_taps t = {.src = band, .kernel_h = p->kernel_h, .kernel_w = p->kernel_w, .offset = p->offset, .finish = &j->finish};
+    t.step = p->step_h * p->row;
+    t.gap = p->gap_h * p->row;
+    t.ldc = t.n = p->out_w;
+    t.rows = rows;
+    for (size_t f = 0; f < c->filters; f++) {
+        const size_t filter = plane % c->groups * c->filters + f, corner = ((plane * c->filters + f) * p->out_h + o) * p->out_w;
+        void *const y = conv_at(j->type, j->y, corner);
+        t.w = conv_at(j->type, j->w, filter * taps);
+        if (conv_half(j)) {
+            half->widen[j->type](t.w, wide_w, taps);
+            t.w = wide_w;
         }
-        memset(dst, 0, begin * sizeof *dst);
-        if (begin < end) {
-            const float *const from = x + (begin * p->step_w + part - p->pad_w);
-            if (p->step_w == 1) {
-                memcpy(dst + begin, from, (end - begin) * sizeof *dst);
-            } else {
-                p->j->taps->split(from, p->step_w, end - begin, dst + begin);
-            }
-        }
-        memset(dst + end, 0, (p->part - end) * sizeof *dst);
+        t.bias = j->bias == NULL ? 0 : j->bias[filter];
+        t.add = j->finish.add == NULL ? NULL : j->finish.add + corner;
+        t.out = conv_half(j) ? wide_y : y;
+        j->taps->filter(&t);
+        if (j->finish.map != NULL) j->finish.map(t.out, t.out, n, j->finish.params);
+        if (conv_half(j)) half->narrow[j->type](wide_y, y, n);
     }
 }
 
-// Computes y, of one group, from x; add is NULL or laid out as y.
-static void taps_group(const taps_plan *p, size_t group, const float *x, const float *add, float *y, float *band) {
-    const nacre_conv *const c = &p->j->c;
-    const size_t out = p->out_h * p->out_w;
-    const nacre_half *const half = p->j->gemm->half();
-    float wide[TAPS_MOST];
-    for (size_t o = 0; o < p->out_h; o += p->band) {
-        const size_t rows = conv_least(p->band, p->out_h - o);
-        const size_t copied = (rows - 1) * p->step_h + (p->kernel_h - 1) * p->gap_h + 1;
-        for (size_t r = 0; r < copied; r++) {
-            const size_t y = o * p->step_h + r;
-            const int inside = y >= p->pad_h && y - p->pad_h < p->in_h && p->in_w > 0;
-            copy_row(p, inside ? x + (y - p->pad_h) * p->in_w : NULL, band + r * p->row);
-        }
-        for (size_t f = 0; f < c->filters; f++) {
-            const size_t filter = group * c->filters + f;
-            const float *w = conv_at(p->j->type, p->j->w, filter * p->taps);
-            if (conv_half(p->j)) {
-                half->widen[p->j->type](w, wide, p->taps);
-                w = wide;
-            }
-            const nacre_f32_finish *const finish = &p->j->finish;
-            const size_t corner = f * out + o * p->out_w;
-            p->j->taps->filter(band, p->step_h * p->row, p->taps, p->offset, w, p->j->bias == NULL ? 0 : p->j->bias[filter],
-                               add == NULL ? NULL : add + corner, finish, y + corner, p->out_w, rows, p->out_w);
-            if (finish->map != NULL) finish->map(y + corner, y + corner, rows * p->out_w, finish->params);
-        }
-    }
+static void next_band(const taps_plan *p, size_t *plane, size_t *o) {
+    *o += p->rows;
+    if (*o < p->out_h) return;
+    *o = 0;
+    ++*plane;
 }
 
-static size_t taps_scratch(const taps_plan *p) { return p->band_size + p->x_size + p->y_size; }
+static size_t taps_scratch(const taps_plan *p) { return p->bands_ahead * p->band_size + p->x_size + p->y_size; }
 
 static void taps_chunk(void *job, size_t chunk, size_t thread) {
     const taps_plan *const p = job;
-    const size_t planes = p->j->c.images * p->j->c.groups;
-    const size_t end = conv_least(planes, (chunk + 1) * p->groups_each);
-    float *const band = p->scratch + thread * taps_scratch(p);
     const nacre_f32_conv *const j = p->j;
-    const size_t in = p->in_h * p->in_w, out = j->c.filters * p->out_h * p->out_w;
-    for (size_t plane = chunk * p->groups_each; plane < end; plane++) {
-        const void *const x = conv_at(j->type, j->x, plane * in);
-        void *const y = conv_at(j->type, j->y, plane * out);
-        const float *const add = j->finish.add == NULL ? NULL : j->finish.add + plane * out;
-        if (conv_half(j)) {
-            float *const wide_x = band + p->band_size, *const wide_y = wide_x + p->x_size;
-            j->gemm->half()->widen[j->type](x, wide_x, in);
-            taps_group(p, plane % j->c.groups, wide_x, add, wide_y, band);
-            j->gemm->half()->narrow[j->type](wide_y, y, out);
-        } else {
-            taps_group(p, plane % j->c.groups, x, add, y, band);
+    float *const bands = p->scratch + thread * taps_scratch(p), *const wide_x = bands + p->bands_ahead * p->band_size;
+    const size_t stop = conv_least(j->c.images * j->c.groups * p->bands, (chunk + 1) * p->bands_each);
+    for (size_t first = chunk * p->bands_each; first < stop; first += p->bands_ahead) {
+        const size_t end = conv_least(stop, first + p->bands_ahead);
+        float *band = bands;
+        for (size_t i = first, plane = i / p->bands, o = i % p->bands * p->rows; i < end; i++, band += p->band_size) {
+            fill_band(p, conv_at(j->type, j->x, plane * p->in_h * p->form.in), o, band, wide_x);
+            next_band(p, &plane, &o);
+        }
+        band = bands;
+        for (size_t i = first, plane = i / p->bands, o = i % p->bands * p->rows; i < end; i++, band += p->band_size) {
+            filter_band(p, plane, o, band, wide_x + p->x_size);
+            next_band(p, &plane, &o);
         }
     }
 }
@@ -231,8 +231,8 @@ void nacre_f32_conv_run(const nacre_f32_conv *j, nacre_pool *pool, float *scratc
     taps_plan p;
     if (plan_taps(&p, j)) {
         p.scratch = scratch;
-        const size_t planes = j->c.images * j->c.groups;
-        nacre_parallel(pool, (planes + p.groups_each - 1) / p.groups_each, taps_chunk, &p);
+        const size_t bands = j->c.images * j->c.groups * p.bands;
+        nacre_parallel(pool, (bands + p.bands_each - 1) / p.bands_each, taps_chunk, &p);
         return;
     }
     size_t axes[CONV_BATCH];

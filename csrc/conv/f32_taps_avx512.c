@@ -1,4 +1,5 @@
 #include "conv/conv.h"
+#include "conv/space.h"
 #include "core/vec_avx512.h"
 
 #if NACRE_X86_64

@@ -1,4 +1,5 @@
 #include "conv/conv.h"
+#include "conv/space.h"
 #include "core/vec_neon.h"
 
 #if NACRE_AARCH64

@@ -93,4 +93,15 @@ static inline int conv_clip(const nacre_conv *c, const size_t *extent, const con
     return 1;
 }
 
+// Part p of the rows of a band: how many columns are padding before the value, how
+// many are the value's.
+static inline size_t conv_part_pad(const nacre_f32_band *b, size_t p) {
+    return p < b->pad ? (b->pad - p + b->parts - 1) / b->parts : 0;
+}
+
+static inline size_t conv_part_size(const nacre_f32_band *b, size_t p) {
+    const size_t end = b->in + b->pad;
+    return p < end ? (end - p + b->parts - 1) / b->parts - conv_part_pad(b, p) : 0;
+}
+
 #endif

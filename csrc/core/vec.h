@@ -5,6 +5,7 @@
 // these functions, each with the prefix nacre_<isa>_:
 //     load store           lanes at p
 //     load_n store_n       the first n < width lanes at p; load_n fills the others
+//     keep(a)              a, in a register: compilers load it once, however often it is used
 //     set1 add sub mul div sqrt abs
 //     fma(a, b, c)         a * b + c, rounded once
 //     max min              with a NaN in the first operand: the second

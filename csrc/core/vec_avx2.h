@@ -27,6 +27,10 @@ NACRE_INLINE __m256 nacre_avx2_load_n(const float *p, size_t n, __m256 fill) {
 }
 NACRE_INLINE void nacre_avx2_store_n(float *p, size_t n, __m256 a) { _mm256_maskstore_ps(p, nacre_avx2_mask(n), a); }
 
+NACRE_INLINE __m256 nacre_avx2_keep(__m256 a) {
+    __asm__("" : "+x"(a));
+    return a;
+}
 NACRE_INLINE __m256 nacre_avx2_set1(float a) { return _mm256_set1_ps(a); }
 NACRE_INLINE __m256 nacre_avx2_add(__m256 a, __m256 b) { return _mm256_add_ps(a, b); }
 NACRE_INLINE __m256 nacre_avx2_sub(__m256 a, __m256 b) { return _mm256_sub_ps(a, b); }

@@ -24,6 +24,10 @@ NACRE_INLINE __m512 nacre_avx512_load_n(const float *p, size_t n, __m512 fill) {
 }
 NACRE_INLINE void nacre_avx512_store_n(float *p, size_t n, __m512 a) { _mm512_mask_storeu_ps(p, nacre_avx512_mask(n), a); }
 
+NACRE_INLINE __m512 nacre_avx512_keep(__m512 a) {
+    __asm__("" : "+v"(a));
+    return a;
+}
 NACRE_INLINE __m512 nacre_avx512_set1(float a) { return _mm512_set1_ps(a); }
 NACRE_INLINE __m512 nacre_avx512_add(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
 NACRE_INLINE __m512 nacre_avx512_sub(__m512 a, __m512 b) { return _mm512_sub_ps(a, b); }

@@ -26,6 +26,10 @@ NACRE_INLINE void nacre_neon_store_n(float *p, size_t n, float32x4_t a) {
     for (size_t i = 0; i < n; i++) p[i] = t[i];
 }
 
+NACRE_INLINE float32x4_t nacre_neon_keep(float32x4_t a) {
+    __asm__("" : "+w"(a));
+    return a;
+}
 NACRE_INLINE float32x4_t nacre_neon_set1(float a) { return vdupq_n_f32(a); }
 NACRE_INLINE float32x4_t nacre_neon_add(float32x4_t a, float32x4_t b) { return vaddq_f32(a, b); }
 NACRE_INLINE float32x4_t nacre_neon_sub(float32x4_t a, float32x4_t b) { return vsubq_f32(a, b); }
