@@ -95,8 +95,8 @@ static inline void columns_run(nacre_fn f, const nacre_conv *c, const float *x, 
 #cgo nocallback spread_pack
 #cgo noescape plain_run
 #cgo nocallback plain_run
-#cgo noescape nacre_f32_conv_by_taps
-#cgo nocallback nacre_f32_conv_by_taps
+#cgo noescape nacre_conv_by_taps
+#cgo nocallback nacre_conv_by_taps
 */
 import "C"
 
@@ -141,7 +141,7 @@ func (s *ConvShape) c() C.nacre_conv {
 // goes by taps. It depends on Channels and Kernel only.
 func (s *ConvShape) ByTaps() bool {
 	c := s.c()
-	return C.nacre_f32_conv_by_taps(&c) != 0
+	return C.nacre_conv_by_taps(&c) != 0
 }
 
 // PackedWeights is the number of elements of packed weights.

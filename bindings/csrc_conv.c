@@ -5,6 +5,7 @@
 #include "conv/f32_im2col_avx2.c"
 #include "conv/f32_im2col_avx512.c"
 #include "conv/f32_im2col_scalar.c"
+#include "conv/f32_taps.c"
 #include "conv/f32_taps_avx2.c"
 #include "conv/f32_taps_avx512.c"
 #include "conv/f32_taps_neon.c"

@@ -60,17 +60,18 @@ static inline void bytes_pack(int right, const nacre_i8_gemm_impl *impl, size_t 
     (right ? nacre_i8_gemm_pack_b : nacre_i8_gemm_pack_a)(impl, lanes, k, &operand, dst);
 }
 
-static inline size_t bytes_conv_scratch(const nacre_conv *c, const nacre_i8_gemm *g, size_t threads) {
-    const nacre_i8_conv job = {.c = *c, .g = *g};
+static inline size_t bytes_conv_scratch(const nacre_conv *c, const nacre_i8_gemm *g, nacre_fn taps, size_t threads) {
+    const nacre_i8_conv job = {.c = *c, .g = *g, .taps = ((nacre_f32_taps_fn *)taps)()};
     return nacre_i8_conv_scratch(&job, threads);
 }
 
-static inline void bytes_conv_run(const nacre_conv *c, const nacre_i8_gemm *g, int x_signed, int32_t x_zero, nacre_pool *pool,
+static inline void bytes_conv_run(const nacre_conv *c, const nacre_i8_gemm *g, nacre_fn taps, int x_signed, int32_t x_zero, nacre_pool *pool,
                                   const void *x, const void *w, const int32_t *a_zero, const int32_t *b_zero, const float *row_scale,
                                   const float *col_scale, const int32_t *bias, void *y, void *scratch) {
     const nacre_i8_conv job = {
         .c = *c,
         .g = bytes_job(g, NULL, w, NULL, a_zero, b_zero, row_scale, col_scale, bias, NULL, y),
+        .taps = ((nacre_f32_taps_fn *)taps)(),
         .x = x,
         .x_signed = x_signed,
         .x_zero = x_zero,
@@ -156,6 +157,8 @@ static inline void lookup_run(nacre_pool *pool, size_t n, const void *x, const v
 #cgo nocallback bytes_conv_scratch
 #cgo noescape bytes_conv_run
 #cgo nocallback bytes_conv_run
+#cgo noescape nacre_i8_conv_unpacked
+#cgo nocallback nacre_i8_conv_unpacked
 #cgo noescape nacre_i8_conv_packed
 #cgo nocallback nacre_i8_conv_packed
 #cgo noescape lstm_scratch
@@ -182,9 +185,12 @@ func quantFamily() []Kernel {
 	return family(C.nacre_quant_kernels(&n), n)
 }
 
-// BytesByLines reports whether a left operand of that many rows should be left
-// unpacked where the columns of the right one follow each other.
-func BytesByLines(m int) bool { return C.nacre_i8_gemm_by_lines(C.size_t(m)) != 0 }
+// BytesUnpacked reports whether the weights of a ByteConv should not be packed. It
+// depends on Filters, Channels and Kernel only.
+func (s *ConvShape) BytesUnpacked() bool {
+	c := s.c()
+	return C.nacre_i8_conv_unpacked(&c) != 0
+}
 
 func (k Kernel) bytesImpl() *C.nacre_i8_gemm_impl { return C.bytes_impl(k.fn()) }
 
@@ -260,7 +266,7 @@ func (k Kernel) PackBytesB(n, depth int, o ByteOperand, b unsafe.Pointer, dst []
 // Scratch is the number of bytes that Run needs as scratch.
 func (v *ByteConv) Scratch(pool *Pool) int {
 	c, g := v.ConvShape.c(), v.Gemm.c()
-	return int(C.bytes_conv_scratch(&c, &g, C.size_t(pool.Threads())))
+	return int(C.bytes_conv_scratch(&c, &g, v.Taps.fn(), C.size_t(pool.Threads())))
 }
 
 // PackedWeights is the number of bytes of packed weights.
@@ -278,7 +284,7 @@ func (v *ByteConv) Pack(w unsafe.Pointer, dst []byte) {
 // Run computes y.
 func (v *ByteConv) Run(pool *Pool, x, w unsafe.Pointer, vectors *ByteVectors, y unsafe.Pointer, scratch []byte) {
 	c, g := v.ConvShape.c(), v.Gemm.c()
-	C.bytes_conv_run(&c, &g, cbool(v.XSigned), C.int32_t(v.XZero), pool.ptr(), x, w, int32s(vectors.AZero), int32s(vectors.BZero),
+	C.bytes_conv_run(&c, &g, v.Taps.fn(), cbool(v.XSigned), C.int32_t(v.XZero), pool.ptr(), x, w, int32s(vectors.AZero), int32s(vectors.BZero),
 		floats(vectors.RowScale), floats(vectors.ColScale), int32s(vectors.Bias), y, bytesAt(scratch))
 }
 

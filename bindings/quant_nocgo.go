@@ -4,8 +4,8 @@ package bindings
 
 import "unsafe"
 
-// BytesByLines cannot be called.
-func BytesByLines(int) bool { panic(errNoCgo) }
+// BytesUnpacked cannot be called.
+func (s *ConvShape) BytesUnpacked() bool { panic(errNoCgo) }
 
 // Scratch cannot be called.
 func (*ByteGemm) Scratch(*Pool) int { panic(errNoCgo) }

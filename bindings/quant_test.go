@@ -239,6 +239,11 @@ func TestByteConv(t *testing.T) {
 		{2, 1, 3, 5, []int{7, 9}, []int{7, 9}, []int{3, 3}, []int{1, 1}, []int{1, 1}, []int{1, 1}},
 		{1, 2, 4, 6, []int{9, 11}, []int{4, 5}, []int{3, 3}, []int{2, 2}, []int{1, 1}, []int{0, 1}},
 		{2, 6, 1, 1, []int{14, 13}, []int{14, 13}, []int{3, 3}, []int{1, 1}, []int{1, 1}, []int{1, 1}},
+		{1, 5, 1, 1, []int{33, 35}, []int{17, 18}, []int{5, 5}, []int{2, 2}, []int{1, 1}, []int{2, 2}},
+		{1, 4, 1, 1, []int{70, 75}, []int{70, 75}, []int{7, 7}, []int{1, 1}, []int{1, 1}, []int{3, 3}},
+		{1, 2, 1, 1, []int{19, 40}, []int{7, 11}, []int{4, 6}, []int{2, 3}, []int{2, 2}, []int{1, 2}},
+		{1, 2, 1, 6, []int{20, 40}, []int{5, 25}, []int{16, 16}, []int{1, 1}, []int{1, 1}, []int{0, 0}},
+		{1, 2, 1, 1, []int{20, 40}, []int{4, 25}, []int{17, 16}, []int{1, 1}, []int{1, 1}, []int{0, 0}},
 		{1, 3, 1, 2, []int{20}, []int{16}, []int{3}, []int{1}, []int{2}, []int{0}},
 		{2, 1, 17, 33, []int{12, 12}, []int{12, 12}, []int{1, 1}, []int{1, 1}, []int{1, 1}, []int{0, 0}},
 		{1, 1, 2, 4, []int{5, 4, 6}, []int{4, 3, 5}, []int{2, 2, 2}, []int{1, 1, 1}, []int{1, 1, 1}, []int{0, 0, 0}},
@@ -277,7 +282,11 @@ func byteConvCase(t *testing.T, r *rand.Rand, pool *Pool, s ConvShape, xSigned, 
 	}
 	want := byteConvolution(&s, x, w, &vectors, xSigned, wSigned, xZero)
 	for _, k := range usable("i8_gemm") {
-		v := ByteConv{ConvShape: s, XSigned: xSigned, XZero: xZero,
+		taps, err := Select("f32_taps", k.ISA())
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := ByteConv{ConvShape: s, Taps: taps, XSigned: xSigned, XZero: xZero,
 			Gemm: ByteGemm{Kernel: k, A: ByteOperand{Signed: wSigned, Packed: pack}, BiasRow: 1, Type: QuantI32}}
 		weights := w
 		if pack {

@@ -85,6 +85,35 @@ typedef struct {
 } nacre_f32_taps_impl;
 typedef const nacre_f32_taps_impl *nacre_f32_taps_fn(void);
 
+// ---- convolutions by taps ----
+
+enum { NACRE_TAPS_MOST = 1024 };  // taps of a kernel
+
+typedef struct {
+    nacre_conv c;
+    const nacre_f32_taps_impl *impl;
+    const float *x, *w, *bias;  // bias may be NULL
+    nacre_f32_finish finish;
+    float *y;
+    // Of operands that are not floats x, w and y are not looked at. These make floats
+    // of n elements of the value from number `at`, and of the weights of a filter, and
+    // take n sums of a filter, which are elements of the result from number `at`.
+    void (*read)(const void *source, size_t at, size_t n, float *dst);  // NULL for floats
+    void (*weigh)(const void *source, size_t filter, float *dst);
+    void (*write)(const void *source, size_t filter, size_t at, size_t n, const float *sums);
+    const void *source;
+} nacre_taps_conv;
+
+// Whether weights should not be packed, because the convolution goes by taps. It
+// looks at channels, axes and kernel only.
+int nacre_conv_by_taps(const nacre_conv *c);
+// Whether it really does, which extents decide.
+int nacre_taps_suit(const nacre_taps_conv *t);
+
+// In elements; scratch lies at a multiple of 64 bytes.
+size_t nacre_taps_scratch(const nacre_taps_conv *t, size_t threads);
+void nacre_taps_run(const nacre_taps_conv *t, nacre_pool *pool, float *scratch);
+
 // ---- f32 convolutions by matrix products or by taps ----
 
 typedef struct {
@@ -99,10 +128,6 @@ typedef struct {
     nacre_f32_finish finish;  // of convolutions that are not transposed
     void *y;
 } nacre_f32_conv;
-
-// Whether weights should not be packed, because the convolution goes by taps. It
-// looks at channels, axes and kernel only.
-int nacre_f32_conv_by_taps(const nacre_conv *c);
 
 // Sizes are in elements, which packing keeps in their type; scratch lies at a
 // multiple of 64 bytes.

@@ -96,6 +96,59 @@ static void i8_conv_product(i8_conv_job *job, const nacre_i8_conv *j) {
     g->source = j;
 }
 
+// ---- by taps ----
+
+enum {
+    I8_TAPS = 256,  // whose sums are below 2^24, so that floats hold them
+    I8_WRITE = 256
+};
+
+static void i8_taps_read(const void *source, size_t at, size_t n, float *dst) {
+    const nacre_i8_conv *const j = source;
+    j->g.impl->to_floats(j->x + at, j->x_signed, j->x_zero, n, dst);
+}
+
+static void i8_taps_weigh(const void *source, size_t filter, float *dst) {
+    const nacre_i8_conv *const j = source;
+    const size_t taps = conv_count(j->c.kernel, j->c.axes);
+    j->g.impl->to_floats((const uint8_t *)j->g.a.data + filter * taps, j->g.a.is_signed, j->g.a_zero[filter], taps, dst);
+}
+
+static void i8_taps_write(const void *source, size_t filter, size_t at, size_t n, const float *sums) {
+    const nacre_i8_conv *const j = source;
+    const nacre_i8_gemm *const g = &j->g;
+    const size_t size = g->type == NACRE_QUANT_U8 || g->type == NACRE_QUANT_I8 ? 1 : 4;
+    const size_t positions = conv_count(j->c.out, j->c.axes);
+    const int32_t none = 0;
+    int32_t part[I8_WRITE];
+    nacre_i8_finish f = {.m = 1, .sums = part, .a_sums = &none, .type = g->type, .zero = g->zero, .ldc = n};
+    f.bias = g->bias == NULL ? NULL : g->bias + filter * g->bias_row;
+    f.row_scale = g->row_scale == NULL ? NULL : g->row_scale + filter;
+    for (size_t done = 0; done < n; done += I8_WRITE) {
+        const size_t column = (at + done) % positions;
+        f.n = conv_least(I8_WRITE, n - done);
+        f.b_zero = g->b_zero + column;
+        f.col_scale = g->col_scale == NULL ? NULL : g->col_scale + column;
+        f.c = (uint8_t *)g->c + (at + done) * size;
+        g->impl->to_integers(sums + done, f.n, part);
+        g->impl->finish(&f);
+    }
+}
+
+static nacre_taps_conv i8_conv_taps(const nacre_i8_conv *j) {
+    nacre_taps_conv t = {.c = j->c, .impl = j->taps, .source = j};
+    t.read = i8_taps_read;
+    t.weigh = i8_taps_weigh;
+    t.write = i8_taps_write;
+    return t;
+}
+
+static int i8_conv_by_taps(const nacre_conv *c) { return nacre_conv_by_taps(c) && conv_count(c->kernel, c->axes) <= I8_TAPS; }
+
+int nacre_i8_conv_unpacked(const nacre_conv *c) { return nacre_i8_gemm_by_lines(c->filters) || i8_conv_by_taps(c); }
+
+// ---- both ----
+
 size_t nacre_i8_conv_packed(const nacre_conv *c, const nacre_i8_gemm_impl *impl) {
     return c->groups * nacre_i8_gemm_packed_a(impl, c->filters, i8_conv_depth(c));
 }
@@ -109,12 +162,19 @@ void nacre_i8_conv_pack(const nacre_conv *c, const nacre_i8_gemm_impl *impl, int
 }
 
 size_t nacre_i8_conv_scratch(const nacre_i8_conv *j, size_t threads) {
+    const nacre_taps_conv t = i8_conv_taps(j);
+    if (!j->g.a.packed && i8_conv_by_taps(&j->c) && nacre_taps_suit(&t)) return sizeof(float) * nacre_taps_scratch(&t, threads);
     i8_conv_job job;
     i8_conv_product(&job, j);
     return nacre_i8_gemm_scratch(&job.g, threads);
 }
 
 void nacre_i8_conv_run(const nacre_i8_conv *j, nacre_pool *pool, uint8_t *scratch) {
+    const nacre_taps_conv t = i8_conv_taps(j);
+    if (!j->g.a.packed && i8_conv_by_taps(&j->c) && nacre_taps_suit(&t)) {
+        nacre_taps_run(&t, pool, (float *)(void *)scratch);
+        return;
+    }
     i8_conv_job job;
     i8_conv_product(&job, j);
     nacre_i8_gemm_run(&job.g, pool, scratch);

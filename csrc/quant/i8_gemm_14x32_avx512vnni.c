@@ -33,7 +33,7 @@ NACRE_INLINE __m512i i8_spread_avx512vnni(const int8_t *a) {
 #include "quant/i8_gemm_tile.inc"
 
 const nacre_i8_gemm_impl *nacre_i8_gemm_14x32__avx512vnni(void) {
-    static const nacre_i8_gemm_impl impl = {MR, NV * LANES, GROUP, sizeof(A), 1, OWN(tile), OWN(line), OWN(finish)};
+    static const nacre_i8_gemm_impl impl = {MR, NV * LANES, GROUP, sizeof(A), 1, OWN(tile), OWN(line), OWN(finish), OWN(to_floats), OWN(to_integers)};
     return &impl;
 }
 

@@ -35,7 +35,7 @@ NACRE_INLINE __m256i i8_spread_avx2(const int16_t *a) {
 #include "quant/i8_gemm_tile.inc"
 
 const nacre_i8_gemm_impl *nacre_i8_gemm_6x16__avx2(void) {
-    static const nacre_i8_gemm_impl impl = {MR, NV * LANES, GROUP, sizeof(A), 0, OWN(tile), OWN(line), OWN(finish)};
+    static const nacre_i8_gemm_impl impl = {MR, NV * LANES, GROUP, sizeof(A), 0, OWN(tile), OWN(line), OWN(finish), OWN(to_floats), OWN(to_integers)};
     return &impl;
 }
 

@@ -39,7 +39,7 @@ NACRE_INLINE int32x4_t i8_dot_dotprod(int32x4_t c, int8x16_t x, int8x16_t b) {
 #include "quant/i8_gemm_tile.inc"
 
 const nacre_i8_gemm_impl *nacre_i8_gemm_8x12__dotprod(void) {
-    static const nacre_i8_gemm_impl impl = {MR, NV * LANES, GROUP, sizeof(A), 0, OWN(tile), OWN(line), OWN(finish)};
+    static const nacre_i8_gemm_impl impl = {MR, NV * LANES, GROUP, sizeof(A), 0, OWN(tile), OWN(line), OWN(finish), OWN(to_floats), OWN(to_integers)};
     return &impl;
 }
 

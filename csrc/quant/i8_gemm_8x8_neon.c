@@ -32,7 +32,7 @@ NACRE_INLINE int16x4_t i8_load_neon(const uint8_t *b) {
 #include "quant/i8_gemm_tile.inc"
 
 const nacre_i8_gemm_impl *nacre_i8_gemm_8x8__neon(void) {
-    static const nacre_i8_gemm_impl impl = {MR, NV * LANES, GROUP, sizeof(A), 0, OWN(tile), OWN(line), OWN(finish)};
+    static const nacre_i8_gemm_impl impl = {MR, NV * LANES, GROUP, sizeof(A), 0, OWN(tile), OWN(line), OWN(finish), OWN(to_floats), OWN(to_integers)};
     return &impl;
 }
 

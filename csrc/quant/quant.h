@@ -77,6 +77,9 @@ typedef struct {
     // sums[j] = sum_p x[p] b[p*ldb + j] for j < n; is_signed is b's.
     void (*line)(size_t k, const int16_t *x, const uint8_t *b, size_t ldb, int is_signed, int32_t *sums, size_t n);
     void (*finish)(const nacre_i8_finish *f);
+    // y[i] = x[i] - zero, and y[i] = x[i] of whole numbers.
+    void (*to_floats)(const uint8_t *x, int is_signed, int32_t zero, size_t n, float *y);
+    void (*to_integers)(const float *x, size_t n, int32_t *y);
 } nacre_i8_gemm_impl;
 typedef const nacre_i8_gemm_impl *nacre_i8_gemm_fn(void);
 
@@ -143,6 +146,9 @@ void nacre_i8_column_sums(const nacre_i8_gemm_impl *impl, size_t k, size_t n, co
 
 // ---- convolutions by i8_gemm --------------------------------------------------
 //
+// Groups of one channel go by taps of floats, whose sums of so few products of
+// bytes are exact, if weights are not packed.
+//
 // g's a is the weights [groups*filters][channels][kernel], or what
 // nacre_i8_conv_pack made of them, and g's vectors of rows are for all filters;
 // the number of its columns, b, batch, make_b and source are filled in here. Taps
@@ -150,10 +156,15 @@ void nacre_i8_column_sums(const nacre_i8_gemm_impl *impl, size_t k, size_t n, co
 typedef struct {
     nacre_conv c;
     nacre_i8_gemm g;
+    const nacre_f32_taps_impl *taps;
     const uint8_t *x;
     int x_signed;
     int32_t x_zero;
 } nacre_i8_conv;
+
+// Whether weights should not be packed; it looks at filters, channels, axes and
+// kernel only.
+int nacre_i8_conv_unpacked(const nacre_conv *c);
 
 size_t nacre_i8_conv_packed(const nacre_conv *c, const nacre_i8_gemm_impl *impl);
 void nacre_i8_conv_pack(const nacre_conv *c, const nacre_i8_gemm_impl *impl, int is_signed, const uint8_t *w, uint8_t *dst);

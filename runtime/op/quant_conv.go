@@ -13,6 +13,7 @@ import (
 type byteConv struct {
 	conv
 	kernel  bindings.Kernel
+	taps    bindings.Kernel
 	weights []byte // constant weights, packed; nil if there are none
 }
 
@@ -29,13 +30,16 @@ func (o *byteConv) prepare(c *Prepare, w int) (err error) {
 	if o.kernel, err = c.Kernel("i8_gemm"); err != nil {
 		return err
 	}
+	if o.taps, err = c.Kernel("f32_taps"); err != nil {
+		return err
+	}
 	t := c.Const(w)
 	if t == nil || t.Len() == 0 || len(t.Shape()) < 3 || len(t.Shape()) > bindings.ConvAxes+2 || t.Shape()[0]%o.group != 0 {
 		return nil
 	}
 	s := weightShape(t.Shape(), o.group)
 	s.Channels, s.Filters = t.Shape()[1], t.Shape()[0]/o.group
-	if bindings.BytesByLines(s.Filters) {
+	if s.BytesUnpacked() {
 		return nil // such are read as they are
 	}
 	v := o.describeConv(s, t.DType(), false)
@@ -46,7 +50,7 @@ func (o *byteConv) prepare(c *Prepare, w int) (err error) {
 }
 
 func (o *byteConv) describeConv(s *bindings.ConvShape, w tensor.DType, xSigned bool) *bindings.ByteConv {
-	v := &bindings.ByteConv{ConvShape: *s, XSigned: xSigned}
+	v := &bindings.ByteConv{ConvShape: *s, Taps: o.taps, XSigned: xSigned}
 	v.Gemm = bindings.ByteGemm{Kernel: o.kernel, A: byteOperand(w, 0, 0), BiasRow: 1}
 	return v
 }
