@@ -4,3 +4,8 @@
 #include "pool/f32_pooling_avx2.c"
 #include "pool/f32_pooling_avx512.c"
 #include "pool/f32_pooling_neon.c"
+#include "pool/i8_pooling.c"
+#include "pool/i8_pooling_scalar.c"
+#include "pool/i8_pooling_avx2.c"
+#include "pool/i8_pooling_avx512.c"
+#include "pool/i8_pooling_neon.c"

@@ -18,3 +18,20 @@ type Pooling struct {
 	Max      bool
 	CountPad bool
 }
+
+// BytePoolingTaps is how many taps a window of BytePooling has at most in an
+// average.
+const BytePoolingTaps = 1 << 23
+
+// BytePooling is a Pooling of codes, of which there are Inner at every position:
+// value [planes, in..., inner], result [planes, out..., inner]. A mean is
+// saturate(round(mean of (x-XZero) * Ratio + Before) + After), halves to even, where
+// taps in the padding are 0.
+type BytePooling struct {
+	Pooling
+	Inner         int // above 0
+	Signed        bool
+	XZero         int32
+	Ratio         float32
+	Before, After int32
+}

@@ -3,12 +3,14 @@
 #include <math.h>
 
 #include "core/target.h"
+#include "pool/taps.h"
 
 // Each kernel is declared once more by its own row, with the type of its op.
 #define NACRE_KERNEL(op, variant, isa, function) POOL_DECLARE_##op(function)
 #define POOL_DECLARE_f32_pooling_rows(function) \
     void function(const float *const *rows, size_t count, bool max, bool fresh, size_t width, float *buf);
 #define POOL_DECLARE_f32_pooling_cols(function) void function(const float *row, size_t n, const nacre_pooling_cols *p, float *out);
+#define POOL_DECLARE_i8_pooling(function) extern nacre_i8_pooling_fn function;
 #include "pool/kernels.inc"
 #undef NACRE_KERNEL
 
@@ -20,31 +22,8 @@ const nacre_kernel nacre_pool_kernels[] = {
 const size_t nacre_pool_kernel_count = sizeof nacre_pool_kernels / sizeof nacre_pool_kernels[0];
 
 enum {
-    POOL_GRAIN = 1 << 14, // elements that a chunk of work should at least read
     POOL_BATCH = 4,       // output rows joined before the first is read: a row just stored is slow to load
 };
-
-static inline size_t pool_min(size_t a, size_t b) { return a < b ? a : b; }
-
-// Divisions are slow beside short rows, and nearly every divisor is 1.
-static inline size_t pool_ceil(size_t a, size_t b) { return b == 1 ? a : a / b + (a % b != 0); }
-
-// The taps of output o that lie in the input: from *first on, *count of them.
-static inline void pool_taps(const nacre_pooling_axis *a, size_t o, size_t *first, size_t *count) {
-    const size_t at = o * a->stride; // counted from the padding before the input
-    const size_t begin = at >= a->pad ? 0 : pool_ceil(a->pad - at, a->dilation);
-    const size_t end = at >= a->pad + a->in ? 0 : pool_min(a->taps, pool_ceil(a->pad + a->in - at, a->dilation));
-    *first = begin;
-    *count = end > begin ? end - begin : 0;
-}
-
-// What an average along the axis is divided by; 1 where nothing counts.
-static inline float pool_divisor(const nacre_pooling_axis *a, size_t o, bool count_pad) {
-    size_t first, count;
-    pool_taps(a, o, &first, &count);
-    if (count_pad) count = pool_min(a->taps, pool_ceil(a->pad + a->in + a->pad_end - o * a->stride, a->dilation));
-    return count == 0 ? 1.0f : (float)count;
-}
 
 // Floats of a row's buffer.
 static inline size_t pool_buffer(const nacre_pooling_axis *a) { return a->in + 2 * NACRE_POOLING_PAD + NACRE_POOLING_SLACK; }

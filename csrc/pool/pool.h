@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/kernel.h"
 #include "core/parallel.h"
@@ -59,6 +60,55 @@ size_t nacre_f32_pooling_scratch(const nacre_pooling *p, size_t threads);
 
 void nacre_f32_pooling(nacre_f32_pooling_rows_fn rows, nacre_f32_pooling_cols_fn cols, nacre_pool *pool, const float *x,
                        const nacre_pooling *p, float *scratch, float *out);
+
+// ---- codes --------------------------------------------------------------------
+//
+// The same of quantised numbers of one byte, which have `inner` codes at every
+// position: value [planes, in..., inner], result [planes, out..., inner]. A mean is
+//     saturate(round(mean of (x - x_zero) * ratio + before) + after), halves to even,
+// where taps in the padding are 0. Of nothing the maximum is the least code and the
+// mean is 0.
+
+// A window has at most so many taps in an average, as its sum has 32 bits.
+#define NACRE_I8_POOLING_TAPS ((size_t)1 << 23)
+
+// Where codes of a mean begin and end is their type's: is_signed.
+typedef struct {
+    int is_signed;
+    int32_t x_zero;
+    float ratio;
+    int32_t before, after;
+} nacre_i8_mean;
+
+// A kernel row of op i8_pooling has the signature nacre_i8_pooling_fn and returns
+// its parts. Unless fresh, what a result holds is one of its operands.
+typedef struct {
+    // y[i] = max over r < count of rows[r][i], and s[i] = their sum, for i < n.
+    void (*max)(int is_signed, const uint8_t *const *rows, size_t count, int fresh, size_t n, uint8_t *y);
+    void (*sum)(int is_signed, const uint8_t *const *rows, size_t count, int fresh, size_t n, int32_t *s);
+    // y[i] = max over t < taps of x[i * stride + t * dilation], and s[i] = their sum;
+    // taps > 0.
+    void (*max_along)(int is_signed, const uint8_t *x, size_t taps, size_t stride, size_t dilation, size_t n, uint8_t *y);
+    void (*sum_along)(const int32_t *x, size_t taps, size_t stride, size_t dilation, size_t n, int32_t *s);
+    // The sum of n codes.
+    int32_t (*total)(int is_signed, const uint8_t *x, size_t n);
+    // Means of sums of which valid[i*step] * valid_outer codes lie in the input and
+    // counted[i*step] * counted_outer count; step is 0 or 1.
+    void (*mean)(const nacre_i8_mean *m, const int32_t *s, const int32_t *valid, const float *counted, size_t step,
+                 int32_t valid_outer, float counted_outer, size_t n, uint8_t *y);
+} nacre_i8_pooling_impl;
+typedef const nacre_i8_pooling_impl *nacre_i8_pooling_fn(void);
+
+typedef struct {
+    const nacre_i8_pooling_impl *impl;
+    nacre_pooling p;
+    size_t inner; // above 0
+    nacre_i8_mean mean;  // of a maximum only is_signed
+} nacre_i8_pooling;
+
+// Bytes of scratch, which lies at a multiple of 64.
+size_t nacre_i8_pooling_scratch(const nacre_i8_pooling *o, size_t threads);
+void nacre_i8_pooling_run(const nacre_i8_pooling *o, nacre_pool *pool, const uint8_t *x, uint8_t *scratch, uint8_t *y);
 
 extern const nacre_kernel nacre_pool_kernels[];
 extern const size_t nacre_pool_kernel_count;

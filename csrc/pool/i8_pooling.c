@@ -1,0 +1,243 @@
+// The driver of i8_pooling. Where the codes of a position are one, the rows under a
+// window become one row and then the columns of that row the results; where they are
+// many, the rows are those of all positions under a window.
+#include <string.h>
+
+#include "pool/pool.h"
+#include "pool/taps.h"
+
+enum { I8_POOLING_PLANES = 64 };  // planes whose totals are finished at a time
+
+static inline size_t i8_pooling_align(size_t n) { return (n + 63) / 64 * 64; }
+
+typedef struct {
+    const nacre_i8_pooling *o;
+    const uint8_t *x;
+    uint8_t *y;
+    size_t in_plane;         // bytes
+    size_t cells;            // rows or positions of a plane's result
+    size_t per_chunk;        // of them
+    size_t inside, outside;  // outputs of the last axis whose taps all lie in the input
+    int32_t *valid;          // taps of each output of the last axis in the input
+    float *counted;          // and those that count
+    uint8_t *buffers;        // of each thread: a row as sums or codes, then sums of results
+    size_t buffer, results;  // bytes of both, and where the second begins
+} i8_pooling_job;
+
+// Joins rows of `width` bytes, one for each tap of the first n axes that lies in the
+// input, to codes or sums. Returns how many there were; of none the result is that
+// of nothing.
+static size_t i8_pooling_join(const i8_pooling_job *j, size_t n, size_t width, const uint8_t *plane, const size_t *at, void *to) {
+    const nacre_i8_pooling *const o = j->o;
+    const int is_signed = o->mean.is_signed;
+    size_t start[NACRE_POOLING_AXES], count[NACRE_POOLING_AXES], tap[NACRE_POOLING_AXES] = {0}, taps = 1;
+    for (size_t a = 0; a < n; a++) {
+        const nacre_pooling_axis *const x = &o->p.axis[a];
+        size_t first;
+        pool_taps(x, at[a], &first, &count[a]);
+        start[a] = at[a] * x->stride + first * x->dilation - x->pad;
+        taps *= count[a];
+    }
+    if (taps == 0) {
+        memset(to, o->p.max && is_signed ? 0x80 : 0, o->p.max ? width : width * sizeof(int32_t));
+        return 0;
+    }
+    const uint8_t *rows[NACRE_POOLING_ROWS];
+    size_t listed = 0;
+    for (size_t done = 0; done < taps;) {
+        size_t row = 0;
+        for (size_t a = 0; a < n; a++) row = row * o->p.axis[a].in + start[a] + tap[a] * o->p.axis[a].dilation;
+        rows[listed++] = plane + row * width;
+        done++;
+        if (listed == NACRE_POOLING_ROWS || done == taps) {
+            const int fresh = done == listed;
+            if (o->p.max) {
+                o->impl->max(is_signed, rows, listed, fresh, width, to);
+            } else {
+                o->impl->sum(is_signed, rows, listed, fresh, width, to);
+            }
+            listed = 0;
+        }
+        for (size_t a = n; a-- > 0 && ++tap[a] == count[a];) tap[a] = 0;
+    }
+    return taps;
+}
+
+static float i8_pooling_counted(const nacre_pooling *p, size_t n, const size_t *at) {
+    float divisor = 1;
+    for (size_t a = 0; a < n && !p->max; a++) divisor *= pool_divisor(&p->axis[a], at[a], p->count_pad);
+    return divisor;
+}
+
+// The place of an output in the first n axes.
+static void i8_pooling_place(const nacre_pooling *p, size_t n, size_t cell, size_t *at) {
+    for (size_t a = n; a-- > 0; cell /= p->axis[a].out) at[a] = cell % p->axis[a].out;
+}
+
+// ---- one code at a position ----
+
+static void i8_pooling_max_edge(const nacre_i8_pooling *o, const uint8_t *row, size_t from, size_t to, uint8_t *y) {
+    const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
+    const uint8_t flip = o->mean.is_signed ? 0x80 : 0;  // orders codes with sign as those without
+    for (size_t i = from; i < to; i++) {
+        size_t first, count;
+        pool_taps(a, i, &first, &count);
+        uint8_t best = 0;
+        for (size_t t = first; t < first + count; t++) {
+            const uint8_t v = row[i * a->stride + t * a->dilation - a->pad] ^ flip;
+            if (v > best) best = v;
+        }
+        y[i] = best ^ flip;
+    }
+}
+
+static void i8_pooling_sum_edge(const nacre_i8_pooling *o, const int32_t *row, size_t from, size_t to, int32_t *sums) {
+    const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
+    for (size_t i = from; i < to; i++) {
+        size_t first, count;
+        pool_taps(a, i, &first, &count);
+        sums[i] = 0;
+        for (size_t t = first; t < first + count; t++) sums[i] += row[i * a->stride + t * a->dilation - a->pad];
+    }
+}
+
+static void i8_pooling_rows(void *job, size_t chunk, size_t thread) {
+    const i8_pooling_job *const j = job;
+    const nacre_i8_pooling *const o = j->o;
+    const size_t outer = o->p.axes - 1, from = j->inside, to = j->outside;
+    const nacre_pooling_axis *const a = &o->p.axis[outer];
+    const size_t last = pool_min((chunk + 1) * j->per_chunk, o->p.planes * j->cells);
+    uint8_t *const buffer = j->buffers + thread * j->buffer;
+    int32_t *const row = (int32_t *)(void *)buffer, *const sums = (int32_t *)(void *)(buffer + j->results);
+    for (size_t r = chunk * j->per_chunk; r < last; r++) {
+        size_t at[NACRE_POOLING_AXES];
+        i8_pooling_place(&o->p, outer, r % j->cells, at);
+        const uint8_t *const plane = j->x + r / j->cells * j->in_plane;
+        uint8_t *const y = j->y + r * a->out;
+        const size_t rows = i8_pooling_join(j, outer, a->in, plane, at, buffer);
+        const size_t begin = from * a->stride - a->pad;  // of the first window that lies inside
+        if (o->p.max) {
+            i8_pooling_max_edge(o, buffer, 0, from, y);
+            if (to > from) {
+                o->impl->max_along(o->mean.is_signed, buffer + begin, a->taps, a->stride, a->dilation, to - from, y + from);
+            }
+            i8_pooling_max_edge(o, buffer, to, a->out, y);
+            continue;
+        }
+        i8_pooling_sum_edge(o, row, 0, from, sums);
+        if (to > from) o->impl->sum_along(row + begin, a->taps, a->stride, a->dilation, to - from, sums + from);
+        i8_pooling_sum_edge(o, row, to, a->out, sums);
+        o->impl->mean(&o->mean, sums, j->valid, j->counted, 1, (int32_t)rows, i8_pooling_counted(&o->p, outer, at), a->out, y);
+    }
+}
+
+// Windows that are whole planes.
+static void i8_pooling_totals(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const i8_pooling_job *const j = job;
+    const nacre_i8_pooling *const o = j->o;
+    const size_t last = pool_min((chunk + 1) * j->per_chunk, o->p.planes);
+    const int32_t valid = (int32_t)j->in_plane;
+    const float counted = (float)j->in_plane;
+    for (size_t r = chunk * j->per_chunk; r < last;) {
+        int32_t sums[I8_POOLING_PLANES];
+        const size_t n = pool_min(I8_POOLING_PLANES, last - r);
+        for (size_t k = 0; k < n; k++) sums[k] = o->impl->total(o->mean.is_signed, j->x + (r + k) * j->in_plane, j->in_plane);
+        o->impl->mean(&o->mean, sums, &valid, &counted, 0, 1, 1, n, j->y + r);
+        r += n;
+    }
+}
+
+// ---- many codes at a position ----
+
+static void i8_pooling_cells(void *job, size_t chunk, size_t thread) {
+    const i8_pooling_job *const j = job;
+    const nacre_i8_pooling *const o = j->o;
+    const size_t axes = o->p.axes, n = o->inner;
+    const size_t last = pool_min((chunk + 1) * j->per_chunk, o->p.planes * j->cells);
+    int32_t *const sums = (int32_t *)(void *)(j->buffers + thread * j->buffer);
+    for (size_t r = chunk * j->per_chunk; r < last; r++) {
+        size_t at[NACRE_POOLING_AXES];
+        i8_pooling_place(&o->p, axes, r % j->cells, at);
+        const uint8_t *const plane = j->x + r / j->cells * j->in_plane;
+        uint8_t *const y = j->y + r * n;
+        const size_t rows = i8_pooling_join(j, axes, n, plane, at, o->p.max ? (void *)y : (void *)sums);
+        if (o->p.max) continue;
+        const int32_t valid = (int32_t)rows;
+        const float counted = i8_pooling_counted(&o->p, axes, at);
+        o->impl->mean(&o->mean, sums, &valid, &counted, 0, 1, 1, n, y);
+    }
+}
+
+// ---- all ----
+
+// Lays the scratch out, and returns how many bytes it has.
+static size_t i8_pooling_layout(const nacre_i8_pooling *o, size_t threads, uint8_t *scratch, i8_pooling_job *j) {
+    const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
+    if (o->inner > 1) {
+        j->buffer = i8_pooling_align(o->p.max ? 0 : o->inner * sizeof(int32_t));
+        j->buffers = scratch;
+        return threads * j->buffer;
+    }
+    const size_t numbers = o->p.max ? 0 : i8_pooling_align(a->out * sizeof(int32_t));
+    j->results = i8_pooling_align(o->p.max ? a->in : a->in * sizeof(int32_t));
+    j->buffer = j->results + numbers;
+    if (scratch != NULL) {
+        j->valid = (int32_t *)(void *)scratch;
+        j->counted = (float *)(void *)(scratch + numbers);
+        j->buffers = scratch + 2 * numbers;
+    }
+    return 2 * numbers + threads * j->buffer;
+}
+
+size_t nacre_i8_pooling_scratch(const nacre_i8_pooling *o, size_t threads) {
+    i8_pooling_job j = {.o = o};
+    return i8_pooling_layout(o, threads, NULL, &j);
+}
+
+static int i8_pooling_whole(const nacre_pooling *p) {
+    for (size_t a = 0; a < p->axes; a++) {
+        const nacre_pooling_axis *const x = &p->axis[a];
+        if (x->out != 1 || x->taps != x->in || x->dilation != 1 || x->pad != 0) return 0;
+    }
+    return !p->max;
+}
+
+static void i8_pooling_start(i8_pooling_job *j, nacre_pool *pool, size_t units, size_t work, nacre_task task) {
+    j->per_chunk = work >= POOL_GRAIN ? 1 : POOL_GRAIN / work;
+    nacre_parallel(pool, pool_ceil(units, j->per_chunk), task, j);
+}
+
+void nacre_i8_pooling_run(const nacre_i8_pooling *o, nacre_pool *pool, const uint8_t *x, uint8_t *scratch, uint8_t *y) {
+    const nacre_pooling *const p = &o->p;
+    const nacre_pooling_axis *const a = &p->axis[p->axes - 1];
+    i8_pooling_job j = {.o = o, .x = x, .y = y, .in_plane = o->inner, .cells = 1};
+    i8_pooling_layout(o, nacre_pool_threads(pool), scratch, &j);
+    size_t taps = 1;
+    for (size_t i = 0; i < p->axes; i++) {
+        j.in_plane *= p->axis[i].in;
+        if (i + 1 < p->axes || o->inner > 1) {
+            j.cells *= p->axis[i].out;
+            taps *= pool_min(p->axis[i].taps, p->axis[i].in);
+        }
+    }
+    if (o->inner > 1) {
+        i8_pooling_start(&j, pool, p->planes * j.cells, o->inner * taps, i8_pooling_cells);
+        return;
+    }
+    if (i8_pooling_whole(p)) {
+        i8_pooling_start(&j, pool, p->planes, j.in_plane, i8_pooling_totals);
+        return;
+    }
+    for (size_t i = 0; i < a->out && !p->max; i++) {
+        size_t first, count;
+        pool_taps(a, i, &first, &count);
+        j.valid[i] = (int32_t)count;
+        j.counted[i] = pool_divisor(a, i, p->count_pad);
+    }
+    const size_t reach = (a->taps - 1) * a->dilation + 1;
+    j.inside = pool_min(pool_ceil(a->pad, a->stride), a->out);
+    j.outside = a->pad + a->in < reach ? 0 : pool_min(a->out, (a->pad + a->in - reach) / a->stride + 1);
+    if (j.outside < j.inside) j.outside = j.inside;
+    i8_pooling_start(&j, pool, p->planes * j.cells, a->in * (taps + 1), i8_pooling_rows);
+}
