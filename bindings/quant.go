@@ -139,8 +139,15 @@ static inline void pairs_run(nacre_fn f, nacre_pool *pool, const nacre_quant_pai
     nacre_quant_pairs(quantize_impl(f), pool, p, rank, axes, a, b, c);
 }
 
-static inline void lookup_run(nacre_pool *pool, size_t n, const void *x, const void *table, void *y) {
-    nacre_quant_lookup(pool, n, x, table, y);
+static inline void lookup_run(nacre_fn f, nacre_pool *pool, size_t rows, size_t n, size_t x_row, size_t y_row, const void *x,
+                              const void *table, void *y) {
+    nacre_i8_lookup((nacre_i8_lookup_fn *)f, pool, rows, n, x_row, y_row, x, table, y);
+}
+
+static inline void softmax_run(nacre_fn lookup, nacre_pool *pool, size_t outer, size_t n, size_t inner, const float *weights,
+                               int is_signed, float ratio, int32_t zero, const void *x, void *y) {
+    const nacre_i8_softmax s = {weights, is_signed, ratio, zero};
+    nacre_i8_softmax_run((nacre_i8_lookup_fn *)lookup, &s, pool, outer, n, inner, x, y);
 }
 
 #cgo noescape bytes_scratch
@@ -175,6 +182,8 @@ static inline void lookup_run(nacre_pool *pool, size_t n, const void *x, const v
 #cgo nocallback pairs_run
 #cgo noescape lookup_run
 #cgo nocallback lookup_run
+#cgo noescape softmax_run
+#cgo nocallback softmax_run
 */
 import "C"
 
@@ -347,7 +356,15 @@ func QuantPairs(k Kernel, pool *Pool, p *QuantPair, axes []int, a, b, c unsafe.P
 	C.pairs_run(k.fn(), pool.ptr(), &job, C.size_t(len(axes)/3), sizes(axes), a, b, c)
 }
 
-// QuantLookup sets y[i] = table[x[i]].
-func QuantLookup(pool *Pool, x []byte, table *[256]byte, y []byte) {
-	C.lookup_run(pool.ptr(), C.size_t(len(x)), bytesAt(x), unsafe.Pointer(table), bytesAt(y))
+// QuantLookup sets y[i] = table[x[i]] in rows of n codes, xRow and yRow apart, with a
+// kernel of op i8_lookup; y may be x.
+func QuantLookup(k Kernel, pool *Pool, rows, n, xRow, yRow int, x unsafe.Pointer, table *[256]byte, y unsafe.Pointer) {
+	C.lookup_run(k.fn(), pool.ptr(), C.size_t(rows), C.size_t(n), C.size_t(xRow), C.size_t(yRow), x, unsafe.Pointer(table), y)
+}
+
+// Run computes y of x, values [outer,n,inner], with a kernel of op i8_lookup; y may
+// be x.
+func (s *QuantSoftmax) Run(lookup Kernel, pool *Pool, signed bool, outer, n, inner int, x, y unsafe.Pointer) {
+	C.softmax_run(lookup.fn(), pool.ptr(), C.size_t(outer), C.size_t(n), C.size_t(inner), (*C.float)(&s.Weights[0]), cbool(signed),
+		C.float(s.Ratio), C.int32_t(s.Zero), x, y)
 }

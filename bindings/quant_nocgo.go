@@ -76,4 +76,11 @@ func QuantPairs(k Kernel, pool *Pool, p *QuantPair, axes []int, a, b, c unsafe.P
 }
 
 // QuantLookup cannot be called.
-func QuantLookup(pool *Pool, x []byte, table *[256]byte, y []byte) { panic(errNoCgo) }
+func QuantLookup(k Kernel, pool *Pool, rows, n, xRow, yRow int, x unsafe.Pointer, table *[256]byte, y unsafe.Pointer) {
+	panic(errNoCgo)
+}
+
+// Run cannot be called.
+func (s *QuantSoftmax) Run(lookup Kernel, pool *Pool, signed bool, outer, n, inner int, x, y unsafe.Pointer) {
+	panic(errNoCgo)
+}

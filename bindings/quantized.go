@@ -101,12 +101,21 @@ type QuantCodes struct {
 	Precision FloatType
 }
 
-// QuantPair is c = saturate(round((a-AZero)*ARatio + (b-BZero)*BRatio) + CZero) or,
-// with Product, c = saturate(round((a-AZero)*(b-BZero)*ARatio) + CZero).
+// QuantPair is c = saturate(round((a-AZero)*ARatio + (b-BZero)*BRatio + CZero)) or,
+// with Product, c = saturate(round((a-AZero)*(b-BZero)*ARatio + CZero)).
 type QuantPair struct {
 	Signed, Product     bool
 	AZero, BZero, CZero int32
 	ARatio, BRatio      float32
+}
+
+// QuantSoftmax is softmax of codes along the middle axis: of codes d below the
+// largest, Weights[d] stands for the exponential, and
+// y = saturate(round(weight * Ratio / sum of weights) + Zero), halves to even.
+type QuantSoftmax struct {
+	Weights [256]float32
+	Ratio   float32
+	Zero    int32
 }
 
 // bytesAt is the address of the first byte.

@@ -5,6 +5,7 @@
 // The signature of each op's rows.
 typedef nacre_i8_gemm_fn quant_row_i8_gemm;
 typedef nacre_f32_quantize_fn quant_row_f32_quantize;
+typedef nacre_i8_lookup_fn quant_row_i8_lookup;
 
 #define NACRE_KERNEL(op, variant, isa, function) extern quant_row_##op function;
 #include "quant/kernels.inc"

@@ -181,8 +181,8 @@ typedef struct {
     nacre_float_type precision;
 } nacre_quant_codes;
 
-// c = saturate(round((a - a_zero) * a_ratio + (b - b_zero) * b_ratio) + c_zero), or
-// with product c = saturate(round((a - a_zero) * (b - b_zero) * a_ratio) + c_zero).
+// c = saturate(round((a - a_zero) * a_ratio + (b - b_zero) * b_ratio + c_zero)), or
+// with product c = saturate(round((a - a_zero) * (b - b_zero) * a_ratio + c_zero)).
 typedef struct {
     int is_signed, product;
     int32_t a_zero, b_zero, c_zero;
@@ -255,7 +255,28 @@ void nacre_i8_lstm_run(const nacre_i8_lstm *o, nacre_pool *pool, uint8_t *scratc
 void nacre_quant_pairs(const nacre_f32_quantize_impl *impl, nacre_pool *pool, const nacre_quant_pair *p, size_t rank,
                        const size_t *axes, const uint8_t *a, const uint8_t *b, uint8_t *c);
 
-// y[i] = table[x[i]] for i < n.
-void nacre_quant_lookup(nacre_pool *pool, size_t n, const uint8_t *x, const uint8_t *table, uint8_t *y);
+// ---- i8_lookup ----------------------------------------------------------------
+
+// y[i] = table[x[i]] for i < n; y may be x. A kernel row of op i8_lookup has this
+// signature.
+typedef void nacre_i8_lookup_fn(size_t n, const uint8_t *x, const uint8_t *table, uint8_t *y);
+
+// Rows of n codes, x_row and y_row apart.
+void nacre_i8_lookup(nacre_i8_lookup_fn *kernel, nacre_pool *pool, size_t rows, size_t n, size_t x_row, size_t y_row, const uint8_t *x,
+                     const uint8_t *table, uint8_t *y);
+
+// Softmax along the middle axis of [outer, n, inner]: of codes d below the largest,
+// weights[d] stands for the exponential, and
+//     y = saturate(round(weight * ratio / sum of weights) + zero), halves to even.
+// y may be x.
+typedef struct {
+    const float *weights;  // 256
+    int is_signed;
+    float ratio;
+    int32_t zero;
+} nacre_i8_softmax;
+
+void nacre_i8_softmax_run(nacre_i8_lookup_fn *lookup, const nacre_i8_softmax *s, nacre_pool *pool, size_t outer, size_t n, size_t inner,
+                          const uint8_t *x, uint8_t *y);
 
 #endif

@@ -147,23 +147,3 @@ void nacre_quant_pairs(const nacre_f32_quantize_impl *impl, nacre_pool *pool, co
     for (size_t d = 0; d + 1 < rank; d++) j.lines *= axes[d];
     nacre_parallel(pool, quant_chunks(j.lines * j.run), pairs_chunk, &j);
 }
-
-// ---- lookup ----
-
-typedef struct {
-    size_t n;
-    const uint8_t *x, *table;
-    uint8_t *y;
-} lookup_job;
-
-static void lookup_chunk(void *job, size_t chunk, size_t thread) {
-    (void)thread;
-    const lookup_job *const j = job;
-    const size_t end = quant_least(j->n, (chunk + 1) * QUANT_CHUNK);
-    for (size_t i = chunk * QUANT_CHUNK; i < end; i++) j->y[i] = j->table[j->x[i]];
-}
-
-void nacre_quant_lookup(nacre_pool *pool, size_t n, const uint8_t *x, const uint8_t *table, uint8_t *y) {
-    lookup_job j = {n, x, table, y};
-    nacre_parallel(pool, quant_chunks(n), lookup_chunk, &j);
-}
