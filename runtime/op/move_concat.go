@@ -19,34 +19,47 @@ func newConcat(n *Node) (Op, error) {
 }
 
 func (o *concat) Infer(c *Infer) error {
+	if err := required(c.In, len(c.In)); err != nil {
+		return err
+	}
+	dims, err := o.dims(c.In)
+	if err != nil {
+		return err
+	}
+	c.Set(0, c.In[0].DType, dims)
+	if dims != nil {
+		o.inferInts(c)
+	}
+	return nil
+}
+
+// dims returns the extents of values joined, nil where the number of axes of all
+// is unknown.
+func (o *concat) dims(in []*Value) (graph.Dims, error) {
 	var out graph.Dims
-	for i, v := range c.In {
-		if v == nil {
-			return graph.Mark(graph.ErrFormat, "input %d is left out", i)
-		}
-		if v.DType != c.In[0].DType {
-			return graph.Mark(graph.ErrShape, "input %d has elements of type %v, input 0 of %v", i, v.DType, c.In[0].DType)
+	for i, v := range in {
+		if v.DType != in[0].DType {
+			return nil, graph.Mark(graph.ErrShape, "value %d has elements of type %v, value 0 of %v", i, v.DType, in[0].DType)
 		}
 		if out == nil && v.Dims != nil {
 			out = graph.UnknownDims(len(v.Dims))
 		}
 	}
-	c.Set(0, c.In[0].DType, out)
 	if out == nil {
-		return nil
+		return nil, nil
 	}
 	axis, err := normAxis(o.axis, len(out))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	sum := graph.Known(0)
-	for i, v := range c.In {
+	for i, v := range in {
 		if v.Dims == nil {
 			sum = graph.Unknown()
 			continue
 		}
 		if len(v.Dims) != len(out) {
-			return graph.Mark(graph.ErrShape, "input %d is %v; another has %d axes", i, v.Type, len(out))
+			return nil, graph.Mark(graph.ErrShape, "value %d is %v; another has %d axes", i, v.Type, len(out))
 		}
 		sum = sum.Add(v.Dims[axis])
 		for a, d := range v.Dims {
@@ -55,14 +68,12 @@ func (o *concat) Infer(c *Infer) error {
 			}
 			var ok bool
 			if out[a], ok = joinDim(out[a], d); !ok {
-				return graph.Mark(graph.ErrShape, "input %d is %v; another has %v elements along axis %d", i, v.Type, out[a], a)
+				return nil, graph.Mark(graph.ErrShape, "value %d is %v; another has %v elements along axis %d", i, v.Type, out[a], a)
 			}
 		}
 	}
 	out[axis] = sum
-	c.Set(0, c.In[0].DType, out)
-	o.inferInts(c)
-	return nil
+	return out, nil
 }
 
 // inferInts joins what is known of the elements of vectors.

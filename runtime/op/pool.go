@@ -25,6 +25,7 @@ type pool struct {
 	columnMajor bool // indices count the first spatial axis fastest
 	p           float64
 	rows, cols  bindings.Kernel
+	bytes       bindings.Kernel // of codes
 }
 
 func newPool(kind poolKind) func(n *Node) (Op, error) {
@@ -95,6 +96,10 @@ func (o *pool) Infer(c *Infer) error {
 
 // Prepare chooses the kernels.
 func (o *pool) Prepare(c *Prepare) (err error) {
+	if byteTypes.Has(c.DType(0)) {
+		o.bytes, err = c.Kernel("i8_pooling")
+		return err
+	}
 	if o.kind == poolNorm || !isNarrow(c.DType(0)) {
 		return nil
 	}
@@ -105,7 +110,7 @@ func (o *pool) Prepare(c *Prepare) (err error) {
 }
 
 // Describe names the kernels.
-func (o *pool) Describe() string { return describe(o.rows, o.cols) }
+func (o *pool) Describe() string { return describe(o.rows, o.cols, o.bytes) }
 
 // slide returns the window with all that is known once the input is.
 func (o *pool) slide(shape tensor.Shape) (*bindings.Pooling, error) {
@@ -134,8 +139,11 @@ func (o *pool) Run(c *Run) error {
 	if c.In[0].Len() == 0 {
 		return graph.Mark(graph.ErrShape, "windows lie in padding alone")
 	}
-	if o.rows.Valid() && !c.Wants(1) && len(p.Axes) <= bindings.PoolingAxes {
+	if fits := !c.Wants(1) && len(p.Axes) <= bindings.PoolingAxes; fits && o.rows.Valid() {
 		return o.fast(c, p)
+	} else if fits && o.bytes.Valid() {
+		codes := &bindings.BytePooling{Pooling: *p, Inner: 1, Signed: c.In[0].DType() == tensor.I8}
+		return poolBytes(c, o.bytes, codes, c.In[0], c.Out[0])
 	}
 	var index []int64
 	if c.Wants(1) {

@@ -46,6 +46,16 @@ func (c *Run) perTensor(scale, zero int) (p perTensor, err error) {
 	return p, err
 }
 
+// perTensor is that of Run where the inputs are constant. Where they are not, or are
+// not one number each, ok is false.
+func (c *Prepare) perTensor(scale, zero int) (p perTensor, ok bool) {
+	if c.Const(scale) == nil || c.Const(zero) == nil && c.DType(zero) != tensor.Invalid {
+		return p, false
+	}
+	p, err := (&Run{In: c.In}).perTensor(scale, zero)
+	return p, err == nil
+}
+
 // oneScale returns the only element of input i.
 func (c *Run) oneScale(i int) (float32, error) {
 	if !c.Has(i) || c.In[i].Len() != 1 || !isNarrow(c.In[i].DType()) {
@@ -159,6 +169,32 @@ func (c *Infer) checkScale(i int) error {
 func (c *Infer) checkZero(i int, d tensor.DType) error {
 	if c.Has(i) && c.In[i].DType != d {
 		return graph.Mark(graph.ErrShape, "input %d, a zero point, is %v and its codes are %v", i, c.In[i].Type, d)
+	}
+	return nil
+}
+
+// checkPerTensor reports, as far as is known, inputs that are not the scale and the
+// zero point of a whole tensor of codes of that type.
+func (c *Infer) checkPerTensor(d tensor.DType, scale, zero int) error {
+	if err := c.checkScale(scale); err != nil {
+		return err
+	}
+	if err := c.checkZero(zero, d); err != nil {
+		return err
+	}
+	return c.checkOne(scale, zero)
+}
+
+// checkCodes reports, as far as is known, inputs that are not there, not bytes, or not
+// followed by the scale and the zero point of a whole tensor.
+func (c *Infer) checkCodes(inputs ...int) error {
+	for _, i := range inputs {
+		if !c.Has(i) || !byteTypes.Has(c.In[i].DType) {
+			return graph.Mark(graph.ErrUnsupported, "input %d must be there and of uint8 or int8", i)
+		}
+		if err := c.checkPerTensor(c.In[i].DType, i+1, i+2); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -105,6 +105,7 @@ func families() []func(*suite) {
 		pickCases,
 		poolCases,
 		quantCases,
+		quantByteCases,
 		quantFusedCases,
 		quantLSTMCases,
 		reduceCases,
