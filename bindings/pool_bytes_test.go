@@ -81,7 +81,7 @@ func bytePoolingWant(p *BytePooling, x []byte, n int) []byte {
 			best, sum = max(best, code), sum+code-p.XZero
 		}
 		if !p.Max {
-			v := math.RoundToEven(float64(float32(sum)/float32(counted)*p.Ratio+float32(p.Before))) + float64(p.After)
+			v := math.RoundToEven(float64(float32(float32(sum)/float32(counted)*p.Ratio)+float32(p.Before))) + float64(p.After)
 			best = int32(min(max(v, float64(least)), float64(least+255)))
 		}
 		y[i] = byte(best)

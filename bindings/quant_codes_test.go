@@ -59,7 +59,7 @@ func pairOf(p *QuantPair, axes []int, a, b []byte, i int) int32 {
 	if p.Signed {
 		low = -128
 	}
-	return int32(min(max(math.RoundToEven(float64(x+float32(p.CZero))), low), low+255))
+	return int32(min(max(math.RoundToEven(float64(float32(x)+float32(p.CZero))), low), low+255))
 }
 
 func TestQuantLookup(t *testing.T) {
