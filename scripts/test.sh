@@ -112,6 +112,7 @@ peer() { # random models that ONNX Runtime answers: operators one by one, and wh
   build/nacre devices --ops --json >$cases/known.json
   .venv/bin/python scripts/peer $cases --known $cases/known.json
   build/nacre conformance $cases/exact --rtol 0 --atol 0
+  build/nacre conformance $cases/codes --rtol 0 --atol 1
   build/nacre conformance $cases/float32 --rtol 1e-3 --atol 1e-4
   build/nacre conformance $cases/float64 --rtol 1e-7 --atol 1e-8
 }

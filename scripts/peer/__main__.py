@@ -3,7 +3,7 @@
     python scripts/peer DIR [--seed N] [--count N] [--only NUMBER] [--known FILE]
 
 A case is a folder DIR/GROUP/NUMBER-NAME with model.onnx and test_data_set_0. The groups tell how results are to be
-compared: exact, float32 (also networks that compute in float16, whose data.json widens the tolerance), float64.
+compared: exact, codes (one step apart at most), float32 (also networks that compute in float16, whose data.json widens the tolerance), float64.
 The same seed and number make the same case. --known names the output of nacre devices --ops --json; models with
 other operators are left out. It fails if an operator that must be tried has no generator or is not implemented.
 left-out.txt says which cases are missing and why, and which operators nobody tries.
@@ -27,7 +27,7 @@ from exceptions import excused
 
 # These register their generators.
 import nets_attention, nets_chain, nets_image, nets_language, nets_sound  # noqa: E401,F401,I001
-import ops_learned, ops_math, ops_neural, ops_quant  # noqa: E401,F401
+import ops_fused, ops_learned, ops_math, ops_neural, ops_quant, ops_codes  # noqa: E401,F401
 import ops_recurrent, ops_reduce, ops_shape, ops_text  # noqa: E401,F401
 
 ONE_NETWORK_IN = 5  # cases
@@ -149,6 +149,8 @@ def tolerance(case, folder, results):
 
 def group(case, results):
     arrays = [a for a in results.values() if not isinstance(a, list)]
+    if case.close:
+        return "codes"
     if case.exact or case.op and all(a.dtype.kind != "f" for a in arrays):
         return "exact"
     double = case.op and all(a.dtype == np.float64 for a in arrays)
@@ -210,7 +212,7 @@ def main():
             e.add_note(f"peer: case {number} of seed {args.seed}")
             raise
     shutil.rmtree(os.path.join(args.dir, "staging"), ignore_errors=True)
-    untried = sorted((run.known or set()) - set(generators.OPERATORS))
+    untried = sorted((run.known or set()) - {generators.bare(n) for n in generators.OPERATORS})
     with open(os.path.join(args.dir, "left-out.txt"), "w") as f:
         f.write(f"no generator: {' '.join(untried)}\n")
         f.writelines(f"{n} {text}\n" for text, n in run.reasons.most_common())

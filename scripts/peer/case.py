@@ -8,7 +8,7 @@ from onnx import helper
 
 import storage
 import teacher
-from generators import DOMAINS
+from generators import DOMAINS, bare
 
 # Extents that meet vectors, tails and blocks of kernels.
 EXTENTS = [1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 65]
@@ -37,6 +37,7 @@ class Case:
         self.version = version or (teacher.since(op, opset) if op else opset)
         self.float = np.dtype(float_type)  # of a network's weights and activations
         self.exact = False  # no rounding on the way: results must be equal
+        self.close = False  # results are codes that a rounding may put on the next one
         self.shapes_at_run_time = self.chance(0.25)
         self.with_subgraph_names = self.chance(0.3)
         self.shown = None  # the case to write, where this is only how the teacher is asked for it
@@ -210,7 +211,7 @@ class Case:
 
     def single(self, *inputs, n=1, **attributes):
         """The node that the case is about, all its results outputs of the model."""
-        names = self.node(self.op, *inputs, n=n, domain=self.domain or None, **attributes)
+        names = self.node(bare(self.op), *inputs, n=n, domain=self.domain or None, **attributes)
         self.output(*([names] if n == 1 else names))
         return names
 

@@ -101,6 +101,11 @@ EXCEPTIONS = {  # by operator: why, and which cases
         ROUNDED_UP,
         ("ONNX Runtime pads by negative numbers where windows leave gaps", gaps),
     ],
+    "com.microsoft.QLinearAveragePool": [
+        ("ONNX Runtime pads by negative numbers where windows leave gaps", gaps),
+        ROUNDED_UP,
+    ],
+    "com.microsoft.NhwcMaxPool": [OVERLOOKED, ROUNDED_UP],
     "QuantizeLinear": [
         ("the standard divides in the scale's type, ONNX Runtime float16 in float32", narrow_quotient),
     ],

@@ -1,8 +1,9 @@
 """The tables of generators: of single operators, by name, and of whole networks."""
 
-OPERATORS = {}
+OPERATORS = {}  # by name; those of ONNX Runtime with its domain before it, as the standard has the same names
 NETWORKS = {}
 DOMAINS = {}  # of operators that are not in the standard one
+MICROSOFT = "com.microsoft"
 
 # What every model of images, text or sound needs. A name without a generator is an error.
 REQUIRED = """
@@ -30,6 +31,16 @@ def operators(*names, domain=""):
         return f
 
     return register
+
+
+def microsoft(*names):
+    """Registers a generator of operators that ONNX Runtime adds to the standard's."""
+    return operators(*[f"{MICROSOFT}.{name}" for name in names], domain=MICROSOFT)
+
+
+def bare(name):
+    """The name of an operator without its domain."""
+    return name.rsplit(".", 1)[-1]
 
 
 def network(f):
