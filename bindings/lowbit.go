@@ -22,9 +22,15 @@ const (
 //	c(i,j) = sum_p a(i,p) W(j,p) + bias[j]
 //
 // else a is [M,N] and c(i,p) = sum_j a(i,j) W(j,p) + bias[p].
+//
+// With Rounded each Block of a row of a becomes whole numbers of 8 bits with a scale,
+// its largest magnitude/127, and is multiplied so: one with an infinity or a NaN makes
+// its row of c NaN. Products with Group, Flat, Turned, HighFirst or a table are not
+// rounded.
 type NBitsGemm struct {
 	Kernel      Kernel // of op f32_nbits
 	Gemm        Kernel // of op f32_gemm
+	Rounded     Kernel // of op i8_nbits, or the zero Kernel
 	M, N, K     int
 	Bits, Block int
 	HighFirst   bool // the first of two codes of 4 bits is in the higher ones of a byte

@@ -7,20 +7,22 @@ package bindings
 
 // Go memory may not hold pointers to Go memory that C looks at, so the pointers
 // of a product come as arguments and meet its sizes here.
-static inline size_t nbits_scratch(const nacre_nbits_gemm *g, nacre_fn nbits, nacre_fn gemm, const int32_t *group, size_t threads) {
+static inline size_t nbits_scratch(const nacre_nbits_gemm *g, nacre_fn nbits, nacre_fn gemm, nacre_fn rounded, const int32_t *group, size_t threads) {
     nacre_nbits_gemm job = *g;
     job.impl = ((nacre_f32_nbits_fn *)nbits)();
     job.gemm = ((nacre_f32_gemm_fn *)gemm)();
+    job.rounded = rounded == NULL ? NULL : ((nacre_i8_nbits_fn *)rounded)();
     job.w.group = group;
     return nacre_nbits_gemm_scratch(&job, threads);
 }
 
-static inline void nbits_run(const nacre_nbits_gemm *g, nacre_fn nbits, nacre_fn gemm, nacre_pool *pool, const void *codes,
-                             const void *scales, const void *zeros, const float *table, const int32_t *group, const float *a,
+static inline void nbits_run(const nacre_nbits_gemm *g, nacre_fn nbits, nacre_fn gemm, nacre_fn rounded, nacre_pool *pool,
+                             const void *codes, const void *scales, const void *zeros, const float *table, const int32_t *group, const float *a,
                              const float *bias, float *c, float *scratch) {
     nacre_nbits_gemm job = *g;
     job.impl = ((nacre_f32_nbits_fn *)nbits)();
     job.gemm = ((nacre_f32_gemm_fn *)gemm)();
+    job.rounded = rounded == NULL ? NULL : ((nacre_i8_nbits_fn *)rounded)();
     job.w.codes = codes;
     job.w.scales = scales;
     job.w.zeros = zeros;
@@ -59,16 +61,23 @@ func (g *NBitsGemm) c() C.nacre_nbits_gemm {
 	}
 }
 
+func (g *NBitsGemm) rounded() C.nacre_fn {
+	if !g.Rounded.Valid() {
+		return nil
+	}
+	return g.Rounded.fn()
+}
+
 // Scratch is the number of float32 elements that Run needs as scratch.
 func (g *NBitsGemm) Scratch(pool *Pool) int {
 	c := g.c()
-	return int(C.nbits_scratch(&c, g.Kernel.fn(), g.Gemm.fn(), int32s(g.Group), C.size_t(pool.Threads())))
+	return int(C.nbits_scratch(&c, g.Kernel.fn(), g.Gemm.fn(), g.rounded(), int32s(g.Group), C.size_t(pool.Threads())))
 }
 
 // Run computes c. Zeros are not looked at unless Zeros says so; table, bias and
 // Group are nil for none. Scratch lies at a multiple of 64 bytes.
 func (g *NBitsGemm) Run(pool *Pool, codes, scales, zeros unsafe.Pointer, table, a, bias, c, scratch []float32) {
 	job := g.c()
-	C.nbits_run(&job, g.Kernel.fn(), g.Gemm.fn(), pool.ptr(), codes, scales, zeros, floats(table), int32s(g.Group), floats(a), floats(bias),
+	C.nbits_run(&job, g.Kernel.fn(), g.Gemm.fn(), g.rounded(), pool.ptr(), codes, scales, zeros, floats(table), int32s(g.Group), floats(a), floats(bias),
 		floats(c), floats(scratch))
 }

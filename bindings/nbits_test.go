@@ -200,6 +200,121 @@ func TestNBitsGroups(t *testing.T) {
 	}
 }
 
+// roundRows rounds blocks of rows of k numbers to whole multiples of their largest
+// magnitude/127.
+func roundRows(a []float32, k, block int) []float64 {
+	out := make([]float64, len(a))
+	for first := 0; first < len(a); {
+		last := min(first+block, first-first%k+k)
+		largest := float32(0)
+		for _, v := range a[first:last] {
+			largest = max(largest, float32(math.Abs(float64(v))))
+		}
+		for i := first; i < last && largest >= 0x1p-110; i++ {
+			out[i] = math.RoundToEven(float64(a[i]*(127/largest))) * float64(largest/127)
+		}
+		if largest != largest || largest > math.MaxFloat32 {
+			out[first] = math.NaN()
+		}
+		first = last
+	}
+	return out
+}
+
+// checkRounded compares every variant with the products of rounded rows.
+func (w *weights) checkRounded(t *testing.T, pool *Pool, m int, a []float32, bias []float32) {
+	t.Helper()
+	k, n := w.g.K, w.g.N
+	rounded := roundRows(a, k, w.g.Block)
+	nbits, err := Select("f32_nbits", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, variant := range usable("i8_nbits") {
+		w.g.Rounded = variant
+		got := w.run(t, nbits, nil, m, a, bias)
+		for i, v := range got {
+			sum, size := float64(bias[i%n]), math.Abs(float64(bias[i%n]))
+			for p, x := range rounded[i/n*k:][:k] {
+				x *= w.values[i%n*k+p]
+				sum, size = sum+x, size+math.Abs(x)
+			}
+			if !(math.Abs(float64(v)-sum) <= 3e-6*size) && !(sum != sum && v != v) {
+				t.Fatalf("%s, %d rows of %+v: element %d is %v, not %v", variant.Variant(), m, w.g, i, v, sum)
+			}
+		}
+		again := w.run(t, nbits, pool, m, a, bias)
+		if !slices.EqualFunc(again, got, func(x, y float32) bool { return x == y || x != x && y != y }) {
+			t.Fatalf("%s, %d rows of %+v: depends on the number of threads", variant.Variant(), m, w.g)
+		}
+	}
+	w.g.Rounded = Kernel{}
+}
+
+func TestNBitsRounded(t *testing.T) {
+	pool := newTestPool(t)
+	r := rand.New(rand.NewPCG(41, 42))
+	for _, s := range [][2]int{{1, 1}, {3, 16}, {5, 129}, {33, 31}, {17, 700}, {70, 256}, {4, 2500}} {
+		for i, bits := range []int{2, 4, 8} {
+			for j, block := range []int{16, 32, 64, 128, 1 << 20} {
+				g := NBitsGemm{N: s[0], K: s[1], Bits: bits, Block: block, Type: FloatType((i + j) % 3), Zeros: NBitsZeros((i + 2*j) % 3)}
+				if block > s[1] {
+					g.RowBytes = (s[1]*bits + 7) / 8
+				}
+				w := makeWeights(r, g, false)
+				for _, m := range []int{1, 2, 3, 7, 130} {
+					if m > 100 && s[1] > 200 {
+						continue
+					}
+					w.checkRounded(t, pool, m, randomFloats(r, m*s[1]), randomFloats(r, s[0]))
+				}
+			}
+		}
+	}
+}
+
+// extremeWeights has only the lowest and the highest codes, in runs.
+func extremeWeights(n, k, bits int) *weights {
+	w := &weights{g: NBitsGemm{N: n, K: k, Bits: bits, Block: 32, RowBytes: (k + 31) / 32 * 4 * bits, RowScales: (k + 31) / 32}}
+	w.codes = make([]byte, n*w.g.RowBytes)
+	scales := make([]float32, n*w.g.RowScales)
+	for i := range w.codes {
+		w.codes[i] = byte(i / 7 % 2 * 255)
+	}
+	for i := range scales {
+		scales[i] = 1
+	}
+	w.scales = unsafe.Pointer(&scales[0])
+	w.values = make([]float64, n*k)
+	for i := range w.values {
+		w.values[i] = float64(lowCodeAt(w.codes[i/k*w.g.RowBytes:], i%k, bits, false) - 1<<(bits-1))
+	}
+	return w
+}
+
+// TestNBitsRoundedSpecial has blocks that are zero, tiny, as large as floats are, and
+// with what is no number, and codes and rows of the largest magnitudes.
+func TestNBitsRoundedSpecial(t *testing.T) {
+	pool := newTestPool(t)
+	r := rand.New(rand.NewPCG(43, 44))
+	for _, bits := range []int{2, 4, 8} {
+		w := makeWeights(r, NBitsGemm{N: 9, K: 150, Bits: bits, Block: 32}, false)
+		a := randomFloats(r, 5*150)
+		clear(a[:32])
+		for i := range 32 {
+			a[150+i], a[300+i] = 1e-40*float32(i), 1e36
+			a[332+i] = -1e-30
+		}
+		a[450+149], a[600+3], a[600+70] = nan32, inf32, -inf32
+		w.checkRounded(t, pool, 5, a, randomFloats(r, 9))
+		w = extremeWeights(9, 150, bits)
+		for i := range a {
+			a[i] = float32(1 - i/3%2*2)
+		}
+		w.checkRounded(t, pool, 5, a, make([]float32, 9))
+	}
+}
+
 // TestNBitsSpecial checks where infinities and numbers that are none go.
 func TestNBitsSpecial(t *testing.T) {
 	r := rand.New(rand.NewPCG(37, 38))

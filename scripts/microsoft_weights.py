@@ -43,7 +43,13 @@ def nbits(f):
     order = f.rng.permutation(np.arange(96) // 32).astype(np.int32)
     yield "groups", a, [f(2, 96), *weights(f, 9, 96, 4, 32), order], [1], tol
     yield "groups, zeros", a, [f(2, 96), *weights(f, 9, 96, 4, 32, "floats"), order], [1], tol
-    yield "quantised rows", {**a, "accuracy_level": 4}, [f(2, 96), *weights(f, 9, 96, 4, 32, "codes")], [1], {"tol": 2e-2}
+    yield "quantised rows", {**a, "accuracy_level": 4}, [f(2, 96), *weights(f, 9, 96, 4, 32, "codes")], [1], {"tol": 1e-2}
+    for bits in 4, 8:
+        for rows in 1, 20:
+            for zeros in None, "codes":
+                a = {"N": 17, "K": 144, "bits": bits, "block_size": 32, "accuracy_level": 4}
+                name = f"quantised {rows} rows, {bits} bits, zeros {zeros}"
+                yield name, a, [f(rows, 144), *weights(f, 17, 144, bits, 32, zeros), None, f(17)], [1], {"tol": 1e-2}
     f.dtype = np.float16
     for bits in 2, 4, 8:
         a = {"N": 9, "K": 80, "bits": bits, "block_size": 32}

@@ -4,6 +4,7 @@
 
 // The signature of each op's rows.
 typedef nacre_f32_nbits_fn nbits_row_f32_nbits;
+typedef nacre_i8_nbits_fn nbits_row_i8_nbits;
 
 #define NACRE_KERNEL(op, variant, isa, function) extern nbits_row_##op function;
 #include "nbits/kernels.inc"

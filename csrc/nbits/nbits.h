@@ -71,6 +71,36 @@ static inline size_t nacre_nbits_arranged(const nacre_nbits *w, size_t lanes) {
     return (nacre_nbits_words(w) + lanes - 1) / lanes * lanes * nacre_nbits_per_word(w);
 }
 
+// A product of rounded rows with codes, in whole numbers within a word. A kernel row
+// of op i8_nbits has the signature nacre_i8_nbits_fn. W is regular, without a table and
+// without high_first.
+typedef struct {
+    size_t lanes;
+    // y[i*ldy + j] = sum_p r(i,p) W(j0+j,p) for i < m and j < n, where r are the numbers
+    // that row i stands for after nacre_nbits_round.
+    void (*dot)(const nacre_nbits *w, const uint8_t *x, size_t m, size_t j0, size_t n, float *y, size_t ldy);
+} nacre_i8_nbits_impl;
+typedef const nacre_i8_nbits_impl *nacre_i8_nbits_fn(void);
+
+static inline size_t nacre_nbits_round_words(const nacre_nbits *w, size_t lanes) {
+    return (nacre_nbits_words(w) + lanes - 1) / lanes * lanes;
+}
+
+// Bytes of a rounded row: for each word its numbers, a sum and a scale.
+static inline size_t nacre_nbits_round_bytes(const nacre_nbits *w, size_t lanes) {
+    return nacre_nbits_round_words(w, lanes) * (nacre_nbits_per_word(w) + 8);
+}
+
+// Rounds row a of k floats to whole numbers q from -127 to 127, each w->block of them
+// with a scale of its own, largest magnitude/127: q*scale stands for a. Blocks below
+// 2^-110 become 0, those with an infinity or a NaN become NaN.
+//
+// x gets, for every step of so many words, the numbers that meet the lowest codes of
+// the words' bytes, those of the next codes and so on; then for each word an int32
+// -2^(bits-1) times the sum of its numbers or, if W has zeros, that sum as a float;
+// then for each word the scale as a float. Numbers beyond row and word are 0.
+void nacre_nbits_round(const nacre_nbits *w, size_t lanes, const float *a, uint8_t *x);
+
 // Element (j,p) of any matrix.
 float nacre_nbits_at(const nacre_nbits *w, size_t j, size_t p);
 // What number i of row j of scales and zeros says.
@@ -82,6 +112,7 @@ float nacre_nbits_zero(const nacre_nbits *w, size_t j, size_t i);
 typedef struct {
     const nacre_f32_nbits_impl *impl;
     const nacre_f32_gemm_impl *gemm;
+    const nacre_i8_nbits_impl *rounded;  // to round rows of a for regular W, or NULL
     nacre_nbits w;
     int turned;
     size_t m;

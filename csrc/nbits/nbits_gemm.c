@@ -1,5 +1,6 @@
-// Drivers of f32_nbits: few rows are multiplied by codes as they lie; for many, the
-// floats that codes stand for are made block by block within a product of floats.
+// Drivers of f32_nbits and i8_nbits: few rows are multiplied by codes as they lie; for
+// many, the floats that codes stand for are made block by block within a product of
+// floats. Rounded rows are multiplied by codes as they lie however many there are.
 #include "nbits/nbits.h"
 
 #include <string.h>
@@ -8,6 +9,7 @@ enum {
     NBITS_LINES = 24,         // rows that are worth less than making floats of codes
     NBITS_GRAIN = 1 << 17,    // multiply-adds that are worth a thread's attention
     NBITS_COLUMNS = 16,       // of a piece of c, at least
+    NBITS_PANEL = 128,        // rounded rows at a time
     NBITS_FARTHEST = 1 << 26  // bytes of a row that kernels take
 };
 
@@ -17,6 +19,10 @@ static size_t nbits_parts(size_t n, size_t size) { return (n + size - 1) / size;
 
 static int nbits_regular(const nacre_nbits_gemm *g) {
     return !g->turned && g->w.group == NULL && !g->w.flat && g->w.row_bytes < NBITS_FARTHEST;
+}
+
+static int nbits_rounded(const nacre_nbits_gemm *g) {
+    return g->rounded != NULL && nbits_regular(g) && g->w.table == NULL && !g->w.high_first;
 }
 
 static int nbits_by_lines(const nacre_nbits_gemm *g) { return g->m <= NBITS_LINES && nbits_regular(g); }
@@ -63,37 +69,68 @@ static nacre_f32_gemm nbits_product(const nacre_nbits_gemm *g) {
 
 // ---- lines ----
 
+// Rows from first on, as x has them, and the columns of a piece.
 typedef struct {
     const nacre_nbits_gemm *g;
-    size_t columns, arranged;
+    size_t first, rows, columns;
+    size_t each;  // floats of a row of x
     float *x;
 } nbits_lines;
 
-static void nbits_lines_chunk(void *job, size_t chunk, size_t thread) {
+static nbits_lines nbits_lines_of(const nacre_nbits_gemm *g, float *x) {
+    nbits_lines l = {.g = g, .rows = g->m, .x = x};
+    l.each = nbits_rounded(g) ? nacre_nbits_round_bytes(&g->w, g->rounded->lanes) / sizeof *x : nacre_nbits_arranged(&g->w, g->impl->lanes);
+    if (nbits_rounded(g)) l.rows = nbits_least(l.rows, NBITS_PANEL);
+    l.columns = nbits_parts(nbits_most(NBITS_COLUMNS, NBITS_GRAIN / nbits_most(1, l.rows * g->w.k)), NBITS_COLUMNS) * NBITS_COLUMNS;
+    return l;
+}
+
+static void nbits_row_chunk(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const nbits_lines *const l = job;
+    const float *const a = l->g->a + (l->first + chunk) * l->g->w.k;
+    if (nbits_rounded(l->g)) {
+        nacre_nbits_round(&l->g->w, l->g->rounded->lanes, a, (uint8_t *)(l->x + chunk * l->each));
+    } else {
+        l->g->impl->arrange(&l->g->w, a, l->x + chunk * l->each);
+    }
+}
+
+static void nbits_column_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const nbits_lines *const l = job;
     const nacre_nbits_gemm *const g = l->g;
     const size_t j0 = chunk * l->columns, n = nbits_least(l->columns, g->w.n - j0);
-    g->impl->dot(&g->w, l->x, g->m, j0, n, g->c + j0, g->w.n);
-    for (size_t i = 0; g->bias != NULL && i < g->m; i++) {
-        for (size_t j = j0; j < j0 + n; j++) g->c[i * g->w.n + j] += g->bias[j];
+    float *const c = g->c + l->first * g->w.n;
+    if (nbits_rounded(g)) {
+        g->rounded->dot(&g->w, (const uint8_t *)l->x, l->rows, j0, n, c + j0, g->w.n);
+    } else {
+        g->impl->dot(&g->w, l->x, l->rows, j0, n, c + j0, g->w.n);
+    }
+    for (size_t i = 0; g->bias != NULL && i < l->rows; i++) {
+        for (size_t j = j0; j < j0 + n; j++) c[i * g->w.n + j] += g->bias[j];
     }
 }
 
 size_t nacre_nbits_gemm_scratch(const nacre_nbits_gemm *g, size_t threads) {
-    if (nbits_by_lines(g)) return g->m * nacre_nbits_arranged(&g->w, g->impl->lanes);
+    if (nbits_rounded(g) || nbits_by_lines(g)) {
+        const nbits_lines l = nbits_lines_of(g, NULL);
+        return l.rows * l.each;
+    }
     const nacre_f32_gemm product = nbits_product(g);
     return nacre_f32_gemm_scratch(&product, threads);
 }
 
 void nacre_nbits_gemm_run(const nacre_nbits_gemm *g, nacre_pool *pool, float *scratch) {
-    if (!nbits_by_lines(g)) {
+    if (!nbits_rounded(g) && !nbits_by_lines(g)) {
         const nacre_f32_gemm product = nbits_product(g);
         nacre_f32_gemm_run(&product, pool, scratch);
         return;
     }
-    nbits_lines l = {.g = g, .arranged = nacre_nbits_arranged(&g->w, g->impl->lanes), .x = scratch};
-    for (size_t i = 0; i < g->m; i++) g->impl->arrange(&g->w, g->a + i * g->w.k, l.x + i * l.arranged);
-    l.columns = nbits_parts(nbits_most(NBITS_COLUMNS, NBITS_GRAIN / nbits_most(1, g->m * g->w.k)), NBITS_COLUMNS) * NBITS_COLUMNS;
-    nacre_parallel(pool, nbits_parts(g->w.n, l.columns), nbits_lines_chunk, &l);
+    nbits_lines l = nbits_lines_of(g, scratch);
+    for (; l.first < g->m; l.first += l.rows) {
+        l.rows = nbits_least(l.rows, g->m - l.first);
+        nacre_parallel(pool, l.rows, nbits_row_chunk, &l);
+        nacre_parallel(pool, nbits_parts(g->w.n, l.columns), nbits_column_chunk, &l);
+    }
 }

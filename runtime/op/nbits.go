@@ -11,8 +11,10 @@ import (
 
 // lowBits multiplies by weights that stay stored as codes of few bits.
 type lowBits struct {
-	n, k, block int // extents of the weights, and values that share a scale
+	n, k, block int  // extents of the weights, and values that share a scale
+	round       bool // rows may be rounded to whole numbers of 8 bits
 	nbits, gemm bindings.Kernel
+	rounded     bindings.Kernel
 }
 
 // readLowBits reads the attributes that say how weights are stored.
@@ -34,6 +36,11 @@ func checkBlock(n int) error {
 
 // prepare chooses the kernels.
 func (o *lowBits) prepare(c *Prepare) (err error) {
+	if o.round {
+		if o.rounded, err = c.Kernel("i8_nbits"); err != nil {
+			return err
+		}
+	}
 	if o.nbits, err = c.Kernel("f32_nbits"); err == nil {
 		o.gemm, err = c.Kernel("f32_gemm")
 	}
@@ -41,7 +48,23 @@ func (o *lowBits) prepare(c *Prepare) (err error) {
 }
 
 // Describe names the kernels.
-func (o *lowBits) Describe() string { return describe(o.nbits, o.gemm) }
+func (o *lowBits) Describe() string {
+	if o.round {
+		return describe(o.rounded)
+	}
+	return describe(o.nbits, o.gemm)
+}
+
+// readRound reads accuracy_level, of which 4 permits rows to be rounded as
+// bindings.NBitsGemm.Rounded does. It changes answers, so only a node that says so has
+// it; the other levels are lower bounds that floats keep.
+func (n *Node) readRound() (bool, error) {
+	level := n.Int("accuracy_level", 0)
+	if level < 0 || level > 4 {
+		return false, graph.Mark(graph.ErrFormat, "accuracy_level is %d, not in 0 to 4", level)
+	}
+	return level == 4, nil
+}
 
 // infer sets the output of a product of rows of that many elements with as many
 // columns as it says.
@@ -84,7 +107,7 @@ func (o *lowBits) run(c *Run, p *lowProduct) error {
 	if _, err := c.output(0, c.In[0].DType(), shape); err != nil {
 		return err
 	}
-	p.g.Kernel, p.g.Gemm = o.nbits, o.gemm
+	p.g.Kernel, p.g.Gemm, p.g.Rounded = o.nbits, o.gemm, o.rounded
 	p.g.N, p.g.K, p.g.Block = o.n, o.k, o.block
 	if p.g.M = c.In[0].Len() / deep; p.g.M == 0 {
 		return nil
@@ -118,9 +141,8 @@ func newMatMulNBits(n *Node) (Op, error) {
 	if o.bits != 2 && o.bits != 4 && o.bits != 8 {
 		return nil, graph.Mark(graph.ErrUnsupported, "weights of %d bits; 2, 4 and 8 are computed", o.bits)
 	}
-	// How coarsely A may be rounded is a permission.
-	if l := n.Int("accuracy_level", 0); l < 0 || l > 4 {
-		return nil, graph.Mark(graph.ErrFormat, "accuracy_level is %d, not in 0 to 4", l)
+	if o.round, err = n.readRound(); err != nil {
+		return nil, err
 	}
 	if l := n.Int("weight_prepacked", 0); l != 0 {
 		return nil, graph.Mark(graph.ErrUnsupported, "weight_prepacked is %d: weights in the layout of one kind of GPU; export them without it", l)

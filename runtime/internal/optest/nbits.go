@@ -14,6 +14,11 @@ func nbitsCases(s *suite) {
 		gatherQuantizedCases(s, d)
 	}
 	nbitsFails(s)
+	for _, d := range narrowFloats {
+		for _, bits := range []int{2, 4, 8} {
+			roundedNBits(s, d, bits)
+		}
+	}
 }
 
 // codeBits is code number i of those that lie one after the other in bytes, the
@@ -93,6 +98,25 @@ func matMulNBitsCases(s *suite, d tensor.DType, bits int) {
 		regrouped := rowProducts(d, a, c.n, c.k, func(j, p int) float64 { return of(j, p, int(number(group, p))) }, bias)
 		s.add(Case{Domain: microsoft, Op: "MatMulNBits", Version: 1, Note: c.zeros + " groups", Attrs: settings, In: list, Want: want(regrouped), Ulps: nbitsUlps})
 	}
+}
+
+// roundedNBits are rows of whole numbers that rounding leaves as they are.
+func roundedNBits(s *suite, d tensor.DType, bits int) {
+	const n, k, block = 7, 70, 32
+	a, codes := s.any(d, 3, k), s.between(tensor.U8, 0, 255, n, 3, block*bits/8)
+	for i := range a.Len() {
+		v := float64(s.IntN(255) - 127)
+		if i%k%block == 0 {
+			v = 127
+		}
+		setNumber(a, i, v)
+	}
+	scales := s.between(d, 0.01, 0.02, n, 3)
+	y := rowProducts(d, a, n, k, func(j, p int) float64 {
+		return (codeBits(codes.Bytes()[j*3*block*bits/8:], p, bits) - float64(int(1)<<(bits-1))) * number(scales, j*3+p/block)
+	}, nil)
+	s.add(Case{Domain: microsoft, Op: "MatMulNBits", Version: 1, Note: "rounded", Want: want(y), Ulps: 20 * nbitsUlps,
+		Attrs: attrs("N", n, "K", k, "bits", bits, "block_size", block, "accuracy_level", 4), In: in(a, codes, scales)})
 }
 
 // bnb4Values are what bitsandbytes' codes mean: FP4 by sign, exponent and
