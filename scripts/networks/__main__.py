@@ -23,8 +23,15 @@ import onnx
 import onnxruntime
 from onnx import numpy_helper
 
+import made_detection  # noqa: F401: adds its rows, as the others do
+import made_genai  # noqa: F401
+import made_int8  # noqa: F401
+import made_language  # noqa: F401
+import made_sight  # noqa: F401
+import made_speech  # noqa: F401
+import made_trees  # noqa: F401
 import table
-import trained_sight  # noqa: F401: adds its rows, as the others do
+import trained_sight  # noqa: F401
 import trained_speech  # noqa: F401
 import trained_tables  # noqa: F401
 from network import TABLE

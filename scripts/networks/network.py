@@ -8,7 +8,8 @@ TABLE = {}  # by name
 
 @dataclasses.dataclass(frozen=True)
 class Network:
-    """One row. A network is trained, when its file is published with its weights, or made, when its weights are random."""
+    """One row. A network is trained, when its file is published with its weights, or made, when they are
+    random or trained here."""
 
     name: str
     group: str
@@ -19,12 +20,13 @@ class Network:
     feeds: Callable  # (rng): a generator of inputs by name; it is sent ONNX Runtime's outputs by name
     tolerance: dict  # what data.json says: rtol, atol; empty for those of the command
     why: str  # of a tolerance
+    family: str  # of made networks: those with the same share a row
 
 
-def add(name, group, what, source, licence, model, feeds, tolerance=None, why=""):
+def add(name, group, what, source, licence, model, feeds, tolerance=None, why="", family=""):
     assert name not in TABLE, name
     assert bool(tolerance) == bool(why), name
-    TABLE[name] = Network(name, group, what, source, licence, model, feeds, tolerance or {}, why)
+    TABLE[name] = Network(name, group, what, source, licence, model, feeds, tolerance or {}, why, family)
 
 
 def single(make, sets=2):
