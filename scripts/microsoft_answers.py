@@ -56,6 +56,8 @@ def answers(op, domain, attrs, inputs, wanted):
 def stored(x):
     if x is None:
         return None
+    if x.dtype == object:
+        return {"type": "string", "shape": list(x.shape), "texts": x.ravel().tolist()}
     data = np.ascontiguousarray(x).tobytes() if x.dtype.isbuiltin == 1 else numpy_helper.from_array(x).raw_data
     name = str(x.dtype).replace("_", "").replace("e2m1fn", "e2m1")
     return {"type": name, "shape": list(x.shape), "data": base64.b64encode(data).decode()}

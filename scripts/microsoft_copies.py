@@ -93,3 +93,27 @@ def repeat(f):
     for n in 1, 2, 3:
         yield f"runs of {n}", {"ngram_size": n}, [f.ints(0, 3, 2, 12, dtype=np.int64), f(2, 5)], [1]
     yield "longer than the row", {"ngram_size": 9}, [f.ints(0, 3, 2, 4, dtype=np.int64), f(2, 5)], [1]
+
+
+@cases("Tokenizer", seed=211)
+def tokenizer(f):
+    lines = np.array(["ab cd  e", " x", "", "aé日 b1", "one,two;three"], object)
+    base = {"mark": 0, "pad_value": "#", "mincharnum": 1}
+    for name, a in {
+        "spaces": {"separators": [" "]},
+        "separators": {"separators": ["[,;]", " +", "^a"]},
+        "characters": {"separators": [""]},
+        "words": {"tokenexp": "[a-z]+"},
+        "longest": {"tokenexp": "o|on|tw?"},
+        "maybe empty": {"tokenexp": "[a-e]*"},
+        "both": {"tokenexp": "[a-z]", "separators": [" "]},
+        "long words": {"tokenexp": r"\b\w+\b", "mincharnum": 2},
+        "long parts": {"separators": [",", " "], "mincharnum": 3},
+        "none": {"tokenexp": "[0-9]{3}", "mark": 1},
+    }.items():
+        for mark in 0, 1:
+            yield f"{name}, mark {mark}", {**base, "mark": mark, **a}, [lines], [1]
+    yield "matrix", {**base, "pad_value": "", "separators": [" "]}, [lines[:4].reshape(2, 2)], [1]
+    yield "no strings", {**base, "separators": [" "]}, [lines[:0]], [1]
+    yield "no rows", {**base, "separators": [" "]}, [lines[:0].reshape(0, 2)], [1]
+    yield "no columns", {**base, "separators": [" "]}, [lines[:0].reshape(2, 0)], [1]

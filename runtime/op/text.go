@@ -137,4 +137,5 @@ var textRows = []Row{
 	{Name: "StringNormalizer", Since: []int{10}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: text, New: newStringNormalizer},
 	{Name: "StringSplit", Since: []int{20}, In: [2]int{1, 1}, Out: [2]int{1, 2}, Types: text, New: newStringSplit},
 	{Name: "TfIdfVectorizer", Since: []int{9}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: Types{tensor.String, tensor.I32, tensor.I64}, New: newTfIdf},
+	{Domain: microsoft, Name: "Tokenizer", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: text, New: newTokenizer},
 }

@@ -24,28 +24,32 @@ func newRegexMatch(n *Node) (Op, error) {
 	if !n.Has("pattern") {
 		return nil, graph.Mark(graph.ErrFormat, "has no attribute pattern")
 	}
-	pattern := n.Str("pattern", "")
+	re, _, err := compilePattern(n.Str("pattern", ""))
+	return &regexMatch{re}, err
+}
+
+// compilePattern returns a pattern and its parse. Of the matches that start first
+// the longest is found: it spans all of a string if any match does.
+func compilePattern(pattern string) (*regexp.Regexp, *syntax.Regexp, error) {
 	if len(pattern) > maxPatternBytes {
-		return nil, graph.Mark(graph.ErrUnsupported, "a pattern of %d bytes; at most %d are taken", len(pattern), maxPatternBytes)
+		return nil, nil, graph.Mark(graph.ErrUnsupported, "a pattern of %d bytes; at most %d are taken", len(pattern), maxPatternBytes)
 	}
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if bad := new(syntax.Error); errors.As(err, &bad) && bad.Code == syntax.ErrInvalidEscape && bad.Expr == `\C` {
-		return nil, graph.Mark(graph.ErrUnsupported, `pattern: \C, any byte, is not supported; (?s:.) is any character`)
+		return nil, nil, graph.Mark(graph.ErrUnsupported, `pattern: \C, any byte, is not supported; (?s:.) is any character`)
 	}
 	if err != nil {
-		return nil, graph.Mark(graph.ErrFormat, "pattern: %w", err)
+		return nil, nil, graph.Mark(graph.ErrFormat, "pattern: %w", err)
 	}
 	if size := patternSize(tree); size > maxPatternSize {
-		return nil, graph.Mark(graph.ErrUnsupported, "the pattern has at least %d steps when its repetitions are written out; at most %d are taken", size, maxPatternSize)
+		return nil, nil, graph.Mark(graph.ErrUnsupported, "the pattern has at least %d steps when its repetitions are written out; at most %d are taken", size, maxPatternSize)
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		return nil, graph.Mark(graph.ErrFormat, "pattern: %w", err)
+		return nil, nil, graph.Mark(graph.ErrFormat, "pattern: %w", err)
 	}
-	// Of the matches that start first the longest is found: it spans all of a
-	// string if any match does.
 	re.Longest()
-	return &regexMatch{re}, nil
+	return re, tree, nil
 }
 
 // patternSize estimates the steps of a compiled pattern; once beyond the bound it

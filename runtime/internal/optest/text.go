@@ -15,6 +15,7 @@ func textCases(s *suite) {
 	regexCases(s)
 	normalizerCases(s)
 	tfIdfCases(s)
+	tokenizerCases(s)
 }
 
 // words is a vector of strings.
@@ -297,4 +298,28 @@ func tfIdfFailures(s *suite) {
 	for _, t := range []*tensor.Tensor{words("a"), tensor.New(tensor.I64), tensor.New(tensor.I64, 1, 1, 2), tensor.New(tensor.F32, 2)} {
 		s.add(Case{Op: "TfIdfVectorizer", Version: 9, Note: "input", Attrs: with("", nil), In: in(t), Fails: true})
 	}
+}
+
+func tokenizerCases(s *suite) {
+	add := func(note string, want []*tensor.Tensor, x *tensor.Tensor, more ...any) {
+		a := attrs(append([]any{"mark", 0, "pad_value", "#"}, more...)...)
+		s.add(Case{Domain: microsoft, Op: "Tokenizer", Version: 1, Note: note, Attrs: a, In: in(x), Want: want, Fails: want == nil})
+	}
+	y := tensor.New(tensor.String, 2, 2)
+	copy(y.Strings(), []string{"a", "b", "c", "#"})
+	x := words("a b", " c")
+	add("words", want(y), x, "mincharnum", 1, "tokenexp", "[a-z]")
+	add("empty", nil, x, "mincharnum", 1, "tokenexp", "")
+	add("pattern", nil, x, "mincharnum", 1, "tokenexp", "(")
+	add("neither", nil, x, "mincharnum", 1)
+	add("no characters", nil, x, "mincharnum", 0, "tokenexp", "a")
+	add("no mincharnum", nil, x, "tokenexp", "a")
+	add("long characters", nil, x, "mincharnum", 2, "separators", []string{""})
+	for _, separator := range []string{"", "a*", "a|b?", "(c|$)", "a{0,3}", `\b`} {
+		add("separator "+separator, nil, x, "mincharnum", 1, "separators", []string{separator, " "})
+	}
+	add("separators", nil, x, "mincharnum", 1, "separators", []string{"[ab]{900}", "a{900}", strings.Repeat("(a{900})", 80)})
+	add("not UTF-8", nil, words("\xff"), "mincharnum", 1, "tokenexp", "a")
+	add("scalar", nil, tensor.New(tensor.String), "mincharnum", 1, "tokenexp", "a")
+	add("cube", nil, tensor.New(tensor.String, 1, 1, 1), "mincharnum", 1, "tokenexp", "a")
 }
