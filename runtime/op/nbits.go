@@ -90,6 +90,7 @@ type lowProduct struct {
 	g                    bindings.NBitsGemm
 	codes, scales, zeros unsafe.Pointer
 	table, bias          []float32
+	columns              *columnOrder // of A and of the codes; nil where they lie as given
 }
 
 // run computes the output from A, both of which have any narrow float type.
@@ -116,6 +117,12 @@ func (o *lowBits) run(c *Run, p *lowProduct) error {
 	if err != nil {
 		return err
 	}
+	if p.columns != nil {
+		p.g.K = len(p.columns.order)
+		if a, err = p.columns.rows(c, a, p.g.M, deep); err != nil {
+			return err
+		}
+	}
 	scratch, err := c.scratchFloats(p.g.Scratch(c.Pool))
 	if err != nil {
 		return err
@@ -129,7 +136,8 @@ func (o *lowBits) run(c *Run, p *lowProduct) error {
 // blocks with a scale and a zero point each.
 type matMulNBits struct {
 	lowBits
-	bits int
+	bits    int
+	columns *columnOrder
 }
 
 func newMatMulNBits(n *Node) (Op, error) {
@@ -137,7 +145,7 @@ func newMatMulNBits(n *Node) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &matMulNBits{w, n.Int("bits", 4)}
+	o := &matMulNBits{lowBits: w, bits: n.Int("bits", 4)}
 	if o.bits != 2 && o.bits != 4 && o.bits != 8 {
 		return nil, graph.Mark(graph.ErrUnsupported, "weights of %d bits; 2, 4 and 8 are computed", o.bits)
 	}
@@ -167,8 +175,13 @@ func (o *matMulNBits) Infer(c *Infer) error {
 	return o.infer(c, o.k, o.n)
 }
 
-// Prepare chooses the kernels.
-func (o *matMulNBits) Prepare(c *Prepare) error { return o.prepare(c) }
+// Prepare chooses the kernels, and sorts constant weights where there is a g_idx.
+func (o *matMulNBits) Prepare(c *Prepare) error {
+	if err := o.prepare(c); err != nil {
+		return err
+	}
+	return o.orderColumns(c)
+}
 
 // Run computes the output.
 func (o *matMulNBits) Run(c *Run) error {
@@ -189,6 +202,9 @@ func (o *matMulNBits) Run(c *Run) error {
 	}
 	if err := o.groups(c, &p.g); err != nil {
 		return err
+	}
+	if o.columns != nil {
+		o.columns.set(p)
 	}
 	var err error
 	if c.Has(5) {

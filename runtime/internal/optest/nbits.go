@@ -93,10 +93,16 @@ func matMulNBitsCases(s *suite, d tensor.DType, bits int) {
 		plain := rowProducts(d, a, c.n, c.k, func(j, p int) float64 { return of(j, p, p/c.block) }, bias)
 		s.add(Case{Domain: microsoft, Op: "MatMulNBits", Version: 1, Note: c.zeros, Attrs: settings, In: list, Want: want(plain), Ulps: nbitsUlps})
 		group := s.indices(tensor.I32, 0, blocks, c.k)
-		list = append([]*tensor.Tensor(nil), list...)
-		list[4] = group
-		regrouped := rowProducts(d, a, c.n, c.k, func(j, p int) float64 { return of(j, p, int(number(group, p))) }, bias)
-		s.add(Case{Domain: microsoft, Op: "MatMulNBits", Version: 1, Note: c.zeros + " groups", Attrs: settings, In: list, Want: want(regrouped), Ulps: nbitsUlps})
+		permuted := tensor.New(tensor.I32, c.k) // as many columns in a block as it holds
+		for p := range c.k {
+			setNumber(permuted, p, float64((p*7+3)%c.k/c.block))
+		}
+		for i, group := range []*tensor.Tensor{group, permuted} {
+			list = append([]*tensor.Tensor(nil), list...)
+			list[4] = group
+			regrouped := rowProducts(d, a, c.n, c.k, func(j, p int) float64 { return of(j, p, int(number(group, p))) }, bias)
+			s.add(Case{Domain: microsoft, Op: "MatMulNBits", Version: 1, Note: c.zeros + []string{" groups", " permuted"}[i], Attrs: settings, In: list, Want: want(regrouped), Ulps: nbitsUlps})
+		}
 	}
 }
 
