@@ -213,6 +213,40 @@ boosted("xgboost_poisson", "XGBoost of counts", "xgboost-cpu", "count", extreme(
 boosted("xgboost_forest", "XGBoost as a random forest", "xgboost-cpu", "two", extreme("XGBRFClassifier"))
 
 
+WORDS = "nine trees sing at dawn, and rain falls; 12 birds rest here: over the river, no-one speaks!".split()
+
+
+def sentences(rng, n):
+    return np.array([[" ".join(rng.choice(WORDS, rng.integers(1, 12)))] for _ in range(n)], dtype=object)
+
+
+def read(name, what, expression):
+    """A pipeline over sentences."""
+
+    def model(path):
+        import skl2onnx
+        from skl2onnx.common.data_types import StringTensorType
+
+        rng = np.random.default_rng(seed(name))
+        m = estimator(expression).fit(sentences(rng, 200).ravel(), rng.integers(0, 2, 200))
+        types = [("text", StringTensorType([None, 1]))]
+        options = {id(m): {"zipmap": False}, id(m.steps[0][1]): {"locale": "C"}}
+        converted = skl2onnx.to_onnx(m, initial_types=types, options=options, target_opset={"": 21, "ai.onnx.ml": 3})
+        with open(path, "wb") as f:
+            f.write(converted.SerializeToString())
+
+    def feeds(rng):
+        for n in (1, 9):
+            yield {"text": sentences(rng, n)}
+
+    made(name, "text", what, "skl2onnx", feeds, model)
+
+
+read("text_frequencies", "weights of words, logistic regression", "make_pipeline(TfidfVectorizer(), LogisticRegression())")
+read("text_pairs", "counts of words and pairs, naive Bayes", "make_pipeline(CountVectorizer(ngram_range=(1, 2)), MultinomialNB())")
+read("text_letters", "weights of letters", "make_pipeline(TfidfVectorizer(analyzer='char', ngram_range=(1, 3)), LogisticRegression())")
+
+
 def mixed(path):
     """Columns of words and of numbers."""
     import skl2onnx
