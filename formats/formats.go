@@ -5,12 +5,14 @@ package formats
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
+	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/formats/onnx"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
@@ -21,10 +23,13 @@ type Format struct {
 	Extensions []string // that its files have, the first for new ones
 	Probe      func(data []byte) bool
 	open       func(f *binio.File) (*graph.Model, error)
-	save       func(path string, m *graph.Model) error
+	save       func(path string, m *graph.Model, o Options) error
 	read       func(name string, data []byte) (*graph.Model, error)
 	verify     func(f *binio.File) []error
 }
+
+// Options are what Save may be told.
+type Options = container.Options
 
 // Formats is the table of formats, in the order in which content is probed.
 var Formats = []Format{
@@ -40,9 +45,32 @@ func readONNX(name string, data []byte) (*graph.Model, error) {
 	return onnx.Read(name, data, onnx.Options{})
 }
 
-func saveONNX(path string, m *graph.Model) error { return onnx.Save(path, m, onnx.SaveOptions{}) }
+func saveONNX(path string, m *graph.Model, o Options) error { return onnx.Save(path, m, onnx.SaveOptions{}) }
 
 func verifyONNX(f *binio.File) []error { return onnx.Verify(f, onnx.Options{}) }
+
+// mapped opens files of a format that reads from memory.
+func mapped(read func(name string, data []byte) (*graph.Model, error)) func(f *binio.File) (*graph.Model, error) {
+	return func(f *binio.File) (*graph.Model, error) {
+		m, err := read(f.Path, f.Data)
+		if err == nil {
+			m.Closer = f
+		}
+		return m, err
+	}
+}
+
+// inMemory verifies files of a format that verifies memory.
+func inMemory(verify func(name string, data []byte) []error) func(f *binio.File) []error {
+	return func(f *binio.File) []error { return verify(f.Path, f.Data) }
+}
+
+// written saves files of a format that is written in one piece.
+func written(write func(w io.Writer, m *graph.Model, o Options) error) func(path string, m *graph.Model, o Options) error {
+	return func(path string, m *graph.Model, o Options) error {
+		return container.Save(path, func(w io.Writer) error { return write(w, m, o) })
+	}
+}
 
 // Load opens the model in a file and checks it. The file stays mapped until the
 // model is closed.
@@ -92,13 +120,13 @@ func Decode(name string, data []byte) (*graph.Model, error) {
 // Save writes a model in the format that the name's extension says. What was
 // there is replaced when the new file is complete, so that a model may be saved
 // over the file it is mapped from.
-func Save(path string, m *graph.Model) error {
+func Save(path string, m *graph.Model, o Options) error {
 	row, ok := byExtension(path)
 	if !ok {
 		return &graph.Error{Stage: "save", File: path, Offset: -1, Kind: graph.ErrUnsupported,
 			Err: fmt.Errorf("the extension is of no format that is known (%s)", names())}
 	}
-	return row.save(path, m)
+	return row.save(path, m, o)
 }
 
 // Verify returns every problem that can be found in a file and what belongs to

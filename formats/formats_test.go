@@ -110,7 +110,7 @@ func TestSaveOver(t *testing.T) {
 			Outputs: []*graph.Value{{Name: "w"}}},
 	}
 	for range 3 {
-		if err := formats.Save(path, m); err != nil {
+		if err := formats.Save(path, m, formats.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		m.Close()
@@ -124,7 +124,7 @@ func TestSaveOver(t *testing.T) {
 	if m.Producer != "+++" || len(m.Graph.Initializers[0].Tensor.Bytes()) != 4<<16 {
 		t.Errorf("producer %q", m.Producer)
 	}
-	if err := formats.Save(path+".txt", m); !errors.Is(err, graph.ErrUnsupported) {
+	if err := formats.Save(path+".txt", m, formats.Options{}); !errors.Is(err, graph.ErrUnsupported) {
 		t.Errorf("saved a format that is not known: %v", err)
 	}
 }

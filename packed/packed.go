@@ -11,19 +11,29 @@ type Layout struct {
 	Name   string
 	Bits   int  // per element: 1, 2 or 4
 	Signed bool // codes are two's complement
+	Binary bool // the bits 0 and 1 stand for the codes -1 and +1
 }
 
 // The layouts of ONNX's sub-byte types.
 var (
-	Int4  = &Layout{"int4", 4, true}
-	Uint4 = &Layout{"uint4", 4, false}
-	Int2  = &Layout{"int2", 2, true}
-	Uint2 = &Layout{"uint2", 2, false}
-	Fp4   = &Layout{"float4e2m1", 4, false}
+	Int4  = &Layout{Name: "int4", Bits: 4, Signed: true}
+	Uint4 = &Layout{Name: "uint4", Bits: 4}
+	Int2  = &Layout{Name: "int2", Bits: 2, Signed: true}
+	Uint2 = &Layout{Name: "uint2", Bits: 2}
+	Fp4   = &Layout{Name: "float4e2m1", Bits: 4}
+)
+
+// The layouts that OINF adds. T2 is -1, 0 and +1 in two's complement; its
+// fourth code, -2, stands for no value.
+var (
+	Int1  = &Layout{Name: "int1", Bits: 1, Signed: true}
+	Uint1 = &Layout{Name: "uint1", Bits: 1}
+	T1    = &Layout{Name: "t1", Bits: 1, Binary: true}
+	T2    = &Layout{Name: "t2", Bits: 2, Signed: true}
 )
 
 // Layouts is the table of layouts.
-var Layouts = []*Layout{Int4, Uint4, Int2, Uint2, Fp4}
+var Layouts = []*Layout{Int4, Uint4, Int2, Uint2, Fp4, Int1, Uint1, T1, T2}
 
 // Bytes is the storage of n elements.
 func (l *Layout) Bytes(n int) int { return n/(8/l.Bits) + (n%(8/l.Bits)+8/l.Bits-1)/(8/l.Bits) }
@@ -32,18 +42,30 @@ func (l *Layout) Bytes(n int) int { return n/(8/l.Bits) + (n%(8/l.Bits)+8/l.Bits
 func (l *Layout) At(b []byte, i int) int8 {
 	per := 8 / l.Bits
 	c := b[i/per] >> (i % per * l.Bits) & (1<<l.Bits - 1)
-	if l.Signed {
+	switch {
+	case l.Signed:
 		return int8(c<<(8-l.Bits)) >> (8 - l.Bits)
+	case l.Binary:
+		return int8(2*c) - 1
 	}
 	return int8(c)
 }
 
-// Set stores the low bits of code as element i.
+// bits are the bits that code takes in a byte.
+func (l *Layout) bits(code int8) byte {
+	if l.Binary {
+		code = (code + 1) >> 1
+	}
+	return byte(code) & (1<<l.Bits - 1)
+}
+
+// Set stores the low bits of code as element i, or, where the layout is binary,
+// its sign.
 func (l *Layout) Set(b []byte, i int, code int8) {
 	per := 8 / l.Bits
 	shift := i % per * l.Bits
 	mask := byte(1<<l.Bits-1) << shift
-	b[i/per] = b[i/per]&^mask | byte(code)<<shift&mask
+	b[i/per] = b[i/per]&^mask | l.bits(code)<<shift
 }
 
 // Unpack writes the codes of elements 0..len(dst)-1 of src to dst.

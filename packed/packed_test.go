@@ -17,6 +17,9 @@ func TestLayouts(t *testing.T) {
 				src := make([]int8, n)
 				for i := range src {
 					src[i] = int8(lo + i%(hi-lo))
+					if l.Binary {
+						src[i] = 2*src[i] - 1
+					}
 				}
 				b := bytes.Repeat([]byte{0xff}, l.Bytes(n))
 				l.Pack(b, src)
@@ -61,6 +64,10 @@ func TestLayoutOrder(t *testing.T) {
 		{Uint4, []byte{0x21, 0x8f}, []int8{1, 2, 15, 8}},
 		{Int2, []byte{0b11_10_01_00}, []int8{0, 1, -2, -1}},
 		{Uint2, []byte{0b11_10_01_00}, []int8{0, 1, 2, 3}},
+		{Int1, []byte{0b0000_0101}, []int8{-1, 0, -1, 0}},
+		{Uint1, []byte{0b0000_0101}, []int8{1, 0, 1, 0}},
+		{T1, []byte{0b0000_0101}, []int8{1, -1, 1, -1}},
+		{T2, []byte{0b11_01_00_11}, []int8{-1, 0, 1, -1}},
 	}
 	for _, tt := range tests {
 		for i, want := range tt.want {

@@ -32,8 +32,15 @@ runtime/plan             : runtime/graph runtime/op runtime/tensor
 runtime/exec             : runtime/plan runtime/op runtime/graph runtime/tensor bindings
 runtime/internal/optest  : runtime/graph runtime/op runtime/tensor packed bindings
 runtime                  : runtime/graph runtime/op runtime/optimize runtime/plan runtime/exec runtime/tensor bindings
+formats/internal/fixtures :
+formats/internal/container : runtime/graph runtime/tensor packed formats/internal/binio
 formats/onnx             : runtime/graph runtime/tensor packed formats/internal/binio
-formats                  : formats/onnx runtime/graph formats/internal/binio
+formats/safetensors      : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
+formats/oinf             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
+formats/gptrs            : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
+formats/hnw              : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
+formats/loom             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
+formats                  : formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom runtime/graph formats/internal/binio formats/internal/container
 .                        : formats runtime runtime/graph runtime/op runtime/plan runtime/exec runtime/tensor packed bindings
 cmd                      : *
 bench                    : *

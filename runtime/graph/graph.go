@@ -24,6 +24,13 @@ type Model struct {
 	Graph       *Graph
 	Functions   []*Function
 	Meta        []Pair
+	Sizes       []Size // named extents that a file of the format oinf brings
+
+	// Container is the version of the file format, where that counts its own.
+	Container int
+	// Origin is what only the package of the format understands and needs to write
+	// the file as it was; nil for none. Who changes the model clears it.
+	Origin any
 
 	// Closer releases what tensors are views of; nil when nothing is mapped.
 	Closer io.Closer
@@ -46,8 +53,18 @@ type Opset struct {
 	Version int
 }
 
-// Pair is one metadata entry.
-type Pair struct{ Key, Value string }
+// Pair is one metadata entry: text, or, in formats that have such, numbers.
+type Pair struct {
+	Key, Value string
+	Kind       string         // of the value, in the format's own word; empty for plain text
+	Data       *tensor.Tensor // the numbers; nil for text
+}
+
+// Size is a named extent.
+type Size struct {
+	Name  string
+	Value uint64
+}
 
 // Graph is nodes over named values. A name is defined once: as an input, an
 // initializer or a node's output. An input may also be an initializer, which
@@ -79,6 +96,14 @@ type Initializer struct {
 	Tensor *tensor.Tensor
 	Doc    string
 	Meta   []Pair
+	Stored *Stored // nil where nothing is known of a file
+}
+
+// Stored says how a file holds a constant.
+type Stored struct {
+	DType  string // the format's own word for the element type
+	Offset int64  // of Bytes in the file; negative when they are not in one piece there
+	Bytes  []byte // as the file has them; nil where those of the tensor are
 }
 
 // SparseInitializer is a named constant in coordinate form.

@@ -39,8 +39,15 @@ const (
 	U4
 	I2
 	U2
+	I1
+	U1
+	T1
+	T2
 	dtypeCount
 )
+
+// standardCount is one more than the last type of ONNX.
+const standardCount = I1
 
 // Kind groups element types by what arithmetic means for them.
 type Kind uint8
@@ -91,10 +98,19 @@ var dtypes = [dtypeCount]struct {
 	U4:         {"uint4", 4, Unsigned, packed.Uint4},
 	I2:         {"int2", 2, Signed, packed.Int2},
 	U2:         {"uint2", 2, Unsigned, packed.Uint2},
+	I1:         {"int1", 1, Signed, packed.Int1},
+	U1:         {"uint1", 1, Unsigned, packed.Uint1},
+	T1:         {"t1", 1, Signed, packed.T1},
+	T2:         {"t2", 2, Signed, packed.T2},
 }
 
-// DTypes returns every element type, in table order.
-func DTypes() []DType {
+// DTypes returns the element types of ONNX, which operators compute on, in table
+// order.
+func DTypes() []DType { return AllDTypes()[:standardCount-1] }
+
+// AllDTypes returns every element type that a file can hold, in table order: those
+// of ONNX, then those of other formats.
+func AllDTypes() []DType {
 	list := make([]DType, 0, dtypeCount-1)
 	for d := Invalid + 1; d < dtypeCount; d++ {
 		list = append(list, d)

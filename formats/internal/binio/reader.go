@@ -1,0 +1,105 @@
+package binio
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Reader reads little-endian numbers and byte strings one after the other. What
+// would reach past the end is reported once, with its offset; from then on every
+// read gives zeros.
+type Reader struct {
+	data   []byte
+	off    int
+	failed bool
+	report func(off int, err error)
+}
+
+// NewReader returns a reader of data that begins at offset off. Report is told
+// where and why reading failed.
+func NewReader(data []byte, off int, report func(off int, err error)) *Reader {
+	r := &Reader{data: data, off: off, report: report}
+	if off < 0 || off > len(data) {
+		r.off = len(data)
+		r.fail(fmt.Errorf("offset %d lies outside the %d bytes that there are", off, len(data)))
+	}
+	return r
+}
+
+// Offset is where the next read begins.
+func (r *Reader) Offset() int { return r.off }
+
+// Remaining is the number of bytes that are left; 0 after a failure.
+func (r *Reader) Remaining() int {
+	if r.failed {
+		return 0
+	}
+	return len(r.data) - r.off
+}
+
+// Failed reports whether a read failed.
+func (r *Reader) Failed() bool { return r.failed }
+
+// Fail ends reading, because of what was read before.
+func (r *Reader) Fail(off int, format string, args ...any) {
+	if !r.failed {
+		r.failed = true
+		r.report(off, fmt.Errorf(format, args...))
+	}
+}
+
+func (r *Reader) fail(err error) { r.Fail(r.off, "%w", err) }
+
+// Bytes returns the next n bytes, a view; what names them in the report.
+func (r *Reader) Bytes(n uint64, what string) []byte {
+	if r.failed {
+		return nil
+	}
+	if n > uint64(len(r.data)-r.off) {
+		r.fail(fmt.Errorf("%s takes %d bytes and %d are left", what, n, len(r.data)-r.off))
+		return nil
+	}
+	b := r.data[r.off : r.off+int(n) : r.off+int(n)]
+	r.off += int(n)
+	return b
+}
+
+// Count reports whether n things of at least each bytes can follow.
+func (r *Reader) Count(n uint64, each int, what string) bool {
+	if !r.failed && n > uint64(r.Remaining()/each) {
+		r.fail(fmt.Errorf("%d %s take at least %d bytes each and %d are left", n, what, each, r.Remaining()))
+	}
+	return !r.failed
+}
+
+// U8 reads a byte.
+func (r *Reader) U8(what string) uint8 {
+	if b := r.Bytes(1, what); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+// U16 reads two bytes.
+func (r *Reader) U16(what string) uint16 {
+	if b := r.Bytes(2, what); b != nil {
+		return binary.LittleEndian.Uint16(b)
+	}
+	return 0
+}
+
+// U32 reads four bytes.
+func (r *Reader) U32(what string) uint32 {
+	if b := r.Bytes(4, what); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+// U64 reads eight bytes.
+func (r *Reader) U64(what string) uint64 {
+	if b := r.Bytes(8, what); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}

@@ -1,0 +1,110 @@
+// Package container is what the readers and writers of tensor files share: a list
+// of problems, the choice of what is written, and payloads that are converted on
+// their way to a file.
+package container
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/nacre-ml/nacre/formats/internal/binio"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Options are what a writer may be told.
+type Options struct {
+	// DType is what floating-point tensors become; Invalid leaves them.
+	DType tensor.DType
+	// DropMeta leaves out metadata, size variables and declarations that the format
+	// cannot hold, which are an error otherwise.
+	DropMeta bool
+	// DropGraph leaves out the nodes of a model in formats that hold tensors only,
+	// which are an error otherwise.
+	DropGraph bool
+	// Rename gives tensors and metadata names that the format can hold, where their
+	// own cannot be held, which is an error otherwise.
+	Rename bool
+	// Progress is told how many bytes are written of how many; nil for nobody.
+	Progress func(written, total int64)
+}
+
+// Problems are what is wrong with a file.
+type Problems struct {
+	File string
+	list []error
+}
+
+// Add notes a problem at an offset of the file, negative for none. The kind is one
+// of package graph's.
+func (p *Problems) Add(offset int, kind error, format string, args ...any) {
+	p.list = append(p.list, &graph.Error{Stage: "load", File: p.File, Offset: int64(offset), Kind: kind, Err: fmt.Errorf(format, args...)})
+}
+
+// Reader returns a reader of data whose failure is a problem of the format.
+func (p *Problems) Reader(data []byte, off int) *binio.Reader {
+	return binio.NewReader(data, off, func(off int, err error) { p.Add(off, graph.ErrFormat, "%w", err) })
+}
+
+// First returns the first problem, or nil.
+func (p *Problems) First() error {
+	if len(p.list) == 0 {
+		return nil
+	}
+	return p.list[0]
+}
+
+// All returns every problem, in the order in which they were found.
+func (p *Problems) All() []error { return p.list }
+
+// Save writes a file: all of it or, after an error, nothing. Write must find every
+// reason not to write before its first byte.
+func Save(path string, write func(w io.Writer) error) error {
+	p, err := binio.Create(path)
+	if err == nil {
+		defer p.Discard()
+		if err = write(p); err == nil {
+			err = p.Commit()
+		}
+	}
+	return Saving(path, err)
+}
+
+// Saving says which file an error is about.
+func Saving(path string, err error) error {
+	var known *graph.Error
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	return &graph.Error{Stage: "save", File: path, Offset: -1, Err: err}
+}
+
+// Refusals are the reasons for which a model cannot be written in a format, all of
+// which a user wants to know at once.
+type Refusals struct{ list []error }
+
+// Add notes a reason.
+func (r *Refusals) Add(format string, args ...any) {
+	r.list = append(r.list, graph.Mark(graph.ErrUnsupported, format, args...))
+}
+
+// Err joins the reasons; nil when there is none.
+func (r *Refusals) Err() error { return errors.Join(r.list...) }
+
+// Size returns the shape of those extents and the bytes that its elements take; ok
+// is false where that is more than memory can have.
+func Size(d tensor.DType, dims []uint64) (shape tensor.Shape, bytes int, ok bool) {
+	shape = make(tensor.Shape, len(dims))
+	for i, n := range dims {
+		if n > math.MaxInt {
+			return nil, 0, false
+		}
+		shape[i] = int(n)
+	}
+	if shape.Check() != nil {
+		return nil, 0, false
+	}
+	return shape, d.Bytes(shape.Len()), true
+}

@@ -1,0 +1,181 @@
+package container
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Payload is the elements of a tensor on their way to a file, as that or another
+// floating-point type. It holds no copy of them.
+type Payload struct {
+	t  *tensor.Tensor
+	to tensor.DType
+}
+
+// For returns the payload of a tensor under the options: floating-point elements
+// become o.DType, all others stay. A type that nothing can be converted to is an
+// error.
+func (o Options) For(t *tensor.Tensor) (Payload, error) {
+	p := Payload{t, t.DType()}
+	if o.DType == tensor.Invalid || t.DType() == o.DType || !t.DType().IsFloat() {
+		return p, nil
+	}
+	p.to = o.DType
+	if encoder(p.to) == nil {
+		return p, fmt.Errorf("tensors cannot become %v; they can become float32, float64, float16, bfloat16, float8e4m3fn, float8e5m2", p.to)
+	}
+	if decoder(t.DType()) == nil {
+		return p, fmt.Errorf("%v cannot become %v", t.DType(), p.to)
+	}
+	return p, nil
+}
+
+// DType is the type of the elements written.
+func (p Payload) DType() tensor.DType { return p.to }
+
+// Len is the number of bytes written.
+func (p Payload) Len() int64 { return int64(p.to.Bytes(p.t.Len())) }
+
+// chunk is how many bytes are written at a time, and elements converted.
+const (
+	chunkBytes = 1 << 20
+	chunk      = 1 << 16
+)
+
+// WriteTo writes the elements. Values are rounded to nearest, ties to even; those
+// too large for an eight-bit type become its infinity or, where it has none, NaN.
+func (p Payload) WriteTo(w io.Writer) (int64, error) {
+	if p.to == p.t.DType() {
+		return writeAll(w, p.t.Bytes())
+	}
+	from, to := decoder(p.t.DType()), encoder(p.to)
+	size, width := p.t.DType().Bits()/8, p.to.Bits()/8
+	src := p.t.Bytes()
+	values, out := make([]float64, chunk), make([]byte, chunk*width)
+	var written int64
+	for at := 0; at < p.t.Len(); at += chunk {
+		n := min(chunk, p.t.Len()-at)
+		from(values[:n], src[at*size:])
+		to(out, values[:n])
+		m, err := w.Write(out[:n*width])
+		written += int64(m)
+		if err != nil {
+			return written, err
+		}
+	}
+	return written, nil
+}
+
+// writeAll writes in parts, so that progress shows.
+func writeAll(w io.Writer, b []byte) (int64, error) {
+	var written int64
+	for len(b) > 0 {
+		n, err := w.Write(b[:min(len(b), chunkBytes)])
+		written += int64(n)
+		if err != nil {
+			return written, err
+		}
+		b = b[n:]
+	}
+	return written, nil
+}
+
+var order = binary.LittleEndian
+
+// decoder returns what reads elements of a floating-point type of whole bytes; nil
+// for other types.
+func decoder(d tensor.DType) func(dst []float64, src []byte) {
+	switch d {
+	case tensor.F32:
+		return func(dst []float64, src []byte) {
+			for i := range dst {
+				dst[i] = float64(math.Float32frombits(order.Uint32(src[4*i:])))
+			}
+		}
+	case tensor.F64:
+		return func(dst []float64, src []byte) {
+			for i := range dst {
+				dst[i] = math.Float64frombits(order.Uint64(src[8*i:]))
+			}
+		}
+	case tensor.F16:
+		return func(dst []float64, src []byte) {
+			for i := range dst {
+				dst[i] = float64(packed.F16(order.Uint16(src[2*i:])).Float32())
+			}
+		}
+	case tensor.BF16:
+		return func(dst []float64, src []byte) {
+			for i := range dst {
+				dst[i] = float64(packed.BF16(order.Uint16(src[2*i:])).Float32())
+			}
+		}
+	}
+	if f := packed.Float8Of(d.String()); f != nil {
+		return func(dst []float64, src []byte) {
+			for i := range dst {
+				dst[i] = float64(f.Float32(src[i]))
+			}
+		}
+	}
+	return nil
+}
+
+// encoder returns what writes elements of a floating-point type; nil for types that
+// nothing is converted to. Float64 reaches the narrow types through float32 that is
+// rounded to odd, so that it is rounded once.
+func encoder(d tensor.DType) func(dst []byte, src []float64) {
+	switch d {
+	case tensor.F32:
+		return func(dst []byte, src []float64) {
+			for i, v := range src {
+				order.PutUint32(dst[4*i:], math.Float32bits(float32(v)))
+			}
+		}
+	case tensor.F64:
+		return func(dst []byte, src []float64) {
+			for i, v := range src {
+				order.PutUint64(dst[8*i:], math.Float64bits(v))
+			}
+		}
+	case tensor.F16:
+		return func(dst []byte, src []float64) {
+			for i, v := range src {
+				order.PutUint16(dst[2*i:], uint16(packed.ToF16(toOdd(v))))
+			}
+		}
+	case tensor.BF16:
+		return func(dst []byte, src []float64) {
+			for i, v := range src {
+				order.PutUint16(dst[2*i:], uint16(packed.ToBF16(toOdd(v))))
+			}
+		}
+	case tensor.F8E4M3FN, tensor.F8E5M2:
+		f := packed.Float8Of(d.String())
+		return func(dst []byte, src []float64) {
+			for i, v := range src {
+				dst[i] = f.Code(toOdd(v), false)
+			}
+		}
+	}
+	return nil
+}
+
+// toOdd is v as float32, cut towards zero with the last bit set where something was
+// cut off: rounding that again gives what rounding v would.
+func toOdd(v float64) float32 {
+	f := float32(v)
+	if float64(f) == v || v != v || math.IsInf(float64(f), 0) && math.IsInf(v, 0) {
+		return f
+	}
+	bits := math.Float32bits(f)
+	if math.Abs(float64(f)) > math.Abs(v) {
+		bits-- // rounded away from zero; an infinity becomes the largest number
+	}
+	return math.Float32frombits(bits | 1)
+}

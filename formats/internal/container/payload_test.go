@@ -1,0 +1,99 @@
+package container
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// TestPayload converts random and special numbers between all pairs of types, over
+// more than one chunk, and compares with single conversions.
+func TestPayload(t *testing.T) {
+	types := []tensor.DType{tensor.F32, tensor.F64, tensor.F16, tensor.BF16, tensor.F8E4M3FN, tensor.F8E5M2}
+	const n = chunk + 77
+	r := rand.New(rand.NewPCG(5, 6))
+	numbers := make([]float64, n)
+	for i := range numbers {
+		numbers[i] = math.Ldexp(r.Float64()*2-1, r.IntN(300)-150)
+	}
+	copy(numbers, []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1e300, -1e300, 5e-324, 448, 464, 57344, 61440, 65519.999, 65520})
+	wide, err := tensor.From(numbers, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range types {
+		source := converted(t, wide, from)
+		for _, to := range types {
+			t.Run(fmt.Sprintf("%v to %v", from, to), func(t *testing.T) {
+				got := converted(t, source, to)
+				a, b := make([]float64, n), make([]float64, n)
+				decoder(from)(a, source.Bytes())
+				decoder(to)(b, got.Bytes())
+				for i, v := range a {
+					if want := single(to, v); b[i] != want && (b[i] == b[i] || want == want) || math.Signbit(b[i]) != math.Signbit(want) && want == want {
+						t.Fatalf("element %d, %g, became %g, not %g", i, v, b[i], want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// single converts one number by way of its two neighbours.
+func single(to tensor.DType, v float64) float64 {
+	code := func(f float32) float64 {
+		switch to {
+		case tensor.F16:
+			return float64(packed.ToF16(f).Float32())
+		case tensor.BF16:
+			return float64(packed.ToBF16(f).Float32())
+		case tensor.F8E4M3FN:
+			return float64(packed.ToF8E4M3FN(f, false).Float32())
+		}
+		return float64(packed.ToF8E5M2(f, false).Float32())
+	}
+	switch to {
+	case tensor.F32:
+		return float64(float32(v))
+	case tensor.F64:
+		return v
+	}
+	f := float32(v)
+	if float64(f) == v || v != v || math.IsInf(v, 0) {
+		return code(f)
+	}
+	// The neighbours in float32 become the same number, unless one of them is a tie.
+	low, high := float32(v), float32(v)
+	if float64(f) < v {
+		high = math.Nextafter32(f, float32(math.Inf(1)))
+	} else {
+		low = math.Nextafter32(f, float32(math.Inf(-1)))
+	}
+	a, b := code(low), code(high)
+	if a == b || math.Abs(v-a) < math.Abs(v-b) && !math.IsInf(a, 0) {
+		return a
+	}
+	return b
+}
+
+func converted(t *testing.T, x *tensor.Tensor, to tensor.DType) *tensor.Tensor {
+	t.Helper()
+	p, err := Options{DType: to}.For(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if _, err := p.WriteTo(&b); err != nil || int64(b.Len()) != p.Len() {
+		t.Fatalf("%d bytes of %d, %v", b.Len(), p.Len(), err)
+	}
+	y, err := tensor.FromBytes(to, x.Shape(), b.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return y
+}
