@@ -45,7 +45,13 @@ func readONNX(name string, data []byte) (*graph.Model, error) {
 	return onnx.Read(name, data, onnx.Options{})
 }
 
-func saveONNX(path string, m *graph.Model, o Options) error { return onnx.Save(path, m, onnx.SaveOptions{}) }
+func saveONNX(path string, m *graph.Model, o Options) error {
+	m, err := forONNX(m, o)
+	if err != nil {
+		return container.Saving(path, err)
+	}
+	return onnx.Save(path, m, onnx.SaveOptions{})
+}
 
 func verifyONNX(f *binio.File) []error { return onnx.Verify(f, onnx.Options{}) }
 
@@ -68,7 +74,7 @@ func inMemory(verify func(name string, data []byte) []error) func(f *binio.File)
 // written saves files of a format that is written in one piece.
 func written(write func(w io.Writer, m *graph.Model, o Options) error) func(path string, m *graph.Model, o Options) error {
 	return func(path string, m *graph.Model, o Options) error {
-		return container.Save(path, func(w io.Writer) error { return write(w, m, o) })
+		return container.Save(path, func(w io.Writer) error { return write(o.Counted(w, m), m, o) })
 	}
 }
 
@@ -127,6 +133,16 @@ func Save(path string, m *graph.Model, o Options) error {
 			Err: fmt.Errorf("the extension is of no format that is known (%s)", names())}
 	}
 	return row.save(path, m, o)
+}
+
+// SaveAs is Save in the format of that name, whatever the extension.
+func SaveAs(path, format string, m *graph.Model, o Options) error {
+	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == format })
+	if i < 0 {
+		return &graph.Error{Stage: "save", File: path, Offset: -1, Kind: graph.ErrUnsupported,
+			Err: fmt.Errorf("%q is no format that is known (%s)", format, names())}
+	}
+	return Formats[i].save(path, m, o)
 }
 
 // Verify returns every problem that can be found in a file and what belongs to

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -32,6 +32,7 @@ func inspectCommand() *cobra.Command {
 			defer func() { err = join(err, m) }()
 			r := inspect(m.Source(), values)
 			if asJSON {
+				r.digest()
 				return writeJSON(cmd.OutOrStdout(), r)
 			}
 			return r.text(cmd.OutOrStdout(), values)
@@ -44,23 +45,24 @@ func inspectCommand() *cobra.Command {
 
 // report is what inspect shows.
 type report struct {
-	File        string            `json:"file"`
-	Format      string            `json:"format"`
-	IR          int64             `json:"ir,omitempty"`
-	Opsets      map[string]int    `json:"opsets"`
-	Producer    string            `json:"producer,omitempty"`
-	Domain      string            `json:"domain,omitempty"`
-	Version     int64             `json:"version,omitempty"`
-	Doc         string            `json:"doc,omitempty"`
-	Meta        map[string]string `json:"meta,omitempty"`
-	Graph       string            `json:"graph"`
-	Inputs      []reportValue     `json:"inputs"`
-	Outputs     []reportValue     `json:"outputs"`
-	Weights     []reportWeight    `json:"weights"`
-	WeightBytes int               `json:"weight_bytes"`
-	Operators   []reportOperator  `json:"operators"`
-	Functions   []string          `json:"functions,omitempty"`
-	Nodes       []reportNode      `json:"nodes"`
+	File         string            `json:"file"`
+	Format       string            `json:"format"`
+	Version      int64             `json:"version"` // of the file format; of ONNX, its IR
+	Opsets       map[string]int    `json:"opsets,omitempty"`
+	Producer     string            `json:"producer,omitempty"`
+	Domain       string            `json:"domain,omitempty"`
+	ModelVersion int64             `json:"model_version,omitempty"`
+	Doc          string            `json:"doc,omitempty"`
+	Meta         []reportMeta      `json:"metadata"`
+	Sizes        map[string]uint64 `json:"size_variables"`
+	Graph        string            `json:"graph,omitempty"`
+	Inputs       []reportValue     `json:"inputs"`
+	Outputs      []reportValue     `json:"outputs"`
+	Tensors      []reportTensor    `json:"tensors"`
+	TensorBytes  int               `json:"tensor_bytes"`
+	Operators    []reportOperator  `json:"operators"`
+	Functions    []string          `json:"functions,omitempty"`
+	Nodes        []reportNode      `json:"nodes"`
 }
 
 type reportValue struct {
@@ -68,12 +70,29 @@ type reportValue struct {
 	Type string `json:"type"`
 }
 
-type reportWeight struct {
-	Name   string       `json:"name"`
-	DType  string       `json:"dtype"`
-	Shape  tensor.Shape `json:"shape"`
-	Bytes  int          `json:"bytes"`
-	Values []string     `json:"values,omitempty"`
+// reportMeta is one metadata entry. The value is text, a number, or, with a shape,
+// a list of numbers.
+type reportMeta struct {
+	Key   string `json:"key"`
+	Kind  string `json:"kind,omitempty"`
+	DType string `json:"dtype,omitempty"`
+	Shape []int  `json:"shape,omitempty"`
+	Value any    `json:"value"`
+}
+
+type reportTensor struct {
+	Name   string            `json:"name"`
+	DType  string            `json:"dtype"`
+	Stored string            `json:"stored_dtype"` // the format's own word
+	Shape  tensor.Shape      `json:"shape"`
+	Bytes  int               `json:"bytes"`            // as stored
+	Offset *int64            `json:"offset,omitempty"` // in the file; none where it lies elsewhere or in pieces
+	SHA256 string            `json:"sha256,omitempty"` // of the bytes as stored
+	Data   bool              `json:"has_data"`
+	Meta   map[string]string `json:"metadata,omitempty"`
+	Values []any             `json:"values,omitempty"`
+
+	payload []byte
 }
 
 type reportOperator struct {
@@ -94,28 +113,32 @@ type reportNode struct {
 
 func inspect(m *graph.Model, values int) *report {
 	r := &report{
-		File: m.File, Format: m.Format, IR: m.IR, Opsets: map[string]int{}, Domain: m.Domain, Version: m.Version,
+		File: m.File, Format: m.Format, Version: int64(m.Container), Opsets: map[string]int{}, Domain: m.Domain, ModelVersion: m.Version,
 		Producer: strings.TrimSpace(m.Producer + " " + m.ProducerVer), Doc: m.Doc, Graph: m.Graph.Name,
 		Inputs: reportValues(m.Graph.Inputs), Outputs: reportValues(m.Graph.Outputs),
-		Weights: []reportWeight{}, Nodes: []reportNode{},
+		Meta: []reportMeta{}, Sizes: map[string]uint64{}, Tensors: []reportTensor{}, Nodes: []reportNode{},
+	}
+	if m.IR > 0 {
+		r.Version = m.IR
 	}
 	for _, o := range m.Opsets {
 		r.Opsets[domainName(o.Domain)] = o.Version
 	}
 	for _, p := range m.Meta {
-		if r.Meta == nil {
-			r.Meta = map[string]string{}
-		}
-		r.Meta[p.Key] = p.Value
+		r.Meta = append(r.Meta, reportedMeta(p))
+	}
+	for _, s := range m.Sizes {
+		r.Sizes[s.Name] = s.Value
 	}
 	for _, w := range m.Graph.Initializers {
-		t := w.Tensor
-		row := reportWeight{w.Name, t.DType().String(), t.Shape(), len(t.Bytes()), elements(t, values)}
-		for _, s := range t.Strings() {
-			row.Bytes += len(s)
+		row := reportedTensor(w, values)
+		r.Tensors = append(r.Tensors, row)
+		r.TensorBytes += row.Bytes
+	}
+	if len(m.Graph.Nodes) == 0 {
+		for _, v := range m.Graph.Values {
+			r.Tensors = append(r.Tensors, declared(v))
 		}
-		r.Weights = append(r.Weights, row)
-		r.WeightBytes += row.Bytes
 	}
 	for _, n := range m.Graph.Nodes {
 		r.Nodes = append(r.Nodes, reportNode{n.Name, n.Op, n.Domain, n.Version, n.Inputs, n.Outputs})
@@ -125,6 +148,71 @@ func inspect(m *graph.Model, values int) *report {
 	}
 	r.Operators = operators(m)
 	return r
+}
+
+// digest adds the checksums, for which every byte is read.
+func (r *report) digest() {
+	for i := range r.Tensors {
+		if t := &r.Tensors[i]; t.payload != nil || t.Data && t.DType != "string" {
+			t.SHA256 = digest(t.payload)
+		}
+	}
+}
+
+func digest(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
+
+func reportedMeta(p graph.Pair) reportMeta {
+	row := reportMeta{Key: p.Key, Kind: p.Kind, Value: p.Value}
+	if t := p.Data; t != nil {
+		row.DType = t.DType().String()
+		list := numbers(t, t.Len())
+		if row.Value = any(list); len(t.Shape()) == 0 && len(list) == 1 {
+			row.Value = list[0]
+		} else {
+			row.Shape = t.Shape()
+		}
+	}
+	return row
+}
+
+func reportedTensor(w *graph.Initializer, values int) reportTensor {
+	t := w.Tensor
+	row := reportTensor{Name: w.Name, DType: t.DType().String(), Stored: t.DType().String(), Shape: t.Shape(), Data: true, Values: numbers(t, values)}
+	for _, p := range w.Meta {
+		if row.Meta == nil {
+			row.Meta = map[string]string{}
+		}
+		row.Meta[p.Key] = p.Value
+	}
+	payload := t.Bytes()
+	if s := w.Stored; s != nil {
+		row.Stored = s.DType
+		if s.Offset >= 0 {
+			row.Offset = &s.Offset
+		}
+		if s.Bytes != nil {
+			payload = s.Bytes
+		}
+	}
+	row.Bytes = len(payload)
+	if t.DType() == tensor.String {
+		for _, s := range t.Strings() {
+			row.Bytes += len(s)
+		}
+		return row
+	}
+	row.payload = payload
+	return row
+}
+
+// declared is a tensor that a file names but does not hold.
+func declared(v *graph.Value) reportTensor {
+	row := reportTensor{Name: v.Name, DType: v.Type.DType.String(), Stored: v.Type.DType.String()}
+	for _, d := range v.Type.Dims {
+		n, _ := d.Value()
+		row.Shape = append(row.Shape, n)
+	}
+	return row
 }
 
 func reportValues(list []*graph.Value) []reportValue {
@@ -195,32 +283,14 @@ func walk(nodes []*graph.Node, visit func(*graph.Node)) {
 	}
 }
 
-// elements returns the first n elements as text.
-func elements(t *tensor.Tensor, n int) []string {
-	n = min(n, t.Len())
-	if n <= 0 {
-		return nil
-	}
-	list := make([]string, n)
-	at := compare.Numbers(t)
-	for i := range list {
-		switch {
-		case t.DType() == tensor.String:
-			list[i] = fmt.Sprintf("%q", t.Strings()[i])
-		case at != nil:
-			list[i] = fmt.Sprintf("%.9g", at(i))
-		default:
-			list[i] = "?"
-		}
-	}
-	return list
-}
-
 // text prints the report for people.
 func (r *report) text(w io.Writer, values int) error {
 	fmt.Fprintf(w, "%s: %s", r.File, r.Format)
-	if r.IR > 0 {
-		fmt.Fprintf(w, " IR %d", r.IR)
+	switch {
+	case len(r.Opsets) > 0:
+		fmt.Fprintf(w, " IR %d", r.Version)
+	case r.Version > 0:
+		fmt.Fprintf(w, " version %d", r.Version)
 	}
 	for _, d := range sortedKeys(r.Opsets) {
 		fmt.Fprintf(w, ", %s %d", d, r.Opsets[d])
@@ -229,8 +299,11 @@ func (r *report) text(w io.Writer, values int) error {
 	if r.Producer != "" {
 		fmt.Fprintf(w, "producer  %s\n", r.Producer)
 	}
-	for _, k := range sortedKeys(r.Meta) {
-		fmt.Fprintf(w, "meta      %s = %s\n", k, r.Meta[k])
+	for _, m := range r.Meta {
+		fmt.Fprintf(w, "meta      %s = %s\n", m.Key, shortened(fmt.Sprint(m.Value)))
+	}
+	for _, k := range sortedKeys(r.Sizes) {
+		fmt.Fprintf(w, "size      %s = %d\n", k, r.Sizes[k])
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, v := range r.Inputs {
@@ -242,7 +315,7 @@ func (r *report) text(w io.Writer, values int) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s, %s of %d bytes\n", plural(len(r.Nodes), "node"), plural(len(r.Weights), "weight"), r.WeightBytes)
+	fmt.Fprintf(w, "%s, %s of %d bytes\n", plural(len(r.Nodes), "node"), plural(len(r.Tensors), "tensor"), r.TensorBytes)
 	for _, o := range r.Operators {
 		note := ""
 		if !o.Implemented {
@@ -254,12 +327,30 @@ func (r *report) text(w io.Writer, values int) error {
 		}
 		fmt.Fprintf(tw, "  %s\t%d%s\n", name, o.Count, note)
 	}
-	if values > 0 {
-		for _, x := range r.Weights {
-			fmt.Fprintf(tw, "weight\t%s\t%s%v\t%s\n", x.Name, x.DType, x.Shape, strings.Join(x.Values, " "))
+	if values > 0 || len(r.Nodes) == 0 {
+		for _, x := range r.Tensors {
+			fmt.Fprintf(tw, "tensor\t%s\t%s%v\t%s\n", x.Name, x.Stored, x.Shape, x.first())
 		}
 	}
 	return tw.Flush()
+}
+
+// first is the values shown of a tensor, or that it has none.
+func (x *reportTensor) first() string {
+	if !x.Data {
+		return "declared, without data"
+	}
+	return strings.Trim(fmt.Sprint(x.Values), "[]")
+}
+
+// shortened cuts text that is too long for a line.
+func shortened(s string) string {
+	const most = 100
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "..."
+	}
+	return s
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -36,7 +36,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.AddCommand(
-		runCommand(), inspectCommand(), verifyCommand(), conformanceCommand(),
+		runCommand(), inspectCommand(), verifyCommand(), convertCommand(), conformanceCommand(),
 		benchCommand(), devicesCommand(), demoCommand(), versionCommand(),
 	)
 	// Cobra calls RunE when flags and arguments are what the command takes.

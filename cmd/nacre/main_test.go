@@ -165,7 +165,7 @@ func TestInspect(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Nodes) != 10 || len(r.Weights) != 8 || r.Opsets["ai.onnx"] != 17 || r.Inputs[0].Type != "float32[batch,1,8,8]" {
+	if len(r.Nodes) != 10 || len(r.Tensors) != 8 || r.Opsets["ai.onnx"] != 17 || r.Inputs[0].Type != "float32[batch,1,8,8]" {
 		t.Errorf("got %+v", r)
 	}
 }

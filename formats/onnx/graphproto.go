@@ -1,7 +1,9 @@
 package onnx
 
 import (
+	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // graph reads a GraphProto, whose nodes are of the versions that s says.
@@ -19,7 +21,7 @@ func (d *decoder) graph(m message, s *scope) *graph.Graph {
 			g.Name = m.name()
 		case 5:
 			p, t := d.namedTensor(m.sub("TensorProto"))
-			g.Initializers = append(g.Initializers, &graph.Initializer{Name: p.name, Tensor: t, Doc: p.doc, Meta: p.meta})
+			g.Initializers = append(g.Initializers, &graph.Initializer{Name: p.name, Tensor: t, Doc: p.doc, Meta: p.meta, Stored: d.stored(t)})
 		case 10:
 			g.Doc = m.text()
 		case 11:
@@ -40,6 +42,14 @@ func (d *decoder) graph(m message, s *scope) *graph.Graph {
 	}
 	g.Nodes = graph.Sorted(g.Nodes)
 	return g
+}
+
+// stored says where the elements of a tensor lie, if they are a view of this file.
+func (d *decoder) stored(t *tensor.Tensor) *graph.Stored {
+	if t == nil {
+		return nil
+	}
+	return &graph.Stored{DType: t.DType().String(), Offset: binio.Offset(d.data, t.Bytes())}
 }
 
 func (d *decoder) value(m message) *graph.Value {

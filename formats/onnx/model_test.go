@@ -163,12 +163,38 @@ func TestRoundTrip(t *testing.T) {
 	if err := graph.Validate(again); err != nil {
 		t.Error(err)
 	}
-	if !reflect.DeepEqual(m, again) {
+	if !reflect.DeepEqual(m, unplaced(again)) {
 		t.Errorf("wrote\n%s\nread\n%s", dump(m), dump(again))
 	}
 	if !bytes.Equal(first, written(t, again)) {
 		t.Error("the second writing gives other bytes")
 	}
+}
+
+// unplaced forgets where the constants of a model lie in its file.
+func unplaced(m *graph.Model) *graph.Model {
+	forget := func(g *graph.Graph) {
+		for _, init := range g.Initializers {
+			init.Stored = nil
+		}
+	}
+	forget(m.Graph)
+	var inside func(nodes []*graph.Node)
+	inside = func(nodes []*graph.Node) {
+		for _, n := range nodes {
+			for _, a := range n.Attrs {
+				for _, g := range a.Subgraphs() {
+					forget(g)
+					inside(g.Nodes)
+				}
+			}
+		}
+	}
+	inside(m.Graph.Nodes)
+	for _, f := range m.Functions {
+		inside(f.Nodes)
+	}
+	return m
 }
 
 func dump(m *graph.Model) string {

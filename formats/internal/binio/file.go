@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"unsafe"
 )
 
 // File is the bytes of a file. They must not be written, and are gone after
@@ -58,6 +59,18 @@ func (f *File) Close() error {
 		return nil
 	}
 	return unmap()
+}
+
+// Offset returns where a view of data begins in it; -1 when part is no view of it.
+func Offset(data, part []byte) int64 {
+	if len(data) == 0 || len(part) == 0 {
+		return -1
+	}
+	first, at := uintptr(unsafe.Pointer(unsafe.SliceData(data))), uintptr(unsafe.Pointer(unsafe.SliceData(part)))
+	if at < first || at-first > uintptr(len(data)-len(part)) {
+		return -1
+	}
+	return int64(at - first)
 }
 
 func regular(info os.FileInfo, err error) error {

@@ -72,6 +72,33 @@ func Save(path string, write func(w io.Writer) error) error {
 	return Saving(path, err)
 }
 
+// Counted returns a writer that tells o.Progress of what is written of a model.
+func (o Options) Counted(w io.Writer, m *graph.Model) io.Writer {
+	if o.Progress == nil {
+		return w
+	}
+	c := &counted{w: w, progress: o.Progress}
+	for _, init := range m.Graph.Initializers {
+		if p, err := o.For(init.Tensor); err == nil {
+			c.total += p.Len()
+		}
+	}
+	return c
+}
+
+type counted struct {
+	w              io.Writer
+	written, total int64
+	progress       func(written, total int64)
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.written += int64(n)
+	c.progress(min(c.written, c.total), c.total)
+	return n, err
+}
+
 // Saving says which file an error is about.
 func Saving(path string, err error) error {
 	var known *graph.Error

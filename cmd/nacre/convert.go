@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+func convertCommand() *cobra.Command {
+	var o formats.Options
+	var dtype, to string
+	cmd := &cobra.Command{
+		Use:   "convert IN OUT",
+		Short: "Write what a model file holds in another format",
+		Long: `Write what a model file holds in another format, which the extension of OUT says
+(` + extensions() + `).
+
+The same input gives the same bytes. What the other format cannot hold (an element
+type, the characters of a name, metadata, a graph) is an error that lists all of
+it before anything is written, unless a flag says what is to become of it. OUT
+appears when it is complete; a file that was there stays until then.`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if dtype != "" {
+				d, err := tensor.ParseDType(dtype)
+				if err != nil || !d.IsFloat() {
+					return usagef("--dtype %s: it takes float32, float64, float16, bfloat16, float8e4m3fn or float8e5m2", dtype)
+				}
+				o.DType = d
+			}
+			return convert(args[0], args[1], to, o, cmd.ErrOrStderr())
+		},
+	}
+	cmd.Flags().StringVar(&dtype, "dtype", "", "what floating-point tensors become, such as float16; integers stay")
+	cmd.Flags().StringVar(&to, "to", "", "the format, where the extension of OUT does not say it")
+	cmd.Flags().BoolVar(&o.DropMeta, "drop-metadata", false, "leave out metadata, size variables and declarations that the format cannot hold")
+	cmd.Flags().BoolVar(&o.DropGraph, "drop-graph", false, "leave out the nodes of a model where the format holds tensors only")
+	cmd.Flags().BoolVar(&o.Rename, "rename", false, "escape names that the format cannot hold")
+	return cmd
+}
+
+// extensions lists the formats with theirs.
+func extensions() string {
+	var list []string
+	for _, f := range formats.Formats {
+		if len(f.Extensions) > 0 {
+			list = append(list, f.Name+" "+strings.Join(f.Extensions, " "))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+func convert(in, out, to string, o formats.Options, stderr io.Writer) (err error) {
+	m, err := formats.Load(in)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	var bar *progressbar.ProgressBar
+	o.Progress = func(written, total int64) {
+		if bar == nil {
+			bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(stderr), progressbar.OptionSetVisibility(terminal(stderr)),
+				progressbar.OptionShowBytes(true), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
+		}
+		_ = bar.Set64(written)
+	}
+	if to == "" {
+		err = formats.Save(out, m, o)
+	} else {
+		err = formats.SaveAs(out, to, m, o)
+	}
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(out)
+	if err == nil {
+		fmt.Fprintf(stderr, "%s: %s, %d bytes\n", out, plural(len(m.Graph.Initializers), "tensor"), info.Size())
+	}
+	return err
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+
+	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// numbers returns the first n elements as JSON has them: integers in full, floats
+// as the shortest number that gives them back, truth values, text, and the words
+// NaN, Infinity and -Infinity. Complex numbers are pairs.
+func numbers(t *tensor.Tensor, n int) []any {
+	n = min(n, t.Len())
+	if n <= 0 {
+		return nil
+	}
+	t = t.Aligned()
+	list := make([]any, n)
+	switch t.DType() {
+	case tensor.String:
+		return each(list, func(i int) any { return t.Strings()[i] })
+	case tensor.Bool:
+		return each(list, func(i int) any { return t.Bytes()[i] != 0 })
+	case tensor.I64:
+		return each(list, func(i int) any { return tensor.View[int64](t)[i] })
+	case tensor.U64:
+		return each(list, func(i int) any { return tensor.View[uint64](t)[i] })
+	case tensor.C64:
+		return each(list, func(i int) any {
+			v := tensor.View[complex64](t)[i]
+			return []any{number(float64(real(v)), 32), number(float64(imag(v)), 32)}
+		})
+	case tensor.C128:
+		return each(list, func(i int) any {
+			v := tensor.View[complex128](t)[i]
+			return []any{number(real(v), 64), number(imag(v), 64)}
+		})
+	}
+	at, bits := compare.Numbers(t), 32
+	if t.DType() == tensor.F64 {
+		bits = 64
+	}
+	return each(list, func(i int) any { return number(at(i), bits) })
+}
+
+func each(list []any, at func(i int) any) []any {
+	for i := range list {
+		list[i] = at(i)
+	}
+	return list
+}
+
+// number is a float of that many bits.
+func number(v float64, bits int) any {
+	switch {
+	case v != v:
+		return "NaN"
+	case math.IsInf(v, 1):
+		return "Infinity"
+	case math.IsInf(v, -1):
+		return "-Infinity"
+	case v == 0 && math.Signbit(v):
+		return json.Number("-0.0")
+	case v == math.Trunc(v) && math.Abs(v) < 1<<31:
+		return json.Number(strconv.FormatFloat(v, 'f', -1, 64))
+	}
+	return json.Number(strconv.FormatFloat(v, 'g', -1, bits))
+}

@@ -1,0 +1,74 @@
+package formats
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// forONNX returns a model as an ONNX file can hold it: metadata is text there, and
+// the element types are ONNX's.
+func forONNX(m *graph.Model, o Options) (*graph.Model, error) {
+	var refused container.Refusals
+	r := *m
+	r.Meta = nil
+	for _, p := range m.Meta {
+		switch {
+		case p.Data == nil:
+			r.Meta = append(r.Meta, graph.Pair{Key: p.Key, Value: p.Value})
+		case !o.DropMeta:
+			refused.Add("metadata %q is %v, and ONNX holds text only (it can be left out)", p.Key, p.Data)
+		}
+	}
+	if len(m.Sizes) > 0 && !o.DropMeta {
+		refused.Add("%d size variables have no place in ONNX (they can be left out)", len(m.Sizes))
+	}
+	g := *m.Graph
+	r.Graph, r.Sizes = &g, nil
+	if len(g.Nodes) == 0 && len(g.Values) > 0 && len(g.Outputs) == 0 {
+		if !o.DropMeta {
+			refused.Add("%d tensors are declared without data, which ONNX cannot say (they can be left out)", len(g.Values))
+		}
+		g.Values = nil
+	}
+	if o.DropGraph {
+		g.Nodes, g.Inputs, g.Outputs, g.Values, g.Quant = nil, nil, nil, nil, nil
+		r.Functions = nil
+	}
+	if o.DType != tensor.Invalid && len(g.Nodes) > 0 {
+		refused.Add("the weights of a model with nodes cannot become %v: the nodes rely on their types (without its graph the model can be converted)", o.DType)
+		return nil, refused.Err()
+	}
+	g.Initializers = nil
+	for _, init := range m.Graph.Initializers {
+		p, err := o.For(init.Tensor)
+		if err != nil {
+			refused.Add("tensor %q: %w", init.Name, err)
+			continue
+		}
+		if !standard(p.DType()) {
+			refused.Add("tensor %q is of %v, which ONNX does not have", init.Name, p.DType())
+			continue
+		}
+		if p.DType() != init.Tensor.DType() {
+			var b bytes.Buffer
+			b.Grow(int(p.Len()))
+			if _, err := p.WriteTo(&b); err != nil {
+				return nil, err
+			}
+			t, err := tensor.FromBytes(p.DType(), init.Tensor.Shape(), b.Bytes())
+			if err != nil {
+				return nil, err
+			}
+			init = &graph.Initializer{Name: init.Name, Tensor: t, Doc: init.Doc, Meta: init.Meta}
+		}
+		g.Initializers = append(g.Initializers, init)
+	}
+	return &r, refused.Err()
+}
+
+// standard reports whether ONNX has an element type.
+func standard(d tensor.DType) bool { return slices.Contains(tensor.DTypes(), d) }
