@@ -46,7 +46,7 @@ func readONNX(name string, data []byte) (*graph.Model, error) {
 }
 
 func saveONNX(path string, m *graph.Model, o Options) error {
-	m, err := forONNX(m, o)
+	m, err := onnx.Target(m, o)
 	if err != nil {
 		return container.Saving(path, err)
 	}

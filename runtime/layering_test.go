@@ -34,7 +34,7 @@ runtime/internal/optest  : runtime/graph runtime/op runtime/tensor packed bindin
 runtime                  : runtime/graph runtime/op runtime/optimize runtime/plan runtime/exec runtime/tensor bindings
 formats/internal/fixtures :
 formats/internal/container : runtime/graph runtime/tensor packed formats/internal/binio
-formats/onnx             : runtime/graph runtime/tensor packed formats/internal/binio
+formats/onnx             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/safetensors      : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/oinf             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/gptrs            : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container

@@ -1,4 +1,4 @@
-package formats
+package onnx
 
 import (
 	"bytes"
@@ -9,9 +9,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// forONNX returns a model as an ONNX file can hold it: metadata is text there, and
+// Target returns a model as an ONNX file can hold it: metadata is text there, and
 // the element types are ONNX's.
-func forONNX(m *graph.Model, o Options) (*graph.Model, error) {
+func Target(m *graph.Model, o container.Options) (*graph.Model, error) {
 	var refused container.Refusals
 	r := *m
 	r.Meta = nil
@@ -49,7 +49,7 @@ func forONNX(m *graph.Model, o Options) (*graph.Model, error) {
 			refused.Add("tensor %q: %w", init.Name, err)
 			continue
 		}
-		if !standard(p.DType()) {
+		if !slices.Contains(tensor.DTypes(), p.DType()) {
 			refused.Add("tensor %q is of %v, which ONNX does not have", init.Name, p.DType())
 			continue
 		}
@@ -69,6 +69,3 @@ func forONNX(m *graph.Model, o Options) (*graph.Model, error) {
 	}
 	return &r, refused.Err()
 }
-
-// standard reports whether ONNX has an element type.
-func standard(d tensor.DType) bool { return slices.Contains(tensor.DTypes(), d) }
