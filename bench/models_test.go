@@ -95,7 +95,7 @@ func median(v []float64) float64 {
 func save(t testing.TB, top Topology) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), top.Name+".onnx")
-	if err := formats.Save(path, top.Build(, formats.Options{})); err != nil {
+	if err := formats.Save(path, top.Build(), formats.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return path
