@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nacre-ml/nacre/formats/gptrs"
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/formats/onnx"
@@ -37,6 +38,15 @@ var Formats = []Format{
 		Name: onnx.Name, Extensions: []string{".onnx"}, Probe: onnx.Probe,
 		open: openONNX, read: readONNX, save: saveONNX, verify: verifyONNX,
 	},
+	gptrsRow(gptrs.Checkpoint, ".chk", ".gptrschk"),
+	gptrsRow(gptrs.Archive, ".ten", ".gptrsten"),
+}
+
+func gptrsRow(f *gptrs.Format, extensions ...string) Format {
+	return Format{
+		Name: f.Name, Extensions: extensions, Probe: f.Probe,
+		open: mapped(f.Read), read: f.Read, save: written(f.Write), verify: inMemory(f.Verify),
+	}
 }
 
 func openONNX(f *binio.File) (*graph.Model, error) { return onnx.Open(f, onnx.Options{}) }

@@ -1,0 +1,41 @@
+package gptrs
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"slices"
+
+	"lukechampine.com/blake3"
+)
+
+// ID is a number of 128 bits in the order that files have, little-endian.
+type ID [16]byte
+
+// String is the number in hexadecimal, most significant digit first.
+func (id ID) String() string {
+	b := id
+	slices.Reverse(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+// NamespaceID is the ID of the n-th model that a process loaded; 0 is that of
+// compiled programs.
+func NamespaceID(n uint64) ID {
+	var id ID
+	binary.LittleEndian.PutUint64(id[:], n)
+	return id
+}
+
+// BaseParamID identifies a parameter by its name: the first half of the name's
+// BLAKE3 hash.
+func BaseParamID(name string) ID {
+	sum := blake3.Sum256([]byte(name))
+	return ID(sum[:16])
+}
+
+// ParamKey identifies a parameter of one model among those of all models: the first
+// half of the BLAKE3 hash of "gpt-rs:param-key:v1", the namespace and the base id.
+func ParamKey(namespace, base ID) ID {
+	sum := blake3.Sum256(slices.Concat([]byte("gpt-rs:param-key:v1"), namespace[:], base[:]))
+	return ID(sum[:16])
+}

@@ -1,0 +1,293 @@
+package gptrs
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// kinds is what checkpoints of the kinds that are known must have. Check notes what
+// is wrong with one.
+var kinds = map[string]func(c *checker, f fields) error{
+	"gpt":          (*checker).gpt,
+	"ministral":    (*checker).ministral,
+	"resnet34":     (*checker).resnet34,
+	"mobilenet_v2": (*checker).mobilenetV2,
+}
+
+func (c config) known() bool { return kinds[c.kind] != nil }
+
+// Check says why the model of a checkpoint cannot be a network of gpt.rs: a
+// configuration that does not have what its kind needs, tensors that are missing or
+// of the wrong shape, a kind that is not known (UnsupportedKind). All of that but the
+// last keeps a file from being read.
+func Check(m *graph.Model) error {
+	raw, ok := configOf(m)
+	if !ok {
+		return &graph.Error{Stage: "load", File: m.File, Offset: -1, Kind: BadConfig, Err: errors.New("the model has no metadata entry config")}
+	}
+	var list []error
+	add := func(_ string, kind Kind, err error) {
+		list = append(list, &graph.Error{Stage: "load", File: m.File, Offset: -1, Kind: kind, Err: err})
+	}
+	c, err := parseConfig([]byte(raw))
+	switch {
+	case err != nil:
+		add("", BadConfig, fmt.Errorf("configuration: %w", err))
+	case !c.known():
+		add("", UnsupportedKind, fmt.Errorf("%q is no kind of network that is known (gpt, ministral, mobilenet_v2, resnet34)", c.kind))
+	default:
+		shapes := make(map[string]tensor.Shape, len(m.Graph.Initializers))
+		for _, t := range m.Graph.Initializers {
+			shapes[t.Name] = t.Tensor.Shape()
+		}
+		c.check(shapes, add)
+	}
+	return errors.Join(list...)
+}
+
+// configOf returns the configuration that a model carries.
+func configOf(m *graph.Model) (string, bool) {
+	for _, p := range m.Meta {
+		if p.Key == configKey && p.Data == nil {
+			return p.Value, true
+		}
+	}
+	return "", false
+}
+
+// checker compares tensors with what a configuration asks for.
+type checker struct {
+	shapes map[string]tensor.Shape
+	sizes  map[string]uint64 // extents by the names that want uses
+	report func(tensor string, kind Kind, err error)
+	absent bool // a tensor was missing
+}
+
+// check reports what is wrong with the tensors of those shapes.
+func (c config) check(shapes map[string]tensor.Shape, report func(tensor string, kind Kind, err error)) {
+	k := &checker{shapes: shapes, sizes: map[string]uint64{}, report: report}
+	if err := kinds[c.kind](k, c.fields); err != nil {
+		report("", BadConfig, fmt.Errorf("configuration of kind %s: %w", c.kind, err))
+	}
+}
+
+// want asks for a tensor. Its extents are words: numbers, and names that stand for
+// the same extent everywhere, that of the first tensor where nothing gives it before.
+func (c *checker) want(name, extents string) {
+	shape, ok := c.shapes[name]
+	if !ok {
+		c.absent = true
+		c.report(name, MissingTensor, fmt.Errorf("tensor %q is missing", name))
+		return
+	}
+	words := strings.Fields(extents)
+	same := len(words) == len(shape)
+	known := make([]string, len(words))
+	for i, w := range words {
+		n, ok := c.sizes[w]
+		if !ok && w[0] >= '0' && w[0] <= '9' {
+			fmt.Sscan(w, &n)
+			ok = true
+		}
+		if !ok && i < len(shape) {
+			n, ok = uint64(shape[i]), true
+			c.sizes[w] = n
+		}
+		known[i] = "?"
+		if ok {
+			known[i] = fmt.Sprint(n)
+		}
+		same = same && ok && uint64(shape[i]) == n
+	}
+	if !same {
+		c.report(name, BadShape, fmt.Errorf("tensor %q has the shape %v where [%s] is wanted", name, shape, strings.Join(known, ",")))
+	}
+}
+
+// layers asks for what every one of n layers has, up to the first that lacks some.
+func (c *checker) layers(n uint64, each func(prefix string)) {
+	for i := uint64(0); i < n && !c.absent; i++ {
+		each(fmt.Sprintf("blocks.%d.", i))
+	}
+}
+
+// counts puts counts of the configuration among the sizes.
+func (c *checker) counts(f fields, keys ...string) error {
+	for _, key := range keys {
+		n, err := f.count(key)
+		if err != nil {
+			return err
+		}
+		c.sizes[key] = n
+	}
+	return nil
+}
+
+// product makes a size of sizes.
+func (c *checker) product(name string, factors ...uint64) error {
+	n := uint64(1)
+	for _, f := range factors {
+		high, low := bits.Mul64(n, f)
+		if high != 0 {
+			return fmt.Errorf("%s is more than 64 bits hold", name)
+		}
+		n = low
+	}
+	c.sizes[name] = n
+	return nil
+}
+
+// divides checks that a size is a multiple of another.
+func (c *checker) divides(part, whole string) error {
+	if c.sizes[part] == 0 || c.sizes[whole]%c.sizes[part] != 0 {
+		return fmt.Errorf("%s %d is no multiple of %s %d", whole, c.sizes[whole], part, c.sizes[part])
+	}
+	return nil
+}
+
+func (c *checker) gpt(f fields) error {
+	if err := c.counts(f, "vocab_size", "context_length", "embed_dim", "num_layers", "num_heads", "mlp_ratio"); err != nil {
+		return err
+	}
+	if _, err := f.number("dropout"); err != nil {
+		return err
+	}
+	d := c.sizes["embed_dim"]
+	if err := errors.Join(c.divides("num_heads", "embed_dim"), c.product("qkv", 3, d), c.product("hidden", c.sizes["mlp_ratio"], d)); err != nil {
+		return err
+	}
+	c.want("tok_embeddings.weight", "vocab_size embed_dim")
+	c.want("pos_embeddings", "context_length embed_dim")
+	c.want("final_ln.gamma", "embed_dim")
+	c.want("final_ln.beta", "embed_dim")
+	c.want("lm_head", "embed_dim vocab_size")
+	c.layers(c.sizes["num_layers"], func(p string) {
+		c.want(p+"attention.w_qkv", "embed_dim qkv")
+		c.want(p+"attention.b_qkv", "qkv")
+		c.want(p+"attention.w_out", "embed_dim embed_dim")
+		c.want(p+"attention.b_out", "embed_dim")
+		c.want(p+"feed_forward.w_in", "embed_dim hidden")
+		c.want(p+"feed_forward.b_in", "hidden")
+		c.want(p+"feed_forward.w_out", "hidden embed_dim")
+		c.want(p+"feed_forward.b_out", "embed_dim")
+		for _, norm := range []string{"ln_1.gamma", "ln_1.beta", "ln_2.gamma", "ln_2.beta"} {
+			c.want(p+norm, "embed_dim")
+		}
+	})
+	return nil
+}
+
+func (c *checker) ministral(f fields) error {
+	if err := c.counts(f, "vocab_size", "context_length", "embed_dim", "num_layers", "num_heads", "num_kv_heads", "mlp_hidden_dim", "rotary_dim"); err != nil {
+		return err
+	}
+	for _, key := range []string{"rms_norm_eps", "rope_theta"} {
+		if _, err := f.number(key); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(c.headDim(f), c.divides("num_kv_heads", "num_heads"), rope(f)); err != nil {
+		return err
+	}
+	head := c.sizes["head_dim"]
+	if r := c.sizes["rotary_dim"]; r%2 != 0 || r > head {
+		return fmt.Errorf("rotary_dim %d is odd or more than head_dim %d", r, head)
+	}
+	// There are at most as many heads of keys as of queries, so that qkv is at most 3q.
+	if err := errors.Join(c.product("q", c.sizes["num_heads"], head), c.product("qkv", 3, c.sizes["q"])); err != nil {
+		return err
+	}
+	c.sizes["qkv"] = c.sizes["q"] + 2*c.sizes["num_kv_heads"]*head
+	c.want("tok_embeddings.weight", "vocab_size embed_dim")
+	c.want("final_norm.gamma", "embed_dim")
+	c.want("lm_head", "embed_dim vocab_size")
+	c.layers(c.sizes["num_layers"], func(p string) {
+		c.want(p+"attention.w_qkv", "embed_dim qkv")
+		c.want(p+"attention.w_out", "q embed_dim")
+		c.want(p+"feed_forward.w_gate", "embed_dim mlp_hidden_dim")
+		c.want(p+"feed_forward.w_up", "embed_dim mlp_hidden_dim")
+		c.want(p+"feed_forward.w_down", "mlp_hidden_dim embed_dim")
+		c.want(p+"norm_1.gamma", "embed_dim")
+		c.want(p+"norm_2.gamma", "embed_dim")
+	})
+	return nil
+}
+
+// headDim finds the width of a head, which is the part of the embedding's unless it
+// is given.
+func (c *checker) headDim(f fields) error {
+	if !null(f["head_dim"]) {
+		if err := c.counts(f, "head_dim"); err != nil {
+			return err
+		}
+	} else {
+		if err := c.divides("num_heads", "embed_dim"); err != nil {
+			return err
+		}
+		c.sizes["head_dim"] = c.sizes["embed_dim"] / c.sizes["num_heads"]
+	}
+	if null(f["kv_head_dim"]) {
+		return nil
+	}
+	n, err := f.count("kv_head_dim")
+	if err == nil && n != c.sizes["head_dim"] {
+		err = fmt.Errorf("kv_head_dim %d is not head_dim %d", n, c.sizes["head_dim"])
+	}
+	return err
+}
+
+// rope checks how positions are stretched.
+func rope(f fields) error {
+	raw, ok := f["rope_scaling"]
+	if !ok {
+		return nil
+	}
+	s, err := object(raw)
+	if err != nil {
+		return fmt.Errorf("rope_scaling: %w", err)
+	}
+	kind, err := text(s["kind"])
+	if err != nil {
+		return fmt.Errorf("rope_scaling: kind: %w", err)
+	}
+	switch kind {
+	case "none":
+		return nil
+	case "linear", "yarn":
+	default:
+		return fmt.Errorf("rope_scaling: kind %q is none of none, linear, yarn", kind)
+	}
+	factor, err := s.number("factor")
+	if err == nil && factor <= 0 {
+		err = fmt.Errorf("factor %g is not positive", factor)
+	}
+	if err != nil {
+		return fmt.Errorf("rope_scaling: %w", err)
+	}
+	if kind == "linear" {
+		return nil
+	}
+	fast, slow := 32.0, 1.0
+	for key, v := range map[string]*float64{"mscale": new(float64), "mscale_all_dim": new(float64), "beta_fast": &fast, "beta_slow": &slow} {
+		if null(s[key]) {
+			continue
+		}
+		if *v, err = s.number(key); err != nil {
+			return fmt.Errorf("rope_scaling: %w", err)
+		}
+	}
+	if fast < slow {
+		return fmt.Errorf("rope_scaling: beta_fast %g is less than beta_slow %g", fast, slow)
+	}
+	if !null(s["original_max_position_embeddings"]) {
+		if _, err := s.count("original_max_position_embeddings"); err != nil {
+			return fmt.Errorf("rope_scaling: %w", err)
+		}
+	}
+	return nil
+}

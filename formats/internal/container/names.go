@@ -1,0 +1,90 @@
+package container
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// TensorsOnly refuses what a file of tensors and metadata cannot hold of a model:
+// its graph, unless o.DropGraph, and size variables, tensors without data and
+// metadata of tensors, unless o.DropMeta.
+func (o Options) TensorsOnly(m *graph.Model, r *Refusals) {
+	g := m.Graph
+	if n := len(g.Nodes) + len(g.Inputs) + len(g.Outputs) + len(m.Functions); n > 0 && !o.DropGraph {
+		r.Add("the model has a graph of %d nodes, %d inputs and %d outputs, and the format holds tensors only (the graph can be left out)",
+			len(g.Nodes), len(g.Inputs), len(g.Outputs))
+	}
+	for _, t := range g.Sparse {
+		r.Add("tensor %q is sparse, and the format holds dense ones only", t.Name)
+	}
+	if o.DropMeta {
+		return
+	}
+	for _, s := range m.Sizes {
+		r.Add("the size variable %q has no place in the format (it can be left out)", s.Name)
+	}
+	if len(g.Nodes) == 0 && !o.DropGraph {
+		for _, v := range g.Values {
+			r.Add("tensor %q is declared without data, which the format cannot say (it can be left out)", v.Name)
+		}
+	}
+	for _, p := range g.Meta {
+		r.Add("metadata %q of the graph has no place in the format (it can be left out)", p.Key)
+	}
+	for _, t := range g.Initializers {
+		for _, p := range t.Meta {
+			r.Add("metadata %q of tensor %q has no place in the format (it can be left out)", p.Key, t.Name)
+		}
+	}
+}
+
+// Names returns the names under which a format writes the initializers of a graph.
+// Where holds has an objection to one it is refused or, with o.Rename, every name is
+// escaped as Escape does. Names that are there twice are refused.
+func (o Options) Names(g *graph.Graph, holds func(name string) error, r *Refusals) []string {
+	names := make([]string, len(g.Initializers))
+	met := make(map[string]bool, len(names))
+	rename := false
+	for i, t := range g.Initializers {
+		names[i] = t.Name
+		if err := holds(t.Name); err != nil {
+			rename = o.Rename
+			if !o.Rename {
+				r.Add("tensor %q %w (it can be renamed)", t.Name, err)
+			}
+		}
+		if met[t.Name] {
+			r.Add("tensor %q is there more than once", t.Name)
+		}
+		met[t.Name] = true
+	}
+	if rename {
+		for i, name := range names {
+			names[i] = Escape(name, holds)
+		}
+	}
+	return names
+}
+
+// Escape returns a name of printable ASCII that no other name gives: bytes that are
+// no such, and '%', become '%' and two hexadecimal digits, and the empty name "%". The
+// first byte becomes so too where holds would still object.
+func Escape(name string, holds func(name string) error) string {
+	if name == "" {
+		return "%"
+	}
+	var b strings.Builder
+	for _, c := range []byte(name) {
+		if c > ' ' && c < 0x7f && c != '%' {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	if s := b.String(); holds(s) == nil || s[0] == '%' {
+		return s
+	}
+	return fmt.Sprintf("%%%02X", name[0]) + b.String()[1:]
+}
