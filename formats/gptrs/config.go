@@ -109,8 +109,9 @@ func policy(raw json.RawMessage) error {
 	if s == "" || strings.HasPrefix(s, "force=") || strings.EqualFold(s, "benchmark") {
 		return nil
 	}
-	inner, ok := strings.CutPrefix(s, "benchmark(")
-	if inner, ok = strings.CutSuffix(inner, ")"); !ok {
+	inner, is := strings.CutPrefix(s, "benchmark(")
+	inner, ends := strings.CutSuffix(inner, ")")
+	if !is || !ends {
 		return fmt.Errorf("%q is neither force=NAME nor benchmark nor benchmark(cache=N)", s)
 	}
 	for option := range strings.SplitSeq(inner, ",") {

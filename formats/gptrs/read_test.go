@@ -143,6 +143,7 @@ func TestConfig(t *testing.T) {
 		{`{"kind":"x","runtime":[]}`, BadConfig, "runtime"},
 		{`{"kind":"x","runtime":{"functional_overrides":{"a":7}}}`, BadConfig, "7"},
 		{`{"kind":"x","runtime":{"functional_overrides":{"a":"benchmark(cache=0)"}}}`, BadConfig, "cache=0"},
+		{`{"kind":"x","runtime":{"functional_overrides":{"a":"cache=3)"}}}`, BadConfig, "neither"},
 		{`{"kind":"x","runtime":{"functional_overrides":{"a":"benchmark(x)"}}}`, BadConfig, "option"},
 		{`{"kind":"x","runtime":{"weight_streaming":{"enabled":true,"device_weights_percent":1.5}}}`, BadConfig, "between"},
 		{`{"kind":"x","runtime":{"weight_streaming":{"enabled":true,"prefetch_layers":1.0}}}`, BadConfig, "no count"},
