@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/formats/onnx"
+	"github.com/nacre-ml/nacre/formats/safetensors"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -27,6 +29,10 @@ type Format struct {
 	save       func(path string, m *graph.Model, o Options) error
 	read       func(name string, data []byte) (*graph.Model, error)
 	verify     func(f *binio.File) []error
+
+	// Of formats that have models in folders; nil for others.
+	openFolder   func(path string) (*graph.Model, error)
+	verifyFolder func(path string) []error
 }
 
 // Options are what Save may be told.
@@ -40,6 +46,11 @@ var Formats = []Format{
 	},
 	gptrsRow(gptrs.Checkpoint, ".chk", ".gptrschk"),
 	gptrsRow(gptrs.Archive, ".ten", ".gptrsten"),
+	{
+		Name: safetensors.Name, Extensions: []string{".safetensors"}, Probe: safetensors.Probe,
+		open: safetensors.Open, read: safetensors.Read, save: written(safetensors.Write), verify: safetensors.Verify,
+		openFolder: safetensors.OpenFolder, verifyFolder: safetensors.VerifyFolder,
+	},
 }
 
 func gptrsRow(f *gptrs.Format, extensions ...string) Format {
@@ -88,9 +99,12 @@ func written(write func(w io.Writer, m *graph.Model, o Options) error) func(path
 	}
 }
 
-// Load opens the model in a file and checks it. The file stays mapped until the
-// model is closed.
+// Load opens the model in a file, or in a folder of safetensors files, and checks it.
+// The files stay mapped until the model is closed.
 func Load(path string) (*graph.Model, error) {
+	if row, ok := folder(path); ok {
+		return checked(row.openFolder(path))
+	}
 	f, err := binio.Open(path)
 	if err != nil {
 		return nil, opening(path, err)
@@ -158,6 +172,9 @@ func SaveAs(path, format string, m *graph.Model, o Options) error {
 // Verify returns every problem that can be found in a file and what belongs to
 // it, with checksums; nil when there is none.
 func Verify(path string) []error {
+	if row, ok := folder(path); ok {
+		return row.verifyFolder(path)
+	}
 	f, err := binio.Open(path)
 	if err != nil {
 		return []error{opening(path, err)}
@@ -173,12 +190,25 @@ func Verify(path string) []error {
 // Probe returns the format of a file, told by its content or, where that is of
 // no format that is known, by the name's extension.
 func Probe(path string) (Format, error) {
+	if row, ok := folder(path); ok {
+		return row, nil
+	}
 	f, err := binio.Open(path)
 	if err != nil {
 		return Format{}, opening(path, err)
 	}
 	defer f.Close()
 	return detect(f)
+}
+
+// folder returns the format of models in folders if path is one.
+func folder(path string) (Format, bool) {
+	info, err := os.Stat(path)
+	i := slices.IndexFunc(Formats, func(f Format) bool { return f.openFolder != nil })
+	if err != nil || !info.IsDir() || i < 0 {
+		return Format{}, false
+	}
+	return Formats[i], true
 }
 
 func detect(f *binio.File) (Format, error) {

@@ -56,7 +56,7 @@ func TestLoadRefused(t *testing.T) {
 		want string
 	}{
 		{"nowhere", filepath.Join(dir, "nix.onnx"), fs.ErrNotExist, "no such file"},
-		{"folder", dir, nil, "no regular file"},
+		{"folder", dir, graph.ErrFormat, "no file *.safetensors"},
 		{"unknown content", write("a.bin", "hello"), graph.ErrUnsupported, "no format that is known (onnx"},
 		{"empty", write("b.bin", ""), graph.ErrUnsupported, "no format that is known"},
 		{"unknown content, known name", write("c.onnx", "hello"), graph.ErrFormat, "load: ModelProto"},

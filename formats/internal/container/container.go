@@ -43,6 +43,9 @@ func (p *Problems) Add(offset int, kind error, format string, args ...any) {
 	p.list = append(p.list, &graph.Error{Stage: "load", File: p.File, Offset: int64(offset), Kind: kind, Err: fmt.Errorf(format, args...)})
 }
 
+// Join adds the problems of another file.
+func (p *Problems) Join(q *Problems) { p.list = append(p.list, q.list...) }
+
 // Reader returns a reader of data whose failure is a problem of the format.
 func (p *Problems) Reader(data []byte, off int) *binio.Reader {
 	return binio.NewReader(data, off, func(off int, err error) { p.Add(off, graph.ErrFormat, "%w", err) })

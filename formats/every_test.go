@@ -1,0 +1,70 @@
+package formats_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// TestEveryFormat saves tensors in every format that can hold them, under each of its
+// extensions and over the file that they are mapped from, and opens the file under a
+// name that says nothing.
+func TestEveryFormat(t *testing.T) {
+	w, err := tensor.From([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range formats.Formats {
+		for _, ext := range f.Extensions {
+			t.Run(f.Name+ext, func(t *testing.T) {
+				dir := t.TempDir()
+				path, plain := filepath.Join(dir, "m"+ext), filepath.Join(dir, "plain")
+				m := &graph.Model{Graph: &graph.Graph{Initializers: []*graph.Initializer{{Name: "w", Tensor: w}}}}
+				err := formats.Save(path, m, formats.Options{})
+				if errors.Is(err, graph.ErrUnsupported) {
+					t.Skip(err)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				first, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if m, err = formats.Load(path); err != nil {
+					t.Fatal(err)
+				}
+				defer func() { m.Close() }()
+				if err := formats.Save(path, m, formats.Options{}); err != nil {
+					t.Fatal(err)
+				}
+				if x := m.Graph.Initializers[0]; m.Format != f.Name || x.Name != "w" || !bytes.Equal(x.Tensor.Bytes(), w.Bytes()) {
+					t.Errorf("read as %s: %s %v", m.Format, x.Name, x.Tensor)
+				}
+				if again, err := os.ReadFile(path); err != nil || !bytes.Equal(again, first) {
+					t.Errorf("saved otherwise the second time (%v)", err)
+				}
+				if err := os.WriteFile(plain, first, 0o666); err != nil {
+					t.Fatal(err)
+				}
+				if got, err := formats.Probe(plain); err != nil || got.Name != f.Name {
+					t.Errorf("told to be %s (%v)", got.Name, err)
+				}
+				if p := formats.Verify(plain); len(p) > 0 {
+					t.Error(p)
+				}
+				if d, err := formats.Decode("x", first); err != nil {
+					t.Error(err)
+				} else if err := d.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}

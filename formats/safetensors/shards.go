@@ -1,0 +1,340 @@
+package safetensors
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nacre-ml/nacre/formats/internal/binio"
+	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// Names of files that a folder has.
+const (
+	indexFile  = "model.safetensors.index.json"
+	configFile = "config.json"
+	extension  = ".safetensors"
+)
+
+// isIndex reports whether data is an object with weight_map.
+func isIndex(data []byte) bool {
+	l := &lexer{data: data} // what matters of the text is checked when it is read
+	found := false
+	if l.next() != '{' {
+		return false
+	}
+	l.list('{', '}', func() {
+		key := l.text()
+		l.take(':')
+		if found = l.err == nil && key == "weight_map" && l.next() == '{'; found {
+			l.fail(l.at, "found")
+		}
+		l.skip()
+	})
+	return found
+}
+
+// index is which shard has which tensor.
+type index struct {
+	shards []string          // in the order of their names
+	shard  map[string]string // by the tensor's name
+	meta   []graph.Pair
+}
+
+func parseIndex(p *container.Problems, data []byte) index {
+	ix := index{shard: map[string]string{}}
+	met := map[string]bool{}
+	l := newLexer(data, 0)
+	l.object(func(key string, _ int) {
+		switch key {
+		case "weight_map":
+			l.object(func(name string, _ int) {
+				l.next()
+				at := l.at
+				file := l.text()
+				if l.err != nil {
+					return
+				}
+				if err := beneath(file); err != nil {
+					l.fail(at, "tensor %q is in %q, %w", name, file, err)
+				}
+				ix.shard[name] = file
+				if !met[file] {
+					met[file] = true
+					ix.shards = append(ix.shards, file)
+				}
+			})
+		case "metadata":
+			l.next()
+			at := l.at
+			l.skip()
+			if l.err == nil {
+				ix.meta = append(ix.meta, graph.Pair{Key: "index.metadata", Kind: "json", Value: string(data[at:l.at])})
+			}
+		default:
+			l.skip()
+		}
+	})
+	l.end()
+	if l.err != nil {
+		p.Add(l.off, graph.ErrFormat, "index: %w", l.err)
+	}
+	slices.Sort(ix.shards)
+	return ix
+}
+
+// beneath says why a name is none of a file beneath a folder.
+func beneath(name string) error {
+	if name == "" || path.Clean(name) != name || strings.ContainsAny(name, "\\\x00") || !filepath.IsLocal(filepath.FromSlash(name)) || name == "." {
+		return errors.New("which is no path beneath the folder of the index")
+	}
+	return nil
+}
+
+// Open opens a file, which the model keeps until it is closed, or the shards of an
+// index.
+func Open(f *binio.File) (*graph.Model, error) {
+	if !isIndex(f.Data) {
+		m, err := Read(f.Path, f.Data)
+		if err == nil {
+			m.Closer = f
+		}
+		return m, err
+	}
+	s := openIndex(f)
+	f.Close()
+	return s.opened()
+}
+
+// Verify returns every problem of a file or of an index and its shards.
+func Verify(f *binio.File) []error {
+	if !isIndex(f.Data) {
+		s := scan(f.Path, f.Data)
+		return s.All()
+	}
+	s := openIndex(f)
+	defer s.Close()
+	return s.All()
+}
+
+// OpenFolder opens the shards in a folder as one model: those that the index
+// model.safetensors.index.json names or, without one, every file *.safetensors. The
+// text of config.json becomes the metadata entry config.json of kind json. Links that
+// lead out of the folder are refused.
+func OpenFolder(folder string) (*graph.Model, error) { return openFolder(folder).opened() }
+
+// VerifyFolder returns every problem of the shards in a folder.
+func VerifyFolder(folder string) []error {
+	s := openFolder(folder)
+	defer s.Close()
+	return s.All()
+}
+
+// set is the shards of a model.
+type set struct {
+	container.Problems
+	root  *os.Root // nil when there is none
+	files []*binio.File
+	model *graph.Model
+	from  map[string]string // the shard of each tensor that was met
+	meta  map[graph.Pair]bool
+}
+
+func newSet(file, folder string) *set {
+	s := &set{Problems: container.Problems{File: file}, from: map[string]string{}, meta: map[graph.Pair]bool{},
+		model: &graph.Model{Format: Name, File: file, Graph: &graph.Graph{}}}
+	var err error
+	if s.root, err = os.OpenRoot(folder); err != nil {
+		s.Add(-1, nil, "%w", cause(err))
+	}
+	return s
+}
+
+// cause leaves out where a file system's error names the file, which its report does.
+func cause(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// Close unmaps the shards.
+func (s *set) Close() error {
+	var err error
+	for _, f := range s.files {
+		err = errors.Join(err, f.Close())
+	}
+	if s.root != nil {
+		err = errors.Join(err, s.root.Close())
+	}
+	s.files, s.root = nil, nil
+	return err
+}
+
+// opened returns the model, which closes the shards, or the first problem.
+func (s *set) opened() (*graph.Model, error) {
+	if err := s.First(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.root.Close()
+	s.root = nil
+	s.model.Closer = s
+	return s.model, nil
+}
+
+func openIndex(f *binio.File) *set {
+	s := newSet(f.Path, filepath.Dir(f.Path))
+	s.index(f.Data)
+	return s
+}
+
+func openFolder(folder string) *set {
+	s := newSet(folder, folder)
+	if s.root == nil {
+		return s
+	}
+	s.config()
+	if _, err := s.root.Lstat(indexFile); err == nil {
+		if f := s.open(indexFile); f != nil {
+			s.index(f.Data)
+		}
+		return s
+	}
+	list, err := fs.Glob(s.root.FS(), "*"+extension)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("the folder has no file *%s", extension)
+	}
+	if err != nil {
+		s.Add(-1, graph.ErrFormat, "%w", cause(err))
+	}
+	for _, name := range list {
+		s.shard(name)
+	}
+	return s
+}
+
+// config adds the configuration of the folder to the metadata.
+func (s *set) config() {
+	if _, err := s.root.Lstat(configFile); err != nil {
+		return
+	}
+	f := s.open(configFile)
+	if f == nil {
+		return
+	}
+	l := newLexer(f.Data, 0)
+	if l.next() != '{' {
+		l.fail(l.at, "it is no object")
+	}
+	l.skip()
+	l.end()
+	if l.err != nil {
+		s.in(f, l.off, "%w", l.err)
+		return
+	}
+	s.model.Meta = append(s.model.Meta, graph.Pair{Key: configFile, Kind: "json", Value: string(f.Data)})
+}
+
+// in notes a problem of one of the files.
+func (s *set) in(f *binio.File, off int, format string, args ...any) {
+	p := container.Problems{File: f.Path}
+	p.Add(off, graph.ErrFormat, format, args...)
+	s.Join(&p)
+}
+
+// open maps a file of the folder; nil after a problem.
+func (s *set) open(name string) *binio.File {
+	f, err := mapBeneath(s.root, filepath.FromSlash(name))
+	if err != nil {
+		s.Add(-1, graph.ErrFormat, "%s: %w", name, cause(err))
+		return nil
+	}
+	s.files = append(s.files, f)
+	return f
+}
+
+func mapBeneath(root *os.Root, name string) (*binio.File, error) {
+	info, err := root.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is no regular file")
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return binio.Map(f)
+}
+
+// index opens the shards that an index names and compares what they have with it.
+func (s *set) index(data []byte) {
+	ix := parseIndex(&s.Problems, data)
+	if s.First() != nil {
+		return
+	}
+	s.model.Meta = append(s.model.Meta, ix.meta...)
+	for _, name := range ix.shards {
+		s.shard(name)
+	}
+	if s.First() != nil {
+		return
+	}
+	for _, t := range s.model.Graph.Initializers {
+		switch want, ok := ix.shard[t.Name]; {
+		case !ok:
+			s.Add(-1, graph.ErrFormat, "tensor %q is in %s, and the index does not have it", t.Name, s.from[t.Name])
+		case want != s.from[t.Name]:
+			s.Add(-1, graph.ErrFormat, "tensor %q is in %s, and the index has it in %s", t.Name, s.from[t.Name], want)
+		}
+	}
+	var missing []string
+	for name := range ix.shard {
+		if _, ok := s.from[name]; !ok {
+			missing = append(missing, name)
+		}
+	}
+	slices.Sort(missing)
+	for _, name := range missing {
+		s.Add(-1, graph.ErrFormat, "tensor %q is not in %s, where the index has it", name, ix.shard[name])
+	}
+}
+
+// shard adds the tensors and the metadata of a file.
+func (s *set) shard(name string) {
+	f := s.open(name)
+	if f == nil {
+		return
+	}
+	sc := scan(f.Path, f.Data)
+	s.Join(&sc.Problems)
+	if sc.First() != nil {
+		return
+	}
+	m := sc.model()
+	for _, p := range m.Meta {
+		if !s.meta[p] {
+			s.meta[p] = true
+			s.model.Meta = append(s.model.Meta, p)
+		}
+	}
+	for _, t := range m.Graph.Initializers {
+		if other, ok := s.from[t.Name]; ok {
+			s.Add(-1, graph.ErrFormat, "tensor %q is in %s and in %s", t.Name, other, name)
+			continue
+		}
+		s.from[t.Name] = name
+		t.Stored.Offset = -1 // not in the file that was opened
+		s.model.Graph.Initializers = append(s.model.Graph.Initializers, t)
+	}
+}
