@@ -2,9 +2,11 @@ package formats_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/nacre-ml/nacre/formats"
@@ -66,5 +68,19 @@ func TestEveryFormat(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestProbeLengths tells safetensors files from ONNX, whose first bytes headers of some
+// lengths have.
+func TestProbeLengths(t *testing.T) {
+	for n := 2; n < 5000; n++ {
+		header := "{}" + strings.Repeat(" ", n-2)
+		data := append(binary.LittleEndian.AppendUint64(nil, uint64(n)), header...)
+		m, err := formats.Decode("x", data)
+		if err != nil || m.Format != "safetensors" {
+			t.Fatalf("a header of %d bytes: %v", n, err)
+		}
+		m.Close()
 	}
 }

@@ -41,16 +41,16 @@ type Options = container.Options
 // Formats is the table of formats, in the order in which content is probed.
 var Formats = []Format{
 	{
+		Name: safetensors.Name, Extensions: []string{".safetensors"}, Probe: safetensors.Probe,
+		open: safetensors.Open, read: safetensors.Read, save: written(safetensors.Write), verify: safetensors.Verify,
+		openFolder: safetensors.OpenFolder, verifyFolder: safetensors.VerifyFolder,
+	},
+	{
 		Name: onnx.Name, Extensions: []string{".onnx"}, Probe: onnx.Probe,
 		open: openONNX, read: readONNX, save: saveONNX, verify: verifyONNX,
 	},
 	gptrsRow(gptrs.Checkpoint, ".chk", ".gptrschk"),
 	gptrsRow(gptrs.Archive, ".ten", ".gptrsten"),
-	{
-		Name: safetensors.Name, Extensions: []string{".safetensors"}, Probe: safetensors.Probe,
-		open: safetensors.Open, read: safetensors.Read, save: written(safetensors.Write), verify: safetensors.Verify,
-		openFolder: safetensors.OpenFolder, verifyFolder: safetensors.VerifyFolder,
-	},
 }
 
 func gptrsRow(f *gptrs.Format, extensions ...string) Format {

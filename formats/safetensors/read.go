@@ -2,9 +2,9 @@ package safetensors
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 
-	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -19,12 +19,15 @@ const maxHeader = 100_000_000
 // metadataKey is the key of the metadata in a header.
 const metadataKey = "__metadata__"
 
-// Probe reports whether data begins with a header or is an index of shards.
+// Probe reports whether data begins with a header or is an index of shards. It must
+// be asked before formats that know a file by its first byte or two, which are the
+// length of a header here.
 func Probe(data []byte) bool {
-	if len(data) > 8 && data[8] == '{' {
-		n := binio.NewReader(data, 0, func(int, error) {}).U64("")
-		if n >= 2 && n <= maxHeader {
-			return true
+	if len(data) > 9 && binary.LittleEndian.Uint64(data) <= maxHeader {
+		l := &lexer{data: data, at: 8}
+		if l.take('{') {
+			c := l.next()
+			return c == '"' || c == '}'
 		}
 	}
 	return isIndex(data)

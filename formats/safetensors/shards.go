@@ -22,7 +22,8 @@ const (
 	extension  = ".safetensors"
 )
 
-// isIndex reports whether data is an object with weight_map.
+// isIndex reports whether data is an object with weight_map, in front of which no list
+// stands: models in JSON of other formats need not be looked through.
 func isIndex(data []byte) bool {
 	l := &lexer{data: data} // what matters of the text is checked when it is read
 	found := false
@@ -34,6 +35,9 @@ func isIndex(data []byte) bool {
 		l.take(':')
 		if found = l.err == nil && key == "weight_map" && l.next() == '{'; found {
 			l.fail(l.at, "found")
+		}
+		if l.next() == '[' {
+			l.fail(l.at, "a list")
 		}
 		l.skip()
 	})

@@ -136,7 +136,7 @@ func TestIndexRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	for _, text := range []string{"", "{", "[]", `{"layers":[]}`, `{"weight_map":[]}`, `{"a":}`, `{"weight_map"`, `{"id":"network","layers":[{"weight_map":{}}]}`} {
+	for _, text := range []string{"", "{", "[]", `{"layers":[]}`, `{"weight_map":[]}`, `{"layers":[],"weight_map":{}}`, `{"a":}`, `{"weight_map"`, `{"id":"network","layers":[{"weight_map":{}}]}`} {
 		if Probe([]byte(text)) {
 			t.Errorf("%q is taken for an index", text)
 		}

@@ -77,7 +77,7 @@ func Escape(name string, holds func(name string) error) string {
 	}
 	var b strings.Builder
 	for _, c := range []byte(name) {
-		if c > ' ' && c < 0x7f && c != '%' {
+		if c >= ' ' && c < 0x7f && c != '%' {
 			b.WriteByte(c)
 		} else {
 			fmt.Fprintf(&b, "%%%02X", c)
