@@ -238,6 +238,9 @@ func (d *describer) tensors(m *graph.Model) {
 	if d.layers == 0 {
 		d.layers = highest + 1
 	}
+	if d.layers == 0 {
+		d.fail(graph.ErrFormat, "there is no tensor of a block, such as model.layers.0.input_layernorm.weight")
+	}
 	if highest >= d.layers {
 		d.fail(graph.ErrFormat, "there are tensors of block %d, and %s has %d blocks", highest, configFile, d.layers)
 	}

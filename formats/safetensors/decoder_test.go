@@ -94,6 +94,13 @@ func TestDecoderRefused(t *testing.T) {
 		{`"num_key_value_heads":2`, `"hidden_act":"gelu"`, nil, graph.ErrUnsupported, "gelu"},
 		{`"num_hidden_layers":2`, `"num_hidden_layers":1`, nil, graph.ErrFormat, "tensors of block 1"},
 		{`"num_hidden_layers":2`, `"num_hidden_layers":2000000000`, nil, graph.ErrFormat, "block 2 has no input_layernorm"},
+		{`,"num_hidden_layers":2`, "", func(m map[string]*graph.Initializer) {
+			for name := range m {
+				if strings.Contains(name, "layers") {
+					delete(m, name)
+				}
+			}
+		}, graph.ErrFormat, "no tensor of a block"},
 		{"", "", drop("model.embed_tokens.weight"), graph.ErrFormat, "token embeddings"},
 		{"", "", drop(p + "post_attention_layernorm.weight"), graph.ErrFormat, "block 1 has no post_attention_layernorm"},
 		{"", "", drop(p + "mlp.up_proj.weight"), graph.ErrFormat, "block 1 has no up_proj"},
