@@ -31,7 +31,31 @@ type Options struct {
 	Progress func(written, total int64)
 }
 
-// Problems are what is wrong with a file.
+// Watched is w, which tells o.Progress of what is written, total bytes in all.
+func (o Options) Watched(w io.Writer, total int64) io.Writer {
+	if o.Progress == nil {
+		return w
+	}
+	return &watched{w: w, total: total, tell: o.Progress}
+}
+
+type watched struct {
+	w        io.Writer
+	n, total int64
+	tell     func(written, total int64)
+}
+
+func (w *watched) Write(b []byte) (int, error) {
+	n, err := w.w.Write(b)
+	w.n += int64(n)
+	w.tell(w.n, w.total)
+	return n, err
+}
+
+// maxProblems bounds a list of problems.
+const maxProblems = 100
+
+// Problems are what is wrong with a file. The list ends after 100 entries.
 type Problems struct {
 	File string
 	list []error
@@ -40,6 +64,9 @@ type Problems struct {
 // Add notes a problem at an offset of the file, negative for none. The kind is one
 // of package graph's.
 func (p *Problems) Add(offset int, kind error, format string, args ...any) {
+	if len(p.list) >= maxProblems {
+		return
+	}
 	p.list = append(p.list, &graph.Error{Stage: "load", File: p.File, Offset: int64(offset), Kind: kind, Err: fmt.Errorf(format, args...)})
 }
 

@@ -29,7 +29,7 @@ func (o Options) For(t *tensor.Tensor) (Payload, error) {
 	if encoder(p.to) == nil {
 		return p, fmt.Errorf("tensors cannot become %v; they can become float32, float64, float16, bfloat16, float8e4m3fn, float8e5m2", p.to)
 	}
-	if decoder(t.DType()) == nil {
+	if Decoder(t.DType()) == nil {
 		return p, fmt.Errorf("%v cannot become %v", t.DType(), p.to)
 	}
 	return p, nil
@@ -49,11 +49,12 @@ const (
 
 // WriteTo writes the elements. Values are rounded to nearest, ties to even; those
 // too large for an eight-bit type become its infinity or, where it has none, NaN.
+// Booleans are written as 0 and 1, bits of the last byte that no element takes as 0.
 func (p Payload) WriteTo(w io.Writer) (int64, error) {
 	if p.to == p.t.DType() {
-		return writeAll(w, p.t.Bytes())
+		return p.writeStored(w)
 	}
-	from, to := decoder(p.t.DType()), encoder(p.to)
+	from, to := Decoder(p.t.DType()), encoder(p.to)
 	size, width := p.t.DType().Bits()/8, p.to.Bits()/8
 	src := p.t.Bytes()
 	values, out := make([]float64, chunk), make([]byte, chunk*width)
@@ -67,6 +68,46 @@ func (p Payload) WriteTo(w io.Writer) (int64, error) {
 		if err != nil {
 			return written, err
 		}
+	}
+	return written, nil
+}
+
+// writeStored writes elements that stay what they are.
+func (p Payload) writeStored(w io.Writer) (int64, error) {
+	b := p.t.Bytes()
+	if p.to == tensor.Bool {
+		return writeBools(w, b)
+	}
+	used := p.t.Len() * p.to.Bits() % 8
+	if used == 0 {
+		return writeAll(w, b)
+	}
+	last := len(b) - 1
+	n, err := writeAll(w, b[:last])
+	if err != nil {
+		return n, err
+	}
+	m, err := w.Write([]byte{b[last] & (1<<used - 1)})
+	return n + int64(m), err
+}
+
+func writeBools(w io.Writer, b []byte) (int64, error) {
+	out := make([]byte, min(len(b), chunk))
+	var written int64
+	for len(b) > 0 {
+		out = out[:min(len(b), chunk)]
+		for i := range out {
+			out[i] = 0
+			if b[i] != 0 {
+				out[i] = 1
+			}
+		}
+		n, err := w.Write(out)
+		written += int64(n)
+		if err != nil {
+			return written, err
+		}
+		b = b[n:]
 	}
 	return written, nil
 }
@@ -87,9 +128,9 @@ func writeAll(w io.Writer, b []byte) (int64, error) {
 
 var order = binary.LittleEndian
 
-// decoder returns what reads elements of a floating-point type of whole bytes; nil
+// Decoder returns what reads elements of a floating-point type of whole bytes; nil
 // for other types.
-func decoder(d tensor.DType) func(dst []float64, src []byte) {
+func Decoder(d tensor.DType) func(dst []float64, src []byte) {
 	switch d {
 	case tensor.F32:
 		return func(dst []float64, src []byte) {

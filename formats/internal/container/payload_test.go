@@ -3,8 +3,10 @@ package container
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/nacre-ml/nacre/packed"
@@ -32,8 +34,8 @@ func TestPayload(t *testing.T) {
 			t.Run(fmt.Sprintf("%v to %v", from, to), func(t *testing.T) {
 				got := converted(t, source, to)
 				a, b := make([]float64, n), make([]float64, n)
-				decoder(from)(a, source.Bytes())
-				decoder(to)(b, got.Bytes())
+				Decoder(from)(a, source.Bytes())
+				Decoder(to)(b, got.Bytes())
 				for i, v := range a {
 					if want := single(to, v); b[i] != want && (b[i] == b[i] || want == want) || math.Signbit(b[i]) != math.Signbit(want) && want == want {
 						t.Fatalf("element %d, %g, became %g, not %g", i, v, b[i], want)
@@ -96,4 +98,69 @@ func converted(t *testing.T, x *tensor.Tensor, to tensor.DType) *tensor.Tensor {
 		t.Fatal(err)
 	}
 	return y
+}
+
+// TestPayloadClean writes booleans that are neither 0 nor 1, and packed elements
+// whose last byte has bits to spare.
+func TestPayloadClean(t *testing.T) {
+	flags := make([]byte, chunk+3)
+	want := make([]byte, len(flags))
+	for i := range flags {
+		flags[i] = byte(i)
+		want[i] = min(flags[i], 1)
+	}
+	cases := []struct {
+		dtype tensor.DType
+		n     int
+		in    []byte
+		want  []byte
+	}{
+		{tensor.Bool, len(flags), flags, want},
+		{tensor.Bool, 0, nil, nil},
+		{tensor.U1, 11, []byte{0xb1, 0xfd}, []byte{0xb1, 0x05}},
+		{tensor.U1, 8, []byte{0xff}, []byte{0xff}},
+		{tensor.T2, 3, []byte{0xff}, []byte{0x3f}},
+		{tensor.I4, 1, []byte{0xf8}, []byte{0x08}},
+		{tensor.I4, 0, nil, nil},
+		{tensor.I16, 1, []byte{0xff, 0xff}, []byte{0xff, 0xff}},
+	}
+	for _, c := range cases {
+		x, err := tensor.FromBytes(c.dtype, tensor.Shape{c.n}, c.in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Options{}.For(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		n, err := p.WriteTo(&b)
+		if err != nil || n != p.Len() || !bytes.Equal(b.Bytes(), c.want) {
+			t.Errorf("%v: %d bytes, %v", x, n, err)
+		}
+	}
+}
+
+func TestWatched(t *testing.T) {
+	var b bytes.Buffer
+	if w := (Options{}).Watched(&b, 3); w != io.Writer(&b) {
+		t.Error("nobody is told, and the writer is another")
+	}
+	var told []int64
+	w := Options{Progress: func(written, total int64) { told = append(told, written, total) }}.Watched(&b, 3)
+	w.Write([]byte{1, 2})
+	w.Write([]byte{3})
+	if want := []int64{2, 3, 3, 3}; !slices.Equal(told, want) || b.Len() != 3 {
+		t.Errorf("told %v, want %v", told, want)
+	}
+}
+
+func TestProblemsEnd(t *testing.T) {
+	p := Problems{File: "f"}
+	for i := range 2 * maxProblems {
+		p.Add(i, nil, "wrong")
+	}
+	if n := len(p.All()); n != maxProblems || p.First() != p.All()[0] {
+		t.Errorf("%d problems", n)
+	}
 }
