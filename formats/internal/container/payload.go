@@ -57,7 +57,8 @@ func (p Payload) WriteTo(w io.Writer) (int64, error) {
 	from, to := Decoder(p.t.DType()), encoder(p.to)
 	size, width := p.t.DType().Bits()/8, p.to.Bits()/8
 	src := p.t.Bytes()
-	values, out := make([]float64, chunk), make([]byte, chunk*width)
+	values := make([]float64, min(chunk, p.t.Len()))
+	out := make([]byte, len(values)*width)
 	var written int64
 	for at := 0; at < p.t.Len(); at += chunk {
 		n := min(chunk, p.t.Len()-at)

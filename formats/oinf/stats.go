@@ -1,0 +1,253 @@
+package oinf
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// stats describes the finite elements of a tensor.
+type stats struct {
+	n                           int // of them
+	nan, plus, minus            int // others: NaN and infinities
+	min, max, mean, median, std float64
+	bins                        []bin
+}
+
+// bin is how many elements lie between two numbers. Those that are empty are left out,
+// but of booleans.
+type bin struct {
+	low, high float64
+	n         int
+}
+
+// most bounds how many numbers are sorted at once, and chunk how many are decoded.
+const (
+	most  = 1 << 16
+	chunk = 1 << 12
+)
+
+// describe computes the statistics in passes over the elements, in memory of a fixed
+// size.
+func describe(t *tensor.Tensor) stats {
+	nan := math.NaN()
+	s := stats{min: math.Inf(1), max: math.Inf(-1)}
+	var sum float64
+	walk(t, func(list []float64) {
+		part := 0.0
+		for _, v := range list {
+			switch {
+			case v-v == 0:
+				s.n++
+				s.min, s.max = min(s.min, v), max(s.max, v)
+				part += v
+			case v != v:
+				s.nan++
+			case v > 0:
+				s.plus++
+			default:
+				s.minus++
+			}
+		}
+		sum += part
+	})
+	if s.n == 0 {
+		s.min, s.max, s.mean, s.median, s.std = nan, nan, nan, nan, nan
+		return s
+	}
+	s.mean = sum / float64(s.n)
+	h := newHistogram(t.DType(), s.min, s.max)
+	sum = 0
+	finite(t, func(list []float64) {
+		part := 0.0
+		for _, v := range list {
+			d := v - s.mean
+			part += d * d
+			h.add(v)
+		}
+		sum += part
+	})
+	s.std = math.Sqrt(sum / float64(s.n))
+	s.bins = h.bins
+	if t.DType() != tensor.Bool {
+		s.bins = slices.DeleteFunc(s.bins, func(b bin) bool { return b.n == 0 })
+	}
+	s.median = median(t, s.n)
+	return s
+}
+
+// walk calls visit with the elements as float64, some at a time.
+func walk(t *tensor.Tensor, visit func(list []float64)) {
+	d := t.DType()
+	decode := decoder(d)
+	list := make([]float64, min(chunk, t.Len()))
+	for at := 0; at < t.Len(); at += chunk {
+		part := list[:min(chunk, t.Len()-at)]
+		decode(part, t.Bytes()[d.Bytes(at):])
+		visit(part)
+	}
+}
+
+// finite is walk without NaN and infinities.
+func finite(t *tensor.Tensor, visit func(list []float64)) {
+	walk(t, func(list []float64) {
+		visit(slices.DeleteFunc(list, func(v float64) bool { return v-v != 0 }))
+	})
+}
+
+// decoder returns what reads elements of one of the format's types.
+func decoder(d tensor.DType) func(dst []float64, src []byte) {
+	if f := container.Decoder(d); f != nil {
+		return f
+	}
+	if l := d.Layout(); l != nil {
+		codes := make([]int8, chunk)
+		return func(dst []float64, src []byte) {
+			l.Unpack(codes[:len(dst)], src)
+			for i := range dst {
+				dst[i] = float64(codes[i])
+			}
+		}
+	}
+	size, shift := d.Bits()/8, 64-d.Bits()
+	signed := d.Kind() == tensor.Signed
+	return func(dst []float64, src []byte) {
+		for i := range dst {
+			var v uint64
+			switch b := src[i*size:]; size {
+			case 1:
+				v = uint64(b[0])
+			case 2:
+				v = uint64(binary.LittleEndian.Uint16(b))
+			case 4:
+				v = uint64(binary.LittleEndian.Uint32(b))
+			default:
+				v = binary.LittleEndian.Uint64(b)
+			}
+			if signed {
+				dst[i] = float64(int64(v<<shift) >> shift)
+			} else {
+				dst[i] = float64(v)
+			}
+		}
+	}
+}
+
+// histogram counts elements: by value where they are integers close to each other,
+// else in ten bins of one width, of which the last includes its end.
+type histogram struct {
+	bins    []bin
+	byValue bool
+	low     float64
+	width   float64 // of all bins
+	scale   float64 // below 1 where the width would be too large for a number
+}
+
+func newHistogram(d tensor.DType, low, high float64) *histogram {
+	h := &histogram{low: low, scale: 1}
+	const exact = 1 << 53
+	switch {
+	case d == tensor.Bool:
+		low, high = 0, 1
+		fallthrough
+	case !d.IsFloat() && high-low <= 20 && low >= -exact && high <= exact:
+		h.low, h.byValue = low, true
+		for v := low; v <= high; v++ {
+			h.bins = append(h.bins, bin{low: v, high: v})
+		}
+		return h
+	case low == high:
+		h.bins = []bin{{low: low, high: high}}
+		return h
+	}
+	if math.IsInf(high-low, 0) {
+		h.scale = 0.5
+	}
+	h.low *= h.scale
+	h.width = high*h.scale - h.low
+	h.bins = make([]bin, 10)
+	for i := range h.bins {
+		h.bins[i].low, h.bins[i].high = h.edge(i), h.edge(i+1)
+	}
+	h.bins[9].high = high
+	return h
+}
+
+func (h *histogram) edge(i int) float64 { return (h.low + float64(i)*(h.width/10)) / h.scale }
+
+func (h *histogram) add(v float64) {
+	i := 0
+	switch {
+	case h.byValue:
+		i = int(v - h.low)
+	case len(h.bins) > 1:
+		i = min(int((v*h.scale-h.low)/h.width*10), 9)
+		if v < h.bins[i].low && i > 0 {
+			i--
+		} else if v >= h.bins[i].high && i < 9 {
+			i++
+		}
+	}
+	h.bins[i].n++
+}
+
+// median is the middle of the n finite elements, or the mean of the two in the middle.
+// It narrows down where they are by counting leading bits, until few enough are left
+// to be sorted.
+func median(t *tensor.Tensor, n int) float64 {
+	rank, rest := (n-1)/2, n // of the lower one, among those that are left
+	shift, prefix := 64, uint64(0)
+	for rest > most && shift > 0 {
+		counts := make([]int, 1<<16)
+		finite(t, func(list []float64) {
+			for _, v := range list {
+				if k := key(v); k>>shift == prefix {
+					counts[k>>(shift-16)&0xffff]++
+				}
+			}
+		})
+		shift -= 16
+		digit := 0
+		for ; rank >= counts[digit]; digit++ {
+			rank -= counts[digit]
+		}
+		prefix, rest = prefix<<16|uint64(digit), counts[digit]
+	}
+	var middle []float64 // those that are left
+	next := math.Inf(1)  // the smallest that is greater
+	finite(t, func(list []float64) {
+		for _, v := range list {
+			switch k := key(v) >> shift; {
+			case k == prefix && len(middle) < most:
+				middle = append(middle, v)
+			case k > prefix:
+				next = min(next, v)
+			}
+		}
+	})
+	slices.Sort(middle)
+	low := middle[min(rank, len(middle)-1)]
+	if n%2 == 1 {
+		return low
+	}
+	high := next
+	if rank+1 < rest {
+		high = middle[min(rank+1, len(middle)-1)]
+	}
+	if m := (low + high) / 2; !math.IsInf(m, 0) {
+		return m
+	}
+	return low/2 + high/2
+}
+
+// key orders numbers as they are ordered: of two, the smaller has the smaller key.
+func key(v float64) uint64 {
+	bits := math.Float64bits(v)
+	if bits>>63 != 0 {
+		return ^bits
+	}
+	return bits | 1<<63
+}

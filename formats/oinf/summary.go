@@ -1,0 +1,220 @@
+package oinf
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Summary writes what a model of the format holds, in the lines that the format's own
+// verifier prints: size variables, metadata, and tensors with their first and last
+// elements, statistics and a histogram. Statistics are of the finite elements; NaN and
+// infinities are counted. The standard deviation is that of the elements themselves,
+// not of what they are a sample of.
+func Summary(w io.Writer, m *graph.Model) error {
+	s := &summary{w: bufio.NewWriter(w), m: m, budget: budget(m.Graph.Initializers)}
+	if og, ok := m.Origin.(*origin); ok {
+		s.bitsets = og.bitsets
+	}
+	for _, v := range m.Sizes {
+		s.line("%s := %d", v.Name, v.Value)
+	}
+	s.gap(len(m.Sizes))
+	for _, p := range m.Meta {
+		s.meta(p)
+	}
+	s.gap(len(m.Meta))
+	held, declared := m.Graph.Initializers, m.Graph.Values
+	for len(held)+len(declared) > 0 {
+		if len(held) == 0 || len(declared) > 0 && declared[0].Name < held[0].Name {
+			s.declared(declared[0])
+			declared = declared[1:]
+		} else {
+			s.tensor(held[0])
+			held = held[1:]
+		}
+		s.gap(1)
+	}
+	return s.w.Flush()
+}
+
+// budget is how many bytes statistics are computed of: many times those of the file,
+// and yet not what a file can claim whose tensors share their bytes.
+func budget(list []*graph.Initializer) int {
+	begin, end := int64(math.MaxInt64), int64(0)
+	for _, init := range list {
+		if init.Stored == nil {
+			return math.MaxInt
+		}
+		begin = min(begin, init.Stored.Offset)
+		end = max(end, init.Stored.Offset+int64(len(init.Tensor.Bytes())))
+	}
+	return int(max(end-begin, 0)) * 16
+}
+
+type summary struct {
+	w       *bufio.Writer // keeps the first error
+	m       *graph.Model
+	bitsets map[string]bool
+	budget  int
+}
+
+func (s *summary) line(format string, args ...any) { fmt.Fprintf(s.w, format+"\n", args...) }
+
+// gap ends a part of the text, unless it is empty.
+func (s *summary) gap(n int) {
+	if n > 0 {
+		s.line("")
+	}
+}
+
+func (s *summary) meta(p graph.Pair) {
+	t := p.Data
+	switch {
+	case t == nil:
+		s.line("%s: str = %q", p.Key, p.Value)
+	case p.Kind == types[tagBitset].word:
+		s.line("%s: bitset[%d] = % x", p.Key, t.Len(), t.Bytes()[:min(4, len(t.Bytes()))])
+	case p.Kind == types[tagNDArray].word:
+		s.line("%s: %s%s = %s", p.Key, s.word(t.DType(), ""), dims(t.Shape()), elements(t))
+	default:
+		s.line("%s: %s = %s", p.Key, p.Kind, element(t, 0))
+	}
+}
+
+// word is the format's word for the elements of a tensor.
+func (s *summary) word(d tensor.DType, name string) string {
+	if s.bitsets[name] {
+		return types[tagBitset].word
+	}
+	return types[tagOf(d)].word
+}
+
+func (s *summary) declared(v *graph.Value) {
+	shape, _ := v.Type.Dims.Concrete()
+	s.line("%s: %s%s -- uninitialized", v.Name, s.word(v.Type.DType, v.Name), dims(shape))
+	s.quant(v.Meta)
+}
+
+func (s *summary) tensor(init *graph.Initializer) {
+	t, word := init.Tensor, s.word(init.Tensor.DType(), init.Name)
+	switch t.Len() {
+	case 0:
+		s.line("%s: %s%s -- uninitialized", init.Name, word, dims(t.Shape()))
+	case 1:
+		s.line("%s: %s = %s", init.Name, word, element(t, 0))
+	default:
+		s.line("%s: %s%s = %s", init.Name, word, dims(t.Shape()), elements(t))
+		s.stats(t)
+	}
+	s.quant(init.Meta)
+}
+
+func (s *summary) stats(t *tensor.Tensor) {
+	size := len(t.Bytes())
+	if size > s.budget {
+		s.line("- [nbytes: %d; no statistics: the tensors of the file share their bytes many times over]", size)
+		return
+	}
+	s.budget -= size
+	d := describe(t)
+	others := ""
+	for _, o := range []struct {
+		word string
+		n    int
+	}{{"nan", d.nan}, {"inf", d.plus}, {"-inf", d.minus}} {
+		if o.n > 0 {
+			others += fmt.Sprintf(", %s: %d", o.word, o.n)
+		}
+	}
+	s.line("- [nbytes: %d, min: %s, max: %s, mean: %s, median: %s, std: %s%s]", size,
+		number(d.min), number(d.max), number(d.mean), number(d.median), number(d.std), others)
+	bins := make([]string, len(d.bins))
+	for i, b := range d.bins {
+		bins[i] = fmt.Sprintf("([%s, %s], %d)", number(b.low), number(b.high), b.n)
+	}
+	if len(bins) == 0 {
+		bins = []string{"(empty)"}
+	}
+	s.line("- hist: {%s}", strings.Join(bins, ", "))
+}
+
+func (s *summary) quant(list []graph.Pair) {
+	for _, p := range list {
+		if p.Data != nil {
+			s.line("- %s: %s = %s", p.Key, p.Kind, elements(p.Data))
+		} else {
+			s.line("- %s: %s", p.Key, p.Value)
+		}
+	}
+}
+
+func dims(shape tensor.Shape) string {
+	list := make([]string, len(shape))
+	for i, n := range shape {
+		list[i] = strconv.Itoa(n)
+	}
+	return "[" + strings.Join(list, ", ") + "]"
+}
+
+// elements shows a vector, or the first few parts of what has more extents.
+func elements(t *tensor.Tensor) string {
+	shape := t.Shape()
+	if len(shape) < 2 {
+		return vector(t, 0, t.Len())
+	}
+	var b strings.Builder
+	b.WriteString("{ \n")
+	rows := min(shape[0], len(shape), 5)
+	for i := range rows {
+		n := t.Len() / shape[0]
+		b.WriteString(vector(t, i*n, n) + " ,\n")
+	}
+	if shape[0] > rows {
+		b.WriteString("...\n")
+	}
+	b.WriteString("}")
+	return b.String()
+}
+
+// vector shows n elements, of more than ten the first and last five.
+func vector(t *tensor.Tensor, begin, n int) string {
+	var list []string
+	for i := 0; i < n; i++ {
+		if n > 10 && i == 5 {
+			list = append(list, "...")
+			i = n - 5
+		}
+		list = append(list, element(t, begin+i))
+	}
+	return "{ " + strings.Join(list, ", ") + " }"
+}
+
+// element shows one element, floating-point numbers with six digits.
+func element(t *tensor.Tensor, i int) string {
+	if !t.DType().IsFloat() {
+		return t.Text(i)
+	}
+	var v [1]float64
+	decoder(t.DType())(v[:], t.Bytes()[t.DType().Bytes(i):])
+	return number(v[0])
+}
+
+// number shows six digits.
+func number(v float64) string {
+	switch {
+	case v != v:
+		return "nan"
+	case math.IsInf(v, 1):
+		return "inf"
+	case math.IsInf(v, -1):
+		return "-inf"
+	}
+	return strconv.FormatFloat(v, 'g', 6, 64)
+}
