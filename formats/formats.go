@@ -15,6 +15,7 @@ import (
 	"github.com/nacre-ml/nacre/formats/gptrs"
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/formats/oinf"
 	"github.com/nacre-ml/nacre/formats/onnx"
 	"github.com/nacre-ml/nacre/formats/safetensors"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -29,6 +30,7 @@ type Format struct {
 	save       func(path string, m *graph.Model, o Options) error
 	read       func(name string, data []byte) (*graph.Model, error)
 	verify     func(f *binio.File) []error
+	summary    func(w io.Writer, m *graph.Model) error // nil for none
 
 	// Of formats that have models in folders; nil for others.
 	openFolder   func(path string) (*graph.Model, error)
@@ -44,6 +46,10 @@ var Formats = []Format{
 		Name: safetensors.Name, Extensions: []string{".safetensors"}, Probe: safetensors.Probe,
 		open: safetensors.Open, read: safetensors.Read, save: written(safetensors.Write), verify: safetensors.Verify,
 		openFolder: safetensors.OpenFolder, verifyFolder: safetensors.VerifyFolder,
+	},
+	{
+		Name: oinf.Name, Extensions: []string{".oinf"}, Probe: oinf.Probe,
+		open: mapped(oinf.Read), read: oinf.Read, save: written(oinf.Write), verify: inMemory(oinf.Verify), summary: oinf.Summary,
 	},
 	{
 		Name: onnx.Name, Extensions: []string{".onnx"}, Probe: onnx.Probe,
@@ -185,6 +191,16 @@ func Verify(path string) []error {
 		return []error{err}
 	}
 	return format.verify(f)
+}
+
+// Summary writes what a model read by Load holds, as users of its format know it:
+// nothing where the format has no such text.
+func Summary(w io.Writer, m *graph.Model) error {
+	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == m.Format })
+	if i < 0 || Formats[i].summary == nil {
+		return nil
+	}
+	return Formats[i].summary(w, m)
 }
 
 // Probe returns the format of a file, told by its content or, where that is of

@@ -18,8 +18,9 @@ func verifyCommand() *cobra.Command {
 		Use:   "verify FILE",
 		Short: "Check that a model file is sound and that this program can run it",
 		Long: `Check a model file: its structure, checksums of external data where the file has
-some, names and types. Every problem is reported. Then make the model ready to
-run, which finds operators that are missing and shapes that cannot be.`,
+some, names and types. Every problem is reported. Then show what it holds, where
+its format has such a text, and make the model ready to run, which finds operators
+that are missing and shapes that cannot be.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if problems := formats.Verify(args[0]); len(problems) > 0 {
@@ -30,7 +31,8 @@ run, which finds operators that are missing and shapes that cannot be.`,
 	}
 }
 
-// canRun makes a session of a sound file and says what the model takes and gives.
+// canRun shows what a sound file holds, makes a session of it, and says what the model
+// takes and gives.
 func canRun(w io.Writer, path string) (err error) {
 	m, err := nacre.Open(path)
 	if err != nil {
@@ -39,6 +41,12 @@ func canRun(w io.Writer, path string) (err error) {
 	defer func() { err = join(err, m) }()
 	g := m.Source().Graph
 	fmt.Fprintf(w, "%s: well formed, %s, %s\n", path, plural(len(g.Nodes), "node"), plural(len(g.Initializers), "weight"))
+	if err := formats.Summary(w, m.Source()); err != nil {
+		return err
+	}
+	if len(g.Nodes)+len(g.Outputs) == 0 {
+		return nil // there is nothing to run
+	}
 	var missing []string
 	for _, o := range operators(m.Source()) {
 		if !o.Implemented {

@@ -41,7 +41,7 @@ func escape(s string) string {
 
 // escaped reports whether s begins like an escape.
 func escaped(s string) bool {
-	return len(s) >= 4 && s[:2] == "_x" && hex(s[2]) && hex(s[3])
+	return len(s) >= 4 && s[:2] == "_x" && digit(s[2]) && digit(s[3])
 }
 
-func hex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
+func digit(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }

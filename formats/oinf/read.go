@@ -3,6 +3,7 @@ package oinf
 import (
 	"bytes"
 	"encoding/binary"
+	"strconv"
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
@@ -171,15 +172,15 @@ func (r *reader) table(section, least int, what string, entry func(t *binio.Read
 
 // text reads a string record; after a failure of t it is empty.
 func (r *reader) text(t *binio.Reader, what string) string {
-	n := uint64(t.U32("length of the " + what))
+	n := uint64(t.U32("the length of a name"))
 	at := t.Offset()
-	b := t.Bytes(padded(4+n)-4, what)
+	b := t.Bytes(padded(4+n)-4, "a name")
 	if t.Failed() {
 		return ""
 	}
 	s := string(b[:n])
 	if !holds(s) {
-		r.Add(at, graph.ErrFormat, "%s %.64q: it takes one or more of letters, digits, '.', '_' and '-'", what, s)
+		r.Add(at, graph.ErrFormat, "%s %.64q: a name takes one or more of letters, digits, '.', '_' and '-'", what, s)
 	}
 	return s
 }
@@ -293,7 +294,7 @@ func label(kind, name string) string {
 	if len(name) > 80 {
 		name = name[:77] + "..."
 	}
-	return kind + " " + name
+	return kind + " " + strconv.Quote(name)
 }
 
 // extents decodes a list of u64.

@@ -25,7 +25,7 @@ func Write(w io.Writer, m *graph.Model, o container.Options) error {
 		return err
 	}
 	f.place()
-	buffered := bufio.NewWriterSize(o.Watched(w, int64(f.size)), 1<<16)
+	buffered := bufio.NewWriterSize(w, 1<<16)
 	b := binio.NewWriter(buffered)
 	f.header(b)
 	f.tables(b)

@@ -44,6 +44,15 @@ func Target(m *graph.Model, o container.Options) (*graph.Model, error) {
 	}
 	g.Initializers = nil
 	for _, init := range m.Graph.Initializers {
+		var text []graph.Pair
+		for _, p := range init.Meta {
+			switch {
+			case p.Data == nil:
+				text = append(text, p)
+			case !o.DropMeta:
+				refused.Add("metadata %q of tensor %q is %v, and ONNX holds text only (it can be left out)", p.Key, init.Name, p.Data)
+			}
+		}
 		p, err := o.For(init.Tensor)
 		if err != nil {
 			refused.Add("tensor %q: %w", init.Name, err)
@@ -63,7 +72,9 @@ func Target(m *graph.Model, o container.Options) (*graph.Model, error) {
 			if err != nil {
 				return nil, err
 			}
-			init = &graph.Initializer{Name: init.Name, Tensor: t, Doc: init.Doc, Meta: init.Meta}
+			init = &graph.Initializer{Name: init.Name, Tensor: t, Doc: init.Doc, Meta: text}
+		} else if len(text) < len(init.Meta) {
+			init = &graph.Initializer{Name: init.Name, Tensor: init.Tensor, Doc: init.Doc, Meta: text}
 		}
 		g.Initializers = append(g.Initializers, init)
 	}

@@ -31,27 +31,6 @@ type Options struct {
 	Progress func(written, total int64)
 }
 
-// Watched is w, which tells o.Progress of what is written, total bytes in all.
-func (o Options) Watched(w io.Writer, total int64) io.Writer {
-	if o.Progress == nil {
-		return w
-	}
-	return &watched{w: w, total: total, tell: o.Progress}
-}
-
-type watched struct {
-	w        io.Writer
-	n, total int64
-	tell     func(written, total int64)
-}
-
-func (w *watched) Write(b []byte) (int, error) {
-	n, err := w.w.Write(b)
-	w.n += int64(n)
-	w.tell(w.n, w.total)
-	return n, err
-}
-
 // maxProblems bounds a list of problems.
 const maxProblems = 100
 

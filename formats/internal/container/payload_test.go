@@ -3,10 +3,8 @@ package container
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/nacre-ml/nacre/packed"
@@ -138,20 +136,6 @@ func TestPayloadClean(t *testing.T) {
 		if err != nil || n != p.Len() || !bytes.Equal(b.Bytes(), c.want) {
 			t.Errorf("%v: %d bytes, %v", x, n, err)
 		}
-	}
-}
-
-func TestWatched(t *testing.T) {
-	var b bytes.Buffer
-	if w := (Options{}).Watched(&b, 3); w != io.Writer(&b) {
-		t.Error("nobody is told, and the writer is another")
-	}
-	var told []int64
-	w := Options{Progress: func(written, total int64) { told = append(told, written, total) }}.Watched(&b, 3)
-	w.Write([]byte{1, 2})
-	w.Write([]byte{3})
-	if want := []int64{2, 3, 3, 3}; !slices.Equal(told, want) || b.Len() != 3 {
-		t.Errorf("told %v, want %v", told, want)
 	}
 }
 
