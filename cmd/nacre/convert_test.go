@@ -150,3 +150,36 @@ func TestInspectTensors(t *testing.T) {
 		t.Error("a large integer lost digits")
 	}
 }
+
+// TestVerifyTensors verifies files that have nothing to run: what they hold is shown
+// where the format has such a text.
+func TestVerifyTensors(t *testing.T) {
+	dir := t.TempDir()
+	plain, oinf := checkpoint(t, filepath.Join(dir, "a.onnx")), filepath.Join(dir, "a.oinf")
+	if code, _, stderr := call("convert", plain, oinf); code != 0 {
+		t.Fatal(stderr)
+	}
+	code, text, stderr := call("verify", plain)
+	if want := plain + ": well formed, 0 nodes, 2 weights\n"; code != 0 || text != want {
+		t.Errorf("%s%s, want %s", stderr, text, want)
+	}
+	code, text, stderr = call("verify", oinf)
+	want := oinf + `: well formed, 0 nodes, 2 weights
+author: str = "me"
+
+n: i64[2] = { 4611686018427387905, -5 }
+- [nbytes: 16, min: -5, max: 4.61169e+18, mean: 2.30584e+18, median: 2.30584e+18, std: 2.30584e+18]
+- hist: {([-5, 4.61169e+17], 1), ([4.15052e+18, 4.61169e+18], 1)}
+
+w: f32[2, 3] = { 
+{ 1, -0.1, inf } ,
+{ nan, 65519, 1e-08 } ,
+}
+- [nbytes: 24, min: -0.1, max: 65519, mean: 16380, median: 0.5, std: 28370.4, nan: 1, inf: 1]
+- hist: {([-0.1, 6551.81], 3), ([58967.1, 65519], 1)}
+
+`
+	if code != 0 || text != want {
+		t.Errorf("%s%s, want %s", stderr, text, want)
+	}
+}
