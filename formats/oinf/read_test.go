@@ -90,6 +90,14 @@ func TestViews(t *testing.T) {
 	}
 }
 
+func TestProbe(t *testing.T) {
+	for text, want := range map[string]bool{"OINF\x00": true, "OINF\x00\x09": true, "OINF": false, "": false, "oinf\x00": false, " OINF\x00": false} {
+		if got := Probe([]byte(text)); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
 // edit is a change of a file and what must come of it.
 type edit struct {
 	name string

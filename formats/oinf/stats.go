@@ -71,11 +71,15 @@ func describe(t *tensor.Tensor) stats {
 		sum += part
 	})
 	s.std = math.Sqrt(sum / float64(s.n))
+	if h.byValue {
+		s.median = h.median(s.n)
+	} else {
+		s.median = median(t, s.n)
+	}
 	s.bins = h.bins
 	if t.DType() != tensor.Bool {
 		s.bins = slices.DeleteFunc(s.bins, func(b bin) bool { return b.n == 0 })
 	}
-	s.median = median(t, s.n)
 	return s
 }
 
@@ -192,6 +196,18 @@ func (h *histogram) add(v float64) {
 		}
 	}
 	h.bins[i].n++
+}
+
+// median is that of n elements counted by value.
+func (h *histogram) median(n int) float64 {
+	at := func(rank int) float64 {
+		i := 0
+		for ; rank >= h.bins[i].n; i++ {
+			rank -= h.bins[i].n
+		}
+		return h.bins[i].low
+	}
+	return (at((n-1)/2) + at(n/2)) / 2
 }
 
 // median is the middle of the n finite elements, or the mean of the two in the middle.

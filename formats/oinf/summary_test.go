@@ -176,6 +176,22 @@ func checkStats(t *testing.T, list []float64, s stats) {
 	}
 }
 
+// TestIntegerStats is TestStats of integers, which are counted by value where they are
+// close to each other.
+func TestIntegerStats(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, width := range []int{1, 2, 21, 22, 1000} {
+		for _, n := range []int{2, 3, chunk + 1} {
+			list, codes := make([]float64, n), make([]int16, n)
+			for i := range list {
+				codes[i] = int16(r.IntN(width) - 10)
+				list[i] = float64(codes[i])
+			}
+			checkStats(t, list, describe(must(tensor.From(codes, n))))
+		}
+	}
+}
+
 // TestDecoders compares decoded elements of every type with their text.
 func TestDecoders(t *testing.T) {
 	raw := make([]byte, 8*300)
