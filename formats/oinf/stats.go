@@ -76,6 +76,9 @@ func describe(t *tensor.Tensor) stats {
 	} else {
 		s.median = median(t, s.n)
 	}
+	if s.median == 0 {
+		s.median = 0 // of two zeros, either may be in the middle
+	}
 	s.bins = h.bins
 	if t.DType() != tensor.Bool {
 		s.bins = slices.DeleteFunc(s.bins, func(b bin) bool { return b.n == 0 })
