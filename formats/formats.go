@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre/formats/gptrs"
+	"github.com/nacre-ml/nacre/formats/hnw"
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/formats/oinf"
@@ -57,6 +58,10 @@ var Formats = []Format{
 	},
 	gptrsRow(gptrs.Checkpoint, ".chk", ".gptrschk"),
 	gptrsRow(gptrs.Archive, ".ten", ".gptrsten"),
+	{
+		Name: hnw.Name, Extensions: []string{".hnw"}, Probe: hnw.Probe,
+		open: mapped(hnw.Read), read: hnw.Read, save: written(hnw.Write), verify: inMemory(hnw.Verify),
+	},
 }
 
 func gptrsRow(f *gptrs.Format, extensions ...string) Format {
@@ -65,6 +70,10 @@ func gptrsRow(f *gptrs.Format, extensions ...string) Format {
 		open: mapped(f.Read), read: f.Read, save: written(f.Write), verify: inMemory(f.Verify),
 	}
 }
+
+// ReplaceWeights gives the initialisers of a model the tensors of an archive of the
+// format hnw, as hnw.Replace says.
+func ReplaceWeights(m *graph.Model, path string) error { return hnw.Replace(m, path) }
 
 func openONNX(f *binio.File) (*graph.Model, error) { return onnx.Open(f, onnx.Options{}) }
 
@@ -125,14 +134,12 @@ func Load(path string) (*graph.Model, error) {
 		f.Close()
 		return nil, err
 	}
-	return checked(m, nil)
+	m.Raw = f.Data
+	return checked(m)
 }
 
 // checked closes models that are not sound.
-func checked(m *graph.Model, err error) (*graph.Model, error) {
-	if err != nil {
-		return nil, err
-	}
+func checked(m *graph.Model) (*graph.Model, error) {
 	if err := graph.Validate(m); err != nil {
 		m.Close()
 		return nil, err
@@ -146,7 +153,12 @@ func checked(m *graph.Model, err error) (*graph.Model, error) {
 func Decode(name string, data []byte) (*graph.Model, error) {
 	for _, row := range Formats {
 		if row.Probe(data) {
-			return checked(row.read(name, data))
+			m, err := row.read(name, data)
+			if err != nil {
+				return nil, err
+			}
+			m.Raw = data
+			return checked(m)
 		}
 	}
 	return nil, &graph.Error{Stage: "load", File: name, Offset: -1, Kind: graph.ErrUnsupported,

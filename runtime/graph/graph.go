@@ -32,6 +32,9 @@ type Model struct {
 	// the file as it was; nil for none. Who changes the model clears it.
 	Origin any
 
+	// Raw is the bytes of the file that the model came from, until Close; nil where
+	// there is none.
+	Raw []byte
 	// Closer releases what tensors are views of; nil when nothing is mapped.
 	Closer io.Closer
 }
@@ -42,7 +45,7 @@ func (m *Model) Close() error {
 		return nil
 	}
 	c := m.Closer
-	m.Closer = nil
+	m.Closer, m.Raw = nil, nil
 	return c.Close()
 }
 

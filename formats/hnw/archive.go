@@ -1,0 +1,221 @@
+package hnw
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// newArchive checks everything that may keep a model from being written.
+func newArchive(m *graph.Model, o container.Options) (*archive, error) {
+	var refused container.Refusals
+	a := &archive{man: manifest{major: major, format: formatName, chelisMin: "0.19.1", version: "nacre", graph: m.Graph.Name, module: moduleName(m)}}
+	drops(m, o, &refused)
+	a.facts(m)
+	a.settings(m, o, &refused)
+	if len(m.Graph.Nodes) > 0 {
+		a.facts(m)
+	}
+	a.tensors(initializers(m), o, &refused)
+	if err := refused.Err(); err != nil {
+		return nil, err
+	}
+	a.place(m.Origin)
+	return a, nil
+}
+
+// facts takes what an ONNX model says by itself.
+func (a *archive) facts(m *graph.Model) {
+	if m.Format == "onnx" && m.Raw != nil {
+		a.man.source = sha256.Sum256(m.Raw)
+	}
+	for _, s := range m.Opsets {
+		if s.Domain == "" {
+			a.man.opset = int64(s.Version)
+		}
+	}
+}
+
+// drops refuses what the format has no place for, unless it is to be left out.
+func drops(m *graph.Model, o container.Options, refused *container.Refusals) {
+	g := m.Graph
+	nodes := len(g.Nodes)+len(m.Functions)+len(g.Inputs)+len(g.Outputs) > 0
+	if nodes && !o.DropGraph {
+		refused.Add("the format holds tensors only, and the model has a graph of %d nodes, %d inputs and %d outputs (it can be left out)", len(g.Nodes), len(g.Inputs), len(g.Outputs))
+	}
+	for _, name := range sparse(m) {
+		refused.Add("initialiser %q is in sparse form, which the format does not have", name)
+	}
+	if o.DropMeta {
+		return
+	}
+	lost := func(what string, there bool) {
+		if there {
+			refused.Add("the format has no place for %s (it can be left out)", what)
+		}
+	}
+	lost("the model's documentation", m.Doc != "")
+	lost("the graph's documentation", g.Doc != "")
+	for _, p := range g.Meta {
+		lost(fmt.Sprintf("metadata %q of the graph", p.Key), true)
+	}
+	for _, s := range m.Sizes {
+		lost(fmt.Sprintf("size variable %q", s.Name), true)
+	}
+	if !nodes {
+		for _, v := range g.Values {
+			lost(fmt.Sprintf("tensor %q, which has no data", v.Name), true)
+		}
+	}
+}
+
+// settings takes from metadata what the manifest has.
+func (a *archive) settings(m *graph.Model, o container.Options, refused *container.Refusals) {
+	fields := a.man.settings()
+	for _, p := range m.Meta {
+		i := slices.IndexFunc(fields, func(f field) bool { return f.key == p.Key })
+		switch {
+		case i >= 0 && p.Data == nil:
+			if err := parse(fields[i].value, p.Value); err != nil {
+				refused.Add("metadata %q: %w", p.Key, err)
+			}
+		case !o.DropMeta:
+			refused.Add("the format has no place for metadata %q (it can be left out)", p.Key)
+		}
+	}
+	for _, f := range fields {
+		if text, ok := f.value.(*string); ok {
+			*text = held(*text, "the text of "+f.key, o, refused)
+		}
+	}
+}
+
+// parse gives a field of the manifest the value of a text.
+func parse(value any, text string) (err error) {
+	switch v := value.(type) {
+	case *int64:
+		*v, err = strconv.ParseInt(text, 10, 64)
+	case *digest:
+		err = v.parse(text)
+	case *string:
+		*v = text
+	}
+	return err
+}
+
+// held is a text that the manifest can hold.
+func held(text, what string, o container.Options, refused *container.Refusals) string {
+	if o.Rename {
+		return escaped(text)
+	}
+	if !utf8.ValidString(text) {
+		refused.Add("%s, %q, is no UTF-8 (it can be escaped)", what, text)
+	}
+	return text
+}
+
+// tensors makes the entries, without their places.
+func (a *archive) tensors(list []*graph.Initializer, o container.Options, refused *container.Refusals) {
+	ids := identifiers{taken: map[string]bool{}, next: map[string]int{}}
+	names := map[string]bool{}
+	for _, init := range list {
+		if id, ok := value(init.Meta, idKey); ok {
+			if ids.taken[id] {
+				refused.Add("initialiser %q has the id %q, which another has", init.Name, id)
+			}
+			ids.taken[id] = true
+		}
+	}
+	for _, init := range list {
+		e := entry{encoding: encodingWord, layout: layoutWord}
+		e.onnxName = held(init.Name, "the name of a tensor", o, refused)
+		if e.onnxName == "" || names[e.onnxName] {
+			refused.Add("initialiser %q: names must be unique and not empty", init.Name)
+		}
+		names[e.onnxName] = true
+		id, ok := value(init.Meta, idKey)
+		if !ok {
+			id = ids.of(init.Name)
+		}
+		e.id = held(id, "an id", o, refused)
+		consumer, ok := value(init.Meta, consumerKey)
+		if !ok {
+			consumer = a.man.module + "." + e.id
+		}
+		e.consumer = held(consumer, "a consumer", o, refused)
+		a.add(init, e, o, refused)
+	}
+}
+
+// add appends a tensor.
+func (a *archive) add(init *graph.Initializer, e entry, o container.Options, refused *container.Refusals) {
+	t := init.Tensor
+	if t == nil {
+		refused.Add("initialiser %q has no data", init.Name)
+		return
+	}
+	if !o.DropMeta {
+		for _, p := range init.Meta {
+			if p.Key != idKey && p.Key != consumerKey {
+				refused.Add("the format has no place for metadata %q of initialiser %q (it can be left out)", p.Key, init.Name)
+			}
+		}
+		if init.Doc != "" {
+			refused.Add("the format has no place for the documentation of initialiser %q (it can be left out)", init.Name)
+		}
+	}
+	p, err := o.For(t)
+	if err != nil {
+		refused.Add("initialiser %q: %w", init.Name, err)
+		return
+	}
+	word, ok := wordOf(p.DType())
+	if !ok {
+		refused.Add("initialiser %q is %s, and the format has %s only", init.Name, word, words())
+		return
+	}
+	if t.DType() == tensor.Bool {
+		if k := notBool(t.Bytes()); k >= 0 {
+			refused.Add("initialiser %q: element %d is %d, and bool is 0 or 1", init.Name, k, t.Bytes()[k])
+		}
+	}
+	e.dtype, e.byteLen, e.shape = word, p.Len(), make([]int64, len(t.Shape()))
+	for i, n := range t.Shape() {
+		e.shape[i] = int64(n)
+	}
+	a.payloads, a.man.tensors = append(a.payloads, p), append(a.man.tensors, e)
+}
+
+// place lays out the payload: as it was in the file that the model came from, if the
+// tensors still are as long, or else one after the other.
+func (a *archive) place(from any) {
+	list := a.man.tensors
+	o, ok := from.(*origin)
+	ok = ok && len(o.lens) == len(list)
+	for i := range list {
+		ok = ok && o.lens[i] == list[i].byteLen
+	}
+	if !ok {
+		o = &origin{}
+		for _, e := range list {
+			at := (o.end + align - 1) / align * align
+			o.offsets = append(o.offsets, at)
+			o.end = at + e.byteLen
+		}
+	}
+	a.extension, a.man.minor, a.man.payloadLen = o.extension, o.minor, o.end
+	for i := range list {
+		list[i].offset = o.offsets[i]
+		a.order = append(a.order, i)
+	}
+	slices.SortStableFunc(a.order, func(i, k int) int {
+		return cmp.Or(cmp.Compare(list[i].offset, list[k].offset), cmp.Compare(list[i].byteLen, list[k].byteLen))
+	})
+}

@@ -1,0 +1,135 @@
+package hnw
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// escaped is a name in UTF-8: unless it is that already and holds no \x, every
+// backslash and every byte that is no UTF-8 becomes \x and two digits. Different names
+// stay different.
+func escaped(name string) string {
+	if utf8.ValidString(name) && !strings.Contains(name, `\x`) {
+		return name
+	}
+	var b strings.Builder
+	for i := 0; i < len(name); {
+		r, n := utf8.DecodeRuneInString(name[i:])
+		if r == '\\' || r == utf8.RuneError && n == 1 {
+			fmt.Fprintf(&b, `\x%02x`, name[i])
+		} else {
+			b.WriteString(name[i : i+n])
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// reserved are the identifiers that Chelis has for itself.
+var reserved = set(`def sig type dim macro match with fn module import export if then else grad vmap jit
+	realize copy tensor cast cast_trunc par do quote unquote splice true false effect handler perform resume borrow
+	reshape permute insert expand pad shrink stride concat split gather scatter_replace scatter_elements where clamp
+	cumsum add sub mul div max_elem min_elem neg recip exp log sqrt abs sin cos tan atan floor ceil round relu sigmoid
+	tanh silu gelu softmax layer_norm sum mean max_reduce min_reduce prod_reduce argmax_reduce argmin_reduce matmul
+	einsum conv reduce_window_max reduce_window_min reduce_window_sum reduce_window_mean shape tensor_to_scalar
+	scalar_to_tensor to_tensor bool string f32 f64 bf16 f16 i8 i16 i32 i64 forward main`)
+
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		m[w] = true
+	}
+	return m
+}
+
+// identifier is a name as a Chelis value may be called. A digit goes where Chelis would
+// refuse it: behind a first part of two to four letters, which it takes for a
+// namespace, behind the name of a type at the end, and behind words of its own.
+func identifier(name string) string {
+	parts := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !alphanumeric(r) })
+	if len(parts) == 0 {
+		return "w0"
+	}
+	if c := parts[0][0]; '0' <= c && c <= '9' {
+		parts[0] = "w" + parts[0]
+	}
+	first, last := parts[0], parts[len(parts)-1]
+	if len(parts) > 1 {
+		if len(first) >= 2 && len(first) <= 4 && !strings.ContainsAny(first, "0123456789") {
+			parts[0] += "0"
+		}
+		if last == "int" || last == "f32" || last == "f64" || last == "bool" || last == "string" {
+			parts[len(parts)-1] += "_0"
+		}
+	}
+	id := strings.Join(parts, "_")
+	if reserved[id] {
+		id += "0"
+	}
+	return id
+}
+
+func alphanumeric(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+}
+
+// identifiers gives out ids, each once.
+type identifiers struct {
+	taken map[string]bool
+	next  map[string]int // by identifier, the number to try behind it
+}
+
+// of returns an id for a name.
+func (ids *identifiers) of(name string) string {
+	base := identifier(name)
+	id := base
+	for ids.taken[id] {
+		ids.next[base]++
+		id = base + "_" + strconv.Itoa(ids.next[base]+1)
+	}
+	ids.taken[id] = true
+	return id
+}
+
+// moduleName is the module of a model that does not say its own: named like the
+// file, or else like the graph.
+func moduleName(m *graph.Model) string {
+	base := filepath.Base(m.File)
+	for _, name := range []string{strings.TrimSuffix(base, filepath.Ext(base)), m.Graph.Name} {
+		if s := pascal(name); s != "" {
+			return "Hydronnx." + s
+		}
+	}
+	return "Hydronnx.Model"
+}
+
+// pascal is a name in PascalCase: words begin where they do in the name, and at
+// capital letters behind small ones.
+func pascal(name string) string {
+	var b strings.Builder
+	before := ' ' // what stands before the rune
+	for _, r := range name {
+		if !alphanumeric(r) {
+			before = ' '
+			continue
+		}
+		upper := 'A' <= r && r <= 'Z'
+		switch {
+		case before == ' ' || upper && 'a' <= before && before <= 'z':
+			b.WriteString(strings.ToUpper(string(r)))
+		default:
+			b.WriteString(strings.ToLower(string(r)))
+		}
+		before = r
+	}
+	s := b.String()
+	if s != "" && s[0] <= '9' {
+		s = "M" + s
+	}
+	return s
+}
