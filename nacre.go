@@ -79,6 +79,23 @@ func newModel(m *graph.Model) *Model {
 // Source is what the file holds. It must not be changed.
 func (m *Model) Source() *graph.Model { return m.source }
 
+// ReplaceWeights gives every initialiser of the model the elements that an archive
+// (.hnw) has for its name, bit for bit. The archive must not change until Close. It is an
+// error, and nothing is replaced, when the archive is damaged, when it lacks an
+// initialiser or has one of another type or shape (package formats/hnw has the kinds
+// of these errors), or when the model has made a session.
+func (m *Model) ReplaceWeights(path string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.closed:
+		return fmt.Errorf("%s: the model is closed", m.source.File)
+	case len(m.optimized) > 0:
+		return fmt.Errorf("%s: weights are replaced before the first session is made", m.source.File)
+	}
+	return formats.ReplaceWeights(m.source, path)
+}
+
 // Close releases the file and the weights. It is an error, and nothing is
 // released, while a session of the model is open. Further calls do nothing.
 func (m *Model) Close() error {

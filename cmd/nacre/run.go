@@ -10,6 +10,8 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
+	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/formats/hnw"
 )
 
 // runFlags are the flags of nacre run.
@@ -20,6 +22,8 @@ type runFlags struct {
 	out      string
 	profile  string
 	plan     bool
+	weights  string
+	export   string
 	tol      compare.Tolerance
 }
 
@@ -32,10 +36,18 @@ func runCommand() *cobra.Command {
 as .npy files. Names of axes that the model leaves open follow from the inputs.
 
 With --test-data the model runs on folders of input_K.pb and output_K.pb, and
-every output is compared with the stored one.`,
+every output is compared with the stored one.
+
+With --export-weights every initialiser of the model is written to an archive
+(.hnw), bit for bit; the model then runs only if inputs, test data or a folder for
+outputs are given. With --weights the model takes its weights from such an archive,
+which must be intact and fit: every initialiser needs a tensor of its name, type
+and shape.`,
 		Example: `  nacre run model.onnx --input image=cat.jpg --image-mean 0.485,0.456,0.406 --image-std 0.229,0.224,0.225
   nacre run model.onnx --input tokens=tokens.npy --out results
-  nacre run model.onnx --test-data .`,
+  nacre run model.onnx --test-data .
+  nacre run model.onnx --export-weights model.hnw
+  nacre run model.onnx --weights tuned.hnw --input tokens=tokens.npy`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -50,6 +62,8 @@ every output is compared with the stored one.`,
 	flags.StringVar(&f.out, "out", "", "`DIR` for the outputs, as .npy files")
 	flags.StringVar(&f.profile, "profile", "", "`FILE` for the time of every step (Chrome trace); a table goes to stderr")
 	flags.BoolVar(&f.plan, "plan", false, "print the plan of the run instead of running")
+	flags.StringVar(&f.weights, "weights", "", "`FILE` (.hnw) that has the weights to run with")
+	flags.StringVar(&f.export, "export-weights", "", "`FILE` (.hnw) for the weights that the model has")
 	f.session.add(flags)
 	cmd.MarkFlagsMutuallyExclusive("test-data", "input")
 	cmd.MarkFlagsMutuallyExclusive("test-data", "out")
@@ -58,11 +72,23 @@ every output is compared with the stored one.`,
 }
 
 func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Writer) (err error) {
-	m, s, err := f.session.session(path)
+	o, err := f.session.options()
 	if err != nil {
 		return err
 	}
-	defer func() { err = join(err, s, m) }()
+	m, err := nacre.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = join(err, m) }()
+	if err := f.archives(m, stderr); err != nil || f.exportOnly() {
+		return err
+	}
+	s, err := m.NewSession(o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = join(err, s) }()
 	if f.testData != "" {
 		return f.compare(ctx, s, stdout, stderr)
 	}
@@ -95,6 +121,28 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 		}
 	}
 	return nil
+}
+
+// archives takes weights from an archive and writes them to one, as the flags say.
+func (f *runFlags) archives(m *nacre.Model, stderr io.Writer) error {
+	if f.weights != "" {
+		if err := m.ReplaceWeights(f.weights); err != nil {
+			return err
+		}
+	}
+	if f.export == "" {
+		return nil
+	}
+	if err := formats.SaveAs(f.export, hnw.Name, m.Source(), formats.Options{DropGraph: true, DropMeta: true}); err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "%s: weights of %s\n", f.export, m.Source().File)
+	return nil
+}
+
+// exportOnly reports whether there is nothing to do but to write an archive.
+func (f *runFlags) exportOnly() bool {
+	return f.export != "" && len(f.input.files) == 0 && f.testData == "" && f.out == "" && f.profile == "" && !f.plan
 }
 
 func asValues(tensors map[string]*nacre.Tensor) map[string]nacre.Value {
