@@ -115,7 +115,7 @@ func roundTrip(m *graph.Model) error {
 		return errors.New("the second writing gives other bytes")
 	}
 	want := *m
-	want.Closer = nil
+	want.Closer, want.Raw = nil, nil
 	want.Opsets, want.IR = again.Opsets, again.IR // writing adds imports that the file left out
 	unplace(m)
 	unplace(again)
