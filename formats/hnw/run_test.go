@@ -6,6 +6,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/nacre-ml/nacre"
@@ -74,43 +76,58 @@ func TestFixtureRuns(t *testing.T) {
 
 func decoded(t *testing.T, x goldenTensor) *nacre.Tensor {
 	t.Helper()
-	values := make([]float64, len(x.Values))
-	for i, v := range x.Values {
-		if err := json.Unmarshal(v, &values[i]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if x.DType == "f64" {
-		y, err := nacre.NewTensor(values, x.Shape...)
-		if err != nil {
-			t.Fatal(err)
+	types := map[string]tensor.DType{"f32": tensor.F32, "f64": tensor.F64, "i32": tensor.I32, "i64": tensor.I64, "bool": tensor.Bool}
+	d, ok := types[x.DType]
+	if y := tensor.New(d, x.Shape...); ok && y.Len() == len(x.Values) {
+		for i, text := range x.Values {
+			text := strings.Trim(string(text), `"`)
+			var err error
+			switch d {
+			case tensor.F32:
+				var v float64
+				v, err = strconv.ParseFloat(text, 32)
+				tensor.View[float32](y)[i] = float32(v)
+			case tensor.F64:
+				tensor.View[float64](y)[i], err = strconv.ParseFloat(text, 64)
+			case tensor.I64:
+				tensor.View[int64](y)[i], err = strconv.ParseInt(text, 10, 64)
+			case tensor.I32:
+				var v int64
+				v, err = strconv.ParseInt(text, 10, 32)
+				tensor.View[int32](y)[i] = int32(v)
+			case tensor.Bool:
+				var v bool
+				if v, err = strconv.ParseBool(text); v {
+					y.Bytes()[i] = 1
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
 		return y
 	}
-	if x.DType != "f32" {
-		t.Fatalf("no inputs of %s", x.DType)
-	}
-	y := tensor.New(tensor.F32, x.Shape...)
-	for i, v := range values {
-		tensor.View[float32](y)[i] = float32(v)
-	}
-	return y
+	t.Fatalf("%d values of %s%v", len(x.Values), x.DType, x.Shape)
+	return nil
 }
 
-// distance is the largest difference of two tensors of one type and shape.
+// distance is the largest difference of two tensors of one type and shape, relative to
+// numbers above 1.
 func distance(a, b *nacre.Tensor) float64 {
 	if a == nil || a.DType() != b.DType() || !a.Shape().Equal(b.Shape()) {
 		return math.Inf(1)
 	}
-	at := func(x *nacre.Tensor, i int) float64 {
-		if x.DType() == tensor.F64 {
-			return tensor.View[float64](x)[i]
-		}
-		return float64(tensor.View[float32](x)[i])
-	}
 	most := 0.0
 	for i := range b.Len() {
-		most = max(most, math.Abs(at(a, i)-at(b, i))/max(1, math.Abs(at(b, i))))
+		x, failed := strconv.ParseFloat(a.Text(i), 64)
+		y, _ := strconv.ParseFloat(b.Text(i), 64)
+		switch {
+		case a.Text(i) == b.Text(i):
+		case failed != nil:
+			return math.Inf(1)
+		default:
+			most = max(most, math.Abs(x-y)/max(1, math.Abs(y)))
+		}
 	}
 	return most
 }
