@@ -39,11 +39,11 @@ func (r *reader) entries() []*entry {
 		case e.id == "":
 			bad(ErrMalformed, "a tensor has no id")
 		case ids[e.id]:
-			bad(ErrMalformed, "id %q is there twice", e.id)
+			bad(ErrMalformed, "id %.100q is there twice", e.id)
 		case e.onnxName == "":
-			bad(ErrMalformed, "id %q has no onnx_name", e.id)
+			bad(ErrMalformed, "id %.100q has no onnx_name", e.id)
 		case names[e.onnxName]:
-			bad(ErrMalformed, "id %q is the second entry of that onnx_name", e.id)
+			bad(ErrMalformed, "id %.100q is the second entry of that onnx_name", e.id)
 		}
 		ids[e.id], names[e.onnxName] = true, true
 		if e.layout != layoutWord {
@@ -116,7 +116,7 @@ func (r *reader) apart(list []*entry) []*entry {
 	for _, e := range list {
 		if e.byteLen > 0 {
 			if e.offset < end {
-				r.add(e.at, ErrMalformed, e.onnxName, "byte %d of the payload belongs to initialiser %q already", e.offset, last)
+				r.add(e.at, ErrMalformed, e.onnxName, "byte %d of the payload belongs to initialiser %.100q already", e.offset, last)
 				continue
 			}
 			if all {

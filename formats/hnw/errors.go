@@ -26,15 +26,15 @@ type Error struct {
 	Err         error
 }
 
-// Error is one line: kind, module, initialiser, what is wrong.
+// Error is one line: kind, module, initialiser, what is wrong. Long names are cut.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Kind.Error())
 	if e.Module != "" {
-		b.WriteString(" in " + e.Module)
+		fmt.Fprintf(&b, " in %.100s", e.Module)
 	}
 	if e.Initializer != "" {
-		fmt.Fprintf(&b, ", initialiser %q", e.Initializer)
+		fmt.Fprintf(&b, ", initialiser %.100q", e.Initializer)
 	}
 	b.WriteString(": " + e.Err.Error())
 	return b.String()
