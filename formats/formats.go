@@ -16,6 +16,7 @@ import (
 	"github.com/nacre-ml/nacre/formats/hnw"
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/formats/loom"
 	"github.com/nacre-ml/nacre/formats/oinf"
 	"github.com/nacre-ml/nacre/formats/onnx"
 	"github.com/nacre-ml/nacre/formats/safetensors"
@@ -61,6 +62,14 @@ var Formats = []Format{
 	{
 		Name: hnw.Name, Extensions: []string{".hnw"}, Probe: hnw.Probe,
 		open: mapped(hnw.Read), read: hnw.Read, save: written(hnw.Write), verify: inMemory(hnw.Verify),
+	},
+	{
+		Name: loom.Name, Extensions: []string{".json"}, Probe: loom.Probe,
+		open: mapped(loom.Read), read: loom.Read, save: written(loom.Write), verify: inMemory(loom.Verify),
+	},
+	{
+		Name: loom.EntityName, Extensions: []string{".entity"}, Probe: loom.ProbeEntity,
+		open: mapped(loom.ReadEntity), read: loom.ReadEntity, save: written(loom.WriteEntity), verify: inMemory(loom.VerifyEntity),
 	},
 }
 
@@ -118,7 +127,11 @@ func written(write func(w io.Writer, m *graph.Model, o Options) error) func(path
 // The files stay mapped until the model is closed.
 func Load(path string) (*graph.Model, error) {
 	if row, ok := folder(path); ok {
-		return checked(row.openFolder(path))
+		m, err := row.openFolder(path)
+		if err != nil {
+			return nil, err
+		}
+		return checked(m)
 	}
 	f, err := binio.Open(path)
 	if err != nil {

@@ -1,0 +1,39 @@
+// Package loom reads and writes the model files of openfluke/loom: networks of layers
+// in a grid, with a store of weights per layer in one of 21 dtypes. Origin of a model
+// that it reads is a *Network.
+//
+// A checkpoint is JSON: the extents of the grid and an array of layers with their
+// configuration, which may have layers inside; weights are base64 of the packed
+// codes, or, in old files, of plain float32 that is quantised when it is read. Keys
+// and names may have letters of any case; unknown keys are ignored, and unknown names
+// stand for Dense, Linear and float32, as in Loom. The spec of an architecture is the
+// same JSON without weights, with a Softmax variant by number; what layers need is
+// then declared and has no data.
+//
+// An ENTITY file is, little-endian and without alignment:
+//
+//	magic "ENTITY\0\0", u16 version 1, u16 flags (0; any are read)
+//	u64 length of the header, at most 256 MiB
+//	header: JSON of format_version, network (the checkpoint's, without weights),
+//	        transformer (bundles only), blobs (path, offset, length, dtype, scale, native)
+//	payload: the blobs, at offsets from its start; what follows them is ignored
+//
+// Paths of blobs are layers.N, N being the flat number of the cell, followed by
+// .parallel_branches.I, .sequential_layers.I or .meta_observed_layer for layers
+// inside, and transformer.NAME. Others are ignored. Bundles of transformers have
+// blobs of more kinds below a layer: .q4_0.KEY, .bitnet_ternary.KEY, .biases, .q_norm,
+// .k_norm, .inner_norm. A blob's dtype counts, whatever its layer says. RMSNorm is
+// written as float32.
+//
+// Tensors hold codes, repacked with the first in the lowest bits where they are
+// narrower than a byte; their metadata has the scale. Loom's fp8e4m3, fp8e5m2 and fp4
+// are not the standard types, so that tensors of those hold float32 numbers, and the
+// codes are the bytes as stored. Binary is t1, ternary t2, Q4_0 int4 with the scales
+// of its blocks. A checkpoint may hold more weights than its layer needs, of which
+// the first count, but for float64, float16 and bfloat16 in JSON, where Loom fails.
+//
+// Refused are: other versions, stores that are too short or that the configuration
+// gives no weights, blobs that overlap, layers nested more than 32 deep, grids and
+// stores whose size overflows, base64 that is not exact. Models without a network
+// cannot be written.
+package loom

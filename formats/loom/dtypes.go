@@ -1,0 +1,321 @@
+package loom
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// DType is how Loom keeps weights: codes that a scale turns into numbers.
+type DType uint8
+
+// The dtypes, by Loom's numbers.
+const (
+	Float64 DType = iota
+	Float32
+	Float16
+	BFloat16
+	FP8E4M3
+	FP8E5M2
+	Int64
+	Int32
+	Int16
+	Int8
+	Uint64
+	Uint32
+	Uint16
+	Uint8
+	Int4
+	Uint4
+	FP4
+	Int2
+	Uint2
+	Ternary
+	Binary
+	dtypeCount
+)
+
+// dtypes is the one table of dtypes. The type of a tensor of codes is Invalid where
+// Nacre has none with the same values: Loom's eight-bit and four-bit floats are not
+// the standard ones.
+var dtypes = [dtypeCount]struct {
+	name    string
+	aliases []string
+	bits    int
+	codes   tensor.DType
+}{
+	Float64:  {"float64", []string{"fp64", "f64"}, 64, tensor.F64},
+	Float32:  {"float32", []string{"fp32", "f32"}, 32, tensor.F32},
+	Float16:  {"float16", []string{"fp16", "f16"}, 16, tensor.F16},
+	BFloat16: {"bfloat16", []string{"bf16"}, 16, tensor.BF16},
+	FP8E4M3:  {"fp8e4m3", []string{"fp8"}, 8, tensor.Invalid},
+	FP8E5M2:  {"fp8e5m2", nil, 8, tensor.Invalid},
+	Int64:    {"int64", []string{"i64"}, 64, tensor.I64},
+	Int32:    {"int32", []string{"i32"}, 32, tensor.I32},
+	Int16:    {"int16", []string{"i16"}, 16, tensor.I16},
+	Int8:     {"int8", []string{"i8"}, 8, tensor.I8},
+	Uint64:   {"uint64", []string{"u64"}, 64, tensor.U64},
+	Uint32:   {"uint32", []string{"u32"}, 32, tensor.U32},
+	Uint16:   {"uint16", []string{"u16"}, 16, tensor.U16},
+	Uint8:    {"uint8", []string{"u8"}, 8, tensor.U8},
+	Int4:     {"int4", nil, 4, tensor.I4},
+	Uint4:    {"uint4", nil, 4, tensor.U4},
+	FP4:      {"fp4", []string{"f4"}, 4, tensor.Invalid},
+	Int2:     {"int2", nil, 2, tensor.I2},
+	Uint2:    {"uint2", nil, 2, tensor.U2},
+	Ternary:  {"ternary", nil, 2, tensor.T2},
+	Binary:   {"binary", nil, 1, tensor.T1},
+}
+
+// DTypes returns every dtype, by number.
+func DTypes() []DType {
+	list := make([]DType, dtypeCount)
+	for i := range list {
+		list[i] = DType(i)
+	}
+	return list
+}
+
+// ParseDType finds a dtype by one of its names, in letters of any case. An unknown
+// name gives Float32 and false.
+func ParseDType(name string) (DType, bool) {
+	for d, row := range dtypes {
+		if strings.EqualFold(name, row.name) {
+			return DType(d), true
+		}
+		for _, alias := range row.aliases {
+			if strings.EqualFold(name, alias) {
+				return DType(d), true
+			}
+		}
+	}
+	return Float32, false
+}
+
+// String is the name that files have.
+func (d DType) String() string {
+	if d >= dtypeCount {
+		return fmt.Sprintf("dtype(%d)", uint8(d))
+	}
+	return dtypes[d].name
+}
+
+// Bits is what one code takes.
+func (d DType) Bits() int { return dtypes[d].bits }
+
+// Bytes is what n codes take, the last byte filled up. Negative for an n whose codes
+// no memory can hold.
+func (d DType) Bytes(n int) int {
+	bits := dtypes[d].bits
+	if bits >= 8 {
+		if n > math.MaxInt/(bits/8) {
+			return -1
+		}
+		return n * (bits / 8)
+	}
+	per := 8 / bits
+	return n/per + (n%per+per-1)/per
+}
+
+var order = binary.LittleEndian
+
+// bitsAt returns the code of element i. Narrow codes begin at the high end of a byte.
+func (d DType) bitsAt(b []byte, i int) uint64 {
+	switch bits := dtypes[d].bits; bits {
+	case 64:
+		return order.Uint64(b[8*i:])
+	case 32:
+		return uint64(order.Uint32(b[4*i:]))
+	case 16:
+		return uint64(order.Uint16(b[2*i:]))
+	case 8:
+		return uint64(b[i])
+	default:
+		per := 8 / bits
+		return uint64(b[i/per]>>((per-1-i%per)*bits)) & (1<<bits - 1)
+	}
+}
+
+// setBits stores the low bits of code as element i of bytes that were zero.
+func (d DType) setBits(b []byte, i int, code uint64) {
+	switch bits := dtypes[d].bits; bits {
+	case 64:
+		order.PutUint64(b[8*i:], code)
+	case 32:
+		order.PutUint32(b[4*i:], uint32(code))
+	case 16:
+		order.PutUint16(b[2*i:], uint16(code))
+	case 8:
+		b[i] = byte(code)
+	default:
+		per := 8 / bits
+		b[i/per] |= byte(code) & (1<<bits - 1) << ((per - 1 - i%per) * bits)
+	}
+}
+
+// values are the numbers of the codes of Loom's own floats.
+var values = [dtypeCount][]float32{
+	FP8E4M3: table(8, func(c int) float64 { return small(c, 3, 7, -10, false) }),
+	FP8E5M2: table(8, func(c int) float64 { return small(c, 2, 15, -15, true) }),
+	FP4: table(4, func(c int) float64 {
+		v := [...]float64{0, 0.75, 1, 1.5, 2, 3, math.Inf(1), math.NaN()}[c&7]
+		if c > 7 {
+			v = -v
+		}
+		return v
+	}),
+}
+
+func table(bits int, value func(code int) float64) []float32 {
+	t := make([]float32, 1<<bits)
+	for i := range t {
+		t[i] = float32(value(i))
+	}
+	return t
+}
+
+// small is the number of an eight-bit code with that many bits of mantissa. The
+// least exponent keeps its leading one and has a power of its own. The infinity is
+// positive whatever the sign, as Loom has it.
+func small(code, mantissa, bias, least int, special bool) float64 {
+	e, m := code&0x7f>>mantissa, code&(1<<mantissa-1)
+	v := 1 + float64(m)/float64(int(1)<<mantissa)
+	switch {
+	case e == 0 && m == 0:
+		v = 0
+	case e == 0:
+		v = math.Ldexp(v, least)
+	case special && e == 1<<(7-mantissa)-1 && m == 0:
+		return math.Inf(1)
+	case special && e == 1<<(7-mantissa)-1:
+		return math.NaN()
+	default:
+		v = math.Ldexp(v, e-bias)
+	}
+	if code > 127 {
+		v = -v
+	}
+	return v
+}
+
+// number returns what reads the number of a code, before it is scaled.
+func (d DType) number() func(code uint64) float32 {
+	switch d {
+	case Float64:
+		return func(c uint64) float32 { return float32(math.Float64frombits(c)) }
+	case Float32:
+		return func(c uint64) float32 { return math.Float32frombits(uint32(c)) }
+	case Float16:
+		return func(c uint64) float32 { return packed.F16(c).Float32() }
+	case BFloat16:
+		return func(c uint64) float32 { return math.Float32frombits(uint32(c) << 16) }
+	case Uint64, Uint32, Uint16, Uint8, Uint4, Uint2:
+		return func(c uint64) float32 { return float32(c) }
+	case Binary:
+		return func(c uint64) float32 { return 2*float32(c) - 1 }
+	}
+	if t := values[d]; t != nil {
+		return func(c uint64) float32 { return t[c] }
+	}
+	up := 64 - dtypes[d].bits
+	return func(c uint64) float32 { return float32(int64(c<<up) >> up) }
+}
+
+// Scaled reports whether the scale of a store counts: not for the floats of 16 bits
+// and more.
+func (d DType) Scaled() bool { return d > BFloat16 }
+
+// Restore returns the numbers of n codes as Loom computes with them: the code's
+// value times the scale in float32. A scale of 0, which means that a file has none,
+// makes all numbers of a scaled dtype 0, but counts as 1 for FP4. Too few codes are
+// an error.
+func Restore(d DType, codes []byte, scale float32, n int) ([]float32, error) {
+	if err := d.holds(codes, n); err != nil {
+		return nil, err
+	}
+	w := make([]float32, n)
+	number := d.number()
+	for i := range w {
+		w[i] = number(d.bitsAt(codes, i))
+	}
+	if d.Scaled() {
+		if d == FP4 && scale == 0 {
+			scale = 1
+		}
+		for i := range w {
+			w[i] *= scale
+		}
+	}
+	return w, nil
+}
+
+// holds reports whether codes has n of them.
+func (d DType) holds(codes []byte, n int) error {
+	if d >= dtypeCount {
+		return fmt.Errorf("%v is no dtype", d)
+	}
+	if want := d.Bytes(n); n < 0 || want < 0 || len(codes) < want {
+		return fmt.Errorf("%d weights of %v do not fit in %d bytes", n, d, len(codes))
+	}
+	return nil
+}
+
+// tensor returns codes as a tensor of that shape, a view where Nacre packs them the
+// same way. Loom's own floats become the float32 numbers that Restore gives. Ternary
+// codes of -2, which Loom computes with, make a tensor of int2.
+func (d DType) tensor(codes []byte, scale float32, shape tensor.Shape) (*tensor.Tensor, error) {
+	n := shape.Len()
+	if err := d.holds(codes, n); err != nil {
+		return nil, err
+	}
+	row := dtypes[d]
+	switch {
+	case row.codes == tensor.Invalid:
+		w, err := Restore(d, codes, scale, n)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.From(w, shape...)
+	case row.bits >= 8:
+		return tensor.FromBytes(row.codes, shape, codes[:d.Bytes(n)])
+	}
+	b := turned(codes[:d.Bytes(n)], n, row.bits)
+	if d == Ternary && hasLeast(b, n) {
+		row.codes = tensor.I2
+	}
+	return tensor.FromBytes(row.codes, shape, b)
+}
+
+// turned returns codes with the first of each byte at its low end, and zeros after
+// the last.
+func turned(codes []byte, n, bits int) []byte {
+	var table [256]byte
+	for c := range table {
+		for at := 0; at < 8; at += bits {
+			table[c] |= byte(c) >> at & (1<<bits - 1) << (8 - bits - at)
+		}
+	}
+	b := make([]byte, len(codes))
+	for i, c := range codes {
+		b[i] = table[c]
+	}
+	if used := n * bits % 8; used > 0 {
+		b[len(b)-1] &= 1<<used - 1
+	}
+	return b
+}
+
+// hasLeast reports whether one of n two-bit codes is -2. Bytes that are filled up
+// end in zeros.
+func hasLeast(b []byte, n int) bool {
+	for i := range n {
+		if b[i/4]>>(i%4*2)&3 == 2 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,50 @@
+package loom
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+func FuzzRead(f *testing.F) {
+	seeds(f, false)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		bounded(t, len(data), func() {
+			if m, err := Read("x", data); err == nil {
+				stable(t, m)
+			} else if problems := Verify("x", data); len(problems) == 0 || problems[0].Error() != err.Error() {
+				t.Errorf("verify finds %v, read %v", problems, err)
+			}
+			Probe(data)
+		})
+	})
+}
+
+func FuzzReadEntity(f *testing.F) {
+	seeds(f, true)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		bounded(t, len(data), func() {
+			if m, err := ReadEntity("x", data); err == nil {
+				stable(t, m)
+			} else if problems := VerifyEntity("x", data); len(problems) == 0 || problems[0].Error() != err.Error() {
+				t.Errorf("verify finds %v, read %v", problems, err)
+			}
+		})
+	})
+}
+
+// seeds adds files of every layer type.
+func seeds(f *testing.F, entity bool) {
+	r := rand.New(rand.NewPCG(11, 12))
+	t := new(testing.T)
+	for _, kind := range LayerTypes() {
+		m := model(t, grid(layer(t, r, kind, DType(r.IntN(int(dtypeCount))))))
+		if entity {
+			f.Add(asEntity(t, m))
+		} else {
+			f.Add(asJSON(t, m))
+		}
+	}
+	if !entity {
+		f.Add([]byte(`{"depth":1,"rows":1,"cols":1,"layers_per_cell":2,"layers":[{"type":"parallel","parallel_branches":[{"is_remote_link":true,"target_l":1}]},{"l":1,"softmax_type":9,"mask":[true],"hierarchy_levels":[2]}]}`))
+	}
+}

@@ -1,0 +1,118 @@
+package loom
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// sort puts the layers in the order of their numbers; of two with one number the
+// later stays, as in Loom.
+func (n *Network) sort() {
+	slices.SortStableFunc(n.Layers, func(a, b *Layer) int { return n.Index(a.Z, a.Y, a.X, a.L) - n.Index(b.Z, b.Y, b.X, b.L) })
+	list := n.Layers[:0]
+	for i, l := range n.Layers {
+		if i+1 == len(n.Layers) || n.Index(l.Z, l.Y, l.X, l.L) != n.Index(n.Layers[i+1].Z, n.Layers[i+1].Y, n.Layers[i+1].X, n.Layers[i+1].L) {
+			list = append(list, l)
+		}
+	}
+	n.Layers = list
+}
+
+// Model returns the network as a model of tensors: an initializer for each blob,
+// named by its path, and a value for each store that a layer needs and does not have.
+// The model's Origin is n. It is an error for a store to hold less than its layer
+// needs.
+func (n *Network) Model() (*graph.Model, error) {
+	m := &graph.Model{Format: Name, Graph: &graph.Graph{}, Origin: n}
+	for _, p := range []struct {
+		key   string
+		value int
+	}{{"depth", n.Depth}, {"rows", n.Rows}, {"cols", n.Cols}, {"layers_per_cell", n.LayersPerCell}} {
+		m.Meta = append(m.Meta, graph.Pair{Key: p.key, Value: strconv.Itoa(p.value), Kind: "int"})
+	}
+	if t := n.Transformer; t != nil {
+		m.Meta = append(m.Meta, graph.Pair{Key: "architecture", Value: t.Architecture})
+	}
+	var problem error
+	layers := map[*Blob]*Layer{}
+	n.walk(func(path func() string, l *Layer) {
+		for _, b := range l.Extra {
+			layers[b] = l
+		}
+		if b := l.Weights; b != nil {
+			layers[b] = l
+			if err := b.fit(l); err != nil && problem == nil {
+				problem = fmt.Errorf("weights of %s: %w", path(), err)
+			}
+			return
+		}
+		if v := declared(path, l); v != nil {
+			m.Graph.Values = append(m.Graph.Values, v)
+		}
+	})
+	if problem != nil {
+		return nil, problem
+	}
+	blobs, paths := n.ordered()
+	for _, b := range blobs {
+		if b.Shape == nil {
+			continue
+		}
+		init, err := b.initializer(paths[b])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", paths[b], err)
+		}
+		if l := layers[b]; l != nil {
+			init.Meta = append(init.Meta, graph.Pair{Key: "layer", Value: l.Type.String()})
+		}
+		m.Graph.Initializers = append(m.Graph.Initializers, init)
+	}
+	return m, nil
+}
+
+// declared is the store that a layer needs and does not have; nil where it needs
+// none, or its parts are there.
+func declared(path func() string, l *Layer) *graph.Value {
+	shape, err := l.Shape()
+	if err != nil || shape == nil || len(l.Extra) > 0 {
+		return nil
+	}
+	dims := make(graph.Dims, len(shape))
+	for i, d := range shape {
+		dims[i] = graph.Known(d)
+	}
+	d := dtypes[l.DType].codes
+	if d == tensor.Invalid {
+		d = tensor.F32
+	}
+	return &graph.Value{Name: path(), Type: graph.TensorOf(d, dims)}
+}
+
+// initializer is the blob as a named tensor of codes, or of numbers where Nacre has
+// no type for the codes.
+func (b *Blob) initializer(name string) (*graph.Initializer, error) {
+	init := &graph.Initializer{Name: name, Stored: &graph.Stored{DType: b.word(), Offset: b.offset}}
+	var err error
+	switch b.Kind {
+	case Q4_0:
+		err = b.initQ4(init)
+	case BitNetTernary:
+		err = b.initBitNet(init)
+	default:
+		init.Tensor, err = b.DType.tensor(b.Data, b.Scale, b.Shape)
+		if b.DType.Scaled() {
+			init.Meta = []graph.Pair{{Key: "scale", Value: float(float64(b.Scale), 32), Kind: Float32.String()}}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if t := init.Tensor.Bytes(); len(t) != len(b.Data) || len(t) > 0 && &t[0] != &b.Data[0] {
+		init.Stored.Bytes = b.Data
+	}
+	return init, nil
+}

@@ -1,0 +1,148 @@
+package loom
+
+import "math"
+
+// Morph quantises weights as Loom does and returns the packed codes and the scale
+// they go with. A scale of 1 is computed anew from the weights; any other is used as
+// it is, 0 included, which gives codes without meaning. Float32 keeps its scale. What
+// does not fit an integer without bounds wraps around.
+func Morph(d DType, w []float32, scale float32) ([]byte, float32) {
+	if d != Float32 && scale == 1 && len(w) > 0 {
+		scale = autoScale(d, w)
+	}
+	codes := make([]byte, d.Bytes(len(w)))
+	code := d.coder()
+	for i, x := range w {
+		d.setBits(codes, i, code(x, x/scale))
+	}
+	return codes, scale
+}
+
+// autoScale is the scale that the weights ask for, computed in float32.
+func autoScale(d DType, w []float32) float32 {
+	var scale float32
+	if d == Binary {
+		var sum float64
+		for _, x := range w {
+			sum += math.Abs(float64(x))
+		}
+		scale = float32(sum) / float32(len(w))
+	} else {
+		var steps float32 = 127
+		switch d {
+		case Int4, Uint4:
+			steps = 7
+		case FP4:
+			steps = 3
+		case Int2, Uint2, Ternary:
+			steps = 1
+		}
+		scale = maxAbs(w) / steps
+	}
+	if scale == 0 {
+		return 1
+	}
+	return scale
+}
+
+func maxAbs(w []float32) float32 {
+	var m float32
+	for _, x := range w {
+		if x < 0 {
+			x = -x
+		}
+		if x > m {
+			m = x
+		}
+	}
+	return m
+}
+
+// coder returns what gives the code of a weight w and of v = w / scale.
+func (d DType) coder() func(w, v float32) uint64 {
+	switch d {
+	case Float64:
+		return func(w, _ float32) uint64 { return math.Float64bits(float64(w)) }
+	case Float32:
+		return func(w, _ float32) uint64 { return uint64(math.Float32bits(w)) }
+	case Float16:
+		return func(w, _ float32) uint64 { return shortened(w, 16, 10, 112, 31, 0x7c00) }
+	case BFloat16:
+		return func(w, _ float32) uint64 { return uint64(math.Float32bits(w) >> 16) }
+	case FP8E4M3:
+		return func(_, v float32) uint64 { return shortened(v, 8, 3, 120, 15, 0x7f) }
+	case FP8E5M2:
+		return func(_, v float32) uint64 { return shortened(v, 8, 2, 112, 31, 0x7c) }
+	case Uint64, Uint32, Uint16:
+		return func(_, v float32) uint64 { return integer(math.Abs(math.Round(float64(v)))) }
+	case Uint8:
+		return clamped(0, 255)
+	case Int4:
+		return clamped(-8, 7)
+	case Uint4:
+		return clamped(0, 15)
+	case Int2:
+		return clamped(-2, 1)
+	case Uint2:
+		return clamped(0, 3)
+	case Ternary:
+		return clamped(-1, 1)
+	case Binary:
+		return func(_, v float32) uint64 {
+			if v >= 0 {
+				return 1
+			}
+			return 0
+		}
+	case FP4:
+		return func(_, v float32) uint64 { return nearest4(v) }
+	}
+	return func(_, v float32) uint64 { return integer(math.Round(float64(v))) }
+}
+
+// shortened cuts a float32 down to a float of that many bits: an exponent that
+// becomes 0 or less gives a zero, one of limit or more the code most, both with the
+// sign.
+func shortened(v float32, bits, mantissa, rebias, limit int, most uint64) uint64 {
+	b := math.Float32bits(v)
+	sign := uint64(b>>31) << (bits - 1)
+	e := int(b>>23&0xff) - rebias
+	switch {
+	case e <= 0:
+		return sign
+	case e >= limit:
+		return sign | most
+	}
+	return sign | uint64(e)<<mantissa | uint64(b>>(23-mantissa))&(1<<mantissa-1)
+}
+
+// integer is the two's complement of a whole number; the least one stands for those
+// that 64 bits cannot hold, and for NaN.
+func integer(v float64) uint64 {
+	switch {
+	case v >= -(1<<63) && v < 1<<63:
+		return uint64(int64(v))
+	case v >= 1<<63 && v < 1<<64:
+		return uint64(v)
+	}
+	return 1 << 63
+}
+
+func clamped(low, high float64) func(w, v float32) uint64 {
+	return func(_, v float32) uint64 { return integer(min(max(math.Round(float64(v)), low), high)) }
+}
+
+// nearest4 is the finite FP4 code next to v, of two the one that comes first.
+func nearest4(v float32) uint64 {
+	best, dist := uint64(0), float32(math.Inf(1))
+	for _, c := range [...]uint64{0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13} {
+		d := v - values[FP4][c]
+		if d < 0 {
+			d = -d
+		}
+		if d < dist {
+			best, dist = c, d
+		}
+	}
+	return best
+}

@@ -1,0 +1,268 @@
+package loom
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Network is what a Loom file says: layers in a grid of cells, and their weights. It
+// is the Origin of the models that the readers of this package return, and what the
+// writers write.
+type Network struct {
+	Depth, Rows, Cols, LayersPerCell int
+	Layers                           []*Layer     // by Index; cells that the file leaves out have none
+	Spec                             bool         // an architecture without weights, in its own JSON
+	Transformer                      *Transformer // of a bundle; nil for other networks
+	Globals                          []*Blob      // of a bundle: embeddings, lm_head, final_norm
+
+	order   []*Blob // as they lie in the file; nil for the order of Walk
+	entity  bool    // read from one
+	partial bool    // read without the weights of some layers
+}
+
+// Layer is one layer with its configuration. Which fields count depends on the type;
+// zero is what a file leaves out, but for the defaults that readers fill in: a
+// SeqLength of 1 and, for MultiHeadAttention, HeadDim, NumKVHeads and QueryDim.
+type Layer struct {
+	Z, Y, X, L int // of the grid; 0 in nested layers
+	Type       LayerType
+	Activation Activation
+	DType      DType // of the layer; a store may have another
+
+	InputHeight, InputWidth, InputDepth                                int
+	OutputHeight, OutputWidth, OutputDepth                             int
+	InputChannels, Filters, KernelSize, Stride, Padding, OutputPadding int
+	NumHeads, NumKVHeads, HeadDim, QueryDim, DModel                    int
+	SeqLength                                                          int
+	RopeFreqBase                                                       float64 // 0 stands for 10000
+	VocabSize, EmbeddingDim                                            int
+	NumClusters                                                        int
+	KMeansTemperature                                                  float64 // 0 stands for 1
+	OutputMode                                                         string
+	SoftmaxType                                                        SoftmaxType
+	Temperature                                                        float64
+	SoftmaxRows, SoftmaxCols                                           int
+	EntmaxAlpha                                                        float64
+	GumbelNoise                                                        bool
+	UseTiling                                                          bool
+	TileSize                                                           int
+	Disabled                                                           bool
+	CombineMode                                                        string
+
+	Weights  *Blob   // the store; nil for none
+	Extra    []*Blob // of bundles: Q4_0 and BitNet matrices, biases, norms of parts
+	Branches []*Layer
+	Steps    []*Layer // of Sequential
+	Observed *Layer   // by Metacognition
+	Rules    []Rule
+
+	// What only the spec of an architecture has.
+	Remote    bool   // stands for the layer of the grid at Target
+	Target    [4]int // z, y, x, l
+	Mask      []bool
+	Hierarchy []int
+
+	filled uint8 // which defaults a reader filled in
+}
+
+// Rule is what a Metacognition layer reacts to, and how.
+type Rule struct {
+	Condition      int
+	Threshold      float64
+	Command, Param float32
+	Cooldown       int
+	SelfOnly       bool
+}
+
+// Transformer says what the network of a bundle is.
+type Transformer struct {
+	Architecture             string
+	HiddenSize, VocabSize    int
+	LMHeadTied, HasFinalNorm bool
+	WeightDType              string // a dtype's name; empty for none
+	Dims                     *Dims  // nil for none
+}
+
+// Dims are the extents of a decoder.
+type Dims struct {
+	NumLayers, NumHeads, NumKVHeads, HeadDim, QueryDim, KVDim, IntermediateSize int
+	RMSNormEps, RopeFreqBase                                                    float64
+	Activation                                                                  string
+}
+
+// Blob is weights as a file holds them.
+type Blob struct {
+	Name   string // below its layer: empty for the store, else such as q4_0.200 or q_norm
+	Kind   string // empty for packed codes of DType, or Q4_0 or BITNET_TERNARY
+	DType  DType
+	Scale  float32
+	Native bool   // codes; else plain float32, of DType Float32
+	Data   []byte // packed; may be longer than the weights need
+	Shape  tensor.Shape
+
+	offset int64 // of Data in the file it is from, negative for none
+}
+
+// Names of blobs of a kind that dtypes do not say.
+const (
+	Q4_0          = "Q4_0"
+	BitNetTernary = "BITNET_TERNARY"
+)
+
+// word is what files say the dtype is.
+func (b *Blob) word() string {
+	if b.Kind != "" {
+		return b.Kind
+	}
+	return b.DType.String()
+}
+
+// NewStore quantises weights for the store of a layer; the number of weights is what
+// its Count says.
+func NewStore(d DType, w []float32) *Blob {
+	codes, scale := Morph(d, w, 1)
+	return &Blob{DType: d, Scale: scale, Native: true, Data: codes, Shape: tensor.Shape{len(w)}, offset: -1}
+}
+
+// Float32 returns the weights as Loom computes with them.
+func (b *Blob) Float32() ([]float32, error) {
+	switch b.Kind {
+	case Q4_0:
+		return RestoreQ4_0(b.Data, b.Shape.Len())
+	case BitNetTernary:
+		t, err := parseBitNet(b.Data)
+		if err != nil {
+			return nil, err
+		}
+		return t.float32(), nil
+	}
+	return Restore(b.DType, b.Data, b.Scale, b.Shape.Len())
+}
+
+// cells is the size of the grid; negative if it is too large to count.
+func (n *Network) cells() int {
+	c := 1
+	for _, d := range []int{n.Depth, n.Rows, n.Cols, n.LayersPerCell} {
+		if d < 0 || d > 0 && c > math.MaxInt/d {
+			return -1
+		}
+		c *= d
+	}
+	return c
+}
+
+// Index is the number of a cell's layer in the flat order in which layers run: z
+// outermost, then y, x and l. It is negative for coordinates whose number lies
+// outside the grid. Coordinates beyond one axis whose number lies inside stand for
+// another cell, as in Loom.
+func (n *Network) Index(z, y, x, l int) int {
+	cells := n.cells()
+	if cells < 0 {
+		return -1
+	}
+	i := 0
+	for _, step := range [][2]int{{1, z}, {n.Rows, y}, {n.Cols, x}, {n.LayersPerCell, l}} {
+		size, at := step[0], step[1]
+		if at < -cells || at > cells || i < 0 && i < -cells || i > cells || size > 0 && (i > math.MaxInt/2/size || i < -math.MaxInt/2/size) {
+			return -1
+		}
+		i = i*size + at
+	}
+	if i >= cells {
+		return -1
+	}
+	return i
+}
+
+// Walk calls f for every layer: those of the grid in the order of Layers, each
+// followed by its branches, steps and observed layer. The path is the one of files,
+// such as layers.3.parallel_branches.0.
+func (n *Network) Walk(f func(path string, l *Layer)) {
+	n.walk(func(path func() string, l *Layer) { f(path(), l) })
+}
+
+// walk is Walk for those who need few of the paths.
+func (n *Network) walk(f func(path func() string, l *Layer)) {
+	var at []step
+	path := func() string {
+		b := []byte("layers")
+		for _, s := range at {
+			b = s.append(b)
+		}
+		return string(b)
+	}
+	var visit func(s step, l *Layer)
+	visit = func(s step, l *Layer) {
+		at = append(at, s)
+		f(path, l)
+		for i, c := range l.Branches {
+			visit(step{branches, i}, c)
+		}
+		for i, c := range l.Steps {
+			visit(step{steps, i}, c)
+		}
+		if l.Observed != nil {
+			visit(step{observed, -1}, l.Observed)
+		}
+		at = at[:len(at)-1]
+	}
+	for _, l := range n.Layers {
+		visit(step{"", n.Index(l.Z, l.Y, l.X, l.L)}, l)
+	}
+}
+
+// The words of paths and of JSON for what lies inside a layer.
+const (
+	branches = "parallel_branches"
+	steps    = "sequential_layers"
+	observed = "meta_observed_layer"
+)
+
+type step struct {
+	word  string
+	index int // negative for none
+}
+
+func (s step) append(b []byte) []byte {
+	if s.word != "" {
+		b = append(append(b, '.'), s.word...)
+	}
+	if s.index >= 0 {
+		b = fmt.Appendf(b, ".%d", s.index)
+	}
+	return b
+}
+
+// ordered returns the blobs with their paths, in the order in which they lie in a
+// file: the one that was read or, for others, that of Walk with the bundle's last.
+func (n *Network) ordered() (blobs []*Blob, paths map[*Blob]string) {
+	paths = map[*Blob]string{}
+	add := func(b *Blob, path string) {
+		if paths[b] == "" {
+			blobs = append(blobs, b)
+			paths[b] = path
+		}
+	}
+	n.walk(func(path func() string, l *Layer) {
+		if l.Weights != nil {
+			add(l.Weights, path())
+		}
+		for _, b := range l.Extra {
+			add(b, path()+"."+b.Name)
+		}
+	})
+	for _, b := range n.Globals {
+		add(b, "transformer."+b.Name)
+	}
+	if len(n.order) > 0 {
+		rank := make(map[*Blob]int, len(n.order))
+		for i, b := range n.order {
+			rank[b] = i - len(n.order)
+		}
+		slices.SortStableFunc(blobs, func(a, b *Blob) int { return rank[a] - rank[b] })
+	}
+	return blobs, paths
+}

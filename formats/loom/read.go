@@ -1,0 +1,103 @@
+package loom
+
+import (
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// Name is the name of the format of JSON files.
+const Name = "loom"
+
+// Probe reports whether data begins like JSON of a network: an object with layers, or
+// the extent of their grid, and without what tells an index of weights in other
+// files.
+func Probe(data []byte) bool {
+	v := value{data[blank(data, 0):], 0}
+	found := false
+	if v.is('{') {
+		v.each(func(key string, _ value) bool {
+			if key == "weight_map" {
+				found = false
+				return false
+			}
+			found = found || same(key, "layers") || same(key, "layers_per_cell")
+			return !found
+		})
+	}
+	return found
+}
+
+// Read reads a checkpoint, or the spec of an architecture, from memory, which the
+// model does not keep. The error is the first of Verify's.
+func Read(name string, data []byte) (*graph.Model, error) {
+	r := newReader(name, data)
+	m := r.json(data)
+	if err := r.First(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Verify returns every problem of a checkpoint or spec, with its offset.
+func Verify(name string, data []byte) []error {
+	r := newReader(name, data)
+	r.json(data)
+	return r.All()
+}
+
+func (r *reader) json(data []byte) *graph.Model {
+	v, off, err := parse(data, 0)
+	if err != nil {
+		r.Add(off, graph.ErrFormat, "%w", err)
+		return nil
+	}
+	if !Probe(v.text) {
+		r.Add(0, graph.ErrUnsupported, "this JSON has no layers: it is neither a checkpoint nor the spec of an architecture")
+		return nil
+	}
+	r.kind = inSpec
+	v.each(func(key string, m value) bool {
+		if same(key, "layers") && m.is('[') && m.checkpoint(0) {
+			r.kind = inCheckpoint
+		}
+		return true
+	})
+	r.net.Spec = r.kind == inSpec
+	r.network(v)
+	r.stores()
+	return r.model()
+}
+
+// model returns the model of what was read, if there were no problems.
+func (r *reader) model() *graph.Model {
+	if r.First() != nil {
+		return nil
+	}
+	m, err := r.net.Model()
+	if err != nil {
+		r.Add(-1, graph.ErrFormat, "%w", err)
+		return nil
+	}
+	m.File = r.File
+	return m
+}
+
+// checkpoint reports whether an array of layers that lie that deep inside others has
+// what only checkpoints have: weights, or a variant of Softmax by name.
+func (v value) checkpoint(depth int) bool {
+	found := false
+	v.each(func(_ string, layer value) bool {
+		layer.each(func(key string, m value) bool {
+			switch {
+			case same(key, "weights"), same(key, "native"):
+				found = true
+			case same(key, "softmax_type"):
+				found = m.is('"')
+			case depth <= maxNesting && (same(key, branches) || same(key, steps)):
+				found = m.is('[') && m.checkpoint(depth+1)
+			}
+			return !found
+		})
+		return !found
+	})
+	return found
+}

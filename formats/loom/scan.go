@@ -1,0 +1,203 @@
+package loom
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// value is a JSON value inside JSON text that is known to be well-formed, and where
+// it begins in the file.
+type value struct {
+	text []byte
+	off  int
+}
+
+// parse returns the value that text is, which begins at off in the file. Malformed
+// text is an error with its offset.
+func parse(text []byte, off int) (value, int, error) {
+	if !json.Valid(text) {
+		err := json.Unmarshal(text, new(any))
+		if s, ok := err.(*json.SyntaxError); ok {
+			return value{}, off + max(int(s.Offset)-1, 0), fmt.Errorf("malformed JSON: %w", err)
+		}
+		return value{}, off, fmt.Errorf("malformed JSON: %w", err)
+	}
+	start := blank(text, 0)
+	return value{text[start:], off + start}, 0, nil
+}
+
+// blank returns the index of the first byte from i that is no white space.
+func blank(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// skip returns the index after the value that begins at i; len(b) where the text ends
+// first.
+func skip(b []byte, i int) int {
+	depth := 0
+	for i < len(b) {
+		switch b[i] {
+		case '"':
+			i = skipString(b, i)
+		case '{', '[':
+			depth++
+			i++
+			continue
+		case '}', ']':
+			depth--
+			i++
+		case ' ', '\n', '\t', '\r', ',', ':':
+			i++
+			continue
+		default:
+			for i < len(b) && !bytes.ContainsRune([]byte(",]}\" \n\t\r:{["), rune(b[i])) {
+				i++
+			}
+		}
+		if depth <= 0 {
+			return i
+		}
+	}
+	return i
+}
+
+func skipString(b []byte, i int) int {
+	for i++; ; {
+		at := bytes.IndexAny(b[min(i, len(b)):], `"\`)
+		if at < 0 {
+			return len(b)
+		}
+		if i += at; b[i] == '"' {
+			return i + 1
+		}
+		i += 2
+	}
+}
+
+// is reports whether the value begins with c, which tells objects, arrays and
+// strings.
+func (v value) is(c byte) bool { return len(v.text) > 0 && v.text[0] == c }
+
+// null reports whether the value is null, which sets nothing.
+func (v value) null() bool { return v.is('n') }
+
+// each calls f with the members of an object or the elements of an array, which have
+// no key, until f returns false.
+func (v value) each(f func(key string, m value) bool) {
+	object := v.is('{')
+	if !object && !v.is('[') {
+		return
+	}
+	for i := blank(v.text, 1); i < len(v.text) && v.text[i] != '}' && v.text[i] != ']'; {
+		key := ""
+		if object {
+			end := skip(v.text, i)
+			key, _ = value{v.text[i:end], 0}.str()
+			if i = blank(v.text, end); i >= len(v.text) || v.text[i] != ':' {
+				return
+			}
+			i = blank(v.text, i+1)
+		}
+		end := skip(v.text, i)
+		if end <= i || !f(key, value{v.text[i:end:end], v.off + i}) {
+			return
+		}
+		if i = blank(v.text, end); i < len(v.text) && v.text[i] == ',' {
+			i = blank(v.text, i+1)
+		}
+	}
+}
+
+// str is the text of a string.
+func (v value) str() (string, error) {
+	b := v.text
+	if len(b) < 2 || b[0] != '"' || b[len(b)-1] != '"' {
+		return "", fmt.Errorf("%s is no string", v.shown())
+	}
+	if inner := b[1 : len(b)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+		return string(inner), nil
+	}
+	var s string
+	err := json.Unmarshal(b, &s)
+	return s, err
+}
+
+// shown is the beginning of the text, for messages.
+func (v value) shown() string {
+	if len(v.text) > 30 {
+		return strconv.QuoteToASCII(string(v.text[:30])) + "..."
+	}
+	return string(v.text)
+}
+
+// into stores a number, truth value, text or name; null stores nothing.
+func (v value) into(at any) error {
+	if v.null() {
+		return nil
+	}
+	switch at := at.(type) {
+	case *int:
+		n, err := strconv.ParseInt(string(v.text), 10, strconv.IntSize)
+		if err != nil {
+			return fmt.Errorf("%s is no integer", v.shown())
+		}
+		*at = int(n)
+		return nil
+	case *uint64:
+		n, err := strconv.ParseUint(string(v.text), 10, 64)
+		if err != nil {
+			return fmt.Errorf("%s is no offset or length", v.shown())
+		}
+		*at = n
+		return nil
+	case *float64:
+		return v.number(64, func(f float64) { *at = f })
+	case *float32:
+		return v.number(32, func(f float64) { *at = float32(f) })
+	case *bool:
+		if !v.is('t') && !v.is('f') {
+			return fmt.Errorf("%s is neither true nor false", v.shown())
+		}
+		*at = v.is('t')
+		return nil
+	}
+	s, err := v.str()
+	if err != nil {
+		return err
+	}
+	switch at := at.(type) {
+	case *string:
+		*at = s
+	case *LayerType:
+		*at = ParseLayerType(s)
+	case *Activation:
+		*at = ParseActivation(s)
+	case *DType:
+		*at, _ = ParseDType(s)
+	case *SoftmaxType:
+		*at = ParseSoftmaxType(s)
+	}
+	return nil
+}
+
+func (v value) number(bits int, set func(float64)) error {
+	if len(v.text) == 0 || v.text[0] != '-' && (v.text[0] < '0' || v.text[0] > '9') {
+		return fmt.Errorf("%s is no number", v.shown())
+	}
+	f, err := strconv.ParseFloat(string(v.text), bits)
+	if err != nil {
+		return fmt.Errorf("%s is no number of %d bits", v.shown(), bits)
+	}
+	set(f)
+	return nil
+}
+
+// same reports whether a key of a file is that one: letters of any case.
+func same(key, want string) bool { return key == want || strings.EqualFold(key, want) }

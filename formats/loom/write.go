@@ -1,0 +1,138 @@
+package loom
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Write writes the network that the model is of, as a checkpoint or, if it is one, as
+// the spec of an architecture. A model of another format has no network and is
+// refused, as are bundles, which JSON does not have.
+func Write(w io.Writer, m *graph.Model, o container.Options) error {
+	n, refused := network(m, o)
+	if n == nil {
+		return refused.Err()
+	}
+	if n.Transformer != nil {
+		refused.Add("a checkpoint in JSON cannot hold a transformer bundle (an .entity file can)")
+	}
+	blobs, paths := n.ordered()
+	for _, b := range blobs {
+		if b.Name != "" {
+			refused.Add("%s: a checkpoint in JSON cannot hold it (an .entity file can)", paths[b])
+		}
+	}
+	if err := refused.Err(); err != nil {
+		return err
+	}
+	e := newEmitter(w, true)
+	kind := inCheckpoint
+	if n.Spec {
+		kind = inSpec
+	}
+	e.network(n, kind, func(l *Layer) {
+		b := l.Weights
+		e.key("weights")
+		e.base64(b.exact())
+		e.member("native", false, &b.Native)
+		e.member("scale", false, &b.Scale)
+	})
+	return e.w.Flush()
+}
+
+// network returns the network of a model and reasons not to write it.
+func network(m *graph.Model, o container.Options) (*Network, *container.Refusals) {
+	var refused container.Refusals
+	n, ok := m.Origin.(*Network)
+	if !ok {
+		refused.Add("the model is of format %q, and a Loom file is a network of layers in a grid, of which tensors and nodes say nothing (safetensors holds tensors without a network)", m.Format)
+		return nil, &refused
+	}
+	if len(m.Graph.Nodes) > 0 && !o.DropGraph {
+		refused.Add("a Loom file holds layers, and the %d nodes of the graph have no place in it (they can be left out)", len(m.Graph.Nodes))
+	}
+	if o.DType != tensor.Invalid {
+		refused.Add("the weights of layers cannot become %v here: they are of the dtypes that the layers say", o.DType)
+	}
+	if n.partial {
+		refused.Add("the network was read without the weights of some layers, which would be lost")
+	}
+	if n.cells() < 0 {
+		refused.Add("a grid of %d by %d by %d cells of %d layers cannot be", n.Depth, n.Rows, n.Cols, n.LayersPerCell)
+		return nil, &refused
+	}
+	for _, l := range n.Layers {
+		if n.Index(l.Z, l.Y, l.X, l.L) < 0 {
+			refused.Add("the layer at z %d, y %d, x %d, l %d lies outside the grid", l.Z, l.Y, l.X, l.L)
+		}
+	}
+	n.walk(func(path func() string, l *Layer) {
+		for _, err := range l.unwritable() {
+			refused.Add("%s: %w", path(), err)
+		}
+		if n.Spec && l.Weights != nil {
+			refused.Add("%s: the spec of an architecture has no weights", path())
+		}
+		if !n.Spec && (l.Remote || len(l.Mask) > 0 || len(l.Hierarchy) > 0) {
+			refused.Add("%s: only the spec of an architecture has links, masks and levels", path())
+		}
+	})
+	return n, &refused
+}
+
+// unwritable are the reasons for which JSON cannot hold a layer.
+func (l *Layer) unwritable() []error {
+	var list []error
+	check := func(key string, v float64) {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			list = append(list, fmt.Errorf("JSON cannot hold %s of %v", key, v))
+		}
+	}
+	for i := range fields {
+		if at, ok := fields[i].at(l).(*float64); ok {
+			check(fields[i].key, *at)
+		}
+	}
+	for _, r := range l.Rules {
+		check("Threshold", r.Threshold)
+		check("Command", float64(r.Command))
+		check("Param", float64(r.Param))
+	}
+	if b := l.Weights; b != nil {
+		check("scale", float64(b.Scale))
+		if err := b.fit(l); err != nil {
+			list = append(list, err)
+		}
+	}
+	return list
+}
+
+// exact is the codes as Loom reads them from JSON, which fails where floats of these
+// types follow the weights.
+func (b *Blob) exact() []byte {
+	switch b.DType {
+	case Float64, Float16, BFloat16:
+		if b.Shape != nil {
+			return b.Data[:b.DType.Bytes(b.Shape.Len())]
+		}
+	}
+	return b.Data
+}
+
+// nonFinite names what JSON cannot hold of a bundle.
+func (t *Transformer) nonFinite() []string {
+	var list []string
+	if t.Dims != nil {
+		for _, m := range t.Dims.fields() {
+			if f, ok := m.at.(*float64); ok && (math.IsNaN(*f) || math.IsInf(*f, 0)) {
+				list = append(list, fmt.Sprintf("%s of %v", m.key, *f))
+			}
+		}
+	}
+	return list
+}
