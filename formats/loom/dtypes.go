@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/nacre-ml/nacre/packed"
@@ -284,7 +285,7 @@ func (d DType) tensor(codes []byte, scale float32, shape tensor.Shape) (*tensor.
 		return tensor.FromBytes(row.codes, shape, codes[:d.Bytes(n)])
 	}
 	b := turned(codes[:d.Bytes(n)], n, row.bits)
-	if d == Ternary && hasLeast(b, n) {
+	if d == Ternary && hasLeast(b) {
 		row.codes = tensor.I2
 	}
 	return tensor.FromBytes(row.codes, shape, b)
@@ -309,13 +310,7 @@ func turned(codes []byte, n, bits int) []byte {
 	return b
 }
 
-// hasLeast reports whether one of n two-bit codes is -2. Bytes that are filled up
-// end in zeros.
-func hasLeast(b []byte, n int) bool {
-	for i := range n {
-		if b[i/4]>>(i%4*2)&3 == 2 {
-			return true
-		}
-	}
-	return false
+// hasLeast reports whether one of the two-bit codes is -2.
+func hasLeast(b []byte) bool {
+	return slices.ContainsFunc(b, func(c byte) bool { return c>>1&^c&0x55 != 0 })
 }
