@@ -1,6 +1,7 @@
 package loom
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"strconv"
@@ -73,26 +74,29 @@ func RestoreQ4_0(b []byte, n int) ([]float32, error) {
 	return w, nil
 }
 
-// initQ4 gives an initializer the codes of a Q4_0 blob, which are a view of it, and
-// the scales as metadata.
-func (b *Blob) initQ4(init *graph.Initializer) error {
+// initQ4 gives an initializer the codes of a Q4_0 blob and returns another with the
+// scales of its blocks. Both are views of the blob.
+func (b *Blob) initQ4(init *graph.Initializer) (*graph.Initializer, error) {
 	n := b.Shape.Len()
 	scales, codes, err := q4(b.Data, n)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	codes = codes[:tensor.I4.Bytes(n)]
 	if n%2 == 1 && codes[len(codes)-1]>>4 != 0 {
-		codes = append([]byte(nil), codes...)
+		codes = bytes.Clone(codes)
 		codes[len(codes)-1] &= 15
 	}
-	s, err := tensor.FromBytes(tensor.F32, tensor.Shape{len(scales) / 4}, scales)
-	if err != nil {
-		return err
+	s := &graph.Initializer{Name: init.Name + ".scales", Stored: &graph.Stored{DType: Float32.String(), Offset: -1}}
+	if b.offset >= 0 {
+		s.Stored.Offset = b.offset + 8
 	}
-	init.Meta = []graph.Pair{{Key: "scales", Kind: Float32.String(), Data: s}, {Key: "block", Value: strconv.Itoa(q4Block), Kind: "int"}}
+	if s.Tensor, err = tensor.FromBytes(tensor.F32, tensor.Shape{len(scales) / 4}, scales); err != nil {
+		return nil, err
+	}
+	init.Meta = []graph.Pair{{Key: "block", Value: strconv.Itoa(q4Block), Kind: "int"}}
 	init.Tensor, err = tensor.FromBytes(tensor.I4, b.Shape, codes)
-	return err
+	return s, err
 }
 
 // bitNet is a ternary matrix as its blob has it.

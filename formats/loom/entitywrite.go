@@ -80,11 +80,6 @@ func (b *Blob) asFloat32() (*Blob, error) {
 
 func header(w io.Writer, n *Network, blobs []*Blob, paths map[*Blob]string) {
 	e := newEmitter(w, false)
-	members := func(list []optional) {
-		for _, m := range list {
-			e.member(m.key, m.always, m.at)
-		}
-	}
 	e.within("{}", func() {
 		version := entityVersion
 		e.member("format_version", true, &version)
@@ -92,13 +87,7 @@ func header(w io.Writer, n *Network, blobs []*Blob, paths map[*Blob]string) {
 		e.network(n, inCheckpoint, nil)
 		if t := n.Transformer; t != nil {
 			e.key("transformer")
-			e.within("{}", func() {
-				members(t.fields())
-				if t.Dims != nil {
-					e.key("dims")
-					e.within("{}", func() { members(t.Dims.fields()) })
-				}
-			})
+			t.emit(e)
 		}
 		e.key("blobs")
 		if len(blobs) == 0 {
@@ -110,10 +99,26 @@ func header(w io.Writer, n *Network, blobs []*Blob, paths map[*Blob]string) {
 			for _, b := range blobs {
 				e.item()
 				row := entry{paths[b], at, uint64(len(b.Data)), b.word(), b.Scale, b.Native}
-				e.within("{}", func() { members(row.fields()) })
+				e.within("{}", func() { e.members(row.fields()) })
 				at += row.length
 			}
 		})
 	})
 	e.w.Flush()
+}
+
+func (t *Transformer) emit(e *emitter) {
+	e.within("{}", func() {
+		e.members(t.fields())
+		if t.Dims != nil {
+			e.key("dims")
+			e.within("{}", func() { e.members(t.Dims.fields()) })
+		}
+	})
+}
+
+func (e *emitter) members(list []optional) {
+	for _, m := range list {
+		e.member(m.key, m.always, m.at)
+	}
 }

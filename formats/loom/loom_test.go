@@ -170,10 +170,11 @@ func TestTensors(t *testing.T) {
 				w[i] = float32(r.NormFloat64())
 			}
 			b := NewStore(d, w)
-			init, err := b.initializer("w")
+			list, err := b.initializers("w")
 			if err != nil {
 				t.Fatal(d, err)
 			}
+			init := list[0]
 			if init.Stored.DType != d.String() || init.Tensor.Len() != n {
 				t.Fatalf("%v: %v, %+v", d, init.Tensor, init.Stored)
 			}

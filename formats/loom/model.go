@@ -3,7 +3,7 @@ package loom
 import (
 	"fmt"
 	"slices"
-	"strconv"
+	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -23,20 +23,11 @@ func (n *Network) sort() {
 }
 
 // Model returns the network as a model of tensors: an initializer for each blob,
-// named by its path, and a value for each store that a layer needs and does not have.
+// named by its path, another for the scales of Q4_0, and a value for each store that a layer needs and does not have.
 // The model's Origin is n. It is an error for a store to hold less than its layer
 // needs.
 func (n *Network) Model() (*graph.Model, error) {
-	m := &graph.Model{Format: Name, Graph: &graph.Graph{}, Origin: n}
-	for _, p := range []struct {
-		key   string
-		value int
-	}{{"depth", n.Depth}, {"rows", n.Rows}, {"cols", n.Cols}, {"layers_per_cell", n.LayersPerCell}} {
-		m.Meta = append(m.Meta, graph.Pair{Key: p.key, Value: strconv.Itoa(p.value), Kind: "int"})
-	}
-	if t := n.Transformer; t != nil {
-		m.Meta = append(m.Meta, graph.Pair{Key: "architecture", Value: t.Architecture})
-	}
+	m := &graph.Model{Format: Name, Graph: &graph.Graph{}, Origin: n, Meta: n.topology()}
 	var problem error
 	layers := map[*Blob]*Layer{}
 	n.walk(func(path func() string, l *Layer) {
@@ -62,14 +53,14 @@ func (n *Network) Model() (*graph.Model, error) {
 		if b.Shape == nil {
 			continue
 		}
-		init, err := b.initializer(paths[b])
+		list, err := b.initializers(paths[b])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", paths[b], err)
 		}
 		if l := layers[b]; l != nil {
-			init.Meta = append(init.Meta, graph.Pair{Key: "layer", Value: l.Type.String()})
+			list[0].Meta = append(list[0].Meta, graph.Pair{Key: "layer", Value: l.Type.String()})
 		}
-		m.Graph.Initializers = append(m.Graph.Initializers, init)
+		m.Graph.Initializers = append(m.Graph.Initializers, list...)
 	}
 	return m, nil
 }
@@ -92,14 +83,38 @@ func declared(path func() string, l *Layer) *graph.Value {
 	return &graph.Value{Name: path(), Type: graph.TensorOf(d, dims)}
 }
 
-// initializer is the blob as a named tensor of codes, or of numbers where Nacre has
-// no type for the codes.
-func (b *Blob) initializer(name string) (*graph.Initializer, error) {
+// topology is the network without its weights as metadata, for other formats to keep:
+// the JSON that the header of an ENTITY file has, or that of a spec.
+func (n *Network) topology() []graph.Pair {
+	text := func(f func(e *emitter)) string {
+		var b strings.Builder
+		e := newEmitter(&b, false)
+		f(e)
+		e.w.Flush()
+		return b.String()
+	}
+	kind := inCheckpoint
+	if n.Spec {
+		kind = inSpec
+	}
+	list := []graph.Pair{{Key: "network", Value: text(func(e *emitter) { e.network(n, kind, nil) }), Kind: "json"}}
+	if t := n.Transformer; t != nil {
+		list = append(list, graph.Pair{Key: "transformer", Value: text(t.emit), Kind: "json"})
+	}
+	return list
+}
+
+// initializers are the blob as a named tensor of codes, or of numbers where Nacre has
+// no type for the codes, and the scales that it has besides.
+func (b *Blob) initializers(name string) ([]*graph.Initializer, error) {
 	init := &graph.Initializer{Name: name, Stored: &graph.Stored{DType: b.word(), Offset: b.offset}}
+	list := []*graph.Initializer{init}
 	var err error
 	switch b.Kind {
 	case Q4_0:
-		err = b.initQ4(init)
+		var scales *graph.Initializer
+		scales, err = b.initQ4(init)
+		list = append(list, scales)
 	case BitNetTernary:
 		err = b.initBitNet(init)
 	default:
@@ -114,5 +129,5 @@ func (b *Blob) initializer(name string) (*graph.Initializer, error) {
 	if t := init.Tensor.Bytes(); len(t) != len(b.Data) || len(t) > 0 && &t[0] != &b.Data[0] {
 		init.Stored.Bytes = b.Data
 	}
-	return init, nil
+	return list, nil
 }

@@ -23,7 +23,7 @@ func Write(w io.Writer, m *graph.Model, o container.Options) error {
 	}
 	blobs, paths := n.ordered()
 	for _, b := range blobs {
-		if b.Name != "" {
+		if b.Name != "" && n.Transformer == nil {
 			refused.Add("%s: a checkpoint in JSON cannot hold it (an .entity file can)", paths[b])
 		}
 	}
