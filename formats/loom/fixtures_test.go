@@ -15,6 +15,7 @@ import (
 	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/formats/internal/fixtures"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // sample is one case of the manifest.
@@ -239,6 +240,16 @@ func TestTransformerSamples(t *testing.T) {
 		}
 		if err := Write(new(bytes.Buffer), m, container.Options{}); err == nil {
 			t.Error("JSON took a bundle")
+		}
+		if n.WeightDType() > BFloat16 {
+			return
+		}
+		var half bytes.Buffer
+		if err := WriteEntity(&half, m, container.Options{DType: tensor.F16}); err != nil {
+			t.Fatal(err)
+		}
+		if m, err = ReadEntity("half", half.Bytes()); err != nil || m.Origin.(*Network).WeightDType() != Float16 || m.Origin.(*Network).Layers[1].Weights.DType != Float16 {
+			t.Errorf("in half precision: %v", err)
 		}
 	})
 }

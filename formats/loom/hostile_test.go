@@ -185,7 +185,7 @@ func bounded(t *testing.T, size int, f func()) {
 }
 
 func TestAllocation(t *testing.T) {
-	const n = 30000
+	const n = 10000
 	start := `{"depth":100000000,"rows":1,"cols":1,"layers_per_cell":1,"layers":[`
 	net := `{"network":{"depth":1,"rows":1,"cols":1,"layers_per_cell":1,"layers":[{"type":"Dense","input_height":1,"output_height":8}]},"blobs":[`
 	for name, data := range map[string][]byte{

@@ -269,7 +269,7 @@ func TestRefused(t *testing.T) {
 		{"outside", model(t, outside), container.Options{}, "outside the grid", "outside the grid"},
 		{"too few", shortModel, container.Options{}, "do not fit", "do not fit"},
 		{"spec", model(t, spec), container.Options{}, "", "spec of an architecture"},
-		{"dtype", model(t, grid(layer(t, r, Dense, Float32))), container.Options{DType: tensor.F16}, "cannot become float16", "cannot become float16"},
+		{"dtype", model(t, grid(layer(t, r, Dense, Float32))), container.Options{DType: tensor.F8E5M2}, "cannot become float8e5m2", "cannot become float8e5m2"},
 		{"fine", model(t, grid(layer(t, r, Dense, Float32))), container.Options{}, "", ""},
 	}
 	for _, c := range cases {
@@ -354,5 +354,51 @@ func TestFloat(t *testing.T) {
 	}
 	if got := float(float64(float32(0.0033323257)), 32); got != "0.0033323257" {
 		t.Error(got)
+	}
+}
+
+// TestConverted writes floats of every type as every other.
+func TestConverted(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	for to := Float64; to <= BFloat16; to++ {
+		for from := Float64; from <= BFloat16; from++ {
+			n := grid(layer(t, r, Parallel, from), layer(t, r, Dense, Int8), layer(t, r, Metacognition, from), layer(t, r, RMSNorm, from))
+			m := model(t, n)
+			before := asEntity(t, m)
+			o := container.Options{DType: dtypes[to].codes}
+			var text, entity bytes.Buffer
+			if err := errors.Join(Write(&text, m, o), WriteEntity(&entity, m, o)); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(asEntity(t, m), before) {
+				t.Error("the model changed")
+			}
+			for _, data := range [][]byte{text.Bytes(), entity.Bytes()} {
+				again, err := file("x", data)
+				if err != nil {
+					t.Fatal(err)
+				}
+				old := stores(m)
+				for path, b := range stores(again) {
+					want := to
+					switch {
+					case path == "layers.1":
+						want = Int8
+					case path == "layers.3" && again.Format == EntityName:
+						want = Float32
+					}
+					if b.DType != want {
+						t.Errorf("%v to %v: %s is %v", from, to, path, b.DType)
+					}
+					x, _ := old[path].Float32()
+					y, _ := b.Float32()
+					for i := range x {
+						if d := x[i] - y[i]; d > 0.02 || d < -0.02 {
+							t.Fatalf("%v to %v: %s: %g became %g", from, to, path, x[i], y[i])
+						}
+					}
+				}
+			}
+		}
 	}
 }

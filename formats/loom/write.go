@@ -45,7 +45,8 @@ func Write(w io.Writer, m *graph.Model, o container.Options) error {
 	return e.w.Flush()
 }
 
-// network returns the network of a model and reasons not to write it.
+// network returns the network of a model, in the type that the options say, and
+// reasons not to write it.
 func network(m *graph.Model, o container.Options) (*Network, *container.Refusals) {
 	var refused container.Refusals
 	n, ok := m.Origin.(*Network)
@@ -55,9 +56,6 @@ func network(m *graph.Model, o container.Options) (*Network, *container.Refusals
 	}
 	if len(m.Graph.Nodes) > 0 && !o.DropGraph {
 		refused.Add("a Loom file holds layers, and the %d nodes of the graph have no place in it (they can be left out)", len(m.Graph.Nodes))
-	}
-	if o.DType != tensor.Invalid {
-		refused.Add("the weights of layers cannot become %v here: they are of the dtypes that the layers say", o.DType)
 	}
 	if n.partial {
 		refused.Add("the network was read without the weights of some layers, which would be lost")
@@ -82,6 +80,9 @@ func network(m *graph.Model, o container.Options) (*Network, *container.Refusals
 			refused.Add("%s: only the spec of an architecture has links, masks and levels", path())
 		}
 	})
+	if o.DType != tensor.Invalid && refused.Err() == nil {
+		n = n.converted(o, &refused)
+	}
 	return n, &refused
 }
 
