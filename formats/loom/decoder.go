@@ -219,7 +219,7 @@ func (im *importer) global(names ...string) *tensor.Tensor {
 func (im *importer) network() (*Network, error) {
 	dims := im.dims
 	t := &Transformer{Architecture: "llama_style_decoder", HiddenSize: im.hidden, WeightDType: im.d.String(), Dims: dims}
-	n := &Network{Depth: 1, Rows: 1, Cols: 1, LayersPerCell: 4 * dims.NumLayers, Transformer: t, entity: true}
+	n := &Network{Depth: 1, Rows: 1, Cols: 1, LayersPerCell: 4 * dims.NumLayers, Transformer: t}
 	for i := range dims.NumLayers {
 		layers, err := im.block(im.blocks[i])
 		if err != nil {

@@ -104,7 +104,45 @@ func tiny(t *testing.T, change map[string][]int) *graph.Model {
 	return m
 }
 
+// packedTiny is tiny with matrices as BitNet packs them.
+func packedTiny(t *testing.T) *graph.Model {
+	t.Helper()
+	m := tiny(t, map[string][]int{"model.layers.0.self_attn.attn_sub_norm.weight": {4}, "model.layers.0.mlp.ffn_sub_norm.weight": {8}})
+	for _, init := range m.Graph.Initializers {
+		if s := init.Tensor.Shape(); strings.Contains(init.Name, "_proj") {
+			init.Tensor = tensor.New(tensor.U8, s[0]/4, s[1])
+			for i, b := range init.Tensor.Bytes() {
+				init.Tensor.Bytes()[i] = b + byte(i*37)
+			}
+		}
+	}
+	return m
+}
+
 func TestImport(t *testing.T) {
+	bitnet, _, err := Import([]byte(smallConfig), packedTiny(t), Ternary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := asEntity(t, model(t, bitnet))
+	if m, err := ReadEntity("x", first); err != nil || !bytes.Equal(asEntity(t, m), first) || len(m.Graph.Initializers) != 12 {
+		t.Errorf("ternary: %v", err)
+	}
+	plain, _, err := Import([]byte(smallConfig), packedTiny(t), Float32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The first weights of gate, [8,4], have the numbers of the lowest two bits.
+	w, _ := plain.Layers[3].Weights.Float32()
+	for i := range 8 {
+		want := float32(i*37&3) - 1
+		if want == 2 {
+			want = 0
+		}
+		if w[i] != want {
+			t.Errorf("weight %d is %g, not %g", i, w[i], want)
+		}
+	}
 	for _, d := range DTypes() {
 		if d == Float64 || d == Ternary {
 			continue

@@ -75,7 +75,6 @@ func (r *reader) entity(data []byte, layers []int) *graph.Model {
 		return nil
 	}
 	r.kind = inCheckpoint
-	r.net.entity = true
 	r.net.partial = layers != nil
 	var blobs, net value
 	v.each(func(key string, m value) bool {

@@ -44,7 +44,15 @@ func seeds(f *testing.F, entity bool) {
 			f.Add(asJSON(t, m))
 		}
 	}
-	if !entity {
+	if entity {
+		for _, d := range []DType{Int4, Ternary} {
+			n, _, err := Import([]byte(smallConfig), packedTiny(t), d)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(asEntity(t, model(t, n)))
+		}
+	} else {
 		f.Add([]byte(`{"depth":1,"rows":1,"cols":1,"layers_per_cell":2,"layers":[{"type":"parallel","parallel_branches":[{"is_remote_link":true,"target_l":1}]},{"l":1,"softmax_type":9,"mask":[true],"hierarchy_levels":[2]}]}`))
 	}
 }

@@ -38,7 +38,7 @@ func TestHostile(t *testing.T) {
 		{"null keys", `{"depth":1,"rows":1,"cols":1,"layers_per_cell":1,"layers":[{"z":null,"type":null,"parallel_branches":null,"weights":null,"mask":null}]}`, ""},
 		{"two layers of one cell", `{"depth":1,"rows":1,"cols":1,"layers_per_cell":1,"layers":[{"type":"RNN"},{"type":"LSTM"}]}`, ""},
 		{"huge grid", `{"depth":1000000000,"rows":1000000000,"cols":1000000000,"layers_per_cell":1,"layers":[]}`, "cannot be"},
-		{"large grid", `{"depth":1000000000,"rows":1000000000,"cols":1,"layers_per_cell":1,"layers":[{"z":999999999,"y":999999999}]}`, ""},
+		{"large grid", `{"depth":1,"rows":1000000000,"cols":2,"layers_per_cell":1,"layers":[{"x":1,"y":999999999}]}`, ""},
 		{"negative grid", `{"depth":-1,"rows":1,"cols":1,"layers_per_cell":1,"layers":[]}`, "cannot be"},
 		{"empty grid", `{"depth":0,"rows":1,"cols":1,"layers_per_cell":1,"layers":[{"z":0}]}`, "outside the grid"},
 		{"far away", `{"depth":1,"rows":1,"cols":1,"layers_per_cell":1,"layers":[{"z":9223372036854775807,"y":-9223372036854775808}]}`, "outside the grid"},

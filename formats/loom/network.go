@@ -19,7 +19,6 @@ type Network struct {
 	Globals                          []*Blob      // of a bundle: embeddings, lm_head, final_norm
 
 	order   []*Blob // as they lie in the file; nil for the order of Walk
-	entity  bool    // read from one
 	partial bool    // read without the weights of some layers
 }
 
@@ -142,14 +141,14 @@ func (b *Blob) Float32() ([]float32, error) {
 	return Restore(b.DType, b.Data, b.Scale, b.Shape.Len())
 }
 
-// cells is the size of the grid; negative if it is too large to count.
-func (n *Network) cells() int {
-	c := 1
+// cells is the number of layers that the grid has room for; negative if it cannot be.
+func (n *Network) cells() int64 {
+	c := int64(1)
 	for _, d := range []int{n.Depth, n.Rows, n.Cols, n.LayersPerCell} {
-		if d < 0 || d > 0 && c > math.MaxInt/d {
+		if d < 0 || d > math.MaxInt32 || c*int64(d) > math.MaxInt32 {
 			return -1
 		}
-		c *= d
+		c *= int64(d)
 	}
 	return c
 }
@@ -159,22 +158,18 @@ func (n *Network) cells() int {
 // outside the grid. Coordinates beyond one axis whose number lies inside stand for
 // another cell, as in Loom.
 func (n *Network) Index(z, y, x, l int) int {
-	cells := n.cells()
-	if cells < 0 {
-		return -1
-	}
-	i := 0
+	cells, i := n.cells(), int64(0)
 	for _, step := range [][2]int{{1, z}, {n.Rows, y}, {n.Cols, x}, {n.LayersPerCell, l}} {
-		size, at := step[0], step[1]
-		if at < -cells || at > cells || i < 0 && i < -cells || i > cells || size > 0 && (i > math.MaxInt/2/size || i < -math.MaxInt/2/size) {
+		at := int64(step[1])
+		if at < -cells || at > cells || i < -cells || i > cells {
 			return -1
 		}
-		i = i*size + at
+		i = i*int64(step[0]) + at
 	}
 	if i >= cells {
 		return -1
 	}
-	return i
+	return int(max(i, -1))
 }
 
 // Walk calls f for every layer: those of the grid in the order of Layers, each
