@@ -161,7 +161,7 @@ func TestImport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, _ := biased.Layers[1].Weights.Float32()
+	w, _ = biased.Layers[1].Weights.Float32()
 	if at := 4*16 + 4; w[at] != -2 || w[at+1] != -1 || w[at-1] != 0 || w[0] != -2 || w[16] != -2 {
 		t.Errorf("the bias of keys is not in its place: %v", w)
 	}
