@@ -402,3 +402,30 @@ func TestConverted(t *testing.T) {
 		}
 	}
 }
+
+func TestScan(t *testing.T) {
+	for text, want := range map[string][]string{
+		`{}`: nil, `[ ]`: nil, `{"a":1}`: {"a=1"}, ` { "a" : [1, {"b":"]"}] , "c\"d" : "x\\" , "e":null}`: {`a=[1, {"b":"]"}]`, `c"d="x\\"`, "e=null"},
+		`["\\\"", "\"", -1e5, true]`: {`="\\\""`, `="\""`, "=-1e5", "=true"}, `[[],[[]],{"x":{}}]`: {"=[]", "=[[]]", `={"x":{}}`},
+	} {
+		v, _, err := parse([]byte(text), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		v.each(func(key string, m value) bool {
+			got = append(got, key+"="+string(m.text))
+			if text[m.off:m.off+len(m.text)] != string(m.text) {
+				t.Errorf("%s: %s does not lie at %d", text, m.text, m.off)
+			}
+			return true
+		})
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s holds %v, want %v", text, got, want)
+		}
+		for n := range text { // a text that ends early must not break the walk
+			v := value{[]byte(text)[:n:n], 0}
+			v.each(func(string, value) bool { return true })
+		}
+	}
+}

@@ -280,7 +280,7 @@ func (r *reader) stores() {
 // decode turns the base64 of a layer's store into its codes. Plain float32 weights
 // are quantised.
 func (b *Blob) decode(l *Layer) error {
-	if bytes.ContainsAny(b.Data, "\r\n") {
+	if bytes.IndexByte(b.Data, '\r') >= 0 || bytes.IndexByte(b.Data, '\n') >= 0 {
 		return fmt.Errorf("base64 has no line breaks here")
 	}
 	data, err := base64.StdEncoding.Strict().AppendDecode(make([]byte, 0, base64.StdEncoding.DecodedLen(len(b.Data))), b.Data)

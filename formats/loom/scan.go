@@ -68,16 +68,23 @@ func skip(b []byte, i int) int {
 	return i
 }
 
+// skipString returns the index after the string that begins at i: after the first
+// quote with an even number of backslashes before it.
 func skipString(b []byte, i int) int {
-	for i++; ; {
-		at := bytes.IndexAny(b[min(i, len(b)):], `"\`)
+	for start := i + 1; ; {
+		at := bytes.IndexByte(b[start:], '"')
 		if at < 0 {
 			return len(b)
 		}
-		if i += at; b[i] == '"' {
-			return i + 1
+		at += start
+		start = at + 1
+		n := at - 1
+		for n > i && b[n] == '\\' {
+			n--
 		}
-		i += 2
+		if (at-1-n)%2 == 0 {
+			return start
+		}
 	}
 }
 
