@@ -38,7 +38,7 @@ func samples(t *testing.T, kind string, f func(t *testing.T, dir string, s sampl
 		}
 	}
 	if n == 0 {
-		t.Errorf("no samples of kind %s", kind)
+		t.Skipf("no samples of kind %s", kind)
 	}
 }
 
