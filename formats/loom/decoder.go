@@ -3,6 +3,7 @@ package loom
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -84,7 +85,7 @@ func (c *config) dims() (*Dims, error) {
 // Import makes a bundle of a decoder as Hugging Face keeps it: config.json and the
 // tensors of its safetensors files. The decoder's matrices become of dtype d: Int4
 // gives Q4_0 blobs, Ternary takes over the matrices of a BitNet model, every other is
-// quantised. Names that stand for nothing in a bundle are returned. What is missing,
+// quantised. The names of tensors that stand for nothing in a bundle are returned. What is missing,
 // of another size, or cannot be of that dtype is an error; so is Float64, which
 // bundles cannot name.
 func Import(configJSON []byte, tensors *graph.Model, d DType) (*Network, []string, error) {
@@ -102,7 +103,11 @@ func Import(configJSON []byte, tensors *graph.Model, d DType) (*Network, []strin
 	im := &importer{dims: dims, hidden: c.Hidden, d: d, globals: map[string]*tensor.Tensor{}, blocks: map[int]map[string]*tensor.Tensor{}}
 	last := -1
 	for _, init := range tensors.Graph.Initializers {
-		last = max(last, im.route(init))
+		block, err := im.route(init)
+		if err != nil {
+			return nil, nil, err
+		}
+		last = max(last, block)
 	}
 	if dims.NumLayers <= 0 {
 		dims.NumLayers = last + 1
@@ -114,7 +119,7 @@ func Import(configJSON []byte, tensors *graph.Model, d DType) (*Network, []strin
 	if err != nil {
 		return nil, nil, err
 	}
-	return n, im.unknown, nil
+	return n, slices.Sorted(slices.Values(slices.AppendSeq(im.unknown, maps.Keys(im.globals)))), nil
 }
 
 // importer sorts the tensors of a decoder.
@@ -129,7 +134,7 @@ type importer struct {
 
 // route gives a tensor its place by its name and returns the number of its block; -1
 // for none.
-func (im *importer) route(init *graph.Initializer) int {
+func (im *importer) route(init *graph.Initializer) (int, error) {
 	parts := strings.Split(init.Name, ".")
 	for i, p := range parts[:len(parts)-1] {
 		if p != "layers" && p != "h" {
@@ -142,16 +147,19 @@ func (im *importer) route(init *graph.Initializer) int {
 		role := roleOf(init.Name)
 		if role == "" {
 			im.unknown = append(im.unknown, init.Name)
-			return -1
+			return -1, nil
 		}
 		if im.blocks[block] == nil {
 			im.blocks[block] = map[string]*tensor.Tensor{}
 		}
+		if im.blocks[block][role] != nil {
+			return -1, fmt.Errorf("%s is %s of its block, of which there is another", init.Name, role)
+		}
 		im.blocks[block][role] = init.Tensor
-		return block
+		return block, nil
 	}
 	im.globals[init.Name] = init.Tensor
-	return -1
+	return -1, nil
 }
 
 // roleOf is what a tensor of a block is; empty for what a bundle has no place for.
@@ -203,16 +211,23 @@ func roleOf(name string) string {
 // that ends so.
 func (im *importer) global(names ...string) *tensor.Tensor {
 	for _, want := range names {
-		if t := im.globals[want]; t != nil {
-			return t
+		if im.globals[want] != nil {
+			return im.take(want)
 		}
-		for name, t := range im.globals {
+		for _, name := range slices.Sorted(maps.Keys(im.globals)) {
 			if strings.HasSuffix(name, "."+want) {
-				return t
+				return im.take(name)
 			}
 		}
 	}
 	return nil
+}
+
+// take returns a tensor outside the blocks, which is then no longer there.
+func (im *importer) take(name string) *tensor.Tensor {
+	t := im.globals[name]
+	delete(im.globals, name)
+	return t
 }
 
 // network builds the bundle.

@@ -148,8 +148,8 @@ func TestImport(t *testing.T) {
 		if d == Float64 || d == Ternary {
 			continue
 		}
-		n, unknown, err := Import([]byte(smallConfig), tiny(t, map[string][]int{"model.layers.0.self_attn.rotary_emb.inv_freq": {1}}), d)
-		if err != nil || len(unknown) != 1 || n.WeightDType() != d {
+		n, unknown, err := Import([]byte(smallConfig), tiny(t, map[string][]int{"model.layers.0.self_attn.rotary_emb.inv_freq": {1}, "vision.weight": {1}}), d)
+		if err != nil || len(unknown) != 2 || n.WeightDType() != d {
 			t.Fatal(d, err, unknown)
 		}
 		first := asEntity(t, model(t, n))
@@ -181,6 +181,7 @@ func TestImport(t *testing.T) {
 		{"no embeddings", smallConfig, map[string][]int{"model.embed_tokens.weight": nil}, Float32, "no embeddings"},
 		{"no matrix", smallConfig, map[string][]int{"model.layers.0.mlp.up_proj.weight": nil}, Float32, "no mlp.up"},
 		{"no norm", smallConfig, map[string][]int{"model.layers.0.input_layernorm.weight": nil}, Float32, "no norm1"},
+		{"two of a kind", smallConfig, map[string][]int{"model.layers.0.self_attn.q_proj.other": {4, 4}}, Float32, "there is another"},
 		{"another shape", smallConfig, map[string][]int{"model.layers.0.mlp.up_proj.weight": {4, 8}}, Float32, "mlp.up is [4,8], not [8,4]"},
 		{"biases in Q4_0", smallConfig, map[string][]int{"model.layers.0.self_attn.k_proj.bias": {4}}, Int4, "no place for the biases"},
 		{"ternary of floats", smallConfig, nil, Ternary, "not packed in two bits"},
