@@ -85,9 +85,9 @@ func (c *config) dims() (*Dims, error) {
 // Import makes a bundle of a decoder as Hugging Face keeps it: config.json and the
 // tensors of its safetensors files. The decoder's matrices become of dtype d: Int4
 // gives Q4_0 blobs, Ternary takes over the matrices of a BitNet model, every other is
-// quantised. The names of tensors that stand for nothing in a bundle are returned. What is missing,
-// of another size, or cannot be of that dtype is an error; so is Float64, which
-// bundles cannot name.
+// quantised. The names of tensors that stand for nothing in a bundle are returned.
+// What is missing, of another size, or cannot be of that dtype is an error; so are
+// tensors of more blocks than the config says, and Float64, which bundles cannot name.
 func Import(configJSON []byte, tensors *graph.Model, d DType) (*Network, []string, error) {
 	var c config
 	if err := json.Unmarshal(configJSON, &c); err != nil {
@@ -112,7 +112,7 @@ func Import(configJSON []byte, tensors *graph.Model, d DType) (*Network, []strin
 	if dims.NumLayers <= 0 {
 		dims.NumLayers = last + 1
 	}
-	if dims.NumLayers > len(im.blocks) {
+	if dims.NumLayers != len(im.blocks) {
 		return nil, nil, fmt.Errorf("the config says %d layers, and there are tensors of %d", dims.NumLayers, len(im.blocks))
 	}
 	n, err := im.network()
