@@ -50,6 +50,9 @@ func (c *testCase) tolerance(tol compare.Tolerance) (compare.Tolerance, error) {
 // light_NAME.onnx beside light_NAME_output_0.pb. A model without results is not
 // a case; their number is returned.
 func findCases(dir string, match *regexp.Regexp) (cases []testCase, bare int, err error) {
+	if dir, err = filepath.EvalSymlinks(dir); err != nil { // WalkDir does not follow a link
+		return nil, 0, err
+	}
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

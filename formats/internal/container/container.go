@@ -32,9 +32,10 @@ type Options struct {
 }
 
 // maxProblems bounds a list of problems.
-const maxProblems = 100
+const maxProblems = 1000
 
-// Problems are what is wrong with a file. The list ends after 100 entries.
+// Problems are what is wrong with a file. A list of 1000 ends with a note that there
+// are more.
 type Problems struct {
 	File string
 	list []error
@@ -43,8 +44,11 @@ type Problems struct {
 // Add notes a problem at an offset of the file, negative for none. The kind is one
 // of package graph's.
 func (p *Problems) Add(offset int, kind error, format string, args ...any) {
-	if len(p.list) >= maxProblems {
+	switch {
+	case len(p.list) > maxProblems:
 		return
+	case len(p.list) == maxProblems:
+		kind, format, args = graph.ErrFormat, "there are more than %d problems", []any{maxProblems}
 	}
 	p.list = append(p.list, &graph.Error{Stage: "load", File: p.File, Offset: int64(offset), Kind: kind, Err: fmt.Errorf(format, args...)})
 }

@@ -144,7 +144,7 @@ func TestProblemsEnd(t *testing.T) {
 	for i := range 2 * maxProblems {
 		p.Add(i, nil, "wrong")
 	}
-	if n := len(p.All()); n != maxProblems || p.First() != p.All()[0] {
+	if n := len(p.All()); n != maxProblems+1 || p.First() != p.All()[0] {
 		t.Errorf("%d problems", n)
 	}
 }
