@@ -1,15 +1,16 @@
 #include "conv/conv.h"
 #include "conv/space.h"
-#include "core/target.h"
+#include "core/vec_avx2.h"
 
 #if NACRE_X86_64
 NACRE_TARGET_BEGIN(NACRE_AVX2)
 
-// What 8 lanes take from a plane: masked loads at offsets that put each run
-// where it belongs, which may lie before the plane, or one gather.
+// What 8 lanes take from a plane at steps of 1 or 2: masked loads, of one or two
+// vectors, at offsets that put each run where it belongs, which may lie before the
+// plane.
 typedef struct {
     size_t count;
-    __m256i mask[8];
+    __m256i mask[8], high[8];
     ptrdiff_t offset[8];
 } lanes_avx2;
 
@@ -19,15 +20,18 @@ static inline __m256i between_avx2(int begin, int end) {
     return _mm256_andnot_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(begin), lane), _mm256_cmpgt_epi32(_mm256_set1_epi32(end), lane));
 }
 
-static void find_lanes_avx2(const conv_run *runs, size_t count, size_t first, lanes_avx2 *v) {
+static void find_lanes_avx2(const conv_run *runs, size_t count, size_t step, size_t first, lanes_avx2 *v) {
+    const __m256i even = _mm256_setr_epi32(-1, 0, -1, 0, -1, 0, -1, 0);
     v->count = 0;
     for (size_t i = 0; i < count; i++) {
         const size_t begin = runs[i].lane > first ? runs[i].lane - first : 0;
         const size_t stop = runs[i].lane + runs[i].lanes;
         const size_t end = stop > first ? conv_least(stop - first, 8) : 0;
         if (begin >= end) continue;
-        v->mask[v->count] = between_avx2((int)begin, (int)end);
-        v->offset[v->count++] = (ptrdiff_t)runs[i].offset - (ptrdiff_t)runs[i].lane + (ptrdiff_t)first;
+        const int b = (int)(step * begin), e = (int)(step * end);
+        v->mask[v->count] = step == 1 ? between_avx2(b, e) : _mm256_and_si256(even, between_avx2(b, e));
+        v->high[v->count] = _mm256_and_si256(even, between_avx2(b - 8, e - 8));
+        v->offset[v->count++] = (ptrdiff_t)runs[i].offset + (ptrdiff_t)step * ((ptrdiff_t)first - (ptrdiff_t)runs[i].lane);
     }
 }
 
@@ -42,6 +46,17 @@ static void copy_lanes_avx2(const lanes_avx2 *v, const float *x, size_t plane, s
         __m256 a = _mm256_setzero_ps();
         for (size_t i = 0; i < v->count; i++) a = _mm256_or_ps(a, masked_at_avx2(v->mask[i], x + r * plane, v->offset[i]));
         _mm256_storeu_ps(dst + r * ld, a);
+    }
+}
+
+static void split_lanes_avx2(const lanes_avx2 *v, const float *x, size_t plane, size_t n, float *dst, size_t ld) {
+    for (size_t r = 0; r < n; r++) {
+        __m256 a = _mm256_setzero_ps(), b = a;
+        for (size_t i = 0; i < v->count; i++) {
+            a = _mm256_or_ps(a, masked_at_avx2(v->mask[i], x + r * plane, v->offset[i]));
+            b = _mm256_or_ps(b, masked_at_avx2(v->high[i], x + r * plane, v->offset[i] + 8));
+        }
+        _mm256_storeu_ps(dst + r * ld, nacre_avx2_even(a, b));
     }
 }
 
@@ -67,11 +82,15 @@ static void im2col_rows_avx2(const conv_run *runs, size_t count, size_t step, co
                                size_t nr, float *dst, size_t ld) {
     lanes_avx2 v;
     for (size_t first = 0; first < nr; first += 8) {
+        if (step > 2) {
+            gather_lanes_avx2(runs, count, first, step, x, plane, n, dst + first, ld);
+            continue;
+        }
+        find_lanes_avx2(runs, count, step, first, &v);
         if (step == 1) {
-            find_lanes_avx2(runs, count, first, &v);
             copy_lanes_avx2(&v, x, plane, n, dst + first, ld);
         } else {
-            gather_lanes_avx2(runs, count, first, step, x, plane, n, dst + first, ld);
+            split_lanes_avx2(&v, x, plane, n, dst + first, ld);
         }
     }
 }

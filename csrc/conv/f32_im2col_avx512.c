@@ -5,23 +5,27 @@
 #if NACRE_X86_64
 NACRE_TARGET_BEGIN(NACRE_AVX512)
 
-// What 16 lanes take from a plane: masked loads at offsets that put each run
-// where it belongs, which may lie before the plane, or one gather.
+// What 16 lanes take from a plane at steps of 1 or 2: masked loads, of one or two
+// vectors, at offsets that put each run where it belongs, which may lie before the
+// plane.
 typedef struct {
     size_t count;
-    __mmask16 mask[16];
+    __mmask16 mask[16], high[16];
     ptrdiff_t offset[16];
 } lanes_avx512;
 
-static void find_lanes_avx512(const conv_run *runs, size_t count, size_t first, lanes_avx512 *v) {
+static void find_lanes_avx512(const conv_run *runs, size_t count, size_t step, size_t first, lanes_avx512 *v) {
     v->count = 0;
     for (size_t i = 0; i < count; i++) {
         const size_t begin = runs[i].lane > first ? runs[i].lane - first : 0;
         const size_t stop = runs[i].lane + runs[i].lanes;
         const size_t end = stop > first ? conv_least(stop - first, 16) : 0;
         if (begin >= end) continue;
-        v->mask[v->count] = (__mmask16)((1u << end) - (1u << begin));
-        v->offset[v->count++] = (ptrdiff_t)runs[i].offset - (ptrdiff_t)runs[i].lane + (ptrdiff_t)first;
+        const uint64_t ones = ((uint64_t)1 << step * end) - ((uint64_t)1 << step * begin);
+        const uint64_t taken = step == 1 ? ones : ones & 0x55555555;
+        v->mask[v->count] = (__mmask16)taken;
+        v->high[v->count] = (__mmask16)(taken >> 16);
+        v->offset[v->count++] = (ptrdiff_t)runs[i].offset + (ptrdiff_t)step * ((ptrdiff_t)first - (ptrdiff_t)runs[i].lane);
     }
 }
 
@@ -31,16 +35,22 @@ static inline __m512 masked_at_avx512(__m512 v, __mmask16 mask, const float *x, 
 }
 
 static void copy_lanes_avx512(const lanes_avx512 *v, const float *x, size_t plane, size_t n, float *dst, size_t ld) {
-    if (v->count == 1) {
-        for (size_t r = 0; r < n; r++) {
-            _mm512_storeu_ps(dst + r * ld, masked_at_avx512(_mm512_setzero_ps(), v->mask[0], x + r * plane, v->offset[0]));
-        }
-        return;
-    }
     for (size_t r = 0; r < n; r++) {
         __m512 a = _mm512_setzero_ps();
         for (size_t i = 0; i < v->count; i++) a = masked_at_avx512(a, v->mask[i], x + r * plane, v->offset[i]);
         _mm512_storeu_ps(dst + r * ld, a);
+    }
+}
+
+static void split_lanes_avx512(const lanes_avx512 *v, const float *x, size_t plane, size_t n, float *dst, size_t ld) {
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    for (size_t r = 0; r < n; r++) {
+        __m512 a = _mm512_setzero_ps(), b = a;
+        for (size_t i = 0; i < v->count; i++) {
+            a = masked_at_avx512(a, v->mask[i], x + r * plane, v->offset[i]);
+            b = masked_at_avx512(b, v->high[i], x + r * plane, v->offset[i] + 16);
+        }
+        _mm512_storeu_ps(dst + r * ld, _mm512_permutex2var_ps(a, even, b));
     }
 }
 
@@ -66,11 +76,15 @@ static void im2col_rows_avx512(const conv_run *runs, size_t count, size_t step, 
                                size_t nr, float *dst, size_t ld) {
     lanes_avx512 v;
     for (size_t first = 0; first < nr; first += 16) {
+        if (step > 2) {
+            gather_lanes_avx512(runs, count, first, step, x, plane, n, dst + first, ld);
+            continue;
+        }
+        find_lanes_avx512(runs, count, step, first, &v);
         if (step == 1) {
-            find_lanes_avx512(runs, count, first, &v);
             copy_lanes_avx512(&v, x, plane, n, dst + first, ld);
         } else {
-            gather_lanes_avx512(runs, count, first, step, x, plane, n, dst + first, ld);
+            split_lanes_avx512(&v, x, plane, n, dst + first, ld);
         }
     }
 }

@@ -65,6 +65,11 @@ static inline size_t conv_spans(const nacre_conv *c, const size_t *extent, size_
     return count;
 }
 
+// Steps that reach n or beyond; the common ones without a division.
+static inline size_t conv_steps(size_t n, size_t step) {
+    return step == 1 ? n : step == 2 ? (n + 1) / 2 : (n + step - 1) / step;
+}
+
 // The part of a span that falls inside the other side at one tap: its lanes and
 // the offset of its first on the other side; further ones are a stride apart.
 typedef struct {
@@ -83,9 +88,9 @@ static inline int conv_clip(const nacre_conv *c, const size_t *extent, const con
     const size_t first = s->at[last] * step + tap[last] * c->dilation[last];
     if (first >= extent[last] + pad) return 0;
     size_t skip = 0;
-    if (first < pad) skip = step == 1 ? pad - first : (pad - first + step - 1) / step;
+    if (first < pad) skip = conv_steps(pad - first, step);
     const size_t room = extent[last] + pad - first;  // from the first lane to the end
-    const size_t end = conv_least(s->lanes, step == 1 ? room : (room + step - 1) / step);
+    const size_t end = conv_least(s->lanes, conv_steps(room, step));
     if (skip >= end) return 0;
     run->lane = s->lane + skip;
     run->lanes = end - skip;
