@@ -22,6 +22,8 @@ type Topology struct {
 var Topologies = append([]Topology{
 	{"resnet50", ResNet50},
 	{"mobilenetv2", MobileNetV2},
+	{"mobilenetv3", MobileNetV3},
+	{"convnext", ConvNeXt},
 	{"bert_base_128", func() *graph.Model { return BERT(12, 768, 12, 128) }},
 }, recurrent()...)
 

@@ -19,6 +19,8 @@ model, threads = sys.argv[1], int(sys.argv[2])
 options = ort.SessionOptions()
 options.intra_op_num_threads = threads
 options.inter_op_num_threads = 1
+# Its threads would go on looking for work while the other side is timed.
+options.add_session_config_entry("session.force_spinning_stop", "1")
 session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 feeds = {}
 for i in session.get_inputs():
