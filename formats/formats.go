@@ -26,6 +26,7 @@ import (
 // Format is one kind of file.
 type Format struct {
 	Name       string
+	About      string   // what its files hold, for people
 	Extensions []string // that its files have, the first for new ones
 	Probe      func(data []byte) bool
 	open       func(f *binio.File) (*graph.Model, error)
@@ -45,37 +46,43 @@ type Options = container.Options
 // Formats is the table of formats, in the order in which content is probed.
 var Formats = []Format{
 	{
-		Name: safetensors.Name, Extensions: []string{".safetensors"}, Probe: safetensors.Probe,
+		Name: safetensors.Name, About: "tensors with text metadata; in shards, or a folder of Hugging Face",
+		Extensions: []string{".safetensors"}, Probe: safetensors.Probe,
 		open: safetensors.Open, read: safetensors.Read, save: written(safetensors.Write), verify: safetensors.Verify,
 		openFolder: safetensors.OpenFolder, verifyFolder: safetensors.VerifyFolder,
 	},
 	{
-		Name: oinf.Name, Extensions: []string{".oinf"}, Probe: oinf.Probe,
+		Name: oinf.Name, About: "tensors, size variables and typed metadata of OpenInfer; versions 1 and 2 are read, 1 is written",
+		Extensions: []string{".oinf"}, Probe: oinf.Probe,
 		open: mapped(oinf.Read), read: oinf.Read, save: written(oinf.Write), verify: inMemory(oinf.Verify), summary: oinf.Summary,
 	},
 	{
-		Name: onnx.Name, Extensions: []string{".onnx"}, Probe: onnx.Probe,
+		Name: onnx.Name, About: "models with their graphs, opsets 1 to 28, external data",
+		Extensions: []string{".onnx"}, Probe: onnx.Probe,
 		open: openONNX, read: readONNX, save: saveONNX, verify: verifyONNX,
 	},
-	gptrsRow(gptrs.Checkpoint, ".chk", ".gptrschk"),
-	gptrsRow(gptrs.Archive, ".ten", ".gptrsten"),
+	gptrsRow(gptrs.Checkpoint, "checkpoints of gpt.rs: tensors by name and id, and a model's configuration", ".chk", ".gptrschk"),
+	gptrsRow(gptrs.Archive, "tensors of gpt.rs by name", ".ten", ".gptrsten"),
 	{
-		Name: hnw.Name, Extensions: []string{".hnw"}, Probe: hnw.Probe,
+		Name: hnw.Name, About: "weight archives of Hydronnx with three levels of checksums",
+		Extensions: []string{".hnw"}, Probe: hnw.Probe,
 		open: mapped(hnw.Read), read: hnw.Read, save: written(hnw.Write), verify: inMemory(hnw.Verify),
 	},
 	{
-		Name: loom.Name, Extensions: []string{".json"}, Probe: loom.Probe,
+		Name: loom.Name, About: "networks of Loom: checkpoints, and specs of architectures (read)",
+		Extensions: []string{".json"}, Probe: loom.Probe,
 		open: mapped(loom.Read), read: loom.Read, save: written(loom.Write), verify: inMemory(loom.Verify),
 	},
 	{
-		Name: loom.EntityName, Extensions: []string{".entity"}, Probe: loom.ProbeEntity,
+		Name: loom.EntityName, About: "networks and transformer bundles of Loom, in one binary file",
+		Extensions: []string{".entity"}, Probe: loom.ProbeEntity,
 		open: mapped(loom.ReadEntity), read: loom.ReadEntity, save: written(loom.WriteEntity), verify: inMemory(loom.VerifyEntity),
 	},
 }
 
-func gptrsRow(f *gptrs.Format, extensions ...string) Format {
+func gptrsRow(f *gptrs.Format, about string, extensions ...string) Format {
 	return Format{
-		Name: f.Name, Extensions: extensions, Probe: f.Probe,
+		Name: f.Name, About: about, Extensions: extensions, Probe: f.Probe,
 		open: mapped(f.Read), read: f.Read, save: written(f.Write), verify: inMemory(f.Verify),
 	}
 }

@@ -37,7 +37,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	root.AddCommand(
 		runCommand(), inspectCommand(), verifyCommand(), convertCommand(), conformanceCommand(),
-		benchCommand(), devicesCommand(), demoCommand(), versionCommand(),
+		benchCommand(), devicesCommand(), formatsCommand(), demoCommand(), versionCommand(),
 	)
 	// Cobra calls RunE when flags and arguments are what the command takes.
 	for _, c := range root.Commands() {

@@ -17,6 +17,7 @@ var blocks = map[string]func(t *testing.T) string{
 	"commands":    commandsBlock,
 	"conformance": conformanceBlock,
 	"operators":   operatorsBlock,
+	"formats":     formatsBlock,
 }
 
 // TestREADME compares the printed parts of README.md with what is printed now.
@@ -90,6 +91,14 @@ func operatorsBlock(t *testing.T) string {
 	code, out, stderr := call("devices", "--ops", "--markdown")
 	if code != 0 {
 		t.Fatalf("nacre devices --ops --markdown: %d, %s", code, stderr)
+	}
+	return "\n" + out + "\n"
+}
+
+func formatsBlock(t *testing.T) string {
+	code, out, stderr := call("formats", "--markdown")
+	if code != 0 {
+		t.Fatalf("nacre formats --markdown: %d, %s", code, stderr)
 	}
 	return "\n" + out + "\n"
 }

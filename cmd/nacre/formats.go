@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nacre-ml/nacre/formats"
+)
+
+func formatsCommand() *cobra.Command {
+	var asJSON, markdown bool
+	cmd := &cobra.Command{
+		Use:   "formats",
+		Short: "Show the file formats that are read and written",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w := cmd.OutOrStdout()
+			switch {
+			case asJSON:
+				return writeJSON(w, formatRows())
+			case markdown:
+				fmt.Fprintln(w, "| format | files | what they hold |\n|---|---|---|")
+				for _, r := range formatRows() {
+					fmt.Fprintf(w, "| %s | %s | %s |\n", r.Name, strings.Join(r.Extensions, " "), r.About)
+				}
+				return nil
+			}
+			tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+			for _, r := range formatRows() {
+				fmt.Fprintf(tw, "%s\t%s\t%s\n", r.Name, strings.Join(r.Extensions, " "), r.About)
+			}
+			return tw.Flush()
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "print a Markdown table")
+	return cmd
+}
+
+// formatRow is one format as the command shows it.
+type formatRow struct {
+	Name       string   `json:"name"`
+	Extensions []string `json:"extensions"`
+	About      string   `json:"about"`
+}
+
+func formatRows() []formatRow {
+	rows := make([]formatRow, len(formats.Formats))
+	for i, f := range formats.Formats {
+		rows[i] = formatRow{f.Name, f.Extensions, f.About}
+	}
+	return rows
+}
