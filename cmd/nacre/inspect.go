@@ -81,16 +81,16 @@ type reportMeta struct {
 }
 
 type reportTensor struct {
-	Name   string            `json:"name"`
-	DType  string            `json:"dtype"`
-	Stored string            `json:"stored_dtype"` // the format's own word
-	Shape  tensor.Shape      `json:"shape"`
-	Bytes  int               `json:"bytes"`            // as stored
-	Offset *int64            `json:"offset,omitempty"` // in the file; none where it lies elsewhere or in pieces
-	SHA256 string            `json:"sha256,omitempty"` // of the bytes as stored
-	Data   bool              `json:"has_data"`
-	Meta   map[string]string `json:"metadata,omitempty"`
-	Values []any             `json:"values,omitempty"`
+	Name   string       `json:"name"`
+	DType  string       `json:"dtype"`
+	Stored string       `json:"stored_dtype"` // the format's own word
+	Shape  tensor.Shape `json:"shape"`
+	Bytes  int          `json:"bytes"`            // as stored
+	Offset *int64       `json:"offset,omitempty"` // in the file; none where it lies elsewhere or in pieces
+	SHA256 string       `json:"sha256,omitempty"` // of the bytes as stored
+	Data   bool         `json:"has_data"`
+	Meta   []reportMeta `json:"metadata,omitempty"`
+	Values []any        `json:"values,omitempty"`
 
 	payload []byte
 }
@@ -179,10 +179,7 @@ func reportedTensor(w *graph.Initializer, values int) reportTensor {
 	t := w.Tensor
 	row := reportTensor{Name: w.Name, DType: t.DType().String(), Stored: t.DType().String(), Shape: t.Shape(), Data: true, Values: numbers(t, values)}
 	for _, p := range w.Meta {
-		if row.Meta == nil {
-			row.Meta = map[string]string{}
-		}
-		row.Meta[p.Key] = p.Value
+		row.Meta = append(row.Meta, reportedMeta(p))
 	}
 	payload := t.Bytes()
 	if s := w.Stored; s != nil {
