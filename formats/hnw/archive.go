@@ -3,7 +3,7 @@ package hnw
 import (
 	"cmp"
 	"crypto/sha256"
-	"fmt"
+	"errors"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -44,35 +44,17 @@ func (a *archive) facts(m *graph.Model) {
 }
 
 // drops refuses what the format has no place for, unless it is to be left out.
+// Metadata of the model and of tensors are looked at elsewhere.
 func drops(m *graph.Model, o container.Options, refused *container.Refusals) {
-	g := m.Graph
-	nodes := len(g.Nodes)+len(m.Functions)+len(g.Inputs)+len(g.Outputs) > 0
-	if nodes && !o.DropGraph {
-		refused.Add("the format holds tensors only, and the model has a graph of %d nodes, %d inputs and %d outputs (it can be left out)", len(g.Nodes), len(g.Inputs), len(g.Outputs))
-	}
 	for _, name := range sparse(m) {
 		refused.Add("initialiser %q is in sparse form, which the format does not have", name)
 	}
-	if o.DropMeta {
-		return
-	}
-	lost := func(what string, there bool) {
-		if there {
-			refused.Add("the format has no place for %s (it can be left out)", what)
-		}
-	}
-	lost("the model's documentation", m.Doc != "")
-	lost("the graph's documentation", g.Doc != "")
-	for _, p := range g.Meta {
-		lost(fmt.Sprintf("metadata %q of the graph", p.Key), true)
-	}
-	for _, s := range m.Sizes {
-		lost(fmt.Sprintf("size variable %q", s.Name), true)
-	}
-	if !nodes {
-		for _, v := range g.Values {
-			lost(fmt.Sprintf("tensor %q, which has no data", v.Name), true)
-		}
+	bare, g := *m, *m.Graph
+	g.Initializers, g.Sparse = nil, nil
+	bare.Graph = &g
+	o.TensorsOnly(&bare, refused)
+	if (m.Doc != "" || g.Doc != "") && !o.DropMeta {
+		refused.Add("the format has no place for the documentation of the model (it can be left out)")
 	}
 }
 
@@ -110,21 +92,32 @@ func parse(value any, text string) (err error) {
 	return err
 }
 
+// holds says why the format cannot hold a name.
+func holds(name string) error {
+	switch {
+	case name == "":
+		return errors.New("has no name")
+	case !utf8.ValidString(name):
+		return errors.New("is no UTF-8")
+	}
+	return nil
+}
+
 // held is a text that the manifest can hold.
 func held(text, what string, o container.Options, refused *container.Refusals) string {
-	if o.Rename {
-		return escaped(text)
+	if utf8.ValidString(text) {
+		return text
 	}
-	if !utf8.ValidString(text) {
+	if !o.Rename {
 		refused.Add("%s, %q, is no UTF-8 (it can be escaped)", what, text)
 	}
-	return text
+	return container.Escape(text, holds)
 }
 
 // tensors makes the entries, without their places.
 func (a *archive) tensors(list []*graph.Initializer, o container.Options, refused *container.Refusals) {
 	ids := identifiers{taken: map[string]bool{}, next: map[string]int{}}
-	names := map[string]bool{}
+	names := o.Names(&graph.Graph{Initializers: list}, holds, refused)
 	for _, init := range list {
 		if id, ok := value(init.Meta, idKey); ok {
 			if ids.taken[id] {
@@ -133,13 +126,8 @@ func (a *archive) tensors(list []*graph.Initializer, o container.Options, refuse
 			ids.taken[id] = true
 		}
 	}
-	for _, init := range list {
-		e := entry{encoding: encodingWord, layout: layoutWord}
-		e.onnxName = held(init.Name, "the name of a tensor", o, refused)
-		if e.onnxName == "" || names[e.onnxName] {
-			refused.Add("initialiser %q: names must be unique and not empty", init.Name)
-		}
-		names[e.onnxName] = true
+	for i, init := range list {
+		e := entry{encoding: encodingWord, layout: layoutWord, onnxName: names[i]}
 		id, ok := value(init.Meta, idKey)
 		if !ok {
 			id = ids.of(init.Name)

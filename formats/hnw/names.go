@@ -1,34 +1,12 @@
 package hnw
 
 import (
-	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
-
-// escaped is a name in UTF-8: unless it is that already and holds no \x, every
-// backslash and every byte that is no UTF-8 becomes \x and two digits. Different names
-// stay different.
-func escaped(name string) string {
-	if utf8.ValidString(name) && !strings.Contains(name, `\x`) {
-		return name
-	}
-	var b strings.Builder
-	for i := 0; i < len(name); {
-		r, n := utf8.DecodeRuneInString(name[i:])
-		if r == '\\' || r == utf8.RuneError && n == 1 {
-			fmt.Fprintf(&b, `\x%02x`, name[i])
-		} else {
-			b.WriteString(name[i : i+n])
-		}
-		i += n
-	}
-	return b.String()
-}
 
 // reserved are the identifiers that Chelis has for itself.
 var reserved = set(`def sig type dim macro match with fn module import export if then else grad vmap jit

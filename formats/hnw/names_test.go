@@ -33,24 +33,3 @@ func TestModuleName(t *testing.T) {
 		}
 	}
 }
-
-// TestEscaped looks for different names that become the same.
-func TestEscaped(t *testing.T) {
-	parts := []string{"a", `\`, `\x`, `\x5c`, `\xff`, "\xff", "é", "\xc3", "\u2028"}
-	from := map[string]string{}
-	for _, a := range parts {
-		for _, b := range append(parts, "") {
-			for _, c := range append(parts, "") {
-				name := a + b + c
-				got := escaped(name)
-				if other, ok := from[got]; ok && other != name {
-					t.Errorf("%q and %q both become %q", name, other, got)
-				}
-				from[got] = name
-			}
-		}
-	}
-	if got := escaped("a\\\xffé"); got != `a\x5c\xffé` {
-		t.Errorf("got %q", got)
-	}
-}

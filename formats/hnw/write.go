@@ -15,8 +15,8 @@ import (
 // archive that was read and not changed becomes the same bytes again. Element types,
 // names, metadata and graphs that the format cannot hold are errors, joined, before
 // anything is written; the options say which of them are mapped or left out instead.
-// Options.Rename escapes names that are no UTF-8: backslashes and the bytes that are
-// not become \x and two digits, and so do backslashes of names that hold \x already.
+// Options.Rename escapes texts that are no UTF-8, and with one name of a tensor all of
+// them, as container.Escape does.
 func Write(w io.Writer, m *graph.Model, o container.Options) error {
 	a, err := newArchive(m, o)
 	if err != nil {

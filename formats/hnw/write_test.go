@@ -128,12 +128,12 @@ func TestWriteRefused(t *testing.T) {
 		{"no bool", one(func(m *graph.Model) { first(m).Tensor, _ = tensor.FromBytes(tensor.Bool, []int{1}, []byte{7}) }), "element 0 is 7", nil},
 		{"no data", one(func(m *graph.Model) { first(m).Tensor = nil }), `"w" has no data`, nil},
 		{"name", one(func(m *graph.Model) { first(m).Name = "a\xff" }), "no UTF-8", &container.Options{Rename: true}},
-		{"no name", one(func(m *graph.Model) { first(m).Name = "" }), "unique and not empty", nil},
+		{"no name", one(func(m *graph.Model) { first(m).Name = "" }), "has no name", &container.Options{Rename: true}},
 		{"graph's name", one(func(m *graph.Model) { m.Graph.Name = "a\xff" }), "source.graph_name", &container.Options{Rename: true}},
 		{"nodes", one(func(m *graph.Model) { m.Graph.Nodes = []*graph.Node{{Op: "Neg"}} }), "graph of 1 nodes", &container.Options{DropGraph: true}},
 		{"inner graphs", one(func(m *graph.Model) {
 			m.Graph.Nodes = []*graph.Node{{Attrs: []*graph.Attr{{Graph: inner}}}}
-		}), "unique", nil},
+		}), "more than once", nil},
 		{"inner sparse", one(func(m *graph.Model) {
 			m.Functions = []*graph.Function{{Nodes: []*graph.Node{{Attrs: []*graph.Attr{{Graph: inner}}}}}}
 		}), `"thin" is in sparse form`, nil},
