@@ -54,7 +54,13 @@ func (p *Problems) Add(offset int, kind error, format string, args ...any) {
 }
 
 // Join adds the problems of another file.
-func (p *Problems) Join(q *Problems) { p.list = append(p.list, q.list...) }
+func (p *Problems) Join(q *Problems) {
+	n := min(len(q.list), max(maxProblems-len(p.list), 0))
+	p.list = append(p.list, q.list[:n]...)
+	if n < len(q.list) {
+		p.Add(-1, nil, "")
+	}
+}
 
 // Reader returns a reader of data whose failure is a problem of the format.
 func (p *Problems) Reader(data []byte, off int) *binio.Reader {

@@ -147,4 +147,11 @@ func TestProblemsEnd(t *testing.T) {
 	if n := len(p.All()); n != maxProblems+1 || p.First() != p.All()[0] {
 		t.Errorf("%d problems", n)
 	}
+	var all Problems
+	for range 3 {
+		all.Join(&p)
+	}
+	if n := len(all.All()); n != maxProblems+1 {
+		t.Errorf("%d problems of three files", n)
+	}
 }
