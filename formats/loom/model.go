@@ -29,13 +29,8 @@ func (n *Network) sort() {
 func (n *Network) Model() (*graph.Model, error) {
 	m := &graph.Model{Format: Name, Graph: &graph.Graph{}, Origin: n, Meta: n.topology()}
 	var problem error
-	layers := map[*Blob]*Layer{}
 	n.walk(func(path func() string, l *Layer) {
-		for _, b := range l.Extra {
-			layers[b] = l
-		}
 		if b := l.Weights; b != nil {
-			layers[b] = l
 			if err := b.fit(l); err != nil && problem == nil {
 				problem = fmt.Errorf("weights of %s: %w", path(), err)
 			}
@@ -56,9 +51,6 @@ func (n *Network) Model() (*graph.Model, error) {
 		list, err := b.initializers(paths[b])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", paths[b], err)
-		}
-		if l := layers[b]; l != nil {
-			list[0].Meta = append(list[0].Meta, graph.Pair{Key: "layer", Value: l.Type.String()})
 		}
 		m.Graph.Initializers = append(m.Graph.Initializers, list...)
 	}
