@@ -42,7 +42,7 @@ appears when it is complete; a file that was there stays until then.`,
 	}
 	cmd.Flags().StringVar(&dtype, "dtype", "", "what floating-point tensors become, such as float16; integers stay")
 	cmd.Flags().StringVar(&to, "to", "", "the format, where the extension of OUT does not say it")
-	cmd.Flags().BoolVar(&o.DropMeta, "drop-metadata", false, "leave out metadata, size variables and declarations that the format cannot hold")
+	cmd.Flags().BoolVar(&o.DropMeta, "drop-metadata", false, "leave out metadata, size variables, declarations and tensors beside a network that the format has no place for")
 	cmd.Flags().BoolVar(&o.DropGraph, "drop-graph", false, "leave out the nodes of a model where the format holds tensors only")
 	cmd.Flags().BoolVar(&o.Rename, "rename", false, "escape names that the format cannot hold")
 	return cmd

@@ -1,9 +1,11 @@
 package loom
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -12,7 +14,8 @@ import (
 
 // Write writes the network that the model is of, as a checkpoint or, if it is one, as
 // the spec of an architecture. A model of another format has no network and is
-// refused, as are bundles, which JSON does not have.
+// refused, unless it is a decoder in a folder of Hugging Face: that becomes a bundle,
+// which JSON does not have.
 func Write(w io.Writer, m *graph.Model, o container.Options) error {
 	n, refused := network(m, o)
 	if n == nil {
@@ -50,6 +53,12 @@ func Write(w io.Writer, m *graph.Model, o container.Options) error {
 func network(m *graph.Model, o container.Options) (*Network, *container.Refusals) {
 	var refused container.Refusals
 	n, ok := m.Origin.(*Network)
+	if config, has := configOf(m); !ok && has {
+		n, ok = imported(m, config, o, &refused)
+		if !ok {
+			return nil, &refused
+		}
+	}
 	if !ok {
 		refused.Add("the model is of format %q, and a Loom file is a network of layers in a grid, of which tensors and nodes say nothing (safetensors holds tensors without a network)", m.Format)
 		return nil, &refused
@@ -84,6 +93,39 @@ func network(m *graph.Model, o container.Options) (*Network, *container.Refusals
 		n = n.converted(o, &refused)
 	}
 	return n, &refused
+}
+
+// configOf returns the text of config.json of a folder of Hugging Face.
+func configOf(m *graph.Model) (text string, ok bool) {
+	for _, p := range m.Meta {
+		if p.Key == "config.json" && p.Kind == "json" {
+			return p.Value, true
+		}
+	}
+	return "", false
+}
+
+// imported makes a bundle of a decoder's tensors: ternary ones of a BitNet model, else
+// float32. Tensors without a place in a bundle are refused, unless they may be left
+// out.
+func imported(m *graph.Model, config string, o container.Options, refused *container.Refusals) (*Network, bool) {
+	d := Float32
+	var c struct {
+		ModelType string `json:"model_type"`
+	}
+	if json.Unmarshal([]byte(config), &c) == nil && strings.Contains(strings.ToLower(c.ModelType), "bitnet") {
+		d = Ternary
+	}
+	n, unknown, err := Import([]byte(config), m, d)
+	if err != nil {
+		refused.Add("%w", err)
+		return nil, false
+	}
+	if len(unknown) > 0 && !o.DropMeta {
+		refused.Add("tensors %q have no place in a bundle (they can be left out)", unknown)
+		return nil, false
+	}
+	return n, true
 }
 
 // unwritable are the reasons for which JSON cannot hold a layer.

@@ -18,8 +18,8 @@ import (
 type Options struct {
 	// DType is what floating-point tensors become; Invalid leaves them.
 	DType tensor.DType
-	// DropMeta leaves out metadata, size variables and declarations that the format
-	// cannot hold, which are an error otherwise.
+	// DropMeta leaves out metadata, size variables, declarations, and tensors beside a
+	// network that the format has no place for, which are an error otherwise.
 	DropMeta bool
 	// DropGraph leaves out the nodes of a model in formats that hold tensors only,
 	// which are an error otherwise.
