@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 // TestUpstream reads the files that the format's own tools wrote, compares them with
 // the index, and writes them again.
 func TestUpstream(t *testing.T) {
-	dir := filepath.Join(fixtures.Dir(t, Name), "upstream")
+	dir := upstream(t)
 	var index []struct {
 		File     string
 		Bytes    int
@@ -79,6 +80,17 @@ func tagOfWord(word string) uint32 {
 	return 0
 }
 
+// upstream returns a folder of files of upstream's own; a set of samples without them
+// skips the test.
+func upstream(t *testing.T, path ...string) string {
+	t.Helper()
+	dir := filepath.Join(append([]string{fixtures.Dir(t, Name), "upstream"}, path...)...)
+	if _, err := os.Stat(dir); err != nil {
+		t.Skip("the samples have no", dir)
+	}
+	return dir
+}
+
 // named reads a file as tensors by name.
 func named(t *testing.T, path string) map[string]*graph.Initializer {
 	t.Helper()
@@ -96,7 +108,7 @@ func named(t *testing.T, path string) map[string]*graph.Initializer {
 // TestBaselines compares the tensors of upstream's own test data with the lists beside
 // them.
 func TestBaselines(t *testing.T) {
-	dir := filepath.Join(fixtures.Dir(t, Name), "upstream")
+	dir := upstream(t)
 	lists, err := filepath.Glob(filepath.Join(dir, "v1", "*_baselines", "*.json"))
 	if err != nil || len(lists) == 0 {
 		t.Skip("there are none")
@@ -125,7 +137,7 @@ func TestBaselines(t *testing.T) {
 
 // TestGraphBaselines computes two small graphs: relu(x @ w + b), and relu(x) + abs(x).
 func TestGraphBaselines(t *testing.T) {
-	dir := filepath.Join(fixtures.Dir(t, Name), "upstream", "v1", "graph_baselines")
+	dir := upstream(t, "v1", "graph_baselines")
 	values := func(found map[string]*graph.Initializer, name string) (list []float64) {
 		if found[name] == nil {
 			t.Fatalf("no tensor %q", name)
@@ -158,7 +170,7 @@ func TestGraphBaselines(t *testing.T) {
 // computes those of add and eq on integers, which depend on what the bits of a packed
 // type mean.
 func TestMatrixBaselines(t *testing.T) {
-	dir := filepath.Join(fixtures.Dir(t, Name), "upstream", "v1", "op_baselines")
+	dir := upstream(t, "v1", "op_baselines")
 	var list struct {
 		Cases []struct {
 			Name, File, Op, Mode, Expected string
