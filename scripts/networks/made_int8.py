@@ -38,7 +38,8 @@ def quantised(name, of, what, how, sets=8, **options):
                 def get_next(self):
                     return next(self.left, None)
 
-            q.quantize_static(ready, path, Reader(), quant_format=q.QuantFormat.QDQ, **options)
+            form = q.QuantFormat.QOperator if how == "operators" else q.QuantFormat.QDQ
+            q.quantize_static(ready, path, Reader(), quant_format=form, **options)
         os.remove(plain)
         os.remove(ready)
 
@@ -47,9 +48,12 @@ def quantised(name, of, what, how, sets=8, **options):
 
 quantised("keyword_qdq", "keyword", "keyword spotting, QDQ", "qdq")
 quantised("keyword_qdq_channels", "keyword", "keyword spotting, QDQ, a scale for each channel", "qdq", per_channel=True)
+quantised("keyword_operators", "keyword", "keyword spotting, operators on codes", "operators")
 quantised("keyword_dynamic", "keyword", "keyword spotting, scales found while it runs", "dynamic")
 quantised("resnet18_qdq", "resnet18", "residual network, QDQ", "qdq", sets=1)
 quantised("mobilenet_v2_qdq", "mobilenet_v2", "inverted residuals, QDQ", "qdq", sets=1)
+quantised("resnet18_operators", "resnet18", "residual network, operators on codes", "operators", sets=1)
+quantised("mobilenet_v3_operators", "mobilenet_v3", "inverted residuals with gates, operators on codes", "operators", sets=1)
 quantised("bert_dynamic", "bert", "BERT, scales found while it runs", "dynamic")
 quantised("bert_qdq", "bert", "BERT, QDQ", "qdq")
 quantised("vit_qdq", "vit", "ViT, QDQ", "qdq", sets=2)
