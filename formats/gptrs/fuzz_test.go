@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/formats/internal/fixtures"
 )
 
 // FuzzRead reads anything: an error or a model, of an amount of memory that goes with
@@ -16,7 +17,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, format := range []*Format{Checkpoint, Archive} {
 			var err error
-			if n := allocated(func() { _, err = format.Read("x", data) }); n > 1<<16+100*uint64(len(data)) {
+			if n := fixtures.Allocated(func() { _, err = format.Read("x", data) }); n > 1<<16+100*uint64(len(data)) {
 				t.Errorf("%d bytes allocated for %d", n, len(data))
 			}
 			if problems := format.Verify("x", data); (err == nil) != (len(problems) == 0) {

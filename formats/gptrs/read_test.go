@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -236,13 +235,4 @@ func TestVerifyAll(t *testing.T) {
 	if got := fmt.Sprint(kinds); got != fmt.Sprint([]Kind{UnknownDType, BadName, BadByteLen, Overlap}) {
 		t.Errorf("problems %s", got)
 	}
-}
-
-// allocated is how many bytes f allocates.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
 }

@@ -3,10 +3,11 @@ package hnw
 import (
 	"bytes"
 	"crypto/sha256"
-	"runtime"
 	"testing"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/formats/internal/fixtures"
+	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
 // FuzzRead reads hostile archives, as they are and with digests of manifest and payload
@@ -20,12 +21,10 @@ func FuzzRead(f *testing.F) {
 		if seal && len(data) > headerSize {
 			data = resealed(data)
 		}
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		m, err := Read("x", data)
-		problems := Verify("x", data)
-		runtime.ReadMemStats(&after)
-		if used := after.TotalAlloc - before.TotalAlloc; used > 200*uint64(len(data))+4<<20 {
+		var m *graph.Model
+		var err error
+		var problems []error
+		if used := fixtures.Allocated(func() { m, err = Read("x", data); problems = Verify("x", data) }); used > 200*uint64(len(data))+4<<20 {
 			t.Errorf("%d bytes take %d of memory", len(data), used)
 		}
 		if (err == nil) != (len(problems) == 0) {

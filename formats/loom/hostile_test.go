@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/nacre-ml/nacre/formats/internal/fixtures"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -175,11 +175,7 @@ func TestBroken(t *testing.T) {
 // bounded runs f and fails if it allocates more than a file of that size may need.
 func bounded(t *testing.T, size int, f func()) {
 	t.Helper()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	if got := after.TotalAlloc - before.TotalAlloc; got > 128*uint64(size)+1<<20 {
+	if got := fixtures.Allocated(f); got > 128*uint64(size)+1<<20 {
 		t.Errorf("%d bytes are allocated for a file of %d", got, size)
 	}
 }

@@ -23,7 +23,7 @@ func FuzzRead(f *testing.F) {
 func hostile(t *testing.T, data []byte) {
 	var m *graph.Model
 	var err error
-	if used, limit := allocated(func() { m, err = Read("", data) }), uint64(1<<16+100*len(data)); used > limit {
+	if used, limit := fixtures.Allocated(func() { m, err = Read("", data) }), uint64(1<<16+100*len(data)); used > limit {
 		t.Fatalf("%d bytes for a file of %d", used, len(data))
 	}
 	problems := Verify("", data)

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/formats/internal/fixtures"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -353,7 +353,7 @@ func TestAllocation(t *testing.T) {
 		"booleans": shared,
 	} {
 		t.Run(name, func(t *testing.T) {
-			used := allocated(func() { Read("", data) }) + allocated(func() { Verify("", data) })
+			used := fixtures.Allocated(func() { Read("", data) }) + fixtures.Allocated(func() { Verify("", data) })
 			if limit := uint64(1<<16 + 100*len(data)); used > limit {
 				t.Errorf("%d bytes for a file of %d", used, len(data))
 			}
@@ -362,13 +362,4 @@ func TestAllocation(t *testing.T) {
 	if m, err := Read("", shared); err != nil || m.Graph.Initializers[1999].Tensor.Bytes()[1] != 1 {
 		t.Error(err)
 	}
-}
-
-// allocated is how many bytes a function allocates.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
 }

@@ -5,11 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/formats/internal/fixtures"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -154,15 +154,6 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// allocated is how many bytes f allocates.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
-
 // FuzzRead reads anything: an error or a model, of an amount of memory that goes with
 // the file's size, and a model is written as it was.
 func FuzzRead(f *testing.F) {
@@ -174,7 +165,7 @@ func FuzzRead(f *testing.F) {
 		var m *graph.Model
 		var err error
 		Probe(data)
-		if n := allocated(func() { m, err = Read("x", data) }); n > 1<<16+100*uint64(len(data)) {
+		if n := fixtures.Allocated(func() { m, err = Read("x", data) }); n > 1<<16+100*uint64(len(data)) {
 			t.Errorf("%d bytes allocated for %d", n, len(data))
 		}
 		var p container.Problems
