@@ -52,7 +52,7 @@ var Formats = []Format{
 		openFolder: safetensors.OpenFolder, verifyFolder: safetensors.VerifyFolder,
 	},
 	{
-		Name: oinf.Name, About: "tensors, size variables and typed metadata of OpenInfer; versions 1 and 2 are read, 1 is written",
+		Name: oinf.Name, About: "tensors, size variables and typed metadata of OpenInfer; version 1, and version 2 kept where a file is of it",
 		Extensions: []string{".oinf"}, Probe: oinf.Probe,
 		open: mapped(oinf.Read), read: oinf.Read, save: written(oinf.Write), verify: inMemory(oinf.Verify), summary: oinf.Summary,
 	},
@@ -69,7 +69,7 @@ var Formats = []Format{
 		open: mapped(hnw.Read), read: hnw.Read, save: written(hnw.Write), verify: inMemory(hnw.Verify),
 	},
 	{
-		Name: loom.Name, About: "networks of Loom: checkpoints, and specs of architectures (read)",
+		Name: loom.Name, About: "networks of Loom: checkpoints, and specs of architectures",
 		Extensions: []string{".json"}, Probe: loom.Probe,
 		open: mapped(loom.Read), read: loom.Read, save: written(loom.Write), verify: inMemory(loom.Verify),
 	},
@@ -102,7 +102,7 @@ func saveONNX(path string, m *graph.Model, o Options) error {
 	if err != nil {
 		return container.Saving(path, err)
 	}
-	return onnx.Save(path, m, onnx.SaveOptions{})
+	return onnx.Save(path, m, onnx.SaveOptions{Watch: func(w io.Writer) io.Writer { return o.Counted(w, m) }})
 }
 
 func verifyONNX(f *binio.File) []error { return onnx.Verify(f, onnx.Options{}) }

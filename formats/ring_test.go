@@ -142,11 +142,17 @@ func TestRing(t *testing.T) {
 	})
 }
 
-// converted writes what a file holds to another, without metadata that it cannot hold.
+// converted writes what a file holds to another, without metadata that it cannot hold,
+// and expects to be told of all of it.
 func converted(t *testing.T, from, to string) {
 	t.Helper()
-	if err := formats.Save(to, load(t, from), formats.Options{DropMeta: true}); err != nil {
+	var done, all int64
+	o := formats.Options{DropMeta: true, Progress: func(written, total int64) { done, all = written, total }}
+	if err := formats.Save(to, load(t, from), o); err != nil {
 		t.Fatal(err)
+	}
+	if done != all || all == 0 {
+		t.Errorf("%s: progress ended at %d of %d bytes", to, done, all)
 	}
 }
 

@@ -25,6 +25,8 @@ type SaveOptions struct {
 	// External is the size in bytes from which on constants are written to a
 	// file beside the model, or WhenNeeded or Never.
 	External int
+	// Watch wraps the writer of the file that holds the constants; nil for none.
+	Watch func(w io.Writer) io.Writer
 }
 
 // Save writes a model to a file, and constants that are to lie outside it to a
@@ -39,7 +41,7 @@ func Save(path string, m *graph.Model, o SaveOptions) error {
 	if side != nil && len(side.parts) > 0 {
 		files = []newFile{{path + ".data", side}, {path, e}}
 	}
-	return saving(path, replace(files))
+	return saving(path, replace(files, o.Watch))
 }
 
 type newFile struct {
@@ -48,7 +50,7 @@ type newFile struct {
 }
 
 // replace writes all files before the first takes its place.
-func replace(files []newFile) error {
+func replace(files []newFile, watch func(io.Writer) io.Writer) error {
 	pending := make([]*binio.Pending, len(files))
 	for i, file := range files {
 		p, err := binio.Create(file.path)
@@ -56,7 +58,11 @@ func replace(files []newFile) error {
 			return err
 		}
 		defer p.Discard()
-		if _, err := file.content.WriteTo(p); err != nil {
+		w := io.Writer(p)
+		if i == 0 && watch != nil { // the constants come first
+			w = watch(w)
+		}
+		if _, err := file.content.WriteTo(w); err != nil {
 			return err
 		}
 		pending[i] = p
