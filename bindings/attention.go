@@ -14,7 +14,7 @@ static inline size_t attention_scratch(nacre_attention *a, int has_qk, size_t th
     return nacre_attention_scratch(&job, threads);
 }
 
-static inline void attention_run(nacre_attention *a, nacre_pool *pool, const void *q, const void *k, const void *v, float *out,
+static inline void attention_run(nacre_attention *a, nacre_team *pool, const void *q, const void *k, const void *v, float *out,
                                  const float *bias, const int64_t *first, const int64_t *valid, const float *sink, float *qk,
                                  float *scratch) {
     nacre_attention job = *a;
@@ -30,7 +30,7 @@ static inline void attention_run(nacre_attention *a, nacre_pool *pool, const voi
     nacre_attention_run(&job, pool, scratch);
 }
 
-static inline void rotary_run(nacre_rotary *r, nacre_pool *pool, const float *cos, const float *sin, const int64_t *index,
+static inline void rotary_run(nacre_rotary *r, nacre_team *pool, const float *cos, const float *sin, const int64_t *index,
                               const float *x, float *out) {
     nacre_rotary job = *r;
     job.cos = cos;
@@ -39,7 +39,7 @@ static inline void rotary_run(nacre_rotary *r, nacre_pool *pool, const float *co
     nacre_rotary_run(&job, pool, x, out);
 }
 
-static inline void linear_attention_run(nacre_linear_attention *a, nacre_pool *pool, const float *q, const float *k, const float *v,
+static inline void linear_attention_run(nacre_linear_attention *a, nacre_team *pool, const float *q, const float *k, const float *v,
                                         const float *decay, const float *beta, float *state, float *slots, float *out,
                                         float *scratch) {
     nacre_linear_attention job = *a;
@@ -54,7 +54,7 @@ static inline void linear_attention_run(nacre_linear_attention *a, nacre_pool *p
     nacre_linear_attention_run(&job, pool, scratch);
 }
 
-static inline void causal_conv_run(nacre_causal_conv *c, nacre_pool *pool, const float *x, const float *w, const float *bias,
+static inline void causal_conv_run(nacre_causal_conv *c, nacre_team *pool, const float *x, const float *w, const float *bias,
                                    const float *past, float *out, float *present, float *scratch) {
     nacre_causal_conv job = *c;
     job.x = x;

@@ -21,7 +21,7 @@ static inline size_t conv_scratch(const nacre_conv *c, nacre_fn gemm, nacre_fn c
 }
 
 static inline void conv_run(const nacre_conv *c, nacre_fn gemm, nacre_fn columns, nacre_fn taps, int packed, nacre_float_type type,
-                            nacre_f32_finish *finish, const float *add, const void *params, nacre_pool *pool, const void *x,
+                            nacre_f32_finish *finish, const float *add, const void *params, nacre_team *pool, const void *x,
                             const void *w, const float *bias, void *y, float *scratch) {
     nacre_f32_conv j = conv_job(c, gemm, columns, taps, packed, type);
     j.finish = *finish;
@@ -47,7 +47,7 @@ static inline size_t spread_scratch(const nacre_conv *c, nacre_fn gemm, int pack
     return nacre_f32_conv_transpose_scratch(&j, threads);
 }
 
-static inline void spread_run(const nacre_conv *c, nacre_fn gemm, int packed, nacre_pool *pool, const float *x, const float *w,
+static inline void spread_run(const nacre_conv *c, nacre_fn gemm, int packed, nacre_team *pool, const float *x, const float *w,
                               const float *bias, float *y, float *scratch) {
     nacre_f32_conv j = conv_job(c, gemm, NULL, NULL, packed, NACRE_FLOAT32);
     j.x = x;
@@ -65,7 +65,7 @@ static inline void spread_pack(const nacre_conv *c, nacre_fn gemm, const float *
     nacre_f32_conv_transpose_pack(c, ((nacre_f32_gemm_fn *)gemm)(), w, dst);
 }
 
-static inline void plain_run(nacre_fn f, const nacre_conv *c, nacre_pool *pool, const void *x, const void *w, const void *bias,
+static inline void plain_run(nacre_fn f, const nacre_conv *c, nacre_team *pool, const void *x, const void *w, const void *bias,
                              void *y) {
     ((nacre_conv_fn *)f)(c, pool, x, w, bias, y);
 }

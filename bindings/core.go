@@ -11,8 +11,13 @@ package bindings
 #include "core/mem.h"
 #include "core/parallel.h"
 
-#cgo noescape nacre_pool_threads
-#cgo nocallback nacre_pool_threads
+#include <stdlib.h>
+
+static nacre_team *team_create(nacre_pool *pool, size_t threads) {
+    nacre_team *const t = malloc(sizeof *t);
+    if (t != NULL) nacre_team_init(t, pool, threads, NULL);
+    return t;
+}
 */
 import "C"
 
@@ -71,7 +76,11 @@ func family(rows *C.nacre_kernel, count C.size_t) []Kernel {
 
 // Pool is a set of threads shared by the kernels of one session; safe for use
 // from many goroutines. A nil Pool is the calling thread alone.
-type Pool struct{ c *C.nacre_pool }
+type Pool struct {
+	c    *C.nacre_pool
+	team *C.nacre_team
+	size int
+}
 
 // NewPool starts threads-1 threads beside the caller's.
 func NewPool(threads int) (*Pool, error) {
@@ -82,25 +91,36 @@ func NewPool(threads int) (*Pool, error) {
 	if c == nil {
 		return nil, fmt.Errorf("starting %d threads: the system refused", threads)
 	}
-	return &Pool{c}, nil
+	t := C.team_create(c, C.size_t(threads))
+	if t == nil {
+		C.nacre_pool_destroy(c)
+		return nil, fmt.Errorf("starting %d threads: no memory", threads)
+	}
+	return &Pool{c, t, threads}, nil
 }
 
 // Close ends the threads. No kernel may be running on the pool.
 func (p *Pool) Close() {
 	if p != nil && p.c != nil {
 		C.nacre_pool_destroy(p.c)
-		p.c = nil
+		C.free(unsafe.Pointer(p.team))
+		p.c, p.team = nil, nil
 	}
 }
 
 // Threads is the number of threads, the caller counted in.
-func (p *Pool) Threads() int { return int(C.nacre_pool_threads(p.ptr())) }
+func (p *Pool) Threads() int {
+	if p == nil {
+		return 1
+	}
+	return p.size
+}
 
-func (p *Pool) ptr() *C.nacre_pool {
+func (p *Pool) ptr() *C.nacre_team {
 	if p == nil {
 		return nil
 	}
-	return p.c
+	return p.team
 }
 
 // Alloc returns n bytes outside Go's heap at a multiple of 64, not cleared, to

@@ -6,7 +6,7 @@ package bindings
 #include "eltwise/eltwise.h"
 
 // The params are Go memory, which no struct that C looks at may point to.
-static inline void eltwise_fused(nacre_pool *pool, nacre_fn unary, nacre_fn binary, const void *params, int first, size_t period,
+static inline void eltwise_fused(nacre_team *pool, nacre_fn unary, nacre_fn binary, const void *params, int first, size_t period,
                                  nacre_lane in, nacre_lane out, const void *x, const void *b, void *y, size_t n) {
     const nacre_fused f = {(nacre_unary_fn)unary, params, first, (nacre_binary_fn)binary, period, in, out};
     nacre_eltwise_fused(pool, &f, x, b, y, n);

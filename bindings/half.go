@@ -5,11 +5,11 @@ package bindings
 /*
 #include "half/half.h"
 
-static inline void half_widen(nacre_fn f, nacre_pool *pool, nacre_float_type type, size_t n, const void *src, float *dst) {
+static inline void half_widen(nacre_fn f, nacre_team *pool, nacre_float_type type, size_t n, const void *src, float *dst) {
     nacre_widen(((nacre_half_fn *)f)(), pool, type, n, src, dst);
 }
 
-static inline void half_narrow(nacre_fn f, nacre_pool *pool, nacre_float_type type, size_t n, const float *src, void *dst) {
+static inline void half_narrow(nacre_fn f, nacre_team *pool, nacre_float_type type, size_t n, const float *src, void *dst) {
     nacre_narrow(((nacre_half_fn *)f)(), pool, type, n, src, dst);
 }
 

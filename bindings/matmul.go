@@ -16,7 +16,7 @@ static inline size_t gemm_scratch(nacre_fn f, nacre_f32_gemm *g, const size_t *a
     return nacre_f32_gemm_scratch(&job, threads);
 }
 
-static inline void gemm_run(nacre_fn f, nacre_f32_gemm *g, nacre_pool *pool, const size_t *axes, const void *a, const void *b,
+static inline void gemm_run(nacre_fn f, nacre_f32_gemm *g, nacre_team *pool, const size_t *axes, const void *a, const void *b,
                             const float *row, const float *col, const float *add, const void *params, void *c,
                             float *scratch) {
     nacre_f32_gemm job = *g;
@@ -39,7 +39,7 @@ static inline void gemm_pack(int right, const nacre_f32_gemm_impl *impl, size_t 
     (right ? nacre_f32_gemm_pack_b : nacre_f32_gemm_pack_a)(impl, lanes, k, &operand, dst);
 }
 
-static inline void wide_run(nacre_fn f, nacre_wide_gemm *g, nacre_pool *pool, const size_t *axes, const void *a,
+static inline void wide_run(nacre_fn f, nacre_wide_gemm *g, nacre_team *pool, const size_t *axes, const void *a,
                             const void *b, void *c, void *scratch) {
     nacre_wide_gemm job = *g;
     job.batch.axes = axes;

@@ -5,7 +5,7 @@ package bindings
 /*
 #include "ml/ml.h"
 
-static inline void forest_f32(nacre_fn descend, nacre_pool *pool, const void *nodes, const uint32_t *roots, size_t trees, bool missing,
+static inline void forest_f32(nacre_fn descend, nacre_team *pool, const void *nodes, const uint32_t *roots, size_t trees, bool missing,
                               int aggregate, size_t targets, const uint32_t *first, const uint32_t *target, const float *weight,
                               const float *x, size_t rows, size_t features, float *out, uint8_t *seen) {
     const nacre_f32_forest f = {(nacre_f32_descend_fn)descend, nodes, roots, trees, missing, (nacre_tree_aggregate)aggregate, targets,
@@ -13,7 +13,7 @@ static inline void forest_f32(nacre_fn descend, nacre_pool *pool, const void *no
     nacre_f32_forest_run(&f, pool, x, rows, features, out, seen);
 }
 
-static inline void forest_f64(nacre_fn descend, nacre_pool *pool, const void *nodes, const uint32_t *roots, size_t trees, bool missing,
+static inline void forest_f64(nacre_fn descend, nacre_team *pool, const void *nodes, const uint32_t *roots, size_t trees, bool missing,
                               int aggregate, size_t targets, const uint32_t *first, const uint32_t *target, const double *weight,
                               const double *x, size_t rows, size_t features, double *out, uint8_t *seen) {
     const nacre_f64_forest f = {(nacre_f64_descend_fn)descend, nodes, roots, trees, missing, (nacre_tree_aggregate)aggregate, targets,

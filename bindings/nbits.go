@@ -16,7 +16,7 @@ static inline size_t nbits_scratch(const nacre_nbits_gemm *g, nacre_fn nbits, na
     return nacre_nbits_gemm_scratch(&job, threads);
 }
 
-static inline void nbits_run(const nacre_nbits_gemm *g, nacre_fn nbits, nacre_fn gemm, nacre_fn rounded, nacre_pool *pool,
+static inline void nbits_run(const nacre_nbits_gemm *g, nacre_fn nbits, nacre_fn gemm, nacre_fn rounded, nacre_team *pool,
                              const void *codes, const void *scales, const void *zeros, const float *table, const int32_t *group, const float *a,
                              const float *bias, float *c, float *scratch) {
     nacre_nbits_gemm job = *g;

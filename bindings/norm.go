@@ -5,7 +5,7 @@ package bindings
 /*
 #include "norm/norm.h"
 
-static inline void skip_norm(nacre_fn add, nacre_fn moments, nacre_fn affine, nacre_pool *pool, const float *x, const float *skip, const float *bias,
+static inline void skip_norm(nacre_fn add, nacre_fn moments, nacre_fn affine, nacre_team *pool, const float *x, const float *skip, const float *bias,
                              size_t rows, size_t n, size_t skip_rows, const float *scale, const float *beta, float epsilon, bool centred,
                              float *sum, float *out, float *mean, float *inv_std) {
     const nacre_skip_norm s = {x, skip, bias, scale, beta, rows, n, skip_rows, epsilon, centred, sum, out, mean, inv_std};

@@ -14,7 +14,7 @@ static inline size_t byte_pooling_scratch(nacre_fn f, const nacre_pooling *p, si
     return nacre_i8_pooling_scratch(&o, threads);
 }
 
-static inline void byte_pooling_run(nacre_fn f, const nacre_pooling *p, size_t inner, const nacre_i8_mean *mean, nacre_pool *pool,
+static inline void byte_pooling_run(nacre_fn f, const nacre_pooling *p, size_t inner, const nacre_i8_mean *mean, nacre_team *pool,
                                     const void *x, void *scratch, void *y) {
     const nacre_i8_pooling o = byte_pooling(f, p, inner, mean);
     nacre_i8_pooling_run(&o, pool, x, scratch, y);

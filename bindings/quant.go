@@ -33,7 +33,7 @@ static inline size_t bytes_scratch(const nacre_i8_gemm *g, const size_t *axes, s
     return nacre_i8_gemm_scratch(&job, threads);
 }
 
-static inline void bytes_run(const nacre_i8_gemm *g, nacre_pool *pool, const size_t *axes, const void *a, const void *b,
+static inline void bytes_run(const nacre_i8_gemm *g, nacre_team *pool, const size_t *axes, const void *a, const void *b,
                              const int32_t *a_zero, const int32_t *b_zero, const float *row_scale, const float *col_scale,
                              const int32_t *bias, const float *add, void *c, void *scratch) {
     const nacre_i8_gemm job = bytes_job(g, axes, a, b, a_zero, b_zero, row_scale, col_scale, bias, add, c);
@@ -46,7 +46,7 @@ static inline size_t dynamic_scratch(const nacre_i8_gemm *g, const size_t *axes,
     return nacre_i8_gemm_dynamic_scratch(&job, n, threads);
 }
 
-static inline void dynamic_run(const nacre_i8_gemm *g, nacre_fn quantize, nacre_pool *pool, const size_t *axes, size_t n,
+static inline void dynamic_run(const nacre_i8_gemm *g, nacre_fn quantize, nacre_team *pool, const size_t *axes, size_t n,
                                const float *x, const void *b, const int32_t *b_zero, const float *col_scale, const float *add,
                                void *c, void *scratch) {
     const nacre_i8_gemm job = bytes_job(g, axes, NULL, b, NULL, b_zero, NULL, col_scale, NULL, add, c);
@@ -65,7 +65,7 @@ static inline size_t bytes_conv_scratch(const nacre_conv *c, const nacre_i8_gemm
     return nacre_i8_conv_scratch(&job, threads);
 }
 
-static inline void bytes_conv_run(const nacre_conv *c, const nacre_i8_gemm *g, nacre_fn taps, int x_signed, int32_t x_zero, nacre_pool *pool,
+static inline void bytes_conv_run(const nacre_conv *c, const nacre_i8_gemm *g, nacre_fn taps, int x_signed, int32_t x_zero, nacre_team *pool,
                                   const void *x, const void *w, const int32_t *a_zero, const int32_t *b_zero, const float *row_scale,
                                   const float *col_scale, const int32_t *bias, void *y, void *scratch) {
     const nacre_i8_conv job = {
@@ -97,7 +97,7 @@ static inline size_t lstm_scratch(const nacre_rnn *n, const nacre_i8_lstm *o, na
 }
 
 static inline void lstm_run(const nacre_rnn *n, const nacre_i8_lstm *o, nacre_fn gemm, nacre_fn quantize, nacre_fn cell,
-                            const int32_t *lengths, nacre_pool *pool, const void *w, const void *r, const int32_t *w_zero,
+                            const int32_t *lengths, nacre_team *pool, const void *w, const void *r, const int32_t *w_zero,
                             const int32_t *r_zero, const float *w_scale, const float *r_scale, const float *x, const float *bias,
                             const float *peepholes, const float *h0, const float *c0, float *y, float *y_h, float *y_c,
                             void *scratch) {
@@ -119,32 +119,32 @@ static inline void lstm_run(const nacre_rnn *n, const nacre_i8_lstm *o, nacre_fn
     nacre_i8_lstm_run(&job, pool, scratch);
 }
 
-static inline void quantize_run(nacre_fn f, nacre_pool *pool, const nacre_quant_grid *grid, const nacre_quant_codes *t, const float *x,
+static inline void quantize_run(nacre_fn f, nacre_team *pool, const nacre_quant_grid *grid, const nacre_quant_codes *t, const float *x,
                                 const float *scale, const int32_t *zero, void *y) {
     nacre_quantize(quantize_impl(f), pool, grid, t, x, scale, zero, y);
 }
 
-static inline void dequantize_run(nacre_fn f, nacre_pool *pool, const nacre_quant_grid *grid, nacre_quant_type type, const void *x,
+static inline void dequantize_run(nacre_fn f, nacre_team *pool, const nacre_quant_grid *grid, nacre_quant_type type, const void *x,
                                   const float *scale, const int32_t *zero, float *y) {
     nacre_dequantize(quantize_impl(f), pool, grid, type, x, scale, zero, y);
 }
 
-static inline void quantize_dynamic_run(nacre_fn f, nacre_pool *pool, size_t n, const float *x, void *y, float *scale, void *zero,
+static inline void quantize_dynamic_run(nacre_fn f, nacre_team *pool, size_t n, const float *x, void *y, float *scale, void *zero,
                                         float *scratch) {
     nacre_quantize_dynamic(quantize_impl(f), pool, n, x, y, scale, zero, scratch);
 }
 
-static inline void pairs_run(nacre_fn f, nacre_pool *pool, const nacre_quant_pair *p, size_t rank, const size_t *axes, const void *a,
+static inline void pairs_run(nacre_fn f, nacre_team *pool, const nacre_quant_pair *p, size_t rank, const size_t *axes, const void *a,
                              const void *b, void *c) {
     nacre_quant_pairs(quantize_impl(f), pool, p, rank, axes, a, b, c);
 }
 
-static inline void lookup_run(nacre_fn f, nacre_pool *pool, size_t rows, size_t n, size_t x_row, size_t y_row, const void *x,
+static inline void lookup_run(nacre_fn f, nacre_team *pool, size_t rows, size_t n, size_t x_row, size_t y_row, const void *x,
                               const void *table, void *y) {
     nacre_i8_lookup((nacre_i8_lookup_fn *)f, pool, rows, n, x_row, y_row, x, table, y);
 }
 
-static inline void softmax_run(nacre_fn lookup, nacre_pool *pool, size_t outer, size_t n, size_t inner, const float *weights,
+static inline void softmax_run(nacre_fn lookup, nacre_team *pool, size_t outer, size_t n, size_t inner, const float *weights,
                                int is_signed, float ratio, int32_t zero, const void *x, void *y) {
     const nacre_i8_softmax s = {weights, is_signed, ratio, zero};
     nacre_i8_softmax_run((nacre_i8_lookup_fn *)lookup, &s, pool, outer, n, inner, x, y);

@@ -7,7 +7,7 @@ package bindings
 
 #cgo noescape nacre_go_f32_resample
 #cgo nocallback nacre_go_f32_resample
-static void nacre_go_f32_resample(nacre_fn cols, nacre_fn row, nacre_pool *pool, const float *x, size_t outer, size_t n, size_t inner,
+static void nacre_go_f32_resample(nacre_fn cols, nacre_fn row, nacre_team *pool, const float *x, size_t outer, size_t n, size_t inner,
                                   size_t m, size_t taps, const int32_t *start, const float *weights, float *out) {
     const nacre_resampling r = {m, taps, start, weights};
     nacre_f32_resample((nacre_f32_resample_cols_fn)cols, (nacre_f32_resample_row_fn)row, pool, x, outer, n, inner, &r, out);

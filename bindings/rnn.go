@@ -15,7 +15,7 @@ static inline size_t f32_rnn_scratch(nacre_rnn *n, nacre_fn gemm, nacre_float_ty
     return nacre_f32_rnn_scratch(&job, &operands, threads);
 }
 
-static inline void f32_rnn_run(nacre_rnn *n, nacre_fn gemm, nacre_fn cell, nacre_float_type type, nacre_pool *pool,
+static inline void f32_rnn_run(nacre_rnn *n, nacre_fn gemm, nacre_fn cell, nacre_float_type type, nacre_team *pool,
                                const int32_t *lengths, const void *x, const float *w, const float *r, const float *bias,
                                const float *peepholes, const float *h0, const float *c0, float *y, float *y_h, float *y_c,
                                float *scratch) {
@@ -26,7 +26,7 @@ static inline void f32_rnn_run(nacre_rnn *n, nacre_fn gemm, nacre_fn cell, nacre
     nacre_f32_rnn_run(&job, &operands, pool, scratch);
 }
 
-static inline void f64_rnn_run(nacre_rnn *n, nacre_pool *pool, const int32_t *lengths, const double *x, const double *w,
+static inline void f64_rnn_run(nacre_rnn *n, nacre_team *pool, const int32_t *lengths, const double *x, const double *w,
                                const double *r, const double *bias, const double *peepholes, const double *h0,
                                const double *c0, double *y, double *y_h, double *y_c, double *scratch) {
     nacre_rnn job = *n;

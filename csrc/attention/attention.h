@@ -89,7 +89,7 @@ typedef struct {
 
 // Elements of scratch, at a multiple of 64 bytes, for a pool of that many threads.
 size_t nacre_attention_scratch(const nacre_attention *a, size_t threads);
-void nacre_attention_run(const nacre_attention *a, nacre_pool *pool, float *scratch);
+void nacre_attention_run(const nacre_attention *a, nacre_team *team, float *scratch);
 
 // ---- others ---------------------------------------------------------------------
 
@@ -105,7 +105,7 @@ typedef struct {
     const int64_t *index;
     size_t index_batch, index_row;
 } nacre_rotary;
-void nacre_rotary_run(const nacre_rotary *r, nacre_pool *pool, const float *x, float *out);
+void nacre_rotary_run(const nacre_rotary *r, nacre_team *team, const float *x, float *out);
 
 // Linear attention over the tokens of q[batch, tokens, heads * dk] and so on. The
 // state [batch, kv_heads, dk, dv] is read and written; with fewer heads of q than
@@ -128,7 +128,7 @@ typedef struct {
     float *out;  // [batch, tokens, max(heads, kv_heads) * dv]
 } nacre_linear_attention;
 // scratch: dk elements per thread.
-void nacre_linear_attention_run(const nacre_linear_attention *a, nacre_pool *pool, float *scratch);
+void nacre_linear_attention_run(const nacre_linear_attention *a, nacre_team *team, float *scratch);
 
 // Depthwise convolution of x[batch, channels, n], before which stand the
 // (taps - 1) * step elements of past, or zeros; present takes the last of both.
@@ -140,6 +140,6 @@ typedef struct {
     float *out, *present;
 } nacre_causal_conv;
 // scratch: 2 * (taps - 1) * step elements per thread.
-void nacre_causal_conv_run(const nacre_causal_conv *c, nacre_pool *pool, float *scratch);
+void nacre_causal_conv_run(const nacre_causal_conv *c, nacre_team *team, float *scratch);
 
 #endif

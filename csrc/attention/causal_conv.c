@@ -35,9 +35,9 @@ static void causal_chunk(void *job, size_t chunk, size_t thread) {
     for (size_t row = first; row < c->batch * c->channels && row < first + j->per_chunk; row++) causal_channel(c, row, line);
 }
 
-void nacre_causal_conv_run(const nacre_causal_conv *c, nacre_pool *pool, float *scratch) {
+void nacre_causal_conv_run(const nacre_causal_conv *c, nacre_team *team, float *scratch) {
     enum { GRAIN = 1 << 14 };
     const size_t work = c->n * c->taps + 1;
     causal_job j = {c, scratch, work >= GRAIN ? 1 : GRAIN / work};
-    nacre_parallel(pool, (c->batch * c->channels + j.per_chunk - 1) / j.per_chunk, causal_chunk, &j);
+    nacre_parallel(team, (c->batch * c->channels + j.per_chunk - 1) / j.per_chunk, causal_chunk, &j);
 }

@@ -289,17 +289,17 @@ static void attend_lines(void *job, size_t chunk, size_t thread) {
     for (size_t i = 0; i < n; i++) attend_finish(a, &rows[i]);
 }
 
-void nacre_attention_run(const nacre_attention *a, nacre_pool *pool, float *scratch) {
-    attend_plan p = attend_make(a, nacre_pool_threads(pool));
+void nacre_attention_run(const nacre_attention *a, nacre_team *team, float *scratch) {
+    attend_plan p = attend_make(a, nacre_team_threads(team));
     const size_t heads = a->batch * a->kv_heads;
     p.k_packed = scratch;
     p.v_packed = p.k_packed + heads * p.k_size;
     p.threads = p.v_packed + heads * p.v_size;
     if (p.lines) {
-        nacre_parallel(pool, p.by_head ? a->batch * a->heads : heads, attend_lines, &p);
+        nacre_parallel(team, p.by_head ? a->batch * a->heads : heads, attend_lines, &p);
         return;
     }
     const size_t step = ATTEND_PACK / a->gemm->nr * a->gemm->nr;
-    nacre_parallel(pool, heads * ((a->kv_len + step - 1) / step), attend_pack, &p);
-    nacre_parallel(pool, a->batch * a->heads * p.pieces, attend_tiles, &p);
+    nacre_parallel(team, heads * ((a->kv_len + step - 1) / step), attend_pack, &p);
+    nacre_parallel(team, a->batch * a->heads * p.pieces, attend_tiles, &p);
 }

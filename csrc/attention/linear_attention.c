@@ -43,7 +43,7 @@ static void linear_head(void *job, size_t chunk, size_t thread) {
     }
 }
 
-void nacre_linear_attention_run(const nacre_linear_attention *a, nacre_pool *pool, float *scratch) {
+void nacre_linear_attention_run(const nacre_linear_attention *a, nacre_team *team, float *scratch) {
     linear_job j = {a, scratch};
-    nacre_parallel(pool, a->batch * a->kv_heads, linear_head, &j);
+    nacre_parallel(team, a->batch * a->kv_heads, linear_head, &j);
 }

@@ -29,8 +29,8 @@ static void rotary_chunk(void *job, size_t chunk, size_t thread) {
     for (size_t i = first; i < all && i < first + j->per_chunk; i++) rotary_token(j, i / j->r->tokens, i % j->r->tokens);
 }
 
-void nacre_rotary_run(const nacre_rotary *r, nacre_pool *pool, const float *x, float *out) {
+void nacre_rotary_run(const nacre_rotary *r, nacre_team *team, const float *x, float *out) {
     const size_t width = r->heads * r->d;
     rotary_job j = {r, x, out, width >= ROTARY_GRAIN ? 1 : ROTARY_GRAIN / (width + 1)};
-    nacre_parallel(pool, (r->batch * r->tokens + j.per_chunk - 1) / j.per_chunk, rotary_chunk, &j);
+    nacre_parallel(team, (r->batch * r->tokens + j.per_chunk - 1) / j.per_chunk, rotary_chunk, &j);
 }

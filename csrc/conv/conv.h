@@ -32,7 +32,7 @@ const nacre_kernel *nacre_conv_kernels(size_t *count);
 // formula. Weights are [groups*filters][channels][kernel] of a convolution, and
 // [groups*channels][filters][kernel] of a transposed one; bias is one number per
 // filter, or NULL.
-typedef void nacre_conv_fn(const nacre_conv *c, nacre_pool *pool, const void *x, const void *w, const void *bias, void *y);
+typedef void nacre_conv_fn(const nacre_conv *c, nacre_team *team, const void *x, const void *w, const void *bias, void *y);
 
 // Rows of op f32_im2col. The columns of a value are a matrix with a row for each
 // channel of a group and tap, and a column for each position of the result, so
@@ -112,7 +112,7 @@ int nacre_taps_suit(const nacre_taps_conv *t);
 
 // In elements; scratch lies at a multiple of 64 bytes.
 size_t nacre_taps_scratch(const nacre_taps_conv *t, size_t threads);
-void nacre_taps_run(const nacre_taps_conv *t, nacre_pool *pool, float *scratch);
+void nacre_taps_run(const nacre_taps_conv *t, nacre_team *team, float *scratch);
 
 // ---- f32 convolutions by matrix products or by taps ----
 
@@ -134,11 +134,11 @@ typedef struct {
 size_t nacre_f32_conv_packed(const nacre_conv *c, const nacre_f32_gemm_impl *impl);
 void nacre_f32_conv_pack(const nacre_conv *c, const nacre_f32_gemm_impl *impl, nacre_float_type type, const void *w, void *dst);
 size_t nacre_f32_conv_scratch(const nacre_f32_conv *j, size_t threads);
-void nacre_f32_conv_run(const nacre_f32_conv *j, nacre_pool *pool, float *scratch);
+void nacre_f32_conv_run(const nacre_f32_conv *j, nacre_team *team, float *scratch);
 
 size_t nacre_f32_conv_transpose_packed(const nacre_conv *c, const nacre_f32_gemm_impl *impl);
 void nacre_f32_conv_transpose_pack(const nacre_conv *c, const nacre_f32_gemm_impl *impl, const float *w, float *dst);
 size_t nacre_f32_conv_transpose_scratch(const nacre_f32_conv *j, size_t threads);
-void nacre_f32_conv_transpose_run(const nacre_f32_conv *j, nacre_pool *pool, float *scratch);
+void nacre_f32_conv_transpose_run(const nacre_f32_conv *j, nacre_team *team, float *scratch);
 
 #endif

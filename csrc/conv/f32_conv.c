@@ -115,14 +115,14 @@ size_t nacre_f32_conv_scratch(const nacre_f32_conv *j, size_t threads) {
     return nacre_f32_gemm_scratch(&g, threads);
 }
 
-void nacre_f32_conv_run(const nacre_f32_conv *j, nacre_pool *pool, float *scratch) {
+void nacre_f32_conv_run(const nacre_f32_conv *j, nacre_team *team, float *scratch) {
     if (is_empty(&j->c)) return;
     const nacre_taps_conv t = conv_taps(j);
     if (!j->packed && nacre_taps_suit(&t)) {
-        nacre_taps_run(&t, pool, scratch);
+        nacre_taps_run(&t, team, scratch);
         return;
     }
     size_t axes[CONV_BATCH];
     const nacre_f32_gemm g = conv_product(j, axes);
-    nacre_f32_gemm_run(&g, pool, scratch);
+    nacre_f32_gemm_run(&g, team, scratch);
 }

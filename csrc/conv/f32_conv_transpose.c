@@ -132,9 +132,9 @@ size_t nacre_f32_conv_transpose_scratch(const nacre_f32_conv *j, size_t threads)
     return spread_is_empty(&j->c) ? 0 : threads * plan_spread(j).per_thread;
 }
 
-void nacre_f32_conv_transpose_run(const nacre_f32_conv *j, nacre_pool *pool, float *scratch) {
+void nacre_f32_conv_transpose_run(const nacre_f32_conv *j, nacre_team *team, float *scratch) {
     if (spread_is_empty(&j->c)) return;
     spread_plan p = plan_spread(j);
     p.scratch = scratch;
-    nacre_parallel(pool, j->c.images * j->c.groups * p.blocks, spread_chunk, &p);
+    nacre_parallel(team, j->c.images * j->c.groups * p.blocks, spread_chunk, &p);
 }

@@ -161,10 +161,10 @@ size_t nacre_taps_scratch(const nacre_taps_conv *t, size_t threads) {
     return plan_taps(&p, t) ? threads * taps_scratch(&p) : 0;
 }
 
-void nacre_taps_run(const nacre_taps_conv *t, nacre_pool *pool, float *scratch) {
+void nacre_taps_run(const nacre_taps_conv *t, nacre_team *team, float *scratch) {
     taps_plan p;
     if (!plan_taps(&p, t)) return;
     p.scratch = scratch;
     const size_t bands = t->c.images * t->c.groups * p.bands;
-    nacre_parallel(pool, (bands + p.bands_each - 1) / p.bands_each, taps_chunk, &p);
+    nacre_parallel(team, (bands + p.bands_each - 1) / p.bands_each, taps_chunk, &p);
 }

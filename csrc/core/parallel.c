@@ -27,6 +27,8 @@ struct nacre_pool {
     nacre_task task;
     void *job;
     size_t chunks;
+    size_t limit;  // threads that take part
+    const nacre_team *team;
     atomic_size_t next;
     atomic_bool open;
     atomic_size_t inside;
@@ -48,7 +50,7 @@ static inline void cpu_pause(void) {
 static void take_chunks(nacre_pool *p, size_t thread) {
     for (;;) {
         const size_t c = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
-        if (c >= p->chunks) return;
+        if (c >= p->chunks || nacre_stopped(p->team)) return;
         p->task(p->job, c, thread);
     }
 }
@@ -68,7 +70,7 @@ static void *worker(void *arg) {
         seen = atomic_load_explicit(&p->generation, memory_order_acquire);
         if (atomic_load(&p->stop)) return NULL;
         atomic_fetch_add(&p->inside, 1);
-        if (atomic_load(&p->open)) take_chunks(p, thread);
+        if (atomic_load(&p->open) && thread < p->limit) take_chunks(p, thread);
         atomic_fetch_sub(&p->inside, 1);
     }
 }
@@ -122,16 +124,17 @@ void nacre_pool_destroy(nacre_pool *p) {
     free(p);
 }
 
-size_t nacre_pool_threads(const nacre_pool *p) { return p == NULL ? 1 : p->threads; }
-
-void nacre_parallel(nacre_pool *p, size_t chunks, nacre_task task, void *job) {
-    if (p == NULL || chunks < 2 || pthread_mutex_trylock(&p->owner) != 0) {
-        for (size_t c = 0; c < chunks; c++) task(job, c, 0);
+static void run_job(nacre_team *team, size_t chunks, nacre_task task, void *job) {
+    nacre_pool *const p = team->pool;
+    if (pthread_mutex_trylock(&p->owner) != 0) {
+        for (size_t c = 0; c < chunks && !nacre_stopped(team); c++) task(job, c, 0);
         return;
     }
     p->task = task;
     p->job = job;
     p->chunks = chunks;
+    p->limit = team->threads;
+    p->team = team;
     atomic_store_explicit(&p->next, 0, memory_order_relaxed);
     atomic_store(&p->open, true);
     start_job(p);
@@ -145,4 +148,10 @@ void nacre_parallel(nacre_pool *p, size_t chunks, nacre_task task, void *job) {
         }
     }
     pthread_mutex_unlock(&p->owner);
+}
+
+void nacre_team_init(nacre_team *team, nacre_pool *pool, size_t threads, const int32_t *stop) {
+    const size_t most = pool == NULL ? 1 : pool->threads;
+    *team = (nacre_team){pool, threads < most ? threads : most, stop, run_job};
+    if (team->threads < 2) team->pool = NULL;
 }

@@ -84,10 +84,10 @@ static void map_chunk(void *arg, size_t chunk, size_t thread) {
     }
 }
 
-void nacre_eltwise_map(nacre_pool *pool, nacre_unary_fn fn, const void *x, nacre_lane x_lane, void *y,
+void nacre_eltwise_map(nacre_team *team, nacre_unary_fn fn, const void *x, nacre_lane x_lane, void *y,
                        nacre_lane y_lane, size_t n, const void *params) {
     map_job job = {fn, x, y, x_lane, y_lane, n, params};
-    nacre_parallel(pool, eltwise_chunks(n), map_chunk, &job);
+    nacre_parallel(team, eltwise_chunks(n), map_chunk, &job);
 }
 
 // --- broadcasting ---
@@ -206,11 +206,11 @@ static void binary_chunk(void *arg, size_t chunk, size_t thread) {
     walk_rows(&j->walk, from, eltwise_min(from + ELTWISE_CHUNK, j->walk.n), binary_row, j);
 }
 
-void nacre_eltwise_binary(nacre_pool *pool, nacre_binary_fn fn, const void *a, nacre_lane a_lane, const void *b,
+void nacre_eltwise_binary(nacre_team *team, nacre_binary_fn fn, const void *a, nacre_lane a_lane, const void *b,
                           nacre_lane b_lane, void *y, nacre_lane y_lane, const size_t *dims, size_t rank) {
     binary_job job = {.fn = fn, .a = a, .b = b, .y = y, .a_lane = a_lane, .b_lane = b_lane, .y_lane = y_lane};
     walk_axes(&job.walk, dims, rank, 2);
-    nacre_parallel(pool, eltwise_chunks(job.walk.n), binary_chunk, &job);
+    nacre_parallel(team, eltwise_chunks(job.walk.n), binary_chunk, &job);
 }
 
 // --- selection ---
@@ -237,9 +237,9 @@ static void where_chunk(void *arg, size_t chunk, size_t thread) {
     walk_rows(&j->walk, from, eltwise_min(from + ELTWISE_CHUNK, j->walk.n), where_row, j);
 }
 
-void nacre_eltwise_where(nacre_pool *pool, nacre_where_fn fn, const uint8_t *cond, const void *a, const void *b,
+void nacre_eltwise_where(nacre_team *team, nacre_where_fn fn, const uint8_t *cond, const void *a, const void *b,
                          void *y, size_t bytes, const size_t *dims, size_t rank) {
     where_job job = {.fn = fn, .cond = cond, .a = a, .b = b, .y = y, .bytes = bytes};
     walk_axes(&job.walk, dims, rank, 3);
-    nacre_parallel(pool, eltwise_chunks(job.walk.n), where_chunk, &job);
+    nacre_parallel(team, eltwise_chunks(job.walk.n), where_chunk, &job);
 }

@@ -42,17 +42,17 @@ const nacre_kernel *nacre_eltwise_kernels(size_t *count);
 
 // y[i] = fn(x[i]) for n elements; fn may be NULL, which only converts. At least
 // one of fn, x_lane.via and y_lane.via is there.
-void nacre_eltwise_map(nacre_pool *pool, nacre_unary_fn fn, const void *x, nacre_lane x_lane, void *y,
+void nacre_eltwise_map(nacre_team *team, nacre_unary_fn fn, const void *x, nacre_lane x_lane, void *y,
                        nacre_lane y_lane, size_t n, const void *params);
 
 // y = fn(a, b) with broadcasting. dims holds rank extents of y, then rank of a
 // and rank of b, where each is that of y or 1.
-void nacre_eltwise_binary(nacre_pool *pool, nacre_binary_fn fn, const void *a, nacre_lane a_lane, const void *b,
+void nacre_eltwise_binary(nacre_team *team, nacre_binary_fn fn, const void *a, nacre_lane a_lane, const void *b,
                           nacre_lane b_lane, void *y, nacre_lane y_lane, const size_t *dims, size_t rank);
 
 // y = cond ? a : b with broadcasting; dims as above, with the extents of cond
 // between those of y and those of a.
-void nacre_eltwise_where(nacre_pool *pool, nacre_where_fn fn, const uint8_t *cond, const void *a, const void *b,
+void nacre_eltwise_where(nacre_team *team, nacre_where_fn fn, const uint8_t *cond, const void *a, const void *b,
                          void *y, size_t bytes, const size_t *dims, size_t rank);
 
 // A unary and a binary kernel in one walk: y = binary(unary(x), b) if the unary
@@ -66,6 +66,6 @@ typedef struct {
     size_t period;
     nacre_lane in, out;
 } nacre_fused;
-void nacre_eltwise_fused(nacre_pool *pool, const nacre_fused *f, const void *x, const void *b, void *y, size_t n);
+void nacre_eltwise_fused(nacre_team *team, const nacre_fused *f, const void *x, const void *b, void *y, size_t n);
 
 #endif

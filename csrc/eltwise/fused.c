@@ -44,7 +44,7 @@ static void fused_chunk(void *job, size_t chunk, size_t thread) {
     }
 }
 
-void nacre_eltwise_fused(nacre_pool *pool, const nacre_fused *f, const void *x, const void *b, void *y, size_t n) {
+void nacre_eltwise_fused(nacre_team *team, const nacre_fused *f, const void *x, const void *b, void *y, size_t n) {
     fused_job job = {f, x, b, y, n};
-    nacre_parallel(pool, (n + FUSED_CHUNK - 1) / FUSED_CHUNK, fused_chunk, &job);
+    nacre_parallel(team, (n + FUSED_CHUNK - 1) / FUSED_CHUNK, fused_chunk, &job);
 }

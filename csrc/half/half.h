@@ -30,7 +30,7 @@ nacre_half_convert nacre_f16_to_f32__neon, nacre_f32_to_f16__neon;
 nacre_half_convert nacre_half_copy;
 
 // n elements on the threads of a pool.
-void nacre_widen(const nacre_half *half, nacre_pool *pool, nacre_float_type type, size_t n, const void *src, float *dst);
-void nacre_narrow(const nacre_half *half, nacre_pool *pool, nacre_float_type type, size_t n, const float *src, void *dst);
+void nacre_widen(const nacre_half *half, nacre_team *team, nacre_float_type type, size_t n, const void *src, float *dst);
+void nacre_narrow(const nacre_half *half, nacre_team *team, nacre_float_type type, size_t n, const float *src, void *dst);
 
 #endif

@@ -306,19 +306,19 @@ static void lines_chunk(void *job, size_t chunk, size_t thread) {
     for (size_t i = 0; i < g->m; i++) finish_line(g, index, i, j0, n, lines[i]);
 }
 
-void nacre_f32_gemm_run(const nacre_f32_gemm *given, nacre_pool *pool, float *scratch) {
+void nacre_f32_gemm_run(const nacre_f32_gemm *given, nacre_team *team, float *scratch) {
     size_t turned[3 * TURNED_RANK];
-    gemm_plan p = make_plan(given, nacre_pool_threads(pool), turned);
+    gemm_plan p = make_plan(given, nacre_team_threads(team), turned);
     if (p.products == 0) return;
     p.a_packed = scratch;
     p.b_blocks = scratch + p.a_distinct * p.a_size;
-    p.c_blocks = p.b_blocks + nacre_pool_threads(pool) * p.b_size;
+    p.c_blocks = p.b_blocks + nacre_team_threads(team) * p.b_size;
     if (p.path != TILES) {
-        nacre_parallel(pool, p.products * p.j_count, lines_chunk, &p);
+        nacre_parallel(team, p.products * p.j_count, lines_chunk, &p);
         return;
     }
     const size_t a_chunks = p.a_distinct * parts(p.g.m, p.rows);
     const int small = p.a_distinct * p.a_size < GRAIN / 16;
-    nacre_parallel(small ? NULL : pool, a_chunks, pack_a_chunk, &p);
-    nacre_parallel(pool, p.products * p.i_count * p.j_count, tiles_chunk, &p);
+    nacre_parallel(small ? NULL : team, a_chunks, pack_a_chunk, &p);
+    nacre_parallel(team, p.products * p.i_count * p.j_count, tiles_chunk, &p);
 }

@@ -112,7 +112,7 @@ typedef struct {
 // Elements of scratch that nacre_f32_gemm_run needs on a pool of that many
 // threads; scratch lies at a multiple of 64 bytes.
 size_t nacre_f32_gemm_scratch(const nacre_f32_gemm *g, size_t threads);
-void nacre_f32_gemm_run(const nacre_f32_gemm *g, nacre_pool *pool, float *scratch);
+void nacre_f32_gemm_run(const nacre_f32_gemm *g, nacre_team *team, float *scratch);
 
 // Packed forms: panels of rows of a, or of nr columns of b, each k deep, of
 // elements of the operand's type. Sizes are in elements and multiples of 16.
@@ -140,7 +140,7 @@ typedef struct {
     nacre_batch batch;
 } nacre_wide_gemm;
 // `scratch` holds NACRE_WIDE_SCRATCH elements per thread of the pool.
-typedef void nacre_wide_gemm_fn(const nacre_wide_gemm *g, nacre_pool *pool, const void *a, const void *b, void *c,
+typedef void nacre_wide_gemm_fn(const nacre_wide_gemm *g, nacre_team *team, const void *a, const void *b, void *c,
                                 void *scratch);
 enum { NACRE_WIDE_SCRATCH = 32768 };
 

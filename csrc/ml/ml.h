@@ -20,7 +20,7 @@ enum { NACRE_ML_PAD = 16 };
 typedef void (*nacre_f32_rbf_fn)(const float *x, const float *v, size_t n, size_t stride, size_t k, float gamma, float *out);
 
 // The same for each row of x[rows, k], to out[rows, n].
-void nacre_f32_rbf(nacre_f32_rbf_fn kernel, nacre_pool *pool, const float *x, size_t rows, size_t k, const float *v, size_t n, float gamma,
+void nacre_f32_rbf(nacre_f32_rbf_fn kernel, nacre_team *team, const float *x, size_t rows, size_t k, const float *v, size_t n, float gamma,
                    float *out);
 
 // Nodes of decision trees, of float32 and of float64. A sample x goes on at next[0]
@@ -85,9 +85,9 @@ typedef struct {
 // out[rows, targets] of the rows of x[rows, features], 0 where no tree has a vote;
 // seen[rows, targets] says by 1 where one has. Seen is NULL where first is. Every
 // feature of a node is below features.
-void nacre_f32_forest_run(const nacre_f32_forest *f, nacre_pool *pool, const float *x, size_t rows, size_t features, float *out,
+void nacre_f32_forest_run(const nacre_f32_forest *f, nacre_team *team, const float *x, size_t rows, size_t features, float *out,
                           uint8_t *seen);
-void nacre_f64_forest_run(const nacre_f64_forest *f, nacre_pool *pool, const double *x, size_t rows, size_t features, double *out,
+void nacre_f64_forest_run(const nacre_f64_forest *f, nacre_team *team, const double *x, size_t rows, size_t features, double *out,
                           uint8_t *seen);
 
 extern const nacre_kernel nacre_ml_kernels[];

@@ -19,10 +19,10 @@ static void rbf_task(void *job, size_t chunk, size_t thread) {
     for (size_t r = first; r < last; r++) j->kernel(j->x + r * j->k, j->v, j->n, j->stride, j->k, j->gamma, j->out + r * j->n);
 }
 
-void nacre_f32_rbf(nacre_f32_rbf_fn kernel, nacre_pool *pool, const float *x, size_t rows, size_t k, const float *v, size_t n, float gamma,
+void nacre_f32_rbf(nacre_f32_rbf_fn kernel, nacre_team *team, const float *x, size_t rows, size_t k, const float *v, size_t n, float gamma,
                    float *out) {
     const size_t stride = (n + NACRE_ML_PAD - 1) / NACRE_ML_PAD * NACRE_ML_PAD;
     rbf_job j = {kernel, x, v, rows, k, n, stride, gamma, out, 0};
     j.per_chunk = 1 + RBF_GRAIN / (n * k + 1);
-    nacre_parallel(pool, (rows + j.per_chunk - 1) / j.per_chunk, rbf_task, &j);
+    nacre_parallel(team, (rows + j.per_chunk - 1) / j.per_chunk, rbf_task, &j);
 }

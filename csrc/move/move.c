@@ -193,7 +193,7 @@ static void move_task(void *arg, size_t chunk, size_t thread) {
     move_units(job, &job->list[lo], &w, first, move_min(first + w.units_per_chunk, w.units));
 }
 
-void nacre_move_boxes(const nacre_kernel *transpose, size_t width, nacre_move_box *list, size_t count, nacre_pool *pool) {
+void nacre_move_boxes(const nacre_kernel *transpose, size_t width, nacre_move_box *list, size_t count, nacre_team *team) {
     move_job job = {list, 0, width, move_plane(width), (nacre_transpose_fn)transpose->fn};
     size_t chunks = 0, elements = 0;
     for (size_t i = 0; i < count; i++) {
@@ -205,8 +205,8 @@ void nacre_move_boxes(const nacre_kernel *transpose, size_t width, nacre_move_bo
         chunks += move_ceil(w.units, w.units_per_chunk);
         elements += w.units * w.unit;
     }
-    if (elements < 4 * MOVE_CHUNK_BYTES / width) pool = NULL;
-    nacre_parallel(pool, chunks, move_task, &job);
+    if (elements < 4 * MOVE_CHUNK_BYTES / width) team = NULL;
+    nacre_parallel(team, chunks, move_task, &job);
 }
 
 typedef struct {
@@ -247,10 +247,10 @@ static void gather_task(void *arg, size_t chunk, size_t thread) {
 }
 
 void nacre_move_gather(const void *src, const int64_t *index, void *dst, size_t outer, size_t axis, size_t count,
-                       size_t block_bytes, nacre_pool *pool) {
+                       size_t block_bytes, nacre_team *team) {
     gather_job g = {src, index, dst, axis, count, block_bytes, outer * count, 0};
     if (g.total == 0 || block_bytes == 0) return;
     g.per_chunk = move_max(1, MOVE_CHUNK_BYTES / block_bytes);
-    if (g.total < 4 * g.per_chunk) pool = NULL;
-    nacre_parallel(pool, move_ceil(g.total, g.per_chunk), gather_task, &g);
+    if (g.total < 4 * g.per_chunk) team = NULL;
+    nacre_parallel(team, move_ceil(g.total, g.per_chunk), gather_task, &g);
 }

@@ -30,13 +30,13 @@ typedef struct {
 
 // Copies every box of the list. Boxes have destinations apart from each other's
 // and from all sources. transpose is a row of w<width>_transpose.
-void nacre_move_boxes(const nacre_kernel *transpose, size_t width, nacre_move_box *list, size_t count, nacre_pool *pool);
+void nacre_move_boxes(const nacre_kernel *transpose, size_t width, nacre_move_box *list, size_t count, nacre_team *team);
 
 // Blocks by number: with src [outer, axis, block], dst [outer, count, block],
 //     dst[o, j, :] = src[o, index[j], :].
 // block_bytes is a multiple of an element; every index is in 0..axis-1.
 void nacre_move_gather(const void *src, const int64_t *index, void *dst, size_t outer, size_t axis, size_t count,
-                       size_t block_bytes, nacre_pool *pool);
+                       size_t block_bytes, nacre_team *team);
 
 // Rows w1_transpose, w2_transpose, w4_transpose, w8_transpose, w16_transpose:
 //     dst[c * dst_stride + r] = src[r * src_stride + c], r < rows, c < cols.

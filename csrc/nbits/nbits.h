@@ -124,6 +124,6 @@ typedef struct {
 // Elements of scratch on a pool of that many threads; it lies at a multiple of 64
 // bytes.
 size_t nacre_nbits_gemm_scratch(const nacre_nbits_gemm *g, size_t threads);
-void nacre_nbits_gemm_run(const nacre_nbits_gemm *g, nacre_pool *pool, float *scratch);
+void nacre_nbits_gemm_run(const nacre_nbits_gemm *g, nacre_team *team, float *scratch);
 
 #endif

@@ -121,16 +121,16 @@ size_t nacre_nbits_gemm_scratch(const nacre_nbits_gemm *g, size_t threads) {
     return nacre_f32_gemm_scratch(&product, threads);
 }
 
-void nacre_nbits_gemm_run(const nacre_nbits_gemm *g, nacre_pool *pool, float *scratch) {
+void nacre_nbits_gemm_run(const nacre_nbits_gemm *g, nacre_team *team, float *scratch) {
     if (!nbits_rounded(g) && !nbits_by_lines(g)) {
         const nacre_f32_gemm product = nbits_product(g);
-        nacre_f32_gemm_run(&product, pool, scratch);
+        nacre_f32_gemm_run(&product, team, scratch);
         return;
     }
     nbits_lines l = nbits_lines_of(g, scratch);
     for (; l.first < g->m; l.first += l.rows) {
         l.rows = nbits_least(l.rows, g->m - l.first);
-        nacre_parallel(pool, l.rows, nbits_row_chunk, &l);
-        nacre_parallel(pool, nbits_parts(g->w.n, l.columns), nbits_column_chunk, &l);
+        nacre_parallel(team, l.rows, nbits_row_chunk, &l);
+        nacre_parallel(team, nbits_parts(g->w.n, l.columns), nbits_column_chunk, &l);
     }
 }

@@ -53,12 +53,12 @@ static void softmax_task(void *job, size_t chunk, size_t thread) {
     }
 }
 
-void nacre_f32_softmax(nacre_f32_softmax_fn kernel, nacre_pool *pool, const float *x, size_t outer, size_t n, size_t inner, bool log_,
+void nacre_f32_softmax(nacre_f32_softmax_fn kernel, nacre_team *team, const float *x, size_t outer, size_t n, size_t inner, bool log_,
                        float *out) {
     softmax_job j = {kernel, x, outer, n, inner, log_, out, 0, 0};
     j.tiles = (inner + NACRE_NORM_COLS - 1) / NACRE_NORM_COLS;
     j.per_chunk = norm_per_chunk(n * norm_min(inner, NACRE_NORM_COLS));
-    nacre_parallel(pool, norm_chunks(outer * j.tiles, j.per_chunk), softmax_task, &j);
+    nacre_parallel(team, norm_chunks(outer * j.tiles, j.per_chunk), softmax_task, &j);
 }
 
 typedef struct {
@@ -87,17 +87,17 @@ static void layer_norm_task(void *job, size_t chunk, size_t thread) {
     }
 }
 
-void nacre_f32_layer_norm(nacre_f32_moments_fn moments, nacre_f32_affine_each_fn affine, nacre_pool *pool, const float *x, size_t rows,
+void nacre_f32_layer_norm(nacre_f32_moments_fn moments, nacre_f32_affine_each_fn affine, nacre_team *team, const float *x, size_t rows,
                           size_t n, const float *scale, const float *bias, float epsilon, bool centred, float *out, float *mean,
                           float *inv_std) {
     layer_norm_job j = {moments, affine, x, rows, n, scale, bias, epsilon, centred, out, mean, inv_std, norm_per_chunk(n)};
-    nacre_parallel(pool, norm_chunks(rows, j.per_chunk), layer_norm_task, &j);
+    nacre_parallel(team, norm_chunks(rows, j.per_chunk), layer_norm_task, &j);
 }
 
-void nacre_f32_row_affine(nacre_f32_affine_each_fn affine, nacre_pool *pool, const float *x, size_t rows, size_t channels,
+void nacre_f32_row_affine(nacre_f32_affine_each_fn affine, nacre_team *team, const float *x, size_t rows, size_t channels,
                           const float *mul, const float *add, float *out) {
     layer_norm_job j = {NULL, affine, x, rows, channels, mul, add, 0, false, out, NULL, NULL, norm_per_chunk(channels)};
-    nacre_parallel(pool, norm_chunks(rows, j.per_chunk), layer_norm_task, &j);
+    nacre_parallel(team, norm_chunks(rows, j.per_chunk), layer_norm_task, &j);
 }
 
 typedef struct {
@@ -127,10 +127,10 @@ static void skip_norm_task(void *job, size_t chunk, size_t thread) {
     }
 }
 
-void nacre_f32_skip_norm(nacre_binary_fn add, nacre_f32_moments_fn moments, nacre_f32_affine_each_fn affine, nacre_pool *pool,
+void nacre_f32_skip_norm(nacre_binary_fn add, nacre_f32_moments_fn moments, nacre_f32_affine_each_fn affine, nacre_team *team,
                          const nacre_skip_norm *s) {
     skip_norm_job j = {add, moments, affine, s, norm_per_chunk(s->n)};
-    nacre_parallel(pool, norm_chunks(s->rows, j.per_chunk), skip_norm_task, &j);
+    nacre_parallel(team, norm_chunks(s->rows, j.per_chunk), skip_norm_task, &j);
 }
 
 typedef struct {
@@ -164,18 +164,18 @@ static void group_norm_task(void *job, size_t chunk, size_t thread) {
     }
 }
 
-void nacre_f32_group_norm(nacre_f32_moments_fn moments, nacre_f32_affine_fn affine, nacre_pool *pool, const float *x, size_t batch,
+void nacre_f32_group_norm(nacre_f32_moments_fn moments, nacre_f32_affine_fn affine, nacre_team *team, const float *x, size_t batch,
                           size_t channels, size_t groups, size_t inner, const float *scale, const float *bias, float epsilon, float *out) {
     const size_t per_group = channels / groups;
     group_norm_job j = {moments, affine, x,       batch * groups, per_group, channels, inner,
                         NULL,    scale,  bias,    epsilon,        out,       norm_per_chunk(per_group * inner)};
-    nacre_parallel(pool, norm_chunks(j.groups, j.per_chunk), group_norm_task, &j);
+    nacre_parallel(team, norm_chunks(j.groups, j.per_chunk), group_norm_task, &j);
 }
 
-void nacre_f32_channel_affine(nacre_f32_affine_fn affine, nacre_pool *pool, const float *x, size_t batch, size_t channels, size_t inner,
+void nacre_f32_channel_affine(nacre_f32_affine_fn affine, nacre_team *team, const float *x, size_t batch, size_t channels, size_t inner,
                               const float *sub, const float *mul, const float *add, float *out) {
     group_norm_job j = {NULL, affine, x, batch * channels, 1, channels, inner, sub, mul, add, 0, out, norm_per_chunk(inner)};
-    nacre_parallel(pool, norm_chunks(j.groups, j.per_chunk), group_norm_task, &j);
+    nacre_parallel(team, norm_chunks(j.groups, j.per_chunk), group_norm_task, &j);
 }
 
 typedef struct {
@@ -197,10 +197,10 @@ static void lrn_task(void *job, size_t chunk, size_t thread) {
     }
 }
 
-void nacre_f32_lrn(nacre_f32_lrn_fn kernel, nacre_pool *pool, const float *x, size_t batch, size_t channels, size_t inner,
+void nacre_f32_lrn(nacre_f32_lrn_fn kernel, nacre_team *team, const float *x, size_t batch, size_t channels, size_t inner,
                    const nacre_lrn_params *p, float *out) {
     lrn_job j = {kernel, x, batch, channels, inner, p, out, 0, 0};
     j.tiles = (inner + NACRE_NORM_COLS - 1) / NACRE_NORM_COLS;
     j.per_chunk = norm_per_chunk(channels * norm_min(inner, NACRE_NORM_COLS));
-    nacre_parallel(pool, norm_chunks(batch * j.tiles, j.per_chunk), lrn_task, &j);
+    nacre_parallel(team, norm_chunks(batch * j.tiles, j.per_chunk), lrn_task, &j);
 }

@@ -43,13 +43,13 @@ typedef struct {
 typedef void (*nacre_f32_lrn_fn)(const float *x, size_t channels, size_t stride, size_t cols, const nacre_lrn_params *p, float *out);
 
 // Softmax along the middle axis of x[outer, n, inner]; n > 0.
-void nacre_f32_softmax(nacre_f32_softmax_fn kernel, nacre_pool *pool, const float *x, size_t outer, size_t n, size_t inner, bool log,
+void nacre_f32_softmax(nacre_f32_softmax_fn kernel, nacre_team *team, const float *x, size_t outer, size_t n, size_t inner, bool log,
                        float *out);
 
 // Each row of x[rows, n] brought to mean 0 and variance 1, then scaled and shifted by scale[n] and
 // bias[n] (NULL: no bias); without centring it is divided by its root mean square instead. mean and
 // inv_std take a number per row where not NULL. n > 0.
-void nacre_f32_layer_norm(nacre_f32_moments_fn moments, nacre_f32_affine_each_fn affine, nacre_pool *pool, const float *x, size_t rows,
+void nacre_f32_layer_norm(nacre_f32_moments_fn moments, nacre_f32_affine_each_fn affine, nacre_team *team, const float *x, size_t rows,
                           size_t n, const float *scale, const float *bias, float epsilon, bool centred, float *out, float *mean,
                           float *inv_std);
 
@@ -63,24 +63,24 @@ typedef struct {
     bool centred;
     float *sum, *out, *mean, *inv_std;
 } nacre_skip_norm;
-void nacre_f32_skip_norm(nacre_binary_fn add, nacre_f32_moments_fn moments, nacre_f32_affine_each_fn affine, nacre_pool *pool,
+void nacre_f32_skip_norm(nacre_binary_fn add, nacre_f32_moments_fn moments, nacre_f32_affine_each_fn affine, nacre_team *team,
                          const nacre_skip_norm *s);
 
 // x[batch, channels, inner] brought to mean 0 and variance 1 over each of `groups` runs of neighbouring
 // channels, then scaled and shifted per channel. channels is a multiple of groups; inner > 0.
-void nacre_f32_group_norm(nacre_f32_moments_fn moments, nacre_f32_affine_fn affine, nacre_pool *pool, const float *x, size_t batch,
+void nacre_f32_group_norm(nacre_f32_moments_fn moments, nacre_f32_affine_fn affine, nacre_team *team, const float *x, size_t batch,
                           size_t channels, size_t groups, size_t inner, const float *scale, const float *bias, float epsilon, float *out);
 
 // out = (x - sub[c]) * mul[c] + add[c] on x[batch, channels, inner].
-void nacre_f32_channel_affine(nacre_f32_affine_fn affine, nacre_pool *pool, const float *x, size_t batch, size_t channels, size_t inner,
+void nacre_f32_channel_affine(nacre_f32_affine_fn affine, nacre_team *team, const float *x, size_t batch, size_t channels, size_t inner,
                               const float *sub, const float *mul, const float *add, float *out);
 
 // out = x * mul[c] + add[c] on x[rows, channels].
-void nacre_f32_row_affine(nacre_f32_affine_each_fn affine, nacre_pool *pool, const float *x, size_t rows, size_t channels,
+void nacre_f32_row_affine(nacre_f32_affine_each_fn affine, nacre_team *team, const float *x, size_t rows, size_t channels,
                           const float *mul, const float *add, float *out);
 
 // LRN on x[batch, channels, inner]; out is not x.
-void nacre_f32_lrn(nacre_f32_lrn_fn kernel, nacre_pool *pool, const float *x, size_t batch, size_t channels, size_t inner,
+void nacre_f32_lrn(nacre_f32_lrn_fn kernel, nacre_team *team, const float *x, size_t batch, size_t channels, size_t inner,
                    const nacre_lrn_params *p, float *out);
 
 extern const nacre_kernel nacre_norm_kernels[];

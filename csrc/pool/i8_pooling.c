@@ -203,16 +203,16 @@ static int i8_pooling_whole(const nacre_pooling *p) {
     return !p->max;
 }
 
-static void i8_pooling_start(i8_pooling_job *j, nacre_pool *pool, size_t units, size_t work, nacre_task task) {
+static void i8_pooling_start(i8_pooling_job *j, nacre_team *team, size_t units, size_t work, nacre_task task) {
     j->per_chunk = work >= POOL_GRAIN ? 1 : POOL_GRAIN / work;
-    nacre_parallel(pool, pool_ceil(units, j->per_chunk), task, j);
+    nacre_parallel(team, pool_ceil(units, j->per_chunk), task, j);
 }
 
-void nacre_i8_pooling_run(const nacre_i8_pooling *o, nacre_pool *pool, const uint8_t *x, uint8_t *scratch, uint8_t *y) {
+void nacre_i8_pooling_run(const nacre_i8_pooling *o, nacre_team *team, const uint8_t *x, uint8_t *scratch, uint8_t *y) {
     const nacre_pooling *const p = &o->p;
     const nacre_pooling_axis *const a = &p->axis[p->axes - 1];
     i8_pooling_job j = {.o = o, .x = x, .y = y, .in_plane = o->inner, .cells = 1};
-    i8_pooling_layout(o, nacre_pool_threads(pool), scratch, &j);
+    i8_pooling_layout(o, nacre_team_threads(team), scratch, &j);
     size_t taps = 1;
     for (size_t i = 0; i < p->axes; i++) {
         j.in_plane *= p->axis[i].in;
@@ -222,11 +222,11 @@ void nacre_i8_pooling_run(const nacre_i8_pooling *o, nacre_pool *pool, const uin
         }
     }
     if (o->inner > 1) {
-        i8_pooling_start(&j, pool, p->planes * j.cells, o->inner * taps, i8_pooling_cells);
+        i8_pooling_start(&j, team, p->planes * j.cells, o->inner * taps, i8_pooling_cells);
         return;
     }
     if (i8_pooling_whole(p)) {
-        i8_pooling_start(&j, pool, p->planes, j.in_plane, i8_pooling_totals);
+        i8_pooling_start(&j, team, p->planes, j.in_plane, i8_pooling_totals);
         return;
     }
     for (size_t i = 0; i < a->out && !p->max; i++) {
@@ -239,5 +239,5 @@ void nacre_i8_pooling_run(const nacre_i8_pooling *o, nacre_pool *pool, const uin
     j.inside = pool_min(pool_ceil(a->pad, a->stride), a->out);
     j.outside = a->pad + a->in < reach ? 0 : pool_min(a->out, (a->pad + a->in - reach) / a->stride + 1);
     if (j.outside < j.inside) j.outside = j.inside;
-    i8_pooling_start(&j, pool, p->planes * j.cells, a->in * (taps + 1), i8_pooling_rows);
+    i8_pooling_start(&j, team, p->planes * j.cells, a->in * (taps + 1), i8_pooling_rows);
 }

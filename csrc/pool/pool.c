@@ -152,7 +152,7 @@ size_t nacre_f32_pooling_scratch(const nacre_pooling *p, size_t threads) {
     return a->out + threads * POOL_BATCH * pool_buffer(a);
 }
 
-void nacre_f32_pooling(nacre_f32_pooling_rows_fn rows, nacre_f32_pooling_cols_fn cols, nacre_pool *pool, const float *x,
+void nacre_f32_pooling(nacre_f32_pooling_rows_fn rows, nacre_f32_pooling_cols_fn cols, nacre_team *team, const float *x,
                        const nacre_pooling *p, float *scratch, float *out) {
     const nacre_pooling_axis *a = &p->axis[p->axes - 1];
     pooling_job j = {rows, cols, x, p, out, scratch, scratch + a->out, a->in, 1, 1, 0, 0, 0};
@@ -169,5 +169,5 @@ void nacre_f32_pooling(nacre_f32_pooling_rows_fn rows, nacre_f32_pooling_cols_fn
     j.outside = end < reach ? 0 : pool_min(a->out, (end - reach) / a->stride + 1);
     const size_t work = a->in * (taps + 1);
     j.per_chunk = work >= POOL_GRAIN ? 1 : POOL_GRAIN / work;
-    nacre_parallel(pool, pool_ceil(p->planes * j.rows_per_plane, j.per_chunk), pooling_task, &j);
+    nacre_parallel(team, pool_ceil(p->planes * j.rows_per_plane, j.per_chunk), pooling_task, &j);
 }

@@ -58,7 +58,7 @@ typedef struct {
 // Floats of scratch memory that nacre_f32_pooling needs on that many threads.
 size_t nacre_f32_pooling_scratch(const nacre_pooling *p, size_t threads);
 
-void nacre_f32_pooling(nacre_f32_pooling_rows_fn rows, nacre_f32_pooling_cols_fn cols, nacre_pool *pool, const float *x,
+void nacre_f32_pooling(nacre_f32_pooling_rows_fn rows, nacre_f32_pooling_cols_fn cols, nacre_team *team, const float *x,
                        const nacre_pooling *p, float *scratch, float *out);
 
 // ---- codes --------------------------------------------------------------------
@@ -108,7 +108,7 @@ typedef struct {
 
 // Bytes of scratch, which lies at a multiple of 64.
 size_t nacre_i8_pooling_scratch(const nacre_i8_pooling *o, size_t threads);
-void nacre_i8_pooling_run(const nacre_i8_pooling *o, nacre_pool *pool, const uint8_t *x, uint8_t *scratch, uint8_t *y);
+void nacre_i8_pooling_run(const nacre_i8_pooling *o, nacre_team *team, const uint8_t *x, uint8_t *scratch, uint8_t *y);
 
 extern const nacre_kernel nacre_pool_kernels[];
 extern const size_t nacre_pool_kernel_count;

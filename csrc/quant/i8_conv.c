@@ -169,13 +169,13 @@ size_t nacre_i8_conv_scratch(const nacre_i8_conv *j, size_t threads) {
     return nacre_i8_gemm_scratch(&job.g, threads);
 }
 
-void nacre_i8_conv_run(const nacre_i8_conv *j, nacre_pool *pool, uint8_t *scratch) {
+void nacre_i8_conv_run(const nacre_i8_conv *j, nacre_team *team, uint8_t *scratch) {
     const nacre_taps_conv t = i8_conv_taps(j);
     if (!j->g.a.packed && i8_conv_by_taps(&j->c) && nacre_taps_suit(&t)) {
-        nacre_taps_run(&t, pool, (float *)(void *)scratch);
+        nacre_taps_run(&t, team, (float *)(void *)scratch);
         return;
     }
     i8_conv_job job;
     i8_conv_product(&job, j);
-    nacre_i8_gemm_run(&job.g, pool, scratch);
+    nacre_i8_gemm_run(&job.g, team, scratch);
 }

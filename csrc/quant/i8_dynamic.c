@@ -11,7 +11,7 @@ size_t nacre_i8_gemm_dynamic_scratch(const nacre_i8_gemm *g, size_t n, size_t th
     return dynamic_own(g, n, threads) + nacre_i8_gemm_scratch(g, threads);
 }
 
-void nacre_i8_gemm_dynamic_run(const nacre_i8_gemm *given, const nacre_f32_quantize_impl *impl, nacre_pool *pool, size_t n,
+void nacre_i8_gemm_dynamic_run(const nacre_i8_gemm *given, const nacre_f32_quantize_impl *impl, nacre_team *team, size_t n,
                                const float *x, uint8_t *scratch) {
     nacre_i8_gemm g = *given;
     uint8_t *const codes = scratch;
@@ -20,7 +20,7 @@ void nacre_i8_gemm_dynamic_run(const nacre_i8_gemm *given, const nacre_f32_quant
     float *const ranges = (float *)(void *)((uint8_t *)scales + dynamic_align(g.m * sizeof *scales));
     float scale;
     uint8_t zero;
-    nacre_quantize_dynamic(impl, pool, n, x, codes, &scale, &zero, ranges);
+    nacre_quantize_dynamic(impl, team, n, x, codes, &scale, &zero, ranges);
     for (size_t i = 0; i < g.m; i++) {
         zeros[i] = zero;
         scales[i] = scale;
@@ -28,5 +28,5 @@ void nacre_i8_gemm_dynamic_run(const nacre_i8_gemm *given, const nacre_f32_quant
     g.a.data = codes;
     g.a_zero = zeros;
     g.row_scale = scales;
-    nacre_i8_gemm_run(&g, pool, scratch + dynamic_own(given, n, nacre_pool_threads(pool)));
+    nacre_i8_gemm_run(&g, team, scratch + dynamic_own(given, n, nacre_team_threads(team)));
 }

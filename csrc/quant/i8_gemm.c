@@ -246,18 +246,18 @@ static void i8_tiles_chunk(void *job, size_t chunk, size_t thread) {
     }
 }
 
-void nacre_i8_gemm_run(const nacre_i8_gemm *g, nacre_pool *pool, uint8_t *scratch) {
-    i8_plan p = i8_make_plan(g, nacre_pool_threads(pool));
+void nacre_i8_gemm_run(const nacre_i8_gemm *g, nacre_team *team, uint8_t *scratch) {
+    i8_plan p = i8_make_plan(g, nacre_team_threads(team));
     if (p.products == 0) return;
     p.need_sums = i8_need_sums(g);
     p.a_packed = scratch;
     p.thread_memory = scratch + p.a_distinct * p.a_size;
     const int small = p.a_distinct * p.a_size < 1 << 16;
     if (p.lines) {
-        nacre_parallel(small ? NULL : pool, p.products, i8_widen_a_chunk, &p);
-        nacre_parallel(pool, p.products * p.j_count, i8_lines_chunk, &p);
+        nacre_parallel(small ? NULL : team, p.products, i8_widen_a_chunk, &p);
+        nacre_parallel(team, p.products * p.j_count, i8_lines_chunk, &p);
         return;
     }
-    nacre_parallel(small ? NULL : pool, p.a_distinct * i8_parts(g->m, p.rows), i8_pack_a_chunk, &p);
-    nacre_parallel(pool, p.products * p.i_count * p.j_count, i8_tiles_chunk, &p);
+    nacre_parallel(small ? NULL : team, p.a_distinct * i8_parts(g->m, p.rows), i8_pack_a_chunk, &p);
+    nacre_parallel(team, p.products * p.i_count * p.j_count, i8_tiles_chunk, &p);
 }

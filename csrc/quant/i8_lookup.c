@@ -24,7 +24,7 @@ static void i8_lookup_chunk(void *job, size_t chunk, size_t thread) {
     for (size_t r = chunk * j->per_chunk; r < end; r++) j->kernel(j->n, j->x + r * j->x_row, j->table, j->y + r * j->y_row);
 }
 
-void nacre_i8_lookup(nacre_i8_lookup_fn *kernel, nacre_pool *pool, size_t rows, size_t n, size_t x_row, size_t y_row, const uint8_t *x,
+void nacre_i8_lookup(nacre_i8_lookup_fn *kernel, nacre_team *team, size_t rows, size_t n, size_t x_row, size_t y_row, const uint8_t *x,
                      const uint8_t *table, uint8_t *y) {
     if (n == 0) return;
     if (x_row == n && y_row == n) {
@@ -33,5 +33,5 @@ void nacre_i8_lookup(nacre_i8_lookup_fn *kernel, nacre_pool *pool, size_t rows, 
     }
     i8_lookup_job j = {kernel, rows, n, x_row, y_row, (n + I8_LOOKUP_GRAIN - 1) / I8_LOOKUP_GRAIN, 1, x, table, y};
     if (j.parts == 1) j.per_chunk = I8_LOOKUP_GRAIN / n;
-    nacre_parallel(pool, j.parts > 1 ? rows * j.parts : (rows + j.per_chunk - 1) / j.per_chunk, i8_lookup_chunk, &j);
+    nacre_parallel(team, j.parts > 1 ? rows * j.parts : (rows + j.per_chunk - 1) / j.per_chunk, i8_lookup_chunk, &j);
 }

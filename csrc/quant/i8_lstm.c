@@ -105,7 +105,7 @@ static void i8_lstm_chunk(void *job, size_t b, size_t thread) {
     if (o->y != NULL) memcpy(i8_lstm_y(p, t, b), units.state, hidden * sizeof(float));
 }
 
-static void i8_lstm_direction(i8_lstm_plan *p, nacre_pool *pool) {
+static void i8_lstm_direction(i8_lstm_plan *p, nacre_team *team) {
     const nacre_i8_lstm *const o = p->o;
     const nacre_rnn *const n = &o->n;
     const size_t states = n->batch * n->hidden, first = p->dir * states;
@@ -124,14 +124,14 @@ static void i8_lstm_direction(i8_lstm_plan *p, nacre_pool *pool) {
     h.b_zero = o->r_zero + vectors;
     h.col_scale = o->r_scale + vectors;
     h.c = p->sums;
-    if (x.m > 0) nacre_i8_gemm_dynamic_run(&x, o->quantize, pool, x.m * x.k, o->x, p->gemm);
+    if (x.m > 0) nacre_i8_gemm_dynamic_run(&x, o->quantize, team, x.m * x.k, o->x, p->gemm);
     for (p->step = 0; p->step < p->longest; p->step++) {
         for (size_t b = 0; b < n->batch; b++) {
             const size_t at = b * n->hidden;
             i8_lstm_copy(p->active + at, p->step < i8_lstm_length(n, b) ? p->state + at : NULL, n->hidden);
         }
-        nacre_i8_gemm_dynamic_run(&h, o->quantize, pool, states, p->active, p->gemm);
-        nacre_parallel(states < I8_LSTM_GRAIN ? NULL : pool, n->batch, i8_lstm_chunk, p);
+        nacre_i8_gemm_dynamic_run(&h, o->quantize, team, states, p->active, p->gemm);
+        nacre_parallel(states < I8_LSTM_GRAIN ? NULL : team, n->batch, i8_lstm_chunk, p);
     }
     for (size_t b = 0; o->y != NULL && b < n->batch; b++) {
         for (size_t t = i8_lstm_length(n, b); t < n->steps; t++) memset(i8_lstm_y(p, t, b), 0, n->hidden * sizeof(float));
@@ -140,8 +140,8 @@ static void i8_lstm_direction(i8_lstm_plan *p, nacre_pool *pool) {
     if (o->y_c != NULL) memcpy(o->y_c + first, p->cell, states * sizeof(float));
 }
 
-void nacre_i8_lstm_run(const nacre_i8_lstm *o, nacre_pool *pool, uint8_t *scratch) {
+void nacre_i8_lstm_run(const nacre_i8_lstm *o, nacre_team *team, uint8_t *scratch) {
     i8_lstm_plan p = {.o = o};
-    i8_lstm_place(&p, nacre_pool_threads(pool), scratch);
-    for (p.dir = 0; p.dir < o->n.directions; p.dir++) i8_lstm_direction(&p, pool);
+    i8_lstm_place(&p, nacre_team_threads(team), scratch);
+    for (p.dir = 0; p.dir < o->n.directions; p.dir++) i8_lstm_direction(&p, team);
 }

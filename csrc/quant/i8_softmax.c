@@ -85,14 +85,14 @@ static void i8_softmax_chunk(void *job, size_t chunk, size_t thread) {
     i8_softmax_columns(j, count, j->x + at, j->y + at);
 }
 
-void nacre_i8_softmax_run(nacre_i8_lookup_fn *lookup, const nacre_i8_softmax *s, nacre_pool *pool, size_t outer, size_t n, size_t inner,
+void nacre_i8_softmax_run(nacre_i8_lookup_fn *lookup, const nacre_i8_softmax *s, nacre_team *team, size_t outer, size_t n, size_t inner,
                           const uint8_t *x, uint8_t *y) {
     if (n == 0 || inner == 0) return;
     i8_softmax_job j = {lookup, s, outer, n, inner, (inner + I8_SOFTMAX_COLUMNS - 1) / I8_SOFTMAX_COLUMNS, 1, x, y};
     if (inner > 1) {
-        nacre_parallel(pool, outer * j.parts, i8_softmax_chunk, &j);
+        nacre_parallel(team, outer * j.parts, i8_softmax_chunk, &j);
         return;
     }
     if (n < I8_SOFTMAX_GRAIN) j.per_chunk = I8_SOFTMAX_GRAIN / n;
-    nacre_parallel(pool, (outer + j.per_chunk - 1) / j.per_chunk, i8_softmax_chunk, &j);
+    nacre_parallel(team, (outer + j.per_chunk - 1) / j.per_chunk, i8_softmax_chunk, &j);
 }

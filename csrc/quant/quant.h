@@ -123,7 +123,7 @@ int nacre_i8_gemm_by_lines(size_t m);
 
 // Bytes of scratch, which lies at a multiple of 64, as do packed operands.
 size_t nacre_i8_gemm_scratch(const nacre_i8_gemm *g, size_t threads);
-void nacre_i8_gemm_run(const nacre_i8_gemm *g, nacre_pool *pool, uint8_t *scratch);
+void nacre_i8_gemm_run(const nacre_i8_gemm *g, nacre_team *team, uint8_t *scratch);
 
 // Packed forms: panels, then the sums of rows of a' or columns of b'. Sizes are in
 // bytes and multiples of 64.
@@ -169,7 +169,7 @@ int nacre_i8_conv_unpacked(const nacre_conv *c);
 size_t nacre_i8_conv_packed(const nacre_conv *c, const nacre_i8_gemm_impl *impl);
 void nacre_i8_conv_pack(const nacre_conv *c, const nacre_i8_gemm_impl *impl, int is_signed, const uint8_t *w, uint8_t *dst);
 size_t nacre_i8_conv_scratch(const nacre_i8_conv *j, size_t threads);
-void nacre_i8_conv_run(const nacre_i8_conv *j, nacre_pool *pool, uint8_t *scratch);
+void nacre_i8_conv_run(const nacre_i8_conv *j, nacre_team *team, uint8_t *scratch);
 
 // ---- f32_quantize -------------------------------------------------------------
 
@@ -212,21 +212,21 @@ typedef struct {
     size_t per_outer, per_axis, per_inner;
 } nacre_quant_grid;
 
-void nacre_quantize(const nacre_f32_quantize_impl *impl, nacre_pool *pool, const nacre_quant_grid *grid, const nacre_quant_codes *t,
+void nacre_quantize(const nacre_f32_quantize_impl *impl, nacre_team *team, const nacre_quant_grid *grid, const nacre_quant_codes *t,
                     const float *x, const float *scale, const int32_t *zero, void *y);
-void nacre_dequantize(const nacre_f32_quantize_impl *impl, nacre_pool *pool, const nacre_quant_grid *grid, nacre_quant_type type,
+void nacre_dequantize(const nacre_f32_quantize_impl *impl, nacre_team *team, const nacre_quant_grid *grid, nacre_quant_type type,
                       const void *x, const float *scale, const int32_t *zero, float *y);
 
 // Codes without sign for the range of x with 0, its scale and its zero point.
 // `scratch` has two numbers per thread of the pool.
-void nacre_quantize_dynamic(const nacre_f32_quantize_impl *impl, nacre_pool *pool, size_t n, const float *x, uint8_t *y, float *scale,
+void nacre_quantize_dynamic(const nacre_f32_quantize_impl *impl, nacre_team *team, size_t n, const float *x, uint8_t *y, float *scale,
                             uint8_t *zero, float *scratch);
 
 // A product whose a is n floats, of the strides that g has for codes: they are
 // quantised as above, so g's a_zero and row_scale are not looked at and its
 // row_count is 1. Scratch is in bytes and lies at a multiple of 64.
 size_t nacre_i8_gemm_dynamic_scratch(const nacre_i8_gemm *g, size_t n, size_t threads);
-void nacre_i8_gemm_dynamic_run(const nacre_i8_gemm *g, const nacre_f32_quantize_impl *impl, nacre_pool *pool, size_t n,
+void nacre_i8_gemm_dynamic_run(const nacre_i8_gemm *g, const nacre_f32_quantize_impl *impl, nacre_team *team, size_t n,
                                const float *x, uint8_t *scratch);
 
 // A layer of LSTM whose weights are matrices of codes, in each direction w[input,
@@ -248,11 +248,11 @@ typedef struct {
 
 // Bytes of scratch, which lies at a multiple of 64.
 size_t nacre_i8_lstm_scratch(const nacre_i8_lstm *o, size_t threads);
-void nacre_i8_lstm_run(const nacre_i8_lstm *o, nacre_pool *pool, uint8_t *scratch);
+void nacre_i8_lstm_run(const nacre_i8_lstm *o, nacre_team *team, uint8_t *scratch);
 
 // Pairs with broadcasting: `rank` extents, outermost first, then as many strides of
 // a, then of b, in bytes; the innermost are 0 or 1.
-void nacre_quant_pairs(const nacre_f32_quantize_impl *impl, nacre_pool *pool, const nacre_quant_pair *p, size_t rank,
+void nacre_quant_pairs(const nacre_f32_quantize_impl *impl, nacre_team *team, const nacre_quant_pair *p, size_t rank,
                        const size_t *axes, const uint8_t *a, const uint8_t *b, uint8_t *c);
 
 // ---- i8_lookup ----------------------------------------------------------------
@@ -262,7 +262,7 @@ void nacre_quant_pairs(const nacre_f32_quantize_impl *impl, nacre_pool *pool, co
 typedef void nacre_i8_lookup_fn(size_t n, const uint8_t *x, const uint8_t *table, uint8_t *y);
 
 // Rows of n codes, x_row and y_row apart.
-void nacre_i8_lookup(nacre_i8_lookup_fn *kernel, nacre_pool *pool, size_t rows, size_t n, size_t x_row, size_t y_row, const uint8_t *x,
+void nacre_i8_lookup(nacre_i8_lookup_fn *kernel, nacre_team *team, size_t rows, size_t n, size_t x_row, size_t y_row, const uint8_t *x,
                      const uint8_t *table, uint8_t *y);
 
 // Softmax along the middle axis of [outer, n, inner]: of codes d below the largest,
@@ -276,7 +276,7 @@ typedef struct {
     int32_t zero;
 } nacre_i8_softmax;
 
-void nacre_i8_softmax_run(nacre_i8_lookup_fn *lookup, const nacre_i8_softmax *s, nacre_pool *pool, size_t outer, size_t n, size_t inner,
+void nacre_i8_softmax_run(nacre_i8_lookup_fn *lookup, const nacre_i8_softmax *s, nacre_team *team, size_t outer, size_t n, size_t inner,
                           const uint8_t *x, uint8_t *y);
 
 #endif

@@ -64,16 +64,16 @@ static void grid_chunk(void *job, size_t chunk, size_t thread) {
     }
 }
 
-void nacre_quantize(const nacre_f32_quantize_impl *impl, nacre_pool *pool, const nacre_quant_grid *grid, const nacre_quant_codes *t,
+void nacre_quantize(const nacre_f32_quantize_impl *impl, nacre_team *team, const nacre_quant_grid *grid, const nacre_quant_codes *t,
                     const float *x, const float *scale, const int32_t *zero, void *y) {
     grid_job j = {impl, *grid, *t, 0, x, scale, zero, y};
-    nacre_parallel(pool, quant_chunks(grid->outer * grid->axis * grid->inner), grid_chunk, &j);
+    nacre_parallel(team, quant_chunks(grid->outer * grid->axis * grid->inner), grid_chunk, &j);
 }
 
-void nacre_dequantize(const nacre_f32_quantize_impl *impl, nacre_pool *pool, const nacre_quant_grid *grid, nacre_quant_type type,
+void nacre_dequantize(const nacre_f32_quantize_impl *impl, nacre_team *team, const nacre_quant_grid *grid, nacre_quant_type type,
                       const void *x, const float *scale, const int32_t *zero, float *y) {
     grid_job j = {impl, *grid, {.type = type}, 1, x, scale, zero, y};
-    nacre_parallel(pool, quant_chunks(grid->outer * grid->axis * grid->inner), grid_chunk, &j);
+    nacre_parallel(team, quant_chunks(grid->outer * grid->axis * grid->inner), grid_chunk, &j);
 }
 
 // ---- dynamic ----
@@ -91,12 +91,12 @@ static void range_chunk(void *job, size_t chunk, size_t thread) {
     j->impl->range(j->x + at, quant_least(QUANT_CHUNK, j->n - at), &j->ranges[2 * thread], &j->ranges[2 * thread + 1]);
 }
 
-void nacre_quantize_dynamic(const nacre_f32_quantize_impl *impl, nacre_pool *pool, size_t n, const float *x, uint8_t *y, float *scale,
+void nacre_quantize_dynamic(const nacre_f32_quantize_impl *impl, nacre_team *team, size_t n, const float *x, uint8_t *y, float *scale,
                             uint8_t *zero, float *scratch) {
-    const size_t threads = nacre_pool_threads(pool);
+    const size_t threads = nacre_team_threads(team);
     for (size_t t = 0; t < 2 * threads; t++) scratch[t] = 0;
     range_job j = {impl, x, n, scratch};
-    nacre_parallel(pool, quant_chunks(n), range_chunk, &j);
+    nacre_parallel(team, quant_chunks(n), range_chunk, &j);
     float low = 0, high = 0;
     for (size_t t = 0; t < threads; t++) {
         if (scratch[2 * t] < low) low = scratch[2 * t];
@@ -108,7 +108,7 @@ void nacre_quantize_dynamic(const nacre_f32_quantize_impl *impl, nacre_pool *poo
     const nacre_quant_grid grid = {1, n, 1, n == 0 ? 1 : n, 0, 0, 0};
     const nacre_quant_codes codes = {NACRE_QUANT_U8, 0, 255, NACRE_FLOAT32};
     const int32_t z = *zero;
-    nacre_quantize(impl, pool, &grid, &codes, x, scale, &z, y);
+    nacre_quantize(impl, team, &grid, &codes, x, scale, &z, y);
 }
 
 // ---- pairs ----
@@ -141,9 +141,9 @@ static void pairs_chunk(void *job, size_t chunk, size_t thread) {
     }
 }
 
-void nacre_quant_pairs(const nacre_f32_quantize_impl *impl, nacre_pool *pool, const nacre_quant_pair *p, size_t rank,
+void nacre_quant_pairs(const nacre_f32_quantize_impl *impl, nacre_team *team, const nacre_quant_pair *p, size_t rank,
                        const size_t *axes, const uint8_t *a, const uint8_t *b, uint8_t *c) {
     pairs_job j = {impl, p, rank, axes[rank - 1], QUANT_CHUNK, 1, axes, a, b, c};
     for (size_t d = 0; d + 1 < rank; d++) j.lines *= axes[d];
-    nacre_parallel(pool, quant_chunks(j.lines * j.run), pairs_chunk, &j);
+    nacre_parallel(team, quant_chunks(j.lines * j.run), pairs_chunk, &j);
 }

@@ -63,11 +63,11 @@ static void reduce_task(void *job, size_t chunk, size_t thread) {
     }
 }
 
-void nacre_f32_reduce(nacre_f32_reduce_fn kernel, nacre_pool *pool, const float *x, size_t outer, size_t n, size_t inner,
+void nacre_f32_reduce(nacre_f32_reduce_fn kernel, nacre_team *team, const float *x, size_t outer, size_t n, size_t inner,
                       nacre_reduce_op op, double scale, float *out) {
     reduce_job j = {kernel, x, outer, n, inner, op, scale, out, 0, 0};
     j.tiles = (inner + NACRE_REDUCE_COLS - 1) / NACRE_REDUCE_COLS;
     const size_t tile = n * reduce_min(inner, NACRE_REDUCE_COLS);
     j.per_chunk = tile >= REDUCE_GRAIN ? 1 : REDUCE_GRAIN / (tile == 0 ? 1 : tile);
-    nacre_parallel(pool, (outer * j.tiles + j.per_chunk - 1) / j.per_chunk, reduce_task, &j);
+    nacre_parallel(team, (outer * j.tiles + j.per_chunk - 1) / j.per_chunk, reduce_task, &j);
 }

@@ -27,7 +27,7 @@ typedef void (*nacre_f32_reduce_fn)(const float *x, size_t rows, size_t stride, 
 
 // out[o * inner + i] = scale * (op over k < n of x[(o * n + k) * inner + i]); n > 0.
 // Sums and products over blocks are formed in double and rounded once.
-void nacre_f32_reduce(nacre_f32_reduce_fn kernel, nacre_pool *pool, const float *x, size_t outer, size_t n, size_t inner,
+void nacre_f32_reduce(nacre_f32_reduce_fn kernel, nacre_team *team, const float *x, size_t outer, size_t n, size_t inner,
                       nacre_reduce_op op, double scale, float *out);
 
 extern const nacre_kernel nacre_reduce_kernels[];

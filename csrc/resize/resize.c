@@ -44,11 +44,11 @@ static void resample_task(void *job, size_t chunk, size_t thread) {
     }
 }
 
-void nacre_f32_resample(nacre_f32_resample_cols_fn cols, nacre_f32_resample_row_fn row, nacre_pool *pool, const float *x, size_t outer,
+void nacre_f32_resample(nacre_f32_resample_cols_fn cols, nacre_f32_resample_row_fn row, nacre_team *team, const float *x, size_t outer,
                         size_t n, size_t inner, const nacre_resampling *r, float *out) {
     resample_job j = {cols, row, x, inner == 1 ? outer : outer * r->m, n, inner, r, out, 1};
     const size_t work = r->taps * (inner == 1 ? r->m : inner);
     if (j.rows == 0 || work == 0) return;
     if (work < RESIZE_GRAIN) j.per_chunk = RESIZE_GRAIN / work;
-    nacre_parallel(pool, j.rows / j.per_chunk + (j.rows % j.per_chunk != 0), resample_task, &j);
+    nacre_parallel(team, j.rows / j.per_chunk + (j.rows % j.per_chunk != 0), resample_task, &j);
 }

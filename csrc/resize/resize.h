@@ -24,7 +24,7 @@ typedef void (*nacre_f32_resample_cols_fn)(const float *x, size_t stride, size_t
 typedef void (*nacre_f32_resample_row_fn)(const float *x, const nacre_resampling *r, float *out);
 
 // Resamples the middle axis of x[outer, n, inner] to out[outer, m, inner].
-void nacre_f32_resample(nacre_f32_resample_cols_fn cols, nacre_f32_resample_row_fn row, nacre_pool *pool, const float *x, size_t outer,
+void nacre_f32_resample(nacre_f32_resample_cols_fn cols, nacre_f32_resample_row_fn row, nacre_team *team, const float *x, size_t outer,
                         size_t n, size_t inner, const nacre_resampling *r, float *out);
 
 extern const nacre_kernel nacre_resize_kernels[];

@@ -207,7 +207,7 @@ typedef struct {
     float *to;
 } rnn_inputs;
 
-static void rnn_add_inputs(const rnn_plan *p, nacre_pool *pool, const rnn_inputs *in) {
+static void rnn_add_inputs(const rnn_plan *p, nacre_team *team, const rnn_inputs *in) {
     const nacre_f32_rnn *const o = p->o;
     const size_t axes[] = {in->products, in->stride, 0};
     const nacre_f32_gemm g = {
@@ -224,12 +224,12 @@ static void rnn_add_inputs(const rnn_plan *p, nacre_pool *pool, const rnn_inputs
         .c = in->to,
         .ldc = p->width,
     };
-    nacre_f32_gemm_run(&g, pool, p->gemm);
+    nacre_f32_gemm_run(&g, team, p->gemm);
 }
 
 // Fills the sums of the block's steps. A step of a sequence has the slot
 // step - first, or last - 1 - step where time runs backward.
-static void rnn_sum_inputs(rnn_plan *p, nacre_pool *pool) {
+static void rnn_sum_inputs(rnn_plan *p, nacre_team *team) {
     const nacre_rnn *const n = p->n;
     const size_t count = p->last - p->first, row = n->batch_first ? n->input : n->batch * n->input;
     const size_t sequence = n->batch_first ? n->steps * n->input : n->input;
@@ -245,7 +245,7 @@ static void rnn_sum_inputs(rnn_plan *p, nacre_pool *pool) {
             const size_t t = backward ? p->longest - p->last : p->first;
             rnn_inputs in = {dir, n->batch, sequence, count, row, t * row, sums};
             if (merged) in = (rnn_inputs){dir, 1, 0, count * n->batch, n->input, t * row, sums};
-            rnn_add_inputs(p, pool, &in);
+            rnn_add_inputs(p, team, &in);
             continue;
         }
         for (size_t b = 0; b < n->batch; b++) {
@@ -255,7 +255,7 @@ static void rnn_sum_inputs(rnn_plan *p, nacre_pool *pool) {
             const rnn_inputs in = {
                 dir, 1, 0, length - p->first - t, row, b * sequence + t * row, sums + b * p->sums_batch + slot * p->sums_step,
             };
-            rnn_add_inputs(p, pool, &in);
+            rnn_add_inputs(p, team, &in);
         }
     }
 }
@@ -345,11 +345,11 @@ static void rnn_columns_chunk(void *job, size_t chunk, size_t thread) {
     rnn_step(p, &u, p->step, p->second, j0, rnn_least(p->n->hidden, j0 + p->columns));
 }
 
-static void rnn_run_block(rnn_plan *p, nacre_pool *pool) {
+static void rnn_run_block(rnn_plan *p, nacre_team *team) {
     const nacre_rnn *const n = p->n;
-    const size_t threads = nacre_pool_threads(pool), units = n->directions * p->units, work = p->rows * p->width * n->hidden;
+    const size_t threads = nacre_team_threads(team), units = n->directions * p->units, work = p->rows * p->width * n->hidden;
     if (units >= threads || work < RNN_GRAIN) {
-        nacre_parallel(work * units * (p->last - p->first) < RNN_GRAIN ? NULL : pool, units, rnn_unit_chunk, p);
+        nacre_parallel(work * units * (p->last - p->first) < RNN_GRAIN ? NULL : team, units, rnn_unit_chunk, p);
         return;
     }
     enum { SHARES = 2 };  // chunks per thread, so that a slow one does not hold up the rest
@@ -358,20 +358,20 @@ static void rnn_run_block(rnn_plan *p, nacre_pool *pool) {
     p->chunks = rnn_parts(n->hidden, p->columns);
     for (p->step = p->first; p->step < p->last; p->step++) {
         p->second = false;
-        nacre_parallel(pool, units * p->chunks, rnn_columns_chunk, p);
+        nacre_parallel(team, units * p->chunks, rnn_columns_chunk, p);
         p->second = true;
-        if (rnn_resets(n)) nacre_parallel(pool, units * p->chunks, rnn_columns_chunk, p);
+        if (rnn_resets(n)) nacre_parallel(team, units * p->chunks, rnn_columns_chunk, p);
     }
 }
 
-void nacre_f32_rnn_run(const nacre_rnn *n, const nacre_f32_rnn *o, nacre_pool *pool, float *scratch) {
-    rnn_plan p = rnn_make_plan(n, o, nacre_pool_threads(pool));
+void nacre_f32_rnn_run(const nacre_rnn *n, const nacre_f32_rnn *o, nacre_team *team, float *scratch) {
+    rnn_plan p = rnn_make_plan(n, o, nacre_team_threads(team));
     rnn_place(&p, scratch);
     rnn_begin(&p);
     for (p.first = 0; p.first < p.longest; p.first = p.last) {
         p.last = rnn_least(p.longest, p.first + p.block);
-        rnn_sum_inputs(&p, pool);
-        rnn_run_block(&p, pool);
+        rnn_sum_inputs(&p, team);
+        rnn_run_block(&p, team);
     }
     rnn_end(&p);
 }

@@ -120,7 +120,7 @@ static void f64_rnn_chunk(void *job, size_t chunk, size_t thread) {
     if (o->y_c != NULL) memcpy(o->y_c + state, q.units.cell, hidden * sizeof(double));
 }
 
-void nacre_f64_rnn_run(const nacre_rnn *n, const nacre_f64_rnn *o, nacre_pool *pool, double *scratch) {
+void nacre_f64_rnn_run(const nacre_rnn *n, const nacre_f64_rnn *o, nacre_team *team, double *scratch) {
     f64_rnn_job j = {n, o, scratch};
-    nacre_parallel(pool, n->directions * n->batch, f64_rnn_chunk, &j);
+    nacre_parallel(team, n->directions * n->batch, f64_rnn_chunk, &j);
 }

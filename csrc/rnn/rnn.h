@@ -102,7 +102,7 @@ typedef struct {
 
 // Elements of scratch for a pool of that many threads.
 size_t nacre_f64_rnn_scratch(const nacre_rnn *n, size_t threads);
-void nacre_f64_rnn_run(const nacre_rnn *n, const nacre_f64_rnn *o, nacre_pool *pool, double *scratch);
+void nacre_f64_rnn_run(const nacre_rnn *n, const nacre_f64_rnn *o, nacre_team *team, double *scratch);
 
 // The same of floats. x may be of a 16-bit type. Weights are floats packed by
 // nacre_f32_gemm_pack_b: w as `directions` operands b[input, gates * hidden], r as
@@ -118,6 +118,6 @@ typedef struct {
 
 // Elements of scratch, at a multiple of 64 bytes, for a pool of that many threads.
 size_t nacre_f32_rnn_scratch(const nacre_rnn *n, const nacre_f32_rnn *o, size_t threads);
-void nacre_f32_rnn_run(const nacre_rnn *n, const nacre_f32_rnn *o, nacre_pool *pool, float *scratch);
+void nacre_f32_rnn_run(const nacre_rnn *n, const nacre_f32_rnn *o, nacre_team *team, float *scratch);
 
 #endif
