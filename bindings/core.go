@@ -3,7 +3,7 @@
 package bindings
 
 /*
-#cgo CFLAGS: -std=c11 -D_DEFAULT_SOURCE -O3 -Wall -Wextra -I${SRCDIR}/../csrc
+#cgo CFLAGS: -std=c11 -D_DEFAULT_SOURCE -O2 -g0 -Wall -Wextra -I${SRCDIR}/../csrc
 #cgo LDFLAGS: -lm -lpthread
 
 #include "core/cpu.h"

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -25,7 +26,10 @@ type Session struct {
 	closed  bool
 	program *plan.Program
 	exec    *exec.Executor
+	model   *graph.Model // optimised
+	pool    *bindings.Pool
 	packs   *op.Packs // to be closed with the session; nil when shared
+	consts  *cpu.Packs
 	outputs []*graph.Value
 }
 
@@ -75,19 +79,12 @@ func New(m *graph.Model, o Options) (*Session, error) {
 		o.Packs = op.NewPacks()
 		s.packs = o.Packs
 	}
-	m, err = o.optimize(m, isa)
-	if err == nil {
-		s.program, err = plan.Compile(m, o.Registry, op.Prepare{ISA: isa, Packs: o.Packs})
-	}
-	if err == nil {
-		s.exec, err = exec.New(o.threads(), o.memoryLimit(), isa)
-	}
-	if err != nil {
-		if s.packs != nil {
-			s.packs.Close()
-		}
+	s.consts = cpu.NewPacks()
+	if err := s.prepare(m, o, isa); err != nil {
+		s.free()
 		return nil, err
 	}
+	m = s.model
 	for i, v := range m.Graph.Outputs {
 		inferred := *v
 		if t := s.program.Type(s.program.Outputs[i]); t.Kind != graph.NoType {
@@ -96,6 +93,35 @@ func New(m *graph.Model, o Options) (*Session, error) {
 		s.outputs = append(s.outputs, &inferred)
 	}
 	return s, nil
+}
+
+// prepare compiles the model for a device of its own.
+func (s *Session) prepare(m *graph.Model, o Options, isa bindings.ISA) (err error) {
+	if s.model, err = o.optimize(m, isa); err != nil {
+		return err
+	}
+	if s.pool, err = bindings.NewPool(o.threads()); err != nil {
+		return err
+	}
+	d, err := cpu.New(isa, s.pool, o.threads(), s.consts)
+	if err != nil {
+		return err
+	}
+	s.program, err = plan.Compile(s.model, o.Registry, d, op.Prepare{ISA: isa, Packs: o.Packs})
+	s.exec = exec.New(d, o.memoryLimit())
+	return err
+}
+
+// free gives back what the session holds.
+func (s *Session) free() {
+	if s.exec != nil {
+		s.exec.Close()
+	}
+	s.pool.Close()
+	s.consts.Close()
+	if s.packs != nil {
+		s.packs.Close()
+	}
 }
 
 // ErrClosed is what Run returns after Close.
@@ -110,10 +136,7 @@ func (s *Session) Close() error {
 		return nil
 	}
 	s.closed = true
-	s.exec.Close()
-	if s.packs != nil {
-		s.packs.Close()
-	}
+	s.free()
 	return nil
 }
 

@@ -19,7 +19,7 @@
 #undef NACRE_WHERE_KERNEL
 
 static const nacre_kernel eltwise_rows[] = {
-#define NACRE_CONVERT_KERNEL(op, variant, isa, function) {op, variant, isa, (nacre_fn)function},
+#define NACRE_CONVERT_KERNEL(op, variant, isa, function) {op, variant, isa, (nacre_fn)function, NULL},
 #define NACRE_UNARY_KERNEL NACRE_CONVERT_KERNEL
 #define NACRE_BINARY_KERNEL NACRE_CONVERT_KERNEL
 #define NACRE_WHERE_KERNEL NACRE_CONVERT_KERNEL

@@ -11,7 +11,7 @@ typedef nacre_wide_gemm_fn matmul_row_f64_gemm, matmul_row_u32_gemm, matmul_row_
 #undef NACRE_KERNEL
 
 static const nacre_kernel matmul_rows[] = {
-#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function},
+#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function, NULL},
 #include "matmul/kernels.inc"
 #undef NACRE_KERNEL
 };

@@ -231,3 +231,6 @@ func (d Dims) String() string {
 	}
 	return fmt.Sprintf("[%s]", strings.Join(parts, ","))
 }
+
+// Eval returns the number that d is.
+func (d Dim) Eval(func(symbol string) (int, bool)) (int, bool) { return d.Value() }

@@ -28,3 +28,9 @@ func Ready(p Preparer, c *Prepare) (err error) {
 	defer guard(&err)
 	return p.Prepare(c)
 }
+
+// Guard calls f and turns a panic into an error.
+func Guard(f func() error) (err error) {
+	defer guard(&err)
+	return f()
+}

@@ -65,6 +65,9 @@ type Row struct {
 	New    func(n *Node) (Op, error)
 }
 
+// DynamicOutputs reports whether only Run finds out the outputs.
+func (row *Row) DynamicOutputs() bool { return row.Makes }
+
 // Types is a set of element types.
 type Types []tensor.DType
 
