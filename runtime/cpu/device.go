@@ -50,6 +50,15 @@ func (d *Device) Aligned(t *tensor.Tensor) (*tensor.Tensor, error) { return d.pa
 // Legacy gives an operator the pool and the conversions of 16-bit floats.
 func (d *Device) Legacy(c *op.Run) { c.Pool, c.Half = d.pool, d.half }
 
+// LegacyPrepare prepares an operator that is not bound to the device yet.
+func (d *Device) LegacyPrepare(o op.Op, in []*tensor.Tensor) error {
+	p, ok := o.(op.Preparer)
+	if !ok {
+		return nil
+	}
+	return op.Ready(p, &op.Prepare{In: in, DTypes: op.DTypes(op.Values(in)), ISA: d.isa, Packs: op.NewPacks()})
+}
+
 // NewFlag returns a flag outside Go's heap.
 func (d *Device) NewFlag() (device.Flag, error) {
 	f := bindings.NewFlag()

@@ -31,6 +31,7 @@ type Device interface {
 	NewFlag() (Flag, error)
 	// Legacy fills in what operators need that are not bound to the device yet.
 	Legacy(c *op.Run)
+	LegacyPrepare(o op.Op, in []*tensor.Tensor) error
 }
 
 // Flag ends the runs that look at it, between two chunks of work.

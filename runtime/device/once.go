@@ -3,6 +3,7 @@ package device
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -17,7 +18,8 @@ type Once struct {
 	New func(d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error)
 	// Limit bounds, in bytes, what the operator may Reserve; 0 for no limit.
 	Limit int
-	// Over is the input whose memory output 0 takes over, counted from 1; 0 for none.
+	// Over is the input whose memory output 0 takes over if the step allows it, counted
+	// from 1; 0 for none.
 	Over int
 }
 
@@ -36,6 +38,9 @@ func (e Once) Eval(r *op.Registry, n *graph.Node, in []*tensor.Tensor) ([]*tenso
 	if err := row.CheckTypes(values); err != nil {
 		return nil, err
 	}
+	if err := e.Device.LegacyPrepare(o, in); err != nil {
+		return nil, err
+	}
 	out, err := op.InferOutputs(o, n, values)
 	if err != nil {
 		return nil, err
@@ -51,15 +56,15 @@ func (e Once) Compute(o op.Op, row *op.Row, n *graph.Node, in []*tensor.Tensor, 
 			x.in[i] = t.Aligned()
 		}
 	}
-	if err := x.outputs(out); err != nil {
-		return nil, err
-	}
 	if row.View && len(n.Outputs) == 1 {
-		return x.out, nil
+		return x.out, x.outputs(out, nil)
 	}
 	b := &Binding{Op: o, Row: row, Node: n, In: op.Values(x.in), Out: named(n, out)}
 	step, err := e.bind(b)
 	if err != nil {
+		return nil, err
+	}
+	if err := x.outputs(out, step); err != nil {
 		return nil, err
 	}
 	if step.Commands != nil {
@@ -84,7 +89,7 @@ func (e Once) bind(b *Binding) (*Step, error) {
 	step, err := e.Device.Bind(b)
 	var refusal *Refusal
 	if errors.As(err, &refusal) {
-		return Host(b)
+		return HostAfter(b, refusal)
 	}
 	return step, err
 }
@@ -100,8 +105,17 @@ func named(n *graph.Node, out []*op.Value) []*op.Value {
 }
 
 // Host makes the step of a node that runs in Go.
-func Host(b *Binding) (*Step, error) {
-	o := b.Op
+func Host(b *Binding) (*Step, error) { return HostAfter(b, nil) }
+
+// HostAfter is Host for a node that a device refuses.
+func HostAfter(b *Binding, refusal *Refusal) (*Step, error) {
+	o, ok := b.Op.(op.Runner)
+	if !ok && refusal != nil {
+		return nil, graph.Mark(graph.ErrUnsupported, "no device computes it: %w", refusal)
+	}
+	if !ok {
+		return nil, graph.Mark(graph.ErrUnsupported, "no device computes it for extents that only a run finds out")
+	}
 	return &Step{Binder: "host", InPlace: b.Row.InPlace, Call: o.Run}, nil
 }
 
@@ -125,7 +139,7 @@ func (x *once) make(d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) 
 }
 
 // outputs makes those whose shapes are known.
-func (x *once) outputs(out []*op.Value) (err error) {
+func (x *once) outputs(out []*op.Value, step *Step) (err error) {
 	for i, v := range out {
 		shape, ok := v.Dims.Concrete()
 		if x.node.Outputs[i] == "" || !ok || x.row.DynamicOutputs() {
@@ -134,7 +148,7 @@ func (x *once) outputs(out []*op.Value) (err error) {
 		switch {
 		case i == 0 && x.row.View:
 			x.out[0], err = x.in[0].Reshape(shape)
-		case i == 0 && x.Over > 0:
+		case i == 0 && x.Over > 0 && slices.Contains(step.InPlace, x.Over-1):
 			x.out[0], err = tensor.FromBytes(v.DType, shape, x.in[x.Over-1].Bytes())
 		default:
 			x.out[i], err = x.make(v.DType, shape)

@@ -275,7 +275,8 @@ func TestRandomGraphs(t *testing.T) {
 		length := 1 + r.IntN(40)
 		m := randomModel(r, 1+r.IntN(40), length)
 		p := compile(t, m)
-		e, err := exec.New(1, 0, 0)
+		var err error
+	e := exec.New(testDevice(t), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -308,7 +309,8 @@ func TestRandomGraphs(t *testing.T) {
 
 func TestDynamicExtents(t *testing.T) {
 	m := model("a", "y z", node("Keep", "a", "k"), node("Step", "k", "y"), node("View", "k", "w"), node("Sum", "w y", "z"))
-	e, err := exec.New(1, 0, 0)
+	var err error
+	e := exec.New(testDevice(t), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +330,7 @@ func TestDynamicExtents(t *testing.T) {
 func TestErrorNamesTheNode(t *testing.T) {
 	m := model("a", "y", node("Step", "a", "s"), node("Broken", "s", "y"))
 	m.Graph.Nodes[1].Name = "culprit"
-	e, _ := exec.New(1, 0, 0)
+	e := exec.New(testDevice(t), 0)
 	defer e.Close()
 	in := []*tensor.Tensor{vector(t, 1, 2)}
 	_, err := run(e, planFor(t, compile(t, m), in), in)
@@ -343,7 +345,7 @@ func TestErrorNamesTheNode(t *testing.T) {
 
 func TestPanicIsAnError(t *testing.T) {
 	m := model("a", "y", node("Panics", "a", "y"))
-	e, _ := exec.New(1, 0, 0)
+	e := exec.New(testDevice(t), 0)
 	defer e.Close()
 	in := []*tensor.Tensor{vector(t, 1, 2)}
 	_, err := run(e, planFor(t, compile(t, m), in), in)
@@ -354,7 +356,7 @@ func TestPanicIsAnError(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	m := model("a", "y", node("Step", "a", "y"))
-	e, _ := exec.New(1, 0, 0)
+	e := exec.New(testDevice(t), 0)
 	defer e.Close()
 	in := []*tensor.Tensor{vector(t, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -366,7 +368,7 @@ func TestCancel(t *testing.T) {
 
 func TestMemoryLimit(t *testing.T) {
 	m := model("a", "y", node("Keep", "a", "k"), node("Step", "k", "y"))
-	e, _ := exec.New(1, 100, 0)
+	e := exec.New(testDevice(t), 100)
 	defer e.Close()
 	for _, tt := range []struct {
 		n  int
@@ -388,7 +390,8 @@ func TestHammer(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	m := randomModel(r, 60, 64)
 	p := compile(t, m)
-	e, err := exec.New(2, 0, 0)
+	var err error
+	e := exec.New(testDevice(t), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

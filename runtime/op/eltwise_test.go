@@ -190,7 +190,7 @@ func TestEltwiseInPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 		y := operands[tt.takes]
-		if err := o.Run(&Run{In: operands, Out: in(y), Mem: &heap{}, Node: n}); err != nil {
+		if err := o.(Runner).Run(&Run{In: operands, Out: in(y), Mem: &heap{}, Node: n}); err != nil {
 			t.Fatal(err)
 		}
 		for i, v := range tensor.View[float32](y) {

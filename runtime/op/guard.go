@@ -20,7 +20,7 @@ func guard(err *error) {
 // Execute runs a prepared operator.
 func Execute(o Op, c *Run) (err error) {
 	defer guard(&err)
-	return o.Run(c)
+	return o.(Runner).Run(c)
 }
 
 // Ready prepares an operator.

@@ -23,6 +23,11 @@ type Op interface {
 	// Given inputs that are known in full it must yield numbers, unless the
 	// extents depend on the inputs' elements in a way that only Run finds out.
 	Infer(c *Infer) error
+}
+
+// Runner is an Op that computes its outputs in Go. Others run on devices only.
+type Runner interface {
+	Op
 	// Run computes the outputs.
 	Run(c *Run) error
 }

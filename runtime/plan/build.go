@@ -249,7 +249,7 @@ func (b *builder) step(x *inferred, d *device.Binding) (*device.Step, error) {
 	step, err := b.Program.device.Bind(d)
 	var refusal *device.Refusal
 	if errors.As(err, &refusal) {
-		return device.Host(d)
+		return device.HostAfter(d, refusal)
 	}
 	return step, err
 }
