@@ -276,7 +276,7 @@ func TestRandomGraphs(t *testing.T) {
 		m := randomModel(r, 1+r.IntN(40), length)
 		p := compile(t, m)
 		var err error
-	e := exec.New(testDevice(t), 0)
+		e := exec.New(testDevice(t), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
