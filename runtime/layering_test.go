@@ -27,7 +27,7 @@ runtime/internal/picture/jpeg :
 runtime/internal/picture/jpeg2000 :
 runtime/internal/picture : runtime/internal/picture/jpeg runtime/internal/picture/jpeg2000
 runtime/op               : runtime/graph runtime/tensor runtime/internal/picture packed bindings
-runtime/optimize         : runtime/graph runtime/op runtime/tensor bindings
+runtime/optimize         : runtime/graph runtime/op runtime/tensor
 runtime/plan             : runtime/graph runtime/op runtime/tensor
 runtime/exec             : runtime/plan runtime/op runtime/graph runtime/tensor bindings
 runtime/internal/optest  : runtime/graph runtime/op runtime/tensor packed bindings

@@ -122,7 +122,9 @@ type passChecker struct {
 func (p *passChecker) results(t *testing.T, passes []optimize.Pass, before map[string]nacre.Value) map[string]nacre.Value {
 	t.Helper()
 	registry := op.Standard()
-	m, err := optimize.Run(p.source, passes, optimize.Context{Registry: registry, ISA: bindings.DetectISA()})
+	m, err := optimize.Run(p.source, passes, optimize.Context{Registry: registry, Eval: func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return op.Eval(registry, n, bindings.DetectISA(), nil, in)
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -158,7 +158,7 @@ func TestDerivatives(t *testing.T) {
 				gradientOf("da", xs, xs, second),
 				standard(tt.op, tt.in, "f", tt.attrs...), standard("Mul", []string{"f", "f"}, "y"),
 			}}}
-			expanded, err := optimize.Run(m, optimize.Required(), optimize.Context{Registry: operators()})
+			expanded, err := optimize.Run(m, optimize.Required(), contextOf(operators()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -203,7 +203,7 @@ func TestGradientElsewhere(t *testing.T) {
 		gradientOf("y", []string{"h", "b"}, []string{"p", "q"}, []string{"", "db"}),
 		gradientOf("y", []string{"b", "c"}, []string{"b", "c"}, []string{"", "dc"}),
 	}}}
-	expanded, err := optimize.Run(m, optimize.Required(), optimize.Context{Registry: operators()})
+	expanded, err := optimize.Run(m, optimize.Required(), contextOf(operators()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestGradientRefused(t *testing.T) {
 			gradientOf("y", []string{"a"}, []string{"a"}, []string{"d"})}},
 	} {
 		m := &graph.Model{Graph: &graph.Graph{Nodes: tt.nodes}}
-		if _, err := optimize.Run(m, optimize.Required(), optimize.Context{Registry: operators()}); !errors.Is(err, tt.kind) {
+		if _, err := optimize.Run(m, optimize.Required(), contextOf(operators())); !errors.Is(err, tt.kind) {
 			t.Errorf("%s: error %v, want one of kind %v", tt.name, err, tt.kind)
 		}
 	}

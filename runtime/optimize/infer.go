@@ -171,7 +171,7 @@ func (s *Scope) compute(n *graph.Node, row *op.Row, in, out []*op.Value, growth 
 			return nil
 		}
 	}
-	list, err := op.Eval(s.Registry, n, s.ISA, nil, tensors)
+	list, err := s.Eval(n, tensors)
 	if err != nil {
 		return nil
 	}

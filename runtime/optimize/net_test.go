@@ -153,7 +153,7 @@ func (b *net) run(t *testing.T, passes bool) []*tensor.Tensor {
 
 func (b *net) optimized(t *testing.T) *graph.Model {
 	t.Helper()
-	m, err := optimize.Run(b.model(), optimize.Passes(), optimize.Context{Registry: op.Standard()})
+	m, err := optimize.Run(b.model(), optimize.Passes(), contextOf(op.Standard()))
 	if err != nil {
 		t.Fatal(err)
 	}

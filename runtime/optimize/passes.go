@@ -1,14 +1,15 @@
-// Package optimize rewrites a model's graphs into ones that give the same results
-// sooner. A pass reads one graph and returns an edit; Run applies it, and goes on
-// with the graphs within. The model passed in is never changed.
+// Package optimize rewrites the graphs of a model so that they compute the same
+// results in less time. A pass reads one graph and returns an Edit. Run applies
+// the edit and continues with the subgraphs of the edited graph. The model passed
+// in is never changed.
 package optimize
 
 import (
 	"fmt"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // Pass is one rewriting of a graph.
@@ -17,10 +18,13 @@ type Pass struct {
 	Run  func(s *Scope) (*Edit, error)
 }
 
-// Context is what passes need beside the model.
+// Context gives passes the meaning of operators.
 type Context struct {
+	// Registry finds operators.
 	Registry *op.Registry
-	ISA      bindings.ISA
+	// Eval computes a node from constant inputs. An omitted input is nil. Passes
+	// leave a node as it is if Eval fails.
+	Eval func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error)
 }
 
 // Required returns the passes without which a model may not run: they remove
