@@ -117,17 +117,6 @@ func reshaped(d *differentiator, dy, x, _ string) string {
 
 func castBack(d *differentiator, dy, x, _ string) string { return d.add("CastLike", []string{dy, x}) }
 
-func intAttr(name string, v int64) *graph.Attr {
-	return &graph.Attr{Name: name, Kind: graph.AttrInt, Int: v}
-}
-
-func intOf(n *graph.Node, name string) int64 {
-	if a := n.Attr(name); a != nil {
-		return a.Int
-	}
-	return 0
-}
-
 func transposeRule(d *differentiator, n *graph.Node, dy string, _ int) (string, error) {
 	perm := n.Attr("perm")
 	if perm == nil {
@@ -207,7 +196,7 @@ func einsumRule(d *differentiator, n *graph.Node, dy string, i int) (string, err
 
 func gemmRule(d *differentiator, n *graph.Node, dy string, i int) (string, error) {
 	a, b := n.Inputs[0], n.Inputs[1]
-	ta, tb := intOf(n, "transA"), intOf(n, "transB")
+	ta, tb := intOr(n, "transA", 0), intOr(n, "transB", 0)
 	scale := func(name string) *graph.Attr {
 		v := &graph.Attr{Name: "alpha", Kind: graph.AttrFloat, Float: 1}
 		if given := n.Attr(name); given != nil {

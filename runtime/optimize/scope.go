@@ -7,7 +7,6 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // Scope is one graph of a model as a pass sees it: the main graph, or one that an
@@ -172,36 +171,3 @@ func (s *Scope) uses(name string) int {
 	}
 	return len(s.users[name])
 }
-
-// user returns the node of Nodes that uses the value, as an input, if nothing else does,
-// else nil.
-func (s *Scope) user(name string) *graph.Node {
-	if s.uses(name) != 1 || s.outputs[name] {
-		return nil
-	}
-	if n := s.users[name][0]; s.fits[n] && slices.Contains(n.Inputs, name) {
-		return n
-	}
-	return nil
-}
-
-// value returns what is known of a value here or around before anything runs;
-// never nil. The kind is graph.NoType where not even the type is known.
-func (s *Scope) value(name string) *op.Value {
-	for ; s != nil; s = s.outer {
-		if s.defined[name] {
-			if s.known == nil {
-				s.infer()
-			}
-			if v := s.known[name]; v != nil {
-				return v
-			}
-			break
-		}
-	}
-	return &op.Value{}
-}
-
-// constant returns the value of that name if it is the same in every run, else
-// nil. It has an element for every one of the value, and need not be aligned.
-func (s *Scope) constant(name string) *tensor.Tensor { return s.value(name).Const }
