@@ -13,7 +13,7 @@ import (
 // whose mask leaves no key gives zeros, not the NaN of an empty softmax.
 func fuseAttention(s *Scope) (*Edit, error) {
 	m := newMatcher(s)
-	weights := casts(zeroed(casts(where(apply("Softmax", x), (*match).isLastSoftmax))))
+	weights := uncast(zeroed(uncast(where(apply("Softmax", x), (*match).isLastSoftmax))))
 	product := apply("MatMul", weights, y)
 	for _, n := range m.live {
 		for _, shared := range []bool{true, false} {
@@ -37,12 +37,8 @@ func (m *match) isLastSoftmax(n *graph.Node) bool {
 	return (rank == 3 || rank == 4) && (axis == -1 || axis == int64(rank-1))
 }
 
-// casts matches a after any number of casts.
-func casts(a pattern) formula {
-	return func(m *match, value string, next func() bool) bool {
-		return a.match(m, value, next) || apply("Cast", casts(a)).match(m, value, next)
-	}
-}
+// uncast matches a, or a cast of it.
+func uncast(a pattern) formula { return either(a, apply("Cast", a)) }
 
 // zeroed matches a, or a with 0 in the place of NaN.
 func zeroed(a pattern) formula {

@@ -17,7 +17,7 @@ func fuseSkipNorm(s *Scope) (*Edit, error) {
 	for _, n := range m.live {
 		m.find(normalization, n, func(found *match) bool {
 			sum := m.producer(n.Inputs[0], "Add")
-			if m.edit.touches(sum) || !found.normalizesRows() {
+			if m.edit.removes(sum) || !found.normalizesRows() {
 				return false
 			}
 			in := append([]string{found.values[x], found.values[y]}, n.Inputs[1:]...)

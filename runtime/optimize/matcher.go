@@ -177,7 +177,7 @@ func (m *matcher) scaled(name string) (of string, c float64, n *graph.Node) {
 // changes nothing, if root is replaced already, if a new node does not bind or if
 // an output would have another type.
 func (m *matcher) replace(root *graph.Node, by ...*graph.Node) bool {
-	if m.edit.touches(root) {
+	if m.edit.removes(root) {
 		return false
 	}
 	types := map[string]*op.Value{}
@@ -213,7 +213,7 @@ func (m *matcher) result() (*Edit, error) {
 		needed[n] = true
 	}
 	for _, n := range m.Graph.Nodes {
-		if !m.edit.touches(n) && !needed[n] {
+		if !m.edit.removes(n) && !needed[n] {
 			m.edit.Replace[n] = nil
 		}
 	}

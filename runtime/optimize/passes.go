@@ -12,10 +12,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Pass is one rewriting of a graph.
+// Pass is a named rewriting of a graph.
 type Pass struct {
 	Name string
-	Run  func(s *Scope) (*Edit, error)
+	// Run returns the changes to make to a graph.
+	Run func(s *Scope) (*Edit, error)
 }
 
 // Context gives passes the meaning of operators.
@@ -27,8 +28,8 @@ type Context struct {
 	Eval func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error)
 }
 
-// Required returns the passes without which a model may not run: they remove
-// what no operator implements.
+// Required returns the passes that replace constructs which no operator implements:
+// function calls and Gradient nodes.
 func Required() []Pass {
 	return []Pass{
 		{"inline_functions", inlineFunctions},
@@ -36,7 +37,7 @@ func Required() []Pass {
 	}
 }
 
-// Passes returns every pass, in the order in which they run.
+// Passes returns all passes in the order in which they should run.
 func Passes() []Pass {
 	return append(Required(),
 		Pass{"inline_if", inlineIf},
@@ -63,7 +64,8 @@ func Passes() []Pass {
 	)
 }
 
-// Run applies the passes in order, each once to every graph of the model.
+// Run applies the passes in order, each once to every graph of the model, and returns
+// the rewritten model.
 func Run(m *graph.Model, passes []Pass, c Context) (*graph.Model, error) {
 	for _, p := range passes {
 		r := rewriter{pass: p, context: c, model: m, names: newNames(m)}
@@ -78,7 +80,7 @@ func Run(m *graph.Model, passes []Pass, c Context) (*graph.Model, error) {
 	return m, nil
 }
 
-// rewriter applies one pass to a model.
+// A rewriter applies one pass to a model.
 type rewriter struct {
 	pass    Pass
 	context Context
@@ -86,8 +88,8 @@ type rewriter struct {
 	names   *names
 }
 
-// graph returns the graph rewritten, and after it those within. Types are what is
-// known of its inputs when the file is silent.
+// graph rewrites a graph and then its subgraphs. Types are those of graph inputs that
+// the file does not declare.
 func (r *rewriter) graph(g *graph.Graph, outer *Scope, types []graph.Type) (*graph.Graph, error) {
 	s := newScope(r.context, r.model, g, outer, r.names)
 	s.inputs = types
@@ -103,7 +105,7 @@ func (r *rewriter) graph(g *graph.Graph, outer *Scope, types []graph.Type) (*gra
 	return r.inside(g, s)
 }
 
-// inside returns the graph with those within it rewritten.
+// inside returns the graph with rewritten subgraphs.
 func (r *rewriter) inside(g *graph.Graph, s *Scope) (*graph.Graph, error) {
 	edited := *g
 	edited.Nodes = make([]*graph.Node, len(g.Nodes))

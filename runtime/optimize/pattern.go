@@ -31,12 +31,14 @@ type match struct {
 	nodes   []*graph.Node // that compute the formula
 }
 
-// A variable matches any value. Its further occurrences match the same value only.
+// A variable matches any value and is bound to its canonical name. Its further
+// occurrences match the same value only.
 type variable string
 
 func (v variable) match(m *match, value string, next func() bool) bool {
+	value = m.canonical(value)
 	if bound, ok := m.values[v]; ok {
-		return m.same(bound, value) && next()
+		return bound == value && next()
 	}
 	m.values[v] = value
 	if next() {

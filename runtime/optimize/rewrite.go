@@ -69,7 +69,7 @@ func (m *matcher) retire(nodes ...*graph.Node) {
 }
 
 // nodeOf returns the node that computes what a variable is bound to.
-func (m *match) nodeOf(v variable) *graph.Node { return m.maker(m.canonical(m.values[v])) }
+func (m *match) nodeOf(v variable) *graph.Node { return m.maker(m.values[v]) }
 
 // instead returns a node that computes the first output of the root from variables.
 func (m *match) instead(domain, op string, version int, inputs []variable, attrs ...*graph.Attr) *graph.Node {
