@@ -40,6 +40,9 @@ func (v variable) match(m *match, value string, next func() bool) bool {
 	if bound, ok := m.values[v]; ok {
 		return bound == value && next()
 	}
+	if m.values == nil {
+		m.values = map[variable]string{}
+	}
 	m.values[v] = value
 	if next() {
 		return true
@@ -168,6 +171,9 @@ type parameter string
 func (p parameter) accept(m *match, c float64, _ string, next func() bool) bool {
 	if bound, ok := m.numbers[p]; ok {
 		return bound == c && next()
+	}
+	if m.numbers == nil {
+		m.numbers = map[parameter]float64{}
 	}
 	m.numbers[p] = c
 	if next() {

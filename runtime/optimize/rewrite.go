@@ -48,7 +48,7 @@ func (m *matcher) find(p pattern, root *graph.Node, accept func(found *match) bo
 	if m.replaced[root] || root.Outputs[0] == "" {
 		return false
 	}
-	found := &match{matcher: m, root: root, values: map[variable]string{}, numbers: map[parameter]float64{}}
+	found := &match{matcher: m, root: root}
 	return p.match(found, root.Outputs[0], func() bool { return accept(found) })
 }
 
