@@ -27,7 +27,7 @@ runtime/internal/picture/jpeg :
 runtime/internal/picture/jpeg2000 :
 runtime/internal/picture : runtime/internal/picture/jpeg runtime/internal/picture/jpeg2000
 runtime/op               : runtime/graph runtime/tensor runtime/internal/picture packed bindings
-runtime/optimize         : runtime/graph runtime/op runtime/tensor bindings
+runtime/optimize         : runtime/graph runtime/op runtime/tensor
 runtime/device           : runtime/graph runtime/op runtime/tensor
 runtime/cpu              : runtime/device runtime/graph runtime/op runtime/tensor packed bindings
 runtime/plan             : runtime/device runtime/graph runtime/op runtime/tensor

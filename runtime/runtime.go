@@ -64,7 +64,10 @@ func (o Options) optimize(m *graph.Model, isa bindings.ISA) (*graph.Model, error
 	if o.NoOptimize {
 		passes = optimize.Required()
 	}
-	return optimize.Run(m, passes, optimize.Context{Registry: o.Registry, ISA: isa})
+	eval := func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return cpu.Eval(o.Registry, n, isa, nil, in)
+	}
+	return optimize.Run(m, passes, optimize.Context{Registry: o.Registry, Eval: eval})
 }
 
 // New makes a session of a validated model, whose tensors must stay valid until

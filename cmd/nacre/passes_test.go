@@ -13,6 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
 	"github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/optimize"
@@ -122,7 +123,9 @@ type passChecker struct {
 func (p *passChecker) results(t *testing.T, passes []optimize.Pass, before map[string]nacre.Value) map[string]nacre.Value {
 	t.Helper()
 	registry := op.Standard()
-	m, err := optimize.Run(p.source, passes, optimize.Context{Registry: registry, ISA: bindings.DetectISA()})
+	m, err := optimize.Run(p.source, passes, optimize.Context{Registry: registry, Eval: func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return cpu.Eval(registry, n, bindings.DetectISA(), nil, in)
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -195,7 +196,7 @@ func naive(t testing.TB, m *graph.Model, inputs []*tensor.Tensor) []*tensor.Tens
 		for i, name := range n.Inputs {
 			in[i] = values[name].Clone()
 		}
-		out, err := op.Eval(registry(t), n, 0, nil, in)
+		out, err := cpu.Eval(registry(t), n, 0, nil, in)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/onnx"
 	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -140,7 +141,7 @@ func officialSet(t *testing.T, r *op.Registry, m *graph.Model, n *graph.Node, fo
 // runs it.
 func compute(r *op.Registry, n *graph.Node, in []*tensor.Tensor, constant bool, isa bindings.ISA, pool *bindings.Pool) ([]*tensor.Tensor, error) {
 	if constant {
-		return op.Eval(r, n, isa, pool, in)
+		return cpu.Eval(r, n, isa, pool, in)
 	}
 	o, row, err := r.New(n)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/optimize"
@@ -53,7 +54,7 @@ func evaluate(t *testing.T, m *graph.Model, values map[string]*tensor.Tensor) ma
 		for i, name := range n.Inputs {
 			in[i] = all[name]
 		}
-		out, err := op.Eval(registry, n, 0, nil, in)
+		out, err := cpu.Eval(registry, n, 0, nil, in)
 		if err != nil {
 			t.Fatalf("node %q (%s): %v", n.Label(), n.OpName(), err)
 		}
@@ -158,7 +159,7 @@ func TestDerivatives(t *testing.T) {
 				gradientOf("da", xs, xs, second),
 				standard(tt.op, tt.in, "f", tt.attrs...), standard("Mul", []string{"f", "f"}, "y"),
 			}}}
-			expanded, err := optimize.Run(m, optimize.Required(), optimize.Context{Registry: operators()})
+			expanded, err := optimize.Run(m, optimize.Required(), contextOf(operators()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -203,7 +204,7 @@ func TestGradientElsewhere(t *testing.T) {
 		gradientOf("y", []string{"h", "b"}, []string{"p", "q"}, []string{"", "db"}),
 		gradientOf("y", []string{"b", "c"}, []string{"b", "c"}, []string{"", "dc"}),
 	}}}
-	expanded, err := optimize.Run(m, optimize.Required(), optimize.Context{Registry: operators()})
+	expanded, err := optimize.Run(m, optimize.Required(), contextOf(operators()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +239,7 @@ func TestGradientRefused(t *testing.T) {
 			gradientOf("y", []string{"a"}, []string{"a"}, []string{"d"})}},
 	} {
 		m := &graph.Model{Graph: &graph.Graph{Nodes: tt.nodes}}
-		if _, err := optimize.Run(m, optimize.Required(), optimize.Context{Registry: operators()}); !errors.Is(err, tt.kind) {
+		if _, err := optimize.Run(m, optimize.Required(), contextOf(operators())); !errors.Is(err, tt.kind) {
 			t.Errorf("%s: error %v, want one of kind %v", tt.name, err, tt.kind)
 		}
 	}

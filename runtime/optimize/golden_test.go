@@ -77,7 +77,7 @@ func golden(t *testing.T, source string, pass optimize.Pass) string {
 		t.Fatal(err)
 	}
 	before := dump(t, m)
-	opt, err := optimize.Run(m, []optimize.Pass{pass}, optimize.Context{Registry: operators()})
+	opt, err := optimize.Run(m, []optimize.Pass{pass}, contextOf(operators()))
 	if err != nil {
 		t.Fatal(err)
 	}
