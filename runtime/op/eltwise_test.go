@@ -159,48 +159,6 @@ func TestEltwiseVariadic(t *testing.T) {
 	})
 }
 
-// TestEltwiseInPlace computes into the memory of an input, which appears once
-// more further on.
-func TestEltwiseInPlace(t *testing.T) {
-	tests := []struct {
-		op    string
-		takes int // the input whose memory the output is
-		want  []float32
-	}{
-		{"Sum", 0, []float32{12, 24}},
-		{"Sum", 1, []float32{12, 24}},
-		{"Mean", 0, []float32{4, 8}},
-		{"Max", 0, []float32{10, 20}},
-	}
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
-	for _, tt := range tests {
-		a, b := f32s(1, 2), f32s(10, 20)
-		operands := in(a, b, a)
-		if tt.takes == 1 {
-			operands = in(b, a, a)
-		}
-		n := &graph.Node{Op: tt.op, Version: 13, Inputs: []string{"a", "b", "a"}, Outputs: []string{"y"}}
-		o, _, err := Standard().New(n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := o.(Preparer).Prepare(&Prepare{DTypes: []tensor.DType{tensor.F32, tensor.F32, tensor.F32}, ISA: bindings.DetectISA()}); err != nil {
-			t.Fatal(err)
-		}
-		y := operands[tt.takes]
-		if err := o.(Runner).Run(&Run{In: operands, Out: in(y), Mem: &heap{}, Node: n}); err != nil {
-			t.Fatal(err)
-		}
-		for i, v := range tensor.View[float32](y) {
-			if v != tt.want[i] {
-				t.Errorf("%s into input %d: element %d is %g, want %g", tt.op, tt.takes, i, v, tt.want[i])
-			}
-		}
-	}
-}
-
 // TestEltwiseInts follows elements of shapes through arithmetic.
 func TestEltwiseInts(t *testing.T) {
 	i32 := func(list ...any) *Value {
