@@ -134,6 +134,6 @@ func variadicRow(name string, since []int, types Types, o variadic) Row {
 var variadicRows = []Row{
 	variadicRow("Sum", []int{1, 6, 8, 13}, floats, variadic{kernel: "add"}),
 	variadicRow("Mean", []int{1, 6, 8, 13}, floats, variadic{kernel: "add", mean: true}),
-	variadicRow("Min", []int{1, 6, 8, 12, 13}, numeric, variadic{kernel: "min", dim: extremeDims(false)}),
-	variadicRow("Max", []int{1, 6, 8, 12, 13}, numeric, variadic{kernel: "max", dim: extremeDims(true)}),
+	variadicRow("Min", []int{1, 6, 8, 12, 13}, numeric, variadic{kernel: "min", dim: graph.Dim.Min}),
+	variadicRow("Max", []int{1, 6, 8, 12, 13}, numeric, variadic{kernel: "max", dim: graph.Dim.Max}),
 }

@@ -23,7 +23,7 @@ type finder struct {
 	readers map[string][]*graph.Node // by canonical name; one for each input
 	kept    map[string]bool          // canonical names of what the graph returns or graphs within read
 	same    map[string]string        // canonical names of those that have another
-	equals  map[graph.Dim]graph.Dim  // extents that are equal to others whenever the graph runs
+	equals  map[string]graph.Dim     // extents that are equal to others, by their keys, whenever the graph runs
 	vectors map[string]string        // names of constants that come, by their elements
 	edit    *Edit
 }
@@ -31,7 +31,7 @@ type finder struct {
 func newFinder(s *Scope) *finder {
 	f := &finder{
 		Scope: s, bound: map[*graph.Node]bool{}, readers: map[string][]*graph.Node{}, kept: map[string]bool{}, same: map[string]string{},
-		equals: map[graph.Dim]graph.Dim{}, vectors: map[string]string{}, edit: newEdit(),
+		equals: map[string]graph.Dim{}, vectors: map[string]string{}, edit: newEdit(),
 	}
 	for _, n := range s.Graph.Live() {
 		if _, _, err := s.Registry.New(n); err == nil && len(n.Inputs) > 0 && len(n.Outputs) > 0 && !aligned(n) {
@@ -98,24 +98,25 @@ func (f *finder) equate(n *graph.Node) {
 
 // join makes two extents one.
 func (f *finder) join(d, e graph.Dim) {
-	if d, e = f.extent(d), f.extent(e); d == e || d.IsUnknown() || e.IsUnknown() {
+	if d, e = f.extent(d), f.extent(e); d.Same(e) || d.IsUnknown() || e.IsUnknown() || d.IsKnown() && e.IsKnown() {
 		return
 	}
 	if d.IsKnown() {
 		d, e = e, d
 	}
-	f.equals[d] = e
+	f.equals[d.Key()] = e
 }
 
 // extent returns the extent that stands for all that are equal to d.
 func (f *finder) extent(d graph.Dim) graph.Dim {
-	for {
-		e, ok := f.equals[d]
+	for !d.IsKnown() {
+		e, ok := f.equals[d.Key()]
 		if !ok {
-			return d
+			break
 		}
 		d = e
 	}
+	return d
 }
 
 // equal reports whether extents are equal whenever the graph runs to its end.

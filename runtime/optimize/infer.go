@@ -28,9 +28,22 @@ func (s *Scope) infer() {
 		if s.outer != nil {
 			t.Dims = nil // what the file says holds for one run of the body
 		}
+		t.Dims = declared(t.Dims)
 		in[i] = &op.Value{Type: t}
 	}
 	s.inferFrom(in)
+}
+
+// declared returns the extents of an input with symbols in place of expressions:
+// a run sees to it that equal ones are equally long, not what they add up to.
+func declared(dims graph.Dims) graph.Dims {
+	dims = slices.Clone(dims)
+	for i, d := range dims {
+		if !d.IsKnown() {
+			dims[i] = graph.Symbol(d.String())
+		}
+	}
+	return dims
 }
 
 // inferFrom is infer for given values of the graph's inputs. Extents of which

@@ -129,7 +129,9 @@ func (n *names) symbol() graph.Dim {
 // has reports whether an extent of a value contains the prefix of symbols.
 func (n *names) has(v *graph.Value) bool { return slices.ContainsFunc(v.Type.Dims, n.in) }
 
-func (n *names) in(d graph.Dim) bool { return strings.Contains(d.String(), n.prefix) }
+func (n *names) in(d graph.Dim) bool {
+	return slices.ContainsFunc(d.Symbols(), func(s string) bool { return strings.Contains(s, n.prefix) })
+}
 
 // without returns extents without those that contain symbols made here.
 func (n *names) without(list []graph.Dim) []graph.Dim {
