@@ -110,7 +110,9 @@ func paramsOf[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 
 
 func (w *words) params(p [2]int64) { w.int(int(p[0]), int(p[1])) }
 
-func bindUnary(o *op.Unary, b *binder) error { return b.unary(o, device.Operand{}, device.Operand{}, nil) }
+func bindUnary(o *op.Unary, b *binder) error {
+	return b.unary(o, device.Operand{}, device.Operand{}, nil)
+}
 
 // unary adds a command of a function. The operands low and high replace its parameters.
 func (b *binder) unary(o *op.Unary, low, high device.Operand, given *[2]int64) error {

@@ -95,7 +95,7 @@ func (e Once) bindKnown(b *Binding, in []*tensor.Tensor) (*Step, error) {
 
 // bind makes the step of a node, on the host if the device refuses.
 func (e Once) bind(b *Binding) (*Step, error) {
-	if b.Row.DynamicOutputs() {
+	if b.Row.DynamicOutputs() || !b.OnlyNumbers() {
 		return Host(b)
 	}
 	for _, v := range b.Out {

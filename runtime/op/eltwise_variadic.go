@@ -55,6 +55,6 @@ func variadicRow(name string, since []int, types Types, o Variadic) Row {
 var variadicRows = []Row{
 	variadicRow("Sum", []int{1, 6, 8, 13}, floats, Variadic{Func: "add"}),
 	variadicRow("Mean", []int{1, 6, 8, 13}, floats, Variadic{Func: "add", Mean: true}),
-	variadicRow("Min", []int{1, 6, 8, 12, 13}, numeric, Variadic{Func: "min", dim: extremeDims(false)}),
-	variadicRow("Max", []int{1, 6, 8, 12, 13}, numeric, Variadic{Func: "max", dim: extremeDims(true)}),
+	variadicRow("Min", []int{1, 6, 8, 12, 13}, numeric, Variadic{Func: "min", dim: graph.Dim.Min}),
+	variadicRow("Max", []int{1, 6, 8, 12, 13}, numeric, Variadic{Func: "max", dim: graph.Dim.Max}),
 }

@@ -87,15 +87,15 @@ func inferEqual(c *Infer) {
 	}
 }
 
-// equalDims is 1 if a and b are equal, 0 if they differ. A symbol is an extent,
-// so it differs from every negative number.
+// equalDims is 1 if a and b are equal, 0 if they differ: one exceeds the other,
+// or is below 0 where the other is not.
 func equalDims(a, b graph.Dim) graph.Dim {
 	x, known := a.Value()
 	y, ok := b.Value()
 	switch {
 	case a.Same(b):
 		return graph.Known(1)
-	case known && ok, isSymbol(a) && ok && y < 0, isSymbol(b) && known && x < 0:
+	case a.Exceeds(b), b.Exceeds(a), isSymbol(a) && ok && y < 0, isSymbol(b) && known && x < 0:
 		return graph.Known(0)
 	}
 	return graph.Unknown()
