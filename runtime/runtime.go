@@ -63,38 +63,72 @@ func (o Options) optimize(m *graph.Model, isa bindings.ISA) (*graph.Model, error
 	return optimize.Run(m, passes, optimize.Context{Registry: o.Registry, ISA: isa})
 }
 
-// New makes a session of a validated model, whose tensors must stay valid until
-// Close. The model is not changed.
-func New(m *graph.Model, o Options) (*Session, error) {
+// Program is a model's graph, rewritten and bound to operators. It is made once for
+// all sessions that are to run it, from many goroutines at once.
+type Program struct {
+	program *plan.Program
+	isa     bindings.ISA
+	outputs []*graph.Value
+}
+
+// Compile makes a program of a validated model, whose tensors must stay valid as
+// long as the program is used, as must Options.Packs, which may not be nil. The model
+// is not changed. Threads and MemoryLimit do not matter.
+func Compile(m *graph.Model, o Options) (*Program, error) {
 	o, isa, err := o.complete(m)
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{}
-	if o.Packs == nil {
-		o.Packs = op.NewPacks()
-		s.packs = o.Packs
+	if m, err = o.optimize(m, isa); err != nil {
+		return nil, err
 	}
-	m, err = o.optimize(m, isa)
-	if err == nil {
-		s.program, err = plan.Compile(m, o.Registry, op.Prepare{ISA: isa, Packs: o.Packs})
-	}
-	if err == nil {
-		s.exec, err = exec.New(o.threads(), o.memoryLimit(), isa)
-	}
-	if err != nil {
-		if s.packs != nil {
-			s.packs.Close()
-		}
+	p := &Program{isa: isa}
+	if p.program, err = plan.Compile(m, o.Registry, op.Prepare{ISA: isa, Packs: o.Packs}); err != nil {
 		return nil, err
 	}
 	for i, v := range m.Graph.Outputs {
 		inferred := *v
-		if t := s.program.Type(s.program.Outputs[i]); t.Kind != graph.NoType {
+		if t := p.program.Type(p.program.Outputs[i]); t.Kind != graph.NoType {
 			inferred.Type = t
 		}
-		s.outputs = append(s.outputs, &inferred)
+		p.outputs = append(p.outputs, &inferred)
 	}
+	return p, nil
+}
+
+// NewSession makes a session that runs the program. Of the options, Threads and
+// MemoryLimit matter.
+func (p *Program) NewSession(o Options) (*Session, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	e, err := exec.New(o.threads(), o.memoryLimit(), p.isa)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{program: p.program, outputs: p.outputs, exec: e}, nil
+}
+
+// New makes a session of a validated model, whose tensors must stay valid until
+// Close. The model is not changed.
+func New(m *graph.Model, o Options) (*Session, error) {
+	var own *op.Packs
+	if o.Packs == nil {
+		own = op.NewPacks()
+		o.Packs = own
+	}
+	p, err := Compile(m, o)
+	var s *Session
+	if err == nil {
+		s, err = p.NewSession(o)
+	}
+	if err != nil {
+		if own != nil {
+			own.Close()
+		}
+		return nil, err
+	}
+	s.packs = own
 	return s, nil
 }
 
