@@ -6,10 +6,12 @@ import (
 )
 
 // Data returns the elements of t, in row-major order. The slice shares the memory of
-// t: it is valid as long as it is referred to, also after the session and the model
-// that made t are closed, and what is written to it becomes the tensor's elements. A
-// tensor never lies in a mapped file, unless the caller made it over one. It is an
-// ErrShape if T is not the Go type of the elements (Element) or t is nil.
+// t: what is written to it becomes the tensor's elements. It stays valid after the
+// session and the model that made t are closed. The memory is never that of a mapped
+// file, unless the caller made t over one.
+//
+// The error is ErrShape if t is nil, or if T is not the Go type of the elements
+// (Element).
 func Data[T Element](t *Tensor) ([]T, error) {
 	if t == nil {
 		return nil, markf(ErrShape, "Data of no tensor")
@@ -22,8 +24,8 @@ func Data[T Element](t *Tensor) ([]T, error) {
 
 // Float32s returns the elements of a tensor of any floating-point type as float32,
 // in row-major order and in a new slice. Elements of Float64 are rounded to the
-// nearest float32; all other types fit exactly. It is an ErrShape if t is nil or of
-// another kind of type.
+// nearest float32; all other types fit exactly. The error is ErrShape if t is nil or
+// its elements are no floating-point numbers.
 func Float32s(t *Tensor) ([]float32, error) {
 	if t == nil {
 		return nil, markf(ErrShape, "Float32s of no tensor")

@@ -6,13 +6,13 @@ import "github.com/nacre-ml/nacre/runtime/tensor"
 type DType uint8
 
 // The element types. Models of ONNX use those up to Uint2; the last four occur in
-// weight files of other formats only.
+// weight files of other formats only. Element lists the Go types of elements.
 const (
-	Invalid DType = iota // of no tensor
+	Invalid DType = iota // the type of the zero Tensor
 	Float32
 	Float64
-	Float16
-	BFloat16
+	Float16  // packed.F16 in Go
+	BFloat16 // packed.BF16 in Go
 	Int8
 	Int16
 	Int32
@@ -42,7 +42,7 @@ const (
 )
 
 // ParseDType returns the element type of a name that DType.String gives, such as
-// float32. Any other name is an ErrUnsupported.
+// float32. The error is ErrUnsupported for any other name.
 func ParseDType(name string) (DType, error) {
 	d, err := tensor.ParseDType(name)
 	if err != nil {

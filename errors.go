@@ -9,33 +9,35 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// The kinds of failure. Every error of this package that is of a kind matches it
-// with errors.Is, whatever else it wraps: an error of the file system is still an
-// fs.ErrNotExist, and a run that its context ended still a context.Canceled or a
-// context.DeadlineExceeded.
+// The kinds of errors. errors.Is tells whether an error of this package is of a kind;
+// where the documentation says that the error is ErrShape, it wraps ErrShape and says
+// in text what is wrong. Errors from below are wrapped as well: errors.Is also finds
+// fs.ErrNotExist of a file, and context.Canceled or context.DeadlineExceeded of a run
+// that its context ended.
 var (
-	// ErrClosed is the use of a model or a session after its Close.
+	// ErrClosed reports the use of a model or a session after its Close.
 	ErrClosed = errors.New("nacre: closed")
-	// ErrShape is a tensor whose element type or shape does not fit its elements, what
-	// the caller asks for, what a model declares, or what an operator takes.
+	// ErrShape reports a tensor whose element type or shape does not fit: its own
+	// elements, what the caller asks for, what the model declares, or what an operator
+	// takes.
 	ErrShape = errors.New("nacre: wrong type or shape")
-	// ErrMissingInput is a run without a tensor for an input that it needs.
+	// ErrMissingInput reports a run without a tensor for an input that it needs.
 	ErrMissingInput = errors.New("nacre: missing input")
-	// ErrUnknownInput is a run with a tensor for an input that the model does not have,
-	// or whose value the model fixes.
+	// ErrUnknownInput reports a run with a tensor for an input that the model does not
+	// have, or whose value the model fixes.
 	ErrUnknownInput = errors.New("nacre: unknown input")
-	// ErrUnsupported is a file that is well formed and asks for something that this
-	// package does not do: a format, a version, an operator.
+	// ErrUnsupported reports something well formed that this package cannot do: a file
+	// format, a version, an operator, a kind of value.
 	ErrUnsupported = errors.New("nacre: unsupported")
-	// ErrFormat is a file that breaks the rules of its format.
+	// ErrFormat reports a file that breaks the rules of its format.
 	ErrFormat = errors.New("nacre: malformed file")
-	// ErrMemory is a run that exceeds Options.MemoryLimit, or memory that the system
-	// does not give.
+	// ErrMemory reports a run that exceeds Options.MemoryLimit, or a tensor larger than
+	// the memory of the machine.
 	ErrMemory = errors.New("nacre: not enough memory")
-	// ErrOption is an option or an argument with a value that it cannot have.
+	// ErrOption reports an option or an argument with a value that it cannot have.
 	ErrOption = errors.New("nacre: invalid option")
-	// ErrDevice is a machine, or a build of the program, that cannot run models: this
-	// package needs cgo to compute.
+	// ErrDevice reports a machine, or a build of the program, that cannot run models.
+	// Builds without cgo read models and cannot run them.
 	ErrDevice = errors.New("nacre: device not available")
 )
 

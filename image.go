@@ -29,8 +29,8 @@ type ImageOptions struct {
 const maxPixels = 1 << 28
 
 // DecodeImage is FromImage of a PNG or JPEG file in memory, or one of another format
-// that the program registered with package image. A file that cannot be decoded is an
-// ErrFormat, and one of more than 1<<28 pixels an ErrUnsupported.
+// that the program registered with package image. The error is also ErrFormat if the
+// file cannot be decoded, and ErrUnsupported if it has more than 1<<28 pixels.
 func DecodeImage(data []byte, in Info, o ImageOptions) (*Tensor, error) {
 	config, _, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
@@ -56,8 +56,8 @@ func DecodeImage(data []byte, in Info, o ImageOptions) (*Tensor, error) {
 // channel is 0.299 red + 0.587 green + 0.114 blue. Uint8 takes values from 0 to 255,
 // whatever Scale, Mean and Std are.
 //
-// It is an ErrShape if the input is of another element type, has other than 3 or 4
-// axes, other than 1 or 3 channels, or other than one picture to the batch, and an
+// The error is ErrShape if the input is of another element type, has other than 3 or 4
+// axes, other than 1 or 3 channels, or other than one picture to the batch, and
 // ErrOption if Layout is needed, or an option does not fit the input.
 func FromImage(img image.Image, in Info, o ImageOptions) (*Tensor, error) {
 	if img == nil || img.Bounds().Empty() {

@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// Kind says what a value is.
+// Kind is the kind of a value.
 type Kind uint8
 
 // The kinds of values. Runs take and give the first four.

@@ -10,8 +10,8 @@ import (
 // by symbol, such as batch, and for an axis without a symbol by the name of the input
 // and the axis, such as tokens[1]. The tensors are the caller's, to be filled in.
 //
-// It is an ErrOption if a size is missing, negative, or of no axis, an ErrUnsupported
-// if an input is no tensor or its number of axes is open, and an ErrMemory if the
+// The error is ErrOption if a size is missing, negative, or of no axis, ErrUnsupported
+// if an input is no tensor or its number of axes is open, and ErrMemory if the
 // machine has less memory.
 func (s *Session) ZeroInputs(sizes map[string]int) (map[string]*Tensor, error) {
 	file := s.model.source.File

@@ -18,7 +18,7 @@ import (
 // External data and shards are looked for in the model's folder and mapped likewise;
 // links and names that lead elsewhere are refused.
 //
-// It is an ErrFormat if the file is damaged, an ErrUnsupported if it is of no known
+// The error is ErrFormat if the file is damaged, ErrUnsupported if it is of no known
 // format or version, and an error of the file system, such as fs.ErrNotExist, if a
 // file cannot be read. Errors name the file and, where there is one, the offset in it.
 func Open(path string) (*Model, error) { return loaded(formats.Load(path)) }
@@ -38,8 +38,9 @@ func OpenFS(fsys fs.FS, path string) (*Model, error) {
 // in messages. At most one file system may follow, in which external data and shards
 // are looked for by the names that the model has for them: Files for those that lie
 // in memory, os.DirFS(folder) or the Sub of another one for those in a folder.
-// Without it, a model that needs other files is an ErrFormat or an ErrUnsupported.
-// Errors are those of Open and of r.
+//
+// The errors are those of Open and of r; a model that needs other files and comes
+// without them is ErrUnsupported.
 func OpenReaderAt(name string, r io.ReaderAt, size int64, files ...fs.FS) (*Model, error) {
 	if r == nil || size < 0 {
 		return nil, markf(ErrOption, "%s: a reader of %d bytes", name, size)

@@ -22,12 +22,9 @@ import (
 )
 
 // shifted is the model y = x + w for w = 1, 2, 3.
-func shifted(t testing.TB) *graph.Model {
-	t.Helper()
+func shifted() *graph.Model {
 	w, err := tensor.From([]float32{1, 2, 3}, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(err)
 	vector := graph.TensorOf(tensor.F32, graph.Dims{graph.Known(3)})
 	return &graph.Model{IR: 10, Opsets: []graph.Opset{{Version: 21}}, Graph: &graph.Graph{
 		Name:         "shifted",
@@ -38,26 +35,34 @@ func shifted(t testing.TB) *graph.Model {
 	}}
 }
 
-// externalFiles is that model in the folder models: the file m.onnx with its weights
-// in m.onnx.data.
+// saveSplit saves that model as m.onnx with its weights in m.onnx.data.
+func saveSplit(dir string) (model, weights []byte) {
+	path := filepath.Join(dir, "m.onnx")
+	check(onnx.Save(path, shifted(), onnx.SaveOptions{External: 1}))
+	model, err := os.ReadFile(path)
+	check(err)
+	weights, err = os.ReadFile(path + ".data")
+	check(err)
+	return model, weights
+}
+
+// splitModel is the two files of that model.
+func splitModel() (model, weights []byte) {
+	dir, err := os.MkdirTemp("", "nacre")
+	check(err)
+	defer os.RemoveAll(dir)
+	return saveSplit(dir)
+}
+
+// externalFiles has those files in the folder models.
 func externalFiles(t testing.TB) (dir string, model, weights []byte) {
 	t.Helper()
 	dir = t.TempDir()
-	path := filepath.Join(dir, "models", "m.onnx")
-	if err := os.Mkdir(filepath.Dir(path), 0o777); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, "models"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := onnx.Save(path, shifted(t), onnx.SaveOptions{External: 1}); err != nil {
-		t.Fatal(err)
-	}
-	read := func(path string) []byte {
-		data, err := os.ReadFile(path)
-		if err != nil || len(data) == 0 {
-			t.Fatalf("%d bytes, %v", len(data), err)
-		}
-		return data
-	}
-	return dir, read(path), read(path + ".data")
+	model, weights = saveSplit(filepath.Join(dir, "models"))
+	return dir, model, weights
 }
 
 // checkShifted runs the model and closes it.
@@ -249,7 +254,7 @@ func (failingFile) Read(p []byte) (int, error) { return iotest.ErrReader(errBrok
 // TestShards opens a folder and an index of safetensors in a file system.
 func TestShards(t *testing.T) {
 	dir := t.TempDir()
-	m := shifted(t)
+	m := shifted()
 	m.Graph.Nodes, m.Graph.Inputs, m.Graph.Outputs = nil, nil, nil
 	for _, name := range []string{"a", "b"} {
 		m.Graph.Initializers[0].Name = name

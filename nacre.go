@@ -71,8 +71,8 @@ func (m *Model) Weights() []Info {
 	return list
 }
 
-// Weight returns a copy of the weight of that name. The copy outlives the model. It
-// is an ErrOption if there is no such weight, and an ErrClosed if the model is closed.
+// Weight returns a copy of the weight of that name. The copy outlives the model. The
+// error is ErrOption if there is no such weight, and ErrClosed if the model is closed.
 func (m *Model) Weight(name string) (*Tensor, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -136,10 +136,13 @@ func (m *Model) Close() error {
 // the model did of that is not done again, and callers that want the same at once
 // wait for the first of them.
 //
-// It is an ErrOption if an option cannot be, an ErrUnsupported if the model needs an
-// operator that is not there, an ErrFormat or an ErrShape if nodes do not fit each
-// other, an ErrDevice if this program or machine cannot run models, and an ErrClosed
-// if the model is closed.
+// The error is
+//   - ErrOption if an option has a value that it cannot have, for this model or on
+//     this machine;
+//   - ErrUnsupported if the model needs an operator that is not there;
+//   - ErrFormat or ErrShape if nodes of the model do not fit each other;
+//   - ErrDevice if this machine or this build of the program cannot run models;
+//   - ErrClosed if the model is closed.
 func (m *Model) NewSession(o Options) (s *Session, err error) {
 	if err := o.check(); err != nil {
 		return nil, err

@@ -38,8 +38,8 @@ type Options struct {
 	Outputs []string
 }
 
-// Validate reports every option that has a value which it can have on no machine, as
-// an ErrOption.
+// Validate checks what can be checked without a model. The error is ErrOption and
+// names every option whose value no machine allows.
 func (o Options) Validate() error {
 	var errs []error
 	if o.Threads < 0 {

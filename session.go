@@ -101,13 +101,17 @@ func (s *Session) Outputs() []Info { return infos(s.engine.Outputs(), never) }
 // A context that is cancelled, or whose deadline passes, ends the run between two
 // nodes of the model with the context's error.
 //
-// It is an ErrMissingInput if a required input is not there or nil, an
-// ErrUnknownInput if there is one that Session.Inputs does not have, an ErrShape if
-// an input has another type or shape than the model declares or than operators take,
-// an ErrMemory if the run exceeds Options.MemoryLimit, an ErrUnsupported if an
-// output is no tensor (RunValues returns it), an ErrOption if ctx is nil, and an
-// ErrClosed after Close. Errors name the file, and where a node failed, the node, its
-// operator, and its inputs.
+// The error is
+//   - ErrMissingInput if a required input is not there or nil;
+//   - ErrUnknownInput if there is one that Inputs does not list;
+//   - ErrShape if an input has another type or shape than the model declares, or than
+//     an operator takes;
+//   - ErrMemory if the run exceeds Options.MemoryLimit;
+//   - ErrUnsupported if an output is no tensor, which RunValues returns;
+//   - ErrOption if ctx is nil;
+//   - ErrClosed after Close.
+//
+// It names the file and, where a node failed, the node, its operator and its inputs.
 func (s *Session) Run(ctx context.Context, inputs map[string]*Tensor) (map[string]*Tensor, error) {
 	in, err := accept(ctx, s, inputs, belowTensor)
 	if err != nil {

@@ -31,7 +31,7 @@ type Element interface {
 }
 
 // NewTensor returns a tensor over data, in row-major order. The tensor shares the
-// memory of data. No shape is that of a scalar. It is an ErrShape if the extents are
+// memory of data. No shape is that of a scalar. The error is ErrShape if the extents are
 // negative or their product is not the number of elements.
 func NewTensor[T Element](data []T, shape ...int) (*Tensor, error) {
 	t, err := tensor.From(data, shape...)
@@ -42,8 +42,8 @@ func NewTensor[T Element](data []T, shape ...int) (*Tensor, error) {
 }
 
 // Zeros returns a tensor of zeros, of false for Bool and of empty strings for
-// String. It is an ErrShape if the type is not valid, an extent is negative or the
-// number of elements overflows, and an ErrMemory if the machine has less memory.
+// String. The error is ErrShape if the type is not valid, an extent is negative or the
+// number of elements overflows, and ErrMemory if the machine has less memory.
 func Zeros(d DType, shape ...int) (*Tensor, error) {
 	s := tensor.Shape(shape)
 	if !d.Valid() {
@@ -72,7 +72,7 @@ func Scalar[T Element](v T) *Tensor {
 }
 
 // Strings returns a String tensor over data, in row-major order. The tensor shares
-// the memory of data. It is an ErrShape if the shape does not fit.
+// the memory of data. The error is ErrShape if the shape does not fit.
 func Strings(data []string, shape ...int) (*Tensor, error) {
 	t, err := tensor.FromStrings(data, shape...)
 	if err != nil {
@@ -83,7 +83,7 @@ func Strings(data []string, shape ...int) (*Tensor, error) {
 
 // FromBytes returns a tensor of any element type but String, whose elements lie in
 // data as Tensor.Bytes describes. The tensor shares the memory of data if that is
-// aligned to the elements, and has a copy if not. It is an ErrShape if the length of
+// aligned to the elements, and has a copy if not. The error is ErrShape if the length of
 // data does not fit the type and the shape, or if an element of a Bool tensor is
 // neither 0 nor 1.
 func FromBytes(d DType, data []byte, shape ...int) (*Tensor, error) {
@@ -121,8 +121,8 @@ func (t *Tensor) Strings() []string { return t.t.Strings() }
 // Clone returns a copy in memory of its own.
 func (t *Tensor) Clone() *Tensor { return &Tensor{*t.t.Clone()} }
 
-// Reshape returns a tensor of another shape that shares the memory of t. It is an
-// ErrShape if the shape has another number of elements.
+// Reshape returns a tensor of another shape that shares the memory of t. The
+// error is ErrShape if the shape has another number of elements.
 func (t *Tensor) Reshape(shape ...int) (*Tensor, error) {
 	r, err := t.t.Reshape(shape)
 	if err != nil {
