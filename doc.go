@@ -10,6 +10,9 @@
 //	outputs, err := session.Run(ctx, map[string]*nacre.Tensor{"image": image})
 //	scores, err := nacre.Data[float32](outputs["probabilities"])
 //
+// example_program_test.go has whole programs: a service, a model that listens to a
+// stream, and one that generates with a cache.
+//
 // # Models and sessions
 //
 // A program opens a model once and makes a session of it once, or one for each choice

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"os"
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/packed"
@@ -57,6 +58,19 @@ func ExampleFloat32s() {
 	check(err)
 	fmt.Println(half, numbers)
 	// Output: float16[2] [0.5 -3]
+}
+
+// A file of a picture is resized to what a model takes.
+func ExampleDecodeImage() {
+	model, err := nacre.Open("cmd/nacre/demo/digits.onnx")
+	check(err)
+	defer model.Close()
+	file, err := os.ReadFile("cmd/nacre/demo/pictures/3-a.png")
+	check(err)
+	t, err := nacre.DecodeImage(file, model.Inputs()[0], nacre.ImageOptions{Scale: 16.0 / 255})
+	check(err)
+	fmt.Println(t)
+	// Output: float32[1,1,8,8]
 }
 
 // A picture becomes what the first input of a model takes; here one of three

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"io"
 	"io/fs"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -95,9 +93,6 @@ func (f Files) Open(name string) (fs.File, error) {
 	}
 	return &memoryFile{bytes.NewReader(data), name[strings.LastIndex(name, "/")+1:]}, nil
 }
-
-// String lists the names of the files.
-func (f Files) String() string { return strings.Join(slices.Sorted(maps.Keys(f)), ", ") }
 
 // memoryFile is an open file of Files and what is known of it.
 type memoryFile struct {

@@ -95,7 +95,7 @@ func (s *Session) Inputs() []Info {
 func (s *Session) Outputs() []Info { return infos(s.engine.Outputs(), never) }
 
 // Run computes the outputs, by name, from the inputs, by name. Inputs are only read,
-// and may be used by many runs at once. Outputs share no memory with inputs, with
+// and may be used by many runs at once; those that are not required are not looked at. Outputs share no memory with inputs, with
 // the session or with each other: they belong to the caller.
 //
 // A context that is cancelled, or whose deadline passes, ends the run between two

@@ -176,7 +176,8 @@ func TestListedConstant(t *testing.T) {
 func TestContext(t *testing.T) {
 	s := open(t, nacre.Options{})
 	in := map[string]*nacre.Tensor{"image": zeros(t, nacre.Float32, 1, 1, 8, 8)}
-	if _, err := s.Run(nil, in); !errors.Is(err, nacre.ErrOption) { //nolint:staticcheck // what is tested
+	var none context.Context
+	if _, err := s.Run(none, in); !errors.Is(err, nacre.ErrOption) {
 		t.Errorf("a nil context: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
