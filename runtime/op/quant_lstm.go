@@ -1,6 +1,7 @@
 package op
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
@@ -122,7 +123,7 @@ func (o *dynamicQuantizeLSTM) Describe() string {
 func (o *dynamicQuantizeLSTM) Run(c *Run) error {
 	x, r := c.In[0].Shape(), c.In[2].Shape()
 	n := bindings.ByteLSTM{RNN: bindings.RNN{
-		Gates: o.gates, Steps: x[0], Batch: x[1], Input: x[2], Hidden: r[1], Directions: o.directions, Reverse: o.reverse, Cells: o.cells,
+		Gates: o.gates, Steps: x[0], Batch: x[1], Input: x[2], Hidden: r[1], Directions: o.directions, Reverse: o.reverse, Cells: kernelCells(o.Cells),
 	}}
 	if n.Input == 0 {
 		return graph.Mark(graph.ErrUnsupported, "X %v has no elements for a step; it needs one", c.In[0])
@@ -210,6 +211,25 @@ func (o *dynamicQuantizeLSTM) vectors(c *Run, i, width int) (scale []float32, ze
 		scale[at], zero[at] = scales[at*len(scales)/len(scale)], zeros[at*len(zeros)/len(zero)]
 	}
 	return scale, zero, nil
+}
+
+// kernelFunctions are the activations in the order of nacre_rnn_activation.
+var kernelFunctions = []string{
+	"Relu", "Tanh", "Sigmoid", "Affine", "LeakyRelu", "ThresholdedRelu", "ScaledTanh", "HardSigmoid", "Elu", "Softsign", "Softplus",
+}
+
+// kernelCells are the cells as the kernel takes them.
+func kernelCells(cells [2]RecurrentCell) (list [2]bindings.RNNCell) {
+	for d, c := range cells {
+		list[d] = bindings.RNNCell{Clip: c.Clip, InputForget: c.InputForget}
+		for i, f := range c.Functions {
+			if f.Name != "" {
+				kind := bindings.RNNActivation(slices.Index(kernelFunctions, f.Name))
+				list[d].Functions[i] = bindings.RNNFunction{Kind: kind, A: f.Alpha, B: f.Beta}
+			}
+		}
+	}
+	return list
 }
 
 var quantLSTMRows = []Row{

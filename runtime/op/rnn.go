@@ -19,7 +19,7 @@ type recurrent struct {
 	reverse    bool // the first direction runs from the end
 	batchFirst bool
 	linear     bool // GRU's linear_before_reset
-	cells      [2]bindings.RNNCell
+	Cells      [2]RecurrentCell // by direction
 	gemm, cell bindings.Kernel
 	w, r       []float32 // packed constants; nil for others
 }
@@ -70,8 +70,8 @@ func newRecurrent(n *Node, gates int, functions ...string) (Op, error) {
 	}
 	inputForget := gates == 4 && n.Bool("input_forget", false)
 	for d := range o.directions {
-		o.cells[d] = bindings.RNNCell{Clip: clip, InputForget: inputForget}
-		copy(o.cells[d].Functions[:], bound[d*len(functions):][:len(functions)])
+		o.Cells[d] = RecurrentCell{Clip: clip, InputForget: inputForget}
+		copy(o.Cells[d].Functions[:], bound[d*len(functions):][:len(functions)])
 	}
 	return o, nil
 }

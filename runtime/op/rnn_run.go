@@ -147,7 +147,7 @@ func (o *recurrent) network(c *Run) (n bindings.RNN, err error) {
 	}
 	n = bindings.RNN{
 		Gates: o.gates, Steps: x[0], Batch: x[1], Input: x[2], Hidden: r[2], Directions: o.directions,
-		Reverse: o.reverse, BatchFirst: o.batchFirst, Linear: o.linear, Cells: o.cells,
+		Reverse: o.reverse, BatchFirst: o.batchFirst, Linear: o.linear, Cells: kernelCells(o.Cells),
 	}
 	if o.batchFirst {
 		n.Steps, n.Batch = x[1], x[0]
