@@ -10,6 +10,9 @@ import (
 func families() [][]row {
 	return [][]row{
 		eltwiseRows,
+		normRows,
+		reduceRows,
+		rnnRows,
 	}
 }
 
