@@ -20,11 +20,6 @@ var normRows = []row{
 	rowFor("batch_norm", bindBatchNorm),
 }
 
-// floatTypes are the numbers of nacre_float_type.
-var floatTypes = map[tensor.DType]int{
-	tensor.F32: int(bindings.Float32), tensor.F16: int(bindings.Float16), tensor.BF16: int(bindings.BFloat16),
-}
-
 // float32Types returns the types as words, for kernels that compute in float32, and the
 // conversions that they need: the zero Kernel if all types are float32. Invalid stands
 // for an operand left out.

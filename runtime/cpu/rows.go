@@ -10,6 +10,7 @@ import (
 func families() [][]row {
 	return [][]row{
 		eltwiseRows,
+		matmulRows,
 		normRows,
 		reduceRows,
 		rnnRows,
