@@ -11,6 +11,9 @@ func families() [][]row {
 	return [][]row{
 		eltwiseRows,
 		matmulRows,
+		normRows,
+		reduceRows,
+		rnnRows,
 	}
 }
 
