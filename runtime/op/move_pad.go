@@ -1,6 +1,7 @@
 package op
 
 import (
+	"math"
 	"slices"
 
 	"github.com/nacre-ml/nacre/packed"
@@ -47,7 +48,7 @@ func newPad(n *Node) (Op, error) {
 }
 
 // maxPad bounds a count, so that sums of a few fit an int.
-const maxPad = 1 << 40
+const maxPad = min(1<<40, math.MaxInt>>2)
 
 // counts returns how many elements come before and after each of rank axes.
 func (o *pad) counts(rank int, list, axes []int) (before, after []int, err error) {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -27,7 +28,7 @@ type placer struct {
 
 // maxBytes bounds the values of one plan together: more than any machine has,
 // and little enough to count without overflow.
-const maxBytes = 1 << 48
+const maxBytes = min(1<<48, math.MaxInt>>2)
 
 func (pl *Plan) place() error {
 	n := len(pl.Slots)

@@ -73,7 +73,7 @@ func scalings(s *suite, d tensor.DType) {
 		s.ml("Scaler", 1, "too many", attrs("scale", []float64{1, 2}), in(x), nil)
 	}
 	if d == tensor.I64 {
-		x := seen(ints(math.MaxInt64, math.MinInt64, 1<<60+1, 1<<60), 4)
+		x := longs(math.MaxInt64, math.MinInt64, 1<<60+1, 1<<60)
 		s.ml("Binarizer", 1, "large", attrs("threshold", 0x1p60), in(x), want(ints(1, 0, 1, 0)))
 		s.ml("Binarizer", 1, "above all", attrs("threshold", 0x1p63), in(x), want(ints(0, 0, 0, 0)))
 		s.ml("Binarizer", 1, "below all", attrs("threshold", -0x1p64), in(x), want(ints(1, 1, 1, 1)))
@@ -219,7 +219,7 @@ func categories(s *suite, d tensor.DType) {
 		}
 	}
 	if d == tensor.F32 || d == tensor.F64 {
-		s.ml("OneHotEncoder", 1, "odd", attrs("cats_int64s", []int{0, math.MinInt64}), in(vector(d, math.NaN(), math.Inf(1), -0x1p70, -0.5)),
+		s.ml("OneHotEncoder", 1, "odd", attrs("cats_int64s", []int64{0, math.MinInt64}), in(vector(d, math.NaN(), math.Inf(1), -0x1p70, -0.5)),
 			want(fromNumbers(tensor.F32, []float64{0, 0, 0, 0, 0, 0, 1, 0}, 4, 2)))
 	}
 	other := "cats_strings"

@@ -82,7 +82,7 @@ func svmModels(s *suite, d tensor.DType) {
 	}
 	s.ml("SVMRegressor", 1, "no rho", attrs("coefficients", []float64{0.5, -2}), in(small), nil)
 	s.ml("SVMRegressor", 1, "supports", attrs("coefficients", []float64{0.5}, "rho", []float64{1}, "n_supports", 2, "support_vectors", []float64{1, 2, 3, 4}), in(small), nil)
-	s.ml("SVMRegressor", 1, "too many supports", attrs("coefficients", []float64{0.5}, "rho", []float64{1}, "n_supports", 1<<40, "support_vectors", []float64{1, 2, 3, 4}), in(small), nil)
+	s.ml("SVMRegressor", 1, "too many supports", attrs("coefficients", []float64{0.5}, "rho", []float64{1}, "n_supports", huge, "support_vectors", []float64{1, 2, 3, 4}), in(small), nil)
 }
 
 func svmRegressions(s *suite, d tensor.DType, kind string, params []float64) {

@@ -397,7 +397,7 @@ func brokenTrees(s *suite) {
 		s.ml("TreeEnsembleRegressor", 1, name, without(good, name, name, value), in(x), nil)
 	}
 	s.ml("TreeEnsembleRegressor", 1, "features", without(good, "nodes_featureids", "nodes_featureids", []int{2, 0, 0}), in(x), nil)
-	s.ml("TreeEnsembleRegressor", 1, "huge feature", without(good, "nodes_featureids", "nodes_featureids", []int{1 << 40, 0, 0}), in(x), nil)
+	s.ml("TreeEnsembleRegressor", 1, "huge feature", without(good, "nodes_featureids", "nodes_featureids", []int{huge, 0, 0}), in(x), nil)
 	s.ml("TreeEnsembleRegressor", 3, "both", append(good[:len(good):len(good)], attrs("nodes_values_as_tensor", vector(tensor.F64, 0, 0, 0))...), in(x), nil)
 	loop := attrs("nodes_treeids", []int{0, 0, 0, 0}, "nodes_nodeids", []int{0, 1, 2, 3}, "nodes_featureids", []int{0, 0, 0, 0}, "nodes_values", []float64{0, 0, 0, 0},
 		"nodes_modes", []string{"BRANCH_LEQ", "BRANCH_LEQ", "BRANCH_LEQ", "LEAF"}, "nodes_truenodeids", []int{1, 2, 1, 0}, "nodes_falsenodeids", []int{3, 3, 3, 0},

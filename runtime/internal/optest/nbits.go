@@ -275,7 +275,7 @@ func nbitsFails(s *suite) {
 		{"too few scales", plain, in(a, codes, s.any(tensor.F32, 3))},
 		{"too few zero points", plain, in(a, codes, scales, s.any(tensor.U8, 2))},
 		{"a group that is none", plain, in(a, codes, scales, nil, s.indices(tensor.I32, 2, 3, 32))},
-		{"a huge matrix", []any{"N", 1 << 40, "K", 1 << 40, "block_size", 16}, in(a, codes, scales)},
+		{"a huge matrix", []any{"N", huge, "K", huge, "block_size", 16}, in(a, codes, scales)},
 		{"no columns", []any{"N", 0, "K", 32, "block_size", 16}, in(a, codes, scales)},
 	} {
 		s.add(Case{Domain: microsoft, Op: "MatMulNBits", Version: 1, Note: c.note, Attrs: attrs(c.attrs...), In: c.list, Fails: true})
@@ -288,7 +288,7 @@ func nbitsFails(s *suite) {
 	}{
 		{"a type that is none", append([]any{"quant_type", 2}, plain...), in(a, flat, absmax)},
 		{"too many codes", append([]any{"quant_type", 1}, plain...), in(a, s.any(tensor.U8, 49), absmax)},
-		{"a huge matrix", []any{"quant_type", 1, "N", 1 << 32, "K", 1 << 32, "block_size", 16}, in(a, flat, absmax)},
+		{"a huge matrix", []any{"quant_type", 1, "N", huge, "K", huge, "block_size", 16}, in(a, flat, absmax)},
 	} {
 		s.add(Case{Domain: microsoft, Op: "MatMulBnb4", Version: 1, Note: c.note, Attrs: attrs(c.attrs...), In: c.list, Fails: true})
 	}

@@ -2,6 +2,7 @@ package optest
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -257,7 +258,7 @@ func tfIdfCases(s *suite) {
 		}
 		s.add(s.tfIdfCase(pool, d, "TF", 1, 3, 1, [][]int{{}}, 1))
 		s.add(s.tfIdfCase(pool, d, "TF", 1, 3, 1, [][]int{{}, {}}, 2))
-		s.add(s.tfIdfCase(pool, d, "TF", 2, 3, 1<<40, [][]int{{0, 1, 2}}, 1))
+		s.add(s.tfIdfCase(pool, d, "TF", 2, 3, huge, [][]int{{0, 1, 2}}, 1))
 	}
 	shared := tfIdfPool{grams: [][]int{{0}, {1}, {0, 1}}, indexes: []int{0, 0, 1}, weights: []float64{1, 2, 4}}
 	s.add(s.tfIdfCase(shared, tensor.I64, "IDF", 1, 2, 0, [][]int{{0, 1, 1}}, 1))
@@ -289,9 +290,9 @@ func tfIdfFailures(s *suite) {
 		v    any
 	}{
 		{"mode", "tf"}, {"weights", []float64{1}}, {"pool_strings", []string{"a"}}, {"max_skip_count", -1}, {"min_gram_length", 0}, {"min_gram_length", 3},
-		{"max_gram_length", 3}, {"max_gram_length", 1 << 40}, {"ngram_counts", []int{}}, {"ngram_counts", []int{3, 0}}, {"ngram_counts", []int{0, 2}}, {"ngram_counts", []int{0, 9}},
-		{"ngram_counts", []int{-1, 3}}, {"ngram_counts", []int{0, 3, 1 << 40}}, {"ngram_indexes", []int{}}, {"ngram_indexes", []int{0, 1, 2}}, {"ngram_indexes", []int{0, 1, 2, 3, -1}},
-		{"ngram_indexes", []int{0, 1, 2, 3, 1<<63 - 1}}, {"pool_int64s", []int{1, 1, 3, 1, 2, 2, 3}},
+		{"max_gram_length", 3}, {"max_gram_length", huge}, {"ngram_counts", []int{}}, {"ngram_counts", []int{3, 0}}, {"ngram_counts", []int{0, 2}}, {"ngram_counts", []int{0, 9}},
+		{"ngram_counts", []int{-1, 3}}, {"ngram_counts", []int{0, 3, huge}}, {"ngram_indexes", []int{}}, {"ngram_indexes", []int{0, 1, 2}}, {"ngram_indexes", []int{0, 1, 2, 3, -1}},
+		{"ngram_indexes", []int{0, 1, 2, 3, math.MaxInt}}, {"pool_int64s", []int{1, 1, 3, 1, 2, 2, 3}},
 	} {
 		s.add(Case{Op: "TfIdfVectorizer", Version: 9, Note: fmt.Sprintf("%s %v", f.name, f.v), Attrs: with(f.name, f.v), In: in(x), Fails: true})
 	}
