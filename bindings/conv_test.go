@@ -352,7 +352,7 @@ func TestColumns(t *testing.T) {
 			size := (n + nr - 1) / nr * nr * k
 			want := make([]float32, size)
 			Columns(scalarOf(t, "f32_im2col"), s, x, k0, k, j0, n, nr, want)
-			for _, kernel := range usable("f32_im2col") {
+			for _, kernel := range usable(t, "f32_im2col") {
 				got := guardedRun(t, size, func(y []float32) { Columns(kernel, s, x, k0, k, j0, n, nr, y) })
 				if !slices.Equal(got, want) {
 					t.Errorf("%s %s: rows %d+%d, columns %d+%d differ", c.name, kernel.Variant(), k0, k, j0, n)

@@ -180,10 +180,10 @@ func TestRNNVariants(t *testing.T) {
 			for range 6 {
 				c := randomRNN(r, gates, s[0], s[1], s[2], s[3])
 				c.Run(pool, make([]float64, c.Scratch(pool)))
-				for _, cell := range usable("f32_rnn_cell") {
+				for _, cell := range usable(t, "f32_rnn_cell") {
 					c.check(t, scalarOf(t, "f32_gemm"), cell, pool)
 				}
-				for _, gemm := range usable("f32_gemm") {
+				for _, gemm := range usable(t, "f32_gemm") {
 					c.check(t, gemm, scalarOf(t, "f32_rnn_cell"), pool)
 				}
 			}
@@ -209,7 +209,7 @@ func TestRNNFunctions(t *testing.T) {
 			}
 			want := make([]float32, n)
 			run(scalarOf(t, "f32_rnn_cell"), want)
-			for _, cell := range usable("f32_rnn_cell") {
+			for _, cell := range usable(t, "f32_rnn_cell") {
 				got, intact := guardedFloats(n)
 				run(cell, got)
 				for i := range got {
@@ -228,11 +228,7 @@ func TestRNNFunctions(t *testing.T) {
 // TestRNNHalf reads inputs of 16 bits.
 func TestRNNHalf(t *testing.T) {
 	r := rand.New(rand.NewPCG(35, 36))
-	gemm, err := Select("f32_gemm", DetectISA())
-	if err != nil {
-		t.Skip(err)
-	}
-	cell := scalarOf(t, "f32_rnn_cell")
+	gemm, cell := best(t, "f32_gemm"), scalarOf(t, "f32_rnn_cell")
 	for _, ft := range []FloatType{Float16, BFloat16} {
 		c := randomRNN(r, 4, 3, 2, 5, 6)
 		x := singleFloats(c.X)

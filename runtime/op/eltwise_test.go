@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -172,9 +173,7 @@ func TestEltwiseInPlace(t *testing.T) {
 		{"Mean", 0, []float32{4, 8}},
 		{"Max", 0, []float32{10, 20}},
 	}
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 	for _, tt := range tests {
 		a, b := f32s(1, 2), f32s(10, 20)
 		operands := in(a, b, a)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -127,9 +128,7 @@ func (m *memory) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tens
 
 // needKernels skips a test in builds without kernels.
 func needKernels(t *testing.T) {
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 }
 
 func TestCPU(t *testing.T) {
