@@ -47,9 +47,6 @@ func (o *pairwise) Prepare(c *Prepare) error {
 }
 
 func (o *pairwise) Infer(c *Infer) error {
-	if err := required(c.In, 2); err != nil {
-		return err
-	}
 	if err := sameTypes(c.In); err != nil {
 		return err
 	}
@@ -129,9 +126,6 @@ func (o *modulo) Prepare(c *Prepare) error {
 }
 
 func (o *modulo) Infer(c *Infer) error {
-	if err := required(c.In, 2); err != nil {
-		return err
-	}
 	if err := noFloats(c.In[0].DType); err != nil {
 		return err
 	}

@@ -20,9 +20,6 @@ func newClip(n *Node) (Op, error) {
 	ignoreConsumed(n)
 	o := &clip{unary: unary{kernel: "clip"}, inputs: n.Since >= 11}
 	if !o.inputs {
-		if len(n.Inputs) != 1 {
-			return nil, graph.Mark(graph.ErrFormat, "has %d inputs; in this version the ends are attributes", len(n.Inputs))
-		}
 		o.p = float64(n.Float("min", -math.MaxFloat32))
 		o.q = float64(n.Float("max", math.MaxFloat32))
 	}
@@ -30,9 +27,6 @@ func newClip(n *Node) (Op, error) {
 }
 
 func (o *clip) Infer(c *Infer) error {
-	if err := required(c.In, 1); err != nil {
-		return err
-	}
 	if err := sameTypes(c.In); err != nil {
 		return err
 	}
@@ -109,5 +103,5 @@ func limitsOf[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 
 }
 
 var clipRows = []Row{
-	{Name: "Clip", Since: []int{1, 6, 11, 12, 13}, In: [2]int{1, 3}, Out: [2]int{1, 1}, Types: numeric, InPlace: []int{0}, New: newClip},
+	{Name: "Clip", Since: []int{1, 6, 11, 12, 13}, In: [2]int{1, 1}, Later: []Arity{{Since: 11, In: [2]int{1, 3}}}, Out: [2]int{1, 1}, Types: numeric, InPlace: []int{0}, New: newClip},
 }

@@ -49,9 +49,6 @@ func (o *pow) Prepare(c *Prepare) error {
 }
 
 func (o *pow) Infer(c *Infer) error {
-	if err := required(c.In, 2); err != nil {
-		return err
-	}
 	a, b := c.In[0], c.In[1]
 	if !numeric.Has(b.DType) {
 		return graph.Mark(graph.ErrUnsupported, "input 1 has element type %v; it must be a number", b.DType)

@@ -49,9 +49,6 @@ func (o *unary) Prepare(c *Prepare) error {
 }
 
 func (o *unary) Infer(c *Infer) error {
-	if err := required(c.In, 1); err != nil {
-		return err
-	}
 	d := c.In[0].DType
 	if o.result != tensor.Invalid {
 		d = o.result

@@ -41,9 +41,6 @@ func (o *variadic) Prepare(c *Prepare) error {
 }
 
 func (o *variadic) Infer(c *Infer) error {
-	if err := required(c.In, len(c.In)); err != nil {
-		return err
-	}
 	if err := sameTypes(c.In); err != nil {
 		return err
 	}

@@ -31,9 +31,6 @@ func (o *where) Prepare(c *Prepare) error {
 }
 
 func (o *where) Infer(c *Infer) error {
-	if err := required(c.In, 3); err != nil {
-		return err
-	}
 	if c.In[0].DType != tensor.Bool {
 		return graph.Mark(graph.ErrShape, "input 0 has element type %v; it must be bool", c.In[0].DType)
 	}

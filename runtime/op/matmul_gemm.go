@@ -20,9 +20,6 @@ func newGemm(n *Node) (Op, error) {
 		// differs is seen from the shape.
 		n.Ignore("broadcast")
 	}
-	if n.Since < 11 && !n.HasIn(2) {
-		return nil, graph.Mark(graph.ErrFormat, "input C is left out, which Gemm allows since version 11")
-	}
 	return &gemm{
 		alpha: n.Float("alpha", 1), beta: n.Float("beta", 1),
 		transA: n.Bool("transA", false), transB: n.Bool("transB", false),

@@ -28,11 +28,6 @@ const (
 
 func newEmbedNorm(n *Node) (Op, error) {
 	n.Ignore("mask_index_type")
-	for _, i := range []int{embedWordTable, embedPlaceTable, embedScale, embedBias} {
-		if !n.HasIn(i) {
-			return nil, graph.Mark(graph.ErrFormat, "input %d is left out; the operator needs it", i)
-		}
-	}
 	return &embedNorm{epsilon: n.Float("epsilon", 1e-12)}, nil
 }
 
@@ -216,6 +211,6 @@ func (o *embedNorm) maskIndex(c *Run, words tensor.Shape) error {
 }
 
 var embedNormRows = []Row{
-	{Domain: microsoft, Name: "EmbedLayerNormalization", Since: []int{1}, In: [2]int{1, 9}, Out: [2]int{1, 3},
+	{Domain: microsoft, Name: "EmbedLayerNormalization", Since: []int{1}, In: [2]int{7, 9}, Optional: these(1, 4), Out: [2]int{1, 3},
 		Types: Types{tensor.F32, tensor.F16}, Typed: embedWordTable, New: newEmbedNorm},
 }

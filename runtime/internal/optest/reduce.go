@@ -63,7 +63,9 @@ func reduceCases(s *suite) {
 						version = 20
 					}
 					old := attrs("axes", sh.axes, "keepdims", keep)
-					s.add(Case{Op: r.op, Version: version, Until: r.inputs, Attrs: old, In: in(x), Want: want(y), Ulps: r.ulps})
+					if version < r.inputs {
+						s.add(Case{Op: r.op, Version: version, Until: r.inputs, Attrs: old, In: in(x), Want: want(y), Ulps: r.ulps})
+					}
 					s.add(Case{Op: r.op, Version: max(version, r.inputs), Attrs: attrs("keepdims", keep), In: in(x, ints(sh.axes...)), Want: want(y), Ulps: r.ulps})
 				}
 			}
