@@ -28,6 +28,9 @@ func TestEveryFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range formats.Formats {
+		if f.Begins == "" {
+			t.Errorf("%s does not say what its files begin with", f.Name)
+		}
 		for _, ext := range f.Extensions {
 			t.Run(f.Name+ext, func(t *testing.T) {
 				dir := t.TempDir()

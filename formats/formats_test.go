@@ -59,7 +59,8 @@ func TestLoadRefused(t *testing.T) {
 		{"folder", dir, graph.ErrFormat, "no file *.safetensors"},
 		{"unknown content", write("a.bin", "hello"), graph.ErrUnsupported, "no format that is known ("},
 		{"empty", write("b.bin", ""), graph.ErrUnsupported, "no format that is known"},
-		{"unknown content, known name", write("c.onnx", "hello"), graph.ErrFormat, "load: ModelProto"},
+		{"unknown content, known name", write("c.onnx", "hello"), graph.ErrFormat, "no format that is known (safetensors: "},
+		{"unknown content, known name, what it was read as", write("c.onnx", "hello"), graph.ErrFormat, "read as onnx, which the extension says: ModelProto"},
 		{"empty, known name", write("d.onnx", ""), graph.ErrFormat, "no ir_version"},
 	}
 	for _, c := range cases {

@@ -63,7 +63,7 @@ func (e *Executor) Run(ctx context.Context, pl *plan.Plan, inputs []tensor.Value
 // run walks the steps and returns the frame with the values, to be put back.
 func (e *Executor) run(ctx context.Context, pl *plan.Plan, inputs []tensor.Value, prof *Profile) (*frame, error) {
 	if e.limit > 0 && pl.PeakBytes() > e.limit {
-		return nil, fail(pl, nil, fmt.Errorf("a run takes %d bytes and the memory limit is %d", pl.PeakBytes(), e.limit))
+		return nil, fail(pl, nil, fmt.Errorf("a run takes %d bytes and the memory limit is %d; the option MemoryLimit sets it", pl.PeakBytes(), e.limit))
 	}
 	f, err := e.idle.get(pl)
 	if err != nil {
@@ -78,7 +78,7 @@ func (e *Executor) run(ctx context.Context, pl *plan.Plan, inputs []tensor.Value
 	for i, id := range pl.Program.Inputs {
 		f.values[id] = aligned(inputs[i])
 	}
-	f.limited, f.budget = e.limit > 0, e.limit-pl.ArenaBytes
+	f.limit, f.budget = e.limit, e.limit-pl.ArenaBytes
 	for i := range pl.Steps {
 		if err := ctx.Err(); err != nil {
 			return nil, fail(pl, &pl.Steps[i], err)

@@ -22,8 +22,8 @@ type frame struct {
 	values  []tensor.Value   // by value id
 	shared  []bool           // by value id: it may share memory with another
 	run     op.Run
-	limited bool
-	budget  int // bytes left for results and values made while running, if limited
+	limit   int // bytes that the run may take; 0 for no limit
+	budget  int // of them, bytes left for results and values made while running
 }
 
 // stringHeader is what an empty string takes in a tensor, in bytes.
@@ -151,14 +151,12 @@ func (f *frame) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tenso
 	if err := shape.Check(); err != nil {
 		return nil, graph.Mark(graph.ErrShape, "output %d: %w", i, err)
 	}
-	if f.limited {
-		f.budget -= d.Bytes(shape.Len())
-		if d == tensor.String {
-			f.budget -= stringHeader * shape.Len()
-		}
-		if f.budget < 0 {
-			return nil, fmt.Errorf("output %d, %v%v, exceeds the memory limit", i, d, shape)
-		}
+	n := d.Bytes(shape.Len())
+	if d == tensor.String {
+		n += stringHeader * shape.Len()
+	}
+	if err := f.spend(n); err != nil {
+		return nil, fmt.Errorf("output %d, %v%v: %w", i, d, shape, err)
 	}
 	f.run.Out[i] = tensor.New(d, shape...)
 	return f.run.Out[i], nil
@@ -166,20 +164,31 @@ func (f *frame) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tenso
 
 // Scratch returns memory for the step that runs.
 func (f *frame) Scratch(n int) ([]byte, error) {
-	if f.limited && !f.scratch.has(n) && n > f.budget-f.scratch.bytes() {
-		return nil, fmt.Errorf("%d bytes of scratch exceed the memory limit", n)
+	if left := f.budget - f.scratch.bytes(); f.limit > 0 && !f.scratch.has(n) && n > left {
+		return nil, fmt.Errorf("scratch: %w", f.exceeds(n, left))
 	}
 	return f.scratch.take(n)
 }
 
 // Reserve counts n bytes.
-func (f *frame) Reserve(n int) error {
-	if f.limited {
-		if f.budget -= n; f.budget < 0 {
-			return fmt.Errorf("%d more bytes exceed the memory limit", n)
-		}
+func (f *frame) Reserve(n int) error { return f.spend(n) }
+
+// spend counts n bytes against the limit, and reports the first that it does not
+// allow.
+func (f *frame) spend(n int) error {
+	if f.limit == 0 {
+		return nil
+	}
+	left := f.budget
+	if f.budget -= n; f.budget < 0 {
+		return f.exceeds(n, left)
 	}
 	return nil
+}
+
+// exceeds says by how much n bytes go beyond the limit, of which left bytes are free.
+func (f *frame) exceeds(n, left int) error {
+	return fmt.Errorf("takes %d bytes and %d of the memory limit of %d are left; the option MemoryLimit sets it", n, max(left, 0), f.limit)
 }
 
 // known describes the inputs of a step for its shape rule.

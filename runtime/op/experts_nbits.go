@@ -42,7 +42,7 @@ func newLowBitExperts(n *Node) (Op, error) {
 		}
 	}
 	if kind := n.Str("quant_type", "int"); kind != "int" {
-		return nil, graph.Mark(graph.ErrUnsupported, "quant_type %q; int is computed", kind)
+		return nil, graph.Mark(graph.ErrUnsupported, "quant_type is %q and only int is computed; export the weights as integer codes", kind)
 	}
 	for i := expertInts; i < len(n.Inputs); i++ {
 		if n.HasIn(i) {
