@@ -38,7 +38,11 @@ type Format struct {
 
 	// Of formats that have models in folders; nil for others.
 	openFolder   func(path string) (*graph.Model, error)
+	openFolderFS func(name string, files fs.FS) (*graph.Model, error)
 	verifyFolder func(path string) []error
+
+	// readFiles is read for models of several files, in formats that have such.
+	readFiles func(name string, data []byte, files fs.FS) (*graph.Model, error)
 }
 
 // Options are what Save may be told.
@@ -50,7 +54,8 @@ var Formats = []Format{
 		Name: safetensors.Name, About: "tensors with text metadata; in shards, or a folder of Hugging Face",
 		Extensions: []string{".safetensors"}, Begins: "8 bytes of length and a JSON object, or an index of shards", Probe: safetensors.Probe,
 		open: safetensors.Open, read: safetensors.Read, save: written(safetensors.Write), verify: safetensors.Verify,
-		openFolder: safetensors.OpenFolder, verifyFolder: safetensors.VerifyFolder,
+		openFolder: safetensors.OpenFolder, openFolderFS: safetensors.OpenFS, verifyFolder: safetensors.VerifyFolder,
+		readFiles: safetensors.ReadFiles,
 	},
 	{
 		Name: oinf.Name, About: "tensors, size variables and typed metadata of OpenInfer; version 1, and version 2 kept where a file is of it",
@@ -60,7 +65,7 @@ var Formats = []Format{
 	{
 		Name: onnx.Name, About: "models with their graphs, opsets 1 to 28, external data",
 		Extensions: []string{".onnx"}, Begins: "protobuf fields of a ModelProto", Probe: onnx.Probe,
-		open: openONNX, read: readONNX, save: saveONNX, verify: verifyONNX,
+		open: openONNX, read: readONNX, readFiles: readFilesONNX, save: saveONNX, verify: verifyONNX,
 	},
 	gptrsRow(gptrs.Checkpoint, "checkpoints of gpt.rs: tensors by name and id, and a model's configuration", ".chk", ".gptrschk"),
 	gptrsRow(gptrs.Archive, "tensors of gpt.rs by name", ".ten", ".gptrsten"),
@@ -174,19 +179,7 @@ func checked(m *graph.Model) (*graph.Model, error) {
 // Decode reads a model from memory, which the model keeps, and checks it. The
 // name stands for the file in messages. There is no folder to find external data
 // in, so a model that has some is refused.
-func Decode(name string, data []byte) (*graph.Model, error) {
-	for _, row := range Formats {
-		if row.Probe(data) {
-			m, err := row.read(name, data)
-			if err != nil {
-				return nil, err
-			}
-			m.Raw = data
-			return checked(m)
-		}
-	}
-	return nil, unknown(name)
-}
+func Decode(name string, data []byte) (*graph.Model, error) { return DecodeFiles(name, data, nil) }
 
 // Save writes a model in the format that the name's extension says. What was
 // there is replaced when the new file is complete, so that a model may be saved

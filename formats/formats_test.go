@@ -72,6 +72,10 @@ func TestLoadRefused(t *testing.T) {
 			if got := formats.Verify(c.path); len(got) == 0 || got[0].Error() != err.Error() {
 				t.Errorf("verify finds %v, load %v", got, err)
 			}
+			name, _ := filepath.Rel(dir, c.path)
+			if _, err := formats.LoadFS(os.DirFS(dir), name); err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, c.kind) {
+				t.Errorf("from a file system: got %v, want %q of kind %v", err, c.want, c.kind)
+			}
 			if err != nil && strings.Count(err.Error(), filepath.Base(c.path)) > 2 {
 				t.Errorf("the file is named over and over: %v", err)
 			}

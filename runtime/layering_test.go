@@ -26,11 +26,13 @@ runtime/internal/picture/jpeg :
 runtime/internal/picture/jpeg2000 :
 runtime/internal/picture : runtime/internal/picture/jpeg runtime/internal/picture/jpeg2000
 runtime/op               : runtime/graph runtime/tensor runtime/internal/picture packed bindings
-runtime/optimize         : runtime/graph runtime/op runtime/tensor bindings
-runtime/plan             : runtime/graph runtime/op runtime/tensor
-runtime/exec             : runtime/plan runtime/op runtime/graph runtime/tensor bindings
-runtime/internal/optest  : runtime/graph runtime/op runtime/tensor packed bindings
-runtime                  : runtime/graph runtime/op runtime/optimize runtime/plan runtime/exec runtime/tensor bindings
+runtime/optimize         : runtime/graph runtime/op runtime/tensor
+runtime/device           : runtime/graph runtime/op runtime/tensor
+runtime/cpu              : runtime/device runtime/graph runtime/op runtime/tensor packed bindings
+runtime/plan             : runtime/device runtime/graph runtime/op runtime/tensor
+runtime/exec             : runtime/device runtime/plan runtime/op runtime/graph runtime/tensor
+runtime/internal/optest  : runtime/cpu runtime/device runtime/graph runtime/op runtime/tensor packed bindings
+runtime                  : runtime/cpu runtime/device runtime/graph runtime/op runtime/optimize runtime/plan runtime/exec runtime/tensor bindings
 formats/internal/fixtures : internal/testenv
 formats/internal/container : runtime/graph runtime/tensor packed formats/internal/binio
 formats/onnx             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
@@ -40,7 +42,7 @@ formats/gptrs            : runtime/graph runtime/tensor packed formats/internal/
 formats/hnw              : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/loom             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats                  : formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom runtime/graph formats/internal/binio formats/internal/container
-.                        : formats runtime runtime/graph runtime/op runtime/plan runtime/exec runtime/tensor packed bindings
+.                        : formats runtime runtime/graph runtime/op runtime/plan runtime/exec runtime/tensor packed bindings runtime/cpu
 cmd                      : *
 bench                    : *
 `

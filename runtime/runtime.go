@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -25,7 +26,7 @@ type Session struct {
 	closed  bool
 	program *plan.Program
 	exec    *exec.Executor
-	packs   *op.Packs // to be closed with the session; nil when shared
+	packs   *cpu.Packs // to be closed with the session; nil when shared
 	outputs []*graph.Value
 }
 
@@ -60,41 +61,85 @@ func (o Options) optimize(m *graph.Model, isa bindings.ISA) (*graph.Model, error
 	if o.NoOptimize {
 		passes = optimize.Required()
 	}
-	return optimize.Run(m, passes, optimize.Context{Registry: o.Registry, ISA: isa})
+	eval := func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return cpu.Eval(o.Registry, n, isa, nil, in)
+	}
+	return optimize.Run(m, passes, optimize.Context{Registry: o.Registry, Eval: eval})
+}
+
+// Program is a model's graph, rewritten and bound to operators. It is made once for
+// all sessions that are to run it, from many goroutines at once.
+type Program struct {
+	program *plan.Program
+	device  *cpu.Device
+	outputs []*graph.Value
+}
+
+// Compile makes a program of a validated model, whose tensors must stay valid as
+// long as the program is used, as must Options.Packs, which may not be nil. The model
+// is not changed. MemoryLimit does not matter.
+func Compile(m *graph.Model, o Options) (*Program, error) {
+	o, isa, err := o.complete(m)
+	if err != nil {
+		return nil, err
+	}
+	if m, err = o.optimize(m, isa); err != nil {
+		return nil, err
+	}
+	pool, err := bindings.SharedPool()
+	if err != nil {
+		return nil, err
+	}
+	d, err := cpu.New(isa, pool, o.threads(), o.Packs)
+	if err != nil {
+		return nil, err
+	}
+	p := &Program{device: d}
+	if p.program, err = plan.Compile(m, o.Registry, d, op.Prepare{ISA: isa, Packs: o.Packs.Legacy}); err != nil {
+		return nil, err
+	}
+	if err := p.program.Static(); err != nil {
+		return nil, err
+	}
+	for i, v := range m.Graph.Outputs {
+		inferred := *v
+		if t := p.program.Type(p.program.Outputs[i]); t.Kind != graph.NoType {
+			inferred.Type = t
+		}
+		p.outputs = append(p.outputs, &inferred)
+	}
+	return p, nil
+}
+
+// NewSession makes a session that runs the program. Of the options MemoryLimit
+// matters.
+func (p *Program) NewSession(o Options) (*Session, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	return &Session{program: p.program, outputs: p.outputs, exec: exec.New(p.device, o.memoryLimit())}, nil
 }
 
 // New makes a session of a validated model, whose tensors must stay valid until
 // Close. The model is not changed.
 func New(m *graph.Model, o Options) (*Session, error) {
-	o, isa, err := o.complete(m)
-	if err != nil {
-		return nil, err
-	}
-	s := &Session{}
+	var own *cpu.Packs
 	if o.Packs == nil {
-		o.Packs = op.NewPacks()
-		s.packs = o.Packs
+		own = cpu.NewPacks()
+		o.Packs = own
 	}
-	m, err = o.optimize(m, isa)
+	p, err := Compile(m, o)
+	var s *Session
 	if err == nil {
-		s.program, err = plan.Compile(m, o.Registry, op.Prepare{ISA: isa, Packs: o.Packs})
-	}
-	if err == nil {
-		s.exec, err = exec.New(o.threads(), o.memoryLimit(), isa)
+		s, err = p.NewSession(o)
 	}
 	if err != nil {
-		if s.packs != nil {
-			s.packs.Close()
+		if own != nil {
+			own.Close()
 		}
 		return nil, err
 	}
-	for i, v := range m.Graph.Outputs {
-		inferred := *v
-		if t := s.program.Type(s.program.Outputs[i]); t.Kind != graph.NoType {
-			inferred.Type = t
-		}
-		s.outputs = append(s.outputs, &inferred)
-	}
+	s.packs = own
 	return s, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/optimize"
@@ -88,7 +89,11 @@ func checkPasses(t *testing.T, c testCase) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &passChecker{source: m.Source(), inputs: sets[0].inputs, dumps: map[string]map[string]nacre.Value{}, tolerance: foldTolerance[narrowest(m.Source().Graph)]}
+	inputs := map[string]tensor.Value{}
+	for name, v := range sets[0].inputs {
+		inputs[name] = plain(v)
+	}
+	p := &passChecker{source: m.Source(), inputs: inputs, dumps: map[string]map[string]tensor.Value{}, tolerance: foldTolerance[narrowest(m.Source().Graph)]}
 	first := optimize.Required()
 	plain := p.results(t, first, nil)
 	if plain == nil {
@@ -117,16 +122,18 @@ func checkPasses(t *testing.T, c testCase) {
 // passChecker runs a model after passes. What gives the same graph runs once.
 type passChecker struct {
 	source    *graph.Model
-	inputs    map[string]nacre.Value
-	dumps     map[string]map[string]nacre.Value // results by the graph's text
+	inputs    map[string]tensor.Value
+	dumps     map[string]map[string]tensor.Value // results by the graph's text
 	tolerance float64
 }
 
 // results runs the model. It is an error of the test if it fails and did not before.
-func (p *passChecker) results(t *testing.T, passes []optimize.Pass, before map[string]nacre.Value) map[string]nacre.Value {
+func (p *passChecker) results(t *testing.T, passes []optimize.Pass, before map[string]tensor.Value) map[string]tensor.Value {
 	t.Helper()
 	registry := op.Standard()
-	m, err := optimize.Run(p.source, passes, optimize.Context{Registry: registry, ISA: bindings.DetectISA()})
+	m, err := optimize.Run(p.source, passes, optimize.Context{Registry: registry, Eval: func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return cpu.Eval(registry, n, bindings.DetectISA(), nil, in)
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +150,7 @@ func (p *passChecker) results(t *testing.T, passes []optimize.Pass, before map[s
 	s, err := runtime.New(m, runtime.Options{NoOptimize: true, Registry: registry})
 	if err == nil {
 		defer s.Close()
-		var out map[string]nacre.Value
+		var out map[string]tensor.Value
 		if out, err = s.RunValues(context.Background(), p.inputs); err == nil {
 			p.dumps[text.String()] = out
 			return out
@@ -155,7 +162,7 @@ func (p *passChecker) results(t *testing.T, passes []optimize.Pass, before map[s
 	return nil
 }
 
-func (p *passChecker) check(t *testing.T, what string, want, got map[string]nacre.Value, exact bool) {
+func (p *passChecker) check(t *testing.T, what string, want, got map[string]tensor.Value, exact bool) {
 	t.Helper()
 	for name, w := range want {
 		r := compare.Values(got[name], w, compare.Tolerance{Rel: 1, Abs: 1e30})

@@ -13,7 +13,7 @@ typedef nacre_f32_causal_conv_fn attention_row_f32_causal_conv;
 #undef NACRE_KERNEL
 
 static const nacre_kernel attention_rows[] = {
-#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function},
+#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function, NULL},
 #include "attention/kernels.inc"
 #undef NACRE_KERNEL
 };

@@ -12,7 +12,7 @@ typedef nacre_conv_fn conv_row_f32_conv, conv_row_f64_conv, conv_row_f32_conv_tr
 #undef NACRE_KERNEL
 
 static const nacre_kernel conv_rows[] = {
-#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function},
+#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function, NULL},
 #include "conv/kernels.inc"
 #undef NACRE_KERNEL
 };

@@ -5,7 +5,7 @@
 #include "core/target.h"
 
 static const nacre_kernel half_rows[] = {
-#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function},
+#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function, NULL},
 #include "half/kernels.inc"
 #undef NACRE_KERNEL
 };

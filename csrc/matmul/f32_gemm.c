@@ -322,3 +322,109 @@ void nacre_f32_gemm_run(const nacre_f32_gemm *given, nacre_team *team, float *sc
     nacre_parallel(small ? NULL : team, a_chunks, pack_a_chunk, &p);
     nacre_parallel(team, p.products * p.i_count * p.j_count, tiles_chunk, &p);
 }
+
+const nacre_f32_gemm_driver nacre_f32_gemm_drivers = {
+    nacre_f32_gemm_scratch, nacre_f32_gemm_run,    nacre_f32_gemm_packed_a,   nacre_f32_gemm_packed_b,
+    nacre_f32_gemm_pack_a,  nacre_f32_gemm_pack_b, nacre_f32_gemm_panel_rows, nacre_f32_pack_panel,
+};
+
+// ---- commands ----
+
+static nacre_f32_gemm gemm_of(const nacre_kernel *kernel, const int64_t *words) {
+    const nacre_f32_gemm_words *const w = (const void *)words;
+    nacre_f32_gemm g = {
+        .impl = ((nacre_f32_gemm_fn *)kernel->fn)(), .m = (size_t)w->m, .n = (size_t)w->n, .k = (size_t)w->k,
+        .a = {NULL, w->a_packed != 0, (nacre_float_type)w->a_type, (size_t)w->a_row, (size_t)w->a_col},
+        .b = {NULL, w->b_packed != 0, (nacre_float_type)w->b_type, (size_t)w->b_row, (size_t)w->b_col},
+        .batch = {(size_t)w->rank, (const size_t *)w->axes},
+        .alpha = (float)w->alpha, .row_count = 1, .c_type = (nacre_float_type)w->c_type, .ldc = (size_t)w->ldc,
+    };
+    g.finish.clamp = w->clamp != 0;
+    g.finish.low = (float)w->low;
+    g.finish.high = (float)w->high;
+    g.finish.map = (void (*)(const void *, void *, size_t, const void *))nacre_part_fn(w->map);
+    g.finish.params = w->params;
+    return g;
+}
+
+static void gemm_command(const nacre_call *c) {
+    nacre_f32_gemm g = gemm_of(c->kernel, c->words);
+    g.a.data = nacre_operand(c, 0);
+    g.b.data = nacre_operand(c, 1);
+    g.row = nacre_operand(c, 2);
+    g.col = nacre_operand(c, 3);
+    g.finish.add = nacre_operand(c, 4);
+    g.c = nacre_operand(c, 5);
+    nacre_f32_gemm_run(&g, c->team, c->scratch);
+}
+
+static size_t gemm_command_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+    const nacre_f32_gemm g = gemm_of(kernel, words);
+    return nacre_f32_gemm_scratch(&g, threads) * sizeof(float);
+}
+
+// Whether the product goes that way.
+static int gemm_goes(const nacre_kernel *kernel, const int64_t *words, gemm_path path) {
+    const nacre_f32_gemm g = gemm_of(kernel, words);
+    size_t transposed[3 * TURNED_RANK];
+    return make_plan(&g, 1, transposed).path == path;
+}
+
+static int gemv_dot_fits(const nacre_kernel *kernel, const int64_t *words) { return gemm_goes(kernel, words, DOT_LINES); }
+static int gemv_axpy_fits(const nacre_kernel *kernel, const int64_t *words) { return gemm_goes(kernel, words, AXPY_LINES); }
+
+// How many matrices of a constant operand there are, one behind the other.
+static size_t gemm_matrices(const nacre_f32_gemm *g, int operand) { return nacre_batch_distinct(&g->batch, operand); }
+
+// A right operand is packed unless the padding would be most of it.
+static size_t gemm_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {
+    enum { MOST_PADDING = 4 };
+    const nacre_f32_gemm g = gemm_of(kernel, words);
+    const size_t bytes = g.b.type == NACRE_FLOAT32 ? 4 : 2;
+    if (operand != 1 || g.n == 1 || g.k == 0) return 0;
+    const size_t size = nacre_f32_gemm_packed_b(g.impl, g.n, g.k);
+    if (size > MOST_PADDING * g.n * g.k + MOST_PADDING * g.k) return 0;
+    return gemm_matrices(&g, 1) * size * bytes;
+}
+
+static void gemm_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
+    (void)operand;
+    nacre_f32_gemm g = gemm_of(kernel, words);
+    const size_t bytes = g.b.type == NACRE_FLOAT32 ? 4 : 2, size = nacre_f32_gemm_packed_b(g.impl, g.n, g.k);
+    for (size_t q = 0; q < gemm_matrices(&g, 1); q++) {
+        g.b.data = (const char *)src + q * g.k * g.n * bytes;
+        nacre_f32_gemm_pack_b(g.impl, g.n, g.k, &g.b, (char *)dst + q * size * bytes);
+    }
+}
+
+enum { GEMM_WORDS = sizeof(nacre_f32_gemm_words) / 8, GEMM_OPERANDS = 6 };
+
+const nacre_entry nacre_f32_gemm_entry = {
+    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = gemm_command, .scratch = gemm_command_scratch,
+    .packed = gemm_packed, .pack = gemm_pack,
+};
+const nacre_entry nacre_f32_gemv_dot_entry = {
+    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = gemm_command, .fits = gemv_dot_fits, .scratch = gemm_command_scratch,
+};
+const nacre_entry nacre_f32_gemv_axpy_entry = {
+    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = gemm_command, .fits = gemv_axpy_fits, .scratch = gemm_command_scratch,
+};
+
+static void wide_command(const nacre_call *c) {
+    const nacre_wide_gemm_words *const w = (const void *)c->words;
+    const nacre_wide_gemm g = {
+        .m = (size_t)w->m, .n = (size_t)w->n, .k = (size_t)w->k, .a_row = (size_t)w->a_row, .a_col = (size_t)w->a_col,
+        .b_row = (size_t)w->b_row, .b_col = (size_t)w->b_col, .ldc = (size_t)w->ldc, .batch = {(size_t)w->rank, (const size_t *)w->axes},
+    };
+    ((nacre_wide_gemm_fn *)c->kernel->fn)(&g, c->team, nacre_operand(c, 0), nacre_operand(c, 1), nacre_operand(c, 2), c->scratch);
+}
+
+static size_t wide_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+    (void)kernel;
+    (void)words;
+    return NACRE_WIDE_SCRATCH * 8 * threads;
+}
+
+const nacre_entry nacre_wide_gemm_entry = {
+    .words = sizeof(nacre_wide_gemm_words) / 8, .operands = 3, .run = wide_command, .scratch = wide_scratch,
+};

@@ -62,6 +62,9 @@ typedef struct {
     float low, high;
 } nacre_f32_epilogue;
 
+typedef struct nacre_f32_gemm nacre_f32_gemm;
+typedef struct nacre_f32_gemm_driver nacre_f32_gemm_driver;
+
 // The parts of a product for one ISA level. A kernel row of op f32_gemm has the
 // signature nacre_f32_gemm_fn and returns its parts.
 typedef struct {
@@ -76,6 +79,7 @@ typedef struct {
     // y[j] += sum_p x[p*incx] b[p*ldb + j] for j < n.
     void (*axpy)(size_t k, const float *x, size_t incx, const float *b, size_t ldb, float *y, size_t n);
     nacre_half_fn *half;  // conversions of the same level
+    const nacre_f32_gemm_driver *driver;
 } nacre_f32_gemm_impl;
 typedef const nacre_f32_gemm_impl *nacre_f32_gemm_fn(void);
 
@@ -89,7 +93,7 @@ typedef struct {
     size_t row, col;
 } nacre_f32_operand;
 
-typedef struct {
+struct nacre_f32_gemm {
     const nacre_f32_gemm_impl *impl;
     size_t m, n, k;
     nacre_f32_operand a, b;
@@ -107,7 +111,7 @@ typedef struct {
     void *c;
     nacre_float_type c_type;
     size_t ldc;
-} nacre_f32_gemm;
+};
 
 // Elements of scratch that nacre_f32_gemm_run needs on a pool of that many
 // threads; scratch lies at a multiple of 64 bytes.
@@ -129,6 +133,48 @@ size_t nacre_f32_gemm_panel_rows(const nacre_f32_gemm_impl *impl, size_t m);
 // for the other l < width. 16-bit floats are widened.
 void nacre_f32_pack_panel(const nacre_half *half, size_t k, size_t lanes, const void *src, nacre_float_type type, size_t lane,
                           size_t step, size_t width, float *dst);
+
+// The functions above as members, for families that get an implementation as a part
+// of a command.
+struct nacre_f32_gemm_driver {
+    size_t (*scratch)(const nacre_f32_gemm *g, size_t threads);
+    void (*run)(const nacre_f32_gemm *g, nacre_team *team, float *scratch);
+    size_t (*packed_a)(const nacre_f32_gemm_impl *impl, size_t m, size_t k);
+    size_t (*packed_b)(const nacre_f32_gemm_impl *impl, size_t n, size_t k);
+    void (*pack_a)(const nacre_f32_gemm_impl *impl, size_t m, size_t k, const nacre_f32_operand *a, void *dst);
+    void (*pack_b)(const nacre_f32_gemm_impl *impl, size_t n, size_t k, const nacre_f32_operand *b, void *dst);
+    size_t (*panel_rows)(const nacre_f32_gemm_impl *impl, size_t m);
+    void (*pack_panel)(const nacre_half *half, size_t k, size_t lanes, const void *src, nacre_float_type type, size_t lane, size_t step,
+                       size_t width, float *dst);
+};
+extern const nacre_f32_gemm_driver nacre_f32_gemm_drivers;
+
+// The implementation that a part of a command is.
+static inline const nacre_f32_gemm_impl *nacre_f32_gemm_part(int64_t word) { return ((nacre_f32_gemm_fn *)nacre_part_fn(word))(); }
+
+// The words of commands f32_gemm and f32_gemv. Operands are a, b, row, col, add and c;
+// row, col and add may be left out. a and b may be packed: as pack writes them.
+typedef struct {
+    int64_t m, n, k;
+    int64_t a_type, a_packed, a_row, a_col;
+    int64_t b_type, b_packed, b_row, b_col;
+    int64_t c_type, ldc;
+    double alpha;
+    int64_t clamp;
+    double low, high;
+    int64_t map;  // part: a function of elements of float32
+    int64_t params[2];
+    int64_t rank;    // of the batch
+    int64_t axes[];  // as nacre_batch has them
+} nacre_f32_gemm_words;
+
+// The words of commands f64_gemm, u32_gemm and u64_gemm. Operands are a, b and c.
+typedef struct {
+    int64_t m, n, k;
+    int64_t a_row, a_col, b_row, b_col, ldc;
+    int64_t rank;
+    int64_t axes[];
+} nacre_wide_gemm_words;
 
 // ---- f64_gemm, u32_gemm, u64_gemm -------------------------------------------
 //

@@ -14,7 +14,7 @@
 #undef NACRE_KERNEL
 
 const nacre_kernel nacre_ml_kernels[] = {
-#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function},
+#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function, NULL},
 #include "ml/kernels.inc"
 #undef NACRE_KERNEL
 };

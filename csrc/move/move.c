@@ -5,7 +5,7 @@
 #include "move/transpose.h"
 
 const nacre_kernel nacre_move_kernels[] = {
-#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function},
+#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function, NULL},
 #include "move/kernels.inc"
 #undef NACRE_KERNEL
 };

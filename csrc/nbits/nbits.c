@@ -11,7 +11,7 @@ typedef nacre_i8_nbits_fn nbits_row_i8_nbits;
 #undef NACRE_KERNEL
 
 static const nacre_kernel nbits_rows[] = {
-#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function},
+#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function, NULL},
 #include "nbits/kernels.inc"
 #undef NACRE_KERNEL
 };

@@ -18,7 +18,7 @@
 #undef NACRE_KERNEL
 
 const nacre_kernel nacre_norm_kernels[] = {
-#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function},
+#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function, NULL},
 #include "norm/kernels.inc"
 #undef NACRE_KERNEL
 };

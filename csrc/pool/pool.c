@@ -15,7 +15,7 @@
 #undef NACRE_KERNEL
 
 const nacre_kernel nacre_pool_kernels[] = {
-#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function},
+#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function, NULL},
 #include "pool/kernels.inc"
 #undef NACRE_KERNEL
 };

@@ -10,7 +10,7 @@
 #undef NACRE_KERNEL
 
 static const nacre_kernel probe_rows[] = {
-#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function},
+#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function, NULL},
 #include "probe/kernels.inc"
 #undef NACRE_KERNEL
 };

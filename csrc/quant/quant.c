@@ -12,7 +12,7 @@ typedef nacre_i8_lookup_fn quant_row_i8_lookup;
 #undef NACRE_KERNEL
 
 static const nacre_kernel quant_rows[] = {
-#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function},
+#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function, NULL},
 #include "quant/kernels.inc"
 #undef NACRE_KERNEL
 };

@@ -10,7 +10,7 @@
 #undef NACRE_KERNEL
 
 const nacre_kernel nacre_reduce_kernels[] = {
-#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function},
+#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function, NULL},
 #include "reduce/kernels.inc"
 #undef NACRE_KERNEL
 };

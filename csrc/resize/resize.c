@@ -11,7 +11,7 @@
 #undef NACRE_KERNEL
 
 const nacre_kernel nacre_resize_kernels[] = {
-#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function},
+#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function, NULL},
 #include "resize/kernels.inc"
 #undef NACRE_KERNEL
 };

@@ -1,4 +1,5 @@
-// Package exec walks the steps of a plan on the CPU.
+// Package exec runs plans: segments of commands on their device, in one call each, and
+// the steps between them that are Go.
 package exec
 
 import (
@@ -7,9 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
-	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/plan"
@@ -17,88 +17,173 @@ import (
 )
 
 // Executor runs plans of one program. Run may be called from many goroutines;
-// each call has a frame of its own, and frames are kept for the next calls.
+// each call has frames of its own, and frames are kept for the next calls.
 type Executor struct {
-	pool  *bindings.Pool
-	half  bindings.Kernel
-	limit int // bytes that one run may take; 0 for no limit
-	idle  frames
+	device device.Device
+	limit  int // bytes that one run may take; 0 for no limit
+	idle   frames
 }
 
-// New returns an executor that starts threads-1 threads beside its callers', and
-// converts 16-bit floats with kernels of the levels in isa. Limit bounds the
-// memory of one run in bytes; 0 is no limit.
-func New(threads, limit int, isa bindings.ISA) (*Executor, error) {
-	half, err := bindings.Select("half", isa)
-	if err != nil {
-		return nil, err
-	}
-	pool, err := bindings.NewPool(threads)
-	if err != nil {
-		return nil, err
-	}
-	return &Executor{pool: pool, half: half, limit: limit}, nil
+// New returns an executor that runs steps on the device. Limit bounds the memory of
+// one run in bytes; 0 is no limit.
+func New(d device.Device, limit int) *Executor {
+	return &Executor{device: d, limit: limit, idle: frames{}}
 }
 
-// Close ends the threads and frees the idle frames. No run may be under way.
-func (e *Executor) Close() {
-	e.idle.close()
-	e.pool.Close()
-}
+// Close frees the idle frames. No run may be under way.
+func (e *Executor) Close() { e.idle.close() }
 
 // Run computes the results of the plan, in the order of the program's outputs.
 // Inputs are as the plan was made for, in the order of the program's inputs;
 // they are not written, and results do not share their memory. A cancelled
-// context ends the run between two steps. With a profile, the time of every
+// context ends the run, also within a step. With a profile, the time of every
 // step is added to it.
 func (e *Executor) Run(ctx context.Context, pl *plan.Plan, inputs []tensor.Value, prof *Profile) ([]tensor.Value, error) {
-	f, err := e.run(ctx, pl, inputs, prof)
-	if err != nil {
+	r := &run{Executor: e, ctx: ctx, prof: prof, limited: e.limit > 0, budget: e.limit}
+	if err := r.watch(); err != nil {
 		return nil, err
 	}
-	defer e.idle.put(f)
-	return f.results(), nil
+	defer r.end()
+	return r.program(pl, inputs)
 }
 
-// run walks the steps and returns the frame with the values, to be put back.
-func (e *Executor) run(ctx context.Context, pl *plan.Plan, inputs []tensor.Value, prof *Profile) (*frame, error) {
-	if e.limit > 0 && pl.PeakBytes() > e.limit {
-		return nil, fail(pl, nil, fmt.Errorf("a run takes %d bytes and the memory limit is %d; the option MemoryLimit sets it", pl.PeakBytes(), e.limit))
+// run is one run of a program, the bodies of its control flow counted in.
+type run struct {
+	*Executor
+	ctx     context.Context
+	prof    *Profile
+	stop    device.Flag // set when ctx is done; nil when that cannot be
+	unwatch func() bool
+	limited bool
+	budget  int // bytes left, if limited
+}
+
+// watch has the flag set when the context is done.
+func (r *run) watch() error {
+	if r.ctx.Done() == nil {
+		return nil
 	}
-	f, err := e.idle.get(pl)
+	flag, err := r.device.NewFlag()
 	if err != nil {
-		return nil, fail(pl, nil, err)
+		return err
 	}
-	done := false
+	r.stop = flag
+	r.unwatch = context.AfterFunc(r.ctx, flag.Set)
+	return nil
+}
+
+func (r *run) end() {
+	if r.stop == nil {
+		return
+	}
+	if r.unwatch() {
+		r.stop.Free()
+	}
+	// Else the context's goroutine sets the flag, now or later, and it must stay.
+}
+
+// program runs all stages of a program and returns its results.
+func (r *run) program(pl *plan.Plan, inputs []tensor.Value) (results []tensor.Value, err error) {
+	var list []*frame
 	defer func() {
-		if !done {
-			e.idle.put(f)
+		for _, f := range list {
+			r.budget += f.held
+			r.idle.put(f)
 		}
 	}()
-	for i, id := range pl.Program.Inputs {
-		f.values[id] = aligned(inputs[i])
+	for {
+		f, err := r.frame(pl)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, f)
+		if len(list) == 1 {
+			for i, id := range pl.Program.Inputs {
+				f.set(id, aligned(inputs[i]))
+			}
+		} else {
+			f.inherit(list[len(list)-2])
+		}
+		if err := r.stage(f); err != nil {
+			return nil, err
+		}
+		if pl.Done() {
+			return collect(list)
+		}
+		for _, id := range pl.Live() {
+			f.value(id)
+		}
+		if pl, err = pl.Next(f.values); err != nil {
+			return nil, err
+		}
 	}
-	f.limit, f.budget = e.limit, e.limit-pl.ArenaBytes
-	for i := range pl.Steps {
-		if err := ctx.Err(); err != nil {
-			return nil, fail(pl, &pl.Steps[i], err)
-		}
-		var start time.Time
-		if prof != nil {
-			start = time.Now()
-		}
-		if err := e.step(ctx, f, &pl.Steps[i]); err != nil {
-			return nil, fail(pl, &pl.Steps[i], fmt.Errorf("%w; inputs %s", err, f.describe(&pl.Steps[i])))
-		}
-		if prof != nil {
-			prof.add(pl, i, f, start, time.Since(start))
-		}
-		for _, id := range pl.Steps[i].Dead {
-			f.values[id] = nil
-		}
+}
+
+// frame returns a frame for the plan whose memory counts for the run.
+func (r *run) frame(pl *plan.Plan) (*frame, error) {
+	if r.limited && pl.PeakBytes() > r.budget {
+		return nil, r.fail(pl, nil, r.exceeds(pl.PeakBytes(), r.budget))
 	}
-	done = true
+	f, err := r.idle.get(pl, r.device)
+	if err != nil {
+		return nil, r.fail(pl, nil, err)
+	}
+	f.run = r
+	f.held = pl.ArenaBytes + pl.ScratchBytes
+	r.budget -= f.held
 	return f, nil
+}
+
+// exceeds reports n bytes that go beyond the limit, of which left bytes are free.
+func (r *run) exceeds(n, left int) error {
+	return fmt.Errorf("%w: it takes %d bytes and %d of the memory limit of %d are left; the option MemoryLimit sets it", graph.ErrMemory, n, max(left, 0), r.limit)
+}
+
+// stage runs the segments of a frame.
+func (r *run) stage(f *frame) error {
+	pl := f.plan
+	for i := range pl.Segments {
+		seg := &pl.Segments[i]
+		if err := r.ctx.Err(); err != nil {
+			return r.fail(pl, &pl.Steps[seg.First], err)
+		}
+		var err error
+		at := seg.First
+		if pl.Steps[at].OnHost() {
+			err = r.host(f, at)
+		} else {
+			at, err = r.commands(f, i)
+		}
+		if err != nil {
+			return r.fail(pl, &pl.Steps[at], fmt.Errorf("%w; inputs %s", err, f.describe(&pl.Steps[at])))
+		}
+	}
+	return nil
+}
+
+// commands runs a segment in one call of the device. With an error it returns the step
+// that failed.
+func (r *run) commands(f *frame, i int) (int, error) {
+	seg := &f.plan.Segments[i]
+	s, err := f.segment(i)
+	if s == nil || err != nil {
+		return seg.First, err
+	}
+	begin := r.prof.now()
+	done, err := s.Run(r.stop, r.prof != nil)
+	if err == nil && done < len(seg.Recorded) {
+		err = r.ctx.Err()
+	}
+	if err != nil {
+		return seg.Owner[min(done, len(seg.Owner)-1)], err
+	}
+	if r.prof != nil {
+		r.prof.segment(f, seg, s.Times(), begin)
+	}
+	for at := seg.First; at < seg.End; at++ {
+		f.bury(at)
+	}
+	return 0, nil
 }
 
 // aligned returns v with every tensor as kernels need it.
@@ -110,7 +195,7 @@ func aligned(v tensor.Value) tensor.Value {
 }
 
 // fail says where a run ended.
-func fail(pl *plan.Plan, s *plan.Step, err error) error {
+func (r *run) fail(pl *plan.Plan, s *plan.Step, err error) error {
 	var n *graph.Node
 	if s != nil {
 		n = s.Node.Node
@@ -118,55 +203,8 @@ func fail(pl *plan.Plan, s *plan.Step, err error) error {
 	return pl.Program.Fail("run", n, err)
 }
 
-// step sets up the operands of one step and runs its operator.
-func (e *Executor) step(ctx context.Context, f *frame, s *plan.Step) error {
-	c := &f.run
-	c.Node, c.Pool, c.Half, c.Mem = s.Node.Node, e.pool, e.half, f
-	c.In, c.Values, c.Out, c.Made = c.In[:0], c.Values[:0], c.Out[:0], c.Made[:0]
-	for _, id := range s.In[:len(s.Inputs)] {
-		var v tensor.Value
-		if id >= 0 {
-			v = f.values[id]
-		}
-		t, _ := v.(*tensor.Tensor)
-		c.In, c.Values = append(c.In, t), append(c.Values, v)
-	}
-	c.Body, c.BodyType = nil, nil
-	if s.Bodies != nil {
-		c.BodyType = func(attr string, i int) graph.Type { return s.Bodies[attr].Type(s.Bodies[attr].Outputs[i]) }
-		c.Body = func(attr string, in []tensor.Value) ([]tensor.Value, error) { return e.body(ctx, f, s, attr, in) }
-	}
-	if s.Row.View && c.In[0] == nil {
-		f.values[s.Out[0]], f.shared[s.Out[0]] = c.Values[0], true
-		return nil
-	}
-	if err := f.outputs(s); err != nil {
-		return err
-	}
-	if s.Row.View && len(s.Out) == 1 {
-		return nil
-	}
-	err := op.Execute(s.Op, c)
-	f.scratch.rewind()
-	if err != nil {
-		return err
-	}
-	for i, id := range s.Out {
-		switch {
-		case id < 0:
-		case c.Made[i] != nil:
-			f.values[id], f.shared[id] = f.keep(c.Made[i]), true
-		case c.Out[i] != nil:
-			f.values[id] = c.Out[i]
-		default:
-			return fmt.Errorf("output %d was not computed", i)
-		}
-	}
-	return nil
-}
-
-// body runs a graph that the step's node holds, in a frame of its own.
-func (e *Executor) body(ctx context.Context, f *frame, s *plan.Step, attr string, in []tensor.Value) ([]tensor.Value, error) {
+// body runs a graph that the step's node holds, in frames of its own.
+func (r *run) body(f *frame, s *plan.Step, attr string, in []tensor.Value) ([]tensor.Value, error) {
 	b := s.Bodies[attr]
 	if b == nil {
 		return nil, graph.Mark(graph.ErrFormat, "attribute %q, a graph, is missing", attr)
@@ -180,27 +218,18 @@ func (e *Executor) body(ctx context.Context, f *frame, s *plan.Step, attr string
 			return nil, graph.Mark(graph.ErrShape, "graph %q takes %v as %q and is given %v", attr, want, b.Decl[i].Name, v)
 		}
 	}
-	if err := ctx.Err(); err != nil {
+	if err := r.ctx.Err(); err != nil {
 		return nil, err
 	}
 	in = slices.Clone(in)
 	for _, id := range b.Captures {
-		in = append(in, f.values[id])
+		in = append(in, f.value(id))
 	}
 	pl, err := b.Program.For(in)
 	if err != nil {
 		return nil, err
 	}
-	sub, err := e.run(ctx, pl, in, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer e.idle.put(sub)
-	out := make([]tensor.Value, len(b.Outputs))
-	for i, id := range b.Outputs {
-		out[i] = sub.keep(sub.values[id])
-	}
-	return out, nil
+	return r.program(pl, in)
 }
 
 // takes reports whether a body that declares one type can be given another. A
@@ -223,7 +252,7 @@ const maxIdle = 16
 
 // get returns a frame for the plan: one that was set up for it, else one with a
 // large enough arena, else a new one.
-func (fs *frames) get(pl *plan.Plan) (*frame, error) {
+func (fs *frames) get(pl *plan.Plan, d device.Device) (*frame, error) {
 	fs.mu.Lock()
 	best := -1
 	for i, f := range fs.list {
@@ -243,7 +272,7 @@ func (fs *frames) get(pl *plan.Plan) (*frame, error) {
 	}
 	fs.mu.Unlock()
 	if f == nil {
-		f = &frame{}
+		f = &frame{device: d}
 	}
 	if f.plan == pl {
 		return f, nil
@@ -280,11 +309,14 @@ func (f *frame) describe(s *plan.Step) string {
 	parts := make([]string, len(s.Inputs))
 	for i, id := range s.In[:len(s.Inputs)] {
 		parts[i] = "none"
-		if id >= 0 {
-			parts[i] = fmt.Sprint(f.values[id])
+		if id < 0 {
+			continue
+		}
+		if slot := &f.plan.Slots[id]; slot.Shape != nil {
+			parts[i] = fmt.Sprintf("%v%v", slot.Type.DType, slot.Shape)
+		} else {
+			parts[i] = fmt.Sprint(f.value(id))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
-
-var _ op.Memory = (*frame)(nil)

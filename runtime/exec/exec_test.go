@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -141,7 +142,7 @@ func model(inputs, outputs string, nodes ...*graph.Node) *graph.Model {
 
 func compile(t testing.TB, m *graph.Model) *plan.Program {
 	t.Helper()
-	p, err := plan.Compile(m, registry(t), op.Prepare{Packs: op.NewPacks()})
+	p, err := plan.Compile(m, registry(t), testDevice(t), op.Prepare{Packs: op.NewPacks()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +196,7 @@ func naive(t testing.TB, m *graph.Model, inputs []*tensor.Tensor) []*tensor.Tens
 		for i, name := range n.Inputs {
 			in[i] = values[name].Clone()
 		}
-		out, err := op.Eval(registry(t), n, 0, nil, in)
+		out, err := cpu.Eval(registry(t), n, 0, nil, in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,7 +276,8 @@ func TestRandomGraphs(t *testing.T) {
 		length := 1 + r.IntN(40)
 		m := randomModel(r, 1+r.IntN(40), length)
 		p := compile(t, m)
-		e, err := exec.New(1, 0, 0)
+		var err error
+		e := exec.New(testDevice(t), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -308,7 +310,8 @@ func TestRandomGraphs(t *testing.T) {
 
 func TestDynamicExtents(t *testing.T) {
 	m := model("a", "y z", node("Keep", "a", "k"), node("Step", "k", "y"), node("View", "k", "w"), node("Sum", "w y", "z"))
-	e, err := exec.New(1, 0, 0)
+	var err error
+	e := exec.New(testDevice(t), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +331,7 @@ func TestDynamicExtents(t *testing.T) {
 func TestErrorNamesTheNode(t *testing.T) {
 	m := model("a", "y", node("Step", "a", "s"), node("Broken", "s", "y"))
 	m.Graph.Nodes[1].Name = "culprit"
-	e, _ := exec.New(1, 0, 0)
+	e := exec.New(testDevice(t), 0)
 	defer e.Close()
 	in := []*tensor.Tensor{vector(t, 1, 2)}
 	_, err := run(e, planFor(t, compile(t, m), in), in)
@@ -343,7 +346,7 @@ func TestErrorNamesTheNode(t *testing.T) {
 
 func TestPanicIsAnError(t *testing.T) {
 	m := model("a", "y", node("Panics", "a", "y"))
-	e, _ := exec.New(1, 0, 0)
+	e := exec.New(testDevice(t), 0)
 	defer e.Close()
 	in := []*tensor.Tensor{vector(t, 1, 2)}
 	_, err := run(e, planFor(t, compile(t, m), in), in)
@@ -361,7 +364,7 @@ func TestPanicIsAnError(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	m := model("a", "y", node("Step", "a", "y"))
-	e, _ := exec.New(1, 0, 0)
+	e := exec.New(testDevice(t), 0)
 	defer e.Close()
 	in := []*tensor.Tensor{vector(t, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -373,7 +376,7 @@ func TestCancel(t *testing.T) {
 
 func TestMemoryLimit(t *testing.T) {
 	m := model("a", "y", node("Keep", "a", "k"), node("Step", "k", "y"))
-	e, _ := exec.New(1, 100, 0)
+	e := exec.New(testDevice(t), 100)
 	defer e.Close()
 	for _, tt := range []struct {
 		n  int
@@ -395,7 +398,8 @@ func TestHammer(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	m := randomModel(r, 60, 64)
 	p := compile(t, m)
-	e, err := exec.New(2, 0, 0)
+	var err error
+	e := exec.New(testDevice(t), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,205 +1,200 @@
 package exec
 
 import (
-	"errors"
 	"fmt"
 	"unsafe"
 
-	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/plan"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// frame is the memory of one run: the arena, scratch, and the tensor of every
-// value. Tensors over the arena and views of them are made once per plan.
+// frame is the memory of one run of one plan: the arena, scratch, the commands with
+// their addresses, and the tensors that steps in Go look at.
 type frame struct {
-	plan    *plan.Plan
-	arena   []byte
-	scratch scratch
-	fixed   []*tensor.Tensor // by value id: those that stay from run to run
-	values  []tensor.Value   // by value id
-	shared  []bool           // by value id: it may share memory with another
-	run     op.Run
-	limit   int // bytes that the run may take; 0 for no limit
-	budget  int // of them, bytes left for results and values made while running
+	device   device.Device
+	plan     *plan.Plan
+	arena    []byte
+	scratch  []byte
+	segments []device.Segment // by segment of the plan; nil for a step in Go or no command
+	fixed    []*tensor.Tensor // by value id: those that stay from run to run
+	values   []tensor.Value   // by value id: those that were asked for
+	shared   []bool           // by value id: it may share memory with another
+	pinned   device.Pinner
+	more     scratch // for steps in Go
+	call     op.Run
+
+	run  *run
+	held int // bytes that count for the run
 }
 
 // stringHeader is what an empty string takes in a tensor, in bytes.
 const stringHeader = 16
 
-var errMemory = errors.New("no memory")
-
 // setUp makes the frame fit the plan.
 func (f *frame) setUp(pl *plan.Plan) error {
-	if len(f.arena) < pl.ArenaBytes {
-		bindings.Free(f.arena)
-		if f.arena = bindings.Alloc(pl.ArenaBytes); f.arena == nil {
-			return fmt.Errorf("%w for an arena of %d bytes", errMemory, pl.ArenaBytes)
-		}
+	f.freeSegments()
+	f.plan = nil
+	if err := f.grow(&f.arena, pl.ArenaBytes, "an arena"); err != nil {
+		return err
 	}
-	f.plan = pl
-	f.fixed = make([]*tensor.Tensor, len(pl.Slots))
-	for id := range pl.Slots {
-		if err := f.fix(id); err != nil {
+	if err := f.grow(&f.scratch, pl.ScratchBytes, "scratch"); err != nil {
+		return err
+	}
+	f.segments = make([]device.Segment, len(pl.Segments))
+	for i := range pl.Segments {
+		if len(pl.Segments[i].Recorded) == 0 {
+			continue
+		}
+		s, err := f.device.Record(pl.Segments[i].Recorded)
+		if err != nil {
 			return err
 		}
+		s.Rebase(plan.BaseArena, unsafe.Pointer(unsafe.SliceData(f.arena)))
+		s.Rebase(plan.BaseScratch, unsafe.Pointer(unsafe.SliceData(f.scratch)))
+		f.segments[i] = s
 	}
+	f.fixed = make([]*tensor.Tensor, len(pl.Slots))
 	f.values = make([]tensor.Value, len(pl.Slots))
 	f.shared = make([]bool, len(pl.Slots))
-	f.restore()
+	f.plan = pl
 	return nil
 }
 
-// fix makes the tensor of a value that is the same in every run. A view stands
-// after the value it views.
-func (f *frame) fix(id int) (err error) {
-	s := &f.plan.Slots[id]
-	switch s.Place {
-	case plan.Const:
-		f.fixed[id] = s.Const
-	case plan.Arena:
-		b := f.arena[s.Offset : s.Offset+s.Bytes() : s.Offset+s.Bytes()]
-		f.fixed[id], err = tensor.FromBytes(s.Type.DType, s.Shape, b)
-	case plan.View:
-		if from := f.fixed[s.ViewOf]; from != nil && s.Shape != nil {
-			f.fixed[id], err = from.Reshape(s.Shape)
+func (f *frame) grow(b *[]byte, n int, what string) error {
+	if len(*b) >= n {
+		return nil
+	}
+	f.device.Free(*b)
+	if *b = f.device.Alloc(n); *b == nil {
+		return fmt.Errorf("%w for %s of %d bytes", graph.ErrMemory, what, n)
+	}
+	return nil
+}
+
+// set gives an input its value.
+func (f *frame) set(id int, v tensor.Value) {
+	f.values[id] = v
+	if t, ok := v.(*tensor.Tensor); ok {
+		f.rebase(id, t)
+	}
+}
+
+// rebase tells the commands where a value lies whose place is not in the plan.
+func (f *frame) rebase(id int, t *tensor.Tensor) {
+	base := f.plan.Slots[id].Base
+	if base == 0 || len(f.segments) == 0 {
+		return
+	}
+	f.pinned.Pin(t.Pointer())
+	for _, s := range f.segments {
+		if s != nil {
+			s.Rebase(base, t.Pointer())
 		}
 	}
-	return err
+}
+
+// inherit takes over the values of the stage before that this one reads.
+func (f *frame) inherit(from *frame) {
+	for id := range f.plan.Slots {
+		if f.plan.Slots[id].Place == plan.Earlier {
+			f.set(id, from.value(id))
+			f.shared[id] = true
+		}
+	}
+}
+
+// value is the value of that id as Go sees it; nil when it is not there.
+func (f *frame) value(id int) tensor.Value {
+	if v := f.values[id]; v != nil {
+		return v
+	}
+	t := f.fixed[id]
+	if t == nil {
+		if t = f.fix(id); t == nil {
+			return nil
+		}
+	}
+	f.values[id] = t
+	return t
+}
+
+// fix makes the tensor of a value that lies where the plan says. It stays from run to
+// run unless it is a view of a value that does not.
+func (f *frame) fix(id int) *tensor.Tensor {
+	s := &f.plan.Slots[id]
+	var t *tensor.Tensor
+	switch s.Place {
+	case plan.Const:
+		t = s.Const
+	case plan.Arena:
+		t, _ = tensor.FromBytes(s.Type.DType, s.Shape, f.arena[s.Offset:s.Offset+s.Bytes():s.Offset+s.Bytes()])
+	case plan.View:
+		from, _ := f.value(s.ViewOf).(*tensor.Tensor)
+		if from == nil || s.Shape == nil {
+			return nil
+		}
+		t, _ = from.Reshape(s.Shape)
+		if p := f.plan.Slots[f.plan.Root(id)].Place; p != plan.Arena && p != plan.Const {
+			return t
+		}
+	}
+	f.fixed[id] = t
+	return t
+}
+
+// segment is segment i with the results in it that commands make.
+func (f *frame) segment(i int) (device.Segment, error) {
+	seg := &f.plan.Segments[i]
+	for at := seg.First; at < seg.End; at++ {
+		for _, id := range f.plan.Steps[at].Out {
+			if id < 0 || f.plan.Slots[id].Place != plan.Result || f.values[id] != nil {
+				continue
+			}
+			s := &f.plan.Slots[id]
+			f.set(id, tensor.New(s.Type.DType, s.Shape...))
+		}
+	}
+	return f.segments[i], nil
+}
+
+// bury forgets values that no later step reads.
+func (f *frame) bury(step int) {
+	for _, id := range f.plan.Steps[step].Dead {
+		f.values[id] = nil
+	}
 }
 
 // reset forgets what belongs to the run that ended.
 func (f *frame) reset() {
-	f.restore()
+	clear(f.values)
 	clear(f.shared)
-	clear(f.run.In[:cap(f.run.In)])
-	clear(f.run.Values[:cap(f.run.Values)])
-	clear(f.run.Out[:cap(f.run.Out)])
-	clear(f.run.Made[:cap(f.run.Made)])
-	f.run.Body, f.run.BodyType = nil, nil
+	f.pinned.Unpin()
+	clear(f.call.In[:cap(f.call.In)])
+	clear(f.call.Values[:cap(f.call.Values)])
+	clear(f.call.Out[:cap(f.call.Out)])
+	clear(f.call.Made[:cap(f.call.Made)])
+	f.call.Body, f.call.BodyType = nil, nil
+	f.run = nil
 }
 
-// restore sets the values that are the same in every run.
-func (f *frame) restore() {
-	for id, t := range f.fixed {
-		f.values[id] = nil
-		if t != nil {
-			f.values[id] = t
+func (f *frame) freeSegments() {
+	for _, s := range f.segments {
+		if s != nil {
+			s.Free()
 		}
 	}
+	f.segments = nil
 }
 
 func (f *frame) free() {
-	bindings.Free(f.arena)
-	f.arena = nil
-	f.scratch.free()
-}
-
-// outputs makes the outputs of a step that are not fixed.
-func (f *frame) outputs(s *plan.Step) error {
-	shapes := func(i int) tensor.Shape {
-		if s.Out[i] < 0 {
-			return nil
-		}
-		return f.plan.Slots[s.Out[i]].Shape
-	}
-	dtype := func(i int) tensor.DType { return f.plan.Slots[s.Out[i]].Type.DType }
-	if s.Row.Makes {
-		shapes = func(int) tensor.Shape { return nil }
-	} else if s.Dynamic {
-		inferred, err := op.InferOutputs(s.Op, s.Node.Node, known(f.run.Values))
-		if err != nil {
-			return graph.Mark(graph.ErrShape, "%w", err)
-		}
-		shapes = func(i int) tensor.Shape {
-			shape, _ := inferred[i].Dims.Concrete()
-			return shape
-		}
-		dtype = func(i int) tensor.DType { return inferred[i].DType }
-	}
-	for i, id := range s.Out {
-		f.run.Out, f.run.Made = append(f.run.Out, nil), append(f.run.Made, nil)
-		if id < 0 {
-			continue
-		}
-		if t := f.fixed[id]; t != nil && f.plan.Slots[id].Place != plan.Const {
-			f.run.Out[i] = t
-			continue
-		}
-		shape := shapes(i)
-		if shape == nil {
-			continue
-		}
-		var err error
-		if i == 0 && s.Row.View {
-			f.run.Out[i], err = f.run.In[0].Reshape(shape)
-			f.values[id] = f.run.Out[i]
-		} else {
-			_, err = f.Output(i, dtype(i), shape)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Output makes output i of the step that runs, in Go's heap.
-func (f *frame) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
-	if err := shape.Check(); err != nil {
-		return nil, graph.Mark(graph.ErrShape, "output %d: %w", i, err)
-	}
-	n := d.Bytes(shape.Len())
-	if d == tensor.String {
-		n += stringHeader * shape.Len()
-	}
-	if err := f.spend(n); err != nil {
-		return nil, fmt.Errorf("output %d, %v%v: %w", i, d, shape, err)
-	}
-	f.run.Out[i] = tensor.New(d, shape...)
-	return f.run.Out[i], nil
-}
-
-// Scratch returns memory for the step that runs.
-func (f *frame) Scratch(n int) ([]byte, error) {
-	if left := f.budget - f.scratch.bytes(); f.limit > 0 && !f.scratch.has(n) && n > left {
-		return nil, fmt.Errorf("scratch: %w", f.exceeds(n, left))
-	}
-	return f.scratch.take(n)
-}
-
-// Reserve counts n bytes.
-func (f *frame) Reserve(n int) error { return f.spend(n) }
-
-// spend counts n bytes against the limit, and reports the first that it does not
-// allow.
-func (f *frame) spend(n int) error {
-	if f.limit == 0 {
-		return nil
-	}
-	left := f.budget
-	if f.budget -= n; f.budget < 0 {
-		return f.exceeds(n, left)
-	}
-	return nil
-}
-
-// exceeds says by how much n bytes go beyond the limit, of which left bytes are free.
-func (f *frame) exceeds(n, left int) error {
-	return fmt.Errorf("takes %d bytes and %d of the memory limit of %d are left; the option MemoryLimit sets it", n, max(left, 0), f.limit)
-}
-
-// known describes the inputs of a step for its shape rule.
-func known(in []tensor.Value) []*op.Value {
-	list := make([]*op.Value, len(in))
-	for i, v := range in {
-		if v != nil {
-			list[i] = op.Known(v)
-		}
-	}
-	return list
+	f.freeSegments()
+	f.device.Free(f.arena)
+	f.device.Free(f.scratch)
+	f.more.free(f.device)
+	f.arena, f.scratch, f.plan = nil, nil, nil
 }
 
 // keep returns v in memory that outlives the frame's steps: tensors in the arena
@@ -227,22 +222,36 @@ func (f *frame) owns(t *tensor.Tensor) bool {
 	return at >= start && at < start+uintptr(len(f.arena))
 }
 
-// results returns the values of the program's outputs, none of which shares
-// memory with another, with an input, with a constant or with the frame.
-func (f *frame) results() []tensor.Value {
-	list := make([]tensor.Value, len(f.plan.Program.Outputs))
-	taken := map[int]bool{}
-	for i, id := range f.plan.Program.Outputs {
-		root := id
-		for f.plan.Slots[root].Place == plan.View {
-			root = f.plan.Slots[root].ViewOf
+// collect returns the values of the program's outputs, none of which shares memory
+// with another, with an input, with a constant or with a frame. The stages of the run
+// are in order.
+func collect(stages []*frame) ([]tensor.Value, error) {
+	last := stages[len(stages)-1]
+	list := make([]tensor.Value, len(last.plan.Program.Outputs))
+	taken := map[unsafe.Pointer]bool{}
+	for i, id := range last.plan.Program.Outputs {
+		f := last
+		for k := len(stages) - 1; k >= 0; k-- {
+			if p := stages[k].plan.Slots[stages[k].plan.Root(id)].Place; p != plan.Unused && p != plan.Earlier {
+				f = stages[k]
+				break
+			}
 		}
-		list[i] = f.values[id]
+		root := f.plan.Root(id)
+		v := f.value(id)
+		if v == nil {
+			return nil, fmt.Errorf("output %q was not computed", last.plan.Program.Names[id])
+		}
 		place := f.plan.Slots[root].Place
-		if taken[root] || f.shared[root] || place != plan.Result && place != plan.Dynamic {
-			list[i] = tensor.Replace(list[i], (*tensor.Tensor).Clone)
+		mine := place == plan.Result || place == plan.Dynamic
+		if t, ok := v.(*tensor.Tensor); ok && t.Pointer() != nil {
+			mine = mine && !taken[t.Pointer()]
+			taken[t.Pointer()] = true
 		}
-		taken[root] = true
+		if !mine || f.shared[root] || f.shared[id] {
+			v = tensor.Replace(v, (*tensor.Tensor).Clone)
+		}
+		list[i] = v
 	}
-	return list
+	return list, nil
 }

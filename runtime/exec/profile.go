@@ -21,17 +21,48 @@ type Profile struct {
 // StepTime is when and how long one step ran, and on what.
 type StepTime struct {
 	Node, Op string
+	How      string // where and with what: as the plan says
 	Inputs   string
 	Start    time.Duration // since Begin
 	Time     time.Duration
 }
 
-func (p *Profile) add(pl *plan.Plan, i int, f *frame, start time.Time, d time.Duration) {
-	if p.Begin.IsZero() {
-		p.Begin = start
+// now is the time if the run is profiled.
+func (p *Profile) now() time.Time {
+	if p == nil {
+		return time.Time{}
 	}
-	s := &pl.Steps[i]
-	p.Steps = append(p.Steps, StepTime{s.Label(), s.OpName(), f.describe(s), start.Sub(p.Begin), d})
+	return time.Now()
+}
+
+func (p *Profile) start(t time.Time) time.Duration {
+	if p.Begin.IsZero() {
+		p.Begin = t
+	}
+	return t.Sub(p.Begin)
+}
+
+// host adds a step that ran in Go.
+func (p *Profile) host(f *frame, at int, begin time.Time) {
+	p.step(f, at, p.start(begin), time.Since(begin))
+}
+
+// segment adds the steps of a segment that began at a time of the wall clock. A step
+// lasts from the beginning of its first command to the end of its last.
+func (p *Profile) segment(f *frame, seg *plan.Segment, times []int64, begin time.Time) {
+	start := p.start(begin)
+	for i := 0; i < len(seg.Owner); {
+		at, from := seg.Owner[i], times[i]
+		for i < len(seg.Owner) && seg.Owner[i] == at {
+			i++
+		}
+		p.step(f, at, start+time.Duration(from-times[0]), time.Duration(times[i]-from))
+	}
+}
+
+func (p *Profile) step(f *frame, at int, start, d time.Duration) {
+	s := &f.plan.Steps[at]
+	p.Steps = append(p.Steps, StepTime{Node: s.Label(), Op: s.OpName(), How: f.plan.How(at), Inputs: f.describe(s), Start: start, Time: d})
 }
 
 // WriteTrace writes the steps in the Chrome trace event format (JSON array
@@ -50,7 +81,7 @@ func (p *Profile) WriteTrace(w io.Writer) error {
 	events := make([]event, len(p.Steps))
 	for i, s := range p.Steps {
 		events[i] = event{s.Node, s.Op, "X", micros(s.Start), micros(s.Time), 1, 1,
-			map[string]string{"op": s.Op, "inputs": s.Inputs}}
+			map[string]string{"op": s.Op, "how": s.How, "inputs": s.Inputs}}
 	}
 	return json.NewEncoder(w).Encode(events)
 }

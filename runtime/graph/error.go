@@ -13,6 +13,7 @@ var (
 	ErrShape       = errors.New("wrong types or shapes")
 	ErrMissing     = errors.New("missing input")
 	ErrDevice      = errors.New("device not available")
+	ErrMemory      = errors.New("not enough memory")
 )
 
 // Error says where something failed. The layer that knows a place fills it in

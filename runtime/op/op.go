@@ -23,6 +23,11 @@ type Op interface {
 	// Given inputs that are known in full it must yield numbers, unless the
 	// extents depend on the inputs' elements in a way that only Run finds out.
 	Infer(c *Infer) error
+}
+
+// Runner is an Op that computes its outputs in Go. Others run on devices only.
+type Runner interface {
+	Op
 	// Run computes the outputs.
 	Run(c *Run) error
 }
@@ -68,6 +73,9 @@ type Row struct {
 	Impure bool
 	New    func(n *Node) (Op, error)
 }
+
+// DynamicOutputs reports whether only Run finds out the outputs.
+func (row *Row) DynamicOutputs() bool { return row.Makes }
 
 // Types is a set of element types.
 type Types []tensor.DType

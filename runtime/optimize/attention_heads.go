@@ -9,131 +9,143 @@ import (
 // heads is an operand of attention: queries, keys or values.
 type heads struct {
 	dims   graph.Dims // [batch,heads,rows,size], or [batch,rows,size] with one head
-	value  string     // of those extents once its axes are in the order of turn
-	turn   []int64    // nil where they are
-	split  string     // the same as [batch,rows,heads,size]; "" if it was never that
-	rows   string     // the same as [batch,rows,heads·size]; "" if it was never that
-	scale  float64    // by which rows are to be multiplied
-	repeat int        // heads of queries that share one
+	value  string     // has these extents after a transpose by perm
+	perm   []int64    // nil for none
+	split  string     // the operand as [batch,rows,heads,size]; "" if no value is
+	rows   string     // the operand as [batch,rows,heads·size] over scale; "" if no value is
+	scale  float64    // factor of rows
+	repeat int        // number of query heads that share a head
 }
 
-// headed sees a value as queries, keys or values; shared says whether those are
-// taken that were repeated.
-func (f *finder) headed(name string, shared bool) *heads {
-	h := &heads{dims: f.dims(name), value: name, scale: 1, repeat: 1}
+// headed returns a value as queries, keys or values. If shared, it returns repeated
+// heads as they were before they were repeated.
+func (m *matcher) headed(name string, shared bool) *heads {
+	h := &heads{dims: m.dims(name), value: name, scale: 1, repeat: 1}
 	if len(h.dims) != 3 && len(h.dims) != 4 {
 		return nil
 	}
 	if shared && len(h.dims) == 4 {
-		if of, n := f.repeated(name); n > 1 {
-			h.dims, h.value, h.repeat = f.dims(of), of, n
+		if of, n := m.repeated(name); n > 1 {
+			h.dims, h.value, h.repeat = m.dims(of), of, n
 		}
 	}
-	if t := f.from(h.value, "Transpose"); f.permutes(t, 0, 2, 1, 3) {
-		f.splitFrom(h, t.Inputs[0])
+	if t := m.producer(h.value, "Transpose"); m.isTranspose(t, 0, 2, 1, 3) {
+		m.splitFrom(h, t.Inputs[0])
 	}
 	return h
 }
 
-// splitFrom notes that the operand is split with its axes 1 and 2 swapped.
-func (f *finder) splitFrom(h *heads, split string) {
+// splitFrom sets the values that an operand was before its heads were moved before
+// its rows, and before they were split.
+func (m *matcher) splitFrom(h *heads, split string) {
 	h.split = split
-	r := f.from(split, "Reshape")
+	r := m.producer(split, "Reshape")
 	if r == nil {
 		return
 	}
-	d := f.dims(r.Inputs[0])
-	if len(d) == 3 && f.equal(d[0], h.dims[0]) && f.equal(d[1], h.dims[2]) && f.equal(d[2], h.dims[1].Mul(h.dims[3])) {
-		h.rows, _ = f.unscaled(r.Inputs[0], &h.scale)
+	d := m.dims(r.Inputs[0])
+	if len(d) == 3 && m.equal(d[0], h.dims[0]) && m.equal(d[1], h.dims[2]) && m.equal(d[2], h.dims[1].Mul(h.dims[3])) {
+		h.rows, _ = m.unscaled(r.Inputs[0], &h.scale)
 	}
 }
 
-// turned sees a value as keys with their last two axes swapped.
-func (f *finder) turned(name string, shared bool) *heads {
-	if n := f.from(name, "Transpose"); n != nil && n.Attr("perm") != nil {
+// transposed returns a value as keys whose last two axes were swapped.
+func (m *matcher) transposed(name string, shared bool) *heads {
+	if n := m.producer(name, "Transpose"); n != nil && n.Attr("perm") != nil {
 		perm := slices.Clone(n.Attr("perm").Ints)
 		rank := len(perm)
-		if rank != 3 && rank != 4 || rank != len(f.dims(name)) {
+		if rank != 3 && rank != 4 || rank != len(m.dims(name)) {
 			return nil
 		}
 		perm[rank-1], perm[rank-2] = perm[rank-2], perm[rank-1]
 		if slices.IsSorted(perm) {
-			return f.headed(n.Inputs[0], shared)
+			return m.headed(n.Inputs[0], shared)
 		}
-		h := &heads{dims: slices.Clone(f.dims(name)), scale: 1, repeat: 1, turn: perm, value: n.Inputs[0]}
+		h := &heads{dims: slices.Clone(m.dims(name)), scale: 1, repeat: 1, perm: perm, value: n.Inputs[0]}
 		h.dims[rank-1], h.dims[rank-2] = h.dims[rank-2], h.dims[rank-1]
 		if slices.Equal(perm, []int64{0, 2, 1, 3}) {
-			f.splitFrom(h, n.Inputs[0])
+			m.splitFrom(h, n.Inputs[0])
 		}
 		return h
 	}
-	return f.turnedFlat(name, shared)
+	return m.transposedFlat(name, shared)
 }
 
-// turnedFlat is turned for keys whose batch and heads are joined while they turn.
-func (f *finder) turnedFlat(name string, shared bool) *heads {
-	after := f.from(name, "Reshape")
+// transposedFlat is transposed for keys whose batch and heads form one axis while
+// they are transposed.
+func (m *matcher) transposedFlat(name string, shared bool) *heads {
+	after := m.producer(name, "Reshape")
 	if after == nil {
 		return nil
 	}
-	turn := f.from(after.Inputs[0], "Transpose")
-	if !f.permutes(turn, 0, 2, 1) {
+	swap := m.producer(after.Inputs[0], "Transpose")
+	if !m.isTranspose(swap, 0, 2, 1) {
 		return nil
 	}
-	before := f.from(turn.Inputs[0], "Reshape")
+	before := m.producer(swap.Inputs[0], "Reshape")
 	if before == nil {
 		return nil
 	}
-	flat, keys := f.dims(turn.Inputs[0]), slices.Clone(f.dims(name))
+	flat, keys := m.dims(swap.Inputs[0]), slices.Clone(m.dims(name))
 	n := len(keys)
 	if n < 3 || len(flat) != 3 {
 		return nil
 	}
 	keys[n-1], keys[n-2] = keys[n-2], keys[n-1]
-	if !slices.EqualFunc(keys[n-2:], flat[1:], f.equal) {
+	if !slices.EqualFunc(keys[n-2:], flat[1:], m.equal) {
 		return nil
 	}
-	if f.has(before.Inputs[0], keys) {
-		return f.headed(before.Inputs[0], shared)
+	if m.hasDims(before.Inputs[0], keys) {
+		return m.headed(before.Inputs[0], shared)
 	}
-	// The heads were joined as soon as they were repeated.
-	if of, times := f.repeatedTo(before.Inputs[0], keys); shared && times > 1 {
-		h := f.headed(of, false)
+	// One Reshape joined the repeated heads and the batch.
+	if of, times := m.repeatedTo(before.Inputs[0], keys); shared && times > 1 {
+		h := m.headed(of, false)
 		h.repeat = times
 		return h
 	}
 	return nil
 }
 
-// repeated sees a value as another of whose heads each is there n times in a row,
-// which Unsqueeze, Expand and Reshape make.
-func (f *finder) repeated(name string) (of string, n int) {
-	join := f.from(name, "Reshape")
+// repeated returns the value whose heads Unsqueeze, Expand and Reshape repeat n
+// times each.
+func (m *matcher) repeated(name string) (of string, n int) {
+	join := m.producer(name, "Reshape")
 	if join == nil {
 		return "", 0
 	}
-	return f.repeatedTo(join.Inputs[0], f.dims(name))
+	return m.repeatedTo(join.Inputs[0], m.dims(name))
 }
 
-// repeatedTo is repeated for what Expand makes before a Reshape to those extents.
-func (f *finder) repeatedTo(name string, out graph.Dims) (of string, n int) {
-	expand := f.from(name, "Expand")
+// repeatedTo is repeated for the output of an Expand before a Reshape to those
+// extents.
+func (m *matcher) repeatedTo(name string, out graph.Dims) (of string, n int) {
+	expand := m.producer(name, "Expand")
 	if expand == nil {
 		return "", 0
 	}
-	more := f.from(expand.Inputs[0], "Unsqueeze", "Reshape")
+	more := m.producer(expand.Inputs[0], "Unsqueeze", "Reshape")
 	if more == nil {
 		return "", 0
 	}
-	x, all := f.dims(more.Inputs[0]), f.dims(name)
+	x, all := m.dims(more.Inputs[0]), m.dims(name)
 	if len(x) != 4 || len(all) != 5 {
 		return "", 0
 	}
 	n, known := all[2].Value()
-	if !known || !f.has(expand.Inputs[0], graph.Dims{x[0], x[1], graph.Known(1), x[2], x[3]}) ||
-		!f.has(name, graph.Dims{x[0], x[1], all[2], x[2], x[3]}) ||
-		!slices.EqualFunc(out, graph.Dims{x[0], x[1].Mul(all[2]), x[2], x[3]}, f.equal) {
+	if !known || !m.hasDims(expand.Inputs[0], graph.Dims{x[0], x[1], graph.Known(1), x[2], x[3]}) ||
+		!m.hasDims(name, graph.Dims{x[0], x[1], all[2], x[2], x[3]}) ||
+		!slices.EqualFunc(out, graph.Dims{x[0], x[1].Mul(all[2]), x[2], x[3]}, m.equal) {
 		return "", 0
 	}
 	return more.Inputs[0], n
+}
+
+// isTranspose reports whether a node is a Transpose by that permutation.
+func (m *matcher) isTranspose(n *graph.Node, perm ...int64) bool {
+	if !is(n, "Transpose") {
+		return false
+	}
+	a := n.Attr("perm")
+	return a != nil && slices.Equal(a.Ints, perm)
 }

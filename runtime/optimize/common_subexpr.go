@@ -11,12 +11,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// commonBytes bounds the constants that are compared: weights would have to be
-// read from the file, and are hardly ever there twice.
+// commonBytes bounds the size of constants that are compared. Comparing weights
+// would read them from the file, and equal weights are rare.
 const commonBytes = 1 << 12
 
-// commonSubexpr keeps one of several nodes that compute the same from the same
-// values, and one of several constants that are equal.
+// commonSubexpr merges nodes that apply the same operator to the same values, and
+// equal constants.
 func commonSubexpr(s *Scope) (*Edit, error) {
 	e := newEdit()
 	s.commonConstants(e)
@@ -36,8 +36,9 @@ func commonSubexpr(s *Scope) (*Edit, error) {
 	return e, nil
 }
 
-// share removes a node whose outputs another one has. It does nothing where names
-// stand against it.
+// share removes node n and renames its outputs to those of m, which computes the
+// same. It does nothing if an output of n must keep its name, or if a subgraph
+// redefines the name of an output of m.
 func (e *Edit) share(s *Scope, n, m *graph.Node) {
 	if len(n.Outputs) == 1 {
 		e.bypass(s, n, m.Outputs[0])
@@ -56,7 +57,7 @@ func (e *Edit) share(s *Scope, n, m *graph.Node) {
 	}
 }
 
-// commonConstants renames small constants to the first that is equal.
+// commonConstants renames each small constant to the first equal one.
 func (s *Scope) commonConstants(e *Edit) {
 	seed := maphash.MakeSeed()
 	first := map[uint64][]*graph.Initializer{}
@@ -85,8 +86,8 @@ func equalTensors(a, b *tensor.Tensor) bool {
 	return a.DType() == b.DType() && a.Shape().Equal(b.Shape()) && slices.Equal(a.Strings(), b.Strings()) && bytes.Equal(a.Bytes(), b.Bytes())
 }
 
-// expression is a text that nodes have in common which compute the same; ok is
-// false of nodes that are not to be shared.
+// expression returns a text that is equal for nodes that compute the same; ok is
+// false if the node must not be shared.
 func (s *Scope) expression(n *graph.Node, e *Edit) (key string, ok bool) {
 	row, _, err := s.Registry.Find(n)
 	if err != nil || row.Impure || len(subgraphs(n)) > 0 {
@@ -112,8 +113,8 @@ func (s *Scope) expression(n *graph.Node, e *Edit) (key string, ok bool) {
 	return b.String(), true
 }
 
-// constantText is a text that tells values of an attribute apart; ok is false of
-// kinds that have none.
+// constantText returns a text that differs between values of an attribute; ok is
+// false if its kind has none.
 func constantText(a *graph.Attr) (text string, ok bool) {
 	switch a.Kind {
 	case graph.AttrFloat:

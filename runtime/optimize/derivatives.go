@@ -7,32 +7,32 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// derivative adds nodes that compute the derivative for input i of a node from
-// that of its output, and returns its name; none if it is zero.
+// A derivative adds nodes that compute the derivative with respect to input i of n
+// from dy, that with respect to its output. It returns the name of the result; "" if
+// the derivative is zero.
 type derivative func(d *differentiator, n *graph.Node, dy string, i int) (string, error)
 
-// flat names operators whose derivative is zero everywhere, or that make no
-// numbers from numbers.
+// flat is the set of operators whose derivative is zero or undefined.
 var flat = map[string]bool{
 	"Shape": true, "Size": true, "ConstantOfShape": true, "EyeLike": true, "Constant": true,
 	"Equal": true, "Greater": true, "Less": true, "GreaterOrEqual": true, "LessOrEqual": true, "Not": true, "And": true, "Or": true, "Xor": true,
 	"Sign": true, "Floor": true, "Ceil": true, "Round": true, "ArgMax": true, "ArgMin": true, "IsNaN": true, "IsInf": true,
 }
 
-// derivatives holds the rule of every operator that has one.
+// derivatives maps operators to their rules.
 var derivatives = map[string]derivative{
 	"Identity": func(_ *differentiator, _ *graph.Node, dy string, _ int) (string, error) { return dy, nil },
-	"Add":      stretched(func(_ *differentiator, _ *graph.Node, dy string, _ int) string { return dy }),
-	"Sum":      stretched(func(_ *differentiator, _ *graph.Node, dy string, _ int) string { return dy }),
-	"Sub": stretched(func(d *differentiator, _ *graph.Node, dy string, i int) string {
+	"Add":      broadcast(func(_ *differentiator, _ *graph.Node, dy string, _ int) string { return dy }),
+	"Sum":      broadcast(func(_ *differentiator, _ *graph.Node, dy string, _ int) string { return dy }),
+	"Sub": broadcast(func(d *differentiator, _ *graph.Node, dy string, i int) string {
 		if i == 0 {
 			return dy
 		}
 		return d.add("Neg", []string{dy})
 	}),
-	"Mul": stretched(func(d *differentiator, n *graph.Node, dy string, i int) string { return d.mul(dy, n.Inputs[1-i]) }),
-	"Div": stretched(divRule),
-	"Pow": stretched(powRule),
+	"Mul": broadcast(func(d *differentiator, n *graph.Node, dy string, i int) string { return d.mul(dy, n.Inputs[1-i]) }),
+	"Div": broadcast(divRule),
+	"Pow": broadcast(powRule),
 
 	"Neg":        unary(func(d *differentiator, dy, _, _ string) string { return d.add("Neg", []string{dy}) }),
 	"Abs":        unary(func(d *differentiator, dy, x, _ string) string { return d.mul(dy, d.add("Sign", []string{x})) }),
@@ -76,14 +76,14 @@ func (d *differentiator) mul(a, b string) string { return d.add("Mul", []string{
 
 func (d *differentiator) div(a, b string) string { return d.add("Div", []string{a, b}) }
 
-// stretched is the rule of an operator that stretches its inputs to one shape.
-func stretched(f func(d *differentiator, n *graph.Node, dy string, i int) string) derivative {
+// broadcast returns the rule of an operator that broadcasts its inputs.
+func broadcast(f func(d *differentiator, n *graph.Node, dy string, i int) string) derivative {
 	return func(d *differentiator, n *graph.Node, dy string, i int) (string, error) {
 		return d.add("SumLike", []string{f(d, n, dy, i), n.Inputs[i]}), nil
 	}
 }
 
-// unary is the rule of an operator of which only input 0 counts.
+// unary returns the rule of an operator that is differentiable in input 0 only.
 func unary(f func(d *differentiator, dy, x, y string) string) derivative {
 	return func(d *differentiator, n *graph.Node, dy string, i int) (string, error) {
 		if i > 0 {
@@ -101,7 +101,7 @@ func divRule(d *differentiator, n *graph.Node, dy string, i int) string {
 	return d.add("Neg", []string{d.mul(q, n.Outputs[0])})
 }
 
-// powRule is e·x^(e-1) for the base and y·log x for the exponent.
+// powRule computes dy·e·x^(e-1) for the base and dy·y·log x for the exponent.
 func powRule(d *differentiator, n *graph.Node, dy string, i int) string {
 	x, e := n.Inputs[0], n.Inputs[1]
 	if i == 1 {
@@ -116,17 +116,6 @@ func reshaped(d *differentiator, dy, x, _ string) string {
 }
 
 func castBack(d *differentiator, dy, x, _ string) string { return d.add("CastLike", []string{dy, x}) }
-
-func intAttr(name string, v int64) *graph.Attr {
-	return &graph.Attr{Name: name, Kind: graph.AttrInt, Int: v}
-}
-
-func intOf(n *graph.Node, name string) int64 {
-	if a := n.Attr(name); a != nil {
-		return a.Int
-	}
-	return 0
-}
 
 func transposeRule(d *differentiator, n *graph.Node, dy string, _ int) (string, error) {
 	perm := n.Attr("perm")
@@ -143,8 +132,8 @@ func transposeRule(d *differentiator, n *graph.Node, dy string, _ int) (string, 
 	return d.add("Transpose", []string{dy}, back), nil
 }
 
-// reduceRule stretches the derivative back, through the shape that the result has
-// when its axes are kept.
+// reduceRule returns the rule of a sum, or of a mean: dy broadcasts to the shape of
+// the input after its reduced axes are restored.
 func reduceRule(mean bool) derivative {
 	return func(d *differentiator, n *graph.Node, dy string, i int) (string, error) {
 		if i > 0 {
@@ -165,12 +154,12 @@ func reduceRule(mean bool) derivative {
 	}
 }
 
-// einsum adds a summation over two operands.
+// einsum adds an Einsum of two operands and returns the name of its output.
 func (d *differentiator) einsum(a, b, equation string) string {
 	return d.add("Einsum", []string{a, b}, &graph.Attr{Name: "equation", Kind: graph.AttrString, Str: []byte(equation)})
 }
 
-// matmulRule is for operands with two axes or more.
+// matmulRule requires operands of at least two axes.
 func matmulRule(d *differentiator, n *graph.Node, dy string, i int) (string, error) {
 	var g string
 	if i == 0 {
@@ -181,7 +170,8 @@ func matmulRule(d *differentiator, n *graph.Node, dy string, i int) (string, err
 	return d.add("SumLike", []string{g, n.Inputs[i]}), nil
 }
 
-// einsumRule is for two operands each of whose axes the other or the result has.
+// einsumRule requires two operands. Each axis of one must occur in the other or in
+// the result.
 func einsumRule(d *differentiator, n *graph.Node, dy string, i int) (string, error) {
 	equation := ""
 	if a := n.Attr("equation"); a != nil {
@@ -207,7 +197,7 @@ func einsumRule(d *differentiator, n *graph.Node, dy string, i int) (string, err
 
 func gemmRule(d *differentiator, n *graph.Node, dy string, i int) (string, error) {
 	a, b := n.Inputs[0], n.Inputs[1]
-	ta, tb := intOf(n, "transA"), intOf(n, "transB")
+	ta, tb := intOr(n, "transA", 0), intOr(n, "transB", 0)
 	scale := func(name string) *graph.Attr {
 		v := &graph.Attr{Name: "alpha", Kind: graph.AttrFloat, Float: 1}
 		if given := n.Attr(name); given != nil {

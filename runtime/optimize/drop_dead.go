@@ -1,6 +1,6 @@
 package optimize
 
-// dropDead removes nodes and constants that no output needs.
+// dropDead removes the nodes and constants that no output depends on.
 func dropDead(s *Scope) (*Edit, error) {
 	g := s.Graph
 	e := newEdit()
@@ -21,7 +21,7 @@ func dropDead(s *Scope) (*Edit, error) {
 		needed[o.Name] = true
 	}
 	for _, in := range g.Inputs {
-		// An input's default stays, or the input would have to be given.
+		// A default value makes an input optional.
 		needed[in.Name] = true
 	}
 	for _, init := range g.Initializers {

@@ -8,18 +8,18 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Edit is a change of one graph. A nil Edit changes nothing. Nodes that come may
-// stand before those whose outputs they use.
+// Edit is a set of changes to one graph. A nil Edit changes nothing. Added nodes
+// may precede the nodes whose outputs they use; the edited graph is sorted.
 type Edit struct {
-	// Replace lists nodes that go, each with those that come in its place.
+	// Replace maps each removed node to the nodes that take its place.
 	Replace map[*graph.Node][]*graph.Node
-	// Add lists constants that come.
+	// Add lists new constants.
 	Add []*graph.Initializer
-	// Drop names constants that go.
+	// Drop is the set of removed constants.
 	Drop map[string]bool
-	// Rename gives values another name wherever nodes compute or use them, in the
-	// graphs within too. An output of the graph keeps its name, and so must its
-	// node. If a value takes the name of another, the node that made it must go.
+	// Rename maps values to new names, in nodes and in subgraphs. Graph outputs
+	// must not be renamed. If the new name is that of another value, one of the two
+	// nodes that compute them must be removed.
 	Rename map[string]string
 }
 
@@ -27,18 +27,10 @@ func newEdit() *Edit {
 	return &Edit{Replace: map[*graph.Node][]*graph.Node{}, Drop: map[string]bool{}, Rename: map[string]string{}}
 }
 
-// touches reports whether one of the nodes is to go already.
-func (e *Edit) touches(nodes ...*graph.Node) bool {
-	return slices.ContainsFunc(nodes, func(n *graph.Node) bool { _, ok := e.Replace[n]; return ok })
-}
-
-// fuse puts one node in the place of several, the last of which computes what it
-// computes.
-func (e *Edit) fuse(by *graph.Node, nodes ...*graph.Node) {
-	for _, n := range nodes {
-		e.Replace[n] = nil
-	}
-	e.Replace[nodes[len(nodes)-1]] = []*graph.Node{by}
+// removes reports whether the edit removes or replaces a node.
+func (e *Edit) removes(n *graph.Node) bool {
+	_, ok := e.Replace[n]
+	return ok
 }
 
 // add adds a constant and returns its name.
@@ -47,7 +39,7 @@ func (e *Edit) add(name string, t *tensor.Tensor) string {
 	return name
 }
 
-// name is what a value is called after the edit.
+// name returns the name of a value after the edit.
 func (e *Edit) name(s string) string {
 	for {
 		to, ok := e.Rename[s]
@@ -58,9 +50,9 @@ func (e *Edit) name(s string) string {
 	}
 }
 
-// bypass removes a node whose output 0 is x, a value that is there without it. It
-// does nothing where names stand against it: both are outputs of the graph, or x
-// is no node's of this graph and the node's is an output.
+// bypass removes a node whose output 0 equals the value x. It does nothing if
+// further outputs are used, or if neither value can take the other's name: both are
+// graph outputs, or only the node's is one and no node of this graph computes x.
 func (e *Edit) bypass(s *Scope, n *graph.Node, x string) {
 	x, y := e.name(x), e.name(n.Outputs[0])
 	switch {
@@ -76,7 +68,7 @@ func (e *Edit) bypass(s *Scope, n *graph.Node, x string) {
 	e.Replace[n] = nil
 }
 
-// apply returns the edited graph, which shares what did not change.
+// apply returns the edited graph. It shares unchanged parts with the old one.
 func (e *Edit) apply(old *graph.Graph) *graph.Graph {
 	if e == nil {
 		return old
@@ -111,8 +103,8 @@ func (e *Edit) apply(old *graph.Graph) *graph.Graph {
 	return &g
 }
 
-// renamed returns the node with other names for the values that it computes and
-// uses; the node itself if it has none of them.
+// renamed returns a copy of the node with renamed inputs, outputs and captured
+// values, or the node itself if none is renamed.
 func renamed(n *graph.Node, to map[string]string) *graph.Node {
 	has := func(name string) bool { _, ok := to[name]; return ok }
 	if len(to) == 0 || !slices.ContainsFunc(slices.Concat(n.Inputs, n.Outputs, n.Captured()), has) {
@@ -133,7 +125,7 @@ func listRenamed(list []string, to map[string]string) []string {
 	return list
 }
 
-// graphRenamed returns a graph that knows values around it by other names.
+// graphRenamed returns a copy of a subgraph with renamed captured values.
 func graphRenamed(old *graph.Graph, to map[string]string) *graph.Graph {
 	hidden := map[string]bool{}
 	define(old, hidden)
@@ -155,8 +147,8 @@ func graphRenamed(old *graph.Graph, to map[string]string) *graph.Graph {
 	return &g
 }
 
-// withGraphs returns the node with other graphs in its attributes; the node itself
-// if they are the same.
+// withGraphs returns a copy of the node with its subgraphs mapped by change, or the
+// node itself if change returns every subgraph as it is.
 func withGraphs(n *graph.Node, change func(attr string, g *graph.Graph) *graph.Graph) *graph.Node {
 	r, same := *n, true
 	r.Attrs = slices.Clone(n.Attrs)

@@ -12,11 +12,10 @@ import (
 const trainingDomain = "ai.onnx.preview.training"
 
 // expandGradient replaces every Gradient node of the main graph by nodes that
-// compute the derivatives it asks for, in reverse mode: from y back to xs through
-// the nodes between them. What a derivative adds up for is the sum of y's elements.
-// Where the node's inputs are other values than xs and zs name, the nodes between
-// are computed anew from those. A Gradient may differentiate what another one
-// computes.
+// compute the derivatives of the sum of y's elements with respect to xs, in reverse
+// mode. If the inputs of the node are other values than those that xs and zs name,
+// the nodes between them and y are copied to compute from the inputs. A Gradient may
+// differentiate the output of another.
 func expandGradient(s *Scope) (*Edit, error) {
 	isGradient := func(n *graph.Node) bool { return n.Domain == trainingDomain && n.Op == "Gradient" }
 	if s.outer != nil || !slices.ContainsFunc(s.Graph.Nodes, isGradient) {
@@ -32,7 +31,7 @@ func expandGradient(s *Scope) (*Edit, error) {
 		}
 	}
 	for len(list) > 0 {
-		// One whose y does not depend on another is next.
+		// Expand one whose y depends on no other.
 		i := slices.IndexFunc(list, func(n *graph.Node) bool { return !slices.ContainsFunc(d.between(n), isGradient) })
 		if i < 0 {
 			return nil, graph.Mark(graph.ErrFormat, "the Gradient nodes depend on each other in a circle")
@@ -49,7 +48,7 @@ func expandGradient(s *Scope) (*Edit, error) {
 	return e, nil
 }
 
-// freePrefix returns a start that no name of the graph has.
+// freePrefix returns a prefix that no name of the graph has.
 func freePrefix(g *graph.Graph) string {
 	prefix := "gradient"
 	taken := func(name string) bool { return strings.HasPrefix(name, prefix) }
@@ -61,7 +60,7 @@ func freePrefix(g *graph.Graph) string {
 	return prefix
 }
 
-// differentiator adds the nodes of derivatives to a graph.
+// A differentiator adds nodes that compute derivatives to a graph.
 type differentiator struct {
 	prefix    string
 	made      int
@@ -80,13 +79,13 @@ func (d *differentiator) record(n *graph.Node) {
 	}
 }
 
-// name returns one that is new.
+// name returns a new name that ends with the given text.
 func (d *differentiator) name(of string) string {
 	d.made++
 	return fmt.Sprintf("%s.%d/%s", d.prefix, d.made, of)
 }
 
-// add appends a node with one output, whose name it returns.
+// add appends a node with one output and returns the name of the output.
 func (d *differentiator) add(op string, inputs []string, attrs ...*graph.Attr) string {
 	n := &graph.Node{Op: op, Version: 18, Inputs: inputs, Attrs: attrs}
 	if op == "SumLike" {
@@ -103,7 +102,7 @@ func (d *differentiator) append(n *graph.Node) {
 	d.record(n)
 }
 
-// number returns a scalar of the element type that like has.
+// number adds a scalar of the element type of like and returns its name.
 func (d *differentiator) number(v float32, like string) string {
 	t := tensor.New(tensor.F32)
 	tensor.View[float32](t)[0] = v
@@ -112,7 +111,8 @@ func (d *differentiator) number(v float32, like string) string {
 	return d.add("CastLike", []string{name, like})
 }
 
-// filled returns a tensor of one number with shape and type of like.
+// filled adds a tensor with the shape and type of like, filled with a number, and
+// returns its name.
 func (d *differentiator) filled(v float32, like string) string {
 	return d.add("Expand", []string{d.number(v, like), d.add("Shape", []string{like})})
 }
@@ -127,8 +127,7 @@ func strs(n *graph.Node, name string) []string {
 	return list
 }
 
-// between returns the nodes that compute y from xs and zs, in an order in which
-// they can run.
+// between returns the nodes that compute y from xs and zs in topological order.
 func (d *differentiator) between(n *graph.Node) []*graph.Node {
 	met := map[string]bool{}
 	for _, name := range slices.Concat(strs(n, "xs"), strs(n, "zs")) {
@@ -161,7 +160,7 @@ func target(n *graph.Node) string {
 	return ""
 }
 
-// expand returns the nodes that come in place of a Gradient node.
+// expand returns the nodes that replace a Gradient node.
 func (d *differentiator) expand(n *graph.Node) ([]*graph.Node, error) {
 	xs, y := strs(n, "xs"), target(n)
 	names := slices.Concat(xs, strs(n, "zs"))
@@ -202,8 +201,8 @@ func (d *differentiator) expand(n *graph.Node) ([]*graph.Node, error) {
 	return d.nodes, nil
 }
 
-// anew copies nodes so that they compute from other values than those of that
-// name, and returns what each value is called there.
+// anew adds copies of nodes that compute from the values instead of those named. It
+// returns the copies and a function from a name to the name in the copies.
 func (d *differentiator) anew(nodes []*graph.Node, names, values []string) ([]*graph.Node, func(string) string) {
 	called := map[string]string{}
 	for i, name := range names {
@@ -237,8 +236,8 @@ func (d *differentiator) anew(nodes []*graph.Node, names, values []string) ([]*g
 	return list, as
 }
 
-// backward walks from the last node to the first and adds to the derivative of
-// every input that depends on one of the values wanted.
+// backward visits the nodes from last to first. At each it accumulates the
+// derivatives of the inputs that depend on a wanted value.
 func (d *differentiator) backward(nodes []*graph.Node, wanted []string) error {
 	active := map[string]bool{}
 	for _, name := range wanted {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/optimize"
@@ -54,7 +55,7 @@ func evaluate(t *testing.T, m *graph.Model, values map[string]*tensor.Tensor) ma
 		for i, name := range n.Inputs {
 			in[i] = all[name]
 		}
-		out, err := op.Eval(registry, n, 0, nil, in)
+		out, err := cpu.Eval(registry, n, 0, nil, in)
 		if err != nil {
 			t.Fatalf("node %q (%s): %v", n.Label(), n.OpName(), err)
 		}
@@ -157,7 +158,7 @@ func TestDerivatives(t *testing.T) {
 				gradientOf("da", xs, xs, second),
 				standard(tt.op, tt.in, "f", tt.attrs...), standard("Mul", []string{"f", "f"}, "y"),
 			}}}
-			expanded, err := optimize.Run(m, optimize.Required(), optimize.Context{Registry: operators()})
+			expanded, err := optimize.Run(m, optimize.Required(), contextOf(operators()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -200,7 +201,7 @@ func TestGradientElsewhere(t *testing.T) {
 		gradientOf("y", []string{"h", "b"}, []string{"p", "q"}, []string{"", "db"}),
 		gradientOf("y", []string{"b", "c"}, []string{"b", "c"}, []string{"", "dc"}),
 	}}}
-	expanded, err := optimize.Run(m, optimize.Required(), optimize.Context{Registry: operators()})
+	expanded, err := optimize.Run(m, optimize.Required(), contextOf(operators()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +236,7 @@ func TestGradientRefused(t *testing.T) {
 			gradientOf("y", []string{"a"}, []string{"a"}, []string{"d"})}},
 	} {
 		m := &graph.Model{Graph: &graph.Graph{Nodes: tt.nodes}}
-		if _, err := optimize.Run(m, optimize.Required(), optimize.Context{Registry: operators()}); !errors.Is(err, tt.kind) {
+		if _, err := optimize.Run(m, optimize.Required(), contextOf(operators())); !errors.Is(err, tt.kind) {
 			t.Errorf("%s: error %v, want one of kind %v", tt.name, err, tt.kind)
 		}
 	}

@@ -6,18 +6,18 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// foldGrowth bounds the bytes of a folded result beyond those of its inputs: a
-// constant that expands is cheaper to compute than to keep.
+// foldGrowth bounds the size in bytes of a folded result beyond that of its inputs.
+// A constant that expands is cheaper to compute than to keep.
 const foldGrowth = 1 << 20
 
-// foldTotal bounds the bytes of all folded results of a graph beyond twice those
-// of the constants that they come from: a chain of nodes can double a constant
-// as often as it has nodes.
+// foldTotal bounds the size in bytes of all folded results of a graph beyond twice
+// that of the constants that they come from. Without it, each node of a chain could
+// double a constant.
 const foldTotal = 64 << 20
 
-// foldConst computes nodes whose inputs are all constants, and those whose results
-// follow from extents, such as the shape of a value. Nodes that cannot be computed
-// are left for the planner or the run, which report them.
+// foldConst replaces nodes by constants if their inputs are constants, or if their
+// results follow from extents, as those of Shape do. Nodes that fail to compute
+// stay: the planner or the run reports them.
 func foldConst(s *Scope) (*Edit, error) {
 	e := newEdit()
 	folded := map[string]*op.Value{}
@@ -64,7 +64,7 @@ func foldConst(s *Scope) (*Edit, error) {
 	return e, nil
 }
 
-// fold returns the outputs of a node, or nil if it is not to be folded.
+// fold returns the outputs of a node; nil if it cannot or must not be folded.
 func (s *Scope) fold(n *graph.Node, value func(name string) *op.Value) []*tensor.Tensor {
 	o, row, err := s.Registry.New(n)
 	if err != nil || row.Makes || row.Impure {

@@ -22,7 +22,7 @@ func TestFoldChain(t *testing.T) {
 	}
 	g.Outputs = []*graph.Value{{Name: fmt.Sprint("v", links)}}
 	m := &graph.Model{File: "chain", Graph: g, Opsets: []graph.Opset{{Version: 13}}}
-	m, err := optimize.Run(m, optimize.Passes(), optimize.Context{Registry: op.Standard()})
+	m, err := optimize.Run(m, optimize.Passes(), contextOf(op.Standard()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,37 +9,33 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// foldScale puts constant factors and addends of channels, such as those of a
+// foldScale folds constant factors and addends per channel, such as those of a
 // BatchNormalization, into the constant weights of the convolution or the product
-// before them. Results are rounded otherwise.
+// before them. Results are rounded differently.
 func foldScale(s *Scope) (*Edit, error) {
-	e := newEdit()
-	for _, n := range s.Nodes {
-		l, ok := s.linear(n)
+	m := newMatcher(s)
+	for _, n := range m.live {
+		l, ok := m.linear(n)
 		if !ok {
 			continue
 		}
-		nodes := []*graph.Node{n}
-		for last := n; ; nodes = append(nodes, last) {
-			if last = s.next(last, "BatchNormalization", "Mul", "Div", "Add", "Sub"); last == nil || !s.then(&l, last, nodes[len(nodes)-1].Outputs[0]) {
-				break
-			}
+		last := n
+		for next := m.consumer(last); next != nil && m.uses(last.Outputs[0]) == 1 && m.then(&l, next, last.Outputs[0]); next = m.consumer(last) {
+			last = next
 		}
-		if len(nodes) == 1 {
+		if last == n {
 			continue
 		}
-		by := l.fold(s, e)
-		if by == nil {
-			continue
+		if by := m.folded(&l); by != nil {
+			by.Outputs = last.Outputs[:1]
+			m.replace(last, by)
 		}
-		by.Outputs = nodes[len(nodes)-1].Outputs[:1]
-		e.fuse(by, nodes...)
 	}
-	return e, nil
+	return m.result()
 }
 
-// linear is a node that makes sums of products with weights, where a result
-// channel has weights and an addend of its own.
+// A linear is a convolution or a product with constant weights. Each channel of the
+// result has weights and an addend of its own.
 type linear struct {
 	node    *graph.Node
 	weights *tensor.Tensor
@@ -49,16 +45,16 @@ type linear struct {
 	bare    bool      // there is no place for addends
 	// Element i of the weights belongs to channel i/step%count + i/group*count.
 	step, count, group int
-	mul, add           []float64 // what becomes of each channel
+	mul, add           []float64 // factor and addend to apply to each channel
 }
 
-// linear reads a node whose weights, and addends, are constants.
-func (s *Scope) linear(n *graph.Node) (l linear, ok bool) {
-	if !is(n, "Conv", "ConvTranspose", "Gemm", "MatMul") && !isFused(n, nacreDomain, "FusedMatMul") {
+// linear returns a node with constant weights and addends as a linear.
+func (m *matcher) linear(n *graph.Node) (l linear, ok bool) {
+	if !is(n, "Conv", "ConvTranspose", "Gemm", "MatMul", fusedMatMul) {
 		return l, false
 	}
-	w := s.constant(n.Inputs[1])
-	if w == nil || !slices.Contains(floatsFused, w.DType()) || !s.own(n.Inputs[1], w) {
+	w := m.constant(n.Inputs[1])
+	if w == nil || !slices.Contains(floats, w.DType()) || !m.own(n.Inputs[1], w) {
 		return l, false
 	}
 	l = linear{node: n, weights: w, rank: len(w.Shape()), axis: 1}
@@ -85,7 +81,7 @@ func (s *Scope) linear(n *graph.Node) (l linear, ok bool) {
 		}
 		channels = shape[1]
 		l.step, l.count, l.group = 1, channels, w.Len()
-		if rank, known := s.rank(n.Outputs[0]); n.Op != "Gemm" && known {
+		if rank, known := m.rank(n.Outputs[0]); n.Op != "Gemm" && known {
 			l.rank, l.axis = rank, rank-1
 		} else if n.Op != "Gemm" {
 			return l, false
@@ -96,23 +92,23 @@ func (s *Scope) linear(n *graph.Node) (l linear, ok bool) {
 	for i := range l.mul {
 		l.mul[i] = 1
 	}
-	l.bias, ok = s.addends(n, channels)
+	l.bias, ok = m.addends(n, channels)
 	return l, ok
 }
 
-// own reports whether other weights may come in the place of a constant: it is
-// small, or used here only.
-func (s *Scope) own(name string, t *tensor.Tensor) bool {
-	return len(t.Bytes()) <= foldGrowth || s.defined[name] && s.uses(name) == 1
+// own reports whether changed weights may take the place of a constant: it is
+// small, or used once.
+func (m *matcher) own(name string, t *tensor.Tensor) bool {
+	return len(t.Bytes()) <= foldGrowth || m.defined[name] && m.uses(name) == 1
 }
 
-// addends returns what the node adds to each of its channels by input 2.
-func (s *Scope) addends(n *graph.Node, channels int) (list []float64, ok bool) {
+// addends returns what input 2 of a node adds to each channel.
+func (m *matcher) addends(n *graph.Node, channels int) (list []float64, ok bool) {
 	list = make([]float64, channels)
 	if len(n.Inputs) < 3 || n.Inputs[2] == "" {
 		return list, true
 	}
-	t := s.constant(n.Inputs[2])
+	t := m.constant(n.Inputs[2])
 	if t == nil {
 		return nil, false
 	}
@@ -120,16 +116,16 @@ func (s *Scope) addends(n *graph.Node, channels int) (list []float64, ok bool) {
 	if n.Op == "Gemm" {
 		beta = float64(attrs(n).Float("beta", 1))
 	}
-	given, ok := spread(t, 2, 1, channels)
+	given, ok := perChannel(t, 2, 1, channels)
 	for i := range given {
 		list[i] = beta * given[i]
 	}
 	return list, ok
 }
 
-// spread returns the elements of a tensor that differ along one axis of a value of
-// that rank only, one for each of its channels.
-func spread(t *tensor.Tensor, rank, axis, channels int) (list []float64, ok bool) {
+// perChannel returns the element that a tensor has for each channel of a value of
+// that rank; ok is false if its elements differ along another axis than channels.
+func perChannel(t *tensor.Tensor, rank, axis, channels int) (list []float64, ok bool) {
 	shape := t.Shape()
 	if len(shape) > rank || t.Len() != 1 && t.Len() != channels {
 		return nil, false
@@ -150,10 +146,10 @@ func spread(t *tensor.Tensor, rank, axis, channels int) (list []float64, ok bool
 	return list, true
 }
 
-// then adds what node n does to x, the channels' values so far, and reports
-// whether it is a constant factor and addend for each of them.
-func (s *Scope) then(l *linear, n *graph.Node, x string) bool {
-	mul, add, ok := s.channelwise(n, x, l.rank, l.axis, len(l.mul))
+// then applies the factors and addends of node n to those of l, whose result so far
+// is x. It reports false, and changes nothing, if n is no such node.
+func (m *matcher) then(l *linear, n *graph.Node, x string) bool {
+	mul, add, ok := m.channelwise(n, x, l.rank, l.axis, len(l.mul))
 	if !ok {
 		return false
 	}
@@ -171,25 +167,25 @@ func (s *Scope) then(l *linear, n *graph.Node, x string) bool {
 
 // channelwise returns the factor and the addend that a node applies to each
 // channel of x, a value of that rank.
-func (s *Scope) channelwise(n *graph.Node, x string, rank, axis, channels int) (mul, add []float64, ok bool) {
-	if n.Op == "BatchNormalization" {
-		if n.Inputs[0] != x || axis != 1 {
+func (m *matcher) channelwise(n *graph.Node, x string, rank, axis, channels int) (mul, add []float64, ok bool) {
+	if is(n, "BatchNormalization") {
+		if !m.same(n.Inputs[0], x) || axis != 1 {
 			return nil, nil, false
 		}
-		return s.normalizing(n, channels)
+		return m.normalizing(n, channels)
 	}
-	if n.Attr("broadcast") != nil || len(n.Inputs) != 2 || n.Inputs[0] == n.Inputs[1] {
+	if !is(n, "Mul", "Div", "Add", "Sub") || len(n.Inputs) != 2 || m.same(n.Inputs[0], n.Inputs[1]) {
 		return nil, nil, false
 	}
 	i := 0 // the index of the constant
-	if n.Inputs[0] == x {
+	if m.same(n.Inputs[0], x) {
 		i = 1
 	}
-	t := s.constant(n.Inputs[i])
+	t := m.constant(n.Inputs[i])
 	if t == nil || i == 0 && n.Op == "Div" {
 		return nil, nil, false
 	}
-	c, ok := spread(t, rank, axis, channels)
+	c, ok := perChannel(t, rank, axis, channels)
 	if !ok {
 		return nil, nil, false
 	}
@@ -212,16 +208,16 @@ func (s *Scope) channelwise(n *graph.Node, x string, rank, axis, channels int) (
 	return mul, add, true
 }
 
-// normalizing returns the factors and addends of a BatchNormalization that is not
-// in training and has constant statistics.
-func (s *Scope) normalizing(n *graph.Node, channels int) (mul, add []float64, ok bool) {
+// normalizing returns the factors and addends of a BatchNormalization that infers
+// with constant statistics.
+func (m *matcher) normalizing(n *graph.Node, channels int) (mul, add []float64, ok bool) {
 	a := attrs(n)
 	if a.Bool("training_mode", false) || !a.Bool("spatial", true) || len(n.Outputs) > 1 || len(n.Inputs) != 5 {
 		return nil, nil, false
 	}
 	var list [4][]float64 // scale, shift, mean, variance
 	for i := range list {
-		t := s.constant(n.Inputs[1+i])
+		t := m.constant(n.Inputs[1+i])
 		if t == nil || t.Len() != channels {
 			return nil, nil, false
 		}
@@ -238,17 +234,17 @@ func (s *Scope) normalizing(n *graph.Node, channels int) (mul, add []float64, ok
 	return mul, add, true
 }
 
-// fold returns the node with other weights and addends; nil if they are beyond their
-// element type.
-func (l *linear) fold(s *Scope, e *Edit) *graph.Node {
+// folded returns the node with changed weights and addends; nil if they exceed
+// their element type.
+func (m *matcher) folded(l *linear) *graph.Node {
 	r := *l.node
 	r.Inputs = slices.Clone(r.Inputs[:2])
 	if slices.ContainsFunc(l.mul, func(v float64) bool { return v != 1 }) {
-		weights, ok := scaled(l.weights, func(i int) float64 { return l.mul[i/l.step%l.count+i/l.group*l.count] })
+		weights, ok := scaledBy(l.weights, func(i int) float64 { return l.mul[i/l.step%l.count+i/l.group*l.count] })
 		if !ok {
 			return nil
 		}
-		r.Inputs[1] = e.add(s.fresh(r.Inputs[1]), weights)
+		r.Inputs[1] = m.add(r.Inputs[1], weights)
 	}
 	some := false
 	for i := range l.bias {
@@ -260,23 +256,23 @@ func (l *linear) fold(s *Scope, e *Edit) *graph.Node {
 	}
 	bias := tensor.New(l.weights.DType(), len(l.bias))
 	op.SetNumbers(bias, l.bias)
-	r.Inputs = append(r.Inputs, e.add(s.fresh(l.node.Outputs[0]+".bias"), bias))
+	r.Inputs = append(r.Inputs, m.add(l.node.Outputs[0]+".bias", bias))
 	if r.Op == "Gemm" {
 		r.Attrs = without(r.Attrs, "beta")
 	}
 	return &r
 }
 
-// scaledRun is how many weights are scaled at a time: as float64 they take more
-// memory.
+// scaledRun is the number of weights that are scaled at a time. It bounds the
+// memory of their copy in float64.
 const scaledRun = 1 << 16
 
 // largest is the largest number of each type of floats.
 var largest = map[tensor.DType]float64{tensor.F32: math.MaxFloat32, tensor.F64: math.MaxFloat64, tensor.F16: 65504, tensor.BF16: 0x1.fep127}
 
-// scaled returns a tensor of floats with element i multiplied by mul(i); ok is false
-// if a product is beyond their type.
-func scaled(t *tensor.Tensor, mul func(i int) float64) (out *tensor.Tensor, ok bool) {
+// scaledBy returns a tensor of floats with element i multiplied by mul(i); ok is
+// false if a product exceeds the element type.
+func scaledBy(t *tensor.Tensor, mul func(i int) float64) (out *tensor.Tensor, ok bool) {
 	out = tensor.New(t.DType(), t.Shape()...)
 	most := largest[t.DType()]
 	t = t.Aligned()
@@ -300,15 +296,4 @@ func scaled(t *tensor.Tensor, mul func(i int) float64) (out *tensor.Tensor, ok b
 		op.SetNumbers(part(out), product)
 	}
 	return out, true
-}
-
-// without returns attributes but the one of that name.
-func without(list []*graph.Attr, name string) []*graph.Attr {
-	var rest []*graph.Attr
-	for _, a := range list {
-		if a.Name != name {
-			rest = append(rest, a)
-		}
-	}
-	return rest
 }

@@ -1,32 +1,30 @@
 package optimize
 
-import "github.com/nacre-ml/nacre/runtime/graph"
+import (
+	"slices"
 
-// fuseActivation puts a function of elements into the node of the convolution or
-// the product before it, whose kernel applies it while its sums are in the cache.
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// fuseActivation applies an activation within the convolution or the product that
+// computes its operand.
 func fuseActivation(s *Scope) (*Edit, error) {
-	e := newEdit()
-	for _, n := range s.Nodes {
-		if e.touches(n) {
-			continue
-		}
-		last := s.next(n, activations...)
-		if last == nil || last.Inputs[0] != n.Outputs[0] {
-			continue
-		}
-		by := s.fusible(n)
-		f, ok := s.activation(last)
-		if by == nil || !ok {
-			continue
-		}
-		by.Attrs = append(by.Attrs[:len(by.Attrs):len(by.Attrs)], f.attrs(by.Op)...)
-		by.Outputs = last.Outputs
-		e.fuse(by, n, last)
-	}
-	return e, nil
+	return rewrite(s, rule{
+		pattern: applyAny(activations, as(y, once(applyAny(fusible)))),
+		write: func(m *match) *graph.Node {
+			by := m.fused(m.nodeOf(y))
+			f, ok := m.activation(m.root)
+			if by == nil || !ok {
+				return nil
+			}
+			by.Attrs = slices.Concat(by.Attrs, f.attrs(by.Op))
+			by.Outputs = m.root.Outputs
+			return by
+		},
+	})
 }
 
-// activation is a function of elements with its parameters.
+// activation is an element-wise function with its parameters.
 type activation struct {
 	name   string
 	params []float32
@@ -37,7 +35,7 @@ var activations = []string{
 	"Elu", "Selu", "Celu", "Softplus", "Softsign", "Gelu", "Mish",
 }
 
-// attrs names the function to a node of that operator.
+// attrs returns the attributes that make a node of that operator apply the function.
 func (f activation) attrs(op string) []*graph.Attr {
 	list := []*graph.Attr{{Name: "activation", Kind: graph.AttrString, Str: []byte(f.name)}}
 	switch {
@@ -52,8 +50,8 @@ func (f activation) attrs(op string) []*graph.Attr {
 	return list
 }
 
-// activation returns what a node computes of each element, if it is a function that
-// nodes can take in.
+// activation returns the function that a node applies; ok is false if fused nodes
+// cannot apply it.
 func (s *Scope) activation(n *graph.Node) (f activation, ok bool) {
 	a := attrs(n)
 	f.name = n.Op
@@ -82,10 +80,11 @@ func (s *Scope) activation(n *graph.Node) (f activation, ok bool) {
 	return f, true
 }
 
-// single reports whether a number is the same as a float32.
+// single reports whether float32 represents a number exactly.
 func single(v float64) bool { return float64(float32(v)) == v }
 
-// clip reads the ends of a Clip: attributes before version 11, then inputs.
+// clip returns the limits of a Clip, which are attributes before version 11 and
+// inputs since. An omitted limit is the largest number of the element type.
 func (s *Scope) clip(n *graph.Node) (f activation, ok bool) {
 	d := s.dtype(n.Inputs[0])
 	ends := [2]float64{-largest[d], largest[d]}

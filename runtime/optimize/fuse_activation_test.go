@@ -7,17 +7,17 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// only makes the pattern of a network that becomes the operators want.
+// only returns a pattern that the passes rewrite to the operators want.
 func only(name string, f func(b *net, x string) string, want ...string) pattern {
 	return pattern{name: name, want: want, build: func(b *net) { b.out(f(b, b.in("x", "batch", "tokens", 6))) }}
 }
 
-// erf is 1 + erf(x/√2).
+// erf adds 1 + erf(x/√2).
 func (b *net) erf(x string) string {
 	return b.op("Add", b.op("Erf", b.op("Div", x, b.c(math.Sqrt2))), b.c(1))
 }
 
-// tanh is 1 + tanh(√(2/π)·(x + 0.044715·cube)).
+// tanh adds 1 + tanh(√(2/π)·(x + 0.044715·cube)).
 func (b *net) tanh(x, cube string) string {
 	inner := b.op("Add", x, b.op("Mul", b.c(0.044715), cube))
 	return b.op("Add", b.op("Tanh", b.op("Mul", inner, b.c(math.Sqrt(2/math.Pi)))), b.c(1))

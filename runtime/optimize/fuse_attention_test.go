@@ -13,32 +13,32 @@ func (b *net) heads(x string, n, size int, perm ...int64) string {
 	return b.op("Transpose", b.op("Reshape", x, b.ints(0, 0, n, size)), attrInts("perm", perm...))
 }
 
-// extent is one extent of a value, as a vector.
+// extent adds a vector with one extent of a value.
 func (b *net) extent(x string, axis int) string {
 	return b.op("Unsqueeze", b.op("Gather", b.op("Shape", x), b.one(axis)), b.ints(0))
 }
 
-// joined puts heads of [batch,n,rows,size] side by side.
+// joined reshapes heads of [batch,n,rows,size] to [batch,rows,n·size].
 func (b *net) joined(x string, width int) string {
 	x = b.op("Transpose", x, attrInts("perm", 0, 2, 1, 3))
 	return b.op("Reshape", x, b.op("Concat", b.extent(x, 0), b.extent(x, 1), b.ints(width), attrInt("axis", 0)))
 }
 
-// softmax is that over the last axis.
+// softmax adds a softmax over the last axis.
 func (b *net) softmax(x string) string { return b.op("Softmax", x, attrInt("axis", -1)) }
 
-// qkv are inputs of two heads of four elements.
+// qkv adds inputs of two heads with four elements each.
 func (b *net) qkv() (q, k, v string) {
 	return b.in("q", "batch", "tokens", 8), b.in("k", "batch", "keys", 8), b.in("v", "batch", "keys", 8)
 }
 
-// split are q, k and v with their heads in front, k turned.
+// split returns q, k and v with their heads before their rows, k transposed.
 func (b *net) split() (q, k, v string) {
 	q, k, v = b.qkv()
 	return b.heads(q, 2, 4, 0, 2, 1, 3), b.heads(k, 2, 4, 0, 2, 3, 1), b.heads(v, 2, 4, 0, 2, 1, 3)
 }
 
-// mask is 0 for most keys and low for others.
+// mask adds an input that is 0 for most keys and low for others.
 func (b *net) mask(low float64, list ...any) string {
 	shape, _ := b.dims(list)
 	at := func(i int) float64 {

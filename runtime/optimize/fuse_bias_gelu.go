@@ -2,34 +2,22 @@ package optimize
 
 import "github.com/nacre-ml/nacre/runtime/graph"
 
-// fuseBiasGelu joins Gelu with the sum of a value and a vector before it, as
-// BiasGelu or, where it is approximated, FastGelu.
+// fuseBiasGelu replaces gelu(x + bias) with a vector bias by BiasGelu or, if the
+// Gelu is approximated, by FastGelu.
 func fuseBiasGelu(s *Scope) (*Edit, error) {
-	f := newFinder(s)
-	for _, n := range f.live {
-		if !is(n, "Gelu") {
-			continue
-		}
-		sum := f.from(n.Inputs[0], "Add")
-		d := f.dims(n.Inputs[0])
-		if sum == nil || len(d) < 2 || !f.inside(n, sum) {
-			continue
-		}
-		for i := range 2 {
-			x, bias := sum.Inputs[i], sum.Inputs[1-i]
-			if f.has(x, d) && f.has(bias, d[len(d)-1:]) {
-				f.replace(n, instead(n, microsoft, geluWithBias(n), 1, []string{x, bias}))
-				break
+	const sum variable = "sum"
+	return rewrite(s, rule{
+		pattern: apply("Gelu", as(sum, add(x, bias))),
+		when: func(m *match) bool {
+			d := m.dims(m.values[sum])
+			return len(d) >= 2 && m.hasDims(m.values[x], d) && m.hasDims(m.values[bias], d[len(d)-1:])
+		},
+		write: func(m *match) *graph.Node {
+			op := "BiasGelu"
+			if attrs(m.root).Str("approximate", "none") == "tanh" {
+				op = "FastGelu"
 			}
-		}
-	}
-	return f.result()
-}
-
-// geluWithBias names the operator that adds a bias before Gelu.
-func geluWithBias(n *graph.Node) string {
-	if a := n.Attr("approximate"); a != nil && string(a.Str) == "tanh" {
-		return "FastGelu"
-	}
-	return "BiasGelu"
+			return m.instead(microsoft, op, 1, []variable{x, bias})
+		},
+	})
 }

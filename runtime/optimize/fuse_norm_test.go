@@ -8,7 +8,7 @@ import (
 
 var lastAxis = attrInts("axes", -1)
 
-// variance is the mean square, and epsilon, of a value.
+// variance adds the mean square of a value and epsilon.
 func (b *net) variance(d string, args ...any) string {
 	square := b.op("Pow", d, b.c(2))
 	return b.op("Add", b.op("ReduceMean", append([]any{square}, args...)...), b.c(1e-3))
@@ -16,7 +16,7 @@ func (b *net) variance(d string, args ...any) string {
 
 func (b *net) centred(x string) string { return b.op("Sub", x, b.op("ReduceMean", x, lastAxis)) }
 
-// layerNorm is the form of PyTorch's exporter.
+// layerNorm adds a normalization as PyTorch's exporter writes it.
 func (b *net) layerNorm(x string, scale, bias string) string {
 	d := b.centred(x)
 	y := b.op("Div", d, b.op("Sqrt", b.variance(d, lastAxis)))

@@ -6,34 +6,39 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// fuseResidual puts a value of the same shape that is added to a convolution or a
-// product into its node.
+// fuseResidual adds a value of the same shape within the convolution or the product
+// that computes the other summand.
 func fuseResidual(s *Scope) (*Edit, error) {
-	e := newEdit()
-	for _, n := range s.Nodes {
-		add := s.next(n, "Add")
-		if add == nil || e.touches(n, add) || add.Attr("broadcast") != nil {
-			continue
-		}
-		by := s.fusible(n)
-		y, z := n.Outputs[0], other(add, n.Outputs[0])
-		if by == nil || by.Op == "FusedGemm" || len(by.Inputs) > 3 || s.dtype(z) != s.dtype(y) || !s.sameDims(z, y) {
-			continue
-		}
-		for len(by.Inputs) < 3 {
-			by.Inputs = append(by.Inputs, "")
-		}
-		by.Inputs = append(by.Inputs, z)
-		by.Outputs = add.Outputs
-		e.fuse(by, n, add)
-	}
-	return e, nil
+	const residual variable = "residual"
+	return rewrite(s, rule{
+		pattern: add(as(y, once(applyAny(fusible))), residual),
+		when: func(m *match) bool {
+			a, b := m.values[y], m.values[residual]
+			return m.dtype(a) == m.dtype(b) && m.sameDims(a, b)
+		},
+		write: func(m *match) *graph.Node {
+			by := m.fused(m.nodeOf(y))
+			if by == nil || by.Op == "FusedGemm" || len(by.Inputs) > 3 {
+				return nil
+			}
+			for len(by.Inputs) < 3 {
+				by.Inputs = append(by.Inputs, "")
+			}
+			by.Inputs = append(by.Inputs, m.values[residual])
+			by.Outputs = m.root.Outputs
+			return by
+		},
+	})
 }
 
-// fusible returns a copy of a convolution or a product of floats as a node that
-// takes in what follows it, or nil. It has no activation yet.
-func (s *Scope) fusible(n *graph.Node) *graph.Node {
-	if !slices.Contains(floatsFused, s.dtype(n.Outputs[0])) {
+// fusible names the operators that fused returns nodes for.
+var fusible = []string{"Conv", "Gemm", "MatMul", fusedConv, fusedGemm, fusedMatMul}
+
+// fused returns a convolution or a product as a node that can also add a residual
+// and apply an activation. It is nil if the node applies one already, or if its
+// operands are no floats or no matrices.
+func (m *matcher) fused(n *graph.Node) *graph.Node {
+	if !m.ofType(n.Outputs[0], floats) {
 		return nil
 	}
 	r := *n
@@ -44,15 +49,16 @@ func (s *Scope) fusible(n *graph.Node) *graph.Node {
 	case is(n, "Gemm"):
 		r.Domain, r.Op, r.Version = microsoft, "FusedGemm", 1
 		r.Attrs = without(n.Attrs, "broadcast")
-	case is(n, "MatMul") && s.multiplies(n):
+	case is(n, "MatMul"):
+		if !m.multipliesMatrices(n) {
+			return nil
+		}
 		r.Domain, r.Op, r.Version = nacreDomain, "FusedMatMul", 1
-	case isFused(n, microsoft, "FusedConv"), isFused(n, microsoft, "FusedGemm"), isFused(n, nacreDomain, "FusedMatMul"):
+	default:
 		if attrs(n).Str("activation", "") != "" {
 			return nil
 		}
 		r.Attrs = without(n.Attrs, "activation")
-	default:
-		return nil
 	}
 	return &r
 }

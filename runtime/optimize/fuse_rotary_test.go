@@ -2,42 +2,42 @@ package optimize_test
 
 import "testing"
 
-// angles are those of positions by frequencies, [1,tokens,n].
+// angles adds the products of positions and frequencies, [1,tokens,n].
 func (b *net) angles(n int) string {
 	return b.op("MatMul", b.in("positions", 1, "tokens", 1), b.weight(1, n))
 }
 
-// caches are cosines and sines of angles, each number twice, with an axis of heads.
+// caches adds cosines and sines of angles, each number twice, with an axis of heads.
 func (b *net) caches(angles string, axis int) (cos, sin string) {
 	both := b.op("Concat", angles, angles, attrInt("axis", -1))
 	return b.op("Unsqueeze", b.op("Cos", both), b.ints(axis)), b.op("Unsqueeze", b.op("Sin", both), b.ints(axis))
 }
 
-// slice is a part of the last axis.
+// slice adds a part of the last axis.
 func (b *net) slice(x string, start, end, step int) string {
 	return b.op("Slice", x, b.ints(start), b.ints(end), b.ints(-1), b.ints(step))
 }
 
 const far = 1<<63 - 1
 
-// turned has the halves of x of that size swapped, the first with its sign changed.
+// turned exchanges the halves of x and negates the second.
 func (b *net) turned(x string, half int) string {
 	return b.op("Concat", b.op("Neg", b.slice(x, half, far, 1)), b.slice(x, 0, half, 1), attrInt("axis", -1))
 }
 
-// neighbours has neighbours swapped, the first with its sign changed.
+// neighbours exchanges neighbours and negates the second.
 func (b *net) neighbours(x string, shape ...int) string {
 	odd, even := b.op("Neg", b.slice(x, 1, far, 2)), b.slice(x, 0, far, 2)
 	pairs := b.op("Concat", b.op("Unsqueeze", odd, b.ints(-1)), b.op("Unsqueeze", even, b.ints(-1)), attrInt("axis", -1))
 	return b.op("Reshape", pairs, b.ints(shape...))
 }
 
-// rotate is x·cos + y·sin.
+// rotate adds x·cos + y·sin.
 func (b *net) rotate(x, cos, y, sin string) string {
 	return b.op("Add", b.op("Mul", x, cos), b.op("Mul", y, sin))
 }
 
-// made are the operators that make the caches of angles.
+// made lists the operators that compute the caches.
 func made(more ...string) []string {
 	return append([]string{"MatMul", "Concat", "Cos", "Unsqueeze", "Sin", "Unsqueeze", "Slice", "Squeeze", "Slice", "Squeeze"}, more...)
 }

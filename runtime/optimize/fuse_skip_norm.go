@@ -1,49 +1,55 @@
 package optimize
 
 import (
+	"maps"
 	"slices"
 
-	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// fuseSkipNorm joins the sum of two values of one shape with the normalisation of
-// its rows that follows, which then reads it while it is at hand. What else reads
-// the sum gets it as a further output. For halves of floats it does not pay: each
-// of the two operators alone converts them in passing.
+// fuseSkipNorm replaces the normalization of x + y over the last axis by an operator
+// that also adds. Other consumers of the sum read it as an output of that operator.
+// Halves of floats stay: each of the two operators alone converts them in passing.
 func fuseSkipNorm(s *Scope) (*Edit, error) {
-	f := newFinder(s)
-	for _, n := range f.live {
-		op := map[string]string{"LayerNormalization": "SkipLayerNormalization", "RMSNormalization": "SkipSimplifiedLayerNormalization"}[n.Op]
-		if n.Domain != "" || op == "" || len(n.Outputs) > 1 || f.dtype(n.Inputs[0]) != tensor.F32 || intOr(n, "stash_type", 1) != 1 {
-			continue
-		}
-		sum := f.from(n.Inputs[0], "Add")
-		d := f.dims(n.Inputs[0])
-		if sum == nil || len(d) < 2 || len(d) > 3 || !f.has(sum.Inputs[0], d) || !f.has(sum.Inputs[1], d) {
-			continue
-		}
-		if axis := intOr(n, "axis", -1); axis != -1 && axis != int64(len(d)-1) || !f.has(n.Inputs[1], d[len(d)-1:]) || len(n.Inputs) > 2 && !f.has(n.Inputs[2], d[len(d)-1:]) {
-			continue
-		}
-		if _, taken := f.edit.Replace[sum]; taken {
-			continue
-		}
-		fused := instead(n, microsoft, op, 1, slices.Concat(sum.Inputs, n.Inputs[1:]), floatAttr("epsilon", floatOf(n, "epsilon", 1e-5)))
-		if f.reader(sum) != n {
-			fused.Outputs = []string{n.Outputs[0], "", "", sum.Outputs[0]}
-		}
-		if f.replace(n, fused) {
-			f.edit.Replace[sum] = nil
-		}
+	m := newMatcher(s)
+	skip := map[string]string{"LayerNormalization": "SkipLayerNormalization", "RMSNormalization": "SkipSimplifiedLayerNormalization"}
+	normalization := applyAny(slices.Sorted(maps.Keys(skip)), add(x, y))
+	for _, n := range m.live {
+		m.find(normalization, n, func(found *match) bool {
+			sum := m.producer(n.Inputs[0], "Add")
+			if m.edit.removes(sum) || !found.normalizesRows() {
+				return false
+			}
+			in := append([]string{found.values[x], found.values[y]}, n.Inputs[1:]...)
+			fused := instead(n, microsoft, skip[n.Op], 1, in, floatAttr("epsilon", floatOr(n, "epsilon", 1e-5)))
+			if m.consumer(sum) != n {
+				fused.Outputs = []string{n.Outputs[0], "", "", sum.Outputs[0]}
+			}
+			if !m.replaceMatch(found, fused) {
+				return false
+			}
+			m.edit.Replace[sum] = nil
+			return true
+		})
 	}
-	return f.result()
+	return m.result()
 }
 
-// intOr returns an integer attribute, def if it is not there.
-func intOr(n *graph.Node, name string, def int64) int64 {
-	if a := n.Attr(name); a != nil {
-		return a.Int
+// normalizesRows reports whether the root normalizes float32 rows of a sum of two
+// values of one shape, with parameters that are vectors.
+func (m *match) normalizesRows() bool {
+	n := m.root
+	d := m.dims(n.Inputs[0])
+	if len(n.Outputs) > 1 || m.dtype(n.Inputs[0]) != tensor.F32 || intOr(n, "stash_type", 1) != 1 || len(d) < 2 || len(d) > 3 {
+		return false
 	}
-	return def
+	if axis := intOr(n, "axis", -1); axis != -1 && axis != int64(len(d)-1) {
+		return false
+	}
+	for _, name := range n.Inputs[1:] {
+		if !m.hasDims(name, d[len(d)-1:]) {
+			return false
+		}
+	}
+	return m.hasDims(m.values[x], d) && m.hasDims(m.values[y], d)
 }

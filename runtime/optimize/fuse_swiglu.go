@@ -1,21 +1,18 @@
 package optimize
 
-// fuseSwiGLU makes SwiGLU of the product of Swish and a value of the same shape.
+import "github.com/nacre-ml/nacre/runtime/graph"
+
+// fuseSwiGLU replaces swish(x)·gate by SwiGLU if gate has the shape of x.
 func fuseSwiGLU(s *Scope) (*Edit, error) {
-	f := newFinder(s)
-	for _, n := range f.live {
-		if !is(n, "Swish") {
-			continue
-		}
-		end := f.reader(n)
-		if !is(end, "Mul") {
-			continue
-		}
-		gate := f.otherOperand(end, n)
-		if d := f.dims(n.Inputs[0]); d == nil || !f.has(gate, d) {
-			continue
-		}
-		f.replace(end, instead(end, "", "SwiGLU", 28, []string{n.Inputs[0], gate}, n.Attrs...))
-	}
-	return f.result()
+	const swish, gate variable = "swish", "gate"
+	return rewrite(s, rule{
+		pattern: mul(as(swish, apply("Swish", x)), gate),
+		when: func(m *match) bool {
+			d := m.dims(m.values[x])
+			return d != nil && m.hasDims(m.values[gate], d)
+		},
+		write: func(m *match) *graph.Node {
+			return m.instead("", "SwiGLU", 28, []variable{x, gate}, m.nodeOf(swish).Attrs...)
+		},
+	})
 }

@@ -8,16 +8,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// inferBytes bounds the bytes of the constants from which others are computed to
-// learn extents, and inferGrowth how many more those may have: shape arithmetic
-// stays far below both.
+// Inference computes nodes whose constant inputs take at most inferBytes and whose
+// outputs take at most inferGrowth bytes more. Shape arithmetic stays far below both.
 const (
 	inferBytes  = 1 << 16
 	inferGrowth = 1 << 12
 )
 
-// infer finds out what is known of every value of the graph. Nodes that do not fit
-// their inputs leave their outputs unknown: the planner reports them.
+// infer computes the facts about every value of the graph. The outputs of an invalid
+// node stay unknown: the planner reports it.
 func (s *Scope) infer() {
 	in := make([]*op.Value, len(s.Graph.Inputs))
 	for i, v := range s.Graph.Inputs {
@@ -26,16 +25,28 @@ func (s *Scope) infer() {
 			t = s.inputs[i]
 		}
 		if s.outer != nil {
-			t.Dims = nil // what the file says holds for one run of the body
+			t.Dims = nil // declared extents hold for a single run of the body
 		}
+		t.Dims = declared(t.Dims)
 		in[i] = &op.Value{Type: t}
 	}
 	s.inferFrom(in)
 }
 
-// inferFrom is infer for given values of the graph's inputs. Extents of which
-// nothing is known get a symbol of their own: a value's extent equals itself, in
-// whatever is computed from it.
+// declared returns the extents of an input with symbols in place of expressions:
+// a run sees to it that equal ones are equally long, not what they add up to.
+func declared(dims graph.Dims) graph.Dims {
+	dims = slices.Clone(dims)
+	for i, d := range dims {
+		if !d.IsKnown() {
+			dims[i] = graph.Symbol(d.String())
+		}
+	}
+	return dims
+}
+
+// inferFrom is infer with given facts about the graph's inputs. Every unknown extent
+// becomes a new symbol, so that it equals itself wherever it propagates.
 func (s *Scope) inferFrom(in []*op.Value) {
 	s.known = make(map[string]*op.Value, len(s.defined))
 	for i, v := range s.Graph.Inputs {
@@ -53,7 +64,7 @@ func (s *Scope) inferFrom(in []*op.Value) {
 	}
 }
 
-// named gives unknown extents of a value names.
+// named returns the facts with new symbols for unknown extents.
 func (s *Scope) named(v *op.Value) *op.Value {
 	if !slices.ContainsFunc(v.Dims, graph.Dim.IsUnknown) {
 		return v
@@ -68,7 +79,7 @@ func (s *Scope) named(v *op.Value) *op.Value {
 	return &known
 }
 
-// node infers the outputs of a node; nil if nothing is known of them.
+// node infers the outputs of a node; nil if nothing is known about them.
 func (s *Scope) node(n *graph.Node) []*op.Value {
 	in := make([]*op.Value, len(n.Inputs))
 	for i, name := range n.Inputs {
@@ -96,7 +107,7 @@ func (s *Scope) node(n *graph.Node) []*op.Value {
 	return out
 }
 
-// isSmall reports whether constants take at most inferBytes together.
+// isSmall reports whether the constants take at most inferBytes in total.
 func isSmall(in []*op.Value) bool {
 	total := 0
 	for _, v := range in {
@@ -107,7 +118,7 @@ func isSmall(in []*op.Value) bool {
 	return total <= inferBytes
 }
 
-// body infers the outputs of a graph that a node holds.
+// body infers the outputs of a subgraph of a node.
 func (s *Scope) body(n *graph.Node, attr string, in []*op.Value) ([]*op.Value, error) {
 	a := n.Attr(attr)
 	if a == nil || a.Graph == nil {
@@ -120,7 +131,7 @@ func (s *Scope) body(n *graph.Node, attr string, in []*op.Value) ([]*op.Value, e
 	b.inferFrom(in)
 	out := make([]*op.Value, len(a.Graph.Outputs))
 	for i, v := range a.Graph.Outputs {
-		// Symbols for what is unknown are of one run of the body.
+		// New symbols denote extents of a single run of the body.
 		result := *b.value(v.Name)
 		result.Dims, result.Ints = s.names.without(result.Dims), s.names.without(result.Ints)
 		out[i] = &result
@@ -128,7 +139,7 @@ func (s *Scope) body(n *graph.Node, attr string, in []*op.Value) ([]*op.Value, e
 	return out, nil
 }
 
-// bodyTypes returns the types that a node gives the inputs of its graphs.
+// bodyTypes returns the types that a node passes to the inputs of a subgraph.
 func (s *Scope) bodyTypes(n *graph.Node, attr string) []graph.Type {
 	o, _, err := s.Registry.New(n)
 	t, ok := o.(op.BodyTyper)
@@ -145,8 +156,8 @@ func (s *Scope) bodyTypes(n *graph.Node, attr string) []graph.Type {
 	return types
 }
 
-// compute returns the outputs of a node whose inputs are all constants, if they take
-// at most growth bytes more than those; else nil.
+// compute returns the outputs of a node with constant inputs; nil if an input is not
+// constant or an output takes more than growth bytes beyond the inputs.
 func (s *Scope) compute(n *graph.Node, row *op.Row, in, out []*op.Value, growth int) []*tensor.Tensor {
 	if row.Makes || row.Impure {
 		return nil
@@ -171,7 +182,7 @@ func (s *Scope) compute(n *graph.Node, row *op.Row, in, out []*op.Value, growth 
 			return nil
 		}
 	}
-	list, err := op.Eval(s.Registry, n, s.ISA, nil, tensors)
+	list, err := s.Eval(n, tensors)
 	if err != nil {
 		return nil
 	}

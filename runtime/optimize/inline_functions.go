@@ -6,15 +6,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// maxInlined bounds the nodes that functions may grow a graph by: a short file
-// can describe doubling without end.
+// maxInlined bounds the nodes that functions may add to a graph. Nested calls let a
+// short file describe exponentially many.
 const maxInlined = 1 << 18
 
-// inlineFunctions replaces every node that calls a function of the model by the
-// function's nodes. Validation has refused functions that call themselves.
+// inlineFunctions replaces every call of a function of the model by the function's
+// nodes. A validated model has no recursive functions.
 func inlineFunctions(s *Scope) (*Edit, error) {
 	if len(s.Model.Functions) == 0 || s.outer != nil {
-		return nil, nil // the graphs within were expanded with the main graph
+		return nil, nil // expanding the main graph expands its subgraphs
 	}
 	in := &inliner{functions: map[functionKey]*graph.Function{}}
 	for _, f := range s.Model.Functions {
@@ -41,7 +41,7 @@ type inliner struct {
 	nodes     int
 }
 
-// expand returns the nodes to put in place of n: n itself if it calls nothing.
+// expand returns the nodes that replace n; n itself if it calls no function.
 func (in *inliner) expand(n *graph.Node) ([]*graph.Node, error) {
 	f := in.functions[functionKey{n.Domain, n.Op, n.Overload}]
 	if f == nil {
@@ -84,7 +84,7 @@ func (in *inliner) expand(n *graph.Node) ([]*graph.Node, error) {
 	return list, nil
 }
 
-// expandAttrs expands calls within the graphs that n holds.
+// expandAttrs expands calls in the subgraphs of n.
 func (in *inliner) expandAttrs(n *graph.Node) ([]*graph.Node, error) {
 	changed := *n
 	changed.Attrs = nil
@@ -117,14 +117,14 @@ func (in *inliner) expandAttrs(n *graph.Node) ([]*graph.Node, error) {
 	return []*graph.Node{&changed}, nil
 }
 
-// call is one use of a function: what its names and attributes stand for.
+// A call binds the names and attributes of a function to those of its caller.
 type call struct {
 	names  map[string]string
 	attrs  map[string]*graph.Attr
 	prefix string
 }
 
-// name returns what a name of the function's body is called in the caller.
+// name returns the caller's name for a name of the function's body.
 func (c *call) name(s string) string {
 	if s == "" {
 		return ""
@@ -135,7 +135,7 @@ func (c *call) name(s string) string {
 	return c.prefix + s
 }
 
-// node returns a node of the body in the caller's names.
+// node returns a node of the body with the caller's names.
 func (c *call) node(n *graph.Node) *graph.Node {
 	r := *n
 	r.Name = c.prefix + n.Label()
@@ -175,7 +175,7 @@ func (c *call) list(names []string) []string {
 	return out
 }
 
-// graph returns a graph inside the body in the caller's names.
+// graph returns a subgraph of the body with the caller's names.
 func (c *call) graph(g *graph.Graph) *graph.Graph {
 	r := *g
 	r.Inputs, r.Outputs, r.Values = c.values(g.Inputs), c.values(g.Outputs), c.values(g.Values)

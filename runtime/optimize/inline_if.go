@@ -5,8 +5,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// inlineIf puts the nodes of the branch that is always taken in the place of an If
-// whose condition is constant.
+// inlineIf replaces an If with a constant condition by the nodes of the branch that
+// it takes.
 func inlineIf(s *Scope) (*Edit, error) {
 	in := &brancher{Scope: s, edit: newEdit()}
 	for _, n := range s.Nodes {
@@ -17,8 +17,8 @@ func inlineIf(s *Scope) (*Edit, error) {
 	return in.edit, nil
 }
 
-// taken returns the graph of an If that every run takes, or nil. Constant is what
-// is known of values where the node stands.
+// taken returns the branch that an If takes in every run, or nil. Constant returns
+// the value of a name in the scope of the node.
 func taken(n *graph.Node, constant func(name string) *tensor.Tensor) *graph.Graph {
 	if n.Domain != "" || n.Op != "If" || len(n.Inputs) != 1 {
 		return nil
@@ -43,8 +43,8 @@ type brancher struct {
 	edit *Edit
 }
 
-// expand returns the nodes of the branch, whose values have names that nothing else
-// has, and which compute the node's outputs.
+// expand returns the nodes of a branch with new names, except that they compute the
+// outputs of the If.
 func (in *brancher) expand(n *graph.Node, body *graph.Graph, constant func(name string) *tensor.Tensor) []*graph.Node {
 	defined, held, to := map[string]bool{}, map[string]*tensor.Tensor{}, map[string]string{}
 	define(body, defined)
@@ -61,7 +61,7 @@ func (in *brancher) expand(n *graph.Node, body *graph.Graph, constant func(name 
 		if to[v.Name] == "" && defined[v.Name] && out != "" {
 			to[v.Name] = out
 		} else if out != "" {
-			// The value is from elsewhere, or an output already.
+			// The branch returns a captured value, or one value twice.
 			list = append(list, &graph.Node{Op: "Identity", Version: n.Version, Inputs: []string{v.Name}, Outputs: []string{out}})
 		}
 	}

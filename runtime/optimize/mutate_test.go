@@ -14,10 +14,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// mutants is how many networks that differ from a pattern in one place are tried.
+// mutants is the number of mutants of each pattern that a test runs.
 const mutants = 5
 
-// mutate changes one place of a network, as a pattern's look-alikes differ.
+// mutate changes a network in one place.
 func (b *net) mutate(r *rand.Rand) {
 	n := *b.g.Nodes[r.IntN(len(b.g.Nodes))]
 	at := slices.IndexFunc(b.g.Nodes, func(m *graph.Node) bool { return m.Name == n.Name })
@@ -72,7 +72,7 @@ func (b *net) mutate(r *rand.Rand) {
 	b.g.Nodes[at] = &n
 }
 
-// values are the names that there are before a node.
+// values returns the names that are defined before a node.
 func (b *net) values(node int) []string {
 	var list []string
 	for _, v := range b.g.Inputs {
@@ -87,8 +87,8 @@ func (b *net) values(node int) []string {
 	return list
 }
 
-// mutated runs networks that differ from a pattern in one place with and without
-// passes: what runs without them must give the same with them.
+// mutated runs networks that differ from a pattern in one place. One that runs without
+// passes must give the same results with them.
 func mutated(t *testing.T, p pattern, d tensor.DType, count int) {
 	t.Helper()
 	for seed := range count {
@@ -131,8 +131,8 @@ func (b *net) results(passes bool) ([]*tensor.Tensor, error) {
 	return list, err
 }
 
-// close compares tensors; elements that are no numbers must be none in both, for
-// passes may change where sums of large numbers overflow.
+// close compares tensors. It skips elements that are NaN or infinite in want: passes
+// may change where sums of large numbers overflow.
 func close(want, got *tensor.Tensor, tolerance float64) error {
 	if !want.Shape().Equal(got.Shape()) || want.DType() != got.DType() {
 		return errors.New("types or shapes differ")

@@ -31,7 +31,7 @@ func newNet(d tensor.DType, named bool) *net {
 		feeds: map[string]*tensor.Tensor{}, symbols: map[string]int{"batch": 2, "tokens": 5, "keys": 7}}
 }
 
-// dims returns the extents that numbers and names of symbols stand for.
+// dims returns the shape and the extents of a list of numbers and symbols.
 func (b *net) dims(list []any) (shape tensor.Shape, dims graph.Dims) {
 	dims = graph.Dims{}
 	for _, d := range list {
@@ -48,7 +48,7 @@ func (b *net) dims(list []any) (shape tensor.Shape, dims graph.Dims) {
 	return shape, dims
 }
 
-// in adds an input of numbers about 0.
+// in adds an input of normally distributed numbers.
 func (b *net) in(name string, list ...any) string {
 	shape, dims := b.dims(list)
 	b.feeds[name] = b.floats(func(int) float64 { return b.rand.NormFloat64() }, shape...)
@@ -87,10 +87,10 @@ func (b *net) constant(t *tensor.Tensor) string {
 	return name
 }
 
-// c is a number without axes.
+// c adds a scalar constant.
 func (b *net) c(v float64) string { return b.constant(b.floats(func(int) float64 { return v })) }
 
-// weight is a constant of small numbers.
+// weight adds a constant of small numbers.
 func (b *net) weight(shape ...int) string {
 	return b.constant(b.floats(func(int) float64 { return b.rand.NormFloat64() / 2 }, shape...))
 }
@@ -103,7 +103,7 @@ func (b *net) ints(list ...int) string {
 	return b.constant(t)
 }
 
-// one is an integer without axes.
+// one adds a scalar integer constant.
 func (b *net) one(v int) string {
 	t := tensor.New(tensor.I64)
 	tensor.View[int64](t)[0] = int64(v)
@@ -115,7 +115,7 @@ func (b *net) name(kind string) string {
 	return fmt.Sprintf("%s_%d", kind, b.made)
 }
 
-// op adds a node; of args strings are inputs, attributes are that.
+// op adds a node. Strings among args are its inputs.
 func (b *net) op(op string, args ...any) string {
 	out := b.name(op)
 	n := &graph.Node{Name: out, Op: op, Version: b.opset, Outputs: []string{out}}
@@ -153,7 +153,7 @@ func (b *net) run(t *testing.T, passes bool) []*tensor.Tensor {
 
 func (b *net) optimized(t *testing.T) *graph.Model {
 	t.Helper()
-	m, err := optimize.Run(b.model(), optimize.Passes(), optimize.Context{Registry: op.Standard()})
+	m, err := optimize.Run(b.model(), optimize.Passes(), contextOf(op.Standard()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func attrFloat(name string, v float32) *graph.Attr {
 	return &graph.Attr{Name: name, Kind: graph.AttrFloat, Float: v}
 }
 
-// pattern is a network that a pass rewrites, or one that looks like it.
+// pattern is a network that a pass rewrites, or one that it must leave as it is.
 type pattern struct {
 	name  string
 	build func(b *net)
@@ -197,8 +197,8 @@ type pattern struct {
 
 var narrow = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16}
 
-// check runs patterns in every type, with extents that are numbers and that are
-// symbols.
+// check runs patterns and their mutants in every type, with known and with symbolic
+// extents.
 func check(t *testing.T, patterns []pattern) {
 	for _, p := range patterns {
 		t.Run(p.name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/optimize"
@@ -37,7 +38,14 @@ func context(t *testing.T) optimize.Context {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return optimize.Context{Registry: r}
+	return contextOf(r)
+}
+
+// contextOf returns a context that computes nodes with the scalar kernels.
+func contextOf(r *op.Registry) optimize.Context {
+	return optimize.Context{Registry: r, Eval: func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return cpu.Eval(r, n, 0, nil, in)
+	}}
 }
 
 func node(op, in, out string, attrs ...*graph.Attr) *graph.Node {

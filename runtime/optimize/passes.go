@@ -1,30 +1,35 @@
-// Package optimize rewrites a model's graphs into ones that give the same results
-// sooner. A pass reads one graph and returns an edit; Run applies it, and goes on
-// with the graphs within. The model passed in is never changed.
+// Package optimize rewrites the graphs of a model so that they compute the same
+// results in less time. A pass reads one graph and returns an Edit. Run applies
+// the edit and continues with the subgraphs of the edited graph. The model passed
+// in is never changed.
 package optimize
 
 import (
 	"fmt"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Pass is one rewriting of a graph.
+// Pass is a named rewriting of a graph.
 type Pass struct {
 	Name string
-	Run  func(s *Scope) (*Edit, error)
+	// Run returns the changes to make to a graph.
+	Run func(s *Scope) (*Edit, error)
 }
 
-// Context is what passes need beside the model.
+// Context gives passes the meaning of operators.
 type Context struct {
+	// Registry finds operators.
 	Registry *op.Registry
-	ISA      bindings.ISA
+	// Eval computes a node from constant inputs. An omitted input is nil. Passes
+	// leave a node as it is if Eval fails.
+	Eval func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error)
 }
 
-// Required returns the passes without which a model may not run: they remove
-// what no operator implements.
+// Required returns the passes that replace constructs which no operator implements:
+// function calls and Gradient nodes.
 func Required() []Pass {
 	return []Pass{
 		{"inline_functions", inlineFunctions},
@@ -32,7 +37,7 @@ func Required() []Pass {
 	}
 }
 
-// Passes returns every pass, in the order in which they run.
+// Passes returns all passes in the order in which they should run.
 func Passes() []Pass {
 	return append(Required(),
 		Pass{"inline_if", inlineIf},
@@ -59,7 +64,8 @@ func Passes() []Pass {
 	)
 }
 
-// Run applies the passes in order, each once to every graph of the model.
+// Run applies the passes in order, each once to every graph of the model, and returns
+// the rewritten model.
 func Run(m *graph.Model, passes []Pass, c Context) (*graph.Model, error) {
 	for _, p := range passes {
 		r := rewriter{pass: p, context: c, model: m, names: newNames(m)}
@@ -74,7 +80,7 @@ func Run(m *graph.Model, passes []Pass, c Context) (*graph.Model, error) {
 	return m, nil
 }
 
-// rewriter applies one pass to a model.
+// A rewriter applies one pass to a model.
 type rewriter struct {
 	pass    Pass
 	context Context
@@ -82,8 +88,8 @@ type rewriter struct {
 	names   *names
 }
 
-// graph returns the graph rewritten, and after it those within. Types are what is
-// known of its inputs when the file is silent.
+// graph rewrites a graph and then its subgraphs. Types are those of graph inputs that
+// the file does not declare.
 func (r *rewriter) graph(g *graph.Graph, outer *Scope, types []graph.Type) (*graph.Graph, error) {
 	s := newScope(r.context, r.model, g, outer, r.names)
 	s.inputs = types
@@ -99,7 +105,7 @@ func (r *rewriter) graph(g *graph.Graph, outer *Scope, types []graph.Type) (*gra
 	return r.inside(g, s)
 }
 
-// inside returns the graph with those within it rewritten.
+// inside returns the graph with rewritten subgraphs.
 func (r *rewriter) inside(g *graph.Graph, s *Scope) (*graph.Graph, error) {
 	edited := *g
 	edited.Nodes = make([]*graph.Node, len(g.Nodes))

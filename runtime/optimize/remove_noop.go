@@ -9,8 +9,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// removeNoop removes nodes whose output is one of their inputs, bit by bit, and
-// merges transposes, and changes of the shape, that follow each other.
+// removeNoop removes nodes whose output equals an input bit by bit. It also merges
+// consecutive Transpose nodes, and a Reshape with the reshaping nodes before it.
 func removeNoop(s *Scope) (*Edit, error) {
 	e := newEdit()
 	for _, n := range s.Nodes {
@@ -29,8 +29,8 @@ func removeNoop(s *Scope) (*Edit, error) {
 	return e, nil
 }
 
-// unchanged returns the input that output 0 of the node equals always, and whether
-// there is one.
+// unchanged returns the input that output 0 of a node always equals, if there is
+// one.
 func (s *Scope) unchanged(n *graph.Node) (string, bool) {
 	x := n.Inputs[0]
 	switch n.Op {
@@ -69,7 +69,7 @@ func (s *Scope) unchanged(n *graph.Node) (string, bool) {
 	return "", false
 }
 
-// infers reports whether a Dropout is not in training.
+// infers reports whether a Dropout is certain to run in inference mode.
 func (s *Scope) infers(n *graph.Node) bool {
 	switch {
 	case n.Version < 7:
@@ -81,21 +81,15 @@ func (s *Scope) infers(n *graph.Node) bool {
 	return ok && train == 0
 }
 
-// allOf reports whether a list of integers, an attribute or an input, is known and
-// holds that number only.
+// allOf reports whether a list of integers, given as an attribute or an input, is
+// known and holds only that number.
 func (s *Scope) allOf(n *graph.Node, attr string, input, number int) bool {
 	list, ok := s.ints(n, attr, input)
 	return ok && !slices.ContainsFunc(list, func(v int) bool { return v != number })
 }
 
-// sameDims reports whether two values are known to have equal extents.
-func (s *Scope) sameDims(a, b string) bool {
-	x, y := s.value(a).Dims, s.value(b).Dims
-	return x != nil && y != nil && slices.EqualFunc(x, y, graph.Dim.Same)
-}
-
-// viewed returns the value that another one is with a new shape; none if it is no
-// node's that only changes the shape.
+// viewed returns the operand of the reshaping node that computes a value; "" if no
+// such node does.
 func (s *Scope) viewed(name string) string {
 	if m := s.maker(name); is(m, "Reshape", "Flatten", "Squeeze", "Unsqueeze") {
 		return m.Inputs[0]
@@ -103,12 +97,18 @@ func (s *Scope) viewed(name string) string {
 	return ""
 }
 
-// neutral returns the operand of a node that the other does not change: a product
-// with 1, a quotient by 1, a sum with -0, a difference from 0. A sum with 0 turns
-// -0 to 0, which counts for floats.
+// neutral returns the operand that the constant beside it leaves as it is: in
+// x·1, x/1, x + -0 and x - 0. For floats x + 0 is another value if x is -0.
 func (s *Scope) neutral(n *graph.Node) (string, bool) {
-	x, c, i := s.sides(n)
-	if x == "" || i == 0 && (n.Op == "Sub" || n.Op == "Div") || !s.sameDims(x, n.Outputs[0]) || n.Attr("broadcast") != nil {
+	if len(n.Inputs) != 2 || n.Attr("broadcast") != nil {
+		return "", false
+	}
+	i := 1 // the index of the constant
+	if s.constant(n.Inputs[1]) == nil && (n.Op == "Add" || n.Op == "Mul") {
+		i = 0
+	}
+	x, c := n.Inputs[1-i], s.constant(n.Inputs[i])
+	if c == nil || s.constant(x) != nil || !s.sameDims(x, n.Outputs[0]) {
 		return "", false
 	}
 	list, ok := op.Numbers(c)
@@ -127,7 +127,7 @@ func (s *Scope) neutral(n *graph.Node) (string, bool) {
 	})
 }
 
-// perm returns the order of axes that a Transpose makes, if it is known.
+// perm returns the permutation that a Transpose applies, if it is known.
 func (s *Scope) perm(n *graph.Node) ([]int, bool) {
 	rank, ok := s.rank(n.Inputs[0])
 	if list := attrs(n).Ints("perm"); len(list) > 0 {
@@ -149,7 +149,8 @@ func ascending(perm []int) bool {
 	return true
 }
 
-// merged returns a node that does what n and the node before it do, or nil.
+// merged returns a node that computes what n and the producer of its operand
+// compute together, or nil.
 func (s *Scope) merged(n *graph.Node) *graph.Node {
 	m := s.maker(n.Inputs[0])
 	switch {

@@ -7,25 +7,16 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// rotaryWriter writes the nodes that come in the place of rotations.
+// A rotaryWriter replaces rotations by RotaryEmbedding.
 type rotaryWriter struct {
-	*finder
-	caches map[string]string // that there are, by what they are made of and how
-	nodes  []*graph.Node     // for the rotation at hand
-	made   map[string]string // caches among them
+	builder
+	caches map[string]string // names of the caches that the edit adds, by origin and form
+	made   map[string]string // names of those that nodes add, likewise
 }
 
-// node appends one with one output, whose name it returns.
-func (w *rotaryWriter) node(op string, version int, inputs []string, attrs ...*graph.Attr) string {
-	name := w.fresh(op)
-	w.nodes = append(w.nodes, &graph.Node{Name: name, Op: op, Version: version, Inputs: inputs, Outputs: []string{name}, Attrs: attrs})
-	return name
-}
-
-// write replaces the parts of a rotation by the operator. Caches of one batch for
-// all are rows for positions, from the first on, which the operator of ONNX has no
-// form for.
-func (w *rotaryWriter) write(r rotation) bool {
+// write replaces a rotation by the operator. Caches without a batch are indexed by
+// positions from 0 on, which only the operator of ONNX Runtime takes.
+func (w *rotaryWriter) write(found *match, r rotation) bool {
 	x, cache := w.dims(r.x), w.padded(r.cos, r)
 	if len(x) != 4 || cache == nil {
 		return false
@@ -72,57 +63,57 @@ func (w *rotaryWriter) write(r rotation) bool {
 			attrs = append(attrs, intAttr("num_heads", int64(n)))
 		}
 		inputs[0] = r.x
-		w.nodes = append(w.nodes, instead(r.end, domain, "RotaryEmbedding", version, inputs, attrs...))
-		return w.done(r)
+		w.finish(found.root, domain, "RotaryEmbedding", version, inputs, attrs...)
+		return w.done(found)
 	}
 	inputs[0] = rows
-	turned := w.node("RotaryEmbedding", version, inputs, append(attrs, intAttr("num_heads", int64(n)))...)
+	turned := w.apply("RotaryEmbedding", version, inputs, append(attrs, intAttr("num_heads", int64(n)))...)
 	w.nodes[len(w.nodes)-1].Domain = domain
 	shape := w.vector(0, 0, n, size)
 	if tokens == 1 {
-		w.nodes = append(w.nodes, instead(r.end, "", "Reshape", 14, []string{turned, shape}))
+		w.finish(found.root, "", "Reshape", 14, []string{turned, shape})
 	} else {
-		split := w.node("Reshape", 14, []string{turned, shape})
-		w.nodes = append(w.nodes, instead(r.end, "", "Transpose", 13, []string{split}, &graph.Attr{Name: "perm", Kind: graph.AttrInts, Ints: []int64{0, 2, 1, 3}}))
+		split := w.apply("Reshape", 14, []string{turned, shape})
+		w.finish(found.root, "", "Transpose", 13, []string{split}, intsAttr("perm", 0, 2, 1, 3))
 	}
-	return w.done(r)
+	return w.done(found)
 }
 
-// done puts the nodes in the place of the rotation.
-func (w *rotaryWriter) done(r rotation) bool {
-	if !w.replace(r.end, w.nodes...) {
+// done replaces the match by the nodes.
+func (w *rotaryWriter) done(found *match) bool {
+	if !w.replaceMatch(found, w.nodes...) {
 		return false
 	}
 	maps.Copy(w.caches, w.made)
 	return true
 }
 
-// rows returns x as [batch,rows,heads·size]; "" if its heads were never there side
-// by side.
+// rows returns x as [batch,rows,heads·size]; "" if no value holds its heads side by
+// side.
 func (w *rotaryWriter) rows(x string, tokens, width int) string {
 	h := &heads{dims: w.dims(x), scale: 1}
 	if tokens == 1 {
 		d := h.dims
 		h.dims = graph.Dims{d[0], d[2], d[1], d[3]}
 		w.splitFrom(h, x)
-	} else if t := w.from(x, "Transpose"); w.permutes(t, 0, 2, 1, 3) {
+	} else if t := w.producer(x, "Transpose"); w.isTranspose(t, 0, 2, 1, 3) {
 		w.splitFrom(h, t.Inputs[0])
 	}
 	switch {
 	case h.rows != "" && h.scale == 1:
 		return h.rows
 	case h.split != "":
-		return w.node("Reshape", 14, []string{h.split, w.vector(0, 0, width)})
+		return w.apply("Reshape", 14, []string{h.split, w.vector(0, 0, width)})
 	}
 	return ""
 }
 
-// padded is the extents of a cache with four axes; nil if it has more or is not as
-// wide as it must be.
+// padded returns the extents of a cache with leading axes up to a rank of four; nil
+// if it has more axes or another width than the rotation.
 func (w *rotaryWriter) padded(name string, r rotation) graph.Dims {
 	d := w.dims(name)
 	width := r.size
-	if r.half {
+	if r.halved {
 		width /= 2
 	}
 	if d == nil || len(d) > 4 || len(d) < 2 || !d[len(d)-1].Is(width) {
@@ -133,20 +124,20 @@ func (w *rotaryWriter) padded(name string, r rotation) graph.Dims {
 	return out
 }
 
-// cache returns cosines or sines as the operator takes them: each number once, of
-// [positions,pairs] or, where batches differ, [batch,positions,pairs].
+// cache returns cosines or sines as the operator takes them: each number once, as
+// [positions,pairs] or, with batches, [batch,positions,pairs].
 func (w *rotaryWriter) cache(name string, r rotation, tokens int, batches bool) string {
-	key := fmt.Sprint(w.name(name), r.half, r.interleaved, r.size, tokens, batches)
+	key := fmt.Sprint(w.canonical(name), r.halved, r.interleaved, r.size, tokens, batches)
 	if made, ok := w.caches[key]; ok {
 		return made
 	}
 	lead, out := 4-len(w.dims(name)), name
-	if !r.half {
+	if !r.halved {
 		end, step := r.size/2, 1
 		if r.interleaved {
 			end, step = r.size, 2
 		}
-		out = w.node("Slice", 13, []string{out, w.vector(0), w.vector(end), w.vector(-1), w.vector(step)})
+		out = w.apply("Slice", 13, []string{out, w.vector(0), w.vector(end), w.vector(-1), w.vector(step)})
 	}
 	var axes []int
 	for i := lead; i < 3; i++ {
@@ -155,7 +146,7 @@ func (w *rotaryWriter) cache(name string, r rotation, tokens int, batches bool) 
 		}
 	}
 	if axes != nil {
-		out = w.node("Squeeze", 13, []string{out, w.vector(axes...)})
+		out = w.apply("Squeeze", 13, []string{out, w.vector(axes...)})
 	}
 	w.made[key] = out
 	return out

@@ -7,52 +7,47 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Scope is one graph of a model as a pass sees it: the main graph, or one that an
-// attribute of a node holds. What the graphs around it define is visible, as far
-// as no name here hides it. A pass does not change the graph, and asks a Scope
-// only about the graph as it was.
+// Scope describes the graph that a pass reads: the main graph of a model or a
+// subgraph. Values of enclosing graphs are visible unless the graph redefines their
+// names. The graph does not change while a pass runs.
 type Scope struct {
 	Context
-	Model *graph.Model // that the pass was given
+	Model *graph.Model // the model before the pass
 	Graph *graph.Graph
-	// Nodes are those of the graph whose operators the registry has and which have
-	// as many inputs and outputs as these need, in an order in which they can run.
-	// The planner reports others; no method returns them.
+	// Nodes lists the nodes of registered operators with a valid number of inputs
+	// and outputs, in topological order. Passes ignore the others: the planner
+	// reports them.
 	Nodes []*graph.Node
 
 	outer   *Scope
 	names   *names
-	inputs  []graph.Type // what is known of the graph's inputs when the file is silent
-	defined map[string]bool
-	inner   map[string]bool      // names that graphs within this one define
-	fits    map[*graph.Node]bool // whether a node is one of Nodes
-	makers  map[string]*graph.Node
-	users   map[string][]*graph.Node // one for each time a node, or a graph within it, uses the value
+	inputs  []graph.Type           // types of graph inputs that the file does not declare
+	defined map[string]bool        // names that the graph defines
+	inner   map[string]bool        // names that its subgraphs define
+	makers  map[string]*graph.Node // by output
+	users   map[string]int         // number of uses by nodes, including captures of subgraphs
 	outputs map[string]bool
-	known   map[string]*op.Value // nil until it is asked for
+	known   map[string]*op.Value // facts about values; nil before inference
 }
 
 func newScope(c Context, m *graph.Model, g *graph.Graph, outer *Scope, n *names) *Scope {
 	s := &Scope{
 		Context: c, Model: m, Graph: g, outer: outer, names: n,
 		defined: map[string]bool{}, inner: map[string]bool{}, outputs: map[string]bool{},
-		makers: make(map[string]*graph.Node, len(g.Nodes)), users: make(map[string][]*graph.Node, len(g.Nodes)),
-		fits: make(map[*graph.Node]bool, len(g.Nodes)),
+		makers: make(map[string]*graph.Node, len(g.Nodes)), users: make(map[string]int, len(g.Nodes)),
 	}
 	define(g, s.defined)
 	for _, n := range graph.Sorted(g.Nodes) {
 		if _, _, err := c.Registry.Match(n); err == nil {
 			s.Nodes = append(s.Nodes, n)
-			s.fits[n] = true
 			for _, name := range n.Outputs {
 				s.makers[name] = n
 			}
 		}
 		for _, name := range slices.Concat(n.Inputs, n.Captured()) {
-			s.users[name] = append(s.users[name], n)
+			s.users[name]++
 		}
 		for _, sub := range subgraphs(n) {
 			defineAll(sub, s.inner)
@@ -65,7 +60,7 @@ func newScope(c Context, m *graph.Model, g *graph.Graph, outer *Scope, n *names)
 	return s
 }
 
-// define adds the names that a graph itself defines.
+// define adds the names that a graph defines, without its subgraphs, to set.
 func define(g *graph.Graph, set map[string]bool) {
 	for _, v := range g.Inputs {
 		set[v.Name] = true
@@ -84,7 +79,7 @@ func define(g *graph.Graph, set map[string]bool) {
 	delete(set, "")
 }
 
-// defineAll adds the names that a graph and those within it define.
+// defineAll adds the names that a graph and its subgraphs define to set.
 func defineAll(g *graph.Graph, set map[string]bool) {
 	define(g, set)
 	for _, n := range g.Nodes {
@@ -94,7 +89,7 @@ func defineAll(g *graph.Graph, set map[string]bool) {
 	}
 }
 
-// subgraphs returns the graphs that the node's attributes hold.
+// subgraphs returns the graphs in the attributes of a node.
 func subgraphs(n *graph.Node) []*graph.Graph {
 	var list []*graph.Graph
 	for _, a := range n.Attrs {
@@ -103,10 +98,10 @@ func subgraphs(n *graph.Node) []*graph.Graph {
 	return list
 }
 
-// names makes names that a model does not have.
+// names generates names that a model does not use.
 type names struct {
 	model   *graph.Model
-	taken   map[string]bool // nil until a name is made
+	taken   map[string]bool // nil before the first name
 	made    map[string]int
 	prefix  string // of symbols
 	symbols int
@@ -120,18 +115,22 @@ func newNames(m *graph.Model) *names {
 	return n
 }
 
-// symbol returns an extent that is known to equal itself only.
+// symbol returns a new symbolic extent. It equals no other extent.
 func (n *names) symbol() graph.Dim {
 	n.symbols++
 	return graph.Symbol(fmt.Sprint(n.prefix, n.symbols))
 }
 
-// has reports whether an extent of a value contains the prefix of symbols.
+// has reports whether an extent of a value contains the prefix of new symbols.
 func (n *names) has(v *graph.Value) bool { return slices.ContainsFunc(v.Type.Dims, n.in) }
 
-func (n *names) in(d graph.Dim) bool { return strings.Contains(d.String(), n.prefix) }
+// in reports whether an extent contains the prefix of new symbols.
+func (n *names) in(d graph.Dim) bool {
+	return slices.ContainsFunc(d.Symbols(), func(s string) bool { return strings.Contains(s, n.prefix) })
+}
 
-// without returns extents without those that contain symbols made here.
+// without returns the extents with unknown ones in the place of those that contain
+// new symbols.
 func (n *names) without(list []graph.Dim) []graph.Dim {
 	list = slices.Clone(list)
 	for i, d := range list {
@@ -142,7 +141,8 @@ func (n *names) without(list []graph.Dim) []graph.Dim {
 	return list
 }
 
-// fresh returns a name like another one, which no graph of the model has.
+// fresh returns a new name that begins with another one and that no graph of the
+// model defines.
 func (s *Scope) fresh(like string) string {
 	n := s.names
 	if n.taken == nil {
@@ -158,50 +158,18 @@ func (s *Scope) fresh(like string) string {
 	}
 }
 
-// maker returns the node of Nodes that computes a value, or nil.
+// maker returns the node of Nodes that computes a value, as any of its outputs, or
+// nil.
 func (s *Scope) maker(name string) *graph.Node { return s.makers[name] }
 
-// isOutput reports whether the graph has an output of that name, which must stay.
+// isOutput reports whether a value is an output of the graph.
 func (s *Scope) isOutput(name string) bool { return s.outputs[name] }
 
-// uses is how often the value is used: by inputs of nodes, by nodes whose graphs
-// take it from here, and as an output of the graph.
+// uses returns the number of uses of a value: as an input of a node, as a captured
+// value of a node's subgraphs, and as an output of the graph.
 func (s *Scope) uses(name string) int {
 	if s.outputs[name] {
-		return len(s.users[name]) + 1
+		return s.users[name] + 1
 	}
-	return len(s.users[name])
+	return s.users[name]
 }
-
-// user returns the node of Nodes that uses the value, as an input, if nothing else does,
-// else nil.
-func (s *Scope) user(name string) *graph.Node {
-	if s.uses(name) != 1 || s.outputs[name] {
-		return nil
-	}
-	if n := s.users[name][0]; s.fits[n] && slices.Contains(n.Inputs, name) {
-		return n
-	}
-	return nil
-}
-
-// value returns what is known of a value here or around before anything runs;
-// never nil. The kind is graph.NoType where not even the type is known.
-func (s *Scope) value(name string) *op.Value {
-	for ; s != nil; s = s.outer {
-		if s.defined[name] {
-			if s.known == nil {
-				s.infer()
-			}
-			if v := s.known[name]; v != nil {
-				return v
-			}
-			break
-		}
-	}
-	return &op.Value{}
-}
-
-// constant returns the value of that name if it is the same in every run, else
-// nil. It has an element for every one of the value, and need not be aligned.
-func (s *Scope) constant(name string) *tensor.Tensor { return s.value(name).Const }

@@ -9,11 +9,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// maxPlans bounds the plans that a program keeps; the one unused for longest
-// goes first.
+// maxPlans bounds the plans that a cache keeps; the one unused for longest goes
+// first.
 const maxPlans = 32
 
-// planCache keeps plans by the extents of the inputs. The zero value is ready.
+// planCache keeps plans by what they depend on. The zero value is ready.
 type planCache struct {
 	mu    sync.Mutex
 	plans map[string]*cachedPlan
@@ -33,32 +33,60 @@ func (p *Program) For(inputs []tensor.Value) (*Plan, error) {
 	var buf [128]byte
 	key := buf[:0]
 	for _, v := range inputs {
-		t, ok := v.(*tensor.Tensor)
-		if !ok {
-			key = append(key, notTensor)
-			continue
-		}
-		key = append(key, byte(t.DType()))
-		key = binary.AppendUvarint(key, uint64(len(t.Shape())))
-		for _, d := range t.Shape() {
-			key = binary.AppendUvarint(key, uint64(d))
-		}
+		key = appendType(key, v)
 	}
-	e := p.plans.entry(key)
-	e.once.Do(func() {
+	return p.plans.get(key, func() (*Plan, error) {
 		types := make([]graph.Type, len(inputs))
 		for i, v := range inputs {
 			if types[i] = op.TypeOf(v); types[i].Kind != graph.TensorType {
 				types[i] = p.values[p.Inputs[i]].Type
 			}
 		}
-		e.plan, e.err = p.Plan(types)
+		return p.Plan(types)
 	})
-	return e.plan, e.err
 }
 
-// notTensor stands for an input whose extents no plan depends on.
+// Static plans ahead of the first run when the model says all extents of its inputs.
+func (p *Program) Static() error {
+	types, key := make([]graph.Type, len(p.Inputs)), []byte(nil)
+	for i, id := range p.Inputs {
+		types[i] = p.values[id].Type
+		shape, ok := types[i].Dims.Concrete()
+		if types[i].Kind != graph.TensorType || !ok {
+			return nil
+		}
+		key = appendTensor(key, types[i].DType, shape)
+	}
+	_, err := p.plans.get(key, func() (*Plan, error) { return p.Plan(types) })
+	return err
+}
+
+// notTensor stands for a value whose extents no plan depends on.
 const notTensor = 0xff
+
+func appendType(key []byte, v tensor.Value) []byte {
+	t, ok := v.(*tensor.Tensor)
+	if !ok {
+		return append(key, notTensor)
+	}
+	return appendTensor(key, t.DType(), t.Shape())
+}
+
+func appendTensor(key []byte, d tensor.DType, shape tensor.Shape) []byte {
+	key = append(key, byte(d))
+	key = binary.AppendUvarint(key, uint64(len(shape)))
+	for _, n := range shape {
+		key = binary.AppendUvarint(key, uint64(n))
+	}
+	return key
+}
+
+// get returns the plan of that key, which the first call makes.
+func (c *planCache) get(key []byte, make func() (*Plan, error)) (*Plan, error) {
+	e := c.entry(key)
+	e.once.Do(func() { e.plan, e.err = make() })
+	return e.plan, e.err
+}
 
 func (c *planCache) entry(key []byte) *cachedPlan {
 	c.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -14,8 +15,11 @@ import (
 // stays far below it.
 const foldBytes = 1 << 16
 
+// foldReserve bounds what a node computed ahead of a run may take beside its outputs.
+const foldReserve = 64 << 20
+
 // infer walks the program with the given inputs and returns what is known of
-// every value, by id.
+// every value, by id, before anything runs.
 func (p *Program) infer(inputs []*op.Value) ([]*op.Value, error) {
 	values := append([]*op.Value(nil), p.values...)
 	for i, id := range p.Inputs {
@@ -30,7 +34,7 @@ func (p *Program) infer(inputs []*op.Value) ([]*op.Value, error) {
 		}
 		out, err := n.infer(in, values)
 		if err == nil {
-			err = fold(n, in, out)
+			err = fold(p, n, in, out)
 		}
 		if err != nil {
 			return nil, p.fail(n.Node, fmt.Errorf("%w; inputs %s", err, describe(in)))
@@ -79,8 +83,8 @@ func (b *Body) outputs(in, around []*op.Value) ([]*op.Value, error) {
 }
 
 // fold computes a small node whose inputs are all constant.
-func fold(n *Node, in, out []*op.Value) error {
-	if n.Row.Makes || n.Row.Impure {
+func fold(p *Program, n *Node, in, out []*op.Value) error {
+	if n.Row.DynamicOutputs() || n.Row.Impure {
 		return nil
 	}
 	total := 0
@@ -110,8 +114,8 @@ func fold(n *Node, in, out []*op.Value) error {
 	if known || total > foldBytes {
 		return nil
 	}
-	result, err := op.Compute(n.Op, n.Row, n.Node, 0, nil, tensors, out)
-	if errors.Is(err, op.ErrReserve) {
+	result, err := device.Once{Device: p.device, Limit: foldReserve}.Compute(n.Op, n.Row, n.Node, tensors, out)
+	if errors.Is(err, device.ErrReserve) {
 		return nil
 	}
 	if err != nil {

@@ -3,7 +3,9 @@ package plan
 import (
 	"math"
 	"slices"
+	"sort"
 
+	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -30,50 +32,163 @@ type placer struct {
 // and little enough to count without overflow.
 const maxBytes = min(1<<48, math.MaxInt>>2)
 
-func (pl *Plan) place() error {
-	n := len(pl.Slots)
-	p := &placer{Plan: pl, last: make([]int, n), isResult: make([]bool, n), of: make([]*buffer, n)}
+// finish sets up the slots, which values of given fill in part, gives every value a
+// place, and records the segments.
+func (b *builder) finish(given []int, place Place) error {
+	used := make([]bool, len(b.values))
+	for _, list := range [][]*Node{b.rest, b.nodesOf()} {
+		for _, n := range list {
+			for _, id := range n.In {
+				if id >= 0 {
+					used[id] = true
+				}
+			}
+		}
+	}
+	for _, id := range b.Program.Outputs {
+		used[id] = true
+	}
+	for id, v := range b.values {
+		s := &b.Slots[id]
+		s.Type = v.Type
+		s.Shape, _ = v.Dims.Concrete()
+		if v.Kind != graph.TensorType {
+			s.Shape = nil
+		}
+		if v.Const != nil && used[id] {
+			s.Place, s.Const = Const, v.Const
+		}
+	}
+	for _, id := range given {
+		if b.Slots[id].Place != Const || place == Input {
+			b.Slots[id].Place = place
+			b.rebase(id)
+		}
+	}
+	b.findLive(given)
+	if err := b.placeAll(); err != nil {
+		return err
+	}
+	b.record()
+	return nil
+}
+
+func (b *builder) nodesOf() []*Node {
+	list := make([]*Node, len(b.nodes))
+	for i, n := range b.nodes {
+		list[i] = n.Node
+	}
+	return list
+}
+
+// rebase gives a value a base of its own.
+func (pl *Plan) rebase(id int) {
+	pl.Slots[id].Base = pl.Bases
+	pl.Bases++
+}
+
+// findLive lists what the rest reads of the values that are there when the stage ends,
+// and the values that decide its extents.
+func (b *builder) findLive(given []int) {
+	if b.Done() {
+		return
+	}
+	there := make([]bool, len(b.values))
+	for _, id := range given {
+		there[id] = true
+	}
+	for _, n := range b.nodes {
+		for _, id := range n.Out {
+			if id >= 0 {
+				there[id] = true
+			}
+		}
+	}
+	wanted := map[int]bool{}
+	for id := range b.expose {
+		wanted[id] = true
+		b.exposed = append(b.exposed, id)
+	}
+	for _, n := range b.rest {
+		for _, id := range n.In {
+			if id >= 0 {
+				wanted[id] = true
+			}
+		}
+	}
+	for _, id := range b.Program.Outputs {
+		wanted[id] = true
+	}
+	for id := range wanted {
+		if there[id] && b.values[id].Const == nil {
+			b.live = append(b.live, id)
+		}
+	}
+	sort.Ints(b.live)
+	sort.Ints(b.exposed)
+}
+
+func (b *builder) placeAll() error {
+	n := len(b.Slots)
+	p := &placer{Plan: b.Plan, last: make([]int, n), isResult: make([]bool, n), of: make([]*buffer, n)}
 	for id := range p.last {
 		p.last[id] = -1
 	}
-	for i, s := range pl.Steps {
+	for i, s := range p.Steps {
 		for _, id := range s.In {
 			if id >= 0 {
 				p.last[id] = i
 			}
 		}
 	}
-	for _, id := range pl.Program.Outputs {
-		p.last[id] = len(pl.Steps)
+	for _, id := range p.live {
+		p.last[id] = len(p.Steps)
+	}
+	for _, id := range p.Program.Outputs {
+		p.last[id] = len(p.Steps)
 		p.isResult[id] = true
 	}
-	for i := range pl.Steps {
-		p.step(i)
-		if pl.NaiveBytes > maxBytes || pl.ResultBytes > maxBytes {
-			n := pl.Steps[i].Node.Node
-			return pl.Program.fail(n, graph.Mark(graph.ErrShape, "outputs up to here take more than %d bytes", maxBytes))
+	for i := len(p.nodes) - 1; i >= 0; i-- {
+		if n := p.nodes[i]; n.Row.View && n.Out[0] >= 0 && n.In[0] >= 0 {
+			p.last[n.In[0]] = max(p.last[n.In[0]], p.last[n.Out[0]])
+		}
+	}
+	at := 0 // the step whose inputs a view's value stands among
+	for _, node := range p.nodes {
+		if node.step < 0 {
+			p.view(node.Out[0], node.In[0])
+			continue
+		}
+		at = node.step
+		p.step(at)
+		if p.NaiveBytes > maxBytes || p.ResultBytes > maxBytes {
+			return p.Program.fail(p.Steps[at].Node.Node, graph.Mark(graph.ErrShape, "outputs up to here take more than %d bytes", maxBytes))
 		}
 	}
 	for id, last := range p.last {
-		if pl.Slots[id].Place == Dynamic && last >= 0 && last < len(pl.Steps) {
-			pl.Steps[last].Dead = append(pl.Steps[last].Dead, id)
+		if p.Slots[id].Place == Dynamic && last >= 0 && last < len(p.Steps) {
+			p.Steps[last].Dead = append(p.Steps[last].Dead, id)
 		}
 	}
+	p.layOut()
+	return nil
+}
+
+func (p *placer) layOut() {
 	layout(p.list)
 	for _, b := range p.list {
-		pl.ArenaBytes = max(pl.ArenaBytes, b.offset+b.bytes)
+		p.ArenaBytes = max(p.ArenaBytes, b.offset+b.bytes)
 		for _, id := range b.members {
-			pl.Slots[id].Offset = b.offset
+			p.Slots[id].Offset = b.offset
 		}
 	}
-	return nil
+	for i := range p.Steps {
+		p.ScratchBytes = max(p.ScratchBytes, device.AlignUp(p.Steps[i].Scratch()))
+	}
 }
 
 func (p *placer) step(i int) {
 	st := &p.Steps[i]
-	for _, id := range st.Out {
-		st.Dynamic = st.Dynamic || st.Row.Makes || id >= 0 && p.Slots[id].Shape == nil
-	}
 	for k, id := range st.Out {
 		if id < 0 {
 			continue
@@ -82,10 +197,12 @@ func (p *placer) step(i int) {
 		switch {
 		case k == 0 && st.Row.View && s.Type.Kind == graph.TensorType:
 			p.view(id, st.In[0])
-		case st.Dynamic || s.Type.DType == tensor.String:
+		case st.Dynamic || s.Type.Kind != graph.TensorType || s.Type.DType == tensor.String:
 			s.Place = Dynamic
+			p.rebase(id)
 		case p.isResult[id]:
 			s.Place = Result
+			p.rebase(id)
 			p.ResultBytes += min(s.Bytes(), 2*maxBytes)
 		default:
 			p.arena(i, k, id)
@@ -108,19 +225,19 @@ func (p *placer) join(b *buffer, id int) {
 }
 
 // arena puts output k of a step in the arena, over an input that dies there if
-// the operator allows it.
+// the step allows it.
 func (p *placer) arena(step, k, id int) {
 	st, s := &p.Steps[step], &p.Slots[id]
 	s.Place = Arena
 	bytes := alignUp(min(s.Bytes(), 2*maxBytes))
 	p.NaiveBytes += bytes
 	if k == 0 {
-		at := slices.IndexFunc(st.Row.InPlace, func(i int) bool {
+		at := slices.IndexFunc(st.InPlace, func(i int) bool {
 			return i < len(st.In) && p.canTakeOver(step, s, st.In[i])
 		})
 		if at >= 0 {
-			st.InPlace = st.Row.InPlace[at]
-			p.join(p.of[st.In[st.InPlace]], id)
+			st.Over = st.InPlace[at]
+			p.join(p.of[st.In[st.Over]], id)
 			return
 		}
 	}
@@ -142,9 +259,20 @@ func (p *placer) canTakeOver(step int, s *Slot, id int) bool {
 	}
 	st := &p.Steps[step]
 	for i, other := range st.In {
-		if other >= 0 && p.of[other] == p.of[id] && (other != id || !slices.Contains(st.Row.InPlace, i)) {
+		if other >= 0 && p.of[other] == p.of[id] && (other != id || !slices.Contains(st.InPlace, i)) {
 			return false
 		}
 	}
 	return !slices.ContainsFunc(p.of[id].members, func(m int) bool { return p.last[m] > step })
 }
+
+// root is the value whose bytes value id has.
+func (pl *Plan) root(id int) int {
+	for pl.Slots[id].Place == View {
+		id = pl.Slots[id].ViewOf
+	}
+	return id
+}
+
+// Root is the value whose bytes value id has: itself, or the one that it views.
+func (pl *Plan) Root(id int) int { return pl.root(id) }

@@ -1,8 +1,7 @@
 package plan
 
 import (
-	"slices"
-
+	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -18,8 +17,16 @@ const (
 	Const                // known before the run
 	Arena                // the run's arena, at an offset
 	Result               // memory made for the caller
-	Dynamic              // made while running: extents unknown until then, or strings
+	Dynamic              // made while running: extents unknown until then, or no tensor of numbers
 	View                 // the bytes of another value
+	Earlier              // computed by an earlier stage of the run
+)
+
+// The bases of commands' operands. Those of values follow.
+const (
+	BaseArena = 1 + iota
+	BaseScratch
+	firstBase
 )
 
 // Slot is where one value lies during a run.
@@ -30,6 +37,7 @@ type Slot struct {
 	Const  *tensor.Tensor // the value of a Const
 	Offset int            // of an Arena value
 	ViewOf int            // id of the value that a View shares bytes with
+	Base   int            // of a value whose address is known when a run starts or later; 0 for others
 }
 
 // Bytes is the storage of the value; 0 when it is known only while running.
@@ -40,85 +48,80 @@ func (s *Slot) Bytes() int {
 	return s.Type.DType.Bytes(s.Shape.Len())
 }
 
-// Step runs one node.
+// Step computes one node.
 type Step struct {
 	*Node
+	*device.Step
 	// Dynamic says that extents of outputs are inferred while running.
 	Dynamic bool
-	// InPlace is the index of the input whose memory output 0 takes over, or -1.
-	InPlace int
+	// Over is the index of the input whose memory output 0 takes over, or -1.
+	Over int
 	// Dead lists values made while running that no later step reads.
 	Dead []int
 }
 
-// Plan is a program for inputs of known extents: the steps in order and the
-// slot of every value.
-type Plan struct {
-	Program *Program
-	Steps   []Step
-	Slots   []Slot // by value id
-	// ArenaBytes is the arena of one run, NaiveBytes what it would be if no two
-	// values shared memory, ResultBytes the memory made for the caller.
-	ArenaBytes, NaiveBytes, ResultBytes int
+// OnHost reports whether the step is Go.
+func (s *Step) OnHost() bool { return s.Call != nil }
+
+// Segment is steps that run in one call of the device: those from First up to End.
+// A step on the host is a segment of its own.
+type Segment struct {
+	First, End int
+	Recorded   []device.Recorded
+	Owner      []int // the step of each command
 }
+
+// Plan is a program for inputs of known extents: the steps in order and the slot of
+// every value. A plan that ends where the extents of what follows are not known yet
+// goes on with Next.
+type Plan struct {
+	Program  *Program
+	Steps    []Step
+	Segments []Segment
+	Slots    []Slot // by value id
+	// ArenaBytes is the arena of one run, NaiveBytes what it would be if no two
+	// values shared memory, ScratchBytes the most that a step takes beside, ResultBytes
+	// the memory made for the caller.
+	ArenaBytes, NaiveBytes, ScratchBytes, ResultBytes int
+	// Bases is one more than the last base of a value.
+	Bases int
+
+	values  []*op.Value // by id: what is known when the plan ends
+	ready   []bool      // by id: the value is there when the plan ends
+	nodes   []placed    // in order: those of the steps, and views
+	rest    []*Node     // left for the next stage
+	exposed []int       // ids whose elements decide extents of the rest
+	live    []int       // ids that the rest reads, other than constants
+	next    planCache
+}
+
+// placed is a node in the order of the plan; step is -1 for a view, which nothing runs.
+type placed struct {
+	*Node
+	step int
+}
+
+// Done reports whether the plan ends with all results there.
+func (pl *Plan) Done() bool { return len(pl.rest) == 0 }
+
+// Live lists the values that the stages behind this one read.
+func (pl *Plan) Live() []int { return pl.live }
+
+// Ready reports whether value id is there when the plan ends.
+func (pl *Plan) Ready(id int) bool { return pl.ready[id] }
 
 // PeakBytes is the memory that a run takes beside weights, inputs and what is
 // made while running.
-func (pl *Plan) PeakBytes() int { return pl.ArenaBytes + pl.ResultBytes }
+func (pl *Plan) PeakBytes() int { return pl.ArenaBytes + pl.ScratchBytes + pl.ResultBytes }
 
-// Plan plans a run with inputs of those types, in the order of Inputs. Extents
-// need not be numbers: what does not follow from them is left to the run.
+// Plan plans a run with inputs of those types, in the order of Inputs.
 func (p *Program) Plan(inputs []graph.Type) (*Plan, error) {
-	in := make([]*op.Value, len(inputs))
-	for i, t := range inputs {
-		in[i] = &op.Value{Type: t}
+	values, ready := append([]*op.Value(nil), p.values...), make([]bool, len(p.values))
+	for i, id := range p.Inputs {
+		values[id], ready[id] = &op.Value{Type: inputs[i]}, true
 	}
-	values, err := p.infer(in)
-	if err != nil {
-		return nil, err
-	}
-	pl := &Plan{Program: p, Slots: make([]Slot, len(values))}
-	pl.choose(values)
-	if err := pl.place(); err != nil {
-		return nil, err
-	}
-	return pl, nil
-}
-
-// choose keeps the nodes that have something to compute and sets up the slots
-// of inputs and constants.
-func (pl *Plan) choose(values []*op.Value) {
-	p := pl.Program
-	needed := make([]bool, len(values))
-	for _, id := range p.Outputs {
-		needed[id] = true
-	}
-	for i := len(p.Nodes) - 1; i >= 0; i-- {
-		n := p.Nodes[i]
-		keep := false
-		for _, id := range n.Out {
-			keep = keep || id >= 0 && needed[id] && values[id].Const == nil
-		}
-		if !keep {
-			continue
-		}
-		pl.Steps = append(pl.Steps, Step{Node: n, InPlace: -1})
-		for _, id := range n.In {
-			if id >= 0 {
-				needed[id] = true
-			}
-		}
-	}
-	slices.Reverse(pl.Steps)
 	for id, v := range values {
-		s := &pl.Slots[id]
-		s.Type = v.Type
-		s.Shape, _ = v.Dims.Concrete()
-		if v.Const != nil && needed[id] {
-			s.Place, s.Const = Const, v.Const
-		}
+		ready[id] = ready[id] || v.Const != nil
 	}
-	for _, id := range p.Inputs {
-		pl.Slots[id].Place = Input
-	}
+	return p.stage(values, ready, p.Nodes, p.Inputs, Input)
 }

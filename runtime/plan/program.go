@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -26,6 +27,7 @@ type Program struct {
 	Nodes   []*Node
 
 	values []*op.Value // by id: what is known before the inputs' extents are
+	device device.Device
 	plans  planCache
 }
 
@@ -53,8 +55,8 @@ func (n *Node) inputs() []int { return n.In[:len(n.Inputs)] }
 // Compile binds the graph of a validated model to operators and prepares them.
 // Initializers are constants, also those that are inputs with a default. The
 // fields DTypes and In of prep are filled in for each operator.
-func Compile(m *graph.Model, registry *op.Registry, prep op.Prepare) (*Program, error) {
-	c := &compiler{Program: &Program{File: m.File}, registry: registry, prep: prep, ids: map[string]int{}}
+func Compile(m *graph.Model, registry *op.Registry, dev device.Device, prep op.Prepare) (*Program, error) {
+	c := &compiler{Program: &Program{File: m.File, device: dev}, registry: registry, prep: prep, ids: map[string]int{}}
 	return c.Program, c.compile(m.Graph, nil)
 }
 
@@ -137,7 +139,7 @@ func (c *compiler) compile(g *graph.Graph, types []graph.Type) error {
 		}
 		c.Outputs = append(c.Outputs, id)
 	}
-	return c.align()
+	return nil
 }
 
 // known reports the first node of an operator that the registry lacks, and with
@@ -238,7 +240,7 @@ func (c *compiler) bodies(b *Node, in []*op.Value) error {
 				continue
 			}
 		}
-		sub := &compiler{Program: &Program{File: c.File, Inner: true}, registry: c.registry, prep: c.prep, ids: map[string]int{}, outer: c}
+		sub := &compiler{Program: &Program{File: c.File, Inner: true, device: c.device}, registry: c.registry, prep: c.prep, ids: map[string]int{}, outer: c}
 		if err := sub.compile(a.Graph, types); err != nil {
 			return fmt.Errorf("graph %q: %w", a.Name, err)
 		}
@@ -266,24 +268,6 @@ func (c *compiler) prepare(n *Node, in []*op.Value) error {
 		}
 	}
 	return op.Ready(p, prep)
-}
-
-// align makes sure that constants whose elements a node reads lie as kernels
-// need them, which a mapped file does not promise.
-func (c *compiler) align() error {
-	for _, n := range c.Nodes {
-		for i, id := range n.In {
-			if id < 0 || c.values[id].Const == nil || n.dropped(i) {
-				continue
-			}
-			t, err := c.prep.Packs.Aligned(c.values[id].Const)
-			if err != nil {
-				return c.fail(n.Node, err)
-			}
-			c.values[id].Const = t
-		}
-	}
-	return nil
 }
 
 // Fail says at which node a stage failed. File and stage are said once, by the

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/testenv"
+	cpudevice "github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
@@ -70,7 +71,7 @@ func TestInputsLeftOut(t *testing.T) {
 				less := *c
 				less.In = slices.Clone(c.In)
 				less.In[i] = nil
-				_, err := op.Eval(registry, less.Node(version), bindings.DetectISA(), nil, less.In)
+				_, err := cpudevice.Eval(registry, less.Node(version), bindings.DetectISA(), nil, less.In)
 				switch needs := row.Arity(version).Needs(i); {
 				case needs && !errors.Is(err, graph.ErrFormat):
 					t.Errorf("%s in version %d without input %d: %v, want an error of kind %q", c.Name(), version, i, err, graph.ErrFormat)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/testenv"
+	cpudevice "github.com/nacre-ml/nacre/runtime/cpu"
+	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -20,6 +22,7 @@ type cpu struct {
 	registry *op.Registry
 	isa      bindings.ISA
 	pool     *bindings.Pool
+	variable bool
 	inPlace  int // the input whose memory output 0 takes over, from 1; 0 for none
 	fail     int // the request of Run that fails, from 1; 0 for none
 	requests int
@@ -28,57 +31,24 @@ type cpu struct {
 var errMemory = errors.New("no memory, as the test asks")
 
 func (d *cpu) eval(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	o, row, err := d.registry.New(n)
+	packs := cpudevice.NewPacks()
+	defer packs.Close()
+	dev, err := cpudevice.New(d.isa, d.pool, d.pool.Threads(), packs)
 	if err != nil {
 		return nil, err
-	}
-	values := op.Values(in)
-	if err := row.CheckTypes(values); err != nil {
-		return nil, err
-	}
-	if p, ok := o.(op.Preparer); ok {
-		packs := op.NewPacks()
-		defer packs.Close()
-		prep := &op.Prepare{In: in, DTypes: op.DTypes(values), ISA: d.isa, Packs: packs}
-		if err := p.Prepare(prep); err != nil {
-			return nil, err
-		}
-	}
-	inferred, err := op.InferOutputs(o, n, values)
-	if err != nil {
-		return nil, err
-	}
-	half, err := bindings.Select("half", d.isa)
-	if err != nil {
-		return nil, err
-	}
-	in = slices.Clone(in)
-	run := &op.Run{Half: half, In: in, Out: make([]*tensor.Tensor, len(n.Outputs)), Made: make([]tensor.Value, len(n.Outputs)), Pool: d.pool, Node: n}
-	for _, t := range in {
-		run.Values = append(run.Values, op.Of(t))
-	}
-	for i, v := range inferred {
-		if shape, ok := v.Dims.Concrete(); ok && n.Outputs[i] != "" {
-			run.Out[i] = rubbish(v.DType, shape)
-		}
-	}
-	if row.View {
-		if run.Out[0], err = in[0].Reshape(run.Out[0].Shape()); err != nil || len(n.Outputs) == 1 {
-			return run.Out, err
-		}
-	}
-	if k := d.inPlace - 1; k >= 0 {
-		in[k] = in[k].Clone()
-		if run.Out[0], err = tensor.FromBytes(run.Out[0].DType(), run.Out[0].Shape(), in[k].Bytes()); err != nil {
-			return nil, err
-		}
 	}
 	d.requests = 0
-	run.Mem = &memory{device: d, run: run}
-	if err := o.Run(run); err != nil {
-		return nil, err
+	if d.inPlace > 0 {
+		in = slices.Clone(in)
+		in[d.inPlace-1] = in[d.inPlace-1].Clone()
 	}
-	return run.Out, nil
+	once := device.Once{Device: dev, Over: d.inPlace, Variable: d.variable, New: func(t tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
+		if d.requests++; d.requests == d.fail {
+			return nil, errMemory
+		}
+		return rubbish(t, shape), nil
+	}}
+	return once.Eval(d.registry, n, in)
 }
 
 // rubbish is a tensor that holds nothing of use, but for clear unused bits.
@@ -91,39 +61,6 @@ func rubbish(d tensor.DType, shape tensor.Shape) *tensor.Tensor {
 		t.Strings()[i] = "rubbish"
 	}
 	return t
-}
-
-type memory struct {
-	device *cpu
-	run    *op.Run
-}
-
-func (m *memory) request() error {
-	m.device.requests++
-	if m.device.requests == m.device.fail {
-		return errMemory
-	}
-	return nil
-}
-
-func (m *memory) Scratch(n int) ([]byte, error) {
-	if err := m.request(); err != nil {
-		return nil, err
-	}
-	return rubbish(tensor.U8, tensor.Shape{n}).Bytes(), nil
-}
-
-func (m *memory) Reserve(int) error { return m.request() }
-
-func (m *memory) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
-	if err := m.request(); err != nil {
-		return nil, err
-	}
-	if err := shape.Check(); err != nil {
-		return nil, err
-	}
-	m.run.Out[i] = rubbish(d, shape)
-	return m.run.Out[i], nil
 }
 
 func TestCPU(t *testing.T) {
@@ -145,6 +82,8 @@ func TestCPU(t *testing.T) {
 			}
 			defer pool.Close()
 			d := &cpu{registry: registry, isa: setting.isa, pool: pool}
+			Run(t, d.eval)
+			d.variable = true
 			Run(t, d.eval)
 		})
 	}

@@ -1,0 +1,210 @@
+//go:build cgo
+
+package bindings
+
+/*
+#include <stdlib.h>
+#include "core/run.h"
+
+#cgo noescape nacre_run
+#cgo nocallback nacre_run
+
+static inline int kernel_fits(const nacre_kernel *k, const int64_t *words) { return k->entry->fits == NULL || k->entry->fits(k, words); }
+static inline size_t kernel_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
+    return k->entry->scratch == NULL ? 0 : k->entry->scratch(k, words, threads);
+}
+static inline size_t kernel_packed(const nacre_kernel *k, const int64_t *words, size_t operand) {
+    return k->entry->packed == NULL ? 0 : k->entry->packed(k, words, operand);
+}
+static inline void kernel_pack(const nacre_kernel *k, const int64_t *words, size_t operand, const void *src, void *dst) {
+    k->entry->pack(k, words, operand, src, dst);
+}
+#cgo noescape kernel_fits
+#cgo nocallback kernel_fits
+#cgo noescape kernel_scratch
+#cgo nocallback kernel_scratch
+#cgo noescape kernel_packed
+#cgo nocallback kernel_packed
+#cgo noescape kernel_pack
+#cgo nocallback kernel_pack
+*/
+import "C"
+
+import (
+	"sync/atomic"
+	"unsafe"
+)
+
+// IsCommand reports whether a command can run the kernel; others are parts.
+func (k Kernel) IsCommand() bool { return k.row.entry != nil }
+
+// Words is the least number of words that a command of the kernel has, Operands
+// the number of its operands.
+func (k Kernel) Words() int    { return int(k.row.entry.words) }
+func (k Kernel) Operands() int { return int(k.row.entry.operands) }
+
+// Word is the kernel as a word of a command that calls it as a part; 0 for the
+// zero Kernel.
+func (k Kernel) Word() int64 { return int64(uintptr(unsafe.Pointer(k.row))) }
+
+func words(list []int64) *C.int64_t { return (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(list))) }
+
+// Fits reports whether the kernel computes what the words say.
+func (k Kernel) Fits(list []int64) bool { return C.kernel_fits(k.row, words(list)) != 0 }
+
+// Scratch is the bytes of scratch that a command needs on that many threads.
+func (k Kernel) Scratch(list []int64, threads int) int {
+	return int(C.kernel_scratch(k.row, words(list), C.size_t(threads)))
+}
+
+// Packed is the bytes that Pack writes for a constant operand; 0 when commands take
+// the operand as it is.
+func (k Kernel) Packed(list []int64, operand int) int {
+	return int(C.kernel_packed(k.row, words(list), C.size_t(operand)))
+}
+
+// Pack writes operand src, rearranged, to dst, which has Packed bytes at a multiple
+// of 64.
+func (k Kernel) Pack(list []int64, operand int, src unsafe.Pointer, dst []byte) {
+	C.kernel_pack(k.row, words(list), C.size_t(operand), src, unsafe.Pointer(unsafe.SliceData(dst)))
+}
+
+// The words before the operands of a command in memory.
+const commandHeader = C.NACRE_COMMAND_HEADER
+
+// Code is a list of commands in memory outside Go's heap. Addresses in it are
+// numbers: what they point to must stay where it is while Run runs.
+type Code struct {
+	memory []byte
+	words  []uint64
+	job    *C.nacre_job
+	count  int
+	times  []int64
+}
+
+// NewCode returns room for commands of so many words and operands in all. It
+// returns nil when there is no memory.
+func NewCode(commands, words, operands int) *Code {
+	size := int(unsafe.Sizeof(C.nacre_job{})+63) / 64 * 64
+	total := commands*commandHeader + words + operands
+	memory := Alloc(size + 8*total + 8*(commands+1))
+	if memory == nil {
+		return nil
+	}
+	at := unsafe.Pointer(unsafe.SliceData(memory))
+	c := &Code{memory: memory, job: (*C.nacre_job)(at)}
+	*c.job = C.nacre_job{}
+	c.words = unsafe.Slice((*uint64)(unsafe.Add(at, size)), total)[:0]
+	c.times = unsafe.Slice((*int64)(unsafe.Add(at, size+8*total)), commands+1)
+	c.job.code = (*C.uint64_t)(unsafe.Add(at, size))
+	return c
+}
+
+// Free gives back the memory. Run may not be called any more.
+func (c *Code) Free() {
+	Free(c.memory)
+	*c = Code{}
+}
+
+// Bytes is the memory that the code takes.
+func (c *Code) Bytes() int { return len(c.memory) }
+
+// Append adds a command and returns the places of its first operand and of its
+// first word, for Set.
+func (c *Code) Append(k Kernel, list []int64, operands int) (operand, word int) {
+	start := len(c.words)
+	operand = start + commandHeader
+	word = operand + operands
+	c.words = c.words[:word+len(list)]
+	c.words[start+C.NACRE_COMMAND_KERNEL] = uint64(k.Word())
+	c.words[start+C.NACRE_COMMAND_LENGTH] = uint64(len(c.words) - start)
+	c.words[start+C.NACRE_COMMAND_SCRATCH] = 0
+	c.words[start+C.NACRE_COMMAND_OPERANDS] = uint64(operands)
+	clear(c.words[operand:word])
+	for i, w := range list {
+		c.words[word+i] = uint64(w)
+	}
+	c.count++
+	return operand, word
+}
+
+// ScratchOf is the place of the address of scratch of the command whose first operand
+// is at that place.
+func ScratchOf(operand int) int { return operand - commandHeader + C.NACRE_COMMAND_SCRATCH }
+
+// Set changes a word, an operand's address or a scratch's address.
+func (c *Code) Set(place int, word uint64) { c.words[place] = word }
+
+// Len is the number of commands.
+func (c *Code) Len() int { return c.count }
+
+// Flag ends runs. It lies outside Go's heap, where kernels look at it.
+type Flag struct{ word *int32 }
+
+// NewFlag returns a flag that is not set; Free gives back its memory. It returns nil
+// when there is no memory.
+func NewFlag() *Flag {
+	b := Alloc(64)
+	if b == nil {
+		return nil
+	}
+	f := &Flag{(*int32)(unsafe.Pointer(unsafe.SliceData(b)))}
+	f.Clear()
+	return f
+}
+
+// Set ends the runs that look at the flag, those under way and those to come, between
+// two chunks of work.
+func (f *Flag) Set() { atomic.StoreInt32(f.word, 1) }
+
+// Clear lets runs go on.
+func (f *Flag) Clear() { atomic.StoreInt32(f.word, 0) }
+
+// IsSet reports whether Set was called after the last Clear.
+func (f *Flag) IsSet() bool { return atomic.LoadInt32(f.word) != 0 }
+
+// Free gives back the memory. No run may look at the flag any more.
+func (f *Flag) Free() { Free(unsafe.Slice((*byte)(unsafe.Pointer(f.word)), 64)) }
+
+// Failure is why a command ended a run: what the elements of an input are.
+type Failure struct {
+	code int64
+	Args [4]int
+}
+
+// Text is what happened, with %d for each of the Args; Kind is SHAPE or UNSUPPORTED.
+func (f Failure) Text() string { return C.GoString(C.nacre_failure_text(C.int64_t(f.code))) }
+func (f Failure) Kind() string { return C.GoString(C.nacre_failure_kind(C.int64_t(f.code))) }
+
+// Run runs the commands on at most that many threads of the pool. It returns how many
+// ran to their end: all of them, unless one failed, which failure tells, or stop was
+// set. With timed, Times has their times.
+func (c *Code) Run(p *Pool, threads int, stop *Flag, timed bool) (done int, failure Failure, failed bool) {
+	c.job.commands = C.size_t(c.count)
+	c.job.threads = C.size_t(threads)
+	c.job.pool = nil
+	if p != nil {
+		c.job.pool = p.c
+	}
+	c.job.stop = nil
+	if stop != nil {
+		c.job.stop = (*C.int32_t)(unsafe.Pointer(stop.word))
+	}
+	c.job.times = nil
+	if timed {
+		c.job.times = (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(c.times)))
+	}
+	C.nacre_run(c.job)
+	if code := int64(c.job.failure.code); code != 0 {
+		failure.code = code
+		for i := range failure.Args {
+			failure.Args[i] = int(c.job.failure.args[i])
+		}
+		failed = true
+	}
+	return int(c.job.done), failure, failed
+}
+
+// Times is when each command of a timed run began, and when the last ended, in
+// nanoseconds of a clock of its own.
+func (c *Code) Times() []int64 { return c.times[:c.count+1] }

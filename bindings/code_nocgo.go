@@ -1,0 +1,88 @@
+//go:build !cgo
+
+package bindings
+
+import "unsafe"
+
+// IsCommand reports whether a command can run the kernel.
+func (Kernel) IsCommand() bool { return false }
+
+// Words is the least number of words of a command.
+func (Kernel) Words() int { return 0 }
+
+// Operands is the number of operands of a command.
+func (Kernel) Operands() int { return 0 }
+
+// Word is the kernel as a word of a command.
+func (Kernel) Word() int64 { return 0 }
+
+// Fits reports whether the kernel computes what the words say.
+func (Kernel) Fits([]int64) bool { return false }
+
+// Scratch is the bytes of scratch that a command needs.
+func (Kernel) Scratch([]int64, int) int { return 0 }
+
+// Packed is the bytes that Pack writes.
+func (Kernel) Packed([]int64, int) int { return 0 }
+
+// Pack is never called in this build.
+func (Kernel) Pack([]int64, int, unsafe.Pointer, []byte) {}
+
+// Code is never made in this build.
+type Code struct{}
+
+// NewCode returns nil.
+func NewCode(commands, words, operands int) *Code { return nil }
+
+// Free does nothing.
+func (*Code) Free() {}
+
+// Bytes is 0.
+func (*Code) Bytes() int { return 0 }
+
+// Append is never called in this build.
+func (*Code) Append(Kernel, []int64, int) (operand, word int) { return 0, 0 }
+
+// ScratchOf is never called in this build.
+func ScratchOf(int) int { return 0 }
+
+// Set is never called in this build.
+func (*Code) Set(int, uint64) {}
+
+// Len is 0.
+func (*Code) Len() int { return 0 }
+
+// Flag is never made in this build.
+type Flag struct{}
+
+// NewFlag returns nil.
+func NewFlag() *Flag { return nil }
+
+// Set is never called in this build.
+func (*Flag) Set() {}
+
+// Clear is never called in this build.
+func (*Flag) Clear() {}
+
+// IsSet is false.
+func (*Flag) IsSet() bool { return false }
+
+// Free does nothing.
+func (*Flag) Free() {}
+
+// Failure is never made in this build.
+type Failure struct{ Args [4]int }
+
+// Text is empty.
+func (Failure) Text() string { return "" }
+
+// Kind is empty.
+func (Failure) Kind() string { return "" }
+
+// Run is never called in this build.
+func (*Code) Run(*Pool, int, *Flag, bool) (done int, failure Failure, failed bool) {
+	return 0, Failure{}, false
+}
+
+// Times is empty.
+func (*Code) Times() []int64 { return nil }

@@ -1,0 +1,48 @@
+#include "core/run.h"
+
+#include <time.h>
+
+static int64_t run_clock(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+void nacre_run(nacre_job *job) {
+    nacre_team team;
+    nacre_team_init(&team, job->pool, job->threads, job->stop);
+    job->failure.code = 0;
+    const uint64_t *at = job->code;
+    size_t i = 0;
+    for (; i < job->commands; i++) {
+        if (job->times != NULL) job->times[i] = run_clock();
+        const nacre_kernel *const kernel = (const nacre_kernel *)(uintptr_t)at[NACRE_COMMAND_KERNEL];
+        const uint64_t *const operands = at + NACRE_COMMAND_HEADER;
+        const nacre_call call = {
+            .kernel = kernel,
+            .words = (const int64_t *)(operands + at[NACRE_COMMAND_OPERANDS]),
+            .operands = operands,
+            .scratch = (void *)(uintptr_t)at[NACRE_COMMAND_SCRATCH],
+            .team = &team,
+            .failure = &job->failure,
+        };
+        kernel->entry->run(&call);
+        if (job->failure.code != 0 || nacre_stopped(&team)) break;
+        at += at[NACRE_COMMAND_LENGTH];
+    }
+    job->done = i;
+    if (job->times != NULL && i == job->commands) job->times[i] = run_clock();
+}
+
+static const struct {
+    const char *kind, *text;
+} run_failures[] = {
+#define NACRE_FAILURE(name, kind, text) {#kind, text},
+#include "core/failures.inc"
+#undef NACRE_FAILURE
+};
+
+enum { RUN_FAILURES = sizeof run_failures / sizeof run_failures[0] };
+
+const char *nacre_failure_text(int64_t code) { return code < 1 || code > RUN_FAILURES ? NULL : run_failures[code - 1].text; }
+const char *nacre_failure_kind(int64_t code) { return code < 1 || code > RUN_FAILURES ? NULL : run_failures[code - 1].kind; }

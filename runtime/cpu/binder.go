@@ -1,0 +1,201 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// row is one way in which the device computes operators of one Go type.
+type row struct {
+	of   reflect.Type
+	name string
+	bind func(o op.Op, b *binder) error
+}
+
+// rowFor is a row of operators of type T. Bind adds commands to the step or refuses.
+func rowFor[T op.Op](name string, bind func(o T, b *binder) error) row {
+	return row{reflect.TypeFor[T](), name, func(o op.Op, b *binder) error { return bind(o.(T), b) }}
+}
+
+// rowsOf returns the rows of an operator, best first.
+func rowsOf(o op.Op) []row { return byType()[reflect.TypeOf(o)] }
+
+// binder makes the step of one node.
+type binder struct {
+	*device.Binding
+	dev  *Device
+	step *device.Step
+}
+
+// words is the words of a command, in the order of the struct that C reads them as.
+type words []graph.Dim
+
+// int appends integers: sizes, strides, flags.
+func (w *words) int(list ...int) {
+	for _, n := range list {
+		*w = append(*w, graph.Known(n))
+	}
+}
+
+// dim appends extents, which may be expressions over lengths.
+func (w *words) dim(list ...graph.Dim) { *w = append(*w, list...) }
+
+// float appends a number as a double.
+func (w *words) float(list ...float64) {
+	for _, f := range list {
+		*w = append(*w, graph.Known(int(math.Float64bits(f))))
+	}
+}
+
+// bool appends 1 or 0.
+func (w *words) bool(list ...bool) {
+	for _, b := range list {
+		n := 0
+		if b {
+			n = 1
+		}
+		*w = append(*w, graph.Known(n))
+	}
+}
+
+// part appends kernels that the command calls; the zero Kernel for none.
+func (w *words) part(list ...bindings.Kernel) {
+	for _, k := range list {
+		*w = append(*w, graph.Known(int(k.Word())))
+	}
+}
+
+// numbers evaluates the words at the most that lengths can be.
+func (b *binder) numbers(w words) ([]int64, error) {
+	list := make([]int64, len(w))
+	for i, d := range w {
+		n, ok := b.Max(d)
+		if !ok {
+			return nil, device.Refuse("extent %v is not known", d)
+		}
+		list[i] = int64(n)
+	}
+	return list, nil
+}
+
+// kernel returns the best kernel of that op within the session's levels, for a part.
+func (b *binder) kernel(op string) (bindings.Kernel, error) { return bindings.Select(op, b.dev.isa) }
+
+// choose returns the best kernel of that op within the session's levels that computes
+// what the words say.
+func (b *binder) choose(op string, w words) (bindings.Kernel, error) {
+	list, err := b.numbers(w)
+	if err != nil {
+		return bindings.Kernel{}, err
+	}
+	found := false
+	for _, k := range bindings.Variants(op) {
+		if !k.IsCommand() || k.ISA()&^b.dev.isa != 0 {
+			continue
+		}
+		found = true
+		if k.Fits(list) {
+			return k, nil
+		}
+	}
+	if !found {
+		return bindings.Kernel{}, fmt.Errorf("no kernel %q for instruction-set levels %s", op, b.dev.isa)
+	}
+	return bindings.Kernel{}, device.Refuse("no variant of kernel %s fits", op)
+}
+
+// add adds a command to the step. Parts are kernels that words name, for plans.
+func (b *binder) add(k bindings.Kernel, parts []bindings.Kernel, w words, operands ...device.Operand) error {
+	if !k.IsCommand() || len(w) < k.Words() || len(operands) != k.Operands() {
+		return fmt.Errorf("%w: kernel %s/%s is given %d words and %d operands", op.ErrInternal, k.Op(), k.Variant(), len(w), len(operands))
+	}
+	list, err := b.numbers(w)
+	if err != nil {
+		return err
+	}
+	c := device.Command{Kernel: k, Words: w, Operands: operands, Scratch: k.Scratch(list, b.dev.threads)}
+	for _, p := range parts {
+		if p.Valid() {
+			c.Parts = append(c.Parts, p)
+		}
+	}
+	b.step.Commands = append(b.step.Commands, c)
+	return nil
+}
+
+// run chooses a kernel of that op and adds a command of it.
+func (b *binder) run(op string, w words, operands ...device.Operand) error {
+	k, err := b.choose(op, w)
+	if err != nil {
+		return err
+	}
+	return b.add(k, nil, w, operands...)
+}
+
+// in is input i as an operand; none if it is left out. Constants are taken where they
+// lie.
+func (b *binder) in(i int) device.Operand {
+	if !b.Has(i) {
+		return device.Operand{}
+	}
+	return device.Operand{Place: device.In, Index: i}
+}
+
+// out is output i as an operand; none if it is left out.
+func (b *binder) out(i int) device.Operand {
+	if !b.Wants(i) {
+		return device.Operand{}
+	}
+	return device.Operand{Place: device.Out, Index: i}
+}
+
+// temp is n bytes of scratch that last for all commands of the step.
+func (b *binder) temp(n int) device.Operand {
+	o := device.Operand{Place: device.Temp, Offset: graph.Known(b.step.Temp)}
+	b.step.Temp += device.AlignUp(n)
+	return o
+}
+
+// constant is numbers that the step brings with it.
+func constant[T float32 | float64 | int64 | int32](list ...T) device.Operand {
+	if len(list) == 0 {
+		return device.Operand{}
+	}
+	return device.Operand{Place: device.Const, Data: unsafe.Slice((*byte)(unsafe.Pointer(&list[0])), len(list)*int(unsafe.Sizeof(list[0])))}
+}
+
+// packed is constant input i rearranged for that operand of a command of kernel k; ok
+// is false when the input is not constant or the kernel takes it as it is. Words are
+// those of the command, with no flag that the operand is packed.
+func (b *binder) packed(i int, k bindings.Kernel, w words, operand int) (o device.Operand, ok bool, err error) {
+	t := b.Const(i)
+	if t == nil || t.Len() == 0 {
+		return o, false, nil
+	}
+	list, err := b.numbers(w)
+	if err != nil {
+		return o, false, err
+	}
+	n := k.Packed(list, operand)
+	if n == 0 {
+		return o, false, nil
+	}
+	key := packKey{kernel: k.Word(), operand: operand, words: string(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 8*len(list)))}
+	data, err := b.dev.packs.get(t, key, n, func(t *tensor.Tensor, dst []byte) error {
+		k.Pack(list, operand, t.Pointer(), dst)
+		return nil
+	})
+	if err != nil {
+		return o, false, err
+	}
+	b.step.Dropped |= 1 << i
+	return device.Operand{Place: device.Const, Data: data}, true, nil
+}

@@ -1,0 +1,128 @@
+// Package cpu binds nodes to the C kernels. Each family of operators is one file: the
+// rows of its operators, each a function that turns a node with known extents into
+// commands, and below them the words of the commands that they use.
+package cpu
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Device is the CPU with the instruction-set levels, the threads and the packed
+// constants of a session.
+type Device struct {
+	isa     bindings.ISA
+	pool    *bindings.Pool // nil for the caller's thread alone
+	threads int
+	packs   *Packs
+	half    bindings.Kernel
+}
+
+// New returns a device that uses kernels of the levels in isa, on at most that many
+// threads of the pool, and keeps packed constants in packs.
+func New(isa bindings.ISA, pool *bindings.Pool, threads int, packs *Packs) (*Device, error) {
+	half, err := bindings.Select("half", isa)
+	if err != nil {
+		return nil, err
+	}
+	return &Device{isa: isa, pool: pool.Limit(threads), threads: max(1, min(threads, pool.Threads())), packs: packs, half: half}, nil
+}
+
+// Name is cpu.
+func (d *Device) Name() string { return "cpu" }
+
+// Alloc returns memory outside Go's heap.
+func (d *Device) Alloc(n int) []byte { return bindings.Alloc(n) }
+
+// Free gives back memory from Alloc.
+func (d *Device) Free(b []byte) { bindings.Free(b) }
+
+// Aligned returns t, or a copy at a multiple of its element size.
+func (d *Device) Aligned(t *tensor.Tensor) (*tensor.Tensor, error) { return d.packs.Aligned(t) }
+
+// Legacy gives an operator the pool and the conversions of 16-bit floats.
+func (d *Device) Legacy(c *op.Run) { c.Pool, c.Half = d.pool, d.half }
+
+// LegacyPrepare prepares an operator that is not bound to the device yet.
+func (d *Device) LegacyPrepare(o op.Op, in []*tensor.Tensor) error {
+	p, ok := o.(op.Preparer)
+	if !ok {
+		return nil
+	}
+	return op.Ready(p, &op.Prepare{In: in, DTypes: op.DTypes(op.Values(in)), ISA: d.isa, Packs: op.NewPacks()})
+}
+
+// NewFlag returns a flag outside Go's heap.
+func (d *Device) NewFlag() (device.Flag, error) {
+	f := bindings.NewFlag()
+	if f == nil {
+		return nil, errors.New("no memory for a flag")
+	}
+	return f, nil
+}
+
+// Bind asks the rows of the node's operator, best first.
+func (d *Device) Bind(b *device.Binding) (*device.Step, error) {
+	rows := rowsOf(b.Op)
+	if len(rows) == 0 {
+		return nil, device.Refuse("device cpu has no row for the operator")
+	}
+	var refused device.Refusal
+	for _, r := range rows {
+		x := &binder{Binding: b, dev: d, step: &device.Step{Binder: r.name, InPlace: b.Row.InPlace}}
+		err := op.Guard(func() error { return r.bind(b.Op, x) })
+		if err == nil {
+			if x.step.Commands == nil && x.step.Call == nil {
+				x.step.Commands = []device.Command{}
+			}
+			return x.step, nil
+		}
+		var no *device.Refusal
+		if !errors.As(err, &no) {
+			return nil, err
+		}
+		no.Row = r.name
+		refused.List = append(refused.List, no)
+	}
+	return nil, &refused
+}
+
+// Record lays out commands in memory outside Go's heap.
+func (d *Device) Record(list []device.Recorded) (device.Segment, error) {
+	words, operands := 0, 0
+	for _, r := range list {
+		words += len(r.Words)
+		operands += len(r.Operands)
+	}
+	code := bindings.NewCode(len(list), words, operands)
+	if code == nil {
+		return nil, errors.New("no memory for commands")
+	}
+	s := &segment{dev: d, code: code}
+	for _, r := range list {
+		s.add(r)
+	}
+	return s, nil
+}
+
+// failure is the error of a command that could not go on because of the elements of
+// its inputs.
+func failure(f bindings.Failure) error {
+	text := f.Text()
+	args := make([]any, 0, len(f.Args))
+	for i := range strings.Count(text, "%d") {
+		args = append(args, f.Args[i])
+	}
+	kind := graph.ErrShape
+	if f.Kind() == "UNSUPPORTED" {
+		kind = graph.ErrUnsupported
+	}
+	return graph.Mark(kind, "%s", fmt.Sprintf(text, args...))
+}

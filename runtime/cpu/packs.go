@@ -1,0 +1,97 @@
+package cpu
+
+import (
+	"errors"
+	"sync"
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Packs keeps constants that were rearranged for a kernel. All sessions of a model
+// share one.
+type Packs struct {
+	mu   sync.Mutex
+	list map[packKey]*pack
+	// Legacy is those of operators that are not bound to the device yet.
+	Legacy *op.Packs
+}
+
+// packKey is a constant, and all that its packing depends on.
+type packKey struct {
+	data    unsafe.Pointer
+	kernel  int64
+	operand int
+	words   string
+}
+
+type pack struct {
+	once  sync.Once
+	bytes []byte
+	err   error
+	of    *tensor.Tensor // keeps data from being reused for another tensor
+}
+
+// NewPacks returns an empty set.
+func NewPacks() *Packs { return &Packs{list: map[packKey]*pack{}, Legacy: op.NewPacks()} }
+
+// get returns n bytes at a multiple of 64 outside Go's heap that fill wrote, by the
+// first call with that key.
+func (p *Packs) get(w *tensor.Tensor, k packKey, n int, fill func(w *tensor.Tensor, dst []byte) error) ([]byte, error) {
+	k.data = w.Pointer()
+	p.mu.Lock()
+	e := p.list[k]
+	if e == nil {
+		e = &pack{of: w}
+		p.list[k] = e
+	}
+	p.mu.Unlock()
+	e.once.Do(func() {
+		if e.bytes = bindings.Alloc(n); e.bytes == nil {
+			e.err = errors.New("no memory for packed constants")
+			return
+		}
+		e.err = fill(w.Aligned(), e.bytes)
+	})
+	return e.bytes, e.err
+}
+
+// Aligned returns w if kernels can read its elements where they lie, else a copy
+// made once.
+func (p *Packs) Aligned(w *tensor.Tensor) (*tensor.Tensor, error) {
+	if w.IsAligned() {
+		return w, nil
+	}
+	b, err := p.get(w, packKey{}, len(w.Bytes()), func(_ *tensor.Tensor, dst []byte) error {
+		copy(dst, w.Bytes())
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return tensor.FromBytes(w.DType(), w.Shape(), b)
+}
+
+// Bytes is the memory that the constants take.
+func (p *Packs) Bytes() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for _, e := range p.list {
+		n += len(e.bytes)
+	}
+	return n + p.Legacy.Bytes()
+}
+
+// Close frees the constants. No session may use them any more.
+func (p *Packs) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range p.list {
+		bindings.Free(e.bytes)
+	}
+	p.list = map[packKey]*pack{}
+	p.Legacy.Close()
+}

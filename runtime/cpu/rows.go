@@ -1,0 +1,26 @@
+package cpu
+
+import (
+	"reflect"
+	"sync"
+)
+
+// families lists the rows of every family, one line per file; of one operator the best
+// row stands first.
+func families() [][]row {
+	return [][]row{
+		eltwiseRows,
+		matmulRows,
+	}
+}
+
+// byType finds the rows of an operator by its Go type.
+var byType = sync.OnceValue(func() map[reflect.Type][]row {
+	m := map[reflect.Type][]row{}
+	for _, f := range families() {
+		for _, r := range f {
+			m[r.of] = append(m[r.of], r)
+		}
+	}
+	return m
+})

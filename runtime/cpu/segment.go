@@ -1,0 +1,137 @@
+package cpu
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// segment is commands in memory that C walks in one call.
+type segment struct {
+	dev    *Device
+	code   *bindings.Code
+	slots  [][]slot // by base: the places that hold an address from it
+	bases  []uintptr
+	sized  []sized // words and offsets that depend on lengths
+	pinned device.Pinner
+}
+
+// slot is a place in the code that holds a base's address and an offset.
+type slot struct {
+	place  int
+	offset int
+}
+
+// sized is a word, or the offset of the slot that index names, that is an expression
+// over lengths.
+type sized struct {
+	expr  graph.Dim
+	place int // of a word; -1 for an offset
+	base  int
+	index int
+}
+
+func (s *segment) add(r device.Recorded) {
+	list := make([]int64, len(r.Words))
+	for i, w := range r.Words {
+		n, _ := w.Value()
+		list[i] = int64(n)
+	}
+	operand, word := s.code.Append(r.Kernel.(bindings.Kernel), list, len(r.Operands))
+	for i, w := range r.Words {
+		if !w.IsKnown() {
+			s.sized = append(s.sized, sized{expr: w, place: word + i})
+		}
+	}
+	for i, o := range r.Operands {
+		base, offset := r.Bases[i], r.Offsets[i]
+		at, known := offset.Value()
+		if base == 0 {
+			if len(o.Data) > 0 {
+				data := unsafe.Pointer(unsafe.SliceData(o.Data))
+				s.pinned.Pin(data)
+				s.code.Set(operand+i, uint64(uintptr(data))+uint64(at))
+			}
+			continue
+		}
+		if !known {
+			s.sized = append(s.sized, sized{offset, -1, base, len(s.of(base))})
+		}
+		s.slots[base] = append(s.of(base), slot{operand + i, at})
+	}
+	if r.Scratch.Base > 0 && r.Command.Scratch > 0 {
+		s.slots[r.Scratch.Base] = append(s.of(r.Scratch.Base), slot{bindings.ScratchOf(operand), r.Scratch.Offset})
+	}
+}
+
+func (s *segment) of(base int) []slot {
+	if base >= len(s.slots) {
+		s.slots = slices.Grow(s.slots, base+1-len(s.slots))[:base+1]
+		s.bases = slices.Grow(s.bases, base+1-len(s.bases))[:base+1]
+	}
+	return s.slots[base]
+}
+
+// Rebase writes the address into all places that hold one from the base.
+func (s *segment) Rebase(base int, address unsafe.Pointer) {
+	at := uintptr(address)
+	if base >= len(s.slots) || s.bases[base] == at {
+		return
+	}
+	s.bases[base] = at
+	for _, x := range s.slots[base] {
+		s.set(base, x)
+	}
+}
+
+func (s *segment) set(base int, x slot) {
+	at := uint64(s.bases[base])
+	if at != 0 {
+		at += uint64(x.offset)
+	}
+	s.code.Set(x.place, at)
+}
+
+// Resize evaluates the words and offsets that depend on lengths.
+func (s *segment) Resize(length func(symbol string) (int, bool)) error {
+	for _, x := range s.sized {
+		n, ok := x.expr.Eval(length)
+		if !ok {
+			return fmt.Errorf("length %v is not known or too large", x.expr)
+		}
+		if x.place >= 0 {
+			s.code.Set(x.place, uint64(n))
+			continue
+		}
+		slot := &s.slots[x.base][x.index]
+		slot.offset = n
+		s.set(x.base, *slot)
+	}
+	return nil
+}
+
+// Run runs the commands on the device's threads.
+func (s *segment) Run(stop device.Flag, timed bool) (int, error) {
+	flag, _ := stop.(*bindings.Flag)
+	done, f, failed := s.code.Run(s.dev.pool, s.dev.threads, flag, timed)
+	if failed {
+		return done, failure(f)
+	}
+	return done, nil
+}
+
+// Times is when each command of a timed run began, and when the last ended.
+func (s *segment) Times() []int64 { return s.code.Times() }
+
+// Bytes is the memory of the commands.
+func (s *segment) Bytes() int { return s.code.Bytes() }
+
+// Free gives back the memory.
+func (s *segment) Free() {
+	s.code.Free()
+	s.pinned.Unpin()
+}

@@ -1,0 +1,118 @@
+package device
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Binding is a node to be bound: what its operator means, and what is known of its
+// operands.
+type Binding struct {
+	Op   op.Op
+	Row  *op.Row
+	Node *graph.Node
+	In   []*op.Value // nil where an input is left out
+	Out  []*op.Value // nil where an output is left out
+	// Bound is the most that a length can be; nil when all extents are numbers.
+	Bound func(symbol string) (int, bool)
+}
+
+// Has reports whether input i is there.
+func (b *Binding) Has(i int) bool { return i < len(b.In) && b.In[i] != nil }
+
+// Wants reports whether output i is there.
+func (b *Binding) Wants(i int) bool { return i < len(b.Out) && b.Out[i] != nil }
+
+// Const is input i if it is constant, else nil.
+func (b *Binding) Const(i int) *tensor.Tensor {
+	if !b.Has(i) {
+		return nil
+	}
+	return b.In[i].Const
+}
+
+// DType is the element type of input i; Invalid where it is left out.
+func (b *Binding) DType(i int) tensor.DType {
+	if !b.Has(i) {
+		return tensor.Invalid
+	}
+	return b.In[i].DType
+}
+
+// Shape is the extents of input i, which must be numbers; a value with others, or
+// one left out, has none.
+func (b *Binding) Shape(i int) tensor.Shape {
+	if !b.Has(i) {
+		return nil
+	}
+	s, _ := b.In[i].Dims.Concrete()
+	return s
+}
+
+// OutShape is Shape of output i.
+func (b *Binding) OutShape(i int) tensor.Shape {
+	if !b.Wants(i) {
+		return nil
+	}
+	s, _ := b.Out[i].Dims.Concrete()
+	return s
+}
+
+// OnlyNumbers reports whether all operands are tensors of numbers, which devices
+// compute on.
+func (b *Binding) OnlyNumbers() bool {
+	for _, list := range [][]*op.Value{b.In, b.Out} {
+		for _, v := range list {
+			if v != nil && (v.Kind != graph.TensorType || v.DType == tensor.String) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Max is the most that an extent can be.
+func (b *Binding) Max(d graph.Dim) (int, bool) {
+	if n, ok := d.Value(); ok {
+		return n, true
+	}
+	if b.Bound == nil {
+		return 0, false
+	}
+	return d.Eval(b.Bound)
+}
+
+// Refusal says that a row, or a whole device, does not compute a node.
+type Refusal struct {
+	Reason string
+	Row    string // empty for the device
+	List   []*Refusal
+}
+
+// Refuse returns a *Refusal.
+func Refuse(format string, args ...any) error { return &Refusal{Reason: fmt.Sprintf(format, args...)} }
+
+// Error says which rows refuse and why.
+func (r *Refusal) Error() string {
+	if len(r.List) == 0 {
+		return r.Reason
+	}
+	parts := make([]string, len(r.List))
+	for i, x := range r.List {
+		parts[i] = x.Row + ": " + x.Reason
+	}
+	return strings.Join(parts, "; ")
+}
+
+// NeedValue says that a node cannot be bound before the elements of an input are
+// known. The planner then binds it when they are.
+type NeedValue struct{ Input int }
+
+// Error names the input.
+func (n *NeedValue) Error() string {
+	return fmt.Sprintf("the elements of input %d are not known yet", n.Input)
+}

@@ -1,0 +1,291 @@
+package device
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Once computes one node outside any plan.
+type Once struct {
+	Device Device
+	// New makes an output and scratch; nil for memory of Go's heap.
+	New func(d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error)
+	// Limit bounds, in bytes, what the operator may Reserve; 0 for no limit.
+	Limit int
+	// Over is the input whose memory output 0 takes over if the step allows it, counted
+	// from 1; 0 for none.
+	Over int
+	// Variable binds the node as one whose inputs are not constant, unless the device
+	// needs their elements; Constant, if it is not nil, says which are all the same.
+	Variable bool
+	Constant func(i int) bool
+}
+
+// ErrReserve says that a node outside any plan took too much memory beside its
+// outputs, as one may that joins strings; in a plan the run's limit decides.
+var ErrReserve = errors.New("takes too much memory beside its outputs")
+
+// Eval computes the outputs of a node from inputs of Go's heap; nil stands for an
+// operand left out.
+func (e Once) Eval(r *op.Registry, n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	o, row, err := r.New(n)
+	if err != nil {
+		return nil, err
+	}
+	values := op.Values(in)
+	if err := row.CheckTypes(values); err != nil {
+		return nil, err
+	}
+	if err := e.Device.LegacyPrepare(o, in); err != nil {
+		return nil, err
+	}
+	out, err := op.InferOutputs(o, n, values)
+	if err != nil {
+		return nil, err
+	}
+	return e.Compute(o, row, n, in, out)
+}
+
+// Compute is Eval of an operator whose outputs are inferred.
+func (e Once) Compute(o op.Op, row *op.Row, n *graph.Node, in []*tensor.Tensor, out []*op.Value) ([]*tensor.Tensor, error) {
+	x := &once{Once: e, node: n, row: row, in: make([]*tensor.Tensor, len(in)), out: make([]*tensor.Tensor, len(n.Outputs))}
+	for i, t := range in {
+		if t != nil {
+			x.in[i] = t.Aligned()
+		}
+	}
+	if row.View && len(n.Outputs) == 1 {
+		return x.out, x.outputs(out, nil)
+	}
+	step, err := e.bindKnown(&Binding{Op: o, Row: row, Node: n, In: op.Values(x.in), Out: named(n, out)}, x.in)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.outputs(out, step); err != nil {
+		return nil, err
+	}
+	if step.Commands != nil {
+		return x.out, x.run(step)
+	}
+	return x.out, x.call(step)
+}
+
+// bindKnown binds a node whose constant inputs are as the fields of e say.
+func (e Once) bindKnown(b *Binding, in []*tensor.Tensor) (*Step, error) {
+	for i, v := range b.In {
+		if v != nil && e.Variable && (e.Constant == nil || !e.Constant(i)) {
+			v.Const = nil
+		}
+	}
+	for {
+		step, err := e.bind(b)
+		var need *NeedValue
+		if !errors.As(err, &need) || b.In[need.Input].Const != nil {
+			return step, err
+		}
+		b.In[need.Input].Const = in[need.Input]
+	}
+}
+
+// bind makes the step of a node, on the host if the device refuses.
+func (e Once) bind(b *Binding) (*Step, error) {
+	if b.Row.DynamicOutputs() || !b.OnlyNumbers() {
+		return Host(b)
+	}
+	for _, v := range b.Out {
+		if v == nil {
+			continue
+		}
+		if _, ok := v.Dims.Concrete(); !ok {
+			return Host(b)
+		}
+	}
+	step, err := e.Device.Bind(b)
+	var refusal *Refusal
+	if errors.As(err, &refusal) {
+		return HostAfter(b, refusal)
+	}
+	return step, err
+}
+
+func named(n *graph.Node, out []*op.Value) []*op.Value {
+	list := make([]*op.Value, len(out))
+	for i, v := range out {
+		if n.Outputs[i] != "" {
+			list[i] = v
+		}
+	}
+	return list
+}
+
+// Host makes the step of a node that runs in Go.
+func Host(b *Binding) (*Step, error) { return HostAfter(b, nil) }
+
+// HostAfter is Host for a node that a device refuses.
+func HostAfter(b *Binding, refusal *Refusal) (*Step, error) {
+	o, ok := b.Op.(op.Runner)
+	if !ok && refusal != nil {
+		return nil, graph.Mark(graph.ErrUnsupported, "no device computes it: %w", refusal)
+	}
+	if !ok {
+		return nil, graph.Mark(graph.ErrUnsupported, "no device computes it for extents that only a run finds out")
+	}
+	return &Step{Binder: "host", InPlace: b.Row.InPlace, Call: o.Run}, nil
+}
+
+// once is a node while it is computed.
+type once struct {
+	Once
+	node     *graph.Node
+	row      *op.Row
+	in, out  []*tensor.Tensor
+	reserved int
+}
+
+func (x *once) make(d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
+	if err := shape.Check(); err != nil {
+		return nil, err
+	}
+	if x.New != nil {
+		return x.New(d, shape)
+	}
+	return tensor.New(d, shape...), nil
+}
+
+// outputs makes those whose shapes are known.
+func (x *once) outputs(out []*op.Value, step *Step) (err error) {
+	for i, v := range out {
+		shape, ok := v.Dims.Concrete()
+		if x.node.Outputs[i] == "" || !ok || x.row.DynamicOutputs() {
+			continue
+		}
+		switch {
+		case i == 0 && x.row.View:
+			x.out[0], err = x.in[0].Reshape(shape)
+		case i == 0 && x.Over > 0 && slices.Contains(step.InPlace, x.Over-1):
+			x.out[0], err = tensor.FromBytes(v.DType, shape, x.in[x.Over-1].Bytes())
+		default:
+			x.out[i], err = x.make(v.DType, shape)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run runs the commands of a step. The base of input i is 2+i, of output i that after
+// those of the inputs; base 1 is scratch.
+func (x *once) run(step *Step) error {
+	if len(step.Commands) == 0 {
+		return nil
+	}
+	list := make([]Recorded, len(step.Commands))
+	for i := range step.Commands {
+		list[i] = Record(&step.Commands[i], func(o Operand) int {
+			if o.Place == In {
+				return 2 + o.Index
+			}
+			return 2 + len(x.in) + o.Index
+		}, 1, AlignUp(step.Temp))
+	}
+	s, err := x.Device.Record(list)
+	if err != nil {
+		return err
+	}
+	defer s.Free()
+	scratch, err := x.Scratch(step.Scratch())
+	if err != nil {
+		return err
+	}
+	s.Rebase(1, unsafe.Pointer(unsafe.SliceData(scratch)))
+	pin := Pinner{}
+	defer pin.Unpin()
+	pin.Pin(unsafe.Pointer(unsafe.SliceData(scratch)))
+	for i, t := range x.in {
+		if t != nil {
+			pin.Pin(t.Pointer())
+			s.Rebase(2+i, t.Pointer())
+		}
+	}
+	for i, t := range x.out {
+		if t != nil {
+			pin.Pin(t.Pointer())
+			s.Rebase(2+len(x.in)+i, t.Pointer())
+		}
+	}
+	_, err = s.Run(nil, false)
+	return err
+}
+
+// call runs a step in Go.
+func (x *once) call(step *Step) error {
+	c := &op.Run{In: x.in, Out: x.out, Made: make([]tensor.Value, len(x.out)), Mem: x, Node: x.node}
+	x.Device.Legacy(c)
+	for _, t := range x.in {
+		c.Values = append(c.Values, op.Of(t))
+	}
+	if err := op.Guard(func() error { return step.Call(c) }); err != nil {
+		return err
+	}
+	for i, made := range c.Made {
+		if made != nil {
+			x.out[i], _ = made.(*tensor.Tensor)
+		}
+		if x.out[i] == nil && x.node.Outputs[i] != "" {
+			return fmt.Errorf("output %d was not computed as a tensor", i)
+		}
+	}
+	return nil
+}
+
+// Scratch returns n bytes.
+func (x *once) Scratch(n int) ([]byte, error) {
+	t, err := x.make(tensor.U8, tensor.Shape{n})
+	if err != nil {
+		return nil, err
+	}
+	return t.Bytes(), nil
+}
+
+// Reserve counts n bytes.
+func (x *once) Reserve(n int) error {
+	if x.reserved += n; x.Limit > 0 && x.reserved > x.Limit {
+		return ErrReserve
+	}
+	return nil
+}
+
+// Output makes output i.
+func (x *once) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
+	if i >= len(x.out) {
+		return nil, errors.New("the node has fewer outputs")
+	}
+	t, err := x.make(d, shape)
+	if err == nil {
+		x.out[i] = t
+	}
+	return t, err
+}
+
+// Record resolves the operands of a command to bases: base gives those of inputs and
+// outputs, scratch lies from base on with the command's own part at an offset.
+func Record(c *Command, base func(o Operand) int, scratch, own int) Recorded {
+	r := Recorded{Command: c, Bases: make([]int, len(c.Operands)), Offsets: make([]graph.Dim, len(c.Operands)), Scratch: Slot{scratch, own}}
+	for i, o := range c.Operands {
+		r.Offsets[i] = o.Offset
+		switch o.Place {
+		case In, Out:
+			r.Bases[i] = base(o)
+		case Temp:
+			r.Bases[i] = scratch
+		}
+	}
+	return r
+}

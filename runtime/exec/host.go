@@ -1,0 +1,227 @@
+package exec
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/plan"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// host sets up the operands of a step and runs it in Go.
+func (r *run) host(f *frame, at int) error {
+	s, c := &f.plan.Steps[at], &f.call
+	begin := r.prof.now()
+	c.Node, c.Mem = s.Node.Node, f
+	r.device.Legacy(c)
+	c.In, c.Values, c.Out, c.Made = c.In[:0], c.Values[:0], c.Out[:0], c.Made[:0]
+	for _, id := range s.In[:len(s.Inputs)] {
+		var v tensor.Value
+		if id >= 0 {
+			v = f.value(id)
+		}
+		t, _ := v.(*tensor.Tensor)
+		c.In, c.Values = append(c.In, t), append(c.Values, v)
+	}
+	c.Body, c.BodyType = nil, nil
+	if s.Bodies != nil {
+		c.BodyType = func(attr string, i int) graph.Type { return s.Bodies[attr].Type(s.Bodies[attr].Outputs[i]) }
+		c.Body = func(attr string, in []tensor.Value) ([]tensor.Value, error) { return r.body(f, s, attr, in) }
+	}
+	if err := r.hostRun(f, s); err != nil {
+		return err
+	}
+	if r.prof != nil {
+		r.prof.host(f, at, begin)
+	}
+	f.bury(at)
+	return nil
+}
+
+func (r *run) hostRun(f *frame, s *plan.Step) error {
+	c := &f.call
+	if s.Row.View && c.In[0] == nil {
+		f.values[s.Out[0]], f.shared[s.Out[0]] = c.Values[0], true
+		return nil
+	}
+	if err := f.outputs(s); err != nil {
+		return err
+	}
+	err := op.Guard(func() error { return s.Call(c) })
+	f.more.rewind(f.device)
+	if err != nil {
+		return err
+	}
+	for i, id := range s.Out {
+		switch {
+		case id < 0:
+		case c.Made[i] != nil:
+			if err := f.made(id, c.Made[i]); err != nil {
+				return err
+			}
+		case c.Out[i] != nil:
+			if f.plan.Slots[id].Place == plan.Dynamic {
+				f.set(id, c.Out[i])
+			}
+		default:
+			return fmt.Errorf("output %d was not computed", i)
+		}
+	}
+	return nil
+}
+
+// made notes a value that a step made by itself.
+func (f *frame) made(id int, v tensor.Value) error {
+	s := &f.plan.Slots[id]
+	if t, ok := v.(*tensor.Tensor); ok && s.Shape != nil && (!t.Shape().Equal(s.Shape) || t.DType() != s.Type.DType) {
+		return graph.Mark(graph.ErrShape, "output %q is %v where %v%v was inferred", f.plan.Program.Names[id], t, s.Type.DType, s.Shape)
+	}
+	f.set(id, f.keep(v))
+	f.shared[id] = true
+	return nil
+}
+
+// outputs makes the outputs of a step that do not lie in the arena.
+func (f *frame) outputs(s *plan.Step) error {
+	var inferred []*op.Value
+	if s.Dynamic && !s.Row.DynamicOutputs() {
+		var err error
+		if inferred, err = op.InferOutputs(s.Op, s.Node.Node, known(f.call.Values)); err != nil {
+			return graph.Mark(graph.ErrShape, "%w", err)
+		}
+	}
+	for i, id := range s.Out {
+		f.call.Out, f.call.Made = append(f.call.Out, nil), append(f.call.Made, nil)
+		if id < 0 || s.Row.DynamicOutputs() {
+			continue
+		}
+		slot := &f.plan.Slots[id]
+		d, shape := slot.Type.DType, slot.Shape
+		if inferred != nil {
+			d = inferred[i].DType
+			shape, _ = inferred[i].Dims.Concrete()
+		}
+		var err error
+		switch {
+		case slot.Place == plan.Arena, slot.Place == plan.View && slot.Shape != nil:
+			f.call.Out[i], _ = f.value(id).(*tensor.Tensor)
+		case slot.Type.Kind != graph.TensorType || shape == nil:
+		case i == 0 && s.Row.View:
+			if f.call.Out[i], err = f.call.In[0].Reshape(shape); err == nil {
+				f.set(id, f.call.Out[i])
+			}
+		case slot.Place == plan.Result && f.values[id] != nil:
+			f.call.Out[i], _ = f.values[id].(*tensor.Tensor)
+		default:
+			if _, err = f.Output(i, d, shape); err == nil {
+				f.set(id, f.call.Out[i])
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Output makes output i of the step that runs, in Go's heap.
+func (f *frame) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
+	if err := shape.Check(); err != nil {
+		return nil, graph.Mark(graph.ErrShape, "output %d: %w", i, err)
+	}
+	n := d.Bytes(shape.Len())
+	if d == tensor.String {
+		n += stringHeader * shape.Len()
+	}
+	if err := f.Reserve(n); err != nil {
+		return nil, fmt.Errorf("output %d, %v%v: %w", i, d, shape, err)
+	}
+	f.call.Out[i] = tensor.New(d, shape...)
+	return f.call.Out[i], nil
+}
+
+// Scratch returns memory for the step that runs.
+func (f *frame) Scratch(n int) ([]byte, error) {
+	if left := f.run.budget - f.more.bytes(); f.run.limited && !f.more.has(n) && n > left {
+		return nil, fmt.Errorf("scratch: %w", f.run.exceeds(n, left))
+	}
+	return f.more.take(f.device, n)
+}
+
+// Reserve counts n bytes.
+func (f *frame) Reserve(n int) error {
+	if r := f.run; r.limited {
+		left := r.budget
+		if r.budget -= n; r.budget < 0 {
+			return r.exceeds(n, left)
+		}
+	}
+	return nil
+}
+
+// known describes the inputs of a step for its shape rule.
+func known(in []tensor.Value) []*op.Value {
+	list := make([]*op.Value, len(in))
+	for i, v := range in {
+		if v != nil {
+			list[i] = op.Known(v)
+		}
+	}
+	return list
+}
+
+// scratch hands out memory that lasts to the end of a step in Go. Blocks are kept for
+// the next step, and several become one, so that steps soon need no new ones.
+type scratch struct {
+	blocks [][]byte
+	used   int // of the last block
+	want   int // bytes that one step took in all, when that was more than a block
+}
+
+// take returns n bytes at a multiple of 64 that no other call of the step has.
+func (s *scratch) take(d device.Device, n int) ([]byte, error) {
+	size := device.AlignUp(n)
+	if !s.has(n) {
+		b := d.Alloc(max(size, s.want))
+		if b == nil {
+			return nil, errors.Join(graph.ErrMemory, fmt.Errorf("no %d bytes of scratch", n))
+		}
+		s.blocks, s.used, s.want = append(s.blocks, b), 0, 0
+	}
+	b := s.blocks[len(s.blocks)-1][s.used : s.used+n : s.used+n]
+	s.used += size
+	return b, nil
+}
+
+// has reports whether take(n) needs no new block.
+func (s *scratch) has(n int) bool {
+	return len(s.blocks) > 0 && device.AlignUp(n) <= len(s.blocks[len(s.blocks)-1])-s.used
+}
+
+// bytes is the memory that is held.
+func (s *scratch) bytes() int {
+	total := 0
+	for _, b := range s.blocks {
+		total += len(b)
+	}
+	return total
+}
+
+// rewind ends a step: everything taken may be handed out again.
+func (s *scratch) rewind(d device.Device) {
+	if len(s.blocks) > 1 {
+		s.want = s.bytes()
+		s.free(d)
+	}
+	s.used = 0
+}
+
+func (s *scratch) free(d device.Device) {
+	for _, b := range s.blocks {
+		d.Free(b)
+	}
+	s.blocks = nil
+}

@@ -1,0 +1,221 @@
+package optimize
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// A matcher looks for patterns in one graph and collects the edit that replaces
+// them. It identifies a value with its copies by Identity, and by Cast to the type
+// that it has. Only nodes that bind to an operator take part in patterns. A
+// consumer reads elements of a value: dead nodes, Shape and Size are none.
+type matcher struct {
+	*Scope
+	live      []*graph.Node            // nodes that bind, in topological order
+	bound     map[*graph.Node]bool     // set of live
+	consumers map[string][]*graph.Node // by canonical name, one entry per input
+	escaping  map[string]bool          // canonical names of graph outputs and captured values
+	copies    map[string]string        // canonical names of copies
+	extents   classes
+	replaced  map[*graph.Node]bool // nodes of patterns that edit replaces
+	vectors   map[string]string    // names of added vectors of integers, by content
+	edit      *Edit
+}
+
+func newMatcher(s *Scope) *matcher {
+	m := &matcher{
+		Scope: s, bound: map[*graph.Node]bool{}, consumers: map[string][]*graph.Node{}, escaping: map[string]bool{}, copies: map[string]string{},
+		extents: classes{}, replaced: map[*graph.Node]bool{}, vectors: map[string]string{}, edit: newEdit(),
+	}
+	for _, n := range s.Graph.Live() {
+		if _, _, err := s.Registry.New(n); err == nil && len(n.Inputs) > 0 && len(n.Outputs) > 0 && !alignsAxes(n) {
+			m.live, m.bound[n] = append(m.live, n), true
+		}
+		m.index(n)
+	}
+	for _, o := range s.Graph.Outputs {
+		m.escaping[m.canonical(o.Name)] = true
+	}
+	return m
+}
+
+// alignsAxes reports whether the attributes of a node of an operator set before 7
+// align the axes of its operands.
+func alignsAxes(n *graph.Node) bool {
+	return n.Version < 7 && is(n, "Add", "Sub", "Mul", "Div", "Pow") && len(n.Attrs) > 0
+}
+
+// index records what a node reads.
+func (m *matcher) index(n *graph.Node) {
+	switch {
+	case m.bound[n] && m.isCopy(n):
+		m.copies[n.Outputs[0]] = m.canonical(n.Inputs[0])
+		return
+	case m.bound[n] && is(n, "Shape", "Size"):
+		return
+	case m.bound[n]:
+		m.extents.learn(m.Scope, n)
+	}
+	for _, name := range n.Inputs {
+		if name != "" {
+			m.consumers[m.canonical(name)] = append(m.consumers[m.canonical(name)], n)
+		}
+	}
+	for _, name := range n.Captured() {
+		m.escaping[m.canonical(name)] = true
+	}
+}
+
+// isCopy reports whether the output of a node has the elements of its input.
+func (m *matcher) isCopy(n *graph.Node) bool {
+	d := m.dtype(n.Inputs[0])
+	return is(n, "Identity") || is(n, "Cast") && d != tensor.Invalid && d == m.dtype(n.Outputs[0])
+}
+
+// canonical returns the name shared by a value and its copies.
+func (m *matcher) canonical(name string) string {
+	if of, ok := m.copies[name]; ok {
+		return of
+	}
+	return name
+}
+
+// same reports whether two names denote one value or copies of it.
+func (m *matcher) same(a, b string) bool { return m.canonical(a) == m.canonical(b) }
+
+// producer returns the node that computes a value as its first output, if it
+// applies one of the operators, else nil.
+func (m *matcher) producer(name string, ops ...string) *graph.Node {
+	n := m.maker(m.canonical(name))
+	if m.bound[n] && is(n, ops...) && m.same(n.Outputs[0], name) {
+		return n
+	}
+	return nil
+}
+
+// consumer returns the only node that reads the first output of n. It is nil if
+// there are several, if the node reads it twice or if the value escapes.
+func (m *matcher) consumer(n *graph.Node) *graph.Node {
+	name := m.canonical(n.Outputs[0])
+	if m.escaping[name] || len(m.consumers[name]) != 1 || !m.bound[m.consumers[name][0]] {
+		return nil
+	}
+	return m.consumers[name][0]
+}
+
+// private reports whether only nodes of a pattern read what the pattern computes,
+// except for the outputs of its roots.
+func (m *matcher) private(nodes []*graph.Node, roots ...*graph.Node) bool {
+	outside := func(n *graph.Node) bool { return !slices.Contains(roots, n) && !slices.Contains(nodes, n) }
+	for _, n := range nodes {
+		if slices.Contains(roots, n) {
+			continue
+		}
+		for _, out := range n.Outputs {
+			if name := m.canonical(out); out != "" && (m.escaping[name] || slices.ContainsFunc(m.consumers[name], outside)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// equal reports whether two extents are equal in every run that succeeds.
+func (m *matcher) equal(d, e graph.Dim) bool { return m.extents.equal(d, e) }
+
+// hasDims reports whether a value is known to have those extents.
+func (m *matcher) hasDims(name string, want graph.Dims) bool {
+	d := m.dims(name)
+	return d != nil && slices.EqualFunc(d, want, m.equal)
+}
+
+// number returns the element of a constant of one element with at most that many
+// axes. One with more would add axes to the other operand.
+func (m *matcher) number(name string, axes int) (float64, bool) {
+	if t := m.constant(name); t == nil || len(t.Shape()) > axes {
+		return 0, false
+	}
+	return m.scalar(name)
+}
+
+// numericOperand returns operand i of a binary node if it is a number that adds no
+// axes to the other operand.
+func (m *matcher) numericOperand(n *graph.Node, i int) (float64, bool) {
+	if len(n.Inputs) != 2 {
+		return 0, false
+	}
+	return m.number(n.Inputs[i], len(m.dims(n.Inputs[1-i])))
+}
+
+// withNumber separates the operands of a binary node into the number and the other.
+func (m *matcher) withNumber(n *graph.Node) (other string, c float64, ok bool) {
+	for i := range 2 {
+		if c, ok := m.numericOperand(n, i); ok {
+			return n.Inputs[1-i], c, true
+		}
+	}
+	return "", 0, false
+}
+
+// scaled returns the value and the number whose product, or quotient, a value is,
+// and the node that computes it. The node is nil if the value is neither.
+func (m *matcher) scaled(name string) (of string, c float64, n *graph.Node) {
+	n = m.producer(name, "Mul", "Div")
+	if n == nil {
+		return name, 1, nil
+	}
+	if values, c := m.factorsOf(n); len(values) == 1 {
+		return values[0], c, n
+	}
+	return name, 1, nil
+}
+
+// replace replaces root by nodes that compute its outputs. It reports false, and
+// changes nothing, if root is replaced already, if a new node does not bind or if
+// an output would have another type.
+func (m *matcher) replace(root *graph.Node, by ...*graph.Node) bool {
+	if m.edit.removes(root) {
+		return false
+	}
+	types := map[string]*op.Value{}
+	for _, n := range by {
+		out := m.node(n)
+		if out == nil {
+			return false
+		}
+		for i, v := range out {
+			types[n.Outputs[i]] = v
+			if m.maker(n.Outputs[i]) == nil {
+				m.learn(n.Outputs[i], v)
+			}
+		}
+	}
+	for _, name := range root.Outputs {
+		was, now := m.value(name), types[name]
+		if name != "" && (now == nil || was.DType != now.DType || was.Dims != nil && len(was.Dims) != len(now.Dims)) {
+			return false
+		}
+	}
+	m.edit.Replace[root] = by
+	return true
+}
+
+// result returns the edit. It also removes the nodes that became dead.
+func (m *matcher) result() (*Edit, error) {
+	if len(m.edit.Replace) == 0 {
+		return nil, nil
+	}
+	needed := map[*graph.Node]bool{}
+	for _, n := range m.edit.apply(m.Graph).Live() {
+		needed[n] = true
+	}
+	for _, n := range m.Graph.Nodes {
+		if !m.edit.removes(n) && !needed[n] {
+			m.edit.Replace[n] = nil
+		}
+	}
+	return m.edit, nil
+}

@@ -1,0 +1,254 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+)
+
+// exposedLen bounds the elements of a value that decides extents: shapes and counts
+// are short.
+const exposedLen = 1024
+
+// builder makes one stage of a plan: it infers the nodes in order, keeps those that
+// results need, and binds them.
+type builder struct {
+	*Plan
+	todo   []inferred
+	expose map[int]bool
+	wait   map[*Node]int // nodes that cannot be bound before the elements of a value are known
+}
+
+// inferred is a node whose inputs have known extents.
+type inferred struct {
+	*Node
+	in, out []*op.Value
+	dynamic bool // only a run finds out the extents of its outputs
+	needed  bool
+}
+
+// stage plans as many of the nodes as have inputs of known extents. The values of
+// given are there already, in that place.
+func (p *Program) stage(values []*op.Value, ready []bool, nodes []*Node, given []int, place Place) (*Plan, error) {
+	wait := map[*Node]int{}
+	for {
+		b := &builder{Plan: &Plan{Program: p, Slots: make([]Slot, len(values)), Bases: firstBase}, expose: map[int]bool{}, wait: wait}
+		b.values, b.ready = append(b.values, values...), append(b.ready, ready...)
+		for _, n := range nodes {
+			if err := b.infer(n); err != nil {
+				return nil, err
+			}
+		}
+		b.prune()
+		again, err := b.bindAll()
+		if err != nil {
+			return nil, err
+		}
+		if again {
+			continue
+		}
+		if err := b.finish(given, place); err != nil {
+			return nil, err
+		}
+		return b.Plan, nil
+	}
+}
+
+// infer infers one node, or leaves it to the next stage.
+func (b *builder) infer(n *Node) error {
+	for _, id := range n.In {
+		if id >= 0 && !b.ready[id] {
+			b.leave(n)
+			return nil
+		}
+	}
+	if id, ok := b.wait[n]; ok {
+		b.exposeValue(id)
+		b.leave(n)
+		return nil
+	}
+	x := inferred{Node: n, in: make([]*op.Value, len(n.inputs()))}
+	for i, id := range n.inputs() {
+		if id >= 0 {
+			x.in[i] = b.values[id]
+		}
+	}
+	var err error
+	x.out, err = n.infer(x.in, b.values)
+	if err == nil {
+		err = fold(b.Program, n, x.in, x.out)
+	}
+	if err != nil {
+		return b.Program.fail(n.Node, fmt.Errorf("%w; inputs %s", err, describe(x.in)))
+	}
+	known := true
+	for i, id := range n.Out {
+		if id < 0 {
+			x.out[i] = nil
+		} else {
+			known = known && hasExtents(x.out[i])
+		}
+	}
+	if !known && !n.Row.DynamicOutputs() && b.exposeInputs(n) {
+		b.leave(n)
+		return nil
+	}
+	x.dynamic = !known || n.Row.DynamicOutputs()
+	for i, id := range n.Out {
+		if id >= 0 {
+			b.values[id], b.ready[id] = x.out[i], hasExtents(x.out[i])
+		}
+	}
+	b.todo = append(b.todo, x)
+	return nil
+}
+
+// hasExtents reports whether a value is a tensor whose extents are numbers, or no
+// tensor.
+func hasExtents(v *op.Value) bool {
+	if v.Kind != graph.TensorType {
+		return true
+	}
+	_, ok := v.Dims.Concrete()
+	return ok
+}
+
+func (b *builder) leave(n *Node) { b.rest = append(b.rest, n) }
+
+// exposeInputs asks for the elements of the inputs that may decide extents: those
+// behind the first, or else the first. It reports whether there are any.
+func (b *builder) exposeInputs(n *Node) bool {
+	found := false
+	for i := len(n.inputs()) - 1; i >= 0; i-- {
+		if i == 0 && found {
+			break
+		}
+		if id := n.In[i]; id >= 0 && b.exposeValue(id) {
+			found = true
+		}
+	}
+	return found
+}
+
+// exposeValue asks for the elements of a value that is not constant. It reports false
+// for one whose elements are known, or which has too many.
+func (b *builder) exposeValue(id int) bool {
+	v := b.values[id]
+	if v.Const != nil || v.Kind != graph.TensorType {
+		return false
+	}
+	shape, ok := v.Dims.Concrete()
+	if !ok || shape.Len() > exposedLen {
+		return false
+	}
+	b.expose[id] = true
+	return true
+}
+
+// prune marks the nodes that results, or nodes left to the next stage, need, and drops
+// those of the rest that nothing needs.
+func (b *builder) prune() {
+	needed := make([]bool, len(b.values))
+	for _, id := range b.Program.Outputs {
+		needed[id] = b.values[id].Const == nil
+	}
+	need := func(n *Node) bool {
+		keep := false
+		for _, id := range n.Out {
+			keep = keep || id >= 0 && needed[id] && b.values[id].Const == nil
+		}
+		for _, id := range n.In {
+			if keep && id >= 0 {
+				needed[id] = true
+			}
+		}
+		return keep
+	}
+	var rest []*Node
+	for i := len(b.rest) - 1; i >= 0; i-- {
+		if n := b.rest[i]; need(n) {
+			rest = append(rest, n)
+		}
+	}
+	for i, j := 0, len(rest)-1; i < j; i, j = i+1, j-1 {
+		rest[i], rest[j] = rest[j], rest[i]
+	}
+	b.rest = rest
+	for id := range b.expose {
+		needed[id] = true
+	}
+	for i := len(b.todo) - 1; i >= 0; i-- {
+		b.todo[i].needed = need(b.todo[i].Node)
+	}
+}
+
+// bindAll makes the steps. It reports true if a node turned out to depend on the
+// elements of a value, so that the stage is to be made again.
+func (b *builder) bindAll() (again bool, err error) {
+	for _, x := range b.todo {
+		if !x.needed {
+			continue
+		}
+		if err := b.bind(&x); err != nil {
+			var need *device.NeedValue
+			if errors.As(err, &need) && b.exposeValue(x.In[need.Input]) {
+				b.wait[x.Node] = x.In[need.Input]
+				return true, nil
+			}
+			return false, b.Program.fail(x.Node.Node, fmt.Errorf("%w; inputs %s", err, describe(x.in)))
+		}
+	}
+	return false, nil
+}
+
+// bind makes a node a view or a step: of the device, or else of the host.
+func (b *builder) bind(x *inferred) error {
+	if !x.dynamic && x.Row.View && len(x.Out) == 1 && x.out[0].Kind == graph.TensorType {
+		b.nodes = append(b.nodes, placed{x.Node, -1})
+		return nil
+	}
+	d := &device.Binding{Op: x.Op, Row: x.Row, Node: x.Node.Node, In: x.in, Out: x.out}
+	step, err := b.step(x, d)
+	if err != nil {
+		return err
+	}
+	if err := b.align(x, step); err != nil {
+		return err
+	}
+	b.nodes = append(b.nodes, placed{x.Node, len(b.Steps)})
+	b.Steps = append(b.Steps, Step{Node: x.Node, Step: step, Over: -1, Dynamic: x.dynamic})
+	return nil
+}
+
+// align makes sure that constants whose elements a step reads lie as the device needs
+// them, which a mapped file does not promise.
+func (b *builder) align(x *inferred, step *device.Step) error {
+	for i, id := range x.In {
+		if id < 0 || b.values[id].Const == nil || b.values[id].Const.IsAligned() || step.Drops(i) || step.Call != nil && x.dropped(i) {
+			continue
+		}
+		t, err := b.Program.device.Aligned(b.values[id].Const)
+		if err != nil {
+			return err
+		}
+		v := *b.values[id]
+		v.Const = t
+		b.values[id] = &v
+	}
+	return nil
+}
+
+func (b *builder) step(x *inferred, d *device.Binding) (*device.Step, error) {
+	if x.dynamic || !d.OnlyNumbers() {
+		return device.Host(d)
+	}
+	step, err := b.Program.device.Bind(d)
+	var refusal *device.Refusal
+	if errors.As(err, &refusal) {
+		return device.HostAfter(d, refusal)
+	}
+	return step, err
+}

@@ -1,0 +1,50 @@
+package plan
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Next returns the plan that goes on after this one, which is not Done. Values are
+// those of the run, by id: the ones of Live must be there.
+func (pl *Plan) Next(values []tensor.Value) (*Plan, error) {
+	var buf [256]byte
+	key := buf[:0]
+	for _, id := range pl.live {
+		if pl.Slots[id].Place == Dynamic {
+			key = appendType(key, values[id])
+		}
+	}
+	for _, id := range pl.exposed {
+		t := values[id].(*tensor.Tensor)
+		key = append(key, t.Bytes()...)
+		for _, s := range t.Strings() {
+			key = binary.AppendUvarint(key, uint64(len(s)))
+			key = append(key, s...)
+		}
+	}
+	return pl.next.get(key, func() (*Plan, error) { return pl.goOn(values) })
+}
+
+func (pl *Plan) goOn(values []tensor.Value) (*Plan, error) {
+	known, ready := slices.Clone(pl.values), slices.Clone(pl.ready)
+	for _, id := range pl.live {
+		if pl.Slots[id].Place != Dynamic {
+			continue
+		}
+		known[id], ready[id] = &op.Value{Type: op.TypeOf(values[id])}, true
+		if t := known[id].Type; t.Kind != graph.TensorType {
+			known[id].Type = pl.values[id].Type
+		}
+	}
+	for _, id := range pl.exposed {
+		t := values[id].(*tensor.Tensor).Clone()
+		known[id] = &op.Value{Type: graph.TensorOf(t.DType(), graph.DimsOf(t.Shape())), Const: t}
+	}
+	given := slices.DeleteFunc(slices.Clone(pl.live), func(id int) bool { return known[id].Const != nil })
+	return pl.Program.stage(known, ready, pl.rest, given, Earlier)
+}

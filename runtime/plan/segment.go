@@ -1,0 +1,58 @@
+package plan
+
+import (
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// record cuts the steps into segments and resolves the operands of their commands.
+func (b *builder) record() {
+	for i := range b.Steps {
+		st := &b.Steps[i]
+		last := len(b.Segments) - 1
+		if last < 0 || st.OnHost() || b.Steps[b.Segments[last].First].OnHost() {
+			b.Segments = append(b.Segments, Segment{First: i})
+			last++
+		}
+		seg := &b.Segments[last]
+		seg.End = i + 1
+		for k := range st.Commands {
+			seg.Recorded = append(seg.Recorded, b.resolve(st, &st.Commands[k]))
+			seg.Owner = append(seg.Owner, i)
+		}
+	}
+}
+
+// resolve finds the bases of a command's operands. Operands that are constants become
+// their data.
+func (b *builder) resolve(st *Step, c *device.Command) device.Recorded {
+	own := *c
+	own.Operands = append([]device.Operand(nil), c.Operands...)
+	r := device.Recorded{
+		Command: &own, Bases: make([]int, len(own.Operands)), Offsets: make([]graph.Dim, len(own.Operands)),
+		Scratch: device.Slot{Base: BaseScratch, Offset: device.AlignUp(st.Temp)},
+	}
+	for i := range own.Operands {
+		o := &own.Operands[i]
+		r.Offsets[i] = o.Offset
+		switch o.Place {
+		case device.Temp:
+			r.Bases[i] = BaseScratch
+		case device.In, device.Out:
+			id := st.Out
+			if o.Place == device.In {
+				id = st.In
+			}
+			s := &b.Slots[b.root(id[o.Index])]
+			switch s.Place {
+			case Const:
+				o.Data = s.Const.Bytes()
+			case Arena:
+				r.Bases[i], r.Offsets[i] = BaseArena, o.Offset.Add(graph.Known(s.Offset))
+			default:
+				r.Bases[i] = s.Base
+			}
+		}
+	}
+	return r
+}
