@@ -80,8 +80,6 @@ func (o *groupedAttention) check(n *Node) error {
 	case n.HasIn(groupKey) != n.HasIn(groupValue), n.HasIn(groupPastKey) != n.HasIn(groupPastValue),
 		n.HasIn(groupCos) != n.HasIn(groupSin), n.HasIn(groupQueryNorm) != n.HasIn(groupKeyNorm):
 		return graph.Mark(graph.ErrFormat, "of two inputs that come together one is left out")
-	case !n.HasIn(groupLengths) || !n.HasIn(groupTotal):
-		return graph.Mark(graph.ErrFormat, "seqlens_k or total_sequence_length is left out")
 	case o.rotary && !n.HasIn(groupCos):
 		return graph.Mark(graph.ErrFormat, "do_rotary is set and the caches of cosines and sines are left out")
 	case o.window > 0 && !o.causal || o.cap < 0:

@@ -425,5 +425,5 @@ func (p *keyMask) keys(a *attending, m *tensor.Tensor, list []int) (func(b, q, k
 var multiHeadRows = []Row{
 	{Domain: microsoft, Name: "MultiHeadAttention", Since: []int{1}, In: [2]int{1, 10}, Out: [2]int{1, 4}, Types: narrowTypes, New: newMultiHead},
 	{Domain: microsoft, Name: "Attention", Since: []int{1}, In: [2]int{2, 7}, Out: [2]int{1, 2}, Types: narrowTypes, New: newMergedAttention},
-	{Domain: microsoft, Name: "GroupQueryAttention", Since: []int{1}, In: [2]int{1, 16}, Out: [2]int{1, 4}, Types: narrowTypes, New: newGroupedAttention},
+	{Domain: microsoft, Name: "GroupQueryAttention", Since: []int{1}, In: [2]int{7, 16}, Optional: these(1, 2, 3, 4), Out: [2]int{1, 4}, Types: narrowTypes, New: newGroupedAttention},
 }

@@ -25,11 +25,6 @@ const (
 
 func newEmbedNorm(n *Node) (Op, error) {
 	n.Ignore("mask_index_type")
-	for _, i := range []int{EmbedWordTable, EmbedPlaceTable, EmbedScale, EmbedBias} {
-		if !n.HasIn(i) {
-			return nil, graph.Mark(graph.ErrFormat, "input %d is left out; the operator needs it", i)
-		}
-	}
 	if n.HasIn(EmbedSegments) != n.HasIn(EmbedSegmentTable) {
 		return nil, graph.Mark(graph.ErrFormat, "segments and their embeddings come together or not at all")
 	}
@@ -103,6 +98,6 @@ func (o *EmbedNorm) check(c *Infer, out graph.Dims) error {
 }
 
 var embedNormRows = []Row{
-	{Domain: microsoft, Name: "EmbedLayerNormalization", Since: []int{1}, In: [2]int{1, 9}, Out: [2]int{1, 3},
+	{Domain: microsoft, Name: "EmbedLayerNormalization", Since: []int{1}, In: [2]int{7, 9}, Optional: these(1, 4), Out: [2]int{1, 3},
 		Types: Types{tensor.F32, tensor.F16}, Typed: EmbedWordTable, New: newEmbedNorm},
 }
