@@ -4,7 +4,6 @@ import (
 	"errors"
 	"unsafe"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -26,55 +25,34 @@ func bindProjectedAttention(o *op.ProjectedAttention, b *binder) error {
 // project adds the product of the input and the weights of ProjectedAttention, with
 // the bias.
 func (b *binder) project(m, n, k graph.Dim, out device.Operand) error {
-	d := b.DType(op.ProjectedInput)
-	bias := b.in(op.ProjectedBias)
-	if b.Has(op.ProjectedBias) && d != tensor.F32 {
-		wide, err := b.tempOf(tensor.F32, n)
-		if err != nil {
-			return err
-		}
-		if err := b.convert(d, tensor.F32, n, bias, wide); err != nil {
-			return err
-		}
-		bias = wide
+	const outType = 11 // the word for the element type of the product
+	one := graph.Known(1)
+	g := &gemm{product: &product{m: m, n: n, k: k, aRow: k, aCol: one, bRow: n, bCol: one}, dtype: b.DType(op.ProjectedInput), alpha: 1}
+	bias, err := b.floats(op.ProjectedBias)
+	if err != nil {
+		return err
 	}
-	const packed = 8 // the word that says whether the right operand is packed
-	var w words
-	w.dim(m, n, k)
-	w.element(d)
-	w.int(0)
-	w.dim(k, graph.Known(1))
-	w.element(d)
-	w.int(0)
-	w.dim(n, graph.Known(1))
-	w.element(tensor.F32)
-	w.dim(n)
-	w.float(1)
-	w.int(0)
-	w.float(0, 0)
-	w.int(0, 0, 0, 0)
 	best, err := b.kernel("f32_gemm")
 	if err != nil {
 		return err
 	}
-	right, ok, err := b.packed(op.ProjectedWeights, best, w, 1)
+	right, packed, err := b.packed(op.ProjectedWeights, best, g.forPacking(), 1)
 	if err != nil {
 		return err
 	}
-	if !ok {
+	if g.bPacked = packed; !packed {
 		right = b.in(op.ProjectedWeights)
-	} else {
-		w[packed] = graph.Known(1)
 	}
-	name, refusal := "f32_gemv", (*device.Refusal)(nil)
-	kernel, err := b.choose(name, w)
-	if errors.As(err, &refusal) {
+	w := g.words()
+	w[outType] = graph.Known(floatTypes[tensor.F32])
+	kernel, err := b.choose("f32_gemv", w)
+	if refusal := (*device.Refusal)(nil); errors.As(err, &refusal) {
 		kernel, err = b.choose("f32_gemm", w)
 	}
 	if err != nil {
 		return err
 	}
-	return b.add(kernel, []bindings.Kernel{}, w, b.in(op.ProjectedInput), right, device.Operand{}, bias, device.Operand{}, out)
+	return b.add(kernel, nil, w, b.in(op.ProjectedInput), right, device.Operand{}, bias, device.Operand{}, out)
 }
 
 // attendProjected adds attention of queries, keys and values that lie side by side in

@@ -1,6 +1,8 @@
 package op
 
 import (
+	"slices"
+
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -46,7 +48,7 @@ func (o *RotaryEmbedding) Infer(c *Infer) error {
 		return err
 	}
 	c.Set(0, c.In[0].DType, c.In[0].Dims)
-	if !ranksKnown(c, 0, o.Cos, o.Sin, o.Positions) {
+	if !ranksKnown(c, 0, o.Cos, o.Sin, o.Positions) || o.Heads == 0 && len(c.In[0].Dims) == 3 && !headsTold(c.In[0], c.In[o.Cos]) {
 		return nil
 	}
 	x, pairs, err := o.Operands(c.In)
@@ -54,6 +56,12 @@ func (o *RotaryEmbedding) Infer(c *Infer) error {
 		return err
 	}
 	return o.check(c, x, pairs)
+}
+
+// headsTold reports whether extents are known that tell the number of heads.
+func headsTold(x, caches *Value) bool {
+	d := append(x.Dims[2:len(x.Dims):len(x.Dims)], caches.Dims...)
+	return !slices.ContainsFunc(d, func(d graph.Dim) bool { return !d.IsKnown() })
 }
 
 // Operands views the input and returns how many pairs of each head are rotated.
