@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"errors"
-	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -129,26 +128,4 @@ func (b *binder) projectedGrown(k, v headRows, a appending) (headRows, headRows,
 	a.cache = cache.At(half.Mul(bytes))
 	v, err = b.appendRows(v, a)
 	return k, v, err
-}
-
-// bindQAttention has the projection of bytes computed in Go, and then runs commands.
-func bindQAttention(o *op.QAttention, b *binder) error {
-	inner := *b.Binding
-	inner.In = op.AsProjected(b.In)
-	x := &binder{Binding: &inner, dev: b.dev, step: &device.Step{}}
-	rows, w := inner.In[op.ProjectedInput].Dims, inner.In[op.ProjectedWeights].Dims
-	n, ok := b.Max(rows[0].Mul(rows[1]).Mul(w[1]))
-	if !ok {
-		return device.Refuse("the input %v has unknown extents", rows)
-	}
-	all := x.temp(tensor.F32.Bytes(n))
-	if err := x.attendProjected(&o.ProjectedAttention, all); err != nil {
-		return err
-	}
-	b.step.Call = func(c *op.Run) error {
-		return b.dev.call(c, x.step, op.AsProjected(c.In), func(temp []byte) error {
-			return o.Project(c, unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(temp))), n))
-		})
-	}
-	return nil
 }

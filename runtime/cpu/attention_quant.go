@@ -8,6 +8,28 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
+// bindQAttention has the projection of bytes computed in Go, and then runs commands.
+func bindQAttention(o *op.QAttention, b *binder) error {
+	inner := *b.Binding
+	inner.In = op.AsProjected(b.In)
+	x := &binder{Binding: &inner, dev: b.dev, step: &device.Step{}}
+	rows, w := inner.In[op.ProjectedInput].Dims, inner.In[op.ProjectedWeights].Dims
+	n, ok := b.Max(rows[0].Mul(rows[1]).Mul(w[1]))
+	if !ok {
+		return device.Refuse("the input %v has unknown extents", rows)
+	}
+	all := x.temp(tensor.F32.Bytes(n))
+	if err := x.attendProjected(&o.ProjectedAttention, all); err != nil {
+		return err
+	}
+	b.step.Call = func(c *op.Run) error {
+		return b.dev.call(c, x.step, op.AsProjected(c.In), func(temp []byte) error {
+			return o.Project(c, unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(temp))), n))
+		})
+	}
+	return nil
+}
+
 // call runs the commands of a step from Go, for a step that is partly Go: before, unless
 // it is nil, is given the scratch that the commands share.
 func (d *Device) call(c *op.Run, step *device.Step, in []*tensor.Tensor, before func(temp []byte) error) error {
