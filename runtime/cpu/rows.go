@@ -12,6 +12,9 @@ func families() [][]row {
 		attentionRows,
 		eltwiseRows,
 		matmulRows,
+		normRows,
+		reduceRows,
+		rnnRows,
 	}
 }
 
