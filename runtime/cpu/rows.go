@@ -9,6 +9,7 @@ import (
 // row stands first.
 func families() [][]row {
 	return [][]row{
+		attentionRows,
 		convRows,
 		eltwiseRows,
 		matmulRows,

@@ -7,11 +7,11 @@
 #define LANES ((size_t)NACRE_NEON_LANES)
 #define LANES_N NACRE_NEON_LANES
 #define V(name) nacre_neon_##name
-#define K(name) f32_recur_##name##_neon
+#define K(name) f32_linear_attention_##name##_neon
 
-#include "attention/f32_recur.inc"
+#include "attention/f32_linear_attention.inc"
 
-void nacre_f32_recur__neon(const nacre_recur_token *t, float *state, float *out) { K(token)(t, state, out); }
+void nacre_f32_linear_attention__neon(const nacre_linear_attention_token *t, float *state, float *out) { K(token)(t, state, out); }
 
 #undef F
 #undef LANES

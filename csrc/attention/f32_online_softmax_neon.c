@@ -9,11 +9,11 @@
 #define LANES ((size_t)NACRE_NEON_LANES)
 #define LANES_N NACRE_NEON_LANES
 #define V(name) nacre_neon_##name
-#define K(name) f32_attend_##name##_neon
+#define K(name) f32_online_softmax_##name##_neon
 
-#include "attention/f32_attend.inc"
+#include "attention/f32_online_softmax.inc"
 
-float nacre_f32_attend__neon(float *x, size_t n, float gain, const float *bias, float *top, float *sum) {
+float nacre_f32_online_softmax__neon(float *x, size_t n, float gain, const float *bias, float *top, float *sum) {
     return K(step)(x, n, gain, bias, top, sum);
 }
 

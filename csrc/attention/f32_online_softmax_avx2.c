@@ -1,3 +1,5 @@
+#include <math.h>
+
 #include "attention/attention.h"
 #include "core/vec_avx2.h"
 
@@ -8,11 +10,13 @@ NACRE_TARGET_BEGIN(NACRE_AVX2)
 #define LANES ((size_t)NACRE_AVX2_LANES)
 #define LANES_N NACRE_AVX2_LANES
 #define V(name) nacre_avx2_##name
-#define K(name) f32_recur_##name##_avx2
+#define K(name) f32_online_softmax_##name##_avx2
 
-#include "attention/f32_recur.inc"
+#include "attention/f32_online_softmax.inc"
 
-void nacre_f32_recur__avx2(const nacre_recur_token *t, float *state, float *out) { K(token)(t, state, out); }
+float nacre_f32_online_softmax__avx2(float *x, size_t n, float gain, const float *bias, float *top, float *sum) {
+    return K(step)(x, n, gain, bias, top, sum);
+}
 
 #undef F
 #undef LANES

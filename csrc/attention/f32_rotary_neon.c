@@ -7,11 +7,11 @@
 #define LANES ((size_t)NACRE_NEON_LANES)
 #define LANES_N NACRE_NEON_LANES
 #define V(name) nacre_neon_##name
-#define K(name) f32_rotate_##name##_neon
+#define K(name) f32_rotary_##name##_neon
 
-#include "attention/f32_rotate.inc"
+#include "attention/f32_rotary.inc"
 
-void nacre_f32_rotate__neon(const float *x, size_t n, const float *cos, const float *sin, bool interleaved, float *out) {
+void nacre_f32_rotary__neon(const float *x, size_t n, const float *cos, const float *sin, bool interleaved, float *out) {
     if (interleaved) {
         K(pairs)(x, n, cos, sin, out);
     } else {

@@ -8,11 +8,11 @@ NACRE_TARGET_BEGIN(NACRE_AVX512)
 #define LANES ((size_t)NACRE_AVX512_LANES)
 #define LANES_N NACRE_AVX512_LANES
 #define V(name) nacre_avx512_##name
-#define K(name) f32_recur_##name##_avx512
+#define K(name) f32_linear_attention_##name##_avx512
 
-#include "attention/f32_recur.inc"
+#include "attention/f32_linear_attention.inc"
 
-void nacre_f32_recur__avx512(const nacre_recur_token *t, float *state, float *out) { K(token)(t, state, out); }
+void nacre_f32_linear_attention__avx512(const nacre_linear_attention_token *t, float *state, float *out) { K(token)(t, state, out); }
 
 #undef F
 #undef LANES

@@ -10,11 +10,11 @@ NACRE_TARGET_BEGIN(NACRE_AVX512)
 #define LANES ((size_t)NACRE_AVX512_LANES)
 #define LANES_N NACRE_AVX512_LANES
 #define V(name) nacre_avx512_##name
-#define K(name) f32_attend_##name##_avx512
+#define K(name) f32_online_softmax_##name##_avx512
 
-#include "attention/f32_attend.inc"
+#include "attention/f32_online_softmax.inc"
 
-float nacre_f32_attend__avx512(float *x, size_t n, float gain, const float *bias, float *top, float *sum) {
+float nacre_f32_online_softmax__avx512(float *x, size_t n, float gain, const float *bias, float *top, float *sum) {
     return K(step)(x, n, gain, bias, top, sum);
 }
 

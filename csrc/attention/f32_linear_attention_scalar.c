@@ -1,7 +1,7 @@
 #include "attention/attention.h"
 #include "core/target.h"
 
-void nacre_f32_recur__scalar(const nacre_recur_token *t, float *state, float *out) {
+void nacre_f32_linear_attention__scalar(const nacre_linear_attention_token *t, float *state, float *out) {
     for (size_t m = 0; m < t->dv; m++) {
         double found = 0;
         for (size_t d = 0; d < t->dk; d++) {

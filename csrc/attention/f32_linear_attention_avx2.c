@@ -1,5 +1,3 @@
-#include <math.h>
-
 #include "attention/attention.h"
 #include "core/vec_avx2.h"
 
@@ -10,13 +8,11 @@ NACRE_TARGET_BEGIN(NACRE_AVX2)
 #define LANES ((size_t)NACRE_AVX2_LANES)
 #define LANES_N NACRE_AVX2_LANES
 #define V(name) nacre_avx2_##name
-#define K(name) f32_attend_##name##_avx2
+#define K(name) f32_linear_attention_##name##_avx2
 
-#include "attention/f32_attend.inc"
+#include "attention/f32_linear_attention.inc"
 
-float nacre_f32_attend__avx2(float *x, size_t n, float gain, const float *bias, float *top, float *sum) {
-    return K(step)(x, n, gain, bias, top, sum);
-}
+void nacre_f32_linear_attention__avx2(const nacre_linear_attention_token *t, float *state, float *out) { K(token)(t, state, out); }
 
 #undef F
 #undef LANES

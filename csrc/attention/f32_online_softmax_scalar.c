@@ -2,7 +2,7 @@
 
 #include "attention/attention.h"
 
-float nacre_f32_attend__scalar(float *x, size_t n, float gain, const float *bias, float *top, float *sum) {
+float nacre_f32_online_softmax__scalar(float *x, size_t n, float gain, const float *bias, float *top, float *sum) {
     const float before = *top;
     float now = before;
     for (size_t j = 0; j < n; j++) {
