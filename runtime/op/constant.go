@@ -112,7 +112,7 @@ func (o *constantOfShape) Infer(c *Infer) error {
 }
 
 func (o *constantOfShape) Run(c *Run) error {
-	o.fill(c, c.Out[0], o.value)
+	fillStrided(c.Out[0], o.value)
 	return nil
 }
 

@@ -76,7 +76,7 @@ func (o *eyeLike) Run(c *Run) error {
 	k := min(max(o.k, -rows), cols)
 	r, q := max(-k, 0), max(k, 0)
 	if n := min(rows-r, cols-q); n > 0 {
-		o.move(c, box{src: oneOf(out.DType()), dst: out, dstAt: r*cols + q, axes: []boxAxis{{n, 0, cols + 1}}})
+		copyStrided(stridedCopy{src: oneOf(out.DType()), dst: out, dstAt: r*cols + q, axes: []copyAxis{{n, 0, cols + 1}}})
 	}
 	return nil
 }

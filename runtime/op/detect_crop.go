@@ -83,19 +83,19 @@ func (o *cropPad) Run(c *Run) error {
 	if err != nil {
 		return err
 	}
-	b := box{src: c.In[0], dst: out, axes: make([]boxAxis, len(in))}
+	b := stridedCopy{src: c.In[0], dst: out, axes: make([]copyAxis, len(in))}
 	padded := false
 	from, to := in.Strides(), shape.Strides()
 	for a, n := range in {
 		b.srcAt += max(n-shape[a], 0) / 2 * from[a]
 		b.dstAt += max(shape[a]-n, 0) / 2 * to[a]
-		b.axes[a] = boxAxis{min(n, shape[a]), from[a], to[a]}
+		b.axes[a] = copyAxis{min(n, shape[a]), from[a], to[a]}
 		padded = padded || shape[a] > n
 	}
 	if padded {
-		o.fill(c, out, tensor.New(out.DType(), 1))
+		fillStrided(out, tensor.New(out.DType(), 1))
 	}
-	o.move(c, b)
+	copyStrided(b)
 	return nil
 }
 

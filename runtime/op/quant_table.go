@@ -120,7 +120,7 @@ func (o *quantJoin) prepare(c *Prepare, y int, values ...int) (err error) {
 		}
 	}
 	if o.kernel, err = c.Kernel("i8_lookup"); err == nil {
-		err = o.mover.prepare(c, tensor.U8)
+		err = nil
 	}
 	return err
 }
@@ -198,7 +198,7 @@ func (o *quantConcat) Run(c *Run) error {
 		return err
 	}
 	outer, row := y.Shape()[:axis].Len(), y.Shape()[axis:].Len()
-	var same []box
+	var same []stridedCopy
 	at := 0
 	for k, i := range o.values {
 		x := c.In[i]
@@ -208,13 +208,13 @@ func (o *quantConcat) Run(c *Run) error {
 			return err
 		}
 		if table == nil {
-			same = append(same, box{src: x, dst: y, dstAt: at, axes: []boxAxis{{outer, n, row}, {n, 1, 1}}})
+			same = append(same, stridedCopy{src: x, dst: y, dstAt: at, axes: []copyAxis{{outer, n, row}, {n, 1, 1}}})
 		} else if n*outer > 0 {
 			bindings.QuantLookup(o.kernel, c.Pool, outer, n, n, row, x.Pointer(), table, unsafe.Add(y.Pointer(), at))
 		}
 		at += n
 	}
-	o.move(c, same...)
+	copyStrided(same...)
 	return nil
 }
 

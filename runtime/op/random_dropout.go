@@ -78,7 +78,7 @@ func (o *dropout) Run(c *Run) error {
 	}
 	in, out := c.In[0], c.Out[0]
 	if out != nil && (in.Pointer() != out.Pointer() || in.DType() == tensor.String) {
-		o.move(c, box{src: in, dst: out, axes: []boxAxis{{in.Len(), 1, 1}}})
+		copyStrided(stridedCopy{src: in, dst: out, axes: []copyAxis{{in.Len(), 1, 1}}})
 	}
 	if train {
 		return o.drop(c, ratio)

@@ -39,25 +39,25 @@ func (o *trilu) Run(c *Run) error {
 	rank := len(shape)
 	rows, cols := shape[rank-2], shape[rank-1]
 	k = min(max(k, -rows), cols)
-	batch := boxAxis{shape[:rank-2].Len(), rows * cols, rows * cols}
+	batch := copyAxis{shape[:rank-2].Len(), rows * cols, rows * cols}
 	blank := batch
 	blank.from = 0
 	zero := tensor.New(c.In[0].DType(), 1)
-	list := make([]box, 0, 2*rows)
+	list := make([]stridedCopy, 0, 2*rows)
 	for r := range rows {
 		// The row is cut at the first element of the upper triangle, or behind
 		// the last of the lower one.
 		at := min(max(r+k+btoi(!o.upper), 0), cols)
-		left := box{src: c.In[0], dst: c.Out[0], srcAt: r * cols, dstAt: r * cols, axes: []boxAxis{batch, {at, 1, 1}}}
-		right := box{src: c.In[0], dst: c.Out[0], srcAt: r*cols + at, dstAt: r*cols + at, axes: []boxAxis{batch, {cols - at, 1, 1}}}
+		left := stridedCopy{src: c.In[0], dst: c.Out[0], srcAt: r * cols, dstAt: r * cols, axes: []copyAxis{batch, {at, 1, 1}}}
+		right := stridedCopy{src: c.In[0], dst: c.Out[0], srcAt: r*cols + at, dstAt: r*cols + at, axes: []copyAxis{batch, {cols - at, 1, 1}}}
 		if o.upper {
-			left.src, left.srcAt, left.axes = zero, 0, []boxAxis{blank, {at, 0, 1}}
+			left.src, left.srcAt, left.axes = zero, 0, []copyAxis{blank, {at, 0, 1}}
 		} else {
-			right.src, right.srcAt, right.axes = zero, 0, []boxAxis{blank, {cols - at, 0, 1}}
+			right.src, right.srcAt, right.axes = zero, 0, []copyAxis{blank, {cols - at, 0, 1}}
 		}
 		list = append(list, left, right)
 	}
-	o.move(c, list...)
+	copyStrided(list...)
 	return nil
 }
 

@@ -57,7 +57,7 @@ func (o *transpose) Run(c *Run) error {
 	if err != nil {
 		return err
 	}
-	o.move(c, permuted(c.In[0], c.Out[0], shape, perm))
+	copyStrided(permuted(c.In[0], c.Out[0], shape, perm))
 	return nil
 }
 
@@ -104,14 +104,14 @@ func (o *expand) Run(c *Run) error {
 		return err
 	}
 	from, steps := in.Strides(), out.Strides()
-	axes := make([]boxAxis, len(out))
+	axes := make([]copyAxis, len(out))
 	for i, n := range out {
-		axes[i] = boxAxis{n: n, to: steps[i]}
+		axes[i] = copyAxis{n: n, to: steps[i]}
 		if j := i - (len(out) - len(in)); j >= 0 && in[j] != 1 {
 			axes[i].from = from[j]
 		}
 	}
-	o.move(c, box{src: c.In[0], dst: c.Out[0], axes: axes})
+	copyStrided(stridedCopy{src: c.In[0], dst: c.Out[0], axes: axes})
 	return nil
 }
 
@@ -249,11 +249,11 @@ func (o *tile) Run(c *Run) error {
 		return err
 	}
 	from, to := in.Strides(), shape.Strides()
-	axes := make([]boxAxis, 0, 2*len(in))
+	axes := make([]copyAxis, 0, 2*len(in))
 	for i, r := range repeats {
-		axes = append(axes, boxAxis{r, 0, in[i] * to[i]}, boxAxis{in[i], from[i], to[i]})
+		axes = append(axes, copyAxis{r, 0, in[i] * to[i]}, copyAxis{in[i], from[i], to[i]})
 	}
-	o.move(c, box{src: c.In[0], dst: c.Out[0], axes: axes})
+	copyStrided(stridedCopy{src: c.In[0], dst: c.Out[0], axes: axes})
 	return nil
 }
 
@@ -341,7 +341,7 @@ func (o *depthSpace) Run(c *Run) error {
 	default:
 		six = tensor.Shape{s[0], b, b, s[1] / (b * b), s[2], s[3]}
 	}
-	o.move(c, permuted(c.In[0], c.Out[0], six, o.perm))
+	copyStrided(permuted(c.In[0], c.Out[0], six, o.perm))
 	return nil
 }
 

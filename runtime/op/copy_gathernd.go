@@ -55,9 +55,9 @@ func elementOffsets(c *Run, axis int) ([]int64, error) {
 	}
 	steps := data.Strides()
 	along := int64(steps[axis])
-	axes := make([]boxAxis, len(data))
+	axes := make([]copyAxis, len(data))
 	for a, n := range index {
-		axes[a] = boxAxis{n: n, from: steps[a]}
+		axes[a] = copyAxis{n: n, from: steps[a]}
 	}
 	axes[axis].from = 0
 	setSteps(axes, index)

@@ -224,10 +224,10 @@ func (o *slice) Run(c *Run) error {
 	}
 	from := in.Strides()
 	shape := in.Clone()
-	axes := make([]boxAxis, len(in))
+	axes := make([]copyAxis, len(in))
 	at := 0
 	for i, k := range cuts {
-		axes[i] = boxAxis{n: in[i], from: from[i]}
+		axes[i] = copyAxis{n: in[i], from: from[i]}
 		if k.step != 0 {
 			var first int
 			first, axes[i].n = k.span(in[i])
@@ -240,12 +240,12 @@ func (o *slice) Run(c *Run) error {
 		return err
 	}
 	setSteps(axes, shape)
-	o.move(c, box{src: c.In[0], dst: c.Out[0], srcAt: at, axes: axes})
+	copyStrided(stridedCopy{src: c.In[0], dst: c.Out[0], srcAt: at, axes: axes})
 	return nil
 }
 
 // setSteps makes the axes step through a whole destination of that shape.
-func setSteps(axes []boxAxis, shape tensor.Shape) {
+func setSteps(axes []copyAxis, shape tensor.Shape) {
 	for i, to := range shape.Strides() {
 		axes[i].to = to
 	}

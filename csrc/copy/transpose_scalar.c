@@ -1,4 +1,4 @@
-#include "move/transpose.h"
+#include "copy/transpose.h"
 
 #define TRANSPOSE_SCALAR(name, T)                                                                                 \
     void name(const void *src, void *dst, size_t rows, size_t cols, ptrdiff_t src_stride, ptrdiff_t dst_stride) { \

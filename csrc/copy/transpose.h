@@ -1,17 +1,12 @@
-// Declarations of the transpose rows, and the element types that they share.
-#ifndef NACRE_MOVE_TRANSPOSE_H
-#define NACRE_MOVE_TRANSPOSE_H
+// Declarations of the transpose parts.
+#ifndef NACRE_COPY_TRANSPOSE_H
+#define NACRE_COPY_TRANSPOSE_H
 
 #include "core/target.h"
-#include "move/move.h"
+#include "copy/index.h"
 
-typedef struct {
-    uint64_t half[2];
-} nacre_w16;
-
-#define NACRE_KERNEL(op, variant, isa, function)                                                          \
-    void function(const void *src, void *dst, size_t rows, size_t cols, ptrdiff_t src_stride, ptrdiff_t dst_stride);
-#include "move/kernels.inc"
+#define NACRE_KERNEL(op, variant, isa, function, entry) nacre_transpose_fn function;
+#include "copy/transposes.inc"
 #undef NACRE_KERNEL
 
 // Defines function `name` over tiles of N x N elements of type T, which the

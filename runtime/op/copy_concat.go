@@ -96,14 +96,14 @@ func (o *concat) Run(c *Run) error {
 		return err
 	}
 	outer, inner := out[:axis].Len(), out[axis+1:].Len()
-	list := make([]box, len(c.In))
+	list := make([]stridedCopy, len(c.In))
 	at := 0
 	for i, t := range c.In {
 		n := t.Shape()[axis] * inner
-		list[i] = box{src: t, dst: c.Out[0], dstAt: at, axes: []boxAxis{{outer, n, out[axis] * inner}, {n, 1, 1}}}
+		list[i] = stridedCopy{src: t, dst: c.Out[0], dstAt: at, axes: []copyAxis{{outer, n, out[axis] * inner}, {n, 1, 1}}}
 		at += n
 	}
-	o.move(c, list...)
+	copyStrided(list...)
 	return nil
 }
 
@@ -252,7 +252,7 @@ func (o *split) Run(c *Run) error {
 		return err
 	}
 	outer, inner := in[:axis].Len(), in[axis+1:].Len()
-	var list []box
+	var list []stridedCopy
 	at := 0
 	for i, s := range sizes {
 		if i < len(c.Out) && c.Out[i] != nil {
@@ -261,12 +261,12 @@ func (o *split) Run(c *Run) error {
 			if err := wantShape(c.Out[i], shape); err != nil {
 				return err
 			}
-			list = append(list, box{src: c.In[0], dst: c.Out[i], srcAt: at,
-				axes: []boxAxis{{outer, n * inner, s * inner}, {s * inner, 1, 1}}})
+			list = append(list, stridedCopy{src: c.In[0], dst: c.Out[i], srcAt: at,
+				axes: []copyAxis{{outer, n * inner, s * inner}, {s * inner, 1, 1}}})
 		}
 		at += s * inner
 	}
-	o.move(c, list...)
+	copyStrided(list...)
 	return nil
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// boxAxis is one axis of a box: its extent and the steps, in elements, to the next
+// copyAxis is one axis of a box: its extent and the steps, in elements, to the next
 // index in the source and in the destination. A step from of 0 repeats elements.
-type boxAxis struct{ n, from, to int }
+type copyAxis struct{ n, from, to int }
 
 // box is elements to copy: for every index i below the extents, element
 // dstAt + Σ i·to of dst becomes element srcAt + Σ i·from of src. The axes stand
@@ -18,7 +18,7 @@ type boxAxis struct{ n, from, to int }
 type box struct {
 	src, dst     *tensor.Tensor
 	srcAt, dstAt int
-	axes         []boxAxis
+	axes         []copyAxis
 }
 
 // mover copies boxes of one element type. Ops that move elements embed it, and
@@ -60,7 +60,7 @@ func (m *mover) move(c *Run, list ...box) {
 	}
 }
 
-func (m *mover) moveBytes(c *Run, width int, list []box) {
+func (m *mover) moveBytes(c *Run, width int, list []stridedCopy) {
 	boxes := make([]bindings.Box, 0, len(list))
 	var from, src *tensor.Tensor
 	for _, b := range list {
@@ -79,7 +79,7 @@ func (m *mover) moveBytes(c *Run, width int, list []box) {
 
 // appendBox adds b with those axes to the list; when there are more than a Box
 // can have, a Box for every index of the outermost.
-func appendBox(list []bindings.Box, b bindings.Box, axes []boxAxis) []bindings.Box {
+func appendBox(list []bindings.Box, b bindings.Box, axes []copyAxis) []bindings.Box {
 	if len(axes) > bindings.BoxAxes {
 		for range axes[0].n {
 			list = appendBox(list, b, axes[1:])
@@ -97,15 +97,15 @@ func appendBox(list []bindings.Box, b bindings.Box, axes []boxAxis) []bindings.B
 
 // collapse returns the axes without those of extent 1, neighbours joined where
 // one continues the other; empty is true when there is no element.
-func collapse(axes []boxAxis) (list []boxAxis, empty bool) {
-	list = make([]boxAxis, 0, len(axes))
+func collapse(axes []copyAxis) (list []copyAxis, empty bool) {
+	list = make([]copyAxis, 0, len(axes))
 	for _, a := range axes {
 		switch last := len(list) - 1; {
 		case a.n == 0:
 			return nil, true
 		case a.n == 1:
 		case last >= 0 && list[last].from == a.n*a.from && list[last].to == a.n*a.to:
-			list[last] = boxAxis{list[last].n * a.n, a.from, a.to}
+			list[last] = copyAxis{list[last].n * a.n, a.from, a.to}
 		default:
 			list = append(list, a)
 		}
@@ -114,7 +114,7 @@ func collapse(axes []boxAxis) (list []boxAxis, empty bool) {
 }
 
 // moveEach copies strings and elements below a byte.
-func moveEach(list []box) {
+func moveEach(list []stridedCopy) {
 	for _, b := range list {
 		l := b.dst.DType().Layout()
 		if l == nil {
@@ -136,7 +136,7 @@ func clearTail(t *tensor.Tensor) {
 	}
 }
 
-func eachElement(axes []boxAxis, src, dst int, copyOne func(src, dst int)) {
+func eachElement(axes []copyAxis, src, dst int, copyOne func(src, dst int)) {
 	if len(axes) == 0 {
 		copyOne(src, dst)
 		return
@@ -151,18 +151,18 @@ func eachElement(axes []boxAxis, src, dst int, copyOne func(src, dst int)) {
 // the destination with its axes in the order perm.
 func permuted(src, dst *tensor.Tensor, shape tensor.Shape, perm []int) box {
 	from := shape.Strides()
-	axes := make([]boxAxis, len(perm))
+	axes := make([]copyAxis, len(perm))
 	to := 1
 	for i, p := range slices.Backward(perm) {
-		axes[i] = boxAxis{shape[p], from[p], to}
+		axes[i] = copyAxis{shape[p], from[p], to}
 		to *= shape[p]
 	}
-	return box{src: src, dst: dst, axes: axes}
+	return stridedCopy{src: src, dst: dst, axes: axes}
 }
 
 // fill writes the first element of value to every element of dst.
 func (m *mover) fill(c *Run, dst, value *tensor.Tensor) {
-	m.move(c, box{src: value, dst: dst, axes: []boxAxis{{dst.Len(), 0, 1}}})
+	m.move(c, stridedCopy{src: value, dst: dst, axes: []copyAxis{{dst.Len(), 0, 1}}})
 }
 
 // gather copies blocks by number: with src [outer,n,block] and dst
@@ -173,10 +173,10 @@ func gather(c *Run, src, dst *tensor.Tensor, index []int64, outer, n, block int)
 		bindings.MoveGather(src.Pointer(), index, dst.Pointer(), outer, n, block*width(d), c.Pool)
 		return
 	}
-	list := make([]box, 0, len(index))
+	list := make([]stridedCopy, 0, len(index))
 	for j, x := range index {
-		list = append(list, box{src: src, dst: dst, srcAt: int(x) * block, dstAt: j * block,
-			axes: []boxAxis{{outer, n * block, len(index) * block}, {block, 1, 1}}})
+		list = append(list, stridedCopy{src: src, dst: dst, srcAt: int(x) * block, dstAt: j * block,
+			axes: []copyAxis{{outer, n * block, len(index) * block}, {block, 1, 1}}})
 	}
 	moveEach(list)
 }

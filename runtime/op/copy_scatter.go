@@ -88,7 +88,7 @@ func (o *scatter) Run(c *Run) error {
 		return err
 	}
 	if out.Pointer() != data.Pointer() || data.DType() == tensor.String {
-		o.move(c, box{src: data, dst: out, axes: []boxAxis{{data.Len(), 1, 1}}})
+		copyStrided(stridedCopy{src: data, dst: out, axes: []copyAxis{{data.Len(), 1, 1}}})
 	}
 	if o.reduce == "none" {
 		putBlocks(out, updates, places, block)

@@ -1,4 +1,4 @@
-#include "move/transpose.h"
+#include "copy/transpose.h"
 
 #if NACRE_X86_64
 NACRE_TARGET_BEGIN(NACRE_AVX2)

@@ -1,4 +1,4 @@
-#include "move/transpose.h"
+#include "copy/transpose.h"
 
 #if NACRE_AARCH64
 

@@ -219,8 +219,8 @@ func (o *pad) Run(c *Run) error {
 		}
 		p.runs = append(p.runs, runs)
 	}
-	p.walk(0, 0, 0, make([]boxAxis, 0, len(in)))
-	o.move(c, p.list...)
+	p.walk(0, 0, 0, make([]copyAxis, 0, len(in)))
+	copyStrided(p.list...)
 	return nil
 }
 
@@ -254,30 +254,30 @@ type padding struct {
 	from, to []int
 	shape    tensor.Shape
 	runs     [][]segment
-	list     []box
+	list     []stridedCopy
 }
 
 // maxBoxes bounds the list, which is handed on when it is full.
 const maxBoxes = 1024
 
 // walk adds the boxes of the axes from a on, where those before are done.
-func (p *padding) walk(a, src, dst int, axes []boxAxis) {
+func (p *padding) walk(a, src, dst int, axes []copyAxis) {
 	if a == len(p.runs) {
-		p.add(box{src: p.c.In[0], dst: p.c.Out[0], srcAt: src, dstAt: dst, axes: slices.Clone(axes)})
+		p.add(stridedCopy{src: p.c.In[0], dst: p.c.Out[0], srcAt: src, dstAt: dst, axes: slices.Clone(axes)})
 		return
 	}
 	for _, s := range p.runs[a] {
 		switch {
 		case s.n == 0:
 		case s.constant:
-			rest := append(slices.Clone(axes), boxAxis{s.n, 0, p.to[a]})
+			rest := append(slices.Clone(axes), copyAxis{s.n, 0, p.to[a]})
 			for i := range rest {
 				rest[i].from = 0
 			}
-			rest = append(rest, boxAxis{p.shape[a+1:].Len(), 0, 1})
-			p.add(box{src: p.value, dst: p.c.Out[0], dstAt: dst, axes: rest})
+			rest = append(rest, copyAxis{p.shape[a+1:].Len(), 0, 1})
+			p.add(stridedCopy{src: p.value, dst: p.c.Out[0], dstAt: dst, axes: rest})
 		default:
-			p.walk(a+1, src+s.src*p.from[a], dst, append(axes, boxAxis{s.n, s.step * p.from[a], p.to[a]}))
+			p.walk(a+1, src+s.src*p.from[a], dst, append(axes, copyAxis{s.n, s.step * p.from[a], p.to[a]}))
 		}
 		dst += s.n * p.to[a]
 	}
@@ -285,7 +285,7 @@ func (p *padding) walk(a, src, dst int, axes []boxAxis) {
 
 func (p *padding) add(b box) {
 	if len(p.list) == maxBoxes {
-		p.op.move(p.c, p.list...)
+		copyStrided(p.list...)
 		p.list = p.list[:0]
 	}
 	p.list = append(p.list, b)

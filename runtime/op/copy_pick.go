@@ -270,7 +270,7 @@ func (o *oneHot) Run(c *Run) error {
 	if err := wantShape(out, slices.Insert(shape.Clone(), axis, depth)); err != nil || out.Len() == 0 {
 		return err
 	}
-	o.fill(c, out, c.In[2])
+	fillStrided(out, c.In[2])
 	inner := shape[axis:].Len()
 	for i, x := range index {
 		if x < 0 && o.signs {

@@ -36,18 +36,18 @@ func (o *reverseSequence) Run(c *Run) error {
 		return graph.Mark(graph.ErrShape, "%d sequence lengths for %d sequences", len(lens), shape[o.batch])
 	}
 	steps, n := shape.Strides(), shape[o.time]
-	inner := boxAxis{shape[2:].Len(), 1, 1}
-	list := make([]box, 0, 2*len(lens))
+	inner := copyAxis{shape[2:].Len(), 1, 1}
+	list := make([]stridedCopy, 0, 2*len(lens))
 	for b, l := range lens {
 		if l < 0 || l > n {
 			return graph.Mark(graph.ErrShape, "sequence length %d is not in 0..%d", l, n)
 		}
 		at, step := b*steps[o.batch], steps[o.time]
 		list = append(list,
-			box{src: c.In[0], dst: c.Out[0], srcAt: at + max(l-1, 0)*step, dstAt: at, axes: []boxAxis{{l, -step, step}, inner}},
-			box{src: c.In[0], dst: c.Out[0], srcAt: at + l*step, dstAt: at + l*step, axes: []boxAxis{{n - l, step, step}, inner}})
+			stridedCopy{src: c.In[0], dst: c.Out[0], srcAt: at + max(l-1, 0)*step, dstAt: at, axes: []copyAxis{{l, -step, step}, inner}},
+			stridedCopy{src: c.In[0], dst: c.Out[0], srcAt: at + l*step, dstAt: at + l*step, axes: []copyAxis{{n - l, step, step}, inner}})
 	}
-	o.move(c, list...)
+	copyStrided(list...)
 	return nil
 }
 
