@@ -149,12 +149,30 @@ func (f *benchFlags) inputs(s *nacre.Session, dims map[string]int) (map[string]*
 func hasSymbol(list []*graph.Value, name string) bool {
 	for _, v := range list {
 		for _, d := range v.Type.Dims {
-			if d.String() == name {
+			if d.Text() == name || slices.Contains(d.Symbols(), name) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// openExtent is the number for an extent that is none, from those for names and
+// for symbols; other symbols are 1, as is what has no number then.
+func openExtent(d graph.Dim, dims map[string]int) int {
+	if n, ok := dims[d.Text()]; ok {
+		return n
+	}
+	n, ok := d.Eval(func(symbol string) (int, bool) {
+		if n, ok := dims[symbol]; ok {
+			return n, true
+		}
+		return 1, true
+	})
+	if !ok || n < 0 {
+		return 1
+	}
+	return n
 }
 
 // randomTensor makes a tensor of that type; open extents come from dims or are 1.
@@ -166,10 +184,7 @@ func randomTensor(r *rand.Rand, t graph.Type, dims map[string]int) (*tensor.Tens
 	for i, d := range t.Dims {
 		n, known := d.Value()
 		if !known {
-			n = 1
-			if given, ok := dims[d.String()]; ok {
-				n = given
-			}
+			n = openExtent(d, dims)
 		}
 		shape[i] = n
 	}

@@ -18,23 +18,6 @@
 #undef NACRE_BINARY_KERNEL
 #undef NACRE_WHERE_KERNEL
 
-static const nacre_kernel eltwise_rows[] = {
-#define NACRE_CONVERT_KERNEL(op, variant, isa, function) {op, variant, isa, (nacre_fn)function, NULL},
-#define NACRE_UNARY_KERNEL NACRE_CONVERT_KERNEL
-#define NACRE_BINARY_KERNEL NACRE_CONVERT_KERNEL
-#define NACRE_WHERE_KERNEL NACRE_CONVERT_KERNEL
-#include "eltwise/kernels.inc"
-#undef NACRE_CONVERT_KERNEL
-#undef NACRE_UNARY_KERNEL
-#undef NACRE_BINARY_KERNEL
-#undef NACRE_WHERE_KERNEL
-};
-
-const nacre_kernel *nacre_eltwise_kernels(size_t *count) {
-    *count = sizeof eltwise_rows / sizeof eltwise_rows[0];
-    return eltwise_rows;
-}
-
 enum {
     ELTWISE_CHUNK = 1 << 14,  // elements that a thread takes at a time
     ELTWISE_BLOCK = 1 << 10,  // elements that are converted at a time
@@ -242,4 +225,75 @@ void nacre_eltwise_where(nacre_team *team, nacre_where_fn fn, const uint8_t *con
     where_job job = {.fn = fn, .cond = cond, .a = a, .b = b, .y = y, .bytes = bytes};
     walk_axes(&job.walk, dims, rank, 3);
     nacre_parallel(team, eltwise_chunks(job.walk.n), where_chunk, &job);
+}
+
+// --- commands ---
+
+static nacre_lane lane_of(nacre_lane_words w) { return (nacre_lane){(size_t)w.bytes, (nacre_convert_fn)nacre_part_fn(w.via)}; }
+
+// The dims of a command are not negative, so they are sizes as they stand.
+static const size_t *dims_of(const int64_t *dims) { return (const size_t *)dims; }
+
+static void unary_command(const nacre_call *c) {
+    const nacre_unary_words *const w = (const void *)c->words;
+    char params[sizeof w->params];
+    memcpy(params, w->params, sizeof params);
+    for (size_t i = 0; i < 2; i++) {
+        const void *const given = nacre_operand(c, 2 + i);
+        if (given != NULL) memcpy(params + i * (size_t)w->size, given, (size_t)w->size);
+    }
+    nacre_eltwise_map(c->team, (nacre_unary_fn)c->kernel->fn, nacre_operand(c, 0), lane_of(w->x), nacre_operand(c, 1), lane_of(w->y),
+                      (size_t)w->n, params);
+}
+
+static void convert_command(const nacre_call *c) {
+    const nacre_convert_words *const w = (const void *)c->words;
+    const nacre_lane x = {(size_t)w->x_bytes, (nacre_convert_fn)c->kernel->fn};
+    const nacre_lane y = {(size_t)w->y_bytes, (nacre_convert_fn)nacre_part_fn(w->later)};
+    nacre_eltwise_map(c->team, NULL, nacre_operand(c, 0), x, nacre_operand(c, 1), y, (size_t)w->n, NULL);
+}
+
+static void binary_command(const nacre_call *c) {
+    const nacre_binary_words *const w = (const void *)c->words;
+    nacre_eltwise_binary(c->team, (nacre_binary_fn)c->kernel->fn, nacre_operand(c, 0), lane_of(w->a), nacre_operand(c, 1), lane_of(w->b),
+                         nacre_operand(c, 2), lane_of(w->y), dims_of(w->dims), (size_t)w->rank);
+}
+
+static void where_command(const nacre_call *c) {
+    const nacre_where_words *const w = (const void *)c->words;
+    nacre_eltwise_where(c->team, (nacre_where_fn)c->kernel->fn, nacre_operand(c, 0), nacre_operand(c, 1), nacre_operand(c, 2),
+                        nacre_operand(c, 3), (size_t)w->bytes, dims_of(w->dims), (size_t)w->rank);
+}
+
+static void fused_command(const nacre_call *c) {
+    const nacre_fused_words *const w = (const void *)c->words;
+    const nacre_fused f = {(nacre_unary_fn)nacre_part_fn(w->unary), w->params, w->unary_first != 0, (nacre_binary_fn)nacre_part_fn(w->binary),
+                           (size_t)w->period, lane_of(w->in), lane_of(w->out)};
+    if (w->n > 0 && w->period > 0) nacre_eltwise_fused(c->team, &f, nacre_operand(c, 0), nacre_operand(c, 1), nacre_operand(c, 2), (size_t)w->n);
+}
+
+#define WORDS(type) sizeof(type) / 8
+static const nacre_entry unary_entry = {.words = WORDS(nacre_unary_words), .operands = 4, .run = unary_command};
+static const nacre_entry convert_entry = {.words = WORDS(nacre_convert_words), .operands = 2, .run = convert_command};
+static const nacre_entry binary_entry = {.words = WORDS(nacre_binary_words), .operands = 3, .run = binary_command};
+static const nacre_entry where_entry = {.words = WORDS(nacre_where_words), .operands = 4, .run = where_command};
+static const nacre_entry fused_entry = {.words = WORDS(nacre_fused_words), .operands = 3, .run = fused_command};
+#undef WORDS
+
+static const nacre_kernel eltwise_rows[] = {
+#define NACRE_CONVERT_KERNEL(op, variant, isa, function) {op, variant, isa, (nacre_fn)function, &convert_entry},
+#define NACRE_UNARY_KERNEL(op, variant, isa, function) {op, variant, isa, (nacre_fn)function, &unary_entry},
+#define NACRE_BINARY_KERNEL(op, variant, isa, function) {op, variant, isa, (nacre_fn)function, &binary_entry},
+#define NACRE_WHERE_KERNEL(op, variant, isa, function) {op, variant, isa, (nacre_fn)function, &where_entry},
+#include "eltwise/kernels.inc"
+    {"eltwise_fused", "scalar", NACRE_ISA_scalar, NULL, &fused_entry},
+#undef NACRE_CONVERT_KERNEL
+#undef NACRE_UNARY_KERNEL
+#undef NACRE_BINARY_KERNEL
+#undef NACRE_WHERE_KERNEL
+};
+
+const nacre_kernel *nacre_eltwise_kernels(size_t *count) {
+    *count = sizeof eltwise_rows / sizeof eltwise_rows[0];
+    return eltwise_rows;
 }

@@ -40,6 +40,49 @@ typedef struct {
 
 const nacre_kernel *nacre_eltwise_kernels(size_t *count);
 
+// ---- commands ----
+//
+// A lane is the bytes of an element in memory and the row of the conversion between it
+// and the type that the kernel computes in; 0 where these are the same.
+typedef struct {
+    int64_t bytes, via;
+} nacre_lane_words;
+
+// Unary kernels: operands x and y, and numbers that take the place of the params, one
+// each, both of which may be left out.
+typedef struct {
+    int64_t n;
+    nacre_lane_words x, y;
+    int64_t params[2];  // two numbers of the type that the kernel computes in, side by side
+    int64_t size;       // bytes of such a number
+} nacre_unary_words;
+
+// Conversions: operands x and y. Later, unless it is 0, converts what the row's function
+// makes.
+typedef struct {
+    int64_t n, x_bytes, y_bytes, later;
+} nacre_convert_words;
+
+// Binary kernels: operands a, b and y.
+typedef struct {
+    nacre_lane_words a, b, y;
+    int64_t rank;
+    int64_t dims[];  // extents of y, of a and of b, where each is that of y or 1
+} nacre_binary_words;
+
+// Selections: operands cond, a, b and y.
+typedef struct {
+    int64_t bytes, rank;
+    int64_t dims[];  // extents of y, of cond, of a and of b
+} nacre_where_words;
+
+// Row eltwise_fused: operands x, b and y; see nacre_fused.
+typedef struct {
+    int64_t unary, unary_first, binary, period, n;
+    nacre_lane_words in, out;
+    int64_t params[2];
+} nacre_fused_words;
+
 // y[i] = fn(x[i]) for n elements; fn may be NULL, which only converts. At least
 // one of fn, x_lane.via and y_lane.via is there.
 void nacre_eltwise_map(nacre_team *team, nacre_unary_fn fn, const void *x, nacre_lane x_lane, void *y,

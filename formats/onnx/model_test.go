@@ -43,7 +43,7 @@ func ints(v ...int64) *tensor.Tensor { return must(tensor.From(v, len(v))) }
 
 // everything is a sound model with every kind of part that this package knows.
 func everything() *graph.Model {
-	f32 := graph.TensorOf(tensor.F32, graph.Dims{graph.Symbol("n"), graph.Known(2), graph.Unknown()})
+	f32 := graph.TensorOf(tensor.F32, graph.Dims{graph.Symbol("n"), graph.Known(2), graph.Unknown(), graph.ParseDim("past + 1"), graph.Symbol("4")})
 	anyRank := graph.TensorOf(tensor.F32, nil)
 	scalar := graph.TensorOf(tensor.I64, graph.Dims{})
 	meta := []graph.Pair{{Key: "k", Value: "v"}, {Key: "", Value: ""}}

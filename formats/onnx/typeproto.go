@@ -71,10 +71,19 @@ func (d *decoder) dim(m message) graph.Dim {
 				dim = graph.Known(int(v))
 			}
 		case 2:
-			dim = graph.Symbol(m.name())
+			dim = namedDim(m.name())
 		}
 	}
 	return dim
+}
+
+// namedDim is the extent that a name stands for: an expression over symbols if it
+// is one, but no number, which would not be written as a name again.
+func namedDim(name string) graph.Dim {
+	if d := graph.ParseDim(name); !d.IsKnown() {
+		return d
+	}
+	return graph.Symbol(name)
 }
 
 // containerType reads TypeProto.Sequence, Optional and Map. Field 1 is the

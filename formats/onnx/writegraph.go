@@ -144,7 +144,7 @@ func (w *writer) dims(e *encoder, dims graph.Dims) {
 			if n, ok := d.Value(); ok {
 				e.int(1, int64(n))
 			} else if !d.IsUnknown() {
-				e.entry(2, d.String())
+				e.entry(2, d.Text())
 			}
 		})
 	}

@@ -8,7 +8,9 @@ import (
 // families lists the rows of every family, one line per file; of one operator the best
 // row stands first.
 func families() [][]row {
-	return [][]row{}
+	return [][]row{
+		eltwiseRows,
+	}
 }
 
 // byType finds the rows of an operator by its Go type.

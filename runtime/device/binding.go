@@ -62,6 +62,19 @@ func (b *Binding) OutShape(i int) tensor.Shape {
 	return s
 }
 
+// OnlyNumbers reports whether all operands are tensors of numbers, which devices
+// compute on.
+func (b *Binding) OnlyNumbers() bool {
+	for _, list := range [][]*op.Value{b.In, b.Out} {
+		for _, v := range list {
+			if v != nil && (v.Kind != graph.TensorType || v.DType == tensor.String) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // Max is the most that an extent can be.
 func (b *Binding) Max(d graph.Dim) (int, bool) {
 	if n, ok := d.Value(); ok {

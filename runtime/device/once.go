@@ -21,6 +21,10 @@ type Once struct {
 	// Over is the input whose memory output 0 takes over if the step allows it, counted
 	// from 1; 0 for none.
 	Over int
+	// Variable binds the node as one whose inputs are not constant, unless the device
+	// needs their elements; Constant, if it is not nil, says which are all the same.
+	Variable bool
+	Constant func(i int) bool
 }
 
 // ErrReserve says that a node outside any plan took too much memory beside its
@@ -59,8 +63,7 @@ func (e Once) Compute(o op.Op, row *op.Row, n *graph.Node, in []*tensor.Tensor, 
 	if row.View && len(n.Outputs) == 1 {
 		return x.out, x.outputs(out, nil)
 	}
-	b := &Binding{Op: o, Row: row, Node: n, In: op.Values(x.in), Out: named(n, out)}
-	step, err := e.bind(b)
+	step, err := e.bindKnown(&Binding{Op: o, Row: row, Node: n, In: op.Values(x.in), Out: named(n, out)}, x.in)
 	if err != nil {
 		return nil, err
 	}
@@ -73,9 +76,26 @@ func (e Once) Compute(o op.Op, row *op.Row, n *graph.Node, in []*tensor.Tensor, 
 	return x.out, x.call(step)
 }
 
+// bindKnown binds a node whose constant inputs are as the fields of e say.
+func (e Once) bindKnown(b *Binding, in []*tensor.Tensor) (*Step, error) {
+	for i, v := range b.In {
+		if v != nil && e.Variable && (e.Constant == nil || !e.Constant(i)) {
+			v.Const = nil
+		}
+	}
+	for {
+		step, err := e.bind(b)
+		var need *NeedValue
+		if !errors.As(err, &need) || b.In[need.Input].Const != nil {
+			return step, err
+		}
+		b.In[need.Input].Const = in[need.Input]
+	}
+}
+
 // bind makes the step of a node, on the host if the device refuses.
 func (e Once) bind(b *Binding) (*Step, error) {
-	if b.Row.DynamicOutputs() {
+	if b.Row.DynamicOutputs() || !b.OnlyNumbers() {
 		return Host(b)
 	}
 	for _, v := range b.Out {

@@ -146,7 +146,7 @@ func (f *frame) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tenso
 // Scratch returns memory for the step that runs.
 func (f *frame) Scratch(n int) ([]byte, error) {
 	if r := f.run; r.limited && !f.more.has(n) && n > r.budget-f.more.bytes() {
-		return nil, fmt.Errorf("%w: %d bytes of scratch exceed the limit, which leaves %d", ErrMemory, n, r.budget-f.more.bytes())
+		return nil, fmt.Errorf("%w: %d bytes of scratch exceed the memory limit, which leaves %d", ErrMemory, n, r.budget-f.more.bytes())
 	}
 	return f.more.take(f.device, n)
 }
@@ -155,7 +155,7 @@ func (f *frame) Scratch(n int) ([]byte, error) {
 func (f *frame) Reserve(n int) error {
 	if r := f.run; r.limited {
 		if r.budget -= n; r.budget < 0 {
-			return fmt.Errorf("%w: %d more bytes exceed the limit", ErrMemory, n)
+			return fmt.Errorf("%w: %d more bytes exceed the memory limit", ErrMemory, n)
 		}
 	}
 	return nil

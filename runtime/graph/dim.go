@@ -1,236 +1,151 @@
 package graph
 
-import (
-	"fmt"
-	"strconv"
-	"strings"
-
-	"github.com/nacre-ml/nacre/runtime/tensor"
-)
+import "slices"
 
 // Dim is the extent of an axis: a number, an expression over symbols such as
-// batch or (height+1)/2, or unknown. The zero Dim is the number 0.
+// batch or (height+1)/2, or unknown. The zero Dim is the number 0. Expressions
+// have one form, however they were built: a+b is b+a, and 2*(n+1)-n is n+2. Only
+// equalities that are due to rounding can go unnoticed: n-n/2 is not (n+1)/2.
+// A Dim is immutable; Same compares two. A result that does not fit an int, or
+// an expression that grows without end, is unknown.
 type Dim struct {
-	n    int
-	expr string
+	_ [0]func() // expressions are behind pointers, which == would compare
+	n int       // the number, or the one that is added to the sum
+	x *sum      // nil for a number
 }
 
-const unknownExpr = "?"
+// unknown is the sum of a Dim of which nothing is known.
+var unknown = &sum{}
 
 // Known is the extent n.
 func Known(n int) Dim { return Dim{n: n} }
 
 // Symbol is an extent with a name; two axes with one name are equally long.
 func Symbol(name string) Dim {
-	if name == "" || name == unknownExpr {
+	if name == "" || name == unknownText {
 		return Unknown()
 	}
-	return Dim{expr: name}
+	a := &atom{kind: symbol, name: name, size: 1 + len(name)/symbolUnit}
+	return Dim{x: &sum{terms: []term{{k: 1, of: []*atom{a}}}, size: 1 + a.size}}
 }
 
 // Unknown is an extent of which nothing is known, equal to no other.
-func Unknown() Dim { return Dim{expr: unknownExpr} }
+func Unknown() Dim { return Dim{x: unknown} }
 
-// Value returns the number, if it is one.
-func (d Dim) Value() (int, bool) { return d.n, d.expr == "" }
+// Value returns the number, if it is one, else 0.
+func (d Dim) Value() (int, bool) {
+	if d.x != nil {
+		return 0, false
+	}
+	return d.n, true
+}
 
 // IsKnown reports whether d is a number.
-func (d Dim) IsKnown() bool { return d.expr == "" }
+func (d Dim) IsKnown() bool { return d.x == nil }
 
 // IsUnknown reports whether nothing is known of d.
-func (d Dim) IsUnknown() bool { return d.expr == unknownExpr }
+func (d Dim) IsUnknown() bool { return d.x == unknown }
 
 // Is reports whether d is the number n.
-func (d Dim) Is(n int) bool { return d.expr == "" && d.n == n }
+func (d Dim) Is(n int) bool { return d.x == nil && d.n == n }
 
 // Same reports whether d and e are known to be equal.
-func (d Dim) Same(e Dim) bool { return d == e && d.expr != unknownExpr }
+func (d Dim) Same(e Dim) bool {
+	return d.n == e.n && d.x != unknown && (d.x == e.x || compareSums(d.x, e.x) == 0)
+}
 
-// String is the number, the expression, or "?".
-func (d Dim) String() string {
-	if d.expr == "" {
-		return strconv.Itoa(d.n)
+// Exceeds reports whether d is known to be e and a positive number.
+func (d Dim) Exceeds(e Dim) bool { return d.n > e.n && Dim{x: d.x}.Same(Dim{x: e.x}) }
+
+// NonNegative reports whether d is known not to be negative, as symbols are
+// extents.
+func (d Dim) NonNegative() bool {
+	switch {
+	case d.IsKnown():
+		return d.n >= 0
+	case d.IsUnknown():
+		return false
+	case d.n >= 0 && !slices.ContainsFunc(d.x.terms, term.negative):
+		return true
 	}
-	return d.expr
+	if args := spread(maximum, nil, d); len(args) > 1 {
+		return slices.ContainsFunc(args, Dim.NonNegative)
+	}
+	args := spread(minimum, nil, d)
+	return len(args) > 1 && !slices.ContainsFunc(args, func(x Dim) bool { return !x.NonNegative() })
 }
 
 // Add returns d + e.
-func (d Dim) Add(e Dim) Dim {
-	switch {
-	case d.IsKnown() && e.IsKnown():
-		return Known(d.n + e.n)
-	case d.Is(0):
-		return e
-	case e.Is(0):
-		return d
-	case e.IsKnown() && e.n < 0:
-		return binary(d, "-", Known(-e.n))
-	}
-	return binary(d, "+", e)
-}
+func (d Dim) Add(e Dim) Dim { return d.plus(e, 1) }
 
 // Sub returns d - e.
-func (d Dim) Sub(e Dim) Dim {
-	switch {
-	case e.IsKnown():
-		return d.Add(Known(-e.n))
-	case d.Same(e):
-		return Known(0)
-	}
-	return binary(d, "-", e)
-}
+func (d Dim) Sub(e Dim) Dim { return d.plus(e, -1) }
 
 // Mul returns d * e.
 func (d Dim) Mul(e Dim) Dim {
 	switch {
-	case d.IsKnown() && e.IsKnown():
-		return Known(d.n * e.n)
 	case d.Is(0), e.Is(0):
 		return Known(0)
+	case d.IsUnknown(), e.IsUnknown():
+		return Unknown()
 	case d.Is(1):
 		return e
 	case e.Is(1):
 		return d
+	case d.IsKnown():
+		return Known(0).plus(e, d.n)
+	case e.IsKnown():
+		return Known(0).plus(d, e.n)
 	}
-	return binary(d, "*", e)
+	return multiply(d, e)
 }
 
-// Div returns the quotient rounded down; unknown when e is the number 0.
+// Div returns the quotient rounded down; unknown when e is the number 0. An
+// expression that divides is taken not to be 0: n/n is 1.
 func (d Dim) Div(e Dim) Dim {
 	switch {
-	case e.Is(0):
+	case e.Is(0), d.IsUnknown(), e.IsUnknown():
 		return Unknown()
-	case d.IsKnown() && e.IsKnown():
-		q := d.n / e.n
-		if d.n%e.n != 0 && (d.n < 0) != (e.n < 0) {
-			q--
-		}
-		return Known(q)
 	case e.Is(1):
 		return d
-	case d.Same(e):
-		return Known(1)
+	case d.IsKnown() && e.IsKnown():
+		if q, ok := floorDiv(d.n, e.n); ok {
+			return Known(q)
+		}
+		return Unknown()
 	}
-	return binary(d, "/", e)
+	return divide(d, e)
+}
+
+// Min returns the smaller of d and e.
+func (d Dim) Min(e Dim) Dim {
+	if d.IsKnown() && e.IsKnown() {
+		return Known(min(d.n, e.n))
+	}
+	return extreme(minimum, d, e)
+}
+
+// Max returns the larger of d and e.
+func (d Dim) Max(e Dim) Dim {
+	if d.IsKnown() && e.IsKnown() {
+		return Known(max(d.n, e.n))
+	}
+	return extreme(maximum, d, e)
 }
 
 // Cap returns the smaller of d and the number n.
-func (d Dim) Cap(n int) Dim {
-	switch {
-	case d.IsKnown():
-		return Known(min(d.n, n))
-	case d.IsUnknown() || len(d.expr) > maxExpr-32:
-		return Unknown()
-	}
-	return Dim{expr: fmt.Sprintf("min(%s,%d)", d.expr, n)}
-}
+func (d Dim) Cap(n int) Dim { return d.Min(Known(n)) }
 
-// Exceeds reports whether d is known to be e and a positive number.
-func (d Dim) Exceeds(e Dim) bool {
-	if e.IsKnown() || e.IsUnknown() {
-		return false
-	}
-	rest, ok := strings.CutPrefix(d.expr, operand(e)+"+")
-	n, err := strconv.Atoi(rest)
-	return ok && err == nil && n > 0
-}
-
-// CapOf reports whether d is the smaller of e and a number, and that number.
+// CapOf reports whether d is the smaller of an expression e and a number, and
+// that number.
 func (d Dim) CapOf(e Dim) (n int, ok bool) {
-	if e.IsKnown() || e.IsUnknown() {
+	if d.IsKnown() || e.IsKnown() || d.IsUnknown() || e.IsUnknown() {
 		return 0, false
 	}
-	rest, ok := strings.CutPrefix(d.expr, "min("+e.expr+",")
-	if !ok {
-		return 0, false
-	}
-	n, err := strconv.Atoi(strings.TrimSuffix(rest, ")"))
-	return n, err == nil && strings.HasSuffix(rest, ")")
-}
-
-// maxExpr bounds the text of an expression; longer ones become unknown.
-const maxExpr = 120
-
-func binary(a Dim, op string, b Dim) Dim {
-	if a.IsUnknown() || b.IsUnknown() {
-		return Unknown()
-	}
-	s := operand(a) + op + operand(b)
-	if len(s) > maxExpr {
-		return Unknown()
-	}
-	return Dim{expr: s}
-}
-
-func operand(d Dim) string {
-	s := d.String()
-	if strings.ContainsAny(s, "+-*/") && !strings.HasPrefix(s, "(") {
-		return "(" + s + ")"
-	}
-	if strings.HasPrefix(s, "(") {
-		return "(" + s + ")"
-	}
-	return s
-}
-
-// Dims is the extents of a value's axes. A nil Dims is an unknown number of
-// axes; a scalar has an empty one that is not nil.
-type Dims []Dim
-
-// DimsOf returns the extents of a shape; never nil.
-func DimsOf(s tensor.Shape) Dims {
-	d := make(Dims, len(s))
-	for i, n := range s {
-		d[i] = Known(n)
-	}
-	return d
-}
-
-// UnknownDims returns rank unknown extents.
-func UnknownDims(rank int) Dims {
-	d := make(Dims, rank)
-	for i := range d {
-		d[i] = Unknown()
-	}
-	return d
-}
-
-// Concrete returns the shape, if every extent is a number.
-func (d Dims) Concrete() (tensor.Shape, bool) {
-	if d == nil {
-		return nil, false
-	}
-	s := make(tensor.Shape, len(d))
-	for i, x := range d {
-		n, ok := x.Value()
-		if !ok {
-			return nil, false
+	for _, x := range spread(minimum, nil, d) {
+		if n, ok := x.Value(); ok && e.Cap(n).Same(d) {
+			return n, true
 		}
-		s[i] = n
 	}
-	return s, true
+	return 0, false
 }
-
-// Len is the number of elements.
-func (d Dims) Len() Dim {
-	n := Known(1)
-	for _, x := range d {
-		n = n.Mul(x)
-	}
-	return n
-}
-
-// String is the form [batch,3,224,224]; [...] when the rank is unknown.
-func (d Dims) String() string {
-	if d == nil {
-		return "[...]"
-	}
-	parts := make([]string, len(d))
-	for i, x := range d {
-		parts[i] = x.String()
-	}
-	return fmt.Sprintf("[%s]", strings.Join(parts, ","))
-}
-
-// Eval returns the number that d is.
-func (d Dim) Eval(func(symbol string) (int, bool)) (int, bool) { return d.Value() }

@@ -131,7 +131,7 @@ func (o *conv) checkChannels(x, w graph.Dims) error {
 
 // checkBias reports a bias that is not one number per filter.
 func checkBias(b graph.Dims, filters graph.Dim) error {
-	if b != nil && (len(b) != 1 || b[0].IsKnown() && filters.IsKnown() && b[0] != filters) {
+	if b != nil && (len(b) != 1 || b[0].IsKnown() && filters.IsKnown() && !b[0].Same(filters)) {
 		return graph.Mark(graph.ErrShape, "B has shape %v; one number for each of %v filters is needed", b, filters)
 	}
 	return nil

@@ -87,7 +87,7 @@ func (o *convTranspose) Infer(c *Infer) error {
 }
 
 func (o *convTranspose) checkChannels(x, w graph.Dims) error {
-	if x != nil && x[1].IsKnown() && w[0].IsKnown() && x[1] != w[0] {
+	if x != nil && x[1].IsKnown() && w[0].IsKnown() && !x[1].Same(w[0]) {
 		return graph.Mark(graph.ErrShape, "X%v has %v channels and W%v takes %v", x, x[1], w, w[0])
 	}
 	if channels, ok := w[0].Value(); ok && channels%o.group != 0 {
@@ -165,7 +165,10 @@ func (b *spreadWindow) resolve(in []int) (out, pad []int, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		out[i], _ = d.Value()
+		var ok bool
+		if out[i], ok = d.Value(); !ok {
+			return nil, nil, graph.Mark(graph.ErrShape, "spatial axis %d of the output has an extent that does not fit", i)
+		}
 		if len(b.shape) == 0 && b.auto != "SAME_UPPER" && b.auto != "SAME_LOWER" {
 			continue
 		}

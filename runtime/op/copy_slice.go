@@ -192,13 +192,16 @@ func cutDim(d, start, end, step graph.Dim) graph.Dim {
 		return graph.Known(count)
 	}
 	if !okS || !okK || d.IsUnknown() {
+		if k == 1 && within(start, end) && within(end, d) {
+			return end.Sub(start)
+		}
 		return graph.Unknown()
 	}
 	if s == 0 && k == 1 && isSymbol(end) {
 		switch {
 		case ok:
 			return end.Cap(n)
-		case d.Exceeds(end):
+		case within(end, d):
 			return end
 		}
 	}
@@ -215,6 +218,9 @@ func cutDim(d, start, end, step graph.Dim) graph.Dim {
 	}
 	return graph.Unknown()
 }
+
+// within reports whether 0 <= d <= e is known.
+func within(d, e graph.Dim) bool { return d.NonNegative() && e.Sub(d).NonNegative() }
 
 func (o *slice) Run(c *Run) error {
 	in := c.In[0].Shape()

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // alignment is where the axes of the right operand of a binary operator stand
@@ -81,17 +80,4 @@ func (a alignment) checkOneWay(left, right graph.Dims) error {
 		}
 	}
 	return nil
-}
-
-// shape is dims for shapes.
-func (a alignment) shape(left, right tensor.Shape) (tensor.Shape, error) {
-	if a == (alignment{}) {
-		return right, nil
-	}
-	d, err := a.dims(graph.DimsOf(left), graph.DimsOf(right))
-	if err != nil {
-		return nil, err
-	}
-	s, _ := d.Concrete()
-	return s, nil
 }

@@ -3,55 +3,40 @@ package op
 import (
 	"slices"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// pairwise applies one kernel to pairs of elements, with broadcasting.
-type pairwise struct {
-	kernel string
-	// bits says that the kernel is named after the unsigned type of the same width.
-	bits bool
-	// swap exchanges the operands: a < b is b > a.
-	swap   bool
-	result tensor.DType // of the output; Invalid for that of the inputs
+// Binary applies a function to pairs of elements, with broadcasting.
+type Binary struct {
+	Func string // name of the function
+	// Bits computes on elements as unsigned integers of their width.
+	Bits bool
+	// Swap exchanges the operands: a < b is b > a.
+	Swap   bool
+	Result tensor.DType // of the output; Invalid for that of the inputs
 	align  alignment
+	ints   bool // floats are refused
 	// dim is the operation on integers that may be expressions; nil if shapes are
 	// not computed with it.
 	dim func(a, b graph.Dim) graph.Dim
-
-	fn      bindings.Kernel
-	path    path
-	outPath path
 }
 
-func (o *pairwise) Prepare(c *Prepare) error {
-	d := c.DType(0)
-	compute := wide(d)
-	if o.bits {
-		compute = unsignedOf(d)
-	}
-	var err error
-	if o.path = (path{bytes: d.Bits() / 8}); !o.bits {
-		if o.path, err = pathTo(c, d, compute); err != nil {
-			return err
-		}
-	}
-	o.outPath = o.path
-	if o.result == tensor.Bool {
-		o.outPath = path{bytes: 1}
-	}
-	o.fn, err = kernelFor(c, compute, o.kernel)
-	return err
-}
+// Right returns the extents of the right operand as they stand under those of the left.
+func (o *Binary) Right(left, right graph.Dims) (graph.Dims, error) { return o.align.dims(left, right) }
 
-func (o *pairwise) Infer(c *Infer) error {
+// Infer broadcasts the extents.
+func (o *Binary) Infer(c *Infer) error {
 	if err := required(c.In, 2); err != nil {
 		return err
 	}
 	if err := sameTypes(c.In); err != nil {
 		return err
+	}
+	if o.ints {
+		if err := noFloats(c.In[0].DType); err != nil {
+			return err
+		}
 	}
 	a, b := c.In[0], c.In[1]
 	right, err := o.align.dims(a.Dims, b.Dims)
@@ -63,8 +48,8 @@ func (o *pairwise) Infer(c *Infer) error {
 		return err
 	}
 	d := a.DType
-	if o.result != tensor.Invalid {
-		d = o.result
+	if o.Result != tensor.Invalid {
+		d = o.Result
 	}
 	c.Set(0, d, dims)
 	if o.dim != nil {
@@ -73,28 +58,8 @@ func (o *pairwise) Infer(c *Infer) error {
 	return nil
 }
 
-func (o *pairwise) Run(c *Run) error {
-	a, b, y := c.In[0].Aligned(), c.In[1].Aligned(), c.Out[0]
-	right, err := o.align.shape(a.Shape(), b.Shape())
-	if err != nil {
-		return err
-	}
-	left := a.Shape()
-	if o.swap {
-		a, b, left, right = b, a, right, left
-	}
-	dims, err := extentsUnder(y.Shape(), left, right)
-	if err != nil || y.Len() == 0 {
-		return err
-	}
-	bindings.EltwiseBinary(c.Pool, o.fn, o.path.source(a), o.path.source(b), o.outPath.sink(y), dims)
-	return nil
-}
-
-func (o *pairwise) Describe() string { return o.fn.Op() + " " + o.fn.Variant() }
-
 // newBinary returns a constructor that copies o.
-func newBinary(o pairwise) func(*Node) (Op, error) {
+func newBinary(o Binary) func(*Node) (Op, error) {
 	return func(n *Node) (Op, error) {
 		b := o
 		b.align = readAlignment(n)
@@ -104,7 +69,7 @@ func newBinary(o pairwise) func(*Node) (Op, error) {
 
 func newPRelu(n *Node) (Op, error) {
 	ignoreConsumed(n)
-	o := &pairwise{kernel: "prelu", align: alignment{oneWay: true}}
+	o := &Binary{Func: "prelu", align: alignment{oneWay: true}}
 	if n.Since < 7 {
 		o.align.channels = true
 	}
@@ -113,29 +78,9 @@ func newPRelu(n *Node) (Op, error) {
 
 func newMod(n *Node) (Op, error) {
 	if n.Bool("fmod", false) {
-		return &pairwise{kernel: "fmod"}, nil
+		return &Binary{Func: "fmod"}, nil
 	}
-	return &modulo{pairwise{kernel: "mod"}}, nil
-}
-
-// modulo is the remainder with the sign of the divisor, for integers only.
-type modulo struct{ pairwise }
-
-func (o *modulo) Prepare(c *Prepare) error {
-	if err := noFloats(c.DType(0)); err != nil {
-		return err
-	}
-	return o.pairwise.Prepare(c)
-}
-
-func (o *modulo) Infer(c *Infer) error {
-	if err := required(c.In, 2); err != nil {
-		return err
-	}
-	if err := noFloats(c.In[0].DType); err != nil {
-		return err
-	}
-	return o.pairwise.Infer(c)
+	return &Binary{Func: "mod", ints: true}, nil
 }
 
 func noFloats(d tensor.DType) error {
@@ -148,15 +93,15 @@ func noFloats(d tensor.DType) error {
 func newBitShift(n *Node) (Op, error) {
 	switch d := n.Str("direction", ""); d {
 	case "LEFT":
-		return &pairwise{kernel: "shl"}, nil
+		return &Binary{Func: "shl"}, nil
 	case "RIGHT":
-		return &pairwise{kernel: "shr"}, nil
+		return &Binary{Func: "shr"}, nil
 	default:
 		return nil, graph.Mark(graph.ErrFormat, "attribute direction is %q; it must be LEFT or RIGHT", d)
 	}
 }
 
-func binaryRow(name string, since []int, types Types, o pairwise) Row {
+func binaryRow(name string, since []int, types Types, o Binary) Row {
 	return Row{Name: name, Since: since, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: types, InPlace: []int{0, 1}, New: newBinary(o)}
 }
 
@@ -169,13 +114,13 @@ var (
 // Integers wrap around. Their quotients are rounded towards zero, and a quotient
 // or remainder by zero is 0.
 var binaryRows = []Row{
-	binaryRow("Add", arithmetic, numeric, pairwise{kernel: "add", dim: addDims}),
-	binaryRow("Sub", arithmetic, numeric, pairwise{kernel: "sub", dim: subDims}),
-	binaryRow("Mul", arithmetic, numeric, pairwise{kernel: "mul", dim: mulDims}),
-	binaryRow("Div", arithmetic, numeric, pairwise{kernel: "div", dim: divDims}),
-	binaryRow("BitwiseAnd", []int{18}, integers, pairwise{kernel: "bitand", bits: true}),
-	binaryRow("BitwiseOr", []int{18}, integers, pairwise{kernel: "bitor", bits: true}),
-	binaryRow("BitwiseXor", []int{18}, integers, pairwise{kernel: "bitxor", bits: true}),
+	binaryRow("Add", arithmetic, numeric, Binary{Func: "add", dim: addDims}),
+	binaryRow("Sub", arithmetic, numeric, Binary{Func: "sub", dim: subDims}),
+	binaryRow("Mul", arithmetic, numeric, Binary{Func: "mul", dim: mulDims}),
+	binaryRow("Div", arithmetic, numeric, Binary{Func: "div", dim: divDims}),
+	binaryRow("BitwiseAnd", []int{18}, integers, Binary{Func: "bitand", Bits: true}),
+	binaryRow("BitwiseOr", []int{18}, integers, Binary{Func: "bitor", Bits: true}),
+	binaryRow("BitwiseXor", []int{18}, integers, Binary{Func: "bitxor", Bits: true}),
 	{Name: "BitShift", Since: []int{11}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: unsigned, InPlace: []int{0, 1}, New: newBitShift},
 	{Name: "Mod", Since: []int{10, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: numeric, InPlace: []int{0, 1}, New: newMod},
 	{Name: "PRelu", Since: []int{1, 6, 7, 9, 16}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: preluTypes, InPlace: []int{0, 1}, New: newPRelu},

@@ -2,7 +2,6 @@ package op
 
 import (
 	"math"
-	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -50,11 +49,8 @@ func small(d graph.Dim) bool {
 	return !ok || n > -math.MaxInt32 && n < math.MaxInt32
 }
 
-// isSymbol reports whether d is an expression that cannot be negative: symbols
-// are extents, and only a difference takes them below zero.
-func isSymbol(d graph.Dim) bool {
-	return !d.IsKnown() && !d.IsUnknown() && !strings.Contains(d.String(), "-")
-}
+// isSymbol reports whether d is an expression that cannot be negative.
+func isSymbol(d graph.Dim) bool { return !d.IsKnown() && d.NonNegative() }
 
 func addDims(a, b graph.Dim) graph.Dim {
 	if !small(a) || !small(b) {
@@ -91,22 +87,4 @@ func divDims(a, b graph.Dim) graph.Dim {
 		return graph.Unknown()
 	}
 	return a.Div(b)
-}
-
-// extremeDims returns the smaller or larger of numbers, and of expressions only
-// what is plain.
-func extremeDims(larger bool) func(a, b graph.Dim) graph.Dim {
-	return func(a, b graph.Dim) graph.Dim {
-		x, known := a.Value()
-		y, ok := b.Value()
-		switch {
-		case known && ok && larger:
-			return graph.Known(max(x, y))
-		case known && ok:
-			return graph.Known(min(x, y))
-		case a.Same(b):
-			return a
-		}
-		return graph.Unknown()
-	}
 }

@@ -3,24 +3,20 @@ package op
 import (
 	"slices"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// unary applies one kernel to every element.
-type unary struct {
-	kernel string
-	p, q   float64      // parameters of the kernel
-	result tensor.DType // of the output; Invalid for that of the input
-	// integers makes integer elements float64 for the kernel, and the result
+// Unary applies a function to every element.
+type Unary struct {
+	Func   string       // name of the function
+	P, Q   float64      // its parameters
+	Result tensor.DType // of the output; Invalid for that of the input
+	// Integers makes integer elements float64 for the function, and the result
 	// integers again, rounded towards zero.
-	integers bool
-
-	fn      bindings.Kernel
-	path    path
-	outPath path
-	params  *bindings.Params
+	Integers bool
+	// Bits computes on elements as unsigned integers of their width.
+	Bits bool
 }
 
 // coefficient is an attribute that is a kernel's parameter.
@@ -29,61 +25,32 @@ type coefficient struct {
 	def  float32
 }
 
-func (o *unary) Prepare(c *Prepare) error {
-	d := c.DType(0)
-	compute := wide(d)
-	if o.integers && d.IsInteger() {
-		compute = tensor.F64
-	}
-	var err error
-	if o.path, err = pathTo(c, d, compute); err != nil {
-		return err
-	}
-	o.outPath = o.path
-	if o.result == tensor.Bool {
-		o.outPath = path{bytes: 1}
-	}
-	o.params = paramsFor(compute, o.p, o.q)
-	o.fn, err = kernelFor(c, compute, o.kernel)
-	return err
-}
-
-func (o *unary) Infer(c *Infer) error {
+// Infer keeps the extents.
+func (o *Unary) Infer(c *Infer) error {
 	if err := required(c.In, 1); err != nil {
 		return err
 	}
 	d := c.In[0].DType
-	if o.result != tensor.Invalid {
-		d = o.result
+	if o.Result != tensor.Invalid {
+		d = o.Result
 	}
 	c.Set(0, d, c.In[0].Dims)
 	return nil
 }
 
-func (o *unary) Run(c *Run) error {
-	x, y := c.In[0].Aligned(), c.Out[0]
-	if x.Len() != y.Len() {
-		return graph.Mark(graph.ErrShape, "input has %d elements and output %d", x.Len(), y.Len())
-	}
-	bindings.EltwiseMap(c.Pool, o.fn, o.path.source(x), o.outPath.sink(y), x.Len(), o.params)
-	return nil
-}
-
-func (o *unary) Describe() string { return o.fn.Op() + " " + o.fn.Variant() }
-
-// unaryRow is the row of an operator with one input whose kernel takes up to two
+// unaryRow is the row of an operator with one input whose function takes up to two
 // attributes as parameters.
-func unaryRow(name string, since []int, types Types, kernel string, coefficients ...coefficient) Row {
+func unaryRow(name string, since []int, types Types, function string, coefficients ...coefficient) Row {
 	return Row{Name: name, Since: since, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: types, InPlace: []int{0},
 		New: func(n *Node) (Op, error) {
 			ignoreConsumed(n)
-			o := &unary{kernel: kernel}
+			o := &Unary{Func: function}
 			for i, a := range coefficients {
 				v := float64(n.Float(a.name, a.def))
 				if i == 0 {
-					o.p = v
+					o.P = v
 				} else {
-					o.q = v
+					o.Q = v
 				}
 			}
 			return o, nil
@@ -103,55 +70,27 @@ func newSelu(n *Node) (Op, error) {
 	if n.Since == 1 {
 		alpha, gamma = 1.6732, 1.0507
 	}
-	return &unary{kernel: "selu", p: float64(n.Float("alpha", alpha)), q: float64(n.Float("gamma", gamma))}, nil
+	return &Unary{Func: "selu", P: float64(n.Float("alpha", alpha)), Q: float64(n.Float("gamma", gamma))}, nil
 }
 
 func newGelu(n *Node) (Op, error) {
 	switch a := n.Str("approximate", "none"); a {
 	case "none":
-		return &unary{kernel: "gelu"}, nil
+		return &Unary{Func: "gelu"}, nil
 	case "tanh":
-		return &unary{kernel: "gelu_tanh"}, nil
+		return &Unary{Func: "gelu_tanh"}, nil
 	default:
 		return nil, graph.Mark(graph.ErrUnsupported, "attribute approximate is %q; it may be none or tanh", a)
 	}
 }
 
 func newShrink(n *Node) (Op, error) {
-	return &unary{kernel: "shrink", p: float64(n.Float("lambd", 0.5)), q: float64(n.Float("bias", 0)), integers: true}, nil
+	return &Unary{Func: "shrink", P: float64(n.Float("lambd", 0.5)), Q: float64(n.Float("bias", 0)), Integers: true}, nil
 }
 
-func newErf(*Node) (Op, error) { return &unary{kernel: "erf", integers: true}, nil }
+func newErf(*Node) (Op, error) { return &Unary{Func: "erf", Integers: true}, nil }
 
-// bitwiseNot is unary with the kernel of the unsigned type of the same width.
-type bitwiseNot struct{ unary }
-
-func (o *bitwiseNot) Prepare(c *Prepare) error {
-	d := unsignedOf(c.DType(0))
-	o.path = path{bytes: d.Bits() / 8}
-	o.outPath = o.path
-	o.params = &bindings.Params{}
-	var err error
-	o.fn, err = kernelFor(c, d, "bitnot")
-	return err
-}
-
-func newBitwiseNot(*Node) (Op, error) { return &bitwiseNot{}, nil }
-
-// unsignedOf is the unsigned integer type as wide as d.
-func unsignedOf(d tensor.DType) tensor.DType {
-	switch d {
-	case tensor.I8:
-		return tensor.U8
-	case tensor.I16:
-		return tensor.U16
-	case tensor.I32:
-		return tensor.U32
-	case tensor.I64:
-		return tensor.U64
-	}
-	return d
-}
+func newBitwiseNot(*Node) (Op, error) { return &Unary{Func: "bitnot", Bits: true}, nil }
 
 var (
 	since1613 = []int{1, 6, 13}

@@ -1,96 +1,11 @@
 package op
 
 import (
-	"errors"
 	"fmt"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
-
-// Eval computes one node outside any plan, for constant folding and tests. In
-// has nil where an input is left out. Every call prepares the operator anew.
-func Eval(r *Registry, n *graph.Node, isa bindings.ISA, pool *bindings.Pool, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	o, row, err := r.New(n)
-	if err != nil {
-		return nil, err
-	}
-	values := Values(in)
-	if err := row.CheckTypes(values); err != nil {
-		return nil, err
-	}
-	if p, ok := o.(Preparer); ok {
-		packs := NewPacks()
-		defer packs.Close()
-		prep := &Prepare{In: in, DTypes: DTypes(values), ISA: isa, Packs: packs}
-		if err := Ready(p, prep); err != nil {
-			return nil, err
-		}
-	}
-	out, err := InferOutputs(o, n, values)
-	if err != nil {
-		return nil, err
-	}
-	return Compute(o, row, n, isa, pool, in, out)
-}
-
-// ErrReserve says that a node outside any plan took too much memory beside its
-// outputs, as one may that joins strings; in a plan the run's limit decides.
-var ErrReserve = errors.New("takes too much memory beside its outputs")
-
-// reserveLimit bounds what a node outside any plan may Reserve.
-const reserveLimit = 64 << 20
-
-// Compute runs a prepared operator once on tensors in Go's heap; out is what
-// InferOutputs said of them.
-func Compute(o Op, row *Row, n *graph.Node, isa bindings.ISA, pool *bindings.Pool, in []*tensor.Tensor, out []*Value) ([]*tensor.Tensor, error) {
-	aligned := make([]*tensor.Tensor, len(in))
-	for i, t := range in {
-		if t != nil {
-			aligned[i] = t.Aligned()
-		}
-	}
-	half, err := bindings.Select("half", isa)
-	if err != nil {
-		return nil, err
-	}
-	mem := &heap{out: make([]*tensor.Tensor, len(n.Outputs))}
-	c := &Run{In: aligned, Out: mem.out, Made: make([]tensor.Value, len(mem.out)), Pool: pool, Half: half, Mem: mem, Node: n}
-	for _, t := range aligned {
-		c.Values = append(c.Values, Of(t))
-	}
-	for i, v := range out {
-		shape, ok := v.Dims.Concrete()
-		if n.Outputs[i] == "" || !ok || row.Makes {
-			continue
-		}
-		var err error
-		if i == 0 && row.View {
-			c.Out[0], err = aligned[0].Reshape(shape)
-		} else {
-			_, err = mem.Output(i, v.DType, shape)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if row.View && len(n.Outputs) == 1 {
-		return c.Out, nil
-	}
-	if err := Execute(o, c); err != nil {
-		return nil, err
-	}
-	for i, made := range c.Made {
-		if made != nil {
-			c.Out[i], _ = made.(*tensor.Tensor)
-		}
-		if c.Out[i] == nil && n.Outputs[i] != "" {
-			return nil, fmt.Errorf("output %d was not computed as a tensor", i)
-		}
-	}
-	return c.Out, nil
-}
 
 // Of is t as a value; a tensor that is not there is no value.
 func Of(t *tensor.Tensor) tensor.Value {
@@ -217,30 +132,4 @@ func integerTensor(d tensor.DType, shape tensor.Shape, list []graph.Dim) *tensor
 		}
 	}
 	return t
-}
-
-// heap is Memory outside any arena.
-type heap struct {
-	out      []*tensor.Tensor
-	reserved int
-}
-
-func (h *heap) Scratch(n int) ([]byte, error) { return tensor.New(tensor.U8, n).Bytes(), nil }
-
-func (h *heap) Reserve(n int) error {
-	if h.reserved += n; h.reserved > reserveLimit {
-		return ErrReserve
-	}
-	return nil
-}
-
-func (h *heap) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
-	if err := shape.Check(); err != nil {
-		return nil, err
-	}
-	if i >= len(h.out) {
-		return nil, errors.New("the node has fewer outputs")
-	}
-	h.out[i] = tensor.New(d, shape...)
-	return h.out[i], nil
 }

@@ -3,7 +3,6 @@ package op
 import (
 	"slices"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -12,31 +11,23 @@ import (
 var logicRows = slices.Concat(compareRows, testRows, whereRows)
 
 // equal is pairwise, with strings besides numbers.
-type equal struct{ pairwise }
+type Equal struct{ Binary }
 
 func newEqual(n *Node) (Op, error) {
-	return &equal{pairwise{kernel: "eq", result: tensor.Bool, align: readAlignment(n)}}, nil
+	return &Equal{Binary{Func: "eq", Result: tensor.Bool, align: readAlignment(n)}}, nil
 }
 
-func (o *equal) Prepare(c *Prepare) error {
-	if c.DType(0) == tensor.String {
-		return bindings.Available()
-	}
-	return o.pairwise.Prepare(c)
-}
-
-func (o *equal) Infer(c *Infer) error {
-	if err := o.pairwise.Infer(c); err != nil {
+// Infer broadcasts the extents.
+func (o *Equal) Infer(c *Infer) error {
+	if err := o.Binary.Infer(c); err != nil {
 		return err
 	}
 	inferEqual(c)
 	return nil
 }
 
-func (o *equal) Run(c *Run) error {
-	if c.In[0].DType() != tensor.String {
-		return o.pairwise.Run(c)
-	}
+// Run compares strings.
+func (o *Equal) Run(c *Run) error {
 	a, b, y := c.In[0], c.In[1], tensor.View[bool](c.Out[0])
 	w, err := newWalker(c.Out[0].Shape(), a.Shape(), b.Shape())
 	if err != nil {
@@ -49,17 +40,10 @@ func (o *equal) Run(c *Run) error {
 	return nil
 }
 
-func (o *equal) Describe() string {
-	if !o.fn.Valid() {
-		return "strings"
-	}
-	return o.pairwise.Describe()
-}
+func newNot(*Node) (Op, error) { return &Unary{Func: "not", Result: tensor.Bool}, nil }
 
-func newNot(*Node) (Op, error) { return &unary{kernel: "not", result: tensor.Bool}, nil }
-
-func logicRow(name string, since []int, types Types, kernel string, swap bool) Row {
-	return binaryRow(name, since, types, pairwise{kernel: kernel, swap: swap, result: tensor.Bool})
+func logicRow(name string, since []int, types Types, function string, swap bool) Row {
+	return binaryRow(name, since, types, Binary{Func: function, Swap: swap, Result: tensor.Bool})
 }
 
 var (
@@ -103,15 +87,15 @@ func inferEqual(c *Infer) {
 	}
 }
 
-// equalDims is 1 if a and b are equal, 0 if they differ. A symbol is an extent,
-// so it differs from every negative number.
+// equalDims is 1 if a and b are equal, 0 if they differ: one exceeds the other,
+// or is below 0 where the other is not.
 func equalDims(a, b graph.Dim) graph.Dim {
 	x, known := a.Value()
 	y, ok := b.Value()
 	switch {
 	case a.Same(b):
 		return graph.Known(1)
-	case known && ok, isSymbol(a) && ok && y < 0, isSymbol(b) && known && x < 0:
+	case a.Exceeds(b), b.Exceeds(a), isSymbol(a) && ok && y < 0, isSymbol(b) && known && x < 0:
 		return graph.Known(0)
 	}
 	return graph.Unknown()

@@ -8,48 +8,39 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// numberTest finds NaNs or infinities.
-type numberTest struct {
-	unary
+// NumberTest finds NaNs or infinities.
+type NumberTest struct {
+	Unary
 	test func(float32) bool // for types that no kernel knows
 }
 
 func newIsNaN(*Node) (Op, error) {
-	return &numberTest{
-		unary: unary{kernel: "isnan", result: tensor.Bool},
+	return &NumberTest{
+		Unary: Unary{Func: "isnan", Result: tensor.Bool},
 		test:  func(f float32) bool { return f != f },
 	}, nil
 }
 
 func newIsInf(n *Node) (Op, error) {
 	negative, positive := n.Bool("detect_negative", true), n.Bool("detect_positive", true)
-	o := &numberTest{
-		unary: unary{kernel: "isinf", result: tensor.Bool},
+	o := &NumberTest{
+		Unary: Unary{Func: "isinf", Result: tensor.Bool},
 		test: func(f float32) bool {
 			return positive && math.IsInf(float64(f), 1) || negative && math.IsInf(float64(f), -1)
 		},
 	}
 	if negative {
-		o.p = 1
+		o.P = 1
 	}
 	if positive {
-		o.q = 1
+		o.Q = 1
 	}
 	return o, nil
 }
 
-func (o *numberTest) Prepare(c *Prepare) error {
-	if packed.Float8Of(c.DType(0).String()) != nil {
-		return nil
-	}
-	return o.unary.Prepare(c)
-}
-
-func (o *numberTest) Run(c *Run) error {
+// Run looks up codes of 8-bit floats.
+func (o *NumberTest) Run(c *Run) error {
 	codec := packed.Float8Of(c.In[0].DType().String())
-	if codec == nil {
-		return o.unary.Run(c)
-	}
 	var is [256]bool
 	for code := range is {
 		is[code] = o.test(codec.Float32(byte(code)))
@@ -59,13 +50,6 @@ func (o *numberTest) Run(c *Run) error {
 		y[i] = is[code]
 	}
 	return nil
-}
-
-func (o *numberTest) Describe() string {
-	if !o.fn.Valid() {
-		return "table"
-	}
-	return o.unary.Describe()
 }
 
 var (

@@ -1,36 +1,17 @@
 package op
 
 import (
-	"fmt"
-
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // where takes elements from one of two inputs.
-type where struct {
-	bytes int // per element; 0 for strings
-	fn    bindings.Kernel
-}
+type Where struct{}
 
-func newWhere(*Node) (Op, error) { return &where{}, nil }
+func newWhere(*Node) (Op, error) { return &Where{}, nil }
 
-func (o *where) Prepare(c *Prepare) error {
-	d := c.DType(1)
-	if d == tensor.String {
-		return bindings.Available()
-	}
-	if d.Bits()%8 != 0 || d == tensor.Invalid {
-		return graph.Mark(graph.ErrUnsupported, "elements of type %v share bytes; cast them first", d)
-	}
-	o.bytes = d.Bits() / 8
-	var err error
-	o.fn, err = c.Kernel(fmt.Sprintf("where_%d", o.bytes))
-	return err
-}
-
-func (o *where) Infer(c *Infer) error {
+// Infer broadcasts the extents.
+func (o *Where) Infer(c *Infer) error {
 	if err := required(c.In, 3); err != nil {
 		return err
 	}
@@ -39,6 +20,9 @@ func (o *where) Infer(c *Infer) error {
 	}
 	if err := sameTypes(c.In[1:]); err != nil {
 		return err
+	}
+	if d := c.In[1].DType; d != tensor.String && d.Bits()%8 != 0 {
+		return graph.Mark(graph.ErrUnsupported, "elements of type %v share bytes; cast them first", d)
 	}
 	dims, err := broadcastAll(c.In[0].Dims, c.In[1].Dims, c.In[2].Dims)
 	if err != nil {
@@ -49,26 +33,8 @@ func (o *where) Infer(c *Infer) error {
 	return nil
 }
 
-func (o *where) Run(c *Run) error {
-	cond, a, b, y := c.In[0], c.In[1].Aligned(), c.In[2].Aligned(), c.Out[0]
-	if o.bytes == 0 {
-		return whereStrings(cond, a, b, y)
-	}
-	dims, err := extentsUnder(y.Shape(), cond.Shape(), a.Shape(), b.Shape())
-	if err != nil || y.Len() == 0 {
-		return err
-	}
-	lane := func(t *tensor.Tensor) bindings.Lane { return bindings.Lane{Data: t.Pointer(), Bytes: o.bytes} }
-	bindings.EltwiseWhere(c.Pool, o.fn, bindings.Lane{Data: cond.Pointer(), Bytes: 1}, lane(a), lane(b), lane(y), dims)
-	return nil
-}
-
-func (o *where) Describe() string {
-	if !o.fn.Valid() {
-		return "strings"
-	}
-	return o.fn.Op() + " " + o.fn.Variant()
-}
+// Run chooses among strings.
+func (o *Where) Run(c *Run) error { return whereStrings(c.In[0], c.In[1], c.In[2], c.Out[0]) }
 
 func whereStrings(cond, a, b, y *tensor.Tensor) error {
 	w, err := newWalker(y.Shape(), cond.Shape(), a.Shape(), b.Shape())

@@ -195,7 +195,7 @@ func (o *sumMatMul) Infer(c *Infer) error {
 		return graph.Mark(graph.ErrShape, "C is %v, not a vector of A's element type, %v", c.In[2].Type, a.DType)
 	}
 	if c.Has(2) && c.In[2].Dims != nil && b.Dims != nil {
-		if have, want := c.In[2].Dims[0], b.Dims[len(b.Dims)-1]; have.IsKnown() && want.IsKnown() && have != want {
+		if have, want := c.In[2].Dims[0], b.Dims[len(b.Dims)-1]; have.IsKnown() && want.IsKnown() && !have.Same(want) {
 			return graph.Mark(graph.ErrShape, "C has %v elements for %v columns", have, want)
 		}
 	}

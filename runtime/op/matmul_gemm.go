@@ -77,7 +77,7 @@ func (o *gemm) dims(a, b, c graph.Dims) (graph.Dims, error) {
 	}
 	for i, d := range c {
 		e := dims[2-len(c)+i]
-		if !d.Is(1) && d.IsKnown() && e.IsKnown() && d != e {
+		if !d.Is(1) && d.IsKnown() && e.IsKnown() && !d.Same(e) {
 			return nil, graph.Mark(graph.ErrShape, "C%v does not broadcast to the result, %v", c, dims)
 		}
 	}

@@ -11,8 +11,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// evalPrepared is evalNode of one output with input `constant` alone known when
-// the operator is prepared.
+// evalPrepared is evalNode of one output with input `constant` alone constant.
 func evalPrepared(name string, version, constant int, pool *bindings.Pool, list []*graph.Attr, in ...*tensor.Tensor) (*tensor.Tensor, error) {
 	n := &graph.Node{Op: name, Version: version, Attrs: list, Outputs: []string{"out"}}
 	for i, t := range in {
@@ -21,30 +20,7 @@ func evalPrepared(name string, version, constant int, pool *bindings.Pool, list 
 			n.Inputs[i] = fmt.Sprint("in", i)
 		}
 	}
-	o, row, err := Standard().New(n)
-	if err != nil {
-		return nil, err
-	}
-	values := Values(in)
-	prep := &Prepare{In: make([]*tensor.Tensor, len(in)), DTypes: DTypes(values), ISA: bindings.DetectISA(), Packs: NewPacks()}
-	defer prep.Packs.Close()
-	if constant >= 0 {
-		prep.In[constant] = in[constant]
-	}
-	if err := o.(Preparer).Prepare(prep); err != nil {
-		return nil, err
-	}
-	out, err := InferOutputs(o, n, values)
-	if err != nil {
-		return nil, err
-	}
-	for i := range in {
-		if prep.Dropped(i) {
-			// What was packed must not be read again.
-			in[i] = tensor.New(in[i].DType(), in[i].Shape()...)
-		}
-	}
-	got, err := Compute(o, row, n, bindings.DetectISA(), pool, in, out)
+	got, err := EvalVariable(Standard(), n, bindings.DetectISA(), pool, in, func(i int) bool { return i == constant })
 	if err != nil {
 		return nil, err
 	}

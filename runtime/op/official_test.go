@@ -217,7 +217,7 @@ func agrees(some, all graph.Dims) bool {
 		return false
 	}
 	for i, d := range some {
-		if d.IsKnown() && all[i].IsKnown() && d != all[i] {
+		if d.IsKnown() && all[i].IsKnown() && !d.Same(all[i]) {
 			return false
 		}
 	}

@@ -115,67 +115,18 @@ func (o *reshape) resolve(in, want graph.Dims) (graph.Dims, error) {
 // quotient returns the extent x for which x times the product of part is the
 // product of all; unknown when that does not follow.
 func quotient(all, part graph.Dims) (graph.Dim, error) {
-	if all == nil {
+	num, den := all.Len(), part.Len()
+	if all == nil || num.IsUnknown() {
 		return graph.Unknown(), nil
 	}
-	all, part = cancel(all, part)
-	num, syms := factor(all)
-	den, divisors := factor(part)
-	switch {
-	case len(divisors) > 0:
-		return graph.Unknown(), nil
-	case len(syms) > 0 && den == 0:
-		return graph.Unknown(), nil
-	case len(syms) > 0:
-		g := gcd(num, den)
-		return syms.Len().Mul(graph.Known(num / g)).Div(graph.Known(den / g)), nil
-	case den == 0 || num%den != 0:
+	x := num.Div(den)
+	if _, ok := part.Concrete(); ok && num.IsKnown() && (den.Is(0) || !x.Mul(den).Same(num)) {
 		return graph.Dim{}, errNotWhole
 	}
-	return graph.Known(num / den), nil
+	return x, nil
 }
 
 var errNotWhole = errors.New("the quotient is not a whole number")
-
-// cancel removes the symbols that both have.
-func cancel(all, part graph.Dims) (graph.Dims, graph.Dims) {
-	all, part = slices.Clone(all), slices.Clone(part)
-	for i := len(part) - 1; i >= 0; i-- {
-		if part[i].IsKnown() {
-			continue
-		}
-		if j := slices.IndexFunc(all, part[i].Same); j >= 0 {
-			all = slices.Delete(all, j, j+1)
-			part = slices.Delete(part, i, i+1)
-		}
-	}
-	return all, part
-}
-
-// factor returns the product of the extents that are numbers, and the others. A
-// product that does not fit an int is 0.
-func factor(d graph.Dims) (n int, others graph.Dims) {
-	n = 1
-	for _, x := range d {
-		if v, ok := x.Value(); ok {
-			p, err := product(graph.Known(n), graph.Known(v))
-			if err != nil {
-				return 0, nil
-			}
-			n, _ = p.Value()
-		} else {
-			others = append(others, x)
-		}
-	}
-	return n, others
-}
-
-func gcd(a, b int) int {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return max(a, 1)
-}
 
 // flatten joins the axes before one, and those from it on.
 type flatten struct {

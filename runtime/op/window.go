@@ -126,7 +126,10 @@ func (w *window) out(axis int, in graph.Dim) (graph.Dim, error) {
 	if !known {
 		return graph.Unknown(), nil
 	}
-	last, _ := up.Value()
+	last, ok := up.Value()
+	if !ok {
+		return up, nil
+	}
 	if (last-1)*w.stride[axis] >= n+w.padBegin[axis] {
 		last--
 	}
@@ -158,7 +161,10 @@ func (w *window) resolve(in []int) (*window, []int, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		out[i], _ = d.Value()
+		var ok bool
+		if out[i], ok = d.Value(); !ok {
+			return nil, nil, graph.Mark(graph.ErrShape, "spatial axis %d of the output has an extent that does not fit", i)
+		}
 		if w.auto == "NOTSET" || w.auto == "VALID" {
 			continue
 		}

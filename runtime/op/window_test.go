@@ -107,9 +107,9 @@ func TestWindowSymbolic(t *testing.T) {
 		edit func(*window)
 		want string
 	}{
-		{"pads", func(*window) {}, "((h-1)/2)+1"},
-		{"same", func(w *window) { w.auto = "SAME_UPPER" }, "((h-1)/2)+1"},
-		{"ceil", func(w *window) { w.ceil = true }, "(((h-1)+1)/2)+1"},
+		{"pads", func(*window) {}, "(h+1)/2"},
+		{"same", func(w *window) { w.auto = "SAME_UPPER" }, "(h+1)/2"},
+		{"ceil", func(w *window) { w.ceil = true }, "h/2+1"},
 		{"ceil that may leave out a window", func(w *window) { w.ceil = true; w.padEnd = []int{2} }, "?"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -150,11 +150,7 @@ func (p *parser) typ(s string) (tensor.DType, graph.Dims) {
 	}
 	dims := graph.Dims{}
 	for _, s := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' }) {
-		if n, err := strconv.Atoi(s); err == nil {
-			dims = append(dims, graph.Known(n))
-		} else {
-			dims = append(dims, graph.Symbol(s))
-		}
+		dims = append(dims, graph.ParseDim(s))
 	}
 	return d, dims
 }

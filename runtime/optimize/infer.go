@@ -27,9 +27,22 @@ func (s *Scope) infer() {
 		if s.outer != nil {
 			t.Dims = nil // declared extents hold for a single run of the body
 		}
+		t.Dims = declared(t.Dims)
 		in[i] = &op.Value{Type: t}
 	}
 	s.inferFrom(in)
+}
+
+// declared returns the extents of an input with symbols in place of expressions:
+// a run sees to it that equal ones are equally long, not what they add up to.
+func declared(dims graph.Dims) graph.Dims {
+	dims = slices.Clone(dims)
+	for i, d := range dims {
+		if !d.IsKnown() {
+			dims[i] = graph.Symbol(d.String())
+		}
+	}
+	return dims
 }
 
 // inferFrom is infer with given facts about the graph's inputs. Every unknown extent

@@ -125,7 +125,9 @@ func (n *names) symbol() graph.Dim {
 func (n *names) has(v *graph.Value) bool { return slices.ContainsFunc(v.Type.Dims, n.in) }
 
 // in reports whether an extent contains the prefix of new symbols.
-func (n *names) in(d graph.Dim) bool { return strings.Contains(d.String(), n.prefix) }
+func (n *names) in(d graph.Dim) bool {
+	return slices.ContainsFunc(d.Symbols(), func(s string) bool { return strings.Contains(s, n.prefix) })
+}
 
 // without returns the extents with unknown ones in the place of those that contain
 // new symbols.

@@ -7,7 +7,6 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // exposedLen bounds the elements of a value that decides extents: shapes and counts
@@ -243,7 +242,7 @@ func (b *builder) align(x *inferred, step *device.Step) error {
 }
 
 func (b *builder) step(x *inferred, d *device.Binding) (*device.Step, error) {
-	if x.dynamic || !onlyNumbers(x.in) || !onlyNumbers(x.out) {
+	if x.dynamic || !d.OnlyNumbers() {
 		return device.Host(d)
 	}
 	step, err := b.Program.device.Bind(d)
@@ -252,14 +251,4 @@ func (b *builder) step(x *inferred, d *device.Binding) (*device.Step, error) {
 		return device.HostAfter(d, refusal)
 	}
 	return step, err
-}
-
-// onlyNumbers reports whether all values are tensors of numbers.
-func onlyNumbers(list []*op.Value) bool {
-	for _, v := range list {
-		if v != nil && (v.Kind != graph.TensorType || v.DType == tensor.String) {
-			return false
-		}
-	}
-	return true
 }

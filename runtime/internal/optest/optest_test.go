@@ -21,6 +21,7 @@ type cpu struct {
 	registry *op.Registry
 	isa      bindings.ISA
 	pool     *bindings.Pool
+	variable bool
 	inPlace  int // the input whose memory output 0 takes over, from 1; 0 for none
 	fail     int // the request of Run that fails, from 1; 0 for none
 	requests int
@@ -40,7 +41,7 @@ func (d *cpu) eval(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error)
 		in = slices.Clone(in)
 		in[d.inPlace-1] = in[d.inPlace-1].Clone()
 	}
-	once := device.Once{Device: dev, Over: d.inPlace, New: func(t tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
+	once := device.Once{Device: dev, Over: d.inPlace, Variable: d.variable, New: func(t tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
 		if d.requests++; d.requests == d.fail {
 			return nil, errMemory
 		}
@@ -87,6 +88,8 @@ func TestCPU(t *testing.T) {
 			}
 			defer pool.Close()
 			d := &cpu{registry: registry, isa: setting.isa, pool: pool}
+			Run(t, d.eval)
+			d.variable = true
 			Run(t, d.eval)
 		})
 	}

@@ -1,0 +1,453 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var eltwiseRows = []row{
+	rowFor("unary", bindUnary),
+	rowFor("clip", bindClip),
+	rowFor("unary", func(o *op.NumberTest, b *binder) error {
+		if packed.Float8Of(b.DType(0).String()) != nil {
+			return device.Refuse("8-bit floats are looked up in Go")
+		}
+		return bindUnary(&o.Unary, b)
+	}),
+	rowFor("binary", bindBinary),
+	rowFor("binary", func(o *op.Equal, b *binder) error { return bindBinary(&o.Binary, b) }),
+	rowFor("pow", bindPow),
+	rowFor("variadic", bindVariadic),
+	rowFor("where", bindWhere),
+	rowFor("fused", bindFused),
+}
+
+// kernelTypes are the names that kernels have for element types.
+var kernelTypes = map[tensor.DType]string{
+	tensor.F32: "f32", tensor.F64: "f64", tensor.F16: "f16", tensor.BF16: "bf16",
+	tensor.I8: "i8", tensor.I16: "i16", tensor.I32: "i32", tensor.I64: "i64",
+	tensor.U8: "u8", tensor.U16: "u16", tensor.U32: "u32", tensor.U64: "u64", tensor.Bool: "bool",
+}
+
+// wide is the type in which kernels compute on elements of type d.
+func wide(d tensor.DType) tensor.DType {
+	if d == tensor.F16 || d == tensor.BF16 {
+		return tensor.F32
+	}
+	return d
+}
+
+// unsignedOf is the unsigned integer type as wide as d.
+func unsignedOf(d tensor.DType) tensor.DType {
+	switch d {
+	case tensor.I8:
+		return tensor.U8
+	case tensor.I16:
+		return tensor.U16
+	case tensor.I32:
+		return tensor.U32
+	case tensor.I64:
+		return tensor.U64
+	}
+	return d
+}
+
+// lane is how elements in memory meet the type that a kernel computes in.
+type lane struct {
+	bytes int
+	via   bindings.Kernel // the zero Kernel where both are the same
+}
+
+// source is the lane of elements of type d that a kernel reads as elements of compute.
+func (b *binder) source(d, compute tensor.DType) (lane, error) { return b.lane(d, d, compute) }
+
+// sink is the lane of elements of type d that a kernel computes as elements of compute.
+func (b *binder) sink(d, compute tensor.DType) (lane, error) { return b.lane(d, compute, d) }
+
+func (b *binder) lane(memory, from, to tensor.DType) (l lane, err error) {
+	l.bytes = memory.Bits() / 8
+	if from != to {
+		l.via, err = b.kernel(kernelTypes[from] + "_to_" + kernelTypes[to])
+	}
+	return l, err
+}
+
+func (w *words) lane(list ...lane) {
+	for _, l := range list {
+		w.int(l.bytes)
+		w.part(l.via)
+	}
+}
+
+// function returns the kernel of a function on elements of type d, such as f32_exp.
+func (b *binder) function(d tensor.DType, name string) (bindings.Kernel, error) {
+	t, ok := kernelTypes[d]
+	if !ok {
+		return bindings.Kernel{}, device.Refuse("no arithmetic on %v elements", d)
+	}
+	return b.kernel(t + "_" + name)
+}
+
+// params are two numbers of type d side by side, as words.
+func params(d tensor.DType, p, q float64) [2]int64 {
+	if d == tensor.F64 {
+		return paramsOf(p, q)
+	}
+	return paramsOf(float32(p), float32(q))
+}
+
+func paramsOf[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64](p, q T) (list [2]int64) {
+	*(*[2]T)(unsafe.Pointer(&list)) = [2]T{p, q}
+	return list
+}
+
+func (w *words) params(p [2]int64) { w.int(int(p[0]), int(p[1])) }
+
+func bindUnary(o *op.Unary, b *binder) error {
+	return b.unary(o, device.Operand{}, device.Operand{}, nil)
+}
+
+// unary adds a command of a function. The operands low and high replace its parameters.
+func (b *binder) unary(o *op.Unary, low, high device.Operand, given *[2]int64) error {
+	d := b.DType(0)
+	compute := wide(d)
+	switch {
+	case o.Bits:
+		compute = unsignedOf(d)
+	case o.Integers && d.IsInteger():
+		compute = tensor.F64
+	}
+	from := d
+	if o.Bits {
+		from = compute
+	}
+	k, err := b.function(compute, o.Func)
+	if err != nil {
+		return err
+	}
+	in, err := b.source(from, compute)
+	if err != nil {
+		return err
+	}
+	out := lane{bytes: 1}
+	if o.Result != tensor.Bool {
+		if out, err = b.sink(from, compute); err != nil {
+			return err
+		}
+	}
+	p := params(compute, o.P, o.Q)
+	if given != nil {
+		p = *given
+	}
+	var w words
+	w.dim(b.In[0].Dims.Len())
+	w.lane(in, out)
+	w.params(p)
+	w.int(compute.Bits() / 8)
+	return b.add(k, []bindings.Kernel{in.via, out.via}, w, b.in(0), b.out(0), low, high)
+}
+
+// bindClip has the ends of the interval read when they are not constant. Ends of
+// 16-bit floats are widened first.
+func bindClip(o *op.Clip, b *binder) error {
+	d := b.DType(0)
+	if !o.Inputs {
+		return bindUnary(&o.Unary, b)
+	}
+	limits := largest(d)
+	ends := [2]device.Operand{b.in(1), b.in(2)}
+	if wide(d) != d {
+		for i := range ends {
+			if !b.Has(1 + i) {
+				continue
+			}
+			t := b.temp(4)
+			if err := b.convert(d, tensor.F32, graph.Known(1), ends[i], t); err != nil {
+				return err
+			}
+			ends[i] = t
+		}
+	}
+	return b.unary(&o.Unary, ends[0], ends[1], &limits)
+}
+
+// largest are the least and the greatest number of a type, as parameters of the type
+// that kernels compute in.
+func largest(d tensor.DType) [2]int64 {
+	switch d {
+	case tensor.F64:
+		return paramsOf(-math.MaxFloat64, math.MaxFloat64)
+	case tensor.I8:
+		return paramsOf[int8](math.MinInt8, math.MaxInt8)
+	case tensor.I16:
+		return paramsOf[int16](math.MinInt16, math.MaxInt16)
+	case tensor.I32:
+		return paramsOf[int32](math.MinInt32, math.MaxInt32)
+	case tensor.I64:
+		return paramsOf[int64](math.MinInt64, math.MaxInt64)
+	case tensor.U8:
+		return paramsOf[uint8](0, math.MaxUint8)
+	case tensor.U16:
+		return paramsOf[uint16](0, math.MaxUint16)
+	case tensor.U32:
+		return paramsOf[uint32](0, math.MaxUint32)
+	case tensor.U64:
+		return paramsOf[uint64](0, math.MaxUint64)
+	case tensor.F16:
+		hi := packed.F16(0x7bff).Float32()
+		return paramsOf(-hi, hi)
+	case tensor.BF16:
+		hi := packed.BF16(0x7f7f).Float32()
+		return paramsOf(-hi, hi)
+	}
+	return paramsOf[float32](-math.MaxFloat32, math.MaxFloat32)
+}
+
+// convert adds the commands that turn n elements of one type into another.
+func (b *binder) convert(from, to tensor.DType, n graph.Dim, x, y device.Operand) error {
+	s, d := kernelTypes[from], kernelTypes[to]
+	if s == "" || d == "" || from == to {
+		return device.Refuse("no kernel converts %v elements to %v", from, to)
+	}
+	first, later := s+"_to_"+d, ""
+	if wide(from) != from && wide(to) != to || wide(from) != from && to != tensor.F32 || wide(to) != to && from != tensor.F32 {
+		// float64 rounds to float32 in a way that rounding again does no harm.
+		if first, later = s+"_to_f32", "f32_to_"+d; from == tensor.F64 {
+			first = s + "_to_odd"
+		}
+	}
+	k, err := b.kernel(first)
+	if err != nil {
+		return err
+	}
+	var second bindings.Kernel
+	if later != "" {
+		if second, err = b.kernel(later); err != nil {
+			return err
+		}
+	}
+	var w words
+	w.dim(n)
+	w.int(from.Bits()/8, to.Bits()/8)
+	w.part(second)
+	return b.add(k, []bindings.Kernel{second}, w, x, y)
+}
+
+// under appends the rank and the extents of y and, aligned at its last axis, of each
+// input.
+func (w *words) under(y graph.Dims, inputs ...graph.Dims) {
+	w.int(len(y))
+	w.dim(y...)
+	for _, s := range inputs {
+		for range len(y) - len(s) {
+			w.int(1)
+		}
+		w.dim(s...)
+	}
+}
+
+func bindBinary(o *op.Binary, b *binder) error {
+	d := b.DType(0)
+	compute, from := wide(d), d
+	if o.Bits {
+		compute = unsignedOf(d)
+		from = compute
+	}
+	k, err := b.function(compute, o.Func)
+	if err != nil {
+		return err
+	}
+	in, err := b.source(from, compute)
+	if err != nil {
+		return err
+	}
+	out := lane{bytes: 1}
+	if o.Result != tensor.Bool {
+		if out, err = b.sink(from, compute); err != nil {
+			return err
+		}
+	}
+	left := b.In[0].Dims
+	right, err := o.Right(left, b.In[1].Dims)
+	if err != nil {
+		return err
+	}
+	x, y := b.in(0), b.in(1)
+	if o.Swap {
+		x, y, left, right = y, x, right, left
+	}
+	return b.pairs(k, in, in, out, x, y, b.out(0), b.Out[0].Dims, left, right)
+}
+
+// pairs adds a command of a function of two values with broadcasting. Nothing is added
+// for no elements.
+func (b *binder) pairs(k bindings.Kernel, left, right, out lane, x, y, z device.Operand, dims, xDims, yDims graph.Dims) error {
+	if n, ok := dims.Len().Value(); ok && n == 0 {
+		return nil
+	}
+	var w words
+	w.lane(left, right, out)
+	w.under(dims, xDims, yDims)
+	return b.add(k, []bindings.Kernel{left.via, right.via, out.via}, w, x, y, z)
+}
+
+func bindPow(o *op.Pow, b *binder) error {
+	base, power := b.DType(0), b.DType(1)
+	compute := op.PowType(base, power)
+	k, err := b.function(compute, "pow")
+	if err != nil {
+		return err
+	}
+	in, err := b.source(base, compute)
+	if err != nil {
+		return err
+	}
+	out, err := b.sink(base, compute)
+	if err != nil {
+		return err
+	}
+	right, err := o.Right(b.In[0].Dims, b.In[1].Dims)
+	if err != nil {
+		return err
+	}
+	exponent := b.in(1)
+	if power != compute {
+		n, ok := b.Max(b.In[1].Dims.Len())
+		if !ok {
+			return device.Refuse("extents %v are not known", b.In[1].Dims)
+		}
+		exponent = b.temp(compute.Bytes(n))
+		if err := b.convert(power, compute, b.In[1].Dims.Len(), b.in(1), exponent); err != nil {
+			return err
+		}
+	}
+	return b.pairs(k, in, lane{bytes: compute.Bits() / 8}, out, b.in(0), exponent, b.out(0), b.Out[0].Dims, b.In[0].Dims, right)
+}
+
+// bindVariadic joins the first two inputs into the output and then the others one by
+// one. The output may lie over one of the first two only.
+func bindVariadic(o *op.Variadic, b *binder) error {
+	d := b.DType(0)
+	compute := wide(d)
+	k, err := b.function(compute, o.Func)
+	if err != nil {
+		return err
+	}
+	in, err := b.source(d, compute)
+	if err != nil {
+		return err
+	}
+	out, err := b.sink(d, compute)
+	if err != nil {
+		return err
+	}
+	dims := b.Out[0].Dims
+	if len(b.In) == 1 {
+		return b.copyAll(b.in(0), b.out(0), d, dims.Len())
+	}
+	b.step.InPlace = onlyOnce(b.Node.Inputs, b.step.InPlace)
+	left, leftDims := b.in(0), b.In[0].Dims
+	for i := 1; i < len(b.In); i++ {
+		if err := b.pairs(k, in, in, out, left, b.in(i), b.out(0), dims, leftDims, b.In[i].Dims); err != nil {
+			return err
+		}
+		left, leftDims = b.out(0), dims
+	}
+	if !o.Mean {
+		return nil
+	}
+	divide, err := b.function(compute, "div")
+	if err != nil {
+		return err
+	}
+	count := constant(float32(len(b.In)))
+	if compute == tensor.F64 {
+		count = constant(float64(len(b.In)))
+	}
+	return b.pairs(divide, in, lane{bytes: compute.Bits() / 8}, out, b.out(0), count, b.out(0), dims, dims, graph.Dims{})
+}
+
+// onlyOnce returns those of the inputs that the node does not have a second time.
+func onlyOnce(inputs []string, list []int) []int {
+	count := map[string]int{}
+	for _, name := range inputs {
+		count[name]++
+	}
+	var once []int
+	for _, i := range list {
+		if i < len(inputs) && count[inputs[i]] == 1 {
+			once = append(once, i)
+		}
+	}
+	return once
+}
+
+// copyAll adds a command that copies n elements, unless both operands are the same memory.
+func (b *binder) copyAll(x, y device.Operand, d tensor.DType, n graph.Dim) error {
+	k, err := b.kernel("u8_max")
+	if err != nil {
+		return err
+	}
+	// The larger of a byte and itself.
+	bytes := graph.Dims{n.Mul(graph.Known(d.Bits() / 8))}
+	return b.pairs(k, lane{bytes: 1}, lane{bytes: 1}, lane{bytes: 1}, x, x, y, bytes, bytes, bytes)
+}
+
+func bindWhere(_ *op.Where, b *binder) error {
+	bytes := b.DType(1).Bits() / 8
+	k, err := b.kernel(map[int]string{1: "where_1", 2: "where_2", 4: "where_4", 8: "where_8", 16: "where_16"}[bytes])
+	if err != nil {
+		return err
+	}
+	dims := b.Out[0].Dims
+	if n, ok := dims.Len().Value(); ok && n == 0 {
+		return nil
+	}
+	var w words
+	w.int(bytes)
+	w.under(dims, b.In[0].Dims, b.In[1].Dims, b.In[2].Dims)
+	return b.add(k, nil, w, b.in(0), b.in(1), b.in(2), b.out(0))
+}
+
+func bindFused(o *op.Fused, b *binder) error {
+	d := b.DType(0)
+	compute := wide(d)
+	if !b.Has(1) {
+		return bindUnary(&op.Unary{Func: o.Unary, P: o.P}, b)
+	}
+	act, err := b.function(compute, o.Unary)
+	if err != nil {
+		return err
+	}
+	join, err := b.function(compute, o.Binary)
+	if err != nil {
+		return err
+	}
+	in, err := b.source(d, compute)
+	if err != nil {
+		return err
+	}
+	out, err := b.sink(d, compute)
+	if err != nil {
+		return err
+	}
+	k, err := b.kernel("eltwise_fused")
+	if err != nil {
+		return err
+	}
+	var w words
+	w.part(act)
+	w.bool(o.First)
+	w.part(join)
+	w.dim(b.In[1].Dims.Len(), b.In[0].Dims.Len())
+	w.lane(in, out)
+	w.params(params(compute, o.P, 0))
+	return b.add(k, []bindings.Kernel{act, join, in.via, out.via}, w, b.in(0), b.in(1), b.out(0))
+}

@@ -1,0 +1,67 @@
+package graph
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Dims is the extents of a value's axes. A nil Dims is an unknown number of
+// axes; a scalar has an empty one that is not nil.
+type Dims []Dim
+
+// DimsOf returns the extents of a shape; never nil.
+func DimsOf(s tensor.Shape) Dims {
+	d := make(Dims, len(s))
+	for i, n := range s {
+		d[i] = Known(n)
+	}
+	return d
+}
+
+// UnknownDims returns rank unknown extents.
+func UnknownDims(rank int) Dims {
+	d := make(Dims, rank)
+	for i := range d {
+		d[i] = Unknown()
+	}
+	return d
+}
+
+// Concrete returns the shape, if every extent is a number.
+func (d Dims) Concrete() (tensor.Shape, bool) {
+	if d == nil {
+		return nil, false
+	}
+	s := make(tensor.Shape, len(d))
+	for i, x := range d {
+		n, ok := x.Value()
+		if !ok {
+			return nil, false
+		}
+		s[i] = n
+	}
+	return s, true
+}
+
+// Len is the number of elements.
+func (d Dims) Len() Dim {
+	n := Known(1)
+	for _, x := range d {
+		n = n.Mul(x)
+	}
+	return n
+}
+
+// String is the form [batch,3,224,224]; [...] when the rank is unknown.
+func (d Dims) String() string {
+	if d == nil {
+		return "[...]"
+	}
+	parts := make([]string, len(d))
+	for i, x := range d {
+		parts[i] = x.String()
+	}
+	return fmt.Sprintf("[%s]", strings.Join(parts, ","))
+}
