@@ -9,7 +9,10 @@ import (
 // row stands first.
 func families() [][]row {
 	return [][]row{
+		copyRows,
 		eltwiseRows,
+		gatherRows,
+		storeRows,
 	}
 }
 

@@ -4,17 +4,15 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-type transpose struct {
-	mover
+type Transpose struct {
 	perm []int // nil reverses the axes
 }
 
-func newTranspose(n *Node) (Op, error) { return &transpose{perm: n.Ints("perm")}, nil }
+func newTranspose(n *Node) (Op, error) { return &Transpose{perm: n.Ints("perm")}, nil }
 
-func (o *transpose) order(rank int) ([]int, error) {
+func (o *Transpose) order(rank int) ([]int, error) {
 	if o.perm == nil {
 		perm := make([]int, rank)
 		for i := range perm {
@@ -28,7 +26,7 @@ func (o *transpose) order(rank int) ([]int, error) {
 	return normAxes(o.perm, rank)
 }
 
-func (o *transpose) Infer(c *Infer) error {
+func (o *Transpose) Infer(c *Infer) error {
 	in := c.In[0]
 	rank, ok := in.Rank()
 	if !ok {
@@ -51,22 +49,24 @@ func (o *transpose) Infer(c *Infer) error {
 	return nil
 }
 
-func (o *transpose) Run(c *Run) error {
-	shape := c.In[0].Shape()
-	perm, err := o.order(len(shape))
+// Copies permutes the axes.
+func (o *Transpose) Copies(c *Infer) ([]Copy, error) {
+	perm, err := o.order(len(c.In[0].Dims))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	copyStrided(permuted(c.In[0], c.Out[0], shape, perm))
-	return nil
+	return []Copy{{Axes: permutedAxes(c.In[0].Dims, perm)}}, nil
 }
 
-// expand repeats the input along axes of extent 1.
-type expand struct{ mover }
+// Run computes the output in Go.
+func (o *Transpose) Run(c *Run) error { return runCopies(o, c) }
 
-func newExpand(*Node) (Op, error) { return &expand{}, nil }
+// Expand repeats the input along axes of extent 1.
+type Expand struct{}
 
-func (o *expand) Infer(c *Infer) error {
+func newExpand(*Node) (Op, error) { return &Expand{}, nil }
+
+func (o *Expand) Infer(c *Infer) error {
 	shape, err := c.In[1].extentsIn()
 	if err != nil {
 		return err
@@ -89,40 +89,49 @@ func (o *expand) Infer(c *Infer) error {
 	return nil
 }
 
-func (o *expand) Run(c *Run) error {
-	to, err := Ints(c.In[1])
+// Copies repeats elements along axes of extent 1.
+func (o *Expand) Copies(c *Infer) ([]Copy, error) {
+	if c.In[1].Const == nil && c.In[1].Ints == nil {
+		return nil, &ElementsError{1}
+	}
+	shape, err := c.In[1].extentsIn()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	in, out := c.In[0].Shape(), c.Out[0].Shape()
-	want, err := broadcast(graph.DimsOf(in), graph.DimsOf(to))
+	in, out := c.In[0].Dims, c.Out[0].Dims
+	dims, err := broadcast(in, shape)
+	if err == nil {
+		err = c.wantDims(0, dims)
+	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	shape, _ := want.Concrete()
-	if err := wantShape(c.Out[0], shape); err != nil {
-		return err
-	}
-	from, steps := in.Strides(), out.Strides()
-	axes := make([]copyAxis, len(out))
+	from, to := stridesOf(in), stridesOf(out)
+	axes := make([]CopyAxis, len(out))
 	for i, n := range out {
-		axes[i] = copyAxis{n: n, to: steps[i]}
-		if j := i - (len(out) - len(in)); j >= 0 && in[j] != 1 {
-			axes[i].from = from[j]
+		axes[i] = CopyAxis{N: n, To: to[i]}
+		j := i - (len(out) - len(in))
+		switch {
+		case j < 0 || in[j].Is(1):
+		case in[j].Same(n):
+			axes[i].From = from[j]
+		default:
+			return nil, ErrSymbolic
 		}
 	}
-	copyStrided(stridedCopy{src: c.In[0], dst: c.Out[0], axes: axes})
-	return nil
+	return []Copy{{Axes: axes}}, nil
 }
 
-// tile repeats the input along every axis, or in version 1 along one.
-type tile struct {
-	mover
+// Run computes the output in Go.
+func (o *Expand) Run(c *Run) error { return runCopies(o, c) }
+
+// Tile repeats the input along every axis, or in version 1 along one.
+type Tile struct {
 	oneAxis bool
 }
 
 func newTile(n *Node) (Op, error) {
-	o := &tile{oneAxis: n.Since < 6}
+	o := &Tile{oneAxis: n.Since < 6}
 	if want := 2 + btoi(o.oneAxis); len(n.Inputs) != want {
 		return nil, graph.Mark(graph.ErrFormat, "has %d inputs; version %d of the operator takes %d", len(n.Inputs), n.Since, want)
 	}
@@ -138,7 +147,7 @@ func btoi(b bool) int {
 
 // repeats returns how often each of rank axes is repeated; second and third are
 // the inputs after the first.
-func (o *tile) repeats(rank int, second, third []int) ([]int, error) {
+func (o *Tile) repeats(rank int, second, third []int) ([]int, error) {
 	list := second
 	if o.oneAxis {
 		if len(second) != 1 || len(third) != 1 {
@@ -162,7 +171,7 @@ func (o *tile) repeats(rank int, second, third []int) ([]int, error) {
 	return list, nil
 }
 
-func (o *tile) Infer(c *Infer) error {
+func (o *Tile) Infer(c *Infer) error {
 	in := c.In[0]
 	rank, ok := in.Rank()
 	c.Set(0, in.DType, nil)
@@ -191,7 +200,7 @@ func (o *tile) Infer(c *Infer) error {
 	return o.setRepeated(c, graph.DimsOf(list))
 }
 
-func (o *tile) inferAll(c *Infer) error {
+func (o *Tile) inferAll(c *Infer) error {
 	in := c.In[0]
 	list, err := c.In[1].extentsIn()
 	if err != nil {
@@ -206,7 +215,7 @@ func (o *tile) inferAll(c *Infer) error {
 	return o.setRepeated(c, list)
 }
 
-func (o *tile) setRepeated(c *Infer, repeats graph.Dims) (err error) {
+func (o *Tile) setRepeated(c *Infer, repeats graph.Dims) (err error) {
 	in := c.In[0]
 	out := make(graph.Dims, len(repeats))
 	for i, r := range repeats {
@@ -221,52 +230,52 @@ func (o *tile) setRepeated(c *Infer, repeats graph.Dims) (err error) {
 	return nil
 }
 
-func (o *tile) Run(c *Run) error {
-	second, err := Ints(c.In[1])
+// Copies adds an axis of repetitions before every axis.
+func (o *Tile) Copies(c *Infer) ([]Copy, error) {
+	second, err := c.elements(1)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var third []int
 	if o.oneAxis {
-		if third, err = Ints(c.In[2]); err != nil {
-			return err
+		if third, err = c.elements(2); err != nil {
+			return nil, err
 		}
 	}
-	in := c.In[0].Shape()
+	in := c.In[0].Dims
 	repeats, err := o.repeats(len(in), second, third)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	shape := in.Clone()
+	out := slices.Clone(in)
 	for i, r := range repeats {
-		d, err := product(graph.Known(in[i]), graph.Known(r))
-		if err != nil {
-			return err
+		if out[i], err = product(in[i], graph.Known(r)); err != nil {
+			return nil, err
 		}
-		shape[i], _ = d.Value()
 	}
-	if err := wantShape(c.Out[0], shape); err != nil {
-		return err
+	if err := c.wantDims(0, out); err != nil {
+		return nil, err
 	}
-	from, to := in.Strides(), shape.Strides()
-	axes := make([]copyAxis, 0, 2*len(in))
+	from, to := stridesOf(in), stridesOf(out)
+	axes := make([]CopyAxis, 0, 2*len(in))
 	for i, r := range repeats {
-		axes = append(axes, copyAxis{r, 0, in[i] * to[i]}, copyAxis{in[i], from[i], to[i]})
+		axes = append(axes, CopyAxis{graph.Known(r), graph.Dim{}, in[i].Mul(to[i])}, CopyAxis{in[i], from[i], to[i]})
 	}
-	copyStrided(stridedCopy{src: c.In[0], dst: c.Out[0], axes: axes})
-	return nil
+	return []Copy{{Axes: axes}}, nil
 }
 
-// depthSpace moves blocks of the channel axis to the two axes of space, or back.
-type depthSpace struct {
-	mover
+// Run computes the output in Go.
+func (o *Tile) Run(c *Run) error { return runCopies(o, c) }
+
+// DepthToSpace moves blocks of the channel axis to the two axes of space, or back.
+type DepthToSpace struct {
 	block int
 	perm  []int // of the input seen with six axes
 	deep  bool  // space to depth
 }
 
 func newDepthToSpace(n *Node) (Op, error) {
-	o := &depthSpace{block: n.Int("blocksize", 0), perm: []int{0, 3, 4, 1, 5, 2}}
+	o := &DepthToSpace{block: n.Int("blocksize", 0), perm: []int{0, 3, 4, 1, 5, 2}}
 	if n.Since >= 11 {
 		switch mode := n.Str("mode", "DCR"); mode {
 		case "DCR":
@@ -280,18 +289,18 @@ func newDepthToSpace(n *Node) (Op, error) {
 }
 
 func newSpaceToDepth(n *Node) (Op, error) {
-	o := &depthSpace{block: n.Int("blocksize", 0), perm: []int{0, 3, 5, 1, 2, 4}, deep: true}
+	o := &DepthToSpace{block: n.Int("blocksize", 0), perm: []int{0, 3, 5, 1, 2, 4}, deep: true}
 	return o, o.check()
 }
 
-func (o *depthSpace) check() error {
+func (o *DepthToSpace) check() error {
 	if o.block < 1 || o.block > 1<<15 {
 		return graph.Mark(graph.ErrFormat, "blocksize %d is not a positive number of pixels", o.block)
 	}
 	return nil
 }
 
-func (o *depthSpace) Infer(c *Infer) error {
+func (o *DepthToSpace) Infer(c *Infer) error {
 	in := c.In[0]
 	d := in.Dims
 	if d == nil {
@@ -330,22 +339,25 @@ func divides(n int, d graph.Dim) bool {
 	return !ok || v%n == 0
 }
 
-func (o *depthSpace) Run(c *Run) error {
-	s, b := c.In[0].Shape(), o.block
-	var six tensor.Shape
+// Copies permutes the axes of the input seen with six.
+func (o *DepthToSpace) Copies(c *Infer) ([]Copy, error) {
+	s, b := c.In[0].Dims, graph.Known(o.block)
+	var six graph.Dims
 	switch {
 	case o.deep:
-		six = tensor.Shape{s[0], s[1], s[2] / b, b, s[3] / b, b}
+		six = graph.Dims{s[0], s[1], s[2].Div(b), b, s[3].Div(b), b}
 	case o.perm[1] == 1:
-		six = tensor.Shape{s[0], s[1] / (b * b), b, b, s[2], s[3]}
+		six = graph.Dims{s[0], s[1].Div(b.Mul(b)), b, b, s[2], s[3]}
 	default:
-		six = tensor.Shape{s[0], b, b, s[1] / (b * b), s[2], s[3]}
+		six = graph.Dims{s[0], b, b, s[1].Div(b.Mul(b)), s[2], s[3]}
 	}
-	copyStrided(permuted(c.In[0], c.Out[0], six, o.perm))
-	return nil
+	return []Copy{{Axes: permutedAxes(six, o.perm)}}, nil
 }
 
-var moveRows = []Row{
+// Run computes the output in Go.
+func (o *DepthToSpace) Run(c *Run) error { return runCopies(o, c) }
+
+var copyOpRows = []Row{
 	{Name: "Transpose", Since: []int{1, 13, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, New: newTranspose},
 	{Name: "Expand", Since: []int{8, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, New: newExpand},
 	{Name: "Tile", Since: []int{1, 6, 13}, In: [2]int{2, 3}, Out: [2]int{1, 1}, New: newTile},

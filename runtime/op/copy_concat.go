@@ -6,8 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-type concat struct {
-	mover
+type Concat struct {
 	axis int
 }
 
@@ -15,10 +14,10 @@ func newConcat(n *Node) (Op, error) {
 	if n.Since >= 4 && !n.Has("axis") {
 		return nil, graph.Mark(graph.ErrFormat, "attribute axis is missing")
 	}
-	return &concat{axis: n.Int("axis", 1)}, nil
+	return &Concat{axis: n.Int("axis", 1)}, nil
 }
 
-func (o *concat) Infer(c *Infer) error {
+func (o *Concat) Infer(c *Infer) error {
 	if err := required(c.In, len(c.In)); err != nil {
 		return err
 	}
@@ -35,7 +34,7 @@ func (o *concat) Infer(c *Infer) error {
 
 // dims returns the extents of values joined, nil where the number of axes of all
 // is unknown.
-func (o *concat) dims(in []*Value) (graph.Dims, error) {
+func (o *Concat) dims(in []*Value) (graph.Dims, error) {
 	var out graph.Dims
 	for i, v := range in {
 		if v.DType != in[0].DType {
@@ -77,7 +76,7 @@ func (o *concat) dims(in []*Value) (graph.Dims, error) {
 }
 
 // inferInts joins what is known of the elements of vectors.
-func (o *concat) inferInts(c *Infer) {
+func (o *Concat) inferInts(c *Infer) {
 	list := []graph.Dim{}
 	for _, v := range c.In {
 		part, ok := v.shortInts()
@@ -89,44 +88,46 @@ func (o *concat) inferInts(c *Infer) {
 	c.setInts(0, list)
 }
 
-func (o *concat) Run(c *Run) error {
-	out := c.Out[0].Shape()
+// Copies puts the inputs one behind the other along the axis.
+func (o *Concat) Copies(c *Infer) ([]Copy, error) {
+	out := c.Out[0].Dims
 	axis, err := normAxis(o.axis, len(out))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	outer, inner := out[:axis].Len(), out[axis+1:].Len()
-	list := make([]stridedCopy, len(c.In))
-	at := 0
-	for i, t := range c.In {
-		n := t.Shape()[axis] * inner
-		list[i] = stridedCopy{src: t, dst: c.Out[0], dstAt: at, axes: []copyAxis{{outer, n, out[axis] * inner}, {n, 1, 1}}}
-		at += n
+	list := make([]Copy, len(c.In))
+	at := graph.Known(0)
+	for i, v := range c.In {
+		n := v.Dims[axis].Mul(inner)
+		list[i] = Copy{In: i, To: at, Axes: []CopyAxis{{outer, n, out[axis].Mul(inner)}, {n, graph.Known(1), graph.Known(1)}}}
+		at = at.Add(n)
 	}
-	copyStrided(list...)
-	return nil
+	return list, nil
 }
 
-// split is the inverse of concat.
-type split struct {
-	mover
+// Run computes the output in Go.
+func (o *Concat) Run(c *Run) error { return runCopies(o, c) }
+
+// Split is the inverse of concat.
+type Split struct {
 	axis  int
 	sizes []int // from the attribute; nil for input 1 or equal parts
-	parts int   // num_outputs; 0 when left out
+	count int   // num_outputs; 0 when left out
 	input bool  // input 1 may hold the sizes
 	even  bool  // parts of unequal size must be asked for
 	outs  int
 }
 
 func newSplit(n *Node) (Op, error) {
-	o := &split{axis: n.Int("axis", 0), input: n.Since == 1 || n.Since >= 13, even: n.Since < 18, outs: len(n.Outputs)}
+	o := &Split{axis: n.Int("axis", 0), input: n.Since == 1 || n.Since >= 13, even: n.Since < 18, outs: len(n.Outputs)}
 	if n.Since < 13 {
 		o.sizes = n.Ints("split")
 	}
 	if n.Since >= 18 && n.Has("num_outputs") {
-		o.parts = n.Int("num_outputs", 0)
-		if o.parts != o.outs {
-			return nil, graph.Mark(graph.ErrFormat, "num_outputs is %d and the node has %d outputs", o.parts, o.outs)
+		o.count = n.Int("num_outputs", 0)
+		if o.count != o.outs {
+			return nil, graph.Mark(graph.ErrFormat, "num_outputs is %d and the node has %d outputs", o.count, o.outs)
 		}
 		if n.HasIn(1) {
 			return nil, graph.Mark(graph.ErrFormat, "num_outputs and input split are both there")
@@ -139,7 +140,7 @@ func newSplit(n *Node) (Op, error) {
 }
 
 // equal cuts n elements into as many parts as there are outputs.
-func (o *split) equal(n int) ([]int, error) {
+func (o *Split) equal(n int) ([]int, error) {
 	if o.even && n%o.outs != 0 {
 		return nil, graph.Mark(graph.ErrShape, "%d elements do not split into %d equal parts", n, o.outs)
 	}
@@ -152,7 +153,7 @@ func (o *split) equal(n int) ([]int, error) {
 	return list, nil
 }
 
-func (o *split) check(sizes []int, n int) error {
+func (o *Split) check(sizes []int, n int) error {
 	sum := 0
 	for _, s := range sizes {
 		if s < 0 || s > n-sum {
@@ -167,7 +168,7 @@ func (o *split) check(sizes []int, n int) error {
 	return nil
 }
 
-func (o *split) Infer(c *Infer) error {
+func (o *Split) Infer(c *Infer) error {
 	in := c.In[0]
 	for i := range c.Out {
 		c.Set(i, in.DType, nil)
@@ -199,7 +200,7 @@ func (o *split) Infer(c *Infer) error {
 }
 
 // partDims returns the extent of every output along the axis, of extent d.
-func (o *split) partDims(c *Infer, d graph.Dim) (graph.Dims, error) {
+func (o *Split) partDims(c *Infer, d graph.Dim) (graph.Dims, error) {
 	n, known := d.Value()
 	var parts graph.Dims
 	switch {
@@ -230,45 +231,53 @@ func (o *split) partDims(c *Infer, d graph.Dim) (graph.Dims, error) {
 	return parts, nil
 }
 
-func (o *split) Run(c *Run) error {
-	in := c.In[0].Shape()
+// Copies takes the parts of the axis.
+func (o *Split) Copies(c *Infer) ([]Copy, error) {
+	in := c.In[0].Dims
 	axis, err := normAxis(o.axis, len(in))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	n := in[axis]
-	sizes := o.sizes
-	switch {
-	case c.Has(1):
-		if sizes, err = Ints(c.In[1]); err == nil {
-			err = o.check(sizes, n)
-		}
-	case sizes == nil:
-		sizes, err = o.equal(n)
-	default:
-		err = o.check(sizes, n)
-	}
+	sizes, err := o.parts(c, in[axis])
 	if err != nil {
-		return err
+		return nil, err
 	}
 	outer, inner := in[:axis].Len(), in[axis+1:].Len()
-	var list []stridedCopy
-	at := 0
+	var list []Copy
+	at := graph.Known(0)
 	for i, s := range sizes {
-		if i < len(c.Out) && c.Out[i] != nil {
-			shape := in.Clone()
+		n := s.Mul(inner)
+		if c.wants(i) {
+			shape := slices.Clone(in)
 			shape[axis] = s
-			if err := wantShape(c.Out[i], shape); err != nil {
-				return err
+			if err := c.wantDims(i, shape); err != nil {
+				return nil, err
 			}
-			list = append(list, stridedCopy{src: c.In[0], dst: c.Out[i], srcAt: at,
-				axes: []copyAxis{{outer, n * inner, s * inner}, {s * inner, 1, 1}}})
+			list = append(list, Copy{Out: i, From: at, Axes: []CopyAxis{{outer, in[axis].Mul(inner), n}, {n, graph.Known(1), graph.Known(1)}}})
 		}
-		at += s * inner
+		at = at.Add(n)
 	}
-	copyStrided(list...)
-	return nil
+	return list, nil
 }
+
+// parts returns the extents of the parts of an axis of extent d.
+func (o *Split) parts(c *Infer, d graph.Dim) (sizes graph.Dims, err error) {
+	if c.Has(1) && c.In[1].Const == nil && c.In[1].Ints == nil {
+		return nil, &ElementsError{1}
+	}
+	if sizes, err = o.partDims(c, d); err != nil {
+		return nil, err
+	}
+	for _, s := range sizes {
+		if s.IsUnknown() {
+			return nil, ErrSymbolic
+		}
+	}
+	return sizes, nil
+}
+
+// Run computes the outputs in Go.
+func (o *Split) Run(c *Run) error { return runCopies(o, c) }
 
 var concatRows = []Row{
 	{Name: "Concat", Since: []int{1, 4, 11, 13}, In: [2]int{1, Any}, Out: [2]int{1, 1}, New: newConcat},

@@ -5,15 +5,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// gatherOp takes slices of an axis by number.
-type gatherOp struct {
-	mover
-	axis int
+// Gather takes slices of an axis by number.
+type Gather struct {
+	Axis int
 }
 
-func newGather(n *Node) (Op, error) { return &gatherOp{axis: n.Int("axis", 0)}, nil }
+func newGather(n *Node) (Op, error) { return &Gather{Axis: n.Int("axis", 0)}, nil }
 
-func (o *gatherOp) Infer(c *Infer) error {
+func (o *Gather) Infer(c *Infer) error {
 	in, index := c.In[0], c.In[1]
 	if !isIndex(index.DType) {
 		return graph.Mark(graph.ErrShape, "indices are %v, not int32 or int64", index.DType)
@@ -23,7 +22,7 @@ func (o *gatherOp) Infer(c *Infer) error {
 	if !ok {
 		return nil
 	}
-	axis, err := normAxis(o.axis, rank)
+	axis, err := normAxis(o.Axis, rank)
 	if err != nil {
 		return err
 	}
@@ -83,9 +82,9 @@ func normAll[T int32 | int64](dst []int64, src []T, n int) error {
 	return nil
 }
 
-func (o *gatherOp) Run(c *Run) error {
+func (o *Gather) Run(c *Run) error {
 	in := c.In[0].Shape()
-	axis, err := normAxis(o.axis, len(in))
+	axis, err := normAxis(o.Axis, len(in))
 	if err != nil {
 		return err
 	}
@@ -96,7 +95,7 @@ func (o *gatherOp) Run(c *Run) error {
 	if err := normIndices(index, c.In[1], in[axis]); err != nil {
 		return err
 	}
-	gather(c, c.In[0], c.Out[0], index, in[:axis].Len(), in[axis], in[axis+1:].Len())
+	gather(c.In[0], c.Out[0], index, in[:axis].Len(), in[axis], in[axis+1:].Len())
 	return nil
 }
 

@@ -2,15 +2,15 @@ package op
 
 import "github.com/nacre-ml/nacre/runtime/graph"
 
-// gatherElements takes, for every index of its output, the element of the input
+// GatherElements takes, for every index of its output, the element of the input
 // whose index along one axis is given.
-type gatherElements struct{ axis int }
+type GatherElements struct{ Axis int }
 
-func newGatherElements(n *Node) (Op, error) { return &gatherElements{n.Int("axis", 0)}, nil }
+func newGatherElements(n *Node) (Op, error) { return &GatherElements{n.Int("axis", 0)}, nil }
 
-func (o *gatherElements) Infer(c *Infer) error {
+func (o *GatherElements) Infer(c *Infer) error {
 	c.Set(0, c.In[0].DType, c.In[1].Dims)
-	return checkElements(c, o.axis)
+	return checkElements(c, o.Axis)
 }
 
 // checkElements checks that indices (input 1) select elements of input 0.
@@ -60,27 +60,31 @@ func elementOffsets(c *Run, axis int) ([]int64, error) {
 		axes[a] = copyAxis{n: n, from: steps[a]}
 	}
 	axes[axis].from = 0
-	setSteps(axes, index)
+	for a, to := range index.Strides() {
+		axes[a].to = to
+	}
 	eachElement(axes, 0, 0, func(base, i int) { at[i] = int64(base) + at[i]*along })
 	return at, nil
 }
 
-func (o *gatherElements) Run(c *Run) error {
-	at, err := elementOffsets(c, o.axis)
+func (o *GatherElements) Run(c *Run) error {
+	at, err := elementOffsets(c, o.Axis)
 	if err != nil {
 		return err
 	}
-	gather(c, c.In[0], c.Out[0], at, 1, c.In[0].Len(), 1)
+	gather(c.In[0], c.Out[0], at, 1, c.In[0].Len(), 1)
 	return nil
 }
 
-// gatherND takes blocks of the input by tuples of indices.
-type gatherND struct{ batch int }
+// GatherND takes blocks of the input by tuples of indices.
+type GatherND struct {
+	Batch int // axes that data and indices have in common
+}
 
 func newGatherND(n *Node) (Op, error) {
-	o := &gatherND{}
+	o := &GatherND{}
 	if n.Since >= 12 {
-		o.batch = n.Int("batch_dims", 0)
+		o.Batch = n.Int("batch_dims", 0)
 	}
 	return o, nil
 }
@@ -114,14 +118,14 @@ func checkTuples(c *Infer, batch int) (tuple int, ok bool, err error) {
 	return tuple, true, nil
 }
 
-func (o *gatherND) Infer(c *Infer) error {
+func (o *GatherND) Infer(c *Infer) error {
 	c.Set(0, c.In[0].DType, nil)
-	tuple, ok, err := checkTuples(c, o.batch)
+	tuple, ok, err := checkTuples(c, o.Batch)
 	if err != nil || !ok {
 		return err
 	}
 	index := c.In[1].Dims
-	c.Set(0, c.In[0].DType, joinDims(index[:len(index)-1], c.In[0].Dims[o.batch+tuple:]))
+	c.Set(0, c.In[0].DType, joinDims(index[:len(index)-1], c.In[0].Dims[o.Batch+tuple:]))
 	return nil
 }
 
@@ -153,12 +157,12 @@ func blockNumbers(c *Run, batch int) (at []int64, block int, err error) {
 	return at, data[batch+tuple:].Len(), nil
 }
 
-func (o *gatherND) Run(c *Run) error {
-	at, block, err := blockNumbers(c, o.batch)
+func (o *GatherND) Run(c *Run) error {
+	at, block, err := blockNumbers(c, o.Batch)
 	if err != nil {
 		return err
 	}
-	gather(c, c.In[0], c.Out[0], at, 1, 0, block)
+	gather(c.In[0], c.Out[0], at, 1, 0, block)
 	return nil
 }
 

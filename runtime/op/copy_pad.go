@@ -8,11 +8,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// pad adds elements before and after those of some axes, or where a count is
+// Pad adds elements before and after those of some axes, or where a count is
 // negative removes them. What it adds is a constant or, by mode, made from the
 // elements that are left.
-type pad struct {
-	mover
+type Pad struct {
 	mode  string
 	attrs bool    // counts and value are attributes
 	list  []int   // the counts, if so
@@ -20,7 +19,7 @@ type pad struct {
 }
 
 func newPad(n *Node) (Op, error) {
-	o := &pad{mode: n.Str("mode", "constant"), attrs: n.Since < 11}
+	o := &Pad{mode: n.Str("mode", "constant"), attrs: n.Since < 11}
 	modes := []string{"constant", "reflect", "edge"}
 	if n.Since >= 19 {
 		modes = append(modes, "wrap")
@@ -50,7 +49,7 @@ func newPad(n *Node) (Op, error) {
 const maxPad = 1 << 40
 
 // counts returns how many elements come before and after each of rank axes.
-func (o *pad) counts(rank int, list, axes []int) (before, after []int, err error) {
+func (o *Pad) counts(rank int, list, axes []int) (before, after []int, err error) {
 	if axes == nil {
 		axes = make([]int, rank)
 		for i := range axes {
@@ -73,7 +72,7 @@ func (o *pad) counts(rank int, list, axes []int) (before, after []int, err error
 	return before, after, nil
 }
 
-func (o *pad) Infer(c *Infer) error {
+func (o *Pad) Infer(c *Infer) error {
 	in := c.In[0]
 	c.Set(0, in.DType, nil)
 	rank, ok := in.Rank()
@@ -119,12 +118,13 @@ func (o *pad) Infer(c *Infer) error {
 // segment is a run of output indices along an axis: the first comes from index
 // src of the input, the next from src+step, unless all are the constant.
 type segment struct {
-	n, src, step int
-	constant     bool
+	n, src   graph.Dim
+	step     int
+	constant bool
 }
 
 // check reports counts that an axis of n elements cannot have.
-func (o *pad) check(n, before, after int) error {
+func (o *Pad) check(n, before, after int) error {
 	left := n + min(before, 0) + min(after, 0)
 	if left < 0 {
 		return graph.Mark(graph.ErrShape, "pads %d and %d remove more than the %d elements of an axis", before, after, n)
@@ -136,24 +136,32 @@ func (o *pad) check(n, before, after int) error {
 }
 
 // segments returns what an axis of n elements becomes.
-func (o *pad) segments(n, before, after int) ([]segment, error) {
-	if err := o.check(n, before, after); err != nil {
-		return nil, err
+func (o *Pad) segments(d graph.Dim, before, after int) ([]segment, error) {
+	n, known := d.Value()
+	if known {
+		if err := o.check(n, before, after); err != nil {
+			return nil, err
+		}
 	}
-	lo, hi := max(0, -before), n-max(0, -after)
-	before, after, n = max(before, 0), max(after, 0), hi-lo
-	switch o.mode {
-	case "constant":
-		return []segment{{n: before, constant: true}, {n, lo, 1, false}, {n: after, constant: true}}, nil
-	case "edge":
-		return []segment{{before, lo, 0, false}, {n, lo, 1, false}, {after, hi - 1, 0, false}}, nil
+	low := max(0, -before)
+	lo, hi := graph.Known(low), d.Sub(graph.Known(max(0, -after)))
+	left := hi.Sub(lo)
+	before, after = max(before, 0), max(after, 0)
+	switch {
+	case o.mode == "constant":
+		return []segment{{n: graph.Known(before), constant: true}, {left, lo, 1, false}, {n: graph.Known(after), constant: true}}, nil
+	case o.mode == "edge":
+		return []segment{{graph.Known(before), lo, 0, false}, {left, lo, 1, false}, {graph.Known(after), hi.Sub(graph.Known(1)), 0, false}}, nil
+	case !known:
+		return nil, ErrSymbolic
 	}
-	return o.periodic(n, before, before+n+after, lo), nil
+	n, _ = left.Value()
+	return o.periodic(n, before, before+n+after, low), nil
 }
 
 // periodic returns the runs of total elements, of which those from before on are
 // the n elements from index lo on, and the others their continuation.
-func (o *pad) periodic(n, before, total, lo int) []segment {
+func (o *Pad) periodic(n, before, total, lo int) []segment {
 	var list []segment
 	period := n
 	if o.mode == "reflect" {
@@ -164,131 +172,151 @@ func (o *pad) periodic(n, before, total, lo int) []segment {
 		if pos < 0 {
 			pos += period
 		}
-		var s segment
+		var count, src, step int
 		switch {
 		case n == 1:
-			s = segment{n: total, src: lo}
+			count, src = total, lo
 		case o.mode == "wrap":
-			s = segment{n - pos, lo + pos, 1, false}
+			count, src, step = n-pos, lo+pos, 1
 		case pos < n-1:
-			s = segment{n - 1 - pos, lo + pos, 1, false}
+			count, src, step = n-1-pos, lo+pos, 1
 		default:
-			s = segment{period - pos, lo + period - pos, -1, false}
+			count, src, step = period-pos, lo+period-pos, -1
 		}
-		s.n = min(s.n, total-at)
-		list = append(list, s)
-		at += s.n
+		count = min(count, total-at)
+		list = append(list, segment{n: graph.Known(count), src: graph.Known(src), step: step})
+		at += count
 	}
 	return list
 }
 
-func (o *pad) Run(c *Run) error {
-	in := c.In[0].Shape()
-	list, axes := o.list, []int(nil)
-	var err error
-	if !o.attrs {
-		if list, err = Ints(c.In[1]); err != nil {
-			return err
+// maxPadCopies bounds the copies that make one output on a device.
+const maxPadCopies = 1024
+
+// Copies returns one copy for every product of the runs of all axes.
+func (o *Pad) Copies(c *Infer) ([]Copy, error) {
+	p, err := o.padding(c)
+	if err != nil {
+		return nil, err
+	}
+	count := 1
+	for _, runs := range p.runs {
+		if count *= max(len(runs), 1); count > maxPadCopies {
+			return nil, graph.Mark(graph.ErrUnsupported, "the pads take more than %d copies", maxPadCopies)
 		}
 	}
-	if c.Has(3) {
-		if axes, err = Ints(c.In[3]); err != nil {
-			return err
-		}
-	}
-	before, after, err := o.counts(len(in), list, axes)
+	var list []Copy
+	p.emit = func(x Copy) { list = append(list, x) }
+	p.walk(0, graph.Dim{}, graph.Dim{}, nil)
+	return list, nil
+}
+
+// Run computes the output in Go.
+func (o *Pad) Run(c *Run) error {
+	p, err := o.padding(&Infer{In: Values(c.In), Out: Values(c.Out)})
 	if err != nil {
 		return err
 	}
-	value, err := o.constant(c)
-	if err != nil {
-		return err
-	}
-	shape := in.Clone()
-	for i := range shape {
-		shape[i] += before[i] + after[i]
-	}
-	if err := wantShape(c.Out[0], shape); err != nil || shape.Len() == 0 {
-		return err
-	}
-	p := &padding{c: c, op: o, value: value, from: in.Strides(), to: shape.Strides(), shape: shape}
-	for i, n := range in {
-		runs, err := o.segments(n, before[i], after[i])
-		if err != nil {
-			return err
-		}
-		p.runs = append(p.runs, runs)
-	}
-	p.walk(0, 0, 0, make([]copyAxis, 0, len(in)))
-	copyStrided(p.list...)
+	p.emit = func(x Copy) { copyStrided(x.of(c)) }
+	p.walk(0, graph.Dim{}, graph.Dim{}, nil)
 	return nil
 }
 
-// constant returns a tensor whose first element is the constant.
-func (o *pad) constant(c *Run) (*tensor.Tensor, error) {
-	d := c.In[0].DType()
+// padding reads the counts of a node.
+func (o *Pad) padding(c *Infer) (p *padding, err error) {
+	list, axes := o.list, []int(nil)
+	if !o.attrs {
+		if list, err = c.elements(1); err != nil {
+			return nil, err
+		}
+	}
+	if c.Has(3) {
+		if axes, err = c.elements(3); err != nil {
+			return nil, err
+		}
+	}
+	in := c.In[0].Dims
+	before, after, err := o.counts(len(in), list, axes)
+	if err != nil {
+		return nil, err
+	}
+	shape := slices.Clone(in)
+	for i := range shape {
+		shape[i] = shape[i].Add(graph.Known(before[i] + after[i]))
+	}
+	if err := c.wantDims(0, shape); err != nil {
+		return nil, err
+	}
+	p = &padding{from: stridesOf(in), to: stridesOf(shape), shape: shape}
+	if p.value, err = o.constant(c); err != nil {
+		return nil, err
+	}
+	for i, n := range in {
+		runs, err := o.segments(n, before[i], after[i])
+		if err != nil {
+			return nil, err
+		}
+		p.runs = append(p.runs, runs)
+	}
+	return p, nil
+}
+
+// constant returns a copy whose source is the constant.
+func (o *Pad) constant(c *Infer) (x Copy, err error) {
+	d := c.In[0].DType
+	if c.Has(2) {
+		if !c.In[2].Dims.Len().Is(1) {
+			return x, graph.Mark(graph.ErrShape, "constant_value is %v, not one element", c.In[2].Type)
+		}
+		return Copy{In: 2}, nil
+	}
 	switch {
-	case c.Has(2) && c.In[2].Len() != 1:
-		return nil, graph.Mark(graph.ErrShape, "constant_value is %v, not one element", c.In[2])
-	case c.Has(2):
-		return c.In[2], nil
 	case o.value == 0:
-		return tensor.New(d, 1), nil
+		x.Value = tensor.New(d, 1)
+	case d == tensor.F32:
+		x.Value, err = tensor.From([]float32{o.value}, 1)
+	case d == tensor.F64:
+		x.Value, err = tensor.From([]float64{float64(o.value)}, 1)
+	case d == tensor.F16:
+		x.Value, err = tensor.From([]packed.F16{packed.ToF16(o.value)}, 1)
+	default:
+		err = graph.Mark(graph.ErrUnsupported, "attribute value %g for elements of type %v", o.value, d)
 	}
-	switch d {
-	case tensor.F32:
-		return tensor.From([]float32{o.value}, 1)
-	case tensor.F64:
-		return tensor.From([]float64{float64(o.value)}, 1)
-	case tensor.F16:
-		return tensor.From([]packed.F16{packed.ToF16(o.value)}, 1)
-	}
-	return nil, graph.Mark(graph.ErrUnsupported, "attribute value %g for elements of type %v", o.value, d)
+	return x, err
 }
 
-// padding is one Run of a pad: the product of the runs of all axes, as boxes.
+// padding is the output of a pad as the product of the runs of all axes.
 type padding struct {
-	c        *Run
-	op       *pad
-	value    *tensor.Tensor
-	from, to []int
-	shape    tensor.Shape
+	value    Copy // its source is the constant
+	from, to []graph.Dim
+	shape    graph.Dims
 	runs     [][]segment
-	list     []stridedCopy
+	emit     func(x Copy)
 }
 
-// maxBoxes bounds the list, which is handed on when it is full.
-const maxBoxes = 1024
-
-// walk adds the boxes of the axes from a on, where those before are done.
-func (p *padding) walk(a, src, dst int, axes []copyAxis) {
+// walk emits the copies of the axes from a on, where those before are done.
+func (p *padding) walk(a int, src, dst graph.Dim, axes []CopyAxis) {
 	if a == len(p.runs) {
-		p.add(stridedCopy{src: p.c.In[0], dst: p.c.Out[0], srcAt: src, dstAt: dst, axes: slices.Clone(axes)})
+		p.emit(Copy{From: src, To: dst, Axes: slices.Clone(axes)})
 		return
 	}
 	for _, s := range p.runs[a] {
 		switch {
-		case s.n == 0:
+		case s.n.Is(0):
 		case s.constant:
-			rest := append(slices.Clone(axes), copyAxis{s.n, 0, p.to[a]})
-			for i := range rest {
-				rest[i].from = 0
+			x := p.value
+			x.To = dst
+			for _, y := range append(axes[:len(axes):len(axes)], CopyAxis{N: s.n, To: p.to[a]}) {
+				x.Axes = append(x.Axes, CopyAxis{N: y.N, To: y.To})
 			}
-			rest = append(rest, copyAxis{p.shape[a+1:].Len(), 0, 1})
-			p.add(stridedCopy{src: p.value, dst: p.c.Out[0], dstAt: dst, axes: rest})
+			x.Axes = append(x.Axes, CopyAxis{N: p.shape[a+1:].Len(), To: graph.Known(1)})
+			p.emit(x)
 		default:
-			p.walk(a+1, src+s.src*p.from[a], dst, append(axes, copyAxis{s.n, s.step * p.from[a], p.to[a]}))
+			next := append(axes[:len(axes):len(axes)], CopyAxis{s.n, graph.Known(s.step).Mul(p.from[a]), p.to[a]})
+			p.walk(a+1, src.Add(s.src.Mul(p.from[a])), dst, next)
 		}
-		dst += s.n * p.to[a]
+		dst = dst.Add(s.n.Mul(p.to[a]))
 	}
-}
-
-func (p *padding) add(b box) {
-	if len(p.list) == maxBoxes {
-		copyStrided(p.list...)
-		p.list = p.list[:0]
-	}
-	p.list = append(p.list, b)
 }
 
 var padRows = []Row{

@@ -86,7 +86,7 @@ func (o *compress) Run(c *Run) error {
 	if err := wantShape(c.Out[0], shape); err != nil {
 		return err
 	}
-	gather(c, c.In[0], c.Out[0], index[:count], in[:axis].Len(), in[axis], in[axis+1:].Len())
+	gather(c.In[0], c.Out[0], index[:count], in[:axis].Len(), in[axis], in[axis+1:].Len())
 	return nil
 }
 
@@ -164,21 +164,18 @@ func setTest(t *tensor.Tensor) func(i int) bool {
 	}
 }
 
-// oneHot adds an axis along which the element that an index names has one value
+// OneHot adds an axis along which the element that an index names has one value
 // and the others another.
-type oneHot struct {
-	mover
-	axis  int
-	signs bool // negative indices count from the end
+type OneHot struct {
+	Axis    int
+	FromEnd bool // negative indices count from the end
 }
 
 func newOneHot(n *Node) (Op, error) {
-	return &oneHot{axis: n.Int("axis", -1), signs: n.Since >= 11}, nil
+	return &OneHot{Axis: n.Int("axis", -1), FromEnd: n.Since >= 11}, nil
 }
 
-func (o *oneHot) Prepare(c *Prepare) error { return o.prepare(c, c.DType(2)) }
-
-func (o *oneHot) Infer(c *Infer) error {
+func (o *OneHot) Infer(c *Infer) error {
 	index, values := c.In[0], c.In[2]
 	if !numeric.Has(index.DType) || !numeric.Has(c.In[1].DType) {
 		return graph.Mark(graph.ErrUnsupported, "indices are %v and depth %v: they need to be numbers", index.DType, c.In[1].DType)
@@ -191,7 +188,7 @@ func (o *oneHot) Infer(c *Infer) error {
 	if !ok {
 		return nil
 	}
-	axis, err := normAxis(o.axis, rank+1)
+	axis, err := normAxis(o.Axis, rank+1)
 	if err != nil {
 		return err
 	}
@@ -207,7 +204,7 @@ func (o *oneHot) Infer(c *Infer) error {
 	return nil
 }
 
-func (o *oneHot) depth(t *tensor.Tensor) (int, error) {
+func (o *OneHot) depth(t *tensor.Tensor) (int, error) {
 	list, err := truncated(t)
 	if err == nil && (len(list) != 1 || list[0] < 0) {
 		err = graph.Mark(graph.ErrShape, "depth is %v of %v, not one number that is not negative", t, list)
@@ -252,7 +249,7 @@ func convertAll[T number](dst []int, src []T) {
 	}
 }
 
-func (o *oneHot) Run(c *Run) error {
+func (o *OneHot) Run(c *Run) error {
 	index, err := truncated(c.In[0])
 	if err != nil {
 		return err
@@ -262,7 +259,7 @@ func (o *oneHot) Run(c *Run) error {
 		return err
 	}
 	shape := c.In[0].Shape()
-	axis, err := normAxis(o.axis, len(shape)+1)
+	axis, err := normAxis(o.Axis, len(shape)+1)
 	if err != nil {
 		return err
 	}
@@ -273,7 +270,7 @@ func (o *oneHot) Run(c *Run) error {
 	fillStrided(out, c.In[2])
 	inner := shape[axis:].Len()
 	for i, x := range index {
-		if x < 0 && o.signs {
+		if x < 0 && o.FromEnd {
 			x += depth
 		}
 		if x >= 0 && x < depth {

@@ -8,57 +8,56 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// scatter copies the input and then writes updates, or reduces them into it, at
+// Scatter copies the input and then writes updates, or reduces them into it, at
 // given places: single elements along an axis, or blocks by tuples of indices.
-type scatter struct {
-	mover
-	axis   int
-	tuples bool
-	reduce string
+type Scatter struct {
+	Axis   int    // of single elements
+	Tuples bool   // whether indices are tuples
+	Reduce string // none, add, mul, max or min
 }
 
 func newScatterElements(n *Node) (Op, error) {
-	o := &scatter{axis: n.Int("axis", 0)}
+	o := &Scatter{Axis: n.Int("axis", 0)}
 	return o, o.readReduction(n)
 }
 
 func newScatterND(n *Node) (Op, error) {
-	o := &scatter{tuples: true}
+	o := &Scatter{Tuples: true}
 	return o, o.readReduction(n)
 }
 
-func (o *scatter) readReduction(n *Node) error {
-	o.reduce = "none"
+func (o *Scatter) readReduction(n *Node) error {
+	o.Reduce = "none"
 	known := []string{"none", "add", "mul"}
 	if n.Since >= 16 {
-		o.reduce = n.Str("reduction", "none")
+		o.Reduce = n.Str("reduction", "none")
 	}
 	if n.Since >= 18 {
 		known = append(known, "max", "min")
 	}
-	if !slices.Contains(known, o.reduce) {
-		return graph.Mark(graph.ErrFormat, "reduction %q is not one of %q", o.reduce, known)
+	if !slices.Contains(known, o.Reduce) {
+		return graph.Mark(graph.ErrFormat, "reduction %q is not one of %q", o.Reduce, known)
 	}
 	return nil
 }
 
-func (o *scatter) Infer(c *Infer) error {
+func (o *Scatter) Infer(c *Infer) error {
 	data, updates := c.In[0].Type, c.In[2].Type
 	c.Set(0, data.DType, data.Dims)
 	if updates.DType != data.DType {
 		return graph.Mark(graph.ErrShape, "updates are %v, data %v", updates.DType, data.DType)
 	}
-	if o.reduce != "none" && !numeric.Has(data.DType) {
-		return graph.Mark(graph.ErrUnsupported, "reduction %s of elements of type %v", o.reduce, data.DType)
+	if o.Reduce != "none" && !numeric.Has(data.DType) {
+		return graph.Mark(graph.ErrUnsupported, "reduction %s of elements of type %v", o.Reduce, data.DType)
 	}
 	want := c.In[1].Dims
-	if o.tuples {
+	if o.Tuples {
 		tuple, ok, err := checkTuples(c, 0)
 		if err != nil || !ok {
 			return err
 		}
 		want = joinDims(want[:len(want)-1], data.Dims[tuple:])
-	} else if err := checkElements(c, o.axis); err != nil {
+	} else if err := checkElements(c, o.Axis); err != nil {
 		return err
 	}
 	if want == nil || updates.Dims == nil {
@@ -74,15 +73,15 @@ func (o *scatter) Infer(c *Infer) error {
 	return nil
 }
 
-func (o *scatter) Run(c *Run) error {
+func (o *Scatter) Run(c *Run) error {
 	data, updates, out := c.In[0], c.In[2], c.Out[0]
 	var places []int64
 	var err error
 	block := 1
-	if o.tuples {
+	if o.Tuples {
 		places, block, err = blockNumbers(c, 0)
 	} else {
-		places, err = elementOffsets(c, o.axis)
+		places, err = elementOffsets(c, o.Axis)
 	}
 	if err != nil {
 		return err
@@ -90,11 +89,11 @@ func (o *scatter) Run(c *Run) error {
 	if out.Pointer() != data.Pointer() || data.DType() == tensor.String {
 		copyStrided(stridedCopy{src: data, dst: out, axes: []copyAxis{{data.Len(), 1, 1}}})
 	}
-	if o.reduce == "none" {
+	if o.Reduce == "none" {
 		putBlocks(out, updates, places, block)
 		return nil
 	}
-	return reduceBlocks(o.reduce, out, updates.Aligned(), places, block)
+	return reduceBlocks(o.Reduce, out, updates.Aligned(), places, block)
 }
 
 // putBlocks writes the blocks of src, in order, to the places of dst.

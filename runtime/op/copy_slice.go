@@ -5,12 +5,10 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// slice takes every step-th element of a range of some axes.
-type slice struct {
-	mover
+// Slice takes every step-th element of a range of some axes.
+type Slice struct {
 	attrs        bool // starts, ends and axes are attributes, steps are 1
 	starts, ends []int
 	axes         []int // nil for the first ones
@@ -21,12 +19,12 @@ func newSlice(n *Node) (Op, error) {
 		if len(n.Inputs) < 3 {
 			return nil, graph.Mark(graph.ErrFormat, "has %d inputs; version %d of the operator takes 3 to 5", len(n.Inputs), n.Since)
 		}
-		return &slice{}, nil
+		return &Slice{}, nil
 	}
 	if len(n.Inputs) > 1 {
 		return nil, graph.Mark(graph.ErrFormat, "has %d inputs; version %d of the operator takes 1", len(n.Inputs), n.Since)
 	}
-	return &slice{attrs: true, starts: n.Ints("starts"), ends: n.Ints("ends"), axes: n.Ints("axes")}, nil
+	return &Slice{attrs: true, starts: n.Ints("starts"), ends: n.Ints("ends"), axes: n.Ints("axes")}, nil
 }
 
 // cut is a range of one axis; the zero step leaves the axis whole.
@@ -59,7 +57,7 @@ func (k cut) span(n int) (first, count int) {
 }
 
 // cuts returns the cut of each of rank axes.
-func (o *slice) cuts(rank int, starts, ends, axes, steps []int) ([]cut, error) {
+func (o *Slice) cuts(rank int, starts, ends, axes, steps []int) ([]cut, error) {
 	list := make([]cut, rank)
 	axes, err := o.axesOf(rank, len(starts), axes)
 	if err != nil {
@@ -80,7 +78,7 @@ func (o *slice) cuts(rank int, starts, ends, axes, steps []int) ([]cut, error) {
 	return list, nil
 }
 
-func (o *slice) axesOf(rank, n int, axes []int) ([]int, error) {
+func (o *Slice) axesOf(rank, n int, axes []int) ([]int, error) {
 	if axes != nil {
 		return normAxes(axes, rank)
 	}
@@ -94,7 +92,7 @@ func (o *slice) axesOf(rank, n int, axes []int) ([]int, error) {
 	return axes, nil
 }
 
-func (o *slice) Infer(c *Infer) error {
+func (o *Slice) Infer(c *Infer) error {
 	in := c.In[0]
 	rank, ok := in.Rank()
 	c.Set(0, in.DType, nil)
@@ -132,7 +130,7 @@ func (o *slice) Infer(c *Infer) error {
 
 // limits returns what is known of starts, ends, axes and steps, one of each per
 // axis that is cut; ok is false when it is not even known which axes are.
-func (o *slice) limits(c *Infer, rank int) (starts, ends graph.Dims, axes []int, steps graph.Dims, ok bool, err error) {
+func (o *Slice) limits(c *Infer, rank int) (starts, ends graph.Dims, axes []int, steps graph.Dims, ok bool, err error) {
 	if o.attrs {
 		axes, err = o.axesOf(rank, len(o.starts), o.axes)
 		starts, ends = graph.DimsOf(o.starts), graph.DimsOf(o.ends)
@@ -222,43 +220,47 @@ func cutDim(d, start, end, step graph.Dim) graph.Dim {
 // within reports whether 0 <= d <= e is known.
 func within(d, e graph.Dim) bool { return d.NonNegative() && e.Sub(d).NonNegative() }
 
-func (o *slice) Run(c *Run) error {
-	in := c.In[0].Shape()
+// Copies cuts the axes.
+func (o *Slice) Copies(c *Infer) ([]Copy, error) {
+	in, err := c.shapeIn(0)
+	if err != nil {
+		return nil, err
+	}
 	cuts, err := o.given(c, len(in))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	from := in.Strides()
 	shape := in.Clone()
-	axes := make([]copyAxis, len(in))
+	axes := make([]CopyAxis, len(in))
 	at := 0
 	for i, k := range cuts {
-		axes[i] = copyAxis{n: in[i], from: from[i]}
+		step := from[i]
 		if k.step != 0 {
 			var first int
-			first, axes[i].n = k.span(in[i])
-			axes[i].from *= min(max(k.step, -in[i]-1), in[i]+1)
+			first, shape[i] = k.span(in[i])
+			step *= min(max(k.step, -in[i]-1), in[i]+1)
 			at += first * from[i]
 		}
-		shape[i] = axes[i].n
+		axes[i] = CopyAxis{N: graph.Known(shape[i]), From: graph.Known(step)}
 	}
-	if err := wantShape(c.Out[0], shape); err != nil {
-		return err
+	for i, to := range shape.Strides() {
+		axes[i].To = graph.Known(to)
 	}
-	setSteps(axes, shape)
-	copyStrided(stridedCopy{src: c.In[0], dst: c.Out[0], srcAt: at, axes: axes})
-	return nil
+	return []Copy{{From: graph.Known(at), Axes: axes}}, c.wantDims(0, graph.DimsOf(shape))
 }
 
-// setSteps makes the axes step through a whole destination of that shape.
-func setSteps(axes []copyAxis, shape tensor.Shape) {
-	for i, to := range shape.Strides() {
-		axes[i].to = to
-	}
+// Run computes the output in Go.
+func (o *Slice) Run(c *Run) error { return runCopies(o, c) }
+
+// Limits returns starts, ends and axes that are attributes; ok is false when they are
+// inputs. Axes are nil for the first ones.
+func (o *Slice) Limits() (starts, ends, axes []int, ok bool) {
+	return o.starts, o.ends, o.axes, o.attrs
 }
 
 // given returns the cuts that attributes or inputs ask for.
-func (o *slice) given(c *Run, rank int) ([]cut, error) {
+func (o *Slice) given(c *Infer, rank int) ([]cut, error) {
 	if o.attrs {
 		return o.cuts(rank, o.starts, o.ends, o.axes, nil)
 	}
@@ -268,7 +270,7 @@ func (o *slice) given(c *Run, rank int) ([]cut, error) {
 			continue
 		}
 		var err error
-		if lists[i], err = Ints(c.In[i]); err != nil {
+		if lists[i], err = c.elements(i); err != nil {
 			return nil, err
 		}
 	}

@@ -5,16 +5,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// trilu keeps the upper or the lower triangle of every matrix, the diagonal k
+// Trilu keeps the upper or the lower triangle of every matrix, the diagonal k
 // counted in, and makes the rest zero.
-type trilu struct {
-	mover
-	upper bool
+type Trilu struct {
+	Upper bool // the triangle that is kept
 }
 
-func newTrilu(n *Node) (Op, error) { return &trilu{upper: n.Bool("upper", true)}, nil }
+func newTrilu(n *Node) (Op, error) { return &Trilu{Upper: n.Bool("upper", true)}, nil }
 
-func (o *trilu) Infer(c *Infer) error {
+func (o *Trilu) Infer(c *Infer) error {
 	in := c.In[0]
 	if rank, ok := in.Rank(); ok && rank < 2 {
 		return graph.Mark(graph.ErrShape, "input is %v; it needs 2 axes or more", in.Type)
@@ -23,7 +22,7 @@ func (o *trilu) Infer(c *Infer) error {
 	return nil
 }
 
-func (o *trilu) Run(c *Run) error {
+func (o *Trilu) Run(c *Run) error {
 	k := 0
 	if c.Has(1) {
 		list, err := Ints(c.In[1])
@@ -47,10 +46,10 @@ func (o *trilu) Run(c *Run) error {
 	for r := range rows {
 		// The row is cut at the first element of the upper triangle, or behind
 		// the last of the lower one.
-		at := min(max(r+k+btoi(!o.upper), 0), cols)
+		at := min(max(r+k+btoi(!o.Upper), 0), cols)
 		left := stridedCopy{src: c.In[0], dst: c.Out[0], srcAt: r * cols, dstAt: r * cols, axes: []copyAxis{batch, {at, 1, 1}}}
 		right := stridedCopy{src: c.In[0], dst: c.Out[0], srcAt: r*cols + at, dstAt: r*cols + at, axes: []copyAxis{batch, {cols - at, 1, 1}}}
-		if o.upper {
+		if o.Upper {
 			left.src, left.srcAt, left.axes = zero, 0, []copyAxis{blank, {at, 0, 1}}
 		} else {
 			right.src, right.srcAt, right.axes = zero, 0, []copyAxis{blank, {cols - at, 0, 1}}

@@ -15,7 +15,6 @@ import (
 type einsum struct {
 	equation *equation
 	product  multiplier
-	mover
 }
 
 func newEinsum(n *Node) (Op, error) {
@@ -70,9 +69,6 @@ func sumType(d tensor.DType) tensor.DType {
 // Prepare chooses the kernels.
 func (o *einsum) Prepare(c *Prepare) error {
 	d := sumType(c.DType(0))
-	if err := o.prepare(c, d); err != nil {
-		return err
-	}
 	o.product.dtype = d
 	var err error
 	o.product.kernel, err = c.Kernel(gemmOps[d])

@@ -178,7 +178,6 @@ func (o *convInteger) Run(c *Run) error {
 // filters. The bias has the scale of the sums.
 type qLinearConv struct {
 	byteConv
-	mover
 	last bool // x and y have their channels in the last axis
 }
 
@@ -246,11 +245,6 @@ func (o *qLinearConv) Infer(c *Infer) error {
 
 // Prepare chooses the kernels and packs constant weights.
 func (o *qLinearConv) Prepare(c *Prepare) error {
-	if o.last {
-		if err := nil; err != nil {
-			return err
-		}
-	}
 	return o.byteConv.prepare(c, 3)
 }
 

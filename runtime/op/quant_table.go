@@ -102,7 +102,6 @@ func (o *quantUnary) Run(c *Run) error {
 // quantJoin is what operators have in common that pass on codes of several values as
 // codes of one scale and zero point.
 type quantJoin struct {
-	mover
 	kernel bindings.Kernel
 	fixed  []*codeTable // of constant scales and zero points, nil for the same codes
 	known  []bool       // whether fixed holds for that value
@@ -119,9 +118,7 @@ func (o *quantJoin) prepare(c *Prepare, y int, values ...int) (err error) {
 			o.fixed[k], o.known[k] = requantize(c.DType(i), from, to), true
 		}
 	}
-	if o.kernel, err = c.Kernel("i8_lookup"); err == nil {
-		err = nil
-	}
+	o.kernel, err = c.Kernel("i8_lookup")
 	return err
 }
 
@@ -149,7 +146,7 @@ func (o *quantJoin) table(c *Run, y, k, i int) (*codeTable, error) {
 // result, then come a value, its scale and its zero point in turn.
 type quantConcat struct {
 	quantJoin
-	concat concat
+	concat Concat
 	values []int // the inputs that are values
 }
 
@@ -160,7 +157,7 @@ func newQLinearConcat(n *Node) (Op, error) {
 	if !n.Has("axis") {
 		return nil, graph.Mark(graph.ErrFormat, "attribute axis is missing")
 	}
-	o := &quantConcat{concat: concat{axis: n.Int("axis", 0)}}
+	o := &quantConcat{concat: Concat{axis: n.Int("axis", 0)}}
 	for i := 2; i < len(n.Inputs); i += 3 {
 		o.values = append(o.values, i)
 	}

@@ -11,7 +11,6 @@ import (
 // dropout copies its input and, in training, drops elements by chance and scales
 // the others up.
 type dropout struct {
-	mover
 	ratio  float64 // when inputs do not say
 	train  bool    // when inputs do not say
 	inputs bool    // inputs 1 and 2 may be ratio and training mode
