@@ -101,7 +101,7 @@ func TestCustomOperator(t *testing.T) {
 		file := encoded(&graph.Graph{
 			Inputs: []*graph.Value{x}, Outputs: []*graph.Value{y}, Nodes: c.nodes, Initializers: c.constants,
 		}, c.functions...)
-		for _, as := range []nacre.Options{{Registry: withSnake(t)}, {Registry: withSnake(t), NoOptimize: true, Threads: 1}} {
+		for _, as := range []nacre.Options{{Operators: withSnake(t)}, {Operators: withSnake(t), NoOptimize: true, Threads: 1}} {
 			t.Run(c.name, func(t *testing.T) {
 				values := []float32{-2, 0, 0.25, 1, 5}
 				if c.constant {
@@ -136,7 +136,7 @@ func custom(t *testing.T, file []byte, o nacre.Options, x []float32) []float32 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(tensor.View[float32](in), x) {
+	if given, err := nacre.Data[float32](in); err != nil || !slices.Equal(given, x) {
 		t.Error("the run wrote to its input")
 	}
 	y, err := nacre.Data[float32](out["y"])
@@ -185,7 +185,7 @@ func TestCustomOperatorErrors(t *testing.T) {
 			}
 		})
 	}
-	if err := brought(nil); !errors.Is(err, graph.ErrUnsupported) {
+	if err := brought(nil); !errors.Is(err, nacre.ErrUnsupported) {
 		t.Errorf("an operator that nobody has is %v, not unsupported", err)
 	}
 }
@@ -203,11 +203,15 @@ func brought(rows []op.Row) error {
 		return err
 	}
 	defer m.Close()
-	s, err := m.NewSession(nacre.Options{Registry: r})
+	s, err := m.NewSession(nacre.Options{Operators: r})
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	_, err = s.Run(context.Background(), map[string]*nacre.Tensor{"x": tensor.New(tensor.F32, 3)})
+	x, err := nacre.Zeros(nacre.Float32, 3)
+	if err != nil {
+		return err
+	}
+	_, err = s.Run(context.Background(), map[string]*nacre.Tensor{"x": x})
 	return err
 }

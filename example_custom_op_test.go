@@ -46,7 +46,7 @@ func Example_customOperator() {
 	defer model.Close()
 	operators := op.Standard()
 	check(operators.Register(snakeRow))
-	session, err := model.NewSession(nacre.Options{Registry: operators})
+	session, err := model.NewSession(nacre.Options{Operators: operators})
 	check(err)
 	defer session.Close()
 	x, err := nacre.NewTensor([]float32{0, 1, 2}, 3)

@@ -1,103 +1,123 @@
-// Package nacre runs neural networks from model files, natively and without a
-// foreign shared library.
-//
-// Open maps a model file, NewSession makes it ready to run, and Session.Run
-// turns input tensors into output tensors. A session may run from many
-// goroutines at once, and sessions of one model share its weights.
 package nacre
 
 import (
-	"context"
 	"fmt"
 	"sync"
 
 	"github.com/nacre-ml/nacre/formats"
-	"github.com/nacre-ml/nacre/runtime"
-	"github.com/nacre-ml/nacre/runtime/exec"
+	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
-	"github.com/nacre-ml/nacre/runtime/plan"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Tensor is an element type, a shape, and the elements in row-major order.
-type Tensor = tensor.Tensor
-
-// Options say how a session runs; the zero value is a good choice.
-type Options = runtime.Options
-
-// NewTensor returns a tensor of that shape over data, which it keeps.
-func NewTensor[T tensor.Element](data []T, shape ...int) (*Tensor, error) {
-	return tensor.From(data, shape...)
-}
-
-// Data returns the elements of t, shared with it. It is an error if T is not the
-// Go type of the tensor's elements.
-func Data[T tensor.Element](t *Tensor) ([]T, error) { return tensor.Data[T](t) }
-
-// Model is an open model file.
+// Model is an open model file. Its methods may be called from many goroutines at
+// once.
+//
+// A model holds the weights, which lie in the mapped file or in memory, what its
+// sessions rearrange of them for kernels, and a program for each choice of ISA,
+// NoOptimize, Operators and Outputs that a session was made with. All sessions share
+// these.
 type Model struct {
-	source    *graph.Model
-	packs     *op.Packs
-	mu        sync.Mutex
-	optimized map[rewriting]*graph.Model
-	sessions  int // open
-	closed    bool
+	source *graph.Model
+	packs  *cpu.Packs
+
+	mu       sync.Mutex
+	programs map[rewriting]*program
+	sessions int // open, or being made
+	closed   bool
 }
 
-// rewriting is the options that decide what a model's graph is rewritten to.
+// rewriting is the options that a program depends on.
 type rewriting struct {
-	isa      string
-	none     bool
-	registry *op.Registry
-}
-
-// Open maps a model file of any format that package formats knows and checks its
-// graph. The file must not change until Close.
-func Open(path string) (*Model, error) {
-	m, err := formats.Load(path)
-	if err != nil {
-		return nil, err
-	}
-	return newModel(m), nil
-}
-
-// Decode reads a model from memory, which the model keeps. The name stands for
-// the file in messages; external data is refused.
-func Decode(name string, data []byte) (*Model, error) {
-	m, err := formats.Decode(name, data)
-	if err != nil {
-		return nil, err
-	}
-	return newModel(m), nil
+	isa        string
+	noOptimize bool
+	threads    int
+	operators  *op.Registry
+	outputs    string
 }
 
 func newModel(m *graph.Model) *Model {
-	return &Model{source: m, packs: op.NewPacks(), optimized: map[rewriting]*graph.Model{}}
+	return &Model{source: m, packs: cpu.NewPacks(), programs: map[rewriting]*program{}}
 }
 
-// Source is what the file holds. It must not be changed.
+// Inputs describes the inputs that the model lists, in a new slice. Those that have
+// a value in the model are not required.
+func (m *Model) Inputs() []Info {
+	fixed := map[string]bool{}
+	for _, init := range m.source.Graph.Initializers {
+		fixed[init.Name] = true
+	}
+	for _, init := range m.source.Graph.Sparse {
+		fixed[init.Name] = true
+	}
+	return infos(m.source.Graph.Inputs, func(name string) bool { return !fixed[name] })
+}
+
+// Outputs describes the outputs that the model lists, in a new slice.
+// Session.Outputs may know more of their types.
+func (m *Model) Outputs() []Info { return infos(m.source.Graph.Outputs, never) }
+
+// Metadata returns what the file says of itself.
+func (m *Model) Metadata() Metadata { return metadataOf(m.source) }
+
+// Weights describes the weights that the model holds by name, in the order of the
+// file and in a new slice.
+func (m *Model) Weights() []Info {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := make([]Info, len(m.source.Graph.Initializers))
+	for i, init := range m.source.Graph.Initializers {
+		t := init.Tensor
+		list[i] = infoOf(&graph.Value{Name: init.Name, Type: graph.TensorOf(t.DType(), graph.DimsOf(t.Shape())), Doc: init.Doc}, false)
+	}
+	return list
+}
+
+// Weight returns a copy of the weight of that name. The copy outlives the model. The
+// error is ErrOption if there is no such weight, and ErrClosed if the model is closed.
+func (m *Model) Weight(name string) (*Tensor, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, m.closedError()
+	}
+	for _, init := range m.source.Graph.Initializers {
+		if init.Name == name {
+			return &Tensor{*init.Tensor.Clone()}, nil
+		}
+	}
+	return nil, markf(ErrOption, "%s: the model has no weight %q", m.source.File, name)
+}
+
+// Source returns what the file holds, for programs that work on the graph itself
+// with the packages runtime/graph and formats. It must not be changed. Its tensors
+// may lie in memory that cannot be written, and end with Close.
 func (m *Model) Source() *graph.Model { return m.source }
 
-// ReplaceWeights gives every initialiser of the model the elements that an archive
-// (.hnw) has for its name, bit for bit. The archive must not change until Close. It is an
-// error, and nothing is replaced, when the archive is damaged, when it lacks an
-// initialiser or has one of another type or shape (package formats/hnw has the kinds
-// of these errors), or when the model has made a session.
+func (m *Model) closedError() error {
+	return markf(ErrClosed, "%s: the model is closed", m.source.File)
+}
+
+// ReplaceWeights gives every weight of the model the elements that an archive (.hnw)
+// has for its name, bit for bit. The archive must not change until Close. It is an
+// error, and nothing is replaced, if the archive is damaged, lacks a weight or has
+// one of another type or shape (package formats/hnw has the kinds of these errors),
+// or if a session of the model was made.
 func (m *Model) ReplaceWeights(path string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
 	case m.closed:
-		return fmt.Errorf("%s: the model is closed", m.source.File)
-	case len(m.optimized) > 0:
+		return m.closedError()
+	case len(m.programs) > 0:
 		return fmt.Errorf("%s: weights are replaced before the first session is made", m.source.File)
 	}
-	return formats.ReplaceWeights(m.source, path)
+	return public(formats.ReplaceWeights(m.source, path))
 }
 
-// Close releases the file and the weights. It is an error, and nothing is
-// released, while a session of the model is open. Further calls do nothing.
+// Close releases the file and the weights. It is an error, and nothing is released,
+// while a session of the model is open or being made. Further calls do nothing.
+// Tensors that runs and Weight returned stay valid.
 func (m *Model) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,75 +129,73 @@ func (m *Model) Close() error {
 	}
 	m.closed = true
 	m.packs.Close()
-	m.optimized = nil
-	return m.source.Close()
+	m.programs = nil
+	return public(m.source.Close())
 }
 
-// Session is a model made ready to run. Its methods may be called from many
-// goroutines at once.
-type Session struct {
-	*runtime.Session
-	model *Model
-	close sync.Once
-}
-
-// NewSession optimises the model's graph, chooses kernels and packs weights, all of
-// which sessions of one model share.
-func (m *Model) NewSession(o Options) (*Session, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return nil, fmt.Errorf("%s: the model is closed", m.source.File)
+// NewSession makes the model ready to run with those options: it optimises the
+// graph, chooses kernels and rearranges weights for them. What earlier sessions of
+// the model did of that is not done again, and callers that want the same at once
+// wait for the first of them.
+//
+// The error is
+//   - ErrOption if an option has a value that it cannot have, for this model or on
+//     this machine;
+//   - ErrUnsupported if the model needs an operator that is not there;
+//   - ErrFormat or ErrShape if nodes of the model do not fit each other;
+//   - ErrDevice if this machine or this build of the program cannot run models;
+//   - ErrClosed if the model is closed.
+func (m *Model) NewSession(o Options) (s *Session, err error) {
+	if err := o.check(); err != nil {
+		return nil, err
 	}
-	if o.Packs == nil {
-		o.Packs = m.packs
-	}
-	how := rewriting{o.ISA, o.NoOptimize, o.Registry}
-	g := m.optimized[how]
-	if g == nil {
-		var err error
-		if g, err = runtime.Optimize(m.source, o); err != nil {
-			return nil, err
-		}
-		m.optimized[how] = g
-	}
-	o.NoOptimize = true
-	s, err := runtime.New(g, o)
+	how := rewriting{o.ISA, o.NoOptimize, o.Threads, o.Operators, fmt.Sprintf("%q", o.Outputs)}
+	p, err := m.enter(how)
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if s == nil {
+			m.failed(how, p)
+		}
+	}()
+	p.once.Do(func() { p.make(m, o) })
+	if p.err != nil {
+		return nil, p.err
+	}
+	return newSession(m, p, o)
+}
+
+// enter counts a session and returns its program, which may still have to be made.
+func (m *Model) enter(how rewriting) (*program, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, m.closedError()
+	}
 	m.sessions++
-	return &Session{Session: s, model: m}, nil
+	p := m.programs[how]
+	if p == nil {
+		p = &program{err: fmt.Errorf("%s: making the program ended early", m.source.File)}
+		m.programs[how] = p
+	}
+	return p, nil
 }
 
-// Close waits for the runs under way, ends the session's threads and frees its
-// memory. Further calls do nothing.
-func (s *Session) Close() error {
-	err := s.Session.Close()
-	s.close.Do(func() {
-		s.model.mu.Lock()
-		s.model.sessions--
-		s.model.mu.Unlock()
-	})
-	return err
+// failed takes back what enter did. A program that could not be made is forgotten,
+// so that a later session tries again.
+func (m *Model) failed(how rewriting, p *program) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sessions--
+	if p.err != nil && m.programs[how] == p {
+		delete(m.programs, how)
+	}
 }
 
-// Run computes the outputs by name. Inputs are not written, and outputs share no
-// memory with them. A cancelled context ends the run between two nodes.
-func (s *Session) Run(ctx context.Context, inputs map[string]*Tensor) (map[string]*Tensor, error) {
-	return s.Session.Run(ctx, inputs)
+// leave counts a session that is closed.
+func (m *Model) leave() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sessions--
 }
-
-// Value is a Tensor, or a sequence, an optional or a map of such.
-type Value = tensor.Value
-
-// RunValues is Run for models that take or give values other than tensors.
-func (s *Session) RunValues(ctx context.Context, inputs map[string]Value) (map[string]Value, error) {
-	return s.Session.RunValues(ctx, inputs)
-}
-
-// Profile is the time of every step of a run.
-type Profile = exec.Profile
-
-// Plan is the steps of a run and where every value lies.
-type Plan = plan.Plan

@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 const digits = "cmd/nacre/demo/digits.onnx"
@@ -36,11 +34,24 @@ func open(t testing.TB, o nacre.Options) *nacre.Session {
 
 func images(t testing.TB, r *rand.Rand, n int) map[string]*nacre.Tensor {
 	t.Helper()
-	x := tensor.New(tensor.F32, n, 1, 8, 8)
-	for i := range tensor.View[float32](x) {
-		tensor.View[float32](x)[i] = float32(r.IntN(17))
+	x := zeros(t, nacre.Float32, n, 1, 8, 8)
+	values, err := nacre.Data[float32](x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range values {
+		values[i] = float32(r.IntN(17))
 	}
 	return map[string]*nacre.Tensor{"image": x}
+}
+
+func zeros(t testing.TB, d nacre.DType, shape ...int) *nacre.Tensor {
+	t.Helper()
+	x, err := nacre.Zeros(d, shape...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
 }
 
 func run(t testing.TB, s *nacre.Session, in map[string]*nacre.Tensor) []byte {
@@ -120,21 +131,24 @@ func TestDecodeEqualsOpen(t *testing.T) {
 func TestInputErrors(t *testing.T) {
 	s := open(t, nacre.Options{})
 	good := images(t, rand.New(rand.NewPCG(1, 1)), 1)["image"]
-	other := tensor.New(tensor.F64, 1, 1, 8, 8)
+	other := zeros(t, nacre.Float64, 1, 1, 8, 8)
 	for _, tt := range []struct {
 		name string
 		in   map[string]*nacre.Tensor
+		kind error
 		say  string
 	}{
-		{"missing", nil, `input "image" is missing`},
-		{"element type", map[string]*nacre.Tensor{"image": other}, "float64[1,1,8,8]"},
-		{"rank", map[string]*nacre.Tensor{"image": tensor.New(tensor.F32, 1, 64)}, "number of axes"},
-		{"extent", map[string]*nacre.Tensor{"image": tensor.New(tensor.F32, 1, 1, 8, 9)}, "axis 3 has extent 9, not 8"},
-		{"unknown", map[string]*nacre.Tensor{"image": good, "extra": good}, `no input "extra"`},
+		{"missing", nil, nacre.ErrMissingInput, `input "image" is missing`},
+		{"element type", map[string]*nacre.Tensor{"image": other}, nacre.ErrShape, "float64[1,1,8,8]"},
+		{"rank", map[string]*nacre.Tensor{"image": zeros(t, nacre.Float32, 1, 64)}, nacre.ErrShape, "number of axes"},
+		{"extent", map[string]*nacre.Tensor{"image": zeros(t, nacre.Float32, 1, 1, 8, 9)}, nacre.ErrShape, "axis 3 has extent 9, not 8"},
+		{"unknown", map[string]*nacre.Tensor{"image": good, "extra": good}, nacre.ErrUnknownInput, `no input "extra"`},
+		{"nil", map[string]*nacre.Tensor{"image": nil}, nacre.ErrMissingInput, `input "image" is missing`},
+		{"zero tensor", map[string]*nacre.Tensor{"image": {}}, nacre.ErrShape, "invalid"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := s.Run(context.Background(), tt.in)
-			if !errors.Is(err, graph.ErrShape) || !strings.Contains(err.Error(), tt.say) || !strings.Contains(err.Error(), digits) {
+			if !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.say) || !strings.Contains(err.Error(), digits) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -147,13 +161,16 @@ func TestOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	for _, o := range []nacre.Options{{Threads: -1}, {MemoryLimit: -1}, {ISA: "mmx"}} {
-		if _, err := m.NewSession(o); err == nil {
-			t.Errorf("options %+v were accepted", o)
+	for _, o := range []nacre.Options{
+		{Threads: -1}, {MemoryLimit: -1}, {ISA: "mmx"}, {Outputs: []string{"nothing"}}, {Outputs: []string{"image"}},
+		{Outputs: []string{"probabilities", "probabilities"}},
+	} {
+		if _, err := m.NewSession(o); !errors.Is(err, nacre.ErrOption) {
+			t.Errorf("options %+v: got %v", o, err)
 		}
 	}
 	s := open(t, nacre.Options{MemoryLimit: 100})
-	if _, err := s.Run(context.Background(), images(t, rand.New(rand.NewPCG(1, 1)), 1)); err == nil || !strings.Contains(err.Error(), "memory limit") {
+	if _, err := s.Run(context.Background(), images(t, rand.New(rand.NewPCG(1, 1)), 1)); !errors.Is(err, nacre.ErrMemory) {
 		t.Errorf("a limit of 100 bytes was ignored: %v", err)
 	}
 }
@@ -187,15 +204,24 @@ func TestCloseOrder(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := s.Run(context.Background(), images(t, rand.New(rand.NewPCG(1, 1)), 1)); err == nil {
-		t.Error("a closed session ran")
+	if _, err := s.Run(context.Background(), images(t, rand.New(rand.NewPCG(1, 1)), 1)); !errors.Is(err, nacre.ErrClosed) {
+		t.Errorf("a run of a closed session: %v", err)
+	}
+	if _, err := s.Plan(images(t, rand.New(rand.NewPCG(1, 1)), 1)); !errors.Is(err, nacre.ErrClosed) {
+		t.Errorf("a plan of a closed session: %v", err)
 	}
 	for range 2 {
 		if err := m.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	if _, err := m.NewSession(nacre.Options{}); err == nil {
-		t.Error("a closed model gave a session")
+	if _, err := m.NewSession(nacre.Options{}); !errors.Is(err, nacre.ErrClosed) {
+		t.Errorf("a session of a closed model: %v", err)
+	}
+	if _, err := m.Weight("fc2.bias"); !errors.Is(err, nacre.ErrClosed) {
+		t.Errorf("a weight of a closed model: %v", err)
+	}
+	if err := m.ReplaceWeights("none.hnw"); !errors.Is(err, nacre.ErrClosed) {
+		t.Errorf("weights for a closed model: %v", err)
 	}
 }

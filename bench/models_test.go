@@ -16,7 +16,6 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // TestTopologies runs every generated network once.
@@ -117,14 +116,30 @@ func open(t testing.TB, path string, threads int) (*nacre.Session, map[string]*n
 	})
 	inputs := map[string]*nacre.Tensor{}
 	for _, v := range s.Inputs() {
-		shape, _ := v.Type.Dims.Concrete()
-		x := tensor.New(tensor.F32, shape...)
-		for i := range tensor.View[float32](x) {
-			tensor.View[float32](x)[i] = float32(i%97) / 97
-		}
-		inputs[v.Name] = x
+		inputs[v.Name] = ramp(t, v)
 	}
 	return s, inputs
+}
+
+// ramp is a tensor of small numbers for an input of known extents.
+func ramp(t testing.TB, in nacre.Info) *nacre.Tensor {
+	t.Helper()
+	shape := make([]int, len(in.Shape))
+	for i, d := range in.Shape {
+		shape[i] = d.Size
+	}
+	x, err := nacre.Zeros(nacre.Float32, shape...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := nacre.Data[float32](x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range values {
+		values[i] = float32(i%97) / 97
+	}
+	return x
 }
 
 // peer is ONNX Runtime in a process of its own; a nil peer is one that is not

@@ -23,6 +23,8 @@ import "C"
 
 import (
 	"fmt"
+	"runtime"
+	"sync"
 	"unsafe"
 
 	_ "github.com/nacre-ml/nacre/csrc"
@@ -97,6 +99,29 @@ func NewPool(threads int) (*Pool, error) {
 		return nil, fmt.Errorf("starting %d threads: no memory", threads)
 	}
 	return &Pool{c, t, threads}, nil
+}
+
+// SharedPool returns the pool of the process, with a thread for every CPU, which the
+// first call starts.
+var SharedPool = sync.OnceValues(func() (*Pool, error) {
+	return NewPool(max(runtime.NumCPU(), runtime.GOMAXPROCS(0)))
+})
+
+// Limit returns the pool for kernels that use at most so many threads of it.
+func (p *Pool) Limit(threads int) *Pool {
+	if p == nil || threads >= p.size {
+		return p
+	}
+	if threads < 2 {
+		return nil
+	}
+	t := C.team_create(p.c, C.size_t(threads))
+	if t == nil {
+		return nil
+	}
+	limited := &Pool{p.c, t, threads}
+	runtime.AddCleanup(limited, func(t *C.nacre_team) { C.free(unsafe.Pointer(t)) }, t)
+	return limited
 }
 
 // Close ends the threads. No kernel may be running on the pool.

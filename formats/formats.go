@@ -37,7 +37,11 @@ type Format struct {
 
 	// Of formats that have models in folders; nil for others.
 	openFolder   func(path string) (*graph.Model, error)
+	openFolderFS func(name string, files fs.FS) (*graph.Model, error)
 	verifyFolder func(path string) []error
+
+	// readFiles is read for models of several files, in formats that have such.
+	readFiles func(name string, data []byte, files fs.FS) (*graph.Model, error)
 }
 
 // Options are what Save may be told.
@@ -49,7 +53,8 @@ var Formats = []Format{
 		Name: safetensors.Name, About: "tensors with text metadata; in shards, or a folder of Hugging Face",
 		Extensions: []string{".safetensors"}, Probe: safetensors.Probe,
 		open: safetensors.Open, read: safetensors.Read, save: written(safetensors.Write), verify: safetensors.Verify,
-		openFolder: safetensors.OpenFolder, verifyFolder: safetensors.VerifyFolder,
+		openFolder: safetensors.OpenFolder, openFolderFS: safetensors.OpenFS, verifyFolder: safetensors.VerifyFolder,
+		readFiles: safetensors.ReadFiles,
 	},
 	{
 		Name: oinf.Name, About: "tensors, size variables and typed metadata of OpenInfer; version 1, and version 2 kept where a file is of it",
@@ -59,7 +64,7 @@ var Formats = []Format{
 	{
 		Name: onnx.Name, About: "models with their graphs, opsets 1 to 28, external data",
 		Extensions: []string{".onnx"}, Probe: onnx.Probe,
-		open: openONNX, read: readONNX, save: saveONNX, verify: verifyONNX,
+		open: openONNX, read: readONNX, readFiles: readFilesONNX, save: saveONNX, verify: verifyONNX,
 	},
 	gptrsRow(gptrs.Checkpoint, "checkpoints of gpt.rs: tensors by name and id, and a model's configuration", ".chk", ".gptrschk"),
 	gptrsRow(gptrs.Archive, "tensors of gpt.rs by name", ".ten", ".gptrsten"),
@@ -170,18 +175,11 @@ func checked(m *graph.Model) (*graph.Model, error) {
 // Decode reads a model from memory, which the model keeps, and checks it. The
 // name stands for the file in messages. There is no folder to find external data
 // in, so a model that has some is refused.
-func Decode(name string, data []byte) (*graph.Model, error) {
-	for _, row := range Formats {
-		if row.Probe(data) {
-			m, err := row.read(name, data)
-			if err != nil {
-				return nil, err
-			}
-			m.Raw = data
-			return checked(m)
-		}
-	}
-	return nil, &graph.Error{Stage: "load", File: name, Offset: -1, Kind: graph.ErrUnsupported,
+func Decode(name string, data []byte) (*graph.Model, error) { return DecodeFiles(name, data, nil) }
+
+// unknown reports content that no format probes as its own.
+func unknown(name string) error {
+	return &graph.Error{Stage: "load", File: name, Offset: -1, Kind: graph.ErrUnsupported,
 		Err: fmt.Errorf("content is of no format that is known (%s)", names())}
 }
 
@@ -268,8 +266,7 @@ func detect(f *binio.File) (Format, error) {
 	if row, ok := byExtension(f.Path); ok {
 		return row, nil
 	}
-	return Format{}, &graph.Error{Stage: "load", File: f.Path, Offset: -1, Kind: graph.ErrUnsupported,
-		Err: fmt.Errorf("content is of no format that is known (%s)", names())}
+	return Format{}, unknown(f.Path)
 }
 
 func byExtension(path string) (Format, bool) {

@@ -6,6 +6,7 @@ import (
 	goruntime "runtime"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -28,7 +29,7 @@ type Options struct {
 	Registry *op.Registry
 	// Packs shares rearranged weights with other sessions of the same model; nil
 	// keeps them for this session.
-	Packs *op.Packs
+	Packs *cpu.Packs
 }
 
 // Validate reports every problem of the options.

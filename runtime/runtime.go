@@ -26,10 +26,7 @@ type Session struct {
 	closed  bool
 	program *plan.Program
 	exec    *exec.Executor
-	model   *graph.Model // optimised
-	pool    *bindings.Pool
-	packs   *op.Packs // to be closed with the session; nil when shared
-	consts  *cpu.Packs
+	packs   *cpu.Packs // to be closed with the session; nil when shared
 	outputs []*graph.Value
 }
 
@@ -70,61 +67,80 @@ func (o Options) optimize(m *graph.Model, isa bindings.ISA) (*graph.Model, error
 	return optimize.Run(m, passes, optimize.Context{Registry: o.Registry, Eval: eval})
 }
 
-// New makes a session of a validated model, whose tensors must stay valid until
-// Close. The model is not changed.
-func New(m *graph.Model, o Options) (*Session, error) {
+// Program is a model's graph, rewritten and bound to operators. It is made once for
+// all sessions that are to run it, from many goroutines at once.
+type Program struct {
+	program *plan.Program
+	device  *cpu.Device
+	outputs []*graph.Value
+}
+
+// Compile makes a program of a validated model, whose tensors must stay valid as
+// long as the program is used, as must Options.Packs, which may not be nil. The model
+// is not changed. MemoryLimit does not matter.
+func Compile(m *graph.Model, o Options) (*Program, error) {
 	o, isa, err := o.complete(m)
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{}
-	if o.Packs == nil {
-		o.Packs = op.NewPacks()
-		s.packs = o.Packs
-	}
-	s.consts = cpu.NewPacks()
-	if err := s.prepare(m, o, isa); err != nil {
-		s.free()
+	if m, err = o.optimize(m, isa); err != nil {
 		return nil, err
 	}
-	m = s.model
+	pool, err := bindings.SharedPool()
+	if err != nil {
+		return nil, err
+	}
+	d, err := cpu.New(isa, pool, o.threads(), o.Packs)
+	if err != nil {
+		return nil, err
+	}
+	p := &Program{device: d}
+	if p.program, err = plan.Compile(m, o.Registry, d, op.Prepare{ISA: isa, Packs: o.Packs.Legacy}); err != nil {
+		return nil, err
+	}
+	if err := p.program.Static(); err != nil {
+		return nil, err
+	}
 	for i, v := range m.Graph.Outputs {
 		inferred := *v
-		if t := s.program.Type(s.program.Outputs[i]); t.Kind != graph.NoType {
+		if t := p.program.Type(p.program.Outputs[i]); t.Kind != graph.NoType {
 			inferred.Type = t
 		}
-		s.outputs = append(s.outputs, &inferred)
+		p.outputs = append(p.outputs, &inferred)
 	}
-	return s, nil
+	return p, nil
 }
 
-// prepare compiles the model for a device of its own.
-func (s *Session) prepare(m *graph.Model, o Options, isa bindings.ISA) (err error) {
-	if s.model, err = o.optimize(m, isa); err != nil {
-		return err
+// NewSession makes a session that runs the program. Of the options MemoryLimit
+// matters.
+func (p *Program) NewSession(o Options) (*Session, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
 	}
-	if s.pool, err = bindings.NewPool(o.threads()); err != nil {
-		return err
+	return &Session{program: p.program, outputs: p.outputs, exec: exec.New(p.device, o.memoryLimit())}, nil
+}
+
+// New makes a session of a validated model, whose tensors must stay valid until
+// Close. The model is not changed.
+func New(m *graph.Model, o Options) (*Session, error) {
+	var own *cpu.Packs
+	if o.Packs == nil {
+		own = cpu.NewPacks()
+		o.Packs = own
 	}
-	d, err := cpu.New(isa, s.pool, o.threads(), s.consts)
+	p, err := Compile(m, o)
+	var s *Session
+	if err == nil {
+		s, err = p.NewSession(o)
+	}
 	if err != nil {
-		return err
+		if own != nil {
+			own.Close()
+		}
+		return nil, err
 	}
-	s.program, err = plan.Compile(s.model, o.Registry, d, op.Prepare{ISA: isa, Packs: o.Packs})
-	s.exec = exec.New(d, o.memoryLimit())
-	return err
-}
-
-// free gives back what the session holds.
-func (s *Session) free() {
-	if s.exec != nil {
-		s.exec.Close()
-	}
-	s.pool.Close()
-	s.consts.Close()
-	if s.packs != nil {
-		s.packs.Close()
-	}
+	s.packs = own
+	return s, nil
 }
 
 // ErrClosed is what Run returns after Close.
@@ -139,7 +155,10 @@ func (s *Session) Close() error {
 		return nil
 	}
 	s.closed = true
-	s.free()
+	s.exec.Close()
+	if s.packs != nil {
+		s.packs.Close()
+	}
 	return nil
 }
 

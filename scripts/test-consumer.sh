@@ -20,7 +20,6 @@ import (
 	"log"
 
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 func main() {
@@ -35,11 +34,15 @@ func main() {
 		log.Fatal(err)
 	}
 	defer s.Close()
-	out, err := s.Run(context.Background(), map[string]*nacre.Tensor{"image": tensor.New(tensor.F32, 1, 1, 8, 8)})
+	in, err := s.ZeroInputs(map[string]int{"batch": 1})
 	if err != nil {
 		log.Fatal(err)
 	}
-	p, err := tensor.Data[float32](out["probabilities"])
+	out, err := s.Run(context.Background(), in)
+	if err != nil {
+		log.Fatal(err)
+	}
+	p, err := nacre.Data[float32](out["probabilities"])
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -137,7 +137,7 @@ func (f *benchFlags) inputs(s *nacre.Session, dims map[string]int) (map[string]*
 		if inputs[v.Name] != nil {
 			continue
 		}
-		t, err := randomTensor(r, v.Type, dims)
+		t, err := randomTensor(r, v, dims)
 		if err != nil {
 			return nil, fmt.Errorf("input %q: %w", v.Name, err)
 		}
@@ -146,10 +146,10 @@ func (f *benchFlags) inputs(s *nacre.Session, dims map[string]int) (map[string]*
 	return inputs, nil
 }
 
-func hasSymbol(list []*graph.Value, name string) bool {
+func hasSymbol(list []nacre.Info, name string) bool {
 	for _, v := range list {
-		for _, d := range v.Type.Dims {
-			if d.Text() == name || slices.Contains(d.Symbols(), name) {
+		for _, d := range v.Shape {
+			if e := graph.ParseDim(d.String()); d.String() == name || slices.Contains(e.Symbols(), name) {
 				return true
 			}
 		}
@@ -176,47 +176,47 @@ func openExtent(d graph.Dim, dims map[string]int) int {
 }
 
 // randomTensor makes a tensor of that type; open extents come from dims or are 1.
-func randomTensor(r *rand.Rand, t graph.Type, dims map[string]int) (*tensor.Tensor, error) {
-	if t.Kind != graph.TensorType || t.Dims == nil || !t.DType.Valid() {
-		return nil, fmt.Errorf("no random value of type %v can be made; give one with --input", t)
+func randomTensor(r *rand.Rand, in nacre.Info, dims map[string]int) (*nacre.Tensor, error) {
+	if in.Kind != nacre.TensorKind || in.Shape == nil || !in.DType.Valid() {
+		return nil, fmt.Errorf("no random value of type %s can be made; give one with --input", in.Type())
 	}
-	shape := make(tensor.Shape, len(t.Dims))
-	for i, d := range t.Dims {
-		n, known := d.Value()
-		if !known {
-			n = openExtent(d, dims)
+	shape := make([]int, len(in.Shape))
+	for i, d := range in.Shape {
+		shape[i] = d.Size
+		if d.Open() {
+			shape[i] = openExtent(graph.ParseDim(d.String()), dims)
 		}
-		shape[i] = n
 	}
-	if err := shape.Check(); err != nil {
+	x, err := nacre.Zeros(in.DType, shape...)
+	if err != nil {
 		return nil, err
 	}
-	x := tensor.New(t.DType, shape...)
-	switch t.DType {
-	case tensor.F32:
-		fill(x, func() float32 { return float32(r.NormFloat64()) })
-	case tensor.F64:
-		fill(x, r.NormFloat64)
-	case tensor.F16:
-		fill(x, func() packed.F16 { return packed.ToF16(float32(r.NormFloat64())) })
-	case tensor.BF16:
-		fill(x, func() packed.BF16 { return packed.ToBF16(float32(r.NormFloat64())) })
+	switch in.DType {
+	case nacre.Float32:
+		err = fill(x, func() float32 { return float32(r.NormFloat64()) })
+	case nacre.Float64:
+		err = fill(x, r.NormFloat64)
+	case nacre.Float16:
+		err = fill(x, func() packed.F16 { return packed.ToF16(float32(r.NormFloat64())) })
+	case nacre.BFloat16:
+		err = fill(x, func() packed.BF16 { return packed.ToBF16(float32(r.NormFloat64())) })
 	default:
 		// One bit in the lowest place of every element: 0 or 1 in any integer type.
-		if size := t.DType.Bits() / 8; size > 0 && (t.DType.IsInteger() || t.DType == tensor.Bool) {
+		if size := in.DType.Bits() / 8; size > 0 && (in.DType.IsInteger() || in.DType == nacre.Bool) {
 			for i := 0; i < len(x.Bytes()); i += size {
 				x.Bytes()[i] = byte(r.IntN(2))
 			}
 		}
 	}
-	return x, nil
+	return x, err
 }
 
-func fill[T tensor.Element](t *tensor.Tensor, next func() T) {
-	s := tensor.View[T](t)
+func fill[T nacre.Element](t *nacre.Tensor, next func() T) error {
+	s, err := nacre.Data[T](t)
 	for i := range s {
 		s[i] = next()
 	}
+	return err
 }
 
 // measure times whole runs, then one more with the time of every step.
@@ -259,15 +259,16 @@ func (f *benchFlags) measure(ctx context.Context, s *nacre.Session, inputs map[s
 // products, as far as their extents are known.
 func work(pl *nacre.Plan) float64 {
 	total := 0.0
-	for _, s := range pl.Steps {
-		if len(s.In) < 2 || s.In[0] < 0 || s.In[1] < 0 || s.Out[0] < 0 {
+	for _, s := range pl.Steps() {
+		if len(s.Inputs) < 2 || len(s.Outputs) < 1 {
 			continue
 		}
-		a, b, y := pl.Slots[s.In[0]].Shape, pl.Slots[s.In[1]].Shape, pl.Slots[s.Out[0]].Shape
+		a, b, y := extents(s.Inputs[0]), extents(s.Inputs[1]), extents(s.Outputs[0])
 		if len(a) == 0 || len(b) == 0 || len(y) == 0 {
 			continue
 		}
-		switch s.Row.Name {
+		name, _, _ := strings.Cut(s.Op, "-")
+		switch name {
 		case "Conv":
 			total += 2 * float64(y.Len()) * float64(b[1:].Len())
 		case "MatMul":
@@ -277,6 +278,18 @@ func work(pl *nacre.Plan) float64 {
 		}
 	}
 	return total
+}
+
+// extents returns the shape of a value of a plan; nil if it is not known.
+func extents(v nacre.Info) tensor.Shape {
+	shape := make(tensor.Shape, len(v.Shape))
+	for i, d := range v.Shape {
+		if d.Open() {
+			return nil
+		}
+		shape[i] = d.Size
+	}
+	return shape
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -3,8 +3,8 @@ package main
 import (
 	"testing"
 
+	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 func TestOpenExtent(t *testing.T) {
@@ -14,7 +14,7 @@ func TestOpenExtent(t *testing.T) {
 			t.Errorf("%s: got %d, want %d", text, got, want)
 		}
 	}
-	list := []*graph.Value{{Type: graph.TensorOf(tensor.F32, graph.Dims{graph.ParseDim("past + 1")})}}
+	list := []nacre.Info{{Shape: []nacre.Dim{{Symbol: "past + 1", Size: -1}}}}
 	for name, want := range map[string]bool{"past": true, "past + 1": true, "seq": false} {
 		if hasSymbol(list, name) != want {
 			t.Errorf("%s is a symbol: %v", name, !want)

@@ -14,7 +14,6 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // testCase is one model with what is known of its results.
@@ -119,22 +118,25 @@ func (c *testCase) data(s *nacre.Session) ([]*testData, error) {
 }
 
 func (c *testCase) ramp(s *nacre.Session) (*testData, error) {
-	if len(s.Inputs()) != 1 || s.Inputs()[0].Type.DType != tensor.F32 {
+	if len(s.Inputs()) != 1 || s.Inputs()[0].DType != nacre.Float32 {
 		return nil, fmt.Errorf("a model without stored inputs must take one of float32, not %s", valueList(s.Inputs()))
 	}
 	v := s.Inputs()[0]
-	shape := make(tensor.Shape, len(v.Type.Dims))
-	for i, d := range v.Type.Dims {
-		shape[i] = 1
-		if n, ok := d.Value(); ok {
-			shape[i] = n
+	shape := make([]int, len(v.Shape))
+	for i, d := range v.Shape {
+		shape[i] = d.Size
+		if d.Open() {
+			shape[i] = 1
 		}
 	}
-	if err := shape.Check(); err != nil {
+	t, err := nacre.Zeros(nacre.Float32, shape...)
+	if err != nil {
 		return nil, err
 	}
-	t := tensor.New(tensor.F32, shape...)
-	x := tensor.View[float32](t)
+	x, err := nacre.Data[float32](t)
+	if err != nil {
+		return nil, err
+	}
 	for i := range x {
 		x[i] = float32(float64(i) / float64(len(x)))
 	}
@@ -142,7 +144,11 @@ func (c *testCase) ramp(s *nacre.Session) (*testData, error) {
 	if err != nil {
 		return nil, err
 	}
-	want, err := readTensorProto(data)
+	stored, err := readTensorProto(data)
+	if err != nil {
+		return nil, err
+	}
+	want, err := tensorOf(stored)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/cmd/nacre/demo"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 func TestDemo(t *testing.T) {
@@ -41,7 +42,7 @@ func TestDemoAccuracy(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	images, answers := stored(t, filepath.Join(dir, "image.npy")), stored(t, filepath.Join(dir, "answer.npy"))
+	images, answers := wrapped(t, stored(t, filepath.Join(dir, "image.npy"))), wrapped(t, stored(t, filepath.Join(dir, "answer.npy")))
 	want, err := nacre.Data[int64](answers)
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +82,7 @@ func TestDemoAccuracy(t *testing.T) {
 	}
 }
 
-func stored(t *testing.T, path string) *nacre.Tensor {
+func stored(t *testing.T, path string) *tensor.Tensor {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {

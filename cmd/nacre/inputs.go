@@ -11,7 +11,6 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
 	"github.com/nacre-ml/nacre/formats/onnx"
-	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -35,7 +34,7 @@ func (f *inputFlags) load(s *nacre.Session) (map[string]*nacre.Tensor, error) {
 			return nil, usagef("--input %s: the form is NAME=FILE", arg)
 		}
 		v := find(s.Inputs(), name)
-		if v == nil {
+		if v.Name == "" {
 			return nil, fmt.Errorf("the model takes no input %q; it takes %s", name, valueList(s.Inputs()))
 		}
 		if inputs[name] != nil {
@@ -60,20 +59,28 @@ func (f *inputFlags) load(s *nacre.Session) (map[string]*nacre.Tensor, error) {
 type missingError struct{ error }
 
 // file reads one input by the ending of its name.
-func (f *inputFlags) file(path string, v *graph.Value) (*tensor.Tensor, error) {
+func (f *inputFlags) file(path string, v nacre.Info) (*nacre.Tensor, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	switch ext := strings.ToLower(filepath.Ext(path)); ext {
 	case ".npy":
-		return npy.Decode(data)
+		t, err := npy.Decode(data)
+		if err != nil {
+			return nil, err
+		}
+		return tensorOf(t)
 	case ".pb":
-		return readTensorProto(data)
+		t, err := readTensorProto(data)
+		if err != nil {
+			return nil, err
+		}
+		return tensorOf(t)
 	case ".bin":
-		return rawTensor(data, v.Type)
+		return rawTensor(data, v)
 	case ".png", ".jpg", ".jpeg":
-		return f.image.tensor(data, v.Type)
+		return f.image.tensor(data, v)
 	default:
 		return nil, fmt.Errorf("files ending in %q cannot be read; have .npy, .pb, .bin, .png, .jpg", ext)
 	}
@@ -81,47 +88,47 @@ func (f *inputFlags) file(path string, v *graph.Value) (*tensor.Tensor, error) {
 
 // rawTensor takes bytes as the elements of a value whose extents are known, but
 // for one that the number of bytes gives.
-func rawTensor(data []byte, t graph.Type) (*tensor.Tensor, error) {
-	if t.Kind != graph.TensorType || t.DType.Bits() == 0 || t.Dims == nil {
-		return nil, fmt.Errorf("raw elements do not say what they are, and the model only says %v; use .npy or .pb", t)
+func rawTensor(data []byte, in nacre.Info) (*nacre.Tensor, error) {
+	if in.Kind != nacre.TensorKind || in.DType.Bits() == 0 || in.Shape == nil {
+		return nil, fmt.Errorf("raw elements do not say what they are, and the model only says %s; use .npy or .pb", in.Type())
 	}
-	shape := make(tensor.Shape, len(t.Dims))
+	shape := make(tensor.Shape, len(in.Shape))
 	open := -1
-	for i, d := range t.Dims {
-		n, known := d.Value()
-		if !known {
+	for i, d := range in.Shape {
+		shape[i] = d.Size
+		if d.Open() {
 			if open >= 0 {
-				return nil, fmt.Errorf("raw elements do not give two extents of %v; use .npy or .pb", t)
+				return nil, fmt.Errorf("raw elements do not give two extents of %s; use .npy or .pb", in.Type())
 			}
-			open, n = i, 1
+			open, shape[i] = i, 1
 		}
-		shape[i] = n
 	}
 	if err := shape.Check(); err != nil {
 		return nil, err
 	}
-	if row := t.DType.Bytes(shape.Len()); open >= 0 && row > 0 {
+	if row := tensor.DType(in.DType).Bytes(shape.Len()); open >= 0 && row > 0 {
 		shape[open] = len(data) / row
 	}
-	return tensor.FromBytes(t.DType, shape, data)
+	return nacre.FromBytes(in.DType, data, shape...)
 }
 
-func find(list []*graph.Value, name string) *graph.Value {
+// find returns the value of that name; the zero Info if there is none.
+func find(list []nacre.Info, name string) nacre.Info {
 	for _, v := range list {
 		if v.Name == name {
 			return v
 		}
 	}
-	return nil
+	return nacre.Info{}
 }
 
-func valueList(list []*graph.Value) string {
+func valueList(list []nacre.Info) string {
 	if len(list) == 0 {
 		return "none"
 	}
 	parts := make([]string, len(list))
 	for i, v := range list {
-		parts[i] = fmt.Sprintf("%s %v", v.Name, v.Type)
+		parts[i] = v.String()
 	}
 	return strings.Join(parts, ", ")
 }

@@ -30,7 +30,7 @@ func inspectCommand() *cobra.Command {
 				return err
 			}
 			defer func() { err = join(err, m) }()
-			r := inspect(m.Source(), values)
+			r := inspect(m, values)
 			if asJSON {
 				r.digest()
 				return writeJSON(cmd.OutOrStdout(), r)
@@ -68,6 +68,8 @@ type report struct {
 type reportValue struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
+	// Required is false for an input that has a value in the model; nil for outputs.
+	Required *bool `json:"required,omitempty"`
 }
 
 // reportMeta is one metadata entry. The value is text, a number, or, with a shape,
@@ -111,11 +113,12 @@ type reportNode struct {
 	Outputs []string `json:"outputs"`
 }
 
-func inspect(m *graph.Model, values int) *report {
+func inspect(model *nacre.Model, values int) *report {
+	m := model.Source()
 	r := &report{
 		File: m.File, Format: m.Format, Version: int64(m.Container), Opsets: map[string]int{}, Domain: m.Domain, ModelVersion: m.Version,
 		Producer: strings.TrimSpace(m.Producer + " " + m.ProducerVer), Doc: m.Doc, Graph: m.Graph.Name,
-		Inputs: reportValues(m.Graph.Inputs), Outputs: reportValues(m.Graph.Outputs),
+		Inputs: reportValues(model.Inputs(), true), Outputs: reportValues(model.Outputs(), false),
 		Meta: []reportMeta{}, Sizes: map[string]uint64{}, Tensors: []reportTensor{}, Nodes: []reportNode{},
 	}
 	if m.IR > 0 {
@@ -212,10 +215,13 @@ func declared(v *graph.Value) reportTensor {
 	return row
 }
 
-func reportValues(list []*graph.Value) []reportValue {
+func reportValues(list []nacre.Info, inputs bool) []reportValue {
 	out := make([]reportValue, len(list))
 	for i, v := range list {
-		out[i] = reportValue{v.Name, v.Type.String()}
+		out[i] = reportValue{Name: v.Name, Type: v.Type()}
+		if inputs {
+			out[i].Required = &v.Required
+		}
 	}
 	return out
 }
@@ -304,7 +310,11 @@ func (r *report) text(w io.Writer, values int) error {
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, v := range r.Inputs {
-		fmt.Fprintf(tw, "input\t%s\t%s\n", v.Name, v.Type)
+		note := ""
+		if !*v.Required {
+			note = "\thas a value in the model"
+		}
+		fmt.Fprintf(tw, "input\t%s\t%s%s\n", v.Name, v.Type, note)
 	}
 	for _, v := range r.Outputs {
 		fmt.Fprintf(tw, "output\t%s\t%s\n", v.Name, v.Type)

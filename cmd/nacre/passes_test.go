@@ -85,7 +85,11 @@ func checkPasses(t *testing.T, c testCase) {
 	if err != nil || isRandom(m.Source()) {
 		t.Skip(err)
 	}
-	p := &passChecker{source: m.Source(), inputs: sets[0].inputs, dumps: map[string]map[string]nacre.Value{}, tolerance: foldTolerance[narrowest(m.Source().Graph)]}
+	inputs := map[string]tensor.Value{}
+	for name, v := range sets[0].inputs {
+		inputs[name] = plain(v)
+	}
+	p := &passChecker{source: m.Source(), inputs: inputs, dumps: map[string]map[string]tensor.Value{}, tolerance: foldTolerance[narrowest(m.Source().Graph)]}
 	first := optimize.Required()
 	plain := p.results(t, first, nil)
 	if plain == nil {
@@ -114,13 +118,13 @@ func checkPasses(t *testing.T, c testCase) {
 // passChecker runs a model after passes. What gives the same graph runs once.
 type passChecker struct {
 	source    *graph.Model
-	inputs    map[string]nacre.Value
-	dumps     map[string]map[string]nacre.Value // results by the graph's text
+	inputs    map[string]tensor.Value
+	dumps     map[string]map[string]tensor.Value // results by the graph's text
 	tolerance float64
 }
 
 // results runs the model. It is an error of the test if it fails and did not before.
-func (p *passChecker) results(t *testing.T, passes []optimize.Pass, before map[string]nacre.Value) map[string]nacre.Value {
+func (p *passChecker) results(t *testing.T, passes []optimize.Pass, before map[string]tensor.Value) map[string]tensor.Value {
 	t.Helper()
 	registry := op.Standard()
 	m, err := optimize.Run(p.source, passes, optimize.Context{Registry: registry, Eval: func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
@@ -142,7 +146,7 @@ func (p *passChecker) results(t *testing.T, passes []optimize.Pass, before map[s
 	s, err := runtime.New(m, runtime.Options{NoOptimize: true, Registry: registry})
 	if err == nil {
 		defer s.Close()
-		var out map[string]nacre.Value
+		var out map[string]tensor.Value
 		if out, err = s.RunValues(context.Background(), p.inputs); err == nil {
 			p.dumps[text.String()] = out
 			return out
@@ -154,7 +158,7 @@ func (p *passChecker) results(t *testing.T, passes []optimize.Pass, before map[s
 	return nil
 }
 
-func (p *passChecker) check(t *testing.T, what string, want, got map[string]nacre.Value, exact bool) {
+func (p *passChecker) check(t *testing.T, what string, want, got map[string]tensor.Value, exact bool) {
 	t.Helper()
 	for name, w := range want {
 		r := compare.Values(got[name], w, compare.Tolerance{Rel: 1, Abs: 1e30})

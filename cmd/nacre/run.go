@@ -185,7 +185,7 @@ func (f *runFlags) compare(ctx context.Context, s *nacre.Session, stdout, stderr
 			return fmt.Errorf("%s: %w", set, err)
 		}
 		for _, want := range data.outputs {
-			r := compare.Values(out[want.name], want.value, f.tol)
+			r := compare.Values(plain(out[want.name]), plain(want.value), f.tol)
 			verdict := "ok"
 			if !r.Match() {
 				verdict, failed = "MISMATCH: "+r.Reason, failed+1

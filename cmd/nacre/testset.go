@@ -62,7 +62,7 @@ func isSet(dir string) bool {
 }
 
 // load reads the set for a model with those inputs and outputs.
-func (t testSet) load(inputs, outputs []*graph.Value) (*testData, error) {
+func (t testSet) load(inputs, outputs []nacre.Info) (*testData, error) {
 	in, err := t.read("input", inputs)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (t testSet) load(inputs, outputs []*graph.Value) (*testData, error) {
 
 // read returns the values of one kind with the names that the model has for
 // them: the files' number is the place in the model's list.
-func (t testSet) read(kind string, values []*graph.Value) ([]namedValue, error) {
+func (t testSet) read(kind string, values []nacre.Info) ([]namedValue, error) {
 	numbers, err := t.numbers(kind)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (t testSet) read(kind string, values []*graph.Value) ([]namedValue, error) 
 		if err != nil {
 			return nil, err
 		}
-		x, err := readValue(data, v.Type)
+		x, err := readValue(data, typeOf(v))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
@@ -140,5 +140,9 @@ func readValue(data []byte, t graph.Type) (nacre.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v.Runnable()
+	x, err := v.Runnable()
+	if err != nil {
+		return nil, err
+	}
+	return valueOf(x)
 }

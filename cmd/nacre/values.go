@@ -18,7 +18,8 @@ import (
 
 // summary prints what an output looks like: its type, its range, its first
 // elements, and for a vector of scores the best classes.
-func summary(w io.Writer, name string, t *tensor.Tensor) {
+func summary(w io.Writer, name string, out *nacre.Tensor) {
+	t := plainTensor(out)
 	fmt.Fprintf(w, "%s %v\n", name, t)
 	if t.DType() == tensor.String {
 		fmt.Fprintf(w, "  first %q\n", t.Strings()[:min(t.Len(), 8)])
@@ -68,17 +69,17 @@ func best(at func(int) float64, n, k int) []string {
 
 // writeOutputs stores every output as a .npy file in the folder. Element types
 // that the format lacks are widened to one that holds every value of theirs.
-func writeOutputs(w io.Writer, folder string, values []*graph.Value, out map[string]nacre.Value) error {
+func writeOutputs(w io.Writer, folder string, values []nacre.Info, out map[string]nacre.Value) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
 	used := map[string]bool{}
 	for _, v := range values {
-		t, ok := out[v.Name].(*nacre.Tensor)
+		x, ok := out[v.Name].(*nacre.Tensor)
 		if !ok {
 			return graph.Mark(graph.ErrUnsupported, "output %q is %v; .npy files hold tensors only", v.Name, out[v.Name])
 		}
-		t, err := writable(t)
+		t, err := writable(plainTensor(x))
 		if err != nil {
 			return fmt.Errorf("output %q: %w", v.Name, err)
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
 	"github.com/nacre-ml/nacre/packed"
-	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -32,15 +31,15 @@ func TestWriteOutputs(t *testing.T) {
 	}{
 		{"plain", "plain.npy", "int64[2]", tensor.New(tensor.I64, 2), 0},
 		{"a/b:c", "a_b_c.npy", "int8[3]", int4, -8},
-		{"a_b_c", "a_b_c_.npy", "float32[1]", bf16, -1.5},
+		{"a_b_c", "a_b_c_.npy", "float32[1]", plainTensor(bf16), -1.5},
 		{"..", "output...npy", "string[2]", words, 0},
 	}
 	dir := t.TempDir()
 	out := map[string]*nacre.Tensor{}
-	var values []*graph.Value
+	var values []nacre.Info
 	for _, c := range cases {
-		out[c.name] = c.t
-		values = append(values, &graph.Value{Name: c.name})
+		out[c.name] = wrapped(t, c.t)
+		values = append(values, nacre.Info{Name: c.name})
 	}
 	var log bytes.Buffer
 	if err := writeOutputs(&log, dir, values, asValues(out)); err != nil {
@@ -62,6 +61,15 @@ func TestWriteOutputs(t *testing.T) {
 	}
 }
 
+func wrapped(t *testing.T, x *tensor.Tensor) *nacre.Tensor {
+	t.Helper()
+	w, err := tensorOf(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
 func TestSummary(t *testing.T) {
 	scores, err := nacre.NewTensor([]float32{0.5, -1, 4, 2, 0, 1}, 1, 6)
 	if err != nil {
@@ -73,7 +81,7 @@ func TestSummary(t *testing.T) {
 	}
 	var b bytes.Buffer
 	summary(&b, "scores", scores)
-	summary(&b, "words", words)
-	summary(&b, "none", tensor.New(tensor.F32, 0, 3))
+	summary(&b, "words", wrapped(t, words))
+	summary(&b, "none", wrapped(t, tensor.New(tensor.F32, 0, 3)))
 	golden(t, "summary.txt", b.String())
 }

@@ -19,17 +19,28 @@ import (
 
 // external is the files of external data of one model, each mapped once.
 type external struct {
-	folder string
-	limit  int
-	files  map[string]*binio.File
+	find  func(parts []string) (*binio.File, error)
+	limit int
+	files map[string]*binio.File
 
 	// sums makes files be compared with the checksums that tensors note of them;
 	// it holds those that were computed. Nil for no comparison.
 	sums map[*binio.File]string
 }
 
-func newExternal(model string, limit int) *external {
-	return &external{folder: filepath.Dir(model), limit: limit, files: map[string]*binio.File{}}
+func newExternal(find func(parts []string) (*binio.File, error), limit int) *external {
+	return &external{find: find, limit: limit, files: map[string]*binio.File{}}
+}
+
+// beside finds files in the folder of a model.
+func beside(model string) func(parts []string) (*binio.File, error) {
+	folder := filepath.Dir(model)
+	return func(parts []string) (*binio.File, error) { return openBeneath(folder, parts) }
+}
+
+// within finds files in a file system.
+func within(fsys fs.FS) func(parts []string) (*binio.File, error) {
+	return func(parts []string) (*binio.File, error) { return binio.OpenFS(fsys, strings.Join(parts, "/")) }
 }
 
 // Close unmaps the files.
@@ -51,7 +62,7 @@ type place struct {
 
 func (d *decoder) externalTensor(p *tensorProto) (*tensor.Tensor, error) {
 	if d.ext == nil {
-		return nil, graph.Mark(graph.ErrUnsupported, "external data cannot be read here; open the model as a file")
+		return nil, graph.Mark(graph.ErrUnsupported, "the model has external data and comes without files; open the model as a file")
 	}
 	at, err := parsePlace(p.entries)
 	if err != nil {
@@ -128,8 +139,7 @@ func count(e graph.Pair) (int64, error) {
 	return n, nil
 }
 
-// open returns a file beneath the folder. It must be a regular file with one
-// name, and neither it nor a folder on the way may be a link.
+// open returns the file of a location, which must lie beneath the model's folder.
 func (e *external) open(location string) (*binio.File, error) {
 	parts, err := split(location)
 	if err != nil {
@@ -142,7 +152,7 @@ func (e *external) open(location string) (*binio.File, error) {
 	if len(e.files) == e.limit {
 		return nil, fmt.Errorf("more than %d files", e.limit)
 	}
-	f, err := openBeneath(e.folder, parts)
+	f, err := e.find(parts)
 	if err != nil {
 		var p *fs.PathError
 		if errors.As(err, &p) {
@@ -175,7 +185,8 @@ func split(location string) ([]string, error) {
 	return parts, nil
 }
 
-// openBeneath walks down folder by folder and makes sure of each that what was
+// openBeneath opens a regular file with one name; neither it nor a folder on the way
+// may be a link. It walks down folder by folder and makes sure of each that what was
 // opened is what was looked at, so that nothing can be exchanged in between.
 func openBeneath(folder string, parts []string) (*binio.File, error) {
 	root, err := os.OpenRoot(folder)

@@ -3,6 +3,7 @@ package onnx
 import (
 	"errors"
 	"io"
+	"io/fs"
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -17,7 +18,7 @@ const Name = "onnx"
 // does that.
 func Open(f *binio.File, o Options) (*graph.Model, error) {
 	d := newDecoder(f.Path, f.Data, o)
-	d.ext = newExternal(f.Path, d.limits.Files)
+	d.ext = newExternal(beside(f.Path), d.limits.Files)
 	m := d.model()
 	if err := d.result(); err != nil {
 		d.ext.Close()
@@ -38,12 +39,26 @@ func Read(name string, data []byte, o Options) (*graph.Model, error) {
 	return m, nil
 }
 
+// ReadFiles is Read for models with external data, whose locations are names in
+// files.
+func ReadFiles(name string, data []byte, files fs.FS, o Options) (*graph.Model, error) {
+	d := newDecoder(name, data, o)
+	d.ext = newExternal(within(files), d.limits.Files)
+	m := d.model()
+	if err := d.result(); err != nil {
+		d.ext.Close()
+		return nil, err
+	}
+	m.Closer = d.ext
+	return m, nil
+}
+
 // Verify returns every problem that can be found in an open file and the files
 // of its external data: what the reader refuses, going on behind each broken
 // message, what graph.Problems finds, and checksums that differ.
 func Verify(f *binio.File, o Options) []error {
 	d := newDecoder(f.Path, f.Data, o)
-	d.ext = newExternal(f.Path, d.limits.Files)
+	d.ext = newExternal(beside(f.Path), d.limits.Files)
 	d.ext.sums = map[*binio.File]string{}
 	defer d.ext.Close()
 	return d.verify()

@@ -116,6 +116,16 @@ func Open(f *binio.File) (*graph.Model, error) {
 	return s.opened()
 }
 
+// ReadFiles is Read for models that may be an index, whose shards are names in files.
+func ReadFiles(name string, data []byte, files fs.FS) (*graph.Model, error) {
+	if !isIndex(data) {
+		return Read(name, data)
+	}
+	s := newSet(name, files)
+	s.index(data)
+	return s.opened()
+}
+
 // Verify returns every problem of a file or of an index and its shards.
 func Verify(f *binio.File) []error {
 	if !isIndex(f.Data) {
@@ -133,6 +143,14 @@ func Verify(f *binio.File) []error {
 // lead out of the folder are refused.
 func OpenFolder(folder string) (*graph.Model, error) { return openFolder(folder).opened() }
 
+// OpenFS is OpenFolder for the top folder of a file system. The name stands for it in
+// messages. Which links are followed is up to the file system.
+func OpenFS(name string, files fs.FS) (*graph.Model, error) {
+	s := newSet(name, files)
+	s.folder()
+	return s.opened()
+}
+
 // VerifyFolder returns every problem of the shards in a folder.
 func VerifyFolder(folder string) []error {
 	s := openFolder(folder)
@@ -143,20 +161,28 @@ func VerifyFolder(folder string) []error {
 // set is the shards of a model.
 type set struct {
 	container.Problems
-	root  *os.Root // nil when there is none
+	fsys  fs.FS    // nil when there is none
+	root  *os.Root // of fsys, if it is that of a folder
 	files []*binio.File
 	model *graph.Model
 	from  map[string]string // the shard of each tensor that was met
 	meta  map[graph.Pair]bool
 }
 
-func newSet(file, folder string) *set {
-	s := &set{Problems: container.Problems{File: file}, from: map[string]string{}, meta: map[graph.Pair]bool{},
-		model: &graph.Model{Format: Name, File: file, Graph: &graph.Graph{}}}
-	var err error
-	if s.root, err = os.OpenRoot(folder); err != nil {
+func newSet(file string, fsys fs.FS) *set {
+	return &set{Problems: container.Problems{File: file}, from: map[string]string{}, meta: map[graph.Pair]bool{},
+		model: &graph.Model{Format: Name, File: file, Graph: &graph.Graph{}}, fsys: fsys}
+}
+
+// setOf returns a set in a folder, which links must not leave.
+func setOf(file, folder string) *set {
+	s := newSet(file, nil)
+	root, err := os.OpenRoot(folder)
+	if err != nil {
 		s.Add(-1, nil, "%w", cause(err))
+		return s
 	}
+	s.root, s.fsys = root, root.FS()
 	return s
 }
 
@@ -178,7 +204,7 @@ func (s *set) Close() error {
 	if s.root != nil {
 		err = errors.Join(err, s.root.Close())
 	}
-	s.files, s.root = nil, nil
+	s.files, s.root, s.fsys = nil, nil, nil
 	return err
 }
 
@@ -188,31 +214,39 @@ func (s *set) opened() (*graph.Model, error) {
 		s.Close()
 		return nil, err
 	}
-	s.root.Close()
-	s.root = nil
+	if s.root != nil {
+		s.root.Close()
+		s.root = nil
+	}
+	s.fsys = nil
 	s.model.Closer = s
 	return s.model, nil
 }
 
 func openIndex(f *binio.File) *set {
-	s := newSet(f.Path, filepath.Dir(f.Path))
+	s := setOf(f.Path, filepath.Dir(f.Path))
 	s.index(f.Data)
 	return s
 }
 
 func openFolder(folder string) *set {
-	s := newSet(folder, folder)
-	if s.root == nil {
-		return s
+	s := setOf(folder, folder)
+	if s.fsys != nil {
+		s.folder()
 	}
+	return s
+}
+
+// folder adds what the top folder of the file system holds.
+func (s *set) folder() {
 	s.config()
-	if _, err := s.root.Lstat(indexFile); err == nil {
+	if _, err := fs.Lstat(s.fsys, indexFile); err == nil {
 		if f := s.open(indexFile); f != nil {
 			s.index(f.Data)
 		}
-		return s
+		return
 	}
-	list, err := fs.Glob(s.root.FS(), "*"+extension)
+	list, err := fs.Glob(s.fsys, "*"+extension)
 	if err == nil && len(list) == 0 {
 		err = fmt.Errorf("the folder has no file *%s", extension)
 	}
@@ -222,12 +256,11 @@ func openFolder(folder string) *set {
 	for _, name := range list {
 		s.shard(name)
 	}
-	return s
 }
 
 // config adds the configuration of the folder to the metadata.
 func (s *set) config() {
-	if _, err := s.root.Lstat(configFile); err != nil {
+	if _, err := fs.Lstat(s.fsys, configFile); err != nil {
 		return
 	}
 	f := s.open(configFile)
@@ -256,29 +289,13 @@ func (s *set) in(f *binio.File, off int, format string, args ...any) {
 
 // open maps a file of the folder; nil after a problem.
 func (s *set) open(name string) *binio.File {
-	f, err := mapBeneath(s.root, filepath.FromSlash(name))
+	f, err := binio.OpenFS(s.fsys, name)
 	if err != nil {
 		s.Add(-1, graph.ErrFormat, "%s: %w", name, cause(err))
 		return nil
 	}
 	s.files = append(s.files, f)
 	return f
-}
-
-func mapBeneath(root *os.Root, name string) (*binio.File, error) {
-	info, err := root.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file")
-	}
-	f, err := root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return binio.Map(f)
 }
 
 // index opens the shards that an index names and compares what they have with it.

@@ -32,7 +32,7 @@ func New(isa bindings.ISA, pool *bindings.Pool, threads int, packs *Packs) (*Dev
 	if err != nil {
 		return nil, err
 	}
-	return &Device{isa: isa, pool: pool, threads: max(1, min(threads, pool.Threads())), packs: packs, half: half}, nil
+	return &Device{isa: isa, pool: pool.Limit(threads), threads: max(1, min(threads, pool.Threads())), packs: packs, half: half}, nil
 }
 
 // Name is cpu.

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -14,6 +15,8 @@ import (
 type Packs struct {
 	mu   sync.Mutex
 	list map[packKey]*pack
+	// Legacy is those of operators that are not bound to the device yet.
+	Legacy *op.Packs
 }
 
 // packKey is a constant, and all that its packing depends on.
@@ -32,7 +35,7 @@ type pack struct {
 }
 
 // NewPacks returns an empty set.
-func NewPacks() *Packs { return &Packs{list: map[packKey]*pack{}} }
+func NewPacks() *Packs { return &Packs{list: map[packKey]*pack{}, Legacy: op.NewPacks()} }
 
 // get returns n bytes at a multiple of 64 outside Go's heap that fill wrote, by the
 // first call with that key.
@@ -79,7 +82,7 @@ func (p *Packs) Bytes() int {
 	for _, e := range p.list {
 		n += len(e.bytes)
 	}
-	return n
+	return n + p.Legacy.Bytes()
 }
 
 // Close frees the constants. No session may use them any more.
@@ -90,4 +93,5 @@ func (p *Packs) Close() {
 		bindings.Free(e.bytes)
 	}
 	p.list = map[packKey]*pack{}
+	p.Legacy.Close()
 }

@@ -12,6 +12,7 @@ func families() [][]row {
 		copyRows,
 		eltwiseRows,
 		gatherRows,
+		matmulRows,
 		storeRows,
 	}
 }

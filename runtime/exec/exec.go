@@ -122,7 +122,7 @@ func (r *run) program(pl *plan.Plan, inputs []tensor.Value) (results []tensor.Va
 // frame returns a frame for the plan whose memory counts for the run.
 func (r *run) frame(pl *plan.Plan) (*frame, error) {
 	if r.limited && pl.PeakBytes() > r.budget {
-		return nil, r.fail(pl, nil, fmt.Errorf("%w: it takes %d bytes and the limit leaves %d; raise MemoryLimit", ErrMemory, pl.PeakBytes(), r.budget))
+		return nil, r.fail(pl, nil, fmt.Errorf("%w: it takes %d bytes and the limit leaves %d; raise MemoryLimit", graph.ErrMemory, pl.PeakBytes(), r.budget))
 	}
 	f, err := r.idle.get(pl, r.device)
 	if err != nil {

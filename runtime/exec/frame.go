@@ -1,11 +1,11 @@
 package exec
 
 import (
-	"errors"
 	"fmt"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/plan"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -32,9 +32,6 @@ type frame struct {
 
 // stringHeader is what an empty string takes in a tensor, in bytes.
 const stringHeader = 16
-
-// ErrMemory says that a run takes more memory than its limit, or than there is.
-var ErrMemory = errors.New("not enough memory")
 
 // setUp makes the frame fit the plan.
 func (f *frame) setUp(pl *plan.Plan) error {
@@ -72,7 +69,7 @@ func (f *frame) grow(b *[]byte, n int, what string) error {
 	}
 	f.device.Free(*b)
 	if *b = f.device.Alloc(n); *b == nil {
-		return fmt.Errorf("%w for %s of %d bytes", ErrMemory, what, n)
+		return fmt.Errorf("%w for %s of %d bytes", graph.ErrMemory, what, n)
 	}
 	return nil
 }

@@ -146,7 +146,7 @@ func (f *frame) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tenso
 // Scratch returns memory for the step that runs.
 func (f *frame) Scratch(n int) ([]byte, error) {
 	if r := f.run; r.limited && !f.more.has(n) && n > r.budget-f.more.bytes() {
-		return nil, fmt.Errorf("%w: %d bytes of scratch exceed the memory limit, which leaves %d", ErrMemory, n, r.budget-f.more.bytes())
+		return nil, fmt.Errorf("%w: %d bytes of scratch exceed the memory limit, which leaves %d", graph.ErrMemory, n, r.budget-f.more.bytes())
 	}
 	return f.more.take(f.device, n)
 }
@@ -155,7 +155,7 @@ func (f *frame) Scratch(n int) ([]byte, error) {
 func (f *frame) Reserve(n int) error {
 	if r := f.run; r.limited {
 		if r.budget -= n; r.budget < 0 {
-			return fmt.Errorf("%w: %d more bytes exceed the memory limit", ErrMemory, n)
+			return fmt.Errorf("%w: %d more bytes exceed the memory limit", graph.ErrMemory, n)
 		}
 	}
 	return nil
@@ -186,7 +186,7 @@ func (s *scratch) take(d device.Device, n int) ([]byte, error) {
 	if !s.has(n) {
 		b := d.Alloc(max(size, s.want))
 		if b == nil {
-			return nil, errors.Join(ErrMemory, fmt.Errorf("no %d bytes of scratch", n))
+			return nil, errors.Join(graph.ErrMemory, fmt.Errorf("no %d bytes of scratch", n))
 		}
 		s.blocks, s.used, s.want = append(s.blocks, b), 0, 0
 	}

@@ -12,6 +12,7 @@ var (
 	ErrUnsupported = errors.New("unsupported")
 	ErrShape       = errors.New("wrong types or shapes")
 	ErrDevice      = errors.New("device not available")
+	ErrMemory      = errors.New("not enough memory")
 )
 
 // Error says where something failed. The layer that knows a place fills it in

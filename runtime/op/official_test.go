@@ -137,32 +137,12 @@ func officialSet(t *testing.T, r *op.Registry, m *graph.Model, n *graph.Node, fo
 	unknown(t, r, n, in)
 }
 
-// compute prepares the operator with or without the inputs as constants, and
-// runs it.
+// compute computes a node whose inputs are constant or not.
 func compute(r *op.Registry, n *graph.Node, in []*tensor.Tensor, constant bool, isa bindings.ISA, pool *bindings.Pool) ([]*tensor.Tensor, error) {
 	if constant {
 		return cpu.Eval(r, n, isa, pool, in)
 	}
-	o, row, err := r.New(n)
-	if err != nil {
-		return nil, err
-	}
-	values := op.Values(in)
-	if err := row.CheckTypes(values); err != nil {
-		return nil, err
-	}
-	packs := op.NewPacks()
-	defer packs.Close()
-	if p, ok := o.(op.Preparer); ok {
-		if err := p.Prepare(&op.Prepare{In: make([]*tensor.Tensor, len(in)), DTypes: op.DTypes(values), ISA: isa, Packs: packs}); err != nil {
-			return nil, err
-		}
-	}
-	out, err := op.InferOutputs(o, n, values)
-	if err != nil {
-		return nil, err
-	}
-	return op.Compute(o, row, n, bindings.DetectISA(), pool, in, out)
+	return cpu.EvalVariable(r, n, isa, pool, in, nil)
 }
 
 // unknown infers with less and less known of the inputs: the operator must not

@@ -46,6 +46,21 @@ func (p *Program) For(inputs []tensor.Value) (*Plan, error) {
 	})
 }
 
+// Static plans ahead of the first run when the model says all extents of its inputs.
+func (p *Program) Static() error {
+	types, key := make([]graph.Type, len(p.Inputs)), []byte(nil)
+	for i, id := range p.Inputs {
+		types[i] = p.values[id].Type
+		shape, ok := types[i].Dims.Concrete()
+		if types[i].Kind != graph.TensorType || !ok {
+			return nil
+		}
+		key = appendTensor(key, types[i].DType, shape)
+	}
+	_, err := p.plans.get(key, func() (*Plan, error) { return p.Plan(types) })
+	return err
+}
+
 // notTensor stands for a value whose extents no plan depends on.
 const notTensor = 0xff
 
@@ -54,10 +69,14 @@ func appendType(key []byte, v tensor.Value) []byte {
 	if !ok {
 		return append(key, notTensor)
 	}
-	key = append(key, byte(t.DType()))
-	key = binary.AppendUvarint(key, uint64(len(t.Shape())))
-	for _, d := range t.Shape() {
-		key = binary.AppendUvarint(key, uint64(d))
+	return appendTensor(key, t.DType(), t.Shape())
+}
+
+func appendTensor(key []byte, d tensor.DType, shape tensor.Shape) []byte {
+	key = append(key, byte(d))
+	key = binary.AppendUvarint(key, uint64(len(shape)))
+	for _, n := range shape {
+		key = binary.AppendUvarint(key, uint64(n))
 	}
 	return key
 }

@@ -1,0 +1,150 @@
+package nacre_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// A service shares one session among all its requests. A request that is cancelled
+// ends its run.
+func Example_service() {
+	model, err := nacre.Open("cmd/nacre/demo/digits.onnx")
+	check(err)
+	defer model.Close()
+	session, err := model.NewSession(nacre.Options{Threads: 1, MemoryLimit: 64 << 20})
+	check(err)
+	defer session.Close()
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var pixels []float32
+		if err := json.NewDecoder(io.LimitReader(r.Body, 1<<16)).Decode(&pixels); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		scores, err := recognise(r.Context(), session, pixels)
+		switch {
+		case errors.Is(err, nacre.ErrShape):
+			http.Error(w, err.Error(), http.StatusBadRequest)
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		default:
+			fmt.Fprintf(w, "a seven, with probability %.2f", scores[7])
+		}
+	}))
+	defer service.Close()
+	picture, err := json.Marshal(seven)
+	check(err)
+	for _, body := range []string{string(picture), "[1, 2, 3]"} {
+		response, err := http.Post(service.URL, "application/json", strings.NewReader(body))
+		check(err)
+		text, err := io.ReadAll(response.Body)
+		check(err)
+		response.Body.Close()
+		fmt.Println(response.StatusCode, strings.TrimSpace(string(text)))
+	}
+	// Output:
+	// 200 a seven, with probability 0.99
+	// 400 shape [1,1,8,8] has 64 elements, not 3
+}
+
+func recognise(ctx context.Context, s *nacre.Session, pixels []float32) ([]float32, error) {
+	image, err := nacre.NewTensor(pixels, 1, 1, 8, 8)
+	if err != nil {
+		return nil, err
+	}
+	outputs, err := s.Run(ctx, map[string]*nacre.Tensor{"image": image})
+	if err != nil {
+		return nil, err
+	}
+	return nacre.Data[float32](outputs["probabilities"])
+}
+
+// A model that listens to a stream gives its state out with every answer, and takes
+// it in again with the next piece. Streams at once each have a state of their own.
+func Example_stream() {
+	model, err := nacre.Decode("listener.onnx", listener())
+	check(err)
+	defer model.Close()
+	session, err := model.NewSession(nacre.Options{Threads: 1})
+	check(err)
+	defer session.Close()
+	inputs, err := session.ZeroInputs(nil) // a state of zeros begins a stream
+	check(err)
+	window, err := nacre.Data[float32](inputs["sound"])
+	check(err)
+	for _, loudness := range []float32{0, 4, 4, 0} {
+		window[0], window[1] = loudness, loudness
+		outputs, err := session.Run(context.Background(), inputs)
+		check(err)
+		level, err := nacre.Data[float32](outputs["level"])
+		check(err)
+		fmt.Println(level)
+		inputs["state"] = outputs["level"]
+	}
+	// Output:
+	// [0 0]
+	// [2 2]
+	// [3 3]
+	// [1.5 1.5]
+}
+
+// listener is a file with level = (sound + state) / 2.
+func listener() []byte {
+	pair := graph.TensorOf(tensor.F32, graph.Dims{graph.Known(2)})
+	half, err := tensor.From([]float32{0.5})
+	check(err)
+	return encoded(&graph.Graph{
+		Inputs: []*graph.Value{{Name: "sound", Type: pair}, {Name: "state", Type: pair}}, Outputs: []*graph.Value{{Name: "level", Type: pair}},
+		Initializers: []*graph.Initializer{{Name: "half", Tensor: half}},
+		Nodes:        []*graph.Node{standardNode("Add", "sound state", "sum"), standardNode("Mul", "sum half", "level")},
+	})
+}
+
+// A model that generates takes what it gave of earlier tokens, its cache, which is
+// empty at first and grows by one with every run.
+func Example_generation() {
+	model, err := nacre.Decode("counter.onnx", counter())
+	check(err)
+	defer model.Close()
+	session, err := model.NewSession(nacre.Options{Threads: 1})
+	check(err)
+	defer session.Close()
+	inputs, err := session.ZeroInputs(map[string]int{"past": 0})
+	check(err)
+	inputs["token"], err = nacre.NewTensor([]int64{1}, 1)
+	check(err)
+	for range 5 {
+		outputs, err := session.Run(context.Background(), inputs)
+		check(err)
+		fmt.Println(outputs["cache"], outputs["next"].Text(0))
+		inputs["token"], inputs["earlier"] = outputs["next"], outputs["cache"]
+	}
+	// Output:
+	// int64[1] 1
+	// int64[2] 2
+	// int64[3] 4
+	// int64[4] 8
+	// int64[5] 16
+}
+
+// counter is a file with cache = earlier tokens and token, next = their sum.
+func counter() []byte {
+	one := graph.TensorOf(tensor.I64, graph.Dims{graph.Known(1)})
+	return encoded(&graph.Graph{
+		Inputs:  []*graph.Value{{Name: "token", Type: one}, {Name: "earlier", Type: graph.TensorOf(tensor.I64, graph.Dims{graph.Symbol("past")})}},
+		Outputs: []*graph.Value{{Name: "cache"}, {Name: "next"}},
+		Nodes: []*graph.Node{
+			standardNode("Concat", "earlier token", "cache", &graph.Attr{Name: "axis", Kind: graph.AttrInt}),
+			standardNode("ReduceSum", "cache", "next"),
+		},
+	})
+}

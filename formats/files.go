@@ -1,0 +1,119 @@
+package formats
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+
+	"github.com/nacre-ml/nacre/formats/internal/binio"
+	"github.com/nacre-ml/nacre/formats/onnx"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// LoadFS is Load of a file or a folder of a file system. Files of the operating
+// system are mapped until the model is closed, others are read into memory. What
+// belongs to the model is looked for in its folder; which links are followed is up to
+// the file system.
+func LoadFS(fsys fs.FS, name string) (*graph.Model, error) {
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
+		return nil, opening(name, err)
+	}
+	if info.IsDir() {
+		return loadFolderFS(fsys, name)
+	}
+	f, err := binio.OpenFS(fsys, name)
+	if err != nil {
+		return nil, opening(name, err)
+	}
+	f.Path = name
+	m, err := loadFileFS(fsys, f)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return checked(m)
+}
+
+// loadFileFS reads a file, which the model closes.
+func loadFileFS(fsys fs.FS, f *binio.File) (*graph.Model, error) {
+	format, err := detect(f)
+	if err != nil {
+		return nil, err
+	}
+	beside, err := fs.Sub(fsys, path.Dir(f.Path))
+	if err != nil {
+		return nil, opening(f.Path, err)
+	}
+	m, err := format.decode(f.Path, f.Data, beside)
+	if err == nil {
+		m.Closer = both{m.Closer, f}
+	}
+	return m, err
+}
+
+func loadFolderFS(fsys fs.FS, name string) (*graph.Model, error) {
+	i := slices.IndexFunc(Formats, func(f Format) bool { return f.openFolderFS != nil })
+	files, err := fs.Sub(fsys, name)
+	if err != nil {
+		return nil, opening(name, err)
+	}
+	m, err := Formats[i].openFolderFS(name, files)
+	if err != nil {
+		return nil, err
+	}
+	return checked(m)
+}
+
+// both closes what a model is made of; the first may be nil.
+type both [2]io.Closer
+
+func (b both) Close() error {
+	if b[0] == nil {
+		return b[1].Close()
+	}
+	return errors.Join(b[0].Close(), b[1].Close())
+}
+
+// DecodeFiles is Decode of a model that may consist of several files: external data
+// and shards are looked for in files, by the names that the model has for them.
+func DecodeFiles(name string, data []byte, files fs.FS) (*graph.Model, error) {
+	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Probe(data) })
+	if i < 0 {
+		return nil, unknown(name)
+	}
+	m, err := Formats[i].decode(name, data, files)
+	if err != nil {
+		return nil, err
+	}
+	return checked(m)
+}
+
+// LoadReaderAt is DecodeFiles of what a reader of that size holds, which is read into
+// memory.
+func LoadReaderAt(name string, r io.ReaderAt, size int64, files fs.FS) (*graph.Model, error) {
+	data, err := binio.ReadAll(io.NewSectionReader(r, 0, size), size)
+	if err != nil {
+		return nil, opening(name, err)
+	}
+	return DecodeFiles(name, data, files)
+}
+
+// decode reads a model from memory, which the model keeps.
+func (f *Format) decode(name string, data []byte, files fs.FS) (m *graph.Model, err error) {
+	if files != nil && f.readFiles != nil {
+		m, err = f.readFiles(name, data, files)
+	} else {
+		m, err = f.read(name, data)
+	}
+	if err == nil {
+		m.Raw = data
+	}
+	return m, err
+}
+
+func readFilesONNX(name string, data []byte, files fs.FS) (*graph.Model, error) {
+	return onnx.ReadFiles(name, data, files, onnx.Options{})
+}

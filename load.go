@@ -1,0 +1,109 @@
+package nacre
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// Open opens a model file of any format that Nacre reads, or a folder of safetensors
+// files, and checks its graph. The file is mapped, and must not change until Close.
+// External data and shards are looked for in the model's folder and mapped likewise;
+// links and names that lead elsewhere are refused.
+//
+// The error is ErrFormat if the file is damaged, ErrUnsupported if it is of no known
+// format or version, and an error of the file system, such as fs.ErrNotExist, if a
+// file cannot be read. Errors name the file and, where there is one, the offset in it.
+func Open(path string) (*Model, error) { return loaded(formats.Load(path)) }
+
+// OpenFS is Open of a file, or of a folder of safetensors files, in a file system.
+// Files are read into memory, but for those of the operating system (os.DirFS,
+// os.Root.FS), which are mapped and must not change until Close. Which links are
+// followed is up to the file system: os.Root.FS refuses those that lead out.
+func OpenFS(fsys fs.FS, path string) (*Model, error) {
+	if fsys == nil {
+		return nil, markf(ErrOption, "%s: the file system is nil", path)
+	}
+	return loaded(formats.LoadFS(fsys, path))
+}
+
+// OpenReaderAt reads a model of that size into memory. The name stands for the file
+// in messages. At most one file system may follow, in which external data and shards
+// are looked for by the names that the model has for them: Files for those that lie
+// in memory, os.DirFS(folder) or the Sub of another one for those in a folder.
+//
+// The errors are those of Open and of r; a model that needs other files and comes
+// without them is ErrUnsupported.
+func OpenReaderAt(name string, r io.ReaderAt, size int64, files ...fs.FS) (*Model, error) {
+	if r == nil || size < 0 {
+		return nil, markf(ErrOption, "%s: a reader of %d bytes", name, size)
+	}
+	beside, err := only(name, files)
+	if err != nil {
+		return nil, err
+	}
+	return loaded(formats.LoadReaderAt(name, r, size, beside))
+}
+
+// Decode reads a model from data, which it keeps and which must not change until
+// Close. The name stands for the file in messages; files are as OpenReaderAt has
+// them.
+func Decode(name string, data []byte, files ...fs.FS) (*Model, error) {
+	beside, err := only(name, files)
+	if err != nil {
+		return nil, err
+	}
+	return loaded(formats.DecodeFiles(name, data, beside))
+}
+
+// only returns the one file system, or nil.
+func only(name string, files []fs.FS) (fs.FS, error) {
+	switch len(files) {
+	case 0:
+		return nil, nil
+	case 1:
+		return files[0], nil
+	}
+	return nil, markf(ErrOption, "%s: %d file systems where at most one belongs", name, len(files))
+}
+
+func loaded(m *graph.Model, err error) (*Model, error) {
+	if err != nil {
+		return nil, public(err)
+	}
+	return newModel(m), nil
+}
+
+// Files is a file system of files in memory, by their slash-separated paths.
+type Files map[string][]byte
+
+// Open opens a file. Folders cannot be opened.
+func (f Files) Open(name string) (fs.File, error) {
+	data, ok := f[name]
+	switch {
+	case !fs.ValidPath(name):
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	case !ok:
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return &memoryFile{bytes.NewReader(data), name[strings.LastIndex(name, "/")+1:]}, nil
+}
+
+// memoryFile is an open file of Files and what is known of it.
+type memoryFile struct {
+	*bytes.Reader
+	name string
+}
+
+func (f *memoryFile) Stat() (fs.FileInfo, error) { return f, nil }
+func (f *memoryFile) Close() error               { return nil }
+func (f *memoryFile) Name() string               { return f.name }
+func (f *memoryFile) Mode() fs.FileMode          { return 0o444 }
+func (f *memoryFile) ModTime() time.Time         { return time.Time{} }
+func (f *memoryFile) IsDir() bool                { return false }
+func (f *memoryFile) Sys() any                   { return nil }

@@ -1,0 +1,97 @@
+package nacre
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/cpu"
+	"github.com/nacre-ml/nacre/runtime/op"
+)
+
+// Options say how a session runs. The zero value runs all outputs on all CPUs with
+// the best kernels that these have.
+type Options struct {
+	// Threads is the number of threads that one run may use; 0 takes as many as Go
+	// does (GOMAXPROCS). A session starts one thread less than that, and all its runs
+	// share them.
+	Threads int
+	// ISA names the instruction-set levels that kernels may use, such as "avx2" or
+	// "scalar"; empty for all that the CPU has, narrowed by the environment variable
+	// NACRE_ISA.
+	ISA string
+	// MemoryLimit bounds, in bytes, what one run may take beside weights and inputs;
+	// 0 is the memory that the machine has. A run that needs more fails with
+	// ErrMemory.
+	MemoryLimit int
+	// NoOptimize runs the graph as the file has it: what is slower, and shows the
+	// model's own nodes in plans and profiles.
+	NoOptimize bool
+	// Operators has the operators that nodes of the model may use; nil for the
+	// standard ones. A registry of package runtime/op holds, beside those, what the
+	// program brings. It must not change any more.
+	Operators *op.Registry
+	// Outputs names what runs compute, in the order of Session.Outputs; none for all
+	// outputs of the model. A name is that of an output or of any value that a node of
+	// the model's main graph computes. What none of them needs is not run, and inputs
+	// that none of them needs are not required.
+	Outputs []string
+}
+
+// Validate checks what can be checked without a model. The error is ErrOption and
+// names every option whose value no machine allows.
+func (o Options) Validate() error {
+	var errs []error
+	if o.Threads < 0 {
+		errs = append(errs, fmt.Errorf("option Threads is %d; it must not be negative", o.Threads))
+	}
+	if o.MemoryLimit < 0 {
+		errs = append(errs, fmt.Errorf("option MemoryLimit is %d; it must not be negative", o.MemoryLimit))
+	}
+	if _, err := bindings.ParseISA(o.ISA); err != nil {
+		errs = append(errs, fmt.Errorf("option ISA: %w", err))
+	}
+	met := map[string]bool{}
+	for _, name := range o.Outputs {
+		if met[name] {
+			errs = append(errs, fmt.Errorf("option Outputs has %q twice", name))
+		}
+		met[name] = true
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return mark(ErrOption, errors.Join(errs...))
+}
+
+// check reports what Validate does, and what this machine lacks.
+func (o Options) check() error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	if err := bindings.Available(); err != nil {
+		return mark(ErrDevice, err)
+	}
+	if o.ISA == "" {
+		if _, err := bindings.DefaultISA(); err != nil {
+			return mark(ErrOption, err)
+		}
+		return nil
+	}
+	mask, err := bindings.ParseISA(o.ISA)
+	if err != nil {
+		return mark(ErrOption, err)
+	}
+	if missing := mask &^ bindings.DetectISA(); missing != 0 {
+		return markf(ErrOption, "option ISA: this CPU lacks %v", missing)
+	}
+	return nil
+}
+
+// below returns the options of the engine.
+func (o Options) below(packs *cpu.Packs) runtime.Options {
+	return runtime.Options{
+		Threads: o.Threads, ISA: o.ISA, MemoryLimit: o.MemoryLimit, NoOptimize: o.NoOptimize, Registry: o.Operators, Packs: packs,
+	}
+}

@@ -1,0 +1,100 @@
+package nacre
+
+import (
+	"io"
+	"time"
+
+	"github.com/nacre-ml/nacre/runtime/exec"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/plan"
+)
+
+// Profile is the times of the steps of one run. Session.Profile makes one.
+type Profile struct{ p *exec.Profile }
+
+// StepTime is when and how long one step ran, and on what.
+type StepTime struct {
+	Node   string        // the name of the node, or its first output
+	Op     string        // its operator with domain and version, such as Conv-17
+	Inputs string        // types and shapes
+	Start  time.Duration // since the first step began
+	Time   time.Duration
+}
+
+// OpTime is the time of all steps of one operator.
+type OpTime struct {
+	Op    string
+	Steps int
+	Time  time.Duration
+	Share float64 // of the time of all steps, from 0 to 1
+}
+
+// Steps returns the steps in the order in which they ran.
+func (p *Profile) Steps() []StepTime {
+	list := make([]StepTime, len(p.p.Steps))
+	for i, s := range p.p.Steps {
+		list[i] = StepTime{s.Node, s.Op, s.Inputs, s.Start, s.Time}
+	}
+	return list
+}
+
+// Operators returns the time of each operator, the longest first.
+func (p *Profile) Operators() []OpTime {
+	rows := p.p.Operators()
+	list := make([]OpTime, len(rows))
+	for i, r := range rows {
+		list[i] = OpTime{r.Op, r.Steps, r.Time, r.Share}
+	}
+	return list
+}
+
+// WriteTable writes the time of each operator as a table, the longest first.
+func (p *Profile) WriteTable(w io.Writer) error { return p.p.WriteTable(w) }
+
+// WriteTrace writes the steps in the Chrome trace event format, which trace viewers
+// show as a time line.
+func (p *Profile) WriteTrace(w io.Writer) error { return p.p.WriteTrace(w) }
+
+// Plan is the steps of a run with inputs of known types and shapes, and the memory
+// that it takes. Session.Plan makes one.
+type Plan struct{ p *plan.Plan }
+
+// Step is one step of a plan: a node of the optimised graph.
+type Step struct {
+	Node    string // the name of the node, or its first output
+	Op      string // its operator with domain and version, such as Conv-17
+	Inputs  []Info // without those that are left out
+	Outputs []Info
+}
+
+// Steps returns the steps in the order in which they run.
+func (p *Plan) Steps() []Step {
+	list := make([]Step, len(p.p.Steps))
+	for i, s := range p.p.Steps {
+		list[i] = Step{Node: s.Label(), Op: s.OpName(), Inputs: p.infos(s.In[:len(s.Inputs)]), Outputs: p.infos(s.Out)}
+	}
+	return list
+}
+
+// infos describes values of the plan.
+func (p *Plan) infos(ids []int) []Info {
+	var list []Info
+	for _, id := range ids {
+		if id >= 0 {
+			list = append(list, infoOf(&graph.Value{Name: p.p.Program.Names[id], Type: p.p.Slots[id].Type}, false))
+		}
+	}
+	return list
+}
+
+// PeakBytes returns the memory that a run takes beside weights, inputs, and what only
+// the run itself can tell the size of: intermediate values and outputs.
+func (p *Plan) PeakBytes() int { return p.p.PeakBytes() }
+
+// OutputBytes returns the memory of the outputs, as far as it is known, which is part
+// of PeakBytes.
+func (p *Plan) OutputBytes() int { return p.p.ResultBytes }
+
+// String prints the plan: of every step the operator, its kernels, its inputs and
+// outputs and where they lie; then the memory of a run.
+func (p *Plan) String() string { return p.p.String() }

@@ -1,0 +1,233 @@
+package nacre
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// program is a program of the engine and what its runs take.
+type program struct {
+	once   sync.Once
+	engine *runtime.Program
+	// unused names inputs of the model that the chosen outputs do not need, and fixed
+	// those that have a value in the model.
+	unused, fixed map[string]bool
+	listed        []*graph.Value // inputs that are not fixed
+	err           error
+}
+
+// make makes the program of a model.
+func (p *program) make(m *Model, o Options) {
+	p.unused, p.fixed = map[string]bool{}, map[string]bool{}
+	source, err := withOutputs(m.source, o.Outputs)
+	if err != nil {
+		p.err = err
+		return
+	}
+	for _, in := range m.Inputs() {
+		p.fixed[in.Name] = !in.Required
+	}
+	for _, v := range m.source.Graph.Inputs {
+		if p.fixed[v.Name] {
+			continue
+		}
+		p.listed = append(p.listed, v)
+		p.unused[v.Name] = !slices.Contains(source.Graph.Inputs, v)
+	}
+	p.engine, err = runtime.Compile(source, o.below(m.packs))
+	p.err = public(err)
+}
+
+// Session is a model made ready to run. Its methods may be called from many
+// goroutines at once.
+//
+// Each run that is under way has memory of its own, of about Plan.PeakBytes beside
+// its inputs. A session keeps that of runs that have ended for later ones until
+// Close, so that n runs at once cost n times that memory from then on. Runs under
+// way share the session's threads: to answer many callers at once, a session with few
+// threads and many goroutines gives the most answers, and one with many threads and
+// few goroutines the fastest.
+//
+// The first run with inputs of new shapes makes a plan, which later runs with inputs
+// of the same shapes find again; of few shapes, all stay ready.
+type Session struct {
+	model   *Model
+	program *program
+	engine  *runtime.Session
+	closed  atomic.Bool
+}
+
+func newSession(m *Model, p *program, o Options) (*Session, error) {
+	e, err := p.engine.NewSession(o.below(m.packs))
+	if err != nil {
+		return nil, public(err)
+	}
+	return &Session{model: m, program: p, engine: e}, nil
+}
+
+// Close waits for the runs under way, ends the session's threads and frees its
+// memory. Further calls do nothing. What runs returned stays valid.
+func (s *Session) Close() error {
+	first := !s.closed.Swap(true)
+	err := s.engine.Close()
+	if first {
+		s.model.leave()
+	}
+	return public(err)
+}
+
+// Inputs describes the inputs that runs may be given, in the order of the model and
+// in a new slice. A run must be given those that are required; the others are those
+// that no chosen output needs (Options.Outputs). Inputs that have a value in the
+// model are not among them.
+func (s *Session) Inputs() []Info {
+	return infos(s.program.listed, func(name string) bool { return !s.program.unused[name] })
+}
+
+// Outputs describes what runs return, in the order of Options.Outputs or of the
+// model and in a new slice, as far as it follows from the model.
+func (s *Session) Outputs() []Info { return infos(s.engine.Outputs(), never) }
+
+// Run computes the outputs, by name, from the inputs, by name. Inputs are only read,
+// and may be used by many runs at once; those that are not required are not looked at. Outputs share no memory with inputs, with
+// the session or with each other: they belong to the caller.
+//
+// A context that is cancelled, or whose deadline passes, ends the run between two
+// nodes of the model with the context's error.
+//
+// The error is
+//   - ErrMissingInput if a required input is not there or nil;
+//   - ErrUnknownInput if there is one that Inputs does not list;
+//   - ErrShape if an input has another type or shape than the model declares, or than
+//     an operator takes;
+//   - ErrMemory if the run exceeds Options.MemoryLimit;
+//   - ErrUnsupported if an output is no tensor, which RunValues returns;
+//   - ErrOption if ctx is nil;
+//   - ErrClosed after Close.
+//
+// It names the file and, where a node failed, the node, its operator and its inputs.
+func (s *Session) Run(ctx context.Context, inputs map[string]*Tensor) (map[string]*Tensor, error) {
+	in, err := accept(ctx, s, inputs, belowTensor)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.engine.RunValues(ctx, in)
+	if err != nil {
+		return nil, public(err)
+	}
+	tensors := make(map[string]*Tensor, len(out))
+	for name, v := range out {
+		t, ok := v.(*tensor.Tensor)
+		if !ok {
+			return nil, markf(ErrUnsupported, "%s: output %q is %v, no tensor; RunValues returns it", s.model.source.File, name, v)
+		}
+		tensors[name] = &Tensor{*t}
+	}
+	return tensors, nil
+}
+
+// RunValues is Run for models that take or give sequences, optionals or maps.
+func (s *Session) RunValues(ctx context.Context, inputs map[string]Value) (map[string]Value, error) {
+	in, err := accept(ctx, s, inputs, below)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.engine.RunValues(ctx, in)
+	if err != nil {
+		return nil, public(err)
+	}
+	return aboveAll(out), nil
+}
+
+// Profile is RunValues that also returns the time of every step.
+func (s *Session) Profile(ctx context.Context, inputs map[string]Value) (map[string]Value, *Profile, error) {
+	in, err := accept(ctx, s, inputs, below)
+	if err != nil {
+		return nil, nil, err
+	}
+	out, p, err := s.engine.Profile(ctx, in)
+	if err != nil {
+		return nil, nil, public(err)
+	}
+	return aboveAll(out), &Profile{p}, nil
+}
+
+// Plan returns the plan of a run with inputs of those types and shapes; their
+// elements do not matter. A run with such inputs finds the plan ready. It fails as
+// Run does with these inputs, but for the memory limit.
+func (s *Session) Plan(inputs map[string]*Tensor) (*Plan, error) {
+	in, err := accept(context.Background(), s, inputs, belowTensor)
+	if err != nil {
+		return nil, err
+	}
+	tensors := make(map[string]*tensor.Tensor, len(in))
+	for name, v := range in {
+		tensors[name] = v.(*tensor.Tensor)
+	}
+	p, err := s.engine.Plan(tensors)
+	if err != nil {
+		return nil, public(err)
+	}
+	return &Plan{p}, nil
+}
+
+// belowTensor is below for tensors.
+func belowTensor(t *Tensor) (tensor.Value, error) {
+	if t == nil {
+		return nil, nil
+	}
+	return &t.t, nil
+}
+
+func aboveAll(values map[string]tensor.Value) map[string]Value {
+	out := make(map[string]Value, len(values))
+	for name, v := range values {
+		out[name] = above(v)
+	}
+	return out
+}
+
+// accept checks the names of the inputs of a run and returns those that the engine
+// takes. The engine checks types and shapes.
+func accept[V any](ctx context.Context, s *Session, inputs map[string]V, below func(V) (tensor.Value, error)) (map[string]tensor.Value, error) {
+	file := s.model.source.File
+	switch {
+	case s.closed.Load():
+		return nil, markf(ErrClosed, "%s: the session is closed", file)
+	case ctx == nil:
+		return nil, markf(ErrOption, "%s: the context of a run is nil", file)
+	}
+	in := make(map[string]tensor.Value, len(inputs))
+	for name, v := range inputs {
+		value, err := below(v)
+		if err != nil {
+			return nil, markf(ErrShape, "%s: input %q: %w", file, name, err)
+		}
+		if unused, known := s.program.unused[name]; value == nil || unused {
+			continue
+		} else if !known {
+			return nil, s.unknown(name)
+		}
+		in[name] = value
+	}
+	for _, v := range s.program.listed {
+		if in[v.Name] == nil && !s.program.unused[v.Name] {
+			return nil, markf(ErrMissingInput, "%s: input %q is missing; the model takes %s", file, v.Name, names(s.Inputs()))
+		}
+	}
+	return in, nil
+}
+
+// unknown says why an input is not taken.
+func (s *Session) unknown(name string) error {
+	if s.program.fixed[name] {
+		return markf(ErrUnknownInput, "%s: input %q has a value in the model and cannot be given", s.model.source.File, name)
+	}
+	return markf(ErrUnknownInput, "%s: the model takes no input %q; it takes %s", s.model.source.File, name, names(s.Inputs()))
+}

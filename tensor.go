@@ -1,0 +1,149 @@
+package nacre
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Tensor is an element type, a shape, and the elements in row-major order without
+// gaps. The functions NewTensor, Zeros, Scalar, Strings and FromBytes make tensors,
+// and so does a run; the zero Tensor has no element type and fits no input.
+//
+// Type and shape of a tensor never change, so that its methods may be called from
+// many goroutines at once. Its elements may: whoever writes to them, through Data,
+// Bytes or the slice that the tensor was made over, must see to it that no run and no
+// other goroutine uses the tensor meanwhile.
+type Tensor struct{ t tensor.Tensor }
+
+// Element lists the Go types of elements. Package packed has the types of narrow
+// floats and converts them. Elements of less than a byte have no Go type: use
+// FromBytes and Tensor.Bytes; for strings, use Strings and Tensor.Strings.
+type Element interface {
+	float32 | float64 | packed.F16 | packed.BF16 |
+		int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 |
+		bool | complex64 | complex128 |
+		packed.F8E4M3FN | packed.F8E4M3FNUZ | packed.F8E5M2 | packed.F8E5M2FNUZ | packed.F8E8M0
+}
+
+// NewTensor returns a tensor over data, in row-major order. The tensor shares the
+// memory of data. No shape is that of a scalar. The error is ErrShape if the extents are
+// negative or their product is not the number of elements.
+func NewTensor[T Element](data []T, shape ...int) (*Tensor, error) {
+	t, err := tensor.From(data, shape...)
+	if err != nil {
+		return nil, mark(ErrShape, err)
+	}
+	return &Tensor{*t}, nil
+}
+
+// Zeros returns a tensor of zeros, of false for Bool and of empty strings for
+// String. The error is ErrShape if the type is not valid, an extent is negative or the
+// number of elements overflows, and ErrMemory if the machine has less memory.
+func Zeros(d DType, shape ...int) (*Tensor, error) {
+	s := tensor.Shape(shape)
+	if !d.Valid() {
+		return nil, markf(ErrShape, "%v is no element type", d)
+	}
+	if err := s.Check(); err != nil {
+		return nil, mark(ErrShape, err)
+	}
+	size := tensor.DType(d).Bytes(s.Len())
+	if d == String {
+		size = s.Len() * int(unsafe.Sizeof(""))
+	}
+	if most := bindings.PhysicalMemory(); most > 0 && size > most {
+		return nil, markf(ErrMemory, "%v%v takes %d bytes and the machine has %d", d, s, size, most)
+	}
+	return &Tensor{*tensor.New(tensor.DType(d), shape...)}, nil
+}
+
+// Scalar returns a tensor without axes, of one element.
+func Scalar[T Element](v T) *Tensor {
+	t, err := NewTensor([]T{v})
+	if err != nil {
+		panic(err) // one element fits no axes
+	}
+	return t
+}
+
+// Strings returns a String tensor over data, in row-major order. The tensor shares
+// the memory of data. The error is ErrShape if the shape does not fit.
+func Strings(data []string, shape ...int) (*Tensor, error) {
+	t, err := tensor.FromStrings(data, shape...)
+	if err != nil {
+		return nil, mark(ErrShape, err)
+	}
+	return &Tensor{*t}, nil
+}
+
+// FromBytes returns a tensor of any element type but String, whose elements lie in
+// data as Tensor.Bytes describes. The tensor shares the memory of data if that is
+// aligned to the elements, and has a copy if not. The error is ErrShape if the length of
+// data does not fit the type and the shape, or if an element of a Bool tensor is
+// neither 0 nor 1.
+func FromBytes(d DType, data []byte, shape ...int) (*Tensor, error) {
+	t, err := tensor.FromBytes(tensor.DType(d), shape, data)
+	if err != nil {
+		return nil, mark(ErrShape, err)
+	}
+	if d == Bool {
+		if i := slices.IndexFunc(data, func(b byte) bool { return b > 1 }); i >= 0 {
+			return nil, markf(ErrShape, "element %d of a bool tensor is the byte %d, neither 0 nor 1", i, data[i])
+		}
+	}
+	return &Tensor{*t.Aligned()}, nil
+}
+
+// DType returns the type of the elements.
+func (t *Tensor) DType() DType { return DType(t.t.DType()) }
+
+// Shape returns the extent of each axis, in a new slice; a scalar has no axes.
+func (t *Tensor) Shape() []int { return slices.Clone(t.t.Shape()) }
+
+// Len returns the number of elements.
+func (t *Tensor) Len() int { return t.t.Len() }
+
+// Bytes returns the elements as they lie in memory, which the slice shares:
+// little-endian, a complex number as its real and its imaginary part, a bool as 0 or
+// 1, elements narrower than a byte packed from the lowest bits up. It is nil for
+// strings.
+func (t *Tensor) Bytes() []byte { return t.t.Bytes() }
+
+// Strings returns the elements of a String tensor, which the slice shares; nil for
+// tensors of another type.
+func (t *Tensor) Strings() []string { return t.t.Strings() }
+
+// Clone returns a copy in memory of its own.
+func (t *Tensor) Clone() *Tensor { return &Tensor{*t.t.Clone()} }
+
+// Reshape returns a tensor of another shape that shares the memory of t. The
+// error is ErrShape if the shape has another number of elements.
+func (t *Tensor) Reshape(shape ...int) (*Tensor, error) {
+	r, err := t.t.Reshape(shape)
+	if err != nil {
+		return nil, mark(ErrShape, err)
+	}
+	return &Tensor{*r}, nil
+}
+
+// Text returns element i, in row-major order, as text: a number in the shortest form
+// that gives it back, a string quoted. It panics if i is out of range.
+func (t *Tensor) Text(i int) string {
+	if uint(i) >= uint(t.Len()) {
+		panic(fmt.Sprintf("nacre: element %d of %v", i, t))
+	}
+	return t.t.Text(i)
+}
+
+// String returns type and shape, such as float32[1,3,224,224]; "none" for nil.
+func (t *Tensor) String() string {
+	if t == nil {
+		return "none"
+	}
+	return t.t.String()
+}

@@ -1,0 +1,142 @@
+package nacre
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Value is what a model takes or gives: a *Tensor, a *Sequence, an *Optional or a
+// *Map. Most models take and give tensors only, which Session.Run is for.
+type Value interface {
+	fmt.Stringer
+	isValue()
+}
+
+// Sequence is values of one type in order.
+type Sequence struct{ Items []Value }
+
+// Optional is a value or none.
+type Optional struct{ Item Value } // nil for none
+
+// Map gives every key a value. Keys is a vector of integers or strings; Values is a
+// vector of the same length.
+type Map struct{ Keys, Values *Tensor }
+
+func (*Tensor) isValue()   {}
+func (*Sequence) isValue() {}
+func (*Optional) isValue() {}
+func (*Map) isValue()      {}
+
+// String returns the types of the items, such as sequence(float32[2], float32[3]).
+func (s *Sequence) String() string {
+	if s == nil {
+		return "none"
+	}
+	parts := make([]string, len(s.Items))
+	for i, v := range s.Items {
+		parts[i] = fmt.Sprint(v)
+	}
+	return "sequence(" + strings.Join(parts, ", ") + ")"
+}
+
+// String returns the type of the item, such as optional(float32[2]).
+func (o *Optional) String() string {
+	switch {
+	case o == nil:
+		return "none"
+	case o.Item == nil:
+		return "optional()"
+	}
+	return "optional(" + o.Item.String() + ")"
+}
+
+// String returns the types of keys and values, such as map(int64[3], float32[3]).
+func (m *Map) String() string {
+	if m == nil {
+		return "none"
+	}
+	return fmt.Sprintf("map(%v, %v)", m.Keys, m.Values)
+}
+
+// maxNesting bounds sequences of sequences that a run is given.
+const maxNesting = 64
+
+// below returns a value as the packages below have it; nil for one that is not
+// there.
+func below(v Value) (tensor.Value, error) { return belowAt(v, 0) }
+
+func belowAt(v Value, depth int) (tensor.Value, error) {
+	if depth > maxNesting {
+		return nil, markf(ErrShape, "values nested more than %d deep", maxNesting)
+	}
+	switch v := v.(type) {
+	case *Tensor:
+		if v != nil {
+			return &v.t, nil
+		}
+	case *Sequence:
+		if v != nil {
+			return belowSequence(v, depth)
+		}
+	case *Optional:
+		if v == nil {
+			return nil, nil
+		}
+		item, err := belowAt(v.Item, depth+1)
+		return &tensor.Optional{Item: item}, err
+	case *Map:
+		if v == nil {
+			return nil, nil
+		}
+		return belowMap(v)
+	}
+	return nil, nil
+}
+
+func belowSequence(s *Sequence, depth int) (tensor.Value, error) {
+	items := make([]tensor.Value, len(s.Items))
+	for i, item := range s.Items {
+		var err error
+		if items[i], err = belowAt(item, depth+1); err != nil {
+			return nil, err
+		}
+		if items[i] == nil {
+			return nil, markf(ErrShape, "item %d of a sequence is missing", i)
+		}
+	}
+	return &tensor.Sequence{Items: items}, nil
+}
+
+func belowMap(m *Map) (tensor.Value, error) {
+	if m.Keys == nil || m.Values == nil || len(m.Keys.t.Shape()) != 1 || !m.Keys.t.Shape().Equal(m.Values.t.Shape()) {
+		return nil, markf(ErrShape, "%v does not have keys and values that are vectors of one length", m)
+	}
+	if d := m.Keys.DType(); d != String && !d.IsInteger() {
+		return nil, markf(ErrShape, "keys of a map are %v, neither integers nor strings", d)
+	}
+	return &tensor.Map{Keys: &m.Keys.t, Values: &m.Values.t}, nil
+}
+
+// above returns a value of the packages below as users see it.
+func above(v tensor.Value) Value {
+	switch v := v.(type) {
+	case *tensor.Tensor:
+		return &Tensor{*v}
+	case *tensor.Sequence:
+		s := &Sequence{Items: make([]Value, len(v.Items))}
+		for i, item := range v.Items {
+			s.Items[i] = above(item)
+		}
+		return s
+	case *tensor.Optional:
+		if v.Item == nil {
+			return &Optional{}
+		}
+		return &Optional{Item: above(v.Item)}
+	case *tensor.Map:
+		return &Map{Keys: &Tensor{*v.Keys}, Values: &Tensor{*v.Values}}
+	}
+	return nil
+}
