@@ -8,8 +8,7 @@
 #undef NACRE_DTYPE
 
 extern const nacre_entry nacre_copy_entry, nacre_slice_entry, nacre_gather_entry, nacre_gather_elements_entry, nacre_scatter_entry,
-    nacre_scatter_elements_entry, nacre_triangle_entry, nacre_reverse_sequence_entry, nacre_one_hot_entry, nacre_update_rows_entry,
-    nacre_store_i64_entry, nacre_store_i32_entry;
+    nacre_scatter_elements_entry, nacre_triangle_entry, nacre_reverse_sequence_entry, nacre_one_hot_entry, nacre_store_i64_entry, nacre_store_i32_entry;
 
 const nacre_kernel nacre_copy_kernels[] = {
 #define NACRE_KERNEL(op, variant, isa, function, entry) {#op, #variant, isa, (nacre_fn)function, entry},

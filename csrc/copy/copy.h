@@ -94,14 +94,6 @@ typedef struct {
     int64_t index_bytes, width, outer, depth, inner, from_end;
 } nacre_one_hot_words;
 
-// Op update_rows, operands update, index, y. Rows of `block` bytes: update is
-// [batch, outer, count] rows and goes into y, [batch, outer, rows] rows, from row
-// index[b] on, or 0 if index is left out; where circular is set, rows beyond the
-// last go to the first ones.
-typedef struct {
-    int64_t index_bytes, block, batch, outer, count, rows, circular;
-} nacre_update_rows_words;
-
 // Ops store_i64, store_i32, operand y: y[i] = list[i] for i < count.
 typedef struct {
     int64_t count;

@@ -1,5 +1,5 @@
 // Copies whose regions the elements of an operand say: triangles, reversed sequences,
-// rows of a cache, single elements of an axis.
+// single elements of an axis.
 #include "copy/index.h"
 
 typedef struct {
@@ -110,43 +110,3 @@ static void one_hot_run(const nacre_call *c) {
 }
 
 const nacre_entry nacre_one_hot_entry = {.words = sizeof(nacre_one_hot_words) / 8, .operands = 3, .run = one_hot_run};
-
-// ---- update_rows ----
-
-// The row at which sequence b begins.
-static int64_t update_start(const nacre_call *c, int64_t b) {
-    const nacre_update_rows_words *const w = (const void *)c->words;
-    const void *const index = nacre_operand(c, 1);
-    const int64_t x = index == NULL ? 0 : copy_integer(index, w->index_bytes, (size_t)b);
-    return w->circular && w->rows > 0 ? (x % w->rows + w->rows) % w->rows : x;
-}
-
-static void update_rows_task(void *arg, size_t chunk, size_t thread) {
-    (void)thread;
-    const region_job *const j = arg;
-    const nacre_update_rows_words *const w = (const void *)j->c->words;
-    const char *const update = nacre_operand(j->c, 0);
-    char *const y = nacre_operand(j->c, 2);
-    const size_t block = (size_t)w->block, count = (size_t)w->count, rows = (size_t)w->rows;
-    const size_t first = chunk * j->per_chunk, end = copy_min(first + j->per_chunk, j->total);
-    for (size_t i = first; i < end; i++) {
-        const size_t group = i / count, r = i % count;
-        const size_t at = (size_t)update_start(j->c, (int64_t)(group / (size_t)w->outer)) + r;
-        copy_block(y + (group * rows + (at < rows ? at : at - rows)) * block, update + i * block, block);
-    }
-}
-
-static void update_rows_run(const nacre_call *c) {
-    const nacre_update_rows_words *const w = (const void *)c->words;
-    for (int64_t b = 0; b < w->batch; b++) {
-        const int64_t at = update_start(c, b);
-        if (at < 0 || (!w->circular && at > w->rows - w->count)) {
-            nacre_fail(c, NACRE_FAILED_rows, w->count, w->rows, at, 0);
-            return;
-        }
-    }
-    region_job j = {c, 0, copy_max(1, COPY_CHUNK_BYTES / copy_max((size_t)w->block, 8)), (size_t)(w->batch * w->outer * w->count)};
-    nacre_parallel(c->team, copy_ceil(j.total, j.per_chunk), update_rows_task, &j);
-}
-
-const nacre_entry nacre_update_rows_entry = {.words = sizeof(nacre_update_rows_words) / 8, .operands = 3, .run = update_rows_run};

@@ -14,7 +14,6 @@ var gatherRows = []row{
 	rowFor("gather_elements", bindGatherElements),
 	rowFor("scatter", bindScatter),
 	rowFor("one_hot", bindOneHot),
-	rowFor("update_rows", bindTensorScatter),
 }
 
 // indexBytes is the bytes of an index of input i.
@@ -184,25 +183,4 @@ func bindOneHot(o *op.OneHot, b *binder) error {
 	w.dim(out[:axis].Len(), out[axis], out[axis+1:].Len())
 	w.bool(o.FromEnd)
 	return b.run("one_hot", w, b.in(0), b.in(2), b.out(0))
-}
-
-// bindTensorScatter copies the cache and then writes the rows of the update.
-func bindTensorScatter(o *op.TensorScatter, b *binder) error {
-	size, err := width(b.DType(0))
-	if err != nil {
-		return err
-	}
-	cache, update := b.In[0].Dims, b.In[1].Dims
-	axis := axisOf(o.Axis, len(cache))
-	if b.Has(2) && b.DType(2) != tensor.I64 && b.DType(2) != tensor.I32 {
-		return device.Refuse("write indices are %v", b.In[2].Type)
-	}
-	if err := b.wholeCopy(); err != nil {
-		return err
-	}
-	var w words
-	w.int(b.indexBytes(2))
-	w.dim(cache[axis+1:].Len().Mul(graph.Known(size)), cache[0], cache[1:axis].Len(), update[axis], cache[axis])
-	w.bool(o.Circular)
-	return b.run("update_rows", w, b.in(1), b.in(2), b.out(0))
 }

@@ -13,6 +13,9 @@ func families() [][]row {
 		eltwiseRows,
 		gatherRows,
 		matmulRows,
+		normRows,
+		reduceRows,
+		rnnRows,
 		storeRows,
 	}
 }

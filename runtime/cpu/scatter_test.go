@@ -165,32 +165,6 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-func TestUpdateRows(t *testing.T) {
-	pool, r := testPool(t), rand.New(rand.NewPCG(19, 20))
-	const batch, outer, count, rows, block = 2, 3, 4, 6, 20
-	update, old := rubbish(r, batch*outer*count*block), rubbish(r, batch*outer*rows*block)
-	for _, circular := range []bool{false, true} {
-		index := []int64{2, 0}
-		if circular {
-			index = []int64{4, -13}
-		}
-		var w words
-		w.int(8, block, batch, outer, count, rows)
-		w.bool(circular)
-		want, y := slices.Clone(old), slices.Clone(old)
-		for i := range batch * outer * count {
-			at := (int(index[i/count/outer]) + 60 + i%count) % rows
-			copy(want[(i/count*rows+at)*block:][:block], update[i*block:])
-		}
-		if f, failed := runCommand(t, partOf(t, "update_rows", 0), w, pool, update, indexBytesOf(8, index...), y); failed || !bytes.Equal(y, want) {
-			t.Errorf("circular %v: wrong, %v", circular, failure(f))
-		}
-		if _, failed := runCommand(t, partOf(t, "update_rows", 0), w, pool, update, indexBytesOf(8, 3, 0), y); failed == circular {
-			t.Errorf("circular %v: rows behind the last, failed %v", circular, failed)
-		}
-	}
-}
-
 func TestOneHotAndStore(t *testing.T) {
 	pool := testPool(t)
 	var w words

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/plan"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -18,7 +19,8 @@ type Bound struct {
 	memory  []byte // of inputs
 	inputs  []*tensor.Tensor
 	outputs []*tensor.Tensor
-	placed  []bool // by output: commands write it where it lies
+	pins    []device.Pinner // of outputs
+	placed  []bool          // by output: commands write it where it lies
 }
 
 // Bind makes memory for a plan all of whose inputs and results are tensors with known
@@ -39,7 +41,8 @@ func (e *Executor) Bind(pl *plan.Plan) (*Bound, error) {
 		b.Close()
 		return nil, b.run.fail(pl, nil, err)
 	}
-	b.outputs, b.placed = make([]*tensor.Tensor, len(pl.Program.Outputs)), make([]bool, len(pl.Program.Outputs))
+	n := len(pl.Program.Outputs)
+	b.outputs, b.placed, b.pins = make([]*tensor.Tensor, n), make([]bool, n), make([]device.Pinner, n)
 	for i, id := range pl.Program.Outputs {
 		s := &pl.Slots[id]
 		if err := b.SetOutput(i, tensor.New(s.Type.DType, s.Shape...)); err != nil {
@@ -91,10 +94,13 @@ func (b *Bound) SetOutput(i int, t *tensor.Tensor) error {
 	if !t.IsAligned() {
 		return graph.Mark(graph.ErrShape, "the memory for result %q does not lie at a multiple of its element's size", pl.Program.Names[id])
 	}
+	b.pins[i].Unpin()
+	b.pins[i].Pin(t.Pointer())
 	b.outputs[i] = t
 	b.placed[i] = s.Place == plan.Result && firstOf(pl.Program.Outputs, id) == i
 	if b.placed[i] {
-		b.frame.set(id, t)
+		b.frame.values[id] = t
+		b.frame.readdress(id, t)
 	}
 	return nil
 }
@@ -146,6 +152,9 @@ func (b *Bound) Close() {
 		return
 	}
 	d := b.run.device
+	for i := range b.pins {
+		b.pins[i].Unpin()
+	}
 	b.frame.reset()
 	b.frame.free()
 	d.Free(b.memory)

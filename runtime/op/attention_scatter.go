@@ -5,19 +5,19 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TensorScatter writes rows into a cache, in each batch from an index of its own
+// tensorScatter writes rows into a cache, in each batch from an index of its own
 // on.
-type TensorScatter struct {
-	Axis     int
-	Circular bool // whether rows behind the last go to the first
+type tensorScatter struct {
+	axis     int
+	circular bool
 }
 
 func newTensorScatter(n *Node) (Op, error) {
-	o := &TensorScatter{Axis: n.Int("axis", -2)}
+	o := &tensorScatter{axis: n.Int("axis", -2)}
 	switch m := n.Str("mode", "linear"); m {
 	case "linear":
 	case "circular":
-		o.Circular = true
+		o.circular = true
 	default:
 		return nil, graph.Mark(graph.ErrFormat, "mode is %q; it takes linear, circular", m)
 	}
@@ -25,12 +25,12 @@ func newTensorScatter(n *Node) (Op, error) {
 }
 
 // Infer keeps type and shape.
-func (o *TensorScatter) Infer(c *Infer) error {
+func (o *tensorScatter) Infer(c *Infer) error {
 	if c.In[1].DType != c.In[0].DType {
 		return graph.Mark(graph.ErrShape, "the cache has elements of %v and the update of %v", c.In[0].DType, c.In[1].DType)
 	}
 	if rank, ok := c.In[0].Rank(); ok {
-		if axis, err := normAxis(o.Axis, rank); err != nil {
+		if axis, err := normAxis(o.axis, rank); err != nil {
 			return err
 		} else if axis == 0 {
 			return graph.Mark(graph.ErrShape, "axis is that of the batch")
@@ -41,9 +41,9 @@ func (o *TensorScatter) Infer(c *Infer) error {
 }
 
 // Run computes the output, which may lie over the cache.
-func (o *TensorScatter) Run(c *Run) error {
+func (o *tensorScatter) Run(c *Run) error {
 	cache, update := c.In[0].Shape(), c.In[1].Shape()
-	axis, err := normAxis(o.Axis, len(cache))
+	axis, err := normAxis(o.axis, len(cache))
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (o *TensorScatter) Run(c *Run) error {
 }
 
 // starts is where the update begins in each batch.
-func (o *TensorScatter) starts(c *Run, batch, size, rows int) ([]int, error) {
+func (o *tensorScatter) starts(c *Run, batch, size, rows int) ([]int, error) {
 	list := make([]int, batch)
 	if !c.Has(2) {
 		return list, nil
@@ -98,7 +98,7 @@ func (o *TensorScatter) starts(c *Run, batch, size, rows int) ([]int, error) {
 		return nil, graph.Mark(graph.ErrShape, "%d write indices for a batch of %d", len(given), batch)
 	}
 	for i, n := range given {
-		if o.Circular && size > 0 {
+		if o.circular && size > 0 {
 			n = ((n % size) + size) % size
 		} else if n < 0 || n > size-rows {
 			return nil, graph.Mark(graph.ErrShape, "%d rows do not fit into %d from index %d on", rows, size, n)
