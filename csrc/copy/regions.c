@@ -72,7 +72,7 @@ static void reverse_sequence_run(const nacre_call *c) {
     for (int64_t b = 0; b < w->batch; b++) {
         const int64_t n = copy_integer(nacre_operand(c, 1), w->length_bytes, (size_t)b);
         if (n < 0 || n > w->time) {
-            nacre_fail(c, NACRE_FAILED_sequence, b, n, w->time, 0);
+            nacre_fail(c, NACRE_FAILED_sequence_length, b, n, w->time, 0);
             return;
         }
     }
