@@ -11,11 +11,14 @@ func families() [][]row {
 	return [][]row{
 		attentionRows,
 		convRows,
+		copyRows,
 		eltwiseRows,
+		gatherRows,
 		matmulRows,
 		normRows,
 		reduceRows,
 		rnnRows,
+		storeRows,
 	}
 }
 
