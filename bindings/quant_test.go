@@ -282,7 +282,7 @@ func byteConvCase(t *testing.T, r *rand.Rand, pool *Pool, s ConvShape, xSigned, 
 	}
 	want := byteConvolution(&s, x, w, &vectors, xSigned, wSigned, xZero)
 	for _, k := range usable("i8_gemm") {
-		taps, err := Select("f32_taps", k.ISA())
+		taps, err := Select("f32_conv_depthwise", k.ISA())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 func families() [][]row {
 	return [][]row{
 		attentionRows,
+		convRows,
 		eltwiseRows,
 		matmulRows,
 		normRows,

@@ -1,8 +1,8 @@
-// The oracle of f32_taps.
+// The oracle of f32_depthwise.
 #include "conv/conv.h"
 #include "conv/space.h"
 
-static void filter_scalar(const nacre_f32_taps *t) {
+static void filter_scalar(const nacre_f32_depthwise_rows *t) {
     for (size_t r = 0; r < t->rows; r++) {
         for (size_t j = 0; j < t->n; j++) {
             const float *const src = t->src + r * t->step + j, *w = t->w;
@@ -32,7 +32,7 @@ static void fill_scalar(const nacre_f32_band *b, const float *x, size_t above, s
     for (size_t i = 0; i < below * row; i++) *dst++ = 0;
 }
 
-const nacre_f32_taps_impl *nacre_f32_taps__scalar(void) {
-    static const nacre_f32_taps_impl impl = {filter_scalar, fill_scalar};
+const nacre_f32_depthwise_impl *nacre_f32_depthwise__scalar(void) {
+    static const nacre_f32_depthwise_impl impl = {filter_scalar, fill_scalar, &nacre_f32_depthwise_drivers};
     return &impl;
 }

@@ -9,11 +9,11 @@ NACRE_TARGET_BEGIN(NACRE_AVX2)
 #define LANES ((size_t)NACRE_AVX2_LANES)
 #define LANES_N NACRE_AVX2_LANES
 #define V(name) nacre_avx2_##name
-#define K(name) f32_taps_##name##_avx2
+#define K(name) f32_depthwise_##name##_avx2
 
-#include "conv/f32_taps.inc"
+#include "conv/f32_depthwise.inc"
 
-const nacre_f32_taps_impl *nacre_f32_taps__avx2(void) { return &K(impl); }
+const nacre_f32_depthwise_impl *nacre_f32_depthwise__avx2(void) { return &K(impl); }
 
 #undef F
 #undef LANES

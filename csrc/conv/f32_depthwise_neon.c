@@ -8,11 +8,11 @@
 #define LANES ((size_t)NACRE_NEON_LANES)
 #define LANES_N NACRE_NEON_LANES
 #define V(name) nacre_neon_##name
-#define K(name) f32_taps_##name##_neon
+#define K(name) f32_depthwise_##name##_neon
 
-#include "conv/f32_taps.inc"
+#include "conv/f32_depthwise.inc"
 
-const nacre_f32_taps_impl *nacre_f32_taps__neon(void) { return &K(impl); }
+const nacre_f32_depthwise_impl *nacre_f32_depthwise__neon(void) { return &K(impl); }
 
 #undef F
 #undef LANES

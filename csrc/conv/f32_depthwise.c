@@ -4,13 +4,13 @@
 #include "conv/space.h"
 
 enum {
-    TAPS_BAND = 4096,    // elements of the bands made at a time, where a row of the result does not take more
-    TAPS_GRAIN = 65536,  // multiply-adds of one chunk of work
-    TAPS_REACH = 1 << 22 // elements of the least band that is worth copying
+    DEPTHWISE_BAND = 4096,    // elements of the bands made at a time, where a row of the result does not take more
+    DEPTHWISE_GRAIN = 65536,  // multiply-adds of one chunk of work
+    DEPTHWISE_REACH = 1 << 22 // elements of the least band that is worth copying
 };
 
 typedef struct {
-    const nacre_taps_conv *t;
+    const nacre_f32_depthwise *t;
     nacre_f32_band form;
     size_t in_h, out_h, out_w;
     size_t kernel_h, kernel_w, step_h, gap_h, pad_h;
@@ -20,20 +20,20 @@ typedef struct {
     size_t bands_ahead;     // made before the first of them is read: what was just written is slow to read
     size_t band_size;       // elements of a band
     size_t x_size, y_size;  // of what it is made of and of its results, where they are converted
-    size_t offset[NACRE_TAPS_MOST];
+    size_t offset[NACRE_DEPTHWISE_TAPS];
     float *scratch;
-} taps_plan;
+} depthwise_plan;
 
-static size_t taps_reach(const taps_plan *p, size_t rows) { return (rows - 1) * p->step_h + (p->kernel_h - 1) * p->gap_h + 1; }
+static size_t depthwise_reach(const depthwise_plan *p, size_t rows) { return (rows - 1) * p->step_h + (p->kernel_h - 1) * p->gap_h + 1; }
 
 // Returns whether taps are the way: strides and gaps may be so wide that a band
 // would be mostly what no tap meets.
-static int plan_taps(taps_plan *p, const nacre_taps_conv *t) {
+static int plan_depthwise(depthwise_plan *p, const nacre_f32_depthwise *t) {
     const nacre_conv *const c = &t->c;
-    if (!nacre_conv_by_taps(c) || c->images * c->groups * c->filters == 0 || conv_count(c->out, c->axes) == 0) return 0;
+    if (!nacre_conv_is_depthwise(c) || c->images * c->groups * c->filters == 0 || conv_count(c->out, c->axes) == 0) return 0;
     const size_t w = c->axes - 1;
     const int flat = c->axes == 1;
-    *p = (taps_plan){.t = t, .in_h = flat ? 1 : c->in[0], .out_h = flat ? 1 : c->out[0], .out_w = c->out[w]};
+    *p = (depthwise_plan){.t = t, .in_h = flat ? 1 : c->in[0], .out_h = flat ? 1 : c->out[0], .out_w = c->out[w]};
     p->kernel_h = flat ? 1 : c->kernel[0];
     p->kernel_w = c->kernel[w];
     p->step_h = flat ? 1 : c->stride[0];
@@ -48,32 +48,32 @@ static int plan_taps(taps_plan *p, const nacre_taps_conv *t) {
     b->part = ((shared + behind > span ? shared : span - behind) + 15) / 16 * 16;
     b->lead = (before + 15) / 16 * 16;
     p->row = b->part * parts;
-    const size_t reach = taps_reach(p, 1);
-    if (reach > TAPS_REACH || p->row > TAPS_REACH / reach) return 0;
-    const size_t fit = TAPS_BAND / p->row;  // rows of the value in a band
+    const size_t reach = depthwise_reach(p, 1);
+    if (reach > DEPTHWISE_REACH || p->row > DEPTHWISE_REACH / reach) return 0;
+    const size_t fit = DEPTHWISE_BAND / p->row;  // rows of the value in a band
     p->rows = fit > reach ? conv_least(p->out_h, (fit - reach) / p->step_h + 1) : 1;
     p->bands = (p->out_h + p->rows - 1) / p->rows;
     p->rows = (p->out_h + p->bands - 1) / p->bands;
     p->bands = (p->out_h + p->rows - 1) / p->rows;
-    p->band_size = b->lead + taps_reach(p, p->rows) * p->row + NACRE_TAPS_SLACK;
+    p->band_size = b->lead + depthwise_reach(p, p->rows) * p->row + NACRE_DEPTHWISE_SLACK;
     for (size_t tx = 0; tx < p->kernel_w; tx++) {
         const size_t x = tx * gap_w;
         p->offset[tx] = b->lead + x % parts * b->part + x / parts - conv_part_pad(b, x % parts);
     }
     if (t->read != NULL) {
-        p->x_size = (conv_least(p->in_h, taps_reach(p, p->rows)) * p->form.in + 15) / 16 * 16;
+        p->x_size = (conv_least(p->in_h, depthwise_reach(p, p->rows)) * p->form.in + 15) / 16 * 16;
         p->y_size = (p->rows * p->out_w + 15) / 16 * 16;
     }
     const size_t work = p->rows * p->out_w * p->kernel_h * p->kernel_w * c->filters;
-    p->bands_each = work >= TAPS_GRAIN ? 1 : TAPS_GRAIN / work;
-    p->bands_ahead = p->band_size >= TAPS_BAND ? 1 : conv_least(p->bands_each, TAPS_BAND / p->band_size);
+    p->bands_each = work >= DEPTHWISE_GRAIN ? 1 : DEPTHWISE_GRAIN / work;
+    p->bands_ahead = p->band_size >= DEPTHWISE_BAND ? 1 : conv_least(p->bands_each, DEPTHWISE_BAND / p->band_size);
     return 1;
 }
 
 // Makes the band for rows o and on of the result of a plane of the value.
-static void fill_band(const taps_plan *p, size_t plane, size_t o, float *band, float *buffer) {
-    const nacre_taps_conv *const t = p->t;
-    const size_t count = taps_reach(p, conv_least(p->rows, p->out_h - o)), first = o * p->step_h, stop = p->in_h + p->pad_h;
+static void fill_band(const depthwise_plan *p, size_t plane, size_t o, float *band, float *buffer) {
+    const nacre_f32_depthwise *const t = p->t;
+    const size_t count = depthwise_reach(p, conv_least(p->rows, p->out_h - o)), first = o * p->step_h, stop = p->in_h + p->pad_h;
     const size_t end = first < stop ? conv_least(count, stop - first) : 0;
     const size_t begin = first < p->pad_h ? conv_least(end, p->pad_h - first) : 0;
     const float *from = NULL;
@@ -90,11 +90,11 @@ static void fill_band(const taps_plan *p, size_t plane, size_t o, float *band, f
 }
 
 // Computes the rows of the result that belong to a band.
-static void filter_band(const taps_plan *p, size_t plane, size_t o, const float *band, float *buffer) {
-    const nacre_taps_conv *const t = p->t;
+static void filter_band(const depthwise_plan *p, size_t plane, size_t o, const float *band, float *buffer) {
+    const nacre_f32_depthwise *const t = p->t;
     const size_t rows = conv_least(p->rows, p->out_h - o), n = rows * p->out_w;
-    float weights[NACRE_TAPS_MOST];
-    nacre_f32_taps f = {.src = band, .kernel_h = p->kernel_h, .kernel_w = p->kernel_w, .offset = p->offset, .finish = &t->finish};
+    float weights[NACRE_DEPTHWISE_TAPS];
+    nacre_f32_depthwise_rows f = {.src = band, .kernel_h = p->kernel_h, .kernel_w = p->kernel_w, .offset = p->offset, .finish = &t->finish};
     f.step = p->step_h * p->row;
     f.gap = p->gap_h * p->row;
     f.ldc = f.n = p->out_w;
@@ -118,19 +118,19 @@ static void filter_band(const taps_plan *p, size_t plane, size_t o, const float 
     }
 }
 
-static void next_band(const taps_plan *p, size_t *plane, size_t *o) {
+static void next_band(const depthwise_plan *p, size_t *plane, size_t *o) {
     *o += p->rows;
     if (*o < p->out_h) return;
     *o = 0;
     ++*plane;
 }
 
-static size_t taps_scratch(const taps_plan *p) { return p->bands_ahead * p->band_size + p->x_size + p->y_size; }
+static size_t depthwise_scratch(const depthwise_plan *p) { return p->bands_ahead * p->band_size + p->x_size + p->y_size; }
 
-static void taps_chunk(void *job, size_t chunk, size_t thread) {
-    const taps_plan *const p = job;
+static void depthwise_chunk(void *job, size_t chunk, size_t thread) {
+    const depthwise_plan *const p = job;
     const nacre_conv *const c = &p->t->c;
-    float *const bands = p->scratch + thread * taps_scratch(p), *const buffer = bands + p->bands_ahead * p->band_size;
+    float *const bands = p->scratch + thread * depthwise_scratch(p), *const buffer = bands + p->bands_ahead * p->band_size;
     const size_t stop = conv_least(c->images * c->groups * p->bands, (chunk + 1) * p->bands_each);
     for (size_t first = chunk * p->bands_each; first < stop; first += p->bands_ahead) {
         const size_t end = conv_least(stop, first + p->bands_ahead);
@@ -147,24 +147,22 @@ static void taps_chunk(void *job, size_t chunk, size_t thread) {
     }
 }
 
-int nacre_conv_by_taps(const nacre_conv *c) {
-    return c->channels == 1 && c->axes <= 2 && conv_count(c->kernel, c->axes) <= NACRE_TAPS_MOST;
+static int depthwise_fits(const nacre_f32_depthwise *t) {
+    depthwise_plan p;
+    return plan_depthwise(&p, t);
 }
 
-int nacre_taps_suit(const nacre_taps_conv *t) {
-    taps_plan p;
-    return plan_taps(&p, t);
+static size_t depthwise_elements(const nacre_f32_depthwise *t, size_t threads) {
+    depthwise_plan p;
+    return plan_depthwise(&p, t) ? threads * depthwise_scratch(&p) : 0;
 }
 
-size_t nacre_taps_scratch(const nacre_taps_conv *t, size_t threads) {
-    taps_plan p;
-    return plan_taps(&p, t) ? threads * taps_scratch(&p) : 0;
-}
-
-void nacre_taps_run(const nacre_taps_conv *t, nacre_team *team, float *scratch) {
-    taps_plan p;
-    if (!plan_taps(&p, t)) return;
+static void depthwise_run(const nacre_f32_depthwise *t, nacre_team *team, float *scratch) {
+    depthwise_plan p;
+    if (!plan_depthwise(&p, t)) return;
     p.scratch = scratch;
     const size_t bands = t->c.images * t->c.groups * p.bands;
-    nacre_parallel(team, (bands + p.bands_each - 1) / p.bands_each, taps_chunk, &p);
+    nacre_parallel(team, (bands + p.bands_each - 1) / p.bands_each, depthwise_chunk, &p);
 }
+
+const nacre_f32_depthwise_driver nacre_f32_depthwise_drivers = {depthwise_fits, depthwise_elements, depthwise_run};
