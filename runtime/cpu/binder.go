@@ -197,5 +197,5 @@ func (b *binder) packed(i int, k bindings.Kernel, w words, operand int) (o devic
 		return o, false, err
 	}
 	b.step.Dropped |= 1 << i
-	return device.Operand{Place: device.Const, Data: data}, true, nil
+	return device.Operand{Place: device.Packed, Index: i, Data: data}, true, nil
 }

@@ -71,11 +71,12 @@ type Place uint8
 
 // The places of operands.
 const (
-	None  Place = iota // the operand is left out
-	In                 // input Index of the node
-	Out                // output Index of the node
-	Temp               // scratch that the commands of the step share
-	Const              // Data, which stays where it is
+	None   Place = iota // the operand is left out
+	In                  // input Index of the node
+	Out                 // output Index of the node
+	Temp                // scratch that the commands of the step share
+	Const               // Data, which stays where it is
+	Packed              // Data, which is constant input Index of the node, rearranged
 )
 
 // Operand is an address that a command gets: a place and an offset in bytes.
