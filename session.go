@@ -177,6 +177,31 @@ func (s *Session) Plan(inputs map[string]*Tensor) (*Plan, error) {
 	return &Plan{p}, nil
 }
 
+// PlanTypes is Plan for inputs of those types, which need no tensors: those of
+// Inputs, with a number for every extent of a tensor. Inputs that are not required
+// may be left out.
+func (s *Session) PlanTypes(inputs []Info) (*Plan, error) {
+	named := make(map[string]Info, len(inputs))
+	for _, v := range inputs {
+		named[v.Name] = v
+	}
+	types := map[string]graph.Type{}
+	_, err := accept(context.Background(), s, named, func(v Info) (tensor.Value, error) {
+		if !s.program.unused[v.Name] {
+			types[v.Name] = v.below()
+		}
+		return &tensor.Tensor{}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.engine.PlanTypes(types)
+	if err != nil {
+		return nil, public(err)
+	}
+	return &Plan{p}, nil
+}
+
 // belowTensor is below for tensors.
 func belowTensor(t *Tensor) (tensor.Value, error) {
 	if t == nil {
