@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/nacre-ml/nacre"
 )
@@ -28,6 +29,9 @@ func (f *runFlags) printPlan(path string, s *nacre.Session, stdout io.Writer) er
 		return err
 	}
 	p, err := s.PlanTypes(inputs)
+	if err != nil && e.assumed != nil {
+		return fmt.Errorf("%w; extents are 1 for want of --dim: %s", err, strings.Join(e.assumed, ", "))
+	}
 	if err != nil {
 		return err
 	}
