@@ -212,6 +212,16 @@ func (s *Session) Profile(ctx context.Context, inputs map[string]tensor.Value) (
 	return out, p, err
 }
 
+// Compare times all ways to compute the steps of a plan, as exec.Executor.Compare does.
+func (s *Session) Compare(ctx context.Context, pl *plan.Plan, node string, rounds int) ([]exec.Comparison, error) {
+	s.use.RLock()
+	defer s.use.RUnlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	return s.exec.Compare(ctx, pl, node, rounds)
+}
+
 // asValue is t as a value; one that is not there is nil.
 func asValue(t *tensor.Tensor) tensor.Value {
 	if t == nil {

@@ -25,6 +25,8 @@ type benchFlags struct {
 	count   int
 	warmup  int
 	json    bool
+	kernels bool
+	node    string
 }
 
 func benchCommand() *cobra.Command {
@@ -35,7 +37,10 @@ func benchCommand() *cobra.Command {
 		Long: `Measure how long a model takes: it is run a few times to warm up and then
 measured. Inputs that no --input names are random: floats from a normal
 distribution, integers and booleans 0 or 1. Axes that the model leaves open have
-extent 1 unless --dim says otherwise.`,
+extent 1 unless --dim says otherwise.
+
+With --kernels it is not run. Of every step that a device computes, all ways in which
+it can be computed are timed in turns, --count times each, on random inputs.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout())
@@ -46,6 +51,8 @@ extent 1 unless --dim says otherwise.`,
 	f.dims.add(flags)
 	flags.IntVar(&f.count, "count", 20, "runs that are measured")
 	flags.IntVar(&f.warmup, "warmup", 3, "runs before those")
+	flags.BoolVar(&f.kernels, "kernels", false, "time all kernels that fit for every step, and mark those that are taken (*)")
+	flags.StringVar(&f.node, "node", "", "`NAME` of the one node whose kernels are timed")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	f.input.add(flags)
 	f.session.add(flags)
@@ -74,6 +81,9 @@ type opTiming struct {
 }
 
 func (f *benchFlags) run(ctx context.Context, path string, stdout io.Writer) (err error) {
+	if f.node != "" && !f.kernels {
+		return usagef("--node is for --kernels")
+	}
 	if f.count < 1 || f.warmup < 0 {
 		return usagef("--count must be 1 or more and --warmup not negative")
 	}
@@ -89,6 +99,9 @@ func (f *benchFlags) run(ctx context.Context, path string, stdout io.Writer) (er
 	inputs, err := f.inputs(s, e)
 	if err != nil {
 		return err
+	}
+	if f.kernels {
+		return f.kernelTimes(ctx, s, inputs, stdout)
 	}
 	t, err := f.measure(ctx, s, inputs)
 	if err != nil {

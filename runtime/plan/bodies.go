@@ -22,12 +22,7 @@ func (pl *Plan) bodies(s *Step) []bodyPlan {
 	if s.Bodies == nil {
 		return nil
 	}
-	in := make([]*op.Value, len(s.inputs()))
-	for i, id := range s.inputs() {
-		if id >= 0 {
-			in[i] = pl.values[id]
-		}
-	}
+	in := pl.operands(s.inputs())
 	own := pl.bodyInputs(s, in)
 	var list []bodyPlan
 	for _, a := range s.Attrs {

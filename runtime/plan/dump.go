@@ -5,8 +5,6 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
-
-	"github.com/nacre-ml/nacre/runtime/device"
 )
 
 // String is the text of the plan's listing.
@@ -113,14 +111,4 @@ func (t *listingText) memory(m *Memory) {
 		fmt.Fprintf(t, "graphs of nodes %d, ", m.Bodies)
 	}
 	fmt.Fprintf(t, "packed constants %d: %d bytes in all\n", m.Packed, m.Peak)
-}
-
-// HowOf says with what a device computes a step.
-func HowOf(d device.Device, s *device.Step) string {
-	parts := make([]string, len(s.Commands))
-	for k := range s.Commands {
-		l := listKernel(&s.Commands[k])
-		parts[k] = strings.Join(append([]string{l.Kernel}, l.Parts...), " ")
-	}
-	return d.Name() + " " + s.Binder + ": " + strings.Join(parts, ", ")
 }

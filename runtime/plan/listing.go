@@ -219,5 +219,5 @@ func (pl *Plan) How(i int) string {
 		}
 		return "host"
 	}
-	return HowOf(pl.Program.device, s.Step)
+	return pl.Program.device.Name() + " " + s.Step.String()
 }
