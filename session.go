@@ -98,8 +98,8 @@ func (s *Session) Outputs() []Info { return infos(s.engine.Outputs(), never) }
 // and may be used by many runs at once; those that are not required are not looked at. Outputs share no memory with inputs, with
 // the session or with each other: they belong to the caller.
 //
-// A context that is cancelled, or whose deadline passes, ends the run between two
-// nodes of the model with the context's error.
+// A context that is cancelled, or whose deadline passes, ends the run with the
+// context's error: between two nodes of the model, or within one that takes long.
 //
 // The error is
 //   - ErrMissingInput if a required input is not there or nil;

@@ -1,25 +1,29 @@
 package exec
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 
-	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// randomize fills a tensor of zeros: floats from a normal distribution, integers and
-// booleans of whole bytes with 0 or 1.
+// randomize fills a tensor of zeros: floats of 32 and 64 bits from a normal distribution,
+// those of 16 bits with 1/2 to 1 of either sign, integers and booleans of whole bytes
+// with 0 or 1.
 func randomize(r *rand.Rand, t *tensor.Tensor) {
-	normal := func() float32 { return float32(r.NormFloat64()) }
 	switch d := t.DType(); d {
 	case tensor.F32:
-		fill(t, normal)
+		for i, list := 0, tensor.View[float32](t); i < len(list); i++ {
+			list[i] = float32(r.NormFloat64())
+		}
 	case tensor.F64:
-		fill(t, r.NormFloat64)
+		for i, list := 0, tensor.View[float64](t); i < len(list); i++ {
+			list[i] = r.NormFloat64()
+		}
 	case tensor.F16:
-		fill(t, func() packed.F16 { return packed.ToF16(normal()) })
+		halves(r, t.Bytes(), 0x3800, 0x83ff)
 	case tensor.BF16:
-		fill(t, func() packed.BF16 { return packed.ToBF16(normal()) })
+		halves(r, t.Bytes(), 0x3f00, 0x807f)
 	default:
 		size := d.Bits() / 8
 		if size == 0 || d != tensor.Bool && !d.IsInteger() {
@@ -32,9 +36,10 @@ func randomize(r *rand.Rand, t *tensor.Tensor) {
 	}
 }
 
-func fill[T tensor.Element](t *tensor.Tensor, next func() T) {
-	list := tensor.View[T](t)
-	for i := range list {
-		list[i] = next()
+// halves fills floats of 16 bits that have one exponent, and signs and fractions by
+// chance.
+func halves(r *rand.Rand, b []byte, exponent, rest uint16) {
+	for i := 0; i+1 < len(b); i += 2 {
+		binary.LittleEndian.PutUint16(b[i:], exponent|uint16(r.Uint32())&rest)
 	}
 }
