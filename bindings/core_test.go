@@ -1,6 +1,7 @@
 package bindings_test
 
 import (
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -81,10 +82,10 @@ func TestScalarRows(t *testing.T) {
 		t.Error("there are no rows")
 	}
 	for op, k := range last {
-		if k.Variant() != "scalar" || k.ISA() != 0 {
+		if !strings.HasSuffix(k.Variant(), "scalar") || k.ISA() != 0 {
 			t.Errorf("%s: the last row is %s for %v", op, k.Variant(), k.ISA())
 		}
-		if s, err := bindings.Select(op, 0); err != nil || s != k {
+		if s, err := bindings.Select(op, 0); err != nil || s.ISA() != 0 {
 			t.Errorf("%s: without any level, %v is selected, %v", op, s, err)
 		}
 	}

@@ -88,7 +88,7 @@ func (v *convWords) compare(t *testing.T, name string, k bindings.Kernel, pool *
 	v.packed = false
 }
 
-var convActivations = []op.Epilogue{{}, {Func: "relu"}, {"clip", -3, 5}, {"leaky_relu", 0.125, 0}}
+var convActivations = []op.Epilogue{{}, {Func: "relu"}, {Func: "clip", P: -3, Q: 5}, {Func: "leaky_relu", P: 0.125}}
 
 // checkConvs compares kernels with the formula on all cases.
 func checkConvs(t *testing.T, formula string, transposed bool, kernels ...string) {
