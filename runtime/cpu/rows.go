@@ -9,6 +9,7 @@ import (
 // row stands first.
 func families() [][]row {
 	return [][]row{
+		castRows,
 		eltwiseRows,
 	}
 }
