@@ -11,6 +11,8 @@ func families() [][]row {
 	return [][]row{
 		castRows,
 		eltwiseRows,
+		moeRows,
+		nbitsRows,
 	}
 }
 
