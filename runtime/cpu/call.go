@@ -33,8 +33,8 @@ func (c *calls) at(p unsafe.Pointer) device.Operand {
 	return device.Operand{Place: device.In, Index: len(c.addresses) - 1}
 }
 
-// floats is the operand at the first of a list of numbers; none for nil.
-func (c *calls) floats(list []float32) device.Operand {
+// list is the operand at the first of a list of numbers; none for nil.
+func (c *calls) list(list []float32) device.Operand {
 	return c.at(unsafe.Pointer(unsafe.SliceData(list)))
 }
 
@@ -84,7 +84,7 @@ func (c *calls) read(t *tensor.Tensor) ([]float32, error) {
 	if err != nil || t.Len() == 0 {
 		return list, err
 	}
-	return list, c.convert(t.DType(), tensor.F32, graph.Known(t.Len()), c.at(t.Pointer()), c.floats(list))
+	return list, c.convert(t.DType(), tensor.F32, graph.Known(t.Len()), c.at(t.Pointer()), c.list(list))
 }
 
 // write is where the elements of narrow floats are to be computed as float32; stored
@@ -101,7 +101,7 @@ func (c *calls) stored(t *tensor.Tensor, list []float32) error {
 	if t.DType() == tensor.F32 || t.Len() == 0 {
 		return nil
 	}
-	return c.convert(tensor.F32, t.DType(), graph.Known(t.Len()), c.floats(list), c.at(t.Pointer()))
+	return c.convert(tensor.F32, t.DType(), graph.Known(t.Len()), c.list(list), c.at(t.Pointer()))
 }
 
 func float32s(t *tensor.Tensor) []float32 {

@@ -186,7 +186,7 @@ func (m *mixture) part(n int, w *expertWork) {
 // activate adds commands that set h to f(h), times the gate where there is one.
 func (m *mixture) activate(h, gate []float32) error {
 	n := graph.Known(len(h))
-	at, plain := m.calls.floats(h), lane{bytes: 4}
+	at, plain := m.list(h), lane{bytes: 4}
 	join, err := m.kernel("f32_mul")
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func (m *mixture) activate(h, gate []float32) error {
 			return nil
 		}
 		dims := graph.Dims{n}
-		return m.pairs(join, plain, plain, plain, at, m.calls.floats(gate), at, dims, dims, dims)
+		return m.pairs(join, plain, plain, plain, at, m.list(gate), at, dims, dims, dims)
 	}
 	f, err := m.kernel("f32_" + m.Activation)
 	if err != nil {
@@ -221,5 +221,5 @@ func (m *mixture) activate(h, gate []float32) error {
 	if err != nil {
 		return err
 	}
-	return m.add(k, []bindings.Kernel{f, join}, w, at, m.calls.floats(gate), at)
+	return m.add(k, []bindings.Kernel{f, join}, w, at, m.list(gate), at)
 }

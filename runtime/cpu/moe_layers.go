@@ -107,7 +107,7 @@ func (l *denseLayer) multiply(c *calls, expert, m int, a, y []float32) error {
 		return err
 	}
 	none := device.Operand{}
-	return c.add(k, nil, w, c.floats(a), right, none, c.biasOf(l.bias, expert, l.Out), none, c.floats(y))
+	return c.add(k, nil, w, c.list(a), right, none, c.biasOf(l.bias, expert, l.Out), none, c.list(y))
 }
 
 // biasOf is that of one expert.
@@ -115,7 +115,7 @@ func (c *calls) biasOf(bias []float32, expert, out int) device.Operand {
 	if bias == nil {
 		return device.Operand{}
 	}
-	return c.floats(bias[expert*out:][:out])
+	return c.list(bias[expert*out:][:out])
 }
 
 // nbitsLayer is a layer whose weights are codes.
@@ -169,9 +169,9 @@ func (l *nbitsLayer) multiply(c *calls, expert, m int, a, y []float32) error {
 	switch {
 	case l.PackedZeros:
 		v.from, v.scales = zerosFloats, tensor.F32
-		scales = c.floats(l.wide[expert*l.Out:][:l.Out])
+		scales = c.list(l.wide[expert*l.Out:][:l.Out])
 		l.unpackZeros(expert)
-		zeros = c.floats(l.row)
+		zeros = c.list(l.row)
 	default:
 		scales = c.at(unsafe.Add(l.scales.Pointer(), l.scales.DType().Bytes(expert*l.Out*l.Blocks)))
 		if l.zeros != nil {
@@ -180,7 +180,7 @@ func (l *nbitsLayer) multiply(c *calls, expert, m int, a, y []float32) error {
 		}
 	}
 	none := device.Operand{}
-	return c.nbits("f32_nbits", v, c.floats(a), codes, scales, zeros, none, none, c.biasOf(l.bias, expert, l.Out), c.floats(y))
+	return c.nbits("f32_nbits", v, c.list(a), codes, scales, zeros, none, none, c.biasOf(l.bias, expert, l.Out), c.list(y))
 }
 
 // unpackZeros sets the row to the zero points of an expert.

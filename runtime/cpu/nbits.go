@@ -72,7 +72,7 @@ func bindNBits(o *op.MatMulNBits, kernel string, b *binder) error {
 		return err
 	}
 	v := &nbitsWords{m: rows, n: o.N, k: o.K, bits: o.Bits, block: o.Block, rowBytes: o.RowBytes(), rowScale: o.Blocks(), scales: b.DType(2), group: b.Has(4)}
-	a, err := b.asFloats(0)
+	a, err := b.floats(0)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func bindNBits(o *op.MatMulNBits, kernel string, b *binder) error {
 	if err != nil {
 		return err
 	}
-	bias, err := b.asFloats(5)
+	bias, err := b.floats(5)
 	if err != nil {
 		return err
 	}
@@ -112,10 +112,10 @@ func (b *binder) scalesOf(v *nbitsWords) (scales, zeros device.Operand, err erro
 			break
 		}
 		v.scales = tensor.F32
-		if scales, err = b.asFloats(2); err != nil {
+		if scales, err = b.floats(2); err != nil {
 			return scales, zeros, err
 		}
-		zeros, err = b.asFloats(3)
+		zeros, err = b.floats(3)
 	}
 	return scales, zeros, err
 }
@@ -127,20 +127,6 @@ func (b *binder) rowCount(i int) (graph.Dim, error) {
 		return graph.Dim{}, device.Refuse("a scalar has no rows")
 	}
 	return dims[:len(dims)-1].Len(), nil
-}
-
-// asFloats is input i, narrow floats, as float32; none if it is left out.
-func (b *binder) asFloats(i int) (device.Operand, error) {
-	if !b.Has(i) || b.DType(i) == tensor.F32 {
-		return b.in(i), nil
-	}
-	n := b.In[i].Dims.Len()
-	most, ok := b.Max(n)
-	if !ok {
-		return device.Operand{}, device.Refuse("extents %v are not known", b.In[i].Dims)
-	}
-	t := b.temp(tensor.F32.Bytes(most))
-	return t, b.convert(b.DType(i), tensor.F32, n, b.in(i), t)
 }
 
 // inFloats adds commands that compute output 0, narrow floats, as float32.
@@ -229,7 +215,7 @@ func bindBnb4(o *op.MatMulBnb4, b *binder) error {
 	if err != nil || rows.Same(graph.Known(0)) {
 		return err
 	}
-	a, err := b.asFloats(0)
+	a, err := b.floats(0)
 	if err != nil {
 		return err
 	}
@@ -250,7 +236,7 @@ func bindGatherQuantized(o *op.GatherQuantized, b *binder) error {
 	if err != nil {
 		return err
 	}
-	if n, ok := b.Out[0].Dims.Len().Value(); ok && n == 0 {
+	if b.isEmpty() {
 		return nil
 	}
 	half, err := b.kernel("half")
@@ -273,7 +259,3 @@ func bindGatherQuantized(o *op.GatherQuantized, b *binder) error {
 	}
 	return b.add(k, []bindings.Kernel{half}, w, b.in(0), b.in(1), b.in(2), b.in(3), constant(s.Values[:]...), b.out(0))
 }
-
-// floatTypes are the words for the types of floats, as nacre_float_type of
-// csrc/core/half.h has them.
-var floatTypes = map[tensor.DType]int{tensor.F32: 0, tensor.F16: 1, tensor.BF16: 2}

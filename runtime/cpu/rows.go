@@ -11,8 +11,12 @@ func families() [][]row {
 	return [][]row{
 		castRows,
 		eltwiseRows,
+		matmulRows,
 		moeRows,
 		nbitsRows,
+		normRows,
+		reduceRows,
+		rnnRows,
 	}
 }
 
