@@ -27,7 +27,7 @@ func TestQuantPairs(t *testing.T) {
 		for v := range 8 {
 			ratios := [][2]float32{{0.3, 0.7}, {0.5, 0.25}}[v>>2]
 			p := QuantPair{Signed: v&1 != 0, Product: v&2 != 0, AZero: 3, BZero: -7, CZero: 11, ARatio: ratios[0], BRatio: ratios[1]}
-			for _, k := range usable("f32_quantize") {
+			for _, k := range usable(t, "f32_quantize") {
 				for _, pl := range []*Pool{nil, pool} {
 					got := guardedBytes(t, n, func(out unsafe.Pointer) { QuantPairs(k, pl, &p, list, bytesAt(a), bytesAt(b), out) })
 					for i, g := range got {
@@ -84,7 +84,7 @@ func TestQuantLookup(t *testing.T) {
 				want[row*c.yRow+i] = table[x[row*c.xRow+i]]
 			}
 		}
-		for _, k := range usable("i8_lookup") {
+		for _, k := range usable(t, "i8_lookup") {
 			for _, p := range []*Pool{nil, pool} {
 				got := guardedBytes(t, len(want), func(y unsafe.Pointer) { QuantLookup(k, p, c.rows, c.n, c.xRow, c.yRow, bytesAt(x), &table, y) })
 				if !bytes.Equal(got, want) {
@@ -121,7 +121,7 @@ func TestQuantSoftmax(t *testing.T) {
 				x[i] = byte(r.Uint32())
 			}
 			softmaxOf(&s, signed, dims, x, want)
-			for _, k := range usable("i8_lookup") {
+			for _, k := range usable(t, "i8_lookup") {
 				for _, p := range []*Pool{nil, pool} {
 					got := guardedBytes(t, n, func(y unsafe.Pointer) { s.Run(k, p, signed, dims[0], dims[1], dims[2], bytesAt(x), y) })
 					if !bytes.Equal(got, want) {

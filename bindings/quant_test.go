@@ -190,7 +190,7 @@ func TestByteGemm(t *testing.T) {
 		t.Run(c.name(), func(t *testing.T) {
 			want := c.sums()
 			results := map[QuantType][]byte{}
-			for _, k := range usable("i8_gemm") {
+			for _, k := range usable(t, "i8_gemm") {
 				got := c.run(t, k, nil, QuantI32)
 				if i := slices.Compare(viewAs[int32](got), want); i != 0 {
 					t.Fatalf("%s: wrong sums", k.Variant())
@@ -203,7 +203,7 @@ func TestByteGemm(t *testing.T) {
 					if results[kind] == nil {
 						results[kind] = got
 					} else if !bytes.Equal(got, results[kind]) {
-						t.Errorf("%s: another result than %s", k.Variant(), usable("i8_gemm")[0].Variant())
+						t.Errorf("%s: another result than %s", k.Variant(), usable(t, "i8_gemm")[0].Variant())
 					}
 				}
 			}
@@ -281,8 +281,8 @@ func byteConvCase(t *testing.T, r *rand.Rand, pool *Pool, s ConvShape, xSigned, 
 		}
 	}
 	want := byteConvolution(&s, x, w, &vectors, xSigned, wSigned, xZero)
-	for _, k := range usable("i8_gemm") {
-		taps, err := Select("f32_taps", k.ISA())
+	for _, k := range usable(t, "i8_gemm") {
+		taps, err := Select("f32_conv_depthwise", k.ISA())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -391,7 +391,7 @@ func TestQuantize(t *testing.T) {
 func checkQuantize(t *testing.T, pool *Pool, g QuantGrid, c QuantCodes, x, scale []float32, zero []int32) {
 	var first []byte
 	var back []float32
-	for _, k := range usable("f32_quantize") {
+	for _, k := range usable(t, "f32_quantize") {
 		for _, p := range []*Pool{nil, pool} {
 			got := guardedBytes(t, len(x)*quantBytes(c.Type), func(out unsafe.Pointer) { Quantize(k, p, &g, &c, x, scale, zero, out) })
 			if first == nil {
@@ -463,7 +463,7 @@ func TestQuantizeDynamic(t *testing.T) {
 			}
 			wantScale := wide / 255
 			wantZero := uint8(math.RoundToEven(float64(min(max(-low/wantScale, 0), 255))))
-			for _, k := range usable("f32_quantize") {
+			for _, k := range usable(t, "f32_quantize") {
 				for _, p := range []*Pool{nil, pool} {
 					y := make([]byte, n)
 					scale, zero := QuantizeDynamic(k, p, x, y, make([]float32, 2*p.Threads()))

@@ -9,7 +9,9 @@ import (
 // row stands first.
 func families() [][]row {
 	return [][]row{
+		attentionRows,
 		castRows,
+		convRows,
 		eltwiseRows,
 		matmulRows,
 		moeRows,

@@ -56,9 +56,6 @@ func (o *Cast) readRounding(n *Node) error {
 
 // Infer keeps the shape.
 func (o *Cast) Infer(c *Infer) error {
-	if err := required(c.In, len(c.In)); err != nil {
-		return err
-	}
 	to := o.to
 	if to == tensor.Invalid {
 		if len(c.In) < 2 {

@@ -13,9 +13,6 @@ type MoE struct{ Experts }
 func (*MoE) LayerInputs(i int) (weights, bias int) { return 2 + 2*i, 3 + 2*i }
 
 func newMoE(n *Node) (Op, error) {
-	if !n.HasIn(4) {
-		return nil, graph.Mark(graph.ErrFormat, "input 4 is left out; the operator needs the weights of fc2")
-	}
 	if n.HasIn(7) && !n.HasIn(6) {
 		return nil, graph.Mark(graph.ErrFormat, "input 7 is a bias of weights that are left out")
 	}
@@ -56,6 +53,6 @@ func (o *MoE) Shape(in func(i int) tensor.Shape) (*ExpertShape, error) {
 }
 
 var moeRows = []Row{
-	{Domain: microsoft, Name: "MoE", Since: []int{1}, In: [2]int{3, 8}, Out: [2]int{1, 1}, Types: narrowTypes, New: newMoE},
-	{Domain: microsoft, Name: "QMoE", Since: []int{1}, In: [2]int{3, 21}, Out: [2]int{1, 1}, Types: narrowTypes, New: newQMoE},
+	{Domain: microsoft, Name: "MoE", Since: []int{1}, In: [2]int{5, 8}, Optional: these(3), Out: [2]int{1, 1}, Types: narrowTypes, New: newMoE},
+	{Domain: microsoft, Name: "QMoE", Since: []int{1}, In: [2]int{7, 21}, Optional: these(4), Out: [2]int{1, 1}, Types: narrowTypes, New: newQMoE},
 }

@@ -13,9 +13,8 @@ type BlockWeights struct{ N, K, Block int }
 
 func readBlockWeights(n *Node) (BlockWeights, error) {
 	o := BlockWeights{N: n.Int("N", 0), K: n.Int("K", 0), Block: n.Int("block_size", 0)}
-	const most = 1 << 40
-	if o.N < 1 || o.K < 1 || o.N > most || o.K > most {
-		return o, graph.Mark(graph.ErrFormat, "weights are of %d by %d elements", o.N, o.K)
+	if o.N < 1 || o.K < 1 || o.N > maxRange || o.K > maxRange {
+		return o, graph.Mark(graph.ErrFormat, "N is %d and K %d; each must be 1 to %d", o.N, o.K, maxRange)
 	}
 	return o, checkBlock(o.Block)
 }

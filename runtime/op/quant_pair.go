@@ -134,8 +134,8 @@ func pairAxes(y, a, b tensor.Shape) ([]int, error) {
 }
 
 var quantPairRows = []Row{
-	{Domain: microsoft, Name: "QLinearAdd", Since: []int{1}, In: [2]int{2, 8}, Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{pairA, pairB},
+	{Domain: microsoft, Name: "QLinearAdd", Since: []int{1}, In: [2]int{7, 8}, Optional: these(2, 5), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{pairA, pairB},
 		New: newQuantPair(false)},
-	{Domain: microsoft, Name: "QLinearMul", Since: []int{1}, In: [2]int{2, 8}, Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{pairA, pairB},
+	{Domain: microsoft, Name: "QLinearMul", Since: []int{1}, In: [2]int{7, 8}, Optional: these(2, 5), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{pairA, pairB},
 		New: newQuantPair(true)},
 }
