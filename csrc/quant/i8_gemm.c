@@ -23,6 +23,7 @@ static size_t i8_align(size_t n) { return i8_parts(n, 64) * 64; }
 
 typedef struct {
     const nacre_i8_gemm *g;
+    const nacre_team *team;  // whose end is looked for within a chunk
     int lines, need_sums;
     size_t products;
     size_t i_step, i_count, j_step, j_count;  // the piece of c that is one chunk of work
@@ -234,7 +235,7 @@ static void i8_tiles_chunk(void *job, size_t chunk, size_t thread) {
 
     int32_t sums[NACRE_I8_TILE];
     for (size_t j = 0; j < n; j += impl->nr, b += impl->nr * p->depth) {
-        for (size_t i = i0; i < i1; i += p->rows) {
+        for (size_t i = i0; i < i1 && !nacre_stopped(p->team); i += p->rows) {
             nacre_i8_finish t = i8_finish_at(&f, i, j);
             t.m = i8_least(p->rows, i1 - i);
             t.n = i8_least(impl->nr, n - j);
@@ -249,6 +250,7 @@ static void i8_tiles_chunk(void *job, size_t chunk, size_t thread) {
 void nacre_i8_gemm_run(const nacre_i8_gemm *g, nacre_team *team, uint8_t *scratch) {
     i8_plan p = i8_make_plan(g, nacre_team_threads(team));
     if (p.products == 0) return;
+    p.team = team;
     p.need_sums = i8_need_sums(g);
     p.a_packed = scratch;
     p.thread_memory = scratch + p.a_distinct * p.a_size;

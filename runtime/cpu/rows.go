@@ -12,13 +12,16 @@ func families() [][]row {
 		attentionRows,
 		castRows,
 		convRows,
+		copyRows,
 		eltwiseRows,
+		gatherRows,
 		matmulRows,
 		moeRows,
 		nbitsRows,
 		normRows,
 		reduceRows,
 		rnnRows,
+		storeRows,
 	}
 }
 

@@ -183,7 +183,6 @@ func (o *convInteger) Run(c *Run) error {
 // filters. The bias has the scale of the sums.
 type qLinearConv struct {
 	byteConv
-	mover
 	last bool // x and y have their channels in the last axis
 }
 
@@ -251,11 +250,6 @@ func (o *qLinearConv) Infer(c *Infer) error {
 
 // Prepare chooses the kernels and packs constant weights.
 func (o *qLinearConv) Prepare(c *Prepare) error {
-	if o.last {
-		if err := o.mover.prepare(c, tensor.U8); err != nil {
-			return err
-		}
-	}
 	return o.byteConv.prepare(c, 3)
 }
 
@@ -300,11 +294,11 @@ func (o *qLinearConv) Run(c *Run) error {
 	for i := range axes {
 		axes[i] = i
 	}
-	o.move(c, permuted(x, turned, x.Shape(), channelsFirst(axes)))
+	copyStrided(permuted(x, turned, x.Shape(), channelsFirst(axes)))
 	if err := o.run(c, v, vectors, turned.Pointer(), w.Pointer(), result.Pointer()); err != nil {
 		return err
 	}
-	o.move(c, permuted(result, y, first, channelsLast(axes)))
+	copyStrided(permuted(result, y, first, channelsLast(axes)))
 	return nil
 }
 

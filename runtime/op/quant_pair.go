@@ -108,7 +108,7 @@ func pairAxes(y, a, b tensor.Shape) ([]int, error) {
 		return nil, err
 	}
 	rank := len(y)
-	axes := make([]boxAxis, rank)
+	axes := make([]copyAxis, rank)
 	from, to := 1, 1
 	for i := rank - 1; i >= 0; i-- {
 		axes[i].n = y[i]
@@ -123,7 +123,7 @@ func pairAxes(y, a, b tensor.Shape) ([]int, error) {
 	}
 	axes, _ = collapse(axes)
 	if len(axes) == 0 {
-		axes = []boxAxis{{1, 1, 1}}
+		axes = []copyAxis{{1, 1, 1}}
 	}
 	rank = len(axes)
 	list := make([]int, 3*rank)

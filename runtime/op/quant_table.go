@@ -102,7 +102,6 @@ func (o *quantUnary) Run(c *Run) error {
 // quantJoin is what operators have in common that pass on codes of several values as
 // codes of one scale and zero point.
 type quantJoin struct {
-	mover
 	kernel bindings.Kernel
 	fixed  []*codeTable // of constant scales and zero points, nil for the same codes
 	known  []bool       // whether fixed holds for that value
@@ -119,9 +118,7 @@ func (o *quantJoin) prepare(c *Prepare, y int, values ...int) (err error) {
 			o.fixed[k], o.known[k] = requantize(c.DType(i), from, to), true
 		}
 	}
-	if o.kernel, err = c.Kernel("i8_lookup"); err == nil {
-		err = o.mover.prepare(c, tensor.U8)
-	}
+	o.kernel, err = c.Kernel("i8_lookup")
 	return err
 }
 
@@ -149,7 +146,7 @@ func (o *quantJoin) table(c *Run, y, k, i int) (*codeTable, error) {
 // result, then come a value, its scale and its zero point in turn.
 type quantConcat struct {
 	quantJoin
-	concat concat
+	concat Concat
 	values []int // the inputs that are values
 }
 
@@ -160,7 +157,7 @@ func newQLinearConcat(n *Node) (Op, error) {
 	if !n.Has("axis") {
 		return nil, graph.Mark(graph.ErrFormat, "attribute axis is missing")
 	}
-	o := &quantConcat{concat: concat{axis: n.Int("axis", 0)}}
+	o := &quantConcat{concat: Concat{axis: n.Int("axis", 0)}}
 	for i := 2; i < len(n.Inputs); i += 3 {
 		o.values = append(o.values, i)
 	}
@@ -198,7 +195,7 @@ func (o *quantConcat) Run(c *Run) error {
 		return err
 	}
 	outer, row := y.Shape()[:axis].Len(), y.Shape()[axis:].Len()
-	var same []box
+	var same []stridedCopy
 	at := 0
 	for k, i := range o.values {
 		x := c.In[i]
@@ -208,13 +205,13 @@ func (o *quantConcat) Run(c *Run) error {
 			return err
 		}
 		if table == nil {
-			same = append(same, box{src: x, dst: y, dstAt: at, axes: []boxAxis{{outer, n, row}, {n, 1, 1}}})
+			same = append(same, stridedCopy{src: x, dst: y, dstAt: at, axes: []copyAxis{{outer, n, row}, {n, 1, 1}}})
 		} else if n*outer > 0 {
 			bindings.QuantLookup(o.kernel, c.Pool, outer, n, n, row, x.Pointer(), table, unsafe.Add(y.Pointer(), at))
 		}
 		at += n
 	}
-	o.move(c, same...)
+	copyStrided(same...)
 	return nil
 }
 
