@@ -10,11 +10,14 @@ import (
 func families() [][]row {
 	return [][]row{
 		attentionRows,
+		castRows,
 		convRows,
 		copyRows,
 		eltwiseRows,
 		gatherRows,
 		matmulRows,
+		moeRows,
+		nbitsRows,
 		normRows,
 		reduceRows,
 		rnnRows,
