@@ -40,19 +40,6 @@ static inline void bytes_run(const nacre_i8_gemm *g, nacre_team *pool, const siz
     nacre_i8_gemm_run(&job, pool, scratch);
 }
 
-static inline size_t dynamic_scratch(const nacre_i8_gemm *g, const size_t *axes, size_t n, size_t threads) {
-    nacre_i8_gemm job = *g;
-    job.batch.axes = axes;
-    return nacre_i8_gemm_dynamic_scratch(&job, n, threads);
-}
-
-static inline void dynamic_run(const nacre_i8_gemm *g, nacre_fn quantize, nacre_team *pool, const size_t *axes, size_t n,
-                               const float *x, const void *b, const int32_t *b_zero, const float *col_scale, const float *add,
-                               void *c, void *scratch) {
-    const nacre_i8_gemm job = bytes_job(g, axes, NULL, b, NULL, b_zero, NULL, col_scale, NULL, add, c);
-    nacre_i8_gemm_dynamic_run(&job, quantize_impl(quantize), pool, n, x, scratch);
-}
-
 static inline void bytes_pack(int right, const nacre_i8_gemm_impl *impl, size_t lanes, size_t k, const nacre_i8_operand *x,
                               const void *data, void *dst) {
     nacre_i8_operand operand = *x;
@@ -119,45 +106,10 @@ static inline void lstm_run(const nacre_rnn *n, const nacre_i8_lstm *o, nacre_fn
     nacre_i8_lstm_run(&job, pool, scratch);
 }
 
-static inline void quantize_run(nacre_fn f, nacre_team *pool, const nacre_quant_grid *grid, const nacre_quant_codes *t, const float *x,
-                                const float *scale, const int32_t *zero, void *y) {
-    nacre_quantize(quantize_impl(f), pool, grid, t, x, scale, zero, y);
-}
-
-static inline void dequantize_run(nacre_fn f, nacre_team *pool, const nacre_quant_grid *grid, nacre_quant_type type, const void *x,
-                                  const float *scale, const int32_t *zero, float *y) {
-    nacre_dequantize(quantize_impl(f), pool, grid, type, x, scale, zero, y);
-}
-
-static inline void quantize_dynamic_run(nacre_fn f, nacre_team *pool, size_t n, const float *x, void *y, float *scale, void *zero,
-                                        float *scratch) {
-    nacre_quantize_dynamic(quantize_impl(f), pool, n, x, y, scale, zero, scratch);
-}
-
-static inline void pairs_run(nacre_fn f, nacre_team *pool, const nacre_quant_pair *p, size_t rank, const size_t *axes, const void *a,
-                             const void *b, void *c) {
-    nacre_quant_pairs(quantize_impl(f), pool, p, rank, axes, a, b, c);
-}
-
-static inline void lookup_run(nacre_fn f, nacre_team *pool, size_t rows, size_t n, size_t x_row, size_t y_row, const void *x,
-                              const void *table, void *y) {
-    nacre_i8_lookup((nacre_i8_lookup_fn *)f, pool, rows, n, x_row, y_row, x, table, y);
-}
-
-static inline void softmax_run(nacre_fn lookup, nacre_team *pool, size_t outer, size_t n, size_t inner, const float *weights,
-                               int is_signed, float ratio, int32_t zero, const void *x, void *y) {
-    const nacre_i8_softmax s = {weights, is_signed, ratio, zero};
-    nacre_i8_softmax_run((nacre_i8_lookup_fn *)lookup, &s, pool, outer, n, inner, x, y);
-}
-
 #cgo noescape bytes_scratch
 #cgo nocallback bytes_scratch
 #cgo noescape bytes_run
 #cgo nocallback bytes_run
-#cgo noescape dynamic_scratch
-#cgo nocallback dynamic_scratch
-#cgo noescape dynamic_run
-#cgo nocallback dynamic_run
 #cgo noescape bytes_pack
 #cgo nocallback bytes_pack
 #cgo noescape bytes_conv_scratch
@@ -172,18 +124,6 @@ static inline void softmax_run(nacre_fn lookup, nacre_team *pool, size_t outer, 
 #cgo nocallback lstm_scratch
 #cgo noescape lstm_run
 #cgo nocallback lstm_run
-#cgo noescape quantize_run
-#cgo nocallback quantize_run
-#cgo noescape dequantize_run
-#cgo nocallback dequantize_run
-#cgo noescape quantize_dynamic_run
-#cgo nocallback quantize_dynamic_run
-#cgo noescape pairs_run
-#cgo nocallback pairs_run
-#cgo noescape lookup_run
-#cgo nocallback lookup_run
-#cgo noescape softmax_run
-#cgo nocallback softmax_run
 */
 import "C"
 
@@ -233,21 +173,6 @@ func (g *ByteGemm) Run(pool *Pool, a, b unsafe.Pointer, v *ByteVectors, c unsafe
 	job := g.c()
 	C.bytes_run(&job, pool.ptr(), sizes(g.Batch), a, b, int32s(v.AZero), int32s(v.BZero), floats(v.RowScale), floats(v.ColScale),
 		int32s(v.Bias), floats(v.Add), c, bytesAt(scratch))
-}
-
-// DynamicScratch is the number of bytes that RunDynamic needs as scratch for a
-// left operand of n elements.
-func (g *ByteGemm) DynamicScratch(pool *Pool, n int) int {
-	c := g.c()
-	return int(C.dynamic_scratch(&c, sizes(g.Batch), C.size_t(n), C.size_t(pool.Threads())))
-}
-
-// RunDynamic computes c for a left operand of floats that it quantises as a
-// whole, to codes without sign; v has neither AZero, RowScale nor Bias.
-func (g *ByteGemm) RunDynamic(quantize Kernel, pool *Pool, a []float32, b unsafe.Pointer, v *ByteVectors, c unsafe.Pointer, scratch []byte) {
-	job := g.c()
-	C.dynamic_run(&job, quantize.fn(), pool.ptr(), sizes(g.Batch), C.size_t(len(a)), floats(a), b, int32s(v.BZero), floats(v.ColScale),
-		floats(v.Add), c, bytesAt(scratch))
 }
 
 // PackedBytesA is the number of bytes of a packed [m,k] left operand.
@@ -313,58 +238,4 @@ func (n *ByteLSTM) Run(pool *Pool, scratch []byte) {
 	C.lstm_run(&c, &o, n.Gemm.fn(), n.Quantize.fn(), n.Cell.fn(), int32s(n.Lengths), pool.ptr(), n.W, n.R, int32s(n.WZero),
 		int32s(n.RZero), floats(n.WScale), floats(n.RScale), floats(n.X), floats(n.Bias), floats(n.Peepholes), floats(n.H0),
 		floats(n.C0), floats(n.Y), floats(n.YH), floats(n.YC), bytesAt(scratch))
-}
-
-func (g *QuantGrid) c() C.nacre_quant_grid {
-	return C.nacre_quant_grid{
-		outer: C.size_t(g.Outer), axis: C.size_t(g.Axis), inner: C.size_t(g.Inner), block: C.size_t(g.Block),
-		per_outer: C.size_t(g.PerOuter), per_axis: C.size_t(g.PerAxis), per_inner: C.size_t(g.PerInner),
-	}
-}
-
-// Quantize writes codes for x, with a kernel of op f32_quantize.
-func Quantize(k Kernel, pool *Pool, g *QuantGrid, t *QuantCodes, x, scale []float32, zero []int32, y unsafe.Pointer) {
-	grid := g.c()
-	codes := C.nacre_quant_codes{_type: C.nacre_quant_type(t.Type), low: C.int32_t(t.Low), high: C.int32_t(t.High),
-		precision: C.nacre_float_type(t.Precision)}
-	C.quantize_run(k.fn(), pool.ptr(), &grid, &codes, floats(x), floats(scale), int32s(zero), y)
-}
-
-// Dequantize writes what codes stand for, with a kernel of op f32_quantize.
-func Dequantize(k Kernel, pool *Pool, g *QuantGrid, t QuantType, x unsafe.Pointer, scale []float32, zero []int32, y []float32) {
-	grid := g.c()
-	C.dequantize_run(k.fn(), pool.ptr(), &grid, C.nacre_quant_type(t), x, floats(scale), int32s(zero), floats(y))
-}
-
-// QuantizeDynamic writes codes without sign for x, with a kernel of op
-// f32_quantize, and returns their scale and zero point. Scratch has two numbers
-// for each thread of the pool.
-func QuantizeDynamic(k Kernel, pool *Pool, x []float32, y []byte, scratch []float32) (scale float32, zero uint8) {
-	C.quantize_dynamic_run(k.fn(), pool.ptr(), C.size_t(len(x)), floats(x), bytesAt(y), (*C.float)(&scale), unsafe.Pointer(&zero), floats(scratch))
-	return scale, zero
-}
-
-// QuantPairs computes pairs with broadcasting, with a kernel of op f32_quantize:
-// axes is at least one extent, outermost first, then as many strides of a, then
-// of b, the innermost of which are 0 or 1.
-func QuantPairs(k Kernel, pool *Pool, p *QuantPair, axes []int, a, b, c unsafe.Pointer) {
-	job := C.nacre_quant_pair{
-		is_signed: cbool(p.Signed), product: cbool(p.Product),
-		a_zero: C.int32_t(p.AZero), b_zero: C.int32_t(p.BZero), c_zero: C.int32_t(p.CZero),
-		a_ratio: C.float(p.ARatio), b_ratio: C.float(p.BRatio),
-	}
-	C.pairs_run(k.fn(), pool.ptr(), &job, C.size_t(len(axes)/3), sizes(axes), a, b, c)
-}
-
-// QuantLookup sets y[i] = table[x[i]] in rows of n codes, xRow and yRow apart, with a
-// kernel of op i8_lookup; y may be x.
-func QuantLookup(k Kernel, pool *Pool, rows, n, xRow, yRow int, x unsafe.Pointer, table *[256]byte, y unsafe.Pointer) {
-	C.lookup_run(k.fn(), pool.ptr(), C.size_t(rows), C.size_t(n), C.size_t(xRow), C.size_t(yRow), x, unsafe.Pointer(table), y)
-}
-
-// Run computes y of x, values [outer,n,inner], with a kernel of op i8_lookup; y may
-// be x.
-func (s *QuantSoftmax) Run(lookup Kernel, pool *Pool, signed bool, outer, n, inner int, x, y unsafe.Pointer) {
-	C.softmax_run(lookup.fn(), pool.ptr(), C.size_t(outer), C.size_t(n), C.size_t(inner), (*C.float)(&s.Weights[0]), cbool(signed),
-		C.float(s.Ratio), C.int32_t(s.Zero), x, y)
 }

@@ -86,37 +86,5 @@ type ByteLSTM struct {
 	Y, YH, YC                  []float32
 }
 
-// QuantGrid is elements [Outer,Axis,Inner], of which (o,a,i) has scale and zero
-// point number o*PerOuter + a/Block*PerAxis + i*PerInner, with PerInner 0 or 1.
-type QuantGrid struct {
-	Outer, Axis, Inner, Block   int
-	PerOuter, PerAxis, PerInner int
-}
-
-// QuantCodes is codes from Low to High, and the precision of numbers and
-// quotients.
-type QuantCodes struct {
-	Type      QuantType
-	Low, High int
-	Precision FloatType
-}
-
-// QuantPair is c = saturate(round((a-AZero)*ARatio + (b-BZero)*BRatio + CZero)) or,
-// with Product, c = saturate(round((a-AZero)*(b-BZero)*ARatio + CZero)).
-type QuantPair struct {
-	Signed, Product     bool
-	AZero, BZero, CZero int32
-	ARatio, BRatio      float32
-}
-
-// QuantSoftmax is softmax of codes along the middle axis: of codes d below the
-// largest, Weights[d] stands for the exponential, and
-// y = saturate(round(weight * Ratio / sum of weights) + Zero), halves to even.
-type QuantSoftmax struct {
-	Weights [256]float32
-	Ratio   float32
-	Zero    int32
-}
-
 // bytesAt is the address of the first byte.
 func bytesAt(b []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b)) }

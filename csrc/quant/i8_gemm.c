@@ -4,16 +4,15 @@
 // (lines). All else goes through tiles: a is packed whole, beforehand; b is packed
 // by whoever needs it, in blocks that stay in the second-level cache. Sums are
 // never cut along k: a tile is finished when it is computed.
-#include <string.h>
-
-#include "quant/quant.h"
+#include "quant/numbers.h"
 
 enum {
     I8_BLOCK_B = 1 << 18,  // bytes of a block of b: second-level cache
     I8_MOST_LINES = 3,     // rows that are worth more than packing b
     I8_LINE = 1024,        // columns that are computed at a time in lines
     I8_GRAIN = 1 << 19,    // multiply-adds that are worth a thread's attention
-    I8_SHARES = 4          // pieces per thread, so that a slow one does not hold up the rest
+    I8_SHARES = 4,         // pieces per thread, so that a slow one does not hold up the rest
+    I8_PIECE = 8           // grains of a piece at most, as a run ends between two
 };
 
 static size_t i8_least(size_t a, size_t b) { return a < b ? a : b; }
@@ -39,7 +38,7 @@ typedef struct {
 int nacre_i8_gemm_by_lines(size_t m) { return m <= I8_MOST_LINES; }
 
 static int i8_lines(const nacre_i8_gemm *g) {
-    return nacre_i8_gemm_by_lines(g->m) && !g->a.packed && (g->make_b != NULL || (!g->b.packed && g->b.col == 1));
+    return !g->no_lines && nacre_i8_gemm_by_lines(g->m) && !g->a.packed && (g->make_b != NULL || (!g->b.packed && g->b.col == 1));
 }
 
 // Whether a zero point of a' is not 0.
@@ -56,7 +55,7 @@ static void i8_cut(i8_plan *p, size_t threads) {
     const nacre_i8_gemm *const g = p->g;
     const size_t row = g->m * i8_most(g->k, 1), work = row / I8_GRAIN * g->n + row % I8_GRAIN * g->n / I8_GRAIN;
     size_t want = threads < 2 ? 1 : i8_most(1, i8_least(threads * I8_SHARES, work * p->products));
-    want = i8_parts(want, p->products);
+    want = i8_most(i8_parts(want, p->products), work / I8_PIECE);
     const size_t nr = g->impl->nr, unit = p->lines ? 64 : g->b.packed ? nr : 4 * nr;
     p->j_step = i8_parts(i8_parts(g->n, want), unit) * unit;
     if (p->lines) {
@@ -91,9 +90,15 @@ static i8_plan i8_make_plan(const nacre_i8_gemm *g, size_t threads) {
     return p;
 }
 
+// A product that is not cut has the widest pieces of b: a block and its sums.
 size_t nacre_i8_gemm_scratch(const nacre_i8_gemm *g, size_t threads) {
     const i8_plan p = i8_make_plan(g, threads);
-    return p.a_distinct * p.a_size + threads * p.thread_size;
+    const size_t nr = g->impl->nr, columns = i8_parts(i8_most(g->n, 1), 4 * nr) * 4 * nr;
+    const size_t block = i8_least(columns * p.depth, i8_most(I8_BLOCK_B, nr * p.depth));
+    size_t thread_size = 0;
+    if (g->make_b != NULL) thread_size += i8_align(p.lines ? g->k * i8_least(g->n, I8_LINE) : block);
+    if (!p.lines && !g->b.packed) thread_size += i8_align(block) + i8_align(i8_least(columns, i8_most(I8_BLOCK_B / g->impl->group, nr)) * sizeof(int32_t));
+    return p.a_distinct * p.a_size + threads * i8_most(thread_size, p.thread_size);
 }
 
 static const uint8_t *i8_bytes(const nacre_i8_operand *x, size_t offset) { return (const uint8_t *)x->data + offset; }

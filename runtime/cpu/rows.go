@@ -11,6 +11,8 @@ func families() [][]row {
 	return [][]row{
 		eltwiseRows,
 		matmulRows,
+		quantProductRows,
+		quantRows,
 	}
 }
 

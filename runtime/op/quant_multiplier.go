@@ -5,7 +5,6 @@ import (
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
-	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -134,20 +133,16 @@ type byteMatrices struct {
 	rows, cols *quantLanes
 }
 
-// matrices cuts operands a and b, and makes output 0 for products of that type.
-func (c *Run) matrices(a, b *tensor.Tensor, d tensor.DType) (*byteMatrices, *tensor.Tensor, error) {
-	ad, bd := graph.DimsOf(a.Shape()), graph.DimsOf(b.Shape())
-	dims, err := matmulDims(ad, bd)
-	if err != nil {
-		return nil, nil, err
+// admit takes numbers for rows and columns in turn.
+func (m *byteMatrices) admit(list ...*tensor.Tensor) error {
+	for i, t := range list {
+		l := m.rows
+		if i%2 != 0 {
+			l = m.cols
+		}
+		if err := l.admit(t); err != nil {
+			return err
+		}
 	}
-	shape, _ := dims.Concrete()
-	out, err := c.output(0, d, shape)
-	if err != nil {
-		return nil, nil, err
-	}
-	am, bm := asMatrices(a.Shape(), true, 1), asMatrices(b.Shape(), false, 1)
-	m := &byteMatrices{products: matmulProducts(am, bm)}
-	m.rows, m.cols, err = lanesOf(&m.products, am, bm)
-	return m, out, err
+	return nil
 }

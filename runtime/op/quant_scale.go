@@ -46,16 +46,6 @@ func (c *Run) perTensor(scale, zero int) (p perTensor, err error) {
 	return p, err
 }
 
-// perTensor is that of Run where the inputs are constant. Where they are not, or are
-// not one number each, ok is false.
-func (c *Prepare) perTensor(scale, zero int) (p perTensor, ok bool) {
-	if c.Const(scale) == nil || c.Const(zero) == nil && c.DType(zero) != tensor.Invalid {
-		return p, false
-	}
-	p, err := (&Run{In: c.In}).perTensor(scale, zero)
-	return p, err == nil
-}
-
 // oneScale returns the only element of input i.
 func (c *Run) oneScale(i int) (float32, error) {
 	if !c.Has(i) || c.In[i].Len() != 1 || !isNarrow(c.In[i].DType()) {
