@@ -224,7 +224,7 @@ func bindQLinearWhere(_ *op.QLinearWhere, b *binder) error {
 const softmaxTable = 257
 
 func bindQLinearSoftmax(o *op.QLinearSoftmax, b *binder) error {
-	outer, n, inner, err := o.Split(b.Shape(0))
+	outer, n, inner, err := o.Split(b.In[0].Dims)
 	if err != nil || b.isEmpty() {
 		return err
 	}
@@ -244,7 +244,7 @@ func bindQLinearSoftmax(o *op.QLinearSoftmax, b *binder) error {
 	}
 	w = nil
 	w.bool(b.DType(0) == tensor.I8)
-	w.int(outer, n, inner)
+	w.dim(outer, n, inner)
 	w.part(k)
 	return b.add(run, []bindings.Kernel{k}, w, b.in(0), t, b.in(4), b.out(0))
 }

@@ -11,8 +11,11 @@ func families() [][]row {
 	return [][]row{
 		eltwiseRows,
 		matmulRows,
+		normRows,
 		quantProductRows,
 		quantRows,
+		reduceRows,
+		rnnRows,
 	}
 }
 

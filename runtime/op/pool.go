@@ -298,16 +298,27 @@ func tapsOf(a bindings.PoolingAxis, o int, countPad bool) (first, count, counted
 	return first, count, count
 }
 
-// globalPool takes all spatial axes together.
-type globalPool struct {
-	kind   poolKind
-	p      float64
-	kernel bindings.Kernel
+// GlobalPool takes all spatial axes together.
+type GlobalPool struct {
+	kind poolKind
+	p    float64
+}
+
+// Reduction returns the reduction that the pooling is, and whether the result is
+// divided by the number of elements; ok is false for norms.
+func (o *GlobalPool) Reduction() (r Reduction, mean, ok bool) {
+	switch o.kind {
+	case poolMax:
+		return ReduceMax, false, true
+	case poolAverage:
+		return ReduceSum, true, true
+	}
+	return 0, false, false
 }
 
 func newGlobalPool(kind poolKind) func(n *Node) (Op, error) {
 	return func(n *Node) (o Op, err error) {
-		g := &globalPool{kind: kind}
+		g := &GlobalPool{kind: kind}
 		if kind == poolNorm {
 			g.p, err = normOrder(n)
 		}
@@ -316,7 +327,7 @@ func newGlobalPool(kind poolKind) func(n *Node) (Op, error) {
 }
 
 // Infer makes the spatial axes 1.
-func (o *globalPool) Infer(c *Infer) error {
+func (o *GlobalPool) Infer(c *Infer) error {
 	x := c.In[0]
 	rank, ok := x.Rank()
 	if !ok {
@@ -337,38 +348,13 @@ func (o *globalPool) Infer(c *Infer) error {
 	return nil
 }
 
-// Prepare chooses the kernel.
-func (o *globalPool) Prepare(c *Prepare) (err error) {
-	if o.kind != poolNorm && isNarrow(c.DType(0)) {
-		o.kernel, err = c.Kernel("f32_reduce")
-	}
-	return err
-}
-
-// Describe names the kernel.
-func (o *globalPool) Describe() string { return describe(o.kernel) }
-
 // Run computes the output.
-func (o *globalPool) Run(c *Run) error {
+func (o *GlobalPool) Run(c *Run) error {
 	shape := c.In[0].Shape()
 	if shape.Len() == 0 {
 		return nil
 	}
 	planes, n := shape[:2].Len(), shape[2:].Len()
-	if !o.kernel.Valid() {
-		o.slow(c, planes, n)
-		return nil
-	}
-	op, scale := bindings.ReduceSum, 1/float64(n)
-	if o.kind == poolMax {
-		op, scale = bindings.ReduceMax, 1
-	}
-	return c.inSlices(planes, func(x, out []float32, _, count int) {
-		bindings.ReduceF32(o.kernel, c.Pool, x, count, n, 1, op, scale, out)
-	})
-}
-
-func (o *globalPool) slow(c *Run, planes, n int) {
 	x, out := doubles(c.In[0]), make([]float64, planes)
 	for i := range out {
 		acc := 0.0
@@ -394,6 +380,7 @@ func (o *globalPool) slow(c *Run, planes, n int) {
 		out[i] = acc
 	}
 	putDoubles(c.Out[0], out)
+	return nil
 }
 
 var poolRows = []Row{

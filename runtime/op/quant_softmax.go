@@ -1,19 +1,16 @@
 package op
 
-import (
-	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/tensor"
-)
+import "github.com/nacre-ml/nacre/runtime/graph"
 
 // QLinearSoftmax is softmax of a quantised value, quantised. Which axes are normalised
 // follows the version of Softmax that an attribute names.
-type QLinearSoftmax struct{ axes softmax }
+type QLinearSoftmax struct{ axes Softmax }
 
 func newQLinearSoftmax(n *Node) (Op, error) {
 	if !n.Has("opset") {
 		return nil, graph.Mark(graph.ErrFormat, "attribute opset is missing; it says how axis is meant")
 	}
-	return &QLinearSoftmax{axes: softmax{axis: n.Int("axis", -1), flat: n.Int("opset", 0) < 13}}, nil
+	return &QLinearSoftmax{axes: Softmax{Axis: n.Int("axis", -1), Flat: n.Int("opset", 0) < 13}}, nil
 }
 
 // Infer keeps type and shape.
@@ -28,9 +25,8 @@ func (o *QLinearSoftmax) Infer(c *Infer) error {
 }
 
 // Split returns a value of those extents as [outer, n, inner] with n to be normalised.
-func (o *QLinearSoftmax) Split(shape tensor.Shape) (outer, n, inner int, err error) {
-	s, err := o.axes.step(shape)
-	return s.outer, s.n, s.inner, err
+func (o *QLinearSoftmax) Split(dims graph.Dims) (outer, n, inner graph.Dim, err error) {
+	return o.axes.Split(dims)
 }
 
 var quantSoftmaxRows = []Row{

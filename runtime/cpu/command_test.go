@@ -1,0 +1,216 @@
+package cpu
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// testPool is a pool of three threads.
+func testPool(t *testing.T) *bindings.Pool {
+	t.Helper()
+	if err := bindings.Available(); err != nil {
+		t.Skip(err)
+	}
+	p, err := bindings.NewPool(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// runnable returns the kernels of an op that this CPU can run, best first. There is at
+// least one.
+func runnable(t *testing.T, op string) []bindings.Kernel {
+	t.Helper()
+	list := slices.DeleteFunc(slices.Clone(bindings.Variants(op)), func(k bindings.Kernel) bool { return k.ISA()&^bindings.DetectISA() != 0 })
+	if len(list) == 0 {
+		t.Fatalf("no kernel of %s can run here", op)
+	}
+	return list
+}
+
+// partOf returns the best kernel of an op within levels.
+func partOf(t *testing.T, op string, isa bindings.ISA) bindings.Kernel {
+	t.Helper()
+	k, err := bindings.Select(op, isa)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// numbersOf is the words of a command, which must all be known.
+func numbersOf(t *testing.T, w words) []int64 {
+	t.Helper()
+	list := make([]int64, len(w))
+	for i, d := range w {
+		n, ok := d.Value()
+		if !ok {
+			t.Fatalf("word %d is %v", i, d)
+		}
+		list[i] = int64(n)
+	}
+	return list
+}
+
+// guardedBytes is n bytes that begin skip bytes behind a multiple of 64 and hold
+// rubbish, and a function that reports whether what lies around them was written.
+func guardedBytes(n, skip int) (b []byte, intact func() bool) {
+	all := slices.Repeat([]byte{0xa5}, n+skip+3*64)
+	all = all[-uintptr(unsafe.Pointer(&all[0]))%64:]
+	all = all[: n+skip+2*64 : n+skip+2*64]
+	start := skip + 64
+	b = all[start : start+n : start+n]
+	return b, func() bool {
+		for i, v := range all {
+			if (i < start || i >= start+n) && v != 0xa5 {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// runCommand runs one command on operands in memory, nil for one left out. Its scratch
+// holds NaNs, and nothing behind it may be written.
+func runCommand(t *testing.T, k bindings.Kernel, w words, pool *bindings.Pool, operands ...[]byte) (bindings.Failure, bool) {
+	t.Helper()
+	list := numbersOf(t, w)
+	if !k.IsCommand() || len(list) < k.Words() || len(operands) != k.Operands() {
+		t.Fatalf("%s/%s is given %d words and %d operands", k.Op(), k.Variant(), len(list), len(operands))
+	}
+	code := bindings.NewCode(1, len(list), len(operands))
+	defer code.Free()
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	at, _ := code.Append(k, list, len(operands))
+	for i, b := range operands {
+		if b != nil {
+			p := unsafe.Pointer(unsafe.SliceData(b))
+			if cap(b) > 0 {
+				pin.Pin(p)
+			}
+			code.Set(at+i, uint64(uintptr(p)))
+		}
+	}
+	n := k.Scratch(list, pool.Threads())
+	scratch := bindings.Alloc(n + 64)
+	defer bindings.Free(scratch)
+	for i := range scratch {
+		scratch[i] = 0xff
+	}
+	code.Set(bindings.ScratchOf(at), uint64(uintptr(unsafe.Pointer(unsafe.SliceData(scratch)))))
+	done, failure, failed := code.Run(pool, pool.Threads(), nil, false)
+	if !failed && done != 1 {
+		t.Fatalf("%s/%s did not run to its end", k.Op(), k.Variant())
+	}
+	if slices.ContainsFunc(scratch[n:], func(b byte) bool { return b != 0xff }) {
+		t.Fatalf("%s/%s wrote behind its scratch of %d bytes", k.Op(), k.Variant(), n)
+	}
+	return failure, failed
+}
+
+// runGuarded runs a command whose last operand is a result of n bytes, once alone and
+// once on the pool, and returns the result. Both must agree, and nothing around the
+// result may be written. Elements are of size bytes.
+func runGuarded(t *testing.T, k bindings.Kernel, w words, pool *bindings.Pool, n, size int, operands ...[]byte) []byte {
+	t.Helper()
+	var results [2][]byte
+	for i, p := range []*bindings.Pool{nil, pool} {
+		y, intact := guardedBytes(n, size)
+		if f, failed := runCommand(t, k, w, p, append(slices.Clone(operands), y)...); failed {
+			t.Fatalf("%s/%s failed: %v", k.Op(), k.Variant(), failure(f))
+		}
+		if !intact() {
+			t.Fatalf("%s/%s wrote outside its result", k.Op(), k.Variant())
+		}
+		results[i] = y
+	}
+	if !slices.Equal(results[0], results[1]) {
+		t.Fatalf("%s/%s: three threads give another result", k.Op(), k.Variant())
+	}
+	return results[0]
+}
+
+// stored is numbers as elements of a float type, at an address that is a multiple of
+// nothing but the size of one.
+func stored(d tensor.DType, list []float64) []byte {
+	if list == nil {
+		return nil
+	}
+	b, _ := guardedBytes(d.Bytes(len(list)), d.Bytes(1))
+	for i, v := range list {
+		switch d {
+		case tensor.F64:
+			viewAs[float64](b)[i] = v
+		case tensor.F32:
+			viewAs[float32](b)[i] = float32(v)
+		case tensor.F16:
+			viewAs[packed.F16](b)[i] = packed.ToF16(float32(v))
+		case tensor.BF16:
+			viewAs[packed.BF16](b)[i] = packed.ToBF16(float32(v))
+		}
+	}
+	return b
+}
+
+// loaded is elements of a float type as numbers.
+func loaded(d tensor.DType, b []byte) []float64 {
+	list := make([]float64, len(b)/d.Bytes(1))
+	for i := range list {
+		switch d {
+		case tensor.F64:
+			list[i] = viewAs[float64](b)[i]
+		case tensor.F32:
+			list[i] = float64(viewAs[float32](b)[i])
+		case tensor.F16:
+			list[i] = float64(viewAs[packed.F16](b)[i].Float32())
+		case tensor.BF16:
+			list[i] = float64(viewAs[packed.BF16](b)[i].Float32())
+		}
+	}
+	return list
+}
+
+func viewAs[T any](b []byte) []T {
+	var zero T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(zero)))
+}
+
+// quarters is n multiples of 1/4 in -4..4, whose products and sums floats hold exactly.
+func quarters(r *rand.Rand, n int) []float64 {
+	list := make([]float64, n)
+	for i := range list {
+		list[i] = float64(r.IntN(33)-16) / 4
+	}
+	return list
+}
+
+// rounded is numbers as elements of a float type hold them.
+func rounded(d tensor.DType, list []float64) []float64 { return loaded(d, stored(d, list)) }
+
+// differ returns the first index at which lists differ by more than absolute + relative
+// times what is wanted, or -1. A NaN is equal to a NaN only.
+func differ(got, want []float64, absolute, relative float64) int {
+	for i, w := range want {
+		g := got[i]
+		if g == w || math.IsNaN(g) && math.IsNaN(w) {
+			continue
+		}
+		if !(math.Abs(g-w) <= absolute+relative*math.Abs(w)) {
+			return i
+		}
+	}
+	return -1
+}
+
+func volume(s []int) int { return tensor.Shape(s).Len() }
