@@ -36,6 +36,10 @@ func TestHostileModels(t *testing.T) {
 			ran++
 		} else if errors.Is(err, op.ErrInternal) {
 			t.Errorf("seed %d: %v", seed, err)
+			var defect *op.Defect
+			if errors.As(err, &defect) {
+				t.Logf("%s", defect.Stack())
+			}
 		}
 	}
 	t.Logf("%d of %d changed models ran", ran, rounds)

@@ -140,7 +140,7 @@ func TestInputErrors(t *testing.T) {
 	}{
 		{"missing", nil, nacre.ErrMissingInput, `input "image" is missing`},
 		{"element type", map[string]*nacre.Tensor{"image": other}, nacre.ErrShape, "float64[1,1,8,8]"},
-		{"rank", map[string]*nacre.Tensor{"image": zeros(t, nacre.Float32, 1, 64)}, nacre.ErrShape, "number of axes"},
+		{"rank", map[string]*nacre.Tensor{"image": zeros(t, nacre.Float32, 1, 64)}, nacre.ErrShape, "it has 2 axes, not 4"},
 		{"extent", map[string]*nacre.Tensor{"image": zeros(t, nacre.Float32, 1, 1, 8, 9)}, nacre.ErrShape, "axis 3 has extent 9, not 8"},
 		{"unknown", map[string]*nacre.Tensor{"image": good, "extra": good}, nacre.ErrUnknownInput, `no input "extra"`},
 		{"nil", map[string]*nacre.Tensor{"image": nil}, nacre.ErrMissingInput, `input "image" is missing`},
@@ -175,16 +175,19 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestAllocations checks that a repeated run takes memory for little but its
-// results.
+// TestAllocations checks how often a repeated run allocates: for the map, the
+// tensor and the shape of its result, and for the geometry of windows.
 func TestAllocations(t *testing.T) {
 	s := open(t, nacre.Options{Threads: 1})
 	in := images(t, rand.New(rand.NewPCG(1, 1)), 1)
 	run(t, s, in)
-	if n := testing.AllocsPerRun(100, func() { run(t, s, in) }); n > 100 {
-		t.Errorf("%v allocations in a run of ten nodes", n)
+	if n := testing.AllocsPerRun(100, func() { run(t, s, in) }); n > mostAllocations {
+		t.Errorf("%v allocations in a run of ten nodes, more than %d", n, mostAllocations)
 	}
 }
+
+// mostAllocations is what a run of the digits network takes.
+const mostAllocations = 48
 
 // TestCloseOrder closes in the wrong order, twice, and runs after closing.
 func TestCloseOrder(t *testing.T) {

@@ -202,14 +202,7 @@ func convert[S, D any](k Kernel, x []S, y []D) {
 func TestEltwiseBroadcast(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	pool := newTestPool(t)
-	sub, err := Select("i32_sub", DetectISA())
-	if err != nil {
-		t.Skip(err)
-	}
-	pick, err := Select("where_4", DetectISA())
-	if err != nil {
-		t.Fatal(err)
-	}
+	sub, pick := best(t, "i32_sub"), best(t, "where_4")
 	for trial := range 300 {
 		rank := r.IntN(6)
 		dims := make([]int, 4*rank)
@@ -296,12 +289,7 @@ func TestEltwiseWhereWidths(t *testing.T) {
 }
 
 func TestEltwiseThroughHalf(t *testing.T) {
-	k, err := Select("f32_mul", DetectISA())
-	if err != nil {
-		t.Skip(err)
-	}
-	widen, _ := Select("bf16_to_f32", DetectISA())
-	narrow, _ := Select("f32_to_bf16", DetectISA())
+	k, widen, narrow := best(t, "f32_mul"), best(t, "bf16_to_f32"), best(t, "f32_to_bf16")
 	n := 5000                                   // several blocks
 	a, b := make([]uint16, n), []uint16{0x4040} // 3
 	for i := range a {

@@ -4,26 +4,64 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 	"unsafe"
+
+	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// eachVariant runs f for every kernel of op that this CPU can run, and once
-// more where none is left for the oracle alone.
+// needKernels skips a test in builds without kernels.
+func needKernels(t testing.TB) {
+	t.Helper()
+	testenv.Need(t, Available())
+}
+
+// usable returns the variants of an op that this CPU can run, best first. An op
+// without rows is an error of the test.
+func usable(t testing.TB, op string) []Kernel {
+	t.Helper()
+	needKernels(t)
+	list := slices.DeleteFunc(Variants(op), func(k Kernel) bool { return k.ISA()&^DetectISA() != 0 })
+	if len(list) == 0 {
+		t.Fatalf("no kernel %q that this CPU can run", op)
+	}
+	return list
+}
+
+// best returns the kernel of an op that a session chooses on this CPU.
+func best(t testing.TB, op string) Kernel {
+	t.Helper()
+	return usable(t, op)[0]
+}
+
+// scalarOf returns the oracle of an op.
+func scalarOf(t testing.TB, op string) Kernel {
+	t.Helper()
+	needKernels(t)
+	k, err := Select(op, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// eachVariant runs f for every kernel of op that this CPU can run, the oracle
+// too.
 func eachVariant(t *testing.T, op string, f func(t *testing.T, k Kernel)) {
-	for _, k := range Variants(op) {
-		if k.ISA()&^DetectISA() == 0 {
-			t.Run(op+"/"+k.Variant(), func(t *testing.T) { f(t, k) })
-		}
+	t.Helper()
+	for _, k := range usable(t, op) {
+		t.Run(op+"/"+k.Variant(), func(t *testing.T) { f(t, k) })
 	}
 }
 
 // TestVectorRows checks that every op of these families has variants for vectors
 // where the build has any.
 func TestVectorRows(t *testing.T) {
+	needKernels(t)
 	want := map[string]int{"amd64": 3, "arm64": 2}[runtime.GOARCH]
-	if Available() != nil || want == 0 {
-		t.Skip("no vectors in this build")
+	if want == 0 {
+		t.Skip("no vectors on ", runtime.GOARCH)
 	}
 	for _, op := range []string{"f32_reduce", "f32_softmax", "f32_moments", "f32_affine", "f32_affine_each", "f32_lrn",
 		"f32_pooling_rows", "f32_pooling_cols", "f32_resample_cols", "f32_resample_row"} {
@@ -31,15 +69,6 @@ func TestVectorRows(t *testing.T) {
 			t.Errorf("%s has %d variants, not %d", op, n, want)
 		}
 	}
-}
-
-// scalarOf returns the oracle of an op.
-func scalarOf(t *testing.T, op string) Kernel {
-	k, err := Select(op, 0)
-	if err != nil {
-		t.Skip(err)
-	}
-	return k
 }
 
 // guardedFloats returns n floats that start one element after a multiple of 64
@@ -76,10 +105,12 @@ func firstFar(got, want []float32, absolute, relative float64) int {
 	return -1
 }
 
-func newTestPool(t *testing.T) *Pool {
+func newTestPool(t testing.TB) *Pool {
+	t.Helper()
+	needKernels(t)
 	p, err := NewPool(3)
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	t.Cleanup(p.Close)
 	return p
@@ -113,4 +144,25 @@ func checkVariants(t *testing.T, op, what string, n int, absolute, relative floa
 			t.Fatalf("%s/%s %s: depends on the number of threads", op, k.Variant(), what)
 		}
 	}
+}
+
+func address[T any](s []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
+
+func alignedScratch(t *testing.T, n int) []float32 {
+	b := Alloc(4 * n)
+	t.Cleanup(func() { Free(b) })
+	for i := range b {
+		b[i] = 0xff // NaNs, should it be read before it is written
+	}
+	return unsafe.Slice((*float32)(address(b)), n)
+}
+
+func guardedRun(t *testing.T, n int, run func(y []float32)) []float32 {
+	t.Helper()
+	y, intact := guardedFloats(n)
+	run(y)
+	if !intact() {
+		t.Error("wrote outside")
+	}
+	return y
 }

@@ -9,11 +9,6 @@ import (
 	"unsafe"
 )
 
-// usable returns the variants of an op that this CPU can run.
-func usable(op string) []Kernel {
-	return slices.DeleteFunc(Variants(op), func(k Kernel) bool { return k.ISA()&^DetectISA() != 0 })
-}
-
 type gemmCase struct {
 	name           string
 	m, n, k        int
@@ -284,7 +279,7 @@ func TestGemm(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, c := range gemmCases() {
 		d := makeGemm(r, c)
-		for _, k := range usable("f32_gemm") {
+		for _, k := range usable(t, "f32_gemm") {
 			t.Run(c.name+" "+k.Variant(), func(t *testing.T) {
 				got := d.run(t, k, nil)
 				tol := 6e-8*(2+math.Sqrt(float64(c.k))) + []float64{0, 0x1p-11, 0x1p-8}[c.cType]
@@ -309,7 +304,7 @@ func TestGemmSpecial(t *testing.T) {
 	a, b := randomFloats(r, m*k), randomFloats(r, k*n)
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	a[3*k+5], b[7*n+30] = inf, nan
-	for _, kernel := range usable("f32_gemm") {
+	for _, kernel := range usable(t, "f32_gemm") {
 		g := Gemm{Kernel: kernel, M: m, N: n, K: k, LDC: n, Alpha: 1, A: Operand{Row: k, Col: 1}, B: Operand{Row: n, Col: 1}}
 		c := make([]float32, m*n)
 		g.Run(nil, unsafe.Pointer(&a[0]), unsafe.Pointer(&b[0]), nil, nil, unsafe.Pointer(&c[0]), make([]float32, g.Scratch(nil)))
@@ -354,7 +349,7 @@ func wideCase[T float64 | uint32 | uint64](t *testing.T, r *rand.Rand, pool *Poo
 			}
 		}
 	}
-	for _, kernel := range usable(op) {
+	for _, kernel := range usable(t, op) {
 		for _, p := range []*Pool{nil, pool} {
 			g := WideGemm{Kernel: kernel, M: m, N: n, K: k, ARow: k, ACol: 1, BRow: 1, BCol: k, LDC: n, Batch: []int{2, m * k, 0}}
 			got, scratch := make([]T, 2*m*n), make([]T, g.Scratch(p))
@@ -367,7 +362,7 @@ func wideCase[T float64 | uint32 | uint64](t *testing.T, r *rand.Rand, pool *Poo
 }
 
 func TestProbe(t *testing.T) {
-	for _, k := range usable("f32_fma_rate") {
+	for _, k := range usable(t, "f32_fma_rate") {
 		if rate, err := ProbeFMA(k.ISA()); err != nil || rate < 1e6 {
 			t.Errorf("%s: %g, %v", k.Variant(), rate, err)
 		}

@@ -41,10 +41,7 @@ func TestMoveTranspose(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	sizes := [][2]int{{1, 1}, {3, 5}, {4, 4}, {8, 8}, {16, 16}, {17, 15}, {33, 70}, {64, 64}, {1, 40}, {40, 1}}
 	for _, width := range moveWidths {
-		for _, k := range Variants(TransposeOp(width)) {
-			if k.ISA()&^DetectISA() != 0 {
-				continue
-			}
+		for _, k := range usable(t, TransposeOp(width)) {
 			for _, s := range sizes {
 				for _, pad := range []int{0, 3} {
 					rows, cols := s[0], s[1]
@@ -114,10 +111,7 @@ func TestMoveBoxes(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, tt := range tests {
 		for _, width := range moveWidths {
-			for _, k := range Variants(TransposeOp(width)) {
-				if k.ISA()&^DetectISA() != 0 {
-					continue
-				}
+			for _, k := range usable(t, TransposeOp(width)) {
 				for _, p := range []*Pool{nil, pool} {
 					name := fmt.Sprintf("%s %s %s", tt.name, k.Op(), k.Variant())
 					src := randomBytes(r, tt.src*width)

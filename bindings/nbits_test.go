@@ -133,7 +133,7 @@ func (w *weights) check(t *testing.T, r *rand.Rand, pool *Pool, m int) {
 			want[i], size[i] = want[i]+x, size[i]+math.Abs(x)
 		}
 	}
-	for _, k := range usable("f32_nbits") {
+	for _, k := range usable(t, "f32_nbits") {
 		got := w.run(t, k, nil, m, a, bias)
 		for i, v := range got {
 			if !(math.Abs(float64(v)-want[i]) <= 1e-6*(size[i]+math.Abs(want[i]))) {
@@ -230,7 +230,7 @@ func (w *weights) checkRounded(t *testing.T, pool *Pool, m int, a []float32, bia
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, variant := range usable("i8_nbits") {
+	for _, variant := range usable(t, "i8_nbits") {
 		w.g.Rounded = variant
 		got := w.run(t, nbits, nil, m, a, bias)
 		for i, v := range got {
@@ -323,7 +323,7 @@ func TestNBitsSpecial(t *testing.T) {
 		for _, special := range []float32{inf32, -inf32, nan32} {
 			a := randomFloats(r, m*70)
 			a[67] = special
-			for _, k := range usable("f32_nbits") {
+			for _, k := range usable(t, "f32_nbits") {
 				got := w.run(t, k, nil, m, a, nil)
 				for j, v := range got[:5] {
 					x := w.values[j*70+67] * float64(special)
@@ -342,9 +342,10 @@ func TestNBitsSpecial(t *testing.T) {
 }
 
 func BenchmarkNBits(b *testing.B) {
+	needKernels(b)
 	pool, err := NewPool(2)
 	if err != nil {
-		b.Skip(err)
+		b.Fatal(err)
 	}
 	defer pool.Close()
 	r := rand.New(rand.NewPCG(39, 40))
@@ -352,12 +353,15 @@ func BenchmarkNBits(b *testing.B) {
 	for _, bits := range []int{2, 4, 8} {
 		w := makeWeights(r, NBitsGemm{N: n, K: deep, Bits: bits, Block: 32, Zeros: NBitsCodes}, false)
 		for _, m := range []int{1, 2, 4, 8, 12, 16, 32, 128} {
-			for _, k := range usable("f32_nbits") {
+			for _, k := range usable(b, "f32_nbits") {
 				if k.ISA() == 0 {
 					continue
 				}
 				b.Run(fmt.Sprintf("%s/%dbits/%drows", k.Variant(), bits, m), func(b *testing.B) {
-					gemm, _ := Select("f32_gemm", k.ISA())
+					gemm, err := Select("f32_gemm", k.ISA())
+					if err != nil {
+						b.Fatal(err)
+					}
 					g := w.g
 					g.Kernel, g.Gemm, g.M = k, gemm, m
 					a, c := randomFloats(r, m*deep), make([]float32, m*n)

@@ -30,7 +30,7 @@ func TestBytePooling(t *testing.T) {
 				x[i] = byte(r.Uint32())
 			}
 			want := bytePoolingWant(&p, x, out)
-			for _, k := range usable("i8_pooling") {
+			for _, k := range usable(t, "i8_pooling") {
 				for _, threads := range []*Pool{nil, pool} {
 					scratch := scratchBytes(t, p.Scratch(k, threads))
 					got := guardedBytes(t, out, func(y unsafe.Pointer) { p.Run(k, threads, bytesAt(x), scratch, y) })

@@ -48,7 +48,7 @@ static inline void bytes_pack(int right, const nacre_i8_gemm_impl *impl, size_t 
 }
 
 static inline size_t bytes_conv_scratch(const nacre_conv *c, const nacre_i8_gemm *g, nacre_fn taps, size_t threads) {
-    const nacre_i8_conv job = {.c = *c, .g = *g, .taps = ((nacre_f32_taps_fn *)taps)()};
+    const nacre_i8_conv job = {.c = *c, .g = *g, .depthwise = ((nacre_f32_depthwise_fn *)taps)()};
     return nacre_i8_conv_scratch(&job, threads);
 }
 
@@ -58,7 +58,7 @@ static inline void bytes_conv_run(const nacre_conv *c, const nacre_i8_gemm *g, n
     const nacre_i8_conv job = {
         .c = *c,
         .g = bytes_job(g, NULL, w, NULL, a_zero, b_zero, row_scale, col_scale, bias, NULL, y),
-        .taps = ((nacre_f32_taps_fn *)taps)(),
+        .depthwise = ((nacre_f32_depthwise_fn *)taps)(),
         .x = x,
         .x_signed = x_signed,
         .x_zero = x_zero,

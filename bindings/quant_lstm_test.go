@@ -69,9 +69,9 @@ func byteLSTMCase(t *testing.T, r *rand.Rand, pool *Pool, n *ByteLSTM, signed, p
 	}
 	w, rec := bytes(n.Directions*n.Input*width), bytes(n.Directions*n.Hidden*width)
 	wantY, wantH, wantC := byteLSTM(n, w, rec, signed)
-	for _, k := range usable("i8_gemm") {
-		for _, cell := range usable("f32_rnn_cell") {
-			n.Gemm, n.Quantize, n.Cell = k, usable("f32_quantize")[0], cell
+	for _, k := range usable(t, "i8_gemm") {
+		for _, cell := range usable(t, "f32_rnn_cell") {
+			n.Gemm, n.Quantize, n.Cell = k, usable(t, "f32_quantize")[0], cell
 			n.WForm, n.RForm = ByteOperand{Signed: signed, Row: width, Col: 1}, ByteOperand{Signed: signed, Row: width, Col: 1}
 			n.W, n.R, n.WStep, n.RStep = bytesAt(w), bytesAt(rec), n.Input*width, n.Hidden*width
 			if packed {

@@ -190,7 +190,7 @@ func TestByteGemm(t *testing.T) {
 		t.Run(c.name(), func(t *testing.T) {
 			want := c.sums()
 			results := map[QuantType][]byte{}
-			for _, k := range usable("i8_gemm") {
+			for _, k := range usable(t, "i8_gemm") {
 				got := c.run(t, k, nil, QuantI32)
 				if i := slices.Compare(viewAs[int32](got), want); i != 0 {
 					t.Fatalf("%s: wrong sums", k.Variant())
@@ -203,7 +203,7 @@ func TestByteGemm(t *testing.T) {
 					if results[kind] == nil {
 						results[kind] = got
 					} else if !bytes.Equal(got, results[kind]) {
-						t.Errorf("%s: another result than %s", k.Variant(), usable("i8_gemm")[0].Variant())
+						t.Errorf("%s: another result than %s", k.Variant(), usable(t, "i8_gemm")[0].Variant())
 					}
 				}
 			}
@@ -281,8 +281,8 @@ func byteConvCase(t *testing.T, r *rand.Rand, pool *Pool, s ConvShape, xSigned, 
 		}
 	}
 	want := byteConvolution(&s, x, w, &vectors, xSigned, wSigned, xZero)
-	for _, k := range usable("i8_gemm") {
-		taps, err := Select("f32_taps", k.ISA())
+	for _, k := range usable(t, "i8_gemm") {
+		taps, err := Select("f32_conv_depthwise", k.ISA())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -63,7 +63,7 @@ type ByteVectors struct {
 type ByteConv struct {
 	ConvShape
 	Gemm    ByteGemm
-	Taps    Kernel // of op f32_taps
+	Taps    Kernel // of op f32_conv_depthwise
 	XSigned bool
 	XZero   int32 // the value of taps beyond the edges
 }

@@ -39,7 +39,7 @@ func LoadFS(fsys fs.FS, name string) (*graph.Model, error) {
 
 // loadFileFS reads a file, which the model closes.
 func loadFileFS(fsys fs.FS, f *binio.File) (*graph.Model, error) {
-	format, err := detect(f)
+	format, known, err := detect(f)
 	if err != nil {
 		return nil, err
 	}
@@ -48,10 +48,14 @@ func loadFileFS(fsys fs.FS, f *binio.File) (*graph.Model, error) {
 		return nil, opening(f.Path, err)
 	}
 	m, err := format.decode(f.Path, f.Data, beside)
-	if err == nil {
-		m.Closer = both{m.Closer, f}
+	if err != nil {
+		if !known {
+			err = misnamed(f.Path, format, err)
+		}
+		return nil, err
 	}
-	return m, err
+	m.Closer = both{m.Closer, f}
+	return m, nil
 }
 
 func loadFolderFS(fsys fs.FS, name string) (*graph.Model, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/internal/fixtures"
+	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
 // TestFolders converts decoders in folders of Hugging Face to bundles, as Loom's own
@@ -15,7 +16,7 @@ func TestFolders(t *testing.T) {
 	dir := filepath.Join(fixtures.Dir(t, "loom"), "hf")
 	folders, err := filepath.Glob(filepath.Join(dir, "*", "config.json"))
 	if err != nil || len(folders) == 0 {
-		t.Skip("no folders of Hugging Face among the samples")
+		testenv.SkipSamples(t, "no folders of Hugging Face among the samples")
 	}
 	for _, config := range folders {
 		folder := filepath.Dir(config)

@@ -28,6 +28,7 @@ type Format struct {
 	Name       string
 	About      string   // what its files hold, for people
 	Extensions []string // that its files have, the first for new ones
+	Begins     string   // what Probe looks for, for people
 	Probe      func(data []byte) bool
 	open       func(f *binio.File) (*graph.Model, error)
 	save       func(path string, m *graph.Model, o Options) error
@@ -51,43 +52,43 @@ type Options = container.Options
 var Formats = []Format{
 	{
 		Name: safetensors.Name, About: "tensors with text metadata; in shards, or a folder of Hugging Face",
-		Extensions: []string{".safetensors"}, Probe: safetensors.Probe,
+		Extensions: []string{".safetensors"}, Begins: "8 bytes of length and a JSON object, or an index of shards", Probe: safetensors.Probe,
 		open: safetensors.Open, read: safetensors.Read, save: written(safetensors.Write), verify: safetensors.Verify,
 		openFolder: safetensors.OpenFolder, openFolderFS: safetensors.OpenFS, verifyFolder: safetensors.VerifyFolder,
 		readFiles: safetensors.ReadFiles,
 	},
 	{
 		Name: oinf.Name, About: "tensors, size variables and typed metadata of OpenInfer; version 1, and version 2 kept where a file is of it",
-		Extensions: []string{".oinf"}, Probe: oinf.Probe,
+		Extensions: []string{".oinf"}, Begins: "OINF", Probe: oinf.Probe,
 		open: mapped(oinf.Read), read: oinf.Read, save: written(oinf.Write), verify: inMemory(oinf.Verify), summary: oinf.Summary,
 	},
 	{
 		Name: onnx.Name, About: "models with their graphs, opsets 1 to 28, external data",
-		Extensions: []string{".onnx"}, Probe: onnx.Probe,
+		Extensions: []string{".onnx"}, Begins: "protobuf fields of a ModelProto", Probe: onnx.Probe,
 		open: openONNX, read: readONNX, readFiles: readFilesONNX, save: saveONNX, verify: verifyONNX,
 	},
 	gptrsRow(gptrs.Checkpoint, "checkpoints of gpt.rs: tensors by name and id, and a model's configuration", ".chk", ".gptrschk"),
 	gptrsRow(gptrs.Archive, "tensors of gpt.rs by name", ".ten", ".gptrsten"),
 	{
 		Name: hnw.Name, About: "weight archives of Hydronnx with three levels of checksums",
-		Extensions: []string{".hnw"}, Probe: hnw.Probe,
+		Extensions: []string{".hnw"}, Begins: "HNXWGT", Probe: hnw.Probe,
 		open: mapped(hnw.Read), read: hnw.Read, save: written(hnw.Write), verify: inMemory(hnw.Verify),
 	},
 	{
 		Name: loom.Name, About: "networks of Loom: checkpoints, and specs of architectures",
-		Extensions: []string{".json"}, Probe: loom.Probe,
+		Extensions: []string{".json"}, Begins: "a JSON object with layers", Probe: loom.Probe,
 		open: mapped(loom.Read), read: loom.Read, save: written(loom.Write), verify: inMemory(loom.Verify),
 	},
 	{
 		Name: loom.EntityName, About: "networks and transformer bundles of Loom, in one binary file",
-		Extensions: []string{".entity"}, Probe: loom.ProbeEntity,
+		Extensions: []string{".entity"}, Begins: "ENTITY", Probe: loom.ProbeEntity,
 		open: mapped(loom.ReadEntity), read: loom.ReadEntity, save: written(loom.WriteEntity), verify: inMemory(loom.VerifyEntity),
 	},
 }
 
 func gptrsRow(f *gptrs.Format, about string, extensions ...string) Format {
 	return Format{
-		Name: f.Name, About: about, Extensions: extensions, Probe: f.Probe,
+		Name: f.Name, About: about, Extensions: extensions, Begins: f.Magic(), Probe: f.Probe,
 		open: mapped(f.Read), read: f.Read, save: written(f.Write), verify: inMemory(f.Verify),
 	}
 }
@@ -149,7 +150,7 @@ func Load(path string) (*graph.Model, error) {
 	if err != nil {
 		return nil, opening(path, err)
 	}
-	format, err := detect(f)
+	format, known, err := detect(f)
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -157,6 +158,9 @@ func Load(path string) (*graph.Model, error) {
 	m, err := format.open(f)
 	if err != nil {
 		f.Close()
+		if !known {
+			err = misnamed(f.Path, format, err)
+		}
 		return nil, err
 	}
 	m.Raw = f.Data
@@ -176,12 +180,6 @@ func checked(m *graph.Model) (*graph.Model, error) {
 // name stands for the file in messages. There is no folder to find external data
 // in, so a model that has some is refused.
 func Decode(name string, data []byte) (*graph.Model, error) { return DecodeFiles(name, data, nil) }
-
-// unknown reports content that no format probes as its own.
-func unknown(name string) error {
-	return &graph.Error{Stage: "load", File: name, Offset: -1, Kind: graph.ErrUnsupported,
-		Err: fmt.Errorf("content is of no format that is known (%s)", names())}
-}
 
 // Save writes a model in the format that the name's extension says. What was
 // there is replaced when the new file is complete, so that a model may be saved
@@ -216,11 +214,15 @@ func Verify(path string) []error {
 		return []error{opening(path, err)}
 	}
 	defer f.Close()
-	format, err := detect(f)
+	format, known, err := detect(f)
 	if err != nil {
 		return []error{err}
 	}
-	return format.verify(f)
+	problems := format.verify(f)
+	if !known && len(problems) > 0 {
+		problems[0] = misnamed(path, format, problems[0])
+	}
+	return problems
 }
 
 // Summary writes what a model read by Load holds, as users of its format know it:
@@ -244,7 +246,8 @@ func Probe(path string) (Format, error) {
 		return Format{}, opening(path, err)
 	}
 	defer f.Close()
-	return detect(f)
+	format, _, err := detect(f)
+	return format, err
 }
 
 // folder returns the format of models in folders if path is one.
@@ -257,16 +260,45 @@ func folder(path string) (Format, bool) {
 	return Formats[i], true
 }
 
-func detect(f *binio.File) (Format, error) {
+// detect returns the format that a file's content shows; known is false where only
+// the name's extension does.
+func detect(f *binio.File) (format Format, known bool, err error) {
 	for _, row := range Formats {
 		if row.Probe(f.Data) {
-			return row, nil
+			return row, true, nil
 		}
 	}
 	if row, ok := byExtension(f.Path); ok {
-		return row, nil
+		return row, false, nil
 	}
-	return Format{}, unknown(f.Path)
+	return Format{}, false, unknown(f.Path)
+}
+
+// unknown reports content of no format.
+func unknown(path string) error {
+	return &graph.Error{Stage: "load", File: path, Offset: -1, Kind: graph.ErrUnsupported,
+		Err: fmt.Errorf("content is of no format that is known (%s)", beginnings())}
+}
+
+// misnamed reports content of no format in a file whose extension promises one, with
+// the error of reading it as that.
+func misnamed(path string, promised Format, err error) error {
+	e := graph.Error{Stage: "load", File: path, Offset: -1, Kind: graph.ErrFormat, Err: err}
+	var inner *graph.Error
+	if errors.As(err, &inner) {
+		e = *inner
+	}
+	e.Err = fmt.Errorf("content is of no format that is known (%s); read as %s, which the extension says: %w", beginnings(), promised.Name, e.Err)
+	return &e
+}
+
+// beginnings lists what content is told by.
+func beginnings() string {
+	list := make([]string, len(Formats))
+	for i, f := range Formats {
+		list[i] = f.Name + ": " + f.Begins
+	}
+	return strings.Join(list, "; ")
 }
 
 func byExtension(path string) (Format, bool) {

@@ -59,7 +59,8 @@ func TestLoadRefused(t *testing.T) {
 		{"folder", dir, graph.ErrFormat, "no file *.safetensors"},
 		{"unknown content", write("a.bin", "hello"), graph.ErrUnsupported, "no format that is known ("},
 		{"empty", write("b.bin", ""), graph.ErrUnsupported, "no format that is known"},
-		{"unknown content, known name", write("c.onnx", "hello"), graph.ErrFormat, "load: ModelProto"},
+		{"unknown content, known name", write("c.onnx", "hello"), graph.ErrFormat, "no format that is known (safetensors: "},
+		{"unknown content, known name, what it was read as", write("c.onnx", "hello"), graph.ErrFormat, "read as onnx, which the extension says: ModelProto"},
 		{"empty, known name", write("d.onnx", ""), graph.ErrFormat, "no ir_version"},
 	}
 	for _, c := range cases {
@@ -70,6 +71,10 @@ func TestLoadRefused(t *testing.T) {
 			}
 			if got := formats.Verify(c.path); len(got) == 0 || got[0].Error() != err.Error() {
 				t.Errorf("verify finds %v, load %v", got, err)
+			}
+			name, _ := filepath.Rel(dir, c.path)
+			if _, err := formats.LoadFS(os.DirFS(dir), name); err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, c.kind) {
+				t.Errorf("from a file system: got %v, want %q of kind %v", err, c.want, c.kind)
 			}
 			if err != nil && strings.Count(err.Error(), filepath.Base(c.path)) > 2 {
 				t.Errorf("the file is named over and over: %v", err)

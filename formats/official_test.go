@@ -13,15 +13,13 @@ import (
 
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/onnx"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
 // officialModels lists every model beneath the folder of official test data.
 func officialModels(t *testing.T) []string {
-	root := os.Getenv("NACRE_ONNX_DATA")
-	if root == "" {
-		t.Skip("NACRE_ONNX_DATA is not set")
-	}
+	root := testenv.OfficialData(t)
 	var list []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if strings.HasSuffix(path, ".onnx") {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -59,9 +60,7 @@ func restless(r *rand.Rand) *graph.Model {
 
 func restlessSession(t *testing.T, threads int) *runtime.Session {
 	t.Helper()
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 	s, err := runtime.New(restless(rand.New(rand.NewPCG(1, 2))), runtime.Options{Threads: threads})
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +81,7 @@ func restlessInput(r *rand.Rand, batch, steps int) map[string]*tensor.Tensor {
 // process does not grow: NACRE_TEST_COMPLETE asks for 100,000 runs.
 func TestMemoryIsFlat(t *testing.T) {
 	runs := 3000
-	if os.Getenv("NACRE_TEST_COMPLETE") != "" && !testing.Short() {
+	if testenv.Complete() && !testing.Short() {
 		runs = 100_000
 	}
 	s := restlessSession(t, 2)
@@ -109,7 +108,7 @@ func resident(t *testing.T) int {
 	debug.FreeOSMemory()
 	data, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
-		t.Skip("left out: the system does not tell a process's memory: ", err)
+		testenv.Skip(t, "the system does not tell a process's memory: ", err)
 	}
 	pages, err := strconv.Atoi(strings.Fields(string(data))[1])
 	if err != nil {

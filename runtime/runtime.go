@@ -181,7 +181,7 @@ func (s *Session) Run(ctx context.Context, inputs map[string]*tensor.Tensor) (ma
 	for i, v := range results {
 		t, ok := v.(*tensor.Tensor)
 		if !ok {
-			return nil, s.reject("output %q is %v, no tensor; RunValues returns it", s.outputs[i].Name, v)
+			return nil, s.reject(graph.ErrShape, "output %q is %v, no tensor; RunValues returns it", s.outputs[i].Name, v)
 		}
 		out[s.outputs[i].Name] = t
 	}
@@ -299,17 +299,17 @@ func order[V any](s *Session, inputs map[string]V, value func(V) tensor.Value) (
 	for i, v := range s.program.Decl {
 		t := value(inputs[v.Name])
 		if t == nil {
-			return nil, s.reject("input %q is missing; the model needs %s", v.Name, list2text(s.program.Decl))
+			return nil, s.reject(graph.ErrMissing, "input %q is missing; the model needs %s", v.Name, list2text(s.program.Decl))
 		}
 		if err := accepts(v.Type, t, symbols); err != nil {
-			return nil, s.reject("input %q is %v and the model takes %v: %w", v.Name, t, v.Type, err)
+			return nil, s.reject(graph.ErrShape, "input %q is %v and the model takes %v: %w", v.Name, t, v.Type, err)
 		}
 		list[i] = t
 	}
 	if len(inputs) > len(list) {
 		for name, v := range inputs {
 			if value(v) != nil && !s.needs(name) {
-				return nil, s.reject("the model takes no input %q; it needs %s", name, list2text(s.program.Decl))
+				return nil, s.reject(graph.ErrShape, "the model takes no input %q; it needs %s", name, list2text(s.program.Decl))
 			}
 		}
 	}
@@ -325,8 +325,8 @@ func (s *Session) needs(name string) bool {
 	return false
 }
 
-func (s *Session) reject(format string, args ...any) error {
-	return &graph.Error{Stage: "run", File: s.program.File, Offset: -1, Kind: graph.ErrShape, Err: fmt.Errorf(format, args...)}
+func (s *Session) reject(kind error, format string, args ...any) error {
+	return &graph.Error{Stage: "run", File: s.program.File, Offset: -1, Kind: kind, Err: fmt.Errorf(format, args...)}
 }
 
 // accepts checks a tensor against a declared type. Symbols collects the extents
@@ -340,13 +340,13 @@ func accepts(want graph.Type, v tensor.Value, symbols map[string]int) error {
 		return nil
 	}
 	if t.DType() != want.DType {
-		return fmt.Errorf("element types differ")
+		return errors.New("element types differ")
 	}
 	if want.Dims == nil {
 		return nil
 	}
 	if len(want.Dims) != len(t.Shape()) {
-		return fmt.Errorf("the number of axes differs")
+		return fmt.Errorf("it has %d axes, not %d", len(t.Shape()), len(want.Dims))
 	}
 	for i, d := range want.Dims {
 		have := t.Shape()[i]

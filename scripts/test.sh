@@ -20,6 +20,14 @@ vet() { # go vet, with and without cgo
   CGO_ENABLED=0 go build ./...
 }
 
+cross() { # everything compiles without cgo for other systems and processors
+  local target
+  for target in linux/386 linux/arm linux/arm64 darwin/arm64 windows/amd64 js/wasm; do
+    printf '%s\n' "$target"
+    CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go build ./...
+  done
+}
+
 staticcheck() { # staticcheck, at the version that go.mod pins
   go tool staticcheck ./...
 }
@@ -130,7 +138,7 @@ networks() { # networks of others, in every way to run them; not in the list bel
   .venv/bin/python scripts/networks .cache/networks --table build/networks.json >build/networks.md
 }
 
-steps=(format vet staticcheck tidy data tests conformance scalar race asan ubsan clang neon library consumer peer)
+steps=(format vet cross staticcheck tidy data tests conformance scalar race asan ubsan clang neon library consumer peer)
 [ $# -eq 0 ] || steps=("$@")
 all=$SECONDS
 for step in "${steps[@]}"; do

@@ -2,8 +2,9 @@
 
     onnxruntime.py MODEL THREADS
 
-Reads one line per run from standard input, answers with the seconds of that run
-on standard output. Inputs are the model's, filled with a fixed ramp.
+Reads one line per run from standard input. "run" answers with the seconds of the
+run on standard output; "save PATH" writes the outputs to a file, as float32 one after
+the other, and answers "saved". Inputs are the model's, filled with a fixed ramp.
 """
 
 import os
@@ -27,7 +28,15 @@ for i in session.get_inputs():
     n = int(np.prod(i.shape))
     feeds[i.name] = (np.arange(n, dtype=np.float32) % 97 / 97).reshape(i.shape)
 print("ready", ort.__version__, flush=True)
-for _ in sys.stdin:
+for line in sys.stdin:
+    request, _, path = line.strip().partition(" ")
     start = time.perf_counter()
-    session.run(None, feeds)
-    print(time.perf_counter() - start, flush=True)
+    answers = session.run(None, feeds)
+    seconds = time.perf_counter() - start
+    if request == "save":
+        with open(path, "wb") as f:
+            for a in answers:
+                f.write(a.astype("<f4").tobytes())
+        print("saved", flush=True)
+    else:
+        print(seconds, flush=True)

@@ -24,11 +24,12 @@ type testCase struct {
 	// rampOutput is the stored output 0 of a light model, which is run on
 	// elements i/n of an input of n elements; empty for other models.
 	rampOutput string
-	// settings is the data.json that may widen the tolerance.
+	// settings is the data.json that may widen the tolerance, or name a threshold.
 	settings string
 }
 
-// tolerance is tol, or what the case's data.json says where that is wider.
+// tolerance is tol, or what the case's data.json says where that is wider, with the
+// threshold of decisions if that has one.
 func (c *testCase) tolerance(tol compare.Tolerance) (compare.Tolerance, error) {
 	data, err := os.ReadFile(c.settings)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -37,11 +38,14 @@ func (c *testCase) tolerance(tol compare.Tolerance) (compare.Tolerance, error) {
 	if err != nil {
 		return tol, err
 	}
-	var own struct{ RTol, ATol float64 }
+	var own struct {
+		RTol, ATol float64
+		Threshold  *float64
+	}
 	if err := json.Unmarshal(data, &own); err != nil {
 		return tol, fmt.Errorf("%s: %w", c.settings, err)
 	}
-	return compare.Tolerance{Rel: max(tol.Rel, own.RTol), Abs: max(tol.Abs, own.ATol)}, nil
+	return compare.Tolerance{Rel: max(tol.Rel, own.RTol), Abs: max(tol.Abs, own.ATol), Threshold: own.Threshold}, nil
 }
 
 // findCases returns the cases under a folder, by name: folders that hold

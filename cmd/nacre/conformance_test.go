@@ -12,38 +12,14 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
+	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
 var update = flag.Bool("update", false, "rewrite the files of expected results in testdata")
 
-// complete is set where a test must not be left out for want of data.
-var complete = os.Getenv("NACRE_TEST_COMPLETE") == "1"
-
-// leaveOut skips a test that lacks something, or fails it in a complete run.
-func leaveOut(t *testing.T, why string) {
-	t.Helper()
-	if complete {
-		t.Fatalf("the run must be complete, but %s", why)
-	}
-	t.Skipf("left out: %s", why)
-}
-
-// officialData is the folder of the official ONNX tests.
-func officialData(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("NACRE_ONNX_DATA")
-	if dir == "" {
-		dir = filepath.Join("..", "..", ".cache", "onnx", "1.22.0")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "node")); err != nil {
-		leaveOut(t, "the official ONNX tests are not there: scripts/fetch-onnx-data.sh fetches them, or NACRE_ONNX_DATA names their folder")
-	}
-	return dir
-}
-
 // TestConformance runs the official ONNX tests.
 func TestConformance(t *testing.T) {
-	dir := officialData(t)
+	dir := testenv.OfficialData(t)
 	checkPassing(t, dir, "conformance.txt", compare.Tolerance{Rel: 1e-3, Abs: 1e-7})
 }
 
@@ -51,7 +27,7 @@ func TestConformance(t *testing.T) {
 func TestNetworks(t *testing.T) {
 	dir := filepath.Join("..", "..", "..", "shared", "models")
 	if _, err := os.Stat(dir); err != nil {
-		t.Skip("left out: there is no folder of networks beside the checkout")
+		testenv.SkipSamples(t, "no folder of networks beside the checkout")
 	}
 	checkPassing(t, dir, "networks.txt", compare.Tolerance{Rel: 1e-3, Abs: 1e-4})
 }

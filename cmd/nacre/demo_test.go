@@ -11,6 +11,7 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/cmd/nacre/demo"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -35,7 +36,7 @@ func TestDemoOwnPicture(t *testing.T) {
 func TestDemoAccuracy(t *testing.T) {
 	python := filepath.Join("..", "..", ".venv", "bin", "python")
 	if _, err := os.Stat(python); err != nil {
-		leaveOut(t, "there is no .venv with scikit-learn (scripts/setup-test.sh makes it)")
+		testenv.Skip(t, "there is no .venv with scikit-learn (scripts/setup-test.sh makes it)")
 	}
 	dir := t.TempDir()
 	cmd := exec.Command(python, "-B", filepath.Join("demo", "train.py"), "--held", dir)

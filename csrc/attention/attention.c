@@ -2,23 +2,35 @@
 
 #include "core/target.h"
 
-// The type of each op's rows.
-typedef nacre_f32_attend_fn attention_row_f32_attend;
-typedef nacre_f32_rotate_fn attention_row_f32_rotate;
-typedef nacre_f32_recur_fn attention_row_f32_recur;
-typedef nacre_f32_causal_conv_fn attention_row_f32_causal_conv;
+extern const nacre_entry nacre_attention_gemv_entry, nacre_attention_tiles_entry, nacre_f64_attention_entry, nacre_rotary_entry,
+    nacre_linear_attention_entry, nacre_causal_conv_entry, nacre_attention_lengths_entry, nacre_attention_append_entry,
+    nacre_tensor_scatter_entry;
 
-#define NACRE_KERNEL(op, variant, isa, function) extern attention_row_##op function;
-#include "attention/kernels.inc"
-#undef NACRE_KERNEL
+// The functions that rows share with others of their level.
+extern nacre_f32_online_softmax_fn nacre_f32_online_softmax__scalar;
+extern nacre_f32_rotary_fn nacre_f32_rotary__scalar;
+extern nacre_f32_linear_attention_fn nacre_f32_linear_attention__scalar;
+extern nacre_f32_causal_conv_fn nacre_f32_causal_conv__scalar;
+#if NACRE_X86_64
+extern nacre_f32_online_softmax_fn nacre_f32_online_softmax__avx2, nacre_f32_online_softmax__avx512;
+extern nacre_f32_rotary_fn nacre_f32_rotary__avx2, nacre_f32_rotary__avx512;
+extern nacre_f32_linear_attention_fn nacre_f32_linear_attention__avx2, nacre_f32_linear_attention__avx512;
+extern nacre_f32_causal_conv_fn nacre_f32_causal_conv__avx2, nacre_f32_causal_conv__avx512;
+#endif
+#if NACRE_AARCH64
+extern nacre_f32_online_softmax_fn nacre_f32_online_softmax__neon;
+extern nacre_f32_rotary_fn nacre_f32_rotary__neon;
+extern nacre_f32_linear_attention_fn nacre_f32_linear_attention__neon;
+extern nacre_f32_causal_conv_fn nacre_f32_causal_conv__neon;
+#endif
 
-static const nacre_kernel attention_rows[] = {
-#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function, NULL},
+static const nacre_kernel attention_kernel_rows[] = {
+#define NACRE_KERNEL(op, variant, isa, function, entry) {#op, #variant, isa, (nacre_fn)function, entry},
 #include "attention/kernels.inc"
 #undef NACRE_KERNEL
 };
 
 const nacre_kernel *nacre_attention_kernels(size_t *count) {
-    *count = sizeof attention_rows / sizeof attention_rows[0];
-    return attention_rows;
+    *count = sizeof attention_kernel_rows / sizeof attention_kernel_rows[0];
+    return attention_kernel_rows;
 }

@@ -1,5 +1,8 @@
-// Attention and what stands around it in transformers: rotary embeddings,
-// linear attention, causal convolutions with state.
+// Attention and what stands around it in transformers: caches of keys and values,
+// rotary embeddings, linear attention, causal convolutions with state.
+//
+// Types of elements are numbers of attention/elements.h. Strides are in elements.
+// A part half is a row of op half, gemm one of op f32_gemm.
 #ifndef NACRE_ATTENTION_ATTENTION_H
 #define NACRE_ATTENTION_ATTENTION_H
 
@@ -7,30 +10,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "attention/elements.h"
 #include "core/half.h"
 #include "core/kernel.h"
 #include "core/parallel.h"
-#include "eltwise/eltwise.h"
+#include "half/half.h"
 #include "matmul/matmul.h"
 
 const nacre_kernel *nacre_attention_kernels(size_t *count);
 
-// ---- kernels ----------------------------------------------------------------
+// ---- functions of rows --------------------------------------------------------
 
-// Op f32_attend: one step of a softmax that sees its row in pieces. With top the
+// Op f32_attention: one step of a softmax that sees its row in pieces. With top the
 // largest score so far and sum the sum of exp(score - top) over those so far:
 //     x[j] = exp(x[j] * gain + bias[j] - new top), for j < n; a bias of NULL is zeros
 // and top and sum take the piece in. Returns exp(old top - new top), by which
 // whatever was weighted before is to be scaled. A row without any score has a
 // top of -inf and a sum of 0.
-typedef float nacre_f32_attend_fn(float *x, size_t n, float gain, const float *bias, float *top, float *sum);
+typedef float nacre_f32_online_softmax_fn(float *x, size_t n, float gain, const float *bias, float *top, float *sum);
 
-// Op f32_rotate: n pairs of one head, turned by the angles whose cosines and
+// Op f32_rotary: n pairs of one head, rotated by the angles whose cosines and
 // sines are given. Pair i is elements i and n + i, or 2i and 2i + 1 if
 // interleaved. out may be x.
-typedef void nacre_f32_rotate_fn(const float *x, size_t n, const float *cos, const float *sin, bool interleaved, float *out);
+typedef void nacre_f32_rotary_fn(const float *x, size_t n, const float *cos, const float *sin, bool interleaved, float *out);
 
-// Op f32_recur: one token of linear attention on a state of dk rows of dv.
+// Op f32_linear_attention: one token on a state of dk rows of dv.
 typedef struct {
     size_t dk, dv;
     const float *k, *v;
@@ -41,105 +45,168 @@ typedef struct {
     const float *q;
     size_t q_step;
     float scale;
-} nacre_recur_token;
+} nacre_linear_attention_token;
 // The state's rows are scaled; then k v^T is added, or k (beta (v - state^T k))^T;
 // out[h,:] = scale * state^T q_h.
-typedef void nacre_f32_recur_fn(const nacre_recur_token *t, float *state, float *out);
+typedef void nacre_f32_linear_attention_fn(const nacre_linear_attention_token *t, float *state, float *out);
 
 // Op f32_causal_conv: out[t] = act(bias + sum_j w[j] x[t + j * step]) for t < n,
 // j < taps; act is x / (1 + exp(-x)) if silu.
 typedef void nacre_f32_causal_conv_fn(const float *x, size_t n, const float *w, size_t taps, size_t step, float bias, bool silu,
                                       float *out);
 
-// ---- attention ----------------------------------------------------------------
+// ---- lengths ------------------------------------------------------------------
 
-// Rows of d elements that follow each other; strides are in elements.
+// Command attention_lengths reads how many keys there are. Operand 2, int64, takes
+// per batch the position of query 0, then per batch the number of keys that are
+// there, then the number of keys of all batches; below, these are the lengths.
+enum {
+    // Operand 0 has per batch the position of its last key, operand 1 the number of keys
+    // of all. With as many new tokens as that all positions begin at 0.
+    NACRE_LENGTHS_LAST,
+    // Operand 0 has per batch its number of keys. Query 0 stands at past, or with `ends`
+    // so that the last query meets the last key.
+    NACRE_LENGTHS_KEYS,
+    // Operand 0 is the number of keys before the new ones.
+    NACRE_LENGTHS_PAST
+};
 typedef struct {
-    const void *data;
-    nacre_float_type type;
-    size_t batch, head, row;
-} nacre_attention_rows;
+    int64_t kind, batch, tokens;
+    int64_t room;       // keys that there are at most
+    int64_t past;       // keys that the past has at most; of KEYS, keys before the new ones
+    int64_t ends;
+    int64_t types[2];   // of the operands
+} nacre_attention_lengths_words;
+
+// ---- appending ------------------------------------------------------------------
+
+// Command attention_append: a cache[batch, heads, room, d] of rows that past has, of
+// the new rows x + bias behind them, and of zeros. Operands are past, x, bias, lengths
+// and cache; past, bias and lengths may be left out. How many rows of the past
+// count, the lengths tell as the position of query 0, or else the word past.
+// The cache may be past: only the new rows are written then, at no cost that depends
+// on the past, and rows behind them stay. x and bias do not overlap the cache.
+typedef struct {
+    int64_t half;  // part
+    int64_t batch, heads, rows, d;
+    int64_t x_type, x_batch, x_head, x_row;
+    int64_t bias_type, bias_head;  // from one head's d elements to the next
+    int64_t type;                  // of past and cache; others are converted, with a bias to float32 first
+    int64_t past, past_batch, past_head;
+    int64_t cache_batch, cache_head, room;
+} nacre_attention_append_words;
+
+// ---- attention ----------------------------------------------------------------
 
 enum { NACRE_QK_NONE = -1, NACRE_QK_PRODUCT, NACRE_QK_CAPPED, NACRE_QK_BIASED, NACRE_QK_WEIGHTS };
 
-// out = softmax(cap(scale q k^T) + bias) v for each batch and head, cap(x) being
-// c tanh(x / c). Heads of q share those of k and v in runs of heads / kv_heads.
-// A query attends to the keys from position + 1 - window (0 without window) to
-// valid - 1, or to its own position if causal and that is less; one that attends
-// to none gives zeros.
-typedef struct {
-    const nacre_f32_gemm_impl *gemm;
-    nacre_f32_attend_fn *attend;
-    nacre_unary_fn tanh;  // of op f32_tanh; looked at if cap is not 0
-    size_t batch, heads, kv_heads, q_len, kv_len, d, dv;
-    nacre_attention_rows q, k, v;
-    float *out;
-    size_t out_batch, out_head, out_row;
-    float scale, cap;
-    const float *bias;  // NULL for none; strides of 0 where it is shared
-    size_t bias_batch, bias_head, bias_row, bias_cols;  // keys beyond the last column are left out
-    const int64_t *first;  // per batch: the position of query 0
-    const int64_t *valid;  // per batch: keys that are there, at most kv_len
-    bool causal;
-    size_t window;      // 0 for none
-    const float *sink;  // per head: a score that takes part without a value; NULL for none
-    float *qk;          // [batch, heads, q_len, kv_len] at the stage told
-    int qk_stage;
-} nacre_attention;
+// Forms of integers that say which keys are there. A key that is not adds `filter` to
+// its score, one behind a causal query the least float, so that a query without
+// any key has weights still.
+enum {
+    NACRE_MASK_NONE,
+    NACRE_MASK_ENDS,    // [batch]: keys before
+    NACRE_MASK_RANGES,  // [2, batch]: keys before the first and from the second on
+    NACRE_MASK_KEYS,    // [batch, cols]: positive for keys that are there; cols are all keys or the new ones
+    NACRE_MASK_ROWS,    // [batch, queries, cols]
+    NACRE_MASK_SQUARE   // [batch, cols, cols], by positions
+};
 
-// Elements of scratch, at a multiple of 64 bytes, for a pool of that many threads.
-size_t nacre_attention_scratch(const nacre_attention *a, size_t threads);
-void nacre_attention_run(const nacre_attention *a, nacre_team *team, float *scratch);
+// Rows of d elements that follow each other.
+typedef struct {
+    int64_t type, batch, head, row;
+} nacre_attention_rows;
+
+// Commands f32_attention and f64_attention:
+//     out = softmax(cap(scale q k^T) + bias) v for each batch and head
+// with cap(x) = c tanh(x / c). Heads of q share those of k and v in runs of
+// heads / kv_heads. A query attends to the keys from position + 1 - window (0
+// without window) to the last that is there, or to its own position if causal and
+// that is less; one that attends to none gives zeros.
+// Operands are q, k, v, lengths, bias, mask, sink, out and qk; those from lengths to
+// sink and qk may be left out. Without lengths query 0 stands at past and all kv_len
+// keys are there. out may not overlap another operand.
+typedef struct {
+    int64_t gemm, tanh;  // parts; tanh is looked at if cap is not 0
+    int64_t batch, heads, kv_heads, q_len, kv_len, d, dv;
+    nacre_attention_rows q, k, v, out;
+    double scale, cap;
+    int64_t past, causal, window;  // window 0 for none
+    // What is added to scores, of any type; strides of 0 where it is shared. Keys
+    // beyond the last column are left out; none with bias_cols -1.
+    int64_t bias_type, bias_batch, bias_head, bias_row, bias_col, bias_cols;
+    int64_t mask, mask_type, mask_cols;
+    double filter;
+    // Per head a score that takes part without a value; 1 for zeros, 2 for operand sink.
+    int64_t sink, sink_type;
+    // qk[batch, heads, q_len, qk_cols] takes scores at that stage; with qk_blank 0 for
+    // -infinity.
+    int64_t qk_stage, qk_type, qk_cols, qk_blank;
+} nacre_attention_words;
+enum { NACRE_SINK_NONE, NACRE_SINK_ZEROS, NACRE_SINK_GIVEN };
+
+// ---- rotary embeddings ------------------------------------------------------------
+
+// Which row of the caches a token of a batch takes.
+enum {
+    NACRE_ROTARY_TOKENS,     // batch * tokens + token
+    NACRE_ROTARY_POSITIONS,  // index[batch, token]
+    NACRE_ROTARY_OFFSET,     // index[0] + token
+    NACRE_ROTARY_BATCHES     // index[batch] + token; without index, past + token
+};
+
+// Command f32_rotary: the first 2 * pairs elements of each head are rotated, the rest
+// are copied. Operands are x, cos, sin, index, norm and out; the middle ones may be
+// left out. With norm, of d elements, heads are first divided by the root of the mean of
+// their squares and multiplied by it. Without cos, pair i of position p turns by
+// p / base^(i / pairs). out may be x if their strides agree.
+typedef struct {
+    int64_t half;  // part
+    int64_t batch, heads, tokens, d, pairs;
+    nacre_attention_rows x, out;
+    int64_t interleaved;
+    int64_t norm_type;
+    double epsilon;
+    int64_t angle_type, angle_rows;  // of cos and sin, whose rows have pairs elements
+    double base;
+    int64_t index, index_type, past;
+} nacre_rotary_words;
 
 // ---- others ---------------------------------------------------------------------
 
-// Rows of heads x d: the first 2 * pairs elements of each head are turned, the
-// rest copied. Token t of a batch has row index[batch * index_batch + t * index_row]
-// of the caches, whose rows have pairs elements; a row for each token without index.
+// Command f32_linear_attention: a recurrence over the tokens of q[batch, tokens, heads *
+// dk] and so on, whose state is [batch, kv_heads, dk, dv]. With fewer heads of q than
+// of the state each serves a run of them. decay has kv_heads or kv_heads * dk logarithms
+// per token, beta kv_heads or 1. Operands are q, k, v, past, decay, beta, out[batch,
+// tokens, max(heads, kv_heads) * dv] and present; past, decay, beta and present may
+// be left out. past and present are [window, ...] states after the last tokens,
+// the last one last, zeros before the first token; without window they are one state.
+// present may be past.
 typedef struct {
-    nacre_f32_rotate_fn *rotate;
-    size_t batch, heads, tokens, d, pairs;
-    size_t x_batch, x_head, x_row, out_batch, out_head, out_row;
-    bool interleaved;
-    const float *cos, *sin;
-    const int64_t *index;
-    size_t index_batch, index_row;
-} nacre_rotary;
-void nacre_rotary_run(const nacre_rotary *r, nacre_team *team, const float *x, float *out);
+    int64_t half;  // part
+    int64_t batch, tokens, heads, kv_heads, dk, dv;
+    int64_t type, state_type;
+    int64_t decay_type, decay_cols, beta_type, beta_cols;
+    double scale;
+    int64_t window;  // 0 for none
+} nacre_linear_attention_words;
 
-// Linear attention over the tokens of q[batch, tokens, heads * dk] and so on. The
-// state [batch, kv_heads, dk, dv] is read and written; with fewer heads of q than
-// of the state each serves a run of them. decay has kv_heads or kv_heads * dk
-// logarithms per token, beta kv_heads or 1. The states after the last tokens also
-// go to window slots, the last of which is the last token's; slots without a
-// token are cleared.
+// Command f32_causal_conv: depthwise convolution of x[batch, channels, n], before which
+// stand the (taps - 1) * step elements of past, or zeros; present takes the last
+// of both. Operands are x, w[channels, taps], bias, past, out and present; bias, past
+// and present may be left out. present may be past.
 typedef struct {
-    nacre_f32_recur_fn *recur;
-    size_t batch, tokens, heads, kv_heads, dk, dv;
-    const float *q, *k, *v;
-    const float *decay;
-    size_t decay_cols;
-    const float *beta;
-    size_t beta_cols;
-    float scale;
-    float *state;
-    float *slots;
-    size_t window;
-    float *out;  // [batch, tokens, max(heads, kv_heads) * dv]
-} nacre_linear_attention;
-// scratch: dk elements per thread.
-void nacre_linear_attention_run(const nacre_linear_attention *a, nacre_team *team, float *scratch);
+    int64_t half;  // part
+    int64_t batch, channels, n, taps, step;
+    int64_t type, silu;
+} nacre_causal_conv_words;
 
-// Depthwise convolution of x[batch, channels, n], before which stand the
-// (taps - 1) * step elements of past, or zeros; present takes the last of both.
+// Command tensor_scatter: rows of `bytes` of update[batch, outer, rows] over those of
+// cache[batch, outer, room] from index[batch] on, or from 0; circular rows go on at 0
+// behind the last. Operands are cache, update, index and out, which may be cache.
 typedef struct {
-    nacre_f32_causal_conv_fn *conv;
-    size_t batch, channels, n, taps, step;
-    const float *x, *w, *bias, *past;
-    bool silu;
-    float *out, *present;
-} nacre_causal_conv;
-// scratch: 2 * (taps - 1) * step elements per thread.
-void nacre_causal_conv_run(const nacre_causal_conv *c, nacre_team *team, float *scratch);
+    int64_t batch, outer, room, rows, bytes;
+    int64_t circular, index_type;
+} nacre_tensor_scatter_words;
 
 #endif

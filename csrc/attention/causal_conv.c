@@ -2,42 +2,94 @@
 
 #include "attention/attention.h"
 
+enum { CAUSAL_GRAIN = 1 << 14, CAUSAL_PIECE = 1 << 12 };
+
 typedef struct {
-    const nacre_causal_conv *c;
-    float *scratch;
-    size_t per_chunk;
+    const nacre_call *c;
+    const nacre_causal_conv_words *w;
+    const nacre_half *half;
+    size_t before;  // elements that an output looks back
+    size_t size;    // of an element
+    size_t per_chunk, per_thread;
 } causal_job;
 
-// The first outputs look back at past; these are computed from a copy of it with
-// the inputs that they also see behind it.
-static void causal_channel(const nacre_causal_conv *c, size_t row, float *line) {
-    const size_t before = (c->taps - 1) * c->step, head = c->n < before ? c->n : before, channel = row % c->channels;
-    const float *const x = c->x + row * c->n, *const w = c->w + channel * c->taps;
-    const float bias = c->bias == NULL ? 0 : c->bias[channel];
-    if (c->past == NULL) {
-        memset(line, 0, before * sizeof *line);
+static size_t causal_before(const nacre_causal_conv_words *w) { return (size_t)((w->taps - 1) * w->step); }
+
+// Elements of scratch: inputs of a piece, its outputs, weights and a bias.
+static size_t causal_per_thread(const nacre_causal_conv_words *w) {
+    const size_t n = (size_t)w->n < CAUSAL_PIECE ? (size_t)w->n : CAUSAL_PIECE;
+    return (causal_before(w) + 2 * n + (size_t)w->taps + 1 + 15) / 16 * 16;
+}
+
+static char *causal_at(const causal_job *j, size_t operand, size_t at) { return (char *)nacre_operand(j->c, operand) + at * j->size; }
+
+static const float *causal_floats(const causal_job *j, const void *x, size_t n, float *wide) {
+    if (j->w->type == NACRE_ELEMENT_F32) return x;
+    j->half->widen[j->w->type](x, wide, n);
+    return wide;
+}
+
+// Inputs from t - before on, for n outputs.
+static const float *causal_inputs(const causal_job *j, size_t row, size_t t, size_t n, float *line) {
+    const size_t before = j->before, length = (size_t)j->w->n;
+    if (t >= before) return causal_floats(j, causal_at(j, 0, row * length + t - before), before + n, line);
+    const size_t left = before - t;
+    if (nacre_operand(j->c, 3) == NULL) {
+        memset(line, 0, left * sizeof *line);
     } else {
-        memcpy(line, c->past + row * before, before * sizeof *line);
+        j->half->widen[j->w->type](causal_at(j, 3, row * before + t), line, left);
     }
-    memcpy(line + before, x, head * sizeof *line);
-    float *const out = c->out + row * c->n;
-    if (head > 0) c->conv(line, head, w, c->taps, c->step, bias, c->silu, out);
-    if (c->n > before) c->conv(x, c->n - before, w, c->taps, c->step, bias, c->silu, out + before);
-    if (c->present == NULL) return;
-    memcpy(c->present + row * before, c->n < before ? line + c->n : x + (c->n - before), before * sizeof *line);
+    j->half->widen[j->w->type](causal_at(j, 0, row * length), line + left, t + n);
+    return line;
+}
+
+static void causal_row(const causal_job *j, size_t row, float *scratch) {
+    const nacre_causal_conv_words *const w = j->w;
+    const size_t n = (size_t)w->n, before = j->before, taps = (size_t)w->taps, channel = row % (size_t)w->channels;
+    float *const wide = scratch, *const bias_room = wide + taps, *const line = bias_room + 1;
+    float *const outputs = line + before + (n < CAUSAL_PIECE ? n : CAUSAL_PIECE);
+    const float *const weights = causal_floats(j, causal_at(j, 1, channel * taps), taps, wide);
+    const float bias = nacre_operand(j->c, 2) == NULL ? 0 : *causal_floats(j, causal_at(j, 2, channel), 1, bias_room);
+    for (size_t t = 0; t < n && !nacre_stopped(j->c->team); t += CAUSAL_PIECE) {
+        const size_t m = n - t < CAUSAL_PIECE ? n - t : CAUSAL_PIECE;
+        void *const out = causal_at(j, 4, row * n + t);
+        float *const to = w->type == NACRE_ELEMENT_F32 ? out : outputs;
+        ((nacre_f32_causal_conv_fn *)j->c->kernel->fn)(causal_inputs(j, row, t, m, line), m, weights, taps, (size_t)w->step, bias, w->silu != 0, to);
+        if (to == outputs) j->half->narrow[w->type](outputs, out, m);
+    }
+    if (nacre_operand(j->c, 5) == NULL) return;
+    // What of the past stays, then the last inputs.
+    const size_t left = n < before ? before - n : 0;
+    char *const present = causal_at(j, 5, row * before);
+    if (nacre_operand(j->c, 3) == NULL) {
+        memset(present, 0, left * j->size);
+    } else {
+        memmove(present, causal_at(j, 3, row * before + before - left), left * j->size);
+    }
+    memcpy(present + left * j->size, causal_at(j, 0, row * n + n - (before - left)), (before - left) * j->size);
 }
 
 static void causal_chunk(void *job, size_t chunk, size_t thread) {
     const causal_job *const j = job;
-    const nacre_causal_conv *const c = j->c;
-    float *const line = j->scratch + thread * 2 * (c->taps - 1) * c->step;
-    const size_t first = chunk * j->per_chunk;
-    for (size_t row = first; row < c->batch * c->channels && row < first + j->per_chunk; row++) causal_channel(c, row, line);
+    const size_t first = chunk * j->per_chunk, all = (size_t)(j->w->batch * j->w->channels);
+    float *const scratch = (float *)j->c->scratch + thread * j->per_thread;
+    for (size_t row = first; row < all && row < first + j->per_chunk; row++) causal_row(j, row, scratch);
 }
 
-void nacre_causal_conv_run(const nacre_causal_conv *c, nacre_team *team, float *scratch) {
-    enum { GRAIN = 1 << 14 };
-    const size_t work = c->n * c->taps + 1;
-    causal_job j = {c, scratch, work >= GRAIN ? 1 : GRAIN / work};
-    nacre_parallel(team, (c->batch * c->channels + j.per_chunk - 1) / j.per_chunk, causal_chunk, &j);
+static void causal_run(const nacre_call *c) {
+    const nacre_causal_conv_words *const w = (const void *)c->words;
+    const size_t work = (size_t)(w->n * w->taps) + 1;
+    const causal_job j = {
+        .c = c, .w = w, .half = ((nacre_half_fn *)nacre_part_fn(w->half))(), .before = causal_before(w), .size = nacre_element_size(w->type),
+        .per_chunk = work >= CAUSAL_GRAIN ? 1 : CAUSAL_GRAIN / work, .per_thread = causal_per_thread(w),
+    };
+    nacre_parallel(c->team, ((size_t)(w->batch * w->channels) + j.per_chunk - 1) / j.per_chunk, causal_chunk, (void *)(uintptr_t)&j);
 }
+
+static size_t causal_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
+    (void)k;
+    return threads * causal_per_thread((const void *)words) * sizeof(float);
+}
+
+const nacre_entry nacre_causal_conv_entry = {
+    .words = sizeof(nacre_causal_conv_words) / 8, .operands = 6, .run = causal_run, .scratch = causal_scratch};

@@ -1,18 +1,22 @@
 #include "conv/conv.h"
 
+#include "conv/command.h"
 #include "core/target.h"
 
-// The signature of each op's rows.
-typedef nacre_f32_im2col_fn conv_row_f32_im2col;
-typedef nacre_f32_taps_fn conv_row_f32_taps;
-typedef nacre_conv_fn conv_row_f32_conv, conv_row_f64_conv, conv_row_f32_conv_transpose, conv_row_f64_conv_transpose;
+extern const nacre_entry nacre_f32_conv_depthwise_entry, nacre_f32_conv_gemm_entry, nacre_f32_conv_transpose_entry, nacre_f64_conv_entry;
 
-#define NACRE_KERNEL(op, variant, isa, function) extern conv_row_##op function;
+// The signature of each op's rows.
+typedef nacre_f32_im2col_fn conv_row_f32_conv_gemm;
+typedef nacre_f32_depthwise_fn conv_row_f32_conv_depthwise;
+typedef nacre_f32_col2im_fn conv_row_f32_conv_transpose;
+typedef nacre_f64_conv_fn conv_row_f64_conv, conv_row_f64_conv_transpose;
+
+#define NACRE_KERNEL(op, variant, isa, function, entry) extern conv_row_##op function;
 #include "conv/kernels.inc"
 #undef NACRE_KERNEL
 
 static const nacre_kernel conv_rows[] = {
-#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function, NULL},
+#define NACRE_KERNEL(op, variant, isa, function, entry) {#op, #variant, isa, (nacre_fn)function, entry},
 #include "conv/kernels.inc"
 #undef NACRE_KERNEL
 };
@@ -20,4 +24,47 @@ static const nacre_kernel conv_rows[] = {
 const nacre_kernel *nacre_conv_kernels(size_t *count) {
     *count = sizeof conv_rows / sizeof conv_rows[0];
     return conv_rows;
+}
+
+// ---- what commands share ----
+
+enum { WIDEN_CHUNK = 1 << 15, STORE_PIECE = 1024 };
+
+typedef struct {
+    nacre_half_convert *widen;
+    nacre_float_type type;
+    const void *src;
+    float *dst;
+    size_t n;
+} widen_job;
+
+static void widen_chunk(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const widen_job *const j = job;
+    const size_t at = chunk * WIDEN_CHUNK;
+    j->widen(conv_at(j->type, j->src, at), j->dst + at, conv_least(WIDEN_CHUNK, j->n - at));
+}
+
+const float *nacre_conv_floats(nacre_team *team, const nacre_half *half, nacre_float_type type, size_t n, const void *src, float **scratch) {
+    if (src == NULL || type == NACRE_FLOAT32) return src;
+    widen_job j = {half->widen[type], type, src, *scratch, n};
+    *scratch += conv_align(n);
+    nacre_parallel(team, (n + WIDEN_CHUNK - 1) / WIDEN_CHUNK, widen_chunk, &j);
+    return j.dst;
+}
+
+void nacre_conv_store(const nacre_half *half, nacre_float_type type, const nacre_f32_finish *finish, const void *add, size_t at, size_t n,
+                      float *sums, void *y) {
+    float list[STORE_PIECE];
+    for (size_t i = 0; i < n && add != NULL; i += STORE_PIECE) {
+        const size_t count = conv_least(STORE_PIECE, n - i);
+        half->widen[type](conv_at(type, add, at + i), list, count);
+        for (size_t k = 0; k < count; k++) sums[i + k] += list[k];
+    }
+    for (size_t i = 0; i < n && finish->clamp; i++) {
+        if (sums[i] < finish->low) sums[i] = finish->low;
+        if (sums[i] > finish->high) sums[i] = finish->high;
+    }
+    if (finish->map != NULL) finish->map(sums, sums, n, finish->params);
+    if (type != NACRE_FLOAT32) half->narrow[type](sums, conv_at(type, y, at), n);
 }

@@ -1,94 +1,80 @@
-// Driver of f32 transposed convolutions.
+// Command f32_conv_transpose.
 //
 // A chunk of work is a few filters of one image. Blocks of positions of the value
-// are multiplied with their weights, one row for each filter and tap, and each
-// row is then added to the result where its tap falls. Blocks are the same
+// are multiplied with their weights, one row for each filter and position of the
+// kernel, and each row is then added to the result where it falls. Blocks are the same
 // whatever the threads, and no two chunks write to one place.
-#include <string.h>
-
-#include "conv/conv.h"
-#include "conv/space.h"
+#include "conv/command.h"
 
 enum {
-    SPREAD_ROWS = 112,  // of a product, about
-    SPREAD_CUT = 8,     // chunks that the filters of a group make, if there are enough
-    SPREAD_SPAN = 256   // positions of a block
+    TRANSPOSE_ROWS = 112,  // of a product, about
+    TRANSPOSE_CUT = 8      // chunks that the filters of a group make, if there are enough
 };
 
 typedef struct {
-    const nacre_f32_conv *j;
+    nacre_conv c;
+    const nacre_f32_gemm_impl *gemm;
+    nacre_f32_col2im_fn *col2im;
+    nacre_float_type type;
+    nacre_f32_finish finish;
+    int packed;
     size_t in, out, taps;  // elements of a plane of the value, of the result, of the kernel
     size_t each, blocks;   // filters of one chunk, and chunks of a group
     size_t a_size;         // of one chunk's packed weights
-    size_t per_thread, gemm_scratch;
+    size_t per_thread, gemm_scratch, rows_size;
+    const void *x, *w, *add;
+    const float *bias;
+    void *y;
     float *scratch;
-} spread_plan;
+    nacre_team *team;
+} transpose_plan;
 
-static size_t spread_filters(const nacre_conv *c, size_t taps) {
-    const size_t by_rows = SPREAD_ROWS / taps > 1 ? SPREAD_ROWS / taps : 1;
-    return conv_least(by_rows, (c->filters + SPREAD_CUT - 1) / SPREAD_CUT);
+static size_t chunk_filters(const nacre_conv *c, size_t taps) {
+    const size_t by_rows = TRANSPOSE_ROWS / taps > 1 ? TRANSPOSE_ROWS / taps : 1;
+    return conv_least(by_rows, (c->filters + TRANSPOSE_CUT - 1) / TRANSPOSE_CUT);
 }
 
-static nacre_f32_gemm spread_product(const spread_plan *p, size_t filters, size_t columns) {
-    const nacre_f32_conv *const j = p->j;
-    nacre_f32_gemm g = {.impl = j->gemm, .m = filters * p->taps, .n = columns, .k = j->c.channels, .alpha = 1, .row_count = 1};
-    g.a = (nacre_f32_operand){NULL, j->packed, NACRE_FLOAT32, 1, j->c.filters * p->taps};
-    g.b = (nacre_f32_operand){NULL, 0, NACRE_FLOAT32, p->in, 1};
+static nacre_f32_gemm chunk_product(const transpose_plan *p, size_t filters, size_t columns) {
+    nacre_f32_gemm g = {.impl = p->gemm, .m = filters * p->taps, .n = columns, .k = p->c.channels, .alpha = 1, .row_count = 1};
+    g.a = (nacre_f32_operand){NULL, p->packed, p->type, 1, p->c.filters * p->taps};
+    g.b = (nacre_f32_operand){NULL, 0, p->type, p->in, 1};
     g.ldc = columns;
     return g;
 }
 
-static spread_plan plan_spread(const nacre_f32_conv *j) {
-    const nacre_conv *const c = &j->c;
-    spread_plan p = {.j = j, .in = conv_count(c->in, c->axes), .out = conv_count(c->out, c->axes), .taps = conv_count(c->kernel, c->axes)};
-    p.each = spread_filters(c, p.taps);
-    p.blocks = (c->filters + p.each - 1) / p.each;
-    p.a_size = nacre_f32_gemm_packed_a(j->gemm, p.each * p.taps, c->channels);
-    const size_t columns = conv_least(p.in, SPREAD_SPAN);
+// The plan of a command whose result is not empty, without its operands.
+static void make_plan(transpose_plan *p, const nacre_conv_words *w) {
+    *p = (transpose_plan){.c = nacre_conv_of(&w->extents), .gemm = nacre_f32_gemm_part(w->gemm), .type = (nacre_float_type)w->type,
+                          .finish = conv_finish(w), .packed = w->w_packed != 0};
+    const nacre_conv *const c = &p->c;
+    p->in = conv_count(c->in, c->axes);
+    p->out = conv_count(c->out, c->axes);
+    p->taps = conv_count(c->kernel, c->axes);
+    p->each = chunk_filters(c, p->taps);
+    p->blocks = (c->filters + p->each - 1) / p->each;
+    p->a_size = p->gemm->driver->packed_a(p->gemm, p->each * p->taps, c->channels);
+    const size_t columns = conv_least(p->in, NACRE_COL2IM_SPAN);
     // The last block of positions and the last chunk of filters may be smaller,
     // and a smaller product may take another way.
-    const size_t n[2] = {columns, p.in % SPREAD_SPAN}, f[2] = {p.each, c->filters % p.each};
+    const size_t n[2] = {columns, p->in % NACRE_COL2IM_SPAN}, f[2] = {p->each, c->filters % p->each};
     for (int a = 0; a < 2; a++) {
         for (int b = 0; b < 2; b++) {
-            const nacre_f32_gemm g = spread_product(&p, f[a], n[b]);
-            const size_t need = nacre_f32_gemm_scratch(&g, 1);
-            if (need > p.gemm_scratch) p.gemm_scratch = need;
+            const nacre_f32_gemm g = chunk_product(p, f[a], n[b]);
+            const size_t need = p->gemm->driver->scratch(&g, 1);
+            if (need > p->gemm_scratch) p->gemm_scratch = need;
         }
     }
-    p.gemm_scratch = (p.gemm_scratch + 15) / 16 * 16;
-    p.per_thread = p.gemm_scratch + (p.each * p.taps * columns + 15) / 16 * 16;
-    return p;
+    p->gemm_scratch = conv_align(p->gemm_scratch);
+    p->rows_size = conv_align(p->each * p->taps * columns);
+    p->per_thread = p->gemm_scratch + p->rows_size + (p->type == NACRE_FLOAT32 ? 0 : conv_align(p->each * p->out));
 }
 
-static int spread_is_empty(const nacre_conv *c) {
-    return c->images * c->groups * c->filters == 0 || conv_count(c->out, c->axes) == 0;
-}
-
-size_t nacre_f32_conv_transpose_packed(const nacre_conv *c, const nacre_f32_gemm_impl *impl) {
-    const size_t taps = conv_count(c->kernel, c->axes), each = spread_filters(c, taps);
-    return c->filters == 0 ? 0 : c->groups * ((c->filters + each - 1) / each) * nacre_f32_gemm_packed_a(impl, each * taps, c->channels);
-}
-
-void nacre_f32_conv_transpose_pack(const nacre_conv *c, const nacre_f32_gemm_impl *impl, const float *w, float *dst) {
-    if (c->filters == 0) return;
-    const size_t taps = conv_count(c->kernel, c->axes), each = spread_filters(c, taps);
-    const size_t size = nacre_f32_gemm_packed_a(impl, each * taps, c->channels);
-    for (size_t g = 0; g < c->groups; g++) {
-        for (size_t f = 0; f < c->filters; f += each, dst += size) {
-            const nacre_f32_operand a = {w + (g * c->channels * c->filters + f) * taps, 0, NACRE_FLOAT32, 1, c->filters * taps};
-            nacre_f32_gemm_pack_a(impl, conv_least(each, c->filters - f) * taps, c->channels, &a, dst);
-        }
-    }
-}
-
-// Adds the rows of one filter's taps, for positions j0..j0+n-1, to its plane.
-static void spread_rows(const spread_plan *p, const float *rows, size_t j0, size_t n, float *y) {
-    const nacre_conv *const c = &p->j->c;
-    const size_t step = c->stride[c->axes - 1];
-    conv_span spans[SPREAD_SPAN];
+void nacre_f32_col2im__scalar(const nacre_conv *c, const float *rows, size_t j0, size_t n, float *y) {
+    const size_t step = c->stride[c->axes - 1], taps = conv_count(c->kernel, c->axes);
+    conv_span spans[NACRE_COL2IM_SPAN];
     const size_t count = conv_spans(c, c->in, j0, n, spans);
     size_t tap[NACRE_CONV_AXES] = {0};
-    for (size_t t = 0; t < p->taps; t++, rows += n, conv_next(tap, c->kernel, c->axes)) {
+    for (size_t t = 0; t < taps; t++, conv_next(tap, c->kernel, c->axes), rows += n) {
         for (size_t s = 0; s < count; s++) {
             conv_run run;
             if (!conv_clip(c, c->out, &spans[s], tap, &run)) continue;
@@ -103,38 +89,84 @@ static void spread_rows(const spread_plan *p, const float *rows, size_t j0, size
     }
 }
 
-static void spread_chunk(void *job, size_t chunk, size_t thread) {
-    const spread_plan *const p = job;
-    const nacre_conv *const c = &p->j->c;
+static void transpose_chunk(void *job, size_t chunk, size_t thread) {
+    const transpose_plan *const p = job;
+    const nacre_conv *const c = &p->c;
     const size_t block = chunk % p->blocks, group = chunk / p->blocks % c->groups, image = chunk / p->blocks / c->groups;
     const size_t first = block * p->each, filters = conv_least(p->each, c->filters - first);
+    const size_t at = ((image * c->groups + group) * c->filters + first) * p->out;
     float *const scratch = p->scratch + thread * p->per_thread, *const rows = scratch + p->gemm_scratch;
-    const float *const x = (const float *)p->j->x + (image * c->groups + group) * c->channels * p->in;
-    const float *const w = p->j->packed ? (const float *)p->j->w + (group * p->blocks + block) * p->a_size
-                                        : (const float *)p->j->w + (group * c->channels * c->filters + first) * p->taps;
-    float *const y = (float *)p->j->y + ((image * c->groups + group) * c->filters + first) * p->out;
+    float *const y = p->type == NACRE_FLOAT32 ? (float *)p->y + at : rows + p->rows_size;
     for (size_t f = 0; f < filters; f++) {
-        const float bias = p->j->bias == NULL ? 0 : p->j->bias[group * c->filters + first + f];
+        const float bias = p->bias == NULL ? 0 : p->bias[group * c->filters + first + f];
         for (size_t o = 0; o < p->out; o++) y[f * p->out + o] = bias;
     }
-    for (size_t j0 = 0; j0 < p->in; j0 += SPREAD_SPAN) {
-        const size_t n = conv_least(SPREAD_SPAN, p->in - j0);
-        nacre_f32_gemm g = spread_product(p, filters, n);
-        g.a.data = w;
-        g.b.data = x + j0;
+    const size_t w = p->packed ? (group * p->blocks + block) * p->a_size : (group * c->channels * c->filters + first) * p->taps;
+    for (size_t j0 = 0; j0 < p->in && !nacre_stopped(p->team); j0 += NACRE_COL2IM_SPAN) {
+        const size_t n = conv_least(NACRE_COL2IM_SPAN, p->in - j0);
+        nacre_f32_gemm g = chunk_product(p, filters, n);
+        g.a.data = conv_at(p->type, p->w, w);
+        g.b.data = conv_at(p->type, p->x, (image * c->groups + group) * c->channels * p->in + j0);
         g.c = rows;
-        nacre_f32_gemm_run(&g, NULL, scratch);
-        for (size_t f = 0; f < filters; f++) spread_rows(p, rows + f * p->taps * n, j0, n, y + f * p->out);
+        p->gemm->driver->run(&g, NULL, scratch);
+        for (size_t f = 0; f < filters; f++) p->col2im(c, rows + f * p->taps * n, j0, n, y + f * p->out);
+    }
+    nacre_conv_store(p->gemm->half(), p->type, &p->finish, p->add, at, filters * p->out, y, p->y);
+}
+
+static size_t transpose_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+    (void)kernel;
+    transpose_plan p;
+    make_plan(&p, (const void *)words);
+    const size_t bias = p.type == NACRE_FLOAT32 ? 0 : conv_align(p.c.groups * p.c.filters);
+    return (bias + threads * p.per_thread) * sizeof(float);
+}
+
+static void transpose_command(const nacre_call *c) {
+    transpose_plan p;
+    make_plan(&p, (const void *)c->words);
+    p.col2im = (nacre_f32_col2im_fn *)c->kernel->fn;
+    p.team = c->team;
+    p.scratch = c->scratch;
+    p.x = nacre_operand(c, CONV_X);
+    p.w = nacre_operand(c, CONV_W);
+    p.bias = nacre_conv_floats(c->team, p.gemm->half(), p.type, p.c.groups * p.c.filters, nacre_operand(c, CONV_BIAS), &p.scratch);
+    p.add = nacre_operand(c, CONV_ADD);
+    p.y = nacre_operand(c, CONV_Y);
+    nacre_parallel(c->team, p.c.images * p.c.groups * p.blocks, transpose_chunk, &p);
+}
+
+static int transpose_fits(const nacre_kernel *kernel, const int64_t *words) {
+    (void)kernel;
+    const nacre_conv_words *const w = (const void *)words;
+    const nacre_conv c = nacre_conv_of(&w->extents);
+    return !conv_is_empty(&c);
+}
+
+static size_t transpose_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {
+    (void)kernel;
+    if (operand != CONV_W) return 0;
+    transpose_plan p;
+    make_plan(&p, (const void *)words);
+    return p.c.groups * p.blocks * p.a_size * conv_size(p.type);
+}
+
+static void transpose_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
+    (void)kernel;
+    (void)operand;
+    transpose_plan p;
+    make_plan(&p, (const void *)words);
+    for (size_t g = 0; g < p.c.groups; g++) {
+        for (size_t b = 0; b < p.blocks; b++) {
+            const size_t first = b * p.each, filters = conv_least(p.each, p.c.filters - first);
+            const void *const w = conv_at(p.type, src, (g * p.c.channels * p.c.filters + first) * p.taps);
+            const nacre_f32_operand a = {w, 0, p.type, 1, p.c.filters * p.taps};
+            p.gemm->driver->pack_a(p.gemm, filters * p.taps, p.c.channels, &a, conv_at(p.type, dst, (g * p.blocks + b) * p.a_size));
+        }
     }
 }
 
-size_t nacre_f32_conv_transpose_scratch(const nacre_f32_conv *j, size_t threads) {
-    return spread_is_empty(&j->c) ? 0 : threads * plan_spread(j).per_thread;
-}
-
-void nacre_f32_conv_transpose_run(const nacre_f32_conv *j, nacre_team *team, float *scratch) {
-    if (spread_is_empty(&j->c)) return;
-    spread_plan p = plan_spread(j);
-    p.scratch = scratch;
-    nacre_parallel(team, j->c.images * j->c.groups * p.blocks, spread_chunk, &p);
-}
+const nacre_entry nacre_f32_conv_transpose_entry = {
+    .words = sizeof(nacre_conv_words) / 8, .operands = CONV_OPERANDS, .run = transpose_command, .fits = transpose_fits,
+    .scratch = transpose_scratch, .packed = transpose_packed, .pack = transpose_pack,
+};

@@ -39,7 +39,7 @@ typedef struct {
 void nacre_f32_softmax(nacre_f32_softmax_fn *kernel, nacre_team *team, const float *x, size_t outer, size_t n, size_t inner, bool log,
                        float *out);
 
-// ---- f32_layer_norm, f32_skip_norm, f32_group_norm, f32_batch_norm ------------
+// ---- f32_layer_norm, f32_skip_norm, f32_embed_norm, f32_group_norm, f32_batch_norm
 
 // The loops of one ISA level. A row of these ops has the signature nacre_f32_norm_fn
 // and returns them. Outputs may be inputs.
@@ -89,6 +89,27 @@ typedef struct {
     int64_t half;
 } nacre_f32_skip_norm_words;
 
+// Command: sum[batch * tokens, n] of rows of the tables of words, places and segments,
+// which numbers name, then f32_layer_norm of it, centred. Operands:
+//     0 numbers of words[batch, tokens]
+//     1 numbers of segments, 2 the table of words, 3 of places, 4 of segments
+//     5 scale[n], 6 bias[n]
+//     7 mask[batch, tokens], integers
+//     8 numbers of places, which are 0, 1, 2, ... if they are left out
+//     9 out, 10 counts[batch] of int32: ones in the mask, 11 sum
+// Segments, their table, mask, counts and sum may be left out. A number beyond its table
+// ends the run.
+typedef struct {
+    int64_t batch, tokens, n;
+    // Of words, places and segments: rows of the table, bytes of a number, and how many
+    // numbers there are before they start anew.
+    int64_t rows[3], number_bytes[3], numbers[3];
+    int64_t mask_bytes;  // of an element
+    int64_t type;        // of tables, scale, bias, out and sum
+    double epsilon;
+    int64_t half;
+} nacre_f32_embed_norm_words;
+
 // Command: [batch, channels, inner] is brought to mean 0 and variance 1 over each of
 // `groups` runs of neighbouring channels, then scaled and shifted by channel, or, with
 // params fewer than channels, by run of channels. channels is a multiple of groups and
@@ -137,7 +158,7 @@ typedef struct {
 } nacre_f32_lrn_words;
 
 // The entries of these commands.
-extern const nacre_entry nacre_f32_softmax_entry, nacre_f32_layer_norm_entry, nacre_f32_skip_norm_entry, nacre_f32_group_norm_entry,
-    nacre_f32_batch_norm_entry, nacre_f32_lrn_entry;
+extern const nacre_entry nacre_f32_softmax_entry, nacre_f32_layer_norm_entry, nacre_f32_skip_norm_entry, nacre_f32_embed_norm_entry,
+    nacre_f32_group_norm_entry, nacre_f32_batch_norm_entry, nacre_f32_lrn_entry;
 
 #endif

@@ -96,25 +96,25 @@ static void i8_conv_product(i8_conv_job *job, const nacre_i8_conv *j) {
     g->source = j;
 }
 
-// ---- by taps ----
+// ---- depthwise ----
 
 enum {
     I8_TAPS = 256,  // whose sums are below 2^24, so that floats hold them
     I8_WRITE = 256
 };
 
-static void i8_taps_read(const void *source, size_t at, size_t n, float *dst) {
+static void i8_depthwise_read(const void *source, size_t at, size_t n, float *dst) {
     const nacre_i8_conv *const j = source;
     j->g.impl->to_floats(j->x + at, j->x_signed, j->x_zero, n, dst);
 }
 
-static void i8_taps_weigh(const void *source, size_t filter, float *dst) {
+static void i8_depthwise_weigh(const void *source, size_t filter, float *dst) {
     const nacre_i8_conv *const j = source;
     const size_t taps = conv_count(j->c.kernel, j->c.axes);
     j->g.impl->to_floats((const uint8_t *)j->g.a.data + filter * taps, j->g.a.is_signed, j->g.a_zero[filter], taps, dst);
 }
 
-static void i8_taps_write(const void *source, size_t filter, size_t at, size_t n, const float *sums) {
+static void i8_depthwise_write(const void *source, size_t filter, size_t at, size_t n, float *sums) {
     const nacre_i8_conv *const j = source;
     const nacre_i8_gemm *const g = &j->g;
     const size_t size = g->type == NACRE_QUANT_U8 || g->type == NACRE_QUANT_I8 ? 1 : 4;
@@ -135,17 +135,17 @@ static void i8_taps_write(const void *source, size_t filter, size_t at, size_t n
     }
 }
 
-static nacre_taps_conv i8_conv_taps(const nacre_i8_conv *j) {
-    nacre_taps_conv t = {.c = j->c, .impl = j->taps, .source = j};
-    t.read = i8_taps_read;
-    t.weigh = i8_taps_weigh;
-    t.write = i8_taps_write;
+static nacre_f32_depthwise i8_conv_depthwise(const nacre_i8_conv *j) {
+    nacre_f32_depthwise t = {.c = j->c, .impl = j->depthwise, .source = j};
+    t.read = i8_depthwise_read;
+    t.weigh = i8_depthwise_weigh;
+    t.write = i8_depthwise_write;
     return t;
 }
 
-static int i8_conv_by_taps(const nacre_conv *c) { return nacre_conv_by_taps(c) && conv_count(c->kernel, c->axes) <= I8_TAPS; }
+static int i8_conv_is_depthwise(const nacre_conv *c) { return nacre_conv_is_depthwise(c) && conv_count(c->kernel, c->axes) <= I8_TAPS; }
 
-int nacre_i8_conv_unpacked(const nacre_conv *c) { return nacre_i8_gemm_by_lines(c->filters) || i8_conv_by_taps(c); }
+int nacre_i8_conv_unpacked(const nacre_conv *c) { return nacre_i8_gemm_by_lines(c->filters) || i8_conv_is_depthwise(c); }
 
 // ---- both ----
 
@@ -162,17 +162,17 @@ void nacre_i8_conv_pack(const nacre_conv *c, const nacre_i8_gemm_impl *impl, int
 }
 
 size_t nacre_i8_conv_scratch(const nacre_i8_conv *j, size_t threads) {
-    const nacre_taps_conv t = i8_conv_taps(j);
-    if (!j->g.a.packed && i8_conv_by_taps(&j->c) && nacre_taps_suit(&t)) return sizeof(float) * nacre_taps_scratch(&t, threads);
+    const nacre_f32_depthwise t = i8_conv_depthwise(j);
+    if (!j->g.a.packed && i8_conv_is_depthwise(&j->c) && j->depthwise->driver->fits(&t)) return sizeof(float) * j->depthwise->driver->scratch(&t, threads);
     i8_conv_job job;
     i8_conv_product(&job, j);
     return nacre_i8_gemm_scratch(&job.g, threads);
 }
 
 void nacre_i8_conv_run(const nacre_i8_conv *j, nacre_team *team, uint8_t *scratch) {
-    const nacre_taps_conv t = i8_conv_taps(j);
-    if (!j->g.a.packed && i8_conv_by_taps(&j->c) && nacre_taps_suit(&t)) {
-        nacre_taps_run(&t, team, (float *)(void *)scratch);
+    const nacre_f32_depthwise t = i8_conv_depthwise(j);
+    if (!j->g.a.packed && i8_conv_is_depthwise(&j->c) && j->depthwise->driver->fits(&t)) {
+        j->depthwise->driver->run(&t, team, (float *)(void *)scratch);
         return;
     }
     i8_conv_job job;

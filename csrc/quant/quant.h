@@ -156,7 +156,7 @@ void nacre_i8_column_sums(const nacre_i8_gemm_impl *impl, size_t k, size_t n, co
 
 // ---- convolutions by i8_gemm --------------------------------------------------
 //
-// Groups of one channel go by taps of floats, whose sums of so few products of
+// Groups of one channel go by depthwise convolution of floats, whose sums of so few products of
 // bytes are exact, if weights are not packed.
 //
 // g's a is the weights [groups*filters][channels][kernel], or what
@@ -166,7 +166,7 @@ void nacre_i8_column_sums(const nacre_i8_gemm_impl *impl, size_t k, size_t n, co
 typedef struct {
     nacre_conv c;
     nacre_i8_gemm g;
-    const nacre_f32_taps_impl *taps;
+    const nacre_f32_depthwise_impl *depthwise;
     const uint8_t *x;
     int x_signed;
     int32_t x_zero;

@@ -21,6 +21,9 @@ const version = 2
 // Probe reports whether data begins as files of the format do.
 func (f *Format) Probe(data []byte) bool { return bytes.HasPrefix(data, []byte(f.magic)) }
 
+// Magic is what files of the format begin with.
+func (f *Format) Magic() string { return f.magic }
+
 // entryBytes is what an entry of the index takes besides its name and extents.
 func (f *Format) entryBytes() int {
 	n := 4 + 4 + 4 + 1 + 8 + 8

@@ -429,7 +429,7 @@ func (im *importer) matrix(role string, t, scale *tensor.Tensor, p Part) (*matri
 		m.scale = w[0]
 	}
 	if math.IsNaN(float64(m.scale)) || math.IsInf(float64(m.scale), 0) {
-		return nil, fmt.Errorf("the scale of %s is %v", role, m.scale)
+		return nil, fmt.Errorf("the scale of %s is %v; it must be a finite number", role, m.scale)
 	}
 	for i, b := range t.Bytes() {
 		for lane := range 4 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/formats/internal/fixtures"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -38,7 +39,7 @@ func samples(t *testing.T, kind string, f func(t *testing.T, dir string, s sampl
 		}
 	}
 	if n == 0 {
-		t.Skipf("no samples of kind %s", kind)
+		testenv.SkipSamples(t, "no samples of kind ", kind)
 	}
 }
 

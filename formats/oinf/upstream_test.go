@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/formats/internal/fixtures"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -86,7 +87,7 @@ func upstream(t *testing.T, path ...string) string {
 	t.Helper()
 	dir := filepath.Join(append([]string{fixtures.Dir(t, Name), "upstream"}, path...)...)
 	if _, err := os.Stat(dir); err != nil {
-		t.Skip("the samples have no", dir)
+		testenv.SkipSamples(t, "the samples have no ", dir)
 	}
 	return dir
 }
@@ -111,7 +112,7 @@ func TestBaselines(t *testing.T) {
 	dir := upstream(t)
 	lists, err := filepath.Glob(filepath.Join(dir, "v1", "*_baselines", "*.json"))
 	if err != nil || len(lists) == 0 {
-		t.Skip("there are none")
+		testenv.SkipSamples(t, "no samples in ", dir)
 	}
 	for _, path := range lists {
 		var list struct {
@@ -251,7 +252,7 @@ func TestGraphRuns(t *testing.T) {
 	dir := filepath.Join(fixtures.Dir(t, Name), "generated", "graphs")
 	runs, err := filepath.Glob(filepath.Join(dir, "*.io.oinf"))
 	if err != nil || len(runs) == 0 {
-		t.Skip("there are none")
+		testenv.SkipSamples(t, "no samples in ", dir)
 	}
 	for _, path := range runs {
 		var run struct {

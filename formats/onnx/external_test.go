@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -67,13 +68,13 @@ func TestExternal(t *testing.T) {
 	write(t, filepath.Join(dir, "secret"), data)
 	write(t, filepath.Join(model, "hard"), data)
 	if err := os.Link(filepath.Join(model, "hard"), filepath.Join(dir, "hard2")); err != nil {
-		t.Skip(err)
+		testenv.Skip(t, err)
 	}
 	for name, target := range map[string]string{
 		"link": "w.data", "linkout": "../secret", "linkdir": "sub", "linkup": "..", "linkabs": dir,
 	} {
 		if err := os.Symlink(target, filepath.Join(model, name)); err != nil {
-			t.Skip(err)
+			testenv.Skip(t, err)
 		}
 	}
 	makePipe(t, filepath.Join(model, "pipe"))

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -107,7 +108,7 @@ func opened(tb testing.TB, path string) (took time.Duration, heap int64) {
 func BenchmarkOpen(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "large.onnx")
 	if err := writeLarge(path); err != nil {
-		b.Skip(err)
+		testenv.Skip(b, err)
 	}
 	var heap int64
 	var took time.Duration
@@ -126,7 +127,7 @@ func BenchmarkOpen(b *testing.B) {
 func TestOpenLarge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "large.onnx")
 	if err := writeLarge(path); err != nil {
-		t.Skip(err)
+		testenv.Skip(t, err)
 	}
 	if _, heap := opened(t, path); heap > 1<<20 {
 		t.Errorf("%d bytes stay on the heap", heap)

@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"math"
 	"slices"
 
 	"github.com/nacre-ml/nacre/bindings"
@@ -28,10 +27,6 @@ var matmulRows = []row{
 	rowFor("gemm", func(o *op.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_gemm", b) }),
 	rowFor("formula", func(o *op.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "", b) }),
 }
-
-// floatTypes are the words for the types of floats, as nacre_float_type of
-// csrc/core/half.h has them.
-var floatTypes = map[tensor.DType]int{tensor.F32: 0, tensor.F16: 1, tensor.BF16: 2}
 
 // wideGemms are the kernels for element types that are not computed in float32. Sums
 // that wrap have the same bits whether their terms have signs or not.
@@ -143,34 +138,9 @@ func (g *gemm) words() words {
 	w.int(t)
 	w.dim(g.n)
 	w.float(g.alpha)
-	low, high, clamps := clampOf(g.then)
-	w.bool(clamps)
-	w.float(low, high)
-	w.part(g.apply)
-	w.params(params(tensor.F32, g.then.P, g.then.Q))
+	w.epilogue(tensor.F32, g.then, g.apply)
 	w.batch(g.batch)
 	return w
-}
-
-// clampOf returns the interval to which an epilogue moves elements, if it is of that
-// kind.
-func clampOf(e op.Epilogue) (low, high float64, ok bool) {
-	switch e.Func {
-	case "relu":
-		return 0, math.Inf(1), true
-	case "clip":
-		return e.P, e.Q, true
-	}
-	return 0, 0, false
-}
-
-// epilogue returns the kernel of a function behind sums in float32; the zero Kernel for
-// none and for clamps.
-func (b *binder) epilogue(e op.Epilogue) (bindings.Kernel, error) {
-	if _, _, clamps := clampOf(e); clamps || e.Func == "" {
-		return bindings.Kernel{}, nil
-	}
-	return b.function(tensor.F32, e.Func)
 }
 
 // narrow adds products of floats that are computed in float32 by a kernel of that op.
@@ -179,7 +149,7 @@ func (b *binder) narrow(kernel string, p *product, alpha float64, s sum) error {
 	if _, ok := floatTypes[d]; !ok {
 		return device.Refuse("elements are %v", d)
 	}
-	apply, err := b.epilogue(s.then)
+	apply, err := b.mapped(tensor.F32, s.then)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ var normRows = []row{
 		return b.layerNorm(&o.LayerNorm, device.Operand{}, b.out(1), tensor.Invalid)
 	}),
 	rowFor("skip_norm", bindSkipNorm),
+	rowFor("embed_norm", bindEmbedNorm),
 	rowFor("group_norm", bindGroupNorm),
 	rowFor("batch_norm", bindBatchNorm),
 }
@@ -150,6 +151,58 @@ func skipNormWords(rows, n, skipRows graph.Dim, centred bool, floatType int, eps
 	w.int(floatType)
 	w.float(epsilon)
 	w.part(half)
+	return w
+}
+
+func bindEmbedNorm(o *op.EmbedNorm, b *binder) error {
+	words := b.In[op.EmbedWords].Dims
+	e := embedding{batch: words[0], tokens: words[1], n: b.In[op.EmbedWordTable].Dims[1], epsilon: float64(o.Epsilon)}
+	for i, in := range [3][2]int{
+		{op.EmbedWords, op.EmbedWordTable}, {op.EmbedPlaces, op.EmbedPlaceTable}, {op.EmbedSegments, op.EmbedSegmentTable},
+	} {
+		if b.Has(in[1]) {
+			e.rows[i] = b.In[in[1]].Dims[0]
+		}
+		if b.Has(in[0]) {
+			e.numberBytes[i], e.numbers[i] = b.DType(in[0]).Bytes(1), b.In[in[0]].Dims.Len()
+		}
+	}
+	if b.Has(op.EmbedMask) {
+		e.maskBytes = b.DType(op.EmbedMask).Bytes(1)
+	}
+	types, half, err := b.float32Types(b.DType(op.EmbedWordTable))
+	if err != nil {
+		return err
+	}
+	e.floatType, e.half = types[0], half
+	operands := make([]device.Operand, 9, 12)
+	for i := range operands {
+		operands[i] = b.in(i)
+	}
+	return b.float32("f32_embed_norm", e.words(), half, append(operands, b.out(0), b.out(1), b.out(2))...)
+}
+
+// embedding is the words of a normalised sum of embeddings. Tables are those of words,
+// places and segments.
+type embedding struct {
+	batch, tokens, n graph.Dim
+	rows             [3]graph.Dim // of the tables
+	numberBytes      [3]int
+	numbers          [3]graph.Dim
+	maskBytes        int
+	floatType        int
+	epsilon          float64
+	half             bindings.Kernel
+}
+
+func (e *embedding) words() (w words) {
+	w.dim(e.batch, e.tokens, e.n)
+	w.dim(e.rows[:]...)
+	w.int(e.numberBytes[:]...)
+	w.dim(e.numbers[:]...)
+	w.int(e.maskBytes, e.floatType)
+	w.float(e.epsilon)
+	w.part(e.half)
 	return w
 }
 

@@ -118,6 +118,63 @@ func TestSkipNorm(t *testing.T) {
 	}
 }
 
+// integers is numbers as int32 or int64.
+func integers(size int, list ...int) []byte {
+	b, _ := guardedBytes(size*len(list), size)
+	for i, v := range list {
+		if size == 4 {
+			viewAs[int32](b)[i] = int32(v)
+		} else {
+			viewAs[int64](b)[i] = int64(v)
+		}
+	}
+	return b
+}
+
+func TestEmbedNorm(t *testing.T) {
+	pool, r := testPool(t), rand.New(rand.NewPCG(9, 18))
+	const batch, tokens = 2, 3
+	for _, n := range []int{1, 7, 64, 4100} {
+		words, places, segments := normals(r, 5*n, 0, 1), normals(r, 4*n, 0, 1), normals(r, 2*n, 0, 1)
+		scale, bias := normals(r, n, 0, 2), normals(r, n, 0, 2)
+		for _, d := range floatKinds {
+			for _, size := range []int{4, 8} {
+				e := embedding{batch: graph.Known(batch), tokens: graph.Known(tokens), n: graph.Known(n), epsilon: 1e-3,
+					rows: [3]graph.Dim{graph.Known(5), graph.Known(4), graph.Known(2)}, numberBytes: [3]int{size, size, size},
+					numbers: [3]graph.Dim{graph.Known(6), graph.Known(3), graph.Known(6)}, maskBytes: size, floatType: floatTypes[d.t], half: halfFor(t, d.t)}
+				in := [][]byte{integers(size, 0, 4, 1, 1, 2, 3), integers(size, 0, 1, 1, 0, 0, 1), stored(d.t, words), stored(d.t, places),
+					stored(d.t, segments), stored(d.t, scale), stored(d.t, bias), integers(size, 1, 1, 0, 1, 0, 2), integers(size, 3, 0, 2), nil, nil, nil}
+				outs := []output{{at: 9, dtype: d.t, n: batch * tokens * n}, {at: 11, dtype: d.t, n: batch * tokens * n}}
+				what := fmt.Sprint(n, d.t, size)
+				checkVariants(t, "f32_embed_norm", what, e.words(), pool, 1e-4, 1e-4+d.relative, outs, in...)
+				few := slices.Clone(in)
+				few[1], few[4], few[7], few[8] = nil, nil, nil, nil
+				checkVariants(t, "f32_embed_norm", what+" of words and places", e.words(), pool, 1e-4, 1e-4+d.relative, outs[:1], few...)
+				embedFailures(t, e, in)
+			}
+		}
+	}
+}
+
+// embedFailures ends runs with numbers that name no row of a table.
+func embedFailures(t *testing.T, e embedding, in [][]byte) {
+	t.Helper()
+	k := runnable(t, "f32_embed_norm")[0]
+	in = slices.Clone(in)
+	in[9], _ = guardedBytes(2*len(in[2]), 4)
+	in[10] = integers(4, 7, 7)
+	if f, failed := runCommand(t, k, e.words(), nil, in...); failed || !slices.Equal(viewAs[int32](in[10]), []int32{2, 1}) {
+		t.Fatalf("words of the mask: %v, %v", viewAs[int32](in[10]), f)
+	}
+	for at, list := range map[int][]int{0: {0, 0, 0, 0, -1, 0}, 1: {0, 0, 0, 0, 2, 0}, 8: {0, 4, 0}} {
+		bad := slices.Clone(in)
+		bad[at] = integers(e.numberBytes[0], list...)
+		if f, failed := runCommand(t, k, e.words(), nil, bad...); !failed || f.Args[0] != slices.IndexFunc(list, func(v int) bool { return v != 0 }) {
+			t.Errorf("numbers %v of operand %d: %v, %v", list, at, failed, f)
+		}
+	}
+}
+
 func TestGroupNorm(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(9, 10))
 	const batch, channels = 2, 6

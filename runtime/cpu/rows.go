@@ -9,6 +9,8 @@ import (
 // row stands first.
 func families() [][]row {
 	return [][]row{
+		attentionRows,
+		convRows,
 		eltwiseRows,
 		matmulRows,
 		normRows,

@@ -128,7 +128,7 @@ func (r *run) program(pl *plan.Plan, inputs []tensor.Value) (results []tensor.Va
 // frame returns a frame for the plan whose memory counts for the run.
 func (r *run) frame(pl *plan.Plan) (*frame, error) {
 	if r.limited && pl.PeakBytes() > r.budget {
-		return nil, r.fail(pl, nil, fmt.Errorf("%w: it takes %d bytes and the limit leaves %d; raise MemoryLimit", graph.ErrMemory, pl.PeakBytes(), r.budget))
+		return nil, r.fail(pl, nil, r.exceeds(pl.PeakBytes(), r.budget))
 	}
 	f, err := r.idle.get(pl, r.device)
 	if err != nil {
@@ -138,6 +138,11 @@ func (r *run) frame(pl *plan.Plan) (*frame, error) {
 	f.held = pl.ArenaBytes + pl.ScratchBytes
 	r.budget -= f.held
 	return f, nil
+}
+
+// exceeds reports n bytes that go beyond the limit, of which left bytes are free.
+func (r *run) exceeds(n, left int) error {
+	return fmt.Errorf("%w: it takes %d bytes and %d of the memory limit of %d are left; the option MemoryLimit sets it", graph.ErrMemory, n, max(left, 0), r.limit)
 }
 
 // stage runs the segments of a frame.

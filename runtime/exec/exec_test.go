@@ -353,6 +353,13 @@ func TestPanicIsAnError(t *testing.T) {
 	if !errors.Is(err, op.ErrInternal) || !strings.Contains(err.Error(), "test.Panics-1") {
 		t.Fatalf("got %v", err)
 	}
+	var defect *op.Defect
+	if !errors.As(err, &defect) || !strings.Contains(string(defect.Stack()), "exec_test.go") {
+		t.Errorf("the error does not carry the stack of the panic: %v", err)
+	}
+	if strings.ContainsAny(err.Error(), "\n\t") || strings.Contains(err.Error(), ".go:") {
+		t.Errorf("the message holds a stack trace: %v", err)
+	}
 }
 
 func TestCancel(t *testing.T) {

@@ -145,8 +145,8 @@ func (f *frame) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tenso
 
 // Scratch returns memory for the step that runs.
 func (f *frame) Scratch(n int) ([]byte, error) {
-	if r := f.run; r.limited && !f.more.has(n) && n > r.budget-f.more.bytes() {
-		return nil, fmt.Errorf("%w: %d bytes of scratch exceed the memory limit, which leaves %d", graph.ErrMemory, n, r.budget-f.more.bytes())
+	if left := f.run.budget - f.more.bytes(); f.run.limited && !f.more.has(n) && n > left {
+		return nil, fmt.Errorf("scratch: %w", f.run.exceeds(n, left))
 	}
 	return f.more.take(f.device, n)
 }
@@ -154,8 +154,9 @@ func (f *frame) Scratch(n int) ([]byte, error) {
 // Reserve counts n bytes.
 func (f *frame) Reserve(n int) error {
 	if r := f.run; r.limited {
+		left := r.budget
 		if r.budget -= n; r.budget < 0 {
-			return fmt.Errorf("%w: %d more bytes exceed the memory limit", graph.ErrMemory, n)
+			return r.exceeds(n, left)
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ var (
 	ErrFormat      = errors.New("malformed file")
 	ErrUnsupported = errors.New("unsupported")
 	ErrShape       = errors.New("wrong types or shapes")
+	ErrMissing     = errors.New("missing input")
 	ErrDevice      = errors.New("device not available")
 	ErrMemory      = errors.New("not enough memory")
 )

@@ -1,49 +1,64 @@
 package op
 
 import (
-	"slices"
-
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// attention is scaled dot-product attention with a cache of keys and values, of
+// Stages at which attention can show its scores.
+const (
+	ScoresProduct = iota // scaled products
+	ScoresCapped         // after the cap
+	ScoresBiased         // after the mask, -Inf where a query does not attend
+	ScoresWeights        // after the softmax
+)
+
+// Attention is scaled dot-product attention with a cache of keys and values, of
 // the standard's own domain. A query that attends to no key gives zeros.
-type attention struct {
-	qHeads, kvHeads int // 0 where the operands have an axis of heads
-	scale           *float32
-	cap             float32
-	causal          bool
-	window          int // 0 for none
-	stage           int
-	doubles         bool // the softmax is asked for in float64
-	kernels         attender
+type Attention struct {
+	Heads, KVHeads int      // 0 where the operands have an axis of heads
+	Scale          *float32 // nil for 1/sqrt(size)
+	Softcap        float32  // 0 for none
+	Causal         bool
+	Window         int  // keys that a query sees at most; 0 for all
+	Stage          int  // of the scores in output 3
+	Doubles        bool // the softmax is asked for in float64
 }
 
+// The inputs of Attention.
+const (
+	AttentionQuery = iota
+	AttentionKey
+	AttentionValue
+	AttentionMask
+	AttentionPastKey
+	AttentionPastValue
+	AttentionLengths
+)
+
 func newAttention(n *Node) (Op, error) {
-	o := &attention{
-		qHeads: n.Int("q_num_heads", 0), kvHeads: n.Int("kv_num_heads", 0),
-		cap: n.Float("softcap", 0), causal: n.Bool("is_causal", false), stage: n.Int("qk_matmul_output_mode", 0),
+	o := &Attention{
+		Heads: n.Int("q_num_heads", 0), KVHeads: n.Int("kv_num_heads", 0),
+		Softcap: n.Float("softcap", 0), Causal: n.Bool("is_causal", false), Stage: n.Int("qk_matmul_output_mode", 0),
 	}
-	o.scale = optionalFloat(n, "scale")
+	o.Scale = optionalFloat(n, "scale")
 	if n.Since >= 25 {
-		o.window = max(n.Int("local_window_size", -1), 0)
+		o.Window = max(n.Int("local_window_size", -1), 0)
 	}
 	switch p := n.Int("softmax_precision", 1); p {
 	case 1, 10, 16:
 	case 11:
-		o.doubles = true
+		o.Doubles = true
 	default:
 		return nil, graph.Mark(graph.ErrUnsupported, "softmax_precision is %d; it takes 1 (float32), 10 (float16), 11 (float64), 16 (bfloat16)", p)
 	}
-	if o.stage < bindings.QKProduct || o.stage > bindings.QKWeights {
-		return nil, graph.Mark(graph.ErrFormat, "qk_matmul_output_mode is %d; it takes 0 to 3", o.stage)
+	if o.Stage < ScoresProduct || o.Stage > ScoresWeights {
+		return nil, graph.Mark(graph.ErrFormat, "qk_matmul_output_mode is %d; it takes 0 to 3", o.Stage)
 	}
-	if o.qHeads < 0 || o.kvHeads < 0 || o.cap < 0 {
+	if o.Heads < 0 || o.KVHeads < 0 || o.Softcap < 0 {
 		return nil, graph.Mark(graph.ErrFormat, "q_num_heads, kv_num_heads or softcap is negative")
 	}
-	if o.window > 0 && !o.causal {
+	if o.Window > 0 && !o.Causal {
 		return nil, graph.Mark(graph.ErrFormat, "local_window_size is given without is_causal")
 	}
 	return o, nil
@@ -58,190 +73,93 @@ func optionalFloat(n *Node, name string) *float32 {
 	return &v
 }
 
-// headDims is [batch,heads,rows,size] of an operand; nil if it has unknown axes.
-func headDims(what string, v *Value, n int) (graph.Dims, error) {
-	switch d := v.Dims; {
-	case d == nil:
-		return nil, nil
-	case len(d) == 4:
-		return d, nil
-	case len(d) == 3 && n > 0:
-		return graph.Dims{d[0], graph.Known(n), d[1], d[2].Div(graph.Known(n))}, nil
-	default:
-		return nil, graph.Mark(graph.ErrShape, "%s %v is neither [batch,heads,sequence,size] nor, with the number of heads given, [batch,sequence,hidden]", what, v.Type)
+// Operands views queries, keys and values.
+func (o *Attention) Operands(in []*Value) (q, k, v HeadRows, err error) {
+	if q, err = headsOf("Q", in[AttentionQuery], o.Heads); err != nil {
+		return q, k, v, err
 	}
+	if k, err = headsOf("K", in[AttentionKey], o.KVHeads); err != nil {
+		return q, k, v, err
+	}
+	v, err = headsOf("V", in[AttentionValue], o.KVHeads)
+	return q, k, v, err
 }
 
 // Infer sets what follows from the operands: the cache grows by the new rows.
-func (o *attention) Infer(c *Infer) error {
-	q, err := headDims("Q", c.In[0], o.qHeads)
-	if err != nil {
-		return err
-	}
-	k, err := headDims("K", c.In[1], o.kvHeads)
-	if err != nil {
-		return err
-	}
-	v, err := headDims("V", c.In[2], o.kvHeads)
-	if err != nil {
-		return err
-	}
+func (o *Attention) Infer(c *Infer) error {
 	for i := range 3 {
 		if !floats.Has(c.In[i].DType) {
 			return graph.Mark(graph.ErrUnsupported, "input %d has element type %v; it takes %v", i, c.In[i].DType, floats)
 		}
+		c.Set(i, c.In[i].DType, nil)
 	}
-	if c.Has(4) != c.Has(5) {
+	c.Set(3, c.In[0].DType, nil)
+	if c.Has(AttentionPastKey) != c.Has(AttentionPastValue) {
 		return graph.Mark(graph.ErrFormat, "past_key and past_value come together or not at all")
 	}
-	if k, err = grownDims(k, c, 4); err != nil {
-		return err
-	}
-	if v, err = grownDims(v, c, 5); err != nil {
-		return err
-	}
-	var out, qk graph.Dims
-	switch {
-	case q == nil || v == nil:
+	if !ranksKnown(c, 0, 1, 2, 3) {
 		if rank, ok := c.In[0].Rank(); ok {
-			out = graph.UnknownDims(rank)
+			c.Set(0, c.In[0].DType, graph.UnknownDims(rank))
 		}
-	case len(c.In[0].Dims) == 3:
-		out = graph.Dims{q[0], q[2], v[3].Mul(q[1])}
-	default:
-		out = graph.Dims{q[0], q[1], q[2], v[3]}
+		return nil
 	}
-	if q != nil && k != nil {
-		qk = graph.Dims{q[0], q[1], q[2], k[2]}
+	q, k, v, err := o.Operands(c.In)
+	if err != nil {
+		return err
+	}
+	if k.Rows, err = o.grown(c, AttentionPastKey, k); err != nil {
+		return err
+	}
+	if v.Rows, err = o.grown(c, AttentionPastValue, v); err != nil {
+		return err
+	}
+	if err := o.check(c, q, k, v); err != nil {
+		return err
+	}
+	out := graph.Dims{q.Batch, q.Heads, q.Rows, v.Size}
+	if len(c.In[0].Dims) == 3 {
+		out = graph.Dims{q.Batch, q.Rows, v.Size.Mul(q.Heads)}
 	}
 	c.Set(0, c.In[0].DType, out)
-	c.Set(1, c.In[1].DType, k)
-	c.Set(2, c.In[2].DType, v)
-	c.Set(3, c.In[0].DType, qk)
+	c.Set(1, c.In[1].DType, k.Dims())
+	c.Set(2, c.In[2].DType, v.Dims())
+	c.Set(3, c.In[0].DType, graph.Dims{q.Batch, q.Heads, q.Rows, k.Rows})
 	return nil
 }
 
-// grownDims adds the rows of the cache in input i, if it is there.
-func grownDims(x graph.Dims, c *Infer, i int) (graph.Dims, error) {
-	if !c.Has(i) || x == nil {
-		return x, nil
-	}
-	past := c.In[i].Dims
-	if past == nil {
-		return graph.Dims{x[0], x[1], graph.Unknown(), x[3]}, nil
-	}
-	if len(past) != 4 {
-		return nil, graph.Mark(graph.ErrShape, "input %d, %v, is not [batch,heads,sequence,size]", i, c.In[i].Type)
-	}
-	return graph.Dims{x[0], x[1], past[2].Add(x[2]), x[3]}, nil
-}
-
-// Prepare chooses the kernels.
-func (o *attention) Prepare(c *Prepare) error { return o.kernels.prepare(c) }
-
-// Describe names the kernels.
-func (o *attention) Describe() string { return o.kernels.describe() }
-
-// Run computes the outputs.
-func (o *attention) Run(c *Run) error {
-	a, err := o.setUp(c)
-	if err != nil {
+func (o *Attention) check(c *Infer, q, k, v HeadRows) error {
+	if err := checkAttention(q, k, v); err != nil {
 		return err
 	}
-	shape := tensor.Shape{a.Batch, a.Heads, a.QLen, a.DV}
-	if len(c.In[0].Shape()) == 3 {
-		shape = tensor.Shape{a.Batch, a.QLen, a.Heads * a.DV}
-	}
-	if a.out, err = c.output(0, c.In[0].DType(), shape); err != nil {
+	if err := checkScores(c, AttentionMask, q); err != nil {
 		return err
 	}
-	if c.Wants(3) {
-		if a.qk, err = c.output(3, c.In[0].DType(), tensor.Shape{a.Batch, a.Heads, a.QLen, a.KVLen}); err != nil {
-			return err
-		}
-		a.QKStage = o.stage
-	}
-	var mask *tensor.Tensor
-	if c.Has(3) {
-		mask = c.In[3]
-		if err := a.addMask(c, mask); err != nil {
-			return err
+	if mask := AttentionMask; c.Has(mask) {
+		if d := c.In[mask].Dims; len(d) > 0 && d[len(d)-1].Exceeds(k.Rows) {
+			return graph.Mark(graph.ErrShape, "mask %v is for more than %v keys", c.In[mask].Type, k.Rows)
 		}
 	}
-	if !o.doubles && !slices.ContainsFunc(c.In[:3], func(t *tensor.Tensor) bool { return t.DType() == tensor.F64 }) {
-		return a.run(c, &o.kernels)
+	if c.Has(AttentionLengths) && c.In[AttentionLengths].Dims != nil && differ(c.In[AttentionLengths].Dims.Len(), q.Batch) {
+		return graph.Mark(graph.ErrShape, "lengths of keys %v are not for a batch of %v", c.In[AttentionLengths].Type, q.Batch)
 	}
-	bias := converted(a.Bias, func(v float32) float64 { return float64(v) })
-	if mask != nil && mask.DType() == tensor.F64 && mask.Len() == len(bias) {
-		bias = tensor.View[float64](mask)
-	}
-	a.runWide(bias)
-	return nil
+	return checkCounts(c, AttentionLengths, "nonpad_kv_seqlen")
 }
 
-// setUp reads the operands and joins the cache with what is new.
-func (o *attention) setUp(c *Run) (*attending, error) {
-	q, err := headsOf("Q", c.In[0], o.qHeads)
-	if err != nil {
-		return nil, err
+// grown is the rows of an operand with those of the past in input i, if it is there.
+func (o *Attention) grown(c *Infer, i int, x HeadRows) (graph.Dim, error) {
+	if !c.Has(i) {
+		return x.Rows, nil
 	}
-	k, err := headsOf("K", c.In[1], o.kvHeads)
-	if err != nil {
-		return nil, err
+	if from := i - AttentionPastKey + AttentionKey; c.In[i].DType != c.In[from].DType {
+		return x.Rows, graph.Mark(graph.ErrShape, "the past in input %d has element type %v, input %d has %v", i, c.In[i].DType, from, c.In[from].DType)
 	}
-	v, err := headsOf("V", c.In[2], o.kvHeads)
-	if err != nil {
-		return nil, err
-	}
-	past := [2]*tensor.Tensor{}
-	if c.Has(4) && c.Has(5) {
-		past = [2]*tensor.Tensor{c.In[4], c.In[5]}
-	}
-	if k, err = c.join(1, "past_key", past[0], k); err != nil {
-		return nil, err
-	}
-	if v, err = c.join(2, "past_value", past[1], v); err != nil {
-		return nil, err
-	}
-	a, err := newAttending(q, k, v)
-	if err != nil {
-		return nil, err
-	}
-	if o.scale != nil {
-		a.Scale = *o.scale
-	}
-	a.Cap, a.Causal, a.Window = o.cap, o.causal, o.window
-	for i := range a.First {
-		if past[0] != nil {
-			a.First[i] = int64(past[0].Shape()[2])
-		}
-	}
-	if c.Has(6) {
-		err = a.setLengths(c.In[6], past[0] == nil)
-	}
-	return a, err
+	past, err := checkPast("the past", c.In[i], x)
+	return past.Add(x.Rows), err
 }
 
-// setLengths reads how many keys of each batch are there. Without a cache that
-// grows here they end with the queries'.
-func (a *attending) setLengths(t *tensor.Tensor, ends bool) error {
-	list, err := Ints(t)
-	if err != nil {
-		return err
-	}
-	if len(list) != a.Batch {
-		return graph.Mark(graph.ErrShape, "%d lengths of keys for a batch of %d", len(list), a.Batch)
-	}
-	for i, n := range list {
-		if n < 0 || n > a.KVLen {
-			return graph.Mark(graph.ErrShape, "batch %d has %d keys of %d", i, n, a.KVLen)
-		}
-		a.Valid[i] = int64(n)
-		if ends {
-			a.First[i] = int64(n - a.QLen)
-		}
-	}
-	return nil
+// InFloat64 reports whether scores are computed in float64.
+func (o *Attention) InFloat64(in []*Value) bool {
+	return o.Doubles || in[0].DType == tensor.F64 || in[1].DType == tensor.F64 || in[2].DType == tensor.F64
 }
 
 var attentionRows = []Row{

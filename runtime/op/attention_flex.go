@@ -1,14 +1,16 @@
 package op
 
 import (
+	"math"
+
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// flexAttention is attention whose scores and weights go through graphs that
+// FlexAttention is attention whose scores and weights go through graphs that
 // the node holds, in float32 or, if asked for or by doubles, float64.
-type flexAttention struct {
+type FlexAttention struct {
 	scale       *float32
 	score, prob bool // which graphs there are
 	double      bool
@@ -18,7 +20,7 @@ type flexAttention struct {
 
 func newFlexAttention(n *Node) (Op, error) {
 	n.Ignore("score_mod", "prob_mod")
-	o := &flexAttention{scale: optionalFloat(n, "scale"), score: n.Has("score_mod"), prob: n.Has("prob_mod")}
+	o := &FlexAttention{scale: optionalFloat(n, "scale"), score: n.Has("score_mod"), prob: n.Has("prob_mod")}
 	switch p := n.Int("softmax_precision", 1); p {
 	case 1, 10, 16:
 	case 11:
@@ -30,7 +32,7 @@ func newFlexAttention(n *Node) (Op, error) {
 }
 
 // precision is the element type of scores.
-func (o *flexAttention) precision(d tensor.DType) tensor.DType {
+func (o *FlexAttention) precision(d tensor.DType) tensor.DType {
 	if o.double || d == tensor.F64 {
 		return tensor.F64
 	}
@@ -38,13 +40,18 @@ func (o *flexAttention) precision(d tensor.DType) tensor.DType {
 }
 
 // Infer sets what follows from the operands.
-func (o *flexAttention) Infer(c *Infer) error {
+func (o *FlexAttention) Infer(c *Infer) error {
 	for i, v := range c.In {
 		if v.DType != c.In[0].DType || v.Dims != nil && len(v.Dims) != 4 {
 			return graph.Mark(graph.ErrShape, "input %d, %v, is not %v[batch,heads,sequence,size]", i, v.Type, c.In[0].DType)
 		}
 	}
 	q, k, v := c.In[0].Dims, c.In[1].Dims, c.In[2].Dims
+	if q != nil && k != nil && v != nil {
+		if err := checkAttention(WholeHeads(q), WholeHeads(k), WholeHeads(v)); err != nil {
+			return err
+		}
+	}
 	out, scores := graph.UnknownDims(4), graph.UnknownDims(4)
 	if q != nil {
 		copy(out, q[:3])
@@ -70,12 +77,12 @@ func (o *flexAttention) Infer(c *Infer) error {
 }
 
 // BodyTypes says what the graphs take.
-func (o *flexAttention) BodyTypes(_ string, in []*Value) ([]graph.Type, bool) {
+func (o *FlexAttention) BodyTypes(_ string, in []*Value) ([]graph.Type, bool) {
 	return []graph.Type{graph.TensorOf(o.precision(in[0].DType), graph.UnknownDims(4))}, true
 }
 
 // Prepare chooses the kernels.
-func (o *flexAttention) Prepare(c *Prepare) (err error) {
+func (o *FlexAttention) Prepare(c *Prepare) (err error) {
 	for i, name := range []string{"f32_gemm", "f64_gemm"} {
 		if o.product[i], err = c.Kernel(name); err != nil {
 			return err
@@ -86,30 +93,29 @@ func (o *flexAttention) Prepare(c *Prepare) (err error) {
 }
 
 // Describe names the kernels.
-func (o *flexAttention) Describe() string { return describe(o.product[0], o.softmax) }
+func (o *FlexAttention) Describe() string { return describe(o.product[0], o.softmax) }
 
 // Run computes the output.
-func (o *flexAttention) Run(c *Run) error {
-	q, k, v, err := o.operands(c)
+func (o *FlexAttention) Run(c *Run) error {
+	t, err := o.operands(c)
 	if err != nil {
 		return err
 	}
-	a, err := newAttending(q, k, v)
-	if err != nil {
-		return err
-	}
-	if o.scale != nil {
-		a.Scale = *o.scale
-	}
-	out, err := c.output(0, c.In[0].DType(), tensor.Shape{a.Batch, a.Heads, a.QLen, a.DV})
+	q, k, v := t[0].Shape(), t[1].Shape(), t[2].Shape()
+	out, err := c.output(0, c.In[0].DType(), tensor.Shape{q[0], q[1], q[2], v[3]})
 	if err != nil || out.Len() == 0 {
 		return err
 	}
-	group := a.Heads / a.KVHeads
-	batch := []int{a.Batch, a.KVHeads, group}
-	s := products{m: a.QLen, n: a.KVLen, k: a.D, aRow: a.D, aCol: 1, bRow: 1, bCol: a.D}
-	s.batch = append(append(s.batch, batch...), q.perBatch, group*q.perHead, q.perHead, k.perBatch, k.perHead, 0)
-	scores, err := o.multiply(c, &s, q.t, k.t, tensor.Shape{a.Batch, a.Heads, a.QLen, a.KVLen}, a.Scale)
+	group := q[1] / k[1]
+	batch := []int{q[0], k[1], group}
+	s := products{m: q[2], n: k[2], k: q[3], aRow: q[3], aCol: 1, bRow: 1, bCol: q[3]}
+	s.batch = append(append(s.batch, batch...), headSteps(q, group)...)
+	s.batch = append(append(s.batch, headSteps(k, 1)[:2]...), 0)
+	scale := float32(1 / math.Sqrt(float64(max(q[3], 1))))
+	if o.scale != nil {
+		scale = *o.scale
+	}
+	scores, err := o.multiply(c, &s, t[0], t[1], tensor.Shape{q[0], q[1], q[2], k[2]}, scale)
 	if err != nil {
 		return err
 	}
@@ -117,37 +123,37 @@ func (o *flexAttention) Run(c *Run) error {
 	if err != nil {
 		return err
 	}
-	w, err := headsOf("what prob_mod gives", weights, 0)
-	if err != nil {
-		return err
-	}
-	s = products{m: a.QLen, n: a.DV, k: a.KVLen, aRow: a.KVLen, aCol: 1, bRow: a.DV, bCol: 1}
-	s.batch = append(append(s.batch, batch...), w.perBatch, group*w.perHead, w.perHead, v.perBatch, v.perHead, 0)
-	y, err := o.multiply(c, &s, weights, v.t, out.Shape(), 1)
+	s = products{m: q[2], n: v[3], k: k[2], aRow: k[2], aCol: 1, bRow: v[3], bCol: 1}
+	s.batch = append(append(s.batch, batch...), headSteps(weights.Shape(), group)...)
+	s.batch = append(append(s.batch, headSteps(v, 1)[:2]...), 0)
+	y, err := o.multiply(c, &s, weights, t[2], out.Shape(), 1)
 	if err == nil {
 		putDoubles(out, doubles(y))
 	}
 	return err
 }
 
+// headSteps is the elements from one batch, one group of heads, and one head to the next
+// of [batch,heads,rows,size].
+func headSteps(s tensor.Shape, group int) []int {
+	head := s[2] * s[3]
+	return []int{s[1] * head, group * head, head}
+}
+
 // operands are the inputs in the precision of the scores.
-func (o *flexAttention) operands(c *Run) (q, k, v heads, err error) {
+func (o *FlexAttention) operands(c *Run) (list [3]*tensor.Tensor, err error) {
 	d := o.precision(c.In[0].DType())
-	for i, to := range []*heads{&q, &k, &v} {
-		t := c.In[i]
-		if t.DType() != d {
-			wide, err := c.scratchTensor(d, t.Shape())
-			if err != nil {
-				return q, k, v, err
-			}
-			putDoubles(wide, doubles(t))
-			t = wide
+	for i := range list {
+		list[i] = c.In[i]
+		if d == c.In[i].DType() {
+			continue
 		}
-		if *to, err = headsOf("operand", t, 0); err != nil {
-			return q, k, v, err
+		if list[i], err = c.scratchTensor(d, c.In[i].Shape()); err != nil {
+			return list, err
 		}
+		putDoubles(list[i], doubles(c.In[i]))
 	}
-	return q, k, v, nil
+	return list, nil
 }
 
 // scratchTensor is a tensor for use until Run returns.
@@ -162,7 +168,7 @@ func (c *Run) scratchTensor(d tensor.DType, shape tensor.Shape) (*tensor.Tensor,
 	return tensor.FromBytes(d, shape, b)
 }
 
-func (o *flexAttention) multiply(c *Run, s *products, x, y *tensor.Tensor, shape tensor.Shape, alpha float32) (*tensor.Tensor, error) {
+func (o *FlexAttention) multiply(c *Run, s *products, x, y *tensor.Tensor, shape tensor.Shape, alpha float32) (*tensor.Tensor, error) {
 	out, err := c.scratchTensor(x.DType(), shape)
 	if err != nil {
 		return nil, err
@@ -187,7 +193,7 @@ func (o *flexAttention) multiply(c *Run, s *products, x, y *tensor.Tensor, shape
 }
 
 // weigh takes scores through the graphs and the softmax between them.
-func (o *flexAttention) weigh(c *Run, scores *tensor.Tensor) (*tensor.Tensor, error) {
+func (o *FlexAttention) weigh(c *Run, scores *tensor.Tensor) (*tensor.Tensor, error) {
 	scores, err := o.modify(c, "score_mod", o.score, scores)
 	if err != nil {
 		return nil, err
@@ -208,7 +214,7 @@ func (o *flexAttention) weigh(c *Run, scores *tensor.Tensor) (*tensor.Tensor, er
 }
 
 // modify runs one of the graphs, if it is there.
-func (o *flexAttention) modify(c *Run, name string, there bool, t *tensor.Tensor) (*tensor.Tensor, error) {
+func (o *FlexAttention) modify(c *Run, name string, there bool, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if !there {
 		return t, nil
 	}

@@ -1,23 +1,23 @@
 package op
 
 import (
-	"github.com/nacre-ml/nacre/bindings"
+	"slices"
+
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// rotary is RotaryEmbedding of both domains, which differ in the order of their
-// inputs and in what positions may look like.
-type rotary struct {
-	heads, size      int // of heads, 0 where X has an axis of them; and elements of each that turn, 0 for all
-	interleaved      bool
-	cos, sin, places int  // inputs
-	offset           bool // one position may stand for those from it on
-	kernel           bindings.Kernel
+// RotaryEmbedding rotates pairs of elements of heads by angles that depend on positions,
+// in both domains, which differ in the order of their inputs and in what positions
+// may look like.
+type RotaryEmbedding struct {
+	Heads, Size         int // of heads, 0 where X has an axis of them; and elements of each that are rotated, 0 for all
+	Interleaved         bool
+	Cos, Sin, Positions int  // inputs
+	Offset              bool // one position may stand for those from it on
 }
 
 func newRotary(n *Node) (Op, error) {
-	return readRotary(n, &rotary{cos: 1, sin: 2, places: 3})
+	return readRotary(n, &RotaryEmbedding{Cos: 1, Sin: 2, Positions: 3})
 }
 
 func newMicrosoftRotary(n *Node) (Op, error) {
@@ -26,132 +26,103 @@ func newMicrosoftRotary(n *Node) (Op, error) {
 	if s := n.Float("scale", 1); s != 1 {
 		return nil, graph.Mark(graph.ErrUnsupported, "scale is %v; only 1 is computed", s)
 	}
-	return readRotary(n, &rotary{places: 1, cos: 2, sin: 3, offset: true})
+	return readRotary(n, &RotaryEmbedding{Positions: 1, Cos: 2, Sin: 3, Offset: true})
 }
 
-func readRotary(n *Node, o *rotary) (Op, error) {
-	o.heads, o.size, o.interleaved = n.Int("num_heads", 0), n.Int("rotary_embedding_dim", 0), n.Bool("interleaved", false)
-	if o.heads < 0 || o.size < 0 || o.size%2 != 0 {
-		return nil, graph.Mark(graph.ErrFormat, "num_heads is %d and rotary_embedding_dim %d; they cannot be negative, nor the second odd", o.heads, o.size)
+func readRotary(n *Node, o *RotaryEmbedding) (Op, error) {
+	o.Heads, o.Size, o.Interleaved = n.Int("num_heads", 0), n.Int("rotary_embedding_dim", 0), n.Bool("interleaved", false)
+	if o.Heads < 0 || o.Size < 0 || o.Size%2 != 0 {
+		return nil, graph.Mark(graph.ErrFormat, "num_heads is %d and rotary_embedding_dim %d; they cannot be negative, nor the second odd", o.Heads, o.Size)
 	}
 	return o, nil
 }
 
 // Infer keeps type and shape.
-func (o *rotary) Infer(c *Infer) error {
-	for _, i := range []int{o.cos, o.sin} {
+func (o *RotaryEmbedding) Infer(c *Infer) error {
+	for _, i := range []int{o.Cos, o.Sin} {
 		if !c.Has(i) || c.In[i].DType != c.In[0].DType {
 			return graph.Mark(graph.ErrShape, "the caches of cosines and sines must be there, with elements of %v", c.In[0].DType)
 		}
 	}
-	if c.Has(o.places) && !c.In[o.places].DType.IsInteger() {
-		return graph.Mark(graph.ErrShape, "positions are %v, not integers", c.In[o.places].Type)
+	if err := checkCounts(c, o.Positions, "position_ids"); err != nil {
+		return err
 	}
 	c.Set(0, c.In[0].DType, c.In[0].Dims)
-	return nil
-}
-
-// Prepare chooses the kernel.
-func (o *rotary) Prepare(c *Prepare) (err error) {
-	o.kernel, err = c.Kernel("f32_rotate")
-	return err
-}
-
-// Describe names the kernel.
-func (o *rotary) Describe() string { return describe(o.kernel) }
-
-// Run computes the output, which may lie over the input.
-func (o *rotary) Run(c *Run) error {
-	count, caches := o.heads, c.In[o.cos].Shape()
-	if len(c.In[0].Shape()) == 4 {
-		count = 0
-	} else if count == 0 && o.offset && len(c.In[0].Shape()) == 3 && len(caches) == 2 && caches[1] > 0 {
-		// Without a number of heads all of a head turns.
-		count = c.In[0].Shape()[2] / (2 * caches[1])
+	if !ranksKnown(c, 0, o.Cos, o.Sin, o.Positions) || o.Heads == 0 && len(c.In[0].Dims) == 3 && !headsTold(c.In[0], c.In[o.Cos]) {
+		return nil
 	}
-	x, err := headsOf("input", c.In[0], count)
+	x, pairs, err := o.Operands(c.In)
 	if err != nil {
 		return err
 	}
-	r := bindings.Rotary{
-		Kernel: o.kernel, Batch: x.batch, Heads: x.heads, Tokens: x.rows, D: x.d, Pairs: o.size / 2, Interleaved: o.interleaved,
-		XBatch: x.perBatch, XHead: x.perHead, XRow: x.perRow, OutBatch: x.perBatch, OutHead: x.perHead, OutRow: x.perRow,
-	}
-	if o.size == 0 {
-		if r.Pairs = x.d / 2; x.d%2 != 0 {
-			return graph.Mark(graph.ErrShape, "heads of %d elements do not turn in pairs", x.d)
+	return o.check(c, x, pairs)
+}
+
+// headsTold reports whether extents are known that tell the number of heads.
+func headsTold(x, caches *Value) bool {
+	d := append(x.Dims[2:len(x.Dims):len(x.Dims)], caches.Dims...)
+	return !slices.ContainsFunc(d, func(d graph.Dim) bool { return !d.IsKnown() })
+}
+
+// Operands views the input and returns how many pairs of each head are rotated.
+func (o *RotaryEmbedding) Operands(in []*Value) (x HeadRows, pairs graph.Dim, err error) {
+	n, dims, caches := o.Heads, in[0].Dims, in[o.Cos].Dims
+	if len(dims) == 4 {
+		n = 0
+	} else if n == 0 && o.Offset && len(dims) == 3 && len(caches) == 2 {
+		// Without a number of heads all of a head is rotated.
+		w, ok := dims[2].Value()
+		c, known := caches[1].Value()
+		if ok && known && c > 0 {
+			n = w / (2 * c)
 		}
 	}
-	if 2*r.Pairs > x.d {
-		return graph.Mark(graph.ErrShape, "%d elements of heads of %d are to turn", 2*r.Pairs, x.d)
+	if x, err = headsOf("input", in[0], n); err != nil {
+		return x, pairs, err
 	}
-	if err := o.positions(c, &r); err != nil {
-		return err
+	pairs = graph.Known(o.Size / 2)
+	if d, ok := x.Size.Value(); o.Size == 0 {
+		if pairs = x.Size.Div(graph.Known(2)); ok && d%2 != 0 {
+			return x, pairs, graph.Mark(graph.ErrShape, "heads of %d elements have no pairs", d)
+		}
+	} else if ok && o.Size > d {
+		return x, pairs, graph.Mark(graph.ErrShape, "%d elements of heads of %d are to be rotated", o.Size, d)
 	}
-	if r.Cos, err = c.floats(c.In[o.cos]); err != nil {
-		return err
-	}
-	if r.Sin, err = c.floats(c.In[o.sin]); err != nil {
-		return err
-	}
-	in, out, err := c.floatsInOut()
-	if err != nil {
-		return err
-	}
-	if x.t.Len() > 0 {
-		r.Run(c.Pool, in, out)
-	}
-	c.putFloats(c.Out[0], out)
-	return nil
+	return x, pairs, nil
 }
 
-// positions checks the caches and sets which of their rows tokens use.
-func (o *rotary) positions(c *Run, r *bindings.Rotary) error {
-	cos, sin := c.In[o.cos].Shape(), c.In[o.sin].Shape()
-	if !cos.Equal(sin) {
-		return graph.Mark(graph.ErrShape, "caches of cosines %v and sines %v differ", cos, sin)
+func (o *RotaryEmbedding) check(c *Infer, x HeadRows, pairs graph.Dim) error {
+	cos, sin := c.In[o.Cos], c.In[o.Sin]
+	if len(cos.Dims) != len(sin.Dims) || differ(cos.Dims.Len(), sin.Dims.Len()) {
+		return graph.Mark(graph.ErrShape, "caches of cosines %v and sines %v differ", cos.Type, sin.Type)
 	}
-	if !c.Has(o.places) {
-		if !cos.Equal(tensor.Shape{r.Batch, r.Tokens, r.Pairs}) {
-			return graph.Mark(graph.ErrShape, "caches are %v; without positions they are [%d,%d,%d]", cos, r.Batch, r.Tokens, r.Pairs)
+	if !c.Has(o.Positions) {
+		if d := cos.Dims; len(d) != 3 || differ(d[0], x.Batch) || differ(d[1], x.Rows) || differ(d[2], pairs) {
+			return graph.Mark(graph.ErrShape, "caches are %v; without positions they are [%v,%v,%v]", cos.Type, x.Batch, x.Rows, pairs)
 		}
 		return nil
 	}
-	if len(cos) != 2 || cos[1] != r.Pairs {
-		return graph.Mark(graph.ErrShape, "caches are %v; with positions they are [positions,%d]", cos, r.Pairs)
+	for _, v := range []*Value{cos, sin} {
+		if d := v.Dims; len(d) != 2 || differ(d[1], pairs) {
+			return graph.Mark(graph.ErrShape, "caches are %v; with positions they are [positions,%v]", v.Type, pairs)
+		}
 	}
-	return setPositions(c.In[o.places], o.offset, cos[0], r)
+	return checkPositions(c.In[o.Positions], o.Offset, x)
 }
 
-// setPositions reads positions of [batch,tokens], or if it may be an offset one
-// from which all batches start, and checks them against the rows of the caches.
-func setPositions(t *tensor.Tensor, offset bool, rows int, r *bindings.Rotary) error {
-	list, err := Ints(t)
-	if err != nil {
-		return err
-	}
-	switch s := t.Shape(); {
-	case offset && len(list) == 1 && len(s) < 2:
-		r.Index = make([]int64, r.Tokens)
-		for i := range r.Index {
-			r.Index[i] = int64(list[0] + i)
-		}
-		r.IndexRow = 1
-	case s.Equal(tensor.Shape{r.Batch, r.Tokens}):
-		r.Index = make([]int64, len(list))
-		for i, v := range list {
-			r.Index[i] = int64(v)
-		}
-		r.IndexBatch, r.IndexRow = r.Tokens, 1
-	default:
-		return graph.Mark(graph.ErrShape, "positions are %v, not of [%d,%d]", t, r.Batch, r.Tokens)
-	}
-	for _, p := range r.Index {
-		if p < 0 || p >= int64(rows) {
-			return graph.Mark(graph.ErrShape, "position %d is not in the caches, which have %d", p, rows)
-		}
+// checkPositions checks that positions are [batch,tokens], or one if that may stand for
+// those from it on.
+func checkPositions(v *Value, offset bool, x HeadRows) error {
+	if d := v.Dims; d != nil && !OffsetPosition(v, offset) && (len(d) != 2 || differ(d[0], x.Batch) || differ(d[1], x.Rows)) {
+		return graph.Mark(graph.ErrShape, "positions are %v, not of [%v,%v]", v.Type, x.Batch, x.Rows)
 	}
 	return nil
+}
+
+// OffsetPosition reports whether an operand is one position where one may stand for
+// those from it on.
+func OffsetPosition(v *Value, offset bool) bool {
+	return offset && len(v.Dims) < 2 && v.Dims.Len().Is(1)
 }
 
 var rotaryRows = []Row{

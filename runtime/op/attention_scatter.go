@@ -5,56 +5,70 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// tensorScatter writes rows into a cache, in each batch from an index of its own
+// TensorScatter writes rows into a cache, in each batch from an index of its own
 // on.
-type tensorScatter struct {
-	mover
+type TensorScatter struct {
 	axis     int
-	circular bool
+	Circular bool // rows that do not fit behind the index go on at the beginning
 }
 
 func newTensorScatter(n *Node) (Op, error) {
-	o := &tensorScatter{axis: n.Int("axis", -2)}
+	o := &TensorScatter{axis: n.Int("axis", -2)}
 	switch m := n.Str("mode", "linear"); m {
 	case "linear":
 	case "circular":
-		o.circular = true
+		o.Circular = true
 	default:
 		return nil, graph.Mark(graph.ErrFormat, "mode is %q; it takes linear, circular", m)
 	}
 	return o, nil
 }
 
+// Axis is the axis of rows of a cache of that rank.
+func (o *TensorScatter) Axis(rank int) (int, error) {
+	axis, err := normAxis(o.axis, rank)
+	if err == nil && axis == 0 {
+		err = graph.Mark(graph.ErrShape, "axis is that of the batch")
+	}
+	return axis, err
+}
+
 // Infer keeps type and shape.
-func (o *tensorScatter) Infer(c *Infer) error {
-	if c.In[1].DType != c.In[0].DType {
-		return graph.Mark(graph.ErrShape, "the cache has elements of %v and the update of %v", c.In[0].DType, c.In[1].DType)
+func (o *TensorScatter) Infer(c *Infer) error {
+	cache, update := c.In[0], c.In[1]
+	if update.DType != cache.DType {
+		return graph.Mark(graph.ErrShape, "the cache has elements of %v and the update of %v", cache.DType, update.DType)
 	}
-	if rank, ok := c.In[0].Rank(); ok {
-		if axis, err := normAxis(o.axis, rank); err != nil {
-			return err
-		} else if axis == 0 {
-			return graph.Mark(graph.ErrShape, "axis is that of the batch")
-		}
+	c.Set(0, cache.DType, cache.Dims)
+	if err := checkCounts(c, 2, "write_indices"); err != nil {
+		return err
 	}
-	c.Set(0, c.In[0].DType, c.In[0].Dims)
+	if cache.Dims == nil {
+		return nil
+	}
+	axis, err := o.Axis(len(cache.Dims))
+	if err != nil || update.Dims == nil {
+		return err
+	}
+	fits := len(update.Dims) == len(cache.Dims)
+	for i := 0; fits && i < len(cache.Dims); i++ {
+		fits = i == axis && !update.Dims[i].Exceeds(cache.Dims[i]) || i != axis && !differ(update.Dims[i], cache.Dims[i])
+	}
+	if !fits {
+		return graph.Mark(graph.ErrShape, "an update %v along axis %d does not go into a cache %v", update.Type, axis, cache.Type)
+	}
+	if c.Has(2) && c.In[2].Dims != nil && differ(c.In[2].Dims.Len(), cache.Dims[0]) {
+		return graph.Mark(graph.ErrShape, "write indices %v for a batch of %v", c.In[2].Type, cache.Dims[0])
+	}
 	return nil
 }
 
-// Run computes the output, which may lie over the cache.
-func (o *tensorScatter) Run(c *Run) error {
+// Run computes the output, of strings or of elements below a byte.
+func (o *TensorScatter) Run(c *Run) error {
 	cache, update := c.In[0].Shape(), c.In[1].Shape()
-	axis, err := normAxis(o.axis, len(cache))
+	axis, err := o.Axis(len(cache))
 	if err != nil {
 		return err
-	}
-	if len(update) != len(cache) || axis == 0 {
-		return graph.Mark(graph.ErrShape, "an update %v along axis %d does not go into a cache %v", update, axis, cache)
-	}
-	for i, n := range cache {
-		if update[i] != n && (i != axis || update[i] > n) {
-			return graph.Mark(graph.ErrShape, "an update %v along axis %d does not go into a cache %v", update, axis, cache)
-		}
 	}
 	starts, err := o.starts(c, cache[0], cache[axis], update[axis])
 	if err != nil {
@@ -81,12 +95,12 @@ func (o *tensorScatter) Run(c *Run) error {
 			})
 		}
 	}
-	o.move(c, list...)
+	moveEach(list)
 	return nil
 }
 
 // starts is where the update begins in each batch.
-func (o *tensorScatter) starts(c *Run, batch, size, rows int) ([]int, error) {
+func (o *TensorScatter) starts(c *Run, batch, size, rows int) ([]int, error) {
 	list := make([]int, batch)
 	if !c.Has(2) {
 		return list, nil
@@ -95,14 +109,11 @@ func (o *tensorScatter) starts(c *Run, batch, size, rows int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(given) != batch {
-		return nil, graph.Mark(graph.ErrShape, "%d write indices for a batch of %d", len(given), batch)
-	}
 	for i, n := range given {
-		if o.circular && size > 0 {
+		if o.Circular && size > 0 {
 			n = ((n % size) + size) % size
 		} else if n < 0 || n > size-rows {
-			return nil, graph.Mark(graph.ErrShape, "%d rows do not fit into %d from index %d on", rows, size, n)
+			return nil, graph.Mark(graph.ErrShape, "batch %d has index %d, and %d rows do not fit from there on into %d", i, n, rows, size)
 		}
 		list[i] = n
 	}

@@ -66,9 +66,6 @@ func (o *cast) Prepare(c *Prepare) error {
 }
 
 func (o *cast) Infer(c *Infer) error {
-	if err := required(c.In, len(c.In)); err != nil {
-		return err
-	}
 	to := o.to
 	if to == tensor.Invalid {
 		if len(c.In) < 2 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -25,9 +26,7 @@ func castValue(x *tensor.Tensor, to tensor.DType, more ...any) (*tensor.Tensor, 
 // TestCastPairs casts small integers, which every type but a few holds, between
 // all pairs of types, in blocks and odd tails.
 func TestCastPairs(t *testing.T) {
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 	const n = 2*castBlock + 3
 	ones := make([]float32, n)
 	for i := range ones {
@@ -85,9 +84,7 @@ func TestCast(t *testing.T) {
 		{"text to uint64", texts("18446744073709551615"), tensor.U64, nil, []float64{math.MaxUint64}},
 		{"text to bool", texts("True", "0", "2"), tensor.Bool, nil, []float64{1, 0, 1}},
 	}
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			y, err := castValue(tt.x, tt.to, tt.more...)
@@ -122,9 +119,7 @@ func TestCastNarrow(t *testing.T) {
 		{"powers down", f32s(3, 4), tensor.F8E8M0, []any{"round_mode", "down"}, []float64{2, 4}},
 		{"powers nearest", f32s(2.9, 3), tensor.F8E8M0, []any{"round_mode", "nearest"}, []float64{2, 4}},
 	}
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			y, err := castValue(tt.x, tt.to, tt.more...)
@@ -156,9 +151,7 @@ func TestCastText(t *testing.T) {
 		{"uint64", from([]uint64{math.MaxUint64}, 1), []string{"18446744073709551615"}},
 		{"bool", bools(true, false), []string{"True", "False"}},
 	}
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			y, err := castValue(tt.x, tensor.String)

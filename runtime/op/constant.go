@@ -181,8 +181,8 @@ func rangeLen(start, limit, delta *tensor.Tensor) (int, error) {
 	return int(max(n, 0)), nil
 }
 
-// maxRange is more elements than any memory holds.
-const maxRange = 1 << 40
+// maxRange is more elements than any memory holds; sums of a few fit an int.
+const maxRange = min(1<<40, math.MaxInt>>2)
 
 func intRange(start, limit, delta *tensor.Tensor) (int, error) {
 	var v [3]int

@@ -144,9 +144,6 @@ type loop struct{}
 const body = "body"
 
 func newLoop(n *Node) (Op, error) {
-	if len(n.Inputs) < 2 {
-		return nil, graph.Mark(graph.ErrFormat, "has %d inputs; the operator takes 2 or more, though they may be left out", len(n.Inputs))
-	}
 	return loop{}, n.Graph(body)
 }
 
@@ -268,6 +265,7 @@ func (c *Run) collect(lists [][]*tensor.Tensor, values []tensor.Value) error {
 
 var controlRows = []Row{
 	{Name: "If", Since: []int{1, 11, 13, 16, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, Any}, Types: boolean, Makes: true, New: newBranch},
-	{Name: "Loop", Since: []int{1, 11, 13, 16, 19, 21, 23, 24, 25}, In: [2]int{0, Any}, Out: [2]int{1, Any}, Makes: true, New: newLoop},
-	{Name: "Scan", Since: []int{8, 9, 11, 16, 19, 21, 23, 24, 25}, In: [2]int{0, Any}, Out: [2]int{1, Any}, Makes: true, New: newScan},
+	{Name: "Loop", Since: []int{1, 11, 13, 16, 19, 21, 23, 24, 25}, In: [2]int{2, Any}, Optional: these(0, 1), Out: [2]int{1, Any}, Makes: true, New: newLoop},
+	{Name: "Scan", Since: []int{8, 9, 11, 16, 19, 21, 23, 24, 25}, In: [2]int{1, Any}, Optional: these(0), Later: []Arity{{Since: 9, In: [2]int{1, Any}}},
+		Out: [2]int{1, Any}, Makes: true, New: newScan},
 }

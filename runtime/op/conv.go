@@ -3,18 +3,19 @@ package op
 import (
 	"math"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// conv is a convolution of X [images, group·channels, spatial...] with W
-// [group·filters, channels, kernel...], plus a number for each filter.
-type conv struct {
-	window  *window
-	group   int
-	kernels convKernels
+// Conv is a convolution of X [images, group·channels, spatial...] by W [group·filters,
+// channels, kernel...], to which a number for each filter is added.
+type Conv struct {
+	window *window
+	group  int
 }
+
+// MaxConvAxes is the most spatial axes of a convolution.
+const MaxConvAxes = 8
 
 func newConv(n *Node) (Op, error) {
 	w, err := readWindow(n, false)
@@ -25,7 +26,7 @@ func newConv(n *Node) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conv{window: w, group: group}, nil
+	return &Conv{window: w, group: group}, nil
 }
 
 func readGroup(n *Node) (int, error) {
@@ -36,7 +37,8 @@ func readGroup(n *Node) (int, error) {
 	return group, nil
 }
 
-func (o *conv) Infer(c *Infer) error {
+// Infer computes the extents of the output.
+func (o *Conv) Infer(c *Infer) error {
 	if err := checkConvTypes(c); err != nil {
 		return err
 	}
@@ -53,7 +55,7 @@ func (o *conv) Infer(c *Infer) error {
 
 // dims returns the extents of the convolution of a value by weights, with a bias
 // if its extents are not nil; nil if not even their number is known.
-func (o *conv) dims(x, w, bias graph.Dims) (graph.Dims, error) {
+func (o *Conv) dims(x, w, bias graph.Dims) (graph.Dims, error) {
 	axes, err := convAxes(x, w)
 	if err != nil || axes == 0 {
 		return nil, err
@@ -112,10 +114,13 @@ func convAxes(x, w graph.Dims) (int, error) {
 	if axes < 1 {
 		return 0, graph.Mark(graph.ErrShape, "X%v and W%v have no spatial axis; three axes are the least", x, w)
 	}
+	if axes > MaxConvAxes {
+		return 0, graph.Mark(graph.ErrUnsupported, "X%v and W%v have %d spatial axes; %d are the most", x, w, axes, MaxConvAxes)
+	}
 	return axes, nil
 }
 
-func (o *conv) checkChannels(x, w graph.Dims) error {
+func (o *Conv) checkChannels(x, w graph.Dims) error {
 	if x != nil && x[1].IsKnown() && w[1].IsKnown() {
 		have, _ := x[1].Value()
 		each, _ := w[1].Value()
@@ -137,40 +142,17 @@ func checkBias(b graph.Dims, filters graph.Dim) error {
 	return nil
 }
 
-func (o *conv) Prepare(c *Prepare) error {
-	if err := o.kernels.prepare(c, "f64_conv"); err != nil || o.kernels.plain.Valid() {
-		return err
-	}
-	w := c.Const(1)
-	if w == nil || len(w.Shape()) < 3 || w.Shape()[0]%o.group != 0 {
-		return nil
-	}
-	s := weightShape(w.Shape(), o.group)
-	s.Channels, s.Filters = w.Shape()[1], w.Shape()[0]/o.group
-	return o.kernels.packConv(c, w, s)
+// ConvShape is the extents of a convolution, or of a transposed one, from values
+// [Images, Groups*Channels, In...] to [Images, Groups*Filters, Out...]. Lists have one
+// number for each spatial axis. Pad is the padding before the value; what is behind it
+// follows from Out.
+type ConvShape struct {
+	Images, Groups, Channels, Filters      int
+	In, Out, Kernel, Stride, Dilation, Pad []int
 }
 
-// Describe names the kernels.
-func (o *conv) Describe() string { return o.kernels.describe() }
-
-func (o *conv) Run(c *Run) error { return o.run(c, bindings.Finish{}) }
-
-// run computes the output and, for narrow floats, what follows the sums.
-func (o *conv) run(c *Run, finish bindings.Finish) error {
-	x, w := c.In[0].Shape(), c.In[1].Shape()
-	s, err := o.shape(x, w)
-	if err != nil {
-		return err
-	}
-	y, err := c.output(0, c.In[0].DType(), append(tensor.Shape{x[0], w[0]}, s.Out...))
-	if err != nil {
-		return err
-	}
-	return o.kernels.runConv(c, s, y, finish)
-}
-
-// shape returns the extents of the convolution of a value by weights.
-func (o *conv) shape(x, w tensor.Shape) (*bindings.ConvShape, error) {
+// Shape returns the extents of the convolution of a value by weights.
+func (o *Conv) Shape(x, w tensor.Shape) (*ConvShape, error) {
 	win, err := o.window.bind(len(x)-2, w[2:])
 	if err != nil {
 		return nil, err
@@ -179,13 +161,13 @@ func (o *conv) shape(x, w tensor.Shape) (*bindings.ConvShape, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := weightShape(w, o.group)
-	s.Images, s.Channels, s.Filters = x[0], w[1], w[0]/o.group
-	s.In, s.Out, s.Stride, s.Dilation, s.Pad = x[2:], out, win.stride, win.dilation, win.padBegin
-	if tensor.Shape(s.In).Len() > math.MaxInt32 {
+	if x[2:].Len() > math.MaxInt32 {
 		return nil, graph.Mark(graph.ErrUnsupported, "X%v has planes of more than %d elements", x, math.MaxInt32)
 	}
-	return s, nil
+	return &ConvShape{
+		Images: x[0], Groups: o.group, Channels: w[1], Filters: w[0] / o.group,
+		In: x[2:], Out: out, Kernel: w[2:], Stride: win.stride, Dilation: win.dilation, Pad: win.padBegin,
+	}, nil
 }
 
 var convRows = []Row{

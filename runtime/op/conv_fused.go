@@ -1,13 +1,9 @@
 package op
 
-import (
-	"github.com/nacre-ml/nacre/bindings"
-)
-
-// fusedConv is Conv with a value added and an activation behind it.
-type fusedConv struct {
-	conv
-	then finisher
+// FusedConv is Conv to whose result Z, input 3, is added, followed by an activation.
+type FusedConv struct {
+	Conv
+	Then Epilogue
 }
 
 func newFusedConv(n *Node) (Op, error) {
@@ -15,31 +11,18 @@ func newFusedConv(n *Node) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	then, err := newFinisher(n)
-	return &fusedConv{*inner.(*conv), then}, err
+	then, err := readEpilogue(n)
+	return &FusedConv{*inner.(*Conv), then}, err
 }
 
 // Infer is that of Conv; what is added has the shape of the output.
-func (o *fusedConv) Infer(c *Infer) error {
+func (o *FusedConv) Infer(c *Infer) error {
 	inner := *c
 	inner.In = c.In[:min(3, len(c.In))]
-	if err := o.conv.Infer(&inner); err != nil {
+	if err := o.Conv.Infer(&inner); err != nil {
 		return err
 	}
 	return checkAddend(c, c.In[0].DType)
-}
-
-// Prepare chooses the kernels.
-func (o *fusedConv) Prepare(c *Prepare) error {
-	if err := o.then.prepare(c); err != nil {
-		return err
-	}
-	return o.conv.Prepare(c)
-}
-
-// Run computes the output.
-func (o *fusedConv) Run(c *Run) error {
-	return o.then.run(c, func(f bindings.Finish) error { return o.conv.run(c, f) })
 }
 
 var fusedConvRows = []Row{

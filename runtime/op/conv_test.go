@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -13,9 +14,7 @@ import (
 // TestConvTypes checks that every element type, prepared in every way, gives
 // what doubles give, which are computed by the formula.
 func TestConvTypes(t *testing.T) {
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 	pool, err := bindings.NewPool(2)
 	if err != nil {
 		t.Fatal(err)

@@ -7,15 +7,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// convTranspose spreads X [images, group·channels, spatial...] by W
-// [group·channels, filters, kernel...]: it is the gradient of a convolution, and
-// its window is that convolution's.
-type convTranspose struct {
+// ConvTranspose is the transposed convolution of X [images, group·channels, spatial...]
+// by W [group·channels, filters, kernel...]: the gradient of a convolution whose window
+// it has.
+type ConvTranspose struct {
 	window  *window
 	group   int
 	padding []int // added behind the output
 	shape   []int // of the output's spatial axes; nil if it follows from the rest
-	kernels convKernels
 }
 
 func newConvTranspose(n *Node) (Op, error) {
@@ -27,7 +26,7 @@ func newConvTranspose(n *Node) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &convTranspose{window: w, group: group, padding: n.Ints("output_padding"), shape: n.Ints("output_shape")}
+	o := &ConvTranspose{window: w, group: group, padding: n.Ints("output_padding"), shape: n.Ints("output_shape")}
 	for _, list := range []struct {
 		name   string
 		values []int
@@ -41,7 +40,8 @@ func newConvTranspose(n *Node) (Op, error) {
 	return o, nil
 }
 
-func (o *convTranspose) Infer(c *Infer) error {
+// Infer computes the extents of the output.
+func (o *ConvTranspose) Infer(c *Infer) error {
 	if err := checkConvTypes(c); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (o *convTranspose) Infer(c *Infer) error {
 	return nil
 }
 
-func (o *convTranspose) checkChannels(x, w graph.Dims) error {
+func (o *ConvTranspose) checkChannels(x, w graph.Dims) error {
 	if x != nil && x[1].IsKnown() && w[0].IsKnown() && !x[1].Same(w[0]) {
 		return graph.Mark(graph.ErrShape, "X%v has %v channels and W%v takes %v", x, x[1], w, w[0])
 	}
@@ -96,18 +96,18 @@ func (o *convTranspose) checkChannels(x, w graph.Dims) error {
 	return nil
 }
 
-// spreadWindow is a convTranspose bound to a number of axes and a kernel.
-type spreadWindow struct {
+// transposedWindow is a ConvTranspose bound to a number of axes and a kernel.
+type transposedWindow struct {
 	*window
 	padding, shape []int
 }
 
-func (o *convTranspose) bind(axes int, kernel []int) (*spreadWindow, error) {
+func (o *ConvTranspose) bind(axes int, kernel []int) (*transposedWindow, error) {
 	win, err := o.window.bind(axes, kernel)
 	if err != nil {
 		return nil, err
 	}
-	b := &spreadWindow{window: win, padding: o.padding, shape: o.shape}
+	b := &transposedWindow{window: win, padding: o.padding, shape: o.shape}
 	if len(b.padding) == 0 {
 		b.padding = make([]int, axes)
 	}
@@ -123,7 +123,7 @@ func (o *convTranspose) bind(axes int, kernel []int) (*spreadWindow, error) {
 
 // full is the extent that taps reach along an axis, and the padding of the
 // output, before any is cut off.
-func (b *spreadWindow) full(axis int, in graph.Dim) (graph.Dim, error) {
+func (b *transposedWindow) full(axis int, in graph.Dim) (graph.Dim, error) {
 	steps, err := product(in.Sub(graph.Known(1)), graph.Known(b.stride[axis]))
 	if err != nil {
 		return graph.Dim{}, err
@@ -132,7 +132,7 @@ func (b *spreadWindow) full(axis int, in graph.Dim) (graph.Dim, error) {
 }
 
 // out is the output's extent along an axis.
-func (b *spreadWindow) out(axis int, in graph.Dim) (graph.Dim, error) {
+func (b *transposedWindow) out(axis int, in graph.Dim) (graph.Dim, error) {
 	if in.Is(0) {
 		return graph.Dim{}, graph.Mark(graph.ErrShape, "spatial axis %d of X is empty", axis)
 	}
@@ -158,7 +158,7 @@ func (b *spreadWindow) out(axis int, in graph.Dim) (graph.Dim, error) {
 // those extents. The larger half of an odd padding is behind with SAME_UPPER,
 // else in front. Before version 11 the operator's equations say the opposite of
 // its auto_pad attribute; version 11 corrects the equations.
-func (b *spreadWindow) resolve(in []int) (out, pad []int, err error) {
+func (b *transposedWindow) resolve(in []int) (out, pad []int, err error) {
 	out, pad = make([]int, len(in)), slices.Clone(b.padBegin)
 	for i, n := range in {
 		d, err := b.out(i, graph.Known(n))
@@ -186,39 +186,18 @@ func (b *spreadWindow) resolve(in []int) (out, pad []int, err error) {
 	return out, pad, nil
 }
 
-func (o *convTranspose) Prepare(c *Prepare) error {
-	if err := o.kernels.prepare(c, "f64_conv_transpose"); err != nil || o.kernels.plain.Valid() {
-		return err
-	}
-	w := c.Const(1)
-	if w == nil || len(w.Shape()) < 3 || w.Shape()[0]%o.group != 0 {
-		return nil
-	}
-	s := weightShape(w.Shape(), o.group)
-	s.Channels, s.Filters = w.Shape()[0]/o.group, w.Shape()[1]
-	return o.kernels.packTranspose(c, w, s)
-}
-
-// Describe names the kernels.
-func (o *convTranspose) Describe() string { return o.kernels.describe() }
-
-func (o *convTranspose) Run(c *Run) error {
-	x, w := c.In[0], c.In[1]
-	xs, ws := x.Shape(), w.Shape()
-	b, err := o.bind(len(xs)-2, ws[2:])
+// Shape returns the extents of the transposed convolution of a value by weights.
+func (o *ConvTranspose) Shape(x, w tensor.Shape) (*ConvShape, error) {
+	b, err := o.bind(len(x)-2, w[2:])
 	if err != nil {
-		return err
+		return nil, err
 	}
-	out, pad, err := b.resolve(xs[2:])
+	out, pad, err := b.resolve(x[2:])
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s := weightShape(ws, o.group)
-	s.Images, s.Channels, s.Filters = xs[0], ws[0]/o.group, ws[1]
-	s.In, s.Out, s.Stride, s.Dilation, s.Pad = xs[2:], out, b.stride, b.dilation, pad
-	y, err := c.output(0, x.DType(), append(tensor.Shape{xs[0], ws[1] * o.group}, out...))
-	if err != nil {
-		return err
-	}
-	return o.kernels.runTranspose(c, s, y)
+	return &ConvShape{
+		Images: x[0], Groups: o.group, Channels: w[0] / o.group, Filters: w[1],
+		In: x[2:], Out: out, Kernel: w[2:], Stride: b.stride, Dilation: b.dilation, Pad: pad,
+	}, nil
 }

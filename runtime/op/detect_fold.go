@@ -64,8 +64,13 @@ func (o *col2im) extents(c *Run) (*folding, error) {
 		return nil, err
 	}
 	x := c.In[0].Shape()
-	if tensor.Shape(image).Check() != nil || len(image) != len(block) || len(x) != 3 {
-		return nil, graph.Mark(graph.ErrShape, "an image of %v from blocks of %v in %v", image, block, x)
+	switch err := tensor.Shape(image).Check(); {
+	case err != nil:
+		return nil, graph.Mark(graph.ErrShape, "input 1, the extents of the image, is %v: %w", image, err)
+	case len(image) != len(block):
+		return nil, graph.Mark(graph.ErrShape, "input 1, the extents of the image, is %v and input 2, those of a block, is %v; they must be equally many", image, block)
+	case len(x) != 3:
+		return nil, graph.Mark(graph.ErrShape, "input 0, the columns, has shape %v; it must have the 3 axes [batch,channels*block,blocks]", x)
 	}
 	bound, err := o.window.bind(len(image), block)
 	if err != nil {

@@ -244,13 +244,13 @@ func (o *maxRoiPool) bins(from, to float64, bins, n int) ([][2]int, error) {
 	start, end := math.Round(from*o.scale), math.Round(to*o.scale)
 	const far = 1 << 40
 	if !(math.Abs(start) < far && math.Abs(end) < far) {
-		return nil, graph.Mark(graph.ErrShape, "a region from %g to %g", from, to)
+		return nil, graph.Mark(graph.ErrShape, "a region of interest from %g to %g; scaled by %g, both must be within ±%d", from, to, o.scale, int64(far))
 	}
 	size := max(end-start+1, 1) / float64(bins)
 	list := make([][2]int, bins)
 	for b := range list {
 		lo, hi := math.Floor(float64(b)*size)+start, math.Ceil(float64(b+1)*size)+start
-		list[b] = [2]int{min(max(int(lo), 0), n), min(max(int(hi), 0), n)}
+		list[b] = [2]int{int(min(max(lo, 0), float64(n))), int(min(max(hi, 0), float64(n)))}
 	}
 	return list, nil
 }

@@ -27,13 +27,13 @@ func newTopK(n *Node) (Op, error) {
 		if o.k < 0 {
 			return nil, graph.Mark(graph.ErrFormat, "attribute k is missing or negative")
 		}
-		return o, n.takes(1)
+		return o, nil
 	}
 	if n.Since >= 11 {
 		o.smallest = !n.Bool("largest", true)
 		n.Ignore("sorted")
 	}
-	return o, n.takes(2)
+	return o, nil
 }
 
 // Infer sets the extent of the axis to k.
@@ -247,5 +247,5 @@ func takeElements[T integer](dst, src *tensor.Tensor, s reduceStep, k int, where
 }
 
 var topKRows = []Row{
-	{Name: "TopK", Since: []int{1, 10, 11, 24}, In: [2]int{1, 2}, Out: [2]int{1, 2}, Types: numeric, New: newTopK},
+	{Name: "TopK", Since: []int{1, 10, 11, 24}, In: [2]int{1, 1}, Later: []Arity{{Since: 10, In: [2]int{2, 2}}}, Out: [2]int{1, 2}, Types: numeric, New: newTopK},
 }

@@ -98,16 +98,6 @@ func extentsUnder(y tensor.Shape, inputs ...tensor.Shape) ([]int, error) {
 	return dims, nil
 }
 
-// required reports one of the first n inputs that is left out.
-func required(in []*Value, n int) error {
-	for i, v := range in[:min(n, len(in))] {
-		if v == nil {
-			return graph.Mark(graph.ErrFormat, "input %d is left out", i)
-		}
-	}
-	return nil
-}
-
 // sameTypes reports inputs whose element types differ from that of the first, which must be there.
 func sameTypes(in []*Value) error {
 	for i, v := range in {

@@ -27,9 +27,6 @@ func (o *Binary) Right(left, right graph.Dims) (graph.Dims, error) { return o.al
 
 // Infer broadcasts the extents.
 func (o *Binary) Infer(c *Infer) error {
-	if err := required(c.In, 2); err != nil {
-		return err
-	}
 	if err := sameTypes(c.In); err != nil {
 		return err
 	}

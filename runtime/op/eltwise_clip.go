@@ -17,9 +17,6 @@ func newClip(n *Node) (Op, error) {
 	ignoreConsumed(n)
 	o := &Clip{Unary: Unary{Func: "clip"}, Inputs: n.Since >= 11}
 	if !o.Inputs {
-		if len(n.Inputs) != 1 {
-			return nil, graph.Mark(graph.ErrFormat, "has %d inputs; in this version the ends are attributes", len(n.Inputs))
-		}
 		o.P = float64(n.Float("min", -math.MaxFloat32))
 		o.Q = float64(n.Float("max", math.MaxFloat32))
 	}
@@ -27,9 +24,6 @@ func newClip(n *Node) (Op, error) {
 }
 
 func (o *Clip) Infer(c *Infer) error {
-	if err := required(c.In, 1); err != nil {
-		return err
-	}
 	if err := sameTypes(c.In); err != nil {
 		return err
 	}
@@ -44,5 +38,5 @@ func (o *Clip) Infer(c *Infer) error {
 }
 
 var clipRows = []Row{
-	{Name: "Clip", Since: []int{1, 6, 11, 12, 13}, In: [2]int{1, 3}, Out: [2]int{1, 1}, Types: numeric, InPlace: []int{0}, New: newClip},
+	{Name: "Clip", Since: []int{1, 6, 11, 12, 13}, In: [2]int{1, 1}, Later: []Arity{{Since: 11, In: [2]int{1, 3}}}, Out: [2]int{1, 1}, Types: numeric, InPlace: []int{0}, New: newClip},
 }

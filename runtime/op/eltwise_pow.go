@@ -31,9 +31,6 @@ func PowType(base, power tensor.DType) tensor.DType {
 
 // Infer broadcasts the extents.
 func (o *Pow) Infer(c *Infer) error {
-	if err := required(c.In, 2); err != nil {
-		return err
-	}
 	a, b := c.In[0], c.In[1]
 	if !numeric.Has(b.DType) {
 		return graph.Mark(graph.ErrUnsupported, "input 1 has element type %v; it must be a number", b.DType)

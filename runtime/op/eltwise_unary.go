@@ -27,9 +27,6 @@ type coefficient struct {
 
 // Infer keeps the extents.
 func (o *Unary) Infer(c *Infer) error {
-	if err := required(c.In, 1); err != nil {
-		return err
-	}
 	d := c.In[0].DType
 	if o.Result != tensor.Invalid {
 		d = o.Result

@@ -13,9 +13,6 @@ type Variadic struct {
 
 // Infer broadcasts the extents.
 func (o *Variadic) Infer(c *Infer) error {
-	if err := required(c.In, len(c.In)); err != nil {
-		return err
-	}
 	if err := sameTypes(c.In); err != nil {
 		return err
 	}

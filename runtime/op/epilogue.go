@@ -11,47 +11,19 @@ type Epilogue struct {
 	P, Q float64
 }
 
-// epilogues are the functions that may stand behind others, with the kernel of
-// each and what its parameters are if the node does not say.
-var epilogues = map[string]struct {
-	kernel string
-	p, q   float32
-}{
-	"":                {},
-	"Relu":            {kernel: "relu"},
-	"Tanh":            {kernel: "tanh"},
-	"Sigmoid":         {kernel: "sigmoid"},
-	"LeakyRelu":       {kernel: "leaky_relu", p: 0.01},
-	"Elu":             {kernel: "elu", p: 1},
-	"Celu":            {kernel: "celu", p: 1},
-	"Selu":            {kernel: "selu", p: 1.67326319, q: 1.05070102},
-	"HardSigmoid":     {kernel: "hard_sigmoid", p: 0.2, q: 0.5},
-	"HardSwish":       {kernel: "hard_swish"},
-	"Softplus":        {kernel: "softplus"},
-	"Softsign":        {kernel: "softsign"},
-	"ThresholdedRelu": {kernel: "thresholded_relu", p: 1},
-	"Clip":            {kernel: "clip"},
-	"Swish":           {kernel: "swish", p: 1},
-	"Mish":            {kernel: "mish"},
-	"Gelu":            {kernel: "gelu"},
-	"FastGelu":        {kernel: "gelu_tanh"},
-}
-
 func newEpilogue(name string, given []float32) (Epilogue, error) {
-	a, ok := epilogues[name]
-	if !ok {
+	if name == "" {
+		return Epilogue{}, nil
+	}
+	a, ok := FindActivation(name)
+	if !ok || a.Kernel == "" {
 		return Epilogue{}, graph.Mark(graph.ErrUnsupported, "activation %q", name)
-	}
-	if len(given) > 0 {
-		a.p = given[0]
-	}
-	if len(given) > 1 {
-		a.q = given[1]
 	}
 	if name == "Clip" && len(given) != 2 {
 		return Epilogue{}, graph.Mark(graph.ErrFormat, "activation Clip has %d parameters, not 2", len(given))
 	}
-	return Epilogue{Func: a.kernel, P: float64(a.p), Q: float64(a.q)}, nil
+	p, q := a.Values(given...)
+	return Epilogue{Func: a.Kernel, P: float64(p), Q: float64(q)}, nil
 }
 
 // readEpilogue reads what follows an operator of com.microsoft: a value Z is added,

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -64,9 +65,7 @@ type evalCase struct {
 }
 
 func runEvalCases(t *testing.T, list []evalCase) {
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 	for _, c := range list {
 		t.Run(c.name, func(t *testing.T) {
 			out, err := evalNode(c.op, c.version, 1, c.attrs, c.in...)
@@ -101,9 +100,7 @@ func closeLists(got, want []float64) bool {
 
 // refused checks that each case is an error with a kind.
 func refused(t *testing.T, list []evalCase) {
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 	for _, c := range list {
 		t.Run(c.name, func(t *testing.T) {
 			out, err := evalNode(c.op, c.version, 1, c.attrs, c.in...)

@@ -2,6 +2,7 @@ package op
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -258,4 +259,9 @@ func (o *experts) joined(c *Run, h, l []float32) {
 		return
 	}
 	bindings.EltwiseFused(c.Pool, o.act, o.join, o.params, true, floatLane(h), floatLane(l), floatLane(h), len(h), len(h))
+}
+
+// floatLane is floats as elementwise kernels take them.
+func floatLane(list []float32) bindings.Lane {
+	return bindings.Lane{Data: unsafe.Pointer(unsafe.SliceData(list)), Bytes: 4}
 }

@@ -18,9 +18,6 @@ type denseExperts struct {
 func denseInputs(i int) (weights, bias int) { return 2 + 2*i, 3 + 2*i }
 
 func newDenseExperts(n *Node) (Op, error) {
-	if !n.HasIn(4) {
-		return nil, graph.Mark(graph.ErrFormat, "input 4 is left out; the operator needs the weights of fc2")
-	}
 	e, err := readExperts(n, n.HasIn(6))
 	e.all = true
 	return &denseExperts{experts: e}, err
@@ -137,6 +134,6 @@ func (l *denseLayer) multiply(c *Run, expert, m int, a, dst, scratch []float32) 
 }
 
 var expertRows = []Row{
-	{Domain: microsoft, Name: "MoE", Since: []int{1}, In: [2]int{3, 8}, Out: [2]int{1, 1}, Types: narrowTypes, New: newDenseExperts},
-	{Domain: microsoft, Name: "QMoE", Since: []int{1}, In: [2]int{3, 21}, Out: [2]int{1, 1}, Types: narrowTypes, New: newLowBitExperts},
+	{Domain: microsoft, Name: "MoE", Since: []int{1}, In: [2]int{5, 8}, Optional: these(3), Out: [2]int{1, 1}, Types: narrowTypes, New: newDenseExperts},
+	{Domain: microsoft, Name: "QMoE", Since: []int{1}, In: [2]int{7, 21}, Optional: these(4), Out: [2]int{1, 1}, Types: narrowTypes, New: newLowBitExperts},
 }

@@ -37,12 +37,12 @@ func newLowBitExperts(n *Node) (Op, error) {
 			return nil, graph.Mark(graph.ErrUnsupported, "weights of %d bits; 2, 4 and 8 are computed", o.bits[i])
 		}
 		codes, scales, _, _ := lowBitInputs(i)
-		if i < 2 && !n.HasIn(codes) || n.HasIn(codes) != n.HasIn(scales) {
-			return nil, graph.Mark(graph.ErrFormat, "input %d or %d is left out; codes go with scales", codes, scales)
+		if n.HasIn(codes) != n.HasIn(scales) {
+			return nil, graph.Mark(graph.ErrFormat, "of input %d, the codes of fc%d, and input %d, their scales, one is left out; the operator needs both", codes, i+1, scales)
 		}
 	}
 	if kind := n.Str("quant_type", "int"); kind != "int" {
-		return nil, graph.Mark(graph.ErrUnsupported, "quant_type %q; int is computed", kind)
+		return nil, graph.Mark(graph.ErrUnsupported, "quant_type is %q and only int is computed; export the weights as integer codes", kind)
 	}
 	for i := expertInts; i < len(n.Inputs); i++ {
 		if n.HasIn(i) {

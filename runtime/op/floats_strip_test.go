@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -14,9 +15,7 @@ import (
 // TestStrips checks that operators which take 16-bit floats run by run give what
 // they give for the same numbers in float32, rounded, on more than one run holds.
 func TestStrips(t *testing.T) {
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 	r := rand.New(rand.NewPCG(3, 1))
 	random := func(shape ...int) *tensor.Tensor {
 		x := tensor.New(tensor.F32, shape...)

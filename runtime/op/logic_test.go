@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -65,9 +66,7 @@ func TestLogic(t *testing.T) {
 }
 
 func TestWhereStrings(t *testing.T) {
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 	out, err := evalNode("Where", 16, 1, nil, bools(true, false), texts("a", "b"), texts("z"))
 	if err != nil {
 		t.Fatal(err)

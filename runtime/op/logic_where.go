@@ -12,9 +12,6 @@ func newWhere(*Node) (Op, error) { return &Where{}, nil }
 
 // Infer broadcasts the extents.
 func (o *Where) Infer(c *Infer) error {
-	if err := required(c.In, 3); err != nil {
-		return err
-	}
 	if c.In[0].DType != tensor.Bool {
 		return graph.Mark(graph.ErrShape, "input 0 has element type %v; it must be bool", c.In[0].DType)
 	}

@@ -84,6 +84,6 @@ var (
 	productTypes = Types{tensor.F32, tensor.F64, tensor.F16, tensor.BF16, tensor.I32, tensor.I64, tensor.U32, tensor.U64}
 	matmulRows   = []Row{
 		{Name: "MatMul", Since: []int{1, 9, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: productTypes, New: newMatMul},
-		{Name: "Gemm", Since: []int{1, 6, 7, 9, 11, 13}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: productTypes, New: newGemm},
+		{Name: "Gemm", Since: []int{1, 6, 7, 9, 11, 13}, In: [2]int{3, 3}, Later: []Arity{{Since: 11, In: [2]int{2, 3}}}, Out: [2]int{1, 1}, Types: productTypes, New: newGemm},
 	}
 )

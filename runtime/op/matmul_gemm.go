@@ -18,9 +18,6 @@ func newGemm(n *Node) (Op, error) {
 		// differs is seen from the shape.
 		n.Ignore("broadcast")
 	}
-	if n.Since < 11 && !n.HasIn(2) {
-		return nil, graph.Mark(graph.ErrFormat, "input C is left out, which Gemm allows since version 11")
-	}
 	return &Gemm{
 		Alpha: n.Float("alpha", 1), Beta: n.Float("beta", 1),
 		TransA: n.Bool("transA", false), TransB: n.Bool("transB", false),

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -88,9 +89,7 @@ func matmulByFormula(a, b *tensor.Tensor, shape tensor.Shape) []float64 {
 }
 
 func TestMatMulBroadcast(t *testing.T) {
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 	pool, err := bindings.NewPool(2)
 	if err != nil {
 		t.Fatal(err)

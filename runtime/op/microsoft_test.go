@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -107,9 +108,7 @@ func TestMicrosoft(t *testing.T) { compareStored(t, "microsoft") }
 
 // compareStored computes the answers in that folder of testdata anew.
 func compareStored(t *testing.T, folder string) {
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.json"))
 	if err != nil || files == nil {
 		t.Fatalf("no cases: %v", err)

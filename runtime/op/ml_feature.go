@@ -356,9 +356,6 @@ func newVectorizer(n *Node) (Op, error) {
 }
 
 func (o *vectorizer) Infer(c *Infer) error {
-	if err := required(c.In, len(c.In)); err != nil {
-		return err
-	}
 	if err := sameTypes(c.In); err != nil {
 		return err
 	}

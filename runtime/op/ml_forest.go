@@ -168,7 +168,7 @@ func newTreeRegressor(n *Node) (Op, error) {
 	}
 	m := &treeModel{targets: n.Int("n_targets", 0)}
 	if m.targets < 1 || m.targets > maxTreeNodes {
-		return nil, graph.Mark(graph.ErrFormat, "n_targets is %d", m.targets)
+		return nil, graph.Mark(graph.ErrFormat, "n_targets is %d; it must be 1 to %d", m.targets, maxTreeNodes)
 	}
 	e, err := readEntries(n, m)
 	if err != nil {

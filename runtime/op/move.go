@@ -122,11 +122,7 @@ type tile struct {
 }
 
 func newTile(n *Node) (Op, error) {
-	o := &tile{oneAxis: n.Since < 6}
-	if want := 2 + btoi(o.oneAxis); len(n.Inputs) != want {
-		return nil, graph.Mark(graph.ErrFormat, "has %d inputs; version %d of the operator takes %d", len(n.Inputs), n.Since, want)
-	}
-	return o, nil
+	return &tile{oneAxis: n.Since < 6}, nil
 }
 
 func btoi(b bool) int {
@@ -348,7 +344,7 @@ func (o *depthSpace) Run(c *Run) error {
 var moveRows = []Row{
 	{Name: "Transpose", Since: []int{1, 13, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, New: newTranspose},
 	{Name: "Expand", Since: []int{8, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, New: newExpand},
-	{Name: "Tile", Since: []int{1, 6, 13}, In: [2]int{2, 3}, Out: [2]int{1, 1}, New: newTile},
+	{Name: "Tile", Since: []int{1, 6, 13}, In: [2]int{3, 3}, Later: []Arity{{Since: 6, In: [2]int{2, 2}}}, Out: [2]int{1, 1}, New: newTile},
 	{Name: "DepthToSpace", Since: []int{1, 11, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, New: newDepthToSpace},
 	{Name: "SpaceToDepth", Since: []int{1, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, New: newSpaceToDepth},
 }

@@ -19,9 +19,6 @@ func newConcat(n *Node) (Op, error) {
 }
 
 func (o *concat) Infer(c *Infer) error {
-	if err := required(c.In, len(c.In)); err != nil {
-		return err
-	}
 	dims, err := o.dims(c.In)
 	if err != nil {
 		return err

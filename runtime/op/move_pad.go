@@ -1,6 +1,7 @@
 package op
 
 import (
+	"math"
 	"slices"
 
 	"github.com/nacre-ml/nacre/packed"
@@ -28,26 +29,20 @@ func newPad(n *Node) (Op, error) {
 	if !slices.Contains(modes, o.mode) {
 		return nil, graph.Mark(graph.ErrFormat, "mode %q is not one of %q", o.mode, modes)
 	}
-	most := 4
 	switch {
 	case n.Since == 1:
-		o.list, most = append([]int{}, n.Ints("paddings")...), 1
+		o.list = append([]int{}, n.Ints("paddings")...)
 	case o.attrs:
-		o.list, most = append([]int{}, n.Ints("pads")...), 1
-	case n.Since < 18:
-		most = 3
+		o.list = append([]int{}, n.Ints("pads")...)
 	}
 	if o.attrs {
 		o.value = n.Float("value", 0)
-	}
-	if fewest := 1 + btoi(!o.attrs); len(n.Inputs) < fewest || len(n.Inputs) > most {
-		return nil, graph.Mark(graph.ErrFormat, "has %d inputs; version %d of the operator takes %d to %d", len(n.Inputs), n.Since, fewest, most)
 	}
 	return o, nil
 }
 
 // maxPad bounds a count, so that sums of a few fit an int.
-const maxPad = 1 << 40
+const maxPad = min(1<<40, math.MaxInt>>2)
 
 // counts returns how many elements come before and after each of rank axes.
 func (o *pad) counts(rank int, list, axes []int) (before, after []int, err error) {
@@ -292,6 +287,6 @@ func (p *padding) add(b box) {
 }
 
 var padRows = []Row{
-	{Name: "Pad", Since: []int{1, 2, 11, 13, 18, 19, 21, 23, 24, 25}, In: [2]int{1, 4}, Out: [2]int{1, 1}, New: newPad},
+	{Name: "Pad", Since: []int{1, 2, 11, 13, 18, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Later: []Arity{{Since: 11, In: [2]int{2, 3}}, {Since: 18, In: [2]int{2, 4}}}, Out: [2]int{1, 1}, New: newPad},
 	{Domain: microsoft, Name: "Pad", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: floats, New: standard(13, newPad)},
 }

@@ -18,13 +18,7 @@ type slice struct {
 
 func newSlice(n *Node) (Op, error) {
 	if n.Since >= 10 {
-		if len(n.Inputs) < 3 {
-			return nil, graph.Mark(graph.ErrFormat, "has %d inputs; version %d of the operator takes 3 to 5", len(n.Inputs), n.Since)
-		}
 		return &slice{}, nil
-	}
-	if len(n.Inputs) > 1 {
-		return nil, graph.Mark(graph.ErrFormat, "has %d inputs; version %d of the operator takes 1", len(n.Inputs), n.Since)
 	}
 	return &slice{attrs: true, starts: n.Ints("starts"), ends: n.Ints("ends"), axes: n.Ints("axes")}, nil
 }
@@ -276,5 +270,5 @@ func (o *slice) given(c *Run, rank int) ([]cut, error) {
 }
 
 var sliceRows = []Row{
-	{Name: "Slice", Since: []int{1, 10, 11, 13}, In: [2]int{1, 5}, Out: [2]int{1, 1}, New: newSlice},
+	{Name: "Slice", Since: []int{1, 10, 11, 13}, In: [2]int{1, 1}, Later: []Arity{{Since: 10, In: [2]int{3, 5}}}, Out: [2]int{1, 1}, New: newSlice},
 }

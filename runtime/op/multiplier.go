@@ -337,3 +337,11 @@ func matrixStrides(s tensor.Shape, transposed bool) (row, col int) {
 	}
 	return s[1], 1
 }
+
+// checkAdded reports values to add that are not as many as those of the output.
+func checkAdded(f bindings.Finish, y *tensor.Tensor) error {
+	if f.Add != nil && len(f.Add) != y.Len() {
+		return graph.Mark(graph.ErrShape, "Z has %d elements and the output is %v", len(f.Add), y)
+	}
+	return nil
+}

@@ -20,9 +20,8 @@ type lowBits struct {
 // readLowBits reads the attributes that say how weights are stored.
 func readLowBits(n *Node) (lowBits, error) {
 	o := lowBits{n: n.Int("N", 0), k: n.Int("K", 0), block: n.Int("block_size", 0)}
-	const most = 1 << 40
-	if o.n < 1 || o.k < 1 || o.n > most || o.k > most {
-		return o, graph.Mark(graph.ErrFormat, "weights are of %d by %d elements", o.n, o.k)
+	if o.n < 1 || o.k < 1 || o.n > maxRange || o.k > maxRange {
+		return o, graph.Mark(graph.ErrFormat, "N is %d and K %d; each must be 1 to %d", o.n, o.k, maxRange)
 	}
 	return o, checkBlock(o.block)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -76,9 +77,7 @@ func TestNorm(t *testing.T) {
 }
 
 func TestBatchNormTraining(t *testing.T) {
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 	x, one := from([]float32{1, 10, 3, 30}, 2, 2), from([]float32{1, 1}, 2)
 	list := append(attrs("training_mode", 1), floatAttr("momentum", 0.5), floatAttr("epsilon", 0))
 	out, err := evalNode("BatchNormalization", 15, 3, list, x, one, one, one, one)

@@ -14,6 +14,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/onnx"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -34,13 +35,8 @@ var random = []string{"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalL
 // has, each as a subtest named like its folder, in every way that an operator
 // can be prepared.
 func TestOfficial(t *testing.T) {
-	root := os.Getenv("NACRE_ONNX_DATA")
-	if root == "" {
-		t.Skip("NACRE_ONNX_DATA is not set")
-	}
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	root := testenv.OfficialData(t)
+	testenv.Need(t, bindings.Available())
 	files, err := filepath.Glob(filepath.Join(root, "*", "*", "model.onnx"))
 	if err != nil || files == nil {
 		t.Fatalf("no models in %s: %v", root, err)

@@ -51,10 +51,14 @@ type Row struct {
 	Domain string
 	Name   string
 	Since  []int  // every version that changed it, ascending
-	In     [2]int // fewest and most inputs over all versions; Any for no limit
+	In     [2]int // fewest and most inputs; Any for no limit
 	Out    [2]int // fewest and most outputs
 	Types  Types  // element types that input Typed may have; nil for all
 	Typed  int    // the input that Types is about
+	// Optional reports required inputs that a node may leave out, as in Arity.
+	Optional func(input int) bool
+	// Later has the inputs of later versions, ascending, where they differ.
+	Later []Arity
 	// InPlace lists inputs whose memory output 0 may take over. The planner does
 	// so when that input has output 0's shape and element size and dies here, so
 	// Run must bear Out[0] and that input being the same bytes.

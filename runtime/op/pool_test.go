@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -47,9 +48,7 @@ func TestPool(t *testing.T) {
 }
 
 func TestMaxPoolIndices(t *testing.T) {
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 	x := from([]float32{9, 1, 2, 3, 4, 9, 0, 0, 0, 0, 8, 7}, 1, 2, 2, 3)
 	for order, want := range [][]float64{{0, 5, 10, 10}, {0, 5, 9, 9}} {
 		list := append(attrs("storage_order", order), intsAttr("kernel_shape", 2, 2))

@@ -8,15 +8,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// qAttention is mergedAttention whose input and weights are quantised: with a
+// QAttention is ProjectedAttention whose input and weights are quantised: with a
 // scale and a zero point for all of the input, and for all of the weights or each
 // of their columns.
-type qAttention struct {
-	mergedAttention
+type QAttention struct {
+	ProjectedAttention
 	product byteMultiplier
 }
 
-// The inputs of qAttention.
+// The inputs of QAttention.
 const (
 	qAttentionInput = iota
 	qAttentionWeights
@@ -33,19 +33,19 @@ func newQAttention(n *Node) (Op, error) {
 	if n.Bool("past_present_share_buffer", false) {
 		return nil, graph.Mark(graph.ErrUnsupported, "past_present_share_buffer is set; the operator has no input for how much of the buffer is filled")
 	}
-	inner, err := newMergedAttention(n)
+	inner, err := newProjectedAttention(n)
 	if err != nil {
 		return nil, err
 	}
-	return &qAttention{mergedAttention: *inner.(*mergedAttention)}, nil
+	return &QAttention{ProjectedAttention: *inner.(*ProjectedAttention)}, nil
 }
 
-// asMerged returns a list with an element for each input in the order of
-// mergedAttention.
-func asMerged[T any](list []T) []T {
-	out := make([]T, mergedPast+1)
-	for to, from := range map[int]int{mergedInput: qAttentionInput, mergedWeights: qAttentionWeights, mergedBias: qAttentionBias,
-		mergedMask: qAttentionMask, mergedPast: qAttentionPast} {
+// AsProjected returns a list with an element for each input in the order of
+// ProjectedAttention.
+func AsProjected[T any](list []T) []T {
+	out := make([]T, ProjectedPast+1)
+	for to, from := range map[int]int{ProjectedInput: qAttentionInput, ProjectedWeights: qAttentionWeights, ProjectedBias: qAttentionBias,
+		ProjectedMask: qAttentionMask, ProjectedPast: qAttentionPast} {
 		if from < len(list) {
 			out[to] = list[from]
 		}
@@ -53,8 +53,8 @@ func asMerged[T any](list []T) []T {
 	return out
 }
 
-// Infer is that of mergedAttention, with elements of the bias's type.
-func (o *qAttention) Infer(c *Infer) error {
+// Infer is that of ProjectedAttention, with elements of the bias's type.
+func (o *QAttention) Infer(c *Infer) error {
 	if err := c.checkBytes(qAttentionInput, qAttentionWeights); err != nil {
 		return err
 	}
@@ -76,49 +76,39 @@ func (o *qAttention) Infer(c *Infer) error {
 		return graph.Mark(graph.ErrUnsupported, "the bias is %v; float32, float16 and bfloat16 are computed", c.In[qAttentionBias].Type)
 	}
 	inner := *c
-	inner.In = asMerged(c.In)
-	for _, i := range []int{mergedInput, mergedWeights} {
+	inner.In = AsProjected(c.In)
+	for _, i := range []int{ProjectedInput, ProjectedWeights} {
 		v := *inner.In[i]
 		v.DType = d
 		inner.In[i] = &v
 	}
-	return o.mergedAttention.Infer(&inner)
+	return o.ProjectedAttention.Infer(&inner)
 }
 
-// Prepare chooses the kernels and packs the weights.
-func (o *qAttention) Prepare(c *Prepare) (err error) {
-	if err = o.kernels.prepare(c); err != nil {
-		return err
-	}
-	if o.rotate, err = c.Kernel("f32_rotate"); err != nil {
-		return err
-	}
-	if err = o.product.prepare(c); err != nil {
+// Prepare chooses the kernel and packs the weights.
+func (o *QAttention) Prepare(c *Prepare) error {
+	if err := o.product.prepare(c); err != nil {
 		return err
 	}
 	return o.product.packRight(c, qAttentionWeights, false)
 }
 
-// Describe names the kernels.
-func (o *qAttention) Describe() string {
-	return o.product.describe() + ", " + o.kernels.describe()
-}
+// Describe names the kernel of the projection.
+func (o *QAttention) Describe() string { return o.product.describe() }
 
-// Run computes the outputs.
-func (o *qAttention) Run(c *Run) error {
-	inner := *c
-	inner.In = asMerged(c.In)
-	qk, v, err := o.project(&inner, func(_ *Run, s *products, a, b *tensor.Tensor, col, dst []float32) error {
-		return o.multiply(c, s, a, b, col, dst)
-	})
-	if err != nil {
+// Project makes queries, keys and values, side by side: [batch,tokens,columns].
+func (o *QAttention) Project(c *Run, dst []float32) error {
+	x, w := c.In[qAttentionInput], c.In[qAttentionWeights]
+	bias, err := c.floats(c.In[qAttentionBias])
+	if err != nil || len(dst) == 0 {
 		return err
 	}
-	return o.attend(&inner, qk, v, c.In[qAttentionBias].DType())
+	m, k, cols := x.Shape()[:2].Len(), x.Shape()[2], w.Shape()[1]
+	return o.multiply(c, &products{m: m, n: cols, k: k, aRow: k, aCol: 1, bRow: cols, bCol: 1}, x, w, bias, dst)
 }
 
 // multiply is the product of the input and the weights, plus a vector.
-func (o *qAttention) multiply(c *Run, s *products, a, b *tensor.Tensor, col, dst []float32) error {
+func (o *QAttention) multiply(c *Run, s *products, a, b *tensor.Tensor, col, dst []float32) error {
 	rows, cols, err := lanesOf(s, tensor.Shape{s.m, s.k}, b.Shape())
 	if err != nil {
 		return err

@@ -9,9 +9,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// byteConv is conv of bytes, with sums in 32 bits that wrap.
+// byteConv is Conv of bytes, with sums in 32 bits that wrap.
 type byteConv struct {
-	conv
+	Conv
 	kernel  bindings.Kernel
 	taps    bindings.Kernel
 	weights []byte // constant weights, packed; nil if there are none
@@ -22,7 +22,7 @@ func readByteConv(n *Node) (byteConv, error) {
 	if err != nil {
 		return byteConv{}, err
 	}
-	return byteConv{conv: *inner.(*conv)}, nil
+	return byteConv{Conv: *inner.(*Conv)}, nil
 }
 
 // prepare chooses the kernel and packs weights if input w is constant.
@@ -30,15 +30,14 @@ func (o *byteConv) prepare(c *Prepare, w int) (err error) {
 	if o.kernel, err = c.Kernel("i8_gemm"); err != nil {
 		return err
 	}
-	if o.taps, err = c.Kernel("f32_taps"); err != nil {
+	if o.taps, err = c.Kernel("f32_conv_depthwise"); err != nil {
 		return err
 	}
 	t := c.Const(w)
 	if t == nil || t.Len() == 0 || len(t.Shape()) < 3 || len(t.Shape()) > bindings.ConvAxes+2 || t.Shape()[0]%o.group != 0 {
 		return nil
 	}
-	s := weightShape(t.Shape(), o.group)
-	s.Channels, s.Filters = t.Shape()[1], t.Shape()[0]/o.group
+	s := &bindings.ConvShape{Groups: o.group, Channels: t.Shape()[1], Filters: t.Shape()[0] / o.group, Kernel: t.Shape()[2:]}
 	if s.BytesUnpacked() {
 		return nil // such are read as they are
 	}
@@ -47,6 +46,15 @@ func (o *byteConv) prepare(c *Prepare, w int) (err error) {
 	o.weights, err = c.Packs.Get(t, kind, v.PackedWeights(), func(dst []byte) { v.Pack(t.Pointer(), dst) })
 	c.Drop(w)
 	return err
+}
+
+func (o *byteConv) shape(x, w tensor.Shape) (*bindings.ConvShape, error) {
+	s, err := o.Shape(x, w)
+	if err != nil {
+		return nil, err
+	}
+	b := bindings.ConvShape(*s)
+	return &b, nil
 }
 
 func (o *byteConv) describeConv(s *bindings.ConvShape, w tensor.DType, xSigned bool) *bindings.ByteConv {
@@ -94,9 +102,6 @@ func stretched[T int32 | float32](scratch func(n int) ([]T, error), given []T, n
 
 // run convolves x by w. The vectors have what belongs to filters.
 func (o *byteConv) run(c *Run, v *bindings.ByteConv, vectors *bindings.ByteVectors, x, w, y unsafe.Pointer) (err error) {
-	if err := checkAxes(&v.ConvShape); err != nil {
-		return err
-	}
 	positions := tensor.Shape(v.Out).Len()
 	if vectors.BZero, err = stretched(c.scratchInts, []int32{v.XZero}, positions); err != nil {
 		return err
@@ -127,7 +132,7 @@ func newConvInteger(n *Node) (Op, error) {
 	return &convInteger{inner}, err
 }
 
-// Infer is that of conv.
+// Infer is that of Conv.
 func (o *convInteger) Infer(c *Infer) error {
 	if err := c.checkBytes(0, 1); err != nil {
 		return err
@@ -206,7 +211,7 @@ func channelsLast[T any](list []T) []T {
 	return append(append([]T{list[0]}, list[2:]...), list[1])
 }
 
-// Infer is that of conv.
+// Infer is that of Conv.
 func (o *qLinearConv) Infer(c *Infer) error {
 	if err := c.checkBytes(0, 3, 7); err != nil {
 		return err

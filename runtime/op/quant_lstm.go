@@ -28,11 +28,6 @@ const (
 )
 
 func newDynamicQuantizeLSTM(n *Node) (Op, error) {
-	for i := lstmWScale; i <= lstmRZero; i++ {
-		if !n.HasIn(i) {
-			return nil, graph.Mark(graph.ErrFormat, "input %d, a scale or zero point of the weights, is left out", i)
-		}
-	}
 	inner, err := newLSTM(n)
 	if err != nil {
 		return nil, err
@@ -248,5 +243,5 @@ func kernelCells(cells [2]RecurrentCell) (list [2]bindings.RNNCell) {
 }
 
 var quantLSTMRows = []Row{
-	{Domain: microsoft, Name: "DynamicQuantizeLSTM", Since: []int{1}, In: [2]int{3, 12}, Out: [2]int{0, 3}, Types: Types{tensor.F32}, New: newDynamicQuantizeLSTM},
+	{Domain: microsoft, Name: "DynamicQuantizeLSTM", Since: []int{1}, In: [2]int{12, 12}, Optional: these(3, 4, 5, 6, 7), Out: [2]int{0, 3}, Types: Types{tensor.F32}, New: newDynamicQuantizeLSTM},
 }

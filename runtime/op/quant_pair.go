@@ -40,8 +40,8 @@ func (o *QLinearPair) Infer(c *Infer) error {
 }
 
 var quantPairRows = []Row{
-	{Domain: microsoft, Name: "QLinearAdd", Since: []int{1}, In: [2]int{2, 8}, Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{QLinearPairA, QLinearPairB},
+	{Domain: microsoft, Name: "QLinearAdd", Since: []int{1}, In: [2]int{7, 8}, Optional: these(2, 5), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{QLinearPairA, QLinearPairB},
 		New: newQuantPair(false)},
-	{Domain: microsoft, Name: "QLinearMul", Since: []int{1}, In: [2]int{2, 8}, Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{QLinearPairA, QLinearPairB},
+	{Domain: microsoft, Name: "QLinearMul", Since: []int{1}, In: [2]int{7, 8}, Optional: these(2, 5), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{QLinearPairA, QLinearPairB},
 		New: newQuantPair(true)},
 }

@@ -227,7 +227,7 @@ func wholePlane(p *bindings.BytePooling) bool {
 }
 
 var quantPoolRows = []Row{
-	{Domain: microsoft, Name: "QLinearAveragePool", Since: []int{1}, In: [2]int{2, 5}, Out: [2]int{1, 1}, Types: byteTypes, New: newQLinearAveragePool},
-	{Domain: microsoft, Name: "QLinearGlobalAveragePool", Since: []int{1}, In: [2]int{2, 5}, Out: [2]int{1, 1}, Types: byteTypes, New: newQLinearGlobalAveragePool},
+	{Domain: microsoft, Name: "QLinearAveragePool", Since: []int{1}, In: [2]int{4, 5}, Optional: these(2), Out: [2]int{1, 1}, Types: byteTypes, New: newQLinearAveragePool},
+	{Domain: microsoft, Name: "QLinearGlobalAveragePool", Since: []int{1}, In: [2]int{4, 5}, Optional: these(2), Out: [2]int{1, 1}, Types: byteTypes, New: newQLinearGlobalAveragePool},
 	{Domain: microsoft, Name: "NhwcMaxPool", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: byteTypes, New: newNhwcMaxPool},
 }

@@ -149,7 +149,7 @@ func widenInts[T uint8 | int8 | uint16 | int16](list []int32, from []T) {
 // checkScale reports, as far as is known, an input that cannot be scales.
 func (c *Infer) checkScale(i int) error {
 	if !c.Has(i) || !isNarrow(c.In[i].DType) {
-		return graph.Mark(graph.ErrShape, "input %d, a scale, must be there and of float32, float16 or bfloat16", i)
+		return graph.Mark(graph.ErrShape, "input %d, a scale, must be of float32, float16 or bfloat16", i)
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func (c *Infer) checkPerTensor(d tensor.DType, scale, zero int) error {
 func (c *Infer) checkCodes(inputs ...int) error {
 	for _, i := range inputs {
 		if !c.Has(i) || !byteTypes.Has(c.In[i].DType) {
-			return graph.Mark(graph.ErrUnsupported, "input %d must be there and of uint8 or int8", i)
+			return graph.Mark(graph.ErrUnsupported, "input %d must be of uint8 or int8", i)
 		}
 		if err := c.checkPerTensor(c.In[i].DType, i+1, i+2); err != nil {
 			return err

@@ -30,5 +30,5 @@ func (o *QLinearSoftmax) Split(dims graph.Dims) (outer, n, inner graph.Dim, err 
 }
 
 var quantSoftmaxRows = []Row{
-	{Domain: microsoft, Name: "QLinearSoftmax", Since: []int{1}, In: [2]int{2, 5}, Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, New: newQLinearSoftmax},
+	{Domain: microsoft, Name: "QLinearSoftmax", Since: []int{1}, In: [2]int{4, 5}, Optional: these(2), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, New: newQLinearSoftmax},
 }

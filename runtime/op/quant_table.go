@@ -103,8 +103,8 @@ func (o *QLinearWhere) Infer(c *Infer) error {
 }
 
 var quantTableRows = []Row{
-	{Domain: microsoft, Name: "QLinearSigmoid", Since: []int{1}, In: [2]int{2, 5}, Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, New: newQLinearSigmoid},
-	{Domain: microsoft, Name: "QLinearLeakyRelu", Since: []int{1}, In: [2]int{2, 5}, Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, New: newQLinearLeakyRelu},
-	{Domain: microsoft, Name: "QLinearConcat", Since: []int{1}, In: [2]int{5, Any}, Out: [2]int{1, 1}, Types: byteTypes, Typed: 2, New: newQLinearConcat},
+	{Domain: microsoft, Name: "QLinearSigmoid", Since: []int{1}, In: [2]int{4, 5}, Optional: these(2), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, New: newQLinearSigmoid},
+	{Domain: microsoft, Name: "QLinearLeakyRelu", Since: []int{1}, In: [2]int{4, 5}, Optional: these(2), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, New: newQLinearLeakyRelu},
+	{Domain: microsoft, Name: "QLinearConcat", Since: []int{1}, In: [2]int{5, Any}, Optional: func(i int) bool { return i > 1 && i%3 == 1 }, Out: [2]int{1, 1}, Types: byteTypes, Typed: 2, New: newQLinearConcat},
 	{Domain: microsoft, Name: "QLinearWhere", Since: []int{1}, In: [2]int{9, 9}, Out: [2]int{1, 1}, Types: byteTypes, Typed: QLinearWhereX, New: newQLinearWhere},
 }

@@ -31,7 +31,7 @@ func newDropout(n *Node) (Op, error) {
 		n.Ignore("consumed_inputs")
 		o.train = !n.Bool("is_test", false)
 	}
-	return o, n.takes(1)
+	return o, nil
 }
 
 func (o *dropout) Infer(c *Infer) error {
@@ -183,5 +183,5 @@ func (g *twister) uniform() float64 {
 }
 
 var dropoutRows = []Row{
-	{Name: "Dropout", Since: []int{1, 6, 7, 10, 12, 13, 22}, In: [2]int{1, 3}, Out: [2]int{1, 2}, Types: floats, InPlace: []int{0}, Impure: true, New: newDropout},
+	{Name: "Dropout", Since: []int{1, 6, 7, 10, 12, 13, 22}, In: [2]int{1, 1}, Later: []Arity{{Since: 12, In: [2]int{1, 3}}}, Out: [2]int{1, 2}, Types: floats, InPlace: []int{0}, Impure: true, New: newDropout},
 }

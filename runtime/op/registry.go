@@ -91,23 +91,15 @@ func (r *Registry) near(n *graph.Node) string {
 	return fmt.Sprintf(" (near it: %s)", strings.Join(list, ", "))
 }
 
-// Match is Find for nodes with as many inputs and outputs as the row says; others
-// are an error.
+// Match is Find for nodes with the inputs and outputs that the version takes;
+// others are an error.
 func (r *Registry) Match(n *graph.Node) (*Row, int, error) {
 	row, since, err := r.Find(n)
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := arity("inputs", len(n.Inputs), row.In); err != nil {
+	if err := row.check(n, since); err != nil {
 		return nil, 0, err
-	}
-	if err := arity("outputs", len(n.Outputs), row.Out); err != nil {
-		return nil, 0, err
-	}
-	for i := range row.In[0] {
-		if n.Inputs[i] == "" {
-			return nil, 0, graph.Mark(graph.ErrFormat, "input %d is left out; the operator needs it", i)
-		}
 	}
 	return row, since, nil
 }
@@ -125,23 +117,6 @@ func (r *Registry) New(n *graph.Node) (o Op, row *Row, err error) {
 		err = node.finish()
 	}
 	return o, row, err
-}
-
-func arity(what string, n int, limits [2]int) error {
-	if n < limits[0] || limits[1] != Any && n > limits[1] {
-		return graph.Mark(graph.ErrFormat, "has %d %s; the operator takes %s", n, what, span(limits))
-	}
-	return nil
-}
-
-func span(l [2]int) string {
-	switch {
-	case l[1] == Any:
-		return fmt.Sprintf("%d or more", l[0])
-	case l[0] == l[1]:
-		return fmt.Sprint(l[0])
-	}
-	return fmt.Sprintf("%d to %d", l[0], l[1])
 }
 
 // CheckTypes reports an input whose element type the row does not list.

@@ -62,8 +62,6 @@ func newUpsample(n *Node) (Op, error) {
 		if o.fixed = n.Floats("scales"); o.fixed == nil {
 			return nil, graph.Mark(graph.ErrFormat, "attribute \"scales\" is missing")
 		}
-	case !n.HasIn(1):
-		return nil, graph.Mark(graph.ErrFormat, "input 1, the scales, is left out")
 	}
 	return o, o.check()
 }
@@ -397,8 +395,8 @@ func (o *resize) extrapolate(out *tensor.Tensor, tables []*taps) {
 }
 
 var resizeRows = []Row{
-	{Name: "Resize", Since: []int{10, 11, 13, 18, 19}, In: [2]int{1, 4}, Out: [2]int{1, 1}, Types: resizeTypes, New: newResize},
-	{Name: "Upsample", Since: []int{1, 7, 9, 10}, In: [2]int{1, 2}, Out: [2]int{1, 1}, Types: resizeTypes, New: newUpsample},
+	{Name: "Resize", Since: []int{10, 11, 13, 18, 19}, In: [2]int{2, 2}, Later: []Arity{{Since: 11, In: [2]int{1, 4}}}, Out: [2]int{1, 1}, Types: resizeTypes, New: newResize},
+	{Name: "Upsample", Since: []int{1, 7, 9, 10}, In: [2]int{1, 1}, Later: []Arity{{Since: 9, In: [2]int{2, 2}}}, Out: [2]int{1, 1}, Types: resizeTypes, New: newUpsample},
 }
 
 // Interpolation takes only the numbers among them.

@@ -6,15 +6,14 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // TestRecurrentWeights compares weights that are packed ahead with those that
 // come with a run, on one thread and on more.
 func TestRecurrentWeights(t *testing.T) {
-	if bindings.Available() != nil {
-		t.Skip("no kernels")
-	}
+	testenv.Need(t, bindings.Available())
 	r := rand.New(rand.NewPCG(41, 42))
 	pool, err := bindings.NewPool(3)
 	if err != nil {

@@ -36,17 +36,9 @@ type reshape struct {
 
 func newReshape(n *Node) (Op, error) {
 	if n.Since < 5 {
-		return &reshape{shape: append([]int{}, n.Ints("shape")...)}, n.takes(1)
+		return &reshape{shape: append([]int{}, n.Ints("shape")...)}, nil
 	}
-	return &reshape{allowZero: n.Since >= 14 && n.Bool("allowzero", false)}, n.takes(2)
-}
-
-// takes reports a node that has not as many inputs as its version takes.
-func (n *Node) takes(inputs int) error {
-	if len(n.Inputs) != inputs {
-		return graph.Mark(graph.ErrFormat, "has %d inputs; version %d of the operator takes %d", len(n.Inputs), n.Since, inputs)
-	}
-	return nil
+	return &reshape{allowZero: n.Since >= 14 && n.Bool("allowzero", false)}, nil
 }
 
 func (o *reshape) Infer(c *Infer) error {
@@ -168,18 +160,14 @@ func newAxesOp(n *Node, infer func(o *axesOp, c *Infer, axes []int) (graph.Dims,
 		return o, nil
 	}
 	o.axes = n.Ints("axes")
-	return o, n.takes(1)
+	return o, nil
 }
 
 func newSqueeze(n *Node) (Op, error) { return newAxesOp(n, (*axesOp).squeezed) }
 
 func newUnsqueeze(n *Node) (Op, error) {
 	o, err := newAxesOp(n, (*axesOp).unsqueezed)
-	switch {
-	case err != nil:
-	case o.input:
-		err = n.takes(2)
-	case o.axes == nil:
+	if err == nil && !o.input && o.axes == nil {
 		err = graph.Mark(graph.ErrFormat, "attribute axes is missing")
 	}
 	return o, err
@@ -339,10 +327,10 @@ func (size) Run(c *Run) error {
 
 var shapeRows = []Row{
 	{Name: "Identity", Since: []int{1, 13, 14, 16, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, View: true, New: newIdentity},
-	{Name: "Reshape", Since: []int{1, 5, 13, 14, 19, 21, 23, 24, 25}, In: [2]int{1, 2}, Out: [2]int{1, 1}, View: true, New: newReshape},
+	{Name: "Reshape", Since: []int{1, 5, 13, 14, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Later: []Arity{{Since: 5, In: [2]int{2, 2}}}, Out: [2]int{1, 1}, View: true, New: newReshape},
 	{Name: "Flatten", Since: []int{1, 9, 11, 13, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, View: true, New: newFlatten},
-	{Name: "Squeeze", Since: []int{1, 11, 13, 21, 23, 24, 25}, In: [2]int{1, 2}, Out: [2]int{1, 1}, View: true, New: newSqueeze},
-	{Name: "Unsqueeze", Since: []int{1, 11, 13, 21, 23, 24, 25}, In: [2]int{1, 2}, Out: [2]int{1, 1}, View: true, New: newUnsqueeze},
+	{Name: "Squeeze", Since: []int{1, 11, 13, 21, 23, 24, 25}, In: [2]int{1, 1}, Later: []Arity{{Since: 13, In: [2]int{1, 2}}}, Out: [2]int{1, 1}, View: true, New: newSqueeze},
+	{Name: "Unsqueeze", Since: []int{1, 11, 13, 21, 23, 24, 25}, In: [2]int{1, 1}, Later: []Arity{{Since: 13, In: [2]int{2, 2}}}, Out: [2]int{1, 1}, View: true, New: newUnsqueeze},
 	{Domain: microsoft, Name: "ExpandDims", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, View: true, New: newExpandDims},
 	{Name: "Shape", Since: []int{1, 13, 15, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, New: newShape},
 	{Name: "Size", Since: []int{1, 13, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, New: newSize},

@@ -20,12 +20,8 @@ type dft struct {
 
 func newDFT(n *Node) (Op, error) {
 	o := &dft{axis: -2, axisInput: n.Since >= 20, inverse: n.Bool("inverse", false), oneSided: n.Bool("onesided", false)}
-	if o.axisInput {
-		return o, nil
-	}
-	o.axis = n.Int("axis", 1)
-	if len(n.Inputs) > 2 {
-		return nil, graph.Mark(graph.ErrFormat, "has %d inputs; version %d of the operator takes 1 or 2", len(n.Inputs), n.Since)
+	if !o.axisInput {
+		o.axis = n.Int("axis", 1)
 	}
 	return o, nil
 }
@@ -379,6 +375,6 @@ func (s *framing[F]) frame(dst []complexOf[F], x []F) {
 }
 
 var fourierRows = []Row{
-	{Name: "DFT", Since: []int{17, 20}, In: [2]int{1, 3}, Out: [2]int{1, 1}, Types: floats, New: newDFT},
+	{Name: "DFT", Since: []int{17, 20}, In: [2]int{1, 2}, Later: []Arity{{Since: 20, In: [2]int{1, 3}}}, Out: [2]int{1, 1}, Types: floats, New: newDFT},
 	{Name: "STFT", Since: []int{17}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: floats, New: newSTFT},
 }

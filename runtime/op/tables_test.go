@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/csrc"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -33,9 +34,7 @@ func TestDTypeTables(t *testing.T) {
 
 // TestISATables compares the rows of csrc/core/isa.inc with what the bindings say.
 func TestISATables(t *testing.T) {
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 	rows := inc(t, "core/isa.inc", "NACRE_ISA")
 	levels := bindings.Levels()
 	if len(rows) != len(levels) || len(rows) == 0 {

@@ -86,9 +86,6 @@ func (o *optimizer) Infer(c *Infer) error {
 	if err != nil {
 		return err
 	}
-	if err := required(c.In, len(c.In)); err != nil {
-		return err
-	}
 	if len(c.Out) > n*(1+o.states) {
 		return graph.Mark(graph.ErrFormat, "has %d outputs; %d values have %d", len(c.Out), n, n*(1+o.states))
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -84,9 +85,7 @@ func total(x *tensor.Tensor) float64 {
 // TestDerivatives compares with quotients of differences, for each operator and
 // each of its inputs.
 func TestDerivatives(t *testing.T) {
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 	axes, err := tensor.From([]int64{-1}, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -196,9 +195,7 @@ func compareDerivatives(t *testing.T, m *graph.Model, values map[string]*tensor.
 
 // TestGradientElsewhere takes derivatives at other values than those of the graph.
 func TestGradientElsewhere(t *testing.T) {
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 	m := &graph.Model{Graph: &graph.Graph{Nodes: []*graph.Node{
 		standard("Mul", []string{"a", "a"}, "h"), standard("Mul", []string{"h", "b"}, "y"),
 		gradientOf("y", []string{"h", "b"}, []string{"p", "q"}, []string{"", "db"}),

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"slices"
 	"sort"
 
@@ -29,7 +30,7 @@ type placer struct {
 
 // maxBytes bounds the values of one plan together: more than any machine has,
 // and little enough to count without overflow.
-const maxBytes = 1 << 48
+const maxBytes = min(1<<48, math.MaxInt>>2)
 
 // finish sets up the slots, which values of given fill in part, gives every value a
 // place, and records the segments.

@@ -6,16 +6,18 @@
 DIR/NAME holds model.onnx, test_data_set_K and, where the network is compared with a tolerance of its own, data.json. A
 folder that is there is left as it is, unless --again. ONNX Runtime answers in one thread, with no optimisation; how far
 its answers move when it optimises goes to about.json, and of networks with a tolerance of their own how far they move
-when every weight in floating point becomes a neighbour of itself: an agreement closer than that means nothing.
+when every weight in floating point is perturbed by one ulp: an agreement closer than that means nothing.
+Of networks that decide by a threshold, data.json holds the threshold, and a set counts only where all these variants of
+the network, and its reference in floating point, decide alike and the score is not near the threshold.
 --table prints Markdown from what nacre conformance --json wrote of DIR, or puts it into the block "networks" of a file.
 """
 
 import argparse
-import itertools
 import json
 import os
 import re
 import shutil
+import tempfile
 import zlib
 
 import numpy as np
@@ -95,32 +97,70 @@ def nudged(path, seed):
     return model.SerializeToString()
 
 
-def answer(network, path, folder):
-    """Writes the network's inputs and ONNX Runtime's answers to them, and returns how far others of it answer."""
-    plain = session(path, LEVELS.ORT_DISABLE_ALL)
+def variants(network, path):
+    """Sessions of the network in other forms, by the name that about.json has for how far their answers are."""
     others = {"ort_moves": [session(path, LEVELS.ORT_ENABLE_ALL)]}
     if network.tolerance:
         others["weights_move"] = [session(nudged(path, seed), LEVELS.ORT_DISABLE_ALL) for seed in range(4)]
+    if network.reference:
+        with tempfile.TemporaryDirectory() as scratch:
+            to = os.path.join(scratch, "reference.onnx")
+            network.reference(path, to)
+            others["reference"] = [session(to, LEVELS.ORT_DISABLE_ALL)]
+    return others
+
+
+class Decisions:
+    """Which sets of a network with a threshold count."""
+
+    def __init__(self, network):
+        self.network, self.threshold, self.counts = network, network.tolerance.get("threshold"), {False: 0, True: 0}
+
+    def clear(self, scores, others):
+        """Whether scores are away from the threshold and on the same side of it in all of others."""
+        if self.threshold is None:
+            return True
+        alike = all(((o > self.threshold) == (scores > self.threshold)).all() for o in others)
+        if not alike or np.abs(scores - self.threshold).min() < self.network.margin:
+            return False
+        for score in scores.flat:
+            self.counts[bool(score > self.threshold)] += 1
+        return True
+
+    def check(self):
+        if self.threshold is not None and min(self.counts.values()) < 3:
+            raise ValueError(f"{self.network.name}: decisions are {self.counts}; three of each are needed")
+
+
+def answer(network, path, folder):
+    """Writes the network's inputs and ONNX Runtime's answers to them, and returns how far others of it answer."""
+    plain, others, decisions = session(path, LEVELS.ORT_DISABLE_ALL), variants(network, path), Decisions(network)
     inputs, outputs = [v.name for v in plain.get_inputs()], [v.name for v in plain.get_outputs()]
     # The numbers depend on the name alone, so that a row more leaves the other networks as they are.
     feeds = network.feeds(np.random.default_rng(zlib.crc32(network.name.encode())))
     answers, moved = None, dict.fromkeys(others, 0.0)
-    for k in itertools.count():
+    k = 0
+    while True:
         try:
             given = feeds.send(answers)
         except StopIteration:
-            return moved
+            decisions.check()
+            return moved | {"sets": k}
         answers = dict(zip(outputs, plain.run(outputs, given)))
         for name, v in answers.items():
             if isinstance(v, np.ndarray) and v.dtype.kind == "f" and not np.isfinite(v).all():
                 raise ValueError(f"{network.name}: output {name} of ONNX Runtime is not finite")
-        for kind, sessions in others.items():
-            for s in sessions:
-                moved[kind] = max([moved[kind], *map(distance, s.run(outputs, given), answers.values())])
+        theirs = {kind: [s.run(outputs, given) for s in sessions] for kind, sessions in others.items()}
+        if not decisions.clear(answers[outputs[0]], [run[0] for runs in theirs.values() for run in runs]):
+            continue
+        for kind, runs in theirs.items():
+            for run in runs:
+                moved[kind] = max([moved[kind], *map(distance, run, answers.values())])
         data = os.path.join(folder, f"test_data_set_{k}")
         os.makedirs(data)
         save(data, "input", inputs, given)
         save(data, "output", outputs, answers)
+        k += 1
 
 
 def write(network, folder):

@@ -18,15 +18,18 @@ class Network:
     licence: str
     model: Callable  # (path): writes the file, and external data beside it
     feeds: Callable  # (rng): a generator of inputs by name; it is sent ONNX Runtime's outputs by name
-    tolerance: dict  # what data.json says: rtol, atol; empty for those of the command
+    tolerance: dict  # what data.json says: rtol and atol, or threshold; empty for the tolerance of the command
     why: str  # of a tolerance
     family: str  # of made networks: those with the same share a row
+    margin: float  # of a threshold: how far from it a score must be for its set to count
+    reference: Callable  # of a threshold: (path, to) writes a network that must decide alike; None for none
 
 
-def add(name, group, what, source, licence, model, feeds, tolerance=None, why="", family=""):
+def add(name, group, what, source, licence, model, feeds, tolerance=None, why="", family="", margin=0.0, reference=None):
     assert name not in TABLE, name
     assert bool(tolerance) == bool(why), name
-    TABLE[name] = Network(name, group, what, source, licence, model, feeds, tolerance or {}, why, family)
+    assert ("threshold" in (tolerance or {})) == (margin > 0), name
+    TABLE[name] = Network(name, group, what, source, licence, model, feeds, tolerance or {}, why, family, margin, reference)
 
 
 def single(make, sets=2):

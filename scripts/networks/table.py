@@ -20,7 +20,10 @@ def row(network, folder, outcome):
     opset = next(o.version for o in model.opset_import if o.domain in ("", "ai.onnx"))
     size = sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder) if f.startswith("model.onnx"))
     verdict = "agrees" if outcome["passed"] else "**differs**"
-    if network.tolerance:
+    if "threshold" in network.tolerance:
+        verdict = "decides alike" if outcome["passed"] else "**decides otherwise**"
+        verdict += f" in {about['sets']} cases ({network.why}; {shown(about['weights_move'])} for the last bits of weights)"
+    elif network.tolerance:
         verdict += f" (atol {network.tolerance['atol']:g}: {network.why}; {shown(about['weights_move'])} for the last bits of weights)"
     source = network.source.split(":")[0]
     cells = [network.name, network.what, source, opset, f"{size / 1e6:.1f}", verdict, shown(outcome["error"]), shown(about["ort_moves"])]

@@ -3,8 +3,9 @@
 import numpy as np
 
 import values
-from network import single
-from trained import trained
+from dequantised import dequantised
+from network import add, single
+from trained import extract, pinned, trained
 from values import F
 
 
@@ -117,15 +118,26 @@ openwakeword("wake_hey_mycroft", "hey_mycroft_v0.1", embedded("input_1", 16, (1,
 openwakeword("wake_timer", "timer_v0.1", embedded("onnx::Flatten_0", 34), "seven spoken commands")
 openwakeword("wake_weather", "weather_v0.1", embedded("onnx::Flatten_0", 22), "spoken question")
 
+SMART_TURN = "pipecat-ai", "pipecat/audio/turn/smart_turn/data/smart-turn-v3.2-cpu.onnx"
 trained(
     "smart_turn_v3",
-    "end of a turn of talk: int8 Whisper encoder (QDQ)",
-    "pipecat-ai",
-    "pipecat/audio/turn/smart_turn/data/smart-turn-v3.2-cpu.onnx",
+    "end of a turn of talk: int8 Whisper encoder (QDQ), as a decision",
+    *SMART_TURN,
     "BSD-2-Clause",
-    lambda rng: ({"input_features": values.bands(rng, batch, 80, 800)} for batch in (1, 2)),
-    tolerance={"rtol": 1e-3, "atol": 0.15},
-    why="steps of int8 flip in 78 places",
+    lambda rng: ({"input_features": values.talk(rng, 1, 80, 800)} for _ in range(32)),
+    tolerance={"threshold": 0.5},
+    margin=0.2,
+    reference=dequantised,
+    why="scores move where steps of int8 flip",
+)
+add(
+    "smart_turn_v3_float",
+    "trained",
+    "end of a turn of talk: the same network dequantised",
+    f"{SMART_TURN[0]} {pinned(SMART_TURN[0])}: {SMART_TURN[1]}, dequantised",
+    "BSD-2-Clause",
+    lambda path: (extract(*SMART_TURN, path), dequantised(path, path)),
+    lambda rng: ({"input_features": values.talk(rng, batch, 80, 800)} for batch in (1, 2, 3)),
 )
 
 

@@ -76,5 +76,14 @@ def bands(rng, batch, bins, frames):
     return (x - 0.5 + 0.2 * rng.standard_normal(x.shape)).astype(F)
 
 
+def talk(rng, batch, bins, frames):
+    """[batch, bins, frames]: silence, then bands above it for a while, then a short pause or none."""
+    x = np.full((batch, bins, frames), -1, F)
+    for b in range(batch):
+        said, pause = rng.integers(frames // 6, frames // 2), rng.integers(0, frames // 40)
+        x[b, :, frames - said - pause : frames - pause] = bands(rng, 1, bins, said)[0] + 0.5
+    return x
+
+
 def normal(rng, *shape):
     return rng.standard_normal(shape).astype(F)

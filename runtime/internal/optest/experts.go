@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -164,26 +165,26 @@ func denseExpertCases(s *suite, d tensor.DType) {
 
 func denseExpertFails(s *suite, good []*tensor.Tensor) {
 	d := good[0].DType()
-	fails := func(note string, list []*tensor.Tensor, a ...any) {
-		s.add(Case{Domain: microsoft, Op: "MoE", Version: 1, Note: note, Attrs: attrs(a...), In: list, Fails: true})
+	fails := func(kind error, note string, list []*tensor.Tensor, a ...any) {
+		s.add(Case{Domain: microsoft, Op: "MoE", Version: 1, Note: note, Attrs: attrs(a...), In: list, Fails: kind})
 	}
 	with := func(i int, t *tensor.Tensor) []*tensor.Tensor {
 		list := slices.Clone(good)
 		list[i] = t
 		return list
 	}
-	fails("too many", good, "k", 5)
-	fails("none", good, "k", 0)
-	fails("mixer of one", good, "use_sparse_mixer", 1)
-	fails("activation", good, "activation_type", "tanh")
-	fails("swiglu without fc3", good, "activation_type", "swiglu")
-	fails("odd rows for pairs", good, "activation_type", "swiglu", "swiglu_fusion", 1)
-	fails("fusion", good, "swiglu_fusion", 3)
-	fails("router", with(1, s.any(d, 3, 5)))
-	fails("weights", with(2, s.any(d, 4, 9, 5)))
-	fails("bias", with(3, s.any(d, 5)))
-	fails("no experts", with(4, s.any(d, 0, 9, 5)))
-	fails("no fc2", with(4, nil))
+	fails(graph.ErrShape, "too many", good, "k", 5)
+	fails(graph.ErrFormat, "none", good, "k", 0)
+	fails(graph.ErrFormat, "mixer of one", good, "use_sparse_mixer", 1)
+	fails(graph.ErrUnsupported, "activation", good, "activation_type", "tanh")
+	fails(graph.ErrFormat, "swiglu without fc3", good, "activation_type", "swiglu")
+	fails(graph.ErrShape, "odd rows for pairs", good, "activation_type", "swiglu", "swiglu_fusion", 1)
+	fails(graph.ErrFormat, "fusion", good, "swiglu_fusion", 3)
+	fails(graph.ErrShape, "router", with(1, s.any(d, 3, 5)))
+	fails(graph.ErrShape, "weights", with(2, s.any(d, 4, 9, 5)))
+	fails(graph.ErrShape, "bias", with(3, s.any(d, 5)))
+	fails(graph.ErrShape, "no experts", with(4, s.any(d, 0, 9, 5)))
+	fails(graph.ErrFormat, "no fc2", with(4, nil))
 }
 
 // expertCodes are codes of a layer [experts,rows,cols] with what goes with them, and the
@@ -281,25 +282,25 @@ func lowBitExpertCases(s *suite, d tensor.DType) {
 }
 
 func lowBitExpertFails(s *suite, good []*tensor.Tensor) {
-	fails := func(note string, list []*tensor.Tensor, a ...any) {
-		s.add(Case{Domain: microsoft, Op: "QMoE", Version: 1, Note: note, Attrs: attrs(a...), In: list, Fails: true})
+	fails := func(kind error, note string, list []*tensor.Tensor, a ...any) {
+		s.add(Case{Domain: microsoft, Op: "QMoE", Version: 1, Note: note, Attrs: attrs(a...), In: list, Fails: kind})
 	}
 	with := func(i int, t *tensor.Tensor) []*tensor.Tensor {
 		list := slices.Clone(good)
 		list[i] = t
 		return list
 	}
-	fails("bits", good, "expert_weight_bits", 3)
-	fails("other bits", good, "expert_weight_bits", 8)
-	fails("block", good, "block_size", 24)
-	fails("scales of rows for blocks", good, "block_size", 16)
-	fails("kind", good, "quant_type", "fp8")
-	fails("prepacked", good, "weights_prepacked", 1)
-	fails("level", good, "accuracy_level", 5)
-	fails("codes", with(2, good[0]))
-	fails("no scales", with(3, nil))
-	fails("scales", with(3, s.any(tensor.F32, 3, 7)))
-	fails("zero points", with(11, s.between(tensor.U8, 0, 9, 3, 12, 2)))
-	fails("shares", with(14, s.any(tensor.F32, 3, 4)))
-	fails("a scale of all", append(slices.Clone(good), s.any(tensor.F32, 3)))
+	fails(graph.ErrUnsupported, "bits", good, "expert_weight_bits", 3)
+	fails(graph.ErrShape, "other bits", good, "expert_weight_bits", 8)
+	fails(graph.ErrFormat, "block", good, "block_size", 24)
+	fails(graph.ErrShape, "scales of rows for blocks", good, "block_size", 16)
+	fails(graph.ErrUnsupported, "kind", good, "quant_type", "fp8")
+	fails(graph.ErrUnsupported, "prepacked", good, "weights_prepacked", 1)
+	fails(graph.ErrFormat, "level", good, "accuracy_level", 5)
+	fails(graph.ErrShape, "codes", with(2, good[0]))
+	fails(graph.ErrFormat, "no scales", with(3, nil))
+	fails(graph.ErrShape, "scales", with(3, s.any(tensor.F32, 3, 7)))
+	fails(graph.ErrShape, "zero points", with(11, s.between(tensor.U8, 0, 9, 3, 12, 2)))
+	fails(graph.ErrShape, "shares", with(14, s.any(tensor.F32, 3, 4)))
+	fails(graph.ErrFormat, "a scale of all", append(slices.Clone(good), s.any(tensor.F32, 3)))
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
 
+	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -39,10 +40,10 @@ func imageCases(s *suite) {
 		s.add(Case{Op: "ImageDecoder", Version: 20, Note: note, In: in(fileOf(file)), Want: want(tensor.New(tensor.U8, 0, 0, 3))})
 	}
 	s.add(Case{Op: "ImageDecoder", Version: 20, Note: "grey of nothing", Attrs: attrs("pixel_format", "Grayscale"), In: in(fileOf(nil)), Want: want(tensor.New(tensor.U8, 0, 0, 1))})
-	s.add(Case{Op: "ImageDecoder", Version: 20, Note: "format", Attrs: attrs("pixel_format", "rgb"), In: in(fileOf(good)), Fails: true})
-	s.add(Case{Op: "ImageDecoder", Version: 20, Note: "shape", In: in(seen(fileOf(good), 1, len(good))), Fails: true})
+	s.add(Case{Op: "ImageDecoder", Version: 20, Note: "format", Attrs: attrs("pixel_format", "rgb"), In: in(fileOf(good)), Fails: graph.ErrFormat})
+	s.add(Case{Op: "ImageDecoder", Version: 20, Note: "shape", In: in(seen(fileOf(good), 1, len(good))), Fails: graph.ErrShape})
 	// Arithmetic coding is sound and not supported.
-	s.add(Case{Op: "ImageDecoder", Version: 20, Note: "unsupported", In: in(fileOf([]byte("\xff\xd8\xff\xc9\x00\x0b\x08\x00\x01\x00\x01\x01\x01\x11\x00"))), Fails: true})
+	s.add(Case{Op: "ImageDecoder", Version: 20, Note: "unsupported", In: in(fileOf([]byte("\xff\xd8\xff\xc9\x00\x0b\x08\x00\x01\x00\x01\x01\x01\x11\x00"))), Fails: graph.ErrUnsupported})
 }
 
 // pictureCases reads a picture in every order of channels, and a grey one.

@@ -3,6 +3,7 @@ package optest
 import (
 	"math"
 
+	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -23,7 +24,7 @@ func mappings(s *suite) {
 	s.ml("CategoryMapper", 1, "default number", defaults, in(texts("c")), want(ints(77)))
 	s.ml("CategoryMapper", 1, "default text", defaults, in(ints(4)), want(texts("none")))
 	s.ml("CategoryMapper", 1, "empty", cats, in(tensor.New(tensor.I64, 0, 3)), want(tensor.New(tensor.String, 0, 3)))
-	s.ml("CategoryMapper", 1, "unequal", attrs("cats_strings", []string{"a"}, "cats_int64s", []int{1, 2}), in(ints(1)), nil)
+	s.mlFails(graph.ErrFormat, "CategoryMapper", 1, "unequal", attrs("cats_strings", []string{"a"}, "cats_int64s", []int{1, 2}), in(ints(1)))
 
 	classes := attrs("classes_strings", []string{"a", "b", "a"})
 	first := func(note string, list attrList, in, want []*tensor.Tensor) {
@@ -92,16 +93,16 @@ func encodings(s *suite) {
 			}
 			s.ml("LabelEncoder", 4, "tensors without default", list, in(x), want(fromNumbers(e, []float64{9, 7, other, 8, other, other}, 2, 3)))
 			if d != e {
-				s.ml("LabelEncoder", 4, "another type", list, in(fromNumbers(e, []float64{1}, 1)), nil)
+				s.mlFails(graph.ErrShape, "LabelEncoder", 4, "another type", list, in(fromNumbers(e, []float64{1}, 1)))
 			}
 		}
 		if d != tensor.I64 {
-			s.ml("LabelEncoder", 4, "default of another type", attrs("keys_int64s", []int{1}, "values_tensor", vector(d, 1), "default_tensor", ints(1)), in(ints(1)), nil)
+			s.mlFails(graph.ErrFormat, "LabelEncoder", 4, "default of another type", attrs("keys_int64s", []int{1}, "values_tensor", vector(d, 1), "default_tensor", ints(1)), in(ints(1)))
 		}
 	}
 	s.ml("LabelEncoder", 4, "texts", attrs("keys_tensor", texts("a"), "values_tensor", texts("b"), "default_tensor", texts("c")), in(texts("a", "x")), want(texts("b", "c")))
-	s.ml("LabelEncoder", 2, "two keys", attrs("keys_int64s", []int{1}, "keys_strings", []string{"a"}, "values_int64s", []int{1}), in(ints(1)), nil)
-	s.ml("LabelEncoder", 2, "no values", attrs("keys_int64s", []int{1}), in(ints(1)), nil)
-	s.ml("LabelEncoder", 2, "unequal", attrs("keys_int64s", []int{1}, "values_int64s", []int{1, 2}), in(ints(1)), nil)
-	s.ml("LabelEncoder", 4, "bool", attrs("keys_tensor", tensor.New(tensor.Bool, 2), "values_int64s", []int{1, 2}), in(tensor.New(tensor.Bool, 1)), nil)
+	s.mlFails(graph.ErrFormat, "LabelEncoder", 2, "two keys", attrs("keys_int64s", []int{1}, "keys_strings", []string{"a"}, "values_int64s", []int{1}), in(ints(1)))
+	s.mlFails(graph.ErrFormat, "LabelEncoder", 2, "no values", attrs("keys_int64s", []int{1}), in(ints(1)))
+	s.mlFails(graph.ErrFormat, "LabelEncoder", 2, "unequal", attrs("keys_int64s", []int{1}, "values_int64s", []int{1, 2}), in(ints(1)))
+	s.mlFails(graph.ErrUnsupported, "LabelEncoder", 4, "bool", attrs("keys_tensor", tensor.New(tensor.Bool, 2), "values_int64s", []int{1, 2}), in(tensor.New(tensor.Bool, 1)))
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -170,14 +171,14 @@ func linearModels(s *suite, d tensor.DType) {
 	}
 	one := vector(d, 1, 2)
 	s.ml("LinearRegressor", 1, "vector", attrs("coefficients", []float64{1, 0.5}), in(one), want(fromNumbers(tensor.F32, []float64{2}, 1, 1)))
-	s.ml("LinearRegressor", 1, "features", attrs("coefficients", []float64{1, 0.5, 2}), in(one), nil)
-	s.ml("LinearRegressor", 1, "rows", attrs("coefficients", []float64{1, 0.5, 2}, "targets", 2), in(one), nil)
-	s.ml("LinearRegressor", 1, "no rows", attrs("coefficients", []float64{1, 0.5}, "targets", 0), in(one), nil)
-	s.ml("LinearRegressor", 1, "intercepts", attrs("coefficients", []float64{1, 0.5}, "intercepts", []float64{1, 2}), in(one), nil)
-	s.ml("LinearRegressor", 1, "transform", attrs("coefficients", []float64{1, 0.5}, "post_transform", "SIGMOID"), in(one), nil)
+	s.mlFails(graph.ErrShape, "LinearRegressor", 1, "features", attrs("coefficients", []float64{1, 0.5, 2}), in(one))
+	s.mlFails(graph.ErrFormat, "LinearRegressor", 1, "rows", attrs("coefficients", []float64{1, 0.5, 2}, "targets", 2), in(one))
+	s.mlFails(graph.ErrFormat, "LinearRegressor", 1, "no rows", attrs("coefficients", []float64{1, 0.5}, "targets", 0), in(one))
+	s.mlFails(graph.ErrFormat, "LinearRegressor", 1, "intercepts", attrs("coefficients", []float64{1, 0.5}, "intercepts", []float64{1, 2}), in(one))
+	s.mlFails(graph.ErrFormat, "LinearRegressor", 1, "transform", attrs("coefficients", []float64{1, 0.5}, "post_transform", "SIGMOID"), in(one))
 	s.ml("LinearClassifier", 1, "no intercepts", attrs("coefficients", []float64{1, 0.5, 0, 2}, "classlabels_ints", []int{4, 5}), in(one),
 		want(ints(5), fromNumbers(tensor.F32, []float64{2, 4}, 1, 2)))
-	s.ml("LinearClassifier", 1, "one label", attrs("coefficients", []float64{1, 0.5, 0, 2}, "intercepts", []float64{0, 0}, "classlabels_ints", []int{4}), in(one), nil)
-	s.ml("LinearClassifier", 1, "no label", attrs("coefficients", []float64{1, 0.5}, "intercepts", []float64{0}), in(one), nil)
-	s.ml("LinearClassifier", 1, "cube", attrs("coefficients", []float64{1, 0.5}, "intercepts", []float64{0}, "classlabels_ints", []int{4}), in(s.any(d, 1, 2, 2)), nil)
+	s.mlFails(graph.ErrFormat, "LinearClassifier", 1, "one label", attrs("coefficients", []float64{1, 0.5, 0, 2}, "intercepts", []float64{0, 0}, "classlabels_ints", []int{4}), in(one))
+	s.mlFails(graph.ErrFormat, "LinearClassifier", 1, "no label", attrs("coefficients", []float64{1, 0.5}, "intercepts", []float64{0}), in(one))
+	s.mlFails(graph.ErrShape, "LinearClassifier", 1, "cube", attrs("coefficients", []float64{1, 0.5}, "intercepts", []float64{0}, "classlabels_ints", []int{4}), in(s.any(d, 1, 2, 2)))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -78,11 +79,11 @@ func svmModels(s *suite, d tensor.DType) {
 		"parameters":    append(machine("coefficients", []float64{1, -1}, "rho", []float64{1}, "vectors_per_class", []int{1, 1})[:2:2], attrs("coefficients", []float64{1, -1}, "rho", []float64{1}, "vectors_per_class", []int{1, 1}, "kernel_params", []float64{1})...),
 		"kind":          machine("coefficients", []float64{1, -1}, "rho", []float64{1}, "vectors_per_class", []int{1, 1}, "kernel_type", "COSINE"),
 	} {
-		s.ml("SVMClassifier", 1, note, list, in(small), nil)
+		s.mlFails(graph.ErrFormat, "SVMClassifier", 1, note, list, in(small))
 	}
-	s.ml("SVMRegressor", 1, "no rho", attrs("coefficients", []float64{0.5, -2}), in(small), nil)
-	s.ml("SVMRegressor", 1, "supports", attrs("coefficients", []float64{0.5}, "rho", []float64{1}, "n_supports", 2, "support_vectors", []float64{1, 2, 3, 4}), in(small), nil)
-	s.ml("SVMRegressor", 1, "too many supports", attrs("coefficients", []float64{0.5}, "rho", []float64{1}, "n_supports", 1<<40, "support_vectors", []float64{1, 2, 3, 4}), in(small), nil)
+	s.mlFails(graph.ErrFormat, "SVMRegressor", 1, "no rho", attrs("coefficients", []float64{0.5, -2}), in(small))
+	s.mlFails(graph.ErrFormat, "SVMRegressor", 1, "supports", attrs("coefficients", []float64{0.5}, "rho", []float64{1}, "n_supports", 2, "support_vectors", []float64{1, 2, 3, 4}), in(small))
+	s.mlFails(graph.ErrFormat, "SVMRegressor", 1, "too many supports", attrs("coefficients", []float64{0.5}, "rho", []float64{1}, "n_supports", huge, "support_vectors", []float64{1, 2, 3, 4}), in(small))
 }
 
 func svmRegressions(s *suite, d tensor.DType, kind string, params []float64) {

@@ -394,21 +394,21 @@ func brokenTrees(s *suite) {
 		"post_transform":     "EXP",
 		"base_values":        []float64{1, 2},
 	} {
-		s.ml("TreeEnsembleRegressor", 1, name, without(good, name, name, value), in(x), nil)
+		s.mlFails(graph.ErrFormat, "TreeEnsembleRegressor", 1, name, without(good, name, name, value), in(x))
 	}
-	s.ml("TreeEnsembleRegressor", 1, "features", without(good, "nodes_featureids", "nodes_featureids", []int{2, 0, 0}), in(x), nil)
-	s.ml("TreeEnsembleRegressor", 1, "huge feature", without(good, "nodes_featureids", "nodes_featureids", []int{1 << 40, 0, 0}), in(x), nil)
-	s.ml("TreeEnsembleRegressor", 3, "both", append(good[:len(good):len(good)], attrs("nodes_values_as_tensor", vector(tensor.F64, 0, 0, 0))...), in(x), nil)
+	s.mlFails(graph.ErrShape, "TreeEnsembleRegressor", 1, "features", without(good, "nodes_featureids", "nodes_featureids", []int{2, 0, 0}), in(x))
+	s.mlFails(graph.ErrFormat, "TreeEnsembleRegressor", 1, "huge feature", without(good, "nodes_featureids", "nodes_featureids", []int{huge, 0, 0}), in(x))
+	s.mlFails(graph.ErrFormat, "TreeEnsembleRegressor", 3, "both", append(good[:len(good):len(good)], attrs("nodes_values_as_tensor", vector(tensor.F64, 0, 0, 0))...), in(x))
 	loop := attrs("nodes_treeids", []int{0, 0, 0, 0}, "nodes_nodeids", []int{0, 1, 2, 3}, "nodes_featureids", []int{0, 0, 0, 0}, "nodes_values", []float64{0, 0, 0, 0},
 		"nodes_modes", []string{"BRANCH_LEQ", "BRANCH_LEQ", "BRANCH_LEQ", "LEAF"}, "nodes_truenodeids", []int{1, 2, 1, 0}, "nodes_falsenodeids", []int{3, 3, 3, 0},
 		"target_treeids", []int{0}, "target_nodeids", []int{3}, "target_ids", []int{0}, "target_weights", []float64{1}, "n_targets", 1)
-	s.ml("TreeEnsembleRegressor", 1, "loop", loop, in(x), nil)
+	s.mlFails(graph.ErrFormat, "TreeEnsembleRegressor", 1, "loop", loop, in(x))
 	shared := without(loop, "nodes_truenodeids", "nodes_truenodeids", []int{1, 2, 3, 0})
 	s.ml("TreeEnsembleRegressor", 1, "shared leaf", shared, in(x), want(fromNumbers(tensor.F32, []float64{1, 1}, 2, 1)))
 	silent := without(without(without(without(good, "target_treeids", "target_treeids", []int{0}), "target_nodeids", "target_nodeids", []int{1}), "target_ids", "target_ids", []int{0}), "target_weights", "target_weights", []float64{5})
 	s.ml("TreeEnsembleRegressor", 1, "a leaf without votes", silent, in(seen(vector(tensor.F32, 0, 1, 0, -1), 2, 2)), want(fromNumbers(tensor.F32, []float64{5, 0}, 2, 1)))
-	s.ml("TreeEnsembleClassifier", 1, "one text", append(asEntries("class", false, []*tree{stump}), attrs("classlabels_strings", []string{"a"})...), in(x), nil)
-	s.ml("TreeEnsembleClassifier", 1, "base values", append(asEntries("class", false, []*tree{stump}), attrs("classlabels_int64s", []int{1, 2, 3}, "base_values", []float64{1})...), in(x), nil)
+	s.mlFails(graph.ErrUnsupported, "TreeEnsembleClassifier", 1, "one text", append(asEntries("class", false, []*tree{stump}), attrs("classlabels_strings", []string{"a"})...), in(x))
+	s.mlFails(graph.ErrFormat, "TreeEnsembleClassifier", 1, "base values", append(asEntries("class", false, []*tree{stump}), attrs("classlabels_int64s", []int{1, 2, 3}, "base_values", []float64{1})...), in(x))
 
 	list := asLists(tensor.F32, 1, []*tree{stump})
 	for name, value := range map[string]any{
@@ -424,8 +424,8 @@ func brokenTrees(s *suite) {
 		"aggregate_function": 4,
 		"post_transform":     -1,
 	} {
-		s.ml("TreeEnsemble", 5, name, without(list, name, name, value), in(x), nil)
+		s.mlFails(graph.ErrFormat, "TreeEnsemble", 5, name, without(list, name, name, value), in(x))
 	}
-	s.ml("TreeEnsemble", 5, "members", without(list, "nodes_modes", "nodes_modes", fromNumbers(tensor.U8, []float64{6}, 1)), in(x), nil)
-	s.ml("TreeEnsemble", 5, "mode", without(list, "nodes_modes", "nodes_modes", fromNumbers(tensor.U8, []float64{7}, 1)), in(x), nil)
+	s.mlFails(graph.ErrFormat, "TreeEnsemble", 5, "members", without(list, "nodes_modes", "nodes_modes", fromNumbers(tensor.U8, []float64{6}, 1)), in(x))
+	s.mlFails(graph.ErrFormat, "TreeEnsemble", 5, "mode", without(list, "nodes_modes", "nodes_modes", fromNumbers(tensor.U8, []float64{7}, 1)), in(x))
 }

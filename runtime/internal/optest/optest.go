@@ -29,8 +29,9 @@ type Case struct {
 	// Ulps is how far floats may be off: in units of the last place of the
 	// expected number, or of 1 when that is smaller. Other types must be equal.
 	Ulps float64
-	// Fails says that the node is refused, by then without Want.
-	Fails bool
+	// Fails is the kind of error that refuses the node, for errors.Is: one of those
+	// of package graph. A case has Want or Fails.
+	Fails error
 }
 
 // Name identifies the case within the suite.
@@ -61,7 +62,7 @@ func (c *Case) Node(version int) *graph.Node {
 	for i, t := range c.Want {
 		n.Outputs = append(n.Outputs, operand("out", i, t != nil))
 	}
-	if c.Fails {
+	if c.Fails != nil {
 		n.Outputs = []string{"out0"}
 	}
 	return n
@@ -172,16 +173,26 @@ var Rows = sync.OnceValue(func() map[string]*op.Row {
 // Check runs the case in one version and reports what is wrong.
 func (c *Case) Check(eval Eval, version int) error {
 	got, err := eval(c.Node(version), c.In)
-	if c.Fails {
-		if err == nil {
-			return fmt.Errorf("got %v, want an error", got)
-		}
-		return nil
+	if c.Fails != nil {
+		return c.checkError(got, err)
 	}
 	if err != nil {
 		return err
 	}
 	return c.Compare(got)
+}
+
+// checkError reports an error of another kind than the case names.
+func (c *Case) checkError(got []*tensor.Tensor, err error) error {
+	switch {
+	case err == nil:
+		return fmt.Errorf("got %v, want an error of kind %q", got, c.Fails)
+	case errors.Is(err, op.ErrInternal):
+		return fmt.Errorf("a defect: %w", err)
+	case !errors.Is(err, c.Fails):
+		return fmt.Errorf("the error is of another kind than %q: %w", c.Fails, err)
+	}
+	return nil
 }
 
 // Compare reports an output that differs from the one that is wanted.

@@ -295,23 +295,23 @@ func quantizeExtremes(s *suite) {
 
 func quantizeFails(s *suite) {
 	x, one := s.any(tensor.F32, 4, 6), scalar(tensor.F32, 1)
-	fails := func(version int, note string, list []*graph.Attr, in ...*tensor.Tensor) {
-		s.add(Case{Op: "QuantizeLinear", Version: version, Note: note, Attrs: list, In: in, Fails: true})
+	fails := func(kind error, version int, note string, list []*graph.Attr, in ...*tensor.Tensor) {
+		s.add(Case{Op: "QuantizeLinear", Version: version, Note: note, Attrs: list, In: in, Fails: kind})
 	}
-	fails(13, "too many scales", nil, x, s.any(tensor.F32, 4))
-	fails(13, "too many zero points", nil, x, one, s.codesOf(tensor.U8, 6))
-	fails(13, "no such axis", attrs("axis", 2), x, s.any(tensor.F32, 4))
-	s.add(Case{Op: "QuantizeLinear", Version: 10, Until: 13, Note: "scales along an axis", In: in(x, s.any(tensor.F32, 6)), Fails: true})
-	fails(21, "blocks of another size", attrs("axis", 1, "block_size", 4), x, s.any(tensor.F32, 4, 3))
-	fails(21, "negative blocks", attrs("block_size", -1), x, one)
-	fails(21, "types that differ", attrs("output_dtype", 3), x, one, tensor.New(tensor.U8))
-	fails(21, "no codes", attrs("output_dtype", 1), x, one)
-	fails(10, "zero point of no codes", nil, x, one, one)
-	fails(10, "scale of doubles", nil, x, scalar(tensor.F64, 1))
+	fails(graph.ErrShape, 13, "too many scales", nil, x, s.any(tensor.F32, 4))
+	fails(graph.ErrShape, 13, "too many zero points", nil, x, one, s.codesOf(tensor.U8, 6))
+	fails(graph.ErrShape, 13, "no such axis", attrs("axis", 2), x, s.any(tensor.F32, 4))
+	s.add(Case{Op: "QuantizeLinear", Version: 10, Until: 13, Note: "scales along an axis", In: in(x, s.any(tensor.F32, 6)), Fails: graph.ErrShape})
+	fails(graph.ErrShape, 21, "blocks of another size", attrs("axis", 1, "block_size", 4), x, s.any(tensor.F32, 4, 3))
+	fails(graph.ErrFormat, 21, "negative blocks", attrs("block_size", -1), x, one)
+	fails(graph.ErrFormat, 21, "types that differ", attrs("output_dtype", 3), x, one, tensor.New(tensor.U8))
+	fails(graph.ErrUnsupported, 21, "no codes", attrs("output_dtype", 1), x, one)
+	fails(graph.ErrFormat, 10, "zero point of no codes", nil, x, one, one)
+	fails(graph.ErrUnsupported, 10, "scale of doubles", nil, x, scalar(tensor.F64, 1))
 	y := s.codesOf(tensor.U8, 4, 6)
-	s.add(Case{Op: "DequantizeLinear", Version: 13, Note: "too many scales", In: in(y, s.any(tensor.F32, 4)), Fails: true})
-	s.add(Case{Op: "DequantizeLinear", Version: 10, Note: "zero point of another type", In: in(y, one, tensor.New(tensor.I8)), Fails: true})
-	s.add(Case{Op: "DequantizeLinear", Version: 24, Note: "no type for results", In: in(y, coded(tensor.F8E8M0, []int{127})), Fails: true})
+	s.add(Case{Op: "DequantizeLinear", Version: 13, Note: "too many scales", In: in(y, s.any(tensor.F32, 4)), Fails: graph.ErrShape})
+	s.add(Case{Op: "DequantizeLinear", Version: 10, Note: "zero point of another type", In: in(y, one, tensor.New(tensor.I8)), Fails: graph.ErrShape})
+	s.add(Case{Op: "DequantizeLinear", Version: 24, Note: "no type for results", In: in(y, coded(tensor.F8E8M0, []int{127})), Fails: graph.ErrUnsupported})
 }
 
 func dynamicQuantizeCases(s *suite) {

@@ -346,22 +346,22 @@ func recurrentFailures(s *suite) {
 		c.x, c.w, c.r = s.any(tensor.F32, 2, 2, 3), s.any(tensor.F32, 1, 12, 3), s.any(tensor.F32, 1, 12, 4)
 		return c
 	}
-	bad := func(note string, change func(c *Case)) {
+	bad := func(kind error, note string, change func(c *Case)) {
 		c := good().node()
 		change(&c)
-		c.Fails, c.Want, c.Note = true, nil, note
+		c.Fails, c.Want, c.Note = kind, nil, note
 		s.add(c)
 	}
 	set := func(a *graph.Attr) func(c *Case) { return func(c *Case) { c.Attrs = append(c.Attrs, a) } }
-	bad("negative clip", set(attrs("clip", -1.0)[0]))
-	bad("an unknown function", set(attrs("activations", []string{"Sigmoid", "Cube"})[0]))
-	bad("too few functions", set(attrs("activations", []string{"Sigmoid"})[0]))
-	bad("weights of other rows", func(c *Case) { c.In[1] = s.any(tensor.F32, 1, 11, 3) })
-	bad("a recurrence that is not square", func(c *Case) { c.In[2] = s.any(tensor.F32, 1, 12, 5) })
-	bad("a bias that is too short", func(c *Case) { c.In[3] = s.any(tensor.F32, 1, 12) })
-	bad("a length beyond the steps", func(c *Case) { c.In[4] = s.indices(tensor.I32, 3, 4, 2) })
-	bad("a negative length", func(c *Case) { c.In[4] = s.indices(tensor.I32, -1, 0, 2) })
-	bad("states of another type", func(c *Case) { c.In[5] = s.any(tensor.F64, 1, 2, 4) })
-	bad("states of other sequences", func(c *Case) { c.In[5] = s.any(tensor.F32, 1, 3, 4) })
-	bad("steps without elements", func(c *Case) { c.In[0], c.In[1] = tensor.New(tensor.F32, 2, 2, 0), tensor.New(tensor.F32, 1, 12, 0) })
+	bad(graph.ErrFormat, "negative clip", set(attrs("clip", -1.0)[0]))
+	bad(graph.ErrUnsupported, "an unknown function", set(attrs("activations", []string{"Sigmoid", "Cube"})[0]))
+	bad(graph.ErrFormat, "too few functions", set(attrs("activations", []string{"Sigmoid"})[0]))
+	bad(graph.ErrShape, "weights of other rows", func(c *Case) { c.In[1] = s.any(tensor.F32, 1, 11, 3) })
+	bad(graph.ErrShape, "a recurrence that is not square", func(c *Case) { c.In[2] = s.any(tensor.F32, 1, 12, 5) })
+	bad(graph.ErrShape, "a bias that is too short", func(c *Case) { c.In[3] = s.any(tensor.F32, 1, 12) })
+	bad(graph.ErrShape, "a length beyond the steps", func(c *Case) { c.In[4] = s.indices(tensor.I32, 3, 4, 2) })
+	bad(graph.ErrShape, "a negative length", func(c *Case) { c.In[4] = s.indices(tensor.I32, -1, 0, 2) })
+	bad(graph.ErrShape, "states of another type", func(c *Case) { c.In[5] = s.any(tensor.F64, 1, 2, 4) })
+	bad(graph.ErrShape, "states of other sequences", func(c *Case) { c.In[5] = s.any(tensor.F32, 1, 3, 4) })
+	bad(graph.ErrUnsupported, "steps without elements", func(c *Case) { c.In[0], c.In[1] = tensor.New(tensor.F32, 2, 2, 0), tensor.New(tensor.F32, 1, 12, 0) })
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/cmplx"
 
+	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -65,9 +66,9 @@ func dftCases(s *suite, d tensor.DType) {
 		}
 	}
 	x := s.any(d, 2, 6, 2)
-	s.add(Case{Op: "DFT", Version: 17, Note: "parts", Attrs: attrs("axis", 2), In: in(x), Fails: true})
-	s.add(Case{Op: "DFT", Version: 17, Note: "one-sided", Attrs: attrs("onesided", 1), In: in(x), Fails: true})
-	s.add(Case{Op: "DFT", Version: 17, Note: "length", In: in(x, scalar(tensor.I64, 0)), Fails: true})
+	s.add(Case{Op: "DFT", Version: 17, Until: 20, Note: "parts", Attrs: attrs("axis", 2), In: in(x), Fails: graph.ErrShape})
+	s.add(Case{Op: "DFT", Version: 17, Note: "one-sided", Attrs: attrs("onesided", 1), In: in(x), Fails: graph.ErrShape})
+	s.add(Case{Op: "DFT", Version: 17, Note: "length", In: in(x, scalar(tensor.I64, 0)), Fails: graph.ErrShape})
 }
 
 // dftCase transforms along axis 1 of x to that many points.
@@ -161,8 +162,8 @@ func stftCases(s *suite, d tensor.DType) {
 			s.add(Case{Op: "STFT", Version: 17, Attrs: list, In: in(x, hop, window), Want: want(y), Ulps: ulps})
 			s.add(Case{Op: "STFT", Version: 17, Attrs: list, In: in(x, hop, window, size), Want: want(y), Ulps: ulps})
 			s.add(Case{Op: "STFT", Version: 17, Attrs: list, In: in(x, hop, nil, size), Want: want(plain), Ulps: ulps})
-			s.add(Case{Op: "STFT", Version: 17, Note: "too long", Attrs: list, In: in(x, hop, nil, scalar(tensor.I64, 42)), Fails: true})
-			s.add(Case{Op: "STFT", Version: 17, Note: "no step", Attrs: list, In: in(x, scalar(tensor.I64, 0), window), Fails: true})
+			s.add(Case{Op: "STFT", Version: 17, Note: "too long", Attrs: list, In: in(x, hop, nil, scalar(tensor.I64, 42)), Fails: graph.ErrShape})
+			s.add(Case{Op: "STFT", Version: 17, Note: "no step", Attrs: list, In: in(x, scalar(tensor.I64, 0), window), Fails: graph.ErrShape})
 		}
 	}
 }
@@ -195,7 +196,7 @@ func windowCases(s *suite, d tensor.DType) {
 				}
 			}
 		}
-		s.add(Case{Op: w.op, Version: 17, Note: "negative", In: in(scalar(d, -1)), Fails: true})
+		s.add(Case{Op: w.op, Version: 17, Note: "negative", In: in(scalar(d, -1)), Fails: graph.ErrShape})
 	}
 }
 
@@ -221,7 +222,7 @@ func melCases(s *suite, d tensor.DType) {
 	})
 	numbers := in(scalar(d, bands), scalar(d, length), scalar(d, rate), scalar(tensor.F32, low), scalar(tensor.F32, high))
 	s.add(Case{Op: "MelWeightMatrix", Version: 17, In: numbers, Want: want(y), Ulps: 1})
-	s.add(Case{Op: "MelWeightMatrix", Version: 17, Note: "beyond", In: append(numbers[:4:4], scalar(tensor.F32, 60000)), Fails: true})
+	s.add(Case{Op: "MelWeightMatrix", Version: 17, Note: "beyond", In: append(numbers[:4:4], scalar(tensor.F32, 60000)), Fails: graph.ErrShape})
 }
 
 func detCases(s *suite, d tensor.DType) {
@@ -234,7 +235,7 @@ func detCases(s *suite, d tensor.DType) {
 		s.add(Case{Op: "Det", Version: 11, In: in(x), Want: want(y), Ulps: 64})
 	}
 	s.add(Case{Op: "Det", Version: 11, Note: "one", In: in(seen(vector(d, 2, 1, 4, 2), 2, 2)), Want: want(tensor.New(d))})
-	s.add(Case{Op: "Det", Version: 11, Note: "not square", In: in(s.any(d, 2, 3)), Fails: true})
+	s.add(Case{Op: "Det", Version: 11, Note: "not square", In: in(s.any(d, 2, 3)), Fails: graph.ErrShape})
 }
 
 // expanded is the determinant by expansion along the first row.
@@ -294,5 +295,5 @@ func bitCastCases(s *suite) {
 		}
 	}
 	s.add(Case{Op: "BitCast", Version: 26, Note: "bool", Attrs: attrs("to", codes[tensor.Bool]), In: in(vector(tensor.U8, 0, 1, 2, 128)), Want: want(vector(tensor.Bool, 0, 1, 1, 1))})
-	s.add(Case{Op: "BitCast", Version: 26, Note: "width", Attrs: attrs("to", codes[tensor.F32]), In: in(vector(tensor.F64, 1)), Fails: true})
+	s.add(Case{Op: "BitCast", Version: 26, Note: "width", Attrs: attrs("to", codes[tensor.F32]), In: in(vector(tensor.F64, 1)), Fails: graph.ErrShape})
 }

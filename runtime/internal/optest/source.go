@@ -57,12 +57,22 @@ func (s *source) indices(d tensor.DType, lo, hi int, shape ...int) *tensor.Tenso
 	return s.between(d, float64(lo), float64(hi-1), shape...)
 }
 
+// huge is more elements than any memory holds.
+const huge = min(1<<40, math.MaxInt)
+
 // ints is a vector of int64.
 func ints(list ...int) *tensor.Tensor {
 	t := tensor.New(tensor.I64, len(list))
 	for i, v := range list {
 		tensor.View[int64](t)[i] = int64(v)
 	}
+	return t
+}
+
+// longs is ints of numbers that need 64 bits.
+func longs(list ...int64) *tensor.Tensor {
+	t := tensor.New(tensor.I64, len(list))
+	copy(tensor.View[int64](t), list)
 	return t
 }
 
@@ -99,6 +109,8 @@ func attrs(list ...any) []*graph.Attr {
 			for _, n := range v {
 				a.Ints = append(a.Ints, int64(n))
 			}
+		case []int64:
+			a.Kind, a.Ints = graph.AttrInts, v
 		case []float64:
 			a.Kind, a.Floats = graph.AttrFloats, []float32{}
 			for _, f := range v {

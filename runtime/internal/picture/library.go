@@ -54,7 +54,7 @@ func isFaxOnBlack(data []byte) bool {
 	const compression, photometric, entry = 259, 262, 12
 	var fax, black bool
 	at := int(order.Uint32(data[4:]))
-	if at > len(data)-2 {
+	if at < 0 || at > len(data)-2 {
 		return false
 	}
 	n := int(order.Uint16(data[at:]))

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 )
 
@@ -96,13 +97,16 @@ func (f *File) Decode() (*Picture, error) {
 	return p, nil
 }
 
+// maxBytes bounds the pixels of a picture, so that sums of a few fit an int.
+const maxBytes = min(1<<56, math.MaxInt>>2)
+
 // memory is the bytes of width·height pixels of that many bytes each.
 func memory(width, height, each int) (int, error) {
 	if width <= 0 || height <= 0 {
 		return 0, fmt.Errorf("a picture of %d by %d pixels", width, height)
 	}
 	high, n := bits.Mul64(uint64(width), uint64(height))
-	if high != 0 || n > 1<<56/uint64(each) {
+	if high != 0 || n > maxBytes/uint64(each) {
 		return 0, fmt.Errorf("a picture of %d by %d pixels", width, height)
 	}
 	return int(n) * each, nil

@@ -3,6 +3,7 @@ package picture
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // pnm is a portable bitmap, greymap or pixmap (P1 to P6): a header of decimal
@@ -124,9 +125,10 @@ func (p *pnm) number() (int, error) {
 	p.skip()
 	v, digits := 0, 0
 	for len(p.data) > 0 && p.data[0] >= '0' && p.data[0] <= '9' {
-		if v, digits = v*10+int(p.data[0]-'0'), digits+1; v > 1<<31 {
+		if v > (math.MaxInt32-9)/10 {
 			return 0, errors.New("a number of more than 31 bits")
 		}
+		v, digits = v*10+int(p.data[0]-'0'), digits+1
 		p.data = p.data[1:]
 	}
 	if digits == 0 {

@@ -12,7 +12,12 @@ import (
 
 // Tolerance is how far a number may be from the expected one: by at most
 // Abs + Rel*|expected|. NaN equals NaN, infinities equal themselves.
-type Tolerance struct{ Rel, Abs float64 }
+type Tolerance struct {
+	Rel, Abs float64
+	// Threshold, if there is one, turns real numbers into decisions: both must lie
+	// above it, or neither, and how far apart they are does not matter.
+	Threshold *float64
+}
 
 // Result is the outcome of one comparison. Errors of elements that are not both
 // finite numbers are not counted in MaxAbs, MaxRel and Share.
@@ -138,6 +143,10 @@ func (c *counter) number(i int, got, want float64) {
 	if got == want || math.IsNaN(got) && math.IsNaN(want) {
 		return
 	}
+	if t := c.tol.Threshold; t != nil && (got > *t) != (want > *t) {
+		c.miss(i, fmt.Sprintf("%v, which decides otherwise", got), fmt.Sprintf("%v by the threshold %v", want, *t))
+		return
+	}
 	c.add(i, math.Abs(got-want), math.Abs(want), got, want)
 }
 
@@ -155,7 +164,7 @@ func (c *counter) add(i int, diff, size float64, got, want any) {
 			c.maxRel = max(c.maxRel, diff/size)
 		}
 	}
-	if !finite || diff > c.tol.Abs+c.tol.Rel*size {
+	if !finite || c.tol.Threshold == nil && diff > c.tol.Abs+c.tol.Rel*size {
 		c.miss(i, got, want)
 	}
 }

@@ -77,3 +77,18 @@ func TestErrors(t *testing.T) {
 		t.Errorf("got %+v", r)
 	}
 }
+
+func TestDecisions(t *testing.T) {
+	half := 0.5
+	tol := Tolerance{Threshold: &half}
+	for _, tt := range []struct {
+		got, want float32
+		match     bool
+	}{
+		{0.51, 0.99, true}, {0.1, 0.5, true}, {0.51, 0.5, false}, {0.4, 0.6, false}, {float32(math.NaN()), 0.1, false}, {float32(math.NaN()), 0.9, false},
+	} {
+		if r := Tensors(of(t, tt.got), of(t, tt.want), tol); r.Match() != tt.match {
+			t.Errorf("%v for %v: %q", tt.got, tt.want, r.Reason)
+		}
+	}
+}

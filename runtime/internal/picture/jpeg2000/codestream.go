@@ -197,12 +197,17 @@ func (f *fields) uint16() int { return f.uint(2) }
 
 func (s *codestream) size(b *fields) error {
 	b.uint16()
-	s.x1, s.y1, s.x0, s.y0 = b.uint(4), b.uint(4), b.uint(4), b.uint(4)
-	s.tileWidth, s.tileHeight, s.tileX, s.tileY = b.uint(4), b.uint(4), b.uint(4), b.uint(4)
+	var large bool
+	for _, to := range []*int{&s.x1, &s.y1, &s.x0, &s.y0, &s.tileWidth, &s.tileHeight, &s.tileX, &s.tileY} {
+		*to = b.uint(4)
+		large = large || uint(*to) > maxExtent
+	}
 	n := b.uint16()
 	switch {
 	case b.short:
 		return errShort
+	case large:
+		return UnsupportedError(fmt.Sprintf("an extent of more than %d", maxExtent))
 	case s.x0 >= s.x1 || s.y0 >= s.y1 || s.tileWidth == 0 || s.tileHeight == 0 || s.tileX > s.x0 || s.tileY > s.y0,
 		s.tileX+s.tileWidth <= s.x0 || s.tileY+s.tileHeight <= s.y0 || n == 0:
 		return errors.New("the size is broken")
@@ -224,7 +229,7 @@ func (s *codestream) size(b *fields) error {
 		}
 		c.x0, c.y0 = up(s.x0, c.dx), up(s.y0, c.dy)
 		c.width, c.height = up(s.x1, c.dx)-c.x0, up(s.y1, c.dy)-c.y0
-		if c.width <= 0 || c.height <= 0 || c.width > 1<<40/c.height {
+		if c.width <= 0 || c.height <= 0 || c.width > maxSamples/c.height {
 			return fmt.Errorf("a component has %d by %d samples", c.width, c.height)
 		}
 		s.components = append(s.components, c)

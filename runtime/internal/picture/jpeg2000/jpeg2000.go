@@ -7,6 +7,7 @@ package jpeg2000
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // UnsupportedError names what a file uses and this package does not know.
@@ -27,6 +28,12 @@ type Decoder struct {
 	box    boxes
 }
 
+// Bounds that leave room for sums and small multiples in an int.
+const (
+	maxSamples = min(1<<40, math.MaxInt)      // of a component, and pixels of a picture
+	maxExtent  = min(1<<32-1, math.MaxInt>>2) // extents and offsets on the reference grid
+)
+
 // sampleBytes is what one sample of a component takes: as result and coefficient,
 // twice while it is transformed, and its part of blocks and precincts.
 const sampleBytes = 4*4 + structBytes/samplesPerStruct
@@ -46,14 +53,22 @@ func Open(data []byte) (*Decoder, error) {
 	if d.Channels, err = d.box.check(s); err != nil {
 		return nil, err
 	}
-	if d.Width > 1<<40/d.Height {
-		return nil, fmt.Errorf("a picture of %d by %d pixels", d.Width, d.Height)
+	if d.Width > maxSamples/d.Height {
+		return nil, tooLarge(d)
 	}
-	d.Memory = d.Width*d.Height*d.Channels + len(data) + fewStructs*structBytes
+	need := int64(d.Width)*int64(d.Height)*int64(d.Channels) + int64(len(data)) + fewStructs*structBytes
 	for _, c := range s.components {
-		d.Memory += sampleBytes * c.width * c.height
+		need += sampleBytes * int64(c.width) * int64(c.height)
 	}
+	if need > math.MaxInt {
+		return nil, tooLarge(d)
+	}
+	d.Memory = int(need)
 	return d, nil
+}
+
+func tooLarge(d *Decoder) error {
+	return fmt.Errorf("a picture of %d by %d pixels", d.Width, d.Height)
 }
 
 // Decode reads the pixels, rows of Width pixels of Channels bytes.

@@ -1,0 +1,74 @@
+package bench
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/internal/testenv"
+)
+
+// answerShare is how far an answer may be from the expected one, as a part of the
+// largest expected magnitude: float32 sums of thousands of terms in another order,
+// through tens of layers.
+const answerShare = 1e-5
+
+// TestTopologies compares the answers of every generated network with ONNX
+// Runtime's or, where no Python has it, with those of the network as built, by
+// scalar kernels alone.
+func TestTopologies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds networks of a hundred megabytes")
+	}
+	for _, top := range Topologies {
+		t.Run(top.Name, func(t *testing.T) {
+			path := save(t, top)
+			got := answers(t, path, nacre.Options{})
+			want := expected(t, path)
+			if len(got) != len(want) {
+				t.Fatalf("%d numbers, want %d", len(got), len(want))
+			}
+			largest, far := 0.0, 0.0
+			for i, w := range want {
+				largest = max(largest, math.Abs(float64(w)))
+				far = max(far, math.Abs(float64(got[i])-float64(w)))
+			}
+			t.Logf("off by %.1e of %.3g", far/largest, largest)
+			if !(largest > 0 && far <= answerShare*largest) {
+				t.Errorf("off by %g, more than %g of the largest answer, %g", far, answerShare, largest)
+			}
+		})
+	}
+}
+
+// expected returns the answers to compare with.
+func expected(t *testing.T, path string) []float32 {
+	peer, err := startPeer(t, path, 1)
+	if err == nil {
+		return peer.answers(t)
+	}
+	if testenv.Complete() {
+		t.Fatal(err)
+	}
+	t.Log(err)
+	return answers(t, path, nacre.Options{NoOptimize: true, ISA: "scalar"})
+}
+
+// answers returns the outputs of a run, in the model's order, one after the other.
+func answers(t *testing.T, path string, o nacre.Options) []float32 {
+	s, inputs := open(t, path, o)
+	out, err := s.Run(context.Background(), inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []float32
+	for _, v := range s.Outputs() {
+		y, err := nacre.Data[float32](out[v.Name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, y...)
+	}
+	return list
+}

@@ -1,0 +1,44 @@
+// Commands of convolutions: what those of float32 share.
+#ifndef NACRE_CONV_COMMAND_H
+#define NACRE_CONV_COMMAND_H
+
+#include <stddef.h>
+
+#include "conv/conv.h"
+#include "conv/space.h"
+
+enum { CONV_X, CONV_W, CONV_BIAS, CONV_ADD, CONV_Y, CONV_OPERANDS };
+
+typedef void conv_map(const void *x, void *y, size_t n, const void *params);
+
+static inline size_t conv_align(size_t n) { return (n + 15) / 16 * 16; }
+
+static inline size_t conv_size(nacre_float_type type) { return type == NACRE_FLOAT32 ? 4 : 2; }
+
+// Element i of what lies in a type.
+static inline void *conv_at(nacre_float_type type, const void *p, size_t i) { return (char *)p + i * conv_size(type); }
+
+// Elements of a filter of a convolution.
+static inline size_t conv_depth(const nacre_conv *c) { return c->channels * conv_count(c->kernel, c->axes); }
+
+static inline int conv_is_empty(const nacre_conv *c) {
+    return c->images * c->groups * c->filters == 0 || conv_count(c->out, c->axes) == 0;
+}
+
+// What follows the sums, except for what is added.
+static inline nacre_f32_finish conv_finish(const nacre_conv_words *w) {
+    return (nacre_f32_finish){.clamp = w->clamp != 0, .low = (float)w->low, .high = (float)w->high,
+                              .map = (conv_map *)nacre_part_fn(w->map), .params = w->params};
+}
+
+// Floats of n elements of an operand: themselves, or converted to scratch, which moves on
+// behind them. NULL stays NULL.
+const float *nacre_conv_floats(nacre_team *team, const nacre_half *half, nacre_float_type type, size_t n, const void *src, float **scratch);
+
+// Elements at..at+n-1 of a result from their sums, which it overwrites: adds those of
+// add, NULL for none, in the type of the result, and does what finish says. Add may
+// be y.
+void nacre_conv_store(const nacre_half *half, nacre_float_type type, const nacre_f32_finish *finish, const void *add, size_t at, size_t n,
+                      float *sums, void *y);
+
+#endif

@@ -1,0 +1,106 @@
+// Command f32_conv_gemm: weights times columns. With a 1x1 kernel that does not skip
+// positions the columns are the value itself; else they are made where the product
+// packs them, never as a whole.
+#include "conv/command.h"
+
+enum { GEMM_BATCH = 6 };  // extents and strides of the batch axes: images, groups
+
+typedef struct {
+    nacre_conv c;
+    const nacre_f32_gemm_impl *gemm;
+    nacre_f32_im2col_fn *im2col;
+    nacre_float_type type;
+    const void *x;
+    int has_add;
+    size_t axes[GEMM_BATCH];
+    nacre_f32_gemm g;
+} conv_gemm;
+
+static int is_pointwise(const nacre_conv *c) {
+    for (size_t d = 0; d < c->axes; d++) {
+        if (c->kernel[d] != 1 || c->stride[d] != 1 || c->pad[d] != 0 || c->in[d] != c->out[d]) return 0;
+    }
+    return 1;
+}
+
+static void make_columns(const void *source, size_t index, size_t k0, size_t k, size_t j0, size_t n, float *dst) {
+    const conv_gemm *const j = source;
+    const void *const x = conv_at(j->type, j->x, index * j->c.channels * conv_count(j->c.in, j->c.axes));
+    if (j->type == NACRE_FLOAT32) {
+        j->im2col(&j->c, x, k0, k, j0, n, j->gemm->nr, dst);
+    } else {
+        nacre_half_im2col(j->gemm->half(), j->type, &j->c, x, k0, k, j0, n, j->gemm->nr, dst);
+    }
+}
+
+// The product of a command, without its operands; it refers to j.
+static void make_product(conv_gemm *j, const nacre_kernel *kernel, const nacre_conv_words *w) {
+    *j = (conv_gemm){.c = nacre_conv_of(&w->extents), .gemm = nacre_f32_gemm_part(w->gemm), .im2col = (nacre_f32_im2col_fn *)kernel->fn,
+                     .type = (nacre_float_type)w->type, .has_add = w->has_add != 0};
+    const nacre_conv *const c = &j->c;
+    const size_t k = conv_depth(c), n = conv_count(c->out, c->axes);
+    nacre_f32_gemm *const g = &j->g;
+    *g = (nacre_f32_gemm){.impl = j->gemm, .m = c->filters, .n = n, .k = k, .alpha = 1, .c_type = j->type, .ldc = n, .finish = conv_finish(w)};
+    g->a = (nacre_f32_operand){NULL, w->w_packed != 0, j->type, k, 1};
+    g->row_count = c->groups;
+    const size_t w_step = w->w_packed ? j->gemm->driver->packed_a(j->gemm, c->filters, k) : c->filters * k;
+    if (is_pointwise(c)) {
+        g->b = (nacre_f32_operand){NULL, 0, j->type, n, 1};
+    } else {
+        g->make_b = make_columns;
+        g->source = j;
+    }
+    const size_t batch[GEMM_BATCH] = {c->images, c->groups, 0, w_step, c->groups * c->channels * n, c->channels * n};
+    for (size_t i = 0; i < GEMM_BATCH; i++) j->axes[i] = batch[i];
+    g->batch = (nacre_batch){2, j->axes};
+}
+
+// Elements of what is converted to floats: the bias and what is added.
+static size_t converted(const conv_gemm *j) {
+    const size_t filters = j->c.groups * j->c.filters;
+    if (j->type == NACRE_FLOAT32) return 0;
+    return conv_align(filters) + (j->has_add ? conv_align(j->c.images * filters * conv_count(j->c.out, j->c.axes)) : 0);
+}
+
+static size_t gemm_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+    conv_gemm j;
+    make_product(&j, kernel, (const void *)words);
+    return (converted(&j) + j.gemm->driver->scratch(&j.g, threads)) * sizeof(float);
+}
+
+static void gemm_command(const nacre_call *c) {
+    conv_gemm j;
+    make_product(&j, c->kernel, (const void *)c->words);
+    float *scratch = c->scratch;
+    const size_t filters = j.c.groups * j.c.filters;
+    j.x = j.g.b.data = nacre_operand(c, CONV_X);
+    j.g.a.data = nacre_operand(c, CONV_W);
+    j.g.c = nacre_operand(c, CONV_Y);
+    j.g.row = nacre_conv_floats(c->team, j.gemm->half(), j.type, filters, nacre_operand(c, CONV_BIAS), &scratch);
+    j.g.finish.add = nacre_conv_floats(c->team, j.gemm->half(), j.type, j.c.images * filters * conv_count(j.c.out, j.c.axes),
+                                       nacre_operand(c, CONV_ADD), &scratch);
+    j.gemm->driver->run(&j.g, c->team, scratch);
+}
+
+static size_t gemm_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {
+    if (operand != CONV_W) return 0;
+    conv_gemm j;
+    make_product(&j, kernel, (const void *)words);
+    return j.c.groups * j.gemm->driver->packed_a(j.gemm, j.g.m, j.g.k) * conv_size(j.type);
+}
+
+static void gemm_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
+    (void)operand;
+    conv_gemm j;
+    make_product(&j, kernel, (const void *)words);
+    const size_t size = j.gemm->driver->packed_a(j.gemm, j.g.m, j.g.k);
+    for (size_t g = 0; g < j.c.groups; g++) {
+        const nacre_f32_operand a = {conv_at(j.type, src, g * j.g.m * j.g.k), 0, j.type, j.g.k, 1};
+        j.gemm->driver->pack_a(j.gemm, j.g.m, j.g.k, &a, conv_at(j.type, dst, g * size));
+    }
+}
+
+const nacre_entry nacre_f32_conv_gemm_entry = {
+    .words = sizeof(nacre_conv_words) / 8, .operands = CONV_OPERANDS, .run = gemm_command, .scratch = gemm_scratch,
+    .packed = gemm_packed, .pack = gemm_pack,
+};

@@ -1,0 +1,342 @@
+package cpu
+
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var attentionRows = []row{
+	rowFor("attention", bindAttention),
+	rowFor("attention", bindMultiHeadAttention),
+	rowFor("attention", bindProjectedAttention),
+	rowFor("attention", bindGroupQueryAttention),
+	rowFor("q_attention", bindQAttention),
+	rowFor("rotary", bindRotary),
+	rowFor("linear_attention", bindLinearAttention),
+	rowFor("causal_conv", bindCausalConv),
+	rowFor("tensor_scatter", bindTensorScatter),
+}
+
+// elementCodes are the numbers of csrc/attention/elements.h.
+var elementCodes = map[tensor.DType]int{
+	tensor.F32: 0, tensor.F16: 1, tensor.BF16: 2, tensor.F64: 3, tensor.Bool: 4,
+	tensor.U8: 5, tensor.I8: 6, tensor.I16: 7, tensor.I32: 8, tensor.I64: 9,
+}
+
+// element appends the numbers of element types.
+func (w *words) element(list ...tensor.DType) {
+	for _, d := range list {
+		w.int(elementCodes[d])
+	}
+}
+
+// headRows is an operand of attention in memory.
+type headRows struct {
+	op.HeadRows
+	dtype tensor.DType
+	at    device.Operand // of element [0,0,0,0]
+}
+
+// heads is an operand that a view of it describes.
+func (b *binder) heads(x device.Operand, d tensor.DType, h op.HeadRows) headRows {
+	return headRows{h, d, x.At(h.Start.Mul(graph.Known(d.Bits() / 8)))}
+}
+
+func (w *words) heads(h headRows) {
+	w.element(h.dtype)
+	w.dim(h.PerBatch, h.PerHead, h.PerRow)
+}
+
+// tempOf is scratch for so many elements.
+func (b *binder) tempOf(d tensor.DType, count graph.Dim) (device.Operand, error) {
+	n, ok := b.Max(count)
+	if !ok {
+		return device.Operand{}, device.Refuse("extent %v is not known", count)
+	}
+	return b.temp(d.Bytes(n)), nil
+}
+
+// wholeTemp is scratch for [batch,heads,rows,size].
+func (b *binder) wholeTemp(d tensor.DType, dims graph.Dims) (headRows, error) {
+	t, err := b.tempOf(d, dims.Len())
+	return b.heads(t, d, op.WholeHeads(dims)), err
+}
+
+// The kinds of lengths, as csrc/attention/attention.h numbers them.
+const (
+	lengthsLast = iota
+	lengthsKeys
+	lengthsPast
+)
+
+// lengths are the words of attention_lengths.
+type lengths struct {
+	kind          int
+	batch, tokens graph.Dim
+	room, past    graph.Dim
+	ends          bool
+	types         [2]tensor.DType
+}
+
+// lengths adds a command that reads how many keys there are from operands, and returns
+// where it puts them.
+func (b *binder) lengths(l lengths, x, y device.Operand) (device.Operand, error) {
+	out, err := b.tempOf(tensor.I64, l.batch.Mul(graph.Known(2)).Add(graph.Known(1)))
+	if err != nil {
+		return out, err
+	}
+	var w words
+	w.int(l.kind)
+	w.dim(l.batch, l.tokens, l.room, l.past)
+	w.bool(l.ends)
+	w.element(l.types[:]...)
+	return out, b.run("attention_lengths", w, x, y, out)
+}
+
+// appending is a cache of keys or values that grows.
+type appending struct {
+	past     device.Operand // none without a past
+	pastRows graph.Dim      // that the past has room for
+	kept     graph.Dim      // that count, without lengths
+	lengths  device.Operand // none where all batches have as many rows
+	bias     device.Operand // none without
+	biasType tensor.DType
+	cache    device.Operand
+	dtype    tensor.DType // of past and cache
+	room     graph.Dim
+}
+
+// appendRows adds a command that puts new rows behind a past, and returns the cache.
+func (b *binder) appendRows(x headRows, a appending) (headRows, error) {
+	out := b.heads(a.cache, a.dtype, op.WholeHeads(graph.Dims{x.Batch, x.Heads, a.room, x.Size}))
+	pastHead := a.pastRows.Mul(x.Size)
+	var w words
+	w.part(b.dev.half)
+	w.dim(x.Batch, x.Heads, x.Rows, x.Size)
+	w.heads(x)
+	w.element(a.biasType)
+	w.dim(x.Size)
+	w.element(a.dtype)
+	w.dim(a.kept, x.Heads.Mul(pastHead), pastHead, out.PerBatch, out.PerHead, a.room)
+	return out, b.run("attention_append", w, a.past, x.at, a.bias, a.lengths, a.cache)
+}
+
+// cacheAt is output i, or else scratch for so many elements.
+func (b *binder) cacheAt(i int, d tensor.DType, count graph.Dim) (device.Operand, error) {
+	if b.Wants(i) {
+		return b.out(i), nil
+	}
+	return b.tempOf(d, count)
+}
+
+// The forms of sinks.
+const (
+	noSink = iota
+	zeroSinks
+	givenSinks
+)
+
+// attention is a command f32_attention or f64_attention.
+type attention struct {
+	q, k, v, out headRows
+	keys         graph.Dim // that there are at most
+	scale        *float32
+	cap          float32
+	past         graph.Dim // position of the first query, without lengths
+	causal       bool
+	window       int
+	lengths      device.Operand
+	scores       int // input that is added to scores; negative for none
+	mask         int // input of a mask of integers; negative for none
+	filter       float32
+	sink         int
+	sinkInput    int
+	stage        int // of output 3
+	blank        bool
+	doubles      bool
+}
+
+// newAttention is attention without masks, whose output 0 is [batch,rows,heads*size].
+func (b *binder) newAttention(q, k, v headRows) *attention {
+	width := q.Heads.Mul(v.Size)
+	out := b.heads(b.out(0), b.Out[0].DType, op.HeadRows{PerBatch: q.Rows.Mul(width), PerHead: v.Size, PerRow: width})
+	return &attention{q: q, k: k, v: v, out: out, keys: k.Rows, past: graph.Known(0), scores: -1, mask: -1, stage: -1}
+}
+
+// attend adds the command.
+func (b *binder) attend(a *attention) error {
+	name := "f32_attention"
+	if a.doubles {
+		name = "f64_attention"
+	}
+	gemm, err := b.kernel("f32_gemm")
+	if err != nil {
+		return err
+	}
+	tanh, err := b.kernel("f32_tanh")
+	if err != nil {
+		return err
+	}
+	var w words
+	w.part(gemm, tanh)
+	w.dim(a.q.Batch, a.q.Heads, a.k.Heads, a.q.Rows, a.keys, a.q.Size, a.v.Size)
+	for _, h := range []headRows{a.q, a.k, a.v, a.out} {
+		w.heads(h)
+	}
+	if err := a.factors(&w); err != nil {
+		return err
+	}
+	w.dim(a.past)
+	w.bool(a.causal)
+	w.int(a.window)
+	scores, err := b.scoreWords(a, &w)
+	if err != nil {
+		return err
+	}
+	mask, err := b.maskWords(a, &w)
+	if err != nil {
+		return err
+	}
+	sink := device.Operand{}
+	w.int(a.sink)
+	if a.sink == givenSinks {
+		sink = b.in(a.sinkInput)
+	}
+	w.element(b.DType(a.sinkInput))
+	qk := b.shownWords(a, &w)
+	k, err := b.choose(name, w)
+	if err != nil {
+		return err
+	}
+	return b.add(k, []bindings.Kernel{gemm, tanh}, w, a.q.at, a.k.at, a.v.at, a.lengths, scores, mask, sink, a.out.at, qk)
+}
+
+// factors appends the factor of scores and their cap.
+func (a *attention) factors(w *words) error {
+	scale := float32(0)
+	if a.scale != nil {
+		scale = *a.scale
+	} else {
+		d, ok := a.q.Size.Value()
+		if !ok {
+			return device.Refuse("the size %v of heads is not known", a.q.Size)
+		}
+		scale = float32(1 / math.Sqrt(float64(max(d, 1))))
+	}
+	w.float(float64(scale), float64(a.cap))
+	return nil
+}
+
+// scoreWords appends the words of what is added to scores.
+func (b *binder) scoreWords(a *attention, w *words) (device.Operand, error) {
+	if a.scores < 0 || !b.Has(a.scores) {
+		w.int(0, 0, 0, 0, 0, 0)
+		return device.Operand{}, nil
+	}
+	d, err := op.ScoreDims(b.In[a.scores], a.q.Batch, a.q.Heads, a.q.Rows)
+	if err != nil {
+		return device.Operand{}, err
+	}
+	steps, cols := graph.Dims{d[1:].Len(), d[2:].Len(), d[3], graph.Known(1)}, d[3]
+	for i := range steps {
+		if d[i].Is(1) {
+			steps[i] = graph.Known(0)
+		}
+	}
+	if cols.Is(1) {
+		cols = graph.Known(-1) // it stretches to all keys
+	}
+	w.element(b.DType(a.scores))
+	w.dim(steps...)
+	w.dim(cols)
+	return b.in(a.scores), nil
+}
+
+// maskWords appends the words of a mask of integers.
+func (b *binder) maskWords(a *attention, w *words) (device.Operand, error) {
+	if a.mask < 0 || !b.Has(a.mask) {
+		w.int(0, 0, 0)
+		w.float(0)
+		return device.Operand{}, nil
+	}
+	v := b.In[a.mask]
+	form, err := op.KeyMaskOf(v, a.q.Batch, a.q.Rows)
+	if err != nil {
+		return device.Operand{}, err
+	}
+	w.int(int(form))
+	w.element(v.DType)
+	w.dim(v.Dims[len(v.Dims)-1])
+	w.float(float64(a.filter))
+	return b.in(a.mask), nil
+}
+
+// shownWords appends the words of the output of scores.
+func (b *binder) shownWords(a *attention, w *words) device.Operand {
+	if a.stage < 0 || !b.Wants(3) {
+		w.int(-1, 0, 0, 0)
+		return device.Operand{}
+	}
+	w.int(a.stage)
+	w.element(b.Out[3].DType)
+	w.dim(b.Out[3].Dims[3])
+	w.bool(a.blank)
+	return b.out(3)
+}
+
+func bindAttention(o *op.Attention, b *binder) error {
+	qh, kh, vh, err := o.Operands(b.In)
+	if err != nil {
+		return err
+	}
+	q := b.heads(b.in(op.AttentionQuery), b.DType(op.AttentionQuery), qh)
+	k := b.heads(b.in(op.AttentionKey), b.DType(op.AttentionKey), kh)
+	v := b.heads(b.in(op.AttentionValue), b.DType(op.AttentionValue), vh)
+	past := graph.Known(0)
+	if b.Has(op.AttentionPastKey) {
+		past = b.In[op.AttentionPastKey].Dims[2]
+	}
+	if k, err = b.grown(k, op.AttentionPastKey, 1); err != nil {
+		return err
+	}
+	if v, err = b.grown(v, op.AttentionPastValue, 2); err != nil {
+		return err
+	}
+	a := b.newAttention(q, k, v)
+	a.scale, a.cap, a.causal, a.window, a.past = o.Scale, o.Softcap, o.Causal, o.Window, past
+	a.scores, a.stage, a.doubles = op.AttentionMask, o.Stage, o.InFloat64(b.In)
+	if len(b.In[0].Dims) == 4 {
+		a.out = b.heads(b.out(0), b.Out[0].DType, op.WholeHeads(graph.Dims{q.Batch, q.Heads, q.Rows, v.Size}))
+	}
+	if b.Has(op.AttentionLengths) {
+		l := lengths{kind: lengthsKeys, batch: q.Batch, tokens: q.Rows, room: k.Rows, past: past, ends: !b.Has(op.AttentionPastKey)}
+		l.types[0] = b.DType(op.AttentionLengths)
+		if a.lengths, err = b.lengths(l, b.in(op.AttentionLengths), device.Operand{}); err != nil {
+			return err
+		}
+	}
+	return b.attend(a)
+}
+
+// grown is the rows of an operand behind those of the past in an input, in an output if
+// the node has that. Without both it is the operand itself.
+func (b *binder) grown(x headRows, past, output int) (headRows, error) {
+	if !b.Has(past) && !b.Wants(output) {
+		return x, nil
+	}
+	kept := graph.Known(0)
+	if b.Has(past) {
+		kept = b.In[past].Dims[2]
+	}
+	room := kept.Add(x.Rows)
+	cache, err := b.cacheAt(output, x.dtype, x.Batch.Mul(x.Heads).Mul(room).Mul(x.Size))
+	if err != nil {
+		return x, err
+	}
+	return b.appendRows(x, appending{past: b.in(past), pastRows: kept, kept: kept, cache: cache, dtype: x.dtype, room: room})
+}

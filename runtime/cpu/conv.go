@@ -1,0 +1,105 @@
+package cpu
+
+import (
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var convRows = []row{
+	rowFor("depthwise", func(o *op.Conv, b *binder) error { return bindConv(o, "f32_conv_depthwise", op.Epilogue{}, b) }),
+	rowFor("gemm", func(o *op.Conv, b *binder) error { return bindConv(o, "f32_conv_gemm", op.Epilogue{}, b) }),
+	rowFor("formula", func(o *op.Conv, b *binder) error { return bindConv(o, "f64_conv", op.Epilogue{}, b) }),
+	rowFor("depthwise", func(o *op.FusedConv, b *binder) error { return bindFusedConv(o, "f32_conv_depthwise", b) }),
+	rowFor("gemm", func(o *op.FusedConv, b *binder) error { return bindFusedConv(o, "f32_conv_gemm", b) }),
+	rowFor("formula", func(o *op.FusedConv, b *binder) error { return bindFusedConv(o, "f64_conv", b) }),
+	rowFor("gemm", func(o *op.ConvTranspose, b *binder) error { return bindConvTranspose(o, "f32_conv_transpose", b) }),
+	rowFor("formula", func(o *op.ConvTranspose, b *binder) error { return bindConvTranspose(o, "f64_conv_transpose", b) }),
+}
+
+func bindConv(o *op.Conv, kernel string, act op.Epilogue, b *binder) error {
+	s, err := o.Shape(b.Shape(0), b.Shape(1))
+	if err != nil {
+		return err
+	}
+	return b.conv(kernel, s, act)
+}
+
+func bindFusedConv(o *op.FusedConv, kernel string, b *binder) error {
+	return bindConv(&o.Conv, kernel, o.Then, b)
+}
+
+func bindConvTranspose(o *op.ConvTranspose, kernel string, b *binder) error {
+	s, err := o.Shape(b.Shape(0), b.Shape(1))
+	if err != nil {
+		return err
+	}
+	return b.conv(kernel, s, op.Epilogue{})
+}
+
+// conv adds a command of a convolution of input 0 by input 1, to which inputs 2, the
+// bias, and 3 are added. Nothing is added for no elements.
+func (b *binder) conv(kernel string, s *op.ConvShape, act op.Epilogue) error {
+	d := b.DType(0)
+	if doubles := kernel == "f64_conv" || kernel == "f64_conv_transpose"; doubles != (d == tensor.F64) {
+		return device.Refuse("the elements are %v", d)
+	}
+	if b.OutShape(0).Len() == 0 {
+		return nil
+	}
+	v := convWords{shape: s, dtype: d, add: b.Has(3), act: act}
+	var err error
+	if d != tensor.F64 {
+		if v.gemm, err = b.kernel("f32_gemm"); err != nil {
+			return err
+		}
+	}
+	if v.mapped, err = b.mapped(wide(d), act); err != nil {
+		return err
+	}
+	k, err := b.choose(kernel, v.words())
+	if err != nil {
+		return err
+	}
+	weights, packed, err := b.packed(1, k, v.weights(), 1)
+	if err != nil {
+		return err
+	}
+	if v.packed = packed; !packed {
+		weights = b.in(1)
+	}
+	return b.add(k, []bindings.Kernel{v.gemm, v.mapped}, v.words(), b.in(0), weights, b.in(2), b.in(3), b.out(0))
+}
+
+// convWords is nacre_conv_words of csrc/conv/conv.h.
+type convWords struct {
+	shape        *op.ConvShape
+	dtype        tensor.DType
+	packed, add  bool
+	gemm, mapped bindings.Kernel
+	act          op.Epilogue
+}
+
+func (v *convWords) words() words {
+	var w words
+	s := v.shape
+	w.int(s.Images, s.Groups, s.Channels, s.Filters, len(s.Kernel))
+	for _, list := range [][]int{s.In, s.Out, s.Kernel, s.Stride, s.Dilation, s.Pad} {
+		w.int(list...)
+		w.int(make([]int, op.MaxConvAxes-len(list))...)
+	}
+	w.int(floatTypes[v.dtype])
+	w.bool(v.packed, v.add)
+	w.part(v.gemm)
+	w.epilogue(wide(v.dtype), v.act, v.mapped)
+	return w
+}
+
+// weights is the words on which packed weights depend; the others are zero, so that
+// values of all extents share them.
+func (v *convWords) weights() words {
+	s := op.ConvShape{Groups: v.shape.Groups, Channels: v.shape.Channels, Filters: v.shape.Filters, Kernel: v.shape.Kernel}
+	w := convWords{shape: &s, dtype: v.dtype, gemm: v.gemm}
+	return w.words()
+}

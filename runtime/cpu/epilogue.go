@@ -1,0 +1,44 @@
+package cpu
+
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// floatTypes are the words for the types of floats, as nacre_float_type of
+// csrc/core/half.h has them.
+var floatTypes = map[tensor.DType]int{tensor.F32: 0, tensor.F16: 1, tensor.BF16: 2}
+
+// clampOf returns the interval to which an epilogue moves elements, if it is of that
+// kind.
+func clampOf(e op.Epilogue) (low, high float64, ok bool) {
+	switch e.Func {
+	case "relu":
+		return 0, math.Inf(1), true
+	case "clip":
+		return e.P, e.Q, true
+	}
+	return 0, 0, false
+}
+
+// mapped returns the kernel of an epilogue on elements of type d; the zero Kernel for
+// none and for clamps.
+func (b *binder) mapped(d tensor.DType, e op.Epilogue) (bindings.Kernel, error) {
+	if _, _, clamps := clampOf(e); clamps || e.Func == "" {
+		return bindings.Kernel{}, nil
+	}
+	return b.function(d, e.Func)
+}
+
+// epilogue appends what follows the sums of a command: a clamp, or a function and its
+// parameters as numbers of type d.
+func (w *words) epilogue(d tensor.DType, e op.Epilogue, mapped bindings.Kernel) {
+	low, high, clamps := clampOf(e)
+	w.bool(clamps)
+	w.float(low, high)
+	w.part(mapped)
+	w.params(params(d, e.P, e.Q))
+}

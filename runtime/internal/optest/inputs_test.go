@@ -1,0 +1,96 @@
+package optest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
+	cpudevice "github.com/nacre-ml/nacre/runtime/cpu"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+)
+
+// TestNeededInputs leaves out each input that a version of an operator needs, as ""
+// and by ending the list before it, in nodes of every row.
+func TestNeededInputs(t *testing.T) {
+	registry := op.Standard()
+	for name, row := range Rows() {
+		for _, version := range row.Since {
+			takes := row.Arity(version)
+			count := takes.In[0]
+			if takes.In[1] == op.Any {
+				count += 3
+			}
+			n := &graph.Node{Domain: row.Domain, Op: row.Name, Version: version, Outputs: make([]string, row.Out[0])}
+			for i := range count {
+				n.Inputs = append(n.Inputs, fmt.Sprint("in", i))
+			}
+			if _, _, err := registry.Match(n); err != nil {
+				t.Errorf("%s-%d with %d inputs: %v", name, version, count, err)
+			}
+			for i := range count {
+				if !takes.Needs(i) {
+					continue
+				}
+				less := *n
+				less.Inputs = slices.Clone(n.Inputs)
+				less.Inputs[i] = ""
+				if _, _, err := registry.New(&less); !errors.Is(err, graph.ErrFormat) {
+					t.Errorf("%s-%d without input %d: %v, want an error of kind %q", name, version, i, err, graph.ErrFormat)
+				}
+				if less.Inputs = n.Inputs[:i]; i >= takes.In[0] {
+					continue
+				}
+				if _, _, err := registry.New(&less); !errors.Is(err, graph.ErrFormat) {
+					t.Errorf("%s-%d with %d inputs: %v, want an error of kind %q", name, version, i, err, graph.ErrFormat)
+				}
+			}
+		}
+	}
+}
+
+// TestInputsLeftOut leaves out each input of the cases that succeed. One that the
+// operator needs is an error of the file's; without another the node may succeed or
+// be refused, and never meets a defect.
+func TestInputsLeftOut(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	registry, rows := op.Standard(), Rows()
+	met := map[string]bool{}
+	for _, c := range Cases() {
+		row := rows[c.key()]
+		for _, version := range c.Versions(row) {
+			for i, x := range c.In {
+				id := fmt.Sprint(c.key(), version, i, c.Note, len(c.In), len(c.Attrs))
+				if x == nil || c.Fails != nil || met[id] {
+					continue
+				}
+				met[id] = true
+				less := *c
+				less.In = slices.Clone(c.In)
+				less.In[i] = nil
+				_, err := cpudevice.Eval(registry, less.Node(version), bindings.DetectISA(), nil, less.In)
+				switch needs := row.Arity(version).Needs(i); {
+				case needs && !errors.Is(err, graph.ErrFormat):
+					t.Errorf("%s in version %d without input %d: %v, want an error of kind %q", c.Name(), version, i, err, graph.ErrFormat)
+				case err != nil && kindOf(err) == nil:
+					t.Errorf("%s in version %d without input %d: %v", c.Name(), version, i, err)
+				}
+			}
+		}
+	}
+}
+
+// kinds are those that an operator may refuse a node with.
+var kinds = []error{graph.ErrFormat, graph.ErrShape, graph.ErrUnsupported}
+
+// kindOf returns the kind of an operator's error; nil for a defect's and one without.
+func kindOf(err error) error {
+	i := slices.IndexFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
+	if i < 0 || errors.Is(err, op.ErrInternal) {
+		return nil
+	}
+	return kinds[i]
+}
