@@ -159,10 +159,10 @@ void nacre_i8_column_sums(const nacre_i8_gemm_impl *impl, size_t k, size_t n, co
 // Groups of one channel go by depthwise convolution of floats, whose sums of so few products of
 // bytes are exact, if weights are not packed.
 //
-// g's a is the weights [groups*filters][channels][kernel], or what
-// nacre_i8_conv_pack made of them, and g's vectors of rows are for all filters;
-// the number of its columns, b, batch, make_b and source are filled in here. Taps
-// beyond the edges meet the zero point of x.
+// g's a is the weights [groups*filters][channels][kernel], or what i8_conv_gemm packs
+// of them, and g's vectors of rows are for all filters; the number of its columns, b,
+// batch, make_b and source are filled in. Positions of the kernel beyond the edges meet
+// the zero point of x.
 typedef struct {
     nacre_conv c;
     nacre_i8_gemm g;
@@ -171,15 +171,6 @@ typedef struct {
     int x_signed;
     int32_t x_zero;
 } nacre_i8_conv;
-
-// Whether weights should not be packed; it looks at filters, channels, axes and
-// kernel only.
-int nacre_i8_conv_unpacked(const nacre_conv *c);
-
-size_t nacre_i8_conv_packed(const nacre_conv *c, const nacre_i8_gemm_impl *impl);
-void nacre_i8_conv_pack(const nacre_conv *c, const nacre_i8_gemm_impl *impl, int is_signed, const uint8_t *w, uint8_t *dst);
-size_t nacre_i8_conv_scratch(const nacre_i8_conv *j, size_t threads);
-void nacre_i8_conv_run(const nacre_i8_conv *j, nacre_team *team, uint8_t *scratch);
 
 // ---- f32_quantize -------------------------------------------------------------
 
@@ -334,6 +325,19 @@ typedef struct {
     int64_t batch[];   // extents, strides of a and of b, in elements; of a packed b in bytes
 } nacre_i8_gemm_words;
 
+// i8_conv_gemm and i8_conv_depthwise: operands x, its scale and zero point, w, scales and
+// zero points of w, scale and zero point of y, bias and y. A scale left out is 1; bias may
+// be left out. Of scales and zero points of w there are one, or one for each filter. The w
+// of i8_conv_gemm may be packed. With channels_last, which makes codes, the channels of x
+// and y are their last axis.
+typedef struct {
+    nacre_conv_extents extents;
+    int64_t channels_last, x_signed, w_signed, w_packed;
+    int64_t x_scale, w_scale, w_scales, w_zeros;  // types of scales, and how many there are
+    int64_t y, y_scale;                           // types: NACRE_QUANT_I32, _U8 or _I8; of the scale
+    int64_t depthwise;                            // part f32_conv_depthwise, for i8_conv_depthwise
+} nacre_i8_conv_words;
+
 // i8_pair: operands a, its scale and zero point, b, its scale and zero point, scale and
 // zero point of c, and c, which may be a or b. The types are those of scales.
 //     c = a + b, or with product a * b
@@ -370,7 +374,7 @@ typedef struct {
 } nacre_i8_softmax_words;
 
 extern const nacre_entry nacre_quantize_entry, nacre_dequantize_entry, nacre_quantize_dynamic_entry, nacre_i8_pair_entry;
-extern const nacre_entry nacre_i8_gemm_entry, nacre_i8_gemv_entry;
+extern const nacre_entry nacre_i8_gemm_entry, nacre_i8_gemv_entry, nacre_i8_conv_gemm_entry, nacre_i8_conv_depthwise_entry;
 extern const nacre_entry nacre_i8_lookup_entry, nacre_i8_table_entry, nacre_i8_softmax_entry, nacre_i8_softmax_table_entry;
 
 #endif

@@ -14,6 +14,7 @@ func families() [][]row {
 		eltwiseRows,
 		matmulRows,
 		normRows,
+		quantConvRows,
 		quantProductRows,
 		quantRows,
 		reduceRows,

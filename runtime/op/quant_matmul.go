@@ -219,19 +219,19 @@ func (c *Run) putCodes(i int, list []float32, scale float32, y *tensor.Tensor) e
 }
 
 // meant returns what the codes of input i, whose scales and zero points are the
-// inputs behind it, stand for: scales go with the rows of a left operand and with
-// the columns of a right one.
+// inputs behind it, stand for: those go with the rows of a left operand and with the
+// columns of a right one, for each matrix or for all.
 func (c *Run) meant(i int, left bool) (*tensor.Tensor, error) {
 	t := c.In[i]
-	shape := asMatrices(t.Shape(), left, 1)
-	l := quantLanes{operand: shape, axis: len(shape) - 1, batch: shape[:len(shape)-2], merged: 1}
-	if left {
-		l.axis--
-	}
-	l.products = l.batch.Len()
-	l.vectors = l.products
-	scale, err := l.scales(c, c.In[i+1])
+	scale, err := c.scales(c.In[i+1])
 	if err != nil {
+		return nil, err
+	}
+	zero, err := c.scratchFloats(c.In[i+2].Len())
+	if err != nil {
+		return nil, err
+	}
+	if err := c.codeFloats(zero, c.In[i+2]); err != nil {
 		return nil, err
 	}
 	out, err := c.scratchTensor(tensor.F32, t.Shape())
@@ -239,28 +239,17 @@ func (c *Run) meant(i int, left bool) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	numbers := tensor.View[float32](out)
-	zero, err := c.scratchFloats(l.count())
-	if err != nil {
-		return nil, err
-	}
-	given, err := c.scratchFloats(c.In[i+2].Len())
-	if err != nil {
-		return nil, err
-	}
-	if err := c.codeFloats(given, c.In[i+2]); err != nil {
-		return nil, err
-	}
-	spreadLanes(&l, zero, given, c.In[i+2].Shape())
 	if err := c.codeFloats(numbers, t); err != nil {
 		return nil, err
 	}
-	last := shape[len(shape)-1]
+	shape := asMatrices(t.Shape(), left, 1)
+	rows, cols := shape[len(shape)-2], shape[len(shape)-1]
 	for at := range numbers {
-		lane := at / last
+		lane := at / cols
 		if !left {
-			lane = lane/shape[len(shape)-2]*last + at%last
+			lane = lane/rows*cols + at%cols
 		}
-		numbers[at] = (numbers[at] - zero[lane]) * scale[lane]
+		numbers[at] = (numbers[at] - zero[lane%len(zero)]) * scale[lane%len(scale)]
 	}
 	return out, nil
 }

@@ -3,7 +3,6 @@ package op
 import (
 	"unsafe"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -15,12 +14,6 @@ import (
 
 // byteTypes are the codes that products and most other kernels take.
 var byteTypes = Types{tensor.U8, tensor.I8}
-
-// quantTypes is what kernels call codes, and numbers between them.
-var quantTypes = map[tensor.DType]bindings.QuantType{
-	tensor.F32: bindings.QuantF32, tensor.U8: bindings.QuantU8, tensor.I8: bindings.QuantI8, tensor.U16: bindings.QuantU16,
-	tensor.I16: bindings.QuantI16, tensor.I32: bindings.QuantI32,
-}
 
 // codeRange returns the least and the greatest number of an integer type of 32
 // bits or fewer.
