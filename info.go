@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // Kind is the kind of a value.
@@ -121,6 +122,29 @@ func infoOf(v *graph.Value, required bool) Info {
 var kindOf = map[graph.TypeKind]Kind{
 	graph.TensorType: TensorKind, graph.SequenceType: SequenceKind, graph.OptionalType: OptionalKind,
 	graph.MapType: MapKind, graph.SparseType: SparseKind, graph.OpaqueType: OpaqueKind,
+}
+
+// below is the type of the value.
+func (i Info) below() graph.Type {
+	t := graph.Type{DType: tensor.DType(i.DType), Key: tensor.DType(i.Key)}
+	for kind, k := range kindOf {
+		if k == i.Kind {
+			t.Kind = kind
+		}
+	}
+	if i.Shape != nil {
+		t.Dims = make(graph.Dims, len(i.Shape))
+	}
+	for k, d := range i.Shape {
+		if t.Dims[k] = graph.Unknown(); d.Size >= 0 {
+			t.Dims[k] = graph.Known(d.Size)
+		}
+	}
+	if i.Elem != nil {
+		elem := i.Elem.below()
+		t.Elem = &elem
+	}
+	return t
 }
 
 func typeInfo(t graph.Type) Info {

@@ -1,6 +1,7 @@
 package nacre
 
 import (
+	"encoding/json"
 	"io"
 	"time"
 
@@ -14,14 +15,21 @@ type Profile struct{ p *exec.Profile }
 
 // StepTime is when and how long one step ran, and on what.
 type StepTime struct {
-	Node   string        // the name of the node, or its first output
-	Op     string        // its operator with domain and version, such as Conv-17
-	Inputs string        // types and shapes
+	Node   string // the name of the node, or its first output
+	Op     string // its operator with domain and version, such as Conv-17
+	How    string // device, binder and kernels, as the plan has them
+	Inputs string // types and shapes
+	// Within is the nodes in whose graphs the step ran, such as those of If and Loop:
+	// each as NODE.ATTRIBUTE, outermost first with " > " between them. It is empty for
+	// a step of the model's main graph.
+	Within string
 	Start  time.Duration // since the first step began
 	Time   time.Duration
+	Own    time.Duration // Time without that of the steps in graphs of the node
 }
 
-// OpTime is the time of all steps of one operator.
+// OpTime is the time of all steps of one operator, without that of the steps in
+// graphs of its nodes.
 type OpTime struct {
 	Op    string
 	Steps int
@@ -29,11 +37,12 @@ type OpTime struct {
 	Share float64 // of the time of all steps, from 0 to 1
 }
 
-// Steps returns the steps in the order in which they ran.
+// Steps returns the steps in the order in which they began. Those in graphs of a node
+// follow the step of the node.
 func (p *Profile) Steps() []StepTime {
 	list := make([]StepTime, len(p.p.Steps))
 	for i, s := range p.p.Steps {
-		list[i] = StepTime{s.Node, s.Op, s.Inputs, s.Start, s.Time}
+		list[i] = StepTime{s.Node, s.Op, s.How, s.Inputs, s.Within, s.Start, s.Time, s.Own}
 	}
 	return list
 }
@@ -95,6 +104,13 @@ func (p *Plan) PeakBytes() int { return p.p.PeakBytes() }
 // of PeakBytes.
 func (p *Plan) OutputBytes() int { return p.p.ResultBytes }
 
-// String prints the plan: of every step the operator, its kernels, its inputs and
-// outputs and where they lie; then the memory of a run.
+// WriteText writes every step with its operator, its device and its kernels, and below
+// it its inputs and outputs with their types, bytes and places; then the nodes that are
+// planned only in the run, and the memory that a run takes.
+func (p *Plan) WriteText(w io.Writer) error { return p.p.Listing().WriteText(w) }
+
+// MarshalJSON returns what WriteText writes as JSON.
+func (p *Plan) MarshalJSON() ([]byte, error) { return json.Marshal(p.p.Listing()) }
+
+// String returns what WriteText writes.
 func (p *Plan) String() string { return p.p.String() }

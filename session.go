@@ -98,8 +98,8 @@ func (s *Session) Outputs() []Info { return infos(s.engine.Outputs(), never) }
 // and may be used by many runs at once; those that are not required are not looked at. Outputs share no memory with inputs, with
 // the session or with each other: they belong to the caller.
 //
-// A context that is cancelled, or whose deadline passes, ends the run between two
-// nodes of the model with the context's error.
+// A context that is cancelled, or whose deadline passes, ends the run with the
+// context's error: between two nodes of the model, or within one that takes long.
 //
 // The error is
 //   - ErrMissingInput if a required input is not there or nil;
@@ -171,6 +171,31 @@ func (s *Session) Plan(inputs map[string]*Tensor) (*Plan, error) {
 		tensors[name] = v.(*tensor.Tensor)
 	}
 	p, err := s.engine.Plan(tensors)
+	if err != nil {
+		return nil, public(err)
+	}
+	return &Plan{p}, nil
+}
+
+// PlanTypes is Plan for inputs of those types, which need no tensors: those of
+// Inputs, with a number for every extent of a tensor. Inputs that are not required
+// may be left out.
+func (s *Session) PlanTypes(inputs []Info) (*Plan, error) {
+	named := make(map[string]Info, len(inputs))
+	for _, v := range inputs {
+		named[v.Name] = v
+	}
+	types := map[string]graph.Type{}
+	_, err := accept(context.Background(), s, named, func(v Info) (tensor.Value, error) {
+		if !s.program.unused[v.Name] {
+			types[v.Name] = v.below()
+		}
+		return &tensor.Tensor{}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.engine.PlanTypes(types)
 	if err != nil {
 		return nil, public(err)
 	}

@@ -11,7 +11,7 @@ func families() [][]Kernel {
 		eltwiseFamily(),
 		halfFamily(),
 		mlFamily(),
-		moveFamily(),
+		copyFamily(),
 		nbitsFamily(),
 		normFamily(),
 		poolFamily(),

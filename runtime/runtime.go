@@ -212,6 +212,16 @@ func (s *Session) Profile(ctx context.Context, inputs map[string]tensor.Value) (
 	return out, p, err
 }
 
+// Compare times all ways to compute the steps of a plan, as exec.Executor.Compare does.
+func (s *Session) Compare(ctx context.Context, pl *plan.Plan, node string, rounds int) ([]exec.Comparison, error) {
+	s.use.RLock()
+	defer s.use.RUnlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	return s.exec.Compare(ctx, pl, node, rounds)
+}
+
 // asValue is t as a value; one that is not there is nil.
 func asValue(t *tensor.Tensor) tensor.Value {
 	if t == nil {
@@ -271,6 +281,28 @@ func (b *Bound) Run(ctx context.Context) error {
 		return ErrClosed
 	}
 	return b.Bound.Run(ctx, nil)
+}
+
+// PlanTypes is Plan for inputs of those types. The extents of tensors must be numbers.
+func (s *Session) PlanTypes(types map[string]graph.Type) (*plan.Plan, error) {
+	list := make([]graph.Type, len(s.program.Decl))
+	symbols := map[string]int{}
+	for i, v := range s.program.Decl {
+		t, ok := types[v.Name]
+		if !ok {
+			return nil, s.reject(graph.ErrMissing, "input %q is missing; the model needs %s", v.Name, list2text(s.program.Decl))
+		}
+		if err := acceptsType(v.Type, t, symbols); err != nil {
+			return nil, s.reject(graph.ErrShape, "input %q is %v and the model takes %v: %w", v.Name, t, v.Type, err)
+		}
+		list[i] = t
+	}
+	for name := range types {
+		if !s.needs(name) {
+			return nil, s.reject(graph.ErrShape, "the model takes no input %q; it needs %s", name, list2text(s.program.Decl))
+		}
+	}
+	return s.program.ForTypes(list)
 }
 
 // run returns the results in the order of the outputs.
@@ -333,23 +365,50 @@ func (s *Session) reject(kind error, format string, args ...any) error {
 // that named axes have, so that one name means one extent.
 func accepts(want graph.Type, v tensor.Value, symbols map[string]int) error {
 	t, ok := v.(*tensor.Tensor)
-	if !ok && op.TypeOf(v).Kind != want.Kind || ok && want.Kind != graph.TensorType {
-		return errors.New("these are different kinds of values")
-	}
 	if !ok {
+		if op.TypeOf(v).Kind != want.Kind {
+			return errKinds
+		}
 		return nil
 	}
-	if t.DType() != want.DType {
+	return acceptsTensor(want, t.DType(), t.Shape(), symbols)
+}
+
+var errKinds = errors.New("these are different kinds of values")
+
+// acceptsType is accepts for a value of that type.
+func acceptsType(want, have graph.Type, symbols map[string]int) error {
+	if have.Kind != want.Kind {
+		return errKinds
+	}
+	if have.Kind != graph.TensorType {
+		return nil
+	}
+	shape, ok := have.Dims.Concrete()
+	if !ok {
+		return errors.New("its extents are not all numbers")
+	}
+	if err := shape.Check(); err != nil {
+		return err
+	}
+	return acceptsTensor(want, have.DType, shape, symbols)
+}
+
+func acceptsTensor(want graph.Type, d tensor.DType, shape tensor.Shape, symbols map[string]int) error {
+	if want.Kind != graph.TensorType {
+		return errKinds
+	}
+	if d != want.DType {
 		return errors.New("element types differ")
 	}
 	if want.Dims == nil {
 		return nil
 	}
-	if len(want.Dims) != len(t.Shape()) {
-		return fmt.Errorf("it has %d axes, not %d", len(t.Shape()), len(want.Dims))
+	if len(want.Dims) != len(shape) {
+		return fmt.Errorf("it has %d axes, not %d", len(shape), len(want.Dims))
 	}
 	for i, d := range want.Dims {
-		have := t.Shape()[i]
+		have := shape[i]
 		n, known := d.Value()
 		if !known && !d.IsUnknown() {
 			n, known = symbols[d.String()]

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/packed"
-	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -23,10 +21,12 @@ import (
 type benchFlags struct {
 	session sessionFlags
 	input   inputFlags
-	dims    []string
+	dims    dimFlags
 	count   int
 	warmup  int
 	json    bool
+	kernels bool
+	node    string
 }
 
 func benchCommand() *cobra.Command {
@@ -37,7 +37,10 @@ func benchCommand() *cobra.Command {
 		Long: `Measure how long a model takes: it is run a few times to warm up and then
 measured. Inputs that no --input names are random: floats from a normal
 distribution, integers and booleans 0 or 1. Axes that the model leaves open have
-extent 1 unless --dim says otherwise.`,
+extent 1 unless --dim says otherwise.
+
+With --kernels it is not run. Of every step that a device computes, all ways in which
+it can be computed are timed in turns, --count times each, on random inputs.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout())
@@ -45,9 +48,11 @@ extent 1 unless --dim says otherwise.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringArrayVar(&f.dims, "dim", nil, "`NAME=N`: extent of an open axis; repeat for more")
+	f.dims.add(flags)
 	flags.IntVar(&f.count, "count", 20, "runs that are measured")
 	flags.IntVar(&f.warmup, "warmup", 3, "runs before those")
+	flags.BoolVar(&f.kernels, "kernels", false, "time all kernels that fit for every step, and mark those that are taken (*)")
+	flags.StringVar(&f.node, "node", "", "`NAME` of the one node whose kernels are timed")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	f.input.add(flags)
 	f.session.add(flags)
@@ -76,21 +81,27 @@ type opTiming struct {
 }
 
 func (f *benchFlags) run(ctx context.Context, path string, stdout io.Writer) (err error) {
+	if f.node != "" && !f.kernels {
+		return usagef("--node is for --kernels")
+	}
 	if f.count < 1 || f.warmup < 0 {
 		return usagef("--count must be 1 or more and --warmup not negative")
-	}
-	dims, err := parseDims(f.dims)
-	if err != nil {
-		return err
 	}
 	m, s, err := f.session.session(path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = join(err, s, m) }()
-	inputs, err := f.inputs(s, dims)
+	e, err := f.dims.extents(s.Inputs())
 	if err != nil {
 		return err
+	}
+	inputs, err := f.inputs(s, e)
+	if err != nil {
+		return err
+	}
+	if f.kernels {
+		return f.kernelTimes(ctx, s, inputs, stdout)
 	}
 	t, err := f.measure(ctx, s, inputs)
 	if err != nil {
@@ -107,29 +118,16 @@ func (f *benchFlags) run(ctx context.Context, path string, stdout io.Writer) (er
 	return nil
 }
 
-func parseDims(list []string) (map[string]int, error) {
-	dims := map[string]int{}
-	for _, arg := range list {
-		name, text, ok := strings.Cut(arg, "=")
-		n, err := strconv.Atoi(text)
-		if !ok || err != nil || n < 0 {
-			return nil, usagef("--dim %s: the form is NAME=N", arg)
-		}
-		dims[name] = n
-	}
-	return dims, nil
-}
-
 // inputs are those of files, and random ones for the rest.
-func (f *benchFlags) inputs(s *nacre.Session, dims map[string]int) (map[string]*nacre.Tensor, error) {
+func (f *benchFlags) inputs(s *nacre.Session, e *openExtents) (map[string]*nacre.Tensor, error) {
 	inputs, err := f.input.load(s)
 	var missing missingError
 	if err != nil && !errors.As(err, &missing) {
 		return nil, err
 	}
-	for name := range dims {
-		if !hasSymbol(s.Inputs(), name) {
-			return nil, fmt.Errorf("no axis of an input is named %q; the model takes %s", name, valueList(s.Inputs()))
+	for name, t := range inputs {
+		if err := e.take(find(s.Inputs(), name), t.Shape()); err != nil {
+			return nil, err
 		}
 	}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -137,7 +135,7 @@ func (f *benchFlags) inputs(s *nacre.Session, dims map[string]int) (map[string]*
 		if inputs[v.Name] != nil {
 			continue
 		}
-		t, err := randomTensor(r, v, dims)
+		t, err := randomTensor(r, v, e)
 		if err != nil {
 			return nil, fmt.Errorf("input %q: %w", v.Name, err)
 		}
@@ -146,48 +144,12 @@ func (f *benchFlags) inputs(s *nacre.Session, dims map[string]int) (map[string]*
 	return inputs, nil
 }
 
-func hasSymbol(list []nacre.Info, name string) bool {
-	for _, v := range list {
-		for _, d := range v.Shape {
-			if e := graph.ParseDim(d.String()); d.String() == name || slices.Contains(e.Symbols(), name) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// openExtent is the number for an extent that is none, from those for names and
-// for symbols; other symbols are 1, as is what has no number then.
-func openExtent(d graph.Dim, dims map[string]int) int {
-	if n, ok := dims[d.Text()]; ok {
-		return n
-	}
-	n, ok := d.Eval(func(symbol string) (int, bool) {
-		if n, ok := dims[symbol]; ok {
-			return n, true
-		}
-		return 1, true
-	})
-	if !ok || n < 0 {
-		return 1
-	}
-	return n
-}
-
-// randomTensor makes a tensor of that type; open extents come from dims or are 1.
-func randomTensor(r *rand.Rand, in nacre.Info, dims map[string]int) (*nacre.Tensor, error) {
+// randomTensor makes a tensor of that type; open extents come from e.
+func randomTensor(r *rand.Rand, in nacre.Info, e *openExtents) (*nacre.Tensor, error) {
 	if in.Kind != nacre.TensorKind || in.Shape == nil || !in.DType.Valid() {
 		return nil, fmt.Errorf("no random value of type %s can be made; give one with --input", in.Type())
 	}
-	shape := make([]int, len(in.Shape))
-	for i, d := range in.Shape {
-		shape[i] = d.Size
-		if d.Open() {
-			shape[i] = openExtent(graph.ParseDim(d.String()), dims)
-		}
-	}
-	x, err := nacre.Zeros(in.DType, shape...)
+	x, err := nacre.Zeros(in.DType, e.shape(in)...)
 	if err != nil {
 		return nil, err
 	}

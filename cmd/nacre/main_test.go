@@ -247,17 +247,6 @@ func TestRunOut(t *testing.T) {
 	}
 }
 
-func TestRunPlan(t *testing.T) {
-	file := write(t, filepath.Join(t.TempDir(), "x.npy"), npyBytes(t, seven(t)))
-	code, stdout, stderr := call("run", digits, "--plan", "--input", "image="+file)
-	if code != 0 {
-		t.Fatal(stderr)
-	}
-	if !strings.Contains(stdout, "Softmax-17") || !strings.Contains(stdout, "arena") {
-		t.Errorf("got %s", stdout)
-	}
-}
-
 // testFolder fills a folder with the model, its stored answer to x, and that of
 // a model which says otherwise.
 func testFolder(t *testing.T, dir string) {

@@ -22,6 +22,8 @@ type runFlags struct {
 	out      string
 	profile  string
 	plan     bool
+	json     bool
+	dims     dimFlags
 	weights  string
 	export   string
 	tol      compare.Tolerance
@@ -38,6 +40,11 @@ as .npy files. Names of axes that the model leaves open follow from the inputs.
 With --test-data the model runs on folders of input_K.pb and output_K.pb, and
 every output is compared with the stored one.
 
+With --plan nothing runs. The plan of a run is printed: of every step its device,
+its kernels, its operands and where these lie, and what memory a run takes. Extents
+that the model leaves open come from the files of --input, else from --dim, and are
+1 without either.
+
 With --export-weights every initialiser of the model is written to an archive
 (.hnw), bit for bit; the model then runs only if inputs, test data or a folder for
 outputs are given. With --weights the model takes its weights from such an archive,
@@ -46,6 +53,7 @@ and shape.`,
 		Example: `  nacre run model.onnx --input image=cat.jpg --image-mean 0.485,0.456,0.406 --image-std 0.229,0.224,0.225
   nacre run model.onnx --input tokens=tokens.npy --out results
   nacre run model.onnx --test-data .
+  nacre run model.onnx --plan --dim batch=8
   nacre run model.onnx --export-weights model.hnw
   nacre run model.onnx --weights tuned.hnw --input tokens=tokens.npy`,
 		Args: cobra.ExactArgs(1),
@@ -61,7 +69,9 @@ and shape.`,
 	flags.Float64Var(&f.tol.Abs, "atol", 1e-4, "test data: absolute part of the tolerance")
 	flags.StringVar(&f.out, "out", "", "`DIR` for the outputs, as .npy files")
 	flags.StringVar(&f.profile, "profile", "", "`FILE` for the time of every step (Chrome trace); a table goes to stderr")
-	flags.BoolVar(&f.plan, "plan", false, "print the plan of the run instead of running")
+	flags.BoolVar(&f.plan, "plan", false, "print the plan of the run instead of running; needs no inputs")
+	f.dims.add(flags)
+	flags.BoolVar(&f.json, "json", false, "print the plan as JSON")
 	flags.StringVar(&f.weights, "weights", "", "`FILE` (.hnw) that has the weights to run with")
 	flags.StringVar(&f.export, "export-weights", "", "`FILE` (.hnw) for the weights that the model has")
 	f.session.add(flags)
@@ -72,6 +82,9 @@ and shape.`,
 }
 
 func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Writer) (err error) {
+	if !f.plan && (f.json || f.dims.list != nil) {
+		return usagef("--json and --dim are for --plan")
+	}
 	o, err := f.session.options()
 	if err != nil {
 		return err
@@ -92,16 +105,11 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	if f.testData != "" {
 		return f.compare(ctx, s, stdout, stderr)
 	}
+	if f.plan {
+		return f.printPlan(path, s, stdout)
+	}
 	inputs, err := f.input.load(s)
 	if err != nil {
-		return err
-	}
-	if f.plan {
-		p, err := s.Plan(inputs)
-		if err != nil {
-			return err
-		}
-		_, err = io.WriteString(stdout, p.String())
 		return err
 	}
 	start := time.Now()

@@ -14,8 +14,8 @@ typedef struct nacre_pool nacre_pool;
 typedef struct nacre_team nacre_team;
 
 // Work on chunk `chunk` of the job; `thread` is below the team's thread count
-// and differs between calls that run at the same time. A chunk takes a
-// millisecond or less where the job can be cut so, because a run ends between two.
+// and differs between calls that run at the same time. A chunk takes a millisecond
+// or less where the job can be cut so, or looks for the end of the run itself.
 typedef void (*nacre_task)(void *job, size_t chunk, size_t thread);
 
 // A pool of `threads` threads, the caller counted in; NULL when a thread

@@ -31,6 +31,7 @@ typedef enum { TILES, DOT_LINES, AXPY_LINES } gemm_path;
 
 typedef struct {
     nacre_f32_gemm g;
+    const nacre_team *team;  // whose end is looked for within a chunk
     gemm_path path;
     size_t products;
     size_t i_step, i_count;  // the piece of c that is one chunk of work
@@ -184,7 +185,7 @@ typedef struct {
 
 static void run_tiles(const gemm_plan *p, const tile_block *t) {
     const nacre_f32_gemm *const g = &p->g;
-    for (size_t i = t->i0; i < t->i1; i += p->rows) {
+    for (size_t i = t->i0; i < t->i1 && !nacre_stopped(p->team); i += p->rows) {
         const float *const a = t->a + i * g->k + t->k0 * p->rows;
         const size_t m = least(p->rows, t->i1 - i);
         const float *b = t->b;
@@ -224,6 +225,7 @@ static void tiles_chunk(void *job, size_t chunk, size_t thread) {
             t.c = (float *)g->c + corner;
         }
         do {
+            if (nacre_stopped(p->team)) return;
             t.k = least(p->k_step, g->k - t.k0);
             t.last = t.k0 + t.k == g->k;
             t.e = (nacre_f32_epilogue){.alpha = g->alpha, .add = t.c, .ld_add = t.ldc};
@@ -310,6 +312,7 @@ void nacre_f32_gemm_run(const nacre_f32_gemm *given, nacre_team *team, float *sc
     size_t turned[3 * TURNED_RANK];
     gemm_plan p = make_plan(given, nacre_team_threads(team), turned);
     if (p.products == 0) return;
+    p.team = team;
     p.a_packed = scratch;
     p.b_blocks = scratch + p.a_distinct * p.a_size;
     p.c_blocks = p.b_blocks + nacre_team_threads(team) * p.b_size;

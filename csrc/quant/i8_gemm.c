@@ -11,8 +11,7 @@ enum {
     I8_MOST_LINES = 3,     // rows that are worth more than packing b
     I8_LINE = 1024,        // columns that are computed at a time in lines
     I8_GRAIN = 1 << 19,    // multiply-adds that are worth a thread's attention
-    I8_SHARES = 4,         // pieces per thread, so that a slow one does not hold up the rest
-    I8_PIECE = 8           // grains of a piece at most, as a run ends between two
+    I8_SHARES = 4          // pieces per thread, so that a slow one does not hold up the rest
 };
 
 static size_t i8_least(size_t a, size_t b) { return a < b ? a : b; }
@@ -22,6 +21,7 @@ static size_t i8_align(size_t n) { return i8_parts(n, 64) * 64; }
 
 typedef struct {
     const nacre_i8_gemm *g;
+    const nacre_team *team;  // whose end is looked for within a chunk
     int lines, need_sums;
     size_t products;
     size_t i_step, i_count, j_step, j_count;  // the piece of c that is one chunk of work
@@ -55,7 +55,7 @@ static void i8_cut(i8_plan *p, size_t threads) {
     const nacre_i8_gemm *const g = p->g;
     const size_t row = g->m * i8_most(g->k, 1), work = row / I8_GRAIN * g->n + row % I8_GRAIN * g->n / I8_GRAIN;
     size_t want = threads < 2 ? 1 : i8_most(1, i8_least(threads * I8_SHARES, work * p->products));
-    want = i8_most(i8_parts(want, p->products), work / I8_PIECE);
+    want = i8_parts(want, p->products);
     const size_t nr = g->impl->nr, unit = p->lines ? 64 : g->b.packed ? nr : 4 * nr;
     p->j_step = i8_parts(i8_parts(g->n, want), unit) * unit;
     if (p->lines) {
@@ -239,7 +239,7 @@ static void i8_tiles_chunk(void *job, size_t chunk, size_t thread) {
 
     int32_t sums[NACRE_I8_TILE];
     for (size_t j = 0; j < n; j += impl->nr, b += impl->nr * p->depth) {
-        for (size_t i = i0; i < i1; i += p->rows) {
+        for (size_t i = i0; i < i1 && !nacre_stopped(p->team); i += p->rows) {
             nacre_i8_finish t = i8_finish_at(&f, i, j);
             t.m = i8_least(p->rows, i1 - i);
             t.n = i8_least(impl->nr, n - j);
@@ -254,6 +254,7 @@ static void i8_tiles_chunk(void *job, size_t chunk, size_t thread) {
 void nacre_i8_gemm_run(const nacre_i8_gemm *g, nacre_team *team, uint8_t *scratch) {
     i8_plan p = i8_make_plan(g, nacre_team_threads(team));
     if (p.products == 0) return;
+    p.team = team;
     p.need_sums = i8_need_sums(g);
     p.a_packed = scratch;
     p.thread_memory = scratch + p.a_distinct * p.a_size;

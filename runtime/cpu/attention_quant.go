@@ -17,7 +17,7 @@ func bindQAttention(o *op.QAttention, kernel string, b *binder) error {
 	inner := *b.Binding
 	inner.In = op.AsProjected(b.In)
 	own := b.step.Commands
-	x := &binder{Binding: &inner, dev: b.dev, step: b.step}
+	x := &binder{Binding: &inner, dev: b.dev, step: b.step, skip: b.skip}
 	if err := x.attendProjected(&o.ProjectedAttention, all); err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func bindQAttention(o *op.QAttention, kernel string, b *binder) error {
 	numbers = op.AsProjected(numbers)
 	for _, c := range b.step.Commands[len(own):] {
 		for i := range c.Operands {
-			if c.Operands[i].Place == device.In {
+			if p := c.Operands[i].Place; p == device.In || p == device.Packed {
 				c.Operands[i].Index = numbers[c.Operands[i].Index]
 			}
 		}

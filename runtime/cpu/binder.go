@@ -33,6 +33,7 @@ type binder struct {
 	*device.Binding
 	dev  *Device
 	step *device.Step
+	skip map[string]int // by op: the fitting kernels that are passed over
 }
 
 // words is the words of a command, in the order of the struct that C reads them as.
@@ -87,7 +88,22 @@ func (b *binder) numbers(w words) ([]int64, error) {
 }
 
 // kernel returns the best kernel of that op within the session's levels, for a part.
-func (b *binder) kernel(op string) (bindings.Kernel, error) { return bindings.Select(op, b.dev.isa) }
+func (b *binder) kernel(op string) (bindings.Kernel, error) {
+	if b.skip[op] == 0 {
+		return bindings.Select(op, b.dev.isa)
+	}
+	skip := b.skip[op]
+	for _, k := range bindings.Variants(op) {
+		if k.ISA()&^b.dev.isa != 0 {
+			continue
+		}
+		if skip == 0 {
+			return k, nil
+		}
+		skip--
+	}
+	return bindings.Kernel{}, device.Refuse("no other kernel %s", op)
+}
 
 // choose returns the best kernel of that op within the session's levels that computes
 // what the words say.
@@ -96,15 +112,19 @@ func (b *binder) choose(op string, w words) (bindings.Kernel, error) {
 	if err != nil {
 		return bindings.Kernel{}, err
 	}
-	found := false
+	found, skip := false, b.skip[op]
 	for _, k := range bindings.Variants(op) {
 		if !k.IsCommand() || k.ISA()&^b.dev.isa != 0 {
 			continue
 		}
 		found = true
-		if k.Fits(list) {
+		if !k.Fits(list) {
+			continue
+		}
+		if skip == 0 {
 			return k, nil
 		}
+		skip--
 	}
 	if !found {
 		return bindings.Kernel{}, fmt.Errorf("no kernel %q for instruction-set levels %s", op, b.dev.isa)
@@ -197,5 +217,5 @@ func (b *binder) packed(i int, k bindings.Kernel, w words, operand int) (o devic
 		return o, false, err
 	}
 	b.step.Dropped |= 1 << i
-	return device.Operand{Place: device.Const, Data: data}, true, nil
+	return device.Operand{Place: device.Packed, Index: i, Data: data}, true, nil
 }

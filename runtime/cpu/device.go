@@ -78,18 +78,18 @@ func (d *Device) NewFlag() (device.Flag, error) {
 // Bind asks the rows of the node's operator, best first.
 func (d *Device) Bind(b *device.Binding) (*device.Step, error) {
 	rows := rowsOf(b.Op)
+	if storesInts(b) {
+		store := row{name: "store", bind: func(_ op.Op, b *binder) error { return bindStore(b) }}
+		rows = append([]row{store}, rows...)
+	}
 	if len(rows) == 0 {
 		return nil, device.Refuse("device cpu has no row for the operator")
 	}
 	var refused device.Refusal
 	for _, r := range rows {
-		x := &binder{Binding: b, dev: d, step: &device.Step{Binder: r.name, InPlace: b.Row.InPlace}}
-		err := op.Guard(func() error { return r.bind(b.Op, x) })
+		step, err := d.bindRow(r, b, nil)
 		if err == nil {
-			if x.step.Commands == nil && x.step.Call == nil {
-				x.step.Commands = []device.Command{}
-			}
-			return x.step, nil
+			return step, nil
 		}
 		var no *device.Refusal
 		if !errors.As(err, &no) {
@@ -99,6 +99,19 @@ func (d *Device) Bind(b *device.Binding) (*device.Step, error) {
 		refused.List = append(refused.List, no)
 	}
 	return nil, &refused
+}
+
+// bindRow makes the step of a node by one row. Skip is, by op, how many of the kernels
+// that fit are passed over.
+func (d *Device) bindRow(r row, b *device.Binding, skip map[string]int) (*device.Step, error) {
+	x := &binder{Binding: b, dev: d, step: &device.Step{Binder: r.name, InPlace: b.Row.InPlace}, skip: skip}
+	if err := op.Guard(func() error { return r.bind(b.Op, x) }); err != nil {
+		return nil, err
+	}
+	if x.step.Commands == nil && x.step.Call == nil {
+		x.step.Commands = []device.Command{}
+	}
+	return x.step, nil
 }
 
 // Record lays out commands in memory outside Go's heap.

@@ -11,7 +11,9 @@ func families() [][]row {
 	return [][]row{
 		attentionRows,
 		convRows,
+		copyRows,
 		eltwiseRows,
+		gatherRows,
 		matmulRows,
 		normRows,
 		quantConvRows,
@@ -19,6 +21,7 @@ func families() [][]row {
 		quantRows,
 		reduceRows,
 		rnnRows,
+		storeRows,
 	}
 }
 

@@ -5,6 +5,7 @@ package device
 
 import (
 	"context"
+	"strings"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -19,6 +20,10 @@ type Device interface {
 	// Bind makes the step of a node. The error is a *Refusal when no row of the device
 	// computes it; the node then goes to the host if its operator runs in Go.
 	Bind(b *Binding) (*Step, error)
+	// Alternatives makes a step of the node for every row that computes it and, of each,
+	// for every kernel that fits in place of one of its kernels. None is there twice, and
+	// that of Bind is among them.
+	Alternatives(b *Binding) ([]*Step, error)
 	// Record lays commands out for runs. Memory is attached with Segment.Rebase.
 	Record(list []Recorded) (Segment, error)
 	// Alloc returns n bytes at a multiple of 64, not cleared; nil when there is no
@@ -76,11 +81,12 @@ type Place uint8
 
 // The places of operands.
 const (
-	None  Place = iota // the operand is left out
-	In                 // input Index of the node
-	Out                // output Index of the node
-	Temp               // scratch that the commands of the step share
-	Const              // Data, which stays where it is
+	None   Place = iota // the operand is left out
+	In                  // input Index of the node
+	Out                 // output Index of the node
+	Temp                // scratch that the commands of the step share
+	Const               // Data, which stays where it is
+	Packed              // Data, which is constant input Index of the node, rearranged
 )
 
 // Operand is an address that a command gets: a place and an offset in bytes.
@@ -144,6 +150,20 @@ func (s *Step) Scratch() int {
 		most = max(most, s.Commands[i].Scratch)
 	}
 	return AlignUp(s.Temp) + most
+}
+
+// String is the row and its kernels, each followed by its parts, such as
+// "gemm: f32_gemm/14x32_avx512".
+func (s *Step) String() string {
+	parts := make([]string, len(s.Commands))
+	for i := range s.Commands {
+		c := &s.Commands[i]
+		parts[i] = c.Kernel.Op() + "/" + c.Kernel.Variant()
+		for _, p := range c.Parts {
+			parts[i] += " " + p.Op() + "/" + p.Variant()
+		}
+	}
+	return s.Binder + ": " + strings.Join(parts, ", ")
 }
 
 // Drops reports whether the elements of constant input i are not read.

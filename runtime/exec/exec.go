@@ -49,7 +49,11 @@ func (e *Executor) Run(ctx context.Context, pl *plan.Plan, inputs []tensor.Value
 		return nil, err
 	}
 	defer r.end()
-	return r.program(pl, inputs)
+	results, err := r.program(pl, inputs)
+	if prof != nil {
+		prof.Memory = max(prof.Memory, r.most)
+	}
+	return results, err
 }
 
 // run is one run of a program, the bodies of its control flow counted in.
@@ -60,7 +64,17 @@ type run struct {
 	stop    device.Flag // set when ctx is done; nil when that cannot be
 	unwatch func() bool
 	limited bool
-	budget  int // bytes left, if limited
+	budget  int    // bytes left, if limited
+	taken   int    // bytes of arenas, scratch and results that frames hold
+	most    int    // that taken was
+	within  string // the nodes whose graphs run, as StepTime has them
+}
+
+// take counts memory of a frame.
+func (r *run) take(f *frame, n int) {
+	f.taken += n
+	r.taken += n
+	r.most = max(r.most, r.taken)
 }
 
 // watch has the flag set when the context is done.
@@ -94,6 +108,7 @@ func (r *run) program(pl *plan.Plan, inputs []tensor.Value) (results []tensor.Va
 	defer func() {
 		for _, f := range list {
 			r.budget += f.held
+			r.taken -= f.taken
 			r.idle.put(f)
 		}
 	}()
@@ -137,6 +152,7 @@ func (r *run) frame(pl *plan.Plan) (*frame, error) {
 	f.run = r
 	f.held = pl.ArenaBytes + pl.ScratchBytes
 	r.budget -= f.held
+	r.take(f, len(f.arena)+len(f.scratch))
 	return f, nil
 }
 
@@ -172,10 +188,16 @@ func (r *run) stage(f *frame) error {
 func (r *run) commands(f *frame, i int) (int, error) {
 	seg := &f.plan.Segments[i]
 	s, err := f.segment(i)
-	if s == nil || err != nil {
+	if err != nil {
 		return seg.First, err
 	}
 	begin := r.prof.now()
+	if s == nil {
+		if r.prof != nil {
+			r.prof.segment(f, seg, nil, begin)
+		}
+		return 0, nil
+	}
 	done, err := s.Run(r.stop, r.prof != nil)
 	if err == nil && done < len(seg.Recorded) {
 		err = r.ctx.Err()
@@ -234,6 +256,13 @@ func (r *run) body(f *frame, s *plan.Step, attr string, in []tensor.Value) ([]te
 	pl, err := b.Program.For(in)
 	if err != nil {
 		return nil, err
+	}
+	if r.prof != nil {
+		outer := r.within
+		defer func() { r.within = outer }()
+		if r.within = s.Label() + "." + attr; outer != "" {
+			r.within = outer + " > " + r.within
+		}
 	}
 	return r.program(pl, in)
 }

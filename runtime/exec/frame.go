@@ -26,8 +26,9 @@ type frame struct {
 	more     scratch // for steps in Go
 	call     op.Run
 
-	run  *run
-	held int // bytes that count for the run
+	run   *run
+	held  int // bytes that count for the run's limit
+	taken int // bytes that the run took for the frame
 }
 
 // stringHeader is what an empty string takes in a tensor, in bytes.
@@ -159,6 +160,7 @@ func (f *frame) segment(i int) (device.Segment, error) {
 				continue
 			}
 			s := &f.plan.Slots[id]
+			f.run.take(f, s.Bytes())
 			f.set(id, tensor.New(s.Type.DType, s.Shape...))
 		}
 	}
@@ -182,7 +184,7 @@ func (f *frame) reset() {
 	clear(f.call.Out[:cap(f.call.Out)])
 	clear(f.call.Made[:cap(f.call.Made)])
 	f.call.Body, f.call.BodyType = nil, nil
-	f.run = nil
+	f.run, f.taken = nil, 0
 }
 
 func (f *frame) freeSegments() {

@@ -14,7 +14,6 @@ import (
 // host sets up the operands of a step and runs it in Go.
 func (r *run) host(f *frame, at int) error {
 	s, c := &f.plan.Steps[at], &f.call
-	begin := r.prof.now()
 	c.Node, c.Mem = s.Node.Node, f
 	r.device.Legacy(c)
 	c.In, c.Values, c.Out, c.Made = c.In[:0], c.Values[:0], c.Out[:0], c.Made[:0]
@@ -31,11 +30,14 @@ func (r *run) host(f *frame, at int) error {
 		c.BodyType = func(attr string, i int) graph.Type { return s.Bodies[attr].Type(s.Bodies[attr].Outputs[i]) }
 		c.Body = func(attr string, in []tensor.Value) ([]tensor.Value, error) { return r.body(f, s, attr, in) }
 	}
-	if err := r.hostRun(f, s); err != nil {
-		return err
+	var err error
+	if r.prof == nil {
+		err = r.hostRun(f, s)
+	} else {
+		err = r.prof.host(f, at, func() error { return r.hostRun(f, s) })
 	}
-	if r.prof != nil {
-		r.prof.host(f, at, begin)
+	if err != nil {
+		return err
 	}
 	f.bury(at)
 	return nil
@@ -118,6 +120,9 @@ func (f *frame) outputs(s *plan.Step) error {
 		default:
 			if _, err = f.Output(i, d, shape); err == nil {
 				f.set(id, f.call.Out[i])
+			}
+			if slot.Place == plan.Result {
+				f.run.take(f, slot.Bytes())
 			}
 		}
 		if err != nil {

@@ -16,6 +16,11 @@ import (
 type Profile struct {
 	Begin time.Time
 	Steps []StepTime
+	// Memory is the most bytes that arenas, scratch and results of a run took at a time,
+	// those of the graphs that nodes hold counted in.
+	Memory int
+
+	inner time.Duration // of the steps so far that the graph of the node has which runs
 }
 
 // StepTime is when and how long one step ran, and on what.
@@ -23,8 +28,12 @@ type StepTime struct {
 	Node, Op string
 	How      string // where and with what: as the plan says
 	Inputs   string
-	Start    time.Duration // since Begin
-	Time     time.Duration
+	// Within is the nodes in whose graphs the step ran, each as NODE.ATTRIBUTE, outermost
+	// first with " > " between them; empty for a step of the model's own graph.
+	Within string
+	Start  time.Duration // since Begin
+	Time   time.Duration
+	Own    time.Duration // Time without that of steps in graphs of the node
 }
 
 // now is the time if the run is profiled.
@@ -42,27 +51,44 @@ func (p *Profile) start(t time.Time) time.Duration {
 	return t.Sub(p.Begin)
 }
 
-// host adds a step that ran in Go.
-func (p *Profile) host(f *frame, at int, begin time.Time) {
-	p.step(f, at, p.start(begin), time.Since(begin))
+// host runs a step in Go and adds it, before the steps of graphs that it runs.
+func (p *Profile) host(f *frame, at int, run func() error) error {
+	begin, outer, i := time.Now(), p.inner, len(p.Steps)
+	p.step(f, at, p.start(begin), 0)
+	p.inner = 0
+	err := run()
+	s := &p.Steps[i]
+	s.Time = time.Since(begin)
+	s.Own = s.Time - p.inner
+	p.inner = outer + s.Time
+	return err
 }
 
 // segment adds the steps of a segment that began at a time of the wall clock. A step
-// lasts from the beginning of its first command to the end of its last.
+// lasts from the beginning of its first command to the end of its last; one without
+// commands takes no time. Times is nil when no step has any.
 func (p *Profile) segment(f *frame, seg *plan.Segment, times []int64, begin time.Time) {
-	start := p.start(begin)
-	for i := 0; i < len(seg.Owner); {
-		at, from := seg.Owner[i], times[i]
+	start, i := p.start(begin), 0
+	for at := seg.First; at < seg.End; at++ {
+		first := i
 		for i < len(seg.Owner) && seg.Owner[i] == at {
 			i++
 		}
-		p.step(f, at, start+time.Duration(from-times[0]), time.Duration(times[i]-from))
+		if times == nil {
+			p.step(f, at, start, 0)
+			continue
+		}
+		d := time.Duration(times[i] - times[first])
+		p.step(f, at, start+time.Duration(times[first]-times[0]), d)
+		p.inner += d
 	}
 }
 
 func (p *Profile) step(f *frame, at int, start, d time.Duration) {
 	s := &f.plan.Steps[at]
-	p.Steps = append(p.Steps, StepTime{Node: s.Label(), Op: s.OpName(), How: f.plan.How(at), Inputs: f.describe(s), Start: start, Time: d})
+	p.Steps = append(p.Steps, StepTime{
+		Node: s.Label(), Op: s.OpName(), How: f.plan.How(at), Inputs: f.describe(s), Within: f.run.within, Start: start, Time: d, Own: d,
+	})
 }
 
 // WriteTrace writes the steps in the Chrome trace event format (JSON array
@@ -81,14 +107,15 @@ func (p *Profile) WriteTrace(w io.Writer) error {
 	events := make([]event, len(p.Steps))
 	for i, s := range p.Steps {
 		events[i] = event{s.Node, s.Op, "X", micros(s.Start), micros(s.Time), 1, 1,
-			map[string]string{"op": s.Op, "how": s.How, "inputs": s.Inputs}}
+			map[string]string{"op": s.Op, "how": s.How, "inputs": s.Inputs, "within": s.Within}}
 	}
 	return json.NewEncoder(w).Encode(events)
 }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// OpTime is the time of all steps of one operator.
+// OpTime is the time of all steps of one operator, without that of steps in graphs
+// that its nodes hold.
 type OpTime struct {
 	Op    string
 	Steps int
@@ -109,8 +136,8 @@ func (p *Profile) Operators() []OpTime {
 			list = append(list, OpTime{Op: s.Op})
 		}
 		list[i].Steps++
-		list[i].Time += s.Time
-		total += s.Time
+		list[i].Time += s.Own
+		total += s.Own
 	}
 	for i := range list {
 		list[i].Share = float64(list[i].Time) / float64(max(total, 1))

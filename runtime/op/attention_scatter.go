@@ -78,7 +78,7 @@ func (o *TensorScatter) Run(c *Run) error {
 	if c.In[1].Len() == 0 {
 		return nil
 	}
-	var list []box
+	var list []stridedCopy
 	outer, inner := cache[1:axis].Len(), cache[axis+1:].Len()
 	for b, start := range starts {
 		// Rows that do not fit behind the start go on at the beginning.
@@ -88,14 +88,14 @@ func (o *TensorScatter) Run(c *Run) error {
 			if n == 0 {
 				continue
 			}
-			list = append(list, box{
+			list = append(list, stridedCopy{
 				src: c.In[1], dst: c.Out[0],
 				srcAt: (b*outer*update[axis] + from) * inner, dstAt: (b*outer*cache[axis] + to) * inner,
-				axes: []boxAxis{{outer, update[axis] * inner, cache[axis] * inner}, {n * inner, 1, 1}},
+				axes: []copyAxis{{outer, update[axis] * inner, cache[axis] * inner}, {n * inner, 1, 1}},
 			})
 		}
 	}
-	moveEach(list)
+	copyStrided(list...)
 	return nil
 }
 

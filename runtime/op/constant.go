@@ -73,14 +73,13 @@ func (o *constant) Run(c *Run) error {
 	return nil
 }
 
-// constantOfShape fills a shape with one value.
-type constantOfShape struct {
-	mover
+// ConstantOfShape fills a shape with one value.
+type ConstantOfShape struct {
 	value *tensor.Tensor
 }
 
 func newConstantOfShape(n *Node) (Op, error) {
-	o := &constantOfShape{value: tensor.New(tensor.F32, 1)}
+	o := &ConstantOfShape{value: tensor.New(tensor.F32, 1)}
 	if t := n.Tensor("value"); t != nil {
 		o.value = t
 	}
@@ -90,9 +89,7 @@ func newConstantOfShape(n *Node) (Op, error) {
 	return o, nil
 }
 
-func (o *constantOfShape) Prepare(c *Prepare) error { return o.prepare(c, o.value.DType()) }
-
-func (o *constantOfShape) Infer(c *Infer) error {
+func (o *ConstantOfShape) Infer(c *Infer) error {
 	shape, err := c.In[0].extentsIn()
 	if err != nil {
 		return err
@@ -111,10 +108,13 @@ func (o *constantOfShape) Infer(c *Infer) error {
 	return nil
 }
 
-func (o *constantOfShape) Run(c *Run) error {
-	o.fill(c, c.Out[0], o.value)
-	return nil
+// Copies fills the output.
+func (o *ConstantOfShape) Copies(c *Infer) ([]Copy, error) {
+	return []Copy{fillOf(o.value, c.Out[0].Dims)}, nil
 }
+
+// Run computes the output in Go.
+func (o *ConstantOfShape) Run(c *Run) error { return runCopies(o, c) }
 
 // rangeOp counts from start to before limit in steps of delta.
 type rangeOp struct{}

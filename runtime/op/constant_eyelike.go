@@ -8,15 +8,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// eyeLike makes a matrix of the input's shape with ones on the diagonal k.
-type eyeLike struct {
-	mover
+// EyeLike makes a matrix of the input's shape with ones on the diagonal k.
+type EyeLike struct {
 	to tensor.DType // Invalid for that of the input
 	k  int
 }
 
 func newEyeLike(n *Node) (Op, error) {
-	o := &eyeLike{k: n.Int("k", 0)}
+	o := &EyeLike{k: n.Int("k", 0)}
 	if n.Has("dtype") {
 		var err error
 		if o.to, err = elementType(n.Int("dtype", 0)); err != nil {
@@ -26,16 +25,14 @@ func newEyeLike(n *Node) (Op, error) {
 	return o, nil
 }
 
-func (o *eyeLike) dtype(in tensor.DType) tensor.DType {
+func (o *EyeLike) dtype(in tensor.DType) tensor.DType {
 	if o.to != tensor.Invalid {
 		return o.to
 	}
 	return in
 }
 
-func (o *eyeLike) Prepare(c *Prepare) error { return o.prepare(c, o.dtype(c.DType(0))) }
-
-func (o *eyeLike) Infer(c *Infer) error {
+func (o *EyeLike) Infer(c *Infer) error {
 	in := c.In[0]
 	if rank, ok := in.Rank(); ok && rank != 2 {
 		return graph.Mark(graph.ErrShape, "input is %v; it needs 2 axes", in.Type)
@@ -69,17 +66,37 @@ func oneOf(d tensor.DType) *tensor.Tensor {
 	return t
 }
 
-func (o *eyeLike) Run(c *Run) error {
-	out := c.Out[0]
-	rows, cols := out.Shape()[0], out.Shape()[1]
-	clear(out.Bytes())
+// Copies writes zeros around the diagonal, and ones to it.
+func (o *EyeLike) Copies(c *Infer) ([]Copy, error) {
+	d := c.Out[0].DType
+	shape, ok := c.Out[0].Dims.Concrete()
+	if !ok {
+		return nil, ErrSymbolic
+	}
+	list := []Copy{}
+	rows, cols, total := shape[0], shape[1], shape.Len()
 	k := min(max(o.k, -rows), cols)
 	r, q := max(-k, 0), max(k, 0)
-	if n := min(rows-r, cols-q); n > 0 {
-		o.move(c, box{src: oneOf(out.DType()), dst: out, dstAt: r*cols + q, axes: []boxAxis{{n, 0, cols + 1}}})
+	n := max(min(rows-r, cols-q), 0)
+	// The elements before the diagonal, those between two of its ones, those behind.
+	first, zero := r*cols+q, tensor.New(d, 1)
+	fill := func(at, groups, length int) {
+		list = append(list, Copy{Value: zero, To: graph.Known(at), Axes: []CopyAxis{
+			{N: graph.Known(groups), To: graph.Known(cols + 1)}, {N: graph.Known(length), To: graph.Known(1)}}})
 	}
-	return nil
+	if n == 0 {
+		fill(0, 1, total)
+		return list, nil
+	}
+	behind := first + (n-1)*(cols+1) + 1
+	fill(0, 1, first)
+	fill(first+1, n-1, cols)
+	fill(behind, 1, total-behind)
+	return append(list, Copy{Value: oneOf(d), To: graph.Known(first), Axes: []CopyAxis{{N: graph.Known(n), To: graph.Known(cols + 1)}}}), nil
 }
+
+// Run computes the output in Go.
+func (o *EyeLike) Run(c *Run) error { return runCopies(o, c) }
 
 var eyeLikeRows = []Row{
 	{Name: "EyeLike", Since: []int{9, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: numericOrBool, New: newEyeLike},

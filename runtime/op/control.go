@@ -165,6 +165,17 @@ func carriedTypes(in []*Value) []graph.Type {
 	return types
 }
 
+// FirstTypes are those of BodyTypes with the extents of the values that are carried in.
+func (o loop) FirstTypes(_ string, in []*Value) []graph.Type {
+	types, _ := o.BodyTypes(body, in)
+	for i, v := range in[2:] {
+		if v != nil {
+			types[2+i] = v.Type
+		}
+	}
+	return types
+}
+
 func (o loop) Infer(c *Infer) error {
 	types, _ := o.BodyTypes(body, c.In)
 	in := make([]*Value, len(types))

@@ -94,6 +94,38 @@ func (o *scan) BodyTypes(_ string, in []*Value) ([]graph.Type, bool) {
 	return carriedTypes(operands(o, in)), true
 }
 
+// FirstTypes are those of the states, and those of the scan inputs without the axis
+// along which they are scanned.
+func (o *scan) FirstTypes(_ string, in []*Value) []graph.Type {
+	types, _ := o.BodyTypes(body, in)
+	for i, v := range operands(o, in) {
+		if v == nil || v.Dims == nil || i >= len(types) {
+			continue
+		}
+		dims := v.Dims
+		if o.batched {
+			dims = withoutAxis(dims, 0)
+		}
+		if i >= o.states {
+			dims = withoutAxis(dims, o.inAxes[i-o.states])
+		}
+		types[i].Dims = dims
+	}
+	return types
+}
+
+// withoutAxis is the extents of all axes but one, counted from the end if it is
+// negative; nil if there is no such axis.
+func withoutAxis(d graph.Dims, axis int) graph.Dims {
+	if axis < 0 {
+		axis += len(d)
+	}
+	if axis < 0 || axis >= len(d) {
+		return nil
+	}
+	return slices.Concat(graph.Dims{}, d[:axis], d[axis+1:])
+}
+
 func (o *scan) Infer(c *Infer) error {
 	types, _ := o.BodyTypes(body, c.In)
 	in := make([]*Value, len(types))

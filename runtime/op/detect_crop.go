@@ -7,19 +7,20 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// cropPad brings some axes to given extents: longer ones lose elements at both
+// CenterCropPad brings some axes to given extents: longer ones lose elements at both
 // ends, shorter ones get zeros there. Where their number is odd, a crop loses
 // the last one more, and a pad gets it.
-type cropPad struct {
-	mover
+type CenterCropPad struct {
 	axes []int
 	all  bool
 }
 
-func newCropPad(n *Node) (Op, error) { return &cropPad{axes: n.Ints("axes"), all: !n.Has("axes")}, nil }
+func newCropPad(n *Node) (Op, error) {
+	return &CenterCropPad{axes: n.Ints("axes"), all: !n.Has("axes")}, nil
+}
 
 // targets returns the axes that the given number of extents are for.
-func (o *cropPad) targets(rank, extents int) ([]int, error) {
+func (o *CenterCropPad) targets(rank, extents int) ([]int, error) {
 	axes := o.axes
 	if o.all {
 		axes = make([]int, rank)
@@ -34,7 +35,7 @@ func (o *cropPad) targets(rank, extents int) ([]int, error) {
 }
 
 // Infer sets the extents that the shape gives.
-func (o *cropPad) Infer(c *Infer) error {
+func (o *CenterCropPad) Infer(c *Infer) error {
 	in := c.In[0]
 	c.Set(0, in.DType, nil)
 	want, err := c.In[1].extentsIn()
@@ -61,43 +62,57 @@ func (o *cropPad) Infer(c *Infer) error {
 	return nil
 }
 
-// Run computes the output.
-func (o *cropPad) Run(c *Run) error {
-	in := c.In[0].Shape()
-	want, err := Ints(c.In[1])
+// Copies copies what both have, between zeros.
+func (o *CenterCropPad) Copies(c *Infer) ([]Copy, error) {
+	in, err := c.shapeIn(0)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	want, err := c.elements(1)
+	if err != nil {
+		return nil, err
 	}
 	targets, err := o.targets(len(in), len(want))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	shape := in.Clone()
 	for i, a := range targets {
 		shape[a] = want[i]
 	}
-	if err := shape.Check(); err != nil {
-		return graph.Mark(graph.ErrShape, "%w", err)
+	if err := c.wantDims(0, graph.DimsOf(shape)); err != nil {
+		return nil, err
 	}
-	out, err := c.output(0, c.In[0].DType(), shape)
-	if err != nil {
-		return err
-	}
-	b := box{src: c.In[0], dst: out, axes: make([]boxAxis, len(in))}
-	padded := false
+	known := graph.Known
+	inner := Copy{Axes: make([]CopyAxis, len(in))}
+	var list []Copy
+	zero := tensor.New(c.In[0].DType, 1)
+	around := make([]CopyAxis, len(in)) // the axes before a as the input goes there, those from a on whole
 	from, to := in.Strides(), shape.Strides()
+	for a, n := range shape {
+		around[a] = CopyAxis{N: known(n), To: known(to[a])}
+	}
+	at := 0
 	for a, n := range in {
-		b.srcAt += max(n-shape[a], 0) / 2 * from[a]
-		b.dstAt += max(shape[a]-n, 0) / 2 * to[a]
-		b.axes[a] = boxAxis{min(n, shape[a]), from[a], to[a]}
-		padded = padded || shape[a] > n
+		both, before := min(n, shape[a]), max(shape[a]-n, 0)/2
+		for _, part := range [][2]int{{0, before}, {before + both, shape[a] - before - both}} {
+			axes := slices.Clone(around)
+			axes[a].N = known(part[1])
+			if part[1] > 0 {
+				list = append(list, Copy{Value: zero, To: known(at + part[0]*to[a]), Axes: axes})
+			}
+		}
+		inner.From = inner.From.Add(known(max(n-shape[a], 0) / 2 * from[a]))
+		inner.Axes[a] = CopyAxis{known(both), known(from[a]), known(to[a])}
+		around[a].N = known(both)
+		at += before * to[a]
 	}
-	if padded {
-		o.fill(c, out, tensor.New(out.DType(), 1))
-	}
-	o.move(c, b)
-	return nil
+	inner.To = known(at)
+	return append(list, inner), nil
 }
+
+// Run computes the output in Go.
+func (o *CenterCropPad) Run(c *Run) error { return runCopies(o, c) }
 
 var cropRows = []Row{
 	{Name: "CenterCropPad", Since: []int{18}, In: [2]int{2, 2}, Out: [2]int{1, 1}, New: newCropPad},

@@ -89,7 +89,7 @@ func (o *unique) Run(c *Run) error {
 		for i, g := range groups {
 			index[i] = int64(g.first)
 		}
-		gather(c, x, out, index, s.outer, s.n, s.inner)
+		gather(x, out, index, s.outer, s.n, s.inner)
 	}
 	return o.putLists(c, groups, of)
 }

@@ -15,7 +15,6 @@ import (
 type einsum struct {
 	equation *equation
 	product  multiplier
-	mover
 }
 
 func newEinsum(n *Node) (Op, error) {
@@ -67,9 +66,6 @@ func sumType(d tensor.DType) tensor.DType {
 // Prepare chooses the kernels.
 func (o *einsum) Prepare(c *Prepare) error {
 	d := sumType(c.DType(0))
-	if err := o.prepare(c, d); err != nil {
-		return err
-	}
 	o.product.dtype = d
 	var err error
 	o.product.kernel, err = c.Kernel(gemmOps[d])
@@ -235,7 +231,7 @@ func (o *einsum) sum(c *Run, x *strided, kept []rune) (*strided, error) {
 	if err != nil {
 		return nil, err
 	}
-	outer, inner := x.boxAxes(names, nil), x.boxAxes(summed, nil)
+	outer, inner := x.copyAxes(names, nil), x.copyAxes(summed, nil)
 	switch o.product.dtype {
 	case tensor.F32:
 		addUp(tensor.View[float32](x.t), tensor.View[float32](y.t), outer, inner)
@@ -247,7 +243,7 @@ func (o *einsum) sum(c *Run, x *strided, kept []rune) (*strided, error) {
 	return y, nil
 }
 
-func addUp[T float32 | float64 | int64](x, y []T, outer, inner []boxAxis) {
+func addUp[T float32 | float64 | int64](x, y []T, outer, inner []copyAxis) {
 	i := 0
 	eachElement(outer, 0, 0, func(at, _ int) {
 		var sum T
@@ -257,12 +253,12 @@ func addUp[T float32 | float64 | int64](x, y []T, outer, inner []boxAxis) {
 	})
 }
 
-// boxAxes is the axes of those names, with their steps here and, unless it is
+// copyAxes is the axes of those names, with their steps here and, unless it is
 // nil, in y. An axis that either lacks has step 0 there.
-func (x *strided) boxAxes(names []rune, y *strided) []boxAxis {
-	list := make([]boxAxis, len(names))
+func (x *strided) copyAxes(names []rune, y *strided) []copyAxis {
+	list := make([]copyAxis, len(names))
 	for i, name := range names {
-		list[i] = boxAxis{n: x.axes[name].n, from: x.axes[name].step}
+		list[i] = copyAxis{n: x.axes[name].n, from: x.axes[name].step}
 		if y != nil {
 			list[i].n = max(list[i].n, y.axes[name].n)
 			list[i].to = y.axes[name].step
@@ -311,7 +307,7 @@ func (o *einsum) contract(c *Run, a, b *strided, needed []rune) (*strided, error
 	s.k, s.aCol, _ = a.joined(inner)
 	_, s.bRow, _ = b.joined(inner)
 	s.n, s.bCol, _ = b.joined(cols)
-	axes := a.boxAxes(batch, b)
+	axes := a.copyAxes(batch, b)
 	for _, x := range axes {
 		s.batch = append(s.batch, x.n)
 	}
@@ -351,16 +347,16 @@ func (o *einsum) arrange(c *Run, x *strided, batch, first, second []rune) (*stri
 	if err != nil {
 		return nil, err
 	}
-	o.move(c, box{src: x.t, dst: y.t, axes: x.boxAxes(names, y)})
+	copyStrided(stridedCopy{src: x.t, dst: y.t, axes: x.copyAxes(names, y)})
 	return y, nil
 }
 
 // finish writes the result in the order of its names and in its own type.
 func (o *einsum) finish(c *Run, x *strided, names []rune, out *tensor.Tensor) error {
 	y := asStrided(out, names)
-	axes := x.boxAxes(y.names, y)
+	axes := x.copyAxes(y.names, y)
 	if out.DType() == x.t.DType() || out.DType() == tensor.U64 {
-		o.move(c, box{src: x.t, dst: out, axes: axes})
+		copyStrided(stridedCopy{src: x.t, dst: out, axes: axes})
 		return nil
 	}
 	switch out.DType() {
@@ -384,7 +380,7 @@ func (o *einsum) finish(c *Run, x *strided, names []rune, out *tensor.Tensor) er
 	return nil
 }
 
-func narrowTo[T any, U tensor.Element](out *tensor.Tensor, from []T, axes []boxAxis, narrow func(T) U) {
+func narrowTo[T any, U tensor.Element](out *tensor.Tensor, from []T, axes []copyAxis, narrow func(T) U) {
 	to := tensor.View[U](out)
 	eachElement(axes, 0, 0, func(src, dst int) { to[dst] = narrow(from[src]) })
 }

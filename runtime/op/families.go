@@ -36,7 +36,7 @@ func families() [][]Row {
 		mlLinearRows,
 		mlMapRows,
 		mlSVMRows,
-		moveRows,
+		copyOpRows,
 		multiHeadRows,
 		nbitsRows,
 		normRows,

@@ -43,7 +43,7 @@ func (extractor) Run(c *Run) error {
 		}
 	}
 	if c.Out[0].Len() > 0 {
-		gather(c, x, c.Out[0], index, x.Len()/n, n, 1)
+		gather(x, c.Out[0], index, x.Len()/n, n, 1)
 	}
 	return nil
 }

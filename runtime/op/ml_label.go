@@ -150,7 +150,7 @@ func (o *relabel) Run(c *Run) error {
 		return err
 	}
 	if len(index) > 0 {
-		gather(c, t.values, c.Out[0], index, 1, t.values.Len(), 1)
+		gather(t.values, c.Out[0], index, 1, t.values.Len(), 1)
 	}
 	return nil
 }

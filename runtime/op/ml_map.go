@@ -215,7 +215,7 @@ func (o *dictVectorizer) Run(c *Run) error {
 	values := tensor.New(m.Values.DType(), m.Values.Len()+1)
 	copy(values.Bytes(), m.Values.Bytes())
 	copy(values.Strings(), m.Values.Strings())
-	gather(c, values, y, index, 1, values.Len(), 1)
+	gather(values, y, index, 1, values.Len(), 1)
 	return nil
 }
 

@@ -281,3 +281,9 @@ func ints[T int64 | int32 | int16 | int8 | uint8](s []T) []int {
 type BodyTyper interface {
 	BodyTypes(attr string, in []*Value) (types []graph.Type, used bool)
 }
+
+// BodyStarter is an Op that runs a graph again and again, each time on what the run
+// before gave. It says which types the first run takes.
+type BodyStarter interface {
+	FirstTypes(attr string, in []*Value) []graph.Type
+}

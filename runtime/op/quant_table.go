@@ -30,7 +30,7 @@ func (o *QLinearUnary) Infer(c *Infer) error {
 // QLinearConcat joins quantised values along an axis: inputs 0 and 1 are scale and zero point of the
 // result, then come a value, its scale and its zero point in turn.
 type QLinearConcat struct {
-	concat concat
+	concat Concat
 	Values []int // the inputs that are values
 }
 
@@ -41,7 +41,7 @@ func newQLinearConcat(n *Node) (Op, error) {
 	if !n.Has("axis") {
 		return nil, graph.Mark(graph.ErrFormat, "attribute axis is missing")
 	}
-	o := &QLinearConcat{concat: concat{axis: n.Int("axis", 0)}}
+	o := &QLinearConcat{concat: Concat{axis: n.Int("axis", 0)}}
 	for i := 2; i < len(n.Inputs); i += 3 {
 		o.Values = append(o.Values, i)
 	}

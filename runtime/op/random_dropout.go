@@ -11,7 +11,6 @@ import (
 // dropout copies its input and, in training, drops elements by chance and scales
 // the others up.
 type dropout struct {
-	mover
 	ratio  float64 // when inputs do not say
 	train  bool    // when inputs do not say
 	inputs bool    // inputs 1 and 2 may be ratio and training mode
@@ -78,7 +77,7 @@ func (o *dropout) Run(c *Run) error {
 	}
 	in, out := c.In[0], c.Out[0]
 	if out != nil && (in.Pointer() != out.Pointer() || in.DType() == tensor.String) {
-		o.move(c, box{src: in, dst: out, axes: []boxAxis{{in.Len(), 1, 1}}})
+		copyStrided(stridedCopy{src: in, dst: out, axes: []copyAxis{{in.Len(), 1, 1}}})
 	}
 	if train {
 		return o.drop(c, ratio)

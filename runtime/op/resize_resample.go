@@ -234,7 +234,7 @@ func pick(c *Run, x, out *tensor.Tensor, tables []*taps) error {
 		for j, s := range t.start {
 			index[j] = int64(s)
 		}
-		gather(c, x, to, index, shape[:t.axis].Len(), t.in, shape[t.axis+1:].Len())
+		gather(x, to, index, shape[:t.axis].Len(), t.in, shape[t.axis+1:].Len())
 		x = to
 	}
 	return nil

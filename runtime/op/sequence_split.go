@@ -63,7 +63,7 @@ func (splitToSequence) sizes(in *tensor.Tensor, n int) ([]int, error) {
 		return nil, err
 	}
 	if len(in.Shape()) > 0 {
-		return list, (&split{}).check(list, n)
+		return list, (&Split{}).check(list, n)
 	}
 	size := list[0]
 	if size < 1 {

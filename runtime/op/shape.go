@@ -254,21 +254,21 @@ func (o *axesOp) unsqueezed(c *Infer, axes []int) (graph.Dims, error) {
 	return out, nil
 }
 
-// shapeOp yields extents of its input.
-type shapeOp struct {
+// Shape yields extents of its input.
+type Shape struct {
 	start, end int
 	toEnd      bool
 }
 
 func newShape(n *Node) (Op, error) {
 	if n.Since < 15 {
-		return &shapeOp{toEnd: true}, nil
+		return &Shape{toEnd: true}, nil
 	}
-	return &shapeOp{start: n.Int("start", 0), end: n.Int("end", 0), toEnd: !n.Has("end")}, nil
+	return &Shape{start: n.Int("start", 0), end: n.Int("end", 0), toEnd: !n.Has("end")}, nil
 }
 
 // part returns the range of axes of a value of that rank.
-func (o *shapeOp) part(rank int) (start, end int) {
+func (o *Shape) part(rank int) (start, end int) {
 	clamp := func(i int) int {
 		if i < 0 {
 			i += rank
@@ -282,7 +282,7 @@ func (o *shapeOp) part(rank int) (start, end int) {
 	return start, max(start, end)
 }
 
-func (o *shapeOp) Infer(c *Infer) error {
+func (o *Shape) Infer(c *Infer) error {
 	rank, ok := c.In[0].Rank()
 	if !ok {
 		c.Set(0, tensor.I64, graph.UnknownDims(1))
@@ -294,7 +294,7 @@ func (o *shapeOp) Infer(c *Infer) error {
 	return nil
 }
 
-func (o *shapeOp) Run(c *Run) error {
+func (o *Shape) Run(c *Run) error {
 	shape := c.In[0].Shape()
 	start, end := o.part(len(shape))
 	putInts(c.Out[0], shape[start:end])
@@ -308,11 +308,12 @@ func putInts(t *tensor.Tensor, list []int) {
 	}
 }
 
-type size struct{}
+// Size yields the number of elements.
+type Size struct{}
 
-func newSize(*Node) (Op, error) { return size{}, nil }
+func newSize(*Node) (Op, error) { return Size{}, nil }
 
-func (size) Infer(c *Infer) error {
+func (Size) Infer(c *Infer) error {
 	c.Set(0, tensor.I64, graph.Dims{})
 	if d := c.In[0].Dims; d != nil {
 		c.setInts(0, []graph.Dim{d.Len()})
@@ -320,7 +321,7 @@ func (size) Infer(c *Infer) error {
 	return nil
 }
 
-func (size) Run(c *Run) error {
+func (Size) Run(c *Run) error {
 	putInts(c.Out[0], []int{c.In[0].Len()})
 	return nil
 }

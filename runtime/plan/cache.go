@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/binary"
+	"slices"
 	"sync"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -38,12 +39,38 @@ func (p *Program) For(inputs []tensor.Value) (*Plan, error) {
 	return p.plans.get(key, func() (*Plan, error) {
 		types := make([]graph.Type, len(inputs))
 		for i, v := range inputs {
-			if types[i] = op.TypeOf(v); types[i].Kind != graph.TensorType {
-				types[i] = p.values[p.Inputs[i]].Type
-			}
+			types[i] = op.TypeOf(v)
 		}
-		return p.Plan(types)
+		return p.Plan(p.declared(types))
 	})
+}
+
+// ForTypes is For inputs of those types. The extents of tensors must be numbers.
+func (p *Program) ForTypes(types []graph.Type) (*Plan, error) {
+	var key []byte
+	for i, t := range types {
+		shape, ok := t.Dims.Concrete()
+		switch {
+		case t.Kind != graph.TensorType:
+			key = append(key, notTensor)
+		case !ok:
+			return nil, graph.Mark(graph.ErrShape, "extents of input %q, %v, are not known", p.Names[p.Inputs[i]], t)
+		default:
+			key = appendTensor(key, t.DType, shape)
+		}
+	}
+	return p.plans.get(key, func() (*Plan, error) { return p.Plan(p.declared(slices.Clone(types))) })
+}
+
+// declared replaces the types of values that are no tensors by those that the program
+// knows, on which alone plans depend.
+func (p *Program) declared(types []graph.Type) []graph.Type {
+	for i, t := range types {
+		if t.Kind != graph.TensorType {
+			types[i] = p.values[p.Inputs[i]].Type
+		}
+	}
+	return types
 }
 
 // Static plans ahead of the first run when the model says all extents of its inputs.

@@ -2,97 +2,113 @@ package plan
 
 import (
 	"fmt"
+	"io"
 	"strings"
-
-	"github.com/nacre-ml/nacre/runtime/device"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"text/tabwriter"
 )
 
-// String prints the plan: a line per step with its operator, device, binder and
-// kernels, its operands and where each lies; then the memory of a run.
+// String is the text of the plan's listing.
 func (pl *Plan) String() string {
 	var b strings.Builder
-	for i := range pl.Steps {
-		pl.writeStep(&b, i)
-	}
-	fmt.Fprintf(&b, "%d steps in %d segments, arena %d bytes (%d without sharing), scratch %d, results %d\n",
-		len(pl.Steps), len(pl.Segments), pl.ArenaBytes, pl.NaiveBytes, pl.ScratchBytes, pl.ResultBytes)
-	if !pl.Done() {
-		fmt.Fprintf(&b, "goes on with %d nodes when what they need is known:", len(pl.rest))
-		for _, n := range pl.rest {
-			fmt.Fprintf(&b, " %s", n.Label())
-		}
-		b.WriteByte('\n')
-	}
+	_ = pl.Listing().WriteText(&b) // a Builder takes all
 	return b.String()
 }
 
-func (pl *Plan) writeStep(b *strings.Builder, i int) {
-	s := &pl.Steps[i]
-	fmt.Fprintf(b, "%4d  %-24s %s  [%s]\n", i, s.OpName(), s.Label(), pl.How(i))
-	for k, id := range s.In {
-		if id >= 0 {
-			fmt.Fprintf(b, "          in %d  %s\n", k, pl.value(id))
-		}
+// WriteText writes every step with its operator and what computes it, and below it
+// its operands, in columns: name, type, bytes and place. Graphs that nodes hold stand
+// below their node, moved to the right. Then it writes what is planned only in the
+// run, and the memory that a run takes.
+func (l *Listing) WriteText(w io.Writer) error {
+	t := &listingText{}
+	t.listing(l, "")
+	t.memory(&l.Memory)
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
+// listingText is the text of a listing while it is made.
+type listingText struct{ strings.Builder }
+
+func (t *listingText) listing(l *Listing, margin string) {
+	for i := range l.Steps {
+		t.step(i, &l.Steps[i], margin)
 	}
-	for k, id := range s.Out {
-		if id < 0 {
-			continue
-		}
-		fmt.Fprintf(b, "         out %d  %s", k, pl.value(id))
-		if k == 0 && s.Over >= 0 {
-			fmt.Fprintf(b, ", over input %d", s.Over)
-		}
-		b.WriteByte('\n')
-	}
-	if n := s.Scratch(); n > 0 {
-		fmt.Fprintf(b, "       scratch  %d bytes\n", n)
+	for _, n := range l.Left {
+		fmt.Fprintf(t, "%slater  %s  %s  waits for %s\n", margin, n.Op, n.Node, n.waits())
 	}
 }
 
-// How says where and with what a step runs, such as "cpu gemm: f32_gemm/14x32_avx512".
-func (pl *Plan) How(i int) string {
-	s := &pl.Steps[i]
-	if s.OnHost() {
-		if d, ok := s.Op.(op.Describer); ok && d.Describe() != "" {
-			return "host: " + d.Describe()
-		}
-		return "host"
+func (n *LeftNode) waits() string {
+	var parts []string
+	if n.Extents != nil {
+		parts = append(parts, "the extents of "+strings.Join(n.Extents, ", "))
 	}
-	parts := make([]string, len(s.Commands))
-	for k := range s.Commands {
-		parts[k] = kernelText(&s.Commands[k])
+	if n.Elements != nil {
+		parts = append(parts, "the elements of "+strings.Join(n.Elements, ", "))
 	}
-	return pl.Program.device.Name() + " " + s.Binder + ": " + strings.Join(parts, ", ")
+	return strings.Join(parts, " and ")
 }
 
-func kernelText(c *device.Command) string {
-	text := c.Kernel.Op() + "/" + c.Kernel.Variant()
-	for _, p := range c.Parts {
-		text += " " + p.Op() + "/" + p.Variant()
+func (t *listingText) step(i int, s *ListedStep, margin string) {
+	fmt.Fprintf(t, "%s%5d  %-20s  %-28s  [%s]\n", margin, i, s.Op, s.Node, s.How)
+	tw := tabwriter.NewWriter(t, 0, 0, 2, ' ', 0)
+	for _, o := range s.Inputs {
+		fmt.Fprintf(tw, "%s       in\t%d\t%s\n", margin, o.Index, o.text())
 	}
-	return text
+	for _, o := range s.Outputs {
+		fmt.Fprintf(tw, "%s       out\t%d\t%s\n", margin, o.Index, o.text())
+	}
+	_ = tw.Flush() // a Builder takes all
+	if s.Scratch > 0 {
+		fmt.Fprintf(t, "%s       scratch  %d bytes\n", margin, s.Scratch)
+	}
+	for _, b := range s.Bodies {
+		t.body(&b, margin+"       ")
+	}
 }
 
-// value says what and where a value is.
-func (pl *Plan) value(id int) string {
-	s := &pl.Slots[id]
-	text := fmt.Sprintf("%s %v ", pl.Program.Names[id], s.Type)
-	switch s.Place {
-	case Input:
-		return text + "input"
-	case Const:
-		return text + "constant"
-	case Arena:
-		return text + fmt.Sprintf("arena %d+%d", s.Offset, s.Bytes())
-	case Result:
-		return text + "result"
-	case Dynamic:
-		return text + "made while running"
-	case View:
-		return text + "view of " + pl.Program.Names[s.ViewOf]
-	case Earlier:
-		return text + "of an earlier stage"
+// text is the columns of an operand.
+func (o *ListedOperand) text() string {
+	bytes := "?"
+	if o.Bytes != nil {
+		bytes = fmt.Sprint(*o.Bytes)
 	}
-	return text + "unused"
+	place := o.Place
+	switch {
+	case o.Offset != nil:
+		place = fmt.Sprintf("arena %d+%s", *o.Offset, bytes)
+	case o.View != "":
+		place = "view of " + o.View
+	case o.Packed > 0:
+		place += fmt.Sprintf(", packed in %d bytes", o.Packed)
+	}
+	if o.Over != "" {
+		place += ", over " + o.Over
+	}
+	return fmt.Sprintf("%s\t%s\t%s bytes\t%s", o.Name, o.Type, bytes, place)
+}
+
+func (t *listingText) body(b *ListedBody, margin string) {
+	fmt.Fprintf(t, "%s%s", margin, b.Name)
+	if b.First {
+		t.WriteString(", first iteration")
+	}
+	switch {
+	case b.Plan == nil:
+		fmt.Fprintf(t, ": planned while running: %s\n", b.Why)
+		return
+	case len(b.Plan.Steps) == 0 && len(b.Plan.Left) == 0:
+		t.WriteString(": no steps\n")
+		return
+	}
+	t.WriteString(":\n")
+	t.listing(b.Plan, margin)
+}
+
+func (t *listingText) memory(m *Memory) {
+	fmt.Fprintf(t, "arena %d bytes (%d without sharing), scratch %d, results %d, ", m.Arena, m.Unshared, m.Scratch, m.Results)
+	if m.Bodies > 0 {
+		fmt.Fprintf(t, "graphs of nodes %d, ", m.Bodies)
+	}
+	fmt.Fprintf(t, "packed constants %d: %d bytes in all\n", m.Packed, m.Peak)
 }

@@ -101,6 +101,23 @@ type placed struct {
 	step int
 }
 
+// Binding is the node of a step with what is known of its operands.
+func (pl *Plan) Binding(step int) *device.Binding {
+	s := &pl.Steps[step]
+	return &device.Binding{Op: s.Op, Row: s.Row, Node: s.Node.Node, In: pl.operands(s.inputs()), Out: pl.operands(s.Out)}
+}
+
+// operands is what is known of values; nil for one that is left out.
+func (pl *Plan) operands(ids []int) []*op.Value {
+	list := make([]*op.Value, len(ids))
+	for i, id := range ids {
+		if id >= 0 {
+			list[i] = pl.values[id]
+		}
+	}
+	return list
+}
+
 // Done reports whether the plan ends with all results there.
 func (pl *Plan) Done() bool { return len(pl.rest) == 0 }
 

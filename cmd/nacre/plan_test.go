@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/exec"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/plan"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// TestPlanIsWhatRuns compares the plans of networks and of the official node tests
+// with profiles of runs on inputs of the same types: the steps and the memory.
+func TestPlanIsWhatRuns(t *testing.T) {
+	dirs := []string{filepath.Join(officialData(t), "node"), filepath.Join("..", "..", "..", "shared", "models")}
+	compared := 0
+	for k, dir := range dirs {
+		if _, err := os.Stat(dir); err != nil {
+			continue
+		}
+		cases, _, err := findCases(dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range cases {
+			if k == 0 && testing.Short() && i%8 != 0 {
+				continue
+			}
+			t.Run(c.name, func(t *testing.T) {
+				comparePlan(t, c)
+				compared++
+			})
+		}
+	}
+	if least := 100; compared < least {
+		t.Errorf("only %d models were compared, not %d", compared, least)
+	}
+}
+
+func comparePlan(t *testing.T, c testCase) {
+	m, err := nacre.Open(c.model)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer m.Close()
+	inputs, err := firstInputs(c, m)
+	if err != nil {
+		t.Skip(err)
+	}
+	s, err := runtime.New(m.Source(), runtime.Options{Threads: 1})
+	if err != nil {
+		t.Skip(err)
+	}
+	defer s.Close()
+	types := map[string]graph.Type{}
+	for name, v := range inputs {
+		types[name] = op.TypeOf(v)
+	}
+	pl, err := s.PlanTypes(types)
+	_, prof, failure := s.Profile(context.Background(), inputs)
+	if failure != nil {
+		t.Skip(failure)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	comparePlanned(t, pl.Listing(), prof)
+}
+
+// firstInputs are the stored inputs of a case.
+func firstInputs(c testCase, m *nacre.Model) (map[string]tensor.Value, error) {
+	s, err := m.NewSession(nacre.Options{Threads: 1})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	sets, err := c.data(s)
+	if err != nil {
+		return nil, err
+	}
+	inputs := map[string]tensor.Value{}
+	for name, v := range sets[0].inputs {
+		if slices.ContainsFunc(s.Inputs(), func(v nacre.Info) bool { return v.Name == name && v.Required }) {
+			inputs[name] = plain(v)
+		}
+	}
+	return inputs, nil
+}
+
+func comparePlanned(t *testing.T, l *plan.Listing, prof *exec.Profile) {
+	t.Helper()
+	p := &planReader{T: t, ran: prof.Steps}
+	p.steps(l, "", true)
+	if l.Left == nil && len(p.ran) > 0 {
+		t.Errorf("the plan ends before %s %s", p.ran[0].Op, p.ran[0].Node)
+	}
+	for _, s := range p.ran {
+		if s.Within == "" && !slices.ContainsFunc(l.Left, func(n plan.LeftNode) bool { return n.Node == s.Node && n.Op == s.Op }) {
+			t.Errorf("%s %s ran, which the plan does not name", s.Op, s.Node)
+		}
+	}
+	own := l.Memory.Arena + l.Memory.Scratch + l.Memory.Results
+	switch {
+	case l.Left == nil && !p.bodies && prof.Memory != l.Memory.Peak-l.Memory.Packed:
+		t.Errorf("the run took %d bytes and the plan says %+v", prof.Memory, l.Memory)
+	case prof.Memory < own:
+		t.Errorf("the run took %d bytes and the steps planned ahead %d", prof.Memory, own)
+	}
+}
+
+// planReader compares steps that ran, in their order, with those of listings.
+type planReader struct {
+	*testing.T
+	ran    []exec.StepTime // not read yet
+	bodies bool
+}
+
+// steps reads the steps of a listing. All of them must have run if it is exact.
+func (p *planReader) steps(l *plan.Listing, within string, exact bool) {
+	p.Helper()
+	for i, want := range l.Steps {
+		if len(p.ran) == 0 || p.ran[0].Within != within {
+			if exact {
+				p.Errorf("step %d of %q, %s %s, did not run", i, within, want.Op, want.Node)
+			}
+			return
+		}
+		s := p.ran[0]
+		p.ran = p.ran[1:]
+		if s.Node != want.Node || s.Op != want.Op || s.How != want.How {
+			p.Fatalf("step %d of %q: %s %s ran by %s, planned is %s %s by %s", i, within, s.Op, s.Node, s.How, want.Op, want.Node, want.How)
+		}
+		path := want.Node
+		if within != "" {
+			path = within + " > " + path
+		}
+		p.graphs(want.Bodies, path)
+	}
+}
+
+// graphs reads the steps of graphs that a node ran. Later runs of one may have other
+// extents.
+func (p *planReader) graphs(list []plan.ListedBody, path string) {
+	p.Helper()
+	p.bodies = p.bodies || list != nil
+	for _, b := range list {
+		if inside := path + "." + b.Name; b.Plan != nil && len(p.ran) > 0 && p.ran[0].Within == inside {
+			p.steps(b.Plan, inside, true)
+		}
+	}
+	for len(p.ran) > 0 && strings.HasPrefix(p.ran[0].Within, path+".") {
+		if !slices.ContainsFunc(list, func(b plan.ListedBody) bool {
+			inside := path + "." + b.Name
+			return p.ran[0].Within == inside || strings.HasPrefix(p.ran[0].Within, inside+" > ")
+		}) {
+			p.Errorf("%s ran in %q, which the plan does not name", p.ran[0].Node, p.ran[0].Within)
+		}
+		p.ran = p.ran[1:]
+	}
+}
+
+func TestRunPlan(t *testing.T) {
+	code, stdout, stderr := call("run", digits, "--plan")
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	last := lines[len(lines)-1]
+	if lines[0] != "batch = 1 (assumed; --dim batch=N sets it)" || !strings.Contains(stdout, "Softmax-17") || !strings.HasPrefix(last, "arena ") {
+		t.Errorf("got %s", stdout)
+	}
+	file := write(t, filepath.Join(t.TempDir(), "x.npy"), npyBytes(t, seven(t)))
+	for _, args := range [][]string{{"--input", "image=" + file}, {"--dim", "batch=1"}} {
+		code, same, stderr := call(append([]string{"run", digits, "--plan"}, args...)...)
+		if code != 0 || lines[0]+"\n"+same != stdout {
+			t.Errorf("%v: got %s %s", args, same, stderr)
+		}
+	}
+	code, stdout, stderr = call("run", digits, "--plan", "--dim", "batch=7", "--json")
+	var got struct {
+		Assumed map[string]int
+		Plan    plan.Listing
+	}
+	if err := json.Unmarshal([]byte(stdout), &got); code != 0 || err != nil {
+		t.Fatal(err, stderr)
+	}
+	if len(got.Plan.Steps) == 0 || got.Assumed != nil || got.Plan.Memory.Results != 7*10*4 || got.Plan.Memory.Peak == 0 {
+		t.Errorf("got %s", stdout)
+	}
+	for say, args := range map[string][]string{
+		"--dim are for --plan": {"--dim", "batch=7"}, `named "rows"`: {"--plan", "--dim", "rows=7"}, "batch is 2": {"--plan", "--dim", "batch=2", "--input", "image=" + file},
+	} {
+		if code, _, stderr := call(append([]string{"run", digits}, args...)...); code == 0 || !strings.Contains(stderr, say) {
+			t.Errorf("%v: got %d %s", args, code, stderr)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+// Copying elements: between strided views, transposed, by index.
+//
+// An element is an opaque block of `width` bytes: 1, 2, 4, 8 or 16. Memory is
+// aligned to the width, for 16 to 8. Source and destination do not overlap. An
+// index is an integer of 4 or 8 bytes, as a word says; one below zero counts from
+// the end, and one beyond its axis ends the run.
+#ifndef NACRE_COPY_COPY_H
+#define NACRE_COPY_COPY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/kernel.h"
+#include "core/parallel.h"
+
+enum { NACRE_COPY_AXES = 16 };
+
+// Op copy, operands src, dst. A list of boxes, each with words
+//     src_at, dst_at, then extent, from, to for every axis;
+// for every index i with i[a] < extent[a],
+//     dst[dst_at + sum(i[a] * to[a])] = src[src_at + sum(i[a] * from[a])].
+// A step `from` of 0 repeats elements. No two indices, of all boxes, have the same
+// destination. It is fastest when the last axis has the steps to = 1 and from = 1,
+// then when it has to = 1 and another axis has from = 1. Nothing is done when dst is
+// src. transpose is a row of w<width>_transpose; axes is at most NACRE_COPY_AXES.
+typedef struct {
+    int64_t transpose, width, axes, boxes;
+    int64_t list[];
+} nacre_copy_words;
+
+// Op slice, operands x, y, starts, ends, axes, steps. Copies every steps[c]-th index
+// from starts[c] to before ends[c] of axis axes[c] of x, and whole axes where there
+// is no cut; axes left out are the first ones, steps left out are 1. list is, for
+// each axis, its extent in x and in y; the run ends if y has another than the cuts
+// ask for. The *_bytes are those of an element of that operand.
+typedef struct {
+    int64_t transpose, width, cuts;
+    int64_t starts_bytes, ends_bytes, axes_bytes, steps_bytes;
+    int64_t rank;
+    int64_t list[];
+} nacre_slice_words;
+
+// Op gather, operands src, index, dst. Blocks of `block` bytes by tuples of indices:
+//     dst[o, j] = src[o, index(o, j)[0], ..., index(o, j)[tuple - 1]]
+// for o < outer, j < count, with extents those of the axes that the tuple indexes.
+// The tuples are [count, tuple] where shared is set, else [outer, count, tuple].
+typedef struct {
+    int64_t index_bytes, outer, count, shared, block, tuple;
+    int64_t extents[];
+} nacre_gather_words;
+
+// Op scatter, operands index, updates, dst: dst[index(j)[0], ...] = updates[j] for
+// j < count in order, or reduced with what is there. reduce is a row of a
+// reduction, or 0. block is in elements of `width` bytes.
+typedef struct {
+    int64_t index_bytes, reduce, width, count, block, tuple;
+    int64_t extents[];
+} nacre_scatter_words;
+
+// Ops gather_elements, operands src, index, dst, and scatter_elements, operands index,
+// updates, dst. Single elements by an index along one axis: with p the positions of
+// index in order, and i[a] the index of p in axis a of list,
+//     at(p) = sum(i[a] * step[a]) + index[p] * along,
+//     gather_elements: dst[p] = src[at(p)], scatter_elements: dst[at(p)] = updates[p].
+// list is extent, step of every axis; extent is that of the indexed axis. Positions
+// that differ in an axis with a step have different at; reduce is as in scatter.
+typedef struct {
+    int64_t index_bytes, reduce, width, extent, along, axes;
+    int64_t list[];
+} nacre_elements_words;
+
+// Reductions, ops <type>_scatter_<add, mul, max, min>: dst[i] = dst[i] op src[i] for
+// i < n. Sums and products of integers wrap around; a NaN wins over every number.
+typedef void nacre_scatter_reduce_fn(void *dst, const void *src, size_t n);
+
+// Op triangle, operands x, k, y: the upper triangle of every [rows, cols] matrix from
+// diagonal k on, or the lower one up to it, and zeros elsewhere. k is an int64 or
+// left out, which is 0.
+typedef struct {
+    int64_t width, batch, rows, cols, upper;
+} nacre_triangle_words;
+
+// Op reverse_sequence, operands x, lengths, y. x is blocks of `block` bytes, that of
+// time t in sequence b at number b * batch_step + t * time_step. The first lengths[b] of a
+// sequence are reversed.
+typedef struct {
+    int64_t length_bytes, block, batch, time, batch_step, time_step;
+} nacre_reverse_sequence_words;
+
+// Op one_hot, operands index, value, y: y[o, index[o, i], i] = value[1] for o < outer,
+// i < inner, where 0 <= index < depth. Indices in -depth..-1 count from the end if
+// from_end is set; others are passed over. y is [outer, depth, inner].
+typedef struct {
+    int64_t index_bytes, width, outer, depth, inner, from_end;
+} nacre_one_hot_words;
+
+// Ops store_i64, store_i32, operand y: y[i] = list[i] for i < count.
+typedef struct {
+    int64_t count;
+    int64_t list[];
+} nacre_store_words;
+
+// Parts w1_transpose, w2_transpose, w4_transpose, w8_transpose, w16_transpose:
+//     dst[c * dst_stride + r] = src[r * src_stride + c], r < rows, c < cols.
+// They are called with blocks that fit the first-level cache.
+typedef void nacre_transpose_fn(const void *src, void *dst, size_t rows, size_t cols, ptrdiff_t src_stride, ptrdiff_t dst_stride);
+
+// The rows of kernels.inc.
+extern const nacre_kernel nacre_copy_kernels[];
+extern const size_t nacre_copy_kernel_count;
+
+#endif

@@ -1,0 +1,80 @@
+// What the files of the family share: numbers, indices, boxes.
+#ifndef NACRE_COPY_INDEX_H
+#define NACRE_COPY_INDEX_H
+
+#include <string.h>
+
+#include "copy/copy.h"
+
+typedef struct {
+    uint64_t half[2];
+} nacre_w16;
+
+// What a chunk of work copies.
+enum { COPY_CHUNK_BYTES = 64 << 10 };
+
+static inline size_t copy_min(size_t a, size_t b) { return a < b ? a : b; }
+static inline size_t copy_max(size_t a, size_t b) { return a > b ? a : b; }
+static inline size_t copy_ceil(size_t a, size_t b) { return a / b + (a % b != 0); }
+
+// Element i of a list of integers of 4 or 8 bytes.
+static inline int64_t copy_integer(const void *list, int64_t bytes, size_t i) {
+    return bytes == 4 ? ((const int32_t *)list)[i] : ((const int64_t *)list)[i];
+}
+
+// Index i of a list into an axis, counted from the front; -1 for one that is not in it,
+// which ends the run.
+static inline int64_t copy_index(const nacre_call *c, const void *list, int64_t bytes, size_t i, int64_t extent) {
+    const int64_t given = copy_integer(list, bytes, i), x = given < 0 ? given + extent : given;
+    if (x >= 0 && x < extent) return x;
+    nacre_fail(c, NACRE_FAILED_index, (int64_t)i, given, extent, extent - 1);
+    return -1;
+}
+
+// Copies n bytes. A size that the compiler knows makes it one move.
+static inline void copy_block(char *dst, const char *src, size_t n) {
+    switch (n) {
+    case 1: *dst = *src; return;
+    case 2: memcpy(dst, src, 2); return;
+    case 4: memcpy(dst, src, 4); return;
+    case 8: memcpy(dst, src, 8); return;
+    case 16: memcpy(dst, src, 16); return;
+    default: memcpy(dst, src, n);
+    }
+}
+
+// Sets at to the indices of position p in axes given as a list of extent and step, and
+// returns the sum of steps.
+static inline int64_t copy_odometer(const int64_t *list, size_t axes, size_t p, int64_t *at) {
+    int64_t sum = 0;
+    for (size_t a = axes; a-- > 0;) {
+        at[a] = (int64_t)(p % (size_t)list[2 * a]);
+        p /= (size_t)list[2 * a];
+        sum += at[a] * list[2 * a + 1];
+    }
+    return sum;
+}
+
+// Goes on to the next position, and returns what that adds to the sum of steps.
+static inline int64_t copy_turn(const int64_t *list, size_t axes, int64_t *at) {
+    int64_t change = 0;
+    for (size_t a = axes; a-- > 0;) {
+        change += list[2 * a + 1];
+        if (++at[a] < list[2 * a]) break;
+        change -= list[2 * a] * list[2 * a + 1];
+        at[a] = 0;
+    }
+    return change;
+}
+
+// The boxes of a copy.
+typedef struct {
+    nacre_transpose_fn *transpose;
+    size_t width, axes, boxes;
+    const int64_t *list;
+} copy_boxes;
+
+// starts is scratch for as many numbers as there are boxes.
+void nacre_copy_boxes(const copy_boxes *b, const void *src, void *dst, size_t *starts, nacre_team *team);
+
+#endif

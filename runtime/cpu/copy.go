@@ -1,0 +1,230 @@
+package cpu
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var copyRows = []row{
+	copiesRow[*op.Transpose](),
+	copiesRow[*op.Expand](),
+	copiesRow[*op.Tile](),
+	copiesRow[*op.DepthToSpace](),
+	copiesRow[*op.Concat](),
+	copiesRow[*op.Split](),
+	copiesRow[*op.Pad](),
+	copiesRow[*op.CenterCropPad](),
+	copiesRow[*op.ConstantOfShape](),
+	copiesRow[*op.EyeLike](),
+	rowFor("copy", bindSliceCopy),
+	rowFor("slice", bindSlice),
+	rowFor("triangle", bindTriangle),
+	rowFor("reverse_sequence", bindReverseSequence),
+}
+
+// copiesRow is the row of operators that are strided copies.
+func copiesRow[T op.Copier]() row {
+	return rowFor("copy", func(o T, b *binder) error { return bindCopies(o, b) })
+}
+
+// maxAxes is the most axes that commands of csrc/copy take, NACRE_COPY_AXES.
+const maxAxes = 16
+
+// width is the bytes of an element that kernels copy.
+func width(d tensor.DType) (int, error) {
+	if n := d.Bits() / 8; n > 0 {
+		return n, nil
+	}
+	return 0, device.Refuse("elements of type %v are copied in Go", d)
+}
+
+// transposeOf is the kernel that transposes elements of that width.
+func (b *binder) transposeOf(width int) (bindings.Kernel, error) {
+	return b.kernel("w" + strconv.Itoa(width) + "_transpose")
+}
+
+// axisOf is an axis, counted from the end when negative, as a number in 0..rank-1.
+func axisOf(axis, rank int) int {
+	if axis < 0 {
+		return axis + rank
+	}
+	return axis
+}
+
+// bindCopies makes one command of the copies between each two operands.
+func bindCopies(o op.Copier, b *binder) error {
+	list, err := o.Copies(&op.Infer{In: b.In, Out: b.Out})
+	var need *op.ElementsError
+	switch {
+	case errors.As(err, &need):
+		return &device.NeedValue{Input: need.Input}
+	case errors.Is(err, op.ErrSymbolic), errors.Is(err, graph.ErrUnsupported):
+		return device.Refuse("%v", err)
+	case err != nil:
+		return err
+	}
+	for len(list) > 0 {
+		n := 1
+		for n < len(list) && list[n].Value == list[0].Value && list[n].In == list[0].In && list[n].Out == list[0].Out {
+			n++
+		}
+		src := b.in(list[0].In)
+		if v := list[0].Value; v != nil {
+			src = device.Operand{Place: device.Const, Data: v.Bytes()}
+		}
+		if err := b.copy(b.Out[list[0].Out].DType, list[:n], src, b.out(list[0].Out)); err != nil {
+			return err
+		}
+		list = list[n:]
+	}
+	return nil
+}
+
+// copy adds a command of copies of elements of type d from src to dst.
+func (b *binder) copy(d tensor.DType, list []op.Copy, src, dst device.Operand) error {
+	size, err := width(d)
+	if err != nil {
+		return err
+	}
+	transpose, err := b.transposeOf(size)
+	if err != nil {
+		return err
+	}
+	axes := 0
+	for i := range list {
+		list[i].Axes = withoutOnes(list[i].Axes)
+		axes = max(axes, len(list[i].Axes))
+	}
+	if axes > maxAxes {
+		return device.Refuse("a copy has %d axes", axes)
+	}
+	var w words
+	w.part(transpose)
+	w.int(size, axes, len(list))
+	for _, x := range list {
+		w.dim(x.From, x.To)
+		for range axes - len(x.Axes) {
+			w.int(1, 0, 0)
+		}
+		for _, a := range x.Axes {
+			w.dim(a.N, a.From, a.To)
+		}
+	}
+	k, err := b.choose("copy", w)
+	if err != nil {
+		return err
+	}
+	return b.add(k, []bindings.Kernel{transpose}, w, src, dst)
+}
+
+// withoutOnes returns the axes without those of one element.
+func withoutOnes(axes []op.CopyAxis) []op.CopyAxis {
+	list := make([]op.CopyAxis, 0, len(axes))
+	for _, a := range axes {
+		if !a.N.Is(1) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// bindSliceCopy binds a slice whose cuts and extents are numbers.
+func bindSliceCopy(o *op.Slice, b *binder) error {
+	err := bindCopies(o, b)
+	var need *device.NeedValue
+	if errors.As(err, &need) {
+		return device.Refuse("the elements of input %d are not constant", need.Input)
+	}
+	return err
+}
+
+// bindSlice binds a slice whose cuts are read when it runs.
+func bindSlice(o *op.Slice, b *binder) error {
+	size, err := width(b.DType(0))
+	if err != nil {
+		return err
+	}
+	transpose, err := b.transposeOf(size)
+	if err != nil {
+		return err
+	}
+	cuts := 0
+	operands, bytes := [4]device.Operand{}, [4]int{}
+	if starts, ends, axes, ok := o.Limits(); ok {
+		cuts = len(starts)
+		for i, list := range [][]int{starts, ends, axes} {
+			operands[i], bytes[i] = constant(int64s(list)...), 8
+		}
+	} else {
+		n, ok := b.In[1].Dims.Len().Value()
+		if !ok {
+			return device.Refuse("how many starts there are is not known")
+		}
+		cuts = n
+		for i := range operands {
+			if operands[i] = b.in(1 + i); b.Has(1 + i) {
+				bytes[i] = b.DType(1+i).Bits() / 8
+			}
+		}
+	}
+	var w words
+	w.part(transpose)
+	w.int(size, cuts)
+	w.int(bytes[:]...)
+	w.int(len(b.In[0].Dims))
+	for a, d := range b.In[0].Dims {
+		w.dim(d, b.Out[0].Dims[a])
+	}
+	k, err := b.choose("slice", w)
+	if err != nil {
+		return err
+	}
+	return b.add(k, []bindings.Kernel{transpose}, w, b.in(0), b.out(0), operands[0], operands[1], operands[2], operands[3])
+}
+
+func int64s(list []int) []int64 {
+	out := make([]int64, len(list))
+	for i, n := range list {
+		out[i] = int64(n)
+	}
+	return out
+}
+
+func bindTriangle(o *op.Trilu, b *binder) error {
+	size, err := width(b.DType(0))
+	if err != nil {
+		return err
+	}
+	if b.Has(1) && (b.DType(1) != tensor.I64 || !b.In[1].Dims.Len().Is(1)) {
+		return device.Refuse("k is %v", b.In[1].Type)
+	}
+	d := b.In[0].Dims
+	rank := len(d)
+	var w words
+	w.int(size)
+	w.dim(d[:rank-2].Len(), d[rank-2], d[rank-1])
+	w.bool(o.Upper)
+	return b.run("triangle", w, b.in(0), b.in(1), b.out(0))
+}
+
+func bindReverseSequence(o *op.ReverseSequence, b *binder) error {
+	size, err := width(b.DType(0))
+	if err != nil {
+		return err
+	}
+	d := b.In[0].Dims
+	if t := b.DType(1); t != tensor.I64 && t != tensor.I32 || len(b.In[1].Dims) != 1 || !b.In[1].Dims[0].Same(d[o.Batch]) {
+		return device.Refuse("the lengths of %v sequences are %v", d[o.Batch], b.In[1].Type)
+	}
+	steps := graph.Dims{d[1], graph.Known(1)}
+	var w words
+	w.int(b.DType(1).Bits() / 8)
+	w.dim(d[2:].Len().Mul(graph.Known(size)), d[o.Batch], d[o.Time], steps[o.Batch], steps[o.Time])
+	return b.run("reverse_sequence", w, b.in(0), b.in(1), b.out(0))
+}

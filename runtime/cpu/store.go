@@ -1,0 +1,49 @@
+package cpu
+
+import (
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var storeRows = []row{
+	rowFor("store", func(_ *op.Shape, b *binder) error { return bindStore(b) }),
+	rowFor("store", func(_ op.Size, b *binder) error { return bindStore(b) }),
+}
+
+// bindStore writes output 0, a scalar or vector of integers that are known as
+// expressions over lengths.
+func bindStore(b *binder) error {
+	v := b.Out[0]
+	list, ok := v.IntVec()
+	n, known := v.Dims.Len().Value()
+	if !ok || !known || n != len(list) {
+		return device.Refuse("the elements are not known")
+	}
+	var w words
+	w.int(n)
+	w.dim(list...)
+	switch v.DType {
+	case tensor.I64:
+		return b.run("store_i64", w, b.out(0))
+	case tensor.I32:
+		return b.run("store_i32", w, b.out(0))
+	}
+	return device.Refuse("the elements have type %v", v.DType)
+}
+
+// storesInts reports whether all that a node computes is integers known as expressions
+// over lengths, of which one at least is no number.
+func storesInts(b *device.Binding) bool {
+	if len(b.Out) != 1 || b.Out[0] == nil || b.Out[0].Const != nil || b.Out[0].Ints == nil {
+		return false
+	}
+	symbolic := false
+	for _, d := range b.Out[0].Ints {
+		if d.IsUnknown() {
+			return false
+		}
+		symbolic = symbolic || !d.IsKnown()
+	}
+	return symbolic
+}

@@ -1,0 +1,75 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+)
+
+// bodyPlan is the plan of a graph that a node holds. It is nil where the types of the
+// graph's inputs are known only while running, or do not fit it.
+type bodyPlan struct {
+	attr  string
+	plan  *Plan
+	first bool  // it is that of the first iteration
+	err   error // why there is no plan
+}
+
+// bodies plans the graphs that the node of a step may run, in the order of its
+// attributes.
+func (pl *Plan) bodies(s *Step) []bodyPlan {
+	if s.Bodies == nil {
+		return nil
+	}
+	in := pl.operands(s.inputs())
+	own := pl.bodyInputs(s, in)
+	var list []bodyPlan
+	for _, a := range s.Attrs {
+		b := s.Bodies[a.Name]
+		if b == nil {
+			continue
+		}
+		if t, ok := s.Op.(op.BodyTyper); ok {
+			if _, used := t.BodyTypes(a.Name, in); !used {
+				continue
+			}
+		}
+		x := bodyPlan{attr: a.Name}
+		types := own[a.Name]
+		if t, ok := s.Op.(op.BodyStarter); ok {
+			x.first, types = true, t.FirstTypes(a.Name, in)
+		}
+		x.plan, x.err = pl.body(b, types)
+		list = append(list, x)
+	}
+	return list
+}
+
+// body plans a graph for inputs of its own of those types.
+func (pl *Plan) body(b *Body, types []graph.Type) (*Plan, error) {
+	types = slices.Clone(types)
+	for _, id := range b.Captures {
+		types = append(types, pl.values[id].Type)
+	}
+	if len(types) != len(b.Inputs) {
+		return nil, graph.Mark(graph.ErrFormat, "the graph takes %d inputs and is given %d", len(b.Inputs), len(types))
+	}
+	return b.Program.ForTypes(types)
+}
+
+// bodyInputs are the types of the inputs that a node's shape rule gives its graphs.
+func (pl *Plan) bodyInputs(s *Step, in []*op.Value) map[string][]graph.Type {
+	seen := map[string][]graph.Type{}
+	c := &op.Infer{In: in, Body: func(attr string, in []*op.Value) ([]*op.Value, error) {
+		types := make([]graph.Type, len(in))
+		for i, v := range in {
+			types[i] = v.Type
+		}
+		seen[attr] = types
+		return s.Bodies[attr].outputs(in, pl.values)
+	}}
+	// A graph that does not fit is one that does not run, or one that fails the run.
+	_, _ = op.InferWith(s.Op, s.Node.Node, c)
+	return seen
+}

@@ -1,0 +1,223 @@
+package plan
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op"
+)
+
+// Listing is a plan for readers: what runs, where, on what, and what memory it takes.
+type Listing struct {
+	Steps  []ListedStep `json:"steps"`
+	Left   []LeftNode   `json:"left,omitempty"`
+	Memory Memory       `json:"memory"`
+}
+
+// ListedStep is one step.
+type ListedStep struct {
+	Node    string          `json:"node"`
+	Op      string          `json:"op"`
+	Device  string          `json:"device"`
+	Binder  string          `json:"binder"`
+	How     string          `json:"how"` // device, binder and kernels in one line, as profiles have it
+	Kernels []ListedKernel  `json:"kernels,omitempty"`
+	Scratch int             `json:"scratch_bytes"`
+	Inputs  []ListedOperand `json:"inputs"`
+	Outputs []ListedOperand `json:"outputs"`
+	Bodies  []ListedBody    `json:"bodies,omitempty"`
+}
+
+// ListedKernel is one command of a step.
+type ListedKernel struct {
+	Kernel  string   `json:"kernel"`
+	Parts   []string `json:"parts,omitempty"` // kernels that it calls
+	Scratch int      `json:"scratch_bytes"`
+}
+
+// ListedOperand is an input or an output of a step.
+type ListedOperand struct {
+	Index  int    `json:"index"`
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Bytes  *int   `json:"bytes,omitempty"` // nil when only a run tells
+	Place  string `json:"place"`
+	Offset *int   `json:"offset,omitempty"`       // in the arena
+	Packed int    `json:"packed_bytes,omitempty"` // of a constant that is rearranged
+	View   string `json:"view_of,omitempty"`
+	Over   string `json:"over,omitempty"` // the input whose memory the output takes over
+}
+
+// ListedBody is a graph that a step may run. Plan is nil where its inputs' extents
+// are known only while running.
+type ListedBody struct {
+	Name  string   `json:"name"`
+	First bool     `json:"first_iteration,omitempty"` // later ones may have other extents
+	Plan  *Listing `json:"plan,omitempty"`
+	Why   string   `json:"why,omitempty"` // there is no plan
+}
+
+// LeftNode is a node that is planned in the run, when what it waits for is there.
+type LeftNode struct {
+	Node     string   `json:"node"`
+	Op       string   `json:"op"`
+	Extents  []string `json:"waits_for_extents,omitempty"`  // of these values
+	Elements []string `json:"waits_for_elements,omitempty"` // of these values
+}
+
+// Memory is what a run takes, in bytes, beside weights, inputs and what only the run
+// itself tells the size of. Bodies is the most that the graphs of one step take.
+type Memory struct {
+	Arena    int `json:"arena_bytes"`
+	Unshared int `json:"arena_bytes_without_sharing"`
+	Scratch  int `json:"scratch_bytes"`
+	Results  int `json:"result_bytes"`
+	Bodies   int `json:"body_bytes,omitempty"`
+	Packed   int `json:"packed_constant_bytes"`
+	Peak     int `json:"peak_bytes"`
+}
+
+// Listing lists the plan. It plans the graphs that nodes hold, as a run does.
+func (pl *Plan) Listing() *Listing {
+	packed := map[*byte]int{}
+	l := pl.list(packed)
+	for _, n := range packed {
+		l.Memory.Packed += n
+	}
+	l.Memory.Peak += l.Memory.Packed
+	return l
+}
+
+// list lists the plan, and notes the packed constants of its steps.
+func (pl *Plan) list(packed map[*byte]int) *Listing {
+	l := &Listing{Memory: Memory{Arena: pl.ArenaBytes, Unshared: pl.NaiveBytes, Scratch: pl.ScratchBytes, Results: pl.ResultBytes}}
+	for i := range pl.Steps {
+		s := pl.listStep(i, packed)
+		for _, b := range s.Bodies {
+			if b.Plan != nil {
+				l.Memory.Bodies = max(l.Memory.Bodies, b.Plan.Memory.Peak)
+			}
+		}
+		l.Steps = append(l.Steps, s)
+	}
+	for _, n := range pl.rest {
+		l.Left = append(l.Left, pl.listLeft(n))
+	}
+	l.Memory.Peak = pl.PeakBytes() + l.Memory.Bodies
+	return l
+}
+
+func (pl *Plan) listStep(i int, packed map[*byte]int) ListedStep {
+	s := &pl.Steps[i]
+	l := ListedStep{
+		Node: s.Label(), Op: s.OpName(), Device: pl.Program.device.Name(), Binder: s.Binder, How: pl.How(i), Scratch: s.Scratch(),
+		Inputs: []ListedOperand{}, Outputs: []ListedOperand{},
+	}
+	if s.OnHost() {
+		l.Device = "host"
+	}
+	sizes := map[int]int{}
+	for k := range s.Commands {
+		c := &s.Commands[k]
+		l.Kernels = append(l.Kernels, listKernel(c))
+		for _, o := range c.Operands {
+			if o.Place == device.Packed {
+				packed[unsafe.SliceData(o.Data)] = len(o.Data)
+				sizes[o.Index] = len(o.Data)
+			}
+		}
+	}
+	for k, id := range s.inputs() {
+		if id >= 0 {
+			o := pl.listOperand(k, id)
+			if o.Packed = sizes[k]; s.OnHost() && pl.values[id].Const != nil && s.dropped(k) {
+				o.Place += ", packed"
+			}
+			l.Inputs = append(l.Inputs, o)
+		}
+	}
+	for k, id := range s.Out {
+		if id < 0 {
+			continue
+		}
+		o := pl.listOperand(k, id)
+		if k == 0 && s.Over >= 0 {
+			o.Over = pl.Program.Names[s.In[s.Over]]
+		}
+		l.Outputs = append(l.Outputs, o)
+	}
+	for _, b := range pl.bodies(s) {
+		l.Bodies = append(l.Bodies, b.list(packed))
+	}
+	return l
+}
+
+func listKernel(c *device.Command) ListedKernel {
+	l := ListedKernel{Kernel: kernelName(c.Kernel), Scratch: c.Scratch}
+	for _, p := range c.Parts {
+		l.Parts = append(l.Parts, kernelName(p))
+	}
+	return l
+}
+
+func kernelName(k device.Kernel) string { return k.Op() + "/" + k.Variant() }
+
+// places are the names of the places of values.
+var places = map[Place]string{
+	Unused: "unused", Input: "input", Const: "constant", Arena: "arena", Result: "result",
+	Dynamic: "made while running", View: "view", Earlier: "earlier stage",
+}
+
+func (pl *Plan) listOperand(k, id int) ListedOperand {
+	s := &pl.Slots[id]
+	o := ListedOperand{Index: k, Name: pl.Program.Names[id], Type: s.Type.String(), Place: places[s.Place]}
+	if n := s.Bytes(); s.Shape != nil {
+		o.Bytes = &n
+	}
+	switch s.Place {
+	case Arena:
+		o.Offset = &s.Offset
+	case View:
+		o.View = pl.Program.Names[s.ViewOf]
+	}
+	return o
+}
+
+func (b *bodyPlan) list(packed map[*byte]int) ListedBody {
+	l := ListedBody{Name: b.attr, First: b.first}
+	if b.err != nil {
+		l.Why = b.err.Error()
+		return l
+	}
+	l.Plan = b.plan.list(packed)
+	return l
+}
+
+// listLeft says what a node waits for: the extents of its inputs, or the elements of
+// those that decide extents.
+func (pl *Plan) listLeft(n *Node) LeftNode {
+	l := LeftNode{Node: n.Label(), Op: n.OpName()}
+	for _, id := range n.In {
+		switch {
+		case id < 0:
+		case !pl.ready[id]:
+			l.Extents = append(l.Extents, pl.Program.Names[id])
+		case slices.Contains(pl.exposed, id):
+			l.Elements = append(l.Elements, pl.Program.Names[id])
+		}
+	}
+	return l
+}
+
+// How says where and with what a step runs, such as "cpu gemm: f32_gemm/14x32_avx512".
+func (pl *Plan) How(i int) string {
+	s := &pl.Steps[i]
+	if s.OnHost() {
+		if d, ok := s.Op.(op.Describer); ok && d.Describe() != "" {
+			return "host: " + d.Describe()
+		}
+		return "host"
+	}
+	return pl.Program.device.Name() + " " + s.Step.String()
+}

@@ -1,0 +1,72 @@
+package runtime_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/exec"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// TestProfileOfGraphs profiles a loop in a loop.
+func TestProfileOfGraphs(t *testing.T) {
+	g := subgraph("x n:int", "y", node("Loop", "n _ x", "y", body("body",
+		subgraph("i:int c:bool v", "c2 w", node("Identity", "c", "c2"), node("Loop", "n _ v", "w", body("body",
+			subgraph("j:int d:bool u", "d2 t", node("Identity", "d", "d2"), node("Add", "u x", "t"))))))))
+	m := &graph.Model{File: "control.onnx", Opsets: []graph.Opset{{Version: opset}}, Graph: g}
+	s, err := runtime.New(m, runtime.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	_, p, err := s.Profile(context.Background(), values{"x": vec(1), "n": scalar[int64](2)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	for _, x := range p.Steps {
+		if !strings.HasPrefix(x.Op, "Identity") {
+			order = append(order, strings.TrimPrefix(x.Within+" > "+x.Node, " > "))
+		}
+	}
+	inner := []string{"n_y.body > n_w", "n_y.body > n_w.body > n_t", "n_y.body > n_w.body > n_t"}
+	want := append(append([]string{"n_y"}, inner...), inner...)
+	if strings.Join(order, "\n") != strings.Join(want, "\n") {
+		t.Errorf("steps are %v, want %v", order, want)
+	}
+	checkOwn(t, p)
+}
+
+// checkOwn checks that the time of every step is its own and that of the steps in its
+// graphs, and that the operators share the time of the model's own steps.
+func checkOwn(t *testing.T, p *exec.Profile) {
+	t.Helper()
+	var total, operators time.Duration
+	for i, x := range p.Steps {
+		inside, path := time.Duration(0), strings.TrimPrefix(x.Within+" > "+x.Node+".", " > ")
+		for _, y := range p.Steps[i+1:] {
+			deeper, ok := strings.CutPrefix(y.Within, path)
+			if !ok {
+				break
+			}
+			if !strings.Contains(deeper, " > ") {
+				inside += y.Time
+			}
+		}
+		if x.Own+inside != x.Time {
+			t.Errorf("%s takes %v: %v of its own and %v in graphs", x.Node, x.Time, x.Own, inside)
+		}
+		if x.Within == "" {
+			total += x.Time
+		}
+	}
+	for _, o := range p.Operators() {
+		operators += o.Time
+	}
+	if operators != total {
+		t.Errorf("operators take %v and the steps %v", operators, total)
+	}
+}
