@@ -11,6 +11,7 @@
 #include "quant/i8_gemm_6x16_avx2.c"
 #include "quant/i8_gemm_8x12_dotprod.c"
 #include "quant/i8_gemm_8x8_neon.c"
+#include "quant/i8_gemm_run.c"
 #include "quant/i8_lookup.c"
 #include "quant/i8_lookup_avx2.c"
 #include "quant/i8_lookup_avx512.c"

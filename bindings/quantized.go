@@ -2,70 +2,12 @@ package bindings
 
 import "unsafe"
 
-// QuantType is how codes, or what becomes of sums of products, are stored:
-// nacre_quant_type of csrc/quant/quant.h.
-type QuantType int
-
-// The types that kernels read and write.
-const (
-	QuantF32 QuantType = iota
-	QuantU8
-	QuantI8
-	QuantU16
-	QuantI16
-	QuantI32
-)
-
 // ByteOperand is a matrix of bytes as it lies in memory. Element (i,j) is Row*i
-// + Col*j bytes from the first. Packed operands are what PackBytesA or
-// PackBytesB wrote; of them only the sign counts.
+// + Col*j bytes from the first. Packed operands are what PackBytesB
+// wrote; of them only the sign counts.
 type ByteOperand struct {
 	Packed, Signed bool
 	Row, Col       int
-}
-
-// ByteGemm is products of matrices of bytes, a [M,K] and b [K,N],
-//
-//	s(i,j) = sum_p (a(i,p) - AZero[i]) (b(p,j) - BZero[j]) + bias(i,j)
-//	c(i,j) = s                                                   of QuantI32
-//	c(i,j) = s * RowScale[i] * ColScale[j] + Add[j]              of QuantF32
-//	c(i,j) = saturate(round(s * RowScale[i] * ColScale[j]) + Zero)   else
-//
-// in 32 bits that wrap, where bias(i,j) is element i*BiasRow + j*BiasCol of the
-// bias and BiasCol 0 or 1.
-type ByteGemm struct {
-	Kernel  Kernel // of op i8_gemm
-	M, N, K int
-	A, B    ByteOperand
-	// Batch is extents of the batch axes, outermost first, then as many strides
-	// of a, then of b, in bytes: 0 where an operand is shared.
-	Batch []int
-	// Product q takes vector q%Rows of those of M numbers and q%Cols of those of N.
-	Rows, Cols       int
-	BiasRow, BiasCol int
-	Type             QuantType
-	Zero             int32
-}
-
-// ByteVectors is what goes with the rows and columns of a ByteGemm. Scales are
-// needed unless the result is QuantI32; Bias and Add are nil for none.
-type ByteVectors struct {
-	AZero, BZero       []int32
-	RowScale, ColScale []float32
-	Bias               []int32
-	Add                []float32
-}
-
-// ByteConv is a convolution of bytes, of which the weights are the left operand
-// of the products that Gemm describes, which so needs neither extents nor
-// operands but whether A is packed and signed. Vectors of rows are for all
-// filters, those of columns for all positions.
-type ByteConv struct {
-	ConvShape
-	Gemm    ByteGemm
-	Taps    Kernel // of op f32_conv_depthwise
-	XSigned bool
-	XZero   int32 // the value of taps beyond the edges
 }
 
 // ByteLSTM is a layer of LSTM whose weights are matrices of bytes, in each
@@ -84,38 +26,6 @@ type ByteLSTM struct {
 	WScale, RScale             []float32
 	X, Bias, Peepholes, H0, C0 []float32
 	Y, YH, YC                  []float32
-}
-
-// QuantGrid is elements [Outer,Axis,Inner], of which (o,a,i) has scale and zero
-// point number o*PerOuter + a/Block*PerAxis + i*PerInner, with PerInner 0 or 1.
-type QuantGrid struct {
-	Outer, Axis, Inner, Block   int
-	PerOuter, PerAxis, PerInner int
-}
-
-// QuantCodes is codes from Low to High, and the precision of numbers and
-// quotients.
-type QuantCodes struct {
-	Type      QuantType
-	Low, High int
-	Precision FloatType
-}
-
-// QuantPair is c = saturate(round((a-AZero)*ARatio + (b-BZero)*BRatio + CZero)) or,
-// with Product, c = saturate(round((a-AZero)*(b-BZero)*ARatio + CZero)).
-type QuantPair struct {
-	Signed, Product     bool
-	AZero, BZero, CZero int32
-	ARatio, BRatio      float32
-}
-
-// QuantSoftmax is softmax of codes along the middle axis: of codes d below the
-// largest, Weights[d] stands for the exponential, and
-// y = saturate(round(weight * Ratio / sum of weights) + Zero), halves to even.
-type QuantSoftmax struct {
-	Weights [256]float32
-	Ratio   float32
-	Zero    int32
 }
 
 // bytesAt is the address of the first byte.

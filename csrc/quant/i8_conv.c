@@ -1,8 +1,6 @@
 // Convolutions of bytes: weights times the columns of a value.
-#include <string.h>
-
 #include "conv/space.h"
-#include "quant/quant.h"
+#include "quant/numbers.h"
 
 enum { I8_SPAN_COLUMNS = 128 };
 
@@ -145,37 +143,180 @@ static nacre_f32_depthwise i8_conv_depthwise(const nacre_i8_conv *j) {
 
 static int i8_conv_is_depthwise(const nacre_conv *c) { return nacre_conv_is_depthwise(c) && conv_count(c->kernel, c->axes) <= I8_TAPS; }
 
-int nacre_i8_conv_unpacked(const nacre_conv *c) { return nacre_i8_gemm_by_lines(c->filters) || i8_conv_is_depthwise(c); }
-
-// ---- both ----
-
-size_t nacre_i8_conv_packed(const nacre_conv *c, const nacre_i8_gemm_impl *impl) {
-    return c->groups * nacre_i8_gemm_packed_a(impl, c->filters, i8_conv_depth(c));
+static int i8_conv_goes_depthwise(const nacre_i8_conv *j) {
+    const nacre_f32_depthwise t = i8_conv_depthwise(j);
+    return j->c.images > 0 && i8_conv_is_depthwise(&j->c) && j->depthwise->driver->fits(&t);
 }
 
-void nacre_i8_conv_pack(const nacre_conv *c, const nacre_i8_gemm_impl *impl, int is_signed, const uint8_t *w, uint8_t *dst) {
-    const size_t depth = i8_conv_depth(c), size = nacre_i8_gemm_packed_a(impl, c->filters, depth);
-    for (size_t g = 0; g < c->groups; g++) {
-        const nacre_i8_operand a = {w + g * c->filters * depth, 0, is_signed, depth, 1};
-        nacre_i8_gemm_pack_a(impl, c->filters, depth, &a, dst + g * size);
+// ---- commands ----
+
+enum { CONV8_X, CONV8_X_SCALE, CONV8_X_ZERO, CONV8_W, CONV8_W_SCALE, CONV8_W_ZERO, CONV8_Y_SCALE, CONV8_Y_ZERO, CONV8_BIAS, CONV8_Y, CONV8_OPERANDS };
+
+static nacre_i8_conv i8_conv_of(const nacre_kernel *k, const nacre_i8_conv_words *w) {
+    nacre_i8_conv j = {.c = nacre_conv_of(&w->extents), .x_signed = (int)w->x_signed};
+    j.g = (nacre_i8_gemm){
+        .impl = ((nacre_i8_gemm_fn *)k->fn)(), .a = {.packed = (int)w->w_packed, .is_signed = (int)w->w_signed}, .bias_row = 1, .type = (nacre_quant_type)w->y};
+    if (w->depthwise != 0) j.depthwise = ((nacre_f32_depthwise_fn *)nacre_part_fn(w->depthwise))();
+    return j;
+}
+
+// What a command lays out in scratch, before that of the convolution: numbers of filters
+// and of positions, and, where channels are the last axis, value and result with their
+// channels first.
+typedef struct {
+    size_t filters, positions, x_size, y_size;  // numbers, and bytes
+    int32_t *w_zero, *x_zero;
+    float *row, *col;
+    uint8_t *x, *y;
+    size_t bytes;
+} i8_conv_layout;
+
+static i8_conv_layout i8_conv_place(const nacre_i8_conv_words *w, const nacre_conv *c, char *scratch) {
+    i8_conv_layout v = {.filters = c->groups * c->filters, .positions = conv_count(c->out, c->axes)};
+    if (w->channels_last) {
+        v.x_size = c->images * c->groups * c->channels * conv_count(c->in, c->axes);
+        v.y_size = c->images * v.filters * v.positions;
+    }
+    const size_t sizes[] = {4 * v.filters, 4 * v.filters, 4 * v.positions, 4 * v.positions, v.x_size, v.y_size};
+    void *at[6];
+    for (size_t i = 0; i < 6; i++) {
+        at[i] = scratch + v.bytes;
+        v.bytes += quant_align(sizes[i]);
+    }
+    v.w_zero = at[0];
+    v.row = at[1];
+    v.x_zero = at[2];
+    v.col = at[3];
+    v.x = at[4];
+    v.y = at[5];
+    return v;
+}
+
+static void i8_conv_put(const nacre_call *c, const i8_conv_layout *v, quant_tensor x, quant_tensor y) {
+    const nacre_i8_conv_words *const w = (const void *)c->words;
+    const void *const scale = nacre_operand(c, CONV8_W_SCALE), *const zero = nacre_operand(c, CONV8_W_ZERO);
+    const nacre_quant_type code = w->w_signed ? NACRE_QUANT_I8 : NACRE_QUANT_U8;
+    for (size_t f = 0; f < v->filters; f++) {
+        v->w_zero[f] = zero == NULL ? 0 : quant_integer(code, zero, w->w_zeros == 1 ? 0 : f);
+        v->row[f] = x.scale * (scale == NULL ? 1 : quant_float((nacre_quant_type)w->w_scale, scale, w->w_scales == 1 ? 0 : f)) / y.scale;
+    }
+    for (size_t i = 0; i < v->positions; i++) {
+        v->x_zero[i] = x.zero;
+        v->col[i] = 1;
     }
 }
 
-size_t nacre_i8_conv_scratch(const nacre_i8_conv *j, size_t threads) {
-    const nacre_f32_depthwise t = i8_conv_depthwise(j);
-    if (!j->g.a.packed && i8_conv_is_depthwise(&j->c) && j->depthwise->driver->fits(&t)) return sizeof(float) * j->depthwise->driver->scratch(&t, threads);
-    i8_conv_job job;
-    i8_conv_product(&job, j);
-    return nacre_i8_gemm_scratch(&job.g, threads);
+// Matrices [rows,cols] of bytes, each transposed, in bands of rows.
+typedef struct {
+    size_t rows, cols, bands;
+    const uint8_t *x;
+    uint8_t *y;
+} i8_transpose_job;
+
+enum { I8_BAND = 64 };
+
+static void i8_transpose_chunk(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const i8_transpose_job *const j = job;
+    const size_t matrix = chunk / j->bands * j->rows * j->cols, first = chunk % j->bands * I8_BAND;
+    const size_t end = conv_least(j->rows, first + I8_BAND);
+    for (size_t col = 0; col < j->cols; col++) {
+        for (size_t row = first; row < end; row++) j->y[matrix + col * j->rows + row] = j->x[matrix + row * j->cols + col];
+    }
 }
 
-void nacre_i8_conv_run(const nacre_i8_conv *j, nacre_team *team, uint8_t *scratch) {
-    const nacre_f32_depthwise t = i8_conv_depthwise(j);
-    if (!j->g.a.packed && i8_conv_is_depthwise(&j->c) && j->depthwise->driver->fits(&t)) {
-        j->depthwise->driver->run(&t, team, (float *)(void *)scratch);
-        return;
-    }
-    i8_conv_job job;
-    i8_conv_product(&job, j);
-    nacre_i8_gemm_run(&job.g, team, scratch);
+static void i8_transpose(nacre_team *team, size_t matrices, size_t rows, size_t cols, const uint8_t *x, uint8_t *y) {
+    i8_transpose_job j = {rows, cols, (rows + I8_BAND - 1) / I8_BAND, x, y};
+    nacre_parallel(team, matrices * j.bands, i8_transpose_chunk, &j);
 }
+
+static void i8_conv_command(const nacre_call *c, int depthwise) {
+    const nacre_i8_conv_words *const w = (const void *)c->words;
+    nacre_i8_conv j = i8_conv_of(c->kernel, w);
+    const i8_conv_layout v = i8_conv_place(w, &j.c, c->scratch);
+    const quant_tensor x = quant_tensor_of(c, CONV8_X_SCALE, w->x_scale, w->x_signed ? NACRE_QUANT_I8 : NACRE_QUANT_U8);
+    const quant_tensor y = quant_tensor_of(c, CONV8_Y_SCALE, w->y_scale, j.g.type);
+    uint8_t *const scratch = (uint8_t *)c->scratch + v.bytes;
+    i8_conv_put(c, &v, x, y);
+    j.x = nacre_operand(c, CONV8_X);
+    j.x_zero = x.zero;
+    j.g.a.data = nacre_operand(c, CONV8_W);
+    j.g.a_zero = v.w_zero;
+    j.g.b_zero = v.x_zero;
+    j.g.row_scale = v.row;
+    j.g.col_scale = v.col;
+    j.g.bias = nacre_operand(c, CONV8_BIAS);
+    j.g.zero = y.zero;
+    j.g.c = nacre_operand(c, CONV8_Y);
+    if (w->channels_last) {
+        i8_transpose(c->team, j.c.images, conv_count(j.c.in, j.c.axes), j.c.groups * j.c.channels, j.x, v.x);
+        j.x = v.x;
+        j.g.c = v.y;
+    }
+    if (depthwise) {
+        const nacre_f32_depthwise t = i8_conv_depthwise(&j);
+        j.depthwise->driver->run(&t, c->team, (float *)(void *)scratch);
+    } else {
+        i8_conv_job job;
+        i8_conv_product(&job, &j);
+        nacre_i8_gemm_run(&job.g, c->team, scratch);
+    }
+    if (w->channels_last) i8_transpose(c->team, j.c.images, v.filters, v.positions, v.y, nacre_operand(c, CONV8_Y));
+}
+
+static void i8_conv_by_products(const nacre_call *c) { i8_conv_command(c, 0); }
+static void i8_conv_by_filters(const nacre_call *c) { i8_conv_command(c, 1); }
+
+static size_t i8_conv_gemm_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
+    const nacre_i8_conv_words *const w = (const void *)words;
+    const nacre_i8_conv j = i8_conv_of(k, w);
+    i8_conv_job job;
+    i8_conv_product(&job, &j);
+    return i8_conv_place(w, &j.c, NULL).bytes + nacre_i8_gemm_scratch(&job.g, threads);
+}
+
+static size_t i8_conv_depthwise_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
+    const nacre_i8_conv_words *const w = (const void *)words;
+    const nacre_i8_conv j = i8_conv_of(k, w);
+    const nacre_f32_depthwise t = i8_conv_depthwise(&j);
+    return i8_conv_place(w, &j.c, NULL).bytes + sizeof(float) * j.depthwise->driver->scratch(&t, threads);
+}
+
+static int i8_conv_depthwise_fits(const nacre_kernel *k, const int64_t *words) {
+    const nacre_i8_conv_words *const w = (const void *)words;
+    const nacre_i8_conv j = i8_conv_of(k, w);
+    return !w->w_packed && w->depthwise != 0 && i8_conv_goes_depthwise(&j);
+}
+
+// Few filters go by lines, which take weights as they are.
+static size_t i8_conv_packed(const nacre_kernel *k, const int64_t *words, size_t operand) {
+    const nacre_i8_conv j = i8_conv_of(k, (const void *)words);
+    if (operand != CONV8_W || nacre_i8_gemm_by_lines(j.c.filters)) return 0;
+    return j.c.groups * nacre_i8_gemm_packed_a(j.g.impl, j.c.filters, i8_conv_depth(&j.c));
+}
+
+static void i8_conv_pack(const nacre_kernel *k, const int64_t *words, size_t operand, const void *src, void *dst) {
+    (void)operand;
+    const nacre_i8_conv j = i8_conv_of(k, (const void *)words);
+    const size_t depth = i8_conv_depth(&j.c), size = nacre_i8_gemm_packed_a(j.g.impl, j.c.filters, depth);
+    for (size_t g = 0; g < j.c.groups; g++) {
+        const nacre_i8_operand a = {(const uint8_t *)src + g * j.c.filters * depth, 0, j.g.a.is_signed, depth, 1};
+        nacre_i8_gemm_pack_a(j.g.impl, j.c.filters, depth, &a, (uint8_t *)dst + g * size);
+    }
+}
+
+const nacre_entry nacre_i8_conv_gemm_entry = {
+    .words = sizeof(nacre_i8_conv_words) / 8,
+    .operands = CONV8_OPERANDS,
+    .run = i8_conv_by_products,
+    .scratch = i8_conv_gemm_scratch,
+    .packed = i8_conv_packed,
+    .pack = i8_conv_pack,
+};
+const nacre_entry nacre_i8_conv_depthwise_entry = {
+    .words = sizeof(nacre_i8_conv_words) / 8,
+    .operands = CONV8_OPERANDS,
+    .run = i8_conv_by_filters,
+    .fits = i8_conv_depthwise_fits,
+    .scratch = i8_conv_depthwise_scratch,
+};

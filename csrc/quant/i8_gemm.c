@@ -4,9 +4,7 @@
 // (lines). All else goes through tiles: a is packed whole, beforehand; b is packed
 // by whoever needs it, in blocks that stay in the second-level cache. Sums are
 // never cut along k: a tile is finished when it is computed.
-#include <string.h>
-
-#include "quant/quant.h"
+#include "quant/numbers.h"
 
 enum {
     I8_BLOCK_B = 1 << 18,  // bytes of a block of b: second-level cache
@@ -40,7 +38,7 @@ typedef struct {
 int nacre_i8_gemm_by_lines(size_t m) { return m <= I8_MOST_LINES; }
 
 static int i8_lines(const nacre_i8_gemm *g) {
-    return nacre_i8_gemm_by_lines(g->m) && !g->a.packed && (g->make_b != NULL || (!g->b.packed && g->b.col == 1));
+    return !g->no_lines && nacre_i8_gemm_by_lines(g->m) && !g->a.packed && (g->make_b != NULL || (!g->b.packed && g->b.col == 1));
 }
 
 // Whether a zero point of a' is not 0.
@@ -92,9 +90,15 @@ static i8_plan i8_make_plan(const nacre_i8_gemm *g, size_t threads) {
     return p;
 }
 
+// A product that is not cut has the widest pieces of b: a block and its sums.
 size_t nacre_i8_gemm_scratch(const nacre_i8_gemm *g, size_t threads) {
     const i8_plan p = i8_make_plan(g, threads);
-    return p.a_distinct * p.a_size + threads * p.thread_size;
+    const size_t nr = g->impl->nr, columns = i8_parts(i8_most(g->n, 1), 4 * nr) * 4 * nr;
+    const size_t block = i8_least(columns * p.depth, i8_most(I8_BLOCK_B, nr * p.depth));
+    size_t thread_size = 0;
+    if (g->make_b != NULL) thread_size += i8_align(p.lines ? g->k * i8_least(g->n, I8_LINE) : block);
+    if (!p.lines && !g->b.packed) thread_size += i8_align(block) + i8_align(i8_least(columns, i8_most(I8_BLOCK_B / g->impl->group, nr)) * sizeof(int32_t));
+    return p.a_distinct * p.a_size + threads * i8_most(thread_size, p.thread_size);
 }
 
 static const uint8_t *i8_bytes(const nacre_i8_operand *x, size_t offset) { return (const uint8_t *)x->data + offset; }

@@ -1,5 +1,5 @@
 // The driver of i8_lookup: rows, threads.
-#include "quant/quant.h"
+#include "quant/numbers.h"
 
 enum { I8_LOOKUP_GRAIN = 1 << 15 };
 
@@ -35,3 +35,41 @@ void nacre_i8_lookup(nacre_i8_lookup_fn *kernel, nacre_team *team, size_t rows, 
     if (j.parts == 1) j.per_chunk = I8_LOOKUP_GRAIN / n;
     nacre_parallel(team, j.parts > 1 ? rows * j.parts : (rows + j.per_chunk - 1) / j.per_chunk, i8_lookup_chunk, &j);
 }
+
+// ---- commands ----
+
+static void i8_lookup_copy(size_t n, const uint8_t *x, const uint8_t *table, uint8_t *y) {
+    (void)table;
+    memcpy(y, x, n);
+}
+
+static void i8_lookup_command(const nacre_call *c) {
+    const nacre_i8_lookup_words *const w = (const void *)c->words;
+    const uint8_t *const table = nacre_operand(c, 1);
+    nacre_i8_lookup_fn *const kernel = table == NULL ? i8_lookup_copy : (nacre_i8_lookup_fn *)c->kernel->fn;
+    nacre_i8_lookup(kernel, c->team, (size_t)w->rows, (size_t)w->n, (size_t)w->x_row, (size_t)w->y_row, nacre_operand(c, 0), table, nacre_operand(c, 2));
+}
+
+static float i8_table_value(const nacre_i8_table_words *w, float x) {
+    switch (w->function) {
+        case NACRE_QUANT_SIGMOID: return (float)(1 / (1 + exp(-(double)x)));
+        case NACRE_QUANT_LEAKY_RELU: return x < 0 ? (float)w->alpha * x : x;
+        default: return x;
+    }
+}
+
+static void i8_table_command(const nacre_call *c) {
+    const nacre_i8_table_words *const w = (const void *)c->words;
+    const nacre_quant_type code = w->is_signed ? NACRE_QUANT_I8 : NACRE_QUANT_U8;
+    const quant_tensor x = quant_tensor_of(c, 0, w->x_scale, code), y = quant_tensor_of(c, 2, w->y_scale, code);
+    uint8_t *const table = nacre_operand(c, 4);
+    const int low = w->is_signed ? -128 : 0;
+    for (int q = low; q < low + 256; q++) {
+        const float v = x.scale * (float)(q - x.zero);
+        const double r = rint((double)(i8_table_value(w, v) / y.scale)) + y.zero;
+        table[(uint8_t)q] = (uint8_t)(r > low ? r < low + 255 ? (int)r : low + 255 : low);
+    }
+}
+
+const nacre_entry nacre_i8_lookup_entry = {.words = sizeof(nacre_i8_lookup_words) / 8, .operands = 3, .run = i8_lookup_command};
+const nacre_entry nacre_i8_table_entry = {.words = sizeof(nacre_i8_table_words) / 8, .operands = 5, .run = i8_table_command};

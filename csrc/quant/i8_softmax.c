@@ -1,7 +1,5 @@
 // Softmax of codes, whose weights stand in a table.
-#include <math.h>
-
-#include "quant/quant.h"
+#include "quant/numbers.h"
 
 enum { I8_SOFTMAX_COLUMNS = 64, I8_SOFTMAX_GRAIN = 1 << 14 };
 
@@ -96,3 +94,27 @@ void nacre_i8_softmax_run(nacre_i8_lookup_fn *lookup, const nacre_i8_softmax *s,
     if (n < I8_SOFTMAX_GRAIN) j.per_chunk = I8_SOFTMAX_GRAIN / n;
     nacre_parallel(team, (outer + j.per_chunk - 1) / j.per_chunk, i8_softmax_chunk, &j);
 }
+
+// ---- commands ----
+
+// ONNX Runtime rounds down how many steps of the result there are to 1, and so it is here.
+static void i8_softmax_table_command(const nacre_call *c) {
+    const nacre_i8_softmax_table_words *const w = (const void *)c->words;
+    const double x = (double)quant_float((nacre_quant_type)w->x_scale, nacre_operand(c, 0), 0);
+    float *const table = nacre_operand(c, 2);
+    for (int d = 0; d < 256; d++) table[d] = (float)exp(-(double)d * x);
+    table[256] = floorf(1 / quant_float((nacre_quant_type)w->y_scale, nacre_operand(c, 1), 0));
+}
+
+static void i8_softmax_command(const nacre_call *c) {
+    const nacre_i8_softmax_words *const w = (const void *)c->words;
+    const float *const table = nacre_operand(c, 1);
+    const void *const zero = nacre_operand(c, 2);
+    const nacre_quant_type code = w->is_signed ? NACRE_QUANT_I8 : NACRE_QUANT_U8;
+    const nacre_i8_softmax s = {table, (int)w->is_signed, table[256], zero == NULL ? 0 : quant_integer(code, zero, 0)};
+    nacre_i8_softmax_run((nacre_i8_lookup_fn *)nacre_part_fn(w->lookup), &s, c->team, (size_t)w->outer, (size_t)w->n, (size_t)w->inner,
+                         nacre_operand(c, 0), nacre_operand(c, 3));
+}
+
+const nacre_entry nacre_i8_softmax_entry = {.words = sizeof(nacre_i8_softmax_words) / 8, .operands = 4, .run = i8_softmax_command};
+const nacre_entry nacre_i8_softmax_table_entry = {.words = sizeof(nacre_i8_softmax_table_words) / 8, .operands = 3, .run = i8_softmax_table_command};

@@ -19,14 +19,22 @@
 
 const nacre_kernel *nacre_quant_kernels(size_t *count);
 
-// How codes, or what becomes of a sum, are stored.
+// How codes, scales, zero points, and what becomes of a sum, are stored. Elements of
+// four and of two bits lie together in a byte, the first in the lowest bits.
 typedef enum {
     NACRE_QUANT_F32,
     NACRE_QUANT_U8,
     NACRE_QUANT_I8,
     NACRE_QUANT_U16,
     NACRE_QUANT_I16,
-    NACRE_QUANT_I32
+    NACRE_QUANT_I32,
+    NACRE_QUANT_F16,
+    NACRE_QUANT_BF16,
+    NACRE_QUANT_F8E8M0,
+    NACRE_QUANT_U4,
+    NACRE_QUANT_I4,
+    NACRE_QUANT_U2,
+    NACRE_QUANT_I2
 } nacre_quant_type;
 
 // ---- i8_gemm ----------------------------------------------------------------
@@ -104,6 +112,7 @@ typedef struct {
     // of the b of product `index`, rows ld bytes apart; buffer has k*n bytes.
     const uint8_t *(*make_b)(const void *source, size_t index, size_t j0, size_t n, uint8_t *buffer, size_t *ld);
     const void *source;
+    int no_lines;  // few rows go by tiles too
     // Product q takes vector number q % row_count of those of m numbers, and
     // q % col_count of those of n.
     size_t row_count, col_count;
@@ -121,7 +130,8 @@ typedef struct {
 // each other.
 int nacre_i8_gemm_by_lines(size_t m);
 
-// Bytes of scratch, which lies at a multiple of 64, as do packed operands.
+// Bytes of scratch, which lies at a multiple of 64, as do packed operands. They do not
+// fall when an extent grows, unless few rows become many.
 size_t nacre_i8_gemm_scratch(const nacre_i8_gemm *g, size_t threads);
 void nacre_i8_gemm_run(const nacre_i8_gemm *g, nacre_team *team, uint8_t *scratch);
 
@@ -149,10 +159,10 @@ void nacre_i8_column_sums(const nacre_i8_gemm_impl *impl, size_t k, size_t n, co
 // Groups of one channel go by depthwise convolution of floats, whose sums of so few products of
 // bytes are exact, if weights are not packed.
 //
-// g's a is the weights [groups*filters][channels][kernel], or what
-// nacre_i8_conv_pack made of them, and g's vectors of rows are for all filters;
-// the number of its columns, b, batch, make_b and source are filled in here. Taps
-// beyond the edges meet the zero point of x.
+// g's a is the weights [groups*filters][channels][kernel], or what i8_conv_gemm packs
+// of them, and g's vectors of rows are for all filters; the number of its columns, b,
+// batch, make_b and source are filled in. Positions of the kernel beyond the edges meet
+// the zero point of x.
 typedef struct {
     nacre_conv c;
     nacre_i8_gemm g;
@@ -161,15 +171,6 @@ typedef struct {
     int x_signed;
     int32_t x_zero;
 } nacre_i8_conv;
-
-// Whether weights should not be packed; it looks at filters, channels, axes and
-// kernel only.
-int nacre_i8_conv_unpacked(const nacre_conv *c);
-
-size_t nacre_i8_conv_packed(const nacre_conv *c, const nacre_i8_gemm_impl *impl);
-void nacre_i8_conv_pack(const nacre_conv *c, const nacre_i8_gemm_impl *impl, int is_signed, const uint8_t *w, uint8_t *dst);
-size_t nacre_i8_conv_scratch(const nacre_i8_conv *j, size_t threads);
-void nacre_i8_conv_run(const nacre_i8_conv *j, nacre_team *team, uint8_t *scratch);
 
 // ---- f32_quantize -------------------------------------------------------------
 
@@ -212,13 +213,8 @@ typedef struct {
     size_t per_outer, per_axis, per_inner;
 } nacre_quant_grid;
 
-void nacre_quantize(const nacre_f32_quantize_impl *impl, nacre_team *team, const nacre_quant_grid *grid, const nacre_quant_codes *t,
-                    const float *x, const float *scale, const int32_t *zero, void *y);
-void nacre_dequantize(const nacre_f32_quantize_impl *impl, nacre_team *team, const nacre_quant_grid *grid, nacre_quant_type type,
-                      const void *x, const float *scale, const int32_t *zero, float *y);
-
-// Codes without sign for the range of x with 0, its scale and its zero point.
-// `scratch` has two numbers per thread of the pool.
+// Codes without sign for the range of x with 0, its scale and its zero point; y may be
+// NULL. `scratch` has two numbers per thread of the team.
 void nacre_quantize_dynamic(const nacre_f32_quantize_impl *impl, nacre_team *team, size_t n, const float *x, uint8_t *y, float *scale,
                             uint8_t *zero, float *scratch);
 
@@ -252,6 +248,7 @@ void nacre_i8_lstm_run(const nacre_i8_lstm *o, nacre_team *team, uint8_t *scratc
 
 // Pairs with broadcasting: `rank` extents, outermost first, then as many strides of
 // a, then of b, in bytes; the innermost are 0 or 1.
+enum { NACRE_QUANT_AXES = 64 };
 void nacre_quant_pairs(const nacre_f32_quantize_impl *impl, nacre_team *team, const nacre_quant_pair *p, size_t rank,
                        const size_t *axes, const uint8_t *a, const uint8_t *b, uint8_t *c);
 
@@ -278,5 +275,106 @@ typedef struct {
 
 void nacre_i8_softmax_run(nacre_i8_lookup_fn *lookup, const nacre_i8_softmax *s, nacre_team *team, size_t outer, size_t n, size_t inner,
                           const uint8_t *x, uint8_t *y);
+
+// ---- commands -------------------------------------------------------------------
+//
+// Scales are of a type of floats, NACRE_QUANT_I32 or NACRE_QUANT_F8E8M0, zero points of a
+// type of integers; a zero point left out is 0. Which scale belongs to which element is
+// told by each command; those of a whole tensor are one element.
+
+// f32_quantize and f32_dequantize: operands x, scales, zero points and y.
+//     y = saturate(round(x / scale) + zero), halves to even;  y = (x - zero) * scale
+typedef struct {
+    int64_t outer, axis, inner, block, per_outer, per_axis, per_inner;  // nacre_quant_grid
+    int64_t x, y;       // types: floats or NACRE_QUANT_I32 and codes, or codes and floats
+    int64_t precision;  // nacre_float_type of quotients and the scales that they have
+    int64_t scale, zero, scales;  // types, and how many scales there are
+    int64_t half;       // part half
+} nacre_quantize_words;
+
+// f32_quantize_dynamic: operands x of float32, and y, scale and zero point, each of which
+// may be left out; see nacre_quantize_dynamic.
+typedef struct {
+    int64_t n;
+} nacre_quantize_dynamic_words;
+
+// i8_gemm, and i8_gemv for few rows: operands a, scales and zero points of a, b,
+// scales and zero points of b, scale and zero point of c, bias, add and c. A scale left
+// out is 1; bias and add may be left out. The b of i8_gemm may be packed. With part
+// quantize a is float32, quantised as a whole, and has neither scales nor zero points.
+//     c = (a - a_zero) (b - b_zero) + bias                            NACRE_QUANT_I32
+//       = that times alpha * a_scale * b_scale, plus add              NACRE_QUANT_F32
+//       = that times alpha * a_scale * b_scale / c_scale as codes     NACRE_QUANT_U8, _I8
+// Of numbers of a there are one, one for each row, or one for each row of all matrices of
+// a, which follow each other; of numbers of b the same for columns.
+typedef struct {
+    int64_t type, count;
+} nacre_quant_numbers;
+typedef struct {
+    int64_t m, n, k;
+    int64_t a_signed, a_row, a_col;
+    int64_t b_packed, b_signed, b_row, b_col;
+    int64_t b_step;  // bytes from one matrix of b to the next
+    nacre_quant_numbers a_scale, a_zero, b_scale, b_zero;
+    int64_t c, c_scale;  // types; the zero point's is that of c
+    double alpha;
+    int64_t bias_row, bias_col;  // bias(i,j) is number i*bias_row + j*bias_col
+    int64_t quantize;  // part f32_quantize, or 0
+    int64_t a_size;    // elements of an a that is quantised
+    int64_t rank;
+    int64_t batch[];   // extents, strides of a and of b, in elements; of a packed b in bytes
+} nacre_i8_gemm_words;
+
+// i8_conv_gemm and i8_conv_depthwise: operands x, its scale and zero point, w, scales and
+// zero points of w, scale and zero point of y, bias and y. A scale left out is 1; bias may
+// be left out. Of scales and zero points of w there are one, or one for each filter. The w
+// of i8_conv_gemm may be packed. With channels_last, which makes codes, the channels of x
+// and y are their last axis.
+typedef struct {
+    nacre_conv_extents extents;
+    int64_t channels_last, x_signed, w_signed, w_packed;
+    int64_t x_scale, w_scale, w_scales, w_zeros;  // types of scales, and how many there are
+    int64_t y, y_scale;                           // types: NACRE_QUANT_I32, _U8 or _I8; of the scale
+    int64_t depthwise;                            // part f32_conv_depthwise, for i8_conv_depthwise
+} nacre_i8_conv_words;
+
+// i8_pair: operands a, its scale and zero point, b, its scale and zero point, scale and
+// zero point of c, and c, which may be a or b. The types are those of scales.
+//     c = a + b, or with product a * b
+typedef struct {
+    int64_t product, is_signed, a_scale, b_scale, c_scale, rank;
+    int64_t dims[];  // extents of c, of a and of b, where each is that of c or 1
+} nacre_i8_pair_words;
+
+// i8_lookup: operands x, a table of 256 codes, and y, which may be x. Without a table
+// rows are copied. Rows of n codes lie x_row and y_row apart.
+typedef struct {
+    int64_t rows, n, x_row, y_row;
+} nacre_i8_lookup_words;
+
+// i8_table: operands scale and zero point of x, scale and zero point of y, and the table
+// of codes y of f of what the codes of x stand for.
+typedef enum { NACRE_QUANT_IDENTITY, NACRE_QUANT_SIGMOID, NACRE_QUANT_LEAKY_RELU } nacre_quant_function;
+typedef struct {
+    int64_t function, is_signed, x_scale, y_scale;
+    double alpha;  // of leaky_relu
+} nacre_i8_table_words;
+
+// i8_softmax_table: operands scale of x, scale of y, and the table of NACRE_I8_SOFTMAX
+// numbers that i8_softmax takes: the weights and the ratio of nacre_i8_softmax.
+enum { NACRE_I8_SOFTMAX = 257 };
+typedef struct {
+    int64_t x_scale, y_scale;
+} nacre_i8_softmax_table_words;
+
+// i8_softmax: operands x, the table, the zero point of y, and y, which may be x. The part
+// is i8_lookup.
+typedef struct {
+    int64_t is_signed, outer, n, inner, lookup;
+} nacre_i8_softmax_words;
+
+extern const nacre_entry nacre_quantize_entry, nacre_dequantize_entry, nacre_quantize_dynamic_entry, nacre_i8_pair_entry;
+extern const nacre_entry nacre_i8_gemm_entry, nacre_i8_gemv_entry, nacre_i8_conv_gemm_entry, nacre_i8_conv_depthwise_entry;
+extern const nacre_entry nacre_i8_lookup_entry, nacre_i8_table_entry, nacre_i8_softmax_entry, nacre_i8_softmax_table_entry;
 
 #endif

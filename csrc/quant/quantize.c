@@ -1,9 +1,10 @@
 // Drivers of f32_quantize: grids of scales, broadcasting, threads.
-#include <math.h>
+#include "quant/numbers.h"
 
-#include "quant/quant.h"
-
-enum { QUANT_CHUNK = 1 << 14 };
+enum {
+    QUANT_CHUNK = 1 << 14,
+    QUANT_BLOCK = 1 << 10  // elements that are converted at a time
+};
 
 static size_t quant_least(size_t a, size_t b) { return a < b ? a : b; }
 static size_t quant_chunks(size_t n) { return (n + QUANT_CHUNK - 1) / QUANT_CHUNK; }
@@ -12,22 +13,44 @@ static size_t quant_chunks(size_t n) { return (n + QUANT_CHUNK - 1) / QUANT_CHUN
 
 typedef struct {
     const nacre_f32_quantize_impl *impl;
+    const nacre_half *half;  // needed for floats of 16 bits
     nacre_quant_grid grid;
-    nacre_quant_codes codes;  // of y; of x only the type, when dequantising
+    nacre_quant_codes codes;  // when dequantising the type only
     int back;                 // dequantise
+    nacre_quant_type stored;  // of codes in memory
+    nacre_quant_type floats;  // of numbers in memory
     const void *x;
     const float *scale;
     const int32_t *zero;
     void *y;
 } grid_job;
 
-static size_t quant_size(nacre_quant_type type) {
+static size_t quant_bits(nacre_quant_type type) {
     switch (type) {
+        case NACRE_QUANT_U2:
+        case NACRE_QUANT_I2: return 2;
+        case NACRE_QUANT_U4:
+        case NACRE_QUANT_I4: return 4;
         case NACRE_QUANT_U8:
-        case NACRE_QUANT_I8: return 1;
+        case NACRE_QUANT_I8: return 8;
         case NACRE_QUANT_U16:
-        case NACRE_QUANT_I16: return 2;
-        default: return 4;
+        case NACRE_QUANT_I16:
+        case NACRE_QUANT_F16:
+        case NACRE_QUANT_BF16: return 16;
+        default: return 32;
+    }
+}
+
+static nacre_float_type quant_half_type(nacre_quant_type type) { return type == NACRE_QUANT_F16 ? NACRE_FLOAT16 : NACRE_BFLOAT16; }
+
+// The type of which kernels take codes that are stored so.
+static nacre_quant_type quant_kernel_type(nacre_quant_type type) {
+    switch (type) {
+        case NACRE_QUANT_U2:
+        case NACRE_QUANT_U4: return NACRE_QUANT_U8;
+        case NACRE_QUANT_I2:
+        case NACRE_QUANT_I4: return NACRE_QUANT_I8;
+        default: return type;
     }
 }
 
@@ -46,34 +69,69 @@ static size_t grid_stretch(const nacre_quant_grid *g, size_t at, size_t *scale, 
     return (end - a) * g->inner - i;
 }
 
-static void grid_chunk(void *job, size_t chunk, size_t thread) {
-    (void)thread;
-    const grid_job *const j = job;
-    const size_t total = j->grid.outer * j->grid.axis * j->grid.inner, size = quant_size(j->codes.type);
-    const size_t end = quant_least(total, (chunk + 1) * QUANT_CHUNK);
-    for (size_t at = chunk * QUANT_CHUNK; at < end;) {
+// Elements at..at+n-1, the first of which are at x and y, in types of kernels.
+static void grid_run(const grid_job *j, size_t at, size_t n, const char *x, char *y) {
+    const size_t size = quant_bits(j->codes.type) / 8;
+    for (size_t done = 0; done < n;) {
         size_t scale, step;
-        const size_t n = quant_least(grid_stretch(&j->grid, at, &scale, &step), end - at);
+        const size_t some = quant_least(grid_stretch(&j->grid, at + done, &scale, &step), n - done);
         if (j->back) {
-            j->impl->dequantize(j->codes.type, (const char *)j->x + at * size, j->scale + scale, j->zero + scale, step, n,
-                                (float *)j->y + at);
+            j->impl->dequantize(j->codes.type, x + done * size, j->scale + scale, j->zero + scale, step, some, (float *)(void *)y + done);
         } else {
-            j->impl->quantize(&j->codes, (const float *)j->x + at, j->scale + scale, j->zero + scale, step, n, (char *)j->y + at * size);
+            j->impl->quantize(&j->codes, (const float *)(const void *)x + done, j->scale + scale, j->zero + scale, step, some, y + done * size);
         }
-        at += n;
+        done += some;
     }
 }
 
-void nacre_quantize(const nacre_f32_quantize_impl *impl, nacre_team *team, const nacre_quant_grid *grid, const nacre_quant_codes *t,
-                    const float *x, const float *scale, const int32_t *zero, void *y) {
-    grid_job j = {impl, *grid, *t, 0, x, scale, zero, y};
-    nacre_parallel(team, quant_chunks(grid->outer * grid->axis * grid->inner), grid_chunk, &j);
+// Numbers in memory as float32: where they lie or in a buffer.
+static const void *grid_widen(const grid_job *j, const char *x, size_t n, float *buffer) {
+    if (j->floats == NACRE_QUANT_F32) return x;
+    if (j->floats == NACRE_QUANT_I32) {
+        for (size_t i = 0; i < n; i++) buffer[i] = (float)((const int32_t *)(const void *)x)[i];
+    } else {
+        j->half->widen[quant_half_type(j->floats)](x, buffer, n);
+    }
+    return buffer;
 }
 
-void nacre_dequantize(const nacre_f32_quantize_impl *impl, nacre_team *team, const nacre_quant_grid *grid, nacre_quant_type type,
-                      const void *x, const float *scale, const int32_t *zero, float *y) {
-    grid_job j = {impl, *grid, {.type = type}, 1, x, scale, zero, y};
-    nacre_parallel(team, quant_chunks(grid->outer * grid->axis * grid->inner), grid_chunk, &j);
+static void grid_pack(nacre_quant_type type, const int8_t *codes, size_t n, uint8_t *y) {
+    const size_t bits = quant_bits(type), per = 8 / bits;
+    memset(y, 0, (n + per - 1) / per);
+    for (size_t i = 0; i < n; i++) y[i / per] |= (uint8_t)((codes[i] & ((1 << bits) - 1)) << i % per * bits);
+}
+
+static void grid_block(const grid_job *j, size_t at, size_t n) {
+    _Alignas(64) float floats[QUANT_BLOCK];
+    int8_t codes[QUANT_BLOCK];
+    const size_t code_bits = quant_bits(j->stored), float_bits = quant_bits(j->floats);
+    const char *x = (const char *)j->x + at * (j->back ? code_bits : float_bits) / 8;
+    char *const y = (char *)j->y + at * (j->back ? float_bits : code_bits) / 8;
+    if (!j->back) {
+        x = grid_widen(j, x, n, floats);
+        grid_run(j, at, n, x, code_bits < 8 ? (char *)codes : y);
+        if (code_bits < 8) grid_pack(j->stored, codes, n, (uint8_t *)y);
+        return;
+    }
+    if (code_bits < 8) {
+        for (size_t i = 0; i < n; i++) codes[i] = (int8_t)quant_integer(j->stored, x, i);
+        x = (const char *)codes;
+    }
+    grid_run(j, at, n, x, j->floats == NACRE_QUANT_F32 ? y : (char *)floats);
+    if (j->floats != NACRE_QUANT_F32) j->half->narrow[quant_half_type(j->floats)](floats, y, n);
+}
+
+static void grid_chunk(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const grid_job *const j = job;
+    const size_t total = j->grid.outer * j->grid.axis * j->grid.inner;
+    const size_t end = quant_least(total, (chunk + 1) * QUANT_CHUNK);
+    const size_t step = j->floats == NACRE_QUANT_F32 && quant_bits(j->stored) >= 8 ? QUANT_CHUNK : QUANT_BLOCK;
+    for (size_t at = chunk * QUANT_CHUNK; at < end; at += step) grid_block(j, at, quant_least(step, end - at));
+}
+
+static void grid_start(grid_job *j, nacre_team *team) {
+    nacre_parallel(team, quant_chunks(j->grid.outer * j->grid.axis * j->grid.inner), grid_chunk, j);
 }
 
 // ---- dynamic ----
@@ -105,10 +163,12 @@ void nacre_quantize_dynamic(const nacre_f32_quantize_impl *impl, nacre_team *tea
     *scale = (high == low ? 1.0f : high - low) / 255.0f;
     const float offset = -low / *scale;
     *zero = (uint8_t)(offset > 0 ? offset < 255 ? rintf(offset) : 255 : 0);
-    const nacre_quant_grid grid = {1, n, 1, n == 0 ? 1 : n, 0, 0, 0};
-    const nacre_quant_codes codes = {NACRE_QUANT_U8, 0, 255, NACRE_FLOAT32};
     const int32_t z = *zero;
-    nacre_quantize(impl, team, &grid, &codes, x, scale, &z, y);
+    grid_job g = {
+        .impl = impl, .grid = {1, n, 1, n == 0 ? 1 : n, 0, 0, 0}, .codes = {NACRE_QUANT_U8, 0, 255, NACRE_FLOAT32},
+        .stored = NACRE_QUANT_U8, .floats = NACRE_QUANT_F32, .x = x, .scale = scale, .zero = &z, .y = y,
+    };
+    if (y != NULL) grid_start(&g, team);
 }
 
 // ---- pairs ----
@@ -147,3 +207,155 @@ void nacre_quant_pairs(const nacre_f32_quantize_impl *impl, nacre_team *team, co
     for (size_t d = 0; d + 1 < rank; d++) j.lines *= axes[d];
     nacre_parallel(team, quant_chunks(j.lines * j.run), pairs_chunk, &j);
 }
+
+// ---- commands ----
+
+static const nacre_f32_quantize_impl *quantize_impl(const nacre_call *c) { return ((nacre_f32_quantize_fn *)c->kernel->fn)(); }
+
+// What kernels cannot take where it lies is converted in scratch, scales first.
+static size_t quantize_scale_bytes(const nacre_quantize_words *w) {
+    return w->scale == NACRE_QUANT_F32 && w->precision == NACRE_FLOAT32 ? 0 : quant_align((size_t)w->scales * sizeof(float));
+}
+
+static size_t quantize_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
+    (void)k;
+    (void)threads;
+    const nacre_quantize_words *const w = (const void *)words;
+    return quantize_scale_bytes(w) + quant_align((size_t)w->scales * sizeof(int32_t));
+}
+
+static float quantize_rounded(int64_t precision, float x) {
+    switch (precision) {
+        case NACRE_FLOAT16: return nacre_f16_to_f32(nacre_f32_to_f16(x));
+        case NACRE_BFLOAT16: return nacre_bf16_to_f32(nacre_f32_to_bf16(x));
+        default: return x;
+    }
+}
+
+static const float *quantize_scales(const nacre_call *c) {
+    const nacre_quantize_words *const w = (const void *)c->words;
+    const void *const given = nacre_operand(c, 1);
+    if (quantize_scale_bytes(w) == 0) return given;
+    float *const list = c->scratch;
+    for (size_t i = 0; i < (size_t)w->scales; i++) {
+        list[i] = quantize_rounded(w->precision, quant_float((nacre_quant_type)w->scale, given, i));
+    }
+    return list;
+}
+
+static const int32_t *quantize_zeros(const nacre_call *c) {
+    const nacre_quantize_words *const w = (const void *)c->words;
+    const void *const given = nacre_operand(c, 2);
+    if (given != NULL && w->zero == NACRE_QUANT_I32) return given;
+    int32_t *const list = (int32_t *)(void *)((char *)c->scratch + quantize_scale_bytes(w));
+    for (size_t i = 0; i < (size_t)w->scales; i++) list[i] = given == NULL ? 0 : quant_integer((nacre_quant_type)w->zero, given, i);
+    return list;
+}
+
+static int32_t quant_low(nacre_quant_type type) {
+    switch (type) {
+        case NACRE_QUANT_I2: return -2;
+        case NACRE_QUANT_I4: return -8;
+        case NACRE_QUANT_I8: return -128;
+        case NACRE_QUANT_I16: return -32768;
+        default: return 0;
+    }
+}
+
+static void quantize_command(const nacre_call *c, int back) {
+    const nacre_quantize_words *const w = (const void *)c->words;
+    const nacre_quant_type stored = (nacre_quant_type)(back ? w->x : w->y);
+    grid_job j = {
+        .impl = quantize_impl(c),
+        .grid = {(size_t)w->outer, (size_t)w->axis, (size_t)w->inner, (size_t)w->block, (size_t)w->per_outer, (size_t)w->per_axis, (size_t)w->per_inner},
+        .codes = {.type = quant_kernel_type(stored), .low = quant_low(stored), .precision = (nacre_float_type)w->precision},
+        .back = back,
+        .stored = stored,
+        .floats = (nacre_quant_type)(back ? w->y : w->x),
+        .x = nacre_operand(c, 0),
+        .scale = quantize_scales(c),
+        .zero = quantize_zeros(c),
+        .y = nacre_operand(c, 3),
+    };
+    if (!back) j.codes.high = (int32_t)((1u << quant_bits(stored)) - 1) + j.codes.low;
+    if (w->half != 0) j.half = ((nacre_half_fn *)nacre_part_fn(w->half))();
+    grid_start(&j, c->team);
+}
+
+static void quantize_to_codes(const nacre_call *c) { quantize_command(c, 0); }
+static void quantize_from_codes(const nacre_call *c) { quantize_command(c, 1); }
+
+static size_t quantize_dynamic_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
+    (void)k;
+    (void)words;
+    return 2 * threads * sizeof(float);
+}
+
+static void quantize_dynamic_command(const nacre_call *c) {
+    const nacre_quantize_dynamic_words *const w = (const void *)c->words;
+    float scale;
+    uint8_t zero;
+    nacre_quantize_dynamic(quantize_impl(c), c->team, (size_t)w->n, nacre_operand(c, 0), nacre_operand(c, 1), &scale, &zero, c->scratch);
+    float *const to_scale = nacre_operand(c, 2);
+    uint8_t *const to_zero = nacre_operand(c, 3);
+    if (to_scale != NULL) *to_scale = scale;
+    if (to_zero != NULL) *to_zero = zero;
+}
+
+// Extents and strides of axes, outermost first: those of extent 1 left out, and
+// neighbours along which both operands step alike made one.
+typedef struct {
+    size_t rank;
+    size_t extent[NACRE_QUANT_AXES], step[2][NACRE_QUANT_AXES];  // innermost first
+} pair_axes;
+
+static void pair_add_axis(pair_axes *p, size_t extent, const size_t *step) {
+    const size_t last = p->rank - 1;
+    if (p->rank > 0 && step[0] == p->step[0][last] * p->extent[last] && step[1] == p->step[1][last] * p->extent[last]) {
+        p->extent[last] *= extent;
+        return;
+    }
+    if (p->rank == NACRE_QUANT_AXES) return;
+    p->extent[p->rank] = extent;
+    p->step[0][p->rank] = step[0];
+    p->step[1][p->rank++] = step[1];
+}
+
+static void pair_command(const nacre_call *c) {
+    const nacre_i8_pair_words *const w = (const void *)c->words;
+    const size_t rank = (size_t)w->rank;
+    pair_axes p = {.rank = 0};
+    size_t run[2] = {1, 1};
+    for (size_t d = rank; d-- > 0;) {
+        const size_t extent = (size_t)w->dims[d];
+        if (extent == 0) return;
+        size_t step[2];
+        for (size_t k = 0; k < 2; k++) {
+            const size_t own = (size_t)w->dims[(k + 1) * rank + d];
+            step[k] = own == 1 ? 0 : run[k];
+            run[k] *= own;
+        }
+        if (extent != 1) pair_add_axis(&p, extent, step);
+    }
+    if (p.rank == 0) pair_add_axis(&p, 1, (const size_t[]){0, 0});
+    size_t axes[3 * NACRE_QUANT_AXES];
+    for (size_t d = 0; d < p.rank; d++) {
+        axes[d] = p.extent[p.rank - 1 - d];
+        for (size_t k = 0; k < 2; k++) axes[(k + 1) * p.rank + d] = p.step[k][p.rank - 1 - d];
+    }
+    const nacre_quant_type code = w->is_signed ? NACRE_QUANT_I8 : NACRE_QUANT_U8;
+    const quant_tensor a = quant_tensor_of(c, 1, w->a_scale, code), b = quant_tensor_of(c, 4, w->b_scale, code);
+    const quant_tensor y = quant_tensor_of(c, 6, w->c_scale, code);
+    nacre_quant_pair pair = {.is_signed = (int)w->is_signed, .product = (int)w->product, .a_zero = a.zero, .b_zero = b.zero, .c_zero = y.zero};
+    pair.a_ratio = w->product ? a.scale * b.scale / y.scale : a.scale / y.scale;
+    pair.b_ratio = w->product ? 0 : b.scale / y.scale;
+    nacre_quant_pairs(quantize_impl(c), c->team, &pair, p.rank, axes, nacre_operand(c, 0), nacre_operand(c, 3), nacre_operand(c, 8));
+}
+
+const nacre_entry nacre_quantize_entry = {
+    .words = sizeof(nacre_quantize_words) / 8, .operands = 4, .run = quantize_to_codes, .scratch = quantize_scratch};
+const nacre_entry nacre_dequantize_entry = {
+    .words = sizeof(nacre_quantize_words) / 8, .operands = 4, .run = quantize_from_codes, .scratch = quantize_scratch};
+const nacre_entry nacre_quantize_dynamic_entry = {
+    .words = sizeof(nacre_quantize_dynamic_words) / 8, .operands = 4, .run = quantize_dynamic_command, .scratch = quantize_dynamic_scratch};
+const nacre_entry nacre_i8_pair_entry = {.words = sizeof(nacre_i8_pair_words) / 8, .operands = 9, .run = pair_command};

@@ -1,78 +1,57 @@
 package cpu
 
 import (
-	"unsafe"
-
 	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// bindQAttention has the projection of bytes computed in Go, and then runs commands.
-func bindQAttention(o *op.QAttention, b *binder) error {
+// bindQAttention makes queries, keys and values by a product of bytes of that op, and then
+// has them attend as those of ProjectedAttention do.
+func bindQAttention(o *op.QAttention, kernel string, b *binder) error {
+	all, err := b.projectBytes(kernel)
+	if err != nil {
+		return err
+	}
 	inner := *b.Binding
 	inner.In = op.AsProjected(b.In)
-	x := &binder{Binding: &inner, dev: b.dev, step: &device.Step{}}
-	rows, w := inner.In[op.ProjectedInput].Dims, inner.In[op.ProjectedWeights].Dims
-	n, ok := b.Max(rows[0].Mul(rows[1]).Mul(w[1]))
-	if !ok {
-		return device.Refuse("the input %v has unknown extents", rows)
-	}
-	all := x.temp(tensor.F32.Bytes(n))
+	own := b.step.Commands
+	x := &binder{Binding: &inner, dev: b.dev, step: b.step, skip: b.skip}
 	if err := x.attendProjected(&o.ProjectedAttention, all); err != nil {
 		return err
 	}
-	b.step.Call = func(c *op.Run) error {
-		return b.dev.call(c, x.step, op.AsProjected(c.In), func(temp []byte) error {
-			return o.Project(c, unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(temp))), n))
-		})
+	numbers := make([]int, len(b.In))
+	for i := range numbers {
+		numbers[i] = i
+	}
+	numbers = op.AsProjected(numbers)
+	for _, c := range b.step.Commands[len(own):] {
+		for i := range c.Operands {
+			if p := c.Operands[i].Place; p == device.In || p == device.Packed {
+				c.Operands[i].Index = numbers[c.Operands[i].Index]
+			}
+		}
 	}
 	return nil
 }
 
-// call runs the commands of a step from Go, for a step that is partly Go: before, unless
-// it is nil, is given the scratch that the commands share.
-func (d *Device) call(c *op.Run, step *device.Step, in []*tensor.Tensor, before func(temp []byte) error) error {
-	list := make([]device.Recorded, len(step.Commands))
-	for i := range step.Commands {
-		list[i] = device.Record(&step.Commands[i], func(o device.Operand) int {
-			if o.Place == device.In {
-				return 2 + o.Index
-			}
-			return 2 + len(in) + o.Index
-		}, 1, device.AlignUp(step.Temp))
-	}
-	s, err := d.Record(list)
+// projectBytes adds the product of the input and the weights of QAttention, with the bias,
+// and returns where it lies: [batch,tokens,columns] of float32.
+func (b *binder) projectBytes(kernel string) (device.Operand, error) {
+	rows, w, one := b.In[op.QAttentionInput].Dims, b.In[op.QAttentionWeights].Dims, graph.Known(1)
+	p := &product{m: rows[0].Mul(rows[1]), n: w[1], k: w[0], aRow: w[0], aCol: one, bRow: w[1], bCol: one}
+	all, err := b.tempOf(tensor.F32, p.m.Mul(p.n))
 	if err != nil {
-		return err
+		return all, err
 	}
-	defer s.Free()
-	scratch, err := c.Mem.Scratch(step.Scratch())
+	bias, err := b.floats(op.QAttentionBias)
 	if err != nil {
-		return err
+		return all, err
 	}
-	if before != nil {
-		if err := before(scratch[:step.Temp]); err != nil {
-			return err
-		}
+	in := byteInputs{
+		a: op.QAttentionInput, aScale: op.QAttentionScale, aZero: op.QAttentionZero, b: op.QAttentionWeights, bScale: op.QAttentionWeightScale,
+		bZero: op.QAttentionWeightZero, yScale: none, yZero: none, bias: none,
 	}
-	var pin device.Pinner
-	defer pin.Unpin()
-	rebase := func(base int, at unsafe.Pointer) {
-		pin.Pin(at)
-		s.Rebase(base, at)
-	}
-	rebase(1, unsafe.Pointer(unsafe.SliceData(scratch)))
-	for i, t := range in {
-		if t != nil {
-			rebase(2+i, t.Pointer())
-		}
-	}
-	for i, t := range c.Out {
-		if t != nil {
-			rebase(2+len(in)+i, t.Pointer())
-		}
-	}
-	_, err = s.Run(nil, false)
-	return err
+	return all, b.bytes(kernel, &byteProduct{product: p, result: tensor.F32, alpha: 1}, in, bias, all)
 }

@@ -83,17 +83,21 @@ type convWords struct {
 
 func (v *convWords) words() words {
 	var w words
-	s := v.shape
-	w.int(s.Images, s.Groups, s.Channels, s.Filters, len(s.Kernel))
-	for _, list := range [][]int{s.In, s.Out, s.Kernel, s.Stride, s.Dilation, s.Pad} {
-		w.int(list...)
-		w.int(make([]int, op.MaxConvAxes-len(list))...)
-	}
+	w.conv(v.shape)
 	w.int(floatTypes[v.dtype])
 	w.bool(v.packed, v.add)
 	w.part(v.gemm)
 	w.epilogue(wide(v.dtype), v.act, v.mapped)
 	return w
+}
+
+// conv appends the extents of a convolution: nacre_conv_extents of csrc/conv/conv.h.
+func (w *words) conv(s *op.ConvShape) {
+	w.int(s.Images, s.Groups, s.Channels, s.Filters, len(s.Kernel))
+	for _, list := range [][]int{s.In, s.Out, s.Kernel, s.Stride, s.Dilation, s.Pad} {
+		w.int(list...)
+		w.int(make([]int, op.MaxConvAxes-len(list))...)
+	}
 }
 
 // weights is the words on which packed weights depend; the others are zero, so that

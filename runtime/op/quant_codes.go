@@ -2,9 +2,7 @@ package op
 
 import (
 	"slices"
-	"unsafe"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -28,36 +26,8 @@ func inPrecision(d tensor.DType, v float32) float32 {
 	return v
 }
 
-// quantize writes codes of an integer type of 16 bits or fewer for x.
-func (c *Run) quantize(k bindings.Kernel, g *bindings.QuantGrid, precision bindings.FloatType, x, scale []float32, zero []int32, y *tensor.Tensor) error {
-	codes := bindings.QuantCodes{Precision: precision}
-	codes.Low, codes.High = codeRange(y.DType())
-	layout := y.DType().Layout()
-	if layout == nil {
-		codes.Type = quantTypes[y.DType()]
-		bindings.Quantize(k, c.Pool, g, &codes, x, scale, zero, y.Pointer())
-		return nil
-	}
-	codes.Type = bindings.QuantI8
-	if !layout.Signed {
-		codes.Type = bindings.QuantU8
-	}
-	bytes, err := c.Mem.Scratch(len(x))
-	if err != nil {
-		return err
-	}
-	bindings.Quantize(k, c.Pool, g, &codes, x, scale, zero, unsafe.Pointer(unsafe.SliceData(bytes)))
-	layout.Pack(y.Bytes(), asCodes(bytes)[:len(x)])
-	return nil
-}
-
-// asCodes returns bytes as the codes of a layout.
-func asCodes(b []byte) []int8 {
-	return unsafe.Slice((*int8)(unsafe.Pointer(unsafe.SliceData(b))), len(b))
-}
-
 // roundFloats writes codes that are floats of 8 or 4 bits for x.
-func (c *Run) roundFloats(g *bindings.QuantGrid, precision tensor.DType, x, scale []float32, zeros, y *tensor.Tensor, saturate bool) error {
+func (c *Run) roundFloats(g *QuantGrid, precision tensor.DType, x, scale []float32, zeros, y *tensor.Tensor, saturate bool) error {
 	zero, err := c.floatZeros(zeros, len(scale))
 	if err != nil {
 		return err
@@ -113,24 +83,4 @@ func encoder(y *tensor.Tensor, saturate bool) func(i int, v float32) {
 	}
 	f := packed.Float8Of(y.DType().String())
 	return func(i int, v float32) { b[i] = f.Code(v, saturate) }
-}
-
-// dequantize writes what codes of an integer type of 32 bits or fewer stand for.
-func (c *Run) dequantize(k bindings.Kernel, g *bindings.QuantGrid, x *tensor.Tensor, scale []float32, zero []int32, y []float32) error {
-	layout := x.DType().Layout()
-	if layout == nil {
-		bindings.Dequantize(k, c.Pool, g, quantTypes[x.DType()], x.Pointer(), scale, zero, y)
-		return nil
-	}
-	bytes, err := c.Mem.Scratch(x.Len())
-	if err != nil {
-		return err
-	}
-	layout.Unpack(asCodes(bytes)[:x.Len()], x.Bytes())
-	t := bindings.QuantI8
-	if !layout.Signed {
-		t = bindings.QuantU8
-	}
-	bindings.Dequantize(k, c.Pool, g, t, unsafe.Pointer(unsafe.SliceData(bytes)), scale, zero, y)
-	return nil
 }

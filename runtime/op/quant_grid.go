@@ -1,23 +1,23 @@
 package op
 
 import (
-	"github.com/nacre-ml/nacre/bindings"
+	"slices"
+
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// granularity says which elements share a scale and a zero point: all, those of
+// Granularity says which elements share a scale and a zero point: all, those of
 // a place along an axis, or those of a block along an axis.
-type granularity struct {
+type Granularity struct {
 	axis, block int  // block is 0 for places
 	whole       bool // there is one scale only
 }
 
-func readGranularity(n *Node) (granularity, error) {
+func readGranularity(n *Node) (Granularity, error) {
 	if n.Domain == "" && n.Since < 13 {
-		return granularity{whole: true}, nil
+		return Granularity{whole: true}, nil
 	}
-	g := granularity{axis: n.Int("axis", 1)}
+	g := Granularity{axis: n.Int("axis", 1)}
 	if n.Since >= 21 {
 		g.block = n.Int("block_size", 0)
 	}
@@ -27,11 +27,19 @@ func readGranularity(n *Node) (granularity, error) {
 	return g, nil
 }
 
-// grid returns where the scales of those extents belong in a value.
-func (g granularity) grid(x, scale tensor.Shape) (*bindings.QuantGrid, error) {
-	n := x.Len()
-	if scale.Len() == 1 {
-		return &bindings.QuantGrid{Outer: 1, Axis: n, Inner: 1, Block: max(n, 1)}, nil
+// QuantGrid is elements [Outer,Axis,Inner], of which (o,a,i) has scale and zero point
+// number o*PerOuter + a/Block*PerAxis + i*PerInner, with PerInner 0 or 1.
+type QuantGrid struct {
+	Outer, Axis, Inner, Block   graph.Dim
+	PerOuter, PerAxis, PerInner graph.Dim
+}
+
+// Grid returns where the scales of those extents belong in a value.
+func (g Granularity) Grid(x, scale graph.Dims) (*QuantGrid, error) {
+	zero, one := graph.Known(0), graph.Known(1)
+	if scale.Len().Is(1) {
+		n := x.Len()
+		return &QuantGrid{Outer: one, Axis: n, Inner: one, Block: n.Max(one), PerOuter: zero, PerAxis: zero, PerInner: zero}, nil
 	}
 	axis := g.axis
 	if len(x) == 1 && axis == 1 {
@@ -44,29 +52,40 @@ func (g granularity) grid(x, scale tensor.Shape) (*bindings.QuantGrid, error) {
 	case err != nil:
 		return nil, err
 	}
-	block, want := 1, tensor.Shape{x[axis]}
+	block, want := one, graph.Dims{x[axis]}
 	if g.block > 0 {
-		block, want = g.block, x.Clone()
-		if x[axis] > 0 {
-			want[axis] = (x[axis]-1)/block + 1
-		}
+		block, want = graph.Known(g.block), slices.Clone(x)
+		want[axis] = x[axis].Add(graph.Known(g.block - 1)).Div(block)
 	}
-	if !scale.Equal(want) {
-		return nil, graph.Mark(graph.ErrShape, "scales have shape %v where a value of shape %v needs %v along axis %d in blocks of %d", scale, x, want, axis, block)
+	if !sameExtents(scale, want) {
+		return nil, graph.Mark(graph.ErrShape, "scales have shape %v where a value of shape %v needs %v along axis %d in blocks of %v", scale, x, want, axis, block)
 	}
-	grid := &bindings.QuantGrid{Outer: x[:axis].Len(), Axis: x[axis], Inner: x[axis+1:].Len(), Block: block, PerAxis: 1}
+	grid := &QuantGrid{Outer: x[:axis].Len(), Axis: x[axis], Inner: x[axis+1:].Len(), Block: block, PerOuter: zero, PerAxis: one, PerInner: zero}
 	if g.block > 0 {
-		grid.PerAxis, grid.PerOuter = grid.Inner, grid.Inner*want[axis]
-		if grid.Inner > 1 {
-			grid.PerInner = 1
+		grid.PerAxis, grid.PerOuter = grid.Inner, grid.Inner.Mul(want[axis])
+		if !grid.Inner.Is(1) {
+			grid.PerInner = one
 		}
 	}
 	return grid, nil
 }
 
+// sameExtents reports whether extents are the same as far as they are known.
+func sameExtents(a, b graph.Dims) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].IsKnown() && b[i].IsKnown() && !a[i].Same(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
 // check reports, as far as is known, inputs 1 and 2, scales and zero points,
 // that do not suit input 0 or each other.
-func (g granularity) check(c *Infer) error {
+func (g Granularity) check(c *Infer) error {
 	scale, ok := c.In[1].Dims.Concrete()
 	if !ok || c.In[1].Dims == nil {
 		return nil
@@ -77,26 +96,27 @@ func (g granularity) check(c *Infer) error {
 			return graph.Mark(graph.ErrShape, "zero points have shape %v and scales %v", zero, scale)
 		}
 	}
-	x, ok := c.In[0].Dims.Concrete()
-	if !ok || c.In[0].Dims == nil {
+	if c.In[0].Dims == nil {
 		return nil
 	}
-	_, err := g.grid(x, scale)
+	_, err := g.Grid(c.In[0].Dims, graph.DimsOf(scale))
 	return err
 }
 
 // stretches calls f for elements that follow each other and have one scale, or
-// with step 1 scales that follow each other.
-func stretches(g *bindings.QuantGrid, f func(at, n, scale, step int)) {
-	for o := range g.Outer {
-		for a := 0; a < g.Axis; a += g.Block {
-			n, at, scale := min(g.Block, g.Axis-a), (o*g.Axis+a)*g.Inner, o*g.PerOuter+a/g.Block*g.PerAxis
-			if g.PerInner == 0 {
-				f(at, n*g.Inner, scale, 0)
+// with step 1 scales that follow each other. All extents are known.
+func stretches(g *QuantGrid, f func(at, n, scale, step int)) {
+	known := func(d graph.Dim) int { n, _ := d.Value(); return n }
+	axis, inner, block := known(g.Axis), known(g.Inner), known(g.Block)
+	for o := range known(g.Outer) {
+		for a := 0; a < axis; a += block {
+			n, at, scale := min(block, axis-a), (o*axis+a)*inner, o*known(g.PerOuter)+a/block*known(g.PerAxis)
+			if g.PerInner.Is(0) {
+				f(at, n*inner, scale, 0)
 				continue
 			}
 			for row := range n {
-				f(at+row*g.Inner, g.Inner, scale, 1)
+				f(at+row*inner, inner, scale, 1)
 			}
 		}
 	}

@@ -1,9 +1,9 @@
 package op
 
 import (
+	"fmt"
 	"slices"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -17,15 +17,13 @@ func (n *Node) typeIn(name string, allowed Types) (tensor.DType, error) {
 	return n.elementTypeOf(name, tensor.Invalid, allowed)
 }
 
-// quantizeLinear is y = saturate(round(x / scale) + zero), with halves to even,
+// QuantizeLinear is y = saturate(round(x / scale) + zero), with halves to even,
 // and for codes that are floats y = round(x / scale + zero).
-type quantizeLinear struct {
-	granularity
+type QuantizeLinear struct {
+	Granularity
 	codes     tensor.DType // Invalid where the zero point's type is meant
 	precision tensor.DType // of the quotient; Invalid where the scale's type is meant
 	saturate  bool         // numbers too large for codes of 8 bits become the largest
-	kernel    bindings.Kernel
-	widen     conversion // of int32
 }
 
 func newQuantizeLinear(n *Node) (Op, error) {
@@ -33,7 +31,7 @@ func newQuantizeLinear(n *Node) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &quantizeLinear{granularity: g, saturate: n.Since < 19 || n.Bool("saturate", true)}
+	o := &QuantizeLinear{Granularity: g, saturate: n.Since < 19 || n.Bool("saturate", true)}
 	if n.Since >= 21 {
 		if o.codes, err = n.typeIn("output_dtype", allCodes); err != nil {
 			return nil, err
@@ -48,7 +46,7 @@ func newQuantizeLinear(n *Node) (Op, error) {
 }
 
 // Infer keeps the shape.
-func (o *quantizeLinear) Infer(c *Infer) error {
+func (o *QuantizeLinear) Infer(c *Infer) error {
 	if err := checkScales(c.In[1]); err != nil {
 		return err
 	}
@@ -77,59 +75,42 @@ func checkScales(v *Value) error {
 	return nil
 }
 
-// Prepare chooses the kernels.
-func (o *quantizeLinear) Prepare(c *Prepare) (err error) {
-	if c.DType(0) == tensor.I32 {
-		if o.widen, err = conversionOf(c, tensor.I32, tensor.F32); err != nil {
-			return err
-		}
+// Precision is the float type of quotients, and of scales in them, for scales of a type.
+func (o *QuantizeLinear) Precision(scale tensor.DType) tensor.DType {
+	p := o.precision
+	if p == tensor.Invalid {
+		p = scale
 	}
-	o.kernel, err = c.Kernel("f32_quantize")
-	return err
+	if !isNarrow(p) {
+		p = tensor.F32
+	}
+	return p
 }
 
-// Describe names the kernel.
-func (o *quantizeLinear) Describe() string { return describe(o.kernel) }
-
-// Run computes the codes.
-func (o *quantizeLinear) Run(c *Run) error {
+// Run computes codes that are floats.
+func (o *QuantizeLinear) Run(c *Run) error {
 	x, y := c.In[0], c.Out[0]
-	grid, err := o.grid(x.Shape(), c.In[1].Shape())
+	if y.DType().IsInteger() {
+		return fmt.Errorf("%w: codes of %v are not computed in Go", ErrInternal, y.DType())
+	}
+	grid, err := o.Grid(graph.DimsOf(x.Shape()), graph.DimsOf(c.In[1].Shape()))
 	if err != nil || x.Len() == 0 {
 		return err
 	}
-	precision := o.precision
-	if precision == tensor.Invalid {
-		precision = c.In[1].DType()
-	}
-	if !isNarrow(precision) {
-		precision = tensor.F32
-	}
+	precision := o.Precision(c.In[1].DType())
 	scale, err := o.scalesIn(c, precision)
 	if err != nil {
 		return err
 	}
-	if x.DType() == tensor.I32 {
-		if x, err = o.widen.run(c, x); err != nil {
-			return err
-		}
-	}
-	numbers, err := c.floats(x)
+	numbers, err := c.scales(x)
 	if err != nil {
 		return err
 	}
-	if !y.DType().IsInteger() {
-		return c.roundFloats(grid, precision, numbers, scale, given(c, 2), y, o.saturate)
-	}
-	zero, err := c.zeros(given(c, 2), len(scale))
-	if err != nil {
-		return err
-	}
-	return c.quantize(o.kernel, grid, floatTypes[precision], numbers, scale, zero, y)
+	return c.roundFloats(grid, precision, numbers, scale, given(c, 2), y, o.saturate)
 }
 
 // scalesIn returns the scales in that precision.
-func (o *quantizeLinear) scalesIn(c *Run, precision tensor.DType) ([]float32, error) {
+func (o *QuantizeLinear) scalesIn(c *Run, precision tensor.DType) ([]float32, error) {
 	scale, err := c.scales(c.In[1])
 	if err != nil || precision == tensor.F32 || precision == c.In[1].DType() {
 		return scale, err
@@ -141,12 +122,11 @@ func (o *quantizeLinear) scalesIn(c *Run, precision tensor.DType) ([]float32, er
 	return rounded, err
 }
 
-// dequantizeLinear is y = (x - zero) * scale, in float32 with one rounding to the
+// DequantizeLinear is y = (x - zero) * scale, in float32 with one rounding to the
 // output's type.
-type dequantizeLinear struct {
-	granularity
-	to     tensor.DType // Invalid where the scale's type is meant
-	kernel bindings.Kernel
+type DequantizeLinear struct {
+	Granularity
+	to tensor.DType // Invalid where the scale's type is meant
 }
 
 func newDequantizeLinear(n *Node) (Op, error) {
@@ -154,7 +134,7 @@ func newDequantizeLinear(n *Node) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &dequantizeLinear{granularity: g}
+	o := &DequantizeLinear{Granularity: g}
 	if n.Since >= 23 {
 		o.to, err = n.typeIn("output_dtype", narrowTypes)
 	}
@@ -162,7 +142,7 @@ func newDequantizeLinear(n *Node) (Op, error) {
 }
 
 // Infer keeps the shape.
-func (o *dequantizeLinear) Infer(c *Infer) error {
+func (o *DequantizeLinear) Infer(c *Infer) error {
 	to := o.to
 	if to == tensor.Invalid {
 		to = c.In[1].DType
@@ -183,19 +163,13 @@ func (o *dequantizeLinear) Infer(c *Infer) error {
 	return nil
 }
 
-// Prepare chooses the kernel.
-func (o *dequantizeLinear) Prepare(c *Prepare) (err error) {
-	o.kernel, err = c.Kernel("f32_quantize")
-	return err
-}
-
-// Describe names the kernel.
-func (o *dequantizeLinear) Describe() string { return describe(o.kernel) }
-
-// Run computes the numbers.
-func (o *dequantizeLinear) Run(c *Run) error {
+// Run computes the numbers of codes that are floats.
+func (o *DequantizeLinear) Run(c *Run) error {
 	x, y := c.In[0], c.Out[0]
-	grid, err := o.grid(x.Shape(), c.In[1].Shape())
+	if x.DType().IsInteger() {
+		return fmt.Errorf("%w: numbers of %v are not computed in Go", ErrInternal, x.DType())
+	}
+	grid, err := o.Grid(graph.DimsOf(x.Shape()), graph.DimsOf(c.In[1].Shape()))
 	if err != nil || x.Len() == 0 {
 		return err
 	}
@@ -203,80 +177,38 @@ func (o *dequantizeLinear) Run(c *Run) error {
 	if err != nil {
 		return err
 	}
+	zero, err := c.floatZeros(given(c, 2), len(scale))
+	if err != nil {
+		return err
+	}
 	out, err := c.floatsFor(y)
 	if err != nil {
 		return err
 	}
-	if x.DType().IsInteger() {
-		zero, err := c.zeros(given(c, 2), len(scale))
-		if err != nil {
-			return err
-		}
-		if err := c.dequantize(o.kernel, grid, x, scale, zero, out); err != nil {
-			return err
-		}
-	} else {
-		zero, err := c.floatZeros(given(c, 2), len(scale))
-		if err != nil {
-			return err
-		}
-		decodeFloats(out, x)
-		stretches(grid, func(at, n, s, step int) {
-			for i := at; i < at+n; i, s = i+1, s+step {
-				if zero != nil {
-					out[i] -= zero[s]
-				}
-				out[i] *= scale[s]
+	decodeFloats(out, x)
+	stretches(grid, func(at, n, s, step int) {
+		for i := at; i < at+n; i, s = i+1, s+step {
+			if zero != nil {
+				out[i] -= zero[s]
 			}
-		})
-	}
+			out[i] *= scale[s]
+		}
+	})
 	c.putFloats(y, out)
 	return nil
 }
 
-// dynamicQuantizeLinear is codes without sign for the range of x with 0, their
+// DynamicQuantizeLinear is codes without sign for the range of x with 0, their
 // scale and their zero point.
-type dynamicQuantizeLinear struct{ kernel bindings.Kernel }
+type DynamicQuantizeLinear struct{}
 
-func newDynamicQuantizeLinear(*Node) (Op, error) { return &dynamicQuantizeLinear{}, nil }
+func newDynamicQuantizeLinear(*Node) (Op, error) { return &DynamicQuantizeLinear{}, nil }
 
 // Infer keeps the shape of codes.
-func (o *dynamicQuantizeLinear) Infer(c *Infer) error {
+func (o *DynamicQuantizeLinear) Infer(c *Infer) error {
 	c.Set(0, tensor.U8, c.In[0].Dims)
 	c.Set(1, tensor.F32, graph.Dims{})
 	c.Set(2, tensor.U8, graph.Dims{})
-	return nil
-}
-
-// Prepare chooses the kernel.
-func (o *dynamicQuantizeLinear) Prepare(c *Prepare) (err error) {
-	o.kernel, err = c.Kernel("f32_quantize")
-	return err
-}
-
-// Describe names the kernel.
-func (o *dynamicQuantizeLinear) Describe() string { return describe(o.kernel) }
-
-// Run computes the outputs.
-func (o *dynamicQuantizeLinear) Run(c *Run) error {
-	x := c.In[0]
-	scratch, err := c.scratchFloats(2 * c.Pool.Threads())
-	if err != nil {
-		return err
-	}
-	var codes []byte
-	if c.Out[0] != nil {
-		codes = c.Out[0].Bytes()
-	} else if codes, err = c.Mem.Scratch(x.Len()); err != nil {
-		return err
-	}
-	scale, zero := bindings.QuantizeDynamic(o.kernel, c.Pool, tensor.View[float32](x), codes, scratch)
-	if c.Out[1] != nil {
-		tensor.View[float32](c.Out[1])[0] = scale
-	}
-	if c.Out[2] != nil {
-		c.Out[2].Bytes()[0] = zero
-	}
 	return nil
 }
 

@@ -103,7 +103,7 @@ func (o *dynamicQuantizeLSTM) Prepare(c *Prepare) (err error) {
 		if err := o.products[i].prepare(c); err != nil {
 			return err
 		}
-		if err := o.products[i].packRight(c, 1+i, false); err != nil {
+		if err := o.products[i].packRight(c, 1+i); err != nil {
 			return err
 		}
 	}

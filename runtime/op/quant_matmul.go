@@ -1,9 +1,9 @@
 package op
 
 import (
+	"math"
 	"slices"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -28,14 +28,14 @@ func (c *Infer) inferProduct(a, b int, d tensor.DType) error {
 	return err
 }
 
-// matMulInteger is the product of A - a_zero and B - b_zero, with zero points for
+// MatMulInteger is the product of A - a_zero and B - b_zero, with zero points for
 // all, for the rows of A and for the columns of B.
-type matMulInteger struct{ product byteMultiplier }
+type MatMulInteger struct{}
 
-func newMatMulInteger(*Node) (Op, error) { return &matMulInteger{}, nil }
+func newMatMulInteger(*Node) (Op, error) { return &MatMulInteger{}, nil }
 
 // Infer is that of matmul.
-func (o *matMulInteger) Infer(c *Infer) error {
+func (o *MatMulInteger) Infer(c *Infer) error {
 	if err := c.checkBytes(0, 1); err != nil {
 		return err
 	}
@@ -44,67 +44,61 @@ func (o *matMulInteger) Infer(c *Infer) error {
 			return err
 		}
 	}
+	if err := c.checkLanes(0, 1, 2, 3); err != nil {
+		return err
+	}
 	return c.inferProduct(0, 1, tensor.I32)
 }
 
-// Prepare chooses the kernel and packs a constant B.
-func (o *matMulInteger) Prepare(c *Prepare) error {
-	if err := o.product.prepare(c); err != nil {
-		return err
-	}
-	return o.product.packRight(c, 1, false)
-}
-
-// Describe names the kernel.
-func (o *matMulInteger) Describe() string { return o.product.describe() }
-
-// Run computes the product.
-func (o *matMulInteger) Run(c *Run) error {
-	m, y, err := c.matrices(c.In[0], c.In[1], tensor.I32)
-	if err != nil || y.Len() == 0 {
-		return err
-	}
-	az, bz := given(c, 2), given(c, 3)
-	if err := m.admit(az, bz); err != nil {
-		return err
-	}
-	j := byteJob{as: bindings.QuantI32}
-	if err := j.zeros(c, m.rows, m.cols, az, bz); err != nil {
-		return err
-	}
-	return o.product.run(c, &m.products, &j, c.In[0], c.In[1], y.Pointer())
-}
-
-// admit takes numbers for rows and columns in turn.
-func (m *byteMatrices) admit(list ...*tensor.Tensor) error {
-	for i, t := range list {
-		l := m.rows
-		if i%2 != 0 {
-			l = m.cols
+// checkLanes reports, as far as is known, inputs that are not numbers for the rows of a,
+// which is input a, or for the columns of b. Rows and columns take turns.
+func (c *Infer) checkLanes(a, b int, numbers ...int) error {
+	for k, i := range numbers {
+		if !c.Has(i) {
+			continue
 		}
-		if err := l.admit(t); err != nil {
+		operand, left := c.In[a].Dims, k%2 == 0
+		if !left {
+			operand = c.In[b].Dims
+		}
+		if operand == nil || c.In[i].Dims == nil {
+			continue
+		}
+		if err := lanesAdmit(asMatrices(operand, left, graph.Known(1)), left, c.In[i].Dims); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// qLinearMatMul is the product of quantised matrices, quantised. Bytes are
-// multiplied as they are; floats of 8 bits, and what goes with them, as what they
-// stand for.
-type qLinearMatMul struct {
-	product  byteMultiplier
-	floats   multiplier
-	quantize bindings.Kernel
+// lanesAdmit takes numbers of those extents for the rows, or the columns, of matrices:
+// one, one for each lane, or those of each matrix, in the shape of the operand with an
+// extent of 1 where the lanes lie across.
+func lanesAdmit(operand graph.Dims, left bool, numbers graph.Dims) error {
+	want, axis := slices.Clone(operand), len(operand)-1
+	if left {
+		axis--
+	}
+	want[len(want)-1], want[len(want)-2] = graph.Known(1), graph.Known(1)
+	want[axis] = operand[axis]
+	if n, ok := numbers.Len().Value(); ok && n == 1 || sameExtents(numbers, operand[axis:axis+1]) || sameExtents(numbers, want) {
+		return nil
+	}
+	return graph.Mark(graph.ErrShape, "scales or zero points have shape %v; an operand of shape %v takes one, %v, or %v", numbers, operand, operand[axis], want)
 }
 
-func newQLinearMatMul(*Node) (Op, error) { return &qLinearMatMul{}, nil }
+// QLinearMatMul is the product of quantised matrices, quantised. Bytes are
+// multiplied as they are; floats of 8 bits, and what goes with them, as what they
+// stand for.
+type QLinearMatMul struct{}
+
+func newQLinearMatMul(*Node) (Op, error) { return &QLinearMatMul{}, nil }
 
 // codesOfMatMul are the element types of its operands and results.
 var codesOfMatMul = slices.Concat(byteTypes, narrowCodes[:4])
 
 // Infer is that of matmul.
-func (o *qLinearMatMul) Infer(c *Infer) error {
+func (o *QLinearMatMul) Infer(c *Infer) error {
 	for _, i := range []int{0, 3, 7} {
 		if !codesOfMatMul.Has(c.In[i].DType) {
 			return graph.Mark(graph.ErrUnsupported, "input %d is %v; the operator takes %v", i, c.In[i].Type, codesOfMatMul)
@@ -123,63 +117,34 @@ func (o *qLinearMatMul) Infer(c *Infer) error {
 	if err := c.checkOne(6, 7); err != nil {
 		return err
 	}
+	for i := 1; i < 3; i++ {
+		if err := c.checkLanes(0, 3, i, i+3); err != nil {
+			return err
+		}
+	}
 	return c.inferProduct(0, 3, c.In[7].DType)
 }
 
-// Prepare chooses the kernels and packs a constant b.
-func (o *qLinearMatMul) Prepare(c *Prepare) (err error) {
-	if byteTypes.Has(c.DType(0)) && byteTypes.Has(c.DType(3)) && byteTypes.Has(c.DType(7)) {
-		if err := o.product.prepare(c); err != nil {
-			return err
-		}
-		return o.product.packRight(c, 3, false)
-	}
-	o.floats.dtype = tensor.F32
-	if o.floats.kernel, err = c.Kernel(gemmOps[tensor.F32]); err == nil {
-		o.quantize, err = c.Kernel("f32_quantize")
-	}
-	return err
+// OnlyBytes reports whether operands of those types make codes that are whole.
+func (o *QLinearMatMul) OnlyBytes(a, b, y tensor.DType) bool {
+	return byteTypes.Has(a) && byteTypes.Has(b) && byteTypes.Has(y)
 }
 
-// Describe names the kernels.
-func (o *qLinearMatMul) Describe() string {
-	if o.floats.kernel.Valid() {
-		return describe(o.floats.kernel, o.quantize)
-	}
-	return o.product.describe()
-}
-
-// Run computes the codes.
-func (o *qLinearMatMul) Run(c *Run) error {
-	m, y, err := c.matrices(c.In[0], c.In[3], c.In[7].DType())
-	if err != nil || y.Len() == 0 {
+// Run multiplies what codes stand for of which some are floats.
+func (o *QLinearMatMul) Run(c *Run) error {
+	dims, err := matmulDims(graph.DimsOf(c.In[0].Shape()), graph.DimsOf(c.In[3].Shape()))
+	if err != nil {
 		return err
 	}
-	if err := m.admit(c.In[1], c.In[4], c.In[2], c.In[5]); err != nil {
+	shape, _ := dims.Concrete()
+	y, err := c.output(0, c.In[7].DType(), shape)
+	if err != nil || y.Len() == 0 {
 		return err
 	}
 	scale, err := c.oneScale(6)
 	if err != nil {
 		return err
 	}
-	if o.floats.kernel.Valid() {
-		return o.runFloats(c, &m.products, scale, y)
-	}
-	j := byteJob{as: quantTypes[y.DType()]}
-	if j.zero, err = c.oneZero(7); err != nil {
-		return err
-	}
-	if err := j.zeros(c, m.rows, m.cols, c.In[2], c.In[5]); err != nil {
-		return err
-	}
-	if err := j.scales(c, m.rows, m.cols, c.In[1], c.In[4], 1, scale); err != nil {
-		return err
-	}
-	return o.product.run(c, &m.products, &j, c.In[0], c.In[3], y.Pointer())
-}
-
-// runFloats multiplies what the codes stand for.
-func (o *qLinearMatMul) runFloats(c *Run, s *products, scale float32, y *tensor.Tensor) error {
 	a, err := c.meant(0, true)
 	if err != nil {
 		return err
@@ -188,39 +153,85 @@ func (o *qLinearMatMul) runFloats(c *Run, s *products, scale float32, y *tensor.
 	if err != nil {
 		return err
 	}
-	out, err := c.scratchTensor(tensor.F32, y.Shape())
+	list, err := c.scratchFloats(y.Len())
 	if err != nil {
 		return err
 	}
-	if err := o.floats.run(c, s, a, b, out, addend{alpha: 1}); err != nil {
-		return err
+	s := matmulProducts(asMatrices(a.Shape(), true, 1), asMatrices(b.Shape(), false, 1))
+	s.multiply(tensor.View[float32](a), tensor.View[float32](b), list)
+	return c.putCodes(7, list, scale, y)
+}
+
+// multiply is the formula, with sums in float64.
+func (s *products) multiply(a, b, c []float32) {
+	s.each(func(at, left, right int) {
+		for i := range s.m {
+			for j := range s.n {
+				sum := 0.0
+				for p := range s.k {
+					sum += float64(a[left+i*s.aRow+p*s.aCol]) * float64(b[right+p*s.bRow+j*s.bCol])
+				}
+				c[at+i*s.n+j] = float32(sum)
+			}
+		}
+	})
+}
+
+// each calls f with the first element of every product and of its operands.
+func (s *products) each(f func(at, left, right int)) {
+	rank, count := len(s.batch)/3, 1
+	for _, n := range s.batch[:rank] {
+		count *= n
 	}
-	grid, _ := granularity{}.grid(y.Shape(), nil)
-	list := tensor.View[float32](out)
+	for q := range count {
+		left, right, index := 0, 0, q
+		for d := rank - 1; d >= 0; d-- {
+			left += index % s.batch[d] * s.batch[rank+d]
+			right += index % s.batch[d] * s.batch[2*rank+d]
+			index /= s.batch[d]
+		}
+		f(q*s.m*s.n, left, right)
+	}
+}
+
+// putCodes stores numbers as codes of one scale, with input i as zero point.
+func (c *Run) putCodes(i int, list []float32, scale float32, y *tensor.Tensor) error {
 	if !y.DType().IsInteger() {
-		return c.roundFloats(grid, tensor.F32, list, []float32{scale}, c.In[7], y, true)
+		grid, err := Granularity{}.Grid(graph.DimsOf(y.Shape()), nil)
+		if err != nil {
+			return err
+		}
+		return c.roundFloats(grid, tensor.F32, list, []float32{scale}, c.In[i], y, true)
 	}
-	zero, err := c.oneZero(7)
+	zero, err := c.oneZero(i)
 	if err != nil {
 		return err
 	}
-	return c.quantize(o.quantize, grid, bindings.Float32, list, []float32{scale}, []int32{zero}, y)
+	low, high := codeRange(y.DType())
+	for at, v := range list {
+		q := low
+		if r := math.RoundToEven(float64(v / scale)); r == r {
+			q = int(min(max(r+float64(zero), float64(low)), float64(high)))
+		}
+		y.Bytes()[at] = byte(q)
+	}
+	return nil
 }
 
 // meant returns what the codes of input i, whose scales and zero points are the
-// inputs behind it, stand for: scales go with the rows of a left operand and with
-// the columns of a right one.
+// inputs behind it, stand for: those go with the rows of a left operand and with the
+// columns of a right one, for each matrix or for all.
 func (c *Run) meant(i int, left bool) (*tensor.Tensor, error) {
 	t := c.In[i]
-	shape := asMatrices(t.Shape(), left, 1)
-	l := quantLanes{operand: shape, axis: len(shape) - 1, batch: shape[:len(shape)-2], merged: 1}
-	if left {
-		l.axis--
-	}
-	l.products = l.batch.Len()
-	l.vectors = l.products
-	scale, err := l.scales(c, c.In[i+1])
+	scale, err := c.scales(c.In[i+1])
 	if err != nil {
+		return nil, err
+	}
+	zero, err := c.scratchFloats(c.In[i+2].Len())
+	if err != nil {
+		return nil, err
+	}
+	if err := c.codeFloats(zero, c.In[i+2]); err != nil {
 		return nil, err
 	}
 	out, err := c.scratchTensor(tensor.F32, t.Shape())
@@ -228,28 +239,17 @@ func (c *Run) meant(i int, left bool) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	numbers := tensor.View[float32](out)
-	zero, err := c.scratchFloats(l.count())
-	if err != nil {
-		return nil, err
-	}
-	given, err := c.scratchFloats(c.In[i+2].Len())
-	if err != nil {
-		return nil, err
-	}
-	if err := c.codeFloats(given, c.In[i+2]); err != nil {
-		return nil, err
-	}
-	spreadLanes(&l, zero, given, c.In[i+2].Shape())
 	if err := c.codeFloats(numbers, t); err != nil {
 		return nil, err
 	}
-	last := shape[len(shape)-1]
+	shape := asMatrices(t.Shape(), left, 1)
+	rows, cols := shape[len(shape)-2], shape[len(shape)-1]
 	for at := range numbers {
-		lane := at / last
+		lane := at / cols
 		if !left {
-			lane = lane/shape[len(shape)-2]*last + at%last
+			lane = lane/rows*cols + at%cols
 		}
-		numbers[at] = (numbers[at] - zero[lane]) * scale[lane]
+		numbers[at] = (numbers[at] - zero[lane%len(zero)]) * scale[lane%len(scale)]
 	}
 	return out, nil
 }

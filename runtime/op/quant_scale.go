@@ -3,7 +3,6 @@ package op
 import (
 	"unsafe"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -15,12 +14,6 @@ import (
 
 // byteTypes are the codes that products and most other kernels take.
 var byteTypes = Types{tensor.U8, tensor.I8}
-
-// quantTypes is what kernels call codes, and numbers between them.
-var quantTypes = map[tensor.DType]bindings.QuantType{
-	tensor.F32: bindings.QuantF32, tensor.U8: bindings.QuantU8, tensor.I8: bindings.QuantI8, tensor.U16: bindings.QuantU16,
-	tensor.I16: bindings.QuantI16, tensor.I32: bindings.QuantI32,
-}
 
 // codeRange returns the least and the greatest number of an integer type of 32
 // bits or fewer.
@@ -44,16 +37,6 @@ func (c *Run) perTensor(scale, zero int) (p perTensor, err error) {
 		p.zero, err = c.oneZero(zero)
 	}
 	return p, err
-}
-
-// perTensor is that of Run where the inputs are constant. Where they are not, or are
-// not one number each, ok is false.
-func (c *Prepare) perTensor(scale, zero int) (p perTensor, ok bool) {
-	if c.Const(scale) == nil || c.Const(zero) == nil && c.DType(zero) != tensor.Invalid {
-		return p, false
-	}
-	p, err := (&Run{In: c.In}).perTensor(scale, zero)
-	return p, err == nil
 }
 
 // oneScale returns the only element of input i.

@@ -1,0 +1,56 @@
+// Elements of scales, zero points and codes, whatever their type.
+#ifndef NACRE_QUANT_NUMBERS_H
+#define NACRE_QUANT_NUMBERS_H
+
+#include <math.h>
+#include <string.h>
+
+#include "quant/quant.h"
+
+static inline uint16_t quant_bits16(const void *x, size_t i) { return ((const uint16_t *)x)[i]; }
+
+// Element i of a type of integers.
+static inline int32_t quant_integer(nacre_quant_type type, const void *x, size_t i) {
+    const uint8_t *const b = x;
+    switch (type) {
+        case NACRE_QUANT_U8: return b[i];
+        case NACRE_QUANT_I8: return (int8_t)b[i];
+        case NACRE_QUANT_U16: return quant_bits16(x, i);
+        case NACRE_QUANT_I16: return (int16_t)quant_bits16(x, i);
+        case NACRE_QUANT_U4: return b[i / 2] >> i % 2 * 4 & 15;
+        case NACRE_QUANT_I4: return ((b[i / 2] >> i % 2 * 4 & 15) ^ 8) - 8;
+        case NACRE_QUANT_U2: return b[i / 4] >> i % 4 * 2 & 3;
+        case NACRE_QUANT_I2: return ((b[i / 4] >> i % 4 * 2 & 3) ^ 2) - 2;
+        default: return ((const int32_t *)x)[i];
+    }
+}
+
+// Element i of a type of scales.
+static inline float quant_float(nacre_quant_type type, const void *x, size_t i) {
+    switch (type) {
+        case NACRE_QUANT_F16: return nacre_f16_to_f32(quant_bits16(x, i));
+        case NACRE_QUANT_BF16: return nacre_bf16_to_f32(quant_bits16(x, i));
+        case NACRE_QUANT_F8E8M0: {
+            const uint8_t e = ((const uint8_t *)x)[i];
+            return e == 255 ? NAN : ldexpf(1, (int)e - 127);
+        }
+        case NACRE_QUANT_I32: return (float)((const int32_t *)x)[i];
+        default: return ((const float *)x)[i];
+    }
+}
+
+// The scale and the zero point of a whole tensor.
+typedef struct {
+    float scale;
+    int32_t zero;
+} quant_tensor;
+
+// Operands i and i+1 of a command.
+static inline quant_tensor quant_tensor_of(const nacre_call *c, size_t i, int64_t scale, nacre_quant_type zero) {
+    const void *const s = nacre_operand(c, i), *const z = nacre_operand(c, i + 1);
+    return (quant_tensor){s == NULL ? 1 : quant_float((nacre_quant_type)scale, s, 0), z == NULL ? 0 : quant_integer(zero, z, 0)};
+}
+
+static inline size_t quant_align(size_t n) { return (n + 63) / 64 * 64; }
+
+#endif

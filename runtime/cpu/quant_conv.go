@@ -1,0 +1,86 @@
+package cpu
+
+import (
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var quantConvRows = []row{
+	rowFor("depthwise", func(o *op.ConvInteger, b *binder) error { return bindConvInteger(o, "i8_conv_depthwise", b) }),
+	rowFor("gemm", func(o *op.ConvInteger, b *binder) error { return bindConvInteger(o, "i8_conv_gemm", b) }),
+	rowFor("depthwise", func(o *op.QLinearConv, b *binder) error { return bindQLinearConv(o, "i8_conv_depthwise", b) }),
+	rowFor("gemm", func(o *op.QLinearConv, b *binder) error { return bindQLinearConv(o, "i8_conv_gemm", b) }),
+}
+
+// byteConv is nacre_i8_conv_words of csrc/quant/quant.h.
+type byteConv struct {
+	shape                           *op.ConvShape
+	last, xSigned, wSigned, wPacked bool
+	xScale, wScale, wScales, wZeros int
+	result                          tensor.DType
+	yScale                          int
+	depthwise                       bindings.Kernel
+}
+
+func (v *byteConv) words() words {
+	var w words
+	w.conv(v.shape)
+	w.bool(v.last, v.xSigned, v.wSigned, v.wPacked)
+	w.int(v.xScale, v.wScale, v.wScales, v.wZeros, quantTypes[v.result], v.yScale)
+	w.part(v.depthwise)
+	return w
+}
+
+// weights is the words on which packed weights depend.
+func (v *byteConv) weights() words {
+	s := op.ConvShape{Groups: v.shape.Groups, Channels: v.shape.Channels, Filters: v.shape.Filters, Kernel: v.shape.Kernel}
+	return (&byteConv{shape: &s, wSigned: v.wSigned}).words()
+}
+
+// byteWeights is the number of the weights of a convolution of bytes.
+const byteWeights = 3
+
+// convBytes adds a convolution of bytes by a kernel of that op. In lists the inputs for its
+// operands in order, but for the result.
+func (b *binder) convBytes(kernel string, v *byteConv, in []int) (err error) {
+	if b.isEmpty() {
+		return nil
+	}
+	if v.depthwise, err = b.kernel("f32_conv_depthwise"); err != nil {
+		return err
+	}
+	v.result = b.Out[0].DType
+	v.xSigned, v.wSigned = b.DType(in[0]) == tensor.I8, b.DType(in[byteWeights]) == tensor.I8
+	v.xScale, v.wScale, v.yScale = b.quantType(in[1]), b.quantType(in[4]), b.quantType(in[6])
+	v.wScales, v.wZeros = b.Shape(in[4]).Len(), b.Shape(in[5]).Len()
+	k, err := b.choose(kernel, v.words())
+	if err != nil {
+		return err
+	}
+	weights, packed, err := b.packed(in[byteWeights], k, v.weights(), byteWeights)
+	if err != nil {
+		return err
+	}
+	if v.wPacked = packed; !packed {
+		weights = b.in(in[byteWeights])
+	}
+	return b.add(k, []bindings.Kernel{v.depthwise}, v.words(), b.in(in[0]), b.in(in[1]), b.in(in[2]), weights, b.in(in[4]), b.in(in[5]),
+		b.in(in[6]), b.in(in[7]), b.in(in[8]), b.out(0))
+}
+
+func bindConvInteger(o *op.ConvInteger, kernel string, b *binder) error {
+	s, err := o.Shape(b.Shape(0), b.Shape(1))
+	if err != nil {
+		return err
+	}
+	return b.convBytes(kernel, &byteConv{shape: s}, []int{0, none, 2, 1, none, 3, none, none, none})
+}
+
+func bindQLinearConv(o *op.QLinearConv, kernel string, b *binder) error {
+	s, err := o.Shape(b.Shape(0), b.Shape(3))
+	if err != nil {
+		return err
+	}
+	return b.convBytes(kernel, &byteConv{shape: s, last: o.ChannelsLast}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8})
+}

@@ -1,0 +1,163 @@
+package cpu
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// byteConvShapes are as those of floats, and kernels at the limit of what goes depthwise.
+func byteConvShapes() []*op.ConvShape {
+	list := []*op.ConvShape{
+		{Images: 1, Groups: 2, Channels: 1, Filters: 6, In: []int{20, 40}, Out: []int{5, 25}, Kernel: []int{16, 16}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{0, 0}},
+		{Images: 1, Groups: 2, Channels: 1, Filters: 1, In: []int{20, 40}, Out: []int{4, 25}, Kernel: []int{17, 16}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{0, 0}},
+		{Images: 1, Groups: 1, Channels: 3, Filters: 7, In: []int{3, 300}, Out: []int{3, 300}, Kernel: []int{3, 3}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{1, 1}},
+	}
+	for _, c := range convCases() {
+		if s := c.shape(); volume(s.Out)*s.Images*s.Filters > 0 && s.Channels > 0 && volume(s.Out) < 20000 {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// byteConvData is operands of a convolution of codes.
+type byteConvData struct {
+	shape              *op.ConvShape
+	xType, wType       tensor.DType
+	x, w, xZero, wZero []byte
+	xScale, wScale     []float64
+	bias               []int
+}
+
+// TestByteConv compares convolutions of codes, with weights as they are and packed, and
+// channels first and last, with the formula.
+func TestByteConv(t *testing.T) {
+	pool, r := testPool(t), rand.New(rand.NewPCG(9, 10))
+	fits := map[string]bool{}
+	for _, s := range byteConvShapes() {
+		for v := range 4 {
+			d := &byteConvData{shape: s, xType: byteCodes[v&1], wType: byteCodes[v>>1]}
+			filters := s.Groups * s.Filters
+			d.x, d.w = someBytes(r, s.Images*s.Groups*s.Channels*volume(s.In)), someBytes(r, filters*s.Channels*volume(s.Kernel))
+			d.xZero, d.wZero = someBytes(r, 1), someBytes(r, []int{1, filters}[v&1])
+			for range len(d.wZero) {
+				d.wScale = append(d.wScale, float64(1+r.IntN(7))/4096)
+			}
+			for range filters {
+				d.bias = append(d.bias, r.IntN(2000))
+			}
+			sums := d.sums()
+			for _, op := range []string{"i8_conv_depthwise", "i8_conv_gemm"} {
+				for _, k := range runnable(t, op) {
+					t.Run(fmt.Sprint(*s, d.xType, d.wType, k.Op(), k.Variant()), func(t *testing.T) { fits[op] = d.check(t, pool, k, sums) || fits[op] })
+				}
+			}
+		}
+	}
+	if len(fits) != 2 || !fits["i8_conv_gemm"] || !fits["i8_conv_depthwise"] {
+		t.Errorf("a kernel fits no case: %v", fits)
+	}
+}
+
+// sums is the formula, with the bias.
+func (d *byteConvData) sums() []int32 {
+	s := d.shape
+	axes := len(s.Kernel)
+	place := func(index int, extents []int) []int {
+		at := make([]int, axes)
+		for x := axes - 1; x >= 0; x-- {
+			at[x] = index % extents[x]
+			index /= extents[x]
+		}
+		return at
+	}
+	size, plane, out, filters := volume(s.Kernel), volume(s.In), volume(s.Out), s.Groups*s.Filters
+	list := make([]int32, s.Images*filters*out)
+	for i := range list {
+		o, filter := place(i%out, s.Out), i/out%filters
+		first := (i/out/filters*s.Groups + filter/s.Filters) * s.Channels
+		sum := int32(d.bias[filter])
+		for k := range size {
+			at, inside := 0, true
+			for x, p := range place(k, s.Kernel) {
+				q := o[x]*s.Stride[x] + p*s.Dilation[x] - s.Pad[x]
+				inside = inside && q >= 0 && q < s.In[x]
+				at = at*s.In[x] + q
+			}
+			for c := 0; inside && c < s.Channels; c++ {
+				u := codeOf(d.xType, d.x[(first+c)*plane+at]) - codeOf(d.xType, d.xZero[0])
+				v := codeOf(d.wType, d.w[(filter*s.Channels+c)*size+k]) - codeOf(d.wType, d.wZero[filter%len(d.wZero)])
+				sum += int32(u * v)
+			}
+		}
+		list[i] = sum
+	}
+	return list
+}
+
+// check compares a kernel with the formula; it reports whether the kernel fits.
+func (d *byteConvData) check(t *testing.T, pool *bindings.Pool, k bindings.Kernel, sums []int32) bool {
+	t.Helper()
+	v := &byteConv{shape: d.shape, xSigned: d.xType == tensor.I8, wSigned: d.wType == tensor.I8, wScales: len(d.wScale), wZeros: len(d.wZero), result: tensor.I32}
+	v.depthwise = partOf(t, "f32_conv_depthwise", k.ISA())
+	if !k.Fits(numbersOf(t, v.words())) {
+		return false
+	}
+	ops := [][]byte{d.x, nil, d.xZero, d.w, nil, d.wZero, nil, nil, codesIn(tensor.I32, d.bias)}
+	want := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(sums))), 4*len(sums))
+	d.compare(t, pool, k, v, ops, want)
+	v.result = tensor.U8
+	ops[1], ops[4], ops[6], ops[7] = stored(tensor.F32, []float64{0.5}), stored(tensor.F32, d.wScale), stored(tensor.F32, []float64{0.25}), []byte{9}
+	codes := make([]byte, len(sums))
+	filters, out := d.shape.Groups*d.shape.Filters, volume(d.shape.Out)
+	for i, s := range sums {
+		scale := 0.5 * float32(d.wScale[i/out%filters%len(d.wScale)]) / 0.25
+		codes[i] = saturated(tensor.U8, math.RoundToEven(float64(float32(s)*scale))+9)
+	}
+	d.compare(t, pool, k, v, ops, codes)
+	v.last = true
+	ops[0] = channelsBehind(d.x, d.shape.Images, d.shape.Groups*d.shape.Channels)
+	d.compare(t, pool, k, v, ops, channelsBehind(codes, d.shape.Images, filters))
+	return true
+}
+
+// channelsBehind moves the axis of channels behind the positions.
+func channelsBehind(x []byte, images, channels int) []byte {
+	y := make([]byte, len(x))
+	plane := len(x) / images / channels
+	for i, v := range x {
+		y[(i/plane/channels*plane+i%plane)*channels+i/plane%channels] = v
+	}
+	return y
+}
+
+func (d *byteConvData) compare(t *testing.T, pool *bindings.Pool, k bindings.Kernel, v *byteConv, ops [][]byte, want []byte) {
+	t.Helper()
+	if got := runGuarded(t, k, v.words(), pool, len(want), v.result.Bytes(1), ops...); !bytes.Equal(got, want) {
+		t.Fatalf("%v, channels last %t: wrong", v.result, v.last)
+	}
+	form := numbersOf(t, v.weights())
+	n := k.Packed(form, byteWeights)
+	if n == 0 {
+		return
+	}
+	weights := bindings.Alloc(n)
+	defer bindings.Free(weights)
+	k.Pack(form, byteWeights, unsafe.Pointer(unsafe.SliceData(ops[byteWeights])), weights)
+	ops = slices.Clone(ops)
+	ops[byteWeights] = weights
+	v.wPacked = true
+	if got := runGuarded(t, k, v.words(), pool, len(want), v.result.Bytes(1), ops...); !bytes.Equal(got, want) {
+		t.Fatalf("%v, channels last %t, packed: wrong", v.result, v.last)
+	}
+	v.wPacked = false
+}

@@ -1,0 +1,240 @@
+package cpu
+
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var quantProductRows = []row{
+	rowFor("gemv", func(o *op.MatMulInteger, b *binder) error { return bindMatMulInteger("i8_gemv", b) }),
+	rowFor("gemm", func(o *op.MatMulInteger, b *binder) error { return bindMatMulInteger("i8_gemm", b) }),
+	rowFor("gemv", func(o *op.QLinearMatMul, b *binder) error { return bindQLinearMatMul(o, "i8_gemv", b) }),
+	rowFor("gemm", func(o *op.QLinearMatMul, b *binder) error { return bindQLinearMatMul(o, "i8_gemm", b) }),
+	rowFor("gemv", func(o *op.MatMulIntegerToFloat, b *binder) error { return bindMatMulIntegerToFloat("i8_gemv", b) }),
+	rowFor("gemm", func(o *op.MatMulIntegerToFloat, b *binder) error { return bindMatMulIntegerToFloat("i8_gemm", b) }),
+	rowFor("gemv", func(o *op.DynamicQuantizeMatMul, b *binder) error { return bindDynamicQuantizeMatMul("i8_gemv", b) }),
+	rowFor("gemm", func(o *op.DynamicQuantizeMatMul, b *binder) error { return bindDynamicQuantizeMatMul("i8_gemm", b) }),
+	rowFor("gemv", func(o *op.QGemm, b *binder) error { return bindQGemm(o, "i8_gemv", b) }),
+	rowFor("gemm", func(o *op.QGemm, b *binder) error { return bindQGemm(o, "i8_gemm", b) }),
+}
+
+// byteInputs says which inputs of a node are what of a product of bytes; none stands for no input.
+type byteInputs struct {
+	a, aScale, aZero, b, bScale, bZero, yScale, yZero, bias int
+}
+
+const none = math.MaxInt // what no node has
+
+// byteProduct is the words of i8_gemm and i8_gemv.
+type byteProduct struct {
+	*product
+	aSigned, bSigned             bool
+	bPacked                      bool
+	bStep                        graph.Dim // bytes from one right matrix to the next
+	aScale, aZero, bScale, bZero quantNumbers
+	result                       tensor.DType
+	yScale                       int // the word for its type
+	alpha                        float64
+	biasRow, biasCol             graph.Dim
+	quantize                     bindings.Kernel // of a left operand of floats
+	aSize                        graph.Dim       // elements of such an operand
+}
+
+// quantNumbers is how many scales or zero points there are, and the word for their type.
+type quantNumbers struct {
+	dtype int
+	count graph.Dim
+}
+
+func (b *binder) quantNumbers(i int) quantNumbers {
+	if !b.Has(i) {
+		return quantNumbers{}
+	}
+	return quantNumbers{b.quantType(i), b.In[i].Dims.Len()}
+}
+
+func (g *byteProduct) words() words {
+	var w words
+	w.dim(g.m, g.n, g.k)
+	w.bool(g.aSigned)
+	w.dim(g.aRow, g.aCol)
+	w.bool(g.bPacked, g.bSigned)
+	w.dim(g.bRow, g.bCol, g.bStep)
+	for _, n := range []quantNumbers{g.aScale, g.aZero, g.bScale, g.bZero} {
+		w.int(n.dtype)
+		w.dim(n.count)
+	}
+	w.int(quantTypes[g.result], g.yScale)
+	w.float(g.alpha)
+	w.dim(g.biasRow, g.biasCol)
+	w.part(g.quantize)
+	w.dim(g.aSize)
+	w.batch(g.batch)
+	return w
+}
+
+// forPacking is the words on which the form of a packed right operand depends, of all its
+// matrices or of one.
+func (g *byteProduct) forPacking(one bool) words {
+	p := &product{m: graph.Known(1), n: g.n, k: g.k, bRow: g.bRow, bCol: g.bCol}
+	for _, x := range g.batch {
+		if !one && !x.b.Is(0) {
+			p.batch = append(p.batch, batchAxis{x.n, graph.Known(0), x.b})
+		}
+	}
+	return (&byteProduct{product: p, bSigned: g.bSigned}).words()
+}
+
+// packed makes the strides of the right operand those of packed matrices of a kernel.
+func (g *byteProduct) pack(b *binder, k bindings.Kernel) error {
+	list, err := b.numbers(g.forPacking(true))
+	if err != nil {
+		return err
+	}
+	size := graph.Known(k.Packed(list, byteRight))
+	for i := range g.batch {
+		g.batch[i].b = g.batch[i].b.Div(g.bStep).Mul(size)
+	}
+	g.bPacked, g.bStep = true, size
+	return nil
+}
+
+// byteRight is the number of the right operand of i8_gemm.
+const byteRight = 3
+
+// packsBytes reports whether products by tiles have the right operand packed.
+func (b *binder) packsBytes(g *byteProduct, i int) (bool, error) {
+	t := b.Const(i)
+	if t == nil || t.Len() == 0 {
+		return false, nil
+	}
+	k, err := b.kernel("i8_gemm")
+	if err != nil {
+		return false, err
+	}
+	list, err := b.numbers(g.forPacking(false))
+	return err == nil && k.Packed(list, byteRight) > 0, err
+}
+
+// bytes adds products of bytes by a kernel of that op.
+func (b *binder) bytes(kernel string, g *byteProduct, in byteInputs, add, y device.Operand) error {
+	g.aSigned, g.bSigned = b.DType(in.a) == tensor.I8, b.DType(in.b) == tensor.I8
+	g.bStep = g.k.Mul(g.n)
+	if kernel == "i8_gemv" {
+		if packs, err := b.packsBytes(g, in.b); err != nil || packs {
+			return orRefuse(err, "the right operand is packed")
+		}
+	}
+	g.aScale, g.aZero, g.bScale, g.bZero = b.quantNumbers(in.aScale), b.quantNumbers(in.aZero), b.quantNumbers(in.bScale), b.quantNumbers(in.bZero)
+	g.yScale = b.quantType(in.yScale)
+	k, err := b.choose(kernel, g.words())
+	if err != nil {
+		return err
+	}
+	right, packed, err := b.packed(in.b, k, g.forPacking(false), byteRight)
+	if err != nil {
+		return err
+	}
+	if !packed {
+		right = b.in(in.b)
+	} else if err := g.pack(b, k); err != nil {
+		return err
+	}
+	return b.add(k, []bindings.Kernel{g.quantize}, g.words(), b.in(in.a), b.in(in.aScale), b.in(in.aZero), right, b.in(in.bScale),
+		b.in(in.bZero), b.in(in.yScale), b.in(in.yZero), b.in(in.bias), add, y)
+}
+
+// byteProductOf is products with the rules of matmul.
+func (b *binder) byteProductOf(left, right int, result tensor.DType) *byteProduct {
+	return &byteProduct{product: productOf(matrices(b.In[left].Dims, true), matrices(b.In[right].Dims, false)), result: result, alpha: 1}
+}
+
+func bindMatMulInteger(kernel string, b *binder) error {
+	if b.isEmpty() {
+		return nil
+	}
+	in := byteInputs{a: 0, aScale: none, aZero: 2, b: 1, bScale: none, bZero: 3, yScale: none, yZero: none, bias: none}
+	return b.bytes(kernel, b.byteProductOf(0, 1, tensor.I32), in, device.Operand{}, b.out(0))
+}
+
+func bindQLinearMatMul(o *op.QLinearMatMul, kernel string, b *binder) error {
+	if !o.OnlyBytes(b.DType(0), b.DType(3), b.DType(7)) {
+		return device.Refuse("codes that are floats are multiplied in Go")
+	}
+	if b.isEmpty() {
+		return nil
+	}
+	in := byteInputs{a: 0, aScale: 1, aZero: 2, b: 3, bScale: 4, bZero: 5, yScale: 6, yZero: 7, bias: none}
+	return b.bytes(kernel, b.byteProductOf(0, 3, b.DType(7)), in, device.Operand{}, b.out(0))
+}
+
+// bindMatMulIntegerToFloat has results that are not float32 rounded from scratch.
+func bindMatMulIntegerToFloat(kernel string, b *binder) error {
+	if b.isEmpty() {
+		return nil
+	}
+	add, err := b.floats(6)
+	if err != nil {
+		return err
+	}
+	in := byteInputs{a: 0, aScale: 2, aZero: 4, b: 1, bScale: 3, bZero: 5, yScale: none, yZero: none, bias: none}
+	g := b.byteProductOf(0, 1, tensor.F32)
+	y, n := b.out(0), b.Out[0].Dims.Len()
+	if b.Out[0].DType == tensor.F32 {
+		return b.bytes(kernel, g, in, add, y)
+	}
+	most, ok := b.Max(n)
+	if !ok {
+		return device.Refuse("extents %v are not known", b.Out[0].Dims)
+	}
+	sums := b.temp(4 * most)
+	if err := b.bytes(kernel, g, in, add, sums); err != nil {
+		return err
+	}
+	return b.convert(tensor.F32, b.Out[0].DType, n, sums, y)
+}
+
+func bindDynamicQuantizeMatMul(kernel string, b *binder) error {
+	if b.isEmpty() {
+		return nil
+	}
+	k, err := b.kernel("f32_quantize")
+	if err != nil {
+		return err
+	}
+	in := byteInputs{a: 0, aScale: none, aZero: none, b: 1, bScale: 2, bZero: 3, yScale: none, yZero: none, bias: none}
+	g := b.byteProductOf(0, 1, tensor.F32)
+	g.quantize, g.aSize = k, b.In[0].Dims.Len()
+	return b.bytes(kernel, g, in, b.in(4), b.out(0))
+}
+
+func bindQGemm(o *op.QGemm, kernel string, b *binder) error {
+	if b.isEmpty() {
+		return nil
+	}
+	p := gemmProduct(&o.Gemm, b.In[op.QGemmA].Dims, b.In[op.QGemmB].Dims, b.Out[0].Dims)
+	g := &byteProduct{product: p, result: b.Out[0].DType, alpha: float64(o.Gemm.Alpha)}
+	in := byteInputs{
+		a: op.QGemmA, aScale: op.QGemmAScale, aZero: op.QGemmAZero, b: op.QGemmB, bScale: op.QGemmBScale, bZero: op.QGemmBZero,
+		yScale: op.QGemmYScale, yZero: op.QGemmYZero, bias: op.QGemmC,
+	}
+	if b.Has(op.QGemmC) {
+		dims := b.In[op.QGemmC].Dims
+		cols := graph.Known(1)
+		if n := len(dims); n > 0 {
+			cols = dims[n-1]
+		}
+		if !cols.Is(1) {
+			g.biasCol = graph.Known(1)
+		}
+		if len(dims) > 1 && !dims[0].Is(1) {
+			g.biasRow = cols
+		}
+	}
+	return b.bytes(kernel, g, in, device.Operand{}, b.out(0))
+}
