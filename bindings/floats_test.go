@@ -26,7 +26,7 @@ func TestVectorRows(t *testing.T) {
 		t.Skip("no vectors in this build")
 	}
 	for _, op := range []string{"f32_reduce", "f32_softmax", "f32_moments", "f32_affine", "f32_affine_each", "f32_lrn",
-		"f32_pooling_rows", "f32_pooling_cols", "f32_resample_cols", "f32_resample_row"} {
+		"f32_resample_cols", "f32_resample_row"} {
 		if n := len(Variants(op)); n != want {
 			t.Errorf("%s has %d variants, not %d", op, n, want)
 		}

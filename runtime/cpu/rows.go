@@ -11,6 +11,7 @@ func families() [][]row {
 	return [][]row{
 		convRows,
 		eltwiseRows,
+		poolRows,
 	}
 }
 
