@@ -25,8 +25,7 @@ func TestVectorRows(t *testing.T) {
 	if Available() != nil || want == 0 {
 		t.Skip("no vectors in this build")
 	}
-	for _, op := range []string{"f32_reduce", "f32_softmax", "f32_moments", "f32_affine", "f32_affine_each", "f32_lrn",
-		"f32_resample_cols", "f32_resample_row"} {
+	for _, op := range []string{"f32_reduce", "f32_softmax", "f32_moments", "f32_affine", "f32_affine_each", "f32_lrn"} {
 		if n := len(Variants(op)); n != want {
 			t.Errorf("%s has %d variants, not %d", op, n, want)
 		}

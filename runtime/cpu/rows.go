@@ -12,6 +12,7 @@ func families() [][]row {
 		convRows,
 		eltwiseRows,
 		poolRows,
+		resizeRows,
 	}
 }
 
