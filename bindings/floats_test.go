@@ -107,3 +107,30 @@ func guardedRun(t *testing.T, n int, run func(y []float32)) []float32 {
 	}
 	return y
 }
+
+// checkVariants compares compute with every kernel of op against its oracle,
+// alone and with threads.
+func checkVariants(t *testing.T, op, what string, n int, absolute, relative float64, compute func(k Kernel, p *Pool, out []float32)) {
+	t.Helper()
+	pool := newTestPool(t)
+	want := make([]float32, n)
+	compute(scalarOf(t, op), nil, want)
+	for _, k := range Variants(op) {
+		if k.ISA()&^DetectISA() != 0 {
+			continue
+		}
+		got, intact := guardedFloats(n)
+		compute(k, nil, got)
+		if i := firstFar(got, want, absolute, relative); i >= 0 {
+			t.Fatalf("%s/%s %s: element %d is %v, not %v", op, k.Variant(), what, i, got[i], want[i])
+		}
+		if !intact() {
+			t.Fatalf("%s/%s %s: wrote outside", op, k.Variant(), what)
+		}
+		again := make([]float32, n)
+		compute(k, pool, again)
+		if firstFar(again, got, 0, 0) >= 0 {
+			t.Fatalf("%s/%s %s: depends on the number of threads", op, k.Variant(), what)
+		}
+	}
+}

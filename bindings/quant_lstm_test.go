@@ -107,6 +107,17 @@ func byteLSTMCase(t *testing.T, r *rand.Rand, pool *Pool, n *ByteLSTM, signed, p
 	}
 }
 
+func doubleFloats(list []float32) []float64 {
+	if list == nil {
+		return nil
+	}
+	out := make([]float64, len(list))
+	for i, v := range list {
+		out[i] = float64(v)
+	}
+	return out
+}
+
 // byteLSTM is the formula.
 func byteLSTM(n *ByteLSTM, w, rec []byte, signed bool) (y, h, c []float64) {
 	width := 4 * n.Hidden

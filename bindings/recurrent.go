@@ -1,7 +1,5 @@
 package bindings
 
-import "unsafe"
-
 // RNNActivation is a function of one number: nacre_rnn_activation of
 // csrc/rnn/rnn.h, which has the formulas.
 type RNNActivation int
@@ -34,7 +32,7 @@ type RNNCell struct {
 	InputForget bool           // LSTM's forget gate is 1 - input gate
 }
 
-// RNN is a recurrent network of one layer; the operands are in RNNF32 or RNNF64.
+// RNN is a recurrent network of one layer.
 type RNN struct {
 	Gates                                   int // 1 for RNN, 3 for GRU, 4 for LSTM
 	Steps, Batch, Input, Hidden, Directions int
@@ -43,26 +41,4 @@ type RNN struct {
 	Linear                                  bool // GRU's linear_before_reset
 	Cells                                   [2]RNNCell
 	Lengths                                 []int32 // steps of each sequence; nil for Steps
-}
-
-// RNNF32 is a network of float32. W and R are packed by PackB of the gemm kernel:
-// W as Directions operands [Input,Gates*Hidden], R as Directions*Gates operands
-// [Hidden,Hidden], each after the other. Bias [Directions,2*Gates*Hidden],
-// Peepholes [Directions,3*Hidden], H0 and C0 may be nil for zeros; Y, YH and YC
-// where they are not wanted.
-type RNNF32 struct {
-	RNN
-	Gemm, Cell                    Kernel // of ops f32_gemm, f32_rnn_cell
-	X                             unsafe.Pointer
-	XType                         FloatType
-	W, R, Bias, Peepholes, H0, C0 []float32
-	Y, YH, YC                     []float32
-}
-
-// RNNF64 is a network of float64, with W [Directions,Gates*Hidden,Input] and R
-// [Directions,Gates*Hidden,Hidden] as they are and all else as in RNNF32.
-type RNNF64 struct {
-	RNN
-	X, W, R, Bias, Peepholes, H0, C0 []float64
-	Y, YH, YC                        []float64
 }

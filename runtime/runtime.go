@@ -232,6 +232,47 @@ func (s *Session) Plan(inputs map[string]*tensor.Tensor) (*plan.Plan, error) {
 	return s.program.For(list)
 }
 
+// Bind makes memory for runs with inputs of those types and extents.
+func (s *Session) Bind(inputs map[string]*tensor.Tensor) (*Bound, error) {
+	s.use.RLock()
+	defer s.use.RUnlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	list, err := order(s, inputs, asValue)
+	if err != nil {
+		return nil, err
+	}
+	pl, err := s.program.For(list)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.exec.Bind(pl)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range list {
+		copy(b.Input(i).Bytes(), v.(*tensor.Tensor).Bytes())
+	}
+	return &Bound{Bound: b, session: s}, nil
+}
+
+// Bound is runs of one plan with memory of their own. One may be under way at a time.
+type Bound struct {
+	*exec.Bound
+	session *Session
+}
+
+// Run computes the results from what the inputs hold.
+func (b *Bound) Run(ctx context.Context) error {
+	b.session.use.RLock()
+	defer b.session.use.RUnlock()
+	if b.session.closed {
+		return ErrClosed
+	}
+	return b.Bound.Run(ctx, nil)
+}
+
 // run returns the results in the order of the outputs.
 func run[V any](ctx context.Context, s *Session, inputs map[string]V, value func(V) tensor.Value, prof *exec.Profile) ([]tensor.Value, error) {
 	s.use.RLock()

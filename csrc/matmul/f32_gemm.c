@@ -372,7 +372,6 @@ static int gemm_goes(const nacre_kernel *kernel, const int64_t *words, gemm_path
 
 static int gemv_dot_fits(const nacre_kernel *kernel, const int64_t *words) { return gemm_goes(kernel, words, DOT_LINES); }
 static int gemv_axpy_fits(const nacre_kernel *kernel, const int64_t *words) { return gemm_goes(kernel, words, AXPY_LINES); }
-static int gemm_fits(const nacre_kernel *kernel, const int64_t *words) { return gemm_goes(kernel, words, TILES); }
 
 // How many matrices of a constant operand there are, one behind the other.
 static size_t gemm_matrices(const nacre_f32_gemm *g, int operand) { return nacre_batch_distinct(&g->batch, operand); }
@@ -401,7 +400,7 @@ static void gemm_pack(const nacre_kernel *kernel, const int64_t *words, size_t o
 enum { GEMM_WORDS = sizeof(nacre_f32_gemm_words) / 8, GEMM_OPERANDS = 6 };
 
 const nacre_entry nacre_f32_gemm_entry = {
-    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = gemm_command, .fits = gemm_fits, .scratch = gemm_command_scratch,
+    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = gemm_command, .scratch = gemm_command_scratch,
     .packed = gemm_packed, .pack = gemm_pack,
 };
 const nacre_entry nacre_f32_gemv_dot_entry = {

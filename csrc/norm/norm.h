@@ -1,89 +1,143 @@
 // Normalisations over axes of contiguous values.
+//
+// Commands read and write elements of float, of float16 or of bfloat16
+// (nacre_float_type), as words of types say; they compute in float and round once.
+// half is the part of op half; 0 where all types are float.
 #ifndef NACRE_NORM_NORM_H
 #define NACRE_NORM_NORM_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "core/half.h"
 #include "core/kernel.h"
 #include "core/parallel.h"
-#include "eltwise/eltwise.h"
 
-// Outputs of every kernel and driver may be the same memory as x.
+const nacre_kernel *nacre_norm_kernels(size_t *count);
 
-// Columns that a driver hands to a kernel at most.
+// ---- f32_softmax --------------------------------------------------------------
+
+// Columns that a kernel is given at most.
 enum { NACRE_NORM_COLS = 64 };
 
-// Op f32_softmax, for each c < cols, over k < n with x_k = x[k * stride + c]:
+// For each c < cols, over k < n with x_k = x[k * stride + c]:
 //     out_k = exp(x_k - max x) / sum_j exp(x_j - max x), or its logarithm if log
-// n > 0. Contiguous elements are the case stride 1, cols 1.
-typedef void (*nacre_f32_softmax_fn)(const float *x, size_t n, size_t stride, size_t cols, bool log, float *out);
+// n > 0. Contiguous elements are the case stride 1, cols 1. out may be x.
+typedef void nacre_f32_softmax_fn(const float *x, size_t n, size_t stride, size_t cols, bool log, float *out);
 
-// Op f32_moments: the mean of x[0..n) and the mean of (x[i] - mean)^2; if not
-// centred, *mean = 0 and *var is the mean of x[i]^2. n > 0.
-typedef void (*nacre_f32_moments_fn)(const float *x, size_t n, bool centred, float *mean, float *var);
+// Command: softmax along the middle axis of [outer, n, inner]. Operands: x, out, which
+// may be x.
+typedef struct {
+    int64_t outer, n, inner;
+    int64_t log;   // flag
+    int64_t type;  // of both
+    int64_t half;
+} nacre_f32_softmax_words;
 
-// Op f32_affine: out[i] = (x[i] - sub) * mul + add
-typedef void (*nacre_f32_affine_fn)(const float *x, size_t n, float sub, float mul, float add, float *out);
+// Softmax of floats, for kernels that make it a part of theirs.
+void nacre_f32_softmax(nacre_f32_softmax_fn *kernel, nacre_team *team, const float *x, size_t outer, size_t n, size_t inner, bool log,
+                       float *out);
 
-// Op f32_affine_each: out[i] = (x[i] - sub) * mul * scale[i] + bias[i]; a bias
-// of NULL is zeros.
-typedef void (*nacre_f32_affine_each_fn)(const float *x, size_t n, float sub, float mul, const float *scale, const float *bias,
-                                         float *out);
+// ---- f32_layer_norm, f32_skip_norm, f32_group_norm, f32_batch_norm ------------
+
+// The loops of one ISA level. A row of these ops has the signature nacre_f32_norm_fn
+// and returns them. Outputs may be inputs.
+typedef struct {
+    // The sum of x[i], or of (x[i] - shift)^2 if squares. Runs of NACRE_NORM_BLOCK
+    // elements are added up in float at most, and their sums in double.
+    double (*sum)(const float *x, size_t n, bool squares, float shift);
+    // out[i] = (x[i] - sub) * mul + add
+    void (*affine)(const float *x, size_t n, float sub, float mul, float add, float *out);
+    // out[i] = (x[i] - sub) * mul * scale[i] + bias[i]; a bias of NULL is zeros.
+    void (*affine_each)(const float *x, size_t n, float sub, float mul, const float *scale, const float *bias, float *out);
+    // out[i] = x[i] + y[i]
+    void (*add)(const float *x, const float *y, size_t n, float *out);
+} nacre_f32_norm_impl;
+typedef const nacre_f32_norm_impl *nacre_f32_norm_fn(void);
+
+enum { NACRE_NORM_BLOCK = 4096 };
+
+// Command: rows of [rows, n] are brought to mean 0 and variance 1, then scaled and
+// shifted:
+//     out = (x - mean) * inv_std * scale + bias, inv_std = 1 / sqrt(variance + epsilon)
+// Without centring the mean is 0 and the variance the mean square. Operands: x,
+// scale[n], bias[n], out, mean[rows], inv_std[rows]; bias, mean and inv_std may be left
+// out, out may be x.
+typedef struct {
+    int64_t rows, n;
+    int64_t centred;  // flag
+    int64_t x_type, scale_type, bias_type, out_type;
+    int64_t stats_type;  // of mean and inv_std
+    double epsilon;
+    int64_t half;
+} nacre_f32_layer_norm_words;
+
+// The same on floats, for kernels that make it a part of theirs.
+void nacre_f32_layer_norm(const nacre_f32_norm_impl *impl, nacre_team *team, const float *x, size_t rows, size_t n, const float *scale,
+                          const float *bias, float epsilon, bool centred, float *out);
+
+// Command: sum = x + skip + bias on rows of n, where skip starts anew after skip_rows
+// rows, then f32_layer_norm of sum with scale and beta. Operands: x, skip, scale, beta,
+// bias, out, mean, inv_std, sum; beta, bias, mean, inv_std and sum may be left out, out
+// may be x. mean and inv_std are floats.
+typedef struct {
+    int64_t rows, n, skip_rows;
+    int64_t centred;  // flag
+    int64_t type;     // of all other operands
+    double epsilon;
+    int64_t half;
+} nacre_f32_skip_norm_words;
+
+// Command: [batch, channels, inner] is brought to mean 0 and variance 1 over each of
+// `groups` runs of neighbouring channels, then scaled and shifted by channel, or, with
+// params fewer than channels, by run of channels. channels is a multiple of groups and
+// of params. Operands: x, scale[params], bias[params], out, which may be x.
+typedef struct {
+    int64_t batch, channels, inner;
+    int64_t groups, params;
+    int64_t type;  // of x and out
+    int64_t scale_type, bias_type;
+    double epsilon;
+    int64_t half;
+} nacre_f32_group_norm_words;
+
+// Command: out = (x - mean[c]) * scale[c] / sqrt(variance[c] + epsilon) + bias[c] on
+// [batch, channels, inner]. Operands: x, scale, bias, mean, variance, out, which may be
+// x.
+typedef struct {
+    int64_t batch, channels, inner;
+    int64_t type;  // of x and out
+    int64_t param_type[4];
+    double epsilon;
+    int64_t half;
+} nacre_f32_batch_norm_words;
+
+// ---- f32_lrn ------------------------------------------------------------------
 
 typedef struct {
     size_t size;  // of the window of channels
-    float alpha;  // divided by size already
+    float alpha;  // divided by the size already
     float beta, bias;
 } nacre_lrn_params;
 
-// Op f32_lrn, for each c < cols, with x_k = x[k * stride + c] and k < channels:
+// For each c < cols, with x_k = x[k * stride + c] and k < channels:
 //     out_k = x_k / (bias + alpha * sum of x_j^2)^beta
 // over channels j from k - (size - 1) / 2 to k + size / 2 that exist. out is not x.
-typedef void (*nacre_f32_lrn_fn)(const float *x, size_t channels, size_t stride, size_t cols, const nacre_lrn_params *p, float *out);
+typedef void nacre_f32_lrn_fn(const float *x, size_t channels, size_t stride, size_t cols, const nacre_lrn_params *p, float *out);
 
-// Softmax along the middle axis of x[outer, n, inner]; n > 0.
-void nacre_f32_softmax(nacre_f32_softmax_fn kernel, nacre_team *team, const float *x, size_t outer, size_t n, size_t inner, bool log,
-                       float *out);
-
-// Each row of x[rows, n] brought to mean 0 and variance 1, then scaled and shifted by scale[n] and
-// bias[n] (NULL: no bias); without centring it is divided by its root mean square instead. mean and
-// inv_std take a number per row where not NULL. n > 0.
-void nacre_f32_layer_norm(nacre_f32_moments_fn moments, nacre_f32_affine_each_fn affine, nacre_team *team, const float *x, size_t rows,
-                          size_t n, const float *scale, const float *bias, float epsilon, bool centred, float *out, float *mean,
-                          float *inv_std);
-
-// sum = x + skip + bias, where skip has skip_rows rows and starts anew after them and a bias of NULL is
-// zeros; then layer_norm of sum with scale and beta. sum may be out, which then is left without it, and either
-// may be x. add is of op f32_add.
+// Command: the same on [batch, channels, inner]. Operands: x, out, which is not x.
 typedef struct {
-    const float *x, *skip, *bias, *scale, *beta;
-    size_t rows, n, skip_rows;
-    float epsilon;
-    bool centred;
-    float *sum, *out, *mean, *inv_std;
-} nacre_skip_norm;
-void nacre_f32_skip_norm(nacre_binary_fn add, nacre_f32_moments_fn moments, nacre_f32_affine_each_fn affine, nacre_team *team,
-                         const nacre_skip_norm *s);
+    int64_t batch, channels, inner;
+    int64_t size;
+    int64_t type;  // of both
+    double alpha;  // divided by the size already
+    double beta, bias;
+    int64_t half;
+} nacre_f32_lrn_words;
 
-// x[batch, channels, inner] brought to mean 0 and variance 1 over each of `groups` runs of neighbouring
-// channels, then scaled and shifted per channel. channels is a multiple of groups; inner > 0.
-void nacre_f32_group_norm(nacre_f32_moments_fn moments, nacre_f32_affine_fn affine, nacre_team *team, const float *x, size_t batch,
-                          size_t channels, size_t groups, size_t inner, const float *scale, const float *bias, float epsilon, float *out);
-
-// out = (x - sub[c]) * mul[c] + add[c] on x[batch, channels, inner].
-void nacre_f32_channel_affine(nacre_f32_affine_fn affine, nacre_team *team, const float *x, size_t batch, size_t channels, size_t inner,
-                              const float *sub, const float *mul, const float *add, float *out);
-
-// out = x * mul[c] + add[c] on x[rows, channels].
-void nacre_f32_row_affine(nacre_f32_affine_each_fn affine, nacre_team *team, const float *x, size_t rows, size_t channels,
-                          const float *mul, const float *add, float *out);
-
-// LRN on x[batch, channels, inner]; out is not x.
-void nacre_f32_lrn(nacre_f32_lrn_fn kernel, nacre_team *team, const float *x, size_t batch, size_t channels, size_t inner,
-                   const nacre_lrn_params *p, float *out);
-
-extern const nacre_kernel nacre_norm_kernels[];
-extern const size_t nacre_norm_kernel_count;
+// The entries of these commands.
+extern const nacre_entry nacre_f32_softmax_entry, nacre_f32_layer_norm_entry, nacre_f32_skip_norm_entry, nacre_f32_group_norm_entry,
+    nacre_f32_batch_norm_entry, nacre_f32_lrn_entry;
 
 #endif

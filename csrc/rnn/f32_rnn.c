@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "half/half.h"
 #include "rnn/rnn.h"
 
 enum {
@@ -22,9 +23,21 @@ static size_t rnn_most(size_t a, size_t b) { return a > b ? a : b; }
 static size_t rnn_parts(size_t n, size_t size) { return (n + size - 1) / size; }
 static size_t rnn_align(size_t n) { return rnn_parts(n, 16) * 16; }
 
+// The operands of rnn.h: w and r are packed, bias and peepholes are floats.
+typedef struct {
+    const nacre_f32_gemm_impl *gemm;
+    const nacre_f32_rnn_cell_impl *impl;
+    nacre_float_type type;
+    const void *x, *h0, *c0;
+    void *y, *y_h, *y_c;
+    const float *w, *r, *bias, *peepholes;
+    bool pack_w, pack_r;  // as they come they are not packed
+} rnn_operands;
+
 typedef struct {
     const nacre_rnn *n;
-    const nacre_f32_rnn *o;
+    const rnn_operands *o;
+    nacre_team *team;
     size_t width;          // sums of one step of one sequence
     size_t block;          // steps at a time
     size_t rows, units;    // sequences of a unit, units of a direction
@@ -41,6 +54,8 @@ typedef struct {
     // state's are read and written in turn.
     float *state, *state_t[2], *cell, *reset, *reset_t, *linear;
     float *gemm;
+    // Where operands are brought into the form of rnn_operands.
+    float *wide_bias, *wide_peepholes, *wide_w, *wide_r;
     // Of a step that is shared out: units of hidden states and how many are a chunk.
     size_t step, columns, chunks;
     bool second;  // GRU's second half
@@ -51,9 +66,10 @@ static bool rnn_backward(const nacre_rnn *n, size_t dir) { return dir == 1 || n-
 static bool rnn_resets(const nacre_rnn *n) { return n->gates == 3 && !n->linear; }
 
 // Extents and strides; the pointers follow when there is memory.
-static rnn_plan rnn_make_plan(const nacre_rnn *n, const nacre_f32_rnn *o, size_t threads) {
+static rnn_plan rnn_make_plan(const nacre_rnn *n, const rnn_operands *o, size_t threads) {
+    const nacre_f32_gemm_driver *const driver = o->gemm->driver;
     rnn_plan p = {.n = n, .o = o, .width = n->gates * n->hidden};
-    p.rows = nacre_f32_gemm_panel_rows(o->gemm, n->batch);
+    p.rows = driver->panel_rows(o->gemm, n->batch);
     p.units = rnn_parts(n->batch, p.rows);
     p.even = true;
     for (size_t b = 0; b < n->batch; b++) {
@@ -63,16 +79,16 @@ static rnn_plan rnn_make_plan(const nacre_rnn *n, const nacre_f32_rnn *o, size_t
     }
     const size_t batch = rnn_most(n->batch, 1);
     p.block = rnn_most(RNN_ROWS / batch, RNN_BLOCK / rnn_most(p.width, 1) / batch);
-    p.block = rnn_most(1, rnn_least(p.block, p.longest));
-    p.packed_w = nacre_f32_gemm_packed_b(o->gemm, p.width, n->input);
-    p.packed_r = nacre_f32_gemm_packed_b(o->gemm, n->hidden, n->hidden);
+    p.block = rnn_most(1, rnn_least(p.block, n->steps));
+    p.packed_w = driver->packed_b(o->gemm, p.width, n->input);
+    p.packed_r = driver->packed_b(o->gemm, n->hidden, n->hidden);
     // One product for all sequences, or one for each: the longest blocks need most.
     const size_t axes[] = {batch, 1, 0};
     nacre_f32_gemm g = {.impl = o->gemm, .m = p.block * batch, .n = p.width, .k = n->input, .b.packed = 1, .row_count = 1};
-    p.gemm_scratch = nacre_f32_gemm_scratch(&g, threads);
+    p.gemm_scratch = driver->scratch(&g, threads);
     g.m = p.block;
     g.batch = (nacre_batch){1, axes};
-    p.gemm_scratch = rnn_most(p.gemm_scratch, nacre_f32_gemm_scratch(&g, threads));
+    p.gemm_scratch = rnn_most(p.gemm_scratch, driver->scratch(&g, threads));
     return p;
 }
 
@@ -80,6 +96,7 @@ static rnn_plan rnn_make_plan(const nacre_rnn *n, const nacre_f32_rnn *o, size_t
 static size_t rnn_place(rnn_plan *p, float *scratch) {
     const nacre_rnn *const n = p->n;
     const size_t states = n->directions * n->batch * n->hidden;
+    const bool wide = p->o->type != NACRE_FLOAT32;
     size_t used = 0;
     const struct {
         float **at;
@@ -95,6 +112,10 @@ static size_t rnn_place(rnn_plan *p, float *scratch) {
         {&p->reset_t, rnn_resets(n) ? states : 0},
         {&p->linear, n->linear ? states : 0},
         {&p->gemm, p->gemm_scratch},
+        {&p->wide_bias, wide ? n->directions * 2 * p->width : 0},
+        {&p->wide_peepholes, wide ? n->directions * 3 * n->hidden : 0},
+        {&p->wide_w, p->o->pack_w ? n->directions * p->packed_w : 0},
+        {&p->wide_r, p->o->pack_r ? n->directions * n->gates * p->packed_r : 0},
     };
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         if (scratch != NULL) *list[i].at = scratch + used;
@@ -103,9 +124,18 @@ static size_t rnn_place(rnn_plan *p, float *scratch) {
     return used;
 }
 
-size_t nacre_f32_rnn_scratch(const nacre_rnn *n, const nacre_f32_rnn *o, size_t threads) {
-    rnn_plan p = rnn_make_plan(n, o, threads);
-    return rnn_place(&p, NULL);
+// ---- elements of 16 bits ----
+
+static void *rnn_at(const rnn_plan *p, const void *base, size_t at) {
+    return (char *)(uintptr_t)base + at * (p->o->type == NACRE_FLOAT32 ? sizeof(float) : sizeof(uint16_t));
+}
+
+static void rnn_get(const rnn_plan *p, const void *base, size_t at, size_t n, float *dst) {
+    p->o->gemm->half()->widen[p->o->type](rnn_at(p, base, at), dst, n);
+}
+
+static void rnn_put(const rnn_plan *p, void *base, size_t at, size_t n, const float *src) {
+    p->o->gemm->half()->narrow[p->o->type](src, rnn_at(p, base, at), n);
 }
 
 // ---- what is there before the first step, and after the last ----
@@ -115,10 +145,9 @@ static size_t rnn_state_at(const nacre_rnn *n, size_t dir, size_t b) {
     return (n->batch_first ? b * n->directions + dir : dir * n->batch + b) * n->hidden;
 }
 
-static float *rnn_y_at(const rnn_plan *p, size_t dir, size_t b, size_t t) {
-    const nacre_rnn *const n = p->n;
+static size_t rnn_y_at(const nacre_rnn *n, size_t dir, size_t b, size_t t) {
     const size_t row = n->batch_first ? (b * n->steps + t) * n->directions + dir : (t * n->directions + dir) * n->batch + b;
-    return p->o->y + row * n->hidden;
+    return row * n->hidden;
 }
 
 // dst[i * rows + b] = src[b * hidden + i] for the unit's sequences and i < n.
@@ -126,7 +155,7 @@ static void rnn_transpose(const rnn_plan *p, size_t rows, size_t n, const float 
     if (rows == 1) {
         memcpy(dst, src, n * sizeof *dst);
     } else {
-        nacre_f32_pack_panel(p->o->gemm->half(), n, rows, src, NACRE_FLOAT32, p->n->hidden, 1, rows, dst);
+        p->o->gemm->driver->pack_panel(p->o->gemm->half(), n, rows, src, NACRE_FLOAT32, p->n->hidden, 1, rows, dst);
     }
 }
 
@@ -144,11 +173,11 @@ static rnn_unit rnn_unit_at(const rnn_plan *p, size_t index) {
     return u;
 }
 
-static void rnn_copy_or_clear(float *dst, const float *src, size_t n) {
-    if (src == NULL) {
+static void rnn_get_or_clear(const rnn_plan *p, const void *base, size_t at, size_t n, float *dst) {
+    if (base == NULL) {
         memset(dst, 0, n * sizeof *dst);
     } else {
-        memcpy(dst, src, n * sizeof *dst);
+        rnn_get(p, base, at, n, dst);
     }
 }
 
@@ -167,16 +196,16 @@ static void rnn_add_biases(const rnn_plan *p, size_t dir) {
 
 static void rnn_begin(rnn_plan *p) {
     const nacre_rnn *const n = p->n;
-    const nacre_f32_rnn *const o = p->o;
+    const rnn_operands *const o = p->o;
     for (size_t dir = 0; dir < n->directions; dir++) {
         rnn_add_biases(p, dir);
         for (size_t b = 0; b < n->batch; b++) {
             const size_t from = rnn_state_at(n, dir, b), to = (dir * n->batch + b) * n->hidden;
-            rnn_copy_or_clear(p->state + to, o->h0 == NULL ? NULL : o->h0 + from, n->hidden);
-            if (n->gates == 4) rnn_copy_or_clear(p->cell + to, o->c0 == NULL ? NULL : o->c0 + from, n->hidden);
+            rnn_get_or_clear(p, o->h0, from, n->hidden, p->state + to);
+            if (n->gates == 4) rnn_get_or_clear(p, o->c0, from, n->hidden, p->cell + to);
             if (rnn_resets(n)) memset(p->reset + to, 0, n->hidden * sizeof(float));
             for (size_t t = rnn_length(p, b); o->y != NULL && t < n->steps; t++) {
-                memset(rnn_y_at(p, dir, b, t), 0, n->hidden * sizeof(float));
+                memset(rnn_at(p, o->y, rnn_y_at(n, dir, b, t)), 0, n->hidden * (o->type == NACRE_FLOAT32 ? sizeof(float) : sizeof(uint16_t)));
             }
         }
     }
@@ -191,8 +220,8 @@ static void rnn_end(const rnn_plan *p) {
     for (size_t dir = 0; dir < n->directions; dir++) {
         for (size_t b = 0; b < n->batch; b++) {
             const size_t from = (dir * n->batch + b) * n->hidden, to = rnn_state_at(n, dir, b);
-            if (p->o->y_h != NULL) memcpy(p->o->y_h + to, p->state + from, n->hidden * sizeof(float));
-            if (p->o->y_c != NULL) memcpy(p->o->y_c + to, p->cell + from, n->hidden * sizeof(float));
+            if (p->o->y_h != NULL) rnn_put(p, p->o->y_h, to, n->hidden, p->state + from);
+            if (p->o->y_c != NULL) rnn_put(p, p->o->y_c, to, n->hidden, p->cell + from);
         }
     }
 }
@@ -208,14 +237,14 @@ typedef struct {
 } rnn_inputs;
 
 static void rnn_add_inputs(const rnn_plan *p, nacre_team *team, const rnn_inputs *in) {
-    const nacre_f32_rnn *const o = p->o;
+    const rnn_operands *const o = p->o;
     const size_t axes[] = {in->products, in->stride, 0};
     const nacre_f32_gemm g = {
         .impl = o->gemm,
         .m = in->rows,
         .n = p->width,
         .k = p->n->input,
-        .a = {(const char *)o->x + in->from * (o->x_type == NACRE_FLOAT32 ? 4 : 2), 0, o->x_type, in->row_step, 1},
+        .a = {rnn_at(p, o->x, in->from), 0, o->type, in->row_step, 1},
         .b = {.data = o->w + in->dir * p->packed_w, .packed = 1},
         .batch = {1, axes},
         .alpha = 1,
@@ -224,7 +253,7 @@ static void rnn_add_inputs(const rnn_plan *p, nacre_team *team, const rnn_inputs
         .c = in->to,
         .ldc = p->width,
     };
-    nacre_f32_gemm_run(&g, team, p->gemm);
+    o->gemm->driver->run(&g, team, p->gemm);
 }
 
 // Fills the sums of the block's steps. A step of a sequence has the slot
@@ -318,8 +347,7 @@ static void rnn_step(const rnn_plan *p, const rnn_unit *u, size_t step, bool sec
         if (halves) units.reset = p->reset + at;
         run(cell, &units);
         if (p->o->y != NULL && (second || !halves)) {
-            float *const y = rnn_y_at(p, u->dir, u->b + b, backward ? length - 1 - step : step);
-            memcpy(y + j0, p->state + at, (j1 - j0) * sizeof *y);
+            rnn_put(p, p->o->y, rnn_y_at(n, u->dir, u->b + b, backward ? length - 1 - step : step) + j0, j1 - j0, p->state + at);
         }
     }
     const float *const made = halves && !second ? p->reset : p->state;
@@ -331,7 +359,7 @@ static void rnn_unit_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const rnn_plan *const p = job;
     const rnn_unit u = rnn_unit_at(p, chunk);
-    for (size_t step = p->first; step < p->last; step++) {
+    for (size_t step = p->first; step < p->last && !nacre_stopped(p->team); step++) {
         rnn_step(p, &u, step, false, 0, p->n->hidden);
         if (rnn_resets(p->n)) rnn_step(p, &u, step, true, 0, p->n->hidden);
     }
@@ -356,7 +384,7 @@ static void rnn_run_block(rnn_plan *p, nacre_team *team) {
     const size_t panels = rnn_parts(n->hidden, p->o->gemm->nr), want = rnn_parts(threads * SHARES, units);
     p->columns = rnn_parts(panels, rnn_least(panels, want)) * p->o->gemm->nr;
     p->chunks = rnn_parts(n->hidden, p->columns);
-    for (p->step = p->first; p->step < p->last; p->step++) {
+    for (p->step = p->first; p->step < p->last && !nacre_stopped(team); p->step++) {
         p->second = false;
         nacre_parallel(team, units * p->chunks, rnn_columns_chunk, p);
         p->second = true;
@@ -364,14 +392,129 @@ static void rnn_run_block(rnn_plan *p, nacre_team *team) {
     }
 }
 
-void nacre_f32_rnn_run(const nacre_rnn *n, const nacre_f32_rnn *o, nacre_team *team, float *scratch) {
-    rnn_plan p = rnn_make_plan(n, o, nacre_team_threads(team));
-    rnn_place(&p, scratch);
+// ---- weights ----
+
+typedef struct {
+    const rnn_plan *p;
+    const void *src;
+    size_t n, k, size;  // of a matrix [n, k] and of its packed form
+    size_t panels;
+    float *dst;
+} rnn_weights;
+
+static void rnn_pack_chunk(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const rnn_weights *const w = job;
+    const nacre_f32_gemm_impl *const gemm = w->p->o->gemm;
+    const size_t matrix = chunk / w->panels, j = chunk % w->panels * gemm->nr;
+    gemm->driver->pack_panel(gemm->half(), w->k, rnn_least(gemm->nr, w->n - j), rnn_at(w->p, w->src, (matrix * w->n + j) * w->k), w->p->o->type,
+                             w->k, 1, gemm->nr, w->dst + matrix * w->size + j * w->k);
+}
+
+static void rnn_pack(const rnn_plan *p, nacre_team *team, int operand, const void *src, float *dst) {
+    const nacre_rnn *const n = p->n;
+    rnn_weights w = {.p = p, .src = src, .n = n->hidden, .k = n->hidden, .size = p->packed_r, .dst = dst};
+    if (operand == 1) {
+        w.n = p->width;
+        w.k = n->input;
+        w.size = p->packed_w;
+    }
+    w.panels = rnn_parts(w.n, p->o->gemm->nr);
+    nacre_parallel(team, n->directions * (operand == 1 ? 1 : n->gates) * w.panels, rnn_pack_chunk, &w);
+}
+
+// ---- commands ----
+
+static rnn_operands rnn_operands_of(const nacre_kernel *kernel, const int64_t *words) {
+    const nacre_rnn_words *const w = (const void *)words;
+    return (rnn_operands){
+        .gemm = nacre_f32_gemm_part(w->gemm),
+        .impl = ((nacre_f32_rnn_cell_fn *)kernel->fn)(),
+        .type = (nacre_float_type)w->type,
+        .pack_w = w->w_packed == 0,
+        .pack_r = w->r_packed == 0,
+    };
+}
+
+// Brings operands that come in other forms into those of rnn_operands.
+static void rnn_take(const nacre_call *c, rnn_plan *p, rnn_operands *o) {
+    const nacre_rnn *const n = p->n;
+    o->x = nacre_operand(c, 0);
+    o->w = nacre_operand(c, 1);
+    o->r = nacre_operand(c, 2);
+    o->bias = nacre_operand(c, 3);
+    o->h0 = nacre_operand(c, 5);
+    o->c0 = nacre_operand(c, 6);
+    o->peepholes = nacre_operand(c, 7);
+    o->y = nacre_operand(c, 8);
+    o->y_h = nacre_operand(c, 9);
+    o->y_c = nacre_operand(c, 10);
+    if (o->type != NACRE_FLOAT32 && o->bias != NULL) {
+        rnn_get(p, o->bias, 0, n->directions * 2 * p->width, p->wide_bias);
+        o->bias = p->wide_bias;
+    }
+    if (o->type != NACRE_FLOAT32 && o->peepholes != NULL) {
+        rnn_get(p, o->peepholes, 0, n->directions * 3 * n->hidden, p->wide_peepholes);
+        o->peepholes = p->wide_peepholes;
+    }
+    if (o->pack_w) {
+        rnn_pack(p, c->team, 1, o->w, p->wide_w);
+        o->w = p->wide_w;
+    }
+    if (o->pack_r) {
+        rnn_pack(p, c->team, 2, o->r, p->wide_r);
+        o->r = p->wide_r;
+    }
+}
+
+static void rnn_command(const nacre_call *c) {
+    nacre_rnn n = nacre_rnn_of_words(c->words);
+    if (n.batch == 0 || n.hidden == 0 || !nacre_rnn_take_lengths(c, &n)) return;
+    rnn_operands o = rnn_operands_of(c->kernel, c->words);
+    rnn_plan p = rnn_make_plan(&n, &o, nacre_team_threads(c->team));
+    p.team = c->team;
+    rnn_place(&p, c->scratch);
+    rnn_take(c, &p, &o);
     rnn_begin(&p);
-    for (p.first = 0; p.first < p.longest; p.first = p.last) {
+    for (p.first = 0; p.first < p.longest && !nacre_stopped(c->team); p.first = p.last) {
         p.last = rnn_least(p.longest, p.first + p.block);
-        rnn_sum_inputs(&p, team);
-        rnn_run_block(&p, team);
+        rnn_sum_inputs(&p, c->team);
+        rnn_run_block(&p, c->team);
     }
     rnn_end(&p);
 }
+
+static size_t rnn_command_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
+    const nacre_rnn n = nacre_rnn_of_words(words);
+    const rnn_operands o = rnn_operands_of(k, words);
+    rnn_plan p = rnn_make_plan(&n, &o, threads);
+    return rnn_place(&p, NULL) * sizeof(float);
+}
+
+// Weights are packed unless the padding would be most of them.
+static size_t rnn_packed(const nacre_kernel *k, const int64_t *words, size_t operand) {
+    enum { MOST_PADDING = 4, SMALL = 1 << 16 };
+    if (operand != 1 && operand != 2) return 0;
+    const nacre_rnn n = nacre_rnn_of_words(words);
+    const rnn_operands o = rnn_operands_of(k, words);
+    const size_t rows = operand == 1 ? n.gates * n.hidden : n.hidden, depth = operand == 1 ? n.input : n.hidden;
+    const size_t size = o.gemm->driver->packed_b(o.gemm, rows, depth);
+    if (size > MOST_PADDING * rows * depth && size > SMALL) return 0;
+    return n.directions * (operand == 1 ? 1 : n.gates) * size * sizeof(float);
+}
+
+static void rnn_pack_constant(const nacre_kernel *k, const int64_t *words, size_t operand, const void *src, void *dst) {
+    const nacre_rnn n = nacre_rnn_of_words(words);
+    const rnn_operands o = rnn_operands_of(k, words);
+    const rnn_plan p = rnn_make_plan(&n, &o, 1);
+    rnn_pack(&p, NULL, (int)operand, src, dst);
+}
+
+const nacre_entry nacre_f32_rnn_entry = {
+    .words = sizeof(nacre_rnn_words) / 8,
+    .operands = 11,
+    .run = rnn_command,
+    .scratch = rnn_command_scratch,
+    .packed = rnn_packed,
+    .pack = rnn_pack_constant,
+};

@@ -18,10 +18,19 @@ typedef struct {
 #define OWN(name) f64_rnn_##name
 #include "rnn/plain_rnn_cell.inc"
 
+nacre_f64_rnn_fn nacre_f64_rnn__scalar;
+
+// The operands of rnn.h.
+typedef struct {
+    const double *x, *w, *r, *bias, *h0, *c0, *peepholes;
+    double *y, *y_h, *y_c;
+} f64_rnn_operands;
+
 typedef struct {
     const nacre_rnn *n;
-    const nacre_f64_rnn *o;
+    f64_rnn_operands o;
     double *scratch;
+    nacre_team *team;
 } f64_rnn_job;
 
 // One sequence in one direction.
@@ -32,8 +41,6 @@ typedef struct {
 } f64_rnn_sequence;
 
 static size_t f64_rnn_per_thread(const nacre_rnn *n) { return (n->gates + 3) * n->hidden; }
-
-size_t nacre_f64_rnn_scratch(const nacre_rnn *n, size_t threads) { return threads * f64_rnn_per_thread(n); }
 
 // In four sums, which do not wait for each other.
 static double f64_rnn_dot(const double *a, const double *b, size_t n) {
@@ -94,7 +101,7 @@ static void f64_rnn_copy(double *dst, const double *src, size_t at, size_t n) {
 static void f64_rnn_chunk(void *job, size_t chunk, size_t thread) {
     const f64_rnn_job *const j = job;
     const nacre_rnn *const n = j->n;
-    const nacre_f64_rnn *const o = j->o;
+    const f64_rnn_operands *const o = &j->o;
     const size_t hidden = n->hidden, dir = chunk / n->batch, b = chunk % n->batch, width = n->gates * hidden;
     double *const own = j->scratch + thread * f64_rnn_per_thread(n);
     f64_rnn_sequence q = {n, o->w + dir * width * n->input, o->r + dir * width * hidden, NULL, {.n = hidden, .step = hidden}};
@@ -108,7 +115,7 @@ static void f64_rnn_chunk(void *job, size_t chunk, size_t thread) {
     f64_rnn_copy(q.units.state, o->h0, state, hidden);
     f64_rnn_copy(q.units.cell, o->c0, state, hidden);
     const size_t length = n->lengths == NULL ? n->steps : (size_t)n->lengths[b];
-    for (size_t i = 0; i < n->steps; i++) {
+    for (size_t i = 0; i < n->steps && !nacre_stopped(j->team); i++) {
         const size_t t = i < length && (dir == 1 || n->reverse) ? length - 1 - i : i;
         const size_t row = n->batch_first ? b * n->steps + t : t * n->batch + b;
         if (i < length) f64_rnn_step(&q, &n->cells[dir], o->x + row * n->input);
@@ -120,7 +127,38 @@ static void f64_rnn_chunk(void *job, size_t chunk, size_t thread) {
     if (o->y_c != NULL) memcpy(o->y_c + state, q.units.cell, hidden * sizeof(double));
 }
 
-void nacre_f64_rnn_run(const nacre_rnn *n, const nacre_f64_rnn *o, nacre_team *team, double *scratch) {
-    f64_rnn_job j = {n, o, scratch};
-    nacre_parallel(team, n->directions * n->batch, f64_rnn_chunk, &j);
+void nacre_f64_rnn__scalar(const nacre_call *c, const nacre_rnn *n) {
+    f64_rnn_job j = {
+        .n = n,
+        .o = {
+            .x = nacre_operand(c, 0),
+            .w = nacre_operand(c, 1),
+            .r = nacre_operand(c, 2),
+            .bias = nacre_operand(c, 3),
+            .h0 = nacre_operand(c, 5),
+            .c0 = nacre_operand(c, 6),
+            .peepholes = nacre_operand(c, 7),
+            .y = nacre_operand(c, 8),
+            .y_h = nacre_operand(c, 9),
+            .y_c = nacre_operand(c, 10),
+        },
+        .scratch = c->scratch,
+        .team = c->team,
+    };
+    nacre_parallel(c->team, n->directions * n->batch, f64_rnn_chunk, &j);
 }
+
+static void f64_rnn_command(const nacre_call *c) {
+    nacre_rnn n = nacre_rnn_of_words(c->words);
+    if (nacre_rnn_take_lengths(c, &n)) ((nacre_f64_rnn_fn *)c->kernel->fn)(c, &n);
+}
+
+static size_t f64_rnn_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
+    (void)k;
+    const nacre_rnn n = nacre_rnn_of_words(words);
+    return threads * f64_rnn_per_thread(&n) * sizeof(double);
+}
+
+const nacre_entry nacre_f64_rnn_entry = {
+    .words = sizeof(nacre_rnn_words) / 8, .operands = 11, .run = f64_rnn_command, .scratch = f64_rnn_scratch,
+};

@@ -89,35 +89,48 @@ typedef struct {
     const int32_t *lengths;  // steps of each sequence, 0..steps; NULL for all of them
 } nacre_rnn;
 
-// Operands of a network of doubles, all without gaps: x[steps, batch, input],
-// w[directions, gates * hidden, input], r[directions, gates * hidden, hidden],
-// bias[directions, 2 * gates * hidden], peepholes[directions, 3 * hidden], h0 and
-// c0[directions, batch, hidden], y[steps, directions, batch, hidden], y_h and y_c
-// like h0. bias, peepholes, h0, c0 may be NULL for zeros; y, y_h, y_c where not
-// wanted.
+// The words of commands f32_rnn, whose rows return the steps of a level, and f64_rnn.
+// Operands are those of the ONNX operators, all without gaps:
+//     0 x[steps, batch, input]
+//     1 w[directions, gates * hidden, input]
+//     2 r[directions, gates * hidden, hidden]
+//     3 bias[directions, 2 * gates * hidden]
+//     4 lengths[batch], of int32
+//     5 h0[directions, batch, hidden]
+//     6 c0, like h0
+//     7 peepholes[directions, 3 * hidden]
+//     8 y[steps, directions, batch, hidden]
+//     9 y_h, like h0
+//    10 y_c, like h0
+// bias, h0, c0 and peepholes may be left out for zeros, lengths for full ones, y, y_h and
+// y_c where they are not wanted. A length beyond 0..steps ends the run.
+//
+// Elements are of one type: doubles in f64_rnn, of a nacre_float_type in f32_rnn, where
+// w and r may be packed: as `directions` right operands [input, gates * hidden] of a
+// product of floats, and as directions * gates of [hidden, hidden].
 typedef struct {
-    const double *x, *w, *r, *bias, *peepholes, *h0, *c0;
-    double *y, *y_h, *y_c;
-} nacre_f64_rnn;
+    int64_t gates, steps, batch, input, hidden, directions;
+    int64_t reverse, batch_first, linear;  // flags
+    // Functions f, g, h of the first direction, then of the second.
+    int64_t kind[6];
+    double alpha[6], beta[6];
+    double clip;
+    int64_t input_forget;  // flag
+    int64_t type;
+    int64_t w_packed, r_packed;  // flags
+    int64_t gemm;                // part f32_gemm; 0 in f64_rnn
+} nacre_rnn_words;
 
-// Elements of scratch for a pool of that many threads.
-size_t nacre_f64_rnn_scratch(const nacre_rnn *n, size_t threads);
-void nacre_f64_rnn_run(const nacre_rnn *n, const nacre_f64_rnn *o, nacre_team *team, double *scratch);
+extern const nacre_entry nacre_f32_rnn_entry, nacre_f64_rnn_entry;
 
-// The same of floats. x may be of a 16-bit type. Weights are floats packed by
-// nacre_f32_gemm_pack_b: w as `directions` operands b[input, gates * hidden], r as
-// directions * gates of b[hidden, hidden], each after the other.
-typedef struct {
-    const nacre_f32_gemm_impl *gemm;
-    const nacre_f32_rnn_cell_impl *impl;
-    nacre_float_type x_type;
-    const void *x;
-    const float *w, *r, *bias, *peepholes, *h0, *c0;
-    float *y, *y_h, *y_c;
-} nacre_f32_rnn;
+// What the words say, without lengths.
+nacre_rnn nacre_rnn_of_words(const int64_t *words);
 
-// Elements of scratch, at a multiple of 64 bytes, for a pool of that many threads.
-size_t nacre_f32_rnn_scratch(const nacre_rnn *n, const nacre_f32_rnn *o, size_t threads);
-void nacre_f32_rnn_run(const nacre_rnn *n, const nacre_f32_rnn *o, nacre_team *team, float *scratch);
+// Takes lengths from operand 4. It reports false, and ends the run, for one that is not
+// in 0..steps.
+bool nacre_rnn_take_lengths(const nacre_call *c, nacre_rnn *n);
+
+// The signature of a row of op f64_rnn.
+typedef void nacre_f64_rnn_fn(const nacre_call *c, const nacre_rnn *n);
 
 #endif

@@ -1,8 +1,6 @@
 package cpu
 
 import (
-	"math"
-
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -10,9 +8,9 @@ import (
 )
 
 var convRows = []row{
-	rowFor("depthwise", func(o *op.Conv, b *binder) error { return bindConv(o, "f32_conv_depthwise", activation{}, b) }),
-	rowFor("gemm", func(o *op.Conv, b *binder) error { return bindConv(o, "f32_conv_gemm", activation{}, b) }),
-	rowFor("formula", func(o *op.Conv, b *binder) error { return bindConv(o, "f64_conv", activation{}, b) }),
+	rowFor("depthwise", func(o *op.Conv, b *binder) error { return bindConv(o, "f32_conv_depthwise", op.Epilogue{}, b) }),
+	rowFor("gemm", func(o *op.Conv, b *binder) error { return bindConv(o, "f32_conv_gemm", op.Epilogue{}, b) }),
+	rowFor("formula", func(o *op.Conv, b *binder) error { return bindConv(o, "f64_conv", op.Epilogue{}, b) }),
 	rowFor("depthwise", func(o *op.FusedConv, b *binder) error { return bindFusedConv(o, "f32_conv_depthwise", b) }),
 	rowFor("gemm", func(o *op.FusedConv, b *binder) error { return bindFusedConv(o, "f32_conv_gemm", b) }),
 	rowFor("formula", func(o *op.FusedConv, b *binder) error { return bindFusedConv(o, "f64_conv", b) }),
@@ -20,27 +18,16 @@ var convRows = []row{
 	rowFor("formula", func(o *op.ConvTranspose, b *binder) error { return bindConvTranspose(o, "f64_conv_transpose", b) }),
 }
 
-// floatTypes are the words for the types of floats, as nacre_float_type of
-// csrc/core/half.h has them.
-var floatTypes = map[tensor.DType]int{tensor.F32: 0, tensor.F16: 1, tensor.BF16: 2}
-
-// activation is an element-wise function that follows the sums of a command.
-type activation struct {
-	name string // empty for none
-	p, q float64
-}
-
-func bindConv(o *op.Conv, kernel string, act activation, b *binder) error {
+func bindConv(o *op.Conv, kernel string, then op.Epilogue, b *binder) error {
 	s, err := o.Shape(b.Shape(0), b.Shape(1))
 	if err != nil {
 		return err
 	}
-	return b.conv(kernel, s, act)
+	return b.conv(kernel, s, then)
 }
 
 func bindFusedConv(o *op.FusedConv, kernel string, b *binder) error {
-	name, p, q := o.Activation()
-	return bindConv(&o.Conv, kernel, activation{name, p, q}, b)
+	return bindConv(&o.Conv, kernel, o.Then, b)
 }
 
 func bindConvTranspose(o *op.ConvTranspose, kernel string, b *binder) error {
@@ -48,12 +35,12 @@ func bindConvTranspose(o *op.ConvTranspose, kernel string, b *binder) error {
 	if err != nil {
 		return err
 	}
-	return b.conv(kernel, s, activation{})
+	return b.conv(kernel, s, op.Epilogue{})
 }
 
 // conv adds a command of a convolution of input 0 by input 1, to which inputs 2, the
 // bias, and 3 are added. Nothing is added for no elements.
-func (b *binder) conv(kernel string, s *op.ConvShape, act activation) error {
+func (b *binder) conv(kernel string, s *op.ConvShape, then op.Epilogue) error {
 	d := b.DType(0)
 	if doubles := kernel == "f64_conv" || kernel == "f64_conv_transpose"; doubles != (d == tensor.F64) {
 		return device.Refuse("the elements are %v", d)
@@ -61,14 +48,14 @@ func (b *binder) conv(kernel string, s *op.ConvShape, act activation) error {
 	if b.OutShape(0).Len() == 0 {
 		return nil
 	}
-	v := convWords{shape: s, dtype: d, add: b.Has(3), act: act}
+	v := convWords{shape: s, dtype: d, add: b.Has(3), then: then}
 	var err error
 	if d != tensor.F64 {
 		if v.gemm, err = b.kernel("f32_gemm"); err != nil {
 			return err
 		}
 	}
-	if v.mapped, err = b.mapped(wide(d), act); err != nil {
+	if v.apply, err = b.epilogue(wide(d), then); err != nil {
 		return err
 	}
 	k, err := b.choose(kernel, v.words())
@@ -82,45 +69,16 @@ func (b *binder) conv(kernel string, s *op.ConvShape, act activation) error {
 	if v.packed = packed; !packed {
 		weights = b.in(1)
 	}
-	return b.add(k, []bindings.Kernel{v.gemm, v.mapped}, v.words(), b.in(0), weights, b.in(2), b.in(3), b.out(0))
-}
-
-// mapped is the kernel of an activation that is no clamp.
-func (b *binder) mapped(d tensor.DType, act activation) (bindings.Kernel, error) {
-	if _, _, clamp := act.clamp(); clamp || act.name == "" {
-		return bindings.Kernel{}, nil
-	}
-	return b.function(d, act.name)
-}
-
-// clamp is the interval in which the activation keeps elements; ok is false for others.
-func (a activation) clamp() (low, high float64, ok bool) {
-	switch a.name {
-	case "relu":
-		return 0, math.Inf(1), true
-	case "clip":
-		return a.p, a.q, true
-	}
-	return 0, 0, false
-}
-
-// epilogue appends what follows the sums of a command: a clamp, or a function and its
-// parameters as numbers of type d.
-func (w *words) epilogue(d tensor.DType, act activation, mapped bindings.Kernel) {
-	low, high, clamp := act.clamp()
-	w.bool(clamp)
-	w.float(low, high)
-	w.part(mapped)
-	w.params(params(d, act.p, act.q))
+	return b.add(k, []bindings.Kernel{v.gemm, v.apply}, v.words(), b.in(0), weights, b.in(2), b.in(3), b.out(0))
 }
 
 // convWords is nacre_conv_words of csrc/conv/conv.h.
 type convWords struct {
-	shape        *op.ConvShape
-	dtype        tensor.DType
-	packed, add  bool
-	gemm, mapped bindings.Kernel
-	act          activation
+	shape       *op.ConvShape
+	dtype       tensor.DType
+	packed, add bool
+	gemm, apply bindings.Kernel
+	then        op.Epilogue
 }
 
 func (v *convWords) words() words {
@@ -134,7 +92,7 @@ func (v *convWords) words() words {
 	w.int(floatTypes[v.dtype])
 	w.bool(v.packed, v.add)
 	w.part(v.gemm)
-	w.epilogue(wide(v.dtype), v.act, v.mapped)
+	w.epilogue(wide(v.dtype), v.then, v.apply)
 	return w
 }
 

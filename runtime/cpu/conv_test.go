@@ -39,23 +39,23 @@ func (d *convData) operands(t tensor.DType) [][]byte {
 }
 
 // formula is the convolution in float64.
-func (d *convData) formula(t *testing.T, name string, act activation) []float64 {
+func (d *convData) formula(t *testing.T, name string, then op.Epilogue) []float64 {
 	t.Helper()
 	k := partOf(t, name, 0)
-	v := convWords{shape: d.shape, dtype: tensor.F64, add: d.add != nil, act: act}
-	if act.name == "leaky_relu" {
-		v.mapped = partOf(t, "f64_leaky_relu", 0)
+	v := convWords{shape: d.shape, dtype: tensor.F64, add: d.add != nil, then: then}
+	if then.Func == "leaky_relu" {
+		v.apply = partOf(t, "f64_leaky_relu", 0)
 	}
 	return loaded(tensor.F64, runGuarded(t, k, v.words(), nil, 8*d.out, 8, d.operands(tensor.F64)...))
 }
 
 // check compares kernel k, with weights as they are and packed, with what is wanted.
 // Sums of quarters are exact in float32. It reports whether the kernel fits.
-func (d *convData) check(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, dt tensor.DType, act activation, want []float64) bool {
+func (d *convData) check(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, dt tensor.DType, then op.Epilogue, want []float64) bool {
 	t.Helper()
-	v := convWords{shape: d.shape, dtype: dt, add: d.add != nil, act: act, gemm: partOf(t, "f32_gemm", k.ISA())}
-	if act.name == "leaky_relu" {
-		v.mapped = partOf(t, "f32_leaky_relu", k.ISA())
+	v := convWords{shape: d.shape, dtype: dt, add: d.add != nil, then: then, gemm: partOf(t, "f32_gemm", k.ISA())}
+	if then.Func == "leaky_relu" {
+		v.apply = partOf(t, "f32_leaky_relu", k.ISA())
 	}
 	if !k.Fits(numbersOf(t, v.words())) {
 		return false
@@ -88,7 +88,7 @@ func (v *convWords) compare(t *testing.T, name string, k bindings.Kernel, pool *
 	v.packed = false
 }
 
-var convActivations = []activation{{}, {name: "relu"}, {"clip", -3, 5}, {"leaky_relu", 0.125, 0}}
+var convEpilogues = []op.Epilogue{{}, {Func: "relu"}, {Func: "clip", P: -3, Q: 5}, {Func: "leaky_relu", P: 0.125}}
 
 // checkConvs compares kernels with the formula on all cases.
 func checkConvs(t *testing.T, formula string, transposed bool, kernels ...string) {
@@ -104,15 +104,15 @@ func checkConvs(t *testing.T, formula string, transposed bool, kernels ...string
 		if d.out == 0 {
 			continue
 		}
-		for i, act := range convActivations {
+		for i, then := range convEpilogues {
 			if d.add = nil; i%2 != 0 {
 				d.add = quarters(r, d.out)
 			}
-			want := d.formula(t, formula, act)
+			want := d.formula(t, formula, then)
 			for _, name := range kernels {
 				for _, k := range runnable(t, name) {
 					for _, dt := range []tensor.DType{tensor.F32, tensor.F16, tensor.BF16} {
-						fits[name] = d.check(t, c.name+" "+act.name, k, pool, dt, act, want) || fits[name]
+						fits[name] = d.check(t, c.name+" "+then.Func, k, pool, dt, then, want) || fits[name]
 					}
 				}
 			}
@@ -160,7 +160,7 @@ func TestConvFormula(t *testing.T) {
 		o := (((image*2+group)*3+filter)*d.shape.Out[0]+oy)*d.shape.Out[1] + ox
 		want[o] += d.x[((image*4+group*2+channel)*5+y)*6+x] * d.w[((group*3+filter)*2+channel)*6+ky*2+kx]
 	})
-	if i := differ(d.formula(t, "f64_conv", activation{}), want, 0, 0); i >= 0 {
+	if i := differ(d.formula(t, "f64_conv", op.Epilogue{}), want, 0, 0); i >= 0 {
 		t.Errorf("element %d of the convolution differs", i)
 	}
 	// The transposed one from the result's extents back to the value's.
@@ -178,7 +178,7 @@ func TestConvFormula(t *testing.T) {
 		}
 		want[((image*2+group)*3+filter)*30+y*6+x] += back.x[((image*4+group*2+channel)*s.In[0]+iy)*s.In[1]+ix] * back.w[((group*2+channel)*3+filter)*6+ky*2+kx]
 	})
-	if i := differ(back.formula(t, "f64_conv_transpose", activation{}), want, 0, 0); i >= 0 {
+	if i := differ(back.formula(t, "f64_conv_transpose", op.Epilogue{}), want, 0, 0); i >= 0 {
 		t.Errorf("element %d of the transposed convolution differs", i)
 	}
 }
@@ -203,9 +203,9 @@ func TestDepthwise(t *testing.T) {
 		for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 			d.x[r.IntN(len(d.x))] = v
 		}
-		want := d.formula(t, "f64_conv", activation{})
+		want := d.formula(t, "f64_conv", op.Epilogue{})
 		for _, k := range runnable(t, "f32_conv_depthwise") {
-			if !d.check(t, c.name, k, pool, tensor.F32, activation{}, want) {
+			if !d.check(t, c.name, k, pool, tensor.F32, op.Epilogue{}, want) {
 				t.Errorf("%+v does not fit", c)
 			}
 		}

@@ -4,6 +4,7 @@
 package cpu
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -43,6 +44,12 @@ func (d *Device) Alloc(n int) []byte { return bindings.Alloc(n) }
 
 // Free gives back memory from Alloc.
 func (d *Device) Free(b []byte) { bindings.Free(b) }
+
+// Enter waits for one of as many places as the process has threads for.
+func (d *Device) Enter(ctx context.Context) (place bool, err error) { return bindings.Enter(ctx) }
+
+// Leave gives the place back.
+func (d *Device) Leave(place bool) { bindings.Leave(place) }
 
 // Aligned returns t, or a copy at a multiple of its element size.
 func (d *Device) Aligned(t *tensor.Tensor) (*tensor.Tensor, error) { return d.packs.Aligned(t) }

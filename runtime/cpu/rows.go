@@ -11,8 +11,12 @@ func families() [][]row {
 	return [][]row{
 		convRows,
 		eltwiseRows,
+		matmulRows,
+		normRows,
 		poolRows,
+		reduceRows,
 		resizeRows,
+		rnnRows,
 	}
 }
 

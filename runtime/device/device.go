@@ -4,6 +4,7 @@
 package device
 
 import (
+	"context"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -27,6 +28,10 @@ type Device interface {
 	// Aligned returns t if its elements lie as the device needs them, else a copy that the
 	// device keeps.
 	Aligned(t *tensor.Tensor) (*tensor.Tensor, error)
+	// Enter waits until the device has room for one more run, or ctx is done; Leave ends
+	// it. More runs at a time than there are threads only get in each other's way.
+	Enter(ctx context.Context) (place bool, err error)
+	Leave(place bool)
 	// NewFlag returns a flag that ends runs.
 	NewFlag() (Flag, error)
 	// Legacy fills in what operators need that are not bound to the device yet.

@@ -40,6 +40,11 @@ func (e *Executor) Close() { e.idle.close() }
 // step is added to it.
 func (e *Executor) Run(ctx context.Context, pl *plan.Plan, inputs []tensor.Value, prof *Profile) ([]tensor.Value, error) {
 	r := &run{Executor: e, ctx: ctx, prof: prof, limited: e.limit > 0, budget: e.limit}
+	place, err := e.device.Enter(ctx)
+	if err != nil {
+		return nil, r.fail(pl, nil, err)
+	}
+	defer e.device.Leave(place)
 	if err := r.watch(); err != nil {
 		return nil, err
 	}
@@ -79,6 +84,7 @@ func (r *run) end() {
 	if r.unwatch() {
 		r.stop.Free()
 	}
+	r.stop = nil
 	// Else the context's goroutine sets the flag, now or later, and it must stay.
 }
 

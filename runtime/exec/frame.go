@@ -84,11 +84,16 @@ func (f *frame) set(id int, v tensor.Value) {
 
 // rebase tells the commands where a value lies whose place is not in the plan.
 func (f *frame) rebase(id int, t *tensor.Tensor) {
-	base := f.plan.Slots[id].Base
-	if base == 0 || len(f.segments) == 0 {
+	if f.plan.Slots[id].Base == 0 || len(f.segments) == 0 {
 		return
 	}
 	f.pinned.Pin(t.Pointer())
+	f.readdress(id, t)
+}
+
+// readdress is rebase for memory that stays where it is.
+func (f *frame) readdress(id int, t *tensor.Tensor) {
+	base := f.plan.Slots[id].Base
 	for _, s := range f.segments {
 		if s != nil {
 			s.Rebase(base, t.Pointer())

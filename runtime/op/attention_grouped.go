@@ -22,7 +22,7 @@ type groupedAttention struct {
 	epsilon        float32
 	kernels        attender
 	rotate         bindings.Kernel
-	norms          [2]bindings.Kernel
+	norm           bindings.Kernel
 }
 
 // The inputs of groupedAttention.
@@ -158,10 +158,8 @@ func (o *groupedAttention) Prepare(c *Prepare) (err error) {
 	if err = o.kernels.prepare(c); err != nil {
 		return err
 	}
-	for i, name := range []string{"f32_moments", "f32_affine_each"} {
-		if o.norms[i], err = c.Kernel(name); err != nil {
-			return err
-		}
+	if o.norm, err = c.Kernel("f32_layer_norm"); err != nil {
+		return err
 	}
 	o.rotate, err = c.Kernel("f32_rotate")
 	return err
@@ -314,7 +312,7 @@ func (o *groupedAttention) shape(c *Run, x heads, norm int, past []int64) (heads
 		if len(scale) != x.d {
 			return x, graph.Mark(graph.ErrShape, "weight %v of a normalisation is not of [%d]", weight, x.d)
 		}
-		bindings.LayerNormF32(o.norms[0], o.norms[1], c.Pool, out, t.Len()/x.d, x.d, scale, nil, o.epsilon, false, out, nil, nil)
+		bindings.LayerNormF32(o.norm, c.Pool, out, t.Len()/x.d, x.d, scale, nil, o.epsilon, false, out)
 		if !o.rotary {
 			return y, nil
 		}

@@ -3,7 +3,7 @@ package op
 // FusedConv is Conv to whose result Z, input 3, is added, followed by an activation.
 type FusedConv struct {
 	Conv
-	then finisher
+	Then Epilogue
 }
 
 func newFusedConv(n *Node) (Op, error) {
@@ -11,15 +11,8 @@ func newFusedConv(n *Node) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	then, err := newFinisher(n)
+	then, err := readEpilogue(n)
 	return &FusedConv{*inner.(*Conv), then}, err
-}
-
-// Activation is the element-wise function, such as leaky_relu, and its parameters. The
-// name is empty for none.
-func (o *FusedConv) Activation() (name string, p, q float64) {
-	a := &o.then.activation
-	return a.kernel, a.p, a.q
 }
 
 // Infer is that of Conv; what is added has the shape of the output.

@@ -66,7 +66,7 @@ func ignoreConsumed(n *Node) {
 
 func newSelu(n *Node) (Op, error) {
 	ignoreConsumed(n)
-	alpha, gamma := float32(1.67326319), float32(1.05070102)
+	alpha, gamma := SeluAlpha, SeluGamma
 	if n.Since == 1 {
 		alpha, gamma = 1.6732, 1.0507
 	}

@@ -1,17 +1,15 @@
 package op
 
 import (
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// gemm is alpha·A'·B' + beta·C, where A' and B' are A and B, transposed if the
+// Gemm is Alpha·A'·B' + Beta·C, where A' and B' are A and B, transposed if the
 // node says so, and C broadcasts to the result.
-type gemm struct {
-	alpha, beta    float32
-	transA, transB bool
-	product        multiplier
+type Gemm struct {
+	Alpha, Beta    float32
+	TransA, TransB bool
 }
 
 func newGemm(n *Node) (Op, error) {
@@ -23,13 +21,14 @@ func newGemm(n *Node) (Op, error) {
 	if n.Since < 11 && !n.HasIn(2) {
 		return nil, graph.Mark(graph.ErrFormat, "input C is left out, which Gemm allows since version 11")
 	}
-	return &gemm{
-		alpha: n.Float("alpha", 1), beta: n.Float("beta", 1),
-		transA: n.Bool("transA", false), transB: n.Bool("transB", false),
+	return &Gemm{
+		Alpha: n.Float("alpha", 1), Beta: n.Float("beta", 1),
+		TransA: n.Bool("transA", false), TransB: n.Bool("transB", false),
 	}, nil
 }
 
-func (o *gemm) Infer(c *Infer) error {
+// Infer sets the two extents of the result.
+func (o *Gemm) Infer(c *Infer) error {
 	if !c.Has(0) || !c.Has(1) {
 		return graph.Mark(graph.ErrFormat, "A or B is left out")
 	}
@@ -53,24 +52,24 @@ func (o *gemm) Infer(c *Infer) error {
 
 // dims is the result's extents; nil stands for extents that are not known or, of
 // c, an operand that is not there.
-func (o *gemm) dims(a, b, c graph.Dims) (graph.Dims, error) {
+func (o *Gemm) dims(a, b, c graph.Dims) (graph.Dims, error) {
 	dims := graph.UnknownDims(2)
 	inner := [2]graph.Dim{graph.Unknown(), graph.Unknown()}
 	if a != nil {
 		if len(a) != 2 {
 			return nil, graph.Mark(graph.ErrShape, "A has shape %v; a matrix is needed", a)
 		}
-		dims[0], inner[0] = pair(a, o.transA)
+		dims[0], inner[0] = pair(a, o.TransA)
 	}
 	if b != nil {
 		if len(b) != 2 {
 			return nil, graph.Mark(graph.ErrShape, "B has shape %v; a matrix is needed", b)
 		}
-		inner[1], dims[1] = pair(b, o.transB)
+		inner[1], dims[1] = pair(b, o.TransB)
 	}
 	if _, ok := joinDim(inner[0], inner[1]); !ok {
 		return nil, graph.Mark(graph.ErrShape, "A%v (transposed: %v) and B%v (transposed: %v) do not multiply: %v columns by %v rows",
-			a, o.transA, b, o.transB, inner[0], inner[1])
+			a, o.TransA, b, o.TransB, inner[0], inner[1])
 	}
 	if len(c) > 2 {
 		return nil, graph.Mark(graph.ErrShape, "C has shape %v; it has two axes at most", c)
@@ -91,56 +90,46 @@ func pair(d graph.Dims, swap bool) (graph.Dim, graph.Dim) {
 	return d[0], d[1]
 }
 
-func (o *gemm) Prepare(c *Prepare) error {
-	if err := o.product.prepare(c); err != nil {
-		return err
+// Run computes products of integers that are scaled: in float64, cut to integers at the
+// end, as numpy does.
+func (o *Gemm) Run(c *Run) error {
+	switch c.In[0].DType() {
+	case tensor.I32:
+		runIntegers[int32](o, c)
+	case tensor.U32:
+		runIntegers[uint32](o, c)
+	case tensor.I64:
+		runIntegers[int64](o, c)
+	case tensor.U64:
+		runIntegers[uint64](o, c)
+	default:
+		return graph.Mark(graph.ErrUnsupported, "Gemm of %v elements", c.In[0].DType())
 	}
-	return o.product.packRight(c, 1, o.transB)
+	return nil
 }
 
-// Describe names the kernel.
-func (o *gemm) Describe() string { return o.product.describe() }
-
-func (o *gemm) Run(c *Run) error { return o.run(c, bindings.Finish{}) }
-
-// run computes the output and what follows it. Nothing is added behind a matrix C.
-func (o *gemm) run(c *Run, finish bindings.Finish) error {
-	a, b := c.In[0], c.In[1]
-	add := addend{alpha: o.alpha, beta: o.beta, rows: 1, cols: 1, finish: finish}
-	var cd graph.Dims
-	if c.Has(2) {
-		add.t = c.In[2]
-		cd = graph.DimsOf(add.t.Shape())
-		add.rows, add.cols = fromEnd(add.t.Shape(), 2), fromEnd(add.t.Shape(), 1)
+func runIntegers[T int32 | uint32 | int64 | uint64](o *Gemm, c *Run) {
+	a, b, y := tensor.View[T](c.In[0]), tensor.View[T](c.In[1]), tensor.View[T](c.Out[0])
+	m, n, k := c.Out[0].Shape()[0], c.Out[0].Shape()[1], c.In[0].Shape()[1]
+	aRow, aCol, bRow, bCol := k, 1, n, 1
+	if o.TransA {
+		k = c.In[0].Shape()[0]
+		aRow, aCol = 1, m
 	}
-	dims, err := o.dims(graph.DimsOf(a.Shape()), graph.DimsOf(b.Shape()), cd)
-	if err != nil {
-		return err
+	if o.TransB {
+		bRow, bCol = 1, k
 	}
-	shape, _ := dims.Concrete()
-	out, err := c.output(0, a.DType(), shape)
-	if err != nil {
-		return err
+	for i := range m {
+		for j := range n {
+			var sum, add T
+			for p := range k {
+				sum += a[i*aRow+p*aCol] * b[p*bRow+j*bCol]
+			}
+			if c.Has(2) {
+				rows, cols := fromEnd(c.In[2].Shape(), 2), fromEnd(c.In[2].Shape(), 1)
+				add = tensor.View[T](c.In[2])[min(i, rows-1)*cols+min(j, cols-1)]
+			}
+			y[i*n+j] = T(float64(sum)*float64(o.Alpha) + float64(add)*float64(o.Beta))
+		}
 	}
-	return o.product.run(c, o.cut(a.Shape(), b.Shape(), shape), a, b, out, add)
-}
-
-// cut returns the one product that there is.
-func (o *gemm) cut(a, b, out tensor.Shape) *products {
-	s := &products{m: out[0], n: out[1], k: a[1]}
-	s.aRow, s.aCol = matrixStrides(a, o.transA)
-	s.bRow, s.bCol = matrixStrides(b, o.transB)
-	if o.transA {
-		s.k = a[0]
-	}
-	return s
-}
-
-// matrixStrides is the steps from row to row and from column to column of a
-// matrix of that shape, after it is transposed.
-func matrixStrides(s tensor.Shape, transposed bool) (row, col int) {
-	if transposed {
-		return 1, s[1]
-	}
-	return s[1], 1
 }

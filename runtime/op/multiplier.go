@@ -270,3 +270,78 @@ func addWide[T float64 | int32 | uint32 | int64 | uint64](s *products, out *tens
 		}
 	}
 }
+
+// matmulProducts cuts row-major operands with at least two axes into products,
+// as few as there can be: axes that both operands, or neither, step over
+// together become one, and rows that share their right operand one matrix.
+func matmulProducts(a, b tensor.Shape) products {
+	la, lb := len(a)-2, len(b)-2
+	s := products{m: a[la], k: a[la+1], n: b[lb+1]}
+	s.aRow, s.aCol, s.bRow, s.bCol = s.k, 1, s.n, 1
+	axes := broadcastAxes(a[:la], b[:lb], s.m*s.k, s.k*s.n)
+	if last := len(axes) - 1; last >= 0 && axes[last][2] == 0 && axes[last][1] == s.m*s.k {
+		s.m *= axes[last][0]
+		axes = axes[:last]
+	}
+	for part := range 3 {
+		for _, x := range axes {
+			s.batch = append(s.batch, x[part])
+		}
+	}
+	return s
+}
+
+// broadcastAxes returns extent, stride in a and stride in b of the batch axes
+// of operands whose matrices are that many elements apart.
+func broadcastAxes(a, b tensor.Shape, aStep, bStep int) [][3]int {
+	var axes [][3]int // innermost first
+	for i := 1; i <= max(len(a), len(b)); i++ {
+		x := [3]int{1, 0, 0}
+		if d := fromEnd(a, i); d != 1 {
+			x[0], x[1] = d, aStep
+			aStep *= d
+		}
+		if d := fromEnd(b, i); d != 1 {
+			x[0], x[2] = d, bStep
+			bStep *= d
+		}
+		if x[0] == 1 {
+			continue
+		}
+		if n := len(axes) - 1; n >= 0 && x[1] == axes[n][1]*axes[n][0] && x[2] == axes[n][2]*axes[n][0] {
+			axes[n][0] *= x[0]
+			continue
+		}
+		axes = append(axes, x)
+	}
+	slices.Reverse(axes)
+	return axes
+}
+
+// cut returns the one product that there is.
+func (o *Gemm) cut(a, b, out tensor.Shape) *products {
+	s := &products{m: out[0], n: out[1], k: a[1]}
+	s.aRow, s.aCol = matrixStrides(a, o.TransA)
+	s.bRow, s.bCol = matrixStrides(b, o.TransB)
+	if o.TransA {
+		s.k = a[0]
+	}
+	return s
+}
+
+// matrixStrides is the steps from row to row and from column to column of a
+// matrix of that shape, after it is transposed.
+func matrixStrides(s tensor.Shape, transposed bool) (row, col int) {
+	if transposed {
+		return 1, s[1]
+	}
+	return s[1], 1
+}
+
+// checkAdded reports values to add that are not as many as those of the output.
+func checkAdded(f bindings.Finish, y *tensor.Tensor) error {
+	if f.Add != nil && len(f.Add) != y.Len() {
+		return graph.Mark(graph.ErrShape, "Z has %d elements and the output is %v", len(f.Add), y)
+	}
+	return nil
+}

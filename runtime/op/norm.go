@@ -4,52 +4,50 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// softmax is Softmax, LogSoftmax and Hardmax. Before version 13 the value is
-// one of two axes, split before axis, and the second is normalised.
-type softmax struct {
-	axis   int
-	flat   bool
-	log    bool
-	hard   bool
-	kernel bindings.Kernel
+// Softmax is Softmax, LogSoftmax and Hardmax.
+type Softmax struct {
+	Axis int
+	Flat bool // before version 13: the axes from Axis on are one
+	Log  bool // LogSoftmax
+	Hard bool // Hardmax
 }
 
 func newSoftmax(log, hard bool) func(n *Node) (Op, error) {
 	return func(n *Node) (Op, error) {
 		if n.Since < 13 {
-			return &softmax{axis: n.Int("axis", 1), flat: true, log: log, hard: hard}, nil
+			return &Softmax{Axis: n.Int("axis", 1), Flat: true, Log: log, Hard: hard}, nil
 		}
-		return &softmax{axis: n.Int("axis", -1), log: log, hard: hard}, nil
+		return &Softmax{Axis: n.Int("axis", -1), Log: log, Hard: hard}, nil
 	}
 }
 
-// step returns the value as [outer, n, inner] with n to be normalised.
-func (o *softmax) step(shape tensor.Shape) (reduceStep, error) {
-	if len(shape) == 0 && !o.flat && (o.axis == 0 || o.axis == -1) {
-		return reduceStep{1, 1, 1}, nil
+// Split returns a value's extents as [outer,n,inner], of which n is normalised.
+func (o *Softmax) Split(dims graph.Dims) (outer, n, inner graph.Dim, err error) {
+	one := graph.Known(1)
+	if len(dims) == 0 && !o.Flat && (o.Axis == 0 || o.Axis == -1) {
+		return one, one, one, nil
 	}
-	if o.flat && o.axis == len(shape) {
-		return reduceStep{shape.Len(), 1, 1}, nil
+	if o.Flat && o.Axis == len(dims) {
+		return dims.Len(), one, one, nil
 	}
-	axis, err := normAxis(o.axis, len(shape))
+	axis, err := normAxis(o.Axis, len(dims))
 	if err != nil {
-		return reduceStep{}, err
+		return one, one, one, err
 	}
-	if o.flat {
-		return reduceStep{shape[:axis].Len(), shape[axis:].Len(), 1}, nil
+	if o.Flat {
+		return dims[:axis].Len(), dims[axis:].Len(), one, nil
 	}
-	return reduceStep{shape[:axis].Len(), shape[axis], shape[axis+1:].Len()}, nil
+	return dims[:axis].Len(), dims[axis], dims[axis+1:].Len(), nil
 }
 
 // Infer keeps type and shape.
-func (o *softmax) Infer(c *Infer) error {
-	if rank, ok := c.In[0].Rank(); ok {
-		if _, err := o.step(make(tensor.Shape, rank)); err != nil {
+func (o *Softmax) Infer(c *Infer) error {
+	if c.In[0].Dims != nil {
+		if _, _, _, err := o.Split(c.In[0].Dims); err != nil {
 			return err
 		}
 	}
@@ -57,39 +55,33 @@ func (o *softmax) Infer(c *Infer) error {
 	return nil
 }
 
-// Prepare chooses the kernel.
-func (o *softmax) Prepare(c *Prepare) (err error) {
-	if isNarrow(c.DType(0)) && !o.hard {
-		o.kernel, err = c.Kernel("f32_softmax")
-	}
-	return err
-}
-
-// Describe names the kernel.
-func (o *softmax) Describe() string { return describe(o.kernel) }
-
 // Run computes the output, which may lie over the input.
-func (o *softmax) Run(c *Run) error {
-	s, err := o.step(c.In[0].Shape())
+func (o *Softmax) Run(c *Run) error {
+	s, err := stepOf(o.Split(graph.DimsOf(c.In[0].Shape())))
 	if err != nil || c.In[0].Len() == 0 {
 		return err
 	}
-	if c.In[0].DType() == tensor.F64 {
-		x, out := tensor.View[float64](c.In[0]), tensor.View[float64](c.Out[0])
-		if o.hard {
-			hardmax(x, s, out)
-		} else {
-			softmaxDoubles(x, s, o.log, out)
-		}
-		return nil
-	}
-	return c.inSlices(s.outer, func(x, out []float32, _, count int) {
-		if o.hard {
+	switch x := c.In[0]; {
+	case !o.Hard:
+		list := make([]float64, x.Len())
+		softmaxDoubles(doubles(x), s, o.Log, list)
+		putDoubles(c.Out[0], list)
+	case x.DType() == tensor.F64:
+		hardmax(tensor.View[float64](x), s, tensor.View[float64](c.Out[0]))
+	default:
+		return c.inSlices(s.outer, func(x, out []float32, _, count int) {
 			hardmax(x, reduceStep{count, s.n, s.inner}, out)
-		} else {
-			bindings.SoftmaxF32(o.kernel, c.Pool, x, count, s.n, s.inner, o.log, out)
-		}
-	})
+		})
+	}
+	return nil
+}
+
+// stepOf is extents that are numbers.
+func stepOf(outer, n, inner graph.Dim, err error) (s reduceStep, _ error) {
+	s.outer, _ = outer.Value()
+	s.n, _ = n.Value()
+	s.inner, _ = inner.Value()
+	return s, err
 }
 
 // each calls f with the position of every element before the middle axis.
@@ -137,23 +129,22 @@ func softmaxDoubles(x []float64, s reduceStep, log bool, out []float64) {
 	})
 }
 
-// lrn divides by a power of the squares around each channel.
-type lrn struct {
-	size              int
-	alpha, beta, bias float32
-	kernel            bindings.Kernel
+// LRN divides by a power of the squares around each channel.
+type LRN struct {
+	Size              int // of the window of channels
+	Alpha, Beta, Bias float32
 }
 
 func newLRN(n *Node) (Op, error) {
-	o := &lrn{size: n.Int("size", 0), alpha: n.Float("alpha", 0.0001), beta: n.Float("beta", 0.75), bias: n.Float("bias", 1)}
-	if o.size < 1 {
-		return nil, graph.Mark(graph.ErrFormat, "size is %d; it takes 1 or more", o.size)
+	o := &LRN{Size: n.Int("size", 0), Alpha: n.Float("alpha", 0.0001), Beta: n.Float("beta", 0.75), Bias: n.Float("bias", 1)}
+	if o.Size < 1 {
+		return nil, graph.Mark(graph.ErrFormat, "size is %d; it takes 1 or more", o.Size)
 	}
 	return o, nil
 }
 
 // Infer keeps type and shape.
-func (o *lrn) Infer(c *Infer) error {
+func (o *LRN) Infer(c *Infer) error {
 	if rank, ok := c.In[0].Rank(); ok && rank < 2 {
 		return graph.Mark(graph.ErrShape, "input %v has no channels; it takes [batch,channels,...]", c.In[0].Dims)
 	}
@@ -161,45 +152,23 @@ func (o *lrn) Infer(c *Infer) error {
 	return nil
 }
 
-// Prepare chooses the kernel.
-func (o *lrn) Prepare(c *Prepare) (err error) {
-	if isNarrow(c.DType(0)) {
-		o.kernel, err = c.Kernel("f32_lrn")
-	}
-	return err
-}
-
-// Describe names the kernel.
-func (o *lrn) Describe() string { return describe(o.kernel) }
-
 // Run computes the output.
-func (o *lrn) Run(c *Run) error {
+func (o *LRN) Run(c *Run) error {
 	shape := c.In[0].Shape()
-	if shape.Len() == 0 {
-		return nil
-	}
 	s := reduceStep{shape[0], shape[1], shape[2:].Len()}
-	size := min(o.size, 2*s.n+2-o.size%2) // of the same parity, beyond every channel
-	if c.In[0].DType() == tensor.F64 {
-		o.doubles(tensor.View[float64](c.In[0]), s, tensor.View[float64](c.Out[0]))
-		return nil
-	}
-	return c.inSlices(s.outer, func(x, out []float32, _, count int) {
-		bindings.LRNF32(o.kernel, c.Pool, x, count, s.n, s.inner, size, o.alpha/float32(o.size), o.beta, o.bias, out)
-	})
-}
-
-func (o *lrn) doubles(x []float64, s reduceStep, out []float64) {
+	x, out := doubles(c.In[0]), make([]float64, c.In[0].Len())
 	s.each(func(at int) {
 		for k := range s.n {
 			sum := 0.0
-			for j := max(k-(o.size-1)/2, 0); j < s.n && j-k <= o.size/2; j++ {
+			for j := max(k-(o.Size-1)/2, 0); j < s.n && j-k <= o.Size/2; j++ {
 				sum += x[at+j*s.inner] * x[at+j*s.inner]
 			}
 			p := at + k*s.inner
-			out[p] = x[p] / math.Pow(float64(o.bias)+float64(o.alpha)/float64(o.size)*sum, float64(o.beta))
+			out[p] = x[p] / math.Pow(float64(o.Bias)+float64(o.Alpha)/float64(o.Size)*sum, float64(o.Beta))
 		}
 	})
+	putDoubles(c.Out[0], out)
+	return nil
 }
 
 // lpNorm divides by the norm along an axis; where that is 0 the output is 0.

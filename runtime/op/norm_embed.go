@@ -9,8 +9,8 @@ import (
 // embedNorm sums the embeddings of words, of positions and of segments, and
 // normalises the sum.
 type embedNorm struct {
-	epsilon         float32
-	moments, affine bindings.Kernel
+	epsilon float32
+	norm    bindings.Kernel
 }
 
 // The inputs of embedNorm.
@@ -66,14 +66,12 @@ func (o *embedNorm) Infer(c *Infer) error {
 
 // Prepare chooses the kernels.
 func (o *embedNorm) Prepare(c *Prepare) (err error) {
-	if o.moments, err = c.Kernel("f32_moments"); err == nil {
-		o.affine, err = c.Kernel("f32_affine_each")
-	}
+	o.norm, err = c.Kernel("f32_layer_norm")
 	return err
 }
 
 // Describe names the kernels.
-func (o *embedNorm) Describe() string { return describe(o.moments, o.affine) }
+func (o *embedNorm) Describe() string { return describe(o.norm) }
 
 // Run computes the outputs.
 func (o *embedNorm) Run(c *Run) error {
@@ -118,7 +116,7 @@ func (o *embedNorm) Run(c *Run) error {
 		return graph.Mark(graph.ErrShape, "parameters %v and %v are not of [%d]", c.In[embedScale], c.In[embedBias], n)
 	}
 	if len(y) > 0 {
-		bindings.LayerNormF32(o.moments, o.affine, c.Pool, y, len(y)/n, n, scale, bias, o.epsilon, true, y, nil, nil)
+		bindings.LayerNormF32(o.norm, c.Pool, y, len(y)/n, n, scale, bias, o.epsilon, true, y)
 	}
 	c.putFloats(out, y)
 	return o.maskIndex(c, words)

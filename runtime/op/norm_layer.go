@@ -4,21 +4,19 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// layerNorm is LayerNormalization and, without centring, RMSNormalization: the
-// axes from axis on are normalised together, then scaled and shifted. Statistics
+// LayerNorm is LayerNormalization and, without centring, RMSNormalization: the
+// axes from Axis on are normalised together, then scaled and shifted. Statistics
 // are float32 at least, whatever stash_type says; it types the outputs that
 // carry them.
-type layerNorm struct {
-	axis            int
-	epsilon         float32
-	centred         bool
-	stash           tensor.DType
-	moments, affine bindings.Kernel
+type LayerNorm struct {
+	Axis    int
+	Epsilon float32
+	Centred bool
+	Stash   tensor.DType // of the statistics
 }
 
 func newLayerNorm(n *Node) (Op, error) { return newRowNorm(n, true) }
@@ -26,9 +24,9 @@ func newLayerNorm(n *Node) (Op, error) { return newRowNorm(n, true) }
 func newRMSNorm(n *Node) (Op, error) { return newRowNorm(n, false) }
 
 func newRowNorm(n *Node, centred bool) (Op, error) {
-	o := &layerNorm{axis: n.Int("axis", -1), epsilon: n.Float("epsilon", 1e-5), centred: centred}
+	o := &LayerNorm{Axis: n.Int("axis", -1), Epsilon: n.Float("epsilon", 1e-5), Centred: centred}
 	var err error
-	o.stash, err = stashType(n)
+	o.Stash, err = stashType(n)
 	return o, err
 }
 
@@ -49,10 +47,10 @@ func stashType(n *Node) (tensor.DType, error) {
 }
 
 // Infer keeps the shape; the statistics have 1 along the normalised axes.
-func (o *layerNorm) Infer(c *Infer) error {
+func (o *LayerNorm) Infer(c *Infer) error {
 	x := c.In[0]
 	d := x.DType
-	if !o.centred {
+	if !o.Centred {
 		d = c.In[1].DType
 	}
 	if !floats.Has(c.In[1].DType) || c.Has(2) && !floats.Has(c.In[2].DType) {
@@ -61,20 +59,27 @@ func (o *layerNorm) Infer(c *Infer) error {
 	c.Set(0, d, x.Dims)
 	rank, ok := x.Rank()
 	if !ok {
-		c.Set(1, o.stash, nil)
-		c.Set(2, o.stash, nil)
+		c.Set(1, o.Stash, nil)
+		c.Set(2, o.Stash, nil)
 		return nil
 	}
-	axis, err := normAxis(o.axis, rank)
+	axis, err := normAxis(o.Axis, rank)
 	if err != nil {
 		return err
+	}
+	rows, n, err := o.Split(x.Dims)
+	if err != nil {
+		return err
+	}
+	if count, ok := rows.Value(); n.Is(0) && ok && count > 0 {
+		return graph.Mark(graph.ErrShape, "axes from %d on have no elements to normalise", axis)
 	}
 	stats := slices.Clone(x.Dims)
 	for i := axis; i < rank; i++ {
 		stats[i] = graph.Known(1)
 	}
-	c.Set(1, o.stash, stats)
-	c.Set(2, o.stash, stats)
+	c.Set(1, o.Stash, stats)
+	c.Set(2, o.Stash, stats)
 	for _, v := range c.In[1:] {
 		if v == nil {
 			continue
@@ -86,24 +91,33 @@ func (o *layerNorm) Infer(c *Infer) error {
 	return nil
 }
 
-// Prepare chooses the kernels.
-func (o *layerNorm) Prepare(c *Prepare) (err error) {
-	if !isNarrow(c.DType(0)) || !isNarrow(c.DType(1)) {
-		return nil
+// Split returns the rows of a value and the elements of each, which are normalised
+// together.
+func (o *LayerNorm) Split(dims graph.Dims) (rows, n graph.Dim, err error) {
+	axis, err := normAxis(o.Axis, len(dims))
+	if err != nil {
+		return rows, n, err
 	}
-	if o.moments, err = c.Kernel("f32_moments"); err == nil {
-		o.affine, err = c.Kernel("f32_affine_each")
-	}
-	return err
+	return dims[:axis].Len(), dims[axis:].Len(), nil
 }
 
-// Describe names the kernels.
-func (o *layerNorm) Describe() string { return describe(o.moments, o.affine) }
+// PerElement reports whether a parameter has one element for each of a row.
+func (o *LayerNorm) PerElement(dims, param graph.Dims) bool {
+	axis, err := normAxis(o.Axis, len(dims))
+	if err != nil {
+		return false
+	}
+	row := dims[axis:]
+	for len(param) > len(row) && param[0].Is(1) {
+		param = param[1:]
+	}
+	return slices.EqualFunc(param, row, graph.Dim.Same)
+}
 
 // Run computes the outputs; the first may lie over the input.
-func (o *layerNorm) Run(c *Run) error {
+func (o *LayerNorm) Run(c *Run) error {
 	shape := c.In[0].Shape()
-	axis, err := normAxis(o.axis, len(shape))
+	axis, err := normAxis(o.Axis, len(shape))
 	if err != nil {
 		return err
 	}
@@ -111,61 +125,8 @@ func (o *layerNorm) Run(c *Run) error {
 	if rows == 0 {
 		return nil
 	}
-	if n == 0 {
-		return graph.Mark(graph.ErrShape, "axes from %d on have no elements to normalise", axis)
-	}
 	var outs [3]*tensor.Tensor
 	copy(outs[:], c.Out)
-	fast := o.moments.Valid() && isNarrow(o.stash)
-	for _, t := range c.In[1:] {
-		fast = fast && (t == nil || isNarrow(t.DType()) && endsWith(shape[axis:], t.Shape()))
-	}
-	if !fast {
-		return o.slow(c, shape, rows, n, outs)
-	}
-	var params [2][]float32
-	for i, t := range c.In[1:] {
-		if params[i], err = c.floats(t); err != nil {
-			return err
-		}
-	}
-	var stats [2][]float32
-	for i := range stats {
-		if stats[i], err = c.floatsFor(outs[i+1]); err != nil {
-			return err
-		}
-	}
-	err = c.inSlices(rows, func(x, out []float32, first, count int) {
-		mean, invStd := someOf(stats[0], first, count), someOf(stats[1], first, count)
-		bindings.LayerNormF32(o.moments, o.affine, c.Pool, x, count, n, params[0], params[1], o.epsilon, o.centred, out, mean, invStd)
-	})
-	if err != nil {
-		return err
-	}
-	c.putFloats(outs[1], stats[0])
-	c.putFloats(outs[2], stats[1])
-	return nil
-}
-
-// someOf is n elements of list from at on; none of none.
-func someOf(list []float32, at, n int) []float32 {
-	if list == nil {
-		return nil
-	}
-	return list[at : at+n]
-}
-
-// endsWith reports whether a parameter of shape p has one element for each of
-// the normalised ones.
-func endsWith(normalized, p tensor.Shape) bool {
-	for len(p) > len(normalized) && p[0] == 1 {
-		p = p[1:]
-	}
-	return p.Equal(normalized)
-}
-
-// slow is for float64 and for parameters that broadcast in other ways.
-func (o *layerNorm) slow(c *Run, shape tensor.Shape, rows, n int, outs [3]*tensor.Tensor) error {
 	x := doubles(c.In[0])
 	scale, err := spread(doubles(c.In[1]), c.In[1].Shape(), shape)
 	if err != nil {
@@ -179,8 +140,8 @@ func (o *layerNorm) slow(c *Run, shape tensor.Shape, rows, n int, outs [3]*tenso
 	}
 	out, means, invs := make([]float64, len(x)), make([]float64, rows), make([]float64, rows)
 	for r := range rows {
-		mean, variance := moments(x[r*n:(r+1)*n], o.centred)
-		means[r], invs[r] = mean, 1/math.Sqrt(variance+float64(o.epsilon))
+		mean, variance := moments(x[r*n:(r+1)*n], o.Centred)
+		means[r], invs[r] = mean, 1/math.Sqrt(variance+float64(o.Epsilon))
 		for i := r * n; i < (r+1)*n; i++ {
 			out[i] = (x[i]-mean)*invs[r]*scale[i] + bias[i]
 		}

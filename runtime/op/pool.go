@@ -3,7 +3,6 @@ package op
 import (
 	"math"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -276,16 +275,27 @@ func tapsOf(a PoolingAxis, o int, countPad bool) (first, count, counted int) {
 	return first, count, count
 }
 
-// globalPool takes all spatial axes together.
-type globalPool struct {
-	kind   PoolKind
-	p      float64
-	kernel bindings.Kernel
+// GlobalPool takes all spatial axes together.
+type GlobalPool struct {
+	kind PoolKind
+	p    float64
+}
+
+// Reduction returns the reduction that the pooling is, and whether the result is
+// divided by the number of elements; ok is false for norms.
+func (o *GlobalPool) Reduction() (r Reduction, mean, ok bool) {
+	switch o.kind {
+	case PoolMax:
+		return ReduceMax, false, true
+	case PoolAverage:
+		return ReduceSum, true, true
+	}
+	return 0, false, false
 }
 
 func newGlobalPool(kind PoolKind) func(n *Node) (Op, error) {
 	return func(n *Node) (o Op, err error) {
-		g := &globalPool{kind: kind}
+		g := &GlobalPool{kind: kind}
 		if kind == PoolNorm {
 			g.p, err = normOrder(n)
 		}
@@ -294,7 +304,7 @@ func newGlobalPool(kind PoolKind) func(n *Node) (Op, error) {
 }
 
 // Infer makes the spatial axes 1.
-func (o *globalPool) Infer(c *Infer) error {
+func (o *GlobalPool) Infer(c *Infer) error {
 	x := c.In[0]
 	rank, ok := x.Rank()
 	if !ok {
@@ -315,38 +325,13 @@ func (o *globalPool) Infer(c *Infer) error {
 	return nil
 }
 
-// Prepare chooses the kernel.
-func (o *globalPool) Prepare(c *Prepare) (err error) {
-	if o.kind != PoolNorm && isNarrow(c.DType(0)) {
-		o.kernel, err = c.Kernel("f32_reduce")
-	}
-	return err
-}
-
-// Describe names the kernel.
-func (o *globalPool) Describe() string { return describe(o.kernel) }
-
 // Run computes the output.
-func (o *globalPool) Run(c *Run) error {
+func (o *GlobalPool) Run(c *Run) error {
 	shape := c.In[0].Shape()
 	if shape.Len() == 0 {
 		return nil
 	}
 	planes, n := shape[:2].Len(), shape[2:].Len()
-	if !o.kernel.Valid() {
-		o.slow(c, planes, n)
-		return nil
-	}
-	op, scale := bindings.ReduceSum, 1/float64(n)
-	if o.kind == PoolMax {
-		op, scale = bindings.ReduceMax, 1
-	}
-	return c.inSlices(planes, func(x, out []float32, _, count int) {
-		bindings.ReduceF32(o.kernel, c.Pool, x, count, n, 1, op, scale, out)
-	})
-}
-
-func (o *globalPool) slow(c *Run, planes, n int) {
 	x, out := doubles(c.In[0]), make([]float64, planes)
 	for i := range out {
 		acc := 0.0
@@ -372,6 +357,7 @@ func (o *globalPool) slow(c *Run, planes, n int) {
 		out[i] = acc
 	}
 	putDoubles(c.Out[0], out)
+	return nil
 }
 
 var poolRows = []Row{

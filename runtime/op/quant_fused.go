@@ -207,7 +207,7 @@ func (p *byteMultiplier) runDynamic(c *Run, quantize bindings.Kernel, s *product
 // qGemm is gemm of quantised matrices with a bias that has the scale of the sums.
 // The result is quantised if it has a scale, else floats.
 type qGemm struct {
-	gemm
+	Gemm
 	product byteMultiplier
 }
 
@@ -228,7 +228,7 @@ func newQGemm(n *Node) (Op, error) {
 	if n.HasIn(qGemmYScale) != n.HasIn(qGemmYZero) {
 		return nil, graph.Mark(graph.ErrFormat, "y_scale and y_zero_point must both be there or both be left out")
 	}
-	return &qGemm{gemm: gemm{alpha: n.Float("alpha", 1), beta: 1, transA: n.Bool("transA", false), transB: n.Bool("transB", false)}}, nil
+	return &qGemm{Gemm: Gemm{Alpha: n.Float("alpha", 1), Beta: 1, TransA: n.Bool("transA", false), TransB: n.Bool("transB", false)}}, nil
 }
 
 // Infer is that of gemm.
@@ -274,7 +274,7 @@ func (o *qGemm) Prepare(c *Prepare) error {
 	if err := o.product.prepare(c); err != nil {
 		return err
 	}
-	return o.product.packRight(c, qGemmB, o.transB)
+	return o.product.packRight(c, qGemmB, o.TransB)
 }
 
 // Describe names the kernel.
@@ -318,7 +318,7 @@ func (o *qGemm) Run(c *Run) error {
 	if err := j.zeros(c, rows, cols, c.In[qGemmAZero], c.In[qGemmBZero]); err != nil {
 		return err
 	}
-	if err := j.scales(c, rows, cols, c.In[qGemmAScale], c.In[qGemmBScale], o.alpha, divisor); err != nil {
+	if err := j.scales(c, rows, cols, c.In[qGemmAScale], c.In[qGemmBScale], o.Alpha, divisor); err != nil {
 		return err
 	}
 	j.bias(given(c, qGemmC), s)

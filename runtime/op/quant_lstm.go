@@ -1,6 +1,7 @@
 package op
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
@@ -12,8 +13,9 @@ import (
 // [directions, hidden, 4*hidden], are codes. Its input, as far as the longest
 // sequence goes, is quantised as a whole, and so are the states before every step.
 type dynamicQuantizeLSTM struct {
-	recurrent
+	Recurrent
 	quantize bindings.Kernel
+	cell     bindings.Kernel
 	products [2]byteMultiplier // by W and by R
 }
 
@@ -35,7 +37,7 @@ func newDynamicQuantizeLSTM(n *Node) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dynamicQuantizeLSTM{recurrent: *inner.(*recurrent)}, nil
+	return &dynamicQuantizeLSTM{Recurrent: *inner.(*Recurrent)}, nil
 }
 
 // Infer is that of LSTM, for weights that are transposed.
@@ -52,7 +54,7 @@ func (o *dynamicQuantizeLSTM) Infer(c *Infer) error {
 		}
 		inner.In[i] = &w
 	}
-	if err := o.recurrent.Infer(&inner); err != nil {
+	if err := o.Recurrent.Infer(&inner); err != nil {
 		return err
 	}
 	for i := range 2 {
@@ -80,16 +82,16 @@ func (o *dynamicQuantizeLSTM) checkColumns(v *Value, weights graph.Dims) error {
 	switch d := v.Dims; {
 	case d == nil:
 	case len(d) == 1:
-		_, ok = joinDim(d[0], graph.Known(o.directions))
+		_, ok = joinDim(d[0], graph.Known(o.Directions))
 	case len(d) == 2:
-		if _, ok = joinDim(d[0], graph.Known(o.directions)); ok {
+		if _, ok = joinDim(d[0], graph.Known(o.Directions)); ok {
 			_, ok = joinDim(d[1], columns)
 		}
 	default:
 		ok = false
 	}
 	if !ok {
-		return graph.Mark(graph.ErrShape, "scales or zero points are %v; weights of shape %v take [%d] or [%d,%v]", v.Type, weights, o.directions, o.directions, columns)
+		return graph.Mark(graph.ErrShape, "scales or zero points are %v; weights of shape %v take [%d] or [%d,%v]", v.Type, weights, o.Directions, o.Directions, columns)
 	}
 	return nil
 }
@@ -122,13 +124,13 @@ func (o *dynamicQuantizeLSTM) Describe() string {
 func (o *dynamicQuantizeLSTM) Run(c *Run) error {
 	x, r := c.In[0].Shape(), c.In[2].Shape()
 	n := bindings.ByteLSTM{RNN: bindings.RNN{
-		Gates: o.gates, Steps: x[0], Batch: x[1], Input: x[2], Hidden: r[1], Directions: o.directions, Reverse: o.reverse, Cells: o.cells,
+		Gates: o.Gates, Steps: x[0], Batch: x[1], Input: x[2], Hidden: r[1], Directions: o.Directions, Reverse: o.Reverse, Cells: kernelCells(o.Cells),
 	}}
 	if n.Input == 0 {
 		return graph.Mark(graph.ErrUnsupported, "X %v has no elements for a step; it needs one", c.In[0])
 	}
 	// What is computed with these extents is counted in int.
-	total := tensor.Shape{n.Steps + 1, n.Batch, n.Hidden, n.Directions, 8 * (o.gates + 2)}
+	total := tensor.Shape{n.Steps + 1, n.Batch, n.Hidden, n.Directions, 8 * (o.Gates + 2)}
 	if err := total.Check(); err != nil {
 		return graph.Mark(graph.ErrShape, "%d steps of %d sequences with %d states are too many", n.Steps, n.Batch, n.Hidden)
 	}
@@ -181,6 +183,20 @@ func (o *dynamicQuantizeLSTM) run(c *Run, n *bindings.ByteLSTM) (err error) {
 	return nil
 }
 
+// lengths returns the steps of each sequence, nil if they have all of them.
+func lengths(c *Run, steps int) ([]int32, error) {
+	if !c.Has(4) {
+		return nil, nil
+	}
+	list := tensor.View[int32](c.In[4].Aligned())
+	for b, n := range list {
+		if n < 0 || int(n) > steps {
+			return nil, graph.Mark(graph.ErrShape, "sequence %d has length %d, which is not in 0..%d", b, n, steps)
+		}
+	}
+	return list, nil
+}
+
 // weights returns a right operand of matrices [k,n], and the bytes from one to the
 // next.
 func (p *byteMultiplier) weights(t *tensor.Tensor, k, n int) (unsafe.Pointer, bindings.ByteOperand, int) {
@@ -195,10 +211,10 @@ func (p *byteMultiplier) weights(t *tensor.Tensor, k, n int) (unsafe.Pointer, bi
 // vectors returns the scales of input i and the zero points of the one behind it
 // for every column of every direction.
 func (o *dynamicQuantizeLSTM) vectors(c *Run, i, width int) (scale []float32, zero []int32, err error) {
-	if scale, err = c.scratchFloats(o.directions * width); err != nil {
+	if scale, err = c.scratchFloats(o.Directions * width); err != nil {
 		return nil, nil, err
 	}
-	if zero, err = c.scratchInts(o.directions * width); err != nil {
+	if zero, err = c.scratchInts(o.Directions * width); err != nil {
 		return nil, nil, err
 	}
 	zeros, err := c.zeros(c.In[i+1], c.In[i+1].Len())
@@ -210,6 +226,25 @@ func (o *dynamicQuantizeLSTM) vectors(c *Run, i, width int) (scale []float32, ze
 		scale[at], zero[at] = scales[at*len(scales)/len(scale)], zeros[at*len(zeros)/len(zero)]
 	}
 	return scale, zero, nil
+}
+
+// kernelFunctions are the activations in the order of nacre_rnn_activation.
+var kernelFunctions = []string{
+	"Relu", "Tanh", "Sigmoid", "Affine", "LeakyRelu", "ThresholdedRelu", "ScaledTanh", "HardSigmoid", "Elu", "Softsign", "Softplus",
+}
+
+// kernelCells are the cells as the kernel takes them.
+func kernelCells(cells [2]RecurrentCell) (list [2]bindings.RNNCell) {
+	for d, c := range cells {
+		list[d] = bindings.RNNCell{Clip: c.Clip, InputForget: c.InputForget}
+		for i, f := range c.Functions {
+			if f.Name != "" {
+				kind := bindings.RNNActivation(slices.Index(kernelFunctions, f.Name))
+				list[d].Functions[i] = bindings.RNNFunction{Kind: kind, A: f.Alpha, B: f.Beta}
+			}
+		}
+	}
+	return list
 }
 
 var quantLSTMRows = []Row{

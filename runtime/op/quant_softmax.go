@@ -10,7 +10,7 @@ import (
 // quantSoftmax is softmax of a quantised value, quantised. Which axes are normalised
 // follows the version of Softmax that an attribute names.
 type quantSoftmax struct {
-	softmax
+	Softmax
 	kernel bindings.Kernel
 	fixed  *bindings.QuantSoftmax // of constant scales and zero points; else nil
 }
@@ -19,7 +19,7 @@ func newQLinearSoftmax(n *Node) (Op, error) {
 	if !n.Has("opset") {
 		return nil, graph.Mark(graph.ErrFormat, "attribute opset is missing; it says how axis is meant")
 	}
-	return &quantSoftmax{softmax: softmax{axis: n.Int("axis", -1), flat: n.Int("opset", 0) < 13}}, nil
+	return &quantSoftmax{Softmax: Softmax{Axis: n.Int("axis", -1), Flat: n.Int("opset", 0) < 13}}, nil
 }
 
 // Infer keeps type and shape.
@@ -30,7 +30,7 @@ func (o *quantSoftmax) Infer(c *Infer) error {
 	if err := c.checkPerTensor(c.In[0].DType, 3, 4); err != nil {
 		return err
 	}
-	return o.softmax.Infer(c)
+	return o.Softmax.Infer(c)
 }
 
 // Prepare chooses the kernel, and makes the weights for constant scales.
@@ -60,7 +60,7 @@ func (o *quantSoftmax) Describe() string { return describe(o.kernel) }
 // Run computes the codes, which may lie over the input.
 func (o *quantSoftmax) Run(c *Run) error {
 	x := c.In[0]
-	s, err := o.step(x.Shape())
+	s, err := stepOf(o.Split(graph.DimsOf(x.Shape())))
 	if err != nil || x.Len() == 0 {
 		return err
 	}

@@ -6,44 +6,76 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// reducer is what tells one Reduce operator from another.
-type reducer struct {
+// Reduction is what Reduce operators do with elements.
+type Reduction int
+
+// The reductions, in the order of nacre_reduce_op in csrc/reduce/reduce.h.
+const (
+	ReduceSum Reduction = iota
+	ReduceSumSquare
+	ReduceSumAbs
+	ReduceProd
+	ReduceMax // NaN if there is one
+	ReduceMin // NaN if there is one
+)
+
+// Root is a function of the result of a reduction.
+type Root int
+
+// The roots, in the order of nacre_reduce_root in csrc/reduce/reduce.h.
+const (
+	RootNone Root = iota
+	RootSqrt
+	RootLog
+)
+
+// of applies the function.
+func (r Root) of(v float64) float64 {
+	switch r {
+	case RootSqrt:
+		return math.Sqrt(v)
+	case RootLog:
+		return math.Log(v)
+	}
+	return v
+}
+
+// Reducer is the computation of a Reduce operator.
+type Reducer struct {
 	name  string
-	fast  bool // the kernels of f32_reduce compute it, followed by root
-	first bindings.Reduction
-	mean  bool                  // divide by the number of elements
-	root  func(float64) float64 // applied to the result; nil for none
-	logs  bool                  // the logarithm of the sum of exponentials
+	First Reduction
+	Mean  bool // divide by the number of elements
+	Root  Root
+	Logs  bool // the logarithm of the sum of exponentials, whatever First is
 }
 
-var reducers = []reducer{
-	{name: "ReduceSum", fast: true, first: bindings.ReduceSum},
-	{name: "ReduceMean", fast: true, first: bindings.ReduceSum, mean: true},
-	{name: "ReduceMax", fast: true, first: bindings.ReduceMax},
-	{name: "ReduceMin", fast: true, first: bindings.ReduceMin},
-	{name: "ReduceProd", fast: true, first: bindings.ReduceProd},
-	{name: "ReduceL1", fast: true, first: bindings.ReduceSumAbs},
-	{name: "ReduceL2", fast: true, first: bindings.ReduceSumSquare, root: math.Sqrt},
-	{name: "ReduceSumSquare", fast: true, first: bindings.ReduceSumSquare},
-	{name: "ReduceLogSum", fast: true, first: bindings.ReduceSum, root: math.Log},
-	{name: "ReduceLogSumExp", logs: true},
+var reducers = []Reducer{
+	{name: "ReduceSum", First: ReduceSum},
+	{name: "ReduceMean", First: ReduceSum, Mean: true},
+	{name: "ReduceMax", First: ReduceMax},
+	{name: "ReduceMin", First: ReduceMin},
+	{name: "ReduceProd", First: ReduceProd},
+	{name: "ReduceL1", First: ReduceSumAbs},
+	{name: "ReduceL2", First: ReduceSumSquare, Root: RootSqrt},
+	{name: "ReduceSumSquare", First: ReduceSumSquare},
+	{name: "ReduceLogSum", First: ReduceSum, Root: RootLog},
+	{name: "ReduceLogSumExp", Logs: true},
 }
 
-type reduce struct {
-	*reducer
-	attr   []int // axes where they are an attribute
-	input  bool  // axes are input 1
-	keep   bool
-	noop   bool // no axes means none, not all
-	kernel bindings.Kernel
+// Reduce is the Reduce operators.
+type Reduce struct {
+	*Reducer
+	attr  []int // axes where they are an attribute
+	input bool  // axes are input 1
+	keep  bool
+	noop  bool // no axes means none, not all
 }
 
-func newReduce(r *reducer) func(n *Node) (Op, error) {
+func newReduce(r *Reducer) func(n *Node) (Op, error) {
 	return func(n *Node) (Op, error) {
-		o := &reduce{reducer: r, keep: n.Bool("keepdims", true)}
+		o := &Reduce{Reducer: r, keep: n.Bool("keepdims", true)}
 		if o.input = n.Since >= 18 || n.Since >= 13 && r.name == "ReduceSum"; o.input {
 			o.noop = n.Bool("noop_with_empty_axes", false)
 			return o, nil
@@ -57,7 +89,7 @@ func newReduce(r *reducer) func(n *Node) (Op, error) {
 }
 
 // reducedAxes says for each axis whether it is reduced.
-func (o *reduce) reducedAxes(axes []int, rank int) ([]bool, error) {
+func (o *Reduce) reducedAxes(axes []int, rank int) ([]bool, error) {
 	list, err := normAxes(axes, rank)
 	if err != nil {
 		return nil, err
@@ -70,13 +102,10 @@ func (o *reduce) reducedAxes(axes []int, rank int) ([]bool, error) {
 }
 
 // Infer leaves the extents open while the axes are unknown.
-func (o *reduce) Infer(c *Infer) error {
+func (o *Reduce) Infer(c *Infer) error {
 	x := c.In[0]
 	rank, ok := x.Rank()
-	axes, known := o.attr, true
-	if o.input && c.Has(1) {
-		axes, known = inferAxes(c.In[1])
-	}
+	axes, known := o.axes(c.In)
 	switch {
 	case !ok && known && len(axes) == 0 && !o.keep && !o.noop:
 		c.Set(0, x.DType, graph.Dims{})
@@ -97,6 +126,25 @@ func (o *reduce) Infer(c *Infer) error {
 	}
 	c.Set(0, x.DType, reducedDims(x.Dims, reduced, o.keep))
 	return nil
+}
+
+// axes returns the axes that a node names, if they are known.
+func (o *Reduce) axes(in []*Value) ([]int, bool) {
+	if o.input && len(in) > 1 && in[1] != nil {
+		return inferAxes(in[1])
+	}
+	return o.attr, true
+}
+
+// Reduced says for each axis of input 0 whether it is reduced. It reports false when
+// the elements of input 1 are not known.
+func (o *Reduce) Reduced(in []*Value) (reduced []bool, known bool, err error) {
+	axes, known := o.axes(in)
+	if !known {
+		return nil, false, nil
+	}
+	reduced, err = o.reducedAxes(axes, len(in[0].Dims))
+	return reduced, true, err
 }
 
 // inferAxes returns the numbers of an input of axes, if all are known.
@@ -127,17 +175,6 @@ func reducedDims(in graph.Dims, reduced []bool, keep bool) graph.Dims {
 	return out
 }
 
-// Prepare chooses the kernel.
-func (o *reduce) Prepare(c *Prepare) (err error) {
-	if o.fast && isNarrow(c.DType(0)) {
-		o.kernel, err = c.Kernel("f32_reduce")
-	}
-	return err
-}
-
-// Describe names the kernel.
-func (o *reduce) Describe() string { return describe(o.kernel) }
-
 // describe names kernels that were chosen.
 func describe(kernels ...bindings.Kernel) string {
 	s := ""
@@ -153,7 +190,7 @@ func describe(kernels ...bindings.Kernel) string {
 }
 
 // Run computes the output.
-func (o *reduce) Run(c *Run) error {
+func (o *Reduce) Run(c *Run) error {
 	x, axes := c.In[0], o.attr
 	if o.input && c.Has(1) {
 		var err error
@@ -170,93 +207,11 @@ func (o *reduce) Run(c *Run) error {
 	if err != nil || out.Len() == 0 {
 		return err
 	}
-	if o.kernel.Valid() && x.Len() > 0 {
-		return o.runFast(c, x, reduced, out)
-	}
-	return reduceAny(o.reducer, x, reduced, out)
-}
-
-// runFast reduces one run of neighbouring axes after another, the last first.
-// All but the first reduction join partial results.
-func (o *reduce) runFast(c *Run, t *tensor.Tensor, reduced []bool, out *tensor.Tensor) error {
-	dst, err := c.floatsFor(out)
-	if err != nil {
-		return err
-	}
-	var x []float32
-	steps := reduceSteps(t.Shape(), reduced)
-	op, scale := o.first, 1.0
-	for i, s := range steps {
-		to := dst
-		if i < len(steps)-1 {
-			if to, err = c.scratchFloats(s.outer * s.inner); err != nil {
-				return err
-			}
-		} else if o.mean {
-			scale = float64(out.Len()) / float64(t.Len())
-		}
-		if i == 0 {
-			err = o.reduceFirst(c, t, s, op, scale, to)
-		} else {
-			bindings.ReduceF32(o.kernel, c.Pool, x, s.outer, s.n, s.inner, op, scale, to)
-		}
-		if err != nil {
-			return err
-		}
-		x = to
-		if op == bindings.ReduceSumSquare || op == bindings.ReduceSumAbs {
-			op = bindings.ReduceSum
-		}
-	}
-	if o.root != nil {
-		for i, v := range dst {
-			dst[i] = float32(o.root(float64(v)))
-		}
-	}
-	c.putFloats(out, dst)
-	return nil
-}
-
-// reduceFirst is the first step, the one that reads the input.
-func (o *reduce) reduceFirst(c *Run, t *tensor.Tensor, s reduceStep, op bindings.Reduction, scale float64, to []float32) error {
-	size, step := s.n*s.inner, s.outer
-	if t.DType() != tensor.F32 {
-		step = min(step, max(1, stripFloats/size))
-	}
-	from, err := c.strip(t, step*size)
-	for at := 0; err == nil && at < s.outer; at += step {
-		count := min(step, s.outer-at)
-		bindings.ReduceF32(o.kernel, c.Pool, from.load(at*size, count*size), count, s.n, s.inner, op, scale, to[at*s.inner:][:count*s.inner])
-	}
-	return err
+	return reduceAny(o.Reducer, x, reduced, out)
 }
 
 // A reduceStep takes the middle axis out of a value [outer, n, inner].
 type reduceStep struct{ outer, n, inner int }
-
-// reduceSteps returns at least one step; none of the extents may be 0.
-func reduceSteps(shape tensor.Shape, reduced []bool) []reduceStep {
-	var steps []reduceStep
-	inner := 1
-	for i := len(shape) - 1; i >= 0; i-- {
-		if !reduced[i] {
-			inner *= shape[i]
-			continue
-		}
-		n := shape[i]
-		for i > 0 && (reduced[i-1] || shape[i-1] == 1) {
-			i--
-			n *= shape[i]
-		}
-		if n > 1 {
-			steps = append(steps, reduceStep{shape[:i].Len(), n, inner})
-		}
-	}
-	if steps == nil {
-		steps = append(steps, reduceStep{1, 1, shape.Len()})
-	}
-	return steps
-}
 
 var reduceRows = slices.Concat(
 	reduceRow("ReduceSum", nil, 1, 11, 13),
@@ -278,6 +233,6 @@ var reduceRows = slices.Concat(
 )
 
 func reduceRow(name string, more Types, since ...int) []Row {
-	i := slices.IndexFunc(reducers, func(r reducer) bool { return r.name == name })
+	i := slices.IndexFunc(reducers, func(r Reducer) bool { return r.name == name })
 	return []Row{{Name: name, Since: since, In: [2]int{1, 2}, Out: [2]int{1, 1}, Types: slices.Concat(numeric, more), New: newReduce(&reducers[i])}}
 }

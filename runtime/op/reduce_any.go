@@ -4,14 +4,13 @@ import (
 	"errors"
 	"math"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // reduceAny is the reduction for every element type and for empty inputs. Sums
 // of integers wrap around; results that are not integers lose their fraction.
-func reduceAny(r *reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor) error {
+func reduceAny(r *Reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor) error {
 	switch x.DType() {
 	case tensor.F32:
 		reduceFloats(r, x, reduced, out, func(v float32) float64 { return float64(v) }, func(v float64) float32 { return float32(v) })
@@ -81,7 +80,7 @@ func repeated[A any](v A, n int) []A {
 	return list
 }
 
-func reduceFloats[T tensor.Element](r *reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor, wide func(T) float64, narrow func(float64) T) {
+func reduceFloats[T tensor.Element](r *Reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor, wide func(T) float64, narrow func(float64) T) {
 	dst := tensor.View[T](out)
 	for i, v := range reduceDoubles(r, tensor.View[T](x), x.Shape(), reduced, len(dst), wide) {
 		dst[i] = narrow(v)
@@ -89,38 +88,36 @@ func reduceFloats[T tensor.Element](r *reducer, x *tensor.Tensor, reduced []bool
 }
 
 // reduceDoubles computes n results in double.
-func reduceDoubles[T any](r *reducer, x []T, shape tensor.Shape, reduced []bool, n int, wide func(T) float64) []float64 {
-	if r.logs {
+func reduceDoubles[T any](r *Reducer, x []T, shape tensor.Shape, reduced []bool, n int, wide func(T) float64) []float64 {
+	if r.Logs {
 		return logSumExp(x, shape, reduced, n, wide)
 	}
 	var acc []float64
-	switch r.first {
-	case bindings.ReduceSum:
+	switch r.First {
+	case ReduceSum:
 		acc = make([]float64, n)
 		accumulate(x, shape, reduced, acc, func(a float64, v T) float64 { return a + wide(v) })
-	case bindings.ReduceSumSquare:
+	case ReduceSumSquare:
 		acc = make([]float64, n)
 		accumulate(x, shape, reduced, acc, func(a float64, v T) float64 { return a + wide(v)*wide(v) })
-	case bindings.ReduceSumAbs:
+	case ReduceSumAbs:
 		acc = make([]float64, n)
 		accumulate(x, shape, reduced, acc, func(a float64, v T) float64 { return a + math.Abs(wide(v)) })
-	case bindings.ReduceProd:
+	case ReduceProd:
 		acc = repeated(1.0, n)
 		accumulate(x, shape, reduced, acc, func(a float64, v T) float64 { return a * wide(v) })
-	case bindings.ReduceMax:
+	case ReduceMax:
 		acc = repeated(math.Inf(-1), n)
 		accumulate(x, shape, reduced, acc, func(a float64, v T) float64 { return max(a, wide(v)) })
-	case bindings.ReduceMin:
+	case ReduceMin:
 		acc = repeated(math.Inf(1), n)
 		accumulate(x, shape, reduced, acc, func(a float64, v T) float64 { return min(a, wide(v)) })
 	}
 	for i := range acc {
-		if r.mean {
+		if r.Mean {
 			acc[i] /= float64(len(x)) / float64(n)
 		}
-		if r.root != nil {
-			acc[i] = r.root(acc[i])
-		}
+		acc[i] = r.Root.of(acc[i])
 	}
 	return acc
 }
@@ -162,9 +159,9 @@ func magnitude[T integer](v T) T {
 	return v
 }
 
-func reduceInts[T integer](r *reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor, low, high T) error {
+func reduceInts[T integer](r *Reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor, low, high T) error {
 	src, dst := tensor.View[T](x), tensor.View[T](out)
-	if r.logs || r.root != nil {
+	if r.Logs || r.Root != RootNone {
 		for i, v := range reduceDoubles(r, src, x.Shape(), reduced, len(dst), func(v T) float64 { return float64(v) }) {
 			dst[i] = T(v)
 		}
@@ -175,22 +172,22 @@ func reduceInts[T integer](r *reducer, x *tensor.Tensor, reduced []bool, out *te
 			dst[i] = v
 		}
 	}
-	switch r.first {
-	case bindings.ReduceSum:
+	switch r.First {
+	case ReduceSum:
 		return sumInts(r, src, x.Shape(), reduced, dst)
-	case bindings.ReduceSumSquare:
+	case ReduceSumSquare:
 		fill(0)
 		accumulate(src, x.Shape(), reduced, dst, func(a, v T) T { return a + v*v })
-	case bindings.ReduceSumAbs:
+	case ReduceSumAbs:
 		fill(0)
 		accumulate(src, x.Shape(), reduced, dst, func(a, v T) T { return a + magnitude(v) })
-	case bindings.ReduceProd:
+	case ReduceProd:
 		fill(1)
 		accumulate(src, x.Shape(), reduced, dst, func(a, v T) T { return a * v })
-	case bindings.ReduceMax:
+	case ReduceMax:
 		fill(low)
 		accumulate(src, x.Shape(), reduced, dst, func(a, v T) T { return max(a, v) })
-	case bindings.ReduceMin:
+	case ReduceMin:
 		fill(high)
 		accumulate(src, x.Shape(), reduced, dst, func(a, v T) T { return min(a, v) })
 	}
@@ -198,15 +195,15 @@ func reduceInts[T integer](r *reducer, x *tensor.Tensor, reduced []bool, out *te
 }
 
 // sumInts adds in 64 bits, so that means do not wrap around.
-func sumInts[T integer](r *reducer, src []T, shape tensor.Shape, reduced []bool, dst []T) error {
-	if r.mean && len(src) == 0 {
+func sumInts[T integer](r *Reducer, src []T, shape tensor.Shape, reduced []bool, dst []T) error {
+	if r.Mean && len(src) == 0 {
 		return errors.New("the mean of no integers is not defined")
 	}
 	acc := make([]int64, len(dst))
 	accumulate(src, shape, reduced, acc, func(a int64, v T) int64 { return a + int64(v) })
 	for i, v := range acc {
 		switch {
-		case !r.mean:
+		case !r.Mean:
 			dst[i] = T(v)
 		case T(0)-1 > 0: // unsigned
 			dst[i] = T(uint64(v) / uint64(len(src)/len(dst)))

@@ -4,24 +4,21 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// recurrent is RNN, GRU and LSTM. The state of a sequence without steps is the
+// Recurrent is RNN, GRU and LSTM. The state of a sequence without steps is the
 // initial one, and clip bounds the sums of gates, not the cell that the last
 // function of LSTM takes.
-type recurrent struct {
-	gates      int // 1 for RNN, 3 for GRU, 4 for LSTM
-	hidden     int // 0 if the weights tell
-	directions int
-	reverse    bool // the first direction runs from the end
-	batchFirst bool
-	linear     bool // GRU's linear_before_reset
-	cells      [2]bindings.RNNCell
-	gemm, cell bindings.Kernel
-	w, r       []float32 // packed constants; nil for others
+type Recurrent struct {
+	Gates      int  // 1 for RNN, 3 for GRU, 4 for LSTM
+	Hidden     int  // attribute hidden_size; 0 if the weights tell
+	Directions int  // 1 or 2
+	Reverse    bool // the first direction runs from the end
+	BatchFirst bool // X, Y and the states have their batch axis first
+	Linear     bool // GRU's linear_before_reset
+	Cells      [2]RecurrentCell
 }
 
 func newRNN(n *Node) (Op, error)  { return newRecurrent(n, 1, "Tanh") }
@@ -29,55 +26,55 @@ func newGRU(n *Node) (Op, error)  { return newRecurrent(n, 3, "Sigmoid", "Tanh")
 func newLSTM(n *Node) (Op, error) { return newRecurrent(n, 4, "Sigmoid", "Tanh", "Tanh") }
 
 func newRecurrent(n *Node, gates int, functions ...string) (Op, error) {
-	o := &recurrent{gates: gates, hidden: n.Int("hidden_size", 0), directions: 1}
+	o := &Recurrent{Gates: gates, Hidden: n.Int("hidden_size", 0), Directions: 1}
 	n.Ignore("output_sequence")
 	if n.Since >= 14 {
 		layout := n.Int("layout", 0)
 		if layout != 0 && layout != 1 {
 			return nil, graph.Mark(graph.ErrFormat, "layout is %d; it takes 0 or 1", layout)
 		}
-		o.batchFirst = layout == 1
+		o.BatchFirst = layout == 1
 	}
 	if gates == 3 {
-		o.linear = n.Bool("linear_before_reset", false)
+		o.Linear = n.Bool("linear_before_reset", false)
 	}
 	clip := n.Float("clip", float32(math.Inf(1)))
-	if o.hidden < 0 || !(clip > 0) {
-		return nil, graph.Mark(graph.ErrFormat, "hidden_size %d and clip %v must be positive", o.hidden, clip)
+	if o.Hidden < 0 || !(clip > 0) {
+		return nil, graph.Mark(graph.ErrFormat, "hidden_size %d and clip %v must be positive", o.Hidden, clip)
 	}
 	switch d := n.Str("direction", "forward"); d {
 	case "forward":
 	case "reverse":
-		o.reverse = true
+		o.Reverse = true
 	case "bidirectional":
-		o.directions = 2
+		o.Directions = 2
 	default:
 		return nil, graph.Mark(graph.ErrFormat, "direction is %q; it takes forward, reverse, bidirectional", d)
 	}
 	names := n.Strs("activations")
-	count := len(functions) * o.directions
+	count := len(functions) * o.Directions
 	switch {
 	case names == nil:
-		names = slices.Repeat(functions, o.directions)
+		names = slices.Repeat(functions, o.Directions)
 	case gates == 1 && len(names) == 2: // what the standard gives as the default
 		names = names[:count]
 	case len(names) != count:
-		return nil, graph.Mark(graph.ErrFormat, "%d activations for %d directions; it takes %d", len(names), o.directions, count)
+		return nil, graph.Mark(graph.ErrFormat, "%d activations for %d directions; it takes %d", len(names), o.Directions, count)
 	}
 	bound, err := bindActivations(names, n.Floats("activation_alpha"), n.Floats("activation_beta"))
 	if err != nil {
 		return nil, err
 	}
 	inputForget := gates == 4 && n.Bool("input_forget", false)
-	for d := range o.directions {
-		o.cells[d] = bindings.RNNCell{Clip: clip, InputForget: inputForget}
-		copy(o.cells[d].Functions[:], bound[d*len(functions):][:len(functions)])
+	for d := range o.Directions {
+		o.Cells[d] = RecurrentCell{Clip: clip, InputForget: inputForget}
+		copy(o.Cells[d].Functions[:], bound[d*len(functions):][:len(functions)])
 	}
 	return o, nil
 }
 
 // Infer checks the extents that inputs share and sets those of the outputs.
-func (o *recurrent) Infer(c *Infer) error {
+func (o *Recurrent) Infer(c *Infer) error {
 	x, w, r := c.In[0], c.In[1], c.In[2]
 	if x == nil || w == nil || r == nil {
 		return graph.Mark(graph.ErrFormat, "one of the inputs X, W, R is left out")
@@ -94,9 +91,12 @@ func (o *recurrent) Infer(c *Infer) error {
 	if err != nil {
 		return err
 	}
-	dirs := graph.Known(o.directions)
+	if err := o.checkSize(steps, batch, hidden); err != nil {
+		return err
+	}
+	dirs := graph.Known(o.Directions)
 	y, state := graph.Dims{steps, dirs, batch, hidden}, graph.Dims{dirs, batch, hidden}
-	if o.batchFirst {
+	if o.BatchFirst {
 		y, state = graph.Dims{batch, steps, dirs, hidden}, graph.Dims{batch, dirs, hidden}
 	}
 	c.Set(0, x.DType, y)
@@ -106,11 +106,11 @@ func (o *recurrent) Infer(c *Infer) error {
 }
 
 // extents joins what the inputs say of them.
-func (o *recurrent) extents(c *Infer) (steps, batch, hidden graph.Dim, err error) {
+func (o *Recurrent) extents(c *Infer) (steps, batch, hidden graph.Dim, err error) {
 	input, rows := graph.Unknown(), graph.Unknown()
 	steps, batch, hidden = input, input, input
-	if o.hidden > 0 {
-		hidden = graph.Known(o.hidden)
+	if o.Hidden > 0 {
+		hidden = graph.Known(o.Hidden)
 	}
 	meet := func(i int, want ...*graph.Dim) {
 		if err != nil || !c.Has(i) || c.In[i].Dims == nil {
@@ -125,8 +125,8 @@ func (o *recurrent) extents(c *Infer) (steps, batch, hidden graph.Dim, err error
 			err = graph.Mark(graph.ErrShape, "input %d has shape %v, which does not fit the others or hidden_size", i, dims)
 		}
 	}
-	dirs := graph.Known(o.directions)
-	if o.batchFirst {
+	dirs := graph.Known(o.Directions)
+	if o.BatchFirst {
 		meet(0, &batch, &steps, &input)
 		meet(5, &batch, &dirs, &hidden)
 		meet(6, &batch, &dirs, &hidden)
@@ -136,14 +136,26 @@ func (o *recurrent) extents(c *Infer) (steps, batch, hidden graph.Dim, err error
 		meet(6, &dirs, &batch, &hidden)
 	}
 	meet(2, &dirs, &rows, &hidden)
-	rows = hidden.Mul(graph.Known(o.gates))
+	rows = hidden.Mul(graph.Known(o.Gates))
 	meet(1, &dirs, &rows, &input)
 	meet(2, &dirs, &rows, &hidden)
-	biases, peepholes := hidden.Mul(graph.Known(2*o.gates)), hidden.Mul(graph.Known(3))
+	biases, peepholes := hidden.Mul(graph.Known(2*o.Gates)), hidden.Mul(graph.Known(3))
 	meet(3, &dirs, &biases)
 	meet(4, &batch)
 	meet(7, &dirs, &peepholes)
+	if err == nil && input.Is(0) {
+		err = graph.Mark(graph.ErrUnsupported, "X %v has no elements for a step; it needs one", c.In[0].Dims)
+	}
 	return steps, batch, hidden, err
+}
+
+// checkSize reports extents with which what is computed cannot be counted in int.
+func (o *Recurrent) checkSize(steps, batch, hidden graph.Dim) error {
+	total, ok := graph.Dims{steps.Add(graph.Known(1)), batch, hidden, graph.Known(o.Directions), graph.Known(8 * (o.Gates + 2))}.Concrete()
+	if ok && total.Check() != nil {
+		return graph.Mark(graph.ErrShape, "%v steps of %v sequences with %v states are too many", steps, batch, hidden)
+	}
+	return nil
 }
 
 var (

@@ -1,0 +1,122 @@
+package nacre
+
+import (
+	"context"
+	"sync"
+
+	"github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Bound is a session bound to memory: tensors that the caller fills before a run, and
+// tensors that a run writes its results to. It is for programs that run one model over
+// and over on inputs of one shape. After the first run, a network whose operators are
+// computed by kernels runs without allocating.
+//
+// A Bound has memory of about Plan.PeakBytes until Close. Its methods may be called from
+// one goroutine at a time; several goroutines take a Bound each.
+type Bound struct {
+	mu      sync.Mutex
+	session *Session
+	engine  *runtime.Bound
+	inputs  map[string]*Tensor
+	outputs map[string]*Tensor
+	index   map[string]int // of outputs
+}
+
+// Bind makes memory for runs on inputs of the element types and shapes of those given,
+// whose elements it copies. Session.ZeroInputs makes such inputs from sizes. All results
+// must be tensors whose shapes follow from those of the inputs; the error is
+// ErrUnsupported if one is not, and otherwise as that of Run.
+func (s *Session) Bind(inputs map[string]*Tensor) (*Bound, error) {
+	list, err := accept(context.Background(), s, inputs, belowTensor)
+	if err != nil {
+		return nil, err
+	}
+	below := make(map[string]*tensor.Tensor, len(list))
+	for name, v := range list {
+		below[name], _ = v.(*tensor.Tensor)
+	}
+	e, err := s.engine.Bind(below)
+	if err != nil {
+		return nil, public(err)
+	}
+	b := &Bound{session: s, engine: e, inputs: map[string]*Tensor{}, outputs: map[string]*Tensor{}, index: map[string]int{}}
+	for i, v := range s.engine.Inputs() {
+		b.inputs[v.Name] = &Tensor{*e.Input(i)}
+	}
+	for i, v := range s.engine.Outputs() {
+		b.outputs[v.Name], b.index[v.Name] = &Tensor{*e.Output(i)}, i
+	}
+	return b, nil
+}
+
+// Input returns the tensor that runs read as the input of that name, for the caller to
+// fill; nil if there is none, or after Close. Its memory ends with Close.
+func (b *Bound) Input(name string) *Tensor {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.inputs[name]
+}
+
+// Output returns the tensor that runs write the result of that name to; nil if there is
+// none. The next run overwrites it.
+func (b *Bound) Output(name string) *Tensor {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.outputs[name]
+}
+
+// SetOutput has the runs to come write the result of that name to t, which must have its
+// element type and shape, and whose memory no other operand may share. The error is
+// ErrShape otherwise, and ErrUnknownInput for a name that is no output.
+func (b *Bound) SetOutput(name string, t *Tensor) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.engine == nil {
+		return markf(ErrClosed, "the memory for runs is closed")
+	}
+	i, ok := b.index[name]
+	if !ok {
+		return markf(ErrShape, "the model has no output %q", name)
+	}
+	if t == nil {
+		return markf(ErrShape, "the tensor for output %q is nil", name)
+	}
+	if err := b.engine.SetOutput(i, &t.t); err != nil {
+		return public(err)
+	}
+	b.outputs[name] = t
+	return nil
+}
+
+// Run computes the outputs from what the inputs hold. A cancelled context ends the run,
+// also within a step, and leaves the outputs with elements of no use. The error is
+// ErrClosed after Close of the Bound or of its session, and otherwise as that of
+// Session.Run.
+func (b *Bound) Run(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.engine == nil:
+		return markf(ErrClosed, "the memory for runs is closed")
+	case ctx == nil:
+		return markf(ErrOption, "the context is nil")
+	}
+	if err := b.engine.Run(ctx); err != nil {
+		return public(err)
+	}
+	return nil
+}
+
+// Close gives back the memory of the inputs and of what lies between them and the
+// outputs, which stay as they are. Further calls do nothing.
+func (b *Bound) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.engine != nil {
+		b.engine.Close()
+		b.engine, b.inputs = nil, nil
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+// Normalisation of rows.
+#include <math.h>
+
+#include "norm/strip.h"
+
+typedef struct {
+    const nacre_f32_norm_impl *impl;
+    size_t rows, n;
+    bool centred;
+    float epsilon;
+    norm_type x_type, out_type, stats_type;
+    const void *x, *skip;
+    size_t skip_rows;
+    const float *scale, *beta, *bias;
+    void *out, *mean, *inv_std, *sum;
+    float *scratch;  // a row per thread, or two where there is something to add
+    size_t per_chunk;
+} row_norm_job;
+
+static void row_norm_moments(const row_norm_job *j, const float *x, float *mean, float *inv_std) {
+    const double inverse = 1 / (double)j->n;
+    *mean = j->centred ? (float)(j->impl->sum(x, j->n, false, 0.0f) * inverse) : 0.0f;
+    const float variance = (float)(j->impl->sum(x, j->n, true, *mean) * inverse);
+    *inv_std = 1.0f / sqrtf(variance + j->epsilon);
+}
+
+// The row to be normalised, which is written to sum.
+static const float *row_norm_sum(const row_norm_job *j, size_t r, float *room) {
+    const size_t n = j->n, at = r * n;
+    if (j->skip == NULL) return norm_read(j->x_type, j->x, at, n, room);
+    const float *const x = norm_read(j->x_type, j->x, at, n, room);
+    const float *const skip = norm_read(j->x_type, j->skip, r % j->skip_rows * n, n, room + norm_align(n));
+    float *const sum = norm_room(j->x_type, j->sum == NULL ? j->out : j->sum, at, room);
+    j->impl->add(x, skip, n, sum);
+    if (j->bias != NULL) j->impl->add(sum, j->bias, n, sum);
+    if (j->sum != NULL) norm_write(j->x_type, j->sum, at, n, sum);
+    return sum;
+}
+
+static void row_norm_chunk(void *job, size_t chunk, size_t thread) {
+    const row_norm_job *const j = job;
+    const size_t n = j->n, last = norm_min((chunk + 1) * j->per_chunk, j->rows);
+    float *const room = j->scratch + thread * (j->skip == NULL ? 1 : 2) * norm_align(n);
+    for (size_t r = chunk * j->per_chunk; r < last; r++) {
+        const float *const x = row_norm_sum(j, r, room);
+        float mean, inv_std;
+        row_norm_moments(j, x, &mean, &inv_std);
+        float *const out = norm_room(j->out_type, j->out, r * n, room);
+        j->impl->affine_each(x, n, mean, inv_std, j->scale, j->beta, out);
+        norm_write(j->out_type, j->out, r * n, n, out);
+        if (j->mean != NULL) {
+            *norm_room(j->stats_type, j->mean, r, &mean) = mean;
+            norm_write(j->stats_type, j->mean, r, 1, &mean);
+        }
+        if (j->inv_std != NULL) {
+            *norm_room(j->stats_type, j->inv_std, r, &inv_std) = inv_std;
+            norm_write(j->stats_type, j->inv_std, r, 1, &inv_std);
+        }
+    }
+}
+
+static void row_norm_run(row_norm_job *j, nacre_team *team) {
+    j->per_chunk = norm_per_chunk(j->n);
+    nacre_parallel(team, norm_chunks(j->rows, j->per_chunk), row_norm_chunk, j);
+}
+
+void nacre_f32_layer_norm(const nacre_f32_norm_impl *impl, nacre_team *team, const float *x, size_t rows, size_t n, const float *scale,
+                          const float *bias, float epsilon, bool centred, float *out) {
+    row_norm_job j = {.impl = impl, .rows = rows, .n = n, .centred = centred, .epsilon = epsilon, .x = x, .scale = scale, .beta = bias, .out = out};
+    row_norm_run(&j, team);
+}
+
+static const nacre_f32_norm_impl *row_norm_impl(const nacre_call *c) { return ((nacre_f32_norm_fn *)c->kernel->fn)(); }
+
+static void layer_norm_command(const nacre_call *c) {
+    const nacre_f32_layer_norm_words *const w = (const void *)c->words;
+    const size_t n = (size_t)w->n, step = norm_align(n);
+    float *const scratch = c->scratch;
+    row_norm_job j = {
+        .impl = row_norm_impl(c),
+        .rows = (size_t)w->rows,
+        .n = n,
+        .centred = w->centred != 0,
+        .epsilon = (float)w->epsilon,
+        .x_type = norm_type_of(w->x_type, w->half),
+        .out_type = norm_type_of(w->out_type, w->half),
+        .stats_type = norm_type_of(w->stats_type, w->half),
+        .x = nacre_operand(c, 0),
+        .scale = norm_read_all(norm_type_of(w->scale_type, w->half), nacre_operand(c, 1), n, scratch),
+        .beta = norm_read_all(norm_type_of(w->bias_type, w->half), nacre_operand(c, 2), n, scratch + step),
+        .out = nacre_operand(c, 3),
+        .mean = nacre_operand(c, 4),
+        .inv_std = nacre_operand(c, 5),
+        .scratch = scratch + 2 * step,
+    };
+    row_norm_run(&j, c->team);
+}
+
+static size_t layer_norm_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
+    (void)k;
+    const nacre_f32_layer_norm_words *const w = (const void *)words;
+    return w->half == 0 ? 0 : (2 + threads) * norm_align((size_t)w->n) * sizeof(float);
+}
+
+const nacre_entry nacre_f32_layer_norm_entry = {
+    .words = sizeof(nacre_f32_layer_norm_words) / 8, .operands = 6, .run = layer_norm_command, .scratch = layer_norm_scratch,
+};
+
+static void skip_norm_command(const nacre_call *c) {
+    const nacre_f32_skip_norm_words *const w = (const void *)c->words;
+    const norm_type type = norm_type_of(w->type, w->half);
+    const size_t n = (size_t)w->n, step = norm_align(n);
+    float *const scratch = c->scratch;
+    row_norm_job j = {
+        .impl = row_norm_impl(c),
+        .rows = (size_t)w->rows,
+        .n = n,
+        .centred = w->centred != 0,
+        .epsilon = (float)w->epsilon,
+        .x_type = type,
+        .out_type = type,
+        .x = nacre_operand(c, 0),
+        .skip = nacre_operand(c, 1),
+        .skip_rows = (size_t)w->skip_rows,
+        .scale = norm_read_all(type, nacre_operand(c, 2), n, scratch),
+        .beta = norm_read_all(type, nacre_operand(c, 3), n, scratch + step),
+        .bias = norm_read_all(type, nacre_operand(c, 4), n, scratch + 2 * step),
+        .out = nacre_operand(c, 5),
+        .mean = nacre_operand(c, 6),
+        .inv_std = nacre_operand(c, 7),
+        .sum = nacre_operand(c, 8),
+        .scratch = scratch + 3 * step,
+    };
+    row_norm_run(&j, c->team);
+}
+
+static size_t skip_norm_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
+    (void)k;
+    const nacre_f32_skip_norm_words *const w = (const void *)words;
+    return w->half == 0 ? 0 : (3 + 2 * threads) * norm_align((size_t)w->n) * sizeof(float);
+}
+
+const nacre_entry nacre_f32_skip_norm_entry = {
+    .words = sizeof(nacre_f32_skip_norm_words) / 8, .operands = 9, .run = skip_norm_command, .scratch = skip_norm_scratch,
+};

@@ -1,0 +1,24 @@
+#include "core/vec_avx2.h"
+#include "norm/norm.h"
+
+#if NACRE_X86_64
+NACRE_TARGET_BEGIN(NACRE_AVX2)
+
+#define F nacre_avx2_f
+#define LANES ((size_t)NACRE_AVX2_LANES)
+#define LANES_N NACRE_AVX2_LANES
+#define V(name) nacre_avx2_##name
+#define K(name) f32_norm_##name##_avx2
+
+#include "norm/f32_norm.inc"
+
+const nacre_f32_norm_impl *nacre_f32_norm__avx2(void) { return &K(impl); }
+
+#undef F
+#undef LANES
+#undef LANES_N
+#undef V
+#undef K
+
+NACRE_TARGET_END
+#endif

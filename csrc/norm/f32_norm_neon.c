@@ -1,0 +1,22 @@
+#include "core/vec_neon.h"
+#include "norm/norm.h"
+
+#if NACRE_AARCH64
+
+#define F nacre_neon_f
+#define LANES ((size_t)NACRE_NEON_LANES)
+#define LANES_N NACRE_NEON_LANES
+#define V(name) nacre_neon_##name
+#define K(name) f32_norm_##name##_neon
+
+#include "norm/f32_norm.inc"
+
+const nacre_f32_norm_impl *nacre_f32_norm__neon(void) { return &K(impl); }
+
+#undef F
+#undef LANES
+#undef LANES_N
+#undef V
+#undef K
+
+#endif

@@ -1,0 +1,77 @@
+// Softmax in tiles of columns.
+#include "norm/strip.h"
+
+typedef struct {
+    nacre_f32_softmax_fn *kernel;
+    const void *x;
+    void *out;
+    norm_type type;
+    size_t outer, n, inner;
+    bool log;
+    float *scratch;
+    size_t tiles, per_chunk;
+} softmax_job;
+
+// A tile in scratch has rows of as many elements as the widest one.
+static size_t softmax_width(size_t inner) { return norm_min(inner, NACRE_NORM_COLS); }
+
+static void softmax_tile(const softmax_job *j, size_t at, size_t cols, float *tile) {
+    if (j->type.type == NACRE_FLOAT32) {
+        j->kernel((const float *)j->x + at, j->n, j->inner, cols, j->log, (float *)j->out + at);
+        return;
+    }
+    const size_t width = softmax_width(j->inner), rows = j->inner == 1 ? 1 : j->n, row = j->inner == 1 ? j->n : cols;
+    for (size_t k = 0; k < rows; k++) norm_read(j->type, j->x, at + k * j->inner, row, tile + k * width);
+    j->kernel(tile, j->n, width, cols, j->log, tile);
+    for (size_t k = 0; k < rows; k++) norm_write(j->type, j->out, at + k * j->inner, row, tile + k * width);
+}
+
+static void softmax_chunk(void *job, size_t chunk, size_t thread) {
+    const softmax_job *const j = job;
+    float *const tile = j->scratch + thread * norm_align(j->n * softmax_width(j->inner));
+    const size_t last = norm_min((chunk + 1) * j->per_chunk, j->outer * j->tiles);
+    for (size_t t = chunk * j->per_chunk; t < last; t++) {
+        const size_t c = t % j->tiles * NACRE_NORM_COLS;
+        softmax_tile(j, t / j->tiles * j->n * j->inner + c, norm_min(NACRE_NORM_COLS, j->inner - c), tile);
+    }
+}
+
+static void softmax_run_job(softmax_job *j, nacre_team *team) {
+    if (j->n == 0) return;
+    j->tiles = (j->inner + NACRE_NORM_COLS - 1) / NACRE_NORM_COLS;
+    j->per_chunk = norm_per_chunk(j->n * softmax_width(j->inner));
+    nacre_parallel(team, norm_chunks(j->outer * j->tiles, j->per_chunk), softmax_chunk, j);
+}
+
+void nacre_f32_softmax(nacre_f32_softmax_fn *kernel, nacre_team *team, const float *x, size_t outer, size_t n, size_t inner, bool log,
+                       float *out) {
+    softmax_job j = {.kernel = kernel, .x = x, .out = out, .type = {NACRE_FLOAT32, NULL}, .outer = outer, .n = n, .inner = inner, .log = log};
+    softmax_run_job(&j, team);
+}
+
+static void softmax_command(const nacre_call *c) {
+    const nacre_f32_softmax_words *const w = (const void *)c->words;
+    softmax_job j = {
+        .kernel = (nacre_f32_softmax_fn *)c->kernel->fn,
+        .x = nacre_operand(c, 0),
+        .out = nacre_operand(c, 1),
+        .type = norm_type_of(w->type, w->half),
+        .outer = (size_t)w->outer,
+        .n = (size_t)w->n,
+        .inner = (size_t)w->inner,
+        .log = w->log != 0,
+        .scratch = c->scratch,
+    };
+    softmax_run_job(&j, c->team);
+}
+
+static size_t softmax_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
+    (void)k;
+    const nacre_f32_softmax_words *const w = (const void *)words;
+    if (w->type == NACRE_FLOAT32) return 0;
+    return threads * norm_align((size_t)w->n * softmax_width((size_t)w->inner)) * sizeof(float);
+}
+
+const nacre_entry nacre_f32_softmax_entry = {
+    .words = sizeof(nacre_f32_softmax_words) / 8, .operands = 2, .run = softmax_command, .scratch = softmax_scratch,
+};

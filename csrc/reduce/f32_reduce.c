@@ -1,0 +1,134 @@
+// Reductions in tiles of columns.
+#include <math.h>
+
+#include "half/half.h"
+#include "reduce/reduce.h"
+
+// Elements that a chunk of work should at least read.
+enum { REDUCE_GRAIN = 1 << 15 };
+
+// Floats that a block of 16-bit elements is widened to.
+enum { REDUCE_ROOM = NACRE_REDUCE_ROWS * NACRE_REDUCE_COLS };
+
+typedef struct {
+    nacre_f32_reduce_fn *kernel;
+    const nacre_half *half;
+    nacre_float_type x_type, out_type;
+    const void *x;
+    void *out;
+    size_t outer, n, inner;
+    nacre_reduce_op op;
+    nacre_reduce_root root;
+    double scale;
+    float *scratch;    // REDUCE_ROOM elements per thread, if x is of 16 bits
+    size_t tiles;      // of columns per outer index
+    size_t per_chunk;  // tiles
+    nacre_team *team;
+} reduce_job;
+
+static inline size_t reduce_min(size_t a, size_t b) { return a < b ? a : b; }
+
+static inline double reduce_join(nacre_reduce_op op, double acc, double x) {
+    switch (op) {
+    case NACRE_REDUCE_PROD: return acc * x;
+    case NACRE_REDUCE_MAX: return isnan(acc) || acc > x ? acc : x;
+    case NACRE_REDUCE_MIN: return isnan(acc) || acc < x ? acc : x;
+    default: return acc + x;
+    }
+}
+
+static inline double reduce_of_nothing(nacre_reduce_op op) {
+    switch (op) {
+    case NACRE_REDUCE_PROD: return 1;
+    case NACRE_REDUCE_MAX: return -INFINITY;
+    case NACRE_REDUCE_MIN: return INFINITY;
+    default: return 0;
+    }
+}
+
+// Rows of cols columns from element at on.
+static void reduce_block(const reduce_job *j, size_t at, size_t rows, size_t cols, float *room, float *out) {
+    if (j->x_type == NACRE_FLOAT32) {
+        j->kernel((const float *)j->x + at, rows, j->inner, cols, j->op, out);
+        return;
+    }
+    const uint16_t *const x = (const uint16_t *)j->x + at;
+    if (j->inner == 1) {
+        j->half->widen[j->x_type](x, room, rows);
+        j->kernel(room, rows, 1, 1, j->op, out);
+        return;
+    }
+    for (size_t r = 0; r < rows; r++) j->half->widen[j->x_type](x + r * j->inner, room + r * NACRE_REDUCE_COLS, cols);
+    j->kernel(room, rows, NACRE_REDUCE_COLS, cols, j->op, out);
+}
+
+static float reduce_root(const reduce_job *j, double acc) {
+    const float v = (float)(acc * j->scale);
+    switch (j->root) {
+    case NACRE_REDUCE_SQRT: return (float)sqrt(v);
+    case NACRE_REDUCE_LOG: return (float)log(v);
+    default: return v;
+    }
+}
+
+// One tile of columns; a single column of a value whose inner extent is 1 is a row.
+static void reduce_tile(const reduce_job *j, size_t from, size_t cols, float *room, size_t to) {
+    float part[NACRE_REDUCE_COLS];
+    double acc[NACRE_REDUCE_COLS];
+    const size_t block = j->inner == 1 ? NACRE_REDUCE_ROW : NACRE_REDUCE_ROWS;
+    for (size_t c = 0; c < cols; c++) acc[c] = reduce_of_nothing(j->op);
+    for (size_t r = 0; r < j->n && !nacre_stopped(j->team); r += block) {
+        reduce_block(j, from + r * j->inner, reduce_min(block, j->n - r), cols, room, part);
+        for (size_t c = 0; c < cols; c++) acc[c] = r == 0 ? part[c] : reduce_join(j->op, acc[c], part[c]);
+    }
+    for (size_t c = 0; c < cols; c++) part[c] = reduce_root(j, acc[c]);
+    if (j->out_type == NACRE_FLOAT32) {
+        for (size_t c = 0; c < cols; c++) ((float *)j->out)[to + c] = part[c];
+    } else {
+        j->half->narrow[j->out_type](part, (uint16_t *)j->out + to, cols);
+    }
+}
+
+static void reduce_chunk(void *job, size_t chunk, size_t thread) {
+    const reduce_job *const j = job;
+    float *const room = j->scratch + thread * REDUCE_ROOM;
+    const size_t last = reduce_min((chunk + 1) * j->per_chunk, j->outer * j->tiles);
+    for (size_t t = chunk * j->per_chunk; t < last; t++) {
+        const size_t o = t / j->tiles, c = t % j->tiles * NACRE_REDUCE_COLS;
+        reduce_tile(j, o * j->n * j->inner + c, reduce_min(NACRE_REDUCE_COLS, j->inner - c), room, o * j->inner + c);
+    }
+}
+
+static void reduce_command(const nacre_call *c) {
+    const nacre_f32_reduce_words *const w = (const void *)c->words;
+    reduce_job j = {
+        .kernel = (nacre_f32_reduce_fn *)c->kernel->fn,
+        .half = w->half == 0 ? NULL : ((nacre_half_fn *)nacre_part_fn(w->half))(),
+        .x_type = (nacre_float_type)w->x_type,
+        .out_type = (nacre_float_type)w->out_type,
+        .x = nacre_operand(c, 0),
+        .out = nacre_operand(c, 1),
+        .outer = (size_t)w->outer,
+        .n = (size_t)w->n,
+        .inner = (size_t)w->inner,
+        .op = (nacre_reduce_op)w->op,
+        .root = (nacre_reduce_root)w->root,
+        .scale = 1 / (double)w->divisor,
+        .scratch = c->scratch,
+        .team = c->team,
+    };
+    j.tiles = (j.inner + NACRE_REDUCE_COLS - 1) / NACRE_REDUCE_COLS;
+    const size_t tile = j.n * reduce_min(j.inner, NACRE_REDUCE_COLS);
+    j.per_chunk = tile >= REDUCE_GRAIN ? 1 : REDUCE_GRAIN / (tile == 0 ? 1 : tile);
+    nacre_parallel(c->team, (j.outer * j.tiles + j.per_chunk - 1) / j.per_chunk, reduce_chunk, &j);
+}
+
+static size_t reduce_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
+    (void)k;
+    const nacre_f32_reduce_words *const w = (const void *)words;
+    return w->x_type == NACRE_FLOAT32 ? 0 : threads * REDUCE_ROOM * sizeof(float);
+}
+
+const nacre_entry nacre_f32_reduce_entry = {
+    .words = sizeof(nacre_f32_reduce_words) / 8, .operands = 2, .run = reduce_command, .scratch = reduce_scratch,
+};

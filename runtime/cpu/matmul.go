@@ -1,0 +1,560 @@
+package cpu
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var matmulRows = []row{
+	rowFor("gemv", func(o *op.MatMul, b *binder) error { return bindMatMul("f32_gemv", b) }),
+	rowFor("gemm", func(o *op.MatMul, b *binder) error { return bindMatMul("f32_gemm", b) }),
+	rowFor("formula", func(o *op.MatMul, b *binder) error { return bindMatMul("", b) }),
+	rowFor("gemv", func(o *op.MatMulBias, b *binder) error { return bindMatMulBias(o, "f32_gemv", b) }),
+	rowFor("gemm", func(o *op.MatMulBias, b *binder) error { return bindMatMulBias(o, "f32_gemm", b) }),
+	rowFor("formula", func(o *op.MatMulBias, b *binder) error { return bindMatMulBias(o, "", b) }),
+	rowFor("gemv", func(o *op.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "f32_gemv", b) }),
+	rowFor("gemm", func(o *op.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "f32_gemm", b) }),
+	rowFor("formula", func(o *op.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "", b) }),
+	rowFor("gemv", func(o *op.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_gemv", b) }),
+	rowFor("gemm", func(o *op.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_gemm", b) }),
+	rowFor("formula", func(o *op.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "", b) }),
+	rowFor("gemv", func(o *op.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_gemv", b) }),
+	rowFor("gemm", func(o *op.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_gemm", b) }),
+	rowFor("formula", func(o *op.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "", b) }),
+}
+
+// floatTypes are the words for the types of floats, as nacre_float_type of
+// csrc/core/half.h has them.
+var floatTypes = map[tensor.DType]int{tensor.F32: 0, tensor.F16: 1, tensor.BF16: 2}
+
+// wideGemms are the kernels for element types that are not computed in float32. Sums
+// that wrap have the same bits whether their terms have signs or not.
+var wideGemms = map[tensor.DType]string{
+	tensor.F64: "f64_gemm", tensor.I32: "u32_gemm", tensor.U32: "u32_gemm", tensor.I64: "u64_gemm", tensor.U64: "u64_gemm",
+}
+
+// product is a batch of products of matrices [m,k] and [k,n], whose results follow each
+// other without gaps. Strides are in elements.
+type product struct {
+	m, n, k                graph.Dim
+	aRow, aCol, bRow, bCol graph.Dim
+	batch                  []batchAxis // outermost first
+	scattered              bool        // right matrices do not follow each other
+}
+
+// batchAxis is an extent and the strides of both operands: 0 where one is shared.
+type batchAxis struct{ n, a, b graph.Dim }
+
+// matrices gives a vector the axis that makes it a row or a column.
+func matrices(d graph.Dims, row bool) graph.Dims {
+	one := graph.Known(1)
+	switch {
+	case len(d) > 1:
+		return d
+	case row:
+		return graph.Dims{one, d[0]}
+	}
+	return graph.Dims{d[0], one}
+}
+
+// productOf cuts row-major operands with at least two axes into products, as few as
+// there can be: axes that both operands, or neither, step over together become one, and
+// rows that share their right operand one matrix.
+func productOf(a, b graph.Dims) *product {
+	la, lb := len(a)-2, len(b)-2
+	p := &product{m: a[la], k: a[la+1], n: b[lb+1], aRow: a[la+1], aCol: graph.Known(1), bRow: b[lb+1], bCol: graph.Known(1)}
+	p.setBatch(a[:la], b[:lb], p.m.Mul(p.k), p.k.Mul(p.n))
+	if last := len(p.batch) - 1; last >= 0 && p.batch[last].b.Is(0) && p.batch[last].a.Same(p.m.Mul(p.k)) {
+		p.m = p.m.Mul(p.batch[last].n)
+		p.batch = p.batch[:last]
+	}
+	return p
+}
+
+// setBatch sets the axes of operands whose matrices are that many elements apart.
+func (p *product) setBatch(a, b graph.Dims, aStep, bStep graph.Dim) {
+	zero := graph.Known(0)
+	for i := 1; i <= max(len(a), len(b)); i++ {
+		x := batchAxis{graph.Known(1), zero, zero}
+		if i <= len(a) && !a[len(a)-i].Is(1) {
+			x.n, x.a = a[len(a)-i], aStep
+			aStep = aStep.Mul(x.n)
+		}
+		if i <= len(b) && !b[len(b)-i].Is(1) {
+			x.n, x.b = b[len(b)-i], bStep
+			bStep = bStep.Mul(x.n)
+		}
+		if x.n.Is(1) {
+			continue
+		}
+		if k := len(p.batch) - 1; k >= 0 && x.a.Same(p.batch[k].a.Mul(p.batch[k].n)) && x.b.Same(p.batch[k].b.Mul(p.batch[k].n)) {
+			p.batch[k].n = p.batch[k].n.Mul(x.n)
+			continue
+		}
+		p.batch = append(p.batch, x)
+	}
+	slices.Reverse(p.batch)
+}
+
+func (w *words) batch(list []batchAxis) {
+	w.int(len(list))
+	for _, x := range list {
+		w.dim(x.n)
+	}
+	for _, x := range list {
+		w.dim(x.a)
+	}
+	for _, x := range list {
+		w.dim(x.b)
+	}
+}
+
+// sum is what is added to products, before the function behind them.
+type sum struct {
+	row, col, all device.Operand // a number for each row, for each column, for each element
+	then          op.Epilogue
+}
+
+// gemm is the words of f32_gemm and f32_gemv.
+type gemm struct {
+	*product
+	dtype   tensor.DType
+	bPacked bool
+	alpha   float64
+	then    op.Epilogue
+	apply   bindings.Kernel // of the epilogue, unless that is a clamp
+}
+
+func (g *gemm) words() words {
+	var w words
+	t := floatTypes[g.dtype]
+	w.dim(g.m, g.n, g.k)
+	w.int(t, 0)
+	w.dim(g.aRow, g.aCol)
+	w.int(t)
+	w.bool(g.bPacked)
+	w.dim(g.bRow, g.bCol)
+	w.int(t)
+	w.dim(g.n)
+	w.float(g.alpha)
+	w.epilogue(tensor.F32, g.then, g.apply)
+	w.batch(g.batch)
+	return w
+}
+
+// epilogue appends what follows sums of type d: a clamp, or the kernel of a function and
+// its parameters.
+func (w *words) epilogue(d tensor.DType, e op.Epilogue, apply bindings.Kernel) {
+	low, high, clamps := clampOf(e)
+	w.bool(clamps)
+	w.float(low, high)
+	w.part(apply)
+	w.params(params(d, e.P, e.Q))
+}
+
+// clampOf returns the interval to which an epilogue moves elements, if it is of that
+// kind.
+func clampOf(e op.Epilogue) (low, high float64, ok bool) {
+	switch e.Func {
+	case "relu":
+		return 0, math.Inf(1), true
+	case "clip":
+		return e.P, e.Q, true
+	}
+	return 0, 0, false
+}
+
+// epilogue returns the kernel of a function behind sums of type d; the zero Kernel for
+// none and for clamps.
+func (b *binder) epilogue(d tensor.DType, e op.Epilogue) (bindings.Kernel, error) {
+	if _, _, clamps := clampOf(e); clamps || e.Func == "" {
+		return bindings.Kernel{}, nil
+	}
+	return b.function(d, e.Func)
+}
+
+// narrow adds products of floats that are computed in float32 by a kernel of that op.
+func (b *binder) narrow(kernel string, p *product, alpha float64, s sum) error {
+	d := b.DType(0)
+	if _, ok := floatTypes[d]; !ok {
+		return device.Refuse("elements are %v", d)
+	}
+	apply, err := b.epilogue(tensor.F32, s.then)
+	if err != nil {
+		return err
+	}
+	g := &gemm{product: p, dtype: d, alpha: alpha, then: s.then, apply: apply}
+	if kernel == "f32_gemv" {
+		if packs, err := b.packs(g); err != nil || packs {
+			return orRefuse(err, "the right operand is packed")
+		}
+	}
+	k, err := b.choose(kernel, g.words())
+	if err != nil {
+		return err
+	}
+	right, packed := b.in(1), false
+	if !p.scattered {
+		if right, packed, err = b.packed(1, k, g.forPacking(), 1); err != nil {
+			return err
+		}
+	}
+	if packed {
+		g.bPacked = true
+		g.packBatch(k)
+	} else {
+		right = b.in(1)
+	}
+	return b.add(k, []bindings.Kernel{apply}, g.words(), b.in(0), right, s.row, s.col, s.all, b.out(0))
+}
+
+func orRefuse(err error, why string) error {
+	if err != nil {
+		return err
+	}
+	return device.Refuse("%s", why)
+}
+
+// packs reports whether products by tiles have the right operand packed.
+func (b *binder) packs(g *gemm) (bool, error) {
+	t := b.Const(1)
+	if t == nil || t.Len() == 0 || g.scattered {
+		return false, nil
+	}
+	k, err := b.kernel("f32_gemm")
+	if err != nil {
+		return false, err
+	}
+	list, err := b.numbers(g.forPacking())
+	return err == nil && k.Packed(list, 1) > 0, err
+}
+
+// forPacking is the words on which the form of a packed right operand depends.
+func (g *gemm) forPacking() words {
+	own := *g
+	p := *g.product
+	own.product = &p
+	p.m, p.aRow, p.aCol = graph.Known(1), graph.Known(0), graph.Known(0)
+	p.batch = nil
+	for _, x := range g.batch {
+		if !x.b.Is(0) {
+			p.batch = append(p.batch, batchAxis{x.n, graph.Known(0), x.b})
+		}
+	}
+	own.alpha, own.then, own.apply = 1, op.Epilogue{}, bindings.Kernel{}
+	return own.words()
+}
+
+// packBatch changes the strides of the right operand to those of packed matrices.
+func (g *gemm) packBatch(k bindings.Kernel) {
+	one := *g
+	p := *g.product
+	one.product = &p
+	p.batch = nil
+	list := make([]int64, 0, 32)
+	for _, d := range one.forPacking() {
+		n, _ := d.Value()
+		list = append(list, int64(n))
+	}
+	size := k.Packed(list, 1) / (g.dtype.Bits() / 8)
+	plain, _ := g.k.Mul(g.n).Value()
+	for i := range g.batch {
+		n, _ := g.batch[i].b.Value()
+		g.batch[i].b = graph.Known(n / plain * size)
+	}
+}
+
+// wideProduct adds products of elements that are not computed in float32.
+func (b *binder) wideProduct(p *product, out device.Operand) error {
+	name, ok := wideGemms[b.DType(0)]
+	if !ok {
+		return device.Refuse("elements are %v", b.DType(0))
+	}
+	var w words
+	w.dim(p.m, p.n, p.k, p.aRow, p.aCol, p.bRow, p.bCol, p.n)
+	w.batch(p.batch)
+	return b.run(name, w, b.in(0), b.in(1), out)
+}
+
+// isEmpty reports whether the output has no elements.
+func (b *binder) isEmpty() bool {
+	n, ok := b.Out[0].Dims.Len().Value()
+	return ok && n == 0
+}
+
+func bindMatMul(kernel string, b *binder) error {
+	if b.isEmpty() {
+		return nil
+	}
+	p := productOf(matrices(b.In[0].Dims, true), matrices(b.In[1].Dims, false))
+	if kernel == "" {
+		return b.wideProduct(p, b.out(0))
+	}
+	return b.narrow(kernel, p, 1, sum{})
+}
+
+func bindMatMulBias(o *op.MatMulBias, kernel string, b *binder) error {
+	if b.isEmpty() {
+		return nil
+	}
+	p := productOf(b.In[0].Dims, b.In[1].Dims)
+	if kernel == "" {
+		return b.doublesAfter(o, p)
+	}
+	s := sum{then: o.Then}
+	var err error
+	if s.col, err = b.floats(2); err != nil {
+		return err
+	}
+	if s.all, err = b.floats(3); err != nil {
+		return err
+	}
+	return b.narrow(kernel, p, 1, s)
+}
+
+// floats is input i as float32: where it lies, or widened into scratch.
+func (b *binder) floats(i int) (device.Operand, error) {
+	d := b.DType(i)
+	if !b.Has(i) || d == tensor.F32 {
+		return b.in(i), nil
+	}
+	n := b.In[i].Dims.Len()
+	most, ok := b.Max(n)
+	if !ok {
+		return device.Operand{}, device.Refuse("extents %v are not known", b.In[i].Dims)
+	}
+	t := b.temp(4 * most)
+	return t, b.convert(d, tensor.F32, n, b.in(i), t)
+}
+
+// doublesAfter computes products of float64, and after them what is added and follows.
+// The sums would overwrite a Z that lies where the output does.
+func (b *binder) doublesAfter(o *op.MatMulBias, p *product) error {
+	b.step.InPlace = nil
+	if err := b.wideProduct(p, b.out(0)); err != nil {
+		return err
+	}
+	y := b.Out[0].Dims
+	for i := 2; i < 4; i++ {
+		if !b.Has(i) {
+			continue
+		}
+		if err := b.joinOut("add", b.in(i), b.In[i].Dims); err != nil {
+			return err
+		}
+	}
+	return b.applyOut(o.Then, y)
+}
+
+// joinOut joins the output with a value by a function, in the type of the output.
+func (b *binder) joinOut(name string, x device.Operand, dims graph.Dims) error {
+	d := b.Out[0].DType
+	k, err := b.function(d, name)
+	if err != nil {
+		return err
+	}
+	l := lane{bytes: d.Bits() / 8}
+	y := b.Out[0].Dims
+	return b.pairs(k, l, l, l, b.out(0), x, b.out(0), y, y, dims)
+}
+
+// applyOut applies an epilogue to the output, in its own type.
+func (b *binder) applyOut(e op.Epilogue, dims graph.Dims) error {
+	if e.Func == "" {
+		return nil
+	}
+	d := b.Out[0].DType
+	k, err := b.function(d, e.Func)
+	if err != nil {
+		return err
+	}
+	var w words
+	w.dim(dims.Len())
+	w.lane(lane{bytes: d.Bits() / 8}, lane{bytes: d.Bits() / 8})
+	w.params(params(d, e.P, e.Q))
+	w.int(d.Bits() / 8)
+	return b.add(k, nil, w, b.out(0), b.out(0), device.Operand{}, device.Operand{})
+}
+
+// reordered is the products of operands whose axes are in another order.
+func reordered(o *op.FusedMatMul, a, b graph.Dims) *product {
+	if o.Order == [2]op.AxisOrder{} {
+		return productOf(matrices(a, true), matrices(b, false))
+	}
+	var dims, steps [2]graph.Dims
+	for i, d := range []graph.Dims{a, b} {
+		dims[i], steps[i] = o.Order[i].Apply(d), o.Order[i].Apply(stridesOf(d))
+		if one := graph.Known(1); len(d) == 1 {
+			dims[i], steps[i] = graph.Dims{d[0], one}, graph.Dims{one, one}
+			if i == 0 {
+				dims[i], steps[i] = graph.Dims{one, d[0]}, graph.Dims{d[0], one}
+			}
+		}
+	}
+	la, lb := len(dims[0])-2, len(dims[1])-2
+	p := &product{
+		scattered: o.Order[1].Batch, m: dims[0][la], k: dims[0][la+1], n: dims[1][lb+1],
+		aRow: steps[0][la], aCol: steps[0][la+1], bRow: steps[1][lb], bCol: steps[1][lb+1],
+	}
+	for i := max(la, lb); i > 0; i-- {
+		x := batchAxis{graph.Known(1), graph.Known(0), graph.Known(0)}
+		if i <= la && !dims[0][la-i].Is(1) {
+			x.n, x.a = dims[0][la-i], steps[0][la-i]
+		}
+		if i <= lb && !dims[1][lb-i].Is(1) {
+			x.n, x.b = dims[1][lb-i], steps[1][lb-i]
+		}
+		p.batch = append(p.batch, x)
+	}
+	return p
+}
+
+// stridesOf is the elements from one index to the next along each axis of a row-major
+// value.
+func stridesOf(d graph.Dims) graph.Dims {
+	s, step := make(graph.Dims, len(d)), graph.Known(1)
+	for i := len(d) - 1; i >= 0; i-- {
+		s[i] = step
+		step = step.Mul(d[i])
+	}
+	return s
+}
+
+func bindFusedMatMul(o *op.FusedMatMul, kernel string, b *binder) error {
+	if b.isEmpty() {
+		return nil
+	}
+	p := reordered(o, b.In[0].Dims, b.In[1].Dims)
+	if kernel != "" {
+		return b.narrow(kernel, p, float64(o.Alpha), sum{})
+	}
+	if err := b.wideProduct(p, b.out(0)); err != nil || o.Alpha == 1 {
+		return err
+	}
+	return b.joinOut("mul", constant(float64(o.Alpha)), graph.Dims{})
+}
+
+func bindGemm(o *op.Gemm, then op.Epilogue, kernel string, b *binder) error {
+	if b.isEmpty() {
+		return nil
+	}
+	p := gemmProduct(o, b.In[0].Dims, b.In[1].Dims, b.Out[0].Dims)
+	if kernel == "" {
+		return b.wideGemm(o, then, p)
+	}
+	s := sum{then: then}
+	if b.Has(2) && o.Beta != 0 {
+		if err := b.addend(&s, o.Beta, p); err != nil {
+			return err
+		}
+	}
+	return b.narrow(kernel, p, float64(o.Alpha), s)
+}
+
+func gemmProduct(o *op.Gemm, a, b, out graph.Dims) *product {
+	p := &product{m: out[0], n: out[1], k: a[1], aRow: a[1], aCol: graph.Known(1), bRow: b[1], bCol: graph.Known(1)}
+	if o.TransA {
+		p.k, p.aRow, p.aCol = a[0], p.aCol, p.aRow
+	}
+	if o.TransB {
+		p.bRow, p.bCol = p.bCol, p.bRow
+	}
+	return p
+}
+
+// addend sets what beta times C adds: to rows, to columns, or to each element.
+func (b *binder) addend(s *sum, beta float32, p *product) error {
+	dims := b.In[2].Dims
+	rows, cols := graph.Known(1), graph.Known(1)
+	if len(dims) > 0 {
+		cols = dims[len(dims)-1]
+	}
+	if len(dims) > 1 {
+		rows = dims[len(dims)-2]
+	}
+	x, err := b.floats(2)
+	if err != nil {
+		return err
+	}
+	one := rows.Is(1) && cols.Is(1)
+	if beta != 1 || one && !p.n.Is(1) {
+		if one {
+			cols = p.n
+		}
+		if x, err = b.scaled(x, dims, graph.Dims{rows, cols}, beta); err != nil {
+			return err
+		}
+	}
+	switch {
+	case rows.Is(1):
+		s.col = x
+	case cols.Is(1) && !p.n.Is(1):
+		s.row = x
+	case p.n.Is(1):
+		s.row = x
+	default:
+		s.all = x
+	}
+	return nil
+}
+
+// scaled is a value of float32, stretched to extents [rows,cols] and multiplied, in
+// scratch.
+func (b *binder) scaled(x device.Operand, dims, to graph.Dims, by float32) (device.Operand, error) {
+	n, ok := b.Max(to.Len())
+	if !ok {
+		return device.Operand{}, device.Refuse("extents %v are not known", to)
+	}
+	k, err := b.function(tensor.F32, "mul")
+	if err != nil {
+		return device.Operand{}, err
+	}
+	t, l := b.temp(4*n), lane{bytes: 4}
+	return t, b.pairs(k, l, l, l, x, constant(by), t, to, dims, graph.Dims{})
+}
+
+// wideGemm is Gemm of float64 or of integers that nothing scales; others are left to
+// the host.
+func (b *binder) wideGemm(o *op.Gemm, then op.Epilogue, p *product) error {
+	d := b.DType(0)
+	scales := o.Alpha != 1 || b.Has(2) && o.Beta != 1 && o.Beta != 0
+	if d != tensor.F64 && scales {
+		return device.Refuse("%v elements are scaled", d)
+	}
+	if err := b.wideProduct(p, b.out(0)); err != nil {
+		return err
+	}
+	if o.Alpha != 1 {
+		if err := b.joinOut("mul", constant(float64(o.Alpha)), graph.Dims{}); err != nil {
+			return err
+		}
+	}
+	if b.Has(2) && o.Beta != 0 {
+		x := b.in(2)
+		if o.Beta != 1 {
+			n, ok := b.Max(b.In[2].Dims.Len())
+			if !ok {
+				return device.Refuse("extents %v are not known", b.In[2].Dims)
+			}
+			k, err := b.function(d, "mul")
+			if err != nil {
+				return err
+			}
+			l := lane{bytes: 8}
+			x = b.temp(8 * n)
+			if err := b.pairs(k, l, l, l, b.in(2), constant(float64(o.Beta)), x, b.In[2].Dims, b.In[2].Dims, graph.Dims{}); err != nil {
+				return err
+			}
+		}
+		if err := b.joinOut("add", x, b.In[2].Dims); err != nil {
+			return err
+		}
+	}
+	return b.applyOut(then, b.Out[0].Dims)
+}

@@ -1,0 +1,215 @@
+package cpu
+
+import (
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var normRows = []row{
+	rowFor("softmax", bindSoftmax),
+	rowFor("lrn", bindLRN),
+	rowFor("layer_norm", func(o *op.LayerNorm, b *binder) error { return b.layerNorm(o, b.out(1), b.out(2), b.DType(2)) }),
+	rowFor("layer_norm", func(o *op.SimplifiedNorm, b *binder) error {
+		return b.layerNorm(&o.LayerNorm, device.Operand{}, b.out(1), tensor.Invalid)
+	}),
+	rowFor("skip_norm", bindSkipNorm),
+	rowFor("group_norm", bindGroupNorm),
+	rowFor("batch_norm", bindBatchNorm),
+}
+
+// float32Types returns the types as words, for kernels that compute in float32, and the
+// conversions that they need: the zero Kernel if all types are float32. Invalid stands
+// for an operand left out.
+func (b *binder) float32Types(types ...tensor.DType) (list []int, half bindings.Kernel, err error) {
+	for _, d := range types {
+		if d == tensor.Invalid {
+			d = tensor.F32
+		}
+		t, ok := floatTypes[d]
+		if !ok {
+			return nil, half, device.Refuse("%v elements are computed in Go", d)
+		}
+		if list = append(list, t); d != tensor.F32 {
+			half = b.dev.half
+		}
+	}
+	return list, half, nil
+}
+
+// float32 adds a command of a kernel that computes in float32, with the conversions
+// that it needs.
+func (b *binder) float32(op string, w words, half bindings.Kernel, operands ...device.Operand) error {
+	k, err := b.choose(op, w)
+	if err != nil {
+		return err
+	}
+	return b.add(k, []bindings.Kernel{half}, w, operands...)
+}
+
+func bindSoftmax(o *op.Softmax, b *binder) error {
+	if o.Hard {
+		return device.Refuse("Hardmax is computed in Go")
+	}
+	types, half, err := b.float32Types(b.DType(0))
+	if err != nil {
+		return err
+	}
+	outer, n, inner, err := o.Split(b.In[0].Dims)
+	if err != nil {
+		return err
+	}
+	return b.float32("f32_softmax", softmaxWords(outer, n, inner, o.Log, types[0], half), half, b.in(0), b.out(0))
+}
+
+func softmaxWords(outer, n, inner graph.Dim, log bool, floatType int, half bindings.Kernel) (w words) {
+	w.dim(outer, n, inner)
+	w.bool(log)
+	w.int(floatType)
+	w.part(half)
+	return w
+}
+
+func bindLRN(o *op.LRN, b *binder) error {
+	types, half, err := b.float32Types(b.DType(0))
+	if err != nil {
+		return err
+	}
+	dims := b.In[0].Dims
+	channels, ok := b.Max(dims[1])
+	if !ok {
+		return device.Refuse("extent %v is not known", dims[1])
+	}
+	size := min(o.Size, 2*channels+2-o.Size%2) // of the same parity, beyond every channel
+	alpha := float64(o.Alpha / float32(o.Size))
+	w := lrnWords(dims[0], dims[1], dims[2:].Len(), size, types[0], alpha, float64(o.Beta), float64(o.Bias), half)
+	return b.float32("f32_lrn", w, half, b.in(0), b.out(0))
+}
+
+func lrnWords(batch, channels, inner graph.Dim, size, floatType int, alpha, beta, bias float64, half bindings.Kernel) (w words) {
+	w.dim(batch, channels, inner)
+	w.int(size, floatType)
+	w.float(alpha, beta, bias)
+	w.part(half)
+	return w
+}
+
+// layerNorm adds a command of a normalisation of rows with these outputs behind the
+// first, and a bias of that type.
+func (b *binder) layerNorm(o *op.LayerNorm, mean, invStd device.Operand, bias tensor.DType) error {
+	types, half, err := b.float32Types(b.DType(0), b.DType(1), bias, b.Out[0].DType, o.Stash)
+	if err != nil {
+		return err
+	}
+	x := b.In[0].Dims
+	for i, v := range b.In[1:] {
+		if v != nil && !o.PerElement(x, v.Dims) {
+			return device.Refuse("parameter %d of shape %v does not have an element for each of a row of %v", i+1, v.Dims, x)
+		}
+	}
+	rows, n, err := o.Split(x)
+	if err != nil {
+		return err
+	}
+	w := layerNormWords(rows, n, o.Centred, types, float64(o.Epsilon), half)
+	scale, shift := b.in(1), b.in(2)
+	return b.float32("f32_layer_norm", w, half, b.in(0), scale, shift, b.out(0), mean, invStd)
+}
+
+// layerNormWords takes the types of x, scale, bias, out and the statistics.
+func layerNormWords(rows, n graph.Dim, centred bool, types []int, epsilon float64, half bindings.Kernel) (w words) {
+	w.dim(rows, n)
+	w.bool(centred)
+	w.int(types...)
+	w.float(epsilon)
+	w.part(half)
+	return w
+}
+
+func bindSkipNorm(o *op.SkipNorm, b *binder) error {
+	types, half, err := b.float32Types(b.DType(0))
+	if err != nil {
+		return err
+	}
+	x, skip := b.In[0].Dims, b.In[1].Dims
+	n := x[len(x)-1]
+	betaIn, biasIn := o.Inputs()
+	beta := device.Operand{}
+	if betaIn >= 0 {
+		beta = b.in(betaIn)
+	}
+	w := skipNormWords(x[:len(x)-1].Len(), n, skip[:len(skip)-1].Len(), o.Centred, types[0], float64(o.Epsilon), half)
+	return b.float32("f32_skip_norm", w, half, b.in(0), b.in(1), b.in(2), beta, b.in(biasIn), b.out(0), b.out(1), b.out(2), b.out(3))
+}
+
+func skipNormWords(rows, n, skipRows graph.Dim, centred bool, floatType int, epsilon float64, half bindings.Kernel) (w words) {
+	w.dim(rows, n, skipRows)
+	w.bool(centred)
+	w.int(floatType)
+	w.float(epsilon)
+	w.part(half)
+	return w
+}
+
+func bindGroupNorm(o *op.GroupNorm, b *binder) error {
+	types, half, err := b.float32Types(b.DType(0), b.DType(1), b.DType(2))
+	if err != nil {
+		return err
+	}
+	dims := b.In[0].Dims
+	groups, params, err := o.Split(dims[1])
+	if err != nil {
+		return err
+	}
+	if err := b.haveElements(params, 1, 2); err != nil {
+		return err
+	}
+	w := groupNormWords(dims[0], dims[1], dims[2:].Len(), groups, params, types, float64(o.Epsilon), half)
+	return b.float32("f32_group_norm", w, half, b.in(0), b.in(1), b.in(2), b.out(0))
+}
+
+// groupNormWords takes the types of x, scale and bias.
+func groupNormWords(batch, channels, inner, groups, params graph.Dim, types []int, epsilon float64, half bindings.Kernel) (w words) {
+	w.dim(batch, channels, inner, groups, params)
+	w.int(types...)
+	w.float(epsilon)
+	w.part(half)
+	return w
+}
+
+func bindBatchNorm(o *op.BatchNorm, b *binder) error {
+	if o.Training {
+		return device.Refuse("training is computed in Go")
+	}
+	types, half, err := b.float32Types(b.DType(0), b.DType(1), b.DType(2), b.DType(3), b.DType(4))
+	if err != nil {
+		return err
+	}
+	batch, channels, inner := o.Split(b.In[0].Dims)
+	if err := b.haveElements(channels, 1, 2, 3, 4); err != nil {
+		return err
+	}
+	w := batchNormWords(batch, channels, inner, types, o.Epsilon, half)
+	return b.float32("f32_batch_norm", w, half, b.in(0), b.in(1), b.in(2), b.in(3), b.in(4), b.out(0))
+}
+
+// batchNormWords takes the types of x and of scale, bias, mean and variance.
+func batchNormWords(batch, channels, inner graph.Dim, types []int, epsilon float64, half bindings.Kernel) (w words) {
+	w.dim(batch, channels, inner)
+	w.int(types...)
+	w.float(epsilon)
+	w.part(half)
+	return w
+}
+
+// haveElements refuses inputs that are not known to have that many elements.
+func (b *binder) haveElements(n graph.Dim, inputs ...int) error {
+	for _, i := range inputs {
+		if d := b.In[i].Dims; d == nil || !d.Len().Same(n) {
+			return device.Refuse("input %d of shape %v is not known to have %v elements", i, d, n)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package cpu
+
+import (
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var reduceRows = []row{
+	rowFor("reduce", bindReduce),
+	rowFor("reduce", bindGlobalPool),
+}
+
+// reduction takes the middle axis out of a value [outer,n,inner].
+type reduction struct{ outer, n, inner graph.Dim }
+
+// reductions returns one for each run of neighbouring axes that are reduced, the last
+// first, and at least one.
+func reductions(dims graph.Dims, reduced []bool) []reduction {
+	var list []reduction
+	inner := graph.Known(1)
+	for i := len(dims) - 1; i >= 0; i-- {
+		if !reduced[i] {
+			inner = inner.Mul(dims[i])
+			continue
+		}
+		n := dims[i]
+		for i > 0 && (reduced[i-1] || dims[i-1].Is(1)) {
+			i--
+			n = n.Mul(dims[i])
+		}
+		if !n.Is(1) {
+			list = append(list, reduction{dims[:i].Len(), n, inner})
+		}
+	}
+	if list == nil {
+		list = []reduction{{graph.Known(1), graph.Known(1), dims.Len()}}
+	}
+	return list
+}
+
+// bindReduce reduces one run of axes after another. All but the first join partial
+// results.
+func bindReduce(o *op.Reduce, b *binder) error {
+	if o.Logs {
+		return device.Refuse("sums of exponentials are computed in Go")
+	}
+	if _, _, err := b.float32Types(b.DType(0)); err != nil {
+		return err
+	}
+	reduced, known, err := o.Reduced(b.In)
+	if err != nil {
+		return err
+	}
+	if !known {
+		return &device.NeedValue{Input: 1}
+	}
+	list := reductions(b.In[0].Dims, reduced)
+	x, from := b.in(0), b.DType(0)
+	first, divisor := o.First, graph.Known(1)
+	if o.Mean {
+		for i, d := range b.In[0].Dims {
+			if reduced[i] {
+				divisor = divisor.Mul(d)
+			}
+		}
+	}
+	for _, r := range list[:len(list)-1] {
+		n, ok := b.Max(r.outer.Mul(r.inner))
+		if !ok {
+			return device.Refuse("extents %v are not known", b.In[0].Dims)
+		}
+		part := b.temp(tensor.F32.Bytes(n))
+		if err := b.reduce(r, first, graph.Known(1), op.RootNone, from, tensor.F32, x, part); err != nil {
+			return err
+		}
+		x, from = part, tensor.F32
+		if first == op.ReduceSumSquare || first == op.ReduceSumAbs {
+			first = op.ReduceSum
+		}
+	}
+	return b.reduce(list[len(list)-1], first, divisor, o.Root, from, b.Out[0].DType, x, b.out(0))
+}
+
+// reduce adds a command.
+func (b *binder) reduce(r reduction, first op.Reduction, divisor graph.Dim, root op.Root, from, to tensor.DType, x, out device.Operand) error {
+	types, half, err := b.float32Types(from, to)
+	if err != nil {
+		return err
+	}
+	return b.float32("f32_reduce", reduceWords(r, first, divisor, root, types, half), half, x, out)
+}
+
+// reduceWords takes the types of x and out.
+func reduceWords(r reduction, first op.Reduction, divisor graph.Dim, root op.Root, types []int, half bindings.Kernel) (w words) {
+	w.dim(r.outer, r.n, r.inner)
+	w.int(int(first))
+	w.dim(divisor)
+	w.int(int(root))
+	w.int(types...)
+	w.part(half)
+	return w
+}
+
+func bindGlobalPool(o *op.GlobalPool, b *binder) error {
+	first, mean, ok := o.Reduction()
+	if !ok {
+		return device.Refuse("norms are computed in Go")
+	}
+	dims := b.In[0].Dims
+	r := reduction{dims[:2].Len(), dims[2:].Len(), graph.Known(1)}
+	divisor := graph.Known(1)
+	if mean {
+		divisor = r.n
+	}
+	return b.reduce(r, first, divisor, op.RootNone, b.DType(0), b.Out[0].DType, b.in(0), b.out(0))
+}

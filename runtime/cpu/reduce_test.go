@@ -1,0 +1,94 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+func reductionOf(s [3]int) reduction {
+	return reduction{graph.Known(s[0]), graph.Known(s[1]), graph.Known(s[2])}
+}
+
+func TestReduce(t *testing.T) {
+	pool, r := testPool(t), rand.New(rand.NewPCG(3, 4))
+	for _, s := range append([][3]int{{2, 0, 3}, {3, 4, 0}}, steps...) {
+		list := normals(r, volume(s[:]), 0, 2)
+		for first := op.ReduceSum; first <= op.ReduceMin; first++ {
+			for _, d := range floatKinds {
+				x := list
+				if first == op.ReduceProd {
+					x = make([]float64, len(list))
+					for i, v := range list {
+						x[i] = 1 + v/64
+					}
+				}
+				root := op.RootNone
+				if first == op.ReduceSumSquare {
+					root = op.RootSqrt
+				}
+				w := reduceWords(reductionOf(s), first, graph.Known(2), root, []int{floatTypes[d.t], floatTypes[d.t]}, halfFor(t, d.t))
+				// Each accumulator adds a few hundred numbers of size 4 at most.
+				checkVariants(t, "f32_reduce", fmt.Sprint(first, s, d.t), w, pool, 1e-6*float64(s[1]), 1e-5*float64(min(s[1], 100))+d.relative,
+					[]output{{at: 1, dtype: d.t, n: s[0] * s[2]}}, stored(d.t, x), nil)
+			}
+		}
+	}
+}
+
+// TestReduceSpecial puts numbers that decide a result at every place of a row and of a
+// column.
+func TestReduceSpecial(t *testing.T) {
+	pool, inf, nan := testPool(t), math.Inf(1), math.NaN()
+	const n = 70
+	for _, c := range []struct {
+		name  string
+		value float64
+		first op.Reduction
+		want  float64
+	}{
+		{"largest with NaN", nan, op.ReduceMax, nan},
+		{"smallest with NaN", nan, op.ReduceMin, nan},
+		{"largest with inf", inf, op.ReduceMax, inf},
+		{"smallest with -inf", -inf, op.ReduceMin, -inf},
+		{"sum with NaN", nan, op.ReduceSum, nan},
+		{"sum with inf", inf, op.ReduceSum, inf},
+		{"absolute -inf", -inf, op.ReduceSumAbs, inf},
+	} {
+		for _, k := range runnable(t, "f32_reduce") {
+			for at := range n {
+				x := make([]float64, 3*n)
+				x[at] = c.value
+				for rows, s := range map[int][3]int{n: {1, n, 1}, 3: {1, 3, n}} {
+					w := reduceWords(reductionOf(s), c.first, graph.Known(1), op.RootNone, []int{0, 0}, halfFor(t, tensor.F32))
+					got := runOutputs(t, k, w, pool, []output{{at: 1, dtype: tensor.F32, n: s[2]}}, stored(tensor.F32, x), nil)
+					if v := got[at%s[2]]; differ([]float64{v}, []float64{c.want}, 0, 0) >= 0 {
+						t.Fatalf("%s, %s at %d of %d rows: %v", k.Variant(), c.name, at, rows, v)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestReduceInfinities reduces infinities that are the identity of the reduction.
+func TestReduceInfinities(t *testing.T) {
+	pool := testPool(t)
+	for first, v := range map[op.Reduction]float64{op.ReduceMax: math.Inf(-1), op.ReduceMin: math.Inf(1)} {
+		x := make([]float64, 37)
+		for i := range x {
+			x[i] = v
+		}
+		for _, k := range runnable(t, "f32_reduce") {
+			w := reduceWords(reductionOf([3]int{1, len(x), 1}), first, graph.Known(1), op.RootNone, []int{0, 0}, halfFor(t, tensor.F32))
+			if got := runOutputs(t, k, w, pool, []output{{at: 1, dtype: tensor.F32, n: 1}}, stored(tensor.F32, x), nil); got[0] != v {
+				t.Errorf("%s: reduction %d of infinities is %v", k.Variant(), first, got[0])
+			}
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/plan"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Bound is a plan with memory of its own for inputs, values and results, which stays
+// from run to run. A plan that consists of commands runs without allocating. One run
+// may be under way at a time.
+type Bound struct {
+	run     run
+	frame   *frame
+	memory  []byte // of inputs
+	inputs  []*tensor.Tensor
+	outputs []*tensor.Tensor
+	pins    []device.Pinner // of outputs
+	placed  []bool          // by output: commands write it where it lies
+}
+
+// Bind makes memory for a plan all of whose inputs and results are tensors with known
+// extents. Inputs hold zeros at first.
+func (e *Executor) Bind(pl *plan.Plan) (*Bound, error) {
+	b := &Bound{run: run{Executor: e, limited: e.limit > 0, budget: e.limit}}
+	for _, id := range append(append([]int(nil), pl.Program.Inputs...), pl.Program.Outputs...) {
+		if s := &pl.Slots[id]; s.Shape == nil || s.Type.DType == tensor.String || !pl.Done() {
+			return nil, b.run.fail(pl, nil, graph.Mark(graph.ErrUnsupported, "value %q is %v, whose memory is not known before a run; use Run", pl.Program.Names[id], s.Type))
+		}
+	}
+	f, err := b.run.frame(pl)
+	if err != nil {
+		return nil, err
+	}
+	b.frame = f
+	if err := b.makeInputs(pl); err != nil {
+		b.Close()
+		return nil, b.run.fail(pl, nil, err)
+	}
+	n := len(pl.Program.Outputs)
+	b.outputs, b.placed, b.pins = make([]*tensor.Tensor, n), make([]bool, n), make([]device.Pinner, n)
+	for i, id := range pl.Program.Outputs {
+		s := &pl.Slots[id]
+		if err := b.SetOutput(i, tensor.New(s.Type.DType, s.Shape...)); err != nil {
+			b.Close()
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// makeInputs lays the inputs out in one block outside Go's heap.
+func (b *Bound) makeInputs(pl *plan.Plan) error {
+	at := make([]int, len(pl.Program.Inputs)+1)
+	for i, id := range pl.Program.Inputs {
+		at[i+1] = at[i] + (pl.Slots[id].Bytes()+tensor.Align-1)/tensor.Align*tensor.Align
+	}
+	if err := b.frame.grow(&b.memory, at[len(at)-1], "inputs"); err != nil {
+		return err
+	}
+	clear(b.memory)
+	b.inputs = make([]*tensor.Tensor, len(pl.Program.Inputs))
+	for i, id := range pl.Program.Inputs {
+		s := &pl.Slots[id]
+		t, err := tensor.FromBytes(s.Type.DType, s.Shape, b.memory[at[i]:at[i]+s.Bytes():at[i]+s.Bytes()])
+		if err != nil {
+			return err
+		}
+		b.inputs[i] = t
+		b.frame.set(id, t)
+	}
+	return nil
+}
+
+// Input is the memory of input i, for the caller to fill before a run.
+func (b *Bound) Input(i int) *tensor.Tensor { return b.inputs[i] }
+
+// Output is the tensor that runs write result i to.
+func (b *Bound) Output(i int) *tensor.Tensor { return b.outputs[i] }
+
+// SetOutput has the next runs write result i to t, which must have its element type and
+// shape and may not overlap another operand.
+func (b *Bound) SetOutput(i int, t *tensor.Tensor) error {
+	pl := b.frame.plan
+	id := pl.Program.Outputs[i]
+	s := &pl.Slots[id]
+	if t.DType() != s.Type.DType || !t.Shape().Equal(s.Shape) {
+		return graph.Mark(graph.ErrShape, "result %q is %v%v and is to be written to %v", pl.Program.Names[id], s.Type.DType, s.Shape, t)
+	}
+	if !t.IsAligned() {
+		return graph.Mark(graph.ErrShape, "the memory for result %q does not lie at a multiple of its element's size", pl.Program.Names[id])
+	}
+	b.pins[i].Unpin()
+	b.pins[i].Pin(t.Pointer())
+	b.outputs[i] = t
+	b.placed[i] = s.Place == plan.Result && firstOf(pl.Program.Outputs, id) == i
+	if b.placed[i] {
+		b.frame.values[id] = t
+		b.frame.readdress(id, t)
+	}
+	return nil
+}
+
+func firstOf(list []int, id int) int {
+	for i, x := range list {
+		if x == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// Run computes the results from what the inputs hold.
+func (b *Bound) Run(ctx context.Context, prof *Profile) error {
+	r, f := &b.run, b.frame
+	r.ctx, r.prof, f.run = ctx, prof, r
+	place, err := r.device.Enter(ctx)
+	if err != nil {
+		return r.fail(f.plan, nil, err)
+	}
+	defer r.device.Leave(place)
+	if err := r.watch(); err != nil {
+		return err
+	}
+	defer r.end()
+	if err := r.stage(f); err != nil {
+		return err
+	}
+	for i, id := range f.plan.Program.Outputs {
+		if b.placed[i] {
+			continue
+		}
+		t, ok := f.value(id).(*tensor.Tensor)
+		if !ok || len(t.Bytes()) != len(b.outputs[i].Bytes()) {
+			return r.fail(f.plan, nil, fmt.Errorf("result %q was not computed", f.plan.Program.Names[id]))
+		}
+		copy(b.outputs[i].Bytes(), t.Bytes())
+		if p := f.plan.Slots[id].Place; p == plan.Dynamic || p == plan.View {
+			f.values[id] = nil
+		}
+	}
+	return nil
+}
+
+// Close gives back the memory. Inputs and their tensors may not be used any more.
+func (b *Bound) Close() {
+	if b.frame == nil {
+		return
+	}
+	d := b.run.device
+	for i := range b.pins {
+		b.pins[i].Unpin()
+	}
+	b.frame.reset()
+	b.frame.free()
+	d.Free(b.memory)
+	b.frame, b.memory, b.inputs = nil, nil, nil
+}
