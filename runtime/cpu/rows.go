@@ -19,10 +19,12 @@ func families() [][]row {
 		moeRows,
 		nbitsRows,
 		normRows,
+		poolRows,
 		quantConvRows,
 		quantProductRows,
 		quantRows,
 		reduceRows,
+		resizeRows,
 		rnnRows,
 		storeRows,
 	}
