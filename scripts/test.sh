@@ -80,21 +80,21 @@ race() { # the race detector
 }
 
 asan() { # out-of-bounds and use-after-free in C, seen from Go
-  go test -asan -short ./bindings ./runtime/op
+  go test -asan -short ./bindings ./runtime/cpu ./runtime/op
 }
 
 ubsan() { # undefined behaviour in C
   CGO_CFLAGS='-g -O1 -fsanitize=undefined -fno-sanitize-recover=undefined' \
-    CGO_LDFLAGS='-fsanitize=undefined' go test -short ./bindings
+    CGO_LDFLAGS='-fsanitize=undefined' go test -short ./bindings ./runtime/cpu
 }
 
 clang() { # the kernels as clang compiles them
-  CC=clang go test -short ./bindings
+  CC=clang go test -short ./bindings ./runtime/cpu
 }
 
 neon() { # the kernels of 64-bit ARM, under emulation
   CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOARCH=arm64 \
-    go test -short -exec 'qemu-aarch64 -L /usr/aarch64-linux-gnu' ./bindings ./packed
+    go test -short -exec 'qemu-aarch64 -L /usr/aarch64-linux-gnu' ./bindings ./runtime/cpu ./packed
 }
 
 library() { # csrc as a C library: both compilers, sanitizers, the cross build
