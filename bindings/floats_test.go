@@ -63,8 +63,7 @@ func TestVectorRows(t *testing.T) {
 	if want == 0 {
 		t.Skip("no vectors on ", runtime.GOARCH)
 	}
-	for _, op := range []string{"f32_reduce", "f32_softmax", "f32_moments", "f32_affine", "f32_affine_each", "f32_lrn",
-		"f32_pooling_rows", "f32_pooling_cols", "f32_resample_cols", "f32_resample_row"} {
+	for _, op := range []string{"f32_reduce", "f32_softmax", "f32_layer_norm", "f32_group_norm", "f32_batch_norm", "f32_lrn"} {
 		if n := len(Variants(op)); n != want {
 			t.Errorf("%s has %d variants, not %d", op, n, want)
 		}

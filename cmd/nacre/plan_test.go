@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -21,7 +22,7 @@ import (
 // TestPlanIsWhatRuns compares the plans of networks and of the official node tests
 // with profiles of runs on inputs of the same types: the steps and the memory.
 func TestPlanIsWhatRuns(t *testing.T) {
-	dirs := []string{filepath.Join(officialData(t), "node"), filepath.Join("..", "..", "..", "shared", "models")}
+	dirs := []string{filepath.Join(testenv.OfficialData(t), "node"), filepath.Join("..", "..", "..", "shared", "models")}
 	compared := 0
 	for k, dir := range dirs {
 		if _, err := os.Stat(dir); err != nil {

@@ -20,7 +20,7 @@ static i8_nbits_word i8_nbits_word_scalar(const nacre_nbits *w, const uint8_t *x
 }
 
 static void i8_nbits_dot_scalar(const nacre_nbits *w, const uint8_t *x, size_t m, size_t j0, size_t n, float *y, size_t ldy) {
-    const size_t bytes = (w->k * w->bits + 7) / 8, words = nacre_nbits_words(w), row = nacre_nbits_round_bytes(w, 1);
+    const size_t bytes = (w->k * w->bits + 7) / 8, words = nacre_nbits_row_words(w), row = nacre_nbits_round_bytes(w, 1);
     const int middle = w->from == NACRE_NBITS_MIDDLE;
     for (size_t i = 0; i < m; i++) {
         for (size_t j = j0; j < j0 + n; j++) {

@@ -13,6 +13,7 @@
 #include "core/half.h"
 #include "core/kernel.h"
 #include "core/parallel.h"
+#include "half/half.h"
 #include "matmul/matmul.h"
 
 const nacre_kernel *nacre_nbits_kernels(size_t *count);
@@ -63,12 +64,12 @@ typedef const nacre_f32_nbits_impl *nacre_f32_nbits_fn(void);
 static inline size_t nacre_nbits_per_word(const nacre_nbits *w) { return 32 / w->bits; }
 
 // Words of 32 bits that hold the codes of a row.
-static inline size_t nacre_nbits_words(const nacre_nbits *w) {
+static inline size_t nacre_nbits_row_words(const nacre_nbits *w) {
     return (w->k + nacre_nbits_per_word(w) - 1) / nacre_nbits_per_word(w);
 }
 
 static inline size_t nacre_nbits_arranged(const nacre_nbits *w, size_t lanes) {
-    return (nacre_nbits_words(w) + lanes - 1) / lanes * lanes * nacre_nbits_per_word(w);
+    return (nacre_nbits_row_words(w) + lanes - 1) / lanes * lanes * nacre_nbits_per_word(w);
 }
 
 // A product of rounded rows with codes, in whole numbers within a word. A kernel row
@@ -83,7 +84,7 @@ typedef struct {
 typedef const nacre_i8_nbits_impl *nacre_i8_nbits_fn(void);
 
 static inline size_t nacre_nbits_round_words(const nacre_nbits *w, size_t lanes) {
-    return (nacre_nbits_words(w) + lanes - 1) / lanes * lanes;
+    return (nacre_nbits_row_words(w) + lanes - 1) / lanes * lanes;
 }
 
 // Bytes of a rounded row: for each word its numbers, a sum and a scale.
@@ -107,23 +108,56 @@ float nacre_nbits_at(const nacre_nbits *w, size_t j, size_t p);
 float nacre_nbits_scale(const nacre_nbits *w, size_t j, size_t i);
 float nacre_nbits_zero(const nacre_nbits *w, size_t j, size_t i);
 
-// c(i,j) = sum_p a(i,p) W(j,p) + bias[j] for a [m][k] and c [m][n], or, turned,
-// c(i,p) = sum_j a(i,j) W(j,p) + bias[p] for a [m][n] and c [m][k].
-typedef struct {
-    const nacre_f32_nbits_impl *impl;
-    const nacre_f32_gemm_impl *gemm;
-    const nacre_i8_nbits_impl *rounded;  // to round rows of a for regular W, or NULL
-    nacre_nbits w;
-    int turned;
-    size_t m;
-    const float *a;
-    const float *bias;  // or NULL
-    float *c;
-} nacre_nbits_gemm;
+static inline unsigned nacre_nbits_code(const uint8_t *codes, size_t i, size_t bits) {
+    const size_t bit = i * bits;
+    return codes[bit / 8] >> bit % 8 & ((1u << bits) - 1);
+}
 
-// Elements of scratch on a pool of that many threads; it lies at a multiple of 64
-// bytes.
-size_t nacre_nbits_gemm_scratch(const nacre_nbits_gemm *g, size_t threads);
-void nacre_nbits_gemm_run(const nacre_nbits_gemm *g, nacre_team *team, float *scratch);
+static inline float nacre_nbits_float(const void *p, nacre_float_type type, size_t i) {
+    switch (type) {
+    case NACRE_FLOAT16: return nacre_f16_to_f32(((const uint16_t *)p)[i]);
+    case NACRE_BFLOAT16: return nacre_bf16_to_f32(((const uint16_t *)p)[i]);
+    default: return ((const float *)p)[i];
+    }
+}
+
+// ---- commands ----
+//
+// Rows f32_nbits and i8_nbits: c(i,j) = sum_p a(i,p) W(j,p) + bias[j] for a [m][k] and
+// c [m][n] or, transposed, c(i,p) = sum_j a(i,j) W(j,p) + bias[p] for a [m][n] and c
+// [m][k]. Rows i8_nbits round a. Operands are a, codes, scales, zeros, table, group,
+// bias and c, where zeros, table, group and bias may be left out. A group beyond
+// row_scales ends the run.
+typedef struct {
+    int64_t m, n, k;
+    int64_t bits, block, row_bytes, row_scales;  // as nacre_nbits has them
+    int64_t type, from;
+    int64_t high_first, flat, transposed;  // flags
+    int64_t table, group;                  // whether the operands are there
+    int64_t gemm;                          // part: a row of f32_gemm
+} nacre_nbits_words;
+
+// Row f32_columns: y(i,p) = a(i,order[p]) for a [m][k] and y [m][columns], and 0 where
+// order[p] is negative. Operands are a, order, of int32, and y.
+typedef struct {
+    int64_t m, k, columns;
+} nacre_columns_words;
+
+// Row nbits_gather: y(o,i,r) = (table[code] - zero) * scale for element (o,index[i],r) of
+// data [outer][extent][inner]; an index that is negative counts from the end, and one
+// beyond the axis makes zeros. Codes follow each other without gaps. Along an axis, block
+// neighbours share a scale and a zero point, which is table[code] of zeros, rows of which
+// have zero_row codes, or, where zeros are left out, middle. Operands are data, indices,
+// scales, zeros, table, of 256 floats, and y.
+typedef struct {
+    int64_t outer, picks, extent, inner;
+    int64_t bits, index_bytes;
+    int64_t type;  // of scales and y
+    double middle;
+    int64_t zero_row, scale_row;  // codes, and scales, in a row
+    int64_t half;                 // part: a row of half
+    int64_t axis, block, rank;
+    int64_t dims[];  // extents of data, then strides of scales, 0 where one serves an axis
+} nacre_nbits_gather_words;
 
 #endif

@@ -1,4 +1,4 @@
-// Drivers of f32_nbits and i8_nbits: few rows are multiplied by codes as they lie; for
+// Rows of f32_nbits and i8_nbits: few rows of a are multiplied by codes as they lie; for
 // many, the floats that codes stand for are made block by block within a product of
 // floats. Rounded rows are multiplied by codes as they lie however many there are.
 #include "nbits/nbits.h"
@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    NBITS_LINES = 24,         // rows that are worth less than making floats of codes
+    NBITS_GEMV = 24,         // rows that are worth less than making floats of codes
     NBITS_GRAIN = 1 << 17,    // multiply-adds that are worth a thread's attention
     NBITS_COLUMNS = 16,       // of a piece of c, at least
     NBITS_PANEL = 128,        // rounded rows at a time
@@ -17,21 +17,28 @@ static size_t nbits_least(size_t a, size_t b) { return a < b ? a : b; }
 static size_t nbits_most(size_t a, size_t b) { return a > b ? a : b; }
 static size_t nbits_parts(size_t n, size_t size) { return (n + size - 1) / size; }
 
-static int nbits_regular(const nacre_nbits_gemm *g) {
-    return !g->turned && g->w.group == NULL && !g->w.flat && g->w.row_bytes < NBITS_FARTHEST;
-}
+// One product; impl is NULL where rows are rounded.
+typedef struct {
+    const nacre_f32_nbits_impl *impl;
+    const nacre_f32_gemm_impl *gemm;
+    const nacre_i8_nbits_impl *rounded;
+    nacre_nbits w;
+    int transposed;
+    size_t m;
+    const float *a;
+    const float *bias;  // or NULL
+    float *c;
+} nbits_product;
 
-static int nbits_rounded(const nacre_nbits_gemm *g) {
-    return g->rounded != NULL && nbits_regular(g) && g->w.table == NULL && !g->w.high_first;
+static int nbits_regular(const nbits_product *g) {
+    return !g->transposed && g->w.group == NULL && !g->w.flat && g->w.row_bytes < NBITS_FARTHEST;
 }
-
-static int nbits_by_lines(const nacre_nbits_gemm *g) { return g->m <= NBITS_LINES && nbits_regular(g); }
 
 // ---- tiles ----
 
 static void nbits_panels(const void *source, size_t index, size_t k0, size_t k, size_t j0, size_t n, float *dst) {
     (void)index;
-    const nacre_nbits_gemm *const g = source;
+    const nbits_product *const g = source;
     const size_t nr = g->gemm->nr;
     for (size_t j = 0; j < n; j += nr, dst += nr * k) {
         const size_t lanes = nbits_least(nr, n - j);
@@ -43,14 +50,14 @@ static void nbits_panels(const void *source, size_t index, size_t k0, size_t k, 
         for (size_t p = 0; p < k; p++) {
             for (size_t l = 0; l < lanes; l++) {
                 const size_t column = j0 + j + l;
-                dst[p * nr + l] = g->turned ? nacre_nbits_at(&g->w, k0 + p, column) : nacre_nbits_at(&g->w, column, k0 + p);
+                dst[p * nr + l] = g->transposed ? nacre_nbits_at(&g->w, k0 + p, column) : nacre_nbits_at(&g->w, column, k0 + p);
             }
         }
     }
 }
 
-static nacre_f32_gemm nbits_product(const nacre_nbits_gemm *g) {
-    const size_t n = g->turned ? g->w.k : g->w.n, k = g->turned ? g->w.n : g->w.k;
+static nacre_f32_gemm nbits_gemm(const nbits_product *g) {
+    const size_t n = g->transposed ? g->w.k : g->w.n, k = g->transposed ? g->w.n : g->w.k;
     return (nacre_f32_gemm){
         .impl = g->gemm,
         .m = g->m,
@@ -67,29 +74,29 @@ static nacre_f32_gemm nbits_product(const nacre_nbits_gemm *g) {
     };
 }
 
-// ---- lines ----
+// ---- gemv ----
 
 // Rows from first on, as x has them, and the columns of a piece.
 typedef struct {
-    const nacre_nbits_gemm *g;
+    const nbits_product *g;
     size_t first, rows, columns;
     size_t each;  // floats of a row of x
     float *x;
-} nbits_lines;
+} nbits_gemv;
 
-static nbits_lines nbits_lines_of(const nacre_nbits_gemm *g, float *x) {
-    nbits_lines l = {.g = g, .rows = g->m, .x = x};
-    l.each = nbits_rounded(g) ? nacre_nbits_round_bytes(&g->w, g->rounded->lanes) / sizeof *x : nacre_nbits_arranged(&g->w, g->impl->lanes);
-    if (nbits_rounded(g)) l.rows = nbits_least(l.rows, NBITS_PANEL);
+static nbits_gemv nbits_gemv_of(const nbits_product *g, float *x) {
+    nbits_gemv l = {.g = g, .rows = g->m, .x = x};
+    l.each = g->rounded != NULL ? nacre_nbits_round_bytes(&g->w, g->rounded->lanes) / sizeof *x : nacre_nbits_arranged(&g->w, g->impl->lanes);
+    if (g->rounded != NULL) l.rows = nbits_least(l.rows, NBITS_PANEL);
     l.columns = nbits_parts(nbits_most(NBITS_COLUMNS, NBITS_GRAIN / nbits_most(1, l.rows * g->w.k)), NBITS_COLUMNS) * NBITS_COLUMNS;
     return l;
 }
 
 static void nbits_row_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
-    const nbits_lines *const l = job;
+    const nbits_gemv *const l = job;
     const float *const a = l->g->a + (l->first + chunk) * l->g->w.k;
-    if (nbits_rounded(l->g)) {
+    if (l->g->rounded != NULL) {
         nacre_nbits_round(&l->g->w, l->g->rounded->lanes, a, (uint8_t *)(l->x + chunk * l->each));
     } else {
         l->g->impl->arrange(&l->g->w, a, l->x + chunk * l->each);
@@ -98,11 +105,11 @@ static void nbits_row_chunk(void *job, size_t chunk, size_t thread) {
 
 static void nbits_column_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
-    const nbits_lines *const l = job;
-    const nacre_nbits_gemm *const g = l->g;
+    const nbits_gemv *const l = job;
+    const nbits_product *const g = l->g;
     const size_t j0 = chunk * l->columns, n = nbits_least(l->columns, g->w.n - j0);
     float *const c = g->c + l->first * g->w.n;
-    if (nbits_rounded(g)) {
+    if (g->rounded != NULL) {
         g->rounded->dot(&g->w, (const uint8_t *)l->x, l->rows, j0, n, c + j0, g->w.n);
     } else {
         g->impl->dot(&g->w, l->x, l->rows, j0, n, c + j0, g->w.n);
@@ -112,25 +119,115 @@ static void nbits_column_chunk(void *job, size_t chunk, size_t thread) {
     }
 }
 
-size_t nacre_nbits_gemm_scratch(const nacre_nbits_gemm *g, size_t threads) {
-    if (nbits_rounded(g) || nbits_by_lines(g)) {
-        const nbits_lines l = nbits_lines_of(g, NULL);
-        return l.rows * l.each;
-    }
-    const nacre_f32_gemm product = nbits_product(g);
-    return nacre_f32_gemm_scratch(&product, threads);
-}
-
-void nacre_nbits_gemm_run(const nacre_nbits_gemm *g, nacre_team *team, float *scratch) {
-    if (!nbits_rounded(g) && !nbits_by_lines(g)) {
-        const nacre_f32_gemm product = nbits_product(g);
-        nacre_f32_gemm_run(&product, team, scratch);
-        return;
-    }
-    nbits_lines l = nbits_lines_of(g, scratch);
-    for (; l.first < g->m; l.first += l.rows) {
+static void nbits_gemv_run(const nbits_product *g, nacre_team *team, float *scratch) {
+    nbits_gemv l = nbits_gemv_of(g, scratch);
+    for (; l.first < g->m && !nacre_stopped(team); l.first += l.rows) {
         l.rows = nbits_least(l.rows, g->m - l.first);
         nacre_parallel(team, l.rows, nbits_row_chunk, &l);
         nacre_parallel(team, nbits_parts(g->w.n, l.columns), nbits_column_chunk, &l);
     }
 }
+
+// ---- commands ----
+
+// What the words of a command say; the words group and table stand in for operands.
+static nbits_product nbits_said(const int64_t *words) {
+    const nacre_nbits_words *const w = (const void *)words;
+    return (nbits_product){
+        .gemm = nacre_f32_gemm_part(w->gemm),
+        .w = {.n = (size_t)w->n, .k = (size_t)w->k, .bits = (size_t)w->bits, .block = (size_t)w->block, .high_first = w->high_first != 0,
+              .row_bytes = (size_t)w->row_bytes, .type = (nacre_float_type)w->type, .row_scales = (size_t)w->row_scales,
+              .from = (nacre_nbits_zeros)w->from, .flat = w->flat != 0,
+              .group = w->group == 0 ? NULL : (const void *)words, .table = w->table == 0 ? NULL : (const void *)words},
+        .transposed = w->transposed != 0,
+        .m = (size_t)w->m,
+    };
+}
+
+static nbits_product nbits_f32(const nacre_kernel *kernel, const int64_t *words) {
+    nbits_product g = nbits_said(words);
+    g.impl = ((nacre_f32_nbits_fn *)kernel->fn)();
+    return g;
+}
+
+static nbits_product nbits_i8(const nacre_kernel *kernel, const int64_t *words) {
+    nbits_product g = nbits_said(words);
+    g.rounded = ((nacre_i8_nbits_fn *)kernel->fn)();
+    return g;
+}
+
+// Sets the operands. It returns whether all groups are there.
+static int nbits_operands(nbits_product *g, const nacre_call *c) {
+    g->a = nacre_operand(c, 0);
+    g->w.codes = nacre_operand(c, 1);
+    g->w.scales = nacre_operand(c, 2);
+    g->w.zeros = nacre_operand(c, 3);
+    g->w.table = nacre_operand(c, 4);
+    g->w.group = nacre_operand(c, 5);
+    g->bias = nacre_operand(c, 6);
+    g->c = nacre_operand(c, 7);
+    for (size_t p = 0; g->w.group != NULL && p < g->w.k; p++) {
+        if (g->w.group[p] >= 0 && (size_t)g->w.group[p] < g->w.row_scales) continue;
+        nacre_fail(c, NACRE_FAILED_group, (int64_t)p, g->w.group[p], (int64_t)g->w.row_scales, 0);
+        return 0;
+    }
+    return 1;
+}
+
+static void gemv_command(const nacre_call *c) {
+    nbits_product g = nbits_f32(c->kernel, c->words);
+    if (nbits_operands(&g, c)) nbits_gemv_run(&g, c->team, c->scratch);
+}
+
+static void gemm_command(const nacre_call *c) {
+    nbits_product g = nbits_f32(c->kernel, c->words);
+    if (!nbits_operands(&g, c)) return;
+    const nacre_f32_gemm product = nbits_gemm(&g);
+    g.gemm->driver->run(&product, c->team, c->scratch);
+}
+
+static void rounded_command(const nacre_call *c) {
+    nbits_product g = nbits_i8(c->kernel, c->words);
+    if (nbits_operands(&g, c)) nbits_gemv_run(&g, c->team, c->scratch);
+}
+
+static int gemv_fits(const nacre_kernel *kernel, const int64_t *words) {
+    const nbits_product g = nbits_f32(kernel, words);
+    return g.m <= NBITS_GEMV && nbits_regular(&g);
+}
+
+static int rounded_fits(const nacre_kernel *kernel, const int64_t *words) {
+    const nbits_product g = nbits_i8(kernel, words);
+    return nbits_regular(&g) && g.w.table == NULL && !g.w.high_first;
+}
+
+static size_t nbits_gemv_scratch(const nbits_product *g) {
+    const nbits_gemv l = nbits_gemv_of(g, NULL);
+    return l.rows * l.each * sizeof *l.x;
+}
+
+static size_t gemv_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+    (void)threads;
+    const nbits_product g = nbits_f32(kernel, words);
+    return nbits_gemv_scratch(&g);
+}
+
+static size_t rounded_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+    (void)threads;
+    const nbits_product g = nbits_i8(kernel, words);
+    return nbits_gemv_scratch(&g);
+}
+
+static size_t gemm_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+    const nbits_product g = nbits_f32(kernel, words);
+    const nacre_f32_gemm product = nbits_gemm(&g);
+    return g.gemm->driver->scratch(&product, threads) * sizeof(float);
+}
+
+enum { NBITS_WORDS = sizeof(nacre_nbits_words) / 8, NBITS_OPERANDS = 8 };
+
+const nacre_entry nacre_nbits_gemv_entry = {
+    .words = NBITS_WORDS, .operands = NBITS_OPERANDS, .run = gemv_command, .fits = gemv_fits, .scratch = gemv_scratch};
+const nacre_entry nacre_nbits_gemm_entry = {.words = NBITS_WORDS, .operands = NBITS_OPERANDS, .run = gemm_command, .scratch = gemm_scratch};
+const nacre_entry nacre_nbits_rounded_entry = {
+    .words = NBITS_WORDS, .operands = NBITS_OPERANDS, .run = rounded_command, .fits = rounded_fits, .scratch = rounded_scratch};

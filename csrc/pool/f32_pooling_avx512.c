@@ -12,11 +12,7 @@ NACRE_TARGET_BEGIN(NACRE_AVX512)
 
 #include "pool/f32_pooling.inc"
 
-void nacre_f32_pooling_rows__avx512(const float *const *rows, size_t count, bool max, bool fresh, size_t width, float *buf) {
-    K(rows)(rows, count, max, fresh, width, buf);
-}
-
-void nacre_f32_pooling_cols__avx512(const float *row, size_t n, const nacre_pooling_cols *p, float *out) { K(cols)(row, n, p, out); }
+const nacre_f32_pooling_impl *nacre_f32_pooling__avx512(void) { return &K(impl); }
 
 #undef F
 #undef LANES

@@ -1,4 +1,4 @@
-// The driver of i8_pooling. Where the codes of a position are one, the rows under a
+// Command i8_pooling. Where the codes of a position are one, the rows under a
 // window become one row and then the columns of that row the results; where they are
 // many, the rows are those of all positions under a window.
 #include <string.h>
@@ -11,7 +11,14 @@ enum { I8_POOLING_PLANES = 64 };  // planes whose totals are finished at a time
 static inline size_t i8_pooling_align(size_t n) { return (n + 63) / 64 * 64; }
 
 typedef struct {
-    const nacre_i8_pooling *o;
+    const nacre_i8_pooling_impl *impl;
+    nacre_pooling p;
+    size_t inner;        // above 0
+    nacre_i8_mean mean;  // of a maximum only is_signed
+} i8_pooling;
+
+typedef struct {
+    const i8_pooling *o;
     const uint8_t *x;
     uint8_t *y;
     size_t in_plane;         // bytes
@@ -28,7 +35,7 @@ typedef struct {
 // input, to codes or sums. Returns how many there were; of none the result is that
 // of nothing.
 static size_t i8_pooling_join(const i8_pooling_job *j, size_t n, size_t width, const uint8_t *plane, const size_t *at, void *to) {
-    const nacre_i8_pooling *const o = j->o;
+    const i8_pooling *const o = j->o;
     const int is_signed = o->mean.is_signed;
     size_t start[NACRE_POOLING_AXES], count[NACRE_POOLING_AXES], tap[NACRE_POOLING_AXES] = {0}, taps = 1;
     for (size_t a = 0; a < n; a++) {
@@ -76,7 +83,7 @@ static void i8_pooling_place(const nacre_pooling *p, size_t n, size_t cell, size
 
 // ---- one code at a position ----
 
-static void i8_pooling_max_edge(const nacre_i8_pooling *o, const uint8_t *row, size_t from, size_t to, uint8_t *y) {
+static void i8_pooling_max_edge(const i8_pooling *o, const uint8_t *row, size_t from, size_t to, uint8_t *y) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     const uint8_t flip = o->mean.is_signed ? 0x80 : 0;  // orders codes with sign as those without
     for (size_t i = from; i < to; i++) {
@@ -91,7 +98,7 @@ static void i8_pooling_max_edge(const nacre_i8_pooling *o, const uint8_t *row, s
     }
 }
 
-static void i8_pooling_sum_edge(const nacre_i8_pooling *o, const int32_t *row, size_t from, size_t to, int32_t *sums) {
+static void i8_pooling_sum_edge(const i8_pooling *o, const int32_t *row, size_t from, size_t to, int32_t *sums) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     for (size_t i = from; i < to; i++) {
         size_t first, count;
@@ -103,7 +110,7 @@ static void i8_pooling_sum_edge(const nacre_i8_pooling *o, const int32_t *row, s
 
 static void i8_pooling_rows(void *job, size_t chunk, size_t thread) {
     const i8_pooling_job *const j = job;
-    const nacre_i8_pooling *const o = j->o;
+    const i8_pooling *const o = j->o;
     const size_t outer = o->p.axes - 1, from = j->inside, to = j->outside;
     const nacre_pooling_axis *const a = &o->p.axis[outer];
     const size_t last = pool_min((chunk + 1) * j->per_chunk, o->p.planes * j->cells);
@@ -135,7 +142,7 @@ static void i8_pooling_rows(void *job, size_t chunk, size_t thread) {
 static void i8_pooling_totals(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const i8_pooling_job *const j = job;
-    const nacre_i8_pooling *const o = j->o;
+    const i8_pooling *const o = j->o;
     const size_t last = pool_min((chunk + 1) * j->per_chunk, o->p.planes);
     const int32_t valid = (int32_t)j->in_plane;
     const float counted = (float)j->in_plane;
@@ -152,7 +159,7 @@ static void i8_pooling_totals(void *job, size_t chunk, size_t thread) {
 
 static void i8_pooling_cells(void *job, size_t chunk, size_t thread) {
     const i8_pooling_job *const j = job;
-    const nacre_i8_pooling *const o = j->o;
+    const i8_pooling *const o = j->o;
     const size_t axes = o->p.axes, n = o->inner;
     const size_t last = pool_min((chunk + 1) * j->per_chunk, o->p.planes * j->cells);
     int32_t *const sums = (int32_t *)(void *)(j->buffers + thread * j->buffer);
@@ -172,7 +179,7 @@ static void i8_pooling_cells(void *job, size_t chunk, size_t thread) {
 // ---- all ----
 
 // Lays the scratch out, and returns how many bytes it has.
-static size_t i8_pooling_layout(const nacre_i8_pooling *o, size_t threads, uint8_t *scratch, i8_pooling_job *j) {
+static size_t i8_pooling_layout(const i8_pooling *o, size_t threads, uint8_t *scratch, i8_pooling_job *j) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     if (o->inner > 1) {
         j->buffer = i8_pooling_align(o->p.max ? 0 : o->inner * sizeof(int32_t));
@@ -190,11 +197,6 @@ static size_t i8_pooling_layout(const nacre_i8_pooling *o, size_t threads, uint8
     return 2 * numbers + threads * j->buffer;
 }
 
-size_t nacre_i8_pooling_scratch(const nacre_i8_pooling *o, size_t threads) {
-    i8_pooling_job j = {.o = o};
-    return i8_pooling_layout(o, threads, NULL, &j);
-}
-
 static int i8_pooling_whole(const nacre_pooling *p) {
     for (size_t a = 0; a < p->axes; a++) {
         const nacre_pooling_axis *const x = &p->axis[a];
@@ -208,7 +210,7 @@ static void i8_pooling_start(i8_pooling_job *j, nacre_team *team, size_t units, 
     nacre_parallel(team, pool_ceil(units, j->per_chunk), task, j);
 }
 
-void nacre_i8_pooling_run(const nacre_i8_pooling *o, nacre_team *team, const uint8_t *x, uint8_t *scratch, uint8_t *y) {
+static void i8_pooling_run(const i8_pooling *o, nacre_team *team, const uint8_t *x, uint8_t *scratch, uint8_t *y) {
     const nacre_pooling *const p = &o->p;
     const nacre_pooling_axis *const a = &p->axis[p->axes - 1];
     i8_pooling_job j = {.o = o, .x = x, .y = y, .in_plane = o->inner, .cells = 1};
@@ -241,3 +243,48 @@ void nacre_i8_pooling_run(const nacre_i8_pooling *o, nacre_team *team, const uin
     if (j.outside < j.inside) j.outside = j.inside;
     i8_pooling_start(&j, team, p->planes * j.cells, a->in * (taps + 1), i8_pooling_rows);
 }
+
+// ---- command ----
+
+enum { I8_POOLING_X, I8_POOLING_X_SCALE, I8_POOLING_X_ZERO, I8_POOLING_Y_SCALE, I8_POOLING_Y_ZERO, I8_POOLING_Y, I8_POOLING_OPERANDS };
+
+static i8_pooling i8_pooling_of(const nacre_kernel *kernel, const nacre_i8_pooling_words *w) {
+    return (i8_pooling){.impl = ((nacre_i8_pooling_fn *)kernel->fn)(), .p = nacre_pooling_of(&w->extents), .inner = (size_t)w->inner,
+                              .mean = {.is_signed = w->is_signed != 0}};
+}
+
+static size_t i8_pooling_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+    const i8_pooling o = i8_pooling_of(kernel, (const void *)words);
+    i8_pooling_job j = {.o = &o};
+    return i8_pooling_layout(&o, threads, NULL, &j);
+}
+
+static float i8_pooling_scale(const nacre_i8_pooling_words *w, int64_t type, const void *x) {
+    float scale;
+    if (type == NACRE_FLOAT32) return *(const float *)x;
+    ((nacre_half_fn *)nacre_part_fn(w->half))()->widen[type](x, &scale, 1);
+    return scale;
+}
+
+static int32_t i8_pooling_zero(int is_signed, const void *x) {
+    return x == NULL ? 0 : is_signed ? *(const int8_t *)x : *(const uint8_t *)x;
+}
+
+static void i8_pooling_command(const nacre_call *c) {
+    const nacre_i8_pooling_words *const w = (const void *)c->words;
+    i8_pooling o = i8_pooling_of(c->kernel, w);
+    if (!o.p.max) {
+        const int is_signed = o.mean.is_signed;
+        const int32_t zero = i8_pooling_zero(is_signed, nacre_operand(c, I8_POOLING_Y_ZERO));
+        o.mean.x_zero = i8_pooling_zero(is_signed, nacre_operand(c, I8_POOLING_X_ZERO));
+        o.mean.ratio = i8_pooling_scale(w, w->x_type, nacre_operand(c, I8_POOLING_X_SCALE)) /
+                       i8_pooling_scale(w, w->y_type, nacre_operand(c, I8_POOLING_Y_SCALE));
+        o.mean.before = w->after ? 0 : zero;
+        o.mean.after = w->after ? zero : 0;
+    }
+    i8_pooling_run(&o, c->team, nacre_operand(c, I8_POOLING_X), c->scratch, nacre_operand(c, I8_POOLING_Y));
+}
+
+const nacre_entry nacre_i8_pooling_entry = {
+    .words = sizeof(nacre_i8_pooling_words) / 8, .operands = I8_POOLING_OPERANDS, .run = i8_pooling_command, .scratch = i8_pooling_scratch,
+};

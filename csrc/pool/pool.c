@@ -1,173 +1,24 @@
 #include "pool/pool.h"
 
-#include <math.h>
-
 #include "core/target.h"
-#include "pool/taps.h"
 
-// Each kernel is declared once more by its own row, with the type of its op.
-#define NACRE_KERNEL(op, variant, isa, function) POOL_DECLARE_##op(function)
-#define POOL_DECLARE_f32_pooling_rows(function) \
-    void function(const float *const *rows, size_t count, bool max, bool fresh, size_t width, float *buf);
-#define POOL_DECLARE_f32_pooling_cols(function) void function(const float *row, size_t n, const nacre_pooling_cols *p, float *out);
-#define POOL_DECLARE_i8_pooling(function) extern nacre_i8_pooling_fn function;
+extern const nacre_entry nacre_f32_pooling_entry, nacre_i8_pooling_entry;
+
+// The signature of each op's rows.
+typedef nacre_f32_pooling_fn pool_row_f32_pooling;
+typedef nacre_i8_pooling_fn pool_row_i8_pooling;
+
+#define NACRE_KERNEL(op, variant, isa, function, entry) extern pool_row_##op function;
 #include "pool/kernels.inc"
 #undef NACRE_KERNEL
 
-const nacre_kernel nacre_pool_kernels[] = {
-#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function, NULL},
+static const nacre_kernel pool_rows[] = {
+#define NACRE_KERNEL(op, variant, isa, function, entry) {#op, #variant, isa, (nacre_fn)function, entry},
 #include "pool/kernels.inc"
 #undef NACRE_KERNEL
 };
-const size_t nacre_pool_kernel_count = sizeof nacre_pool_kernels / sizeof nacre_pool_kernels[0];
 
-enum {
-    POOL_BATCH = 4,       // output rows joined before the first is read: a row just stored is slow to load
-};
-
-// Floats of a row's buffer.
-static inline size_t pool_buffer(const nacre_pooling_axis *a) { return a->in + 2 * NACRE_POOLING_PAD + NACRE_POOLING_SLACK; }
-
-typedef struct {
-    nacre_f32_pooling_rows_fn rows;
-    nacre_f32_pooling_cols_fn cols;
-    const float *x;
-    const nacre_pooling *p;
-    float *out;
-    float *counts;          // of the last axis, per output
-    float *buffers;         // a row per thread
-    size_t in_plane;        // elements
-    size_t rows_per_plane;  // of the output
-    size_t per_chunk;       // rows
-    size_t lead;            // cells before the row in a buffer
-    size_t inside, outside; // outputs of the last axis whose taps all lie in the buffer
-} pooling_job;
-
-// The rows of one output row being joined.
-typedef struct {
-    const float *list[NACRE_POOLING_ROWS];
-    size_t count;
-    bool fresh;
-    float *buf;
-} pooling_rows;
-
-static void pooling_flush(const pooling_job *j, pooling_rows *r) {
-    if (r->count == 0) return;
-    j->rows(r->list, r->count, j->p->max, r->fresh, j->p->axis[j->p->axes - 1].in, r->buf);
-    r->fresh = false;
-    r->count = 0;
-}
-
-// Joins the input rows under the window at `at`, one index per axis but the last.
-static void pooling_join(const pooling_job *j, const float *plane, const size_t *at, float *buf) {
-    const nacre_pooling *p = j->p;
-    const size_t outer = p->axes - 1, width = p->axis[outer].in;
-    size_t start[NACRE_POOLING_AXES], count[NACRE_POOLING_AXES], tap[NACRE_POOLING_AXES];
-    bool empty = false;
-    for (size_t a = 0; a < outer; a++) {
-        const nacre_pooling_axis *x = &p->axis[a];
-        size_t first;
-        pool_taps(x, at[a], &first, &count[a]);
-        start[a] = at[a] * x->stride + first * x->dilation - x->pad;
-        tap[a] = 0;
-        empty = empty || count[a] == 0;
-    }
-    if (empty) {
-        for (size_t i = 0; i < width; i++) buf[i] = p->max ? -INFINITY : 0.0f;
-        return;
-    }
-    // The last of these axes is a loop, those before it an odometer.
-    pooling_rows r = {.count = 0, .fresh = true, .buf = buf};
-    const size_t inner = outer == 0 ? 0 : outer - 1;
-    const size_t rows = outer == 0 ? 1 : count[inner], step = outer == 0 ? 0 : p->axis[inner].dilation * width;
-    for (bool more = true; more;) {
-        size_t row = 0;
-        for (size_t a = 0; a < inner; a++) row = row * p->axis[a].in + start[a] + tap[a] * p->axis[a].dilation;
-        const float *x = plane + (outer == 0 ? 0 : row * p->axis[inner].in + start[inner]) * width;
-        for (size_t k = 0; k < rows; k++) {
-            r.list[r.count++] = x + k * step;
-            if (r.count == NACRE_POOLING_ROWS) pooling_flush(j, &r);
-        }
-        more = false;
-        for (size_t a = inner; a-- > 0 && !more;) {
-            more = ++tap[a] < count[a];
-            if (!more) tap[a] = 0;
-        }
-    }
-    pooling_flush(j, &r);
-}
-
-// The outputs of the joined row, those deep in the padding one by one.
-static void pooling_row(const pooling_job *j, const float *buf, float outer, float *out) {
-    const nacre_pooling_axis *a = &j->p->axis[j->p->axes - 1];
-    nacre_pooling_cols c = {a->taps, a->dilation, a->stride, j->p->max, j->counts, outer};
-    for (size_t o = 0; o < a->out; o++) {
-        if (o == j->inside && j->outside > j->inside) {
-            c.counts = j->counts + o;
-            j->cols(buf - j->lead + (o * a->stride - (a->pad - j->lead)), j->outside - o, &c, out + o);
-            o = j->outside - 1;
-            continue;
-        }
-        size_t first, count;
-        pool_taps(a, o, &first, &count);
-        float acc = j->p->max ? -INFINITY : 0.0f;
-        for (size_t t = 0; t < count; t++) {
-            const float v = buf[o * a->stride + (first + t) * a->dilation - a->pad];
-            acc = !j->p->max ? acc + v : v > acc ? v : acc;
-        }
-        out[o] = j->p->max ? acc : acc / (j->counts[o] * outer);
-    }
-}
-
-static void pooling_task(void *job, size_t chunk, size_t thread) {
-    const pooling_job *j = job;
-    const nacre_pooling *p = j->p;
-    const size_t outer = p->axes - 1;
-    const size_t size = pool_buffer(&p->axis[outer]);
-    float *const buffers = j->buffers + thread * POOL_BATCH * size;
-    for (size_t i = 0; i < POOL_BATCH * size; i++) buffers[i] = p->max ? -INFINITY : 0.0f;
-    const size_t first = chunk * j->per_chunk, last = pool_min(first + j->per_chunk, p->planes * j->rows_per_plane);
-    const float *plane = j->x + first / j->rows_per_plane * j->in_plane;
-    size_t at[NACRE_POOLING_AXES], rest = first % j->rows_per_plane;
-    for (size_t a = outer; a-- > 0; rest /= p->axis[a].out) at[a] = rest % p->axis[a].out;
-    for (size_t r = first; r < last;) {
-        const size_t n = pool_min(POOL_BATCH, last - r);
-        float divisor[POOL_BATCH];
-        for (size_t k = 0; k < n; k++) {
-            divisor[k] = 1.0f;
-            for (size_t a = 0; a < outer && !p->max; a++) divisor[k] *= pool_divisor(&p->axis[a], at[a], p->count_pad);
-            pooling_join(j, plane, at, buffers + k * size + j->lead);
-            size_t a = outer;
-            while (a > 0 && ++at[a - 1] == p->axis[a - 1].out) at[--a] = 0;
-            if (a == 0) plane += j->in_plane;
-        }
-        for (size_t k = 0; k < n; k++, r++) {
-            pooling_row(j, buffers + k * size + j->lead, divisor[k], j->out + r * p->axis[outer].out);
-        }
-    }
-}
-
-size_t nacre_f32_pooling_scratch(const nacre_pooling *p, size_t threads) {
-    const nacre_pooling_axis *a = &p->axis[p->axes - 1];
-    return a->out + threads * POOL_BATCH * pool_buffer(a);
-}
-
-void nacre_f32_pooling(nacre_f32_pooling_rows_fn rows, nacre_f32_pooling_cols_fn cols, nacre_team *team, const float *x,
-                       const nacre_pooling *p, float *scratch, float *out) {
-    const nacre_pooling_axis *a = &p->axis[p->axes - 1];
-    pooling_job j = {rows, cols, x, p, out, scratch, scratch + a->out, a->in, 1, 1, 0, 0, 0};
-    size_t taps = 1;
-    for (size_t i = 0; i + 1 < p->axes; i++) {
-        j.in_plane *= p->axis[i].in;
-        j.rows_per_plane *= p->axis[i].out;
-        taps *= pool_min(p->axis[i].taps, p->axis[i].in);
-    }
-    for (size_t o = 0; o < a->out; o++) j.counts[o] = pool_divisor(a, o, p->count_pad);
-    const size_t reach = (a->taps - 1) * a->dilation + 1, end = a->pad + a->in + NACRE_POOLING_PAD;
-    j.lead = pool_min(a->pad, NACRE_POOLING_PAD);
-    j.inside = pool_ceil(a->pad - j.lead, a->stride);
-    j.outside = end < reach ? 0 : pool_min(a->out, (end - reach) / a->stride + 1);
-    const size_t work = a->in * (taps + 1);
-    j.per_chunk = work >= POOL_GRAIN ? 1 : POOL_GRAIN / work;
-    nacre_parallel(team, pool_ceil(p->planes * j.rows_per_plane, j.per_chunk), pooling_task, &j);
+const nacre_kernel *nacre_pool_kernels(size_t *count) {
+    *count = sizeof pool_rows / sizeof pool_rows[0];
+    return pool_rows;
 }

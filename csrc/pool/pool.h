@@ -10,39 +10,18 @@
 
 #include "core/kernel.h"
 #include "core/parallel.h"
-
-// A window is taken apart: first the rows it touches become one row, then the
-// columns of that row become the outputs. A maximum passes over NaNs; of nothing
-// it is -inf.
+#include "half/half.h"
 
 enum {
-    NACRE_POOLING_ROWS = 16,  // rows that one call of f32_pooling_rows joins at most
-    NACRE_POOLING_SLACK = 32, // floats behind a row that f32_pooling_cols may read
+    NACRE_POOLING_ROWS = 16,  // rows that one call of rows joins at most
+    NACRE_POOLING_SLACK = 32, // floats behind a row that cols may read
     NACRE_POOLING_AXES = 8,   // axes of a window at most
     NACRE_POOLING_PAD = 64,   // padding of a row that is laid out in memory, on either side at most
 };
 
-// Op f32_pooling_rows: buf[i] = max or sum over r < count of rows[r][i], for
-// i < width; unless fresh, buf[i] itself is one of the operands. count > 0.
-typedef void (*nacre_f32_pooling_rows_fn)(const float *const *rows, size_t count, bool max, bool fresh, size_t width, float *buf);
-
-// Op f32_pooling_cols, for i < n, over t < taps:
-//     max:      out[i] = max of row[i * stride + t * dilation]
-//     otherwise out[i] = (sum of row[i * stride + t * dilation]) / (counts[i] * outer)
-// taps > 0. NACRE_POOLING_SLACK floats behind the last one used can be read.
-typedef struct {
-    size_t taps, dilation, stride;
-    bool max;
-    const float *counts;
-    float outer;
-} nacre_pooling_cols;
-typedef void (*nacre_f32_pooling_cols_fn)(const float *row, size_t n, const nacre_pooling_cols *p, float *out);
-
-// The oracle, which other variants use for strides that they do not vectorise.
-void nacre_f32_pooling_cols__scalar(const float *row, size_t n, const nacre_pooling_cols *p, float *out);
-
-// One axis of the window. Taps that lie in the padding take no part; in averages
-// they count if count_pad. pad is what stands before the input, pad_end behind.
+// One axis of the window. Positions of the kernel that lie in the padding take no part;
+// in averages they count if count_pad. pad is what stands before the input, pad_end
+// behind.
 typedef struct {
     size_t in, out, taps, stride, dilation, pad, pad_end;
 } nacre_pooling_axis;
@@ -55,13 +34,59 @@ typedef struct {
     bool count_pad;
 } nacre_pooling;
 
-// Floats of scratch memory that nacre_f32_pooling needs on that many threads.
-size_t nacre_f32_pooling_scratch(const nacre_pooling *p, size_t threads);
+// A nacre_pooling as words.
+typedef struct {
+    int64_t planes, axes, max, count_pad;
+    struct {
+        int64_t in, out, taps, stride, dilation, pad, pad_end;
+    } axis[NACRE_POOLING_AXES];
+} nacre_pooling_extents;
 
-void nacre_f32_pooling(nacre_f32_pooling_rows_fn rows, nacre_f32_pooling_cols_fn cols, nacre_team *team, const float *x,
-                       const nacre_pooling *p, float *scratch, float *out);
+static inline nacre_pooling nacre_pooling_of(const nacre_pooling_extents *w) {
+    nacre_pooling p = {.planes = (size_t)w->planes, .axes = (size_t)w->axes, .max = w->max != 0, .count_pad = w->count_pad != 0};
+    for (size_t a = 0; a < p.axes; a++) {
+        p.axis[a] = (nacre_pooling_axis){(size_t)w->axis[a].in,       (size_t)w->axis[a].out, (size_t)w->axis[a].taps,   (size_t)w->axis[a].stride,
+                                         (size_t)w->axis[a].dilation, (size_t)w->axis[a].pad, (size_t)w->axis[a].pad_end};
+    }
+    return p;
+}
 
-// ---- codes --------------------------------------------------------------------
+// ---- f32_pooling ----------------------------------------------------------------
+
+// The words of command f32_pooling. Operands are x and y, of the type. A maximum passes
+// over NaNs; of nothing it is -inf.
+typedef struct {
+    nacre_pooling_extents extents;
+    int64_t type;  // nacre_float_type
+    int64_t half;  // part half; looked at for 16-bit floats only
+} nacre_f32_pooling_words;
+
+typedef struct {
+    size_t taps, dilation, stride;
+    bool max;
+    const float *counts;
+    float outer;
+} nacre_pooling_cols;
+
+// A window is taken apart: first the rows it touches become one row, then the columns
+// of that row become the outputs. A row of op f32_pooling has the signature
+// nacre_f32_pooling_fn and returns its parts.
+typedef struct {
+    // buf[i] = max or sum over r < count of rows[r][i], for i < width; unless fresh, buf[i]
+    // itself is one of the operands. count > 0.
+    void (*rows)(const float *const *rows, size_t count, bool max, bool fresh, size_t width, float *buf);
+    // For i < n, over t < taps:
+    //     max:      out[i] = max of row[i * stride + t * dilation]
+    //     otherwise out[i] = (sum of row[i * stride + t * dilation]) / (counts[i] * outer)
+    // taps > 0. NACRE_POOLING_SLACK floats behind the last one used can be read.
+    void (*cols)(const float *row, size_t n, const nacre_pooling_cols *p, float *out);
+} nacre_f32_pooling_impl;
+typedef const nacre_f32_pooling_impl *nacre_f32_pooling_fn(void);
+
+// The oracle, which other variants use for strides that they do not vectorise.
+void nacre_f32_pooling_cols__scalar(const float *row, size_t n, const nacre_pooling_cols *p, float *out);
+
+// ---- i8_pooling -----------------------------------------------------------------
 //
 // The same of quantised numbers of one byte, which have `inner` codes at every
 // position: value [planes, in..., inner], result [planes, out..., inner]. A mean is
@@ -99,18 +124,19 @@ typedef struct {
 } nacre_i8_pooling_impl;
 typedef const nacre_i8_pooling_impl *nacre_i8_pooling_fn(void);
 
+// The words of command i8_pooling. Operands are x, x_scale, x_zero, y_scale, y_zero and
+// y; scales are one float each, zero points one code each or left out for 0.
+// A maximum takes x and y only. Of a mean, ratio is x_scale / y_scale and y_zero is
+// added before rounding, or after.
 typedef struct {
-    const nacre_i8_pooling_impl *impl;
-    nacre_pooling p;
-    size_t inner; // above 0
-    nacre_i8_mean mean;  // of a maximum only is_signed
-} nacre_i8_pooling;
+    nacre_pooling_extents extents;
+    int64_t inner; // above 0
+    int64_t is_signed;
+    int64_t after; // whether y_zero is added after rounding
+    int64_t x_type, y_type; // nacre_float_type of the scales
+    int64_t half;  // part half; looked at for 16-bit floats only
+} nacre_i8_pooling_words;
 
-// Bytes of scratch, which lies at a multiple of 64.
-size_t nacre_i8_pooling_scratch(const nacre_i8_pooling *o, size_t threads);
-void nacre_i8_pooling_run(const nacre_i8_pooling *o, nacre_team *team, const uint8_t *x, uint8_t *scratch, uint8_t *y);
-
-extern const nacre_kernel nacre_pool_kernels[];
-extern const size_t nacre_pool_kernel_count;
+const nacre_kernel *nacre_pool_kernels(size_t *count);
 
 #endif

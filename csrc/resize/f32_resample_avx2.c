@@ -12,11 +12,7 @@ NACRE_TARGET_BEGIN(NACRE_AVX2)
 
 #include "resize/f32_resample.inc"
 
-void nacre_f32_resample_cols__avx2(const float *x, size_t stride, size_t cols, const nacre_resampling *r, size_t j, float *out) {
-    K(cols)(x, stride, cols, r, j, out);
-}
-
-void nacre_f32_resample_row__avx2(const float *x, const nacre_resampling *r, float *out) { K(row)(x, r, out); }
+const nacre_f32_resample_impl *nacre_f32_resample__avx2(void) { return &K(impl); }
 
 #undef F
 #undef LANES

@@ -1,6 +1,7 @@
+// The oracle of f32_resample.
 #include "resize/resize.h"
 
-void nacre_f32_resample_cols__scalar(const float *x, size_t stride, size_t cols, const nacre_resampling *r, size_t j, float *out) {
+static void resample_cols_scalar(const float *x, size_t stride, size_t cols, const nacre_resampling *r, size_t j, float *out) {
     for (size_t c = 0; c < cols; c++) {
         float sum = 0;
         for (size_t t = 0; t < r->taps; t++) sum += r->weights[t * r->m + j] * x[t * stride + c];
@@ -8,10 +9,15 @@ void nacre_f32_resample_cols__scalar(const float *x, size_t stride, size_t cols,
     }
 }
 
-void nacre_f32_resample_row__scalar(const float *x, const nacre_resampling *r, float *out) {
+static void resample_row_scalar(const float *x, const nacre_resampling *r, float *out) {
     for (size_t j = 0; j < r->m; j++) {
         float sum = 0;
         for (size_t t = 0; t < r->taps; t++) sum += r->weights[t * r->m + j] * x[(size_t)r->start[j] + t];
         out[j] = sum;
     }
+}
+
+const nacre_f32_resample_impl *nacre_f32_resample__scalar(void) {
+    static const nacre_f32_resample_impl impl = {resample_cols_scalar, resample_row_scalar};
+    return &impl;
 }

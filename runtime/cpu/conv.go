@@ -18,12 +18,12 @@ var convRows = []row{
 	rowFor("formula", func(o *op.ConvTranspose, b *binder) error { return bindConvTranspose(o, "f64_conv_transpose", b) }),
 }
 
-func bindConv(o *op.Conv, kernel string, act op.Epilogue, b *binder) error {
+func bindConv(o *op.Conv, kernel string, then op.Epilogue, b *binder) error {
 	s, err := o.Shape(b.Shape(0), b.Shape(1))
 	if err != nil {
 		return err
 	}
-	return b.conv(kernel, s, act)
+	return b.conv(kernel, s, then)
 }
 
 func bindFusedConv(o *op.FusedConv, kernel string, b *binder) error {
@@ -40,7 +40,7 @@ func bindConvTranspose(o *op.ConvTranspose, kernel string, b *binder) error {
 
 // conv adds a command of a convolution of input 0 by input 1, to which inputs 2, the
 // bias, and 3 are added. Nothing is added for no elements.
-func (b *binder) conv(kernel string, s *op.ConvShape, act op.Epilogue) error {
+func (b *binder) conv(kernel string, s *op.ConvShape, then op.Epilogue) error {
 	d := b.DType(0)
 	if doubles := kernel == "f64_conv" || kernel == "f64_conv_transpose"; doubles != (d == tensor.F64) {
 		return device.Refuse("the elements are %v", d)
@@ -48,14 +48,14 @@ func (b *binder) conv(kernel string, s *op.ConvShape, act op.Epilogue) error {
 	if b.OutShape(0).Len() == 0 {
 		return nil
 	}
-	v := convWords{shape: s, dtype: d, add: b.Has(3), act: act}
+	v := convWords{shape: s, dtype: d, add: b.Has(3), then: then}
 	var err error
 	if d != tensor.F64 {
 		if v.gemm, err = b.kernel("f32_gemm"); err != nil {
 			return err
 		}
 	}
-	if v.mapped, err = b.mapped(wide(d), act); err != nil {
+	if v.apply, err = b.mapped(wide(d), then); err != nil {
 		return err
 	}
 	k, err := b.choose(kernel, v.words())
@@ -69,16 +69,16 @@ func (b *binder) conv(kernel string, s *op.ConvShape, act op.Epilogue) error {
 	if v.packed = packed; !packed {
 		weights = b.in(1)
 	}
-	return b.add(k, []bindings.Kernel{v.gemm, v.mapped}, v.words(), b.in(0), weights, b.in(2), b.in(3), b.out(0))
+	return b.add(k, []bindings.Kernel{v.gemm, v.apply}, v.words(), b.in(0), weights, b.in(2), b.in(3), b.out(0))
 }
 
 // convWords is nacre_conv_words of csrc/conv/conv.h.
 type convWords struct {
-	shape        *op.ConvShape
-	dtype        tensor.DType
-	packed, add  bool
-	gemm, mapped bindings.Kernel
-	act          op.Epilogue
+	shape       *op.ConvShape
+	dtype       tensor.DType
+	packed, add bool
+	gemm, apply bindings.Kernel
+	then        op.Epilogue
 }
 
 func (v *convWords) words() words {
@@ -87,7 +87,7 @@ func (v *convWords) words() words {
 	w.int(floatTypes[v.dtype])
 	w.bool(v.packed, v.add)
 	w.part(v.gemm)
-	w.epilogue(wide(v.dtype), v.act, v.mapped)
+	w.epilogue(wide(v.dtype), v.then, v.apply)
 	return w
 }
 

@@ -39,23 +39,23 @@ func (d *convData) operands(t tensor.DType) [][]byte {
 }
 
 // formula is the convolution in float64.
-func (d *convData) formula(t *testing.T, name string, act op.Epilogue) []float64 {
+func (d *convData) formula(t *testing.T, name string, then op.Epilogue) []float64 {
 	t.Helper()
 	k := partOf(t, name, 0)
-	v := convWords{shape: d.shape, dtype: tensor.F64, add: d.add != nil, act: act}
-	if act.Func == "leaky_relu" {
-		v.mapped = partOf(t, "f64_leaky_relu", 0)
+	v := convWords{shape: d.shape, dtype: tensor.F64, add: d.add != nil, then: then}
+	if then.Func == "leaky_relu" {
+		v.apply = partOf(t, "f64_leaky_relu", 0)
 	}
 	return loaded(tensor.F64, runGuarded(t, k, v.words(), nil, 8*d.out, 8, d.operands(tensor.F64)...))
 }
 
 // check compares kernel k, with weights as they are and packed, with what is wanted.
 // Sums of quarters are exact in float32. It reports whether the kernel fits.
-func (d *convData) check(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, dt tensor.DType, act op.Epilogue, want []float64) bool {
+func (d *convData) check(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, dt tensor.DType, then op.Epilogue, want []float64) bool {
 	t.Helper()
-	v := convWords{shape: d.shape, dtype: dt, add: d.add != nil, act: act, gemm: partOf(t, "f32_gemm", k.ISA())}
-	if act.Func == "leaky_relu" {
-		v.mapped = partOf(t, "f32_leaky_relu", k.ISA())
+	v := convWords{shape: d.shape, dtype: dt, add: d.add != nil, then: then, gemm: partOf(t, "f32_gemm", k.ISA())}
+	if then.Func == "leaky_relu" {
+		v.apply = partOf(t, "f32_leaky_relu", k.ISA())
 	}
 	if !k.Fits(numbersOf(t, v.words())) {
 		return false
@@ -88,7 +88,7 @@ func (v *convWords) compare(t *testing.T, name string, k bindings.Kernel, pool *
 	v.packed = false
 }
 
-var convActivations = []op.Epilogue{{}, {Func: "relu"}, {"clip", -3, 5}, {"leaky_relu", 0.125, 0}}
+var convEpilogues = []op.Epilogue{{}, {Func: "relu"}, {Func: "clip", P: -3, Q: 5}, {Func: "leaky_relu", P: 0.125}}
 
 // checkConvs compares kernels with the formula on all cases.
 func checkConvs(t *testing.T, formula string, transposed bool, kernels ...string) {
@@ -104,15 +104,15 @@ func checkConvs(t *testing.T, formula string, transposed bool, kernels ...string
 		if d.out == 0 {
 			continue
 		}
-		for i, act := range convActivations {
+		for i, then := range convEpilogues {
 			if d.add = nil; i%2 != 0 {
 				d.add = quarters(r, d.out)
 			}
-			want := d.formula(t, formula, act)
+			want := d.formula(t, formula, then)
 			for _, name := range kernels {
 				for _, k := range runnable(t, name) {
 					for _, dt := range []tensor.DType{tensor.F32, tensor.F16, tensor.BF16} {
-						fits[name] = d.check(t, c.name+" "+act.Func, k, pool, dt, act, want) || fits[name]
+						fits[name] = d.check(t, c.name+" "+then.Func, k, pool, dt, then, want) || fits[name]
 					}
 				}
 			}

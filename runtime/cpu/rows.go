@@ -10,16 +10,21 @@ import (
 func families() [][]row {
 	return [][]row{
 		attentionRows,
+		castRows,
 		convRows,
 		copyRows,
 		eltwiseRows,
 		gatherRows,
 		matmulRows,
+		moeRows,
+		nbitsRows,
 		normRows,
+		poolRows,
 		quantConvRows,
 		quantProductRows,
 		quantRows,
 		reduceRows,
+		resizeRows,
 		rnnRows,
 		storeRows,
 	}

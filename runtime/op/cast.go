@@ -9,17 +9,16 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// cast converts elements to another type: to one that the node names, or, as
+// Cast converts elements to another type: to one that the node names, or, as
 // CastLike, to that of input 1.
-type cast struct {
+type Cast struct {
 	to       tensor.DType // Invalid for CastLike
 	saturate bool
 	rounding packed.Rounding
-	steps    castSteps
 }
 
 func newCast(n *Node) (Op, error) {
-	o := &cast{}
+	o := &Cast{}
 	var err error
 	if n.Since < 6 {
 		o.to, err = tensorTypeNamed(n.Str("to", ""))
@@ -33,11 +32,11 @@ func newCast(n *Node) (Op, error) {
 }
 
 func newCastLike(n *Node) (Op, error) {
-	o := &cast{}
+	o := &Cast{}
 	return o, o.readRounding(n)
 }
 
-func (o *cast) readRounding(n *Node) error {
+func (o *Cast) readRounding(n *Node) error {
 	o.saturate = n.Since < 19 || n.Bool("saturate", true)
 	if n.Since < 24 {
 		return nil
@@ -55,23 +54,17 @@ func (o *cast) readRounding(n *Node) error {
 	return nil
 }
 
-func (o *cast) Prepare(c *Prepare) error {
-	from, to := c.DType(0), o.to
-	if to == tensor.Invalid {
-		to = c.DType(1)
-	}
-	var err error
-	o.steps, err = o.stepsFor(c, from, to)
-	return err
-}
-
-func (o *cast) Infer(c *Infer) error {
+// Infer keeps the shape.
+func (o *Cast) Infer(c *Infer) error {
 	to := o.to
 	if to == tensor.Invalid {
 		if len(c.In) < 2 {
 			return graph.Mark(graph.ErrFormat, "input 1 is left out")
 		}
 		to = c.In[1].DType
+	}
+	if from := c.In[0].DType; from.Kind() == tensor.Complex || to.Kind() == tensor.Complex || !from.Valid() || !to.Valid() {
+		return graph.Mark(graph.ErrUnsupported, "the standard has no cast from %v to %v", from, to)
 	}
 	c.Set(0, to, c.In[0].Dims)
 	if c.In[0].DType.IsInteger() {
@@ -80,7 +73,8 @@ func (o *cast) Infer(c *Infer) error {
 	return nil
 }
 
-func (o *cast) Run(c *Run) error {
+// Run converts elements of any types.
+func (o *Cast) Run(c *Run) error {
 	x, y := c.In[0].Aligned(), c.Out[0]
 	switch {
 	case x.Len() == 0:
@@ -88,14 +82,10 @@ func (o *cast) Run(c *Run) error {
 	case x.DType() == y.DType():
 		copyInto(y, x)
 		return nil
-	case o.steps.decode == nil && o.steps.encode == nil:
-		o.steps.convert.into(c.Pool, y, x)
-		return nil
 	}
-	return o.steps.run(c, x, y)
+	s := o.stepsFor(x.DType(), y.DType())
+	return s.run(x, y)
 }
-
-func (o *cast) Describe() string { return o.steps.describe() }
 
 var castRows = []Row{
 	{Name: "Cast", Since: []int{1, 6, 9, 13, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, InPlace: []int{0}, New: newCast},

@@ -1,72 +1,47 @@
 package op
 
 import (
-	"strings"
-
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/packed"
-	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// castSteps is how elements of one type become those of another. Types that
-// kernels do not know, narrow floats and integers and strings, are decoded to
-// and encoded from one that they do, block by block.
+// castSteps is how elements of one type become those of another. Narrow floats and
+// integers and strings are decoded to and encoded from a type that Go computes on,
+// block by block.
 type castSteps struct {
-	decode  func(dst, src *tensor.Tensor, from int) error // of elements from.. of src; nil for types of kernels
-	convert conversion
-	encode  func(dst, src *tensor.Tensor, from int) error
-	source  tensor.DType // that decode makes
-	target  tensor.DType // that encode takes
+	decode func(dst, src *tensor.Tensor, from int) error // of elements from.. of src; nil for types of Go
+	encode func(dst, src *tensor.Tensor, from int) error
+	source tensor.DType // that decode makes
+	target tensor.DType // that encode takes
 }
 
 // castBlock is how many elements are converted at a time: whole bytes of any type.
 const castBlock = 4096
 
-func (o *cast) stepsFor(c *Prepare, from, to tensor.DType) (castSteps, error) {
-	s := castSteps{source: from, target: to}
-	if from.Kind() == tensor.Complex || to.Kind() == tensor.Complex || !from.Valid() || !to.Valid() {
-		return s, graph.Mark(graph.ErrUnsupported, "the standard has no cast from %v to %v", from, to)
-	}
-	if from == to {
-		return s, nil
-	}
+func (o *Cast) stepsFor(from, to tensor.DType) castSteps {
+	var s castSteps
 	s.source, s.decode = decoderOf(from, to)
 	s.target, s.encode = o.encoderOf(to, s.source)
+	return s
+}
+
+// convert sets the elements of y to those of x. A float64 that is rounded to float32
+// on the way to fewer bits is rounded once in all.
+func (s *castSteps) convert(y, x *tensor.Tensor) {
 	if s.encode != nil && s.target == tensor.F32 && s.source == tensor.F64 {
-		// One more rounding follows, which this one must not spoil.
-		k, err := c.Kernel("f64_to_odd")
-		s.convert = conversion{to: s.target, first: k}
-		return s, err
+		castInto(y, tensor.View[float64](x), roundedOdd)
+		return
 	}
-	var err error
-	s.convert, err = conversionOf(c, s.source, s.target)
-	return s, err
+	convertElements(y, x)
 }
 
-func (s *castSteps) describe() string {
-	var list []string
-	if s.decode != nil {
-		list = append(list, "decode")
-	}
-	for _, k := range []bindings.Kernel{s.convert.first, s.convert.later} {
-		if k.Valid() {
-			list = append(list, k.Op()+" "+k.Variant())
-		}
-	}
-	if s.encode != nil {
-		list = append(list, "encode")
-	}
-	return strings.Join(list, ", ")
-}
-
-func (s *castSteps) run(c *Run, x, y *tensor.Tensor) error {
+func (s *castSteps) run(x, y *tensor.Tensor) error {
 	block := min(castBlock, x.Len())
 	var mid, wideMid *tensor.Tensor
 	if s.decode != nil {
 		mid = tensor.New(s.source, block)
 	}
-	if s.encode != nil && !s.convert.none() {
+	if s.encode != nil && s.source != s.target {
 		wideMid = tensor.New(s.target, block)
 	}
 	for from := 0; from < x.Len(); from += block {
@@ -78,16 +53,16 @@ func (s *castSteps) run(c *Run, x, y *tensor.Tensor) error {
 			}
 		}
 		out := in
-		if !s.convert.none() {
+		if s.source != s.target {
 			out = part(y, wideMid, from, n)
-			s.convert.into(c.Pool, out, in)
+			s.convert(out, in)
 		}
 		switch {
 		case s.encode != nil:
 			if err := s.encode(y, out, from); err != nil {
 				return err
 			}
-		case s.convert.none():
+		case s.source == s.target:
 			copyInto(part(y, nil, from, n), out)
 		}
 	}
@@ -111,7 +86,7 @@ func part(whole, buffer *tensor.Tensor, from, n int) *tensor.Tensor {
 	return t
 }
 
-// decoderOf returns the type in which kernels take elements of type from on the
+// decoderOf returns the type in which elements of type from are taken on the
 // way to type to, and how they are made; nil if from is such a type.
 func decoderOf(from, to tensor.DType) (tensor.DType, func(dst, src *tensor.Tensor, from int) error) {
 	if f := packed.Float8Of(from.String()); f != nil {
@@ -146,10 +121,10 @@ func decoderOf(from, to tensor.DType) (tensor.DType, func(dst, src *tensor.Tenso
 	return from, nil
 }
 
-// encoderOf returns the type in which kernels leave elements on the way from
+// encoderOf returns the type in which elements are left on the way from
 // type source to type to, and how those of type to are made; nil if to is such a
 // type.
-func (o *cast) encoderOf(to, source tensor.DType) (tensor.DType, func(dst, src *tensor.Tensor, from int) error) {
+func (o *Cast) encoderOf(to, source tensor.DType) (tensor.DType, func(dst, src *tensor.Tensor, from int) error) {
 	if f := packed.Float8Of(to.String()); f != nil {
 		return tensor.F32, func(dst, src *tensor.Tensor, at int) error {
 			f.Encode(dst.Bytes()[at:], tensor.View[float32](src), o.saturate)

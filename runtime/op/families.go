@@ -20,7 +20,7 @@ func families() [][]Row {
 		elementRows,
 		eltwiseRows,
 		eyeLikeRows,
-		expertRows,
+		moeRows,
 		flexAttentionRows,
 		gatherRows,
 		imageRows,

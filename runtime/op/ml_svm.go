@@ -2,6 +2,7 @@ package op
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -339,4 +340,9 @@ func (o *svmClassifier) linearClass(s []float32) int {
 var mlSVMRows = []Row{
 	classifierRow("SVMClassifier", []int{1}, newSVMClassifier),
 	mlRow("SVMRegressor", mlNumbers, newSVMRegressor),
+}
+
+// floatLane is floats as elementwise kernels take them.
+func floatLane(list []float32) bindings.Lane {
+	return bindings.Lane{Data: unsafe.Pointer(unsafe.SliceData(list)), Bytes: 4}
 }

@@ -2,28 +2,21 @@ package op
 
 import (
 	"math/bits"
-	"unsafe"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// lowBits multiplies by weights that stay stored as codes of few bits.
-type lowBits struct {
-	n, k, block int  // extents of the weights, and values that share a scale
-	round       bool // rows may be rounded to whole numbers of 8 bits
-	nbits, gemm bindings.Kernel
-	rounded     bindings.Kernel
-}
+// BlockWeights is weights [N,K] that stay stored as codes of few bits, Block
+// neighbours of which share a scale.
+type BlockWeights struct{ N, K, Block int }
 
-// readLowBits reads the attributes that say how weights are stored.
-func readLowBits(n *Node) (lowBits, error) {
-	o := lowBits{n: n.Int("N", 0), k: n.Int("K", 0), block: n.Int("block_size", 0)}
-	if o.n < 1 || o.k < 1 || o.n > maxRange || o.k > maxRange {
-		return o, graph.Mark(graph.ErrFormat, "N is %d and K %d; each must be 1 to %d", o.n, o.k, maxRange)
+func readBlockWeights(n *Node) (BlockWeights, error) {
+	o := BlockWeights{N: n.Int("N", 0), K: n.Int("K", 0), Block: n.Int("block_size", 0)}
+	if o.N < 1 || o.K < 1 || o.N > maxRange || o.K > maxRange {
+		return o, graph.Mark(graph.ErrFormat, "N is %d and K %d; each must be 1 to %d", o.N, o.K, maxRange)
 	}
-	return o, checkBlock(o.block)
+	return o, checkBlock(o.Block)
 }
 
 func checkBlock(n int) error {
@@ -33,30 +26,9 @@ func checkBlock(n int) error {
 	return nil
 }
 
-// prepare chooses the kernels.
-func (o *lowBits) prepare(c *Prepare) (err error) {
-	if o.round {
-		if o.rounded, err = c.Kernel("i8_nbits"); err != nil {
-			return err
-		}
-	}
-	if o.nbits, err = c.Kernel("f32_nbits"); err == nil {
-		o.gemm, err = c.Kernel("f32_gemm")
-	}
-	return err
-}
-
-// Describe names the kernels.
-func (o *lowBits) Describe() string {
-	if o.round {
-		return describe(o.rounded)
-	}
-	return describe(o.nbits, o.gemm)
-}
-
-// readRound reads accuracy_level, of which 4 permits rows to be rounded as
-// bindings.NBitsGemm.Rounded does. It changes answers, so only a node that says so has
-// it; the other levels are lower bounds that floats keep.
+// readRound reads accuracy_level, of which 4 permits rows to be rounded to 8 bits. It
+// changes answers, so only a node that says so has it; the other levels are lower
+// bounds that floats keep.
 func (n *Node) readRound() (bool, error) {
 	level := n.Int("accuracy_level", 0)
 	if level < 0 || level > 4 {
@@ -67,7 +39,7 @@ func (n *Node) readRound() (bool, error) {
 
 // infer sets the output of a product of rows of that many elements with as many
 // columns as it says.
-func (o *lowBits) infer(c *Infer, deep, columns int) error {
+func (o *BlockWeights) infer(c *Infer, deep, columns int) error {
 	a := c.In[0]
 	if a.Dims == nil {
 		c.Set(0, a.DType, nil)
@@ -84,71 +56,25 @@ func (o *lowBits) infer(c *Infer, deep, columns int) error {
 	return nil
 }
 
-// product is what one run multiplies: rows of A, weights and what goes with them.
-type lowProduct struct {
-	g                    bindings.NBitsGemm
-	codes, scales, zeros unsafe.Pointer
-	table, bias          []float32
-	columns              *columnOrder // of A and of the codes; nil where they lie as given
-}
-
-// run computes the output from A, both of which have any narrow float type.
-func (o *lowBits) run(c *Run, p *lowProduct) error {
-	deep, columns := o.k, o.n
-	if p.g.Turned {
-		deep, columns = columns, deep
-	}
-	s := c.In[0].Shape()
-	if len(s) == 0 || s[len(s)-1] != deep {
-		return graph.Mark(graph.ErrShape, "A is %v; the weights take rows of %d elements", c.In[0], deep)
-	}
-	shape := s.Clone()
-	shape[len(s)-1] = columns
-	if _, err := c.output(0, c.In[0].DType(), shape); err != nil {
-		return err
-	}
-	p.g.Kernel, p.g.Gemm, p.g.Rounded = o.nbits, o.gemm, o.rounded
-	p.g.N, p.g.K, p.g.Block = o.n, o.k, o.block
-	if p.g.M = c.In[0].Len() / deep; p.g.M == 0 {
-		return nil
-	}
-	a, out, err := c.floatsInOut()
-	if err != nil {
-		return err
-	}
-	if p.columns != nil {
-		p.g.K = len(p.columns.order)
-		if a, err = p.columns.rows(c, a, p.g.M, deep); err != nil {
-			return err
-		}
-	}
-	scratch, err := c.scratchFloats(p.g.Scratch(c.Pool))
-	if err != nil {
-		return err
-	}
-	p.g.Run(c.Pool, p.codes, p.scales, p.zeros, p.table, a, p.bias, out, scratch)
-	c.putFloats(c.Out[0], out)
-	return nil
-}
-
-// matMulNBits is MatMul with weights of 2, 4 or 8 bits, [N,K], whose rows are cut in
-// blocks with a scale and a zero point each.
-type matMulNBits struct {
-	lowBits
-	bits    int
-	columns *columnOrder
+// MatMulNBits multiplies by weights of Bits bits, 2, 4 or 8, whose rows are cut in
+// blocks with a scale and a zero point each. With Rounds a block of a row of the input
+// may become whole numbers of 8 bits and a scale.
+type MatMulNBits struct {
+	BlockWeights
+	Bits   int
+	Rounds bool
 }
 
 func newMatMulNBits(n *Node) (Op, error) {
-	w, err := readLowBits(n)
+	w, err := readBlockWeights(n)
 	if err != nil {
 		return nil, err
 	}
-	o := &matMulNBits{lowBits: w, bits: n.Int("bits", 4)}
-	if o.bits != 2 && o.bits != 4 && o.bits != 8 {
-		return nil, graph.Mark(graph.ErrUnsupported, "weights of %d bits; 2, 4 and 8 are computed", o.bits)
+	o := &MatMulNBits{BlockWeights: w, Bits: n.Int("bits", 4)}
+	if o.Bits != 2 && o.Bits != 4 && o.Bits != 8 {
+		return nil, graph.Mark(graph.ErrUnsupported, "weights of %d bits; 2, 4 and 8 are computed", o.Bits)
 	}
-	if o.round, err = n.readRound(); err != nil {
+	if o.Rounds, err = n.readRound(); err != nil {
 		return nil, err
 	}
 	if l := n.Int("weight_prepacked", 0); l != 0 {
@@ -157,8 +83,14 @@ func newMatMulNBits(n *Node) (Op, error) {
 	return o, nil
 }
 
+// Blocks is the number of blocks in a row.
+func (o *MatMulNBits) Blocks() int { return (o.K-1)/o.Block + 1 }
+
+// RowBytes is the bytes of the codes of a row.
+func (o *MatMulNBits) RowBytes() int { return o.Blocks() * (o.Block / 8 * o.Bits) }
+
 // Infer gives the output A's shape with N columns.
-func (o *matMulNBits) Infer(c *Infer) error {
+func (o *MatMulNBits) Infer(c *Infer) error {
 	if c.In[1].DType != tensor.U8 || !isNarrow(c.In[2].DType) {
 		return graph.Mark(graph.ErrShape, "B is %v and scales are %v; codes are packed in uint8, scales are floats", c.In[1].Type, c.In[2].Type)
 	}
@@ -171,101 +103,44 @@ func (o *matMulNBits) Infer(c *Infer) error {
 	if c.Has(5) && !isNarrow(c.In[5].DType) {
 		return graph.Mark(graph.ErrShape, "the bias is %v, not floats", c.In[5].Type)
 	}
-	return o.infer(c, o.k, o.n)
-}
-
-// Prepare chooses the kernels, and sorts constant weights where there is a g_idx.
-func (o *matMulNBits) Prepare(c *Prepare) error {
-	if err := o.prepare(c); err != nil {
+	if err := o.checkRows(c); err != nil {
 		return err
 	}
-	return o.orderColumns(c)
+	return o.infer(c, o.K, o.N)
 }
 
-// Run computes the output.
-func (o *matMulNBits) Run(c *Run) error {
-	blocks := (o.k-1)/o.block + 1
-	p := &lowProduct{g: bindings.NBitsGemm{Bits: o.bits, RowBytes: blocks * (o.block / 8 * o.bits), RowScales: blocks}}
+// checkRows reports inputs that do not have as many elements as the weights ask for.
+// Their axes may be any.
+func (o *MatMulNBits) checkRows(c *Infer) error {
 	for _, part := range []struct {
 		name  string
 		input int
 		each  int
-	}{{"B", 1, p.g.RowBytes}, {"scales", 2, blocks}} {
-		if n := c.In[part.input].Len(); n%part.each != 0 || n/part.each != o.n {
-			return graph.Mark(graph.ErrShape, "%s is %v; %d rows of %d are needed", part.name, c.In[part.input], o.n, part.each)
+	}{{"B", 1, o.RowBytes()}, {"scales", 2, o.Blocks()}, {"zero points", 3, o.zeroRow(c)}, {"the bias", 5, 1}} {
+		if n, ok := lenOf(c, part.input); ok && (n%part.each != 0 || n/part.each != o.N) {
+			return graph.Mark(graph.ErrShape, "%s: %v; %d rows of %d are needed", part.name, c.In[part.input].Type, o.N, part.each)
 		}
 	}
-	p.codes = c.In[1].Pointer()
-	if err := o.scales(c, p); err != nil {
-		return err
-	}
-	if err := o.groups(c, &p.g); err != nil {
-		return err
-	}
-	if o.columns != nil {
-		o.columns.set(p)
-	}
-	var err error
-	if c.Has(5) {
-		if c.In[5].Len() != o.n {
-			return graph.Mark(graph.ErrShape, "the bias is %v, not of %d elements", c.In[5], o.n)
-		}
-		p.bias, err = c.floats(c.In[5])
-	}
-	if err != nil {
-		return err
-	}
-	return o.run(c, p)
-}
-
-// scales sets scales and zero points. Kernels take floats of one type for both.
-func (o *matMulNBits) scales(c *Run, p *lowProduct) error {
-	p.scales, p.g.Type = c.In[2].Pointer(), floatTypes[c.In[2].DType()]
-	if !c.Has(3) {
-		return nil
-	}
-	zeros := c.In[3]
-	if zeros.DType() == tensor.U8 {
-		if row := (p.g.RowScales*o.bits + 7) / 8; zeros.Len() != o.n*row {
-			return graph.Mark(graph.ErrShape, "zero points are %v; %d rows of %d bytes are needed", zeros, o.n, row)
-		}
-		p.zeros, p.g.Zeros = zeros.Pointer(), bindings.NBitsCodes
-		return nil
-	}
-	if zeros.Len() != o.n*p.g.RowScales {
-		return graph.Mark(graph.ErrShape, "zero points are %v; %d rows of %d are needed", zeros, o.n, p.g.RowScales)
-	}
-	p.zeros, p.g.Zeros = zeros.Pointer(), bindings.NBitsFloats
-	if zeros.DType() == c.In[2].DType() {
-		return nil
-	}
-	p.g.Type = bindings.Float32
-	for i, at := range map[int]*unsafe.Pointer{2: &p.scales, 3: &p.zeros} {
-		wide, err := c.floats(c.In[i])
-		if err != nil {
-			return err
-		}
-		*at = unsafe.Pointer(unsafe.SliceData(wide))
+	if n, ok := lenOf(c, 4); ok && n != o.K && n != o.Blocks()*o.Block {
+		return graph.Mark(graph.ErrShape, "g_idx is %v, not of %d elements", c.In[4].Type, o.K)
 	}
 	return nil
 }
 
-// groups sets which block each of the K columns belongs to, where g_idx says so.
-func (o *matMulNBits) groups(c *Run, g *bindings.NBitsGemm) error {
-	if !c.Has(4) {
-		return nil
+// zeroRow is the elements of a row of zero points.
+func (o *MatMulNBits) zeroRow(c *Infer) int {
+	if c.Has(3) && c.In[3].DType == tensor.U8 {
+		return (o.Blocks()*o.Bits + 7) / 8
 	}
-	list := tensor.View[int32](c.In[4])
-	if len(list) != o.k && len(list) != g.RowScales*o.block {
-		return graph.Mark(graph.ErrShape, "g_idx is %v, not of %d elements", c.In[4], o.k)
+	return o.Blocks()
+}
+
+// lenOf is the number of elements of input i, if it is there and they are known.
+func lenOf(c *Infer, i int) (int, bool) {
+	if !c.Has(i) || c.In[i].Dims == nil {
+		return 0, false
 	}
-	g.Group = list[:o.k]
-	for i, v := range g.Group {
-		if v < 0 || int(v) >= g.RowScales {
-			return graph.Mark(graph.ErrShape, "element %d of g_idx is %d; there are %d blocks", i, v, g.RowScales)
-		}
-	}
-	return nil
+	return c.In[i].Dims.Len().Value()
 }
 
 var nbitsRows = []Row{

@@ -1,7 +1,6 @@
 package op
 
 import (
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -15,16 +14,17 @@ var bnb4Tables = [][]float32{
 		0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224, 0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1},
 }
 
-// matMulBnb4 is MatMul with weights [N,K], or its transpose, that bitsandbytes wrote:
-// blocks run through the whole matrix, and the first of two codes is the higher one.
-type matMulBnb4 struct {
-	lowBits
-	table  []float32
-	turned bool
+// MatMulBnb4 multiplies by the transpose of weights [N,K] that bitsandbytes wrote, or,
+// with Plain, by the weights as they are. Table has the values of the codes of 4 bits.
+// Blocks run through the whole matrix, and the first of two codes is the higher one.
+type MatMulBnb4 struct {
+	BlockWeights
+	Table []float32
+	Plain bool
 }
 
 func newMatMulBnb4(n *Node) (Op, error) {
-	w, err := readLowBits(n)
+	w, err := readBlockWeights(n)
 	if err != nil {
 		return nil, err
 	}
@@ -33,42 +33,39 @@ func newMatMulBnb4(n *Node) (Op, error) {
 	if kind < 0 || kind >= len(bnb4Tables) {
 		return nil, graph.Mark(graph.ErrFormat, "quant_type is %d, neither 0 nor 1", kind)
 	}
-	return &matMulBnb4{w, bnb4Tables[kind], !n.Bool("transB", true)}, nil
+	return &MatMulBnb4{w, bnb4Tables[kind], !n.Bool("transB", true)}, nil
 }
 
 // Infer gives the output A's shape with N columns, or K if B is not transposed.
-func (o *matMulBnb4) Infer(c *Infer) error {
+func (o *MatMulBnb4) Infer(c *Infer) error {
 	if c.In[1].DType != tensor.U8 || !isNarrow(c.In[2].DType) {
 		return graph.Mark(graph.ErrShape, "B is %v and absmax is %v; codes are packed in uint8, absmax is floats", c.In[1].Type, c.In[2].Type)
 	}
-	if o.turned {
-		return o.infer(c, o.n, o.k)
+	if err := o.checkSize(c); err != nil {
+		return err
 	}
-	return o.infer(c, o.k, o.n)
+	if o.Plain {
+		return o.infer(c, o.N, o.K)
+	}
+	return o.infer(c, o.K, o.N)
 }
 
-// Prepare chooses the kernels.
-func (o *matMulBnb4) Prepare(c *Prepare) error { return o.prepare(c) }
-
-// Run computes the output.
-func (o *matMulBnb4) Run(c *Run) error {
+// checkSize reports inputs that do not have as many elements as the weights ask for.
+func (o *MatMulBnb4) checkSize(c *Infer) error {
+	bytes, ok := lenOf(c, 1)
+	if !ok {
+		return nil
+	}
 	// Neither extent is beyond all codes, so their product does not overflow.
-	bytes, size := c.In[1].Len(), 0
-	if o.n <= 2*bytes && o.k <= 2*bytes/o.n {
-		size = o.n * o.k
+	size := 0
+	if o.N <= 2*bytes && o.K <= 2*bytes/o.N {
+		size = o.N * o.K
 	}
 	if size == 0 || (size+1)/2 != bytes {
-		return graph.Mark(graph.ErrShape, "B is %v; %d by %d codes are two to a byte", c.In[1], o.n, o.k)
+		return graph.Mark(graph.ErrShape, "B is %v; %d by %d codes are two to a byte", c.In[1].Type, o.N, o.K)
 	}
-	if n := c.In[2].Len(); n != (size-1)/o.block+1 {
-		return graph.Mark(graph.ErrShape, "absmax is %v; %d codes in blocks of %d are stored", c.In[2], size, o.block)
+	if n, ok := lenOf(c, 2); ok && n != (size-1)/o.Block+1 {
+		return graph.Mark(graph.ErrShape, "absmax is %v; %d codes in blocks of %d are stored", c.In[2].Type, size, o.Block)
 	}
-	p := &lowProduct{
-		g: bindings.NBitsGemm{
-			Bits: 4, HighFirst: true, Turned: o.turned, Flat: o.k%o.block != 0, RowBytes: o.k / 2, RowScales: o.k / o.block,
-			Type: floatTypes[c.In[2].DType()],
-		},
-		codes: c.In[1].Pointer(), scales: c.In[2].Pointer(), table: o.table,
-	}
-	return o.run(c, p)
+	return nil
 }

@@ -3,49 +3,47 @@ package op
 import (
 	"math"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// poolKind says what a window's elements become.
-type poolKind int
+// PoolKind is what becomes of the elements under a window.
+type PoolKind int
 
+// The maximum, the average, and the norm of an order that the node gives.
 const (
-	poolMax poolKind = iota
-	poolAverage
-	poolNorm // of order p
+	PoolMax PoolKind = iota
+	PoolAverage
+	PoolNorm
 )
 
-// pool is MaxPool, AveragePool and LpPool.
-type pool struct {
-	kind        poolKind
+// Pool is MaxPool, AveragePool and LpPool.
+type Pool struct {
+	Kind        PoolKind
 	window      *window
 	countPad    bool
 	columnMajor bool // indices count the first spatial axis fastest
 	p           float64
-	rows, cols  bindings.Kernel
-	bytes       bindings.Kernel // of codes
 }
 
-func newPool(kind poolKind) func(n *Node) (Op, error) {
+func newPool(kind PoolKind) func(n *Node) (Op, error) {
 	return func(n *Node) (Op, error) {
 		w, err := readWindow(n, true)
 		if err != nil {
 			return nil, err
 		}
-		o := &pool{kind: kind, window: w}
+		o := &Pool{Kind: kind, window: w}
 		switch kind {
-		case poolMax:
+		case PoolMax:
 			switch order := n.Int("storage_order", 0); order {
 			case 0, 1:
 				o.columnMajor = order == 1
 			default:
 				return nil, graph.Mark(graph.ErrFormat, "storage_order is %d; it takes 0 or 1", order)
 			}
-		case poolAverage:
+		case PoolAverage:
 			o.countPad = n.Bool("count_include_pad", false)
-		case poolNorm:
+		case PoolNorm:
 			o.p, err = normOrder(n)
 		}
 		return o, err
@@ -67,7 +65,7 @@ func normOrder(n *Node) (float64, error) {
 }
 
 // Infer applies the window to the spatial axes.
-func (o *pool) Infer(c *Infer) error {
+func (o *Pool) Infer(c *Infer) error {
 	x := c.In[0]
 	rank, ok := x.Rank()
 	if !ok {
@@ -88,32 +86,29 @@ func (o *pool) Infer(c *Infer) error {
 	}
 	dims := append(graph.Dims{x.Dims[0], x.Dims[1]}, spatial...)
 	c.Set(0, x.DType, dims)
-	if o.kind == poolMax {
+	if o.Kind == PoolMax {
 		c.Set(1, tensor.I64, dims)
 	}
 	return nil
 }
 
-// Prepare chooses the kernels.
-func (o *pool) Prepare(c *Prepare) (err error) {
-	if byteTypes.Has(c.DType(0)) {
-		o.bytes, err = c.Kernel("i8_pooling")
-		return err
-	}
-	if o.kind == poolNorm || !isNarrow(c.DType(0)) {
-		return nil
-	}
-	if o.rows, err = c.Kernel("f32_pooling_rows"); err == nil {
-		o.cols, err = c.Kernel("f32_pooling_cols")
-	}
-	return err
+// Pooling is windows that slide along the last axes of a value [Planes, in...].
+// Positions of a window in the padding take no part; they count in averages if
+// CountPad.
+type Pooling struct {
+	Planes   int
+	Axes     []PoolingAxis
+	CountPad bool
 }
 
-// Describe names the kernels.
-func (o *pool) Describe() string { return describe(o.rows, o.cols, o.bytes) }
+// PoolingAxis is one axis of a sliding window: the extents of input and output, the
+// window's extent, and the padding before and behind the input.
+type PoolingAxis struct {
+	In, Out, Taps, Stride, Dilation, Pad, PadEnd int
+}
 
-// slide returns the window with all that is known once the input is.
-func (o *pool) slide(shape tensor.Shape) (*bindings.Pooling, error) {
+// Windows returns the windows over a value of that shape.
+func (o *Pool) Windows(shape tensor.Shape) (*Pooling, error) {
 	w, err := o.window.bind(len(shape)-2, nil)
 	if err != nil {
 		return nil, err
@@ -122,28 +117,22 @@ func (o *pool) slide(shape tensor.Shape) (*bindings.Pooling, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &bindings.Pooling{Planes: shape[:2].Len(), Max: o.kind == poolMax, CountPad: o.countPad}
+	p := &Pooling{Planes: shape[:2].Len(), CountPad: o.countPad}
 	for i := range out {
-		p.Axes = append(p.Axes, bindings.PoolingAxis{In: shape[2+i], Out: out[i], Taps: r.kernel[i], Stride: r.stride[i],
+		p.Axes = append(p.Axes, PoolingAxis{In: shape[2+i], Out: out[i], Taps: r.kernel[i], Stride: r.stride[i],
 			Dilation: r.dilation[i], Pad: r.padBegin[i], PadEnd: r.padEnd[i]})
 	}
 	return p, nil
 }
 
-// Run computes the outputs.
-func (o *pool) Run(c *Run) error {
-	p, err := o.slide(c.In[0].Shape())
+// Run computes in Go what no device does.
+func (o *Pool) Run(c *Run) error {
+	p, err := o.Windows(c.In[0].Shape())
 	if err != nil || c.Out[0].Len() == 0 {
 		return err
 	}
 	if c.In[0].Len() == 0 {
 		return graph.Mark(graph.ErrShape, "windows lie in padding alone")
-	}
-	if fits := !c.Wants(1) && len(p.Axes) <= bindings.PoolingAxes; fits && o.rows.Valid() {
-		return o.fast(c, p)
-	} else if fits && o.bytes.Valid() {
-		codes := &bindings.BytePooling{Pooling: *p, Inner: 1, Signed: c.In[0].DType() == tensor.I8}
-		return poolBytes(c, o.bytes, codes, c.In[0], c.Out[0])
 	}
 	var index []int64
 	if c.Wants(1) {
@@ -151,7 +140,7 @@ func (o *pool) Run(c *Run) error {
 	}
 	x, out := c.In[0], c.Out[0]
 	switch {
-	case o.kind != poolMax:
+	case o.Kind != PoolMax:
 		o.slowMean(c, p)
 	case x.DType() == tensor.I8:
 		poolLargest(o, p, tensor.View[int8](x), math.MinInt8, tensor.View[int8](out), index)
@@ -159,36 +148,24 @@ func (o *pool) Run(c *Run) error {
 		poolLargest(o, p, tensor.View[uint8](x), 0, tensor.View[uint8](out), index)
 	case x.DType() == tensor.F64:
 		poolLargest(o, p, tensor.View[float64](x), math.Inf(-1), tensor.View[float64](out), index)
+	case x.DType() == tensor.F32:
+		poolLargest(o, p, tensor.View[float32](x), float32(math.Inf(-1)), tensor.View[float32](out), index)
 	default:
-		src, dst, err := c.floatsInOut()
-		if err != nil {
-			return err
-		}
-		poolLargest(o, p, src, float32(math.Inf(-1)), dst, index)
-		c.putFloats(out, dst)
+		list := make([]float64, out.Len())
+		poolLargest(o, p, doubles(x), math.Inf(-1), list, index)
+		putDoubles(out, list)
 	}
 	return nil
 }
 
-func (o *pool) fast(c *Run, p *bindings.Pooling) error {
-	scratch, err := c.scratchFloats(p.Scratch(c.Pool))
-	if err != nil {
-		return err
-	}
-	return c.inSlices(p.Planes, func(x, out []float32, _, count int) {
-		p.Planes = count
-		bindings.PoolingF32(o.rows, o.cols, c.Pool, x, p, scratch, out)
-	})
-}
-
 // slowMean is averages and norms of any float type.
-func (o *pool) slowMean(c *Run, p *bindings.Pooling) {
+func (o *Pool) slowMean(c *Run, p *Pooling) {
 	x, out := doubles(c.In[0]), make([]float64, c.Out[0].Len())
 	eachWindow(p, func(i int, taps []int, divisor int) {
 		sum := 0.0
 		for _, at := range taps {
 			switch {
-			case o.kind == poolAverage:
+			case o.Kind == PoolAverage:
 				sum += x[at]
 			case o.p == 2:
 				sum += x[at] * x[at]
@@ -197,7 +174,7 @@ func (o *pool) slowMean(c *Run, p *bindings.Pooling) {
 			}
 		}
 		switch {
-		case o.kind == poolAverage:
+		case o.Kind == PoolAverage:
 			out[i] = sum / float64(max(divisor, 1))
 		case o.p == 2:
 			out[i] = math.Sqrt(sum)
@@ -210,7 +187,7 @@ func (o *pool) slowMean(c *Run, p *bindings.Pooling) {
 
 // poolLargest passes over NaNs; of nothing the maximum is lowest, at index 0.
 // The first of equal elements is the one that index names.
-func poolLargest[T integer | float32 | float64](o *pool, p *bindings.Pooling, x []T, lowest T, out []T, index []int64) {
+func poolLargest[T integer | float32 | float64](o *Pool, p *Pooling, x []T, lowest T, out []T, index []int64) {
 	eachWindow(p, func(i int, taps []int, _ int) {
 		best, where := lowest, 0
 		if len(taps) > 0 {
@@ -233,7 +210,7 @@ func poolLargest[T integer | float32 | float64](o *pool, p *bindings.Pooling, x 
 
 // columnMajor turns the position of an element into one that counts the first
 // spatial axis fastest.
-func columnMajor(p *bindings.Pooling, at int) int {
+func columnMajor(p *Pooling, at int) int {
 	size, turned := 1, 0
 	for _, a := range p.Axes {
 		size *= a.In
@@ -249,7 +226,7 @@ func columnMajor(p *bindings.Pooling, at int) int {
 
 // eachWindow calls f for every output with the positions of the taps that lie in
 // the input, in order, and the divisor of an average. f must not keep taps.
-func eachWindow(p *bindings.Pooling, f func(out int, taps []int, divisor int)) {
+func eachWindow(p *Pooling, f func(out int, taps []int, divisor int)) {
 	rank := len(p.Axes)
 	at, strides, in := make([]int, rank), make([]int, rank), 1
 	for i := rank - 1; i >= 0; i-- {
@@ -287,7 +264,7 @@ func eachWindow(p *bindings.Pooling, f func(out int, taps []int, divisor int)) {
 
 // tapsOf returns the taps of output o along an axis that lie in the input, and
 // how many count in an average.
-func tapsOf(a bindings.PoolingAxis, o int, countPad bool) (first, count, counted int) {
+func tapsOf(a PoolingAxis, o int, countPad bool) (first, count, counted int) {
 	begin := o*a.Stride - a.Pad
 	up := func(n int) int { return min(a.Taps, max(0, (n+a.Dilation-1)/a.Dilation)) }
 	first, end := up(-begin), up(a.In-begin)
@@ -300,7 +277,7 @@ func tapsOf(a bindings.PoolingAxis, o int, countPad bool) (first, count, counted
 
 // GlobalPool takes all spatial axes together.
 type GlobalPool struct {
-	kind poolKind
+	kind PoolKind
 	p    float64
 }
 
@@ -308,18 +285,18 @@ type GlobalPool struct {
 // divided by the number of elements; ok is false for norms.
 func (o *GlobalPool) Reduction() (r Reduction, mean, ok bool) {
 	switch o.kind {
-	case poolMax:
+	case PoolMax:
 		return ReduceMax, false, true
-	case poolAverage:
+	case PoolAverage:
 		return ReduceSum, true, true
 	}
 	return 0, false, false
 }
 
-func newGlobalPool(kind poolKind) func(n *Node) (Op, error) {
+func newGlobalPool(kind PoolKind) func(n *Node) (Op, error) {
 	return func(n *Node) (o Op, err error) {
 		g := &GlobalPool{kind: kind}
-		if kind == poolNorm {
+		if kind == PoolNorm {
 			g.p, err = normOrder(n)
 		}
 		return g, err
@@ -358,23 +335,23 @@ func (o *GlobalPool) Run(c *Run) error {
 	x, out := doubles(c.In[0]), make([]float64, planes)
 	for i := range out {
 		acc := 0.0
-		if o.kind == poolMax {
+		if o.kind == PoolMax {
 			acc = math.Inf(-1)
 		}
 		for _, v := range x[i*n : (i+1)*n] {
 			switch o.kind {
-			case poolMax:
+			case PoolMax:
 				acc = max(acc, v)
-			case poolAverage:
+			case PoolAverage:
 				acc += v
-			case poolNorm:
+			case PoolNorm:
 				acc += math.Pow(math.Abs(v), o.p)
 			}
 		}
 		switch o.kind {
-		case poolAverage:
+		case PoolAverage:
 			acc /= float64(n)
-		case poolNorm:
+		case PoolNorm:
 			acc = math.Pow(acc, 1/o.p)
 		}
 		out[i] = acc
@@ -385,10 +362,10 @@ func (o *GlobalPool) Run(c *Run) error {
 
 var poolRows = []Row{
 	{Name: "MaxPool", Since: []int{1, 8, 10, 11, 12, 22}, In: [2]int{1, 1}, Out: [2]int{1, 2},
-		Types: append(Types{tensor.I8, tensor.U8}, floats...), New: newPool(poolMax)},
-	{Name: "AveragePool", Since: []int{1, 7, 10, 11, 19, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: floats, New: newPool(poolAverage)},
-	{Name: "LpPool", Since: []int{1, 2, 11, 18, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: floats, New: newPool(poolNorm)},
-	{Name: "GlobalMaxPool", Since: []int{1, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: floats, New: newGlobalPool(poolMax)},
-	{Name: "GlobalAveragePool", Since: []int{1, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: floats, New: newGlobalPool(poolAverage)},
-	{Name: "GlobalLpPool", Since: []int{1, 2, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: floats, New: newGlobalPool(poolNorm)},
+		Types: append(Types{tensor.I8, tensor.U8}, floats...), New: newPool(PoolMax)},
+	{Name: "AveragePool", Since: []int{1, 7, 10, 11, 19, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: floats, New: newPool(PoolAverage)},
+	{Name: "LpPool", Since: []int{1, 2, 11, 18, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: floats, New: newPool(PoolNorm)},
+	{Name: "GlobalMaxPool", Since: []int{1, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: floats, New: newGlobalPool(PoolMax)},
+	{Name: "GlobalAveragePool", Since: []int{1, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: floats, New: newGlobalPool(PoolAverage)},
+	{Name: "GlobalLpPool", Since: []int{1, 2, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: floats, New: newGlobalPool(PoolNorm)},
 }

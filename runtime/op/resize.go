@@ -4,20 +4,18 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// resize is Resize and Upsample. Axes are resampled one after another.
-type resize struct {
+// Resize is Resize and Upsample. Axes are resampled one after another.
+type Resize struct {
 	filter             filter
 	axes               []int // that scales, sizes and roi are about; nil for all
 	policy             string
 	extrapolation      float32
 	roi, scales, sizes int       // inputs; -1 where the operator has none
 	fixed              []float32 // scales that are attributes
-	cols, row          bindings.Kernel
 }
 
 var (
@@ -32,7 +30,7 @@ func newResize(n *Node) (Op, error) {
 	if n.Since == 10 {
 		return newUpsample(n)
 	}
-	o := &resize{roi: 1, scales: 2, sizes: 3, filter: filter{
+	o := &Resize{roi: 1, scales: 2, sizes: 3, filter: filter{
 		mode: n.Str("mode", "nearest"), coords: n.Str("coordinate_transformation_mode", "half_pixel"),
 		nearest: n.Str("nearest_mode", "round_prefer_floor"), cubicA: float64(n.Float("cubic_coeff_a", -0.75)),
 		excludeOutside: n.Bool("exclude_outside", false),
@@ -48,7 +46,7 @@ func newResize(n *Node) (Op, error) {
 // newUpsample reads Upsample and the first Resize, whose coordinates are those
 // that later became asymmetric.
 func newUpsample(n *Node) (Op, error) {
-	o := &resize{roi: -1, scales: 1, sizes: -1, policy: "stretch",
+	o := &Resize{roi: -1, scales: 1, sizes: -1, policy: "stretch",
 		filter: filter{mode: n.Str("mode", "nearest"), coords: "asymmetric", nearest: "floor"}}
 	if o.filter.mode == "bilinear" && n.Since == 1 {
 		o.filter.mode = "linear"
@@ -66,7 +64,7 @@ func newUpsample(n *Node) (Op, error) {
 	return o, o.check()
 }
 
-func (o *resize) check() error {
+func (o *Resize) check() error {
 	for _, c := range []struct {
 		name, value string
 		list        []string
@@ -87,7 +85,7 @@ func (o *resize) check() error {
 }
 
 // resizedAxes returns the axes that scales, sizes and roi are about.
-func (o *resize) resizedAxes(rank int) ([]int, error) {
+func (o *Resize) resizedAxes(rank int) ([]int, error) {
 	if o.axes != nil {
 		return normAxes(o.axes, rank)
 	}
@@ -99,7 +97,7 @@ func (o *resize) resizedAxes(rank int) ([]int, error) {
 }
 
 // Infer computes the extents from constant scales or known sizes.
-func (o *resize) Infer(c *Infer) error {
+func (o *Resize) Infer(c *Infer) error {
 	x := c.In[0]
 	if d := x.DType; o.filter.mode != "nearest" && !floats.Has(d) && !d.IsInteger() {
 		return graph.Mark(graph.ErrUnsupported, "elements of %v cannot be interpolated; mode nearest takes them", d)
@@ -140,7 +138,7 @@ func (o *resize) Infer(c *Infer) error {
 		}
 		dims := slices.Clone(x.Dims)
 		for _, r := range list {
-			dims[r.axis] = graph.Known(r.out)
+			dims[r.Axis] = graph.Known(r.Out)
 		}
 		c.Set(0, x.DType, dims)
 		return nil
@@ -150,7 +148,7 @@ func (o *resize) Infer(c *Infer) error {
 }
 
 // unknown keeps the extents of axes that are not resized.
-func (o *resize) unknown(in graph.Dims, axes []int) graph.Dims {
+func (o *Resize) unknown(in graph.Dims, axes []int) graph.Dims {
 	return replaced(in, axes, graph.UnknownDims(len(axes)))
 }
 
@@ -163,7 +161,7 @@ func replaced(in graph.Dims, axes []int, by graph.Dims) graph.Dims {
 }
 
 // symbolic follows whole scales and their inverses through expressions.
-func (o *resize) symbolic(in graph.Dims, axes []int, t targets) graph.Dims {
+func (o *Resize) symbolic(in graph.Dims, axes []int, t targets) graph.Dims {
 	dims := o.unknown(in, axes)
 	for i, a := range axes {
 		switch {
@@ -187,7 +185,7 @@ type targets struct {
 	begin, end []float64
 }
 
-func (o *resize) targets(in []*tensor.Tensor, n int) (t targets, err error) {
+func (o *Resize) targets(in []*tensor.Tensor, n int) (t targets, err error) {
 	given := func(i int) *tensor.Tensor {
 		if i < 0 || i >= len(in) || in[i] == nil || in[i].Len() == 0 {
 			return nil
@@ -243,7 +241,7 @@ func (o *resize) targets(in []*tensor.Tensor, n int) (t targets, err error) {
 
 // resized is one axis that the operator changes, or may change.
 type resized struct {
-	axis, in, out int
+	Axis, In, Out int
 	scale         float64
 	begin, end    float64 // of the region of interest
 }
@@ -251,23 +249,23 @@ type resized struct {
 // plan computes the output's extents. Like the scales themselves, their product
 // with an extent is a float32, so that a scale that was computed as a quotient
 // of extents leads back to the extent.
-func (o *resize) plan(shape tensor.Shape, axes []int, t targets) ([]resized, error) {
+func (o *Resize) plan(shape tensor.Shape, axes []int, t targets) ([]resized, error) {
 	list := make([]resized, len(axes))
 	for i, a := range axes {
-		r := resized{axis: a, in: shape[a], begin: t.begin[i], end: t.end[i]}
+		r := resized{Axis: a, In: shape[a], begin: t.begin[i], end: t.end[i]}
 		if t.sizes != nil {
-			r.out, r.scale = t.sizes[i], float64(t.sizes[i])/float64(r.in)
+			r.Out, r.scale = t.sizes[i], float64(t.sizes[i])/float64(r.In)
 		} else {
-			out := float32(r.in) * float32(r.end-r.begin) * t.scales[i]
+			out := float32(r.In) * float32(r.end-r.begin) * t.scales[i]
 			if !(out >= 0 && out < math.MaxInt32) {
-				return nil, graph.Mark(graph.ErrShape, "axis %d of %d elements at scale %v would have %v", a, r.in, t.scales[i], out)
+				return nil, graph.Mark(graph.ErrShape, "axis %d of %d elements at scale %v would have %v", a, r.In, t.scales[i], out)
 			}
-			r.out, r.scale = int(out), float64(t.scales[i])
+			r.Out, r.scale = int(out), float64(t.scales[i])
 		}
-		if r.in == 0 && r.out > 0 {
-			return nil, graph.Mark(graph.ErrShape, "axis %d is empty and cannot become %d elements", a, r.out)
+		if r.In == 0 && r.Out > 0 {
+			return nil, graph.Mark(graph.ErrShape, "axis %d is empty and cannot become %d elements", a, r.Out)
 		}
-		if r.in > math.MaxInt32 || r.out > math.MaxInt32 {
+		if r.In > math.MaxInt32 || r.Out > math.MaxInt32 {
 			return nil, graph.Mark(graph.ErrShape, "axis %d has too many elements", a)
 		}
 		list[i] = r
@@ -279,10 +277,10 @@ func (o *resize) plan(shape tensor.Shape, axes []int, t targets) ([]resized, err
 }
 
 // keepAspect makes all scales the least or the greatest of them.
-func (o *resize) keepAspect(list []resized) error {
+func (o *Resize) keepAspect(list []resized) error {
 	for _, r := range list {
-		if r.in == 0 {
-			return graph.Mark(graph.ErrShape, "axis %d is empty and has no aspect ratio", r.axis)
+		if r.In == 0 {
+			return graph.Mark(graph.ErrShape, "axis %d is empty and has no aspect ratio", r.Axis)
 		}
 	}
 	scale := slices.MinFunc(list, compareScale).scale
@@ -290,11 +288,11 @@ func (o *resize) keepAspect(list []resized) error {
 		scale = slices.MaxFunc(list, compareScale).scale
 	}
 	for i := range list {
-		out := math.Floor(scale*float64(list[i].in) + 0.5)
+		out := math.Floor(scale*float64(list[i].In) + 0.5)
 		if out > math.MaxInt32 {
-			return graph.Mark(graph.ErrShape, "axis %d would have %v elements", list[i].axis, out)
+			return graph.Mark(graph.ErrShape, "axis %d would have %v elements", list[i].Axis, out)
 		}
-		list[i].scale, list[i].out = scale, int(out)
+		list[i].scale, list[i].Out = scale, int(out)
 	}
 	return nil
 }
@@ -309,48 +307,33 @@ func compareScale(a, b resized) int {
 	return 0
 }
 
-// Prepare chooses the kernels.
-func (o *resize) Prepare(c *Prepare) (err error) {
-	if o.filter.mode == "nearest" || !isNarrow(c.DType(0)) {
-		return nil
-	}
-	if o.cols, err = c.Kernel("f32_resample_cols"); err == nil {
-		o.row, err = c.Kernel("f32_resample_row")
-	}
-	return err
-}
+// IsNearest reports whether outputs are elements of the input.
+func (o *Resize) IsNearest() bool { return o.filter.mode == "nearest" }
 
-// Describe names the kernels.
-func (o *resize) Describe() string { return describe(o.cols, o.row) }
+// Reads reports whether the elements of input i, one of those behind the first, count.
+func (o *Resize) Reads(i int) bool { return i != o.roi || o.filter.coords == "tf_crop_and_resize" }
 
-// Run computes the output.
-func (o *resize) Run(c *Run) error {
-	x := c.In[0]
-	axes, err := o.resizedAxes(len(x.Shape()))
+// Tables returns what becomes of the axes of a value of that shape, in the order in
+// which they are resampled, without those that stay as they are. Of in, only the inputs
+// behind the first count.
+func (o *Resize) Tables(in []*tensor.Tensor, shape tensor.Shape) ([]*Resample, error) {
+	axes, err := o.resizedAxes(len(shape))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	t, err := o.targets(c.In, len(axes))
+	t, err := o.targets(in, len(axes))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	list, err := o.plan(x.Shape(), axes, t)
+	list, err := o.plan(shape, axes, t)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	shape := x.Shape().Clone()
+	tables := make([]*Resample, 0, len(list))
 	for _, r := range list {
-		shape[r.axis] = r.out
-	}
-	out, err := c.output(0, x.DType(), shape)
-	if err != nil || out.Len() == 0 {
-		return err
-	}
-	tables := make([]*taps, 0, len(list))
-	for _, r := range list {
-		t, err := o.filter.taps(r)
+		t, err := o.filter.resample(r)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !t.identity() {
 			tables = append(tables, t)
@@ -358,34 +341,50 @@ func (o *resize) Run(c *Run) error {
 	}
 	// Axes that shrink come first, and among others the last, whose rows are few
 	// then: both make the values between the passes small.
-	slices.SortStableFunc(tables, func(a, b *taps) int {
+	slices.SortStableFunc(tables, func(a, b *Resample) int {
 		if c := compareScale(a.resized, b.resized); c != 0 {
 			return c
 		}
-		return b.axis - a.axis
+		return b.Axis - a.Axis
 	})
-	if err := o.resample(c, x, out, tables); err != nil {
+	return tables, nil
+}
+
+// Run computes in Go what no device does.
+func (o *Resize) Run(c *Run) error {
+	x := c.In[0]
+	tables, err := o.Tables(c.In, x.Shape())
+	if err != nil {
 		return err
 	}
+	shape := x.Shape().Clone()
+	for _, t := range tables {
+		shape[t.Axis] = t.Out
+	}
+	out, err := c.output(0, x.DType(), shape)
+	if err != nil || out.Len() == 0 {
+		return err
+	}
+	o.resample(x, out, tables)
 	o.extrapolate(out, tables)
 	return nil
 }
 
 // extrapolate overwrites the outputs that stand for places outside the input.
-func (o *resize) extrapolate(out *tensor.Tensor, tables []*taps) {
+func (o *Resize) extrapolate(out *tensor.Tensor, tables []*Resample) {
 	size := max(out.DType().Bits()/8, 1)
 	for _, t := range tables {
-		if t.outside == nil || out.DType() == tensor.String {
+		if t.Outside == nil || out.DType() == tensor.String {
 			continue
 		}
 		value := elementBytes(out.DType(), float64(o.extrapolation))
-		inner := out.Shape()[t.axis+1:].Len()
-		for a := range out.Shape()[:t.axis].Len() {
-			for j, outside := range t.outside {
+		inner := out.Shape()[t.Axis+1:].Len()
+		for a := range out.Shape()[:t.Axis].Len() {
+			for j, outside := range t.Outside {
 				if !outside {
 					continue
 				}
-				at := (a*t.out + j) * inner
+				at := (a*t.Out + j) * inner
 				for i := at; i < at+inner; i++ {
 					copy(out.Bytes()[i*size:], value)
 				}

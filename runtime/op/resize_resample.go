@@ -3,7 +3,6 @@ package op
 import (
 	"math"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -15,14 +14,14 @@ type filter struct {
 	excludeOutside, antialias bool
 }
 
-// taps is a filter worked out for one axis: for each output n weights, of the
-// inputs from start on, all of which exist. weights[t*out+j] belongs to output j.
-type taps struct {
+// Resample is a filter worked out for one axis. Output j is the sum over t < Taps of
+// Weights[t*Out+j] times input Start[j]+t; all these inputs exist.
+type Resample struct {
 	resized
-	n       int
-	start   []int32
-	weights []float64
-	outside []bool // outputs that extrapolation_value replaces; nil for none
+	Taps    int
+	Start   []int32
+	Weights []float64
+	Outside []bool // outputs that extrapolation_value replaces; nil for none
 }
 
 // maxTaps bounds the weights of an axis before those of one input are joined.
@@ -30,14 +29,14 @@ const maxTaps = 1 << 28
 
 // place is where in the input output j lies, as a position between elements.
 func (f *filter) place(r resized, j int) float64 {
-	x, in, out := float64(j), float64(r.in), float64(r.out)
+	x, in, out := float64(j), float64(r.In), float64(r.Out)
 	switch f.coords {
 	case "half_pixel_symmetric":
 		// The output's extent before it was rounded.
 		exact := r.scale * in
 		return in/2*(1-out/exact) + (x+0.5)/r.scale - 0.5
 	case "pytorch_half_pixel":
-		if r.out == 1 {
+		if r.Out == 1 {
 			return 0
 		}
 	case "align_corners":
@@ -50,7 +49,7 @@ func (f *filter) place(r resized, j int) float64 {
 	case "tf_half_pixel_for_nn":
 		return (x + 0.5) / r.scale
 	case "tf_crop_and_resize":
-		if r.out > 1 {
+		if r.Out > 1 {
 			return r.begin*(in-1) + x*(r.end-r.begin)*(in-1)/(out-1)
 		}
 		return 0.5 * (r.begin + r.end) * (in - 1)
@@ -85,30 +84,30 @@ func (f *filter) weight(d float64) float64 {
 	return 0
 }
 
-// taps works the filter out for an axis.
-func (f *filter) taps(r resized) (*taps, error) {
-	t := &taps{resized: r, start: make([]int32, r.out)}
+// resample works the filter out for an axis.
+func (f *filter) resample(r resized) (*Resample, error) {
+	t := &Resample{resized: r, Start: make([]int32, r.Out)}
 	first, span := 0, 1
 	if f.mode != "nearest" {
 		first, span = f.span(r.scale)
-		if span > maxTaps/max(r.out, 1) {
-			return nil, graph.Mark(graph.ErrUnsupported, "axis %d takes %d inputs for each of %d outputs, too many", r.axis, span, r.out)
+		if span > maxTaps/max(r.Out, 1) {
+			return nil, graph.Mark(graph.ErrUnsupported, "axis %d takes %d inputs for each of %d outputs, too many", r.Axis, span, r.Out)
 		}
 	}
-	t.n = min(span, r.in)
-	t.weights = make([]float64, t.n*r.out)
+	t.Taps = min(span, r.In)
+	t.Weights = make([]float64, t.Taps*r.Out)
 	list := make([]float64, span)
-	for j := range r.out {
+	for j := range r.Out {
 		x := f.place(r, j)
-		if f.coords == "tf_crop_and_resize" && (x < 0 || x > float64(r.in-1)) {
-			if t.outside == nil {
-				t.outside = make([]bool, r.out)
+		if f.coords == "tf_crop_and_resize" && (x < 0 || x > float64(r.In-1)) {
+			if t.Outside == nil {
+				t.Outside = make([]bool, r.Out)
 			}
-			t.outside[j] = true
+			t.Outside[j] = true
 		}
 		x = max(min(x, math.MaxInt32), math.MinInt32)
 		if f.mode == "nearest" {
-			t.start[j], t.weights[j] = int32(min(max(f.round(x), 0), r.in-1)), 1
+			t.Start[j], t.Weights[j] = int32(min(max(f.round(x), 0), r.In-1)), 1
 			continue
 		}
 		// The element before the place, which lies in (0, 1] behind it.
@@ -152,37 +151,37 @@ func (f *filter) fill(list []float64, first int, ratio, scale float64) {
 
 // join stores the weights of output j for inputs from at on. Those beyond an end
 // count for the element there, or are left out and the others scaled to sum 1.
-func (t *taps) join(j, at int, list []float64, exclude bool) {
-	start := min(max(at, 0), t.in-t.n)
-	t.start[j] = int32(start)
+func (t *Resample) join(j, at int, list []float64, exclude bool) {
+	start := min(max(at, 0), t.In-t.Taps)
+	t.Start[j] = int32(start)
 	sum := 0.0
 	for i, w := range list {
 		p := at + i
-		if exclude && (p < 0 || p >= t.in) {
+		if exclude && (p < 0 || p >= t.In) {
 			continue
 		}
 		sum += w
-		t.weights[(min(max(p, 0), t.in-1)-start)*t.out+j] += w
+		t.Weights[(min(max(p, 0), t.In-1)-start)*t.Out+j] += w
 	}
 	if exclude && sum != 0 {
-		for i := range t.n {
-			t.weights[i*t.out+j] /= sum
+		for i := range t.Taps {
+			t.Weights[i*t.Out+j] /= sum
 		}
 	}
 }
 
 // identity reports whether every output is the input of the same number.
-func (t *taps) identity() bool {
-	if t.in != t.out || t.outside != nil {
+func (t *Resample) identity() bool {
+	if t.In != t.Out || t.Outside != nil {
 		return false
 	}
-	for j, s := range t.start {
-		for i := range t.n {
+	for j, s := range t.Start {
+		for i := range t.Taps {
 			want := 0.0
 			if int(s)+i == j {
 				want = 1
 			}
-			if t.weights[i*t.out+j] != want {
+			if t.Weights[i*t.Out+j] != want {
 				return false
 			}
 		}
@@ -191,128 +190,51 @@ func (t *taps) identity() bool {
 }
 
 // resample applies the tables one after another.
-func (o *resize) resample(c *Run, x, out *tensor.Tensor, tables []*taps) error {
+func (o *Resize) resample(x, out *tensor.Tensor, tables []*Resample) {
 	switch d := x.DType(); {
 	case len(tables) == 0:
 		copy(out.Bytes(), x.Bytes())
 		copy(out.Strings(), x.Strings())
-	case o.filter.mode == "nearest":
-		return pick(c, x, out, tables)
-	case isNarrow(d):
-		return o.interpolate(c, x, out, tables)
+	case d == tensor.String:
+		copy(out.Strings(), pick(x.Strings(), 1, x.Shape(), tables))
+	case o.IsNearest():
+		copy(out.Bytes(), pick(x.Bytes(), d.Bits()/8, x.Shape(), tables))
 	case d.IsFloat():
-		putDoubles(out, interpolateDoubles(doubles(x), x.Shape(), tables))
+		putDoubles(out, interpolate(doubles(x), x.Shape(), tables))
 	default:
-		putRounded(out, interpolateDoubles(intDoubles(x), x.Shape(), tables))
+		putRounded(out, interpolate(intDoubles(x), x.Shape(), tables))
 	}
-	return nil
 }
 
-// pick copies the nearest elements.
-func pick(c *Run, x, out *tensor.Tensor, tables []*taps) error {
-	shape := x.Shape().Clone()
-	for i, t := range tables {
-		shape[t.axis] = t.out
-		to := out
-		if i < len(tables)-1 {
-			if x.DType() == tensor.String {
-				to = tensor.New(tensor.String, shape...)
-			} else {
-				b, err := c.Mem.Scratch(x.DType().Bytes(shape.Len()))
-				if err != nil {
-					return err
-				}
-				if to, err = tensor.FromBytes(x.DType(), shape, b); err != nil {
-					return err
-				}
-			}
-		}
-		index, err := c.int64s(t.out)
-		if err != nil {
-			return err
-		}
-		for j, s := range t.start {
-			index[j] = int64(s)
-		}
-		gather(x, to, index, shape[:t.axis].Len(), t.in, shape[t.axis+1:].Len())
-		x = to
-	}
-	return nil
-}
-
-// interpolate computes in float32 with kernels, some of the slices before the
-// axes of the tables at a time.
-func (o *resize) interpolate(c *Run, t, out *tensor.Tensor, tables []*taps) error {
-	shape := t.Shape()
-	first := len(shape)
-	for _, t := range tables {
-		first = min(first, t.axis)
-	}
-	slices := shape[:first].Len()
-	if slices == 0 || out.Len() == 0 {
-		return nil
-	}
-	from, to := t.Len()/slices, out.Len()/slices
-	step := slices
-	if t.DType() != tensor.F32 {
-		step = min(slices, max(1, stripFloats/(from+to)))
-	}
-	source, err := c.strip(t, step*from)
-	if err != nil {
-		return err
-	}
-	target, err := c.strip(out, step*to)
-	if err != nil {
-		return err
-	}
-	steps := make([]resampling, len(tables))
-	extents := shape[first:].Clone()
-	for i, t := range tables {
-		at := t.axis - first
-		steps[i] = resampling{taps: t, outer: extents[:at].Len(), inner: extents[at+1:].Len()}
-		steps[i].factors = converted(t.weights, func(v float64) float32 { return float32(v) })
-		extents[at] = t.out
-		if i < len(tables)-1 {
-			if steps[i].to, err = c.scratchFloats(step * extents.Len()); err != nil {
-				return err
-			}
-		}
-	}
-	for at := 0; at < slices; at += step {
-		count := min(step, slices-at)
-		x, y := source.load(at*from, count*from), target.room(at*to, count*to)
-		steps[len(steps)-1].to = y
-		for _, s := range steps {
-			outer := count * s.outer
-			bindings.ResampleF32(o.cols, o.row, c.Pool, x, outer, s.in, s.inner, s.start, s.factors, s.to[:outer*s.out*s.inner])
-			x = s.to
-		}
-		target.store(at*to, y)
-	}
-	return nil
-}
-
-// resampling is a table applied to the middle axis of [outer,in,inner] of one
-// slice.
-type resampling struct {
-	*taps
-	outer, inner int
-	factors      []float32 // the weights
-	to           []float32
-}
-
-// interpolateDoubles is interpolate for types that float32 does not hold.
-func interpolateDoubles(x []float64, shape tensor.Shape, tables []*taps) []float64 {
+// pick returns the nearest elements, of size items each.
+func pick[T any](x []T, size int, shape tensor.Shape, tables []*Resample) []T {
 	shape = shape.Clone()
 	for _, t := range tables {
-		shape[t.axis] = t.out
-		outer, inner := shape[:t.axis].Len(), shape[t.axis+1:].Len()
+		shape[t.Axis] = t.Out
+		outer, inner := shape[:t.Axis].Len(), shape[t.Axis+1:].Len()*size
+		to := make([]T, 0, outer*t.Out*inner)
+		for a := range outer {
+			for _, s := range t.Start {
+				to = append(to, x[(a*t.In+int(s))*inner:][:inner]...)
+			}
+		}
+		x = to
+	}
+	return x
+}
+
+// interpolate computes weighted sums in float64.
+func interpolate(x []float64, shape tensor.Shape, tables []*Resample) []float64 {
+	shape = shape.Clone()
+	for _, t := range tables {
+		shape[t.Axis] = t.Out
+		outer, inner := shape[:t.Axis].Len(), shape[t.Axis+1:].Len()
 		to := make([]float64, shape.Len())
 		for a := range outer {
-			for j, s := range t.start {
-				row := to[(a*t.out+j)*inner:][:inner]
-				for k := range t.n {
-					w, from := t.weights[k*t.out+j], x[(a*t.in+int(s)+k)*inner:][:inner]
+			for j, s := range t.Start {
+				row := to[(a*t.Out+j)*inner:][:inner]
+				for k := range t.Taps {
+					w, from := t.Weights[k*t.Out+j], x[(a*t.In+int(s)+k)*inner:][:inner]
 					for i, v := range from {
 						row[i] += w * v
 					}

@@ -15,10 +15,10 @@ type routing struct {
 	mixer  bool // two experts, each with its share of those hardly worse than it
 }
 
-// route is one row's way to an expert.
-type route struct {
-	row   int
-	share float32
+// Route is a row that an expert computes, and how much its result counts.
+type Route struct {
+	Row   int
+	Share float32
 }
 
 func readRouting(n *Node) (routing, error) {
@@ -32,11 +32,11 @@ func readRouting(n *Node) (routing, error) {
 	return o, nil
 }
 
-// routes returns the rows that every expert computes, in ascending order. Weights,
+// Routes returns the rows that every expert computes, in ascending order. Weights,
 // if there are any, are the shares instead of what follows from logits. Rows without
 // a share, as those of logits that are no numbers, are left out.
-func (o *routing) routes(logits, weights []float32, experts int) [][]route {
-	list := make([][]route, experts)
+func (o *routing) Routes(logits, weights []float32, experts int) [][]Route {
+	list := make([][]Route, experts)
 	chosen, shares := make([]int, o.k), make([]float32, o.k)
 	for row := 0; (row+1)*experts <= len(logits); row++ {
 		l := logits[row*experts:][:experts]
@@ -57,7 +57,7 @@ func (o *routing) routes(logits, weights []float32, experts int) [][]route {
 		}
 		for i, e := range chosen[:n] {
 			if shares[i] > 0 {
-				list[e] = append(list[e], route{row, shares[i]})
+				list[e] = append(list[e], Route{row, shares[i]})
 			}
 		}
 	}

@@ -1,0 +1,122 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// calls is commands that a step in Go makes and runs while it runs. Words are numbers.
+// Operands are addresses, which at gives.
+type calls struct {
+	*binder
+	memory    op.Memory
+	addresses []unsafe.Pointer
+	scratch   []byte
+}
+
+// calls returns an empty list of commands of a run.
+func (d *Device) calls(c *op.Run) *calls {
+	return &calls{binder: &binder{Binding: &device.Binding{}, dev: d, step: &device.Step{}}, memory: c.Mem}
+}
+
+// at is the operand at an address; none for nil.
+func (c *calls) at(p unsafe.Pointer) device.Operand {
+	if p == nil {
+		return device.Operand{}
+	}
+	c.addresses = append(c.addresses, p)
+	return device.Operand{Place: device.In, Index: len(c.addresses) - 1}
+}
+
+// list is the operand at the first of a list of numbers; none for nil.
+func (c *calls) list(list []float32) device.Operand {
+	return c.at(unsafe.Pointer(unsafe.SliceData(list)))
+}
+
+// finish runs the commands, one after the other, and forgets them. Memory of Go's heap
+// stays where it is meanwhile.
+func (c *calls) finish() error {
+	if len(c.step.Commands) == 0 {
+		return nil
+	}
+	list := make([]device.Recorded, len(c.step.Commands))
+	for i := range c.step.Commands {
+		list[i] = device.Record(&c.step.Commands[i], func(o device.Operand) int { return 2 + o.Index }, 1, device.AlignUp(c.step.Temp))
+	}
+	s, err := c.dev.Record(list)
+	if err != nil {
+		return err
+	}
+	defer s.Free()
+	if n := c.step.Scratch(); n > len(c.scratch) {
+		if c.scratch, err = c.memory.Scratch(n); err != nil {
+			return err
+		}
+	}
+	var pin device.Pinner
+	defer pin.Unpin()
+	for i, p := range append([]unsafe.Pointer{unsafe.Pointer(unsafe.SliceData(c.scratch))}, c.addresses...) {
+		pin.Pin(p)
+		s.Rebase(1+i, p)
+	}
+	*c.step, c.addresses = device.Step{}, nil
+	_, err = s.Run(nil, false)
+	return err
+}
+
+// room returns n floats, not cleared.
+func (c *calls) room(n int) ([]float32, error) {
+	b, err := c.memory.Scratch(tensor.F32.Bytes(n))
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), n), err
+}
+
+// read is the elements of narrow floats as float32, after finish; nil for no tensor.
+func (c *calls) read(t *tensor.Tensor) ([]float32, error) {
+	if t == nil || t.DType() == tensor.F32 {
+		return float32s(t), nil
+	}
+	list, err := c.room(t.Len())
+	if err != nil || t.Len() == 0 {
+		return list, err
+	}
+	return list, c.convert(t.DType(), tensor.F32, graph.Known(t.Len()), c.at(t.Pointer()), c.list(list))
+}
+
+// write is where the elements of narrow floats are to be computed as float32; stored
+// must follow.
+func (c *calls) write(t *tensor.Tensor) ([]float32, error) {
+	if t.DType() == tensor.F32 {
+		return float32s(t), nil
+	}
+	return c.room(t.Len())
+}
+
+// stored rounds what was written to the elements of t, after finish.
+func (c *calls) stored(t *tensor.Tensor, list []float32) error {
+	if t.DType() == tensor.F32 || t.Len() == 0 {
+		return nil
+	}
+	return c.convert(tensor.F32, t.DType(), graph.Known(t.Len()), c.list(list), c.at(t.Pointer()))
+}
+
+func float32s(t *tensor.Tensor) []float32 {
+	if t == nil {
+		return nil
+	}
+	return tensor.View[float32](t)
+}
+
+// first returns the best kernel of the first op that has one which fits.
+func (b *binder) first(w words, ops ...string) (k bindings.Kernel, err error) {
+	for _, name := range ops {
+		if k, err = b.choose(name, w); err == nil {
+			return k, nil
+		}
+	}
+	return k, err
+}

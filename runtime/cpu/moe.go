@@ -1,0 +1,225 @@
+package cpu
+
+import (
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Mixtures of experts route rows in Go. Each expert that has rows is commands of its
+// own, which are made when the rows are known.
+var moeRows = []row{
+	rowFor("experts", bindMoE),
+	rowFor("experts", bindQMoE),
+}
+
+// expertLayer is weights that rows are multiplied by.
+type expertLayer interface {
+	// multiply adds commands that set m rows of y to those of a times the weights of an
+	// expert, the bias added.
+	multiply(c *calls, expert, m int, a, y []float32) error
+}
+
+// mixture is one run; the last layer may be nil.
+type mixture struct {
+	*op.Experts
+	shape  *op.ExpertShape
+	layers [3]expertLayer
+	run    *op.Run
+	*calls
+}
+
+// shapesOf gives the shapes of a run's inputs; nil where one is left out.
+func shapesOf(c *op.Run) func(i int) tensor.Shape {
+	return func(i int) tensor.Shape {
+		if !c.Has(i) {
+			return nil
+		}
+		return c.In[i].Shape()
+	}
+}
+
+// inputOf is input i of a run; nil where it is left out.
+func inputOf(c *op.Run, i int) *tensor.Tensor {
+	if !c.Has(i) {
+		return nil
+	}
+	return c.In[i]
+}
+
+// compute computes the output. Shares is an input of shares, or nil.
+func (m *mixture) compute(shares *tensor.Tensor) error {
+	x := m.run.In[op.ExpertInput]
+	if x.Len() == 0 {
+		return nil
+	}
+	logits, err := m.read(m.run.In[op.ExpertRouter])
+	if err != nil {
+		return err
+	}
+	weights, err := m.read(shares)
+	if err != nil {
+		return err
+	}
+	a, err := m.read(x)
+	if err != nil {
+		return err
+	}
+	out, err := m.write(m.run.Out[0])
+	if err != nil {
+		return err
+	}
+	if err := m.finish(); err != nil {
+		return err
+	}
+	clear(out)
+	if err := m.experts(m.Routes(logits, weights, m.shape.Experts), a, out); err != nil {
+		return err
+	}
+	if err := m.stored(m.run.Out[0], out); err != nil {
+		return err
+	}
+	return m.finish()
+}
+
+// experts adds to rows of out what experts make of those of a, as the lists say.
+func (m *mixture) experts(lists [][]op.Route, a, out []float32) error {
+	work, err := m.work(lists)
+	if err != nil {
+		return err
+	}
+	size := m.shape.Size
+	for e, list := range lists {
+		if len(list) == 0 {
+			continue
+		}
+		for i, r := range list {
+			copy(work.in[i*size:][:size], a[r.Row*size:][:size])
+		}
+		if err := m.expert(e, len(list), work); err != nil {
+			return err
+		}
+		for i, r := range list {
+			to := out[r.Row*size:][:size]
+			for j, v := range work.out[i*size:][:size] {
+				to[j] += r.Share * v
+			}
+		}
+	}
+	return nil
+}
+
+// expertWork is memory for the rows of one expert.
+type expertWork struct{ in, first, gate, out []float32 }
+
+// work makes room for the expert that has most rows.
+func (m *mixture) work(lists [][]op.Route) (w *expertWork, err error) {
+	most, gates := 0, 0
+	for _, list := range lists {
+		most = max(most, len(list))
+	}
+	if m.SwiGLU || m.layers[2] != nil {
+		gates = m.shape.Deep
+	}
+	w = &expertWork{}
+	for _, part := range []struct {
+		s *[]float32
+		n int
+	}{{&w.in, most * m.shape.Size}, {&w.first, most * m.shape.Deep * m.Fused()}, {&w.gate, most * gates}, {&w.out, most * m.shape.Size}} {
+		if *part.s, err = m.room(part.n); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// expert sets n rows of w.out to what an expert makes of those of w.in.
+func (m *mixture) expert(e, n int, w *expertWork) error {
+	if err := m.layers[0].multiply(m.calls, e, n, w.in, w.first); err != nil {
+		return err
+	}
+	if m.layers[2] != nil {
+		if err := m.layers[2].multiply(m.calls, e, n, w.in, w.gate); err != nil {
+			return err
+		}
+	}
+	h := w.first[:n*m.shape.Deep]
+	if m.SwiGLU {
+		if err := m.finish(); err != nil {
+			return err
+		}
+		m.part(n, w)
+	}
+	if err := m.activate(h, w.gate); err != nil {
+		return err
+	}
+	if err := m.layers[1].multiply(m.calls, e, n, h, w.out); err != nil {
+		return err
+	}
+	return m.finish()
+}
+
+// part takes g and l of SwiGLU apart, g to the front of w.first and l to w.gate, and
+// brings them within their limits.
+func (m *mixture) part(n int, w *expertWork) {
+	lo, hi, deep := -m.Limit, m.Limit, m.shape.Deep
+	for i := range n {
+		g, l := w.first[i*deep:][:deep], w.gate[i*deep:][:deep]
+		switch m.Fusion {
+		case 1:
+			for j := range l {
+				g[j], l[j] = w.first[2*(i*deep+j)], w.first[2*(i*deep+j)+1]
+			}
+		case 2:
+			copy(l, w.first[(2*i+1)*deep:])
+			copy(g, w.first[2*i*deep:][:deep])
+		}
+		for j, v := range l {
+			g[j] = min(g[j], hi)
+			l[j] = min(max(v, lo), hi) + m.Beta
+		}
+	}
+}
+
+// activate adds commands that set h to f(h), times the gate where there is one.
+func (m *mixture) activate(h, gate []float32) error {
+	n := graph.Known(len(h))
+	at, plain := m.list(h), lane{bytes: 4}
+	join, err := m.kernel("f32_mul")
+	if err != nil {
+		return err
+	}
+	if m.Activation == "" {
+		if len(gate) == 0 {
+			return nil
+		}
+		dims := graph.Dims{n}
+		return m.pairs(join, plain, plain, plain, at, m.list(gate), at, dims, dims, dims)
+	}
+	f, err := m.kernel("f32_" + m.Activation)
+	if err != nil {
+		return err
+	}
+	var w words
+	none := device.Operand{}
+	if len(gate) == 0 {
+		w.dim(n)
+		w.lane(plain, plain)
+		w.params(params(tensor.F32, m.Alpha, 0))
+		w.int(4)
+		return m.add(f, nil, w, at, at, none, none)
+	}
+	w.part(f)
+	w.bool(true)
+	w.part(join)
+	w.dim(n, n)
+	w.lane(plain, plain)
+	w.params(params(tensor.F32, m.Alpha, 0))
+	k, err := m.kernel("eltwise_fused")
+	if err != nil {
+		return err
+	}
+	return m.add(k, []bindings.Kernel{f, join}, w, at, m.list(gate), at)
+}

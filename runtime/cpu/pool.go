@@ -1,0 +1,142 @@
+package cpu
+
+import (
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var poolRows = []row{
+	rowFor("windows", bindPool),
+	rowFor("windows", func(o *op.NhwcMaxPool, b *binder) error {
+		p, err := o.Windows(b.Shape(0))
+		if err != nil {
+			return err
+		}
+		return b.poolBytes(p, true)
+	}),
+	rowFor("windows", func(o *op.QuantPool, b *binder) error {
+		p, err := o.Windows(b.Shape(0))
+		if err != nil {
+			return err
+		}
+		if err := p.CheckAverage(); err != nil {
+			return err
+		}
+		return b.poolBytes(p, false)
+	}),
+}
+
+// poolAxes is the most axes of a window, NACRE_POOLING_AXES of csrc/pool/pool.h.
+const poolAxes = 8
+
+func bindPool(o *op.Pool, b *binder) error {
+	p, err := o.Windows(b.Shape(0))
+	if err != nil {
+		return err
+	}
+	d := b.DType(0)
+	switch {
+	case o.Kind == op.PoolNorm:
+		return device.Refuse("norms are computed in Go")
+	case b.Wants(1):
+		return device.Refuse("indices of maxima are found in Go")
+	case d == tensor.U8 || d == tensor.I8:
+		return b.poolBytes(&op.BytePooling{Pooling: *p, Inner: 1}, true)
+	case wide(d) != tensor.F32:
+		return device.Refuse("the elements are %v", d)
+	}
+	if skip, err := b.checkWindows(p); skip || err != nil {
+		return err
+	}
+	w, half, err := b.poolWords(p, o.Kind == op.PoolMax, d)
+	if err != nil {
+		return err
+	}
+	k, err := b.choose("f32_pooling", w)
+	if err != nil {
+		return err
+	}
+	return b.add(k, []bindings.Kernel{half}, w, b.in(0), b.out(0))
+}
+
+// checkWindows reports windows that kernels do not take. Skip is true if there are no
+// outputs.
+func (b *binder) checkWindows(p *op.Pooling) (skip bool, err error) {
+	switch {
+	case b.OutShape(0).Len() == 0:
+		return true, nil
+	case b.Shape(0).Len() == 0:
+		return false, graph.Mark(graph.ErrShape, "windows lie in padding alone")
+	case len(p.Axes) > poolAxes:
+		return false, device.Refuse("a window of %d axes; %d are the most", len(p.Axes), poolAxes)
+	}
+	return false, nil
+}
+
+// poolWords is nacre_f32_pooling_words of csrc/pool/pool.h, and the kernel in it that
+// converts 16-bit floats.
+func (b *binder) poolWords(p *op.Pooling, maximum bool, d tensor.DType) (words, bindings.Kernel, error) {
+	half, err := b.halfOf(d)
+	var w words
+	w.pooling(p, maximum)
+	w.int(floatTypes[d])
+	w.part(half)
+	return w, half, err
+}
+
+// halfOf is the kernel that converts elements of type d to float32; the zero Kernel for
+// float32.
+func (b *binder) halfOf(d tensor.DType) (bindings.Kernel, error) {
+	if d != tensor.F16 && d != tensor.BF16 {
+		return bindings.Kernel{}, nil
+	}
+	return b.kernel("half")
+}
+
+// pooling appends nacre_pooling_extents of csrc/pool/pool.h.
+func (w *words) pooling(p *op.Pooling, maximum bool) {
+	w.int(p.Planes, len(p.Axes))
+	w.bool(maximum, p.CountPad)
+	for _, a := range p.Axes {
+		w.int(a.In, a.Out, a.Taps, a.Stride, a.Dilation, a.Pad, a.PadEnd)
+	}
+	for range poolAxes - len(p.Axes) {
+		w.int(0, 0, 0, 0, 0, 0, 0)
+	}
+}
+
+// poolBytes adds a command of windows over codes: their maxima, or their means with the
+// scale and the zero point of inputs 1 and 2 that become those of inputs 3 and 4.
+func (b *binder) poolBytes(p *op.BytePooling, maximum bool) error {
+	if skip, err := b.checkWindows(&p.Pooling); skip || err != nil {
+		return err
+	}
+	half, err := b.kernel("half")
+	if err != nil {
+		return err
+	}
+	w := bytePoolWords(p, maximum, b.DType(0), [2]tensor.DType{b.DType(1), b.DType(3)}, half)
+	k, err := b.choose("i8_pooling", w)
+	if err != nil {
+		return err
+	}
+	if maximum {
+		none := device.Operand{}
+		return b.add(k, nil, w, b.in(0), none, none, none, none, b.out(0))
+	}
+	return b.add(k, []bindings.Kernel{half}, w, b.in(0), b.in(1), b.in(2), b.in(3), b.in(4), b.out(0))
+}
+
+// bytePoolWords is nacre_i8_pooling_words of csrc/pool/pool.h.
+func bytePoolWords(p *op.BytePooling, maximum bool, codes tensor.DType, scales [2]tensor.DType, half bindings.Kernel) words {
+	var w words
+	w.pooling(&p.Pooling, maximum)
+	w.int(p.Inner)
+	w.bool(codes == tensor.I8, p.IsWhole())
+	w.int(floatTypes[scales[0]], floatTypes[scales[1]])
+	w.part(half)
+	return w
+}
