@@ -368,19 +368,22 @@ func checkByteSoftmax(t *testing.T, r *rand.Rand, pool *bindings.Pool, lookup bi
 	w.part(lookup)
 	x, zero := someBytes(r, volume(s[:])), someBytes(r, 1)
 	got := runGuarded(t, partOf(t, "i8_softmax", 0), w, pool, len(x), 1, x, table, zero)
-	for at := range x {
-		first := at - at/s[2]%s[1]*s[2]
-		sum, top := 0.0, -128
+	scale := float64(float32(0.05))
+	for slice := range s[0] * s[2] {
+		first := slice/s[2]*s[1]*s[2] + slice%s[2]
+		top, sum := -128, 0.0
 		for k := range s[1] {
 			top = max(top, codeOf(d, x[first+k*s[2]]))
 		}
-		weight := func(i int) float64 { return math.Exp(float64(codeOf(d, x[i])-top) * float64(float32(0.05))) }
+		weight := func(k int) float64 { return math.Exp(float64(codeOf(d, x[first+k*s[2]])-top) * scale) }
 		for k := range s[1] {
-			sum += weight(first + k*s[2])
+			sum += weight(k)
 		}
-		v := weight(at)*256/sum + float64(codeOf(d, zero[0]))
-		if want := saturated(d, v); got[at] != want && math.Abs(v-math.Floor(v)-0.5) > 1e-3 {
-			t.Fatalf("%v %v %s: code %d is %d, not %d of %g", s, d, lookup.Variant(), at, codeOf(d, got[at]), codeOf(d, want), v)
+		for k := range s[1] {
+			v := weight(k)*256/sum + float64(codeOf(d, zero[0]))
+			if code, want := got[first+k*s[2]], saturated(d, v); code != want && math.Abs(v-math.Floor(v)-0.5) > 1e-3 {
+				t.Fatalf("%v %v %s: code %d of slice %d is %d, not %d of %g", s, d, lookup.Variant(), k, slice, codeOf(d, code), codeOf(d, want), v)
+			}
 		}
 	}
 }
