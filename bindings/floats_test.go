@@ -144,24 +144,3 @@ func checkVariants(t *testing.T, op, what string, n int, absolute, relative floa
 		}
 	}
 }
-
-func address[T any](s []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
-
-func alignedScratch(t *testing.T, n int) []float32 {
-	b := Alloc(4 * n)
-	t.Cleanup(func() { Free(b) })
-	for i := range b {
-		b[i] = 0xff // NaNs, should it be read before it is written
-	}
-	return unsafe.Slice((*float32)(address(b)), n)
-}
-
-func guardedRun(t *testing.T, n int, run func(y []float32)) []float32 {
-	t.Helper()
-	y, intact := guardedFloats(n)
-	run(y)
-	if !intact() {
-		t.Error("wrote outside")
-	}
-	return y
-}

@@ -1,17 +1,8 @@
 package bindings
 
 import (
-	"math/rand/v2"
 	"unsafe"
 )
-
-func randomBytes(r *rand.Rand, n int) []byte {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(r.Uint32())
-	}
-	return b
-}
 
 // guarded returns n bytes that start `skip` bytes after a multiple of 64, and a
 // function that reports a write around them.

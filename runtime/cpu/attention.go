@@ -62,12 +62,6 @@ func (b *binder) tempOf(d tensor.DType, count graph.Dim) (device.Operand, error)
 	return b.temp(d.Bytes(n)), nil
 }
 
-// wholeTemp is scratch for [batch,heads,rows,size].
-func (b *binder) wholeTemp(d tensor.DType, dims graph.Dims) (headRows, error) {
-	t, err := b.tempOf(d, dims.Len())
-	return b.heads(t, d, op.WholeHeads(dims)), err
-}
-
 // The kinds of lengths, as csrc/attention/attention.h numbers them.
 const (
 	lengthsLast = iota

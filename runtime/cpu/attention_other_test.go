@@ -136,7 +136,6 @@ func TestRotaryBase(t *testing.T) {
 func TestLinearAttention(t *testing.T) {
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(45, 46))
-	const batch, tokens = 2, 4
 	for _, heads := range [][2]int{{4, 2}, {2, 4}, {1, 1}} {
 		for _, size := range [][2]int{{1, 1}, {4, 7}, {9, 16}, {5, 35}} {
 			for _, kind := range floatKinds {

@@ -34,7 +34,7 @@ type byteConvData struct {
 	shape              *op.ConvShape
 	xType, wType       tensor.DType
 	x, w, xZero, wZero []byte
-	xScale, wScale     []float64
+	wScale             []float64
 	bias               []int
 }
 

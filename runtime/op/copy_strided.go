@@ -1,7 +1,6 @@
 package op
 
 import (
-	"slices"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -138,19 +137,6 @@ func eachElement(axes []copyAxis, src, dst int, copyOne func(src, dst int)) {
 	for i := range a.n {
 		eachElement(axes[1:], src+i*a.from, dst+i*a.to, copyOne)
 	}
-}
-
-// permuted is the copy that writes the source, seen as a tensor of that shape, to
-// the destination with its axes in the order perm.
-func permuted(src, dst *tensor.Tensor, shape tensor.Shape, perm []int) stridedCopy {
-	from := shape.Strides()
-	axes := make([]copyAxis, len(perm))
-	to := 1
-	for i, p := range slices.Backward(perm) {
-		axes[i] = copyAxis{shape[p], from[p], to}
-		to *= shape[p]
-	}
-	return stridedCopy{src: src, dst: dst, axes: axes}
 }
 
 // fillStrided writes the first element of value to every element of dst.

@@ -318,26 +318,6 @@ func broadcastAxes(a, b tensor.Shape, aStep, bStep int) [][3]int {
 	return axes
 }
 
-// cut returns the one product that there is.
-func (o *Gemm) cut(a, b, out tensor.Shape) *products {
-	s := &products{m: out[0], n: out[1], k: a[1]}
-	s.aRow, s.aCol = matrixStrides(a, o.TransA)
-	s.bRow, s.bCol = matrixStrides(b, o.TransB)
-	if o.TransA {
-		s.k = a[0]
-	}
-	return s
-}
-
-// matrixStrides is the steps from row to row and from column to column of a
-// matrix of that shape, after it is transposed.
-func matrixStrides(s tensor.Shape, transposed bool) (row, col int) {
-	if transposed {
-		return 1, s[1]
-	}
-	return s[1], 1
-}
-
 // checkAdded reports values to add that are not as many as those of the output.
 func checkAdded(f bindings.Finish, y *tensor.Tensor) error {
 	if f.Add != nil && len(f.Add) != y.Len() {

@@ -24,21 +24,6 @@ func codeRange(d tensor.DType) (low, high int) {
 	return 0, 1<<d.Bits() - 1
 }
 
-// perTensor is the scale and the zero point of a whole tensor.
-type perTensor struct {
-	scale float32
-	zero  int32
-}
-
-// perTensor returns what inputs scale and zero hold, one element each, of any
-// number of axes. A zero point left out is 0.
-func (c *Run) perTensor(scale, zero int) (p perTensor, err error) {
-	if p.scale, err = c.oneScale(scale); err == nil {
-		p.zero, err = c.oneZero(zero)
-	}
-	return p, err
-}
-
 // oneScale returns the only element of input i.
 func (c *Run) oneScale(i int) (float32, error) {
 	if !c.Has(i) || c.In[i].Len() != 1 || !isNarrow(c.In[i].DType()) {
