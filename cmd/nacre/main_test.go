@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -357,8 +358,8 @@ func TestDevices(t *testing.T) {
 		t.Errorf("got %+v", c)
 	}
 	for _, k := range c.Kernels {
-		if !strings.HasSuffix(k.Variants[len(k.Variants)-1], "scalar") {
-			t.Errorf("the last variant of %s is %s, not scalar", k.Op, k.Variants[len(k.Variants)-1])
+		if len(k.Variants) == 0 || !slices.Contains(k.Variants, k.InUse) {
+			t.Errorf("kernel %s has variants %v, and %q is in use", k.Op, k.Variants, k.InUse)
 		}
 	}
 	code, stdout, stderr = call("devices", "--ops", "--markdown")
