@@ -55,7 +55,7 @@ static size_t gemm_first(const nacre_i8_gemm_words *w, const nacre_i8_gemm *g, i
 static void gemm_put_zeros(const nacre_i8_gemm_words *w, const nacre_i8_gemm *g, const gemm_vectors *v, int side, nacre_quant_numbers of, const void *x) {
     for (size_t q = 0; q < v->vectors[side]; q++) {
         int32_t *const to = v->zeros[side] + q * v->lanes[side];
-        size_t at = x == NULL ? 0 : gemm_first(w, g, side, q) % (size_t)of.count;
+        size_t at = x == NULL || of.count == 0 ? 0 : gemm_first(w, g, side, q) % (size_t)of.count;
         for (size_t i = 0; i < v->lanes[side]; i++) {
             to[i] = x == NULL ? 0 : quant_integer((nacre_quant_type)of.type, x, at);
             if (++at == (size_t)of.count) at = 0;
@@ -68,7 +68,7 @@ static void gemm_put_scales(const nacre_i8_gemm_words *w, const nacre_i8_gemm *g
                             float alpha, float divisor) {
     for (size_t q = 0; q < v->vectors[side]; q++) {
         float *const to = v->scales[side] + q * v->lanes[side];
-        size_t at = x == NULL ? 0 : gemm_first(w, g, side, q) % (size_t)of.count;
+        size_t at = x == NULL || of.count == 0 ? 0 : gemm_first(w, g, side, q) % (size_t)of.count;
         for (size_t i = 0; i < v->lanes[side]; i++) {
             to[i] = alpha * (x == NULL ? 1 : quant_float((nacre_quant_type)of.type, x, at)) / divisor;
             if (++at == (size_t)of.count) at = 0;
