@@ -208,7 +208,7 @@ func (b *builder) bindAll() (again bool, err error) {
 func (b *builder) bind(x *inferred) error {
 	if !x.dynamic && x.Row.View && len(x.Out) == 1 && x.out[0].Kind == graph.TensorType {
 		b.nodes = append(b.nodes, placed{x.Node, -1})
-		return nil
+		return b.alignConst(x.In[0])
 	}
 	d := &device.Binding{Op: x.Op, Row: x.Row, Node: x.Node.Node, In: x.in, Out: x.out}
 	step, err := b.step(x, d)
@@ -230,14 +230,24 @@ func (b *builder) align(x *inferred, step *device.Step) error {
 		if id < 0 || b.values[id].Const == nil || b.values[id].Const.IsAligned() || step.Drops(i) || step.Call != nil && x.dropped(i) {
 			continue
 		}
-		t, err := b.Program.device.Aligned(b.values[id].Const)
-		if err != nil {
+		if err := b.alignConst(id); err != nil {
 			return err
 		}
-		v := *b.values[id]
-		v.Const = t
-		b.values[id] = &v
 	}
+	return nil
+}
+
+func (b *builder) alignConst(id int) error {
+	if b.values[id].Const == nil || b.values[id].Const.IsAligned() {
+		return nil
+	}
+	t, err := b.Program.device.Aligned(b.values[id].Const)
+	if err != nil {
+		return err
+	}
+	v := *b.values[id]
+	v.Const = t
+	b.values[id] = &v
 	return nil
 }
 
