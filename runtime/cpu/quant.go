@@ -137,7 +137,7 @@ func (b *binder) ahead(kernel string, w words, n int, inputs ...int) (device.Ope
 	}
 	for x, i := range inputs {
 		if b.Has(i) {
-			list[x] = device.Operand{Place: device.Const, Data: b.Const(i).Bytes()}
+			list[x] = device.Operand{Place: device.Const, Data: b.Const(i).Aligned().Bytes()}
 		}
 	}
 	out := device.Operand{Place: device.Const, Data: make([]byte, n)}
