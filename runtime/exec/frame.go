@@ -77,10 +77,12 @@ func (f *frame) grow(b *[]byte, n int, what string) error {
 
 // set gives an input its value.
 func (f *frame) set(id int, v tensor.Value) {
-	f.values[id] = v
 	if t, ok := v.(*tensor.Tensor); ok {
+		t = t.Aligned()
+		v = t
 		f.rebase(id, t)
 	}
+	f.values[id] = v
 }
 
 // rebase tells the commands where a value lies whose place is not in the plan.
