@@ -26,11 +26,11 @@ __attribute__((no_sanitize("alignment"))) static void name(const void *src, void
         }                                                                                                    \
     }
 
-__attribute__((no_sanitize("alignment"))) COPY_PLANE(copy_plane_w1, uint8_t)
-__attribute__((no_sanitize("alignment"))) COPY_PLANE(copy_plane_w2, uint16_t)
-__attribute__((no_sanitize("alignment"))) COPY_PLANE(copy_plane_w4, uint32_t)
-__attribute__((no_sanitize("alignment"))) COPY_PLANE(copy_plane_w8, uint64_t)
-__attribute__((no_sanitize("alignment"))) COPY_PLANE(copy_plane_w16, nacre_w16)
+COPY_PLANE(copy_plane_w1, uint8_t)
+COPY_PLANE(copy_plane_w2, uint16_t)
+COPY_PLANE(copy_plane_w4, uint32_t)
+COPY_PLANE(copy_plane_w8, uint64_t)
+COPY_PLANE(copy_plane_w16, nacre_w16)
 
 static plane_fn copy_plane(size_t width) {
     switch (width) {
