@@ -8,7 +8,7 @@ enum { COPY_BLOCK_BYTES = 16 << 10 };
 typedef void (*plane_fn)(const void *src, void *dst, size_t m, size_t n, const ptrdiff_t *from, const ptrdiff_t *to);
 
 #define COPY_PLANE(name, T)                                                                                  \
-__attribute__((no_sanitize("alignment"))) static void name(const void *src, void *dst, size_t m, size_t n, const ptrdiff_t *from, const ptrdiff_t *to) { \
+    static void name(const void *src, void *dst, size_t m, size_t n, const ptrdiff_t *from, const ptrdiff_t *to) { \
         const ptrdiff_t fm = from[0], fn = from[1], tm = to[0], tn = to[1];                                  \
         for (size_t i = 0; i < m; i++) {                                                                     \
             const T *const s = (const T *)src + (ptrdiff_t)i * fm;                                           \
