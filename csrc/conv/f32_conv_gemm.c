@@ -55,6 +55,13 @@ static void make_product(conv_gemm *j, const nacre_kernel *kernel, const nacre_c
     g->batch = (nacre_batch){2, j->axes};
 }
 
+// Columns are made in whole vectors, so a panel is a multiple of them.
+static int gemm_fits(const nacre_kernel *kernel, const int64_t *words) {
+    const nacre_conv_words *const w = (const void *)words;
+    const size_t lanes = kernel->isa & NACRE_ISA_avx512 ? 16 : kernel->isa & NACRE_ISA_avx2 ? 8 : 1;
+    return nacre_f32_gemm_part(w->gemm)->nr % lanes == 0;
+}
+
 // Elements of what is converted to floats: the bias and what is added.
 static size_t converted(const conv_gemm *j) {
     const size_t filters = j->c.groups * j->c.filters;
@@ -101,6 +108,6 @@ static void gemm_pack(const nacre_kernel *kernel, const int64_t *words, size_t o
 }
 
 const nacre_entry nacre_f32_conv_gemm_entry = {
-    .words = sizeof(nacre_conv_words) / 8, .operands = CONV_OPERANDS, .run = gemm_command, .scratch = gemm_scratch,
-    .packed = gemm_packed, .pack = gemm_pack,
+    .words = sizeof(nacre_conv_words) / 8, .operands = CONV_OPERANDS, .run = gemm_command, .fits = gemm_fits,
+    .scratch = gemm_scratch, .packed = gemm_packed, .pack = gemm_pack,
 };

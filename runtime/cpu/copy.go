@@ -76,7 +76,7 @@ func bindCopies(o op.Copier, b *binder) error {
 		}
 		src := b.in(list[0].In)
 		if v := list[0].Value; v != nil {
-			src = device.Operand{Place: device.Const, Data: v.Bytes()}
+			src = device.Operand{Place: device.Const, Data: v.Aligned().Bytes()}
 		}
 		if err := b.copy(b.Out[list[0].Out].DType, list[:n], src, b.out(list[0].Out)); err != nil {
 			return err

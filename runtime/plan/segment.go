@@ -46,7 +46,7 @@ func (b *builder) resolve(st *Step, c *device.Command) device.Recorded {
 			s := &b.Slots[b.root(id[o.Index])]
 			switch s.Place {
 			case Const:
-				o.Data = s.Const.Aligned().Bytes()
+				o.Data = s.Const.Bytes()
 			case Arena:
 				r.Bases[i], r.Offsets[i] = BaseArena, o.Offset.Add(graph.Known(s.Offset))
 			default:
