@@ -87,7 +87,9 @@ func (n *net) model(opset int) *graph.Model {
 	return &graph.Model{Producer: "test", IR: 10, Opsets: []graph.Opset{{Version: opset}, {Domain: "com.microsoft", Version: 1}}, Graph: n.g}
 }
 
-func intAttr(name string, v int64) *graph.Attr { return &graph.Attr{Name: name, Kind: graph.AttrInt, Int: v} }
+func intAttr(name string, v int64) *graph.Attr {
+	return &graph.Attr{Name: name, Kind: graph.AttrInt, Int: v}
+}
 func intsAttr(name string, v ...int64) *graph.Attr {
 	return &graph.Attr{Name: name, Kind: graph.AttrInts, Ints: v}
 }
@@ -112,7 +114,7 @@ func (n *net) split(heads int) {
 		if x == "q" {
 			shape = "shape4"
 		}
-		n.node("Reshape "+x+" "+shape+" -> r"+x)
+		n.node("Reshape " + x + " " + shape + " -> r" + x)
 		n.node("Transpose r"+x+" -> t"+x, perm)
 	}
 }

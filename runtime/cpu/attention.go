@@ -105,14 +105,13 @@ type appending struct {
 	cache    device.Operand
 	dtype    tensor.DType // of past and cache
 	room     graph.Dim
-	// The rows that the memory of a head has, where they are more than pastRows and room.
+	// The rows that the memory of a head has; 0 for pastRows and room.
 	pastMemory, cacheMemory graph.Dim
 }
 
 // memory sets the rows that the memory of a past and of a cache have. Both are
 // [batch,heads,rows,size]; there is no past with a negative number, no output likewise.
 func (b *binder) memory(a *appending, past, output int) error {
-	a.pastMemory, a.cacheMemory = a.pastRows, a.room
 	if past >= 0 && b.Has(past) {
 		a.pastMemory = b.Memory(past)[2]
 		if !a.pastMemory.Same(a.pastRows) && !b.Wants(output) {
@@ -142,6 +141,12 @@ func (b *binder) onlyRoom(inputs, outputs []int) error {
 
 // appendRows adds a command that puts new rows behind a past, and returns the cache.
 func (b *binder) appendRows(x headRows, a appending) (headRows, error) {
+	if a.pastMemory.Is(0) {
+		a.pastMemory = a.pastRows
+	}
+	if a.cacheMemory.Is(0) {
+		a.cacheMemory = a.room
+	}
 	out := b.heads(a.cache, a.dtype, op.WholeHeads(graph.Dims{x.Batch, x.Heads, a.cacheMemory, x.Size}))
 	out.Rows = a.room
 	pastHead := a.pastMemory.Mul(x.Size)

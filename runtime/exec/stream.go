@@ -22,7 +22,7 @@ type Stream struct {
 	program *plan.Program
 	states  []*held
 	groups  []*group
-	room    int // that memory has at first
+	room    int               // that memory has at first
 	near    map[string]*group // symbols of extents that follow the length of a group
 	lookup  func(symbol string) (int, bool)
 	numbers error // why extents must be numbers; nil while they need not
@@ -39,12 +39,12 @@ type group struct {
 // held is one state.
 type held struct {
 	graph.State
-	in, out int         // ids
-	input   int         // among the program's inputs
-	result  int         // among the program's outputs
-	axis    int         // -1 for none
-	group   *group      // nil without an axis
-	dims    graph.Dims  // as the model says
+	in, out int        // ids
+	input   int        // among the program's inputs
+	result  int        // among the program's outputs
+	axis    int        // -1 for none
+	group   *group     // nil without an axis
+	dims    graph.Dims // as the model says
 	dtype   tensor.DType
 	shape   tensor.Shape   // but for the axis; nil before it is known
 	value   *tensor.Tensor // nil while the state lies in memory with room, or is not there yet
@@ -211,7 +211,9 @@ func (st *Stream) overwrites(pl *plan.Plan) bool {
 }
 
 // Plan is the plan for the next run on inputs of those extents.
-func (st *Stream) Plan(inputs []tensor.Value) (*plan.Plan, error) { return st.prepare(slices.Clone(inputs)) }
+func (st *Stream) Plan(inputs []tensor.Value) (*plan.Plan, error) {
+	return st.prepare(slices.Clone(inputs))
+}
 
 // prepare fills in the inputs that are states and returns the plan.
 func (st *Stream) prepare(inputs []tensor.Value) (*plan.Plan, error) {
