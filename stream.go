@@ -144,6 +144,27 @@ func (s *Stream) accept(ctx context.Context, inputs map[string]*Tensor) (map[str
 	return in, nil
 }
 
+// Bind makes memory for runs of the stream on inputs of the element types and shapes of
+// those given, whose elements it copies, as Session.Bind does for runs that do not follow
+// each other. Inputs that Run implies are kept up to date. An input whose extent goes
+// with the length of the stream goes on doing so, and all its elements must be equal.
+// The tensors of states are nil, as the stream keeps them; runs allocate only when the
+// memory of states doubles. The error is ErrUnsupported for results whose extents change
+// from run to run, and for growing states that cannot lie in memory with room.
+func (s *Stream) Bind(inputs map[string]*Tensor) (*Bound, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in, err := s.accept(context.Background(), inputs)
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.engine.Bind(in)
+	if err != nil {
+		return nil, public(err)
+	}
+	return newBound(s.session, e, &s.mu), nil
+}
+
 // Plan returns the plan of the next run on inputs of those types and shapes.
 func (s *Stream) Plan(inputs map[string]*Tensor) (*Plan, error) {
 	s.mu.Lock()

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -36,7 +37,7 @@ func (st *Stream) implied(inputs map[string]tensor.Value) map[string]tensor.Valu
 		if !known || inputs[v.Name] != nil {
 			continue
 		}
-		if t := impliedTensor(v.Type, rule.shape(s), func(i int) int { return rule.at(s, i) }); t != nil {
+		if t := impliedTensor(v.Type, rule.shape(s), s, rule.at); t != nil {
 			made[v.Name] = t
 		}
 	}
@@ -56,25 +57,58 @@ func (st *Stream) step(inputs map[string]tensor.Value) (step, bool) {
 	return step{}, false
 }
 
+// moving returns a function that sets the implied inputs of a Bound for its next run.
+func (st *Stream) moving(b *exec.Bound, inputs map[string]tensor.Value) func() {
+	first, ok := st.step(inputs)
+	if !ok {
+		return nil
+	}
+	type move struct {
+		input int
+		at    func(s step, i int) int
+	}
+	var list []move
+	for i, v := range st.session.program.Decl {
+		if rule, known := impliedInputs[v.Name]; known && inputs[v.Name] == nil {
+			list = append(list, move{i, rule.at})
+		}
+	}
+	return func() {
+		s := step{first.batch, first.rows, st.Length()}
+		for _, m := range list {
+			if t := b.Input(m.input); t != nil {
+				setInts(t, s, m.at)
+			}
+		}
+	}
+}
+
+// setInts sets the elements of a tensor of integers. It reports false for another type.
+func setInts(t *tensor.Tensor, s step, at func(s step, i int) int) bool {
+	for i := range t.Len() {
+		switch t.DType() {
+		case tensor.I64:
+			tensor.View[int64](t)[i] = int64(at(s, i))
+		case tensor.I32:
+			tensor.View[int32](t)[i] = int32(at(s, i))
+		case tensor.F32:
+			tensor.View[float32](t)[i] = float32(at(s, i))
+		case tensor.Bool:
+			t.Bytes()[i] = byte(min(at(s, i), 1))
+		default:
+			return false
+		}
+	}
+	return true
+}
+
 // impliedTensor is a tensor of integers; nil for a type that is none of that rank.
-func impliedTensor(want graph.Type, shape tensor.Shape, at func(i int) int) *tensor.Tensor {
+func impliedTensor(want graph.Type, shape tensor.Shape, s step, at func(s step, i int) int) *tensor.Tensor {
 	if want.Kind != graph.TensorType || want.Dims != nil && len(want.Dims) != len(shape) {
 		return nil
 	}
-	t := tensor.New(want.DType, shape...)
-	for i := range t.Len() {
-		switch want.DType {
-		case tensor.I64:
-			tensor.View[int64](t)[i] = int64(at(i))
-		case tensor.I32:
-			tensor.View[int32](t)[i] = int32(at(i))
-		case tensor.F32:
-			tensor.View[float32](t)[i] = float32(at(i))
-		case tensor.Bool:
-			t.Bytes()[i] = byte(min(at(i), 1))
-		default:
-			return nil
-		}
+	if t := tensor.New(want.DType, shape...); setInts(t, s, at) {
+		return t
 	}
-	return t
+	return nil
 }

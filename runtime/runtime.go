@@ -271,6 +271,7 @@ func (s *Session) Bind(inputs map[string]*tensor.Tensor) (*Bound, error) {
 type Bound struct {
 	*exec.Bound
 	session *Session
+	before  func() // readies inputs for the next run; nil for nothing to do
 }
 
 // Run computes the results from what the inputs hold.
@@ -279,6 +280,9 @@ func (b *Bound) Run(ctx context.Context) error {
 	defer b.session.use.RUnlock()
 	if b.session.closed {
 		return ErrClosed
+	}
+	if b.before != nil {
+		b.before()
 	}
 	return b.Bound.Run(ctx, nil)
 }

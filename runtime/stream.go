@@ -65,6 +65,26 @@ func (st *Stream) Plan(inputs map[string]tensor.Value) (*plan.Plan, error) {
 	return st.Stream.Plan(list)
 }
 
+// Bind makes memory for runs of the stream on inputs of those extents. Inputs that are
+// implied go on as they must.
+func (st *Stream) Bind(inputs map[string]tensor.Value) (*Bound, error) {
+	s := st.session
+	s.use.RLock()
+	defer s.use.RUnlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	list, err := st.order(inputs)
+	if err != nil {
+		return nil, err
+	}
+	b, err := st.Stream.Bind(list)
+	if err != nil {
+		return nil, err
+	}
+	return &Bound{Bound: b, session: s, before: st.moving(b, inputs)}, nil
+}
+
 // order puts the inputs in the program's order, those that are implied among them.
 func (st *Stream) order(inputs map[string]tensor.Value) ([]tensor.Value, error) {
 	s := st.session

@@ -589,3 +589,77 @@ func inputTypes(pl *plan.Plan) []graph.Type {
 	}
 	return list
 }
+
+// TestBoundStreams compares bound runs of a stream with runs of another, and counts what
+// they allocate.
+func TestBoundStreams(t *testing.T) {
+	for _, tt := range streamNets {
+		if !tt.room && tt.name != "lstm" && tt.name != "scatter" || tt.name == "concat" {
+			continue
+		}
+		t.Run(tt.name, func(t *testing.T) {
+			s := openNet(t, tt.build())
+			states := graph.FindStates(tt.build().Graph)
+			var streams [2]*Stream
+			for i := range streams {
+				st, err := s.NewStream(states, 4)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer st.Close()
+				streams[i] = st
+			}
+			d := &driver{t: t, session: s, stream: streams[0], states: states, rand: rand.New(rand.NewPCG(7, 8))}
+			d.reset()
+			first := d.inputs(1)
+			b, err := streams[1].Bind(first)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			at, out := inputOf(s, "x"), outputOf(s, "y")
+			for range 20 {
+				in := d.inputs(1)
+				copy(b.Input(at).Bytes(), in["x"].(*tensor.Tensor).Bytes())
+				if err := b.Run(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				want, err := streams[0].Run(context.Background(), in, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				d.same("y", b.Output(out), want["y"])
+				for _, x := range states {
+					got, err := streams[1].State(x.Input)
+					if err != nil {
+						t.Fatal(err)
+					}
+					want, err := streams[0].State(x.Input)
+					if err != nil {
+						t.Fatal(err)
+					}
+					d.same(x.Input, got, want)
+				}
+			}
+			if n := testing.AllocsPerRun(5, func() {
+				if err := b.Run(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+			}); n != 0 {
+				t.Errorf("a run allocates %v times", n)
+			}
+			streams[1].Reset()
+			if err := b.Run(context.Background()); err != nil {
+				t.Fatal("after a reset:", err)
+			}
+		})
+	}
+}
+
+func inputOf(s *Session, name string) int {
+	return slices.IndexFunc(s.Inputs(), func(v *graph.Value) bool { return v.Name == name })
+}
+
+func outputOf(s *Session, name string) int {
+	return slices.IndexFunc(s.Outputs(), func(v *graph.Value) bool { return v.Name == name })
+}

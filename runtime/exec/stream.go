@@ -34,6 +34,7 @@ type group struct {
 	symbol string
 	length int // rows of the past
 	room   int // of memory
+	next   int // what length becomes when a run ends
 }
 
 // held is one state.
@@ -416,19 +417,21 @@ func (st *Stream) fill(inputs []tensor.Value) {
 
 // attach gives a frame the lengths and the memory of the states.
 func (st *Stream) attach(f *frame) error {
-	if f.plan.Lengths == nil {
-		return nil
-	}
 	for _, h := range st.states {
-		if f.plan.Slots[h.in].Place != plan.Held {
-			continue
-		}
-		if h.value != nil {
+		if h.value != nil && f.plan.Slots[h.in].Place == plan.Held {
 			f.rebase(h.in, h.value)
 			f.values[h.in], f.values[h.out] = h.value, h.value
-			continue
 		}
-		f.readdressAt(h.in, h.memory)
+	}
+	return st.size(f)
+}
+
+// size gives a frame the lengths, and the memory of the states that have room.
+func (st *Stream) size(f *frame) error {
+	for _, h := range st.states {
+		if h.memory != nil && f.plan.Slots[h.in].Place == plan.Held {
+			f.readdressAt(h.in, h.memory)
+		}
 	}
 	return f.resize(st.lookup)
 }
