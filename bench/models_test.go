@@ -86,30 +86,37 @@ func open(t testing.TB, path string, o nacre.Options) (*nacre.Session, map[strin
 		s.Close()
 		m.Close()
 	})
-	inputs := map[string]*nacre.Tensor{}
-	for _, v := range s.Inputs() {
-		inputs[v.Name] = ramp(t, v)
+	inputs, err := ramps(s, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return s, inputs
 }
 
-// ramp is a tensor of small numbers for an input of known extents.
-func ramp(t testing.TB, in nacre.Info) *nacre.Tensor {
-	t.Helper()
-	shape := make([]int, len(in.Shape))
-	for i, d := range in.Shape {
-		shape[i] = d.Size
-	}
-	x, err := nacre.Zeros(nacre.Float32, shape...)
+// ramps is the inputs that peers/onnxruntime.py makes; sizes are of open extents.
+func ramps(s *nacre.Session, sizes map[string]int) (map[string]*nacre.Tensor, error) {
+	inputs, err := s.ZeroInputs(sizes)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	values, err := nacre.Data[float32](x)
-	if err != nil {
-		t.Fatal(err)
+	for _, t := range inputs {
+		if t.DType() == nacre.Int64 {
+			values, err := nacre.Data[int64](t)
+			if err != nil {
+				return nil, err
+			}
+			for i := range values {
+				values[i] = int64(i % 97)
+			}
+			continue
+		}
+		values, err := nacre.Data[float32](t)
+		if err != nil {
+			return nil, err
+		}
+		for i := range values {
+			values[i] = float32(i%97) / 97
+		}
 	}
-	for i := range values {
-		values[i] = float32(i%97) / 97
-	}
-	return x
+	return inputs, nil
 }
