@@ -34,7 +34,7 @@ func (s *Session) CompareKernels(ctx context.Context, p *Plan, node string, roun
 	file := s.model.source.File
 	switch {
 	case s.closed.Load():
-		return nil, markf(ErrClosed, "%s: the session is closed", file)
+		return nil, s.closedError()
 	case rounds < 1:
 		return nil, markf(ErrOption, "%s: kernels are timed %d times; once is the least", file, rounds)
 	}
