@@ -14,7 +14,7 @@ import (
 func TestBoundRunsDoNotAllocate(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	if testing.Short() {
-		t.Skip("builds networks of a hundred megabytes")
+		t.Skip("builds networks of a hundred megabytes: not in short runs")
 	}
 	for _, top := range Topologies {
 		t.Run(top.Name, func(t *testing.T) {

@@ -4,24 +4,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/nacre-ml/nacre/bindings"
-	"github.com/nacre-ml/nacre/internal/testenv"
-	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/internal/optest"
 	"github.com/nacre-ml/nacre/runtime/plan"
 )
-
-func cpuDevice(t *testing.T) device.Device {
-	t.Helper()
-	testenv.Need(t, bindings.Available())
-	packs := cpu.NewPacks()
-	t.Cleanup(packs.Close)
-	d, err := cpu.New(0, nil, 1, packs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
 
 // take gets n frames of a plan at once and puts them back.
 func take(t *testing.T, fs *frames, d device.Device, pl *plan.Plan, n int) []*frame {
@@ -54,7 +40,7 @@ func held(fs *frames) int {
 // TestIdleFramesOfAPlan runs one plan many times at once: as many frames stay as runs
 // are admitted, whatever their size.
 func TestIdleFramesOfAPlan(t *testing.T) {
-	d := cpuDevice(t)
+	d := optest.Device(t)
 	for _, arena := range []int{1 << 10, maxIdleBytes} {
 		fs := &frames{places: 3}
 		pl := &plan.Plan{ArenaBytes: arena}
@@ -76,7 +62,7 @@ func TestIdleFramesOfAPlan(t *testing.T) {
 // TestIdleFramesOfPlans runs plans in turn: each keeps its frame until the bounds are
 // reached.
 func TestIdleFramesOfPlans(t *testing.T) {
-	d := cpuDevice(t)
+	d := optest.Device(t)
 	fs := &frames{places: 2}
 	defer fs.trim()
 	a, b := &plan.Plan{ArenaBytes: 1 << 10}, &plan.Plan{ArenaBytes: 1 << 16}
@@ -97,7 +83,7 @@ func TestIdleFramesOfPlans(t *testing.T) {
 
 // TestTrimDuringARun trims while a frame is in use: it is freed when it is put back.
 func TestTrimDuringARun(t *testing.T) {
-	d := cpuDevice(t)
+	d := optest.Device(t)
 	fs := &frames{places: 2}
 	f, err := fs.get(&plan.Plan{ArenaBytes: 100}, d)
 	if err != nil {
