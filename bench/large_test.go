@@ -33,11 +33,15 @@ func BenchmarkLarge(b *testing.B) {
 	}
 	const sides, numbers = 2, 3
 	var list [sides][numbers][]float64
-	for b.Loop() {
-		theirs, err := startPeer(b, path, 1)
-		for i, p := range []*peer{startSelf(b, path), theirs} {
-			if p == nil {
-				b.Logf("%v: Nacre alone is measured", err)
+	start := [sides]func() (*peer, error){
+		func() (*peer, error) { return startSelf(b, path), nil },
+		func() (*peer, error) { return startPeer(b, path, 1) },
+	}
+	for turn := 0; b.Loop(); turn++ {
+		for k := range sides {
+			i := (turn + k) % sides // the second finds memory that the first gave back
+			p, err := start[i]()
+			if alone(b, err); p == nil {
 				continue
 			}
 			opened, held, most := side(p)
