@@ -162,6 +162,33 @@ func (s *Session) Close() error {
 	return nil
 }
 
+// Trim frees the memory of runs that have ended and forgets all plans, also those that
+// other sessions of the program made.
+func (s *Session) Trim() error {
+	s.use.RLock()
+	defer s.use.RUnlock()
+	if s.closed {
+		return ErrClosed
+	}
+	s.exec.Trim()
+	s.program.Forget()
+	return nil
+}
+
+// Warm is PlanTypes that also has memory for a run ready.
+func (s *Session) Warm(types map[string]graph.Type) error {
+	s.use.RLock()
+	defer s.use.RUnlock()
+	if s.closed {
+		return ErrClosed
+	}
+	pl, err := s.PlanTypes(types)
+	if err != nil {
+		return err
+	}
+	return s.exec.Warm(pl)
+}
+
 // Inputs returns the name and type of every tensor that Run must be given.
 func (s *Session) Inputs() []*graph.Value { return s.program.Decl }
 

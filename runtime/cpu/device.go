@@ -51,6 +51,9 @@ func (d *Device) Enter(ctx context.Context) (place bool, err error) { return bin
 // Leave gives the place back.
 func (d *Device) Leave(place bool) { bindings.Leave(place) }
 
+// Places is how many places there are.
+func (d *Device) Places() int { return bindings.Places() }
+
 // Aligned returns t, or a copy at a multiple of its element size.
 func (d *Device) Aligned(t *tensor.Tensor) (*tensor.Tensor, error) { return d.packs.Aligned(t) }
 

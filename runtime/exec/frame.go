@@ -31,6 +31,7 @@ type frame struct {
 	run   *run
 	held  int // bytes that count for the run's limit
 	taken int // bytes that the run took for the frame
+	epoch int // of the idle frames when it was taken from them
 }
 
 // stringHeader is what an empty string takes in a tensor, in bytes.
@@ -231,6 +232,17 @@ func (f *frame) reset() {
 	clear(f.call.Made[:cap(f.call.Made)])
 	f.call.Body, f.call.BodyType = nil, nil
 	f.run, f.taken = nil, 0
+}
+
+// bytes is the memory that the frame holds from run to run, outside Go's heap.
+func (f *frame) bytes() int {
+	n := len(f.arena) + len(f.scratch) + f.more.bytes()
+	for _, s := range f.segments {
+		if s != nil {
+			n += s.Bytes()
+		}
+	}
+	return n
 }
 
 func (f *frame) freeSegments() {

@@ -84,6 +84,17 @@ func (p *Program) ForLengths(types []graph.Type, l *Lengths) (*Plan, error) {
 	return p.plans.get(key, func() (*Plan, error) { return p.planWith(p.declared(slices.Clone(types)), l) })
 }
 
+// Forget drops the plans of the program and of the graphs that its nodes hold. Runs
+// under way keep theirs, and later ones make new plans.
+func (p *Program) Forget() {
+	p.plans.clear()
+	for _, n := range p.Nodes {
+		for _, b := range n.Bodies {
+			b.Forget()
+		}
+	}
+}
+
 // declared replaces the types of values that are no tensors by those that the program
 // knows, on which alone plans depend.
 func (p *Program) declared(types []graph.Type) []graph.Type {
@@ -135,6 +146,12 @@ func (c *planCache) get(key []byte, make func() (*Plan, error)) (*Plan, error) {
 	e := c.entry(key)
 	e.once.Do(func() { e.plan, e.err = make() })
 	return e.plan, e.err
+}
+
+func (c *planCache) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.plans)
 }
 
 func (c *planCache) entry(key []byte) *cachedPlan {
