@@ -1,4 +1,4 @@
-#include "core/target.h"
+#include "core/x86.h"
 #include "half/half.h"
 
 #if NACRE_X86_64

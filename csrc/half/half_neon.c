@@ -1,4 +1,4 @@
-#include "core/target.h"
+#include "core/arm.h"
 #include "half/half.h"
 
 #if NACRE_AARCH64
