@@ -1,17 +1,21 @@
-#include "core/target.h"
+// Conversions of 16-bit floats with AVX2. To be included outside any target region.
+#ifndef NACRE_HALF_HALF_AVX2_H
+#define NACRE_HALF_HALF_AVX2_H
+
+#include "core/x86.h"
 #include "half/half.h"
 
 #if NACRE_X86_64
 NACRE_TARGET_BEGIN(NACRE_AVX2)
 
-void nacre_f16_to_f32__avx2(const void *px, void *py, size_t n) {
+static inline void nacre_f16_to_f32__avx2(const void *px, void *py, size_t n) {
     const uint16_t *x = px;
     float *y = py;
     for (; n >= 8; n -= 8, x += 8, y += 8) _mm256_storeu_ps(y, _mm256_cvtph_ps(_mm_loadu_si128((const void *)x)));
     for (size_t i = 0; i < n; i++) y[i] = _cvtsh_ss(x[i]);
 }
 
-void nacre_f32_to_f16__avx2(const void *px, void *py, size_t n) {
+static inline void nacre_f32_to_f16__avx2(const void *px, void *py, size_t n) {
     const float *x = px;
     uint16_t *y = py;
     for (; n >= 8; n -= 8, x += 8, y += 8) {
@@ -20,7 +24,7 @@ void nacre_f32_to_f16__avx2(const void *px, void *py, size_t n) {
     for (size_t i = 0; i < n; i++) y[i] = _cvtss_sh(x[i], _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
-void nacre_bf16_to_f32__avx2(const void *px, void *py, size_t n) {
+static inline void nacre_bf16_to_f32__avx2(const void *px, void *py, size_t n) {
     const uint16_t *x = px;
     float *y = py;
     for (; n >= 8; n -= 8, x += 8, y += 8) {
@@ -42,7 +46,7 @@ static inline __m128i half_narrow_bf16_8(__m256 v) {
     return _mm_packus_epi32(_mm256_castsi256_si128(high), _mm256_extracti128_si256(high, 1));
 }
 
-void nacre_f32_to_bf16__avx2(const void *px, void *py, size_t n) {
+static inline void nacre_f32_to_bf16__avx2(const void *px, void *py, size_t n) {
     const float *x = px;
     uint16_t *y = py;
     for (; n >= 8; n -= 8, x += 8, y += 8) _mm_storeu_si128((void *)y, half_narrow_bf16_8(_mm256_loadu_ps(x)));
@@ -54,7 +58,7 @@ void nacre_f32_to_bf16__avx2(const void *px, void *py, size_t n) {
     for (size_t i = 0; i < n; i++) y[i] = last[i];
 }
 
-const nacre_half *nacre_half__avx2(void) {
+static inline const nacre_half *nacre_half__avx2(void) {
     static const nacre_half table = {
         {nacre_half_copy, nacre_f16_to_f32__avx2, nacre_bf16_to_f32__avx2},
         {nacre_half_copy, nacre_f32_to_f16__avx2, nacre_f32_to_bf16__avx2},
@@ -63,4 +67,6 @@ const nacre_half *nacre_half__avx2(void) {
 }
 
 NACRE_TARGET_END
+#endif
+
 #endif

@@ -1,19 +1,24 @@
-#include "core/target.h"
+// Conversions of 16-bit floats with AVX-512. To be included outside any target region.
+#ifndef NACRE_HALF_HALF_AVX512_H
+#define NACRE_HALF_HALF_AVX512_H
+
+#include "core/x86.h"
 #include "half/half.h"
+#include "half/half_avx2.h"
 
 #if NACRE_X86_64
 NACRE_TARGET_BEGIN(NACRE_AVX512)
 
 static inline __mmask16 half_first_16(size_t n) { return (__mmask16)((1u << n) - 1); }
 
-void nacre_f16_to_f32__avx512(const void *px, void *py, size_t n) {
+static inline void nacre_f16_to_f32__avx512(const void *px, void *py, size_t n) {
     const uint16_t *x = px;
     float *y = py;
     for (; n >= 16; n -= 16, x += 16, y += 16) _mm512_storeu_ps(y, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)x)));
     if (n > 0) _mm512_mask_storeu_ps(y, half_first_16(n), _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(half_first_16(n), x)));
 }
 
-void nacre_f32_to_f16__avx512(const void *px, void *py, size_t n) {
+static inline void nacre_f32_to_f16__avx512(const void *px, void *py, size_t n) {
     const float *x = px;
     uint16_t *y = py;
     for (; n >= 16; n -= 16, x += 16, y += 16) {
@@ -24,7 +29,7 @@ void nacre_f32_to_f16__avx512(const void *px, void *py, size_t n) {
     _mm256_mask_storeu_epi16(y, half_first_16(n), h);
 }
 
-void nacre_bf16_to_f32__avx512(const void *px, void *py, size_t n) {
+static inline void nacre_bf16_to_f32__avx512(const void *px, void *py, size_t n) {
     const uint16_t *x = px;
     float *y = py;
     for (; n >= 16; n -= 16, x += 16, y += 16) {
@@ -36,7 +41,7 @@ void nacre_bf16_to_f32__avx512(const void *px, void *py, size_t n) {
     _mm512_mask_storeu_ps(y, half_first_16(n), _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16)));
 }
 
-const nacre_half *nacre_half__avx512(void) {
+static inline const nacre_half *nacre_half__avx512(void) {
     static const nacre_half table = {
         {nacre_half_copy, nacre_f16_to_f32__avx512, nacre_bf16_to_f32__avx512},
         {nacre_half_copy, nacre_f32_to_f16__avx512, nacre_f32_to_bf16__avx2},
@@ -45,4 +50,6 @@ const nacre_half *nacre_half__avx512(void) {
 }
 
 NACRE_TARGET_END
+#endif
+
 #endif
