@@ -45,6 +45,30 @@ var decoding = []struct {
 			return err
 		}
 	}},
+	{"stream", func(b *testing.B, s *nacre.Session, rows int) func() error {
+		st, err := s.NewStream(nacre.StreamOptions{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { st.Close() })
+		past, err := ramps(s, map[string]int{"past": rows})
+		if err != nil {
+			b.Fatal(err)
+		}
+		token := map[string]*nacre.Tensor{"token": past["token"]}
+		delete(past, "token")
+		for name, t := range past {
+			if err := st.SetState(name, t); err != nil {
+				b.Fatal(err)
+			}
+		}
+		bound, err := st.Bind(token)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { bound.Close() })
+		return func() error { return bound.Run(context.Background()) }
+	}},
 }
 
 // BenchmarkDecoder times one token of a small decoder after a few and after many, on

@@ -298,6 +298,7 @@ func (s *Session) Bind(inputs map[string]*tensor.Tensor) (*Bound, error) {
 type Bound struct {
 	*exec.Bound
 	session *Session
+	before  func() // readies inputs for the next run; nil for nothing to do
 }
 
 // Run computes the results from what the inputs hold.
@@ -306,6 +307,9 @@ func (b *Bound) Run(ctx context.Context) error {
 	defer b.session.use.RUnlock()
 	if b.session.closed {
 		return ErrClosed
+	}
+	if b.before != nil {
+		b.before()
 	}
 	return b.Bound.Run(ctx, nil)
 }
@@ -353,9 +357,19 @@ func run[V any](ctx context.Context, s *Session, inputs map[string]V, value func
 // order puts the inputs in the program's order and checks them against what the
 // model declares.
 func order[V any](s *Session, inputs map[string]V, value func(V) tensor.Value) ([]tensor.Value, error) {
+	return orderWith(s, inputs, value, map[string]int{}, func(int) bool { return false })
+}
+
+// orderWith is order with extents that are known of names, without inputs that the
+// caller does not give.
+func orderWith[V any](s *Session, inputs map[string]V, value func(V) tensor.Value, symbols map[string]int, without func(i int) bool) ([]tensor.Value, error) {
 	list := make([]tensor.Value, len(s.program.Decl))
-	symbols := map[string]int{}
+	given := 0
 	for i, v := range s.program.Decl {
+		if without(i) {
+			continue
+		}
+		given++
 		t := value(inputs[v.Name])
 		if t == nil {
 			return nil, s.reject(graph.ErrMissing, "input %q is missing; the model needs %s", v.Name, list2text(s.program.Decl))
@@ -365,7 +379,7 @@ func order[V any](s *Session, inputs map[string]V, value func(V) tensor.Value) (
 		}
 		list[i] = t
 	}
-	if len(inputs) > len(list) {
+	if len(inputs) > given {
 		for name, v := range inputs {
 			if value(v) != nil && !s.needs(name) {
 				return nil, s.reject(graph.ErrShape, "the model takes no input %q; it needs %s", name, list2text(s.program.Decl))

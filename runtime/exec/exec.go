@@ -62,7 +62,7 @@ func (e *Executor) Run(ctx context.Context, pl *plan.Plan, inputs []tensor.Value
 		return nil, err
 	}
 	defer r.end()
-	results, err := r.program(pl, inputs)
+	results, err := r.program(pl, inputs, nil)
 	if prof != nil {
 		prof.Memory = max(prof.Memory, r.most)
 	}
@@ -115,8 +115,9 @@ func (r *run) end() {
 	// Else the context's goroutine sets the flag, now or later, and it must stay.
 }
 
-// program runs all stages of a program and returns its results.
-func (r *run) program(pl *plan.Plan, inputs []tensor.Value) (results []tensor.Value, err error) {
+// program runs all stages of a program and returns its results. A stream, unless it is
+// nil, gives lengths and the memory of states.
+func (r *run) program(pl *plan.Plan, inputs []tensor.Value, st *Stream) (results []tensor.Value, err error) {
 	var list []*frame
 	defer func() {
 		for _, f := range list {
@@ -131,9 +132,16 @@ func (r *run) program(pl *plan.Plan, inputs []tensor.Value) (results []tensor.Va
 			return nil, err
 		}
 		list = append(list, f)
+		if st != nil {
+			if err := st.attach(f); err != nil {
+				return nil, r.fail(pl, nil, err)
+			}
+		}
 		if len(list) == 1 {
 			for i, id := range pl.Program.Inputs {
-				f.set(id, aligned(inputs[i]))
+				if pl.Slots[id].Place != plan.Held {
+					f.set(id, aligned(inputs[i]))
+				}
 			}
 		} else {
 			f.inherit(list[len(list)-2])
@@ -277,7 +285,7 @@ func (r *run) body(f *frame, s *plan.Step, attr string, in []tensor.Value) ([]te
 			r.within = outer + " > " + r.within
 		}
 	}
-	return r.program(pl, in)
+	return r.program(pl, in, nil)
 }
 
 // takes reports whether a body that declares one type can be given another. A
@@ -297,8 +305,8 @@ func (f *frame) describe(s *plan.Step) string {
 		if id < 0 {
 			continue
 		}
-		if slot := &f.plan.Slots[id]; slot.Shape != nil {
-			parts[i] = fmt.Sprintf("%v%v", slot.Type.DType, slot.Shape)
+		if shape := f.shape(id); shape != nil {
+			parts[i] = fmt.Sprintf("%v%v", f.plan.Slots[id].Type.DType, shape)
 		} else {
 			parts[i] = fmt.Sprint(f.value(id))
 		}

@@ -29,7 +29,7 @@ func take(t *testing.T, fs *frames, d device.Device, pl *plan.Plan, n int) []*fr
 	return list
 }
 
-func held(fs *frames) int {
+func heldFrames(fs *frames) int {
 	n := 0
 	for _, f := range fs.list {
 		n += f.bytes()
@@ -45,7 +45,7 @@ func TestIdleFramesOfAPlan(t *testing.T) {
 		fs := &frames{places: 3}
 		pl := &plan.Plan{ArenaBytes: arena}
 		take(t, fs, d, pl, 50)
-		if len(fs.list) != fs.places || fs.bytes != held(fs) {
+		if len(fs.list) != fs.places || fs.bytes != heldFrames(fs) {
 			t.Errorf("%d frames and %d bytes are left of 50 with %d bytes each", len(fs.list), fs.bytes, arena)
 		}
 		last := fs.list[len(fs.list)-1]
@@ -75,8 +75,8 @@ func TestIdleFramesOfPlans(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 500 {
 		take(t, fs, d, &plan.Plan{ArenaBytes: 1 << r.IntN(25)}, 1+r.IntN(4))
-		if len(fs.list) > maxIdleFrames || fs.bytes != held(fs) || fs.bytes > maxIdleBytes && len(fs.list) > fs.places {
-			t.Fatalf("%d frames of %d bytes are idle, counted as %d", len(fs.list), held(fs), fs.bytes)
+		if len(fs.list) > maxIdleFrames || fs.bytes != heldFrames(fs) || fs.bytes > maxIdleBytes && len(fs.list) > fs.places {
+			t.Fatalf("%d frames of %d bytes are idle, counted as %d", len(fs.list), heldFrames(fs), fs.bytes)
 		}
 	}
 }
