@@ -146,8 +146,7 @@ func New(m *graph.Model, o Options) (*Session, error) {
 // ErrClosed is what Run returns after Close.
 var ErrClosed = errors.New("the session is closed")
 
-// Close waits for the runs under way, ends the session's threads and frees its
-// memory. Further calls do nothing.
+// Close waits for the runs under way and frees the session's memory. Further calls do nothing.
 func (s *Session) Close() error {
 	s.use.Lock()
 	defer s.use.Unlock()
@@ -198,7 +197,7 @@ func (s *Session) Outputs() []*graph.Value { return s.outputs }
 
 // Run computes the results of a model whose inputs and outputs are tensors, by
 // name. Inputs are not written, and results share no memory with them. A
-// cancelled context ends the run between two nodes.
+// cancelled context ends the run between two pieces of work.
 func (s *Session) Run(ctx context.Context, inputs map[string]*tensor.Tensor) (map[string]*tensor.Tensor, error) {
 	results, err := run(ctx, s, inputs, asValue, nil)
 	if err != nil {
