@@ -64,6 +64,7 @@ func markf(kind error, format string, args ...any) error {
 var kinds = []struct{ below, kind error }{
 	{runtime.ErrClosed, ErrClosed},
 	{graph.ErrShape, ErrShape},
+	{graph.ErrMissing, ErrMissingInput},
 	{graph.ErrUnsupported, ErrUnsupported},
 	{graph.ErrFormat, ErrFormat},
 	{graph.ErrDevice, ErrDevice},

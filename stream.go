@@ -85,7 +85,7 @@ func (s *Session) NewStream(o StreamOptions) (*Stream, error) {
 	}
 	e, err := s.engine.NewStream(list, room)
 	if err != nil {
-		return nil, mark(ErrOption, public(err))
+		return nil, mark(ErrOption, err)
 	}
 	return &Stream{session: s, engine: e}, nil
 }

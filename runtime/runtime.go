@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/mapped"
 	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -83,9 +84,11 @@ func Compile(m *graph.Model, o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	source := m
 	if m, err = o.optimize(m, isa); err != nil {
 		return nil, err
 	}
+	releaseUnused(source.Graph, m.Graph)
 	pool, err := bindings.SharedPool()
 	if err != nil {
 		return nil, err
@@ -109,6 +112,20 @@ func Compile(m *graph.Model, o Options) (*Program, error) {
 		p.outputs = append(p.outputs, &inferred)
 	}
 	return p, nil
+}
+
+// releaseUnused gives pages of mapped files back that hold weights which the rewritten
+// graph does not have any more.
+func releaseUnused(source, rewritten *graph.Graph) {
+	kept := map[*tensor.Tensor]bool{}
+	for _, init := range rewritten.Initializers {
+		kept[init.Tensor] = true
+	}
+	for _, init := range source.Initializers {
+		if !kept[init.Tensor] {
+			mapped.Release(init.Tensor.Bytes())
+		}
+	}
 }
 
 // NewSession makes a session that runs the program. Of the options MemoryLimit
