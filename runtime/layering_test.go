@@ -33,7 +33,7 @@ runtime/cpu              : runtime/device runtime/graph runtime/op runtime/tenso
 runtime/plan             : runtime/device runtime/graph runtime/op runtime/tensor
 runtime/exec             : runtime/device runtime/plan runtime/op runtime/graph runtime/tensor
 runtime/internal/optest  : runtime/cpu runtime/device runtime/graph runtime/op runtime/tensor packed bindings internal/testenv
-runtime                  : runtime/cpu runtime/device runtime/graph runtime/op runtime/optimize runtime/plan runtime/exec runtime/tensor bindings
+runtime                  : internal/mapped runtime/cpu runtime/device runtime/graph runtime/op runtime/optimize runtime/plan runtime/exec runtime/tensor bindings
 formats/internal/fixtures : internal/testenv
 formats/internal/container : runtime/graph runtime/tensor packed formats/internal/binio
 formats/onnx             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
