@@ -1,6 +1,11 @@
 // The C files of csrc/pool, compiled here because cgo compiles only this folder.
 #include "pool/pool.c"
 #include "pool/f32_pooling.c"
+#include "pool/f32_pooling_blocked.c"
+#include "pool/f32_pooling_blocked_scalar.c"
+#include "pool/f32_pooling_blocked_avx2.c"
+#include "pool/f32_pooling_blocked_avx512.c"
+#include "pool/f32_pooling_blocked_neon.c"
 #include "pool/f32_pooling_scalar.c"
 #include "pool/f32_pooling_avx2.c"
 #include "pool/f32_pooling_avx512.c"

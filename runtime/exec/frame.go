@@ -138,6 +138,9 @@ func (f *frame) fix(id int) *tensor.Tensor {
 	case plan.Const:
 		t = s.Const
 	case plan.Arena:
+		if s.Layout != device.Plain {
+			return nil
+		}
 		t, _ = tensor.FromBytes(s.Type.DType, s.Shape, f.arena[s.Offset:s.Offset+s.Bytes():s.Offset+s.Bytes()])
 	case plan.View:
 		from, _ := f.value(s.ViewOf).(*tensor.Tensor)

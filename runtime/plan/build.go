@@ -28,6 +28,8 @@ type inferred struct {
 	in, out []*op.Value
 	dynamic bool // only a run finds out the extents of its outputs
 	needed  bool
+
+	inLayouts, outLayouts []device.Layout // nil for all plain
 }
 
 // stage plans as many of the nodes as have inputs of known extents. The values of
@@ -43,6 +45,7 @@ func (p *Program) stage(values []*op.Value, ready []bool, nodes []*Node, given [
 			}
 		}
 		b.prune()
+		b.assignLayouts()
 		again, err := b.bindAll()
 		if err != nil {
 			return nil, err
@@ -210,8 +213,7 @@ func (b *builder) bind(x *inferred) error {
 		b.nodes = append(b.nodes, placed{x.Node, -1})
 		return b.alignConst(x.In[0])
 	}
-	d := &device.Binding{Op: x.Op, Row: x.Row, Node: x.Node.Node, In: x.in, Out: x.out}
-	step, err := b.step(x, d)
+	step, err := b.step(x, b.binding(x))
 	if err != nil {
 		return err
 	}
@@ -219,8 +221,14 @@ func (b *builder) bind(x *inferred) error {
 		return err
 	}
 	b.nodes = append(b.nodes, placed{x.Node, len(b.Steps)})
-	b.Steps = append(b.Steps, Step{Node: x.Node, Step: step, Over: -1, Dynamic: x.dynamic})
+	b.Steps = append(b.Steps, Step{Node: x.Node, Step: step, InLayouts: x.inLayouts, OutLayouts: x.outLayouts, Over: -1, Dynamic: x.dynamic})
 	return nil
+}
+
+func (b *builder) binding(x *inferred) *device.Binding {
+	return &device.Binding{
+		Op: x.Op, Row: x.Row, Node: x.Node.Node, In: x.in, Out: x.out, InLayouts: x.inLayouts, OutLayouts: x.outLayouts,
+	}
 }
 
 // align makes sure that constants whose elements a step reads lie as the device needs

@@ -247,14 +247,14 @@ func (p *placer) arena(step, k, id int) {
 }
 
 // canTakeOver reports whether value id, an input of the step, lies in the arena
-// with the extents and element size of s, and no other input of the step and
+// with the extents, layout and element size of s, and no other input of the step and
 // nothing after it reads that memory.
 func (p *placer) canTakeOver(step int, s *Slot, id int) bool {
 	if id < 0 || p.of[id] == nil {
 		return false
 	}
 	from := &p.Slots[id]
-	if from.Shape == nil || !from.Shape.Equal(s.Shape) || from.Type.DType.Bits() != s.Type.DType.Bits() {
+	if from.Shape == nil || !from.Shape.Equal(s.Shape) || from.Layout != s.Layout || from.Type.DType.Bits() != s.Type.DType.Bits() {
 		return false
 	}
 	st := &p.Steps[step]

@@ -37,6 +37,7 @@ type Slot struct {
 	Const  *tensor.Tensor // the value of a Const
 	Offset int            // of an Arena value
 	ViewOf int            // id of the value that a View shares bytes with
+	Layout device.Layout  // of an Arena value; others are plain
 	Base   int            // of a value whose address is known when a run starts or later; 0 for others
 }
 
@@ -45,13 +46,15 @@ func (s *Slot) Bytes() int {
 	if s.Shape == nil {
 		return 0
 	}
-	return s.Type.DType.Bytes(s.Shape.Len())
+	return s.Layout.Bytes(s.Type.DType, s.Shape)
 }
 
 // Step computes one node.
 type Step struct {
 	*Node
 	*device.Step
+	// InLayouts and OutLayouts are the layouts of operands; nil when all are plain.
+	InLayouts, OutLayouts []device.Layout
 	// Dynamic says that extents of outputs are inferred while running.
 	Dynamic bool
 	// Over is the index of the input whose memory output 0 takes over, or -1.
@@ -78,7 +81,7 @@ type Plan struct {
 	Program  *Program
 	Steps    []Step
 	Segments []Segment
-	Slots    []Slot // by value id
+	Slots    []Slot // by value id; behind those of the program, values that the plan adds
 	// ArenaBytes is the arena of one run, NaiveBytes what it would be if no two
 	// values shared memory, ScratchBytes the most that a step takes beside, ResultBytes
 	// the memory made for the caller.
@@ -86,6 +89,7 @@ type Plan struct {
 	// Bases is one more than the last base of a value.
 	Bases int
 
+	added   []string    // names of the values that the plan adds
 	values  []*op.Value // by id: what is known when the plan ends
 	ready   []bool      // by id: the value is there when the plan ends
 	nodes   []placed    // in order: those of the steps, and views
@@ -104,7 +108,10 @@ type placed struct {
 // Binding is the node of a step with what is known of its operands.
 func (pl *Plan) Binding(step int) *device.Binding {
 	s := &pl.Steps[step]
-	return &device.Binding{Op: s.Op, Row: s.Row, Node: s.Node.Node, In: pl.operands(s.inputs()), Out: pl.operands(s.Out)}
+	return &device.Binding{
+		Op: s.Op, Row: s.Row, Node: s.Node.Node, In: pl.operands(s.inputs()), Out: pl.operands(s.Out),
+		InLayouts: s.InLayouts, OutLayouts: s.OutLayouts,
+	}
 }
 
 // operands is what is known of values; nil for one that is left out.

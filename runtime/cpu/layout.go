@@ -1,0 +1,195 @@
+package cpu
+
+import (
+	"math"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// blockedRow is a row that computes operators of one Go type on blocked values. Offer
+// returns nil for a node that it does not compute.
+type blockedRow struct {
+	row
+	offer func(o op.Op, b *device.Binding, l device.Layout) *offer
+}
+
+// offer is which inputs of a node are blocked, whether output 0 is, and estimates of the
+// time that plain and blocked values take, in nanoseconds on one thread.
+type offer struct {
+	in             []int
+	out            bool
+	plain, blocked float64
+}
+
+// blockedRowFor is a blocked row of operators of type T.
+func blockedRowFor[T op.Op](name string, give func(o T, b *device.Binding, l device.Layout) *offer, bind func(o T, b *binder) error) blockedRow {
+	return blockedRow{rowFor(name, bind), func(o op.Op, b *device.Binding, l device.Layout) *offer { return give(o.(T), b, l) }}
+}
+
+// blockedFamilies lists the rows for blocked values of every family, one line per file.
+func blockedFamilies() [][]blockedRow {
+	return [][]blockedRow{
+		blockedConvRows,
+		blockedEltwiseRows,
+		blockedPoolRows,
+		reorderRows,
+	}
+}
+
+// blockedByType finds the blocked row of an operator by its Go type.
+var blockedByType = sync.OnceValue(func() map[reflect.Type]blockedRow {
+	m := map[reflect.Type]blockedRow{}
+	for _, f := range blockedFamilies() {
+		for _, r := range f {
+			m[r.of] = r
+		}
+	}
+	return m
+})
+
+// rows returns the rows that compute a node in the layouts of the binding, best first.
+func (d *Device) rows(b *device.Binding) []row {
+	if b.IsPlain() {
+		return rowsOf(b.Op)
+	}
+	if r, ok := blockedByType()[reflect.TypeOf(b.Op)]; ok {
+		return []row{r.row}
+	}
+	return nil
+}
+
+// WithLayouts returns the device with another policy.
+func (d *Device) WithLayouts(p device.LayoutPolicy) *Device {
+	c := *d
+	c.layouts = p
+	return &c
+}
+
+// blockedLayout is the layout of blocked values: a vector of the widest levels, or of
+// what two of the narrowest hold.
+func blockedLayout(isa bindings.ISA) device.Layout {
+	if wide, err := bindings.ParseISA("avx512"); err == nil && isa&wide != 0 {
+		return device.Blocked(16)
+	}
+	return device.Blocked(8)
+}
+
+// Layouts asks the blocked row of the node's operator.
+func (d *Device) Layouts(b *device.Binding) []device.LayoutChoice {
+	r, ok := blockedByType()[reflect.TypeOf(b.Op)]
+	if !ok || d.layouts == device.LayoutsPlain {
+		return nil
+	}
+	l := d.blocked
+	x := r.offer(b.Op, b, l)
+	if x == nil {
+		return nil
+	}
+	if _, ok := b.Op.(device.Reorder); ok {
+		return []device.LayoutChoice{{In: b.InLayouts, Out: b.OutLayouts, Cost: nanoseconds(x.blocked)}}
+	}
+	if d.layouts == device.LayoutsBlocked {
+		x.plain = math.MaxInt32 // more than the copies around a node can cost
+		x.blocked = 0
+	}
+	blocked := device.LayoutChoice{In: make([]device.Layout, len(b.In)), Out: make([]device.Layout, len(b.Out)), Cost: nanoseconds(x.blocked)}
+	for _, i := range x.in {
+		blocked.In[i] = l
+	}
+	if x.out {
+		blocked.Out[0] = l
+	}
+	return []device.LayoutChoice{{Cost: nanoseconds(x.plain)}, blocked}
+}
+
+func nanoseconds(n float64) time.Duration { return time.Duration(math.Ceil(n)) }
+
+// maxBlocked bounds the elements of blocked values, so that their padding overflows
+// nothing.
+const maxBlocked = 1 << 40
+
+// blockable reports whether a value is one that kernels compute on in blocks: float32
+// with channels and spatial axes.
+func blockable(v *op.Value) bool {
+	if v == nil || v.Kind != graph.TensorType || v.DType != tensor.F32 || len(v.Dims) < 3 {
+		return false
+	}
+	s, ok := v.Dims.Concrete()
+	return ok && s.Check() == nil && s.Len() > 0 && s.Len() <= maxBlocked
+}
+
+// elements is the elements of a value and, padding counted in, those of its blocks.
+func elements(v *op.Value, l device.Layout) (plain, blocked float64) {
+	s, _ := v.Dims.Concrete()
+	return float64(s.Len()), float64(l.Extents(s).Len())
+}
+
+// memoryDims is the extents of the row-major array that holds a value of a layout.
+func memoryDims(v *op.Value, l device.Layout) graph.Dims {
+	s, ok := v.Dims.Concrete()
+	if l == device.Plain || !ok {
+		return v.Dims
+	}
+	return graph.DimsOf(l.Extents(s))
+}
+
+// inMemory is the binder of the node on the row-major arrays that hold its operands.
+func (b *binder) inMemory() (*binder, error) {
+	x, own := *b, *b.Binding
+	own.In, own.Out = make([]*op.Value, len(b.In)), make([]*op.Value, len(b.Out))
+	own.InLayouts, own.OutLayouts = nil, nil
+	x.Binding, x.held = &own, make([]device.Operand, len(b.In))
+	for i, v := range b.In {
+		if own.In[i] = v; v == nil || b.InLayout(i) == device.Plain {
+			continue
+		}
+		own.In[i] = &op.Value{Type: graph.TensorOf(v.DType, memoryDims(v, b.InLayout(i)))}
+		if v.Const != nil {
+			var err error
+			if x.held[i], err = b.blockedConst(i); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i, v := range b.Out {
+		if own.Out[i] = v; v != nil {
+			own.Out[i] = &op.Value{Type: graph.TensorOf(v.DType, memoryDims(v, b.OutLayout(i)))}
+		}
+	}
+	return &x, nil
+}
+
+// blockedConst is constant input i in its layout, made once for all sessions.
+func (b *binder) blockedConst(i int) (device.Operand, error) {
+	l := b.InLayout(i)
+	data, err := b.dev.packs.get(b.Const(i), packKey{words: l.String()}, l.Bytes(tensor.F32, b.Shape(i)), func(t *tensor.Tensor, dst []byte) error {
+		intoBlocks(tensor.View[float32](t), t.Shape(), l.Block(), dst)
+		return nil
+	})
+	if err != nil {
+		return device.Operand{}, err
+	}
+	b.step.Dropped |= 1 << i
+	return device.Operand{Place: device.Packed, Index: i, Data: data}, nil
+}
+
+// intoBlocks writes a value [N,C,...] of that shape in blocks, with zeros as padding.
+func intoBlocks(x []float32, s tensor.Shape, block int, dst []byte) {
+	y, _ := tensor.FromBytes(tensor.F32, tensor.Shape{len(dst) / 4}, dst)
+	out := tensor.View[float32](y)
+	clear(out)
+	channels, inner := s[1], s[2:].Len()
+	blocks := (channels + block - 1) / block
+	for i, v := range x {
+		plane, at := i/inner, i%inner
+		image, channel := plane/channels, plane%channels
+		out[((image*blocks+channel/block)*inner+at)*block+channel%block] = v
+	}
+}

@@ -1,0 +1,65 @@
+package cpu
+
+import (
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var reorderRows = []blockedRow{
+	blockedRowFor("reorder", offerReorder, bindReorder),
+}
+
+// The nanoseconds of a copy between layouts: for the command, and for each element of
+// the blocks.
+const (
+	reorderCommand = 500
+	reorderElement = 0.6
+)
+
+func offerReorder(_ device.Reorder, b *device.Binding, l device.Layout) *offer {
+	_, n := elements(b.In[0], l)
+	return &offer{blocked: reorderCommand + reorderElement*n}
+}
+
+// bindReorder copies between a plain value and one in blocks.
+func bindReorder(_ device.Reorder, b *binder) error {
+	from, to := b.InLayout(0), b.OutLayout(0)
+	if (from == device.Plain) == (to == device.Plain) {
+		return device.Refuse("from %v to %v", from, to)
+	}
+	return b.copy(b.DType(0), reorderCopies(b.Shape(0), max(from, to).Block(), from == device.Plain), b.in(0), b.out(0))
+}
+
+// reorderCopies are the copies of the whole blocks of a value and of the last one with
+// padding, into blocks or out of them.
+func reorderCopies(s tensor.Shape, block int, into bool) []op.Copy {
+	images, channels, inner := s[0], s[1], s[2:].Len()
+	blocks := (channels + block - 1) / block
+	known := graph.Known
+	part := func(first, count, width int) op.Copy {
+		c := op.Copy{From: known(first * block * inner), To: known(first * block * inner), Axes: []op.CopyAxis{
+			{N: known(images), From: known(channels * inner), To: known(blocks * block * inner)},
+			{N: known(count), From: known(block * inner), To: known(block * inner)},
+			{N: known(inner), From: known(1), To: known(block)},
+			{N: known(width), From: known(inner), To: known(1)},
+		}}
+		if into {
+			return c
+		}
+		for i, a := range c.Axes {
+			c.Axes[i].From, c.Axes[i].To = a.To, a.From
+		}
+		c.Axes[2], c.Axes[3] = c.Axes[3], c.Axes[2]
+		return c
+	}
+	var list []op.Copy
+	if whole := channels / block; whole > 0 {
+		list = append(list, part(0, whole, block))
+	}
+	if rest := channels % block; rest > 0 {
+		list = append(list, part(channels/block, 1, rest))
+	}
+	return list
+}
