@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -59,10 +60,42 @@ func (d *Device) rows(b *device.Binding) []row {
 	if b.IsPlain() {
 		return rowsOf(b.Op)
 	}
-	if r, ok := blockedByType()[reflect.TypeOf(b.Op)]; ok {
-		return []row{r.row}
+	r, x := d.offer(b)
+	if x == nil {
+		return nil
 	}
-	return nil
+	for i := range b.In {
+		if b.InLayout(i) != x.inLayout(i, d.blocked) {
+			return nil
+		}
+	}
+	if b.OutLayout(0) != x.outLayout(d.blocked) {
+		return nil
+	}
+	return []row{r.row}
+}
+
+// offer is what the blocked row of the node's operator offers; nil for nothing.
+func (d *Device) offer(b *device.Binding) (blockedRow, *offer) {
+	r, ok := blockedByType()[reflect.TypeOf(b.Op)]
+	if !ok {
+		return r, nil
+	}
+	return r, r.offer(b.Op, b, d.blocked)
+}
+
+func (x *offer) inLayout(i int, l device.Layout) device.Layout {
+	if slices.Contains(x.in, i) {
+		return l
+	}
+	return device.Plain
+}
+
+func (x *offer) outLayout(l device.Layout) device.Layout {
+	if x.out {
+		return l
+	}
+	return device.Plain
 }
 
 // WithLayouts returns the device with another policy.
@@ -83,12 +116,10 @@ func blockedLayout(isa bindings.ISA) device.Layout {
 
 // Layouts asks the blocked row of the node's operator.
 func (d *Device) Layouts(b *device.Binding) []device.LayoutChoice {
-	r, ok := blockedByType()[reflect.TypeOf(b.Op)]
-	if !ok || d.layouts == device.LayoutsPlain {
+	if d.layouts == device.LayoutsPlain {
 		return nil
 	}
-	l := d.blocked
-	x := r.offer(b.Op, b, l)
+	_, x := d.offer(b)
 	if x == nil {
 		return nil
 	}
@@ -96,16 +127,13 @@ func (d *Device) Layouts(b *device.Binding) []device.LayoutChoice {
 		return []device.LayoutChoice{{In: b.InLayouts, Out: b.OutLayouts, Cost: nanoseconds(x.blocked)}}
 	}
 	if d.layouts == device.LayoutsBlocked {
-		x.plain = math.MaxInt32 // more than the copies around a node can cost
-		x.blocked = 0
+		x.plain, x.blocked = math.MaxInt32, 0 // more than the copies around a node can cost
 	}
 	blocked := device.LayoutChoice{In: make([]device.Layout, len(b.In)), Out: make([]device.Layout, len(b.Out)), Cost: nanoseconds(x.blocked)}
-	for _, i := range x.in {
-		blocked.In[i] = l
+	for i := range b.In {
+		blocked.In[i] = x.inLayout(i, d.blocked)
 	}
-	if x.out {
-		blocked.Out[0] = l
-	}
+	blocked.Out[0] = x.outLayout(d.blocked)
 	return []device.LayoutChoice{{Cost: nanoseconds(x.plain)}, blocked}
 }
 

@@ -19,17 +19,22 @@ const (
 )
 
 func offerReorder(_ device.Reorder, b *device.Binding, l device.Layout) *offer {
+	from, to := b.InLayout(0), b.OutLayout(0)
+	if !blockable(b.In[0]) || min(from, to) != device.Plain || max(from, to) != l {
+		return nil
+	}
 	_, n := elements(b.In[0], l)
-	return &offer{blocked: reorderCommand + reorderElement*n}
+	x := &offer{out: to != device.Plain, blocked: reorderCommand + reorderElement*n}
+	if from != device.Plain {
+		x.in = []int{0}
+	}
+	return x
 }
 
 // bindReorder copies between a plain value and one in blocks.
 func bindReorder(_ device.Reorder, b *binder) error {
-	from, to := b.InLayout(0), b.OutLayout(0)
-	if (from == device.Plain) == (to == device.Plain) {
-		return device.Refuse("from %v to %v", from, to)
-	}
-	return b.copy(b.DType(0), reorderCopies(b.Shape(0), max(from, to).Block(), from == device.Plain), b.in(0), b.out(0))
+	block := max(b.InLayout(0), b.OutLayout(0)).Block()
+	return b.copy(b.DType(0), reorderCopies(b.Shape(0), block, b.InLayout(0) == device.Plain), b.in(0), b.out(0))
 }
 
 // reorderCopies are the copies of the whole blocks of a value and of the last one with

@@ -265,7 +265,7 @@ func (b *builder) step(x *inferred, d *device.Binding) (*device.Step, error) {
 	}
 	step, err := b.Program.device.Bind(d)
 	var refusal *device.Refusal
-	if errors.As(err, &refusal) {
+	if errors.As(err, &refusal) && d.IsPlain() {
 		return device.HostAfter(d, refusal)
 	}
 	return step, err
