@@ -24,8 +24,10 @@ type Device struct {
 	threads int
 	packs   *Packs
 	half    bindings.Kernel
-	blocked device.Layout // of blocked values
-	layouts device.LayoutPolicy
+
+	layouts   device.LayoutPolicy
+	blocked   device.Layout // of blocked values
+	estimated bool          // the estimates of times hold for the levels
 }
 
 // New returns a device that uses kernels of the levels in isa, on at most that many
@@ -36,7 +38,7 @@ func New(isa bindings.ISA, pool *bindings.Pool, threads int, packs *Packs) (*Dev
 		return nil, err
 	}
 	d := &Device{isa: isa, pool: pool.Limit(threads), threads: max(1, min(threads, pool.Threads())), packs: packs, half: half}
-	d.blocked = blockedLayout(isa)
+	d.blocked, d.estimated = blockedLayout(isa)
 	return d, nil
 }
 

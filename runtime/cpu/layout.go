@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -105,18 +104,9 @@ func (d *Device) WithLayouts(p device.LayoutPolicy) *Device {
 	return &c
 }
 
-// blockedLayout is the layout of blocked values: a vector of the widest levels, or of
-// what two of the narrowest hold.
-func blockedLayout(isa bindings.ISA) device.Layout {
-	if wide, err := bindings.ParseISA("avx512"); err == nil && isa&wide != 0 {
-		return device.Blocked(16)
-	}
-	return device.Blocked(8)
-}
-
 // Layouts asks the blocked row of the node's operator.
 func (d *Device) Layouts(b *device.Binding) []device.LayoutChoice {
-	if d.layouts == device.LayoutsPlain {
+	if d.layouts == device.LayoutsPlain || d.layouts == device.LayoutsByCost && !d.estimated {
 		return nil
 	}
 	_, x := d.offer(b)

@@ -14,13 +14,6 @@ var blockedConvRows = []blockedRow{
 		func(o *op.FusedConv, b *binder) error { return bindBlockedConv(&o.Conv, o.Then, b) }),
 }
 
-// The nanoseconds of a depthwise convolution for each multiply-add, and for each element
-// of its operands.
-const (
-	depthwisePlainTap, depthwisePlainElement     = 0.05, 0.25
-	depthwiseBlockedTap, depthwiseBlockedElement = 0.03, 0.10
-)
-
 // maxBlockedTaps is the most elements of a kernel, NACRE_DEPTHWISE_TAPS of
 // csrc/conv/conv.h.
 const maxBlockedTaps = 1024
@@ -38,11 +31,10 @@ func offerDepthwise(o *op.Conv, b *device.Binding, l device.Layout) *offer {
 	if taps > maxBlockedTaps {
 		return nil
 	}
-	x := &offer{in: []int{0}, out: true}
-	in, inBlocks := elements(b.In[0], l)
-	out, outBlocks := elements(b.Out[0], l)
-	x.plain = depthwisePlainTap*out*float64(taps) + depthwisePlainElement*(in+out)
-	x.blocked = depthwiseBlockedTap*outBlocks*float64(taps) + depthwiseBlockedElement*(inBlocks+outBlocks)
+	w := windowOf(s.Images*s.Groups, s.In, s.Out, taps)
+	blocks := w
+	blocks.planes = l.Extents(b.Shape(0))[:2].Len()
+	x := &offer{in: []int{0}, out: true, plain: w.depthwiseCost(l), blocked: blocks.blockedCost(l)}
 	if b.Has(3) {
 		if !blockable(b.In[3]) {
 			return nil

@@ -16,13 +16,6 @@ var blockedEltwiseRows = []blockedRow{
 	blockedRowFor("binary", offerBinary, bindBlockedBinary),
 }
 
-// The nanoseconds of elementwise functions for each element, and for each element of
-// blocks that meet one number per channel.
-const (
-	eltwiseElement  = 0.12
-	eltwiseChannels = 0.6
-)
-
 // bindInMemory binds a function of the elements, padding counted in.
 func bindInMemory[T op.Op](o T, b *binder, bind func(o T, b *binder) error) error {
 	x, err := b.inMemory()
@@ -125,7 +118,7 @@ func offerBinary(o *op.Binary, b *device.Binding, l device.Layout) *offer {
 		case sharesNot:
 			x.in = append(x.in, i)
 		case sharesPixel:
-			x.blocked = eltwiseChannels * blocks
+			x.plain, x.blocked = channelElement*n, channelPixel/float64(l.Block())*blocks
 		}
 	}
 	return x

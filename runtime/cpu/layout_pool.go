@@ -12,13 +12,6 @@ var blockedPoolRows = []blockedRow{
 	blockedRowFor("reduce", offerGlobalPool, bindBlockedGlobalPool),
 }
 
-// The nanoseconds of pooling for each element under a window, and for each element of
-// its operands.
-const (
-	poolPlainTap, poolPlainElement     = 0.1, 0.2
-	poolBlockedTap, poolBlockedElement = 0.05, 0.10
-)
-
 // offerPool takes maxima and means over one or two axes.
 func offerPool(o *op.Pool, b *device.Binding, l device.Layout) *offer {
 	if !blockable(b.In[0]) || !blockable(b.Out[0]) || b.Wants(1) || o.Kind == op.PoolNorm || len(b.In[0].Dims) > 4 {
@@ -28,17 +21,14 @@ func offerPool(o *op.Pool, b *device.Binding, l device.Layout) *offer {
 	if err != nil {
 		return nil
 	}
-	taps := 1.0
+	taps, lines := 1, 0
 	for _, a := range p.Axes {
-		taps *= float64(a.Taps)
+		taps, lines = taps*a.Taps, lines+a.Taps
 	}
-	in, inBlocks := elements(b.In[0], l)
-	out, outBlocks := elements(b.Out[0], l)
-	return &offer{
-		in: []int{0}, out: true,
-		plain:   poolPlainTap*out*taps + poolPlainElement*(in+out),
-		blocked: poolBlockedTap*outBlocks*taps + poolBlockedElement*(inBlocks+outBlocks),
-	}
+	w := windowOf(p.Planes, b.Shape(0)[2:], b.OutShape(0)[2:], taps)
+	blocks := w
+	blocks.planes = l.Extents(b.Shape(0))[:2].Len()
+	return &offer{in: []int{0}, out: true, plain: w.poolCost(lines), blocked: blocks.blockedCost(l)}
 }
 
 func bindBlockedPool(o *op.Pool, b *binder) error {
@@ -59,19 +49,14 @@ func blockedPoolWords(p *op.Pooling, maximum bool, s tensor.Shape, l device.Layo
 	return w
 }
 
-// The nanoseconds of a global pooling for each element.
-const (
-	globalPlainElement   = 0.12
-	globalBlockedElement = 0.15
-)
-
 // offerGlobalPool takes maxima and means; the result is plain.
 func offerGlobalPool(o *op.GlobalPool, b *device.Binding, l device.Layout) *offer {
 	if _, _, ok := o.Reduction(); !ok || !blockable(b.In[0]) {
 		return nil
 	}
 	n, blocks := elements(b.In[0], l)
-	return &offer{in: []int{0}, plain: globalPlainElement * n, blocked: globalBlockedElement * blocks}
+	planes := float64(b.Shape(0)[:2].Len())
+	return &offer{in: []int{0}, plain: planes*globalPlane + globalElement*n, blocked: globalElement * blocks}
 }
 
 // bindBlockedGlobalPool reduces the pixels of every block. Where the last block has

@@ -11,19 +11,12 @@ var reorderRows = []blockedRow{
 	blockedRowFor("reorder", offerReorder, bindReorder),
 }
 
-// The nanoseconds of a copy between layouts: for the command, and for each element of
-// the blocks.
-const (
-	reorderCommand = 500
-	reorderElement = 0.6
-)
-
 func offerReorder(_ device.Reorder, b *device.Binding, l device.Layout) *offer {
 	from, to := b.InLayout(0), b.OutLayout(0)
 	if !blockable(b.In[0]) || min(from, to) != device.Plain || max(from, to) != l {
 		return nil
 	}
-	_, n := elements(b.In[0], l)
+	n, _ := elements(b.In[0], l)
 	x := &offer{out: to != device.Plain, blocked: reorderCommand + reorderElement*n}
 	if from != device.Plain {
 		x.in = []int{0}
