@@ -14,8 +14,8 @@ const (
 	plainRead    = 0.13  // an element that is copied to a band
 	plainWrite   = 0.065 // an element of a result
 
-	blockedRowCommand = 22.0 // a row of a window in blocks
-	blockedTap        = 0.29 // an element under a window
+	blockedRowCommand = 16.0 // a row of a window in blocks
+	blockedTap        = 0.23 // an element under a window
 	blockedRead       = 0.08
 	blockedWrite      = 0.045
 
