@@ -51,7 +51,7 @@ func (l Layout) Extents(s tensor.Shape) tensor.Shape {
 func (l Layout) Bytes(d tensor.DType, s tensor.Shape) int { return d.Bytes(l.Extents(s).Len()) }
 
 // LayoutChoice is layouts of a node's operands in which a device computes the node, and
-// an estimate of the time that one thread takes.
+// an estimate of the time that it takes.
 type LayoutChoice struct {
 	In, Out []Layout // by operand; nil for all plain
 	Cost    time.Duration
