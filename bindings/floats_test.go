@@ -61,7 +61,7 @@ func TestVectorRows(t *testing.T) {
 	needKernels(t)
 	want := map[string]int{"amd64": 3, "arm64": 2}[runtime.GOARCH]
 	if want == 0 {
-		t.Skip("no vectors on ", runtime.GOARCH)
+		t.Skip("there are no vector kernels for ", runtime.GOARCH)
 	}
 	for _, op := range []string{"f32_reduce", "f32_softmax", "f32_layer_norm", "f32_group_norm", "f32_batch_norm", "f32_lrn"} {
 		if n := len(Variants(op)); n != want {

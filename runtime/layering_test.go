@@ -18,7 +18,8 @@ const allowed = `
 packed                   :
 csrc                     :
 internal/testenv         :
-formats/internal/binio   :
+internal/mapped          :
+formats/internal/binio   : internal/mapped
 bindings                 : csrc
 runtime/tensor           : packed
 runtime/graph            : runtime/tensor
@@ -28,10 +29,10 @@ runtime/internal/picture : runtime/internal/picture/jpeg runtime/internal/pictur
 runtime/op               : runtime/graph runtime/tensor runtime/internal/picture packed bindings
 runtime/optimize         : runtime/graph runtime/op runtime/tensor
 runtime/device           : runtime/graph runtime/op runtime/tensor
-runtime/cpu              : runtime/device runtime/graph runtime/op runtime/tensor packed bindings
+runtime/cpu              : runtime/device runtime/graph runtime/op runtime/tensor packed bindings internal/mapped
 runtime/plan             : runtime/device runtime/graph runtime/op runtime/tensor
 runtime/exec             : runtime/device runtime/plan runtime/op runtime/graph runtime/tensor
-runtime/internal/optest  : runtime/cpu runtime/device runtime/graph runtime/op runtime/tensor packed bindings
+runtime/internal/optest  : runtime/cpu runtime/device runtime/graph runtime/op runtime/tensor packed bindings internal/testenv
 runtime                  : runtime/cpu runtime/device runtime/graph runtime/op runtime/optimize runtime/plan runtime/exec runtime/tensor bindings
 formats/internal/fixtures : internal/testenv
 formats/internal/container : runtime/graph runtime/tensor packed formats/internal/binio

@@ -163,6 +163,33 @@ func (s *Session) Close() error {
 	return nil
 }
 
+// Trim frees the memory of runs that have ended and forgets all plans, also those that
+// other sessions of the program made.
+func (s *Session) Trim() error {
+	s.use.RLock()
+	defer s.use.RUnlock()
+	if s.closed {
+		return ErrClosed
+	}
+	s.exec.Trim()
+	s.program.Forget()
+	return nil
+}
+
+// Warm is PlanTypes that also has memory for a run ready.
+func (s *Session) Warm(types map[string]graph.Type) error {
+	s.use.RLock()
+	defer s.use.RUnlock()
+	if s.closed {
+		return ErrClosed
+	}
+	pl, err := s.PlanTypes(types)
+	if err != nil {
+		return err
+	}
+	return s.exec.Warm(pl)
+}
+
 // Inputs returns the name and type of every tensor that Run must be given.
 func (s *Session) Inputs() []*graph.Value { return s.program.Decl }
 
@@ -272,6 +299,7 @@ func (s *Session) Bind(inputs map[string]*tensor.Tensor) (*Bound, error) {
 type Bound struct {
 	*exec.Bound
 	session *Session
+	before  func() // readies inputs for the next run; nil for nothing to do
 }
 
 // Run computes the results from what the inputs hold.
@@ -280,6 +308,9 @@ func (b *Bound) Run(ctx context.Context) error {
 	defer b.session.use.RUnlock()
 	if b.session.closed {
 		return ErrClosed
+	}
+	if b.before != nil {
+		b.before()
 	}
 	return b.Bound.Run(ctx, nil)
 }
@@ -327,9 +358,19 @@ func run[V any](ctx context.Context, s *Session, inputs map[string]V, value func
 // order puts the inputs in the program's order and checks them against what the
 // model declares.
 func order[V any](s *Session, inputs map[string]V, value func(V) tensor.Value) ([]tensor.Value, error) {
+	return orderWith(s, inputs, value, map[string]int{}, func(int) bool { return false })
+}
+
+// orderWith is order with extents that are known of names, without inputs that the
+// caller does not give.
+func orderWith[V any](s *Session, inputs map[string]V, value func(V) tensor.Value, symbols map[string]int, without func(i int) bool) ([]tensor.Value, error) {
 	list := make([]tensor.Value, len(s.program.Decl))
-	symbols := map[string]int{}
+	given := 0
 	for i, v := range s.program.Decl {
+		if without(i) {
+			continue
+		}
+		given++
 		t := value(inputs[v.Name])
 		if t == nil {
 			return nil, s.reject(graph.ErrMissing, "input %q is missing; the model needs %s", v.Name, list2text(s.program.Decl))
@@ -339,7 +380,7 @@ func order[V any](s *Session, inputs map[string]V, value func(V) tensor.Value) (
 		}
 		list[i] = t
 	}
-	if len(inputs) > len(list) {
+	if len(inputs) > given {
 		for name, v := range inputs {
 			if value(v) != nil && !s.needs(name) {
 				return nil, s.reject(graph.ErrShape, "the model takes no input %q; it needs %s", name, list2text(s.program.Decl))

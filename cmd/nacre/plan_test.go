@@ -50,16 +50,16 @@ func TestPlanIsWhatRuns(t *testing.T) {
 func comparePlan(t *testing.T, c testCase) {
 	m, err := nacre.Open(c.model)
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	defer m.Close()
 	inputs, err := firstInputs(c, m)
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	s, err := runtime.New(m.Source(), runtime.Options{Threads: 1})
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	defer s.Close()
 	types := map[string]graph.Type{}
@@ -69,7 +69,7 @@ func comparePlan(t *testing.T, c testCase) {
 	pl, err := s.PlanTypes(types)
 	_, prof, failure := s.Profile(context.Background(), inputs)
 	if failure != nil {
-		t.Skip(failure)
+		t.Fatal(failure)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -18,11 +18,18 @@ type row struct {
 	of   reflect.Type
 	name string
 	bind func(o op.Op, b *binder) error
+	room bool // it takes operands whose memory has more room than their value takes
 }
 
 // rowFor is a row of operators of type T. Bind adds commands to the step or refuses.
 func rowFor[T op.Op](name string, bind func(o T, b *binder) error) row {
-	return row{reflect.TypeFor[T](), name, func(o op.Op, b *binder) error { return bind(o.(T), b) }}
+	return row{of: reflect.TypeFor[T](), name: name, bind: func(o op.Op, b *binder) error { return bind(o.(T), b) }}
+}
+
+// inRoom is a row that takes operands whose memory has more room than their value takes.
+func inRoom(r row) row {
+	r.room = true
+	return r
 }
 
 // rowsOf returns the rows of an operator, best first.
@@ -35,6 +42,23 @@ type binder struct {
 	step *device.Step
 	skip map[string]int   // by op: the fitting kernels that are passed over
 	held []device.Operand // by input: those that stand for it; nil for none
+
+	unsized bool // Shape or OutShape was asked for extents that are no numbers
+}
+
+// Shape is device.Binding.Shape. A step whose row asks for extents that are no numbers
+// is refused.
+func (b *binder) Shape(i int) tensor.Shape {
+	s := b.Binding.Shape(i)
+	b.unsized = b.unsized || s == nil && b.Has(i)
+	return s
+}
+
+// OutShape is Shape of output i.
+func (b *binder) OutShape(i int) tensor.Shape {
+	s := b.Binding.OutShape(i)
+	b.unsized = b.unsized || s == nil && b.Wants(i)
+	return s
 }
 
 // words is the words of a command, in the order of the struct that C reads them as.

@@ -160,8 +160,8 @@ func elements(v *op.Value, l device.Layout) (plain, blocked float64) {
 	return float64(s.Len()), float64(l.Extents(s).Len())
 }
 
-// memoryDims is the extents of the row-major array that holds a value of a layout.
-func memoryDims(v *op.Value, l device.Layout) graph.Dims {
+// physicalDims is the extents of the row-major array that holds a value of a layout.
+func physicalDims(v *op.Value, l device.Layout) graph.Dims {
 	s, ok := v.Dims.Concrete()
 	if l == device.Plain || !ok {
 		return v.Dims
@@ -169,8 +169,8 @@ func memoryDims(v *op.Value, l device.Layout) graph.Dims {
 	return graph.DimsOf(l.Extents(s))
 }
 
-// inMemory is the binder of the node on the row-major arrays that hold its operands.
-func (b *binder) inMemory() (*binder, error) {
+// physical is the binder of the node on the row-major arrays that hold its operands.
+func (b *binder) physical() (*binder, error) {
 	x, own := *b, *b.Binding
 	own.In, own.Out = make([]*op.Value, len(b.In)), make([]*op.Value, len(b.Out))
 	own.InLayouts, own.OutLayouts = nil, nil
@@ -179,7 +179,7 @@ func (b *binder) inMemory() (*binder, error) {
 		if own.In[i] = v; v == nil || b.InLayout(i) == device.Plain {
 			continue
 		}
-		own.In[i] = &op.Value{Type: graph.TensorOf(v.DType, memoryDims(v, b.InLayout(i)))}
+		own.In[i] = &op.Value{Type: graph.TensorOf(v.DType, physicalDims(v, b.InLayout(i)))}
 		if v.Const != nil {
 			var err error
 			if x.held[i], err = b.blockedConst(i); err != nil {
@@ -189,7 +189,7 @@ func (b *binder) inMemory() (*binder, error) {
 	}
 	for i, v := range b.Out {
 		if own.Out[i] = v; v != nil {
-			own.Out[i] = &op.Value{Type: graph.TensorOf(v.DType, memoryDims(v, b.OutLayout(i)))}
+			own.Out[i] = &op.Value{Type: graph.TensorOf(v.DType, physicalDims(v, b.OutLayout(i)))}
 		}
 	}
 	return &x, nil

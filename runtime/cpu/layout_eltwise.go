@@ -8,17 +8,17 @@ import (
 )
 
 var blockedEltwiseRows = []blockedRow{
-	blockedRowFor("unary", offerUnary, func(o *op.Unary, b *binder) error { return bindInMemory(o, b, bindUnary) }),
+	blockedRowFor("unary", offerUnary, func(o *op.Unary, b *binder) error { return bindPhysical(o, b, bindUnary) }),
 	blockedRowFor("clip",
 		func(o *op.Clip, b *device.Binding, l device.Layout) *offer { return offerUnary(&o.Unary, b, l) },
-		func(o *op.Clip, b *binder) error { return bindInMemory(o, b, bindClip) }),
-	blockedRowFor("variadic", offerVariadic, func(o *op.Variadic, b *binder) error { return bindInMemory(o, b, bindVariadic) }),
+		func(o *op.Clip, b *binder) error { return bindPhysical(o, b, bindClip) }),
+	blockedRowFor("variadic", offerVariadic, func(o *op.Variadic, b *binder) error { return bindPhysical(o, b, bindVariadic) }),
 	blockedRowFor("binary", offerBinary, bindBlockedBinary),
 }
 
-// bindInMemory binds a function of the elements, padding counted in.
-func bindInMemory[T op.Op](o T, b *binder, bind func(o T, b *binder) error) error {
-	x, err := b.inMemory()
+// bindPhysical binds a function of the elements, padding counted in.
+func bindPhysical[T op.Op](o T, b *binder, bind func(o T, b *binder) error) error {
+	x, err := b.physical()
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func bindBlockedBinary(o *op.Binary, b *binder) error {
 	if !ok {
 		return device.Refuse("extents %v and %v", b.In[0].Dims, b.In[1].Dims)
 	}
-	x, err := b.inMemory()
+	x, err := b.physical()
 	if err != nil {
 		return err
 	}

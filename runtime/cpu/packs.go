@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/mapped"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -38,7 +39,7 @@ type pack struct {
 func NewPacks() *Packs { return &Packs{list: map[packKey]*pack{}, Legacy: op.NewPacks()} }
 
 // get returns n bytes at a multiple of 64 outside Go's heap that fill wrote, by the
-// first call with that key.
+// first call with that key. The pages of a mapped file that w lies on are given back.
 func (p *Packs) get(w *tensor.Tensor, k packKey, n int, fill func(w *tensor.Tensor, dst []byte) error) ([]byte, error) {
 	k.data = w.Pointer()
 	p.mu.Lock()
@@ -54,6 +55,7 @@ func (p *Packs) get(w *tensor.Tensor, k packKey, n int, fill func(w *tensor.Tens
 			return
 		}
 		e.err = fill(w.Aligned(), e.bytes)
+		mapped.Release(w.Bytes())
 	})
 	return e.bytes, e.err
 }

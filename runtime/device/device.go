@@ -42,6 +42,8 @@ type Device interface {
 	// it. More runs at a time than there are threads only get in each other's way.
 	Enter(ctx context.Context) (place bool, err error)
 	Leave(place bool)
+	// Places is how many runs the device has room for.
+	Places() int
 	// NewFlag returns a flag that ends runs.
 	NewFlag() (Flag, error)
 	// Legacy fills in what operators need that are not bound to the device yet.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/optest"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/plan"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -26,7 +27,7 @@ func TestCancelWithinStep(t *testing.T) {
 		g.Outputs = []*graph.Value{{Name: "y"}}
 		g.Nodes = []*graph.Node{{Op: "MatMul", Version: 13, Inputs: []string{"a", "b"}, Outputs: []string{"y"}}}
 		t.Run(name, func(t *testing.T) {
-			d := testDevice(t)
+			d := optest.Device(t)
 			p, err := plan.Compile(&graph.Model{Graph: g}, op.Standard(), d, op.Prepare{Packs: op.NewPacks()})
 			if err != nil {
 				t.Fatal(err)

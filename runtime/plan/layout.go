@@ -36,7 +36,7 @@ func (a *assignment) ask() bool {
 		if !x.needed || x.dynamic || x.Row.View {
 			continue
 		}
-		if d := a.binding(x); d.OnlyNumbers() {
+		if d := a.binding(x); d.OnlyNumbers() && !d.HasRoom() {
 			if list := a.Program.device.Layouts(d); len(list) > 1 {
 				a.choices[i] = list[:2]
 				a.other = max(a.other, layoutIn(&list[1]))

@@ -47,5 +47,5 @@ func (pl *Plan) goOn(values []tensor.Value) (*Plan, error) {
 		known[id] = &op.Value{Type: graph.TensorOf(t.DType(), graph.DimsOf(t.Shape())), Const: t}
 	}
 	given := slices.DeleteFunc(slices.Clone(pl.live), func(id int) bool { return known[id].Const != nil })
-	return pl.Program.stage(known, ready, pl.rest, given, Earlier)
+	return pl.Program.stage(known, ready, pl.rest, given, Earlier, pl.Lengths)
 }
