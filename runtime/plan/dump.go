@@ -88,7 +88,11 @@ func (o *ListedOperand) text() string {
 	if o.Over != "" {
 		place += ", over " + o.Over
 	}
-	return fmt.Sprintf("%s\t%s\t%s bytes\t%s", o.Name, o.Type, bytes, place)
+	typ := o.Type
+	if o.Layout != "" {
+		typ += " " + o.Layout
+	}
+	return fmt.Sprintf("%s\t%s\t%s bytes\t%s", o.Name, typ, bytes, place)
 }
 
 func (t *listingText) body(b *ListedBody, margin string) {
