@@ -113,11 +113,15 @@ func TestShared(t *testing.T) {
 	}
 }
 
-var include = regexp.MustCompile(`(?m)^(?://)?\s*#include "([a-z0-9_]+/[a-z0-9_.]+)"`)
+var include = regexp.MustCompile(`(?m)^(?://)?\s*#(?:include|define NACRE_BODY) "([a-z0-9_]+/[a-z0-9_.]+)"`)
 
-// includes returns the files of csrc that C code includes.
+// includes returns the files of csrc that C code includes, among them the bodies for
+// core/each_level.h and the vectors of every level, which it includes by the level's name.
 func includes(code []byte) []string {
 	var list []string
+	if bytes.Contains(code, []byte("#include NACRE_LEVEL_HEADER")) {
+		list, _ = filepath.Glob("core/vec_*.h")
+	}
 	for _, m := range include.FindAllSubmatch(code, -1) {
 		list = append(list, string(m[1]))
 	}

@@ -1,28 +1,19 @@
 #include "attention/attention.h"
 
-#include "core/target.h"
+#include "core/levels.h"
 
 extern const nacre_entry nacre_attention_gemv_entry, nacre_attention_tiles_entry, nacre_f64_attention_entry, nacre_rotary_entry,
     nacre_linear_attention_entry, nacre_causal_conv_entry, nacre_attention_lengths_entry, nacre_attention_append_entry,
     nacre_tensor_scatter_entry;
 
-// The functions that rows share with others of their level.
-extern nacre_f32_online_softmax_fn nacre_f32_online_softmax__scalar;
-extern nacre_f32_rotary_fn nacre_f32_rotary__scalar;
-extern nacre_f32_linear_attention_fn nacre_f32_linear_attention__scalar;
-extern nacre_f32_causal_conv_fn nacre_f32_causal_conv__scalar;
-#if NACRE_X86_64
-extern nacre_f32_online_softmax_fn nacre_f32_online_softmax__avx2, nacre_f32_online_softmax__avx512;
-extern nacre_f32_rotary_fn nacre_f32_rotary__avx2, nacre_f32_rotary__avx512;
-extern nacre_f32_linear_attention_fn nacre_f32_linear_attention__avx2, nacre_f32_linear_attention__avx512;
-extern nacre_f32_causal_conv_fn nacre_f32_causal_conv__avx2, nacre_f32_causal_conv__avx512;
-#endif
-#if NACRE_AARCH64
-extern nacre_f32_online_softmax_fn nacre_f32_online_softmax__neon;
-extern nacre_f32_rotary_fn nacre_f32_rotary__neon;
-extern nacre_f32_linear_attention_fn nacre_f32_linear_attention__neon;
-extern nacre_f32_causal_conv_fn nacre_f32_causal_conv__neon;
-#endif
+// The functions of rows that have one.
+#define ATTENTION_FUNCTIONS(level, ...)                                       \
+    extern nacre_f32_online_softmax_fn nacre_f32_online_softmax__##level;     \
+    extern nacre_f32_rotary_fn nacre_f32_rotary__##level;                     \
+    extern nacre_f32_linear_attention_fn nacre_f32_linear_attention__##level; \
+    extern nacre_f32_causal_conv_fn nacre_f32_causal_conv__##level;
+ATTENTION_FUNCTIONS(scalar, )
+NACRE_LEVELS(ATTENTION_FUNCTIONS, )
 
 static const nacre_kernel attention_kernel_rows[] = {
 #define NACRE_KERNEL(op, variant, isa, function, entry) {#op, #variant, isa, (nacre_fn)function, entry},

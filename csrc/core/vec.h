@@ -1,8 +1,9 @@
 // A vector of floats under one set of names per ISA, so that kernels whose
 // instructions are the same everywhere are written once.
 //
-// vec_<isa>.h defines the type nacre_<isa>_f, its width NACRE_<ISA>_LANES, and
-// these functions, each with the prefix nacre_<isa>_:
+// vec_<level>.h defines the type nacre_<level>_f, its width NACRE_LANES_<level>, the
+// target region NACRE_BEGIN_<level> and NACRE_END_<level>, and these functions, each
+// with the prefix nacre_<level>_:
 //     load store           lanes at p
 //     load_n store_n       the first n < width lanes at p; load_n fills the others
 //     keep(a)              a, in a register: compilers load it once, however often it is used
@@ -16,10 +17,11 @@
 //     swap(a, d)           lane i becomes lane i ^ d; d a power of two below the width
 //     first(a)             lane 0, a float
 //     gather(p, index)     p[index[i]] for each lane, the indices int32_t
-// A body is a .inc file that names them through the macros V(name), F, LANES (a
-// size_t) and LANES_N (for lengths of arrays), and its own functions through
-// K(name). The variant's file defines these, opens
-// the target region, includes the body and undefines them.
+// A body is a .inc file that core/each_level.h compiles for each level. It finds
+//     F, LANES, LANES_N  the type; its width, a size_t; the width for lengths of arrays
+//     V(name)            a function above
+//     K(name)            a name of its own: everything static
+//     KERNEL(name)       nacre_<name>__<level>: a function of rows
 #ifndef NACRE_CORE_VEC_H
 #define NACRE_CORE_VEC_H
 

@@ -10,6 +10,9 @@
 #include <stdint.h>
 
 #define NACRE_NEON_LANES 4
+#define NACRE_LANES_neon NACRE_NEON_LANES
+#define NACRE_BEGIN_neon
+#define NACRE_END_neon
 typedef float32x4_t nacre_neon_f;
 
 NACRE_INLINE float32x4_t nacre_neon_load(const float *p) { return vld1q_f32(p); }

@@ -1,6 +1,6 @@
 #include "norm/norm.h"
 
-#include "core/target.h"
+#include "core/levels.h"
 
 // The signature of each op's rows.
 typedef nacre_f32_softmax_fn norm_row_f32_softmax;

@@ -1,6 +1,6 @@
 #include "reduce/reduce.h"
 
-#include "core/target.h"
+#include "core/levels.h"
 
 typedef nacre_f32_reduce_fn reduce_row_f32_reduce;
 typedef nacre_int_reduce_fn reduce_row_i64_reduce, reduce_row_i32_reduce;

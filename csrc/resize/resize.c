@@ -1,6 +1,6 @@
 #include "resize/resize.h"
 
-#include "core/target.h"
+#include "core/levels.h"
 
 extern const nacre_entry nacre_f32_resample_entry, nacre_resample_nearest_entry;
 

@@ -1,0 +1,6 @@
+// The bodies of the family for each level.
+#include "reduce/reduce.h"
+
+#define NACRE_BODY "reduce/f32_reduce.inc"
+#define NACRE_NAME f32_reduce
+#include "core/each_level.h"
