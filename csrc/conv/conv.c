@@ -2,7 +2,7 @@
 
 #include "conv/blocked.h"
 #include "conv/command.h"
-#include "core/target.h"
+#include "core/levels.h"
 
 extern const nacre_entry nacre_f32_conv_depthwise_entry, nacre_f32_conv_depthwise_blocked_entry, nacre_f32_conv_gemm_entry, nacre_f32_conv_transpose_entry, nacre_f64_conv_entry;
 

@@ -3,7 +3,7 @@
 //
 // vec_<level>.h defines the type nacre_<level>_f, its width NACRE_LANES_<level>, the
 // target region NACRE_BEGIN_<level> and NACRE_END_<level>, and these functions, each
-// with the prefix nacre_<level>_:
+// with the prefix nacre_<level>_; the operators + - * / work on the type, too:
 //     load store           lanes at p
 //     load_n store_n       the first n < width lanes at p; load_n fills the others
 //     keep(a)              a, in a register: compilers load it once, however often it is used
@@ -11,7 +11,12 @@
 //     fma(a, b, c)         a * b + c, rounded once
 //     max min              with a NaN in the first operand: the second
 //     maxnan minnan        with a NaN in either operand: NaN
-//     exp                  vexp_<isa>.h
+//     neg rint floor ceil  of each lane; rint rounds halves to even
+//     copysign(a, b)       a with the sign of b
+//     pick(m, a, b)        a in the lanes where m is true, b in others; m is an lt(a, b)
+//     ldexp(a, n)          a * 2^n for integers n, rounded once
+//     split(x, &e)         m from sqrt(1/2) to sqrt(2) where x = m * 2^e; x > 0
+//     exp                  vexp_<level>.h
 //     even(a, b)           lanes 0, 2, 4, ... of a followed by b
 //     odd(a, b)            lanes 1, 3, 5, ... of a followed by b
 //     swap(a, d)           lane i becomes lane i ^ d; d a power of two below the width

@@ -50,6 +50,36 @@ NACRE_INLINE __m256 nacre_avx2_maxnan(__m256 a, __m256 b) {
 NACRE_INLINE __m256 nacre_avx2_minnan(__m256 a, __m256 b) {
     return _mm256_blendv_ps(_mm256_min_ps(a, b), a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
 }
+NACRE_INLINE __m256 nacre_avx2_neg(__m256 a) { return _mm256_xor_ps(a, _mm256_set1_ps(-0.0f)); }
+NACRE_INLINE __m256 nacre_avx2_copysign(__m256 a, __m256 sign) {
+    return _mm256_or_ps(nacre_avx2_abs(a), _mm256_and_ps(sign, _mm256_set1_ps(-0.0f)));
+}
+NACRE_INLINE __m256 nacre_avx2_rint(__m256 a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+NACRE_INLINE __m256 nacre_avx2_floor(__m256 a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+NACRE_INLINE __m256 nacre_avx2_ceil(__m256 a) { return _mm256_round_ps(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
+NACRE_INLINE __m256 nacre_avx2_lt(__m256 a, __m256 b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+NACRE_INLINE __m256 nacre_avx2_pick(__m256 m, __m256 a, __m256 b) { return _mm256_blendv_ps(b, a, m); }
+
+NACRE_INLINE __m256 nacre_avx2_power(__m256i n) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n, _mm256_set1_epi32(127)), 23));
+}
+
+// In two halves, of which only the second product can leave the range of
+// normal numbers, so it alone rounds.
+NACRE_INLINE __m256 nacre_avx2_ldexp(__m256 a, __m256 n) {
+    const __m256i whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1);
+    return a * nacre_avx2_power(half) * nacre_avx2_power(_mm256_sub_epi32(whole, half));
+}
+
+NACRE_INLINE __m256 nacre_avx2_split(__m256 x, __m256 *e) {
+    const __m256 tiny = nacre_avx2_lt(x, _mm256_set1_ps(0x1p-126f));
+    x = nacre_avx2_pick(tiny, x * _mm256_set1_ps(0x1p+24f), x);
+    const __m256i root = _mm256_set1_epi32(0x3f3504f3);
+    const __m256i from = _mm256_sub_epi32(_mm256_castps_si256(x), root);
+    const __m256i fraction = _mm256_and_si256(from, _mm256_set1_epi32(0x7fffff));
+    *e = _mm256_cvtepi32_ps(_mm256_srai_epi32(from, 23)) - _mm256_and_ps(tiny, _mm256_set1_ps(24.0f));
+    return _mm256_castsi256_ps(_mm256_add_epi32(fraction, root));
+}
 NACRE_INLINE __m256 nacre_avx2_exp(__m256 a) { return nacre_vexp_avx2(a); }
 NACRE_INLINE __m256 nacre_avx2_odd(__m256 a, __m256 b) {
     const __m256 s = _mm256_shuffle_ps(a, b, _MM_SHUFFLE(3, 1, 3, 1));

@@ -47,6 +47,25 @@ NACRE_INLINE __m512 nacre_avx512_maxnan(__m512 a, __m512 b) {
 NACRE_INLINE __m512 nacre_avx512_minnan(__m512 a, __m512 b) {
     return _mm512_mask_min_ps(a, _mm512_cmp_ps_mask(a, a, _CMP_ORD_Q), a, b);
 }
+NACRE_INLINE __m512 nacre_avx512_neg(__m512 a) { return _mm512_xor_ps(a, _mm512_set1_ps(-0.0f)); }
+NACRE_INLINE __m512 nacre_avx512_copysign(__m512 a, __m512 sign) {
+    return _mm512_or_ps(_mm512_abs_ps(a), _mm512_and_ps(sign, _mm512_set1_ps(-0.0f)));
+}
+NACRE_INLINE __m512 nacre_avx512_rint(__m512 a) {
+    return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+NACRE_INLINE __m512 nacre_avx512_floor(__m512 a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+NACRE_INLINE __m512 nacre_avx512_ceil(__m512 a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
+NACRE_INLINE __mmask16 nacre_avx512_lt(__m512 a, __m512 b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+NACRE_INLINE __m512 nacre_avx512_pick(__mmask16 m, __m512 a, __m512 b) { return _mm512_mask_blend_ps(m, b, a); }
+NACRE_INLINE __m512 nacre_avx512_ldexp(__m512 a, __m512 n) { return _mm512_scalef_ps(a, n); }
+NACRE_INLINE __m512 nacre_avx512_split(__m512 x, __m512 *e) {
+    const __m512 m = _mm512_getmant_ps(x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src);
+    const __mmask16 high = _mm512_cmp_ps_mask(m, _mm512_set1_ps(0x1.6a09e6p+0f), _CMP_GT_OQ);
+    const __m512 power = _mm512_getexp_ps(x);
+    *e = _mm512_mask_add_ps(power, high, power, _mm512_set1_ps(1.0f));
+    return _mm512_mask_mul_ps(m, high, m, _mm512_set1_ps(0.5f));
+}
 NACRE_INLINE __m512 nacre_avx512_exp(__m512 a) { return nacre_vexp_avx512(a); }
 NACRE_INLINE __m512 nacre_avx512_odd(__m512 a, __m512 b) {
     const __m512i i = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);

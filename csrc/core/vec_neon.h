@@ -45,6 +45,35 @@ NACRE_INLINE float32x4_t nacre_neon_max(float32x4_t a, float32x4_t b) { return v
 NACRE_INLINE float32x4_t nacre_neon_min(float32x4_t a, float32x4_t b) { return vbslq_f32(vcltq_f32(a, b), a, b); }
 NACRE_INLINE float32x4_t nacre_neon_maxnan(float32x4_t a, float32x4_t b) { return vmaxq_f32(a, b); }
 NACRE_INLINE float32x4_t nacre_neon_minnan(float32x4_t a, float32x4_t b) { return vminq_f32(a, b); }
+NACRE_INLINE float32x4_t nacre_neon_neg(float32x4_t a) { return vnegq_f32(a); }
+NACRE_INLINE float32x4_t nacre_neon_copysign(float32x4_t a, float32x4_t sign) {
+    return vbslq_f32(vdupq_n_u32(0x80000000), sign, a);
+}
+NACRE_INLINE float32x4_t nacre_neon_rint(float32x4_t a) { return vrndnq_f32(a); }
+NACRE_INLINE float32x4_t nacre_neon_floor(float32x4_t a) { return vrndmq_f32(a); }
+NACRE_INLINE float32x4_t nacre_neon_ceil(float32x4_t a) { return vrndpq_f32(a); }
+NACRE_INLINE uint32x4_t nacre_neon_lt(float32x4_t a, float32x4_t b) { return vcltq_f32(a, b); }
+NACRE_INLINE float32x4_t nacre_neon_pick(uint32x4_t m, float32x4_t a, float32x4_t b) { return vbslq_f32(m, a, b); }
+
+NACRE_INLINE float32x4_t nacre_neon_power(int32x4_t n) {
+    return vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(n, vdupq_n_s32(127)), 23));
+}
+
+// In two halves, of which only the second product can leave the range of
+// normal numbers, so it alone rounds.
+NACRE_INLINE float32x4_t nacre_neon_ldexp(float32x4_t a, float32x4_t n) {
+    const int32x4_t whole = vcvtq_s32_f32(n), half = vshrq_n_s32(whole, 1);
+    return a * nacre_neon_power(half) * nacre_neon_power(vsubq_s32(whole, half));
+}
+
+NACRE_INLINE float32x4_t nacre_neon_split(float32x4_t x, float32x4_t *e) {
+    const uint32x4_t tiny = vcltq_f32(x, vdupq_n_f32(0x1p-126f));
+    x = vbslq_f32(tiny, x * vdupq_n_f32(0x1p+24f), x);
+    const int32x4_t root = vdupq_n_s32(0x3f3504f3), from = vsubq_s32(vreinterpretq_s32_f32(x), root);
+    const int32x4_t fraction = vandq_s32(from, vdupq_n_s32(0x7fffff));
+    *e = vcvtq_f32_s32(vshrq_n_s32(from, 23)) - vbslq_f32(tiny, vdupq_n_f32(24.0f), vdupq_n_f32(0.0f));
+    return vreinterpretq_f32_s32(vaddq_s32(fraction, root));
+}
 NACRE_INLINE float32x4_t nacre_neon_exp(float32x4_t a) { return nacre_vexp_neon(a); }
 NACRE_INLINE float32x4_t nacre_neon_odd(float32x4_t a, float32x4_t b) { return vuzp2q_f32(a, b); }
 NACRE_INLINE float32x4_t nacre_neon_even(float32x4_t a, float32x4_t b) { return vuzp1q_f32(a, b); }

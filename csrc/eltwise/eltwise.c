@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "core/target.h"
+#include "core/levels.h"
 #include "eltwise/ops.inc"
 #include "eltwise/types.h"
 #include "half/half_levels.h"

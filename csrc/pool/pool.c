@@ -1,6 +1,6 @@
 #include "pool/pool.h"
 
-#include "core/target.h"
+#include "core/levels.h"
 #include "pool/blocked.h"
 
 extern const nacre_entry nacre_f32_pooling_entry, nacre_f32_pooling_blocked_entry, nacre_i8_pooling_entry;

@@ -1,6 +1,6 @@
 #include "quant/quant.h"
 
-#include "core/target.h"
+#include "core/levels.h"
 
 // The signature of each op's rows.
 typedef nacre_i8_gemm_fn quant_row_i8_gemm, quant_row_i8_gemv, quant_row_i8_conv_gemm, quant_row_i8_conv_depthwise;

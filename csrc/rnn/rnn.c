@@ -1,6 +1,6 @@
 #include "rnn/rnn.h"
 
-#include "core/target.h"
+#include "core/levels.h"
 
 // The signature of each op's rows.
 typedef nacre_f32_rnn_cell_fn rnn_row_f32_rnn, rnn_row_f32_rnn_cell;

@@ -1,0 +1,15 @@
+// The functions of f32_math.inc for each level. In bodies that follow, M(name) is one
+// of them.
+#ifndef NACRE_ELTWISE_F32_MATH_H
+#define NACRE_ELTWISE_F32_MATH_H
+
+#include <math.h>
+#include <stddef.h>
+
+#define NACRE_BODY "eltwise/f32_math.inc"
+#define NACRE_NAME f32_math
+#include "core/each_level.h"
+
+#define M(name) NACRE_LEVEL_STATIC(f32_math, name, NACRE_LEVEL)
+
+#endif

@@ -1,0 +1,7 @@
+// The bodies of the family for each level.
+#include "core/vec.h"
+#include "quant/quant.h"
+
+#define NACRE_BODY "quant/f32_quantize.inc"
+#define NACRE_NAME f32_quantize
+#include "core/each_level.h"
