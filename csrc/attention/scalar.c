@@ -1,0 +1,65 @@
+// The oracles of the family.
+#include <math.h>
+
+#include "attention/attention.h"
+#include "core/target.h"
+
+void nacre_f32_causal_conv__scalar(const float *x, size_t n, const float *w, size_t taps, size_t step, float bias, bool silu,
+                                   float *out) {
+    for (size_t t = 0; t < n; t++) {
+        float sum = bias;
+        for (size_t j = 0; j < taps; j++) sum += w[j] * x[t + j * step];
+        out[t] = silu ? sum / (1 + expf(-sum)) : sum;
+    }
+}
+
+void nacre_f32_linear_attention__scalar(const nacre_linear_attention_token *t, float *state, float *out) {
+    for (size_t m = 0; m < t->dv; m++) {
+        double found = 0;
+        for (size_t d = 0; d < t->dk; d++) {
+            if (t->decay != NULL) state[d * t->dv + m] *= t->decay[d * t->decay_step];
+            found += (double)state[d * t->dv + m] * t->k[d];
+        }
+        const float add = t->beta == NULL ? t->v[m] : *t->beta * (t->v[m] - (float)found);
+        for (size_t d = 0; d < t->dk; d++) state[d * t->dv + m] += t->k[d] * add;
+        for (size_t h = 0; h < t->queries; h++) {
+            double sum = 0;
+            for (size_t d = 0; d < t->dk; d++) sum += (double)state[d * t->dv + m] * t->q[h * t->q_step + d];
+            out[h * t->dv + m] = (float)sum * t->scale;
+        }
+    }
+}
+
+float nacre_f32_online_softmax__scalar(float *x, size_t n, float gain, const float *bias, float *top, float *sum) {
+    const float before = *top;
+    float now = before;
+    for (size_t j = 0; j < n; j++) {
+        x[j] = x[j] * gain + (bias == NULL ? 0 : bias[j]);
+        if (x[j] > now) now = x[j];
+    }
+    if (now == -INFINITY) {
+        for (size_t j = 0; j < n; j++) {
+            x[j] = x[j] == now ? 0 : x[j];  // what is left is NaN
+            *sum += x[j];
+        }
+        return 1;
+    }
+    const float scale = expf(before - now);
+    double total = 0;
+    for (size_t j = 0; j < n; j++) {
+        x[j] = expf(x[j] - now);
+        total += x[j];
+    }
+    *top = now;
+    *sum = *sum * scale + (float)total;
+    return scale;
+}
+
+void nacre_f32_rotary__scalar(const float *x, size_t n, const float *cos, const float *sin, bool interleaved, float *out) {
+    const size_t apart = interleaved ? 1 : n, step = interleaved ? 2 : 1;
+    for (size_t i = 0; i < n; i++) {
+        const float a = x[i * step], b = x[i * step + apart];
+        out[i * step] = cos[i] * a - sin[i] * b;
+        out[i * step + apart] = sin[i] * a + cos[i] * b;
+    }
+}
