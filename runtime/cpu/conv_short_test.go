@@ -13,12 +13,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestConvFew compares convolutions of few positions with the same by weights that are not
+// TestConvShort compares convolutions of few places with the same by weights that are not
 // constant, which are products of columns.
-func TestConvFew(t *testing.T) {
+func TestConvShort(t *testing.T) {
 	testPool(t)
 	r := rand.New(rand.NewPCG(31, 32))
-	registry, few := op.Standard(), 0
+	registry, short := op.Standard(), 0
 	for range 300 {
 		axes := 1 + r.IntN(3)
 		x, w := []int{1 + r.IntN(3), 1 + r.IntN(70)}, []int{16 + r.IntN(60), 0}
@@ -40,8 +40,8 @@ func TestConvFew(t *testing.T) {
 		}
 		in := []*tensor.Tensor{normal(r, x...), normal(r, w...), normal(r, w[0])}
 		name := fmt.Sprint(x, w, ints)
-		if step := stepOf(t, registry, node, in); step.Binder == "few" {
-			few++
+		if step := stepOf(t, registry, node, in); step.Binder == "short" {
+			short++
 		}
 		got, err := Eval(registry, node, bindings.DetectISA(), nil, in)
 		if err != nil {
@@ -57,8 +57,8 @@ func TestConvFew(t *testing.T) {
 			}
 		}
 	}
-	if few < 50 {
-		t.Errorf("only %d convolutions were of few positions", few)
+	if short < 50 {
+		t.Errorf("only %d convolutions were of few places", short)
 	}
 }
 
