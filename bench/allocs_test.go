@@ -25,17 +25,22 @@ func TestBoundRunsDoNotAllocate(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer b.Close()
-			run := func() {
-				if err := b.Run(context.Background()); err != nil {
-					t.Fatal(err)
-				}
-			}
-			run()
-			const runs = 3
-			if n := testing.AllocsPerRun(runs, run); n != 0 {
-				t.Errorf("a run allocates %v times", n)
-			}
+			checkAllocs(t, b, 3)
 		})
+	}
+}
+
+// checkAllocs runs what is bound that many times, and once more before.
+func checkAllocs(t *testing.T, b *nacre.Bound, runs int) {
+	t.Helper()
+	run := func() {
+		if err := b.Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run()
+	if n := testing.AllocsPerRun(runs, run); n != 0 {
+		t.Errorf("a run allocates %v times", n)
 	}
 }
 
@@ -59,16 +64,8 @@ func TestBoundStreamDoesNotAllocate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	run := func() {
-		if err := b.Run(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run()
 	const runs = room / 2
-	if n := testing.AllocsPerRun(runs, run); n != 0 {
-		t.Errorf("a token allocates %v times", n)
-	}
+	checkAllocs(t, b, runs)
 	if st.Len() < runs {
 		t.Errorf("the stream holds %d tokens after %d", st.Len(), runs)
 	}
