@@ -97,6 +97,7 @@ func Compile(m *graph.Model, o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	d = d.WithLayouts(o.Layouts)
 	p := &Program{device: d}
 	if p.program, err = plan.Compile(m, o.Registry, d, op.Prepare{ISA: isa, Packs: o.Packs.Legacy}); err != nil {
 		return nil, err

@@ -40,7 +40,8 @@ type binder struct {
 	*device.Binding
 	dev  *Device
 	step *device.Step
-	skip map[string]int // by op: the fitting kernels that are passed over
+	skip map[string]int   // by op: the fitting kernels that are passed over
+	held []device.Operand // by input: those that stand for it; nil for none
 
 	unsized bool // Shape or OutShape was asked for extents that are no numbers
 }
@@ -189,6 +190,9 @@ func (b *binder) run(op string, w words, operands ...device.Operand) error {
 func (b *binder) in(i int) device.Operand {
 	if !b.Has(i) {
 		return device.Operand{}
+	}
+	if i < len(b.held) && b.held[i].Place != device.None {
+		return b.held[i]
 	}
 	return device.Operand{Place: device.In, Index: i}
 }

@@ -24,6 +24,10 @@ type Device struct {
 	threads int
 	packs   *Packs
 	half    bindings.Kernel
+
+	layouts   device.LayoutPolicy
+	blocked   device.Layout // of blocked values
+	estimated bool          // the estimates of times hold for the levels
 }
 
 // New returns a device that uses kernels of the levels in isa, on at most that many
@@ -33,7 +37,9 @@ func New(isa bindings.ISA, pool *bindings.Pool, threads int, packs *Packs) (*Dev
 	if err != nil {
 		return nil, err
 	}
-	return &Device{isa: isa, pool: pool.Limit(threads), threads: max(1, min(threads, pool.Threads())), packs: packs, half: half}, nil
+	d := &Device{isa: isa, pool: pool.Limit(threads), threads: max(1, min(threads, pool.Threads())), packs: packs, half: half}
+	d.blocked, d.estimated = blockedLayout(isa)
+	return d, nil
 }
 
 // Name is cpu.
@@ -80,7 +86,7 @@ func (d *Device) NewFlag() (device.Flag, error) {
 
 // Bind asks the rows of the node's operator, best first.
 func (d *Device) Bind(b *device.Binding) (*device.Step, error) {
-	rows := rowsOf(b.Op)
+	rows := d.rows(b)
 	if storesInts(b) {
 		store := row{name: "store", bind: func(_ op.Op, b *binder) error { return bindStore(b) }, room: true}
 		rows = append([]row{store}, rows...)

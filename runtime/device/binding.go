@@ -17,6 +17,8 @@ type Binding struct {
 	Node *graph.Node
 	In   []*op.Value // nil where an input is left out
 	Out  []*op.Value // nil where an output is left out
+	// InLayouts and OutLayouts are the layouts of operands; nil when all are plain.
+	InLayouts, OutLayouts []Layout
 	// Bound is the most that a length can be; nil when all extents are numbers.
 	Bound func(symbol string) (int, bool)
 	// InRoom and OutRoom are, by operand, the extents of memory that has more room than

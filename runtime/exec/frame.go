@@ -180,6 +180,9 @@ func (f *frame) fix(id int) *tensor.Tensor {
 	case plan.Const:
 		t = s.Const
 	case plan.Arena:
+		if s.Layout != device.Plain {
+			return nil
+		}
 		shape := f.shape(id).Clone()
 		n := s.Type.DType.Bytes(shape.Len())
 		t, _ = tensor.FromBytes(s.Type.DType, shape, f.arena[s.Offset:s.Offset+n:s.Offset+n])

@@ -28,6 +28,8 @@ type inferred struct {
 	in, out []*op.Value
 	dynamic bool // only a run finds out the extents of its outputs
 	needed  bool
+
+	inLayouts, outLayouts []device.Layout // nil for all plain
 }
 
 // stage plans as many of the nodes as have inputs of known extents. The values of
@@ -44,6 +46,7 @@ func (p *Program) stage(values []*op.Value, ready []bool, nodes []*Node, given [
 			}
 		}
 		b.prune()
+		b.assignLayouts()
 		again, err := b.bindAll()
 		if err != nil {
 			return nil, err
@@ -218,9 +221,7 @@ func (b *builder) bind(x *inferred) error {
 		b.nodes = append(b.nodes, placed{x.Node, -1})
 		return b.alignConst(x.In[0])
 	}
-	d := &device.Binding{Op: x.Op, Row: x.Row, Node: x.Node.Node, In: x.in, Out: x.out}
-	b.Lengths.describe(d, x.Node)
-	step, err := b.step(x, d)
+	step, err := b.step(x, b.binding(x))
 	if err != nil {
 		return err
 	}
@@ -228,8 +229,16 @@ func (b *builder) bind(x *inferred) error {
 		return err
 	}
 	b.nodes = append(b.nodes, placed{x.Node, len(b.Steps)})
-	b.Steps = append(b.Steps, Step{Node: x.Node, Step: step, Over: -1, Dynamic: x.dynamic})
+	b.Steps = append(b.Steps, Step{Node: x.Node, Step: step, InLayouts: x.inLayouts, OutLayouts: x.outLayouts, Over: -1, Dynamic: x.dynamic})
 	return nil
+}
+
+func (b *builder) binding(x *inferred) *device.Binding {
+	d := &device.Binding{
+		Op: x.Op, Row: x.Row, Node: x.Node.Node, In: x.in, Out: x.out, InLayouts: x.inLayouts, OutLayouts: x.outLayouts,
+	}
+	b.Lengths.describe(d, x.Node)
+	return d
 }
 
 // align makes sure that constants whose elements a step reads lie as the device needs
@@ -266,7 +275,7 @@ func (b *builder) step(x *inferred, d *device.Binding) (*device.Step, error) {
 	var refusal *device.Refusal
 	if !x.dynamic && d.OnlyNumbers() {
 		step, err := b.Program.device.Bind(d)
-		if !errors.As(err, &refusal) {
+		if !errors.As(err, &refusal) || !d.IsPlain() {
 			return step, err
 		}
 	}

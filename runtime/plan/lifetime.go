@@ -249,14 +249,14 @@ func (p *placer) arena(step, k, id int) {
 }
 
 // canTakeOver reports whether value id, an input of the step, lies in the arena
-// with the extents and element size of s, and no other input of the step and
+// with the extents, layout and element size of s, and no other input of the step and
 // nothing after it reads that memory.
 func (p *placer) canTakeOver(step int, s *Slot, id int) bool {
 	if id < 0 || p.of[id] == nil {
 		return false
 	}
 	from := &p.Slots[id]
-	if from.Most == nil || !from.Type.Dims.Same(s.Type.Dims) || from.Type.DType.Bits() != s.Type.DType.Bits() {
+	if from.Most == nil || !from.Type.Dims.Same(s.Type.Dims) || from.Layout != s.Layout || from.Type.DType.Bits() != s.Type.DType.Bits() {
 		return false
 	}
 	st := &p.Steps[step]

@@ -31,7 +31,8 @@ func (pl *Plan) Next(values []tensor.Value) (*Plan, error) {
 }
 
 func (pl *Plan) goOn(values []tensor.Value) (*Plan, error) {
-	known, ready := slices.Clone(pl.values), slices.Clone(pl.ready)
+	n := len(pl.Program.Names)
+	known, ready := slices.Clone(pl.values[:n]), slices.Clone(pl.ready[:n])
 	for _, id := range pl.live {
 		if pl.Slots[id].Place != Dynamic {
 			continue

@@ -39,6 +39,7 @@ type Slot struct {
 	Const  *tensor.Tensor // the value of a Const
 	Offset int            // of an Arena value
 	ViewOf int            // id of the value that a View shares bytes with
+	Layout device.Layout  // of an Arena value; others are plain
 	Base   int            // of a value whose address is known when a run starts or later; 0 for others
 }
 
@@ -47,7 +48,7 @@ func (s *Slot) Bytes() int {
 	if s.Most == nil {
 		return 0
 	}
-	return s.Type.DType.Bytes(s.Most.Len())
+	return s.Layout.Bytes(s.Type.DType, s.Most)
 }
 
 // Extent is the extent of the value along an axis, with the numbers that lookup gives for
@@ -63,6 +64,8 @@ func (s *Slot) Extent(axis int, lookup func(symbol string) (int, bool)) (int, bo
 type Step struct {
 	*Node
 	*device.Step
+	// InLayouts and OutLayouts are the layouts of operands; nil when all are plain.
+	InLayouts, OutLayouts []device.Layout
 	// Dynamic says that extents of outputs are inferred while running.
 	Dynamic bool
 	// Over is the index of the input whose memory output 0 takes over, or -1.
@@ -89,7 +92,7 @@ type Plan struct {
 	Program  *Program
 	Steps    []Step
 	Segments []Segment
-	Slots    []Slot // by value id
+	Slots    []Slot // by value id; behind those of the program, values that the plan adds
 	// ArenaBytes is the arena of one run, NaiveBytes what it would be if no two
 	// values shared memory, ScratchBytes the most that a step takes beside, ResultBytes
 	// the memory made for the caller.
@@ -100,6 +103,7 @@ type Plan struct {
 	// extents are numbers.
 	Lengths *Lengths
 
+	added   []string    // names of the values that the plan adds
 	values  []*op.Value // by id: what is known when the plan ends
 	ready   []bool      // by id: the value is there when the plan ends
 	nodes   []placed    // in order: those of the steps, and views
@@ -118,7 +122,10 @@ type placed struct {
 // Binding is the node of a step with what is known of its operands.
 func (pl *Plan) Binding(step int) *device.Binding {
 	s := &pl.Steps[step]
-	d := &device.Binding{Op: s.Op, Row: s.Row, Node: s.Node.Node, In: pl.operands(s.inputs()), Out: pl.operands(s.Out)}
+	d := &device.Binding{
+		Op: s.Op, Row: s.Row, Node: s.Node.Node, In: pl.operands(s.inputs()), Out: pl.operands(s.Out),
+		InLayouts: s.InLayouts, OutLayouts: s.OutLayouts,
+	}
 	pl.Lengths.describe(d, s.Node)
 	return d
 }
