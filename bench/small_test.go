@@ -47,55 +47,33 @@ var decoding = []struct {
 			return err
 		}
 	}},
-	{"stream", func(b *testing.B, s *nacre.Session, rows int) func() error {
-		st, err := s.NewStream(nacre.StreamOptions{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() { st.Close() })
-		past, err := ramps(s, map[string]int{"past": rows})
-		if err != nil {
-			b.Fatal(err)
-		}
-		token := map[string]*nacre.Tensor{"token": past["token"]}
-		delete(past, "token")
-		for name, t := range past {
-			if err := st.SetState(name, t); err != nil {
-				b.Fatal(err)
-			}
-		}
-		bound, err := st.Bind(token)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() { bound.Close() })
-		return func() error { return bound.Run(context.Background()) }
-	}},
+	{"stream", streamStep},
 }
 
-// streamStep runs the token in a stream that holds the rows, and takes it back from time
-// to time, so that there are about as many.
+// streamStep runs the token in a bound stream that holds the rows, and takes tokens back
+// from time to time, so that there are about as many.
 func streamStep(b *testing.B, s *nacre.Session, rows int) func() error {
 	st, err := s.NewStream(nacre.StreamOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { st.Close() })
-	token, err := nacre.NewTensor([]int64{1}, 1, 1)
+	past, err := ramps(s, map[string]int{"past": rows})
 	if err != nil {
 		b.Fatal(err)
 	}
-	bound, err := st.Bind(map[string]*nacre.Tensor{"token": token})
+	token := map[string]*nacre.Tensor{"token": past["token"]}
+	delete(past, "token")
+	for name, t := range past {
+		if err := st.SetState(name, t); err != nil {
+			b.Fatal(err)
+		}
+	}
+	bound, err := st.Bind(token)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { bound.Close() })
-	step := func() error { return bound.Run(context.Background()) }
-	for range rows {
-		if err := step(); err != nil {
-			b.Fatal(err)
-		}
-	}
 	const most = 16
 	return func() error {
 		if st.Len() >= rows+most {
@@ -103,7 +81,7 @@ func streamStep(b *testing.B, s *nacre.Session, rows int) func() error {
 				return err
 			}
 		}
-		return step()
+		return bound.Run(context.Background())
 	}
 }
 
