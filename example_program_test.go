@@ -9,6 +9,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -66,6 +69,33 @@ func recognise(ctx context.Context, s *nacre.Session, pixels []float32) ([]float
 		return nil, err
 	}
 	return nacre.Data[float32](outputs["probabilities"])
+}
+
+// Many goroutines answer with one session, whose plans are ready before they begin.
+func Example_callers() {
+	model, err := nacre.Open("cmd/nacre/demo/digits.onnx")
+	check(err)
+	defer model.Close()
+	session, err := model.NewSession(nacre.Options{Threads: 1, MemoryLimit: 64 << 20})
+	check(err)
+	defer session.Close()
+	check(session.Warm(context.Background(), map[string]int{"batch": 1}))
+	var callers sync.WaitGroup
+	var sevens atomic.Int64
+	for range 100 {
+		callers.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			scores, err := recognise(ctx, session, seven)
+			check(err)
+			if scores[7] > 0.9 {
+				sevens.Add(1)
+			}
+		})
+	}
+	callers.Wait()
+	fmt.Println(sevens.Load(), "sevens")
+	// Output: 100 sevens
 }
 
 // A model that listens gives its state out with every answer, and takes it in again with

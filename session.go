@@ -50,8 +50,8 @@ func (p *program) make(m *Model, o Options) {
 // Each run that is under way has memory of its own, of about Plan.PeakBytes beside
 // its inputs. As many runs as the machine has CPUs are under way at a time; others wait.
 // A session keeps the memory of runs that have ended for later ones, that of as many runs
-// of one plan as may be under way, until Trim or Close. Runs under way share the
-// session's threads: to answer many callers at once, a session with few threads and many
+// of one plan as may be under way, until Trim or Close. All sessions share the threads of
+// the process: to answer many callers at once, a session with few threads and many
 // goroutines gives the most answers, and one with many threads and few goroutines the
 // fastest.
 //
@@ -73,8 +73,8 @@ func newSession(m *Model, p *program, o Options) (*Session, error) {
 	return &Session{model: m, program: p, engine: e}, nil
 }
 
-// Close waits for the runs under way, ends the session's threads and frees its
-// memory. Further calls do nothing. What runs returned stays valid.
+// Close waits for the runs under way and frees the session's memory. Further calls do
+// nothing. What runs returned stays valid.
 func (s *Session) Close() error {
 	first := !s.closed.Swap(true)
 	err := s.engine.Close()
@@ -101,7 +101,7 @@ func (s *Session) Outputs() []Info { return infos(s.engine.Outputs(), never) }
 // the session or with each other: they belong to the caller.
 //
 // A context that is cancelled, or whose deadline passes, ends the run with the
-// context's error: between two nodes of the model, or within one that takes long.
+// context's error: between two pieces of work, also within a node that takes long.
 //
 // The error is
 //   - ErrMissingInput if a required input is not there or nil;

@@ -71,6 +71,40 @@ var decoding = []struct {
 	}},
 }
 
+// streamStep runs the token in a stream that holds the rows, and takes it back from time
+// to time, so that there are about as many.
+func streamStep(b *testing.B, s *nacre.Session, rows int) func() error {
+	st, err := s.NewStream(nacre.StreamOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { st.Close() })
+	token, err := nacre.NewTensor([]int64{1}, 1, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	bound, err := st.Bind(map[string]*nacre.Tensor{"token": token})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { bound.Close() })
+	step := func() error { return bound.Run(context.Background()) }
+	for range rows {
+		if err := step(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	const most = 16
+	return func() error {
+		if st.Len() >= rows+most {
+			if err := st.Truncate(rows); err != nil {
+				return err
+			}
+		}
+		return step()
+	}
+}
+
 // BenchmarkDecoder times one token of a small decoder after a few and after many, on
 // one thread. The peer is given its cache in bound memory.
 func BenchmarkDecoder(b *testing.B) {

@@ -1,6 +1,6 @@
-// Package bindings is the only package of the module that imports "C". It wraps
-// the kernels of csrc: slices, pointers and sizes in, nothing out but what the
-// kernel wrote.
+// Package bindings calls C. It wraps the kernels of csrc: slices, pointers and sizes
+// in, nothing out but what the kernel wrote. The packages below csrc compile the
+// kernels; no other package of the module imports "C".
 //
 // Contracts that hold for every wrapper:
 //

@@ -5,6 +5,12 @@ package bindings
 /*
 #include "eltwise/eltwise.h"
 
+// Package eltwise defines these; weak, so that cgo can link this package by itself.
+#pragma weak nacre_eltwise_map
+#pragma weak nacre_eltwise_binary
+#pragma weak nacre_eltwise_where
+#pragma weak nacre_eltwise_fused
+
 // The params are Go memory, which no struct that C looks at may point to.
 static inline void eltwise_fused(nacre_team *pool, nacre_fn unary, nacre_fn binary, const void *params, int first, size_t period,
                                  nacre_lane in, nacre_lane out, const void *x, const void *b, void *y, size_t n) {
@@ -25,11 +31,6 @@ static inline void eltwise_fused(nacre_team *pool, nacre_fn unary, nacre_fn bina
 import "C"
 
 import "unsafe"
-
-func eltwiseFamily() []Kernel {
-	var count C.size_t
-	return family(C.nacre_eltwise_kernels(&count), count)
-}
 
 func (l Lane) c() C.nacre_lane {
 	lane := C.nacre_lane{bytes: C.size_t(l.Bytes)}

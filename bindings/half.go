@@ -5,6 +5,10 @@ package bindings
 /*
 #include "half/half.h"
 
+// Package half defines these; weak, so that cgo can link this package by itself.
+#pragma weak nacre_widen
+#pragma weak nacre_narrow
+
 static inline void half_widen(nacre_fn f, nacre_team *pool, nacre_float_type type, size_t n, const void *src, float *dst) {
     nacre_widen(((nacre_half_fn *)f)(), pool, type, n, src, dst);
 }
@@ -21,11 +25,6 @@ static inline void half_narrow(nacre_fn f, nacre_team *pool, nacre_float_type ty
 import "C"
 
 import "unsafe"
-
-func halfFamily() []Kernel {
-	var n C.size_t
-	return family(C.nacre_half_kernels(&n), n)
-}
 
 // Widen writes to dst the values of as many elements of src, of that type. The
 // kernel is of op half.

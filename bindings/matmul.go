@@ -5,6 +5,14 @@ package bindings
 /*
 #include "matmul/matmul.h"
 
+// Package matmul defines these; weak, so that cgo can link this package by itself.
+#pragma weak nacre_f32_gemm_scratch
+#pragma weak nacre_f32_gemm_run
+#pragma weak nacre_f32_gemm_packed_a
+#pragma weak nacre_f32_gemm_packed_b
+#pragma weak nacre_f32_gemm_pack_a
+#pragma weak nacre_f32_gemm_pack_b
+
 static inline const nacre_f32_gemm_impl *gemm_impl(nacre_fn f) { return ((nacre_f32_gemm_fn *)f)(); }
 
 // Go memory may not hold pointers to Go memory that C looks at, so the pointers
@@ -58,11 +66,6 @@ static inline void wide_run(nacre_fn f, nacre_wide_gemm *g, nacre_team *pool, co
 import "C"
 
 import "unsafe"
-
-func matmulFamily() []Kernel {
-	var n C.size_t
-	return family(C.nacre_matmul_kernels(&n), n)
-}
 
 func (k Kernel) gemmImpl() *C.nacre_f32_gemm_impl { return C.gemm_impl(k.fn()) }
 

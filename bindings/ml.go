@@ -5,6 +5,11 @@ package bindings
 /*
 #include "ml/ml.h"
 
+// Package ml defines these; weak, so that cgo can link this package by itself.
+#pragma weak nacre_f32_rbf
+#pragma weak nacre_f32_forest_run
+#pragma weak nacre_f64_forest_run
+
 static inline void forest_f32(nacre_fn descend, nacre_team *pool, const void *nodes, const uint32_t *roots, size_t trees, bool missing,
                               int aggregate, size_t targets, const uint32_t *first, const uint32_t *target, const float *weight,
                               const float *x, size_t rows, size_t features, float *out, uint8_t *seen) {
@@ -33,10 +38,6 @@ _Static_assert(sizeof(nacre_f32_tree_node) == 16 && sizeof(nacre_f64_tree_node) 
 import "C"
 
 import "unsafe"
-
-func mlFamily() []Kernel {
-	return family((*C.nacre_kernel)(unsafe.Pointer(&C.nacre_ml_kernels)), C.nacre_ml_kernel_count)
-}
 
 // RBFF32 computes out[rows,n], exp(-gamma d) of the squared distances d between
 // the rows of x[rows,k] and n vectors, with a kernel of op f32_rbf. V is the

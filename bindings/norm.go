@@ -5,6 +5,10 @@ package bindings
 /*
 #include "norm/norm.h"
 
+// Package norm defines these; weak, so that cgo can link this package by itself.
+#pragma weak nacre_f32_softmax
+#pragma weak nacre_f32_layer_norm
+
 static inline void softmax(nacre_fn kernel, nacre_team *team, const float *x, size_t outer, size_t n, size_t inner, bool log, float *out) {
     nacre_f32_softmax((nacre_f32_softmax_fn *)kernel, team, x, outer, n, inner, log, out);
 }
@@ -20,11 +24,6 @@ static inline void layer_norm(nacre_fn kernel, nacre_team *team, const float *x,
 #cgo nocallback layer_norm
 */
 import "C"
-
-func normFamily() []Kernel {
-	var n C.size_t
-	return family(C.nacre_norm_kernels(&n), n)
-}
 
 // SoftmaxF32 computes softmax, or its logarithm, along the middle axis of x of
 // shape [outer,n,inner], n > 0, with a kernel of op f32_softmax. Out may be x.

@@ -5,6 +5,12 @@ package bindings
 /*
 #include "quant/quant.h"
 
+// Package quant defines these; weak, so that cgo can link this package by itself.
+#pragma weak nacre_i8_gemm_packed_b
+#pragma weak nacre_i8_gemm_pack_b
+#pragma weak nacre_i8_lstm_scratch
+#pragma weak nacre_i8_lstm_run
+
 static inline const nacre_i8_gemm_impl *bytes_impl(nacre_fn f) { return ((nacre_i8_gemm_fn *)f)(); }
 static inline const nacre_f32_quantize_impl *quantize_impl(nacre_fn f) { return ((nacre_f32_quantize_fn *)f)(); }
 
@@ -65,11 +71,6 @@ static inline void lstm_run(const nacre_rnn *n, const nacre_i8_lstm *o, nacre_fn
 import "C"
 
 import "unsafe"
-
-func quantFamily() []Kernel {
-	var n C.size_t
-	return family(C.nacre_quant_kernels(&n), n)
-}
 
 func (k Kernel) bytesImpl() *C.nacre_i8_gemm_impl { return C.bytes_impl(k.fn()) }
 

@@ -7,11 +7,6 @@ package bindings
 */
 import "C"
 
-func rnnFamily() []Kernel {
-	var n C.size_t
-	return family(C.nacre_rnn_kernels(&n), n)
-}
-
 // c is what LSTM with weights of codes takes.
 func (n *RNN) c() C.nacre_rnn {
 	c := C.nacre_rnn{

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/mapped"
 	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -83,9 +84,11 @@ func Compile(m *graph.Model, o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	source := m
 	if m, err = o.optimize(m, isa); err != nil {
 		return nil, err
 	}
+	releaseUnused(source.Graph, m.Graph)
 	pool, err := bindings.SharedPool()
 	if err != nil {
 		return nil, err
@@ -110,6 +113,20 @@ func Compile(m *graph.Model, o Options) (*Program, error) {
 		p.outputs = append(p.outputs, &inferred)
 	}
 	return p, nil
+}
+
+// releaseUnused gives pages of mapped files back that hold weights which the rewritten
+// graph does not have any more.
+func releaseUnused(source, rewritten *graph.Graph) {
+	kept := map[*tensor.Tensor]bool{}
+	for _, init := range rewritten.Initializers {
+		kept[init.Tensor] = true
+	}
+	for _, init := range source.Initializers {
+		if !kept[init.Tensor] {
+			mapped.Release(init.Tensor.Bytes())
+		}
+	}
 }
 
 // NewSession makes a session that runs the program. Of the options MemoryLimit
@@ -147,8 +164,7 @@ func New(m *graph.Model, o Options) (*Session, error) {
 // ErrClosed is what Run returns after Close.
 var ErrClosed = errors.New("the session is closed")
 
-// Close waits for the runs under way, ends the session's threads and frees its
-// memory. Further calls do nothing.
+// Close waits for the runs under way and frees the session's memory. Further calls do nothing.
 func (s *Session) Close() error {
 	s.use.Lock()
 	defer s.use.Unlock()
@@ -199,7 +215,7 @@ func (s *Session) Outputs() []*graph.Value { return s.outputs }
 
 // Run computes the results of a model whose inputs and outputs are tensors, by
 // name. Inputs are not written, and results share no memory with them. A
-// cancelled context ends the run between two nodes.
+// cancelled context ends the run between two pieces of work.
 func (s *Session) Run(ctx context.Context, inputs map[string]*tensor.Tensor) (map[string]*tensor.Tensor, error) {
 	results, err := run(ctx, s, inputs, asValue, nil)
 	if err != nil {

@@ -200,6 +200,17 @@ var streamNets = []struct {
 		n.merged()
 		return n.model(17)
 	}},
+	{"projected", true, 1, func() *graph.Model {
+		n := newNet()
+		n.input("x", tensor.F32, "b,s,16")
+		n.input("past_0", tensor.F32, "2,b,4,past_sequence_length,4")
+		n.output("present_0", tensor.F32, "2,b,4,total_sequence_length,4")
+		n.output("y", tensor.F32, "b,s,16")
+		n.floats("w", 16, 48)
+		n.floats("bias", 48)
+		n.node("com.microsoft:Attention x w bias _ past_0 -> y present_0", intAttr("num_heads", 4), intAttr("unidirectional", 1))
+		return n.model(17)
+	}},
 	{"fused concat", true, 2, func() *graph.Model {
 		n := newNet()
 		n.input("x", tensor.F32, "b,s,16")

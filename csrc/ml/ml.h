@@ -90,7 +90,6 @@ void nacre_f32_forest_run(const nacre_f32_forest *f, nacre_team *team, const flo
 void nacre_f64_forest_run(const nacre_f64_forest *f, nacre_team *team, const double *x, size_t rows, size_t features, double *out,
                           uint8_t *seen);
 
-extern const nacre_kernel nacre_ml_kernels[];
-extern const size_t nacre_ml_kernel_count;
+const nacre_kernel *nacre_ml_kernels(size_t *count);
 
 #endif

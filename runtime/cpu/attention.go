@@ -14,7 +14,7 @@ import (
 var attentionRows = []row{
 	inRoom(rowFor("attention", bindAttention)),
 	inRoom(rowFor("attention", bindMultiHeadAttention)),
-	rowFor("attention", bindProjectedAttention),
+	inRoom(rowFor("attention", bindProjectedAttention)),
 	inRoom(rowFor("attention", bindGroupQueryAttention)),
 	rowFor("gemv", func(o *op.QAttention, b *binder) error { return bindQAttention(o, "i8_gemv", b) }),
 	rowFor("gemm", func(o *op.QAttention, b *binder) error { return bindQAttention(o, "i8_gemm", b) }),

@@ -54,10 +54,29 @@ func (p *Packs) get(w *tensor.Tensor, k packKey, n int, fill func(w *tensor.Tens
 			e.err = errors.New("no memory for packed constants")
 			return
 		}
-		e.err = fill(w.Aligned(), e.bytes)
+		e.err = aligned(w, func(w *tensor.Tensor) error { return fill(w, e.bytes) })
 		mapped.Release(w.Bytes())
 	})
 	return e.bytes, e.err
+}
+
+// aligned calls f with w, or with a copy whose elements lie at a multiple of their size,
+// which ends with the call.
+func aligned(w *tensor.Tensor, f func(w *tensor.Tensor) error) error {
+	if w.IsAligned() {
+		return f(w)
+	}
+	b := bindings.Alloc(len(w.Bytes()))
+	if b == nil {
+		return errors.New("no memory for a copy of constants")
+	}
+	defer bindings.Free(b)
+	copy(b, w.Bytes())
+	c, err := tensor.FromBytes(w.DType(), w.Shape(), b)
+	if err != nil {
+		return err
+	}
+	return f(c)
 }
 
 // Aligned returns w if kernels can read its elements where they lie, else a copy

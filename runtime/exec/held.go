@@ -2,6 +2,7 @@ package exec
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -87,7 +88,7 @@ func copyRows(dst, src []byte, blocks, row, to, from, rows int) {
 func product(list ...int) (int, bool) {
 	n := 1
 	for _, x := range list {
-		if x != 0 && n > (1<<62)/x {
+		if x != 0 && n > math.MaxInt/x {
 			return 0, false
 		}
 		n *= x

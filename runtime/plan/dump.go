@@ -82,6 +82,9 @@ func (o *ListedOperand) text() string {
 	case o.Packed > 0:
 		place += fmt.Sprintf(", packed in %d bytes", o.Packed)
 	}
+	if o.Room > 0 {
+		place += fmt.Sprintf(", room %d", o.Room)
+	}
 	if o.Over != "" {
 		place += ", over " + o.Over
 	}
