@@ -9,9 +9,11 @@ import (
 
 var convRows = []row{
 	rowFor("depthwise", func(o *op.Conv, b *binder) error { return bindConv(o, "f32_conv_depthwise", op.Epilogue{}, b) }),
+	rowFor("few", func(o *op.Conv, b *binder) error { return bindConvFew(o, op.Epilogue{}, b) }),
 	rowFor("gemm", func(o *op.Conv, b *binder) error { return bindConv(o, "f32_conv_gemm", op.Epilogue{}, b) }),
 	rowFor("formula", func(o *op.Conv, b *binder) error { return bindConv(o, "f64_conv", op.Epilogue{}, b) }),
 	rowFor("depthwise", func(o *op.FusedConv, b *binder) error { return bindFusedConv(o, "f32_conv_depthwise", b) }),
+	rowFor("few", func(o *op.FusedConv, b *binder) error { return bindConvFew(&o.Conv, o.Then, b) }),
 	rowFor("gemm", func(o *op.FusedConv, b *binder) error { return bindFusedConv(o, "f32_conv_gemm", b) }),
 	rowFor("formula", func(o *op.FusedConv, b *binder) error { return bindFusedConv(o, "f64_conv", b) }),
 	rowFor("gemm", func(o *op.ConvTranspose, b *binder) error { return bindConvTranspose(o, "f32_conv_transpose", b) }),
