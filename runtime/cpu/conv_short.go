@@ -14,7 +14,7 @@ import (
 // so many filters that these do.
 const (
 	maxShortPlaces  = 14
-	minShortFilters = 32
+	minShortFilters = 8
 )
 
 // bindShortConv multiplies the windows of a value, a row for each place of the result,
