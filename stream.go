@@ -19,11 +19,15 @@ type State struct {
 	Axis int
 }
 
-// States returns the states that the names and types of the model's inputs and outputs
-// tell: past_key_values.* with present.*, past_* with present_*, state with stateN, h with
-// hn, and the like.
+// States returns the states that a genai_config.json in the model's folder names, or else
+// those that the names and types of the model's inputs and outputs tell:
+// past_key_values.* with present.*, past_* with present_*, state with stateN, h with hn,
+// and the like.
 func (m *Model) States() []State {
-	found := graph.FindStates(m.source.Graph)
+	found := m.source.States
+	if found == nil {
+		found = graph.FindStates(m.source.Graph)
+	}
 	list := make([]State, len(found))
 	for i, s := range found {
 		list[i] = State(s)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nacre-ml/nacre"
@@ -191,5 +192,36 @@ func TestStreamErrors(t *testing.T) {
 	}
 	if _, err := st.Run(ctx, ids); !errors.Is(err, nacre.ErrClosed) {
 		t.Error("after Close:", err)
+	}
+}
+
+// TestStatesOfFolder reads the names of states from a file beside the model.
+func TestStatesOfFolder(t *testing.T) {
+	file := encoded(&graph.Graph{
+		Inputs:  []*graph.Value{{Name: "x", Type: graph.TensorOf(tensor.F32, graph.Dims{graph.Known(1)})}, {Name: "k_0", Type: graph.TensorOf(tensor.F32, graph.Dims{graph.Symbol("p")})}},
+		Outputs: []*graph.Value{{Name: "c_0", Type: graph.TensorOf(tensor.F32, graph.Dims{graph.Symbol("t")})}},
+		Nodes:   []*graph.Node{standardNode("Concat", "k_0 x", "c_0", &graph.Attr{Name: "axis", Kind: graph.AttrInt})},
+	})
+	config := `{"model": {"decoder": {"filename": "model.onnx", "num_hidden_layers": 2,
+		"inputs": {"past_key_names": "k_%d"}, "outputs": {"present_key_names": "c_%d"}}}}`
+	for _, tt := range []struct {
+		name, config string
+		want         []nacre.State
+	}{
+		{"named", config, []nacre.State{{Input: "k_0", Output: "c_0", Axis: 0}}},
+		{"of another model", strings.Replace(config, "model.onnx", "other.onnx", 1), []nacre.State{}},
+		{"damaged", config[:40], []nacre.State{}},
+	} {
+		files := nacre.Files{"model.onnx": file, "genai_config.json": []byte(tt.config)}
+		m, err := nacre.Decode("model.onnx", file, files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.States(); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, not %v", tt.name, got, tt.want)
+		}
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

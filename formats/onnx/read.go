@@ -24,6 +24,7 @@ func Open(f *binio.File, o Options) (*graph.Model, error) {
 		d.ext.Close()
 		return nil, err
 	}
+	m.States = genaiStates(m, d.ext.find)
 	m.Closer = closers{f, d.ext}
 	return m, nil
 }
@@ -49,6 +50,7 @@ func ReadFiles(name string, data []byte, files fs.FS, o Options) (*graph.Model, 
 		d.ext.Close()
 		return nil, err
 	}
+	m.States = genaiStates(m, d.ext.find)
 	m.Closer = d.ext
 	return m, nil
 }

@@ -24,7 +24,8 @@ type Model struct {
 	Graph       *Graph
 	Functions   []*Function
 	Meta        []Pair
-	Sizes       []Size // named extents that a file of the format oinf brings
+	States      []State // that the file, or one beside it, names; nil for none
+	Sizes       []Size  // named extents that a file of the format oinf brings
 
 	// Container is the version of the file format, where that counts its own.
 	Container int

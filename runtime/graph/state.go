@@ -57,6 +57,28 @@ func FindStates(g *Graph) []State {
 	return list
 }
 
+// PairStates returns the states of inputs and outputs of those names; pairs that the
+// graph lacks, or whose types do not fit, are left out.
+func PairStates(g *Graph, pairs [][2]string) []State {
+	find := func(list []*Value, name string) *Value {
+		if i := slices.IndexFunc(list, func(v *Value) bool { return v.Name == name }); i >= 0 {
+			return list[i]
+		}
+		return nil
+	}
+	var list []State
+	for _, p := range pairs {
+		in, out := find(g.Inputs, p[0]), find(g.Outputs, p[1])
+		if in == nil || out == nil {
+			continue
+		}
+		if axis, ok := growth(in, out); ok {
+			list = append(list, State{in.Name, out.Name, axis})
+		}
+	}
+	return list
+}
+
 // namesState reports whether the names are those of a state.
 func namesState(input, output string) bool {
 	for _, p := range statePairs {

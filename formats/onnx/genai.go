@@ -1,0 +1,64 @@
+package onnx
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/nacre-ml/nacre/formats/internal/binio"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// Limits of what is read of a genai_config.json.
+const (
+	genaiBytes  = 1 << 20
+	genaiLayers = 1 << 12
+)
+
+// genaiConfig is what the file genai_config.json of onnxruntime-genai, which lies beside a
+// decoder, says of its caches: names with %d for the layer.
+type genaiConfig struct {
+	Model struct {
+		Decoder struct {
+			Filename string            `json:"filename"`
+			Layers   int               `json:"num_hidden_layers"`
+			Inputs   map[string]string `json:"inputs"`
+			Outputs  map[string]string `json:"outputs"`
+		} `json:"decoder"`
+	} `json:"model"`
+}
+
+// genaiCaches are the keys of the names of a past, and of the present that belongs to it.
+var genaiCaches = [][2]string{
+	{"past_key_names", "present_key_names"}, {"past_value_names", "present_value_names"}, {"past_names", "present_names"},
+}
+
+// genaiStates returns the states that a genai_config.json beside the model names; nil if
+// there is none, or it is of another model.
+func genaiStates(m *graph.Model, find func(parts []string) (*binio.File, error)) []graph.State {
+	f, err := find([]string{"genai_config.json"})
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	var c genaiConfig
+	if len(f.Data) > genaiBytes || json.Unmarshal(f.Data, &c) != nil {
+		return nil
+	}
+	d := &c.Model.Decoder
+	if d.Filename != filepath.Base(filepath.ToSlash(m.File)) || d.Layers < 1 || d.Layers > genaiLayers {
+		return nil
+	}
+	var pairs [][2]string
+	for layer := range d.Layers {
+		for _, keys := range genaiCaches {
+			past, present := d.Inputs[keys[0]], d.Outputs[keys[1]]
+			if past != "" && present != "" {
+				n := strconv.Itoa(layer)
+				pairs = append(pairs, [2]string{strings.Replace(past, "%d", n, 1), strings.Replace(present, "%d", n, 1)})
+			}
+		}
+	}
+	return graph.PairStates(m.Graph, pairs)
+}
