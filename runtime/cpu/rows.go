@@ -21,6 +21,7 @@ func families() [][]row {
 		normRows,
 		poolRows,
 		quantConvRows,
+		quantLSTMRows,
 		quantProductRows,
 		quantRows,
 		reduceRows,

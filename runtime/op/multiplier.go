@@ -99,6 +99,10 @@ func (p *multiplier) describe() string {
 	return s
 }
 
+var floatTypes = map[tensor.DType]bindings.FloatType{
+	tensor.F32: bindings.Float32, tensor.F16: bindings.Float16, tensor.BF16: bindings.BFloat16,
+}
+
 // asFloats returns bytes of memory that ops get, which is aligned, as floats.
 func asFloats(b []byte) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
