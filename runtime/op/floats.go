@@ -84,6 +84,14 @@ func (c *Run) putFloats(t *tensor.Tensor, wide []float32) {
 	}
 }
 
+// given is input i; nil where it is left out.
+func given(c *Run, i int) *tensor.Tensor {
+	if c.Has(i) {
+		return c.In[i]
+	}
+	return nil
+}
+
 // output returns output i, which it makes if Infer could not tell its shape.
 func (c *Run) output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
 	if t := c.Out[i]; t != nil {
