@@ -77,13 +77,13 @@ func (d *Device) NewFlag() (device.Flag, error) {
 
 // Bind asks the rows of the node's operator, best first.
 func (d *Device) Bind(b *device.Binding) (*device.Step, error) {
-	rows := rowsOf(b.Op)
+	rows := rowsOf(b)
 	if storesInts(b) {
 		store := row{name: "store", bind: func(_ op.Op, b *binder) error { return bindStore(b) }}
 		rows = append([]row{store}, rows...)
 	}
 	if len(rows) == 0 {
-		return nil, device.Refuse("device cpu has no row for the operator")
+		return nil, device.Refuse("device cpu has no row for the operator and its types")
 	}
 	var refused device.Refusal
 	for _, r := range rows {

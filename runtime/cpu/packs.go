@@ -31,7 +31,7 @@ type pack struct {
 	once  sync.Once
 	bytes []byte
 	err   error
-	of    *tensor.Tensor // keeps data from being reused for another tensor
+	of    any // keeps data from being reused for another constant
 }
 
 // NewPacks returns an empty set.
@@ -41,21 +41,36 @@ func NewPacks() *Packs { return &Packs{list: map[packKey]*pack{}, Legacy: op.New
 // first call with that key.
 func (p *Packs) get(w *tensor.Tensor, k packKey, n int, fill func(w *tensor.Tensor, dst []byte) error) ([]byte, error) {
 	k.data = w.Pointer()
+	return p.keep(k, w, func() ([]byte, error) {
+		b, err := allocPack(n)
+		if err != nil {
+			return nil, err
+		}
+		return b, fill(w.Aligned(), b)
+	})
+}
+
+// keep returns the bytes outside Go's heap that the first call with that key made. The
+// key's data is an address within of.
+func (p *Packs) keep(k packKey, of any, fill func() ([]byte, error)) ([]byte, error) {
 	p.mu.Lock()
 	e := p.list[k]
 	if e == nil {
-		e = &pack{of: w}
+		e = &pack{of: of}
 		p.list[k] = e
 	}
 	p.mu.Unlock()
-	e.once.Do(func() {
-		if e.bytes = bindings.Alloc(n); e.bytes == nil {
-			e.err = errors.New("no memory for packed constants")
-			return
-		}
-		e.err = fill(w.Aligned(), e.bytes)
-	})
+	e.once.Do(func() { e.bytes, e.err = fill() })
 	return e.bytes, e.err
+}
+
+// allocPack returns n bytes at a multiple of 64 outside Go's heap.
+func allocPack(n int) ([]byte, error) {
+	b := bindings.Alloc(n)
+	if b == nil {
+		return nil, errors.New("no memory for packed constants")
+	}
+	return b, nil
 }
 
 // Aligned returns w if kernels can read its elements where they lie, else a copy

@@ -18,6 +18,7 @@ func families() [][]row {
 		eltwiseRows,
 		gatherRows,
 		matmulRows,
+		mlRows,
 		moeRows,
 		nbitsRows,
 		normRows,

@@ -95,11 +95,11 @@ func (e Once) bindKnown(b *Binding, in []*tensor.Tensor) (*Step, error) {
 
 // bind makes the step of a node, on the host if the device refuses.
 func (e Once) bind(b *Binding) (*Step, error) {
-	if b.Row.DynamicOutputs() || !b.OnlyNumbers() {
+	if b.Row.DynamicOutputs() {
 		return Host(b)
 	}
 	for _, v := range b.Out {
-		if v == nil {
+		if v == nil || v.Kind != graph.TensorType {
 			continue
 		}
 		if _, ok := v.Dims.Concrete(); !ok {

@@ -252,7 +252,7 @@ func (b *builder) alignConst(id int) error {
 }
 
 func (b *builder) step(x *inferred, d *device.Binding) (*device.Step, error) {
-	if x.dynamic || !d.OnlyNumbers() {
+	if x.dynamic {
 		return device.Host(d)
 	}
 	step, err := b.Program.device.Bind(d)
