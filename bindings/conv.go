@@ -9,10 +9,3 @@ func convFamily() []Kernel {
 	var n C.size_t
 	return family(C.nacre_conv_kernels(&n), n)
 }
-
-func (k Kernel) fnOrNil() C.nacre_fn {
-	if k.row == nil {
-		return nil
-	}
-	return k.row.fn
-}

@@ -8,7 +8,6 @@
 
 #include "core/half.h"
 #include "core/kernel.h"
-#include "core/parallel.h"
 
 const nacre_kernel *nacre_half_kernels(size_t *count);
 
@@ -28,9 +27,5 @@ nacre_half_convert nacre_f16_to_f32__avx2, nacre_f32_to_f16__avx2, nacre_bf16_to
 nacre_half_convert nacre_f16_to_f32__avx512, nacre_f32_to_f16__avx512, nacre_bf16_to_f32__avx512;
 nacre_half_convert nacre_f16_to_f32__neon, nacre_f32_to_f16__neon;
 nacre_half_convert nacre_half_copy;
-
-// n elements on the threads of a pool.
-void nacre_widen(const nacre_half *half, nacre_team *team, nacre_float_type type, size_t n, const void *src, float *dst);
-void nacre_narrow(const nacre_half *half, nacre_team *team, nacre_float_type type, size_t n, const float *src, void *dst);
 
 #endif

@@ -358,11 +358,8 @@ func (b *binder) applyOut(e op.Epilogue, dims graph.Dims) error {
 	if err != nil {
 		return err
 	}
-	var w words
-	w.dim(dims.Len())
-	w.lane(lane{bytes: d.Bits() / 8}, lane{bytes: d.Bits() / 8})
-	w.params(params(d, e.P, e.Q))
-	w.int(d.Bits() / 8)
+	l := lane{bytes: d.Bits() / 8}
+	w := unaryWords(dims.Len(), l, l, params(d, e.P, e.Q), d)
 	return b.add(k, nil, w, b.out(0), b.out(0), device.Operand{}, device.Operand{})
 }
 

@@ -122,11 +122,7 @@ func (l *learning) Tanh(y []float32) error {
 	if err != nil {
 		return err
 	}
-	var w words
-	w.int(len(y))
-	w.lane(lane{bytes: 4}, lane{bytes: 4})
-	w.params(params(tensor.F32, 0, 0))
-	w.int(4)
+	w := unaryWords(graph.Known(len(y)), lane{bytes: 4}, lane{bytes: 4}, params(tensor.F32, 0, 0), tensor.F32)
 	at, none := l.list(y), device.Operand{}
 	if err := l.add(k, nil, w, at, at, none, none); err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -15,8 +14,6 @@ import (
 type Packs struct {
 	mu   sync.Mutex
 	list map[packKey]*pack
-	// Legacy is those of operators that are not bound to the device yet.
-	Legacy *op.Packs
 }
 
 // packKey is a constant, and all that its packing depends on.
@@ -35,7 +32,7 @@ type pack struct {
 }
 
 // NewPacks returns an empty set.
-func NewPacks() *Packs { return &Packs{list: map[packKey]*pack{}, Legacy: op.NewPacks()} }
+func NewPacks() *Packs { return &Packs{list: map[packKey]*pack{}} }
 
 // get returns n bytes at a multiple of 64 outside Go's heap that fill wrote, by the
 // first call with that key.
@@ -97,7 +94,7 @@ func (p *Packs) Bytes() int {
 	for _, e := range p.list {
 		n += len(e.bytes)
 	}
-	return n + p.Legacy.Bytes()
+	return n
 }
 
 // Close frees the constants. No session may use them any more.
@@ -108,5 +105,4 @@ func (p *Packs) Close() {
 		bindings.Free(e.bytes)
 	}
 	p.list = map[packKey]*pack{}
-	p.Legacy.Close()
 }

@@ -16,6 +16,7 @@ func families() [][]row {
 		deformRows,
 		einsumRows,
 		eltwiseRows,
+		flexRows,
 		gatherRows,
 		matmulRows,
 		mlRows,

@@ -27,7 +27,7 @@ func TestCancelWithinStep(t *testing.T) {
 		g.Nodes = []*graph.Node{{Op: "MatMul", Version: 13, Inputs: []string{"a", "b"}, Outputs: []string{"y"}}}
 		t.Run(name, func(t *testing.T) {
 			d := testDevice(t)
-			p, err := plan.Compile(&graph.Model{Graph: g}, op.Standard(), d, op.Prepare{Packs: op.NewPacks()})
+			p, err := plan.Compile(&graph.Model{Graph: g}, op.Standard(), d)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -227,7 +227,7 @@ func (b *builder) bind(x *inferred) error {
 // them, which a mapped file does not promise.
 func (b *builder) align(x *inferred, step *device.Step) error {
 	for i, id := range x.In {
-		if id < 0 || b.values[id].Const == nil || b.values[id].Const.IsAligned() || step.Drops(i) || step.Call != nil && x.dropped(i) {
+		if id < 0 || b.values[id].Const == nil || b.values[id].Const.IsAligned() || step.Drops(i) {
 			continue
 		}
 		if err := b.alignConst(id); err != nil {

@@ -108,7 +108,7 @@ func TestGolden(t *testing.T) {
 
 func dump(t *testing.T, text string) string {
 	m := parse(t, text)
-	p, err := plan.Compile(m, registry(t), testDevice(t), op.Prepare{Packs: op.NewPacks()})
+	p, err := plan.Compile(m, registry(t), testDevice(t))
 	if err != nil {
 		return "error: " + err.Error() + "\n"
 	}
@@ -137,7 +137,7 @@ func TestCompileErrors(t *testing.T) {
 		{"element type", "const c\nout y\ny = Floats c", graph.ErrUnsupported, []string{"int8", "float32"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := plan.Compile(parse(t, tt.graph), registry(t), testDevice(t), op.Prepare{Packs: op.NewPacks()})
+			_, err := plan.Compile(parse(t, tt.graph), registry(t), testDevice(t))
 			if !errors.Is(err, tt.kind) {
 				t.Fatalf("got %v", err)
 			}
@@ -152,7 +152,7 @@ func TestCompileErrors(t *testing.T) {
 
 // TestTooLarge plans values that no machine can hold; none may be allocated.
 func TestTooLarge(t *testing.T) {
-	p, err := plan.Compile(parse(t, "in a\nout y\nb = Copy a\ny = Copy b"), registry(t), testDevice(t), op.Prepare{Packs: op.NewPacks()})
+	p, err := plan.Compile(parse(t, "in a\nout y\nb = Copy a\ny = Copy b"), registry(t), testDevice(t))
 	if err != nil {
 		t.Fatal(err)
 	}
