@@ -21,8 +21,39 @@ func bindFlexAttention(o *op.FlexAttention, b *binder) error {
 	return nil
 }
 
+// Scores multiplies the heads of a by those of b, transposed.
+func (f flexing) Scores(a, b *tensor.Tensor, scale float32, y *tensor.Tensor) error {
+	if err := f.product(a, b, true, y); err != nil {
+		return err
+	}
+	if scale == 1 || y.Len() == 0 {
+		return f.finish()
+	}
+	d := y.DType()
+	k, err := f.function(d, "mul")
+	if err != nil {
+		return err
+	}
+	by := constant(scale)
+	if d == tensor.F64 {
+		by = constant(float64(scale))
+	}
+	l, dims, at := lane{bytes: d.Bytes(1)}, graph.DimsOf(y.Shape()), f.at(y.Pointer())
+	if err := f.pairs(k, l, l, l, at, by, at, dims, dims, graph.Dims{}); err != nil {
+		return err
+	}
+	return f.finish()
+}
+
 // Product multiplies the heads of a by those of b.
-func (f flexing) Product(a, b *tensor.Tensor, transposed bool, y *tensor.Tensor) error {
+func (f flexing) Product(a, b, y *tensor.Tensor) error {
+	if err := f.product(a, b, false, y); err != nil {
+		return err
+	}
+	return f.finish()
+}
+
+func (f flexing) product(a, b *tensor.Tensor, transposed bool, y *tensor.Tensor) error {
 	if y.Len() == 0 {
 		return nil
 	}
@@ -38,10 +69,7 @@ func (f flexing) Product(a, b *tensor.Tensor, transposed bool, y *tensor.Tensor)
 		{t[1], group.Mul(head), other},
 		{group, head, graph.Known(0)},
 	}
-	if err := f.multiply(a.DType(), p, f.at(a.Pointer()), f.at(b.Pointer()), f.at(y.Pointer())); err != nil {
-		return err
-	}
-	return f.finish()
+	return f.multiply(a.DType(), p, f.at(a.Pointer()), f.at(b.Pointer()), f.at(y.Pointer()))
 }
 
 // Softmax computes the softmax of rows.

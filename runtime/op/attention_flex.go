@@ -81,9 +81,10 @@ func (o *FlexAttention) BodyTypes(_ string, in []*Value) ([]graph.Type, bool) {
 // FlexKernels is what a device computes for FlexAttention, on tensors of float32 or
 // float64 of shape [batch,heads,rows,columns].
 type FlexKernels interface {
-	// Product sets y to a·b, or to a·b' with transposed. Each head of b is multiplied by as
-	// many neighbouring heads of a as there are for one of b.
-	Product(a, b *tensor.Tensor, transposed bool, y *tensor.Tensor) error
+	// Scores sets y to scale·a·b', Product to a·b. Each head of b is multiplied by as many
+	// neighbouring heads of a as there are for one of b.
+	Scores(a, b *tensor.Tensor, scale float32, y *tensor.Tensor) error
+	Product(a, b, y *tensor.Tensor) error
 	// Softmax sets y to the softmax of each row of x, of float32. Rows have elements.
 	Softmax(x, y *tensor.Tensor) error
 }
@@ -103,10 +104,9 @@ func (o *FlexAttention) Compute(c *Run, kernels FlexKernels) error {
 	if err != nil {
 		return err
 	}
-	if err := kernels.Product(t[0], t[1], true, scores); err != nil {
+	if err := kernels.Scores(t[0], t[1], o.scaleFor(q[3]), scores); err != nil {
 		return err
 	}
-	o.scaleScores(scores, q[3])
 	weights, err := o.weigh(c, kernels, scores)
 	if err != nil {
 		return err
@@ -115,32 +115,19 @@ func (o *FlexAttention) Compute(c *Run, kernels FlexKernels) error {
 	if err != nil {
 		return err
 	}
-	if err := kernels.Product(weights, t[2], false, y); err != nil {
+	if err := kernels.Product(weights, t[2], y); err != nil {
 		return err
 	}
 	putDoubles(out, doubles(y))
 	return nil
 }
 
-// scaleScores multiplies the scores of heads of that size by the scale.
-func (o *FlexAttention) scaleScores(scores *tensor.Tensor, size int) {
-	scale := float32(1 / math.Sqrt(float64(max(size, 1))))
+// scaleFor is the scale of the scores of heads of that size.
+func (o *FlexAttention) scaleFor(size int) float32 {
 	if o.scale != nil {
-		scale = *o.scale
+		return *o.scale
 	}
-	switch {
-	case scale == 1:
-	case scores.DType() == tensor.F64:
-		multiplyBy(tensor.View[float64](scores), float64(scale))
-	default:
-		multiplyBy(tensor.View[float32](scores), scale)
-	}
-}
-
-func multiplyBy[T float32 | float64](list []T, by T) {
-	for i := range list {
-		list[i] *= by
-	}
+	return float32(1 / math.Sqrt(float64(max(size, 1))))
 }
 
 // operands are the inputs in the precision of the scores.
@@ -184,7 +171,13 @@ func (o *FlexAttention) weigh(c *Run, kernels FlexKernels, scores *tensor.Tensor
 	switch n := fromEnd(scores.Shape(), 1); {
 	case n == 0 || scores.Len() == 0:
 	case scores.DType() == tensor.F64:
-		softmaxDoubles(tensor.View[float64](scores), reduceStep{scores.Len() / n, n, 1}, false, tensor.View[float64](weights))
+		x, y := tensor.View[float64](scores), tensor.View[float64](weights)
+		for at := 0; at < len(x); at += n {
+			if c.Stopped() {
+				return nil, ErrStopped
+			}
+			softmaxDoubles(x[at:][:n], reduceStep{1, n, 1}, false, y[at:][:n])
+		}
 	default:
 		if err := kernels.Softmax(scores, weights); err != nil {
 			return nil, err

@@ -92,6 +92,9 @@ func (k *svmKernel) each(c *Run, kernels LearnedKernels, x []float32, rows int, 
 		return err
 	}
 	for first := 0; first < rows; first += step {
+		if c.Stopped() {
+			return ErrStopped
+		}
 		n := min(step, rows-first)
 		part := compared[:n*k.count]
 		if err := k.run(kernels, x[first*k.width:], n, part); err != nil {

@@ -165,6 +165,9 @@ type Run struct {
 	BodyType func(attr string, i int) graph.Type
 }
 
+// Stopped reports whether the run is to end.
+func (c *Run) Stopped() bool { return c.Stop != nil && c.Stop.IsSet() }
+
 // Set makes v output i, for ops that pass values on or make other values than
 // tensors. Its memory must be Go's, an input's, or a result of Body.
 func (c *Run) Set(i int, v tensor.Value) {
