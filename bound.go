@@ -16,7 +16,7 @@ import (
 // A Bound has memory of about Plan.PeakBytes until Close. Its methods may be called from
 // one goroutine at a time; several goroutines take a Bound each.
 type Bound struct {
-	mu      sync.Mutex
+	mu      *sync.Mutex // of the stream, if there is one
 	session *Session
 	engine  *runtime.Bound
 	inputs  map[string]*Tensor
@@ -41,14 +41,23 @@ func (s *Session) Bind(inputs map[string]*Tensor) (*Bound, error) {
 	if err != nil {
 		return nil, public(err)
 	}
-	b := &Bound{session: s, engine: e, inputs: map[string]*Tensor{}, outputs: map[string]*Tensor{}, index: map[string]int{}}
+	return newBound(s, e, new(sync.Mutex)), nil
+}
+
+// newBound names the tensors of the engine.
+func newBound(s *Session, e *runtime.Bound, mu *sync.Mutex) *Bound {
+	b := &Bound{mu: mu, session: s, engine: e, inputs: map[string]*Tensor{}, outputs: map[string]*Tensor{}, index: map[string]int{}}
 	for i, v := range s.engine.Inputs() {
-		b.inputs[v.Name] = &Tensor{*e.Input(i)}
+		if t := e.Input(i); t != nil {
+			b.inputs[v.Name] = &Tensor{*t}
+		}
 	}
 	for i, v := range s.engine.Outputs() {
-		b.outputs[v.Name], b.index[v.Name] = &Tensor{*e.Output(i)}, i
+		if t := e.Output(i); t != nil {
+			b.outputs[v.Name], b.index[v.Name] = &Tensor{*t}, i
+		}
 	}
-	return b, nil
+	return b
 }
 
 // Input returns the tensor that runs read as the input of that name, for the caller to

@@ -33,6 +33,8 @@ var (
 	// ErrMemory reports a run that exceeds Options.MemoryLimit, or a tensor larger than
 	// the memory of the machine.
 	ErrMemory = errors.New("nacre: not enough memory")
+	// ErrState reports a stream whose states cannot do what is asked of them.
+	ErrState = errors.New("nacre: state of a stream")
 	// ErrOption reports an option or an argument with a value that it cannot have.
 	ErrOption = errors.New("nacre: invalid option")
 	// ErrDevice reports a machine, or a build of the program, that cannot run models.
@@ -62,10 +64,12 @@ func markf(kind error, format string, args ...any) error {
 var kinds = []struct{ below, kind error }{
 	{runtime.ErrClosed, ErrClosed},
 	{graph.ErrShape, ErrShape},
+	{graph.ErrMissing, ErrMissingInput},
 	{graph.ErrUnsupported, ErrUnsupported},
 	{graph.ErrFormat, ErrFormat},
 	{graph.ErrDevice, ErrDevice},
 	{graph.ErrMemory, ErrMemory},
+	{graph.ErrState, ErrState},
 }
 
 // public gives an error of the packages below the kind it has here.

@@ -112,6 +112,26 @@ func ExampleSession_ZeroInputs() {
 	// Output: float32[3,1,8,8] float32[3,10]
 }
 
+// A service makes plans for the sizes of its requests before the first comes, and gives
+// memory back when none come for a while.
+func ExampleSession_Warm() {
+	model, err := nacre.Open("cmd/nacre/demo/digits.onnx")
+	check(err)
+	defer model.Close()
+	session, err := model.NewSession(nacre.Options{})
+	check(err)
+	defer session.Close()
+	err = session.Warm(context.Background(), map[string]int{"batch": 1}, map[string]int{"batch": 8})
+	check(err)
+	inputs, err := session.ZeroInputs(map[string]int{"batch": 8})
+	check(err)
+	outputs, err := session.Run(context.Background(), inputs)
+	check(err)
+	fmt.Println(outputs["probabilities"])
+	check(session.Trim())
+	// Output: float32[8,10]
+}
+
 // A plan says what a run does and how much memory it takes, without running.
 func ExampleSession_Plan() {
 	model, err := nacre.Open("cmd/nacre/demo/digits.onnx")

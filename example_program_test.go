@@ -9,6 +9,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -68,49 +71,80 @@ func recognise(ctx context.Context, s *nacre.Session, pixels []float32) ([]float
 	return nacre.Data[float32](outputs["probabilities"])
 }
 
-// A model that listens to a stream gives its state out with every answer, and takes
-// it in again with the next piece. Streams at once each have a state of their own.
+// Many goroutines answer with one session, whose plans are ready before they begin.
+func Example_callers() {
+	model, err := nacre.Open("cmd/nacre/demo/digits.onnx")
+	check(err)
+	defer model.Close()
+	session, err := model.NewSession(nacre.Options{Threads: 1, MemoryLimit: 64 << 20})
+	check(err)
+	defer session.Close()
+	check(session.Warm(context.Background(), map[string]int{"batch": 1}))
+	var callers sync.WaitGroup
+	var sevens atomic.Int64
+	for range 100 {
+		callers.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			scores, err := recognise(ctx, session, seven)
+			check(err)
+			if scores[7] > 0.9 {
+				sevens.Add(1)
+			}
+		})
+	}
+	callers.Wait()
+	fmt.Println(sevens.Load(), "sevens")
+	// Output: 100 sevens
+}
+
+// A model that listens gives its state out with every answer, and takes it in again with
+// the next piece. A stream keeps the state; streams at once each have one of their own.
 func Example_stream() {
 	model, err := nacre.Decode("listener.onnx", listener())
 	check(err)
 	defer model.Close()
+	fmt.Println(model.States())
 	session, err := model.NewSession(nacre.Options{Threads: 1})
 	check(err)
 	defer session.Close()
-	inputs, err := session.ZeroInputs(nil) // a state of zeros begins a stream
+	stream, err := session.NewStream(nacre.StreamOptions{})
 	check(err)
-	window, err := nacre.Data[float32](inputs["sound"])
-	check(err)
+	defer stream.Close()
 	for _, loudness := range []float32{0, 4, 4, 0} {
-		window[0], window[1] = loudness, loudness
-		outputs, err := session.Run(context.Background(), inputs)
+		sound, err := nacre.NewTensor([]float32{loudness, loudness}, 2)
+		check(err)
+		outputs, err := stream.Run(context.Background(), map[string]*nacre.Tensor{"sound": sound})
 		check(err)
 		level, err := nacre.Data[float32](outputs["level"])
 		check(err)
 		fmt.Println(level)
-		inputs["state"] = outputs["level"]
 	}
 	// Output:
+	// [{state stateN -1}]
 	// [0 0]
 	// [2 2]
 	// [3 3]
 	// [1.5 1.5]
 }
 
-// listener is a file with level = (sound + state) / 2.
+// listener is a file with level = stateN = (sound + state) / 2.
 func listener() []byte {
 	pair := graph.TensorOf(tensor.F32, graph.Dims{graph.Known(2)})
 	half, err := tensor.From([]float32{0.5})
 	check(err)
 	return encoded(&graph.Graph{
-		Inputs: []*graph.Value{{Name: "sound", Type: pair}, {Name: "state", Type: pair}}, Outputs: []*graph.Value{{Name: "level", Type: pair}},
+		Inputs:       []*graph.Value{{Name: "sound", Type: pair}, {Name: "state", Type: pair}},
+		Outputs:      []*graph.Value{{Name: "level", Type: pair}, {Name: "stateN", Type: pair}},
 		Initializers: []*graph.Initializer{{Name: "half", Tensor: half}},
-		Nodes:        []*graph.Node{standardNode("Add", "sound state", "sum"), standardNode("Mul", "sum half", "level")},
+		Nodes: []*graph.Node{
+			standardNode("Add", "sound state", "sum"), standardNode("Mul", "sum half", "level"), standardNode("Mul", "sum half", "stateN"),
+		},
 	})
 }
 
-// A model that generates takes what it gave of earlier tokens, its cache, which is
-// empty at first and grows by one with every run.
+// A model that generates reads what it knows of earlier tokens, which grows with every
+// run. A stream keeps it in memory with room: a run is given new tokens only.
 func Example_generation() {
 	model, err := nacre.Decode("counter.onnx", counter())
 	check(err)
@@ -118,33 +152,43 @@ func Example_generation() {
 	session, err := model.NewSession(nacre.Options{Threads: 1})
 	check(err)
 	defer session.Close()
-	inputs, err := session.ZeroInputs(map[string]int{"past": 0})
+	stream, err := session.NewStream(nacre.StreamOptions{})
 	check(err)
-	inputs["token"], err = nacre.NewTensor([]int64{1}, 1)
-	check(err)
-	for range 5 {
-		outputs, err := session.Run(context.Background(), inputs)
+	defer stream.Close()
+	step := func(s *nacre.Stream, token *nacre.Tensor) *nacre.Tensor {
+		outputs, err := s.Run(context.Background(), map[string]*nacre.Tensor{"token": token})
 		check(err)
-		fmt.Println(outputs["cache"], outputs["next"].Text(0))
-		inputs["token"], inputs["earlier"] = outputs["next"], outputs["cache"]
+		fmt.Println(s.Len(), outputs["next"].Text(0))
+		return outputs["next"]
 	}
+	token, err := nacre.NewTensor([]int64{1}, 1)
+	check(err)
+	for range 3 {
+		token = step(stream, token)
+	}
+	beam, err := stream.Fork() // goes its own way with a copy of the state
+	check(err)
+	defer beam.Close()
+	step(beam, token)
+	check(stream.Truncate(1)) // forgets all tokens but the first
+	step(stream, token)
 	// Output:
-	// int64[1] 1
-	// int64[2] 2
-	// int64[3] 4
-	// int64[4] 8
-	// int64[5] 16
+	// 1 1
+	// 2 2
+	// 3 4
+	// 4 8
+	// 2 5
 }
 
-// counter is a file with cache = earlier tokens and token, next = their sum.
+// counter is a file with present = past tokens and token, next = their sum.
 func counter() []byte {
 	one := graph.TensorOf(tensor.I64, graph.Dims{graph.Known(1)})
 	return encoded(&graph.Graph{
-		Inputs:  []*graph.Value{{Name: "token", Type: one}, {Name: "earlier", Type: graph.TensorOf(tensor.I64, graph.Dims{graph.Symbol("past")})}},
-		Outputs: []*graph.Value{{Name: "cache"}, {Name: "next"}},
+		Inputs:  []*graph.Value{{Name: "token", Type: one}, {Name: "past_tokens", Type: graph.TensorOf(tensor.I64, graph.Dims{graph.Symbol("past")})}},
+		Outputs: []*graph.Value{{Name: "present_tokens", Type: graph.TensorOf(tensor.I64, graph.Dims{graph.Symbol("total")})}, {Name: "next"}},
 		Nodes: []*graph.Node{
-			standardNode("Concat", "earlier token", "cache", &graph.Attr{Name: "axis", Kind: graph.AttrInt}),
-			standardNode("ReduceSum", "cache", "next"),
+			standardNode("Concat", "past_tokens token", "present_tokens", &graph.Attr{Name: "axis", Kind: graph.AttrInt}),
+			standardNode("ReduceSum", "present_tokens", "next"),
 		},
 	})
 }

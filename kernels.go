@@ -28,13 +28,16 @@ type KernelWay struct {
 // random inputs. With the name of a node it times the steps of that node alone. What
 // it rearranges of weights stays with the model until Close.
 //
-// The error is ErrOption if rounds is less than 1 or no step on a device has that
-// name, ErrClosed after Close, and that of the context if this is done.
+// The error is ErrOption if ctx or p is nil, rounds is less than 1 or no step on a device
+// has that name, ErrClosed after Close, and that of the context if this is done.
 func (s *Session) CompareKernels(ctx context.Context, p *Plan, node string, rounds int) ([]KernelComparison, error) {
 	file := s.model.source.File
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
 	switch {
-	case s.closed.Load():
-		return nil, markf(ErrClosed, "%s: the session is closed", file)
+	case p == nil:
+		return nil, markf(ErrOption, "%s: there is no plan whose kernels are to be timed", file)
 	case rounds < 1:
 		return nil, markf(ErrOption, "%s: kernels are timed %d times; once is the least", file, rounds)
 	}

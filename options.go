@@ -14,8 +14,8 @@ import (
 // the best kernels that these have.
 type Options struct {
 	// Threads is the number of threads that one run may use; 0 takes as many as Go
-	// does (GOMAXPROCS). A session starts one thread less than that, and all its runs
-	// share them.
+	// does (GOMAXPROCS). All sessions of the process share one pool, which has a thread
+	// for every CPU and starts with the first session.
 	Threads int
 	// ISA names the instruction-set levels that kernels may use, such as "avx2" or
 	// "scalar"; empty for all that the CPU has, narrowed by the environment variable

@@ -90,7 +90,7 @@ func (p *Plan) infos(ids []int) []Info {
 	var list []Info
 	for _, id := range ids {
 		if id >= 0 {
-			list = append(list, infoOf(&graph.Value{Name: p.p.Program.Names[id], Type: p.p.Slots[id].Type}, false))
+			list = append(list, infoOf(&graph.Value{Name: p.p.Name(id), Type: p.p.Slots[id].Type}, false))
 		}
 	}
 	return list

@@ -48,14 +48,16 @@ func (p *program) make(m *Model, o Options) {
 // goroutines at once.
 //
 // Each run that is under way has memory of its own, of about Plan.PeakBytes beside
-// its inputs. A session keeps that of runs that have ended for later ones until
-// Close, so that n runs at once cost n times that memory from then on. Runs under
-// way share the session's threads: to answer many callers at once, a session with few
-// threads and many goroutines gives the most answers, and one with many threads and
-// few goroutines the fastest.
+// its inputs. As many runs as the machine has CPUs are under way at a time; others wait.
+// A session keeps the memory of runs that have ended for later ones, that of as many runs
+// of one plan as may be under way, until Trim or Close. All sessions share the threads of
+// the process: to answer many callers at once, a session with few threads and many
+// goroutines gives the most answers, and one with many threads and few goroutines the
+// fastest.
 //
 // The first run with inputs of new shapes makes a plan, which later runs with inputs
-// of the same shapes find again; of few shapes, all stay ready.
+// of the same shapes find again; of few shapes, all stay ready. Warm makes plans before
+// the first run.
 type Session struct {
 	model   *Model
 	program *program
@@ -71,8 +73,8 @@ func newSession(m *Model, p *program, o Options) (*Session, error) {
 	return &Session{model: m, program: p, engine: e}, nil
 }
 
-// Close waits for the runs under way, ends the session's threads and frees its
-// memory. Further calls do nothing. What runs returned stays valid.
+// Close waits for the runs under way and frees the session's memory. Further calls do
+// nothing. What runs returned stays valid.
 func (s *Session) Close() error {
 	first := !s.closed.Swap(true)
 	err := s.engine.Close()
@@ -99,7 +101,7 @@ func (s *Session) Outputs() []Info { return infos(s.engine.Outputs(), never) }
 // the session or with each other: they belong to the caller.
 //
 // A context that is cancelled, or whose deadline passes, ends the run with the
-// context's error: between two nodes of the model, or within one that takes long.
+// context's error: between two pieces of work, also within a node that takes long.
 //
 // The error is
 //   - ErrMissingInput if a required input is not there or nil;
@@ -181,6 +183,19 @@ func (s *Session) Plan(inputs map[string]*Tensor) (*Plan, error) {
 // Inputs, with a number for every extent of a tensor. Inputs that are not required
 // may be left out.
 func (s *Session) PlanTypes(inputs []Info) (*Plan, error) {
+	types, err := s.types(inputs)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.engine.PlanTypes(types)
+	if err != nil {
+		return nil, public(err)
+	}
+	return &Plan{p}, nil
+}
+
+// types is the types that the engine takes for those inputs.
+func (s *Session) types(inputs []Info) (map[string]graph.Type, error) {
 	named := make(map[string]Info, len(inputs))
 	for _, v := range inputs {
 		named[v.Name] = v
@@ -192,14 +207,7 @@ func (s *Session) PlanTypes(inputs []Info) (*Plan, error) {
 		}
 		return &tensor.Tensor{}, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	p, err := s.engine.PlanTypes(types)
-	if err != nil {
-		return nil, public(err)
-	}
-	return &Plan{p}, nil
+	return types, err
 }
 
 // belowTensor is below for tensors.
@@ -222,11 +230,8 @@ func aboveAll(values map[string]tensor.Value) map[string]Value {
 // takes. The engine checks types and shapes.
 func accept[V any](ctx context.Context, s *Session, inputs map[string]V, below func(V) (tensor.Value, error)) (map[string]tensor.Value, error) {
 	file := s.model.source.File
-	switch {
-	case s.closed.Load():
-		return nil, markf(ErrClosed, "%s: the session is closed", file)
-	case ctx == nil:
-		return nil, markf(ErrOption, "%s: the context of a run is nil", file)
+	if err := s.usable(ctx); err != nil {
+		return nil, err
 	}
 	in := make(map[string]tensor.Value, len(inputs))
 	for name, v := range inputs {
@@ -247,6 +252,21 @@ func accept[V any](ctx context.Context, s *Session, inputs map[string]V, below f
 		}
 	}
 	return in, nil
+}
+
+// usable reports a closed session and a nil context.
+func (s *Session) usable(ctx context.Context) error {
+	switch {
+	case s.closed.Load():
+		return s.closedError()
+	case ctx == nil:
+		return markf(ErrOption, "%s: the context of a run is nil", s.model.source.File)
+	}
+	return nil
+}
+
+func (s *Session) closedError() error {
+	return markf(ErrClosed, "%s: the session is closed", s.model.source.File)
 }
 
 // unknown says why an input is not taken.

@@ -6,17 +6,12 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
 )
 
-// BenchmarkModel times every generated network on one thread and on two. With a
-// Python that has ONNX Runtime (NACRE_PYTHON, or .venv/bin/python at the root)
-// runs of both alternate, and "ort-ratio" is the median time of ONNX Runtime
-// divided by Nacre's: above one, Nacre is faster. "ort-best-ratio" is that of the
-// best runs, which other work on the machine disturbs less.
+// BenchmarkModel times every generated network on one thread and on two.
 func BenchmarkModel(b *testing.B) {
 	for _, top := range Topologies {
 		path := save(b, top)
@@ -24,35 +19,11 @@ func BenchmarkModel(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/threads=%d", top.Name, threads), func(b *testing.B) {
 				s, inputs := open(b, path, nacre.Options{Threads: threads})
 				peer, err := startPeer(b, path, threads)
-				if err != nil {
-					b.Logf("%v: Nacre alone is timed", err)
-				}
-				ours, theirs := make([]float64, 0, b.N), make([]float64, 0, b.N)
-				run := func() {
-					start := time.Now()
-					if _, err := s.Run(context.Background(), inputs); err != nil {
-						b.Fatal(err)
-					}
-					ours = append(ours, time.Since(start).Seconds())
-				}
-				for range 2 {
-					run()
-					peer.run(b)
-				}
-				ours = ours[:0]
-				for b.Loop() {
-					run()
-					if peer != nil {
-						theirs = append(theirs, peer.run(b))
-					}
-				}
-				b.ReportMetric(0, "ns/op")
-				b.ReportMetric(1e3*median(ours), "ms")
-				if peer != nil {
-					b.ReportMetric(1e3*median(theirs), "ort-ms")
-					b.ReportMetric(median(theirs)/median(ours), "ort-ratio")
-					b.ReportMetric(slices.Min(theirs)/slices.Min(ours), "ort-best-ratio")
-				}
+				alone(b, err)
+				versus(b, 1, func() error {
+					_, err := s.Run(context.Background(), inputs)
+					return err
+				}, peer, "run")
 			})
 		}
 	}
@@ -74,6 +45,16 @@ func save(t testing.TB, top Topology) string {
 
 func open(t testing.TB, path string, o nacre.Options) (*nacre.Session, map[string]*nacre.Tensor) {
 	t.Helper()
+	s := session(t, path, o)
+	inputs, err := ramps(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, inputs
+}
+
+func session(t testing.TB, path string, o nacre.Options) *nacre.Session {
+	t.Helper()
 	m, err := nacre.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -86,30 +67,33 @@ func open(t testing.TB, path string, o nacre.Options) (*nacre.Session, map[strin
 		s.Close()
 		m.Close()
 	})
-	inputs := map[string]*nacre.Tensor{}
-	for _, v := range s.Inputs() {
-		inputs[v.Name] = ramp(t, v)
-	}
-	return s, inputs
+	return s
 }
 
-// ramp is a tensor of small numbers for an input of known extents.
-func ramp(t testing.TB, in nacre.Info) *nacre.Tensor {
-	t.Helper()
-	shape := make([]int, len(in.Shape))
-	for i, d := range in.Shape {
-		shape[i] = d.Size
-	}
-	x, err := nacre.Zeros(nacre.Float32, shape...)
+// ramps is the inputs that peers/onnxruntime.py makes; sizes are of open extents.
+func ramps(s *nacre.Session, sizes map[string]int) (map[string]*nacre.Tensor, error) {
+	inputs, err := s.ZeroInputs(sizes)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	values, err := nacre.Data[float32](x)
-	if err != nil {
-		t.Fatal(err)
+	for _, t := range inputs {
+		if t.DType() == nacre.Int64 {
+			values, err := nacre.Data[int64](t)
+			if err != nil {
+				return nil, err
+			}
+			for i := range values {
+				values[i] = int64(i % 97)
+			}
+			continue
+		}
+		values, err := nacre.Data[float32](t)
+		if err != nil {
+			return nil, err
+		}
+		for i := range values {
+			values[i] = float32(i%97) / 97
+		}
 	}
-	for i := range values {
-		values[i] = float32(i%97) / 97
-	}
-	return x
+	return inputs, nil
 }

@@ -25,7 +25,7 @@ var Topologies = append([]Topology{
 	{"mobilenetv3", MobileNetV3},
 	{"convnext", ConvNeXt},
 	{"bert_base_128", func() *graph.Model { return BERT(12, 768, 12, 128) }},
-}, recurrent()...)
+}, append(recurrent(), small()...)...)
 
 // builder collects nodes; every method returns the name of a new value.
 type builder struct {

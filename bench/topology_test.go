@@ -19,7 +19,7 @@ const answerShare = 1e-5
 // scalar kernels alone.
 func TestTopologies(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds networks of a hundred megabytes")
+		t.Skip("builds networks of a hundred megabytes: not in short runs")
 	}
 	for _, top := range Topologies {
 		t.Run(top.Name, func(t *testing.T) {

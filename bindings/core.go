@@ -58,14 +58,11 @@ func (k Kernel) Valid() bool { return k.row != nil }
 
 func (k Kernel) fn() C.nacre_fn { return k.row.fn }
 
-// family turns the C array of a family's rows into kernels.
-func family(rows *C.nacre_kernel, count C.size_t) []Kernel {
-	table := unsafe.Slice(rows, int(count))
-	list := make([]Kernel, len(table))
-	for i := range table {
-		list[i] = Kernel{&table[i]}
+func (k Kernel) fnOrNil() C.nacre_fn {
+	if k.row == nil {
+		return nil
 	}
-	return list
+	return k.row.fn
 }
 
 // Pool is a set of threads shared by the kernels of one session; safe for use

@@ -2,23 +2,25 @@
 
 package bindings
 
-// families lists the kernel tables, one row per family of csrc.
+// #include "core/kernel.h"
+import "C"
+
+import (
+	"unsafe"
+
+	all "github.com/nacre-ml/nacre/bindings/internal/families"
+)
+
+// families returns the rows of every family.
 func families() [][]Kernel {
-	return [][]Kernel{
-		convFamily(),
-		attentionFamily(),
-		matmulFamily(),
-		eltwiseFamily(),
-		halfFamily(),
-		mlFamily(),
-		copyFamily(),
-		nbitsFamily(),
-		normFamily(),
-		poolFamily(),
-		probeFamily(),
-		quantFamily(),
-		reduceFamily(),
-		resizeFamily(),
-		rnnFamily(),
+	list := make([][]Kernel, len(all.All))
+	for i, kernels := range all.All {
+		rows, count := kernels()
+		table := unsafe.Slice((*C.nacre_kernel)(rows), count)
+		list[i] = make([]Kernel, count)
+		for j := range table {
+			list[i][j] = Kernel{&table[j]}
+		}
 	}
+	return list
 }

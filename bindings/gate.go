@@ -10,6 +10,9 @@ import (
 // gate has a place for every CPU.
 var gate = sync.OnceValue(func() chan struct{} { return make(chan struct{}, max(runtime.NumCPU(), runtime.GOMAXPROCS(0))) })
 
+// Places is the number of places that Enter gives.
+func Places() int { return cap(gate()) }
+
 // patience bounds how long a caller waits for a place: those that have one may
 // themselves wait for a caller that has none, as when an operator runs a model.
 const patience = time.Second

@@ -5,6 +5,9 @@ package bindings
 /*
 #include "probe/probe.h"
 
+// Package probe defines these; weak, so that cgo can link this package by itself.
+#pragma weak nacre_probe_read
+
 static inline size_t fma_rate(nacre_fn f, size_t ops) { return ((nacre_f32_fma_rate_fn *)f)(ops); }
 
 #cgo nocallback fma_rate
@@ -17,11 +20,6 @@ import (
 	"time"
 	"unsafe"
 )
-
-func probeFamily() []Kernel {
-	var n C.size_t
-	return family(C.nacre_probe_kernels(&n), n)
-}
 
 // ProbeFMA returns the rate, in operations a second, at which one thread does
 // float32 multiply-adds, two operations each, with the best of the levels in

@@ -1,15 +1,17 @@
-// Package csrc carries the C kernels as a Go package.
+// Package csrc carries the C headers that families of kernels share.
 //
-// cgo compiles only the C files of the folder it runs in, and the build cache
-// of the go command does not look at files that those include from elsewhere.
-// Embedding every C file here, and importing this package from bindings, makes
-// an edited kernel rebuild and lets go mod vendor carry the sources. The
-// variable is never read, so the linker drops the contents.
+// Each folder below is a package that compiles its own C files. The build cache of
+// the go command sees the files of a package and those that it embeds, but not what
+// C files include from elsewhere. Embedding the shared files here, and importing this
+// package wherever they are included, makes an edit of them rebuild their users and
+// lets go mod vendor carry them. The variable is never read, so the linker drops the
+// contents.
 package csrc
 
 import "embed"
 
-// Sources holds every C file of the kernel families.
+// Sources holds the files of core, and those of families that others include.
 //
-//go:embed */*.c */*.h */*.inc
+//go:embed core/*.c core/*.h core/*.inc conv/conv.h conv/space.h eltwise/eltwise.h eltwise/f32_math*.* half/*.h
+//go:embed matmul/*.h probe/probe.h rnn/rnn.h
 var Sources embed.FS

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/cpu"
+	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -30,6 +31,8 @@ type Options struct {
 	// Packs shares rearranged weights with other sessions of the same model; nil
 	// keeps them for this session.
 	Packs *cpu.Packs
+	// Layouts says in which layouts values lie; the zero value is a good choice.
+	Layouts device.LayoutPolicy
 }
 
 // Validate reports every problem of the options.

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/mapped"
 	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -83,9 +84,11 @@ func Compile(m *graph.Model, o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	source := m
 	if m, err = o.optimize(m, isa); err != nil {
 		return nil, err
 	}
+	releaseUnused(source.Graph, m.Graph)
 	pool, err := bindings.SharedPool()
 	if err != nil {
 		return nil, err
@@ -94,6 +97,7 @@ func Compile(m *graph.Model, o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	d = d.WithLayouts(o.Layouts)
 	p := &Program{device: d}
 	if p.program, err = plan.Compile(m, o.Registry, d); err != nil {
 		return nil, err
@@ -109,6 +113,20 @@ func Compile(m *graph.Model, o Options) (*Program, error) {
 		p.outputs = append(p.outputs, &inferred)
 	}
 	return p, nil
+}
+
+// releaseUnused gives pages of mapped files back that hold weights which the rewritten
+// graph does not have any more.
+func releaseUnused(source, rewritten *graph.Graph) {
+	kept := map[*tensor.Tensor]bool{}
+	for _, init := range rewritten.Initializers {
+		kept[init.Tensor] = true
+	}
+	for _, init := range source.Initializers {
+		if !kept[init.Tensor] {
+			mapped.Release(init.Tensor.Bytes())
+		}
+	}
 }
 
 // NewSession makes a session that runs the program. Of the options MemoryLimit
@@ -146,8 +164,7 @@ func New(m *graph.Model, o Options) (*Session, error) {
 // ErrClosed is what Run returns after Close.
 var ErrClosed = errors.New("the session is closed")
 
-// Close waits for the runs under way, ends the session's threads and frees its
-// memory. Further calls do nothing.
+// Close waits for the runs under way and frees the session's memory. Further calls do nothing.
 func (s *Session) Close() error {
 	s.use.Lock()
 	defer s.use.Unlock()
@@ -162,6 +179,33 @@ func (s *Session) Close() error {
 	return nil
 }
 
+// Trim frees the memory of runs that have ended and forgets all plans, also those that
+// other sessions of the program made.
+func (s *Session) Trim() error {
+	s.use.RLock()
+	defer s.use.RUnlock()
+	if s.closed {
+		return ErrClosed
+	}
+	s.exec.Trim()
+	s.program.Forget()
+	return nil
+}
+
+// Warm is PlanTypes that also has memory for a run ready.
+func (s *Session) Warm(types map[string]graph.Type) error {
+	s.use.RLock()
+	defer s.use.RUnlock()
+	if s.closed {
+		return ErrClosed
+	}
+	pl, err := s.PlanTypes(types)
+	if err != nil {
+		return err
+	}
+	return s.exec.Warm(pl)
+}
+
 // Inputs returns the name and type of every tensor that Run must be given.
 func (s *Session) Inputs() []*graph.Value { return s.program.Decl }
 
@@ -171,7 +215,7 @@ func (s *Session) Outputs() []*graph.Value { return s.outputs }
 
 // Run computes the results of a model whose inputs and outputs are tensors, by
 // name. Inputs are not written, and results share no memory with them. A
-// cancelled context ends the run between two nodes.
+// cancelled context ends the run between two pieces of work.
 func (s *Session) Run(ctx context.Context, inputs map[string]*tensor.Tensor) (map[string]*tensor.Tensor, error) {
 	results, err := run(ctx, s, inputs, asValue, nil)
 	if err != nil {
@@ -271,6 +315,7 @@ func (s *Session) Bind(inputs map[string]*tensor.Tensor) (*Bound, error) {
 type Bound struct {
 	*exec.Bound
 	session *Session
+	before  func() // readies inputs for the next run; nil for nothing to do
 }
 
 // Run computes the results from what the inputs hold.
@@ -279,6 +324,9 @@ func (b *Bound) Run(ctx context.Context) error {
 	defer b.session.use.RUnlock()
 	if b.session.closed {
 		return ErrClosed
+	}
+	if b.before != nil {
+		b.before()
 	}
 	return b.Bound.Run(ctx, nil)
 }
@@ -326,9 +374,19 @@ func run[V any](ctx context.Context, s *Session, inputs map[string]V, value func
 // order puts the inputs in the program's order and checks them against what the
 // model declares.
 func order[V any](s *Session, inputs map[string]V, value func(V) tensor.Value) ([]tensor.Value, error) {
+	return orderWith(s, inputs, value, map[string]int{}, func(int) bool { return false })
+}
+
+// orderWith is order with extents that are known of names, without inputs that the
+// caller does not give.
+func orderWith[V any](s *Session, inputs map[string]V, value func(V) tensor.Value, symbols map[string]int, without func(i int) bool) ([]tensor.Value, error) {
 	list := make([]tensor.Value, len(s.program.Decl))
-	symbols := map[string]int{}
+	given := 0
 	for i, v := range s.program.Decl {
+		if without(i) {
+			continue
+		}
+		given++
 		t := value(inputs[v.Name])
 		if t == nil {
 			return nil, s.reject(graph.ErrMissing, "input %q is missing; the model needs %s", v.Name, list2text(s.program.Decl))
@@ -338,7 +396,7 @@ func order[V any](s *Session, inputs map[string]V, value func(V) tensor.Value) (
 		}
 		list[i] = t
 	}
-	if len(inputs) > len(list) {
+	if len(inputs) > given {
 		for name, v := range inputs {
 			if value(v) != nil && !s.needs(name) {
 				return nil, s.reject(graph.ErrShape, "the model takes no input %q; it needs %s", name, list2text(s.program.Decl))

@@ -28,6 +28,10 @@ cross() { # everything compiles without cgo for other systems and processors
   done
 }
 
+cold() { # the processor time of a build with an empty cache
+  scripts/cold-build.sh
+}
+
 staticcheck() { # staticcheck, at the version that go.mod pins
   go tool staticcheck ./...
 }
@@ -138,7 +142,7 @@ networks() { # networks of others, in every way to run them; not in the list bel
   .venv/bin/python scripts/networks .cache/networks --table build/networks.json >build/networks.md
 }
 
-steps=(format vet cross staticcheck tidy data tests conformance scalar race asan ubsan clang neon library consumer peer)
+steps=(format vet cross cold staticcheck tidy data tests conformance scalar race asan ubsan clang neon library consumer peer)
 [ $# -eq 0 ] || steps=("$@")
 all=$SECONDS
 for step in "${steps[@]}"; do

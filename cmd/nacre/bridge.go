@@ -83,23 +83,15 @@ func plain(v nacre.Value) tensor.Value {
 	return nil
 }
 
+// kindOf is the engine's name of a kind.
+var kindOf = map[nacre.Kind]graph.TypeKind{
+	nacre.TensorKind: graph.TensorType, nacre.SequenceKind: graph.SequenceType, nacre.OptionalKind: graph.OptionalType,
+	nacre.MapKind: graph.MapType, nacre.SparseKind: graph.SparseType, nacre.OpaqueKind: graph.OpaqueType,
+}
+
 // typeOf returns the type that stored values of an input or output are read as.
 func typeOf(in nacre.Info) graph.Type {
-	t := graph.Type{DType: tensor.DType(in.DType), Key: tensor.DType(in.Key)}
-	switch in.Kind {
-	case nacre.TensorKind:
-		t.Kind = graph.TensorType
-	case nacre.SequenceKind:
-		t.Kind = graph.SequenceType
-	case nacre.OptionalKind:
-		t.Kind = graph.OptionalType
-	case nacre.MapKind:
-		t.Kind = graph.MapType
-	case nacre.SparseKind:
-		t.Kind = graph.SparseType
-	case nacre.OpaqueKind:
-		t.Kind = graph.OpaqueType
-	}
+	t := graph.Type{Kind: kindOf[in.Kind], DType: tensor.DType(in.DType), Key: tensor.DType(in.Key)}
 	if in.Elem != nil {
 		elem := typeOf(*in.Elem)
 		t.Elem = &elem

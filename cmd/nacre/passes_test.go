@@ -78,7 +78,7 @@ func checkPasses(t *testing.T, c testCase) {
 	}
 	defer m.Close()
 	if isRandom(m.Source()) {
-		t.Skip("results are random")
+		t.Skip("the model draws random numbers, and has no results to compare")
 	}
 	s, err := m.NewSession(nacre.Options{NoOptimize: true})
 	if err != nil {

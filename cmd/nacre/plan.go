@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/nacre-ml/nacre"
@@ -19,16 +20,23 @@ type printedPlan struct {
 
 // printPlan prints the plan of a run on the inputs of files, and on inputs of the
 // declared types for the rest.
-func (f *runFlags) printPlan(path string, s *nacre.Session, stdout io.Writer) error {
-	e, err := f.dims.extents(s.Inputs())
+func (f *runFlags) printPlan(path string, m *nacre.Model, s *nacre.Session, stdout io.Writer) error {
+	infos, held := s.Inputs(), map[string]bool{}
+	if f.stream {
+		for _, state := range m.States() {
+			held[state.Input] = true
+		}
+		infos = slices.DeleteFunc(infos, func(v nacre.Info) bool { return held[v.Name] })
+	}
+	e, err := f.dims.extents(infos)
 	if err != nil {
 		return err
 	}
-	inputs, err := f.types(s, e)
+	inputs, err := f.types(s, infos, e)
 	if err != nil {
 		return err
 	}
-	p, err := s.PlanTypes(inputs)
+	p, err := f.planOf(s, inputs)
 	if err != nil && e.assumed != nil {
 		return fmt.Errorf("%w; extents are 1 for want of --dim: %s", err, strings.Join(e.assumed, ", "))
 	}
@@ -49,8 +57,34 @@ func (f *runFlags) printPlan(path string, s *nacre.Session, stdout io.Writer) er
 	return writeJSON(stdout, out)
 }
 
-// types are those of the required inputs, with numbers for all extents.
-func (f *runFlags) types(s *nacre.Session, e *openExtents) ([]nacre.Info, error) {
+// planOf is the plan of a run, or of the first run of a stream, on inputs of those types.
+func (f *runFlags) planOf(s *nacre.Session, types []nacre.Info) (*nacre.Plan, error) {
+	if !f.stream {
+		return s.PlanTypes(types)
+	}
+	stream, err := s.NewStream(nacre.StreamOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer stream.Close()
+	inputs := map[string]*nacre.Tensor{}
+	for _, v := range types {
+		if v.Kind != nacre.TensorKind {
+			continue
+		}
+		shape := make([]int, len(v.Shape))
+		for k, d := range v.Shape {
+			shape[k] = d.Size
+		}
+		if inputs[v.Name], err = nacre.Zeros(v.DType, shape...); err != nil {
+			return nil, fmt.Errorf("input %v: %w", v, err)
+		}
+	}
+	return stream.Plan(inputs)
+}
+
+// types are those of the required inputs among infos, with numbers for all extents.
+func (f *runFlags) types(s *nacre.Session, infos []nacre.Info, e *openExtents) ([]nacre.Info, error) {
 	given, err := f.input.load(s)
 	var missing missingError
 	if err != nil && !errors.As(err, &missing) {
@@ -62,7 +96,7 @@ func (f *runFlags) types(s *nacre.Session, e *openExtents) ([]nacre.Info, error)
 		}
 	}
 	var list []nacre.Info
-	for _, v := range s.Inputs() {
+	for _, v := range infos {
 		t := given[v.Name]
 		switch {
 		case !v.Required:

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/formats/onnx"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/exec"
@@ -50,16 +51,16 @@ func TestPlanIsWhatRuns(t *testing.T) {
 func comparePlan(t *testing.T, c testCase) {
 	m, err := nacre.Open(c.model)
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	defer m.Close()
 	inputs, err := firstInputs(c, m)
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	s, err := runtime.New(m.Source(), runtime.Options{Threads: 1})
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	defer s.Close()
 	types := map[string]graph.Type{}
@@ -69,7 +70,7 @@ func comparePlan(t *testing.T, c testCase) {
 	pl, err := s.PlanTypes(types)
 	_, prof, failure := s.Profile(context.Background(), inputs)
 	if failure != nil {
-		t.Skip(failure)
+		t.Fatal(failure)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -203,5 +204,45 @@ func TestRunPlan(t *testing.T) {
 		if code, _, stderr := call(append([]string{"run", digits}, args...)...); code == 0 || !strings.Contains(stderr, say) {
 			t.Errorf("%v: got %d %s", args, code, stderr)
 		}
+	}
+}
+
+// TestPlanOfStream prints the plan of a stream, whose state lies in memory with room.
+func TestPlanOfStream(t *testing.T) {
+	dims := func(list ...string) graph.Type {
+		d := graph.Dims{}
+		for _, x := range list {
+			d = append(d, graph.ParseDim(x))
+		}
+		return graph.TensorOf(tensor.F32, d)
+	}
+	path := filepath.Join(t.TempDir(), "cache.onnx")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = onnx.Write(file, &graph.Model{IR: 10, Opsets: []graph.Opset{{Version: 21}}, Graph: &graph.Graph{
+		Inputs:  []*graph.Value{{Name: "row", Type: dims("1", "8")}, {Name: "past", Type: dims("past_length", "8")}},
+		Outputs: []*graph.Value{{Name: "present", Type: dims("total_length", "8")}},
+		Nodes: []*graph.Node{{Op: "Concat", Version: 21, Inputs: []string{"past", "row"}, Outputs: []string{"present"},
+			Attrs: []*graph.Attr{{Name: "axis", Kind: graph.AttrInt}}}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := call("run", path, "--plan", "--stream")
+	for _, want := range []string{"append: copy/", "past_length+1", "state, room 256, over past"} {
+		if code != 0 || !strings.Contains(stdout, want) {
+			t.Errorf("exit %d, %s: no %q in\n%s", code, stderr, want, stdout)
+		}
+	}
+	if code, _, _ := call("run", path, "--stream"); code == 0 {
+		t.Error("--stream without --plan is taken")
+	}
+	if code, _, stderr := call("run", digits, "--plan", "--stream"); code == 0 || !strings.Contains(stderr, "states") {
+		t.Error("a model without states:", stderr)
 	}
 }

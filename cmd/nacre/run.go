@@ -22,6 +22,7 @@ type runFlags struct {
 	out      string
 	profile  string
 	plan     bool
+	stream   bool
 	json     bool
 	dims     dimFlags
 	weights  string
@@ -43,7 +44,8 @@ every output is compared with the stored one.
 With --plan nothing runs. The plan of a run is printed: of every step its device,
 its kernels, its operands and where these lie, and what memory a run takes. Extents
 that the model leaves open come from the files of --input, else from --dim, and are
-1 without either.
+1 without either. With --stream the plan is that of a stream that begins: inputs that
+are states of the model lie in its memory, and lengths are symbols.
 
 With --export-weights every initialiser of the model is written to an archive
 (.hnw), bit for bit; the model then runs only if inputs, test data or a folder for
@@ -70,6 +72,7 @@ and shape.`,
 	flags.StringVar(&f.out, "out", "", "`DIR` for the outputs, as .npy files")
 	flags.StringVar(&f.profile, "profile", "", "`FILE` for the time of every step (Chrome trace); a table goes to stderr")
 	flags.BoolVar(&f.plan, "plan", false, "print the plan of the run instead of running; needs no inputs")
+	flags.BoolVar(&f.stream, "stream", false, "print the plan of a run of a stream, which holds the model's states")
 	f.dims.add(flags)
 	flags.BoolVar(&f.json, "json", false, "print the plan as JSON")
 	flags.StringVar(&f.weights, "weights", "", "`FILE` (.hnw) that has the weights to run with")
@@ -82,8 +85,8 @@ and shape.`,
 }
 
 func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Writer) (err error) {
-	if !f.plan && (f.json || f.dims.list != nil) {
-		return usagef("--json and --dim are for --plan")
+	if !f.plan && (f.json || f.stream || f.dims.list != nil) {
+		return usagef("--json, --stream and --dim are for --plan")
 	}
 	o, err := f.session.options()
 	if err != nil {
@@ -106,7 +109,7 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 		return f.compare(ctx, s, stdout, stderr)
 	}
 	if f.plan {
-		return f.printPlan(path, s, stdout)
+		return f.printPlan(path, m, s, stdout)
 	}
 	inputs, err := f.input.load(s)
 	if err != nil {

@@ -42,10 +42,13 @@ static nacre_f32_depthwise depthwise_of(const nacre_kernel *kernel, const nacre_
     return t;
 }
 
+// Filters of one plane whose rows fill no vector are a product of matrices rather.
+static int is_product(const nacre_conv *c) { return c->filters >= 16 && c->out[c->axes - 1] < 16; }
+
 static int depthwise_command_fits(const nacre_kernel *kernel, const int64_t *words) {
     depthwise_job j;
     const nacre_f32_depthwise t = depthwise_of(kernel, (const void *)words, &j);
-    return t.impl->driver->fits(&t);
+    return !is_product(&t.c) && t.impl->driver->fits(&t);
 }
 
 static size_t depthwise_command_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {

@@ -1,6 +1,6 @@
 #include "conv/conv.h"
 #include "conv/space.h"
-#include "core/target.h"
+#include "core/x86.h"
 
 #if NACRE_X86_64
 NACRE_TARGET_BEGIN(NACRE_AVX512)

@@ -10,9 +10,13 @@
 extern const nacre_entry nacre_copy_entry, nacre_slice_entry, nacre_gather_entry, nacre_gather_elements_entry, nacre_scatter_entry,
     nacre_scatter_elements_entry, nacre_triangle_entry, nacre_reverse_sequence_entry, nacre_one_hot_entry, nacre_store_i64_entry, nacre_store_i32_entry;
 
-const nacre_kernel nacre_copy_kernels[] = {
+static const nacre_kernel copy_rows[] = {
 #define NACRE_KERNEL(op, variant, isa, function, entry) {#op, #variant, isa, (nacre_fn)function, entry},
 #include "copy/kernels.inc"
 #undef NACRE_KERNEL
 };
-const size_t nacre_copy_kernel_count = sizeof nacre_copy_kernels / sizeof nacre_copy_kernels[0];
+
+const nacre_kernel *nacre_copy_kernels(size_t *count) {
+    *count = sizeof copy_rows / sizeof copy_rows[0];
+    return copy_rows;
+}

@@ -106,7 +106,6 @@ typedef struct {
 typedef void nacre_transpose_fn(const void *src, void *dst, size_t rows, size_t cols, ptrdiff_t src_stride, ptrdiff_t dst_stride);
 
 // The rows of kernels.inc.
-extern const nacre_kernel nacre_copy_kernels[];
-extern const size_t nacre_copy_kernel_count;
+const nacre_kernel *nacre_copy_kernels(size_t *count);
 
 #endif

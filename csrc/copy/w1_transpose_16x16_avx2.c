@@ -1,3 +1,4 @@
+#include "core/x86.h"
 #include "copy/transpose.h"
 
 #if NACRE_X86_64

@@ -1,3 +1,4 @@
+#include "core/arm.h"
 #include "copy/transpose.h"
 
 #if NACRE_AARCH64

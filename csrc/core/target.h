@@ -6,11 +6,9 @@
 
 #if defined(__x86_64__)
 #define NACRE_X86_64 1
-#include <immintrin.h>
 #endif
 #if defined(__aarch64__)
 #define NACRE_AARCH64 1
-#include <arm_neon.h>
 #endif
 
 #define NACRE_PRAGMA(x) _Pragma(#x)

@@ -12,6 +12,7 @@
 //     maxnan minnan        with a NaN in either operand: NaN
 //     exp                  vexp_<isa>.h
 //     even(a, b)           lanes 0, 2, 4, ... of a followed by b
+//     odd(a, b)            lanes 1, 3, 5, ... of a followed by b
 //     swap(a, d)           lane i becomes lane i ^ d; d a power of two below the width
 //     first(a)             lane 0, a float
 //     gather(p, index)     p[index[i]] for each lane, the indices int32_t

@@ -45,6 +45,10 @@ NACRE_INLINE __m512 nacre_avx512_minnan(__m512 a, __m512 b) {
     return _mm512_mask_min_ps(a, _mm512_cmp_ps_mask(a, a, _CMP_ORD_Q), a, b);
 }
 NACRE_INLINE __m512 nacre_avx512_exp(__m512 a) { return nacre_vexp_avx512(a); }
+NACRE_INLINE __m512 nacre_avx512_odd(__m512 a, __m512 b) {
+    const __m512i i = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+    return _mm512_permutex2var_ps(a, i, b);
+}
 NACRE_INLINE __m512 nacre_avx512_even(__m512 a, __m512 b) {
     const __m512i i = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     return _mm512_permutex2var_ps(a, i, b);

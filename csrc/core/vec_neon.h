@@ -43,6 +43,7 @@ NACRE_INLINE float32x4_t nacre_neon_min(float32x4_t a, float32x4_t b) { return v
 NACRE_INLINE float32x4_t nacre_neon_maxnan(float32x4_t a, float32x4_t b) { return vmaxq_f32(a, b); }
 NACRE_INLINE float32x4_t nacre_neon_minnan(float32x4_t a, float32x4_t b) { return vminq_f32(a, b); }
 NACRE_INLINE float32x4_t nacre_neon_exp(float32x4_t a) { return nacre_vexp_neon(a); }
+NACRE_INLINE float32x4_t nacre_neon_odd(float32x4_t a, float32x4_t b) { return vuzp2q_f32(a, b); }
 NACRE_INLINE float32x4_t nacre_neon_even(float32x4_t a, float32x4_t b) { return vuzp1q_f32(a, b); }
 NACRE_INLINE float32x4_t nacre_neon_swap(float32x4_t a, size_t d) { return d == 2 ? vextq_f32(a, a, 2) : vrev64q_f32(a); }
 NACRE_INLINE float nacre_neon_first(float32x4_t a) { return vgetq_lane_f32(a, 0); }

@@ -4,7 +4,7 @@
 #ifndef NACRE_CORE_VEXP_AVX512_H
 #define NACRE_CORE_VEXP_AVX512_H
 
-#include "core/target.h"
+#include "core/x86.h"
 #include "core/vexp.h"
 
 #if NACRE_X86_64

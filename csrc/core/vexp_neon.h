@@ -3,7 +3,7 @@
 #ifndef NACRE_CORE_VEXP_NEON_H
 #define NACRE_CORE_VEXP_NEON_H
 
-#include "core/target.h"
+#include "core/arm.h"
 #include "core/vexp.h"
 
 #if NACRE_AARCH64

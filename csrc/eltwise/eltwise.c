@@ -5,6 +5,7 @@
 #include "core/target.h"
 #include "eltwise/ops.inc"
 #include "eltwise/types.h"
+#include "half/half_levels.h"
 
 #define NACRE_CONVERT_KERNEL(op, variant, isa, function) void function(const void *, void *, size_t);
 #define NACRE_UNARY_KERNEL(op, variant, isa, function) void function(const void *, void *, size_t, const void *);

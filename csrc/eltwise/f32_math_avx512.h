@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "core/target.h"
+#include "core/x86.h"
 
 #if NACRE_X86_64
 NACRE_TARGET_BEGIN(NACRE_AVX512)

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "core/target.h"
+#include "core/arm.h"
 
 #if NACRE_AARCH64
 

@@ -1,8 +1,6 @@
 #include "half/half.h"
 
-#include <string.h>
-
-#include "core/target.h"
+#include "half/half_levels.h"
 
 static const nacre_kernel half_rows[] = {
 #define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function, NULL},
@@ -14,5 +12,3 @@ const nacre_kernel *nacre_half_kernels(size_t *count) {
     *count = sizeof half_rows / sizeof half_rows[0];
     return half_rows;
 }
-
-void nacre_half_copy(const void *src, void *dst, size_t n) { memcpy(dst, src, n * sizeof(float)); }

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/half.h"
 #include "core/kernel.h"
@@ -21,11 +22,6 @@ typedef struct {
 } nacre_half;
 typedef const nacre_half *nacre_half_fn(void);
 
-nacre_half_fn nacre_half__scalar, nacre_half__avx2, nacre_half__avx512, nacre_half__neon;
-nacre_half_convert nacre_f16_to_f32__scalar, nacre_f32_to_f16__scalar, nacre_bf16_to_f32__scalar, nacre_f32_to_bf16__scalar;
-nacre_half_convert nacre_f16_to_f32__avx2, nacre_f32_to_f16__avx2, nacre_bf16_to_f32__avx2, nacre_f32_to_bf16__avx2;
-nacre_half_convert nacre_f16_to_f32__avx512, nacre_f32_to_f16__avx512, nacre_bf16_to_f32__avx512;
-nacre_half_convert nacre_f16_to_f32__neon, nacre_f32_to_f16__neon;
-nacre_half_convert nacre_half_copy;
+static inline void nacre_half_copy(const void *src, void *dst, size_t n) { memcpy(dst, src, n * sizeof(float)); }
 
 #endif

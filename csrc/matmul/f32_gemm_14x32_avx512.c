@@ -1,5 +1,6 @@
 // 28 of the 32 registers are sums, two hold b, one an element of a.
 #include "core/vec_avx512.h"
+#include "half/half_avx512.h"
 #include "matmul/matmul.h"
 
 #if NACRE_X86_64

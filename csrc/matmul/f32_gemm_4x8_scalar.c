@@ -1,4 +1,5 @@
 // The oracle of f32_gemm.
+#include "half/half_scalar.h"
 #include "matmul/matmul.h"
 
 enum { SCALAR_MR = 4, SCALAR_NR = 8 };

@@ -1,5 +1,6 @@
 // 12 of the 16 registers are sums, two hold b, one an element of a.
 #include "core/vec_avx2.h"
+#include "half/half_avx2.h"
 #include "matmul/matmul.h"
 
 #if NACRE_X86_64

@@ -1,5 +1,6 @@
 // 24 of the 32 registers are sums, three hold b, the others elements of a.
 #include "core/vec_neon.h"
+#include "half/half_neon.h"
 #include "matmul/matmul.h"
 
 #if NACRE_AARCH64

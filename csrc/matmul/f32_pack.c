@@ -1,6 +1,7 @@
 #include <string.h>
 
-#include "core/target.h"
+#include "core/arm.h"
+#include "core/x86.h"
 #include "matmul/matmul.h"
 
 static size_t round_up_pack(size_t n, size_t step) { return (n + step - 1) / step * step; }

@@ -13,25 +13,9 @@
 #include "core/kernel.h"
 #include "core/parallel.h"
 #include "half/half.h"
+#include "matmul/batch.h"
 
 const nacre_kernel *nacre_matmul_kernels(size_t *count);
-
-// Batch axes, outermost first, are `rank` extents, then as many strides of a,
-// then of b: 0 where an operand is shared. Results follow each other without
-// gaps.
-typedef struct {
-    size_t rank;
-    const size_t *axes;
-} nacre_batch;
-
-size_t nacre_batch_count(const nacre_batch *b);
-// The offset of operand 0 (a) or 1 (b) for product `index`.
-size_t nacre_batch_offset(const nacre_batch *b, int operand, size_t index);
-// How many different matrices of an operand there are, axes along which it is
-// shared not counted; which of them product `index` takes; and its offset.
-size_t nacre_batch_distinct(const nacre_batch *b, int operand);
-size_t nacre_batch_number(const nacre_batch *b, int operand, size_t index);
-size_t nacre_batch_distinct_offset(const nacre_batch *b, int operand, size_t number);
 
 // ---- f32_gemm -------------------------------------------------------------
 //

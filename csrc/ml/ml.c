@@ -11,9 +11,13 @@ typedef nacre_f64_descend_fn ml_row_f64_forest;
 #include "ml/kernels.inc"
 #undef NACRE_KERNEL
 
-const nacre_kernel nacre_ml_kernels[] = {
+static const nacre_kernel ml_rows[] = {
 #define NACRE_KERNEL(op, variant, isa, function, entry) {#op, #variant, isa, (nacre_fn)function, entry},
 #include "ml/kernels.inc"
 #undef NACRE_KERNEL
 };
-const size_t nacre_ml_kernel_count = sizeof nacre_ml_kernels / sizeof nacre_ml_kernels[0];
+
+const nacre_kernel *nacre_ml_kernels(size_t *count) {
+    *count = sizeof ml_rows / sizeof ml_rows[0];
+    return ml_rows;
+}

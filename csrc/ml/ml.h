@@ -76,7 +76,6 @@ typedef struct {
 
 extern const nacre_entry nacre_f32_rbf_entry, nacre_f32_forest_entry, nacre_f64_forest_entry;
 
-extern const nacre_kernel nacre_ml_kernels[];
-extern const size_t nacre_ml_kernel_count;
+const nacre_kernel *nacre_ml_kernels(size_t *count);
 
 #endif

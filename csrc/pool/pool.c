@@ -1,11 +1,13 @@
 #include "pool/pool.h"
 
 #include "core/target.h"
+#include "pool/blocked.h"
 
-extern const nacre_entry nacre_f32_pooling_entry, nacre_i8_pooling_entry;
+extern const nacre_entry nacre_f32_pooling_entry, nacre_f32_pooling_blocked_entry, nacre_i8_pooling_entry;
 
 // The signature of each op's rows.
 typedef nacre_f32_pooling_fn pool_row_f32_pooling;
+typedef nacre_f32_blocked_pooling_fn pool_row_f32_pooling_blocked;
 typedef nacre_i8_pooling_fn pool_row_i8_pooling;
 
 #define NACRE_KERNEL(op, variant, isa, function, entry) extern pool_row_##op function;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/vec.h"
+#include "core/x86.h"
 #include "quant/quant.h"
 
 #if NACRE_X86_64

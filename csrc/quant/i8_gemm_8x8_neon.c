@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/vec.h"
+#include "core/arm.h"
 #include "quant/quant.h"
 
 #if NACRE_AARCH64

@@ -1,6 +1,6 @@
 // A table as 16 parts of 16 bytes: a shuffle picks from a part where the upper half of
 // a code is the part's number, and 0 elsewhere.
-#include "core/target.h"
+#include "core/x86.h"
 #include "quant/quant.h"
 
 #if NACRE_X86_64

@@ -1,6 +1,6 @@
 // A table as 128 words, which a permutation of two registers finds 64 of at a time; the
 // lowest bit of a code says which half of its word is meant.
-#include "core/target.h"
+#include "core/x86.h"
 #include "quant/quant.h"
 
 #if NACRE_X86_64

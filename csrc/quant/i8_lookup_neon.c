@@ -1,5 +1,5 @@
 // A table as four parts of 64 bytes, each of which leaves what lies outside as it is.
-#include "core/target.h"
+#include "core/arm.h"
 #include "quant/quant.h"
 
 #if NACRE_AARCH64

@@ -1,7 +1,8 @@
 // Packed operands of i8_gemm.
 #include <string.h>
 
-#include "core/target.h"
+#include "core/arm.h"
+#include "core/x86.h"
 #include "quant/quant.h"
 
 static size_t i8_round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }

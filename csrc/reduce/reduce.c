@@ -2,7 +2,10 @@
 
 #include "core/target.h"
 
-#define NACRE_KERNEL(op, variant, isa, function, entry) extern nacre_f32_reduce_fn function;
+typedef nacre_f32_reduce_fn reduce_row_f32_reduce;
+typedef nacre_int_reduce_fn reduce_row_i64_reduce, reduce_row_i32_reduce;
+
+#define NACRE_KERNEL(op, variant, isa, function, entry) extern reduce_row_##op function;
 #include "reduce/kernels.inc"
 #undef NACRE_KERNEL
 

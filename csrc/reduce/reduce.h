@@ -45,4 +45,17 @@ typedef struct {
 
 extern const nacre_entry nacre_f32_reduce_entry;
 
+// Ops i64_reduce and i32_reduce: out = op over r < rows of x[r * stride]; SUM and PROD
+// wrap, MAX and MIN need rows > 0.
+typedef void nacre_int_reduce_fn(const void *x, size_t rows, size_t stride, nacre_reduce_op op, void *out);
+
+// Command: out[o, i] = op over k < n of x[o, k, i]. Operands: x, out.
+typedef struct {
+    int64_t outer, n, inner;
+    int64_t op;    // nacre_reduce_op, none of absolute values or squares
+    int64_t size;  // bytes of an element
+} nacre_int_reduce_words;
+
+extern const nacre_entry nacre_int_reduce_entry;
+
 #endif

@@ -10,7 +10,7 @@ import (
 // node once more for every kernel that fits behind those that it takes by itself.
 func (d *Device) Alternatives(b *device.Binding) ([]*device.Step, error) {
 	a := &alternatives{dev: d, binding: b, met: map[string]bool{}}
-	for _, r := range rowsOf(b) {
+	for _, r := range d.rows(b) {
 		first, err := a.add(r, nil)
 		if err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -15,9 +16,7 @@ import (
 // TestAlternatives lists the ways to compute a product with a constant operand: a step
 // for every kernel of the levels, the step of Bind first.
 func TestAlternatives(t *testing.T) {
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 	packs := cpu.NewPacks()
 	defer packs.Close()
 	isa := bindings.DetectISA()

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
@@ -11,10 +12,10 @@ import (
 )
 
 var attentionRows = []row{
-	rowFor("attention", bindAttention),
-	rowFor("attention", bindMultiHeadAttention),
-	rowFor("attention", bindProjectedAttention),
-	rowFor("attention", bindGroupQueryAttention),
+	inRoom(rowFor("attention", bindAttention)),
+	inRoom(rowFor("attention", bindMultiHeadAttention)),
+	inRoom(rowFor("attention", bindProjectedAttention)),
+	inRoom(rowFor("attention", bindGroupQueryAttention)),
 	rowFor("gemv", func(o *op.QAttention, b *binder) error { return bindQAttention(o, "i8_gemv", b) }),
 	rowFor("gemm", func(o *op.QAttention, b *binder) error { return bindQAttention(o, "i8_gemm", b) }),
 	rowFor("rotary", bindRotary),
@@ -104,12 +105,51 @@ type appending struct {
 	cache    device.Operand
 	dtype    tensor.DType // of past and cache
 	room     graph.Dim
+	// The rows that the memory of a head has; 0 for pastRows and room.
+	pastMemory, cacheMemory graph.Dim
+}
+
+// memory sets the rows that the memory of a past and of a cache have. Both are
+// [batch,heads,rows,size]; there is no past with a negative number, no output likewise.
+func (b *binder) memory(a *appending, past, output int) error {
+	if past >= 0 && b.Has(past) {
+		a.pastMemory = b.Memory(past)[2]
+		if !a.pastMemory.Same(a.pastRows) && !b.Wants(output) {
+			return device.Refuse("a past lies in memory with room and the rows behind it do not")
+		}
+	}
+	if output >= 0 && b.Wants(output) {
+		a.cacheMemory = b.OutMemory(output)[2]
+	}
+	return nil
+}
+
+// onlyRoom refuses operands that lie in memory with room, other than these.
+func (b *binder) onlyRoom(inputs, outputs []int) error {
+	for i, d := range b.InRoom {
+		if d != nil && !slices.Contains(inputs, i) {
+			return device.Refuse("input %d lies in memory with room", i)
+		}
+	}
+	for i, d := range b.OutRoom {
+		if d != nil && !slices.Contains(outputs, i) {
+			return device.Refuse("output %d lies in memory with room", i)
+		}
+	}
+	return nil
 }
 
 // appendRows adds a command that puts new rows behind a past, and returns the cache.
 func (b *binder) appendRows(x headRows, a appending) (headRows, error) {
-	out := b.heads(a.cache, a.dtype, op.WholeHeads(graph.Dims{x.Batch, x.Heads, a.room, x.Size}))
-	pastHead := a.pastRows.Mul(x.Size)
+	if a.pastMemory.Is(0) {
+		a.pastMemory = a.pastRows
+	}
+	if a.cacheMemory.Is(0) {
+		a.cacheMemory = a.room
+	}
+	out := b.heads(a.cache, a.dtype, op.WholeHeads(graph.Dims{x.Batch, x.Heads, a.cacheMemory, x.Size}))
+	out.Rows = a.room
+	pastHead := a.pastMemory.Mul(x.Size)
 	var w words
 	w.part(b.dev.half)
 	w.dim(x.Batch, x.Heads, x.Rows, x.Size)
@@ -285,10 +325,15 @@ func (b *binder) shownWords(a *attention, w *words) device.Operand {
 }
 
 func bindAttention(o *op.Attention, b *binder) error {
-	qh, kh, vh, err := o.Operands(b.In)
+	inputs := []int{op.AttentionKey, op.AttentionValue, op.AttentionPastKey, op.AttentionPastValue}
+	if err := b.onlyRoom(inputs, []int{1, 2}); err != nil {
+		return err
+	}
+	qh, kh, vh, err := o.Operands(b.inMemory())
 	if err != nil {
 		return err
 	}
+	kh.Rows, vh.Rows = b.rows(op.AttentionKey), b.rows(op.AttentionValue)
 	q := b.heads(b.in(op.AttentionQuery), b.DType(op.AttentionQuery), qh)
 	k := b.heads(b.in(op.AttentionKey), b.DType(op.AttentionKey), kh)
 	v := b.heads(b.in(op.AttentionValue), b.DType(op.AttentionValue), vh)
@@ -328,10 +373,33 @@ func (b *binder) grown(x headRows, past, output int) (headRows, error) {
 	if b.Has(past) {
 		kept = b.In[past].Dims[2]
 	}
-	room := kept.Add(x.Rows)
-	cache, err := b.cacheAt(output, x.dtype, x.Batch.Mul(x.Heads).Mul(room).Mul(x.Size))
+	a := appending{past: b.in(past), pastRows: kept, kept: kept, dtype: x.dtype, room: kept.Add(x.Rows)}
+	err := b.memory(&a, past, output)
 	if err != nil {
 		return x, err
 	}
-	return b.appendRows(x, appending{past: b.in(past), pastRows: kept, kept: kept, cache: cache, dtype: x.dtype, room: room})
+	if a.cache, err = b.cacheAt(output, x.dtype, x.Batch.Mul(x.Heads).Mul(a.room).Mul(x.Size)); err != nil {
+		return x, err
+	}
+	return b.appendRows(x, a)
 }
+
+// inMemory is the inputs with the extents of their memory.
+func (b *binder) inMemory() []*op.Value {
+	if b.InRoom == nil {
+		return b.In
+	}
+	list := slices.Clone(b.In)
+	for i, d := range b.InRoom {
+		if d != nil {
+			v := *list[i]
+			v.Dims = d
+			list[i] = &v
+		}
+	}
+	return list
+}
+
+// rows is the rows of input i, which is [batch,heads,rows,size] or
+// [batch,rows,heads*size].
+func (b *binder) rows(i int) graph.Dim { return b.In[i].Dims[len(b.In[i].Dims)-2] }

@@ -8,6 +8,9 @@ import (
 )
 
 func bindMultiHeadAttention(o *op.MultiHeadAttention, b *binder) error {
+	if err := b.onlyRoom([]int{op.MultiPastKey, op.MultiPastValue}, []int{1, 2}); err != nil {
+		return err
+	}
 	qh, kh, vh, err := o.Operands(padded(b.In, op.MultiPastLength))
 	if err != nil {
 		return err
@@ -16,7 +19,7 @@ func bindMultiHeadAttention(o *op.MultiHeadAttention, b *binder) error {
 	if err != nil {
 		return err
 	}
-	q, err := b.multiOperand(qh, device.Operand{}, device.Operand{}, appending{})
+	q, err := b.multiOperand(qh, -1, -1, appending{})
 	if err != nil {
 		return err
 	}
@@ -24,11 +27,11 @@ func bindMultiHeadAttention(o *op.MultiHeadAttention, b *binder) error {
 	if list.Place != device.None {
 		grow.room = pastRows
 	}
-	k, err := b.multiOperand(kh, b.in(op.MultiPastKey), b.out(1), grow)
+	k, err := b.multiOperand(kh, op.MultiPastKey, 1, grow)
 	if err != nil {
 		return err
 	}
-	v, err := b.multiOperand(vh, b.in(op.MultiPastValue), b.out(2), grow)
+	v, err := b.multiOperand(vh, op.MultiPastValue, 2, grow)
 	if err != nil {
 		return err
 	}
@@ -54,10 +57,14 @@ func (b *binder) multiPast(tokens, batch graph.Dim) (kept, room graph.Dim, list 
 	return graph.Known(0), room, list, err
 }
 
-// multiOperand is an operand with its bias, behind a past and in an output if there are
-// such.
-func (b *binder) multiOperand(x op.MultiHeadOperand, past, output device.Operand, a appending) (headRows, error) {
+// multiOperand is an operand with its bias, behind the past of an input and in an output
+// if the node has such; negative numbers stand for none.
+func (b *binder) multiOperand(x op.MultiHeadOperand, pastInput, out int, a appending) (headRows, error) {
 	d := b.DType(x.Input)
+	var past, output device.Operand
+	if pastInput >= 0 {
+		past, output = b.in(pastInput), b.out(out)
+	}
 	h := b.heads(b.in(x.Input), d, x.HeadRows)
 	whole := past.Place == device.None && output.Place == device.None
 	if whole && !x.Biased {
@@ -70,6 +77,10 @@ func (b *binder) multiOperand(x op.MultiHeadOperand, past, output device.Operand
 	}
 	if whole {
 		a = appending{bias: a.bias, biasType: a.biasType, dtype: tensor.F32, room: x.Rows}
+		pastInput, out = -1, -1
+	}
+	if err := b.memory(&a, pastInput, out); err != nil {
+		return h, err
 	}
 	if output.Place == device.None {
 		var err error
@@ -88,6 +99,9 @@ func padded(list []*op.Value, last int) []*op.Value {
 }
 
 func bindGroupQueryAttention(o *op.GroupQueryAttention, b *binder) error {
+	if err := b.onlyRoom([]int{op.GroupPastKey, op.GroupPastValue}, []int{1, 2}); err != nil {
+		return err
+	}
 	qh, kh, vh, err := o.Operands(padded(b.In, op.GroupKeyNorm))
 	if err != nil {
 		return err
@@ -179,9 +193,13 @@ func (b *binder) groupGrown(x headRows, output, past int, pastRows, room graph.D
 	if b.Has(past) {
 		d = b.DType(past)
 	}
-	cache, err := b.cacheAt(output, d, x.Batch.Mul(x.Heads).Mul(room).Mul(x.Size))
+	a := appending{past: b.in(past), pastRows: pastRows, lengths: list, dtype: d, room: room}
+	err := b.memory(&a, past, output)
 	if err != nil {
 		return x, err
 	}
-	return b.appendRows(x, appending{past: b.in(past), pastRows: pastRows, lengths: list, cache: cache, dtype: d, room: room})
+	if a.cache, err = b.cacheAt(output, d, x.Batch.Mul(x.Heads).Mul(room).Mul(x.Size)); err != nil {
+		return x, err
+	}
+	return b.appendRows(x, a)
 }

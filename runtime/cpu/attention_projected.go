@@ -10,6 +10,9 @@ import (
 )
 
 func bindProjectedAttention(o *op.ProjectedAttention, b *binder) error {
+	if err := b.onlyRoom([]int{op.ProjectedPast}, []int{1}); err != nil {
+		return err
+	}
 	x, w := b.In[op.ProjectedInput].Dims, b.In[op.ProjectedWeights].Dims
 	all, err := b.tempOf(tensor.F32, x[0].Mul(x[1]).Mul(w[1]))
 	if err != nil {
@@ -108,22 +111,29 @@ func (b *binder) projectedPast(o *op.ProjectedAttention, k op.HeadRows) (kept, r
 // projectedGrown puts keys and values into the two halves of a cache.
 func (b *binder) projectedGrown(k, v headRows, a appending) (headRows, headRows, error) {
 	a.dtype = b.Out[0].DType
+	a.cacheMemory = a.room
+	if b.Wants(1) {
+		a.cacheMemory = b.OutMemory(1)[3]
+	}
 	bytes := graph.Known(a.dtype.Bits() / 8)
-	half := k.Batch.Mul(k.Heads).Mul(a.room).Mul(k.Size)
+	half := k.Batch.Mul(k.Heads).Mul(a.cacheMemory).Mul(k.Size)
 	cache, err := b.cacheAt(1, a.dtype, half.Mul(graph.Known(2)))
 	if err != nil {
 		return k, v, err
 	}
 	past := b.in(op.ProjectedPast)
 	if b.Has(op.ProjectedPast) {
-		a.pastRows = b.In[op.ProjectedPast].Dims[3]
+		a.pastRows, a.pastMemory = b.In[op.ProjectedPast].Dims[3], b.Memory(op.ProjectedPast)[3]
+		if !a.pastMemory.Same(a.pastRows) && !b.Wants(1) {
+			return k, v, device.Refuse("a past lies in memory with room and the rows behind it do not")
+		}
 	}
 	a.past, a.cache = past, cache
 	if k, err = b.appendRows(k, a); err != nil {
 		return k, v, err
 	}
 	if past.Place != device.None {
-		a.past = past.At(k.Batch.Mul(k.Heads).Mul(a.pastRows).Mul(k.Size).Mul(bytes))
+		a.past = past.At(k.Batch.Mul(k.Heads).Mul(a.pastMemory).Mul(k.Size).Mul(bytes))
 	}
 	a.cache = cache.At(half.Mul(bytes))
 	v, err = b.appendRows(v, a)

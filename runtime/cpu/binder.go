@@ -18,13 +18,20 @@ import (
 type row struct {
 	of    reflect.Type
 	name  string
-	texts bool // takes operands that are not tensors of numbers
 	bind  func(o op.Op, b *binder) error
+	room  bool // it takes operands whose memory has more room than their value takes
+	texts bool // it takes operands that are not tensors of numbers
 }
 
 // rowFor is a row of operators of type T. Bind adds commands to the step or refuses.
 func rowFor[T op.Op](name string, bind func(o T, b *binder) error) row {
 	return row{of: reflect.TypeFor[T](), name: name, bind: func(o op.Op, b *binder) error { return bind(o.(T), b) }}
+}
+
+// inRoom is a row that takes operands whose memory has more room than their value takes.
+func inRoom(r row) row {
+	r.room = true
+	return r
 }
 
 // rowsOf returns the rows for a node, best first.
@@ -41,7 +48,25 @@ type binder struct {
 	*device.Binding
 	dev  *Device
 	step *device.Step
-	skip map[string]int // by op: the fitting kernels that are passed over
+	skip map[string]int   // by op: the fitting kernels that are passed over
+	held []device.Operand // by input: those that stand for it; nil for none
+
+	unsized bool // Shape or OutShape was asked for extents that are no numbers
+}
+
+// Shape is device.Binding.Shape. A step whose row asks for extents that are no numbers
+// is refused.
+func (b *binder) Shape(i int) tensor.Shape {
+	s := b.Binding.Shape(i)
+	b.unsized = b.unsized || s == nil && b.Has(i)
+	return s
+}
+
+// OutShape is Shape of output i.
+func (b *binder) OutShape(i int) tensor.Shape {
+	s := b.Binding.OutShape(i)
+	b.unsized = b.unsized || s == nil && b.Wants(i)
+	return s
 }
 
 // words is the words of a command, in the order of the struct that C reads them as.
@@ -173,6 +198,9 @@ func (b *binder) run(op string, w words, operands ...device.Operand) error {
 func (b *binder) in(i int) device.Operand {
 	if !b.Has(i) {
 		return device.Operand{}
+	}
+	if i < len(b.held) && b.held[i].Place != device.None {
+		return b.held[i]
 	}
 	return device.Operand{Place: device.In, Index: i}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -16,9 +17,7 @@ import (
 // TestCastAgreesWithGo casts random and special elements between all types of kernels,
 // by commands and in Go.
 func TestCastAgreesWithGo(t *testing.T) {
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 	r := rand.New(rand.NewPCG(3, 1))
 	for from := range kernelTypes {
 		for to := range kernelTypes {

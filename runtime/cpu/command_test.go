@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -16,9 +17,7 @@ import (
 // testPool is a pool of three threads.
 func testPool(t *testing.T) *bindings.Pool {
 	t.Helper()
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 	p, err := bindings.NewPool(3)
 	if err != nil {
 		t.Fatal(err)

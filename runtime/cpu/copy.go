@@ -12,6 +12,8 @@ import (
 )
 
 var copyRows = []row{
+	inRoom(rowFor("append", bindAppend)),
+	inRoom(rowFor("transpose", bindTransposeOfRoom)),
 	copiesRow[*op.Transpose](),
 	copiesRow[*op.Expand](),
 	copiesRow[*op.Tile](),
@@ -42,6 +44,52 @@ func width(d tensor.DType) (int, error) {
 		return n, nil
 	}
 	return 0, device.Refuse("elements of type %v are copied in Go", d)
+}
+
+// bindAppend puts the values behind the first into the memory of the first, which has
+// room for them, where the output lies too.
+func bindAppend(o *op.Concat, b *binder) error {
+	if !b.HasRoom() {
+		return device.Refuse("no operand lies in memory with room")
+	}
+	if err := b.onlyRoom([]int{0}, []int{0}); err != nil {
+		return err
+	}
+	rank := len(b.In[0].Dims)
+	axis, memory := axisOf(o.Axis(), rank), b.Memory(0)
+	for a := range rank {
+		if a != axis && !memory[a].Same(b.In[0].Dims[a]) || !memory[a].Same(b.OutMemory(0)[a]) {
+			return device.Refuse("rows are added along axis %d and there is room along another", axis)
+		}
+	}
+	outer, inner := memory[:axis].Len(), memory[axis+1:].Len()
+	at := b.In[0].Dims[axis].Mul(inner)
+	for i := 1; i < len(b.In); i++ {
+		rows := b.In[i].Dims[axis].Mul(inner)
+		c := op.Copy{In: i, To: at, Axes: []op.CopyAxis{{N: outer, From: rows, To: memory[axis].Mul(inner)}, {N: rows, From: graph.Known(1), To: graph.Known(1)}}}
+		if err := b.copy(b.DType(0), []op.Copy{c}, b.in(i), b.out(0)); err != nil {
+			return err
+		}
+		at = at.Add(rows)
+	}
+	return nil
+}
+
+// bindTransposeOfRoom permutes the axes of a value whose memory has more room.
+func bindTransposeOfRoom(o *op.Transpose, b *binder) error {
+	if b.InRoom == nil || b.OutRoom != nil {
+		return device.Refuse("the input fills its memory, or the output does not")
+	}
+	perm, err := o.Perm(len(b.In[0].Dims))
+	if err != nil {
+		return err
+	}
+	from, to := stridesOf(b.Memory(0)), stridesOf(b.Out[0].Dims)
+	c := op.Copy{From: graph.Known(0), To: graph.Known(0), Axes: make([]op.CopyAxis, len(perm))}
+	for i, p := range perm {
+		c.Axes[i] = op.CopyAxis{N: b.Out[0].Dims[i], From: from[p], To: to[i]}
+	}
+	return b.copy(b.DType(0), []op.Copy{c}, b.in(0), b.out(0))
 }
 
 // transposeOf is the kernel that transposes elements of that width.

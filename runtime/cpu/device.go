@@ -24,6 +24,10 @@ type Device struct {
 	threads int
 	packs   *Packs
 	half    bindings.Kernel
+
+	layouts   device.LayoutPolicy
+	blocked   device.Layout // of blocked values
+	estimated bool          // the estimates of times hold for the levels
 }
 
 // New returns a device that uses kernels of the levels in isa, on at most that many
@@ -33,7 +37,9 @@ func New(isa bindings.ISA, pool *bindings.Pool, threads int, packs *Packs) (*Dev
 	if err != nil {
 		return nil, err
 	}
-	return &Device{isa: isa, pool: pool, threads: max(1, min(threads, pool.Threads())), packs: packs, half: half}, nil
+	d := &Device{isa: isa, pool: pool, threads: max(1, min(threads, pool.Threads())), packs: packs, half: half}
+	d.blocked, d.estimated = blockedLayout(isa)
+	return d, nil
 }
 
 // Name is cpu.
@@ -51,6 +57,9 @@ func (d *Device) Enter(ctx context.Context) (place bool, err error) { return bin
 // Leave gives the place back.
 func (d *Device) Leave(place bool) { bindings.Leave(place) }
 
+// Places is how many places there are.
+func (d *Device) Places() int { return bindings.Places() }
+
 // Aligned returns t, or a copy at a multiple of its element size.
 func (d *Device) Aligned(t *tensor.Tensor) (*tensor.Tensor, error) { return d.packs.Aligned(t) }
 
@@ -65,9 +74,9 @@ func (d *Device) NewFlag() (device.Flag, error) {
 
 // Bind asks the rows of the node's operator, best first.
 func (d *Device) Bind(b *device.Binding) (*device.Step, error) {
-	rows := rowsOf(b)
+	rows := d.rows(b)
 	if storesInts(b) {
-		store := row{name: "store", bind: func(_ op.Op, b *binder) error { return bindStore(b) }}
+		store := row{name: "store", bind: func(_ op.Op, b *binder) error { return bindStore(b) }, room: true}
 		rows = append([]row{store}, rows...)
 	}
 	if len(rows) == 0 {
@@ -92,8 +101,15 @@ func (d *Device) Bind(b *device.Binding) (*device.Step, error) {
 // bindRow makes the step of a node by one row. Skip is, by op, how many of the kernels
 // that fit are passed over.
 func (d *Device) bindRow(r row, b *device.Binding, skip map[string]int) (*device.Step, error) {
+	if b.HasRoom() && !r.room {
+		return nil, device.Refuse("an operand lies in memory with more room than it takes")
+	}
 	x := &binder{Binding: b, dev: d, step: &device.Step{Binder: r.name, InPlace: b.Row.InPlace}, skip: skip}
-	if err := op.Guard(func() error { return r.bind(b.Op, x) }); err != nil {
+	err := op.Guard(func() error { return r.bind(b.Op, x) })
+	if x.unsized {
+		return nil, device.Refuse("extents are expressions over lengths")
+	}
+	if err != nil {
 		return nil, err
 	}
 	if x.step.Commands == nil && x.step.Call == nil {

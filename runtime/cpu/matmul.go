@@ -11,15 +11,15 @@ import (
 )
 
 var matmulRows = []row{
-	rowFor("gemv", func(o *op.MatMul, b *binder) error { return bindMatMul("f32_gemv", b) }),
-	rowFor("gemm", func(o *op.MatMul, b *binder) error { return bindMatMul("f32_gemm", b) }),
-	rowFor("formula", func(o *op.MatMul, b *binder) error { return bindMatMul("", b) }),
+	inRoom(rowFor("gemv", func(o *op.MatMul, b *binder) error { return bindMatMul("f32_gemv", b) })),
+	inRoom(rowFor("gemm", func(o *op.MatMul, b *binder) error { return bindMatMul("f32_gemm", b) })),
+	inRoom(rowFor("formula", func(o *op.MatMul, b *binder) error { return bindMatMul("", b) })),
 	rowFor("gemv", func(o *op.MatMulBias, b *binder) error { return bindMatMulBias(o, "f32_gemv", b) }),
 	rowFor("gemm", func(o *op.MatMulBias, b *binder) error { return bindMatMulBias(o, "f32_gemm", b) }),
 	rowFor("formula", func(o *op.MatMulBias, b *binder) error { return bindMatMulBias(o, "", b) }),
-	rowFor("gemv", func(o *op.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "f32_gemv", b) }),
-	rowFor("gemm", func(o *op.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "f32_gemm", b) }),
-	rowFor("formula", func(o *op.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "", b) }),
+	inRoom(rowFor("gemv", func(o *op.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "f32_gemv", b) })),
+	inRoom(rowFor("gemm", func(o *op.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "f32_gemm", b) })),
+	inRoom(rowFor("formula", func(o *op.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "", b) })),
 	rowFor("gemv", func(o *op.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_gemv", b) }),
 	rowFor("gemm", func(o *op.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_gemm", b) }),
 	rowFor("formula", func(o *op.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "", b) }),
@@ -276,7 +276,13 @@ func bindMatMul(kernel string, b *binder) error {
 	if b.isEmpty() {
 		return nil
 	}
+	if b.OutRoom != nil {
+		return device.Refuse("products follow each other without gaps")
+	}
 	p := productOf(matrices(b.In[0].Dims, true), matrices(b.In[1].Dims, false))
+	if b.HasRoom() {
+		p = reordered(&op.FusedMatMul{}, b)
+	}
 	if kernel == "" {
 		return b.wideProduct(p, b.out(0))
 	}
@@ -364,13 +370,14 @@ func (b *binder) applyOut(e op.Epilogue, dims graph.Dims) error {
 }
 
 // reordered is the products of operands whose axes are in another order.
-func reordered(o *op.FusedMatMul, a, b graph.Dims) *product {
-	if o.Order == [2]op.AxisOrder{} {
-		return productOf(matrices(a, true), matrices(b, false))
+func reordered(o *op.FusedMatMul, b *binder) *product {
+	if o.Order == [2]op.AxisOrder{} && !b.HasRoom() {
+		return productOf(matrices(b.In[0].Dims, true), matrices(b.In[1].Dims, false))
 	}
 	var dims, steps [2]graph.Dims
-	for i, d := range []graph.Dims{a, b} {
-		dims[i], steps[i] = o.Order[i].Apply(d), o.Order[i].Apply(stridesOf(d))
+	for i := range dims {
+		d := b.In[i].Dims
+		dims[i], steps[i] = o.Order[i].Apply(d), o.Order[i].Apply(stridesOf(b.Memory(i)))
 		if one := graph.Known(1); len(d) == 1 {
 			dims[i], steps[i] = graph.Dims{d[0], one}, graph.Dims{one, one}
 			if i == 0 {
@@ -380,7 +387,7 @@ func reordered(o *op.FusedMatMul, a, b graph.Dims) *product {
 	}
 	la, lb := len(dims[0])-2, len(dims[1])-2
 	p := &product{
-		scattered: o.Order[1].Batch, m: dims[0][la], k: dims[0][la+1], n: dims[1][lb+1],
+		scattered: o.Order[1].Batch || b.HasRoom(), m: dims[0][la], k: dims[0][la+1], n: dims[1][lb+1],
 		aRow: steps[0][la], aCol: steps[0][la+1], bRow: steps[1][lb], bCol: steps[1][lb+1],
 	}
 	for i := max(la, lb); i > 0; i-- {
@@ -411,7 +418,10 @@ func bindFusedMatMul(o *op.FusedMatMul, kernel string, b *binder) error {
 	if b.isEmpty() {
 		return nil
 	}
-	p := reordered(o, b.In[0].Dims, b.In[1].Dims)
+	if b.OutRoom != nil {
+		return device.Refuse("products follow each other without gaps")
+	}
+	p := reordered(o, b)
 	if kernel != "" {
 		return b.narrow(kernel, p, float64(o.Alpha), sum{})
 	}

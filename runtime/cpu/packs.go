@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/mapped"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -35,7 +36,7 @@ type pack struct {
 func NewPacks() *Packs { return &Packs{list: map[packKey]*pack{}} }
 
 // get returns n bytes at a multiple of 64 outside Go's heap that fill wrote, by the
-// first call with that key.
+// first call with that key. The pages of a mapped file that w lies on are given back.
 func (p *Packs) get(w *tensor.Tensor, k packKey, n int, fill func(w *tensor.Tensor, dst []byte) error) ([]byte, error) {
 	k.data = w.Pointer()
 	return p.keep(k, w, func() ([]byte, error) {
@@ -43,7 +44,9 @@ func (p *Packs) get(w *tensor.Tensor, k packKey, n int, fill func(w *tensor.Tens
 		if err != nil {
 			return nil, err
 		}
-		return b, fill(w.Aligned(), b)
+		err = aligned(w, func(w *tensor.Tensor) error { return fill(w, b) })
+		mapped.Release(w.Bytes())
+		return b, err
 	})
 }
 
@@ -68,6 +71,25 @@ func allocPack(n int) ([]byte, error) {
 		return nil, errors.New("no memory for packed constants")
 	}
 	return b, nil
+}
+
+// aligned calls f with w, or with a copy whose elements lie at a multiple of their size,
+// which ends with the call.
+func aligned(w *tensor.Tensor, f func(w *tensor.Tensor) error) error {
+	if w.IsAligned() {
+		return f(w)
+	}
+	b := bindings.Alloc(len(w.Bytes()))
+	if b == nil {
+		return errors.New("no memory for a copy of constants")
+	}
+	defer bindings.Free(b)
+	copy(b, w.Bytes())
+	c, err := tensor.FromBytes(w.DType(), w.Shape(), b)
+	if err != nil {
+		return err
+	}
+	return f(c)
 }
 
 // Aligned returns w if kernels can read its elements where they lie, else a copy

@@ -47,15 +47,18 @@ func bindReduce(o *op.Reduce, b *binder) error {
 	if o.Logs {
 		return device.Refuse("sums of exponentials are computed in Go")
 	}
-	if _, _, err := b.float32Types(b.DType(0)); err != nil {
-		return err
-	}
 	reduced, known, err := o.Reduced(b.In)
 	if err != nil {
 		return err
 	}
 	if !known {
 		return &device.NeedValue{Input: 1}
+	}
+	if name := intReductions[b.DType(0)]; name != "" {
+		return b.reduceInts(name, o, reduced)
+	}
+	if _, _, err := b.float32Types(b.DType(0)); err != nil {
+		return err
 	}
 	list := reductions(b.In[0].Dims, reduced)
 	x, from := b.in(0), b.DType(0)
@@ -82,6 +85,41 @@ func bindReduce(o *op.Reduce, b *binder) error {
 		}
 	}
 	return b.reduce(list[len(list)-1], first, divisor, o.Root, from, b.Out[0].DType, x, b.out(0))
+}
+
+// intReductions are the kernels that reduce integers.
+var intReductions = map[tensor.DType]string{tensor.I64: "i64_reduce", tensor.I32: "i32_reduce"}
+
+// reduceInts reduces one run of axes after another.
+func (b *binder) reduceInts(kernel string, o *op.Reduce, reduced []bool) error {
+	d := b.DType(0)
+	if o.Mean || o.Root != op.RootNone || o.First == op.ReduceSumSquare || o.First == op.ReduceSumAbs || b.Out[0].DType != d {
+		return device.Refuse("this reduction of integers is computed in Go")
+	}
+	list, x := reductions(b.In[0].Dims, reduced), b.in(0)
+	for i, r := range list {
+		if o.First == op.ReduceMax || o.First == op.ReduceMin {
+			if n, ok := r.n.Value(); !ok || n == 0 {
+				return device.Refuse("the extremes of %v integers are found in Go", r.n)
+			}
+		}
+		out := b.out(0)
+		if i < len(list)-1 {
+			n, ok := b.Max(r.outer.Mul(r.inner))
+			if !ok {
+				return device.Refuse("extents %v are not known", b.In[0].Dims)
+			}
+			out = b.temp(d.Bytes(n))
+		}
+		var w words
+		w.dim(r.outer, r.n, r.inner)
+		w.int(int(o.First), d.Bits()/8)
+		if err := b.run(kernel, w, x, out); err != nil {
+			return err
+		}
+		x = out
+	}
+	return nil
 }
 
 // reduce adds a command.

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -89,6 +91,66 @@ func TestReduceInfinities(t *testing.T) {
 			if got := runOutputs(t, k, w, pool, []output{{at: 1, dtype: tensor.F32, n: 1}}, stored(tensor.F32, x), nil); got[0] != v {
 				t.Errorf("%s: reduction %d of infinities is %v", k.Variant(), first, got[0])
 			}
+		}
+	}
+}
+
+// TestIntReduce compares reductions of integers with loops, sums that wrap among them.
+func TestIntReduce(t *testing.T) {
+	pool, r := testPool(t), rand.New(rand.NewPCG(5, 6))
+	for _, s := range append([][3]int{{2, 0, 3}, {3, 4, 0}, {70000, 3, 1}}, steps...) {
+		for _, first := range []op.Reduction{op.ReduceSum, op.ReduceProd, op.ReduceMax, op.ReduceMin} {
+			if s[1] == 0 && (first == op.ReduceMax || first == op.ReduceMin) {
+				continue
+			}
+			intReduce[int64](t, pool, "i64_reduce", s, first, r.Int64)
+			intReduce[int32](t, pool, "i32_reduce", s, first, func() int32 { return int32(r.Uint32()) })
+		}
+	}
+}
+
+func intReduce[T int32 | int64](t *testing.T, pool *bindings.Pool, kernel string, s [3]int, first op.Reduction, next func() T) {
+	t.Helper()
+	x := make([]T, volume(s[:]))
+	for i := range x {
+		x[i] = next()
+	}
+	want := make([]T, s[0]*s[2])
+	for i := range want {
+		for k := range s[1] {
+			v := x[(i/s[2]*s[1]+k)*s[2]+i%s[2]]
+			switch {
+			case k == 0:
+				want[i] = v
+			case first == op.ReduceSum:
+				want[i] += v
+			case first == op.ReduceProd:
+				want[i] *= v
+			case first == op.ReduceMax:
+				want[i] = max(want[i], v)
+			default:
+				want[i] = min(want[i], v)
+			}
+		}
+		if s[1] == 0 && first == op.ReduceProd {
+			want[i] = 1
+		}
+	}
+	d := tensor.Of[T]()
+	var w words
+	w.int(s[0], s[1], s[2], int(first), d.Bits()/8)
+	for _, k := range runnable(t, kernel) {
+		in, err := tensor.From(x, len(x))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := runGuarded(t, k, w, pool, d.Bytes(len(want)), d.Bits()/8, in.Bytes())
+		got, err := tensor.From(want, len(want))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(out, got.Bytes()) {
+			t.Fatalf("%s %s of %v, reduction %d", kernel, k.Variant(), s, first)
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 )
 
 var storeRows = []row{
-	rowFor("store", func(_ *op.Shape, b *binder) error { return bindStore(b) }),
-	rowFor("store", func(_ op.Size, b *binder) error { return bindStore(b) }),
+	inRoom(rowFor("store", func(_ *op.Shape, b *binder) error { return bindStore(b) })),
+	inRoom(rowFor("store", func(_ op.Size, b *binder) error { return bindStore(b) })),
 }
 
 // bindStore writes output 0, a scalar or vector of integers that are known as

@@ -17,8 +17,33 @@ type Binding struct {
 	Node *graph.Node
 	In   []*op.Value // nil where an input is left out
 	Out  []*op.Value // nil where an output is left out
+	// InLayouts and OutLayouts are the layouts of operands; nil when all are plain.
+	InLayouts, OutLayouts []Layout
 	// Bound is the most that a length can be; nil when all extents are numbers.
 	Bound func(symbol string) (int, bool)
+	// InRoom and OutRoom are, by operand, the extents of memory that has more room than
+	// the value takes: rows of the value are rows of the memory, which goes on behind
+	// them along one axis. Nil where a value fills its memory, and where none has room.
+	InRoom, OutRoom []graph.Dims
+}
+
+// HasRoom reports whether the memory of an operand has more room than its value takes.
+func (b *Binding) HasRoom() bool { return b.InRoom != nil || b.OutRoom != nil }
+
+// Memory is the extents of the memory of input i.
+func (b *Binding) Memory(i int) graph.Dims {
+	if i < len(b.InRoom) && b.InRoom[i] != nil {
+		return b.InRoom[i]
+	}
+	return b.In[i].Dims
+}
+
+// OutMemory is Memory of output i.
+func (b *Binding) OutMemory(i int) graph.Dims {
+	if i < len(b.OutRoom) && b.OutRoom[i] != nil {
+		return b.OutRoom[i]
+	}
+	return b.Out[i].Dims
 }
 
 // Has reports whether input i is there.
@@ -83,7 +108,11 @@ func (b *Binding) Max(d graph.Dim) (int, bool) {
 	if b.Bound == nil {
 		return 0, false
 	}
-	return d.Eval(b.Bound)
+	_, most, ok := d.Interval(func(symbol string) (int, int, bool) {
+		n, ok := b.Bound(symbol)
+		return 0, n, ok
+	})
+	return most, ok
 }
 
 // Refusal says that a row, or a whole device, does not compute a node.

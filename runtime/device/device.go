@@ -24,6 +24,11 @@ type Device interface {
 	// for every kernel that fits in place of one of its kernels. None is there twice, and
 	// that of Bind is among them.
 	Alternatives(b *Binding) ([]*Step, error)
+	// Layouts lists the layouts in which Bind makes a step of the node, all operands plain
+	// first; nil when there is no other choice. A device blocks by one number of channels.
+	// A Reorder of a value takes the layouts of its binding alone, and has one choice, which
+	// tells its cost.
+	Layouts(b *Binding) []LayoutChoice
 	// Record lays commands out for runs. Memory is attached with Segment.Rebase.
 	Record(list []Recorded) (Segment, error)
 	// Alloc returns n bytes at a multiple of 64, not cleared; nil when there is no
@@ -37,6 +42,8 @@ type Device interface {
 	// it. More runs at a time than there are threads only get in each other's way.
 	Enter(ctx context.Context) (place bool, err error)
 	Leave(place bool)
+	// Places is how many runs the device has room for.
+	Places() int
 	// NewFlag returns a flag that ends runs.
 	NewFlag() (Flag, error)
 }

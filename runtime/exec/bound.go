@@ -21,6 +21,7 @@ type Bound struct {
 	outputs []*tensor.Tensor
 	pins    []device.Pinner // of outputs
 	placed  []bool          // by output: commands write it where it lies
+	steps   *boundStream    // of a stream; nil for runs that do not follow each other
 }
 
 // Bind makes memory for a plan all of whose inputs and results are tensors with known
@@ -116,8 +117,15 @@ func firstOf(list []int, id int) int {
 
 // Run computes the results from what the inputs hold.
 func (b *Bound) Run(ctx context.Context, prof *Profile) error {
-	r, f := &b.run, b.frame
-	r.ctx, r.prof, f.run = ctx, prof, r
+	r := &b.run
+	r.ctx, r.prof = ctx, prof
+	if b.steps != nil {
+		if err := b.begin(); err != nil {
+			return err
+		}
+	}
+	f := b.frame
+	f.run = r
 	place, err := r.device.Enter(ctx)
 	if err != nil {
 		return r.fail(f.plan, nil, err)
@@ -128,10 +136,16 @@ func (b *Bound) Run(ctx context.Context, prof *Profile) error {
 	}
 	defer r.end()
 	if err := r.stage(f); err != nil {
+		if b.steps != nil {
+			b.steps.failed(f.plan)
+		}
 		return err
 	}
+	if b.steps != nil {
+		b.end()
+	}
 	for i, id := range f.plan.Program.Outputs {
-		if b.placed[i] {
+		if b.placed[i] || b.outputs[i] == nil {
 			continue
 		}
 		t, ok := f.value(id).(*tensor.Tensor)
@@ -154,6 +168,9 @@ func (b *Bound) Close() {
 	d := b.run.device
 	for i := range b.pins {
 		b.pins[i].Unpin()
+	}
+	if b.steps != nil {
+		b.steps.release(d)
 	}
 	b.frame.reset()
 	b.frame.free()

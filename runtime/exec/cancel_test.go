@@ -8,6 +8,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/optest"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/plan"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -58,7 +59,7 @@ func TestCancelWithinStep(t *testing.T) {
 // whatever else the machine does.
 func checkCancelled(t *testing.T, g *graph.Graph, in []tensor.Value) {
 	const attempts, most = 5, 100 * time.Millisecond
-	d := testDevice(t)
+	d := optest.Device(t)
 	p, err := plan.Compile(&graph.Model{Graph: g}, op.Standard(), d)
 	if err != nil {
 		t.Fatal(err)

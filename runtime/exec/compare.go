@@ -96,8 +96,8 @@ type trials struct {
 // operands makes the inputs and outputs of a node.
 func (t *trials) operands(b *device.Binding) error {
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, v := range b.In {
-		x, err := t.operand(v)
+	for i, v := range b.In {
+		x, err := t.operand(v, b.InLayout(i))
 		if err != nil {
 			return err
 		}
@@ -106,8 +106,8 @@ func (t *trials) operands(b *device.Binding) error {
 		}
 		t.in = append(t.in, x)
 	}
-	for _, v := range b.Out {
-		x, err := t.operand(v)
+	for i, v := range b.Out {
+		x, err := t.operand(v, b.OutLayout(i))
 		if err != nil {
 			return err
 		}
@@ -116,8 +116,9 @@ func (t *trials) operands(b *device.Binding) error {
 	return nil
 }
 
-// operand is a constant, or zeros in memory of the device; nil for no value.
-func (t *trials) operand(v *op.Value) (*tensor.Tensor, error) {
+// operand is a constant, or zeros in memory of the device as the layout has it; nil for
+// no value.
+func (t *trials) operand(v *op.Value, l device.Layout) (*tensor.Tensor, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -128,6 +129,7 @@ func (t *trials) operand(v *op.Value) (*tensor.Tensor, error) {
 	if !ok {
 		return nil, graph.Mark(graph.ErrShape, "extents of %v are not known", v.Type)
 	}
+	shape = l.Extents(shape)
 	b, err := t.alloc(v.DType.Bytes(shape.Len()))
 	if err != nil {
 		return nil, err

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -27,11 +26,25 @@ type Executor struct {
 // New returns an executor that runs steps on the device. Limit bounds the memory of
 // one run in bytes; 0 is no limit.
 func New(d device.Device, limit int) *Executor {
-	return &Executor{device: d, limit: limit, idle: frames{}}
+	return &Executor{device: d, limit: limit, idle: frames{places: d.Places()}}
 }
 
 // Close frees the idle frames. No run may be under way.
-func (e *Executor) Close() { e.idle.close() }
+func (e *Executor) Close() { e.idle.trim() }
+
+// Trim frees the idle frames, and those of runs under way when these end.
+func (e *Executor) Trim() { e.idle.trim() }
+
+// Warm has memory ready for a run of the plan.
+func (e *Executor) Warm(pl *plan.Plan) error {
+	r := &run{Executor: e, limited: e.limit > 0, budget: e.limit}
+	f, err := r.frame(pl)
+	if err != nil {
+		return err
+	}
+	e.idle.put(f)
+	return nil
+}
 
 // Run computes the results of the plan, in the order of the program's outputs.
 // Inputs are as the plan was made for, in the order of the program's inputs;
@@ -49,7 +62,7 @@ func (e *Executor) Run(ctx context.Context, pl *plan.Plan, inputs []tensor.Value
 		return nil, err
 	}
 	defer r.end()
-	results, err := r.program(pl, inputs)
+	results, err := r.program(pl, inputs, nil)
 	if prof != nil {
 		prof.Memory = max(prof.Memory, r.most)
 	}
@@ -102,8 +115,9 @@ func (r *run) end() {
 	// Else the context's goroutine sets the flag, now or later, and it must stay.
 }
 
-// program runs all stages of a program and returns its results.
-func (r *run) program(pl *plan.Plan, inputs []tensor.Value) (results []tensor.Value, err error) {
+// program runs all stages of a program and returns its results. A stream, unless it is
+// nil, gives lengths and the memory of states.
+func (r *run) program(pl *plan.Plan, inputs []tensor.Value, st *Stream) (results []tensor.Value, err error) {
 	var list []*frame
 	defer func() {
 		for _, f := range list {
@@ -118,9 +132,16 @@ func (r *run) program(pl *plan.Plan, inputs []tensor.Value) (results []tensor.Va
 			return nil, err
 		}
 		list = append(list, f)
+		if st != nil {
+			if err := st.attach(f); err != nil {
+				return nil, r.fail(pl, nil, err)
+			}
+		}
 		if len(list) == 1 {
 			for i, id := range pl.Program.Inputs {
-				f.set(id, aligned(inputs[i]))
+				if pl.Slots[id].Place != plan.Held {
+					f.set(id, aligned(inputs[i]))
+				}
 			}
 		} else {
 			f.inherit(list[len(list)-2])
@@ -264,7 +285,7 @@ func (r *run) body(f *frame, s *plan.Step, attr string, in []tensor.Value) ([]te
 			r.within = outer + " > " + r.within
 		}
 	}
-	return r.program(pl, in)
+	return r.program(pl, in, nil)
 }
 
 // takes reports whether a body that declares one type can be given another. A
@@ -276,69 +297,6 @@ func takes(want, have graph.Type) bool {
 	return want.Kind == have.Kind && (want.Kind != graph.TensorType || want.DType == have.DType)
 }
 
-// frames is a free list: memory of runs that have ended.
-type frames struct {
-	mu   sync.Mutex
-	list []*frame
-}
-
-// maxIdle bounds the frames kept for later runs.
-const maxIdle = 16
-
-// get returns a frame for the plan: one that was set up for it, else one with a
-// large enough arena, else a new one.
-func (fs *frames) get(pl *plan.Plan, d device.Device) (*frame, error) {
-	fs.mu.Lock()
-	best := -1
-	for i, f := range fs.list {
-		if f.plan == pl {
-			best = i
-			break
-		}
-		if best < 0 || len(f.arena) > len(fs.list[best].arena) {
-			best = i
-		}
-	}
-	var f *frame
-	if best >= 0 {
-		f = fs.list[best]
-		fs.list[best] = fs.list[len(fs.list)-1]
-		fs.list = fs.list[:len(fs.list)-1]
-	}
-	fs.mu.Unlock()
-	if f == nil {
-		f = &frame{device: d}
-	}
-	if f.plan == pl {
-		return f, nil
-	}
-	if err := f.setUp(pl); err != nil {
-		f.free()
-		return nil, err
-	}
-	return f, nil
-}
-
-func (fs *frames) put(f *frame) {
-	f.reset()
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	if len(fs.list) == maxIdle {
-		f.free()
-		return
-	}
-	fs.list = append(fs.list, f)
-}
-
-func (fs *frames) close() {
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	for _, f := range fs.list {
-		f.free()
-	}
-	fs.list = nil
-}
-
 // describe lists the operands of a step for messages.
 func (f *frame) describe(s *plan.Step) string {
 	parts := make([]string, len(s.Inputs))
@@ -347,8 +305,8 @@ func (f *frame) describe(s *plan.Step) string {
 		if id < 0 {
 			continue
 		}
-		if slot := &f.plan.Slots[id]; slot.Shape != nil {
-			parts[i] = fmt.Sprintf("%v%v", slot.Type.DType, slot.Shape)
+		if shape := f.shape(id); shape != nil {
+			parts[i] = fmt.Sprintf("%v%v", f.plan.Slots[id].Type.DType, shape)
 		} else {
 			parts[i] = fmt.Sprint(f.value(id))
 		}

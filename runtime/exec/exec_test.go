@@ -12,6 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/optest"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/plan"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -142,7 +143,7 @@ func model(inputs, outputs string, nodes ...*graph.Node) *graph.Model {
 
 func compile(t testing.TB, m *graph.Model) *plan.Program {
 	t.Helper()
-	p, err := plan.Compile(m, registry(t), testDevice(t))
+	p, err := plan.Compile(m, registry(t), optest.Device(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +278,7 @@ func TestRandomGraphs(t *testing.T) {
 		m := randomModel(r, 1+r.IntN(40), length)
 		p := compile(t, m)
 		var err error
-		e := exec.New(testDevice(t), 0)
+		e := exec.New(optest.Device(t), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,7 +312,7 @@ func TestRandomGraphs(t *testing.T) {
 func TestDynamicExtents(t *testing.T) {
 	m := model("a", "y z", node("Keep", "a", "k"), node("Step", "k", "y"), node("View", "k", "w"), node("Sum", "w y", "z"))
 	var err error
-	e := exec.New(testDevice(t), 0)
+	e := exec.New(optest.Device(t), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +332,7 @@ func TestDynamicExtents(t *testing.T) {
 func TestErrorNamesTheNode(t *testing.T) {
 	m := model("a", "y", node("Step", "a", "s"), node("Broken", "s", "y"))
 	m.Graph.Nodes[1].Name = "culprit"
-	e := exec.New(testDevice(t), 0)
+	e := exec.New(optest.Device(t), 0)
 	defer e.Close()
 	in := []*tensor.Tensor{vector(t, 1, 2)}
 	_, err := run(e, planFor(t, compile(t, m), in), in)
@@ -346,7 +347,7 @@ func TestErrorNamesTheNode(t *testing.T) {
 
 func TestPanicIsAnError(t *testing.T) {
 	m := model("a", "y", node("Panics", "a", "y"))
-	e := exec.New(testDevice(t), 0)
+	e := exec.New(optest.Device(t), 0)
 	defer e.Close()
 	in := []*tensor.Tensor{vector(t, 1, 2)}
 	_, err := run(e, planFor(t, compile(t, m), in), in)
@@ -364,7 +365,7 @@ func TestPanicIsAnError(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	m := model("a", "y", node("Step", "a", "y"))
-	e := exec.New(testDevice(t), 0)
+	e := exec.New(optest.Device(t), 0)
 	defer e.Close()
 	in := []*tensor.Tensor{vector(t, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -376,7 +377,7 @@ func TestCancel(t *testing.T) {
 
 func TestMemoryLimit(t *testing.T) {
 	m := model("a", "y", node("Keep", "a", "k"), node("Step", "k", "y"))
-	e := exec.New(testDevice(t), 100)
+	e := exec.New(optest.Device(t), 100)
 	defer e.Close()
 	for _, tt := range []struct {
 		n  int
@@ -399,7 +400,7 @@ func TestHammer(t *testing.T) {
 	m := randomModel(r, 60, 64)
 	p := compile(t, m)
 	var err error
-	e := exec.New(testDevice(t), 0)
+	e := exec.New(optest.Device(t), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

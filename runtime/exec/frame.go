@@ -22,6 +22,8 @@ type frame struct {
 	fixed    []*tensor.Tensor // by value id: those that stay from run to run
 	values   []tensor.Value   // by value id: those that were asked for
 	shared   []bool           // by value id: it may share memory with another
+	lengths  func(symbol string) (int, bool)
+	sizes    []tensor.Shape // by value id: extents over lengths, of those that were asked for
 	pinned   device.Pinner
 	more     scratch // for steps in Go
 	call     op.Run
@@ -29,6 +31,7 @@ type frame struct {
 	run   *run
 	held  int // bytes that count for the run's limit
 	taken int // bytes that the run took for the frame
+	epoch int // of the idle frames when it was taken from them
 }
 
 // stringHeader is what an empty string takes in a tensor, in bytes.
@@ -60,8 +63,45 @@ func (f *frame) setUp(pl *plan.Plan) error {
 	f.fixed = make([]*tensor.Tensor, len(pl.Slots))
 	f.values = make([]tensor.Value, len(pl.Slots))
 	f.shared = make([]bool, len(pl.Slots))
+	f.sizes, f.lengths = nil, nil
+	if pl.Lengths != nil {
+		f.sizes = make([]tensor.Shape, len(pl.Slots))
+	}
 	f.plan = pl
 	return nil
+}
+
+// resize sets the lengths over which extents are expressions.
+func (f *frame) resize(lengths func(symbol string) (int, bool)) error {
+	f.lengths = lengths
+	for _, s := range f.segments {
+		if s != nil {
+			if err := s.Resize(lengths); err != nil {
+				return err
+			}
+		}
+	}
+	for id := range f.sizes {
+		if f.plan.Slots[id].Shape == nil {
+			f.sizes[id], f.fixed[id] = f.sizes[id][:0], nil
+		}
+	}
+	return nil
+}
+
+// shape is the extents of a value; nil when only a step finds them out.
+func (f *frame) shape(id int) tensor.Shape {
+	s := &f.plan.Slots[id]
+	if s.Most == nil || s.Shape != nil {
+		return s.Shape
+	}
+	if len(f.sizes[id]) == 0 {
+		for _, d := range s.Type.Dims {
+			n, _ := d.Eval(f.lengths)
+			f.sizes[id] = append(f.sizes[id], max(n, 0))
+		}
+	}
+	return f.sizes[id]
 }
 
 func (f *frame) grow(b *[]byte, n int, what string) error {
@@ -95,11 +135,13 @@ func (f *frame) rebase(id int, t *tensor.Tensor) {
 }
 
 // readdress is rebase for memory that stays where it is.
-func (f *frame) readdress(id int, t *tensor.Tensor) {
+func (f *frame) readdress(id int, t *tensor.Tensor) { f.readdressAt(id, t.Bytes()) }
+
+func (f *frame) readdressAt(id int, memory []byte) {
 	base := f.plan.Slots[id].Base
 	for _, s := range f.segments {
 		if s != nil {
-			s.Rebase(base, t.Pointer())
+			s.Rebase(base, unsafe.Pointer(unsafe.SliceData(memory)))
 		}
 	}
 }
@@ -138,13 +180,18 @@ func (f *frame) fix(id int) *tensor.Tensor {
 	case plan.Const:
 		t = s.Const
 	case plan.Arena:
-		t, _ = tensor.FromBytes(s.Type.DType, s.Shape, f.arena[s.Offset:s.Offset+s.Bytes():s.Offset+s.Bytes()])
-	case plan.View:
-		from, _ := f.value(s.ViewOf).(*tensor.Tensor)
-		if from == nil || s.Shape == nil {
+		if s.Layout != device.Plain {
 			return nil
 		}
-		t, _ = from.Reshape(s.Shape)
+		shape := f.shape(id).Clone()
+		n := s.Type.DType.Bytes(shape.Len())
+		t, _ = tensor.FromBytes(s.Type.DType, shape, f.arena[s.Offset:s.Offset+n:s.Offset+n])
+	case plan.View:
+		from, _ := f.value(s.ViewOf).(*tensor.Tensor)
+		if from == nil || s.Most == nil {
+			return nil
+		}
+		t, _ = from.Reshape(f.shape(id).Clone())
 		if p := f.plan.Slots[f.plan.Root(id)].Place; p != plan.Arena && p != plan.Const {
 			return t
 		}
@@ -162,8 +209,9 @@ func (f *frame) segment(i int) (device.Segment, error) {
 				continue
 			}
 			s := &f.plan.Slots[id]
-			f.run.take(f, s.Bytes())
-			f.set(id, tensor.New(s.Type.DType, s.Shape...))
+			t := tensor.New(s.Type.DType, f.shape(id)...)
+			f.run.take(f, len(t.Bytes()))
+			f.set(id, t)
 		}
 	}
 	return f.segments[i], nil
@@ -187,6 +235,17 @@ func (f *frame) reset() {
 	clear(f.call.Made[:cap(f.call.Made)])
 	f.call.Body, f.call.BodyType, f.call.Stop = nil, nil, nil
 	f.run, f.taken = nil, 0
+}
+
+// bytes is the memory that the frame holds from run to run, outside Go's heap.
+func (f *frame) bytes() int {
+	n := len(f.arena) + len(f.scratch) + f.more.bytes()
+	for _, s := range f.segments {
+		if s != nil {
+			n += s.Bytes()
+		}
+	}
+	return n
 }
 
 func (f *frame) freeSegments() {
@@ -232,8 +291,8 @@ func (f *frame) owns(t *tensor.Tensor) bool {
 }
 
 // collect returns the values of the program's outputs, none of which shares memory
-// with another, with an input, with a constant or with a frame. The stages of the run
-// are in order.
+// with another, with an input, with a constant or with a frame. Those that lie in the
+// memory of a state are nil. The stages of the run are in order.
 func collect(stages []*frame) ([]tensor.Value, error) {
 	last := stages[len(stages)-1]
 	list := make([]tensor.Value, len(last.plan.Program.Outputs))
@@ -247,6 +306,9 @@ func collect(stages []*frame) ([]tensor.Value, error) {
 			}
 		}
 		root := f.plan.Root(id)
+		if f.plan.Slots[root].Place == plan.Held {
+			continue
+		}
 		v := f.value(id)
 		if v == nil {
 			return nil, fmt.Errorf("output %q was not computed", last.plan.Program.Names[id])

@@ -83,8 +83,8 @@ func (r *run) hostRun(f *frame, s *plan.Step) error {
 // made notes a value that a step made by itself.
 func (f *frame) made(id int, v tensor.Value) error {
 	s := &f.plan.Slots[id]
-	if t, ok := v.(*tensor.Tensor); ok && s.Shape != nil && (!t.Shape().Equal(s.Shape) || t.DType() != s.Type.DType) {
-		return graph.Mark(graph.ErrShape, "output %q is %v where %v%v was inferred", f.plan.Program.Names[id], t, s.Type.DType, s.Shape)
+	if t, ok := v.(*tensor.Tensor); ok && s.Most != nil && (!t.Shape().Equal(f.shape(id)) || t.DType() != s.Type.DType) {
+		return graph.Mark(graph.ErrShape, "output %q is %v where %v%v was inferred", f.plan.Program.Names[id], t, s.Type.DType, f.shape(id))
 	}
 	f.set(id, f.keep(v))
 	f.shared[id] = true
@@ -106,14 +106,14 @@ func (f *frame) outputs(s *plan.Step) error {
 			continue
 		}
 		slot := &f.plan.Slots[id]
-		d, shape := slot.Type.DType, slot.Shape
+		d, shape := slot.Type.DType, f.shape(id)
 		if inferred != nil {
 			d = inferred[i].DType
 			shape, _ = inferred[i].Dims.Concrete()
 		}
 		var err error
 		switch {
-		case slot.Place == plan.Arena, slot.Place == plan.View && slot.Shape != nil:
+		case slot.Place == plan.Arena, slot.Place == plan.View && slot.Most != nil:
 			f.call.Out[i], _ = f.value(id).(*tensor.Tensor)
 		case slot.Type.Kind != graph.TensorType || shape == nil:
 		case i == 0 && s.Row.View:
@@ -127,7 +127,7 @@ func (f *frame) outputs(s *plan.Step) error {
 				f.set(id, f.call.Out[i])
 			}
 			if slot.Place == plan.Result {
-				f.run.take(f, slot.Bytes())
+				f.run.take(f, len(f.call.Out[i].Bytes()))
 			}
 		}
 		if err != nil {

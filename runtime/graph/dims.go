@@ -65,3 +65,16 @@ func (d Dims) String() string {
 	}
 	return fmt.Sprintf("[%s]", strings.Join(parts, ","))
 }
+
+// Same reports whether d and e are known to have the same extents.
+func (d Dims) Same(e Dims) bool {
+	if d == nil || len(d) != len(e) {
+		return false
+	}
+	for i := range d {
+		if !d[i].Same(e[i]) {
+			return false
+		}
+	}
+	return true
+}

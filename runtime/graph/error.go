@@ -14,6 +14,7 @@ var (
 	ErrMissing     = errors.New("missing input")
 	ErrDevice      = errors.New("device not available")
 	ErrMemory      = errors.New("not enough memory")
+	ErrState       = errors.New("state of a stream")
 )
 
 // Error says where something failed. The layer that knows a place fills it in

@@ -12,7 +12,8 @@ type Transpose struct {
 
 func newTranspose(n *Node) (Op, error) { return &Transpose{perm: n.Ints("perm")}, nil }
 
-func (o *Transpose) order(rank int) ([]int, error) {
+// Perm returns the input axis of each output axis, for an input of that rank.
+func (o *Transpose) Perm(rank int) ([]int, error) {
 	if o.perm == nil {
 		perm := make([]int, rank)
 		for i := range perm {
@@ -37,7 +38,7 @@ func (o *Transpose) Infer(c *Infer) error {
 		}
 		return nil
 	}
-	perm, err := o.order(rank)
+	perm, err := o.Perm(rank)
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func (o *Transpose) Infer(c *Infer) error {
 
 // Copies permutes the axes.
 func (o *Transpose) Copies(c *Infer) ([]Copy, error) {
-	perm, err := o.order(len(c.In[0].Dims))
+	perm, err := o.Perm(len(c.In[0].Dims))
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,9 @@ type Concat struct {
 	axis int
 }
 
+// Axis is the axis along which values are joined, counted from the end when negative.
+func (o *Concat) Axis() int { return o.axis }
+
 func newConcat(n *Node) (Op, error) {
 	if n.Since >= 4 && !n.Has("axis") {
 		return nil, graph.Mark(graph.ErrFormat, "attribute axis is missing")

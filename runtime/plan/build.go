@@ -28,14 +28,17 @@ type inferred struct {
 	in, out []*op.Value
 	dynamic bool // only a run finds out the extents of its outputs
 	needed  bool
+
+	inLayouts, outLayouts []device.Layout // nil for all plain
 }
 
 // stage plans as many of the nodes as have inputs of known extents. The values of
 // given are there already, in that place.
-func (p *Program) stage(values []*op.Value, ready []bool, nodes []*Node, given []int, place Place) (*Plan, error) {
+// Lengths is what is known of lengths and states, or nil.
+func (p *Program) stage(values []*op.Value, ready []bool, nodes []*Node, given []int, place Place, lengths *Lengths) (*Plan, error) {
 	wait := map[*Node]int{}
 	for {
-		b := &builder{Plan: &Plan{Program: p, Slots: make([]Slot, len(values)), Bases: firstBase}, expose: map[int]bool{}, wait: wait}
+		b := &builder{Plan: &Plan{Program: p, Slots: make([]Slot, len(values)), Bases: firstBase, Lengths: lengths}, expose: map[int]bool{}, wait: wait}
 		b.values, b.ready = append(b.values, values...), append(b.ready, ready...)
 		for _, n := range nodes {
 			if err := b.infer(n); err != nil {
@@ -43,11 +46,12 @@ func (p *Program) stage(values []*op.Value, ready []bool, nodes []*Node, given [
 			}
 		}
 		b.prune()
+		b.assignLayouts()
 		again, err := b.bindAll()
 		if err != nil {
 			return nil, err
 		}
-		if again {
+		if again || b.settle() {
 			continue
 		}
 		if err := b.finish(given, place); err != nil {
@@ -89,7 +93,7 @@ func (b *builder) infer(n *Node) error {
 		if id < 0 {
 			x.out[i] = nil
 		} else {
-			known = known && hasExtents(x.out[i])
+			known = known && b.hasExtents(x.out[i])
 		}
 	}
 	if !known && !n.Row.DynamicOutputs() && b.exposeInputs(n) {
@@ -99,20 +103,20 @@ func (b *builder) infer(n *Node) error {
 	x.dynamic = !known || n.Row.DynamicOutputs()
 	for i, id := range n.Out {
 		if id >= 0 {
-			b.values[id], b.ready[id] = x.out[i], hasExtents(x.out[i])
+			b.values[id], b.ready[id] = x.out[i], b.hasExtents(x.out[i])
 		}
 	}
 	b.todo = append(b.todo, x)
 	return nil
 }
 
-// hasExtents reports whether a value is a tensor whose extents are numbers, or no
-// tensor.
-func hasExtents(v *op.Value) bool {
+// hasExtents reports whether a value is a tensor whose extents are numbers, or
+// expressions over lengths that are known when a run starts, or no tensor.
+func (b *builder) hasExtents(v *op.Value) bool {
 	if v.Kind != graph.TensorType {
 		return true
 	}
-	_, ok := v.Dims.Concrete()
+	_, ok := b.Lengths.most(v.Dims)
 	return ok
 }
 
@@ -193,6 +197,10 @@ func (b *builder) bindAll() (again bool, err error) {
 			continue
 		}
 		if err := b.bind(&x); err != nil {
+			if errors.Is(err, errRoom) {
+				b.Lengths.demote(&x)
+				return true, nil
+			}
 			var need *device.NeedValue
 			if errors.As(err, &need) && b.exposeValue(x.In[need.Input]) {
 				b.wait[x.Node] = x.In[need.Input]
@@ -207,11 +215,13 @@ func (b *builder) bindAll() (again bool, err error) {
 // bind makes a node a view or a step: of the device, or else of the host.
 func (b *builder) bind(x *inferred) error {
 	if !x.dynamic && x.Row.View && len(x.Out) == 1 && x.out[0].Kind == graph.TensorType {
+		if b.Lengths.inRoom(x) {
+			return errRoom
+		}
 		b.nodes = append(b.nodes, placed{x.Node, -1})
 		return b.alignConst(x.In[0])
 	}
-	d := &device.Binding{Op: x.Op, Row: x.Row, Node: x.Node.Node, In: x.in, Out: x.out}
-	step, err := b.step(x, d)
+	step, err := b.step(x, b.binding(x))
 	if err != nil {
 		return err
 	}
@@ -219,8 +229,16 @@ func (b *builder) bind(x *inferred) error {
 		return err
 	}
 	b.nodes = append(b.nodes, placed{x.Node, len(b.Steps)})
-	b.Steps = append(b.Steps, Step{Node: x.Node, Step: step, Over: -1, Dynamic: x.dynamic})
+	b.Steps = append(b.Steps, Step{Node: x.Node, Step: step, InLayouts: x.inLayouts, OutLayouts: x.outLayouts, Over: -1, Dynamic: x.dynamic})
 	return nil
+}
+
+func (b *builder) binding(x *inferred) *device.Binding {
+	d := &device.Binding{
+		Op: x.Op, Row: x.Row, Node: x.Node.Node, In: x.in, Out: x.out, InLayouts: x.inLayouts, OutLayouts: x.outLayouts,
+	}
+	b.Lengths.describe(d, x.Node)
+	return d
 }
 
 // align makes sure that constants whose elements a step reads lie as the device needs
@@ -251,14 +269,31 @@ func (b *builder) alignConst(id int) error {
 	return nil
 }
 
+// step makes the step of a node. One on the host whose extents are expressions infers
+// them when it runs.
 func (b *builder) step(x *inferred, d *device.Binding) (*device.Step, error) {
-	if x.dynamic {
-		return device.Host(d)
-	}
-	step, err := b.Program.device.Bind(d)
 	var refusal *device.Refusal
-	if errors.As(err, &refusal) {
-		return device.HostAfter(d, refusal)
+	if !x.dynamic {
+		step, err := b.Program.device.Bind(d)
+		if !errors.As(err, &refusal) || !d.IsPlain() {
+			return step, err
+		}
 	}
-	return step, err
+	if b.Lengths.inRoom(x) {
+		return nil, errRoom
+	}
+	x.dynamic = x.dynamic || !x.sized()
+	return device.HostAfter(d, refusal)
+}
+
+// sized reports whether all extents of the outputs are numbers.
+func (x *inferred) sized() bool {
+	for _, v := range x.out {
+		if v != nil && v.Kind == graph.TensorType {
+			if _, ok := v.Dims.Concrete(); !ok {
+				return false
+			}
+		}
+	}
+	return true
 }

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"encoding/binary"
+	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -62,6 +64,37 @@ func (p *Program) ForTypes(types []graph.Type) (*Plan, error) {
 	return p.plans.get(key, func() (*Plan, error) { return p.Plan(p.declared(slices.Clone(types))) })
 }
 
+// ForLengths is For inputs of those types, whose extents may be expressions over the
+// lengths of l. The plan keeps l.
+func (p *Program) ForLengths(types []graph.Type, l *Lengths) (*Plan, error) {
+	var key []byte
+	for _, t := range types {
+		key = append(key, byte(t.DType), byte(t.Kind))
+		for _, d := range t.Dims {
+			key = append(append(key, d.Key()...), ',')
+		}
+		key = append(key, ';')
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Bounds)) {
+		key = fmt.Appendf(key, "%s<%d;", name, l.Bounds[name])
+	}
+	for _, s := range l.States {
+		key = fmt.Appendf(key, "%d>%d:%d,%d,%t;", s.In, s.Out, s.Axis, s.Room, s.InRoom)
+	}
+	return p.plans.get(key, func() (*Plan, error) { return p.planWith(p.declared(slices.Clone(types)), l) })
+}
+
+// Forget drops the plans of the program and of the graphs that its nodes hold. Runs
+// under way keep theirs, and later ones make new plans.
+func (p *Program) Forget() {
+	p.plans.clear()
+	for _, n := range p.Nodes {
+		for _, b := range n.Bodies {
+			b.Forget()
+		}
+	}
+}
+
 // declared replaces the types of values that are no tensors by those that the program
 // knows, on which alone plans depend.
 func (p *Program) declared(types []graph.Type) []graph.Type {
@@ -113,6 +146,12 @@ func (c *planCache) get(key []byte, make func() (*Plan, error)) (*Plan, error) {
 	e := c.entry(key)
 	e.once.Do(func() { e.plan, e.err = make() })
 	return e.plan, e.err
+}
+
+func (c *planCache) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.plans)
 }
 
 func (c *planCache) entry(key []byte) *cachedPlan {

@@ -82,10 +82,17 @@ func (o *ListedOperand) text() string {
 	case o.Packed > 0:
 		place += fmt.Sprintf(", packed in %d bytes", o.Packed)
 	}
+	if o.Room > 0 {
+		place += fmt.Sprintf(", room %d", o.Room)
+	}
 	if o.Over != "" {
 		place += ", over " + o.Over
 	}
-	return fmt.Sprintf("%s\t%s\t%s bytes\t%s", o.Name, o.Type, bytes, place)
+	typ := o.Type
+	if o.Layout != "" {
+		typ += " " + o.Layout
+	}
+	return fmt.Sprintf("%s\t%s\t%s bytes\t%s", o.Name, typ, bytes, place)
 }
 
 func (t *listingText) body(b *ListedBody, margin string) {

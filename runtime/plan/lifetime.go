@@ -51,9 +51,9 @@ func (b *builder) finish(given []int, place Place) error {
 	for id, v := range b.values {
 		s := &b.Slots[id]
 		s.Type = v.Type
-		s.Shape, _ = v.Dims.Concrete()
-		if v.Kind != graph.TensorType {
-			s.Shape = nil
+		if v.Kind == graph.TensorType {
+			s.Shape, _ = v.Dims.Concrete()
+			s.Most, _ = b.Lengths.most(v.Dims)
 		}
 		if v.Const != nil && used[id] {
 			s.Place, s.Const = Const, v.Const
@@ -65,6 +65,7 @@ func (b *builder) finish(given []int, place Place) error {
 			b.rebase(id)
 		}
 	}
+	b.Lengths.place(b.Plan)
 	b.findLive(given)
 	if err := b.placeAll(); err != nil {
 		return err
@@ -195,6 +196,7 @@ func (p *placer) step(i int) {
 		}
 		s := &p.Slots[id]
 		switch {
+		case s.Place == Held || p.updates(i, id):
 		case k == 0 && st.Row.View && s.Type.Kind == graph.TensorType:
 			p.view(id, st.In[0])
 		case st.Dynamic || s.Type.Kind != graph.TensorType || s.Type.DType == tensor.String:
@@ -247,14 +249,14 @@ func (p *placer) arena(step, k, id int) {
 }
 
 // canTakeOver reports whether value id, an input of the step, lies in the arena
-// with the extents and element size of s, and no other input of the step and
+// with the extents, layout and element size of s, and no other input of the step and
 // nothing after it reads that memory.
 func (p *placer) canTakeOver(step int, s *Slot, id int) bool {
 	if id < 0 || p.of[id] == nil {
 		return false
 	}
 	from := &p.Slots[id]
-	if from.Shape == nil || !from.Shape.Equal(s.Shape) || from.Type.DType.Bits() != s.Type.DType.Bits() {
+	if from.Most == nil || !from.Type.Dims.Same(s.Type.Dims) || from.Layout != s.Layout || from.Type.DType.Bits() != s.Type.DType.Bits() {
 		return false
 	}
 	st := &p.Steps[step]

@@ -40,8 +40,10 @@ type ListedOperand struct {
 	Index  int    `json:"index"`
 	Name   string `json:"name"`
 	Type   string `json:"type"`
-	Bytes  *int   `json:"bytes,omitempty"` // nil when only a run tells
+	Layout string `json:"layout,omitempty"` // empty for plain
+	Bytes  *int   `json:"bytes,omitempty"`  // nil when only a run tells
 	Place  string `json:"place"`
+	Room   int    `json:"room,omitempty"`         // rows that the memory of a growing state has
 	Offset *int   `json:"offset,omitempty"`       // in the arena
 	Packed int    `json:"packed_bytes,omitempty"` // of a constant that is rearranged
 	View   string `json:"view_of,omitempty"`
@@ -129,7 +131,7 @@ func (pl *Plan) listStep(i int, packed map[*byte]int) ListedStep {
 	}
 	for k, id := range s.inputs() {
 		if id >= 0 {
-			o := pl.listOperand(k, id)
+			o := pl.listOperand(k, id, s.InLayouts)
 			if o.Packed = sizes[k]; s.OnHost() && s.Drops(k) {
 				o.Place += ", packed"
 			}
@@ -140,9 +142,9 @@ func (pl *Plan) listStep(i int, packed map[*byte]int) ListedStep {
 		if id < 0 {
 			continue
 		}
-		o := pl.listOperand(k, id)
+		o := pl.listOperand(k, id, s.OutLayouts)
 		if k == 0 && s.Over >= 0 {
-			o.Over = pl.Program.Names[s.In[s.Over]]
+			o.Over = pl.Name(s.In[s.Over])
 		}
 		l.Outputs = append(l.Outputs, o)
 	}
@@ -165,22 +167,42 @@ func kernelName(k device.Kernel) string { return k.Op() + "/" + k.Variant() }
 // places are the names of the places of values.
 var places = map[Place]string{
 	Unused: "unused", Input: "input", Const: "constant", Arena: "arena", Result: "result",
-	Dynamic: "made while running", View: "view", Earlier: "earlier stage",
+	Dynamic: "made while running", View: "view", Earlier: "earlier stage", Held: "state",
 }
 
-func (pl *Plan) listOperand(k, id int) ListedOperand {
+func (pl *Plan) listOperand(k, id int, layouts []device.Layout) ListedOperand {
 	s := &pl.Slots[id]
-	o := ListedOperand{Index: k, Name: pl.Program.Names[id], Type: s.Type.String(), Place: places[s.Place]}
-	if n := s.Bytes(); s.Shape != nil {
+	o := ListedOperand{Index: k, Name: pl.Name(id), Type: s.Type.String(), Place: places[s.Place]}
+	if n := s.Bytes(); s.Most != nil {
 		o.Bytes = &n
 	}
+	if k < len(layouts) && layouts[k] != device.Plain {
+		o.Layout = layouts[k].String()
+	}
 	switch s.Place {
+	case Held:
+		pl.listState(&o, id)
 	case Arena:
 		o.Offset = &s.Offset
 	case View:
-		o.View = pl.Program.Names[s.ViewOf]
+		o.View = pl.Name(s.ViewOf)
 	}
 	return o
+}
+
+// listState says how a value lies in the memory of a state.
+func (pl *Plan) listState(o *ListedOperand, id int) {
+	for _, s := range pl.Lengths.States {
+		if s.In != id && s.Out != id {
+			continue
+		}
+		if s.InRoom {
+			o.Room = s.Room
+		}
+		if s.Out == id {
+			o.Over = pl.Program.Names[s.In]
+		}
+	}
 }
 
 func (b *bodyPlan) list(packed map[*byte]int) ListedBody {

@@ -31,7 +31,8 @@ func (pl *Plan) Next(values []tensor.Value) (*Plan, error) {
 }
 
 func (pl *Plan) goOn(values []tensor.Value) (*Plan, error) {
-	known, ready := slices.Clone(pl.values), slices.Clone(pl.ready)
+	n := len(pl.Program.Names)
+	known, ready := slices.Clone(pl.values[:n]), slices.Clone(pl.ready[:n])
 	for _, id := range pl.live {
 		if pl.Slots[id].Place != Dynamic {
 			continue
@@ -46,5 +47,5 @@ func (pl *Plan) goOn(values []tensor.Value) (*Plan, error) {
 		known[id] = &op.Value{Type: graph.TensorOf(t.DType(), graph.DimsOf(t.Shape())), Const: t}
 	}
 	given := slices.DeleteFunc(slices.Clone(pl.live), func(id int) bool { return known[id].Const != nil })
-	return pl.Program.stage(known, ready, pl.rest, given, Earlier)
+	return pl.Program.stage(known, ready, pl.rest, given, Earlier, pl.Lengths)
 }

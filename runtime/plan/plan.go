@@ -20,6 +20,7 @@ const (
 	Dynamic              // made while running: extents unknown until then, or no tensor of numbers
 	View                 // the bytes of another value
 	Earlier              // computed by an earlier stage of the run
+	Held                 // memory of a state, which a run updates
 )
 
 // The bases of commands' operands. Those of values follow.
@@ -34,24 +35,37 @@ type Slot struct {
 	Place  Place
 	Type   graph.Type
 	Shape  tensor.Shape   // nil when it is known only while running
+	Most   tensor.Shape   // Shape, or the most that extents over lengths can be; else nil
 	Const  *tensor.Tensor // the value of a Const
 	Offset int            // of an Arena value
 	ViewOf int            // id of the value that a View shares bytes with
+	Layout device.Layout  // of an Arena value; others are plain
 	Base   int            // of a value whose address is known when a run starts or later; 0 for others
 }
 
-// Bytes is the storage of the value; 0 when it is known only while running.
+// Bytes is the most storage that the value takes; 0 when it is known only while running.
 func (s *Slot) Bytes() int {
-	if s.Shape == nil {
+	if s.Most == nil {
 		return 0
 	}
-	return s.Type.DType.Bytes(s.Shape.Len())
+	return s.Layout.Bytes(s.Type.DType, s.Most)
+}
+
+// Extent is the extent of the value along an axis, with the numbers that lookup gives for
+// lengths. It reports false when it is known only while running.
+func (s *Slot) Extent(axis int, lookup func(symbol string) (int, bool)) (int, bool) {
+	if axis >= len(s.Type.Dims) {
+		return 0, false
+	}
+	return s.Type.Dims[axis].Eval(lookup)
 }
 
 // Step computes one node.
 type Step struct {
 	*Node
 	*device.Step
+	// InLayouts and OutLayouts are the layouts of operands; nil when all are plain.
+	InLayouts, OutLayouts []device.Layout
 	// Dynamic says that extents of outputs are inferred while running.
 	Dynamic bool
 	// Over is the index of the input whose memory output 0 takes over, or -1.
@@ -78,14 +92,18 @@ type Plan struct {
 	Program  *Program
 	Steps    []Step
 	Segments []Segment
-	Slots    []Slot // by value id
+	Slots    []Slot // by value id; behind those of the program, values that the plan adds
 	// ArenaBytes is the arena of one run, NaiveBytes what it would be if no two
 	// values shared memory, ScratchBytes the most that a step takes beside, ResultBytes
 	// the memory made for the caller.
 	ArenaBytes, NaiveBytes, ScratchBytes, ResultBytes int
 	// Bases is one more than the last base of a value.
 	Bases int
+	// Lengths is what extents are expressions over, and the states; nil for a plan whose
+	// extents are numbers.
+	Lengths *Lengths
 
+	added   []string    // names of the values that the plan adds
 	values  []*op.Value // by id: what is known when the plan ends
 	ready   []bool      // by id: the value is there when the plan ends
 	nodes   []placed    // in order: those of the steps, and views
@@ -104,7 +122,12 @@ type placed struct {
 // Binding is the node of a step with what is known of its operands.
 func (pl *Plan) Binding(step int) *device.Binding {
 	s := &pl.Steps[step]
-	return &device.Binding{Op: s.Op, Row: s.Row, Node: s.Node.Node, In: pl.operands(s.inputs()), Out: pl.operands(s.Out)}
+	d := &device.Binding{
+		Op: s.Op, Row: s.Row, Node: s.Node.Node, In: pl.operands(s.inputs()), Out: pl.operands(s.Out),
+		InLayouts: s.InLayouts, OutLayouts: s.OutLayouts,
+	}
+	pl.Lengths.describe(d, s.Node)
+	return d
 }
 
 // operands is what is known of values; nil for one that is left out.
@@ -132,7 +155,9 @@ func (pl *Plan) Ready(id int) bool { return pl.ready[id] }
 func (pl *Plan) PeakBytes() int { return pl.ArenaBytes + pl.ScratchBytes + pl.ResultBytes }
 
 // Plan plans a run with inputs of those types, in the order of Inputs.
-func (p *Program) Plan(inputs []graph.Type) (*Plan, error) {
+func (p *Program) Plan(inputs []graph.Type) (*Plan, error) { return p.planWith(inputs, nil) }
+
+func (p *Program) planWith(inputs []graph.Type, lengths *Lengths) (*Plan, error) {
 	values, ready := append([]*op.Value(nil), p.values...), make([]bool, len(p.values))
 	for i, id := range p.Inputs {
 		values[id], ready[id] = &op.Value{Type: inputs[i]}, true
@@ -140,5 +165,5 @@ func (p *Program) Plan(inputs []graph.Type) (*Plan, error) {
 	for id, v := range values {
 		ready[id] = ready[id] || v.Const != nil
 	}
-	return p.stage(values, ready, p.Nodes, p.Inputs, Input)
+	return p.stage(values, ready, p.Nodes, p.Inputs, Input, lengths)
 }

@@ -1,7 +1,7 @@
 """Writes networks with inputs and ONNX Runtime's answers, in the form of the official ONNX tests.
 
     python scripts/networks DIR [--group trained|made] [--only REGEXP] [--again]
-    python scripts/networks DIR --table OUTCOMES.json [--readme README.md]
+    python scripts/networks DIR --table OUTCOMES.json [--page NETWORKS.md]
 
 DIR/NAME holds model.onnx, test_data_set_K and, where the network is compared with a tolerance of its own, data.json. A
 folder that is there is left as it is, unless --again. ONNX Runtime answers in one thread, with no optimisation; how far
@@ -46,7 +46,7 @@ def arguments():
     p.add_argument("--only", default="", help="networks whose name matches this expression")
     p.add_argument("--again", action="store_true", help="also those that are there")
     p.add_argument("--table", metavar="OUTCOMES", help="print what became of the networks")
-    p.add_argument("--readme", help="the file to put that into")
+    p.add_argument("--page", help="the file to put that into")
     return p.parse_args()
 
 
@@ -184,7 +184,7 @@ def main():
     args = arguments()
     if args.table:
         text = table.markdown(args.dir, args.table)
-        return table.insert(args.readme, text) if args.readme else print(text, end="")
+        return table.insert(args.page, text) if args.page else print(text, end="")
     for network in TABLE.values():
         folder = os.path.join(args.dir, network.name)
         wanted = args.group in (None, network.group) and re.search(args.only, network.name)

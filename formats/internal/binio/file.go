@@ -7,6 +7,8 @@ import (
 	"math"
 	"os"
 	"unsafe"
+
+	"github.com/nacre-ml/nacre/internal/mapped"
 )
 
 // File is the bytes of a file. They must not be written, and are gone after
@@ -43,7 +45,7 @@ func Map(f *os.File) (*File, error) {
 	}
 	file := &File{Path: f.Name()}
 	if size > 0 {
-		file.Data, file.unmap, err = mapFile(f, int(size))
+		file.Data, file.unmap, err = mapped.File(f, int(size))
 	}
 	if err != nil {
 		return nil, err

@@ -1,0 +1,64 @@
+package bench
+
+import (
+	"testing"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Stack is dense layers of one width, each with a bias and a Relu.
+func Stack(layers, width int) *graph.Model {
+	b := newBuilder("stack")
+	x := b.input("x", tensor.F32, 1, width)
+	for range layers {
+		x = b.node("Relu", nil, b.node("Add", nil, b.node("MatMul", nil, x, b.weight(width, width, width)), b.weight(100, width)))
+	}
+	b.output(x, 1, width)
+	return b.model()
+}
+
+// BenchmarkLarge makes a session of a float32 network of 550 MB and runs it once, in a
+// process of its own, in turn with ONNX Runtime. Memory counts when that run has ended:
+// "ort-memory-ratio" is what Nacre holds over what ONNX Runtime holds, and
+// "ort-peak-ratio" that of the most that each held. "ort-open-ratio" is the median
+// time of ONNX Runtime to make the session over Nacre's.
+func BenchmarkLarge(b *testing.B) {
+	path := save(b, Topology{"large", func() *graph.Model { return Stack(33, 2048) }})
+	side := func(p *peer) (opened, held, most float64) {
+		p.run(b)
+		held, most = p.memory(b)
+		p.close()
+		return p.opened, held, most
+	}
+	const sides, numbers = 2, 3
+	var list [sides][numbers][]float64
+	start := [sides]func() (*peer, error){
+		func() (*peer, error) { return startSelf(b, path), nil },
+		func() (*peer, error) { return startPeer(b, path, 1) },
+	}
+	for turn := 0; b.Loop(); turn++ {
+		for k := range sides {
+			i := (turn + k) % sides // the second finds memory that the first gave back
+			p, err := start[i]()
+			if alone(b, err); p == nil {
+				continue
+			}
+			opened, held, most := side(p)
+			for k, v := range []float64{opened, held, most} {
+				list[i][k] = append(list[i][k], v)
+			}
+		}
+	}
+	ours, theirs := list[0], list[1]
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(1e3*median(ours[0]), "open-ms")
+	b.ReportMetric(median(ours[1])/1e6, "MB")
+	b.ReportMetric(median(ours[2])/1e6, "peak-MB")
+	if theirs[0] != nil {
+		b.ReportMetric(median(theirs[0])/median(ours[0]), "ort-open-ratio")
+		b.ReportMetric(median(theirs[1])/1e6, "ort-MB")
+		b.ReportMetric(median(ours[1])/median(theirs[1]), "ort-memory-ratio")
+		b.ReportMetric(median(ours[2])/median(theirs[2]), "ort-peak-ratio")
+	}
+}

@@ -1,0 +1,38 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// BenchmarkLayouts times the networks of images on one thread with plain values, with
+// the layouts that estimates choose, and with blocked ones wherever there are any.
+func BenchmarkLayouts(b *testing.B) {
+	policies := map[string]device.LayoutPolicy{"plain": device.LayoutsPlain, "cost": device.LayoutsByCost, "blocked": device.LayoutsBlocked}
+	for _, top := range Topologies[:4] {
+		for _, name := range []string{"plain", "cost", "blocked"} {
+			b.Run(fmt.Sprintf("%s/%s", top.Name, name), func(b *testing.B) {
+				s, err := runtime.New(top.Build(), runtime.Options{Threads: 1, Layouts: policies[name]})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer s.Close()
+				in := map[string]*tensor.Tensor{}
+				for _, v := range s.Inputs() {
+					shape, _ := v.Type.Dims.Concrete()
+					in[v.Name] = tensor.New(v.Type.DType, shape...)
+				}
+				for b.Loop() {
+					if _, err := s.Run(context.Background(), in); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

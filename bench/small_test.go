@@ -1,0 +1,157 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// BenchmarkBound times bound runs of networks and operators whose runs are short, on
+// one thread, in blocks of a hundred. The peer's inputs and outputs are bound likewise.
+func BenchmarkBound(b *testing.B) {
+	for _, top := range append(small(), Topology{"listener", Listener}) {
+		b.Run(top.Name, func(b *testing.B) {
+			path := save(b, top)
+			s, inputs := open(b, path, nacre.Options{Threads: 1})
+			bound, err := s.Bind(inputs)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer bound.Close()
+			peer, err := startPeer(b, path, 1)
+			alone(b, err)
+			versus(b, 100, func() error { return bound.Run(context.Background()) }, peer, "bound")
+		})
+	}
+}
+
+// decoding is a way to run a decoder whose cache holds that many rows on one token more.
+var decoding = []struct {
+	name string
+	step func(b *testing.B, s *nacre.Session, rows int) func() error
+}{
+	{"run", func(b *testing.B, s *nacre.Session, rows int) func() error {
+		inputs, err := ramps(s, map[string]int{"past": rows})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return func() error {
+			_, err := s.Run(context.Background(), inputs)
+			return err
+		}
+	}},
+	{"stream", func(b *testing.B, s *nacre.Session, rows int) func() error {
+		st, err := s.NewStream(nacre.StreamOptions{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { st.Close() })
+		past, err := ramps(s, map[string]int{"past": rows})
+		if err != nil {
+			b.Fatal(err)
+		}
+		token := map[string]*nacre.Tensor{"token": past["token"]}
+		delete(past, "token")
+		for name, t := range past {
+			if err := st.SetState(name, t); err != nil {
+				b.Fatal(err)
+			}
+		}
+		bound, err := st.Bind(token)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { bound.Close() })
+		return func() error { return bound.Run(context.Background()) }
+	}},
+}
+
+// streamStep runs the token in a stream that holds the rows, and takes it back from time
+// to time, so that there are about as many.
+func streamStep(b *testing.B, s *nacre.Session, rows int) func() error {
+	st, err := s.NewStream(nacre.StreamOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { st.Close() })
+	token, err := nacre.NewTensor([]int64{1}, 1, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	bound, err := st.Bind(map[string]*nacre.Tensor{"token": token})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { bound.Close() })
+	step := func() error { return bound.Run(context.Background()) }
+	for range rows {
+		if err := step(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	const most = 16
+	return func() error {
+		if st.Len() >= rows+most {
+			if err := st.Truncate(rows); err != nil {
+				return err
+			}
+		}
+		return step()
+	}
+}
+
+// BenchmarkDecoder times one token of a small decoder after a few and after many, on
+// one thread. The peer is given its cache in bound memory.
+func BenchmarkDecoder(b *testing.B) {
+	path := save(b, Topology{"decoder", func() *graph.Model { return Decoder(24, 64, 4, 256) }})
+	for _, way := range decoding {
+		for _, rows := range []int{1, 200, 2000} {
+			b.Run(fmt.Sprintf("%s/rows=%d", way.name, rows), func(b *testing.B) {
+				s := session(b, path, nacre.Options{Threads: 1})
+				peer, err := startPeer(b, path, 1, fmt.Sprint("past=", rows), fmt.Sprint("total=", rows+1))
+				alone(b, err)
+				versus(b, 10, way.step(b, s, rows), peer, "bound")
+			})
+		}
+	}
+}
+
+// BenchmarkCallers times a hundred runs that few goroutines share, and many, of sessions
+// of one thread. The peer's runs are shared by as many threads.
+func BenchmarkCallers(b *testing.B) {
+	path := save(b, Topology{"mobilenetv3", MobileNetV3})
+	const runs = 100
+	for _, callers := range []int{2, 50} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
+			s, inputs := open(b, path, nacre.Options{Threads: 1})
+			peer, err := startPeer(b, path, 1)
+			alone(b, err)
+			versus(b, 1, func() error { return shared(callers, runs, s, inputs) }, peer, fmt.Sprintf("many %d %d", callers, runs))
+		})
+	}
+}
+
+// shared has goroutines run a session until all runs are done.
+func shared(callers, runs int, s *nacre.Session, inputs map[string]*nacre.Tensor) error {
+	var done sync.WaitGroup
+	var started atomic.Int64
+	failed := make(chan error, callers)
+	for range callers {
+		done.Go(func() {
+			for started.Add(1) <= int64(runs) {
+				if _, err := s.Run(context.Background(), inputs); err != nil {
+					failed <- err
+					return
+				}
+			}
+		})
+	}
+	done.Wait()
+	close(failed)
+	return <-failed
+}

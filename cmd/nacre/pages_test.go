@@ -1,0 +1,183 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// pages are those with parts that are printed, not written: what stands between the
+// lines "<!-- NAME -->" and "<!-- end -->".
+var pages = map[string]map[string]func(t *testing.T) string{
+	"README.md":    {"example": exampleBlock, "serving": servingBlock, "commands": commandsBlock, "scores": scoresBlock},
+	"OPERATORS.md": {"operators": operatorsBlock, "operator": customBlock},
+	"FORMATS.md":   {"formats": formatsBlock},
+	"NETWORKS.md":  {"conformance": conformanceBlock},
+}
+
+// maxREADME is the most lines of README.md.
+const maxREADME = 200
+
+// TestPages compares the printed parts of pages with what is printed now.
+func TestPages(t *testing.T) {
+	for page, blocks := range pages {
+		path := filepath.Join("..", "..", page)
+		text := string(read(t, path))
+		for name, print := range blocks {
+			block := regexp.MustCompile(`(?s)<!-- ` + name + ` -->\n.*?<!-- end -->`)
+			if n := len(block.FindAllString(text, -1)); n != 1 {
+				t.Errorf("%s has %d blocks named %s", page, n, name)
+				continue
+			}
+			want := "<!-- " + name + " -->\n" + print(t) + "<!-- end -->"
+			if !*update && block.FindString(text) != want {
+				t.Errorf("block %s of %s is out of date (go test ./cmd/nacre -run Pages -update prints it anew)", name, page)
+			}
+			text = block.ReplaceAllLiteralString(text, want)
+		}
+		if *update {
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := strings.Count(text, "\n"); page == "README.md" && n > maxREADME {
+			t.Errorf("README.md has %d lines, more than %d", n, maxREADME)
+		}
+	}
+}
+
+// exampleBlock is the function Example, which the tests of the root run.
+func exampleBlock(t *testing.T) string { return example(t, "example_test.go", "Example") }
+
+// servingBlock is the example of a session that many goroutines use.
+func servingBlock(t *testing.T) string {
+	return example(t, "example_program_test.go", "Example_callers")
+}
+
+// example is the body of an example of the root, without its output.
+func example(t *testing.T, file, function string) string {
+	t.Helper()
+	_, code, _ := strings.Cut(string(read(t, filepath.Join("..", "..", file))), "func "+function+"() {\n")
+	code, _, ok := strings.Cut(code, "\t// Output:")
+	if !ok {
+		t.Fatalf("%s has no function %s with an output", file, function)
+	}
+	return "```go\n" + strings.ReplaceAll("\n"+strings.TrimSuffix(code, "\n"), "\n\t", "\n")[1:] + "\n```\n"
+}
+
+// customBlock is the example of an operator that a program brings.
+func customBlock(t *testing.T) string {
+	_, code, _ := strings.Cut(string(read(t, filepath.Join("..", "..", "example_custom_op_test.go"))), "// snake is")
+	kind, rest, found := strings.Cut(code, "// A program brings")
+	_, body, start := strings.Cut(rest, "\tdefer model.Close()\n")
+	use, _, end := strings.Cut(body, "\tx, err :=")
+	if !found || !start || !end {
+		t.Fatal("example_custom_op_test.go is not laid out as OPERATORS.md shows it")
+	}
+	return "```go\n// snake is" + kind + strings.ReplaceAll("\n"+strings.TrimSuffix(use, "\n"), "\n\t", "\n")[1:] + "\n```\n"
+}
+
+func commandsBlock(t *testing.T) string {
+	code, out, stderr := call("--help")
+	_, list, ok := strings.Cut(out, "Available Commands:\n")
+	list, _, end := strings.Cut(list, "\n\n")
+	if code != 0 || !ok || !end {
+		t.Fatalf("nacre --help: %d, %s", code, stderr)
+	}
+	return "```\n" + list + "\n```\n"
+}
+
+func operatorsBlock(t *testing.T) string {
+	code, out, stderr := call("devices", "--ops", "--markdown")
+	if code != 0 {
+		t.Fatalf("nacre devices --ops --markdown: %d, %s", code, stderr)
+	}
+	return "\n" + out + "\n"
+}
+
+func formatsBlock(t *testing.T) string {
+	code, out, stderr := call("formats", "--markdown")
+	if code != 0 {
+		t.Fatalf("nacre formats --markdown: %d, %s", code, stderr)
+	}
+	return "\n" + out + "\n"
+}
+
+// suites are the official ones, with the number of their models.
+var suites = []struct {
+	name string
+	of   int
+}{{"node", 1765}, {"simple", 23}, {"pytorch-converted", 82}, {"pytorch-operator", 35}, {"light", 9}}
+
+// passing counts the list that TestConformance guards, by suite.
+func passing(t *testing.T) map[string]int {
+	passed := map[string]int{}
+	for _, name := range strings.Fields(string(read(t, filepath.Join("testdata", "conformance.txt")))) {
+		suite, _, _ := strings.Cut(name, "/")
+		passed[suite]++
+	}
+	return passed
+}
+
+func conformanceBlock(t *testing.T) string {
+	var b strings.Builder
+	b.WriteString("\n| suite | pass | of |\n|---|---|---|\n")
+	total, all := 0, 0
+	for _, s := range suites {
+		n := passing(t)[s.name]
+		fmt.Fprintf(&b, "| %s | %d | %d |\n", s.name, n, s.of)
+		total, all = total+n, all+s.of
+	}
+	fmt.Fprintf(&b, "| **together** | **%d** | **%d** |\n\n", total, all)
+	return b.String()
+}
+
+// scoresBlock puts together what other pages have: official tests, networks and speed.
+func scoresBlock(t *testing.T) string {
+	var b strings.Builder
+	b.WriteString("\n| | score |\n|---|---|\n")
+	total, all := 0, 0
+	for _, s := range suites {
+		total, all = total+passing(t)[s.name], all+s.of
+	}
+	fmt.Fprintf(&b, "| official tests of ONNX 1.22.0 that pass | %d of %d |\n", total, all)
+	alike, differ := verdicts(string(read(t, filepath.Join("..", "..", "NETWORKS.md"))))
+	fmt.Fprintf(&b, "| networks of others that agree with ONNX Runtime | %d of %d |\n", alike, alike+differ)
+	_, speed, ok := strings.Cut(string(read(t, filepath.Join("..", "..", "bench", "README.md"))), "| network | best | median |\n|---|---|---|\n")
+	if !ok {
+		t.Fatal("bench/README.md has no table of networks")
+	}
+	speed, _, _ = strings.Cut(speed, "\n\n")
+	for row := range strings.Lines(speed) {
+		cells := strings.Split(strings.Trim(row, "| \n"), " | ")
+		if len(cells) != 3 {
+			t.Fatalf("bench/README.md has a row %q of networks", row)
+		}
+		fmt.Fprintf(&b, "| %s: speed, ONNX Runtime = 1 | %s |\n", cells[0], cells[2])
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// verdicts counts the networks of NETWORKS.md: rows of one, and of a family.
+func verdicts(text string) (alike, differ int) {
+	for row := range strings.Lines(text) {
+		switch {
+		case strings.Contains(row, "| agrees") || strings.Contains(row, "| decides alike"):
+			alike++
+		case strings.Contains(row, "| **differs**") || strings.Contains(row, "| **decides otherwise**"):
+			differ++
+		}
+	}
+	for _, m := range regexp.MustCompile(`\| (\d+) agree(?:, \*\*(\d+) differ)?`).FindAllStringSubmatch(text, -1) {
+		n, _ := strconv.Atoi(m[1])
+		alike += n
+		n, _ = strconv.Atoi(m[2])
+		differ += n
+	}
+	return alike, differ
+}

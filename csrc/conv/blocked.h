@@ -1,0 +1,45 @@
+// Depthwise convolutions of blocked values.
+//
+// A value [images][channels][rows][columns] blocked by c is [images][blocks][rows]
+// [columns][c]: block b holds channels b*c and on, and what the last block holds behind
+// the last channel is undefined.
+#ifndef NACRE_CONV_BLOCKED_H
+#define NACRE_CONV_BLOCKED_H
+
+#include "conv/conv.h"
+
+enum { NACRE_CONV_BLOCK = 64 };  // channels of a block at most
+
+// The words of command f32_conv_depthwise_blocked. Operands are those of
+// f32_conv_depthwise: x, add and y are blocked, w is what pack wrote, and bias, which may
+// be left out, is plain. All are float32; every group has one channel and one filter,
+// and there are one or two axes. Add may be y.
+typedef struct {
+    nacre_conv_words conv;
+    int64_t block;  // at most NACRE_CONV_BLOCK
+} nacre_conv_blocked_words;
+
+// A row of the result of one block.
+typedef struct {
+    const float *x;        // the row of the value under the first row of the kernel that meets the value
+    size_t kernel_h;       // rows of the kernel that meet the value
+    size_t gap;            // floats from one of these rows of the value to the next
+    const float *w;        // their first; [kernel_h][kernel_w][block]
+    const float *bias;     // a block
+    const float *add;      // laid out as y, or NULL
+    float *y;
+    size_t block;
+    size_t in, out, kernel_w, stride, dilation, pad;  // of the columns
+    const nacre_f32_finish *finish;                   // of which only the clamp counts
+} nacre_f32_blocked_row;
+
+// y[o] = clamp(bias + sum of w[ky][kx] x[ky*gap][o*stride + kx*dilation - pad] + add[o]),
+// channel by channel. A row of op f32_conv_depthwise_blocked with l lanes takes blocks
+// that are multiples of l.
+typedef struct {
+    size_t lanes;
+    void (*row)(const nacre_f32_blocked_row *r);
+} nacre_f32_blocked_depthwise_impl;
+typedef const nacre_f32_blocked_depthwise_impl *nacre_f32_blocked_depthwise_fn(void);
+
+#endif

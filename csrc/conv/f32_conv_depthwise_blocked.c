@@ -1,0 +1,169 @@
+// Command f32_conv_depthwise_blocked.
+#include <string.h>
+
+#include "conv/blocked.h"
+#include "conv/command.h"
+
+enum {
+    BLOCKED_GRAIN = 1 << 18,  // multiply-adds of a chunk of work
+    BLOCKED_HALO = 1 << 14,   // floats of a plane that is copied to scratch with zeros around it
+    BLOCKED_NARROW = 24       // columns of such a plane at most
+};
+
+typedef struct {
+    const nacre_f32_blocked_depthwise_impl *impl;
+    nacre_conv c;
+    size_t block, blocks;
+    size_t in_h, out_h, kernel_h, stride_h, dilation_h, pad_h, columns;  // columns is the axis of the columns
+    size_t rows, rows_each;  // of the result in all, of a chunk
+    size_t halo_h, halo_w;   // extents of a plane with the zeros around it; 0 where it is not copied
+    float *scratch;          // BLOCKED_HALO floats for each thread
+    const float *x, *w, *bias, *add;
+    float *y;
+    nacre_f32_finish finish;
+} blocked_job;
+
+// Has planes copied whose pixels mostly meet padding.
+static void blocked_halo(blocked_job *j) {
+    const size_t d = j->columns, width = (j->c.out[d] - 1) * j->c.stride[d] + (j->c.kernel[d] - 1) * j->c.dilation[d] + 1;
+    const size_t height = (j->out_h - 1) * j->stride_h + (j->kernel_h - 1) * j->dilation_h + 1;
+    if (j->rows == 0 || j->c.out[d] == 0 || width > BLOCKED_NARROW || height > BLOCKED_HALO / (width * j->block)) return;
+    j->halo_h = height;
+    j->halo_w = width;
+    j->rows_each = (j->rows_each + j->out_h - 1) / j->out_h * j->out_h;
+}
+
+static blocked_job blocked_of(const nacre_kernel *kernel, const nacre_conv_blocked_words *w) {
+    const nacre_conv c = nacre_conv_of(&w->conv.extents);
+    const int flat = c.axes == 1;
+    blocked_job j = {.impl = ((nacre_f32_blocked_depthwise_fn *)kernel->fn)(), .c = c, .block = (size_t)w->block, .columns = c.axes - 1};
+    j.blocks = (c.groups + j.block - 1) / j.block;
+    j.in_h = flat ? 1 : c.in[0];
+    j.out_h = flat ? 1 : c.out[0];
+    j.kernel_h = flat ? 1 : c.kernel[0];
+    j.stride_h = flat ? 1 : c.stride[0];
+    j.dilation_h = flat ? 1 : c.dilation[0];
+    j.pad_h = flat ? 0 : c.pad[0];
+    j.rows = c.images * j.blocks * j.out_h;
+    const size_t work = c.out[j.columns] * conv_count(c.kernel, c.axes) * j.block;
+    j.rows_each = work >= BLOCKED_GRAIN || work == 0 ? 1 : BLOCKED_GRAIN / work;
+    blocked_halo(&j);
+    return j;
+}
+
+// The rows of the kernel that meet the value from row o of the result: from *first on.
+static size_t blocked_meet(const blocked_job *j, size_t o, size_t *first) {
+    const size_t at = o * j->stride_h, end = j->in_h + j->pad_h;
+    const size_t begin = at >= j->pad_h ? 0 : conv_steps(j->pad_h - at, j->dilation_h);
+    const size_t stop = at >= end ? 0 : conv_least(j->kernel_h, conv_steps(end - at, j->dilation_h));
+    *first = begin;
+    return stop > begin ? stop - begin : 0;
+}
+
+// Copies a plane among zeros.
+static void blocked_surround(const blocked_job *j, size_t plane, float *dst) {
+    const size_t d = j->columns, pad = j->c.pad[d], wide = j->halo_w * j->block;
+    const size_t rows = j->pad_h < j->halo_h ? conv_least(j->in_h, j->halo_h - j->pad_h) : 0;
+    const size_t n = pad < j->halo_w ? conv_least(j->c.in[d], j->halo_w - pad) : 0;
+    memset(dst, 0, j->halo_h * wide * sizeof(float));
+    for (size_t i = 0; i < rows && n > 0; i++) {
+        const float *const src = j->x + (plane * j->in_h + i) * j->c.in[d] * j->block;
+        memcpy(dst + (j->pad_h + i) * wide + pad * j->block, src, n * j->block * sizeof(float));
+    }
+}
+
+// Row o of the result of a plane; halo is the plane among zeros, or NULL.
+static void blocked_row(const blocked_job *j, size_t plane, size_t o, const float *bias, const float *halo) {
+    const size_t d = j->columns, width = (halo != NULL ? j->halo_w : j->c.in[d]) * j->block, y = (plane * j->out_h + o) * j->c.out[d] * j->block;
+    size_t first;
+    nacre_f32_blocked_row r = {.x = j->x, .w = j->w, .bias = bias, .block = j->block, .finish = &j->finish};
+    r.kernel_h = blocked_meet(j, o, &first);
+    if (halo != NULL) {
+        r.kernel_h = j->kernel_h;
+        r.x = halo + o * j->stride_h * width;
+        r.w += plane % j->blocks * j->kernel_h * j->c.kernel[d] * j->block;
+    } else if (r.kernel_h > 0) {
+        r.x += (plane * j->in_h + o * j->stride_h + first * j->dilation_h - j->pad_h) * width;
+        r.w += (plane % j->blocks * j->kernel_h + first) * j->c.kernel[d] * j->block;
+    }
+    r.gap = j->dilation_h * width;
+    r.add = j->add == NULL ? NULL : j->add + y;
+    r.y = j->y + y;
+    r.in = width / j->block;
+    r.out = j->c.out[d];
+    r.kernel_w = j->c.kernel[d];
+    r.stride = j->c.stride[d];
+    r.dilation = j->c.dilation[d];
+    r.pad = halo != NULL ? 0 : j->c.pad[d];
+    j->impl->row(&r);
+    if (j->finish.map != NULL) j->finish.map(r.y, r.y, r.out * j->block, j->finish.params);
+}
+
+static void blocked_chunk(void *job, size_t chunk, size_t thread) {
+    const blocked_job *const j = job;
+    float *const halo = j->halo_w > 0 ? j->scratch + thread * BLOCKED_HALO : NULL;
+    const size_t first = chunk * j->rows_each, stop = conv_least(j->rows, first + j->rows_each);
+    float bias[NACRE_CONV_BLOCK];
+    for (size_t i = first, plane = first / j->out_h, o = first % j->out_h; i < stop; i++) {
+        if (i == first || o == 0) {
+            const size_t channel = plane % j->blocks * j->block;
+            for (size_t k = 0; k < j->block; k++) bias[k] = j->bias == NULL || channel + k >= j->c.groups ? 0 : j->bias[channel + k];
+            if (halo != NULL) blocked_surround(j, plane, halo);
+        }
+        blocked_row(j, plane, o, bias, halo);
+        if (++o < j->out_h) continue;
+        o = 0;
+        plane++;
+    }
+}
+
+static int blocked_fits(const nacre_kernel *kernel, const int64_t *words) {
+    const nacre_conv_blocked_words *const w = (const void *)words;
+    const blocked_job j = blocked_of(kernel, w);
+    return w->conv.type == NACRE_FLOAT32 && nacre_conv_is_depthwise(&j.c) && j.c.filters == 1 && j.block <= NACRE_CONV_BLOCK &&
+           j.block % j.impl->lanes == 0;
+}
+
+static size_t blocked_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+    (void)kernel;
+    (void)words;
+    return threads * BLOCKED_HALO * sizeof(float);
+}
+
+static size_t blocked_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {
+    const blocked_job j = blocked_of(kernel, (const void *)words);
+    return operand == CONV_W ? j.blocks * conv_count(j.c.kernel, j.c.axes) * j.block * sizeof(float) : 0;
+}
+
+// Weights are [groups][kernel]; packed, [blocks][kernel][block] with zeros behind the
+// last channel.
+static void blocked_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
+    (void)operand;
+    const blocked_job j = blocked_of(kernel, (const void *)words);
+    const size_t taps = conv_count(j.c.kernel, j.c.axes);
+    const float *const w = src;
+    float *out = dst;
+    for (size_t b = 0; b < j.blocks; b++) {
+        for (size_t tap = 0; tap < taps; tap++) {
+            for (size_t k = b * j.block; k < (b + 1) * j.block; k++) *out++ = k < j.c.groups ? w[k * taps + tap] : 0;
+        }
+    }
+}
+
+static void blocked_command(const nacre_call *c) {
+    const nacre_conv_blocked_words *const w = (const void *)c->words;
+    blocked_job j = blocked_of(c->kernel, w);
+    j.x = nacre_operand(c, CONV_X);
+    j.w = nacre_operand(c, CONV_W);
+    j.bias = nacre_operand(c, CONV_BIAS);
+    j.add = nacre_operand(c, CONV_ADD);
+    j.y = nacre_operand(c, CONV_Y);
+    j.finish = conv_finish(&w->conv);
+    j.scratch = c->scratch;
+    nacre_parallel(c->team, (j.rows + j.rows_each - 1) / j.rows_each, blocked_chunk, &j);
+}
+
+const nacre_entry nacre_f32_conv_depthwise_blocked_entry = {
+    .words = sizeof(nacre_conv_blocked_words) / 8, .operands = CONV_OPERANDS, .run = blocked_command, .fits = blocked_fits,
+    .scratch = blocked_scratch, .packed = blocked_packed, .pack = blocked_pack,
+};

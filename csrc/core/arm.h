@@ -1,0 +1,11 @@
+// Target regions of 64-bit ARM and its intrinsics.
+#ifndef NACRE_CORE_ARM_H
+#define NACRE_CORE_ARM_H
+
+#include "core/target.h"
+
+#if NACRE_AARCH64
+#include <arm_neon.h>
+#endif
+
+#endif

@@ -1,0 +1,55 @@
+// Conversions of 16-bit floats with AVX-512. To be included outside any target region.
+#ifndef NACRE_HALF_HALF_AVX512_H
+#define NACRE_HALF_HALF_AVX512_H
+
+#include "core/x86.h"
+#include "half/half.h"
+#include "half/half_avx2.h"
+
+#if NACRE_X86_64
+NACRE_TARGET_BEGIN(NACRE_AVX512)
+
+static inline __mmask16 half_first_16(size_t n) { return (__mmask16)((1u << n) - 1); }
+
+static inline void nacre_f16_to_f32__avx512(const void *px, void *py, size_t n) {
+    const uint16_t *x = px;
+    float *y = py;
+    for (; n >= 16; n -= 16, x += 16, y += 16) _mm512_storeu_ps(y, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)x)));
+    if (n > 0) _mm512_mask_storeu_ps(y, half_first_16(n), _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(half_first_16(n), x)));
+}
+
+static inline void nacre_f32_to_f16__avx512(const void *px, void *py, size_t n) {
+    const float *x = px;
+    uint16_t *y = py;
+    for (; n >= 16; n -= 16, x += 16, y += 16) {
+        _mm256_storeu_si256((void *)y, _mm512_cvtps_ph(_mm512_loadu_ps(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    }
+    if (n == 0) return;
+    const __m256i h = _mm512_cvtps_ph(_mm512_maskz_loadu_ps(half_first_16(n), x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    _mm256_mask_storeu_epi16(y, half_first_16(n), h);
+}
+
+static inline void nacre_bf16_to_f32__avx512(const void *px, void *py, size_t n) {
+    const uint16_t *x = px;
+    float *y = py;
+    for (; n >= 16; n -= 16, x += 16, y += 16) {
+        const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)x));
+        _mm512_storeu_ps(y, _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16)));
+    }
+    if (n == 0) return;
+    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(half_first_16(n), x));
+    _mm512_mask_storeu_ps(y, half_first_16(n), _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16)));
+}
+
+static inline const nacre_half *nacre_half__avx512(void) {
+    static const nacre_half table = {
+        {nacre_half_copy, nacre_f16_to_f32__avx512, nacre_bf16_to_f32__avx512},
+        {nacre_half_copy, nacre_f32_to_f16__avx512, nacre_f32_to_bf16__avx2},
+    };
+    return &table;
+}
+
+NACRE_TARGET_END
+#endif
+
+#endif

@@ -1,0 +1,27 @@
+// The oracle of conversions of 16-bit floats.
+#ifndef NACRE_HALF_HALF_SCALAR_H
+#define NACRE_HALF_HALF_SCALAR_H
+
+#include "half/half.h"
+
+#define CONVERT(function, S, D, expr)                     \
+    static inline void function(const void *src, void *dst, size_t n) { \
+        const S *const x = src;                           \
+        D *const y = dst;                                 \
+        for (size_t i = 0; i < n; i++) y[i] = expr(x[i]); \
+    }
+CONVERT(nacre_f16_to_f32__scalar, uint16_t, float, nacre_f16_to_f32)
+CONVERT(nacre_f32_to_f16__scalar, float, uint16_t, nacre_f32_to_f16)
+CONVERT(nacre_bf16_to_f32__scalar, uint16_t, float, nacre_bf16_to_f32)
+CONVERT(nacre_f32_to_bf16__scalar, float, uint16_t, nacre_f32_to_bf16)
+#undef CONVERT
+
+static inline const nacre_half *nacre_half__scalar(void) {
+    static const nacre_half table = {
+        {nacre_half_copy, nacre_f16_to_f32__scalar, nacre_bf16_to_f32__scalar},
+        {nacre_half_copy, nacre_f32_to_f16__scalar, nacre_f32_to_bf16__scalar},
+    };
+    return &table;
+}
+
+#endif

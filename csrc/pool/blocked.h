@@ -1,0 +1,37 @@
+// Maximum and average over windows of blocked values: [planes][in...][block], where a
+// plane is a block of channels. What a channel of a plane holds meets no other channel.
+#ifndef NACRE_POOL_BLOCKED_H
+#define NACRE_POOL_BLOCKED_H
+
+#include "pool/pool.h"
+
+// The words of command f32_pooling_blocked. Operands are x and y, of float32. There are
+// one or two axes; planes are those of blocks.
+typedef struct {
+    nacre_pooling_extents extents;
+    int64_t block;
+} nacre_pooling_blocked_words;
+
+// A row of the result of one plane.
+typedef struct {
+    const float *x;   // the first row of the value under the window that lies in the value
+    size_t rows;      // how many of them
+    size_t gap;       // floats from one to the next
+    const nacre_pooling_axis *columns;
+    size_t block;
+    bool max;
+    const float *counts;  // of an average: columns that count, by output
+    float outer;          // rows that count
+    float *y;
+} nacre_f32_blocked_pooling;
+
+// y[o] = max or (sum / (counts[o] * outer)) of the rows and of x[o*stride + t*dilation -
+// pad], channel by channel. A row of op f32_pooling_blocked with l lanes takes blocks that
+// are multiples of l.
+typedef struct {
+    size_t lanes;
+    void (*row)(const nacre_f32_blocked_pooling *r);
+} nacre_f32_blocked_pooling_impl;
+typedef const nacre_f32_blocked_pooling_impl *nacre_f32_blocked_pooling_fn(void);
+
+#endif

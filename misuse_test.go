@@ -1,0 +1,85 @@
+package nacre_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/nacre-ml/nacre"
+)
+
+// uses is a call of every method of a session that takes a context or inputs.
+var uses = map[string]func(ctx context.Context, s *nacre.Session, in map[string]*nacre.Tensor) error{
+	"Run": func(ctx context.Context, s *nacre.Session, in map[string]*nacre.Tensor) error {
+		_, err := s.Run(ctx, in)
+		return err
+	},
+	"RunValues": func(ctx context.Context, s *nacre.Session, in map[string]*nacre.Tensor) error {
+		_, err := s.RunValues(ctx, map[string]nacre.Value{"image": in["image"]})
+		return err
+	},
+	"Profile": func(ctx context.Context, s *nacre.Session, in map[string]*nacre.Tensor) error {
+		_, _, err := s.Profile(ctx, map[string]nacre.Value{"image": in["image"]})
+		return err
+	},
+	"Warm": func(ctx context.Context, s *nacre.Session, _ map[string]*nacre.Tensor) error {
+		return s.Warm(ctx, map[string]int{"batch": 1})
+	},
+	"CompareKernels": func(ctx context.Context, s *nacre.Session, in map[string]*nacre.Tensor) error {
+		p, err := s.Plan(in)
+		if err != nil {
+			return err
+		}
+		_, err = s.CompareKernels(ctx, p, "", 1)
+		return err
+	},
+	"Bound.Run": func(ctx context.Context, s *nacre.Session, in map[string]*nacre.Tensor) error {
+		b, err := s.Bind(in)
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		return b.Run(ctx)
+	},
+}
+
+// TestNilContext checks that no method takes a nil context.
+func TestNilContext(t *testing.T) {
+	s := open(t, nacre.Options{Threads: 1})
+	in := images(t, rand.New(rand.NewPCG(1, 1)), 1)
+	for name, use := range uses {
+		if err := use(context.Background(), s, in); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		var none context.Context
+		if err := use(none, s, in); !errors.Is(err, nacre.ErrOption) {
+			t.Errorf("%s of a nil context: %v", name, err)
+		}
+	}
+}
+
+// TestClosedSession checks that no method works after Close.
+func TestClosedSession(t *testing.T) {
+	s := open(t, nacre.Options{Threads: 1})
+	in := images(t, rand.New(rand.NewPCG(1, 1)), 1)
+	b, err := s.Bind(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, use := range uses {
+		if err := use(context.Background(), s, in); !errors.Is(err, nacre.ErrClosed) {
+			t.Errorf("%s after Close: %v", name, err)
+		}
+	}
+	if err := b.Run(context.Background()); !errors.Is(err, nacre.ErrClosed) {
+		t.Errorf("Bound.Run after Close of the session: %v", err)
+	}
+	if _, err := s.PlanTypes([]nacre.Info{{Name: "image"}}); !errors.Is(err, nacre.ErrClosed) {
+		t.Errorf("PlanTypes after Close: %v", err)
+	}
+}

@@ -1,0 +1,224 @@
+package cpu
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// blockedRow is a row that computes operators of one Go type on blocked values. Offer
+// returns nil for a node that it does not compute.
+type blockedRow struct {
+	row
+	offer func(o op.Op, b *device.Binding, l device.Layout) *offer
+}
+
+// offer is which inputs of a node are blocked, whether output 0 is, and estimates of the
+// time that plain and blocked values take, in nanoseconds on one thread.
+type offer struct {
+	in             []int
+	out            bool
+	plain, blocked float64
+}
+
+// blockedRowFor is a blocked row of operators of type T.
+func blockedRowFor[T op.Op](name string, give func(o T, b *device.Binding, l device.Layout) *offer, bind func(o T, b *binder) error) blockedRow {
+	return blockedRow{rowFor(name, bind), func(o op.Op, b *device.Binding, l device.Layout) *offer { return give(o.(T), b, l) }}
+}
+
+// blockedFamilies lists the rows for blocked values of every family, one line per file.
+func blockedFamilies() [][]blockedRow {
+	return [][]blockedRow{
+		blockedConvRows,
+		blockedEltwiseRows,
+		blockedPoolRows,
+		reorderRows,
+	}
+}
+
+// blockedByType finds the blocked row of an operator by its Go type.
+var blockedByType = sync.OnceValue(func() map[reflect.Type]blockedRow {
+	m := map[reflect.Type]blockedRow{}
+	for _, f := range blockedFamilies() {
+		for _, r := range f {
+			m[r.of] = r
+		}
+	}
+	return m
+})
+
+// rows returns the rows that compute a node in the layouts of the binding, best first.
+func (d *Device) rows(b *device.Binding) []row {
+	if b.IsPlain() {
+		return rowsOf(b)
+	}
+	r, x := d.offer(b)
+	if x == nil {
+		return nil
+	}
+	for i := range b.In {
+		if b.InLayout(i) != x.inLayout(i, d.blocked) {
+			return nil
+		}
+	}
+	if b.OutLayout(0) != x.outLayout(d.blocked) {
+		return nil
+	}
+	return []row{r.row}
+}
+
+// offer is what the blocked row of the node's operator offers; nil for nothing.
+func (d *Device) offer(b *device.Binding) (blockedRow, *offer) {
+	r, ok := blockedByType()[reflect.TypeOf(b.Op)]
+	if !ok {
+		return r, nil
+	}
+	return r, r.offer(b.Op, b, d.blocked)
+}
+
+func (x *offer) inLayout(i int, l device.Layout) device.Layout {
+	if slices.Contains(x.in, i) {
+		return l
+	}
+	return device.Plain
+}
+
+func (x *offer) outLayout(l device.Layout) device.Layout {
+	if x.out {
+		return l
+	}
+	return device.Plain
+}
+
+// WithLayouts returns the device with another policy.
+func (d *Device) WithLayouts(p device.LayoutPolicy) *Device {
+	c := *d
+	c.layouts = p
+	return &c
+}
+
+// Layouts asks the blocked row of the node's operator.
+func (d *Device) Layouts(b *device.Binding) []device.LayoutChoice {
+	if d.layouts == device.LayoutsPlain || d.layouts == device.LayoutsByCost && !d.estimated {
+		return nil
+	}
+	_, x := d.offer(b)
+	if x == nil {
+		return nil
+	}
+	if _, ok := b.Op.(device.Reorder); ok {
+		return []device.LayoutChoice{{In: b.InLayouts, Out: b.OutLayouts, Cost: d.reorderTime(b, x)}}
+	}
+	if d.layouts == device.LayoutsBlocked {
+		x.plain, x.blocked = math.MaxInt32, 0 // more than the copies around a node can cost
+	}
+	blocked := device.LayoutChoice{In: make([]device.Layout, len(b.In)), Out: make([]device.Layout, len(b.Out)), Cost: d.time(x.blocked)}
+	for i := range b.In {
+		blocked.In[i] = x.inLayout(i, d.blocked)
+	}
+	blocked.Out[0] = x.outLayout(d.blocked)
+	return []device.LayoutChoice{{Cost: d.time(x.plain)}, blocked}
+}
+
+// time is that of so many nanoseconds of one thread on those of the device.
+func (d *Device) time(nanoseconds float64) time.Duration {
+	return time.Duration(math.Ceil(nanoseconds / float64(d.threads)))
+}
+
+// reorderTime is that of a copy between layouts; short ones take one thread.
+func (d *Device) reorderTime(b *device.Binding, x *offer) time.Duration {
+	if n, _ := elements(b.In[0], d.blocked); n < reorderAlone {
+		return time.Duration(math.Ceil(x.blocked))
+	}
+	return d.time(x.blocked)
+}
+
+// maxBlocked bounds the elements of blocked values, so that their padding overflows
+// nothing.
+const maxBlocked = 1 << 40
+
+// blockable reports whether a value is one that kernels compute on in blocks: float32
+// with channels and spatial axes.
+func blockable(v *op.Value) bool {
+	if v == nil || v.Kind != graph.TensorType || v.DType != tensor.F32 || len(v.Dims) < 3 {
+		return false
+	}
+	s, ok := v.Dims.Concrete()
+	return ok && s.Check() == nil && s.Len() > 0 && s.Len() <= maxBlocked
+}
+
+// elements is the elements of a value and, padding counted in, those of its blocks.
+func elements(v *op.Value, l device.Layout) (plain, blocked float64) {
+	s, _ := v.Dims.Concrete()
+	return float64(s.Len()), float64(l.Extents(s).Len())
+}
+
+// physicalDims is the extents of the row-major array that holds a value of a layout.
+func physicalDims(v *op.Value, l device.Layout) graph.Dims {
+	s, ok := v.Dims.Concrete()
+	if l == device.Plain || !ok {
+		return v.Dims
+	}
+	return graph.DimsOf(l.Extents(s))
+}
+
+// physical is the binder of the node on the row-major arrays that hold its operands.
+func (b *binder) physical() (*binder, error) {
+	x, own := *b, *b.Binding
+	own.In, own.Out = make([]*op.Value, len(b.In)), make([]*op.Value, len(b.Out))
+	own.InLayouts, own.OutLayouts = nil, nil
+	x.Binding, x.held = &own, make([]device.Operand, len(b.In))
+	for i, v := range b.In {
+		if own.In[i] = v; v == nil || b.InLayout(i) == device.Plain {
+			continue
+		}
+		own.In[i] = &op.Value{Type: graph.TensorOf(v.DType, physicalDims(v, b.InLayout(i)))}
+		if v.Const != nil {
+			var err error
+			if x.held[i], err = b.blockedConst(i); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i, v := range b.Out {
+		if own.Out[i] = v; v != nil {
+			own.Out[i] = &op.Value{Type: graph.TensorOf(v.DType, physicalDims(v, b.OutLayout(i)))}
+		}
+	}
+	return &x, nil
+}
+
+// blockedConst is constant input i in its layout, made once for all sessions.
+func (b *binder) blockedConst(i int) (device.Operand, error) {
+	l := b.InLayout(i)
+	data, err := b.dev.packs.get(b.Const(i), packKey{words: l.String()}, l.Bytes(tensor.F32, b.Shape(i)), func(t *tensor.Tensor, dst []byte) error {
+		intoBlocks(tensor.View[float32](t), t.Shape(), l.Block(), dst)
+		return nil
+	})
+	if err != nil {
+		return device.Operand{}, err
+	}
+	b.step.Dropped |= 1 << i
+	return device.Operand{Place: device.Packed, Index: i, Data: data}, nil
+}
+
+// intoBlocks writes a value [N,C,...] of that shape in blocks, with zeros as padding.
+func intoBlocks(x []float32, s tensor.Shape, block int, dst []byte) {
+	y, _ := tensor.FromBytes(tensor.F32, tensor.Shape{len(dst) / 4}, dst)
+	out := tensor.View[float32](y)
+	clear(out)
+	channels, inner := s[1], s[2:].Len()
+	blocks := (channels + block - 1) / block
+	for i, v := range x {
+		plane, at := i/inner, i%inner
+		image, channel := plane/channels, plane%channels
+		out[((image*blocks+channel/block)*inner+at)*block+channel%block] = v
+	}
+}

@@ -1,0 +1,83 @@
+package cpu
+
+import (
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Estimates are nanoseconds on one thread, for vectors as wide as a block. What a
+// multiply-add takes is divided by the channels of a block.
+const (
+	planeCommand = 25.0  // a plane of a depthwise convolution
+	plainTap     = 0.26  // a multiply-add, columns filled up to whole vectors
+	plainRead    = 0.13  // an element that is copied to a band
+	plainWrite   = 0.065 // an element of a result
+
+	blockedRowCommand = 16.0 // a row of a window in blocks
+	blockedTap        = 0.23 // an element under a window
+	blockedRead       = 0.08
+	blockedWrite      = 0.045
+
+	poolRow = 33.0 // a row of plain pooling
+	poolTap = 0.1  // a row or a column under a window, by element of the result
+	poolOut = 0.3  // an element of the result
+
+	globalPlane   = 14.0 // a plane of plain global pooling
+	globalElement = 0.1
+
+	eltwiseElement = 0.1
+	channelPixel   = 14.0 // a pixel of a block that meets one number per channel
+	channelElement = 0.35 // the same of a plain value, by element
+
+	reorderCommand = 500.0
+	reorderElement = 0.33
+	reorderAlone   = 4 * (64 << 10) / 4 // elements of the shortest copy that threads share, of csrc/copy/strided.c
+)
+
+// blockedLayout is the layout of blocked values, and whether the estimates hold for the
+// levels; where they do not, values are blocked by request only.
+func blockedLayout(isa bindings.ISA) (l device.Layout, estimated bool) {
+	for _, level := range []struct {
+		name  string
+		block int
+	}{{"avx512", 16}, {"avx2", 8}} {
+		if mask, err := bindings.ParseISA(level.name); err == nil && isa&mask != 0 {
+			return device.Blocked(level.block), true
+		}
+	}
+	return device.Blocked(8), false
+}
+
+// window is the extents on which the time of a depthwise convolution or of pooling
+// depends: planes, the elements of a plane before and after, its rows and columns after,
+// and the elements under a window.
+type window struct {
+	planes, in, rows, columns, taps int
+}
+
+// windowOf is the window over spatial extents, one or two.
+func windowOf(planes int, in, out tensor.Shape, taps int) window {
+	last := len(out) - 1
+	return window{planes, in.Len(), out[:last].Len(), out[last], taps}
+}
+
+// depthwiseCost is the time of a convolution of plain values.
+func (w window) depthwiseCost(l device.Layout) float64 {
+	out := float64(w.rows * ((w.columns + l.Block() - 1) / l.Block() * l.Block()))
+	each := planeCommand + plainTap/float64(l.Block())*out*float64(w.taps) + plainRead*float64(w.in) + plainWrite*out
+	return float64(w.planes) * each
+}
+
+// poolCost is the time of pooling of plain values.
+func (w window) poolCost(lines int) float64 {
+	return float64(w.planes*w.rows) * (poolRow + float64(w.columns)*(poolOut+poolTap*float64(lines)))
+}
+
+// blockedCost is the time of either of planes that are blocks.
+func (w window) blockedCost(l device.Layout) float64 {
+	block := float64(l.Block())
+	out := float64(w.rows * w.columns)
+	each := blockedRowCommand*float64(w.rows) + blockedTap*out*float64(w.taps) + block*(blockedRead*float64(w.in)+blockedWrite*out)
+	return float64(w.planes) * each
+}

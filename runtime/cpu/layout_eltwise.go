@@ -1,0 +1,171 @@
+package cpu
+
+import (
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var blockedEltwiseRows = []blockedRow{
+	blockedRowFor("unary", offerUnary, func(o *op.Unary, b *binder) error { return bindPhysical(o, b, bindUnary) }),
+	blockedRowFor("clip",
+		func(o *op.Clip, b *device.Binding, l device.Layout) *offer { return offerUnary(&o.Unary, b, l) },
+		func(o *op.Clip, b *binder) error { return bindPhysical(o, b, bindClip) }),
+	blockedRowFor("variadic", offerVariadic, func(o *op.Variadic, b *binder) error { return bindPhysical(o, b, bindVariadic) }),
+	blockedRowFor("binary", offerBinary, bindBlockedBinary),
+}
+
+// bindPhysical binds a function of the elements, padding counted in.
+func bindPhysical[T op.Op](o T, b *binder, bind func(o T, b *binder) error) error {
+	x, err := b.physical()
+	if err != nil {
+		return err
+	}
+	return bind(o, x)
+}
+
+// offerUnary takes functions from float32 to float32.
+func offerUnary(_ *op.Unary, b *device.Binding, l device.Layout) *offer {
+	if !blockable(b.In[0]) || !blockable(b.Out[0]) {
+		return nil
+	}
+	n, blocks := elements(b.In[0], l)
+	return &offer{in: []int{0}, out: true, plain: eltwiseElement * n, blocked: eltwiseElement * blocks}
+}
+
+// offerVariadic takes operands of the same extents.
+func offerVariadic(_ *op.Variadic, b *device.Binding, l device.Layout) *offer {
+	if !blockable(b.Out[0]) {
+		return nil
+	}
+	n, blocks := elements(b.Out[0], l)
+	times := eltwiseElement * float64(len(b.In))
+	x := &offer{out: true, plain: times * n, blocked: times * blocks}
+	for i := range b.In {
+		if !b.Shape(i).Equal(b.OutShape(0)) {
+			return nil
+		}
+		x.in = append(x.in, i)
+	}
+	return x
+}
+
+// sharing is how an operand of a function of two values meets a blocked one.
+type sharing int
+
+const (
+	sharesNot   sharing = iota // no elements: it has the extents of the result
+	sharesOne                  // one number
+	sharesPixel                // one number per channel
+	sharesOther                // others, which no row computes
+)
+
+// sharingOf is that of an operand with extents aligned at the last axis of y. One number
+// per channel lies in memory as if blocked where blocks have no padding.
+func sharingOf(operand, y tensor.Shape, block int) sharing {
+	switch {
+	case operand.Equal(y):
+		return sharesNot
+	case operand.Len() == 1:
+		return sharesOne
+	}
+	channel := len(operand) - (len(y) - 1)
+	if channel < 0 || operand[channel] != y[1] || operand[channel+1:].Len() != 1 || y[1]%block != 0 {
+		return sharesOther
+	}
+	if channel == 1 && operand[0] != 1 && operand[0] != y[0] {
+		return sharesOther
+	}
+	return sharesPixel
+}
+
+// blockedPair is the extents of both operands of a binary function, aligned at the last
+// axis of the result, and how they meet it.
+func blockedPair(o *op.Binary, b *device.Binding, block int) (shapes [2]tensor.Shape, how [2]sharing, ok bool) {
+	right, err := o.Right(b.In[0].Dims, b.In[1].Dims)
+	if err != nil {
+		return shapes, how, false
+	}
+	y := b.OutShape(0)
+	for i, d := range []graph.Dims{b.In[0].Dims, right} {
+		s, known := d.Concrete()
+		if !known {
+			return shapes, how, false
+		}
+		shapes[i], how[i] = s, sharingOf(s, y, block)
+		if how[i] == sharesOther {
+			return shapes, how, false
+		}
+	}
+	return shapes, how, how[0] == sharesNot || how[1] == sharesNot
+}
+
+// offerBinary takes float32 operands of the result's extents, one number, and one number
+// per channel.
+func offerBinary(o *op.Binary, b *device.Binding, l device.Layout) *offer {
+	if !blockable(b.Out[0]) || b.DType(0) != tensor.F32 || o.Bits || o.Result != tensor.Invalid {
+		return nil
+	}
+	_, how, ok := blockedPair(o, b, l.Block())
+	if !ok {
+		return nil
+	}
+	n, blocks := elements(b.Out[0], l)
+	x := &offer{out: true, plain: eltwiseElement * n, blocked: eltwiseElement * blocks}
+	for i, h := range how {
+		switch h {
+		case sharesNot:
+			x.in = append(x.in, i)
+		case sharesPixel:
+			x.plain, x.blocked = channelElement*n, channelPixel/float64(l.Block())*blocks
+		}
+	}
+	return x
+}
+
+func bindBlockedBinary(o *op.Binary, b *binder) error {
+	block := b.OutLayout(0).Block()
+	shapes, how, ok := blockedPair(o, b.Binding, block)
+	if !ok {
+		return device.Refuse("extents %v and %v", b.In[0].Dims, b.In[1].Dims)
+	}
+	x, err := b.physical()
+	if err != nil {
+		return err
+	}
+	k, err := b.function(tensor.F32, o.Func)
+	if err != nil {
+		return err
+	}
+	var dims [2]graph.Dims
+	for i, h := range how {
+		switch h {
+		case sharesNot:
+			dims[i] = x.In[i].Dims
+		case sharesPixel:
+			dims[i] = pixelDims(shapes[i], len(b.OutShape(0)), block)
+		}
+	}
+	left, right := x.in(0), x.in(1)
+	if o.Swap {
+		left, right, dims[0], dims[1] = right, left, dims[1], dims[0]
+	}
+	same := lane{bytes: 4}
+	return b.pairs(k, same, same, same, left, right, b.out(0), x.Out[0].Dims, dims[0], dims[1])
+}
+
+// pixelDims is the extents of one number per channel under blocks of a value of that
+// rank.
+func pixelDims(s tensor.Shape, rank, block int) graph.Dims {
+	dims := graph.Dims{}
+	if len(s) == rank {
+		dims = append(dims, graph.Known(s[0]))
+		s = s[1:]
+	}
+	dims = append(dims, graph.Known(s[0]/block))
+	for range s[1:] {
+		dims = append(dims, graph.Known(1))
+	}
+	return append(dims, graph.Known(block))
+}

@@ -1,0 +1,81 @@
+package cpu
+
+import (
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var blockedPoolRows = []blockedRow{
+	blockedRowFor("windows", offerPool, bindBlockedPool),
+	blockedRowFor("reduce", offerGlobalPool, bindBlockedGlobalPool),
+}
+
+// offerPool takes maxima and means over one or two axes.
+func offerPool(o *op.Pool, b *device.Binding, l device.Layout) *offer {
+	if !blockable(b.In[0]) || !blockable(b.Out[0]) || b.Wants(1) || o.Kind == op.PoolNorm || len(b.In[0].Dims) > 4 {
+		return nil
+	}
+	p, err := o.Windows(b.Shape(0))
+	if err != nil {
+		return nil
+	}
+	taps, lines := 1, 0
+	for _, a := range p.Axes {
+		taps, lines = taps*a.Taps, lines+a.Taps
+	}
+	w := windowOf(p.Planes, b.Shape(0)[2:], b.OutShape(0)[2:], taps)
+	blocks := w
+	blocks.planes = l.Extents(b.Shape(0))[:2].Len()
+	return &offer{in: []int{0}, out: true, plain: w.poolCost(lines), blocked: blocks.blockedCost(l)}
+}
+
+func bindBlockedPool(o *op.Pool, b *binder) error {
+	p, err := o.Windows(b.Shape(0))
+	if err != nil {
+		return err
+	}
+	return b.run("f32_pooling_blocked", blockedPoolWords(p, o.Kind == op.PoolMax, b.Shape(0), b.OutLayout(0)), b.in(0), b.out(0))
+}
+
+// blockedPoolWords is nacre_pooling_blocked_words of csrc/pool/blocked.h, for a value of
+// that shape.
+func blockedPoolWords(p *op.Pooling, maximum bool, s tensor.Shape, l device.Layout) (w words) {
+	planes := *p
+	planes.Planes = l.Extents(s)[:2].Len()
+	w.pooling(&planes, maximum)
+	w.int(l.Block())
+	return w
+}
+
+// offerGlobalPool takes maxima and means; the result is plain.
+func offerGlobalPool(o *op.GlobalPool, b *device.Binding, l device.Layout) *offer {
+	if _, _, ok := o.Reduction(); !ok || !blockable(b.In[0]) {
+		return nil
+	}
+	n, blocks := elements(b.In[0], l)
+	planes := float64(b.Shape(0)[:2].Len())
+	return &offer{in: []int{0}, plain: planes*globalPlane + globalElement*n, blocked: globalElement * blocks}
+}
+
+// bindBlockedGlobalPool reduces the pixels of every block. Where the last block has
+// padding, the channels are then copied out of the blocks.
+func bindBlockedGlobalPool(o *op.GlobalPool, b *binder) error {
+	first, mean, _ := o.Reduction()
+	s, block := b.Shape(0), b.InLayout(0).Block()
+	blocks := b.InLayout(0).Extents(s)[:2].Len()
+	r := reduction{graph.Known(blocks), graph.Known(s[2:].Len()), graph.Known(block)}
+	divisor := graph.Known(1)
+	if mean {
+		divisor = r.n
+	}
+	if s[1]%block == 0 {
+		return b.reduce(r, first, divisor, op.RootNone, tensor.F32, tensor.F32, b.in(0), b.out(0))
+	}
+	all := b.temp(tensor.F32.Bytes(blocks * block))
+	if err := b.reduce(r, first, divisor, op.RootNone, tensor.F32, tensor.F32, b.in(0), all); err != nil {
+		return err
+	}
+	return b.copy(tensor.F32, reorderCopies(tensor.Shape{s[0], s[1]}, block, false), all, b.out(0))
+}

@@ -1,0 +1,230 @@
+package exec
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// takes reports whether a value of that shape can be the state.
+func (h *held) takes(shape tensor.Shape) bool {
+	if len(shape) != len(h.shape) {
+		return false
+	}
+	for i, n := range shape {
+		if i != h.axis && n != h.shape[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// blocks is how many blocks of rows there are, and the bytes of a row in a block.
+func (h *held) blocks() (count, row int) {
+	return h.shape[:h.axis].Len(), h.dtype.Bytes(h.shape[h.axis+1:].Len())
+}
+
+// enterRoom moves the state into memory with the room of its group.
+func (h *held) enterRoom(st *Stream) error {
+	if h.memory != nil && h.rows == h.group.room {
+		return nil
+	}
+	count, row := h.blocks()
+	n, ok := product(count, row, h.group.room)
+	if !ok {
+		return graph.Mark(graph.ErrMemory, "state %q with %d rows is too large", h.Input, h.group.room)
+	}
+	if limit := st.exec.limit; limit > 0 && n > limit {
+		return graph.Mark(graph.ErrMemory, "state %q with %d rows takes %d bytes, more than the memory limit of %d", h.Input, h.group.room, n, limit)
+	}
+	b := st.exec.device.Alloc(max(n, 1))
+	if b == nil {
+		return fmt.Errorf("%w for %d bytes of state %q", graph.ErrMemory, n, h.Input)
+	}
+	src, rows := h.memory, h.rows
+	if h.value != nil {
+		src, rows = h.value.Bytes(), h.group.length
+	}
+	copyRows(b, src, count, row, h.group.room, rows, h.group.length)
+	st.exec.device.Free(h.memory)
+	h.memory, h.rows, h.value = b, h.group.room, nil
+	return nil
+}
+
+// leaveRoom moves the state into a tensor of its own.
+func (h *held) leaveRoom(st *Stream) {
+	if h.memory == nil {
+		return
+	}
+	h.value = h.tensor()
+	st.exec.device.Free(h.memory)
+	h.memory, h.rows = nil, 0
+}
+
+// tensor is a copy of the state.
+func (h *held) tensor() *tensor.Tensor {
+	if h.value != nil {
+		return h.value.Clone()
+	}
+	shape := slices.Clone(h.shape)
+	shape[h.axis] = h.group.length
+	t := tensor.New(h.dtype, shape...)
+	count, row := h.blocks()
+	copyRows(t.Bytes(), h.memory, count, row, h.group.length, h.rows, h.group.length)
+	return t
+}
+
+// copyRows copies the first rows of each block of src, which has from rows to a block, to
+// dst, which has to.
+func copyRows(dst, src []byte, blocks, row, to, from, rows int) {
+	for i := range blocks {
+		copy(dst[i*to*row:(i*to+rows)*row], src[i*from*row:(i*from+rows)*row])
+	}
+}
+
+func product(list ...int) (int, bool) {
+	n := 1
+	for _, x := range list {
+		if x != 0 && n > math.MaxInt/x {
+			return 0, false
+		}
+		n *= x
+	}
+	return n, true
+}
+
+// Reset empties the states: growing ones have no rows, others hold zeros. Extents are
+// those of the next inputs.
+func (st *Stream) Reset() {
+	for _, h := range st.states {
+		st.exec.device.Free(h.memory)
+		h.memory, h.rows, h.value, h.shape = nil, 0, nil, nil
+	}
+	for _, g := range st.groups {
+		g.length, g.room = 0, max(g.room, st.room)
+	}
+	st.spoilt = false
+}
+
+// Truncate cuts the growing states to their first n rows. All states must grow, and be
+// that long.
+func (st *Stream) Truncate(n int) error {
+	for _, h := range st.states {
+		switch {
+		case h.axis < 0:
+			return st.program.Fail("run", nil, graph.Mark(graph.ErrState, "state %q does not grow, and cannot go back", h.Input))
+		case n < 0 || n > h.group.length:
+			return st.program.Fail("run", nil, graph.Mark(graph.ErrState, "state %q has %d rows, and cannot be cut to %d", h.Input, h.group.length, n))
+		}
+	}
+	for _, h := range st.states {
+		if h.value == nil || h.shape == nil {
+			continue
+		}
+		shape := slices.Clone(h.shape)
+		shape[h.axis] = n
+		t := tensor.New(h.dtype, shape...)
+		count, row := h.blocks()
+		copyRows(t.Bytes(), h.value.Bytes(), count, row, n, h.group.length, n)
+		h.value = t
+	}
+	for _, g := range st.groups {
+		g.length = n
+	}
+	return nil
+}
+
+// Fork returns a stream with a copy of the states.
+func (st *Stream) Fork() (*Stream, error) {
+	specs := make([]graph.State, len(st.states))
+	for i, h := range st.states {
+		specs[i] = h.State
+	}
+	out, err := st.exec.NewStream(st.program, specs, st.room)
+	if err != nil {
+		return nil, err
+	}
+	out.numbers, out.spoilt = st.numbers, st.spoilt
+	for i, g := range st.groups {
+		out.groups[i].length, out.groups[i].room = g.length, g.room
+	}
+	for i, h := range st.states {
+		to := out.states[i]
+		to.shape = h.shape
+		switch {
+		case h.memory != nil:
+			if to.memory = st.exec.device.Alloc(len(h.memory)); to.memory == nil {
+				out.Close()
+				return nil, st.program.Fail("run", nil, fmt.Errorf("%w for a copy of state %q", graph.ErrMemory, h.Input))
+			}
+			count, row := h.blocks()
+			copyRows(to.memory, h.memory, count, row, h.rows, h.rows, h.group.length)
+			to.rows = h.rows
+		case h.value != nil:
+			to.value = h.value.Clone()
+		}
+	}
+	return out, nil
+}
+
+// State is a copy of the state that an input of that name reads; nil before its extents
+// are known.
+func (st *Stream) State(input string) (*tensor.Tensor, error) {
+	h, err := st.find(input)
+	if err != nil || h.shape == nil {
+		return nil, err
+	}
+	return h.tensor(), nil
+}
+
+// SetState has the next run read a copy of t as an input. States that are called equally
+// long must be set together: the length is that of the last.
+func (st *Stream) SetState(input string, t *tensor.Tensor) error {
+	h, err := st.find(input)
+	if err != nil {
+		return err
+	}
+	if t.DType() != h.dtype || len(t.Shape()) != len(h.dims) {
+		return st.program.Fail("run", nil, graph.Mark(graph.ErrShape, "state %q is %v%v and is given %v", input, h.dtype, h.dims, t))
+	}
+	for i, d := range h.dims {
+		if n, ok := d.Value(); ok && i != h.axis && n != t.Shape()[i] {
+			return st.program.Fail("run", nil, graph.Mark(graph.ErrShape, "state %q is %v%v and is given %v", input, h.dtype, h.dims, t))
+		}
+	}
+	st.exec.device.Free(h.memory)
+	h.memory, h.rows, h.value = nil, 0, t.Clone()
+	h.shape = slices.Clone(t.Shape())
+	if h.axis >= 0 {
+		h.group.length = t.Shape()[h.axis]
+		h.group.room = max(h.group.room, h.group.length)
+		h.shape[h.axis] = 0
+	}
+	return nil
+}
+
+func (st *Stream) find(input string) (*held, error) {
+	i := slices.IndexFunc(st.states, func(h *held) bool { return h.Input == input })
+	if i < 0 {
+		return nil, st.program.Fail("run", nil, graph.Mark(graph.ErrMissing, "input %q is no state", input))
+	}
+	return st.states[i], nil
+}
+
+// Bytes is the memory of the states.
+func (st *Stream) Bytes() int {
+	n := 0
+	for _, h := range st.states {
+		n += len(h.memory)
+		if h.value != nil {
+			n += len(h.value.Bytes())
+		}
+	}
+	return n
+}
+
+// Close gives back the memory of the states.
+func (st *Stream) Close() { st.Reset() }

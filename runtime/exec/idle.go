@@ -1,0 +1,131 @@
+package exec
+
+import (
+	"sync"
+
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/plan"
+)
+
+// frames is the memory of runs that have ended, for later ones: of every plan as many
+// frames as the device admits runs at a time. Beyond the frames of one plan they are
+// bounded in number and in bytes.
+type frames struct {
+	mu     sync.Mutex
+	places int      // runs that the device admits at a time
+	list   []*frame // the one that ended first in front
+	bytes  int      // of list
+	epoch  int      // how often trim was called
+}
+
+// The bounds of idle frames beyond those of one plan.
+const (
+	maxIdleFrames = 64
+	maxIdleBytes  = 64 << 20
+)
+
+// get returns a frame for the plan: one that was set up for it, else a new one, or one
+// of another plan where the bounds are reached.
+func (fs *frames) get(pl *plan.Plan, d device.Device) (*frame, error) {
+	f := fs.take(pl)
+	if f.plan == pl {
+		return f, nil
+	}
+	f.device = d
+	if err := f.setUp(pl); err != nil {
+		f.free()
+		return nil, err
+	}
+	return f, nil
+}
+
+// take returns a frame of the plan, of another plan or of none.
+func (fs *frames) take(pl *plan.Plan) *frame {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	f := &frame{}
+	for i := len(fs.list) - 1; i >= 0; i-- {
+		if fs.list[i].plan == pl {
+			f = fs.remove(i)
+			break
+		}
+	}
+	if f.plan == nil && fs.beyond(1, pl.ArenaBytes+pl.ScratchBytes) {
+		f = fs.remove(fs.fitting(pl))
+	}
+	f.epoch = fs.epoch
+	return f
+}
+
+// fitting is the frame that ended first of those whose memory is enough for the plan;
+// else the one that ended first.
+func (fs *frames) fitting(pl *plan.Plan) int {
+	for i, f := range fs.list {
+		if len(f.arena) >= pl.ArenaBytes && len(f.scratch) >= pl.ScratchBytes {
+			return i
+		}
+	}
+	return 0
+}
+
+func (fs *frames) put(f *frame) {
+	f.reset()
+	for _, f := range fs.keep(f) {
+		f.free()
+	}
+}
+
+// keep adds a frame to the list and returns those for which there is no room.
+func (fs *frames) keep(f *frame) (rest []*frame) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if f.epoch != fs.epoch {
+		return []*frame{f}
+	}
+	fs.list = append(fs.list, f)
+	fs.bytes += f.bytes()
+	first, same := 0, 0
+	for i := len(fs.list) - 1; i >= 0; i-- {
+		if fs.list[i].plan == f.plan {
+			first = i
+			same++
+		}
+	}
+	if same > fs.places {
+		rest = append(rest, fs.remove(first))
+	}
+	for fs.beyond(0, 0) {
+		rest = append(rest, fs.remove(0))
+	}
+	return rest
+}
+
+// beyond reports whether the list with so many frames and bytes more goes beyond the
+// bounds.
+func (fs *frames) beyond(n, bytes int) bool {
+	if len(fs.list)+n <= fs.places {
+		return false
+	}
+	return len(fs.list)+n > maxIdleFrames || fs.bytes+bytes > maxIdleBytes
+}
+
+func (fs *frames) remove(i int) *frame {
+	f := fs.list[i]
+	fs.bytes -= f.bytes()
+	copy(fs.list[i:], fs.list[i+1:])
+	fs.list[len(fs.list)-1] = nil
+	fs.list = fs.list[:len(fs.list)-1]
+	return f
+}
+
+// trim frees the idle frames. Those that are in use are freed when they are put back.
+func (fs *frames) trim() {
+	fs.mu.Lock()
+	list := fs.list
+	fs.list, fs.bytes = nil, 0
+	fs.epoch++
+	fs.mu.Unlock()
+	for _, f := range list {
+		f.free()
+	}
+}

@@ -1,0 +1,471 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/plan"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Stream is runs of a program that follow each other: what one leaves in the states, the
+// next reads. One run may be under way at a time.
+//
+// States with a growing axis lie in memory with room, which doubles when it is full.
+// Their length is a symbol in the plan, so that one plan serves all lengths up to that
+// room. A program that cannot be planned so has a plan for every length.
+type Stream struct {
+	exec    *Executor
+	program *plan.Program
+	states  []*held
+	groups  []*group
+	room    int               // that memory has at first
+	near    map[string]*group // symbols of extents that follow the length of a group
+	lookup  func(symbol string) (int, bool)
+	numbers error // why extents must be numbers; nil while they need not
+	spoilt  bool  // a run that failed may have changed states
+}
+
+// group is the states that are equally long.
+type group struct {
+	symbol string
+	length int // rows of the past
+	room   int // of memory
+	next   int // what length becomes when a run ends
+}
+
+// held is one state.
+type held struct {
+	graph.State
+	in, out int        // ids
+	input   int        // among the program's inputs
+	result  int        // among the program's outputs
+	axis    int        // -1 for none
+	group   *group     // nil without an axis
+	dims    graph.Dims // as the model says
+	dtype   tensor.DType
+	shape   tensor.Shape   // but for the axis; nil before it is known
+	value   *tensor.Tensor // nil while the state lies in memory with room, or is not there yet
+	memory  []byte         // with room; nil while it is in value
+	rows    int            // that memory has room for
+}
+
+// NewStream returns a stream whose states are empty. Room is how many rows the memory of
+// growing states has at first.
+func (e *Executor) NewStream(p *plan.Program, states []graph.State, room int) (*Stream, error) {
+	st := &Stream{exec: e, program: p, room: max(room, 1), near: map[string]*group{}}
+	for _, s := range states {
+		h, err := newHeld(p, s)
+		if err != nil {
+			return nil, p.Fail("run", nil, err)
+		}
+		st.states = append(st.states, h)
+		if h.axis >= 0 {
+			h.group = st.groupOf(h)
+		}
+	}
+	st.lookup = func(symbol string) (int, bool) {
+		for _, g := range st.groups {
+			if g.symbol == symbol {
+				return g.length, true
+			}
+		}
+		return 0, false
+	}
+	return st, nil
+}
+
+func newHeld(p *plan.Program, s graph.State) (*held, error) {
+	h := &held{State: s, axis: s.Axis, input: -1, result: -1}
+	for i, id := range p.Inputs {
+		if p.Names[id] == s.Input {
+			h.input, h.in = i, id
+		}
+	}
+	for i, id := range p.Outputs {
+		if p.Names[id] == s.Output {
+			h.result, h.out = i, id
+		}
+	}
+	switch {
+	case h.input < 0:
+		return nil, graph.Mark(graph.ErrMissing, "there is no input %q for a state", s.Input)
+	case h.result < 0:
+		return nil, graph.Mark(graph.ErrMissing, "there is no output %q for state %q among those that are computed", s.Output, s.Input)
+	}
+	t := p.Decl[h.input].Type
+	if t.Kind != graph.TensorType || t.DType == tensor.String || t.Dims == nil || t.DType.Bits()%8 != 0 {
+		return nil, graph.Mark(graph.ErrUnsupported, "state %q is %v; states are tensors of numbers of whole bytes, of known rank", s.Input, t)
+	}
+	if s.Axis < -1 || s.Axis >= len(t.Dims) {
+		return nil, graph.Mark(graph.ErrShape, "state %q, %v, has no axis %d", s.Input, t, s.Axis)
+	}
+	h.dims, h.dtype = t.Dims, t.DType
+	if h.axis >= 0 && h.dims[h.axis].IsKnown() {
+		return nil, graph.Mark(graph.ErrShape, "axis %d of state %q, %v, does not grow", s.Axis, s.Input, t)
+	}
+	return h, nil
+}
+
+// groupOf is the group of states whose past has the same extent.
+func (st *Stream) groupOf(h *held) *group {
+	symbol := h.dims[h.axis].String()
+	if !isSymbol(h.dims[h.axis]) {
+		symbol = "rows of " + h.Input
+	}
+	i := slices.IndexFunc(st.groups, func(g *group) bool { return g.symbol == symbol })
+	if i < 0 {
+		i = len(st.groups)
+		st.groups = append(st.groups, &group{symbol: symbol, room: st.room})
+	}
+	g := st.groups[i]
+	st.near[symbol] = g
+	if t := st.program.Type(h.out); len(t.Dims) == len(h.dims) && isSymbol(t.Dims[h.axis]) {
+		st.near[t.Dims[h.axis].String()] = g
+	}
+	return g
+}
+
+func isSymbol(d graph.Dim) bool { return len(d.Symbols()) == 1 && d.String() == d.Symbols()[0] }
+
+// Length is the rows of the growing states; 0 when there are none.
+func (st *Stream) Length() int {
+	most := 0
+	for _, g := range st.groups {
+		most = max(most, g.length)
+	}
+	return most
+}
+
+// Grows reports whether a state grows.
+func (st *Stream) Grows() bool { return len(st.groups) > 0 }
+
+// Holds reports whether an input is a state.
+func (st *Stream) Holds(input int) bool {
+	return slices.ContainsFunc(st.states, func(h *held) bool { return h.input == input })
+}
+
+// Gives reports whether an output is a state.
+func (st *Stream) Gives(output int) bool {
+	return slices.ContainsFunc(st.states, func(h *held) bool { return h.result == output })
+}
+
+// Extents is the extents that the model names and the states have.
+func (st *Stream) Extents() map[string]int {
+	known := map[string]int{}
+	for _, g := range st.groups {
+		known[g.symbol] = g.length
+	}
+	for _, h := range st.states {
+		for i, d := range h.dims {
+			if h.shape != nil && i != h.axis && isSymbol(d) {
+				known[d.String()] = h.shape[i]
+			}
+		}
+	}
+	return known
+}
+
+// Run computes the results of the program from inputs, of which those that are states are
+// not looked at, and moves the states on. Results that are states are nil.
+func (st *Stream) Run(ctx context.Context, inputs []tensor.Value, prof *Profile) ([]tensor.Value, error) {
+	inputs = slices.Clone(inputs)
+	pl, err := st.prepare(inputs)
+	if err != nil {
+		return nil, err
+	}
+	e := st.exec
+	r := &run{Executor: e, ctx: ctx, prof: prof, limited: e.limit > 0, budget: e.limit}
+	place, err := e.device.Enter(ctx)
+	if err != nil {
+		return nil, r.fail(pl, nil, err)
+	}
+	defer e.device.Leave(place)
+	if err := r.watch(); err != nil {
+		return nil, err
+	}
+	defer r.end()
+	results, err := r.program(pl, inputs, st)
+	if err != nil {
+		st.spoilt = st.spoilt || st.overwrites(pl)
+		return nil, err
+	}
+	if prof != nil {
+		prof.Memory = max(prof.Memory, r.most)
+	}
+	if err := st.commit(pl, results); err != nil {
+		return nil, r.fail(pl, nil, err)
+	}
+	for _, h := range st.states {
+		results[h.result] = nil
+	}
+	return results, nil
+}
+
+// overwrites reports whether a run of the plan writes over a state, rather than behind it
+// or elsewhere.
+func (st *Stream) overwrites(pl *plan.Plan) bool {
+	return pl.Lengths != nil && slices.ContainsFunc(pl.Lengths.States, func(s plan.State) bool { return s.InPlace })
+}
+
+// Plan is the plan for the next run on inputs of those extents.
+func (st *Stream) Plan(inputs []tensor.Value) (*plan.Plan, error) {
+	return st.prepare(slices.Clone(inputs))
+}
+
+// prepare fills in the inputs that are states and returns the plan.
+func (st *Stream) prepare(inputs []tensor.Value) (*plan.Plan, error) {
+	if st.spoilt {
+		return nil, st.program.Fail("run", nil, graph.Mark(graph.ErrState, "a run that did not end has left the states half changed; reset the stream"))
+	}
+	if err := st.begin(inputs); err != nil {
+		return nil, st.program.Fail("run", nil, err)
+	}
+	for {
+		pl, err := st.plan(inputs)
+		if err != nil {
+			return nil, err
+		}
+		fits, err := st.reserve(pl)
+		if err != nil {
+			return nil, st.program.Fail("run", nil, err)
+		}
+		if fits {
+			st.fill(inputs)
+			return pl, nil
+		}
+	}
+}
+
+// begin makes the states that are not there yet. Extents that the model names are those
+// of the inputs with the same names.
+func (st *Stream) begin(inputs []tensor.Value) error {
+	for _, h := range st.states {
+		if h.shape != nil {
+			continue
+		}
+		shape := make(tensor.Shape, len(h.dims))
+		for i, d := range h.dims {
+			if i == h.axis {
+				continue
+			}
+			n, ok := d.Eval(func(symbol string) (int, bool) { return st.extent(symbol, inputs) })
+			if !ok {
+				return graph.Mark(graph.ErrShape, "extent %v of state %q is not known from the inputs; set the state", d, h.Input)
+			}
+			shape[i] = n
+		}
+		if err := shape.Check(); err != nil {
+			return fmt.Errorf("state %q: %w", h.Input, err)
+		}
+		h.shape, h.value = shape, tensor.New(h.dtype, shape...)
+	}
+	return nil
+}
+
+// extent is the extent with that name among the inputs.
+func (st *Stream) extent(symbol string, inputs []tensor.Value) (int, bool) {
+	for i, v := range st.program.Decl {
+		t, ok := inputs[i].(*tensor.Tensor)
+		if !ok || st.Holds(i) || len(v.Type.Dims) != len(t.Shape()) {
+			continue
+		}
+		for a, d := range v.Type.Dims {
+			if isSymbol(d) && d.String() == symbol {
+				return t.Shape()[a], true
+			}
+		}
+	}
+	return 0, false
+}
+
+// plan is the plan for the next run, with lengths as symbols if that can be.
+func (st *Stream) plan(inputs []tensor.Value) (*plan.Plan, error) {
+	if st.numbers != nil {
+		return st.program.ForLengths(st.types(inputs, false), st.lengths(false))
+	}
+	pl, err := st.program.ForLengths(st.types(inputs, true), st.lengths(true))
+	if err == nil || len(st.groups) == 0 {
+		return pl, err
+	}
+	why := err
+	if pl, err = st.program.ForLengths(st.types(inputs, false), st.lengths(false)); err == nil {
+		st.numbers = why
+	}
+	return pl, err
+}
+
+// lengths describes the states to a plan.
+func (st *Stream) lengths(symbols bool) *plan.Lengths {
+	l := &plan.Lengths{Bounds: map[string]int{}}
+	for _, g := range st.groups {
+		if symbols {
+			l.Bounds[g.symbol] = g.room
+		}
+	}
+	for _, h := range st.states {
+		s := plan.State{In: h.in, Out: h.out, Axis: h.axis, InRoom: symbols && h.axis >= 0}
+		if h.group != nil {
+			s.Room = h.group.room
+		}
+		l.States = append(l.States, s)
+	}
+	return l
+}
+
+// types is the types of the inputs.
+func (st *Stream) types(inputs []tensor.Value, symbols bool) []graph.Type {
+	list := make([]graph.Type, len(inputs))
+	for i, v := range inputs {
+		if t, ok := v.(*tensor.Tensor); ok {
+			list[i] = graph.TensorOf(t.DType(), st.relative(i, t.Shape(), symbols))
+		} else {
+			list[i] = st.program.Decl[i].Type
+		}
+	}
+	for _, h := range st.states {
+		d := graph.DimsOf(h.shape)
+		if h.axis >= 0 {
+			d[h.axis] = graph.Known(h.group.length)
+			if symbols {
+				d[h.axis] = graph.Symbol(h.group.symbol)
+			}
+		}
+		list[h.input] = graph.TensorOf(h.dtype, d)
+	}
+	return list
+}
+
+// relative is the extents of input i, where those that follow a length are that length
+// and a number.
+func (st *Stream) relative(i int, shape tensor.Shape, symbols bool) graph.Dims {
+	d := graph.DimsOf(shape)
+	decl := st.program.Decl[i].Type.Dims
+	if !symbols || len(decl) != len(shape) {
+		return d
+	}
+	for a, n := range shape {
+		if g := st.follows(i, a, decl); g != nil && n >= g.length {
+			d[a] = graph.Symbol(g.symbol).Add(graph.Known(n - g.length))
+		}
+	}
+	return d
+}
+
+// follows is the group whose length an extent of an input goes with, or nil. It is a guess
+// that costs a plan for every length when it is wrong, and nothing else.
+func (st *Stream) follows(input, axis int, decl graph.Dims) *group {
+	d := decl[axis]
+	if d.IsKnown() || len(st.groups) == 0 {
+		return nil
+	}
+	for _, s := range d.Symbols() {
+		if g := st.near[s]; g != nil {
+			return g
+		}
+	}
+	if len(st.groups) != 1 {
+		return nil
+	}
+	name, last := strings.ToLower(d.String()), axis == len(decl)-1
+	if strings.Contains(name, "total") || strings.Contains(name, "past") || last && strings.Contains(strings.ToLower(st.program.Decl[input].Name), "mask") {
+		return st.groups[0]
+	}
+	return nil
+}
+
+// reserve sees to it that the rooms hold what a run of the plan leaves. It reports false
+// if rooms have changed, and with them the plan.
+func (st *Stream) reserve(pl *plan.Plan) (bool, error) {
+	fits := true
+	for i, h := range st.states {
+		if h.group == nil {
+			continue
+		}
+		need := h.group.length
+		if n, ok := pl.Slots[h.out].Extent(h.axis, st.lookup); ok && pl.Lengths.States[i].InRoom {
+			need = n
+		}
+		if need > h.group.room {
+			h.group.room, fits = max(2*h.group.room, need), false
+		}
+	}
+	if !fits || pl.Lengths == nil {
+		return fits, nil
+	}
+	for i, h := range st.states {
+		if !pl.Lengths.States[i].InRoom {
+			h.leaveRoom(st)
+		} else if err := h.enterRoom(st); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// fill puts the states that are tensors among the inputs.
+func (st *Stream) fill(inputs []tensor.Value) {
+	for _, h := range st.states {
+		if h.value != nil {
+			inputs[h.input] = h.value
+		}
+	}
+}
+
+// attach gives a frame the lengths and the memory of the states.
+func (st *Stream) attach(f *frame) error {
+	for _, h := range st.states {
+		if h.value != nil && f.plan.Slots[h.in].Place == plan.Held {
+			f.rebase(h.in, h.value)
+			f.values[h.in], f.values[h.out] = h.value, h.value
+		}
+	}
+	return st.size(f)
+}
+
+// size gives a frame the lengths, and the memory of the states that have room.
+func (st *Stream) size(f *frame) error {
+	for _, h := range st.states {
+		if h.memory != nil && f.plan.Slots[h.in].Place == plan.Held {
+			f.readdressAt(h.in, h.memory)
+		}
+	}
+	return f.resize(st.lookup)
+}
+
+// commit moves the states on to what a run has left.
+func (st *Stream) commit(pl *plan.Plan, results []tensor.Value) error {
+	next := map[*group]int{}
+	for i, h := range st.states {
+		place := pl.Lengths.States[i]
+		switch {
+		case place.InPlace:
+		case place.InRoom:
+			n, ok := pl.Slots[h.out].Extent(h.axis, st.lookup)
+			if !ok {
+				return fmt.Errorf("the length of state %q is not known", h.Input)
+			}
+			next[h.group] = n
+		default:
+			t, ok := results[h.result].(*tensor.Tensor)
+			if !ok || t.DType() != h.dtype || !h.takes(t.Shape()) {
+				return graph.Mark(graph.ErrShape, "state %q, %v%v, becomes %v", h.Input, h.dtype, h.shape, results[h.result])
+			}
+			h.value = t
+			if h.axis >= 0 {
+				n := t.Shape()[h.axis]
+				if m, ok := next[h.group]; ok && m != n {
+					return graph.Mark(graph.ErrShape, "state %q has %d rows and others that are called as long %d", h.Input, n, m)
+				}
+				next[h.group] = n
+			}
+		}
+	}
+	for g, n := range next {
+		g.length = n
+	}
+	return nil
+}

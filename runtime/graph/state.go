@@ -1,0 +1,127 @@
+package graph
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// State is a value that a run reads and leaves changed for the next run: a graph input
+// and the graph output that takes its place, such as the past and the present of a
+// cache of keys, or the hidden state of a recurrent network. Both are tensors of one
+// element type. A state starts empty along the axis on which it grows, or with zeros.
+type State struct {
+	Input, Output string
+	// Axis is the axis on which the output has more rows than the input; -1 for none.
+	Axis int
+}
+
+// statePairs are the names of an input and of the output that takes its place. Those
+// whose names say little must hold a word of stateWord too.
+var statePairs = []struct {
+	input  *regexp.Regexp
+	output []string
+	weak   bool
+}{
+	{regexp.MustCompile(`^past_key_values(.*)$`), []string{"present${1}", "present_key_values${1}"}, false},
+	{regexp.MustCompile(`^(.*)past(.*)$`), []string{"${1}present${2}"}, false},
+	{regexp.MustCompile(`^(.*)_in(_.*)?$`), []string{"${1}_out${2}"}, true},
+	{regexp.MustCompile(`^in(put)?_(.*)$`), []string{"out${1}_${2}", "output_${2}", "out_${2}"}, true},
+	{regexp.MustCompile(`^(.*)_input(_.*)?$`), []string{"${1}_output${2}"}, true},
+	{regexp.MustCompile(`^(.*)$`), []string{"${1}N", "${1}n", "${1}_n", "${1}_out", "new_${1}", "next_${1}", "${1}_new", "${1}_next", "updated_${1}", "output_${1}", "out_${1}"}, true},
+}
+
+// stateWord is a word that a name of a state has.
+var stateWord = regexp.MustCompile(`(?i)(state|hidden|cache|cell|memory|mem|past|^[hc]0?$|[_.][hc]0?$|^(in|out)(put)?_[hc]$)`)
+
+// FindStates returns the states of a graph, as the names and types of its inputs and
+// outputs tell them, in the order of the inputs.
+func FindStates(g *Graph) []State {
+	var list []State
+	taken := map[string]bool{}
+	for _, in := range g.Inputs {
+		if slices.ContainsFunc(g.Initializers, func(i *Initializer) bool { return i.Name == in.Name }) {
+			continue
+		}
+		for _, out := range g.Outputs {
+			if taken[out.Name] || !namesState(in.Name, out.Name) {
+				continue
+			}
+			if axis, ok := growth(in, out); ok {
+				taken[out.Name] = true
+				list = append(list, State{in.Name, out.Name, axis})
+				break
+			}
+		}
+	}
+	return list
+}
+
+// namesState reports whether the names are those of a state.
+func namesState(input, output string) bool {
+	for _, p := range statePairs {
+		at := p.input.FindStringSubmatchIndex(input)
+		if at == nil || p.weak && !stateWord.MatchString(input) {
+			continue
+		}
+		for _, form := range p.output {
+			if string(p.input.ExpandString(nil, form, input, at)) == output {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// growth is the axis along which a state grows, -1 for none. It reports false for types
+// that a state cannot have.
+func growth(in, out *Value) (axis int, ok bool) {
+	a, b := in.Type, out.Type
+	if a.Kind != TensorType || b.Kind != TensorType || a.DType != b.DType || a.Dims == nil {
+		return 0, false
+	}
+	if b.Dims == nil {
+		b.Dims = UnknownDims(len(a.Dims))
+	}
+	if len(a.Dims) != len(b.Dims) {
+		return 0, false
+	}
+	var differ []int
+	for i := range a.Dims {
+		n, known := a.Dims[i].Value()
+		m, also := b.Dims[i].Value()
+		switch {
+		case known && also && n != m:
+			return 0, false
+		case !known && !a.Dims[i].Same(b.Dims[i]):
+			differ = append(differ, i)
+		}
+	}
+	switch {
+	case len(differ) == 0:
+		return slices.IndexFunc(a.Dims, namesPast), true
+	case len(differ) == 1:
+		return differ[0], true
+	}
+	return likeliest(a.Dims, differ), true
+}
+
+// likeliest is the axis, of several whose extents in the output are not known, that
+// grows: one that is called so, or else the axis before the last.
+func likeliest(d Dims, axes []int) int {
+	for _, i := range axes {
+		if namesPast(d[i]) {
+			return i
+		}
+	}
+	if i := len(d) - 2; slices.Contains(axes, i) {
+		return i
+	}
+	return axes[len(axes)-1]
+}
+
+// namesPast reports whether an extent is called like the rows of a past.
+func namesPast(d Dim) bool {
+	name := strings.ToLower(d.String())
+	return !d.IsKnown() && (strings.Contains(name, "past") || strings.Contains(name, "seq") || strings.Contains(name, "cache"))
+}

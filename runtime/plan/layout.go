@@ -1,0 +1,257 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op"
+)
+
+// assignment is the layouts of the nodes of a stage while they are decided. Values of
+// the program are plain. What a node computes or reads in another layout is a value of
+// its own, which the plan adds.
+type assignment struct {
+	*builder
+	choices [][]device.LayoutChoice // by index in todo: plain, and another; nil for plain alone
+	vertex  []int                   // by index in todo: in the cut
+	other   device.Layout
+	blocked map[int]int  // the added value that has the elements of a value
+	missing map[int]bool // values of which only the added one is computed so far
+}
+
+// assignLayouts decides in which layouts nodes compute, so that their time and that of
+// copies between layouts is the least by the device's estimates, and puts the copies
+// among the nodes.
+func (b *builder) assignLayouts() {
+	a := &assignment{builder: b, choices: make([][]device.LayoutChoice, len(b.todo)), blocked: map[int]int{}, missing: map[int]bool{}}
+	if a.ask() {
+		a.rewrite(a.decide())
+	}
+}
+
+// ask asks the device for its choices, and reports whether there are any.
+func (a *assignment) ask() bool {
+	for i := range a.todo {
+		x := &a.todo[i]
+		if !x.needed || x.dynamic || x.Row.View {
+			continue
+		}
+		if d := a.binding(x); d.OnlyNumbers() && !d.HasRoom() {
+			if list := a.Program.device.Layouts(d); len(list) > 1 {
+				a.choices[i] = list[:2]
+				a.other = max(a.other, layoutIn(&list[1]))
+			}
+		}
+	}
+	return a.other != device.Plain
+}
+
+// layoutIn is the layout beside Plain that a choice has.
+func layoutIn(c *device.LayoutChoice) device.Layout {
+	return slices.Max(append(slices.Clone(c.In), c.Out...))
+}
+
+// valueUse is who computes a value and who reads it: vertices of nodes that may do so in
+// another layout, and sink for all others.
+type valueUse struct {
+	from int
+	to   []int
+}
+
+// decide returns which nodes compute in the other layout: those that stay with the source
+// in a cut whose cost is that of the nodes and of the copies.
+func (a *assignment) decide() []bool {
+	c := newCut()
+	a.vertex = make([]int, len(a.todo))
+	for i, list := range a.choices {
+		if a.vertex[i] = sink; list != nil {
+			a.vertex[i] = c.vertex()
+			plain, other := int(list[0].Cost), int(list[1].Cost)
+			c.edge(source, a.vertex[i], plain-min(plain, other))
+			c.edge(a.vertex[i], sink, other-min(plain, other))
+		}
+	}
+	for id, u := range a.uses() {
+		if u != nil {
+			a.copies(c, id, u)
+		}
+	}
+	side := c.solve()
+	chosen := make([]bool, len(a.todo))
+	for i, v := range a.vertex {
+		chosen[i] = v != sink && side[v]
+	}
+	return chosen
+}
+
+// uses lists, by id, the uses of values that a node may read or compute in another layout.
+func (a *assignment) uses() []*valueUse {
+	uses := make([]*valueUse, len(a.values))
+	at := func(id int) *valueUse {
+		if uses[id] == nil {
+			uses[id] = &valueUse{from: sink}
+		}
+		return uses[id]
+	}
+	for i, list := range a.choices {
+		if list == nil {
+			continue
+		}
+		x := &a.todo[i]
+		for k, l := range list[1].In {
+			if l != device.Plain && a.values[x.In[k]].Const == nil {
+				at(x.In[k]).to = append(at(x.In[k]).to, a.vertex[i])
+			}
+		}
+		for k, l := range list[1].Out {
+			if l != device.Plain {
+				at(x.Out[k]).from = a.vertex[i]
+			}
+		}
+	}
+	a.eachPlain(a.choices, func(id int) {
+		if uses[id] != nil {
+			uses[id].to = append(uses[id].to, sink)
+		}
+	})
+	return uses
+}
+
+// eachPlain calls f for every value that is read as it is whatever is decided.
+func (a *assignment) eachPlain(choices [][]device.LayoutChoice, f func(id int)) {
+	for i := range a.todo {
+		for k, id := range a.todo[i].In {
+			if id >= 0 && a.todo[i].needed && (choices[i] == nil || k >= len(choices[i][1].In) || choices[i][1].In[k] == device.Plain) {
+				f(id)
+			}
+		}
+	}
+	a.eachLeft(f)
+}
+
+// eachLeft calls f for every value that is read when the stage has ended.
+func (a *assignment) eachLeft(f func(id int)) {
+	for _, n := range a.rest {
+		for _, id := range n.In {
+			if id >= 0 {
+				f(id)
+			}
+		}
+	}
+	for _, id := range a.Program.Outputs {
+		f(id)
+	}
+	for id := range a.expose {
+		f(id)
+	}
+}
+
+// copies adds the cost of a copy of a value: it is there once if any node reads the value
+// in another layout than it is computed in.
+func (a *assignment) copies(c *cut, id int, u *valueUse) {
+	list := a.Program.device.Layouts(device.Reordering(a.values[id], device.Plain, a.other, "", ""))
+	cost := int(list[0].Cost)
+	if u.from != sink {
+		out := c.vertex()
+		c.edge(u.from, out, cost)
+		for _, v := range u.to {
+			c.edge(out, v, unbounded)
+		}
+	}
+	in := c.vertex()
+	c.edge(in, u.from, cost)
+	for _, v := range u.to {
+		if v != sink {
+			c.edge(v, in, unbounded)
+		}
+	}
+}
+
+// rewrite has the chosen nodes compute in the other layout, and puts copies before the
+// first nodes that need them.
+func (a *assignment) rewrite(chosen []bool) {
+	if !slices.Contains(chosen, true) {
+		return
+	}
+	todo := a.todo
+	a.todo = make([]inferred, 0, len(todo))
+	for i, x := range todo {
+		if !x.needed {
+			a.todo = append(a.todo, x)
+			continue
+		}
+		if chosen[i] {
+			a.relayout(&x, &a.choices[i][1])
+		} else {
+			for _, id := range x.In {
+				a.needPlain(id)
+			}
+		}
+		a.todo = append(a.todo, x)
+	}
+	a.eachLeft(a.needPlain)
+}
+
+// relayout has a node compute in the layouts of a choice.
+func (a *assignment) relayout(x *inferred, c *device.LayoutChoice) {
+	n := *x.Node
+	n.In, n.Out = slices.Clone(n.In), slices.Clone(n.Out)
+	for k, id := range n.In {
+		switch {
+		case k >= len(c.In) || c.In[k] == device.Plain:
+			a.needPlain(id)
+		case a.values[id].Const == nil:
+			n.In[k] = a.needOther(id)
+		}
+	}
+	for k, id := range n.Out {
+		if k < len(c.Out) && c.Out[k] != device.Plain {
+			n.Out[k] = a.add(id)
+			a.missing[id] = true
+		}
+	}
+	x.Node, x.inLayouts, x.outLayouts = &n, c.In, c.Out
+}
+
+// add adds the value that has the elements of value id in the other layout.
+func (a *assignment) add(id int) int {
+	added := len(a.values)
+	a.blocked[id] = added
+	a.values = append(a.values, &op.Value{Type: a.values[id].Type})
+	a.ready = append(a.ready, true)
+	a.Slots = append(a.Slots, Slot{Layout: a.other})
+	a.added = append(a.added, a.Program.Names[id]+" ("+a.other.String()+")")
+	return added
+}
+
+// needPlain copies value id out of the other layout unless it is there.
+func (a *assignment) needPlain(id int) {
+	if id >= 0 && a.missing[id] {
+		delete(a.missing, id)
+		a.reorder(a.blocked[id], id, a.other, device.Plain)
+	}
+}
+
+// needOther returns the value that has the elements of value id in the other layout.
+func (a *assignment) needOther(id int) int {
+	if _, ok := a.blocked[id]; !ok {
+		a.add(id)
+		a.reorder(id, a.blocked[id], device.Plain, a.other)
+	}
+	return a.blocked[id]
+}
+
+// reorder adds a node that copies a value to another layout.
+func (a *assignment) reorder(from, to int, f, t device.Layout) {
+	d := device.Reordering(a.values[from], f, t, a.Name(from), a.Name(to))
+	n := &Node{Node: d.Node, Op: d.Op, Row: d.Row, In: []int{from}, Out: []int{to}}
+	a.todo = append(a.todo, inferred{Node: n, in: d.In, out: d.Out, needed: true, inLayouts: d.InLayouts, outLayouts: d.OutLayouts})
+}
+
+// Name is the name of value id, which the plan may have added.
+func (pl *Plan) Name(id int) string {
+	if n := len(pl.Program.Names); id >= n {
+		return pl.added[id-n]
+	}
+	return pl.Program.Names[id]
+}

@@ -1,0 +1,194 @@
+package plan
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Lengths is the lengths that a run brings, over which extents are expressions, and the
+// states whose memory a run updates.
+type Lengths struct {
+	// Bounds is, by symbol, the most that a length can be.
+	Bounds map[string]int
+	// States are those with a growing axis, whose past has a length as its extent there.
+	States []State
+}
+
+// State is a value that a run reads and another that the next run reads in its place.
+type State struct {
+	In, Out int // ids: an input and a result
+	Axis    int // along which Out is longer than In; -1 for none
+	Room    int // extent of the memory along Axis
+	// InRoom says that both lie in memory with that room, where steps add rows to the
+	// past without moving it. Else each run makes a new tensor.
+	InRoom bool
+	// InPlace says that a state without a growing axis is updated where it lies.
+	InPlace bool
+}
+
+// errRoom says that an operand cannot lie in memory with room.
+var errRoom = errors.New("an operand lies in memory with room")
+
+// bound is the most that a length can be.
+func (l *Lengths) bound(symbol string) (int, bool) {
+	n, ok := l.Bounds[symbol]
+	return n, ok
+}
+
+// most is the extents of a value at most.
+func (l *Lengths) most(d graph.Dims) (tensor.Shape, bool) {
+	if l == nil {
+		return d.Concrete()
+	}
+	if d == nil {
+		return nil, false
+	}
+	s := make(tensor.Shape, len(d))
+	for i, x := range d {
+		_, n, ok := x.Interval(func(symbol string) (int, int, bool) {
+			n, ok := l.Bounds[symbol]
+			return 0, n, ok
+		})
+		if !ok || n < 0 {
+			return nil, false
+		}
+		s[i] = n
+	}
+	return s, true
+}
+
+// of is the index of the state in memory with room that a value belongs to, or -1.
+func (l *Lengths) of(id int) int {
+	if l == nil || id < 0 {
+		return -1
+	}
+	return slices.IndexFunc(l.States, func(s State) bool { return s.InRoom && (s.In == id || s.Out == id) })
+}
+
+// inRoom reports whether an operand of a node lies in memory with room.
+func (l *Lengths) inRoom(x *inferred) bool {
+	has := func(id int) bool { return l.of(id) >= 0 }
+	return slices.ContainsFunc(x.In, has) || slices.ContainsFunc(x.Out, has)
+}
+
+// demote has the states that a node touches lie in tensors without room.
+func (l *Lengths) demote(x *inferred) {
+	for _, id := range slices.Concat(x.In, x.Out) {
+		if i := l.of(id); i >= 0 {
+			l.States[i].InRoom = false
+		}
+	}
+}
+
+// describe sets the bounds of lengths and the memory of operands.
+func (l *Lengths) describe(d *device.Binding, n *Node) {
+	if l == nil {
+		return
+	}
+	d.Bound = l.bound
+	d.InRoom, d.OutRoom = l.rooms(n.inputs(), d.In), l.rooms(n.Out, d.Out)
+}
+
+func (l *Lengths) rooms(ids []int, values []*op.Value) []graph.Dims {
+	var list []graph.Dims
+	for i, id := range ids {
+		s := l.of(id)
+		if s < 0 || values[i] == nil {
+			continue
+		}
+		if list == nil {
+			list = make([]graph.Dims, len(ids))
+		}
+		list[i] = slices.Clone(values[i].Dims)
+		list[i][l.States[s].Axis] = graph.Known(l.States[s].Room)
+	}
+	return list
+}
+
+// settle takes the states out of memory with room for which this stage cannot add rows
+// in place. It reports whether there were any.
+func (b *builder) settle() bool {
+	if b.Lengths == nil {
+		return false
+	}
+	changed := false
+	for i := range b.Lengths.States {
+		s := &b.Lengths.States[i]
+		if s.InRoom && !b.grows(s) {
+			s.InRoom, changed = false, true
+		}
+	}
+	return changed
+}
+
+// grows reports whether the result of a state is computed in this stage, and is its
+// input with more rows.
+func (b *builder) grows(s *State) bool {
+	in, out := b.values[s.In], b.values[s.Out]
+	if !b.Done() || s.In == s.Out || out.Const != nil || len(in.Dims) != len(out.Dims) || in.DType != out.DType {
+		return false
+	}
+	for i := range in.Dims {
+		if i == s.Axis && !out.Dims[i].Sub(in.Dims[i]).NonNegative() || i != s.Axis && !in.Dims[i].Same(out.Dims[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// place puts the values of states into their memory.
+func (l *Lengths) place(pl *Plan) {
+	if l == nil {
+		return
+	}
+	for i := range l.States {
+		s := &l.States[i]
+		if !s.InRoom {
+			continue
+		}
+		in, out := &pl.Slots[s.In], &pl.Slots[s.Out]
+		in.Place, out.Place, out.Base = Held, Held, in.Base
+	}
+}
+
+// updates puts a result of a step over the state that it replaces, if the step computes
+// it there and nothing reads the state after it.
+func (p *placer) updates(step, id int) bool {
+	if p.Lengths == nil {
+		return false
+	}
+	for i := range p.Lengths.States {
+		s := &p.Lengths.States[i]
+		if s.Axis >= 0 || s.Out != id || !p.replaces(step, s) {
+			continue
+		}
+		s.InPlace = true
+		in := &p.Slots[s.In]
+		in.Place, p.Slots[id].Place, p.Slots[id].Base = Held, Held, in.Base
+		return true
+	}
+	return false
+}
+
+// replaces reports whether a step may compute the result of a state over its input.
+func (p *placer) replaces(step int, s *State) bool {
+	st, in, out := &p.Steps[step], &p.Slots[s.In], &p.Slots[s.Out]
+	if st.OnHost() || st.Out[0] != s.Out || p.last[s.In] != step || in.Shape == nil || !in.Shape.Equal(out.Shape) || in.Type.DType != out.Type.DType {
+		return false
+	}
+	found := 0
+	for i, id := range st.In {
+		if id >= 0 && p.root(id) == s.In {
+			if id != s.In || !slices.Contains(st.InPlace, i) {
+				return false
+			}
+			found++
+		}
+	}
+	return found == 1
+}

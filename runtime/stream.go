@@ -1,0 +1,115 @@
+package runtime
+
+import (
+	"context"
+
+	"github.com/nacre-ml/nacre/runtime/exec"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/plan"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Stream is runs of a session that follow each other, as exec.Stream has them.
+type Stream struct {
+	*exec.Stream
+	session *Session
+}
+
+// NewStream returns a stream whose states are empty. Room is how many rows the memory of
+// growing states has at first.
+func (s *Session) NewStream(states []graph.State, room int) (*Stream, error) {
+	s.use.RLock()
+	defer s.use.RUnlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	st, err := s.exec.NewStream(s.program, states, room)
+	if err != nil {
+		return nil, err
+	}
+	return &Stream{st, s}, nil
+}
+
+// Run computes the results that are no states, by name, from the inputs that are no
+// states, and moves the states on. Inputs that Implied knows may be left out.
+func (st *Stream) Run(ctx context.Context, inputs map[string]tensor.Value, prof *exec.Profile) (map[string]tensor.Value, error) {
+	s := st.session
+	s.use.RLock()
+	defer s.use.RUnlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	list, err := st.order(inputs)
+	if err != nil {
+		return nil, err
+	}
+	results, err := st.Stream.Run(ctx, list, prof)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]tensor.Value, len(results))
+	for i, v := range results {
+		if v != nil {
+			out[s.outputs[i].Name] = v
+		}
+	}
+	return out, nil
+}
+
+// Plan is the plan of the next run on such inputs.
+func (st *Stream) Plan(inputs map[string]tensor.Value) (*plan.Plan, error) {
+	list, err := st.order(inputs)
+	if err != nil {
+		return nil, err
+	}
+	return st.Stream.Plan(list)
+}
+
+// Bind makes memory for runs of the stream on inputs of those extents. Inputs that are
+// implied go on as they must.
+func (st *Stream) Bind(inputs map[string]tensor.Value) (*Bound, error) {
+	s := st.session
+	s.use.RLock()
+	defer s.use.RUnlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	list, err := st.order(inputs)
+	if err != nil {
+		return nil, err
+	}
+	b, err := st.Stream.Bind(list)
+	if err != nil {
+		return nil, err
+	}
+	return &Bound{Bound: b, session: s, before: st.moving(b, inputs)}, nil
+}
+
+// order puts the inputs in the program's order, those that are implied among them.
+func (st *Stream) order(inputs map[string]tensor.Value) ([]tensor.Value, error) {
+	s := st.session
+	all := st.implied(inputs)
+	for name, v := range inputs {
+		all[name] = v
+	}
+	for i, v := range s.program.Decl {
+		if st.Holds(i) && all[v.Name] != nil {
+			return nil, s.reject(graph.ErrState, "input %q is a state of the stream, which keeps it", v.Name)
+		}
+	}
+	return orderWith(s, all, itself, st.Extents(), st.Holds)
+}
+
+// Fork returns a stream with a copy of the states.
+func (st *Stream) Fork() (*Stream, error) {
+	st.session.use.RLock()
+	defer st.session.use.RUnlock()
+	if st.session.closed {
+		return nil, ErrClosed
+	}
+	out, err := st.Stream.Fork()
+	if err != nil {
+		return nil, err
+	}
+	return &Stream{out, st.session}, nil
+}

@@ -1,0 +1,270 @@
+package nacre
+
+import (
+	"context"
+	"sync"
+
+	"github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// State is a value that a run reads and leaves changed for the next run: an input of a
+// model and the output that takes its place, such as the past and the present of a
+// cache of keys, or the hidden state of a recurrent network.
+type State struct {
+	// Input and Output are names of tensors of one element type.
+	Input, Output string
+	// Axis is the axis along which the state grows; -1 for a state of fixed extents.
+	Axis int
+}
+
+// States returns the states that the names and types of the model's inputs and outputs
+// tell: past_key_values.* with present.*, past_* with present_*, state with stateN, h with
+// hn, and the like.
+func (m *Model) States() []State {
+	found := graph.FindStates(m.source.Graph)
+	list := make([]State, len(found))
+	for i, s := range found {
+		list[i] = State(s)
+	}
+	return list
+}
+
+// StreamOptions say what a stream holds.
+type StreamOptions struct {
+	// States are those of the model; nil for those that Model.States finds.
+	States []State
+	// Room is the rows that the memory of growing states has at first; 0 for 256. It
+	// doubles when it is full.
+	Room int
+}
+
+// Stream is runs of a session that follow each other: a Stream holds the states of a
+// model, which every run reads and moves on. A decoder is given new tokens only, and a
+// network that listens the next frame only.
+//
+// States that grow, such as caches of keys and values, lie in memory with room where
+// attention, or a concatenation with new rows, adds rows without moving those that are
+// there: a token costs the arithmetic of a token. The memory of a stream is that of its
+// states, with up to twice the rows that they have, until Close.
+//
+// The methods of a Stream may be called from one goroutine at a time. A session may have
+// many streams.
+type Stream struct {
+	mu      sync.Mutex
+	session *Session
+	engine  *runtime.Stream
+}
+
+// NewStream returns a stream whose growing states have no rows and whose other states
+// hold zeros. The error is ErrOption for a model without states, for a state that names
+// no input or none of the outputs that the session computes, and for a negative room.
+func (s *Session) NewStream(o StreamOptions) (*Stream, error) {
+	file := s.model.source.File
+	if s.closed.Load() {
+		return nil, markf(ErrClosed, "%s: the session is closed", file)
+	}
+	states := o.States
+	if states == nil {
+		states = s.model.States()
+	}
+	switch {
+	case len(states) == 0:
+		return nil, markf(ErrOption, "%s: the model has no inputs and outputs whose names are those of states; StreamOptions.States tells them", file)
+	case o.Room < 0:
+		return nil, markf(ErrOption, "%s: the room of a stream is %d", file, o.Room)
+	}
+	list := make([]graph.State, len(states))
+	for i, st := range states {
+		list[i] = graph.State(st)
+	}
+	room := o.Room
+	if room == 0 {
+		room = 256
+	}
+	e, err := s.engine.NewStream(list, room)
+	if err != nil {
+		return nil, mark(ErrOption, err)
+	}
+	return &Stream{session: s, engine: e}, nil
+}
+
+// Run computes the outputs that are no states from the inputs that are no states, by
+// name, and moves the states on. Inputs and outputs are as those of Session.Run.
+//
+// Of a decoder, inputs with these names may be left out: attention_mask is then ones for
+// all rows, position_ids and cache_position count on from the rows that are there,
+// use_cache_branch tells whether there are any, and seqlens_k and total_sequence_length
+// count them. New rows are those of input_ids or of inputs_embeds.
+//
+// The error is that of Session.Run, or ErrState. A run that fails leaves the states as
+// they were, but for states of fixed extents that an operator updates in place: then the
+// stream is of no use before Reset, and further runs are ErrState.
+func (s *Stream) Run(ctx context.Context, inputs map[string]*Tensor) (map[string]*Tensor, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in, err := s.accept(ctx, inputs)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.engine.Run(ctx, in, nil)
+	if err != nil {
+		return nil, public(err)
+	}
+	tensors := make(map[string]*Tensor, len(out))
+	for name, v := range out {
+		t, ok := v.(*tensor.Tensor)
+		if !ok {
+			return nil, markf(ErrUnsupported, "%s: output %q is %v, no tensor", s.session.model.source.File, name, v)
+		}
+		tensors[name] = &Tensor{*t}
+	}
+	return tensors, nil
+}
+
+// accept checks what a method is given.
+func (s *Stream) accept(ctx context.Context, inputs map[string]*Tensor) (map[string]tensor.Value, error) {
+	switch {
+	case s.engine == nil, s.session.closed.Load():
+		return nil, markf(ErrClosed, "the stream is closed")
+	case ctx == nil:
+		return nil, markf(ErrOption, "the context is nil")
+	}
+	in := make(map[string]tensor.Value, len(inputs))
+	for name, t := range inputs {
+		if t == nil || s.session.program.unused[name] {
+			continue
+		}
+		if _, known := s.session.program.unused[name]; !known {
+			return nil, s.session.unknown(name)
+		}
+		in[name] = &t.t
+	}
+	return in, nil
+}
+
+// Bind makes memory for runs of the stream on inputs of the element types and shapes of
+// those given, whose elements it copies, as Session.Bind does for runs that do not follow
+// each other. Inputs that Run implies are kept up to date. An input whose extent goes
+// with the length of the stream goes on doing so, and all its elements must be equal.
+// The tensors of states are nil, as the stream keeps them; runs allocate only when the
+// memory of states doubles. The error is ErrUnsupported for results whose extents change
+// from run to run, and for growing states that cannot lie in memory with room.
+func (s *Stream) Bind(inputs map[string]*Tensor) (*Bound, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in, err := s.accept(context.Background(), inputs)
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.engine.Bind(in)
+	if err != nil {
+		return nil, public(err)
+	}
+	return newBound(s.session, e, &s.mu), nil
+}
+
+// Plan returns the plan of the next run on inputs of those types and shapes.
+func (s *Stream) Plan(inputs map[string]*Tensor) (*Plan, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in, err := s.accept(context.Background(), inputs)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.engine.Plan(in)
+	if err != nil {
+		return nil, public(err)
+	}
+	return &Plan{p}, nil
+}
+
+// Len returns how many rows the growing states have, such as tokens; 0 if none grows.
+func (s *Stream) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.engine == nil {
+		return 0
+	}
+	return s.engine.Length()
+}
+
+// Reset empties the states, as NewStream does.
+func (s *Stream) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.engine != nil {
+		s.engine.Reset()
+	}
+}
+
+// Truncate cuts the states to their first n rows. The error is ErrState if a state does
+// not grow, or has fewer rows.
+func (s *Stream) Truncate(n int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.engine == nil {
+		return markf(ErrClosed, "the stream is closed")
+	}
+	return public(s.engine.Truncate(n))
+}
+
+// Fork returns a stream with a copy of the states, for beams and for shared prefixes.
+func (s *Stream) Fork() (*Stream, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.engine == nil {
+		return nil, markf(ErrClosed, "the stream is closed")
+	}
+	e, err := s.engine.Fork()
+	if err != nil {
+		return nil, public(err)
+	}
+	return &Stream{session: s.session, engine: e}, nil
+}
+
+// State returns a copy of the state that the next run reads as the input of that name;
+// nil if its extents are not known before the first run. The error is ErrUnknownInput if
+// there is no such state.
+func (s *Stream) State(input string) (*Tensor, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.engine == nil {
+		return nil, markf(ErrClosed, "the stream is closed")
+	}
+	t, err := s.engine.State(input)
+	if err != nil {
+		return nil, mark(ErrUnknownInput, err)
+	}
+	if t == nil {
+		return nil, nil
+	}
+	return &Tensor{*t}, nil
+}
+
+// SetState has the next run read a copy of t as the input of that name. States that grow
+// together must be set together. The error is ErrUnknownInput if there is no such state,
+// and ErrShape if t is not as the model declares.
+func (s *Stream) SetState(input string, t *Tensor) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.engine == nil:
+		return markf(ErrClosed, "the stream is closed")
+	case t == nil:
+		return markf(ErrShape, "the tensor for state %q is nil", input)
+	}
+	return public(s.engine.SetState(input, &t.t))
+}
+
+// Close gives back the memory of the states. Further calls do nothing.
+func (s *Stream) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.engine != nil {
+		s.engine.Close()
+		s.engine = nil
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package nacre_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// decoder is a file whose inputs are those of a decoder: it gives out what it was given
+// and remembers tokens.
+func decoder() []byte {
+	ints := func(name string, dims ...string) *graph.Value {
+		d := graph.Dims{}
+		for _, x := range dims {
+			d = append(d, graph.ParseDim(x))
+		}
+		return &graph.Value{Name: name, Type: graph.TensorOf(tensor.I64, d)}
+	}
+	axis := &graph.Attr{Name: "axis", Kind: graph.AttrInt, Int: 1}
+	return encoded(&graph.Graph{
+		Inputs: []*graph.Value{
+			ints("input_ids", "batch", "sequence"), ints("attention_mask", "batch", "past_sequence_length + sequence"),
+			ints("position_ids", "batch", "sequence"), ints("past_key_values.0.key", "batch", "past_sequence_length"),
+		},
+		Outputs: []*graph.Value{ints("present.0.key", "batch", "total_sequence_length"), ints("seen"), ints("positions", "batch", "sequence"), ints("sum")},
+		Nodes: []*graph.Node{
+			standardNode("Concat", "past_key_values.0.key input_ids", "present.0.key", axis),
+			standardNode("ReduceSum", "attention_mask", "seen", &graph.Attr{Name: "keepdims", Kind: graph.AttrInt}),
+			standardNode("Identity", "position_ids", "positions"),
+			standardNode("ReduceSum", "input_ids", "sum", &graph.Attr{Name: "keepdims", Kind: graph.AttrInt}),
+		},
+	})
+}
+
+func openStream(t *testing.T, file []byte, o nacre.StreamOptions) (*nacre.Session, *nacre.Stream) {
+	t.Helper()
+	m, err := nacre.Decode("decoder.onnx", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	s, err := m.NewSession(nacre.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	st, err := s.NewStream(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	return s, st
+}
+
+func tokens(t *testing.T, list ...int64) *nacre.Tensor {
+	t.Helper()
+	x, err := nacre.NewTensor(list, 1, len(list))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func numbers(t *testing.T, x *nacre.Tensor) []int64 {
+	t.Helper()
+	list, err := nacre.Data[int64](x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// TestStreamImplied leaves out the inputs that follow from the others.
+func TestStreamImplied(t *testing.T) {
+	_, st := openStream(t, decoder(), nacre.StreamOptions{Room: 2})
+	for _, list := range [][]int64{{3, 4, 5}, {6}, {7}, {8, 9}} {
+		before, sum := st.Len(), int64(0)
+		out, err := st.Run(context.Background(), map[string]*nacre.Tensor{"input_ids": tokens(t, list...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.Len() != before+len(list) {
+			t.Fatalf("%d rows after %d more than %d", st.Len(), len(list), before)
+		}
+		for i, p := range numbers(t, out["positions"]) {
+			if p != int64(before+i) {
+				t.Errorf("position %d of row %d", p, before+i)
+			}
+			sum += list[i]
+		}
+		if got := numbers(t, out["seen"]); got[0] != int64(st.Len()) {
+			t.Errorf("%d rows are seen of %d", got[0], st.Len())
+		}
+		if got := numbers(t, out["sum"]); got[0] != sum {
+			t.Errorf("the sum is %d, not %d", got[0], sum)
+		}
+	}
+	past, err := st.State("past_key_values.0.key")
+	if err != nil || !slices.Equal(numbers(t, past), []int64{3, 4, 5, 6, 7, 8, 9}) {
+		t.Fatal(past, err)
+	}
+}
+
+// TestStreamBind has a bound stream go on with inputs that are implied.
+func TestStreamBind(t *testing.T) {
+	_, st := openStream(t, decoder(), nacre.StreamOptions{Room: 2})
+	b, err := st.Bind(map[string]*nacre.Tensor{"input_ids": tokens(t, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	ids := numbers(t, b.Input("input_ids"))
+	for i := range int64(20) {
+		ids[0] = i * i
+		if err := b.Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		got := []int64{numbers(t, b.Output("seen"))[0], numbers(t, b.Output("positions"))[0], numbers(t, b.Output("sum"))[0]}
+		if want := []int64{i + 1, i, i * i}; !slices.Equal(got, want) {
+			t.Fatalf("run %d gives %v, not %v", i, got, want)
+		}
+	}
+	if b.Output("present.0.key") != nil || b.Input("past_key_values.0.key") != nil {
+		t.Error("a state is among inputs or outputs")
+	}
+}
+
+// TestStreamErrors asks streams for what they cannot do.
+func TestStreamErrors(t *testing.T) {
+	s, st := openStream(t, decoder(), nacre.StreamOptions{})
+	ctx := context.Background()
+	ids := map[string]*nacre.Tensor{"input_ids": tokens(t, 1, 2)}
+	if _, err := st.Run(ctx, ids); err != nil {
+		t.Fatal(err)
+	}
+	var none context.Context
+	for _, tt := range []struct {
+		name string
+		want error
+		call func() error
+	}{
+		{"no context", nacre.ErrOption, func() error { _, err := st.Run(none, ids); return err }},
+		{"no input", nacre.ErrMissingInput, func() error { _, err := st.Run(ctx, nil); return err }},
+		{"an unknown input", nacre.ErrUnknownInput, func() error {
+			_, err := st.Run(ctx, map[string]*nacre.Tensor{"x": ids["input_ids"]})
+			return err
+		}},
+		{"a state among the inputs", nacre.ErrState, func() error {
+			_, err := st.Run(ctx, map[string]*nacre.Tensor{"input_ids": ids["input_ids"], "past_key_values.0.key": ids["input_ids"]})
+			return err
+		}},
+		{"another batch", nacre.ErrShape, func() error {
+			x, err := nacre.NewTensor([]int64{1, 2}, 2, 1)
+			if err != nil {
+				return err
+			}
+			_, err = st.Run(ctx, map[string]*nacre.Tensor{"input_ids": x})
+			return err
+		}},
+		{"too many rows", nacre.ErrState, func() error { return st.Truncate(3) }},
+		{"a negative number of rows", nacre.ErrState, func() error { return st.Truncate(-1) }},
+		{"no such state", nacre.ErrUnknownInput, func() error { _, err := st.State("input_ids"); return err }},
+		{"a state of another type", nacre.ErrShape, func() error {
+			x, err := nacre.Zeros(nacre.Float32, 1, 2)
+			if err != nil {
+				return err
+			}
+			return st.SetState("past_key_values.0.key", x)
+		}},
+		{"a nil state", nacre.ErrShape, func() error { return st.SetState("past_key_values.0.key", nil) }},
+		{"a negative room", nacre.ErrOption, func() error { _, err := s.NewStream(nacre.StreamOptions{Room: -1}); return err }},
+		{"a state that is no input", nacre.ErrOption, func() error {
+			_, err := s.NewStream(nacre.StreamOptions{States: []nacre.State{{Input: "x", Output: "sum", Axis: -1}}})
+			return err
+		}},
+	} {
+		if err := tt.call(); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+	if st.Len() != 2 {
+		t.Errorf("%d rows after errors", st.Len())
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Run(ctx, ids); !errors.Is(err, nacre.ErrClosed) {
+		t.Error("after Close:", err)
+	}
+}
