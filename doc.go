@@ -33,8 +33,8 @@
 // pictures.
 //
 // A model that carries a state from run to run, such as one that listens to a stream
-// or that generates text with a cache, takes it as inputs and gives it as outputs:
-// the tensors that one run returned are given to the next as they are.
+// or that generates text with a cache, takes it as inputs and gives it as outputs. A
+// Stream holds the states: each run is given new frames or tokens alone.
 //
 // # Memory
 //
@@ -48,7 +48,8 @@
 //
 // All methods of models and sessions may be called from many goroutines at once, and
 // one tensor may be the input of many runs at once. What this costs is memory:
-// Session says how much.
+// Session says how much, and Session.Trim gives back what no run uses. A Bound and a
+// Stream are each for one goroutine at a time.
 //
 // # Errors
 //

@@ -180,6 +180,28 @@ func Example_generation() {
 	// 2 5
 }
 
+// A loop that generates feeds a stream what it gave last.
+func Example_tokens() {
+	model, err := nacre.Decode("counter.onnx", counter())
+	check(err)
+	defer model.Close()
+	session, err := model.NewSession(nacre.Options{Threads: 1})
+	check(err)
+	defer session.Close()
+	stream, err := session.NewStream(nacre.StreamOptions{})
+	check(err)
+	defer stream.Close()
+	token, err := nacre.NewTensor([]int64{1}, 1)
+	check(err)
+	for range 4 {
+		outputs, err := stream.Run(context.Background(), map[string]*nacre.Tensor{"token": token})
+		check(err)
+		token = outputs["next"]
+	}
+	fmt.Println(stream.Len(), "tokens, then", token.Text(0))
+	// Output: 4 tokens, then 8
+}
+
 // counter is a file with present = past tokens and token, next = their sum.
 func counter() []byte {
 	one := graph.TensorOf(tensor.I64, graph.Dims{graph.Known(1)})

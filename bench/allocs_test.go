@@ -7,6 +7,7 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
 // TestBoundRunsDoNotAllocate checks that runs of every generated network that is bound
@@ -24,16 +25,48 @@ func TestBoundRunsDoNotAllocate(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer b.Close()
-			run := func() {
-				if err := b.Run(context.Background()); err != nil {
-					t.Fatal(err)
-				}
-			}
-			run()
-			const runs = 3
-			if n := testing.AllocsPerRun(runs, run); n != 0 {
-				t.Errorf("a run allocates %v times", n)
-			}
+			checkAllocs(t, b, 3)
 		})
+	}
+}
+
+// checkAllocs runs what is bound that many times, and once more before.
+func checkAllocs(t *testing.T, b *nacre.Bound, runs int) {
+	t.Helper()
+	run := func() {
+		if err := b.Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run()
+	if n := testing.AllocsPerRun(runs, run); n != 0 {
+		t.Errorf("a run allocates %v times", n)
+	}
+}
+
+// TestBoundStreamDoesNotAllocate checks the same of tokens that a bound stream of a
+// decoder is given, while its caches have room.
+func TestBoundStreamDoesNotAllocate(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	s := session(t, save(t, Topology{"decoder", func() *graph.Model { return Decoder(2, 64, 4, 16) }}), nacre.Options{})
+	const room = 64
+	st, err := s.NewStream(nacre.StreamOptions{Room: room})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	token, err := nacre.NewTensor([]int64{1}, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := st.Bind(map[string]*nacre.Tensor{"token": token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	const runs = room / 2
+	checkAllocs(t, b, runs)
+	if st.Len() < runs {
+		t.Errorf("the stream holds %d tokens after %d", st.Len(), runs)
 	}
 }

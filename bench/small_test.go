@@ -3,9 +3,11 @@ package bench
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -45,55 +47,33 @@ var decoding = []struct {
 			return err
 		}
 	}},
-	{"stream", func(b *testing.B, s *nacre.Session, rows int) func() error {
-		st, err := s.NewStream(nacre.StreamOptions{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() { st.Close() })
-		past, err := ramps(s, map[string]int{"past": rows})
-		if err != nil {
-			b.Fatal(err)
-		}
-		token := map[string]*nacre.Tensor{"token": past["token"]}
-		delete(past, "token")
-		for name, t := range past {
-			if err := st.SetState(name, t); err != nil {
-				b.Fatal(err)
-			}
-		}
-		bound, err := st.Bind(token)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() { bound.Close() })
-		return func() error { return bound.Run(context.Background()) }
-	}},
+	{"stream", streamStep},
 }
 
-// streamStep runs the token in a stream that holds the rows, and takes it back from time
-// to time, so that there are about as many.
+// streamStep runs the token in a bound stream that holds the rows, and takes tokens back
+// from time to time, so that there are about as many.
 func streamStep(b *testing.B, s *nacre.Session, rows int) func() error {
 	st, err := s.NewStream(nacre.StreamOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { st.Close() })
-	token, err := nacre.NewTensor([]int64{1}, 1, 1)
+	past, err := ramps(s, map[string]int{"past": rows})
 	if err != nil {
 		b.Fatal(err)
 	}
-	bound, err := st.Bind(map[string]*nacre.Tensor{"token": token})
+	token := map[string]*nacre.Tensor{"token": past["token"]}
+	delete(past, "token")
+	for name, t := range past {
+		if err := st.SetState(name, t); err != nil {
+			b.Fatal(err)
+		}
+	}
+	bound, err := st.Bind(token)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { bound.Close() })
-	step := func() error { return bound.Run(context.Background()) }
-	for range rows {
-		if err := step(); err != nil {
-			b.Fatal(err)
-		}
-	}
 	const most = 16
 	return func() error {
 		if st.Len() >= rows+most {
@@ -101,7 +81,7 @@ func streamStep(b *testing.B, s *nacre.Session, rows int) func() error {
 				return err
 			}
 		}
-		return step()
+		return bound.Run(context.Background())
 	}
 }
 
@@ -118,6 +98,43 @@ func BenchmarkDecoder(b *testing.B) {
 				versus(b, 10, way.step(b, s, rows), peer, "bound")
 			})
 		}
+	}
+}
+
+// BenchmarkPositions decodes 2,048 tokens one by one with a stream, on one thread, and
+// reports what a token takes at several positions: the median of the 64 before.
+func BenchmarkPositions(b *testing.B) {
+	path := save(b, Topology{"decoder", func() *graph.Model { return Decoder(24, 64, 4, 256) }})
+	s := session(b, path, nacre.Options{Threads: 1})
+	st, err := s.NewStream(nacre.StreamOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer st.Close()
+	token, err := nacre.NewTensor([]int64{1}, 1, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	bound, err := st.Bind(map[string]*nacre.Tensor{"token": token})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer bound.Close()
+	const last, window = 2048, 64
+	var times [last][]float64
+	for b.Loop() {
+		st.Reset()
+		for i := range times {
+			start := time.Now()
+			if err := bound.Run(context.Background()); err != nil {
+				b.Fatal(err)
+			}
+			times[i] = append(times[i], 1e6*time.Since(start).Seconds())
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+	for at := window; at <= last; at *= 2 {
+		b.ReportMetric(median(slices.Concat(times[at-window:at]...)), fmt.Sprintf("us@%d", at))
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // pages are those with parts that are printed, not written: what stands between the
 // lines "<!-- NAME -->" and "<!-- end -->".
 var pages = map[string]map[string]func(t *testing.T) string{
-	"README.md":    {"example": exampleBlock, "serving": servingBlock, "commands": commandsBlock, "scores": scoresBlock},
+	"README.md":    {"example": exampleBlock, "serving": servingBlock, "generation": generationBlock, "commands": commandsBlock, "scores": scoresBlock},
 	"OPERATORS.md": {"operators": operatorsBlock, "operator": customBlock},
 	"FORMATS.md":   {"formats": formatsBlock},
 	"NETWORKS.md":  {"conformance": conformanceBlock},
@@ -56,6 +56,16 @@ func exampleBlock(t *testing.T) string { return example(t, "example_test.go", "E
 // servingBlock is the example of a session that many goroutines use.
 func servingBlock(t *testing.T) string {
 	return example(t, "example_program_test.go", "Example_callers")
+}
+
+// generationBlock is the loop of an example of a stream.
+func generationBlock(t *testing.T) string {
+	all := example(t, "example_program_test.go", "Example_tokens")
+	_, code, ok := strings.Cut(all, "defer session.Close()\n")
+	if !ok {
+		t.Fatal("Example_tokens is not laid out as README.md shows it")
+	}
+	return "```go\n" + code
 }
 
 // example is the body of an example of the root, without its output.

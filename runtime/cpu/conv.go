@@ -8,9 +8,11 @@ import (
 )
 
 var convRows = []row{
+	rowFor("short", func(o *op.Conv, b *binder) error { return bindShortConv(o, op.Epilogue{}, b) }),
 	rowFor("depthwise", func(o *op.Conv, b *binder) error { return bindConv(o, "f32_conv_depthwise", op.Epilogue{}, b) }),
 	rowFor("gemm", func(o *op.Conv, b *binder) error { return bindConv(o, "f32_conv_gemm", op.Epilogue{}, b) }),
 	rowFor("formula", func(o *op.Conv, b *binder) error { return bindConv(o, "f64_conv", op.Epilogue{}, b) }),
+	rowFor("short", func(o *op.FusedConv, b *binder) error { return bindShortConv(&o.Conv, o.Then, b) }),
 	rowFor("depthwise", func(o *op.FusedConv, b *binder) error { return bindFusedConv(o, "f32_conv_depthwise", b) }),
 	rowFor("gemm", func(o *op.FusedConv, b *binder) error { return bindFusedConv(o, "f32_conv_gemm", b) }),
 	rowFor("formula", func(o *op.FusedConv, b *binder) error { return bindFusedConv(o, "f64_conv", b) }),

@@ -105,6 +105,9 @@ func (d *Device) bindRow(r row, b *device.Binding, skip map[string]int) (*device
 		return nil, device.Refuse("an operand lies in memory with more room than it takes")
 	}
 	x := &binder{Binding: b, dev: d, step: &device.Step{Binder: r.name, InPlace: b.Row.InPlace}, skip: skip}
+	if err := x.holdBlocked(); err != nil {
+		return nil, err
+	}
 	err := op.Guard(func() error { return r.bind(b.Op, x) })
 	if x.unsized {
 		return nil, device.Refuse("extents are expressions over lengths")

@@ -170,21 +170,14 @@ func physicalDims(v *op.Value, l device.Layout) graph.Dims {
 }
 
 // physical is the binder of the node on the row-major arrays that hold its operands.
-func (b *binder) physical() (*binder, error) {
+func (b *binder) physical() *binder {
 	x, own := *b, *b.Binding
 	own.In, own.Out = make([]*op.Value, len(b.In)), make([]*op.Value, len(b.Out))
 	own.InLayouts, own.OutLayouts = nil, nil
-	x.Binding, x.held = &own, make([]device.Operand, len(b.In))
+	x.Binding = &own
 	for i, v := range b.In {
-		if own.In[i] = v; v == nil || b.InLayout(i) == device.Plain {
-			continue
-		}
-		own.In[i] = &op.Value{Type: graph.TensorOf(v.DType, physicalDims(v, b.InLayout(i)))}
-		if v.Const != nil {
-			var err error
-			if x.held[i], err = b.blockedConst(i); err != nil {
-				return nil, err
-			}
+		if own.In[i] = v; v != nil && b.InLayout(i) != device.Plain {
+			own.In[i] = &op.Value{Type: graph.TensorOf(v.DType, physicalDims(v, b.InLayout(i)))}
 		}
 	}
 	for i, v := range b.Out {
@@ -192,7 +185,25 @@ func (b *binder) physical() (*binder, error) {
 			own.Out[i] = &op.Value{Type: graph.TensorOf(v.DType, physicalDims(v, b.OutLayout(i)))}
 		}
 	}
-	return &x, nil
+	return &x
+}
+
+// holdBlocked puts constants that are read in blocks in their place.
+func (b *binder) holdBlocked() error {
+	if b.IsPlain() {
+		return nil
+	}
+	b.held = make([]device.Operand, len(b.In))
+	for i := range b.In {
+		if b.Const(i) == nil || b.InLayout(i) == device.Plain {
+			continue
+		}
+		var err error
+		if b.held[i], err = b.blockedConst(i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // blockedConst is constant input i in its layout, made once for all sessions.

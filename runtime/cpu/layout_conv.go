@@ -65,13 +65,7 @@ func bindBlockedConv(o *op.Conv, then op.Epilogue, b *binder) error {
 	if !ok {
 		return device.Refuse("the weights are not constant")
 	}
-	add := b.in(3)
-	if b.Const(3) != nil {
-		if add, err = b.blockedConst(3); err != nil {
-			return err
-		}
-	}
-	return b.add(k, []bindings.Kernel{v.apply}, v.words(), b.in(0), weights, b.in(2), add, b.out(0))
+	return b.add(k, []bindings.Kernel{v.apply}, v.words(), b.in(0), weights, b.in(2), b.in(3), b.out(0))
 }
 
 // blockedConvWords is nacre_conv_blocked_words of csrc/conv/blocked.h.

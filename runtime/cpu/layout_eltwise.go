@@ -18,11 +18,7 @@ var blockedEltwiseRows = []blockedRow{
 
 // bindPhysical binds a function of the elements, padding counted in.
 func bindPhysical[T op.Op](o T, b *binder, bind func(o T, b *binder) error) error {
-	x, err := b.physical()
-	if err != nil {
-		return err
-	}
-	return bind(o, x)
+	return bind(o, b.physical())
 }
 
 // offerUnary takes functions from float32 to float32.
@@ -130,10 +126,7 @@ func bindBlockedBinary(o *op.Binary, b *binder) error {
 	if !ok {
 		return device.Refuse("extents %v and %v", b.In[0].Dims, b.In[1].Dims)
 	}
-	x, err := b.physical()
-	if err != nil {
-		return err
-	}
+	x := b.physical()
 	k, err := b.function(tensor.F32, o.Func)
 	if err != nil {
 		return err

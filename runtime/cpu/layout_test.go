@@ -278,20 +278,21 @@ func TestBlockedRows(t *testing.T) {
 	cases := []struct {
 		op       string
 		in       []tensor.Shape
-		constant int // the input that is constant; 0 for none
+		constant int // the input that is constant, from 1; 0 for none
 	}{
 		{"Relu", []tensor.Shape{{2, 17, 3, 5}}, 0},
 		{"Sigmoid", []tensor.Shape{{1, 3, 70}}, 0},
 		{"Clip", []tensor.Shape{{1, 31, 5, 5}, {}, {}}, 0},
-		{"Sum", []tensor.Shape{{2, 5, 3, 3}, {2, 5, 3, 3}, {2, 5, 3, 3}}, 2},
+		{"Sum", []tensor.Shape{{2, 5, 3, 3}, {2, 5, 3, 3}, {2, 5, 3, 3}}, 3},
 		{"Add", []tensor.Shape{{2, 17, 3, 5}, {2, 17, 3, 5}}, 0},
-		{"Sub", []tensor.Shape{{2, 17, 3, 5}, {2, 17, 3, 5}}, 1},
+		{"Sub", []tensor.Shape{{2, 17, 3, 5}, {2, 17, 3, 5}}, 2},
 		{"Div", []tensor.Shape{{1}, {2, 17, 3, 5}}, 0},
 		{"Mul", []tensor.Shape{{2, 48, 3, 5}, {2, 48, 1, 1}}, 0},
 		{"Sub", []tensor.Shape{{48, 1, 1}, {2, 48, 3, 5}}, 0},
 		{"Mul", []tensor.Shape{{2, 16, 7}, {1, 16, 1}}, 0},
-		{"PRelu", []tensor.Shape{{2, 32, 7, 3}, {32, 1, 1}}, 1},
+		{"PRelu", []tensor.Shape{{2, 32, 7, 3}, {32, 1, 1}}, 2},
 		{"GlobalAveragePool", []tensor.Shape{{2, 17, 9, 5}}, 0},
+		{"GlobalAveragePool", []tensor.Shape{{2, 16, 9, 5}}, 1},
 		{"GlobalMaxPool", []tensor.Shape{{1, 48, 150}}, 0},
 	}
 	eachLevels(t, func(d *Device) {
@@ -303,7 +304,7 @@ func TestBlockedRows(t *testing.T) {
 				n.Inputs = append(n.Inputs, fmt.Sprint("x", i))
 				b.In = append(b.In, floatType(s...))
 				x = append(x, quarters(r, s.Len()))
-				if i > 0 && i == c.constant {
+				if i+1 == c.constant {
 					b.In[i].Const, _ = tensor.FromBytes(tensor.F32, s, stored(tensor.F32, x[i]))
 				}
 			}

@@ -62,7 +62,7 @@ func (e *Executor) compare(ctx context.Context, pl *plan.Plan, at, rounds int) (
 	if err := t.operands(b); err != nil {
 		return nil, err
 	}
-	c := &Comparison{Node: s.Label(), Op: s.OpName(), Inputs: describeTypes(b.In)}
+	c := &Comparison{Node: s.Label(), Op: s.OpName(), Inputs: describeTypes(b)}
 	for _, x := range steps {
 		if err := t.record(x); err != nil {
 			return nil, err
@@ -72,12 +72,15 @@ func (e *Executor) compare(ctx context.Context, pl *plan.Plan, at, rounds int) (
 	return c, t.measure(ctx, c.Ways, rounds)
 }
 
-func describeTypes(in []*op.Value) string {
-	parts := make([]string, len(in))
-	for i, v := range in {
+func describeTypes(b *device.Binding) string {
+	parts := make([]string, len(b.In))
+	for i, v := range b.In {
 		parts[i] = "none"
 		if v != nil {
 			parts[i] = v.Type.String()
+		}
+		if l := b.InLayout(i); l != device.Plain {
+			parts[i] += " " + l.String()
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -21,6 +21,8 @@ func (rowless) Bind(*device.Binding) (*device.Step, error) {
 
 func (rowless) Alternatives(*device.Binding) ([]*device.Step, error) { return nil, nil }
 
+func (rowless) Layouts(*device.Binding) []device.LayoutChoice { return nil }
+
 // TestDeviceWithoutRows runs a model on a device that refuses every node: what runs in Go
 // runs on the host.
 func TestDeviceWithoutRows(t *testing.T) {

@@ -23,6 +23,29 @@ func convCases(s *suite) {
 	convCase(s, tensor.F32, 1, []int{14, 15}, three, 1, 33, 35)
 	convCase(s, tensor.F32, 1, []int{28, 29}, plain(1, 1), 1, 40, 67)
 	convCase(s, tensor.F32, 1, []int{14, 37}, three, 24, 1, 1)
+	shortConvCases(s)
+}
+
+// shortConvCases convolve values of few places by many filters: along one axis with
+// strides, padding, dilation and results that leave a part of the value out, and along
+// two.
+func shortConvCases(s *suite) {
+	for _, c := range []struct {
+		space    []int
+		w        window
+		channels int
+	}{
+		{[]int{40}, window{[]int{16}, []int{8}, []int{1}, []int{0}, []int{0}, "", false}, 1},
+		{[]int{4}, window{[]int{3}, []int{1}, []int{1}, []int{1}, []int{1}, "", false}, 5},
+		{[]int{7}, window{[]int{3}, []int{2}, []int{2}, []int{2}, []int{1}, "", false}, 3},
+		{[]int{9}, window{[]int{2}, []int{4}, []int{1}, []int{0}, []int{0}, "", false}, 2},
+		{[]int{6}, plain(1), 7},
+		{[]int{3}, plain(3), 4},
+		{[]int{3, 4}, window{[]int{3, 2}, []int{2, 2}, []int{1, 1}, []int{1, 0}, []int{1, 0}, "", false}, 3},
+		{[]int{1, 1}, window{[]int{3, 3}, []int{1, 1}, []int{1, 1}, []int{1, 1}, []int{1, 1}, "", false}, 6},
+	} {
+		convCase(s, tensor.F32, 1, c.space, c.w, 1, c.channels, 34)
+	}
 }
 
 // convCase convolves images with group·filters filters of some channels.
