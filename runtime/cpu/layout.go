@@ -57,7 +57,7 @@ var blockedByType = sync.OnceValue(func() map[reflect.Type]blockedRow {
 // rows returns the rows that compute a node in the layouts of the binding, best first.
 func (d *Device) rows(b *device.Binding) []row {
 	if b.IsPlain() {
-		return rowsOf(b.Op)
+		return rowsOf(b)
 	}
 	r, x := d.offer(b)
 	if x == nil {
