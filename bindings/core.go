@@ -10,14 +10,6 @@ package bindings
 #include "core/kernel.h"
 #include "core/mem.h"
 #include "core/parallel.h"
-
-#include <stdlib.h>
-
-static nacre_team *team_create(nacre_pool *pool, size_t threads) {
-    nacre_team *const t = malloc(sizeof *t);
-    if (t != NULL) nacre_team_init(t, pool, threads, NULL);
-    return t;
-}
 */
 import "C"
 
@@ -77,7 +69,6 @@ func (k Kernel) fnOrNil() C.nacre_fn {
 // from many goroutines. A nil Pool is the calling thread alone.
 type Pool struct {
 	c    *C.nacre_pool
-	team *C.nacre_team
 	size int
 }
 
@@ -90,12 +81,7 @@ func NewPool(threads int) (*Pool, error) {
 	if c == nil {
 		return nil, fmt.Errorf("starting %d threads: the system refused", threads)
 	}
-	t := C.team_create(c, C.size_t(threads))
-	if t == nil {
-		C.nacre_pool_destroy(c)
-		return nil, fmt.Errorf("starting %d threads: no memory", threads)
-	}
-	return &Pool{c, t, threads}, nil
+	return &Pool{c, threads}, nil
 }
 
 // SharedPool returns the pool of the process, with a thread for every CPU, which the
@@ -104,29 +90,11 @@ var SharedPool = sync.OnceValues(func() (*Pool, error) {
 	return NewPool(max(runtime.NumCPU(), runtime.GOMAXPROCS(0)))
 })
 
-// Limit returns the pool for kernels that use at most so many threads of it.
-func (p *Pool) Limit(threads int) *Pool {
-	if p == nil || threads >= p.size {
-		return p
-	}
-	if threads < 2 {
-		return nil
-	}
-	t := C.team_create(p.c, C.size_t(threads))
-	if t == nil {
-		return nil
-	}
-	limited := &Pool{p.c, t, threads}
-	runtime.AddCleanup(limited, func(t *C.nacre_team) { C.free(unsafe.Pointer(t)) }, t)
-	return limited
-}
-
 // Close ends the threads. No kernel may be running on the pool.
 func (p *Pool) Close() {
 	if p != nil && p.c != nil {
 		C.nacre_pool_destroy(p.c)
-		C.free(unsafe.Pointer(p.team))
-		p.c, p.team = nil, nil
+		p.c = nil
 	}
 }
 
@@ -136,13 +104,6 @@ func (p *Pool) Threads() int {
 		return 1
 	}
 	return p.size
-}
-
-func (p *Pool) ptr() *C.nacre_team {
-	if p == nil {
-		return nil
-	}
-	return p.team
 }
 
 // Alloc returns n bytes outside Go's heap at a multiple of 64, not cleared, to

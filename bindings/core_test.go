@@ -1,10 +1,12 @@
 package bindings_test
 
 import (
+	"runtime"
 	"testing"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
 func TestParseISA(t *testing.T) {
@@ -90,5 +92,35 @@ func TestScalarRows(t *testing.T) {
 		if s, err := bindings.Select(op, 0); err != nil || s.ISA() != 0 {
 			t.Errorf("%s: without any level, %v is selected, %v", op, s, err)
 		}
+	}
+}
+
+// TestVectorRows checks that every op of these families has variants for vectors
+// where the build has any.
+func TestVectorRows(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	want := map[string]int{"amd64": 3, "arm64": 2}[runtime.GOARCH]
+	if want == 0 {
+		t.Skip("no vectors on ", runtime.GOARCH)
+	}
+	for _, op := range []string{"f32_reduce", "f32_softmax", "f32_layer_norm", "f32_group_norm", "f32_batch_norm", "f32_lrn"} {
+		if n := len(bindings.Variants(op)); n != want {
+			t.Errorf("%s has %d variants, not %d", op, n, want)
+		}
+	}
+}
+
+func TestProbe(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	for _, k := range bindings.Variants("f32_fma_rate") {
+		if k.ISA()&^bindings.DetectISA() != 0 {
+			continue
+		}
+		if rate, err := bindings.ProbeFMA(k.ISA()); err != nil || rate < 1e6 {
+			t.Errorf("%s: %g, %v", k.Variant(), rate, err)
+		}
+	}
+	if rate := bindings.ProbeRead(make([]byte, 1<<20)); rate < 1e6 {
+		t.Errorf("reading: %g", rate)
 	}
 }

@@ -1,18 +1,16 @@
-// Package bindings calls C. It wraps the kernels of csrc: slices, pointers and sizes
-// in, nothing out but what the kernel wrote. The packages below csrc compile the
-// kernels; no other package of the module imports "C".
+// Package bindings runs the kernels of csrc: it hands out their rows, lays commands out in
+// memory, and runs lists of them in one call of C.
 //
-// Contracts that hold for every wrapper:
+// A Kernel is a row of a family's kernels.inc. A command is a kernel, 64-bit words that the
+// family's header describes, and the addresses of operands; Code is a list of commands.
 //
-//   - Callers have checked shapes and lengths; kernels do not fail.
-//   - A pointer passed to a kernel is used only during the call. Memory may be
-//     Go's or C's and must be aligned to its element size.
-//   - Sizes and strides are in elements unless a name ends in Bytes.
-//   - One call computes one node; loops over rows are on the C side.
-//   - A Kernel is chosen once, when a session is prepared, by Select.
-//   - Threads come from the Pool that is passed in; a nil Pool is one thread.
-//     Results do not depend on the number of threads.
+//   - Callers have checked shapes. A command that the elements of its inputs bring to an end
+//     says so by a Failure.
+//   - Memory whose address a command has stays where it is while Run runs. It may be Go's,
+//     if it is pinned, or C's, and is aligned to its element size.
+//   - Threads come from the Pool that is passed in; a nil Pool is one thread. Results do not
+//     depend on the number of threads.
 //
-// With cgo disabled the package compiles, Available returns an error that says
-// what to do, and no wrapper may be called.
+// With cgo disabled the package compiles, and Available returns an error that says what to
+// do.
 package bindings

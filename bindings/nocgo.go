@@ -39,9 +39,6 @@ func NewPool(threads int) (*Pool, error) { return nil, errNoCgo }
 // SharedPool fails.
 func SharedPool() (*Pool, error) { return nil, errNoCgo }
 
-// Limit returns the pool.
-func (p *Pool) Limit(int) *Pool { return p }
-
 // Close does nothing.
 func (*Pool) Close() {}
 

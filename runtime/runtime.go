@@ -99,7 +99,7 @@ func Compile(m *graph.Model, o Options) (*Program, error) {
 	}
 	d = d.WithLayouts(o.Layouts)
 	p := &Program{device: d}
-	if p.program, err = plan.Compile(m, o.Registry, d, op.Prepare{ISA: isa, Packs: o.Packs.Legacy}); err != nil {
+	if p.program, err = plan.Compile(m, o.Registry, d); err != nil {
 		return nil, err
 	}
 	if err := p.program.Static(); err != nil {

@@ -58,14 +58,6 @@ static inline void *nacre_operand(const nacre_call *c, size_t i) { return (void 
 static inline const nacre_kernel *nacre_part(int64_t word) { return (const nacre_kernel *)(uintptr_t)word; }
 static inline nacre_fn nacre_part_fn(int64_t word) { return word == 0 ? NULL : nacre_part(word)->fn; }
 
-static inline double nacre_word_double(int64_t word) {
-    union {
-        int64_t i;
-        double d;
-    } u = {word};
-    return u.d;
-}
-
 // Ends the run with an error. The first failure of a command counts; any thread may
 // report it.
 static inline void nacre_fail(const nacre_call *c, int64_t code, int64_t a, int64_t b, int64_t d, int64_t e) {

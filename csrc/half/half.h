@@ -9,7 +9,6 @@
 
 #include "core/half.h"
 #include "core/kernel.h"
-#include "core/parallel.h"
 
 const nacre_kernel *nacre_half_kernels(size_t *count);
 
@@ -24,9 +23,5 @@ typedef struct {
 typedef const nacre_half *nacre_half_fn(void);
 
 static inline void nacre_half_copy(const void *src, void *dst, size_t n) { memcpy(dst, src, n * sizeof(float)); }
-
-// n elements on the threads of a pool.
-void nacre_widen(const nacre_half *half, nacre_team *team, nacre_float_type type, size_t n, const void *src, float *dst);
-void nacre_narrow(const nacre_half *half, nacre_team *team, nacre_float_type type, size_t n, const float *src, void *dst);
 
 #endif

@@ -1,3 +1,4 @@
+// Commands f32_forest and f64_forest.
 #include <string.h>
 
 #include "core/target.h"
@@ -33,3 +34,8 @@ static size_t forest_per_chunk(size_t trees) {
 #undef T
 #undef TYPE
 #undef K
+
+enum { FOREST_WORDS = sizeof(nacre_forest_words) / 8, FOREST_OPERANDS = 8 };
+
+const nacre_entry nacre_f32_forest_entry = {.words = FOREST_WORDS, .operands = FOREST_OPERANDS, .run = f32_forest_run};
+const nacre_entry nacre_f64_forest_entry = {.words = FOREST_WORDS, .operands = FOREST_OPERANDS, .run = f64_forest_run};

@@ -2,19 +2,17 @@
 
 #include "core/target.h"
 
-// Each kernel is declared once more by its own row, with the type of its op.
-#define NACRE_KERNEL(op, variant, isa, function) ML_DECLARE_##op(function)
-#define ML_DECLARE_f32_rbf(function) \
-    void function(const float *x, const float *v, size_t n, size_t stride, size_t k, float gamma, float *out);
-#define ML_DECLARE_f32_descend(function) \
-    void function(const nacre_f32_tree_node *nodes, const float *x, const uint32_t *offset, bool missing, uint32_t *at);
-#define ML_DECLARE_f64_descend(function) \
-    void function(const nacre_f64_tree_node *nodes, const double *x, const uint32_t *offset, bool missing, uint32_t *at);
+// The signature of each op's rows.
+typedef nacre_f32_rbf_fn ml_row_f32_rbf;
+typedef nacre_f32_descend_fn ml_row_f32_forest;
+typedef nacre_f64_descend_fn ml_row_f64_forest;
+
+#define NACRE_KERNEL(op, variant, isa, function, entry) extern ml_row_##op function;
 #include "ml/kernels.inc"
 #undef NACRE_KERNEL
 
 static const nacre_kernel ml_rows[] = {
-#define NACRE_KERNEL(op, variant, isa, function) {#op, #variant, isa, (nacre_fn)function, NULL},
+#define NACRE_KERNEL(op, variant, isa, function, entry) {#op, #variant, isa, (nacre_fn)function, entry},
 #include "ml/kernels.inc"
 #undef NACRE_KERNEL
 };

@@ -10,18 +10,25 @@
 #include "core/kernel.h"
 #include "core/parallel.h"
 
-// Rows of support vectors that are transposed are padded to a multiple of this.
+// ---- f32_rbf ----------------------------------------------------------------------
+
+// Packed vectors are transposed, their rows padded to a multiple of this.
 enum { NACRE_ML_PAD = 16 };
 
-// Op f32_rbf, for each j < n:
-//     out_j = exp(-gamma * sum over i < k of (x_i - v[i * stride + j])^2)
-// stride is n rounded up to NACRE_ML_PAD, and what lies behind n in a row of v is
-// any number.
-typedef void (*nacre_f32_rbf_fn)(const float *x, const float *v, size_t n, size_t stride, size_t k, float gamma, float *out);
+// The words of command f32_rbf, of x[rows, k] and n vectors v[n, k] to y[rows, n]:
+//     y[r, j] = exp(-gamma * sum over i < k of (x[r, i] - v[j, i])^2)
+// Operands are x, v and y; v is constant, as pack writes it.
+typedef struct {
+    int64_t rows, k, n;
+    double gamma;
+} nacre_f32_rbf_words;
 
-// The same for each row of x[rows, k], to out[rows, n].
-void nacre_f32_rbf(nacre_f32_rbf_fn kernel, nacre_team *team, const float *x, size_t rows, size_t k, const float *v, size_t n, float gamma,
-                   float *out);
+// A row of the op: out_j, for each j < n, of one x and the elements v[i * stride + j] of
+// vector j. stride is a multiple of NACRE_ML_PAD, and what lies behind n in a row of v is
+// any number.
+typedef void nacre_f32_rbf_fn(const float *x, const float *v, size_t n, size_t stride, size_t k, float gamma, float *out);
+
+// ---- f32_forest, f64_forest ---------------------------------------------------------
 
 // Nodes of decision trees, of float32 and of float64. A sample x goes on at next[0]
 // if x[feature] <= value and else at next[1]; a NaN goes on at next[0] if the node
@@ -45,50 +52,29 @@ typedef struct {
 // Samples, or trees, that go down at the same time.
 enum { NACRE_TREE_LANES = 16 };
 
-// Op f32_descend, for each l < NACRE_TREE_LANES: from node at[l] down to a leaf,
+// A row of the op: for each l < NACRE_TREE_LANES, from node at[l] down to a leaf,
 // whose number replaces at[l], with the features from x[offset[l]] on. No offset
 // and no feature beyond it reaches 2^31. missing says that some node has
 // NACRE_TREE_NAN_FIRST.
-typedef void (*nacre_f32_descend_fn)(const nacre_f32_tree_node *nodes, const float *x, const uint32_t *offset, bool missing, uint32_t *at);
-// Op f64_descend
-typedef void (*nacre_f64_descend_fn)(const nacre_f64_tree_node *nodes, const double *x, const uint32_t *offset, bool missing, uint32_t *at);
+typedef void nacre_f32_descend_fn(const nacre_f32_tree_node *nodes, const float *x, const uint32_t *offset, bool missing, uint32_t *at);
+typedef void nacre_f64_descend_fn(const nacre_f64_tree_node *nodes, const double *x, const uint32_t *offset, bool missing, uint32_t *at);
 
 typedef enum { NACRE_TREE_SUM, NACRE_TREE_MIN, NACRE_TREE_MAX } nacre_tree_aggregate;
 
-// A forest. What the trees give a sample comes together in the order of the trees.
-// With one target and first NULL the value of a leaf is a weight; else it is the
-// number v of the votes first[v] to before first[v + 1], each a weight for a target.
+// The words of commands f32_forest and f64_forest, of x[rows, features] to
+// y[rows, targets]. What the trees give a sample comes together in the order of the trees;
+// y is 0 where no tree has a vote, and seen[rows, targets] says by 1 where one has.
+// Operands are x, nodes, roots[trees] of uint32, first, target and weight, y and seen.
+// With one target, first, target, weight and seen may be left out, and the value of a leaf
+// is a weight; else it is the number v of the votes first[v] to before first[v + 1], each a
+// weight[i] for target[i]. Every feature of a node is below features.
 typedef struct {
-    nacre_f32_descend_fn descend;
-    const nacre_f32_tree_node *nodes;
-    const uint32_t *roots;
-    size_t trees;
-    bool missing;
-    nacre_tree_aggregate aggregate;
-    size_t targets;
-    const uint32_t *first, *target;
-    const float *weight;
-} nacre_f32_forest;
+    int64_t rows, features, targets, trees;
+    int64_t aggregate;  // nacre_tree_aggregate
+    int64_t missing;    // some node has NACRE_TREE_NAN_FIRST
+} nacre_forest_words;
 
-typedef struct {
-    nacre_f64_descend_fn descend;
-    const nacre_f64_tree_node *nodes;
-    const uint32_t *roots;
-    size_t trees;
-    bool missing;
-    nacre_tree_aggregate aggregate;
-    size_t targets;
-    const uint32_t *first, *target;
-    const double *weight;
-} nacre_f64_forest;
-
-// out[rows, targets] of the rows of x[rows, features], 0 where no tree has a vote;
-// seen[rows, targets] says by 1 where one has. Seen is NULL where first is. Every
-// feature of a node is below features.
-void nacre_f32_forest_run(const nacre_f32_forest *f, nacre_team *team, const float *x, size_t rows, size_t features, float *out,
-                          uint8_t *seen);
-void nacre_f64_forest_run(const nacre_f64_forest *f, nacre_team *team, const double *x, size_t rows, size_t features, double *out,
-                          uint8_t *seen);
+extern const nacre_entry nacre_f32_rbf_entry, nacre_f32_forest_entry, nacre_f64_forest_entry;
 
 const nacre_kernel *nacre_ml_kernels(size_t *count);
 

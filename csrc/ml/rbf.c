@@ -1,28 +1,59 @@
+// Command f32_rbf.
 #include "ml/ml.h"
 
-// Subtractions that a chunk of work should at least have.
+// Subtractions that a chunk of work should have.
 enum { RBF_GRAIN = 1 << 15 };
 
 typedef struct {
-    nacre_f32_rbf_fn kernel;
+    nacre_f32_rbf_fn *kernel;
     const float *x, *v;
     size_t rows, k, n, stride;
     float gamma;
-    float *out;
-    size_t per_chunk;
+    float *y;
+    size_t rows_per, columns_per, blocks;  // of a chunk; chunks of columns
 } rbf_job;
+
+static size_t rbf_parts(size_t n, size_t size) { return (n + size - 1) / size; }
+
+static size_t rbf_stride(size_t n) { return rbf_parts(n, NACRE_ML_PAD) * NACRE_ML_PAD; }
 
 static void rbf_task(void *job, size_t chunk, size_t thread) {
     (void)thread;
-    const rbf_job *j = job;
-    const size_t first = chunk * j->per_chunk, last = first + j->per_chunk < j->rows ? first + j->per_chunk : j->rows;
-    for (size_t r = first; r < last; r++) j->kernel(j->x + r * j->k, j->v, j->n, j->stride, j->k, j->gamma, j->out + r * j->n);
+    const rbf_job *const j = job;
+    const size_t at = chunk % j->blocks * j->columns_per, n = j->n - at < j->columns_per ? j->n - at : j->columns_per;
+    const size_t first = chunk / j->blocks * j->rows_per, last = j->rows - first < j->rows_per ? j->rows : first + j->rows_per;
+    for (size_t r = first; r < last; r++) j->kernel(j->x + r * j->k, j->v + at, n, j->stride, j->k, j->gamma, j->y + r * j->n + at);
 }
 
-void nacre_f32_rbf(nacre_f32_rbf_fn kernel, nacre_team *team, const float *x, size_t rows, size_t k, const float *v, size_t n, float gamma,
-                   float *out) {
-    const size_t stride = (n + NACRE_ML_PAD - 1) / NACRE_ML_PAD * NACRE_ML_PAD;
-    rbf_job j = {kernel, x, v, rows, k, n, stride, gamma, out, 0};
-    j.per_chunk = 1 + RBF_GRAIN / (n * k + 1);
-    nacre_parallel(team, (rows + j.per_chunk - 1) / j.per_chunk, rbf_task, &j);
+static void rbf_run(const nacre_call *c) {
+    const nacre_f32_rbf_words *const w = (const void *)c->words;
+    rbf_job j = {.kernel = (nacre_f32_rbf_fn *)c->kernel->fn, .x = nacre_operand(c, 0), .v = nacre_operand(c, 1), .rows = (size_t)w->rows,
+                 .k = (size_t)w->k, .n = (size_t)w->n, .stride = rbf_stride((size_t)w->n), .gamma = (float)w->gamma, .y = nacre_operand(c, 2)};
+    if (j.rows == 0 || j.n == 0) return;
+    j.columns_per = rbf_stride(RBF_GRAIN / (j.k + 1) + 1);
+    j.blocks = rbf_parts(j.n, j.columns_per);
+    j.rows_per = j.blocks > 1 ? 1 : 1 + RBF_GRAIN / (j.n * (j.k + 1));
+    nacre_parallel(c->team, rbf_parts(j.rows, j.rows_per) * j.blocks, rbf_task, &j);
 }
+
+static size_t rbf_packed(const nacre_kernel *k, const int64_t *words, size_t operand) {
+    (void)k;
+    const nacre_f32_rbf_words *const w = (const void *)words;
+    return operand == 1 ? (size_t)w->k * rbf_stride((size_t)w->n) * sizeof(float) : 0;
+}
+
+static void rbf_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
+    (void)kernel;
+    (void)operand;
+    const nacre_f32_rbf_words *const w = (const void *)words;
+    const size_t k = (size_t)w->k, n = (size_t)w->n, stride = rbf_stride(n);
+    const float *const v = src;
+    float *const to = dst;
+    for (size_t i = 0; i < k; i++) {
+        for (size_t j = 0; j < stride; j++) to[i * stride + j] = j < n ? v[j * k + i] : 0;
+    }
+}
+
+const nacre_entry nacre_f32_rbf_entry = {
+    .words = sizeof(nacre_f32_rbf_words) / 8, .operands = 3, .run = rbf_run, .packed = rbf_packed, .pack = rbf_pack,
+};

@@ -104,12 +104,6 @@ static void row_norm_run(row_norm_job *j, nacre_team *team) {
     nacre_parallel(team, norm_chunks(j->rows, j->per_chunk), row_norm_chunk, j);
 }
 
-void nacre_f32_layer_norm(const nacre_f32_norm_impl *impl, nacre_team *team, const float *x, size_t rows, size_t n, const float *scale,
-                          const float *bias, float epsilon, bool centred, float *out) {
-    row_norm_job j = {.impl = impl, .rows = rows, .n = n, .centred = centred, .epsilon = epsilon, .x = x, .scale = scale, .beta = bias, .out = out};
-    row_norm_run(&j, team);
-}
-
 static const nacre_f32_norm_impl *row_norm_impl(const nacre_call *c) { return ((nacre_f32_norm_fn *)c->kernel->fn)(); }
 
 static void layer_norm_command(const nacre_call *c) {

@@ -36,19 +36,6 @@ static void softmax_chunk(void *job, size_t chunk, size_t thread) {
     }
 }
 
-static void softmax_run_job(softmax_job *j, nacre_team *team) {
-    if (j->n == 0) return;
-    j->tiles = (j->inner + NACRE_NORM_COLS - 1) / NACRE_NORM_COLS;
-    j->per_chunk = norm_per_chunk(j->n * softmax_width(j->inner));
-    nacre_parallel(team, norm_chunks(j->outer * j->tiles, j->per_chunk), softmax_chunk, j);
-}
-
-void nacre_f32_softmax(nacre_f32_softmax_fn *kernel, nacre_team *team, const float *x, size_t outer, size_t n, size_t inner, bool log,
-                       float *out) {
-    softmax_job j = {.kernel = kernel, .x = x, .out = out, .type = {NACRE_FLOAT32, NULL}, .outer = outer, .n = n, .inner = inner, .log = log};
-    softmax_run_job(&j, team);
-}
-
 static void softmax_command(const nacre_call *c) {
     const nacre_f32_softmax_words *const w = (const void *)c->words;
     softmax_job j = {
@@ -62,7 +49,10 @@ static void softmax_command(const nacre_call *c) {
         .log = w->log != 0,
         .scratch = c->scratch,
     };
-    softmax_run_job(&j, c->team);
+    if (j.n == 0) return;
+    j.tiles = (j.inner + NACRE_NORM_COLS - 1) / NACRE_NORM_COLS;
+    j.per_chunk = norm_per_chunk(j.n * softmax_width(j.inner));
+    nacre_parallel(c->team, norm_chunks(j.outer * j.tiles, j.per_chunk), softmax_chunk, &j);
 }
 
 static size_t softmax_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {

@@ -35,10 +35,6 @@ typedef struct {
     int64_t half;
 } nacre_f32_softmax_words;
 
-// Softmax of floats, for kernels that make it a part of theirs.
-void nacre_f32_softmax(nacre_f32_softmax_fn *kernel, nacre_team *team, const float *x, size_t outer, size_t n, size_t inner, bool log,
-                       float *out);
-
 // ---- f32_layer_norm, f32_skip_norm, f32_embed_norm, f32_group_norm, f32_batch_norm
 
 // The loops of one ISA level. A row of these ops has the signature nacre_f32_norm_fn
@@ -72,10 +68,6 @@ typedef struct {
     double epsilon;
     int64_t half;
 } nacre_f32_layer_norm_words;
-
-// The same on floats, for kernels that make it a part of theirs.
-void nacre_f32_layer_norm(const nacre_f32_norm_impl *impl, nacre_team *team, const float *x, size_t rows, size_t n, const float *scale,
-                          const float *bias, float epsilon, bool centred, float *out);
 
 // Command: sum = x + skip + bias on rows of n, where skip starts anew after skip_rows
 // rows, then f32_layer_norm of sum with scale and beta. Operands: x, skip, scale, beta,

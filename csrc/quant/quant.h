@@ -225,27 +225,6 @@ size_t nacre_i8_gemm_dynamic_scratch(const nacre_i8_gemm *g, size_t n, size_t th
 void nacre_i8_gemm_dynamic_run(const nacre_i8_gemm *g, const nacre_f32_quantize_impl *impl, nacre_team *team, size_t n,
                                const float *x, uint8_t *scratch);
 
-// A layer of LSTM whose weights are matrices of codes, in each direction w[input,
-// 4*hidden] and r[hidden, 4*hidden]. Its other operands are those of nacre_f32_rnn,
-// without batch_first. The values as far as the longest sequence goes are quantised
-// as a whole, and before every step the states of the sequences that have it.
-typedef struct {
-    const nacre_i8_gemm_impl *gemm;
-    const nacre_f32_quantize_impl *quantize;
-    const nacre_f32_rnn_cell_impl *cell;
-    nacre_rnn n;
-    nacre_i8_operand w, r;  // those of the second direction lie w_step and r_step bytes behind
-    size_t w_step, r_step;
-    const int32_t *w_zero, *r_zero;    // [directions, 4*hidden]
-    const float *w_scale, *r_scale;
-    const float *x, *bias, *peepholes, *h0, *c0;
-    float *y, *y_h, *y_c;
-} nacre_i8_lstm;
-
-// Bytes of scratch, which lies at a multiple of 64.
-size_t nacre_i8_lstm_scratch(const nacre_i8_lstm *o, size_t threads);
-void nacre_i8_lstm_run(const nacre_i8_lstm *o, nacre_team *team, uint8_t *scratch);
-
 // Pairs with broadcasting: `rank` extents, outermost first, then as many strides of
 // a, then of b, in bytes; the innermost are 0 or 1.
 enum { NACRE_QUANT_AXES = 64 };
@@ -338,6 +317,19 @@ typedef struct {
     int64_t depthwise;                            // part f32_conv_depthwise, for i8_conv_depthwise
 } nacre_i8_conv_words;
 
+// i8_lstm: a layer of LSTM whose weights are matrices of codes, in each direction
+// w[input, 4*hidden] and r[hidden, 4*hidden]. Operands 0 to 10 are those of f32_rnn, of
+// float32, then scales and zero points of w and those of r: one for each direction, or one
+// for each column of each direction. The values of x as far as the longest sequence goes
+// are quantised as a whole, and before every step the states of the sequences that have it.
+// w and r may be packed: as right operands of i8_gemm, one for each direction.
+typedef struct {
+    nacre_rnn_words rnn;  // gates is 4; batch_first and linear are 0; gemm is part i8_gemm
+    int64_t quantize, cell;      // parts f32_quantize and f32_rnn_cell
+    int64_t w_signed, r_signed;  // flags
+    int64_t w_scales, w_zeros, r_scales, r_zeros;  // how many there are
+} nacre_i8_lstm_words;
+
 // i8_pair: operands a, its scale and zero point, b, its scale and zero point, scale and
 // zero point of c, and c, which may be a or b. The types are those of scales.
 //     c = a + b, or with product a * b
@@ -375,6 +367,7 @@ typedef struct {
 
 extern const nacre_entry nacre_quantize_entry, nacre_dequantize_entry, nacre_quantize_dynamic_entry, nacre_i8_pair_entry;
 extern const nacre_entry nacre_i8_gemm_entry, nacre_i8_gemv_entry, nacre_i8_conv_gemm_entry, nacre_i8_conv_depthwise_entry;
+extern const nacre_entry nacre_i8_lstm_entry;
 extern const nacre_entry nacre_i8_lookup_entry, nacre_i8_table_entry, nacre_i8_softmax_entry, nacre_i8_softmax_table_entry;
 
 #endif

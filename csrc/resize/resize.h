@@ -53,6 +53,24 @@ typedef struct {
 // y[j] = x[start[j]] for j < m, of elements of size bytes.
 typedef void nacre_resample_nearest_fn(const void *x, const int32_t *start, size_t m, size_t size, void *y);
 
+// ---- f32_deform_columns, f64_deform_columns ---------------------------------------
+
+// The words of commands f32_deform_columns and f64_deform_columns: what the kernel of a
+// deformable convolution reads of one image, as a matrix y[channels * kernel, places].
+// The element k of the kernel reads, for a place p of the output, at the position
+//     p * stride - pad + k * dilation + offsets[field, k, axis, p]
+// along each axis: between pixels linearly, and 0 for a pixel outside. mask[field, k, p],
+// unless it is left out, is a factor. Operands are x[channels of the image, in], offsets,
+// mask and y; field is channel / per_field. No extent is 0 but those of x.
+enum { NACRE_DEFORM_AXES = 8 };
+typedef struct {
+    int64_t axes;             // of space, 1..NACRE_DEFORM_AXES
+    int64_t per_field;        // channels that share offsets
+    int64_t first, channels;  // channels of x that are read
+    int64_t in[NACRE_DEFORM_AXES], out[NACRE_DEFORM_AXES], kernel[NACRE_DEFORM_AXES];
+    int64_t stride[NACRE_DEFORM_AXES], dilation[NACRE_DEFORM_AXES], pad[NACRE_DEFORM_AXES];
+} nacre_deform_words;
+
 const nacre_kernel *nacre_resize_kernels(size_t *count);
 
 #endif

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
@@ -15,10 +16,11 @@ import (
 
 // row is one way in which the device computes operators of one Go type.
 type row struct {
-	of   reflect.Type
-	name string
-	bind func(o op.Op, b *binder) error
-	room bool // it takes operands whose memory has more room than their value takes
+	of    reflect.Type
+	name  string
+	bind  func(o op.Op, b *binder) error
+	room  bool // it takes operands whose memory has more room than their value takes
+	texts bool // it takes operands that are not tensors of numbers
 }
 
 // rowFor is a row of operators of type T. Bind adds commands to the step or refuses.
@@ -32,8 +34,14 @@ func inRoom(r row) row {
 	return r
 }
 
-// rowsOf returns the rows of an operator, best first.
-func rowsOf(o op.Op) []row { return byType()[reflect.TypeOf(o)] }
+// rowsOf returns the rows for a node, best first.
+func rowsOf(b *device.Binding) []row {
+	rows := byType()[reflect.TypeOf(b.Op)]
+	if b.OnlyNumbers() {
+		return rows
+	}
+	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return !r.texts })
+}
 
 // binder makes the step of one node.
 type binder struct {
@@ -224,26 +232,31 @@ func constant[T float32 | float64 | int64 | int32](list ...T) device.Operand {
 // is false when the input is not constant or the kernel takes it as it is. Words are
 // those of the command, with no flag that the operand is packed.
 func (b *binder) packed(i int, k bindings.Kernel, w words, operand int) (o device.Operand, ok bool, err error) {
-	t := b.Const(i)
-	if t == nil || t.Len() == 0 {
-		return o, false, nil
-	}
-	list, err := b.numbers(w)
-	if err != nil {
-		return o, false, err
-	}
-	n := k.Packed(list, operand)
-	if n == 0 {
-		return o, false, nil
-	}
-	key := packKey{kernel: k.Word(), operand: operand, words: string(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 8*len(list)))}
-	data, err := b.dev.packs.get(t, key, n, func(t *tensor.Tensor, dst []byte) error {
-		k.Pack(list, operand, t.Pointer(), dst)
-		return nil
-	})
-	if err != nil {
+	data, err := b.packedTensor(b.Const(i), k, w, operand)
+	if data == nil || err != nil {
 		return o, false, err
 	}
 	b.step.Dropped |= 1 << i
 	return device.Operand{Place: device.Packed, Index: i, Data: data}, true, nil
+}
+
+// packedTensor is a constant rearranged for that operand of a command of kernel k; nil
+// when there is none or the kernel takes it as it is.
+func (b *binder) packedTensor(t *tensor.Tensor, k bindings.Kernel, w words, operand int) ([]byte, error) {
+	if t == nil || t.Len() == 0 {
+		return nil, nil
+	}
+	list, err := b.numbers(w)
+	if err != nil {
+		return nil, err
+	}
+	n := k.Packed(list, operand)
+	if n == 0 {
+		return nil, nil
+	}
+	key := packKey{kernel: k.Word(), operand: operand, words: string(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 8*len(list)))}
+	return b.dev.packs.get(t, key, n, func(t *tensor.Tensor, dst []byte) error {
+		k.Pack(list, operand, t.Pointer(), dst)
+		return nil
+	})
 }

@@ -15,13 +15,14 @@ import (
 type calls struct {
 	*binder
 	memory    op.Memory
+	stop      op.Flag // ends the run; nil for none
 	addresses []unsafe.Pointer
 	scratch   []byte
 }
 
 // calls returns an empty list of commands of a run.
 func (d *Device) calls(c *op.Run) *calls {
-	return &calls{binder: &binder{Binding: &device.Binding{}, dev: d, step: &device.Step{}}, memory: c.Mem}
+	return &calls{binder: &binder{Binding: &device.Binding{}, dev: d, step: &device.Step{}}, memory: c.Mem, stop: c.Stop}
 }
 
 // at is the operand at an address; none for nil.
@@ -39,7 +40,7 @@ func (c *calls) list(list []float32) device.Operand {
 }
 
 // finish runs the commands, one after the other, and forgets them. Memory of Go's heap
-// stays where it is meanwhile.
+// stays where it is meanwhile. The error is op.ErrStopped when the run is to end.
 func (c *calls) finish() error {
 	if len(c.step.Commands) == 0 {
 		return nil
@@ -65,7 +66,11 @@ func (c *calls) finish() error {
 		s.Rebase(1+i, p)
 	}
 	*c.step, c.addresses = device.Step{}, nil
-	_, err = s.Run(nil, false)
+	stop, _ := c.stop.(device.Flag)
+	done, err := s.Run(stop, false)
+	if err == nil && done < len(list) {
+		err = op.ErrStopped
+	}
 	return err
 }
 

@@ -37,7 +37,7 @@ func New(isa bindings.ISA, pool *bindings.Pool, threads int, packs *Packs) (*Dev
 	if err != nil {
 		return nil, err
 	}
-	d := &Device{isa: isa, pool: pool.Limit(threads), threads: max(1, min(threads, pool.Threads())), packs: packs, half: half}
+	d := &Device{isa: isa, pool: pool, threads: max(1, min(threads, pool.Threads())), packs: packs, half: half}
 	d.blocked, d.estimated = blockedLayout(isa)
 	return d, nil
 }
@@ -63,18 +63,6 @@ func (d *Device) Places() int { return bindings.Places() }
 // Aligned returns t, or a copy at a multiple of its element size.
 func (d *Device) Aligned(t *tensor.Tensor) (*tensor.Tensor, error) { return d.packs.Aligned(t) }
 
-// Legacy gives an operator the pool and the conversions of 16-bit floats.
-func (d *Device) Legacy(c *op.Run) { c.Pool, c.Half = d.pool, d.half }
-
-// LegacyPrepare prepares an operator that is not bound to the device yet.
-func (d *Device) LegacyPrepare(o op.Op, in []*tensor.Tensor) error {
-	p, ok := o.(op.Preparer)
-	if !ok {
-		return nil
-	}
-	return op.Ready(p, &op.Prepare{In: in, DTypes: op.DTypes(op.Values(in)), ISA: d.isa, Packs: op.NewPacks()})
-}
-
 // NewFlag returns a flag outside Go's heap.
 func (d *Device) NewFlag() (device.Flag, error) {
 	f := bindings.NewFlag()
@@ -92,7 +80,7 @@ func (d *Device) Bind(b *device.Binding) (*device.Step, error) {
 		rows = append([]row{store}, rows...)
 	}
 	if len(rows) == 0 {
-		return nil, device.Refuse("device cpu has no row for the operator")
+		return nil, device.Refuse("device cpu has no row for the operator and its types")
 	}
 	var refused device.Refusal
 	for _, r := range rows {

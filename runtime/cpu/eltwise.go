@@ -110,6 +110,28 @@ func paramsOf[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 
 
 func (w *words) params(p [2]int64) { w.int(int(p[0]), int(p[1])) }
 
+// computedAs returns the type that a function on elements of type d is computed in, and
+// the type that they are taken for: that of the bits, if the function is one of bits.
+func computedAs(d tensor.DType, bits bool) (compute, from tensor.DType) {
+	if bits {
+		return unsignedOf(d), unsignedOf(d)
+	}
+	return wide(d), d
+}
+
+// elements returns the kernel of a function on elements of type compute, and the lanes by
+// which it reads and writes those of type d; test says that it writes bools.
+func (b *binder) elements(name string, d, compute tensor.DType, test bool) (k bindings.Kernel, in, out lane, err error) {
+	if k, err = b.function(compute, name); err != nil {
+		return k, in, out, err
+	}
+	if in, err = b.source(d, compute); err != nil || test {
+		return k, in, lane{bytes: 1}, err
+	}
+	out, err = b.sink(d, compute)
+	return k, in, out, err
+}
+
 func bindUnary(o *op.Unary, b *binder) error {
 	return b.unary(o, device.Operand{}, device.Operand{}, nil)
 }
@@ -117,41 +139,30 @@ func bindUnary(o *op.Unary, b *binder) error {
 // unary adds a command of a function. The operands low and high replace its parameters.
 func (b *binder) unary(o *op.Unary, low, high device.Operand, given *[2]int64) error {
 	d := b.DType(0)
-	compute := wide(d)
-	switch {
-	case o.Bits:
-		compute = unsignedOf(d)
-	case o.Integers && d.IsInteger():
+	compute, from := computedAs(d, o.Bits)
+	if o.Integers && d.IsInteger() && !o.Bits {
 		compute = tensor.F64
 	}
-	from := d
-	if o.Bits {
-		from = compute
-	}
-	k, err := b.function(compute, o.Func)
+	k, in, out, err := b.elements(o.Func, from, compute, o.Result == tensor.Bool)
 	if err != nil {
 		return err
-	}
-	in, err := b.source(from, compute)
-	if err != nil {
-		return err
-	}
-	out := lane{bytes: 1}
-	if o.Result != tensor.Bool {
-		if out, err = b.sink(from, compute); err != nil {
-			return err
-		}
 	}
 	p := params(compute, o.P, o.Q)
 	if given != nil {
 		p = *given
 	}
-	var w words
-	w.dim(b.In[0].Dims.Len())
-	w.lane(in, out)
-	w.params(p)
-	w.int(compute.Bits() / 8)
+	w := unaryWords(b.In[0].Dims.Len(), in, out, p, compute)
 	return b.add(k, []bindings.Kernel{in.via, out.via}, w, b.in(0), b.out(0), low, high)
+}
+
+// unaryWords is nacre_unary_words of csrc/eltwise/eltwise.h, of a function of elements of
+// type d.
+func unaryWords(n graph.Dim, x, y lane, p [2]int64, d tensor.DType) (w words) {
+	w.dim(n)
+	w.lane(x, y)
+	w.params(p)
+	w.int(d.Bits() / 8)
+	return w
 }
 
 // bindClip has the ends of the interval read when they are not constant. Ends of
@@ -233,11 +244,16 @@ func (b *binder) convert(from, to tensor.DType, n graph.Dim, x, y device.Operand
 			return err
 		}
 	}
-	var w words
+	return b.add(k, []bindings.Kernel{second}, convertWords(n, from, to, second), x, y)
+}
+
+// convertWords is nacre_convert_words of csrc/eltwise/eltwise.h; the zero Kernel is no
+// later conversion.
+func convertWords(n graph.Dim, from, to tensor.DType, later bindings.Kernel) (w words) {
 	w.dim(n)
 	w.int(from.Bits()/8, to.Bits()/8)
-	w.part(second)
-	return b.add(k, []bindings.Kernel{second}, w, x, y)
+	w.part(later)
+	return w
 }
 
 // under appends the rank and the extents of y and, aligned at its last axis, of each
@@ -255,24 +271,10 @@ func (w *words) under(y graph.Dims, inputs ...graph.Dims) {
 
 func bindBinary(o *op.Binary, b *binder) error {
 	d := b.DType(0)
-	compute, from := wide(d), d
-	if o.Bits {
-		compute = unsignedOf(d)
-		from = compute
-	}
-	k, err := b.function(compute, o.Func)
+	compute, from := computedAs(d, o.Bits)
+	k, in, out, err := b.elements(o.Func, from, compute, o.Result == tensor.Bool)
 	if err != nil {
 		return err
-	}
-	in, err := b.source(from, compute)
-	if err != nil {
-		return err
-	}
-	out := lane{bytes: 1}
-	if o.Result != tensor.Bool {
-		if out, err = b.sink(from, compute); err != nil {
-			return err
-		}
 	}
 	left := b.In[0].Dims
 	right, err := o.Right(left, b.In[1].Dims)
@@ -292,24 +294,20 @@ func (b *binder) pairs(k bindings.Kernel, left, right, out lane, x, y, z device.
 	if n, ok := dims.Len().Value(); ok && n == 0 {
 		return nil
 	}
-	var w words
+	return b.add(k, []bindings.Kernel{left.via, right.via, out.via}, binaryWords(left, right, out, dims, xDims, yDims), x, y, z)
+}
+
+// binaryWords is nacre_binary_words of csrc/eltwise/eltwise.h.
+func binaryWords(left, right, out lane, dims, xDims, yDims graph.Dims) (w words) {
 	w.lane(left, right, out)
 	w.under(dims, xDims, yDims)
-	return b.add(k, []bindings.Kernel{left.via, right.via, out.via}, w, x, y, z)
+	return w
 }
 
 func bindPow(o *op.Pow, b *binder) error {
 	base, power := b.DType(0), b.DType(1)
 	compute := op.PowType(base, power)
-	k, err := b.function(compute, "pow")
-	if err != nil {
-		return err
-	}
-	in, err := b.source(base, compute)
-	if err != nil {
-		return err
-	}
-	out, err := b.sink(base, compute)
+	k, in, out, err := b.elements("pow", base, compute, false)
 	if err != nil {
 		return err
 	}
@@ -336,15 +334,7 @@ func bindPow(o *op.Pow, b *binder) error {
 func bindVariadic(o *op.Variadic, b *binder) error {
 	d := b.DType(0)
 	compute := wide(d)
-	k, err := b.function(compute, o.Func)
-	if err != nil {
-		return err
-	}
-	in, err := b.source(d, compute)
-	if err != nil {
-		return err
-	}
-	out, err := b.sink(d, compute)
+	k, in, out, err := b.elements(o.Func, d, compute, false)
 	if err != nil {
 		return err
 	}
@@ -410,10 +400,14 @@ func bindWhere(_ *op.Where, b *binder) error {
 	if n, ok := dims.Len().Value(); ok && n == 0 {
 		return nil
 	}
-	var w words
+	return b.add(k, nil, whereWords(bytes, dims, b.In[0].Dims, b.In[1].Dims, b.In[2].Dims), b.in(0), b.in(1), b.in(2), b.out(0))
+}
+
+// whereWords is nacre_where_words of csrc/eltwise/eltwise.h.
+func whereWords(bytes int, dims graph.Dims, inputs ...graph.Dims) (w words) {
 	w.int(bytes)
-	w.under(dims, b.In[0].Dims, b.In[1].Dims, b.In[2].Dims)
-	return b.add(k, nil, w, b.in(0), b.in(1), b.in(2), b.out(0))
+	w.under(dims, inputs...)
+	return w
 }
 
 func bindFused(o *op.Fused, b *binder) error {
@@ -426,15 +420,7 @@ func bindFused(o *op.Fused, b *binder) error {
 	if err != nil {
 		return err
 	}
-	join, err := b.function(compute, o.Binary)
-	if err != nil {
-		return err
-	}
-	in, err := b.source(d, compute)
-	if err != nil {
-		return err
-	}
-	out, err := b.sink(d, compute)
+	join, in, out, err := b.elements(o.Binary, d, compute, false)
 	if err != nil {
 		return err
 	}
@@ -442,12 +428,17 @@ func bindFused(o *op.Fused, b *binder) error {
 	if err != nil {
 		return err
 	}
-	var w words
-	w.part(act)
-	w.bool(o.First)
-	w.part(join)
-	w.dim(b.In[1].Dims.Len(), b.In[0].Dims.Len())
-	w.lane(in, out)
-	w.params(params(compute, o.P, 0))
+	w := fusedWords(act, join, o.First, b.In[1].Dims.Len(), b.In[0].Dims.Len(), in, out, params(compute, o.P, 0))
 	return b.add(k, []bindings.Kernel{act, join, in.via, out.via}, w, b.in(0), b.in(1), b.out(0))
+}
+
+// fusedWords is nacre_fused_words of csrc/eltwise/eltwise.h.
+func fusedWords(unary, binary bindings.Kernel, first bool, period, n graph.Dim, in, out lane, p [2]int64) (w words) {
+	w.part(unary)
+	w.bool(first)
+	w.part(binary)
+	w.dim(period, n)
+	w.lane(in, out)
+	w.params(p)
+	return w
 }

@@ -57,7 +57,7 @@ var blockedByType = sync.OnceValue(func() map[reflect.Type]blockedRow {
 // rows returns the rows that compute a node in the layouts of the binding, best first.
 func (d *Device) rows(b *device.Binding) []row {
 	if b.IsPlain() {
-		return rowsOf(b.Op)
+		return rowsOf(b)
 	}
 	r, x := d.offer(b)
 	if x == nil {
@@ -142,7 +142,7 @@ func (d *Device) reorderTime(b *device.Binding, x *offer) time.Duration {
 
 // maxBlocked bounds the elements of blocked values, so that their padding overflows
 // nothing.
-const maxBlocked = 1 << 40
+const maxBlocked = min(1<<40, math.MaxInt>>6)
 
 // blockable reports whether a value is one that kernels compute on in blocks: float32
 // with channels and spatial axes.

@@ -234,16 +234,36 @@ func (g *gemm) packBatch(k bindings.Kernel) {
 	}
 }
 
-// wideProduct adds products of elements that are not computed in float32.
+// wideProduct adds products of inputs whose elements are not computed in float32.
 func (b *binder) wideProduct(p *product, out device.Operand) error {
-	name, ok := wideGemms[b.DType(0)]
+	return b.wideProductOf(b.DType(0), p, b.in(0), b.in(1), out)
+}
+
+// wideProductOf adds products of elements of type d, which are not computed in float32.
+func (b *binder) wideProductOf(d tensor.DType, p *product, x, y, out device.Operand) error {
+	name, ok := wideGemms[d]
 	if !ok {
-		return device.Refuse("elements are %v", b.DType(0))
+		return device.Refuse("elements are %v", d)
 	}
 	var w words
 	w.dim(p.m, p.n, p.k, p.aRow, p.aCol, p.bRow, p.bCol, p.n)
 	w.batch(p.batch)
-	return b.run(name, w, b.in(0), b.in(1), out)
+	return b.run(name, w, x, y, out)
+}
+
+// multiply adds products of elements of type d, of which none is packed. Elements of
+// 16 bits are not multiplied.
+func (b *binder) multiply(d tensor.DType, p *product, x, y, out device.Operand) error {
+	if d != tensor.F32 {
+		return b.wideProductOf(d, p, x, y, out)
+	}
+	w := (&gemm{product: p, dtype: d, alpha: 1}).words()
+	k, err := b.first(w, "f32_gemv", "f32_gemm")
+	if err != nil {
+		return err
+	}
+	none := device.Operand{}
+	return b.add(k, nil, w, x, y, none, none, none, out)
 }
 
 // isEmpty reports whether the output has no elements.
@@ -344,11 +364,8 @@ func (b *binder) applyOut(e op.Epilogue, dims graph.Dims) error {
 	if err != nil {
 		return err
 	}
-	var w words
-	w.dim(dims.Len())
-	w.lane(lane{bytes: d.Bits() / 8}, lane{bytes: d.Bits() / 8})
-	w.params(params(d, e.P, e.Q))
-	w.int(d.Bits() / 8)
+	l := lane{bytes: d.Bits() / 8}
+	w := unaryWords(dims.Len(), l, l, params(d, e.P, e.Q), d)
 	return b.add(k, nil, w, b.out(0), b.out(0), device.Operand{}, device.Operand{})
 }
 

@@ -202,24 +202,13 @@ func (m *mixture) activate(h, gate []float32) error {
 	if err != nil {
 		return err
 	}
-	var w words
-	none := device.Operand{}
+	none, p := device.Operand{}, params(tensor.F32, m.Alpha, 0)
 	if len(gate) == 0 {
-		w.dim(n)
-		w.lane(plain, plain)
-		w.params(params(tensor.F32, m.Alpha, 0))
-		w.int(4)
-		return m.add(f, nil, w, at, at, none, none)
+		return m.add(f, nil, unaryWords(n, plain, plain, p, tensor.F32), at, at, none, none)
 	}
-	w.part(f)
-	w.bool(true)
-	w.part(join)
-	w.dim(n, n)
-	w.lane(plain, plain)
-	w.params(params(tensor.F32, m.Alpha, 0))
 	k, err := m.kernel("eltwise_fused")
 	if err != nil {
 		return err
 	}
-	return m.add(k, []bindings.Kernel{f, join}, w, at, m.list(gate), at)
+	return m.add(k, []bindings.Kernel{f, join}, fusedWords(f, join, true, n, n, plain, plain, p), at, m.list(gate), at)
 }

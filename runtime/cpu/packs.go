@@ -7,7 +7,6 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/mapped"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -16,8 +15,6 @@ import (
 type Packs struct {
 	mu   sync.Mutex
 	list map[packKey]*pack
-	// Legacy is those of operators that are not bound to the device yet.
-	Legacy *op.Packs
 }
 
 // packKey is a constant, and all that its packing depends on.
@@ -32,32 +29,48 @@ type pack struct {
 	once  sync.Once
 	bytes []byte
 	err   error
-	of    *tensor.Tensor // keeps data from being reused for another tensor
+	of    any // keeps data from being reused for another constant
 }
 
 // NewPacks returns an empty set.
-func NewPacks() *Packs { return &Packs{list: map[packKey]*pack{}, Legacy: op.NewPacks()} }
+func NewPacks() *Packs { return &Packs{list: map[packKey]*pack{}} }
 
 // get returns n bytes at a multiple of 64 outside Go's heap that fill wrote, by the
 // first call with that key. The pages of a mapped file that w lies on are given back.
 func (p *Packs) get(w *tensor.Tensor, k packKey, n int, fill func(w *tensor.Tensor, dst []byte) error) ([]byte, error) {
 	k.data = w.Pointer()
+	return p.keep(k, w, func() ([]byte, error) {
+		b, err := allocPack(n)
+		if err != nil {
+			return nil, err
+		}
+		err = aligned(w, func(w *tensor.Tensor) error { return fill(w, b) })
+		mapped.Release(w.Bytes())
+		return b, err
+	})
+}
+
+// keep returns the bytes outside Go's heap that the first call with that key made. The
+// key's data is an address within of.
+func (p *Packs) keep(k packKey, of any, fill func() ([]byte, error)) ([]byte, error) {
 	p.mu.Lock()
 	e := p.list[k]
 	if e == nil {
-		e = &pack{of: w}
+		e = &pack{of: of}
 		p.list[k] = e
 	}
 	p.mu.Unlock()
-	e.once.Do(func() {
-		if e.bytes = bindings.Alloc(n); e.bytes == nil {
-			e.err = errors.New("no memory for packed constants")
-			return
-		}
-		e.err = aligned(w, func(w *tensor.Tensor) error { return fill(w, e.bytes) })
-		mapped.Release(w.Bytes())
-	})
+	e.once.Do(func() { e.bytes, e.err = fill() })
 	return e.bytes, e.err
+}
+
+// allocPack returns n bytes at a multiple of 64 outside Go's heap.
+func allocPack(n int) ([]byte, error) {
+	b := bindings.Alloc(n)
+	if b == nil {
+		return nil, errors.New("no memory for packed constants")
+	}
+	return b, nil
 }
 
 // aligned calls f with w, or with a copy whose elements lie at a multiple of their size,
@@ -103,7 +116,7 @@ func (p *Packs) Bytes() int {
 	for _, e := range p.list {
 		n += len(e.bytes)
 	}
-	return n + p.Legacy.Bytes()
+	return n
 }
 
 // Close frees the constants. No session may use them any more.
@@ -114,5 +127,4 @@ func (p *Packs) Close() {
 		bindings.Free(e.bytes)
 	}
 	p.list = map[packKey]*pack{}
-	p.Legacy.Close()
 }

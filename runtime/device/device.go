@@ -46,9 +46,6 @@ type Device interface {
 	Places() int
 	// NewFlag returns a flag that ends runs.
 	NewFlag() (Flag, error)
-	// Legacy fills in what operators need that are not bound to the device yet.
-	Legacy(c *op.Run)
-	LegacyPrepare(o op.Op, in []*tensor.Tensor) error
 }
 
 // Flag ends the runs that look at it, between two chunks of work.

@@ -42,9 +42,6 @@ func (e Once) Eval(r *op.Registry, n *graph.Node, in []*tensor.Tensor) ([]*tenso
 	if err := row.CheckTypes(values); err != nil {
 		return nil, err
 	}
-	if err := e.Device.LegacyPrepare(o, in); err != nil {
-		return nil, err
-	}
 	out, err := op.InferOutputs(o, n, values)
 	if err != nil {
 		return nil, err
@@ -95,11 +92,11 @@ func (e Once) bindKnown(b *Binding, in []*tensor.Tensor) (*Step, error) {
 
 // bind makes the step of a node, on the host if the device refuses.
 func (e Once) bind(b *Binding) (*Step, error) {
-	if b.Row.DynamicOutputs() || !b.OnlyNumbers() {
+	if b.Row.DynamicOutputs() {
 		return Host(b)
 	}
 	for _, v := range b.Out {
-		if v == nil {
+		if v == nil || v.Kind != graph.TensorType {
 			continue
 		}
 		if _, ok := v.Dims.Concrete(); !ok {
@@ -227,7 +224,6 @@ func (x *once) run(step *Step) error {
 // call runs a step in Go.
 func (x *once) call(step *Step) error {
 	c := &op.Run{In: x.in, Out: x.out, Made: make([]tensor.Value, len(x.out)), Mem: x, Node: x.node}
-	x.Device.Legacy(c)
 	for _, t := range x.in {
 		c.Values = append(c.Values, op.Of(t))
 	}

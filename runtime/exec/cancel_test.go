@@ -14,40 +14,69 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestCancelWithinStep cancels a product that takes seconds. Of a few attempts one must
-// end soon after, whatever else the machine does.
+// TestCancelWithinStep cancels products that take seconds, in commands of a plan and in
+// those that a step in Go makes.
 func TestCancelWithinStep(t *testing.T) {
-	const n, attempts, most = 3000, 5, 100 * time.Millisecond
-	matrix := graph.TensorOf(tensor.F32, graph.DimsOf(tensor.Shape{n, n}))
+	const n, features = 3000, 500
+	shape := tensor.Shape{n, n}
 	x := tensor.New(tensor.F32, n, n)
-	for name, g := range map[string]*graph.Graph{
-		"two inputs":     {Inputs: []*graph.Value{{Name: "a", Type: matrix}, {Name: "b", Type: matrix}}},
-		"packed operand": {Inputs: []*graph.Value{{Name: "a", Type: matrix}}, Initializers: []*graph.Initializer{{Name: "b", Tensor: x}}},
+	input := func(name string, shape tensor.Shape) *graph.Value {
+		return &graph.Value{Name: name, Type: graph.TensorOf(tensor.F32, graph.DimsOf(shape))}
+	}
+	heads, err := x.Reshape(tensor.Shape{1, 1, n, n})
+	if err != nil {
+		t.Fatal(err)
+	}
+	product := &graph.Node{Op: "MatMul", Version: 13, Inputs: []string{"a", "b"}}
+	attention := &graph.Node{Domain: "ai.onnx.preview", Op: "FlexAttention", Version: 1, Inputs: []string{"a", "b", "c"}}
+	machine := &graph.Node{Domain: "ai.onnx.ml", Op: "SVMRegressor", Version: 1, Inputs: []string{"a"}, Attrs: []*graph.Attr{
+		{Name: "kernel_type", Kind: graph.AttrString, Str: []byte("RBF")},
+		{Name: "kernel_params", Kind: graph.AttrFloats, Floats: []float32{1, 0, 0}},
+		{Name: "n_supports", Kind: graph.AttrInt, Int: n},
+		{Name: "rho", Kind: graph.AttrFloats, Floats: []float32{0}},
+		{Name: "coefficients", Kind: graph.AttrFloats, Floats: make([]float32, n)},
+		{Name: "support_vectors", Kind: graph.AttrFloats, Floats: make([]float32, n*features)},
+	}}
+	for _, c := range []struct {
+		name string
+		node *graph.Node
+		g    graph.Graph
+		in   []tensor.Value
+	}{
+		{"two inputs", product, graph.Graph{Inputs: []*graph.Value{input("a", shape), input("b", shape)}}, []tensor.Value{x, x}},
+		{"packed operand", product, graph.Graph{Inputs: []*graph.Value{input("a", shape)}, Initializers: []*graph.Initializer{{Name: "b", Tensor: x}}}, []tensor.Value{x}},
+		{"attention in Go", attention, graph.Graph{Inputs: []*graph.Value{input("a", heads.Shape()), input("b", heads.Shape()), input("c", heads.Shape())}}, []tensor.Value{heads, heads, heads}},
+		{"support vectors", machine, graph.Graph{Inputs: []*graph.Value{input("a", tensor.Shape{n, features})}}, []tensor.Value{tensor.New(tensor.F32, n, features)}},
 	} {
-		g.Outputs = []*graph.Value{{Name: "y"}}
-		g.Nodes = []*graph.Node{{Op: "MatMul", Version: 13, Inputs: []string{"a", "b"}, Outputs: []string{"y"}}}
-		t.Run(name, func(t *testing.T) {
-			d := optest.Device(t)
-			p, err := plan.Compile(&graph.Model{Graph: g}, op.Standard(), d, op.Prepare{Packs: op.NewPacks()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			in := []tensor.Value{x, x}[:len(p.Inputs)]
-			pl, err := p.For(in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			e := exec.New(d, 0)
-			defer e.Close()
-			late := time.Duration(0)
-			for range attempts {
-				if late = cancelLater(t, e, pl, in); late <= most {
-					return
-				}
-			}
-			t.Errorf("the run ended %v after it was cancelled", late)
+		t.Run(c.name, func(t *testing.T) {
+			c.node.Outputs, c.g.Nodes, c.g.Outputs = []string{"y"}, []*graph.Node{c.node}, []*graph.Value{{Name: "y"}}
+			checkCancelled(t, &c.g, c.in)
 		})
 	}
+}
+
+// checkCancelled cancels runs of a graph. Of a few attempts one must end soon after,
+// whatever else the machine does.
+func checkCancelled(t *testing.T, g *graph.Graph, in []tensor.Value) {
+	const attempts, most = 5, 100 * time.Millisecond
+	d := optest.Device(t)
+	p, err := plan.Compile(&graph.Model{Graph: g}, op.Standard(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pl, err := p.For(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := exec.New(d, 0)
+	defer e.Close()
+	late := time.Duration(0)
+	for range attempts {
+		if late = cancelLater(t, e, pl, in); late <= most {
+			return
+		}
+	}
+	t.Errorf("the run ended %v after it was cancelled", late)
 }
 
 // cancelLater runs the plan, cancels the run when it is under way, and returns how long

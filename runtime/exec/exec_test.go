@@ -143,7 +143,7 @@ func model(inputs, outputs string, nodes ...*graph.Node) *graph.Model {
 
 func compile(t testing.TB, m *graph.Model) *plan.Program {
 	t.Helper()
-	p, err := plan.Compile(m, registry(t), optest.Device(t), op.Prepare{Packs: op.NewPacks()})
+	p, err := plan.Compile(m, registry(t), optest.Device(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -233,7 +233,7 @@ func (f *frame) reset() {
 	clear(f.call.Values[:cap(f.call.Values)])
 	clear(f.call.Out[:cap(f.call.Out)])
 	clear(f.call.Made[:cap(f.call.Made)])
-	f.call.Body, f.call.BodyType = nil, nil
+	f.call.Body, f.call.BodyType, f.call.Stop = nil, nil, nil
 	f.run, f.taken = nil, 0
 }
 

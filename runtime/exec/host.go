@@ -14,8 +14,10 @@ import (
 // host sets up the operands of a step and runs it in Go.
 func (r *run) host(f *frame, at int) error {
 	s, c := &f.plan.Steps[at], &f.call
-	c.Node, c.Mem = s.Node.Node, f
-	r.device.Legacy(c)
+	c.Node, c.Mem, c.Stop = s.Node.Node, f, nil
+	if r.stop != nil {
+		c.Stop = r.stop
+	}
 	c.In, c.Values, c.Out, c.Made = c.In[:0], c.Values[:0], c.Out[:0], c.Made[:0]
 	for _, id := range s.In[:len(s.Inputs)] {
 		var v tensor.Value
@@ -54,6 +56,9 @@ func (r *run) hostRun(f *frame, s *plan.Step) error {
 	}
 	err := op.Guard(func() error { return s.Call(c) })
 	f.more.rewind(f.device)
+	if errors.Is(err, op.ErrStopped) {
+		return r.ctx.Err()
+	}
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/internal/optest"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/plan"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -28,7 +27,7 @@ func (rowless) Layouts(*device.Binding) []device.LayoutChoice { return nil }
 // runs on the host.
 func TestDeviceWithoutRows(t *testing.T) {
 	d := rowless{optest.Device(t)}
-	p, err := plan.Compile(model("a", "y", node("Sum", "a a", "b"), node("Sum", "b a", "y")), registry(t), d, op.Prepare{Packs: op.NewPacks()})
+	p, err := plan.Compile(model("a", "y", node("Sum", "a a", "b"), node("Sum", "b a", "y")), registry(t), d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package op
 import (
 	"math"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -14,8 +13,6 @@ type FlexAttention struct {
 	scale       *float32
 	score, prob bool // which graphs there are
 	double      bool
-	product     [2]bindings.Kernel // of float32 and float64
-	softmax     bindings.Kernel
 }
 
 func newFlexAttention(n *Node) (Op, error) {
@@ -81,22 +78,19 @@ func (o *FlexAttention) BodyTypes(_ string, in []*Value) ([]graph.Type, bool) {
 	return []graph.Type{graph.TensorOf(o.precision(in[0].DType), graph.UnknownDims(4))}, true
 }
 
-// Prepare chooses the kernels.
-func (o *FlexAttention) Prepare(c *Prepare) (err error) {
-	for i, name := range []string{"f32_gemm", "f64_gemm"} {
-		if o.product[i], err = c.Kernel(name); err != nil {
-			return err
-		}
-	}
-	o.softmax, err = c.Kernel("f32_softmax")
-	return err
+// FlexKernels is what a device computes for FlexAttention, on tensors of float32 or
+// float64 of shape [batch,heads,rows,columns].
+type FlexKernels interface {
+	// Scores sets y to scale·a·b', Product to a·b. Each head of b is multiplied by as many
+	// neighbouring heads of a as there are for one of b.
+	Scores(a, b *tensor.Tensor, scale float32, y *tensor.Tensor) error
+	Product(a, b, y *tensor.Tensor) error
+	// Softmax sets y to the softmax of each row of x, of float32. Rows have elements.
+	Softmax(x, y *tensor.Tensor) error
 }
 
-// Describe names the kernels.
-func (o *FlexAttention) Describe() string { return describe(o.product[0], o.softmax) }
-
-// Run computes the output.
-func (o *FlexAttention) Run(c *Run) error {
+// Compute computes the output.
+func (o *FlexAttention) Compute(c *Run, kernels FlexKernels) error {
 	t, err := o.operands(c)
 	if err != nil {
 		return err
@@ -106,38 +100,34 @@ func (o *FlexAttention) Run(c *Run) error {
 	if err != nil || out.Len() == 0 {
 		return err
 	}
-	group := q[1] / k[1]
-	batch := []int{q[0], k[1], group}
-	s := products{m: q[2], n: k[2], k: q[3], aRow: q[3], aCol: 1, bRow: 1, bCol: q[3]}
-	s.batch = append(append(s.batch, batch...), headSteps(q, group)...)
-	s.batch = append(append(s.batch, headSteps(k, 1)[:2]...), 0)
-	scale := float32(1 / math.Sqrt(float64(max(q[3], 1))))
-	if o.scale != nil {
-		scale = *o.scale
-	}
-	scores, err := o.multiply(c, &s, t[0], t[1], tensor.Shape{q[0], q[1], q[2], k[2]}, scale)
+	scores, err := c.scratchTensor(t[0].DType(), tensor.Shape{q[0], q[1], q[2], k[2]})
 	if err != nil {
 		return err
 	}
-	weights, err := o.weigh(c, scores)
+	if err := kernels.Scores(t[0], t[1], o.scaleFor(q[3]), scores); err != nil {
+		return err
+	}
+	weights, err := o.weigh(c, kernels, scores)
 	if err != nil {
 		return err
 	}
-	s = products{m: q[2], n: v[3], k: k[2], aRow: k[2], aCol: 1, bRow: v[3], bCol: 1}
-	s.batch = append(append(s.batch, batch...), headSteps(weights.Shape(), group)...)
-	s.batch = append(append(s.batch, headSteps(v, 1)[:2]...), 0)
-	y, err := o.multiply(c, &s, weights, t[2], out.Shape(), 1)
-	if err == nil {
-		putDoubles(out, doubles(y))
+	y, err := c.scratchTensor(t[0].DType(), out.Shape())
+	if err != nil {
+		return err
 	}
-	return err
+	if err := kernels.Product(weights, t[2], y); err != nil {
+		return err
+	}
+	putDoubles(out, doubles(y))
+	return nil
 }
 
-// headSteps is the elements from one batch, one group of heads, and one head to the next
-// of [batch,heads,rows,size].
-func headSteps(s tensor.Shape, group int) []int {
-	head := s[2] * s[3]
-	return []int{s[1] * head, group * head, head}
+// scaleFor is the scale of the scores of heads of that size.
+func (o *FlexAttention) scaleFor(size int) float32 {
+	if o.scale != nil {
+		return *o.scale
+	}
+	return float32(1 / math.Sqrt(float64(max(size, 1))))
 }
 
 // operands are the inputs in the precision of the scores.
@@ -168,32 +158,8 @@ func (c *Run) scratchTensor(d tensor.DType, shape tensor.Shape) (*tensor.Tensor,
 	return tensor.FromBytes(d, shape, b)
 }
 
-func (o *FlexAttention) multiply(c *Run, s *products, x, y *tensor.Tensor, shape tensor.Shape, alpha float32) (*tensor.Tensor, error) {
-	out, err := c.scratchTensor(x.DType(), shape)
-	if err != nil {
-		return nil, err
-	}
-	p := multiplier{dtype: x.DType(), kernel: o.product[btoi(x.DType() == tensor.F64)]}
-	if err := p.run(c, s, x, y, out, addend{alpha: 1}); err != nil {
-		return nil, err
-	}
-	if alpha != 1 {
-		switch x.DType() {
-		case tensor.F64:
-			list := tensor.View[float64](out)
-			for i := range list {
-				list[i] *= float64(alpha)
-			}
-		default:
-			list := tensor.View[float32](out)
-			scaleFloats(list, list, alpha)
-		}
-	}
-	return out, nil
-}
-
 // weigh takes scores through the graphs and the softmax between them.
-func (o *FlexAttention) weigh(c *Run, scores *tensor.Tensor) (*tensor.Tensor, error) {
+func (o *FlexAttention) weigh(c *Run, kernels FlexKernels, scores *tensor.Tensor) (*tensor.Tensor, error) {
 	scores, err := o.modify(c, "score_mod", o.score, scores)
 	if err != nil {
 		return nil, err
@@ -202,12 +168,19 @@ func (o *FlexAttention) weigh(c *Run, scores *tensor.Tensor) (*tensor.Tensor, er
 	if err != nil {
 		return nil, err
 	}
-	n := fromEnd(scores.Shape(), 1)
-	if rows := scores.Shape()[:3].Len(); n > 0 && rows > 0 {
-		if scores.DType() == tensor.F64 {
-			softmaxDoubles(tensor.View[float64](scores), reduceStep{rows, n, 1}, false, tensor.View[float64](weights))
-		} else {
-			bindings.SoftmaxF32(o.softmax, c.Pool, tensor.View[float32](scores), rows, n, 1, false, tensor.View[float32](weights))
+	switch n := fromEnd(scores.Shape(), 1); {
+	case n == 0 || scores.Len() == 0:
+	case scores.DType() == tensor.F64:
+		x, y := tensor.View[float64](scores), tensor.View[float64](weights)
+		for at := 0; at < len(x); at += n {
+			if c.Stopped() {
+				return nil, ErrStopped
+			}
+			softmaxDoubles(x[at:][:n], reduceStep{1, n, 1}, false, y[at:][:n])
+		}
+	default:
+		if err := kernels.Softmax(scores, weights); err != nil {
+			return nil, err
 		}
 	}
 	return o.modify(c, "prob_mod", o.prob, weights)

@@ -1,19 +1,14 @@
 package op
 
 import (
-	"github.com/nacre-ml/nacre/bindings"
+	"unsafe"
+
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Kernels compute in float32. What they read of 16-bit floats is widened by the
-// conversion kernels, run by run where an operator can be cut (strip), and what
-// they write is rounded once.
-
-// floatTypes is what kernels call the floats that are computed in float32.
-var floatTypes = map[tensor.DType]bindings.FloatType{
-	tensor.F32: bindings.Float32, tensor.F16: bindings.Float16, tensor.BF16: bindings.BFloat16,
-}
+// Operators compute 16-bit floats in float32. Elements are widened, run by run where
+// an operator can be cut (strip), and results are rounded once.
 
 // isNarrow reports whether d is one of the floats that are computed in float32.
 func isNarrow(d tensor.DType) bool { return d == tensor.F32 || d == tensor.F16 || d == tensor.BF16 }
@@ -31,14 +26,42 @@ func (c *Run) floats(t *tensor.Tensor) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Half.Widen(c.Pool, floatTypes[t.DType()], t.Pointer(), wide)
+	widenFloats(wide, t, 0)
 	return wide, nil
+}
+
+// widenFloats stores the elements of a tensor of 16-bit floats from the one numbered at
+// on.
+func widenFloats(list []float32, t *tensor.Tensor, at int) {
+	if t.DType() == tensor.F16 {
+		for i, h := range tensor.View[packed.F16](t)[at:][:len(list)] {
+			list[i] = h.Float32()
+		}
+		return
+	}
+	for i, h := range tensor.View[packed.BF16](t)[at:][:len(list)] {
+		list[i] = h.Float32()
+	}
+}
+
+// narrowFloats rounds numbers to the elements of a tensor of 16-bit floats from the one
+// numbered at on.
+func narrowFloats(t *tensor.Tensor, at int, list []float32) {
+	if t.DType() == tensor.F16 {
+		for i, h := 0, tensor.View[packed.F16](t)[at:]; i < len(list); i++ {
+			h[i] = packed.ToF16(list[i])
+		}
+		return
+	}
+	for i, h := 0, tensor.View[packed.BF16](t)[at:]; i < len(list); i++ {
+		h[i] = packed.ToBF16(list[i])
+	}
 }
 
 // scratchFloats returns n floats, not cleared, for use until Run returns.
 func (c *Run) scratchFloats(n int) ([]float32, error) {
 	b, err := c.Mem.Scratch(tensor.F32.Bytes(n))
-	return asFloats(b), err
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4), err
 }
 
 // floatsFor returns where the elements of a narrow float output are to be
@@ -57,8 +80,16 @@ func (c *Run) floatsFor(t *tensor.Tensor) ([]float32, error) {
 // putFloats stores what was computed in the memory that floatsFor gave for t.
 func (c *Run) putFloats(t *tensor.Tensor, wide []float32) {
 	if t != nil && t.Len() > 0 && t.DType() != tensor.F32 {
-		c.Half.Narrow(c.Pool, floatTypes[t.DType()], wide[:t.Len()], t.Pointer())
+		narrowFloats(t, 0, wide[:t.Len()])
 	}
+}
+
+// given is input i; nil where it is left out.
+func given(c *Run, i int) *tensor.Tensor {
+	if c.Has(i) {
+		return c.In[i]
+	}
+	return nil
 }
 
 // output returns output i, which it makes if Infer could not tell its shape.

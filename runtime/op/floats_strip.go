@@ -1,11 +1,6 @@
 package op
 
-import (
-	"unsafe"
-
-	"github.com/nacre-ml/nacre/bindings"
-	"github.com/nacre-ml/nacre/runtime/tensor"
-)
+import "github.com/nacre-ml/nacre/runtime/tensor"
 
 // stripFloats is about how many elements of 16-bit floats are in float32 at a
 // time: what a second-level cache holds.
@@ -15,15 +10,13 @@ const stripFloats = 1 << 16
 // they lie, or, for 16-bit floats, in a buffer that holds one run. The strip of no
 // tensor has no elements.
 type strip struct {
-	half   bindings.Kernel
-	pool   *bindings.Pool
 	t      *tensor.Tensor
 	floats []float32 // the tensor's own, or the buffer
 }
 
 // strip returns a strip of t for runs of at most n elements.
 func (c *Run) strip(t *tensor.Tensor, n int) (strip, error) {
-	s := strip{half: c.Half, pool: c.Pool, t: t}
+	s := strip{t: t}
 	if t == nil || t.Len() == 0 {
 		s.t = nil
 		return s, nil
@@ -56,7 +49,7 @@ func (s strip) room(at, n int) []float32 {
 func (s strip) load(at, n int) []float32 {
 	list := s.room(at, n)
 	if s.isBuffer() {
-		s.half.Widen(s.pool, floatTypes[s.t.DType()], unsafe.Add(s.t.Pointer(), 2*at), list)
+		widenFloats(list, s.t, at)
 	}
 	return list
 }
@@ -64,7 +57,7 @@ func (s strip) load(at, n int) []float32 {
 // store rounds what was written to the room for elements from at on.
 func (s strip) store(at int, list []float32) {
 	if s.isBuffer() {
-		s.half.Narrow(s.pool, floatTypes[s.t.DType()], list, unsafe.Add(s.t.Pointer(), 2*at))
+		narrowFloats(s.t, at, list)
 	}
 }
 

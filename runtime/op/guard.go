@@ -39,18 +39,6 @@ func guard(err *error) {
 	}
 }
 
-// Execute runs a prepared operator.
-func Execute(o Op, c *Run) (err error) {
-	defer guard(&err)
-	return o.(Runner).Run(c)
-}
-
-// Ready prepares an operator.
-func Ready(p Preparer, c *Prepare) (err error) {
-	defer guard(&err)
-	return p.Prepare(c)
-}
-
 // Guard calls f and turns a panic into an error.
 func Guard(f func() error) (err error) {
 	defer guard(&err)

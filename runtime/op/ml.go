@@ -9,6 +9,33 @@ import (
 // (https://onnx.ai/onnx/operators/index.html, ai.onnx.ml).
 const mlDomain = "ai.onnx.ml"
 
+// Learned is an operator of classical machine learning. A device computes products,
+// distances and decision trees for it, of which Compute makes labels and scores.
+type Learned interface {
+	Op
+	// Maps lists the maps that are given to LearnedKernels.Linear, and those given to RBF.
+	Maps() (linear, vectors []*LinearMap)
+	// Compute computes the outputs.
+	Compute(c *Run, k LearnedKernels) error
+}
+
+// LearnedKernels computes on rows of numbers.
+type LearnedKernels interface {
+	// Linear sets y[rows,n] to alpha·x·w' + bias of x[rows,k].
+	Linear(m *LinearMap, alpha float32, x []float32, rows int, y []float32) error
+	// RBF sets y[rows,n] to exp(-gamma·d) of the squared distances d between the rows of
+	// x[rows,k] and those of the weights.
+	RBF(m *LinearMap, gamma float32, x []float32, rows int, y []float32) error
+	// Tanh replaces numbers by their hyperbolic tangents.
+	Tanh(y []float32) error
+	// Forest32 sets y[rows,targets] to what trees give for the rows of x[rows,features].
+	// seen[rows,targets] is set to 1 where some tree has a vote and to 0 elsewhere; it is
+	// nil for a forest that is Single.
+	Forest32(f *Forest, x []float32, rows, features int, y []float32, seen []byte) error
+	// Forest64 is Forest32 in float64.
+	Forest64(f *Forest, x []float64, rows, features int, y []float64, seen []byte) error
+}
+
 // mlNumbers are the element types that most of them take.
 var mlNumbers = Types{tensor.F32, tensor.F64, tensor.I64, tensor.I32}
 

@@ -3,100 +3,96 @@ package op
 import (
 	"unsafe"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// forest runs decision trees on samples, in float32 unless the samples or the
-// model are float64.
-type forest struct {
-	model     *treeModel // without nodes and votes once prepared
-	aggregate int
-	trees     int
-	singles   *bindings.Forest[float32]
-	doubles   *bindings.Forest[float64]
+// TreeAggregate is how what the trees give a sample comes together, with the numbers of
+// nacre_tree_aggregate in csrc/ml/ml.h.
+type TreeAggregate int
+
+// The ways to join what two trees give.
+const (
+	TreeSum TreeAggregate = iota
+	TreeMin
+	TreeMax
+)
+
+// Forest is decision trees, computed in float32 unless the samples or the model are
+// float64.
+type Forest struct {
+	Model     *TreeModel
+	Aggregate TreeAggregate
+	Single    bool // every leaf has one vote, for the only target
 }
 
-func newForest(m *treeModel, aggregate int) forest {
-	return forest{model: m, aggregate: aggregate, trees: len(m.roots)}
-}
+func newForest(m *TreeModel, how TreeAggregate) *Forest { return &Forest{m, how, m.single()} }
 
-// Prepare lays the trees out for the kernel.
-func (o *forest) Prepare(c *Prepare) (err error) {
-	if o.model.double || c.DType(0) == tensor.F64 {
-		if o.doubles, err = layOut[float64](o.model); err == nil {
-			o.doubles.Aggregate = o.aggregate
-			o.doubles.Kernel, err = c.Kernel("f64_descend")
-		}
-	} else if o.singles, err = layOut[float32](o.model); err == nil {
-		o.singles.Aggregate = o.aggregate
-		o.singles.Kernel, err = c.Kernel("f32_descend")
-	}
-	o.model = &treeModel{targets: o.model.targets, features: o.model.features}
-	return err
-}
+// Double reports whether samples of type d are computed in float64.
+func (o *Forest) Double(d tensor.DType) bool { return o.Model.Double || d == tensor.F64 }
 
-// Describe names the kernel.
-func (o *forest) Describe() string {
-	if o.doubles != nil {
-		return describe(o.doubles.Kernel)
-	}
-	return describe(o.singles.Kernel)
-}
+// Trees is the forest.
+func (o *Forest) Trees() *Forest { return o }
+
+// Maps lists none.
+func (o *Forest) Maps() (linear, vectors []*LinearMap) { return nil, nil }
 
 // checkSamples reports samples that lack features that a tree asks for.
-func (o *forest) checkSamples(v *Value) (rows graph.Dim, err error) {
+func (o *Forest) checkSamples(v *Value) (rows graph.Dim, err error) {
 	rows, features, err := rowDims(v)
 	if err != nil {
 		return rows, err
 	}
-	if n, ok := features.Value(); ok && n < o.model.features {
-		return rows, graph.Mark(graph.ErrShape, "input is %v; the trees ask for %d features", v.Type, o.model.features)
+	if n, ok := features.Value(); ok && n < o.Model.Features {
+		return rows, graph.Mark(graph.ErrShape, "input is %v; the trees ask for %d features", v.Type, o.Model.Features)
 	}
 	return rows, nil
 }
 
 // each computes what the trees give, [rows,targets], and calls one of the
 // functions with it. Seen is nil when every target has a vote.
-func (o *forest) each(c *Run, singles func(s []float32, seen []byte), doubles func(s []float64, seen []byte)) error {
+func (o *Forest) each(c *Run, k LearnedKernels, singles func(s []float32, seen []byte), doubles func(s []float64, seen []byte)) error {
 	rows, features, err := matrixOf(c.In[0])
 	if err != nil {
 		return err
 	}
-	if features < o.model.features {
-		return graph.Mark(graph.ErrShape, "input is %v; the trees ask for %d features", c.In[0], o.model.features)
+	if features < o.Model.Features {
+		return graph.Mark(graph.ErrShape, "input is %v; the trees ask for %d features", c.In[0], o.Model.Features)
 	}
-	n := rows * o.model.targets
+	n := rows * o.Model.Targets
 	var seen []byte
-	if o.doubles != nil && o.doubles.First != nil || o.doubles == nil && o.singles.First != nil {
+	if !o.Single {
 		if seen, err = c.Mem.Scratch(n); err != nil {
 			return err
 		}
 	}
-	if o.doubles != nil {
-		x, err := c.doublesOf(c.In[0])
+	if !o.Double(c.In[0].DType()) {
+		x, err := c.floatsOf(c.In[0])
 		if err != nil {
 			return err
 		}
-		s, err := c.scratchDoubles(n)
+		s, err := c.scratchFloats(n)
 		if err != nil {
 			return err
 		}
-		bindings.ForestF64(o.doubles, c.Pool, x, rows, features, s, seen)
-		doubles(s, seen)
+		if err := k.Forest32(o, x, rows, features, s, seen); err != nil {
+			return err
+		}
+		singles(s, seen)
 		return nil
 	}
-	x, err := c.floatsOf(c.In[0])
+	x, err := c.doublesOf(c.In[0])
 	if err != nil {
 		return err
 	}
-	s, err := c.scratchFloats(n)
+	s, err := c.scratchDoubles(n)
 	if err != nil {
 		return err
 	}
-	bindings.ForestF32(o.singles, c.Pool, x, rows, features, s, seen)
-	singles(s, seen)
+	if err := k.Forest64(o, x, rows, features, s, seen); err != nil {
+		return err
+	}
+	doubles(s, seen)
 	return nil
 }
 
@@ -134,10 +130,10 @@ func (c *Run) doublesOf(t *tensor.Tensor) ([]float64, error) {
 	return list, nil
 }
 
-// treeRegressor is TreeEnsemble and TreeEnsembleRegressor: what the trees give
+// TreeRegressor is TreeEnsemble and TreeEnsembleRegressor: what the trees give
 // each target comes together, then a base value is added.
-type treeRegressor struct {
-	forest
+type TreeRegressor struct {
+	*Forest
 	average bool
 	base    []float64 // nil for none
 	post    postTransform
@@ -146,14 +142,14 @@ type treeRegressor struct {
 
 // aggregates are the ways to join what trees give, as their names begin.
 var aggregates = map[string]struct {
-	kernel  int
+	how     TreeAggregate
 	average bool
 	join    func(a, b float64) float64
 }{
-	"AVERAGE": {bindings.TreeSum, true, func(a, b float64) float64 { return a + b }},
-	"SUM":     {bindings.TreeSum, false, func(a, b float64) float64 { return a + b }},
-	"MIN":     {bindings.TreeMin, false, func(a, b float64) float64 { return min(a, b) }},
-	"MAX":     {bindings.TreeMax, false, func(a, b float64) float64 { return max(a, b) }},
+	"AVERAGE": {TreeSum, true, func(a, b float64) float64 { return a + b }},
+	"SUM":     {TreeSum, false, func(a, b float64) float64 { return a + b }},
+	"MIN":     {TreeMin, false, func(a, b float64) float64 { return min(a, b) }},
+	"MAX":     {TreeMax, false, func(a, b float64) float64 { return max(a, b) }},
 }
 
 func newTreeRegressor(n *Node) (Op, error) {
@@ -166,9 +162,9 @@ func newTreeRegressor(n *Node) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &treeModel{targets: n.Int("n_targets", 0)}
-	if m.targets < 1 || m.targets > maxTreeNodes {
-		return nil, graph.Mark(graph.ErrFormat, "n_targets is %d; it must be 1 to %d", m.targets, maxTreeNodes)
+	m := &TreeModel{Targets: n.Int("n_targets", 0)}
+	if m.Targets < 1 || m.Targets > MaxTreeNodes {
+		return nil, graph.Mark(graph.ErrFormat, "n_targets is %d; it must be 1 to %d", m.Targets, MaxTreeNodes)
 	}
 	e, err := readEntries(n, m)
 	if err != nil {
@@ -181,10 +177,10 @@ func newTreeRegressor(n *Node) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.double = m.double || double; len(base) != 0 && len(base) != m.targets {
-		return nil, graph.Mark(graph.ErrFormat, "there are %d base_values for %d targets", len(base), m.targets)
+	if m.Double = m.Double || double; len(base) != 0 && len(base) != m.Targets {
+		return nil, graph.Mark(graph.ErrFormat, "there are %d base_values for %d targets", len(base), m.Targets)
 	}
-	return &treeRegressor{forest: newForest(m, how.kernel), average: how.average, base: base, post: post}, nil
+	return &TreeRegressor{Forest: newForest(m, how.how), average: how.average, base: base, post: post}, nil
 }
 
 func newTreeEnsemble(n *Node) (Op, error) {
@@ -199,35 +195,37 @@ func newTreeEnsemble(n *Node) (Op, error) {
 		return nil, err
 	}
 	how := aggregates[names[number]]
-	return &treeRegressor{forest: newForest(m, how.kernel), average: how.average, post: postTransform(post), typed: true}, nil
+	return &TreeRegressor{Forest: newForest(m, how.how), average: how.average, post: postTransform(post), typed: true}, nil
 }
 
-func (o *treeRegressor) dtype(x tensor.DType) tensor.DType {
+func (o *TreeRegressor) dtype(x tensor.DType) tensor.DType {
 	if o.typed {
 		return x
 	}
 	return tensor.F32
 }
 
-func (o *treeRegressor) Infer(c *Infer) error {
+// Infer sets a score for every target.
+func (o *TreeRegressor) Infer(c *Infer) error {
 	rows, err := o.checkSamples(c.In[0])
 	if err != nil {
 		return err
 	}
-	c.Set(0, o.dtype(c.In[0].DType), graph.Dims{rows, graph.Known(o.model.targets)})
+	c.Set(0, o.dtype(c.In[0].DType), graph.Dims{rows, graph.Known(o.Model.Targets)})
 	return nil
 }
 
-func (o *treeRegressor) Run(c *Run) error {
+// Compute computes the output.
+func (o *TreeRegressor) Compute(c *Run, k LearnedKernels) error {
 	rows, _, err := matrixOf(c.In[0])
 	if err != nil {
 		return err
 	}
-	y, err := c.output(0, o.dtype(c.In[0].DType()), tensor.Shape{rows, o.model.targets})
+	y, err := c.output(0, o.dtype(c.In[0].DType()), tensor.Shape{rows, o.Model.Targets})
 	if err != nil {
 		return err
 	}
-	return o.each(c, func(s []float32, _ []byte) {
+	return o.each(c, k, func(s []float32, _ []byte) {
 		finishScores(o, s)
 		if y.DType() == tensor.F32 {
 			copy(tensor.View[float32](y), s)
@@ -241,13 +239,13 @@ func (o *treeRegressor) Run(c *Run) error {
 }
 
 // finishScores makes of what trees give the scores of the node.
-func finishScores[T float32 | float64](o *treeRegressor, s []T) {
-	n := o.model.targets
+func finishScores[T float32 | float64](o *TreeRegressor, s []T) {
+	n := o.Model.Targets
 	row := make([]float64, n)
 	for ; len(s) > 0; s = s[n:] {
 		for k := range n {
 			if o.average {
-				s[k] /= T(o.trees)
+				s[k] /= T(len(o.Model.Roots))
 			}
 			if o.base != nil {
 				s[k] += T(o.base[k])

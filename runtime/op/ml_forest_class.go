@@ -3,17 +3,16 @@ package op
 import (
 	"slices"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// treeClassifier is TreeEnsembleClassifier. Trees that vote for one class only,
+// TreeClassifier is TreeEnsembleClassifier. Trees that vote for one class only,
 // where there are two, make one score for both, of which the standard does not
 // speak: as in ONNX Runtime it is that of the second class, which a sample has if
 // its score is above 0, or above 1/2 if no weight is negative.
-type treeClassifier struct {
-	forest
+type TreeClassifier struct {
+	*Forest
 	labels   labels
 	base     []float64 // per class, or one for the only score; nil for none
 	post     postTransform
@@ -33,7 +32,7 @@ func newTreeClassifier(n *Node) (Op, error) {
 	if len(l.texts) == 1 {
 		return nil, graph.Mark(graph.ErrUnsupported, "the only class is %q and the other has no name; list two", l.texts[0])
 	}
-	m := &treeModel{targets: l.count()}
+	m := &TreeModel{Targets: l.count()}
 	e, err := readEntries(n, m)
 	if err != nil {
 		return nil, err
@@ -45,40 +44,41 @@ func newTreeClassifier(n *Node) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.double = m.double || double
-	o := &treeClassifier{labels: l, base: base, post: post, positive: true}
+	m.Double = m.Double || double
+	o := &TreeClassifier{labels: l, base: base, post: post, positive: true}
 	o.only = o.onlyClass(m)
 	if len(base) != 0 && len(base) != l.count() && (o.only < 0 || len(base) != 1) {
 		return nil, graph.Mark(graph.ErrFormat, "there are %d base_values for %d classes", len(base), l.count())
 	}
-	o.forest = newForest(m, bindings.TreeSum)
+	o.Forest = newForest(m, TreeSum)
 	return o, nil
 }
 
 // onlyClass returns the class of all votes where there are two classes, and makes
 // it the only target; -1 where votes are for both. It looks at the signs of all
 // weights.
-func (o *treeClassifier) onlyClass(m *treeModel) int {
+func (o *TreeClassifier) onlyClass(m *TreeModel) int {
 	var voted [2]bool
-	for _, list := range m.votes {
+	for _, list := range m.Votes {
 		for _, v := range list {
-			voted[min(v.target, 1)] = true
-			o.positive = o.positive && v.weight >= 0
+			voted[min(v.Target, 1)] = true
+			o.positive = o.positive && v.Weight >= 0
 		}
 	}
-	if m.targets != 2 || voted[0] == voted[1] {
+	if m.Targets != 2 || voted[0] == voted[1] {
 		return -1
 	}
-	m.targets = 1
-	for _, list := range m.votes {
+	m.Targets = 1
+	for _, list := range m.Votes {
 		for i := range list {
-			list[i].target = 0
+			list[i].Target = 0
 		}
 	}
 	return slices.Index(voted[:], true)
 }
 
-func (o *treeClassifier) Infer(c *Infer) error {
+// Infer sets a label and scores for every sample.
+func (o *TreeClassifier) Infer(c *Infer) error {
 	rows, err := o.checkSamples(c.In[0])
 	if err != nil {
 		return err
@@ -88,7 +88,8 @@ func (o *treeClassifier) Infer(c *Infer) error {
 	return nil
 }
 
-func (o *treeClassifier) Run(c *Run) error {
+// Compute computes the outputs.
+func (o *TreeClassifier) Compute(c *Run, k LearnedKernels) error {
 	rows, _, err := matrixOf(c.In[0])
 	if err != nil {
 		return err
@@ -98,7 +99,7 @@ func (o *treeClassifier) Run(c *Run) error {
 		return err
 	}
 	classes := make([]int, rows)
-	err = o.each(c, func(s []float32, seen []byte) { classify(o, s, seen, classes, z) },
+	err = o.each(c, k, func(s []float32, seen []byte) { classify(o, s, seen, classes, z) },
 		func(s []float64, seen []byte) { classify(o, s, seen, classes, z) })
 	if err != nil {
 		return err
@@ -111,7 +112,7 @@ func (o *treeClassifier) Run(c *Run) error {
 }
 
 // classify writes the class of every sample and its scores.
-func classify[T float32 | float64](o *treeClassifier, s []T, seen []byte, classes []int, z []float32) {
+func classify[T float32 | float64](o *TreeClassifier, s []T, seen []byte, classes []int, z []float32) {
 	count := o.labels.count()
 	row := make([]float64, count)
 	for r := range classes {
@@ -134,7 +135,7 @@ func classify[T float32 | float64](o *treeClassifier, s []T, seen []byte, classe
 }
 
 // classifyOne sets the scores of two classes from one, and returns the class.
-func classifyOne[T float32 | float64](o *treeClassifier, s T, row []float64) int {
+func classifyOne[T float32 | float64](o *TreeClassifier, s T, row []float64) int {
 	switch len(o.base) {
 	case 1:
 		s += T(o.base[0])
@@ -160,7 +161,7 @@ func classifyOne[T float32 | float64](o *treeClassifier, s T, row []float64) int
 
 // classifyMany sets the scores of classes, and returns the class with the highest
 // among those that have a vote or a base value, the first of equals.
-func classifyMany[T float32 | float64](o *treeClassifier, s []T, seen []byte, row []float64) int {
+func classifyMany[T float32 | float64](o *TreeClassifier, s []T, seen []byte, row []float64) int {
 	best := -1
 	for k := range s {
 		if o.base != nil {

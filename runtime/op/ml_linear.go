@@ -1,56 +1,43 @@
 package op
 
 import (
-	"unsafe"
-
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// linearMap is alpha·x·w' + bias on rows of float32, with weights that an attribute
+// LinearMap is alpha·x·w' + bias on rows of float32, with weights that an attribute
 // holds.
-type linearMap struct {
-	w       *tensor.Tensor // [n,k]
-	bias    []float32      // n; nil for none
-	product multiplier
+type LinearMap struct {
+	Weights *tensor.Tensor // [n,k]
+	Bias    []float32      // n; nil for none
 }
 
 // newLinearMap makes rows of the weights, n of them.
-func newLinearMap(weights []float32, n int, bias []float32) (*linearMap, error) {
+func newLinearMap(weights []float32, n int, bias []float32) (*LinearMap, error) {
 	if n < 1 || len(weights) == 0 || len(weights)%n != 0 {
 		return nil, graph.Mark(graph.ErrFormat, "%d coefficients are not %d rows", len(weights), n)
 	}
-	if len(bias) != 0 && len(bias) != n {
+	if len(bias) == 0 {
+		bias = nil
+	} else if len(bias) != n {
 		return nil, graph.Mark(graph.ErrFormat, "%d coefficients come in %d rows and there are %d intercepts", len(weights), n, len(bias))
 	}
 	w, err := tensor.From(weights, n, len(weights)/n)
-	return &linearMap{w: w, bias: bias}, err
+	return &LinearMap{Weights: w, Bias: bias}, err
 }
 
-func (a *linearMap) rows() int     { return a.w.Shape()[0] }
-func (a *linearMap) features() int { return a.w.Shape()[1] }
+// Rows is n.
+func (a *LinearMap) Rows() int { return a.Weights.Shape()[0] }
 
-func (a *linearMap) prepare(c *Prepare) error {
-	p := &Prepare{In: []*tensor.Tensor{nil, a.w}, DTypes: []tensor.DType{tensor.F32, tensor.F32}, ISA: c.ISA, Packs: c.Packs}
-	if err := a.product.prepare(p); err != nil {
-		return err
-	}
-	return a.product.packRight(p, 1, true)
-}
+// Features is k.
+func (a *LinearMap) Features() int { return a.Weights.Shape()[1] }
 
-// run computes out[rows,n] of x[rows,k].
-func (a *linearMap) run(c *Run, x []float32, rows int, alpha float32, out []float32) error {
-	if len(out) == 0 {
-		return nil
-	}
-	n, k := a.rows(), a.features()
-	s := products{m: rows, n: n, k: k, aRow: k, aCol: 1, bRow: 1, bCol: k}
-	return a.product.runFloats(c, &s, unsafe.Pointer(unsafe.SliceData(x)), a.w.Pointer(), alpha, a.bias, out)
-}
+// Maps is the map alone.
+func (a *LinearMap) Maps() (linear, vectors []*LinearMap) { return []*LinearMap{a}, nil }
 
-// linearRegressor makes a score for every target.
-type linearRegressor struct {
-	*linearMap
+// LinearRegressor makes a score for every target.
+type LinearRegressor struct {
+	*LinearMap
 	post postTransform
 }
 
@@ -60,10 +47,11 @@ func newLinearRegressor(n *Node) (Op, error) {
 		return nil, err
 	}
 	a, err := newLinearMap(n.Floats("coefficients"), n.Int("targets", 1), n.Floats("intercepts"))
-	return &linearRegressor{a, post}, err
+	return &LinearRegressor{a, post}, err
 }
 
-func (o *linearRegressor) Infer(c *Infer) error { return inferScores(c, o.features(), o.rows()) }
+// Infer sets a score for every target.
+func (o *LinearRegressor) Infer(c *Infer) error { return inferScores(c, o.Features(), o.Rows()) }
 
 // inferScores says that output 0 is n scores for every sample.
 func inferScores(c *Infer, features, n int) error {
@@ -78,31 +66,26 @@ func inferScores(c *Infer, features, n int) error {
 	return nil
 }
 
-// Prepare packs the weights.
-func (o *linearRegressor) Prepare(c *Prepare) error { return o.prepare(c) }
-
-// Describe names the kernel.
-func (o *linearRegressor) Describe() string { return o.product.describe() }
-
-func (o *linearRegressor) Run(c *Run) error {
-	x, rows, err := c.sampleRows(o.features())
+// Compute computes the outputs.
+func (o *LinearRegressor) Compute(c *Run, k LearnedKernels) error {
+	x, rows, err := c.sampleRows(o.Features())
 	if err != nil {
 		return err
 	}
-	y, err := c.scoresFor(0, rows, o.rows())
+	y, err := c.scoresFor(0, rows, o.Rows())
 	if err != nil {
 		return err
 	}
-	if err := o.run(c, x, rows, 1, y); err != nil {
+	if err := k.Linear(o.LinearMap, 1, x, rows, y); err != nil {
 		return err
 	}
-	o.post.rows(y, o.rows())
+	o.post.rows(y, o.Rows())
 	return nil
 }
 
-// linearClassifier makes a score for every class, or one for the second of two.
-type linearClassifier struct {
-	*linearMap
+// LinearClassifier makes a score for every class, or one for the second of two.
+type LinearClassifier struct {
+	*LinearMap
 	labels labels
 	post   postTransform
 }
@@ -126,31 +109,27 @@ func newLinearClassifier(n *Node) (Op, error) {
 		return nil, graph.Mark(graph.ErrFormat, "there are %d intercepts for %d classes", rows, l.count())
 	}
 	a, err := newLinearMap(n.Floats("coefficients"), rows, bias)
-	return &linearClassifier{a, l, post}, err
+	return &LinearClassifier{a, l, post}, err
 }
 
-func (o *linearClassifier) Infer(c *Infer) error {
-	return inferClasses(c, &o.labels, o.features(), o.labels.count())
+// Infer sets a label and scores for every sample.
+func (o *LinearClassifier) Infer(c *Infer) error {
+	return inferClasses(c, &o.labels, o.Features(), o.labels.count())
 }
 
-// Prepare packs the weights.
-func (o *linearClassifier) Prepare(c *Prepare) error { return o.prepare(c) }
-
-// Describe names the kernel.
-func (o *linearClassifier) Describe() string { return o.product.describe() }
-
-func (o *linearClassifier) Run(c *Run) error {
-	x, rows, err := c.sampleRows(o.features())
+// Compute computes the outputs.
+func (o *LinearClassifier) Compute(c *Run, k LearnedKernels) error {
+	x, rows, err := c.sampleRows(o.Features())
 	if err != nil {
 		return err
 	}
-	if o.rows() == o.labels.count() {
-		n := o.rows()
+	if o.Rows() == o.labels.count() {
+		n := o.Rows()
 		y, err := c.scoresFor(1, rows, n)
 		if err != nil {
 			return err
 		}
-		if err := o.run(c, x, rows, 1, y); err != nil {
+		if err := k.Linear(o.LinearMap, 1, x, rows, y); err != nil {
 			return err
 		}
 		if err := c.putLabels(&o.labels, rows, func(r int) int { return largest(y[r*n:][:n]) }); err != nil {
@@ -163,7 +142,7 @@ func (o *linearClassifier) Run(c *Run) error {
 	if err != nil {
 		return err
 	}
-	if err := o.run(c, x, rows, 1, one); err != nil {
+	if err := k.Linear(o.LinearMap, 1, x, rows, one); err != nil {
 		return err
 	}
 	if err := c.putLabels(&o.labels, rows, func(r int) int { return secondIf(one[r] > 0) }); err != nil || !c.Wants(1) {

@@ -2,9 +2,7 @@ package op
 
 import (
 	"math"
-	"unsafe"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -12,11 +10,8 @@ import (
 type svmKernel struct {
 	kind                 string
 	gamma, coef0, degree float32
-	vectors              *linearMap // with coef0 as bias, for all kinds but RBF
-	transposed           []float32  // for RBF: [features,vectors], rows padded
+	vectors              *LinearMap // with coef0 as bias, for POLY and SIGMOID
 	count, width         int        // of vectors and of their elements
-	rbf                  bindings.Kernel
-	tanh                 bindings.Kernel
 }
 
 // readSVMKernel reads a kernel with n support vectors, or with coefficients in
@@ -42,57 +37,35 @@ func readSVMKernel(n *Node, vectors []float32, count int, linear bool) (*svmKern
 	if k.vectors, err = newLinearMap(vectors, count, nil); err != nil {
 		return nil, err
 	}
-	k.width = k.vectors.features()
-	switch k.kind {
-	case "RBF":
-		stride := (count + bindings.MLPad - 1) / bindings.MLPad * bindings.MLPad
-		k.transposed = make([]float32, k.width*stride)
-		for i, v := range vectors {
-			k.transposed[i%k.width*stride+i/k.width] = v
-		}
-		k.vectors = nil
-	case "POLY", "SIGMOID":
-		k.vectors.bias = perFeature([]float32{k.coef0}, count)
+	k.width = k.vectors.Features()
+	if k.kind == "POLY" || k.kind == "SIGMOID" {
+		k.vectors.Bias = perFeature([]float32{k.coef0}, count)
 	}
 	return k, nil
 }
 
-func (k *svmKernel) prepare(c *Prepare) (err error) {
+// maps is the vectors, for products or for distances.
+func (k *svmKernel) maps() (linear, vectors []*LinearMap) {
 	if k.kind == "RBF" {
-		k.rbf, err = c.Kernel("f32_rbf")
-		return err
+		return nil, []*LinearMap{k.vectors}
 	}
-	if k.kind == "SIGMOID" {
-		if k.tanh, err = c.Kernel("f32_tanh"); err != nil {
-			return err
-		}
-	}
-	return k.vectors.prepare(c)
-}
-
-func (k *svmKernel) describe() string {
-	if k.rbf.Valid() {
-		return describe(k.rbf)
-	}
-	return k.vectors.product.describe()
+	return []*LinearMap{k.vectors}, nil
 }
 
 // run compares every row of x with every vector, to out[rows,count].
-func (k *svmKernel) run(c *Run, x []float32, rows int, out []float32) error {
+func (k *svmKernel) run(kernels LearnedKernels, x []float32, rows int, out []float32) error {
 	switch k.kind {
 	case "RBF":
-		bindings.RBFF32(k.rbf, c.Pool, x, rows, k.width, k.transposed, k.count, k.gamma, out)
-		return nil
+		return kernels.RBF(k.vectors, k.gamma, x, rows, out)
 	case "LINEAR":
-		return k.vectors.run(c, x, rows, 1, out)
+		return kernels.Linear(k.vectors, 1, x, rows, out)
 	}
-	if err := k.vectors.run(c, x, rows, k.gamma, out); err != nil {
+	if err := kernels.Linear(k.vectors, k.gamma, x, rows, out); err != nil {
 		return err
 	}
 	switch {
 	case k.kind == "SIGMOID":
-		lane := floatLane(out)
-		bindings.EltwiseMap(c.Pool, k.tanh, lane, lane, len(out), nil)
+		return kernels.Tanh(out)
 	case k.degree == 2:
 		for i, v := range out {
 			out[i] = v * v
@@ -111,7 +84,7 @@ func (k *svmKernel) run(c *Run, x []float32, rows int, out []float32) error {
 
 // each compares the rows of x with every vector, some rows at a time, and calls f
 // with what came of them: [n,count] of the rows from first on.
-func (k *svmKernel) each(c *Run, x []float32, rows int, f func(first, n int, compared []float32) error) error {
+func (k *svmKernel) each(c *Run, kernels LearnedKernels, x []float32, rows int, f func(first, n int, compared []float32) error) error {
 	const most = 1 << 20 // numbers at a time
 	step := min(rows, max(1, most/k.count))
 	compared, err := c.scratchFloats(step * k.count)
@@ -119,9 +92,12 @@ func (k *svmKernel) each(c *Run, x []float32, rows int, f func(first, n int, com
 		return err
 	}
 	for first := 0; first < rows; first += step {
+		if c.Stopped() {
+			return ErrStopped
+		}
 		n := min(step, rows-first)
 		part := compared[:n*k.count]
-		if err := k.run(c, x[first*k.width:], n, part); err != nil {
+		if err := k.run(kernels, x[first*k.width:], n, part); err != nil {
 			return err
 		}
 		if err := f(first, n, part); err != nil {
@@ -131,18 +107,18 @@ func (k *svmKernel) each(c *Run, x []float32, rows int, f func(first, n int, com
 	return nil
 }
 
-// svmRegressor adds up the comparisons with support vectors, each with a weight.
+// SVMRegressor adds up the comparisons with support vectors, each with a weight.
 // As a one-class machine it says by 1 or -1 whether a sample is of the class.
-type svmRegressor struct {
+type SVMRegressor struct {
 	kernel   *svmKernel
-	sum      *linearMap // of comparisons; nil when the kernel makes the score
+	sum      *LinearMap // of comparisons; nil when the kernel makes the score
 	rho      float32
 	oneClass bool
 	post     postTransform
 }
 
 func newSVMRegressor(n *Node) (Op, error) {
-	o := &svmRegressor{oneClass: n.Bool("one_class", false)}
+	o := &SVMRegressor{oneClass: n.Bool("one_class", false)}
 	count, rho, coefficients, vectors := n.Int("n_supports", 0), n.Floats("rho"), n.Floats("coefficients"), n.Floats("support_vectors")
 	if len(rho) == 0 {
 		return nil, graph.Mark(graph.ErrFormat, "rho is left out")
@@ -154,7 +130,7 @@ func newSVMRegressor(n *Node) (Op, error) {
 	}
 	if count <= 0 {
 		if o.kernel, err = readSVMKernel(n, coefficients, 1, true); err == nil {
-			o.kernel.vectors.bias = []float32{o.rho}
+			o.kernel.vectors.Bias = []float32{o.rho}
 		}
 		return o, err
 	}
@@ -168,22 +144,19 @@ func newSVMRegressor(n *Node) (Op, error) {
 	return o, err
 }
 
-func (o *svmRegressor) Infer(c *Infer) error { return inferScores(c, o.kernel.width, 1) }
+// Infer sets a score for every sample.
+func (o *SVMRegressor) Infer(c *Infer) error { return inferScores(c, o.kernel.width, 1) }
 
-// Prepare packs the vectors.
-func (o *svmRegressor) Prepare(c *Prepare) error {
-	if o.sum != nil {
-		if err := o.sum.prepare(c); err != nil {
-			return err
-		}
+// Maps lists the vectors and the weights of comparisons.
+func (o *SVMRegressor) Maps() (linear, vectors []*LinearMap) {
+	if linear, vectors = o.kernel.maps(); o.sum != nil {
+		linear = append(linear, o.sum)
 	}
-	return o.kernel.prepare(c)
+	return linear, vectors
 }
 
-// Describe names the kernel.
-func (o *svmRegressor) Describe() string { return o.kernel.describe() }
-
-func (o *svmRegressor) Run(c *Run) error {
+// Compute computes the output.
+func (o *SVMRegressor) Compute(c *Run, k LearnedKernels) error {
 	x, rows, err := c.sampleRows(o.kernel.width)
 	if err != nil {
 		return err
@@ -193,10 +166,10 @@ func (o *svmRegressor) Run(c *Run) error {
 		return err
 	}
 	if o.sum == nil {
-		err = o.kernel.run(c, x, rows, y)
+		err = o.kernel.run(k, x, rows, y)
 	} else {
-		err = o.kernel.each(c, x, rows, func(first, n int, compared []float32) error {
-			return o.sum.run(c, compared, n, 1, y[first:first+n])
+		err = o.kernel.each(c, k, x, rows, func(first, n int, compared []float32) error {
+			return k.Linear(o.sum, 1, compared, n, y[first:first+n])
 		})
 	}
 	if err != nil {
@@ -214,9 +187,9 @@ func (o *svmRegressor) Run(c *Run) error {
 	return nil
 }
 
-// svmClassifier lets one machine decide between each two classes, or scores each
+// SVMClassifier lets one machine decide between each two classes, or scores each
 // class by a linear function when it has no support vectors.
-type svmClassifier struct {
+type SVMClassifier struct {
 	kernel       *svmKernel
 	labels       labels
 	perClass     []int     // support vectors, class by class; nil for none
@@ -232,7 +205,7 @@ func newSVMClassifier(n *Node) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &svmClassifier{labels: l, coefficients: n.Floats("coefficients"), rho: n.Floats("rho"), probA: n.Floats("prob_a"), probB: n.Floats("prob_b"), positive: true}
+	o := &SVMClassifier{labels: l, coefficients: n.Floats("coefficients"), rho: n.Floats("rho"), probA: n.Floats("prob_a"), probB: n.Floats("prob_b"), positive: true}
 	if o.post, err = n.postTransform(); err != nil {
 		return nil, err
 	}
@@ -252,7 +225,7 @@ func newSVMClassifier(n *Node) (Op, error) {
 			return nil, graph.Mark(graph.ErrFormat, "rho is left out")
 		}
 		if o.kernel, err = readSVMKernel(n, o.coefficients, l.count(), true); err == nil {
-			o.kernel.vectors.bias = perFeature(o.rho[:1], l.count())
+			o.kernel.vectors.Bias = perFeature(o.rho[:1], l.count())
 		}
 		return o, err
 	}
@@ -273,24 +246,23 @@ func newSVMClassifier(n *Node) (Op, error) {
 
 // scores is how many there are for each sample: one per class, or without
 // probabilities one per pair of classes where they are more than two.
-func (o *svmClassifier) scores() int {
+func (o *SVMClassifier) scores() int {
 	if n := o.labels.count(); o.perClass != nil && len(o.probA) == 0 && n > 2 {
 		return n * (n - 1) / 2
 	}
 	return o.labels.count()
 }
 
-func (o *svmClassifier) Infer(c *Infer) error {
+// Infer sets a label and scores for every sample.
+func (o *SVMClassifier) Infer(c *Infer) error {
 	return inferClasses(c, &o.labels, o.kernel.width, o.scores())
 }
 
-// Prepare packs the vectors.
-func (o *svmClassifier) Prepare(c *Prepare) error { return o.kernel.prepare(c) }
+// Maps lists the vectors.
+func (o *SVMClassifier) Maps() (linear, vectors []*LinearMap) { return o.kernel.maps() }
 
-// Describe names the kernel.
-func (o *svmClassifier) Describe() string { return o.kernel.describe() }
-
-func (o *svmClassifier) Run(c *Run) error {
+// Compute computes the outputs.
+func (o *SVMClassifier) Compute(c *Run, k LearnedKernels) error {
 	x, rows, err := c.sampleRows(o.kernel.width)
 	if err != nil {
 		return err
@@ -304,7 +276,7 @@ func (o *svmClassifier) Run(c *Run) error {
 		return c.putLabels(&o.labels, 0, nil)
 	}
 	if o.perClass == nil {
-		if err := o.kernel.run(c, x, rows, y); err != nil {
+		if err := o.kernel.run(k, x, rows, y); err != nil {
 			return err
 		}
 		if err := c.putLabels(&o.labels, rows, func(r int) int { return o.linearClass(y[r*n:][:n]) }); err != nil {
@@ -314,7 +286,7 @@ func (o *svmClassifier) Run(c *Run) error {
 		return nil
 	}
 	classes, pairs := make([]int, rows), newSVMPairs(o)
-	err = o.kernel.each(c, x, rows, func(first, count int, compared []float32) error {
+	err = o.kernel.each(c, k, x, rows, func(first, count int, compared []float32) error {
 		for r := first; r < first+count; r++ {
 			classes[r] = pairs.decide(compared[(r-first)*o.kernel.count:][:o.kernel.count])
 			pairs.put(y[r*n:][:n])
@@ -329,7 +301,7 @@ func (o *svmClassifier) Run(c *Run) error {
 
 // linearClass is the class of a sample by a score for each. Of two classes ONNX
 // Runtime takes the second whenever a score is high enough.
-func (o *svmClassifier) linearClass(s []float32) int {
+func (o *SVMClassifier) linearClass(s []float32) int {
 	k := largest(s)
 	if len(s) == 2 && (o.positive && s[k] >= 0.5 || !o.positive && s[k] > 0) {
 		return 1
@@ -340,9 +312,4 @@ func (o *svmClassifier) linearClass(s []float32) int {
 var mlSVMRows = []Row{
 	classifierRow("SVMClassifier", []int{1}, newSVMClassifier),
 	mlRow("SVMRegressor", mlNumbers, newSVMRegressor),
-}
-
-// floatLane is floats as elementwise kernels take them.
-func floatLane(list []float32) bindings.Lane {
-	return bindings.Lane{Data: unsafe.Pointer(unsafe.SliceData(list)), Bytes: 4}
 }

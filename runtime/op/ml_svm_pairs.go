@@ -4,7 +4,7 @@ import "math"
 
 // svmPairs is what is known of one sample while classes are compared in pairs.
 type svmPairs struct {
-	*svmClassifier
+	*SVMClassifier
 	classes     int
 	parts       []float64   // [classes-1,classes]: sums over the vectors of a class
 	scores      []float64   // per pair
@@ -13,9 +13,9 @@ type svmPairs struct {
 	p, products []float64
 }
 
-func newSVMPairs(o *svmClassifier) *svmPairs {
+func newSVMPairs(o *SVMClassifier) *svmPairs {
 	n := o.labels.count()
-	s := &svmPairs{svmClassifier: o, classes: n, parts: make([]float64, (n-1)*n), scores: make([]float64, n*(n-1)/2), votes: make([]int, n)}
+	s := &svmPairs{SVMClassifier: o, classes: n, parts: make([]float64, (n-1)*n), scores: make([]float64, n*(n-1)/2), votes: make([]int, n)}
 	if len(o.probA) > 0 {
 		s.p, s.products = make([]float64, n), make([]float64, n)
 		for range n {

@@ -8,77 +8,78 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// branchMode is how a node of a decision tree compares a feature with its value.
-type branchMode uint8
+// BranchMode is how a node of a decision tree compares a feature with its value.
+type BranchMode uint8
 
+// The modes, with the numbers of TreeEnsemble.
 const (
-	branchLEQ branchMode = iota // the numbers are those of TreeEnsemble
-	branchLT
-	branchGTE
-	branchGT
-	branchEQ
-	branchNEQ
-	branchMember
+	BranchLEQ BranchMode = iota
+	BranchLT
+	BranchGTE
+	BranchGT
+	BranchEQ
+	BranchNEQ
+	BranchMember
 )
 
 // branchNames are the modes that TreeEnsembleRegressor and -Classifier have.
 var branchNames = [...]string{"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"}
 
-// branchNode is a node of a decision tree that is not a leaf.
-type branchNode struct {
-	feature uint32
-	mode    branchMode
-	nanYes  bool // where a NaN goes
-	value   float64
-	set     []float64 // of branchMember, ascending
-	yes, no int32     // the number of a node, or ^ that of a leaf
+// TreeBranch is a node of a decision tree that is not a leaf.
+type TreeBranch struct {
+	Feature uint32
+	Mode    BranchMode
+	NaNYes  bool // a NaN goes on at Yes
+	Value   float64
+	Set     []float64 // of BranchMember, ascending
+	Yes, No int32     // the number of a node, or ^ that of a leaf
 }
 
-// vote is a weight for a target.
-type vote struct {
-	target uint32
-	weight float64
+// TreeVote is a weight for a target.
+type TreeVote struct {
+	Target uint32
+	Weight float64
 }
 
-// treeModel is decision trees as attributes give them, checked.
-type treeModel struct {
-	nodes    []branchNode
-	roots    []int32  // of each tree, numbered as branchNode.yes
-	votes    [][]vote // of each leaf
-	targets  int
-	features int  // that samples must at least have
-	double   bool // what attributes give is float64
+// TreeModel is decision trees as attributes give them, checked.
+type TreeModel struct {
+	Nodes    []TreeBranch
+	Roots    []int32      // of each tree, numbered as TreeBranch.Yes
+	Votes    [][]TreeVote // of each leaf, one at most for a target
+	Targets  int
+	Features int  // that samples must at least have
+	Double   bool // what attributes give is float64
 }
 
-// maxTreeNodes bounds the nodes of a forest, so that their numbers and the
+// MaxTreeNodes bounds the nodes of a forest, so that their numbers and the
 // offsets of their fields fit 32 bits.
-const maxTreeNodes = 1 << 28
+const MaxTreeNodes = 1 << 28
 
 // check reports a node that leads to itself, and finds out how many features are
 // needed.
-func (m *treeModel) check() error {
+func (m *TreeModel) check() error {
 	const (
 		unseen = iota
 		open
 		done
 	)
-	state := make([]uint8, len(m.nodes))
+	state := make([]uint8, len(m.Nodes))
 	var stack []int32
-	for first := range m.nodes {
+	for first := range m.Nodes {
 		if state[first] == unseen {
 			stack = append(stack, int32(first))
 		}
 		for len(stack) > 0 {
 			i := stack[len(stack)-1]
-			n := &m.nodes[i]
+			n := &m.Nodes[i]
 			if state[i] != unseen {
 				state[i] = done
 				stack = stack[:len(stack)-1]
 				continue
 			}
 			state[i] = open
-			m.features = max(m.features, int(n.feature)+1)
-			for _, to := range []int32{n.yes, n.no} {
+			m.Features = max(m.Features, int(n.Feature)+1)
+			for _, to := range []int32{n.Yes, n.No} {
 				switch {
 				case to < 0 || state[to] == done:
 				case state[to] == open:
@@ -93,27 +94,27 @@ func (m *treeModel) check() error {
 }
 
 // join makes one of the votes of a leaf that are for the same target.
-func (m *treeModel) join(add func(a, b float64) float64) {
-	for i, list := range m.votes {
+func (m *TreeModel) join(add func(a, b float64) float64) {
+	for i, list := range m.Votes {
 		if len(list) < 2 {
 			continue
 		}
-		slices.SortStableFunc(list, func(a, b vote) int { return cmp.Compare(a.target, b.target) })
+		slices.SortStableFunc(list, func(a, b TreeVote) int { return cmp.Compare(a.Target, b.Target) })
 		kept := list[:1]
 		for _, v := range list[1:] {
-			if last := &kept[len(kept)-1]; last.target == v.target {
-				last.weight = add(last.weight, v.weight)
+			if last := &kept[len(kept)-1]; last.Target == v.Target {
+				last.Weight = add(last.Weight, v.Weight)
 			} else {
 				kept = append(kept, v)
 			}
 		}
-		m.votes[i] = kept
+		m.Votes[i] = kept
 	}
 }
 
 // single reports whether every leaf has one vote, for the only target.
-func (m *treeModel) single() bool {
-	return m.targets == 1 && !slices.ContainsFunc(m.votes, func(list []vote) bool { return len(list) != 1 })
+func (m *TreeModel) single() bool {
+	return m.Targets == 1 && !slices.ContainsFunc(m.Votes, func(list []TreeVote) bool { return len(list) != 1 })
 }
 
 // feature checks the number of a feature.

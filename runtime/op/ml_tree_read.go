@@ -42,7 +42,7 @@ func sameLength(names []string, lengths ...int) error {
 type entries struct {
 	trees, ids []int
 	index      map[[2]int]int32 // of entries, by both numbers
-	place      []int32          // numbered as branchNode.yes
+	place      []int32          // numbered as TreeBranch.Yes
 	child      []bool           // some node leads there
 }
 
@@ -56,7 +56,7 @@ func (e *entries) find(tree, id int) (int32, error) {
 }
 
 // readEntries reads the attributes nodes_* of the older operators into m.
-func readEntries(n *Node, m *treeModel) (*entries, error) {
+func readEntries(n *Node, m *TreeModel) (*entries, error) {
 	n.Ignore("nodes_hitrates", "nodes_hitrates_as_tensor") // how often samples came by
 	e := &entries{trees: n.Ints("nodes_treeids"), ids: n.Ints("nodes_nodeids")}
 	features, yes, no, missing := n.Ints("nodes_featureids"), n.Ints("nodes_truenodeids"), n.Ints("nodes_falsenodeids"), n.Ints("nodes_missing_value_tracks_true")
@@ -64,7 +64,7 @@ func readEntries(n *Node, m *treeModel) (*entries, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.double = double
+	m.Double = double
 	var modes [][]byte
 	if a := n.attr("nodes_modes", graph.AttrStrings); a != nil {
 		modes = a.Strs
@@ -77,8 +77,8 @@ func readEntries(n *Node, m *treeModel) (*entries, error) {
 	if err := sameLength(names, count, len(e.ids), len(features), len(yes), len(no), len(values), len(modes), len(missing)); err != nil {
 		return nil, err
 	}
-	if count > maxTreeNodes {
-		return nil, graph.Mark(graph.ErrUnsupported, "trees of %d nodes; at most %d can be run", count, maxTreeNodes)
+	if count > MaxTreeNodes {
+		return nil, graph.Mark(graph.ErrUnsupported, "trees of %d nodes; at most %d can be run", count, MaxTreeNodes)
 	}
 	e.index, e.place, e.child = make(map[[2]int]int32, count), make([]int32, count), make([]bool, count)
 	leaves := 0
@@ -101,16 +101,16 @@ func readEntries(n *Node, m *treeModel) (*entries, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.place[i] = int32(len(m.nodes))
-		m.nodes = append(m.nodes, branchNode{feature: feature, mode: branchMode(kind), nanYes: missing[i] == 1, value: values[i]})
+		e.place[i] = int32(len(m.Nodes))
+		m.Nodes = append(m.Nodes, TreeBranch{Feature: feature, Mode: BranchMode(kind), NaNYes: missing[i] == 1, Value: values[i]})
 	}
-	m.votes = make([][]vote, leaves)
+	m.Votes = make([][]TreeVote, leaves)
 	return e, e.link(m, yes, no)
 }
 
 // link sets where nodes lead, and finds the root of every tree: the first listed
 // of those that no node leads to, which is the first of all in most files.
-func (e *entries) link(m *treeModel, yes, no []int) error {
+func (e *entries) link(m *TreeModel, yes, no []int) error {
 	for i, at := range e.place {
 		if at < 0 {
 			continue
@@ -118,7 +118,7 @@ func (e *entries) link(m *treeModel, yes, no []int) error {
 		for _, to := range []struct {
 			id   int
 			into *int32
-		}{{yes[i], &m.nodes[at].yes}, {no[i], &m.nodes[at].no}} {
+		}{{yes[i], &m.Nodes[at].Yes}, {no[i], &m.Nodes[at].No}} {
 			k, err := e.find(e.trees[i], to.id)
 			if err != nil {
 				return err
@@ -134,7 +134,7 @@ func (e *entries) link(m *treeModel, yes, no []int) error {
 		}
 		if !e.child[i] && !rooted[tree] {
 			rooted[tree] = true
-			m.roots = append(m.roots, e.place[i])
+			m.Roots = append(m.Roots, e.place[i])
 		}
 	}
 	for _, tree := range order {
@@ -147,13 +147,13 @@ func (e *entries) link(m *treeModel, yes, no []int) error {
 
 // readVotes reads the attributes that begin with prefix, of votes at leaves. Old
 // converters also wrote votes of other nodes, which never count.
-func readVotes(n *Node, m *treeModel, e *entries, prefix string, join func(a, b float64) float64) error {
+func readVotes(n *Node, m *TreeModel, e *entries, prefix string, join func(a, b float64) float64) error {
 	trees, ids, targets := n.Ints(prefix+"_treeids"), n.Ints(prefix+"_nodeids"), n.Ints(prefix+"_ids")
 	weights, double, err := n.reals(prefix + "_weights")
 	if err != nil {
 		return err
 	}
-	m.double = m.double || double
+	m.Double = m.Double || double
 	names := []string{prefix + "_treeids", prefix + "_nodeids", prefix + "_ids", prefix + "_weights"}
 	if err := sameLength(names, len(trees), len(ids), len(targets), len(weights)); err != nil {
 		return err
@@ -163,12 +163,12 @@ func readVotes(n *Node, m *treeModel, e *entries, prefix string, join func(a, b 
 		if err != nil {
 			return err
 		}
-		target, err := targetOf(targets[i], m.targets)
+		target, err := targetOf(targets[i], m.Targets)
 		if err != nil {
 			return err
 		}
 		if at := e.place[k]; at < 0 {
-			m.votes[^at] = append(m.votes[^at], vote{target, w})
+			m.Votes[^at] = append(m.Votes[^at], TreeVote{target, w})
 		}
 	}
 	m.join(join)
@@ -190,9 +190,9 @@ func (n *Node) numbersOf(name string) ([]float64, tensor.DType, error) {
 
 // readTrees reads the attributes of TreeEnsemble, whose nodes and leaves have
 // lists of their own.
-func readTrees(n *Node) (*treeModel, error) {
+func readTrees(n *Node) (*TreeModel, error) {
 	n.Ignore("nodes_hitrates")
-	m := &treeModel{targets: n.Int("n_targets", 0)}
+	m := &TreeModel{Targets: n.Int("n_targets", 0)}
 	splits, splitType, err := n.numbersOf("nodes_splits")
 	if err != nil {
 		return nil, err
@@ -205,7 +205,7 @@ func readTrees(n *Node) (*treeModel, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.double = splitType == tensor.F64 || weightType == tensor.F64 || memberType == tensor.F64
+	m.Double = splitType == tensor.F64 || weightType == tensor.F64 || memberType == tensor.F64
 	if err := m.readLeaves(n, weights); err != nil {
 		return nil, err
 	}
@@ -215,27 +215,27 @@ func readTrees(n *Node) (*treeModel, error) {
 	return m, m.check()
 }
 
-func (m *treeModel) readLeaves(n *Node, weights []float64) error {
+func (m *TreeModel) readLeaves(n *Node, weights []float64) error {
 	targets := n.Ints("leaf_targetids")
 	if err := sameLength([]string{"leaf_targetids", "leaf_weights"}, len(targets), len(weights)); err != nil {
 		return err
 	}
-	if m.targets < 1 || m.targets > math.MaxInt32 {
-		return graph.Mark(graph.ErrFormat, "n_targets is %d", m.targets)
+	if m.Targets < 1 || m.Targets > math.MaxInt32 {
+		return graph.Mark(graph.ErrFormat, "n_targets is %d", m.Targets)
 	}
-	list := make([]vote, len(targets))
+	list := make([]TreeVote, len(targets))
 	for i, id := range targets {
-		target, err := targetOf(id, m.targets)
+		target, err := targetOf(id, m.Targets)
 		if err != nil {
 			return err
 		}
-		list[i] = vote{target, weights[i]}
-		m.votes = append(m.votes, list[i:i+1])
+		list[i] = TreeVote{target, weights[i]}
+		m.Votes = append(m.Votes, list[i:i+1])
 	}
 	return nil
 }
 
-func (m *treeModel) readBranches(n *Node, splits, members []float64) error {
+func (m *TreeModel) readBranches(n *Node, splits, members []float64) error {
 	features, missing := n.Ints("nodes_featureids"), n.Ints("nodes_missing_value_tracks_true")
 	yes, no := n.Ints("nodes_truenodeids"), n.Ints("nodes_falsenodeids")
 	yesLeaf, noLeaf := n.Ints("nodes_trueleafs"), n.Ints("nodes_falseleafs")
@@ -253,13 +253,13 @@ func (m *treeModel) readBranches(n *Node, splits, members []float64) error {
 	if err := sameLength(names, len(modes), len(features), len(splits), len(yes), len(no), len(yesLeaf), len(noLeaf), len(missing)); err != nil {
 		return err
 	}
-	if max(len(modes), len(m.votes)) > maxTreeNodes {
-		return graph.Mark(graph.ErrUnsupported, "trees of %d nodes and %d leaves; at most %d can be run", len(modes), len(m.votes), maxTreeNodes)
+	if max(len(modes), len(m.Votes)) > MaxTreeNodes {
+		return graph.Mark(graph.ErrUnsupported, "trees of %d nodes and %d leaves; at most %d can be run", len(modes), len(m.Votes), MaxTreeNodes)
 	}
 	place := func(id, leaf int) (int32, error) {
 		count := len(modes)
 		if leaf != 0 {
-			count = len(m.votes)
+			count = len(m.Votes)
 		}
 		if id < 0 || id >= count {
 			return 0, graph.Mark(graph.ErrFormat, "a node leads to %d, which is none of %d nodes or leaves", id, count)
@@ -274,33 +274,33 @@ func (m *treeModel) readBranches(n *Node, splits, members []float64) error {
 		if err != nil {
 			return err
 		}
-		b := branchNode{feature: feature, mode: branchMode(mode), nanYes: missing[i] == 1, value: splits[i]}
-		if b.mode > branchMember {
+		b := TreeBranch{Feature: feature, Mode: BranchMode(mode), NaNYes: missing[i] == 1, Value: splits[i]}
+		if b.Mode > BranchMember {
 			return graph.Mark(graph.ErrFormat, "mode of a node is %d", mode)
 		}
-		if b.mode == branchMember {
+		if b.Mode == BranchMember {
 			if len(members) == 0 {
 				return graph.Mark(graph.ErrFormat, "membership_values has fewer sets than there are nodes of mode BRANCH_MEMBER")
 			}
-			b.set, members = memberSet(members)
+			b.Set, members = memberSet(members)
 		}
-		if b.yes, err = place(yes[i], yesLeaf[i]); err != nil {
+		if b.Yes, err = place(yes[i], yesLeaf[i]); err != nil {
 			return err
 		}
-		if b.no, err = place(no[i], noLeaf[i]); err != nil {
+		if b.No, err = place(no[i], noLeaf[i]); err != nil {
 			return err
 		}
-		m.nodes = append(m.nodes, b)
+		m.Nodes = append(m.Nodes, b)
 	}
 	for _, root := range n.Ints("tree_roots") {
 		at, err := place(root, 0)
 		if err != nil {
 			return err
 		}
-		if b := &m.nodes[at]; b.yes < 0 && b.yes == b.no {
-			at = b.yes // a tree that is a leaf
+		if b := &m.Nodes[at]; b.Yes < 0 && b.Yes == b.No {
+			at = b.Yes // a tree that is a leaf
 		}
-		m.roots = append(m.roots, at)
+		m.Roots = append(m.Roots, at)
 	}
 	return nil
 }

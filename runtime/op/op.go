@@ -6,16 +6,16 @@
 package op
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Op is an operator bound to the attributes of one node. After Prepare it does
-// not change, and Infer and Run may be called from many goroutines at once.
+// Op is an operator bound to the attributes of one node. It does not
+// change, and its methods may be called from many goroutines at once.
 // Errors say what is wrong; the caller adds node, operator and input types.
 type Op interface {
 	// Infer sets type and extents of every output from those of the inputs.
@@ -30,17 +30,6 @@ type Runner interface {
 	Op
 	// Run computes the outputs.
 	Run(c *Run) error
-}
-
-// Preparer is an Op that chooses kernels or packs constant inputs. Prepare is
-// called once, before the first Run.
-type Preparer interface {
-	Prepare(c *Prepare) error
-}
-
-// Describer is an Op that can say which kernels it will call, for plan dumps.
-type Describer interface {
-	Describe() string
 }
 
 // Any is a count without limit in Row.In and Row.Out.
@@ -166,9 +155,8 @@ type Run struct {
 	Values []tensor.Value   // every input, of any kind; nil where it is left out
 	Out    []*tensor.Tensor // nil where an output is left out or was not inferred
 	Made   []tensor.Value   // outputs of other kinds, and tensors made elsewhere
-	Pool   *bindings.Pool
-	Half   bindings.Kernel // of op half: conversions of 16-bit floats
 	Mem    Memory
+	Stop   Flag // nil for a run that nothing ends
 	Node   *graph.Node
 	// Body runs the graph that an attribute of the node holds. It does not change
 	// its inputs; its results may share memory with them.
@@ -177,6 +165,9 @@ type Run struct {
 	BodyType func(attr string, i int) graph.Type
 }
 
+// Stopped reports whether the run is to end.
+func (c *Run) Stopped() bool { return c.Stop != nil && c.Stop.IsSet() }
+
 // Set makes v output i, for ops that pass values on or make other values than
 // tensors. Its memory must be Go's, an input's, or a result of Body.
 func (c *Run) Set(i int, v tensor.Value) {
@@ -184,6 +175,12 @@ func (c *Run) Set(i int, v tensor.Value) {
 		c.Made[i] = v
 	}
 }
+
+// Flag is set when a run is to end.
+type Flag interface{ IsSet() bool }
+
+// ErrStopped is the error of an operator that ended because the run's flag was set.
+var ErrStopped = errors.New("the run was ended")
 
 // Memory is where Run gets memory from.
 type Memory interface {
@@ -214,42 +211,6 @@ func (c *Run) Alloc(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, 
 	}
 	return t, err
 }
-
-// Prepare is what an op is told once, before its first Run.
-type Prepare struct {
-	In     []*tensor.Tensor // inputs that are constant; nil for others
-	DTypes []tensor.DType   // of every input; Invalid where left out
-	ISA    bindings.ISA     // levels that kernels may use
-	Packs  *Packs           // packed constants, shared by the sessions of a model
-
-	dropped uint64
-}
-
-// Drop says that Run will not read the elements of constant input i, because
-// Prepare packed them. Run may then find them unaligned.
-func (c *Prepare) Drop(i int) { c.dropped |= 1 << i }
-
-// Dropped reports whether Drop(i) was called.
-func (c *Prepare) Dropped(i int) bool { return i < 64 && c.dropped>>i&1 != 0 }
-
-// Const returns input i if it is constant, else nil.
-func (c *Prepare) Const(i int) *tensor.Tensor {
-	if i < len(c.In) {
-		return c.In[i]
-	}
-	return nil
-}
-
-// DType returns the element type of input i; Invalid where it is left out.
-func (c *Prepare) DType(i int) tensor.DType {
-	if i < len(c.DTypes) {
-		return c.DTypes[i]
-	}
-	return tensor.Invalid
-}
-
-// Kernel returns the best kernel of that op within the allowed levels.
-func (c *Prepare) Kernel(op string) (bindings.Kernel, error) { return bindings.Select(op, c.ISA) }
 
 // Ints returns the elements of an integer tensor of any rank.
 func Ints(t *tensor.Tensor) ([]int, error) {

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -173,20 +172,6 @@ func reducedDims(in graph.Dims, reduced []bool, keep bool) graph.Dims {
 		}
 	}
 	return out
-}
-
-// describe names kernels that were chosen.
-func describe(kernels ...bindings.Kernel) string {
-	s := ""
-	for _, k := range kernels {
-		if k.Valid() {
-			if s != "" {
-				s += " "
-			}
-			s += k.Op() + "/" + k.Variant()
-		}
-	}
-	return s
 }
 
 // Run computes the output.

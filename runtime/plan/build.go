@@ -245,7 +245,7 @@ func (b *builder) binding(x *inferred) *device.Binding {
 // them, which a mapped file does not promise.
 func (b *builder) align(x *inferred, step *device.Step) error {
 	for i, id := range x.In {
-		if id < 0 || b.values[id].Const == nil || b.values[id].Const.IsAligned() || step.Drops(i) || step.Call != nil && x.dropped(i) {
+		if id < 0 || b.values[id].Const == nil || b.values[id].Const.IsAligned() || step.Drops(i) {
 			continue
 		}
 		if err := b.alignConst(id); err != nil {
@@ -273,7 +273,7 @@ func (b *builder) alignConst(id int) error {
 // them when it runs.
 func (b *builder) step(x *inferred, d *device.Binding) (*device.Step, error) {
 	var refusal *device.Refusal
-	if !x.dynamic && d.OnlyNumbers() {
+	if !x.dynamic {
 		step, err := b.Program.device.Bind(d)
 		if !errors.As(err, &refusal) || !d.IsPlain() {
 			return step, err

@@ -244,7 +244,7 @@ func (a *assignment) needOther(id int) int {
 // reorder adds a node that copies a value to another layout.
 func (a *assignment) reorder(from, to int, f, t device.Layout) {
 	d := device.Reordering(a.values[from], f, t, a.Name(from), a.Name(to))
-	n := &Node{Node: d.Node, Op: d.Op, Row: d.Row, In: []int{from}, Out: []int{to}, dropped: func(int) bool { return false }}
+	n := &Node{Node: d.Node, Op: d.Op, Row: d.Row, In: []int{from}, Out: []int{to}}
 	a.todo = append(a.todo, inferred{Node: n, in: d.In, out: d.Out, needed: true, inLayouts: d.InLayouts, outLayouts: d.OutLayouts})
 }
 

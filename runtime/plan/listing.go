@@ -5,7 +5,6 @@ import (
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime/device"
-	"github.com/nacre-ml/nacre/runtime/op"
 )
 
 // Listing is a plan for readers: what runs, where, on what, and what memory it takes.
@@ -133,7 +132,7 @@ func (pl *Plan) listStep(i int, packed map[*byte]int) ListedStep {
 	for k, id := range s.inputs() {
 		if id >= 0 {
 			o := pl.listOperand(k, id, s.InLayouts)
-			if o.Packed = sizes[k]; s.OnHost() && pl.values[id].Const != nil && s.dropped(k) {
+			if o.Packed = sizes[k]; s.OnHost() && s.Drops(k) {
 				o.Place += ", packed"
 			}
 			l.Inputs = append(l.Inputs, o)
@@ -232,12 +231,14 @@ func (pl *Plan) listLeft(n *Node) LeftNode {
 	return l
 }
 
-// How says where and with what a step runs, such as "cpu gemm: f32_gemm/14x32_avx512".
+// How says where and with what a step runs, such as "cpu gemm: f32_gemm/14x32_avx512", or
+// for a step in Go that makes commands while it runs the row that bound it, such as
+// "host: trees".
 func (pl *Plan) How(i int) string {
 	s := &pl.Steps[i]
 	if s.OnHost() {
-		if d, ok := s.Op.(op.Describer); ok && d.Describe() != "" {
-			return "host: " + d.Describe()
+		if s.Binder != "host" {
+			return "host: " + s.Binder
 		}
 		return "host"
 	}

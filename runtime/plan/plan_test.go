@@ -109,7 +109,7 @@ func TestGolden(t *testing.T) {
 
 func dump(t *testing.T, text string) string {
 	m := parse(t, text)
-	p, err := plan.Compile(m, registry(t), optest.Device(t), op.Prepare{Packs: op.NewPacks()})
+	p, err := plan.Compile(m, registry(t), optest.Device(t))
 	if err != nil {
 		return "error: " + err.Error() + "\n"
 	}
@@ -138,7 +138,7 @@ func TestCompileErrors(t *testing.T) {
 		{"element type", "const c\nout y\ny = Floats c", graph.ErrUnsupported, []string{"int8", "float32"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := plan.Compile(parse(t, tt.graph), registry(t), optest.Device(t), op.Prepare{Packs: op.NewPacks()})
+			_, err := plan.Compile(parse(t, tt.graph), registry(t), optest.Device(t))
 			if !errors.Is(err, tt.kind) {
 				t.Fatalf("got %v", err)
 			}
@@ -153,7 +153,7 @@ func TestCompileErrors(t *testing.T) {
 
 // TestTooLarge plans values that no machine can hold; none may be allocated.
 func TestTooLarge(t *testing.T) {
-	p, err := plan.Compile(parse(t, "in a\nout y\nb = Copy a\ny = Copy b"), registry(t), optest.Device(t), op.Prepare{Packs: op.NewPacks()})
+	p, err := plan.Compile(parse(t, "in a\nout y\nb = Copy a\ny = Copy b"), registry(t), optest.Device(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,8 +38,6 @@ type Node struct {
 	Row     *op.Row
 	In, Out []int // In goes on, behind the node's inputs, with what Bodies capture
 	Bodies  map[string]*Body
-
-	dropped func(i int) bool // whether Run reads constant input i
 }
 
 // Body is a graph that an attribute of a node holds. Its program takes, behind
@@ -52,18 +50,16 @@ type Body struct {
 // inputs returns the ids of the node's own inputs.
 func (n *Node) inputs() []int { return n.In[:len(n.Inputs)] }
 
-// Compile binds the graph of a validated model to operators and prepares them.
-// Initializers are constants, also those that are inputs with a default. The
-// fields DTypes and In of prep are filled in for each operator.
-func Compile(m *graph.Model, registry *op.Registry, dev device.Device, prep op.Prepare) (*Program, error) {
-	c := &compiler{Program: &Program{File: m.File, device: dev}, registry: registry, prep: prep, ids: map[string]int{}}
+// Compile binds the graph of a validated model to operators. Initializers are constants,
+// also those that are inputs with a default.
+func Compile(m *graph.Model, registry *op.Registry, dev device.Device) (*Program, error) {
+	c := &compiler{Program: &Program{File: m.File, device: dev}, registry: registry, ids: map[string]int{}}
 	return c.Program, c.compile(m.Graph, nil)
 }
 
 type compiler struct {
 	*Program
 	registry *op.Registry
-	prep     op.Prepare
 	ids      map[string]int
 	outer    *compiler // of the graph around, or nil
 	captures []int     // ids there, one for each input behind the graph's own
@@ -200,9 +196,6 @@ func (c *compiler) node(n *graph.Node) error {
 	if err != nil {
 		return fmt.Errorf("%w; inputs %s", err, describe(in))
 	}
-	if err := c.prepare(b, in); err != nil {
-		return fmt.Errorf("%w; inputs %s", err, describe(in))
-	}
 	for i, name := range n.Outputs {
 		b.Out[i] = -1
 		if name == "" {
@@ -240,7 +233,7 @@ func (c *compiler) bodies(b *Node, in []*op.Value) error {
 				continue
 			}
 		}
-		sub := &compiler{Program: &Program{File: c.File, Inner: true, device: c.device}, registry: c.registry, prep: c.prep, ids: map[string]int{}, outer: c}
+		sub := &compiler{Program: &Program{File: c.File, Inner: true, device: c.device}, registry: c.registry, ids: map[string]int{}, outer: c}
 		if err := sub.compile(a.Graph, types); err != nil {
 			return fmt.Errorf("graph %q: %w", a.Name, err)
 		}
@@ -251,23 +244,6 @@ func (c *compiler) bodies(b *Node, in []*op.Value) error {
 		b.In = append(b.In, sub.captures...)
 	}
 	return nil
-}
-
-func (c *compiler) prepare(n *Node, in []*op.Value) error {
-	prep := &op.Prepare{ISA: c.prep.ISA, Packs: c.prep.Packs}
-	n.dropped = prep.Dropped
-	p, ok := n.Op.(op.Preparer)
-	if !ok {
-		return nil
-	}
-	prep.DTypes = op.DTypes(in)
-	prep.In = make([]*tensor.Tensor, len(in))
-	for i, v := range in {
-		if v != nil {
-			prep.In[i] = v.Const
-		}
-	}
-	return op.Ready(p, prep)
 }
 
 // Fail says at which node a stage failed. File and stage are said once, by the

@@ -1,0 +1,351 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// eltwiseULP is how far, in units of the last place of the result, a vector
+// variant of a float32 function may be from the scalar one, and how far in absolute
+// terms; functions that are not listed must agree exactly. The absolute part
+// covers tails where a rounded argument alone moves the result by many units.
+var eltwiseULP = map[string]struct{ ulp, abs float64 }{
+	"f32_exp":       {1.5, 0},
+	"f32_log":       {1.5, 0},
+	"f32_tanh":      {3, 0},
+	"f32_sigmoid":   {3, 0},
+	"f32_softplus":  {3, 0},
+	"f32_elu":       {3, 0},
+	"f32_selu":      {3, 0},
+	"f32_celu":      {3, 0},
+	"f32_erf":       {2, 0},
+	"f32_softsign":  {2, 0},
+	"f32_swish":     {4, 1e-7},
+	"f32_mish":      {4, 1e-7},
+	"f32_gelu":      {4, 1e-7},
+	"f32_gelu_tanh": {4, 1e-7},
+}
+
+// specials are numbers at which functions have edges.
+var specials = []float64{
+	0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 3, -3, 6, 0x1p-149, -0x1p-149, 1e-40, -1e-40,
+	0x1p-126, -0x1p-126, math.MaxFloat32, -math.MaxFloat32, 88.7, 88.8, 89, -87.3, -88, -103.9, -104, -110,
+	0.70710678, 1.4142135, 9, -9, 10.5, 20, 1e10, -1e10, 16777216, 8388607.5, 0.49999997,
+}
+
+func within(got, want, ulps, abs float64) bool {
+	if got == want || math.IsNaN(got) && math.IsNaN(want) {
+		return true
+	}
+	_, e := math.Frexp(want)
+	unit := math.Ldexp(1, max(e, -125)-24)
+	return math.Abs(got-want) <= max(ulps*unit, abs)
+}
+
+// binaryFunctions are the functions of two numbers.
+var binaryFunctions = []string{"add", "sub", "mul", "div", "min", "max", "prelu", "eq", "gt", "ge", "pow", "fmod"}
+
+// unaryFunctions are the ops of functions of float32, told from other commands by their
+// words and operands.
+func unaryFunctions() map[string]bool {
+	w := unaryWords(graph.Known(1), plainF32, plainF32, [2]int64{}, tensor.F32)
+	list := map[string]bool{}
+	for _, k := range bindings.Variants() {
+		name, ok := strings.CutPrefix(k.Op(), "f32_")
+		if ok && name != "resample" && k.IsCommand() && k.Words() == len(w) && k.Operands() == 4 {
+			list[k.Op()] = true
+		}
+	}
+	return list
+}
+
+var plainF32 = lane{bytes: 4}
+
+func TestUnaryFunctions(t *testing.T) {
+	pool, r := testPool(t), rand.New(rand.NewPCG(1, 2))
+	p := params(tensor.F32, 1.25, 1.75)
+	vectors := map[string]bool{}
+	for op := range unaryFunctions() {
+		scalar := partOf(t, op, 0)
+		size := 4
+		if slices.Contains([]string{"f32_isnan", "f32_isinf"}, op) {
+			size = 1
+		}
+		for _, k := range runnable(t, op) {
+			vectors[op] = vectors[op] || k.ISA() != 0
+			for _, n := range []int{1, 3, 4, 7, 8, 15, 16, 17, 33, len(specials), 1000} {
+				x := normals(r, n, 0, 4)
+				for i := range x {
+					switch n {
+					case len(specials):
+						x[i] = specials[i]
+					case 1000: // every magnitude
+						x[i] = float64(math.Float32frombits(r.Uint32()))
+					}
+				}
+				in := stored(tensor.F32, x)
+				w := unaryWords(graph.Known(n), plainF32, lane{bytes: size}, p, tensor.F32)
+				checkFunction(t, op, k, scalar, w, pool, n, size, in)
+			}
+		}
+	}
+	for op := range eltwiseULP {
+		if !vectors[op] && bindings.DetectISA() != 0 {
+			t.Errorf("%s has a tolerance and no vector variant", op)
+		}
+	}
+	if len(vectors) < 30 {
+		t.Errorf("%d functions were found", len(vectors))
+	}
+}
+
+// checkFunction compares a kernel with the scalar one, in memory of its own and over its
+// input.
+func checkFunction(t *testing.T, op string, k, scalar bindings.Kernel, w words, pool *bindings.Pool, n, size int, x []byte) {
+	t.Helper()
+	want, tolerance := runUnary(t, scalar, w, nil, n*size, size, x), eltwiseULP[op]
+	for _, p := range []*bindings.Pool{nil, pool} {
+		got := runUnary(t, k, w, p, n*size, size, x)
+		for i := range n {
+			if size == 1 && got[i] != want[i] || size == 4 && !within(float64(viewAs[float32](got)[i]), float64(viewAs[float32](want)[i]), tolerance.ulp, tolerance.abs) {
+				t.Fatalf("%s/%s of %d elements: f(%g) = %v, not %v", op, k.Variant(), n, viewAs[float32](x)[i], got[i*size:][:size], want[i*size:][:size])
+			}
+		}
+		if size != 4 {
+			continue
+		}
+		over := slices.Clone(x)
+		if _, failed := runCommand(t, k, w, p, over, over, nil, nil); failed {
+			t.Fatalf("%s/%s failed", op, k.Variant())
+		}
+		if i := differ(loaded(tensor.F32, over), loaded(tensor.F32, got), 0, 0); i >= 0 {
+			t.Fatalf("%s/%s of %d elements: in place element %d differs", op, k.Variant(), n, i)
+		}
+	}
+}
+
+func runUnary(t *testing.T, k bindings.Kernel, w words, pool *bindings.Pool, n, size int, x []byte) []byte {
+	t.Helper()
+	y, intact := guardedBytes(n, size)
+	if _, failed := runCommand(t, k, w, pool, x, y, nil, nil); failed || !intact() {
+		t.Fatalf("%s/%s failed, or wrote beyond %d bytes", k.Op(), k.Variant(), n)
+	}
+	return y
+}
+
+func TestBinaryFunctions(t *testing.T) {
+	pool, r := testPool(t), rand.New(rand.NewPCG(3, 4))
+	for _, name := range binaryFunctions {
+		op, size := "f32_"+name, 4
+		if slices.Contains([]string{"eq", "gt", "ge"}, name) {
+			size = 1
+		}
+		scalar := partOf(t, op, 0)
+		for _, k := range runnable(t, op) {
+			for _, n := range []int{1, 2, 7, 16, 31, 200} {
+				for _, dims := range [][2]int{{n, n}, {1, n}, {n, 1}, {1, 1}} {
+					a, b := normals(r, dims[0], 0, 4), normals(r, dims[1], 0, 4)
+					for i := range a {
+						if r.IntN(3) == 0 {
+							a[i], b[i%len(b)] = specials[r.IntN(len(specials))], specials[r.IntN(len(specials))]
+						}
+					}
+					w := binaryWords(plainF32, plainF32, lane{bytes: size}, oneAxis(n), oneAxis(dims[0]), oneAxis(dims[1]))
+					in := [][]byte{stored(tensor.F32, a), stored(tensor.F32, b)}
+					got, want := runGuarded(t, k, w, pool, n*size, size, in...), runGuarded(t, scalar, w, nil, n*size, size, in...)
+					if size == 1 && !slices.Equal(got, want) || size == 4 && differ(loaded(tensor.F32, got), loaded(tensor.F32, want), 0, 0) >= 0 {
+						t.Fatalf("%s/%s, extents %d and %v: %v, not %v", op, k.Variant(), n, dims, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func oneAxis(n int) graph.Dims { return graph.Dims{graph.Known(n)} }
+
+// TestHalfConversions compares conversions of 16-bit floats with those of package packed:
+// all such floats, and floats near all of them.
+func TestHalfConversions(t *testing.T) {
+	pool, r := testPool(t), rand.New(rand.NewPCG(5, 6))
+	every, _ := guardedBytes(2<<16, 2)
+	for i := range 1 << 16 {
+		viewAs[uint16](every)[i] = uint16(i)
+	}
+	floats, _ := guardedBytes(4<<18, 4)
+	for i := range 1 << 17 {
+		// Near every value of float16, halfway to the next, and anything.
+		viewAs[float32](floats)[2*i] = math.Float32frombits(uint32(i)<<15 + uint32(r.IntN(3)) - 1)
+		viewAs[float32](floats)[2*i+1] = math.Float32frombits(r.Uint32())
+	}
+	for _, d := range []tensor.DType{tensor.F16, tensor.BF16} {
+		name := kernelTypes[d]
+		want := loaded(d, every)
+		for _, k := range runnable(t, name+"_to_f32") {
+			got := loaded(tensor.F32, runGuarded(t, k, convertWords(graph.Known(1<<16), d, tensor.F32, bindings.Kernel{}), pool, 4<<16, 4, every))
+			if i := differ(got, want, 0, 0); i >= 0 {
+				t.Errorf("%s: %#x is %g, not %g", k.Variant(), i, got[i], want[i])
+			}
+		}
+		for _, k := range runnable(t, "f32_to_"+name) {
+			for _, n := range []int{1, 5, 13, 1 << 18} {
+				w := convertWords(graph.Known(n), tensor.F32, d, bindings.Kernel{})
+				checkNarrowed(t, k.Variant(), d, floats[:4*n], runGuarded(t, k, w, pool, 2*n, 2, floats[:4*n]))
+			}
+		}
+	}
+}
+
+// checkNarrowed compares floats that were rounded with package packed. Which bits of a
+// NaN stay is not fixed.
+func checkNarrowed(t *testing.T, what string, d tensor.DType, x, got []byte) {
+	t.Helper()
+	for i, f := range viewAs[float32](x) {
+		want := uint16(packed.ToF16(f))
+		if d == tensor.BF16 {
+			want = uint16(packed.ToBF16(f))
+		}
+		if g := viewAs[uint16](got)[i]; g != want && (f == f || !isNaN(d, got[2*i:][:2])) {
+			t.Fatalf("%s: %g (%#x) is %#x, not %#x", what, f, math.Float32bits(f), g, want)
+		}
+	}
+}
+
+// TestBroadcast compares random shapes with plain index arithmetic, on one thread and on
+// several.
+func TestBroadcast(t *testing.T) {
+	pool, r := testPool(t), rand.New(rand.NewPCG(7, 8))
+	sub, pick := runnable(t, "i32_sub")[0], runnable(t, "where_4")[0]
+	for trial := range 300 {
+		rank := r.IntN(6)
+		var shapes [4]tensor.Shape // of y and the inputs
+		for axis := range rank {
+			d := 1 + r.IntN(5)
+			if axis == rank-1 && trial%10 == 0 {
+				d = 3000
+			}
+			for k := range shapes {
+				shapes[k] = append(shapes[k], []int{d, 1}[r.IntN(2)*min(k, 1)])
+			}
+		}
+		n := shapes[0].Len()
+		cond, a, b := make([]byte, n), make([]int32, n), make([]int32, n)
+		for i := range n {
+			cond[i], a[i], b[i] = byte(r.IntN(2)), r.Int32(), r.Int32()
+		}
+		dims := [4]graph.Dims{graph.DimsOf(shapes[0]), graph.DimsOf(shapes[1]), graph.DimsOf(shapes[2]), graph.DimsOf(shapes[3])}
+		l := lane{bytes: 4}
+		y := viewAs[int32](runGuarded(t, sub, binaryWords(l, l, l, dims[0], dims[1], dims[2]), pool, 4*n, 4, memoryOf(a), memoryOf(b)))
+		z := viewAs[int32](runGuarded(t, pick, whereWords(4, dims[0], dims[1:]...), pool, 4*n, 4, cond, memoryOf(a), memoryOf(b)))
+		for i := range n {
+			if want := a[source(i, shapes[0], shapes[1])] - b[source(i, shapes[0], shapes[2])]; y[i] != want {
+				t.Fatalf("%v: element %d is %d, not %d", shapes, i, y[i], want)
+			}
+			want := b[source(i, shapes[0], shapes[3])]
+			if cond[source(i, shapes[0], shapes[1])] != 0 {
+				want = a[source(i, shapes[0], shapes[2])]
+			}
+			if z[i] != want {
+				t.Fatalf("%v: where: element %d is %d, not %d", shapes, i, z[i], want)
+			}
+		}
+	}
+}
+
+// source is the index in an input of that shape of element i of the output.
+func source(i int, y, x tensor.Shape) int {
+	index, run := 0, 1
+	for axis := len(y) - 1; axis >= 0; axis-- {
+		if x[axis] != 1 {
+			index += i % y[axis] * run
+			run *= x[axis]
+		}
+		i /= y[axis]
+	}
+	return index
+}
+
+func TestWhereWidths(t *testing.T) {
+	pool := testPool(t)
+	cond, six := []byte{1, 0, 7, 0, 0, 1}, oneAxis(6)
+	for _, size := range []int{1, 2, 4, 8, 16} {
+		for _, k := range runnable(t, fmt.Sprintf("where_%d", size)) {
+			a, b := make([]byte, 6*size), make([]byte, 6*size)
+			for i := range a {
+				a[i], b[i] = byte(i), byte(128+i)
+			}
+			y := runGuarded(t, k, whereWords(size, six, six, six, six), pool, 6*size, size, cond, a, b)
+			for i := range y {
+				want := b[i]
+				if cond[i/size] != 0 {
+					want = a[i]
+				}
+				if y[i] != want {
+					t.Fatalf("%d bytes: byte %d is %d, not %d", size, i, y[i], want)
+				}
+			}
+		}
+	}
+}
+
+// TestThroughHalf multiplies elements that are widened and rounded on the way, in several
+// blocks.
+func TestThroughHalf(t *testing.T) {
+	const n = 5000
+	pool := testPool(t)
+	for _, k := range runnable(t, "f32_mul") {
+		in := lane{2, partOf(t, "bf16_to_f32", k.ISA())}
+		out := lane{2, partOf(t, "f32_to_bf16", k.ISA())}
+		a := make([]packed.BF16, n)
+		for i := range a {
+			a[i] = packed.ToBF16(float32(i % 64))
+		}
+		w := binaryWords(in, in, out, oneAxis(n), oneAxis(n), oneAxis(1))
+		y := viewAs[packed.BF16](runGuarded(t, k, w, pool, 2*n, 2, memoryOf(a), memoryOf([]packed.BF16{packed.ToBF16(3)})))
+		for i := range y {
+			if got := y[i].Float32(); got != float32(i%64)*3 {
+				t.Fatalf("element %d is %g", i, got)
+			}
+		}
+	}
+}
+
+// TestFused compares a unary and a binary function in one walk with both alone.
+func TestFused(t *testing.T) {
+	pool, r := testPool(t), rand.New(rand.NewPCG(9, 10))
+	k := runnable(t, "eltwise_fused")[0]
+	for _, f := range runnable(t, "f32_sigmoid") {
+		join := partOf(t, "f32_mul", f.ISA())
+		for _, s := range [][2]int{{1, 1}, {7, 7}, {33, 11}, {40000, 200}, {20000, 20000}} {
+			n, period := s[0], s[1]
+			x, b := stored(tensor.F32, normals(r, n, 0, 2)), stored(tensor.F32, normals(r, period, 0, 2))
+			p := params(tensor.F32, 0, 0)
+			one := func(x []byte) []byte {
+				return runUnary(t, f, unaryWords(graph.Known(n), plainF32, plainF32, p, tensor.F32), nil, 4*n, 4, x)
+			}
+			pair := func(x []byte) []byte {
+				rows := graph.Dims{graph.Known(n / period), graph.Known(period)}
+				return runGuarded(t, join, binaryWords(plainF32, plainF32, plainF32, rows, rows, oneAxis(period)), nil, 4*n, 4, x, b)
+			}
+			for _, first := range []bool{true, false} {
+				want := pair(one(x))
+				if !first {
+					want = one(pair(x))
+				}
+				got := runGuarded(t, k, fusedWords(f, join, first, graph.Known(period), graph.Known(n), plainF32, plainF32, p), pool, 4*n, 4, x, b)
+				if i := differ(loaded(tensor.F32, got), loaded(tensor.F32, want), 0, 0); i >= 0 {
+					t.Fatalf("%s %v, unary first %v: element %d differs", f.Variant(), s, first, i)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,271 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// gemmCase is products of random matrices and what follows them.
+type gemmCase struct {
+	name          string
+	m, n, k       int
+	aT, bT        bool
+	pack          bool // b
+	dtype         tensor.DType
+	alpha         float64
+	row, col, all bool
+	then          op.Epilogue
+	batch         []int // extents
+	aFixed        bool  // shared by all products
+	bFixed        bool
+}
+
+func gemmCases() []gemmCase {
+	shapes := [][3]int{
+		{1, 1, 1}, {1, 33, 7}, {1, 70, 64}, {3, 130, 9}, {4, 32, 40}, {5, 31, 16}, {14, 32, 5}, {15, 33, 100}, {28, 64, 3},
+		{6, 16, 12}, {7, 17, 13}, {8, 12, 31}, {33, 1, 29}, {29, 5, 0}, {2, 3, 0}, {1, 3000, 20}, {0, 4, 4}, {4, 0, 4}, {20, 40, 1100},
+	}
+	if !testing.Short() {
+		shapes = append(shapes, [3]int{64, 100, 700}, [3]int{17, 530, 1100})
+	}
+	clamp, leak := op.Epilogue{Func: "clip", P: -1.5, Q: 2}, op.Epilogue{Func: "leaky_relu", P: 0.25}
+	var list []gemmCase
+	for _, s := range shapes {
+		add := func(name string, change func(c *gemmCase)) {
+			c := gemmCase{name: fmt.Sprintf("%dx%dx%d %s", s[0], s[1], s[2], name), m: s[0], n: s[1], k: s[2], alpha: 1, dtype: tensor.F32}
+			change(&c)
+			list = append(list, c)
+		}
+		add("plain", func(*gemmCase) {})
+		add("transposed a", func(c *gemmCase) { c.aT = true })
+		add("transposed b", func(c *gemmCase) { c.bT = true })
+		add("both transposed", func(c *gemmCase) { c.aT, c.bT = true, true })
+		add("packed", func(c *gemmCase) { c.pack, c.bT = true, true })
+		add("alpha, added", func(c *gemmCase) { c.alpha, c.all = 0.5, true })
+		add("row", func(c *gemmCase) { c.row = true })
+		add("row, col", func(c *gemmCase) { c.row, c.col, c.all = true, true, true })
+		add("added, clamp", func(c *gemmCase) { c.all, c.then, c.row = true, clamp, true })
+		add("added, batch, function", func(c *gemmCase) { c.all, c.then, c.col, c.batch = true, leak, true, []int{2} })
+		add("packed, function", func(c *gemmCase) { c.pack, c.then, c.alpha = true, leak, 2 })
+		add("f16", func(c *gemmCase) { c.dtype, c.bT = tensor.F16, true })
+		add("f16, added, clamp", func(c *gemmCase) { c.dtype, c.all, c.then = tensor.F16, true, clamp })
+		add("packed f16", func(c *gemmCase) { c.dtype, c.pack, c.row, c.aT = tensor.F16, true, true, true })
+		add("bf16", func(c *gemmCase) { c.dtype, c.col = tensor.BF16, true })
+		add("packed bf16, batch", func(c *gemmCase) { c.dtype, c.pack, c.bT, c.batch = tensor.BF16, true, true, []int{2} })
+		add("batch", func(c *gemmCase) { c.batch = []int{2, 3} })
+		add("batch, a shared", func(c *gemmCase) { c.batch, c.aFixed = []int{3}, true })
+		add("batch, b shared", func(c *gemmCase) { c.batch, c.bFixed, c.pack = []int{2, 2}, true, true })
+		add("batch, packed", func(c *gemmCase) { c.batch, c.pack, c.col = []int{3}, true, true })
+	}
+	return list
+}
+
+// gemmData is the operands of a case and the result, with the sums of magnitudes that
+// bound its error.
+type gemmData struct {
+	gemmCase
+	products          int
+	aStep, bStep      int
+	aStrides, bStride [2]int
+	a, b              []float64
+	rows, cols, added []float64
+	want, size        []float64
+}
+
+func strides2(rows, cols int, transposed bool) [2]int {
+	if transposed {
+		return [2]int{1, rows}
+	}
+	return [2]int{cols, 1}
+}
+
+func (c gemmCase) data(r *rand.Rand) *gemmData {
+	d := &gemmData{gemmCase: c, products: volume(c.batch), aStep: c.m * c.k, bStep: c.k * c.n}
+	if c.aFixed {
+		d.aStep = 0
+	}
+	if c.bFixed {
+		d.bStep = 0
+	}
+	numbers := func(dt tensor.DType, n int, want bool) []float64 {
+		if !want {
+			return nil
+		}
+		return rounded(dt, normals(r, n, 0, 2))
+	}
+	d.a, d.b = numbers(c.dtype, d.products*c.m*c.k, true), numbers(c.dtype, d.products*c.k*c.n, true)
+	d.aStrides, d.bStride = strides2(c.m, c.k, c.aT), strides2(c.k, c.n, c.bT)
+	d.rows, d.cols, d.added = numbers(tensor.F32, c.m, c.row), numbers(tensor.F32, c.n, c.col), numbers(tensor.F32, d.products*c.m*c.n, c.all)
+	d.formula()
+	return d
+}
+
+func (d *gemmData) formula() {
+	n := d.products * d.m * d.n
+	d.want, d.size = make([]float64, n), make([]float64, n)
+	for at := range d.want {
+		q, i, j := at/d.n/d.m, at/d.n%d.m, at%d.n
+		sum, size := 0.0, 0.0
+		for p := range d.k {
+			v := d.a[q*d.aStep+i*d.aStrides[0]+p*d.aStrides[1]] * d.b[q*d.bStep+p*d.bStride[0]+j*d.bStride[1]]
+			sum, size = sum+v, size+math.Abs(v)
+		}
+		v := sum * d.alpha
+		if d.all {
+			v += d.added[at]
+		}
+		if d.row {
+			v += d.rows[i]
+		}
+		if d.col {
+			v += d.cols[j]
+		}
+		d.size[at] = size + math.Abs(v) + 4
+		switch {
+		case d.then.Func == "clip":
+			v = min(max(v, d.then.P), d.then.Q)
+		case d.then.Func == "leaky_relu" && v < 0:
+			v *= d.then.P
+		}
+		d.want[at] = v
+	}
+}
+
+// gemm is the words of a command, of one that may be packed.
+func (d *gemmData) gemm(t *testing.T, k bindings.Kernel) *gemm {
+	p := &product{
+		m: graph.Known(d.m), n: graph.Known(d.n), k: graph.Known(d.k),
+		aRow: graph.Known(d.aStrides[0]), aCol: graph.Known(d.aStrides[1]), bRow: graph.Known(d.bStride[0]), bCol: graph.Known(d.bStride[1]),
+	}
+	p.batch = make([]batchAxis, len(d.batch))
+	a, b := d.aStep, d.bStep
+	for i := len(d.batch) - 1; i >= 0; i-- {
+		p.batch[i] = batchAxis{graph.Known(d.batch[i]), graph.Known(a), graph.Known(b)}
+		a, b = a*d.batch[i], b*d.batch[i]
+	}
+	g := &gemm{product: p, dtype: d.dtype, alpha: d.alpha, then: d.then}
+	if _, _, clamps := clampOf(d.then); !clamps && d.then.Func != "" {
+		g.apply = partOf(t, "f32_"+d.then.Func, k.ISA())
+	}
+	return g
+}
+
+// check runs a kernel and compares its result with the formula.
+func (d *gemmData) check(t *testing.T, k bindings.Kernel, pool *bindings.Pool) {
+	t.Helper()
+	g, b := d.gemm(t, k), stored(d.dtype, d.b)
+	if d.pack {
+		list := numbersOf(t, g.forPacking())
+		n := k.Packed(list, 1)
+		if n == 0 {
+			return
+		}
+		dst := bindings.Alloc(n)
+		defer bindings.Free(dst)
+		k.Pack(list, 1, unsafe.Pointer(unsafe.SliceData(b)), dst)
+		b, g.bPacked = dst, true
+		g.packBatch(k)
+	}
+	w := g.words()
+	if !k.Fits(numbersOf(t, w)) {
+		return
+	}
+	if d.m*d.n*d.products == 0 {
+		return
+	}
+	y := runGuarded(t, k, w, pool, d.dtype.Bytes(len(d.want)), d.dtype.Bytes(1), stored(d.dtype, d.a), b,
+		stored(tensor.F32, d.rows), stored(tensor.F32, d.cols), stored(tensor.F32, d.added))
+	tolerance := 6e-8*(2+math.Sqrt(float64(d.k))) + map[tensor.DType]float64{tensor.F16: 0x1p-11, tensor.BF16: 0x1p-8}[d.dtype]
+	for i, v := range loaded(d.dtype, y) {
+		if !(math.Abs(v-d.want[i]) <= tolerance*d.size[i]) {
+			t.Fatalf("%s, %s/%s: element %d is %g, not %g", d.name, k.Op(), k.Variant(), i, v, d.want[i])
+		}
+	}
+}
+
+// TestGemm compares all variants of products of floats with the formula.
+func TestGemm(t *testing.T) {
+	pool, r := testPool(t), rand.New(rand.NewPCG(1, 2))
+	fitted := 0
+	for _, c := range gemmCases() {
+		d := c.data(r)
+		for _, name := range []string{"f32_gemm", "f32_gemv"} {
+			for _, k := range runnable(t, name) {
+				d.check(t, k, pool)
+				if name == "f32_gemv" && k.Fits(numbersOf(t, d.gemm(t, k).words())) {
+					fitted++
+				}
+			}
+		}
+	}
+	if fitted == 0 {
+		t.Error("no product is of few rows")
+	}
+}
+
+// TestGemmSpecial puts infinities and NaNs into one row of a and one column of b: they
+// must reach exactly the elements that use them.
+func TestGemmSpecial(t *testing.T) {
+	const m, n, k = 17, 37, 21
+	pool, r := testPool(t), rand.New(rand.NewPCG(3, 4))
+	d := gemmCase{m: m, n: n, k: k, alpha: 1, dtype: tensor.F32}.data(r)
+	d.a[3*k+5], d.b[7*n+30] = math.Inf(1), math.NaN()
+	for _, kernel := range runnable(t, "f32_gemm") {
+		none := []byte(nil)
+		y := loaded(tensor.F32, runGuarded(t, kernel, d.gemm(t, kernel).words(), pool, 4*m*n, 4, stored(tensor.F32, d.a), stored(tensor.F32, d.b), none, none, none))
+		for i := range m {
+			for j := range n {
+				if v := y[i*n+j]; math.IsNaN(v) != (j == 30) || math.IsInf(v, 0) != (i == 3 && j != 30) {
+					t.Fatalf("%s: element %d,%d is %g", kernel.Variant(), i, j, v)
+				}
+			}
+		}
+	}
+}
+
+func TestWideGemm(t *testing.T) {
+	pool, r := testPool(t), rand.New(rand.NewPCG(5, 6))
+	for _, s := range [][3]int{{1, 1, 1}, {3, 5, 7}, {65, 129, 3}, {2, 3, 0}, {70, 140, 261}} {
+		wideCase(t, r, pool, "f64_gemm", s, func() float64 { return float64(r.IntN(100) - 50) })
+		wideCase(t, r, pool, "u32_gemm", s, r.Uint32)
+		wideCase(t, r, pool, "u64_gemm", s, r.Uint64)
+	}
+}
+
+// wideCase multiplies matrices of which every sum is exact, with every kernel of an op, in
+// a batch of two that shares b, transposed.
+func wideCase[T float64 | uint32 | uint64](t *testing.T, r *rand.Rand, pool *bindings.Pool, name string, s [3]int, random func() T) {
+	m, n, k := s[0], s[1], s[2]
+	a, b, want := make([]T, 2*m*k), make([]T, k*n), make([]T, 2*m*n)
+	for i := range a {
+		a[i] = random()
+	}
+	for i := range b {
+		b[i] = random()
+	}
+	for at := range want {
+		for p := range k {
+			want[at] += a[at/n*k+p] * b[at%n*k+p]
+		}
+	}
+	var w words
+	w.int(m, n, k, k, 1, 1, k, n)
+	w.batch([]batchAxis{{graph.Known(2), graph.Known(m * k), graph.Known(0)}})
+	size := int(unsafe.Sizeof(want[0]))
+	for _, kernel := range runnable(t, name) {
+		y := viewAs[T](runGuarded(t, kernel, w, pool, size*len(want), size, memoryOf(a), memoryOf(b)))
+		for i, v := range y {
+			if v != want[i] {
+				t.Fatalf("%s/%s %v: element %d is %v, not %v", name, kernel.Variant(), s, i, v, want[i])
+			}
+		}
+	}
+}

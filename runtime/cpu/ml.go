@@ -1,0 +1,142 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Labels and scores of classical machine learning are made in Go, around commands that
+// compute on rows of numbers.
+var mlRows = []row{
+	learnedRow[*op.LinearRegressor]("products"),
+	learnedRow[*op.LinearClassifier]("products"),
+	learnedRow[*op.SVMRegressor]("vectors"),
+	learnedRow[*op.SVMClassifier]("vectors"),
+	learnedRow[*op.TreeRegressor]("trees"),
+	learnedRow[*op.TreeClassifier]("trees"),
+}
+
+// learnedRow is the row of an operator whose outputs may be strings.
+func learnedRow[T op.Learned](name string) row {
+	r := rowFor(name, func(o T, b *binder) error { return bindLearned(o, b) })
+	r.texts = true
+	return r
+}
+
+// learned is the constants of an operator.
+type learned struct {
+	packed map[*op.LinearMap][]byte // nil for weights that are taken as they are
+	forest *forest
+}
+
+// learning is a run of an operator; it implements op.LearnedKernels.
+type learning struct {
+	*learned
+	*calls
+}
+
+func bindLearned(o op.Learned, b *binder) error {
+	l := &learned{packed: map[*op.LinearMap][]byte{}}
+	linear, vectors := o.Maps()
+	for _, m := range linear {
+		k, err := b.kernel("f32_gemm")
+		if err != nil {
+			return err
+		}
+		if l.packed[m], err = b.packedTensor(m.Weights, k, linearGemm(m, 1, 1, false).forPacking(), 1); err != nil {
+			return err
+		}
+	}
+	for _, m := range vectors {
+		k, err := b.kernel("f32_rbf")
+		if err != nil {
+			return err
+		}
+		if l.packed[m], err = b.packedTensor(m.Weights, k, rbfWords(m, 0, 1), 1); err != nil {
+			return err
+		}
+	}
+	if t, ok := o.(interface{ Trees() *op.Forest }); ok {
+		var err error
+		if l.forest, err = b.forest(t.Trees(), t.Trees().Double(b.DType(0))); err != nil {
+			return err
+		}
+	}
+	dev := b.dev
+	b.step.Call = func(c *op.Run) error { return o.Compute(c, &learning{l, dev.calls(c)}) }
+	return nil
+}
+
+// linearGemm is the product of rows by the weights.
+func linearGemm(m *op.LinearMap, rows int, alpha float32, packed bool) *gemm {
+	n, k := graph.Known(m.Rows()), graph.Known(m.Features())
+	p := &product{m: graph.Known(rows), n: n, k: k, aRow: k, aCol: graph.Known(1), bRow: graph.Known(1), bCol: k}
+	return &gemm{product: p, dtype: tensor.F32, bPacked: packed, alpha: float64(alpha)}
+}
+
+// Linear computes a linear map.
+func (l *learning) Linear(m *op.LinearMap, alpha float32, x []float32, rows int, y []float32) error {
+	if len(y) == 0 {
+		return nil
+	}
+	packed := l.packed[m]
+	w := linearGemm(m, rows, alpha, packed != nil).words()
+	right, ops := device.Operand{Place: device.Const, Data: packed}, []string{"f32_gemm"}
+	if packed == nil {
+		right, ops = l.at(m.Weights.Pointer()), []string{"f32_gemv", "f32_gemm"}
+	}
+	k, err := l.first(w, ops...)
+	if err != nil {
+		return err
+	}
+	none := device.Operand{}
+	if err := l.add(k, nil, w, l.list(x), right, none, l.list(m.Bias), none, l.list(y)); err != nil {
+		return err
+	}
+	return l.finish()
+}
+
+// rbfWords is nacre_f32_rbf_words of csrc/ml/ml.h.
+func rbfWords(m *op.LinearMap, gamma float32, rows int) (w words) {
+	w.int(rows, m.Features(), m.Rows())
+	w.float(float64(gamma))
+	return w
+}
+
+// RBF compares rows with vectors.
+func (l *learning) RBF(m *op.LinearMap, gamma float32, x []float32, rows int, y []float32) error {
+	v := device.Operand{Place: device.Const, Data: l.packed[m]}
+	if err := l.run("f32_rbf", rbfWords(m, gamma, rows), l.list(x), v, l.list(y)); err != nil {
+		return err
+	}
+	return l.finish()
+}
+
+// Tanh computes hyperbolic tangents.
+func (l *learning) Tanh(y []float32) error {
+	k, err := l.function(tensor.F32, "tanh")
+	if err != nil {
+		return err
+	}
+	w := unaryWords(graph.Known(len(y)), lane{bytes: 4}, lane{bytes: 4}, params(tensor.F32, 0, 0), tensor.F32)
+	at, none := l.list(y), device.Operand{}
+	if err := l.add(k, nil, w, at, at, none, none); err != nil {
+		return err
+	}
+	return l.finish()
+}
+
+// Forest32 computes trees of float32.
+func (l *learning) Forest32(f *op.Forest, x []float32, rows, features int, y []float32, seen []byte) error {
+	return l.trees("f32_forest", l.forest, f, rows, features, l.list(x), l.list(y), seen)
+}
+
+// Forest64 computes trees of float64.
+func (l *learning) Forest64(f *op.Forest, x []float64, rows, features int, y []float64, seen []byte) error {
+	at := func(list []float64) device.Operand { return l.at(unsafe.Pointer(unsafe.SliceData(list))) }
+	return l.trees("f64_forest", l.forest, f, rows, features, at(x), at(y), seen)
+}

@@ -1,0 +1,128 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op"
+)
+
+// forest is the constant operands of a command of trees, in one block of memory.
+type forest struct {
+	data    []byte
+	counts  [forestLists]int // elements of each list
+	size    [forestLists]int // bytes of an element
+	missing bool
+}
+
+// The lists, in the order of the operands.
+const (
+	forestNodes = iota
+	forestRoots
+	forestFirst
+	forestTarget
+	forestWeight
+	forestLists
+)
+
+// forestHeader is the bytes before the lists, of numbers: how many elements each has, and
+// 1 where some node lets NaNs pass.
+const forestHeader = 64
+
+// forest lays out trees, once for all plans.
+func (b *binder) forest(f *op.Forest, double bool) (*forest, error) {
+	key, pack := packKey{data: unsafe.Pointer(f.Model), words: "f32"}, packForest[float32]
+	if double {
+		key.words, pack = "f64", packForest[float64]
+	}
+	data, err := b.dev.packs.keep(key, f.Model, func() ([]byte, error) { return pack(f) })
+	if err != nil {
+		return nil, err
+	}
+	return forestOf(data, double), nil
+}
+
+// packForest writes the header and the lists, each at a multiple of 64.
+func packForest[T float32 | float64](of *op.Forest) ([]byte, error) {
+	t, err := layOut[T](of)
+	if err != nil {
+		return nil, err
+	}
+	lists := [forestLists][]byte{memoryOf(t.nodes), memoryOf(t.roots), memoryOf(t.first), memoryOf(t.target), memoryOf(t.weight)}
+	counts := [forestLists]int{len(t.nodes), len(t.roots), len(t.first), len(t.target), len(t.weight)}
+	n := forestHeader
+	for _, list := range lists {
+		n += device.AlignUp(len(list))
+	}
+	data, err := allocPack(n)
+	if err != nil {
+		return nil, err
+	}
+	header, at := forestNumbers(data), forestHeader
+	for i, list := range lists {
+		header[i] = int64(counts[i])
+		copy(data[at:], list)
+		at += device.AlignUp(len(list))
+	}
+	header[forestLists] = 0
+	if t.missing {
+		header[forestLists] = 1
+	}
+	return data, nil
+}
+
+// forestNumbers is the header.
+func forestNumbers(data []byte) []int64 {
+	return unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(data))), forestHeader/8)
+}
+
+// forestOf reads what packForest wrote.
+func forestOf(data []byte, double bool) *forest {
+	f := &forest{data: data, size: [forestLists]int{16, 4, 4, 4, 4}}
+	if double {
+		f.size[forestNodes], f.size[forestWeight] = 24, 8
+	}
+	header := forestNumbers(data)
+	for i := range f.counts {
+		f.counts[i] = int(header[i])
+	}
+	f.missing = header[forestLists] != 0
+	return f
+}
+
+// memoryOf is the memory of a list.
+func memoryOf[T any](list []T) []byte {
+	var zero T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), len(list)*int(unsafe.Sizeof(zero)))
+}
+
+// operands are the lists; none for an empty one.
+func (f *forest) operands() (list [forestLists]device.Operand) {
+	at := forestHeader
+	for i, n := range f.counts {
+		n *= f.size[i]
+		if n > 0 {
+			list[i] = device.Operand{Place: device.Const, Data: f.data[at:][:n]}
+		}
+		at += device.AlignUp(n)
+	}
+	return list
+}
+
+// words is nacre_forest_words of csrc/ml/ml.h.
+func (f *forest) words(rows, features, targets int, how op.TreeAggregate) (w words) {
+	w.int(rows, features, targets, f.counts[forestRoots], int(how))
+	w.bool(f.missing)
+	return w
+}
+
+// trees runs a command of trees.
+func (c *calls) trees(name string, f *forest, of *op.Forest, rows, features int, x, y device.Operand, seen []byte) error {
+	o := f.operands()
+	at := c.at(unsafe.Pointer(unsafe.SliceData(seen)))
+	w := f.words(rows, features, of.Model.Targets, of.Aggregate)
+	if err := c.run(name, w, x, o[forestNodes], o[forestRoots], o[forestFirst], o[forestTarget], o[forestWeight], y, at); err != nil {
+		return err
+	}
+	return c.finish()
+}
