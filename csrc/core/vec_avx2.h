@@ -9,8 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NACRE_AVX2_LANES 8
-#define NACRE_LANES_avx2 NACRE_AVX2_LANES
+#define NACRE_LANES_avx2 8
 #define NACRE_BEGIN_avx2 NACRE_TARGET_BEGIN(NACRE_AVX2)
 #define NACRE_END_avx2 NACRE_TARGET_END
 typedef __m256 nacre_avx2_f;

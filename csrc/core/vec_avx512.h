@@ -9,8 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NACRE_AVX512_LANES 16
-#define NACRE_LANES_avx512 NACRE_AVX512_LANES
+#define NACRE_LANES_avx512 16
 #define NACRE_BEGIN_avx512 NACRE_TARGET_BEGIN(NACRE_AVX512)
 #define NACRE_END_avx512 NACRE_TARGET_END
 typedef __m512 nacre_avx512_f;

@@ -9,8 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NACRE_NEON_LANES 4
-#define NACRE_LANES_neon NACRE_NEON_LANES
+#define NACRE_LANES_neon 4
 #define NACRE_BEGIN_neon
 #define NACRE_END_neon
 typedef float32x4_t nacre_neon_f;

@@ -1,6 +1,6 @@
 #include "ml/ml.h"
 
-#include "core/target.h"
+#include "core/levels.h"
 
 // The signature of each op's rows.
 typedef nacre_f32_rbf_fn ml_row_f32_rbf;

@@ -9,8 +9,8 @@
 NACRE_TARGET_BEGIN(NACRE_AVX512)
 
 #define F nacre_avx512_f
-#define LANES ((size_t)NACRE_AVX512_LANES)
-#define LANES_N NACRE_AVX512_LANES
+#define LANES ((size_t)NACRE_LANES_avx512)
+#define LANES_N NACRE_LANES_avx512
 #define V(name) nacre_avx512_##name
 #define K(name) f32_nbits_##name##_avx512
 #define WIDE_COLS 4

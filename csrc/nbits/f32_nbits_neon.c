@@ -6,8 +6,8 @@
 #if NACRE_AARCH64
 
 #define F nacre_neon_f
-#define LANES ((size_t)NACRE_NEON_LANES)
-#define LANES_N NACRE_NEON_LANES
+#define LANES ((size_t)NACRE_LANES_neon)
+#define LANES_N NACRE_LANES_neon
 #define V(name) nacre_neon_##name
 #define K(name) f32_nbits_##name##_neon
 #define WIDE_COLS 4

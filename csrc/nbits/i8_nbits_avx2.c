@@ -9,8 +9,8 @@
 NACRE_TARGET_BEGIN(NACRE_AVX2)
 
 #define F nacre_avx2_f
-#define LANES ((size_t)NACRE_AVX2_LANES)
-#define LANES_N NACRE_AVX2_LANES
+#define LANES ((size_t)NACRE_LANES_avx2)
+#define LANES_N NACRE_LANES_avx2
 #define V(name) nacre_avx2_##name
 #define K(name) i8_nbits_##name##_avx2
 #define WIDE_COLS 2

@@ -7,8 +7,8 @@
 NACRE_TARGET_BEGIN(NACRE_DOTPROD)
 
 #define F nacre_neon_f
-#define LANES ((size_t)NACRE_NEON_LANES)
-#define LANES_N NACRE_NEON_LANES
+#define LANES ((size_t)NACRE_LANES_neon)
+#define LANES_N NACRE_LANES_neon
 #define V(name) nacre_neon_##name
 #define K(name) i8_nbits_##name##_dotprod
 #define WIDE_COLS 4
