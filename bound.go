@@ -18,6 +18,7 @@ import (
 type Bound struct {
 	mu      *sync.Mutex // of the stream, if there is one
 	session *Session
+	stream  *Stream // whose states runs move on; nil for none
 	engine  *runtime.Bound
 	inputs  map[string]*Tensor
 	outputs map[string]*Tensor
@@ -109,6 +110,8 @@ func (b *Bound) Run(ctx context.Context) error {
 	switch {
 	case b.engine == nil:
 		return markf(ErrClosed, "the memory for runs is closed")
+	case b.stream != nil && b.stream.engine == nil:
+		return markf(ErrClosed, "the stream is closed")
 	case ctx == nil:
 		return markf(ErrOption, "the context is nil")
 	}

@@ -166,7 +166,9 @@ func (s *Stream) Bind(inputs map[string]*Tensor) (*Bound, error) {
 	if err != nil {
 		return nil, public(err)
 	}
-	return newBound(s.session, e, &s.mu), nil
+	b := newBound(s.session, e, &s.mu)
+	b.stream = s
+	return b, nil
 }
 
 // Plan returns the plan of the next run on inputs of those types and shapes.

@@ -126,6 +126,12 @@ func TestStreamBind(t *testing.T) {
 			t.Fatalf("run %d gives %v, not %v", i, got, want)
 		}
 	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Run(context.Background()); !errors.Is(err, nacre.ErrClosed) {
+		t.Error("after Close of the stream:", err)
+	}
 	if b.Output("present.0.key") != nil || b.Input("past_key_values.0.key") != nil {
 		t.Error("a state is among inputs or outputs")
 	}
