@@ -51,7 +51,7 @@ func (d Dim) Is(n int) bool { return d.x == nil && d.n == n }
 
 // Same reports whether d and e are known to be equal.
 func (d Dim) Same(e Dim) bool {
-	return d.n == e.n && d.x != unknown && (d.x == e.x || compareSums(d.x, e.x) == 0)
+	return d.n == e.n && d.x != unknown && e.x != unknown && (d.x == e.x || compareSums(d.x, e.x) == 0)
 }
 
 // Exceeds reports whether d is known to be e and a positive number.

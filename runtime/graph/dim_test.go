@@ -220,3 +220,15 @@ func TestDimLimits(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownIsNoOther compares unknown extents with others, 0 among them.
+func TestUnknownIsNoOther(t *testing.T) {
+	for _, d := range []graph.Dim{graph.Known(0), graph.Known(1), graph.Symbol("n"), graph.Unknown(), graph.Symbol("n").Add(graph.Known(2))} {
+		if d.Same(graph.Unknown()) || graph.Unknown().Same(d) {
+			t.Errorf("%v is the same as an unknown extent", d)
+		}
+		if graph.Unknown().Exceeds(d) || d.Exceeds(graph.Unknown()) {
+			t.Errorf("%v and an unknown extent exceed each other", d)
+		}
+	}
+}
