@@ -137,7 +137,7 @@ func (b *Bound) Run(ctx context.Context, prof *Profile) error {
 	defer r.end()
 	if err := r.stage(f); err != nil {
 		if b.steps != nil {
-			b.steps.failed(f.plan)
+			b.steps.stream.failed(f.plan)
 		}
 		return err
 	}

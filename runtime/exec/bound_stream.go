@@ -328,11 +328,6 @@ func (b *Bound) end() {
 	}
 }
 
-// failed notes that a run did not end.
-func (s *boundStream) failed(pl *plan.Plan) {
-	s.stream.spoilt = s.stream.spoilt || s.stream.overwrites(pl)
-}
-
 // release gives back the memory, and leaves the stream states of its own.
 func (s *boundStream) release(d device.Device) {
 	for i, x := range s.turns {

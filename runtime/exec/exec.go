@@ -52,6 +52,11 @@ func (e *Executor) Warm(pl *plan.Plan) error {
 // context ends the run, also within a step. With a profile, the time of every
 // step is added to it.
 func (e *Executor) Run(ctx context.Context, pl *plan.Plan, inputs []tensor.Value, prof *Profile) ([]tensor.Value, error) {
+	return e.start(ctx, pl, inputs, nil, prof)
+}
+
+// start is Run, of a stream unless that is nil.
+func (e *Executor) start(ctx context.Context, pl *plan.Plan, inputs []tensor.Value, st *Stream, prof *Profile) ([]tensor.Value, error) {
 	r := &run{Executor: e, ctx: ctx, prof: prof, limited: e.limit > 0, budget: e.limit}
 	place, err := e.device.Enter(ctx)
 	if err != nil {
@@ -62,7 +67,10 @@ func (e *Executor) Run(ctx context.Context, pl *plan.Plan, inputs []tensor.Value
 		return nil, err
 	}
 	defer r.end()
-	results, err := r.program(pl, inputs, nil)
+	results, err := r.program(pl, inputs, st)
+	if err != nil && st != nil {
+		st.failed(pl)
+	}
 	if prof != nil {
 		prof.Memory = max(prof.Memory, r.most)
 	}

@@ -177,27 +177,12 @@ func (st *Stream) Run(ctx context.Context, inputs []tensor.Value, prof *Profile)
 	if err != nil {
 		return nil, err
 	}
-	e := st.exec
-	r := &run{Executor: e, ctx: ctx, prof: prof, limited: e.limit > 0, budget: e.limit}
-	place, err := e.device.Enter(ctx)
+	results, err := st.exec.start(ctx, pl, inputs, st, prof)
 	if err != nil {
-		return nil, r.fail(pl, nil, err)
-	}
-	defer e.device.Leave(place)
-	if err := r.watch(); err != nil {
 		return nil, err
-	}
-	defer r.end()
-	results, err := r.program(pl, inputs, st)
-	if err != nil {
-		st.spoilt = st.spoilt || st.overwrites(pl)
-		return nil, err
-	}
-	if prof != nil {
-		prof.Memory = max(prof.Memory, r.most)
 	}
 	if err := st.commit(pl, results); err != nil {
-		return nil, r.fail(pl, nil, err)
+		return nil, st.program.Fail("run", nil, err)
 	}
 	for _, h := range st.states {
 		results[h.result] = nil
@@ -205,10 +190,10 @@ func (st *Stream) Run(ctx context.Context, inputs []tensor.Value, prof *Profile)
 	return results, nil
 }
 
-// overwrites reports whether a run of the plan writes over a state, rather than behind it
-// or elsewhere.
-func (st *Stream) overwrites(pl *plan.Plan) bool {
-	return pl.Lengths != nil && slices.ContainsFunc(pl.Lengths.States, func(s plan.State) bool { return s.InPlace })
+// failed notes that a run of the plan did not end, which may have written over a state
+// rather than behind it or elsewhere.
+func (st *Stream) failed(pl *plan.Plan) {
+	st.spoilt = st.spoilt || slices.ContainsFunc(pl.Lengths.States, func(s plan.State) bool { return s.InPlace })
 }
 
 // Plan is the plan for the next run on inputs of those extents.
