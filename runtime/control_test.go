@@ -223,7 +223,7 @@ func TestEveryGraphOperator(t *testing.T) {
 		visit(tt.graph)
 	}
 	for _, row := range op.Standard().Rows() {
-		if row.Makes && row.Domain == "" && !used[row.Name] {
+		if row.DynamicOutputs && row.Domain == "" && !used[row.Name] {
 			t.Errorf("no case has %s", row.Name)
 		}
 	}

@@ -37,7 +37,7 @@ func (f *sessionFlags) options() (nacre.Options, error) {
 	case "cpu":
 		return o, nil
 	case "vulkan":
-		return o, graph.Mark(graph.ErrDevice, "--device %s: this program was built without the Vulkan device; --device cpu runs every model", f.device)
+		return o, graph.Errorf(graph.ErrDevice, "--device %s: this program was built without the Vulkan device; --device cpu runs every model", f.device)
 	}
 	return o, usagef("--device %s is no device; have cpu", f.device)
 }

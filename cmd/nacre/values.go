@@ -77,7 +77,7 @@ func writeOutputs(w io.Writer, folder string, values []nacre.Info, out map[strin
 	for _, v := range values {
 		x, ok := out[v.Name].(*nacre.Tensor)
 		if !ok {
-			return graph.Mark(graph.ErrUnsupported, "output %q is %v; .npy files hold tensors only", v.Name, out[v.Name])
+			return graph.Errorf(graph.ErrUnsupported, "output %q is %v; .npy files hold tensors only", v.Name, out[v.Name])
 		}
 		t, err := writable(plainTensor(x))
 		if err != nil {

@@ -54,7 +54,7 @@ func canRun(w io.Writer, path string) (err error) {
 		}
 	}
 	if missing != nil {
-		return graph.Mark(graph.ErrUnsupported, "%s: not implemented: %s", path, strings.Join(missing, ", "))
+		return graph.Errorf(graph.ErrUnsupported, "%s: not implemented: %s", path, strings.Join(missing, ", "))
 	}
 	s, err := m.NewSession(nacre.Options{Threads: 1})
 	if err != nil {

@@ -30,7 +30,7 @@ func Write(w io.Writer, m *graph.Model, o container.Options) error {
 	text := appendValue(nil, a.man.fields())
 	headerLen := headerSize + a.extension
 	if uint64(len(text)) > math.MaxUint32 || uint64(headerLen) > math.MaxUint32 {
-		return graph.Mark(graph.ErrUnsupported, "the manifest of %d tensors takes %d bytes, more than the format can say", len(a.man.tensors), len(text))
+		return graph.Errorf(graph.ErrUnsupported, "the manifest of %d tensors takes %d bytes, more than the format can say", len(a.man.tensors), len(text))
 	}
 	sum := sha256.Sum256(text)
 	head := append([]byte(magic), major)

@@ -62,7 +62,7 @@ type place struct {
 
 func (d *decoder) externalTensor(p *tensorProto) (*tensor.Tensor, error) {
 	if d.ext == nil {
-		return nil, graph.Mark(graph.ErrUnsupported, "the model has external data and comes without files; open the model as a file")
+		return nil, graph.Errorf(graph.ErrUnsupported, "the model has external data and comes without files; open the model as a file")
 	}
 	at, err := parsePlace(p.entries)
 	if err != nil {

@@ -260,7 +260,7 @@ func (v *Value) Runnable() (tensor.Value, error) {
 	case graph.TensorType:
 		return v.Tensor, nil
 	}
-	return nil, graph.Mark(graph.ErrUnsupported, "no operator computes on %v", v.Type)
+	return nil, graph.Errorf(graph.ErrUnsupported, "no operator computes on %v", v.Type)
 }
 
 // runnableMap is Runnable of a map, whose values must be single elements of one
@@ -274,13 +274,13 @@ func (v *Value) runnableMap() (tensor.Value, error) {
 		d = v.List[0].Tensor.DType()
 	}
 	if !d.Valid() || d.Bits()%8 != 0 || v.Keys == nil || len(v.List) != v.Keys.Len() {
-		return nil, graph.Mark(graph.ErrUnsupported, "no operator computes on %v", v.Type)
+		return nil, graph.Errorf(graph.ErrUnsupported, "no operator computes on %v", v.Type)
 	}
 	values := tensor.New(d, len(v.List))
 	for i, e := range v.List {
 		t := e.Tensor
 		if t == nil || t.DType() != d || t.Len() != 1 {
-			return nil, graph.Mark(graph.ErrUnsupported, "no operator computes on %v with %v among its values", v.Type, t)
+			return nil, graph.Errorf(graph.ErrUnsupported, "no operator computes on %v with %v among its values", v.Type, t)
 		}
 		copy(values.Bytes()[d.Bytes(i):], t.Bytes())
 		copy(values.Strings()[min(i, len(values.Strings())):], t.Strings())

@@ -104,7 +104,7 @@ func encode(m *graph.Model, location string, external int) (*encoder, *sideFile,
 		e, err = encodeModel(m, side)
 	}
 	if err == nil && e.len() > maxMessage {
-		err = graph.Mark(graph.ErrUnsupported, "model takes %d bytes in one file and %d are the most; save constants outside it", e.len(), maxMessage)
+		err = graph.Errorf(graph.ErrUnsupported, "model takes %d bytes in one file and %d are the most; save constants outside it", e.len(), maxMessage)
 	}
 	return e, side, err
 }

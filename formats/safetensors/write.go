@@ -30,7 +30,7 @@ func Write(w io.Writer, m *graph.Model, o container.Options) error {
 		head = newHeader(meta, list)
 	}
 	if len(head) > maxHeader {
-		return graph.Mark(graph.ErrUnsupported, "the header would take %d bytes, and one may have %d", len(head), maxHeader)
+		return graph.Errorf(graph.ErrUnsupported, "the header would take %d bytes, and one may have %d", len(head), maxHeader)
 	}
 	b := binio.NewWriter(w)
 	b.U64(uint64(len(head)))

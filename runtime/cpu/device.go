@@ -151,5 +151,5 @@ func failure(f bindings.Failure) error {
 	if f.Kind() == "UNSUPPORTED" {
 		kind = graph.ErrUnsupported
 	}
-	return graph.Mark(kind, "%s", fmt.Sprintf(text, args...))
+	return graph.Errorf(kind, "%s", fmt.Sprintf(text, args...))
 }

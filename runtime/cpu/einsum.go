@@ -133,7 +133,7 @@ func (e *einsum) result(names []rune, last bool, from ...*named) (*named, error)
 		}
 	}
 	if err := shape.Check(); err != nil {
-		return nil, graph.Mark(graph.ErrShape, "an intermediate result: %w", err)
+		return nil, graph.Errorf(graph.ErrShape, "an intermediate result: %w", err)
 	}
 	d := e.Out[0].DType
 	if last && sameBits(d, e.dtype) && slices.Equal(names, namedAs(device.Operand{}, e.names, e.OutShape(0)).names) {

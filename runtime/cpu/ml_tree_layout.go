@@ -56,7 +56,7 @@ func layOut[T float32 | float64](f *op.Forest) (*treeLists[T], error) {
 		nodes: slices.Repeat([]uint32{unplaced}, len(m.Nodes)), leaves: slices.Repeat([]uint32{unplaced}, len(m.Votes))}
 	order, total := l.order()
 	if total > op.MaxTreeNodes {
-		return nil, graph.Mark(graph.ErrUnsupported, "trees of %d nodes; at most %d can be run", total, op.MaxTreeNodes)
+		return nil, graph.Errorf(graph.ErrUnsupported, "trees of %d nodes; at most %d can be run", total, op.MaxTreeNodes)
 	}
 	l.forest.nodes = make([]treeNode[T], total)
 	for _, i := range order {

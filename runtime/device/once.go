@@ -92,7 +92,7 @@ func (e Once) bindKnown(b *Binding, in []*tensor.Tensor) (*Step, error) {
 
 // bind makes the step of a node, on the host if the device refuses.
 func (e Once) bind(b *Binding) (*Step, error) {
-	if b.Row.DynamicOutputs() {
+	if b.Row.DynamicOutputs {
 		return Host(b)
 	}
 	for _, v := range b.Out {
@@ -128,10 +128,10 @@ func Host(b *Binding) (*Step, error) { return HostAfter(b, nil) }
 func HostAfter(b *Binding, refusal *Refusal) (*Step, error) {
 	o, ok := b.Op.(op.Runner)
 	if !ok && refusal != nil {
-		return nil, graph.Mark(graph.ErrUnsupported, "no device computes it: %w", refusal)
+		return nil, graph.Errorf(graph.ErrUnsupported, "no device computes it: %w", refusal)
 	}
 	if !ok {
-		return nil, graph.Mark(graph.ErrUnsupported, "no device computes it for extents that only a run finds out")
+		return nil, graph.Errorf(graph.ErrUnsupported, "no device computes it for extents that only a run finds out")
 	}
 	return &Step{Binder: "host", InPlace: b.Row.InPlace, Call: o.Run}, nil
 }
@@ -159,7 +159,7 @@ func (x *once) make(d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) 
 func (x *once) outputs(out []*op.Value, step *Step) (err error) {
 	for i, v := range out {
 		shape, ok := v.Dims.Concrete()
-		if x.node.Outputs[i] == "" || !ok || x.row.DynamicOutputs() {
+		if x.node.Outputs[i] == "" || !ok || x.row.DynamicOutputs {
 			continue
 		}
 		switch {

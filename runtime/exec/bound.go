@@ -30,7 +30,7 @@ func (e *Executor) Bind(pl *plan.Plan) (*Bound, error) {
 	b := &Bound{run: run{Executor: e, limited: e.limit > 0, budget: e.limit}}
 	for _, id := range append(append([]int(nil), pl.Program.Inputs...), pl.Program.Outputs...) {
 		if s := &pl.Slots[id]; s.Shape == nil || s.Type.DType == tensor.String || !pl.Done() {
-			return nil, b.run.fail(pl, nil, graph.Mark(graph.ErrUnsupported, "value %q is %v, whose memory is not known before a run; use Run", pl.Program.Names[id], s.Type))
+			return nil, b.run.fail(pl, nil, graph.Errorf(graph.ErrUnsupported, "value %q is %v, whose memory is not known before a run; use Run", pl.Program.Names[id], s.Type))
 		}
 	}
 	f, err := b.run.frame(pl)
@@ -90,10 +90,10 @@ func (b *Bound) SetOutput(i int, t *tensor.Tensor) error {
 	id := pl.Program.Outputs[i]
 	s := &pl.Slots[id]
 	if t.DType() != s.Type.DType || !t.Shape().Equal(s.Shape) {
-		return graph.Mark(graph.ErrShape, "result %q is %v%v and is to be written to %v", pl.Program.Names[id], s.Type.DType, s.Shape, t)
+		return graph.Errorf(graph.ErrShape, "result %q is %v%v and is to be written to %v", pl.Program.Names[id], s.Type.DType, s.Shape, t)
 	}
 	if !t.IsAligned() {
-		return graph.Mark(graph.ErrShape, "the memory for result %q does not lie at a multiple of its element's size", pl.Program.Names[id])
+		return graph.Errorf(graph.ErrShape, "the memory for result %q does not lie at a multiple of its element's size", pl.Program.Names[id])
 	}
 	b.pins[i].Unpin()
 	b.pins[i].Pin(t.Pointer())

@@ -109,20 +109,20 @@ func (s *boundStream) follow(pl *plan.Plan) {
 // check refuses plans whose values change their extents from run to run.
 func (s *boundStream) check(pl *plan.Plan) error {
 	if !pl.Done() {
-		return graph.Mark(graph.ErrUnsupported, "extents depend on elements; use Run of the stream")
+		return graph.Errorf(graph.ErrUnsupported, "extents depend on elements; use Run of the stream")
 	}
 	for i, h := range s.stream.states {
 		x := pl.Lengths.States[i]
 		if x.Axis >= 0 && !x.InRoom {
-			return graph.Mark(graph.ErrUnsupported, "state %q does not lie in memory with room; use Run of the stream", h.Input)
+			return graph.Errorf(graph.ErrUnsupported, "state %q does not lie in memory with room; use Run of the stream", h.Input)
 		}
 		if x.Axis < 0 && pl.Slots[h.out].Shape == nil {
-			return graph.Mark(graph.ErrUnsupported, "extents of state %q are known only while running; use Run of the stream", h.Input)
+			return graph.Errorf(graph.ErrUnsupported, "extents of state %q are known only while running; use Run of the stream", h.Input)
 		}
 	}
 	for i, id := range pl.Program.Outputs {
 		if v := &pl.Slots[id]; !s.stream.Gives(i) && (v.Shape == nil || v.Type.DType == tensor.String) {
-			return graph.Mark(graph.ErrUnsupported, "the extents %v of result %q depend on the length of the stream; use Run of the stream", v.Type, pl.Program.Names[id])
+			return graph.Errorf(graph.ErrUnsupported, "the extents %v of result %q depend on the length of the stream; use Run of the stream", v.Type, pl.Program.Names[id])
 		}
 	}
 	return nil
@@ -189,12 +189,12 @@ func (s *boundStream) layOut(pl *plan.Plan) (fixed, going []int) {
 func repeat(memory []byte, t *tensor.Tensor) error {
 	size := t.DType().Bits() / 8
 	if t.Len() == 0 || size == 0 {
-		return graph.Mark(graph.ErrUnsupported, "no element says what %v holds; use Run of the stream", t)
+		return graph.Errorf(graph.ErrUnsupported, "no element says what %v holds; use Run of the stream", t)
 	}
 	first := t.Bytes()[:size]
 	for i := 0; i < len(t.Bytes()); i += size {
 		if !bytes.Equal(t.Bytes()[i:i+size], first) {
-			return graph.Mark(graph.ErrUnsupported, "%v grows with the stream and its elements are not all equal; use Run of the stream", t)
+			return graph.Errorf(graph.ErrUnsupported, "%v grows with the stream and its elements are not all equal; use Run of the stream", t)
 		}
 	}
 	for i := 0; i < len(memory); i += size {

@@ -130,7 +130,7 @@ func (t *trials) operand(v *op.Value, l device.Layout) (*tensor.Tensor, error) {
 	}
 	shape, ok := v.Dims.Concrete()
 	if !ok {
-		return nil, graph.Mark(graph.ErrShape, "extents of %v are not known", v.Type)
+		return nil, graph.Errorf(graph.ErrShape, "extents of %v are not known", v.Type)
 	}
 	shape = l.Extents(shape)
 	b, err := t.alloc(v.DType.Bytes(shape.Len()))

@@ -264,15 +264,15 @@ func (r *run) fail(pl *plan.Plan, s *plan.Step, err error) error {
 func (r *run) body(f *frame, s *plan.Step, attr string, in []tensor.Value) ([]tensor.Value, error) {
 	b := s.Bodies[attr]
 	if b == nil {
-		return nil, graph.Mark(graph.ErrFormat, "attribute %q, a graph, is missing", attr)
+		return nil, graph.Errorf(graph.ErrFormat, "attribute %q, a graph, is missing", attr)
 	}
 	if len(in) != len(b.Decl) {
-		return nil, graph.Mark(graph.ErrFormat, "graph %q takes %d inputs and is given %d", attr, len(b.Decl), len(in))
+		return nil, graph.Errorf(graph.ErrFormat, "graph %q takes %d inputs and is given %d", attr, len(b.Decl), len(in))
 	}
 	for i, v := range in {
 		want := b.Decl[i].Type
 		if !takes(want, op.TypeOf(v)) {
-			return nil, graph.Mark(graph.ErrShape, "graph %q takes %v as %q and is given %v", attr, want, b.Decl[i].Name, v)
+			return nil, graph.Errorf(graph.ErrShape, "graph %q takes %v as %q and is given %v", attr, want, b.Decl[i].Name, v)
 		}
 	}
 	if err := r.ctx.Err(); err != nil {

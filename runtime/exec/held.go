@@ -35,10 +35,10 @@ func (h *held) enterRoom(st *Stream) error {
 	count, row := h.blocks()
 	n, ok := product(count, row, h.group.room)
 	if !ok {
-		return graph.Mark(graph.ErrMemory, "state %q with %d rows is too large", h.Input, h.group.room)
+		return graph.Errorf(graph.ErrMemory, "state %q with %d rows is too large", h.Input, h.group.room)
 	}
 	if limit := st.exec.limit; limit > 0 && n > limit {
-		return graph.Mark(graph.ErrMemory, "state %q with %d rows takes %d bytes, more than the memory limit of %d", h.Input, h.group.room, n, limit)
+		return graph.Errorf(graph.ErrMemory, "state %q with %d rows takes %d bytes, more than the memory limit of %d", h.Input, h.group.room, n, limit)
 	}
 	b := st.exec.device.Alloc(max(n, 1))
 	if b == nil {
@@ -115,9 +115,9 @@ func (st *Stream) Truncate(n int) error {
 	for _, h := range st.states {
 		switch {
 		case h.axis < 0:
-			return st.program.Fail("run", nil, graph.Mark(graph.ErrState, "state %q does not grow, and cannot go back", h.Input))
+			return st.program.Fail("run", nil, graph.Errorf(graph.ErrState, "state %q does not grow, and cannot go back", h.Input))
 		case n < 0 || n > h.group.length:
-			return st.program.Fail("run", nil, graph.Mark(graph.ErrState, "state %q has %d rows, and cannot be cut to %d", h.Input, h.group.length, n))
+			return st.program.Fail("run", nil, graph.Errorf(graph.ErrState, "state %q has %d rows, and cannot be cut to %d", h.Input, h.group.length, n))
 		}
 	}
 	for _, h := range st.states {
@@ -188,11 +188,11 @@ func (st *Stream) SetState(input string, t *tensor.Tensor) error {
 		return err
 	}
 	if t.DType() != h.dtype || len(t.Shape()) != len(h.dims) {
-		return st.program.Fail("run", nil, graph.Mark(graph.ErrShape, "state %q is %v%v and is given %v", input, h.dtype, h.dims, t))
+		return st.program.Fail("run", nil, graph.Errorf(graph.ErrShape, "state %q is %v%v and is given %v", input, h.dtype, h.dims, t))
 	}
 	for i, d := range h.dims {
 		if n, ok := d.Value(); ok && i != h.axis && n != t.Shape()[i] {
-			return st.program.Fail("run", nil, graph.Mark(graph.ErrShape, "state %q is %v%v and is given %v", input, h.dtype, h.dims, t))
+			return st.program.Fail("run", nil, graph.Errorf(graph.ErrShape, "state %q is %v%v and is given %v", input, h.dtype, h.dims, t))
 		}
 	}
 	st.exec.device.Free(h.memory)
@@ -209,7 +209,7 @@ func (st *Stream) SetState(input string, t *tensor.Tensor) error {
 func (st *Stream) find(input string) (*held, error) {
 	i := slices.IndexFunc(st.states, func(h *held) bool { return h.Input == input })
 	if i < 0 {
-		return nil, st.program.Fail("run", nil, graph.Mark(graph.ErrMissing, "input %q is no state", input))
+		return nil, st.program.Fail("run", nil, graph.Errorf(graph.ErrMissing, "input %q is no state", input))
 	}
 	return st.states[i], nil
 }

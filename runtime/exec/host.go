@@ -84,7 +84,7 @@ func (r *run) hostRun(f *frame, s *plan.Step) error {
 func (f *frame) made(id int, v tensor.Value) error {
 	s := &f.plan.Slots[id]
 	if t, ok := v.(*tensor.Tensor); ok && s.Most != nil && (!t.Shape().Equal(f.shape(id)) || t.DType() != s.Type.DType) {
-		return graph.Mark(graph.ErrShape, "output %q is %v where %v%v was inferred", f.plan.Program.Names[id], t, s.Type.DType, f.shape(id))
+		return graph.Errorf(graph.ErrShape, "output %q is %v where %v%v was inferred", f.plan.Program.Names[id], t, s.Type.DType, f.shape(id))
 	}
 	f.set(id, f.keep(v))
 	f.shared[id] = true
@@ -94,15 +94,15 @@ func (f *frame) made(id int, v tensor.Value) error {
 // outputs makes the outputs of a step that do not lie in the arena.
 func (f *frame) outputs(s *plan.Step) error {
 	var inferred []*op.Value
-	if s.Dynamic && !s.Row.DynamicOutputs() {
+	if s.Dynamic && !s.Row.DynamicOutputs {
 		var err error
 		if inferred, err = op.InferOutputs(s.Op, s.Node.Node, known(f.call.Values)); err != nil {
-			return graph.Mark(graph.ErrShape, "%w", err)
+			return graph.Errorf(graph.ErrShape, "%w", err)
 		}
 	}
 	for i, id := range s.Out {
 		f.call.Out, f.call.Made = append(f.call.Out, nil), append(f.call.Made, nil)
-		if id < 0 || s.Row.DynamicOutputs() {
+		if id < 0 || s.Row.DynamicOutputs {
 			continue
 		}
 		slot := &f.plan.Slots[id]
@@ -140,7 +140,7 @@ func (f *frame) outputs(s *plan.Step) error {
 // Output makes output i of the step that runs, in Go's heap.
 func (f *frame) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
 	if err := shape.Check(); err != nil {
-		return nil, graph.Mark(graph.ErrShape, "output %d: %w", i, err)
+		return nil, graph.Errorf(graph.ErrShape, "output %d: %w", i, err)
 	}
 	n := d.Bytes(shape.Len())
 	if d == tensor.String {

@@ -92,20 +92,20 @@ func newHeld(p *plan.Program, s graph.State) (*held, error) {
 	}
 	switch {
 	case h.input < 0:
-		return nil, graph.Mark(graph.ErrMissing, "there is no input %q for a state", s.Input)
+		return nil, graph.Errorf(graph.ErrMissing, "there is no input %q for a state", s.Input)
 	case h.result < 0:
-		return nil, graph.Mark(graph.ErrMissing, "there is no output %q for state %q among those that are computed", s.Output, s.Input)
+		return nil, graph.Errorf(graph.ErrMissing, "there is no output %q for state %q among those that are computed", s.Output, s.Input)
 	}
 	t := p.Decl[h.input].Type
 	if t.Kind != graph.TensorType || t.DType == tensor.String || t.Dims == nil || t.DType.Bits()%8 != 0 {
-		return nil, graph.Mark(graph.ErrUnsupported, "state %q is %v; states are tensors of numbers of whole bytes, of known rank", s.Input, t)
+		return nil, graph.Errorf(graph.ErrUnsupported, "state %q is %v; states are tensors of numbers of whole bytes, of known rank", s.Input, t)
 	}
 	if s.Axis < -1 || s.Axis >= len(t.Dims) {
-		return nil, graph.Mark(graph.ErrShape, "state %q, %v, has no axis %d", s.Input, t, s.Axis)
+		return nil, graph.Errorf(graph.ErrShape, "state %q, %v, has no axis %d", s.Input, t, s.Axis)
 	}
 	h.dims, h.dtype = t.Dims, t.DType
 	if h.axis >= 0 && h.dims[h.axis].IsKnown() {
-		return nil, graph.Mark(graph.ErrShape, "axis %d of state %q, %v, does not grow", s.Axis, s.Input, t)
+		return nil, graph.Errorf(graph.ErrShape, "axis %d of state %q, %v, does not grow", s.Axis, s.Input, t)
 	}
 	return h, nil
 }
@@ -204,7 +204,7 @@ func (st *Stream) Plan(inputs []tensor.Value) (*plan.Plan, error) {
 // prepare fills in the inputs that are states and returns the plan.
 func (st *Stream) prepare(inputs []tensor.Value) (*plan.Plan, error) {
 	if st.spoilt {
-		return nil, st.program.Fail("run", nil, graph.Mark(graph.ErrState, "a run that did not end has left the states half changed; reset the stream"))
+		return nil, st.program.Fail("run", nil, graph.Errorf(graph.ErrState, "a run that did not end has left the states half changed; reset the stream"))
 	}
 	if err := st.begin(inputs); err != nil {
 		return nil, st.program.Fail("run", nil, err)
@@ -239,7 +239,7 @@ func (st *Stream) begin(inputs []tensor.Value) error {
 			}
 			n, ok := d.Eval(func(symbol string) (int, bool) { return st.extent(symbol, inputs) })
 			if !ok {
-				return graph.Mark(graph.ErrShape, "extent %v of state %q is not known from the inputs; set the state", d, h.Input)
+				return graph.Errorf(graph.ErrShape, "extent %v of state %q is not known from the inputs; set the state", d, h.Input)
 			}
 			shape[i] = n
 		}
@@ -437,13 +437,13 @@ func (st *Stream) commit(pl *plan.Plan, results []tensor.Value) error {
 		default:
 			t, ok := results[h.result].(*tensor.Tensor)
 			if !ok || t.DType() != h.dtype || !h.takes(t.Shape()) {
-				return graph.Mark(graph.ErrShape, "state %q, %v%v, becomes %v", h.Input, h.dtype, h.shape, results[h.result])
+				return graph.Errorf(graph.ErrShape, "state %q, %v%v, becomes %v", h.Input, h.dtype, h.shape, results[h.result])
 			}
 			h.value = t
 			if h.axis >= 0 {
 				n := t.Shape()[h.axis]
 				if m, ok := next[h.group]; ok && m != n {
-					return graph.Mark(graph.ErrShape, "state %q has %d rows and others that are called as long %d", h.Input, n, m)
+					return graph.Errorf(graph.ErrShape, "state %q has %d rows and others that are called as long %d", h.Input, n, m)
 				}
 				next[h.group] = n
 			}

@@ -61,9 +61,9 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Kind, e.Err}
 }
 
-// Mark returns err with a kind that errors.Is finds and the message does not
+// Errorf formats an error of a kind, which errors.Is finds and the message does not
 // repeat.
-func Mark(kind error, format string, args ...any) error {
+func Errorf(kind error, format string, args ...any) error {
 	return &marked{kind, fmt.Errorf(format, args...)}
 }
 

@@ -50,16 +50,16 @@ func newAttention(n *Node) (Op, error) {
 	case 11:
 		o.Doubles = true
 	default:
-		return nil, graph.Mark(graph.ErrUnsupported, "softmax_precision is %d; it takes 1 (float32), 10 (float16), 11 (float64), 16 (bfloat16)", p)
+		return nil, graph.Errorf(graph.ErrUnsupported, "softmax_precision is %d; it takes 1 (float32), 10 (float16), 11 (float64), 16 (bfloat16)", p)
 	}
 	if o.Stage < ScoresProduct || o.Stage > ScoresWeights {
-		return nil, graph.Mark(graph.ErrFormat, "qk_matmul_output_mode is %d; it takes 0 to 3", o.Stage)
+		return nil, graph.Errorf(graph.ErrFormat, "qk_matmul_output_mode is %d; it takes 0 to 3", o.Stage)
 	}
 	if o.Heads < 0 || o.KVHeads < 0 || o.Softcap < 0 {
-		return nil, graph.Mark(graph.ErrFormat, "q_num_heads, kv_num_heads or softcap is negative")
+		return nil, graph.Errorf(graph.ErrFormat, "q_num_heads, kv_num_heads or softcap is negative")
 	}
 	if o.Window > 0 && !o.Causal {
-		return nil, graph.Mark(graph.ErrFormat, "local_window_size is given without is_causal")
+		return nil, graph.Errorf(graph.ErrFormat, "local_window_size is given without is_causal")
 	}
 	return o, nil
 }
@@ -89,13 +89,13 @@ func (o *Attention) Operands(in []*Value) (q, k, v HeadRows, err error) {
 func (o *Attention) Infer(c *Infer) error {
 	for i := range 3 {
 		if !floats.Has(c.In[i].DType) {
-			return graph.Mark(graph.ErrUnsupported, "input %d has element type %v; it takes %v", i, c.In[i].DType, floats)
+			return graph.Errorf(graph.ErrUnsupported, "input %d has element type %v; it takes %v", i, c.In[i].DType, floats)
 		}
 		c.Set(i, c.In[i].DType, nil)
 	}
 	c.Set(3, c.In[0].DType, nil)
 	if c.Has(AttentionPastKey) != c.Has(AttentionPastValue) {
-		return graph.Mark(graph.ErrFormat, "past_key and past_value come together or not at all")
+		return graph.Errorf(graph.ErrFormat, "past_key and past_value come together or not at all")
 	}
 	if !ranksKnown(c, 0, 1, 2, 3) {
 		if rank, ok := c.In[0].Rank(); ok {
@@ -136,11 +136,11 @@ func (o *Attention) check(c *Infer, q, k, v HeadRows) error {
 	}
 	if mask := AttentionMask; c.Has(mask) {
 		if d := c.In[mask].Dims; len(d) > 0 && d[len(d)-1].Exceeds(k.Rows) {
-			return graph.Mark(graph.ErrShape, "mask %v is for more than %v keys", c.In[mask].Type, k.Rows)
+			return graph.Errorf(graph.ErrShape, "mask %v is for more than %v keys", c.In[mask].Type, k.Rows)
 		}
 	}
 	if c.Has(AttentionLengths) && c.In[AttentionLengths].Dims != nil && differ(c.In[AttentionLengths].Dims.Len(), q.Batch) {
-		return graph.Mark(graph.ErrShape, "lengths of keys %v are not for a batch of %v", c.In[AttentionLengths].Type, q.Batch)
+		return graph.Errorf(graph.ErrShape, "lengths of keys %v are not for a batch of %v", c.In[AttentionLengths].Type, q.Batch)
 	}
 	return checkCounts(c, AttentionLengths, "nonpad_kv_seqlen")
 }
@@ -151,7 +151,7 @@ func (o *Attention) grown(c *Infer, i int, x HeadRows) (graph.Dim, error) {
 		return x.Rows, nil
 	}
 	if from := i - AttentionPastKey + AttentionKey; c.In[i].DType != c.In[from].DType {
-		return x.Rows, graph.Mark(graph.ErrShape, "the past in input %d has element type %v, input %d has %v", i, c.In[i].DType, from, c.In[from].DType)
+		return x.Rows, graph.Errorf(graph.ErrShape, "the past in input %d has element type %v, input %d has %v", i, c.In[i].DType, from, c.In[from].DType)
 	}
 	past, err := checkPast("the past", c.In[i], x)
 	return past.Add(x.Rows), err

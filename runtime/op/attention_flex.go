@@ -23,7 +23,7 @@ func newFlexAttention(n *Node) (Op, error) {
 	case 11:
 		o.double = true
 	default:
-		return nil, graph.Mark(graph.ErrUnsupported, "softmax_precision is %d; it takes 1 (float32), 10 (float16), 11 (float64), 16 (bfloat16)", p)
+		return nil, graph.Errorf(graph.ErrUnsupported, "softmax_precision is %d; it takes 1 (float32), 10 (float16), 11 (float64), 16 (bfloat16)", p)
 	}
 	return o, nil
 }
@@ -40,7 +40,7 @@ func (o *FlexAttention) precision(d tensor.DType) tensor.DType {
 func (o *FlexAttention) Infer(c *Infer) error {
 	for i, v := range c.In {
 		if v.DType != c.In[0].DType || v.Dims != nil && len(v.Dims) != 4 {
-			return graph.Mark(graph.ErrShape, "input %d, %v, is not %v[batch,heads,sequence,size]", i, v.Type, c.In[0].DType)
+			return graph.Errorf(graph.ErrShape, "input %d, %v, is not %v[batch,heads,sequence,size]", i, v.Type, c.In[0].DType)
 		}
 	}
 	q, k, v := c.In[0].Dims, c.In[1].Dims, c.In[2].Dims
@@ -196,11 +196,11 @@ func (o *FlexAttention) modify(c *Run, name string, there bool, t *tensor.Tensor
 		return nil, err
 	}
 	if len(out) != 1 {
-		return nil, graph.Mark(graph.ErrFormat, "%s gives %d values, not one", name, len(out))
+		return nil, graph.Errorf(graph.ErrFormat, "%s gives %d values, not one", name, len(out))
 	}
 	y, ok := out[0].(*tensor.Tensor)
 	if !ok || y.DType() != t.DType() || !y.Shape().Equal(t.Shape()) {
-		return nil, graph.Mark(graph.ErrShape, "%s gives %v for %v", name, out[0], t)
+		return nil, graph.Errorf(graph.ErrShape, "%s gives %v for %v", name, out[0], t)
 	}
 	return y.Aligned(), nil
 }

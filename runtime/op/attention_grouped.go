@@ -57,15 +57,15 @@ func newGroupQueryAttention(n *Node) (Op, error) {
 	case 2:
 		o.Stage = ScoresWeights
 	default:
-		return nil, graph.Mark(graph.ErrFormat, "qk_output is %d; it takes 0, 1, 2", v)
+		return nil, graph.Errorf(graph.ErrFormat, "qk_output is %d; it takes 0, 1, 2", v)
 	}
 	for _, name := range []string{"k_quant_type", "v_quant_type"} {
 		if v := n.Str(name, "NONE"); v != "NONE" {
-			return nil, graph.Mark(graph.ErrUnsupported, "%s is %s; export the model with a cache of floats", name, v)
+			return nil, graph.Errorf(graph.ErrUnsupported, "%s is %s; export the model with a cache of floats", name, v)
 		}
 	}
 	if n.Bool("sliding_window_cache", false) {
-		return nil, graph.Mark(graph.ErrUnsupported, "sliding_window_cache; export the model with a cache of full length")
+		return nil, graph.Errorf(graph.ErrUnsupported, "sliding_window_cache; export the model with a cache of full length")
 	}
 	return o, o.checkNode(n)
 }
@@ -73,18 +73,18 @@ func newGroupQueryAttention(n *Node) (Op, error) {
 func (o *GroupQueryAttention) checkNode(n *Node) error {
 	switch {
 	case o.Heads < 1 || o.KVHeads < 1 || o.Heads%o.KVHeads != 0:
-		return graph.Mark(graph.ErrFormat, "num_heads is %d and kv_num_heads %d, which does not divide it", o.Heads, o.KVHeads)
+		return graph.Errorf(graph.ErrFormat, "num_heads is %d and kv_num_heads %d, which does not divide it", o.Heads, o.KVHeads)
 	case n.HasIn(GroupKey) != n.HasIn(GroupValue), n.HasIn(GroupPastKey) != n.HasIn(GroupPastValue),
 		n.HasIn(GroupCos) != n.HasIn(GroupSin), n.HasIn(GroupQueryNorm) != n.HasIn(GroupKeyNorm):
-		return graph.Mark(graph.ErrFormat, "of two inputs that come together one is left out")
+		return graph.Errorf(graph.ErrFormat, "of two inputs that come together one is left out")
 	case o.Rotary && !n.HasIn(GroupCos):
-		return graph.Mark(graph.ErrFormat, "do_rotary is set and the caches of cosines and sines are left out")
+		return graph.Errorf(graph.ErrFormat, "do_rotary is set and the caches of cosines and sines are left out")
 	case o.Window > 0 && !o.Causal || o.Softcap < 0:
-		return graph.Mark(graph.ErrFormat, "local_window_size is given without causal, or softcap is negative")
+		return graph.Errorf(graph.ErrFormat, "local_window_size is given without causal, or softcap is negative")
 	case n.HasIn(GroupKeyScale) || n.HasIn(GroupValueScale):
-		return graph.Mark(graph.ErrUnsupported, "scales of a quantised cache; export the model with a cache of floats")
+		return graph.Errorf(graph.ErrUnsupported, "scales of a quantised cache; export the model with a cache of floats")
 	case len(n.Outputs) > 3 && n.Outputs[3] != "" && o.Stage < 0:
-		return graph.Mark(graph.ErrFormat, "the node has an output of scores and qk_output is 0")
+		return graph.Errorf(graph.ErrFormat, "the node has an output of scores and qk_output is 0")
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func (o *GroupQueryAttention) checkNode(n *Node) error {
 func (o *GroupQueryAttention) Operands(in []*Value) (q, k, v HeadRows, err error) {
 	query := in[GroupQuery]
 	if len(query.Dims) != 3 {
-		return q, k, v, graph.Mark(graph.ErrShape, "query %v is not [batch,tokens,hidden]", query.Type)
+		return q, k, v, graph.Errorf(graph.ErrShape, "query %v is not [batch,tokens,hidden]", query.Type)
 	}
 	if in[GroupKey] != nil {
 		if q, err = headsOf("query", query, o.Heads); err != nil {
@@ -109,7 +109,7 @@ func (o *GroupQueryAttention) Operands(in []*Value) (q, k, v HeadRows, err error
 	} else {
 		n := o.Heads + 2*o.KVHeads
 		if !mayDivide(n, query.Dims[2]) {
-			return q, k, v, graph.Mark(graph.ErrShape, "query %v is not of %d heads", query.Type, n)
+			return q, k, v, graph.Errorf(graph.ErrShape, "query %v is not of %d heads", query.Type, n)
 		}
 		d := query.Dims[2].Div(graph.Known(n))
 		after := func(heads int) graph.Dim { return d.Mul(graph.Known(heads)) }
@@ -118,7 +118,7 @@ func (o *GroupQueryAttention) Operands(in []*Value) (q, k, v HeadRows, err error
 		v = HeadsSideBySide(query.Dims, after(o.Heads+o.KVHeads), o.KVHeads, d)
 	}
 	if differ(k.Rows, q.Rows) || differ(v.Size, q.Size) {
-		return q, k, v, graph.Mark(graph.ErrShape, "query %v, key and value are not of one length and size", query.Type)
+		return q, k, v, graph.Errorf(graph.ErrShape, "query %v, key and value are not of one length and size", query.Type)
 	}
 	return q, k, v, checkAttention(q, k, v)
 }
@@ -131,12 +131,12 @@ func (o *GroupQueryAttention) Infer(c *Infer) error {
 	if c.Has(GroupPastKey) {
 		cache = c.In[GroupPastKey].DType
 	}
-	if !isNarrow(cache) {
-		return graph.Mark(graph.ErrUnsupported, "a cache of %v elements; export the model with one of floats", cache)
+	if !computesInF32(cache) {
+		return graph.Errorf(graph.ErrUnsupported, "a cache of %v elements; export the model with one of floats", cache)
 	}
 	for _, i := range []int{GroupKey, GroupValue, GroupCos, GroupSin, GroupScores, GroupSink, GroupQueryNorm, GroupKeyNorm} {
 		if c.Has(i) && c.In[i].DType != q {
-			return graph.Mark(graph.ErrShape, "input %d has element type %v, the query %v", i, c.In[i].DType, q)
+			return graph.Errorf(graph.ErrShape, "input %d has element type %v, the query %v", i, c.In[i].DType, q)
 		}
 	}
 	c.Set(0, q, graph.UnknownDims(3))
@@ -164,7 +164,7 @@ func (o *GroupQueryAttention) Infer(c *Infer) error {
 	}
 	total := intOf(c, GroupTotal)
 	if !c.Has(GroupPastKey) && differ(total, x.Rows) {
-		return graph.Mark(graph.ErrShape, "there are %v new tokens of %v and no past", x.Rows, total)
+		return graph.Errorf(graph.ErrShape, "there are %v new tokens of %v and no past", x.Rows, total)
 	}
 	present := graph.Dims{k.Batch, k.Heads, total.Max(past), k.Size}
 	c.Set(0, q, graph.Dims{x.Batch, x.Rows, x.Heads.Mul(x.Size)})
@@ -189,15 +189,15 @@ func (o *GroupQueryAttention) check(c *Infer, q HeadRows) error {
 		}
 	}
 	if differ(c.In[GroupLast].Dims.Len(), q.Batch) || differ(c.In[GroupTotal].Dims.Len(), graph.Known(1)) {
-		return graph.Mark(graph.ErrShape, "seqlens_k %v and total_sequence_length %v are not for a batch of %v and one number", c.In[GroupLast].Type, c.In[GroupTotal].Type, q.Batch)
+		return graph.Errorf(graph.ErrShape, "seqlens_k %v and total_sequence_length %v are not for a batch of %v and one number", c.In[GroupLast].Type, c.In[GroupTotal].Type, q.Batch)
 	}
 	for _, i := range []int{GroupQueryNorm, GroupKeyNorm} {
 		if c.Has(i) && differ(c.In[i].Dims.Len(), q.Size) {
-			return graph.Mark(graph.ErrShape, "weight %v of a normalisation is not of [%v]", c.In[i].Type, q.Size)
+			return graph.Errorf(graph.ErrShape, "weight %v of a normalisation is not of [%v]", c.In[i].Type, q.Size)
 		}
 	}
 	if c.Has(GroupSink) && differ(c.In[GroupSink].Dims.Len(), q.Heads) {
-		return graph.Mark(graph.ErrShape, "head_sink %v is not of [%v]", c.In[GroupSink].Type, q.Heads)
+		return graph.Errorf(graph.ErrShape, "head_sink %v is not of [%v]", c.In[GroupSink].Type, q.Heads)
 	}
 	if o.Rotary {
 		if err := o.checkAngles(c, q); err != nil {
@@ -213,7 +213,7 @@ func (o *GroupQueryAttention) checkAngles(c *Infer, q HeadRows) error {
 		return nil
 	}
 	if len(cos) != 2 || len(sin) != 2 || differ(cos[0], sin[0]) || differ(cos[1], sin[1]) || cos[1].Mul(graph.Known(2)).Exceeds(q.Size) {
-		return graph.Mark(graph.ErrShape, "caches of cosines %v and sines %v are not [positions,half of %v or less]", c.In[GroupCos].Type, c.In[GroupSin].Type, q.Size)
+		return graph.Errorf(graph.ErrShape, "caches of cosines %v and sines %v are not [positions,half of %v or less]", c.In[GroupCos].Type, c.In[GroupSin].Type, q.Size)
 	}
 	if !c.Has(GroupPositions) {
 		return nil

@@ -23,7 +23,7 @@ func headsOf(what string, v *Value, n int) (h HeadRows, err error) {
 	case len(d) == 3 && n > 0 && mayDivide(n, d[2]):
 		return HeadsSideBySide(d, graph.Known(0), n, d[2].Div(graph.Known(n))), nil
 	}
-	return h, graph.Mark(graph.ErrShape, "%s %v is neither [batch,heads,sequence,size] nor [batch,sequence,%d heads of one size]", what, v.Type, n)
+	return h, graph.Errorf(graph.ErrShape, "%s %v is neither [batch,heads,sequence,size] nor [batch,sequence,%d heads of one size]", what, v.Type, n)
 }
 
 // WholeHeads is an operand with those extents, [batch,heads,rows,size].
@@ -78,13 +78,13 @@ func checkAttention(q, k, v HeadRows) error {
 	shared, ok := k.Heads.Value()
 	switch {
 	case differ(q.Batch, k.Batch) || differ(q.Batch, v.Batch):
-		return graph.Mark(graph.ErrShape, "queries, keys and values have batches of %v, %v and %v", q.Batch, k.Batch, v.Batch)
+		return graph.Errorf(graph.ErrShape, "queries, keys and values have batches of %v, %v and %v", q.Batch, k.Batch, v.Batch)
 	case differ(k.Heads, v.Heads) || differ(k.Rows, v.Rows):
-		return graph.Mark(graph.ErrShape, "there are keys for %v heads and %v positions, values for %v and %v", k.Heads, k.Rows, v.Heads, v.Rows)
+		return graph.Errorf(graph.ErrShape, "there are keys for %v heads and %v positions, values for %v and %v", k.Heads, k.Rows, v.Heads, v.Rows)
 	case differ(q.Size, k.Size):
-		return graph.Mark(graph.ErrShape, "queries have %v elements and keys %v", q.Size, k.Size)
+		return graph.Errorf(graph.ErrShape, "queries have %v elements and keys %v", q.Size, k.Size)
 	case ok && heads != 0 && (shared == 0 || heads%shared != 0):
-		return graph.Mark(graph.ErrShape, "%d heads of queries cannot share %d of keys", heads, shared)
+		return graph.Errorf(graph.ErrShape, "%d heads of queries cannot share %d of keys", heads, shared)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func checkPast(what string, past *Value, x HeadRows) (rows graph.Dim, err error)
 		return graph.Unknown(), nil
 	}
 	if len(p) != 4 || differ(p[0], x.Batch) || differ(p[1], x.Heads) || differ(p[3], x.Size) {
-		return rows, graph.Mark(graph.ErrShape, "%s %v does not go before [%v,%v,%v,%v]", what, past.Type, x.Batch, x.Heads, x.Rows, x.Size)
+		return rows, graph.Errorf(graph.ErrShape, "%s %v does not go before [%v,%v,%v,%v]", what, past.Type, x.Batch, x.Heads, x.Rows, x.Size)
 	}
 	return p[2], nil
 }
@@ -109,13 +109,13 @@ func ScoreDims(v *Value, batch, heads, queries graph.Dim) (graph.Dims, error) {
 		return nil, nil
 	}
 	if len(v.Dims) > 4 {
-		return nil, graph.Mark(graph.ErrShape, "mask %v has more than four axes", v.Type)
+		return nil, graph.Errorf(graph.ErrShape, "mask %v has more than four axes", v.Type)
 	}
 	d := graph.Dims{graph.Known(1), graph.Known(1), graph.Known(1), graph.Known(1)}
 	copy(d[4-len(v.Dims):], v.Dims)
 	for i, n := range []graph.Dim{batch, heads, queries} {
 		if !d[i].Is(1) && differ(d[i], n) {
-			return nil, graph.Mark(graph.ErrShape, "mask %v does not stretch to [%v,%v,%v,keys]", v.Type, batch, heads, queries)
+			return nil, graph.Errorf(graph.ErrShape, "mask %v does not stretch to [%v,%v,%v,keys]", v.Type, batch, heads, queries)
 		}
 	}
 	return d, nil
@@ -130,7 +130,7 @@ var countTypes = append(Types{tensor.U8}, signed...)
 // checkCounts checks that an input, if it is there, has integers.
 func checkCounts(c *Infer, i int, what string) error {
 	if c.Has(i) && !countTypes.Has(c.In[i].DType) {
-		return graph.Mark(graph.ErrShape, "%s is %v, not integers", what, c.In[i].Type)
+		return graph.Errorf(graph.ErrShape, "%s is %v, not integers", what, c.In[i].Type)
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func checkScores(c *Infer, i int, q HeadRows) error {
 		return nil
 	}
 	if !scoreTypes.Has(c.In[i].DType) {
-		return graph.Mark(graph.ErrUnsupported, "a mask of %v elements; cast it to bool or a float type", c.In[i].DType)
+		return graph.Errorf(graph.ErrUnsupported, "a mask of %v elements; cast it to bool or a float type", c.In[i].DType)
 	}
 	_, err := ScoreDims(c.In[i], q.Batch, q.Heads, q.Rows)
 	return err

@@ -29,17 +29,17 @@ func newLinearAttention(n *Node) (Op, error) {
 	case "gated_delta":
 		o.decays, o.deltas = true, true
 	default:
-		return nil, graph.Mark(graph.ErrFormat, "update_rule is %q; it takes linear, gated, delta, gated_delta", rule)
+		return nil, graph.Errorf(graph.ErrFormat, "update_rule is %q; it takes linear, gated, delta, gated_delta", rule)
 	}
 	ok := o.Heads > 0 && o.KVHeads > 0 && (o.Heads%o.KVHeads == 0 || o.inverse && o.KVHeads%o.Heads == 0)
 	if !ok {
-		return nil, graph.Mark(graph.ErrFormat, "%d heads of queries cannot share %d of keys", o.Heads, o.KVHeads)
+		return nil, graph.Errorf(graph.ErrFormat, "%d heads of queries cannot share %d of keys", o.Heads, o.KVHeads)
 	}
 	if o.Window < 0 || o.Window > 8 {
-		return nil, graph.Mark(graph.ErrFormat, "state_window is %d; it takes 0 to 8", o.Window)
+		return nil, graph.Errorf(graph.ErrFormat, "state_window is %d; it takes 0 to 8", o.Window)
 	}
 	if n.HasIn(4) != o.decays || n.HasIn(5) != o.deltas {
-		return nil, graph.Mark(graph.ErrFormat, "decay or beta is there, or is not, against the update rule")
+		return nil, graph.Errorf(graph.ErrFormat, "decay or beta is there, or is not, against the update rule")
 	}
 	return o, nil
 }
@@ -49,10 +49,10 @@ func (o *LinearAttention) Infer(c *Infer) error {
 	q, k, v := c.In[0].Dims, c.In[1].Dims, c.In[2].Dims
 	for i, d := range []graph.Dims{q, k, v} {
 		if d != nil && len(d) != 3 {
-			return graph.Mark(graph.ErrShape, "input %d, %v, is not [batch,tokens,heads*size]", i, c.In[i].Type)
+			return graph.Errorf(graph.ErrShape, "input %d, %v, is not [batch,tokens,heads*size]", i, c.In[i].Type)
 		}
 		if c.In[i].DType != c.In[0].DType {
-			return graph.Mark(graph.ErrShape, "queries, keys and values have element types %v and %v", c.In[0].DType, c.In[i].DType)
+			return graph.Errorf(graph.ErrShape, "queries, keys and values have element types %v and %v", c.In[0].DType, c.In[i].DType)
 		}
 	}
 	size := func(d graph.Dims) graph.Dim {
@@ -74,8 +74,8 @@ func (o *LinearAttention) Infer(c *Infer) error {
 	d := c.In[0].DType
 	c.Set(0, d, out)
 	if c.Has(3) {
-		if d = c.In[3].DType; !isNarrow(d) {
-			return graph.Mark(graph.ErrUnsupported, "past_state has element type %v; it takes %v", d, narrowTypes)
+		if d = c.In[3].DType; !computesInF32(d) {
+			return graph.Errorf(graph.ErrUnsupported, "past_state has element type %v; it takes %v", d, narrowTypes)
 		}
 	}
 	c.Set(1, d, state)
@@ -86,11 +86,11 @@ func (o *LinearAttention) Infer(c *Infer) error {
 func (o *LinearAttention) check(c *Infer, out, state graph.Dims, dk, dv graph.Dim) error {
 	for i, n := range []graph.Dim{dk.Mul(graph.Known(o.Heads)), dk.Mul(graph.Known(o.KVHeads)), dv.Mul(graph.Known(o.KVHeads))} {
 		if d := c.In[i].Dims; d != nil && !fitting(d, graph.Dims{out[0], out[1], n}) {
-			return graph.Mark(graph.ErrShape, "queries %v of %d heads, keys %v and values %v of %d do not go together", c.In[0].Type, o.Heads, c.In[1].Type, c.In[2].Type, o.KVHeads)
+			return graph.Errorf(graph.ErrShape, "queries %v of %d heads, keys %v and values %v of %d do not go together", c.In[0].Type, o.Heads, c.In[1].Type, c.In[2].Type, o.KVHeads)
 		}
 	}
 	if c.Has(3) && c.In[3].Dims != nil && !fitting(c.In[3].Dims, state) {
-		return graph.Mark(graph.ErrShape, "past_state is %v, not of %v", c.In[3].Type, state)
+		return graph.Errorf(graph.ErrShape, "past_state is %v, not of %v", c.In[3].Type, state)
 	}
 	kvHeads := graph.Known(o.KVHeads)
 	if err := o.perToken(c, 4, "decay", out, kvHeads, kvHeads.Mul(dk)); err != nil {
@@ -106,8 +106,8 @@ func (o *LinearAttention) perToken(c *Infer, i int, what string, out graph.Dims,
 		return nil
 	}
 	d := c.In[i].Dims
-	if !isNarrow(c.In[i].DType) || !fitting(d, graph.Dims{out[0], out[1], n}) && !fitting(d, graph.Dims{out[0], out[1], m}) {
-		return graph.Mark(graph.ErrShape, "%s %v is not [%v,%v,n] with n one of %v and %v", what, c.In[i].Type, out[0], out[1], n, m)
+	if !computesInF32(c.In[i].DType) || !fitting(d, graph.Dims{out[0], out[1], n}) && !fitting(d, graph.Dims{out[0], out[1], m}) {
+		return graph.Errorf(graph.ErrShape, "%s %v is not [%v,%v,n] with n one of %v and %v", what, c.In[i].Type, out[0], out[1], n, m)
 	}
 	return nil
 }

@@ -31,13 +31,13 @@ func newMultiHead(n *Node) (Op, error) {
 	o := &MultiHeadAttention{Heads: n.Int("num_heads", 0), Scale: microsoftScale(n), Causal: n.Bool("unidirectional", false), Filter: n.Float("mask_filter_value", -10000)}
 	switch {
 	case o.Heads < 1:
-		return nil, graph.Mark(graph.ErrFormat, "num_heads is %d; it takes 1 or more", o.Heads)
+		return nil, graph.Errorf(graph.ErrFormat, "num_heads is %d; it takes 1 or more", o.Heads)
 	case n.HasIn(multiIndirection):
-		return nil, graph.Mark(graph.ErrUnsupported, "cache_indirection; reorder the cache with Gather after each step of a beam search")
+		return nil, graph.Errorf(graph.ErrUnsupported, "cache_indirection; reorder the cache with Gather after each step of a beam search")
 	case n.HasIn(MultiPastKey) != n.HasIn(MultiPastValue):
-		return nil, graph.Mark(graph.ErrFormat, "past_key and past_value come together or not at all")
+		return nil, graph.Errorf(graph.ErrFormat, "past_key and past_value come together or not at all")
 	case n.HasIn(MultiPastLength) && !n.HasIn(MultiPastKey):
-		return nil, graph.Mark(graph.ErrFormat, "past_sequence_length is given without a past")
+		return nil, graph.Errorf(graph.ErrFormat, "past_sequence_length is given without a past")
 	}
 	return o, nil
 }
@@ -65,7 +65,7 @@ func (o *MultiHeadAttention) Operands(in []*Value) (q, k, v MultiHeadOperand, er
 	n, has := graph.Known(o.Heads), bias != nil
 	if d := query.Dims; len(d) == 5 {
 		if differ(d[2], n) || differ(d[3], graph.Known(3)) {
-			return q, k, v, graph.Mark(graph.ErrShape, "query %v is not [batch,tokens,%d,3,size]", query.Type, o.Heads)
+			return q, k, v, graph.Errorf(graph.ErrShape, "query %v is not [batch,tokens,%d,3,size]", query.Type, o.Heads)
 		}
 		all := [3]MultiHeadOperand{}
 		for i := range all {
@@ -74,7 +74,7 @@ func (o *MultiHeadAttention) Operands(in []*Value) (q, k, v MultiHeadOperand, er
 		return all[0], all[1], all[2], checkProjectionBias(bias, all[0].Bias.Add(n.Mul(d[4]).Mul(graph.Known(3))))
 	}
 	if key == nil {
-		return q, k, v, graph.Mark(graph.ErrFormat, "key is left out and the query %v is not [batch,tokens,heads,3,size]", query.Type)
+		return q, k, v, graph.Errorf(graph.ErrFormat, "key is left out and the query %v is not [batch,tokens,heads,3,size]", query.Type)
 	}
 	if q.HeadRows, err = headsOf("query", query, o.Heads); err != nil {
 		return q, k, v, err
@@ -85,13 +85,13 @@ func (o *MultiHeadAttention) Operands(in []*Value) (q, k, v MultiHeadOperand, er
 	switch d := key.Dims; {
 	case len(d) == 5 && value == nil:
 		if differ(d[2], n) || differ(d[3], graph.Known(2)) {
-			return q, k, v, graph.Mark(graph.ErrShape, "key %v is not [batch,tokens,%d,2,size]", key.Type, o.Heads)
+			return q, k, v, graph.Errorf(graph.ErrShape, "key %v is not [batch,tokens,%d,2,size]", key.Type, o.Heads)
 		}
 		k = MultiHeadOperand{o.mixed(d, 0), MultiKey, has, hidden}
 		v = MultiHeadOperand{o.mixed(d, 1), MultiKey, has, hidden.Add(n.Mul(d[4]))}
 		return q, k, v, checkProjectionBias(bias, v.Bias.Add(n.Mul(d[4])))
 	case value == nil:
-		return q, k, v, graph.Mark(graph.ErrFormat, "value is left out and the key %v is not [batch,tokens,heads,2,size]", key.Type)
+		return q, k, v, graph.Errorf(graph.ErrFormat, "value is left out and the key %v is not [batch,tokens,heads,2,size]", key.Type)
 	}
 	if k.HeadRows, err = headsOf("key", key, o.Heads); err != nil {
 		return q, k, v, err
@@ -116,7 +116,7 @@ func (o *MultiHeadAttention) mixed(d graph.Dims, i int) HeadRows {
 // checkProjectionBias checks the length of a bias, if there is one.
 func checkProjectionBias(bias *Value, n graph.Dim) error {
 	if bias != nil && bias.Dims != nil && differ(bias.Dims.Len(), n) {
-		return graph.Mark(graph.ErrShape, "bias %v is not of [%v]", bias.Type, n)
+		return graph.Errorf(graph.ErrShape, "bias %v is not of [%v]", bias.Type, n)
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (o *MultiHeadAttention) Infer(c *Infer) error {
 	d := c.In[0].DType
 	for _, i := range []int{MultiKey, MultiValue, MultiBias, MultiScores, MultiPastKey, MultiPastValue} {
 		if c.Has(i) && c.In[i].DType != d {
-			return graph.Mark(graph.ErrShape, "input %d has element type %v, the query %v", i, c.In[i].DType, d)
+			return graph.Errorf(graph.ErrShape, "input %d has element type %v, the query %v", i, c.In[i].DType, d)
 		}
 	}
 	c.Set(0, d, graph.UnknownDims(3))
@@ -185,7 +185,7 @@ func (o *MultiHeadAttention) check(c *Infer, q, k, v MultiHeadOperand) error {
 		return err
 	}
 	if n := MultiPastLength; c.Has(n) && differ(c.In[n].Dims.Len(), graph.Known(1)) {
-		return graph.Mark(graph.ErrShape, "past_sequence_length is %v, not one integer", c.In[n].Type)
+		return graph.Errorf(graph.ErrShape, "past_sequence_length is %v, not one integer", c.In[n].Type)
 	}
 	if err := checkKeyMask(c, MultiMask, q.HeadRows); err != nil {
 		return err
@@ -220,7 +220,7 @@ func KeyMaskOf(v *Value, batch, queries graph.Dim) (KeyMask, error) {
 	case len(d) == 4 && !differ(d[0], batch) && d[1].Is(1) && !differ(d[2], d[3]):
 		return SquareOf, nil
 	}
-	return NoMask, graph.Mark(graph.ErrShape, "mask %v has none of the forms for a batch of %v and %v queries", v.Type, batch, queries)
+	return NoMask, graph.Errorf(graph.ErrShape, "mask %v has none of the forms for a batch of %v and %v queries", v.Type, batch, queries)
 }
 
 // checkKeyMask checks the mask in input i, if it is there.

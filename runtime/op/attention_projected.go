@@ -36,18 +36,18 @@ func newProjectedAttention(n *Node) (Op, error) {
 		Shared: n.Bool("past_present_share_buffer", false), Rotary: n.Bool("do_rotary", false), RotarySize: n.Int("rotary_embedding_dim", 0),
 	}
 	if o.Heads < 1 {
-		return nil, graph.Mark(graph.ErrFormat, "num_heads is %d; it takes 1 or more", o.Heads)
+		return nil, graph.Errorf(graph.ErrFormat, "num_heads is %d; it takes 1 or more", o.Heads)
 	}
 	if len(o.Sizes) == 0 {
 		o.Sizes = nil
 	} else if s := o.Sizes; len(s) != 3 || s[0] != s[1] || s[0] < 1 || s[2] < 1 || s[0]%o.Heads != 0 || s[2]%o.Heads != 0 {
-		return nil, graph.Mark(graph.ErrFormat, "qkv_hidden_sizes are %v; they are three multiples of num_heads, %d, the first two equal", s, o.Heads)
+		return nil, graph.Errorf(graph.ErrFormat, "qkv_hidden_sizes are %v; they are three multiples of num_heads, %d, the first two equal", s, o.Heads)
 	}
 	if o.RotarySize < 0 || o.RotarySize%2 != 0 {
-		return nil, graph.Mark(graph.ErrFormat, "rotary_embedding_dim is %d; it takes even numbers", o.RotarySize)
+		return nil, graph.Errorf(graph.ErrFormat, "rotary_embedding_dim is %d; it takes even numbers", o.RotarySize)
 	}
 	if o.Shared && (!n.HasIn(ProjectedPast) || !n.HasIn(ProjectedPastLength)) {
-		return nil, graph.Mark(graph.ErrFormat, "past_present_share_buffer is given without past and its length")
+		return nil, graph.Errorf(graph.ErrFormat, "past_present_share_buffer is given without past and its length")
 	}
 	return o, nil
 }
@@ -57,12 +57,12 @@ func (o *ProjectedAttention) parts(all graph.Dim) (qk, v graph.Dim, err error) {
 	n, ok := all.Value()
 	if o.Sizes != nil {
 		if ok && n != 2*o.Sizes[0]+o.Sizes[2] {
-			return qk, v, graph.Mark(graph.ErrShape, "the weights have %d columns and qkv_hidden_sizes are %v", n, o.Sizes)
+			return qk, v, graph.Errorf(graph.ErrShape, "the weights have %d columns and qkv_hidden_sizes are %v", n, o.Sizes)
 		}
 		return graph.Known(o.Sizes[0]), graph.Known(o.Sizes[2]), nil
 	}
 	if ok && n%(3*o.Heads) != 0 {
-		return qk, v, graph.Mark(graph.ErrShape, "%d columns of weights are not three times %d heads", n, o.Heads)
+		return qk, v, graph.Errorf(graph.ErrShape, "%d columns of weights are not three times %d heads", n, o.Heads)
 	}
 	return all.Div(graph.Known(3)), all.Div(graph.Known(3)), nil
 }
@@ -72,7 +72,7 @@ func (o *ProjectedAttention) parts(all graph.Dim) (qk, v graph.Dim, err error) {
 func (o *ProjectedAttention) Operands(in []*Value) (q, k, v HeadRows, err error) {
 	x, w := in[ProjectedInput], in[ProjectedWeights]
 	if len(x.Dims) != 3 || len(w.Dims) != 2 || differ(x.Dims[2], w.Dims[0]) {
-		return q, k, v, graph.Mark(graph.ErrShape, "input %v and weights %v do not multiply", x.Type, w.Type)
+		return q, k, v, graph.Errorf(graph.ErrShape, "input %v and weights %v do not multiply", x.Type, w.Type)
 	}
 	qk, size, err := o.parts(w.Dims[1])
 	if err != nil {
@@ -98,7 +98,7 @@ func (o *ProjectedAttention) Infer(c *Infer) error {
 	d := c.In[ProjectedInput].DType
 	for _, i := range []int{ProjectedWeights, ProjectedBias, ProjectedPast, ProjectedScores} {
 		if c.Has(i) && c.In[i].DType != d {
-			return graph.Mark(graph.ErrShape, "input %d has element type %v, the first %v", i, c.In[i].DType, d)
+			return graph.Errorf(graph.ErrShape, "input %d has element type %v, the first %v", i, c.In[i].DType, d)
 		}
 	}
 	c.Set(0, d, graph.UnknownDims(3))
@@ -114,7 +114,7 @@ func (o *ProjectedAttention) Infer(c *Infer) error {
 		return err
 	}
 	if (c.Has(ProjectedPast) || len(c.Out) > 1) && differ(k.Size, v.Size) {
-		return graph.Mark(graph.ErrShape, "keys of %v and values of %v elements do not stand in one cache", k.Size, v.Size)
+		return graph.Errorf(graph.ErrShape, "keys of %v and values of %v elements do not stand in one cache", k.Size, v.Size)
 	}
 	rows := k.Rows
 	if c.Has(ProjectedPast) {
@@ -134,7 +134,7 @@ func (o *ProjectedAttention) grown(c *Infer, k HeadRows) (graph.Dim, error) {
 		return graph.Unknown(), nil
 	}
 	if p := past.Dims; len(p) != 5 || differ(p[0], graph.Known(2)) || differ(p[1], k.Batch) || differ(p[2], k.Heads) || differ(p[4], k.Size) {
-		return k.Rows, graph.Mark(graph.ErrShape, "past %v is not [2,%v,%v,tokens,%v]", past.Type, k.Batch, k.Heads, k.Size)
+		return k.Rows, graph.Errorf(graph.ErrShape, "past %v is not [2,%v,%v,tokens,%v]", past.Type, k.Batch, k.Heads, k.Size)
 	}
 	if o.Shared {
 		return past.Dims[3], nil
@@ -144,10 +144,10 @@ func (o *ProjectedAttention) grown(c *Infer, k HeadRows) (graph.Dim, error) {
 
 func (o *ProjectedAttention) check(c *Infer, q HeadRows) error {
 	if b := ProjectedBias; c.Has(b) && c.In[b].Dims != nil && differ(c.In[b].Dims.Len(), c.In[ProjectedWeights].Dims[1]) {
-		return graph.Mark(graph.ErrShape, "bias %v is not of [%v]", c.In[b].Type, c.In[ProjectedWeights].Dims[1])
+		return graph.Errorf(graph.ErrShape, "bias %v is not of [%v]", c.In[b].Type, c.In[ProjectedWeights].Dims[1])
 	}
 	if d, ok := q.Size.Value(); o.Rotary && ok && (2*o.Pairs(d) > d || o.RotarySize == 0 && d%2 != 0) {
-		return graph.Mark(graph.ErrShape, "%d elements of heads of %d are to be rotated", o.RotarySize, d)
+		return graph.Errorf(graph.ErrShape, "%d elements of heads of %d are to be rotated", o.RotarySize, d)
 	}
 	if o.Shared {
 		n := c.In[ProjectedPastLength]
@@ -155,7 +155,7 @@ func (o *ProjectedAttention) check(c *Infer, q HeadRows) error {
 			return err
 		}
 		if n.Dims != nil && differ(n.Dims.Len(), graph.Known(1)) {
-			return graph.Mark(graph.ErrShape, "past_sequence_length is %v, not one integer", n.Type)
+			return graph.Errorf(graph.ErrShape, "past_sequence_length is %v, not one integer", n.Type)
 		}
 	}
 	if err := checkKeyMask(c, ProjectedMask, q); err != nil {

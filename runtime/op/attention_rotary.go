@@ -24,7 +24,7 @@ func newMicrosoftRotary(n *Node) (Op, error) {
 	// Ragged batches have a batch of 1 and a position for each token, as others do.
 	n.Ignore("is_packed_batching")
 	if s := n.Float("scale", 1); s != 1 {
-		return nil, graph.Mark(graph.ErrUnsupported, "scale is %v; only 1 is computed", s)
+		return nil, graph.Errorf(graph.ErrUnsupported, "scale is %v; only 1 is computed", s)
 	}
 	return readRotary(n, &RotaryEmbedding{Positions: 1, Cos: 2, Sin: 3, Offset: true})
 }
@@ -32,7 +32,7 @@ func newMicrosoftRotary(n *Node) (Op, error) {
 func readRotary(n *Node, o *RotaryEmbedding) (Op, error) {
 	o.Heads, o.Size, o.Interleaved = n.Int("num_heads", 0), n.Int("rotary_embedding_dim", 0), n.Bool("interleaved", false)
 	if o.Heads < 0 || o.Size < 0 || o.Size%2 != 0 {
-		return nil, graph.Mark(graph.ErrFormat, "num_heads is %d and rotary_embedding_dim %d; they cannot be negative, nor the second odd", o.Heads, o.Size)
+		return nil, graph.Errorf(graph.ErrFormat, "num_heads is %d and rotary_embedding_dim %d; they cannot be negative, nor the second odd", o.Heads, o.Size)
 	}
 	return o, nil
 }
@@ -41,7 +41,7 @@ func readRotary(n *Node, o *RotaryEmbedding) (Op, error) {
 func (o *RotaryEmbedding) Infer(c *Infer) error {
 	for _, i := range []int{o.Cos, o.Sin} {
 		if !c.Has(i) || c.In[i].DType != c.In[0].DType {
-			return graph.Mark(graph.ErrShape, "the caches of cosines and sines must be there, with elements of %v", c.In[0].DType)
+			return graph.Errorf(graph.ErrShape, "the caches of cosines and sines must be there, with elements of %v", c.In[0].DType)
 		}
 	}
 	if err := checkCounts(c, o.Positions, "position_ids"); err != nil {
@@ -83,10 +83,10 @@ func (o *RotaryEmbedding) Operands(in []*Value) (x HeadRows, pairs graph.Dim, er
 	pairs = graph.Known(o.Size / 2)
 	if d, ok := x.Size.Value(); o.Size == 0 {
 		if pairs = x.Size.Div(graph.Known(2)); ok && d%2 != 0 {
-			return x, pairs, graph.Mark(graph.ErrShape, "heads of %d elements have no pairs", d)
+			return x, pairs, graph.Errorf(graph.ErrShape, "heads of %d elements have no pairs", d)
 		}
 	} else if ok && o.Size > d {
-		return x, pairs, graph.Mark(graph.ErrShape, "%d elements of heads of %d are to be rotated", o.Size, d)
+		return x, pairs, graph.Errorf(graph.ErrShape, "%d elements of heads of %d are to be rotated", o.Size, d)
 	}
 	return x, pairs, nil
 }
@@ -94,17 +94,17 @@ func (o *RotaryEmbedding) Operands(in []*Value) (x HeadRows, pairs graph.Dim, er
 func (o *RotaryEmbedding) check(c *Infer, x HeadRows, pairs graph.Dim) error {
 	cos, sin := c.In[o.Cos], c.In[o.Sin]
 	if len(cos.Dims) != len(sin.Dims) || differ(cos.Dims.Len(), sin.Dims.Len()) {
-		return graph.Mark(graph.ErrShape, "caches of cosines %v and sines %v differ", cos.Type, sin.Type)
+		return graph.Errorf(graph.ErrShape, "caches of cosines %v and sines %v differ", cos.Type, sin.Type)
 	}
 	if !c.Has(o.Positions) {
 		if d := cos.Dims; len(d) != 3 || differ(d[0], x.Batch) || differ(d[1], x.Rows) || differ(d[2], pairs) {
-			return graph.Mark(graph.ErrShape, "caches are %v; without positions they are [%v,%v,%v]", cos.Type, x.Batch, x.Rows, pairs)
+			return graph.Errorf(graph.ErrShape, "caches are %v; without positions they are [%v,%v,%v]", cos.Type, x.Batch, x.Rows, pairs)
 		}
 		return nil
 	}
 	for _, v := range []*Value{cos, sin} {
 		if d := v.Dims; len(d) != 2 || differ(d[1], pairs) {
-			return graph.Mark(graph.ErrShape, "caches are %v; with positions they are [positions,%v]", v.Type, pairs)
+			return graph.Errorf(graph.ErrShape, "caches are %v; with positions they are [positions,%v]", v.Type, pairs)
 		}
 	}
 	return checkPositions(c.In[o.Positions], o.Offset, x)
@@ -114,7 +114,7 @@ func (o *RotaryEmbedding) check(c *Infer, x HeadRows, pairs graph.Dim) error {
 // those from it on.
 func checkPositions(v *Value, offset bool, x HeadRows) error {
 	if d := v.Dims; d != nil && !OffsetPosition(v, offset) && (len(d) != 2 || differ(d[0], x.Batch) || differ(d[1], x.Rows)) {
-		return graph.Mark(graph.ErrShape, "positions are %v, not of [%v,%v]", v.Type, x.Batch, x.Rows)
+		return graph.Errorf(graph.ErrShape, "positions are %v, not of [%v,%v]", v.Type, x.Batch, x.Rows)
 	}
 	return nil
 }

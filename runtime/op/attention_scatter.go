@@ -19,7 +19,7 @@ func newTensorScatter(n *Node) (Op, error) {
 	case "circular":
 		o.Circular = true
 	default:
-		return nil, graph.Mark(graph.ErrFormat, "mode is %q; it takes linear, circular", m)
+		return nil, graph.Errorf(graph.ErrFormat, "mode is %q; it takes linear, circular", m)
 	}
 	return o, nil
 }
@@ -28,7 +28,7 @@ func newTensorScatter(n *Node) (Op, error) {
 func (o *TensorScatter) Axis(rank int) (int, error) {
 	axis, err := normAxis(o.axis, rank)
 	if err == nil && axis == 0 {
-		err = graph.Mark(graph.ErrShape, "axis is that of the batch")
+		err = graph.Errorf(graph.ErrShape, "axis is that of the batch")
 	}
 	return axis, err
 }
@@ -37,7 +37,7 @@ func (o *TensorScatter) Axis(rank int) (int, error) {
 func (o *TensorScatter) Infer(c *Infer) error {
 	cache, update := c.In[0], c.In[1]
 	if update.DType != cache.DType {
-		return graph.Mark(graph.ErrShape, "the cache has elements of %v and the update of %v", cache.DType, update.DType)
+		return graph.Errorf(graph.ErrShape, "the cache has elements of %v and the update of %v", cache.DType, update.DType)
 	}
 	c.Set(0, cache.DType, cache.Dims)
 	if err := checkCounts(c, 2, "write_indices"); err != nil {
@@ -55,10 +55,10 @@ func (o *TensorScatter) Infer(c *Infer) error {
 		fits = i == axis && !update.Dims[i].Exceeds(cache.Dims[i]) || i != axis && !differ(update.Dims[i], cache.Dims[i])
 	}
 	if !fits {
-		return graph.Mark(graph.ErrShape, "an update %v along axis %d does not go into a cache %v", update.Type, axis, cache.Type)
+		return graph.Errorf(graph.ErrShape, "an update %v along axis %d does not go into a cache %v", update.Type, axis, cache.Type)
 	}
 	if c.Has(2) && c.In[2].Dims != nil && differ(c.In[2].Dims.Len(), cache.Dims[0]) {
-		return graph.Mark(graph.ErrShape, "write indices %v for a batch of %v", c.In[2].Type, cache.Dims[0])
+		return graph.Errorf(graph.ErrShape, "write indices %v for a batch of %v", c.In[2].Type, cache.Dims[0])
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (o *TensorScatter) starts(c *Run, batch, size, rows int) ([]int, error) {
 		if o.Circular && size > 0 {
 			n = ((n % size) + size) % size
 		} else if n < 0 || n > size-rows {
-			return nil, graph.Mark(graph.ErrShape, "batch %d has index %d, and %d rows do not fit from there on into %d", i, n, rows, size)
+			return nil, graph.Errorf(graph.ErrShape, "batch %d has index %d, and %d rows do not fit from there on into %d", i, n, rows, size)
 		}
 		list[i] = n
 	}

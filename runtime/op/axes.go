@@ -10,7 +10,7 @@ import (
 // negative, as a number in 0..rank-1.
 func normAxis(axis, rank int) (int, error) {
 	if axis < -rank || axis >= rank {
-		return 0, graph.Mark(graph.ErrShape, "axis %d is not one of a value with %d axes", axis, rank)
+		return 0, graph.Errorf(graph.ErrShape, "axis %d is not one of a value with %d axes", axis, rank)
 	}
 	if axis < 0 {
 		axis += rank
@@ -28,7 +28,7 @@ func normAxes(axes []int, rank int) ([]int, error) {
 			return nil, err
 		}
 		if slices.Contains(list[:i], n) {
-			return nil, graph.Mark(graph.ErrShape, "axis %d is named twice in %v", a, axes)
+			return nil, graph.Errorf(graph.ErrShape, "axis %d is named twice in %v", a, axes)
 		}
 		list[i] = n
 	}

@@ -49,7 +49,7 @@ func (o *Cast) readRounding(n *Node) error {
 	case "nearest":
 		o.rounding = packed.Nearest
 	default:
-		return graph.Mark(graph.ErrFormat, "attribute round_mode is %q; it must be up, down or nearest", mode)
+		return graph.Errorf(graph.ErrFormat, "attribute round_mode is %q; it must be up, down or nearest", mode)
 	}
 	return nil
 }
@@ -59,12 +59,12 @@ func (o *Cast) Infer(c *Infer) error {
 	to := o.to
 	if to == tensor.Invalid {
 		if len(c.In) < 2 {
-			return graph.Mark(graph.ErrFormat, "input 1 is left out")
+			return graph.Errorf(graph.ErrFormat, "input 1 is left out")
 		}
 		to = c.In[1].DType
 	}
 	if from := c.In[0].DType; from.Kind() == tensor.Complex || to.Kind() == tensor.Complex || !from.Valid() || !to.Valid() {
-		return graph.Mark(graph.ErrUnsupported, "the standard has no cast from %v to %v", from, to)
+		return graph.Errorf(graph.ErrUnsupported, "the standard has no cast from %v to %v", from, to)
 	}
 	c.Set(0, to, c.In[0].Dims)
 	if c.In[0].DType.IsInteger() {
@@ -103,7 +103,7 @@ var tensorTypes = [...]tensor.DType{
 // elementType returns the element type that an attribute names by ONNX's code.
 func elementType(code int) (tensor.DType, error) {
 	if code < 1 || code >= len(tensorTypes) {
-		return tensor.Invalid, graph.Mark(graph.ErrFormat, "%d is no element type; they have codes 1 to %d", code, len(tensorTypes)-1)
+		return tensor.Invalid, graph.Errorf(graph.ErrFormat, "%d is no element type; they have codes 1 to %d", code, len(tensorTypes)-1)
 	}
 	return tensorTypes[code], nil
 }
@@ -117,7 +117,7 @@ func tensorTypeNamed(name string) (tensor.DType, error) {
 	}
 	d, err := tensor.ParseDType(strings.ToLower(name))
 	if err != nil || d.String() != strings.ToLower(name) {
-		return tensor.Invalid, graph.Mark(graph.ErrFormat, "%q is no element type", name)
+		return tensor.Invalid, graph.Errorf(graph.ErrFormat, "%q is no element type", name)
 	}
 	return d, nil
 }

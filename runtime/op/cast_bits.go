@@ -14,10 +14,10 @@ type bitCast struct{ to tensor.DType }
 func newBitCast(n *Node) (Op, error) {
 	to, err := elementType(n.Int("to", 0))
 	if err != nil {
-		return nil, graph.Mark(graph.ErrFormat, "attribute to: %w", err)
+		return nil, graph.Errorf(graph.ErrFormat, "attribute to: %w", err)
 	}
 	if to == tensor.String {
-		return nil, graph.Mark(graph.ErrFormat, "attribute to is string, which has no bits")
+		return nil, graph.Errorf(graph.ErrFormat, "attribute to is string, which has no bits")
 	}
 	return &bitCast{to}, nil
 }
@@ -25,7 +25,7 @@ func newBitCast(n *Node) (Op, error) {
 // Infer keeps the shape.
 func (o *bitCast) Infer(c *Infer) error {
 	if from := c.In[0].DType; from.Bits() != o.to.Bits() {
-		return graph.Mark(graph.ErrShape, "elements of type %v are not as wide as those of type %v", from, o.to)
+		return graph.Errorf(graph.ErrShape, "elements of type %v are not as wide as those of type %v", from, o.to)
 	}
 	c.Set(0, o.to, c.In[0].Dims)
 	return nil

@@ -30,7 +30,7 @@ func parseAll[T float64 | int64 | uint64 | bool](parse func(string) (T, error)) 
 		for i := range out {
 			v, err := parse(strings.TrimSpace(src.Strings()[from+i]))
 			if err != nil {
-				return graph.Mark(graph.ErrShape, "element %d is %.40q, which is no number", from+i, src.Strings()[from+i])
+				return graph.Errorf(graph.ErrShape, "element %d is %.40q, which is no number", from+i, src.Strings()[from+i])
 			}
 			out[i] = v
 		}

@@ -42,7 +42,7 @@ func newConstant(n *Node) (Op, error) {
 		}
 	}
 	if given != 1 {
-		return nil, graph.Mark(graph.ErrFormat, "has %d attributes with a value, not one", given)
+		return nil, graph.Errorf(graph.ErrFormat, "has %d attributes with a value, not one", given)
 	}
 	return o, nil
 }
@@ -84,7 +84,7 @@ func newConstantOfShape(n *Node) (Op, error) {
 		o.value = t
 	}
 	if o.value.Len() != 1 {
-		return nil, graph.Mark(graph.ErrFormat, "attribute value is %v, not one element", o.value)
+		return nil, graph.Errorf(graph.ErrFormat, "attribute value is %v, not one element", o.value)
 	}
 	return o, nil
 }
@@ -131,10 +131,10 @@ func (rangeOp) Infer(c *Infer) error {
 	d := c.In[0].DType
 	for i, v := range c.In {
 		if v.DType != d {
-			return graph.Mark(graph.ErrShape, "input %d has elements of type %v, input 0 of %v", i, v.DType, d)
+			return graph.Errorf(graph.ErrShape, "input %d has elements of type %v, input 0 of %v", i, v.DType, d)
 		}
 		if n, ok := v.Dims.Len().Value(); ok && v.Dims != nil && n != 1 {
-			return graph.Mark(graph.ErrShape, "input %d is %v, not a scalar", i, v.Type)
+			return graph.Errorf(graph.ErrShape, "input %d is %v, not a scalar", i, v.Type)
 		}
 	}
 	c.Set(0, d, graph.UnknownDims(1))
@@ -176,7 +176,7 @@ func rangeLen(start, limit, delta *tensor.Tensor) (int, error) {
 	a, b, d := scalarFloat(start), scalarFloat(limit), scalarFloat(delta)
 	n := math.Ceil((b - a) / d)
 	if d == 0 || math.IsNaN(n) || n > maxRange {
-		return 0, graph.Mark(graph.ErrShape, "no range from %g to %g in steps of %g", a, b, d)
+		return 0, graph.Errorf(graph.ErrShape, "no range from %g to %g in steps of %g", a, b, d)
 	}
 	return int(max(n, 0)), nil
 }
@@ -194,7 +194,7 @@ func intRange(start, limit, delta *tensor.Tensor) (int, error) {
 		v[i] = list[0]
 	}
 	if v[2] == 0 {
-		return 0, graph.Mark(graph.ErrShape, "no range from %d to %d in steps of 0", v[0], v[1])
+		return 0, graph.Errorf(graph.ErrShape, "no range from %d to %d in steps of 0", v[0], v[1])
 	}
 	// Differences of int64 fit uint64.
 	var gap, step uint64
@@ -208,7 +208,7 @@ func intRange(start, limit, delta *tensor.Tensor) (int, error) {
 	}
 	n := (gap-1)/step + 1
 	if n > maxRange {
-		return 0, graph.Mark(graph.ErrShape, "no range from %d to %d in steps of %d: too long", v[0], v[1], v[2])
+		return 0, graph.Errorf(graph.ErrShape, "no range from %d to %d in steps of %d: too long", v[0], v[1], v[2])
 	}
 	return int(n), nil
 }

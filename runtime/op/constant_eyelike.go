@@ -35,11 +35,11 @@ func (o *EyeLike) dtype(in tensor.DType) tensor.DType {
 func (o *EyeLike) Infer(c *Infer) error {
 	in := c.In[0]
 	if rank, ok := in.Rank(); ok && rank != 2 {
-		return graph.Mark(graph.ErrShape, "input is %v; it needs 2 axes", in.Type)
+		return graph.Errorf(graph.ErrShape, "input is %v; it needs 2 axes", in.Type)
 	}
 	d := o.dtype(in.DType)
 	if oneOf(d) == nil {
-		return graph.Mark(graph.ErrUnsupported, "a diagonal of elements of type %v", d)
+		return graph.Errorf(graph.ErrUnsupported, "a diagonal of elements of type %v", d)
 	}
 	c.Set(0, d, in.Dims)
 	return nil

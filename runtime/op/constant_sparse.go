@@ -17,7 +17,7 @@ func dense(s *graph.SparseTensor) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	if s.Shape.Len() > maxDense {
-		return nil, graph.Mark(graph.ErrUnsupported, "sparse tensor of shape %v has more than %d elements", s.Shape, maxDense)
+		return nil, graph.Errorf(graph.ErrUnsupported, "sparse tensor of shape %v has more than %d elements", s.Shape, maxDense)
 	}
 	at, err := sparseOffsets(s)
 	if err != nil {
@@ -43,7 +43,7 @@ func sparseOffsets(s *graph.SparseTensor) ([]int, error) {
 		extents = s.Shape
 	}
 	if n*len(extents) != len(index) {
-		return nil, graph.Mark(graph.ErrFormat, "sparse tensor of shape %v has %d values and indices of shape %v", s.Shape, n, s.Indices.Shape())
+		return nil, graph.Errorf(graph.ErrFormat, "sparse tensor of shape %v has %d values and indices of shape %v", s.Shape, n, s.Indices.Shape())
 	}
 	steps := extents.Strides()
 	at := make([]int, n)
@@ -51,7 +51,7 @@ func sparseOffsets(s *graph.SparseTensor) ([]int, error) {
 		for a, e := range extents {
 			x := index[i*len(extents)+a]
 			if x < 0 || x >= e {
-				return nil, graph.Mark(graph.ErrFormat, "sparse tensor of shape %v has a value at %d along axis %d", s.Shape, x, a)
+				return nil, graph.Errorf(graph.ErrFormat, "sparse tensor of shape %v has a value at %d along axis %d", s.Shape, x, a)
 			}
 			at[i] += x * steps[a]
 		}

@@ -11,7 +11,7 @@ import (
 // Graph notes that an attribute of the node is a graph that the op runs by Body.
 func (n *Node) Graph(name string) error {
 	if n.attr(name, graph.AttrGraph) == nil && n.err == nil {
-		return graph.Mark(graph.ErrFormat, "attribute %q, a graph, is missing", name)
+		return graph.Errorf(graph.ErrFormat, "attribute %q, a graph, is missing", name)
 	}
 	return n.err
 }
@@ -19,7 +19,7 @@ func (n *Node) Graph(name string) error {
 // truth returns the value of a condition: a bool tensor of one element.
 func truth(t *tensor.Tensor) (bool, error) {
 	if t == nil || t.DType() != tensor.Bool || t.Len() != 1 {
-		return false, graph.Mark(graph.ErrShape, "condition is %v, not one bool", t)
+		return false, graph.Errorf(graph.ErrShape, "condition is %v, not one bool", t)
 	}
 	return t.Bytes()[0] != 0, nil
 }
@@ -27,7 +27,7 @@ func truth(t *tensor.Tensor) (bool, error) {
 // tripCount returns the value of a trip count: an int64 tensor of one element.
 func tripCount(t *tensor.Tensor) (int64, error) {
 	if t.DType() != tensor.I64 || t.Len() != 1 {
-		return 0, graph.Mark(graph.ErrShape, "trip count is %v, not one int64", t)
+		return 0, graph.Errorf(graph.ErrShape, "trip count is %v, not one int64", t)
 	}
 	return tensor.View[int64](t.Aligned())[0], nil
 }
@@ -77,7 +77,7 @@ func (b branch) Infer(c *Infer) error {
 		case err != nil:
 			failure = fmt.Errorf("graph %q: %w", attr, err)
 		case len(out) != len(c.Out):
-			return graph.Mark(graph.ErrFormat, "graph %q has %d outputs and the node %d", attr, len(out), len(c.Out))
+			return graph.Errorf(graph.ErrFormat, "graph %q has %d outputs and the node %d", attr, len(out), len(c.Out))
 		default:
 			known = append(known, out)
 		}
@@ -101,13 +101,13 @@ func (b branch) Infer(c *Infer) error {
 // joinTypes is the type of a value that is of one of two types.
 func joinTypes(a, b graph.Type) (graph.Type, error) {
 	if a.Kind != b.Kind {
-		return a, graph.Mark(graph.ErrShape, "one graph gives %v and the other %v", a, b)
+		return a, graph.Errorf(graph.ErrShape, "one graph gives %v and the other %v", a, b)
 	}
 	if a.Kind != graph.TensorType {
 		return a, nil
 	}
 	if a.DType != b.DType {
-		return a, graph.Mark(graph.ErrShape, "one graph gives %v and the other %v", a, b)
+		return a, graph.Errorf(graph.ErrShape, "one graph gives %v and the other %v", a, b)
 	}
 	if len(a.Dims) != len(b.Dims) || a.Dims == nil || b.Dims == nil {
 		return graph.TensorOf(a.DType, nil), nil
@@ -188,7 +188,7 @@ func (o loop) Infer(c *Infer) error {
 	}
 	carried := len(types) - 2
 	if len(out) != 1+len(c.Out) || len(c.Out) < carried {
-		return graph.Mark(graph.ErrFormat, "the body has %d outputs; with %d carried values and %d outputs of the node it must have %d",
+		return graph.Errorf(graph.ErrFormat, "the body has %d outputs; with %d carried values and %d outputs of the node it must have %d",
 			len(out), carried, len(c.Out), 1+len(c.Out))
 	}
 	for i := range c.Out {
@@ -264,7 +264,7 @@ func (c *Run) collect(lists [][]*tensor.Tensor, values []tensor.Value) error {
 	for k, v := range values {
 		t, ok := v.(*tensor.Tensor)
 		if !ok {
-			return graph.Mark(graph.ErrShape, "%v cannot be stacked", v)
+			return graph.Errorf(graph.ErrShape, "%v cannot be stacked", v)
 		}
 		if err := c.Mem.Reserve(tensor.Bytes(t)); err != nil {
 			return err
@@ -275,8 +275,8 @@ func (c *Run) collect(lists [][]*tensor.Tensor, values []tensor.Value) error {
 }
 
 var controlRows = []Row{
-	{Name: "If", Since: []int{1, 11, 13, 16, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, Any}, Types: boolean, Makes: true, New: newBranch},
-	{Name: "Loop", Since: []int{1, 11, 13, 16, 19, 21, 23, 24, 25}, In: [2]int{2, Any}, Optional: these(0, 1), Out: [2]int{1, Any}, Makes: true, New: newLoop},
+	{Name: "If", Since: []int{1, 11, 13, 16, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, Any}, Types: boolean, DynamicOutputs: true, New: newBranch},
+	{Name: "Loop", Since: []int{1, 11, 13, 16, 19, 21, 23, 24, 25}, In: [2]int{2, Any}, Optional: these(0, 1), Out: [2]int{1, Any}, DynamicOutputs: true, New: newLoop},
 	{Name: "Scan", Since: []int{8, 9, 11, 16, 19, 21, 23, 24, 25}, In: [2]int{1, Any}, Optional: these(0), Later: []Arity{{Since: 9, In: [2]int{1, Any}}},
-		Out: [2]int{1, Any}, Makes: true, New: newScan},
+		Out: [2]int{1, Any}, DynamicOutputs: true, New: newScan},
 }

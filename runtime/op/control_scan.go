@@ -31,7 +31,7 @@ func newScan(n *Node) (Op, error) {
 	}
 	o.scanOuts = o.nodeOut - o.states
 	if o.inputs < 1 || o.states < 0 || o.scanOuts < 0 {
-		return nil, graph.Mark(graph.ErrFormat, "has %d inputs and %d outputs, and num_scan_inputs is %d", o.nodeIn, o.nodeOut, o.inputs)
+		return nil, graph.Errorf(graph.ErrFormat, "has %d inputs and %d outputs, and num_scan_inputs is %d", o.nodeIn, o.nodeOut, o.inputs)
 	}
 	inName := "scan_input_directions"
 	if o.batched {
@@ -63,7 +63,7 @@ func directions(n *Node, name string, count int) ([]bool, error) {
 		return rev, nil
 	}
 	if len(list) != count {
-		return nil, graph.Mark(graph.ErrFormat, "attribute %q has %d entries, not %d", name, len(list), count)
+		return nil, graph.Errorf(graph.ErrFormat, "attribute %q has %d entries, not %d", name, len(list), count)
 	}
 	for i, d := range list {
 		rev[i] = d != 0
@@ -77,7 +77,7 @@ func axesOf(n *Node, name string, count int) ([]int, error) {
 		return make([]int, count), nil
 	}
 	if len(list) != count {
-		return nil, graph.Mark(graph.ErrFormat, "attribute %q has %d entries, not %d", name, len(list), count)
+		return nil, graph.Errorf(graph.ErrFormat, "attribute %q has %d entries, not %d", name, len(list), count)
 	}
 	return list, nil
 }
@@ -137,7 +137,7 @@ func (o *scan) Infer(c *Infer) error {
 		return err
 	}
 	if len(out) != o.nodeOut {
-		return graph.Mark(graph.ErrFormat, "the body has %d outputs and the node %d", len(out), o.nodeOut)
+		return graph.Errorf(graph.ErrFormat, "the body has %d outputs and the node %d", len(out), o.nodeOut)
 	}
 	for i, v := range out {
 		t := v.Type
@@ -162,7 +162,7 @@ func (o *scan) Run(c *Run) error {
 	list := make([]*tensor.Tensor, 0, o.nodeIn)
 	for i, t := range operands(o, c.In) {
 		if t == nil {
-			return graph.Mark(graph.ErrShape, "operand %d is not a tensor", i)
+			return graph.Errorf(graph.ErrShape, "operand %d is not a tensor", i)
 		}
 		list = append(list, t)
 	}
@@ -181,7 +181,7 @@ func (o *scan) batch(c *Run, list []*tensor.Tensor) error {
 	n := -1
 	for _, t := range list {
 		if len(t.Shape()) == 0 || n >= 0 && t.Shape()[0] != n {
-			return graph.Mark(graph.ErrShape, "%v does not have the batch as its first axis", t)
+			return graph.Errorf(graph.ErrShape, "%v does not have the batch as its first axis", t)
 		}
 		n = t.Shape()[0]
 	}
@@ -189,7 +189,7 @@ func (o *scan) batch(c *Run, list []*tensor.Tensor) error {
 	if c.Has(0) {
 		var err error
 		if lengths, err = Ints(c.In[0]); err != nil || len(lengths) != n {
-			return graph.Mark(graph.ErrShape, "sequence_lens is %v for a batch of %d", c.In[0], n)
+			return graph.Errorf(graph.ErrShape, "sequence_lens is %v for a batch of %d", c.In[0], n)
 		}
 	}
 	results := make([][]*tensor.Tensor, o.nodeOut)
@@ -231,12 +231,12 @@ func (o *scan) one(c *Run, list []*tensor.Tensor, length int) ([]*tensor.Tensor,
 		}
 		n := t.Shape()[axes[i]]
 		if steps >= 0 && n != steps {
-			return nil, graph.Mark(graph.ErrShape, "scan inputs have %d and %d indices", steps, n)
+			return nil, graph.Errorf(graph.ErrShape, "scan inputs have %d and %d indices", steps, n)
 		}
 		steps = n
 	}
 	if length > steps {
-		return nil, graph.Mark(graph.ErrShape, "sequence length %d of %d indices", length, steps)
+		return nil, graph.Errorf(graph.ErrShape, "sequence length %d of %d indices", length, steps)
 	}
 	run := steps
 	if length >= 0 {
@@ -275,7 +275,7 @@ func (o *scan) results(c *Run, state []tensor.Value, lists [][]*tensor.Tensor, s
 	for i, v := range state {
 		t, ok := v.(*tensor.Tensor)
 		if !ok {
-			return nil, graph.Mark(graph.ErrShape, "state %d is %v, no tensor", i, v)
+			return nil, graph.Errorf(graph.ErrShape, "state %d is %v, no tensor", i, v)
 		}
 		out = append(out, t)
 	}

@@ -23,16 +23,16 @@ func stack(list []*tensor.Tensor, axis int, t graph.Type) (*tensor.Tensor, error
 		axis += len(shape) + 1
 	}
 	if axis < 0 || axis > len(shape) {
-		return nil, graph.Mark(graph.ErrShape, "axis %d for tensors of shape %v", axis, shape)
+		return nil, graph.Errorf(graph.ErrShape, "axis %d for tensors of shape %v", axis, shape)
 	}
 	for _, t := range list {
 		if t.DType() != dtype || !t.Shape().Equal(shape) {
-			return nil, graph.Mark(graph.ErrShape, "%v beside %v%v", t, dtype, shape)
+			return nil, graph.Errorf(graph.ErrShape, "%v beside %v%v", t, dtype, shape)
 		}
 	}
 	full := slices.Insert(shape.Clone(), axis, len(list))
 	if err := full.Check(); err != nil {
-		return nil, graph.Mark(graph.ErrShape, "%w", err)
+		return nil, graph.Errorf(graph.ErrShape, "%w", err)
 	}
 	out := tensor.New(dtype, full...)
 	for i, t := range list {
@@ -55,18 +55,18 @@ func join(list []*tensor.Tensor, axis int) (*tensor.Tensor, error) {
 	shape[axis] = 0
 	for _, t := range list {
 		if t.DType() != list[0].DType() || len(t.Shape()) != len(shape) {
-			return nil, graph.Mark(graph.ErrShape, "%v beside %v", t, list[0])
+			return nil, graph.Errorf(graph.ErrShape, "%v beside %v", t, list[0])
 		}
 		for i, n := range t.Shape() {
 			if i == axis {
 				shape[i] += n
 			} else if n != shape[i] {
-				return nil, graph.Mark(graph.ErrShape, "%v beside %v along axis %d", t, list[0], axis)
+				return nil, graph.Errorf(graph.ErrShape, "%v beside %v along axis %d", t, list[0], axis)
 			}
 		}
 	}
 	if err := shape.Check(); err != nil {
-		return nil, graph.Mark(graph.ErrShape, "%w", err)
+		return nil, graph.Errorf(graph.ErrShape, "%w", err)
 	}
 	out := tensor.New(list[0].DType(), shape...)
 	at := 0

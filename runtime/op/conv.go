@@ -32,7 +32,7 @@ func newConv(n *Node) (Op, error) {
 func readGroup(n *Node) (int, error) {
 	group := n.Int("group", 1)
 	if group < 1 || group > maxWindow {
-		return 0, graph.Mark(graph.ErrShape, "attribute \"group\" is %d; it takes 1 to %d", group, maxWindow)
+		return 0, graph.Errorf(graph.ErrShape, "attribute \"group\" is %d; it takes 1 to %d", group, maxWindow)
 	}
 	return group, nil
 }
@@ -92,11 +92,11 @@ func (o *Conv) dims(x, w, bias graph.Dims) (graph.Dims, error) {
 // checkConvTypes reports operands that are missing or of different types.
 func checkConvTypes(c *Infer) error {
 	if !c.Has(0) || !c.Has(1) {
-		return graph.Mark(graph.ErrFormat, "X or W is left out")
+		return graph.Errorf(graph.ErrFormat, "X or W is left out")
 	}
 	for i, v := range c.In {
 		if v != nil && v.DType != c.In[0].DType {
-			return graph.Mark(graph.ErrShape, "input %d is %v, whose element type is not X's, %v", i, v.Type, c.In[0].DType)
+			return graph.Errorf(graph.ErrShape, "input %d is %v, whose element type is not X's, %v", i, v.Type, c.In[0].DType)
 		}
 	}
 	return nil
@@ -108,14 +108,14 @@ func convAxes(x, w graph.Dims) (int, error) {
 		return 0, nil
 	}
 	if x != nil && w != nil && len(x) != len(w) {
-		return 0, graph.Mark(graph.ErrShape, "X has %d axes, %v, and W has %d, %v", len(x), x, len(w), w)
+		return 0, graph.Errorf(graph.ErrShape, "X has %d axes, %v, and W has %d, %v", len(x), x, len(w), w)
 	}
 	axes := max(len(x), len(w)) - 2
 	if axes < 1 {
-		return 0, graph.Mark(graph.ErrShape, "X%v and W%v have no spatial axis; three axes are the least", x, w)
+		return 0, graph.Errorf(graph.ErrShape, "X%v and W%v have no spatial axis; three axes are the least", x, w)
 	}
 	if axes > MaxConvAxes {
-		return 0, graph.Mark(graph.ErrUnsupported, "X%v and W%v have %d spatial axes; %d are the most", x, w, axes, MaxConvAxes)
+		return 0, graph.Errorf(graph.ErrUnsupported, "X%v and W%v have %d spatial axes; %d are the most", x, w, axes, MaxConvAxes)
 	}
 	return axes, nil
 }
@@ -125,11 +125,11 @@ func (o *Conv) checkChannels(x, w graph.Dims) error {
 		have, _ := x[1].Value()
 		each, _ := w[1].Value()
 		if have%o.group != 0 || have/o.group != each {
-			return graph.Mark(graph.ErrShape, "X%v has %d channels and W%v takes %d in each of %d groups", x, have, w, each, o.group)
+			return graph.Errorf(graph.ErrShape, "X%v has %d channels and W%v takes %d in each of %d groups", x, have, w, each, o.group)
 		}
 	}
 	if filters, ok := w[0].Value(); ok && filters%o.group != 0 {
-		return graph.Mark(graph.ErrShape, "W%v has %d filters, which do not divide into %d groups", w, filters, o.group)
+		return graph.Errorf(graph.ErrShape, "W%v has %d filters, which do not divide into %d groups", w, filters, o.group)
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func (o *Conv) checkChannels(x, w graph.Dims) error {
 // checkBias reports a bias that is not one number per filter.
 func checkBias(b graph.Dims, filters graph.Dim) error {
 	if b != nil && (len(b) != 1 || b[0].IsKnown() && filters.IsKnown() && !b[0].Same(filters)) {
-		return graph.Mark(graph.ErrShape, "B has shape %v; one number for each of %v filters is needed", b, filters)
+		return graph.Errorf(graph.ErrShape, "B has shape %v; one number for each of %v filters is needed", b, filters)
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func (o *Conv) Shape(x, w tensor.Shape) (*ConvShape, error) {
 		return nil, err
 	}
 	if x[2:].Len() > math.MaxInt32 {
-		return nil, graph.Mark(graph.ErrUnsupported, "X%v has planes of more than %d elements", x, math.MaxInt32)
+		return nil, graph.Errorf(graph.ErrUnsupported, "X%v has planes of more than %d elements", x, math.MaxInt32)
 	}
 	return &ConvShape{
 		Images: x[0], Groups: o.group, Channels: w[1], Filters: w[0] / o.group,

@@ -33,7 +33,7 @@ func newConvTranspose(n *Node) (Op, error) {
 	}{{"output_padding", o.padding}, {"output_shape", o.shape}} {
 		for _, v := range list.values {
 			if v < 0 || v > maxWindow {
-				return nil, graph.Mark(graph.ErrShape, "attribute %q has %d; it takes 0 to %d", list.name, v, maxWindow)
+				return nil, graph.Errorf(graph.ErrShape, "attribute %q has %d; it takes 0 to %d", list.name, v, maxWindow)
 			}
 		}
 	}
@@ -88,10 +88,10 @@ func (o *ConvTranspose) Infer(c *Infer) error {
 
 func (o *ConvTranspose) checkChannels(x, w graph.Dims) error {
 	if x != nil && x[1].IsKnown() && w[0].IsKnown() && !x[1].Same(w[0]) {
-		return graph.Mark(graph.ErrShape, "X%v has %v channels and W%v takes %v", x, x[1], w, w[0])
+		return graph.Errorf(graph.ErrShape, "X%v has %v channels and W%v takes %v", x, x[1], w, w[0])
 	}
 	if channels, ok := w[0].Value(); ok && channels%o.group != 0 {
-		return graph.Mark(graph.ErrShape, "W%v has %d channels, which do not divide into %d groups", w, channels, o.group)
+		return graph.Errorf(graph.ErrShape, "W%v has %d channels, which do not divide into %d groups", w, channels, o.group)
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (o *ConvTranspose) bind(axes int, kernel []int) (*transposedWindow, error) 
 		b.shape = b.shape[2:]
 	}
 	if len(b.padding) != axes || len(b.shape) != 0 && len(b.shape) != axes {
-		return nil, graph.Mark(graph.ErrShape, "output_padding %v or output_shape %v is not for %d spatial axes", b.padding, b.shape, axes)
+		return nil, graph.Errorf(graph.ErrShape, "output_padding %v or output_shape %v is not for %d spatial axes", b.padding, b.shape, axes)
 	}
 	return b, nil
 }
@@ -134,7 +134,7 @@ func (b *transposedWindow) full(axis int, in graph.Dim) (graph.Dim, error) {
 // out is the output's extent along an axis.
 func (b *transposedWindow) out(axis int, in graph.Dim) (graph.Dim, error) {
 	if in.Is(0) {
-		return graph.Dim{}, graph.Mark(graph.ErrShape, "spatial axis %d of X is empty", axis)
+		return graph.Dim{}, graph.Errorf(graph.ErrShape, "spatial axis %d of X is empty", axis)
 	}
 	if len(b.shape) > 0 {
 		return graph.Known(b.shape[axis]), nil
@@ -148,7 +148,7 @@ func (b *transposedWindow) out(axis int, in graph.Dim) (graph.Dim, error) {
 	}
 	d := full.Sub(graph.Known(b.padBegin[axis] + b.padEnd[axis]))
 	if n, ok := d.Value(); ok && n < 0 {
-		return graph.Dim{}, graph.Mark(graph.ErrShape, "pads of %d and %d cut off more than the %v elements along spatial axis %d",
+		return graph.Dim{}, graph.Errorf(graph.ErrShape, "pads of %d and %d cut off more than the %v elements along spatial axis %d",
 			b.padBegin[axis], b.padEnd[axis], full, axis)
 	}
 	return d, nil
@@ -167,7 +167,7 @@ func (b *transposedWindow) resolve(in []int) (out, pad []int, err error) {
 		}
 		var ok bool
 		if out[i], ok = d.Value(); !ok {
-			return nil, nil, graph.Mark(graph.ErrShape, "spatial axis %d of the output has an extent that does not fit", i)
+			return nil, nil, graph.Errorf(graph.ErrShape, "spatial axis %d of the output has an extent that does not fit", i)
 		}
 		if len(b.shape) == 0 && b.auto != "SAME_UPPER" && b.auto != "SAME_LOWER" {
 			continue

@@ -22,7 +22,7 @@ func (o *Transpose) Perm(rank int) ([]int, error) {
 		return perm, nil
 	}
 	if len(o.perm) != rank {
-		return nil, graph.Mark(graph.ErrShape, "perm %v is for %d axes, the input has %d", o.perm, len(o.perm), rank)
+		return nil, graph.Errorf(graph.ErrShape, "perm %v is for %d axes, the input has %d", o.perm, len(o.perm), rank)
 	}
 	return normAxes(o.perm, rank)
 }
@@ -74,7 +74,7 @@ func (o *Expand) Infer(c *Infer) error {
 	}
 	for _, d := range shape {
 		if n, ok := d.Value(); ok && n < 0 {
-			return graph.Mark(graph.ErrShape, "shape %v has a negative extent", shape)
+			return graph.Errorf(graph.ErrShape, "shape %v has a negative extent", shape)
 		}
 	}
 	dims, err := broadcast(c.In[0].Dims, shape)
@@ -148,7 +148,7 @@ func (o *Tile) repeats(rank int, second, third []int) ([]int, error) {
 	list := second
 	if o.oneAxis {
 		if len(second) != 1 || len(third) != 1 {
-			return nil, graph.Mark(graph.ErrShape, "tiles and axis have %d and %d elements, not one each", len(second), len(third))
+			return nil, graph.Errorf(graph.ErrShape, "tiles and axis have %d and %d elements, not one each", len(second), len(third))
 		}
 		axis, err := normAxis(third[0], rank)
 		if err != nil {
@@ -158,11 +158,11 @@ func (o *Tile) repeats(rank int, second, third []int) ([]int, error) {
 		list[axis] = second[0]
 	}
 	if len(list) != rank {
-		return nil, graph.Mark(graph.ErrShape, "repeats %v is for %d axes, the input has %d", list, len(list), rank)
+		return nil, graph.Errorf(graph.ErrShape, "repeats %v is for %d axes, the input has %d", list, len(list), rank)
 	}
 	for _, r := range list {
 		if r < 0 {
-			return nil, graph.Mark(graph.ErrShape, "repeats %v has a negative count", list)
+			return nil, graph.Errorf(graph.ErrShape, "repeats %v has a negative count", list)
 		}
 	}
 	return list, nil
@@ -207,7 +207,7 @@ func (o *Tile) inferAll(c *Infer) error {
 		list = graph.UnknownDims(len(in.Dims))
 	}
 	if len(list) != len(in.Dims) {
-		return graph.Mark(graph.ErrShape, "repeats %v is for %d axes, the input has %d", list, len(list), len(in.Dims))
+		return graph.Errorf(graph.ErrShape, "repeats %v is for %d axes, the input has %d", list, len(list), len(in.Dims))
 	}
 	return o.setRepeated(c, list)
 }
@@ -217,7 +217,7 @@ func (o *Tile) setRepeated(c *Infer, repeats graph.Dims) (err error) {
 	out := make(graph.Dims, len(repeats))
 	for i, r := range repeats {
 		if n, ok := r.Value(); ok && n < 0 {
-			return graph.Mark(graph.ErrShape, "repeats %v has a negative count", repeats)
+			return graph.Errorf(graph.ErrShape, "repeats %v has a negative count", repeats)
 		}
 		if out[i], err = product(in.Dims[i], r); err != nil {
 			return err
@@ -279,7 +279,7 @@ func newDepthToSpace(n *Node) (Op, error) {
 		case "CRD":
 			o.perm = []int{0, 1, 4, 2, 5, 3}
 		default:
-			return nil, graph.Mark(graph.ErrFormat, "mode %q is neither DCR nor CRD", mode)
+			return nil, graph.Errorf(graph.ErrFormat, "mode %q is neither DCR nor CRD", mode)
 		}
 	}
 	return o, o.check()
@@ -292,7 +292,7 @@ func newSpaceToDepth(n *Node) (Op, error) {
 
 func (o *DepthToSpace) check() error {
 	if o.block < 1 || o.block > 1<<15 {
-		return graph.Mark(graph.ErrFormat, "blocksize %d is not a positive number of pixels", o.block)
+		return graph.Errorf(graph.ErrFormat, "blocksize %d is not a positive number of pixels", o.block)
 	}
 	return nil
 }
@@ -304,7 +304,7 @@ func (o *DepthToSpace) Infer(c *Infer) error {
 		d = graph.UnknownDims(4)
 	}
 	if len(d) != 4 {
-		return graph.Mark(graph.ErrShape, "input is %v; it needs 4 axes, batch, channel, height, width", in.Type)
+		return graph.Errorf(graph.ErrShape, "input is %v; it needs 4 axes, batch, channel, height, width", in.Type)
 	}
 	b, bb := graph.Known(o.block), graph.Known(o.block*o.block)
 	var out graph.Dims
@@ -313,7 +313,7 @@ func (o *DepthToSpace) Infer(c *Infer) error {
 		out = graph.Dims{d[0], graph.Dim{}, d[2].Div(b), d[3].Div(b)}
 		out[1], err = product(d[1], bb)
 		if !divides(o.block, d[2]) || !divides(o.block, d[3]) {
-			return graph.Mark(graph.ErrShape, "height and width of %v are no multiples of blocksize %d", in.Type, o.block)
+			return graph.Errorf(graph.ErrShape, "height and width of %v are no multiples of blocksize %d", in.Type, o.block)
 		}
 	} else {
 		out = graph.Dims{d[0], d[1].Div(bb), graph.Dim{}, graph.Dim{}}
@@ -323,7 +323,7 @@ func (o *DepthToSpace) Infer(c *Infer) error {
 			err = err2
 		}
 		if !divides(o.block*o.block, d[1]) {
-			return graph.Mark(graph.ErrShape, "the channels of %v are no multiple of %d, blocksize squared", in.Type, o.block*o.block)
+			return graph.Errorf(graph.ErrShape, "the channels of %v are no multiple of %d, blocksize squared", in.Type, o.block*o.block)
 		}
 	}
 	c.Set(0, in.DType, out)

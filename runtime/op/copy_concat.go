@@ -15,7 +15,7 @@ func (o *Concat) Axis() int { return o.axis }
 
 func newConcat(n *Node) (Op, error) {
 	if n.Since >= 4 && !n.Has("axis") {
-		return nil, graph.Mark(graph.ErrFormat, "attribute axis is missing")
+		return nil, graph.Errorf(graph.ErrFormat, "attribute axis is missing")
 	}
 	return &Concat{axis: n.Int("axis", 1)}, nil
 }
@@ -38,7 +38,7 @@ func (o *Concat) dims(in []*Value) (graph.Dims, error) {
 	var out graph.Dims
 	for i, v := range in {
 		if v.DType != in[0].DType {
-			return nil, graph.Mark(graph.ErrShape, "value %d has elements of type %v, value 0 of %v", i, v.DType, in[0].DType)
+			return nil, graph.Errorf(graph.ErrShape, "value %d has elements of type %v, value 0 of %v", i, v.DType, in[0].DType)
 		}
 		if out == nil && v.Dims != nil {
 			out = graph.UnknownDims(len(v.Dims))
@@ -58,7 +58,7 @@ func (o *Concat) dims(in []*Value) (graph.Dims, error) {
 			continue
 		}
 		if len(v.Dims) != len(out) {
-			return nil, graph.Mark(graph.ErrShape, "value %d is %v; another has %d axes", i, v.Type, len(out))
+			return nil, graph.Errorf(graph.ErrShape, "value %d is %v; another has %d axes", i, v.Type, len(out))
 		}
 		sum = sum.Add(v.Dims[axis])
 		for a, d := range v.Dims {
@@ -67,7 +67,7 @@ func (o *Concat) dims(in []*Value) (graph.Dims, error) {
 			}
 			var ok bool
 			if out[a], ok = joinDim(out[a], d); !ok {
-				return nil, graph.Mark(graph.ErrShape, "value %d is %v; another has %v elements along axis %d", i, v.Type, out[a], a)
+				return nil, graph.Errorf(graph.ErrShape, "value %d is %v; another has %v elements along axis %d", i, v.Type, out[a], a)
 			}
 		}
 	}
@@ -127,14 +127,14 @@ func newSplit(n *Node) (Op, error) {
 	if n.Since >= 18 && n.Has("num_outputs") {
 		o.count = n.Int("num_outputs", 0)
 		if o.count != o.outs {
-			return nil, graph.Mark(graph.ErrFormat, "num_outputs is %d and the node has %d outputs", o.count, o.outs)
+			return nil, graph.Errorf(graph.ErrFormat, "num_outputs is %d and the node has %d outputs", o.count, o.outs)
 		}
 		if n.HasIn(1) {
-			return nil, graph.Mark(graph.ErrFormat, "num_outputs and input split are both there")
+			return nil, graph.Errorf(graph.ErrFormat, "num_outputs and input split are both there")
 		}
 	}
 	if n.HasIn(1) && (!o.input || o.sizes != nil) {
-		return nil, graph.Mark(graph.ErrFormat, "the sizes are given twice, or as an input that version %d does not have", n.Since)
+		return nil, graph.Errorf(graph.ErrFormat, "the sizes are given twice, or as an input that version %d does not have", n.Since)
 	}
 	return o, nil
 }
@@ -142,7 +142,7 @@ func newSplit(n *Node) (Op, error) {
 // equal cuts n elements into as many parts as there are outputs.
 func (o *Split) equal(n int) ([]int, error) {
 	if o.even && n%o.outs != 0 {
-		return nil, graph.Mark(graph.ErrShape, "%d elements do not split into %d equal parts", n, o.outs)
+		return nil, graph.Errorf(graph.ErrShape, "%d elements do not split into %d equal parts", n, o.outs)
 	}
 	size := n/o.outs + btoi(n%o.outs != 0)
 	list := make([]int, o.outs)
@@ -163,7 +163,7 @@ func (o *Split) check(sizes []int, n int) error {
 		sum += s
 	}
 	if sum != n {
-		return graph.Mark(graph.ErrShape, "sizes %v do not add up to the %d elements of the axis", sizes, n)
+		return graph.Errorf(graph.ErrShape, "sizes %v do not add up to the %d elements of the axis", sizes, n)
 	}
 	return nil
 }
@@ -223,7 +223,7 @@ func (o *Split) partDims(c *Infer, d graph.Dim) (graph.Dims, error) {
 		return graph.UnknownDims(o.outs), nil
 	}
 	if len(parts) != o.outs {
-		return nil, graph.Mark(graph.ErrShape, "%d sizes for %d outputs", len(parts), o.outs)
+		return nil, graph.Errorf(graph.ErrShape, "%d sizes for %d outputs", len(parts), o.outs)
 	}
 	if sizes, ok := parts.Concrete(); ok && known {
 		return parts, o.check(sizes, n)

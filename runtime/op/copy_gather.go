@@ -15,7 +15,7 @@ func newGather(n *Node) (Op, error) { return &Gather{Axis: n.Int("axis", 0)}, ni
 func (o *Gather) Infer(c *Infer) error {
 	in, index := c.In[0], c.In[1]
 	if !isIndex(index.DType) {
-		return graph.Mark(graph.ErrShape, "indices are %v, not int32 or int64", index.DType)
+		return graph.Errorf(graph.ErrShape, "indices are %v, not int32 or int64", index.DType)
 	}
 	rank, ok := in.Rank()
 	c.Set(0, in.DType, nil)
@@ -51,7 +51,7 @@ func isIndex(d tensor.DType) bool { return d == tensor.I64 || d == tensor.I32 }
 // negative, as a number in 0..n-1.
 func normIndex(i, n int) (int, error) {
 	if i < -n || i >= n {
-		return 0, graph.Mark(graph.ErrShape, "index %d is not one of %d elements", i, n)
+		return 0, graph.Errorf(graph.ErrShape, "index %d is not one of %d elements", i, n)
 	}
 	if i < 0 {
 		i += n
@@ -75,7 +75,7 @@ func normAll[T int32 | int64](dst []int64, src []T, n int) error {
 			x += int64(n)
 		}
 		if x < 0 || x >= int64(n) {
-			return graph.Mark(graph.ErrShape, "index %d is not one of %d elements", v, n)
+			return graph.Errorf(graph.ErrShape, "index %d is not one of %d elements", v, n)
 		}
 		dst[i] = x
 	}

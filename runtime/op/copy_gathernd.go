@@ -17,13 +17,13 @@ func (o *GatherElements) Infer(c *Infer) error {
 func checkElements(c *Infer, axis int) error {
 	data, index := c.In[0].Type, c.In[1].Type
 	if !isIndex(index.DType) {
-		return graph.Mark(graph.ErrShape, "indices are %v, not int32 or int64", index.DType)
+		return graph.Errorf(graph.ErrShape, "indices are %v, not int32 or int64", index.DType)
 	}
 	if data.Dims == nil || index.Dims == nil {
 		return nil
 	}
 	if len(data.Dims) != len(index.Dims) {
-		return graph.Mark(graph.ErrShape, "data is %v and indices %v: they need equally many axes", data, index)
+		return graph.Errorf(graph.ErrShape, "data is %v and indices %v: they need equally many axes", data, index)
 	}
 	axis, err := normAxis(axis, len(data.Dims))
 	if err != nil {
@@ -33,7 +33,7 @@ func checkElements(c *Infer, axis int) error {
 		n, ok1 := d.Value()
 		m, ok2 := data.Dims[a].Value()
 		if ok1 && ok2 && a != axis && n > m {
-			return graph.Mark(graph.ErrShape, "indices %v exceed data %v along axis %d", index, data, a)
+			return graph.Errorf(graph.ErrShape, "indices %v exceed data %v along axis %d", index, data, a)
 		}
 	}
 	return nil
@@ -95,25 +95,25 @@ func newGatherND(n *Node) (Op, error) {
 func checkTuples(c *Infer, batch int) (tuple int, ok bool, err error) {
 	data, index := c.In[0].Type, c.In[1].Type
 	if !isIndex(index.DType) {
-		return 0, false, graph.Mark(graph.ErrShape, "indices are %v, not int32 or int64", index.DType)
+		return 0, false, graph.Errorf(graph.ErrShape, "indices are %v, not int32 or int64", index.DType)
 	}
 	if data.Dims == nil || index.Dims == nil {
 		return 0, false, nil
 	}
 	q := len(index.Dims)
 	if q == 0 || batch < 0 || batch >= q || batch > len(data.Dims) {
-		return 0, false, graph.Mark(graph.ErrShape, "indices are %v and data %v, with %d axes in common", index, data, batch)
+		return 0, false, graph.Errorf(graph.ErrShape, "indices are %v and data %v, with %d axes in common", index, data, batch)
 	}
 	for a := range batch {
 		if _, ok := joinDim(data.Dims[a], index.Dims[a]); !ok {
-			return 0, false, graph.Mark(graph.ErrShape, "indices are %v and data %v, with %d axes in common", index, data, batch)
+			return 0, false, graph.Errorf(graph.ErrShape, "indices are %v and data %v, with %d axes in common", index, data, batch)
 		}
 	}
 	if tuple, ok = index.Dims[q-1].Value(); !ok {
 		return 0, false, nil
 	}
 	if tuple < 1 || tuple > len(data.Dims)-batch {
-		return 0, false, graph.Mark(graph.ErrShape, "indices %v have tuples of %d numbers for data %v", index, tuple, data)
+		return 0, false, graph.Errorf(graph.ErrShape, "indices %v have tuples of %d numbers for data %v", index, tuple, data)
 	}
 	return tuple, true, nil
 }

@@ -26,7 +26,7 @@ func newPad(n *Node) (Op, error) {
 		modes = append(modes, "wrap")
 	}
 	if !slices.Contains(modes, o.mode) {
-		return nil, graph.Mark(graph.ErrFormat, "mode %q is not one of %q", o.mode, modes)
+		return nil, graph.Errorf(graph.ErrFormat, "mode %q is not one of %q", o.mode, modes)
 	}
 	switch {
 	case n.Since == 1:
@@ -55,13 +55,13 @@ func (o *Pad) counts(rank int, list, axes []int) (before, after []int, err error
 		return nil, nil, err
 	}
 	if len(list) != 2*len(axes) {
-		return nil, nil, graph.Mark(graph.ErrShape, "%d pads for %d axes: each needs one before and one after", len(list), len(axes))
+		return nil, nil, graph.Errorf(graph.ErrShape, "%d pads for %d axes: each needs one before and one after", len(list), len(axes))
 	}
 	before, after = make([]int, rank), make([]int, rank)
 	for i, a := range axes {
 		before[a], after[a] = list[i], list[len(axes)+i]
 		if max(before[a], after[a]) > maxPad || min(before[a], after[a]) < -maxPad {
-			return nil, nil, graph.Mark(graph.ErrShape, "pads %v are beyond any extent", list)
+			return nil, nil, graph.Errorf(graph.ErrShape, "pads %v are beyond any extent", list)
 		}
 	}
 	return before, after, nil
@@ -75,7 +75,7 @@ func (o *Pad) Infer(c *Infer) error {
 		return nil
 	}
 	if c.Has(2) && c.In[2].DType != in.DType {
-		return graph.Mark(graph.ErrShape, "constant_value is %v, the input %v", c.In[2].DType, in.DType)
+		return graph.Errorf(graph.ErrShape, "constant_value is %v, the input %v", c.In[2].DType, in.DType)
 	}
 	list, known := o.list, o.attrs
 	var axes []int
@@ -122,10 +122,10 @@ type segment struct {
 func (o *Pad) check(n, before, after int) error {
 	left := n + min(before, 0) + min(after, 0)
 	if left < 0 {
-		return graph.Mark(graph.ErrShape, "pads %d and %d remove more than the %d elements of an axis", before, after, n)
+		return graph.Errorf(graph.ErrShape, "pads %d and %d remove more than the %d elements of an axis", before, after, n)
 	}
 	if left == 0 && max(before, after) > 0 && o.mode != "constant" {
-		return graph.Mark(graph.ErrShape, "pads %d and %d in mode %s from an axis without elements", before, after, o.mode)
+		return graph.Errorf(graph.ErrShape, "pads %d and %d in mode %s from an axis without elements", before, after, o.mode)
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (o *Pad) Copies(c *Infer) ([]Copy, error) {
 	count := 1
 	for _, runs := range p.runs {
 		if count *= max(len(runs), 1); count > maxPadCopies {
-			return nil, graph.Mark(graph.ErrUnsupported, "the pads take more than %d copies", maxPadCopies)
+			return nil, graph.Errorf(graph.ErrUnsupported, "the pads take more than %d copies", maxPadCopies)
 		}
 	}
 	var list []Copy
@@ -261,7 +261,7 @@ func (o *Pad) constant(c *Infer) (x Copy, err error) {
 	d := c.In[0].DType
 	if c.Has(2) {
 		if !c.In[2].Dims.Len().Is(1) {
-			return x, graph.Mark(graph.ErrShape, "constant_value is %v, not one element", c.In[2].Type)
+			return x, graph.Errorf(graph.ErrShape, "constant_value is %v, not one element", c.In[2].Type)
 		}
 		return Copy{In: 2}, nil
 	}
@@ -275,7 +275,7 @@ func (o *Pad) constant(c *Infer) (x Copy, err error) {
 	case d == tensor.F16:
 		x.Value, err = tensor.From([]packed.F16{packed.ToF16(o.value)}, 1)
 	default:
-		err = graph.Mark(graph.ErrUnsupported, "attribute value %g for elements of type %v", o.value, d)
+		err = graph.Errorf(graph.ErrUnsupported, "attribute value %g for elements of type %v", o.value, d)
 	}
 	return x, err
 }

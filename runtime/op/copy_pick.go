@@ -22,7 +22,7 @@ func newCompress(n *Node) (Op, error) {
 func (o *compress) Infer(c *Infer) error {
 	in, cond := c.In[0], c.In[1]
 	if cond.DType != tensor.Bool || cond.Dims != nil && len(cond.Dims) != 1 {
-		return graph.Mark(graph.ErrShape, "condition is %v, not a vector of bool", cond.Type)
+		return graph.Errorf(graph.ErrShape, "condition is %v, not a vector of bool", cond.Type)
 	}
 	count := graph.Unknown()
 	if cond.Const != nil {
@@ -71,7 +71,7 @@ func (o *compress) Run(c *Run) error {
 			continue
 		}
 		if i >= in[axis] {
-			return graph.Mark(graph.ErrShape, "condition %d holds, the axis has %d elements", i, in[axis])
+			return graph.Errorf(graph.ErrShape, "condition %d holds, the axis has %d elements", i, in[axis])
 		}
 		index[count] = int64(i)
 		count++
@@ -178,10 +178,10 @@ func newOneHot(n *Node) (Op, error) {
 func (o *OneHot) Infer(c *Infer) error {
 	index, values := c.In[0], c.In[2]
 	if !numeric.Has(index.DType) || !numeric.Has(c.In[1].DType) {
-		return graph.Mark(graph.ErrUnsupported, "indices are %v and depth %v: they need to be numbers", index.DType, c.In[1].DType)
+		return graph.Errorf(graph.ErrUnsupported, "indices are %v and depth %v: they need to be numbers", index.DType, c.In[1].DType)
 	}
 	if n, ok := values.Dims.Len().Value(); ok && values.Dims != nil && n != 2 {
-		return graph.Mark(graph.ErrShape, "values are %v, not two elements", values.Type)
+		return graph.Errorf(graph.ErrShape, "values are %v, not two elements", values.Type)
 	}
 	c.Set(0, values.DType, nil)
 	rank, ok := index.Rank()
@@ -207,7 +207,7 @@ func (o *OneHot) Infer(c *Infer) error {
 func (o *OneHot) depth(t *tensor.Tensor) (int, error) {
 	list, err := truncated(t)
 	if err == nil && (len(list) != 1 || list[0] < 0) {
-		err = graph.Mark(graph.ErrShape, "depth is %v of %v, not one number that is not negative", t, list)
+		err = graph.Errorf(graph.ErrShape, "depth is %v of %v, not one number that is not negative", t, list)
 	}
 	if err != nil {
 		return 0, err

@@ -11,7 +11,7 @@ type ReverseSequence struct {
 func newReverseSequence(n *Node) (Op, error) {
 	o := &ReverseSequence{Batch: n.Int("batch_axis", 1), Time: n.Int("time_axis", 0)}
 	if o.Batch < 0 || o.Batch > 1 || o.Time != 1-o.Batch {
-		return nil, graph.Mark(graph.ErrFormat, "batch_axis %d and time_axis %d are not 0 and 1 or 1 and 0", o.Batch, o.Time)
+		return nil, graph.Errorf(graph.ErrFormat, "batch_axis %d and time_axis %d are not 0 and 1 or 1 and 0", o.Batch, o.Time)
 	}
 	return o, nil
 }
@@ -19,7 +19,7 @@ func newReverseSequence(n *Node) (Op, error) {
 func (o *ReverseSequence) Infer(c *Infer) error {
 	in := c.In[0]
 	if rank, ok := in.Rank(); ok && rank < 2 {
-		return graph.Mark(graph.ErrShape, "input is %v; it needs 2 axes or more", in.Type)
+		return graph.Errorf(graph.ErrShape, "input is %v; it needs 2 axes or more", in.Type)
 	}
 	c.Set(0, in.DType, in.Dims)
 	return nil
@@ -32,14 +32,14 @@ func (o *ReverseSequence) Run(c *Run) error {
 		return err
 	}
 	if len(lens) != shape[o.Batch] {
-		return graph.Mark(graph.ErrShape, "%d sequence lengths for %d sequences", len(lens), shape[o.Batch])
+		return graph.Errorf(graph.ErrShape, "%d sequence lengths for %d sequences", len(lens), shape[o.Batch])
 	}
 	steps, n := shape.Strides(), shape[o.Time]
 	inner := copyAxis{shape[2:].Len(), 1, 1}
 	list := make([]stridedCopy, 0, 2*len(lens))
 	for b, l := range lens {
 		if l < 0 || l > n {
-			return graph.Mark(graph.ErrShape, "sequence length %d is not in 0..%d", l, n)
+			return graph.Errorf(graph.ErrShape, "sequence length %d is not in 0..%d", l, n)
 		}
 		at, step := b*steps[o.Batch], steps[o.Time]
 		list = append(list,

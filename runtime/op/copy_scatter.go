@@ -36,7 +36,7 @@ func (o *Scatter) readReduction(n *Node) error {
 		known = append(known, "max", "min")
 	}
 	if !slices.Contains(known, o.Reduce) {
-		return graph.Mark(graph.ErrFormat, "reduction %q is not one of %q", o.Reduce, known)
+		return graph.Errorf(graph.ErrFormat, "reduction %q is not one of %q", o.Reduce, known)
 	}
 	return nil
 }
@@ -45,10 +45,10 @@ func (o *Scatter) Infer(c *Infer) error {
 	data, updates := c.In[0].Type, c.In[2].Type
 	c.Set(0, data.DType, data.Dims)
 	if updates.DType != data.DType {
-		return graph.Mark(graph.ErrShape, "updates are %v, data %v", updates.DType, data.DType)
+		return graph.Errorf(graph.ErrShape, "updates are %v, data %v", updates.DType, data.DType)
 	}
 	if o.Reduce != "none" && !numeric.Has(data.DType) {
-		return graph.Mark(graph.ErrUnsupported, "reduction %s of elements of type %v", o.Reduce, data.DType)
+		return graph.Errorf(graph.ErrUnsupported, "reduction %s of elements of type %v", o.Reduce, data.DType)
 	}
 	want := c.In[1].Dims
 	if o.Tuples {
@@ -68,7 +68,7 @@ func (o *Scatter) Infer(c *Infer) error {
 		_, ok = joinDim(want[i], updates.Dims[i])
 	}
 	if !ok {
-		return graph.Mark(graph.ErrShape, "updates are %v where %v is needed", updates, want)
+		return graph.Errorf(graph.ErrShape, "updates are %v where %v is needed", updates, want)
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func reduceBlocks(reduce string, dst, src *tensor.Tensor, places []int64, block 
 		half := func(a, b packed.BF16) packed.BF16 { return packed.ToBF16(f(a.Float32(), b.Float32())) }
 		reduceWith(half, tensor.View[packed.BF16](dst), tensor.View[packed.BF16](src), places, block)
 	default:
-		return graph.Mark(graph.ErrUnsupported, "reduction %s of elements of type %v", reduce, dst.DType())
+		return graph.Errorf(graph.ErrUnsupported, "reduction %s of elements of type %v", reduce, dst.DType())
 	}
 	return nil
 }

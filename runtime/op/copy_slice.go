@@ -58,7 +58,7 @@ func (o *Slice) cuts(rank int, starts, ends, axes, steps []int) ([]cut, error) {
 		return nil, err
 	}
 	if len(starts) != len(axes) || len(ends) != len(axes) || steps != nil && len(steps) != len(axes) {
-		return nil, graph.Mark(graph.ErrShape, "starts %v, ends %v, axes %v, steps %v differ in length", starts, ends, axes, steps)
+		return nil, graph.Errorf(graph.ErrShape, "starts %v, ends %v, axes %v, steps %v differ in length", starts, ends, axes, steps)
 	}
 	for i, a := range axes {
 		list[a] = cut{starts[i], ends[i], 1}
@@ -66,7 +66,7 @@ func (o *Slice) cuts(rank int, starts, ends, axes, steps []int) ([]cut, error) {
 			list[a].step = steps[i]
 		}
 		if list[a].step == 0 {
-			return nil, graph.Mark(graph.ErrShape, "step %d is 0", i)
+			return nil, graph.Errorf(graph.ErrShape, "step %d is 0", i)
 		}
 	}
 	return list, nil
@@ -77,7 +77,7 @@ func (o *Slice) axesOf(rank, n int, axes []int) ([]int, error) {
 		return normAxes(axes, rank)
 	}
 	if n > rank {
-		return nil, graph.Mark(graph.ErrShape, "%d starts for %d axes", n, rank)
+		return nil, graph.Errorf(graph.ErrShape, "%d starts for %d axes", n, rank)
 	}
 	axes = make([]int, n)
 	for i := range axes {
@@ -102,7 +102,7 @@ func (o *Slice) Infer(c *Infer) error {
 	for i, a := range axes {
 		out[a] = cutDim(out[a], starts[i], ends[i], steps[i])
 		if steps[i].Is(0) {
-			return graph.Mark(graph.ErrShape, "step %d is 0", i)
+			return graph.Errorf(graph.ErrShape, "step %d is 0", i)
 		}
 	}
 	c.Set(0, in.DType, out)
@@ -165,7 +165,7 @@ func (o *Slice) limits(c *Infer, rank int) (starts, ends graph.Dims, axes []int,
 		}
 	}
 	if len(starts) != len(axes) || len(ends) != len(axes) || len(steps) != len(axes) {
-		err = graph.Mark(graph.ErrShape, "starts %v, ends %v, axes %v, steps %v differ in length", starts, ends, axes, steps)
+		err = graph.Errorf(graph.ErrShape, "starts %v, ends %v, axes %v, steps %v differ in length", starts, ends, axes, steps)
 	}
 	return starts, ends, axes, steps, true, err
 }

@@ -16,7 +16,7 @@ func newTrilu(n *Node) (Op, error) { return &Trilu{Upper: n.Bool("upper", true)}
 func (o *Trilu) Infer(c *Infer) error {
 	in := c.In[0]
 	if rank, ok := in.Rank(); ok && rank < 2 {
-		return graph.Mark(graph.ErrShape, "input is %v; it needs 2 axes or more", in.Type)
+		return graph.Errorf(graph.ErrShape, "input is %v; it needs 2 axes or more", in.Type)
 	}
 	c.Set(0, in.DType, in.Dims)
 	return nil
@@ -30,7 +30,7 @@ func (o *Trilu) Run(c *Run) error {
 			return err
 		}
 		if len(list) != 1 {
-			return graph.Mark(graph.ErrShape, "k is %v, not one element", c.In[1])
+			return graph.Errorf(graph.ErrShape, "k is %v, not one element", c.In[1])
 		}
 		k = list[0]
 	}

@@ -29,7 +29,7 @@ func (o *CenterCropPad) targets(rank, extents int) ([]int, error) {
 		}
 	}
 	if len(axes) != extents {
-		return nil, graph.Mark(graph.ErrShape, "shape has %d extents for %d axes", extents, len(axes))
+		return nil, graph.Errorf(graph.ErrShape, "shape has %d extents for %d axes", extents, len(axes))
 	}
 	return normAxes(axes, rank)
 }

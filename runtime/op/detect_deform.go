@@ -17,7 +17,7 @@ type DeformConv struct {
 func newDeformConv(n *Node) (Op, error) {
 	o := &DeformConv{groups: n.Int("group", 1), fields: n.Int("offset_group", 1)}
 	if o.groups < 1 || o.fields < 1 {
-		return nil, graph.Mark(graph.ErrFormat, "group is %d and offset_group %d; they take 1 or more", o.groups, o.fields)
+		return nil, graph.Errorf(graph.ErrFormat, "group is %d and offset_group %d; they take 1 or more", o.groups, o.fields)
 	}
 	var err error
 	o.window, err = readWindow(n, false)
@@ -35,7 +35,7 @@ func (o *DeformConv) Infer(c *Infer) error {
 		return nil
 	}
 	if len(x.Dims) < 3 || len(x.Dims) > 2+maxGridAxes || len(x.Dims) != len(w.Dims) {
-		return graph.Mark(graph.ErrShape, "input is %v and weights %v; they take [batch,channels,...] and [filters,channels/group,...] of at most %d axes more", x.Type, w.Type, maxGridAxes)
+		return graph.Errorf(graph.ErrShape, "input is %v and weights %v; they take [batch,channels,...] and [filters,channels/group,...] of at most %d axes more", x.Type, w.Type, maxGridAxes)
 	}
 	kernel, known := w.Dims[2:].Concrete()
 	if !known && len(o.window.kernel) == 0 {
@@ -83,7 +83,7 @@ func (o *DeformConv) Extents(in []tensor.Shape) (*Deformed, error) {
 		Kernel: win.kernel, Stride: win.stride, Dilation: win.dilation, Pad: win.padBegin,
 	}
 	if s.Channels%o.groups != 0 || s.Filters%o.groups != 0 || w[1] != s.Channels/o.groups || s.Channels%o.fields != 0 {
-		return nil, graph.Mark(graph.ErrShape, "input %v and weights %v do not divide into %d groups and %d offset groups", x, w, o.groups, o.fields)
+		return nil, graph.Errorf(graph.ErrShape, "input %v and weights %v do not divide into %d groups and %d offset groups", x, w, o.groups, o.fields)
 	}
 	return s, s.check(in)
 }
@@ -101,12 +101,12 @@ func (s *Deformed) check(in []tensor.Shape) error {
 	}
 	for _, want := range wants {
 		if want.i < len(in) && in[want.i] != nil && !in[want.i].Equal(want.shape) {
-			return graph.Mark(graph.ErrShape, "input %d is %v where %v is needed", want.i, in[want.i], want.shape)
+			return graph.Errorf(graph.ErrShape, "input %d is %v where %v is needed", want.i, in[want.i], want.shape)
 		}
 	}
 	size := tensor.Shape{s.Channels / s.Groups, kernel, s.Out.Len()}
 	if err := size.Check(); err != nil {
-		return graph.Mark(graph.ErrShape, "%w", err)
+		return graph.Errorf(graph.ErrShape, "%w", err)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func (o *col2im) Infer(c *Infer) error {
 	x := c.In[0]
 	c.Set(0, x.DType, nil)
 	if rank, ok := x.Rank(); ok && rank != 3 {
-		return graph.Mark(graph.ErrShape, "input is %v; it takes [batch,channels*block,blocks]", x.Type)
+		return graph.Errorf(graph.ErrShape, "input is %v; it takes [batch,channels*block,blocks]", x.Type)
 	}
 	image, err := c.In[1].extentsIn()
 	if err != nil {
@@ -33,7 +33,7 @@ func (o *col2im) Infer(c *Infer) error {
 		return err
 	}
 	if block != nil && len(block) != len(image) {
-		return graph.Mark(graph.ErrShape, "an image of %v and blocks of %v", image, block)
+		return graph.Errorf(graph.ErrShape, "an image of %v and blocks of %v", image, block)
 	}
 	batch, channels := graph.Unknown(), graph.Unknown()
 	if x.Dims != nil {
@@ -66,11 +66,11 @@ func (o *col2im) extents(c *Run) (*folding, error) {
 	x := c.In[0].Shape()
 	switch err := tensor.Shape(image).Check(); {
 	case err != nil:
-		return nil, graph.Mark(graph.ErrShape, "input 1, the extents of the image, is %v: %w", image, err)
+		return nil, graph.Errorf(graph.ErrShape, "input 1, the extents of the image, is %v: %w", image, err)
 	case len(image) != len(block):
-		return nil, graph.Mark(graph.ErrShape, "input 1, the extents of the image, is %v and input 2, those of a block, is %v; they must be equally many", image, block)
+		return nil, graph.Errorf(graph.ErrShape, "input 1, the extents of the image, is %v and input 2, those of a block, is %v; they must be equally many", image, block)
 	case len(x) != 3:
-		return nil, graph.Mark(graph.ErrShape, "input 0, the columns, has shape %v; it must have the 3 axes [batch,channels*block,blocks]", x)
+		return nil, graph.Errorf(graph.ErrShape, "input 0, the columns, has shape %v; it must have the 3 axes [batch,channels*block,blocks]", x)
 	}
 	bound, err := o.window.bind(len(image), block)
 	if err != nil {
@@ -82,7 +82,7 @@ func (o *col2im) extents(c *Run) (*folding, error) {
 	}
 	f := &folding{win: win, batch: x[0], image: image, block: block, blocks: blocks}
 	if f.block.Check() != nil || f.blocks.Check() != nil || x[1]%f.block.Len() != 0 || x[2] != f.blocks.Len() {
-		return nil, graph.Mark(graph.ErrShape, "columns %v do not hold blocks of %v for an image of %v, which are %v", x, block, image, blocks)
+		return nil, graph.Errorf(graph.ErrShape, "columns %v do not hold blocks of %v for an image of %v, which are %v", x, block, image, blocks)
 	}
 	f.channels = x[1] / f.block.Len()
 	return f, nil
@@ -174,7 +174,7 @@ func (o *maxUnpool) pooledFrom(in graph.Dims) (graph.Dims, error) {
 		}
 		out[a] = last.Add(graph.Known(w.kernel[a] - w.padBegin[a] - w.padEnd[a]))
 		if n, ok := out[a].Value(); ok && n < 0 {
-			return nil, graph.Mark(graph.ErrShape, "pads leave nothing along spatial axis %d", a)
+			return nil, graph.Errorf(graph.ErrShape, "pads leave nothing along spatial axis %d", a)
 		}
 	}
 	return out, nil
@@ -185,10 +185,10 @@ func (o *maxUnpool) Infer(c *Infer) error {
 	x := c.In[0]
 	c.Set(0, x.DType, nil)
 	if !c.In[1].DType.IsInteger() {
-		return graph.Mark(graph.ErrShape, "indices have elements of type %v, not int64", c.In[1].DType)
+		return graph.Errorf(graph.ErrShape, "indices have elements of type %v, not int64", c.In[1].DType)
 	}
 	if x.Dims != nil && len(x.Dims) < 3 {
-		return graph.Mark(graph.ErrShape, "input is %v; it takes [batch,channels,...]", x.Type)
+		return graph.Errorf(graph.ErrShape, "input is %v; it takes [batch,channels,...]", x.Type)
 	}
 	if c.Has(2) {
 		want, err := c.In[2].extentsIn()
@@ -196,7 +196,7 @@ func (o *maxUnpool) Infer(c *Infer) error {
 			return err
 		}
 		if want != nil && x.Dims != nil && len(want) != len(x.Dims) {
-			return graph.Mark(graph.ErrShape, "output_shape %v for an input of %v", want, x.Type)
+			return graph.Errorf(graph.ErrShape, "output_shape %v for an input of %v", want, x.Type)
 		}
 		c.Set(0, x.DType, want)
 		return nil
@@ -220,7 +220,7 @@ func (o *maxUnpool) Run(c *Run) error {
 		return err
 	}
 	if len(index) != x.Len() {
-		return graph.Mark(graph.ErrShape, "%d indices for %v", len(index), x)
+		return graph.Errorf(graph.ErrShape, "%d indices for %v", len(index), x)
 	}
 	space, err := o.pooledFrom(graph.DimsOf(x.Shape()[2:]))
 	if err != nil {
@@ -229,7 +229,7 @@ func (o *maxUnpool) Run(c *Run) error {
 	dims := joinDims(graph.DimsOf(x.Shape()[:2]), space)
 	from, _ := dims.Concrete()
 	if err := from.Check(); err != nil {
-		return graph.Mark(graph.ErrShape, "%w", err)
+		return graph.Errorf(graph.ErrShape, "%w", err)
 	}
 	shape := from
 	if c.Has(2) {
@@ -239,11 +239,11 @@ func (o *maxUnpool) Run(c *Run) error {
 		}
 		shape = list
 		if len(shape) != len(from) || shape.Check() != nil {
-			return graph.Mark(graph.ErrShape, "output_shape %v for an input of %v", shape, x)
+			return graph.Errorf(graph.ErrShape, "output_shape %v for an input of %v", shape, x)
 		}
 		for a, n := range from {
 			if shape[a] < n {
-				return graph.Mark(graph.ErrShape, "output_shape %v is less than %v, which the window covers", shape, from)
+				return graph.Errorf(graph.ErrShape, "output_shape %v is less than %v, which the window covers", shape, from)
 			}
 		}
 	}
@@ -256,7 +256,7 @@ func (o *maxUnpool) Run(c *Run) error {
 	total := from.Len()
 	for i, p := range index {
 		if p < 0 || p >= total {
-			return graph.Mark(graph.ErrShape, "index %d is not in 0..%d", p, total-1)
+			return graph.Errorf(graph.ErrShape, "index %d is not in 0..%d", p, total-1)
 		}
 		at := 0
 		for a, n := range from {

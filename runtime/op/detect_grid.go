@@ -33,10 +33,10 @@ func newGridSample(n *Node) (Op, error) {
 	o := &gridSample{mode: modes[mode], padding: n.Str("padding_mode", "zeros"), corners: n.Bool("align_corners", false)}
 	o.outside = n.Domain == microsoft && o.mode == "cubic"
 	if o.mode == "" {
-		return nil, graph.Mark(graph.ErrFormat, "mode %q is not one of version %d of the operator", mode, n.Since)
+		return nil, graph.Errorf(graph.ErrFormat, "mode %q is not one of version %d of the operator", mode, n.Since)
 	}
 	if !slices.Contains([]string{"zeros", "border", "reflection"}, o.padding) {
-		return nil, graph.Mark(graph.ErrFormat, "padding_mode is %q; it takes zeros, border or reflection", o.padding)
+		return nil, graph.Errorf(graph.ErrFormat, "padding_mode is %q; it takes zeros, border or reflection", o.padding)
 	}
 	return o, nil
 }
@@ -45,13 +45,13 @@ func newGridSample(n *Node) (Op, error) {
 func (o *gridSample) Infer(c *Infer) error {
 	x, grid := c.In[0], c.In[1]
 	if !floats.Has(grid.DType) {
-		return graph.Mark(graph.ErrUnsupported, "the grid has elements of type %v", grid.DType)
+		return graph.Errorf(graph.ErrUnsupported, "the grid has elements of type %v", grid.DType)
 	}
 	c.Set(0, x.DType, nil)
 	rank, ok := grid.Rank()
 	if xr, known := x.Rank(); known {
 		if ok && rank != xr {
-			return graph.Mark(graph.ErrShape, "input is %v and the grid %v; they take equally many axes", x.Type, grid.Type)
+			return graph.Errorf(graph.ErrShape, "input is %v and the grid %v; they take equally many axes", x.Type, grid.Type)
 		}
 		rank, ok = xr, true
 	}
@@ -59,19 +59,19 @@ func (o *gridSample) Infer(c *Infer) error {
 		return nil
 	}
 	if rank < 3 || rank > 2+maxGridAxes {
-		return graph.Mark(graph.ErrShape, "input is %v; it takes [batch,channels,...] and at most %d axes more", x.Type, maxGridAxes)
+		return graph.Errorf(graph.ErrShape, "input is %v; it takes [batch,channels,...] and at most %d axes more", x.Type, maxGridAxes)
 	}
 	out := graph.UnknownDims(rank)
 	if grid.Dims != nil {
 		if n := grid.Dims[rank-1]; n.IsKnown() && !n.Is(rank-2) {
-			return graph.Mark(graph.ErrShape, "the grid is %v; places take %d numbers", grid.Type, rank-2)
+			return graph.Errorf(graph.ErrShape, "the grid is %v; places take %d numbers", grid.Type, rank-2)
 		}
 		out[0] = grid.Dims[0]
 		copy(out[2:], grid.Dims[1:])
 	}
 	if x.Dims != nil {
 		if out[0], ok = joinDim(x.Dims[0], out[0]); !ok {
-			return graph.Mark(graph.ErrShape, "input is %v and the grid %v", x.Type, grid.Type)
+			return graph.Errorf(graph.ErrShape, "input is %v and the grid %v", x.Type, grid.Type)
 		}
 		out[1] = x.Dims[1]
 	}
@@ -86,9 +86,9 @@ func (o *gridSample) Run(c *Run) error {
 		return nil
 	}
 	if x.Len() == 0 {
-		return graph.Mark(graph.ErrShape, "an image without pixels, %v, has nothing to read", x)
+		return graph.Errorf(graph.ErrShape, "an image without pixels, %v, has nothing to read", x)
 	}
-	if !isNarrow(x.DType()) {
+	if !computesInF32(x.DType()) {
 		to := make([]float64, out.Len())
 		sampleGrid(o, allNumbers(x), x.Shape(), doubles(c.In[1]), out.Shape(), to)
 		putNumbers(out, to)
@@ -257,13 +257,13 @@ func (o *affineGrid) Infer(c *Infer) error {
 		return err
 	}
 	if rank, ok := theta.Rank(); ok && rank != 3 {
-		return graph.Mark(graph.ErrShape, "theta is %v; it takes [batch,axes,axes+1]", theta.Type)
+		return graph.Errorf(graph.ErrShape, "theta is %v; it takes [batch,axes,axes+1]", theta.Type)
 	}
 	if size == nil {
 		return nil
 	}
 	if len(size) != 4 && len(size) != 5 {
-		return graph.Mark(graph.ErrShape, "size is %v; it takes 4 or 5 extents", size)
+		return graph.Errorf(graph.ErrShape, "size is %v; it takes 4 or 5 extents", size)
 	}
 	axes := len(size) - 2
 	if theta.Dims != nil {
@@ -271,7 +271,7 @@ func (o *affineGrid) Infer(c *Infer) error {
 		_, rows := joinDim(theta.Dims[1], graph.Known(axes))
 		_, cols := joinDim(theta.Dims[2], graph.Known(axes+1))
 		if !batch || !rows || !cols {
-			return graph.Mark(graph.ErrShape, "theta is %v for a size of %v", theta.Type, size)
+			return graph.Errorf(graph.ErrShape, "theta is %v for a size of %v", theta.Type, size)
 		}
 	}
 	c.Set(0, theta.DType, joinDims(size[:1], size[2:], graph.Dims{graph.Known(axes)}))
@@ -287,7 +287,7 @@ func (o *affineGrid) Run(c *Run) error {
 	axes := len(size) - 2
 	theta, ts := doubles(c.In[0]), c.In[0].Shape()
 	if axes != 2 && axes != 3 || !ts.Equal(tensor.Shape{size[0], axes, axes + 1}) {
-		return graph.Mark(graph.ErrShape, "theta is %v for a size of %v", ts, size)
+		return graph.Errorf(graph.ErrShape, "theta is %v for a size of %v", ts, size)
 	}
 	space := tensor.Shape(size[2:])
 	out, err := c.output(0, c.In[0].DType(), slices.Concat(size[:1], space, []int{axes}))

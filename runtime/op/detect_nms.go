@@ -19,7 +19,7 @@ func newSuppress(n *Node) (Op, error) {
 	case 0, 1:
 		return &suppress{v == 1}, nil
 	default:
-		return nil, graph.Mark(graph.ErrFormat, "center_point_box is %d; it takes 0 or 1", v)
+		return nil, graph.Errorf(graph.ErrFormat, "center_point_box is %d; it takes 0 or 1", v)
 	}
 }
 
@@ -27,16 +27,16 @@ func newSuppress(n *Node) (Op, error) {
 func (o *suppress) Infer(c *Infer) error {
 	boxes, scores := c.In[0], c.In[1]
 	if scores.DType != boxes.DType {
-		return graph.Mark(graph.ErrShape, "boxes are %v and scores %v", boxes.Type, scores.Type)
+		return graph.Errorf(graph.ErrShape, "boxes are %v and scores %v", boxes.Type, scores.Type)
 	}
 	for i, v := range []*Value{boxes, scores} {
 		if rank, ok := v.Rank(); ok && rank != 3 {
-			return graph.Mark(graph.ErrShape, "input %d is %v; it takes 3 axes", i, v.Type)
+			return graph.Errorf(graph.ErrShape, "input %d is %v; it takes 3 axes", i, v.Type)
 		}
 	}
 	if boxes.Dims != nil {
 		if n, ok := boxes.Dims[2].Value(); ok && n != 4 {
-			return graph.Mark(graph.ErrShape, "boxes are %v; a box is 4 numbers", boxes.Type)
+			return graph.Errorf(graph.ErrShape, "boxes are %v; a box is 4 numbers", boxes.Type)
 		}
 	}
 	c.Set(0, tensor.I64, graph.Dims{graph.Unknown(), graph.Known(3)})
@@ -72,7 +72,7 @@ func (o *suppress) limits(c *Run) (l pickLimits, err error) {
 func (o *suppress) Run(c *Run) error {
 	bs, ss := c.In[0].Shape(), c.In[1].Shape()
 	if len(bs) != 3 || len(ss) != 3 || bs[2] != 4 || bs[0] != ss[0] || bs[1] != ss[2] {
-		return graph.Mark(graph.ErrShape, "boxes are %v and scores %v; they take [batch,boxes,4] and [batch,classes,boxes]", bs, ss)
+		return graph.Errorf(graph.ErrShape, "boxes are %v and scores %v; they take [batch,boxes,4] and [batch,classes,boxes]", bs, ss)
 	}
 	l, err := o.limits(c)
 	if err != nil {

@@ -27,13 +27,13 @@ func newRoiAlign(n *Node) (Op, error) {
 		ratio: n.Int("sampling_ratio", 0), scale: float64(n.Float("spatial_scale", 1)),
 	}
 	if o.height < 1 || o.width < 1 || o.ratio < 0 || o.ratio > maxRoiGrid {
-		return nil, graph.Mark(graph.ErrFormat, "output is %dx%d of %d samples; it takes 1 or more, and samples from 0 to %d", o.height, o.width, o.ratio, maxRoiGrid)
+		return nil, graph.Errorf(graph.ErrFormat, "output is %dx%d of %d samples; it takes 1 or more, and samples from 0 to %d", o.height, o.width, o.ratio, maxRoiGrid)
 	}
 	switch mode := n.Str("mode", "avg"); mode {
 	case "avg", "max":
 		o.largest = mode == "max"
 	default:
-		return nil, graph.Mark(graph.ErrFormat, "mode is %q; it takes avg or max", mode)
+		return nil, graph.Errorf(graph.ErrFormat, "mode is %q; it takes avg or max", mode)
 	}
 	if n.Since >= 16 {
 		switch mode := n.Str("coordinate_transformation_mode", "half_pixel"); mode {
@@ -41,7 +41,7 @@ func newRoiAlign(n *Node) (Op, error) {
 			o.offset = 0.5
 		case "output_half_pixel":
 		default:
-			return nil, graph.Mark(graph.ErrFormat, "coordinate_transformation_mode is %q; it takes half_pixel or output_half_pixel", mode)
+			return nil, graph.Errorf(graph.ErrFormat, "coordinate_transformation_mode is %q; it takes half_pixel or output_half_pixel", mode)
 		}
 	}
 	return o, nil
@@ -50,7 +50,7 @@ func newRoiAlign(n *Node) (Op, error) {
 // Infer sets [regions,channels,height,width].
 func (o *roiAlign) Infer(c *Infer) error {
 	if d := c.In[2].DType; !d.IsInteger() {
-		return graph.Mark(graph.ErrShape, "batch_indices have elements of type %v, not int64", d)
+		return graph.Errorf(graph.ErrShape, "batch_indices have elements of type %v, not int64", d)
 	}
 	return inferRegions(c, 4, o.height, o.width)
 }
@@ -60,18 +60,18 @@ func (o *roiAlign) Infer(c *Infer) error {
 func inferRegions(c *Infer, numbers, height, width int) error {
 	x, rois := c.In[0], c.In[1]
 	if rois.DType != x.DType {
-		return graph.Mark(graph.ErrShape, "images are %v and regions %v", x.Type, rois.Type)
+		return graph.Errorf(graph.ErrShape, "images are %v and regions %v", x.Type, rois.Type)
 	}
 	channels, count := graph.Unknown(), graph.Unknown()
 	if rank, ok := x.Rank(); ok {
 		if rank != 4 {
-			return graph.Mark(graph.ErrShape, "input is %v; it takes [batch,channels,height,width]", x.Type)
+			return graph.Errorf(graph.ErrShape, "input is %v; it takes [batch,channels,height,width]", x.Type)
 		}
 		channels = x.Dims[1]
 	}
 	if rank, ok := rois.Rank(); ok {
 		if rank != 2 || rois.Dims[1].IsKnown() && !rois.Dims[1].Is(numbers) {
-			return graph.Mark(graph.ErrShape, "regions are %v; they take [regions,%d]", rois.Type, numbers)
+			return graph.Errorf(graph.ErrShape, "regions are %v; they take [regions,%d]", rois.Type, numbers)
 		}
 		count = rois.Dims[0]
 	}
@@ -87,7 +87,7 @@ func (o *roiAlign) Run(c *Run) error {
 	}
 	rois := doubles(c.In[1])
 	if len(rois) != 4*len(batch) {
-		return graph.Mark(graph.ErrShape, "%v regions with %d batch indices", c.In[1].Shape(), len(batch))
+		return graph.Errorf(graph.ErrShape, "%v regions with %d batch indices", c.In[1].Shape(), len(batch))
 	}
 	if c.In[0].DType() == tensor.F64 {
 		return alignRegions(o, tensor.View[float64](c.In[0]), c.In[0].Shape(), rois, batch, tensor.View[float64](c.Out[0]))
@@ -122,7 +122,7 @@ func (o *roiAlign) axisSamples(from, to float64, bins, n int) ([]between, error)
 	if count == 0 {
 		f := math.Ceil(extent / float64(bins))
 		if !(f <= maxRoiGrid) {
-			return nil, graph.Mark(graph.ErrShape, "a region from %g to %g takes more than %d samples a bin", from, to, maxRoiGrid)
+			return nil, graph.Errorf(graph.ErrShape, "a region from %g to %g takes more than %d samples a bin", from, to, maxRoiGrid)
 		}
 		count = max(int(f), 0)
 	}
@@ -157,7 +157,7 @@ func alignRegions[T float32 | float64](o *roiAlign, x []T, shape tensor.Shape, r
 	image, bins := shape[2]*shape[3], o.height*o.width
 	for r, b := range batch {
 		if b < 0 || b >= shape[0] {
-			return graph.Mark(graph.ErrShape, "batch index %d of %d images", b, shape[0])
+			return graph.Errorf(graph.ErrShape, "batch index %d of %d images", b, shape[0])
 		}
 		roi := rois[4*r:][:4]
 		ys, err := o.axisSamples(roi[1], roi[3], o.height, shape[2])
@@ -213,7 +213,7 @@ type maxRoiPool struct {
 func newMaxRoiPool(n *Node) (Op, error) {
 	shape := n.Ints("pooled_shape")
 	if len(shape) != 2 || shape[0] < 1 || shape[1] < 1 {
-		return nil, graph.Mark(graph.ErrFormat, "pooled_shape is %v; it takes two extents of 1 or more", shape)
+		return nil, graph.Errorf(graph.ErrFormat, "pooled_shape is %v; it takes two extents of 1 or more", shape)
 	}
 	return &maxRoiPool{shape[0], shape[1], float64(n.Float("spatial_scale", 1))}, nil
 }
@@ -244,7 +244,7 @@ func (o *maxRoiPool) bins(from, to float64, bins, n int) ([][2]int, error) {
 	start, end := math.Round(from*o.scale), math.Round(to*o.scale)
 	const far = 1 << 40
 	if !(math.Abs(start) < far && math.Abs(end) < far) {
-		return nil, graph.Mark(graph.ErrShape, "a region of interest from %g to %g; scaled by %g, both must be within ±%d", from, to, o.scale, int64(far))
+		return nil, graph.Errorf(graph.ErrShape, "a region of interest from %g to %g; scaled by %g, both must be within ±%d", from, to, o.scale, int64(far))
 	}
 	size := max(end-start+1, 1) / float64(bins)
 	list := make([][2]int, bins)
@@ -260,7 +260,7 @@ func poolRegions[T float32 | float64](o *maxRoiPool, x []T, shape tensor.Shape, 
 	for r := range len(rois) / 5 {
 		roi := rois[5*r:][:5]
 		if !(roi[0] >= 0 && roi[0] < float64(shape[0])) {
-			return graph.Mark(graph.ErrShape, "batch index %g of %d images", roi[0], shape[0])
+			return graph.Errorf(graph.ErrShape, "batch index %g of %d images", roi[0], shape[0])
 		}
 		ys, err := o.bins(roi[2], roi[4], o.height, shape[2])
 		if err != nil {

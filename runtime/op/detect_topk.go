@@ -25,7 +25,7 @@ func newTopK(n *Node) (Op, error) {
 	if n.Since < 10 {
 		o.fixed, o.k = true, n.Int("k", -1)
 		if o.k < 0 {
-			return nil, graph.Mark(graph.ErrFormat, "attribute k is missing or negative")
+			return nil, graph.Errorf(graph.ErrFormat, "attribute k is missing or negative")
 		}
 		return o, nil
 	}
@@ -70,7 +70,7 @@ func checkK(k, n graph.Dim) error {
 	a, known := k.Value()
 	b, bound := n.Value()
 	if known && (a < 0 || bound && a > b) {
-		return graph.Mark(graph.ErrShape, "k is %v on an axis of %v elements", k, n)
+		return graph.Errorf(graph.ErrShape, "k is %v on an axis of %v elements", k, n)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (o *unique) Infer(c *Infer) error {
 			c.Set(2-btoi(o.short), tensor.I64, graph.Dims{in.Dims.Len()})
 		}
 		if ok && o.short && rank != 1 {
-			return graph.Mark(graph.ErrShape, "input is %v; it takes one axis", in.Type)
+			return graph.Errorf(graph.ErrShape, "input is %v; it takes one axis", in.Type)
 		}
 		return nil
 	}

@@ -12,7 +12,7 @@ func newEinsum(n *Node) (Op, error) {
 		return nil, err
 	}
 	if len(e.terms) != len(n.Inputs) {
-		return nil, graph.Mark(graph.ErrFormat, "attribute equation has %d terms for %d inputs", len(e.terms), len(n.Inputs))
+		return nil, graph.Errorf(graph.ErrFormat, "attribute equation has %d terms for %d inputs", len(e.terms), len(n.Inputs))
 	}
 	return &Einsum{equation: e}, nil
 }

@@ -59,7 +59,7 @@ func parseTerm(s string) (term, error) {
 	t := term{[]rune(before), []rune(behind), ellipsis}
 	for _, l := range t.letters() {
 		if (l < 'a' || l > 'z') && (l < 'A' || l > 'Z') {
-			return t, graph.Mark(graph.ErrFormat, "attribute equation has the term %q; terms are letters and at most one ellipsis", s)
+			return t, graph.Errorf(graph.ErrFormat, "attribute equation has the term %q; terms are letters and at most one ellipsis", s)
 		}
 	}
 	return t, nil
@@ -71,7 +71,7 @@ func (e *equation) checkOut() error {
 	seen := map[rune]bool{}
 	for _, l := range e.out.letters() {
 		if seen[l] || !slices.ContainsFunc(e.terms, func(t term) bool { return slices.Contains(t.letters(), l) }) {
-			return graph.Mark(graph.ErrFormat, "attribute equation has the output axis %q twice, or in no operand", l)
+			return graph.Errorf(graph.ErrFormat, "attribute equation has the output axis %q twice, or in no operand", l)
 		}
 		seen[l] = true
 	}
@@ -83,7 +83,7 @@ func (e *equation) checkOut() error {
 func (t term) named(rank int) ([]rune, error) {
 	letters := len(t.before) + len(t.behind)
 	if rank < letters || rank > letters && !t.ellipsis {
-		return nil, graph.Mark(graph.ErrShape, "an operand with %d axes where the equation has %d", rank, letters)
+		return nil, graph.Errorf(graph.ErrShape, "an operand with %d axes where the equation has %d", rank, letters)
 	}
 	return t.expand(rank - letters), nil
 }
@@ -104,7 +104,7 @@ func (t term) expand(n int) []rune {
 // of the names. An extent of 1 stretches.
 func (e *equation) bind(operands []graph.Dims) (names [][]rune, out []rune, extents map[rune]graph.Dim, err error) {
 	if len(operands) != len(e.terms) {
-		return nil, nil, nil, graph.Mark(graph.ErrFormat, "attribute equation has %d terms for %d operands", len(e.terms), len(operands))
+		return nil, nil, nil, graph.Errorf(graph.ErrFormat, "attribute equation has %d terms for %d operands", len(e.terms), len(operands))
 	}
 	extents = map[rune]graph.Dim{}
 	wide := 0
@@ -123,7 +123,7 @@ func (e *equation) bind(operands []graph.Dims) (names [][]rune, out []rune, exte
 				d, ok = broadcastDim(had, d)
 			}
 			if !ok {
-				return nil, nil, nil, graph.Mark(graph.ErrShape, "operand %d is %v; its axis %d has %v elements where others of that name have %v", i, dims, a, dims[a], extents[name])
+				return nil, nil, nil, graph.Errorf(graph.ErrShape, "operand %d is %v; its axis %d has %v elements where others of that name have %v", i, dims, a, dims[a], extents[name])
 			}
 			extents[name] = d
 		}

@@ -22,12 +22,12 @@ func extentsUnder(y tensor.Shape, inputs ...tensor.Shape) ([]int, error) {
 				n = s[k]
 			}
 			if n != 1 && n != y[axis] {
-				return nil, graph.Mark(graph.ErrShape, "shape %v does not stretch to %v", s, y)
+				return nil, graph.Errorf(graph.ErrShape, "shape %v does not stretch to %v", s, y)
 			}
 			dims = append(dims, n)
 		}
 		if len(s) > rank {
-			return nil, graph.Mark(graph.ErrShape, "shape %v does not stretch to %v", s, y)
+			return nil, graph.Errorf(graph.ErrShape, "shape %v does not stretch to %v", s, y)
 		}
 	}
 	return dims, nil
@@ -37,7 +37,7 @@ func extentsUnder(y tensor.Shape, inputs ...tensor.Shape) ([]int, error) {
 func sameTypes(in []*Value) error {
 	for i, v := range in {
 		if v != nil && v.DType != in[0].DType {
-			return graph.Mark(graph.ErrShape, "inputs 0 and %d have element types %v and %v, which must be equal", i, in[0].DType, v.DType)
+			return graph.Errorf(graph.ErrShape, "inputs 0 and %d have element types %v and %v, which must be equal", i, in[0].DType, v.DType)
 		}
 	}
 	return nil

@@ -42,7 +42,7 @@ func (a alignment) place(left, right int) (int, error) {
 		axis += left
 	}
 	if axis < 0 || axis+right > left {
-		return 0, graph.Mark(graph.ErrShape, "attribute axis %d places %d axes outside of %d", a.axis, right, left)
+		return 0, graph.Errorf(graph.ErrShape, "attribute axis %d places %d axes outside of %d", a.axis, right, left)
 	}
 	return left - axis - right, nil
 }
@@ -53,7 +53,7 @@ func (a alignment) dims(left, right graph.Dims) (graph.Dims, error) {
 		return right, nil
 	}
 	if a.legacy && !a.stretch && len(left) != len(right) {
-		return nil, graph.Mark(graph.ErrShape, "shapes %v and %v differ and attribute broadcast is not 1", left, right)
+		return nil, graph.Errorf(graph.ErrShape, "shapes %v and %v differ and attribute broadcast is not 1", left, right)
 	}
 	trail, err := a.place(len(left), len(right))
 	if err != nil {
@@ -64,7 +64,7 @@ func (a alignment) dims(left, right graph.Dims) (graph.Dims, error) {
 		right = right[1:]
 	}
 	if len(right) > len(left) {
-		return nil, graph.Mark(graph.ErrShape, "shape %v does not stretch to %v", right, left)
+		return nil, graph.Errorf(graph.ErrShape, "shape %v does not stretch to %v", right, left)
 	}
 	return right, a.checkOneWay(left, right)
 }
@@ -76,7 +76,7 @@ func (a alignment) checkOneWay(left, right graph.Dims) error {
 			break
 		}
 		if l := left[len(left)-len(right)+i]; l.Is(1) && r.IsKnown() && !r.Is(1) {
-			return graph.Mark(graph.ErrShape, "shape %v does not stretch to %v", right, left)
+			return graph.Errorf(graph.ErrShape, "shape %v does not stretch to %v", right, left)
 		}
 	}
 	return nil

@@ -82,7 +82,7 @@ func newMod(n *Node) (Op, error) {
 
 func noFloats(d tensor.DType) error {
 	if d.IsFloat() {
-		return graph.Mark(graph.ErrUnsupported, "%v elements need the attribute fmod=1", d)
+		return graph.Errorf(graph.ErrUnsupported, "%v elements need the attribute fmod=1", d)
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func newBitShift(n *Node) (Op, error) {
 	case "RIGHT":
 		return &Binary{Func: "shr"}, nil
 	default:
-		return nil, graph.Mark(graph.ErrFormat, "attribute direction is %q; it must be LEFT or RIGHT", d)
+		return nil, graph.Errorf(graph.ErrFormat, "attribute direction is %q; it must be LEFT or RIGHT", d)
 	}
 }
 

@@ -30,7 +30,7 @@ func (o *Clip) Infer(c *Infer) error {
 	for i := 1; i < 3; i++ {
 		if c.Has(i) {
 			if n, ok := c.In[i].Dims.Len().Value(); ok && c.In[i].Dims != nil && n != 1 {
-				return graph.Mark(graph.ErrShape, "input %d has shape %v; it must be one number", i, c.In[i].Dims)
+				return graph.Errorf(graph.ErrShape, "input %d has shape %v; it must be one number", i, c.In[i].Dims)
 			}
 		}
 	}

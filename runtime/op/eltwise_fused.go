@@ -39,7 +39,7 @@ func (o *Fused) check(x, b *Value) error {
 		return nil
 	}
 	if o.Bias && (len(bs) != 1 || len(xs) == 0 || bs[0] != fromEnd(xs, 1)) || !o.Bias && !bs.Equal(xs) {
-		return graph.Mark(graph.ErrShape, "inputs %v and %v do not go together", x.Type, b.Type)
+		return graph.Errorf(graph.ErrShape, "inputs %v and %v do not go together", x.Type, b.Type)
 	}
 	return nil
 }

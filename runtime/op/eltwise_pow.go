@@ -33,7 +33,7 @@ func PowType(base, power tensor.DType) tensor.DType {
 func (o *Pow) Infer(c *Infer) error {
 	a, b := c.In[0], c.In[1]
 	if !numeric.Has(b.DType) {
-		return graph.Mark(graph.ErrUnsupported, "input 1 has element type %v; it must be a number", b.DType)
+		return graph.Errorf(graph.ErrUnsupported, "input 1 has element type %v; it must be a number", b.DType)
 	}
 	right, err := o.align.dims(a.Dims, b.Dims)
 	if err != nil {

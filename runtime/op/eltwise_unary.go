@@ -77,7 +77,7 @@ func newGelu(n *Node) (Op, error) {
 	case "tanh":
 		return &Unary{Func: "gelu_tanh"}, nil
 	default:
-		return nil, graph.Mark(graph.ErrUnsupported, "attribute approximate is %q; it may be none or tanh", a)
+		return nil, graph.Errorf(graph.ErrUnsupported, "attribute approximate is %q; it may be none or tanh", a)
 	}
 }
 

@@ -17,10 +17,10 @@ func newEpilogue(name string, given []float32) (Epilogue, error) {
 	}
 	a, ok := FindActivation(name)
 	if !ok || a.Kernel == "" {
-		return Epilogue{}, graph.Mark(graph.ErrUnsupported, "activation %q", name)
+		return Epilogue{}, graph.Errorf(graph.ErrUnsupported, "activation %q", name)
 	}
 	if name == "Clip" && len(given) != 2 {
-		return Epilogue{}, graph.Mark(graph.ErrFormat, "activation Clip has %d parameters, not 2", len(given))
+		return Epilogue{}, graph.Errorf(graph.ErrFormat, "activation Clip has %d parameters, not 2", len(given))
 	}
 	p, q := a.Values(given...)
 	return Epilogue{Func: a.Kernel, P: float64(p), Q: float64(q)}, nil
@@ -39,11 +39,11 @@ func checkAddend(c *Infer, d tensor.DType) error {
 	}
 	z, y := c.In[3], c.Out[0]
 	if z.DType != d {
-		return graph.Mark(graph.ErrShape, "Z is %v, whose element type is not %v", z.Type, d)
+		return graph.Errorf(graph.ErrShape, "Z is %v, whose element type is not %v", z.Type, d)
 	}
 	if dims, ok := z.Dims.Concrete(); ok {
 		if out, ok := y.Dims.Concrete(); ok && !dims.Equal(out) {
-			return graph.Mark(graph.ErrShape, "Z is %v and the output %v", z.Type, y.Type)
+			return graph.Errorf(graph.ErrShape, "Z is %v and the output %v", z.Type, y.Type)
 		}
 	}
 	return nil

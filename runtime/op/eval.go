@@ -95,7 +95,7 @@ func InferWith(o Op, n *graph.Node, c *Infer) (out []*Value, err error) {
 		}
 		if shape, ok := v.Dims.Concrete(); ok {
 			if err := shape.Check(); err != nil {
-				return nil, graph.Mark(graph.ErrShape, "output %d: %w", i, err)
+				return nil, graph.Errorf(graph.ErrShape, "output %d: %w", i, err)
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func (v *Value) knownInts() ([]int, bool) {
 // checkIndex reports a value that cannot hold axes, extents or indices.
 func (v *Value) checkIndex() error {
 	if v.DType != tensor.Invalid && !isIndex(v.DType) {
-		return graph.Mark(graph.ErrShape, "%v where int32 or int64 is needed", v.Type)
+		return graph.Errorf(graph.ErrShape, "%v where int32 or int64 is needed", v.Type)
 	}
 	return nil
 }
@@ -59,10 +59,10 @@ func (v *Value) extentsIn() (graph.Dims, error) {
 		return nil, err
 	}
 	if rank, ok := v.Rank(); ok && rank != 1 {
-		return nil, graph.Mark(graph.ErrShape, "a shape is given as %v, not as a vector", v.Type)
+		return nil, graph.Errorf(graph.ErrShape, "a shape is given as %v, not as a vector", v.Type)
 	}
 	if v.Const != nil && v.Const.Len() > maxInts {
-		return nil, graph.Mark(graph.ErrShape, "a shape with %d axes", v.Const.Len())
+		return nil, graph.Errorf(graph.ErrShape, "a shape with %d axes", v.Const.Len())
 	}
 	if list, ok := v.IntVec(); ok {
 		return append(make(graph.Dims, 0, len(list)), list...), nil
@@ -70,7 +70,7 @@ func (v *Value) extentsIn() (graph.Dims, error) {
 	if rank, ok := v.Rank(); ok && rank == 1 {
 		if n, ok := v.Dims[0].Value(); ok {
 			if n > maxInts {
-				return nil, graph.Mark(graph.ErrShape, "a shape with %d axes", n)
+				return nil, graph.Errorf(graph.ErrShape, "a shape with %d axes", n)
 			}
 			return graph.UnknownDims(n), nil
 		}
@@ -104,7 +104,7 @@ func product(a, b graph.Dim) (graph.Dim, error) {
 	x, okx := a.Value()
 	y, oky := b.Value()
 	if okx && oky && x > 0 && y > 0 && x > maxExtent/y {
-		return graph.Dim{}, graph.Mark(graph.ErrShape, "an extent of %d times %d elements", x, y)
+		return graph.Dim{}, graph.Errorf(graph.ErrShape, "an extent of %d times %d elements", x, y)
 	}
 	return a.Mul(b), nil
 }

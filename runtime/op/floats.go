@@ -10,8 +10,10 @@ import (
 // Operators compute 16-bit floats in float32. Elements are widened, run by run where
 // an operator can be cut (strip), and results are rounded once.
 
-// isNarrow reports whether d is one of the floats that are computed in float32.
-func isNarrow(d tensor.DType) bool { return d == tensor.F32 || d == tensor.F16 || d == tensor.BF16 }
+// computesInF32 reports whether d is one of the floats that are computed in float32.
+func computesInF32(d tensor.DType) bool {
+	return d == tensor.F32 || d == tensor.F16 || d == tensor.BF16
+}
 
 // floats returns the elements of a narrow float tensor: its own if they are
 // float32, else a widened copy. A tensor left out has none.

@@ -19,7 +19,7 @@ func newImageDecoder(n *Node) (Op, error) {
 	case "RGB", "BGR", "Grayscale":
 		return o, nil
 	}
-	return nil, graph.Mark(graph.ErrFormat, "pixel_format is %q; it takes RGB, BGR or Grayscale", o.format)
+	return nil, graph.Errorf(graph.ErrFormat, "pixel_format is %q; it takes RGB, BGR or Grayscale", o.format)
 }
 
 func (o *imageDecoder) channels() int {
@@ -32,7 +32,7 @@ func (o *imageDecoder) channels() int {
 // Infer leaves height and width open.
 func (o *imageDecoder) Infer(c *Infer) error {
 	if rank, ok := c.In[0].Rank(); ok && rank != 1 {
-		return graph.Mark(graph.ErrShape, "the file is %v, not a vector", c.In[0].Type)
+		return graph.Errorf(graph.ErrShape, "the file is %v, not a vector", c.In[0].Type)
 	}
 	c.Set(0, tensor.U8, graph.Dims{graph.Unknown(), graph.Unknown(), graph.Known(o.channels())})
 	return nil
@@ -67,7 +67,7 @@ func (o *imageDecoder) Run(c *Run) (err error) {
 // refuse makes the empty output, or reports a picture that others could read.
 func (o *imageDecoder) refuse(c *Run, err error) error {
 	if errors.Is(err, picture.ErrUnsupported) {
-		return graph.Mark(graph.ErrUnsupported, "%w", err)
+		return graph.Errorf(graph.ErrUnsupported, "%w", err)
 	}
 	_, err = c.output(0, tensor.U8, tensor.Shape{0, 0, o.channels()})
 	return err

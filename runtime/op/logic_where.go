@@ -13,13 +13,13 @@ func newWhere(*Node) (Op, error) { return &Where{}, nil }
 // Infer broadcasts the extents.
 func (o *Where) Infer(c *Infer) error {
 	if c.In[0].DType != tensor.Bool {
-		return graph.Mark(graph.ErrShape, "input 0 has element type %v; it must be bool", c.In[0].DType)
+		return graph.Errorf(graph.ErrShape, "input 0 has element type %v; it must be bool", c.In[0].DType)
 	}
 	if err := sameTypes(c.In[1:]); err != nil {
 		return err
 	}
 	if d := c.In[1].DType; d != tensor.String && d.Bits()%8 != 0 {
-		return graph.Mark(graph.ErrUnsupported, "elements of type %v share bytes; cast them first", d)
+		return graph.Errorf(graph.ErrUnsupported, "elements of type %v share bytes; cast them first", d)
 	}
 	dims, err := broadcastAll(c.In[0].Dims, c.In[1].Dims, c.In[2].Dims)
 	if err != nil {

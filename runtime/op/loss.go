@@ -23,7 +23,7 @@ func newLoss(softmax bool) func(n *Node) (Op, error) {
 	return func(n *Node) (Op, error) {
 		o := &loss{softmax: softmax, reduction: n.Str("reduction", "mean"), ignore: n.Int("ignore_index", 0), ignores: n.Has("ignore_index")}
 		if !slices.Contains([]string{"none", "mean", "sum"}, o.reduction) {
-			return nil, graph.Mark(graph.ErrFormat, "reduction is %q; it takes none, mean or sum", o.reduction)
+			return nil, graph.Errorf(graph.ErrFormat, "reduction is %q; it takes none, mean or sum", o.reduction)
 		}
 		return o, nil
 	}
@@ -33,7 +33,7 @@ func newLoss(softmax bool) func(n *Node) (Op, error) {
 func (o *loss) Infer(c *Infer) error {
 	scores, classes := c.In[0], c.In[1]
 	if d := classes.DType; d != tensor.I32 && d != tensor.I64 {
-		return graph.Mark(graph.ErrShape, "classes have elements of type %v, not int32 or int64", d)
+		return graph.Errorf(graph.ErrShape, "classes have elements of type %v, not int32 or int64", d)
 	}
 	if err := sameTypes([]*Value{scores, c.optional(2)}); err != nil {
 		return err
@@ -42,28 +42,28 @@ func (o *loss) Infer(c *Infer) error {
 	samples := classes.Dims
 	if scores.Dims != nil {
 		if len(scores.Dims) < 2 {
-			return graph.Mark(graph.ErrShape, "scores are %v; they take [batch,classes,...]", scores.Type)
+			return graph.Errorf(graph.ErrShape, "scores are %v; they take [batch,classes,...]", scores.Type)
 		}
 		want := joinDims(scores.Dims[:1], scores.Dims[2:])
 		if samples == nil {
 			samples = want
 		}
 		if len(want) != len(samples) {
-			return graph.Mark(graph.ErrShape, "scores are %v and classes %v", scores.Type, classes.Type)
+			return graph.Errorf(graph.ErrShape, "scores are %v and classes %v", scores.Type, classes.Type)
 		}
 		samples = slices.Clone(samples)
 		for i, d := range want {
 			var ok bool
 			if samples[i], ok = joinDim(samples[i], d); !ok {
-				return graph.Mark(graph.ErrShape, "scores are %v and classes %v", scores.Type, classes.Type)
+				return graph.Errorf(graph.ErrShape, "scores are %v and classes %v", scores.Type, classes.Type)
 			}
 		}
 		if w := c.optional(2); w != nil && w.Dims != nil {
 			if len(w.Dims) != 1 {
-				return graph.Mark(graph.ErrShape, "weights are %v; there is one for each of %v classes", w.Type, scores.Dims[1])
+				return graph.Errorf(graph.ErrShape, "weights are %v; there is one for each of %v classes", w.Type, scores.Dims[1])
 			}
 			if _, ok := joinDim(w.Dims[0], scores.Dims[1]); !ok {
-				return graph.Mark(graph.ErrShape, "weights are %v; there is one for each of %v classes", w.Type, scores.Dims[1])
+				return graph.Errorf(graph.ErrShape, "weights are %v; there is one for each of %v classes", w.Type, scores.Dims[1])
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func (o *loss) Run(c *Run) error {
 			continue
 		}
 		if class < 0 || class >= s.n {
-			return graph.Mark(graph.ErrShape, "class %d of sample %d is not in 0..%d", class, i, s.n-1)
+			return graph.Errorf(graph.ErrShape, "class %d of sample %d is not in 0..%d", class, i, s.n-1)
 		}
 		weight := 1.0
 		if weights != nil {

@@ -18,10 +18,10 @@ func newMatMul(*Node) (Op, error) { return &MatMul{}, nil }
 func (o *MatMul) Infer(c *Infer) error {
 	a, b := c.In[0], c.In[1]
 	if a == nil || b == nil {
-		return graph.Mark(graph.ErrFormat, "an operand is left out")
+		return graph.Errorf(graph.ErrFormat, "an operand is left out")
 	}
 	if a.DType != b.DType {
-		return graph.Mark(graph.ErrShape, "operands %v and %v have different element types", a.Type, b.Type)
+		return graph.Errorf(graph.ErrShape, "operands %v and %v have different element types", a.Type, b.Type)
 	}
 	dims, err := matmulDims(a.Dims, b.Dims)
 	if err != nil {
@@ -36,12 +36,12 @@ func matmulDims(a, b graph.Dims) (graph.Dims, error) {
 		return nil, nil
 	}
 	if len(a) == 0 || len(b) == 0 {
-		return nil, graph.Mark(graph.ErrShape, "operands have shapes %v and %v; a scalar is no matrix", a, b)
+		return nil, graph.Errorf(graph.ErrShape, "operands have shapes %v and %v; a scalar is no matrix", a, b)
 	}
 	am, bm := asMatrices(a, true, graph.Known(1)), asMatrices(b, false, graph.Known(1))
 	la, lb := len(am)-2, len(bm)-2
 	if _, ok := joinDim(am[la+1], bm[lb]); !ok {
-		return nil, graph.Mark(graph.ErrShape, "shapes %v and %v do not multiply: rows of %v elements by columns of %v", a, b, am[la+1], bm[lb])
+		return nil, graph.Errorf(graph.ErrShape, "shapes %v and %v do not multiply: rows of %v elements by columns of %v", a, b, am[la+1], bm[lb])
 	}
 	dims, err := broadcast(am[:la], bm[:lb])
 	if err != nil {

@@ -21,10 +21,10 @@ func (det) Infer(c *Infer) error {
 		return nil
 	}
 	if rank < 2 {
-		return graph.Mark(graph.ErrShape, "input is %v, not a matrix", in.Type)
+		return graph.Errorf(graph.ErrShape, "input is %v, not a matrix", in.Type)
 	}
 	if _, ok := joinDim(in.Dims[rank-2], in.Dims[rank-1]); !ok {
-		return graph.Mark(graph.ErrShape, "input is %v; a matrix with a determinant is square", in.Type)
+		return graph.Errorf(graph.ErrShape, "input is %v; a matrix with a determinant is square", in.Type)
 	}
 	c.Set(0, in.DType, joinDims(in.Dims[:rank-2]))
 	return nil
@@ -85,10 +85,10 @@ func (inverse) Infer(c *Infer) error {
 		return nil
 	}
 	if rank < 2 {
-		return graph.Mark(graph.ErrShape, "input is %v, not a matrix", in.Type)
+		return graph.Errorf(graph.ErrShape, "input is %v, not a matrix", in.Type)
 	}
 	if _, ok := joinDim(in.Dims[rank-2], in.Dims[rank-1]); !ok {
-		return graph.Mark(graph.ErrShape, "input is %v; a matrix with an inverse is square", in.Type)
+		return graph.Errorf(graph.ErrShape, "input is %v; a matrix with an inverse is square", in.Type)
 	}
 	return nil
 }

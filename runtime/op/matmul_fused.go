@@ -45,7 +45,7 @@ func newTransposeMatMul(n *Node) (Op, error) {
 func (o *FusedMatMul) Infer(c *Infer) error {
 	a, b := c.In[0], c.In[1]
 	if a.DType != b.DType {
-		return graph.Mark(graph.ErrShape, "operands %v and %v have different element types", a.Type, b.Type)
+		return graph.Errorf(graph.ErrShape, "operands %v and %v have different element types", a.Type, b.Type)
 	}
 	dims, err := matmulDims(o.Order[0].Apply(a.Dims), o.Order[1].Apply(b.Dims))
 	if err != nil {
@@ -101,14 +101,14 @@ func (o *MatMulBias) Infer(c *Infer) error {
 	}
 	a, b, y := c.In[0], c.In[1], c.Out[0]
 	if len(a.Dims) == 1 || len(b.Dims) == 1 {
-		return graph.Mark(graph.ErrShape, "operands are %v and %v; each needs two axes", a.Type, b.Type)
+		return graph.Errorf(graph.ErrShape, "operands are %v and %v; each needs two axes", a.Type, b.Type)
 	}
 	if c.Has(2) && (c.In[2].DType != a.DType || c.In[2].Dims != nil && len(c.In[2].Dims) != 1) {
-		return graph.Mark(graph.ErrShape, "C is %v, not a vector of A's element type, %v", c.In[2].Type, a.DType)
+		return graph.Errorf(graph.ErrShape, "C is %v, not a vector of A's element type, %v", c.In[2].Type, a.DType)
 	}
 	if c.Has(2) && c.In[2].Dims != nil && b.Dims != nil {
 		if have, want := c.In[2].Dims[0], b.Dims[len(b.Dims)-1]; have.IsKnown() && want.IsKnown() && !have.Same(want) {
-			return graph.Mark(graph.ErrShape, "C has %v elements for %v columns", have, want)
+			return graph.Errorf(graph.ErrShape, "C has %v elements for %v columns", have, want)
 		}
 	}
 	return checkAddend(c, y.DType)

@@ -27,12 +27,12 @@ func newGemm(n *Node) (Op, error) {
 // Infer sets the two extents of the result.
 func (o *Gemm) Infer(c *Infer) error {
 	if !c.Has(0) || !c.Has(1) {
-		return graph.Mark(graph.ErrFormat, "A or B is left out")
+		return graph.Errorf(graph.ErrFormat, "A or B is left out")
 	}
 	d := c.In[0].DType
 	for i, v := range c.In {
 		if v != nil && v.DType != d {
-			return graph.Mark(graph.ErrShape, "input %d is %v, whose element type is not A's, %v", i, v.Type, d)
+			return graph.Errorf(graph.ErrShape, "input %d is %v, whose element type is not A's, %v", i, v.Type, d)
 		}
 	}
 	var add graph.Dims
@@ -54,27 +54,27 @@ func (o *Gemm) dims(a, b, c graph.Dims) (graph.Dims, error) {
 	inner := [2]graph.Dim{graph.Unknown(), graph.Unknown()}
 	if a != nil {
 		if len(a) != 2 {
-			return nil, graph.Mark(graph.ErrShape, "A has shape %v; a matrix is needed", a)
+			return nil, graph.Errorf(graph.ErrShape, "A has shape %v; a matrix is needed", a)
 		}
 		dims[0], inner[0] = pair(a, o.TransA)
 	}
 	if b != nil {
 		if len(b) != 2 {
-			return nil, graph.Mark(graph.ErrShape, "B has shape %v; a matrix is needed", b)
+			return nil, graph.Errorf(graph.ErrShape, "B has shape %v; a matrix is needed", b)
 		}
 		inner[1], dims[1] = pair(b, o.TransB)
 	}
 	if _, ok := joinDim(inner[0], inner[1]); !ok {
-		return nil, graph.Mark(graph.ErrShape, "A%v (transposed: %v) and B%v (transposed: %v) do not multiply: %v columns by %v rows",
+		return nil, graph.Errorf(graph.ErrShape, "A%v (transposed: %v) and B%v (transposed: %v) do not multiply: %v columns by %v rows",
 			a, o.TransA, b, o.TransB, inner[0], inner[1])
 	}
 	if len(c) > 2 {
-		return nil, graph.Mark(graph.ErrShape, "C has shape %v; it has two axes at most", c)
+		return nil, graph.Errorf(graph.ErrShape, "C has shape %v; it has two axes at most", c)
 	}
 	for i, d := range c {
 		e := dims[2-len(c)+i]
 		if !d.Is(1) && d.IsKnown() && e.IsKnown() && !d.Same(e) {
-			return nil, graph.Mark(graph.ErrShape, "C%v does not broadcast to the result, %v", c, dims)
+			return nil, graph.Errorf(graph.ErrShape, "C%v does not broadcast to the result, %v", c, dims)
 		}
 	}
 	return dims, nil
@@ -100,7 +100,7 @@ func (o *Gemm) Run(c *Run) error {
 	case tensor.U64:
 		runIntegers[uint64](o, c)
 	default:
-		return graph.Mark(graph.ErrUnsupported, "Gemm of %v elements", c.In[0].DType())
+		return graph.Errorf(graph.ErrUnsupported, "Gemm of %v elements", c.In[0].DType())
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func rowDims(v *Value) (rows, features graph.Dim, err error) {
 	case rank == 2:
 		return v.Dims[0], v.Dims[1], nil
 	}
-	return rows, features, graph.Mark(graph.ErrShape, "input is %v; a matrix [samples,features] or a vector is needed", v.Type)
+	return rows, features, graph.Errorf(graph.ErrShape, "input is %v; a matrix [samples,features] or a vector is needed", v.Type)
 }
 
 // matrixOf is rowDims of a tensor.
@@ -66,13 +66,13 @@ func matrixOf(t *tensor.Tensor) (rows, features int, err error) {
 	case 2:
 		return s[0], s[1], nil
 	}
-	return 0, 0, graph.Mark(graph.ErrShape, "input is %v; a matrix [samples,features] or a vector is needed", t)
+	return 0, 0, graph.Errorf(graph.ErrShape, "input is %v; a matrix [samples,features] or a vector is needed", t)
 }
 
 // floatsOf returns the elements of a tensor of mlNumbers or of float16 as float32:
 // its own if they are that, else rounded into scratch memory.
 func (c *Run) floatsOf(t *tensor.Tensor) ([]float32, error) {
-	if isNarrow(t.DType()) || t.Len() == 0 {
+	if computesInF32(t.DType()) || t.Len() == 0 {
 		return c.floats(t)
 	}
 	list, err := c.scratchFloats(t.Len())
@@ -110,7 +110,7 @@ func (n *Node) labels(numbers, texts string) (labels, error) {
 		l.numbers = append(l.numbers, int64(v))
 	}
 	if (len(l.numbers) == 0) == (len(l.texts) == 0) {
-		return l, graph.Mark(graph.ErrFormat, "one of %s and %s must be there and hold something, the other not", numbers, texts)
+		return l, graph.Errorf(graph.ErrFormat, "one of %s and %s must be there and hold something, the other not", numbers, texts)
 	}
 	return l, nil
 }

@@ -18,7 +18,7 @@ func newDistances(n *Node) (Op, error) {
 	case "euclidean":
 		return &distances{}, nil
 	default:
-		return nil, graph.Mark(graph.ErrUnsupported, "metric %q; euclidean and sqeuclidean are computed", metric)
+		return nil, graph.Errorf(graph.ErrUnsupported, "metric %q; euclidean and sqeuclidean are computed", metric)
 	}
 }
 
@@ -28,18 +28,18 @@ func (o *distances) Infer(c *Infer) error {
 	out := graph.UnknownDims(2)
 	c.Set(0, a.DType, out)
 	if a.DType != b.DType {
-		return graph.Mark(graph.ErrShape, "operands %v and %v have different element types", a.Type, b.Type)
+		return graph.Errorf(graph.ErrShape, "operands %v and %v have different element types", a.Type, b.Type)
 	}
 	for i, v := range []*Value{a, b} {
 		if rank, ok := v.Rank(); ok && rank != 2 {
-			return graph.Mark(graph.ErrShape, "input %d is %v, not a matrix", i, v.Type)
+			return graph.Errorf(graph.ErrShape, "input %d is %v, not a matrix", i, v.Type)
 		} else if ok {
 			out[i] = v.Dims[0]
 		}
 	}
 	if a.Dims != nil && b.Dims != nil {
 		if _, ok := joinDim(a.Dims[1], b.Dims[1]); !ok {
-			return graph.Mark(graph.ErrShape, "rows of %v and %v are not equally long", a.Type, b.Type)
+			return graph.Errorf(graph.ErrShape, "rows of %v and %v are not equally long", a.Type, b.Type)
 		}
 	}
 	c.Set(0, a.DType, out)

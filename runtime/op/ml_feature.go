@@ -15,7 +15,7 @@ func newExtractor(*Node) (Op, error) { return extractor{}, nil }
 
 func (extractor) Infer(c *Infer) error {
 	if c.In[1].DType != tensor.I64 {
-		return graph.Mark(graph.ErrShape, "indices are %v, not int64", c.In[1].Type)
+		return graph.Errorf(graph.ErrShape, "indices are %v, not int64", c.In[1].Type)
 	}
 	dims, n := c.In[0].Dims, graph.Unknown()
 	if c.In[1].Dims != nil {
@@ -25,7 +25,7 @@ func (extractor) Infer(c *Infer) error {
 	case dims == nil:
 		c.Set(0, c.In[0].DType, nil)
 	case len(dims) == 0:
-		return graph.Mark(graph.ErrShape, "input is %v, which has no axis", c.In[0].Type)
+		return graph.Errorf(graph.ErrShape, "input is %v, which has no axis", c.In[0].Type)
 	case len(dims) == 1:
 		c.Set(0, c.In[0].DType, graph.Dims{graph.Known(1), n})
 	default:
@@ -39,7 +39,7 @@ func (extractor) Run(c *Run) error {
 	n := x.Shape()[len(x.Shape())-1]
 	for _, i := range index {
 		if i < 0 || i >= int64(n) {
-			return graph.Mark(graph.ErrShape, "index %d is not one of %d elements", i, n)
+			return graph.Errorf(graph.ErrShape, "index %d is not one of %d elements", i, n)
 		}
 	}
 	if c.Out[0].Len() > 0 {
@@ -54,7 +54,7 @@ func inferFeatures(c *Infer, d tensor.DType, counts ...int) error {
 	x := c.In[0]
 	for _, count := range counts {
 		if rank, ok := x.Rank(); ok && count != 1 && (rank == 0 || x.Dims[rank-1].IsKnown() && !x.Dims[rank-1].Is(count)) {
-			return graph.Mark(graph.ErrShape, "input is %v and numbers for %d features are given", x.Type, count)
+			return graph.Errorf(graph.ErrShape, "input is %v and numbers for %d features are given", x.Type, count)
 		}
 	}
 	c.Set(0, d, x.Dims)
@@ -70,7 +70,7 @@ func (c *Run) features(counts ...int) (int, error) {
 	}
 	for _, count := range counts {
 		if count != 1 && count != n {
-			return 0, graph.Mark(graph.ErrShape, "input is %v and numbers for %d features are given", c.In[0], count)
+			return 0, graph.Errorf(graph.ErrShape, "input is %v and numbers for %d features are given", c.In[0], count)
 		}
 	}
 	return n, nil
@@ -191,7 +191,7 @@ type imputer struct {
 func newImputer(n *Node) (Op, error) {
 	o := &imputer{n.Floats("imputed_value_floats"), n.Float("replaced_value_float", 0), n.Ints("imputed_value_int64s"), n.Int("replaced_value_int64", 0)}
 	if len(o.floats) == 0 && len(o.ints) == 0 {
-		return nil, graph.Mark(graph.ErrFormat, "imputed_value_floats or imputed_value_int64s must hold what to put in")
+		return nil, graph.Errorf(graph.ErrFormat, "imputed_value_floats or imputed_value_int64s must hold what to put in")
 	}
 	return o, nil
 }
@@ -208,16 +208,16 @@ func (o *imputer) Infer(c *Infer) error {
 func (o *imputer) count(d tensor.DType) (int, error) {
 	if !d.IsInteger() {
 		if len(o.floats) == 0 {
-			return 0, graph.Mark(graph.ErrShape, "elements are of type %v and imputed_value_floats is left out", d)
+			return 0, graph.Errorf(graph.ErrShape, "elements are of type %v and imputed_value_floats is left out", d)
 		}
 		return len(o.floats), nil
 	}
 	if len(o.ints) == 0 {
-		return 0, graph.Mark(graph.ErrShape, "elements are of type %v and imputed_value_int64s is left out", d)
+		return 0, graph.Errorf(graph.ErrShape, "elements are of type %v and imputed_value_int64s is left out", d)
 	}
 	for _, v := range o.ints {
 		if d == tensor.I32 && int(int32(v)) != v {
-			return 0, graph.Mark(graph.ErrShape, "elements are of type %v and %d is to be put in", d, v)
+			return 0, graph.Errorf(graph.ErrShape, "elements are of type %v and %d is to be put in", d, v)
 		}
 	}
 	return len(o.ints), nil
@@ -269,7 +269,7 @@ func newNormalizer(n *Node) (Op, error) {
 	case "MAX", "L1", "L2":
 		return o, nil
 	}
-	return nil, graph.Mark(graph.ErrFormat, "norm is %q, not MAX, L1 or L2", o.norm)
+	return nil, graph.Errorf(graph.ErrFormat, "norm is %q, not MAX, L1 or L2", o.norm)
 }
 
 func (o *normalizer) Infer(c *Infer) error {
@@ -344,11 +344,11 @@ type vectorizer struct {
 func newVectorizer(n *Node) (Op, error) {
 	o := &vectorizer{sizes: n.Ints("inputdimensions")}
 	if len(o.sizes) != len(n.Inputs) {
-		return nil, graph.Mark(graph.ErrFormat, "inputdimensions has %d elements for %d inputs", len(o.sizes), len(n.Inputs))
+		return nil, graph.Errorf(graph.ErrFormat, "inputdimensions has %d elements for %d inputs", len(o.sizes), len(n.Inputs))
 	}
 	for _, size := range o.sizes {
 		if size < 0 || size > maxRange || o.total > maxRange {
-			return nil, graph.Mark(graph.ErrFormat, "inputdimensions is %v", o.sizes)
+			return nil, graph.Errorf(graph.ErrFormat, "inputdimensions is %v", o.sizes)
 		}
 		o.total += size
 	}
@@ -366,14 +366,14 @@ func (o *vectorizer) Infer(c *Infer) error {
 			continue
 		}
 		if rank == 0 {
-			return graph.Mark(graph.ErrShape, "an input is %v, which has no axis", v.Type)
+			return graph.Errorf(graph.ErrShape, "an input is %v, which has no axis", v.Type)
 		}
 		rows := graph.Known(1)
 		if rank > 1 {
 			rows = v.Dims[0]
 		}
 		if all, ok = joinDim(all, rows); !ok {
-			return graph.Mark(graph.ErrShape, "inputs have %v and %v samples", all, rows)
+			return graph.Errorf(graph.ErrShape, "inputs have %v and %v samples", all, rows)
 		}
 	}
 	c.Set(0, tensor.F32, graph.Dims{all, graph.Known(o.total)})
@@ -394,7 +394,7 @@ func (o *vectorizer) Run(c *Run) error {
 	for i, x := range c.In {
 		s := x.Shape()
 		if len(s) > 1 && s[0] != rows || len(s) == 1 && rows != 1 {
-			return graph.Mark(graph.ErrShape, "input %d is %v and there are %d samples", i, x, rows)
+			return graph.Errorf(graph.ErrShape, "input %d is %v and there are %d samples", i, x, rows)
 		}
 		list, err := c.floatsOf(x)
 		if err != nil {
@@ -434,7 +434,7 @@ func newOneHotEncoder(n *Node) (Op, error) {
 
 func (o *oneHotEncoder) Infer(c *Infer) error {
 	if (o.table.keys == tensor.String) != (c.In[0].DType == tensor.String) {
-		return graph.Mark(graph.ErrShape, "elements are of type %v and categories of type %v", c.In[0].DType, o.table.keys)
+		return graph.Errorf(graph.ErrShape, "elements are of type %v and categories of type %v", c.In[0].DType, o.table.keys)
 	}
 	if c.In[0].Dims == nil {
 		c.Set(0, tensor.F32, nil)
@@ -466,7 +466,7 @@ func (o *oneHotEncoder) Run(c *Run) error {
 		case k < int64(o.count):
 			y[i*o.count+int(k)] = 1
 		case !o.zeros:
-			return graph.Mark(graph.ErrShape, "element %d, %s, is of no category, and zeros is 0", i, x.Text(i))
+			return graph.Errorf(graph.ErrShape, "element %d, %s, is of no category, and zeros is 0", i, x.Text(i))
 		}
 	}
 	return nil

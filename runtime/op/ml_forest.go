@@ -44,7 +44,7 @@ func (o *Forest) checkSamples(v *Value) (rows graph.Dim, err error) {
 		return rows, err
 	}
 	if n, ok := features.Value(); ok && n < o.Model.Features {
-		return rows, graph.Mark(graph.ErrShape, "input is %v; the trees ask for %d features", v.Type, o.Model.Features)
+		return rows, graph.Errorf(graph.ErrShape, "input is %v; the trees ask for %d features", v.Type, o.Model.Features)
 	}
 	return rows, nil
 }
@@ -57,7 +57,7 @@ func (o *Forest) each(c *Run, k LearnedKernels, singles func(s []float32, seen [
 		return err
 	}
 	if features < o.Model.Features {
-		return graph.Mark(graph.ErrShape, "input is %v; the trees ask for %d features", c.In[0], o.Model.Features)
+		return graph.Errorf(graph.ErrShape, "input is %v; the trees ask for %d features", c.In[0], o.Model.Features)
 	}
 	n := rows * o.Model.Targets
 	var seen []byte
@@ -156,7 +156,7 @@ func newTreeRegressor(n *Node) (Op, error) {
 	name := n.Str("aggregate_function", "SUM")
 	how, ok := aggregates[name]
 	if !ok {
-		return nil, graph.Mark(graph.ErrFormat, "aggregate_function is %q, not AVERAGE, SUM, MIN or MAX", name)
+		return nil, graph.Errorf(graph.ErrFormat, "aggregate_function is %q, not AVERAGE, SUM, MIN or MAX", name)
 	}
 	post, err := n.postTransform()
 	if err != nil {
@@ -164,7 +164,7 @@ func newTreeRegressor(n *Node) (Op, error) {
 	}
 	m := &TreeModel{Targets: n.Int("n_targets", 0)}
 	if m.Targets < 1 || m.Targets > MaxTreeNodes {
-		return nil, graph.Mark(graph.ErrFormat, "n_targets is %d; it must be 1 to %d", m.Targets, MaxTreeNodes)
+		return nil, graph.Errorf(graph.ErrFormat, "n_targets is %d; it must be 1 to %d", m.Targets, MaxTreeNodes)
 	}
 	e, err := readEntries(n, m)
 	if err != nil {
@@ -178,7 +178,7 @@ func newTreeRegressor(n *Node) (Op, error) {
 		return nil, err
 	}
 	if m.Double = m.Double || double; len(base) != 0 && len(base) != m.Targets {
-		return nil, graph.Mark(graph.ErrFormat, "there are %d base_values for %d targets", len(base), m.Targets)
+		return nil, graph.Errorf(graph.ErrFormat, "there are %d base_values for %d targets", len(base), m.Targets)
 	}
 	return &TreeRegressor{Forest: newForest(m, how.how), average: how.average, base: base, post: post}, nil
 }
@@ -187,7 +187,7 @@ func newTreeEnsemble(n *Node) (Op, error) {
 	names := []string{"AVERAGE", "SUM", "MIN", "MAX"}
 	number, post := n.Int("aggregate_function", 1), n.Int("post_transform", 0)
 	if number < 0 || number >= len(names) || post < 0 || post >= len(transformNames) {
-		return nil, graph.Mark(graph.ErrFormat, "aggregate_function is %d and post_transform %d; they must be among 0 to %d and 0 to %d",
+		return nil, graph.Errorf(graph.ErrFormat, "aggregate_function is %d and post_transform %d; they must be among 0 to %d and 0 to %d",
 			number, post, len(names)-1, len(transformNames)-1)
 	}
 	m, err := readTrees(n)

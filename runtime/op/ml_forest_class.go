@@ -30,7 +30,7 @@ func newTreeClassifier(n *Node) (Op, error) {
 		return nil, err
 	}
 	if len(l.texts) == 1 {
-		return nil, graph.Mark(graph.ErrUnsupported, "the only class is %q and the other has no name; list two", l.texts[0])
+		return nil, graph.Errorf(graph.ErrUnsupported, "the only class is %q and the other has no name; list two", l.texts[0])
 	}
 	m := &TreeModel{Targets: l.count()}
 	e, err := readEntries(n, m)
@@ -48,7 +48,7 @@ func newTreeClassifier(n *Node) (Op, error) {
 	o := &TreeClassifier{labels: l, base: base, post: post, positive: true}
 	o.only = o.onlyClass(m)
 	if len(base) != 0 && len(base) != l.count() && (o.only < 0 || len(base) != 1) {
-		return nil, graph.Mark(graph.ErrFormat, "there are %d base_values for %d classes", len(base), l.count())
+		return nil, graph.Errorf(graph.ErrFormat, "there are %d base_values for %d classes", len(base), l.count())
 	}
 	o.Forest = newForest(m, TreeSum)
 	return o, nil

@@ -23,10 +23,10 @@ type table struct {
 func newTable(keys, values, other *tensor.Tensor, first bool) (*table, error) {
 	n := keys.Len()
 	if values.Len() != n {
-		return nil, graph.Mark(graph.ErrFormat, "%d keys have %d values", n, values.Len())
+		return nil, graph.Errorf(graph.ErrFormat, "%d keys have %d values", n, values.Len())
 	}
 	if other.DType() != values.DType() || other.Len() != 1 {
-		return nil, graph.Mark(graph.ErrFormat, "the default is %v and values are %v", other, values)
+		return nil, graph.Errorf(graph.ErrFormat, "the default is %v and values are %v", other, values)
 	}
 	t := &table{keys: keys.DType(), values: tensor.New(values.DType(), n+1)}
 	copy(t.values.Strings(), values.Strings())
@@ -75,7 +75,7 @@ func eachKey(t *tensor.Tensor, f func(i int, bits uint64)) error {
 	case tensor.F64:
 		keysOf(tensor.View[float64](t), floatKey, f)
 	default:
-		return graph.Mark(graph.ErrUnsupported, "keys of type %v", t.DType())
+		return graph.Errorf(graph.ErrUnsupported, "keys of type %v", t.DType())
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (o *relabel) table(d tensor.DType) (*table, error) {
 			return t, nil
 		}
 	}
-	return nil, graph.Mark(graph.ErrShape, "elements are of type %v and keys of type %v", d, o.tables[0].keys)
+	return nil, graph.Errorf(graph.ErrShape, "elements are of type %v and keys of type %v", d, o.tables[0].keys)
 }
 
 // Infer keeps the shape.
@@ -233,10 +233,10 @@ func (n *Node) column(name string) (*tensor.Tensor, error) {
 		}
 	}
 	if len(found) != 1 {
-		return nil, graph.Mark(graph.ErrFormat, "%d of the attributes %s_* hold something; one must", len(found), name)
+		return nil, graph.Errorf(graph.ErrFormat, "%d of the attributes %s_* hold something; one must", len(found), name)
 	}
 	if d := found[0].DType(); d != tensor.String && !isTableKey(d) {
-		return nil, graph.Mark(graph.ErrUnsupported, "attribute %s_tensor has elements of type %v", name, d)
+		return nil, graph.Errorf(graph.ErrUnsupported, "attribute %s_tensor has elements of type %v", name, d)
 	}
 	return found[0], nil
 }

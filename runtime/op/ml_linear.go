@@ -15,12 +15,12 @@ type LinearMap struct {
 // newLinearMap makes rows of the weights, n of them.
 func newLinearMap(weights []float32, n int, bias []float32) (*LinearMap, error) {
 	if n < 1 || len(weights) == 0 || len(weights)%n != 0 {
-		return nil, graph.Mark(graph.ErrFormat, "%d coefficients are not %d rows", len(weights), n)
+		return nil, graph.Errorf(graph.ErrFormat, "%d coefficients are not %d rows", len(weights), n)
 	}
 	if len(bias) == 0 {
 		bias = nil
 	} else if len(bias) != n {
-		return nil, graph.Mark(graph.ErrFormat, "%d coefficients come in %d rows and there are %d intercepts", len(weights), n, len(bias))
+		return nil, graph.Errorf(graph.ErrFormat, "%d coefficients come in %d rows and there are %d intercepts", len(weights), n, len(bias))
 	}
 	w, err := tensor.From(weights, n, len(weights)/n)
 	return &LinearMap{Weights: w, Bias: bias}, err
@@ -60,7 +60,7 @@ func inferScores(c *Infer, features, n int) error {
 		return err
 	}
 	if v, ok := f.Value(); ok && v != features {
-		return graph.Mark(graph.ErrShape, "input is %v; the model is for %d features", c.In[0].Type, features)
+		return graph.Errorf(graph.ErrShape, "input is %v; the model is for %d features", c.In[0].Type, features)
 	}
 	c.Set(0, tensor.F32, graph.Dims{rows, graph.Known(n)})
 	return nil
@@ -106,7 +106,7 @@ func newLinearClassifier(n *Node) (Op, error) {
 		rows = l.count()
 	}
 	if rows != l.count() && (rows != 1 || l.count() != 2) {
-		return nil, graph.Mark(graph.ErrFormat, "there are %d intercepts for %d classes", rows, l.count())
+		return nil, graph.Errorf(graph.ErrFormat, "there are %d intercepts for %d classes", rows, l.count())
 	}
 	a, err := newLinearMap(n.Floats("coefficients"), rows, bias)
 	return &LinearClassifier{a, l, post}, err

@@ -15,7 +15,7 @@ import (
 func (c *Run) mapOf() (m *tensor.Map, order []int, err error) {
 	m, ok := c.Values[0].(*tensor.Map)
 	if !ok || m.Keys == nil || m.Values == nil || m.Keys.Len() != m.Values.Len() {
-		return nil, nil, graph.Mark(graph.ErrShape, "input is %v, no map of keys to values", c.Values[0])
+		return nil, nil, graph.Errorf(graph.ErrShape, "input is %v, no map of keys to values", c.Values[0])
 	}
 	order = make([]int, m.Keys.Len())
 	for i := range order {
@@ -29,7 +29,7 @@ func (c *Run) mapOf() (m *tensor.Map, order []int, err error) {
 		keys := tensor.View[int64](m.Keys.Aligned())
 		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(keys[i], keys[j]) })
 	default:
-		return nil, nil, graph.Mark(graph.ErrUnsupported, "input is %v; keys must be int64 or string", m)
+		return nil, nil, graph.Errorf(graph.ErrUnsupported, "input is %v; keys must be int64 or string", m)
 	}
 	return m, order, nil
 }
@@ -38,7 +38,7 @@ func (c *Run) mapOf() (m *tensor.Map, order []int, err error) {
 func mapTypes(c *Infer) (key, value tensor.DType, err error) {
 	t := c.In[0].Type
 	if t.Kind != graph.MapType || t.Elem == nil {
-		return key, value, graph.Mark(graph.ErrShape, "input is %v, no map", t)
+		return key, value, graph.Errorf(graph.ErrShape, "input is %v, no map", t)
 	}
 	return t.Key, t.Elem.DType, nil
 }
@@ -62,17 +62,17 @@ func newCastMap(n *Node) (Op, error) {
 	case "TO_STRING":
 		o.to = tensor.String
 	default:
-		return nil, graph.Mark(graph.ErrFormat, "cast_to is %q, not TO_FLOAT, TO_INT64 or TO_STRING", to)
+		return nil, graph.Errorf(graph.ErrFormat, "cast_to is %q, not TO_FLOAT, TO_INT64 or TO_STRING", to)
 	}
 	switch form := n.Str("map_form", "DENSE"); form {
 	case "DENSE":
 	case "SPARSE":
 		o.sparse = true
 		if o.length < 0 {
-			return nil, graph.Mark(graph.ErrFormat, "max_map is %d", o.length)
+			return nil, graph.Errorf(graph.ErrFormat, "max_map is %d", o.length)
 		}
 	default:
-		return nil, graph.Mark(graph.ErrFormat, "map_form is %q, not DENSE or SPARSE", form)
+		return nil, graph.Errorf(graph.ErrFormat, "map_form is %q, not DENSE or SPARSE", form)
 	}
 	return o, nil
 }
@@ -83,7 +83,7 @@ func (o *castMap) Infer(c *Infer) error {
 		return err
 	}
 	if key != tensor.I64 || value != tensor.F32 && value != tensor.String {
-		return graph.Mark(graph.ErrUnsupported, "input is %v; a map of int64 to float32 or string is needed", c.In[0].Type)
+		return graph.Errorf(graph.ErrUnsupported, "input is %v; a map of int64 to float32 or string is needed", c.In[0].Type)
 	}
 	n := graph.Unknown()
 	if o.sparse {
@@ -115,7 +115,7 @@ func (o *castMap) Run(c *Run) error {
 		to := int64(i)
 		if o.sparse {
 			if to = keys[from]; to < 0 || to >= int64(n) {
-				return graph.Mark(graph.ErrShape, "key %d is not a place among %d", to, n)
+				return graph.Errorf(graph.ErrShape, "key %d is not a place among %d", to, n)
 			}
 		}
 		if numbers != nil {
@@ -147,13 +147,13 @@ func (o *castMap) text(y *tensor.Tensor, i int, s string) error {
 	case tensor.I64:
 		v, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
 		if err != nil {
-			return graph.Mark(graph.ErrShape, "value %q is no int64", s)
+			return graph.Errorf(graph.ErrShape, "value %q is no int64", s)
 		}
 		tensor.View[int64](y)[i] = v
 	default:
 		v, err := strconv.ParseFloat(strings.TrimSpace(s), 32)
 		if err != nil {
-			return graph.Mark(graph.ErrShape, "value %q is no float32", s)
+			return graph.Errorf(graph.ErrShape, "value %q is no float32", s)
 		}
 		tensor.View[float32](y)[i] = float32(v)
 	}
@@ -176,12 +176,12 @@ func (o *dictVectorizer) Infer(c *Infer) error {
 		return err
 	}
 	if key != o.vocabulary.dtype() {
-		return graph.Mark(graph.ErrShape, "input is %v and the vocabulary of type %v", c.In[0].Type, o.vocabulary.dtype())
+		return graph.Errorf(graph.ErrShape, "input is %v and the vocabulary of type %v", c.In[0].Type, o.vocabulary.dtype())
 	}
 	switch value {
 	case tensor.F32, tensor.F64, tensor.I64, tensor.String:
 	default:
-		return graph.Mark(graph.ErrUnsupported, "input is %v; values must be float32, float64, int64 or string", c.In[0].Type)
+		return graph.Errorf(graph.ErrUnsupported, "input is %v; values must be float32, float64, int64 or string", c.In[0].Type)
 	}
 	c.Set(0, value, graph.Dims{graph.Known(1), graph.Known(o.vocabulary.count())})
 	return nil
@@ -263,7 +263,7 @@ func (o *zipMap) Infer(c *Infer) error {
 		return err
 	}
 	if v, ok := n.Value(); ok && v != o.count {
-		return graph.Mark(graph.ErrShape, "input is %v and %d keys are listed", c.In[0].Type, o.count)
+		return graph.Errorf(graph.ErrShape, "input is %v and %d keys are listed", c.In[0].Type, o.count)
 	}
 	value := graph.TensorOf(tensor.F32, graph.Dims{})
 	c.SetType(0, sequenceOf(graph.Type{Kind: graph.MapType, Key: o.keys.DType(), Elem: &value}))
@@ -276,7 +276,7 @@ func (o *zipMap) Run(c *Run) error {
 		return err
 	}
 	if n != o.count {
-		return graph.Mark(graph.ErrShape, "input is %v and %d keys are listed", c.In[0], o.count)
+		return graph.Errorf(graph.ErrShape, "input is %v and %d keys are listed", c.In[0], o.count)
 	}
 	// Headers of a map and a tensor, and the memory's alignment, weigh more than
 	// the values of most.
@@ -304,7 +304,7 @@ func (o *zipMap) Run(c *Run) error {
 // makesRow is an operator of ml on other values than tensors.
 func makesRow(name string, types Types, open func(n *Node) (Op, error)) Row {
 	row := mlRow(name, types, open)
-	row.Makes = true
+	row.DynamicOutputs = true
 	return row
 }
 

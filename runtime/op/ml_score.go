@@ -29,7 +29,7 @@ func (n *Node) postTransform() (postTransform, error) {
 			return postTransform(i), nil
 		}
 	}
-	return 0, graph.Mark(graph.ErrFormat, "post_transform is %q, not one of %q", name, transformNames)
+	return 0, graph.Errorf(graph.ErrFormat, "post_transform is %q, not one of %q", name, transformNames)
 }
 
 // apply transforms the scores of one sample where they lie.
@@ -137,7 +137,7 @@ func inferClasses(c *Infer, l *labels, features, scores int) error {
 		return err
 	}
 	if v, ok := n.Value(); ok && features >= 0 && v != features {
-		return graph.Mark(graph.ErrShape, "input is %v; the model is for %d features", c.In[0].Type, features)
+		return graph.Errorf(graph.ErrShape, "input is %v; the model is for %d features", c.In[0].Type, features)
 	}
 	c.Set(0, l.dtype(), graph.Dims{rows})
 	c.Set(1, tensor.F32, graph.Dims{rows, graph.Known(scores)})
@@ -152,7 +152,7 @@ func (c *Run) sampleRows(features int) (x []float32, rows int, err error) {
 		return nil, 0, err
 	}
 	if n != features {
-		return nil, 0, graph.Mark(graph.ErrShape, "input is %v; the model is for %d features", c.In[0], features)
+		return nil, 0, graph.Errorf(graph.ErrShape, "input is %v; the model is for %d features", c.In[0], features)
 	}
 	x, err = c.floatsOf(c.In[0])
 	return x, rows, err

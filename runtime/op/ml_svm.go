@@ -23,7 +23,7 @@ func readSVMKernel(n *Node, vectors []float32, count int, linear bool) (*svmKern
 	case 3:
 		k.gamma, k.coef0, k.degree = params[0], params[1], params[2]
 	default:
-		return nil, graph.Mark(graph.ErrFormat, "kernel_params has %d elements, not gamma, coef0 and degree", len(params))
+		return nil, graph.Errorf(graph.ErrFormat, "kernel_params has %d elements, not gamma, coef0 and degree", len(params))
 	}
 	if linear {
 		k.kind = "LINEAR"
@@ -31,7 +31,7 @@ func readSVMKernel(n *Node, vectors []float32, count int, linear bool) (*svmKern
 	switch k.kind {
 	case "LINEAR", "POLY", "RBF", "SIGMOID":
 	default:
-		return nil, graph.Mark(graph.ErrFormat, "kernel_type is %q, not LINEAR, POLY, RBF or SIGMOID", k.kind)
+		return nil, graph.Errorf(graph.ErrFormat, "kernel_type is %q, not LINEAR, POLY, RBF or SIGMOID", k.kind)
 	}
 	var err error
 	if k.vectors, err = newLinearMap(vectors, count, nil); err != nil {
@@ -121,7 +121,7 @@ func newSVMRegressor(n *Node) (Op, error) {
 	o := &SVMRegressor{oneClass: n.Bool("one_class", false)}
 	count, rho, coefficients, vectors := n.Int("n_supports", 0), n.Floats("rho"), n.Floats("coefficients"), n.Floats("support_vectors")
 	if len(rho) == 0 {
-		return nil, graph.Mark(graph.ErrFormat, "rho is left out")
+		return nil, graph.Errorf(graph.ErrFormat, "rho is left out")
 	}
 	o.rho = rho[0]
 	var err error
@@ -138,7 +138,7 @@ func newSVMRegressor(n *Node) (Op, error) {
 		return nil, err
 	}
 	if len(coefficients) != count {
-		return nil, graph.Mark(graph.ErrFormat, "there are %d coefficients for %d support vectors", len(coefficients), count)
+		return nil, graph.Errorf(graph.ErrFormat, "there are %d coefficients for %d support vectors", len(coefficients), count)
 	}
 	o.sum, err = newLinearMap(coefficients, 1, []float32{o.rho})
 	return o, err
@@ -216,13 +216,13 @@ func newSVMClassifier(n *Node) (Op, error) {
 	count, pairs := 0, l.count()*(l.count()-1)/2
 	for _, v := range perClass {
 		if v < 0 || v > len(vectors) {
-			return nil, graph.Mark(graph.ErrFormat, "vectors_per_class has %d of %d numbers", v, len(vectors))
+			return nil, graph.Errorf(graph.ErrFormat, "vectors_per_class has %d of %d numbers", v, len(vectors))
 		}
 		count += v
 	}
 	if count == 0 {
 		if len(o.rho) == 0 {
-			return nil, graph.Mark(graph.ErrFormat, "rho is left out")
+			return nil, graph.Errorf(graph.ErrFormat, "rho is left out")
 		}
 		if o.kernel, err = readSVMKernel(n, o.coefficients, l.count(), true); err == nil {
 			o.kernel.vectors.Bias = perFeature(o.rho[:1], l.count())
@@ -231,13 +231,13 @@ func newSVMClassifier(n *Node) (Op, error) {
 	}
 	switch {
 	case len(perClass) != l.count() || l.count() < 2:
-		return nil, graph.Mark(graph.ErrFormat, "vectors_per_class has %d elements for %d classes, of which there must be two or more", len(perClass), l.count())
+		return nil, graph.Errorf(graph.ErrFormat, "vectors_per_class has %d elements for %d classes, of which there must be two or more", len(perClass), l.count())
 	case len(o.coefficients) != (l.count()-1)*count:
-		return nil, graph.Mark(graph.ErrFormat, "there are %d coefficients for %d classes and %d support vectors", len(o.coefficients), l.count(), count)
+		return nil, graph.Errorf(graph.ErrFormat, "there are %d coefficients for %d classes and %d support vectors", len(o.coefficients), l.count(), count)
 	case len(o.rho) != pairs:
-		return nil, graph.Mark(graph.ErrFormat, "rho has %d elements for %d pairs of classes", len(o.rho), pairs)
+		return nil, graph.Errorf(graph.ErrFormat, "rho has %d elements for %d pairs of classes", len(o.rho), pairs)
 	case len(o.probA) != len(o.probB) || len(o.probA) != 0 && len(o.probA) != pairs:
-		return nil, graph.Mark(graph.ErrFormat, "prob_a and prob_b have %d and %d elements for %d pairs of classes", len(o.probA), len(o.probB), pairs)
+		return nil, graph.Errorf(graph.ErrFormat, "prob_a and prob_b have %d and %d elements for %d pairs of classes", len(o.probA), len(o.probB), pairs)
 	}
 	o.perClass = perClass
 	o.kernel, err = readSVMKernel(n, vectors, count, false)

@@ -83,7 +83,7 @@ func (m *TreeModel) check() error {
 				switch {
 				case to < 0 || state[to] == done:
 				case state[to] == open:
-					return graph.Mark(graph.ErrFormat, "node %d of the trees leads to itself", to)
+					return graph.Errorf(graph.ErrFormat, "node %d of the trees leads to itself", to)
 				default:
 					stack = append(stack, to)
 				}
@@ -120,7 +120,7 @@ func (m *TreeModel) single() bool {
 // feature checks the number of a feature.
 func featureOf(id int) (uint32, error) {
 	if id < 0 || id > math.MaxInt32 {
-		return 0, graph.Mark(graph.ErrFormat, "a node asks for feature %d", id)
+		return 0, graph.Errorf(graph.ErrFormat, "a node asks for feature %d", id)
 	}
 	return uint32(id), nil
 }
@@ -128,7 +128,7 @@ func featureOf(id int) (uint32, error) {
 // targetOf checks the number of a target or a class.
 func targetOf(id, count int) (uint32, error) {
 	if id < 0 || id >= count {
-		return 0, graph.Mark(graph.ErrFormat, "a leaf votes for target or class %d of %d", id, count)
+		return 0, graph.Errorf(graph.ErrFormat, "a leaf votes for target or class %d of %d", id, count)
 	}
 	return uint32(id), nil
 }

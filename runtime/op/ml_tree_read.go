@@ -22,7 +22,7 @@ func (n *Node) reals(name string) (list []float64, double bool, err error) {
 	case err != nil || len(instead) == 0:
 		return list, false, err
 	case len(list) > 0:
-		return nil, false, graph.Mark(graph.ErrFormat, "%s and %s_as_tensor are both there", name, name)
+		return nil, false, graph.Errorf(graph.ErrFormat, "%s and %s_as_tensor are both there", name, name)
 	}
 	return instead, d == tensor.F64, nil
 }
@@ -31,7 +31,7 @@ func (n *Node) reals(name string) (list []float64, double bool, err error) {
 func sameLength(names []string, lengths ...int) error {
 	for i, length := range lengths {
 		if length != lengths[0] {
-			return graph.Mark(graph.ErrFormat, "%s has %d elements and %s has %d", names[0], lengths[0], names[i], length)
+			return graph.Errorf(graph.ErrFormat, "%s has %d elements and %s has %d", names[0], lengths[0], names[i], length)
 		}
 	}
 	return nil
@@ -50,7 +50,7 @@ type entries struct {
 func (e *entries) find(tree, id int) (int32, error) {
 	i, ok := e.index[[2]int{tree, id}]
 	if !ok {
-		return 0, graph.Mark(graph.ErrFormat, "tree %d has no node %d, which an attribute names", tree, id)
+		return 0, graph.Errorf(graph.ErrFormat, "tree %d has no node %d, which an attribute names", tree, id)
 	}
 	return i, nil
 }
@@ -78,14 +78,14 @@ func readEntries(n *Node, m *TreeModel) (*entries, error) {
 		return nil, err
 	}
 	if count > MaxTreeNodes {
-		return nil, graph.Mark(graph.ErrUnsupported, "trees of %d nodes; at most %d can be run", count, MaxTreeNodes)
+		return nil, graph.Errorf(graph.ErrUnsupported, "trees of %d nodes; at most %d can be run", count, MaxTreeNodes)
 	}
 	e.index, e.place, e.child = make(map[[2]int]int32, count), make([]int32, count), make([]bool, count)
 	leaves := 0
 	for i, mode := range modes {
 		key := [2]int{e.trees[i], e.ids[i]}
 		if _, twice := e.index[key]; twice {
-			return nil, graph.Mark(graph.ErrFormat, "tree %d has two nodes %d", key[0], key[1])
+			return nil, graph.Errorf(graph.ErrFormat, "tree %d has two nodes %d", key[0], key[1])
 		}
 		e.index[key] = int32(i)
 		if string(mode) == "LEAF" {
@@ -95,7 +95,7 @@ func readEntries(n *Node, m *TreeModel) (*entries, error) {
 		}
 		kind := slices.Index(branchNames[:], string(mode))
 		if kind < 0 {
-			return nil, graph.Mark(graph.ErrFormat, "mode of a node is %q, not LEAF or one of %q", mode, branchNames)
+			return nil, graph.Errorf(graph.ErrFormat, "mode of a node is %q, not LEAF or one of %q", mode, branchNames)
 		}
 		feature, err := featureOf(features[i])
 		if err != nil {
@@ -139,7 +139,7 @@ func (e *entries) link(m *TreeModel, yes, no []int) error {
 	}
 	for _, tree := range order {
 		if !rooted[tree] {
-			return graph.Mark(graph.ErrFormat, "tree %d has no root: every node is led to by another", tree)
+			return graph.Errorf(graph.ErrFormat, "tree %d has no root: every node is led to by another", tree)
 		}
 	}
 	return m.check()
@@ -185,7 +185,7 @@ func (n *Node) numbersOf(name string) ([]float64, tensor.DType, error) {
 	case tensor.F32, tensor.F64, tensor.F16:
 		return doubles(t.Aligned()), t.DType(), nil
 	}
-	return nil, tensor.Invalid, graph.Mark(graph.ErrFormat, "%s is %v, not of float32, float64 or float16", name, t)
+	return nil, tensor.Invalid, graph.Errorf(graph.ErrFormat, "%s is %v, not of float32, float64 or float16", name, t)
 }
 
 // readTrees reads the attributes of TreeEnsemble, whose nodes and leaves have
@@ -221,7 +221,7 @@ func (m *TreeModel) readLeaves(n *Node, weights []float64) error {
 		return err
 	}
 	if m.Targets < 1 || m.Targets > math.MaxInt32 {
-		return graph.Mark(graph.ErrFormat, "n_targets is %d", m.Targets)
+		return graph.Errorf(graph.ErrFormat, "n_targets is %d", m.Targets)
 	}
 	list := make([]TreeVote, len(targets))
 	for i, id := range targets {
@@ -242,7 +242,7 @@ func (m *TreeModel) readBranches(n *Node, splits, members []float64) error {
 	var modes []byte
 	if t := n.Tensor("nodes_modes"); t != nil {
 		if t.DType() != tensor.U8 {
-			return graph.Mark(graph.ErrFormat, "nodes_modes is %v, not of uint8", t)
+			return graph.Errorf(graph.ErrFormat, "nodes_modes is %v, not of uint8", t)
 		}
 		modes = t.Bytes()
 	}
@@ -254,7 +254,7 @@ func (m *TreeModel) readBranches(n *Node, splits, members []float64) error {
 		return err
 	}
 	if max(len(modes), len(m.Votes)) > MaxTreeNodes {
-		return graph.Mark(graph.ErrUnsupported, "trees of %d nodes and %d leaves; at most %d can be run", len(modes), len(m.Votes), MaxTreeNodes)
+		return graph.Errorf(graph.ErrUnsupported, "trees of %d nodes and %d leaves; at most %d can be run", len(modes), len(m.Votes), MaxTreeNodes)
 	}
 	place := func(id, leaf int) (int32, error) {
 		count := len(modes)
@@ -262,7 +262,7 @@ func (m *TreeModel) readBranches(n *Node, splits, members []float64) error {
 			count = len(m.Votes)
 		}
 		if id < 0 || id >= count {
-			return 0, graph.Mark(graph.ErrFormat, "a node leads to %d, which is none of %d nodes or leaves", id, count)
+			return 0, graph.Errorf(graph.ErrFormat, "a node leads to %d, which is none of %d nodes or leaves", id, count)
 		}
 		if leaf != 0 {
 			id = ^id
@@ -276,11 +276,11 @@ func (m *TreeModel) readBranches(n *Node, splits, members []float64) error {
 		}
 		b := TreeBranch{Feature: feature, Mode: BranchMode(mode), NaNYes: missing[i] == 1, Value: splits[i]}
 		if b.Mode > BranchMember {
-			return graph.Mark(graph.ErrFormat, "mode of a node is %d", mode)
+			return graph.Errorf(graph.ErrFormat, "mode of a node is %d", mode)
 		}
 		if b.Mode == BranchMember {
 			if len(members) == 0 {
-				return graph.Mark(graph.ErrFormat, "membership_values has fewer sets than there are nodes of mode BRANCH_MEMBER")
+				return graph.Errorf(graph.ErrFormat, "membership_values has fewer sets than there are nodes of mode BRANCH_MEMBER")
 			}
 			b.Set, members = memberSet(members)
 		}

@@ -45,20 +45,20 @@ func readExperts(n *Node, third bool) (Experts, error) {
 	name := n.Str("activation_type", "relu")
 	kernel, ok := expertActivations[name]
 	if !ok {
-		return o, graph.Mark(graph.ErrUnsupported, "activation_type %q; relu, gelu, silu, swiglu and identity are computed", name)
+		return o, graph.Errorf(graph.ErrUnsupported, "activation_type %q; relu, gelu, silu, swiglu and identity are computed", name)
 	}
 	if o.Activation = kernel; name == "swiglu" {
 		o.SwiGLU, o.Alpha = true, float64(alpha)
 	}
 	switch {
 	case o.Fusion < 0 || o.Fusion > 2:
-		err = graph.Mark(graph.ErrFormat, "swiglu_fusion is %d, not 0, 1 or 2", o.Fusion)
+		err = graph.Errorf(graph.ErrFormat, "swiglu_fusion is %d, not 0, 1 or 2", o.Fusion)
 	case o.SwiGLU && o.Fusion == 0 && !third:
-		err = graph.Mark(graph.ErrFormat, "swiglu_fusion is 0 for swiglu: fc3 is missing")
+		err = graph.Errorf(graph.ErrFormat, "swiglu_fusion is 0 for swiglu: fc3 is missing")
 	case o.SwiGLU && o.Fusion != 0 && third:
-		err = graph.Mark(graph.ErrFormat, "swiglu_fusion is %d for swiglu: fc1 holds fc3, and that is there as well", o.Fusion)
+		err = graph.Errorf(graph.ErrFormat, "swiglu_fusion is %d for swiglu: fc1 holds fc3, and that is there as well", o.Fusion)
 	case !(o.Limit >= 0):
-		err = graph.Mark(graph.ErrFormat, "swiglu_limit is %g", o.Limit)
+		err = graph.Errorf(graph.ErrFormat, "swiglu_limit is %g", o.Limit)
 	}
 	return o, err
 }
@@ -76,10 +76,10 @@ func (o *Experts) infer(c *Infer) error {
 	x, router := c.In[ExpertInput], c.In[ExpertRouter]
 	c.Set(0, x.DType, x.Dims)
 	if rank, ok := x.Rank(); ok && rank != 2 && rank != 3 {
-		return graph.Mark(graph.ErrShape, "input is %v; it takes [rows,size] or [batch,rows,size]", x.Type)
+		return graph.Errorf(graph.ErrShape, "input is %v; it takes [rows,size] or [batch,rows,size]", x.Type)
 	}
-	if rank, ok := router.Rank(); ok && rank != 2 || !isNarrow(router.DType) {
-		return graph.Mark(graph.ErrShape, "router_probs are %v, not floats [rows,experts]", router.Type)
+	if rank, ok := router.Rank(); ok && rank != 2 || !computesInF32(router.DType) {
+		return graph.Errorf(graph.ErrShape, "router_probs are %v, not floats [rows,experts]", router.Type)
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (o *Experts) shape(in func(i int) tensor.Shape, experts, deep int, has func
 		}
 	}
 	if o.k > experts {
-		return nil, graph.Mark(graph.ErrShape, "k is %d of %d experts", o.k, experts)
+		return nil, graph.Errorf(graph.ErrShape, "k is %d of %d experts", o.k, experts)
 	}
 	return s, wantInput(in, ExpertRouter, tensor.Shape{s.Rows, experts})
 }
@@ -117,7 +117,7 @@ func (o *Experts) shape(in func(i int) tensor.Shape, experts, deep int, has func
 // wantInput reports an input that is there with another shape.
 func wantInput(in func(i int) tensor.Shape, i int, want tensor.Shape) error {
 	if s := in(i); s != nil && !s.Equal(want) {
-		return graph.Mark(graph.ErrShape, "input %d has shape %v, not %v", i, s, want)
+		return graph.Errorf(graph.ErrShape, "input %d has shape %v, not %v", i, s, want)
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func wantInput(in func(i int) tensor.Shape, i int, want tensor.Shape) error {
 func expertWeights(in func(i int) tensor.Shape, first, second int) error {
 	a, b := in(first), in(second)
 	if len(a) != 3 || len(b) != 3 || a.Len() == 0 || b.Len() == 0 {
-		return graph.Mark(graph.ErrShape, "weights have shapes %v and %v, not [experts,out,in]", a, b)
+		return graph.Errorf(graph.ErrShape, "weights have shapes %v and %v, not [experts,out,in]", a, b)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ func (*MoE) LayerInputs(i int) (weights, bias int) { return 2 + 2*i, 3 + 2*i }
 
 func newMoE(n *Node) (Op, error) {
 	if n.HasIn(7) && !n.HasIn(6) {
-		return nil, graph.Mark(graph.ErrFormat, "input 7 is a bias of weights that are left out")
+		return nil, graph.Errorf(graph.ErrFormat, "input 7 is a bias of weights that are left out")
 	}
 	e, err := readExperts(n, n.HasIn(6))
 	e.all = true
@@ -25,7 +25,7 @@ func newMoE(n *Node) (Op, error) {
 func (o *MoE) Infer(c *Infer) error {
 	for i := 2; i < len(c.In); i++ {
 		if c.Has(i) && c.In[i].DType != c.In[0].DType {
-			return graph.Mark(graph.ErrShape, "input %d is %v, the rows are %v", i, c.In[i].Type, c.In[0].Type)
+			return graph.Errorf(graph.ErrShape, "input %d is %v, the rows are %v", i, c.In[i].Type, c.In[0].Type)
 		}
 	}
 	return o.infer(c)

@@ -35,27 +35,27 @@ func newQMoE(n *Node) (Op, error) {
 	all := n.Int("expert_weight_bits", 4)
 	for i, name := range []string{"fc1_expert_weight_bits", "fc2_expert_weight_bits", "fc3_expert_weight_bits"} {
 		if o.bits[i] = n.Int(name, all); o.bits[i] != 2 && o.bits[i] != 4 && o.bits[i] != 8 {
-			return nil, graph.Mark(graph.ErrUnsupported, "weights of %d bits; 2, 4 and 8 are computed", o.bits[i])
+			return nil, graph.Errorf(graph.ErrUnsupported, "weights of %d bits; 2, 4 and 8 are computed", o.bits[i])
 		}
 		codes, scales, _, _ := o.LayerInputs(i)
 		if n.HasIn(codes) != n.HasIn(scales) {
-			return nil, graph.Mark(graph.ErrFormat, "of input %d, the codes of fc%d, and input %d, their scales, one is left out; the operator needs both", codes, i+1, scales)
+			return nil, graph.Errorf(graph.ErrFormat, "of input %d, the codes of fc%d, and input %d, their scales, one is left out; the operator needs both", codes, i+1, scales)
 		}
 	}
 	if kind := n.Str("quant_type", "int"); kind != "int" {
-		return nil, graph.Mark(graph.ErrUnsupported, "quant_type is %q and only int is computed; export the weights as integer codes", kind)
+		return nil, graph.Errorf(graph.ErrUnsupported, "quant_type is %q and only int is computed; export the weights as integer codes", kind)
 	}
 	for i := expertInts; i < len(n.Inputs); i++ {
 		if n.HasIn(i) {
-			return nil, graph.Mark(graph.ErrFormat, "input %d is there, which does not go with quant_type int", i)
+			return nil, graph.Errorf(graph.ErrFormat, "input %d is there, which does not go with quant_type int", i)
 		}
 	}
 	if n.Int("weights_prepacked", -1) == 1 {
-		return nil, graph.Mark(graph.ErrUnsupported, "weights_prepacked is 1: weights in the layout of one kind of GPU; export them without it")
+		return nil, graph.Errorf(graph.ErrUnsupported, "weights_prepacked is 1: weights in the layout of one kind of GPU; export them without it")
 	}
 	// How coarsely rows may be rounded is a permission.
 	if l := n.Int("accuracy_level", 0); l < 0 || l > 4 {
-		return nil, graph.Mark(graph.ErrFormat, "accuracy_level is %d, not in 0 to 4", l)
+		return nil, graph.Errorf(graph.ErrFormat, "accuracy_level is %d, not in 0 to 4", l)
 	}
 	var err error
 	if o.Experts, err = readExperts(n, n.HasIn(8)); err != nil {
@@ -76,12 +76,12 @@ func (o *QMoE) Infer(c *Infer) error {
 		codes, scales, bias, zeros := o.LayerInputs(i)
 		for _, k := range []int{codes, zeros} {
 			if c.Has(k) && c.In[k].DType != tensor.U8 {
-				return graph.Mark(graph.ErrShape, "input %d is %v; codes are packed in uint8", k, c.In[k].Type)
+				return graph.Errorf(graph.ErrShape, "input %d is %v; codes are packed in uint8", k, c.In[k].Type)
 			}
 		}
 		for _, k := range []int{scales, bias, ExpertShares} {
-			if c.Has(k) && !isNarrow(c.In[k].DType) {
-				return graph.Mark(graph.ErrShape, "input %d is %v, not floats", k, c.In[k].Type)
+			if c.Has(k) && !computesInF32(c.In[k].DType) {
+				return graph.Errorf(graph.ErrShape, "input %d is %v, not floats", k, c.In[k].Type)
 			}
 		}
 	}
@@ -139,14 +139,14 @@ func (o *QMoE) layer(in func(i int) tensor.Shape, i, experts int, l ExpertLayer)
 	}
 	q.Blocks = (max(l.In, 1)-1)/q.Block + 1
 	if l.In*q.Bits%8 != 0 {
-		return q, graph.Mark(graph.ErrUnsupported, "rows of %d codes of %d bits, which do not fill bytes", l.In, q.Bits)
+		return q, graph.Errorf(graph.ErrUnsupported, "rows of %d codes of %d bits, which do not fill bytes", l.In, q.Bits)
 	}
 	if err := wantInput(in, codes, tensor.Shape{experts, l.Out, q.RowBytes}); err != nil {
 		return q, err
 	}
 	byRow, byBlock := tensor.Shape{experts, l.Out}, tensor.Shape{experts, l.Out, q.Blocks}
 	if s := in(scales); !s.Equal(byBlock) && (q.Blocks > 1 || !s.Equal(byRow)) {
-		return q, graph.Mark(graph.ErrShape, "input %d has shape %v, not %v", scales, s, byBlock)
+		return q, graph.Errorf(graph.ErrShape, "input %d has shape %v, not %v", scales, s, byBlock)
 	}
 	if err := wantInput(in, bias, byRow); err != nil {
 		return q, err
@@ -156,7 +156,7 @@ func (o *QMoE) layer(in func(i int) tensor.Shape, i, experts int, l ExpertLayer)
 	case q.Blocks == 1 && z.Equal(tensor.Shape{experts, (l.Out*q.Bits + 7) / 8}):
 		q.PackedZeros = true
 	default:
-		return q, graph.Mark(graph.ErrShape, "input %d has shape %v; %d zero points for each of %d experts and %d rows are needed", zeros, z, q.Blocks, experts, l.Out)
+		return q, graph.Errorf(graph.ErrShape, "input %d has shape %v; %d zero points for each of %d experts and %d rows are needed", zeros, z, q.Blocks, experts, l.Out)
 	}
 	return q, nil
 }

@@ -24,10 +24,10 @@ type Route struct {
 func readRouting(n *Node) (routing, error) {
 	o := routing{k: n.Int("k", 1), scaled: n.Int("normalize_routing_weights", 0) == 1, mixer: n.Int("use_sparse_mixer", 0) == 1}
 	if o.k < 1 {
-		return o, graph.Mark(graph.ErrFormat, "k is %d, not 1 or more", o.k)
+		return o, graph.Errorf(graph.ErrFormat, "k is %d, not 1 or more", o.k)
 	}
 	if o.mixer && o.k != 2 {
-		return o, graph.Mark(graph.ErrFormat, "k is %d with use_sparse_mixer, which chooses 2", o.k)
+		return o, graph.Errorf(graph.ErrFormat, "k is %d with use_sparse_mixer, which chooses 2", o.k)
 	}
 	return o, nil
 }

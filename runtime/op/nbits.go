@@ -14,14 +14,14 @@ type BlockWeights struct{ N, K, Block int }
 func readBlockWeights(n *Node) (BlockWeights, error) {
 	o := BlockWeights{N: n.Int("N", 0), K: n.Int("K", 0), Block: n.Int("block_size", 0)}
 	if o.N < 1 || o.K < 1 || o.N > maxRange || o.K > maxRange {
-		return o, graph.Mark(graph.ErrFormat, "N is %d and K %d; each must be 1 to %d", o.N, o.K, maxRange)
+		return o, graph.Errorf(graph.ErrFormat, "N is %d and K %d; each must be 1 to %d", o.N, o.K, maxRange)
 	}
 	return o, checkBlock(o.Block)
 }
 
 func checkBlock(n int) error {
 	if n < 16 || n > 1<<30 || bits.OnesCount(uint(n)) != 1 {
-		return graph.Mark(graph.ErrFormat, "block_size is %d; it must be a power of two, 16 at least", n)
+		return graph.Errorf(graph.ErrFormat, "block_size is %d; it must be a power of two, 16 at least", n)
 	}
 	return nil
 }
@@ -32,7 +32,7 @@ func checkBlock(n int) error {
 func (n *Node) readRound() (bool, error) {
 	level := n.Int("accuracy_level", 0)
 	if level < 0 || level > 4 {
-		return false, graph.Mark(graph.ErrFormat, "accuracy_level is %d, not in 0 to 4", level)
+		return false, graph.Errorf(graph.ErrFormat, "accuracy_level is %d, not in 0 to 4", level)
 	}
 	return level == 4, nil
 }
@@ -46,11 +46,11 @@ func (o *BlockWeights) infer(c *Infer, deep, columns int) error {
 		return nil
 	}
 	if len(a.Dims) == 0 {
-		return graph.Mark(graph.ErrShape, "A is %v; a scalar has no rows", a.Type)
+		return graph.Errorf(graph.ErrShape, "A is %v; a scalar has no rows", a.Type)
 	}
 	last := len(a.Dims) - 1
 	if _, ok := joinDim(a.Dims[last], graph.Known(deep)); !ok {
-		return graph.Mark(graph.ErrShape, "A is %v; the weights take rows of %d elements", a.Type, deep)
+		return graph.Errorf(graph.ErrShape, "A is %v; the weights take rows of %d elements", a.Type, deep)
 	}
 	c.Set(0, a.DType, joinDims(a.Dims[:last], graph.Dims{graph.Known(columns)}))
 	return nil
@@ -72,13 +72,13 @@ func newMatMulNBits(n *Node) (Op, error) {
 	}
 	o := &MatMulNBits{BlockWeights: w, Bits: n.Int("bits", 4)}
 	if o.Bits != 2 && o.Bits != 4 && o.Bits != 8 {
-		return nil, graph.Mark(graph.ErrUnsupported, "weights of %d bits; 2, 4 and 8 are computed", o.Bits)
+		return nil, graph.Errorf(graph.ErrUnsupported, "weights of %d bits; 2, 4 and 8 are computed", o.Bits)
 	}
 	if o.Rounds, err = n.readRound(); err != nil {
 		return nil, err
 	}
 	if l := n.Int("weight_prepacked", 0); l != 0 {
-		return nil, graph.Mark(graph.ErrUnsupported, "weight_prepacked is %d: weights in the layout of one kind of GPU; export them without it", l)
+		return nil, graph.Errorf(graph.ErrUnsupported, "weight_prepacked is %d: weights in the layout of one kind of GPU; export them without it", l)
 	}
 	return o, nil
 }
@@ -91,17 +91,17 @@ func (o *MatMulNBits) RowBytes() int { return o.Blocks() * (o.Block / 8 * o.Bits
 
 // Infer gives the output A's shape with N columns.
 func (o *MatMulNBits) Infer(c *Infer) error {
-	if c.In[1].DType != tensor.U8 || !isNarrow(c.In[2].DType) {
-		return graph.Mark(graph.ErrShape, "B is %v and scales are %v; codes are packed in uint8, scales are floats", c.In[1].Type, c.In[2].Type)
+	if c.In[1].DType != tensor.U8 || !computesInF32(c.In[2].DType) {
+		return graph.Errorf(graph.ErrShape, "B is %v and scales are %v; codes are packed in uint8, scales are floats", c.In[1].Type, c.In[2].Type)
 	}
-	if c.Has(3) && c.In[3].DType != tensor.U8 && !isNarrow(c.In[3].DType) {
-		return graph.Mark(graph.ErrUnsupported, "zero points are %v, neither packed in uint8 nor floats", c.In[3].Type)
+	if c.Has(3) && c.In[3].DType != tensor.U8 && !computesInF32(c.In[3].DType) {
+		return graph.Errorf(graph.ErrUnsupported, "zero points are %v, neither packed in uint8 nor floats", c.In[3].Type)
 	}
 	if c.Has(4) && c.In[4].DType != tensor.I32 {
-		return graph.Mark(graph.ErrShape, "g_idx is %v, not int32", c.In[4].Type)
+		return graph.Errorf(graph.ErrShape, "g_idx is %v, not int32", c.In[4].Type)
 	}
-	if c.Has(5) && !isNarrow(c.In[5].DType) {
-		return graph.Mark(graph.ErrShape, "the bias is %v, not floats", c.In[5].Type)
+	if c.Has(5) && !computesInF32(c.In[5].DType) {
+		return graph.Errorf(graph.ErrShape, "the bias is %v, not floats", c.In[5].Type)
 	}
 	if err := o.checkRows(c); err != nil {
 		return err
@@ -118,11 +118,11 @@ func (o *MatMulNBits) checkRows(c *Infer) error {
 		each  int
 	}{{"B", 1, o.RowBytes()}, {"scales", 2, o.Blocks()}, {"zero points", 3, o.zeroRow(c)}, {"the bias", 5, 1}} {
 		if n, ok := lenOf(c, part.input); ok && (n%part.each != 0 || n/part.each != o.N) {
-			return graph.Mark(graph.ErrShape, "%s: %v; %d rows of %d are needed", part.name, c.In[part.input].Type, o.N, part.each)
+			return graph.Errorf(graph.ErrShape, "%s: %v; %d rows of %d are needed", part.name, c.In[part.input].Type, o.N, part.each)
 		}
 	}
 	if n, ok := lenOf(c, 4); ok && n != o.K && n != o.Blocks()*o.Block {
-		return graph.Mark(graph.ErrShape, "g_idx is %v, not of %d elements", c.In[4].Type, o.K)
+		return graph.Errorf(graph.ErrShape, "g_idx is %v, not of %d elements", c.In[4].Type, o.K)
 	}
 	return nil
 }

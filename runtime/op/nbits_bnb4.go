@@ -31,15 +31,15 @@ func newMatMulBnb4(n *Node) (Op, error) {
 	n.Ignore("training_mode") // the product is the same
 	kind := n.Int("quant_type", -1)
 	if kind < 0 || kind >= len(bnb4Tables) {
-		return nil, graph.Mark(graph.ErrFormat, "quant_type is %d, neither 0 nor 1", kind)
+		return nil, graph.Errorf(graph.ErrFormat, "quant_type is %d, neither 0 nor 1", kind)
 	}
 	return &MatMulBnb4{w, bnb4Tables[kind], !n.Bool("transB", true)}, nil
 }
 
 // Infer gives the output A's shape with N columns, or K if B is not transposed.
 func (o *MatMulBnb4) Infer(c *Infer) error {
-	if c.In[1].DType != tensor.U8 || !isNarrow(c.In[2].DType) {
-		return graph.Mark(graph.ErrShape, "B is %v and absmax is %v; codes are packed in uint8, absmax is floats", c.In[1].Type, c.In[2].Type)
+	if c.In[1].DType != tensor.U8 || !computesInF32(c.In[2].DType) {
+		return graph.Errorf(graph.ErrShape, "B is %v and absmax is %v; codes are packed in uint8, absmax is floats", c.In[1].Type, c.In[2].Type)
 	}
 	if err := o.checkSize(c); err != nil {
 		return err
@@ -62,10 +62,10 @@ func (o *MatMulBnb4) checkSize(c *Infer) error {
 		size = o.N * o.K
 	}
 	if size == 0 || (size+1)/2 != bytes {
-		return graph.Mark(graph.ErrShape, "B is %v; %d by %d codes are two to a byte", c.In[1].Type, o.N, o.K)
+		return graph.Errorf(graph.ErrShape, "B is %v; %d by %d codes are two to a byte", c.In[1].Type, o.N, o.K)
 	}
 	if n, ok := lenOf(c, 2); ok && n != (size-1)/o.Block+1 {
-		return graph.Mark(graph.ErrShape, "absmax is %v; %d codes in blocks of %d are stored", c.In[2].Type, size, o.Block)
+		return graph.Errorf(graph.ErrShape, "absmax is %v; %d codes in blocks of %d are stored", c.In[2].Type, size, o.Block)
 	}
 	return nil
 }

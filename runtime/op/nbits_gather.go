@@ -19,7 +19,7 @@ type GatherQuantized struct {
 func newGatherQuantized(n *Node) (Op, error) {
 	o := &GatherQuantized{gather: n.Int("gather_axis", 0), axis: n.Int("quantize_axis", 1), block: n.Int("block_size", 128), bits: n.Int("bits", 4)}
 	if o.bits != 2 && o.bits != 4 && o.bits != 8 {
-		return nil, graph.Mark(graph.ErrFormat, "bits is %d, not 2, 4 or 8", o.bits)
+		return nil, graph.Errorf(graph.ErrFormat, "bits is %d, not 2, 4 or 8", o.bits)
 	}
 	if o.block == 0 {
 		return o, nil
@@ -45,13 +45,13 @@ func (o *GatherQuantized) check(d tensor.DType, rank int, zeros bool) (gather, a
 	}
 	switch {
 	case d.IsFloat() && zeros:
-		err = graph.Mark(graph.ErrFormat, "codes that are %v have no zero points", d)
+		err = graph.Errorf(graph.ErrFormat, "codes that are %v have no zero points", d)
 	case !d.IsFloat() && o.block == 0:
-		err = graph.Mark(graph.ErrFormat, "block_size is 0 for codes that are %v", d)
+		err = graph.Errorf(graph.ErrFormat, "block_size is 0 for codes that are %v", d)
 	case d == tensor.U8 && gather != 0:
-		err = graph.Mark(graph.ErrFormat, "gather_axis is %d; for uint8 it must be 0", gather)
+		err = graph.Errorf(graph.ErrFormat, "gather_axis is %d; for uint8 it must be 0", gather)
 	case d == tensor.U8 && o.bits < 8 && gather == axis:
-		err = graph.Mark(graph.ErrFormat, "gather_axis and quantize_axis are both %d for codes of %d bits in uint8", axis, o.bits)
+		err = graph.Errorf(graph.ErrFormat, "gather_axis and quantize_axis are both %d for codes of %d bits in uint8", axis, o.bits)
 	}
 	return gather, axis, err
 }
@@ -59,11 +59,11 @@ func (o *GatherQuantized) check(d tensor.DType, rank int, zeros bool) (gather, a
 // Infer gives the output the data's shape with the indices' for the gathered axis.
 func (o *GatherQuantized) Infer(c *Infer) error {
 	data, index, scales := c.In[0], c.In[1], c.In[2]
-	if !isIndex(index.DType) || !isNarrow(scales.DType) {
-		return graph.Mark(graph.ErrShape, "indices are %v and scales %v; int32 or int64 and floats are needed", index.Type, scales.Type)
+	if !isIndex(index.DType) || !computesInF32(scales.DType) {
+		return graph.Errorf(graph.ErrShape, "indices are %v and scales %v; int32 or int64 and floats are needed", index.Type, scales.Type)
 	}
 	if c.Has(3) && c.In[3].DType != data.DType {
-		return graph.Mark(graph.ErrShape, "zero points are %v and data %v", c.In[3].Type, data.Type)
+		return graph.Errorf(graph.ErrShape, "zero points are %v and data %v", c.In[3].Type, data.Type)
 	}
 	c.Set(0, scales.DType, nil)
 	rank, ok := data.Rank()
@@ -121,7 +121,7 @@ func (o *GatherQuantized) Blocks(d tensor.DType, data, scales, zeros tensor.Shap
 	want[last] = (s.ScaleRow + per - 1) / per
 	s.ZeroRow = want[last] * per
 	if zeros != nil && !zeros.Equal(want) {
-		return nil, graph.Mark(graph.ErrShape, "zero points have shape %v; %v goes with the scales", zeros, want)
+		return nil, graph.Errorf(graph.ErrShape, "zero points have shape %v; %v goes with the scales", zeros, want)
 	}
 	return s, nil
 }
@@ -129,7 +129,7 @@ func (o *GatherQuantized) Blocks(d tensor.DType, data, scales, zeros tensor.Shap
 // stride sets the strides of scales; shared permits one to serve an axis.
 func (s *CodeBlocks) stride(scales tensor.Shape, shared bool) error {
 	if len(scales) != len(s.Shape) {
-		return graph.Mark(graph.ErrShape, "scales have shape %v for data of shape %v", scales, s.Shape)
+		return graph.Errorf(graph.ErrShape, "scales have shape %v for data of shape %v", scales, s.Shape)
 	}
 	s.Steps = scales.Strides()
 	for i, n := range scales {
@@ -140,7 +140,7 @@ func (s *CodeBlocks) stride(scales tensor.Shape, shared bool) error {
 		if n == 1 && i != s.Axis && shared {
 			s.Steps[i] = 0
 		} else if n != want {
-			return graph.Mark(graph.ErrShape, "scales have shape %v for data of shape %v in blocks of %d along axis %d", scales, s.Shape, s.Block, s.Axis)
+			return graph.Errorf(graph.ErrShape, "scales have shape %v for data of shape %v in blocks of %d along axis %d", scales, s.Shape, s.Block, s.Axis)
 		}
 	}
 	return nil

@@ -123,7 +123,7 @@ func (n *Node) finish() error {
 	}
 	for _, a := range n.Attrs {
 		if !slices.Contains(n.asked, a.Name) {
-			return graph.Mark(graph.ErrUnsupported, "attribute %q is not one of %s, which has %q", a.Name, n.OpName(), n.asked)
+			return graph.Errorf(graph.ErrUnsupported, "attribute %q is not one of %s, which has %q", a.Name, n.OpName(), n.asked)
 		}
 	}
 	return nil

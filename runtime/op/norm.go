@@ -138,7 +138,7 @@ type LRN struct {
 func newLRN(n *Node) (Op, error) {
 	o := &LRN{Size: n.Int("size", 0), Alpha: n.Float("alpha", 0.0001), Beta: n.Float("beta", 0.75), Bias: n.Float("bias", 1)}
 	if o.Size < 1 {
-		return nil, graph.Mark(graph.ErrFormat, "size is %d; it takes 1 or more", o.Size)
+		return nil, graph.Errorf(graph.ErrFormat, "size is %d; it takes 1 or more", o.Size)
 	}
 	return o, nil
 }
@@ -146,7 +146,7 @@ func newLRN(n *Node) (Op, error) {
 // Infer keeps type and shape.
 func (o *LRN) Infer(c *Infer) error {
 	if rank, ok := c.In[0].Rank(); ok && rank < 2 {
-		return graph.Mark(graph.ErrShape, "input %v has no channels; it takes [batch,channels,...]", c.In[0].Dims)
+		return graph.Errorf(graph.ErrShape, "input %v has no channels; it takes [batch,channels,...]", c.In[0].Dims)
 	}
 	c.Set(0, c.In[0].DType, c.In[0].Dims)
 	return nil
@@ -177,7 +177,7 @@ type lpNorm struct{ axis, p int }
 func newLpNorm(n *Node) (Op, error) {
 	o := &lpNorm{n.Int("axis", -1), n.Int("p", 2)}
 	if o.p != 1 && o.p != 2 {
-		return nil, graph.Mark(graph.ErrFormat, "p is %d; it takes 1 or 2", o.p)
+		return nil, graph.Errorf(graph.ErrFormat, "p is %d; it takes 1 or 2", o.p)
 	}
 	return o, nil
 }

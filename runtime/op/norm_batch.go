@@ -27,7 +27,7 @@ func newBatchNorm(n *Node) (Op, error) {
 	if n.Since >= 14 {
 		o.Training = n.Bool("training_mode", false)
 		if outputs > 3 || outputs > 1 && !o.Training {
-			return nil, graph.Mark(graph.ErrFormat, "has %d outputs; the operator has 3 in training mode, else 1", outputs)
+			return nil, graph.Errorf(graph.ErrFormat, "has %d outputs; the operator has 3 in training mode, else 1", outputs)
 		}
 		return o, nil
 	}
@@ -39,7 +39,7 @@ func newBatchNorm(n *Node) (Op, error) {
 	if n.Since < 7 {
 		o.Training = !n.Bool("is_test", false) && outputs > 1
 		if outputs > 1 && !o.Training {
-			return nil, graph.Mark(graph.ErrFormat, "has %d outputs although is_test is set", outputs)
+			return nil, graph.Errorf(graph.ErrFormat, "has %d outputs although is_test is set", outputs)
 		}
 	}
 	if n.Since == 1 {
@@ -66,14 +66,14 @@ func (o *BatchNorm) Infer(c *Infer) error {
 	c.Set(0, x.DType, x.Dims)
 	for i, v := range c.In[1:] {
 		if !floats.Has(v.DType) {
-			return graph.Mark(graph.ErrUnsupported, "input %d has element type %v; it takes %v", i+1, v.DType, floats)
+			return graph.Errorf(graph.ErrUnsupported, "input %d has element type %v; it takes %v", i+1, v.DType, floats)
 		}
 		if x.Dims == nil || v.Dims == nil {
 			continue
 		}
 		_, channels, _ := o.Split(x.Dims)
 		if _, ok := joinDim(v.Dims.Len(), channels); !ok {
-			return graph.Mark(graph.ErrShape, "input %d has %v elements for %v channels", i+1, v.Dims.Len(), channels)
+			return graph.Errorf(graph.ErrShape, "input %d has %v elements for %v channels", i+1, v.Dims.Len(), channels)
 		}
 	}
 	if !o.Training {
@@ -151,7 +151,7 @@ func newInstanceNorm(n *Node) (Op, error) {
 func newGroupNorm(n *Node) (Op, error) {
 	o := &GroupNorm{Epsilon: n.Float("epsilon", 1e-5), Groups: n.Int("num_groups", 0), PerGroup: n.Since < 21}
 	if o.Groups < 1 {
-		return nil, graph.Mark(graph.ErrFormat, "num_groups is %d; it takes 1 or more", o.Groups)
+		return nil, graph.Errorf(graph.ErrFormat, "num_groups is %d; it takes 1 or more", o.Groups)
 	}
 	if n.Since >= 21 {
 		if _, err := stashType(n); err != nil {
@@ -168,7 +168,7 @@ func (o *GroupNorm) Split(channels graph.Dim) (groups, params graph.Dim, err err
 	}
 	groups, params = graph.Known(o.Groups), channels
 	if n, ok := channels.Value(); ok && n%o.Groups != 0 {
-		return groups, params, graph.Mark(graph.ErrShape, "%d channels do not divide into %d groups", n, o.Groups)
+		return groups, params, graph.Errorf(graph.ErrShape, "%d channels do not divide into %d groups", n, o.Groups)
 	}
 	if o.PerGroup {
 		params = groups
@@ -182,7 +182,7 @@ func (o *GroupNorm) Infer(c *Infer) error {
 	c.Set(0, x.DType, x.Dims)
 	for i, v := range c.In[1:] {
 		if !floats.Has(v.DType) {
-			return graph.Mark(graph.ErrUnsupported, "input %d has element type %v; it takes %v", i+1, v.DType, floats)
+			return graph.Errorf(graph.ErrUnsupported, "input %d has element type %v; it takes %v", i+1, v.DType, floats)
 		}
 	}
 	rank, ok := x.Rank()
@@ -190,7 +190,7 @@ func (o *GroupNorm) Infer(c *Infer) error {
 		return nil
 	}
 	if rank < 2 {
-		return graph.Mark(graph.ErrShape, "input %v has no channels; it takes [batch,channels,...]", x.Dims)
+		return graph.Errorf(graph.ErrShape, "input %v has no channels; it takes [batch,channels,...]", x.Dims)
 	}
 	_, params, err := o.Split(x.Dims[1])
 	if err != nil {
@@ -201,7 +201,7 @@ func (o *GroupNorm) Infer(c *Infer) error {
 			continue
 		}
 		if _, ok := joinDim(v.Dims.Len(), params); !ok {
-			return graph.Mark(graph.ErrShape, "scale or bias %v takes %v elements", v.Type, params)
+			return graph.Errorf(graph.ErrShape, "scale or bias %v takes %v elements", v.Type, params)
 		}
 	}
 	return nil

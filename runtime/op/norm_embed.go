@@ -26,7 +26,7 @@ const (
 func newEmbedNorm(n *Node) (Op, error) {
 	n.Ignore("mask_index_type")
 	if n.HasIn(EmbedSegments) != n.HasIn(EmbedSegmentTable) {
-		return nil, graph.Mark(graph.ErrFormat, "segments and their embeddings come together or not at all")
+		return nil, graph.Errorf(graph.ErrFormat, "segments and their embeddings come together or not at all")
 	}
 	return &EmbedNorm{Epsilon: n.Float("epsilon", 1e-12)}, nil
 }
@@ -37,20 +37,20 @@ func (o *EmbedNorm) Infer(c *Infer) error {
 	out, batch := graph.UnknownDims(3), graph.UnknownDims(1)
 	if d := c.In[EmbedWords].Dims; d != nil {
 		if len(d) != 2 {
-			return graph.Mark(graph.ErrShape, "words are %v, not [batch,tokens]", c.In[EmbedWords].Type)
+			return graph.Errorf(graph.ErrShape, "words are %v, not [batch,tokens]", c.In[EmbedWords].Type)
 		}
 		copy(out, d)
 		batch[0] = d[0]
 	}
 	if d := table.Dims; d != nil {
 		if len(d) != 2 {
-			return graph.Mark(graph.ErrShape, "embeddings of words are %v, not [words,hidden]", table.Type)
+			return graph.Errorf(graph.ErrShape, "embeddings of words are %v, not [words,hidden]", table.Type)
 		}
 		out[2] = d[1]
 	}
 	for _, i := range []int{EmbedPlaceTable, EmbedSegmentTable, EmbedScale, EmbedBias} {
 		if c.Has(i) && c.In[i].DType != table.DType {
-			return graph.Mark(graph.ErrShape, "input %d has element type %v, the embeddings of words %v", i, c.In[i].DType, table.DType)
+			return graph.Errorf(graph.ErrShape, "input %d has element type %v, the embeddings of words %v", i, c.In[i].DType, table.DType)
 		}
 	}
 	if err := o.check(c, out); err != nil {
@@ -67,7 +67,7 @@ func (o *EmbedNorm) Infer(c *Infer) error {
 func (o *EmbedNorm) check(c *Infer, out graph.Dims) error {
 	hidden := out[2:]
 	if hidden[0].Is(0) {
-		return graph.Mark(graph.ErrShape, "embeddings of words are %v", c.In[EmbedWordTable].Type)
+		return graph.Errorf(graph.ErrShape, "embeddings of words are %v", c.In[EmbedWordTable].Type)
 	}
 	open := graph.Unknown()
 	for i, want := range []graph.Dims{
@@ -86,12 +86,12 @@ func (o *EmbedNorm) check(c *Infer, out graph.Dims) error {
 			_, ok = joinDim(dims[0], out[0])
 		}
 		if !ok {
-			return graph.Mark(graph.ErrShape, "input %d is %v for an output of %v", i, c.In[i].Type, out)
+			return graph.Errorf(graph.ErrShape, "input %d is %v for an output of %v", i, c.In[i].Type, out)
 		}
 	}
 	for _, i := range []int{EmbedWords, EmbedSegments, EmbedMask, EmbedPlaces} {
 		if c.Has(i) && c.In[i].DType != tensor.I32 && c.In[i].DType != tensor.I64 {
-			return graph.Mark(graph.ErrUnsupported, "input %d is %v; it takes int32 or int64", i, c.In[i].Type)
+			return graph.Errorf(graph.ErrUnsupported, "input %d is %v; it takes int32 or int64", i, c.In[i].Type)
 		}
 	}
 	return nil

@@ -42,7 +42,7 @@ func stashType(n *Node) (tensor.DType, error) {
 	case 16:
 		return tensor.BF16, nil
 	default:
-		return 0, graph.Mark(graph.ErrUnsupported, "stash_type is %d; it takes 1 (float32), 10 (float16), 11 (float64), 16 (bfloat16)", v)
+		return 0, graph.Errorf(graph.ErrUnsupported, "stash_type is %d; it takes 1 (float32), 10 (float16), 11 (float64), 16 (bfloat16)", v)
 	}
 }
 
@@ -54,7 +54,7 @@ func (o *LayerNorm) Infer(c *Infer) error {
 		d = c.In[1].DType
 	}
 	if !floats.Has(c.In[1].DType) || c.Has(2) && !floats.Has(c.In[2].DType) {
-		return graph.Mark(graph.ErrUnsupported, "scale and bias take elements of %v", floats)
+		return graph.Errorf(graph.ErrUnsupported, "scale and bias take elements of %v", floats)
 	}
 	c.Set(0, d, x.Dims)
 	rank, ok := x.Rank()
@@ -72,7 +72,7 @@ func (o *LayerNorm) Infer(c *Infer) error {
 		return err
 	}
 	if count, ok := rows.Value(); n.Is(0) && ok && count > 0 {
-		return graph.Mark(graph.ErrShape, "axes from %d on have no elements to normalise", axis)
+		return graph.Errorf(graph.ErrShape, "axes from %d on have no elements to normalise", axis)
 	}
 	stats := slices.Clone(x.Dims)
 	for i := axis; i < rank; i++ {
@@ -85,7 +85,7 @@ func (o *LayerNorm) Infer(c *Infer) error {
 			continue
 		}
 		if joined, err := broadcast(v.Dims, x.Dims); err != nil || len(joined) > rank {
-			return graph.Mark(graph.ErrShape, "scale or bias %v does not broadcast to the input's %v", v.Dims, x.Dims)
+			return graph.Errorf(graph.ErrShape, "scale or bias %v does not broadcast to the input's %v", v.Dims, x.Dims)
 		}
 	}
 	return nil
@@ -173,7 +173,7 @@ func spread[T any](src []T, from, to tensor.Shape) ([]T, error) {
 		return nil, err
 	}
 	if shape, _ := joined.Concrete(); !shape.Equal(to) {
-		return nil, graph.Mark(graph.ErrShape, "%v does not broadcast to %v", from, to)
+		return nil, graph.Errorf(graph.ErrShape, "%v does not broadcast to %v", from, to)
 	}
 	dst := make([]T, to.Len())
 	if len(dst) == 0 {

@@ -38,7 +38,7 @@ func (o *SkipNorm) Infer(c *Infer) error {
 	stats := slices.Clone(x.Dims)
 	if rank, ok := x.Rank(); ok {
 		if rank < 2 {
-			return graph.Mark(graph.ErrShape, "input %v has fewer than two axes", x.Type)
+			return graph.Errorf(graph.ErrShape, "input %v has fewer than two axes", x.Type)
 		}
 		if err := o.check(c, x.Dims); err != nil {
 			return err
@@ -56,10 +56,10 @@ func (o *SkipNorm) Infer(c *Infer) error {
 func (o *SkipNorm) check(c *Infer, x graph.Dims) error {
 	n := x[len(x)-1]
 	if n.Is(0) {
-		return graph.Mark(graph.ErrShape, "input %v has no elements to normalise", x)
+		return graph.Errorf(graph.ErrShape, "input %v has no elements to normalise", x)
 	}
 	if skip := c.In[1].Dims; skip != nil && !endsIn(x, skip) {
-		return graph.Mark(graph.ErrShape, "input %v and what is added to it, %v, do not go together", x, skip)
+		return graph.Errorf(graph.ErrShape, "input %v and what is added to it, %v, do not go together", x, skip)
 	}
 	for _, v := range c.In[2:] {
 		if v == nil || v.Dims == nil {
@@ -70,7 +70,7 @@ func (o *SkipNorm) check(c *Infer, x graph.Dims) error {
 			_, ok = joinDim(v.Dims[0], n)
 		}
 		if !ok {
-			return graph.Mark(graph.ErrShape, "parameter %v is not of [%v]", v.Type, n)
+			return graph.Errorf(graph.ErrShape, "parameter %v is not of [%v]", v.Type, n)
 		}
 	}
 	return nil

@@ -91,10 +91,10 @@ func cutTo[T integer](t *tensor.Tensor, list []float64) {
 func scalarInt(t *tensor.Tensor, name string) (int, error) {
 	list, err := Ints(t)
 	if err != nil {
-		return 0, graph.Mark(graph.ErrShape, "%s is %w", name, err)
+		return 0, graph.Errorf(graph.ErrShape, "%s is %w", name, err)
 	}
 	if len(list) != 1 {
-		return 0, graph.Mark(graph.ErrShape, "%s is %v, not one element", name, t)
+		return 0, graph.Errorf(graph.ErrShape, "%s is %v, not one element", name, t)
 	}
 	return list[0], nil
 }
@@ -102,7 +102,7 @@ func scalarInt(t *tensor.Tensor, name string) (int, error) {
 // scalarNumber returns the only element of a tensor of floats.
 func scalarNumber(t *tensor.Tensor, name string) (float64, error) {
 	if t.Len() != 1 || !floats.Has(t.DType()) {
-		return 0, graph.Mark(graph.ErrShape, "%s is %v, not one float", name, t)
+		return 0, graph.Errorf(graph.ErrShape, "%s is %v, not one float", name, t)
 	}
 	return scalarFloat(t), nil
 }
@@ -112,10 +112,10 @@ func scalarNumber(t *tensor.Tensor, name string) (float64, error) {
 func (c *Infer) scalarDim(i int, name string) (graph.Dim, error) {
 	v := c.In[i]
 	if n, ok := v.Dims.Len().Value(); ok && v.Dims != nil && n != 1 {
-		return graph.Dim{}, graph.Mark(graph.ErrShape, "%s is %v, not one element", name, v.Type)
+		return graph.Dim{}, graph.Errorf(graph.ErrShape, "%s is %v, not one element", name, v.Type)
 	}
 	if !v.DType.IsInteger() {
-		return graph.Dim{}, graph.Mark(graph.ErrShape, "%s is %v, not an integer", name, v.Type)
+		return graph.Dim{}, graph.Errorf(graph.ErrShape, "%s is %v, not an integer", name, v.Type)
 	}
 	if list, ok := v.shortInts(); ok && len(list) == 1 {
 		return list[0], nil
@@ -131,10 +131,10 @@ func (n *Node) elementTypeOf(name string, def tensor.DType, allowed Types) (tens
 	}
 	d, err := elementType(n.Int(name, 0))
 	if err != nil {
-		return d, graph.Mark(graph.ErrFormat, "attribute %s: %w", name, err)
+		return d, graph.Errorf(graph.ErrFormat, "attribute %s: %w", name, err)
 	}
 	if !allowed.Has(d) {
-		return d, graph.Mark(graph.ErrUnsupported, "attribute %s asks for elements of type %v; the operator makes %v", name, d, allowed)
+		return d, graph.Errorf(graph.ErrUnsupported, "attribute %s asks for elements of type %v; the operator makes %v", name, d, allowed)
 	}
 	return d, nil
 }

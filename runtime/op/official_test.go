@@ -81,7 +81,7 @@ func singleNode(m *graph.Model, r *op.Registry) (*graph.Node, bool) {
 		}
 	}
 	for _, row := range r.Rows() {
-		if row.Domain == n.Domain && row.Name == n.Op && !row.Makes {
+		if row.Domain == n.Domain && row.Name == n.Op && !row.DynamicOutputs {
 			return n, true
 		}
 	}

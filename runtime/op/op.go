@@ -52,8 +52,8 @@ type Row struct {
 	// so when that input has output 0's shape and element size and dies here, so
 	// Run must bear Out[0] and that input being the same bytes.
 	InPlace []int
-	// Makes says that Run makes every output, by Alloc or Set; none is set up.
-	Makes bool
+	// DynamicOutputs reports whether Run makes every output, by Alloc or Set; none is set up.
+	DynamicOutputs bool
 	// View says that output 0 has the bytes of input 0; Run is then called only
 	// for further outputs, if there are any, with Out[0] set up already.
 	View bool
@@ -62,9 +62,6 @@ type Row struct {
 	Impure bool
 	New    func(n *Node) (Op, error)
 }
-
-// DynamicOutputs reports whether only Run finds out the outputs.
-func (row *Row) DynamicOutputs() bool { return row.Makes }
 
 // Types is a set of element types.
 type Types []tensor.DType

@@ -39,7 +39,7 @@ func newPool(kind PoolKind) func(n *Node) (Op, error) {
 			case 0, 1:
 				o.columnMajor = order == 1
 			default:
-				return nil, graph.Mark(graph.ErrFormat, "storage_order is %d; it takes 0 or 1", order)
+				return nil, graph.Errorf(graph.ErrFormat, "storage_order is %d; it takes 0 or 1", order)
 			}
 		case PoolAverage:
 			o.countPad = n.Bool("count_include_pad", false)
@@ -59,7 +59,7 @@ func normOrder(n *Node) (float64, error) {
 		p = float64(n.Int("p", 2))
 	}
 	if !(p > 0) || math.IsInf(p, 0) {
-		return 0, graph.Mark(graph.ErrFormat, "p is %v; it takes a number above 0", p)
+		return 0, graph.Errorf(graph.ErrFormat, "p is %v; it takes a number above 0", p)
 	}
 	return p, nil
 }
@@ -74,7 +74,7 @@ func (o *Pool) Infer(c *Infer) error {
 		return nil
 	}
 	if rank < 3 {
-		return graph.Mark(graph.ErrShape, "input %v has no spatial axes; it takes [batch,channels,...]", x.Dims)
+		return graph.Errorf(graph.ErrShape, "input %v has no spatial axes; it takes [batch,channels,...]", x.Dims)
 	}
 	w, err := o.window.bind(rank-2, nil)
 	if err != nil {
@@ -132,7 +132,7 @@ func (o *Pool) Run(c *Run) error {
 		return err
 	}
 	if c.In[0].Len() == 0 {
-		return graph.Mark(graph.ErrShape, "windows lie in padding alone")
+		return graph.Errorf(graph.ErrShape, "windows lie in padding alone")
 	}
 	var index []int64
 	if c.Wants(1) {
@@ -312,12 +312,12 @@ func (o *GlobalPool) Infer(c *Infer) error {
 		return nil
 	}
 	if rank < 2 {
-		return graph.Mark(graph.ErrShape, "input %v has no channels; it takes [batch,channels,...]", x.Dims)
+		return graph.Errorf(graph.ErrShape, "input %v has no channels; it takes [batch,channels,...]", x.Dims)
 	}
 	dims := graph.Dims{x.Dims[0], x.Dims[1]}
 	for _, d := range x.Dims[2:] {
 		if d.Is(0) {
-			return graph.Mark(graph.ErrShape, "input %v has an empty spatial axis", x.Dims)
+			return graph.Errorf(graph.ErrShape, "input %v has an empty spatial axis", x.Dims)
 		}
 		dims = append(dims, graph.Known(1))
 	}

@@ -24,7 +24,7 @@ const (
 
 func newQAttention(n *Node) (Op, error) {
 	if n.Bool("past_present_share_buffer", false) {
-		return nil, graph.Mark(graph.ErrUnsupported, "past_present_share_buffer is set; the operator has no input for how much of the buffer is filled")
+		return nil, graph.Errorf(graph.ErrUnsupported, "past_present_share_buffer is set; the operator has no input for how much of the buffer is filled")
 	}
 	inner, err := newProjectedAttention(n)
 	if err != nil {
@@ -70,8 +70,8 @@ func (o *QAttention) Infer(c *Infer) error {
 		}
 	}
 	d := c.In[QAttentionBias].DType
-	if !isNarrow(d) {
-		return graph.Mark(graph.ErrUnsupported, "the bias is %v; float32, float16 and bfloat16 are computed", c.In[QAttentionBias].Type)
+	if !computesInF32(d) {
+		return graph.Errorf(graph.ErrUnsupported, "the bias is %v; float32, float16 and bfloat16 are computed", c.In[QAttentionBias].Type)
 	}
 	inner := *c
 	inner.In = AsProjected(c.In)

@@ -52,7 +52,7 @@ func (c *Run) floatZeros(t *tensor.Tensor, n int) ([]float32, error) {
 		return nil, nil
 	}
 	if t.Len() != n {
-		return nil, graph.Mark(graph.ErrShape, "zero points are %v where %d are needed", t, n)
+		return nil, graph.Errorf(graph.ErrShape, "zero points are %v where %d are needed", t, n)
 	}
 	list, err := c.scratchFloats(n)
 	if err != nil {

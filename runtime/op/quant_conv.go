@@ -14,7 +14,7 @@ func (c *Infer) checkFilters(w int, numbers ...int) error {
 		}
 		n, filters := c.In[i].Dims.Len(), c.In[w].Dims[0]
 		if n.IsKnown() && filters.IsKnown() && !n.Is(1) && !n.Same(filters) {
-			return graph.Mark(graph.ErrShape, "input %d is %v; one scale or zero point is needed, or %v", i, c.In[i].Type, filters)
+			return graph.Errorf(graph.ErrShape, "input %d is %v; one scale or zero point is needed, or %v", i, c.In[i].Type, filters)
 		}
 	}
 	return nil
@@ -125,7 +125,7 @@ func (o *QLinearConv) Infer(c *Infer) error {
 	}
 	if c.Has(8) {
 		if bias = c.In[8].Dims; c.In[8].DType != tensor.I32 {
-			return graph.Mark(graph.ErrShape, "B is %v, not int32", c.In[8].Type)
+			return graph.Errorf(graph.ErrShape, "B is %v, not int32", c.In[8].Type)
 		}
 	}
 	dims, err := o.conv.dims(x, c.In[3].Dims, bias)

@@ -46,7 +46,7 @@ func (c *Infer) checkAdded(i, b int, d tensor.DType) error {
 		return nil
 	}
 	if c.In[i].DType != d {
-		return graph.Mark(graph.ErrShape, "the bias is %v and the result has elements of %v", c.In[i].Type, d)
+		return graph.Errorf(graph.ErrShape, "the bias is %v and the result has elements of %v", c.In[i].Type, d)
 	}
 	columns := graph.Unknown()
 	switch w := c.In[b].Dims; {
@@ -64,7 +64,7 @@ func (c *Infer) checkAdded(i, b int, d tensor.DType) error {
 			return nil
 		}
 	}
-	return graph.Mark(graph.ErrShape, "the bias is %v; one number for each of %v columns is needed", c.In[i].Type, columns)
+	return graph.Errorf(graph.ErrShape, "the bias is %v; one number for each of %v columns is needed", c.In[i].Type, columns)
 }
 
 // DynamicQuantizeMatMul is the product of A, quantised as a whole for its range,
@@ -79,7 +79,7 @@ func (o *DynamicQuantizeMatMul) Infer(c *Infer) error {
 		return err
 	}
 	if c.In[2].DType != tensor.F32 {
-		return graph.Mark(graph.ErrShape, "scales are %v, not float32", c.In[2].Type)
+		return graph.Errorf(graph.ErrShape, "scales are %v, not float32", c.In[2].Type)
 	}
 	if err := c.checkZero(3, c.In[1].DType); err != nil {
 		return err
@@ -123,7 +123,7 @@ const (
 
 func newQGemm(n *Node) (Op, error) {
 	if n.HasIn(QGemmYScale) != n.HasIn(QGemmYZero) {
-		return nil, graph.Mark(graph.ErrFormat, "y_scale and y_zero_point must both be there or both be left out")
+		return nil, graph.Errorf(graph.ErrFormat, "y_scale and y_zero_point must both be there or both be left out")
 	}
 	return &QGemm{Gemm{Alpha: n.Float("alpha", 1), Beta: 1, TransA: n.Bool("transA", false), TransB: n.Bool("transB", false)}}, nil
 }
@@ -136,7 +136,7 @@ func (o *QGemm) Infer(c *Infer) error {
 	scales, d := []int{QGemmAScale, QGemmBScale}, tensor.F32
 	if c.Has(QGemmYZero) {
 		if d = c.In[QGemmYZero].DType; !byteTypes.Has(d) {
-			return graph.Mark(graph.ErrUnsupported, "the result's zero point is %v; the operator makes uint8 and int8", c.In[QGemmYZero].Type)
+			return graph.Errorf(graph.ErrUnsupported, "the result's zero point is %v; the operator makes uint8 and int8", c.In[QGemmYZero].Type)
 		}
 		scales = append(scales, QGemmYScale)
 	}
@@ -159,7 +159,7 @@ func (o *QGemm) Infer(c *Infer) error {
 	var add graph.Dims
 	if c.Has(QGemmC) {
 		if add = c.In[QGemmC].Dims; c.In[QGemmC].DType != tensor.I32 {
-			return graph.Mark(graph.ErrShape, "C is %v, not int32", c.In[QGemmC].Type)
+			return graph.Errorf(graph.ErrShape, "C is %v, not int32", c.In[QGemmC].Type)
 		}
 	}
 	dims, err := o.Gemm.dims(c.In[QGemmA].Dims, c.In[QGemmB].Dims, add)

@@ -22,7 +22,7 @@ func readGranularity(n *Node) (Granularity, error) {
 		g.block = n.Int("block_size", 0)
 	}
 	if g.block < 0 {
-		return g, graph.Mark(graph.ErrFormat, "block_size is %d; it cannot be negative", g.block)
+		return g, graph.Errorf(graph.ErrFormat, "block_size is %d; it cannot be negative", g.block)
 	}
 	return g, nil
 }
@@ -48,7 +48,7 @@ func (g Granularity) Grid(x, scale graph.Dims) (*QuantGrid, error) {
 	axis, err := normAxis(axis, len(x))
 	switch {
 	case g.whole:
-		return nil, graph.Mark(graph.ErrShape, "scales have shape %v; in this version there is one", scale)
+		return nil, graph.Errorf(graph.ErrShape, "scales have shape %v; in this version there is one", scale)
 	case err != nil:
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (g Granularity) Grid(x, scale graph.Dims) (*QuantGrid, error) {
 		want[axis] = x[axis].Add(graph.Known(g.block - 1)).Div(block)
 	}
 	if !sameExtents(scale, want) {
-		return nil, graph.Mark(graph.ErrShape, "scales have shape %v where a value of shape %v needs %v along axis %d in blocks of %v", scale, x, want, axis, block)
+		return nil, graph.Errorf(graph.ErrShape, "scales have shape %v where a value of shape %v needs %v along axis %d in blocks of %v", scale, x, want, axis, block)
 	}
 	grid := &QuantGrid{Outer: x[:axis].Len(), Axis: x[axis], Inner: x[axis+1:].Len(), Block: block, PerOuter: zero, PerAxis: one, PerInner: zero}
 	if g.block > 0 {
@@ -93,7 +93,7 @@ func (g Granularity) check(c *Infer) error {
 	if c.Has(2) && c.In[2].Dims != nil {
 		zero, ok := c.In[2].Dims.Concrete()
 		if ok && !zero.Equal(scale) && (zero.Len() != 1 || scale.Len() != 1) {
-			return graph.Mark(graph.ErrShape, "zero points have shape %v and scales %v", zero, scale)
+			return graph.Errorf(graph.ErrShape, "zero points have shape %v and scales %v", zero, scale)
 		}
 	}
 	if c.In[0].Dims == nil {

@@ -54,7 +54,7 @@ func (o *QuantizeLinear) Infer(c *Infer) error {
 	if c.Has(2) {
 		zero := c.In[2].DType
 		if !allCodes.Has(zero) || codes != tensor.Invalid && codes != zero {
-			return graph.Mark(graph.ErrFormat, "zero points are %v; output_dtype says %v, and codes are %v", c.In[2].Type, codes, allCodes)
+			return graph.Errorf(graph.ErrFormat, "zero points are %v; output_dtype says %v, and codes are %v", c.In[2].Type, codes, allCodes)
 		}
 		codes = zero
 	}
@@ -69,8 +69,8 @@ func (o *QuantizeLinear) Infer(c *Infer) error {
 }
 
 func checkScales(v *Value) error {
-	if d := v.DType; !isNarrow(d) && d != tensor.I32 && d != tensor.F8E8M0 {
-		return graph.Mark(graph.ErrUnsupported, "scales are %v; float32, float16, bfloat16, int32 and float8e8m0 are computed", v.Type)
+	if d := v.DType; !computesInF32(d) && d != tensor.I32 && d != tensor.F8E8M0 {
+		return graph.Errorf(graph.ErrUnsupported, "scales are %v; float32, float16, bfloat16, int32 and float8e8m0 are computed", v.Type)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (o *QuantizeLinear) Precision(scale tensor.DType) tensor.DType {
 	if p == tensor.Invalid {
 		p = scale
 	}
-	if !isNarrow(p) {
+	if !computesInF32(p) {
 		p = tensor.F32
 	}
 	return p
@@ -147,8 +147,8 @@ func (o *DequantizeLinear) Infer(c *Infer) error {
 	if to == tensor.Invalid {
 		to = c.In[1].DType
 	}
-	if !isNarrow(to) {
-		return graph.Mark(graph.ErrUnsupported, "scales are %v and output_dtype is %v; results are float32, float16 or bfloat16", c.In[1].Type, o.to)
+	if !computesInF32(to) {
+		return graph.Errorf(graph.ErrUnsupported, "scales are %v and output_dtype is %v; results are float32, float16 or bfloat16", c.In[1].Type, o.to)
 	}
 	if err := checkScales(c.In[1]); err != nil {
 		return err

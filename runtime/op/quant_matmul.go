@@ -12,7 +12,7 @@ import (
 func (c *Infer) checkBytes(inputs ...int) error {
 	for _, i := range inputs {
 		if !byteTypes.Has(c.In[i].DType) {
-			return graph.Mark(graph.ErrUnsupported, "input %d is %v; the operator multiplies uint8 and int8", i, c.In[i].Type)
+			return graph.Errorf(graph.ErrUnsupported, "input %d is %v; the operator multiplies uint8 and int8", i, c.In[i].Type)
 		}
 	}
 	return nil
@@ -84,7 +84,7 @@ func lanesAdmit(operand graph.Dims, left bool, numbers graph.Dims) error {
 	if n, ok := numbers.Len().Value(); ok && n == 1 || sameExtents(numbers, operand[axis:axis+1]) || sameExtents(numbers, want) {
 		return nil
 	}
-	return graph.Mark(graph.ErrShape, "scales or zero points have shape %v; an operand of shape %v takes one, %v, or %v", numbers, operand, operand[axis], want)
+	return graph.Errorf(graph.ErrShape, "scales or zero points have shape %v; an operand of shape %v takes one, %v, or %v", numbers, operand, operand[axis], want)
 }
 
 // QLinearMatMul is the product of quantised matrices, quantised. Bytes are
@@ -101,7 +101,7 @@ var codesOfMatMul = slices.Concat(byteTypes, narrowCodes[:4])
 func (o *QLinearMatMul) Infer(c *Infer) error {
 	for _, i := range []int{0, 3, 7} {
 		if !codesOfMatMul.Has(c.In[i].DType) {
-			return graph.Mark(graph.ErrUnsupported, "input %d is %v; the operator takes %v", i, c.In[i].Type, codesOfMatMul)
+			return graph.Errorf(graph.ErrUnsupported, "input %d is %v; the operator takes %v", i, c.In[i].Type, codesOfMatMul)
 		}
 	}
 	for _, i := range []int{1, 4, 6} {

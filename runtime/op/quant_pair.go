@@ -27,7 +27,7 @@ func (o *QLinearPair) Infer(c *Infer) error {
 	}
 	a, b := c.In[QLinearPairA], c.In[QLinearPairB]
 	if a.DType != b.DType {
-		return graph.Mark(graph.ErrShape, "the operands are %v and %v; their codes must be of one type", a.Type, b.Type)
+		return graph.Errorf(graph.ErrShape, "the operands are %v and %v; their codes must be of one type", a.Type, b.Type)
 	}
 	if err := c.checkPerTensor(a.DType, QLinearPairYScale, QLinearPairYZero); err != nil {
 		return err

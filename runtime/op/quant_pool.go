@@ -39,7 +39,7 @@ func (p *BytePooling) CheckAverage() error {
 	taps := 1
 	for _, a := range p.Axes {
 		if taps *= min(a.Taps, a.In); taps > maxPoolTaps {
-			return graph.Mark(graph.ErrUnsupported, "an average over a window of more than %d codes; dequantise before it", maxPoolTaps)
+			return graph.Errorf(graph.ErrUnsupported, "an average over a window of more than %d codes; dequantise before it", maxPoolTaps)
 		}
 	}
 	return nil
@@ -115,12 +115,12 @@ func (o *QuantPool) inferGlobal(c *Infer) error {
 	x := c.In[0]
 	dims := slices.Clone(x.Dims)
 	if dims != nil && len(dims) < 3 {
-		return graph.Mark(graph.ErrShape, "input %v has no spatial axes", x.Dims)
+		return graph.Errorf(graph.ErrShape, "input %v has no spatial axes", x.Dims)
 	}
 	for i := range o.spatial(dims) {
 		at := i + 2 - btoi(o.last)
 		if dims[at].Is(0) {
-			return graph.Mark(graph.ErrShape, "input %v has an empty spatial axis", x.Dims)
+			return graph.Errorf(graph.ErrShape, "input %v has an empty spatial axis", x.Dims)
 		}
 		dims[at] = graph.Known(1)
 	}

@@ -26,8 +26,8 @@ func codeRange(d tensor.DType) (low, high int) {
 
 // oneScale returns the only element of input i.
 func (c *Run) oneScale(i int) (float32, error) {
-	if !c.Has(i) || c.In[i].Len() != 1 || !isNarrow(c.In[i].DType()) {
-		return 0, graph.Mark(graph.ErrShape, "input %d, a scale, is not one number", i)
+	if !c.Has(i) || c.In[i].Len() != 1 || !computesInF32(c.In[i].DType()) {
+		return 0, graph.Errorf(graph.ErrShape, "input %d, a scale, is not one number", i)
 	}
 	return float32(scalarFloat(c.In[i])), nil
 }
@@ -38,7 +38,7 @@ func (c *Run) oneZero(i int) (int32, error) {
 		return 0, nil
 	}
 	if c.In[i].Len() != 1 {
-		return 0, graph.Mark(graph.ErrShape, "input %d, a zero point, is %v, not one number", i, c.In[i])
+		return 0, graph.Errorf(graph.ErrShape, "input %d, a zero point, is %v, not one number", i, c.In[i])
 	}
 	var zero [1]int32
 	return zero[0], putZeros(zero[:], c.In[i])
@@ -46,7 +46,7 @@ func (c *Run) oneZero(i int) (int32, error) {
 
 // scales returns the elements of a tensor of scales. A tensor left out has none.
 func (c *Run) scales(t *tensor.Tensor) ([]float32, error) {
-	if t == nil || isNarrow(t.DType()) {
+	if t == nil || computesInF32(t.DType()) {
 		return c.floats(t)
 	}
 	list, err := c.scratchFloats(t.Len())
@@ -63,7 +63,7 @@ func (c *Run) scales(t *tensor.Tensor) ([]float32, error) {
 			list[i] = float32(v)
 		}
 	default:
-		return nil, graph.Mark(graph.ErrUnsupported, "scales are %v", t)
+		return nil, graph.Errorf(graph.ErrUnsupported, "scales are %v", t)
 	}
 	return list, nil
 }
@@ -80,7 +80,7 @@ func (c *Run) zeros(t *tensor.Tensor, n int) ([]int32, error) {
 		return list, nil
 	}
 	if t.Len() != n {
-		return nil, graph.Mark(graph.ErrShape, "zero points are %v where %d are needed", t, n)
+		return nil, graph.Errorf(graph.ErrShape, "zero points are %v where %d are needed", t, n)
 	}
 	return list, putZeros(list, t)
 }
@@ -109,7 +109,7 @@ func putZeros(list []int32, t *tensor.Tensor) error {
 		copy(list, tensor.View[int32](t))
 	default:
 		if d.Layout() == nil || !d.IsInteger() {
-			return graph.Mark(graph.ErrUnsupported, "zero points are %v", t)
+			return graph.Errorf(graph.ErrUnsupported, "zero points are %v", t)
 		}
 		for i := range list {
 			list[i] = int32(d.Layout().At(t.Bytes(), i))
@@ -126,8 +126,8 @@ func widenInts[T uint8 | int8 | uint16 | int16](list []int32, from []T) {
 
 // checkScale reports, as far as is known, an input that cannot be scales.
 func (c *Infer) checkScale(i int) error {
-	if !c.Has(i) || !isNarrow(c.In[i].DType) {
-		return graph.Mark(graph.ErrShape, "input %d, a scale, must be of float32, float16 or bfloat16", i)
+	if !c.Has(i) || !computesInF32(c.In[i].DType) {
+		return graph.Errorf(graph.ErrShape, "input %d, a scale, must be of float32, float16 or bfloat16", i)
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ func (c *Infer) checkScale(i int) error {
 // that type.
 func (c *Infer) checkZero(i int, d tensor.DType) error {
 	if c.Has(i) && c.In[i].DType != d {
-		return graph.Mark(graph.ErrShape, "input %d, a zero point, is %v and its codes are %v", i, c.In[i].Type, d)
+		return graph.Errorf(graph.ErrShape, "input %d, a zero point, is %v and its codes are %v", i, c.In[i].Type, d)
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (c *Infer) checkPerTensor(d tensor.DType, scale, zero int) error {
 func (c *Infer) checkCodes(inputs ...int) error {
 	for _, i := range inputs {
 		if !c.Has(i) || !byteTypes.Has(c.In[i].DType) {
-			return graph.Mark(graph.ErrUnsupported, "input %d must be of uint8 or int8", i)
+			return graph.Errorf(graph.ErrUnsupported, "input %d must be of uint8 or int8", i)
 		}
 		if err := c.checkPerTensor(c.In[i].DType, i+1, i+2); err != nil {
 			return err
@@ -174,7 +174,7 @@ func (c *Infer) checkOne(inputs ...int) error {
 			continue
 		}
 		if n, ok := c.In[i].Dims.Len().Value(); ok && n != 1 {
-			return graph.Mark(graph.ErrShape, "input %d is %v; it must be one number", i, c.In[i].Type)
+			return graph.Errorf(graph.ErrShape, "input %d is %v; it must be one number", i, c.In[i].Type)
 		}
 	}
 	return nil

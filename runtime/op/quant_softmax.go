@@ -8,7 +8,7 @@ type QLinearSoftmax struct{ axes Softmax }
 
 func newQLinearSoftmax(n *Node) (Op, error) {
 	if !n.Has("opset") {
-		return nil, graph.Mark(graph.ErrFormat, "attribute opset is missing; it says how axis is meant")
+		return nil, graph.Errorf(graph.ErrFormat, "attribute opset is missing; it says how axis is meant")
 	}
 	return &QLinearSoftmax{axes: Softmax{Axis: n.Int("axis", -1), Flat: n.Int("opset", 0) < 13}}, nil
 }

@@ -36,10 +36,10 @@ type QLinearConcat struct {
 
 func newQLinearConcat(n *Node) (Op, error) {
 	if (len(n.Inputs)-2)%3 != 0 {
-		return nil, graph.Mark(graph.ErrFormat, "%d inputs; the operator takes two, and three for every value", len(n.Inputs))
+		return nil, graph.Errorf(graph.ErrFormat, "%d inputs; the operator takes two, and three for every value", len(n.Inputs))
 	}
 	if !n.Has("axis") {
-		return nil, graph.Mark(graph.ErrFormat, "attribute axis is missing")
+		return nil, graph.Errorf(graph.ErrFormat, "attribute axis is missing")
 	}
 	o := &QLinearConcat{concat: Concat{axis: n.Int("axis", 0)}}
 	for i := 2; i < len(n.Inputs); i += 3 {
@@ -90,7 +90,7 @@ func (o *QLinearWhere) Infer(c *Infer) error {
 	}
 	cond, x, y := c.In[0], c.In[QLinearWhereX], c.In[QLinearWhereY]
 	if cond.DType != tensor.Bool || x.DType != y.DType {
-		return graph.Mark(graph.ErrShape, "the condition is %v and the values are %v and %v; they must be bool and codes of one type", cond.Type, x.Type, y.Type)
+		return graph.Errorf(graph.ErrShape, "the condition is %v and the values are %v and %v; they must be bool and codes of one type", cond.Type, x.Type, y.Type)
 	}
 	if err := c.checkPerTensor(x.DType, QLinearWhereZScale, QLinearWhereZScale+1); err != nil {
 		return err

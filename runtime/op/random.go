@@ -9,20 +9,20 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// chance is where an operator's random numbers come from. A node with a seed
+// rngSource is the random numbers of an operator. A node with a seed
 // draws the same numbers in every run, the same as others with that seed; one
 // without draws from a stream of its own that is new in every run.
-type chance struct {
+type rngSource struct {
 	seed   uint64
 	seeded bool
 }
 
-func newChance(n *Node) chance {
-	return chance{uint64(math.Float32bits(n.Float("seed", 0))), n.Has("seed")}
+func newRNGSource(n *Node) rngSource {
+	return rngSource{uint64(math.Float32bits(n.Float("seed", 0))), n.Has("seed")}
 }
 
 // stream returns the generator for one run.
-func (c chance) stream() philox {
+func (c rngSource) stream() philox {
 	if c.seeded {
 		return newPhilox(c.seed)
 	}
@@ -32,7 +32,7 @@ func (c chance) stream() philox {
 // randomFill makes a tensor of independent numbers, uniform from low to high or
 // normal with a mean and a deviation.
 type randomFill struct {
-	chance
+	rngSource
 	shape  tensor.Shape // of the node; nil for that of input 0
 	to     tensor.DType // Invalid for that of input 0
 	normal bool
@@ -41,7 +41,7 @@ type randomFill struct {
 
 func newRandomFill(normal, like bool) func(n *Node) (Op, error) {
 	return func(n *Node) (Op, error) {
-		o := &randomFill{chance: newChance(n), normal: normal}
+		o := &randomFill{rngSource: newRNGSource(n), normal: normal}
 		if normal {
 			o.a, o.b = float64(n.Float("mean", 0)), float64(n.Float("scale", 1))
 		} else {
@@ -51,9 +51,9 @@ func newRandomFill(normal, like bool) func(n *Node) (Op, error) {
 		if like {
 			def = tensor.Invalid
 		} else if o.shape = n.Ints("shape"); o.shape == nil {
-			return nil, graph.Mark(graph.ErrFormat, "attribute shape is missing")
+			return nil, graph.Errorf(graph.ErrFormat, "attribute shape is missing")
 		} else if err := o.shape.Check(); err != nil {
-			return nil, graph.Mark(graph.ErrFormat, "attribute shape: %w", err)
+			return nil, graph.Errorf(graph.ErrFormat, "attribute shape: %w", err)
 		}
 		var err error
 		o.to, err = n.elementTypeOf("dtype", def, floats)
@@ -79,7 +79,7 @@ func likeType(to tensor.DType, in *Value, made Types) (tensor.DType, error) {
 		return to, nil
 	}
 	if !made.Has(in.DType) {
-		return tensor.Invalid, graph.Mark(graph.ErrUnsupported, "without a dtype, elements would be %v; the operator makes %v", in.DType, made)
+		return tensor.Invalid, graph.Errorf(graph.ErrUnsupported, "without a dtype, elements would be %v; the operator makes %v", in.DType, made)
 	}
 	return in.DType, nil
 }
@@ -101,7 +101,7 @@ func (o *randomFill) Run(c *Run) error {
 
 // bernoulli is 1 with the probability that the input says, else 0.
 type bernoulli struct {
-	chance
+	rngSource
 	to tensor.DType // Invalid for that of the input
 }
 
@@ -109,7 +109,7 @@ var bernoulliTypes = slices.Concat(numeric, boolean)
 
 func newBernoulli(n *Node) (Op, error) {
 	to, err := n.elementTypeOf("dtype", tensor.Invalid, bernoulliTypes)
-	return &bernoulli{newChance(n), to}, err
+	return &bernoulli{newRNGSource(n), to}, err
 }
 
 // Infer keeps the shape.
@@ -134,15 +134,15 @@ func (o *bernoulli) Run(c *Run) error {
 // multinomial draws outcomes for every row of logarithms of probabilities, which
 // need not add up to 1.
 type multinomial struct {
-	chance
+	rngSource
 	samples int
 	to      tensor.DType
 }
 
 func newMultinomial(n *Node) (Op, error) {
-	o := &multinomial{chance: newChance(n), samples: n.Int("sample_size", 1)}
+	o := &multinomial{rngSource: newRNGSource(n), samples: n.Int("sample_size", 1)}
 	if o.samples < 0 || o.samples > maxRange {
-		return nil, graph.Mark(graph.ErrFormat, "sample_size is %d", o.samples)
+		return nil, graph.Errorf(graph.ErrFormat, "sample_size is %d", o.samples)
 	}
 	var err error
 	o.to, err = n.elementTypeOf("dtype", tensor.I32, Types{tensor.I32, tensor.I64})
@@ -154,7 +154,7 @@ func (o *multinomial) Infer(c *Infer) error {
 	batch := graph.Unknown()
 	if rank, ok := c.In[0].Rank(); ok {
 		if rank != 2 {
-			return graph.Mark(graph.ErrShape, "input is %v; it takes [batch,outcomes]", c.In[0].Type)
+			return graph.Errorf(graph.ErrShape, "input is %v; it takes [batch,outcomes]", c.In[0].Type)
 		}
 		batch = c.In[0].Dims[0]
 	}
@@ -181,7 +181,7 @@ func (o *multinomial) Run(c *Run) error {
 			sums[j] = total
 		}
 		if !(total > 0) {
-			return graph.Mark(graph.ErrShape, "row %d has no outcome to draw", row)
+			return graph.Errorf(graph.ErrShape, "row %d has no outcome to draw", row)
 		}
 		for i := row * o.samples; i < (row+1)*o.samples; i++ {
 			u := g.uniform(i) * total

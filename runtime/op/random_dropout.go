@@ -42,10 +42,10 @@ func (o *dropout) Infer(c *Infer) error {
 		c.Set(1, tensor.Bool, in.Dims)
 	}
 	if c.Has(1) && !floats.Has(c.In[1].DType) {
-		return graph.Mark(graph.ErrUnsupported, "ratio has elements of type %v", c.In[1].DType)
+		return graph.Errorf(graph.ErrUnsupported, "ratio has elements of type %v", c.In[1].DType)
 	}
 	if c.Has(2) && c.In[2].DType != tensor.Bool {
-		return graph.Mark(graph.ErrShape, "training_mode is %v, not bool", c.In[2].DType)
+		return graph.Errorf(graph.ErrShape, "training_mode is %v, not bool", c.In[2].DType)
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func (o *dropout) settings(c *Run) (train bool, ratio float64, err error) {
 	train, ratio = o.train, o.ratio
 	for _, i := range []int{1, 2} {
 		if c.Has(i) && c.In[i].Len() != 1 {
-			return false, 0, graph.Mark(graph.ErrShape, "input %d is %v, not one element", i, c.In[i])
+			return false, 0, graph.Errorf(graph.ErrShape, "input %d is %v, not one element", i, c.In[i])
 		}
 	}
 	if c.Has(1) {
@@ -65,7 +65,7 @@ func (o *dropout) settings(c *Run) (train bool, ratio float64, err error) {
 		train = c.In[2].Bytes()[0] != 0
 	}
 	if train && !(ratio >= 0 && ratio < 1) {
-		return false, 0, graph.Mark(graph.ErrShape, "ratio %g is not in [0,1)", ratio)
+		return false, 0, graph.Errorf(graph.ErrShape, "ratio %g is not in [0,1)", ratio)
 	}
 	return train && ratio != 0, ratio, nil
 }
@@ -101,7 +101,7 @@ func fillWith[T tensor.Element](t *tensor.Tensor, v T) {
 // drop writes the mask and applies it to output 0, which holds the input.
 func (o *dropout) drop(c *Run, ratio float64) error {
 	if o.typed {
-		return graph.Mark(graph.ErrUnsupported, "training with a mask of elements of type %v; write the model for opset 12 or later", c.In[0].DType())
+		return graph.Errorf(graph.ErrUnsupported, "training with a mask of elements of type %v; write the model for opset 12 or later", c.In[0].DType())
 	}
 	seed := o.seed
 	if !o.seeded {

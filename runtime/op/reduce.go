@@ -81,7 +81,7 @@ func newReduce(r *Reducer) func(n *Node) (Op, error) {
 		}
 		o.attr = n.Ints("axes")
 		if n.HasIn(1) {
-			return nil, graph.Mark(graph.ErrFormat, "axes became an input in a later version; here they are an attribute")
+			return nil, graph.Errorf(graph.ErrFormat, "axes became an input in a later version; here they are an attribute")
 		}
 		return o, nil
 	}

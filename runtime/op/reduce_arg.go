@@ -41,7 +41,7 @@ func (o *argReduce) Infer(c *Infer) error {
 		return err
 	}
 	if c.In[0].Dims[axis].Is(0) {
-		return graph.Mark(graph.ErrShape, "axis %d is empty", o.axis)
+		return graph.Errorf(graph.ErrShape, "axis %d is empty", o.axis)
 	}
 	reduced := make([]bool, rank)
 	reduced[axis] = true
@@ -163,7 +163,7 @@ func (o *cumulate) Run(c *Run) error {
 	}
 	x, out := c.In[0], c.Out[0]
 	if len(axes) != 1 {
-		return graph.Mark(graph.ErrShape, "axis is %v; it takes one number", c.In[1])
+		return graph.Errorf(graph.ErrShape, "axis is %v; it takes one number", c.In[1])
 	}
 	axis, err := normAxis(axes[0], len(x.Shape()))
 	if err != nil || x.Len() == 0 {

@@ -61,7 +61,7 @@ func (r *Registry) Rows() []*Row {
 func (r *Registry) Find(n *graph.Node) (*Row, int, error) {
 	row := r.rows[key(n.Domain, n.Op)]
 	if row == nil {
-		return nil, 0, graph.Mark(graph.ErrUnsupported, "operator %s is not implemented%s; a program can register it (op.Registry.Register) and pass the registry in its options", n.OpName(), r.near(n))
+		return nil, 0, graph.Errorf(graph.ErrUnsupported, "operator %s is not implemented%s; a program can register it (op.Registry.Register) and pass the registry in its options", n.OpName(), r.near(n))
 	}
 	since := 0
 	for _, v := range row.Since {
@@ -70,7 +70,7 @@ func (r *Registry) Find(n *graph.Node) (*Row, int, error) {
 		}
 	}
 	if since == 0 {
-		return nil, 0, graph.Mark(graph.ErrFormat, "operator %s does not exist in version %d of its domain; it came with version %d",
+		return nil, 0, graph.Errorf(graph.ErrFormat, "operator %s does not exist in version %d of its domain; it came with version %d",
 			n.Op, n.Version, row.Since[0])
 	}
 	return row, since, nil
@@ -128,7 +128,7 @@ func (row *Row) CheckTypes(in []*Value) error {
 				names[i] = t.String()
 			}
 			slices.Sort(names)
-			return graph.Mark(graph.ErrUnsupported, "input %d has element type %v; the operator takes %s", row.Typed, d, strings.Join(names, ", "))
+			return graph.Errorf(graph.ErrUnsupported, "input %d has element type %v; the operator takes %s", row.Typed, d, strings.Join(names, ", "))
 		}
 	}
 	return nil

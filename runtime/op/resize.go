@@ -58,7 +58,7 @@ func newUpsample(n *Node) (Op, error) {
 	case n.Since == 7:
 		o.scales = -1
 		if o.fixed = n.Floats("scales"); o.fixed == nil {
-			return nil, graph.Mark(graph.ErrFormat, "attribute \"scales\" is missing")
+			return nil, graph.Errorf(graph.ErrFormat, "attribute \"scales\" is missing")
 		}
 	}
 	return o, o.check()
@@ -75,11 +75,11 @@ func (o *Resize) check() error {
 		{"keep_aspect_ratio_policy", o.policy, resizePolicies},
 	} {
 		if !slices.Contains(c.list, c.value) {
-			return graph.Mark(graph.ErrFormat, "%s is %q; it takes %q", c.name, c.value, c.list)
+			return graph.Errorf(graph.ErrFormat, "%s is %q; it takes %q", c.name, c.value, c.list)
 		}
 	}
 	if o.filter.antialias && o.filter.mode == "nearest" {
-		return graph.Mark(graph.ErrFormat, "antialias does not go with mode nearest")
+		return graph.Errorf(graph.ErrFormat, "antialias does not go with mode nearest")
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (o *Resize) resizedAxes(rank int) ([]int, error) {
 func (o *Resize) Infer(c *Infer) error {
 	x := c.In[0]
 	if d := x.DType; o.filter.mode != "nearest" && !floats.Has(d) && !d.IsInteger() {
-		return graph.Mark(graph.ErrUnsupported, "elements of %v cannot be interpolated; mode nearest takes them", d)
+		return graph.Errorf(graph.ErrUnsupported, "elements of %v cannot be interpolated; mode nearest takes them", d)
 	}
 	rank, ok := x.Rank()
 	if !ok {
@@ -200,7 +200,7 @@ func (o *Resize) targets(in []*tensor.Tensor, n int) (t targets, err error) {
 	}
 	if s := given(o.sizes); s != nil {
 		if t.scales != nil {
-			return t, graph.Mark(graph.ErrFormat, "has both scales and sizes; the operator takes one of them")
+			return t, graph.Errorf(graph.ErrFormat, "has both scales and sizes; the operator takes one of them")
 		}
 		if t.sizes, err = Ints(s); err != nil {
 			return t, err
@@ -208,18 +208,18 @@ func (o *Resize) targets(in []*tensor.Tensor, n int) (t targets, err error) {
 	}
 	switch {
 	case t.scales == nil && t.sizes == nil && n > 0:
-		return t, graph.Mark(graph.ErrFormat, "has neither scales nor sizes")
+		return t, graph.Errorf(graph.ErrFormat, "has neither scales nor sizes")
 	case max(len(t.scales), len(t.sizes)) != n:
-		return t, graph.Mark(graph.ErrShape, "scales or sizes have %d elements for %d axes", max(len(t.scales), len(t.sizes)), n)
+		return t, graph.Errorf(graph.ErrShape, "scales or sizes have %d elements for %d axes", max(len(t.scales), len(t.sizes)), n)
 	}
 	for _, s := range t.scales {
 		if !(s > 0) || math.IsInf(float64(s), 0) {
-			return t, graph.Mark(graph.ErrShape, "scale %v is not a number above 0", s)
+			return t, graph.Errorf(graph.ErrShape, "scale %v is not a number above 0", s)
 		}
 	}
 	for _, s := range t.sizes {
 		if s < 0 {
-			return t, graph.Mark(graph.ErrShape, "size %d is below 0", s)
+			return t, graph.Errorf(graph.ErrShape, "size %d is below 0", s)
 		}
 	}
 	t.begin, t.end = make([]float64, n), slices.Repeat([]float64{1}, n)
@@ -228,11 +228,11 @@ func (o *Resize) targets(in []*tensor.Tensor, n int) (t targets, err error) {
 	}
 	roi := doubles(given(o.roi))
 	if len(roi) != 2*n {
-		return t, graph.Mark(graph.ErrShape, "roi has %d elements for %d axes; it takes two per axis", len(roi), n)
+		return t, graph.Errorf(graph.ErrShape, "roi has %d elements for %d axes; it takes two per axis", len(roi), n)
 	}
 	for _, v := range roi {
 		if math.IsNaN(v) || math.Abs(v) > math.MaxInt32 {
-			return t, graph.Mark(graph.ErrShape, "roi %v is out of range", v)
+			return t, graph.Errorf(graph.ErrShape, "roi %v is out of range", v)
 		}
 	}
 	t.begin, t.end = roi[:n], roi[n:]
@@ -258,15 +258,15 @@ func (o *Resize) plan(shape tensor.Shape, axes []int, t targets) ([]resized, err
 		} else {
 			out := float32(r.In) * float32(r.end-r.begin) * t.scales[i]
 			if !(out >= 0 && out < math.MaxInt32) {
-				return nil, graph.Mark(graph.ErrShape, "axis %d of %d elements at scale %v would have %v", a, r.In, t.scales[i], out)
+				return nil, graph.Errorf(graph.ErrShape, "axis %d of %d elements at scale %v would have %v", a, r.In, t.scales[i], out)
 			}
 			r.Out, r.scale = int(out), float64(t.scales[i])
 		}
 		if r.In == 0 && r.Out > 0 {
-			return nil, graph.Mark(graph.ErrShape, "axis %d is empty and cannot become %d elements", a, r.Out)
+			return nil, graph.Errorf(graph.ErrShape, "axis %d is empty and cannot become %d elements", a, r.Out)
 		}
 		if r.In > math.MaxInt32 || r.Out > math.MaxInt32 {
-			return nil, graph.Mark(graph.ErrShape, "axis %d has too many elements", a)
+			return nil, graph.Errorf(graph.ErrShape, "axis %d has too many elements", a)
 		}
 		list[i] = r
 	}
@@ -280,7 +280,7 @@ func (o *Resize) plan(shape tensor.Shape, axes []int, t targets) ([]resized, err
 func (o *Resize) keepAspect(list []resized) error {
 	for _, r := range list {
 		if r.In == 0 {
-			return graph.Mark(graph.ErrShape, "axis %d is empty and has no aspect ratio", r.Axis)
+			return graph.Errorf(graph.ErrShape, "axis %d is empty and has no aspect ratio", r.Axis)
 		}
 	}
 	scale := slices.MinFunc(list, compareScale).scale
@@ -290,7 +290,7 @@ func (o *Resize) keepAspect(list []resized) error {
 	for i := range list {
 		out := math.Floor(scale*float64(list[i].In) + 0.5)
 		if out > math.MaxInt32 {
-			return graph.Mark(graph.ErrShape, "axis %d would have %v elements", list[i].Axis, out)
+			return graph.Errorf(graph.ErrShape, "axis %d would have %v elements", list[i].Axis, out)
 		}
 		list[i].scale, list[i].Out = scale, int(out)
 	}

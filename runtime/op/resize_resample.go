@@ -91,7 +91,7 @@ func (f *filter) resample(r resized) (*Resample, error) {
 	if f.mode != "nearest" {
 		first, span = f.span(r.scale)
 		if span > maxTaps/max(r.Out, 1) {
-			return nil, graph.Mark(graph.ErrUnsupported, "axis %d takes %d inputs for each of %d outputs, too many", r.Axis, span, r.Out)
+			return nil, graph.Errorf(graph.ErrUnsupported, "axis %d takes %d inputs for each of %d outputs, too many", r.Axis, span, r.Out)
 		}
 	}
 	t.Taps = min(span, r.In)

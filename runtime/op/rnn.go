@@ -31,7 +31,7 @@ func newRecurrent(n *Node, gates int, functions ...string) (Op, error) {
 	if n.Since >= 14 {
 		layout := n.Int("layout", 0)
 		if layout != 0 && layout != 1 {
-			return nil, graph.Mark(graph.ErrFormat, "layout is %d; it takes 0 or 1", layout)
+			return nil, graph.Errorf(graph.ErrFormat, "layout is %d; it takes 0 or 1", layout)
 		}
 		o.BatchFirst = layout == 1
 	}
@@ -40,7 +40,7 @@ func newRecurrent(n *Node, gates int, functions ...string) (Op, error) {
 	}
 	clip := n.Float("clip", float32(math.Inf(1)))
 	if o.Hidden < 0 || !(clip > 0) {
-		return nil, graph.Mark(graph.ErrFormat, "hidden_size %d and clip %v must be positive", o.Hidden, clip)
+		return nil, graph.Errorf(graph.ErrFormat, "hidden_size %d and clip %v must be positive", o.Hidden, clip)
 	}
 	switch d := n.Str("direction", "forward"); d {
 	case "forward":
@@ -49,7 +49,7 @@ func newRecurrent(n *Node, gates int, functions ...string) (Op, error) {
 	case "bidirectional":
 		o.Directions = 2
 	default:
-		return nil, graph.Mark(graph.ErrFormat, "direction is %q; it takes forward, reverse, bidirectional", d)
+		return nil, graph.Errorf(graph.ErrFormat, "direction is %q; it takes forward, reverse, bidirectional", d)
 	}
 	names := n.Strs("activations")
 	count := len(functions) * o.Directions
@@ -59,7 +59,7 @@ func newRecurrent(n *Node, gates int, functions ...string) (Op, error) {
 	case gates == 1 && len(names) == 2: // what the standard gives as the default
 		names = names[:count]
 	case len(names) != count:
-		return nil, graph.Mark(graph.ErrFormat, "%d activations for %d directions; it takes %d", len(names), o.Directions, count)
+		return nil, graph.Errorf(graph.ErrFormat, "%d activations for %d directions; it takes %d", len(names), o.Directions, count)
 	}
 	bound, err := bindActivations(names, n.Floats("activation_alpha"), n.Floats("activation_beta"))
 	if err != nil {
@@ -77,14 +77,14 @@ func newRecurrent(n *Node, gates int, functions ...string) (Op, error) {
 func (o *Recurrent) Infer(c *Infer) error {
 	x, w, r := c.In[0], c.In[1], c.In[2]
 	if x == nil || w == nil || r == nil {
-		return graph.Mark(graph.ErrFormat, "one of the inputs X, W, R is left out")
+		return graph.Errorf(graph.ErrFormat, "one of the inputs X, W, R is left out")
 	}
 	for i, v := range c.In {
 		if v != nil && i == 4 && v.DType != tensor.I32 {
-			return graph.Mark(graph.ErrUnsupported, "sequence lengths are %v; they take i32", v.DType)
+			return graph.Errorf(graph.ErrUnsupported, "sequence lengths are %v; they take i32", v.DType)
 		}
 		if v != nil && i != 4 && v.DType != x.DType {
-			return graph.Mark(graph.ErrShape, "inputs 0 and %d have element types %v and %v", i, x.DType, v.DType)
+			return graph.Errorf(graph.ErrShape, "inputs 0 and %d have element types %v and %v", i, x.DType, v.DType)
 		}
 	}
 	steps, batch, hidden, err := o.extents(c)
@@ -122,7 +122,7 @@ func (o *Recurrent) extents(c *Infer) (steps, batch, hidden graph.Dim, err error
 			*want[k], ok = joinDim(*want[k], dims[k])
 		}
 		if !ok {
-			err = graph.Mark(graph.ErrShape, "input %d has shape %v, which does not fit the others or hidden_size", i, dims)
+			err = graph.Errorf(graph.ErrShape, "input %d has shape %v, which does not fit the others or hidden_size", i, dims)
 		}
 	}
 	dirs := graph.Known(o.Directions)
@@ -144,7 +144,7 @@ func (o *Recurrent) extents(c *Infer) (steps, batch, hidden graph.Dim, err error
 	meet(4, &batch)
 	meet(7, &dirs, &peepholes)
 	if err == nil && input.Is(0) {
-		err = graph.Mark(graph.ErrUnsupported, "X %v has no elements for a step; it needs one", c.In[0].Dims)
+		err = graph.Errorf(graph.ErrUnsupported, "X %v has no elements for a step; it needs one", c.In[0].Dims)
 	}
 	return steps, batch, hidden, err
 }
@@ -153,7 +153,7 @@ func (o *Recurrent) extents(c *Infer) (steps, batch, hidden graph.Dim, err error
 func (o *Recurrent) checkSize(steps, batch, hidden graph.Dim) error {
 	total, ok := graph.Dims{steps.Add(graph.Known(1)), batch, hidden, graph.Known(o.Directions), graph.Known(8 * (o.Gates + 2))}.Concrete()
 	if ok && total.Check() != nil {
-		return graph.Mark(graph.ErrShape, "%v steps of %v sequences with %v states are too many", steps, batch, hidden)
+		return graph.Errorf(graph.ErrShape, "%v steps of %v sequences with %v states are too many", steps, batch, hidden)
 	}
 	return nil
 }

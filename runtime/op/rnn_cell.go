@@ -27,7 +27,7 @@ func bindActivations(names []string, alphas, betas []float32) ([]RecurrentFuncti
 	for i, name := range names {
 		a, ok := FindRecurrentActivation(name)
 		if !ok {
-			return nil, graph.Mark(graph.ErrUnsupported, "activation %q is not one of the standard's", name)
+			return nil, graph.Errorf(graph.ErrUnsupported, "activation %q is not one of the standard's", name)
 		}
 		out[i].Name = a.Name
 		out[i].Alpha, out[i].Beta = a.Values()

@@ -13,7 +13,7 @@ func sequenceOf(elem graph.Type) graph.Type { return graph.Type{Kind: graph.Sequ
 // elemOf is the type of the elements of a sequence or an optional.
 func elemOf(v *Value) (graph.Type, error) {
 	if v == nil || v.Kind != graph.SequenceType && v.Kind != graph.OptionalType || v.Elem == nil {
-		return graph.Type{}, graph.Mark(graph.ErrShape, "input is not a sequence or an optional")
+		return graph.Type{}, graph.Errorf(graph.ErrShape, "input is not a sequence or an optional")
 	}
 	return *v.Elem, nil
 }
@@ -26,7 +26,7 @@ func (c *Run) items(i int) ([]tensor.Value, error) {
 	}
 	s, ok := v.(*tensor.Sequence)
 	if !ok {
-		return nil, graph.Mark(graph.ErrShape, "input %d is %v, no sequence", i, c.Values[i])
+		return nil, graph.Errorf(graph.ErrShape, "input %d is %v, no sequence", i, c.Values[i])
 	}
 	return s.Items, nil
 }
@@ -39,14 +39,14 @@ func (c *Run) position(i, n, def int) (int, error) {
 	}
 	list, err := Ints(c.In[i])
 	if err != nil || len(list) != 1 {
-		return 0, graph.Mark(graph.ErrShape, "position is %v, not one integer", c.In[i])
+		return 0, graph.Errorf(graph.ErrShape, "position is %v, not one integer", c.In[i])
 	}
 	at := list[0]
 	if at < 0 {
 		at += n
 	}
 	if at < 0 || at >= n {
-		return 0, graph.Mark(graph.ErrShape, "position %d is outside of [%d,%d]", list[0], -n, n-1)
+		return 0, graph.Errorf(graph.ErrShape, "position %d is outside of [%d,%d]", list[0], -n, n-1)
 	}
 	return at, nil
 }
@@ -82,7 +82,7 @@ func sameSequence(c *Infer) error {
 func inferConstruct(c *Infer) error {
 	for _, v := range c.In {
 		if v.Kind != graph.TensorType || v.DType != c.In[0].DType {
-			return graph.Mark(graph.ErrShape, "elements of one sequence are %v and %v", c.In[0].Type, v.Type)
+			return graph.Errorf(graph.ErrShape, "elements of one sequence are %v and %v", c.In[0].Type, v.Type)
 		}
 	}
 	c.SetType(0, sequenceOf(graph.TensorOf(c.In[0].DType, nil)))
@@ -122,7 +122,7 @@ func runInsert(c *Run) error {
 		return err
 	}
 	if c.In[1] == nil {
-		return graph.Mark(graph.ErrShape, "%v cannot be put into a sequence", c.Values[1])
+		return graph.Errorf(graph.ErrShape, "%v cannot be put into a sequence", c.Values[1])
 	}
 	// A negative position counts from the end of the sequence as it was.
 	if c.Has(2) {
@@ -131,7 +131,7 @@ func runInsert(c *Run) error {
 		}
 	}
 	if at < 0 {
-		return graph.Mark(graph.ErrShape, "position is before the first of %d elements", len(items))
+		return graph.Errorf(graph.ErrShape, "position is before the first of %d elements", len(items))
 	}
 	c.Set(0, &tensor.Sequence{Items: slices.Insert(slices.Clone(items), at, c.Values[1])})
 	return nil
@@ -147,7 +147,7 @@ func runErase(c *Run) error {
 		return err
 	}
 	if at < 0 {
-		return graph.Mark(graph.ErrShape, "the sequence is empty")
+		return graph.Errorf(graph.ErrShape, "the sequence is empty")
 	}
 	c.Set(0, &tensor.Sequence{Items: slices.Delete(slices.Clone(items), at, at+1)})
 	return nil
@@ -190,13 +190,13 @@ func newEmptySequence(n *Node) (Op, error) {
 }
 
 var sequenceRows = []Row{
-	{Name: "SequenceConstruct", Since: []int{11}, In: [2]int{1, Any}, Out: [2]int{1, 1}, Makes: true, New: newSequenceOp(inferConstruct, runConstruct)},
-	{Name: "SequenceEmpty", Since: []int{11}, In: [2]int{0, 0}, Out: [2]int{1, 1}, Makes: true, New: newEmptySequence},
-	{Name: "SequenceAt", Since: []int{11}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Makes: true, New: newSequenceOp(inferAt, runAt)},
-	{Name: "SequenceInsert", Since: []int{11}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Makes: true, New: newSequenceOp(sameSequence, runInsert)},
-	{Name: "SequenceErase", Since: []int{11}, In: [2]int{1, 2}, Out: [2]int{1, 1}, Makes: true, New: newSequenceOp(sameSequence, runErase)},
-	{Name: "SequenceLength", Since: []int{11}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Makes: true, New: newSequenceOp(inferLength, runLength)},
-	{Name: "SequenceMap", Since: []int{17}, In: [2]int{1, Any}, Out: [2]int{1, Any}, Makes: true, New: newSequenceMap},
-	{Name: "SplitToSequence", Since: []int{11, 24}, In: [2]int{1, 2}, Out: [2]int{1, 1}, Makes: true, New: newSplitToSequence},
-	{Name: "ConcatFromSequence", Since: []int{11}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Makes: true, New: newConcatFromSequence},
+	{Name: "SequenceConstruct", Since: []int{11}, In: [2]int{1, Any}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newSequenceOp(inferConstruct, runConstruct)},
+	{Name: "SequenceEmpty", Since: []int{11}, In: [2]int{0, 0}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newEmptySequence},
+	{Name: "SequenceAt", Since: []int{11}, In: [2]int{2, 2}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newSequenceOp(inferAt, runAt)},
+	{Name: "SequenceInsert", Since: []int{11}, In: [2]int{2, 3}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newSequenceOp(sameSequence, runInsert)},
+	{Name: "SequenceErase", Since: []int{11}, In: [2]int{1, 2}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newSequenceOp(sameSequence, runErase)},
+	{Name: "SequenceLength", Since: []int{11}, In: [2]int{1, 1}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newSequenceOp(inferLength, runLength)},
+	{Name: "SequenceMap", Since: []int{17}, In: [2]int{1, Any}, Out: [2]int{1, Any}, DynamicOutputs: true, New: newSequenceMap},
+	{Name: "SplitToSequence", Since: []int{11, 24}, In: [2]int{1, 2}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newSplitToSequence},
+	{Name: "ConcatFromSequence", Since: []int{11}, In: [2]int{1, 1}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newConcatFromSequence},
 }

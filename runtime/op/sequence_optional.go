@@ -16,7 +16,7 @@ func newOptional(n *Node) (Op, error) {
 		o.elem = a.Type
 	}
 	if !n.HasIn(0) && o.elem == nil {
-		return nil, graph.Mark(graph.ErrFormat, "has neither an input nor attribute type")
+		return nil, graph.Errorf(graph.ErrFormat, "has neither an input nor attribute type")
 	}
 	return o, nil
 }
@@ -60,7 +60,7 @@ func inferGetElement(c *Infer) error {
 func runGetElement(c *Run) error {
 	v := present(c.Values[0])
 	if v == nil {
-		return graph.Mark(graph.ErrShape, "the optional is empty")
+		return graph.Errorf(graph.ErrShape, "the optional is empty")
 	}
 	c.Set(0, v)
 	return nil
@@ -77,7 +77,7 @@ func runHasElement(c *Run) error {
 }
 
 var optionalRows = []Row{
-	{Name: "Optional", Since: []int{15}, In: [2]int{0, 1}, Out: [2]int{1, 1}, Makes: true, New: newOptional},
-	{Name: "OptionalGetElement", Since: []int{15, 18}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Makes: true, New: newSequenceOp(inferGetElement, runGetElement)},
-	{Name: "OptionalHasElement", Since: []int{15, 18}, In: [2]int{0, 1}, Out: [2]int{1, 1}, Makes: true, New: newSequenceOp(inferHasElement, runHasElement)},
+	{Name: "Optional", Since: []int{15}, In: [2]int{0, 1}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newOptional},
+	{Name: "OptionalGetElement", Since: []int{15, 18}, In: [2]int{1, 1}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newSequenceOp(inferGetElement, runGetElement)},
+	{Name: "OptionalHasElement", Since: []int{15, 18}, In: [2]int{0, 1}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newSequenceOp(inferHasElement, runHasElement)},
 }

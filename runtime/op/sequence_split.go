@@ -67,7 +67,7 @@ func (splitToSequence) sizes(in *tensor.Tensor, n int) ([]int, error) {
 	}
 	size := list[0]
 	if size < 1 {
-		return nil, graph.Mark(graph.ErrShape, "parts of %d elements", size)
+		return nil, graph.Errorf(graph.ErrShape, "parts of %d elements", size)
 	}
 	var sizes []int
 	for ; n > 0; n -= size {
@@ -85,7 +85,7 @@ type concatFromSequence struct {
 
 func newConcatFromSequence(n *Node) (Op, error) {
 	if !n.Has("axis") {
-		return nil, graph.Mark(graph.ErrFormat, "attribute axis is missing")
+		return nil, graph.Errorf(graph.ErrFormat, "attribute axis is missing")
 	}
 	return concatFromSequence{axis: n.Int("axis", 0), newAxis: n.Bool("new_axis", false)}, nil
 }
@@ -102,13 +102,13 @@ func (o concatFromSequence) Run(c *Run) error {
 		return err
 	}
 	if len(items) == 0 {
-		return graph.Mark(graph.ErrShape, "the sequence is empty, so the shape of the output is not known")
+		return graph.Errorf(graph.ErrShape, "the sequence is empty, so the shape of the output is not known")
 	}
 	list := make([]*tensor.Tensor, len(items))
 	for i, v := range items {
 		t, ok := v.(*tensor.Tensor)
 		if !ok {
-			return graph.Mark(graph.ErrShape, "element %d is %v, no tensor", i, v)
+			return graph.Errorf(graph.ErrShape, "element %d is %v, no tensor", i, v)
 		}
 		list[i] = t
 	}
@@ -154,7 +154,7 @@ func (o sequenceMap) Infer(c *Infer) error {
 		return err
 	}
 	if len(out) != len(c.Out) {
-		return graph.Mark(graph.ErrFormat, "the body has %d outputs and the node %d", len(out), len(c.Out))
+		return graph.Errorf(graph.ErrFormat, "the body has %d outputs and the node %d", len(out), len(c.Out))
 	}
 	for i, v := range out {
 		elem := v.Type
@@ -178,7 +178,7 @@ func (sequenceMap) Run(c *Run) error {
 				continue
 			}
 			if len(s.Items) != len(first) {
-				return graph.Mark(graph.ErrShape, "sequences have %d and %d elements", len(first), len(s.Items))
+				return graph.Errorf(graph.ErrShape, "sequences have %d and %d elements", len(first), len(s.Items))
 			}
 			in[i] = s.Items[k]
 		}

@@ -76,22 +76,22 @@ func (o *reshape) resolve(in, want graph.Dims) (graph.Dims, error) {
 		case n == 0 && in == nil:
 			out[i] = graph.Unknown()
 		case n == 0 && i >= len(in):
-			return nil, graph.Mark(graph.ErrShape, "shape %v takes axis %d from an input with %d axes", want, i, len(in))
+			return nil, graph.Errorf(graph.ErrShape, "shape %v takes axis %d from an input with %d axes", want, i, len(in))
 		case n == 0:
 			out[i] = in[i]
 		case n == -1 && rest < 0:
 			rest = i
 		case n == -1:
-			return nil, graph.Mark(graph.ErrShape, "shape %v has more than one extent of -1", want)
+			return nil, graph.Errorf(graph.ErrShape, "shape %v has more than one extent of -1", want)
 		default:
-			return nil, graph.Mark(graph.ErrShape, "shape %v has a negative extent", want)
+			return nil, graph.Errorf(graph.ErrShape, "shape %v has a negative extent", want)
 		}
 	}
 	if rest >= 0 {
 		others := slices.Delete(slices.Clone(out), rest, rest+1)
 		d, err := quotient(in, others)
 		if err != nil {
-			return nil, graph.Mark(graph.ErrShape, "shape %v does not fit an input of %v", want, in)
+			return nil, graph.Errorf(graph.ErrShape, "shape %v does not fit an input of %v", want, in)
 		}
 		out[rest] = d
 		return out, nil
@@ -99,7 +99,7 @@ func (o *reshape) resolve(in, want graph.Dims) (graph.Dims, error) {
 	shape, ok1 := out.Concrete()
 	from, ok2 := in.Concrete()
 	if ok1 && ok2 && (shape.Check() != nil || shape.Len() != from.Len()) {
-		return nil, graph.Mark(graph.ErrShape, "shape %v does not fit an input of %v", want, in)
+		return nil, graph.Errorf(graph.ErrShape, "shape %v does not fit an input of %v", want, in)
 	}
 	return out, nil
 }
@@ -168,7 +168,7 @@ func newSqueeze(n *Node) (Op, error) { return newAxesOp(n, (*axesOp).squeezed) }
 func newUnsqueeze(n *Node) (Op, error) {
 	o, err := newAxesOp(n, (*axesOp).unsqueezed)
 	if err == nil && !o.input && o.axes == nil {
-		err = graph.Mark(graph.ErrFormat, "attribute axes is missing")
+		err = graph.Errorf(graph.ErrFormat, "attribute axes is missing")
 	}
 	return o, err
 }
@@ -177,7 +177,7 @@ func newUnsqueeze(n *Node) (Op, error) {
 func newExpandDims(n *Node) (Op, error) {
 	return &axesOp{input: true, infer: func(o *axesOp, c *Infer, axes []int) (graph.Dims, error) {
 		if len(axes) != 1 {
-			return nil, graph.Mark(graph.ErrShape, "axis is %v, not one number", axes)
+			return nil, graph.Errorf(graph.ErrShape, "axis is %v, not one number", axes)
 		}
 		return o.unsqueezed(c, axes)
 	}}, nil
@@ -231,7 +231,7 @@ func (o *axesOp) squeezed(c *Infer, axes []int) (graph.Dims, error) {
 		case !gone:
 			out = append(out, d)
 		case d.IsKnown() && !d.Is(1):
-			return nil, graph.Mark(graph.ErrShape, "axis %d of %v has not one element", i, c.In[0].Type)
+			return nil, graph.Errorf(graph.ErrShape, "axis %d of %v has not one element", i, c.In[0].Type)
 		}
 	}
 	return out, nil

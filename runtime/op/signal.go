@@ -32,7 +32,7 @@ func (o *cosineWindow) Infer(c *Infer) error {
 		return err
 	}
 	if n, ok := size.Value(); ok && n < 0 {
-		return graph.Mark(graph.ErrShape, "size is %d", n)
+		return graph.Errorf(graph.ErrShape, "size is %d", n)
 	}
 	c.Set(0, o.to, graph.Dims{size})
 	return nil
@@ -86,7 +86,7 @@ func (o *melWeights) Infer(c *Infer) error {
 	}
 	for _, d := range []graph.Dim{bands, length} {
 		if n, ok := d.Value(); ok && (n < 0 || n > maxRange) {
-			return graph.Mark(graph.ErrShape, "num_mel_bins is %v and dft_length %v", bands, length)
+			return graph.Errorf(graph.ErrShape, "num_mel_bins is %v and dft_length %v", bands, length)
 		}
 	}
 	c.Set(0, o.to, graph.Dims{length.Div(graph.Known(2)).Add(graph.Known(1)), bands})
@@ -111,7 +111,7 @@ func (o *melWeights) Run(c *Run) error {
 	}
 	bands, length, rate := whole[0], whole[1], whole[2]
 	if bands < 0 || length < 0 || max(bands, length) > maxRange || rate < 1 {
-		return graph.Mark(graph.ErrShape, "%d bands of a spectrum of %d points at a rate of %d", bands, length, rate)
+		return graph.Errorf(graph.ErrShape, "%d bands of a spectrum of %d points at a rate of %d", bands, length, rate)
 	}
 	bins := length/2 + 1
 	out, err := c.output(0, o.to, tensor.Shape{bins, bands})
@@ -140,7 +140,7 @@ func melCorners(bands, length, rate, bins int, edges [2]float64) ([]int, error) 
 		hertz := 700 * (math.Pow(10, (low+float64(i)*step)/2595) - 1)
 		bin := math.Floor(float64(length+1) * hertz / float64(rate))
 		if !(bin >= 0 && bin < float64(bins)) {
-			return nil, graph.Mark(graph.ErrShape, "a band at %g hertz lies outside the spectrum of %d bins at a rate of %d", hertz, bins, rate)
+			return nil, graph.Errorf(graph.ErrShape, "a band at %g hertz lies outside the spectrum of %d bins at a rate of %d", hertz, bins, rate)
 		}
 		corners[i] = int(bin)
 	}

@@ -30,7 +30,7 @@ func newDFT(n *Node) (Op, error) {
 func (o *dft) place(axis, rank int) (int, error) {
 	a, err := normAxis(axis, rank)
 	if err == nil && a == rank-1 {
-		err = graph.Mark(graph.ErrShape, "axis %d is that of real and imaginary parts", axis)
+		err = graph.Errorf(graph.ErrShape, "axis %d is that of real and imaginary parts", axis)
 	}
 	return a, err
 }
@@ -40,11 +40,11 @@ func (o *dft) parts(n graph.Dim) error {
 	k, ok := n.Value()
 	switch {
 	case ok && k != 1 && k != 2:
-		return graph.Mark(graph.ErrShape, "the last axis has %d elements, not one or two for the parts of a number", k)
+		return graph.Errorf(graph.ErrShape, "the last axis has %d elements, not one or two for the parts of a number", k)
 	case ok && o.oneSided && k == 2 && !o.inverse:
-		return graph.Mark(graph.ErrShape, "a one-sided transform takes real numbers, and the last axis has two elements")
+		return graph.Errorf(graph.ErrShape, "a one-sided transform takes real numbers, and the last axis has two elements")
 	case ok && o.oneSided && k == 1 && o.inverse:
-		return graph.Mark(graph.ErrShape, "a one-sided inverse transform takes complex numbers, and the last axis has one element")
+		return graph.Errorf(graph.ErrShape, "a one-sided inverse transform takes complex numbers, and the last axis has one element")
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (o *dft) Infer(c *Infer) error {
 		return nil
 	}
 	if rank < 2 {
-		return graph.Mark(graph.ErrShape, "input is %v; it takes [...,parts]", in.Type)
+		return graph.Errorf(graph.ErrShape, "input is %v; it takes [...,parts]", in.Type)
 	}
 	if err := o.parts(in.Dims[rank-1]); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (o *dft) Infer(c *Infer) error {
 		}
 	}
 	if n, ok := length.Value(); ok && (n < 1 || n > maxRange) {
-		return graph.Mark(graph.ErrShape, "a transform of %d points", n)
+		return graph.Errorf(graph.ErrShape, "a transform of %d points", n)
 	}
 	out := slices.Clone(in.Dims)
 	out[axis], out[rank-1] = o.extents(length)
@@ -136,7 +136,7 @@ func (o *dft) Run(c *Run) error {
 		}
 	}
 	if length < 1 || length > maxRange {
-		return graph.Mark(graph.ErrShape, "a transform of %d points", length)
+		return graph.Errorf(graph.ErrShape, "a transform of %d points", length)
 	}
 	n, p := o.extents(graph.Known(length))
 	shape := in.Clone()
@@ -240,12 +240,12 @@ func (o *stft) Infer(c *Infer) error {
 			length = c.In[2].Dims.Len()
 		}
 	default:
-		return graph.Mark(graph.ErrFormat, "neither a window nor a frame length is given")
+		return graph.Errorf(graph.ErrFormat, "neither a window nor a frame length is given")
 	}
 	batch, samples := graph.Unknown(), graph.Unknown()
 	if in.Dims != nil {
 		if len(in.Dims) != 3 {
-			return graph.Mark(graph.ErrShape, "signal is %v; it takes [batch,samples,parts]", in.Type)
+			return graph.Errorf(graph.ErrShape, "signal is %v; it takes [batch,samples,parts]", in.Type)
 		}
 		if err := (&dft{oneSided: o.oneSided}).parts(in.Dims[2]); err != nil {
 			return err
@@ -274,7 +274,7 @@ func checkFrames(samples, step, length graph.Dim) error {
 	s, hasStep := step.Value()
 	l, hasLength := length.Value()
 	if hasStep && s < 1 || hasLength && (l < 1 || known && l > n) {
-		return graph.Mark(graph.ErrShape, "frames of %v samples, %v apart, of a signal of %v", length, step, samples)
+		return graph.Errorf(graph.ErrShape, "frames of %v samples, %v apart, of a signal of %v", length, step, samples)
 	}
 	return nil
 }
@@ -300,7 +300,7 @@ func (o *stft) Run(c *Run) error {
 		return err
 	}
 	if window != nil && window.Len() != length {
-		return graph.Mark(graph.ErrShape, "a window of %d samples for frames of %d", window.Len(), length)
+		return graph.Errorf(graph.ErrShape, "a window of %d samples for frames of %d", window.Len(), length)
 	}
 	points := length
 	if o.oneSided {

@@ -26,13 +26,13 @@ func (sumLike) Run(c *Run) error {
 	x, like, out := c.In[0].Shape(), c.In[1].Shape(), c.Out[0]
 	lead := len(x) - len(like)
 	if lead < 0 {
-		return graph.Mark(graph.ErrShape, "%v was not stretched to %v", like, x)
+		return graph.Errorf(graph.ErrShape, "%v was not stretched to %v", like, x)
 	}
 	reduced := make([]bool, len(x))
 	for i, n := range x {
 		reduced[i] = i < lead || like[i-lead] == 1 && n != 1
 		if !reduced[i] && n != like[i-lead] {
-			return graph.Mark(graph.ErrShape, "%v was not stretched to %v", like, x)
+			return graph.Errorf(graph.ErrShape, "%v was not stretched to %v", like, x)
 		}
 	}
 	if !slices.Contains(reduced, true) {

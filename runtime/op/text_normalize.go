@@ -34,7 +34,7 @@ func newStringNormalizer(n *Node) (Op, error) {
 	case "UPPER":
 		o.change = &upper
 	default:
-		return nil, graph.Mark(graph.ErrFormat, "case_change_action is %q; it takes LOWER, UPPER or NONE", action)
+		return nil, graph.Errorf(graph.ErrFormat, "case_change_action is %q; it takes LOWER, UPPER or NONE", action)
 	}
 	if !n.Bool("is_case_sensitive", false) {
 		if o.compare = o.change; o.compare == nil {
@@ -72,7 +72,7 @@ func readLocale(name string) (casing, error) {
 	}
 	tag, err := language.Parse(base)
 	if err != nil {
-		return casing{}, graph.Mark(graph.ErrUnsupported, "locale %q: %w; names such as en_US, tr-TR or C are known", name, err)
+		return casing{}, graph.Errorf(graph.ErrUnsupported, "locale %q: %w; names such as en_US, tr-TR or C are known", name, err)
 	}
 	return casing{language: tag}, nil
 }
@@ -112,7 +112,7 @@ func (o *stringNormalizer) Infer(c *Infer) error {
 	}
 	rank := len(dims)
 	if rank != 1 && (rank != 2 || dims[0].IsKnown() && !dims[0].Is(1)) {
-		return graph.Mark(graph.ErrShape, "input is %v; it takes [n] or [1,n]", c.In[0].Type)
+		return graph.Errorf(graph.ErrShape, "input is %v; it takes [n] or [1,n]", c.In[0].Type)
 	}
 	out := slices.Clone(dims)
 	if rank == 2 {
@@ -133,7 +133,7 @@ func (o *stringNormalizer) Run(c *Run) error {
 	x := c.In[0]
 	shape := x.Shape().Clone()
 	if rank := len(shape); rank != 1 && (rank != 2 || shape[0] != 1) {
-		return graph.Mark(graph.ErrShape, "input is %v; it takes [n] or [1,n]", x)
+		return graph.Errorf(graph.ErrShape, "input is %v; it takes [n] or [1,n]", x)
 	}
 	compare, change := o.compare.mapping(), o.change.mapping()
 	var kept []string

@@ -22,7 +22,7 @@ const (
 
 func newRegexMatch(n *Node) (Op, error) {
 	if !n.Has("pattern") {
-		return nil, graph.Mark(graph.ErrFormat, "has no attribute pattern")
+		return nil, graph.Errorf(graph.ErrFormat, "has no attribute pattern")
 	}
 	re, _, err := compilePattern(n.Str("pattern", ""))
 	return &regexMatch{re}, err
@@ -32,21 +32,21 @@ func newRegexMatch(n *Node) (Op, error) {
 // the longest is found: it spans all of a string if any match does.
 func compilePattern(pattern string) (*regexp.Regexp, *syntax.Regexp, error) {
 	if len(pattern) > maxPatternBytes {
-		return nil, nil, graph.Mark(graph.ErrUnsupported, "a pattern of %d bytes; at most %d are taken", len(pattern), maxPatternBytes)
+		return nil, nil, graph.Errorf(graph.ErrUnsupported, "a pattern of %d bytes; at most %d are taken", len(pattern), maxPatternBytes)
 	}
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if bad := new(syntax.Error); errors.As(err, &bad) && bad.Code == syntax.ErrInvalidEscape && bad.Expr == `\C` {
-		return nil, nil, graph.Mark(graph.ErrUnsupported, `pattern: \C, any byte, is not supported; (?s:.) is any character`)
+		return nil, nil, graph.Errorf(graph.ErrUnsupported, `pattern: \C, any byte, is not supported; (?s:.) is any character`)
 	}
 	if err != nil {
-		return nil, nil, graph.Mark(graph.ErrFormat, "pattern: %w", err)
+		return nil, nil, graph.Errorf(graph.ErrFormat, "pattern: %w", err)
 	}
 	if size := patternSize(tree); size > maxPatternSize {
-		return nil, nil, graph.Mark(graph.ErrUnsupported, "the pattern has at least %d steps when its repetitions are written out; at most %d are taken", size, maxPatternSize)
+		return nil, nil, graph.Errorf(graph.ErrUnsupported, "the pattern has at least %d steps when its repetitions are written out; at most %d are taken", size, maxPatternSize)
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		return nil, nil, graph.Mark(graph.ErrFormat, "pattern: %w", err)
+		return nil, nil, graph.Errorf(graph.ErrFormat, "pattern: %w", err)
 	}
 	re.Longest()
 	return re, tree, nil

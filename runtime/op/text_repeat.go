@@ -16,7 +16,7 @@ type repeatBlock struct{ n int }
 func newRepeatBlock(n *Node) (Op, error) {
 	o := &repeatBlock{n.Int("ngram_size", 0)}
 	if o.n < 1 {
-		return nil, graph.Mark(graph.ErrFormat, "ngram_size is %d, not 1 or more", o.n)
+		return nil, graph.Errorf(graph.ErrFormat, "ngram_size is %d, not 1 or more", o.n)
 	}
 	return o, nil
 }
@@ -26,16 +26,16 @@ func (o *repeatBlock) Infer(c *Infer) error {
 	tokens, scores := c.In[0], c.In[1]
 	c.Set(0, scores.DType, scores.Dims)
 	if scores.DType != tensor.F32 {
-		return graph.Mark(graph.ErrUnsupported, "scores are %v, not float32", scores.Type)
+		return graph.Errorf(graph.ErrUnsupported, "scores are %v, not float32", scores.Type)
 	}
 	for i, v := range c.In {
 		if rank, ok := v.Rank(); ok && rank != 2 {
-			return graph.Mark(graph.ErrShape, "input %d is %v, not [batch,...]", i, v.Type)
+			return graph.Errorf(graph.ErrShape, "input %d is %v, not [batch,...]", i, v.Type)
 		}
 	}
 	if tokens.Dims != nil && scores.Dims != nil {
 		if _, ok := joinDim(tokens.Dims[0], scores.Dims[0]); !ok {
-			return graph.Mark(graph.ErrShape, "tokens are %v and scores %v", tokens.Type, scores.Type)
+			return graph.Errorf(graph.ErrShape, "tokens are %v and scores %v", tokens.Type, scores.Type)
 		}
 	}
 	return nil
@@ -54,7 +54,7 @@ func (o *repeatBlock) Run(c *Run) error {
 				continue
 			}
 			if t := row[end]; t < 0 || t >= int64(words) {
-				return graph.Mark(graph.ErrShape, "token %d, of a vocabulary of %d", t, words)
+				return graph.Errorf(graph.ErrShape, "token %d, of a vocabulary of %d", t, words)
 			}
 			out[b*words+int(row[end])] = float32(math.Inf(-1))
 		}

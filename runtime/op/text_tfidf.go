@@ -38,11 +38,11 @@ func newTfIdf(n *Node) (Op, error) {
 	words, numbers := n.Strs("pool_strings"), n.Ints("pool_int64s")
 	for _, name := range []string{"mode", "ngram_counts", "ngram_indexes", "max_skip_count", "min_gram_length", "max_gram_length"} {
 		if !n.Has(name) {
-			return nil, graph.Mark(graph.ErrFormat, "has no attribute %s", name)
+			return nil, graph.Errorf(graph.ErrFormat, "has no attribute %s", name)
 		}
 	}
 	if n.Has("pool_strings") == o.ofIntegers {
-		return nil, graph.Mark(graph.ErrFormat, "has both or none of the attributes pool_strings and pool_int64s; it takes one of them")
+		return nil, graph.Errorf(graph.ErrFormat, "has both or none of the attributes pool_strings and pool_int64s; it takes one of them")
 	}
 	pool := make([]int32, 0, max(len(words), len(numbers)))
 	for _, w := range words {
@@ -71,19 +71,19 @@ func numbered[T comparable](items map[T]int32, item T) int32 {
 func (o *tfIdf) check(starts []int) error {
 	switch {
 	case !slices.Contains([]string{"TF", "IDF", "TFIDF"}, o.mode):
-		return graph.Mark(graph.ErrFormat, "mode is %q; it takes TF, IDF or TFIDF", o.mode)
+		return graph.Errorf(graph.ErrFormat, "mode is %q; it takes TF, IDF or TFIDF", o.mode)
 	case o.fewest < 1 || o.most < o.fewest || o.most > len(starts):
-		return graph.Mark(graph.ErrFormat, "n-grams have %d to %d items, and the pool those of 1 to %d", o.fewest, o.most, len(starts))
+		return graph.Errorf(graph.ErrFormat, "n-grams have %d to %d items, and the pool those of 1 to %d", o.fewest, o.most, len(starts))
 	case o.skips < 0:
-		return graph.Mark(graph.ErrFormat, "max_skip_count is %d", o.skips)
+		return graph.Errorf(graph.ErrFormat, "max_skip_count is %d", o.skips)
 	case len(o.indexes) == 0:
-		return graph.Mark(graph.ErrFormat, "ngram_indexes is empty")
+		return graph.Errorf(graph.ErrFormat, "ngram_indexes is empty")
 	case o.weights != nil && len(o.weights) != len(o.indexes):
-		return graph.Mark(graph.ErrFormat, "there are %d weights for %d n-grams", len(o.weights), len(o.indexes))
+		return graph.Errorf(graph.ErrFormat, "there are %d weights for %d n-grams", len(o.weights), len(o.indexes))
 	}
 	last := slices.Max(o.indexes)
 	if slices.Min(o.indexes) < 0 || last == maxExtent {
-		return graph.Mark(graph.ErrFormat, "ngram_indexes go from %d to %d", slices.Min(o.indexes), last)
+		return graph.Errorf(graph.ErrFormat, "ngram_indexes go from %d to %d", slices.Min(o.indexes), last)
 	}
 	o.width = last + 1
 	return nil
@@ -99,10 +99,10 @@ func (o *tfIdf) load(pool []int32, starts []int) error {
 			end = starts[size]
 		}
 		if start < 0 || start > end || end > len(pool) || (end-start)%size != 0 {
-			return graph.Mark(graph.ErrFormat, "items %d to %d of a pool of %d cannot be its %d-grams", start, end, len(pool), size)
+			return graph.Errorf(graph.ErrFormat, "items %d to %d of a pool of %d cannot be its %d-grams", start, end, len(pool), size)
 		}
 		if count := (end - start) / size; count > len(o.indexes)-gram {
-			return graph.Mark(graph.ErrFormat, "the pool has more than the %d n-grams of ngram_indexes", len(o.indexes))
+			return graph.Errorf(graph.ErrFormat, "the pool has more than the %d n-grams of ngram_indexes", len(o.indexes))
 		}
 		for at := start; at < end; at += size {
 			gram++
@@ -114,7 +114,7 @@ func (o *tfIdf) load(pool []int32, starts []int) error {
 				node = o.step(node, item)
 			}
 			if o.leaves[node] != 0 {
-				return graph.Mark(graph.ErrFormat, "n-grams %d and %d of the pool are equal", o.leaves[node]-1, gram-1)
+				return graph.Errorf(graph.ErrFormat, "n-grams %d and %d of the pool are equal", o.leaves[node]-1, gram-1)
 			}
 			o.leaves[node] = int32(gram)
 		}
@@ -135,14 +135,14 @@ func (o *tfIdf) step(node, item int32) int32 {
 func (o *tfIdf) Infer(c *Infer) error {
 	x := c.In[0]
 	if (x.DType == tensor.String) == o.ofIntegers {
-		return graph.Mark(graph.ErrShape, "input has elements of type %v; the pool's are others", x.DType)
+		return graph.Errorf(graph.ErrShape, "input has elements of type %v; the pool's are others", x.DType)
 	}
 	if x.Dims == nil {
 		c.Set(0, tensor.F32, nil)
 		return nil
 	}
 	if len(x.Dims) != 1 && len(x.Dims) != 2 {
-		return graph.Mark(graph.ErrShape, "input is %v; it takes [n] or [rows,n]", x.Type)
+		return graph.Errorf(graph.ErrShape, "input is %v; it takes [n] or [rows,n]", x.Type)
 	}
 	c.Set(0, tensor.F32, joinDims(x.Dims[:len(x.Dims)-1], graph.Dims{graph.Known(o.width)}))
 	return nil
@@ -152,7 +152,7 @@ func (o *tfIdf) Infer(c *Infer) error {
 func (o *tfIdf) Run(c *Run) error {
 	shape := c.In[0].Shape()
 	if len(shape) != 1 && len(shape) != 2 {
-		return graph.Mark(graph.ErrShape, "input is %v; it takes [n] or [rows,n]", c.In[0])
+		return graph.Errorf(graph.ErrShape, "input is %v; it takes [n] or [rows,n]", c.In[0])
 	}
 	y, err := c.output(0, tensor.F32, append(shape[:len(shape)-1].Clone(), o.width))
 	if err != nil {

@@ -26,12 +26,12 @@ type tokenizer struct {
 func newTokenizer(n *Node) (Op, error) {
 	for _, name := range []string{"mark", "pad_value", "mincharnum"} {
 		if !n.Has(name) {
-			return nil, graph.Mark(graph.ErrFormat, "has no attribute %s", name)
+			return nil, graph.Errorf(graph.ErrFormat, "has no attribute %s", name)
 		}
 	}
 	o := &tokenizer{least: n.Int("mincharnum", 1), mark: n.Bool("mark", false), pad: n.Str("pad_value", "")}
 	if o.least < 1 {
-		return nil, graph.Mark(graph.ErrFormat, "mincharnum is %d; a token has at least 1 character", o.least)
+		return nil, graph.Errorf(graph.ErrFormat, "mincharnum is %d; a token has at least 1 character", o.least)
 	}
 	list, pattern := n.Strs("separators"), n.Str("tokenexp", "")
 	switch {
@@ -40,10 +40,10 @@ func newTokenizer(n *Node) (Op, error) {
 		o.expression = re
 		return o, err
 	case len(list) == 0:
-		return nil, graph.Mark(graph.ErrFormat, "has no separators and no tokenexp, or they are empty")
+		return nil, graph.Errorf(graph.ErrFormat, "has no separators and no tokenexp, or they are empty")
 	case len(list) == 1 && list[0] == "":
 		if o.least > 1 {
-			return nil, graph.Mark(graph.ErrFormat, "mincharnum is %d, and tokens are single characters", o.least)
+			return nil, graph.Errorf(graph.ErrFormat, "mincharnum is %d, and tokens are single characters", o.least)
 		}
 		return o, nil
 	}
@@ -54,10 +54,10 @@ func newTokenizer(n *Node) (Op, error) {
 			return nil, err
 		}
 		if matchesEmpty(tree) {
-			return nil, graph.Mark(graph.ErrUnsupported, "separator %q matches an empty string; one that takes a character or more is supported", pattern)
+			return nil, graph.Errorf(graph.ErrUnsupported, "separator %q matches an empty string; one that takes a character or more is supported", pattern)
 		}
 		if size += patternSize(tree); size > maxPatternSize {
-			return nil, graph.Mark(graph.ErrUnsupported, "the separators have more than %d steps when their repetitions are written out", maxPatternSize)
+			return nil, graph.Errorf(graph.ErrUnsupported, "the separators have more than %d steps when their repetitions are written out", maxPatternSize)
 		}
 		o.separators = append(o.separators, re)
 	}
@@ -90,7 +90,7 @@ func (o *tokenizer) Infer(c *Infer) error {
 	var out graph.Dims
 	if dims != nil {
 		if len(dims) != 1 && len(dims) != 2 {
-			return graph.Mark(graph.ErrShape, "input is %v; it takes [c] or [n,c]", c.In[0].Type)
+			return graph.Errorf(graph.ErrShape, "input is %v; it takes [c] or [n,c]", c.In[0].Type)
 		}
 		if !slices.ContainsFunc(dims, func(d graph.Dim) bool { n, ok := d.Value(); return !ok || n == 0 }) {
 			out = append(slices.Clone(dims), graph.Unknown())
@@ -105,11 +105,11 @@ func (o *tokenizer) Run(c *Run) error {
 	x, longest := c.In[0], 0
 	shape := x.Shape().Clone()
 	if len(shape) != 1 && len(shape) != 2 {
-		return graph.Mark(graph.ErrShape, "input is %v; it takes [c] or [n,c]", x)
+		return graph.Errorf(graph.ErrShape, "input is %v; it takes [c] or [n,c]", x)
 	}
 	for i, s := range x.Strings() {
 		if !utf8.ValidString(s) {
-			return graph.Mark(graph.ErrFormat, "string %d is not UTF-8", i)
+			return graph.Errorf(graph.ErrFormat, "string %d is not UTF-8", i)
 		}
 		n := 0
 		o.each(s, func(string) { n++ })

@@ -53,7 +53,7 @@ func newMomentum(n *Node) (Op, error) {
 	norm, alpha, beta := float64(n.Float("norm_coefficient", 0)), float64(n.Float("alpha", 0)), float64(n.Float("beta", 0))
 	mode := n.Str("mode", "")
 	if mode != "standard" && mode != "nesterov" {
-		return nil, graph.Mark(graph.ErrFormat, "mode is %q; it takes standard or nesterov", mode)
+		return nil, graph.Errorf(graph.ErrFormat, "mode is %q; it takes standard or nesterov", mode)
 	}
 	return &optimizer{states: 1, begin: func(rate float64, steps int) stepFunc {
 		part := beta
@@ -75,7 +75,7 @@ func newMomentum(n *Node) (Op, error) {
 func (o *optimizer) values(inputs int) (int, error) {
 	n := (inputs - 2) / (2 + o.states)
 	if inputs != 2+n*(2+o.states) || n == 0 {
-		return 0, graph.Mark(graph.ErrFormat, "has %d inputs; it takes two and then %d for every value", inputs, 2+o.states)
+		return 0, graph.Errorf(graph.ErrFormat, "has %d inputs; it takes two and then %d for every value", inputs, 2+o.states)
 	}
 	return n, nil
 }
@@ -87,17 +87,17 @@ func (o *optimizer) Infer(c *Infer) error {
 		return err
 	}
 	if len(c.Out) > n*(1+o.states) {
-		return graph.Mark(graph.ErrFormat, "has %d outputs; %d values have %d", len(c.Out), n, n*(1+o.states))
+		return graph.Errorf(graph.ErrFormat, "has %d outputs; %d values have %d", len(c.Out), n, n*(1+o.states))
 	}
 	for i, v := range c.In[2:] {
 		value := c.In[2+i%n]
 		if v.DType != value.DType || v.DType != tensor.F32 && v.DType != tensor.F64 {
-			return graph.Mark(graph.ErrShape, "input %d is %v, and the value that it belongs to is %v", 2+i, v.Type, value.Type)
+			return graph.Errorf(graph.ErrShape, "input %d is %v, and the value that it belongs to is %v", 2+i, v.Type, value.Type)
 		}
 		a, ok := v.Dims.Concrete()
 		b, known := value.Dims.Concrete()
 		if ok && known && !a.Equal(b) {
-			return graph.Mark(graph.ErrShape, "input %d is %v, and the value that it belongs to is %v", 2+i, v.Type, value.Type)
+			return graph.Errorf(graph.ErrShape, "input %d is %v, and the value that it belongs to is %v", 2+i, v.Type, value.Type)
 		}
 	}
 	for i := range c.Out {

@@ -42,7 +42,7 @@ func readWindow(n *Node, pool bool) (*window, error) {
 	}{{"kernel_shape", w.kernel, 1}, {"strides", w.stride, 1}, {"dilations", w.dilation, 1}, {"pads", pads, 0}} {
 		for _, v := range list.values {
 			if v < list.least || v > maxWindow {
-				return nil, graph.Mark(graph.ErrShape, "attribute %q has %d; it takes %d to %d", list.name, v, list.least, maxWindow)
+				return nil, graph.Errorf(graph.ErrShape, "attribute %q has %d; it takes %d to %d", list.name, v, list.least, maxWindow)
 			}
 		}
 	}
@@ -51,10 +51,10 @@ func readWindow(n *Node, pool bool) (*window, error) {
 		w.auto = "NOTSET"
 	case "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER":
 	default:
-		return nil, graph.Mark(graph.ErrFormat, "auto_pad is %q; it takes NOTSET, VALID, SAME_UPPER, SAME_LOWER", w.auto)
+		return nil, graph.Errorf(graph.ErrFormat, "auto_pad is %q; it takes NOTSET, VALID, SAME_UPPER, SAME_LOWER", w.auto)
 	}
 	if len(pads)%2 != 0 {
-		return nil, graph.Mark(graph.ErrFormat, "pads has %d numbers; it takes two per axis", len(pads))
+		return nil, graph.Errorf(graph.ErrFormat, "pads has %d numbers; it takes two per axis", len(pads))
 	}
 	if len(pads) > 0 && w.auto == "NOTSET" {
 		w.padBegin, w.padEnd = pads[:len(pads)/2], pads[len(pads)/2:]
@@ -69,15 +69,15 @@ func (w *window) bind(axes int, kernel []int) (*window, error) {
 	b := *w
 	switch {
 	case len(b.kernel) == 0 && kernel == nil:
-		return nil, graph.Mark(graph.ErrFormat, "attribute \"kernel_shape\" is missing")
+		return nil, graph.Errorf(graph.ErrFormat, "attribute \"kernel_shape\" is missing")
 	case len(b.kernel) == 0:
 		b.kernel = kernel
 	case kernel != nil && !slices.Equal(kernel, b.kernel):
-		return nil, graph.Mark(graph.ErrShape, "kernel_shape is %v but the weight's is %v", b.kernel, kernel)
+		return nil, graph.Errorf(graph.ErrShape, "kernel_shape is %v but the weight's is %v", b.kernel, kernel)
 	}
 	for _, k := range b.kernel {
 		if k < 1 || k > maxWindow {
-			return nil, graph.Mark(graph.ErrShape, "kernel %v has an extent below 1 or above %d", b.kernel, maxWindow)
+			return nil, graph.Errorf(graph.ErrShape, "kernel %v has an extent below 1 or above %d", b.kernel, maxWindow)
 		}
 	}
 	for _, list := range []struct {
@@ -89,7 +89,7 @@ func (w *window) bind(axes int, kernel []int) (*window, error) {
 			*list.values = slices.Repeat([]int{list.fill}, axes)
 		}
 		if len(*list.values) != axes {
-			return nil, graph.Mark(graph.ErrShape, "%s is for %d spatial axes and the input has %d", list.name, len(*list.values), axes)
+			return nil, graph.Errorf(graph.ErrShape, "%s is for %d spatial axes and the input has %d", list.name, len(*list.values), axes)
 		}
 	}
 	return &b, nil
@@ -104,13 +104,13 @@ func (w *window) out(axis int, in graph.Dim) (graph.Dim, error) {
 	stride, one := graph.Known(w.stride[axis]), graph.Known(1)
 	if w.auto == "SAME_UPPER" || w.auto == "SAME_LOWER" {
 		if in.Is(0) {
-			return graph.Dim{}, graph.Mark(graph.ErrShape, "spatial axis %d of the input is empty", axis)
+			return graph.Dim{}, graph.Errorf(graph.ErrShape, "spatial axis %d of the input is empty", axis)
 		}
 		return in.Sub(one).Div(stride).Add(one), nil
 	}
 	room := in.Add(graph.Known(w.padBegin[axis] + w.padEnd[axis] - w.reach(axis)))
 	if n, ok := room.Value(); ok && n < 0 {
-		return graph.Dim{}, graph.Mark(graph.ErrShape, "kernel covers %d along spatial axis %d, where the input has %v and pads of %d and %d",
+		return graph.Dim{}, graph.Errorf(graph.ErrShape, "kernel covers %d along spatial axis %d, where the input has %v and pads of %d and %d",
 			w.reach(axis), axis, in, w.padBegin[axis], w.padEnd[axis])
 	}
 	if !w.ceil || w.auto == "VALID" {
@@ -163,7 +163,7 @@ func (w *window) resolve(in []int) (*window, []int, error) {
 		}
 		var ok bool
 		if out[i], ok = d.Value(); !ok {
-			return nil, nil, graph.Mark(graph.ErrShape, "spatial axis %d of the output has an extent that does not fit", i)
+			return nil, nil, graph.Errorf(graph.ErrShape, "spatial axis %d of the output has an extent that does not fit", i)
 		}
 		if w.auto == "NOTSET" || w.auto == "VALID" {
 			continue

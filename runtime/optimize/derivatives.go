@@ -125,7 +125,7 @@ func transposeRule(d *differentiator, n *graph.Node, dy string, _ int) (string, 
 	back := &graph.Attr{Name: "perm", Kind: graph.AttrInts, Ints: make([]int64, len(perm.Ints))}
 	for i, p := range perm.Ints {
 		if p < 0 || p >= int64(len(back.Ints)) {
-			return "", graph.Mark(graph.ErrFormat, "node %q has the perm %v", n.Label(), perm.Ints)
+			return "", graph.Errorf(graph.ErrFormat, "node %q has the perm %v", n.Label(), perm.Ints)
 		}
 		back.Ints[p] = int64(i)
 	}
@@ -180,16 +180,16 @@ func einsumRule(d *differentiator, n *graph.Node, dy string, i int) (string, err
 	left, out, explicit := strings.Cut(equation, "->")
 	terms := strings.Split(left, ",")
 	if !explicit || len(terms) != 2 || len(n.Inputs) != 2 {
-		return "", graph.Mark(graph.ErrUnsupported, "no derivative of %s %q with the equation %q", n.OpName(), n.Label(), equation)
+		return "", graph.Errorf(graph.ErrUnsupported, "no derivative of %s %q with the equation %q", n.OpName(), n.Label(), equation)
 	}
 	mine, other := terms[i], terms[1-i]
 	for k, l := range mine {
 		if l != '.' && (!strings.ContainsRune(out+other, l) || strings.ContainsRune(mine[:k], l)) {
-			return "", graph.Mark(graph.ErrUnsupported, "no derivative of %s %q with the equation %q", n.OpName(), n.Label(), equation)
+			return "", graph.Errorf(graph.ErrUnsupported, "no derivative of %s %q with the equation %q", n.OpName(), n.Label(), equation)
 		}
 	}
 	if strings.Contains(out+other, "...") && !strings.Contains(mine, "...") {
-		return "", graph.Mark(graph.ErrUnsupported, "no derivative of %s %q with the equation %q", n.OpName(), n.Label(), equation)
+		return "", graph.Errorf(graph.ErrUnsupported, "no derivative of %s %q with the equation %q", n.OpName(), n.Label(), equation)
 	}
 	g := d.einsum(dy, n.Inputs[1-i], out+","+other+"->"+mine)
 	return d.add("SumLike", []string{g, n.Inputs[i]}), nil

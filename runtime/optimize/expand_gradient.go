@@ -34,7 +34,7 @@ func expandGradient(s *Scope) (*Edit, error) {
 		// Expand one whose y depends on no other.
 		i := slices.IndexFunc(list, func(n *graph.Node) bool { return !slices.ContainsFunc(d.between(n), isGradient) })
 		if i < 0 {
-			return nil, graph.Mark(graph.ErrFormat, "the Gradient nodes depend on each other in a circle")
+			return nil, graph.Errorf(graph.ErrFormat, "the Gradient nodes depend on each other in a circle")
 		}
 		n := list[i]
 		list = slices.Delete(list, i, i+1)
@@ -165,12 +165,12 @@ func (d *differentiator) expand(n *graph.Node) ([]*graph.Node, error) {
 	xs, y := strs(n, "xs"), target(n)
 	names := slices.Concat(xs, strs(n, "zs"))
 	if len(xs) == 0 || y == "" || len(names) != len(n.Inputs) || len(n.Outputs) > len(xs) {
-		return nil, graph.Mark(graph.ErrFormat, "has %d inputs and %d outputs for xs %q, zs %q and y %q", len(n.Inputs), len(n.Outputs), xs, strs(n, "zs"), y)
+		return nil, graph.Errorf(graph.ErrFormat, "has %d inputs and %d outputs for xs %q, zs %q and y %q", len(n.Inputs), len(n.Outputs), xs, strs(n, "zs"), y)
 	}
 	d.nodes, d.grads = nil, map[string]string{}
 	forward := d.between(n)
 	if len(forward) == 0 && !slices.Contains(names, y) {
-		return nil, graph.Mark(graph.ErrFormat, "y is %q, which no node computes", y)
+		return nil, graph.Errorf(graph.ErrFormat, "y is %q, which no node computes", y)
 	}
 	as := func(name string) string { return name }
 	if !slices.Equal(names, n.Inputs) {
@@ -196,7 +196,7 @@ func (d *differentiator) expand(n *graph.Node) ([]*graph.Node, error) {
 		d.append(&graph.Node{Name: out, Op: "Identity", Version: 16, Inputs: []string{g}, Outputs: []string{out}})
 	}
 	if d.made > maxInlined {
-		return nil, graph.Mark(graph.ErrUnsupported, "derivatives expand to more than %d nodes", maxInlined)
+		return nil, graph.Errorf(graph.ErrUnsupported, "derivatives expand to more than %d nodes", maxInlined)
 	}
 	return d.nodes, nil
 }
@@ -255,7 +255,7 @@ func (d *differentiator) backward(nodes []*graph.Node, wanted []string) error {
 			continue
 		}
 		if len(n.Outputs) > 1 && slices.ContainsFunc(n.Outputs[1:], func(name string) bool { return d.grads[name] != "" }) {
-			return graph.Mark(graph.ErrUnsupported, "no derivative through outputs of %s %q behind the first", n.OpName(), n.Label())
+			return graph.Errorf(graph.ErrUnsupported, "no derivative through outputs of %s %q behind the first", n.OpName(), n.Label())
 		}
 		dy := d.grads[n.Outputs[0]]
 		if dy == "" {
@@ -263,7 +263,7 @@ func (d *differentiator) backward(nodes []*graph.Node, wanted []string) error {
 		}
 		rule := derivatives[n.Op]
 		if rule == nil || n.Domain != "" && n.Domain != "nacre" || n.Attr("broadcast") != nil {
-			return graph.Mark(graph.ErrUnsupported, "no derivative of operator %s (node %q); leave it out between xs and y", n.OpName(), n.Label())
+			return graph.Errorf(graph.ErrUnsupported, "no derivative of operator %s (node %q); leave it out between xs and y", n.OpName(), n.Label())
 		}
 		for i, name := range n.Inputs {
 			if name == "" || !active[name] {

@@ -67,7 +67,7 @@ func foldConst(s *Scope) (*Edit, error) {
 // fold returns the outputs of a node; nil if it cannot or must not be folded.
 func (s *Scope) fold(n *graph.Node, value func(name string) *op.Value) []*tensor.Tensor {
 	o, row, err := s.Registry.New(n)
-	if err != nil || row.Makes || row.Impure {
+	if err != nil || row.DynamicOutputs || row.Impure {
 		return nil
 	}
 	out, known := make([]*tensor.Tensor, len(n.Outputs)), true

@@ -122,10 +122,10 @@ func isSmall(in []*op.Value) bool {
 func (s *Scope) body(n *graph.Node, attr string, in []*op.Value) ([]*op.Value, error) {
 	a := n.Attr(attr)
 	if a == nil || a.Graph == nil {
-		return nil, graph.Mark(graph.ErrFormat, "attribute %q, a graph, is missing", attr)
+		return nil, graph.Errorf(graph.ErrFormat, "attribute %q, a graph, is missing", attr)
 	}
 	if len(in) != len(a.Graph.Inputs) {
-		return nil, graph.Mark(graph.ErrFormat, "the graph takes %d inputs and is given %d", len(a.Graph.Inputs), len(in))
+		return nil, graph.Errorf(graph.ErrFormat, "the graph takes %d inputs and is given %d", len(a.Graph.Inputs), len(in))
 	}
 	b := newScope(s.Context, s.Model, a.Graph, s, s.names)
 	b.inferFrom(in)
@@ -159,7 +159,7 @@ func (s *Scope) bodyTypes(n *graph.Node, attr string) []graph.Type {
 // compute returns the outputs of a node with constant inputs; nil if an input is not
 // constant or an output takes more than growth bytes beyond the inputs.
 func (s *Scope) compute(n *graph.Node, row *op.Row, in, out []*op.Value, growth int) []*tensor.Tensor {
-	if row.Makes || row.Impure {
+	if row.DynamicOutputs || row.Impure {
 		return nil
 	}
 	tensors := make([]*tensor.Tensor, len(in))

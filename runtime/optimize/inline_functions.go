@@ -48,7 +48,7 @@ func (in *inliner) expand(n *graph.Node) ([]*graph.Node, error) {
 		return in.expandAttrs(n)
 	}
 	if len(n.Inputs) > len(f.Inputs) || len(n.Outputs) > len(f.Outputs) {
-		return nil, graph.Mark(graph.ErrFormat, "node %q passes %d inputs and %d outputs to function %s, which has %d and %d",
+		return nil, graph.Errorf(graph.ErrFormat, "node %q passes %d inputs and %d outputs to function %s, which has %d and %d",
 			n.Label(), len(n.Inputs), len(n.Outputs), f.Name, len(f.Inputs), len(f.Outputs))
 	}
 	in.calls++
@@ -73,7 +73,7 @@ func (in *inliner) expand(n *graph.Node) ([]*graph.Node, error) {
 	var list []*graph.Node
 	for _, body := range f.Nodes {
 		if in.nodes++; in.nodes > maxInlined {
-			return nil, graph.Mark(graph.ErrUnsupported, "functions expand to more than %d nodes", maxInlined)
+			return nil, graph.Errorf(graph.ErrUnsupported, "functions expand to more than %d nodes", maxInlined)
 		}
 		nodes, err := in.expand(c.node(body))
 		if err != nil {

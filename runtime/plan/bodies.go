@@ -53,7 +53,7 @@ func (pl *Plan) body(b *Body, types []graph.Type) (*Plan, error) {
 		types = append(types, pl.values[id].Type)
 	}
 	if len(types) != len(b.Inputs) {
-		return nil, graph.Mark(graph.ErrFormat, "the graph takes %d inputs and is given %d", len(b.Inputs), len(types))
+		return nil, graph.Errorf(graph.ErrFormat, "the graph takes %d inputs and is given %d", len(b.Inputs), len(types))
 	}
 	return b.Program.ForTypes(types)
 }

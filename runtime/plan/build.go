@@ -96,11 +96,11 @@ func (b *builder) infer(n *Node) error {
 			known = known && b.hasExtents(x.out[i])
 		}
 	}
-	if !known && !n.Row.DynamicOutputs() && b.exposeInputs(n) {
+	if !known && !n.Row.DynamicOutputs && b.exposeInputs(n) {
 		b.leave(n)
 		return nil
 	}
-	x.dynamic = !known || n.Row.DynamicOutputs()
+	x.dynamic = !known || n.Row.DynamicOutputs
 	for i, id := range n.Out {
 		if id >= 0 {
 			b.values[id], b.ready[id] = x.out[i], b.hasExtents(x.out[i])

@@ -56,7 +56,7 @@ func (p *Program) ForTypes(types []graph.Type) (*Plan, error) {
 		case t.Kind != graph.TensorType:
 			key = append(key, notTensor)
 		case !ok:
-			return nil, graph.Mark(graph.ErrShape, "extents of input %q, %v, are not known", p.Names[p.Inputs[i]], t)
+			return nil, graph.Errorf(graph.ErrShape, "extents of input %q, %v, are not known", p.Names[p.Inputs[i]], t)
 		default:
 			key = appendTensor(key, t.DType, shape)
 		}

@@ -54,7 +54,7 @@ func (n *Node) infer(in, values []*op.Value) ([]*op.Value, error) {
 	c := &op.Infer{In: in, Body: func(attr string, in []*op.Value) ([]*op.Value, error) {
 		b := n.Bodies[attr]
 		if b == nil {
-			return nil, graph.Mark(graph.ErrFormat, "attribute %q, a graph, is missing", attr)
+			return nil, graph.Errorf(graph.ErrFormat, "attribute %q, a graph, is missing", attr)
 		}
 		return b.outputs(in, values)
 	}}
@@ -65,7 +65,7 @@ func (n *Node) infer(in, values []*op.Value) ([]*op.Value, error) {
 // it.
 func (b *Body) outputs(in, around []*op.Value) ([]*op.Value, error) {
 	if want := len(b.Inputs) - len(b.Captures); len(in) != want {
-		return nil, graph.Mark(graph.ErrFormat, "the graph takes %d inputs and is given %d", want, len(in))
+		return nil, graph.Errorf(graph.ErrFormat, "the graph takes %d inputs and is given %d", want, len(in))
 	}
 	in = slices.Clone(in)
 	for _, id := range b.Captures {
@@ -84,7 +84,7 @@ func (b *Body) outputs(in, around []*op.Value) ([]*op.Value, error) {
 
 // fold computes a small node whose inputs are all constant.
 func fold(p *Program, n *Node, in, out []*op.Value) error {
-	if n.Row.DynamicOutputs() || n.Row.Impure {
+	if n.Row.DynamicOutputs || n.Row.Impure {
 		return nil
 	}
 	total := 0

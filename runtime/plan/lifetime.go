@@ -163,7 +163,7 @@ func (b *builder) placeAll() error {
 		at = node.step
 		p.step(at)
 		if p.NaiveBytes > maxBytes || p.ResultBytes > maxBytes {
-			return p.Program.fail(p.Steps[at].Node.Node, graph.Mark(graph.ErrShape, "outputs up to here take more than %d bytes", maxBytes))
+			return p.Program.fail(p.Steps[at].Node.Node, graph.Errorf(graph.ErrShape, "outputs up to here take more than %d bytes", maxBytes))
 		}
 	}
 	for id, last := range p.last {

@@ -101,7 +101,7 @@ func (c *compiler) compile(g *graph.Graph, types []graph.Type) error {
 		return err
 	}
 	if len(g.Sparse) > 0 {
-		return c.fail(nil, graph.Mark(graph.ErrUnsupported, "initializer %q is sparse; store it as a dense tensor", g.Sparse[0].Name))
+		return c.fail(nil, graph.Errorf(graph.ErrUnsupported, "initializer %q is sparse; store it as a dense tensor", g.Sparse[0].Name))
 	}
 	for _, init := range g.Initializers {
 		c.define(init.Name, constant(init.Tensor))
@@ -115,7 +115,7 @@ func (c *compiler) compile(g *graph.Graph, types []graph.Type) error {
 			v.Type = types[i]
 		}
 		if v.Type.Kind == graph.NoType {
-			return c.fail(nil, graph.Mark(graph.ErrFormat, "input %q has no type", in.Name))
+			return c.fail(nil, graph.Errorf(graph.ErrFormat, "input %q has no type", in.Name))
 		}
 		if c.outer != nil {
 			v.Type = loose(v.Type)
@@ -131,7 +131,7 @@ func (c *compiler) compile(g *graph.Graph, types []graph.Type) error {
 	for _, out := range g.Outputs {
 		id, ok := c.lookup(out.Name)
 		if !ok {
-			return c.fail(nil, graph.Mark(graph.ErrFormat, "output %q is computed by no node", out.Name))
+			return c.fail(nil, graph.Errorf(graph.ErrFormat, "output %q is computed by no node", out.Name))
 		}
 		c.Outputs = append(c.Outputs, id)
 	}
@@ -182,7 +182,7 @@ func (c *compiler) node(n *graph.Node) error {
 		}
 		id, ok := c.lookup(name)
 		if !ok {
-			return graph.Mark(graph.ErrFormat, "input %d, %q, is computed by no node", i, name)
+			return graph.Errorf(graph.ErrFormat, "input %d, %q, is computed by no node", i, name)
 		}
 		b.In[i], in[i] = id, c.values[id]
 	}
@@ -202,7 +202,7 @@ func (c *compiler) node(n *graph.Node) error {
 			continue
 		}
 		if _, dup := c.ids[name]; dup {
-			return graph.Mark(graph.ErrFormat, "output %d, %q, is defined twice", i, name)
+			return graph.Errorf(graph.ErrFormat, "output %d, %q, is defined twice", i, name)
 		}
 		b.Out[i] = c.define(name, out[i])
 	}
@@ -221,7 +221,7 @@ func loose(t graph.Type) graph.Type {
 func (c *compiler) bodies(b *Node, in []*op.Value) error {
 	for _, a := range b.Attrs {
 		if len(a.Graphs) > 0 {
-			return graph.Mark(graph.ErrUnsupported, "attribute %q holds several graphs", a.Name)
+			return graph.Errorf(graph.ErrUnsupported, "attribute %q holds several graphs", a.Name)
 		}
 		if a.Kind != graph.AttrGraph {
 			continue

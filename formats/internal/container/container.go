@@ -133,7 +133,7 @@ type Refusals struct{ list []error }
 
 // Add notes a reason.
 func (r *Refusals) Add(format string, args ...any) {
-	r.list = append(r.list, graph.Mark(graph.ErrUnsupported, format, args...))
+	r.list = append(r.list, graph.Errorf(graph.ErrUnsupported, format, args...))
 }
 
 // Err joins the reasons; nil when there is none.
