@@ -8,6 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
+	"github.com/nacre-ml/nacre/runtime/op/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -16,8 +18,8 @@ var attentionRows = []row{
 	inRoom(rowFor("attention", bindMultiHeadAttention)),
 	inRoom(rowFor("attention", bindProjectedAttention)),
 	inRoom(rowFor("attention", bindGroupQueryAttention)),
-	rowFor("gemv", func(o *op.QAttention, b *binder) error { return bindQAttention(o, "i8_gemv", b) }),
-	rowFor("gemm", func(o *op.QAttention, b *binder) error { return bindQAttention(o, "i8_gemm", b) }),
+	rowFor("gemv", func(o *quant.QAttention, b *binder) error { return bindQAttention(o, "i8_gemv", b) }),
+	rowFor("gemm", func(o *quant.QAttention, b *binder) error { return bindQAttention(o, "i8_gemm", b) }),
 	rowFor("rotary", bindRotary),
 	rowFor("linear_attention", bindLinearAttention),
 	rowFor("causal_conv", bindCausalConv),
@@ -39,13 +41,13 @@ func (w *words) element(list ...tensor.DType) {
 
 // headRows is an operand of attention in memory.
 type headRows struct {
-	op.HeadRows
+	nn.HeadRows
 	dtype tensor.DType
 	at    device.Operand // of element [0,0,0,0]
 }
 
 // heads is an operand that a view of it describes.
-func (b *binder) heads(x device.Operand, d tensor.DType, h op.HeadRows) headRows {
+func (b *binder) heads(x device.Operand, d tensor.DType, h nn.HeadRows) headRows {
 	return headRows{h, d, x.At(h.Start.Mul(graph.Known(d.Bits() / 8)))}
 }
 
@@ -147,7 +149,7 @@ func (b *binder) appendRows(x headRows, a appending) (headRows, error) {
 	if a.cacheMemory.Is(0) {
 		a.cacheMemory = a.room
 	}
-	out := b.heads(a.cache, a.dtype, op.WholeHeads(graph.Dims{x.Batch, x.Heads, a.cacheMemory, x.Size}))
+	out := b.heads(a.cache, a.dtype, nn.WholeHeads(graph.Dims{x.Batch, x.Heads, a.cacheMemory, x.Size}))
 	out.Rows = a.room
 	pastHead := a.pastMemory.Mul(x.Size)
 	var w words
@@ -199,7 +201,7 @@ type attention struct {
 // newAttention is attention without masks, whose output 0 is [batch,rows,heads*size].
 func (b *binder) newAttention(q, k, v headRows) *attention {
 	width := q.Heads.Mul(v.Size)
-	out := b.heads(b.out(0), b.Out[0].DType, op.HeadRows{PerBatch: q.Rows.Mul(width), PerHead: v.Size, PerRow: width})
+	out := b.heads(b.out(0), b.Out[0].DType, nn.HeadRows{PerBatch: q.Rows.Mul(width), PerHead: v.Size, PerRow: width})
 	return &attention{q: q, k: k, v: v, out: out, keys: k.Rows, past: graph.Known(0), scores: -1, mask: -1, stage: -1}
 }
 
@@ -273,7 +275,7 @@ func (b *binder) scoreWords(a *attention, w *words) (device.Operand, error) {
 		w.int(0, 0, 0, 0, 0, 0)
 		return device.Operand{}, nil
 	}
-	d, err := op.ScoreDims(b.In[a.scores], a.q.Batch, a.q.Heads, a.q.Rows)
+	d, err := nn.ScoreDims(b.In[a.scores], a.q.Batch, a.q.Heads, a.q.Rows)
 	if err != nil {
 		return device.Operand{}, err
 	}
@@ -300,7 +302,7 @@ func (b *binder) maskWords(a *attention, w *words) (device.Operand, error) {
 		return device.Operand{}, nil
 	}
 	v := b.In[a.mask]
-	form, err := op.KeyMaskOf(v, a.q.Batch, a.q.Rows)
+	form, err := nn.KeyMaskOf(v, a.q.Batch, a.q.Rows)
 	if err != nil {
 		return device.Operand{}, err
 	}
@@ -324,8 +326,8 @@ func (b *binder) shownWords(a *attention, w *words) device.Operand {
 	return b.out(3)
 }
 
-func bindAttention(o *op.Attention, b *binder) error {
-	inputs := []int{op.AttentionKey, op.AttentionValue, op.AttentionPastKey, op.AttentionPastValue}
+func bindAttention(o *nn.Attention, b *binder) error {
+	inputs := []int{nn.AttentionKey, nn.AttentionValue, nn.AttentionPastKey, nn.AttentionPastValue}
 	if err := b.onlyRoom(inputs, []int{1, 2}); err != nil {
 		return err
 	}
@@ -333,30 +335,30 @@ func bindAttention(o *op.Attention, b *binder) error {
 	if err != nil {
 		return err
 	}
-	kh.Rows, vh.Rows = b.rows(op.AttentionKey), b.rows(op.AttentionValue)
-	q := b.heads(b.in(op.AttentionQuery), b.DType(op.AttentionQuery), qh)
-	k := b.heads(b.in(op.AttentionKey), b.DType(op.AttentionKey), kh)
-	v := b.heads(b.in(op.AttentionValue), b.DType(op.AttentionValue), vh)
+	kh.Rows, vh.Rows = b.rows(nn.AttentionKey), b.rows(nn.AttentionValue)
+	q := b.heads(b.in(nn.AttentionQuery), b.DType(nn.AttentionQuery), qh)
+	k := b.heads(b.in(nn.AttentionKey), b.DType(nn.AttentionKey), kh)
+	v := b.heads(b.in(nn.AttentionValue), b.DType(nn.AttentionValue), vh)
 	past := graph.Known(0)
-	if b.Has(op.AttentionPastKey) {
-		past = b.In[op.AttentionPastKey].Dims[2]
+	if b.Has(nn.AttentionPastKey) {
+		past = b.In[nn.AttentionPastKey].Dims[2]
 	}
-	if k, err = b.grown(k, op.AttentionPastKey, 1); err != nil {
+	if k, err = b.grown(k, nn.AttentionPastKey, 1); err != nil {
 		return err
 	}
-	if v, err = b.grown(v, op.AttentionPastValue, 2); err != nil {
+	if v, err = b.grown(v, nn.AttentionPastValue, 2); err != nil {
 		return err
 	}
 	a := b.newAttention(q, k, v)
 	a.scale, a.cap, a.causal, a.window, a.past = o.Scale, o.Softcap, o.Causal, o.Window, past
-	a.scores, a.stage, a.doubles = op.AttentionMask, o.Stage, o.InFloat64(b.In)
+	a.scores, a.stage, a.doubles = nn.AttentionMask, o.Stage, o.InFloat64(b.In)
 	if len(b.In[0].Dims) == 4 {
-		a.out = b.heads(b.out(0), b.Out[0].DType, op.WholeHeads(graph.Dims{q.Batch, q.Heads, q.Rows, v.Size}))
+		a.out = b.heads(b.out(0), b.Out[0].DType, nn.WholeHeads(graph.Dims{q.Batch, q.Heads, q.Rows, v.Size}))
 	}
-	if b.Has(op.AttentionLengths) {
-		l := lengths{kind: lengthsKeys, batch: q.Batch, tokens: q.Rows, room: k.Rows, past: past, ends: !b.Has(op.AttentionPastKey)}
-		l.types[0] = b.DType(op.AttentionLengths)
-		if a.lengths, err = b.lengths(l, b.in(op.AttentionLengths), device.Operand{}); err != nil {
+	if b.Has(nn.AttentionLengths) {
+		l := lengths{kind: lengthsKeys, batch: q.Batch, tokens: q.Rows, room: k.Rows, past: past, ends: !b.Has(nn.AttentionPastKey)}
+		l.types[0] = b.DType(nn.AttentionLengths)
+		if a.lengths, err = b.lengths(l, b.in(nn.AttentionLengths), device.Operand{}); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -91,7 +93,7 @@ func (c *attentionCase) words(t *testing.T, isa bindings.ISA) words {
 	b := testBinder(t, isa, in, out)
 	var x [3]headRows
 	for i := range x {
-		x[i] = b.heads(b.in(i), c.dtype, op.WholeHeads(in[i].Dims))
+		x[i] = b.heads(b.in(i), c.dtype, nn.WholeHeads(in[i].Dims))
 	}
 	a := b.newAttention(x[0], x[1], x[2])
 	a.scores, a.mask = caseScores, caseMask
@@ -209,7 +211,7 @@ func TestAttentionScores(t *testing.T) {
 	r := rand.New(rand.NewPCG(25, 26))
 	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.F64, tensor.Bool, tensor.I32} {
 		for _, dims := range [][]int{{2, 4, 6, 33}, {4, 1, 33}, {6, 30}, {2, 1, 1, 33}, {6, 1}} {
-			for stage := op.ScoresProduct; stage <= op.ScoresWeights; stage++ {
+			for stage := nn.ScoresProduct; stage <= nn.ScoresWeights; stage++ {
 				c := &attentionCase{heads: 4, kvHeads: 4, queries: 6, keys: 33, d: 5, dv: 3, dtype: tensor.F32, scores: valueOf(d, dims...), shown: true,
 					scoreData: scoreBytes(r, d, volume(dims)), set: func(a *attention) { a.stage, a.cap = stage, 4 }}
 				c.check(t, r, pool, fmt.Sprint(d, dims, " stage ", stage))
@@ -311,9 +313,9 @@ type appendCase struct {
 func (c *appendCase) words(t *testing.T) words {
 	t.Helper()
 	b := testBinder(t, bindings.DetectISA(), nil, nil)
-	h := op.WholeHeads(graph.DimsOf(tensor.Shape{2, c.heads, c.rows, c.d}))
+	h := nn.WholeHeads(graph.DimsOf(tensor.Shape{2, c.heads, c.rows, c.d}))
 	if c.sideBySide {
-		h = op.HeadsSideBySide(graph.DimsOf(tensor.Shape{2, c.rows, c.heads * c.d}), graph.Known(0), c.heads, graph.Known(c.d))
+		h = nn.HeadsSideBySide(graph.DimsOf(tensor.Shape{2, c.rows, c.heads * c.d}), graph.Known(0), c.heads, graph.Known(c.d))
 	}
 	a := appending{pastRows: graph.Known(c.past), kept: graph.Known(c.past), dtype: c.dtype, room: graph.Known(c.room), biasType: c.xType}
 	return wordsOf(t, b, func() error {
@@ -432,7 +434,7 @@ func TestAppendInPlace(t *testing.T) {
 func (c *appendCase) inRoom(t *testing.T) words {
 	t.Helper()
 	b := testBinder(t, bindings.DetectISA(), nil, nil)
-	h := op.WholeHeads(graph.DimsOf(tensor.Shape{2, c.heads, c.rows, c.d}))
+	h := nn.WholeHeads(graph.DimsOf(tensor.Shape{2, c.heads, c.rows, c.d}))
 	a := appending{pastRows: graph.Known(c.room), kept: graph.Known(c.past), dtype: c.dtype, room: graph.Known(c.room), biasType: c.xType}
 	return wordsOf(t, b, func() error {
 		_, err := b.appendRows(b.heads(device.Operand{}, c.xType, h), a)
@@ -491,13 +493,13 @@ func TestTensorScatter(t *testing.T) {
 		mode := map[bool]string{true: "circular", false: "linear"}[c.circular]
 		n := &graph.Node{Op: "TensorScatter", Version: 24, Inputs: []string{"a", "b", "c"}, Outputs: []string{"d"},
 			Attrs: []*graph.Attr{{Name: "mode", Kind: graph.AttrString, Str: []byte(mode)}}}
-		o, _, err := op.Standard().New(n)
+		o, _, err := standard.Registry().New(n)
 		if err != nil {
 			t.Fatal(err)
 		}
 		b := testBinder(t, 0, []*op.Value{valueOf(tensor.F32, 2, outer, room, inner), valueOf(tensor.F32, 2, outer, rows, inner), valueOf(tensor.I64, 2)},
 			[]*op.Value{valueOf(tensor.F32, 2, outer, room, inner)})
-		w := wordsOf(t, b, func() error { return bindTensorScatter(o.(*op.TensorScatter), b) })
+		w := wordsOf(t, b, func() error { return bindTensorScatter(o.(*nn.TensorScatter), b) })
 		cache, update := quarters(r, 2*outer*room*inner), quarters(r, 2*outer*rows*inner)
 		want := slices.Clone(cache)
 		for i := range update {

@@ -63,30 +63,6 @@ type Row struct {
 	New    func(n *Node) (Op, error)
 }
 
-// Types is a set of element types.
-type Types []tensor.DType
-
-// Has reports whether d is in the set.
-func (t Types) Has(d tensor.DType) bool { return t == nil || slices.Contains(t, d) }
-
-// String lists the names.
-func (t Types) String() string {
-	if t == nil {
-		return "any"
-	}
-	return fmt.Sprint([]tensor.DType(t))
-}
-
-// Sets of element types that many rows share.
-var (
-	floats   = Types{tensor.F32, tensor.F64, tensor.F16, tensor.BF16}
-	signed   = Types{tensor.I8, tensor.I16, tensor.I32, tensor.I64}
-	unsigned = Types{tensor.U8, tensor.U16, tensor.U32, tensor.U64}
-	integers = slices.Concat(signed, unsigned)
-	numeric  = slices.Concat(floats, integers)
-	boolean  = Types{tensor.Bool}
-)
-
 // Value is what is known of an operand before it is computed.
 type Value struct {
 	graph.Type

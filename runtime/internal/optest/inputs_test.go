@@ -11,12 +11,13 @@ import (
 	cpudevice "github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 )
 
 // TestNeededInputs leaves out each input that a version of an operator needs, as ""
 // and by ending the list before it, in nodes of every row.
 func TestNeededInputs(t *testing.T) {
-	registry := op.Standard()
+	registry := standard.Registry()
 	for name, row := range Rows() {
 		for _, version := range row.Since {
 			takes := row.Arity(version)
@@ -57,7 +58,7 @@ func TestNeededInputs(t *testing.T) {
 // be refused, and never meets a defect.
 func TestInputsLeftOut(t *testing.T) {
 	testenv.Need(t, bindings.Available())
-	registry, rows := op.Standard(), Rows()
+	registry, rows := standard.Registry(), Rows()
 	met := map[string]bool{}
 	for _, c := range Cases() {
 		row := rows[c.key()]

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -164,7 +165,7 @@ func Run(t *testing.T, eval Eval) {
 // the standard's.
 var Rows = sync.OnceValue(func() map[string]*op.Row {
 	rows := map[string]*op.Row{}
-	for _, row := range op.Standard().Rows() {
+	for _, row := range standard.Registry().Rows() {
 		rows[rowKey(row.Domain, row.Name)] = row
 	}
 	return rows

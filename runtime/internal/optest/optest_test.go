@@ -13,6 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -69,7 +70,7 @@ func TestCPU(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, all := op.Standard(), bindings.DetectISA()
+	registry, all := standard.Registry(), bindings.DetectISA()
 	for _, setting := range []struct {
 		name    string
 		isa     bindings.ISA
@@ -92,7 +93,7 @@ func TestCPU(t *testing.T) {
 // TestInPlace gives output 0 the memory of every input that it may take over.
 func TestInPlace(t *testing.T) {
 	testenv.Need(t, bindings.Available())
-	d := &cpu{registry: op.Standard(), isa: bindings.DetectISA()}
+	d := &cpu{registry: standard.Registry(), isa: bindings.DetectISA()}
 	eachCase(func(c *Case, row *op.Row, version int) {
 		for _, k := range row.InPlace {
 			if c.Fails != nil || k >= len(c.In) || c.In[k] == nil || c.Want[0] == nil || c.In[k].DType() == tensor.String {
@@ -113,7 +114,7 @@ func TestInPlace(t *testing.T) {
 // TestInputsStay checks that operators do not write to their inputs.
 func TestInputsStay(t *testing.T) {
 	testenv.Need(t, bindings.Available())
-	d := &cpu{registry: op.Standard(), isa: bindings.DetectISA()}
+	d := &cpu{registry: standard.Registry(), isa: bindings.DetectISA()}
 	eachCase(func(c *Case, row *op.Row, version int) {
 		before := make([]*tensor.Tensor, len(c.In))
 		for i, x := range c.In {
@@ -133,7 +134,7 @@ func TestInputsStay(t *testing.T) {
 // TestMemoryFails makes every request for memory fail once.
 func TestMemoryFails(t *testing.T) {
 	testenv.Need(t, bindings.Available())
-	d := &cpu{registry: op.Standard(), isa: bindings.DetectISA()}
+	d := &cpu{registry: standard.Registry(), isa: bindings.DetectISA()}
 	eachCase(func(c *Case, row *op.Row, version int) {
 		if c.Fails != nil {
 			return
