@@ -29,7 +29,7 @@ func Broadcast(a, b graph.Dims) (graph.Dims, error) {
 	return out, nil
 }
 
-// BroadcastDim is the rule for one axis. An extent that is not a number is
+// BroadcastDim is Broadcast of one axis. An extent that is not a number is
 // either 1 or equal to its partner, so a number other than 1 decides.
 func BroadcastDim(d, e graph.Dim) (graph.Dim, bool) {
 	switch {
@@ -59,7 +59,7 @@ func capOf(d, e graph.Dim) bool {
 	return ok && n > 1
 }
 
-// BroadcastAll is broadcast over any number of operands, at least one.
+// BroadcastAll is Broadcast over any number of operands, at least one.
 func BroadcastAll(list ...graph.Dims) (graph.Dims, error) {
 	out := list[0]
 	for _, d := range list[1:] {
@@ -94,22 +94,23 @@ func extentsUnder(y tensor.Shape, inputs ...tensor.Shape) ([]int, error) {
 	return dims, nil
 }
 
-// walker steps through the elements of a result in order and keeps the places
+// Walker steps through the elements of a result in order and keeps the places
 // of the elements of inputs that broadcast to it.
-type walker struct {
+type Walker struct {
 	At     []int // in each input
 	index  []int
 	shape  tensor.Shape
 	stride [][]int // by axis, then input
 }
 
-func NewWalker(y tensor.Shape, inputs ...tensor.Shape) (*walker, error) {
+// NewWalker returns a walker at the first element of a result of shape y.
+func NewWalker(y tensor.Shape, inputs ...tensor.Shape) (*Walker, error) {
 	dims, err := extentsUnder(y, inputs...)
 	if err != nil {
 		return nil, err
 	}
 	rank := len(y)
-	w := &walker{At: make([]int, len(inputs)), index: make([]int, rank), shape: y, stride: make([][]int, rank)}
+	w := &Walker{At: make([]int, len(inputs)), index: make([]int, rank), shape: y, stride: make([][]int, rank)}
 	for axis := range w.stride {
 		w.stride[axis] = make([]int, len(inputs))
 	}
@@ -125,7 +126,8 @@ func NewWalker(y tensor.Shape, inputs ...tensor.Shape) (*walker, error) {
 	return w, nil
 }
 
-func (w *walker) Next() {
+// Next steps to the next element.
+func (w *Walker) Next() {
 	for axis := len(w.shape) - 1; axis >= 0; axis-- {
 		w.index[axis]++
 		for k, s := range w.stride[axis] {

@@ -11,6 +11,7 @@ type Epilogue struct {
 	P, Q float64
 }
 
+// NewEpilogue is the activation of that name with the parameters given, if any.
 func NewEpilogue(name string, given []float32) (Epilogue, error) {
 	if name == "" {
 		return Epilogue{}, nil

@@ -1,6 +1,8 @@
 package op
 
 import (
+	"math"
+
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -101,13 +103,11 @@ func JoinDim(a, b graph.Dim) (d graph.Dim, ok bool) {
 func MulDim(a, b graph.Dim) (graph.Dim, error) {
 	x, okx := a.Value()
 	y, oky := b.Value()
-	if okx && oky && x > 0 && y > 0 && x > maxExtent/y {
+	if okx && oky && x > 0 && y > 0 && x > math.MaxInt/y {
 		return graph.Dim{}, graph.Errorf(graph.ErrShape, "an extent of %d times %d elements", x, y)
 	}
 	return a.Mul(b), nil
 }
-
-const maxExtent = int(^uint(0) >> 1)
 
 // JoinDims returns the extents of the parts one after the other; never nil.
 func JoinDims(parts ...graph.Dims) graph.Dims {
@@ -118,6 +118,7 @@ func JoinDims(parts ...graph.Dims) graph.Dims {
 	return out
 }
 
+// IsIndex reports whether axes, extents and indices may have that element type.
 func IsIndex(d tensor.DType) bool { return d == tensor.I64 || d == tensor.I32 }
 
 // SameTypes reports inputs whose element types differ from that of the first, which must be there.

@@ -8,11 +8,6 @@ import (
 // Operators compute 16-bit floats in float32. Elements are widened, run by run where
 // an operator can be cut (strip), and results are rounded once.
 
-// ComputesInF32 reports whether d is one of the floats that are computed in float32.
-func ComputesInF32(d tensor.DType) bool {
-	return d == tensor.F32 || d == tensor.F16 || d == tensor.BF16
-}
-
 // Floats returns the elements of a narrow float tensor: its own if they are
 // float32, else a widened copy. A tensor left out has none.
 func (c *Run) Floats(t *tensor.Tensor) ([]float32, error) {
@@ -94,7 +89,7 @@ func (c *Run) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor,
 	return c.Alloc(i, d, shape)
 }
 
-// FloatsInOut is floats of input 0 and FloatsFor of output 0.
+// FloatsInOut is Floats of input 0 and FloatsFor of output 0.
 func (c *Run) FloatsInOut() (x, out []float32, err error) {
 	if x, err = c.Floats(c.In[0]); err == nil {
 		out, err = c.FloatsFor(c.Out[0])
@@ -121,6 +116,7 @@ func Doubles(t *tensor.Tensor) []float64 {
 	return nil
 }
 
+// Convert returns the results of a function of each element.
 func Convert[T, U any](s []T, to func(T) U) []U {
 	list := make([]U, len(s))
 	for i, v := range s {
@@ -153,7 +149,7 @@ func PutDoubles(t *tensor.Tensor, list []float64) {
 	}
 }
 
-// Given returns input i, nil if it is left out.
+// Given is input i; nil where it is left out.
 func (c *Infer) Given(i int) *Value {
 	if c.Has(i) {
 		return c.In[i]

@@ -1,8 +1,9 @@
 // Package op gives nodes their meaning. An operator is one Row: its name and
 // versions, its element types, its memory rules, and a constructor that reads a
-// node's attributes. Each family of operators is one file with, in this order,
-// attributes, shape rule, execution, rows. Nothing about an operator's meaning
-// is written anywhere else.
+// node's attributes. This package holds what all operators share. Each family of
+// operators is a package below it; a file there has, in this order, attributes, shape
+// rule, execution, rows. Package standard lists the families. Nothing about an
+// operator's meaning is written anywhere else.
 package op
 
 import (

@@ -7,12 +7,12 @@ import (
 )
 
 // StridedAxis is one axis of a strided copy: its extent and the steps, in elements, to
-// the next index in the source and in the destination. A step from of 0 repeats
+// the next index in the source and in the destination. A step From of 0 repeats
 // elements.
 type StridedAxis struct{ N, From, To int }
 
 // Strided is elements to copy: for every index i below the extents, element
-// DstAt + Σ i·to of dst becomes element SrcAt + Σ i·from of src. The axes stand
+// DstAt + Σ i·To of Dst becomes element SrcAt + Σ i·From of Src. The axes stand
 // outermost first in the destination.
 type Strided struct {
 	Src, Dst     *tensor.Tensor
@@ -128,14 +128,16 @@ func clearTail(t *tensor.Tensor) {
 	}
 }
 
-func EachElement(axes []StridedAxis, src, dst int, copyOne func(src, dst int)) {
+// EachElement calls f with the places of every element of a copy, in the source and in
+// the destination.
+func EachElement(axes []StridedAxis, src, dst int, f func(src, dst int)) {
 	if len(axes) == 0 {
-		copyOne(src, dst)
+		f(src, dst)
 		return
 	}
 	a := axes[0]
 	for i := range a.N {
-		EachElement(axes[1:], src+i*a.From, dst+i*a.To, copyOne)
+		EachElement(axes[1:], src+i*a.From, dst+i*a.To, f)
 	}
 }
 

@@ -32,6 +32,8 @@ func (o *MatMul) Infer(c *op.Infer) error {
 	return nil
 }
 
+// MatMulDims returns the extents of the product of values with extents a and b; nil where
+// the number of axes of either is unknown.
 func MatMulDims(a, b graph.Dims) (graph.Dims, error) {
 	if a == nil || b == nil {
 		return nil, nil

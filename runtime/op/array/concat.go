@@ -152,7 +152,8 @@ func (o *Split) equal(n int) ([]int, error) {
 	return list, nil
 }
 
-func (o *Split) Check(sizes []int, n int) error {
+// CheckSizes reports sizes of parts that are not those of n elements.
+func CheckSizes(sizes []int, n int) error {
 	sum := 0
 	for _, s := range sizes {
 		if s < 0 || s > n-sum {
@@ -225,7 +226,7 @@ func (o *Split) partDims(c *op.Infer, d graph.Dim) (graph.Dims, error) {
 		return nil, graph.Errorf(graph.ErrShape, "%d sizes for %d outputs", len(parts), o.outs)
 	}
 	if sizes, ok := parts.Concrete(); ok && known {
-		return parts, o.Check(sizes, n)
+		return parts, CheckSizes(sizes, n)
 	}
 	return parts, nil
 }

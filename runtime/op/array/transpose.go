@@ -5,6 +5,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
+// Transpose puts the axes into another order.
 type Transpose struct {
 	perm []int // nil reverses the axes
 }

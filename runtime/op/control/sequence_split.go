@@ -65,7 +65,7 @@ func (splitToSequence) sizes(in *tensor.Tensor, n int) ([]int, error) {
 		return nil, err
 	}
 	if len(in.Shape()) > 0 {
-		return list, (&array.Split{}).Check(list, n)
+		return list, array.CheckSizes(list, n)
 	}
 	size := list[0]
 	if size < 1 {

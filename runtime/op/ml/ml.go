@@ -73,7 +73,7 @@ func matrixOf(t *tensor.Tensor) (rows, features int, err error) {
 // floatsOf returns the elements of a tensor of numberTypes or of float16 as float32:
 // its own if they are that, else rounded into scratch memory.
 func floatsOf(c *op.Run, t *tensor.Tensor) ([]float32, error) {
-	if op.ComputesInF32(t.DType()) || t.Len() == 0 {
+	if op.ComputedInF32.Has(t.DType()) || t.Len() == 0 {
 		return c.Floats(t)
 	}
 	list, err := c.ScratchFloats(t.Len())

@@ -54,6 +54,6 @@ func (o *MoE) Shape(in func(i int) tensor.Shape) (*ExpertShape, error) {
 }
 
 var expertRows = []op.Row{
-	{Domain: op.Microsoft, Name: "MoE", Since: []int{1}, In: [2]int{5, 8}, Optional: op.Inputs(3), Out: [2]int{1, 1}, Types: op.Narrow, New: newMoE},
-	{Domain: op.Microsoft, Name: "QMoE", Since: []int{1}, In: [2]int{7, 21}, Optional: op.Inputs(4), Out: [2]int{1, 1}, Types: op.Narrow, New: newQMoE},
+	{Domain: op.Microsoft, Name: "MoE", Since: []int{1}, In: [2]int{5, 8}, Optional: op.Inputs(3), Out: [2]int{1, 1}, Types: op.ComputedInF32, New: newMoE},
+	{Domain: op.Microsoft, Name: "QMoE", Since: []int{1}, In: [2]int{7, 21}, Optional: op.Inputs(4), Out: [2]int{1, 1}, Types: op.ComputedInF32, New: newQMoE},
 }

@@ -79,7 +79,7 @@ func (o *Experts) infer(c *op.Infer) error {
 	if rank, ok := x.Rank(); ok && rank != 2 && rank != 3 {
 		return graph.Errorf(graph.ErrShape, "input is %v; it takes [rows,size] or [batch,rows,size]", x.Type)
 	}
-	if rank, ok := router.Rank(); ok && rank != 2 || !op.ComputesInF32(router.DType) {
+	if rank, ok := router.Rank(); ok && rank != 2 || !op.ComputedInF32.Has(router.DType) {
 		return graph.Errorf(graph.ErrShape, "router_probs are %v, not floats [rows,experts]", router.Type)
 	}
 	return nil

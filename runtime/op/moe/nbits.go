@@ -82,7 +82,7 @@ func (o *QMoE) Infer(c *op.Infer) error {
 			}
 		}
 		for _, k := range []int{scales, bias, ExpertShares} {
-			if c.Has(k) && !op.ComputesInF32(c.In[k].DType) {
+			if c.Has(k) && !op.ComputedInF32.Has(c.In[k].DType) {
 				return graph.Errorf(graph.ErrShape, "input %d is %v, not floats", k, c.In[k].Type)
 			}
 		}

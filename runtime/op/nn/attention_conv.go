@@ -74,6 +74,6 @@ func (o *CausalConv) Infer(c *op.Infer) error {
 }
 
 var causalConvRows = []op.Row{
-	{Name: "CausalConvWithState", Since: []int{27}, In: [2]int{2, 4}, Out: [2]int{1, 2}, Types: op.Narrow, New: newCausalConv},
-	{Domain: op.Microsoft, Name: "CausalConvWithState", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 2}, Types: op.Narrow, New: newCausalConv},
+	{Name: "CausalConvWithState", Since: []int{27}, In: [2]int{2, 4}, Out: [2]int{1, 2}, Types: op.ComputedInF32, New: newCausalConv},
+	{Domain: op.Microsoft, Name: "CausalConvWithState", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 2}, Types: op.ComputedInF32, New: newCausalConv},
 }

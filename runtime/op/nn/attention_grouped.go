@@ -132,7 +132,7 @@ func (o *GroupQueryAttention) Infer(c *op.Infer) error {
 	if c.Has(GroupPastKey) {
 		cache = c.In[GroupPastKey].DType
 	}
-	if !op.ComputesInF32(cache) {
+	if !op.ComputedInF32.Has(cache) {
 		return graph.Errorf(graph.ErrUnsupported, "a cache of %v elements; export the model with one of floats", cache)
 	}
 	for _, i := range []int{GroupKey, GroupValue, GroupCos, GroupSin, GroupScores, GroupSink, GroupQueryNorm, GroupKeyNorm} {

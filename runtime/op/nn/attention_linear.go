@@ -75,8 +75,8 @@ func (o *LinearAttention) Infer(c *op.Infer) error {
 	d := c.In[0].DType
 	c.Set(0, d, out)
 	if c.Has(3) {
-		if d = c.In[3].DType; !op.ComputesInF32(d) {
-			return graph.Errorf(graph.ErrUnsupported, "past_state has element type %v; it takes %v", d, op.Narrow)
+		if d = c.In[3].DType; !op.ComputedInF32.Has(d) {
+			return graph.Errorf(graph.ErrUnsupported, "past_state has element type %v; it takes %v", d, op.ComputedInF32)
 		}
 	}
 	c.Set(1, d, state)
@@ -107,13 +107,13 @@ func (o *LinearAttention) perToken(c *op.Infer, i int, what string, out graph.Di
 		return nil
 	}
 	d := c.In[i].Dims
-	if !op.ComputesInF32(c.In[i].DType) || !fitting(d, graph.Dims{out[0], out[1], n}) && !fitting(d, graph.Dims{out[0], out[1], m}) {
+	if !op.ComputedInF32.Has(c.In[i].DType) || !fitting(d, graph.Dims{out[0], out[1], n}) && !fitting(d, graph.Dims{out[0], out[1], m}) {
 		return graph.Errorf(graph.ErrShape, "%s %v is not [%v,%v,n] with n one of %v and %v", what, c.In[i].Type, out[0], out[1], n, m)
 	}
 	return nil
 }
 
 var linearAttentionRows = []op.Row{
-	{Name: "LinearAttention", Since: []int{27}, In: [2]int{3, 6}, Out: [2]int{1, 2}, Types: op.Narrow, New: newLinearAttention},
-	{Domain: op.Microsoft, Name: "LinearAttention", Since: []int{1}, In: [2]int{3, 6}, Out: [2]int{1, 2}, Types: op.Narrow, New: newLinearAttention},
+	{Name: "LinearAttention", Since: []int{27}, In: [2]int{3, 6}, Out: [2]int{1, 2}, Types: op.ComputedInF32, New: newLinearAttention},
+	{Domain: op.Microsoft, Name: "LinearAttention", Since: []int{1}, In: [2]int{3, 6}, Out: [2]int{1, 2}, Types: op.ComputedInF32, New: newLinearAttention},
 }

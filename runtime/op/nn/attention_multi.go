@@ -240,7 +240,7 @@ func checkKeyMask(c *op.Infer, i int, q HeadRows) error {
 }
 
 var multiHeadRows = []op.Row{
-	{Domain: op.Microsoft, Name: "MultiHeadAttention", Since: []int{1}, In: [2]int{1, 10}, Out: [2]int{1, 4}, Types: op.Narrow, New: newMultiHead},
-	{Domain: op.Microsoft, Name: "Attention", Since: []int{1}, In: [2]int{2, 7}, Out: [2]int{1, 2}, Types: op.Narrow, New: NewProjectedAttention},
-	{Domain: op.Microsoft, Name: "GroupQueryAttention", Since: []int{1}, In: [2]int{7, 16}, Optional: op.Inputs(1, 2, 3, 4), Out: [2]int{1, 4}, Types: op.Narrow, New: newGroupQueryAttention},
+	{Domain: op.Microsoft, Name: "MultiHeadAttention", Since: []int{1}, In: [2]int{1, 10}, Out: [2]int{1, 4}, Types: op.ComputedInF32, New: newMultiHead},
+	{Domain: op.Microsoft, Name: "Attention", Since: []int{1}, In: [2]int{2, 7}, Out: [2]int{1, 2}, Types: op.ComputedInF32, New: NewProjectedAttention},
+	{Domain: op.Microsoft, Name: "GroupQueryAttention", Since: []int{1}, In: [2]int{7, 16}, Optional: op.Inputs(1, 2, 3, 4), Out: [2]int{1, 4}, Types: op.ComputedInF32, New: newGroupQueryAttention},
 }

@@ -18,6 +18,7 @@ type Conv struct {
 // MaxConvAxes is the most spatial axes of a convolution.
 const MaxConvAxes = 8
 
+// NewConv reads the attributes of Conv.
 func NewConv(n *op.Node) (op.Op, error) {
 	w, err := ReadWindow(n, false)
 	if err != nil {

@@ -23,7 +23,7 @@ const (
 type Pool struct {
 	Kind        PoolKind
 	Window      *Window
-	CountPad    bool
+	CountPad    bool // averages count the padding
 	columnMajor bool // indices count the first spatial axis fastest
 	p           float64
 }

@@ -74,7 +74,7 @@ func (o *QAttention) Infer(c *op.Infer) error {
 		}
 	}
 	d := c.In[QAttentionBias].DType
-	if !op.ComputesInF32(d) {
+	if !op.ComputedInF32.Has(d) {
 		return graph.Errorf(graph.ErrUnsupported, "the bias is %v; float32, float16 and bfloat16 are computed", c.In[QAttentionBias].Type)
 	}
 	inner := *c

@@ -41,7 +41,7 @@ func newQuantizeLinear(n *op.Node) (op.Op, error) {
 	if n.Domain == op.Microsoft {
 		o.precision = tensor.F32
 	} else if n.Since >= 23 {
-		o.precision, err = typeIn(n, "precision", op.Narrow)
+		o.precision, err = typeIn(n, "precision", op.ComputedInF32)
 	}
 	return o, err
 }
@@ -70,7 +70,7 @@ func (o *QuantizeLinear) Infer(c *op.Infer) error {
 }
 
 func checkScales(v *op.Value) error {
-	if d := v.DType; !op.ComputesInF32(d) && d != tensor.I32 && d != tensor.F8E8M0 {
+	if d := v.DType; !op.ComputedInF32.Has(d) && d != tensor.I32 && d != tensor.F8E8M0 {
 		return graph.Errorf(graph.ErrUnsupported, "scales are %v; float32, float16, bfloat16, int32 and float8e8m0 are computed", v.Type)
 	}
 	return nil
@@ -82,7 +82,7 @@ func (o *QuantizeLinear) Precision(scale tensor.DType) tensor.DType {
 	if p == tensor.Invalid {
 		p = scale
 	}
-	if !op.ComputesInF32(p) {
+	if !op.ComputedInF32.Has(p) {
 		p = tensor.F32
 	}
 	return p
@@ -137,7 +137,7 @@ func newDequantizeLinear(n *op.Node) (op.Op, error) {
 	}
 	o := &DequantizeLinear{Granularity: g}
 	if n.Since >= 23 {
-		o.to, err = typeIn(n, "output_dtype", op.Narrow)
+		o.to, err = typeIn(n, "output_dtype", op.ComputedInF32)
 	}
 	return o, err
 }
@@ -148,7 +148,7 @@ func (o *DequantizeLinear) Infer(c *op.Infer) error {
 	if to == tensor.Invalid {
 		to = c.In[1].DType
 	}
-	if !op.ComputesInF32(to) {
+	if !op.ComputedInF32.Has(to) {
 		return graph.Errorf(graph.ErrUnsupported, "scales are %v and output_dtype is %v; results are float32, float16 or bfloat16", c.In[1].Type, o.to)
 	}
 	if err := checkScales(c.In[1]); err != nil {

@@ -20,6 +20,7 @@ func readBlockWeights(n *op.Node) (BlockWeights, error) {
 	return o, CheckBlock(o.Block)
 }
 
+// CheckBlock reports a number of elements that cannot share a scale.
 func CheckBlock(n int) error {
 	if n < 16 || n > 1<<30 || bits.OnesCount(uint(n)) != 1 {
 		return graph.Errorf(graph.ErrFormat, "block_size is %d; it must be a power of two, 16 at least", n)
@@ -92,16 +93,16 @@ func (o *MatMulNBits) RowBytes() int { return o.Blocks() * (o.Block / 8 * o.Bits
 
 // Infer gives the output A's shape with N columns.
 func (o *MatMulNBits) Infer(c *op.Infer) error {
-	if c.In[1].DType != tensor.U8 || !op.ComputesInF32(c.In[2].DType) {
+	if c.In[1].DType != tensor.U8 || !op.ComputedInF32.Has(c.In[2].DType) {
 		return graph.Errorf(graph.ErrShape, "B is %v and scales are %v; codes are packed in uint8, scales are floats", c.In[1].Type, c.In[2].Type)
 	}
-	if c.Has(3) && c.In[3].DType != tensor.U8 && !op.ComputesInF32(c.In[3].DType) {
+	if c.Has(3) && c.In[3].DType != tensor.U8 && !op.ComputedInF32.Has(c.In[3].DType) {
 		return graph.Errorf(graph.ErrUnsupported, "zero points are %v, neither packed in uint8 nor floats", c.In[3].Type)
 	}
 	if c.Has(4) && c.In[4].DType != tensor.I32 {
 		return graph.Errorf(graph.ErrShape, "g_idx is %v, not int32", c.In[4].Type)
 	}
-	if c.Has(5) && !op.ComputesInF32(c.In[5].DType) {
+	if c.Has(5) && !op.ComputedInF32.Has(c.In[5].DType) {
 		return graph.Errorf(graph.ErrShape, "the bias is %v, not floats", c.In[5].Type)
 	}
 	if err := o.checkRows(c); err != nil {
@@ -145,6 +146,6 @@ func lenOf(c *op.Infer, i int) (int, bool) {
 }
 
 var nbitsRows = []op.Row{
-	{Domain: op.Microsoft, Name: "MatMulNBits", Since: []int{1}, In: [2]int{3, 6}, Out: [2]int{1, 1}, Types: op.Narrow, New: newMatMulNBits},
-	{Domain: op.Microsoft, Name: "MatMulBnb4", Since: []int{1}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.Narrow, New: newMatMulBnb4},
+	{Domain: op.Microsoft, Name: "MatMulNBits", Since: []int{1}, In: [2]int{3, 6}, Out: [2]int{1, 1}, Types: op.ComputedInF32, New: newMatMulNBits},
+	{Domain: op.Microsoft, Name: "MatMulBnb4", Since: []int{1}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.ComputedInF32, New: newMatMulBnb4},
 }

@@ -39,7 +39,7 @@ func newMatMulBnb4(n *op.Node) (op.Op, error) {
 
 // Infer gives the output A's shape with N columns, or K if B is not transposed.
 func (o *MatMulBnb4) Infer(c *op.Infer) error {
-	if c.In[1].DType != tensor.U8 || !op.ComputesInF32(c.In[2].DType) {
+	if c.In[1].DType != tensor.U8 || !op.ComputedInF32.Has(c.In[2].DType) {
 		return graph.Errorf(graph.ErrShape, "B is %v and absmax is %v; codes are packed in uint8, absmax is floats", c.In[1].Type, c.In[2].Type)
 	}
 	if err := o.checkSize(c); err != nil {

@@ -60,7 +60,7 @@ func (o *GatherQuantized) check(d tensor.DType, rank int, zeros bool) (gather, a
 // Infer gives the output the data's shape with the indices' for the gathered axis.
 func (o *GatherQuantized) Infer(c *op.Infer) error {
 	data, index, scales := c.In[0], c.In[1], c.In[2]
-	if !op.IsIndex(index.DType) || !op.ComputesInF32(scales.DType) {
+	if !op.IsIndex(index.DType) || !op.ComputedInF32.Has(scales.DType) {
 		return graph.Errorf(graph.ErrShape, "indices are %v and scales %v; int32 or int64 and floats are needed", index.Type, scales.Type)
 	}
 	if c.Has(3) && c.In[3].DType != data.DType {

@@ -27,7 +27,7 @@ func codeRange(d tensor.DType) (low, high int) {
 
 // oneScale returns the only element of input i.
 func oneScale(c *op.Run, i int) (float32, error) {
-	if !c.Has(i) || c.In[i].Len() != 1 || !op.ComputesInF32(c.In[i].DType()) {
+	if !c.Has(i) || c.In[i].Len() != 1 || !op.ComputedInF32.Has(c.In[i].DType()) {
 		return 0, graph.Errorf(graph.ErrShape, "input %d, a scale, is not one number", i)
 	}
 	return float32(op.FirstFloat(c.In[i])), nil
@@ -47,7 +47,7 @@ func oneZero(c *op.Run, i int) (int32, error) {
 
 // readScales returns the elements of a tensor of scales. A tensor left out has none.
 func readScales(c *op.Run, t *tensor.Tensor) ([]float32, error) {
-	if t == nil || op.ComputesInF32(t.DType()) {
+	if t == nil || op.ComputedInF32.Has(t.DType()) {
 		return c.Floats(t)
 	}
 	list, err := c.ScratchFloats(t.Len())
@@ -127,7 +127,7 @@ func widenInts[T uint8 | int8 | uint16 | int16](list []int32, from []T) {
 
 // checkScale reports, as far as is known, an input that cannot be scales.
 func checkScale(c *op.Infer, i int) error {
-	if !c.Has(i) || !op.ComputesInF32(c.In[i].DType) {
+	if !c.Has(i) || !op.ComputedInF32.Has(c.In[i].DType) {
 		return graph.Errorf(graph.ErrShape, "input %d, a scale, must be of float32, float16 or bfloat16", i)
 	}
 	return nil

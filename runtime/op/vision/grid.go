@@ -89,7 +89,7 @@ func (o *gridSample) Run(c *op.Run) error {
 	if x.Len() == 0 {
 		return graph.Errorf(graph.ErrShape, "an image without pixels, %v, has nothing to read", x)
 	}
-	if !op.ComputesInF32(x.DType()) {
+	if !op.ComputedInF32.Has(x.DType()) {
 		pixels, _ := op.Numbers(x)
 		to := make([]float64, out.Len())
 		sampleGrid(o, pixels, x.Shape(), op.Doubles(c.In[1]), out.Shape(), to)
