@@ -32,17 +32,18 @@ runtime/op               : runtime/graph runtime/tensor packed
 runtime/op/array         : runtime/graph runtime/op runtime/tensor packed
 runtime/op/arith         : runtime/graph runtime/op runtime/tensor packed
 runtime/op/nn            : runtime/graph runtime/op runtime/op/arith runtime/tensor packed
-runtime/op/quant         : runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/nn runtime/tensor packed
+runtime/op/attention     : runtime/graph runtime/op runtime/op/nn runtime/tensor
+runtime/op/quant         : runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/nn runtime/tensor packed
 runtime/op/moe           : runtime/graph runtime/op runtime/op/quant runtime/tensor
 runtime/op/control       : runtime/graph runtime/op runtime/op/array runtime/tensor
 runtime/op/ml            : runtime/graph runtime/op runtime/tensor
 runtime/op/text          : runtime/graph runtime/op runtime/tensor
 runtime/op/signal        : runtime/graph runtime/op runtime/tensor
 runtime/op/vision        : runtime/graph runtime/op runtime/tensor runtime/internal/picture
-runtime/op/standard      : runtime/op runtime/op/arith runtime/op/array runtime/op/control runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/quant runtime/op/signal runtime/op/text runtime/op/vision
+runtime/op/standard      : runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/control runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/quant runtime/op/signal runtime/op/text runtime/op/vision
 runtime/optimize         : runtime/graph runtime/op runtime/tensor
 runtime/device           : runtime/graph runtime/op runtime/tensor
-runtime/cpu              : runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/quant runtime/op/vision runtime/tensor packed bindings internal/mapped
+runtime/cpu              : runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/quant runtime/op/vision runtime/tensor packed bindings internal/mapped
 runtime/plan             : runtime/device runtime/graph runtime/op runtime/tensor
 runtime/exec             : runtime/device runtime/plan runtime/op runtime/graph runtime/tensor
 runtime/internal/optest  : runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/tensor packed bindings internal/testenv

@@ -87,7 +87,7 @@ func (o *loss) Run(c *op.Run) error {
 	if o.softmax {
 		scores := logs
 		logs = make([]float64, len(scores))
-		softmaxDoubles(scores, s, true, logs)
+		SoftmaxDoubles(scores, s, true, logs)
 		if c.Wants(1) {
 			op.PutDoubles(c.Out[1], logs)
 		}

@@ -66,7 +66,7 @@ func (o *Softmax) Run(c *op.Run) error {
 	switch x := c.In[0]; {
 	case !o.Hard:
 		list := make([]float64, x.Len())
-		softmaxDoubles(op.Doubles(x), s, o.Log, list)
+		SoftmaxDoubles(op.Doubles(x), s, o.Log, list)
 		op.PutDoubles(c.Out[0], list)
 	case x.DType() == tensor.F64:
 		hardmax(tensor.View[float64](x), s, tensor.View[float64](c.Out[0]))
@@ -102,7 +102,7 @@ func hardmax[T float32 | float64](x []T, s op.AxisView, out []T) {
 	})
 }
 
-func softmaxDoubles(x []float64, s op.AxisView, log bool, out []float64) {
+func SoftmaxDoubles(x []float64, s op.AxisView, log bool, out []float64) {
 	s.Each(func(at int) {
 		top, sum := math.Inf(-1), 0.0
 		for k := range s.N {

@@ -3,14 +3,14 @@ package quant
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
-	"github.com/nacre-ml/nacre/runtime/op/nn"
+	"github.com/nacre-ml/nacre/runtime/op/attention"
 )
 
 // QAttention is ProjectedAttention whose input and weights are quantised: with a
 // scale and a zero point for all of the input, and for all of the weights or each
 // of their columns.
 type QAttention struct {
-	nn.ProjectedAttention
+	attention.ProjectedAttention
 }
 
 // The inputs of QAttention.
@@ -30,19 +30,19 @@ func newQAttention(n *op.Node) (op.Op, error) {
 	if n.Bool("past_present_share_buffer", false) {
 		return nil, graph.Errorf(graph.ErrUnsupported, "past_present_share_buffer is set; the operator has no input for how much of the buffer is filled")
 	}
-	inner, err := nn.NewProjectedAttention(n)
+	inner, err := attention.NewProjectedAttention(n)
 	if err != nil {
 		return nil, err
 	}
-	return &QAttention{ProjectedAttention: *inner.(*nn.ProjectedAttention)}, nil
+	return &QAttention{ProjectedAttention: *inner.(*attention.ProjectedAttention)}, nil
 }
 
 // AsProjected returns a list with an element for each input in the order of
 // ProjectedAttention.
 func AsProjected[T any](list []T) []T {
-	out := make([]T, nn.ProjectedPast+1)
-	for to, from := range map[int]int{nn.ProjectedInput: QAttentionInput, nn.ProjectedWeights: QAttentionWeights, nn.ProjectedBias: QAttentionBias,
-		nn.ProjectedMask: QAttentionMask, nn.ProjectedPast: QAttentionPast} {
+	out := make([]T, attention.ProjectedPast+1)
+	for to, from := range map[int]int{attention.ProjectedInput: QAttentionInput, attention.ProjectedWeights: QAttentionWeights, attention.ProjectedBias: QAttentionBias,
+		attention.ProjectedMask: QAttentionMask, attention.ProjectedPast: QAttentionPast} {
 		if from < len(list) {
 			out[to] = list[from]
 		}
@@ -79,7 +79,7 @@ func (o *QAttention) Infer(c *op.Infer) error {
 	}
 	inner := *c
 	inner.In = AsProjected(c.In)
-	for _, i := range []int{nn.ProjectedInput, nn.ProjectedWeights} {
+	for _, i := range []int{attention.ProjectedInput, attention.ProjectedWeights} {
 		v := *inner.In[i]
 		v.DType = d
 		inner.In[i] = &v

@@ -5,6 +5,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/arith"
 	"github.com/nacre-ml/nacre/runtime/op/array"
+	"github.com/nacre-ml/nacre/runtime/op/attention"
 	"github.com/nacre-ml/nacre/runtime/op/control"
 	"github.com/nacre-ml/nacre/runtime/op/ml"
 	"github.com/nacre-ml/nacre/runtime/op/moe"
@@ -19,6 +20,7 @@ import (
 var families = []func() []op.Row{
 	arith.Rows,
 	array.Rows,
+	attention.Rows,
 	control.Rows,
 	ml.Rows,
 	moe.Rows,

@@ -1,4 +1,4 @@
-package nn
+package attention
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"

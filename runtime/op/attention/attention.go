@@ -1,4 +1,4 @@
-package nn
+package attention
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -28,13 +28,13 @@ type Attention struct {
 
 // The inputs of Attention.
 const (
-	AttentionQuery = iota
-	AttentionKey
-	AttentionValue
-	AttentionMask
-	AttentionPastKey
-	AttentionPastValue
-	AttentionLengths
+	Query = iota
+	Key
+	Value
+	Mask
+	PastKey
+	PastValue
+	Lengths
 )
 
 func newAttention(n *op.Node) (op.Op, error) {
@@ -76,13 +76,13 @@ func optionalFloat(n *op.Node, name string) *float32 {
 
 // Operands views queries, keys and values.
 func (o *Attention) Operands(in []*op.Value) (q, k, v HeadRows, err error) {
-	if q, err = headsOf("Q", in[AttentionQuery], o.Heads); err != nil {
+	if q, err = headsOf("Q", in[Query], o.Heads); err != nil {
 		return q, k, v, err
 	}
-	if k, err = headsOf("K", in[AttentionKey], o.KVHeads); err != nil {
+	if k, err = headsOf("K", in[Key], o.KVHeads); err != nil {
 		return q, k, v, err
 	}
-	v, err = headsOf("V", in[AttentionValue], o.KVHeads)
+	v, err = headsOf("V", in[Value], o.KVHeads)
 	return q, k, v, err
 }
 
@@ -95,7 +95,7 @@ func (o *Attention) Infer(c *op.Infer) error {
 		c.Set(i, c.In[i].DType, nil)
 	}
 	c.Set(3, c.In[0].DType, nil)
-	if c.Has(AttentionPastKey) != c.Has(AttentionPastValue) {
+	if c.Has(PastKey) != c.Has(PastValue) {
 		return graph.Errorf(graph.ErrFormat, "past_key and past_value come together or not at all")
 	}
 	if !ranksKnown(c, 0, 1, 2, 3) {
@@ -108,10 +108,10 @@ func (o *Attention) Infer(c *op.Infer) error {
 	if err != nil {
 		return err
 	}
-	if k.Rows, err = o.grown(c, AttentionPastKey, k); err != nil {
+	if k.Rows, err = o.grown(c, PastKey, k); err != nil {
 		return err
 	}
-	if v.Rows, err = o.grown(c, AttentionPastValue, v); err != nil {
+	if v.Rows, err = o.grown(c, PastValue, v); err != nil {
 		return err
 	}
 	if err := o.check(c, q, k, v); err != nil {
@@ -132,18 +132,18 @@ func (o *Attention) check(c *op.Infer, q, k, v HeadRows) error {
 	if err := checkAttention(q, k, v); err != nil {
 		return err
 	}
-	if err := checkScores(c, AttentionMask, q); err != nil {
+	if err := checkScores(c, Mask, q); err != nil {
 		return err
 	}
-	if mask := AttentionMask; c.Has(mask) {
+	if mask := Mask; c.Has(mask) {
 		if d := c.In[mask].Dims; len(d) > 0 && d[len(d)-1].Exceeds(k.Rows) {
 			return graph.Errorf(graph.ErrShape, "mask %v is for more than %v keys", c.In[mask].Type, k.Rows)
 		}
 	}
-	if c.Has(AttentionLengths) && c.In[AttentionLengths].Dims != nil && differ(c.In[AttentionLengths].Dims.Len(), q.Batch) {
-		return graph.Errorf(graph.ErrShape, "lengths of keys %v are not for a batch of %v", c.In[AttentionLengths].Type, q.Batch)
+	if c.Has(Lengths) && c.In[Lengths].Dims != nil && differ(c.In[Lengths].Dims.Len(), q.Batch) {
+		return graph.Errorf(graph.ErrShape, "lengths of keys %v are not for a batch of %v", c.In[Lengths].Type, q.Batch)
 	}
-	return checkCounts(c, AttentionLengths, "nonpad_kv_seqlen")
+	return checkCounts(c, Lengths, "nonpad_kv_seqlen")
 }
 
 // grown is the rows of an operand with those of the past in input i, if it is there.
@@ -151,7 +151,7 @@ func (o *Attention) grown(c *op.Infer, i int, x HeadRows) (graph.Dim, error) {
 	if !c.Has(i) {
 		return x.Rows, nil
 	}
-	if from := i - AttentionPastKey + AttentionKey; c.In[i].DType != c.In[from].DType {
+	if from := i - PastKey + Key; c.In[i].DType != c.In[from].DType {
 		return x.Rows, graph.Errorf(graph.ErrShape, "the past in input %d has element type %v, input %d has %v", i, c.In[i].DType, from, c.In[from].DType)
 	}
 	past, err := checkPast("the past", c.In[i], x)

@@ -1,10 +1,11 @@
-package nn
+package attention
 
 import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -165,7 +166,7 @@ func (o *FlexAttention) weigh(c *op.Run, kernels FlexKernels, scores *tensor.Ten
 			if c.Stopped() {
 				return nil, op.ErrStopped
 			}
-			softmaxDoubles(x[at:][:n], op.AxisView{Outer: 1, N: n, Inner: 1}, false, y[at:][:n])
+			nn.SoftmaxDoubles(x[at:][:n], op.AxisView{Outer: 1, N: n, Inner: 1}, false, y[at:][:n])
 		}
 	default:
 		if err := kernels.Softmax(scores, weights); err != nil {
