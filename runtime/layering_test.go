@@ -46,7 +46,18 @@ runtime/device           : runtime/graph runtime/op runtime/tensor
 runtime/cpu              : runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/quant runtime/op/vision runtime/tensor packed bindings internal/mapped
 runtime/plan             : runtime/device runtime/graph runtime/op runtime/tensor
 runtime/exec             : runtime/device runtime/plan runtime/op runtime/graph runtime/tensor
-runtime/internal/optest  : runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/tensor packed bindings internal/testenv
+runtime/internal/optest/cases : runtime/graph runtime/op runtime/tensor packed
+runtime/internal/optest/array : runtime/graph runtime/tensor runtime/internal/optest/cases
+runtime/internal/optest/arith : runtime/graph runtime/tensor runtime/internal/optest/cases
+runtime/internal/optest/nn : runtime/graph runtime/tensor runtime/internal/optest/cases runtime/internal/optest/arith
+runtime/internal/optest/attention : runtime/graph runtime/tensor runtime/internal/optest/cases
+runtime/internal/optest/quant : runtime/graph runtime/tensor runtime/internal/optest/cases runtime/internal/optest/arith runtime/internal/optest/attention runtime/internal/optest/nn packed
+runtime/internal/optest/moe : runtime/graph runtime/tensor runtime/internal/optest/cases runtime/internal/optest/quant
+runtime/internal/optest/ml : runtime/graph runtime/tensor runtime/internal/optest/cases
+runtime/internal/optest/text : runtime/graph runtime/tensor runtime/internal/optest/cases
+runtime/internal/optest/signal : runtime/graph runtime/tensor runtime/internal/optest/cases
+runtime/internal/optest/vision : runtime/graph runtime/tensor runtime/internal/optest/cases
+runtime/internal/optest  : runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/internal/optest/arith runtime/internal/optest/array runtime/internal/optest/attention runtime/internal/optest/cases runtime/internal/optest/ml runtime/internal/optest/moe runtime/internal/optest/nn runtime/internal/optest/quant runtime/internal/optest/signal runtime/internal/optest/text runtime/internal/optest/vision bindings internal/testenv
 runtime                  : internal/mapped runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/optimize runtime/plan runtime/exec runtime/tensor bindings
 formats/internal/fixtures : internal/testenv
 formats/internal/container : runtime/graph runtime/tensor packed formats/internal/binio

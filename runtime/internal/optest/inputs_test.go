@@ -61,10 +61,10 @@ func TestInputsLeftOut(t *testing.T) {
 	registry, rows := standard.Registry(), Rows()
 	met := map[string]bool{}
 	for _, c := range Cases() {
-		row := rows[c.key()]
+		row := rows[c.Key()]
 		for _, version := range c.Versions(row) {
 			for i, x := range c.In {
-				id := fmt.Sprint(c.key(), version, i, c.Note, len(c.In), len(c.Attrs))
+				id := fmt.Sprint(c.Key(), version, i, c.Note, len(c.In), len(c.Attrs))
 				if x == nil || c.Fails != nil || met[id] {
 					continue
 				}
