@@ -69,7 +69,8 @@ def sk(name, family, what, expression, target="two", feeds=rows, **tolerance):
         if feeds is incomplete:
             x = holes(x, name)
         m = estimator(expression).fit(x, y)
-        options = {id(m): {"zipmap": False}} if hasattr(m, "predict_proba") and sklearn.base.is_classifier(m) else None
+        scores = "decision_function" if family == linear else "predict_proba"
+        options = {id(m): {"zipmap": False}} if sklearn.base.is_classifier(m) and hasattr(m, scores) else None
         converted = skl2onnx.to_onnx(m, x[:1], options=options, target_opset={"": 21, "ai.onnx.ml": 3})
         with open(path, "wb") as f:
             f.write(converted.SerializeToString())
