@@ -12,11 +12,15 @@ import (
 func Rows() []op.Row {
 	return slices.Concat(
 		distanceRows,
-		featureRows,
+		encoderRows,
+		extractorRows,
 		forestRows,
+		imputerRows,
 		labelRows,
 		linearRows,
 		mapRows,
+		normalizerRows,
+		scaleRows,
 		svmRows,
 	)
 }
