@@ -14,7 +14,7 @@ const domain = "ai.onnx.ml"
 // distances and decision trees for it, of which Compute makes labels and scores.
 type Learned interface {
 	op.Op
-	// Maps lists the maps that are given to LearnedKernels.Linear, and those given to RBF.
+	// Maps lists the maps that are given to Kernels.Linear, and those given to RBF.
 	Maps() (linear, vectors []*LinearMap)
 	// Compute computes the outputs.
 	Compute(c *op.Run, k Kernels) error

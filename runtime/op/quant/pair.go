@@ -19,7 +19,7 @@ const (
 	QLinearPairYZero  = 7
 )
 
-func newQuantPair(product bool) func(*op.Node) (op.Op, error) {
+func newPair(product bool) func(*op.Node) (op.Op, error) {
 	return func(*op.Node) (op.Op, error) { return &QLinearPair{Product: product}, nil }
 }
 
@@ -44,7 +44,7 @@ func (o *QLinearPair) Infer(c *op.Infer) error {
 
 var pairRows = []op.Row{
 	{Domain: op.Microsoft, Name: "QLinearAdd", Since: []int{1}, In: [2]int{7, 8}, Optional: op.Inputs(2, 5), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{QLinearPairA, QLinearPairB},
-		New: newQuantPair(false)},
+		New: newPair(false)},
 	{Domain: op.Microsoft, Name: "QLinearMul", Since: []int{1}, In: [2]int{7, 8}, Optional: op.Inputs(2, 5), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{QLinearPairA, QLinearPairB},
-		New: newQuantPair(true)},
+		New: newPair(true)},
 }

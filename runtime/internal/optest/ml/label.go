@@ -29,7 +29,7 @@ func mappings(s *cases.Suite) {
 
 	classes := cases.Attrs("classes_strings", []string{"a", "b", "a"})
 	first := func(note string, list cases.AttrList, in, want []*tensor.Tensor) {
-		s.Add(cases.Case{Domain: mlDomain, Op: "LabelEncoder", Version: 1, Until: 2, Note: note, Attrs: list, In: in, Want: want})
+		s.Add(cases.Case{Domain: domain, Op: "LabelEncoder", Version: 1, Until: 2, Note: note, Attrs: list, In: in, Want: want})
 	}
 	first("to numbers", classes, cases.In(texts("b", "a", "c")), cases.Want(cases.Ints(1, 2, -1)))
 	first("to texts", classes, cases.In(cases.Ints(2, 1, 3, -1)), cases.Want(texts("a", "b", "_Unused", "_Unused")))
@@ -79,7 +79,7 @@ func encodings(s *cases.Suite) {
 		}
 	}
 	again := cases.Attrs("keys_int64s", []int{1, 1}, "values_int64s", []int{2, 3})
-	s.Add(cases.Case{Domain: mlDomain, Op: "LabelEncoder", Version: 2, Until: 4, Note: "the first", Attrs: again, In: cases.In(cases.Ints(1)), Want: cases.Want(cases.Ints(2))})
+	s.Add(cases.Case{Domain: domain, Op: "LabelEncoder", Version: 2, Until: 4, Note: "the first", Attrs: again, In: cases.In(cases.Ints(1)), Want: cases.Want(cases.Ints(2))})
 	addCase(s, "LabelEncoder", 4, "the last", again, cases.In(cases.Ints(1)), cases.Want(cases.Ints(3)))
 	addCase(s, "LabelEncoder", 2, "nan", cases.Attrs("keys_floats", []float64{math.NaN(), 0}, "values_int64s", []int{2, 3}), cases.In(cases.Vector(tensor.F32, 0, math.NaN(), 1)), cases.Want(cases.Ints(3, 2, -1)))
 	numeric := []tensor.DType{tensor.F32, tensor.F64, tensor.I64, tensor.I32, tensor.I16}

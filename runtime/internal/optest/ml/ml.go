@@ -10,15 +10,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-const mlDomain = "ai.onnx.ml"
+const domain = "ai.onnx.ml"
 
-var mlNumbers = []tensor.DType{tensor.F32, tensor.F64, tensor.I64, tensor.I32}
+var numberTypes = []tensor.DType{tensor.F32, tensor.F64, tensor.I64, tensor.I32}
 
 func mlCases(s *cases.Suite) {
 	// Models are chosen with care for what they amplify: not by the place of the
 	// family in the list.
 	s.Source = cases.NewSource(0x6d6c)
-	for _, d := range mlNumbers {
+	for _, d := range numberTypes {
 		scalings(s, d)
 		imputations(s, d)
 		normalizations(s, d)
@@ -28,7 +28,7 @@ func mlCases(s *cases.Suite) {
 		svmModels(s, d)
 	}
 	categories(s, tensor.String)
-	for _, d := range append(slices.Clone(mlNumbers), tensor.String) {
+	for _, d := range append(slices.Clone(numberTypes), tensor.String) {
 		extractions(s, d)
 	}
 	encodings(s)
@@ -37,11 +37,11 @@ func mlCases(s *cases.Suite) {
 }
 
 func addCase(s *cases.Suite, op string, version int, note string, list cases.AttrList, in, want []*tensor.Tensor) {
-	s.Add(cases.Case{Domain: mlDomain, Op: op, Version: version, Note: note, Attrs: list, In: in, Want: want, Ulps: 4})
+	s.Add(cases.Case{Domain: domain, Op: op, Version: version, Note: note, Attrs: list, In: in, Want: want, Ulps: 4})
 }
 
 func addFailure(s *cases.Suite, kind error, op string, version int, note string, list cases.AttrList, in []*tensor.Tensor) {
-	s.Add(cases.Case{Domain: mlDomain, Op: op, Version: version, Note: note, Attrs: list, In: in, Fails: kind})
+	s.Add(cases.Case{Domain: domain, Op: op, Version: version, Note: note, Attrs: list, In: in, Fails: kind})
 }
 
 // mapped is a tensor whose elements f computes from those of x and their place

@@ -149,21 +149,21 @@ func linearModels(s *cases.Suite, d tensor.DType) {
 				if b != nil {
 					a = append(a, cases.Attrs("intercepts", b)...)
 				}
-				s.Add(cases.Case{Domain: mlDomain, Op: "LinearRegressor", Version: 1, Note: fmt.Sprint(c, post), Attrs: a, In: cases.In(x), Want: cases.Want(y), Ulps: ulps})
+				s.Add(cases.Case{Domain: domain, Op: "LinearRegressor", Version: 1, Note: fmt.Sprint(c, post), Attrs: a, In: cases.In(x), Want: cases.Want(y), Ulps: ulps})
 			}
 			l := make([]int, c.scores)
 			for i := range l {
 				l[i] = 7 - 3*i
 			}
 			a = cases.Attrs("classlabels_ints", l, "coefficients", weights, "intercepts", bias, "post_transform", post)
-			s.Add(cases.Case{Domain: mlDomain, Op: "LinearClassifier", Version: 1, Note: fmt.Sprint(c, post), Attrs: a, In: cases.In(x), Ulps: ulps,
+			s.Add(cases.Case{Domain: domain, Op: "LinearClassifier", Version: 1, Note: fmt.Sprint(c, post), Attrs: a, In: cases.In(x), Ulps: ulps,
 				Want: classified(l, c.rows, c.scores, func(r int) ([]float64, int) { list := scores(r, bias); return postTransformed(post, list), best(list) })})
 			if c.scores != 1 {
 				continue
 			}
 			names := []string{"no", "yes"}
 			a = cases.Attrs("classlabels_strings", names, "coefficients", weights, "intercepts", bias, "post_transform", post)
-			s.Add(cases.Case{Domain: mlDomain, Op: "LinearClassifier", Version: 1, Note: fmt.Sprint("two ", post), Attrs: a, In: cases.In(x), Ulps: ulps,
+			s.Add(cases.Case{Domain: domain, Op: "LinearClassifier", Version: 1, Note: fmt.Sprint("two ", post), Attrs: a, In: cases.In(x), Ulps: ulps,
 				Want: classified(names, c.rows, 2, func(r int) ([]float64, int) {
 					v := scores(r, bias)[0]
 					return both(post, v, false), int(cases.Truth(v > 0))

@@ -47,7 +47,7 @@ func svmModels(s *cases.Suite, d tensor.DType) {
 	for _, post := range transforms {
 		weights := listed(s.Between(tensor.F32, -1, 1, 9))
 		list := []int{4, 5, 6}
-		s.Add(cases.Case{Domain: mlDomain, Op: "SVMClassifier", Version: 1, Note: "scores " + post, In: cases.In(x), Ulps: 64,
+		s.Add(cases.Case{Domain: domain, Op: "SVMClassifier", Version: 1, Note: "scores " + post, In: cases.In(x), Ulps: 64,
 			Attrs: cases.Attrs("classlabels_ints", list, "coefficients", weights, "rho", []float64{0.125}, "post_transform", post, "kernel_type", "RBF"),
 			Want: classified(list, 2, 3, func(r int) ([]float64, int) {
 				out := make([]float64, 3)
@@ -111,7 +111,7 @@ func svmRegressions(s *cases.Suite, d tensor.DType, kind string, params []float6
 				if post == "PROBIT" && kind != "RBF" {
 					continue // beyond what has a quantile
 				}
-				s.Add(cases.Case{Domain: mlDomain, Op: "SVMRegressor", Version: 1, Note: fmt.Sprint(kind, c, post, one), In: cases.In(x), Want: cases.Want(y), Ulps: ulps,
+				s.Add(cases.Case{Domain: domain, Op: "SVMRegressor", Version: 1, Note: fmt.Sprint(kind, c, post, one), In: cases.In(x), Want: cases.Want(y), Ulps: ulps,
 					Attrs: cases.Attrs("n_supports", c.vectors, "support_vectors", vectors, "coefficients", weights, "rho", []float64{0.5},
 						"kernel_type", kind, "kernel_params", params, "post_transform", post, "one_class", one)})
 			}
@@ -168,7 +168,7 @@ func svmClassifications(s *cases.Suite, d tensor.DType, kind string, params []fl
 		if classes == 2 {
 			n = 2
 		}
-		s.Add(cases.Case{Domain: mlDomain, Op: "SVMClassifier", Version: 1, Note: fmt.Sprint(kind, classes, post), In: cases.In(x), Ulps: 1e3,
+		s.Add(cases.Case{Domain: domain, Op: "SVMClassifier", Version: 1, Note: fmt.Sprint(kind, classes, post), In: cases.In(x), Ulps: 1e3,
 			Attrs: append(base[:len(base):len(base)], cases.Attrs("post_transform", post)...),
 			Want: classified(l, rows, n, func(r int) ([]float64, int) {
 				scores, class := decide(r)
@@ -186,7 +186,7 @@ func svmClassifications(s *cases.Suite, d tensor.DType, kind string, params []fl
 		if post == "PROBIT" {
 			ulps = 1e6
 		}
-		s.Add(cases.Case{Domain: mlDomain, Op: "SVMClassifier", Version: 1, Note: fmt.Sprint("probabilities ", kind, classes, post), In: cases.In(x), Ulps: ulps,
+		s.Add(cases.Case{Domain: domain, Op: "SVMClassifier", Version: 1, Note: fmt.Sprint("probabilities ", kind, classes, post), In: cases.In(x), Ulps: ulps,
 			Attrs: append(base[:len(base):len(base)], cases.Attrs("post_transform", post, "prob_a", probA, "prob_b", probB)...),
 			Want: classified(l, rows, classes, func(r int) ([]float64, int) {
 				scores, class := decide(r)

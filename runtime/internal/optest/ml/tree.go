@@ -194,7 +194,7 @@ var forestRows = []struct{ rows, features, trees, depth int }{
 }
 
 func treeModels(s *cases.Suite) {
-	for _, d := range mlNumbers {
+	for _, d := range numberTypes {
 		for _, c := range forestRows {
 			if d != tensor.F32 && c.rows == 600 {
 				continue
@@ -266,7 +266,7 @@ func treeRegressions(s *cases.Suite, note string, x *tensor.Tensor, count, depth
 		} else if base != nil {
 			list = append(list, cases.Attrs("base_values", base)...)
 		}
-		s.Add(cases.Case{Domain: mlDomain, Op: "TreeEnsembleRegressor", Version: version, Note: fmt.Sprint(note, targets, how, post), Attrs: list, In: cases.In(x), Want: cases.Want(y), Ulps: 256})
+		s.Add(cases.Case{Domain: domain, Op: "TreeEnsembleRegressor", Version: version, Note: fmt.Sprint(note, targets, how, post), Attrs: list, In: cases.In(x), Want: cases.Want(y), Ulps: 256})
 	}
 }
 
@@ -342,7 +342,7 @@ func treeClassifications(s *cases.Suite, note string, x *tensor.Tensor, count, d
 		if base != nil {
 			list = append(list, cases.Attrs("base_values", base)...)
 		}
-		s.Add(cases.Case{Domain: mlDomain, Op: "TreeEnsembleClassifier", Version: 1, Note: fmt.Sprint(note, classes, way, post), Attrs: list, In: cases.In(x), Ulps: 256,
+		s.Add(cases.Case{Domain: domain, Op: "TreeEnsembleClassifier", Version: 1, Note: fmt.Sprint(note, classes, way, post), Attrs: list, In: cases.In(x), Ulps: 256,
 			Want: classified(given, rows, classes, answer)})
 	}
 }
@@ -365,7 +365,7 @@ func treeEnsembles(s *cases.Suite, d tensor.DType, rows, features, count, depth,
 				cases.SetNumber(y, r*targets+k, v)
 			}
 		}
-		s.Add(cases.Case{Domain: mlDomain, Op: "TreeEnsemble", Version: 5, Note: fmt.Sprint(rows, features, count, depth, targets, name, post), In: cases.In(x), Want: cases.Want(y), Ulps: 256,
+		s.Add(cases.Case{Domain: domain, Op: "TreeEnsemble", Version: 5, Note: fmt.Sprint(rows, features, count, depth, targets, name, post), In: cases.In(x), Want: cases.Want(y), Ulps: 256,
 			Attrs: append(asLists(d, targets, trees), cases.Attrs("aggregate_function", how, "post_transform", post)...)})
 	}
 }

@@ -43,23 +43,23 @@ func (v byteValue) coded(x *tensor.Tensor, before bool) *tensor.Tensor {
 	return y
 }
 
-// quantByteCases are the operators of ONNX Runtime from codes to codes.
-func quantByteCases(s *cases.Suite) {
+// byteCases are the operators of ONNX Runtime from codes to codes.
+func byteCases(s *cases.Suite) {
 	for _, d := range byteCodes {
-		quantPairCases(s, d)
-		quantUnaryCases(s, d)
-		quantSoftmaxCases(s, d)
-		quantJoinCases(s, d)
+		pairCases(s, d)
+		unaryCases(s, d)
+		softmaxCases(s, d)
+		joinCases(s, d)
 		for _, c := range nn.Windows() {
-			quantPoolCases(s, d, c.In, c.W)
+			poolCases(s, d, c.In, c.W)
 		}
-		quantPoolCases(s, d, []int{6, 19}, nn.Window{Kernel: []int{3, 2}, Stride: []int{2, 3}, Dilation: []int{1, 1}, Before: []int{1, 0}, After: []int{0, 1}, Ceil: true})
-		quantPoolCases(s, d, []int{9, 41}, nn.Window{Kernel: []int{3, 3}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Before: []int{1, 1}, After: []int{1, 1}})
+		poolCases(s, d, []int{6, 19}, nn.Window{Kernel: []int{3, 2}, Stride: []int{2, 3}, Dilation: []int{1, 1}, Before: []int{1, 0}, After: []int{0, 1}, Ceil: true})
+		poolCases(s, d, []int{9, 41}, nn.Window{Kernel: []int{3, 3}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Before: []int{1, 1}, After: []int{1, 1}})
 	}
-	quantByteFails(s)
+	byteFails(s)
 }
 
-func quantPairCases(s *cases.Suite, d tensor.DType) {
+func pairCases(s *cases.Suite, d tensor.DType) {
 	for _, shapes := range slices.Concat(cases.ShapePairs, [][2][]int{{{3, 700}, {700}}, {{40000}, {}}}) {
 		a, b, y := newByteValue(s, d, shapes[0]...), newByteValue(s, d, shapes[1]...), newByteValue(s, d)
 		list := slices.Concat(a.operands(), b.operands(), cases.In(y.scale, y.zero))
@@ -75,7 +75,7 @@ func quantPairCases(s *cases.Suite, d tensor.DType) {
 	}
 }
 
-func quantUnaryCases(s *cases.Suite, d tensor.DType) {
+func unaryCases(s *cases.Suite, d tensor.DType) {
 	for _, shape := range [][]int{{256}, {3, 5, 7}, {0, 3}, {}, {70001}} {
 		x, y := newByteValue(s, d, shape...), newByteValue(s, d)
 		list := append(x.operands(), y.scale, y.zero)
@@ -86,7 +86,7 @@ func quantUnaryCases(s *cases.Suite, d tensor.DType) {
 	}
 }
 
-func quantSoftmaxCases(s *cases.Suite, d tensor.DType) {
+func softmaxCases(s *cases.Suite, d tensor.DType) {
 	for _, c := range []struct {
 		shape       []int
 		axis, opset int
@@ -112,7 +112,7 @@ func quantSoftmaxCases(s *cases.Suite, d tensor.DType) {
 	}
 }
 
-func quantJoinCases(s *cases.Suite, d tensor.DType) {
+func joinCases(s *cases.Suite, d tensor.DType) {
 	y := newByteValue(s, d)
 	parts := []byteValue{newByteValue(s, d, 2, 3, 5), newByteValue(s, d, 2, 70, 5), newByteValue(s, d, 2, 0, 5)}
 	parts[0].scale, parts[0].zero = y.scale, y.zero
@@ -149,7 +149,7 @@ func chosen(cond *tensor.Tensor) *tensor.Tensor {
 	return t
 }
 
-func quantPoolCases(s *cases.Suite, d tensor.DType, space []int, w nn.Window) {
+func poolCases(s *cases.Suite, d tensor.DType, space []int, w nn.Window) {
 	x, y := newByteValue(s, d, slices.Concat([]int{2, 3}, space)...), newByteValue(s, d)
 	last := slices.Clone(x.operands())
 	last[0] = behindChannels(x.codes)
@@ -173,7 +173,7 @@ func quantPoolCases(s *cases.Suite, d tensor.DType, space []int, w nn.Window) {
 	s.Add(cases.Case{Domain: cases.Microsoft, Op: "NhwcMaxPool", Version: 1, Attrs: w.Attrs(), In: cases.In(last[0]), Want: cases.Want(behindChannels(nn.Pooled(x.codes, w, nn.Largest)))})
 }
 
-func quantByteFails(s *cases.Suite) {
+func byteFails(s *cases.Suite) {
 	a, b, half := newByteValue(s, tensor.U8, 2, 3), newByteValue(s, tensor.I8, 2, 3), cases.Scalar(tensor.F32, 0.5)
 	many := cases.Vector(tensor.F32, 1, 2)
 	fails := func(kind error, op, note string, list []*graph.Attr, in ...*tensor.Tensor) {

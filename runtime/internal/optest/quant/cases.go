@@ -7,9 +7,9 @@ import "github.com/nacre-ml/nacre/runtime/internal/optest/cases"
 func Cases() []func(*cases.Suite) {
 	return []func(*cases.Suite){
 		nbitsCases,
-		quantByteCases,
-		quantCases,
-		quantFusedCases,
-		quantLSTMCases,
+		byteCases,
+		scaleCases,
+		fusedCases,
+		lstmCases,
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// quantFusedCases are the operators on codes that ONNX Runtime adds.
-func quantFusedCases(s *cases.Suite) {
-	for _, shapes := range quantShapes() {
+// fusedCases are the operators on codes that ONNX Runtime adds.
+func fusedCases(s *cases.Suite) {
+	for _, shapes := range shapes() {
 		for _, d := range byteCodes {
 			integerToFloatCases(s, d, shapes[0], shapes[1])
 			dynamicProductCases(s, d, shapes[0], shapes[1])
@@ -21,13 +21,13 @@ func quantFusedCases(s *cases.Suite) {
 	}
 	for _, a := range byteCodes {
 		for _, b := range byteCodes {
-			quantGemmCases(s, a, b)
+			gemmCases(s, a, b)
 		}
 		for _, d := range cases.NarrowFloats {
-			quantAttentionCases(s, a, d)
+			attentionCases(s, a, d)
 		}
 	}
-	quantFusedFails(s)
+	fusedFails(s)
 }
 
 // addColumns is numbers plus one for each column, as elements of that type.
@@ -53,8 +53,8 @@ func columnsOf(shape []int) int {
 func integerToFloatCases(s *cases.Suite, codes tensor.DType, left, right []int) {
 	for i, parameters := range parametersOf(right, -1) {
 		d := cases.NarrowFloats[i%len(cases.NarrowFloats)]
-		a := quantOperand{codesOf(s, tensor.U8, left...), s.Between(d, 0.01, 0.02), codesOf(s, tensor.U8), true}
-		b := quantOperand{codesOf(s, codes, right...), s.Between(d, 0.01, 0.02, parameters...), codesOf(s, codes, parameters...), false}
+		a := operand{codesOf(s, tensor.U8, left...), s.Between(d, 0.01, 0.02), codesOf(s, tensor.U8), true}
+		b := operand{codesOf(s, codes, right...), s.Between(d, 0.01, 0.02, parameters...), codesOf(s, codes, parameters...), false}
 		if i%2 == 0 {
 			a.t, a.zero = codesOf(s, tensor.I8, left...), codesOf(s, tensor.I8)
 		}
@@ -72,12 +72,12 @@ func integerToFloatCases(s *cases.Suite, codes tensor.DType, left, right []int) 
 func dynamicProductCases(s *cases.Suite, codes tensor.DType, left, right []int) {
 	x := s.Between(tensor.F32, -3, 2, left...)
 	step, zero := dynamicScale(x)
-	a := quantOperand{tensor.New(tensor.U8, left...), cases.Scalar(tensor.F32, float64(step)), cases.Scalar(tensor.U8, zero), true}
+	a := operand{tensor.New(tensor.U8, left...), cases.Scalar(tensor.F32, float64(step)), cases.Scalar(tensor.U8, zero), true}
 	for i, v := range cases.Numbers(x) {
 		putCode(a.t, i, math.RoundToEven(float64(float32(v)/step))+zero)
 	}
 	for _, parameters := range parametersOf(right, -1) {
-		b := quantOperand{codesOf(s, codes, right...), s.Between(tensor.F32, 0.01, 0.02, parameters...), codesOf(s, codes, parameters...), false}
+		b := operand{codesOf(s, codes, right...), s.Between(tensor.F32, 0.01, 0.02, parameters...), codesOf(s, codes, parameters...), false}
 		bias := s.Any(tensor.F32, columnsOf(right))
 		add := func(want []*tensor.Tensor, in ...*tensor.Tensor) {
 			s.Add(cases.Case{Domain: cases.Microsoft, Op: "DynamicQuantizeMatMul", Version: 1, In: in, Want: want, Ulps: 8})
@@ -88,14 +88,14 @@ func dynamicProductCases(s *cases.Suite, codes tensor.DType, left, right []int) 
 	}
 }
 
-// quantGemmCases have scales that are powers of two, so that the order of products
+// gemmCases have scales that are powers of two, so that the order of products
 // does not matter.
-func quantGemmCases(s *cases.Suite, da, db tensor.DType) {
+func gemmCases(s *cases.Suite, da, db tensor.DType) {
 	const m, k, n = 5, 9, 18
 	for _, trans := range [][2]int{{0, 0}, {1, 0}, {0, 1}, {1, 1}} {
 		for _, columns := range [][]int{{}, {n}} {
-			a := quantOperand{codesOf(s, da, m, k), cases.Scalar(tensor.F32, 0.25), codesOf(s, da), true}
-			b := quantOperand{codesOf(s, db, k, n), tensor.New(tensor.F32, columns...), codesOf(s, db, columns...), false}
+			a := operand{codesOf(s, da, m, k), cases.Scalar(tensor.F32, 0.25), codesOf(s, da), true}
+			b := operand{codesOf(s, db, k, n), tensor.New(tensor.F32, columns...), codesOf(s, db, columns...), false}
 			for i := range b.scale.Len() {
 				cases.SetNumber(b.scale, i, math.Ldexp(1, -s.IntN(3)))
 			}
@@ -133,12 +133,12 @@ func quantGemmCases(s *cases.Suite, da, db tensor.DType) {
 	}
 }
 
-// quantAttentionCases see the past and what is before them.
-func quantAttentionCases(s *cases.Suite, codes, d tensor.DType) {
+// attentionCases see the past and what is before them.
+func attentionCases(s *cases.Suite, codes, d tensor.DType) {
 	const batch, heads, size, hidden, tokens = 2, 2, 4, 6, 5
 	for _, columns := range [][]int{{}, {3 * heads * size}} {
-		x := quantOperand{codesOf(s, codes, batch, tokens, hidden), cases.Scalar(d, 1.0/64), codesOf(s, codes), true}
-		w := quantOperand{codesOf(s, tensor.I8, hidden, 3*heads*size), s.Between(d, 0.005, 0.01, columns...), codesOf(s, tensor.I8, columns...), false}
+		x := operand{codesOf(s, codes, batch, tokens, hidden), cases.Scalar(d, 1.0/64), codesOf(s, codes), true}
+		w := operand{codesOf(s, tensor.I8, hidden, 3*heads*size), s.Between(d, 0.005, 0.01, columns...), codesOf(s, tensor.I8, columns...), false}
 		bias, past := s.Any(d, 3*heads*size), s.Any(d, 2, batch, heads, 2, size)
 		all := arith.Product(tensor.F64, x.scaled(), w.scaled())
 		project := func(part int) attention.Headed {
@@ -170,7 +170,7 @@ func quantAttentionCases(s *cases.Suite, codes, d tensor.DType) {
 	}
 }
 
-func quantFusedFails(s *cases.Suite) {
+func fusedFails(s *cases.Suite) {
 	a, b := codesOf(s, tensor.U8, 3, 4), codesOf(s, tensor.I8, 4, 5)
 	u, i, one := tensor.New(tensor.U8), tensor.New(tensor.I8), cases.Scalar(tensor.F32, 1)
 	fails := func(kind error, op, note string, in ...*tensor.Tensor) {

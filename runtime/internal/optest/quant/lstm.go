@@ -8,13 +8,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// quantLSTMCases take a rounding of a state to the next code for right.
-func quantLSTMCases(s *cases.Suite) {
+// lstmCases take a rounding of a state to the next code for right.
+func lstmCases(s *cases.Suite) {
 	for i, d := range byteCodes {
 		for _, columns := range []bool{false, true} {
-			quantLSTMCase(s, d, "forward", i == 0, columns)
-			quantLSTMCase(s, d, "reverse", i != 0, columns)
-			quantLSTMCase(s, d, "bidirectional", true, columns)
+			lstmCase(s, d, "forward", i == 0, columns)
+			lstmCase(s, d, "reverse", i != 0, columns)
+			lstmCase(s, d, "bidirectional", true, columns)
 		}
 	}
 	x, w, r := s.Any(tensor.F32, 2, 3, 5), codesOf(s, tensor.I8, 1, 5, 24), codesOf(s, tensor.I8, 1, 6, 24)
@@ -41,7 +41,7 @@ func dynamicCodes(list []float64) []float64 {
 	return out
 }
 
-func quantLSTMCase(s *cases.Suite, d tensor.DType, direction string, all, columns bool) {
+func lstmCase(s *cases.Suite, d tensor.DType, direction string, all, columns bool) {
 	const steps, batch, input, hidden, width = 4, 3, 5, 6, 24
 	dirs := 1
 	if direction == "bidirectional" {

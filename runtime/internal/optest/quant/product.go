@@ -11,16 +11,16 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// quantOperand is an operand of a product of codes: its scale and its zero point
+// operand is an operand of a product of codes: its scale and its zero point
 // are one number, one for each row or column, or an array that broadcasts; nil
 // where they are left out.
-type quantOperand struct {
+type operand struct {
 	t, scale, zero *tensor.Tensor
 	left           bool
 }
 
 // lane is element p of a scale or a zero point for an element of the operand.
-func (o *quantOperand) lane(p *tensor.Tensor, at []int) float64 {
+func (o *operand) lane(p *tensor.Tensor, at []int) float64 {
 	switch n := len(at); {
 	case p.Len() == 1:
 		return meaning(p, 0)
@@ -34,7 +34,7 @@ func (o *quantOperand) lane(p *tensor.Tensor, at []int) float64 {
 }
 
 // shifted is the codes less their zero points, as float64.
-func (o *quantOperand) shifted() *tensor.Tensor {
+func (o *operand) shifted() *tensor.Tensor {
 	y := tensor.New(tensor.F64, o.t.Shape()...)
 	cases.Each(o.t.Shape(), func(i int, at []int) {
 		v := meaning(o.t, i)
@@ -47,15 +47,15 @@ func (o *quantOperand) shifted() *tensor.Tensor {
 }
 
 // scaled is shifted times the scales.
-func (o *quantOperand) scaled() *tensor.Tensor {
+func (o *operand) scaled() *tensor.Tensor {
 	y := o.shifted()
 	cases.Each(o.t.Shape(), func(i int, at []int) { cases.SetNumber(y, i, cases.Number(y, i)*o.lane(o.scale, at)) })
 	return y
 }
 
-// quantShapes are operands of products, and whether numbers for rows or columns of
+// shapes are operands of products, and whether numbers for rows or columns of
 // every matrix of an operand are tried.
-func quantShapes() [][2][]int {
+func shapes() [][2][]int {
 	return [][2][]int{{{3, 4}, {4, 5}}, {{1, 70}, {70, 33}}, {{2, 3, 5, 7}, {7, 9}}, {{4, 9}, {3, 9, 2}}, {{2, 1, 5, 6}, {3, 6, 40}},
 		{{7}, {7, 3}}, {{5, 7}, {7}}, {{7}, {7}}, {{2, 4, 17}, {2, 17, 1}}, {{17, 21}, {21, 67}}, {{3, 0}, {0, 4}}, {{0, 3}, {3, 4}}}
 }
@@ -73,8 +73,8 @@ func parametersOf(shape []int, axis int) [][]int {
 	return append(list, []int{shape[n+axis]}, all)
 }
 
-func quantProductCases(s *cases.Suite) {
-	for _, shapes := range quantShapes() {
+func productCases(s *cases.Suite) {
+	for _, shapes := range shapes() {
 		for _, types := range [][2]tensor.DType{{tensor.U8, tensor.I8}, {tensor.U8, tensor.U8}, {tensor.I8, tensor.I8}, {tensor.I8, tensor.U8}} {
 			a, b := codesOf(s, types[0], shapes[0]...), codesOf(s, types[1], shapes[1]...)
 			s.Add(cases.Case{Op: "MatMulInteger", Version: 10, In: cases.In(a, b), Want: cases.Want(integerProduct(a, nil, b, nil))})
@@ -99,12 +99,12 @@ func quantProductCases(s *cases.Suite) {
 		qLinearCase(s, tensor.F32, other, codesOf(s, other, 5, 7), zeroPoints(s, other, 5), codesOf(s, d, 3, 7, 9), small)
 		qLinearCase(s, tensor.F32, d, codesOf(s, tensor.U8, 5, 7), zeroPoints(s, tensor.U8), codesOf(s, tensor.I8, 7, 9), zeroPoints(s, tensor.I8))
 	}
-	quantProductFails(s)
+	productFails(s)
 }
 
 // integerProduct is MatMulInteger by its definition. Its sums are below 2^53.
 func integerProduct(a, az, b, bz *tensor.Tensor) *tensor.Tensor {
-	left, right := quantOperand{t: a, zero: az, left: true}, quantOperand{t: b, zero: bz}
+	left, right := operand{t: a, zero: az, left: true}, operand{t: b, zero: bz}
 	sums := arith.Product(tensor.F64, left.shifted(), right.shifted())
 	return cases.FromNumbers(tensor.I32, cases.Numbers(sums), sums.Shape()...)
 }
@@ -119,7 +119,7 @@ func qLinearCase(s *cases.Suite, d, codes tensor.DType, a, az, b, bz *tensor.Ten
 		}
 		return t
 	}
-	left, right := quantOperand{a, powers(az.Shape()), az, true}, quantOperand{b, powers(bz.Shape()), bz, false}
+	left, right := operand{a, powers(az.Shape()), az, true}, operand{b, powers(bz.Shape()), bz, false}
 	scale, zero := cases.Scalar(d, 256), zeroPoints(s, codes)
 	if _, small := arith.SmallFloats[codes]; small {
 		cases.SetNumber(scale, 0, 512)
@@ -140,7 +140,7 @@ func qLinearCase(s *cases.Suite, d, codes tensor.DType, a, az, b, bz *tensor.Ten
 	s.Add(cases.Case{Op: "QLinearMatMul", Version: version, In: cases.In(a, left.scale, az, b, right.scale, bz, scale, zero), Want: cases.Want(y)})
 }
 
-func quantProductFails(s *cases.Suite) {
+func productFails(s *cases.Suite) {
 	a, b := codesOf(s, tensor.U8, 3, 4), codesOf(s, tensor.I8, 4, 5)
 	u, i, one := tensor.New(tensor.U8), tensor.New(tensor.I8), cases.Scalar(tensor.F32, 1)
 	fails := func(kind error, op, note string, in ...*tensor.Tensor) {
@@ -157,23 +157,23 @@ func quantProductFails(s *cases.Suite) {
 	fails(graph.ErrUnsupported, "QLinearMatMul", "result of another type", a, one, u, b, one, i, one, cases.Scalar(tensor.I32, 1))
 }
 
-func quantConvCases(s *cases.Suite) {
+func convCases(s *cases.Suite) {
 	for i, c := range nn.Windows() {
 		for j, g := range [][3]int{{1, 3, 5}, {2, 2, 4}, {4, 1, 1}} {
 			types := [][2]tensor.DType{{tensor.U8, tensor.I8}, {tensor.I8, tensor.U8}}[i%2]
-			quantConvCase(s, types[0], types[1], byteCodes[(i+j)%2], c.In, c.W, g[0], g[1], g[2])
+			convCase(s, types[0], types[1], byteCodes[(i+j)%2], c.In, c.W, g[0], g[1], g[2])
 		}
 	}
 	behind := nn.Window{Kernel: []int{1, 1}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Before: []int{0, 0}, After: []int{0, 2}}
-	quantConvCase(s, tensor.U8, tensor.I8, tensor.U8, []int{5, 7}, behind, 1, 3, 4)
+	convCase(s, tensor.U8, tensor.I8, tensor.U8, []int{5, 7}, behind, 1, 3, 4)
 	three := nn.Window{Kernel: []int{3, 3}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Before: []int{1, 1}, After: []int{1, 1}}
-	quantConvCase(s, tensor.I8, tensor.I8, tensor.I8, []int{6, 7}, three, 1, 17, 35)
-	quantConvCase(s, tensor.U8, tensor.U8, tensor.U8, []int{5, 37}, three, 9, 1, 1)
-	quantConvFails(s)
+	convCase(s, tensor.I8, tensor.I8, tensor.I8, []int{6, 7}, three, 1, 17, 35)
+	convCase(s, tensor.U8, tensor.U8, tensor.U8, []int{5, 37}, three, 9, 1, 1)
+	convFails(s)
 }
 
-// quantConvCase convolves images with group·filters filters of some channels.
-func quantConvCase(s *cases.Suite, dx, dw, codes tensor.DType, space []int, w nn.Window, group, channels, filters int) {
+// convCase convolves images with group·filters filters of some channels.
+func convCase(s *cases.Suite, dx, dw, codes tensor.DType, space []int, w nn.Window, group, channels, filters int) {
 	x := codesOf(s, dx, slices.Concat([]int{2, group * channels}, space)...)
 	k := codesOf(s, dw, slices.Concat([]int{group * filters, channels}, w.Kernel)...)
 	xZero := codesOf(s, dx)
@@ -238,7 +238,7 @@ func behindChannels(t *tensor.Tensor) *tensor.Tensor {
 	return cases.Pick(t, to, func(at []int) []int { return slices.Concat(at[:1], at[n-1:], at[1:n-1]) })
 }
 
-func quantConvFails(s *cases.Suite) {
+func convFails(s *cases.Suite) {
 	x, w := codesOf(s, tensor.U8, 1, 2, 5), codesOf(s, tensor.I8, 3, 2, 2)
 	u, i, one := tensor.New(tensor.U8), tensor.New(tensor.I8), cases.Scalar(tensor.F32, 1)
 	fails := func(kind error, op, note string, in ...*tensor.Tensor) {

@@ -33,7 +33,7 @@ func firstWith(d tensor.DType) int {
 	return 19
 }
 
-func quantCases(s *cases.Suite) {
+func scaleCases(s *cases.Suite) {
 	for _, d := range wholeCodes {
 		quantizeCases(s, d)
 	}
@@ -44,8 +44,8 @@ func quantCases(s *cases.Suite) {
 	quantizeExtremes(s)
 	quantizeFails(s)
 	dynamicQuantizeCases(s)
-	quantProductCases(s)
-	quantConvCases(s)
+	productCases(s)
+	convCases(s)
 }
 
 // scaling is a scale and a zero point, and to which elements they belong.
