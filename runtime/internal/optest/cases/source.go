@@ -127,7 +127,7 @@ func Attrs(list ...any) []*graph.Attr {
 		case *graph.SparseTensor:
 			a.Kind, a.Sparse = graph.AttrSparse, v
 		default:
-			panic(fmt.Sprintf("optest: attribute of type %T", v))
+			panic(fmt.Sprintf("cases: attribute of type %T", v))
 		}
 		out = append(out, a)
 	}
