@@ -102,6 +102,7 @@ func hardmax[T float32 | float64](x []T, s op.AxisView, out []T) {
 	})
 }
 
+// SoftmaxDoubles sets out to the softmax along the axis, or with log to its logarithm.
 func SoftmaxDoubles(x []float64, s op.AxisView, log bool, out []float64) {
 	s.Each(func(at int) {
 		top, sum := math.Inf(-1), 0.0
