@@ -46,8 +46,17 @@ var greedy = []struct {
 	{"optionals", subgraph("n:int x", "all", node("Loop", "n _", "all", body("body",
 		subgraph("i:int c:bool", "c y", node("Optional", "x", "o"), node("OptionalGetElement", "o", "y"))))), values{"n": scalar[int64](1 << 60), "x": tensor.New(tensor.I64, 1<<12)}},
 	{"parts of a string", splitting(), values{"n": scalar[int64](1 << 60)}},
-	{"text of numbers", subgraph("x", "y", node("Cast", "x", "y", attr("to", 8))), values{"x": tensor.New(tensor.I64, 1<<24)}},
+	{"text of numbers", subgraph("x", "y", node("Cast", "x", "y", attr("to", 8))), values{"x": large(1 << 22)}},
 	{"groups of numbers", subgraph("x", "y", node("Unique", "x", "y")), values{"x": tensor.New(tensor.I64, 1<<24)}},
+}
+
+// large is n large numbers.
+func large(n int) *tensor.Tensor {
+	t := tensor.New(tensor.I64, n)
+	for i := range tensor.View[int64](t) {
+		tensor.View[int64](t)[i] = 1<<50 + int64(i)
+	}
+	return t
 }
 
 // same is a sequence of n elements that are one tensor.

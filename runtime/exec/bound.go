@@ -126,6 +126,8 @@ func (b *Bound) Run(ctx context.Context, prof *Profile) error {
 	}
 	f := b.frame
 	f.run = r
+	r.budget += f.reserved
+	f.reserved = 0
 	place, err := r.device.Enter(ctx)
 	if err != nil {
 		return r.fail(f.plan, nil, err)

@@ -194,7 +194,7 @@ func (r *run) frame(pl *plan.Plan) (*frame, error) {
 func (r *run) release(f *frame) {
 	r.budget += f.held + f.reserved
 	r.taken -= f.taken
-	r.drop(f.plan.ResultBytes + f.reserved)
+	r.garbage += f.plan.ResultBytes + f.reserved
 }
 
 // count takes n bytes of the run's limit.
@@ -206,6 +206,9 @@ func (r *run) count(n int) error {
 	if r.budget -= n; r.budget < 0 && n > 0 {
 		return r.exceeds(n, left)
 	}
+	if n > 0 {
+		r.collect()
+	}
 	return nil
 }
 
@@ -213,10 +216,9 @@ func (r *run) count(n int) error {
 // collected.
 const leastGarbage = 32 << 20
 
-// drop notes n bytes of Go's heap that the run does not need any more. Before they and
-// what it needs go beyond the limit by a quarter, the heap is collected.
-func (r *run) drop(n int) {
-	r.garbage += n
+// collect has Go's heap collected before what the run needs, and what it does not need
+// any more, go beyond the limit by a quarter.
+func (r *run) collect() {
 	if r.limited && r.garbage > max(r.limit/4, leastGarbage) && r.garbage > r.budget {
 		r.garbage = 0
 		goruntime.GC()
@@ -335,10 +337,10 @@ func (r *run) body(f *frame, s *plan.Step, attr string, in []tensor.Value) ([]te
 	if err != nil {
 		return nil, err
 	}
-	r.drop(bodyGarbage)
+	r.garbage += bodyGarbage
 	for _, v := range out {
 		n := tensor.Footprint(v)
-		r.garbage = max(r.garbage-n, 0)
+		r.garbage = max(r.garbage-n, 0) // the frame gave it back
 		if err := f.Reserve(n); err != nil {
 			return nil, err
 		}

@@ -166,7 +166,7 @@ func (f *frame) Scratch(n int) ([]byte, error) {
 func (f *frame) Reserve(n int) error {
 	f.reserved += n
 	if n < 0 {
-		f.run.drop(-n)
+		f.run.garbage -= n
 	}
 	return f.run.count(n)
 }

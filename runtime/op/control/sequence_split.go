@@ -3,6 +3,7 @@ package control
 import (
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -36,7 +37,7 @@ func (o splitToSequence) Run(c *op.Run) error {
 	if !c.Has(1) {
 		return o.single(c, axis)
 	}
-	sizes, err := o.sizes(c.In[1], n)
+	sizes, err := o.sizes(c, n)
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,8 @@ func (o splitToSequence) single(c *op.Run, axis int) (err error) {
 
 // sizes are the lengths of the parts: those of a vector, or equal ones of a
 // scalar, the last as long as what is left.
-func (splitToSequence) sizes(in *tensor.Tensor, n int) ([]int, error) {
+func (splitToSequence) sizes(c *op.Run, n int) ([]int, error) {
+	in := c.In[1]
 	list, err := op.Ints(in)
 	if err != nil {
 		return nil, err
@@ -91,7 +93,14 @@ func (splitToSequence) sizes(in *tensor.Tensor, n int) ([]int, error) {
 	if size < 1 {
 		return nil, graph.Errorf(graph.ErrShape, "parts of %d elements", size)
 	}
-	var sizes []int
+	if size > n {
+		size = max(n, 1)
+	}
+	count := (n + size - 1) / size
+	if err := c.Mem.Reserve(int(unsafe.Sizeof(n)) * count); err != nil {
+		return nil, err
+	}
+	sizes := make([]int, 0, count)
 	for ; n > 0; n -= size {
 		sizes = append(sizes, min(size, n))
 	}
