@@ -12,6 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/mapped"
 	"github.com/nacre-ml/nacre/runtime/cpu"
+	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -40,7 +41,7 @@ func Optimize(m *graph.Model, o Options) (*graph.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o.optimize(m, isa)
+	return o.optimize(context.Background(), m, isa, nil)
 }
 
 // complete checks the options and fills in the registry.
@@ -58,15 +59,16 @@ func (o Options) complete(m *graph.Model) (Options, bindings.ISA, error) {
 	return o, isa, err
 }
 
-func (o Options) optimize(m *graph.Model, isa bindings.ISA) (*graph.Model, error) {
+// optimize rewrites the graphs until the context is done, which sets the flag.
+func (o Options) optimize(ctx context.Context, m *graph.Model, isa bindings.ISA, stop device.Flag) (*graph.Model, error) {
 	passes := optimize.Passes()
 	if o.NoOptimize {
 		passes = optimize.Required()
 	}
 	eval := func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return cpu.Eval(o.Registry, n, isa, nil, in)
+		return cpu.EvalUntil(stop, o.Registry, n, isa, in)
 	}
-	return optimize.Run(m, passes, optimize.Context{Registry: o.Registry, Eval: eval})
+	return optimize.Run(m, passes, optimize.Context{Registry: o.Registry, Eval: eval, Done: ctx.Err})
 }
 
 // Program is a model's graph, rewritten and bound to operators. It is made once for
@@ -89,11 +91,6 @@ func Compile(ctx context.Context, m *graph.Model, o Options) (*Program, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	source := m
-	if m, err = o.optimize(m, isa); err != nil {
-		return nil, err
-	}
-	releaseUnused(source.Graph, m.Graph)
 	pool, err := bindings.SharedPool()
 	if err != nil {
 		return nil, err
@@ -102,9 +99,26 @@ func Compile(ctx context.Context, m *graph.Model, o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	d = d.WithLayouts(o.Layouts)
-	p := &Program{device: d}
+	stop, end, err := device.Watch(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	source := m
+	if m, err = o.optimize(ctx, m, isa, stop); err != nil {
+		return nil, err
+	}
+	releaseUnused(source.Graph, m.Graph)
+	return o.program(ctx, m, d.WithLayouts(o.Layouts))
+}
+
+// program binds a rewritten model to the device.
+func (o Options) program(ctx context.Context, m *graph.Model, d *cpu.Device) (p *Program, err error) {
+	p = &Program{device: d}
 	if p.program, err = plan.Compile(m, o.Registry, d); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if err := p.program.Static(); err != nil {

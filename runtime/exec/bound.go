@@ -137,7 +137,11 @@ func (b *Bound) Run(ctx context.Context, prof *Profile) error {
 		return err
 	}
 	defer r.end()
-	if err := r.stage(f); err != nil {
+	err = r.stage(f)
+	if ended := ctx.Err(); err == nil && ended != nil {
+		err = r.fail(f.plan, nil, ended)
+	}
+	if err != nil {
 		if b.steps != nil {
 			b.steps.stream.failed(f.plan)
 		}

@@ -69,6 +69,9 @@ func (e *Executor) start(ctx context.Context, pl *plan.Plan, inputs []tensor.Val
 	}
 	defer r.end()
 	results, err := r.program(pl, inputs, st)
+	if ended := ctx.Err(); err == nil && ended != nil {
+		results, err = nil, r.fail(pl, nil, ended)
+	}
 	if err != nil && st != nil {
 		st.failed(pl)
 	}
@@ -84,7 +87,7 @@ type run struct {
 	ctx     context.Context
 	prof    *Profile
 	stop    device.Flag // set when ctx is done; nil when that cannot be
-	unwatch func() bool
+	unwatch func()
 	limited bool
 	budget  int    // bytes left, if limited
 	garbage int    // bytes of Go's heap that the run took and does not need any more
@@ -101,28 +104,14 @@ func (r *run) take(f *frame, n int) {
 }
 
 // watch has the flag set when the context is done.
-func (r *run) watch() error {
-	if r.ctx.Done() == nil {
-		return nil
-	}
-	flag, err := r.device.NewFlag()
-	if err != nil {
-		return err
-	}
-	r.stop = flag
-	r.unwatch = context.AfterFunc(r.ctx, flag.Set)
-	return nil
+func (r *run) watch() (err error) {
+	r.stop, r.unwatch, err = device.Watch(r.ctx, r.device)
+	return err
 }
 
 func (r *run) end() {
-	if r.stop == nil {
-		return
-	}
-	if r.unwatch() {
-		r.stop.Free()
-	}
+	r.unwatch()
 	r.stop = nil
-	// Else the context's goroutine sets the flag, now or later, and it must stay.
 }
 
 // program runs all stages of a program and returns its results. A stream, unless it is
