@@ -126,12 +126,13 @@ func (f *frame) outputs(s *plan.Step) error {
 			}
 		case slot.Place == plan.Result && f.values[id] != nil:
 			f.call.Out[i], _ = f.values[id].(*tensor.Tensor)
+		case slot.Place == plan.Result: // the plan counts it
+			f.call.Out[i] = tensor.New(d, shape...)
+			f.run.take(f, len(f.call.Out[i].Bytes()))
+			f.set(id, f.call.Out[i])
 		default:
 			if _, err = f.Output(i, d, shape); err == nil {
 				f.set(id, f.call.Out[i])
-			}
-			if slot.Place == plan.Result {
-				f.run.take(f, len(f.call.Out[i].Bytes()))
 			}
 		}
 		if err != nil {
