@@ -121,7 +121,7 @@ func (o Options) program(ctx context.Context, m *graph.Model, d *cpu.Device) (p 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := p.program.Static(); err != nil {
+	if err := p.program.Static(ctx); err != nil {
 		return nil, err
 	}
 	for i, v := range m.Graph.Outputs {
@@ -302,7 +302,7 @@ func (s *Session) Plan(inputs map[string]*tensor.Tensor) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.program.For(list)
+	return s.program.For(context.Background(), list)
 }
 
 // Bind makes memory for runs with inputs of those types and extents.
@@ -316,7 +316,7 @@ func (s *Session) Bind(inputs map[string]*tensor.Tensor) (*Bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	pl, err := s.program.For(list)
+	pl, err := s.program.For(context.Background(), list)
 	if err != nil {
 		return nil, err
 	}
@@ -369,7 +369,7 @@ func (s *Session) PlanTypes(types map[string]graph.Type) (*plan.Plan, error) {
 			return nil, s.reject(graph.ErrShape, "the model takes no input %q; it needs %s", name, list2text(s.program.Decl))
 		}
 	}
-	return s.program.ForTypes(list)
+	return s.program.ForTypes(context.Background(), list)
 }
 
 // run returns the results in the order of the outputs.
@@ -383,7 +383,7 @@ func run[V any](ctx context.Context, s *Session, inputs map[string]V, value func
 	if err != nil {
 		return nil, err
 	}
-	pl, err := s.program.For(list)
+	pl, err := s.program.For(ctx, list)
 	if err != nil {
 		return nil, err
 	}

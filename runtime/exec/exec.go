@@ -157,7 +157,7 @@ func (r *run) program(pl *plan.Plan, inputs []tensor.Value, st *Stream) (results
 		for _, id := range pl.Live() {
 			f.value(id)
 		}
-		if pl, err = pl.Next(f.values); err != nil {
+		if pl, err = pl.Next(r.ctx, f.values); err != nil {
 			return nil, err
 		}
 	}
@@ -311,7 +311,7 @@ func (r *run) body(f *frame, s *plan.Step, attr string, in []tensor.Value) ([]te
 	for _, id := range b.Captures {
 		in = append(in, f.value(id))
 	}
-	pl, err := b.Program.For(in)
+	pl, err := b.Program.For(r.ctx, in)
 	if err != nil {
 		return nil, err
 	}
