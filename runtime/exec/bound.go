@@ -115,7 +115,8 @@ func firstOf(list []int, id int) int {
 	return -1
 }
 
-// Run computes the results from what the inputs hold.
+// Run computes the results from what the inputs hold. What it needs to follow a context
+// that can be cancelled stays for later runs with the same context.
 func (b *Bound) Run(ctx context.Context, prof *Profile) error {
 	r := &b.run
 	r.ctx, r.prof = ctx, prof
@@ -134,7 +135,6 @@ func (b *Bound) Run(ctx context.Context, prof *Profile) error {
 	if err := r.watch(); err != nil {
 		return err
 	}
-	defer r.end()
 	if err := r.stage(f); err != nil {
 		if b.steps != nil {
 			b.steps.stream.failed(f.plan)
@@ -162,18 +162,18 @@ func (b *Bound) Run(ctx context.Context, prof *Profile) error {
 
 // Close gives back the memory. Inputs and their tensors may not be used any more.
 func (b *Bound) Close() {
-	if b.frame == nil {
-		return
-	}
 	d := b.run.device
+	b.run.unwatch()
 	for i := range b.pins {
 		b.pins[i].Unpin()
 	}
 	if b.steps != nil {
 		b.steps.release(d)
 	}
-	b.frame.reset()
-	b.frame.free()
+	if b.frame != nil {
+		b.frame.reset()
+		b.frame.free()
+	}
 	d.Free(b.memory)
 	b.frame, b.memory, b.inputs = nil, nil, nil
 }

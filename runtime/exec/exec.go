@@ -66,7 +66,7 @@ func (e *Executor) start(ctx context.Context, pl *plan.Plan, inputs []tensor.Val
 	if err := r.watch(); err != nil {
 		return nil, err
 	}
-	defer r.end()
+	defer r.unwatch()
 	results, err := r.program(pl, inputs, st)
 	if err != nil && st != nil {
 		st.failed(pl)
@@ -83,7 +83,7 @@ type run struct {
 	ctx     context.Context
 	prof    *Profile
 	stop    device.Flag // set when ctx is done; nil when that cannot be
-	unwatch func() bool
+	watched *watched
 	limited bool
 	budget  int    // bytes left, if limited
 	taken   int    // bytes of arenas, scratch and results that frames hold
@@ -96,31 +96,6 @@ func (r *run) take(f *frame, n int) {
 	f.taken += n
 	r.taken += n
 	r.most = max(r.most, r.taken)
-}
-
-// watch has the flag set when the context is done.
-func (r *run) watch() error {
-	if r.ctx.Done() == nil {
-		return nil
-	}
-	flag, err := r.device.NewFlag()
-	if err != nil {
-		return err
-	}
-	r.stop = flag
-	r.unwatch = context.AfterFunc(r.ctx, flag.Set)
-	return nil
-}
-
-func (r *run) end() {
-	if r.stop == nil {
-		return
-	}
-	if r.unwatch() {
-		r.stop.Free()
-	}
-	r.stop = nil
-	// Else the context's goroutine sets the flag, now or later, and it must stay.
 }
 
 // program runs all stages of a program and returns its results. A stream, unless it is
