@@ -14,10 +14,14 @@ import (
 // (Element).
 func Data[T Element](t *Tensor) ([]T, error) {
 	if t == nil {
-		return nil, markf(ErrShape, "Data of no tensor")
+		return nil, markf(ErrShape, "Data: the tensor is nil")
 	}
-	if d := tensor.Of[T](); d != t.t.DType() {
-		return nil, markf(ErrShape, "Data: elements are %v, not %v", t.DType(), d)
+	if d := DType(tensor.Of[T]()); d != t.DType() {
+		way := ""
+		if d == Float32 && t.DType().IsFloat() {
+			way = "; Float32s converts them"
+		}
+		return nil, markf(ErrShape, "Data: elements are %v, not %v%s", t.DType(), d, way)
 	}
 	return tensor.View[T](&t.t), nil
 }
@@ -28,7 +32,7 @@ func Data[T Element](t *Tensor) ([]T, error) {
 // its elements are no floating-point numbers.
 func Float32s(t *Tensor) ([]float32, error) {
 	if t == nil {
-		return nil, markf(ErrShape, "Float32s of no tensor")
+		return nil, markf(ErrShape, "Float32s: the tensor is nil")
 	}
 	out := make([]float32, t.Len())
 	switch t.DType() {
@@ -57,7 +61,7 @@ func Float32s(t *Tensor) ([]float32, error) {
 			out[i] = packed.F4E2M1(packed.Fp4.At(t.Bytes(), i)).Float32()
 		}
 	default:
-		return nil, markf(ErrShape, "Float32s: elements are %v, no floats", t.DType())
+		return nil, markf(ErrShape, "Float32s: elements are %v, which is no floating-point type", t.DType())
 	}
 	return out, nil
 }

@@ -76,6 +76,36 @@ func numbers(t *testing.T, x *nacre.Tensor) []int64 {
 	return list
 }
 
+// TestStreamInputs checks what a stream says that its runs take, also after Close.
+func TestStreamInputs(t *testing.T) {
+	s, st := openStream(t, decoder(), nacre.StreamOptions{})
+	for range 2 {
+		var got []string
+		for _, in := range st.Inputs() {
+			if in.Required {
+				in.Name += "!"
+			}
+			got = append(got, in.Name)
+		}
+		if want := []string{"input_ids!", "attention_mask", "position_ids"}; !slices.Equal(got, want) {
+			t.Errorf("a stream takes %q, want %q", got, want)
+		}
+		closeAll(t, st)
+	}
+	other, err := s.NewStream(nacre.StreamOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.Run(context.Background(), nil); !errors.Is(err, nacre.ErrMissingInput) || strings.Contains(err.Error(), "past_key_values") {
+		t.Errorf("a run without inputs: %v", err)
+	}
+	closeAll(t, s)
+	if _, err := other.Run(context.Background(), nil); !errors.Is(err, nacre.ErrClosed) || !strings.Contains(err.Error(), "the session is closed") {
+		t.Errorf("a run of a closed session: %v", err)
+	}
+}
+
 // TestStreamImplied leaves out the inputs that follow from the others.
 func TestStreamImplied(t *testing.T) {
 	_, st := openStream(t, decoder(), nacre.StreamOptions{Room: 2})

@@ -1,6 +1,8 @@
 package runtime
 
 import (
+	"slices"
+
 	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -44,12 +46,26 @@ func (st *Stream) implied(inputs map[string]tensor.Value) map[string]tensor.Valu
 	return made
 }
 
+// Implies reports whether runs may be given no tensor for an input.
+func (st *Stream) Implies(input int) bool {
+	v := st.session.program.Decl[input]
+	rule, known := impliedInputs[v.Name]
+	if !known || !st.Grows() || !slices.ContainsFunc(rowInputs, st.session.needs) {
+		return false
+	}
+	one := step{batch: 1, rows: 1}
+	return impliedTensor(v.Type, rule.shape(one), one, rule.at) != nil
+}
+
+// rowInputs are the inputs whose first two axes are the batch and the new rows.
+var rowInputs = []string{"input_ids", "inputs_embeds"}
+
 // step is what the next run on those inputs adds.
 func (st *Stream) step(inputs map[string]tensor.Value) (step, bool) {
 	if !st.Grows() {
 		return step{}, false
 	}
-	for _, name := range []string{"input_ids", "inputs_embeds"} {
+	for _, name := range rowInputs {
 		if t, ok := inputs[name].(*tensor.Tensor); ok && len(t.Shape()) >= 2 {
 			return step{t.Shape()[0], t.Shape()[1], st.Length()}, true
 		}

@@ -389,7 +389,7 @@ func orderWith[V any](s *Session, inputs map[string]V, value func(V) tensor.Valu
 		given++
 		t := value(inputs[v.Name])
 		if t == nil {
-			return nil, s.reject(graph.ErrMissing, "input %q is missing; the model needs %s", v.Name, list2text(s.program.Decl))
+			return nil, s.reject(graph.ErrMissing, "input %q is missing; a run takes %s", v.Name, s.taken(without))
 		}
 		if err := accepts(v.Type, t, symbols); err != nil {
 			return nil, s.reject(graph.ErrShape, "input %q is %v and the model takes %v: %w", v.Name, t, v.Type, err)
@@ -399,11 +399,22 @@ func orderWith[V any](s *Session, inputs map[string]V, value func(V) tensor.Valu
 	if len(inputs) > given {
 		for name, v := range inputs {
 			if value(v) != nil && !s.needs(name) {
-				return nil, s.reject(graph.ErrShape, "the model takes no input %q; it needs %s", name, list2text(s.program.Decl))
+				return nil, s.reject(graph.ErrShape, "the model takes no input %q; a run takes %s", name, s.taken(without))
 			}
 		}
 	}
 	return list, nil
+}
+
+// taken lists the inputs of a run but for those that it goes without.
+func (s *Session) taken(without func(i int) bool) string {
+	var list []*graph.Value
+	for i, v := range s.program.Decl {
+		if !without(i) {
+			list = append(list, v)
+		}
+	}
+	return list2text(list)
 }
 
 func (s *Session) needs(name string) bool {

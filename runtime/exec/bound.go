@@ -90,10 +90,10 @@ func (b *Bound) SetOutput(i int, t *tensor.Tensor) error {
 	id := pl.Program.Outputs[i]
 	s := &pl.Slots[id]
 	if t.DType() != s.Type.DType || !t.Shape().Equal(s.Shape) {
-		return graph.Errorf(graph.ErrShape, "result %q is %v%v and is to be written to %v", pl.Program.Names[id], s.Type.DType, s.Shape, t)
+		return b.run.fail(pl, nil, graph.Errorf(graph.ErrShape, "output %q is %v%v and cannot be written to a tensor %v", pl.Program.Names[id], s.Type.DType, s.Shape, t))
 	}
 	if !t.IsAligned() {
-		return graph.Errorf(graph.ErrShape, "the memory for result %q does not lie at a multiple of its element's size", pl.Program.Names[id])
+		return b.run.fail(pl, nil, graph.Errorf(graph.ErrShape, "the memory for output %q is not aligned to its elements", pl.Program.Names[id]))
 	}
 	b.pins[i].Unpin()
 	b.pins[i].Pin(t.Pointer())
