@@ -321,6 +321,9 @@ func collect(stages []*frame) ([]tensor.Value, error) {
 		}
 		if !mine || f.shared[root] || f.shared[id] {
 			v = tensor.Replace(v, (*tensor.Tensor).Clone)
+			if t, ok := v.(*tensor.Tensor); ok && place != plan.Dynamic {
+				f.run.take(f, len(t.Bytes()))
+			}
 		}
 		list[i] = v
 	}

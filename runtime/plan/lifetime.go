@@ -171,8 +171,31 @@ func (b *builder) placeAll() error {
 			p.Steps[last].Dead = append(p.Steps[last].Dead, id)
 		}
 	}
+	p.copies()
 	p.layOut()
 	return nil
+}
+
+// copies counts the memory of results that a run copies for the caller: views of the
+// arena, inputs, constants, and values that are results twice. What only the run knows
+// the size of is not counted.
+func (p *placer) copies() {
+	given := map[int]bool{}
+	for _, id := range p.Program.Outputs {
+		root := p.Root(id)
+		switch p.Slots[root].Place {
+		case Unused, Earlier, Held, Dynamic:
+			continue
+		case Result:
+			if !given[root] {
+				given[root] = true
+				continue
+			}
+		}
+		if s := &p.Slots[id]; s.Type.Kind == graph.TensorType && s.Type.DType != tensor.String {
+			p.ResultBytes += min(s.Bytes(), 2*maxBytes)
+		}
+	}
 }
 
 func (p *placer) layOut() {
