@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
 )
 
 // The kinds of errors. errors.Is tells whether an error of this package is of a kind;
@@ -41,6 +42,9 @@ var (
 	ErrInUse = errors.New("nacre: model in use")
 	// ErrOption reports an option or an argument with a value that it cannot have.
 	ErrOption = errors.New("nacre: invalid option")
+	// ErrInternal reports a defect: of this package, or of an operator that the program
+	// brought. The message says in which node.
+	ErrInternal = errors.New("nacre: internal error")
 	// ErrDevice reports a machine, or a build of the program, that cannot run models.
 	// Builds without cgo read models and cannot run them.
 	ErrDevice = errors.New("nacre: device not available")
@@ -74,6 +78,7 @@ var kinds = []struct{ below, kind error }{
 	{graph.ErrDevice, ErrDevice},
 	{graph.ErrMemory, ErrMemory},
 	{graph.ErrState, ErrState},
+	{op.ErrInternal, ErrInternal},
 }
 
 // public gives an error of the packages below the kind it has here.

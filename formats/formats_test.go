@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -16,11 +17,7 @@ import (
 const testdata = "onnx/testdata"
 
 func TestLoad(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(testdata, "*.onnx"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no files (%v)", err)
-	}
-	for _, path := range files {
+	for _, path := range testenv.Files(t, testdata, "*.onnx") {
 		broken := strings.HasPrefix(filepath.Base(path), "broken_")
 		m, err := formats.Load(path)
 		if (err != nil) != broken {
