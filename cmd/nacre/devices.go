@@ -19,7 +19,7 @@ func devicesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "devices",
 		Short: "Show the CPU, its kernels, and the operators",
-		Args:  cobra.NoArgs,
+		Args:  takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := cmd.OutOrStdout()
 			if markdown && !ops {

@@ -23,7 +23,7 @@ func inspectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect MODEL",
 		Short: "Show what a model file holds",
-		Args:  cobra.ExactArgs(1),
+		Args:  takes(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			m, err := nacre.Open(args[0])
 			if err != nil {

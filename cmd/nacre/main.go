@@ -78,6 +78,26 @@ func (e usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
+// takes checks that a command is given n arguments.
+func takes(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usagef("%s given; the form is %s", plural(len(args), "argument"), cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+// atLeast checks that a command is given n arguments or more.
+func atLeast(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < n {
+			return takes(n)(cmd, args)
+		}
+		return nil
+	}
+}
+
 // terminal reports whether w is one, and so may show progress and colours.
 func terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)

@@ -134,7 +134,7 @@ func parsePlace(entries []graph.Pair) (place, error) {
 func count(e graph.Pair) (int64, error) {
 	n, err := strconv.ParseInt(e.Value, 10, 64)
 	if err != nil || n < 0 || n > math.MaxInt {
-		return 0, fmt.Errorf("external_data has %s %q", e.Key, e.Value)
+		return 0, fmt.Errorf("external_data has %s %q, which is no number from 0", e.Key, e.Value)
 	}
 	return n, nil
 }
