@@ -230,7 +230,8 @@ func (s *Stream) Len() int {
 	return s.engine.Length()
 }
 
-// Reset empties the states, as NewStream does, and keeps their memory for the next runs.
+// Reset empties the states, as NewStream does, and frees their memory. The extents of the
+// next inputs, such as the batch, may differ from those before.
 func (s *Stream) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Value is what a model takes or gives: a *Tensor, a *Sequence, an *Optional or a
+// Value is an input or an output of a run: a *Tensor, a *Sequence, an *Optional or a
 // *Map. Most models take and give tensors only, which Session.Run is for.
 type Value interface {
 	fmt.Stringer

@@ -71,7 +71,7 @@ func loadFolderFS(fsys fs.FS, name string) (*graph.Model, error) {
 	return checked(m)
 }
 
-// both closes what a model is made of; the first may be nil.
+// both closes the two files of a model; the first may be nil.
 type both [2]io.Closer
 
 func (b both) Close() error {

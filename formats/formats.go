@@ -42,7 +42,7 @@ type Format struct {
 	readFiles func(name string, data []byte, files fs.FS) (*graph.Model, error)
 }
 
-// Options are what Save may be told.
+// Options change what Save writes. The zero value refuses all that the format cannot hold.
 type Options = container.Options
 
 // Formats is the table of formats, in the order in which content is probed.

@@ -8,7 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// step is what a run of a stream adds: rows for each of a batch, behind those before.
+// step is the size of one run of a stream: the batch, the new rows, and the rows before
+// them.
 type step struct{ batch, rows, before int }
 
 // impliedInputs are inputs of decoders that follow from the others, by the name that
@@ -60,7 +61,7 @@ func (st *Stream) Implies(input int) bool {
 // rowInputs are the inputs whose first two axes are the batch and the new rows.
 var rowInputs = []string{"input_ids", "inputs_embeds"}
 
-// step is what the next run on those inputs adds.
+// step returns the size of the next run on those inputs.
 func (st *Stream) step(inputs map[string]tensor.Value) (step, bool) {
 	if !st.Grows() {
 		return step{}, false

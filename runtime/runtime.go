@@ -161,7 +161,7 @@ func New(m *graph.Model, o Options) (*Session, error) {
 	return s, nil
 }
 
-// ErrClosed is what Run returns after Close.
+// ErrClosed reports the use of a session after its Close.
 var ErrClosed = errors.New("the session is closed")
 
 // Close waits for the runs under way and frees the session's memory. Further calls do nothing.
@@ -192,7 +192,7 @@ func (s *Session) Trim() error {
 	return nil
 }
 
-// Warm is PlanTypes that also has memory for a run ready.
+// Warm makes the plan of PlanTypes, and memory for one run of it.
 func (s *Session) Warm(types map[string]graph.Type) error {
 	s.use.RLock()
 	defer s.use.RUnlock()

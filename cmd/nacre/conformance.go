@@ -52,7 +52,7 @@ compared.`,
 	return cmd
 }
 
-// outcome is what became of one case.
+// outcome is the result of one case.
 type outcome struct {
 	Name    string  `json:"name"`
 	Passed  bool    `json:"passed"`

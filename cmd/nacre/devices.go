@@ -51,7 +51,7 @@ func devicesCommand() *cobra.Command {
 	return cmd
 }
 
-// cpuReport is what devices shows of the CPU.
+// cpuReport is the part of the output of devices about the CPU.
 type cpuReport struct {
 	Device  string        `json:"device"`
 	Name    string        `json:"name,omitempty"`

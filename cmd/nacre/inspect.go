@@ -43,7 +43,7 @@ func inspectCommand() *cobra.Command {
 	return cmd
 }
 
-// report is what inspect shows.
+// report is the output of inspect.
 type report struct {
 	File         string            `json:"file"`
 	Format       string            `json:"format"`

@@ -97,8 +97,8 @@ type Part struct {
 	Q4     int // the key of its Q4_0 blob in a bundle; 0 for vectors
 }
 
-// Parts are what the store of MultiHeadAttention, SwiGLU, RNN and LSTM holds, in its
-// order; nil for other types.
+// Parts returns the weights in the store of MultiHeadAttention, SwiGLU, RNN and LSTM, in
+// their order; nil for other types.
 func (l *Layer) Parts() ([]Part, error) {
 	var parts []Part
 	i, h := l.InputHeight, l.OutputHeight

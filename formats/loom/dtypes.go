@@ -105,10 +105,10 @@ func (d DType) String() string {
 	return dtypes[d].name
 }
 
-// Bits is what one code takes.
+// Bits returns the storage of one code.
 func (d DType) Bits() int { return dtypes[d].bits }
 
-// Bytes is what n codes take, the last byte filled up. Negative for an n whose codes
+// Bytes returns the storage of n codes, the last byte filled up. It is negative for an n whose codes
 // no memory can hold.
 func (d DType) Bytes(n int) int {
 	bits := dtypes[d].bits

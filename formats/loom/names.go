@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// LayerType is what a layer computes.
+// LayerType is the kind of a layer, such as Dense.
 type LayerType uint8
 
 // The layer types, by Loom's numbers.

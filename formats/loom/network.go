@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Network is what a Loom file says: layers in a grid of cells, and their weights. It
+// Network is the contents of a Loom file: layers in a grid of cells, and their weights. It
 // is the Origin of the models that the readers of this package return, and what the
 // writers write.
 type Network struct {
@@ -67,7 +67,7 @@ type Layer struct {
 	filled uint8 // which defaults a reader filled in
 }
 
-// Rule is what a Metacognition layer reacts to, and how.
+// Rule is a condition of a Metacognition layer and the reaction to it.
 type Rule struct {
 	Condition      int
 	Threshold      float64
@@ -111,7 +111,7 @@ const (
 	BitNetTernary = "BITNET_TERNARY"
 )
 
-// word is what files say the dtype is.
+// word returns the name of the dtype in files.
 func (b *Blob) word() string {
 	if b.Kind != "" {
 		return b.Kind
@@ -119,8 +119,7 @@ func (b *Blob) word() string {
 	return b.DType.String()
 }
 
-// NewStore quantises weights for the store of a layer; the number of weights is what
-// its Count says.
+// NewStore quantises weights for the store of a layer, as many as its Count says.
 func NewStore(d DType, w []float32) *Blob {
 	codes, scale := Morph(d, w, 1)
 	return &Blob{DType: d, Scale: scale, Native: true, Data: codes, Shape: tensor.Shape{len(w)}, offset: -1}

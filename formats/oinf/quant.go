@@ -19,7 +19,7 @@ const (
 	quantZeroAxis  = "quant.zero_point_axis"
 )
 
-// quantLen is what a quantisation takes before its numbers.
+// quantLen is the size of a quantisation without its numbers, in bytes.
 const quantLen = 48
 
 // The words for codes of a quantisation.
@@ -145,8 +145,8 @@ func (q *quant) pairs() []graph.Pair {
 	}
 }
 
-// quantFrom is what pairs made, of a tensor of that shape; nil where there is nothing
-// of a quantisation. Rest is the metadata that is none of it.
+// quantFrom undoes pairs for a tensor of that shape. It returns nil where the metadata
+// holds no quantisation; rest is the other metadata.
 func quantFrom(list []graph.Pair, shape tensor.Shape) (q *quant, rest []graph.Pair, err error) {
 	found := map[string]graph.Pair{}
 	for _, p := range list {

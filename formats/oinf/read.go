@@ -33,7 +33,7 @@ const (
 	sections
 )
 
-// origin is what a model has to remember for Write.
+// origin is the facts of a file that a model has no place for and Write needs.
 type origin struct {
 	bitsets map[string]bool // tensors of bit sets, by name
 }

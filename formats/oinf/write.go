@@ -36,7 +36,7 @@ func Write(w io.Writer, m *graph.Model, o container.Options) error {
 	return buffered.Flush()
 }
 
-// file is what is written.
+// file is the contents of a file before it is written.
 type file struct {
 	version int
 	sizes   []graph.Size

@@ -144,7 +144,7 @@ func (p *tensorProto) storage(m *message) {
 	p.chunks++
 }
 
-// wireType is that of a single entry.
+// wireType returns the wire type of a single entry.
 func wireType(field protowire.Number) protowire.Type {
 	switch field {
 	case floatData:

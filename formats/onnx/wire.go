@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// decoder is what the messages of one file share. The first failure ends the
+// decoder is the state that the messages of one file share. The first failure ends the
 // walk of every message and is kept in err.
 type decoder struct {
 	file    string
@@ -137,7 +137,8 @@ func (m *message) value(b []byte) (n int) {
 	return n
 }
 
-// broken says why the payload of the field cannot be read. Code is what protowire gave.
+// broken says why the payload of the field cannot be read. Code is the error code of
+// protowire.
 func (m *message) broken(b []byte, code int) error {
 	err := protowire.ParseError(code)
 	if m.typ != protowire.BytesType {

@@ -14,8 +14,8 @@ import (
 const maxDepth = 100
 
 // lexer reads JSON, more strictly than package encoding/json: text must be Unicode, a
-// key is there once, and numbers are what is asked for. The first error ends it: from
-// then on nothing is found.
+// key occurs once, and numbers must be of the kind that is asked for. The first error
+// ends the text.
 type lexer struct {
 	data []byte
 	at   int
@@ -88,7 +88,7 @@ func (l *lexer) end() {
 	}
 }
 
-// list passes what stands between two brackets with commas.
+// list reads a list in brackets, with commas between its items.
 func (l *lexer) list(open, end byte, item func()) {
 	if !l.take(open) {
 		return
@@ -157,11 +157,11 @@ func (l *lexer) text() string {
 	return string(out)
 }
 
-// escapes is what stands for a byte behind a backslash.
+// escapes has the byte for every letter behind a backslash.
 var escapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// quoted passes a string and returns what stands between the quotes, whose escapes
-// are sound; plain says that there are none.
+// quoted reads a string and returns the bytes between the quotes, whose escapes are
+// valid; plain says that there are none.
 func (l *lexer) quoted() (raw []byte, plain bool) {
 	if !l.take('"') {
 		return nil, true

@@ -130,7 +130,7 @@ type Recorded struct {
 // Slot is a base and an offset in bytes from it.
 type Slot struct{ Base, Offset int }
 
-// Step is what a device does for a node.
+// Step is the work of a device for one node: commands, or a call.
 type Step struct {
 	// Binder names the row of the device's table that bound the node, or is host.
 	Binder string

@@ -115,8 +115,8 @@ func firstOf(list []int, id int) int {
 	return -1
 }
 
-// Run computes the results from what the inputs hold. What it needs to follow a context
-// that can be cancelled stays for later runs with the same context.
+// Run computes the results from the elements of the inputs. A flag that follows the
+// context is kept for later runs with the same context.
 func (b *Bound) Run(ctx context.Context, prof *Profile) error {
 	r := &b.run
 	r.ctx, r.prof = ctx, prof

@@ -34,7 +34,7 @@ type frame struct {
 	epoch int // of the idle frames when it was taken from them
 }
 
-// stringHeader is what an empty string takes in a tensor, in bytes.
+// stringHeader is the size of an empty string in a tensor, in bytes.
 const stringHeader = 16
 
 // setUp makes the frame fit the plan.

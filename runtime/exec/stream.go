@@ -421,7 +421,7 @@ func (st *Stream) size(f *frame) error {
 	return f.resize(st.lookup)
 }
 
-// commit moves the states on to what a run has left.
+// commit makes the results of a run the states of the next.
 func (st *Stream) commit(pl *plan.Plan, results []tensor.Value) error {
 	next := map[*group]int{}
 	for i, h := range st.states {

@@ -13,8 +13,8 @@ const (
 	symbolUnit  = 32  // bytes of a name that count as an atom more
 )
 
-// sum is what an expression adds to a number: terms, highest degree first, each
-// with other factors and a number that is not 0.
+// sum is the terms of an expression, without its constant: highest degree first, no two
+// with the same factors, none with the coefficient 0.
 type sum struct {
 	terms []term
 	size  int

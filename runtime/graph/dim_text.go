@@ -30,7 +30,7 @@ func (d Dim) Key() string {
 	return string(d.append(nil))
 }
 
-// Text is what ParseDim read d from, else String.
+// Text returns the text that ParseDim read d from, or String for other extents.
 func (d Dim) Text() string {
 	if d.x != nil && d.x.text != "" && d.x.textN == d.n {
 		return d.x.text

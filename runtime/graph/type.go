@@ -6,7 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TypeKind says what a value is.
+// TypeKind is the kind of a value: tensor, sequence, map and so on.
 type TypeKind uint8
 
 // The kinds of values.

@@ -99,8 +99,8 @@ type Plan struct {
 	ArenaBytes, NaiveBytes, ScratchBytes, ResultBytes int
 	// Bases is one more than the last base of a value.
 	Bases int
-	// Lengths is what extents are expressions over, and the states; nil for a plan whose
-	// extents are numbers.
+	// Lengths has the symbols in extents, and the states; nil for a plan whose extents are
+	// numbers.
 	Lengths *Lengths
 
 	added   []string    // names of the values that the plan adds
@@ -130,7 +130,7 @@ func (pl *Plan) Binding(step int) *device.Binding {
 	return d
 }
 
-// operands is what is known of values; nil for one that is left out.
+// operands returns the known facts about values; nil for one that is left out.
 func (pl *Plan) operands(ids []int) []*op.Value {
 	list := make([]*op.Value, len(ids))
 	for i, id := range ids {

@@ -273,5 +273,5 @@ func describe(in []*op.Value) string {
 	return strings.Join(parts, ", ")
 }
 
-// Type is what is known of a value before the inputs' extents are.
+// Type returns the type of a value as far as it follows from the model alone.
 func (p *Program) Type(id int) graph.Type { return p.values[id].Type }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Value is what operators compute on: a *Tensor, a *Sequence, an *Optional or a
+// Value is an operand of an operator: a *Tensor, a *Sequence, an *Optional or a
 // *Map. Values other than tensors do not change once made, and may share
 // their parts.
 type Value interface {
