@@ -68,8 +68,8 @@ type Stream struct {
 
 // NewStream returns a stream whose growing states have no rows and whose other states
 // hold zeros. The error is ErrOption for a model without states, for a state that names
-// no input or none of the outputs that the session computes or has no such axis, and for a
-// negative room; ErrUnsupported for a state whose elements are strings or narrower than a
+// no input or none of the outputs that the session computes, has no such axis, is named
+// twice or has an output of another type, and for a negative room; ErrUnsupported for a state whose elements are strings or narrower than a
 // byte, or whose number of axes is open; and ErrClosed after Close.
 func (s *Session) NewStream(o StreamOptions) (*Stream, error) {
 	file := s.model.source.File

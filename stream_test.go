@@ -211,6 +211,15 @@ func TestStreamErrors(t *testing.T) {
 		}},
 		{"a nil state", nacre.ErrShape, func() error { return st.SetState("past_key_values.0.key", nil) }},
 		{"a negative room", nacre.ErrOption, func() error { _, err := s.NewStream(nacre.StreamOptions{Room: -1}); return err }},
+		{"a state twice", nacre.ErrOption, func() error {
+			cache := nacre.State{Input: "past_key_values.0.key", Output: "present.0.key", Axis: 1}
+			_, err := s.NewStream(nacre.StreamOptions{States: []nacre.State{cache, cache}})
+			return err
+		}},
+		{"a state with an output of fewer axes", nacre.ErrOption, func() error {
+			_, err := s.NewStream(nacre.StreamOptions{States: []nacre.State{{Input: "position_ids", Output: "sum", Axis: -1}}})
+			return err
+		}},
 		{"a state that is no input", nacre.ErrOption, func() error {
 			_, err := s.NewStream(nacre.StreamOptions{States: []nacre.State{{Input: "x", Output: "sum", Axis: -1}}})
 			return err

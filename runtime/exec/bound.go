@@ -129,7 +129,7 @@ func (b *Bound) Run(ctx context.Context, prof *Profile) error {
 	f.run = r
 	place, err := r.device.Enter(ctx)
 	if err != nil {
-		return r.fail(f.plan, nil, err)
+		return r.waited(f.plan, err)
 	}
 	defer r.device.Leave(place)
 	if err := r.watch(); err != nil {

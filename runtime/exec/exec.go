@@ -60,7 +60,7 @@ func (e *Executor) start(ctx context.Context, pl *plan.Plan, inputs []tensor.Val
 	r := &run{Executor: e, ctx: ctx, prof: prof, limited: e.limit > 0, budget: e.limit}
 	place, err := e.device.Enter(ctx)
 	if err != nil {
-		return nil, r.fail(pl, nil, err)
+		return nil, r.waited(pl, err)
 	}
 	defer e.device.Leave(place)
 	if err := r.watch(); err != nil {
@@ -158,6 +158,11 @@ func (r *run) frame(pl *plan.Plan) (*frame, error) {
 	r.budget -= f.held
 	r.take(f, len(f.arena)+len(f.scratch))
 	return f, nil
+}
+
+// waited reports a context that ended before the run began.
+func (r *run) waited(pl *plan.Plan, err error) error {
+	return r.fail(pl, nil, fmt.Errorf("it waited for other runs to end: %w", err))
 }
 
 // exceeds reports n bytes that go beyond the limit, of which left bytes are free.

@@ -59,6 +59,9 @@ func (e *Executor) NewStream(p *plan.Program, states []graph.State, room int) (*
 	st := &Stream{exec: e, program: p, room: max(room, 1), near: map[string]*group{}}
 	for _, s := range states {
 		h, err := newHeld(p, s)
+		if err == nil && (st.Holds(h.input) || st.Gives(h.result)) {
+			err = graph.Errorf(graph.ErrState, "state %q with output %q: one of them belongs to another state already", s.Input, s.Output)
+		}
 		if err != nil {
 			return nil, p.Fail("run", nil, err)
 		}
@@ -92,9 +95,9 @@ func newHeld(p *plan.Program, s graph.State) (*held, error) {
 	}
 	switch {
 	case h.input < 0:
-		return nil, graph.Errorf(graph.ErrMissing, "there is no input %q for a state", s.Input)
+		return nil, graph.Errorf(graph.ErrMissing, "there is no input %q for a state; a run takes %s", s.Input, namesOf(p, p.Inputs))
 	case h.result < 0:
-		return nil, graph.Errorf(graph.ErrMissing, "there is no output %q for state %q among those that are computed", s.Output, s.Input)
+		return nil, graph.Errorf(graph.ErrMissing, "there is no output %q for state %q; a run computes %s", s.Output, s.Input, namesOf(p, p.Outputs))
 	}
 	t := p.Decl[h.input].Type
 	if t.Kind != graph.TensorType || t.DType == tensor.String || t.Dims == nil || t.DType.Bits()%8 != 0 {
@@ -103,11 +106,23 @@ func newHeld(p *plan.Program, s graph.State) (*held, error) {
 	if s.Axis < -1 || s.Axis >= len(t.Dims) {
 		return nil, graph.Errorf(graph.ErrShape, "state %q, %v, has no axis %d", s.Input, t, s.Axis)
 	}
+	if to := p.Type(h.out); to.Kind == graph.TensorType && (to.DType != t.DType || to.Dims != nil && len(to.Dims) != len(t.Dims)) {
+		return nil, graph.Errorf(graph.ErrShape, "state %q is %v and cannot become output %q, %v", s.Input, t, s.Output, to)
+	}
 	h.dims, h.dtype = t.Dims, t.DType
 	if h.axis >= 0 && h.dims[h.axis].IsKnown() {
 		return nil, graph.Errorf(graph.ErrShape, "axis %d of state %q, %v, does not grow", s.Axis, s.Input, t)
 	}
 	return h, nil
+}
+
+// namesOf lists values for messages.
+func namesOf(p *plan.Program, ids []int) string {
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = fmt.Sprintf("%q", p.Names[id])
+	}
+	return strings.Join(list, ", ")
 }
 
 // groupOf is the group of states whose past has the same extent.

@@ -2,6 +2,8 @@ package exec_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -109,4 +111,23 @@ func boundAdd(t *testing.T, d device.Device) *exec.Bound {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// full is a device on which runs wait until their context ends.
+type full struct{ device.Device }
+
+func (full) Enter(ctx context.Context) (bool, error) {
+	<-ctx.Done()
+	return false, ctx.Err()
+}
+
+// TestWaitedSays checks that a run which never began says so.
+func TestWaitedSays(t *testing.T) {
+	b := boundAdd(t, full{optest.Device(t)})
+	defer b.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := b.Run(ctx, nil); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "waited for other runs") {
+		t.Errorf("got %v", err)
+	}
 }
