@@ -9,9 +9,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Bound is a session bound to memory: tensors that the caller fills before a run, and
-// tensors that a run writes its results to. It is for programs that run one model over
-// and over on inputs of one shape. After the first run, a network whose operators are
+// Bound is a session, or a stream, with memory for its inputs and outputs: the caller
+// fills the tensors of Input, and Run writes to those of Output. It is for programs that
+// run one model over and over on inputs of one shape. After the first run, a network whose operators are
 // computed by kernels runs without allocating, as long as the context stays the same or
 // cannot be cancelled.
 //

@@ -37,7 +37,8 @@ func (m *Model) States() []State {
 	return list
 }
 
-// StreamOptions say what a stream holds.
+// StreamOptions choose the states of a stream and their memory. The zero value is for the
+// states that Model.States finds.
 type StreamOptions struct {
 	// States are those of the model; nil for those that Model.States finds.
 	States []State
@@ -46,9 +47,9 @@ type StreamOptions struct {
 	Room int
 }
 
-// Stream is runs of a session that follow each other: a Stream holds the states of a
-// model, which every run reads and moves on. A decoder is given new tokens only, and a
-// network that listens the next frame only.
+// Stream is a sequence of runs of a session. It holds the states of the model, which
+// every run reads and updates: a decoder is given new tokens only, and a network that
+// listens to a stream the next frame only.
 //
 // States that grow, such as caches of keys and values, lie in memory with room where
 // attention, or a concatenation with new rows, adds rows without moving those that are

@@ -20,7 +20,7 @@ type Sequence struct{ Items []Value }
 // Optional is a value or none.
 type Optional struct{ Item Value } // nil for none
 
-// Map gives every key a value. Keys is a vector of integers or strings; Values is a
+// Map is keys and their values. Keys is a vector of integers or strings; Values is a
 // vector of the same length.
 type Map struct{ Keys, Values *Tensor }
 
