@@ -20,6 +20,7 @@ typedef nacre_f64_conv_fn conv_row_f64_conv, conv_row_f64_conv_transpose;
 static const nacre_kernel conv_rows[] = {
 #define NACRE_KERNEL(op, variant, isa, function, entry) {#op, #variant, isa, (nacre_fn)function, entry},
 #include "conv/kernels.inc"
+#include "core/simd.h"
 #undef NACRE_KERNEL
 };
 
@@ -61,7 +62,7 @@ void nacre_conv_store(const nacre_half *half, nacre_float_type type, const nacre
     for (size_t i = 0; i < n && add != NULL; i += STORE_PIECE) {
         const size_t count = conv_least(STORE_PIECE, n - i);
         half->widen[type](conv_at(type, add, at + i), list, count);
-        for (size_t k = 0; k < count; k++) sums[i + k] += list[k];
+        NACRE_SIMD for (size_t k = 0; k < count; k++) sums[i + k] += list[k];
     }
     for (size_t i = 0; i < n && finish->clamp; i++) {
         if (sums[i] < finish->low) sums[i] = finish->low;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/levels.h"
+#include "eltwise/loop.h"
 #include "eltwise/ops.inc"
 #include "eltwise/types.h"
 #include "half/half_levels.h"
@@ -29,6 +30,14 @@ enum {
 static inline size_t eltwise_min(size_t a, size_t b) { return a < b ? a : b; }
 
 static size_t eltwise_chunks(size_t n) { return n / ELTWISE_CHUNK + (n % ELTWISE_CHUNK != 0); }
+
+void nacre_repeat(void *y, size_t size, size_t n) {
+    char *const to = y;
+    for (size_t done = 1, more; done < n; done += more) {
+        more = eltwise_min(done, n - done);
+        memcpy(to + done * size, to, more * size);
+    }
+}
 
 // --- one input ---
 

@@ -13,6 +13,7 @@
 #include "core/half.h"
 #include "core/kernel.h"
 #include "core/parallel.h"
+#include "core/simd.h"
 #include "half/half.h"
 #include "matmul/matmul.h"
 

@@ -1,6 +1,7 @@
 // 28 of the 32 registers are sums, two hold b, one four numbers of a row of a.
 #include <string.h>
 
+#include "core/simd.h"
 #include "core/vec.h"
 #include "core/x86.h"
 #include "quant/quant.h"

@@ -1,4 +1,5 @@
 // The oracle of i8_gemm.
+#include "core/simd.h"
 #include "core/vec.h"
 #include "quant/quant.h"
 

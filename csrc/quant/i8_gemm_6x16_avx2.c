@@ -3,6 +3,7 @@
 // products of bytes as they are would be added with saturation.
 #include <string.h>
 
+#include "core/simd.h"
 #include "core/vec.h"
 #include "core/x86.h"
 #include "quant/quant.h"

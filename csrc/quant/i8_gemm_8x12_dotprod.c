@@ -1,6 +1,7 @@
 // 24 of the 32 registers are sums, three hold b, one four numbers of a row of a.
 #include <string.h>
 
+#include "core/simd.h"
 #include "core/vec.h"
 #include "core/arm.h"
 #include "quant/quant.h"

@@ -1,6 +1,7 @@
 // 16 of the 32 registers are sums, two hold b widened to 16 bits, one a number of a.
 #include <string.h>
 
+#include "core/simd.h"
 #include "core/vec.h"
 #include "core/arm.h"
 #include "quant/quant.h"

@@ -1,4 +1,5 @@
 // The oracles of i8_lookup and of f32_quantize.
+#include "core/simd.h"
 #include "core/vec.h"
 #include "quant/quant.h"
 
