@@ -48,8 +48,8 @@ func (p *program) make(m *Model, o Options) {
 // goroutines at once.
 //
 // Each run that is under way has memory of its own, of about Plan.PeakBytes beside
-// its inputs. As many runs as the machine has CPUs are under way at a time; others wait.
-// A session keeps the memory of runs that have ended for later ones, that of as many runs
+// its inputs. As many runs as the machine has CPUs are under way at a time; another one
+// waits for a place, a second at most. A session keeps the memory of runs that have ended for later ones, that of as many runs
 // of one plan as may be under way, until Trim or Close. All sessions share the threads of
 // the process: to answer many callers at once, a session with few threads and many
 // goroutines gives the most answers, and one with many threads and few goroutines the
