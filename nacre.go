@@ -102,8 +102,9 @@ func (m *Model) closedError() error {
 // has for its name, bit for bit. The archive must not change until Close.
 //
 // With an error nothing is replaced. The error is ErrInUse if a session of the model
-// was made, ErrClosed if the model is closed, ErrFormat if the archive is damaged, and
-// one of package formats/hnw if it lacks a weight or has one of another type or shape.
+// was made, ErrClosed if the model is closed, ErrFormat if the archive is damaged,
+// ErrShape if it has a weight of another type or shape, and one that matches
+// hnw.ErrTensorMissing of package formats/hnw if it lacks a weight.
 func (m *Model) ReplaceWeights(path string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -138,17 +139,31 @@ func (s *Stream) Inputs() []Info {
 // they were, but for states of fixed extents that an operator updates in place: then the
 // stream is of no use before Reset, and further runs are ErrState.
 func (s *Stream) Run(ctx context.Context, inputs map[string]*Tensor) (map[string]*Tensor, error) {
+	return s.run(ctx, inputs, nil)
+}
+
+// Profile is Run that also returns the time of every step.
+func (s *Stream) Profile(ctx context.Context, inputs map[string]*Tensor) (map[string]*Tensor, *Profile, error) {
+	p := &exec.Profile{}
+	out, err := s.run(ctx, inputs, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	return out, &Profile{p}, nil
+}
+
+func (s *Stream) run(ctx context.Context, inputs map[string]*Tensor, prof *exec.Profile) (map[string]*Tensor, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in, err := s.accept(ctx, inputs)
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.engine.Run(ctx, in, nil)
+	out, err := s.engine.Run(ctx, in, prof)
 	if err != nil {
 		return nil, public(err)
 	}
-	return s.session.tensors(out, "a stream gives tensors only")
+	return s.session.tensors(out, "a stream returns tensors only")
 }
 
 // open reports a stream that is closed, or whose session is.
@@ -206,7 +221,8 @@ func (s *Stream) Bind(inputs map[string]*Tensor) (*Bound, error) {
 	return b, nil
 }
 
-// Plan returns the plan of the next run on inputs of those types and shapes.
+// Plan returns the plan of the next run on inputs of those types and shapes. Nothing is
+// run, and the states stay as they are. The error is that of Run.
 func (s *Stream) Plan(inputs map[string]*Tensor) (*Plan, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -270,3 +270,37 @@ func TestStatesOfFolder(t *testing.T) {
 		}
 	}
 }
+
+// TestStreamProfile compares the steps of a profile of a stream with those of its plan,
+// and the stream with one that is not profiled.
+func TestStreamProfile(t *testing.T) {
+	_, st := openStream(t, decoder(), nacre.StreamOptions{})
+	in := map[string]*nacre.Tensor{"input_ids": tokens(t, 1, 2)}
+	p, err := st.Plan(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st.Len() != 0 {
+		t.Errorf("a plan left %d rows", st.Len())
+	}
+	out, prof, err := st.Profile(context.Background(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st.Len() != 2 || out["sum"].Text(0) != "3" {
+		t.Errorf("%d rows, %v", st.Len(), out)
+	}
+	var planned, ran []string
+	for _, s := range p.Steps() {
+		planned = append(planned, s.Node+" "+s.Op+" "+s.How)
+	}
+	for _, s := range prof.Steps() {
+		ran = append(ran, s.Node+" "+s.Op+" "+s.How)
+	}
+	if len(ran) == 0 || !slices.Equal(planned, ran) {
+		t.Errorf("ran %q, planned %q", ran, planned)
+	}
+	if _, _, err := st.Profile(context.Background(), nil); !errors.Is(err, nacre.ErrMissingInput) {
+		t.Errorf("without inputs: %v", err)
+	}
+}
