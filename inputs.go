@@ -59,7 +59,7 @@ func (s *Session) sized(sizes map[string]int) ([]Info, error) {
 	return list, nil
 }
 
-// sizeName is the name of the size of an open axis: its symbol, or the input and the
+// sizeName returns the name of the size of an open axis: its symbol, or the input and the
 // number of the axis.
 func (i Info) sizeName(axis int) string {
 	if symbol := i.Shape[axis].Symbol; symbol != "" {

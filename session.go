@@ -201,7 +201,7 @@ func (s *Session) PlanTypes(inputs []Info) (*Plan, error) {
 	return &Plan{p}, nil
 }
 
-// types is the types that the engine takes for those inputs.
+// types returns the types that the engine takes for those inputs.
 func (s *Session) types(inputs []Info) (map[string]graph.Type, error) {
 	named := make(map[string]Info, len(inputs))
 	for _, v := range inputs {

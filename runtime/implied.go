@@ -119,7 +119,7 @@ func setInts(t *tensor.Tensor, s step, at func(s step, i int) int) bool {
 	return true
 }
 
-// impliedTensor is a tensor of integers; nil for a type that is none of that rank.
+// impliedTensor returns a tensor of integers; nil for a type that is none of that rank.
 func impliedTensor(want graph.Type, shape tensor.Shape, s step, at func(s step, i int) int) *tensor.Tensor {
 	if want.Kind != graph.TensorType || want.Dims != nil && len(want.Dims) != len(shape) {
 		return nil

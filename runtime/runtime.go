@@ -237,7 +237,7 @@ func (s *Session) RunValues(ctx context.Context, inputs map[string]tensor.Value)
 	return s.named(run(ctx, s, inputs, itself, nil))
 }
 
-// named is the results by name.
+// named returns the results by name.
 func (s *Session) named(results []tensor.Value, err error) (map[string]tensor.Value, error) {
 	if err != nil {
 		return nil, err
@@ -338,7 +338,7 @@ func (s *Session) PlanTypes(types map[string]graph.Type) (*plan.Plan, error) {
 	for i, v := range s.program.Decl {
 		t, ok := types[v.Name]
 		if !ok {
-			return nil, s.reject(graph.ErrMissing, "input %q is missing; the model needs %s", v.Name, list2text(s.program.Decl))
+			return nil, s.reject(graph.ErrMissing, "input %q is missing; the model needs %s", v.Name, describe(s.program.Decl))
 		}
 		if err := acceptsType(v.Type, t, symbols); err != nil {
 			return nil, s.reject(graph.ErrShape, "input %q is %v and the model takes %v: %w", v.Name, t, v.Type, err)
@@ -347,7 +347,7 @@ func (s *Session) PlanTypes(types map[string]graph.Type) (*plan.Plan, error) {
 	}
 	for name := range types {
 		if !s.needs(name) {
-			return nil, s.reject(graph.ErrShape, "the model takes no input %q; it needs %s", name, list2text(s.program.Decl))
+			return nil, s.reject(graph.ErrShape, "the model takes no input %q; it needs %s", name, describe(s.program.Decl))
 		}
 	}
 	return s.program.ForTypes(list)
@@ -414,7 +414,7 @@ func (s *Session) taken(without func(i int) bool) string {
 			list = append(list, v)
 		}
 	}
-	return list2text(list)
+	return describe(list)
 }
 
 func (s *Session) needs(name string) bool {
@@ -490,7 +490,7 @@ func acceptsTensor(want graph.Type, d tensor.DType, shape tensor.Shape, symbols 
 	return nil
 }
 
-func list2text(values []*graph.Value) string {
+func describe(values []*graph.Value) string {
 	parts := make([]string, len(values))
 	for i, v := range values {
 		parts[i] = fmt.Sprintf("%q %v", v.Name, v.Type)

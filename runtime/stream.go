@@ -56,7 +56,7 @@ func (st *Stream) Run(ctx context.Context, inputs map[string]tensor.Value, prof 
 	return out, nil
 }
 
-// Plan is the plan of the next run on such inputs.
+// Plan returns the plan of the next run on such inputs.
 func (st *Stream) Plan(inputs map[string]tensor.Value) (*plan.Plan, error) {
 	list, err := st.order(inputs)
 	if err != nil {

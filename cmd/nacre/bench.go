@@ -217,7 +217,7 @@ func (f *benchFlags) measure(ctx context.Context, s *nacre.Session, inputs map[s
 	return t, nil
 }
 
-// work is the multiplications and additions of a plan's convolutions and matrix
+// work returns the multiplications and additions of a plan's convolutions and matrix
 // products, as far as their extents are known.
 func work(pl *nacre.Plan) float64 {
 	total := 0.0

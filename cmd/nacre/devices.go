@@ -104,7 +104,7 @@ func describeCPU() (*cpuReport, error) {
 	return c, nil
 }
 
-// cpuName is the processor's name where Linux tells it.
+// cpuName returns the processor's name where Linux tells it.
 func cpuName() string {
 	data, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

@@ -205,7 +205,7 @@ func reportedTensor(w *graph.Initializer, values int) reportTensor {
 	return row
 }
 
-// declared is a tensor that a file names but does not hold.
+// declared returns the report of a tensor that a file names but does not hold.
 func declared(v *graph.Value) reportTensor {
 	row := reportTensor{Name: v.Name, DType: v.Type.DType.String(), Stored: v.Type.DType.String()}
 	for _, d := range v.Type.Dims {
@@ -342,7 +342,7 @@ func (r *report) text(w io.Writer, values int) error {
 	return tw.Flush()
 }
 
-// first is the values shown of a tensor, or that it has none.
+// first returns the values shown of a tensor, or that it has none.
 func (x *reportTensor) first() string {
 	if !x.Data {
 		return "declared, without data"

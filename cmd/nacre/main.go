@@ -26,7 +26,7 @@ const (
 	exitUsage  = 2
 )
 
-// run is the whole command: it returns the exit code.
+// run runs the command with its arguments and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	began := false
 	out := &results{w: stdout}

@@ -52,7 +52,7 @@ func each(list []any, at func(i int) any) []any {
 	return list
 }
 
-// number is a float of that many bits.
+// number returns a float of that many bits.
 func number(v float64, bits int) any {
 	switch {
 	case v != v:

@@ -27,7 +27,7 @@ const (
 	UnsupportedKind    Kind = "unsupported_kind"
 )
 
-// Error is the kind's name.
+// Error returns the kind's name.
 func (k Kind) Error() string { return string(k) }
 
 // Unwrap gives the kind of package graph.

@@ -262,7 +262,7 @@ const (
 	consumerKey = "consumer"
 )
 
-// setting is a field of the manifest as metadata.
+// setting returns a field of the manifest as metadata.
 func setting(f field) graph.Pair {
 	switch v := f.value.(type) {
 	case *int64:

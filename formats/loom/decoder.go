@@ -275,7 +275,7 @@ func (im *importer) network() (*Network, error) {
 	return n, nil
 }
 
-// plainBlob is a blob of float32.
+// plainBlob returns a blob of float32.
 func plainBlob(name string, w []float32, shape tensor.Shape) *Blob {
 	data, _ := Morph(Float32, w, 1)
 	return &Blob{Name: name, DType: Float32, Data: data, Shape: shape, offset: -1}

@@ -140,7 +140,7 @@ func (b *Blob) Float32() ([]float32, error) {
 	return Restore(b.DType, b.Data, b.Scale, b.Shape.Len())
 }
 
-// cells is the number of layers that the grid has room for; negative if it cannot be.
+// cells returns the number of layers that the grid has room for; negative if it cannot be.
 func (n *Network) cells() int64 {
 	c := int64(1)
 	for _, d := range []int{n.Depth, n.Rows, n.Cols, n.LayersPerCell} {
@@ -152,7 +152,7 @@ func (n *Network) cells() int64 {
 	return c
 }
 
-// Index is the number of a cell's layer in the flat order in which layers run: z
+// Index returns the number of a cell's layer in the flat order in which layers run: z
 // outermost, then y, x and l. It is negative for coordinates whose number lies
 // outside the grid. Coordinates beyond one axis whose number lies inside stand for
 // another cell, as in Loom.

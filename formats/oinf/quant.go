@@ -134,7 +134,7 @@ func spread(what string, mode uint32, axis, count uint64, dims []uint64) error {
 	return nil
 }
 
-// pairs is the quantisation as metadata.
+// pairs returns the quantisation as metadata.
 func (q *quant) pairs() []graph.Pair {
 	return []graph.Pair{
 		{Key: quantScheme, Value: schemes[q.scheme]},
@@ -205,7 +205,7 @@ func quantFrom(list []graph.Pair, shape tensor.Shape) (q *quant, rest []graph.Pa
 	return q, rest, err
 }
 
-// len is the number of bytes that the quantisation takes, with padding.
+// len returns the number of bytes that the quantisation takes, with padding.
 func (q *quant) len() uint64 { return padded(quantLen + uint64(len(q.scales)) + uint64(len(q.zeros))) }
 
 func (q *quant) write(w *binio.Writer) {

@@ -129,7 +129,7 @@ func (f *file) place() {
 	f.size = at
 }
 
-// record is the length of a string record.
+// record returns the length of a string record.
 func record(s string) uint64 { return padded(4 + uint64(len(s))) }
 
 func (f *file) header(w *binio.Writer) {

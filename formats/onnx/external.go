@@ -86,7 +86,7 @@ func (d *decoder) externalTensor(p *tensorProto) (*tensor.Tensor, error) {
 	return view(p.dtype, p.shape, data)
 }
 
-// sum is the SHA-1 checksum of a whole file.
+// sum returns the SHA-1 checksum of a whole file.
 func (e *external) sum(f *binio.File) string {
 	s, ok := e.sums[f]
 	if !ok {

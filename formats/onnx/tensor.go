@@ -96,7 +96,7 @@ func (p *tensorProto) header() {
 	}
 }
 
-// shapeOf is the shape of those extents.
+// shapeOf returns the shape of those extents.
 func shapeOf(dims []int64) (tensor.Shape, error) {
 	s := make(tensor.Shape, len(dims))
 	for i, n := range dims {

@@ -237,7 +237,7 @@ func (m *message) floats(list []float32) []float32 {
 	return list
 }
 
-// varints is the number of varints that end within b.
+// varints returns the number of varints that end within b.
 func varints(b []byte) int {
 	n := 0
 	for _, c := range b {

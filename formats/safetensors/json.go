@@ -53,7 +53,7 @@ func (l *lexer) fail(at int, format string, args ...any) {
 	}
 }
 
-// next is the next byte that is no white space; 0 at the end and after an error.
+// next returns the next byte that is no white space; 0 at the end and after an error.
 func (l *lexer) next() byte {
 	for l.err == nil && l.at < len(l.data) {
 		c := l.data[l.at]
@@ -191,7 +191,7 @@ func (l *lexer) quoted() (raw []byte, plain bool) {
 	return nil, true
 }
 
-// escape is the length of an escape; 0 where it is none. Halves of a pair of
+// escape returns the length of an escape; 0 where it is none. Halves of a pair of
 // surrogates stand for nothing.
 func escape(b []byte) int {
 	if len(b) < 2 {
@@ -215,7 +215,7 @@ func escape(b []byte) int {
 	return 0
 }
 
-// hex4 is the number of four hexadecimal digits; negative where they are none.
+// hex4 returns the number of four hexadecimal digits; negative where they are none.
 func hex4(b []byte) rune {
 	if len(b) < 4 || bytes.ContainsAny(b[:4], "+-_") {
 		return -1

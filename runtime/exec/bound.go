@@ -77,10 +77,10 @@ func (b *Bound) makeInputs(pl *plan.Plan) error {
 	return nil
 }
 
-// Input is the memory of input i, for the caller to fill before a run.
+// Input returns the memory of input i, for the caller to fill before a run.
 func (b *Bound) Input(i int) *tensor.Tensor { return b.inputs[i] }
 
-// Output is the tensor that runs write result i to.
+// Output returns the tensor that runs write result i to.
 func (b *Bound) Output(i int) *tensor.Tensor { return b.outputs[i] }
 
 // SetOutput has the next runs write result i to t, which must have its element type and

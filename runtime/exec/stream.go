@@ -125,7 +125,7 @@ func namesOf(p *plan.Program, ids []int) string {
 	return strings.Join(list, ", ")
 }
 
-// groupOf is the group of states whose past has the same extent.
+// groupOf returns the group of states whose past has the same extent.
 func (st *Stream) groupOf(h *held) *group {
 	symbol := h.dims[h.axis].String()
 	if !isSymbol(h.dims[h.axis]) {
@@ -146,7 +146,7 @@ func (st *Stream) groupOf(h *held) *group {
 
 func isSymbol(d graph.Dim) bool { return len(d.Symbols()) == 1 && d.String() == d.Symbols()[0] }
 
-// Length is the rows of the growing states; 0 when there are none.
+// Length returns the rows of the growing states; 0 when there are none.
 func (st *Stream) Length() int {
 	most := 0
 	for _, g := range st.groups {
@@ -168,7 +168,7 @@ func (st *Stream) Gives(output int) bool {
 	return slices.ContainsFunc(st.states, func(h *held) bool { return h.result == output })
 }
 
-// Extents is the extents that the model names and the states have.
+// Extents returns the extents that the model names and the states have.
 func (st *Stream) Extents() map[string]int {
 	known := map[string]int{}
 	for _, g := range st.groups {
@@ -211,7 +211,7 @@ func (st *Stream) failed(pl *plan.Plan) {
 	st.spoilt = st.spoilt || slices.ContainsFunc(pl.Lengths.States, func(s plan.State) bool { return s.InPlace })
 }
 
-// Plan is the plan for the next run on inputs of those extents.
+// Plan returns the plan for the next run on inputs of those extents.
 func (st *Stream) Plan(inputs []tensor.Value) (*plan.Plan, error) {
 	return st.prepare(slices.Clone(inputs))
 }
@@ -266,7 +266,7 @@ func (st *Stream) begin(inputs []tensor.Value) error {
 	return nil
 }
 
-// extent is the extent with that name among the inputs.
+// extent returns the extent with that name among the inputs.
 func (st *Stream) extent(symbol string, inputs []tensor.Value) (int, bool) {
 	for i, v := range st.program.Decl {
 		t, ok := inputs[i].(*tensor.Tensor)
@@ -282,7 +282,7 @@ func (st *Stream) extent(symbol string, inputs []tensor.Value) (int, bool) {
 	return 0, false
 }
 
-// plan is the plan for the next run, with lengths as symbols if that can be.
+// plan returns the plan for the next run, with lengths as symbols if that can be.
 func (st *Stream) plan(inputs []tensor.Value) (*plan.Plan, error) {
 	if st.numbers != nil {
 		return st.program.ForLengths(st.types(inputs, false), st.lengths(false))
@@ -316,7 +316,7 @@ func (st *Stream) lengths(symbols bool) *plan.Lengths {
 	return l
 }
 
-// types is the types of the inputs.
+// types returns the types of the inputs.
 func (st *Stream) types(inputs []tensor.Value, symbols bool) []graph.Type {
 	list := make([]graph.Type, len(inputs))
 	for i, v := range inputs {
@@ -339,7 +339,7 @@ func (st *Stream) types(inputs []tensor.Value, symbols bool) []graph.Type {
 	return list
 }
 
-// relative is the extents of input i, where those that follow a length are that length
+// relative returns the extents of input i, where those that follow a length are that length
 // and a number.
 func (st *Stream) relative(i int, shape tensor.Shape, symbols bool) graph.Dims {
 	d := graph.DimsOf(shape)
@@ -355,7 +355,7 @@ func (st *Stream) relative(i int, shape tensor.Shape, symbols bool) graph.Dims {
 	return d
 }
 
-// follows is the group whose length an extent of an input goes with, or nil. It is a guess
+// follows returns the group whose length an extent of an input goes with, or nil. It is a guess
 // that costs a plan for every length when it is wrong, and nothing else.
 func (st *Stream) follows(input, axis int, decl graph.Dims) *group {
 	d := decl[axis]

@@ -97,7 +97,7 @@ func (d Dim) terms() []term {
 	return d.x.terms
 }
 
-// single is the expression that is one atom.
+// single returns the expression that is one atom.
 func single(a *atom) Dim { return newDim(0, []term{{k: 1, of: []*atom{a}}}) }
 
 // plus returns d + k·e.

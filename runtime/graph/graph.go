@@ -154,7 +154,7 @@ func (n *Node) Attr(name string) *Attr {
 	return nil
 }
 
-// OpName is the operator with its domain and operator-set version, such as
+// OpName returns the operator with its domain and operator-set version, such as
 // Conv-17 or com.microsoft.Gelu-1.
 func (n *Node) OpName() string {
 	s := n.Op

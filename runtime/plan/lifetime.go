@@ -291,7 +291,7 @@ func (p *placer) canTakeOver(step int, s *Slot, id int) bool {
 	return !slices.ContainsFunc(p.of[id].members, func(m int) bool { return p.last[m] > step })
 }
 
-// root is the value whose bytes value id has.
+// root returns the value whose bytes value id has.
 func (pl *Plan) root(id int) int {
 	for pl.Slots[id].Place == View {
 		id = pl.Slots[id].ViewOf
@@ -299,5 +299,5 @@ func (pl *Plan) root(id int) int {
 	return id
 }
 
-// Root is the value whose bytes value id has: itself, or the one that it views.
+// Root returns the value whose bytes value id has: itself, or the one that it views.
 func (pl *Plan) Root(id int) int { return pl.root(id) }

@@ -210,7 +210,7 @@ func (c *compiler) node(n *graph.Node) error {
 	return nil
 }
 
-// loose is a type without extents: those of a value that a body is given may
+// loose returns a type without extents: those of a value that a body is given may
 // differ from one call to the next, whatever the file says of the first.
 func loose(t graph.Type) graph.Type {
 	t.Dims = nil
