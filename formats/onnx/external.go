@@ -186,7 +186,7 @@ func split(location string) ([]string, error) {
 }
 
 // openBeneath opens a regular file with one name; neither it nor a folder on the way
-// may be a link. It walks down folder by folder and makes sure of each that what was
+// may be a link, unless it is one of a cache of Hugging Face (binio.Blob). It walks down folder by folder and makes sure of each that what was
 // opened is what was looked at, so that nothing can be exchanged in between.
 func openBeneath(folder string, parts []string) (*binio.File, error) {
 	root, err := os.OpenRoot(folder)
@@ -216,7 +216,17 @@ func openBeneath(folder string, parts []string) (*binio.File, error) {
 			return nil, fmt.Errorf("%q changed while it was opened", name)
 		}
 	}
-	return openFile(root, parts[len(parts)-1])
+	name := parts[len(parts)-1]
+	path := filepath.Join(folder, filepath.Join(parts[:len(parts)-1]...))
+	if folder, blob, ok := binio.Blob(root, path, name); ok {
+		blobs, err := os.OpenRoot(folder)
+		if err != nil {
+			return nil, err
+		}
+		defer blobs.Close()
+		return openFile(blobs, blob)
+	}
+	return openFile(root, name)
 }
 
 func openFile(root *os.Root, name string) (*binio.File, error) {
