@@ -14,6 +14,7 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -314,7 +315,7 @@ func watched(t *testing.T, f func() error) *op.Registry {
 		n.Ignore("alpha")
 		return &snake{1}, f()
 	}
-	r := op.Standard()
+	r := standard.Registry()
 	if err := r.Register(row); err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/optimize"
 	"github.com/nacre-ml/nacre/runtime/plan"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -51,7 +52,7 @@ func (o Options) complete(m *graph.Model) (Options, bindings.ISA, error) {
 		return o, 0, err
 	}
 	if o.Registry == nil {
-		o.Registry = op.Standard()
+		o.Registry = standard.Registry()
 	}
 	isa, err := o.isa()
 	return o, isa, err

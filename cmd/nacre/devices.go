@@ -8,10 +8,10 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
-
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
+	"github.com/spf13/cobra"
 )
 
 func devicesCommand() *cobra.Command {
@@ -153,7 +153,7 @@ type operatorRow struct {
 
 func operatorRows() []operatorRow {
 	var list []operatorRow
-	for _, r := range op.Standard().Rows() {
+	for _, r := range standard.Registry().Rows() {
 		list = append(list, operatorRow{domainName(r.Domain), r.Name, r.Since, typeNames(r.Types)})
 	}
 	return list

@@ -9,12 +9,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
-
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
+	"github.com/spf13/cobra"
 )
 
 func inspectCommand() *cobra.Command {
@@ -237,7 +236,7 @@ func domainName(d string) string {
 // operators counts the operators of all graphs and functions and says which of
 // them Nacre has.
 func operators(m *graph.Model) []reportOperator {
-	registry := op.Standard()
+	registry := standard.Registry()
 	counts := map[string]*reportOperator{}
 	count := func(n *graph.Node) {
 		key := domainName(n.Domain) + "." + n.Op
