@@ -12,7 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/optest"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/plan"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -98,7 +98,7 @@ func boundAdd(t *testing.T, d device.Device) *exec.Bound {
 		Inputs:  []*graph.Value{{Name: "x", Type: graph.TensorOf(tensor.F32, graph.DimsOf(x.Shape()))}},
 		Nodes:   []*graph.Node{{Op: "Add", Version: 14, Inputs: []string{"x", "x"}, Outputs: []string{"y"}}},
 		Outputs: []*graph.Value{{Name: "y"}},
-	}}, op.Standard(), d)
+	}}, standard.Registry(), d)
 	if err != nil {
 		t.Fatal(err)
 	}
