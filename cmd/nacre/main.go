@@ -41,8 +41,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(stderr)
 	root.AddCommand(
-		runCommand(), inspectCommand(), verifyCommand(), convertCommand(), conformanceCommand(),
-		benchCommand(), devicesCommand(), formatsCommand(), demoCommand(), versionCommand(),
+		bounded(runCommand()), bounded(inspectCommand()), bounded(verifyCommand()), bounded(convertCommand()), conformanceCommand(),
+		bounded(benchCommand()), devicesCommand(), formatsCommand(), bounded(demoCommand()), versionCommand(),
 	)
 	// Cobra calls RunE when flags and arguments are what the command takes.
 	for _, c := range root.Commands() {

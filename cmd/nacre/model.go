@@ -17,18 +17,20 @@ type sessionFlags struct {
 	isa        string
 	device     string
 	noOptimize bool
+	memory     size
 }
 
 func (f *sessionFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.threads, "threads", 0, "threads that one run may use; 0 takes one per CPU")
 	flags.StringVar(&f.isa, "isa", "", `instruction-set levels that kernels may use, such as "avx2" or "scalar"`)
 	flags.StringVar(&f.device, "device", "cpu", "device to run on")
+	flags.Var(&f.memory, "memory-limit", `memory that one run may take beside weights and inputs, such as "512MiB" (default most of the machine's)`)
 	flags.BoolVar(&f.noOptimize, "no-optimize", false, "run the graph as the file has it")
 }
 
 // options checks the flags.
 func (f *sessionFlags) options() (nacre.Options, error) {
-	o := nacre.Options{Threads: f.threads, ISA: f.isa, NoOptimize: f.noOptimize}
+	o := nacre.Options{Threads: f.threads, ISA: f.isa, NoOptimize: f.noOptimize, MemoryLimit: int(f.memory)}
 	if err := o.Validate(); err != nil {
 		return o, usageError{err}
 	}

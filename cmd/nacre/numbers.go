@@ -39,6 +39,9 @@ func numbers(t *tensor.Tensor, n int) []any {
 		})
 	}
 	at, bits := tensor.Numbers(t), 32
+	if kind := t.DType().Kind(); kind == tensor.Signed || kind == tensor.Unsigned {
+		return each(list, func(i int) any { return int64(at(i)) })
+	}
 	if t.DType() == tensor.F64 {
 		bits = 64
 	}
