@@ -14,7 +14,7 @@ typedef struct {
 } rotary_job;
 
 // Elements of scratch: cosines, sines, the factors of the normalisation, a head.
-static size_t rotary_per_thread(const nacre_rotary_words *w) { return (size_t)(2 * w->pairs + 2 * w->d + 15) / 16 * 16; }
+static size_t rotary_per_thread(const nacre_rotary_words *w) { return nacre_align_floats((size_t)(2 * w->pairs + 2 * w->d)); }
 
 // The position of a token, or its row of the caches; -1 after a failure.
 static int64_t rotary_position(const rotary_job *j, int64_t batch, int64_t token) {
@@ -110,7 +110,7 @@ static void rotary_run(const nacre_call *c) {
     const size_t width = (size_t)(w->heads * w->d);
     rotary_job j = {c, w, ((nacre_half_fn *)nacre_part_fn(w->half))(), width >= ROTARY_GRAIN ? 1 : ROTARY_GRAIN / (width + 1), rotary_per_thread(w)};
     if (width == 0) return;
-    nacre_parallel(c->team, ((size_t)(w->batch * w->tokens) + j.per_chunk - 1) / j.per_chunk, rotary_chunk, &j);
+    nacre_parallel(c->team, nacre_ceil_div((size_t)(w->batch * w->tokens), j.per_chunk), rotary_chunk, &j);
 }
 
 static size_t rotary_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {

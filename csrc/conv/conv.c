@@ -44,14 +44,14 @@ static void widen_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const widen_job *const j = job;
     const size_t at = chunk * WIDEN_CHUNK;
-    j->widen(conv_at(j->type, j->src, at), j->dst + at, conv_least(WIDEN_CHUNK, j->n - at));
+    j->widen(conv_at(j->type, j->src, at), j->dst + at, nacre_min(WIDEN_CHUNK, j->n - at));
 }
 
 const float *nacre_conv_floats(nacre_team *team, const nacre_half *half, nacre_float_type type, size_t n, const void *src, float **scratch) {
     if (src == NULL || type == NACRE_FLOAT32) return src;
     widen_job j = {half->widen[type], type, src, *scratch, n};
-    *scratch += conv_align(n);
-    nacre_parallel(team, (n + WIDEN_CHUNK - 1) / WIDEN_CHUNK, widen_chunk, &j);
+    *scratch += nacre_align_floats(n);
+    nacre_parallel(team, nacre_ceil_div(n, WIDEN_CHUNK), widen_chunk, &j);
     return j.dst;
 }
 
@@ -59,7 +59,7 @@ void nacre_conv_store(const nacre_half *half, nacre_float_type type, const nacre
                       float *sums, void *y) {
     float list[STORE_PIECE];
     for (size_t i = 0; i < n && add != NULL; i += STORE_PIECE) {
-        const size_t count = conv_least(STORE_PIECE, n - i);
+        const size_t count = nacre_min(STORE_PIECE, n - i);
         half->widen[type](conv_at(type, add, at + i), list, count);
         for (size_t k = 0; k < count; k++) sums[i + k] += list[k];
     }

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "core/kernel.h"
+#include "core/numbers.h"
 #include "core/parallel.h"
 #include "matmul/matmul.h"
 

@@ -21,7 +21,7 @@ static void find_lanes_avx512(const conv_run *runs, size_t count, size_t step, s
     for (size_t i = 0; i < count; i++) {
         const size_t begin = runs[i].lane > first ? runs[i].lane - first : 0;
         const size_t stop = runs[i].lane + runs[i].lanes;
-        const size_t end = stop > first ? conv_least(stop - first, 16) : 0;
+        const size_t end = stop > first ? nacre_min(stop - first, 16) : 0;
         if (begin >= end) continue;
         const uint64_t ones = ((uint64_t)1 << step * end) - ((uint64_t)1 << step * begin);
         const uint64_t taken = step == 1 ? ones : ones & 0x55555555;
@@ -129,7 +129,7 @@ static void find_lanes_avx2(const conv_run *runs, size_t count, size_t step, siz
     for (size_t i = 0; i < count; i++) {
         const size_t begin = runs[i].lane > first ? runs[i].lane - first : 0;
         const size_t stop = runs[i].lane + runs[i].lanes;
-        const size_t end = stop > first ? conv_least(stop - first, 8) : 0;
+        const size_t end = stop > first ? nacre_min(stop - first, 8) : 0;
         if (begin >= end) continue;
         const int b = (int)(step * begin), e = (int)(step * end);
         v->mask[v->count] = step == 1 ? between_avx2(b, e) : _mm256_and_si256(even, between_avx2(b, e));

@@ -13,10 +13,6 @@ typedef struct {
 // What a chunk of work copies.
 enum { COPY_CHUNK_BYTES = 64 << 10 };
 
-static inline size_t copy_min(size_t a, size_t b) { return a < b ? a : b; }
-static inline size_t copy_max(size_t a, size_t b) { return a > b ? a : b; }
-static inline size_t copy_ceil(size_t a, size_t b) { return a / b + (a % b != 0); }
-
 // Element i of a list of integers of 4 or 8 bytes.
 static inline int64_t copy_integer(const void *list, int64_t bytes, size_t i) {
     return bytes == 4 ? ((const int32_t *)list)[i] : ((const int64_t *)list)[i];

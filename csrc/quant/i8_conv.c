@@ -62,7 +62,7 @@ static const uint8_t *i8_conv_columns(const void *source, size_t index, size_t j
     }
     *ld = n;
     for (size_t done = 0; done < n; done += I8_SPAN_COLUMNS) {
-        i8_fill_columns(j, x, j0 + done, conv_least(I8_SPAN_COLUMNS, n - done), n, buffer + done);
+        i8_fill_columns(j, x, j0 + done, nacre_min(I8_SPAN_COLUMNS, n - done), n, buffer + done);
     }
     return buffer;
 }
@@ -124,7 +124,7 @@ static void i8_depthwise_write(const void *source, size_t filter, size_t at, siz
     f.row_scale = g->row_scale == NULL ? NULL : g->row_scale + filter;
     for (size_t done = 0; done < n; done += I8_WRITE) {
         const size_t column = (at + done) % positions;
-        f.n = conv_least(I8_WRITE, n - done);
+        f.n = nacre_min(I8_WRITE, n - done);
         f.b_zero = g->b_zero + column;
         f.col_scale = g->col_scale == NULL ? NULL : g->col_scale + column;
         f.c = (uint8_t *)g->c + (at + done) * size;
@@ -181,7 +181,7 @@ static i8_conv_layout i8_conv_place(const nacre_i8_conv_words *w, const nacre_co
     void *at[6];
     for (size_t i = 0; i < 6; i++) {
         at[i] = scratch + v.bytes;
-        v.bytes += quant_align(sizes[i]);
+        v.bytes += nacre_align_bytes(sizes[i]);
     }
     v.w_zero = at[0];
     v.row = at[1];
@@ -219,14 +219,14 @@ static void i8_transpose_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const i8_transpose_job *const j = job;
     const size_t matrix = chunk / j->bands * j->rows * j->cols, first = chunk % j->bands * I8_BAND;
-    const size_t end = conv_least(j->rows, first + I8_BAND);
+    const size_t end = nacre_min(j->rows, first + I8_BAND);
     for (size_t col = 0; col < j->cols; col++) {
         for (size_t row = first; row < end; row++) j->y[matrix + col * j->rows + row] = j->x[matrix + row * j->cols + col];
     }
 }
 
 static void i8_transpose(nacre_team *team, size_t matrices, size_t rows, size_t cols, const uint8_t *x, uint8_t *y) {
-    i8_transpose_job j = {rows, cols, (rows + I8_BAND - 1) / I8_BAND, x, y};
+    i8_transpose_job j = {rows, cols, nacre_ceil_div(rows, I8_BAND), x, y};
     nacre_parallel(team, matrices * j.bands, i8_transpose_chunk, &j);
 }
 

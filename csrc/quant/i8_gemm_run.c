@@ -37,7 +37,7 @@ static gemm_vectors gemm_place(const nacre_i8_gemm_words *w, const nacre_i8_gemm
     v.vectors[0] = gemm_one(w->a_scale, w->a_zero) || products == 0 ? 1 : products;
     v.vectors[1] = gemm_one(w->b_scale, w->b_zero) || products == 0 ? 1 : products;
     for (size_t i = 0; i < 2; i++) {
-        const size_t size = quant_align(v.vectors[i] * v.lanes[i] * 4);
+        const size_t size = nacre_align_bytes(v.vectors[i] * v.lanes[i] * 4);
         v.zeros[i] = (int32_t *)(void *)(scratch + v.bytes);
         v.scales[i] = (float *)(void *)(scratch + v.bytes + size);
         v.bytes += 2 * size;

@@ -51,6 +51,4 @@ static inline quant_tensor quant_tensor_of(const nacre_call *c, size_t i, int64_
     return (quant_tensor){s == NULL ? 1 : quant_float((nacre_quant_type)scale, s, 0), z == NULL ? 0 : quant_integer(zero, z, 0)};
 }
 
-static inline size_t quant_align(size_t n) { return (n + 63) / 64 * 64; }
-
 #endif
