@@ -1,4 +1,6 @@
 // The bodies of the family for each level.
+#include <math.h>
+
 #include "conv/blocked.h"
 #include "conv/conv.h"
 #include "conv/mask_x86.h"

@@ -94,12 +94,12 @@ static inline int conv_clip(const nacre_conv *c, const size_t *extent, const con
 // Part p of the rows of a band: how many columns are padding before the value, how
 // many are the value's.
 static inline size_t conv_part_pad(const nacre_f32_band *b, size_t p) {
-    return p < b->pad ? nacre_strides(b->pad - p, b->parts) : 0;
+    return p < b->pad ? nacre_ceil_div(b->pad - p, b->parts) : 0;
 }
 
 static inline size_t conv_part_size(const nacre_f32_band *b, size_t p) {
     const size_t end = b->in + b->pad;
-    return p < end ? nacre_strides(end - p, b->parts) - conv_part_pad(b, p) : 0;
+    return p < end ? nacre_ceil_div(end - p, b->parts) - conv_part_pad(b, p) : 0;
 }
 
 #endif

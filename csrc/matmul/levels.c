@@ -16,11 +16,6 @@
 #define F32_GEMM_NV_neon 3
 #define F32_GEMM_ROWS_neon(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 
-// The addends of a tile that has none: a sum with -0 is the number itself, 0 and -0 included. As long as a row of a
-// tile, and as a column.
-#define F32_GEMM_NONE -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f
-static const float f32_gemm_none[] = {F32_GEMM_NONE, F32_GEMM_NONE, F32_GEMM_NONE, F32_GEMM_NONE};
-
 #define NACRE_BODY "matmul/f32_gemm.inc"
 #define NACRE_NAME f32_gemm
 #include "core/each_level.h"
