@@ -50,7 +50,7 @@ static void rotary_normalise(const float *x, size_t n, float epsilon, const floa
 
 static void rotary_head(const rotary_job *j, const void *from, const float *cos, const float *sin, const float *factors, void *to, float *head) {
     const nacre_rotary_words *const w = j->w;
-    const size_t d = (size_t)w->d, turned = 2 * (size_t)w->pairs;
+    const size_t d = (size_t)w->d, rotated = 2 * (size_t)w->pairs;
     const float *x = from;
     if (w->x.type != NACRE_ELEMENT_F32) {
         j->half->widen[w->x.type](from, head, d);
@@ -61,8 +61,8 @@ static void rotary_head(const rotary_job *j, const void *from, const float *cos,
         rotary_normalise(x, d, (float)w->epsilon, factors, out);
         x = out;
     }
-    if (turned > 0) ((nacre_f32_rotary_fn *)j->c->kernel->fn)(x, turned / 2, cos, sin, w->interleaved != 0, out);
-    if (out != x) memcpy(out + turned, x + turned, (d - turned) * sizeof *out);
+    if (rotated > 0) ((nacre_f32_rotary_fn *)j->c->kernel->fn)(x, rotated / 2, cos, sin, w->interleaved != 0, out);
+    if (out != x) memcpy(out + rotated, x + rotated, (d - rotated) * sizeof *out);
     if (out == head) j->half->narrow[w->out.type](head, to, d);
 }
 

@@ -20,14 +20,14 @@ typedef struct {
     size_t bands_ahead;     // made before the first of them is read: what was just written is slow to read
     size_t band_size;       // elements of a band
     size_t x_size, y_size;  // of what it is made of and of its results, where they are converted
-    size_t offset[NACRE_DEPTHWISE_TAPS];
+    size_t offset[NACRE_DEPTHWISE_KERNEL];
     float *scratch;
 } depthwise_plan;
 
 static size_t depthwise_reach(const depthwise_plan *p, size_t rows) { return (rows - 1) * p->step_h + (p->kernel_h - 1) * p->gap_h + 1; }
 
-// Returns whether taps are the way: strides and gaps may be so wide that a band
-// would be mostly what no tap meets.
+// Returns whether it is a depthwise convolution that bands serve: with wide strides or
+// dilations most of a band would meet no element of the kernel.
 static int plan_depthwise(depthwise_plan *p, const nacre_f32_depthwise *t) {
     const nacre_conv *const c = &t->c;
     if (!nacre_conv_is_depthwise(c) || c->images * c->groups * c->filters == 0 || conv_count(c->out, c->axes) == 0) return 0;
@@ -93,7 +93,7 @@ static void fill_band(const depthwise_plan *p, size_t plane, size_t o, float *ba
 static void filter_band(const depthwise_plan *p, size_t plane, size_t o, const float *band, float *buffer) {
     const nacre_f32_depthwise *const t = p->t;
     const size_t rows = nacre_min(p->rows, p->out_h - o), n = rows * p->out_w;
-    float weights[NACRE_DEPTHWISE_TAPS];
+    float weights[NACRE_DEPTHWISE_KERNEL];
     nacre_f32_depthwise_rows f = {.src = band, .kernel_h = p->kernel_h, .kernel_w = p->kernel_w, .offset = p->offset, .finish = &t->finish};
     f.step = p->step_h * p->row;
     f.gap = p->gap_h * p->row;

@@ -78,7 +78,7 @@ static void gather_elements_task(void *arg, size_t chunk, size_t thread) {
         const int64_t x = copy_index(g->c, g->index, w->index_bytes, p, w->extent);
         if (x < 0) return;
         copy_block(g->dst + p * width, g->src + (size_t)(base + x * w->along) * width, width);
-        base += copy_turn(w->list, axes, at);
+        base += copy_advance(w->list, axes, at);
     }
 }
 

@@ -52,7 +52,7 @@ static inline int64_t copy_odometer(const int64_t *list, size_t axes, size_t p, 
 }
 
 // Goes on to the next position, and returns what that adds to the sum of steps.
-static inline int64_t copy_turn(const int64_t *list, size_t axes, int64_t *at) {
+static inline int64_t copy_advance(const int64_t *list, size_t axes, int64_t *at) {
     int64_t change = 0;
     for (size_t a = axes; a-- > 0;) {
         change += list[2 * a + 1];

@@ -104,7 +104,7 @@ static void scatter_elements_run(const nacre_call *c) {
         const int64_t x = copy_index(c, index, w->index_bytes, p, w->extent);
         if (x < 0) return;
         scatter_put(reduce, dst + (size_t)(base + x * w->along) * width, updates + p * width, 1, width);
-        base += copy_turn(w->list, axes, at);
+        base += copy_advance(w->list, axes, at);
     }
 }
 

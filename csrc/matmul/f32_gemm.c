@@ -15,7 +15,7 @@ enum {
     BLOCK_K = 512,           // of a sum, at full panels of a
     PANEL_A = 14 * BLOCK_K,  // elements of one block of a panel of a: first-level cache
     BLOCK_B = 256 * BLOCK_K, // elements of one block of b: second-level cache
-    MOST_LINES = 4,          // rows that are worth more than packing b
+    GEMV_ROWS = 4,          // rows that are worth more than packing b
     HALF_K = 256,            // of a sum, where a panel of 16-bit floats is used once
     HALF_ROWS = 128,         // of a result of 16-bit floats that are summed up at a time
     LINE = 2048,             // columns of a result that are computed at a time in lines
@@ -24,7 +24,7 @@ enum {
 };
 
 
-typedef enum { TILES, DOT_LINES, AXPY_LINES } gemm_path;
+typedef enum { TILES, GEMV_DOT, GEMV_AXPY } gemm_path;
 
 typedef struct {
     nacre_f32_gemm g;
@@ -51,14 +51,14 @@ static const void *at(const nacre_f32_operand *x, size_t offset) {
 static int is_half(nacre_float_type type) { return type != NACRE_FLOAT32; }
 
 static gemm_path choose_path(const nacre_f32_gemm *g) {
-    if (g->m > MOST_LINES || g->a.packed || g->b.packed || g->make_b != NULL) return TILES;
+    if (g->m > GEMV_ROWS || g->a.packed || g->b.packed || g->make_b != NULL) return TILES;
     if (is_half(g->a.type) || is_half(g->b.type) || is_half(g->c_type)) return TILES;
-    if (g->b.row == 1 && (g->a.col == 1 || g->k == 1)) return DOT_LINES;
-    return g->b.col == 1 ? AXPY_LINES : TILES;
+    if (g->b.row == 1 && (g->a.col == 1 || g->k == 1)) return GEMV_DOT;
+    return g->b.col == 1 ? GEMV_AXPY : TILES;
 }
 
 // A single column is a single row of the transposed product.
-static void turn_column(nacre_f32_gemm *g, size_t *turned) {
+static void transpose_column(nacre_f32_gemm *g, size_t *transposed) {
     nacre_f32_operand b = g->a;
     b.row = g->a.col;
     b.col = g->a.row;
@@ -73,18 +73,18 @@ static void turn_column(nacre_f32_gemm *g, size_t *turned) {
     g->col = row;
     const size_t r = g->batch.rank;
     for (size_t d = 0; d < r; d++) {
-        turned[d] = g->batch.axes[d];
-        turned[r + d] = g->batch.axes[2 * r + d];
-        turned[2 * r + d] = g->batch.axes[r + d];
+        transposed[d] = g->batch.axes[d];
+        transposed[r + d] = g->batch.axes[2 * r + d];
+        transposed[2 * r + d] = g->batch.axes[r + d];
     }
-    g->batch.axes = turned;
+    g->batch.axes = transposed;
 }
 
-enum { TURNED_RANK = 8 };
+enum { COLUMN_RANK = 8 };
 
-static int turns(const nacre_f32_gemm *g) {
+static int is_column(const nacre_f32_gemm *g) {
     return g->n == 1 && g->m > 1 && g->ldc == 1 && g->row_count <= 1 && !g->a.packed && !g->b.packed && g->make_b == NULL &&
-           g->batch.rank <= TURNED_RANK;
+           g->batch.rank <= COLUMN_RANK;
 }
 
 // Cuts one product into pieces: columns first, for rows share a block of b.
@@ -103,9 +103,9 @@ static void cut(gemm_plan *p, size_t threads) {
     p->i_count = nacre_ceil_div(g->m, p->i_step);
 }
 
-static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *turned) {
+static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *transposed) {
     gemm_plan p = {.g = *given, .products = nacre_batch_count(&given->batch)};
-    if (turns(given)) turn_column(&p.g, turned);
+    if (is_column(given)) transpose_column(&p.g, transposed);
     const nacre_f32_gemm *const g = &p.g;
     p.path = choose_path(g);
     if (p.products == 0 || g->m == 0 || g->n == 0) {
@@ -129,8 +129,8 @@ static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *
 }
 
 size_t nacre_f32_gemm_scratch(const nacre_f32_gemm *g, size_t threads) {
-    size_t turned[3 * TURNED_RANK];
-    const gemm_plan p = make_plan(g, threads, turned);
+    size_t transposed[3 * COLUMN_RANK];
+    const gemm_plan p = make_plan(g, threads, transposed);
     return p.a_distinct * p.a_size + threads * (p.b_size + p.c_size);
 }
 
@@ -283,8 +283,8 @@ static void lines_chunk(void *job, size_t chunk, size_t thread) {
     const size_t index = chunk / p->j_count, j0 = chunk % p->j_count * p->j_step, n = nacre_min(p->j_step, g->n - j0);
     const float *const a = at(&g->a, nacre_batch_offset(&g->batch, 0, index));
     const float *const b = (const float *)at(&g->b, nacre_batch_offset(&g->batch, 1, index)) + j0 * g->b.col;
-    float lines[MOST_LINES][LINE];
-    if (p->path == DOT_LINES) {
+    float lines[GEMV_ROWS][LINE];
+    if (p->path == GEMV_DOT) {
         // Rows of a take turns on a few rows of b, which so are read once.
         enum { GROUP = 4 };
         for (size_t j = 0; j < n; j += GROUP) {
@@ -306,8 +306,8 @@ static void lines_chunk(void *job, size_t chunk, size_t thread) {
 }
 
 void nacre_f32_gemm_run(const nacre_f32_gemm *given, nacre_team *team, float *scratch) {
-    size_t turned[3 * TURNED_RANK];
-    gemm_plan p = make_plan(given, nacre_team_threads(team), turned);
+    size_t transposed[3 * COLUMN_RANK];
+    gemm_plan p = make_plan(given, nacre_team_threads(team), transposed);
     if (p.products == 0) return;
     p.team = team;
     p.a_packed = scratch;
@@ -366,12 +366,12 @@ static size_t gemm_command_scratch(const nacre_kernel *kernel, const int64_t *wo
 // Whether the product goes that way.
 static int gemm_goes(const nacre_kernel *kernel, const int64_t *words, gemm_path path) {
     const nacre_f32_gemm g = gemm_of(kernel, words);
-    size_t transposed[3 * TURNED_RANK];
+    size_t transposed[3 * COLUMN_RANK];
     return make_plan(&g, 1, transposed).path == path;
 }
 
-static int gemv_dot_fits(const nacre_kernel *kernel, const int64_t *words) { return gemm_goes(kernel, words, DOT_LINES); }
-static int gemv_axpy_fits(const nacre_kernel *kernel, const int64_t *words) { return gemm_goes(kernel, words, AXPY_LINES); }
+static int gemv_dot_fits(const nacre_kernel *kernel, const int64_t *words) { return gemm_goes(kernel, words, GEMV_DOT); }
+static int gemv_axpy_fits(const nacre_kernel *kernel, const int64_t *words) { return gemm_goes(kernel, words, GEMV_AXPY); }
 
 // How many matrices of a constant operand there are, one behind the other.
 static size_t gemm_matrices(const nacre_f32_gemm *g, int operand) { return nacre_batch_distinct(&g->batch, operand); }

@@ -7,4 +7,4 @@
 #undef WORDS
 #undef SAME
 #undef WIDENED
-#undef SPREAD
+#undef PERMUTED

@@ -14,7 +14,7 @@
 #define WORDS(p) vreinterpretq_s32_u8(vld1q_u8((const uint8_t *)(p)))
 #define SAME(word) vdupq_n_s32((int32_t)(word))
 #define WIDENED(p) vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)))
-#define SPREAD(v, index) nbits_permuted_neon(v, index)
+#define PERMUTED(v, index) nbits_permuted_neon(v, index)
 
 NACRE_INLINE float32x4_t nbits_permuted_neon(float32x4_t v, int32x4_t index) {
     float from[4];

@@ -17,7 +17,7 @@
 #define WORDS(p) _mm512_loadu_si512(p)
 #define SAME(word) _mm512_set1_epi32((int)(word))
 #define WIDENED(p) _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(p)))
-#define SPREAD(v, index) _mm512_permutexvar_ps(index, v)
+#define PERMUTED(v, index) _mm512_permutexvar_ps(index, v)
 
 // A permutation of 16 floats by the low four bits of each lane is a table of what
 // codes stand for; it needs no mask.
@@ -80,7 +80,7 @@ NACRE_TARGET_END
 #define WORDS(p) _mm256_loadu_si256((const __m256i *)(p))
 #define SAME(word) _mm256_set1_epi32((int)(word))
 #define WIDENED(p) _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p)))
-#define SPREAD(v, index) _mm256_permutevar8x32_ps(v, index)
+#define PERMUTED(v, index) _mm256_permutevar8x32_ps(v, index)
 
 NACRE_TARGET_BEGIN(NACRE_AVX2)
 

@@ -26,11 +26,11 @@ NACRE_TARGET_BEGIN(NACRE_DOTPROD)
 #define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define ZERO() vdupq_n_s32(0)
 #define LOAD(b) vreinterpretq_s8_u8(vld1q_u8(b))
-#define SPREAD(a) i8_spread_dotprod(a)
+#define BROADCAST(a) i8_broadcast_dotprod(a)
 #define STEP_OF(c, x, b) i8_dot_dotprod(c, x, b)
 #define STORE(p, c) vst1q_s32(p, c)
 
-NACRE_INLINE int8x16_t i8_spread_dotprod(const int8_t *a) {
+NACRE_INLINE int8x16_t i8_broadcast_dotprod(const int8_t *a) {
     int32_t four;
     memcpy(&four, a, sizeof four);
     return vreinterpretq_s8_s32(vdupq_n_s32(four));
@@ -61,7 +61,7 @@ NACRE_TARGET_END
 #define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define ZERO() vdupq_n_s32(0)
 #define LOAD(b) i8_load_neon(b)
-#define SPREAD(a) vdup_n_s16(*(a))
+#define BROADCAST(a) vdup_n_s16(*(a))
 #define STEP_OF(c, x, b) vmlal_s16(c, x, b)
 #define STORE(p, c) vst1q_s32(p, c)
 

@@ -26,11 +26,11 @@ NACRE_TARGET_BEGIN(NACRE_AVX512VNNI)
 #define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
 #define ZERO() _mm512_setzero_si512()
 #define LOAD(b) _mm512_loadu_si512(b)
-#define SPREAD(a) i8_spread_avx512vnni(a)
+#define BROADCAST(a) i8_broadcast_avx512vnni(a)
 #define STEP_OF(c, x, b) _mm512_dpbusd_epi32(c, b, x)
 #define STORE(p, c) _mm512_storeu_si512(p, c)
 
-NACRE_INLINE __m512i i8_spread_avx512vnni(const int8_t *a) {
+NACRE_INLINE __m512i i8_broadcast_avx512vnni(const int8_t *a) {
     int32_t four;
     memcpy(&four, a, sizeof four);
     return _mm512_set1_epi32(four);
@@ -59,11 +59,11 @@ NACRE_TARGET_BEGIN(NACRE_AVX2)
 #define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5)
 #define ZERO() _mm256_setzero_si256()
 #define LOAD(b) _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(b)))
-#define SPREAD(a) i8_spread_avx2(a)
+#define BROADCAST(a) i8_broadcast_avx2(a)
 #define STEP_OF(c, x, b) _mm256_add_epi32(c, _mm256_madd_epi16(x, b))
 #define STORE(p, c) _mm256_storeu_si256((__m256i *)(p), c)
 
-NACRE_INLINE __m256i i8_spread_avx2(const int16_t *a) {
+NACRE_INLINE __m256i i8_broadcast_avx2(const int16_t *a) {
     int32_t two;
     memcpy(&two, a, sizeof two);
     return _mm256_set1_epi32(two);
