@@ -2,7 +2,6 @@
 
 #include "conv/blocked.h"
 #include "conv/command.h"
-#include "core/levels.h"
 
 extern const nacre_entry nacre_f32_conv_depthwise_entry, nacre_f32_conv_depthwise_blocked_entry, nacre_f32_conv_gemm_entry, nacre_f32_conv_transpose_entry, nacre_f64_conv_entry;
 
@@ -13,20 +12,8 @@ typedef nacre_f32_blocked_depthwise_fn conv_row_f32_conv_depthwise_blocked;
 typedef nacre_f32_col2im_fn conv_row_f32_conv_transpose;
 typedef nacre_f64_conv_fn conv_row_f64_conv, conv_row_f64_conv_transpose;
 
-#define NACRE_KERNEL(op, variant, isa, function, entry) extern conv_row_##op function;
-#include "conv/kernels.inc"
-#undef NACRE_KERNEL
-
-static const nacre_kernel conv_rows[] = {
-#define NACRE_KERNEL(op, variant, isa, function, entry) {#op, #variant, isa, (nacre_fn)function, entry},
-#include "conv/kernels.inc"
-#undef NACRE_KERNEL
-};
-
-const nacre_kernel *nacre_conv_kernels(size_t *count) {
-    *count = sizeof conv_rows / sizeof conv_rows[0];
-    return conv_rows;
-}
+#define NACRE_FAMILY conv
+#include "core/table.inc"
 
 // ---- what commands share ----
 
