@@ -19,6 +19,7 @@ packed                   :
 csrc                     :
 internal/testenv         :
 internal/mapped          :
+internal/output          :
 formats/internal/binio   : internal/mapped
 csrc/FAMILY              : csrc
 bindings/internal/families : csrc/FAMILY
@@ -37,8 +38,8 @@ runtime/exec             : runtime/device runtime/plan runtime/op runtime/graph 
 runtime/internal/optest  : runtime/cpu runtime/device runtime/graph runtime/op runtime/tensor packed bindings internal/testenv
 runtime                  : internal/mapped runtime/cpu runtime/device runtime/graph runtime/op runtime/optimize runtime/plan runtime/exec runtime/tensor bindings
 formats/internal/fixtures : internal/testenv
-formats/internal/container : runtime/graph runtime/tensor packed formats/internal/binio
-formats/onnx             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
+formats/internal/container : runtime/graph runtime/tensor packed formats/internal/binio internal/output
+formats/onnx             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/output
 formats/safetensors      : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/oinf             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/gptrs            : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container

@@ -1,6 +1,6 @@
 """Runs a model in ONNX Runtime for the benchmarks of this folder.
 
-    onnxruntime.py MODEL THREADS [SYMBOL=SIZE ...]
+    onnxruntime.py MODEL THREADS [SYMBOL=SIZE ...] [INPUT:=NUMBER ...]
 
 Answers each line of standard input with one line on standard output:
 
@@ -11,7 +11,8 @@ Answers each line of standard input with one line on standard output:
                 what it held before the session was made
     many CALLERS RUNS   the seconds of RUNS runs, shared by CALLERS threads
 
-Inputs are the model's, filled with a fixed ramp; a symbol gives open extents their size.
+Inputs are the model's, filled with a fixed ramp or with the number that is given; a symbol
+gives open extents their size.
 """
 
 import os
@@ -35,7 +36,9 @@ def held(field):
         return 0
 
 
-model, threads, sizes = sys.argv[1], int(sys.argv[2]), dict(a.split("=") for a in sys.argv[3:])
+model, threads = sys.argv[1], int(sys.argv[2])
+numbers = dict(a.split(":=") for a in sys.argv[3:] if ":=" in a)
+sizes = dict(a.split("=") for a in sys.argv[3:] if ":=" not in a)
 before = held("VmRSS")
 options = ort.SessionOptions()
 options.intra_op_num_threads = threads
@@ -50,7 +53,10 @@ for i in session.get_inputs():
     shape = [int(sizes.get(d, d)) for d in i.shape]
     n = int(np.prod(shape))
     ramp = np.arange(n) % 97
-    feeds[i.name] = (ramp / 97 if i.type == "tensor(float)" else ramp).astype(NUMPY[i.type]).reshape(shape)
+    values = ramp / 97 if i.type == "tensor(float)" else ramp
+    if i.name in numbers:
+        values = np.full(n, float(numbers[i.name]))
+    feeds[i.name] = values.astype(NUMPY[i.type]).reshape(shape)
 
 
 def mean(run, n):

@@ -1,6 +1,7 @@
 // Command nacre runs, checks and measures neural networks. Results go to
 // standard output, progress and diagnostics to standard error. It exits with 0
-// when the work is done, 1 when it failed, and 2 when it was called wrongly.
+// when the work is done, 1 when it failed, 2 when it was called wrongly, and 128 and
+// the signal's number when SIGINT or SIGTERM ended it.
 package main
 
 import (
@@ -13,7 +14,10 @@ import (
 	"golang.org/x/term"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	endOnSignals()
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
 
 // Exit codes.
 const (
@@ -25,6 +29,7 @@ const (
 // run is the whole command: it returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	began := false
+	out := &results{w: stdout}
 	root := &cobra.Command{
 		Use:               "nacre",
 		Short:             "Nacre runs neural networks natively",
@@ -33,7 +38,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
 	root.AddCommand(
 		runCommand(), inspectCommand(), verifyCommand(), convertCommand(), conformanceCommand(),
@@ -54,12 +59,15 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	cmd, err := root.ExecuteC()
 	var usage usageError
+	if err == nil {
+		err = out.err
+	}
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.Is(err, errReported):
 		return exitFailed
-	case !began || errors.As(err, &usage):
+	case !began && out.err == nil || errors.As(err, &usage):
 		fmt.Fprintf(stderr, "nacre: %v\n%s --help says how it is called\n", err, cmd.CommandPath())
 		return exitUsage
 	}
@@ -80,6 +88,9 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 
 // terminal reports whether w is one, and so may show progress and colours.
 func terminal(w io.Writer) bool {
+	if r, ok := w.(*results); ok {
+		w = r.w
+	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
+	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -140,25 +141,17 @@ func widen[T interface {
 	return w
 }
 
-// writeFile writes a file under another name first, so that a file of that name
-// is always whole.
+// writeFile writes a file that is whole or, after an error, not there.
 func writeFile(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".nacre-*")
+	f, err := output.Create(path)
 	if err != nil {
 		return err
 	}
-	err = write(f)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
+	defer f.Discard()
+	if err = write(f); err == nil {
+		err = f.Commit()
 	}
 	if err != nil {
-		_ = os.Remove(f.Name())
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "attention/attention.h"
+#include "core/simd.h"
 
 enum { APPEND_GRAIN = 1 << 14 };  // elements of a piece of work, about
 
@@ -39,7 +40,7 @@ static void append_new(const append_job *j, int64_t b, int64_t h, int64_t r, int
         float *const to = w->type == NACRE_ELEMENT_F32 ? (float *)(void *)dst + (size_t)i * d : wide;
         j->half->widen[w->x_type](nacre_element_at(x, w->x_type, i * w->x_row), to, d);
         if (j->bias != NULL) {
-            for (size_t e = 0; e < d; e++) to[e] += bias[e];
+            NACRE_SIMD for (size_t e = 0; e < d; e++) to[e] += bias[e];
         }
         if (to == wide) j->half->narrow[w->type](wide, dst + (size_t)i * d * j->size, d);
     }

@@ -3,6 +3,7 @@
 #define NACRE_ATTENTION_F32_ATTENTION_H
 
 #include "attention/scores.h"
+#include "core/simd.h"
 #include "eltwise/eltwise.h"
 
 enum {
@@ -104,12 +105,12 @@ static void attention_mask_line(const attention_args *a, const attention_row *r,
         for (int64_t j = from; j < to; j++) line[j - from] = j >= m.begin && j < m.end ? 0 : filter;
     } else if (m.always == 0 && a->w->mask_type == NACRE_ELEMENT_I32) {
         const int32_t *const list = (const int32_t *)a->mask + m.at;
-        for (int64_t j = from; j < to; j++) line[j - from] = list[j] > 0 ? 0 : filter;
+        NACRE_SIMD for (int64_t j = from; j < to; j++) line[j - from] = list[j] > 0 ? 0 : filter;
     } else {
         for (int64_t j = from; j < to; j++) line[j - from] = attention_there(a, &m, j) ? 0 : filter;
     }
     if (!a->w->causal) return;
-    for (int64_t j = position < from ? from : position + 1; j < to; j++) line[j - from] = ATTENTION_LOWEST;
+    NACRE_SIMD for (int64_t j = position < from ? from : position + 1; j < to; j++) line[j - from] = ATTENTION_LOWEST;
 }
 
 // What is added to the scores of keys lo to hi - 1, in line if it does not lie there as
@@ -130,7 +131,7 @@ static const float *attention_line(const attention_plan *p, const attention_row 
     if (col == 1 && w->bias_type <= NACRE_ELEMENT_BF16) {
         p->half->widen[w->bias_type](from, line, hi - lo);
     } else if (col == 1 && w->bias_type == NACRE_ELEMENT_BOOL) {
-        for (size_t j = 0; j < hi - lo; j++) line[j] = ((const uint8_t *)from)[j] ? 0 : -INFINITY;
+        NACRE_SIMD for (size_t j = 0; j < hi - lo; j++) line[j] = ((const uint8_t *)from)[j] ? 0 : -INFINITY;
     } else {
         for (size_t j = 0; j < hi - lo; j++) line[j] = (float)nacre_element_bias(a->bias, w->bias_type, at + (int64_t)j * col);
     }
@@ -142,7 +143,7 @@ static void attention_show(const attention_plan *p, const attention_row *r, cons
     const nacre_attention_words *const w = p->a.w;
     char *const qk = (char *)attention_qk(&p->a, r->batch, r->head, r->query) + c0 * nacre_element_size(w->qk_type);
     float *const to = w->qk_type == NACRE_ELEMENT_F32 ? (float *)(void *)qk : line;
-    for (size_t j = 0; j < c1 - c0; j++) {
+    NACRE_SIMD for (size_t j = 0; j < c1 - c0; j++) {
         const float v = s[j] * gain;
         to[j] = w->qk_blank && v == -INFINITY ? 0 : v;
     }
@@ -181,7 +182,7 @@ static void attention_scores(const attention_plan *p, attention_row *r, float *s
     memset(s, 0, (lo - c0) * sizeof *s);
     memset(s + (hi - c0), 0, (c1 - hi) * sizeof *s);
     if (stage == NACRE_QK_WEIGHTS) {
-        for (size_t j = 0; j < c1 - c0; j++) shown[j] = s[j] / r->sum;
+        NACRE_SIMD for (size_t j = 0; j < c1 - c0; j++) shown[j] = s[j] / r->sum;
         attention_show(p, r, shown, c0, c1, 1, shown);
     }
 }
@@ -204,7 +205,7 @@ static void attention_end(const attention_plan *p, const attention_row *r, float
         }
     } else {
         const float scale = 1 / r->sum;
-        for (size_t i = 0; i < dv; i++) sums[i] *= scale;
+        NACRE_SIMD for (size_t i = 0; i < dv; i++) sums[i] *= scale;
     }
     if (p->acc == 0) return;
     p->half->narrow[w->out.type](sums, (void *)(uintptr_t)attention_at(p->a.out, &w->out, r->batch, r->head, r->query), dv);

@@ -2,6 +2,7 @@
 // that share these go along them where they lie. Blocks of keys do not depend on the
 // threads, so results do not.
 #include "attention/f32_attention.h"
+#include "core/simd.h"
 
 static size_t gemv_per_thread(const nacre_attention_words *w, size_t rows, size_t ld) {
     const size_t d = (size_t)w->d, dv = (size_t)w->dv;
@@ -37,7 +38,7 @@ static void gemv_chunk(void *job, size_t chunk, size_t thread) {
     for (size_t i = 0; i < n; i++) {
         rows[i] = attention_begin(p, b, (int64_t)(h0 + i / q_len), (int64_t)(i % q_len));
         p->half->widen[w->q.type](attention_at(a->q, &w->q, b, rows[i].head, rows[i].query), q + i * d, d);
-        for (size_t e = 0; e < d; e++) q[i * d + e] *= scale;
+        NACRE_SIMD for (size_t e = 0; e < d; e++) q[i * d + e] *= scale;
         memset(attention_sums(p, &rows[i], acc, i), 0, dv * sizeof(float));
     }
     size_t lo, hi, ld;
@@ -53,7 +54,7 @@ static void gemv_chunk(void *job, size_t chunk, size_t thread) {
             attention_scores(p, &rows[i], s + i * p->ld, c0, c1, lines);
             if (rows[i].factor == 1) continue;
             float *const sums = attention_sums(p, &rows[i], acc, i);
-            for (size_t e = 0; e < dv; e++) sums[e] *= rows[i].factor;
+            NACRE_SIMD for (size_t e = 0; e < dv; e++) sums[e] *= rows[i].factor;
         }
         for (size_t j = c0; j < c1; j += ATTENTION_KEYS) {
             const size_t m = nacre_min(ATTENTION_KEYS, c1 - j);

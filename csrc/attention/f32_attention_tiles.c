@@ -3,6 +3,7 @@
 // keys block by block: products, one step of the softmax, products with the values.
 // Blocks of keys do not depend on the threads, so results do not.
 #include "attention/f32_attention.h"
+#include "core/simd.h"
 
 enum { TILES_MOST_ROWS = ATTENTION_PANELS * 32 };
 
@@ -69,7 +70,7 @@ static void tiles_sums(const attention_plan *p, tiles_piece *x, size_t c0, size_
         for (size_t r = i; r < i + m; r++) {
             attention_scores(p, &x->rows[r], x->s + r * p->ld, c0, c1, x->lines);
             if (!started || x->rows[r].factor == 1) continue;
-            for (size_t e = 0; e < dv; e++) x->sums[r * x->ld_sums + e] *= x->rows[r].factor;
+            NACRE_SIMD for (size_t e = 0; e < dv; e++) x->sums[r * x->ld_sums + e] *= x->rows[r].factor;
         }
         g->driver->pack_panel(p->half, c1 - c0, m, x->s + i * p->ld, NACRE_FLOAT32, p->ld, 1, m, x->weights);
         for (size_t e = 0; e < dv; e += g->nr) {

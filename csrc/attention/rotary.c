@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "attention/attention.h"
+#include "core/simd.h"
 
 enum { ROTARY_GRAIN = 1 << 13 };  // elements of a piece of work, about
 
@@ -45,7 +46,7 @@ static void rotary_normalise(const float *x, size_t n, float epsilon, const floa
     double sums[4] = {0};
     for (size_t i = 0; i < n; i++) sums[i % 4] += (double)x[i] * x[i];
     const float mean = (float)((sums[0] + sums[1] + sums[2] + sums[3]) / (double)n), scale = 1 / sqrtf(mean + epsilon);
-    for (size_t i = 0; i < n; i++) out[i] = x[i] * scale * factors[i];
+    NACRE_SIMD for (size_t i = 0; i < n; i++) out[i] = x[i] * scale * factors[i];
 }
 
 static void rotary_head(const rotary_job *j, const void *from, const float *cos, const float *sin, const float *factors, void *to, float *head) {

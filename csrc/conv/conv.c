@@ -2,6 +2,7 @@
 
 #include "conv/blocked.h"
 #include "conv/command.h"
+#include "core/simd.h"
 
 extern const nacre_entry nacre_f32_conv_depthwise_entry, nacre_f32_conv_depthwise_blocked_entry, nacre_f32_conv_gemm_entry, nacre_f32_conv_transpose_entry, nacre_f64_conv_entry;
 
@@ -48,7 +49,7 @@ void nacre_conv_store(const nacre_half *half, nacre_float_type type, const nacre
     for (size_t i = 0; i < n && add != NULL; i += STORE_PIECE) {
         const size_t count = nacre_min(STORE_PIECE, n - i);
         half->widen[type](conv_at(type, add, at + i), list, count);
-        for (size_t k = 0; k < count; k++) sums[i + k] += list[k];
+        NACRE_SIMD for (size_t k = 0; k < count; k++) sums[i + k] += list[k];
     }
     for (size_t i = 0; i < n && finish->clamp; i++) {
         if (sums[i] < finish->low) sums[i] = finish->low;

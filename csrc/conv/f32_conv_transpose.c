@@ -5,6 +5,7 @@
 // kernel, and each row is then added to the result where it falls. Blocks are the same
 // whatever the threads, and no two chunks write to one place.
 #include "conv/command.h"
+#include "core/simd.h"
 
 enum {
     TRANSPOSE_ROWS = 112,  // of a product, about
@@ -81,7 +82,7 @@ void nacre_f32_col2im__scalar(const nacre_conv *c, const float *rows, size_t j0,
             float *const to = y + run.offset;
             const float *const from = rows + run.lane;
             if (step == 1) {
-                for (size_t l = 0; l < run.lanes; l++) to[l] += from[l];
+                NACRE_SIMD for (size_t l = 0; l < run.lanes; l++) to[l] += from[l];
             } else {
                 for (size_t l = 0; l < run.lanes; l++) to[l * step] += from[l];
             }
@@ -99,7 +100,7 @@ static void transpose_chunk(void *job, size_t chunk, size_t thread) {
     float *const y = p->type == NACRE_FLOAT32 ? (float *)p->y + at : rows + p->rows_size;
     for (size_t f = 0; f < filters; f++) {
         const float bias = p->bias == NULL ? 0 : p->bias[group * c->filters + first + f];
-        for (size_t o = 0; o < p->out; o++) y[f * p->out + o] = bias;
+        NACRE_SIMD for (size_t o = 0; o < p->out; o++) y[f * p->out + o] = bias;
     }
     const size_t w = p->packed ? (group * p->blocks + block) * p->a_size : (group * c->channels * c->filters + first) * p->taps;
     for (size_t j0 = 0; j0 < p->in && !nacre_stopped(p->team); j0 += NACRE_COL2IM_SPAN) {

@@ -2,6 +2,7 @@
 
 #include "conv/conv.h"
 #include "conv/space.h"
+#include "core/simd.h"
 
 #define IM2COL_ROWS(function, T)                                                                                              \
     static void function(const conv_run *runs, size_t count, size_t step, const T *x, size_t plane, size_t n, size_t nr, T *dst, \
@@ -12,9 +13,9 @@
                 T *const d = dst + runs[i].lane;                                                                              \
                 const T *const s = x + runs[i].offset;                                                                        \
                 if (step == 1) {                                                                                              \
-                    for (size_t l = 0; l < runs[i].lanes; l++) d[l] = s[l];                                                   \
+                    NACRE_SIMD for (size_t l = 0; l < runs[i].lanes; l++) d[l] = s[l];                                        \
                 } else {                                                                                                      \
-                    for (size_t l = 0; l < runs[i].lanes; l++) d[l] = s[l * step];                                            \
+                    NACRE_SIMD for (size_t l = 0; l < runs[i].lanes; l++) d[l] = s[l * step];                                 \
                 }                                                                                                             \
             }                                                                                                                 \
         }                                                                                                                     \

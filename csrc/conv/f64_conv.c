@@ -1,6 +1,7 @@
 // Commands f64_conv and f64_conv_transpose: the formula. It is also what tests compare
 // others with.
 #include "conv/command.h"
+#include "core/simd.h"
 
 typedef struct {
     const nacre_conv *c;
@@ -61,7 +62,7 @@ static void transpose_plane(void *job, size_t plane, size_t thread) {
     const double *const x = j->x + (image * c->groups + group) * c->channels * in;
     const double *const w = j->w + (group * c->channels * c->filters + filter % c->filters) * taps;
     double *const y = j->y + plane * out;
-    for (size_t o = 0; o < out; o++) y[o] = (j->bias == NULL ? 0 : j->bias[filter]) + (j->e->add == NULL ? 0 : j->e->add[plane * out + o]);
+    NACRE_SIMD for (size_t o = 0; o < out; o++) y[o] = (j->bias == NULL ? 0 : j->bias[filter]) + (j->e->add == NULL ? 0 : j->e->add[plane * out + o]);
     size_t at[NACRE_CONV_AXES] = {0}, tap[NACRE_CONV_AXES] = {0};
     for (size_t i = 0; i < in && !nacre_stopped(j->team); i++, conv_next(at, c->in, c->axes)) {
         for (size_t t = 0; t < taps; t++, conv_next(tap, c->kernel, c->axes)) {

@@ -1,5 +1,6 @@
 // Strided copies: boxes cut into planes, planes into blocks.
 #include "copy/index.h"
+#include "core/simd.h"
 
 // What one block of a plane amounts to.
 enum { COPY_BLOCK_BYTES = 16 << 10 };
@@ -16,12 +17,12 @@ typedef void (*plane_fn)(const void *src, void *dst, size_t m, size_t n, const p
             if (tn == 1 && fn == 1 && n * sizeof(T) > 64) {                                                  \
                 memcpy(d, s, n * sizeof(T));                                                                 \
             } else if (tn == 1 && fn == 1) {                                                                 \
-                for (size_t j = 0; j < n; j++) d[j] = s[j];                                                  \
+                NACRE_SIMD for (size_t j = 0; j < n; j++) d[j] = s[j];                                       \
             } else if (tn == 1 && fn == 0) {                                                                 \
                 const T v = s[0];                                                                            \
-                for (size_t j = 0; j < n; j++) d[j] = v;                                                     \
+                NACRE_SIMD for (size_t j = 0; j < n; j++) d[j] = v;                                          \
             } else {                                                                                         \
-                for (size_t j = 0; j < n; j++) d[(ptrdiff_t)j * tn] = s[(ptrdiff_t)j * fn];                  \
+                NACRE_SIMD for (size_t j = 0; j < n; j++) d[(ptrdiff_t)j * tn] = s[(ptrdiff_t)j * fn];       \
             }                                                                                                \
         }                                                                                                    \
     }

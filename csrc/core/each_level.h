@@ -4,6 +4,7 @@
 //     NACRE_NAME  a prefix for the names that belong to the body
 // and may do so for many bodies. Outside any target region.
 #include "core/levels.h"
+#include "core/simd.h"
 
 #ifndef NACRE_CORE_EACH_LEVEL_H
 #define NACRE_CORE_EACH_LEVEL_H

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/levels.h"
+#include "eltwise/loop.h"
 #include "eltwise/ops.inc"
 #include "eltwise/types.h"
 #include "half/half_levels.h"
@@ -25,6 +26,14 @@ enum {
     ELTWISE_AXES = 64,        // extents of 2 and more that an address space holds
     ELTWISE_WIDTH = 8,        // bytes of the widest element that is converted
 };
+
+void nacre_repeat(void *y, size_t size, size_t n) {
+    char *const to = y;
+    for (size_t done = 1, more; done < n; done += more) {
+        more = nacre_min(done, n - done);
+        memcpy(to + done * size, to, more * size);
+    }
+}
 
 // --- one input ---
 

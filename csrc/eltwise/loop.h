@@ -7,14 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// An iteration touches only its own index, even where y is x. Loops with calls
-// or divisions stay scalar, which is no reason to warn.
-#if defined(__clang__)
-#pragma clang diagnostic ignored "-Wpass-failed"
-#define NACRE_EACH _Pragma("clang loop vectorize(assume_safety)") for (size_t i = 0; i < n; i++)
-#else
-#define NACRE_EACH _Pragma("GCC ivdep") for (size_t i = 0; i < n; i++)
-#endif
+#include "core/simd.h"
+
+// An iteration touches only its own index, even where y is x.
+#define NACRE_EACH NACRE_SIMD for (size_t i = 0; i < n; i++)
 
 // y = expr of x.
 #define NACRE_CONVERT_LOOP(function, T, R, expr)                 \
@@ -40,6 +36,9 @@
         }                                                                   \
     }
 
+// Repeats the first of n elements of that many bytes.
+void nacre_repeat(void *y, size_t size, size_t n);
+
 // y = expr of a and b, either of which may be one number.
 #define NACRE_BINARY_LOOP(function, T, R, expr)                                                            \
     void function(const void *pa, size_t step_a, const void *pb, size_t step_b, void *py, size_t n) {      \
@@ -62,10 +61,10 @@
                 const T b = pb_[i];                                                                        \
                 py_[i] = (R)(expr);                                                                        \
             }                                                                                              \
-        } else {                                                                                           \
+        } else if (n > 0) {                                                                                \
             const T a = *pa_, b = *pb_;                                                                    \
-            const R r = (R)(expr);                                                                         \
-            NACRE_EACH py_[i] = r;                                                                         \
+            *py_ = (R)(expr);                                                                              \
+            nacre_repeat(py, sizeof *py_, n);                                                              \
         }                                                                                                  \
     }
 

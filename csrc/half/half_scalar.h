@@ -2,13 +2,14 @@
 #ifndef NACRE_HALF_HALF_SCALAR_H
 #define NACRE_HALF_HALF_SCALAR_H
 
+#include "core/simd.h"
 #include "half/half.h"
 
 #define CONVERT(function, S, D, expr)                     \
     static inline void function(const void *src, void *dst, size_t n) { \
         const S *const x = src;                           \
         D *const y = dst;                                 \
-        for (size_t i = 0; i < n; i++) y[i] = expr(x[i]); \
+        NACRE_SIMD for (size_t i = 0; i < n; i++) y[i] = expr(x[i]); \
     }
 CONVERT(nacre_f16_to_f32__scalar, uint16_t, float, nacre_f16_to_f32)
 CONVERT(nacre_f32_to_f16__scalar, float, uint16_t, nacre_f32_to_f16)

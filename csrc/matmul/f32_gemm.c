@@ -9,6 +9,7 @@
 // floats and rounded once.
 #include <string.h>
 
+#include "core/simd.h"
 #include "matmul/matmul.h"
 
 enum {
@@ -262,7 +263,7 @@ static void finish_line(const nacre_f32_gemm *g, size_t index, size_t i, size_t 
     const size_t corner = (index * g->m + i) * g->ldc + j0;
     float *const c = (float *)g->c + corner;
     const float row = g->row == NULL ? 0 : g->row[index % g->row_count * g->m + i];
-    for (size_t j = 0; j < n; j++) {
+    NACRE_SIMD for (size_t j = 0; j < n; j++) {
         float v = line[j] * g->alpha;
         if (f->add != NULL) v += f->add[corner + j];
         if (g->row != NULL) v += row;

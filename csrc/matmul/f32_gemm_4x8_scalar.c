@@ -1,4 +1,5 @@
 // The oracle of f32_gemm.
+#include "core/simd.h"
 #include "half/half_scalar.h"
 #include "matmul/matmul.h"
 
@@ -39,7 +40,7 @@ static void dot_scalar(size_t k, const float *x, const float *b, size_t ldb, flo
 
 static void axpy_scalar(size_t k, const float *x, size_t incx, const float *b, size_t ldb, float *y, size_t n) {
     for (size_t p = 0; p < k; p++) {
-        for (size_t j = 0; j < n; j++) y[j] += x[p * incx] * b[p * ldb + j];
+        NACRE_SIMD for (size_t j = 0; j < n; j++) y[j] += x[p * incx] * b[p * ldb + j];
     }
 }
 

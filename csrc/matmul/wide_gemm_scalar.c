@@ -1,6 +1,7 @@
 // Products of doubles and of integers.
 #include <string.h>
 
+#include "core/simd.h"
 #include "matmul/matmul.h"
 
 enum { WIDE_M = 64, WIDE_N = 128, WIDE_K = 256, WIDE_STEP = 4 };

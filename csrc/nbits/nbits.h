@@ -14,6 +14,7 @@
 #include "core/kernel.h"
 #include "core/numbers.h"
 #include "core/parallel.h"
+#include "core/simd.h"
 #include "half/half.h"
 #include "matmul/matmul.h"
 

@@ -68,7 +68,8 @@ static void gather_scale(const gather_job *j, size_t first, size_t n, float *x) 
             const size_t rows = (size_t)w->scale_row;
             zero = j->table[nacre_nbits_code(j->zeros, at / rows * (size_t)w->zero_row + at % rows, (size_t)w->bits)];
         }
-        for (const size_t end = i + count; i < end; i++) x[i] = (x[i] - zero) * scale;
+        NACRE_SIMD for (size_t k = i; k < i + count; k++) x[k] = (x[k] - zero) * scale;
+        i += count;
     }
 }
 

@@ -111,7 +111,7 @@ static void nbits_column_chunk(void *job, size_t chunk, size_t thread) {
         g->impl->dot(&g->w, l->x, l->rows, j0, n, c + j0, g->w.n);
     }
     for (size_t i = 0; g->bias != NULL && i < l->rows; i++) {
-        for (size_t j = j0; j < j0 + n; j++) c[i * g->w.n + j] += g->bias[j];
+        NACRE_SIMD for (size_t j = j0; j < j0 + n; j++) c[i * g->w.n + j] += g->bias[j];
     }
 }
 

@@ -1,6 +1,7 @@
 // The oracles of the family.
 #include <math.h>
 
+#include "core/simd.h"
 #include "norm/norm.h"
 
 void nacre_f32_lrn__scalar(const float *x, size_t channels, size_t stride, size_t cols, const nacre_lrn_params *p, float *out) {
@@ -25,15 +26,15 @@ static double f32_norm_sum_scalar(const float *x, size_t n, bool squares, float 
 }
 
 static void f32_norm_affine_scalar(const float *x, size_t n, float sub, float mul, float add, float *out) {
-    for (size_t i = 0; i < n; i++) out[i] = (x[i] - sub) * mul + add;
+    NACRE_SIMD for (size_t i = 0; i < n; i++) out[i] = (x[i] - sub) * mul + add;
 }
 
 static void f32_norm_affine_each_scalar(const float *x, size_t n, float sub, float mul, const float *scale, const float *bias, float *out) {
-    for (size_t i = 0; i < n; i++) out[i] = (x[i] - sub) * mul * scale[i] + (bias == NULL ? 0.0f : bias[i]);
+    NACRE_SIMD for (size_t i = 0; i < n; i++) out[i] = (x[i] - sub) * mul * scale[i] + (bias == NULL ? 0.0f : bias[i]);
 }
 
 static void f32_norm_add_scalar(const float *x, const float *y, size_t n, float *out) {
-    for (size_t i = 0; i < n; i++) out[i] = x[i] + y[i];
+    NACRE_SIMD for (size_t i = 0; i < n; i++) out[i] = x[i] + y[i];
 }
 
 const nacre_f32_norm_impl *nacre_f32_norm__scalar(void) {

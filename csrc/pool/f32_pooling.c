@@ -1,6 +1,7 @@
 // Command f32_pooling.
 #include <math.h>
 
+#include "core/simd.h"
 #include "pool/pool.h"
 #include "pool/taps.h"
 
@@ -75,7 +76,7 @@ static void pooling_join(const pooling_job *j, size_t plane, const size_t *at, f
         empty = empty || count[a] == 0;
     }
     if (empty) {
-        for (size_t i = 0; i < width; i++) buf[i] = p->max ? -INFINITY : 0.0f;
+        NACRE_SIMD for (size_t i = 0; i < width; i++) buf[i] = p->max ? -INFINITY : 0.0f;
         return;
     }
     // The last of these axes is a loop, those before it an odometer.
@@ -128,7 +129,7 @@ static void pooling_task(void *job, size_t chunk, size_t thread) {
     const size_t size = pool_buffer(&p->axis[outer]);
     float *const buffers = j->buffers + thread * pool_buffers(p, j->type), *const widened = buffers + POOL_BATCH * size;
     float *const row = widened + NACRE_POOLING_ROWS * p->axis[outer].in;
-    for (size_t i = 0; i < POOL_BATCH * size; i++) buffers[i] = p->max ? -INFINITY : 0.0f;
+    NACRE_SIMD for (size_t i = 0; i < POOL_BATCH * size; i++) buffers[i] = p->max ? -INFINITY : 0.0f;
     const size_t first = chunk * j->per_chunk, last = nacre_min(first + j->per_chunk, p->planes * j->rows_per_plane);
     size_t plane = first / j->rows_per_plane * j->in_plane;
     size_t at[NACRE_POOLING_AXES], rest = first % j->rows_per_plane;

@@ -1,6 +1,7 @@
 // The oracles of the family.
 #include <math.h>
 
+#include "core/simd.h"
 #include "core/vec.h"
 #include "pool/blocked.h"
 #include "pool/pool.h"

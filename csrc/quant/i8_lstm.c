@@ -1,5 +1,6 @@
 // LSTM over quantised weights: one product for the inputs of all steps, then one
 // for the states before each.
+#include "core/simd.h"
 #include "quant/numbers.h"
 
 enum { I8_LSTM_GRAIN = 1 << 12 };  // states that are worth a thread's attention
@@ -123,7 +124,7 @@ static void i8_lstm_chunk(void *job, size_t b, size_t thread) {
     const size_t t = p->dir == 1 || n->reverse ? length - 1 - p->step : p->step;
     float *const sums = p->sums + b * p->width;
     const float *const inputs = p->inputs + (t * n->batch + b) * p->width;
-    for (size_t i = 0; i < p->width; i++) sums[i] += inputs[i];
+    NACRE_SIMD for (size_t i = 0; i < p->width; i++) sums[i] += inputs[i];
     const nacre_f32_rnn_units units = {
         .n = hidden,
         .step = hidden,

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/base.h"
+#include "core/simd.h"
 #include "quant/quant.h"
 
 size_t nacre_i8_panel_rows(const nacre_i8_gemm_impl *impl, size_t m) {
@@ -59,7 +60,7 @@ static int32_t i8_put_row_of_fours(size_t k, const uint8_t *a, uint8_t flip, uin
     }
     for (size_t l = 0; p + l < k; l++) dst[l] = a[p + l] ^ flip;
     int32_t sum = 0;
-    for (size_t i = 0; i < k; i++) sum += (int8_t)(a[i] ^ flip);
+    NACRE_SIMD_SUM(sum) for (size_t i = 0; i < k; i++) sum += (int8_t)(a[i] ^ flip);
     return sum;
 }
 
@@ -148,7 +149,7 @@ static void i8_pack_group(const nacre_i8_gemm_impl *impl, size_t there, size_t n
     } else if (impl->group == 2) {
         i8_interleave2(rows, n, flip, dst);
     } else {
-        for (size_t j = 0; j < n; j++) dst[j] = b[j] ^ flip;
+        NACRE_SIMD for (size_t j = 0; j < n; j++) dst[j] = b[j] ^ flip;
     }
     for (size_t l = there; l < impl->group; l++) {
         for (size_t j = 0; j < n; j++) dst[j * impl->group + l] = 0;
@@ -192,7 +193,7 @@ void nacre_i8_column_sums(const nacre_i8_gemm_impl *impl, size_t k, size_t n, co
         for (size_t l = 0; l < nr; l++) sums[j + l] = 0;
         for (size_t g = 0; g < groups; g += step) {
             impl->tile(nacre_min(groups - g, step), 1, nr, ones, panels + g * impl->group * nr, part);
-            for (size_t l = 0; l < nr; l++) sums[j + l] += part[l];
+            NACRE_SIMD for (size_t l = 0; l < nr; l++) sums[j + l] += part[l];
         }
     }
 }

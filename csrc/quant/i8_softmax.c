@@ -1,4 +1,5 @@
 // Softmax of codes, whose weights stand in a table.
+#include "core/simd.h"
 #include "quant/numbers.h"
 
 enum { I8_SOFTMAX_COLUMNS = 64, I8_SOFTMAX_GRAIN = 1 << 14 };
@@ -27,7 +28,7 @@ static void i8_softmax_row(const i8_softmax_job *j, const uint8_t *x, uint8_t *y
     const float *const weights = j->s->weights;
     const uint8_t flip = i8_softmax_flip(j);
     uint8_t top = 0;
-    for (size_t k = 0; k < j->n; k++) top = top > (x[k] ^ flip) ? top : (uint8_t)(x[k] ^ flip);
+    NACRE_SIMD_MAX(top) for (size_t k = 0; k < j->n; k++) top = top > (x[k] ^ flip) ? top : (uint8_t)(x[k] ^ flip);
     double sums[4] = {0};
     size_t k = 0;
     for (; k + 4 <= j->n; k += 4) {
@@ -55,10 +56,10 @@ static void i8_softmax_columns(const i8_softmax_job *j, size_t count, const uint
     double sums[I8_SOFTMAX_COLUMNS] = {0};
     for (size_t k = 0; k < j->n; k++) {
         const uint8_t *const at = x + k * j->inner;
-        for (size_t c = 0; c < count; c++) top[c] = top[c] > (at[c] ^ flip) ? top[c] : (uint8_t)(at[c] ^ flip);
+        NACRE_SIMD for (size_t c = 0; c < count; c++) top[c] = top[c] > (at[c] ^ flip) ? top[c] : (uint8_t)(at[c] ^ flip);
     }
     for (size_t k = 0; k < j->n; k++) {
-        for (size_t c = 0; c < count; c++) sums[c] += (double)weights[top[c] - (x[k * j->inner + c] ^ flip)];
+        NACRE_SIMD for (size_t c = 0; c < count; c++) sums[c] += (double)weights[top[c] - (x[k * j->inner + c] ^ flip)];
     }
     for (size_t k = 0; k < j->n; k++) {
         for (size_t c = 0; c < count; c++) {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/arm.h"
+#include "core/simd.h"
 #include "core/vec.h"
 #include "quant/quant.h"
 

@@ -1,6 +1,7 @@
 // The variants of i8_gemm and i8_lookup for 64-bit x86.
 #include <string.h>
 
+#include "core/simd.h"
 #include "core/vec.h"
 #include "core/x86.h"
 #include "quant/quant.h"

@@ -1,4 +1,5 @@
 // Drivers of f32_quantize: grids of scales, broadcasting, threads.
+#include "core/simd.h"
 #include "quant/numbers.h"
 
 enum {
@@ -86,7 +87,7 @@ static void grid_run(const grid_job *j, size_t at, size_t n, const char *x, char
 static const void *grid_widen(const grid_job *j, const char *x, size_t n, float *buffer) {
     if (j->floats == NACRE_QUANT_F32) return x;
     if (j->floats == NACRE_QUANT_I32) {
-        for (size_t i = 0; i < n; i++) buffer[i] = (float)((const int32_t *)(const void *)x)[i];
+        NACRE_SIMD for (size_t i = 0; i < n; i++) buffer[i] = (float)((const int32_t *)(const void *)x)[i];
     } else {
         j->half->widen[quant_half_type(j->floats)](x, buffer, n);
     }

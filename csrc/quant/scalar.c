@@ -1,4 +1,5 @@
 // The oracles of the family.
+#include "core/simd.h"
 #include "core/vec.h"
 #include "quant/quant.h"
 

@@ -1,6 +1,7 @@
 // Reductions in tiles of columns.
 #include <math.h>
 
+#include "core/simd.h"
 #include "half/half.h"
 #include "reduce/reduce.h"
 
@@ -74,14 +75,14 @@ static void reduce_tile(const reduce_job *j, size_t from, size_t cols, float *ro
     float part[NACRE_REDUCE_COLS];
     double acc[NACRE_REDUCE_COLS];
     const size_t block = j->inner == 1 ? NACRE_REDUCE_ROW : NACRE_REDUCE_ROWS;
-    for (size_t c = 0; c < cols; c++) acc[c] = reduce_of_nothing(j->op);
+    NACRE_SIMD for (size_t c = 0; c < cols; c++) acc[c] = reduce_of_nothing(j->op);
     for (size_t r = 0; r < j->n && !nacre_stopped(j->team); r += block) {
         reduce_block(j, from + r * j->inner, nacre_min(block, j->n - r), cols, room, part);
-        for (size_t c = 0; c < cols; c++) acc[c] = r == 0 ? part[c] : reduce_join(j->op, acc[c], part[c]);
+        NACRE_SIMD for (size_t c = 0; c < cols; c++) acc[c] = r == 0 ? part[c] : reduce_join(j->op, acc[c], part[c]);
     }
     for (size_t c = 0; c < cols; c++) part[c] = reduce_root(j, acc[c]);
     if (j->out_type == NACRE_FLOAT32) {
-        for (size_t c = 0; c < cols; c++) ((float *)j->out)[to + c] = part[c];
+        NACRE_SIMD for (size_t c = 0; c < cols; c++) ((float *)j->out)[to + c] = part[c];
     } else {
         j->half->narrow[j->out_type](part, (uint16_t *)j->out + to, cols);
     }

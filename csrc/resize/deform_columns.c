@@ -1,6 +1,7 @@
 // Commands f32_deform_columns and f64_deform_columns.
 #include <math.h>
 
+#include "core/simd.h"
 #include "resize/resize.h"
 
 enum {

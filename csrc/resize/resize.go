@@ -2,7 +2,7 @@
 package resize
 
 /*
-#cgo CFLAGS: -std=c11 -D_DEFAULT_SOURCE -O2 -g0 -Wall -Wextra -I${SRCDIR}/..
+#cgo CFLAGS: -std=c11 -D_DEFAULT_SOURCE -O2 -fopenmp-simd -g0 -Wall -Wextra -I${SRCDIR}/..
 #cgo LDFLAGS: -lm
 
 #include "resize/resize.h"

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/simd.h"
 #include "half/half.h"
 #include "rnn/rnn.h"
 
@@ -186,7 +187,7 @@ static void rnn_add_biases(const rnn_plan *p, size_t dir) {
     }
     const float *const w = p->o->bias + dir * 2 * p->width, *const r = w + p->width;
     const size_t both = p->n->linear ? 2 * p->n->hidden : p->width;
-    for (size_t i = 0; i < p->width; i++) sum[i] = i < both ? w[i] + r[i] : w[i];
+    NACRE_SIMD for (size_t i = 0; i < p->width; i++) sum[i] = i < both ? w[i] + r[i] : w[i];
 }
 
 static void rnn_begin(rnn_plan *p) {

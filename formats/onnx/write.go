@@ -7,7 +7,7 @@ import (
 	"math"
 	"path/filepath"
 
-	"github.com/nacre-ml/nacre/formats/internal/binio"
+	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -51,9 +51,9 @@ type newFile struct {
 
 // replace writes all files before the first takes its place.
 func replace(files []newFile, watch func(io.Writer) io.Writer) error {
-	pending := make([]*binio.Pending, len(files))
+	pending := make([]*output.File, len(files))
 	for i, file := range files {
-		p, err := binio.Create(file.path)
+		p, err := output.Create(file.path)
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/nacre-ml/nacre/internal/output"
 )
 
 func TestOpen(t *testing.T) {
@@ -39,7 +41,7 @@ func TestOpenKeepsReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	save := func(text string) {
 		t.Helper()
-		p, err := Create(path)
+		p, err := output.Create(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,37 +65,5 @@ func TestOpenKeepsReplaced(t *testing.T) {
 	}
 	if data, _ := os.ReadFile(path); string(data) != "new" {
 		t.Errorf("the file holds %q", data)
-	}
-}
-
-func TestPending(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "file")
-	p, err := Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(path); err == nil {
-		t.Error("the file is there before it is written")
-	}
-	p.Discard()
-	p.Discard()
-	if list, _ := os.ReadDir(dir); len(list) != 0 {
-		t.Errorf("left over: %v", list)
-	}
-	if _, err := Create(filepath.Join(dir, "nix", "file")); err == nil {
-		t.Error("created in a folder that is not there")
-	}
-	if err := os.Mkdir(path, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if p, err = Create(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Commit(); err == nil {
-		t.Error("replaced a folder")
-	}
-	if list, _ := os.ReadDir(dir); len(list) != 1 {
-		t.Errorf("left over: %v", list)
 	}
 }

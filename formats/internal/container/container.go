@@ -10,6 +10,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
+	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -81,7 +82,7 @@ func (p *Problems) All() []error { return p.list }
 // Save writes a file: all of it or, after an error, nothing. Write must find every
 // reason not to write before its first byte.
 func Save(path string, write func(w io.Writer) error) error {
-	p, err := binio.Create(path)
+	p, err := output.Create(path)
 	if err == nil {
 		defer p.Discard()
 		if err = write(p); err == nil {

@@ -1,0 +1,14 @@
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
+
+package output
+
+import "os"
+
+// renameOpen reports whether a file may get its name while it is open.
+const renameOpen = false
+
+// hold marks a new file as one that this process writes.
+func hold(*os.File) bool { return true }
+
+// stale reports whether no process writes the file, which cannot be told here.
+func stale(string) bool { return false }

@@ -1,0 +1,231 @@
+// Package output writes files that are whole or not there. A file is written under
+// another name beside its own and takes its place when it is complete.
+package output
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// ErrInterrupted is the error of files that are begun or committed after Abandon.
+var ErrInterrupted = errors.New("interrupted")
+
+// File is an output that is being written.
+type File struct {
+	path  string
+	file  *os.File // nil when committed or discarded
+	whole bool     // written under another name; else a device or a pipe, written as it is
+}
+
+// pending is the files that have another name as yet.
+var pending struct {
+	sync.Mutex
+	files     map[*File]bool
+	abandoned bool
+}
+
+// Create begins an output. A symbolic link at path stands for its target, which need not
+// exist. A regular file there stays as it is until Commit. Character devices and pipes are
+// written as bytes come; folders, block devices and sockets are errors. What killed
+// processes left of earlier outputs of the same name is removed.
+func Create(path string) (*File, error) {
+	target, mode, err := resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case mode.IsRegular():
+		return begin(target, mode.Perm())
+	case mode&fs.ModeCharDevice != 0 || mode&fs.ModeNamedPipe != 0:
+		f, err := os.OpenFile(target, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		return &File{path: target, file: f}, nil
+	case mode.IsDir():
+		return nil, aFolder(path)
+	}
+	return nil, &fs.PathError{Op: "write", Path: path, Err: fmt.Errorf("neither a regular file nor a pipe or character device, but %v", mode.Type())}
+}
+
+func aFolder(path string) error {
+	return &fs.PathError{Op: "write", Path: path, Err: errors.New("it is a folder; give the name of a file in it")}
+}
+
+// resolve follows symbolic links. The mode of a file that does not exist is that of a
+// regular one without permissions.
+func resolve(path string) (target string, mode fs.FileMode, err error) {
+	const most = 40 // links, as the kernel allows
+	at := path
+	for range most {
+		info, err := os.Lstat(at)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return at, 0, nil
+		case err != nil:
+			return "", 0, err
+		case info.Mode()&fs.ModeSymlink == 0:
+			return at, info.Mode(), nil
+		}
+		to, err := os.Readlink(at)
+		if err != nil {
+			return "", 0, err
+		}
+		if !filepath.IsAbs(to) {
+			// Not Join, which would cut ".." behind a link to a folder.
+			to = filepath.Dir(at) + string(filepath.Separator) + to
+		}
+		at = to
+	}
+	return "", 0, &fs.PathError{Op: "write", Path: path, Err: errors.New("too many symbolic links")}
+}
+
+// begin makes a file with another name in the folder of path. A file that is there already
+// gives it its permissions.
+func begin(path string, mode fs.FileMode) (*File, error) {
+	pending.Lock()
+	defer pending.Unlock()
+	if pending.abandoned {
+		return nil, ErrInterrupted
+	}
+	folder, name := filepath.Split(path)
+	if name == "" {
+		return nil, aFolder(path)
+	}
+	removeStale(folder, name)
+	for {
+		f, err := os.OpenFile(filepath.Join(folder, temporary(name)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !hold(f) {
+			f.Close()
+			continue
+		}
+		p := &File{path: path, file: f, whole: true}
+		if mode != 0 {
+			err = f.Chmod(mode)
+		}
+		if err != nil {
+			p.remove()
+			return nil, err
+		}
+		if pending.files == nil {
+			pending.files = map[*File]bool{}
+		}
+		pending.files[p] = true
+		return p, nil
+	}
+}
+
+// Names of files that are being written: a dot, the name, 8 hexadecimal digits, suffix.
+const suffix = ".nacre-tmp"
+
+func temporary(name string) string { return fmt.Sprintf(".%s.%08x%s", name, rand.Uint32(), suffix) }
+
+// removeStale removes unfinished files of that name that no process holds.
+func removeStale(folder, name string) {
+	if folder == "" {
+		folder = "."
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		digits, ok := strings.CutPrefix(e.Name(), "."+name+".")
+		if digits, ok2 := strings.CutSuffix(digits, suffix); !ok || !ok2 || len(digits) != 8 || !e.Type().IsRegular() {
+			continue
+		}
+		if path := filepath.Join(folder, e.Name()); stale(path) {
+			os.Remove(path)
+		}
+	}
+}
+
+// Write appends to the file.
+func (p *File) Write(b []byte) (int, error) {
+	if p.file == nil {
+		return 0, fs.ErrClosed
+	}
+	return p.file.Write(b)
+}
+
+// Commit puts the file in its place.
+func (p *File) Commit() error {
+	if p.file == nil {
+		return fs.ErrClosed
+	}
+	if !p.whole {
+		f := p.file
+		p.file = nil
+		return f.Close()
+	}
+	pending.Lock()
+	defer pending.Unlock()
+	if !pending.files[p] {
+		p.remove()
+		return ErrInterrupted
+	}
+	delete(pending.files, p)
+	f := p.file
+	p.file = nil
+	err := f.Sync()
+	if !renameOpen {
+		err = errors.Join(err, f.Close())
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), p.path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	if renameOpen {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+// Discard removes the file, unless it was committed.
+func (p *File) Discard() {
+	if p.file == nil {
+		return
+	}
+	if !p.whole {
+		p.file.Close()
+		p.file = nil
+		return
+	}
+	pending.Lock()
+	defer pending.Unlock()
+	p.remove()
+}
+
+// remove removes an unfinished file; pending is locked.
+func (p *File) remove() {
+	os.Remove(p.file.Name())
+	p.file.Close()
+	p.file = nil
+	delete(pending.files, p)
+}
+
+// Abandon removes every file that is being written, and lets no other begin or take its
+// place. It is for a process that is about to end.
+func Abandon() {
+	pending.Lock()
+	defer pending.Unlock()
+	pending.abandoned = true
+	for p := range pending.files {
+		os.Remove(p.file.Name())
+		delete(pending.files, p)
+	}
+}
