@@ -11,6 +11,7 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -27,7 +28,7 @@ func snakeOf(x []float32, times int) []float32 {
 
 func withSnake(t *testing.T) *op.Registry {
 	t.Helper()
-	r := op.Standard()
+	r := standard.Registry()
 	if err := r.Register(snakeRow); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +193,7 @@ func TestCustomOperatorErrors(t *testing.T) {
 
 // brought is what comes of running Snake with those rows registered.
 func brought(rows []op.Row) error {
-	r := op.Standard()
+	r := standard.Registry()
 	for _, row := range rows {
 		if err := r.Register(row); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/formats/onnx"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -44,7 +45,7 @@ func Example_customOperator() {
 	model, err := nacre.Decode("snake.onnx", snakeModel())
 	check(err)
 	defer model.Close()
-	operators := op.Standard()
+	operators := standard.Registry()
 	check(operators.Register(snakeRow))
 	session, err := model.NewSession(nacre.Options{Operators: operators})
 	check(err)

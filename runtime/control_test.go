@@ -8,7 +8,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -222,7 +222,7 @@ func TestEveryGraphOperator(t *testing.T) {
 	for _, tt := range controlCases {
 		visit(tt.graph)
 	}
-	for _, row := range op.Standard().Rows() {
+	for _, row := range standard.Registry().Rows() {
 		if row.DynamicOutputs && row.Domain == "" && !used[row.Name] {
 			t.Errorf("no case has %s", row.Name)
 		}

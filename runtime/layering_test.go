@@ -29,14 +29,37 @@ runtime/graph            : runtime/tensor
 runtime/internal/picture/jpeg :
 runtime/internal/picture/jpeg2000 :
 runtime/internal/picture : runtime/internal/picture/jpeg runtime/internal/picture/jpeg2000
-runtime/op               : runtime/graph runtime/tensor runtime/internal/picture packed bindings
+runtime/op               : runtime/graph runtime/tensor packed
+runtime/op/array         : runtime/graph runtime/op runtime/tensor packed
+runtime/op/arith         : runtime/graph runtime/op runtime/tensor packed
+runtime/op/nn            : runtime/graph runtime/op runtime/op/arith runtime/tensor packed
+runtime/op/attention     : runtime/graph runtime/op runtime/op/nn runtime/tensor
+runtime/op/quant         : runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/nn runtime/tensor packed
+runtime/op/moe           : runtime/graph runtime/op runtime/op/quant runtime/tensor
+runtime/op/control       : runtime/graph runtime/op runtime/op/array runtime/tensor
+runtime/op/ml            : runtime/graph runtime/op runtime/tensor
+runtime/op/text          : runtime/graph runtime/op runtime/tensor
+runtime/op/signal        : runtime/graph runtime/op runtime/tensor
+runtime/op/vision        : runtime/graph runtime/op runtime/tensor runtime/internal/picture
+runtime/op/standard      : runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/control runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/quant runtime/op/signal runtime/op/text runtime/op/vision
 runtime/optimize         : runtime/graph runtime/op runtime/tensor
 runtime/device           : runtime/graph runtime/op runtime/tensor
-runtime/cpu              : runtime/device runtime/graph runtime/op runtime/tensor packed bindings internal/mapped
+runtime/cpu              : runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/quant runtime/op/vision runtime/tensor packed bindings internal/mapped
 runtime/plan             : runtime/device runtime/graph runtime/op runtime/tensor
 runtime/exec             : runtime/device runtime/plan runtime/op runtime/graph runtime/tensor
-runtime/internal/optest  : runtime/cpu runtime/device runtime/graph runtime/op runtime/tensor packed bindings internal/testenv
-runtime                  : internal/mapped runtime/cpu runtime/device runtime/graph runtime/op runtime/optimize runtime/plan runtime/exec runtime/tensor bindings
+runtime/internal/optest/cases : runtime/graph runtime/op runtime/tensor packed
+runtime/internal/optest/array : runtime/graph runtime/tensor runtime/internal/optest/cases
+runtime/internal/optest/arith : runtime/graph runtime/tensor runtime/internal/optest/cases
+runtime/internal/optest/nn : runtime/graph runtime/tensor runtime/internal/optest/cases runtime/internal/optest/arith
+runtime/internal/optest/attention : runtime/graph runtime/tensor runtime/internal/optest/cases
+runtime/internal/optest/quant : runtime/graph runtime/tensor runtime/internal/optest/cases runtime/internal/optest/arith runtime/internal/optest/attention runtime/internal/optest/nn packed
+runtime/internal/optest/moe : runtime/graph runtime/tensor runtime/internal/optest/cases runtime/internal/optest/quant
+runtime/internal/optest/ml : runtime/graph runtime/tensor runtime/internal/optest/cases
+runtime/internal/optest/text : runtime/graph runtime/tensor runtime/internal/optest/cases
+runtime/internal/optest/signal : runtime/graph runtime/tensor runtime/internal/optest/cases
+runtime/internal/optest/vision : runtime/graph runtime/tensor runtime/internal/optest/cases
+runtime/internal/optest  : runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/internal/optest/arith runtime/internal/optest/array runtime/internal/optest/attention runtime/internal/optest/cases runtime/internal/optest/ml runtime/internal/optest/moe runtime/internal/optest/nn runtime/internal/optest/quant runtime/internal/optest/signal runtime/internal/optest/text runtime/internal/optest/vision bindings internal/testenv
+runtime                  : internal/mapped runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/optimize runtime/plan runtime/exec runtime/tensor bindings
 formats/internal/fixtures : internal/testenv
 formats/internal/container : runtime/graph runtime/tensor packed formats/internal/binio internal/output
 formats/onnx             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/output

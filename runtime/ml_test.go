@@ -8,6 +8,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -117,7 +118,7 @@ func TestMaps(t *testing.T) {
 		})
 	}
 	var lacking []string
-	for _, row := range op.Standard().Rows() {
+	for _, row := range standard.Registry().Rows() {
 		if row.DynamicOutputs && row.Domain == "ai.onnx.ml" && !used[row.Name] {
 			lacking = append(lacking, row.Name)
 		}

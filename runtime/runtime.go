@@ -15,6 +15,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/optimize"
 	"github.com/nacre-ml/nacre/runtime/plan"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -51,7 +52,7 @@ func (o Options) complete(m *graph.Model) (Options, bindings.ISA, error) {
 		return o, 0, err
 	}
 	if o.Registry == nil {
-		o.Registry = op.Standard()
+		o.Registry = standard.Registry()
 	}
 	isa, err := o.isa()
 	return o, isa, err
@@ -161,7 +162,7 @@ func New(m *graph.Model, o Options) (*Session, error) {
 	return s, nil
 }
 
-// ErrClosed is what Run returns after Close.
+// ErrClosed reports the use of a session after its Close.
 var ErrClosed = errors.New("the session is closed")
 
 // Close waits for the runs under way and frees the session's memory. Further calls do nothing.
@@ -192,7 +193,7 @@ func (s *Session) Trim() error {
 	return nil
 }
 
-// Warm is PlanTypes that also has memory for a run ready.
+// Warm makes the plan of PlanTypes, and memory for one run of it.
 func (s *Session) Warm(types map[string]graph.Type) error {
 	s.use.RLock()
 	defer s.use.RUnlock()
@@ -237,7 +238,7 @@ func (s *Session) RunValues(ctx context.Context, inputs map[string]tensor.Value)
 	return s.named(run(ctx, s, inputs, itself, nil))
 }
 
-// named is the results by name.
+// named returns the results by name.
 func (s *Session) named(results []tensor.Value, err error) (map[string]tensor.Value, error) {
 	if err != nil {
 		return nil, err
@@ -338,7 +339,7 @@ func (s *Session) PlanTypes(types map[string]graph.Type) (*plan.Plan, error) {
 	for i, v := range s.program.Decl {
 		t, ok := types[v.Name]
 		if !ok {
-			return nil, s.reject(graph.ErrMissing, "input %q is missing; the model needs %s", v.Name, list2text(s.program.Decl))
+			return nil, s.reject(graph.ErrMissing, "input %q is missing; the model needs %s", v.Name, describe(s.program.Decl))
 		}
 		if err := acceptsType(v.Type, t, symbols); err != nil {
 			return nil, s.reject(graph.ErrShape, "input %q is %v and the model takes %v: %w", v.Name, t, v.Type, err)
@@ -347,7 +348,7 @@ func (s *Session) PlanTypes(types map[string]graph.Type) (*plan.Plan, error) {
 	}
 	for name := range types {
 		if !s.needs(name) {
-			return nil, s.reject(graph.ErrShape, "the model takes no input %q; it needs %s", name, list2text(s.program.Decl))
+			return nil, s.reject(graph.ErrShape, "the model takes no input %q; it needs %s", name, describe(s.program.Decl))
 		}
 	}
 	return s.program.ForTypes(list)
@@ -389,7 +390,7 @@ func orderWith[V any](s *Session, inputs map[string]V, value func(V) tensor.Valu
 		given++
 		t := value(inputs[v.Name])
 		if t == nil {
-			return nil, s.reject(graph.ErrMissing, "input %q is missing; the model needs %s", v.Name, list2text(s.program.Decl))
+			return nil, s.reject(graph.ErrMissing, "input %q is missing; a run takes %s", v.Name, s.taken(without))
 		}
 		if err := accepts(v.Type, t, symbols); err != nil {
 			return nil, s.reject(graph.ErrShape, "input %q is %v and the model takes %v: %w", v.Name, t, v.Type, err)
@@ -399,11 +400,22 @@ func orderWith[V any](s *Session, inputs map[string]V, value func(V) tensor.Valu
 	if len(inputs) > given {
 		for name, v := range inputs {
 			if value(v) != nil && !s.needs(name) {
-				return nil, s.reject(graph.ErrShape, "the model takes no input %q; it needs %s", name, list2text(s.program.Decl))
+				return nil, s.reject(graph.ErrShape, "the model takes no input %q; a run takes %s", name, s.taken(without))
 			}
 		}
 	}
 	return list, nil
+}
+
+// taken lists the inputs of a run but for those that it goes without.
+func (s *Session) taken(without func(i int) bool) string {
+	var list []*graph.Value
+	for i, v := range s.program.Decl {
+		if !without(i) {
+			list = append(list, v)
+		}
+	}
+	return describe(list)
 }
 
 func (s *Session) needs(name string) bool {
@@ -479,7 +491,7 @@ func acceptsTensor(want graph.Type, d tensor.DType, shape tensor.Shape, symbols 
 	return nil
 }
 
-func list2text(values []*graph.Value) string {
+func describe(values []*graph.Value) string {
 	parts := make([]string, len(values))
 	for i, v := range values {
 		parts[i] = fmt.Sprintf("%q %v", v.Name, v.Type)

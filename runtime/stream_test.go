@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/plan"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -60,7 +60,7 @@ func openNet(t *testing.T, m *graph.Model) *Session {
 	if err := graph.Validate(m); err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(m, Options{Threads: 2, Registry: op.Standard()})
+	s, err := New(m, Options{Threads: 2, Registry: standard.Registry()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,7 +104,7 @@ def int32(*values):
 def main():
     p = argparse.ArgumentParser(description="Writes small nodes with ONNX Runtime's answers.")
     here = pathlib.Path(__file__).resolve().parent
-    p.add_argument("dir", nargs="?", default=here.parent / "runtime" / "op" / "testdata" / "microsoft")
+    p.add_argument("dir", nargs="?", default=here.parent / "runtime" / "op" / "standard" / "testdata" / "microsoft")
     p.add_argument("--only", help="write the cases of this operator alone")
     args = p.parse_args()
     ort.set_default_logger_severity(4)

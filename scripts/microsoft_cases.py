@@ -1,4 +1,4 @@
-"""Writes runtime/op/testdata/microsoft: small nodes of the domain com.microsoft with ONNX Runtime's answers.
+"""Writes runtime/op/standard/testdata/microsoft: small nodes of the domain com.microsoft with ONNX Runtime's answers.
 
     python scripts/microsoft_cases.py [DIR] [--only OP]
 

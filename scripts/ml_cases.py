@@ -1,4 +1,4 @@
-"""Writes runtime/op/testdata/ml: small nodes of the domain ai.onnx.ml with ONNX Runtime's answers.
+"""Writes runtime/op/standard/testdata/ml: small nodes of the domain ai.onnx.ml with ONNX Runtime's answers.
 
     python scripts/ml_cases.py [DIR] [--only OP]
 
@@ -56,7 +56,7 @@ def attribute(v):
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     here = pathlib.Path(__file__).resolve().parent
-    p.add_argument("dir", nargs="?", default=here.parent / "runtime" / "op" / "testdata" / "ml")
+    p.add_argument("dir", nargs="?", default=here.parent / "runtime" / "op" / "standard" / "testdata" / "ml")
     p.add_argument("--only", help="write the cases of this operator alone")
     args = p.parse_args()
     ort.set_default_logger_severity(4)

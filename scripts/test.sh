@@ -84,7 +84,7 @@ race() { # the race detector
 }
 
 asan() { # out-of-bounds and use-after-free in C, seen from Go
-  go test -asan -short ./bindings ./runtime/cpu ./runtime/op
+  go test -asan -short ./bindings ./runtime/cpu ./runtime/op/...
 }
 
 ubsan() { # undefined behaviour in C

@@ -31,7 +31,7 @@ type testCase struct {
 // tolerance is tol, or what the case's data.json says where that is wider, with the
 // threshold of decisions if that has one.
 func (c *testCase) tolerance(tol compare.Tolerance) (compare.Tolerance, error) {
-	data, err := os.ReadFile(c.settings)
+	data, err := readFile(c.settings, mostOfSettings)
 	if errors.Is(err, fs.ErrNotExist) {
 		return tol, nil
 	}
@@ -144,7 +144,7 @@ func (c *testCase) ramp(s *nacre.Session) (*testData, error) {
 	for i := range x {
 		x[i] = float32(float64(i) / float64(len(x)))
 	}
-	data, err := os.ReadFile(c.rampOutput)
+	data, err := readFile(c.rampOutput, anySize)
 	if err != nil {
 		return nil, err
 	}

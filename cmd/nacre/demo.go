@@ -70,7 +70,7 @@ func demoPictures(paths []string) ([]demo.Picture, error) {
 	return list, nil
 }
 
-// answer is what the network says of one picture.
+// answer is the network's answer for one picture.
 type answer struct {
 	digit      int
 	confidence float32

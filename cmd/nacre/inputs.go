@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -60,11 +59,20 @@ type missingError struct{ error }
 
 // file reads one input by the ending of its name.
 func (f *inputFlags) file(path string, v nacre.Info) (*nacre.Tensor, error) {
-	data, err := os.ReadFile(path)
+	most := mostOf(v)
+	ext := strings.ToLower(filepath.Ext(path))
+	switch ext {
+	case ".npy", ".pb", ".bin":
+	case ".png", ".jpg", ".jpeg":
+		most = mostOfPicture
+	default:
+		return nil, fmt.Errorf("files ending in %q cannot be read; have .npy, .pb, .bin, .png, .jpg", ext)
+	}
+	data, err := readFile(path, most)
 	if err != nil {
 		return nil, err
 	}
-	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	switch ext {
 	case ".npy":
 		t, err := npy.Decode(data)
 		if err != nil {
@@ -79,11 +87,8 @@ func (f *inputFlags) file(path string, v nacre.Info) (*nacre.Tensor, error) {
 		return tensorOf(t)
 	case ".bin":
 		return rawTensor(data, v)
-	case ".png", ".jpg", ".jpeg":
-		return f.image.tensor(data, v)
-	default:
-		return nil, fmt.Errorf("files ending in %q cannot be read; have .npy, .pb, .bin, .png, .jpg", ext)
 	}
+	return f.image.tensor(data, v)
 }
 
 // rawTensor takes bytes as the elements of a value whose extents are known, but

@@ -9,12 +9,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
-
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
+	"github.com/spf13/cobra"
 )
 
 func inspectCommand() *cobra.Command {
@@ -23,7 +22,7 @@ func inspectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect MODEL",
 		Short: "Show what a model file holds",
-		Args:  cobra.ExactArgs(1),
+		Args:  takes(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			m, err := nacre.Open(args[0])
 			if err != nil {
@@ -43,7 +42,7 @@ func inspectCommand() *cobra.Command {
 	return cmd
 }
 
-// report is what inspect shows.
+// report is the output of inspect.
 type report struct {
 	File         string            `json:"file"`
 	Format       string            `json:"format"`
@@ -205,7 +204,7 @@ func reportedTensor(w *graph.Initializer, values int) reportTensor {
 	return row
 }
 
-// declared is a tensor that a file names but does not hold.
+// declared returns the report of a tensor that a file names but does not hold.
 func declared(v *graph.Value) reportTensor {
 	row := reportTensor{Name: v.Name, DType: v.Type.DType.String(), Stored: v.Type.DType.String()}
 	for _, d := range v.Type.Dims {
@@ -237,7 +236,7 @@ func domainName(d string) string {
 // operators counts the operators of all graphs and functions and says which of
 // them Nacre has.
 func operators(m *graph.Model) []reportOperator {
-	registry := op.Standard()
+	registry := standard.Registry()
 	counts := map[string]*reportOperator{}
 	count := func(n *graph.Node) {
 		key := domainName(n.Domain) + "." + n.Op
@@ -342,7 +341,7 @@ func (r *report) text(w io.Writer, values int) error {
 	return tw.Flush()
 }
 
-// first is the values shown of a tensor, or that it has none.
+// first returns the values shown of a tensor, or that it has none.
 func (x *reportTensor) first() string {
 	if !x.Data {
 		return "declared, without data"

@@ -42,7 +42,7 @@ func (f *sessionFlags) options() (nacre.Options, error) {
 	return o, usagef("--device %s is no device; have cpu", f.device)
 }
 
-// count is the number of threads that runs use.
+// count returns the number of threads that runs use.
 func (f *sessionFlags) count() int {
 	if f.threads == 0 {
 		return goruntime.GOMAXPROCS(0)
@@ -67,7 +67,7 @@ func (f *sessionFlags) session(path string) (*nacre.Model, *nacre.Session, error
 	return m, s, nil
 }
 
-// join is the error of the work and, if there was none, of closing.
+// join returns the error of the work and, if there was none, of closing.
 func join(err error, closers ...interface{ Close() error }) error {
 	for _, c := range closers {
 		err = errors.Join(err, c.Close())

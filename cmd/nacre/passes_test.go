@@ -16,7 +16,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/optimize"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -130,7 +130,7 @@ type passChecker struct {
 // results runs the model. It is an error of the test if it fails and did not before.
 func (p *passChecker) results(t *testing.T, passes []optimize.Pass, before map[string]tensor.Value) map[string]tensor.Value {
 	t.Helper()
-	registry := op.Standard()
+	registry := standard.Registry()
 	m, err := optimize.Run(p.source, passes, optimize.Context{Registry: registry, Eval: func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return cpu.Eval(registry, n, bindings.DetectISA(), nil, in)
 	}})

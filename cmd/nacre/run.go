@@ -58,7 +58,7 @@ and shape.`,
   nacre run model.onnx --plan --dim batch=8
   nacre run model.onnx --export-weights model.hnw
   nacre run model.onnx --weights tuned.hnw --input tokens=tokens.npy`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},

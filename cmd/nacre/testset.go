@@ -21,7 +21,7 @@ type testSet struct {
 	dir string
 }
 
-// String is the folder's own name.
+// String returns the folder's own name.
 func (t testSet) String() string { return filepath.Base(t.dir) }
 
 // testData is a set that was read.
@@ -92,7 +92,7 @@ func (t testSet) read(kind string, values []nacre.Info) ([]namedValue, error) {
 			return nil, fmt.Errorf("%s: the model has %s", file, plural(len(values), kind))
 		}
 		v := values[k]
-		data, err := os.ReadFile(file)
+		data, err := readFile(file, mostOf(v))
 		if err != nil {
 			return nil, err
 		}

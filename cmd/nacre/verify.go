@@ -21,7 +21,7 @@ func verifyCommand() *cobra.Command {
 some, names and types. Every problem is reported. Then show what it holds, where
 its format has such a text, and make the model ready to run, which finds operators
 that are missing and shapes that cannot be.`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if problems := formats.Verify(args[0]); len(problems) > 0 {
 				return errors.Join(problems...)

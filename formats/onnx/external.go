@@ -86,7 +86,7 @@ func (d *decoder) externalTensor(p *tensorProto) (*tensor.Tensor, error) {
 	return view(p.dtype, p.shape, data)
 }
 
-// sum is the SHA-1 checksum of a whole file.
+// sum returns the SHA-1 checksum of a whole file.
 func (e *external) sum(f *binio.File) string {
 	s, ok := e.sums[f]
 	if !ok {
@@ -134,7 +134,7 @@ func parsePlace(entries []graph.Pair) (place, error) {
 func count(e graph.Pair) (int64, error) {
 	n, err := strconv.ParseInt(e.Value, 10, 64)
 	if err != nil || n < 0 || n > math.MaxInt {
-		return 0, fmt.Errorf("external_data has %s %q", e.Key, e.Value)
+		return 0, fmt.Errorf("external_data has %s %q, which is no number from 0", e.Key, e.Value)
 	}
 	return n, nil
 }
@@ -186,7 +186,7 @@ func split(location string) ([]string, error) {
 }
 
 // openBeneath opens a regular file with one name; neither it nor a folder on the way
-// may be a link. It walks down folder by folder and makes sure of each that what was
+// may be a link, unless it is one of a cache of Hugging Face (binio.Blob). It walks down folder by folder and makes sure of each that what was
 // opened is what was looked at, so that nothing can be exchanged in between.
 func openBeneath(folder string, parts []string) (*binio.File, error) {
 	root, err := os.OpenRoot(folder)
@@ -216,7 +216,17 @@ func openBeneath(folder string, parts []string) (*binio.File, error) {
 			return nil, fmt.Errorf("%q changed while it was opened", name)
 		}
 	}
-	return openFile(root, parts[len(parts)-1])
+	name := parts[len(parts)-1]
+	path := filepath.Join(folder, filepath.Join(parts[:len(parts)-1]...))
+	if folder, blob, ok := binio.Blob(root, path, name); ok {
+		blobs, err := os.OpenRoot(folder)
+		if err != nil {
+			return nil, err
+		}
+		defer blobs.Close()
+		return openFile(blobs, blob)
+	}
+	return openFile(root, name)
 }
 
 func openFile(root *os.Root, name string) (*binio.File, error) {

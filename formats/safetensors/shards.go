@@ -174,7 +174,8 @@ func newSet(file string, fsys fs.FS) *set {
 		model: &graph.Model{Format: Name, File: file, Graph: &graph.Graph{}}, fsys: fsys}
 }
 
-// setOf returns a set in a folder, which links must not leave.
+// setOf returns a set in a folder, which links must not leave but for those of a cache of
+// Hugging Face (binio.Blob).
 func setOf(file, folder string) *set {
 	s := newSet(file, nil)
 	root, err := os.OpenRoot(folder)
@@ -248,7 +249,7 @@ func (s *set) folder() {
 	}
 	list, err := fs.Glob(s.fsys, "*"+extension)
 	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("the folder has no file *%s", extension)
+		err = fmt.Errorf("the folder has no file *%s; a model of another format is opened by the path of its file", extension)
 	}
 	if err != nil {
 		s.Add(-1, graph.ErrFormat, "%w", cause(err))
@@ -289,13 +290,37 @@ func (s *set) in(f *binio.File, off int, format string, args ...any) {
 
 // open maps a file of the folder; nil after a problem.
 func (s *set) open(name string) *binio.File {
-	f, err := binio.OpenFS(s.fsys, name)
+	f, err := s.find(name)
 	if err != nil {
 		s.Add(-1, graph.ErrFormat, "%s: %w", name, cause(err))
 		return nil
 	}
 	s.files = append(s.files, f)
 	return f
+}
+
+// find opens a file of the folder, or what a link in a cache of Hugging Face stands for.
+func (s *set) find(name string) (*binio.File, error) {
+	if s.root == nil {
+		return binio.OpenFS(s.fsys, name)
+	}
+	folder, blob, ok := binio.Blob(s.root, s.root.Name(), name)
+	if !ok {
+		return binio.OpenFS(s.fsys, name)
+	}
+	blobs, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer blobs.Close()
+	if info, err := blobs.Lstat(blob); err == nil && !info.Mode().IsRegular() {
+		return nil, errors.New("it is a link to no regular file")
+	}
+	f, err := binio.OpenFS(blobs.FS(), blob)
+	if err == nil {
+		f.Path = filepath.Join(s.root.Name(), name)
+	}
+	return f, err
 }
 
 // index opens the shards that an index names and compares what they have with it.

@@ -10,6 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -25,7 +26,7 @@ func TestAlternatives(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := &graph.Node{Op: "MatMul", Version: 13, Inputs: []string{"a", "b"}, Outputs: []string{"y"}}
-	o, row, err := op.Standard().New(n)
+	o, row, err := standard.Registry().New(n)
 	if err != nil {
 		t.Fatal(err)
 	}

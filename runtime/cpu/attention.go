@@ -8,6 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/attention"
+	"github.com/nacre-ml/nacre/runtime/op/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -16,8 +18,8 @@ var attentionRows = []row{
 	inRoom(rowFor("attention", bindMultiHeadAttention)),
 	inRoom(rowFor("attention", bindProjectedAttention)),
 	inRoom(rowFor("attention", bindGroupQueryAttention)),
-	rowFor("gemv", func(o *op.QAttention, b *binder) error { return bindQAttention(o, "i8_gemv", b) }),
-	rowFor("gemm", func(o *op.QAttention, b *binder) error { return bindQAttention(o, "i8_gemm", b) }),
+	rowFor("gemv", func(o *quant.QAttention, b *binder) error { return bindQAttention(o, "i8_gemv", b) }),
+	rowFor("gemm", func(o *quant.QAttention, b *binder) error { return bindQAttention(o, "i8_gemm", b) }),
 	rowFor("rotary", bindRotary),
 	rowFor("linear_attention", bindLinearAttention),
 	rowFor("causal_conv", bindCausalConv),
@@ -39,13 +41,13 @@ func (w *words) element(list ...tensor.DType) {
 
 // headRows is an operand of attention in memory.
 type headRows struct {
-	op.HeadRows
+	attention.HeadRows
 	dtype tensor.DType
 	at    device.Operand // of element [0,0,0,0]
 }
 
 // heads is an operand that a view of it describes.
-func (b *binder) heads(x device.Operand, d tensor.DType, h op.HeadRows) headRows {
+func (b *binder) heads(x device.Operand, d tensor.DType, h attention.HeadRows) headRows {
 	return headRows{h, d, x.At(h.Start.Mul(graph.Known(d.Bits() / 8)))}
 }
 
@@ -147,7 +149,7 @@ func (b *binder) appendRows(x headRows, a appending) (headRows, error) {
 	if a.cacheMemory.Is(0) {
 		a.cacheMemory = a.room
 	}
-	out := b.heads(a.cache, a.dtype, op.WholeHeads(graph.Dims{x.Batch, x.Heads, a.cacheMemory, x.Size}))
+	out := b.heads(a.cache, a.dtype, attention.WholeHeads(graph.Dims{x.Batch, x.Heads, a.cacheMemory, x.Size}))
 	out.Rows = a.room
 	pastHead := a.pastMemory.Mul(x.Size)
 	var w words
@@ -176,8 +178,8 @@ const (
 	givenSinks
 )
 
-// attention is a command f32_attention or f64_attention.
-type attention struct {
+// attentionCommand is a command f32_attention or f64_attention.
+type attentionCommand struct {
 	q, k, v, out headRows
 	keys         graph.Dim // that there are at most
 	scale        *float32
@@ -197,14 +199,14 @@ type attention struct {
 }
 
 // newAttention is attention without masks, whose output 0 is [batch,rows,heads*size].
-func (b *binder) newAttention(q, k, v headRows) *attention {
+func (b *binder) newAttention(q, k, v headRows) *attentionCommand {
 	width := q.Heads.Mul(v.Size)
-	out := b.heads(b.out(0), b.Out[0].DType, op.HeadRows{PerBatch: q.Rows.Mul(width), PerHead: v.Size, PerRow: width})
-	return &attention{q: q, k: k, v: v, out: out, keys: k.Rows, past: graph.Known(0), scores: -1, mask: -1, stage: -1}
+	out := b.heads(b.out(0), b.Out[0].DType, attention.HeadRows{PerBatch: q.Rows.Mul(width), PerHead: v.Size, PerRow: width})
+	return &attentionCommand{q: q, k: k, v: v, out: out, keys: k.Rows, past: graph.Known(0), scores: -1, mask: -1, stage: -1}
 }
 
 // attend adds the command.
-func (b *binder) attend(a *attention) error {
+func (b *binder) attend(a *attentionCommand) error {
 	name := "f32_attention"
 	if a.doubles {
 		name = "f64_attention"
@@ -252,7 +254,7 @@ func (b *binder) attend(a *attention) error {
 }
 
 // factors appends the factor of scores and their cap.
-func (a *attention) factors(w *words) error {
+func (a *attentionCommand) factors(w *words) error {
 	scale := float32(0)
 	if a.scale != nil {
 		scale = *a.scale
@@ -268,12 +270,12 @@ func (a *attention) factors(w *words) error {
 }
 
 // scoreWords appends the words of what is added to scores.
-func (b *binder) scoreWords(a *attention, w *words) (device.Operand, error) {
+func (b *binder) scoreWords(a *attentionCommand, w *words) (device.Operand, error) {
 	if a.scores < 0 || !b.Has(a.scores) {
 		w.int(0, 0, 0, 0, 0, 0)
 		return device.Operand{}, nil
 	}
-	d, err := op.ScoreDims(b.In[a.scores], a.q.Batch, a.q.Heads, a.q.Rows)
+	d, err := attention.ScoreDims(b.In[a.scores], a.q.Batch, a.q.Heads, a.q.Rows)
 	if err != nil {
 		return device.Operand{}, err
 	}
@@ -293,14 +295,14 @@ func (b *binder) scoreWords(a *attention, w *words) (device.Operand, error) {
 }
 
 // maskWords appends the words of a mask of integers.
-func (b *binder) maskWords(a *attention, w *words) (device.Operand, error) {
+func (b *binder) maskWords(a *attentionCommand, w *words) (device.Operand, error) {
 	if a.mask < 0 || !b.Has(a.mask) {
 		w.int(0, 0, 0)
 		w.float(0)
 		return device.Operand{}, nil
 	}
 	v := b.In[a.mask]
-	form, err := op.KeyMaskOf(v, a.q.Batch, a.q.Rows)
+	form, err := attention.KeyMaskOf(v, a.q.Batch, a.q.Rows)
 	if err != nil {
 		return device.Operand{}, err
 	}
@@ -312,7 +314,7 @@ func (b *binder) maskWords(a *attention, w *words) (device.Operand, error) {
 }
 
 // shownWords appends the words of the output of scores.
-func (b *binder) shownWords(a *attention, w *words) device.Operand {
+func (b *binder) shownWords(a *attentionCommand, w *words) device.Operand {
 	if a.stage < 0 || !b.Wants(3) {
 		w.int(-1, 0, 0, 0)
 		return device.Operand{}
@@ -324,8 +326,8 @@ func (b *binder) shownWords(a *attention, w *words) device.Operand {
 	return b.out(3)
 }
 
-func bindAttention(o *op.Attention, b *binder) error {
-	inputs := []int{op.AttentionKey, op.AttentionValue, op.AttentionPastKey, op.AttentionPastValue}
+func bindAttention(o *attention.Attention, b *binder) error {
+	inputs := []int{attention.Key, attention.Value, attention.PastKey, attention.PastValue}
 	if err := b.onlyRoom(inputs, []int{1, 2}); err != nil {
 		return err
 	}
@@ -333,30 +335,30 @@ func bindAttention(o *op.Attention, b *binder) error {
 	if err != nil {
 		return err
 	}
-	kh.Rows, vh.Rows = b.rows(op.AttentionKey), b.rows(op.AttentionValue)
-	q := b.heads(b.in(op.AttentionQuery), b.DType(op.AttentionQuery), qh)
-	k := b.heads(b.in(op.AttentionKey), b.DType(op.AttentionKey), kh)
-	v := b.heads(b.in(op.AttentionValue), b.DType(op.AttentionValue), vh)
+	kh.Rows, vh.Rows = b.rows(attention.Key), b.rows(attention.Value)
+	q := b.heads(b.in(attention.Query), b.DType(attention.Query), qh)
+	k := b.heads(b.in(attention.Key), b.DType(attention.Key), kh)
+	v := b.heads(b.in(attention.Value), b.DType(attention.Value), vh)
 	past := graph.Known(0)
-	if b.Has(op.AttentionPastKey) {
-		past = b.In[op.AttentionPastKey].Dims[2]
+	if b.Has(attention.PastKey) {
+		past = b.In[attention.PastKey].Dims[2]
 	}
-	if k, err = b.grown(k, op.AttentionPastKey, 1); err != nil {
+	if k, err = b.grown(k, attention.PastKey, 1); err != nil {
 		return err
 	}
-	if v, err = b.grown(v, op.AttentionPastValue, 2); err != nil {
+	if v, err = b.grown(v, attention.PastValue, 2); err != nil {
 		return err
 	}
 	a := b.newAttention(q, k, v)
 	a.scale, a.cap, a.causal, a.window, a.past = o.Scale, o.Softcap, o.Causal, o.Window, past
-	a.scores, a.stage, a.doubles = op.AttentionMask, o.Stage, o.InFloat64(b.In)
+	a.scores, a.stage, a.doubles = attention.Mask, o.Stage, o.InFloat64(b.In)
 	if len(b.In[0].Dims) == 4 {
-		a.out = b.heads(b.out(0), b.Out[0].DType, op.WholeHeads(graph.Dims{q.Batch, q.Heads, q.Rows, v.Size}))
+		a.out = b.heads(b.out(0), b.Out[0].DType, attention.WholeHeads(graph.Dims{q.Batch, q.Heads, q.Rows, v.Size}))
 	}
-	if b.Has(op.AttentionLengths) {
-		l := lengths{kind: lengthsKeys, batch: q.Batch, tokens: q.Rows, room: k.Rows, past: past, ends: !b.Has(op.AttentionPastKey)}
-		l.types[0] = b.DType(op.AttentionLengths)
-		if a.lengths, err = b.lengths(l, b.in(op.AttentionLengths), device.Operand{}); err != nil {
+	if b.Has(attention.Lengths) {
+		l := lengths{kind: lengthsKeys, batch: q.Batch, tokens: q.Rows, room: k.Rows, past: past, ends: !b.Has(attention.PastKey)}
+		l.types[0] = b.DType(attention.Lengths)
+		if a.lengths, err = b.lengths(l, b.in(attention.Lengths), device.Operand{}); err != nil {
 			return err
 		}
 	}

@@ -4,14 +4,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/attention"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-func bindMultiHeadAttention(o *op.MultiHeadAttention, b *binder) error {
-	if err := b.onlyRoom([]int{op.MultiPastKey, op.MultiPastValue}, []int{1, 2}); err != nil {
+func bindMultiHeadAttention(o *attention.MultiHeadAttention, b *binder) error {
+	if err := b.onlyRoom([]int{attention.MultiPastKey, attention.MultiPastValue}, []int{1, 2}); err != nil {
 		return err
 	}
-	qh, kh, vh, err := o.Operands(padded(b.In, op.MultiPastLength))
+	qh, kh, vh, err := o.Operands(padded(b.In, attention.MultiPastLength))
 	if err != nil {
 		return err
 	}
@@ -27,39 +28,39 @@ func bindMultiHeadAttention(o *op.MultiHeadAttention, b *binder) error {
 	if list.Place != device.None {
 		grow.room = pastRows
 	}
-	k, err := b.multiOperand(kh, op.MultiPastKey, 1, grow)
+	k, err := b.multiOperand(kh, attention.MultiPastKey, 1, grow)
 	if err != nil {
 		return err
 	}
-	v, err := b.multiOperand(vh, op.MultiPastValue, 2, grow)
+	v, err := b.multiOperand(vh, attention.MultiPastValue, 2, grow)
 	if err != nil {
 		return err
 	}
 	a := b.newAttention(q, k, v)
 	a.scale, a.causal, a.filter, a.past, a.lengths = o.Scale, o.Causal, o.Filter, kept, list
-	a.mask, a.scores, a.stage = op.MultiMask, op.MultiScores, op.ScoresBiased
+	a.mask, a.scores, a.stage = attention.MultiMask, attention.MultiScores, attention.ScoresBiased
 	return b.attend(a)
 }
 
 // multiPast is the rows of the past that count, those that it has room for, and the
 // lengths if an operand tells them.
 func (b *binder) multiPast(tokens, batch graph.Dim) (kept, room graph.Dim, list device.Operand, err error) {
-	if !b.Has(op.MultiPastKey) {
+	if !b.Has(attention.MultiPastKey) {
 		return graph.Known(0), graph.Known(0), list, nil
 	}
-	room = b.In[op.MultiPastKey].Dims[2]
-	if !b.Has(op.MultiPastLength) {
+	room = b.In[attention.MultiPastKey].Dims[2]
+	if !b.Has(attention.MultiPastLength) {
 		return room, room, list, nil
 	}
 	l := lengths{kind: lengthsPast, batch: batch, tokens: tokens, room: room, past: room}
-	l.types[0] = b.DType(op.MultiPastLength)
-	list, err = b.lengths(l, b.in(op.MultiPastLength), device.Operand{})
+	l.types[0] = b.DType(attention.MultiPastLength)
+	list, err = b.lengths(l, b.in(attention.MultiPastLength), device.Operand{})
 	return graph.Known(0), room, list, err
 }
 
 // multiOperand is an operand with its bias, behind the past of an input and in an output
 // if the node has such; negative numbers stand for none.
-func (b *binder) multiOperand(x op.MultiHeadOperand, pastInput, out int, a appending) (headRows, error) {
+func (b *binder) multiOperand(x attention.MultiHeadOperand, pastInput, out int, a appending) (headRows, error) {
 	d := b.DType(x.Input)
 	var past, output device.Operand
 	if pastInput >= 0 {
@@ -72,8 +73,8 @@ func (b *binder) multiOperand(x op.MultiHeadOperand, pastInput, out int, a appen
 	}
 	a.past, a.cache, a.dtype = past, output, d
 	if x.Biased {
-		a.biasType = b.DType(op.MultiBias)
-		a.bias = b.in(op.MultiBias).At(x.Bias.Mul(graph.Known(a.biasType.Bits() / 8)))
+		a.biasType = b.DType(attention.MultiBias)
+		a.bias = b.in(attention.MultiBias).At(x.Bias.Mul(graph.Known(a.biasType.Bits() / 8)))
 	}
 	if whole {
 		a = appending{bias: a.bias, biasType: a.biasType, dtype: tensor.F32, room: x.Rows}
@@ -98,11 +99,11 @@ func padded(list []*op.Value, last int) []*op.Value {
 	return all
 }
 
-func bindGroupQueryAttention(o *op.GroupQueryAttention, b *binder) error {
-	if err := b.onlyRoom([]int{op.GroupPastKey, op.GroupPastValue}, []int{1, 2}); err != nil {
+func bindGroupQueryAttention(o *attention.GroupQueryAttention, b *binder) error {
+	if err := b.onlyRoom([]int{attention.GroupPastKey, attention.GroupPastValue}, []int{1, 2}); err != nil {
 		return err
 	}
-	qh, kh, vh, err := o.Operands(padded(b.In, op.GroupKeyNorm))
+	qh, kh, vh, err := o.Operands(padded(b.In, attention.GroupKeyNorm))
 	if err != nil {
 		return err
 	}
@@ -111,35 +112,35 @@ func bindGroupQueryAttention(o *op.GroupQueryAttention, b *binder) error {
 		return err
 	}
 	l := lengths{kind: lengthsLast, batch: qh.Batch, tokens: qh.Rows, room: room, past: past}
-	l.types = [2]tensor.DType{b.DType(op.GroupLast), b.DType(op.GroupTotal)}
-	list, err := b.lengths(l, b.in(op.GroupLast), b.in(op.GroupTotal))
+	l.types = [2]tensor.DType{b.DType(attention.GroupLast), b.DType(attention.GroupTotal)}
+	list, err := b.lengths(l, b.in(attention.GroupLast), b.in(attention.GroupTotal))
 	if err != nil {
 		return err
 	}
-	inputs := [3]int{op.GroupQuery, op.GroupKey, op.GroupValue}
-	if !b.Has(op.GroupKey) {
+	inputs := [3]int{attention.GroupQuery, attention.GroupKey, attention.GroupValue}
+	if !b.Has(attention.GroupKey) {
 		inputs = [3]int{}
 	}
 	var x [3]headRows
-	for i, h := range []op.HeadRows{qh, kh, vh} {
+	for i, h := range []attention.HeadRows{qh, kh, vh} {
 		x[i] = b.heads(b.in(inputs[i]), b.DType(inputs[i]), h)
 	}
-	for i, norm := range []int{op.GroupQueryNorm, op.GroupKeyNorm} {
+	for i, norm := range []int{attention.GroupQueryNorm, attention.GroupKeyNorm} {
 		if x[i], err = b.groupRotated(o, x[i], norm, list); err != nil {
 			return err
 		}
 	}
 	for i := 1; i < 3; i++ {
-		if x[i], err = b.groupGrown(x[i], i, op.GroupPastKey+i-1, past, room, list); err != nil {
+		if x[i], err = b.groupGrown(x[i], i, attention.GroupPastKey+i-1, past, room, list); err != nil {
 			return err
 		}
 	}
 	a := b.newAttention(x[0], x[1], x[2])
 	a.scale, a.cap, a.causal, a.window, a.lengths, a.keys = o.Scale, o.Softcap, o.Causal, o.Window, list, room
-	a.scores, a.stage, a.blank = op.GroupScores, o.Stage, true
+	a.scores, a.stage, a.blank = attention.GroupScores, o.Stage, true
 	switch {
-	case b.Has(op.GroupSink):
-		a.sink, a.sinkInput = givenSinks, op.GroupSink
+	case b.Has(attention.GroupSink):
+		a.sink, a.sinkInput = givenSinks, attention.GroupSink
 	case o.Smooth:
 		a.sink = zeroSinks
 	}
@@ -147,22 +148,22 @@ func bindGroupQueryAttention(o *op.GroupQueryAttention, b *binder) error {
 }
 
 // groupRoom is the rows that the past has room for and those that the cache has.
-func (b *binder) groupRoom(k op.HeadRows) (past, room graph.Dim, err error) {
-	if !b.Has(op.GroupPastKey) {
+func (b *binder) groupRoom(k attention.HeadRows) (past, room graph.Dim, err error) {
+	if !b.Has(attention.GroupPastKey) {
 		return graph.Known(0), k.Rows, nil
 	}
-	past = b.In[op.GroupPastKey].Dims[2]
+	past = b.In[attention.GroupPastKey].Dims[2]
 	if b.Wants(1) {
 		return past, b.Out[1].Dims[2], nil
 	}
-	if list, ok := b.In[op.GroupTotal].IntVec(); ok && len(list) == 1 {
+	if list, ok := b.In[attention.GroupTotal].IntVec(); ok && len(list) == 1 {
 		return past, past.Max(list[0]), nil
 	}
-	return past, room, &device.NeedValue{Input: op.GroupTotal}
+	return past, room, &device.NeedValue{Input: attention.GroupTotal}
 }
 
 // groupRotated is queries or keys, normalised and rotated as the node asks.
-func (b *binder) groupRotated(o *op.GroupQueryAttention, x headRows, norm int, list device.Operand) (headRows, error) {
+func (b *binder) groupRotated(o *attention.GroupQueryAttention, x headRows, norm int, list device.Operand) (headRows, error) {
 	if !o.Rotary && !b.Has(norm) {
 		return x, nil
 	}
@@ -171,14 +172,14 @@ func (b *binder) groupRotated(o *op.GroupQueryAttention, x headRows, norm int, l
 	if err != nil {
 		return x, err
 	}
-	y := headRows{op.HeadRows{Batch: x.Batch, Heads: x.Heads, Rows: x.Rows, Size: x.Size, PerBatch: x.Rows.Mul(width), PerHead: x.Size, PerRow: width}, tensor.F32, t}
+	y := headRows{attention.HeadRows{Batch: x.Batch, Heads: x.Heads, Rows: x.Rows, Size: x.Size, PerBatch: x.Rows.Mul(width), PerHead: x.Size, PerRow: width}, tensor.F32, t}
 	r := rotation{x: x, out: y, interleaved: o.Interleaved, norm: b.in(norm), normType: b.DType(norm), epsilon: o.Epsilon}
 	if o.Rotary {
-		caches := b.In[op.GroupCos].Dims
-		r.cos, r.sin, r.angleType, r.angleRows, r.pairs = b.in(op.GroupCos), b.in(op.GroupSin), b.DType(op.GroupCos), caches[0], caches[1]
+		caches := b.In[attention.GroupCos].Dims
+		r.cos, r.sin, r.angleType, r.angleRows, r.pairs = b.in(attention.GroupCos), b.in(attention.GroupSin), b.DType(attention.GroupCos), caches[0], caches[1]
 		r.positions, r.index, r.indexType = positionsOfBatches, list, tensor.I64
-		if b.Has(op.GroupPositions) {
-			r.given(b, op.GroupPositions, true)
+		if b.Has(attention.GroupPositions) {
+			r.given(b, attention.GroupPositions, true)
 		}
 	}
 	return y, b.rotate(r)

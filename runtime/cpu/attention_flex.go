@@ -3,6 +3,7 @@ package cpu
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/attention"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -10,12 +11,12 @@ var flexRows = []row{
 	rowFor("flex", bindFlexAttention),
 }
 
-// flexing is a run of FlexAttention; it implements op.FlexKernels.
+// flexing is a run of FlexAttention; it implements attention.FlexKernels.
 type flexing struct{ *calls }
 
 // bindFlexAttention leaves the order of things to Go: the node's graphs run between the
 // commands.
-func bindFlexAttention(o *op.FlexAttention, b *binder) error {
+func bindFlexAttention(o *attention.FlexAttention, b *binder) error {
 	dev := b.dev
 	b.step.Call = func(c *op.Run) error { return o.Compute(c, flexing{dev.calls(c)}) }
 	return nil

@@ -5,7 +5,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/attention"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -38,7 +38,7 @@ type rotation struct {
 // given takes positions from an input.
 func (r *rotation) given(b *binder, input int, offset bool) {
 	r.index, r.indexType, r.positions = b.in(input), b.DType(input), positionsGiven
-	if op.OffsetPosition(b.In[input], offset) {
+	if attention.OffsetPosition(b.In[input], offset) {
 		r.positions = positionsFrom
 	}
 }
@@ -62,7 +62,7 @@ func (b *binder) rotate(r rotation) error {
 	return b.run("f32_rotary", w, r.x.at, r.cos, r.sin, r.index, r.norm, r.out.at)
 }
 
-func bindRotary(o *op.RotaryEmbedding, b *binder) error {
+func bindRotary(o *attention.RotaryEmbedding, b *binder) error {
 	h, pairs, err := o.Operands(b.In)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func bindRotary(o *op.RotaryEmbedding, b *binder) error {
 	return b.rotate(r)
 }
 
-func bindLinearAttention(o *op.LinearAttention, b *binder) error {
+func bindLinearAttention(o *attention.LinearAttention, b *binder) error {
 	k, v := b.In[1].Dims, b.In[2].Dims
 	kvHeads := graph.Known(o.KVHeads)
 	dk, dv := k[2].Div(kvHeads), v[2].Div(kvHeads)
@@ -114,7 +114,7 @@ func bindLinearAttention(o *op.LinearAttention, b *binder) error {
 	return b.run("f32_linear_attention", w, b.in(0), b.in(1), b.in(2), b.in(3), b.in(4), b.in(5), b.out(0), b.out(1))
 }
 
-func bindCausalConv(o *op.CausalConv, b *binder) error {
+func bindCausalConv(o *attention.CausalConv, b *binder) error {
 	x, taps := b.In[0].Dims, b.In[1].Dims[2]
 	var w words
 	w.part(b.dev.half)
@@ -126,7 +126,7 @@ func bindCausalConv(o *op.CausalConv, b *binder) error {
 	return b.run("f32_causal_conv", w, b.in(0), b.in(1), b.in(2), b.in(3), b.out(0), b.out(1))
 }
 
-func bindTensorScatter(o *op.TensorScatter, b *binder) error {
+func bindTensorScatter(o *attention.TensorScatter, b *binder) error {
 	d := b.DType(0)
 	if d.Bits()%8 != 0 {
 		return device.Refuse("elements below a byte are moved in Go")

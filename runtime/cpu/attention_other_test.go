@@ -10,6 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/attention"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -24,7 +26,7 @@ type rotaryCase struct {
 func (c *rotaryCase) words(t *testing.T, base float64) words {
 	t.Helper()
 	b := testBinder(t, bindings.DetectISA(), nil, nil)
-	h := op.HeadsSideBySide(graph.DimsOf(tensor.Shape{2, c.tokens, c.heads * c.d}), graph.Known(0), c.heads, graph.Known(c.d))
+	h := attention.HeadsSideBySide(graph.DimsOf(tensor.Shape{2, c.tokens, c.heads * c.d}), graph.Known(0), c.heads, graph.Known(c.d))
 	x := b.heads(device.Operand{}, c.dtype, h)
 	r := rotation{x: x, out: x, pairs: graph.Known(c.pairs), interleaved: c.interleaved, normType: c.dtype, epsilon: 1e-3, angleType: c.dtype,
 		angleRows: graph.Known(2*c.tokens + 5), base: base, positions: c.positions, indexType: tensor.I64, past: graph.Known(2)}
@@ -161,7 +163,7 @@ func (c *linearCase) check(t *testing.T, r *rand.Rand, pool *bindings.Pool) {
 		{Name: "state_window", Kind: graph.AttrInt, Int: int64(c.window)}}
 	n := &graph.Node{Domain: "com.microsoft", Op: "LinearAttention", Version: 1, Attrs: attrs,
 		Inputs: []string{"q", "k", "v", "past", "decay", "beta"}, Outputs: []string{"y", "present"}}
-	o, _, err := op.Standard().New(n)
+	o, _, err := standard.Registry().New(n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +187,7 @@ func (c *linearCase) check(t *testing.T, r *rand.Rand, pool *bindings.Pool) {
 	}
 	y := []int{batch, tokens, max(c.heads, c.kvHeads) * c.dv}
 	b := testBinder(t, bindings.DetectISA(), in, []*op.Value{valueOf(c.dtype, y...), valueOf(c.dtype, state...)})
-	w := wordsOf(t, b, func() error { return bindLinearAttention(o.(*op.LinearAttention), b) })
+	w := wordsOf(t, b, func() error { return bindLinearAttention(o.(*attention.LinearAttention), b) })
 	relative := 1e-4
 	if c.dtype != tensor.F32 {
 		relative = 1.0 / 32
@@ -215,7 +217,7 @@ func TestCausalConv(t *testing.T) {
 				before := (taps - 1) * step
 				in := []*op.Value{valueOf(kind.t, batch, channels, n), valueOf(kind.t, channels, 1, taps)}
 				b := testBinder(t, bindings.DetectISA(), in, []*op.Value{valueOf(kind.t, batch, channels, n)})
-				o := &op.CausalConv{Dilation: step, SiLU: i > 0}
+				o := &attention.CausalConv{Dilation: step, SiLU: i > 0}
 				w := wordsOf(t, b, func() error { return bindCausalConv(o, b) })
 				x, weights, bias, past := quarters(r, batch*channels*n), quarters(r, channels*taps), quarters(r, channels), quarters(r, batch*channels*before)
 				operands := [][]byte{stored(kind.t, x), stored(kind.t, weights), stored(kind.t, bias), stored(kind.t, past), nil, nil}

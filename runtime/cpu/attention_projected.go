@@ -5,15 +5,15 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/attention"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-func bindProjectedAttention(o *op.ProjectedAttention, b *binder) error {
-	if err := b.onlyRoom([]int{op.ProjectedPast}, []int{1}); err != nil {
+func bindProjectedAttention(o *attention.ProjectedAttention, b *binder) error {
+	if err := b.onlyRoom([]int{attention.ProjectedPast}, []int{1}); err != nil {
 		return err
 	}
-	x, w := b.In[op.ProjectedInput].Dims, b.In[op.ProjectedWeights].Dims
+	x, w := b.In[attention.ProjectedInput].Dims, b.In[attention.ProjectedWeights].Dims
 	all, err := b.tempOf(tensor.F32, x[0].Mul(x[1]).Mul(w[1]))
 	if err != nil {
 		return err
@@ -29,8 +29,8 @@ func bindProjectedAttention(o *op.ProjectedAttention, b *binder) error {
 func (b *binder) project(m, n, k graph.Dim, out device.Operand) error {
 	const outType = 11 // the word for the element type of the product
 	one := graph.Known(1)
-	g := &gemm{product: &product{m: m, n: n, k: k, aRow: k, aCol: one, bRow: n, bCol: one}, dtype: b.DType(op.ProjectedInput), alpha: 1}
-	bias, err := b.floats(op.ProjectedBias)
+	g := &gemm{product: &product{m: m, n: n, k: k, aRow: k, aCol: one, bRow: n, bCol: one}, dtype: b.DType(attention.ProjectedInput), alpha: 1}
+	bias, err := b.floats(attention.ProjectedBias)
 	if err != nil {
 		return err
 	}
@@ -38,12 +38,12 @@ func (b *binder) project(m, n, k graph.Dim, out device.Operand) error {
 	if err != nil {
 		return err
 	}
-	right, packed, err := b.packed(op.ProjectedWeights, best, g.forPacking(), 1)
+	right, packed, err := b.packed(attention.ProjectedWeights, best, g.forPacking(), 1)
 	if err != nil {
 		return err
 	}
 	if g.bPacked = packed; !packed {
-		right = b.in(op.ProjectedWeights)
+		right = b.in(attention.ProjectedWeights)
 	}
 	w := g.words()
 	w[outType] = graph.Known(floatTypes[tensor.F32])
@@ -54,12 +54,12 @@ func (b *binder) project(m, n, k graph.Dim, out device.Operand) error {
 	if err != nil {
 		return err
 	}
-	return b.add(kernel, nil, w, b.in(op.ProjectedInput), right, device.Operand{}, bias, device.Operand{}, out)
+	return b.add(kernel, nil, w, b.in(attention.ProjectedInput), right, device.Operand{}, bias, device.Operand{}, out)
 }
 
 // attendProjected adds attention of queries, keys and values that lie side by side in
 // [batch,tokens,columns] of float32.
-func (b *binder) attendProjected(o *op.ProjectedAttention, all device.Operand) error {
+func (b *binder) attendProjected(o *attention.ProjectedAttention, all device.Operand) error {
 	qh, kh, vh, err := o.Operands(b.In)
 	if err != nil {
 		return err
@@ -81,30 +81,30 @@ func (b *binder) attendProjected(o *op.ProjectedAttention, all device.Operand) e
 			}
 		}
 	}
-	if b.Has(op.ProjectedPast) || b.Wants(1) {
+	if b.Has(attention.ProjectedPast) || b.Wants(1) {
 		if k, v, err = b.projectedGrown(k, v, appending{kept: kept, lengths: list, room: room}); err != nil {
 			return err
 		}
 	}
 	a := b.newAttention(q, k, v)
 	a.scale, a.causal, a.filter, a.past, a.lengths = o.Scale, o.Causal, o.Filter, kept, list
-	a.mask, a.scores = op.ProjectedMask, op.ProjectedScores
+	a.mask, a.scores = attention.ProjectedMask, attention.ProjectedScores
 	return b.attend(a)
 }
 
 // projectedPast is the rows of the past that count, those of the cache, and the lengths
 // if an operand tells them.
-func (b *binder) projectedPast(o *op.ProjectedAttention, k op.HeadRows) (kept, room graph.Dim, list device.Operand, err error) {
-	if !b.Has(op.ProjectedPast) {
+func (b *binder) projectedPast(o *attention.ProjectedAttention, k attention.HeadRows) (kept, room graph.Dim, list device.Operand, err error) {
+	if !b.Has(attention.ProjectedPast) {
 		return graph.Known(0), k.Rows, list, nil
 	}
-	kept = b.In[op.ProjectedPast].Dims[3]
+	kept = b.In[attention.ProjectedPast].Dims[3]
 	if !o.Shared {
 		return kept, kept.Add(k.Rows), list, nil
 	}
 	l := lengths{kind: lengthsPast, batch: k.Batch, tokens: k.Rows, room: kept, past: kept}
-	l.types[0] = b.DType(op.ProjectedPastLength)
-	list, err = b.lengths(l, b.in(op.ProjectedPastLength), device.Operand{})
+	l.types[0] = b.DType(attention.ProjectedPastLength)
+	list, err = b.lengths(l, b.in(attention.ProjectedPastLength), device.Operand{})
 	return graph.Known(0), kept, list, err
 }
 
@@ -121,9 +121,9 @@ func (b *binder) projectedGrown(k, v headRows, a appending) (headRows, headRows,
 	if err != nil {
 		return k, v, err
 	}
-	past := b.in(op.ProjectedPast)
-	if b.Has(op.ProjectedPast) {
-		a.pastRows, a.pastMemory = b.In[op.ProjectedPast].Dims[3], b.Memory(op.ProjectedPast)[3]
+	past := b.in(attention.ProjectedPast)
+	if b.Has(attention.ProjectedPast) {
+		a.pastRows, a.pastMemory = b.In[attention.ProjectedPast].Dims[3], b.Memory(attention.ProjectedPast)[3]
 		if !a.pastMemory.Same(a.pastRows) && !b.Wants(1) {
 			return k, v, device.Refuse("a past lies in memory with room and the rows behind it do not")
 		}

@@ -3,19 +3,19 @@ package cpu
 import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // bindQAttention makes queries, keys and values by a product of bytes of that op, and then
 // has them attend as those of ProjectedAttention do.
-func bindQAttention(o *op.QAttention, kernel string, b *binder) error {
+func bindQAttention(o *quant.QAttention, kernel string, b *binder) error {
 	all, err := b.projectBytes(kernel)
 	if err != nil {
 		return err
 	}
 	inner := *b.Binding
-	inner.In = op.AsProjected(b.In)
+	inner.In = quant.AsProjected(b.In)
 	own := b.step.Commands
 	x := &binder{Binding: &inner, dev: b.dev, step: b.step, skip: b.skip}
 	if err := x.attendProjected(&o.ProjectedAttention, all); err != nil {
@@ -25,7 +25,7 @@ func bindQAttention(o *op.QAttention, kernel string, b *binder) error {
 	for i := range numbers {
 		numbers[i] = i
 	}
-	numbers = op.AsProjected(numbers)
+	numbers = quant.AsProjected(numbers)
 	for _, c := range b.step.Commands[len(own):] {
 		for i := range c.Operands {
 			if p := c.Operands[i].Place; p == device.In || p == device.Packed {
@@ -39,19 +39,19 @@ func bindQAttention(o *op.QAttention, kernel string, b *binder) error {
 // projectBytes adds the product of the input and the weights of QAttention, with the bias,
 // and returns where it lies: [batch,tokens,columns] of float32.
 func (b *binder) projectBytes(kernel string) (device.Operand, error) {
-	rows, w, one := b.In[op.QAttentionInput].Dims, b.In[op.QAttentionWeights].Dims, graph.Known(1)
+	rows, w, one := b.In[quant.QAttentionInput].Dims, b.In[quant.QAttentionWeights].Dims, graph.Known(1)
 	p := &product{m: rows[0].Mul(rows[1]), n: w[1], k: w[0], aRow: w[0], aCol: one, bRow: w[1], bCol: one}
 	all, err := b.tempOf(tensor.F32, p.m.Mul(p.n))
 	if err != nil {
 		return all, err
 	}
-	bias, err := b.floats(op.QAttentionBias)
+	bias, err := b.floats(quant.QAttentionBias)
 	if err != nil {
 		return all, err
 	}
 	in := byteInputs{
-		a: op.QAttentionInput, aScale: op.QAttentionScale, aZero: op.QAttentionZero, b: op.QAttentionWeights, bScale: op.QAttentionWeightScale,
-		bZero: op.QAttentionWeightZero, yScale: none, yZero: none, bias: none,
+		a: quant.QAttentionInput, aScale: quant.QAttentionScale, aZero: quant.QAttentionZero, b: quant.QAttentionWeights, bScale: quant.QAttentionWeightScale,
+		bZero: quant.QAttentionWeightZero, yScale: none, yZero: none, bias: none,
 	}
 	return all, b.bytes(kernel, &byteProduct{product: p, result: tensor.F32, alpha: 1}, in, bias, all)
 }

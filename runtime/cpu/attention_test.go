@@ -13,6 +13,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/attention"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -58,7 +60,7 @@ func int32Bytes(list ...int32) []byte {
 type attentionCase struct {
 	heads, kvHeads, queries, keys, d, dv int
 	dtype                                tensor.DType
-	set                                  func(a *attention)
+	set                                  func(a *attentionCommand)
 	lengths                              []int64
 	scores                               *op.Value
 	scoreData                            []byte
@@ -91,7 +93,7 @@ func (c *attentionCase) words(t *testing.T, isa bindings.ISA) words {
 	b := testBinder(t, isa, in, out)
 	var x [3]headRows
 	for i := range x {
-		x[i] = b.heads(b.in(i), c.dtype, op.WholeHeads(in[i].Dims))
+		x[i] = b.heads(b.in(i), c.dtype, attention.WholeHeads(in[i].Dims))
 	}
 	a := b.newAttention(x[0], x[1], x[2])
 	a.scores, a.mask = caseScores, caseMask
@@ -153,11 +155,11 @@ func TestAttention(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	for _, s := range [][6]int{{4, 2, 1, 9, 8, 5}, {4, 2, 3, 1100, 33, 17}, {2, 2, 40, 70, 16, 33}, {2, 1, 61, 1300, 20, 8}, {1, 1, 5, 1, 1, 1}} {
 		queries, keys := s[2], s[3]
-		for i, set := range []func(a *attention){
+		for i, set := range []func(a *attentionCommand){
 			nil,
-			func(a *attention) { a.causal, a.past = true, graph.Known(keys-min(queries, keys)) },
-			func(a *attention) { a.causal, a.window, a.cap, a.past = true, 7, 5, graph.Known(3) },
-			func(a *attention) { scale := float32(0.3); a.scale, a.sink = &scale, zeroSinks },
+			func(a *attentionCommand) { a.causal, a.past = true, graph.Known(keys-min(queries, keys)) },
+			func(a *attentionCommand) { a.causal, a.window, a.cap, a.past = true, 7, 5, graph.Known(3) },
+			func(a *attentionCommand) { scale := float32(0.3); a.scale, a.sink = &scale, zeroSinks },
 		} {
 			c := &attentionCase{heads: s[0], kvHeads: s[1], queries: queries, keys: keys, d: s[4], dv: s[5], dtype: floatKinds[i%3].t, set: set}
 			c.check(t, r, pool, fmt.Sprint(s, " setting ", i))
@@ -170,7 +172,7 @@ func TestAttentionLengths(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 24))
 	for _, queries := range []int{1, 9} {
 		c := &attentionCase{heads: 4, kvHeads: 2, queries: queries, keys: 40, d: 8, dv: 8, dtype: tensor.F32, lengths: []int64{20, 5, int64(20 + queries), int64(5 + queries), 30},
-			sink: true, set: func(a *attention) { a.causal = true }}
+			sink: true, set: func(a *attentionCommand) { a.causal = true }}
 		c.check(t, r, pool, fmt.Sprint("causal, queries ", queries))
 		c.set, c.lengths = nil, []int64{0, 0, 0, 17, 40}
 		c.check(t, r, pool, fmt.Sprint("no keys, queries ", queries))
@@ -209,9 +211,9 @@ func TestAttentionScores(t *testing.T) {
 	r := rand.New(rand.NewPCG(25, 26))
 	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.F64, tensor.Bool, tensor.I32} {
 		for _, dims := range [][]int{{2, 4, 6, 33}, {4, 1, 33}, {6, 30}, {2, 1, 1, 33}, {6, 1}} {
-			for stage := op.ScoresProduct; stage <= op.ScoresWeights; stage++ {
+			for stage := attention.ScoresProduct; stage <= attention.ScoresWeights; stage++ {
 				c := &attentionCase{heads: 4, kvHeads: 4, queries: 6, keys: 33, d: 5, dv: 3, dtype: tensor.F32, scores: valueOf(d, dims...), shown: true,
-					scoreData: scoreBytes(r, d, volume(dims)), set: func(a *attention) { a.stage, a.cap = stage, 4 }}
+					scoreData: scoreBytes(r, d, volume(dims)), set: func(a *attentionCommand) { a.stage, a.cap = stage, 4 }}
 				c.check(t, r, pool, fmt.Sprint(d, dims, " stage ", stage))
 				if d == tensor.F16 {
 					c.dtype = tensor.BF16
@@ -245,7 +247,7 @@ func TestAttentionMasks(t *testing.T) {
 			for _, causal := range []bool{false, true} {
 				for _, scores := range []*op.Value{nil, valueOf(tensor.F32, 1, 3, queries, keys)} {
 					c := &attentionCase{heads: 3, kvHeads: 3, queries: queries, keys: keys, d: 4, dv: 4, dtype: tensor.F32, mask: valueOf(d, m.dims...), scores: scores,
-						set: func(a *attention) { a.causal, a.filter, a.past = causal, -64, graph.Known(past) }}
+						set: func(a *attentionCommand) { a.causal, a.filter, a.past = causal, -64, graph.Known(past) }}
 					c.maskData = int64Bytes(m.data...)
 					if d == tensor.I32 {
 						c.maskData = int32Bytes(make([]int32, len(m.data))...)
@@ -289,7 +291,7 @@ func TestAttentionSpecial(t *testing.T) {
 	r := rand.New(rand.NewPCG(29, 30))
 	const heads, queries, keys, d = 1, 6, 20, 3
 	for _, causal := range []bool{false, true} {
-		c := &attentionCase{heads: heads, kvHeads: heads, queries: queries, keys: keys, d: d, dv: d, dtype: tensor.F32, set: func(a *attention) { a.causal = causal }}
+		c := &attentionCase{heads: heads, kvHeads: heads, queries: queries, keys: keys, d: d, dv: d, dtype: tensor.F32, set: func(a *attentionCommand) { a.causal = causal }}
 		q, k, v := attentionNormals(r, 2*queries*d), attentionNormals(r, 2*keys*d), attentionNormals(r, 2*keys*d)
 		q[4*d] = math.NaN()
 		k[3*d] = math.Inf(1)
@@ -311,9 +313,9 @@ type appendCase struct {
 func (c *appendCase) words(t *testing.T) words {
 	t.Helper()
 	b := testBinder(t, bindings.DetectISA(), nil, nil)
-	h := op.WholeHeads(graph.DimsOf(tensor.Shape{2, c.heads, c.rows, c.d}))
+	h := attention.WholeHeads(graph.DimsOf(tensor.Shape{2, c.heads, c.rows, c.d}))
 	if c.sideBySide {
-		h = op.HeadsSideBySide(graph.DimsOf(tensor.Shape{2, c.rows, c.heads * c.d}), graph.Known(0), c.heads, graph.Known(c.d))
+		h = attention.HeadsSideBySide(graph.DimsOf(tensor.Shape{2, c.rows, c.heads * c.d}), graph.Known(0), c.heads, graph.Known(c.d))
 	}
 	a := appending{pastRows: graph.Known(c.past), kept: graph.Known(c.past), dtype: c.dtype, room: graph.Known(c.room), biasType: c.xType}
 	return wordsOf(t, b, func() error {
@@ -432,7 +434,7 @@ func TestAppendInPlace(t *testing.T) {
 func (c *appendCase) inRoom(t *testing.T) words {
 	t.Helper()
 	b := testBinder(t, bindings.DetectISA(), nil, nil)
-	h := op.WholeHeads(graph.DimsOf(tensor.Shape{2, c.heads, c.rows, c.d}))
+	h := attention.WholeHeads(graph.DimsOf(tensor.Shape{2, c.heads, c.rows, c.d}))
 	a := appending{pastRows: graph.Known(c.room), kept: graph.Known(c.past), dtype: c.dtype, room: graph.Known(c.room), biasType: c.xType}
 	return wordsOf(t, b, func() error {
 		_, err := b.appendRows(b.heads(device.Operand{}, c.xType, h), a)
@@ -491,13 +493,13 @@ func TestTensorScatter(t *testing.T) {
 		mode := map[bool]string{true: "circular", false: "linear"}[c.circular]
 		n := &graph.Node{Op: "TensorScatter", Version: 24, Inputs: []string{"a", "b", "c"}, Outputs: []string{"d"},
 			Attrs: []*graph.Attr{{Name: "mode", Kind: graph.AttrString, Str: []byte(mode)}}}
-		o, _, err := op.Standard().New(n)
+		o, _, err := standard.Registry().New(n)
 		if err != nil {
 			t.Fatal(err)
 		}
 		b := testBinder(t, 0, []*op.Value{valueOf(tensor.F32, 2, outer, room, inner), valueOf(tensor.F32, 2, outer, rows, inner), valueOf(tensor.I64, 2)},
 			[]*op.Value{valueOf(tensor.F32, 2, outer, room, inner)})
-		w := wordsOf(t, b, func() error { return bindTensorScatter(o.(*op.TensorScatter), b) })
+		w := wordsOf(t, b, func() error { return bindTensorScatter(o.(*attention.TensorScatter), b) })
 		cache, update := quarters(r, 2*outer*room*inner), quarters(r, 2*outer*rows*inner)
 		want := slices.Clone(cache)
 		for i := range update {

@@ -2,7 +2,7 @@ package cpu
 
 import (
 	"github.com/nacre-ml/nacre/runtime/device"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/arith"
 )
 
 var castRows = []row{
@@ -10,7 +10,7 @@ var castRows = []row{
 }
 
 // bindCast leaves types that kernels do not compute on to Go.
-func bindCast(_ *op.Cast, b *binder) error {
+func bindCast(_ *arith.Cast, b *binder) error {
 	from, to, n := b.DType(0), b.Out[0].DType, b.In[0].Dims.Len()
 	if kernelTypes[from] == "" || kernelTypes[to] == "" {
 		return device.Refuse("%v elements become %v in Go", from, to)

@@ -11,6 +11,8 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/arith"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -24,12 +26,12 @@ func TestCastAgreesWithGo(t *testing.T) {
 			t.Run(fmt.Sprintf("%v to %v", from, to), func(t *testing.T) {
 				x := castInputs(t, r, from)
 				node := &graph.Node{Op: "CastLike", Version: 15, Inputs: []string{"x", "like"}, Outputs: []string{"y"}}
-				got, err := EvalVariable(op.Standard(), node, bindings.DetectISA(), nil, []*tensor.Tensor{x, tensor.New(to, 1)}, nil)
+				got, err := EvalVariable(standard.Registry(), node, bindings.DetectISA(), nil, []*tensor.Tensor{x, tensor.New(to, 1)}, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
 				want := tensor.New(to, x.Shape()...)
-				if err := new(op.Cast).Run(&op.Run{In: []*tensor.Tensor{x}, Out: []*tensor.Tensor{want}}); err != nil {
+				if err := new(arith.Cast).Run(&op.Run{In: []*tensor.Tensor{x}, Out: []*tensor.Tensor{want}}); err != nil {
 					t.Fatal(err)
 				}
 				size := to.Bits() / 8
@@ -66,7 +68,7 @@ func castInputs(t *testing.T, r *rand.Rand, d tensor.DType) *tensor.Tensor {
 	copy(list, []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), 0.5, -0.5, 127, 128, -128, -129, 255, 256, 65504, 65520,
 		1<<31 - 1, 1 << 31, -1 << 31, 1 << 32, 1 << 63, -1 << 63, 1 << 64, 1 + 1./2048, 1 + 1./2048 + 1e-12})
 	x := tensor.New(d, n)
-	if err := new(op.Cast).Run(&op.Run{In: []*tensor.Tensor{wide}, Out: []*tensor.Tensor{x}}); err != nil {
+	if err := new(arith.Cast).Run(&op.Run{In: []*tensor.Tensor{wide}, Out: []*tensor.Tensor{x}}); err != nil {
 		t.Fatal(err)
 	}
 	return x

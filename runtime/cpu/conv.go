@@ -4,23 +4,24 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var convRows = []row{
-	rowFor("short", func(o *op.Conv, b *binder) error { return bindShortConv(o, op.Epilogue{}, b) }),
-	rowFor("depthwise", func(o *op.Conv, b *binder) error { return bindConv(o, "f32_conv_depthwise", op.Epilogue{}, b) }),
-	rowFor("gemm", func(o *op.Conv, b *binder) error { return bindConv(o, "f32_conv_gemm", op.Epilogue{}, b) }),
-	rowFor("formula", func(o *op.Conv, b *binder) error { return bindConv(o, "f64_conv", op.Epilogue{}, b) }),
-	rowFor("short", func(o *op.FusedConv, b *binder) error { return bindShortConv(&o.Conv, o.Then, b) }),
-	rowFor("depthwise", func(o *op.FusedConv, b *binder) error { return bindFusedConv(o, "f32_conv_depthwise", b) }),
-	rowFor("gemm", func(o *op.FusedConv, b *binder) error { return bindFusedConv(o, "f32_conv_gemm", b) }),
-	rowFor("formula", func(o *op.FusedConv, b *binder) error { return bindFusedConv(o, "f64_conv", b) }),
-	rowFor("gemm", func(o *op.ConvTranspose, b *binder) error { return bindConvTranspose(o, "f32_conv_transpose", b) }),
-	rowFor("formula", func(o *op.ConvTranspose, b *binder) error { return bindConvTranspose(o, "f64_conv_transpose", b) }),
+	rowFor("short", func(o *nn.Conv, b *binder) error { return bindShortConv(o, op.Epilogue{}, b) }),
+	rowFor("depthwise", func(o *nn.Conv, b *binder) error { return bindConv(o, "f32_conv_depthwise", op.Epilogue{}, b) }),
+	rowFor("gemm", func(o *nn.Conv, b *binder) error { return bindConv(o, "f32_conv_gemm", op.Epilogue{}, b) }),
+	rowFor("formula", func(o *nn.Conv, b *binder) error { return bindConv(o, "f64_conv", op.Epilogue{}, b) }),
+	rowFor("short", func(o *nn.FusedConv, b *binder) error { return bindShortConv(&o.Conv, o.Then, b) }),
+	rowFor("depthwise", func(o *nn.FusedConv, b *binder) error { return bindFusedConv(o, "f32_conv_depthwise", b) }),
+	rowFor("gemm", func(o *nn.FusedConv, b *binder) error { return bindFusedConv(o, "f32_conv_gemm", b) }),
+	rowFor("formula", func(o *nn.FusedConv, b *binder) error { return bindFusedConv(o, "f64_conv", b) }),
+	rowFor("gemm", func(o *nn.ConvTranspose, b *binder) error { return bindConvTranspose(o, "f32_conv_transpose", b) }),
+	rowFor("formula", func(o *nn.ConvTranspose, b *binder) error { return bindConvTranspose(o, "f64_conv_transpose", b) }),
 }
 
-func bindConv(o *op.Conv, kernel string, then op.Epilogue, b *binder) error {
+func bindConv(o *nn.Conv, kernel string, then op.Epilogue, b *binder) error {
 	s, err := o.Shape(b.Shape(0), b.Shape(1))
 	if err != nil {
 		return err
@@ -28,11 +29,11 @@ func bindConv(o *op.Conv, kernel string, then op.Epilogue, b *binder) error {
 	return b.conv(kernel, s, then)
 }
 
-func bindFusedConv(o *op.FusedConv, kernel string, b *binder) error {
+func bindFusedConv(o *nn.FusedConv, kernel string, b *binder) error {
 	return bindConv(&o.Conv, kernel, o.Then, b)
 }
 
-func bindConvTranspose(o *op.ConvTranspose, kernel string, b *binder) error {
+func bindConvTranspose(o *nn.ConvTranspose, kernel string, b *binder) error {
 	s, err := o.Shape(b.Shape(0), b.Shape(1))
 	if err != nil {
 		return err
@@ -42,7 +43,7 @@ func bindConvTranspose(o *op.ConvTranspose, kernel string, b *binder) error {
 
 // conv adds a command of a convolution of input 0 by input 1, to which inputs 2, the
 // bias, and 3 are added. Nothing is added for no elements.
-func (b *binder) conv(kernel string, s *op.ConvShape, then op.Epilogue) error {
+func (b *binder) conv(kernel string, s *nn.ConvShape, then op.Epilogue) error {
 	d := b.DType(0)
 	if doubles := kernel == "f64_conv" || kernel == "f64_conv_transpose"; doubles != (d == tensor.F64) {
 		return device.Refuse("the elements are %v", d)
@@ -76,7 +77,7 @@ func (b *binder) conv(kernel string, s *op.ConvShape, then op.Epilogue) error {
 
 // convWords is nacre_conv_words of csrc/conv/conv.h.
 type convWords struct {
-	shape       *op.ConvShape
+	shape       *nn.ConvShape
 	dtype       tensor.DType
 	packed, add bool
 	gemm, apply bindings.Kernel
@@ -94,18 +95,18 @@ func (v *convWords) words() words {
 }
 
 // conv appends the extents of a convolution: nacre_conv_extents of csrc/conv/conv.h.
-func (w *words) conv(s *op.ConvShape) {
+func (w *words) conv(s *nn.ConvShape) {
 	w.int(s.Images, s.Groups, s.Channels, s.Filters, len(s.Kernel))
 	for _, list := range [][]int{s.In, s.Out, s.Kernel, s.Stride, s.Dilation, s.Pad} {
 		w.int(list...)
-		w.int(make([]int, op.MaxConvAxes-len(list))...)
+		w.int(make([]int, nn.MaxConvAxes-len(list))...)
 	}
 }
 
 // weights is the words on which packed weights depend; the others are zero, so that
 // values of all extents share them.
 func (v *convWords) weights() words {
-	s := op.ConvShape{Groups: v.shape.Groups, Channels: v.shape.Channels, Filters: v.shape.Filters, Kernel: v.shape.Kernel}
+	s := nn.ConvShape{Groups: v.shape.Groups, Channels: v.shape.Channels, Filters: v.shape.Filters, Kernel: v.shape.Kernel}
 	w := convWords{shape: &s, dtype: v.dtype, gemm: v.gemm}
 	return w.words()
 }

@@ -3,7 +3,7 @@ package cpu
 import (
 	"slices"
 
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
 )
 
 type convCase struct {
@@ -66,8 +66,8 @@ func convCases() []convCase {
 	return list
 }
 
-func (c *convCase) shape() *op.ConvShape {
-	s := &op.ConvShape{
+func (c *convCase) shape() *nn.ConvShape {
+	s := &nn.ConvShape{
 		Images: c.images, Groups: c.groups, Channels: c.channels, Filters: c.filter,
 		In: c.in, Kernel: c.kernel, Stride: c.stride, Dilation: c.dilation, Pad: c.before,
 	}
@@ -79,7 +79,7 @@ func (c *convCase) shape() *op.ConvShape {
 
 // transposed is the shape of the transposed convolution of what has the case's input
 // extents, with a last extent that no position of the kernel may reach.
-func (c *convCase) transposed() *op.ConvShape {
+func (c *convCase) transposed() *nn.ConvShape {
 	s := c.shape()
 	s.Out = nil
 	for d, n := range c.in {

@@ -7,6 +7,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/array"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -19,7 +21,7 @@ const (
 
 // bindShortConv multiplies the windows of a value, a row for each place of the result,
 // by constant weights, a column for each filter.
-func bindShortConv(o *op.Conv, then op.Epilogue, b *binder) error {
+func bindShortConv(o *nn.Conv, then op.Epilogue, b *binder) error {
 	s, err := o.Shape(b.Shape(0), b.Shape(1))
 	if err != nil {
 		return err
@@ -48,14 +50,14 @@ func bindShortConv(o *op.Conv, then op.Epilogue, b *binder) error {
 	if err := b.shortProduct(p, then, x, y); err != nil || whole {
 		return err
 	}
-	return b.copy(tensor.F32, []op.Copy{channelsFirst(s)}, y, b.out(0))
+	return b.copy(tensor.F32, []array.Copy{channelsFirst(s)}, y, b.out(0))
 }
 
 // padded is the part of the value that windows meet, with zeros where they reach beyond
 // it. The extents of s become those of that part.
-func (b *binder) padded(s *op.ConvShape, x device.Operand) (device.Operand, error) {
+func (b *binder) padded(s *nn.ConvShape, x device.Operand) (device.Operand, error) {
 	need, pads := make([]int, len(s.In)), false
-	c := op.Copy{From: graph.Known(0), To: graph.Known(0)}
+	c := array.Copy{From: graph.Known(0), To: graph.Known(0)}
 	for i := range need {
 		need[i] = (s.Out[i]-1)*s.Stride[i] + (s.Kernel[i]-1)*s.Dilation[i] + 1
 		pads = pads || s.Pad[i] > 0 || need[i] > s.In[i]
@@ -65,7 +67,7 @@ func (b *binder) padded(s *op.ConvShape, x device.Operand) (device.Operand, erro
 	}
 	from, to := stepsOf(s.In), stepsOf(need)
 	planes := s.Images * s.Channels
-	c.Axes = []op.CopyAxis{copyAxis(planes, volumeOf(s.In), volumeOf(need))}
+	c.Axes = []array.CopyAxis{copyAxis(planes, volumeOf(s.In), volumeOf(need))}
 	at := 0
 	for i := range need {
 		n := min(s.In[i], need[i]-s.Pad[i])
@@ -78,23 +80,23 @@ func (b *binder) padded(s *op.ConvShape, x device.Operand) (device.Operand, erro
 	c.To = graph.Known(at)
 	total := planes * volumeOf(need)
 	y := b.temp(4 * total)
-	zeros := op.Copy{From: graph.Known(0), To: graph.Known(0), Axes: []op.CopyAxis{copyAxis(total, 0, 1)}}
-	if err := b.copy(tensor.F32, []op.Copy{zeros}, constant(float32(0)), y); err != nil {
+	zeros := array.Copy{From: graph.Known(0), To: graph.Known(0), Axes: []array.CopyAxis{copyAxis(total, 0, 1)}}
+	if err := b.copy(tensor.F32, []array.Copy{zeros}, constant(float32(0)), y); err != nil {
 		return x, err
 	}
 	own := *s
 	own.In, own.Pad = need, make([]int, len(need))
 	*s = own
-	return y, b.copy(tensor.F32, []op.Copy{c}, x, y)
+	return y, b.copy(tensor.F32, []array.Copy{c}, x, y)
 }
 
 // windowRows is the product of windows, as the rows of a matrix, by weights. Rows are
 // read where the value lies if a stride leads to the next row and one to the next
 // element, and are copied otherwise.
-func (b *binder) windowRows(s *op.ConvShape, x device.Operand) (*product, device.Operand, error) {
+func (b *binder) windowRows(s *nn.ConvShape, x device.Operand) (*product, device.Operand, error) {
 	plane, steps := volumeOf(s.In), stepsOf(s.In)
-	rows := []op.CopyAxis{copyAxis(s.Images, s.Channels*plane, 0)}
-	depth := []op.CopyAxis{copyAxis(s.Channels, plane, 0)}
+	rows := []array.CopyAxis{copyAxis(s.Images, s.Channels*plane, 0)}
+	depth := []array.CopyAxis{copyAxis(s.Channels, plane, 0)}
 	for i := range s.In {
 		rows = append(rows, copyAxis(s.Out[i], s.Stride[i]*steps[i], 0))
 		depth = append(depth, copyAxis(s.Kernel[i], s.Dilation[i]*steps[i], 0))
@@ -109,18 +111,18 @@ func (b *binder) windowRows(s *op.ConvShape, x device.Operand) (*product, device
 	}
 	p.aRow, p.aCol = graph.Known(k), graph.Known(1)
 	y := b.temp(4 * m * k)
-	c := op.Copy{From: graph.Known(0), To: graph.Known(0), Axes: slices.Concat(rows, depth)}
+	c := array.Copy{From: graph.Known(0), To: graph.Known(0), Axes: slices.Concat(rows, depth)}
 	to := graph.Known(1)
 	for i := len(c.Axes) - 1; i >= 0; i-- {
 		c.Axes[i].To = to
 		to = to.Mul(c.Axes[i].N)
 	}
-	return p, y, b.copy(tensor.F32, []op.Copy{c}, x, y)
+	return p, y, b.copy(tensor.F32, []array.Copy{c}, x, y)
 }
 
 // oneStep is the step from each element of the axes to the next, if it is always the
 // same.
-func oneStep(axes []op.CopyAxis) (step graph.Dim, ok bool) {
+func oneStep(axes []array.CopyAxis) (step graph.Dim, ok bool) {
 	axes = withoutOnes(axes)
 	if len(axes) == 0 {
 		return graph.Known(1), true
@@ -156,15 +158,15 @@ func (b *binder) shortProduct(p *product, then op.Epilogue, x, y device.Operand)
 }
 
 // channelsFirst brings results from rows of filters into the order of the output.
-func channelsFirst(s *op.ConvShape) op.Copy {
+func channelsFirst(s *nn.ConvShape) array.Copy {
 	places := volumeOf(s.Out)
-	return op.Copy{From: graph.Known(0), To: graph.Known(0), Axes: []op.CopyAxis{
+	return array.Copy{From: graph.Known(0), To: graph.Known(0), Axes: []array.CopyAxis{
 		copyAxis(s.Images, places*s.Filters, places*s.Filters), copyAxis(s.Filters, 1, places), copyAxis(places, s.Filters, 1),
 	}}
 }
 
-func copyAxis(n, from, to int) op.CopyAxis {
-	return op.CopyAxis{N: graph.Known(n), From: graph.Known(from), To: graph.Known(to)}
+func copyAxis(n, from, to int) array.CopyAxis {
+	return array.CopyAxis{N: graph.Known(n), From: graph.Known(from), To: graph.Known(to)}
 }
 
 // volumeOf is the elements of a value of those extents.

@@ -10,6 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -18,7 +19,7 @@ import (
 func TestConvShort(t *testing.T) {
 	testPool(t)
 	r := rand.New(rand.NewPCG(31, 32))
-	registry, short := op.Standard(), 0
+	registry, short := standard.Registry(), 0
 	for range 300 {
 		axes := 1 + r.IntN(3)
 		x, w := []int{1 + r.IntN(3), 1 + r.IntN(70)}, []int{16 + r.IntN(60), 0}

@@ -9,17 +9,18 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // convData is operands of a convolution; bias and add may be nil.
 type convData struct {
-	shape           *op.ConvShape
+	shape           *nn.ConvShape
 	x, w, bias, add []float64
 	out             int // elements of the result
 }
 
-func newConvData(r *rand.Rand, c *convCase, s *op.ConvShape) *convData {
+func newConvData(r *rand.Rand, c *convCase, s *nn.ConvShape) *convData {
 	d := &convData{
 		shape: s,
 		x:     quarters(r, s.Images*s.Groups*s.Channels*volume(s.In)),

@@ -8,22 +8,23 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/array"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var copyRows = []row{
 	inRoom(rowFor("append", bindAppend)),
 	inRoom(rowFor("transpose", bindTransposeOfRoom)),
-	copiesRow[*op.Transpose](),
-	copiesRow[*op.Expand](),
-	copiesRow[*op.Tile](),
-	copiesRow[*op.DepthToSpace](),
-	copiesRow[*op.Concat](),
-	copiesRow[*op.Split](),
-	copiesRow[*op.Pad](),
-	copiesRow[*op.CenterCropPad](),
-	copiesRow[*op.ConstantOfShape](),
-	copiesRow[*op.EyeLike](),
+	copiesRow[*array.Transpose](),
+	copiesRow[*array.Expand](),
+	copiesRow[*array.Tile](),
+	copiesRow[*array.DepthToSpace](),
+	copiesRow[*array.Concat](),
+	copiesRow[*array.Split](),
+	copiesRow[*array.Pad](),
+	copiesRow[*array.CenterCropPad](),
+	copiesRow[*array.ConstantOfShape](),
+	copiesRow[*array.EyeLike](),
 	rowFor("copy", bindSliceCopy),
 	rowFor("slice", bindSlice),
 	rowFor("triangle", bindTriangle),
@@ -31,7 +32,7 @@ var copyRows = []row{
 }
 
 // copiesRow is the row of operators that are strided copies.
-func copiesRow[T op.Copier]() row {
+func copiesRow[T array.Copier]() row {
 	return rowFor("copy", func(o T, b *binder) error { return bindCopies(o, b) })
 }
 
@@ -48,7 +49,7 @@ func width(d tensor.DType) (int, error) {
 
 // bindAppend puts the values behind the first into the memory of the first, which has
 // room for them, where the output lies too.
-func bindAppend(o *op.Concat, b *binder) error {
+func bindAppend(o *array.Concat, b *binder) error {
 	if !b.HasRoom() {
 		return device.Refuse("no operand lies in memory with room")
 	}
@@ -56,7 +57,7 @@ func bindAppend(o *op.Concat, b *binder) error {
 		return err
 	}
 	rank := len(b.In[0].Dims)
-	axis, memory := axisOf(o.Axis(), rank), b.Memory(0)
+	axis, memory := axisOf(o.Axis, rank), b.Memory(0)
 	for a := range rank {
 		if a != axis && !memory[a].Same(b.In[0].Dims[a]) || !memory[a].Same(b.OutMemory(0)[a]) {
 			return device.Refuse("rows are added along axis %d and there is room along another", axis)
@@ -66,8 +67,8 @@ func bindAppend(o *op.Concat, b *binder) error {
 	at := b.In[0].Dims[axis].Mul(inner)
 	for i := 1; i < len(b.In); i++ {
 		rows := b.In[i].Dims[axis].Mul(inner)
-		c := op.Copy{In: i, To: at, Axes: []op.CopyAxis{{N: outer, From: rows, To: memory[axis].Mul(inner)}, {N: rows, From: graph.Known(1), To: graph.Known(1)}}}
-		if err := b.copy(b.DType(0), []op.Copy{c}, b.in(i), b.out(0)); err != nil {
+		c := array.Copy{In: i, To: at, Axes: []array.CopyAxis{{N: outer, From: rows, To: memory[axis].Mul(inner)}, {N: rows, From: graph.Known(1), To: graph.Known(1)}}}
+		if err := b.copy(b.DType(0), []array.Copy{c}, b.in(i), b.out(0)); err != nil {
 			return err
 		}
 		at = at.Add(rows)
@@ -76,7 +77,7 @@ func bindAppend(o *op.Concat, b *binder) error {
 }
 
 // bindTransposeOfRoom permutes the axes of a value whose memory has more room.
-func bindTransposeOfRoom(o *op.Transpose, b *binder) error {
+func bindTransposeOfRoom(o *array.Transpose, b *binder) error {
 	if b.InRoom == nil || b.OutRoom != nil {
 		return device.Refuse("the input fills its memory, or the output does not")
 	}
@@ -85,11 +86,11 @@ func bindTransposeOfRoom(o *op.Transpose, b *binder) error {
 		return err
 	}
 	from, to := stridesOf(b.Memory(0)), stridesOf(b.Out[0].Dims)
-	c := op.Copy{From: graph.Known(0), To: graph.Known(0), Axes: make([]op.CopyAxis, len(perm))}
+	c := array.Copy{From: graph.Known(0), To: graph.Known(0), Axes: make([]array.CopyAxis, len(perm))}
 	for i, p := range perm {
-		c.Axes[i] = op.CopyAxis{N: b.Out[0].Dims[i], From: from[p], To: to[i]}
+		c.Axes[i] = array.CopyAxis{N: b.Out[0].Dims[i], From: from[p], To: to[i]}
 	}
-	return b.copy(b.DType(0), []op.Copy{c}, b.in(0), b.out(0))
+	return b.copy(b.DType(0), []array.Copy{c}, b.in(0), b.out(0))
 }
 
 // transposeOf is the kernel that transposes elements of that width.
@@ -106,13 +107,13 @@ func axisOf(axis, rank int) int {
 }
 
 // bindCopies makes one command of the copies between each two operands.
-func bindCopies(o op.Copier, b *binder) error {
+func bindCopies(o array.Copier, b *binder) error {
 	list, err := o.Copies(&op.Infer{In: b.In, Out: b.Out})
-	var need *op.ElementsError
+	var need *array.ElementsError
 	switch {
 	case errors.As(err, &need):
 		return &device.NeedValue{Input: need.Input}
-	case errors.Is(err, op.ErrSymbolic), errors.Is(err, graph.ErrUnsupported):
+	case errors.Is(err, array.ErrSymbolic), errors.Is(err, graph.ErrUnsupported):
 		return device.Refuse("%v", err)
 	case err != nil:
 		return err
@@ -135,7 +136,7 @@ func bindCopies(o op.Copier, b *binder) error {
 }
 
 // copy adds a command of copies of elements of type d from src to dst.
-func (b *binder) copy(d tensor.DType, list []op.Copy, src, dst device.Operand) error {
+func (b *binder) copy(d tensor.DType, list []array.Copy, src, dst device.Operand) error {
 	size, err := width(d)
 	if err != nil {
 		return err
@@ -172,8 +173,8 @@ func (b *binder) copy(d tensor.DType, list []op.Copy, src, dst device.Operand) e
 }
 
 // withoutOnes returns the axes without those of one element.
-func withoutOnes(axes []op.CopyAxis) []op.CopyAxis {
-	list := make([]op.CopyAxis, 0, len(axes))
+func withoutOnes(axes []array.CopyAxis) []array.CopyAxis {
+	list := make([]array.CopyAxis, 0, len(axes))
 	for _, a := range axes {
 		if !a.N.Is(1) {
 			list = append(list, a)
@@ -183,7 +184,7 @@ func withoutOnes(axes []op.CopyAxis) []op.CopyAxis {
 }
 
 // bindSliceCopy binds a slice whose cuts and extents are numbers.
-func bindSliceCopy(o *op.Slice, b *binder) error {
+func bindSliceCopy(o *array.Slice, b *binder) error {
 	err := bindCopies(o, b)
 	var need *device.NeedValue
 	if errors.As(err, &need) {
@@ -193,7 +194,7 @@ func bindSliceCopy(o *op.Slice, b *binder) error {
 }
 
 // bindSlice binds a slice whose cuts are read when it runs.
-func bindSlice(o *op.Slice, b *binder) error {
+func bindSlice(o *array.Slice, b *binder) error {
 	size, err := width(b.DType(0))
 	if err != nil {
 		return err
@@ -244,7 +245,7 @@ func int64s(list []int) []int64 {
 	return out
 }
 
-func bindTriangle(o *op.Trilu, b *binder) error {
+func bindTriangle(o *array.Trilu, b *binder) error {
 	size, err := width(b.DType(0))
 	if err != nil {
 		return err
@@ -261,7 +262,7 @@ func bindTriangle(o *op.Trilu, b *binder) error {
 	return b.run("triangle", w, b.in(0), b.in(1), b.out(0))
 }
 
-func bindReverseSequence(o *op.ReverseSequence, b *binder) error {
+func bindReverseSequence(o *array.ReverseSequence, b *binder) error {
 	size, err := width(b.DType(0))
 	if err != nil {
 		return err

@@ -3,7 +3,7 @@ package cpu
 import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -15,7 +15,7 @@ var deformRows = []row{
 const deformAxes = 8
 
 // deformWords is nacre_deform_words of csrc/resize/resize.h for the channels of a group.
-func deformWords(s *op.Deformed, group int) words {
+func deformWords(s *nn.Deformed, group int) words {
 	var w words
 	per := s.Channels / s.Groups
 	w.int(len(s.In), s.Channels/s.Fields, group*per, per)
@@ -28,7 +28,7 @@ func deformWords(s *op.Deformed, group int) words {
 
 // deformed is the operands of one deformable convolution as elements of type dtype.
 type deformed struct {
-	*op.Deformed
+	*nn.Deformed
 	dtype                     tensor.DType
 	x, w, offsets, bias, mask device.Operand
 	columns, y                device.Operand
@@ -36,7 +36,7 @@ type deformed struct {
 
 // bindDeformConv has what each group of channels of each image is multiplied by sampled
 // into columns. 16-bit floats are widened first and rounded at the end.
-func bindDeformConv(o *op.DeformConv, b *binder) error {
+func bindDeformConv(o *nn.DeformConv, b *binder) error {
 	shapes := make([]tensor.Shape, len(b.In))
 	for i := range shapes {
 		if shapes[i] = b.Shape(i); b.Has(i) && shapes[i] == nil {

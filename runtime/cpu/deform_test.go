@@ -5,12 +5,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // deformFormula is the columns of a group of one image.
-func deformFormula(s *op.Deformed, group int, x, offsets, mask []float64) []float64 {
+func deformFormula(s *nn.Deformed, group int, x, offsets, mask []float64) []float64 {
 	kernel, places, per, axes := volume(s.Kernel), s.Out.Len(), s.Channels/s.Groups, len(s.In)
 	y := make([]float64, per*kernel*places)
 	for i := range y {
@@ -40,7 +40,7 @@ func deformFormula(s *op.Deformed, group int, x, offsets, mask []float64) []floa
 // shares of pixels are exact.
 func TestDeformColumns(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(41, 42))
-	for _, s := range []op.Deformed{
+	for _, s := range []nn.Deformed{
 		{Channels: 1, Groups: 1, Fields: 1, In: tensor.Shape{5}, Out: tensor.Shape{4}, Kernel: []int{2}, Stride: []int{1}, Dilation: []int{1}, Pad: []int{0}},
 		{Channels: 6, Groups: 2, Fields: 3, In: tensor.Shape{7, 9}, Out: tensor.Shape{4, 9}, Kernel: []int{3, 3}, Stride: []int{2, 1}, Dilation: []int{1, 2}, Pad: []int{1, 2}},
 		{Channels: 4, Groups: 4, Fields: 1, In: tensor.Shape{3, 4}, Out: tensor.Shape{3, 4}, Kernel: []int{1, 1}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{0, 0}},

@@ -5,7 +5,8 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/arith"
+	"github.com/nacre-ml/nacre/runtime/op/array"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -47,7 +48,7 @@ func sumType(d tensor.DType) tensor.DType {
 // not depend on signs.
 func sameBits(d, sum tensor.DType) bool { return d == sum || d == tensor.U64 && sum == tensor.I64 }
 
-func bindEinsum(o *op.Einsum, b *binder) error {
+func bindEinsum(o *arith.Einsum, b *binder) error {
 	dims := make([]graph.Dims, len(b.In))
 	for i := range b.In {
 		if dims[i] = b.In[i].Dims; b.Shape(i) == nil {
@@ -60,8 +61,8 @@ func bindEinsum(o *op.Einsum, b *binder) error {
 	}
 	for _, d := range extents {
 		if d.Is(0) { // sums of nothing
-			zeros := op.Copy{Axes: []op.CopyAxis{{N: b.Out[0].Dims.Len(), To: graph.Known(1)}}}
-			return b.copy(b.Out[0].DType, []op.Copy{zeros}, constant[int64](0, 0), b.out(0))
+			zeros := array.Copy{Axes: []array.CopyAxis{{N: b.Out[0].Dims.Len(), To: graph.Known(1)}}}
+			return b.copy(b.Out[0].DType, []array.Copy{zeros}, constant[int64](0, 0), b.out(0))
 		}
 	}
 	e := &einsum{binder: b, dtype: sumType(b.DType(0)), names: out}
@@ -144,11 +145,11 @@ func (e *einsum) result(names []rune, last bool, from ...*named) (*named, error)
 
 // steps are the axes of those names, with their steps here and in y. An axis that either
 // lacks has step 0 there.
-func (x *named) steps(names []rune, y *named) []op.CopyAxis {
-	list := make([]op.CopyAxis, len(names))
+func (x *named) steps(names []rune, y *named) []array.CopyAxis {
+	list := make([]array.CopyAxis, len(names))
 	for i, name := range names {
 		n := max(x.axes[name].n, y.axes[name].n)
-		list[i] = op.CopyAxis{N: graph.Known(n), From: graph.Known(x.axes[name].step), To: graph.Known(y.axes[name].step)}
+		list[i] = array.CopyAxis{N: graph.Known(n), From: graph.Known(x.axes[name].step), To: graph.Known(y.axes[name].step)}
 	}
 	return list
 }
@@ -184,7 +185,7 @@ func (e *einsum) copied(x *named, names []rune) (*named, error) {
 	if err != nil {
 		return nil, err
 	}
-	return y, e.copy(e.dtype, []op.Copy{{Axes: x.steps(names, y)}}, x.at, y.at)
+	return y, e.copy(e.dtype, []array.Copy{{Axes: x.steps(names, y)}}, x.at, y.at)
 }
 
 // sum adds up over the axes that are not among those kept.
@@ -216,7 +217,7 @@ func (e *einsum) sum(x *named, kept []rune, last bool) (*named, error) {
 	outer, _, _ := x.joined(names)
 	n, _, _ := x.joined(summed)
 	r := reduction{graph.Known(outer), graph.Known(n), graph.Known(1)}
-	return y, e.reduce(r, op.ReduceSum, graph.Known(1), op.RootNone, tensor.F32, tensor.F32, x.at, y.at)
+	return y, e.reduce(r, arith.ReduceSum, graph.Known(1), arith.RootNone, tensor.F32, tensor.F32, x.at, y.at)
 }
 
 // sumWide adds up by products with 1.
@@ -297,7 +298,7 @@ func (e *einsum) finish(x *named) error {
 	d, shape := e.Out[0].DType, e.OutShape(0)
 	y := namedAs(e.out(0), e.names, shape)
 	if sameBits(d, e.dtype) {
-		return e.copy(d, []op.Copy{{Axes: x.steps(y.names, y)}}, x.at, y.at)
+		return e.copy(d, []array.Copy{{Axes: x.steps(y.names, y)}}, x.at, y.at)
 	}
 	if _, step, ok := x.joined(y.names); !ok || step != 1 && len(y.names) > 0 {
 		var err error

@@ -8,21 +8,21 @@ import (
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/arith"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var eltwiseRows = []row{
 	rowFor("unary", bindUnary),
 	rowFor("clip", bindClip),
-	rowFor("unary", func(o *op.NumberTest, b *binder) error {
+	rowFor("unary", func(o *arith.NumberTest, b *binder) error {
 		if packed.Float8Of(b.DType(0).String()) != nil {
 			return device.Refuse("8-bit floats are looked up in Go")
 		}
 		return bindUnary(&o.Unary, b)
 	}),
 	rowFor("binary", bindBinary),
-	rowFor("binary", func(o *op.Equal, b *binder) error { return bindBinary(&o.Binary, b) }),
+	rowFor("binary", func(o *arith.Equal, b *binder) error { return bindBinary(&o.Binary, b) }),
 	rowFor("pow", bindPow),
 	rowFor("variadic", bindVariadic),
 	rowFor("where", bindWhere),
@@ -132,12 +132,12 @@ func (b *binder) elements(name string, d, compute tensor.DType, test bool) (k bi
 	return k, in, out, err
 }
 
-func bindUnary(o *op.Unary, b *binder) error {
+func bindUnary(o *arith.Unary, b *binder) error {
 	return b.unary(o, device.Operand{}, device.Operand{}, nil)
 }
 
 // unary adds a command of a function. The operands low and high replace its parameters.
-func (b *binder) unary(o *op.Unary, low, high device.Operand, given *[2]int64) error {
+func (b *binder) unary(o *arith.Unary, low, high device.Operand, given *[2]int64) error {
 	d := b.DType(0)
 	compute, from := computedAs(d, o.Bits)
 	if o.Integers && d.IsInteger() && !o.Bits {
@@ -167,7 +167,7 @@ func unaryWords(n graph.Dim, x, y lane, p [2]int64, d tensor.DType) (w words) {
 
 // bindClip has the ends of the interval read when they are not constant. Ends of
 // 16-bit floats are widened first.
-func bindClip(o *op.Clip, b *binder) error {
+func bindClip(o *arith.Clip, b *binder) error {
 	d := b.DType(0)
 	if !o.Inputs {
 		return bindUnary(&o.Unary, b)
@@ -269,7 +269,7 @@ func (w *words) under(y graph.Dims, inputs ...graph.Dims) {
 	}
 }
 
-func bindBinary(o *op.Binary, b *binder) error {
+func bindBinary(o *arith.Binary, b *binder) error {
 	d := b.DType(0)
 	compute, from := computedAs(d, o.Bits)
 	k, in, out, err := b.elements(o.Func, from, compute, o.Result == tensor.Bool)
@@ -304,9 +304,9 @@ func binaryWords(left, right, out lane, dims, xDims, yDims graph.Dims) (w words)
 	return w
 }
 
-func bindPow(o *op.Pow, b *binder) error {
+func bindPow(o *arith.Pow, b *binder) error {
 	base, power := b.DType(0), b.DType(1)
-	compute := op.PowType(base, power)
+	compute := arith.PowType(base, power)
 	k, in, out, err := b.elements("pow", base, compute, false)
 	if err != nil {
 		return err
@@ -331,7 +331,7 @@ func bindPow(o *op.Pow, b *binder) error {
 
 // bindVariadic joins the first two inputs into the output and then the others one by
 // one. The output may lie over one of the first two only.
-func bindVariadic(o *op.Variadic, b *binder) error {
+func bindVariadic(o *arith.Variadic, b *binder) error {
 	d := b.DType(0)
 	compute := wide(d)
 	k, in, out, err := b.elements(o.Func, d, compute, false)
@@ -390,7 +390,7 @@ func (b *binder) copyAll(x, y device.Operand, d tensor.DType, n graph.Dim) error
 	return b.pairs(k, lane{bytes: 1}, lane{bytes: 1}, lane{bytes: 1}, x, x, y, bytes, bytes, bytes)
 }
 
-func bindWhere(_ *op.Where, b *binder) error {
+func bindWhere(_ *arith.Where, b *binder) error {
 	bytes := b.DType(1).Bits() / 8
 	k, err := b.kernel(map[int]string{1: "where_1", 2: "where_2", 4: "where_4", 8: "where_8", 16: "where_16"}[bytes])
 	if err != nil {
@@ -410,11 +410,11 @@ func whereWords(bytes int, dims graph.Dims, inputs ...graph.Dims) (w words) {
 	return w
 }
 
-func bindFused(o *op.Fused, b *binder) error {
+func bindFused(o *arith.Fused, b *binder) error {
 	d := b.DType(0)
 	compute := wide(d)
 	if !b.Has(1) {
-		return bindUnary(&op.Unary{Func: o.Unary, P: o.P}, b)
+		return bindUnary(&arith.Unary{Func: o.Unary, P: o.P}, b)
 	}
 	act, err := b.function(compute, o.Unary)
 	if err != nil {

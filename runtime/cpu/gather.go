@@ -4,7 +4,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/array"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -19,7 +19,7 @@ var gatherRows = []row{
 // indexBytes is the bytes of an index of input i.
 func (b *binder) indexBytes(i int) int { return b.DType(i).Bits() / 8 }
 
-func bindGather(o *op.Gather, b *binder) error {
+func bindGather(o *array.Gather, b *binder) error {
 	size, err := width(b.DType(0))
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (b *binder) tupleOf() (int, error) {
 	return n, nil
 }
 
-func bindGatherND(o *op.GatherND, b *binder) error {
+func bindGatherND(o *array.GatherND, b *binder) error {
 	size, err := width(b.DType(0))
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func elementWords(b *binder, axis, size int, reduce bindings.Kernel) (w words, e
 	return w, nil
 }
 
-func bindGatherElements(o *op.GatherElements, b *binder) error {
+func bindGatherElements(o *array.GatherElements, b *binder) error {
 	size, err := width(b.DType(0))
 	if err != nil {
 		return err
@@ -110,11 +110,11 @@ func bindGatherElements(o *op.GatherElements, b *binder) error {
 // one place.
 func (b *binder) wholeCopy() error {
 	one := graph.Known(1)
-	return b.copy(b.DType(0), []op.Copy{{Axes: []op.CopyAxis{{N: b.In[0].Dims.Len(), From: one, To: one}}}}, b.in(0), b.out(0))
+	return b.copy(b.DType(0), []array.Copy{{Axes: []array.CopyAxis{{N: b.In[0].Dims.Len(), From: one, To: one}}}}, b.in(0), b.out(0))
 }
 
 // bindScatter copies the data and then writes the updates.
-func bindScatter(o *op.Scatter, b *binder) error {
+func bindScatter(o *array.Scatter, b *binder) error {
 	size, err := width(b.DType(0))
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (b *binder) runWith(name string, parts []bindings.Kernel, w words, operands
 }
 
 // bindOneHot fills the output with the first value and then writes the second.
-func bindOneHot(o *op.OneHot, b *binder) error {
+func bindOneHot(o *array.OneHot, b *binder) error {
 	size, err := width(b.DType(2))
 	if err != nil {
 		return err
@@ -174,8 +174,8 @@ func bindOneHot(o *op.OneHot, b *binder) error {
 	}
 	out := b.Out[0].Dims
 	axis := axisOf(o.Axis, len(out))
-	fill := op.Copy{Axes: []op.CopyAxis{{N: out.Len(), To: graph.Known(1)}}}
-	if err := b.copy(b.DType(2), []op.Copy{fill}, b.in(2), b.out(0)); err != nil {
+	fill := array.Copy{Axes: []array.CopyAxis{{N: out.Len(), To: graph.Known(1)}}}
+	if err := b.copy(b.DType(2), []array.Copy{fill}, b.in(2), b.out(0)); err != nil {
 		return err
 	}
 	var w words

@@ -4,14 +4,15 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var blockedConvRows = []blockedRow{
-	blockedRowFor("depthwise", offerDepthwise, func(o *op.Conv, b *binder) error { return bindBlockedConv(o, op.Epilogue{}, b) }),
+	blockedRowFor("depthwise", offerDepthwise, func(o *nn.Conv, b *binder) error { return bindBlockedConv(o, op.Epilogue{}, b) }),
 	blockedRowFor("depthwise",
-		func(o *op.FusedConv, b *device.Binding, l device.Layout) *offer { return offerDepthwise(&o.Conv, b, l) },
-		func(o *op.FusedConv, b *binder) error { return bindBlockedConv(&o.Conv, o.Then, b) }),
+		func(o *nn.FusedConv, b *device.Binding, l device.Layout) *offer { return offerDepthwise(&o.Conv, b, l) },
+		func(o *nn.FusedConv, b *binder) error { return bindBlockedConv(&o.Conv, o.Then, b) }),
 }
 
 // maxBlockedTaps is the most elements of a kernel, NACRE_DEPTHWISE_TAPS of
@@ -19,7 +20,7 @@ var blockedConvRows = []blockedRow{
 const maxBlockedTaps = 1024
 
 // offerDepthwise takes convolutions of single channels by constant weights.
-func offerDepthwise(o *op.Conv, b *device.Binding, l device.Layout) *offer {
+func offerDepthwise(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
 	if !blockable(b.In[0]) || !blockable(b.Out[0]) || b.Const(1) == nil || len(b.In[0].Dims) > 4 {
 		return nil
 	}
@@ -45,7 +46,7 @@ func offerDepthwise(o *op.Conv, b *device.Binding, l device.Layout) *offer {
 }
 
 // bindBlockedConv adds a command of a depthwise convolution of a blocked value.
-func bindBlockedConv(o *op.Conv, then op.Epilogue, b *binder) error {
+func bindBlockedConv(o *nn.Conv, then op.Epilogue, b *binder) error {
 	s, err := o.Shape(b.Shape(0), b.Shape(1))
 	if err != nil {
 		return err

@@ -4,15 +4,16 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/arith"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var blockedEltwiseRows = []blockedRow{
-	blockedRowFor("unary", offerUnary, func(o *op.Unary, b *binder) error { return bindPhysical(o, b, bindUnary) }),
+	blockedRowFor("unary", offerUnary, func(o *arith.Unary, b *binder) error { return bindPhysical(o, b, bindUnary) }),
 	blockedRowFor("clip",
-		func(o *op.Clip, b *device.Binding, l device.Layout) *offer { return offerUnary(&o.Unary, b, l) },
-		func(o *op.Clip, b *binder) error { return bindPhysical(o, b, bindClip) }),
-	blockedRowFor("variadic", offerVariadic, func(o *op.Variadic, b *binder) error { return bindPhysical(o, b, bindVariadic) }),
+		func(o *arith.Clip, b *device.Binding, l device.Layout) *offer { return offerUnary(&o.Unary, b, l) },
+		func(o *arith.Clip, b *binder) error { return bindPhysical(o, b, bindClip) }),
+	blockedRowFor("variadic", offerVariadic, func(o *arith.Variadic, b *binder) error { return bindPhysical(o, b, bindVariadic) }),
 	blockedRowFor("binary", offerBinary, bindBlockedBinary),
 }
 
@@ -22,7 +23,7 @@ func bindPhysical[T op.Op](o T, b *binder, bind func(o T, b *binder) error) erro
 }
 
 // offerUnary takes functions from float32 to float32.
-func offerUnary(_ *op.Unary, b *device.Binding, l device.Layout) *offer {
+func offerUnary(_ *arith.Unary, b *device.Binding, l device.Layout) *offer {
 	if !blockable(b.In[0]) || !blockable(b.Out[0]) {
 		return nil
 	}
@@ -31,7 +32,7 @@ func offerUnary(_ *op.Unary, b *device.Binding, l device.Layout) *offer {
 }
 
 // offerVariadic takes operands of the same extents.
-func offerVariadic(_ *op.Variadic, b *device.Binding, l device.Layout) *offer {
+func offerVariadic(_ *arith.Variadic, b *device.Binding, l device.Layout) *offer {
 	if !blockable(b.Out[0]) {
 		return nil
 	}
@@ -78,7 +79,7 @@ func sharingOf(operand, y tensor.Shape, block int) sharing {
 
 // blockedPair is the extents of both operands of a binary function, aligned at the last
 // axis of the result, and how they meet it.
-func blockedPair(o *op.Binary, b *device.Binding, block int) (shapes [2]tensor.Shape, how [2]sharing, ok bool) {
+func blockedPair(o *arith.Binary, b *device.Binding, block int) (shapes [2]tensor.Shape, how [2]sharing, ok bool) {
 	right, err := o.Right(b.In[0].Dims, b.In[1].Dims)
 	if err != nil {
 		return shapes, how, false
@@ -99,7 +100,7 @@ func blockedPair(o *op.Binary, b *device.Binding, block int) (shapes [2]tensor.S
 
 // offerBinary takes float32 operands of the result's extents, one number, and one number
 // per channel.
-func offerBinary(o *op.Binary, b *device.Binding, l device.Layout) *offer {
+func offerBinary(o *arith.Binary, b *device.Binding, l device.Layout) *offer {
 	if !blockable(b.Out[0]) || b.DType(0) != tensor.F32 || o.Bits || o.Result != tensor.Invalid {
 		return nil
 	}
@@ -120,7 +121,7 @@ func offerBinary(o *op.Binary, b *device.Binding, l device.Layout) *offer {
 	return x
 }
 
-func bindBlockedBinary(o *op.Binary, b *binder) error {
+func bindBlockedBinary(o *arith.Binary, b *binder) error {
 	block := b.OutLayout(0).Block()
 	shapes, how, ok := blockedPair(o, b.Binding, block)
 	if !ok {

@@ -3,7 +3,8 @@ package cpu
 import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/arith"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -13,8 +14,8 @@ var blockedPoolRows = []blockedRow{
 }
 
 // offerPool takes maxima and means over one or two axes.
-func offerPool(o *op.Pool, b *device.Binding, l device.Layout) *offer {
-	if !blockable(b.In[0]) || !blockable(b.Out[0]) || b.Wants(1) || o.Kind == op.PoolNorm || len(b.In[0].Dims) > 4 {
+func offerPool(o *nn.Pool, b *device.Binding, l device.Layout) *offer {
+	if !blockable(b.In[0]) || !blockable(b.Out[0]) || b.Wants(1) || o.Kind == nn.PoolNorm || len(b.In[0].Dims) > 4 {
 		return nil
 	}
 	p, err := o.Windows(b.Shape(0))
@@ -31,17 +32,17 @@ func offerPool(o *op.Pool, b *device.Binding, l device.Layout) *offer {
 	return &offer{in: []int{0}, out: true, plain: w.poolCost(lines), blocked: blocks.blockedCost(l)}
 }
 
-func bindBlockedPool(o *op.Pool, b *binder) error {
+func bindBlockedPool(o *nn.Pool, b *binder) error {
 	p, err := o.Windows(b.Shape(0))
 	if err != nil {
 		return err
 	}
-	return b.run("f32_pooling_blocked", blockedPoolWords(p, o.Kind == op.PoolMax, b.Shape(0), b.OutLayout(0)), b.in(0), b.out(0))
+	return b.run("f32_pooling_blocked", blockedPoolWords(p, o.Kind == nn.PoolMax, b.Shape(0), b.OutLayout(0)), b.in(0), b.out(0))
 }
 
 // blockedPoolWords is nacre_pooling_blocked_words of csrc/pool/blocked.h, for a value of
 // that shape.
-func blockedPoolWords(p *op.Pooling, maximum bool, s tensor.Shape, l device.Layout) (w words) {
+func blockedPoolWords(p *nn.Pooling, maximum bool, s tensor.Shape, l device.Layout) (w words) {
 	planes := *p
 	planes.Planes = l.Extents(s)[:2].Len()
 	w.pooling(&planes, maximum)
@@ -50,7 +51,7 @@ func blockedPoolWords(p *op.Pooling, maximum bool, s tensor.Shape, l device.Layo
 }
 
 // offerGlobalPool takes maxima and means; the result is plain.
-func offerGlobalPool(o *op.GlobalPool, b *device.Binding, l device.Layout) *offer {
+func offerGlobalPool(o *nn.GlobalPool, b *device.Binding, l device.Layout) *offer {
 	if _, _, ok := o.Reduction(); !ok || !blockable(b.In[0]) {
 		return nil
 	}
@@ -61,7 +62,7 @@ func offerGlobalPool(o *op.GlobalPool, b *device.Binding, l device.Layout) *offe
 
 // bindBlockedGlobalPool reduces the pixels of every block. Where the last block has
 // padding, the channels are then copied out of the blocks.
-func bindBlockedGlobalPool(o *op.GlobalPool, b *binder) error {
+func bindBlockedGlobalPool(o *nn.GlobalPool, b *binder) error {
 	first, mean, _ := o.Reduction()
 	s, block := b.Shape(0), b.InLayout(0).Block()
 	blocks := b.InLayout(0).Extents(s)[:2].Len()
@@ -71,10 +72,10 @@ func bindBlockedGlobalPool(o *op.GlobalPool, b *binder) error {
 		divisor = r.n
 	}
 	if s[1]%block == 0 {
-		return b.reduce(r, first, divisor, op.RootNone, tensor.F32, tensor.F32, b.in(0), b.out(0))
+		return b.reduce(r, first, divisor, arith.RootNone, tensor.F32, tensor.F32, b.in(0), b.out(0))
 	}
 	all := b.temp(tensor.F32.Bytes(blocks * block))
-	if err := b.reduce(r, first, divisor, op.RootNone, tensor.F32, tensor.F32, b.in(0), all); err != nil {
+	if err := b.reduce(r, first, divisor, arith.RootNone, tensor.F32, tensor.F32, b.in(0), all); err != nil {
 		return err
 	}
 	return b.copy(tensor.F32, reorderCopies(tensor.Shape{s[0], s[1]}, block, false), all, b.out(0))

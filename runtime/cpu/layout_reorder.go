@@ -3,7 +3,7 @@ package cpu
 import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/array"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -32,12 +32,12 @@ func bindReorder(_ device.Reorder, b *binder) error {
 
 // reorderCopies are the copies of the whole blocks of a value and of the last one with
 // padding, into blocks or out of them.
-func reorderCopies(s tensor.Shape, block int, into bool) []op.Copy {
+func reorderCopies(s tensor.Shape, block int, into bool) []array.Copy {
 	images, channels, inner := s[0], s[1], s[2:].Len()
 	blocks := (channels + block - 1) / block
 	known := graph.Known
-	part := func(first, count, width int) op.Copy {
-		c := op.Copy{From: known(first * block * inner), To: known(first * block * inner), Axes: []op.CopyAxis{
+	part := func(first, count, width int) array.Copy {
+		c := array.Copy{From: known(first * block * inner), To: known(first * block * inner), Axes: []array.CopyAxis{
 			{N: known(images), From: known(channels * inner), To: known(blocks * block * inner)},
 			{N: known(count), From: known(block * inner), To: known(block * inner)},
 			{N: known(inner), From: known(1), To: known(block)},
@@ -52,7 +52,7 @@ func reorderCopies(s tensor.Shape, block int, into bool) []op.Copy {
 		c.Axes[2], c.Axes[3] = c.Axes[3], c.Axes[2]
 		return c
 	}
-	var list []op.Copy
+	var list []array.Copy
 	if whole := channels / block; whole > 0 {
 		list = append(list, part(0, whole, block))
 	}

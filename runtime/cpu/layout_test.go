@@ -12,6 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -308,7 +309,7 @@ func TestBlockedRows(t *testing.T) {
 					b.In[i].Const, _ = tensor.FromBytes(tensor.F32, s, stored(tensor.F32, x[i]))
 				}
 			}
-			o, row, err := op.Standard().New(n)
+			o, row, err := standard.Registry().New(n)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -381,7 +382,7 @@ func TestNotBlocked(t *testing.T) {
 			n.Inputs = append(n.Inputs, fmt.Sprint("x", i))
 			b.In = append(b.In, floatType(s...))
 		}
-		o, row, err := op.Standard().New(n)
+		o, row, err := standard.Registry().New(n)
 		if err != nil {
 			t.Fatal(err)
 		}

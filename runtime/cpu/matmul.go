@@ -7,25 +7,26 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/arith"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var matmulRows = []row{
-	inRoom(rowFor("gemv", func(o *op.MatMul, b *binder) error { return bindMatMul("f32_gemv", b) })),
-	inRoom(rowFor("gemm", func(o *op.MatMul, b *binder) error { return bindMatMul("f32_gemm", b) })),
-	inRoom(rowFor("formula", func(o *op.MatMul, b *binder) error { return bindMatMul("", b) })),
-	rowFor("gemv", func(o *op.MatMulBias, b *binder) error { return bindMatMulBias(o, "f32_gemv", b) }),
-	rowFor("gemm", func(o *op.MatMulBias, b *binder) error { return bindMatMulBias(o, "f32_gemm", b) }),
-	rowFor("formula", func(o *op.MatMulBias, b *binder) error { return bindMatMulBias(o, "", b) }),
-	inRoom(rowFor("gemv", func(o *op.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "f32_gemv", b) })),
-	inRoom(rowFor("gemm", func(o *op.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "f32_gemm", b) })),
-	inRoom(rowFor("formula", func(o *op.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "", b) })),
-	rowFor("gemv", func(o *op.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_gemv", b) }),
-	rowFor("gemm", func(o *op.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_gemm", b) }),
-	rowFor("formula", func(o *op.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "", b) }),
-	rowFor("gemv", func(o *op.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_gemv", b) }),
-	rowFor("gemm", func(o *op.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_gemm", b) }),
-	rowFor("formula", func(o *op.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "", b) }),
+	inRoom(rowFor("gemv", func(o *arith.MatMul, b *binder) error { return bindMatMul("f32_gemv", b) })),
+	inRoom(rowFor("gemm", func(o *arith.MatMul, b *binder) error { return bindMatMul("f32_gemm", b) })),
+	inRoom(rowFor("formula", func(o *arith.MatMul, b *binder) error { return bindMatMul("", b) })),
+	rowFor("gemv", func(o *arith.MatMulBias, b *binder) error { return bindMatMulBias(o, "f32_gemv", b) }),
+	rowFor("gemm", func(o *arith.MatMulBias, b *binder) error { return bindMatMulBias(o, "f32_gemm", b) }),
+	rowFor("formula", func(o *arith.MatMulBias, b *binder) error { return bindMatMulBias(o, "", b) }),
+	inRoom(rowFor("gemv", func(o *arith.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "f32_gemv", b) })),
+	inRoom(rowFor("gemm", func(o *arith.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "f32_gemm", b) })),
+	inRoom(rowFor("formula", func(o *arith.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "", b) })),
+	rowFor("gemv", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_gemv", b) }),
+	rowFor("gemm", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_gemm", b) }),
+	rowFor("formula", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "", b) }),
+	rowFor("gemv", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_gemv", b) }),
+	rowFor("gemm", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_gemm", b) }),
+	rowFor("formula", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "", b) }),
 }
 
 // wideGemms are the kernels for element types that are not computed in float32. Sums
@@ -281,7 +282,7 @@ func bindMatMul(kernel string, b *binder) error {
 	}
 	p := productOf(matrices(b.In[0].Dims, true), matrices(b.In[1].Dims, false))
 	if b.HasRoom() {
-		p = reordered(&op.FusedMatMul{}, b)
+		p = reordered(&arith.FusedMatMul{}, b)
 	}
 	if kernel == "" {
 		return b.wideProduct(p, b.out(0))
@@ -289,7 +290,7 @@ func bindMatMul(kernel string, b *binder) error {
 	return b.narrow(kernel, p, 1, sum{})
 }
 
-func bindMatMulBias(o *op.MatMulBias, kernel string, b *binder) error {
+func bindMatMulBias(o *arith.MatMulBias, kernel string, b *binder) error {
 	if b.isEmpty() {
 		return nil
 	}
@@ -325,7 +326,7 @@ func (b *binder) floats(i int) (device.Operand, error) {
 
 // doublesAfter computes products of float64, and after them what is added and follows.
 // The sums would overwrite a Z that lies where the output does.
-func (b *binder) doublesAfter(o *op.MatMulBias, p *product) error {
+func (b *binder) doublesAfter(o *arith.MatMulBias, p *product) error {
 	b.step.InPlace = nil
 	if err := b.wideProduct(p, b.out(0)); err != nil {
 		return err
@@ -370,8 +371,8 @@ func (b *binder) applyOut(e op.Epilogue, dims graph.Dims) error {
 }
 
 // reordered is the products of operands whose axes are in another order.
-func reordered(o *op.FusedMatMul, b *binder) *product {
-	if o.Order == [2]op.AxisOrder{} && !b.HasRoom() {
+func reordered(o *arith.FusedMatMul, b *binder) *product {
+	if o.Order == [2]arith.AxisOrder{} && !b.HasRoom() {
 		return productOf(matrices(b.In[0].Dims, true), matrices(b.In[1].Dims, false))
 	}
 	var dims, steps [2]graph.Dims
@@ -414,7 +415,7 @@ func stridesOf(d graph.Dims) graph.Dims {
 	return s
 }
 
-func bindFusedMatMul(o *op.FusedMatMul, kernel string, b *binder) error {
+func bindFusedMatMul(o *arith.FusedMatMul, kernel string, b *binder) error {
 	if b.isEmpty() {
 		return nil
 	}
@@ -431,7 +432,7 @@ func bindFusedMatMul(o *op.FusedMatMul, kernel string, b *binder) error {
 	return b.joinOut("mul", constant(float64(o.Alpha)), graph.Dims{})
 }
 
-func bindGemm(o *op.Gemm, then op.Epilogue, kernel string, b *binder) error {
+func bindGemm(o *arith.Gemm, then op.Epilogue, kernel string, b *binder) error {
 	if b.isEmpty() {
 		return nil
 	}
@@ -448,7 +449,7 @@ func bindGemm(o *op.Gemm, then op.Epilogue, kernel string, b *binder) error {
 	return b.narrow(kernel, p, float64(o.Alpha), s)
 }
 
-func gemmProduct(o *op.Gemm, a, b, out graph.Dims) *product {
+func gemmProduct(o *arith.Gemm, a, b, out graph.Dims) *product {
 	p := &product{m: out[0], n: out[1], k: a[1], aRow: a[1], aCol: graph.Known(1), bRow: b[1], bCol: graph.Known(1)}
 	if o.TransA {
 		p.k, p.aRow, p.aCol = a[0], p.aCol, p.aRow
@@ -512,7 +513,7 @@ func (b *binder) scaled(x device.Operand, dims, to graph.Dims, by float32) (devi
 
 // wideGemm is Gemm of float64 or of integers that nothing scales; others are left to
 // the host.
-func (b *binder) wideGemm(o *op.Gemm, then op.Epilogue, p *product) error {
+func (b *binder) wideGemm(o *arith.Gemm, then op.Epilogue, p *product) error {
 	d := b.DType(0)
 	scales := o.Alpha != 1 || b.Has(2) && o.Beta != 1 && o.Beta != 0
 	if d != tensor.F64 && scales {

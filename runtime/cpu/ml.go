@@ -6,22 +6,23 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/ml"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // Labels and scores of classical machine learning are made in Go, around commands that
 // compute on rows of numbers.
 var mlRows = []row{
-	learnedRow[*op.LinearRegressor]("products"),
-	learnedRow[*op.LinearClassifier]("products"),
-	learnedRow[*op.SVMRegressor]("vectors"),
-	learnedRow[*op.SVMClassifier]("vectors"),
-	learnedRow[*op.TreeRegressor]("trees"),
-	learnedRow[*op.TreeClassifier]("trees"),
+	learnedRow[*ml.LinearRegressor]("products"),
+	learnedRow[*ml.LinearClassifier]("products"),
+	learnedRow[*ml.SVMRegressor]("vectors"),
+	learnedRow[*ml.SVMClassifier]("vectors"),
+	learnedRow[*ml.TreeRegressor]("trees"),
+	learnedRow[*ml.TreeClassifier]("trees"),
 }
 
 // learnedRow is the row of an operator whose outputs may be strings.
-func learnedRow[T op.Learned](name string) row {
+func learnedRow[T ml.Learned](name string) row {
 	r := rowFor(name, func(o T, b *binder) error { return bindLearned(o, b) })
 	r.texts = true
 	return r
@@ -29,18 +30,18 @@ func learnedRow[T op.Learned](name string) row {
 
 // learned is the constants of an operator.
 type learned struct {
-	packed map[*op.LinearMap][]byte // nil for weights that are taken as they are
+	packed map[*ml.LinearMap][]byte // nil for weights that are taken as they are
 	forest *forest
 }
 
-// learning is a run of an operator; it implements op.LearnedKernels.
+// learning is a run of an operator; it implements ml.Kernels.
 type learning struct {
 	*learned
 	*calls
 }
 
-func bindLearned(o op.Learned, b *binder) error {
-	l := &learned{packed: map[*op.LinearMap][]byte{}}
+func bindLearned(o ml.Learned, b *binder) error {
+	l := &learned{packed: map[*ml.LinearMap][]byte{}}
 	linear, vectors := o.Maps()
 	for _, m := range linear {
 		k, err := b.kernel("f32_gemm")
@@ -60,7 +61,7 @@ func bindLearned(o op.Learned, b *binder) error {
 			return err
 		}
 	}
-	if t, ok := o.(interface{ Trees() *op.Forest }); ok {
+	if t, ok := o.(interface{ Trees() *ml.Forest }); ok {
 		var err error
 		if l.forest, err = b.forest(t.Trees(), t.Trees().Double(b.DType(0))); err != nil {
 			return err
@@ -72,14 +73,14 @@ func bindLearned(o op.Learned, b *binder) error {
 }
 
 // linearGemm is the product of rows by the weights.
-func linearGemm(m *op.LinearMap, rows int, alpha float32, packed bool) *gemm {
+func linearGemm(m *ml.LinearMap, rows int, alpha float32, packed bool) *gemm {
 	n, k := graph.Known(m.Rows()), graph.Known(m.Features())
 	p := &product{m: graph.Known(rows), n: n, k: k, aRow: k, aCol: graph.Known(1), bRow: graph.Known(1), bCol: k}
 	return &gemm{product: p, dtype: tensor.F32, bPacked: packed, alpha: float64(alpha)}
 }
 
 // Linear computes a linear map.
-func (l *learning) Linear(m *op.LinearMap, alpha float32, x []float32, rows int, y []float32) error {
+func (l *learning) Linear(m *ml.LinearMap, alpha float32, x []float32, rows int, y []float32) error {
 	if len(y) == 0 {
 		return nil
 	}
@@ -101,14 +102,14 @@ func (l *learning) Linear(m *op.LinearMap, alpha float32, x []float32, rows int,
 }
 
 // rbfWords is nacre_f32_rbf_words of csrc/ml/ml.h.
-func rbfWords(m *op.LinearMap, gamma float32, rows int) (w words) {
+func rbfWords(m *ml.LinearMap, gamma float32, rows int) (w words) {
 	w.int(rows, m.Features(), m.Rows())
 	w.float(float64(gamma))
 	return w
 }
 
 // RBF compares rows with vectors.
-func (l *learning) RBF(m *op.LinearMap, gamma float32, x []float32, rows int, y []float32) error {
+func (l *learning) RBF(m *ml.LinearMap, gamma float32, x []float32, rows int, y []float32) error {
 	v := device.Operand{Place: device.Const, Data: l.packed[m]}
 	if err := l.run("f32_rbf", rbfWords(m, gamma, rows), l.list(x), v, l.list(y)); err != nil {
 		return err
@@ -131,12 +132,12 @@ func (l *learning) Tanh(y []float32) error {
 }
 
 // Forest32 computes trees of float32.
-func (l *learning) Forest32(f *op.Forest, x []float32, rows, features int, y []float32, seen []byte) error {
+func (l *learning) Forest32(f *ml.Forest, x []float32, rows, features int, y []float32, seen []byte) error {
 	return l.trees("f32_forest", l.forest, f, rows, features, l.list(x), l.list(y), seen)
 }
 
 // Forest64 computes trees of float64.
-func (l *learning) Forest64(f *op.Forest, x []float64, rows, features int, y []float64, seen []byte) error {
+func (l *learning) Forest64(f *ml.Forest, x []float64, rows, features int, y []float64, seen []byte) error {
 	at := func(list []float64) device.Operand { return l.at(unsafe.Pointer(unsafe.SliceData(list))) }
 	return l.trees("f64_forest", l.forest, f, rows, features, at(x), at(y), seen)
 }

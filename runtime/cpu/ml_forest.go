@@ -4,7 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime/device"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/ml"
 )
 
 // forest is the constant operands of a command of trees, in one block of memory.
@@ -30,7 +30,7 @@ const (
 const forestHeader = 64
 
 // forest lays out trees, once for all plans.
-func (b *binder) forest(f *op.Forest, double bool) (*forest, error) {
+func (b *binder) forest(f *ml.Forest, double bool) (*forest, error) {
 	key, pack := packKey{data: unsafe.Pointer(f.Model), words: "f32"}, packForest[float32]
 	if double {
 		key.words, pack = "f64", packForest[float64]
@@ -43,7 +43,7 @@ func (b *binder) forest(f *op.Forest, double bool) (*forest, error) {
 }
 
 // packForest writes the header and the lists, each at a multiple of 64.
-func packForest[T float32 | float64](of *op.Forest) ([]byte, error) {
+func packForest[T float32 | float64](of *ml.Forest) ([]byte, error) {
 	t, err := layOut[T](of)
 	if err != nil {
 		return nil, err
@@ -110,14 +110,14 @@ func (f *forest) operands() (list [forestLists]device.Operand) {
 }
 
 // words is nacre_forest_words of csrc/ml/ml.h.
-func (f *forest) words(rows, features, targets int, how op.TreeAggregate) (w words) {
+func (f *forest) words(rows, features, targets int, how ml.TreeAggregate) (w words) {
 	w.int(rows, features, targets, f.counts[forestRoots], int(how))
 	w.bool(f.missing)
 	return w
 }
 
 // trees runs a command of trees.
-func (c *calls) trees(name string, f *forest, of *op.Forest, rows, features int, x, y device.Operand, seen []byte) error {
+func (c *calls) trees(name string, f *forest, of *ml.Forest, rows, features int, x, y device.Operand, seen []byte) error {
 	o := f.operands()
 	at := c.at(unsafe.Pointer(unsafe.SliceData(seen)))
 	w := f.words(rows, features, of.Model.Targets, of.Aggregate)

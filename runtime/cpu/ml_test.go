@@ -10,6 +10,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/ml"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -23,7 +24,7 @@ func TestRBF(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := &op.LinearMap{Weights: vectors}
+		m := &ml.LinearMap{Weights: vectors}
 		for _, gamma := range []float32{0.3, 0, -0.01, 50} {
 			if width > 1000 {
 				gamma /= 1000
@@ -90,15 +91,15 @@ func randomForest[T float32 | float64](r *rand.Rand, trees, depth, features, tar
 }
 
 // scores is what a forest gives, node by node.
-func (f *treeLists[T]) scores(x []T, rows, features, targets int, how op.TreeAggregate) ([]T, []byte) {
+func (f *treeLists[T]) scores(x []T, rows, features, targets int, how ml.TreeAggregate) ([]T, []byte) {
 	out, seen := make([]T, rows*targets), make([]byte, rows*targets)
 	vote := func(i int, w T) {
 		switch {
 		case seen[i] == 0:
 			out[i] = w
-		case how == op.TreeMin:
+		case how == ml.TreeMin:
 			out[i] = min(out[i], w)
-		case how == op.TreeMax:
+		case how == ml.TreeMax:
 			out[i] = max(out[i], w)
 		default:
 			out[i] += w
@@ -142,7 +143,7 @@ func checkForests[T float32 | float64](t *testing.T, name string) {
 		for _, targets := range []int{1, 3} {
 			for mode := range 6 {
 				f := randomForest[T](r, trees, depth, features, targets, mode%2 == 0)
-				how := op.TreeAggregate(mode / 2)
+				how := ml.TreeAggregate(mode / 2)
 				want, wantSeen := f.scores(x, rows, features, targets, how)
 				w := (&forest{counts: [forestLists]int{forestRoots: trees}, missing: f.missing}).words(rows, features, targets, how)
 				for _, k := range runnable(t, name) {
@@ -179,13 +180,13 @@ func TestForestPacked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &op.TreeModel{
-		Nodes: []op.TreeBranch{{Mode: op.BranchGT, Value: 2, Yes: ^0, No: ^1, NaNYes: true}}, Roots: []int32{0},
-		Votes: [][]op.TreeVote{{{Weight: 5}}, {{Weight: 7}}}, Targets: 1, Features: 1,
+	m := &ml.TreeModel{
+		Nodes: []ml.TreeBranch{{Mode: ml.BranchGT, Value: 2, Yes: ^0, No: ^1, NaNYes: true}}, Roots: []int32{0},
+		Votes: [][]ml.TreeVote{{{Weight: 5}}, {{Weight: 7}}}, Targets: 1, Features: 1,
 	}
 	b := d.calls(&op.Run{}).binder
 	for _, double := range []bool{false, true, false} {
-		f, err := b.forest(&op.Forest{Model: m, Single: true}, double)
+		f, err := b.forest(&ml.Forest{Model: m, Single: true}, double)
 		if err != nil {
 			t.Fatal(err)
 		}

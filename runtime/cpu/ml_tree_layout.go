@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/ml"
 )
 
 // The nodes that kernels know ask only whether a feature is at most a value. All
@@ -41,7 +41,7 @@ type treeLists[T float32 | float64] struct {
 
 // layout writes the nodes of a forest.
 type layout[T float32 | float64] struct {
-	model  *op.TreeModel
+	model  *ml.TreeModel
 	forest *treeLists[T]
 	nodes  []uint32 // where each branch lies
 	leaves []uint32 // where each leaf lies
@@ -50,13 +50,13 @@ type layout[T float32 | float64] struct {
 const unplaced = math.MaxUint32
 
 // layOut lays out the trees of a forest.
-func layOut[T float32 | float64](f *op.Forest) (*treeLists[T], error) {
+func layOut[T float32 | float64](f *ml.Forest) (*treeLists[T], error) {
 	m := f.Model
 	l := &layout[T]{model: m, forest: &treeLists[T]{},
 		nodes: slices.Repeat([]uint32{unplaced}, len(m.Nodes)), leaves: slices.Repeat([]uint32{unplaced}, len(m.Votes))}
 	order, total := l.order()
-	if total > op.MaxTreeNodes {
-		return nil, graph.Errorf(graph.ErrUnsupported, "trees of %d nodes; at most %d can be run", total, op.MaxTreeNodes)
+	if total > ml.MaxTreeNodes {
+		return nil, graph.Errorf(graph.ErrUnsupported, "trees of %d nodes; at most %d can be run", total, ml.MaxTreeNodes)
 	}
 	l.forest.nodes = make([]treeNode[T], total)
 	for _, i := range order {
@@ -79,7 +79,7 @@ func layOut[T float32 | float64](f *op.Forest) (*treeLists[T], error) {
 // that order with the number of places.
 func (l *layout[T]) order() (order []int32, total int) {
 	place := func(i int32) {
-		if l.at(i) != unplaced || total > op.MaxTreeNodes {
+		if l.at(i) != unplaced || total > ml.MaxTreeNodes {
 			return
 		}
 		order = append(order, i)
@@ -113,11 +113,11 @@ func (l *layout[T]) at(i int32) uint32 {
 }
 
 // places is how many nodes a branch becomes.
-func places(n *op.TreeBranch) int {
+func places(n *ml.TreeBranch) int {
 	switch {
-	case n.Mode == op.BranchMember && len(n.Set) > 0:
+	case n.Mode == ml.BranchMember && len(n.Set) > 0:
 		return 3*len(n.Set) - 1
-	case n.Mode == op.BranchEQ, n.Mode == op.BranchNEQ:
+	case n.Mode == ml.BranchEQ, n.Mode == ml.BranchNEQ:
 		return 2
 	}
 	return 1
@@ -153,37 +153,37 @@ func (l *layout[T]) votes() {
 }
 
 // branch writes a branch from place at on.
-func (l *layout[T]) branch(n *op.TreeBranch, at uint32) {
+func (l *layout[T]) branch(n *ml.TreeBranch, at uint32) {
 	yes, no, v := l.at(n.Yes), l.at(n.No), T(n.Value)
-	if v != v && n.Mode != op.BranchMember {
+	if v != v && n.Mode != ml.BranchMember {
 		// No number compares with NaN, and all differ from it.
-		if n.Mode == op.BranchNEQ {
+		if n.Mode == ml.BranchNEQ {
 			no = yes
 		}
 		l.ask(n, at, v, yes, no, n.NaNYes)
 		return
 	}
 	switch n.Mode {
-	case op.BranchLEQ:
+	case ml.BranchLEQ:
 		l.ask(n, at, v, yes, no, n.NaNYes)
-	case op.BranchLT:
+	case ml.BranchLT:
 		l.ask(n, at, below(v), yes, no, n.NaNYes)
-	case op.BranchGTE:
+	case ml.BranchGTE:
 		l.ask(n, at, below(v), no, yes, !n.NaNYes)
-	case op.BranchGT:
+	case ml.BranchGT:
 		l.ask(n, at, v, no, yes, !n.NaNYes)
-	case op.BranchEQ:
+	case ml.BranchEQ:
 		l.equal(n, at, v, yes, no, n.NaNYes)
-	case op.BranchNEQ:
+	case ml.BranchNEQ:
 		l.equal(n, at, v, no, yes, false) // a NaN differs from every number
-	case op.BranchMember:
+	case ml.BranchMember:
 		l.member(n, at, n.Set, yes, no)
 	}
 }
 
 // ask writes a node that goes on at first for what is at most v, and at second
 // for the rest; NaNs go on at first if nanFirst.
-func (l *layout[T]) ask(n *op.TreeBranch, at uint32, v T, first, second uint32, nanFirst bool) {
+func (l *layout[T]) ask(n *ml.TreeBranch, at uint32, v T, first, second uint32, nanFirst bool) {
 	node := treeNode[T]{value: v, feature: n.Feature, next: [2]uint32{first, second}}
 	if nanFirst {
 		node.feature |= treeNaNFirst
@@ -193,14 +193,14 @@ func (l *layout[T]) ask(n *op.TreeBranch, at uint32, v T, first, second uint32, 
 }
 
 // equal writes the two nodes that ask whether a feature is v.
-func (l *layout[T]) equal(n *op.TreeBranch, at uint32, v T, yes, no uint32, nanYes bool) {
+func (l *layout[T]) equal(n *ml.TreeBranch, at uint32, v T, yes, no uint32, nanYes bool) {
 	l.ask(n, at, v, at+1, no, nanYes)
 	l.ask(n, at+1, below(v), no, yes, false)
 }
 
 // member writes the nodes that ask whether a feature is in a set, of ascending
 // numbers.
-func (l *layout[T]) member(n *op.TreeBranch, at uint32, set []float64, yes, no uint32) {
+func (l *layout[T]) member(n *ml.TreeBranch, at uint32, set []float64, yes, no uint32) {
 	switch half := len(set) / 2; len(set) {
 	case 0:
 		l.ask(n, at, T(math.NaN()), yes, no, n.NaNYes)
@@ -208,7 +208,7 @@ func (l *layout[T]) member(n *op.TreeBranch, at uint32, set []float64, yes, no u
 		l.equal(n, at, T(set[0]), yes, no, n.NaNYes)
 	default:
 		low := at + 1
-		high := low + uint32(places(&op.TreeBranch{Mode: op.BranchMember, Set: set[:half]}))
+		high := low + uint32(places(&ml.TreeBranch{Mode: ml.BranchMember, Set: set[:half]}))
 		l.ask(n, at, T(set[half-1]), low, high, false)
 		l.member(n, low, set[:half], yes, no)
 		l.member(n, high, set[half:], yes, no)

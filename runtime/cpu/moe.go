@@ -5,6 +5,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/moe"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -24,8 +25,8 @@ type expertLayer interface {
 
 // mixture is one run; the last layer may be nil.
 type mixture struct {
-	*op.Experts
-	shape  *op.ExpertShape
+	*moe.Experts
+	shape  *moe.ExpertShape
 	layers [3]expertLayer
 	run    *op.Run
 	*calls
@@ -51,11 +52,11 @@ func inputOf(c *op.Run, i int) *tensor.Tensor {
 
 // compute computes the output. Shares is an input of shares, or nil.
 func (m *mixture) compute(shares *tensor.Tensor) error {
-	x := m.run.In[op.ExpertInput]
+	x := m.run.In[moe.ExpertInput]
 	if x.Len() == 0 {
 		return nil
 	}
-	logits, err := m.read(m.run.In[op.ExpertRouter])
+	logits, err := m.read(m.run.In[moe.ExpertRouter])
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func (m *mixture) compute(shares *tensor.Tensor) error {
 }
 
 // experts adds to rows of out what experts make of those of a, as the lists say.
-func (m *mixture) experts(lists [][]op.Route, a, out []float32) error {
+func (m *mixture) experts(lists [][]moe.Route, a, out []float32) error {
 	work, err := m.work(lists)
 	if err != nil {
 		return err
@@ -115,7 +116,7 @@ func (m *mixture) experts(lists [][]op.Route, a, out []float32) error {
 type expertWork struct{ in, first, gate, out []float32 }
 
 // work makes room for the expert that has most rows.
-func (m *mixture) work(lists [][]op.Route) (w *expertWork, err error) {
+func (m *mixture) work(lists [][]moe.Route) (w *expertWork, err error) {
 	most, gates := 0, 0
 	for _, list := range lists {
 		most = max(most, len(list))

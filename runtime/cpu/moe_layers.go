@@ -8,12 +8,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/moe"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // denseLayer is a layer whose weights are floats [experts,out,in].
 type denseLayer struct {
-	op.ExpertLayer
+	moe.ExpertLayer
 	weights *tensor.Tensor
 	packed  []byte // those of all experts; nil for none
 	experts int
@@ -44,7 +45,7 @@ func (l *denseLayer) words(d tensor.DType, m, experts int) words {
 }
 
 // bindMoE packs constant weights.
-func bindMoE(o *op.MoE, b *binder) error {
+func bindMoE(o *moe.MoE, b *binder) error {
 	k, err := b.kernel("f32_gemm")
 	if err != nil {
 		return err
@@ -57,7 +58,7 @@ func bindMoE(o *op.MoE, b *binder) error {
 			continue
 		}
 		s := t.Shape()
-		l := denseLayer{ExpertLayer: op.ExpertLayer{Out: s[1], In: s[2]}}
+		l := denseLayer{ExpertLayer: moe.ExpertLayer{Out: s[1], In: s[2]}}
 		data, ok, err := b.packed(weights, k, l.words(t.DType(), 1, s[0]), 1)
 		if err != nil {
 			return err
@@ -71,7 +72,7 @@ func bindMoE(o *op.MoE, b *binder) error {
 	return nil
 }
 
-func (d *Device) runMoE(o *op.MoE, c *op.Run, packs [3][]byte) error {
+func (d *Device) runMoE(o *moe.MoE, c *op.Run, packs [3][]byte) error {
 	s, err := o.Shape(shapesOf(c))
 	if err != nil {
 		return err
@@ -120,7 +121,7 @@ func (c *calls) biasOf(bias []float32, expert, out int) device.Operand {
 
 // nbitsLayer is a layer whose weights are codes.
 type nbitsLayer struct {
-	op.QMoELayer
+	moe.QMoELayer
 	codes, scales *tensor.Tensor
 	zeros         *tensor.Tensor // nil for none
 	wide          []float32      // scales as float32, where there are packed zeros
@@ -128,13 +129,13 @@ type nbitsLayer struct {
 	bias          []float32
 }
 
-func bindQMoE(o *op.QMoE, b *binder) error {
+func bindQMoE(o *moe.QMoE, b *binder) error {
 	dev := b.dev
 	b.step.Call = func(c *op.Run) error { return dev.runQMoE(o, c) }
 	return nil
 }
 
-func (d *Device) runQMoE(o *op.QMoE, c *op.Run) error {
+func (d *Device) runQMoE(o *moe.QMoE, c *op.Run) error {
 	s, layers, err := o.Shape(shapesOf(c))
 	if err != nil {
 		return err
@@ -159,7 +160,7 @@ func (d *Device) runQMoE(o *op.QMoE, c *op.Run) error {
 		}
 		m.layers[i] = layer
 	}
-	return m.compute(inputOf(c, op.ExpertShares))
+	return m.compute(inputOf(c, moe.ExpertShares))
 }
 
 func (l *nbitsLayer) multiply(c *calls, expert, m int, a, y []float32) error {

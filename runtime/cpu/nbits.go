@@ -7,18 +7,18 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var nbitsRows = []row{
-	rowFor("rounded", func(o *op.MatMulNBits, b *binder) error {
+	rowFor("rounded", func(o *quant.MatMulNBits, b *binder) error {
 		if !o.Rounds {
 			return device.Refuse("accuracy_level does not permit rows to be rounded")
 		}
 		return bindNBits(o, "i8_nbits", b)
 	}),
-	rowFor("floats", func(o *op.MatMulNBits, b *binder) error { return bindNBits(o, "f32_nbits", b) }),
+	rowFor("floats", func(o *quant.MatMulNBits, b *binder) error { return bindNBits(o, "f32_nbits", b) }),
 	rowFor("floats", bindBnb4),
 	rowFor("codes", bindGatherQuantized),
 }
@@ -66,7 +66,7 @@ func (b *binder) nbits(name string, v *nbitsWords, operands ...device.Operand) (
 
 // bindNBits multiplies by weights as they lie. Constant weights whose columns g_idx
 // spreads over blocks are put in order.
-func bindNBits(o *op.MatMulNBits, kernel string, b *binder) error {
+func bindNBits(o *quant.MatMulNBits, kernel string, b *binder) error {
 	rows, err := b.rowCount(0)
 	if err != nil || rows.Same(graph.Known(0)) {
 		return err
@@ -150,7 +150,7 @@ func (b *binder) inFloats(add func(out device.Operand) error) error {
 // columnOrder brings columns that a constant g_idx spreads over blocks of constant
 // weights together: place p holds column order[p], or none where that is -1. It is nil
 // where a block has more columns than places.
-func (b *binder) columnOrder(o *op.MatMulNBits) []int32 {
+func (b *binder) columnOrder(o *quant.MatMulNBits) []int32 {
 	index := b.Const(4)
 	if b.Const(1) == nil || index == nil {
 		return nil
@@ -171,7 +171,7 @@ func (b *binder) columnOrder(o *op.MatMulNBits) []int32 {
 }
 
 // orderedCodes is constant input 1 with columns in that order.
-func (b *binder) orderedCodes(o *op.MatMulNBits, order []int32) (device.Operand, error) {
+func (b *binder) orderedCodes(o *quant.MatMulNBits, order []int32) (device.Operand, error) {
 	w := b.Const(1)
 	key := packKey{words: fmt.Sprintf("columns of %d bits, %d by %d, %x", o.Bits, o.N, o.K, sha256.Sum256(b.Const(4).Bytes()))}
 	data, err := b.dev.packs.get(w, key, len(w.Bytes()), func(w *tensor.Tensor, dst []byte) error {
@@ -210,7 +210,7 @@ func (b *binder) orderedRows(a device.Operand, rows graph.Dim, k int, order []in
 	return y, b.run("f32_columns", w, a, constant(order...), y)
 }
 
-func bindBnb4(o *op.MatMulBnb4, b *binder) error {
+func bindBnb4(o *quant.MatMulBnb4, b *binder) error {
 	rows, err := b.rowCount(0)
 	if err != nil || rows.Same(graph.Known(0)) {
 		return err
@@ -227,7 +227,7 @@ func bindBnb4(o *op.MatMulBnb4, b *binder) error {
 	})
 }
 
-func bindGatherQuantized(o *op.GatherQuantized, b *binder) error {
+func bindGatherQuantized(o *quant.GatherQuantized, b *binder) error {
 	d := b.DType(0)
 	if b.Shape(0) == nil || b.Shape(2) == nil || b.Has(3) && b.Shape(3) == nil {
 		return device.Refuse("the extents of codes, scales or zero points are not known")

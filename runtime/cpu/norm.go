@@ -4,15 +4,15 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var normRows = []row{
 	rowFor("softmax", bindSoftmax),
 	rowFor("lrn", bindLRN),
-	rowFor("layer_norm", func(o *op.LayerNorm, b *binder) error { return b.layerNorm(o, b.out(1), b.out(2), b.DType(2)) }),
-	rowFor("layer_norm", func(o *op.SimplifiedNorm, b *binder) error {
+	rowFor("layer_norm", func(o *nn.LayerNorm, b *binder) error { return b.layerNorm(o, b.out(1), b.out(2), b.DType(2)) }),
+	rowFor("layer_norm", func(o *nn.SimplifiedNorm, b *binder) error {
 		return b.layerNorm(&o.LayerNorm, device.Operand{}, b.out(1), tensor.Invalid)
 	}),
 	rowFor("skip_norm", bindSkipNorm),
@@ -50,7 +50,7 @@ func (b *binder) float32(op string, w words, half bindings.Kernel, operands ...d
 	return b.add(k, []bindings.Kernel{half}, w, operands...)
 }
 
-func bindSoftmax(o *op.Softmax, b *binder) error {
+func bindSoftmax(o *nn.Softmax, b *binder) error {
 	if o.Hard {
 		return device.Refuse("Hardmax is computed in Go")
 	}
@@ -73,7 +73,7 @@ func softmaxWords(outer, n, inner graph.Dim, log bool, floatType int, half bindi
 	return w
 }
 
-func bindLRN(o *op.LRN, b *binder) error {
+func bindLRN(o *nn.LRN, b *binder) error {
 	types, half, err := b.float32Types(b.DType(0))
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func lrnWords(batch, channels, inner graph.Dim, size, floatType int, alpha, beta
 
 // layerNorm adds a command of a normalisation of rows with these outputs behind the
 // first, and a bias of that type.
-func (b *binder) layerNorm(o *op.LayerNorm, mean, invStd device.Operand, bias tensor.DType) error {
+func (b *binder) layerNorm(o *nn.LayerNorm, mean, invStd device.Operand, bias tensor.DType) error {
 	types, half, err := b.float32Types(b.DType(0), b.DType(1), bias, b.Out[0].DType, o.Stash)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func layerNormWords(rows, n graph.Dim, centred bool, types []int, epsilon float6
 	return w
 }
 
-func bindSkipNorm(o *op.SkipNorm, b *binder) error {
+func bindSkipNorm(o *nn.SkipNorm, b *binder) error {
 	types, half, err := b.float32Types(b.DType(0))
 	if err != nil {
 		return err
@@ -154,11 +154,11 @@ func skipNormWords(rows, n, skipRows graph.Dim, centred bool, floatType int, eps
 	return w
 }
 
-func bindEmbedNorm(o *op.EmbedNorm, b *binder) error {
-	words := b.In[op.EmbedWords].Dims
-	e := embedding{batch: words[0], tokens: words[1], n: b.In[op.EmbedWordTable].Dims[1], epsilon: float64(o.Epsilon)}
+func bindEmbedNorm(o *nn.EmbedNorm, b *binder) error {
+	words := b.In[nn.EmbedWords].Dims
+	e := embedding{batch: words[0], tokens: words[1], n: b.In[nn.EmbedWordTable].Dims[1], epsilon: float64(o.Epsilon)}
 	for i, in := range [3][2]int{
-		{op.EmbedWords, op.EmbedWordTable}, {op.EmbedPlaces, op.EmbedPlaceTable}, {op.EmbedSegments, op.EmbedSegmentTable},
+		{nn.EmbedWords, nn.EmbedWordTable}, {nn.EmbedPlaces, nn.EmbedPlaceTable}, {nn.EmbedSegments, nn.EmbedSegmentTable},
 	} {
 		if b.Has(in[1]) {
 			e.rows[i] = b.In[in[1]].Dims[0]
@@ -167,10 +167,10 @@ func bindEmbedNorm(o *op.EmbedNorm, b *binder) error {
 			e.numberBytes[i], e.numbers[i] = b.DType(in[0]).Bytes(1), b.In[in[0]].Dims.Len()
 		}
 	}
-	if b.Has(op.EmbedMask) {
-		e.maskBytes = b.DType(op.EmbedMask).Bytes(1)
+	if b.Has(nn.EmbedMask) {
+		e.maskBytes = b.DType(nn.EmbedMask).Bytes(1)
 	}
-	types, half, err := b.float32Types(b.DType(op.EmbedWordTable))
+	types, half, err := b.float32Types(b.DType(nn.EmbedWordTable))
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (e *embedding) words() (w words) {
 	return w
 }
 
-func bindGroupNorm(o *op.GroupNorm, b *binder) error {
+func bindGroupNorm(o *nn.GroupNorm, b *binder) error {
 	types, half, err := b.float32Types(b.DType(0), b.DType(1), b.DType(2))
 	if err != nil {
 		return err
@@ -232,7 +232,7 @@ func groupNormWords(batch, channels, inner, groups, params graph.Dim, types []in
 	return w
 }
 
-func bindBatchNorm(o *op.BatchNorm, b *binder) error {
+func bindBatchNorm(o *nn.BatchNorm, b *binder) error {
 	if o.Training {
 		return device.Refuse("training is computed in Go")
 	}

@@ -4,20 +4,21 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
+	"github.com/nacre-ml/nacre/runtime/op/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var poolRows = []row{
 	rowFor("windows", bindPool),
-	rowFor("windows", func(o *op.NhwcMaxPool, b *binder) error {
+	rowFor("windows", func(o *quant.NhwcMaxPool, b *binder) error {
 		p, err := o.Windows(b.Shape(0))
 		if err != nil {
 			return err
 		}
 		return b.poolBytes(p, true)
 	}),
-	rowFor("windows", func(o *op.QuantPool, b *binder) error {
+	rowFor("windows", func(o *quant.Pool, b *binder) error {
 		p, err := o.Windows(b.Shape(0))
 		if err != nil {
 			return err
@@ -32,26 +33,26 @@ var poolRows = []row{
 // poolAxes is the most axes of a window, NACRE_POOLING_AXES of csrc/pool/pool.h.
 const poolAxes = 8
 
-func bindPool(o *op.Pool, b *binder) error {
+func bindPool(o *nn.Pool, b *binder) error {
 	p, err := o.Windows(b.Shape(0))
 	if err != nil {
 		return err
 	}
 	d := b.DType(0)
 	switch {
-	case o.Kind == op.PoolNorm:
+	case o.Kind == nn.PoolNorm:
 		return device.Refuse("norms are computed in Go")
 	case b.Wants(1):
 		return device.Refuse("indices of maxima are found in Go")
 	case d == tensor.U8 || d == tensor.I8:
-		return b.poolBytes(&op.BytePooling{Pooling: *p, Inner: 1}, true)
+		return b.poolBytes(&quant.BytePooling{Pooling: *p, Inner: 1}, true)
 	case wide(d) != tensor.F32:
 		return device.Refuse("the elements are %v", d)
 	}
 	if skip, err := b.checkWindows(p); skip || err != nil {
 		return err
 	}
-	w, half, err := b.poolWords(p, o.Kind == op.PoolMax, d)
+	w, half, err := b.poolWords(p, o.Kind == nn.PoolMax, d)
 	if err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func bindPool(o *op.Pool, b *binder) error {
 
 // checkWindows reports windows that kernels do not take. Skip is true if there are no
 // outputs.
-func (b *binder) checkWindows(p *op.Pooling) (skip bool, err error) {
+func (b *binder) checkWindows(p *nn.Pooling) (skip bool, err error) {
 	switch {
 	case b.OutShape(0).Len() == 0:
 		return true, nil
@@ -78,7 +79,7 @@ func (b *binder) checkWindows(p *op.Pooling) (skip bool, err error) {
 
 // poolWords is nacre_f32_pooling_words of csrc/pool/pool.h, and the kernel in it that
 // converts 16-bit floats.
-func (b *binder) poolWords(p *op.Pooling, maximum bool, d tensor.DType) (words, bindings.Kernel, error) {
+func (b *binder) poolWords(p *nn.Pooling, maximum bool, d tensor.DType) (words, bindings.Kernel, error) {
 	half, err := b.halfOf(d)
 	var w words
 	w.pooling(p, maximum)
@@ -97,7 +98,7 @@ func (b *binder) halfOf(d tensor.DType) (bindings.Kernel, error) {
 }
 
 // pooling appends nacre_pooling_extents of csrc/pool/pool.h.
-func (w *words) pooling(p *op.Pooling, maximum bool) {
+func (w *words) pooling(p *nn.Pooling, maximum bool) {
 	w.int(p.Planes, len(p.Axes))
 	w.bool(maximum, p.CountPad)
 	for _, a := range p.Axes {
@@ -110,7 +111,7 @@ func (w *words) pooling(p *op.Pooling, maximum bool) {
 
 // poolBytes adds a command of windows over codes: their maxima, or their means with the
 // scale and the zero point of inputs 1 and 2 that become those of inputs 3 and 4.
-func (b *binder) poolBytes(p *op.BytePooling, maximum bool) error {
+func (b *binder) poolBytes(p *quant.BytePooling, maximum bool) error {
 	if skip, err := b.checkWindows(&p.Pooling); skip || err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (b *binder) poolBytes(p *op.BytePooling, maximum bool) error {
 }
 
 // bytePoolWords is nacre_i8_pooling_words of csrc/pool/pool.h.
-func bytePoolWords(p *op.BytePooling, maximum bool, codes tensor.DType, scales [2]tensor.DType, half bindings.Kernel) words {
+func bytePoolWords(p *quant.BytePooling, maximum bool, codes tensor.DType, scales [2]tensor.DType, half bindings.Kernel) words {
 	var w words
 	w.pooling(&p.Pooling, maximum)
 	w.int(p.Inner)

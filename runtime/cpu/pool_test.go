@@ -6,25 +6,26 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
+	"github.com/nacre-ml/nacre/runtime/op/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-var poolings = []op.Pooling{
-	{Planes: 2, Axes: []op.PoolingAxis{{In: 9, Out: 7, Taps: 3, Stride: 1, Dilation: 1}}},
-	{Planes: 3, Axes: []op.PoolingAxis{{In: 112, Out: 56, Taps: 3, Stride: 2, Dilation: 1, Pad: 1, PadEnd: 1}, {In: 113, Out: 57, Taps: 3, Stride: 2, Dilation: 1, Pad: 1, PadEnd: 1}}},
-	{Planes: 2, Axes: []op.PoolingAxis{{In: 8, Out: 8, Taps: 3, Stride: 1, Dilation: 1, Pad: 1, PadEnd: 1}, {In: 70, Out: 70, Taps: 5, Stride: 1, Dilation: 1, Pad: 2, PadEnd: 2}}},
-	{Planes: 1, Axes: []op.PoolingAxis{{In: 5, Out: 1, Taps: 5, Stride: 1, Dilation: 1}, {In: 40, Out: 11, Taps: 7, Stride: 3, Dilation: 1}}},
-	{Planes: 2, Axes: []op.PoolingAxis{{In: 6, Out: 5, Taps: 2, Stride: 1, Dilation: 1}, {In: 20, Out: 20, Taps: 5, Stride: 1, Dilation: 3, Pad: 6, PadEnd: 6}, {In: 33, Out: 16, Taps: 2, Stride: 2, Dilation: 2, Pad: 1, PadEnd: 0}}},
-	{Planes: 1, Axes: []op.PoolingAxis{{In: 20, Out: 2, Taps: 19, Stride: 1, Dilation: 1}, {In: 18, Out: 1, Taps: 18, Stride: 4, Dilation: 1}}},
-	{Planes: 2, Axes: []op.PoolingAxis{{In: 30, Out: 91, Taps: 140, Stride: 2, Dilation: 1, Pad: 150, PadEnd: 139}}},
-	{Planes: 2, Axes: []op.PoolingAxis{{In: 30, Out: 320, Taps: 2, Stride: 1, Dilation: 9, Pad: 100, PadEnd: 199}}},
-	{Planes: 1, Axes: []op.PoolingAxis{{In: 3, Out: 7, Taps: 2, Stride: 1, Dilation: 1, Pad: 2, PadEnd: 3}, {In: 2, Out: 8, Taps: 3, Stride: 1, Dilation: 1, Pad: 4, PadEnd: 4}}},
+var poolings = []nn.Pooling{
+	{Planes: 2, Axes: []nn.PoolingAxis{{In: 9, Out: 7, Taps: 3, Stride: 1, Dilation: 1}}},
+	{Planes: 3, Axes: []nn.PoolingAxis{{In: 112, Out: 56, Taps: 3, Stride: 2, Dilation: 1, Pad: 1, PadEnd: 1}, {In: 113, Out: 57, Taps: 3, Stride: 2, Dilation: 1, Pad: 1, PadEnd: 1}}},
+	{Planes: 2, Axes: []nn.PoolingAxis{{In: 8, Out: 8, Taps: 3, Stride: 1, Dilation: 1, Pad: 1, PadEnd: 1}, {In: 70, Out: 70, Taps: 5, Stride: 1, Dilation: 1, Pad: 2, PadEnd: 2}}},
+	{Planes: 1, Axes: []nn.PoolingAxis{{In: 5, Out: 1, Taps: 5, Stride: 1, Dilation: 1}, {In: 40, Out: 11, Taps: 7, Stride: 3, Dilation: 1}}},
+	{Planes: 2, Axes: []nn.PoolingAxis{{In: 6, Out: 5, Taps: 2, Stride: 1, Dilation: 1}, {In: 20, Out: 20, Taps: 5, Stride: 1, Dilation: 3, Pad: 6, PadEnd: 6}, {In: 33, Out: 16, Taps: 2, Stride: 2, Dilation: 2, Pad: 1, PadEnd: 0}}},
+	{Planes: 1, Axes: []nn.PoolingAxis{{In: 20, Out: 2, Taps: 19, Stride: 1, Dilation: 1}, {In: 18, Out: 1, Taps: 18, Stride: 4, Dilation: 1}}},
+	{Planes: 2, Axes: []nn.PoolingAxis{{In: 30, Out: 91, Taps: 140, Stride: 2, Dilation: 1, Pad: 150, PadEnd: 139}}},
+	{Planes: 2, Axes: []nn.PoolingAxis{{In: 30, Out: 320, Taps: 2, Stride: 1, Dilation: 9, Pad: 100, PadEnd: 199}}},
+	{Planes: 1, Axes: []nn.PoolingAxis{{In: 3, Out: 7, Taps: 2, Stride: 1, Dilation: 1, Pad: 2, PadEnd: 3}, {In: 2, Out: 8, Taps: 3, Stride: 1, Dilation: 1, Pad: 4, PadEnd: 4}}},
 }
 
 // poolingPlace is the elements of a plane under the window of an output, and how many
 // positions count in an average.
-func poolingPlace(p *op.Pooling, cell int) (list []int, counted int) {
+func poolingPlace(p *nn.Pooling, cell int) (list []int, counted int) {
 	at := make([]int, len(p.Axes))
 	for a := len(at) - 1; a >= 0; a-- {
 		at[a] = cell % p.Axes[a].Out
@@ -50,7 +51,7 @@ func poolingPlace(p *op.Pooling, cell int) (list []int, counted int) {
 	return list, counted
 }
 
-func poolingSizes(p *op.Pooling) (in, out int) {
+func poolingSizes(p *nn.Pooling) (in, out int) {
 	in, out = p.Planes, p.Planes
 	for _, a := range p.Axes {
 		in, out = in*a.In, out*a.Out
@@ -59,7 +60,7 @@ func poolingSizes(p *op.Pooling) (in, out int) {
 }
 
 // poolingFormula is the maxima or the averages in float64.
-func poolingFormula(p *op.Pooling, maximum bool, x []float64) []float64 {
+func poolingFormula(p *nn.Pooling, maximum bool, x []float64) []float64 {
 	_, out := poolingSizes(p)
 	y := make([]float64, out)
 	for i := range y {
@@ -114,7 +115,7 @@ func TestPoolingSpecial(t *testing.T) {
 		{inf, -inf, -inf, -inf, 1, 2, 3, inf, 4, 5, -inf, -inf, -inf, -inf, 6, 6, 6, 6},
 	} {
 		for _, stride := range []int{1, 2, 3} {
-			p := op.Pooling{Planes: 1, Axes: []op.PoolingAxis{{In: len(x), Out: (len(x)-3)/stride + 1, Taps: 3, Stride: stride, Dilation: 1}}}
+			p := nn.Pooling{Planes: 1, Axes: []nn.PoolingAxis{{In: len(x), Out: (len(x)-3)/stride + 1, Taps: 3, Stride: stride, Dilation: 1}}}
 			want := poolingFormula(&p, true, x)
 			for _, k := range runnable(t, "f32_pooling") {
 				var w words
@@ -135,7 +136,7 @@ func TestBytePooling(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))
 	for _, base := range poolings {
 		for v := range 24 {
-			p := &op.BytePooling{Pooling: base, Inner: []int{1, 2, 37}[v%3]}
+			p := &quant.BytePooling{Pooling: base, Inner: []int{1, 2, 37}[v%3]}
 			c := bytePoolCase{p: p, maximum: v&2 != 0, codes: tensor.U8, scale: []float64{0.25, 1, 2.5, 40}[v%4], scales: tensor.F32}
 			p.CountPad = v&4 != 0
 			if v&1 != 0 {
@@ -155,8 +156,8 @@ func TestBytePoolingWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, inner := range []int{1, 5} {
 		for _, codes := range []tensor.DType{tensor.U8, tensor.I8} {
-			p := &op.BytePooling{Inner: inner}
-			p.Planes, p.Axes = 70, []op.PoolingAxis{{In: 9, Out: 1, Taps: 9, Stride: 1, Dilation: 1}}
+			p := &quant.BytePooling{Inner: inner}
+			p.Planes, p.Axes = 70, []nn.PoolingAxis{{In: 9, Out: 1, Taps: 9, Stride: 1, Dilation: 1}}
 			c := bytePoolCase{p: p, codes: codes, scale: 0.5, scales: tensor.F16}
 			c.check(t, r, pool)
 		}
@@ -164,7 +165,7 @@ func TestBytePoolingWhole(t *testing.T) {
 }
 
 type bytePoolCase struct {
-	p             *op.BytePooling
+	p             *quant.BytePooling
 	maximum       bool
 	codes, scales tensor.DType
 	scale         float64 // of x to that of y

@@ -4,7 +4,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -30,7 +30,7 @@ var quantTypes = map[tensor.DType]int{
 func (b *binder) quantType(i int) int { return quantTypes[b.DType(i)] }
 
 // grid adds a command of kernel f32_quantize or f32_dequantize.
-func (b *binder) grid(kernel string, g op.Granularity, precision tensor.DType) error {
+func (b *binder) grid(kernel string, g quant.Granularity, precision tensor.DType) error {
 	if b.isEmpty() {
 		return nil
 	}
@@ -46,31 +46,31 @@ func (b *binder) grid(kernel string, g op.Granularity, precision tensor.DType) e
 	return b.run(kernel, w, b.in(0), b.in(1), b.in(2), b.out(0))
 }
 
-func bindQuantizeLinear(o *op.QuantizeLinear, b *binder) error {
+func bindQuantizeLinear(o *quant.QuantizeLinear, b *binder) error {
 	if d := b.Out[0].DType; !d.IsInteger() {
 		return device.Refuse("codes of %v are rounded in Go", d)
 	}
 	return b.grid("f32_quantize", o.Granularity, o.Precision(b.DType(1)))
 }
 
-func bindDequantizeLinear(o *op.DequantizeLinear, b *binder) error {
+func bindDequantizeLinear(o *quant.DequantizeLinear, b *binder) error {
 	if d := b.DType(0); !d.IsInteger() {
 		return device.Refuse("codes of %v are decoded in Go", d)
 	}
 	return b.grid("f32_dequantize", o.Granularity, tensor.F32)
 }
 
-func bindDynamicQuantizeLinear(_ *op.DynamicQuantizeLinear, b *binder) error {
+func bindDynamicQuantizeLinear(_ *quant.DynamicQuantizeLinear, b *binder) error {
 	var w words
 	w.dim(b.In[0].Dims.Len())
 	return b.run("f32_quantize_dynamic", w, b.in(0), b.out(0), b.out(1), b.out(2))
 }
 
-func bindQLinearPair(o *op.QLinearPair, b *binder) error {
+func bindQLinearPair(o *quant.QLinearPair, b *binder) error {
 	var w words
-	w.bool(o.Product, b.DType(op.QLinearPairA) == tensor.I8)
-	w.int(b.quantType(op.QLinearPairA+1), b.quantType(op.QLinearPairB+1), b.quantType(op.QLinearPairYScale))
-	w.under(b.Out[0].Dims, b.In[op.QLinearPairA].Dims, b.In[op.QLinearPairB].Dims)
+	w.bool(o.Product, b.DType(quant.QLinearPairA) == tensor.I8)
+	w.int(b.quantType(quant.QLinearPairA+1), b.quantType(quant.QLinearPairB+1), b.quantType(quant.QLinearPairYScale))
+	w.under(b.Out[0].Dims, b.In[quant.QLinearPairA].Dims, b.In[quant.QLinearPairB].Dims)
 	list := make([]device.Operand, 0, 9)
 	for i := range 8 {
 		list = append(list, b.in(i))
@@ -156,7 +156,7 @@ func (b *binder) runNow(k bindings.Kernel, w words, operands []device.Operand) e
 	return err
 }
 
-func bindQLinearUnary(o *op.QLinearUnary, b *binder) error {
+func bindQLinearUnary(o *quant.QLinearUnary, b *binder) error {
 	t, err := b.table(0, 1, 3, o.Func, o.Alpha)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func bindQLinearUnary(o *op.QLinearUnary, b *binder) error {
 	return b.lookup(graph.Known(1), n, n, b.in(0), t, b.out(0))
 }
 
-func bindQLinearConcat(o *op.QLinearConcat, b *binder) error {
+func bindQLinearConcat(o *quant.QLinearConcat, b *binder) error {
 	y := b.Out[0].Dims
 	axis, err := o.Axis(len(y))
 	if err != nil {
@@ -186,13 +186,13 @@ func bindQLinearConcat(o *op.QLinearConcat, b *binder) error {
 	return nil
 }
 
-func bindQLinearWhere(_ *op.QLinearWhere, b *binder) error {
+func bindQLinearWhere(_ *quant.QLinearWhere, b *binder) error {
 	if b.isEmpty() {
 		return nil
 	}
 	var values [2]device.Operand
-	for k, i := range []int{op.QLinearWhereX, op.QLinearWhereY} {
-		t, err := b.table(i, i+1, op.QLinearWhereZScale, "", 0)
+	for k, i := range []int{quant.QLinearWhereX, quant.QLinearWhereY} {
+		t, err := b.table(i, i+1, quant.QLinearWhereZScale, "", 0)
 		if err != nil {
 			return err
 		}
@@ -215,7 +215,7 @@ func bindQLinearWhere(_ *op.QLinearWhere, b *binder) error {
 	}
 	var w words
 	w.int(1)
-	w.under(b.Out[0].Dims, b.In[0].Dims, b.In[op.QLinearWhereX].Dims, b.In[op.QLinearWhereY].Dims)
+	w.under(b.Out[0].Dims, b.In[0].Dims, b.In[quant.QLinearWhereX].Dims, b.In[quant.QLinearWhereY].Dims)
 	return b.add(k, nil, w, b.in(0), values[0], values[1], b.out(0))
 }
 
@@ -223,7 +223,7 @@ func bindQLinearWhere(_ *op.QLinearWhere, b *binder) error {
 // csrc/quant/quant.h.
 const softmaxTable = 257
 
-func bindQLinearSoftmax(o *op.QLinearSoftmax, b *binder) error {
+func bindQLinearSoftmax(o *quant.QLinearSoftmax, b *binder) error {
 	outer, n, inner, err := o.Split(b.In[0].Dims)
 	if err != nil || b.isEmpty() {
 		return err

@@ -2,20 +2,21 @@ package cpu
 
 import (
 	"github.com/nacre-ml/nacre/bindings"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
+	"github.com/nacre-ml/nacre/runtime/op/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var quantConvRows = []row{
-	rowFor("depthwise", func(o *op.ConvInteger, b *binder) error { return bindConvInteger(o, "i8_conv_depthwise", b) }),
-	rowFor("gemm", func(o *op.ConvInteger, b *binder) error { return bindConvInteger(o, "i8_conv_gemm", b) }),
-	rowFor("depthwise", func(o *op.QLinearConv, b *binder) error { return bindQLinearConv(o, "i8_conv_depthwise", b) }),
-	rowFor("gemm", func(o *op.QLinearConv, b *binder) error { return bindQLinearConv(o, "i8_conv_gemm", b) }),
+	rowFor("depthwise", func(o *quant.ConvInteger, b *binder) error { return bindConvInteger(o, "i8_conv_depthwise", b) }),
+	rowFor("gemm", func(o *quant.ConvInteger, b *binder) error { return bindConvInteger(o, "i8_conv_gemm", b) }),
+	rowFor("depthwise", func(o *quant.QLinearConv, b *binder) error { return bindQLinearConv(o, "i8_conv_depthwise", b) }),
+	rowFor("gemm", func(o *quant.QLinearConv, b *binder) error { return bindQLinearConv(o, "i8_conv_gemm", b) }),
 }
 
 // byteConv is nacre_i8_conv_words of csrc/quant/quant.h.
 type byteConv struct {
-	shape                           *op.ConvShape
+	shape                           *nn.ConvShape
 	last, xSigned, wSigned, wPacked bool
 	xScale, wScale, wScales, wZeros int
 	result                          tensor.DType
@@ -34,7 +35,7 @@ func (v *byteConv) words() words {
 
 // weights is the words on which packed weights depend.
 func (v *byteConv) weights() words {
-	s := op.ConvShape{Groups: v.shape.Groups, Channels: v.shape.Channels, Filters: v.shape.Filters, Kernel: v.shape.Kernel}
+	s := nn.ConvShape{Groups: v.shape.Groups, Channels: v.shape.Channels, Filters: v.shape.Filters, Kernel: v.shape.Kernel}
 	return (&byteConv{shape: &s, wSigned: v.wSigned}).words()
 }
 
@@ -69,7 +70,7 @@ func (b *binder) convBytes(kernel string, v *byteConv, in []int) (err error) {
 		b.in(in[6]), b.in(in[7]), b.in(in[8]), b.out(0))
 }
 
-func bindConvInteger(o *op.ConvInteger, kernel string, b *binder) error {
+func bindConvInteger(o *quant.ConvInteger, kernel string, b *binder) error {
 	s, err := o.Shape(b.Shape(0), b.Shape(1))
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func bindConvInteger(o *op.ConvInteger, kernel string, b *binder) error {
 	return b.convBytes(kernel, &byteConv{shape: s}, []int{0, none, 2, 1, none, 3, none, none, none})
 }
 
-func bindQLinearConv(o *op.QLinearConv, kernel string, b *binder) error {
+func bindQLinearConv(o *quant.QLinearConv, kernel string, b *binder) error {
 	s, err := o.Shape(b.Shape(0), b.Shape(3))
 	if err != nil {
 		return err

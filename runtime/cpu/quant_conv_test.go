@@ -10,13 +10,13 @@ import (
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // byteConvShapes are as those of floats, and kernels at the limit of what goes depthwise.
-func byteConvShapes() []*op.ConvShape {
-	list := []*op.ConvShape{
+func byteConvShapes() []*nn.ConvShape {
+	list := []*nn.ConvShape{
 		{Images: 1, Groups: 2, Channels: 1, Filters: 6, In: []int{20, 40}, Out: []int{5, 25}, Kernel: []int{16, 16}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{0, 0}},
 		{Images: 1, Groups: 2, Channels: 1, Filters: 1, In: []int{20, 40}, Out: []int{4, 25}, Kernel: []int{17, 16}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{0, 0}},
 		{Images: 1, Groups: 1, Channels: 3, Filters: 7, In: []int{3, 300}, Out: []int{3, 300}, Kernel: []int{3, 3}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{1, 1}},
@@ -31,7 +31,7 @@ func byteConvShapes() []*op.ConvShape {
 
 // byteConvData is operands of a convolution of codes.
 type byteConvData struct {
-	shape              *op.ConvShape
+	shape              *nn.ConvShape
 	xType, wType       tensor.DType
 	x, w, xZero, wZero []byte
 	wScale             []float64

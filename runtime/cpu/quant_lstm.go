@@ -4,7 +4,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -30,7 +30,7 @@ func (l *byteLSTM) words() words {
 	return w
 }
 
-func bindDynamicQuantizeLSTM(o *op.DynamicQuantizeLSTM, b *binder) error {
+func bindDynamicQuantizeLSTM(o *quant.DynamicQuantizeLSTM, b *binder) error {
 	x := b.In[0].Dims
 	l := byteLSTM{recurrent: recurrent{Recurrent: &o.Recurrent, steps: x[0], batch: x[1], input: x[2], hidden: b.In[2].Dims[1]}}
 	for name, k := range map[string]*bindings.Kernel{"i8_gemm": &l.gemm, "f32_quantize": &l.quantize, "f32_rnn_cell": &l.cell} {
@@ -41,14 +41,14 @@ func bindDynamicQuantizeLSTM(o *op.DynamicQuantizeLSTM, b *binder) error {
 	}
 	for i := range l.signed {
 		l.signed[i] = b.DType(1+i) == tensor.I8
-		l.scales[i], l.zeros[i] = b.In[op.LSTMWScale+2*i].Dims.Len(), b.In[op.LSTMWZero+2*i].Dims.Len()
+		l.scales[i], l.zeros[i] = b.In[quant.LSTMWScale+2*i].Dims.Len(), b.In[quant.LSTMWZero+2*i].Dims.Len()
 	}
-	operands := make([]device.Operand, op.LSTMWScale, op.LSTMRZero+4)
+	operands := make([]device.Operand, quant.LSTMWScale, quant.LSTMRZero+4)
 	for i := range operands {
 		operands[i] = b.in(i)
 	}
 	operands = append(operands, b.out(0), b.out(1), b.out(2))
-	for i := op.LSTMWScale; i <= op.LSTMRZero; i++ {
+	for i := quant.LSTMWScale; i <= quant.LSTMRZero; i++ {
 		operands = append(operands, b.in(i))
 	}
 	k, err := b.choose("i8_lstm", l.words())

@@ -9,7 +9,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -40,9 +40,9 @@ type byteLSTMCase struct {
 func randomByteLSTM(r *rand.Rand, i int) *byteLSTMCase {
 	c := &byteLSTMCase{steps: 1 + i%5, batch: []int{1, 3, 17}[i%3], input: 1 + i, hidden: 5 + 7*i}
 	c.width = 4 * c.hidden
-	o := &op.Recurrent{Gates: 4, Directions: 1 + i%2, Reverse: i%4 == 2}
+	o := &nn.Recurrent{Gates: 4, Directions: 1 + i%2, Reverse: i%4 == 2}
 	for d := range o.Cells {
-		o.Cells[d] = op.RecurrentCell{Clip: float32(math.Inf(1)), Functions: [3]op.RecurrentFunction{{Name: "Sigmoid"}, {Name: "Tanh"}, {Name: "Tanh"}}}
+		o.Cells[d] = nn.RecurrentCell{Clip: float32(math.Inf(1)), Functions: [3]nn.RecurrentFunction{{Name: "Sigmoid"}, {Name: "Tanh"}, {Name: "Tanh"}}}
 	}
 	c.recurrent = recurrent{Recurrent: o, steps: graph.Known(c.steps), batch: graph.Known(c.batch), input: graph.Known(c.input), hidden: graph.Known(c.hidden)}
 	c.signed = [2]bool{i%2 != 0, i%2 != 0}

@@ -6,21 +6,21 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var quantProductRows = []row{
-	rowFor("gemv", func(o *op.MatMulInteger, b *binder) error { return bindMatMulInteger("i8_gemv", b) }),
-	rowFor("gemm", func(o *op.MatMulInteger, b *binder) error { return bindMatMulInteger("i8_gemm", b) }),
-	rowFor("gemv", func(o *op.QLinearMatMul, b *binder) error { return bindQLinearMatMul(o, "i8_gemv", b) }),
-	rowFor("gemm", func(o *op.QLinearMatMul, b *binder) error { return bindQLinearMatMul(o, "i8_gemm", b) }),
-	rowFor("gemv", func(o *op.MatMulIntegerToFloat, b *binder) error { return bindMatMulIntegerToFloat("i8_gemv", b) }),
-	rowFor("gemm", func(o *op.MatMulIntegerToFloat, b *binder) error { return bindMatMulIntegerToFloat("i8_gemm", b) }),
-	rowFor("gemv", func(o *op.DynamicQuantizeMatMul, b *binder) error { return bindDynamicQuantizeMatMul("i8_gemv", b) }),
-	rowFor("gemm", func(o *op.DynamicQuantizeMatMul, b *binder) error { return bindDynamicQuantizeMatMul("i8_gemm", b) }),
-	rowFor("gemv", func(o *op.QGemm, b *binder) error { return bindQGemm(o, "i8_gemv", b) }),
-	rowFor("gemm", func(o *op.QGemm, b *binder) error { return bindQGemm(o, "i8_gemm", b) }),
+	rowFor("gemv", func(o *quant.MatMulInteger, b *binder) error { return bindMatMulInteger("i8_gemv", b) }),
+	rowFor("gemm", func(o *quant.MatMulInteger, b *binder) error { return bindMatMulInteger("i8_gemm", b) }),
+	rowFor("gemv", func(o *quant.QLinearMatMul, b *binder) error { return bindQLinearMatMul(o, "i8_gemv", b) }),
+	rowFor("gemm", func(o *quant.QLinearMatMul, b *binder) error { return bindQLinearMatMul(o, "i8_gemm", b) }),
+	rowFor("gemv", func(o *quant.MatMulIntegerToFloat, b *binder) error { return bindMatMulIntegerToFloat("i8_gemv", b) }),
+	rowFor("gemm", func(o *quant.MatMulIntegerToFloat, b *binder) error { return bindMatMulIntegerToFloat("i8_gemm", b) }),
+	rowFor("gemv", func(o *quant.DynamicQuantizeMatMul, b *binder) error { return bindDynamicQuantizeMatMul("i8_gemv", b) }),
+	rowFor("gemm", func(o *quant.DynamicQuantizeMatMul, b *binder) error { return bindDynamicQuantizeMatMul("i8_gemm", b) }),
+	rowFor("gemv", func(o *quant.QGemm, b *binder) error { return bindQGemm(o, "i8_gemv", b) }),
+	rowFor("gemm", func(o *quant.QGemm, b *binder) error { return bindQGemm(o, "i8_gemm", b) }),
 }
 
 // byteInputs says which inputs of a node are what of a product of bytes; none stands for no input.
@@ -162,7 +162,7 @@ func bindMatMulInteger(kernel string, b *binder) error {
 	return b.bytes(kernel, b.byteProductOf(0, 1, tensor.I32), in, device.Operand{}, b.out(0))
 }
 
-func bindQLinearMatMul(o *op.QLinearMatMul, kernel string, b *binder) error {
+func bindQLinearMatMul(o *quant.QLinearMatMul, kernel string, b *binder) error {
 	if !o.OnlyBytes(b.DType(0), b.DType(3), b.DType(7)) {
 		return device.Refuse("codes that are floats are multiplied in Go")
 	}
@@ -213,18 +213,18 @@ func bindDynamicQuantizeMatMul(kernel string, b *binder) error {
 	return b.bytes(kernel, g, in, b.in(4), b.out(0))
 }
 
-func bindQGemm(o *op.QGemm, kernel string, b *binder) error {
+func bindQGemm(o *quant.QGemm, kernel string, b *binder) error {
 	if b.isEmpty() {
 		return nil
 	}
-	p := gemmProduct(&o.Gemm, b.In[op.QGemmA].Dims, b.In[op.QGemmB].Dims, b.Out[0].Dims)
+	p := gemmProduct(&o.Gemm, b.In[quant.QGemmA].Dims, b.In[quant.QGemmB].Dims, b.Out[0].Dims)
 	g := &byteProduct{product: p, result: b.Out[0].DType, alpha: float64(o.Gemm.Alpha)}
 	in := byteInputs{
-		a: op.QGemmA, aScale: op.QGemmAScale, aZero: op.QGemmAZero, b: op.QGemmB, bScale: op.QGemmBScale, bZero: op.QGemmBZero,
-		yScale: op.QGemmYScale, yZero: op.QGemmYZero, bias: op.QGemmC,
+		a: quant.QGemmA, aScale: quant.QGemmAScale, aZero: quant.QGemmAZero, b: quant.QGemmB, bScale: quant.QGemmBScale, bZero: quant.QGemmBZero,
+		yScale: quant.QGemmYScale, yZero: quant.QGemmYZero, bias: quant.QGemmC,
 	}
-	if b.Has(op.QGemmC) {
-		dims := b.In[op.QGemmC].Dims
+	if b.Has(quant.QGemmC) {
+		dims := b.In[quant.QGemmC].Dims
 		cols := graph.Known(1)
 		if n := len(dims); n > 0 {
 			cols = dims[n-1]

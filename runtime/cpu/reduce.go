@@ -4,7 +4,8 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/arith"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -43,7 +44,7 @@ func reductions(dims graph.Dims, reduced []bool) []reduction {
 
 // bindReduce reduces one run of axes after another. All but the first join partial
 // results.
-func bindReduce(o *op.Reduce, b *binder) error {
+func bindReduce(o *arith.Reduce, b *binder) error {
 	if o.Logs {
 		return device.Refuse("sums of exponentials are computed in Go")
 	}
@@ -76,12 +77,12 @@ func bindReduce(o *op.Reduce, b *binder) error {
 			return device.Refuse("extents %v are not known", b.In[0].Dims)
 		}
 		part := b.temp(tensor.F32.Bytes(n))
-		if err := b.reduce(r, first, graph.Known(1), op.RootNone, from, tensor.F32, x, part); err != nil {
+		if err := b.reduce(r, first, graph.Known(1), arith.RootNone, from, tensor.F32, x, part); err != nil {
 			return err
 		}
 		x, from = part, tensor.F32
-		if first == op.ReduceSumSquare || first == op.ReduceSumAbs {
-			first = op.ReduceSum
+		if first == arith.ReduceSumSquare || first == arith.ReduceSumAbs {
+			first = arith.ReduceSum
 		}
 	}
 	return b.reduce(list[len(list)-1], first, divisor, o.Root, from, b.Out[0].DType, x, b.out(0))
@@ -91,14 +92,14 @@ func bindReduce(o *op.Reduce, b *binder) error {
 var intReductions = map[tensor.DType]string{tensor.I64: "i64_reduce", tensor.I32: "i32_reduce"}
 
 // reduceInts reduces one run of axes after another.
-func (b *binder) reduceInts(kernel string, o *op.Reduce, reduced []bool) error {
+func (b *binder) reduceInts(kernel string, o *arith.Reduce, reduced []bool) error {
 	d := b.DType(0)
-	if o.Mean || o.Root != op.RootNone || o.First == op.ReduceSumSquare || o.First == op.ReduceSumAbs || b.Out[0].DType != d {
+	if o.Mean || o.Root != arith.RootNone || o.First == arith.ReduceSumSquare || o.First == arith.ReduceSumAbs || b.Out[0].DType != d {
 		return device.Refuse("this reduction of integers is computed in Go")
 	}
 	list, x := reductions(b.In[0].Dims, reduced), b.in(0)
 	for i, r := range list {
-		if o.First == op.ReduceMax || o.First == op.ReduceMin {
+		if o.First == arith.ReduceMax || o.First == arith.ReduceMin {
 			if n, ok := r.n.Value(); !ok || n == 0 {
 				return device.Refuse("the extremes of %v integers are found in Go", r.n)
 			}
@@ -123,7 +124,7 @@ func (b *binder) reduceInts(kernel string, o *op.Reduce, reduced []bool) error {
 }
 
 // reduce adds a command.
-func (b *binder) reduce(r reduction, first op.Reduction, divisor graph.Dim, root op.Root, from, to tensor.DType, x, out device.Operand) error {
+func (b *binder) reduce(r reduction, first arith.Reduction, divisor graph.Dim, root arith.Root, from, to tensor.DType, x, out device.Operand) error {
 	types, half, err := b.float32Types(from, to)
 	if err != nil {
 		return err
@@ -132,7 +133,7 @@ func (b *binder) reduce(r reduction, first op.Reduction, divisor graph.Dim, root
 }
 
 // reduceWords takes the types of x and out.
-func reduceWords(r reduction, first op.Reduction, divisor graph.Dim, root op.Root, types []int, half bindings.Kernel) (w words) {
+func reduceWords(r reduction, first arith.Reduction, divisor graph.Dim, root arith.Root, types []int, half bindings.Kernel) (w words) {
 	w.dim(r.outer, r.n, r.inner)
 	w.int(int(first))
 	w.dim(divisor)
@@ -142,7 +143,7 @@ func reduceWords(r reduction, first op.Reduction, divisor graph.Dim, root op.Roo
 	return w
 }
 
-func bindGlobalPool(o *op.GlobalPool, b *binder) error {
+func bindGlobalPool(o *nn.GlobalPool, b *binder) error {
 	first, mean, ok := o.Reduction()
 	if !ok {
 		return device.Refuse("norms are computed in Go")
@@ -153,5 +154,5 @@ func bindGlobalPool(o *op.GlobalPool, b *binder) error {
 	if mean {
 		divisor = r.n
 	}
-	return b.reduce(r, first, divisor, op.RootNone, b.DType(0), b.Out[0].DType, b.in(0), b.out(0))
+	return b.reduce(r, first, divisor, arith.RootNone, b.DType(0), b.Out[0].DType, b.in(0), b.out(0))
 }

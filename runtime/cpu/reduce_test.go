@@ -9,7 +9,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/arith"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -21,18 +21,18 @@ func TestReduce(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(3, 4))
 	for _, s := range append([][3]int{{2, 0, 3}, {3, 4, 0}}, steps...) {
 		list := normals(r, volume(s[:]), 0, 2)
-		for first := op.ReduceSum; first <= op.ReduceMin; first++ {
+		for first := arith.ReduceSum; first <= arith.ReduceMin; first++ {
 			for _, d := range floatKinds {
 				x := list
-				if first == op.ReduceProd {
+				if first == arith.ReduceProd {
 					x = make([]float64, len(list))
 					for i, v := range list {
 						x[i] = 1 + v/64
 					}
 				}
-				root := op.RootNone
-				if first == op.ReduceSumSquare {
-					root = op.RootSqrt
+				root := arith.RootNone
+				if first == arith.ReduceSumSquare {
+					root = arith.RootSqrt
 				}
 				w := reduceWords(reductionOf(s), first, graph.Known(2), root, []int{floatTypes[d.t], floatTypes[d.t]}, halfFor(t, d.t))
 				// Each accumulator adds a few hundred numbers of size 4 at most.
@@ -51,23 +51,23 @@ func TestReduceSpecial(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		value float64
-		first op.Reduction
+		first arith.Reduction
 		want  float64
 	}{
-		{"largest with NaN", nan, op.ReduceMax, nan},
-		{"smallest with NaN", nan, op.ReduceMin, nan},
-		{"largest with inf", inf, op.ReduceMax, inf},
-		{"smallest with -inf", -inf, op.ReduceMin, -inf},
-		{"sum with NaN", nan, op.ReduceSum, nan},
-		{"sum with inf", inf, op.ReduceSum, inf},
-		{"absolute -inf", -inf, op.ReduceSumAbs, inf},
+		{"largest with NaN", nan, arith.ReduceMax, nan},
+		{"smallest with NaN", nan, arith.ReduceMin, nan},
+		{"largest with inf", inf, arith.ReduceMax, inf},
+		{"smallest with -inf", -inf, arith.ReduceMin, -inf},
+		{"sum with NaN", nan, arith.ReduceSum, nan},
+		{"sum with inf", inf, arith.ReduceSum, inf},
+		{"absolute -inf", -inf, arith.ReduceSumAbs, inf},
 	} {
 		for _, k := range runnable(t, "f32_reduce") {
 			for at := range n {
 				x := make([]float64, 3*n)
 				x[at] = c.value
 				for rows, s := range map[int][3]int{n: {1, n, 1}, 3: {1, 3, n}} {
-					w := reduceWords(reductionOf(s), c.first, graph.Known(1), op.RootNone, []int{0, 0}, halfFor(t, tensor.F32))
+					w := reduceWords(reductionOf(s), c.first, graph.Known(1), arith.RootNone, []int{0, 0}, halfFor(t, tensor.F32))
 					got := runOutputs(t, k, w, pool, []output{{at: 1, dtype: tensor.F32, n: s[2]}}, stored(tensor.F32, x), nil)
 					if v := got[at%s[2]]; differ([]float64{v}, []float64{c.want}, 0, 0) >= 0 {
 						t.Fatalf("%s, %s at %d of %d rows: %v", k.Variant(), c.name, at, rows, v)
@@ -81,13 +81,13 @@ func TestReduceSpecial(t *testing.T) {
 // TestReduceInfinities reduces infinities that are the identity of the reduction.
 func TestReduceInfinities(t *testing.T) {
 	pool := testPool(t)
-	for first, v := range map[op.Reduction]float64{op.ReduceMax: math.Inf(-1), op.ReduceMin: math.Inf(1)} {
+	for first, v := range map[arith.Reduction]float64{arith.ReduceMax: math.Inf(-1), arith.ReduceMin: math.Inf(1)} {
 		x := make([]float64, 37)
 		for i := range x {
 			x[i] = v
 		}
 		for _, k := range runnable(t, "f32_reduce") {
-			w := reduceWords(reductionOf([3]int{1, len(x), 1}), first, graph.Known(1), op.RootNone, []int{0, 0}, halfFor(t, tensor.F32))
+			w := reduceWords(reductionOf([3]int{1, len(x), 1}), first, graph.Known(1), arith.RootNone, []int{0, 0}, halfFor(t, tensor.F32))
 			if got := runOutputs(t, k, w, pool, []output{{at: 1, dtype: tensor.F32, n: 1}}, stored(tensor.F32, x), nil); got[0] != v {
 				t.Errorf("%s: reduction %d of infinities is %v", k.Variant(), first, got[0])
 			}
@@ -99,8 +99,8 @@ func TestReduceInfinities(t *testing.T) {
 func TestIntReduce(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(5, 6))
 	for _, s := range append([][3]int{{2, 0, 3}, {3, 4, 0}, {70000, 3, 1}}, steps...) {
-		for _, first := range []op.Reduction{op.ReduceSum, op.ReduceProd, op.ReduceMax, op.ReduceMin} {
-			if s[1] == 0 && (first == op.ReduceMax || first == op.ReduceMin) {
+		for _, first := range []arith.Reduction{arith.ReduceSum, arith.ReduceProd, arith.ReduceMax, arith.ReduceMin} {
+			if s[1] == 0 && (first == arith.ReduceMax || first == arith.ReduceMin) {
 				continue
 			}
 			intReduce[int64](t, pool, "i64_reduce", s, first, r.Int64)
@@ -109,7 +109,7 @@ func TestIntReduce(t *testing.T) {
 	}
 }
 
-func intReduce[T int32 | int64](t *testing.T, pool *bindings.Pool, kernel string, s [3]int, first op.Reduction, next func() T) {
+func intReduce[T int32 | int64](t *testing.T, pool *bindings.Pool, kernel string, s [3]int, first arith.Reduction, next func() T) {
 	t.Helper()
 	x := make([]T, volume(s[:]))
 	for i := range x {
@@ -122,17 +122,17 @@ func intReduce[T int32 | int64](t *testing.T, pool *bindings.Pool, kernel string
 			switch {
 			case k == 0:
 				want[i] = v
-			case first == op.ReduceSum:
+			case first == arith.ReduceSum:
 				want[i] += v
-			case first == op.ReduceProd:
+			case first == arith.ReduceProd:
 				want[i] *= v
-			case first == op.ReduceMax:
+			case first == arith.ReduceMax:
 				want[i] = max(want[i], v)
 			default:
 				want[i] = min(want[i], v)
 			}
 		}
-		if s[1] == 0 && first == op.ReduceProd {
+		if s[1] == 0 && first == arith.ReduceProd {
 			want[i] = 1
 		}
 	}

@@ -5,14 +5,14 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/vision"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var resizeRows = []row{rowFor("resample", bindResize)}
 
 // bindResize adds a command for each axis that changes.
-func bindResize(o *op.Resize, b *binder) error {
+func bindResize(o *vision.Resize, b *binder) error {
 	in, err := b.resizeInputs(o)
 	if err != nil {
 		return err
@@ -31,14 +31,14 @@ func bindResize(o *op.Resize, b *binder) error {
 		return b.copyAll(b.in(0), b.out(0), d, b.In[0].Dims.Len())
 	case !o.IsNearest() && wide(d) != tensor.F32:
 		return device.Refuse("%v elements are interpolated in Go", d)
-	case slices.ContainsFunc(tables, func(t *op.Resample) bool { return t.Outside != nil }):
+	case slices.ContainsFunc(tables, func(t *vision.Resample) bool { return t.Outside != nil }):
 		return device.Refuse("outputs that lie outside the input are filled in Go")
 	}
 	return b.resample(o.IsNearest(), tables)
 }
 
 // resizeInputs are the inputs behind the first whose elements count.
-func (b *binder) resizeInputs(o *op.Resize) ([]*tensor.Tensor, error) {
+func (b *binder) resizeInputs(o *vision.Resize) ([]*tensor.Tensor, error) {
 	list := make([]*tensor.Tensor, len(b.In))
 	for i := 1; i < len(list); i++ {
 		if !b.Has(i) || !o.Reads(i) || b.Shape(i).Len() == 0 {
@@ -52,7 +52,7 @@ func (b *binder) resizeInputs(o *op.Resize) ([]*tensor.Tensor, error) {
 }
 
 // resample adds the commands of the tables, with temporary values between them.
-func (b *binder) resample(nearest bool, tables []*op.Resample) error {
+func (b *binder) resample(nearest bool, tables []*vision.Resample) error {
 	d, shape := b.DType(0), b.Shape(0).Clone()
 	half, err := b.halfOf(d)
 	if err != nil {
@@ -84,7 +84,7 @@ func (b *binder) resample(nearest bool, tables []*op.Resample) error {
 	return nil
 }
 
-func (b *binder) interpolate(t *op.Resample, w words, half bindings.Kernel, x, y device.Operand) error {
+func (b *binder) interpolate(t *vision.Resample, w words, half bindings.Kernel, x, y device.Operand) error {
 	k, err := b.choose("f32_resample", w)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (b *binder) interpolate(t *op.Resample, w words, half bindings.Kernel, x, y
 }
 
 // resampleWords is nacre_f32_resample_words of csrc/resize/resize.h.
-func resampleWords(t *op.Resample, outer, inner int, x, y tensor.DType, half bindings.Kernel) words {
+func resampleWords(t *vision.Resample, outer, inner int, x, y tensor.DType, half bindings.Kernel) words {
 	var w words
 	w.int(outer, t.In, inner, t.Out, t.Taps, floatTypes[x], floatTypes[y])
 	w.part(half)
@@ -105,7 +105,7 @@ func resampleWords(t *op.Resample, outer, inner int, x, y tensor.DType, half bin
 }
 
 // nearestWords is nacre_resample_nearest_words of csrc/resize/resize.h.
-func nearestWords(t *op.Resample, outer, inner, size int) words {
+func nearestWords(t *vision.Resample, outer, inner, size int) words {
 	var w words
 	w.int(outer, t.In, inner, t.Out, size)
 	return w

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/vision"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -15,8 +15,8 @@ var resamplings = []struct{ outer, n, inner, m, taps int }{
 	{1, 1, 1, 1, 1}, {3, 5, 1, 7, 2}, {2, 9, 1, 33, 4}, {40, 64, 1, 128, 2}, {2, 7, 5, 3, 3}, {3, 8, 16, 16, 2}, {1, 10, 77, 5, 4}, {2, 300, 3, 100, 2},
 }
 
-func newResample(r *rand.Rand, n, m, taps int) *op.Resample {
-	x := &op.Resample{Taps: taps, Weights: quarters(r, taps*m), Start: make([]int32, m)}
+func newResample(r *rand.Rand, n, m, taps int) *vision.Resample {
+	x := &vision.Resample{Taps: taps, Weights: quarters(r, taps*m), Start: make([]int32, m)}
 	x.In, x.Out = n, m
 	for i := range x.Start {
 		x.Start[i] = int32(r.IntN(n - taps + 1))

@@ -6,7 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -21,7 +21,7 @@ var rnnFunctions = []string{
 
 // recurrent is the words of a recurrent network.
 type recurrent struct {
-	*op.Recurrent
+	*nn.Recurrent
 	steps, batch, input, hidden graph.Dim
 	floatType                   int
 	packed                      [2]bool // of W and R
@@ -50,7 +50,7 @@ func (r *recurrent) words() (w words) {
 	return w
 }
 
-func bindRecurrent(o *op.Recurrent, b *binder) error {
+func bindRecurrent(o *nn.Recurrent, b *binder) error {
 	x, weights := b.In[0].Dims, b.In[2].Dims
 	r := recurrent{Recurrent: o, steps: x[0], batch: x[1], input: x[2], hidden: weights[2]}
 	if o.BatchFirst {

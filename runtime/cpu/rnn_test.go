@@ -10,7 +10,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -27,7 +27,7 @@ var boundedFunctions = []string{"Tanh", "Sigmoid", "ScaledTanh", "HardSigmoid", 
 // randomRNN draws what is not in the extents: attributes and operands.
 func randomRNN(r *rand.Rand, gates, steps, batch, input, hidden int) *rnnCase {
 	coin := func() bool { return r.IntN(2) == 0 }
-	o := &op.Recurrent{Gates: gates, Directions: 1 + r.IntN(2), BatchFirst: coin()}
+	o := &nn.Recurrent{Gates: gates, Directions: 1 + r.IntN(2), BatchFirst: coin()}
 	o.Reverse = o.Directions == 1 && coin()
 	o.Linear = gates == 3 && coin()
 	clip := float32(math.Inf(1))
@@ -36,7 +36,7 @@ func randomRNN(r *rand.Rand, gates, steps, batch, input, hidden int) *rnnCase {
 	}
 	forget := gates == 4 && coin()
 	for d := range o.Cells {
-		o.Cells[d] = op.RecurrentCell{Clip: clip, InputForget: forget, Functions: [3]op.RecurrentFunction{{Name: "Sigmoid"}, {Name: "Tanh"}, {Name: "Tanh"}}}
+		o.Cells[d] = nn.RecurrentCell{Clip: clip, InputForget: forget, Functions: [3]nn.RecurrentFunction{{Name: "Sigmoid"}, {Name: "Tanh"}, {Name: "Tanh"}}}
 		if gates == 1 {
 			o.Cells[d].Functions[0].Name = "Tanh"
 		}
@@ -48,7 +48,7 @@ func randomRNN(r *rand.Rand, gates, steps, batch, input, hidden int) *rnnCase {
 			names = rnnFunctions
 		}
 		for i := range o.Cells[d].Functions {
-			o.Cells[d].Functions[i] = op.RecurrentFunction{Name: names[r.IntN(len(names))], Alpha: r.Float32(), Beta: r.Float32() / 2}
+			o.Cells[d].Functions[i] = nn.RecurrentFunction{Name: names[r.IntN(len(names))], Alpha: r.Float32(), Beta: r.Float32() / 2}
 		}
 	}
 	c := &rnnCase{recurrent: recurrent{Recurrent: o, steps: graph.Known(steps), batch: graph.Known(batch), input: graph.Known(input), hidden: graph.Known(hidden)}}
@@ -180,8 +180,8 @@ func TestRNNFunctions(t *testing.T) {
 	n := len(values)
 	for _, name := range rnnFunctions {
 		for _, clip := range []float64{inf, 2.5} {
-			o := &op.Recurrent{Gates: 1, Directions: 1}
-			o.Cells[0] = op.RecurrentCell{Clip: float32(clip), Functions: [3]op.RecurrentFunction{{Name: name, Alpha: 0.75, Beta: 1.5}}}
+			o := &nn.Recurrent{Gates: 1, Directions: 1}
+			o.Cells[0] = nn.RecurrentCell{Clip: float32(clip), Functions: [3]nn.RecurrentFunction{{Name: name, Alpha: 0.75, Beta: 1.5}}}
 			one := graph.Known(1)
 			net := recurrent{Recurrent: o, steps: one, batch: one, input: one, hidden: graph.Known(n), gemm: runnable(t, "f32_gemm")[0]}
 			in := make([][]byte, 11)

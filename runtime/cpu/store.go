@@ -2,13 +2,13 @@ package cpu
 
 import (
 	"github.com/nacre-ml/nacre/runtime/device"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/array"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var storeRows = []row{
-	inRoom(rowFor("store", func(_ *op.Shape, b *binder) error { return bindStore(b) })),
-	inRoom(rowFor("store", func(_ op.Size, b *binder) error { return bindStore(b) })),
+	inRoom(rowFor("store", func(_ *array.Shape, b *binder) error { return bindStore(b) })),
+	inRoom(rowFor("store", func(_ array.Size, b *binder) error { return bindStore(b) })),
 }
 
 // bindStore writes output 0, a scalar or vector of integers that are known as

@@ -11,6 +11,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -60,7 +61,7 @@ func TestCopiesOfAnyLength(t *testing.T) {
 		{"gather", "Gather", 13, intAttrs("axis", 1), []input{given(2, n, 3), fixed(ints(0, -1))}, dims(2, 2, 3), []int{2, 2, 3}},
 		{"trilu", "Trilu", 14, nil, []input{given(2, n, 6)}, dims(2, n, 6), []int{2, 3, 6}},
 	}
-	registry, r := op.Standard(), rand.New(rand.NewPCG(21, 22))
+	registry, r := standard.Registry(), rand.New(rand.NewPCG(21, 22))
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			node := &graph.Node{Op: tt.op, Version: tt.since, Attrs: tt.attrs, Outputs: []string{"y"}}
@@ -174,7 +175,7 @@ func TestStoreOfAnyLength(t *testing.T) {
 	testPool(t)
 	n := graph.Symbol("n")
 	node := &graph.Node{Op: "Shape", Version: 13, Inputs: []string{"x"}, Outputs: []string{"y"}}
-	o, row, err := op.Standard().New(node)
+	o, row, err := standard.Registry().New(node)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/optest"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/plan"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -60,7 +60,7 @@ func TestCancelWithinStep(t *testing.T) {
 func checkCancelled(t *testing.T, g *graph.Graph, in []tensor.Value) {
 	const attempts, most = 5, 100 * time.Millisecond
 	d := optest.Device(t)
-	p, err := plan.Compile(&graph.Model{Graph: g}, op.Standard(), d)
+	p, err := plan.Compile(&graph.Model{Graph: g}, standard.Registry(), d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,13 +60,13 @@ func (e *Executor) start(ctx context.Context, pl *plan.Plan, inputs []tensor.Val
 	r := &run{Executor: e, ctx: ctx, prof: prof, limited: e.limit > 0, budget: e.limit}
 	place, err := e.device.Enter(ctx)
 	if err != nil {
-		return nil, r.fail(pl, nil, err)
+		return nil, r.waited(pl, err)
 	}
 	defer e.device.Leave(place)
 	if err := r.watch(); err != nil {
 		return nil, err
 	}
-	defer r.end()
+	defer r.unwatch()
 	results, err := r.program(pl, inputs, st)
 	if err != nil && st != nil {
 		st.failed(pl)
@@ -83,7 +83,7 @@ type run struct {
 	ctx     context.Context
 	prof    *Profile
 	stop    device.Flag // set when ctx is done; nil when that cannot be
-	unwatch func() bool
+	watched *watched
 	limited bool
 	budget  int    // bytes left, if limited
 	taken   int    // bytes of arenas, scratch and results that frames hold
@@ -96,31 +96,6 @@ func (r *run) take(f *frame, n int) {
 	f.taken += n
 	r.taken += n
 	r.most = max(r.most, r.taken)
-}
-
-// watch has the flag set when the context is done.
-func (r *run) watch() error {
-	if r.ctx.Done() == nil {
-		return nil
-	}
-	flag, err := r.device.NewFlag()
-	if err != nil {
-		return err
-	}
-	r.stop = flag
-	r.unwatch = context.AfterFunc(r.ctx, flag.Set)
-	return nil
-}
-
-func (r *run) end() {
-	if r.stop == nil {
-		return
-	}
-	if r.unwatch() {
-		r.stop.Free()
-	}
-	r.stop = nil
-	// Else the context's goroutine sets the flag, now or later, and it must stay.
 }
 
 // program runs all stages of a program and returns its results. A stream, unless it is
@@ -183,6 +158,11 @@ func (r *run) frame(pl *plan.Plan) (*frame, error) {
 	r.budget -= f.held
 	r.take(f, len(f.arena)+len(f.scratch))
 	return f, nil
+}
+
+// waited reports a context that ended before the run began.
+func (r *run) waited(pl *plan.Plan, err error) error {
+	return r.fail(pl, nil, fmt.Errorf("it waited for other runs to end: %w", err))
 }
 
 // exceeds reports n bytes that go beyond the limit, of which left bytes are free.

@@ -34,7 +34,7 @@ type frame struct {
 	epoch int // of the idle frames when it was taken from them
 }
 
-// stringHeader is what an empty string takes in a tensor, in bytes.
+// stringHeader is the size of an empty string in a tensor, in bytes.
 const stringHeader = 16
 
 // setUp makes the frame fit the plan.
@@ -89,7 +89,7 @@ func (f *frame) resize(lengths func(symbol string) (int, bool)) error {
 	return nil
 }
 
-// shape is the extents of a value; nil when only a step finds them out.
+// shape returns the extents of a value; nil when only a step finds them out.
 func (f *frame) shape(id int) tensor.Shape {
 	s := &f.plan.Slots[id]
 	if s.Most == nil || s.Shape != nil {
@@ -156,7 +156,7 @@ func (f *frame) inherit(from *frame) {
 	}
 }
 
-// value is the value of that id as Go sees it; nil when it is not there.
+// value returns the value of that id as Go sees it; nil when it is not there.
 func (f *frame) value(id int) tensor.Value {
 	if v := f.values[id]; v != nil {
 		return v
@@ -237,7 +237,7 @@ func (f *frame) reset() {
 	f.run, f.taken = nil, 0
 }
 
-// bytes is the memory that the frame holds from run to run, outside Go's heap.
+// bytes returns the memory that the frame holds from run to run, outside Go's heap.
 func (f *frame) bytes() int {
 	n := len(f.arena) + len(f.scratch) + f.more.bytes()
 	for _, s := range f.segments {
@@ -321,6 +321,9 @@ func collect(stages []*frame) ([]tensor.Value, error) {
 		}
 		if !mine || f.shared[root] || f.shared[id] {
 			v = tensor.Replace(v, (*tensor.Tensor).Clone)
+			if t, ok := v.(*tensor.Tensor); ok && place != plan.Dynamic {
+				f.run.take(f, len(t.Bytes()))
+			}
 		}
 		list[i] = v
 	}

@@ -65,7 +65,7 @@ func span(l [2]int) string {
 	return fmt.Sprintf("%d to %d", l[0], l[1])
 }
 
-// these is Optional for a few inputs.
-func these(list ...int) func(int) bool {
+// Inputs is Optional for a few inputs.
+func Inputs(list ...int) func(int) bool {
 	return func(i int) bool { return slices.Contains(list, i) }
 }

@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// normAxis returns the axis of a value of that rank, counted from the end when
+// NormAxis returns the axis of a value of that rank, counted from the end when
 // negative, as a number in 0..rank-1.
-func normAxis(axis, rank int) (int, error) {
+func NormAxis(axis, rank int) (int, error) {
 	if axis < -rank || axis >= rank {
 		return 0, graph.Errorf(graph.ErrShape, "axis %d is not one of a value with %d axes", axis, rank)
 	}
@@ -18,12 +19,12 @@ func normAxis(axis, rank int) (int, error) {
 	return axis, nil
 }
 
-// normAxes returns the axes as numbers in 0..rank-1, in the order given. An
+// NormAxes returns the axes as numbers in 0..rank-1, in the order given. An
 // axis named twice is an error.
-func normAxes(axes []int, rank int) ([]int, error) {
+func NormAxes(axes []int, rank int) ([]int, error) {
 	list := make([]int, len(axes))
 	for i, a := range axes {
-		n, err := normAxis(a, rank)
+		n, err := NormAxis(a, rank)
 		if err != nil {
 			return nil, err
 		}
@@ -33,4 +34,31 @@ func normAxes(axes []int, rank int) ([]int, error) {
 		list[i] = n
 	}
 	return list, nil
+}
+
+// FromEnd is the extent of axis i counted from the end, the last being 1; axes
+// that are not there have extent 1.
+func FromEnd(s tensor.Shape, i int) int {
+	if i > len(s) {
+		return 1
+	}
+	return s[len(s)-i]
+}
+
+// AxisView is the extents of a value seen as [outer, n, inner]: an axis, and what stands
+// before and behind it.
+type AxisView struct{ Outer, N, Inner int }
+
+// ViewAlong is the view of a shape along one of its axes.
+func ViewAlong(shape tensor.Shape, axis int) AxisView {
+	return AxisView{shape[:axis].Len(), shape[axis], shape[axis+1:].Len()}
+}
+
+// Each calls f with the position of the first element of every stretch along the axis.
+func (s AxisView) Each(f func(at int)) {
+	for a := range s.Outer {
+		for i := range s.Inner {
+			f(a*s.N*s.Inner + i)
+		}
+	}
 }

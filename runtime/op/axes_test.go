@@ -26,7 +26,7 @@ func TestNormAxes(t *testing.T) {
 		{"twice", []int{1, -2}, 3, nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := normAxes(c.axes, c.rank)
+			got, err := NormAxes(c.axes, c.rank)
 			if (err == nil) != c.ok || !slices.Equal(got, c.want) {
 				t.Errorf("got %v, %v", got, err)
 			}

@@ -2,13 +2,14 @@ package op
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// broadcast returns the extents of the result of an elementwise operation on
+// Broadcast returns the extents of the result of an elementwise operation on
 // operands with extents a and b, aligned at the last axis; axes of extent 1
 // stretch. It returns nil when the number of axes of either is unknown, and an
 // error when two extents can never go together.
-func broadcast(a, b graph.Dims) (graph.Dims, error) {
+func Broadcast(a, b graph.Dims) (graph.Dims, error) {
 	if a == nil || b == nil {
 		return nil, nil
 	}
@@ -19,7 +20,7 @@ func broadcast(a, b graph.Dims) (graph.Dims, error) {
 	out := make(graph.Dims, len(long))
 	lead := copy(out, long[:len(long)-len(short)])
 	for i, d := range short {
-		e, ok := broadcastDim(long[lead+i], d)
+		e, ok := BroadcastDim(long[lead+i], d)
 		if !ok {
 			return nil, graph.Errorf(graph.ErrShape, "shapes %v and %v do not broadcast: axes of %v and %v elements", a, b, long[lead+i], d)
 		}
@@ -28,9 +29,9 @@ func broadcast(a, b graph.Dims) (graph.Dims, error) {
 	return out, nil
 }
 
-// broadcastDim is the rule for one axis. An extent that is not a number is
+// BroadcastDim is Broadcast of one axis. An extent that is not a number is
 // either 1 or equal to its partner, so a number other than 1 decides.
-func broadcastDim(d, e graph.Dim) (graph.Dim, bool) {
+func BroadcastDim(d, e graph.Dim) (graph.Dim, bool) {
 	switch {
 	case d.Is(1):
 		return e, true
@@ -58,14 +59,86 @@ func capOf(d, e graph.Dim) bool {
 	return ok && n > 1
 }
 
-// broadcastAll is broadcast over any number of operands, at least one.
-func broadcastAll(list ...graph.Dims) (graph.Dims, error) {
+// BroadcastAll is Broadcast over any number of operands, at least one.
+func BroadcastAll(list ...graph.Dims) (graph.Dims, error) {
 	out := list[0]
 	for _, d := range list[1:] {
 		var err error
-		if out, err = broadcast(out, d); err != nil {
+		if out, err = Broadcast(out, d); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// extentsUnder returns the extents of y and of each input, aligned at the last axis,
+// as the broadcasting kernels want them.
+func extentsUnder(y tensor.Shape, inputs ...tensor.Shape) ([]int, error) {
+	rank := len(y)
+	dims := append(make([]int, 0, rank*(1+len(inputs))), y...)
+	for _, s := range inputs {
+		for axis := range y {
+			n := 1
+			if k := axis - rank + len(s); k >= 0 {
+				n = s[k]
+			}
+			if n != 1 && n != y[axis] {
+				return nil, graph.Errorf(graph.ErrShape, "shape %v does not stretch to %v", s, y)
+			}
+			dims = append(dims, n)
+		}
+		if len(s) > rank {
+			return nil, graph.Errorf(graph.ErrShape, "shape %v does not stretch to %v", s, y)
+		}
+	}
+	return dims, nil
+}
+
+// Walker steps through the elements of a result in order and keeps the places
+// of the elements of inputs that broadcast to it.
+type Walker struct {
+	At     []int // in each input
+	index  []int
+	shape  tensor.Shape
+	stride [][]int // by axis, then input
+}
+
+// NewWalker returns a walker at the first element of a result of shape y.
+func NewWalker(y tensor.Shape, inputs ...tensor.Shape) (*Walker, error) {
+	dims, err := extentsUnder(y, inputs...)
+	if err != nil {
+		return nil, err
+	}
+	rank := len(y)
+	w := &Walker{At: make([]int, len(inputs)), index: make([]int, rank), shape: y, stride: make([][]int, rank)}
+	for axis := range w.stride {
+		w.stride[axis] = make([]int, len(inputs))
+	}
+	for k := range inputs {
+		run := 1
+		for axis := rank - 1; axis >= 0; axis-- {
+			if n := dims[(k+1)*rank+axis]; n != 1 {
+				w.stride[axis][k] = run
+				run *= n
+			}
+		}
+	}
+	return w, nil
+}
+
+// Next steps to the next element.
+func (w *Walker) Next() {
+	for axis := len(w.shape) - 1; axis >= 0; axis-- {
+		w.index[axis]++
+		for k, s := range w.stride[axis] {
+			w.At[k] += s
+		}
+		if w.index[axis] < w.shape[axis] {
+			return
+		}
+		w.index[axis] = 0
+		for k, s := range w.stride[axis] {
+			w.At[k] -= s * w.shape[axis]
+		}
+	}
 }

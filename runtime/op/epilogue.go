@@ -11,7 +11,8 @@ type Epilogue struct {
 	P, Q float64
 }
 
-func newEpilogue(name string, given []float32) (Epilogue, error) {
+// NewEpilogue is the activation of that name with the parameters given, if any.
+func NewEpilogue(name string, given []float32) (Epilogue, error) {
 	if name == "" {
 		return Epilogue{}, nil
 	}
@@ -26,14 +27,14 @@ func newEpilogue(name string, given []float32) (Epilogue, error) {
 	return Epilogue{Func: a.Kernel, P: float64(p), Q: float64(q)}, nil
 }
 
-// readEpilogue reads what follows an operator of com.microsoft: a value Z is added,
+// ReadEpilogue reads what follows an operator of com.microsoft: a value Z is added,
 // input 3, then comes the function that attribute activation names.
-func readEpilogue(n *Node) (Epilogue, error) {
-	return newEpilogue(n.Str("activation", ""), n.Floats("activation_params"))
+func ReadEpilogue(n *Node) (Epilogue, error) {
+	return NewEpilogue(n.Str("activation", ""), n.Floats("activation_params"))
 }
 
-// checkAddend reports a Z that cannot be added to the output.
-func checkAddend(c *Infer, d tensor.DType) error {
+// CheckAddend reports a Z that cannot be added to the output.
+func CheckAddend(c *Infer, d tensor.DType) error {
 	if !c.Has(3) {
 		return nil
 	}

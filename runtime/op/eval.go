@@ -133,3 +133,6 @@ func integerTensor(d tensor.DType, shape tensor.Shape, list []graph.Dim) *tensor
 	}
 	return t
 }
+
+// SequenceOf is the type of sequences of elem.
+func SequenceOf(elem graph.Type) graph.Type { return graph.Type{Kind: graph.SequenceType, Elem: &elem} }

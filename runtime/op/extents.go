@@ -1,28 +1,28 @@
 package op
 
 import (
-	"fmt"
+	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// maxInts bounds the integer vectors that Infer looks at and passes on: shapes
+// MaxInts bounds the integer vectors that Infer looks at and passes on: shapes
 // and what they are computed from are short, tables are not.
-const maxInts = 1024
+const MaxInts = 1024
 
-// shortInts is IntVec for vectors short enough to belong to a shape.
-func (v *Value) shortInts() ([]graph.Dim, bool) {
-	if v == nil || v.Const != nil && (v.Const.Len() > maxInts || !v.DType.IsInteger()) {
+// ShortInts is IntVec for vectors short enough to belong to a shape.
+func (v *Value) ShortInts() ([]graph.Dim, bool) {
+	if v == nil || v.Const != nil && (v.Const.Len() > MaxInts || !v.DType.IsInteger()) {
 		return nil, false
 	}
 	return v.IntVec()
 }
 
-// knownInts returns the elements of an integer scalar or vector that are all
+// KnownInts returns the elements of an integer scalar or vector that are all
 // numbers.
-func (v *Value) knownInts() ([]int, bool) {
-	list, ok := v.shortInts()
+func (v *Value) KnownInts() ([]int, bool) {
+	list, ok := v.ShortInts()
 	if !ok {
 		return nil, false
 	}
@@ -37,31 +37,31 @@ func (v *Value) knownInts() ([]int, bool) {
 
 // checkIndex reports a value that cannot hold axes, extents or indices.
 func (v *Value) checkIndex() error {
-	if v.DType != tensor.Invalid && !isIndex(v.DType) {
+	if v.DType != tensor.Invalid && !IsIndex(v.DType) {
 		return graph.Errorf(graph.ErrShape, "%v where int32 or int64 is needed", v.Type)
 	}
 	return nil
 }
 
-// axesIn is knownInts of an input that holds axes or counts of them.
-func (v *Value) axesIn() (list []int, ok bool, err error) {
+// KnownAxes is KnownInts of an input that holds axes or counts of them.
+func (v *Value) KnownAxes() (list []int, ok bool, err error) {
 	if err := v.checkIndex(); err != nil {
 		return nil, false, err
 	}
-	list, ok = v.knownInts()
+	list, ok = v.KnownInts()
 	return list, ok, nil
 }
 
-// extentsIn returns the elements of a vector that stands for extents, unknown
+// Extents returns the elements of a vector that stands for extents, unknown
 // ones where only their count is known; nil when not even that is.
-func (v *Value) extentsIn() (graph.Dims, error) {
+func (v *Value) Extents() (graph.Dims, error) {
 	if err := v.checkIndex(); err != nil {
 		return nil, err
 	}
 	if rank, ok := v.Rank(); ok && rank != 1 {
 		return nil, graph.Errorf(graph.ErrShape, "a shape is given as %v, not as a vector", v.Type)
 	}
-	if v.Const != nil && v.Const.Len() > maxInts {
+	if v.Const != nil && v.Const.Len() > MaxInts {
 		return nil, graph.Errorf(graph.ErrShape, "a shape with %d axes", v.Const.Len())
 	}
 	if list, ok := v.IntVec(); ok {
@@ -69,7 +69,7 @@ func (v *Value) extentsIn() (graph.Dims, error) {
 	}
 	if rank, ok := v.Rank(); ok && rank == 1 {
 		if n, ok := v.Dims[0].Value(); ok {
-			if n > maxInts {
+			if n > MaxInts {
 				return nil, graph.Errorf(graph.ErrShape, "a shape with %d axes", n)
 			}
 			return graph.UnknownDims(n), nil
@@ -78,17 +78,17 @@ func (v *Value) extentsIn() (graph.Dims, error) {
 	return nil, nil
 }
 
-// setInts says what is known of the elements of output i, a scalar or vector of
+// SetInts says what is known of the elements of output i, a scalar or vector of
 // integers.
-func (c *Infer) setInts(i int, list []graph.Dim) {
-	if i < len(c.Out) && list != nil && len(list) <= maxInts {
+func (c *Infer) SetInts(i int, list []graph.Dim) {
+	if i < len(c.Out) && list != nil && len(list) <= MaxInts {
 		c.Out[i].Ints = list
 	}
 }
 
-// joinDim returns what is known of an extent of which both a and b are known;
+// JoinDim returns what is known of an extent of which both a and b are known;
 // ok is false when they contradict each other.
-func joinDim(a, b graph.Dim) (d graph.Dim, ok bool) {
+func JoinDim(a, b graph.Dim) (d graph.Dim, ok bool) {
 	switch {
 	case a.IsKnown() && b.IsKnown():
 		return a, a.Same(b)
@@ -98,33 +98,38 @@ func joinDim(a, b graph.Dim) (d graph.Dim, ok bool) {
 	return a, true
 }
 
-// product returns a·b for extents that are not negative, and an error when it
+// MulDim returns a·b for extents that are not negative, and an error when it
 // does not fit an int.
-func product(a, b graph.Dim) (graph.Dim, error) {
+func MulDim(a, b graph.Dim) (graph.Dim, error) {
 	x, okx := a.Value()
 	y, oky := b.Value()
-	if okx && oky && x > 0 && y > 0 && x > maxExtent/y {
+	if okx && oky && x > 0 && y > 0 && x > math.MaxInt/y {
 		return graph.Dim{}, graph.Errorf(graph.ErrShape, "an extent of %d times %d elements", x, y)
 	}
 	return a.Mul(b), nil
 }
 
-const maxExtent = int(^uint(0) >> 1)
-
-// wantShape reports an output whose memory has another shape than the inputs
-// ask for, as when a shape is computed anew for every run.
-func wantShape(out *tensor.Tensor, shape tensor.Shape) error {
-	if !out.Shape().Equal(shape) {
-		return fmt.Errorf("output is %v where the inputs ask for %v", out, shape)
-	}
-	return nil
-}
-
-// joinDims returns the extents of the parts one after the other; never nil.
-func joinDims(parts ...graph.Dims) graph.Dims {
+// JoinDims returns the extents of the parts one after the other; never nil.
+func JoinDims(parts ...graph.Dims) graph.Dims {
 	out := graph.Dims{}
 	for _, p := range parts {
 		out = append(out, p...)
 	}
 	return out
 }
+
+// IsIndex reports whether axes, extents and indices may have that element type.
+func IsIndex(d tensor.DType) bool { return d == tensor.I64 || d == tensor.I32 }
+
+// SameTypes reports inputs whose element types differ from that of the first, which must be there.
+func SameTypes(in []*Value) error {
+	for i, v := range in {
+		if v != nil && v.DType != in[0].DType {
+			return graph.Errorf(graph.ErrShape, "inputs 0 and %d have element types %v and %v, which must be equal", i, in[0].DType, v.DType)
+		}
+	}
+	return nil
+}
+
+// IsSymbol reports whether d is an expression that cannot be negative.
+func IsSymbol(d graph.Dim) bool { return !d.IsKnown() && d.NonNegative() }

@@ -1,8 +1,6 @@
 package op
 
 import (
-	"unsafe"
-
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -10,21 +8,16 @@ import (
 // Operators compute 16-bit floats in float32. Elements are widened, run by run where
 // an operator can be cut (strip), and results are rounded once.
 
-// computesInF32 reports whether d is one of the floats that are computed in float32.
-func computesInF32(d tensor.DType) bool {
-	return d == tensor.F32 || d == tensor.F16 || d == tensor.BF16
-}
-
-// floats returns the elements of a narrow float tensor: its own if they are
+// Floats returns the elements of a narrow float tensor: its own if they are
 // float32, else a widened copy. A tensor left out has none.
-func (c *Run) floats(t *tensor.Tensor) ([]float32, error) {
+func (c *Run) Floats(t *tensor.Tensor) ([]float32, error) {
 	if t == nil || t.Len() == 0 {
 		return nil, nil
 	}
 	if t.DType() == tensor.F32 {
 		return tensor.View[float32](t), nil
 	}
-	wide, err := c.scratchFloats(t.Len())
+	wide, err := c.ScratchFloats(t.Len())
 	if err != nil {
 		return nil, err
 	}
@@ -60,59 +53,53 @@ func narrowFloats(t *tensor.Tensor, at int, list []float32) {
 	}
 }
 
-// scratchFloats returns n floats, not cleared, for use until Run returns.
-func (c *Run) scratchFloats(n int) ([]float32, error) {
-	b, err := c.Mem.Scratch(tensor.F32.Bytes(n))
-	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4), err
-}
-
-// floatsFor returns where the elements of a narrow float output are to be
-// computed: its own memory if they are float32, else scratch that putFloats
+// FloatsFor returns where the elements of a narrow float output are to be
+// computed: its own memory if they are float32, else scratch that PutFloats
 // rounds from. An output left out has nowhere.
-func (c *Run) floatsFor(t *tensor.Tensor) ([]float32, error) {
+func (c *Run) FloatsFor(t *tensor.Tensor) ([]float32, error) {
 	if t == nil || t.Len() == 0 {
 		return nil, nil
 	}
 	if t.DType() == tensor.F32 {
 		return tensor.View[float32](t), nil
 	}
-	return c.scratchFloats(t.Len())
+	return c.ScratchFloats(t.Len())
 }
 
-// putFloats stores what was computed in the memory that floatsFor gave for t.
-func (c *Run) putFloats(t *tensor.Tensor, wide []float32) {
+// PutFloats stores what was computed in the memory that FloatsFor gave for t.
+func (c *Run) PutFloats(t *tensor.Tensor, wide []float32) {
 	if t != nil && t.Len() > 0 && t.DType() != tensor.F32 {
 		narrowFloats(t, 0, wide[:t.Len()])
 	}
 }
 
-// given is input i; nil where it is left out.
-func given(c *Run, i int) *tensor.Tensor {
+// Given is input i; nil where it is left out.
+func (c *Run) Given(i int) *tensor.Tensor {
 	if c.Has(i) {
 		return c.In[i]
 	}
 	return nil
 }
 
-// output returns output i, which it makes if Infer could not tell its shape.
-func (c *Run) output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
+// Output returns output i, which it makes if Infer could not tell its shape.
+func (c *Run) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
 	if t := c.Out[i]; t != nil {
 		return t, nil
 	}
 	return c.Alloc(i, d, shape)
 }
 
-// floatsInOut is floats of input 0 and floatsFor of output 0.
-func (c *Run) floatsInOut() (x, out []float32, err error) {
-	if x, err = c.floats(c.In[0]); err == nil {
-		out, err = c.floatsFor(c.Out[0])
+// FloatsInOut is Floats of input 0 and FloatsFor of output 0.
+func (c *Run) FloatsInOut() (x, out []float32, err error) {
+	if x, err = c.Floats(c.In[0]); err == nil {
+		out, err = c.FloatsFor(c.Out[0])
 	}
 	return x, out, err
 }
 
-// doubles returns the elements of a float tensor as float64: its own if they are
+// Doubles returns the elements of a float tensor as float64: its own if they are
 // that. A tensor left out has none.
-func doubles(t *tensor.Tensor) []float64 {
+func Doubles(t *tensor.Tensor) []float64 {
 	if t == nil {
 		return nil
 	}
@@ -120,16 +107,17 @@ func doubles(t *tensor.Tensor) []float64 {
 	case tensor.F64:
 		return tensor.View[float64](t)
 	case tensor.F32:
-		return converted(tensor.View[float32](t), func(v float32) float64 { return float64(v) })
+		return Convert(tensor.View[float32](t), func(v float32) float64 { return float64(v) })
 	case tensor.F16:
-		return converted(tensor.View[packed.F16](t), func(v packed.F16) float64 { return float64(v.Float32()) })
+		return Convert(tensor.View[packed.F16](t), func(v packed.F16) float64 { return float64(v.Float32()) })
 	case tensor.BF16:
-		return converted(tensor.View[packed.BF16](t), func(v packed.BF16) float64 { return float64(v.Float32()) })
+		return Convert(tensor.View[packed.BF16](t), func(v packed.BF16) float64 { return float64(v.Float32()) })
 	}
 	return nil
 }
 
-func converted[T, U any](s []T, to func(T) U) []U {
+// Convert returns the results of a function of each element.
+func Convert[T, U any](s []T, to func(T) U) []U {
 	list := make([]U, len(s))
 	for i, v := range s {
 		list[i] = to(v)
@@ -137,9 +125,9 @@ func converted[T, U any](s []T, to func(T) U) []U {
 	return list
 }
 
-// putDoubles rounds numbers to the elements of a float tensor; nothing happens
+// PutDoubles rounds numbers to the elements of a float tensor; nothing happens
 // to one left out.
-func putDoubles(t *tensor.Tensor, list []float64) {
+func PutDoubles(t *tensor.Tensor, list []float64) {
 	if t == nil {
 		return
 	}
@@ -159,4 +147,12 @@ func putDoubles(t *tensor.Tensor, list []float64) {
 			out[i] = packed.ToBF16(float32(list[i]))
 		}
 	}
+}
+
+// Given is input i; nil where it is left out.
+func (c *Infer) Given(i int) *Value {
+	if c.Has(i) {
+		return c.In[i]
+	}
+	return nil
 }

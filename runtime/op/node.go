@@ -112,6 +112,33 @@ func (n *Node) Tensor(name string) *tensor.Tensor {
 	return nil
 }
 
+// Sparse returns an attribute, or nil if it is not there.
+func (n *Node) Sparse(name string) *graph.SparseTensor {
+	if a := n.attr(name, graph.AttrSparse); a != nil {
+		return a.Sparse
+	}
+	return nil
+}
+
+// Graph notes that an attribute of the node is a graph that the op runs by Body.
+func (n *Node) Graph(name string) error {
+	if n.attr(name, graph.AttrGraph) == nil && n.err == nil {
+		return graph.Errorf(graph.ErrFormat, "attribute %q, a graph, is missing", name)
+	}
+	return n.err
+}
+
+// Type returns an attribute, or nil if it is not there.
+func (n *Node) Type(name string) *graph.Type {
+	if a := n.attr(name, graph.AttrType); a != nil {
+		return a.Type
+	}
+	return nil
+}
+
+// Err is the first error of the attributes read so far.
+func (n *Node) Err() error { return n.err }
+
 // Ignore names attributes that change nothing, such as consumed_inputs, which
 // opset 1 used for memory hints.
 func (n *Node) Ignore(names ...string) { n.asked = append(n.asked, names...) }

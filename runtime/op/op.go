@@ -1,8 +1,9 @@
 // Package op gives nodes their meaning. An operator is one Row: its name and
 // versions, its element types, its memory rules, and a constructor that reads a
-// node's attributes. Each family of operators is one file with, in this order,
-// attributes, shape rule, execution, rows. Nothing about an operator's meaning
-// is written anywhere else.
+// node's attributes. This package holds what all operators share. Each family of
+// operators is a package below it; a file there has, in this order, attributes, shape
+// rule, execution, rows. Package standard lists the families. Nothing about an
+// operator's meaning is written anywhere else.
 package op
 
 import (
@@ -62,30 +63,6 @@ type Row struct {
 	Impure bool
 	New    func(n *Node) (Op, error)
 }
-
-// Types is a set of element types.
-type Types []tensor.DType
-
-// Has reports whether d is in the set.
-func (t Types) Has(d tensor.DType) bool { return t == nil || slices.Contains(t, d) }
-
-// String lists the names.
-func (t Types) String() string {
-	if t == nil {
-		return "any"
-	}
-	return fmt.Sprint([]tensor.DType(t))
-}
-
-// Sets of element types that many rows share.
-var (
-	floats   = Types{tensor.F32, tensor.F64, tensor.F16, tensor.BF16}
-	signed   = Types{tensor.I8, tensor.I16, tensor.I32, tensor.I64}
-	unsigned = Types{tensor.U8, tensor.U16, tensor.U32, tensor.U64}
-	integers = slices.Concat(signed, unsigned)
-	numeric  = slices.Concat(floats, integers)
-	boolean  = Types{tensor.Bool}
-)
 
 // Value is what is known of an operand before it is computed.
 type Value struct {

@@ -13,19 +13,6 @@ import (
 // change while sessions use it.
 type Registry struct{ rows map[string]*Row }
 
-// Standard returns a registry of the operators that this package implements.
-func Standard() *Registry {
-	r := &Registry{rows: map[string]*Row{}}
-	for _, family := range families() {
-		for _, row := range family {
-			if err := r.Register(row); err != nil {
-				panic(err)
-			}
-		}
-	}
-	return r
-}
-
 // Register adds an operator. Its domain and name must not be taken, and it must
 // have a version and a constructor.
 func (r *Registry) Register(row Row) error {

@@ -11,14 +11,14 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/optimize"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-var operators = sync.OnceValue(op.Standard)
+var operators = sync.OnceValue(standard.Registry)
 
-func standard(op string, in []string, out string, attrs ...*graph.Attr) *graph.Node {
+func standardNode(op string, in []string, out string, attrs ...*graph.Attr) *graph.Node {
 	return &graph.Node{Name: "n_" + out, Op: op, Version: 18, Inputs: in, Outputs: []string{out}, Attrs: attrs}
 }
 
@@ -156,7 +156,7 @@ func TestDerivatives(t *testing.T) {
 			m := &graph.Model{Graph: &graph.Graph{Nodes: []*graph.Node{
 				gradientOf("y", xs, xs, first),
 				gradientOf("da", xs, xs, second),
-				standard(tt.op, tt.in, "f", tt.attrs...), standard("Mul", []string{"f", "f"}, "y"),
+				standardNode(tt.op, tt.in, "f", tt.attrs...), standardNode("Mul", []string{"f", "f"}, "y"),
 			}}}
 			expanded, err := optimize.Run(m, optimize.Required(), contextOf(operators()))
 			if err != nil {
@@ -197,7 +197,7 @@ func compareDerivatives(t *testing.T, m *graph.Model, values map[string]*tensor.
 func TestGradientElsewhere(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	m := &graph.Model{Graph: &graph.Graph{Nodes: []*graph.Node{
-		standard("Mul", []string{"a", "a"}, "h"), standard("Mul", []string{"h", "b"}, "y"),
+		standardNode("Mul", []string{"a", "a"}, "h"), standardNode("Mul", []string{"h", "b"}, "y"),
 		gradientOf("y", []string{"h", "b"}, []string{"p", "q"}, []string{"", "db"}),
 		gradientOf("y", []string{"b", "c"}, []string{"b", "c"}, []string{"", "dc"}),
 	}}}
@@ -227,12 +227,12 @@ func TestGradientRefused(t *testing.T) {
 		kind  error
 		nodes []*graph.Node
 	}{
-		{"operator without a rule", graph.ErrUnsupported, []*graph.Node{standard("Erf", []string{"a"}, "y"), gradientOf("y", []string{"a"}, []string{"a"}, []string{"d"})}},
+		{"operator without a rule", graph.ErrUnsupported, []*graph.Node{standardNode("Erf", []string{"a"}, "y"), gradientOf("y", []string{"a"}, []string{"a"}, []string{"d"})}},
 		{"no such value", graph.ErrFormat, []*graph.Node{gradientOf("y", []string{"a"}, []string{"a"}, []string{"d"})}},
-		{"too few inputs", graph.ErrFormat, []*graph.Node{standard("Neg", []string{"a"}, "y"), gradientOf("y", []string{"a", "b"}, []string{"a"}, []string{"d"})}},
-		{"circle", graph.ErrFormat, []*graph.Node{standard("Mul", []string{"a", "d"}, "y"), gradientOf("y", []string{"a"}, []string{"a"}, []string{"d"})}},
+		{"too few inputs", graph.ErrFormat, []*graph.Node{standardNode("Neg", []string{"a"}, "y"), gradientOf("y", []string{"a", "b"}, []string{"a"}, []string{"d"})}},
+		{"circle", graph.ErrFormat, []*graph.Node{standardNode("Mul", []string{"a", "d"}, "y"), gradientOf("y", []string{"a"}, []string{"a"}, []string{"d"})}},
 		{"ambiguous sum", graph.ErrUnsupported, []*graph.Node{
-			standard("Einsum", []string{"a", "a"}, "y", &graph.Attr{Name: "equation", Kind: graph.AttrString, Str: []byte("ij,jk")}),
+			standardNode("Einsum", []string{"a", "a"}, "y", &graph.Attr{Name: "equation", Kind: graph.AttrString, Str: []byte("ij,jk")}),
 			gradientOf("y", []string{"a"}, []string{"a"}, []string{"d"})}},
 	} {
 		m := &graph.Model{Graph: &graph.Graph{Nodes: tt.nodes}}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/optimize"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -22,7 +22,7 @@ func TestFoldChain(t *testing.T) {
 	}
 	g.Outputs = []*graph.Value{{Name: fmt.Sprint("v", links)}}
 	m := &graph.Model{File: "chain", Graph: g, Opsets: []graph.Opset{{Version: 13}}}
-	m, err := optimize.Run(m, optimize.Passes(), contextOf(op.Standard()))
+	m, err := optimize.Run(m, optimize.Passes(), contextOf(standard.Registry()))
 	if err != nil {
 		t.Fatal(err)
 	}

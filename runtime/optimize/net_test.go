@@ -8,7 +8,7 @@ import (
 
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/optimize"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -153,7 +153,7 @@ func (b *net) run(t *testing.T, passes bool) []*tensor.Tensor {
 
 func (b *net) optimized(t *testing.T) *graph.Model {
 	t.Helper()
-	m, err := optimize.Run(b.model(), optimize.Passes(), contextOf(op.Standard()))
+	m, err := optimize.Run(b.model(), optimize.Passes(), contextOf(standard.Registry()))
 	if err != nil {
 		t.Fatal(err)
 	}

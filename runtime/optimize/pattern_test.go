@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -31,7 +32,7 @@ func matcherOf(constants map[string]float64, nodes ...[]string) *matcher {
 	eval := func(n *graph.Node, _ []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return nil, fmt.Errorf("%s is not evaluated", n.Op)
 	}
-	return newMatcher(newScope(Context{Registry: op.Standard(), Eval: eval}, m, g, nil, newNames(m)))
+	return newMatcher(newScope(Context{Registry: standard.Registry(), Eval: eval}, m, g, nil, newNames(m)))
 }
 
 func TestPatterns(t *testing.T) {

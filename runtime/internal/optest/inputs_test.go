@@ -11,12 +11,13 @@ import (
 	cpudevice "github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 )
 
 // TestNeededInputs leaves out each input that a version of an operator needs, as ""
 // and by ending the list before it, in nodes of every row.
 func TestNeededInputs(t *testing.T) {
-	registry := op.Standard()
+	registry := standard.Registry()
 	for name, row := range Rows() {
 		for _, version := range row.Since {
 			takes := row.Arity(version)
@@ -57,13 +58,13 @@ func TestNeededInputs(t *testing.T) {
 // be refused, and never meets a defect.
 func TestInputsLeftOut(t *testing.T) {
 	testenv.Need(t, bindings.Available())
-	registry, rows := op.Standard(), Rows()
+	registry, rows := standard.Registry(), Rows()
 	met := map[string]bool{}
 	for _, c := range Cases() {
-		row := rows[c.key()]
+		row := rows[c.Key()]
 		for _, version := range c.Versions(row) {
 			for i, x := range c.In {
-				id := fmt.Sprint(c.key(), version, i, c.Note, len(c.In), len(c.Attrs))
+				id := fmt.Sprint(c.Key(), version, i, c.Note, len(c.In), len(c.Attrs))
 				if x == nil || c.Fails != nil || met[id] {
 					continue
 				}

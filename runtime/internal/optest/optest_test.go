@@ -12,7 +12,9 @@ import (
 	cpudevice "github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/optest/cases"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -69,7 +71,7 @@ func TestCPU(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, all := op.Standard(), bindings.DetectISA()
+	registry, all := standard.Registry(), bindings.DetectISA()
 	for _, setting := range []struct {
 		name    string
 		isa     bindings.ISA
@@ -92,8 +94,8 @@ func TestCPU(t *testing.T) {
 // TestInPlace gives output 0 the memory of every input that it may take over.
 func TestInPlace(t *testing.T) {
 	testenv.Need(t, bindings.Available())
-	d := &cpu{registry: op.Standard(), isa: bindings.DetectISA()}
-	eachCase(func(c *Case, row *op.Row, version int) {
+	d := &cpu{registry: standard.Registry(), isa: bindings.DetectISA()}
+	eachCase(func(c *cases.Case, row *op.Row, version int) {
 		for _, k := range row.InPlace {
 			if c.Fails != nil || k >= len(c.In) || c.In[k] == nil || c.Want[0] == nil || c.In[k].DType() == tensor.String {
 				continue
@@ -113,8 +115,8 @@ func TestInPlace(t *testing.T) {
 // TestInputsStay checks that operators do not write to their inputs.
 func TestInputsStay(t *testing.T) {
 	testenv.Need(t, bindings.Available())
-	d := &cpu{registry: op.Standard(), isa: bindings.DetectISA()}
-	eachCase(func(c *Case, row *op.Row, version int) {
+	d := &cpu{registry: standard.Registry(), isa: bindings.DetectISA()}
+	eachCase(func(c *cases.Case, row *op.Row, version int) {
 		before := make([]*tensor.Tensor, len(c.In))
 		for i, x := range c.In {
 			if x != nil {
@@ -133,8 +135,8 @@ func TestInputsStay(t *testing.T) {
 // TestMemoryFails makes every request for memory fail once.
 func TestMemoryFails(t *testing.T) {
 	testenv.Need(t, bindings.Available())
-	d := &cpu{registry: op.Standard(), isa: bindings.DetectISA()}
-	eachCase(func(c *Case, row *op.Row, version int) {
+	d := &cpu{registry: standard.Registry(), isa: bindings.DetectISA()}
+	eachCase(func(c *cases.Case, row *op.Row, version int) {
 		if c.Fails != nil {
 			return
 		}
@@ -153,10 +155,10 @@ func TestMemoryFails(t *testing.T) {
 
 // eachCase calls f for every case of an operator that has a row, in its first
 // version.
-func eachCase(f func(c *Case, row *op.Row, version int)) {
+func eachCase(f func(c *cases.Case, row *op.Row, version int)) {
 	rows := Rows()
 	for _, c := range Cases() {
-		if row := rows[c.key()]; row != nil {
+		if row := rows[c.Key()]; row != nil {
 			if v := c.Versions(row); len(v) > 0 {
 				f(c, row, v[0])
 			}
@@ -169,7 +171,7 @@ func eachCase(f func(c *Case, row *op.Row, version int)) {
 func TestCasesAreWhole(t *testing.T) {
 	rows := Rows()
 	for _, c := range Cases() {
-		row := rows[c.key()]
+		row := rows[c.Key()]
 		switch {
 		case (c.Want == nil) == (c.Fails == nil):
 			t.Errorf("%s: one of Want and Fails must be there", c.Name())
@@ -193,14 +195,14 @@ func TestEveryRowHasCases(t *testing.T) {
 	rows := Rows()
 	covered := map[string]*seen{}
 	for _, c := range Cases() {
-		row := rows[c.key()]
+		row := rows[c.Key()]
 		if row == nil {
 			continue
 		}
-		s := covered[c.key()]
+		s := covered[c.Key()]
 		if s == nil {
 			s = &seen{map[int]bool{}, map[tensor.DType]bool{}}
-			covered[c.key()] = s
+			covered[c.Key()] = s
 		}
 		for _, v := range c.Versions(row) {
 			s.versions[v] = s.versions[v] || c.Fails == nil

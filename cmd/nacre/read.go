@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// readFile reads a regular file of at most so many bytes. Devices and pipes, which may
+// have no end, are errors.
+func readFile(path string, most int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	if info.Size() > most {
+		return nil, fmt.Errorf("%s has %d bytes; %d are the most", path, info.Size(), most)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data := make([]byte, info.Size())
+	if _, err := io.ReadFull(f, data); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return data, nil
+}
+
+const (
+	anySize        = math.MaxInt64
+	mostOfPicture  = 256 << 20
+	mostOfSettings = 1 << 20
+	// mostOfHeader bounds what a .npy or .pb file has beside elements, of which each
+	// takes mostOfElement bytes at most: a negative integer in a TensorProto.
+	mostOfHeader, mostOfElement = 64 << 10, 16
+)
+
+// mostOf returns the most bytes of a file with a value of that type.
+func mostOf(v nacre.Info) int64 {
+	if v.Kind != nacre.TensorKind || v.DType.Bits() == 0 || v.Shape == nil {
+		return anySize
+	}
+	shape := make(tensor.Shape, len(v.Shape))
+	for i, d := range v.Shape {
+		if d.Open() {
+			return anySize
+		}
+		shape[i] = d.Size
+	}
+	if shape.Check() != nil || shape.Len() > (anySize-mostOfHeader)/mostOfElement {
+		return anySize
+	}
+	return mostOfHeader + mostOfElement*int64(shape.Len())
+}

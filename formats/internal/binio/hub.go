@@ -1,0 +1,39 @@
+package binio
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Blob returns the folder and the name of the file that a link in a cache of Hugging Face
+// stands for, a link of that name in the folder root, which has that path; ok is false for
+// everything else. Such a cache keeps the files of a
+// repository in the folder blobs. Its folder snapshots/REVISION has links to them, which
+// go up to the repository and down to one blob and nowhere else:
+// ../../blobs/NAME, with one ".." more in each folder below.
+//
+// https://huggingface.co/docs/huggingface_hub/guides/manage-cache
+func Blob(root *os.Root, path, name string) (folder, blob string, ok bool) {
+	link, err := root.Readlink(name)
+	if err != nil {
+		return "", "", false
+	}
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return "", "", false
+	}
+	parts := strings.Split(filepath.ToSlash(path), "/")
+	slices.Reverse(parts)
+	below := slices.Index(parts, "snapshots") // folders below snapshots
+	if below < 1 {
+		return "", "", false
+	}
+	up := strings.Repeat("../", below+1)
+	blob, ok = strings.CutPrefix(filepath.ToSlash(link), up+"blobs/")
+	if !ok || blob == "" || blob == "." || blob == ".." || strings.Contains(blob, "/") {
+		return "", "", false
+	}
+	return filepath.Join(path, filepath.FromSlash(up), "blobs"), blob, true
+}

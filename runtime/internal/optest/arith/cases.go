@@ -1,0 +1,21 @@
+// Package arith has the cases of the operators in runtime/op/arith.
+package arith
+
+import "github.com/nacre-ml/nacre/runtime/internal/optest/cases"
+
+// Cases lists what makes the cases of the family.
+func Cases() []func(*cases.Suite) {
+	return []func(*cases.Suite){
+		castCases,
+		einsumCases,
+		eltwiseCases,
+		fusedCases,
+		inverseCases,
+		logicCases,
+		matmulCases,
+		reduceCases,
+		sortCases,
+		sumLikeCases,
+		uniqueMicrosoftCases,
+	}
+}

@@ -1,0 +1,12 @@
+// Package attention has the cases of the operators in runtime/op/attention.
+package attention
+
+import "github.com/nacre-ml/nacre/runtime/internal/optest/cases"
+
+// Cases lists what makes the cases of the family.
+func Cases() []func(*cases.Suite) {
+	return []func(*cases.Suite){
+		attentionCases,
+		projectedCases,
+	}
+}

@@ -1,0 +1,12 @@
+// Package ml has the cases of the operators in runtime/op/ml.
+package ml
+
+import "github.com/nacre-ml/nacre/runtime/internal/optest/cases"
+
+// Cases lists what makes the cases of the family.
+func Cases() []func(*cases.Suite) {
+	return []func(*cases.Suite){
+		distanceCases,
+		mlCases,
+	}
+}

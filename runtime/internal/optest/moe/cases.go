@@ -1,0 +1,9 @@
+// Package moe has the cases of the operators in runtime/op/moe.
+package moe
+
+import "github.com/nacre-ml/nacre/runtime/internal/optest/cases"
+
+// Cases lists what makes the cases of the family.
+func Cases() []func(*cases.Suite) {
+	return []func(*cases.Suite){expertCases}
+}

@@ -1,0 +1,15 @@
+// Package quant has the cases of the operators in runtime/op/quant.
+package quant
+
+import "github.com/nacre-ml/nacre/runtime/internal/optest/cases"
+
+// Cases lists what makes the cases of the family.
+func Cases() []func(*cases.Suite) {
+	return []func(*cases.Suite){
+		nbitsCases,
+		byteCases,
+		scaleCases,
+		fusedCases,
+		lstmCases,
+	}
+}

@@ -1,0 +1,9 @@
+// Package signal has the cases of the operators in runtime/op/signal.
+package signal
+
+import "github.com/nacre-ml/nacre/runtime/internal/optest/cases"
+
+// Cases lists what makes the cases of the family.
+func Cases() []func(*cases.Suite) {
+	return []func(*cases.Suite){signalCases}
+}

@@ -1,0 +1,13 @@
+// Package vision has the cases of the operators in runtime/op/vision.
+package vision
+
+import "github.com/nacre-ml/nacre/runtime/internal/optest/cases"
+
+// Cases lists what makes the cases of the family.
+func Cases() []func(*cases.Suite) {
+	return []func(*cases.Suite){
+		imageCases,
+		resizeCases,
+		sampleCases,
+	}
+}

@@ -1,0 +1,52 @@
+package arith
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// bitCast takes the bits of elements for elements of another type of the same
+// width. What becomes a bool is true unless it is 0.
+type bitCast struct{ to tensor.DType }
+
+func newBitCast(n *op.Node) (op.Op, error) {
+	to, err := op.ElementType(n.Int("to", 0))
+	if err != nil {
+		return nil, graph.Errorf(graph.ErrFormat, "attribute to: %w", err)
+	}
+	if to == tensor.String {
+		return nil, graph.Errorf(graph.ErrFormat, "attribute to is string, which has no bits")
+	}
+	return &bitCast{to}, nil
+}
+
+// Infer keeps the shape.
+func (o *bitCast) Infer(c *op.Infer) error {
+	if from := c.In[0].DType; from.Bits() != o.to.Bits() {
+		return graph.Errorf(graph.ErrShape, "elements of type %v are not as wide as those of type %v", from, o.to)
+	}
+	c.Set(0, o.to, c.In[0].Dims)
+	return nil
+}
+
+// Run computes the output, which may lie over the input.
+func (o *bitCast) Run(c *op.Run) error {
+	to := c.Out[0].Bytes()
+	copy(to, c.In[0].Bytes())
+	if o.to == tensor.Bool {
+		for i, v := range to {
+			to[i] = byte(op.Btoi(v != 0))
+		}
+	}
+	return nil
+}
+
+// bitTypes are the element types that have bits.
+var bitTypes = slices.DeleteFunc(tensor.DTypes(), func(d tensor.DType) bool { return d == tensor.String })
+
+var bitRows = []op.Row{
+	{Name: "BitCast", Since: []int{26}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: bitTypes, InPlace: []int{0}, New: newBitCast},
+}

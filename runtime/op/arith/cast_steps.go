@@ -1,0 +1,170 @@
+package arith
+
+import (
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// castSteps is how elements of one type become those of another. Narrow floats and
+// integers and strings are decoded to and encoded from a type that Go computes on,
+// block by block.
+type castSteps struct {
+	decode func(dst, src *tensor.Tensor, from int) error // of elements from.. of src; nil for types of Go
+	encode func(dst, src *tensor.Tensor, from int) error
+	source tensor.DType // that decode makes
+	target tensor.DType // that encode takes
+}
+
+// castBlock is how many elements are converted at a time: whole bytes of any type.
+const castBlock = 4096
+
+func (o *Cast) stepsFor(from, to tensor.DType) castSteps {
+	var s castSteps
+	s.source, s.decode = decoderOf(from, to)
+	s.target, s.encode = o.encoderOf(to, s.source)
+	return s
+}
+
+// convert sets the elements of y to those of x. A float64 that is rounded to float32
+// on the way to fewer bits is rounded once in all.
+func (s *castSteps) convert(y, x *tensor.Tensor) {
+	if s.encode != nil && s.target == tensor.F32 && s.source == tensor.F64 {
+		castInto(y, tensor.View[float64](x), roundedOdd)
+		return
+	}
+	convertElements(y, x)
+}
+
+func (s *castSteps) run(x, y *tensor.Tensor) error {
+	block := min(castBlock, x.Len())
+	var mid, wideMid *tensor.Tensor
+	if s.decode != nil {
+		mid = tensor.New(s.source, block)
+	}
+	if s.encode != nil && s.source != s.target {
+		wideMid = tensor.New(s.target, block)
+	}
+	for from := 0; from < x.Len(); from += block {
+		n := min(block, x.Len()-from)
+		in := part(x, mid, from, n)
+		if s.decode != nil {
+			if err := s.decode(in, x, from); err != nil {
+				return err
+			}
+		}
+		out := in
+		if s.source != s.target {
+			out = part(y, wideMid, from, n)
+			s.convert(out, in)
+		}
+		switch {
+		case s.encode != nil:
+			if err := s.encode(y, out, from); err != nil {
+				return err
+			}
+		case s.source == s.target:
+			op.CopyInto(part(y, nil, from, n), out)
+		}
+	}
+	return nil
+}
+
+// part is the first n elements of buffer, or if there is none, n elements of
+// whole.
+func part(whole, buffer *tensor.Tensor, from, n int) *tensor.Tensor {
+	if buffer != nil {
+		whole, from = buffer, 0
+	}
+	size := whole.DType().Bits() / 8
+	if size == 0 {
+		return whole
+	}
+	t, err := tensor.FromBytes(whole.DType(), tensor.Shape{n}, whole.Bytes()[from*size:(from+n)*size])
+	if err != nil {
+		panic("op: part of a tensor: " + err.Error())
+	}
+	return t
+}
+
+// decoderOf returns the type in which elements of type from are taken on the
+// way to type to, and how they are made; nil if from is such a type.
+func decoderOf(from, to tensor.DType) (tensor.DType, func(dst, src *tensor.Tensor, from int) error) {
+	if f := packed.Float8Of(from.String()); f != nil {
+		return tensor.F32, func(dst, src *tensor.Tensor, at int) error {
+			f.Decode(tensor.View[float32](dst), src.Bytes()[at:at+dst.Len()])
+			return nil
+		}
+	}
+	switch {
+	case from == tensor.F8E8M0:
+		return tensor.F32, func(dst, src *tensor.Tensor, at int) error {
+			for i, b := range src.Bytes()[at : at+dst.Len()] {
+				tensor.View[float32](dst)[i] = packed.F8E8M0(b).Float32()
+			}
+			return nil
+		}
+	case from == tensor.F4E2M1:
+		return tensor.F32, func(dst, src *tensor.Tensor, at int) error {
+			for i := range dst.Len() {
+				tensor.View[float32](dst)[i] = packed.F4E2M1(packed.Fp4.At(src.Bytes(), at+i)).Float32()
+			}
+			return nil
+		}
+	case from.Layout() != nil:
+		return tensor.I8, func(dst, src *tensor.Tensor, at int) error {
+			from.Layout().Unpack(tensor.View[int8](dst), src.Bytes()[from.Bytes(at):])
+			return nil
+		}
+	case from == tensor.String:
+		return parserOf(to)
+	}
+	return from, nil
+}
+
+// encoderOf returns the type in which elements are left on the way from
+// type source to type to, and how those of type to are made; nil if to is such a
+// type.
+func (o *Cast) encoderOf(to, source tensor.DType) (tensor.DType, func(dst, src *tensor.Tensor, from int) error) {
+	if f := packed.Float8Of(to.String()); f != nil {
+		return tensor.F32, func(dst, src *tensor.Tensor, at int) error {
+			f.Encode(dst.Bytes()[at:], tensor.View[float32](src), o.saturate)
+			return nil
+		}
+	}
+	switch {
+	case to == tensor.F8E8M0:
+		return tensor.F32, func(dst, src *tensor.Tensor, at int) error {
+			for i, v := range tensor.View[float32](src) {
+				dst.Bytes()[at+i] = byte(packed.ToF8E8M0(v, o.rounding, o.saturate))
+			}
+			return nil
+		}
+	case to == tensor.F4E2M1:
+		return tensor.F32, func(dst, src *tensor.Tensor, at int) error {
+			v := tensor.View[float32](src)
+			packCodes(dst, at, len(v), func(i int) int8 { return int8(packed.ToF4E2M1(v[i])) })
+			return nil
+		}
+	case to.Layout() != nil:
+		// Integers keep their low bits, as in any cast to a narrower type.
+		return tensor.I32, func(dst, src *tensor.Tensor, at int) error {
+			v := tensor.View[int32](src)
+			packCodes(dst, at, len(v), func(i int) int8 { return int8(v[i]) })
+			return nil
+		}
+	case to == tensor.String:
+		return source, formatNumbers
+	}
+	return to, nil
+}
+
+// packCodes stores n codes as elements from.. of dst, which begin with a byte, and
+// zeros in what remains of the last byte.
+func packCodes(dst *tensor.Tensor, from, n int, code func(i int) int8) {
+	b := dst.Bytes()[dst.DType().Bytes(from):dst.DType().Bytes(from+n)]
+	clear(b)
+	for i := range n {
+		dst.DType().Layout().Set(b, i, code(i))
+	}
+}

@@ -1,0 +1,133 @@
+package arith
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+)
+
+// equation is the left and right side of an Einstein summation. Axes are named by
+// letters; an ellipsis stands for any number of axes, and is not expanded yet.
+type equation struct {
+	terms    []term
+	out      term
+	implicit bool // out follows from the terms
+}
+
+// term is the axes of one operand: letters before an ellipsis and behind it.
+type term struct {
+	before, behind []rune
+	ellipsis       bool
+}
+
+func parseEquation(s string) (*equation, error) {
+	left, right, explicit := strings.Cut(strings.ReplaceAll(s, " ", ""), "->")
+	e := &equation{implicit: !explicit}
+	var err error
+	for _, part := range strings.Split(left, ",") {
+		t, err := parseTerm(part)
+		if err != nil {
+			return nil, err
+		}
+		e.terms = append(e.terms, t)
+	}
+	if explicit {
+		if e.out, err = parseTerm(right); err != nil {
+			return nil, err
+		}
+		return e, e.checkOut()
+	}
+	e.out.ellipsis = slices.ContainsFunc(e.terms, func(t term) bool { return t.ellipsis })
+	count := map[rune]int{}
+	for _, t := range e.terms {
+		for _, l := range t.letters() {
+			count[l]++
+		}
+	}
+	for l, n := range count {
+		if n == 1 {
+			e.out.behind = append(e.out.behind, l)
+		}
+	}
+	slices.Sort(e.out.behind)
+	return e, nil
+}
+
+func parseTerm(s string) (term, error) {
+	before, behind, ellipsis := strings.Cut(s, "...")
+	t := term{[]rune(before), []rune(behind), ellipsis}
+	for _, l := range t.letters() {
+		if (l < 'a' || l > 'z') && (l < 'A' || l > 'Z') {
+			return t, graph.Errorf(graph.ErrFormat, "attribute equation has the term %q; terms are letters and at most one ellipsis", s)
+		}
+	}
+	return t, nil
+}
+
+func (t term) letters() []rune { return slices.Concat(t.before, t.behind) }
+
+func (e *equation) checkOut() error {
+	seen := map[rune]bool{}
+	for _, l := range e.out.letters() {
+		if seen[l] || !slices.ContainsFunc(e.terms, func(t term) bool { return slices.Contains(t.letters(), l) }) {
+			return graph.Errorf(graph.ErrFormat, "attribute equation has the output axis %q twice, or in no operand", l)
+		}
+		seen[l] = true
+	}
+	return nil
+}
+
+// named gives every axis of an operand of that rank a name: its letter, or a
+// negative number, -1 for the last axis of the ellipsis.
+func (t term) named(rank int) ([]rune, error) {
+	letters := len(t.before) + len(t.behind)
+	if rank < letters || rank > letters && !t.ellipsis {
+		return nil, graph.Errorf(graph.ErrShape, "an operand with %d axes where the equation has %d", rank, letters)
+	}
+	return t.expand(rank - letters), nil
+}
+
+// expand is the names of the axes when the ellipsis stands for n.
+func (t term) expand(n int) []rune {
+	if !t.ellipsis {
+		n = 0
+	}
+	list := slices.Clone(t.before)
+	for i := range n {
+		list = append(list, rune(i-n))
+	}
+	return append(list, t.behind...)
+}
+
+// bind names the axes of all operands and of the result, and finds the extents
+// of the names. An extent of 1 stretches.
+func (e *equation) bind(operands []graph.Dims) (names [][]rune, out []rune, extents map[rune]graph.Dim, err error) {
+	if len(operands) != len(e.terms) {
+		return nil, nil, nil, graph.Errorf(graph.ErrFormat, "attribute equation has %d terms for %d operands", len(e.terms), len(operands))
+	}
+	extents = map[rune]graph.Dim{}
+	wide := 0
+	for i, dims := range operands {
+		list, err := e.terms[i].named(len(dims))
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		names = append(names, list)
+		if e.terms[i].ellipsis {
+			wide = max(wide, len(dims)-len(e.terms[i].letters()))
+		}
+		for a, name := range list {
+			d, ok := dims[a], true
+			if had, named := extents[name]; named {
+				d, ok = op.BroadcastDim(had, d)
+			}
+			if !ok {
+				return nil, nil, nil, graph.Errorf(graph.ErrShape, "operand %d is %v; its axis %d has %v elements where others of that name have %v", i, dims, a, dims[a], extents[name])
+			}
+			extents[name] = d
+		}
+	}
+	return names, e.out.expand(wide), extents, nil
+}

@@ -1,0 +1,143 @@
+package arith
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Unary applies a function to every element.
+type Unary struct {
+	Func   string       // name of the function
+	P, Q   float64      // its parameters
+	Result tensor.DType // of the output; Invalid for that of the input
+	// Integers makes integer elements float64 for the function, and the result
+	// integers again, rounded towards zero.
+	Integers bool
+	// Bits computes on elements as unsigned integers of their width.
+	Bits bool
+}
+
+// coefficient is an attribute that is a kernel's parameter.
+type coefficient struct {
+	name string
+	def  float32
+}
+
+// Infer keeps the extents.
+func (o *Unary) Infer(c *op.Infer) error {
+	d := c.In[0].DType
+	if o.Result != tensor.Invalid {
+		d = o.Result
+	}
+	c.Set(0, d, c.In[0].Dims)
+	return nil
+}
+
+// unaryRow is the row of an operator with one input whose function takes up to two
+// attributes as parameters.
+func unaryRow(name string, since []int, types op.Types, function string, coefficients ...coefficient) op.Row {
+	return op.Row{Name: name, Since: since, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: types, InPlace: []int{0},
+		New: func(n *op.Node) (op.Op, error) {
+			ignoreConsumed(n)
+			o := &Unary{Func: function}
+			for i, a := range coefficients {
+				v := float64(n.Float(a.name, a.def))
+				if i == 0 {
+					o.P = v
+				} else {
+					o.Q = v
+				}
+			}
+			return o, nil
+		}}
+}
+
+// ignoreConsumed accepts the memory hint that operators of the first opset had.
+func ignoreConsumed(n *op.Node) {
+	if n.Since == 1 {
+		n.Ignore("consumed_inputs")
+	}
+}
+
+func newSelu(n *op.Node) (op.Op, error) {
+	ignoreConsumed(n)
+	alpha, gamma := op.SeluAlpha, op.SeluGamma
+	if n.Since == 1 {
+		alpha, gamma = 1.6732, 1.0507
+	}
+	return &Unary{Func: "selu", P: float64(n.Float("alpha", alpha)), Q: float64(n.Float("gamma", gamma))}, nil
+}
+
+func newGelu(n *op.Node) (op.Op, error) {
+	switch a := n.Str("approximate", "none"); a {
+	case "none":
+		return &Unary{Func: "gelu"}, nil
+	case "tanh":
+		return &Unary{Func: "gelu_tanh"}, nil
+	default:
+		return nil, graph.Errorf(graph.ErrUnsupported, "attribute approximate is %q; it may be none or tanh", a)
+	}
+}
+
+func newShrink(n *op.Node) (op.Op, error) {
+	return &Unary{Func: "shrink", P: float64(n.Float("lambd", 0.5)), Q: float64(n.Float("bias", 0)), Integers: true}, nil
+}
+
+func newErf(*op.Node) (op.Op, error) { return &Unary{Func: "erf", Integers: true}, nil }
+
+func newBitwiseNot(*op.Node) (op.Op, error) { return &Unary{Func: "bitnot", Bits: true}, nil }
+
+var (
+	since1613 = []int{1, 6, 13}
+	since722  = []int{7, 22}
+	since922  = []int{9, 22}
+	alphaOne  = coefficient{"alpha", 1}
+	alphaLeak = coefficient{"alpha", 0.01}
+
+	numericSigned = slices.Concat(op.Floats, op.Signed)
+)
+
+var unaryRows = []op.Row{
+	unaryRow("Abs", since1613, op.Numeric, "abs"),
+	unaryRow("Neg", since1613, numericSigned, "neg"),
+	unaryRow("Sqrt", since1613, op.Floats, "sqrt"),
+	unaryRow("Exp", since1613, op.Floats, "exp"),
+	unaryRow("Log", since1613, op.Floats, "log"),
+	unaryRow("Reciprocal", since1613, op.Floats, "reciprocal"),
+	unaryRow("Floor", since1613, op.Floats, "floor"),
+	unaryRow("Ceil", since1613, op.Floats, "ceil"),
+	unaryRow("Round", []int{11, 22}, op.Floats, "round"),
+	unaryRow("Sign", []int{9, 13}, op.Numeric, "sign"),
+	unaryRow("Relu", []int{1, 6, 13, 14}, numericSigned, "relu"),
+	unaryRow("LeakyRelu", []int{1, 6, 16}, op.Floats, "leaky_relu", alphaLeak),
+	unaryRow("ThresholdedRelu", []int{10, 22}, op.Floats, "thresholded_relu", alphaOne),
+	unaryRow("Elu", []int{1, 6, 22}, op.Floats, "elu", alphaOne),
+	unaryRow("Celu", []int{12, 28}, op.Floats, "celu", alphaOne),
+	unaryRow("Sigmoid", since1613, op.Floats, "sigmoid"),
+	unaryRow("Tanh", since1613, op.Floats, "tanh"),
+	unaryRow("HardSigmoid", []int{1, 6, 22}, op.Floats, "hard_sigmoid", coefficient{"alpha", 0.2}, coefficient{"beta", 0.5}),
+	unaryRow("HardSwish", []int{14, 22}, op.Floats, "hard_swish"),
+	unaryRow("Swish", []int{24}, op.Floats, "swish", alphaOne),
+	unaryRow("Mish", []int{18, 22}, op.Floats, "mish"),
+	unaryRow("Softplus", []int{1, 22}, op.Floats, "softplus"),
+	unaryRow("Softsign", []int{1, 22}, op.Floats, "softsign"),
+	unaryRow("Sin", since722, op.Floats, "sin"),
+	unaryRow("Cos", since722, op.Floats, "cos"),
+	unaryRow("Tan", since722, op.Floats, "tan"),
+	unaryRow("Asin", since722, op.Floats, "asin"),
+	unaryRow("Acos", since722, op.Floats, "acos"),
+	unaryRow("Atan", since722, op.Floats, "atan"),
+	unaryRow("Sinh", since922, op.Floats, "sinh"),
+	unaryRow("Cosh", since922, op.Floats, "cosh"),
+	unaryRow("Asinh", since922, op.Floats, "asinh"),
+	unaryRow("Acosh", since922, op.Floats, "acosh"),
+	unaryRow("Atanh", since922, op.Floats, "atanh"),
+	{Name: "Selu", Since: []int{1, 6, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, New: newSelu},
+	{Name: "Gelu", Since: []int{20}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, New: newGelu},
+	{Name: "Erf", Since: []int{9, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Numeric, InPlace: []int{0}, New: newErf},
+	{Name: "Shrink", Since: []int{9}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Numeric, InPlace: []int{0}, New: newShrink},
+	{Name: "BitwiseNot", Since: []int{18}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Integers, InPlace: []int{0}, New: newBitwiseNot},
+}

@@ -1,0 +1,123 @@
+package arith
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+)
+
+// FusedMatMul is MatMul of operands with their axes in another order, scaled.
+type FusedMatMul struct {
+	Order [2]AxisOrder // of A and B
+	Alpha float32
+}
+
+// AxisOrder says how the axes of an operand change before it is multiplied: its
+// matrices are transposed, after its first axis went behind all but the last.
+type AxisOrder struct{ Matrix, Batch bool }
+
+// Apply puts a list with one element per axis into the new order.
+func (t AxisOrder) Apply(list []graph.Dim) []graph.Dim {
+	out, n := slices.Clone(list), len(list)
+	if t.Batch && n > 2 {
+		copy(out, list[1:n-1])
+		out[n-2] = list[0]
+	}
+	if t.Matrix && n > 1 {
+		out[n-2], out[n-1] = out[n-1], out[n-2]
+	}
+	return out
+}
+
+func newFusedMatMul(n *op.Node) (op.Op, error) {
+	return &FusedMatMul{
+		Alpha: n.Float("alpha", 1),
+		Order: [2]AxisOrder{{n.Bool("transA", false), n.Bool("transBatchA", false)}, {n.Bool("transB", false), n.Bool("transBatchB", false)}},
+	}, nil
+}
+
+// newTransposeMatMul is the older operator, whose matrices stay in their order.
+func newTransposeMatMul(n *op.Node) (op.Op, error) {
+	return &FusedMatMul{Alpha: n.Float("alpha", 1), Order: [2]AxisOrder{{Matrix: n.Bool("transA", false)}, {Matrix: n.Bool("transB", false)}}}, nil
+}
+
+// Infer is that of MatMul, on the axes in their new order.
+func (o *FusedMatMul) Infer(c *op.Infer) error {
+	a, b := c.In[0], c.In[1]
+	if a.DType != b.DType {
+		return graph.Errorf(graph.ErrShape, "operands %v and %v have different element types", a.Type, b.Type)
+	}
+	dims, err := MatMulDims(o.Order[0].Apply(a.Dims), o.Order[1].Apply(b.Dims))
+	if err != nil {
+		return err
+	}
+	c.Set(0, a.DType, dims)
+	return nil
+}
+
+// FusedGemm is Gemm with an activation behind it.
+type FusedGemm struct {
+	Gemm
+	Then op.Epilogue
+}
+
+func newFusedGemm(n *op.Node) (op.Op, error) {
+	given := []float32{}
+	for _, name := range []string{"activation_alpha", "activation_beta", "activation_gamma"} {
+		if n.Has(name) {
+			given = append(given, n.Float(name, 0))
+		} else {
+			n.Ignore(name)
+		}
+	}
+	if n.Has("leaky_relu_alpha") {
+		given = []float32{n.Float("leaky_relu_alpha", 0)}
+	}
+	act, err := op.NewEpilogue(n.Str("activation", ""), given)
+	if err != nil {
+		return nil, err
+	}
+	g := Gemm{Alpha: n.Float("alpha", 1), Beta: n.Float("beta", 1), TransA: n.Bool("transA", false), TransB: n.Bool("transB", false)}
+	return &FusedGemm{g, act}, nil
+}
+
+// MatMulBias is MatMul of operands with two axes or more, a number for each column
+// added, then a value Z of the output's shape, then an activation: an operator of
+// graphs that this program writes itself, as com.microsoft.FusedConv for Conv.
+type MatMulBias struct {
+	MatMul
+	Then op.Epilogue
+}
+
+func newMatMulBias(n *op.Node) (op.Op, error) {
+	then, err := op.ReadEpilogue(n)
+	return &MatMulBias{Then: then}, err
+}
+
+// Infer is that of MatMul.
+func (o *MatMulBias) Infer(c *op.Infer) error {
+	if err := o.MatMul.Infer(&op.Infer{In: c.In[:2], Out: c.Out}); err != nil {
+		return err
+	}
+	a, b, y := c.In[0], c.In[1], c.Out[0]
+	if len(a.Dims) == 1 || len(b.Dims) == 1 {
+		return graph.Errorf(graph.ErrShape, "operands are %v and %v; each needs two axes", a.Type, b.Type)
+	}
+	if c.Has(2) && (c.In[2].DType != a.DType || c.In[2].Dims != nil && len(c.In[2].Dims) != 1) {
+		return graph.Errorf(graph.ErrShape, "C is %v, not a vector of A's element type, %v", c.In[2].Type, a.DType)
+	}
+	if c.Has(2) && c.In[2].Dims != nil && b.Dims != nil {
+		if have, want := c.In[2].Dims[0], b.Dims[len(b.Dims)-1]; have.IsKnown() && want.IsKnown() && !have.Same(want) {
+			return graph.Errorf(graph.ErrShape, "C has %v elements for %v columns", have, want)
+		}
+	}
+	return op.CheckAddend(c, y.DType)
+}
+
+var fusedProductRows = []op.Row{
+	{Domain: op.Microsoft, Name: "FusedMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, New: newFusedMatMul},
+	{Domain: op.Microsoft, Name: "TransposeMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, New: newTransposeMatMul},
+	{Domain: op.Microsoft, Name: "FusedGemm", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, New: newFusedGemm},
+	{Domain: internalDomain, Name: "FusedMatMul", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{3}, New: newMatMulBias},
+}

@@ -1,0 +1,221 @@
+package arith
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+)
+
+// Reduction is what Reduce operators do with elements.
+type Reduction int
+
+// The reductions, in the order of nacre_reduce_op in csrc/reduce/reduce.h.
+const (
+	ReduceSum Reduction = iota
+	ReduceSumSquare
+	ReduceSumAbs
+	ReduceProd
+	ReduceMax // NaN if there is one
+	ReduceMin // NaN if there is one
+)
+
+// Root is a function of the result of a reduction.
+type Root int
+
+// The roots, in the order of nacre_reduce_root in csrc/reduce/reduce.h.
+const (
+	RootNone Root = iota
+	RootSqrt
+	RootLog
+)
+
+// of applies the function.
+func (r Root) of(v float64) float64 {
+	switch r {
+	case RootSqrt:
+		return math.Sqrt(v)
+	case RootLog:
+		return math.Log(v)
+	}
+	return v
+}
+
+// Reducer is the computation of a Reduce operator.
+type Reducer struct {
+	name  string
+	First Reduction
+	Mean  bool // divide by the number of elements
+	Root  Root
+	Logs  bool // the logarithm of the sum of exponentials, whatever First is
+}
+
+var reducers = []Reducer{
+	{name: "ReduceSum", First: ReduceSum},
+	{name: "ReduceMean", First: ReduceSum, Mean: true},
+	{name: "ReduceMax", First: ReduceMax},
+	{name: "ReduceMin", First: ReduceMin},
+	{name: "ReduceProd", First: ReduceProd},
+	{name: "ReduceL1", First: ReduceSumAbs},
+	{name: "ReduceL2", First: ReduceSumSquare, Root: RootSqrt},
+	{name: "ReduceSumSquare", First: ReduceSumSquare},
+	{name: "ReduceLogSum", First: ReduceSum, Root: RootLog},
+	{name: "ReduceLogSumExp", Logs: true},
+}
+
+// Reduce is the Reduce operators.
+type Reduce struct {
+	*Reducer
+	attr  []int // axes where they are an attribute
+	input bool  // axes are input 1
+	keep  bool
+	noop  bool // no axes means none, not all
+}
+
+func newReduce(r *Reducer) func(n *op.Node) (op.Op, error) {
+	return func(n *op.Node) (op.Op, error) {
+		o := &Reduce{Reducer: r, keep: n.Bool("keepdims", true)}
+		if o.input = n.Since >= 18 || n.Since >= 13 && r.name == "ReduceSum"; o.input {
+			o.noop = n.Bool("noop_with_empty_axes", false)
+			return o, nil
+		}
+		o.attr = n.Ints("axes")
+		if n.HasIn(1) {
+			return nil, graph.Errorf(graph.ErrFormat, "axes became an input in a later version; here they are an attribute")
+		}
+		return o, nil
+	}
+}
+
+// reducedAxes says for each axis whether it is reduced.
+func (o *Reduce) reducedAxes(axes []int, rank int) ([]bool, error) {
+	list, err := op.NormAxes(axes, rank)
+	if err != nil {
+		return nil, err
+	}
+	reduced := make([]bool, rank)
+	for i := range reduced {
+		reduced[i] = len(list) == 0 && !o.noop || slices.Contains(list, i)
+	}
+	return reduced, nil
+}
+
+// Infer leaves the extents open while the axes are unknown.
+func (o *Reduce) Infer(c *op.Infer) error {
+	x := c.In[0]
+	rank, ok := x.Rank()
+	axes, known := o.axes(c.In)
+	switch {
+	case !ok && known && len(axes) == 0 && !o.keep && !o.noop:
+		c.Set(0, x.DType, graph.Dims{})
+		return nil
+	case !ok:
+		c.Set(0, x.DType, nil)
+		return nil
+	case !known && o.keep:
+		c.Set(0, x.DType, graph.UnknownDims(rank))
+		return nil
+	case !known:
+		c.Set(0, x.DType, nil)
+		return nil
+	}
+	reduced, err := o.reducedAxes(axes, rank)
+	if err != nil {
+		return err
+	}
+	c.Set(0, x.DType, reducedDims(x.Dims, reduced, o.keep))
+	return nil
+}
+
+// axes returns the axes that a node names, if they are known.
+func (o *Reduce) axes(in []*op.Value) ([]int, bool) {
+	if o.input && len(in) > 1 && in[1] != nil {
+		return inferAxes(in[1])
+	}
+	return o.attr, true
+}
+
+// Reduced says for each axis of input 0 whether it is reduced. It reports false when
+// the elements of input 1 are not known.
+func (o *Reduce) Reduced(in []*op.Value) (reduced []bool, known bool, err error) {
+	axes, known := o.axes(in)
+	if !known {
+		return nil, false, nil
+	}
+	reduced, err = o.reducedAxes(axes, len(in[0].Dims))
+	return reduced, true, err
+}
+
+// inferAxes returns the numbers of an input of axes, if all are known.
+func inferAxes(v *op.Value) (axes []int, known bool) {
+	dims, ok := v.IntVec()
+	if !ok {
+		return nil, len(v.Dims) == 1 && v.Dims[0].Is(0)
+	}
+	for _, d := range dims {
+		n, ok := d.Value()
+		if !ok {
+			return nil, false
+		}
+		axes = append(axes, n)
+	}
+	return axes, true
+}
+
+func reducedDims(in graph.Dims, reduced []bool, keep bool) graph.Dims {
+	out := graph.Dims{}
+	for i, d := range in {
+		if !reduced[i] {
+			out = append(out, d)
+		} else if keep {
+			out = append(out, graph.Known(1))
+		}
+	}
+	return out
+}
+
+// Run computes the output.
+func (o *Reduce) Run(c *op.Run) error {
+	x, axes := c.In[0], o.attr
+	if o.input && c.Has(1) {
+		var err error
+		if axes, err = op.Ints(c.In[1]); err != nil {
+			return err
+		}
+	}
+	reduced, err := o.reducedAxes(axes, len(x.Shape()))
+	if err != nil {
+		return err
+	}
+	shape, _ := reducedDims(graph.DimsOf(x.Shape()), reduced, o.keep).Concrete()
+	out, err := c.Output(0, x.DType(), shape)
+	if err != nil || out.Len() == 0 {
+		return err
+	}
+	return reduceAny(o.Reducer, x, reduced, out)
+}
+
+var reduceRows = slices.Concat(
+	reduceRow("ReduceSum", nil, 1, 11, 13),
+	reduceRow("ReduceMean", nil, 1, 11, 13, 18),
+	reduceRow("ReduceMax", op.Boolean, 1, 11, 12, 13, 18, 20),
+	reduceRow("ReduceMin", op.Boolean, 1, 11, 12, 13, 18, 20),
+	reduceRow("ReduceProd", nil, 1, 11, 13, 18),
+	reduceRow("ReduceL1", nil, 1, 11, 13, 18),
+	reduceRow("ReduceL2", nil, 1, 11, 13, 18),
+	reduceRow("ReduceSumSquare", nil, 1, 11, 13, 18),
+	reduceRow("ReduceLogSum", nil, 1, 11, 13, 18),
+	reduceRow("ReduceLogSumExp", nil, 1, 11, 13, 18),
+	[]op.Row{
+		{Name: "ArgMax", Since: []int{1, 11, 12, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Numeric, New: newArgReduce(true)},
+		{Name: "ArgMin", Since: []int{1, 11, 12, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Numeric, New: newArgReduce(false)},
+		{Name: "CumSum", Since: []int{11, 14}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Numeric, New: newCumulate(false)},
+		{Name: "CumProd", Since: []int{26}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: productTypes, New: newCumulate(true)},
+	},
+)
+
+func reduceRow(name string, more op.Types, since ...int) []op.Row {
+	i := slices.IndexFunc(reducers, func(r Reducer) bool { return r.name == name })
+	return []op.Row{{Name: name, Since: since, In: [2]int{1, 2}, Out: [2]int{1, 1}, Types: slices.Concat(op.Numeric, more), New: newReduce(&reducers[i])}}
+}

@@ -1,0 +1,252 @@
+package arith
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// topK picks the k largest or smallest elements along an axis, best first, and
+// says where they lay. Of equals the one with the lower index is better; a NaN
+// counts as larger than every number. They are sorted also where the node does
+// not ask for it.
+type topK struct {
+	axis     int
+	k        int // when no input says
+	fixed    bool
+	smallest bool
+}
+
+func newTopK(n *op.Node) (op.Op, error) {
+	o := &topK{axis: n.Int("axis", -1)}
+	if n.Since < 10 {
+		o.fixed, o.k = true, n.Int("k", -1)
+		if o.k < 0 {
+			return nil, graph.Errorf(graph.ErrFormat, "attribute k is missing or negative")
+		}
+		return o, nil
+	}
+	if n.Since >= 11 {
+		o.smallest = !n.Bool("largest", true)
+		n.Ignore("sorted")
+	}
+	return o, nil
+}
+
+// Infer sets the extent of the axis to k.
+func (o *topK) Infer(c *op.Infer) error {
+	in := c.In[0]
+	k := graph.Known(o.k)
+	if !o.fixed {
+		var err error
+		if k, err = c.ScalarDim(1, "k"); err != nil {
+			return err
+		}
+	}
+	c.Set(0, in.DType, nil)
+	c.Set(1, tensor.I64, nil)
+	rank, ok := in.Rank()
+	if !ok {
+		return nil
+	}
+	axis, err := op.NormAxis(o.axis, rank)
+	if err != nil {
+		return err
+	}
+	if err := checkK(k, in.Dims[axis]); err != nil {
+		return err
+	}
+	out := slices.Clone(in.Dims)
+	out[axis] = k
+	c.Set(0, in.DType, out)
+	c.Set(1, tensor.I64, out)
+	return nil
+}
+
+func checkK(k, n graph.Dim) error {
+	a, known := k.Value()
+	b, bound := n.Value()
+	if known && (a < 0 || bound && a > b) {
+		return graph.Errorf(graph.ErrShape, "k is %v on an axis of %v elements", k, n)
+	}
+	return nil
+}
+
+// Run computes the outputs that are there.
+func (o *topK) Run(c *op.Run) error {
+	x, k := c.In[0], o.k
+	if !o.fixed {
+		var err error
+		if k, err = op.ScalarInt(c.In[1], "k"); err != nil {
+			return err
+		}
+	}
+	axis, err := op.NormAxis(o.axis, len(x.Shape()))
+	if err != nil {
+		return err
+	}
+	n := x.Shape()[axis]
+	if err := checkK(graph.Known(k), graph.Known(n)); err != nil {
+		return err
+	}
+	shape := x.Shape().Clone()
+	shape[axis] = k
+	from := op.ViewAlong(x.Shape(), axis)
+	where, err := o.places(c, shape)
+	if err != nil {
+		return err
+	}
+	o.find(x, from, k, where)
+	if !c.Wants(0) {
+		return nil
+	}
+	values, err := c.Output(0, x.DType(), shape)
+	if err == nil {
+		takeLanes(values, x, from, k, where)
+	}
+	return err
+}
+
+// places returns where to write the indices: output 1, or else scratch memory.
+func (o *topK) places(c *op.Run, shape tensor.Shape) ([]int64, error) {
+	if !c.Wants(1) {
+		return c.ScratchInt64s(shape.Len())
+	}
+	t, err := c.Output(1, tensor.I64, shape)
+	if err != nil {
+		return nil, err
+	}
+	return tensor.View[int64](t), nil
+}
+
+func (o *topK) find(x *tensor.Tensor, s op.AxisView, k int, where []int64) {
+	switch x.DType() {
+	case tensor.F32:
+		findTop(o, tensor.View[float32](x), s, k, where)
+	case tensor.F64:
+		findTop(o, tensor.View[float64](x), s, k, where)
+	case tensor.F16:
+		findTop(o, op.Convert(tensor.View[packed.F16](x), packed.F16.Float32), s, k, where)
+	case tensor.BF16:
+		findTop(o, op.Convert(tensor.View[packed.BF16](x), packed.BF16.Float32), s, k, where)
+	case tensor.I8:
+		findTop(o, tensor.View[int8](x), s, k, where)
+	case tensor.I16:
+		findTop(o, tensor.View[int16](x), s, k, where)
+	case tensor.I32:
+		findTop(o, tensor.View[int32](x), s, k, where)
+	case tensor.I64:
+		findTop(o, tensor.View[int64](x), s, k, where)
+	case tensor.U8:
+		findTop(o, tensor.View[uint8](x), s, k, where)
+	case tensor.U16:
+		findTop(o, tensor.View[uint16](x), s, k, where)
+	case tensor.U32:
+		findTop(o, tensor.View[uint32](x), s, k, where)
+	case tensor.U64:
+		findTop(o, tensor.View[uint64](x), s, k, where)
+	}
+}
+
+// ascending compares numbers; a NaN is equal to NaNs and above all others.
+func ascending[T op.Number](a, b T) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	case a == b:
+		return 0
+	}
+	return op.Btoi(a != a) - op.Btoi(b != b)
+}
+
+// ranked is an element of a lane with its place.
+type ranked[T op.Number] struct {
+	v  T
+	at int
+}
+
+// findTop writes the places of the k best elements of every lane.
+func findTop[T op.Number](o *topK, x []T, s op.AxisView, k int, where []int64) {
+	rank := func(a, b ranked[T]) int { return cmp.Or(ascending(b.v, a.v), a.at-b.at) }
+	if o.smallest {
+		rank = func(a, b ranked[T]) int { return cmp.Or(ascending(a.v, b.v), a.at-b.at) }
+	}
+	if k == 0 {
+		return
+	}
+	best := make([]ranked[T], 0, k)
+	for a := range s.Outer {
+		for i := range s.Inner {
+			at := a*s.N*s.Inner + i
+			best = best[:0]
+			for j := range s.N {
+				best = keepBest(best, k, ranked[T]{x[at+j*s.Inner], j}, rank)
+			}
+			slices.SortFunc(best, rank)
+			to := a*k*s.Inner + i
+			for j, r := range best {
+				where[to+j*s.Inner] = int64(r.at)
+			}
+		}
+	}
+}
+
+// keepBest adds e to a heap of the k best so far, the worst of them on top.
+func keepBest[T op.Number](heap []ranked[T], k int, e ranked[T], rank func(a, b ranked[T]) int) []ranked[T] {
+	if len(heap) < k {
+		heap = append(heap, e)
+		for i := len(heap) - 1; i > 0 && rank(heap[i], heap[(i-1)/2]) > 0; i = (i - 1) / 2 {
+			heap[i], heap[(i-1)/2] = heap[(i-1)/2], heap[i]
+		}
+		return heap
+	}
+	if rank(e, heap[0]) > 0 {
+		return heap
+	}
+	heap[0] = e
+	for i := 0; ; {
+		worst := i
+		for j := 2*i + 1; j <= 2*i+2 && j < k; j++ {
+			if rank(heap[j], heap[worst]) > 0 {
+				worst = j
+			}
+		}
+		if worst == i {
+			return heap
+		}
+		heap[i], heap[worst] = heap[worst], heap[i]
+		i = worst
+	}
+}
+
+// takeLanes copies, for every lane of src, the k elements that where names.
+func takeLanes(dst, src *tensor.Tensor, s op.AxisView, k int, where []int64) {
+	switch op.Width(src.DType()) {
+	case 1:
+		takeElements[uint8](dst, src, s, k, where)
+	case 2:
+		takeElements[uint16](dst, src, s, k, where)
+	case 4:
+		takeElements[uint32](dst, src, s, k, where)
+	case 8:
+		takeElements[uint64](dst, src, s, k, where)
+	}
+}
+
+func takeElements[T op.Integer](dst, src *tensor.Tensor, s op.AxisView, k int, where []int64) {
+	from, to := tensor.View[T](src), tensor.View[T](dst)
+	for i, j := range where {
+		outer, inner := i/(k*s.Inner), i%s.Inner
+		to[i] = from[(outer*s.N+int(j))*s.Inner+inner]
+	}
+}
+
+var topKRows = []op.Row{
+	{Name: "TopK", Since: []int{1, 10, 11, 24}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 10, In: [2]int{2, 2}}}, Out: [2]int{1, 2}, Types: op.Numeric, New: newTopK},
+}

@@ -1,0 +1,293 @@
+package array
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// compress keeps the slices of an axis, or the elements of the flattened input,
+// for which a condition holds.
+type compress struct {
+	axis int
+	flat bool
+}
+
+func newCompress(n *op.Node) (op.Op, error) {
+	return &compress{axis: n.Int("axis", 0), flat: !n.Has("axis")}, nil
+}
+
+func (o *compress) Infer(c *op.Infer) error {
+	in, cond := c.In[0], c.In[1]
+	if cond.DType != tensor.Bool || cond.Dims != nil && len(cond.Dims) != 1 {
+		return graph.Errorf(graph.ErrShape, "condition is %v, not a vector of bool", cond.Type)
+	}
+	count := graph.Unknown()
+	if cond.Const != nil {
+		n := 0
+		for _, v := range cond.Const.Bytes() {
+			n += op.Btoi(v != 0)
+		}
+		count = graph.Known(n)
+	}
+	if o.flat {
+		c.Set(0, in.DType, graph.Dims{count})
+		return nil
+	}
+	c.Set(0, in.DType, nil)
+	rank, ok := in.Rank()
+	if !ok {
+		return nil
+	}
+	axis, err := op.NormAxis(o.axis, rank)
+	if err != nil {
+		return err
+	}
+	out := slices.Clone(in.Dims)
+	out[axis] = count
+	c.Set(0, in.DType, out)
+	return nil
+}
+
+func (o *compress) Run(c *op.Run) error {
+	in := c.In[0].Shape()
+	if o.flat {
+		in = tensor.Shape{in.Len()}
+	}
+	axis, err := op.NormAxis(o.axis, len(in))
+	if err != nil {
+		return err
+	}
+	cond := c.In[1].Bytes()
+	index, err := c.ScratchInt64s(len(cond))
+	if err != nil {
+		return err
+	}
+	count := 0
+	for i, v := range cond {
+		if v == 0 {
+			continue
+		}
+		if i >= in[axis] {
+			return graph.Errorf(graph.ErrShape, "condition %d holds, the axis has %d elements", i, in[axis])
+		}
+		index[count] = int64(i)
+		count++
+	}
+	shape := in.Clone()
+	shape[axis] = count
+	if c.Out[0] == nil {
+		if _, err := c.Alloc(0, c.In[0].DType(), shape); err != nil {
+			return err
+		}
+	}
+	if err := wantShape(c.Out[0], shape); err != nil {
+		return err
+	}
+	op.GatherBlocks(c.In[0], c.Out[0], index[:count], in[:axis].Len(), in[axis], in[axis+1:].Len())
+	return nil
+}
+
+// nonZero lists the places of the elements that are not zero: one row of
+// indices per axis, one column per element, in row-major order.
+type nonZero struct{}
+
+func newNonZero(*op.Node) (op.Op, error) { return nonZero{}, nil }
+
+func (nonZero) Infer(c *op.Infer) error {
+	rows := graph.Unknown()
+	if rank, ok := c.In[0].Rank(); ok {
+		rows = graph.Known(rank)
+	}
+	c.Set(0, tensor.I64, graph.Dims{rows, graph.Unknown()})
+	return nil
+}
+
+func (nonZero) Run(c *op.Run) error {
+	in := c.In[0]
+	isSet := setTest(in)
+	count := 0
+	for i := range in.Len() {
+		count += op.Btoi(isSet(i))
+	}
+	shape := in.Shape()
+	out, err := c.Alloc(0, tensor.I64, tensor.Shape{len(shape), count})
+	if err != nil || count == 0 || len(shape) == 0 {
+		return err
+	}
+	list, steps := tensor.View[int64](out), shape.Strides()
+	at := 0
+	for i := range in.Len() {
+		if !isSet(i) {
+			continue
+		}
+		for a, n := range shape {
+			list[a*count+at] = int64(i / steps[a] % n)
+		}
+		at++
+	}
+	return nil
+}
+
+// setTest returns a function that tells whether element i is not zero, which an
+// empty string is, too, and so are negative zeros.
+func setTest(t *tensor.Tensor) func(i int) bool {
+	d := t.DType()
+	if l := d.Layout(); l != nil {
+		mask := int8(-1)
+		if d.IsFloat() {
+			mask = 1<<(l.Bits-1) - 1
+		}
+		return func(i int) bool { return l.At(t.Bytes(), i)&mask != 0 }
+	}
+	if d == tensor.String {
+		return func(i int) bool { return t.Strings()[i] != "" }
+	}
+	w, part := op.Width(d), op.Width(d)
+	if d.Kind() == tensor.Complex {
+		part /= 2
+	}
+	// The sign is the highest bit of the last byte of every part.
+	signs := d.Kind() == tensor.Complex || d.IsFloat() && !slices.Contains([]tensor.DType{tensor.F8E4M3FNUZ, tensor.F8E5M2FNUZ, tensor.F8E8M0}, d)
+	return func(i int) bool {
+		for j, v := range t.Bytes()[i*w:][:w] {
+			if signs && j%part == part-1 {
+				v &= 0x7f
+			}
+			if v != 0 {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// OneHot adds an axis along which the element that an index names has one value
+// and the others another.
+type OneHot struct {
+	Axis    int
+	FromEnd bool // negative indices count from the end
+}
+
+func newOneHot(n *op.Node) (op.Op, error) {
+	return &OneHot{Axis: n.Int("axis", -1), FromEnd: n.Since >= 11}, nil
+}
+
+func (o *OneHot) Infer(c *op.Infer) error {
+	index, values := c.In[0], c.In[2]
+	if !op.Numeric.Has(index.DType) || !op.Numeric.Has(c.In[1].DType) {
+		return graph.Errorf(graph.ErrUnsupported, "indices are %v and depth %v: they need to be numbers", index.DType, c.In[1].DType)
+	}
+	if n, ok := values.Dims.Len().Value(); ok && values.Dims != nil && n != 2 {
+		return graph.Errorf(graph.ErrShape, "values are %v, not two elements", values.Type)
+	}
+	c.Set(0, values.DType, nil)
+	rank, ok := index.Rank()
+	if !ok {
+		return nil
+	}
+	axis, err := op.NormAxis(o.Axis, rank+1)
+	if err != nil {
+		return err
+	}
+	depth := graph.Unknown()
+	if t := c.In[1].Const; t != nil {
+		n, err := o.depth(t)
+		if err != nil {
+			return err
+		}
+		depth = graph.Known(n)
+	}
+	c.Set(0, values.DType, slices.Insert(append(graph.Dims{}, index.Dims...), axis, depth))
+	return nil
+}
+
+func (o *OneHot) depth(t *tensor.Tensor) (int, error) {
+	list, err := truncated(t)
+	if err == nil && (len(list) != 1 || list[0] < 0) {
+		err = graph.Errorf(graph.ErrShape, "depth is %v of %v, not one number that is not negative", t, list)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return list[0], nil
+}
+
+// truncated returns the elements as integers, fractions cut off.
+func truncated(t *tensor.Tensor) ([]int, error) {
+	list := make([]int, t.Len())
+	switch t := t.Aligned(); t.DType() {
+	case tensor.F32:
+		convertAll(list, tensor.View[float32](t))
+	case tensor.F64:
+		convertAll(list, tensor.View[float64](t))
+	case tensor.U16:
+		convertAll(list, tensor.View[uint16](t))
+	case tensor.U32:
+		convertAll(list, tensor.View[uint32](t))
+	case tensor.U64:
+		convertAll(list, tensor.View[uint64](t))
+	case tensor.F16:
+		for i, v := range tensor.View[packed.F16](t) {
+			list[i] = int(v.Float32())
+		}
+	case tensor.BF16:
+		for i, v := range tensor.View[packed.BF16](t) {
+			list[i] = int(v.Float32())
+		}
+	default:
+		return op.Ints(t)
+	}
+	return list, nil
+}
+
+func convertAll[T op.Number](dst []int, src []T) {
+	for i, v := range src {
+		dst[i] = int(v)
+	}
+}
+
+func (o *OneHot) Run(c *op.Run) error {
+	index, err := truncated(c.In[0])
+	if err != nil {
+		return err
+	}
+	depth, err := o.depth(c.In[1])
+	if err != nil {
+		return err
+	}
+	shape := c.In[0].Shape()
+	axis, err := op.NormAxis(o.Axis, len(shape)+1)
+	if err != nil {
+		return err
+	}
+	out := c.Out[0]
+	if err := wantShape(out, slices.Insert(shape.Clone(), axis, depth)); err != nil || out.Len() == 0 {
+		return err
+	}
+	fillStrided(out, c.In[2])
+	inner := shape[axis:].Len()
+	for i, x := range index {
+		if x < 0 && o.FromEnd {
+			x += depth
+		}
+		if x >= 0 && x < depth {
+			op.CopyElement(out, i/inner*inner*depth+x*inner+i%inner, c.In[2], 1)
+		}
+	}
+	return nil
+}
+
+var pickRows = []op.Row{
+	{Name: "Compress", Since: []int{9, 11}, In: [2]int{2, 2}, Out: [2]int{1, 1}, New: newCompress},
+	{Name: "NonZero", Since: []int{9, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, New: newNonZero},
+	{Name: "OneHot", Since: []int{9, 11}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Typed: 2, New: newOneHot},
+}
+
+// fillStrided writes the first element of value to every element of dst.
+func fillStrided(dst, value *tensor.Tensor) {
+	op.CopyStrided(op.Strided{Src: value, Dst: dst, Axes: []op.StridedAxis{{N: dst.Len(), From: 0, To: 1}}})
+}

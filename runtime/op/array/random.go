@@ -1,0 +1,207 @@
+package array
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// rngSource is the random numbers of an operator. A node with a seed
+// draws the same numbers in every run, the same as others with that seed; one
+// without draws from a stream of its own that is new in every run.
+type rngSource struct {
+	seed   uint64
+	seeded bool
+}
+
+func newRNGSource(n *op.Node) rngSource {
+	return rngSource{uint64(math.Float32bits(n.Float("seed", 0))), n.Has("seed")}
+}
+
+// stream returns the generator for one run.
+func (c rngSource) stream() philox {
+	if c.seeded {
+		return newPhilox(c.seed)
+	}
+	return newPhilox(rand.Uint64())
+}
+
+// randomFill makes a tensor of independent numbers, uniform from low to high or
+// normal with a mean and a deviation.
+type randomFill struct {
+	rngSource
+	shape  tensor.Shape // of the node; nil for that of input 0
+	to     tensor.DType // Invalid for that of input 0
+	normal bool
+	a, b   float64 // low and high, or mean and deviation
+}
+
+func newRandomFill(normal, like bool) func(n *op.Node) (op.Op, error) {
+	return func(n *op.Node) (op.Op, error) {
+		o := &randomFill{rngSource: newRNGSource(n), normal: normal}
+		if normal {
+			o.a, o.b = float64(n.Float("mean", 0)), float64(n.Float("scale", 1))
+		} else {
+			o.a, o.b = float64(n.Float("low", 0)), float64(n.Float("high", 1))
+		}
+		def := tensor.F32
+		if like {
+			def = tensor.Invalid
+		} else if o.shape = n.Ints("shape"); o.shape == nil {
+			return nil, graph.Errorf(graph.ErrFormat, "attribute shape is missing")
+		} else if err := o.shape.Check(); err != nil {
+			return nil, graph.Errorf(graph.ErrFormat, "attribute shape: %w", err)
+		}
+		var err error
+		o.to, err = n.ElementType("dtype", def, op.Floats)
+		return o, err
+	}
+}
+
+// Infer takes shape and type from the node, or from the input.
+func (o *randomFill) Infer(c *op.Infer) error {
+	if o.shape != nil {
+		c.Set(0, o.to, graph.DimsOf(o.shape))
+		return nil
+	}
+	d, err := likeType(o.to, c.In[0], op.Floats)
+	c.Set(0, d, c.In[0].Dims)
+	return err
+}
+
+// likeType is the type that a node asks for, else that of its input, if the
+// operator makes it.
+func likeType(to tensor.DType, in *op.Value, made op.Types) (tensor.DType, error) {
+	if to != tensor.Invalid {
+		return to, nil
+	}
+	if !made.Has(in.DType) {
+		return tensor.Invalid, graph.Errorf(graph.ErrUnsupported, "without a dtype, elements would be %v; the operator makes %v", in.DType, made)
+	}
+	return in.DType, nil
+}
+
+// Run computes the output.
+func (o *randomFill) Run(c *op.Run) error {
+	g := o.stream()
+	list := make([]float64, c.Out[0].Len())
+	for i := range list {
+		if o.normal {
+			list[i] = o.a + o.b*g.normal(i)
+		} else {
+			list[i] = o.a + (o.b-o.a)*g.uniform(i)
+		}
+	}
+	op.PutDoubles(c.Out[0], list)
+	return nil
+}
+
+// bernoulli is 1 with the probability that the input says, else 0.
+type bernoulli struct {
+	rngSource
+	to tensor.DType // Invalid for that of the input
+}
+
+var bernoulliTypes = slices.Concat(op.Numeric, op.Boolean)
+
+func newBernoulli(n *op.Node) (op.Op, error) {
+	to, err := n.ElementType("dtype", tensor.Invalid, bernoulliTypes)
+	return &bernoulli{newRNGSource(n), to}, err
+}
+
+// Infer keeps the shape.
+func (o *bernoulli) Infer(c *op.Infer) error {
+	d, err := likeType(o.to, c.In[0], bernoulliTypes)
+	c.Set(0, d, c.In[0].Dims)
+	return err
+}
+
+// Run computes the output.
+func (o *bernoulli) Run(c *op.Run) error {
+	g := o.stream()
+	p := op.Doubles(c.In[0])
+	list := make([]float64, len(p))
+	for i := range list {
+		list[i] = float64(op.Btoi(g.uniform(i) < p[i]))
+	}
+	op.SetNumbers(c.Out[0], list)
+	return nil
+}
+
+// multinomial draws outcomes for every row of logarithms of probabilities, which
+// need not add up to 1.
+type multinomial struct {
+	rngSource
+	samples int
+	to      tensor.DType
+}
+
+func newMultinomial(n *op.Node) (op.Op, error) {
+	o := &multinomial{rngSource: newRNGSource(n), samples: n.Int("sample_size", 1)}
+	if o.samples < 0 || o.samples > op.MaxElements {
+		return nil, graph.Errorf(graph.ErrFormat, "sample_size is %d", o.samples)
+	}
+	var err error
+	o.to, err = n.ElementType("dtype", tensor.I32, op.Types{tensor.I32, tensor.I64})
+	return o, err
+}
+
+// Infer sets [batch,samples].
+func (o *multinomial) Infer(c *op.Infer) error {
+	batch := graph.Unknown()
+	if rank, ok := c.In[0].Rank(); ok {
+		if rank != 2 {
+			return graph.Errorf(graph.ErrShape, "input is %v; it takes [batch,outcomes]", c.In[0].Type)
+		}
+		batch = c.In[0].Dims[0]
+	}
+	c.Set(0, o.to, graph.Dims{batch, graph.Known(o.samples)})
+	return nil
+}
+
+// Run computes the output.
+func (o *multinomial) Run(c *op.Run) error {
+	g := o.stream()
+	x, n := op.Doubles(c.In[0]), c.In[0].Shape()[1]
+	list := make([]float64, c.Out[0].Len())
+	if len(list) == 0 {
+		return nil
+	}
+	sums := make([]float64, n)
+	for row := range c.In[0].Shape()[0] {
+		total, top := 0.0, math.Inf(-1)
+		for _, v := range x[row*n:][:n] {
+			top = max(top, v)
+		}
+		for j, v := range x[row*n:][:n] {
+			total += math.Exp(v - top)
+			sums[j] = total
+		}
+		if !(total > 0) {
+			return graph.Errorf(graph.ErrShape, "row %d has no outcome to draw", row)
+		}
+		for i := row * o.samples; i < (row+1)*o.samples; i++ {
+			u := g.uniform(i) * total
+			j := slices.IndexFunc(sums, func(s float64) bool { return s > u })
+			if j < 0 {
+				j = n - 1
+			}
+			list[i] = float64(j)
+		}
+	}
+	op.SetNumbers(c.Out[0], list)
+	return nil
+}
+
+var randomRows = []op.Row{
+	{Name: "RandomUniform", Since: []int{1, 22}, In: [2]int{0, 0}, Out: [2]int{1, 1}, Impure: true, New: newRandomFill(false, false)},
+	{Name: "RandomUniformLike", Since: []int{1, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Impure: true, New: newRandomFill(false, true)},
+	{Name: "RandomNormal", Since: []int{1, 22}, In: [2]int{0, 0}, Out: [2]int{1, 1}, Impure: true, New: newRandomFill(true, false)},
+	{Name: "RandomNormalLike", Since: []int{1, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Impure: true, New: newRandomFill(true, true)},
+	{Name: "Bernoulli", Since: []int{15, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Impure: true, New: newBernoulli},
+	{Name: "Multinomial", Since: []int{7, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Impure: true, New: newMultinomial},
+}

@@ -1,0 +1,67 @@
+package array
+
+import (
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Trilu keeps the upper or the lower triangle of every matrix, the diagonal k
+// counted in, and makes the rest zero.
+type Trilu struct {
+	Upper bool // the triangle that is kept
+}
+
+func newTrilu(n *op.Node) (op.Op, error) { return &Trilu{Upper: n.Bool("upper", true)}, nil }
+
+func (o *Trilu) Infer(c *op.Infer) error {
+	in := c.In[0]
+	if rank, ok := in.Rank(); ok && rank < 2 {
+		return graph.Errorf(graph.ErrShape, "input is %v; it needs 2 axes or more", in.Type)
+	}
+	c.Set(0, in.DType, in.Dims)
+	return nil
+}
+
+func (o *Trilu) Run(c *op.Run) error {
+	k := 0
+	if c.Has(1) {
+		list, err := op.Ints(c.In[1])
+		if err != nil {
+			return err
+		}
+		if len(list) != 1 {
+			return graph.Errorf(graph.ErrShape, "k is %v, not one element", c.In[1])
+		}
+		k = list[0]
+	}
+	shape := c.In[0].Shape()
+	rank := len(shape)
+	rows, cols := shape[rank-2], shape[rank-1]
+	k = min(max(k, -rows), cols)
+	batch := op.StridedAxis{N: shape[:rank-2].Len(), From: rows * cols, To: rows * cols}
+	blank := batch
+	blank.From = 0
+	zero := tensor.New(c.In[0].DType(), 1)
+	list := make([]op.Strided, 0, 2*rows)
+	for r := range rows {
+		// The row is cut at the first element of the upper triangle, or behind
+		// the last of the lower one.
+		at := min(max(r+k+op.Btoi(!o.Upper), 0), cols)
+		left := op.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: r * cols, DstAt: r * cols, Axes: []op.StridedAxis{batch, {N: at, From: 1, To: 1}}}
+		right := op.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: r*cols + at, DstAt: r*cols + at, Axes: []op.StridedAxis{batch, {N: cols - at, From: 1, To: 1}}}
+		if o.Upper {
+			left.Src, left.SrcAt, left.Axes = zero, 0, []op.StridedAxis{blank, {N: at, From: 0, To: 1}}
+		} else {
+			right.Src, right.SrcAt, right.Axes = zero, 0, []op.StridedAxis{blank, {N: cols - at, From: 0, To: 1}}
+		}
+		list = append(list, left, right)
+	}
+	op.CopyStrided(list...)
+	return nil
+}
+
+var triluRows = []op.Row{
+	{Name: "Trilu", Since: []int{14}, In: [2]int{1, 2}, Out: [2]int{1, 1}, New: newTrilu},
+	{Domain: op.Microsoft, Name: "Trilu", Since: []int{1}, In: [2]int{1, 2}, Out: [2]int{1, 1}, New: newTrilu},
+}

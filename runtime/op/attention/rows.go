@@ -1,0 +1,22 @@
+// Package attention weighs values by how their keys match queries, over the tokens at
+// hand and those in a cache.
+package attention
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/op"
+)
+
+// Rows returns the rows of the family.
+func Rows() []op.Row {
+	return slices.Concat(
+		attentionRows,
+		causalConvRows,
+		flexAttentionRows,
+		linearAttentionRows,
+		multiHeadRows,
+		rotaryRows,
+		tensorScatterRows,
+	)
+}

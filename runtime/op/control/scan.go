@@ -1,0 +1,297 @@
+package control
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// scan runs a graph once for every index along an axis of its scan inputs, with
+// state values carried on (https://onnx.ai/onnx/operators/onnx__Scan.html).
+// Version 8 does so for every member of a batch, the first axis of all operands.
+type scan struct {
+	inputs           int // scan inputs
+	inAxes, outAxes  []int
+	inRev, outRev    []bool
+	batched          bool
+	nodeIn, nodeOut  int
+	states, scanOuts int
+}
+
+func newScan(n *op.Node) (op.Op, error) {
+	if err := n.Graph(body); err != nil {
+		return nil, err
+	}
+	o := &scan{inputs: n.Int("num_scan_inputs", 0), nodeIn: len(n.Inputs), nodeOut: len(n.Outputs), batched: n.Since < 9}
+	o.states = o.nodeIn - o.inputs
+	if o.batched {
+		o.states--
+	}
+	o.scanOuts = o.nodeOut - o.states
+	if o.inputs < 1 || o.states < 0 || o.scanOuts < 0 {
+		return nil, graph.Errorf(graph.ErrFormat, "has %d inputs and %d outputs, and num_scan_inputs is %d", o.nodeIn, o.nodeOut, o.inputs)
+	}
+	inName := "scan_input_directions"
+	if o.batched {
+		inName = "directions"
+	}
+	var err error
+	if o.inRev, err = directions(n, inName, o.inputs); err != nil {
+		return nil, err
+	}
+	o.outRev = make([]bool, o.scanOuts)
+	o.inAxes, o.outAxes = make([]int, o.inputs), make([]int, o.scanOuts)
+	if o.batched {
+		return o, nil
+	}
+	if o.outRev, err = directions(n, "scan_output_directions", o.scanOuts); err != nil {
+		return nil, err
+	}
+	if o.inAxes, err = axesOf(n, "scan_input_axes", o.inputs); err != nil {
+		return nil, err
+	}
+	o.outAxes, err = axesOf(n, "scan_output_axes", o.scanOuts)
+	return o, err
+}
+
+func directions(n *op.Node, name string, count int) ([]bool, error) {
+	list := n.Ints(name)
+	rev := make([]bool, count)
+	if list == nil {
+		return rev, nil
+	}
+	if len(list) != count {
+		return nil, graph.Errorf(graph.ErrFormat, "attribute %q has %d entries, not %d", name, len(list), count)
+	}
+	for i, d := range list {
+		rev[i] = d != 0
+	}
+	return rev, nil
+}
+
+func axesOf(n *op.Node, name string, count int) ([]int, error) {
+	list := n.Ints(name)
+	if list == nil {
+		return make([]int, count), nil
+	}
+	if len(list) != count {
+		return nil, graph.Errorf(graph.ErrFormat, "attribute %q has %d entries, not %d", name, len(list), count)
+	}
+	return list, nil
+}
+
+// operands returns the state values and scan inputs.
+func operands[T any](o *scan, in []T) []T {
+	if o.batched {
+		return in[1:]
+	}
+	return in
+}
+
+func (o *scan) BodyTypes(_ string, in []*op.Value) ([]graph.Type, bool) {
+	return carriedTypes(operands(o, in)), true
+}
+
+// FirstTypes are those of the states, and those of the scan inputs without the axis
+// along which they are scanned.
+func (o *scan) FirstTypes(_ string, in []*op.Value) []graph.Type {
+	types, _ := o.BodyTypes(body, in)
+	for i, v := range operands(o, in) {
+		if v == nil || v.Dims == nil || i >= len(types) {
+			continue
+		}
+		dims := v.Dims
+		if o.batched {
+			dims = withoutAxis(dims, 0)
+		}
+		if i >= o.states {
+			dims = withoutAxis(dims, o.inAxes[i-o.states])
+		}
+		types[i].Dims = dims
+	}
+	return types
+}
+
+// withoutAxis is the extents of all axes but one, counted from the end if it is
+// negative; nil if there is no such axis.
+func withoutAxis(d graph.Dims, axis int) graph.Dims {
+	if axis < 0 {
+		axis += len(d)
+	}
+	if axis < 0 || axis >= len(d) {
+		return nil
+	}
+	return slices.Concat(graph.Dims{}, d[:axis], d[axis+1:])
+}
+
+func (o *scan) Infer(c *op.Infer) error {
+	types, _ := o.BodyTypes(body, c.In)
+	in := make([]*op.Value, len(types))
+	for i, t := range types {
+		in[i] = &op.Value{Type: t}
+	}
+	out, err := c.Body(body, in)
+	if err != nil {
+		return err
+	}
+	if len(out) != o.nodeOut {
+		return graph.Errorf(graph.ErrFormat, "the body has %d outputs and the node %d", len(out), o.nodeOut)
+	}
+	for i, v := range out {
+		t := v.Type
+		if i < o.states {
+			t.Dims = nil
+		} else {
+			axis := o.outAxes[i-o.states]
+			if axis < 0 && t.Dims != nil {
+				axis += len(t.Dims) + 1
+			}
+			t = stacked(t, max(axis, 0))
+		}
+		if o.batched {
+			t = stacked(t, 0)
+		}
+		c.SetType(i, t)
+	}
+	return nil
+}
+
+func (o *scan) Run(c *op.Run) error {
+	list := make([]*tensor.Tensor, 0, o.nodeIn)
+	for i, t := range operands(o, c.In) {
+		if t == nil {
+			return graph.Errorf(graph.ErrShape, "operand %d is not a tensor", i)
+		}
+		list = append(list, t)
+	}
+	if o.batched {
+		return o.batch(c, list)
+	}
+	out, err := o.one(c, list, -1)
+	for i, t := range out {
+		c.Set(i, t)
+	}
+	return err
+}
+
+// batch runs every member of the batch and stacks the results.
+func (o *scan) batch(c *op.Run, list []*tensor.Tensor) error {
+	n := -1
+	for _, t := range list {
+		if len(t.Shape()) == 0 || n >= 0 && t.Shape()[0] != n {
+			return graph.Errorf(graph.ErrShape, "%v does not have the batch as its first axis", t)
+		}
+		n = t.Shape()[0]
+	}
+	var lengths []int
+	if c.Has(0) {
+		var err error
+		if lengths, err = op.Ints(c.In[0]); err != nil || len(lengths) != n {
+			return graph.Errorf(graph.ErrShape, "sequence_lens is %v for a batch of %d", c.In[0], n)
+		}
+	}
+	results := make([][]*tensor.Tensor, o.nodeOut)
+	for b := range n {
+		member := make([]*tensor.Tensor, len(list))
+		for i, t := range list {
+			member[i] = indexed(t, 0, b)
+		}
+		length := -1
+		if lengths != nil {
+			length = lengths[b]
+		}
+		out, err := o.one(c, member, length)
+		if err != nil {
+			return fmt.Errorf("batch %d: %w", b, err)
+		}
+		for i, t := range out {
+			results[i] = append(results[i], t)
+		}
+	}
+	for i, r := range results {
+		t, err := stack(r, 0, c.BodyType(body, i))
+		if err != nil {
+			return err
+		}
+		c.Set(i, t)
+	}
+	return nil
+}
+
+// one runs the body over the scan inputs, or over the first length indices.
+func (o *scan) one(c *op.Run, list []*tensor.Tensor, length int) ([]*tensor.Tensor, error) {
+	steps := -1
+	axes := make([]int, o.inputs)
+	for i, t := range list[o.states:] {
+		var err error
+		if axes[i], err = op.NormAxis(o.inAxes[i], len(t.Shape())); err != nil {
+			return nil, err
+		}
+		n := t.Shape()[axes[i]]
+		if steps >= 0 && n != steps {
+			return nil, graph.Errorf(graph.ErrShape, "scan inputs have %d and %d indices", steps, n)
+		}
+		steps = n
+	}
+	if length > steps {
+		return nil, graph.Errorf(graph.ErrShape, "sequence length %d of %d indices", length, steps)
+	}
+	run := steps
+	if length >= 0 {
+		run = length
+	}
+	state := make([]tensor.Value, o.states)
+	for i := range state {
+		state[i] = list[i]
+	}
+	lists := make([][]*tensor.Tensor, o.scanOuts)
+	for k := range run {
+		in := slices.Clone(state)
+		for i, t := range list[o.states:] {
+			at := k
+			if o.inRev[i] {
+				at = steps - 1 - k
+			}
+			in = append(in, indexed(t, axes[i], at))
+		}
+		out, err := c.Body(body, in)
+		if err == nil {
+			err = collect(c, lists, out[o.states:])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("iteration %d: %w", k, err)
+		}
+		copy(state, out)
+	}
+	return o.results(c, state, lists, steps)
+}
+
+// results are the last states and the stacked scan outputs, filled up with zeros
+// to that many indices.
+func (o *scan) results(c *op.Run, state []tensor.Value, lists [][]*tensor.Tensor, steps int) ([]*tensor.Tensor, error) {
+	out := make([]*tensor.Tensor, 0, o.nodeOut)
+	for i, v := range state {
+		t, ok := v.(*tensor.Tensor)
+		if !ok {
+			return nil, graph.Errorf(graph.ErrShape, "state %d is %v, no tensor", i, v)
+		}
+		out = append(out, t)
+	}
+	for k, list := range lists {
+		for len(list) > 0 && len(list) < steps {
+			list = append(list, tensor.New(list[0].DType(), list[0].Shape()...))
+		}
+		if o.outRev[k] {
+			slices.Reverse(list)
+		}
+		t, err := stack(list, o.outAxes[k], c.BodyType(body, o.states+k))
+		if err != nil {
+			return nil, fmt.Errorf("output %d: %w", o.states+k, err)
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}

@@ -1,0 +1,202 @@
+package control
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/array"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// splitToSequence cuts a tensor along an axis
+// (https://onnx.ai/onnx/operators/onnx__SplitToSequence.html).
+type splitToSequence struct {
+	axis int
+	keep bool
+}
+
+func newSplitToSequence(n *op.Node) (op.Op, error) {
+	return splitToSequence{axis: n.Int("axis", 0), keep: n.Bool("keepdims", true)}, nil
+}
+
+func (splitToSequence) Infer(c *op.Infer) error {
+	c.SetType(0, op.SequenceOf(graph.TensorOf(c.In[0].DType, nil)))
+	return nil
+}
+
+func (o splitToSequence) Run(c *op.Run) error {
+	t := c.In[0]
+	axis, err := op.NormAxis(o.axis, len(t.Shape()))
+	if err != nil {
+		return err
+	}
+	n := t.Shape()[axis]
+	if !c.Has(1) {
+		items := make([]tensor.Value, n)
+		for i := range items {
+			if items[i] = stretch(t, axis, i, 1); !o.keep {
+				items[i] = indexed(t, axis, i)
+			}
+		}
+		c.Set(0, &tensor.Sequence{Items: items})
+		return nil
+	}
+	sizes, err := o.sizes(c.In[1], n)
+	if err != nil {
+		return err
+	}
+	var items []tensor.Value
+	at := 0
+	for _, size := range sizes {
+		items = append(items, stretch(t, axis, at, size))
+		at += size
+	}
+	c.Set(0, &tensor.Sequence{Items: items})
+	return nil
+}
+
+// sizes are the lengths of the parts: those of a vector, or equal ones of a
+// scalar, the last as long as what is left.
+func (splitToSequence) sizes(in *tensor.Tensor, n int) ([]int, error) {
+	list, err := op.Ints(in)
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Shape()) > 0 {
+		return list, array.CheckSizes(list, n)
+	}
+	size := list[0]
+	if size < 1 {
+		return nil, graph.Errorf(graph.ErrShape, "parts of %d elements", size)
+	}
+	var sizes []int
+	for ; n > 0; n -= size {
+		sizes = append(sizes, min(size, n))
+	}
+	return sizes, nil
+}
+
+// concatFromSequence puts the elements of a sequence side by side
+// (https://onnx.ai/onnx/operators/onnx__ConcatFromSequence.html).
+type concatFromSequence struct {
+	axis    int
+	newAxis bool
+}
+
+func newConcatFromSequence(n *op.Node) (op.Op, error) {
+	if !n.Has("axis") {
+		return nil, graph.Errorf(graph.ErrFormat, "attribute axis is missing")
+	}
+	return concatFromSequence{axis: n.Int("axis", 0), newAxis: n.Bool("new_axis", false)}, nil
+}
+
+func (concatFromSequence) Infer(c *op.Infer) error {
+	elem, err := elemOf(c.In[0])
+	c.Set(0, elem.DType, nil)
+	return err
+}
+
+func (o concatFromSequence) Run(c *op.Run) error {
+	items, err := sequenceItems(c, 0)
+	if err != nil {
+		return err
+	}
+	if len(items) == 0 {
+		return graph.Errorf(graph.ErrShape, "the sequence is empty, so the shape of the output is not known")
+	}
+	list := make([]*tensor.Tensor, len(items))
+	for i, v := range items {
+		t, ok := v.(*tensor.Tensor)
+		if !ok {
+			return graph.Errorf(graph.ErrShape, "element %d is %v, no tensor", i, v)
+		}
+		list[i] = t
+	}
+	var out *tensor.Tensor
+	if o.newAxis {
+		out, err = stack(list, o.axis, graph.Type{})
+	} else {
+		var axis int
+		if axis, err = op.NormAxis(o.axis, len(list[0].Shape())); err == nil {
+			out, err = join(list, axis)
+		}
+	}
+	if err == nil {
+		c.Set(0, out)
+	}
+	return err
+}
+
+// sequenceMap runs a graph on every element of sequences of one length, beside
+// tensors that all share (https://onnx.ai/onnx/operators/onnx__SequenceMap.html).
+type sequenceMap struct{}
+
+func newSequenceMap(n *op.Node) (op.Op, error) { return sequenceMap{}, n.Graph(body) }
+
+func (sequenceMap) BodyTypes(_ string, in []*op.Value) ([]graph.Type, bool) {
+	types := carriedTypes(in)
+	for i, v := range in {
+		if v != nil && v.Kind == graph.SequenceType && v.Elem != nil {
+			types[i] = *v.Elem
+		}
+	}
+	return types, true
+}
+
+func (o sequenceMap) Infer(c *op.Infer) error {
+	types, _ := o.BodyTypes(body, c.In)
+	in := make([]*op.Value, len(types))
+	for i, t := range types {
+		in[i] = &op.Value{Type: t}
+	}
+	out, err := c.Body(body, in)
+	if err != nil {
+		return err
+	}
+	if len(out) != len(c.Out) {
+		return graph.Errorf(graph.ErrFormat, "the body has %d outputs and the node %d", len(out), len(c.Out))
+	}
+	for i, v := range out {
+		elem := v.Type
+		elem.Dims = nil
+		c.SetType(i, op.SequenceOf(elem))
+	}
+	return nil
+}
+
+func (sequenceMap) Run(c *op.Run) error {
+	first, err := sequenceItems(c, 0)
+	if err != nil {
+		return err
+	}
+	results := make([][]tensor.Value, len(c.Out))
+	for k := range first {
+		in := slices.Clone(c.Values)
+		for i, v := range in {
+			s, ok := v.(*tensor.Sequence)
+			if !ok {
+				continue
+			}
+			if len(s.Items) != len(first) {
+				return graph.Errorf(graph.ErrShape, "sequences have %d and %d elements", len(first), len(s.Items))
+			}
+			in[i] = s.Items[k]
+		}
+		out, err := c.Body(body, in)
+		if err != nil {
+			return fmt.Errorf("element %d: %w", k, err)
+		}
+		for i, v := range out {
+			if err := c.Mem.Reserve(tensor.Bytes(v)); err != nil {
+				return err
+			}
+			results[i] = append(results[i], v)
+		}
+	}
+	for i, items := range results {
+		c.Set(i, &tensor.Sequence{Items: items})
+	}
+	return nil
+}

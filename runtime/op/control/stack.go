@@ -1,0 +1,133 @@
+package control
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// stack puts tensors of one type and shape side by side along a new axis. With
+// none, the element type and extents are those of t, unknown ones counting 0.
+func stack(list []*tensor.Tensor, axis int, t graph.Type) (*tensor.Tensor, error) {
+	shape, dtype := tensor.Shape{}, t.DType
+	if len(list) == 0 {
+		for _, d := range t.Dims {
+			n, _ := d.Value()
+			shape = append(shape, n)
+		}
+	} else {
+		shape, dtype = list[0].Shape().Clone(), list[0].DType()
+	}
+	if axis < 0 {
+		axis += len(shape) + 1
+	}
+	if axis < 0 || axis > len(shape) {
+		return nil, graph.Errorf(graph.ErrShape, "axis %d for tensors of shape %v", axis, shape)
+	}
+	for _, t := range list {
+		if t.DType() != dtype || !t.Shape().Equal(shape) {
+			return nil, graph.Errorf(graph.ErrShape, "%v beside %v%v", t, dtype, shape)
+		}
+	}
+	full := slices.Insert(shape.Clone(), axis, len(list))
+	if err := full.Check(); err != nil {
+		return nil, graph.Errorf(graph.ErrShape, "%w", err)
+	}
+	out := tensor.New(dtype, full...)
+	for i, t := range list {
+		slab{out, axis, i, 1}.copy(t, true)
+	}
+	return out, nil
+}
+
+// indexed returns index i along an axis, without that axis.
+func indexed(t *tensor.Tensor, axis, i int) *tensor.Tensor {
+	part := tensor.New(t.DType(), slices.Delete(t.Shape().Clone(), axis, axis+1)...)
+	slab{t, axis, i, 1}.copy(part, false)
+	return part
+}
+
+// join puts tensors of one type side by side along an axis that they have; their
+// other extents are equal.
+func join(list []*tensor.Tensor, axis int) (*tensor.Tensor, error) {
+	shape := list[0].Shape().Clone()
+	shape[axis] = 0
+	for _, t := range list {
+		if t.DType() != list[0].DType() || len(t.Shape()) != len(shape) {
+			return nil, graph.Errorf(graph.ErrShape, "%v beside %v", t, list[0])
+		}
+		for i, n := range t.Shape() {
+			if i == axis {
+				shape[i] += n
+			} else if n != shape[i] {
+				return nil, graph.Errorf(graph.ErrShape, "%v beside %v along axis %d", t, list[0], axis)
+			}
+		}
+	}
+	if err := shape.Check(); err != nil {
+		return nil, graph.Errorf(graph.ErrShape, "%w", err)
+	}
+	out := tensor.New(list[0].DType(), shape...)
+	at := 0
+	for _, t := range list {
+		n := t.Shape()[axis]
+		slab{out, axis, at, n}.copy(t, true)
+		at += n
+	}
+	return out, nil
+}
+
+// stretch returns n indices of an axis, from at on.
+func stretch(t *tensor.Tensor, axis, at, n int) *tensor.Tensor {
+	shape := t.Shape().Clone()
+	shape[axis] = n
+	p := tensor.New(t.DType(), shape...)
+	slab{t, axis, at, n}.copy(p, false)
+	return p
+}
+
+// slab is n indices of one axis of a tensor, from at on.
+type slab struct {
+	whole       *tensor.Tensor
+	axis, at, n int
+}
+
+// copy moves the elements of the slab to part, or with in those of part to it.
+func (s slab) copy(part *tensor.Tensor, in bool) {
+	shape := s.whole.Shape()
+	outer, n, inner := shape[:s.axis].Len(), shape[s.axis], shape[s.axis+1:].Len()
+	d := part.DType()
+	switch {
+	case d == tensor.String:
+		copyRows(s.whole.Strings(), part.Strings(), outer, n*inner, s.at*inner, s.n*inner, in)
+	case op.Width(d) > 0:
+		inner *= op.Width(d)
+		copyRows(s.whole.Bytes(), part.Bytes(), outer, n*inner, s.at*inner, s.n*inner, in)
+	default:
+		l := d.Layout()
+		for o := range outer {
+			for i := range s.n * inner {
+				w, p := (o*n+s.at)*inner+i, o*s.n*inner+i
+				if in {
+					l.Set(s.whole.Bytes(), w, l.At(part.Bytes(), p))
+				} else {
+					l.Set(part.Bytes(), p, l.At(s.whole.Bytes(), w))
+				}
+			}
+		}
+	}
+}
+
+// copyRows copies between the rows of part and a column range of those of whole.
+func copyRows[T any](whole, part []T, rows, stride, at, row int, in bool) {
+	for o := range rows {
+		w, p := whole[o*stride+at:][:row], part[o*row:][:row]
+		if in {
+			copy(w, p)
+		} else {
+			copy(p, w)
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package op
+
+import (
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// ScratchTensor is a tensor for use until Run returns.
+func (c *Run) ScratchTensor(d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
+	if err := shape.Check(); err != nil {
+		return nil, err
+	}
+	b, err := c.Mem.Scratch(d.Bytes(shape.Len()))
+	if err != nil {
+		return nil, err
+	}
+	return tensor.FromBytes(d, shape, b)
+}
+
+// ScratchInt64s returns scratch memory for n numbers, not cleared.
+func (c *Run) ScratchInt64s(n int) ([]int64, error) {
+	b, err := c.Mem.Scratch(8 * n)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	return unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(b))), n), nil
+}
+
+// ScratchFloats returns n floats, not cleared, for use until Run returns.
+func (c *Run) ScratchFloats(n int) ([]float32, error) {
+	b, err := c.Mem.Scratch(tensor.F32.Bytes(n))
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4), err
+}

@@ -1,0 +1,80 @@
+package ml
+
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// distances are those of every row of A [M,N] and every row of B [K,N], [M,K], as
+// nearest neighbours and Gaussian processes use them.
+type distances struct{ squared bool }
+
+func newDistances(n *op.Node) (op.Op, error) {
+	switch metric := n.Str("metric", "sqeuclidean"); metric {
+	case "sqeuclidean":
+		return &distances{squared: true}, nil
+	case "euclidean":
+		return &distances{}, nil
+	default:
+		return nil, graph.Errorf(graph.ErrUnsupported, "metric %q; euclidean and sqeuclidean are computed", metric)
+	}
+}
+
+// Infer joins the numbers of rows.
+func (o *distances) Infer(c *op.Infer) error {
+	a, b := c.In[0], c.In[1]
+	out := graph.UnknownDims(2)
+	c.Set(0, a.DType, out)
+	if a.DType != b.DType {
+		return graph.Errorf(graph.ErrShape, "operands %v and %v have different element types", a.Type, b.Type)
+	}
+	for i, v := range []*op.Value{a, b} {
+		if rank, ok := v.Rank(); ok && rank != 2 {
+			return graph.Errorf(graph.ErrShape, "input %d is %v, not a matrix", i, v.Type)
+		} else if ok {
+			out[i] = v.Dims[0]
+		}
+	}
+	if a.Dims != nil && b.Dims != nil {
+		if _, ok := op.JoinDim(a.Dims[1], b.Dims[1]); !ok {
+			return graph.Errorf(graph.ErrShape, "rows of %v and %v are not equally long", a.Type, b.Type)
+		}
+	}
+	c.Set(0, a.DType, out)
+	return nil
+}
+
+// Run computes the output.
+func (o *distances) Run(c *op.Run) error {
+	if c.Out[0].DType() == tensor.F64 {
+		measure[float64](c, o.squared)
+	} else {
+		measure[float32](c, o.squared)
+	}
+	return nil
+}
+
+func measure[T float32 | float64](c *op.Run, squared bool) {
+	n := c.In[0].Shape()[1]
+	a, b, out := tensor.View[T](c.In[0]), tensor.View[T](c.In[1]), tensor.View[T](c.Out[0])
+	rows := c.In[1].Shape()[0]
+	for i := range out {
+		x, y := a[i/rows*n:][:n], b[i%rows*n:][:n]
+		var sum T
+		for p, v := range x {
+			d := v - y[p]
+			sum += d * d
+		}
+		if !squared {
+			sum = T(math.Sqrt(float64(sum)))
+		}
+		out[i] = sum
+	}
+}
+
+var distanceRows = []op.Row{
+	{Domain: op.Microsoft, Name: "CDist", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32, tensor.F64}, New: newDistances},
+}

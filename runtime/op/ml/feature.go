@@ -1,0 +1,58 @@
+package ml
+
+import (
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// inferFeatures gives output 0 the input's shape and an element type. Counts are
+// of numbers that there are for the last axis: one, or as many as it is long.
+func inferFeatures(c *op.Infer, d tensor.DType, counts ...int) error {
+	x := c.In[0]
+	for _, count := range counts {
+		if rank, ok := x.Rank(); ok && count != 1 && (rank == 0 || x.Dims[rank-1].IsKnown() && !x.Dims[rank-1].Is(count)) {
+			return graph.Errorf(graph.ErrShape, "input is %v and numbers for %d features are given", x.Type, count)
+		}
+	}
+	c.Set(0, d, x.Dims)
+	return nil
+}
+
+// featureCount is the extent of the input's last axis, checked against the counts
+// that inferFeatures takes.
+func featureCount(c *op.Run, counts ...int) (int, error) {
+	s, n := c.In[0].Shape(), 1
+	if len(s) > 0 {
+		n = s[len(s)-1]
+	}
+	for _, count := range counts {
+		if count != 1 && count != n {
+			return 0, graph.Errorf(graph.ErrShape, "input is %v and numbers for %d features are given", c.In[0], count)
+		}
+	}
+	return n, nil
+}
+
+// perFeature returns n numbers: those given, or the only one again and again.
+func perFeature[T any](list []T, n int) []T {
+	if len(list) == n {
+		return list
+	}
+	long := make([]T, n)
+	for i := range long {
+		long[i] = list[0]
+	}
+	return long
+}
+
+// number are the Go types of numberTypes.
+type number interface {
+	float32 | float64 | int64 | int32
+}
+
+// overInput lets the output take over the input's memory.
+func overInput(row op.Row) op.Row {
+	row.InPlace = []int{0}
+	return row
+}

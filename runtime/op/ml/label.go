@@ -1,0 +1,276 @@
+package ml
+
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// relabel replaces every element by the value that a table has for it.
+type relabel struct{ tables []*table } // one per element type of the input
+
+// table gives values to elements of one type.
+type table struct {
+	keys   tensor.DType
+	texts  map[string]int
+	bits   map[uint64]int
+	values *tensor.Tensor // a vector; the last is for elements that have none
+}
+
+// newTable pairs the elements of two vectors. Of keys that occur again the last
+// counts, or the first.
+func newTable(keys, values, other *tensor.Tensor, first bool) (*table, error) {
+	n := keys.Len()
+	if values.Len() != n {
+		return nil, graph.Errorf(graph.ErrFormat, "%d keys have %d values", n, values.Len())
+	}
+	if other.DType() != values.DType() || other.Len() != 1 {
+		return nil, graph.Errorf(graph.ErrFormat, "the default is %v and values are %v", other, values)
+	}
+	t := &table{keys: keys.DType(), values: tensor.New(values.DType(), n+1)}
+	copy(t.values.Strings(), values.Strings())
+	copy(t.values.Bytes(), values.Bytes())
+	copy(t.values.Bytes()[len(values.Bytes()):], other.Bytes())
+	if values.DType() == tensor.String {
+		t.values.Strings()[n] = other.Strings()[0]
+	}
+	if keys.DType() == tensor.String {
+		t.texts = make(map[string]int, n)
+		for i, s := range keys.Strings() {
+			if _, there := t.texts[s]; !there || !first {
+				t.texts[s] = i
+			}
+		}
+		return t, nil
+	}
+	t.bits = make(map[uint64]int, n)
+	return t, eachKey(keys, func(i int, bits uint64) {
+		if _, there := t.bits[bits]; !there || !first {
+			t.bits[bits] = i
+		}
+	})
+}
+
+func isTableKey(d tensor.DType) bool {
+	switch d {
+	case tensor.I64, tensor.I32, tensor.I16, tensor.F32, tensor.F64:
+		return true
+	}
+	return false
+}
+
+// eachKey calls f with what identifies each number: all NaNs are one, and so are
+// both zeros.
+func eachKey(t *tensor.Tensor, f func(i int, bits uint64)) error {
+	switch t = t.Aligned(); t.DType() {
+	case tensor.I64:
+		keysOf(tensor.View[int64](t), func(v int64) uint64 { return uint64(v) }, f)
+	case tensor.I32:
+		keysOf(tensor.View[int32](t), func(v int32) uint64 { return uint64(v) }, f)
+	case tensor.I16:
+		keysOf(tensor.View[int16](t), func(v int16) uint64 { return uint64(v) }, f)
+	case tensor.F32:
+		keysOf(tensor.View[float32](t), func(v float32) uint64 { return floatKey(float64(v)) }, f)
+	case tensor.F64:
+		keysOf(tensor.View[float64](t), floatKey, f)
+	default:
+		return graph.Errorf(graph.ErrUnsupported, "keys of type %v", t.DType())
+	}
+	return nil
+}
+
+func keysOf[T any](list []T, key func(T) uint64, f func(i int, bits uint64)) {
+	for i, v := range list {
+		f(i, key(v))
+	}
+}
+
+func floatKey(v float64) uint64 {
+	switch {
+	case v != v:
+		return math.Float64bits(math.NaN())
+	case v == 0:
+		return 0
+	}
+	return math.Float64bits(v)
+}
+
+// find writes the place of the value of each element to index.
+func (t *table) find(x *tensor.Tensor, index []int64) error {
+	none := int64(t.values.Len() - 1)
+	if t.keys == tensor.String {
+		for i, s := range x.Strings() {
+			index[i] = none
+			if k, ok := t.texts[s]; ok {
+				index[i] = int64(k)
+			}
+		}
+		return nil
+	}
+	return eachKey(x, func(i int, bits uint64) {
+		index[i] = none
+		if k, ok := t.bits[bits]; ok {
+			index[i] = int64(k)
+		}
+	})
+}
+
+func (o *relabel) table(d tensor.DType) (*table, error) {
+	for _, t := range o.tables {
+		if t.keys == d {
+			return t, nil
+		}
+	}
+	return nil, graph.Errorf(graph.ErrShape, "elements are of type %v and keys of type %v", d, o.tables[0].keys)
+}
+
+// Infer keeps the shape.
+func (o *relabel) Infer(c *op.Infer) error {
+	t, err := o.table(c.In[0].DType)
+	if err != nil {
+		return err
+	}
+	c.Set(0, t.values.DType(), c.In[0].Dims)
+	return nil
+}
+
+// Run looks up every element.
+func (o *relabel) Run(c *op.Run) error {
+	x := c.In[0]
+	t, err := o.table(x.DType())
+	if err != nil {
+		return err
+	}
+	index, err := c.ScratchInt64s(x.Len())
+	if err != nil {
+		return err
+	}
+	if err := t.find(x, index); err != nil {
+		return err
+	}
+	if len(index) > 0 {
+		op.GatherBlocks(t.values, c.Out[0], index, 1, t.values.Len(), 1)
+	}
+	return nil
+}
+
+// defaultText and defaultNumber are the defaults that the node has or the standard gives.
+func defaultText(n *op.Node) *tensor.Tensor {
+	t, _ := tensor.FromStrings([]string{n.Str("default_string", "_Unused")})
+	return t
+}
+
+func defaultNumber(n *op.Node) *tensor.Tensor { return op.Scalar(int64(n.Int("default_int64", -1))) }
+
+// newBothWays is an operator that turns strings into integers and integers into
+// strings.
+func newBothWays(n *op.Node, texts, numbers *tensor.Tensor) (op.Op, error) {
+	toNumbers, err := newTable(texts, numbers, defaultNumber(n), false)
+	if err != nil {
+		return nil, err
+	}
+	toTexts, err := newTable(numbers, texts, defaultText(n), false)
+	if err != nil {
+		return nil, err
+	}
+	return &relabel{[]*table{toNumbers, toTexts}}, nil
+}
+
+func textVector(list []string) *tensor.Tensor {
+	t, _ := tensor.FromStrings(list, len(list))
+	return t
+}
+
+func newCategoryMapper(n *op.Node) (op.Op, error) {
+	return newBothWays(n, textVector(n.Strs("cats_strings")), op.Int64Vector(n.Ints("cats_int64s")))
+}
+
+func newLabelEncoder(n *op.Node) (op.Op, error) {
+	if n.Since < 2 {
+		texts := n.Strs("classes_strings")
+		places := make([]int, len(texts))
+		for i := range places {
+			places[i] = i
+		}
+		return newBothWays(n, textVector(texts), op.Int64Vector(places))
+	}
+	keys, err := readColumn(n, "keys")
+	if err != nil {
+		return nil, err
+	}
+	values, err := readColumn(n, "values")
+	if err != nil {
+		return nil, err
+	}
+	other, err := readDefault(n, values.DType())
+	if err != nil {
+		return nil, err
+	}
+	t, err := newTable(keys, values, other, n.Since < 4)
+	if err != nil {
+		return nil, err
+	}
+	return &relabel{[]*table{t}}, nil
+}
+
+// readColumn returns the one list among attributes whose names begin with name.
+func readColumn(n *op.Node, name string) (*tensor.Tensor, error) {
+	var found []*tensor.Tensor
+	if list := n.Strs(name + "_strings"); len(list) > 0 {
+		found = append(found, textVector(list))
+	}
+	if list := n.Ints(name + "_int64s"); len(list) > 0 {
+		found = append(found, op.Int64Vector(list))
+	}
+	if list := n.Floats(name + "_floats"); len(list) > 0 {
+		t, _ := tensor.From(list, len(list))
+		found = append(found, t)
+	}
+	if n.Since >= 4 {
+		if t := n.Tensor(name + "_tensor"); t != nil {
+			found = append(found, t)
+		}
+	}
+	if len(found) != 1 {
+		return nil, graph.Errorf(graph.ErrFormat, "%d of the attributes %s_* hold something; one must", len(found), name)
+	}
+	if d := found[0].DType(); d != tensor.String && !isTableKey(d) {
+		return nil, graph.Errorf(graph.ErrUnsupported, "attribute %s_tensor has elements of type %v", name, d)
+	}
+	return found[0], nil
+}
+
+// readDefault returns the value, of that type, of elements that the table lacks.
+func readDefault(n *op.Node, d tensor.DType) (*tensor.Tensor, error) {
+	text, number := defaultText(n), defaultNumber(n)
+	float := n.Float("default_float", float32(math.Copysign(0, -1)))
+	if n.Since >= 4 {
+		if t := n.Tensor("default_tensor"); t != nil {
+			return t, nil
+		}
+	}
+	t := tensor.New(d)
+	switch v := tensor.View[int64](number)[0]; d {
+	case tensor.String:
+		return text, nil
+	case tensor.I64:
+		return number, nil
+	case tensor.I32:
+		tensor.View[int32](t)[0] = int32(v)
+	case tensor.I16:
+		tensor.View[int16](t)[0] = int16(v)
+	case tensor.F32:
+		tensor.View[float32](t)[0] = float
+	case tensor.F64:
+		tensor.View[float64](t)[0] = float64(float)
+	}
+	return t, nil
+}
+
+var labelRows = []op.Row{
+	newRow("CategoryMapper", op.Types{tensor.String, tensor.I64}, newCategoryMapper),
+	{Domain: domain, Name: "LabelEncoder", Since: []int{1, 2, 4}, In: [2]int{1, 1}, Out: [2]int{1, 1},
+		Types: op.Types{tensor.String, tensor.I64, tensor.F32, tensor.I32, tensor.I16, tensor.F64}, New: newLabelEncoder},
+}

@@ -1,0 +1,26 @@
+// Package ml is classical machine learning: trees, support vectors, linear models, and
+// the encoding of features.
+package ml
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/op"
+)
+
+// Rows returns the rows of the family.
+func Rows() []op.Row {
+	return slices.Concat(
+		distanceRows,
+		encoderRows,
+		extractorRows,
+		forestRows,
+		imputerRows,
+		labelRows,
+		linearRows,
+		mapRows,
+		normalizerRows,
+		scaleRows,
+		svmRows,
+	)
+}

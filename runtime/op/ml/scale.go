@@ -1,0 +1,101 @@
+package ml
+
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// binarizer makes 1 of what is above a threshold and 0 of all else.
+type binarizer struct{ threshold float64 }
+
+func newBinarizer(n *op.Node) (op.Op, error) {
+	return &binarizer{float64(n.Float("threshold", 0))}, nil
+}
+
+func (o *binarizer) Infer(c *op.Infer) error { return inferFeatures(c, c.In[0].DType) }
+
+func (o *binarizer) Run(c *op.Run) error {
+	t := o.threshold
+	// An integer is above a number if it is above the next integer below that.
+	whole := int64(math.MaxInt64)
+	switch floor := math.Floor(t); {
+	case floor < -0x1p63:
+		whole, t = math.MinInt64, math.Inf(-1)
+	case floor < 0x1p63:
+		whole = int64(floor)
+	}
+	switch x, y := c.In[0], c.Out[0]; x.DType() {
+	case tensor.F32:
+		binarize(tensor.View[float32](x), tensor.View[float32](y), func(v float32) bool { return float64(v) > t })
+	case tensor.F64:
+		binarize(tensor.View[float64](x), tensor.View[float64](y), func(v float64) bool { return v > t })
+	case tensor.I64:
+		binarize(tensor.View[int64](x), tensor.View[int64](y), func(v int64) bool { return v > whole || math.IsInf(t, -1) })
+	case tensor.I32:
+		binarize(tensor.View[int32](x), tensor.View[int32](y), func(v int32) bool { return int64(v) > whole })
+	}
+	return nil
+}
+
+func binarize[T number](x, y []T, above func(T) bool) {
+	for i, v := range x {
+		y[i] = 0
+		if above(v) {
+			y[i] = 1
+		}
+	}
+}
+
+// scaler subtracts an offset and multiplies by a scale, each given once or for
+// every feature.
+type scaler struct{ offset, scale []float32 }
+
+func newScaler(n *op.Node) (op.Op, error) {
+	o := &scaler{n.Floats("offset"), n.Floats("scale")}
+	if len(o.offset) == 0 {
+		o.offset = []float32{0}
+	}
+	if len(o.scale) == 0 {
+		o.scale = []float32{1}
+	}
+	return o, nil
+}
+
+func (o *scaler) Infer(c *op.Infer) error {
+	return inferFeatures(c, tensor.F32, len(o.offset), len(o.scale))
+}
+
+func (o *scaler) Run(c *op.Run) error {
+	n, err := featureCount(c, len(o.offset), len(o.scale))
+	if err != nil {
+		return err
+	}
+	offset, scale := perFeature(o.offset, n), perFeature(o.scale, n)
+	switch x, y := c.In[0], tensor.View[float32](c.Out[0]); x.DType() {
+	case tensor.F32:
+		rescale(tensor.View[float32](x), offset, scale, y)
+	case tensor.F64:
+		double := func(v float32) float64 { return float64(v) }
+		rescale(tensor.View[float64](x), op.Convert(offset, double), op.Convert(scale, double), y)
+	case tensor.I64:
+		rescale(tensor.View[int64](x), offset, scale, y)
+	case tensor.I32:
+		rescale(tensor.View[int32](x), offset, scale, y)
+	}
+	return nil
+}
+
+func rescale[T number, F float32 | float64](x []T, offset, scale []F, y []float32) {
+	for n := len(offset); len(x) > 0; x, y = x[n:], y[n:] {
+		for j, v := range x[:n] {
+			y[j] = float32((F(v) - offset[j]) * scale[j])
+		}
+	}
+}
+
+var scaleRows = []op.Row{
+	overInput(newRow("Binarizer", numberTypes, newBinarizer)),
+	overInput(newRow("Scaler", numberTypes, newScaler)),
+}

@@ -1,0 +1,134 @@
+package ml
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// BranchMode is how a node of a decision tree compares a feature with its value.
+type BranchMode uint8
+
+// The modes, with the numbers of TreeEnsemble.
+const (
+	BranchLEQ BranchMode = iota
+	BranchLT
+	BranchGTE
+	BranchGT
+	BranchEQ
+	BranchNEQ
+	BranchMember
+)
+
+// branchNames are the modes that TreeEnsembleRegressor and -Classifier have.
+var branchNames = [...]string{"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"}
+
+// TreeBranch is a node of a decision tree that is not a leaf.
+type TreeBranch struct {
+	Feature uint32
+	Mode    BranchMode
+	NaNYes  bool // a NaN goes on at Yes
+	Value   float64
+	Set     []float64 // of BranchMember, ascending
+	Yes, No int32     // the number of a node, or ^ that of a leaf
+}
+
+// TreeVote is a weight for a target.
+type TreeVote struct {
+	Target uint32
+	Weight float64
+}
+
+// TreeModel is decision trees as attributes give them, checked.
+type TreeModel struct {
+	Nodes    []TreeBranch
+	Roots    []int32      // of each tree, numbered as TreeBranch.Yes
+	Votes    [][]TreeVote // of each leaf, one at most for a target
+	Targets  int
+	Features int  // that samples must at least have
+	Double   bool // what attributes give is float64
+}
+
+// MaxTreeNodes bounds the nodes of a forest, so that their numbers and the
+// offsets of their fields fit 32 bits.
+const MaxTreeNodes = 1 << 28
+
+// check reports a node that leads to itself, and finds out how many features are
+// needed.
+func (m *TreeModel) check() error {
+	const (
+		unseen = iota
+		open
+		done
+	)
+	state := make([]uint8, len(m.Nodes))
+	var stack []int32
+	for first := range m.Nodes {
+		if state[first] == unseen {
+			stack = append(stack, int32(first))
+		}
+		for len(stack) > 0 {
+			i := stack[len(stack)-1]
+			n := &m.Nodes[i]
+			if state[i] != unseen {
+				state[i] = done
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			state[i] = open
+			m.Features = max(m.Features, int(n.Feature)+1)
+			for _, to := range []int32{n.Yes, n.No} {
+				switch {
+				case to < 0 || state[to] == done:
+				case state[to] == open:
+					return graph.Errorf(graph.ErrFormat, "node %d of the trees leads to itself", to)
+				default:
+					stack = append(stack, to)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// join makes one of the votes of a leaf that are for the same target.
+func (m *TreeModel) join(add func(a, b float64) float64) {
+	for i, list := range m.Votes {
+		if len(list) < 2 {
+			continue
+		}
+		slices.SortStableFunc(list, func(a, b TreeVote) int { return cmp.Compare(a.Target, b.Target) })
+		kept := list[:1]
+		for _, v := range list[1:] {
+			if last := &kept[len(kept)-1]; last.Target == v.Target {
+				last.Weight = add(last.Weight, v.Weight)
+			} else {
+				kept = append(kept, v)
+			}
+		}
+		m.Votes[i] = kept
+	}
+}
+
+// single reports whether every leaf has one vote, for the only target.
+func (m *TreeModel) single() bool {
+	return m.Targets == 1 && !slices.ContainsFunc(m.Votes, func(list []TreeVote) bool { return len(list) != 1 })
+}
+
+// feature checks the number of a feature.
+func featureOf(id int) (uint32, error) {
+	if id < 0 || id > math.MaxInt32 {
+		return 0, graph.Errorf(graph.ErrFormat, "a node asks for feature %d", id)
+	}
+	return uint32(id), nil
+}
+
+// targetOf checks the number of a target or a class.
+func targetOf(id, count int) (uint32, error) {
+	if id < 0 || id >= count {
+		return 0, graph.Errorf(graph.ErrFormat, "a leaf votes for target or class %d of %d", id, count)
+	}
+	return uint32(id), nil
+}

@@ -1,0 +1,315 @@
+package ml
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// readReals returns a list of floats, or since version 3 the tensor NAME_as_tensor
+// that stands for it and may be of float64; nil for an empty one.
+func readReals(n *op.Node, name string) (list []float64, double bool, err error) {
+	if given := n.Floats(name); len(given) > 0 {
+		list = op.Convert(given, func(v float32) float64 { return float64(v) })
+	}
+	if n.Since < 3 {
+		return list, false, nil
+	}
+	instead, d, err := readNumbers(n, name+"_as_tensor")
+	switch {
+	case err != nil || len(instead) == 0:
+		return list, false, err
+	case len(list) > 0:
+		return nil, false, graph.Errorf(graph.ErrFormat, "%s and %s_as_tensor are both there", name, name)
+	}
+	return instead, d == tensor.F64, nil
+}
+
+// sameLength reports attributes whose lists are not as long as the first.
+func sameLength(names []string, lengths ...int) error {
+	for i, length := range lengths {
+		if length != lengths[0] {
+			return graph.Errorf(graph.ErrFormat, "%s has %d elements and %s has %d", names[0], lengths[0], names[i], length)
+		}
+	}
+	return nil
+}
+
+// entries is the nodes of trees, leaves among them, as the older operators list
+// them: each with the number of its tree and its own number there.
+type entries struct {
+	trees, ids []int
+	index      map[[2]int]int32 // of entries, by both numbers
+	place      []int32          // numbered as TreeBranch.Yes
+	child      []bool           // some node leads there
+}
+
+// find returns the number of the entry with those numbers.
+func (e *entries) find(tree, id int) (int32, error) {
+	i, ok := e.index[[2]int{tree, id}]
+	if !ok {
+		return 0, graph.Errorf(graph.ErrFormat, "tree %d has no node %d, which an attribute names", tree, id)
+	}
+	return i, nil
+}
+
+// readEntries reads the attributes nodes_* of the older operators into m.
+func readEntries(n *op.Node, m *TreeModel) (*entries, error) {
+	n.Ignore("nodes_hitrates", "nodes_hitrates_as_tensor") // how often samples came by
+	e := &entries{trees: n.Ints("nodes_treeids"), ids: n.Ints("nodes_nodeids")}
+	features, yes, no, missing := n.Ints("nodes_featureids"), n.Ints("nodes_truenodeids"), n.Ints("nodes_falsenodeids"), n.Ints("nodes_missing_value_tracks_true")
+	values, double, err := readReals(n, "nodes_values")
+	if err != nil {
+		return nil, err
+	}
+	m.Double = double
+	modes := n.Strs("nodes_modes")
+	names := []string{"nodes_treeids", "nodes_nodeids", "nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids", "nodes_values", "nodes_modes", "nodes_missing_value_tracks_true"}
+	count := len(e.trees)
+	if len(missing) == 0 {
+		missing = make([]int, count)
+	}
+	if err := sameLength(names, count, len(e.ids), len(features), len(yes), len(no), len(values), len(modes), len(missing)); err != nil {
+		return nil, err
+	}
+	if count > MaxTreeNodes {
+		return nil, graph.Errorf(graph.ErrUnsupported, "trees of %d nodes; at most %d can be run", count, MaxTreeNodes)
+	}
+	e.index, e.place, e.child = make(map[[2]int]int32, count), make([]int32, count), make([]bool, count)
+	leaves := 0
+	for i, mode := range modes {
+		key := [2]int{e.trees[i], e.ids[i]}
+		if _, twice := e.index[key]; twice {
+			return nil, graph.Errorf(graph.ErrFormat, "tree %d has two nodes %d", key[0], key[1])
+		}
+		e.index[key] = int32(i)
+		if string(mode) == "LEAF" {
+			e.place[i] = int32(^leaves)
+			leaves++
+			continue
+		}
+		kind := slices.Index(branchNames[:], string(mode))
+		if kind < 0 {
+			return nil, graph.Errorf(graph.ErrFormat, "mode of a node is %q, not LEAF or one of %q", mode, branchNames)
+		}
+		feature, err := featureOf(features[i])
+		if err != nil {
+			return nil, err
+		}
+		e.place[i] = int32(len(m.Nodes))
+		m.Nodes = append(m.Nodes, TreeBranch{Feature: feature, Mode: BranchMode(kind), NaNYes: missing[i] == 1, Value: values[i]})
+	}
+	m.Votes = make([][]TreeVote, leaves)
+	return e, e.link(m, yes, no)
+}
+
+// link sets where nodes lead, and finds the root of every tree: the first listed
+// of those that no node leads to, which is the first of all in most files.
+func (e *entries) link(m *TreeModel, yes, no []int) error {
+	for i, at := range e.place {
+		if at < 0 {
+			continue
+		}
+		for _, to := range []struct {
+			id   int
+			into *int32
+		}{{yes[i], &m.Nodes[at].Yes}, {no[i], &m.Nodes[at].No}} {
+			k, err := e.find(e.trees[i], to.id)
+			if err != nil {
+				return err
+			}
+			*to.into, e.child[k] = e.place[k], true
+		}
+	}
+	rooted := map[int]bool{}
+	var order []int
+	for i, tree := range e.trees {
+		if _, there := rooted[tree]; !there {
+			rooted[tree], order = false, append(order, tree)
+		}
+		if !e.child[i] && !rooted[tree] {
+			rooted[tree] = true
+			m.Roots = append(m.Roots, e.place[i])
+		}
+	}
+	for _, tree := range order {
+		if !rooted[tree] {
+			return graph.Errorf(graph.ErrFormat, "tree %d has no root: every node is led to by another", tree)
+		}
+	}
+	return m.check()
+}
+
+// readVotes reads the attributes that begin with prefix, of votes at leaves. Old
+// converters also wrote votes of other nodes, which never count.
+func readVotes(n *op.Node, m *TreeModel, e *entries, prefix string, join func(a, b float64) float64) error {
+	trees, ids, targets := n.Ints(prefix+"_treeids"), n.Ints(prefix+"_nodeids"), n.Ints(prefix+"_ids")
+	weights, double, err := readReals(n, prefix+"_weights")
+	if err != nil {
+		return err
+	}
+	m.Double = m.Double || double
+	names := []string{prefix + "_treeids", prefix + "_nodeids", prefix + "_ids", prefix + "_weights"}
+	if err := sameLength(names, len(trees), len(ids), len(targets), len(weights)); err != nil {
+		return err
+	}
+	for i, w := range weights {
+		k, err := e.find(trees[i], ids[i])
+		if err != nil {
+			return err
+		}
+		target, err := targetOf(targets[i], m.Targets)
+		if err != nil {
+			return err
+		}
+		if at := e.place[k]; at < 0 {
+			m.Votes[^at] = append(m.Votes[^at], TreeVote{target, w})
+		}
+	}
+	m.join(join)
+	return nil
+}
+
+// readNumbers returns the elements of a tensor attribute of floats.
+func readNumbers(n *op.Node, name string) ([]float64, tensor.DType, error) {
+	t := n.Tensor(name)
+	if t == nil {
+		return nil, tensor.Invalid, nil
+	}
+	switch t.DType() {
+	case tensor.F32, tensor.F64, tensor.F16:
+		return op.Doubles(t.Aligned()), t.DType(), nil
+	}
+	return nil, tensor.Invalid, graph.Errorf(graph.ErrFormat, "%s is %v, not of float32, float64 or float16", name, t)
+}
+
+// readTrees reads the attributes of TreeEnsemble, whose nodes and leaves have
+// lists of their own.
+func readTrees(n *op.Node) (*TreeModel, error) {
+	n.Ignore("nodes_hitrates")
+	m := &TreeModel{Targets: n.Int("n_targets", 0)}
+	splits, splitType, err := readNumbers(n, "nodes_splits")
+	if err != nil {
+		return nil, err
+	}
+	weights, weightType, err := readNumbers(n, "leaf_weights")
+	if err != nil {
+		return nil, err
+	}
+	members, memberType, err := readNumbers(n, "membership_values")
+	if err != nil {
+		return nil, err
+	}
+	m.Double = splitType == tensor.F64 || weightType == tensor.F64 || memberType == tensor.F64
+	if err := m.readLeaves(n, weights); err != nil {
+		return nil, err
+	}
+	if err := m.readBranches(n, splits, members); err != nil {
+		return nil, err
+	}
+	return m, m.check()
+}
+
+func (m *TreeModel) readLeaves(n *op.Node, weights []float64) error {
+	targets := n.Ints("leaf_targetids")
+	if err := sameLength([]string{"leaf_targetids", "leaf_weights"}, len(targets), len(weights)); err != nil {
+		return err
+	}
+	if m.Targets < 1 || m.Targets > math.MaxInt32 {
+		return graph.Errorf(graph.ErrFormat, "n_targets is %d", m.Targets)
+	}
+	list := make([]TreeVote, len(targets))
+	for i, id := range targets {
+		target, err := targetOf(id, m.Targets)
+		if err != nil {
+			return err
+		}
+		list[i] = TreeVote{target, weights[i]}
+		m.Votes = append(m.Votes, list[i:i+1])
+	}
+	return nil
+}
+
+func (m *TreeModel) readBranches(n *op.Node, splits, members []float64) error {
+	features, missing := n.Ints("nodes_featureids"), n.Ints("nodes_missing_value_tracks_true")
+	yes, no := n.Ints("nodes_truenodeids"), n.Ints("nodes_falsenodeids")
+	yesLeaf, noLeaf := n.Ints("nodes_trueleafs"), n.Ints("nodes_falseleafs")
+	var modes []byte
+	if t := n.Tensor("nodes_modes"); t != nil {
+		if t.DType() != tensor.U8 {
+			return graph.Errorf(graph.ErrFormat, "nodes_modes is %v, not of uint8", t)
+		}
+		modes = t.Bytes()
+	}
+	if len(missing) == 0 {
+		missing = make([]int, len(modes))
+	}
+	names := []string{"nodes_modes", "nodes_featureids", "nodes_splits", "nodes_truenodeids", "nodes_falsenodeids", "nodes_trueleafs", "nodes_falseleafs", "nodes_missing_value_tracks_true"}
+	if err := sameLength(names, len(modes), len(features), len(splits), len(yes), len(no), len(yesLeaf), len(noLeaf), len(missing)); err != nil {
+		return err
+	}
+	if max(len(modes), len(m.Votes)) > MaxTreeNodes {
+		return graph.Errorf(graph.ErrUnsupported, "trees of %d nodes and %d leaves; at most %d can be run", len(modes), len(m.Votes), MaxTreeNodes)
+	}
+	place := func(id, leaf int) (int32, error) {
+		count := len(modes)
+		if leaf != 0 {
+			count = len(m.Votes)
+		}
+		if id < 0 || id >= count {
+			return 0, graph.Errorf(graph.ErrFormat, "a node leads to %d, which is none of %d nodes or leaves", id, count)
+		}
+		if leaf != 0 {
+			id = ^id
+		}
+		return int32(id), nil
+	}
+	for i, mode := range modes {
+		feature, err := featureOf(features[i])
+		if err != nil {
+			return err
+		}
+		b := TreeBranch{Feature: feature, Mode: BranchMode(mode), NaNYes: missing[i] == 1, Value: splits[i]}
+		if b.Mode > BranchMember {
+			return graph.Errorf(graph.ErrFormat, "mode of a node is %d", mode)
+		}
+		if b.Mode == BranchMember {
+			if len(members) == 0 {
+				return graph.Errorf(graph.ErrFormat, "membership_values has fewer sets than there are nodes of mode BRANCH_MEMBER")
+			}
+			b.Set, members = memberSet(members)
+		}
+		if b.Yes, err = place(yes[i], yesLeaf[i]); err != nil {
+			return err
+		}
+		if b.No, err = place(no[i], noLeaf[i]); err != nil {
+			return err
+		}
+		m.Nodes = append(m.Nodes, b)
+	}
+	for _, root := range n.Ints("tree_roots") {
+		at, err := place(root, 0)
+		if err != nil {
+			return err
+		}
+		if b := &m.Nodes[at]; b.Yes < 0 && b.Yes == b.No {
+			at = b.Yes // a tree that is a leaf
+		}
+		m.Roots = append(m.Roots, at)
+	}
+	return nil
+}
+
+// memberSet cuts the first set off a list in which a NaN ends each, and sorts it.
+func memberSet(list []float64) (set, rest []float64) {
+	end := slices.IndexFunc(list, math.IsNaN)
+	if end < 0 {
+		end = len(list)
+	}
+	set, rest = slices.Clone(list[:end]), list[min(end+1, len(list)):]
+	slices.Sort(set)
+	return slices.Compact(set), rest
+}

@@ -1,0 +1,32 @@
+package nn
+
+import "github.com/nacre-ml/nacre/runtime/op"
+
+// FusedConv is Conv to whose result Z, input 3, is added, followed by an activation.
+type FusedConv struct {
+	Conv
+	Then op.Epilogue
+}
+
+func newFusedConv(n *op.Node) (op.Op, error) {
+	inner, err := NewConv(n)
+	if err != nil {
+		return nil, err
+	}
+	then, err := op.ReadEpilogue(n)
+	return &FusedConv{*inner.(*Conv), then}, err
+}
+
+// Infer is that of Conv; what is added has the shape of the output.
+func (o *FusedConv) Infer(c *op.Infer) error {
+	inner := *c
+	inner.In = c.In[:min(3, len(c.In))]
+	if err := o.Conv.Infer(&inner); err != nil {
+		return err
+	}
+	return op.CheckAddend(c, c.In[0].DType)
+}
+
+var fusedConvRows = []op.Row{
+	{Domain: op.Microsoft, Name: "FusedConv", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{3}, New: newFusedConv},
+}

@@ -1,0 +1,274 @@
+package nn
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// col2im adds up blocks, one per column, into the image that a window cut them
+// from.
+type col2im struct{ window *Window }
+
+func newCol2Im(n *op.Node) (op.Op, error) {
+	w, err := ReadWindow(n, false)
+	return &col2im{w}, err
+}
+
+// Infer sets [batch,channels,...].
+func (o *col2im) Infer(c *op.Infer) error {
+	x := c.In[0]
+	c.Set(0, x.DType, nil)
+	if rank, ok := x.Rank(); ok && rank != 3 {
+		return graph.Errorf(graph.ErrShape, "input is %v; it takes [batch,channels*block,blocks]", x.Type)
+	}
+	image, err := c.In[1].Extents()
+	if err != nil {
+		return err
+	}
+	block, err := c.In[2].Extents()
+	if err != nil || image == nil {
+		return err
+	}
+	if block != nil && len(block) != len(image) {
+		return graph.Errorf(graph.ErrShape, "an image of %v and blocks of %v", image, block)
+	}
+	batch, channels := graph.Unknown(), graph.Unknown()
+	if x.Dims != nil {
+		batch = x.Dims[0]
+		if size, ok := block.Concrete(); ok && size.Check() == nil && size.Len() > 0 {
+			channels = x.Dims[1].Div(graph.Known(size.Len()))
+		}
+	}
+	c.Set(0, x.DType, op.JoinDims(graph.Dims{batch, channels}, image))
+	return nil
+}
+
+// folding is the extents of one Col2Im.
+type folding struct {
+	win             *Window
+	batch, channels int
+	image, block    tensor.Shape
+	blocks          tensor.Shape // how many along each axis
+}
+
+func (o *col2im) extents(c *op.Run) (*folding, error) {
+	image, err := op.Ints(c.In[1])
+	if err != nil {
+		return nil, err
+	}
+	block, err := op.Ints(c.In[2])
+	if err != nil {
+		return nil, err
+	}
+	x := c.In[0].Shape()
+	switch err := tensor.Shape(image).Check(); {
+	case err != nil:
+		return nil, graph.Errorf(graph.ErrShape, "input 1, the extents of the image, is %v: %w", image, err)
+	case len(image) != len(block):
+		return nil, graph.Errorf(graph.ErrShape, "input 1, the extents of the image, is %v and input 2, those of a block, is %v; they must be equally many", image, block)
+	case len(x) != 3:
+		return nil, graph.Errorf(graph.ErrShape, "input 0, the columns, has shape %v; it must have the 3 axes [batch,channels*block,blocks]", x)
+	}
+	bound, err := o.window.bind(len(image), block)
+	if err != nil {
+		return nil, err
+	}
+	win, blocks, err := bound.resolve(image)
+	if err != nil {
+		return nil, err
+	}
+	f := &folding{win: win, batch: x[0], image: image, block: block, blocks: blocks}
+	if f.block.Check() != nil || f.blocks.Check() != nil || x[1]%f.block.Len() != 0 || x[2] != f.blocks.Len() {
+		return nil, graph.Errorf(graph.ErrShape, "columns %v do not hold blocks of %v for an image of %v, which are %v", x, block, image, blocks)
+	}
+	f.channels = x[1] / f.block.Len()
+	return f, nil
+}
+
+// Run computes the output.
+func (o *col2im) Run(c *op.Run) error {
+	f, err := o.extents(c)
+	if err != nil {
+		return err
+	}
+	x := c.In[0]
+	out, err := c.Output(0, x.DType(), slices.Concat(tensor.Shape{f.batch, f.channels}, f.image))
+	if err != nil {
+		return err
+	}
+	switch x.DType() {
+	case tensor.F32:
+		foldBlocks(f, tensor.View[float32](x), tensor.View[float32](out))
+	case tensor.F64:
+		foldBlocks(f, tensor.View[float64](x), tensor.View[float64](out))
+	case tensor.F16:
+		sums := make([]float32, out.Len())
+		foldBlocks(f, op.Convert(tensor.View[packed.F16](x), packed.F16.Float32), sums)
+		c.PutFloats(out, sums)
+	case tensor.BF16:
+		sums := make([]float32, out.Len())
+		foldBlocks(f, op.Convert(tensor.View[packed.BF16](x), packed.BF16.Float32), sums)
+		c.PutFloats(out, sums)
+	case tensor.I8, tensor.U8: // sums that wrap have the same bits with signs and without
+		foldBlocks(f, tensor.View[uint8](x), tensor.View[uint8](out))
+	case tensor.I16, tensor.U16:
+		foldBlocks(f, tensor.View[uint16](x), tensor.View[uint16](out))
+	case tensor.I32, tensor.U32:
+		foldBlocks(f, tensor.View[uint32](x), tensor.View[uint32](out))
+	case tensor.I64, tensor.U64:
+		foldBlocks(f, tensor.View[uint64](x), tensor.View[uint64](out))
+	}
+	return nil
+}
+
+func foldBlocks[T op.Number](f *folding, x, out []T) {
+	clear(out)
+	if len(out) == 0 {
+		return
+	}
+	count, size := f.blocks.Len(), f.block.Len()
+	steps, blockSteps, elementSteps := f.image.Strides(), f.blocks.Strides(), f.block.Strides()
+	for plane := range f.batch * f.channels {
+		to := out[plane*f.image.Len():][:f.image.Len()]
+		for e := range size {
+			from := x[(plane*size+e)*count:][:count]
+			for b, v := range from {
+				at, inside := 0, true
+				for a, n := range f.image {
+					i := b/blockSteps[a]%f.blocks[a]*f.win.stride[a] - f.win.padBegin[a] + e/elementSteps[a]%f.block[a]*f.win.dilation[a]
+					inside = inside && i >= 0 && i < n
+					at += i * steps[a]
+				}
+				if inside {
+					to[at] += v
+				}
+			}
+		}
+	}
+}
+
+// maxUnpool puts elements where a maximum pool found them and zeros elsewhere. The
+// indices are into the output that follows from the window; where an input gives
+// another shape, that output is its first corner.
+type maxUnpool struct{ window *Window }
+
+func newMaxUnpool(n *op.Node) (op.Op, error) {
+	w, err := ReadWindow(n, false)
+	return &maxUnpool{w}, err
+}
+
+// pooledFrom returns the extents of space that the window pools to in.
+func (o *maxUnpool) pooledFrom(in graph.Dims) (graph.Dims, error) {
+	w, err := o.window.bind(len(in), nil)
+	if err != nil {
+		return nil, err
+	}
+	out := make(graph.Dims, len(in))
+	for a, d := range in {
+		last, err := op.MulDim(d.Sub(graph.Known(1)), graph.Known(w.stride[a]))
+		if err != nil {
+			return nil, err
+		}
+		out[a] = last.Add(graph.Known(w.kernel[a] - w.padBegin[a] - w.padEnd[a]))
+		if n, ok := out[a].Value(); ok && n < 0 {
+			return nil, graph.Errorf(graph.ErrShape, "pads leave nothing along spatial axis %d", a)
+		}
+	}
+	return out, nil
+}
+
+// Infer sets [batch,channels,...].
+func (o *maxUnpool) Infer(c *op.Infer) error {
+	x := c.In[0]
+	c.Set(0, x.DType, nil)
+	if !c.In[1].DType.IsInteger() {
+		return graph.Errorf(graph.ErrShape, "indices have elements of type %v, not int64", c.In[1].DType)
+	}
+	if x.Dims != nil && len(x.Dims) < 3 {
+		return graph.Errorf(graph.ErrShape, "input is %v; it takes [batch,channels,...]", x.Type)
+	}
+	if c.Has(2) {
+		want, err := c.In[2].Extents()
+		if err != nil {
+			return err
+		}
+		if want != nil && x.Dims != nil && len(want) != len(x.Dims) {
+			return graph.Errorf(graph.ErrShape, "output_shape %v for an input of %v", want, x.Type)
+		}
+		c.Set(0, x.DType, want)
+		return nil
+	}
+	if x.Dims == nil {
+		return nil
+	}
+	space, err := o.pooledFrom(x.Dims[2:])
+	if err != nil {
+		return err
+	}
+	c.Set(0, x.DType, op.JoinDims(x.Dims[:2], space))
+	return nil
+}
+
+// Run computes the output.
+func (o *maxUnpool) Run(c *op.Run) error {
+	x := c.In[0]
+	index, err := op.Ints(c.In[1])
+	if err != nil {
+		return err
+	}
+	if len(index) != x.Len() {
+		return graph.Errorf(graph.ErrShape, "%d indices for %v", len(index), x)
+	}
+	space, err := o.pooledFrom(graph.DimsOf(x.Shape()[2:]))
+	if err != nil {
+		return err
+	}
+	dims := op.JoinDims(graph.DimsOf(x.Shape()[:2]), space)
+	from, _ := dims.Concrete()
+	if err := from.Check(); err != nil {
+		return graph.Errorf(graph.ErrShape, "%w", err)
+	}
+	shape := from
+	if c.Has(2) {
+		list, err := op.Ints(c.In[2])
+		if err != nil {
+			return err
+		}
+		shape = list
+		if len(shape) != len(from) || shape.Check() != nil {
+			return graph.Errorf(graph.ErrShape, "output_shape %v for an input of %v", shape, x)
+		}
+		for a, n := range from {
+			if shape[a] < n {
+				return graph.Errorf(graph.ErrShape, "output_shape %v is less than %v, which the window covers", shape, from)
+			}
+		}
+	}
+	out, err := c.Output(0, x.DType(), shape)
+	if err != nil {
+		return err
+	}
+	clear(out.Bytes())
+	steps, inner := shape.Strides(), from.Strides()
+	total := from.Len()
+	for i, p := range index {
+		if p < 0 || p >= total {
+			return graph.Errorf(graph.ErrShape, "index %d is not in 0..%d", p, total-1)
+		}
+		at := 0
+		for a, n := range from {
+			at += p / inner[a] % n * steps[a]
+		}
+		op.CopyElement(out, at, x, i)
+	}
+	return nil
+}
+
+var foldRows = []op.Row{
+	{Name: "Col2Im", Since: []int{18}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.Numeric, New: newCol2Im},
+	{Name: "MaxUnpool", Since: []int{9, 11, 22}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, New: newMaxUnpool},
+}

@@ -1,0 +1,319 @@
+package nn
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/arith"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Softmax is Softmax, LogSoftmax and Hardmax.
+type Softmax struct {
+	Axis int
+	Flat bool // before version 13: the axes from Axis on are one
+	Log  bool // LogSoftmax
+	Hard bool // Hardmax
+}
+
+func newSoftmax(log, hard bool) func(n *op.Node) (op.Op, error) {
+	return func(n *op.Node) (op.Op, error) {
+		if n.Since < 13 {
+			return &Softmax{Axis: n.Int("axis", 1), Flat: true, Log: log, Hard: hard}, nil
+		}
+		return &Softmax{Axis: n.Int("axis", -1), Log: log, Hard: hard}, nil
+	}
+}
+
+// Split returns a value's extents as [outer,n,inner], of which n is normalised.
+func (o *Softmax) Split(dims graph.Dims) (outer, n, inner graph.Dim, err error) {
+	one := graph.Known(1)
+	if len(dims) == 0 && !o.Flat && (o.Axis == 0 || o.Axis == -1) {
+		return one, one, one, nil
+	}
+	if o.Flat && o.Axis == len(dims) {
+		return dims.Len(), one, one, nil
+	}
+	axis, err := op.NormAxis(o.Axis, len(dims))
+	if err != nil {
+		return one, one, one, err
+	}
+	if o.Flat {
+		return dims[:axis].Len(), dims[axis:].Len(), one, nil
+	}
+	return dims[:axis].Len(), dims[axis], dims[axis+1:].Len(), nil
+}
+
+// Infer keeps type and shape.
+func (o *Softmax) Infer(c *op.Infer) error {
+	if c.In[0].Dims != nil {
+		if _, _, _, err := o.Split(c.In[0].Dims); err != nil {
+			return err
+		}
+	}
+	c.Set(0, c.In[0].DType, c.In[0].Dims)
+	return nil
+}
+
+// Run computes the output, which may lie over the input.
+func (o *Softmax) Run(c *op.Run) error {
+	s, err := stepOf(o.Split(graph.DimsOf(c.In[0].Shape())))
+	if err != nil || c.In[0].Len() == 0 {
+		return err
+	}
+	switch x := c.In[0]; {
+	case !o.Hard:
+		list := make([]float64, x.Len())
+		SoftmaxDoubles(op.Doubles(x), s, o.Log, list)
+		op.PutDoubles(c.Out[0], list)
+	case x.DType() == tensor.F64:
+		hardmax(tensor.View[float64](x), s, tensor.View[float64](c.Out[0]))
+	default:
+		return c.InSlices(s.Outer, func(x, out []float32, _, count int) {
+			hardmax(x, op.AxisView{Outer: count, N: s.N, Inner: s.Inner}, out)
+		})
+	}
+	return nil
+}
+
+// stepOf is extents that are numbers.
+func stepOf(outer, n, inner graph.Dim, err error) (s op.AxisView, _ error) {
+	s.Outer, _ = outer.Value()
+	s.N, _ = n.Value()
+	s.Inner, _ = inner.Value()
+	return s, err
+}
+
+// hardmax is 1 at the first largest element and 0 elsewhere.
+func hardmax[T float32 | float64](x []T, s op.AxisView, out []T) {
+	s.Each(func(at int) {
+		best := at
+		for k := 1; k < s.N; k++ {
+			if p := at + k*s.Inner; arith.Beyond(x[p], x[best]) {
+				best = p
+			}
+		}
+		for k := range s.N {
+			out[at+k*s.Inner] = 0
+		}
+		out[best] = 1
+	})
+}
+
+// SoftmaxDoubles sets out to the softmax along the axis, or with log to its logarithm.
+func SoftmaxDoubles(x []float64, s op.AxisView, log bool, out []float64) {
+	s.Each(func(at int) {
+		top, sum := math.Inf(-1), 0.0
+		for k := range s.N {
+			top = max(top, x[at+k*s.Inner])
+		}
+		for k := range s.N {
+			sum += math.Exp(x[at+k*s.Inner] - top)
+		}
+		for k := range s.N {
+			p := at + k*s.Inner
+			if log {
+				out[p] = x[p] - top - math.Log(sum)
+			} else {
+				out[p] = math.Exp(x[p]-top) / sum
+			}
+		}
+	})
+}
+
+// LRN divides by a power of the squares around each channel.
+type LRN struct {
+	Size              int // of the window of channels
+	Alpha, Beta, Bias float32
+}
+
+func newLRN(n *op.Node) (op.Op, error) {
+	o := &LRN{Size: n.Int("size", 0), Alpha: n.Float("alpha", 0.0001), Beta: n.Float("beta", 0.75), Bias: n.Float("bias", 1)}
+	if o.Size < 1 {
+		return nil, graph.Errorf(graph.ErrFormat, "size is %d; it takes 1 or more", o.Size)
+	}
+	return o, nil
+}
+
+// Infer keeps type and shape.
+func (o *LRN) Infer(c *op.Infer) error {
+	if rank, ok := c.In[0].Rank(); ok && rank < 2 {
+		return graph.Errorf(graph.ErrShape, "input %v has no channels; it takes [batch,channels,...]", c.In[0].Dims)
+	}
+	c.Set(0, c.In[0].DType, c.In[0].Dims)
+	return nil
+}
+
+// Run computes the output.
+func (o *LRN) Run(c *op.Run) error {
+	shape := c.In[0].Shape()
+	s := op.ViewAlong(shape, 1)
+	x, out := op.Doubles(c.In[0]), make([]float64, c.In[0].Len())
+	s.Each(func(at int) {
+		for k := range s.N {
+			sum := 0.0
+			for j := max(k-(o.Size-1)/2, 0); j < s.N && j-k <= o.Size/2; j++ {
+				sum += x[at+j*s.Inner] * x[at+j*s.Inner]
+			}
+			p := at + k*s.Inner
+			out[p] = x[p] / math.Pow(float64(o.Bias)+float64(o.Alpha)/float64(o.Size)*sum, float64(o.Beta))
+		}
+	})
+	op.PutDoubles(c.Out[0], out)
+	return nil
+}
+
+// lpNorm divides by the norm along an axis; where that is 0 the output is 0.
+type lpNorm struct{ axis, p int }
+
+func newLpNorm(n *op.Node) (op.Op, error) {
+	o := &lpNorm{n.Int("axis", -1), n.Int("p", 2)}
+	if o.p != 1 && o.p != 2 {
+		return nil, graph.Errorf(graph.ErrFormat, "p is %d; it takes 1 or 2", o.p)
+	}
+	return o, nil
+}
+
+// Infer keeps type and shape.
+func (o *lpNorm) Infer(c *op.Infer) error {
+	if rank, ok := c.In[0].Rank(); ok {
+		if _, err := op.NormAxis(o.axis, rank); err != nil {
+			return err
+		}
+	}
+	c.Set(0, c.In[0].DType, c.In[0].Dims)
+	return nil
+}
+
+// Run computes the output, which may lie over the input.
+func (o *lpNorm) Run(c *op.Run) error {
+	shape := c.In[0].Shape()
+	axis, err := op.NormAxis(o.axis, len(shape))
+	if err != nil || shape.Len() == 0 {
+		return err
+	}
+	s := op.ViewAlong(shape, axis)
+	if c.In[0].DType() == tensor.F64 {
+		lpNormalize(tensor.View[float64](c.In[0]), s, o.p, tensor.View[float64](c.Out[0]))
+		return nil
+	}
+	return c.InSlices(s.Outer, func(x, out []float32, _, count int) {
+		lpNormalize(x, op.AxisView{Outer: count, N: s.N, Inner: s.Inner}, o.p, out)
+	})
+}
+
+func lpNormalize[T float32 | float64](x []T, s op.AxisView, p int, out []T) {
+	s.Each(func(at int) {
+		norm := 0.0
+		for k := range s.N {
+			v := float64(x[at+k*s.Inner])
+			if p == 1 {
+				norm += math.Abs(v)
+			} else {
+				norm += v * v
+			}
+		}
+		if p == 2 {
+			norm = math.Sqrt(norm)
+		}
+		for k := range s.N {
+			if q := at + k*s.Inner; norm == 0 {
+				out[q] = 0
+			} else {
+				out[q] = T(float64(x[q]) / norm)
+			}
+		}
+	})
+}
+
+// meanVariance brings the elements along some axes to mean 0 and variance 1.
+type meanVariance struct{ axes []int }
+
+func newMeanVariance(n *op.Node) (op.Op, error) {
+	o := &meanVariance{[]int{0, 2, 3}}
+	if n.Has("axes") {
+		o.axes = n.Ints("axes")
+	}
+	return o, nil
+}
+
+// Infer keeps type and shape.
+func (o *meanVariance) Infer(c *op.Infer) error {
+	if rank, ok := c.In[0].Rank(); ok {
+		if _, err := op.NormAxes(o.axes, rank); err != nil {
+			return err
+		}
+	}
+	c.Set(0, c.In[0].DType, c.In[0].Dims)
+	return nil
+}
+
+// Run computes the output.
+func (o *meanVariance) Run(c *op.Run) error {
+	shape := c.In[0].Shape()
+	axes, err := op.NormAxes(o.axes, len(shape))
+	if err != nil || shape.Len() == 0 {
+		return err
+	}
+	reduced := make([]bool, len(shape))
+	for i := range reduced {
+		reduced[i] = slices.Contains(axes, i)
+	}
+	if c.In[0].DType() == tensor.F64 {
+		standardize(tensor.View[float64](c.In[0]), shape, reduced, tensor.View[float64](c.Out[0]))
+		return nil
+	}
+	x, out, err := c.FloatsInOut()
+	if err != nil {
+		return err
+	}
+	standardize(x, shape, reduced, out)
+	c.PutFloats(c.Out[0], out)
+	return nil
+}
+
+// standardize subtracts the mean and divides by the standard deviation, to
+// which the standard's definition adds 1e-9.
+func standardize[T float32 | float64](x []T, shape tensor.Shape, reduced []bool, out []T) {
+	type stats struct{ n, mean, squares float64 }
+	groups := 1
+	for i, n := range shape {
+		if !reduced[i] {
+			groups *= n
+		}
+	}
+	acc := make([]*stats, groups)
+	for i := range acc {
+		acc[i] = &stats{}
+	}
+	member := make([]*stats, 0, len(x)) // of each element
+	arith.Accumulate(x, shape, reduced, acc, func(a *stats, v T) *stats {
+		a.n++
+		d := float64(v) - a.mean
+		a.mean += d / a.n
+		a.squares += d * (float64(v) - a.mean)
+		member = append(member, a)
+		return a
+	})
+	for i, v := range x {
+		a := member[i]
+		out[i] = T((float64(v) - a.mean) / (math.Sqrt(a.squares/a.n) + 1e-9))
+	}
+}
+
+var normRows = []op.Row{
+	{Name: "Softmax", Since: []int{1, 11, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, New: newSoftmax(false, false)},
+	{Name: "LogSoftmax", Since: []int{1, 11, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, New: newSoftmax(true, false)},
+	{Name: "Hardmax", Since: []int{1, 11, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, New: newSoftmax(false, true)},
+	{Name: "LRN", Since: []int{1, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, New: newLRN},
+	{Name: "LpNormalization", Since: []int{1, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, New: newLpNorm},
+	{Name: "MeanVarianceNormalization", Since: []int{9, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, New: newMeanVariance},
+	{Name: "BatchNormalization", Since: []int{1, 6, 7, 9, 14, 15}, In: [2]int{5, 5}, Out: [2]int{1, 5}, Types: op.Floats, InPlace: []int{0}, New: newBatchNorm},
+	{Name: "InstanceNormalization", Since: []int{1, 6, 22}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, New: newInstanceNorm},
+	{Name: "GroupNormalization", Since: []int{18, 21}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, New: newGroupNorm},
+	// Before the standard had it, ONNX Runtime had it in the standard's domain, and its tools write it so.
+	{Name: "LayerNormalization", Since: []int{1, 17}, In: [2]int{2, 3}, Out: [2]int{1, 3}, Types: op.Floats, InPlace: []int{0}, New: newLayerNorm},
+	{Name: "RMSNormalization", Since: []int{23}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, New: newRMSNorm},
+}

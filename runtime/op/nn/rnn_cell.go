@@ -1,0 +1,45 @@
+package nn
+
+import (
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+)
+
+// RecurrentFunction is an activation with its parameters.
+type RecurrentFunction struct {
+	Name        string
+	Alpha, Beta float32
+}
+
+// RecurrentCell is what one direction of a recurrent network applies.
+type RecurrentCell struct {
+	Functions   [3]RecurrentFunction // f, g and h, as many as the operator has
+	Clip        float32              // bound of the sums before f and g; +Inf for none
+	InputForget bool                 // LSTM's forget gate is 1 - input gate
+}
+
+// bindActivations finds functions by name, whatever the case. Those that have an
+// alpha or beta take the next one of the list, and the default when it is empty.
+func bindActivations(names []string, alphas, betas []float32) ([]RecurrentFunction, error) {
+	next := func(list *[]float32, v *float32) {
+		if len(*list) > 0 {
+			*v, *list = (*list)[0], (*list)[1:]
+		}
+	}
+	out := make([]RecurrentFunction, len(names))
+	for i, name := range names {
+		a, ok := op.FindRecurrentActivation(name)
+		if !ok {
+			return nil, graph.Errorf(graph.ErrUnsupported, "activation %q is not one of the standard's", name)
+		}
+		out[i].Name = a.Name
+		out[i].Alpha, out[i].Beta = a.Values()
+		if len(a.Params) > 0 {
+			next(&alphas, &out[i].Alpha)
+		}
+		if len(a.Params) > 1 {
+			next(&betas, &out[i].Beta)
+		}
+	}
+	return out, nil
+}

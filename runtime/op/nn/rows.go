@@ -1,0 +1,27 @@
+// Package nn is the layers of neural networks: convolution and pooling, normalization,
+// recurrence, losses and training.
+package nn
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/op"
+)
+
+// Rows returns the rows of the family.
+func Rows() []op.Row {
+	return slices.Concat(
+		convRows,
+		deformRows,
+		dropoutRows,
+		embedNormRows,
+		foldRows,
+		fusedConvRows,
+		lossRows,
+		normRows,
+		poolRows,
+		recurrentRows,
+		skipNormRows,
+		trainingRows,
+	)
+}

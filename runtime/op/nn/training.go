@@ -1,0 +1,166 @@
+package nn
+
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// optimizer is one step of a method that moves values against their gradients.
+// Inputs are the rate, the number of steps before, all values, all gradients, and
+// then all states of the first kind, of the second kind and so on; outputs are
+// all new values and all new states.
+type optimizer struct {
+	states int
+	// begin returns the step for a rate and a number of steps before.
+	begin func(rate float64, steps int) stepFunc
+}
+
+// stepFunc returns the new value of one element and changes its states.
+type stepFunc = func(x, gradient float64, states []float64) float64
+
+func newAdagrad(n *op.Node) (op.Op, error) {
+	norm, decay, epsilon := float64(n.Float("norm_coefficient", 0)), float64(n.Float("decay_factor", 0)), float64(n.Float("epsilon", 1e-6))
+	return &optimizer{states: 1, begin: func(rate float64, steps int) stepFunc {
+		rate /= 1 + float64(steps)*decay
+		return func(x, gradient float64, state []float64) float64 {
+			gradient += norm * x
+			state[0] += gradient * gradient
+			return x - rate*gradient/(math.Sqrt(state[0])+epsilon)
+		}
+	}}, nil
+}
+
+func newAdam(n *op.Node) (op.Op, error) {
+	norm, post, epsilon := float64(n.Float("norm_coefficient", 0)), float64(n.Float("norm_coefficient_post", 0)), float64(n.Float("epsilon", 1e-6))
+	alpha, beta := float64(n.Float("alpha", 0.9)), float64(n.Float("beta", 0.999))
+	return &optimizer{states: 2, begin: func(rate float64, steps int) stepFunc {
+		if steps > 0 {
+			t := float64(steps)
+			rate *= math.Sqrt(1-math.Pow(beta, t)) / (1 - math.Pow(alpha, t))
+		}
+		return func(x, gradient float64, state []float64) float64 {
+			gradient += norm * x
+			state[0] = alpha*state[0] + (1-alpha)*gradient
+			state[1] = beta*state[1] + (1-beta)*gradient*gradient
+			return (1 - post) * (x - rate*state[0]/(math.Sqrt(state[1])+epsilon))
+		}
+	}}, nil
+}
+
+func newMomentum(n *op.Node) (op.Op, error) {
+	norm, alpha, beta := float64(n.Float("norm_coefficient", 0)), float64(n.Float("alpha", 0)), float64(n.Float("beta", 0))
+	mode := n.Str("mode", "")
+	if mode != "standard" && mode != "nesterov" {
+		return nil, graph.Errorf(graph.ErrFormat, "mode is %q; it takes standard or nesterov", mode)
+	}
+	return &optimizer{states: 1, begin: func(rate float64, steps int) stepFunc {
+		part := beta
+		if steps <= 0 {
+			part = 1
+		}
+		return func(x, gradient float64, state []float64) float64 {
+			gradient += norm * x
+			state[0] = alpha*state[0] + part*gradient
+			if mode == "nesterov" {
+				return x - rate*(gradient+alpha*state[0])
+			}
+			return x - rate*state[0]
+		}
+	}}, nil
+}
+
+// values returns how many values the node optimizes.
+func (o *optimizer) values(inputs int) (int, error) {
+	n := (inputs - 2) / (2 + o.states)
+	if inputs != 2+n*(2+o.states) || n == 0 {
+		return 0, graph.Errorf(graph.ErrFormat, "has %d inputs; it takes two and then %d for every value", inputs, 2+o.states)
+	}
+	return n, nil
+}
+
+// Infer keeps the types of values and states.
+func (o *optimizer) Infer(c *op.Infer) error {
+	n, err := o.values(len(c.In))
+	if err != nil {
+		return err
+	}
+	if len(c.Out) > n*(1+o.states) {
+		return graph.Errorf(graph.ErrFormat, "has %d outputs; %d values have %d", len(c.Out), n, n*(1+o.states))
+	}
+	for i, v := range c.In[2:] {
+		value := c.In[2+i%n]
+		if v.DType != value.DType || v.DType != tensor.F32 && v.DType != tensor.F64 {
+			return graph.Errorf(graph.ErrShape, "input %d is %v, and the value that it belongs to is %v", 2+i, v.Type, value.Type)
+		}
+		a, ok := v.Dims.Concrete()
+		b, known := value.Dims.Concrete()
+		if ok && known && !a.Equal(b) {
+			return graph.Errorf(graph.ErrShape, "input %d is %v, and the value that it belongs to is %v", 2+i, v.Type, value.Type)
+		}
+	}
+	for i := range c.Out {
+		from := i
+		if i >= n {
+			from = i + n // gradients have no output
+		}
+		c.Set(i, c.In[2+from].DType, c.In[2+from].Dims)
+	}
+	return nil
+}
+
+// Run computes the outputs that are there.
+func (o *optimizer) Run(c *op.Run) error {
+	n, err := o.values(len(c.In))
+	if err != nil {
+		return err
+	}
+	rate, err := op.ScalarNumber(c.In[0], "the rate")
+	if err != nil {
+		return err
+	}
+	steps, err := op.ScalarInt(c.In[1], "the number of steps")
+	if err != nil {
+		return err
+	}
+	step := o.begin(rate, steps)
+	state := make([]float64, o.states)
+	for v := range n {
+		x, gradients := op.Doubles(c.In[2+v]), op.Doubles(c.In[2+n+v])
+		lists := make([][]float64, 1+o.states) // what comes out: the value and its states
+		for k := range lists {
+			lists[k] = make([]float64, len(x))
+			if k > 0 {
+				copy(lists[k], op.Doubles(c.In[2+(1+k)*n+v]))
+			}
+		}
+		for i := range x {
+			for k := range state {
+				state[k] = lists[1+k][i]
+			}
+			lists[0][i] = step(x[i], gradients[i], state)
+			for k := range state {
+				lists[1+k][i] = state[k]
+			}
+		}
+		for k, list := range lists {
+			if at := k*n + v; at < len(c.Out) {
+				op.PutDoubles(c.Out[at], list)
+			}
+		}
+	}
+	return nil
+}
+
+const trainingDomain = "ai.onnx.preview.training"
+
+var (
+	trainingTypes = op.Types{tensor.F32, tensor.F64}
+	trainingRows  = []op.Row{
+		{Domain: trainingDomain, Name: "Adagrad", Since: []int{1}, In: [2]int{3, op.Any}, Out: [2]int{1, op.Any}, Types: trainingTypes, Typed: 2, New: newAdagrad},
+		{Domain: trainingDomain, Name: "Adam", Since: []int{1}, In: [2]int{3, op.Any}, Out: [2]int{1, op.Any}, Types: trainingTypes, Typed: 2, New: newAdam},
+		{Domain: trainingDomain, Name: "Momentum", Since: []int{1}, In: [2]int{3, op.Any}, Out: [2]int{1, op.Any}, Types: trainingTypes, Typed: 2, New: newMomentum},
+	}
+)

@@ -1,0 +1,87 @@
+package quant
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Codes of quantised tensors, and the floats that they may be of.
+var (
+	narrowCodes = op.Types{tensor.F8E4M3FN, tensor.F8E4M3FNUZ, tensor.F8E5M2, tensor.F8E5M2FNUZ, tensor.F4E2M1}
+	wholeCodes  = op.Types{tensor.I8, tensor.U8, tensor.I16, tensor.U16, tensor.I4, tensor.U4, tensor.I2, tensor.U2}
+	allCodes    = slices.Concat(wholeCodes, narrowCodes)
+)
+
+// inPrecision rounds to a type that is computed in float32.
+func inPrecision(d tensor.DType, v float32) float32 {
+	switch d {
+	case tensor.F16:
+		return packed.ToF16(v).Float32()
+	case tensor.BF16:
+		return packed.ToBF16(v).Float32()
+	}
+	return v
+}
+
+// roundFloats writes codes that are floats of 8 or 4 bits for x.
+func roundFloats(c *op.Run, g *Grid, precision tensor.DType, x, scale []float32, zeros, y *tensor.Tensor, saturate bool) error {
+	zero, err := floatZeros(c, zeros, len(scale))
+	if err != nil {
+		return err
+	}
+	put := encoder(y, saturate)
+	stretches(g, func(at, n, s, step int) {
+		for i := at; i < at+n; i, s = i+1, s+step {
+			v := inPrecision(precision, inPrecision(precision, x[i])/scale[s])
+			if zero != nil {
+				v += zero[s]
+			}
+			put(i, v)
+		}
+	})
+	return nil
+}
+
+// floatZeros returns n zero points of a tensor of narrow floats, nil if it is left
+// out.
+func floatZeros(c *op.Run, t *tensor.Tensor, n int) ([]float32, error) {
+	if t == nil {
+		return nil, nil
+	}
+	if t.Len() != n {
+		return nil, graph.Errorf(graph.ErrShape, "zero points are %v where %d are needed", t, n)
+	}
+	list, err := c.ScratchFloats(n)
+	if err != nil {
+		return nil, err
+	}
+	decodeFloats(list, t)
+	return list, nil
+}
+
+// decodeFloats stores the elements of a tensor of floats of 8 or 4 bits.
+func decodeFloats(list []float32, t *tensor.Tensor) {
+	if t.DType() == tensor.F4E2M1 {
+		for i := range list {
+			list[i] = packed.F4E2M1(packed.Fp4.At(t.Bytes(), i)).Float32()
+		}
+		return
+	}
+	packed.Float8Of(t.DType().String()).Decode(list, t.Bytes())
+}
+
+// encoder returns what rounds numbers to the elements of a tensor of floats of 8
+// or 4 bits, one after the other.
+func encoder(y *tensor.Tensor, saturate bool) func(i int, v float32) {
+	b := y.Bytes()
+	if y.DType() == tensor.F4E2M1 {
+		clear(b)
+		return func(i int, v float32) { packed.Fp4.Set(b, i, int8(packed.ToF4E2M1(v))) }
+	}
+	f := packed.Float8Of(y.DType().String())
+	return func(i int, v float32) { b[i] = f.Code(v, saturate) }
+}

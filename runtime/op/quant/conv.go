@@ -1,0 +1,148 @@
+package quant
+
+import (
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// checkFilters reports, as far as is known, inputs that are there and neither one number
+// nor one for each filter of weights w.
+func checkFilters(c *op.Infer, w int, numbers ...int) error {
+	for _, i := range numbers {
+		if !c.Has(i) || c.In[i].Dims == nil || len(c.In[w].Dims) == 0 {
+			continue
+		}
+		n, filters := c.In[i].Dims.Len(), c.In[w].Dims[0]
+		if n.IsKnown() && filters.IsKnown() && !n.Is(1) && !n.Same(filters) {
+			return graph.Errorf(graph.ErrShape, "input %d is %v; one scale or zero point is needed, or %v", i, c.In[i].Type, filters)
+		}
+	}
+	return nil
+}
+
+// ConvInteger is the convolution of x - x_zero by w - w_zero, with a zero point for all of
+// x, and for all of w or each of its filters.
+type ConvInteger struct{ conv nn.Conv }
+
+func newConvInteger(n *op.Node) (op.Op, error) {
+	inner, err := nn.NewConv(n)
+	if err != nil {
+		return nil, err
+	}
+	return &ConvInteger{*inner.(*nn.Conv)}, nil
+}
+
+// Infer is that of Conv.
+func (o *ConvInteger) Infer(c *op.Infer) error {
+	if err := checkBytes(c, 0, 1); err != nil {
+		return err
+	}
+	for i := range 2 {
+		if err := checkZero(c, 2+i, c.In[i].DType); err != nil {
+			return err
+		}
+	}
+	if err := checkOne(c, 2); err != nil {
+		return err
+	}
+	if err := checkFilters(c, 1, 3); err != nil {
+		return err
+	}
+	dims, err := o.conv.Dims(c.In[0].Dims, c.In[1].Dims, nil)
+	if err == nil {
+		c.Set(0, tensor.I32, dims)
+	}
+	return err
+}
+
+// Shape returns the extents of the convolution of a value by weights.
+func (o *ConvInteger) Shape(x, w tensor.Shape) (*nn.ConvShape, error) { return o.conv.Shape(x, w) }
+
+// QLinearConv is the convolution of quantised values and weights, quantised, with a scale
+// and a zero point for all of x and of y, and for all of w or each of its filters. The bias
+// has the scale of the sums.
+type QLinearConv struct {
+	conv         nn.Conv
+	ChannelsLast bool // x and y have their channels in the last axis
+}
+
+func newQLinearConv(n *op.Node) (op.Op, error) {
+	inner, err := nn.NewConv(n)
+	if err != nil {
+		return nil, err
+	}
+	return &QLinearConv{conv: *inner.(*nn.Conv), ChannelsLast: n.Domain == op.Microsoft && n.Bool("channels_last", false)}, nil
+}
+
+// Shape returns the extents of the convolution of a value by weights.
+func (o *QLinearConv) Shape(x, w tensor.Shape) (*nn.ConvShape, error) {
+	if o.ChannelsLast {
+		x = channelsFirst(x)
+	}
+	return o.conv.Shape(x, w)
+}
+
+// channelsFirst and channelsLast move the axis of channels of a list with one
+// element for each axis.
+func channelsFirst[T any](list []T) []T {
+	if len(list) < 2 {
+		return list
+	}
+	return append([]T{list[0], list[len(list)-1]}, list[1:len(list)-1]...)
+}
+
+func channelsLast[T any](list []T) []T {
+	if len(list) < 2 {
+		return list
+	}
+	return append(append([]T{list[0]}, list[2:]...), list[1])
+}
+
+// Infer is that of Conv.
+func (o *QLinearConv) Infer(c *op.Infer) error {
+	if err := checkBytes(c, 0, 3, 7); err != nil {
+		return err
+	}
+	for _, i := range []int{1, 4, 6} {
+		if err := checkScale(c, i); err != nil {
+			return err
+		}
+	}
+	for _, i := range []int{0, 3} {
+		if err := checkZero(c, i+2, c.In[i].DType); err != nil {
+			return err
+		}
+	}
+	if err := checkOne(c, 1, 2, 6, 7); err != nil {
+		return err
+	}
+	if err := checkFilters(c, 3, 4, 5); err != nil {
+		return err
+	}
+	x, bias := c.In[0].Dims, graph.Dims(nil)
+	if o.ChannelsLast {
+		x = channelsFirst(x)
+	}
+	if c.Has(8) {
+		if bias = c.In[8].Dims; c.In[8].DType != tensor.I32 {
+			return graph.Errorf(graph.ErrShape, "B is %v, not int32", c.In[8].Type)
+		}
+	}
+	dims, err := o.conv.Dims(x, c.In[3].Dims, bias)
+	if err != nil {
+		return err
+	}
+	if o.ChannelsLast {
+		dims = channelsLast(dims)
+	}
+	c.Set(0, c.In[7].DType, dims)
+	return nil
+}
+
+var convRows = []op.Row{
+	{Name: "ConvInteger", Since: []int{10}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: byteTypes, New: newConvInteger},
+	{Name: "QLinearConv", Since: []int{10}, In: [2]int{8, 9}, Out: [2]int{1, 1}, Types: byteTypes, New: newQLinearConv},
+	{Domain: op.Microsoft, Name: "QLinearConv", Since: []int{1}, In: [2]int{8, 9}, Out: [2]int{1, 1}, Types: byteTypes, New: newQLinearConv},
+}

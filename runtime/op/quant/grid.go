@@ -1,0 +1,124 @@
+package quant
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+)
+
+// Granularity says which elements share a scale and a zero point: all, those of
+// a place along an axis, or those of a block along an axis.
+type Granularity struct {
+	axis, block int  // block is 0 for places
+	whole       bool // there is one scale only
+}
+
+func readGranularity(n *op.Node) (Granularity, error) {
+	if n.Domain == "" && n.Since < 13 {
+		return Granularity{whole: true}, nil
+	}
+	g := Granularity{axis: n.Int("axis", 1)}
+	if n.Since >= 21 {
+		g.block = n.Int("block_size", 0)
+	}
+	if g.block < 0 {
+		return g, graph.Errorf(graph.ErrFormat, "block_size is %d; it cannot be negative", g.block)
+	}
+	return g, nil
+}
+
+// Grid is elements [Outer,Axis,Inner], of which (o,a,i) has scale and zero point
+// number o*PerOuter + a/Block*PerAxis + i*PerInner, with PerInner 0 or 1.
+type Grid struct {
+	Outer, Axis, Inner, Block   graph.Dim
+	PerOuter, PerAxis, PerInner graph.Dim
+}
+
+// Grid returns where the scales of those extents belong in a value.
+func (g Granularity) Grid(x, scale graph.Dims) (*Grid, error) {
+	zero, one := graph.Known(0), graph.Known(1)
+	if scale.Len().Is(1) {
+		n := x.Len()
+		return &Grid{Outer: one, Axis: n, Inner: one, Block: n.Max(one), PerOuter: zero, PerAxis: zero, PerInner: zero}, nil
+	}
+	axis := g.axis
+	if len(x) == 1 && axis == 1 {
+		axis = 0 // the default cannot be meant
+	}
+	axis, err := op.NormAxis(axis, len(x))
+	switch {
+	case g.whole:
+		return nil, graph.Errorf(graph.ErrShape, "scales have shape %v; in this version there is one", scale)
+	case err != nil:
+		return nil, err
+	}
+	block, want := one, graph.Dims{x[axis]}
+	if g.block > 0 {
+		block, want = graph.Known(g.block), slices.Clone(x)
+		want[axis] = x[axis].Add(graph.Known(g.block - 1)).Div(block)
+	}
+	if !sameExtents(scale, want) {
+		return nil, graph.Errorf(graph.ErrShape, "scales have shape %v where a value of shape %v needs %v along axis %d in blocks of %v", scale, x, want, axis, block)
+	}
+	grid := &Grid{Outer: x[:axis].Len(), Axis: x[axis], Inner: x[axis+1:].Len(), Block: block, PerOuter: zero, PerAxis: one, PerInner: zero}
+	if g.block > 0 {
+		grid.PerAxis, grid.PerOuter = grid.Inner, grid.Inner.Mul(want[axis])
+		if !grid.Inner.Is(1) {
+			grid.PerInner = one
+		}
+	}
+	return grid, nil
+}
+
+// sameExtents reports whether extents are the same as far as they are known.
+func sameExtents(a, b graph.Dims) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].IsKnown() && b[i].IsKnown() && !a[i].Same(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// check reports, as far as is known, inputs 1 and 2, scales and zero points,
+// that do not suit input 0 or each other.
+func (g Granularity) check(c *op.Infer) error {
+	scale, ok := c.In[1].Dims.Concrete()
+	if !ok || c.In[1].Dims == nil {
+		return nil
+	}
+	if c.Has(2) && c.In[2].Dims != nil {
+		zero, ok := c.In[2].Dims.Concrete()
+		if ok && !zero.Equal(scale) && (zero.Len() != 1 || scale.Len() != 1) {
+			return graph.Errorf(graph.ErrShape, "zero points have shape %v and scales %v", zero, scale)
+		}
+	}
+	if c.In[0].Dims == nil {
+		return nil
+	}
+	_, err := g.Grid(c.In[0].Dims, graph.DimsOf(scale))
+	return err
+}
+
+// stretches calls f for elements that follow each other and have one scale, or
+// with step 1 scales that follow each other. All extents are known.
+func stretches(g *Grid, f func(at, n, scale, step int)) {
+	known := func(d graph.Dim) int { n, _ := d.Value(); return n }
+	axis, inner, block := known(g.Axis), known(g.Inner), known(g.Block)
+	for o := range known(g.Outer) {
+		for a := 0; a < axis; a += block {
+			n, at, scale := min(block, axis-a), (o*axis+a)*inner, o*known(g.PerOuter)+a/block*known(g.PerAxis)
+			if g.PerInner.Is(0) {
+				f(at, n*inner, scale, 0)
+				continue
+			}
+			for row := range n {
+				f(at+row*inner, inner, scale, 1)
+			}
+		}
+	}
+}

@@ -1,0 +1,225 @@
+package quant
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// typeIn returns the element type that an attribute names, Invalid where it is
+// not there or 0.
+func typeIn(n *op.Node, name string, allowed op.Types) (tensor.DType, error) {
+	if n.Int(name, 0) == 0 {
+		return tensor.Invalid, nil
+	}
+	return n.ElementType(name, tensor.Invalid, allowed)
+}
+
+// QuantizeLinear is y = saturate(round(x / scale) + zero), with halves to even,
+// and for codes that are floats y = round(x / scale + zero).
+type QuantizeLinear struct {
+	Granularity
+	codes     tensor.DType // Invalid where the zero point's type is meant
+	precision tensor.DType // of the quotient; Invalid where the scale's type is meant
+	saturate  bool         // numbers too large for codes of 8 bits become the largest
+}
+
+func newQuantizeLinear(n *op.Node) (op.Op, error) {
+	g, err := readGranularity(n)
+	if err != nil {
+		return nil, err
+	}
+	o := &QuantizeLinear{Granularity: g, saturate: n.Since < 19 || n.Bool("saturate", true)}
+	if n.Since >= 21 {
+		if o.codes, err = typeIn(n, "output_dtype", allCodes); err != nil {
+			return nil, err
+		}
+	}
+	if n.Domain == op.Microsoft {
+		o.precision = tensor.F32
+	} else if n.Since >= 23 {
+		o.precision, err = typeIn(n, "precision", op.ComputedInF32)
+	}
+	return o, err
+}
+
+// Infer keeps the shape.
+func (o *QuantizeLinear) Infer(c *op.Infer) error {
+	if err := checkScales(c.In[1]); err != nil {
+		return err
+	}
+	codes := o.codes
+	if c.Has(2) {
+		zero := c.In[2].DType
+		if !allCodes.Has(zero) || codes != tensor.Invalid && codes != zero {
+			return graph.Errorf(graph.ErrFormat, "zero points are %v; output_dtype says %v, and codes are %v", c.In[2].Type, codes, allCodes)
+		}
+		codes = zero
+	}
+	if codes == tensor.Invalid {
+		codes = tensor.U8
+	}
+	if err := o.check(c); err != nil {
+		return err
+	}
+	c.Set(0, codes, c.In[0].Dims)
+	return nil
+}
+
+func checkScales(v *op.Value) error {
+	if d := v.DType; !op.ComputedInF32.Has(d) && d != tensor.I32 && d != tensor.F8E8M0 {
+		return graph.Errorf(graph.ErrUnsupported, "scales are %v; float32, float16, bfloat16, int32 and float8e8m0 are computed", v.Type)
+	}
+	return nil
+}
+
+// Precision is the float type of quotients, and of scales in them, for scales of a type.
+func (o *QuantizeLinear) Precision(scale tensor.DType) tensor.DType {
+	p := o.precision
+	if p == tensor.Invalid {
+		p = scale
+	}
+	if !op.ComputedInF32.Has(p) {
+		p = tensor.F32
+	}
+	return p
+}
+
+// Run computes codes that are floats.
+func (o *QuantizeLinear) Run(c *op.Run) error {
+	x, y := c.In[0], c.Out[0]
+	if y.DType().IsInteger() {
+		return fmt.Errorf("%w: codes of %v are not computed in Go", op.ErrInternal, y.DType())
+	}
+	grid, err := o.Grid(graph.DimsOf(x.Shape()), graph.DimsOf(c.In[1].Shape()))
+	if err != nil || x.Len() == 0 {
+		return err
+	}
+	precision := o.Precision(c.In[1].DType())
+	scale, err := o.scalesIn(c, precision)
+	if err != nil {
+		return err
+	}
+	numbers, err := readScales(c, x)
+	if err != nil {
+		return err
+	}
+	return roundFloats(c, grid, precision, numbers, scale, c.Given(2), y, o.saturate)
+}
+
+// scalesIn returns the scales in that precision.
+func (o *QuantizeLinear) scalesIn(c *op.Run, precision tensor.DType) ([]float32, error) {
+	scale, err := readScales(c, c.In[1])
+	if err != nil || precision == tensor.F32 || precision == c.In[1].DType() {
+		return scale, err
+	}
+	rounded, err := c.ScratchFloats(len(scale))
+	for i := range rounded {
+		rounded[i] = inPrecision(precision, scale[i])
+	}
+	return rounded, err
+}
+
+// DequantizeLinear is y = (x - zero) * scale, in float32 with one rounding to the
+// output's type.
+type DequantizeLinear struct {
+	Granularity
+	to tensor.DType // Invalid where the scale's type is meant
+}
+
+func newDequantizeLinear(n *op.Node) (op.Op, error) {
+	g, err := readGranularity(n)
+	if err != nil {
+		return nil, err
+	}
+	o := &DequantizeLinear{Granularity: g}
+	if n.Since >= 23 {
+		o.to, err = typeIn(n, "output_dtype", op.ComputedInF32)
+	}
+	return o, err
+}
+
+// Infer keeps the shape.
+func (o *DequantizeLinear) Infer(c *op.Infer) error {
+	to := o.to
+	if to == tensor.Invalid {
+		to = c.In[1].DType
+	}
+	if !op.ComputedInF32.Has(to) {
+		return graph.Errorf(graph.ErrUnsupported, "scales are %v and output_dtype is %v; results are float32, float16 or bfloat16", c.In[1].Type, o.to)
+	}
+	if err := checkScales(c.In[1]); err != nil {
+		return err
+	}
+	if err := checkZero(c, 2, c.In[0].DType); err != nil {
+		return err
+	}
+	if err := o.check(c); err != nil {
+		return err
+	}
+	c.Set(0, to, c.In[0].Dims)
+	return nil
+}
+
+// Run computes the numbers of codes that are floats.
+func (o *DequantizeLinear) Run(c *op.Run) error {
+	x, y := c.In[0], c.Out[0]
+	if x.DType().IsInteger() {
+		return fmt.Errorf("%w: numbers of %v are not computed in Go", op.ErrInternal, x.DType())
+	}
+	grid, err := o.Grid(graph.DimsOf(x.Shape()), graph.DimsOf(c.In[1].Shape()))
+	if err != nil || x.Len() == 0 {
+		return err
+	}
+	scale, err := readScales(c, c.In[1])
+	if err != nil {
+		return err
+	}
+	zero, err := floatZeros(c, c.Given(2), len(scale))
+	if err != nil {
+		return err
+	}
+	out, err := c.FloatsFor(y)
+	if err != nil {
+		return err
+	}
+	decodeFloats(out, x)
+	stretches(grid, func(at, n, s, step int) {
+		for i := at; i < at+n; i, s = i+1, s+step {
+			if zero != nil {
+				out[i] -= zero[s]
+			}
+			out[i] *= scale[s]
+		}
+	})
+	c.PutFloats(y, out)
+	return nil
+}
+
+// DynamicQuantizeLinear is codes without sign for the range of x with 0, their
+// scale and their zero point.
+type DynamicQuantizeLinear struct{}
+
+func newDynamicQuantizeLinear(*op.Node) (op.Op, error) { return &DynamicQuantizeLinear{}, nil }
+
+// Infer keeps the shape of codes.
+func (o *DynamicQuantizeLinear) Infer(c *op.Infer) error {
+	c.Set(0, tensor.U8, c.In[0].Dims)
+	c.Set(1, tensor.F32, graph.Dims{})
+	c.Set(2, tensor.U8, graph.Dims{})
+	return nil
+}
+
+var linearRows = []op.Row{
+	{Name: "QuantizeLinear", Since: []int{10, 13, 19, 21, 23, 24, 25}, In: [2]int{2, 3}, Out: [2]int{1, 1},
+		Types: op.Types{tensor.F32, tensor.F16, tensor.BF16, tensor.I32}, New: newQuantizeLinear},
+	{Name: "DequantizeLinear", Since: []int{10, 13, 19, 21, 23, 24, 25}, In: [2]int{2, 3}, Out: [2]int{1, 1},
+		Types: slices.Concat(allCodes, op.Types{tensor.I32}), New: newDequantizeLinear},
+	{Name: "DynamicQuantizeLinear", Since: []int{11}, In: [2]int{1, 1}, Out: [2]int{3, 3}, Types: op.Types{tensor.F32}, New: newDynamicQuantizeLinear},
+	{Domain: op.Microsoft, Name: "QuantizeLinear", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32, tensor.F16}, New: newQuantizeLinear},
+	{Domain: op.Microsoft, Name: "DequantizeLinear", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1},
+		Types: slices.Concat(wholeCodes[:6], op.Types{tensor.I32}), New: newDequantizeLinear},
+}

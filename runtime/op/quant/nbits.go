@@ -1,0 +1,151 @@
+package quant
+
+import (
+	"math/bits"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// BlockWeights is weights [N,K] that stay stored as codes of few bits, Block
+// neighbours of which share a scale.
+type BlockWeights struct{ N, K, Block int }
+
+func readBlockWeights(n *op.Node) (BlockWeights, error) {
+	o := BlockWeights{N: n.Int("N", 0), K: n.Int("K", 0), Block: n.Int("block_size", 0)}
+	if o.N < 1 || o.K < 1 || o.N > op.MaxElements || o.K > op.MaxElements {
+		return o, graph.Errorf(graph.ErrFormat, "N is %d and K %d; each must be 1 to %d", o.N, o.K, op.MaxElements)
+	}
+	return o, CheckBlock(o.Block)
+}
+
+// CheckBlock reports a number of elements that cannot share a scale.
+func CheckBlock(n int) error {
+	if n < 16 || n > 1<<30 || bits.OnesCount(uint(n)) != 1 {
+		return graph.Errorf(graph.ErrFormat, "block_size is %d; it must be a power of two, 16 at least", n)
+	}
+	return nil
+}
+
+// readRound reads accuracy_level, of which 4 permits rows to be rounded to 8 bits. It
+// changes answers, so only a node that says so has it; the other levels are lower
+// bounds that floats keep.
+func readRound(n *op.Node) (bool, error) {
+	level := n.Int("accuracy_level", 0)
+	if level < 0 || level > 4 {
+		return false, graph.Errorf(graph.ErrFormat, "accuracy_level is %d, not in 0 to 4", level)
+	}
+	return level == 4, nil
+}
+
+// infer sets the output of a product of rows of that many elements with as many
+// columns as it says.
+func (o *BlockWeights) infer(c *op.Infer, deep, columns int) error {
+	a := c.In[0]
+	if a.Dims == nil {
+		c.Set(0, a.DType, nil)
+		return nil
+	}
+	if len(a.Dims) == 0 {
+		return graph.Errorf(graph.ErrShape, "A is %v; a scalar has no rows", a.Type)
+	}
+	last := len(a.Dims) - 1
+	if _, ok := op.JoinDim(a.Dims[last], graph.Known(deep)); !ok {
+		return graph.Errorf(graph.ErrShape, "A is %v; the weights take rows of %d elements", a.Type, deep)
+	}
+	c.Set(0, a.DType, op.JoinDims(a.Dims[:last], graph.Dims{graph.Known(columns)}))
+	return nil
+}
+
+// MatMulNBits multiplies by weights of Bits bits, 2, 4 or 8, whose rows are cut in
+// blocks with a scale and a zero point each. With Rounds a block of a row of the input
+// may become whole numbers of 8 bits and a scale.
+type MatMulNBits struct {
+	BlockWeights
+	Bits   int
+	Rounds bool
+}
+
+func newMatMulNBits(n *op.Node) (op.Op, error) {
+	w, err := readBlockWeights(n)
+	if err != nil {
+		return nil, err
+	}
+	o := &MatMulNBits{BlockWeights: w, Bits: n.Int("bits", 4)}
+	if o.Bits != 2 && o.Bits != 4 && o.Bits != 8 {
+		return nil, graph.Errorf(graph.ErrUnsupported, "weights of %d bits; 2, 4 and 8 are computed", o.Bits)
+	}
+	if o.Rounds, err = readRound(n); err != nil {
+		return nil, err
+	}
+	if l := n.Int("weight_prepacked", 0); l != 0 {
+		return nil, graph.Errorf(graph.ErrUnsupported, "weight_prepacked is %d: weights in the layout of one kind of GPU; export them without it", l)
+	}
+	return o, nil
+}
+
+// Blocks is the number of blocks in a row.
+func (o *MatMulNBits) Blocks() int { return (o.K-1)/o.Block + 1 }
+
+// RowBytes is the bytes of the codes of a row.
+func (o *MatMulNBits) RowBytes() int { return o.Blocks() * (o.Block / 8 * o.Bits) }
+
+// Infer gives the output A's shape with N columns.
+func (o *MatMulNBits) Infer(c *op.Infer) error {
+	if c.In[1].DType != tensor.U8 || !op.ComputedInF32.Has(c.In[2].DType) {
+		return graph.Errorf(graph.ErrShape, "B is %v and scales are %v; codes are packed in uint8, scales are floats", c.In[1].Type, c.In[2].Type)
+	}
+	if c.Has(3) && c.In[3].DType != tensor.U8 && !op.ComputedInF32.Has(c.In[3].DType) {
+		return graph.Errorf(graph.ErrUnsupported, "zero points are %v, neither packed in uint8 nor floats", c.In[3].Type)
+	}
+	if c.Has(4) && c.In[4].DType != tensor.I32 {
+		return graph.Errorf(graph.ErrShape, "g_idx is %v, not int32", c.In[4].Type)
+	}
+	if c.Has(5) && !op.ComputedInF32.Has(c.In[5].DType) {
+		return graph.Errorf(graph.ErrShape, "the bias is %v, not floats", c.In[5].Type)
+	}
+	if err := o.checkRows(c); err != nil {
+		return err
+	}
+	return o.infer(c, o.K, o.N)
+}
+
+// checkRows reports inputs that do not have as many elements as the weights ask for.
+// Their axes may be any.
+func (o *MatMulNBits) checkRows(c *op.Infer) error {
+	for _, part := range []struct {
+		name  string
+		input int
+		each  int
+	}{{"B", 1, o.RowBytes()}, {"scales", 2, o.Blocks()}, {"zero points", 3, o.zeroRow(c)}, {"the bias", 5, 1}} {
+		if n, ok := lenOf(c, part.input); ok && (n%part.each != 0 || n/part.each != o.N) {
+			return graph.Errorf(graph.ErrShape, "%s: %v; %d rows of %d are needed", part.name, c.In[part.input].Type, o.N, part.each)
+		}
+	}
+	if n, ok := lenOf(c, 4); ok && n != o.K && n != o.Blocks()*o.Block {
+		return graph.Errorf(graph.ErrShape, "g_idx is %v, not of %d elements", c.In[4].Type, o.K)
+	}
+	return nil
+}
+
+// zeroRow is the elements of a row of zero points.
+func (o *MatMulNBits) zeroRow(c *op.Infer) int {
+	if c.Has(3) && c.In[3].DType == tensor.U8 {
+		return (o.Blocks()*o.Bits + 7) / 8
+	}
+	return o.Blocks()
+}
+
+// lenOf is the number of elements of input i, if it is there and they are known.
+func lenOf(c *op.Infer, i int) (int, bool) {
+	if !c.Has(i) || c.In[i].Dims == nil {
+		return 0, false
+	}
+	return c.In[i].Dims.Len().Value()
+}
+
+var nbitsRows = []op.Row{
+	{Domain: op.Microsoft, Name: "MatMulNBits", Since: []int{1}, In: [2]int{3, 6}, Out: [2]int{1, 1}, Types: op.ComputedInF32, New: newMatMulNBits},
+	{Domain: op.Microsoft, Name: "MatMulBnb4", Since: []int{1}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.ComputedInF32, New: newMatMulBnb4},
+}

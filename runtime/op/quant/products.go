@@ -1,0 +1,62 @@
+package quant
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// products is the extents and strides of a batch of products.
+type products struct {
+	m, n, k                int
+	aRow, aCol, bRow, bCol int
+	batch                  []int // extents of the batch axes, then as many strides of a, then of b
+}
+
+// matmulProducts cuts row-major operands with at least two axes into products,
+// as few as there can be: axes that both operands, or neither, step over
+// together become one, and rows that share their right operand one matrix.
+func matmulProducts(a, b tensor.Shape) products {
+	la, lb := len(a)-2, len(b)-2
+	s := products{m: a[la], k: a[la+1], n: b[lb+1]}
+	s.aRow, s.aCol, s.bRow, s.bCol = s.k, 1, s.n, 1
+	axes := broadcastAxes(a[:la], b[:lb], s.m*s.k, s.k*s.n)
+	if last := len(axes) - 1; last >= 0 && axes[last][2] == 0 && axes[last][1] == s.m*s.k {
+		s.m *= axes[last][0]
+		axes = axes[:last]
+	}
+	for part := range 3 {
+		for _, x := range axes {
+			s.batch = append(s.batch, x[part])
+		}
+	}
+	return s
+}
+
+// broadcastAxes returns extent, stride in a and stride in b of the batch axes
+// of operands whose matrices are that many elements apart.
+func broadcastAxes(a, b tensor.Shape, aStep, bStep int) [][3]int {
+	var axes [][3]int // innermost first
+	for i := 1; i <= max(len(a), len(b)); i++ {
+		x := [3]int{1, 0, 0}
+		if d := op.FromEnd(a, i); d != 1 {
+			x[0], x[1] = d, aStep
+			aStep *= d
+		}
+		if d := op.FromEnd(b, i); d != 1 {
+			x[0], x[2] = d, bStep
+			bStep *= d
+		}
+		if x[0] == 1 {
+			continue
+		}
+		if n := len(axes) - 1; n >= 0 && x[1] == axes[n][1]*axes[n][0] && x[2] == axes[n][2]*axes[n][0] {
+			axes[n][0] *= x[0]
+			continue
+		}
+		axes = append(axes, x)
+	}
+	slices.Reverse(axes)
+	return axes
+}

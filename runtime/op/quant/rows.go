@@ -1,0 +1,27 @@
+// Package quant is the operators on quantized values: conversion, and arithmetic on codes
+// of 8 bits and weights of a few bits.
+package quant
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/op"
+)
+
+// Rows returns the rows of the family.
+func Rows() []op.Row {
+	return slices.Concat(
+		attentionRows,
+		convRows,
+		fusedRows,
+		gatherQuantizedRows,
+		linearRows,
+		lstmRows,
+		matmulRows,
+		nbitsRows,
+		pairRows,
+		poolRows,
+		softmaxRows,
+		tableRows,
+	)
+}

@@ -1,0 +1,182 @@
+package quant
+
+import (
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// A quantised tensor is codes with a scale and a zero point: code q stands for
+// (q - zero) * scale. Both belong to the whole tensor, to a place along one axis,
+// or to a block along one.
+
+// byteTypes are the codes that products and most other kernels take.
+var byteTypes = op.Types{tensor.U8, tensor.I8}
+
+// codeRange returns the least and the greatest number of an integer type of 32
+// bits or fewer.
+func codeRange(d tensor.DType) (low, high int) {
+	if d.Kind() == tensor.Signed {
+		return -1 << (d.Bits() - 1), 1<<(d.Bits()-1) - 1
+	}
+	return 0, 1<<d.Bits() - 1
+}
+
+// oneScale returns the only element of input i.
+func oneScale(c *op.Run, i int) (float32, error) {
+	if !c.Has(i) || c.In[i].Len() != 1 || !op.ComputedInF32.Has(c.In[i].DType()) {
+		return 0, graph.Errorf(graph.ErrShape, "input %d, a scale, is not one number", i)
+	}
+	return float32(op.FirstFloat(c.In[i])), nil
+}
+
+// oneZero returns the only element of input i, 0 if it is left out.
+func oneZero(c *op.Run, i int) (int32, error) {
+	if !c.Has(i) {
+		return 0, nil
+	}
+	if c.In[i].Len() != 1 {
+		return 0, graph.Errorf(graph.ErrShape, "input %d, a zero point, is %v, not one number", i, c.In[i])
+	}
+	var zero [1]int32
+	return zero[0], putZeros(zero[:], c.In[i])
+}
+
+// readScales returns the elements of a tensor of scales. A tensor left out has none.
+func readScales(c *op.Run, t *tensor.Tensor) ([]float32, error) {
+	if t == nil || op.ComputedInF32.Has(t.DType()) {
+		return c.Floats(t)
+	}
+	list, err := c.ScratchFloats(t.Len())
+	if err != nil {
+		return nil, err
+	}
+	switch t.DType() {
+	case tensor.F8E8M0:
+		for i, b := range t.Bytes() {
+			list[i] = packed.F8E8M0(b).Float32()
+		}
+	case tensor.I32:
+		for i, v := range tensor.View[int32](t) {
+			list[i] = float32(v)
+		}
+	default:
+		return nil, graph.Errorf(graph.ErrUnsupported, "scales are %v", t)
+	}
+	return list, nil
+}
+
+// readZeros returns the n elements of a tensor of zero points, all of them 0 if it is
+// left out.
+func readZeros(c *op.Run, t *tensor.Tensor, n int) ([]int32, error) {
+	list, err := scratchInts(c, n)
+	if err != nil {
+		return nil, err
+	}
+	if t == nil {
+		clear(list)
+		return list, nil
+	}
+	if t.Len() != n {
+		return nil, graph.Errorf(graph.ErrShape, "zero points are %v where %d are needed", t, n)
+	}
+	return list, putZeros(list, t)
+}
+
+// scratchInts returns n integers, not cleared, for use until Run returns.
+func scratchInts(c *op.Run, n int) ([]int32, error) {
+	b, err := c.Mem.Scratch(tensor.I32.Bytes(n))
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	return unsafe.Slice((*int32)(unsafe.Pointer(unsafe.SliceData(b))), n), nil
+}
+
+// putZeros stores the elements of a tensor of integers of 32 bits or fewer.
+func putZeros(list []int32, t *tensor.Tensor) error {
+	switch d := t.DType(); d {
+	case tensor.U8:
+		widenInts(list, tensor.View[uint8](t))
+	case tensor.I8:
+		widenInts(list, tensor.View[int8](t))
+	case tensor.U16:
+		widenInts(list, tensor.View[uint16](t))
+	case tensor.I16:
+		widenInts(list, tensor.View[int16](t))
+	case tensor.I32:
+		copy(list, tensor.View[int32](t))
+	default:
+		if d.Layout() == nil || !d.IsInteger() {
+			return graph.Errorf(graph.ErrUnsupported, "zero points are %v", t)
+		}
+		for i := range list {
+			list[i] = int32(d.Layout().At(t.Bytes(), i))
+		}
+	}
+	return nil
+}
+
+func widenInts[T uint8 | int8 | uint16 | int16](list []int32, from []T) {
+	for i, v := range from {
+		list[i] = int32(v)
+	}
+}
+
+// checkScale reports, as far as is known, an input that cannot be scales.
+func checkScale(c *op.Infer, i int) error {
+	if !c.Has(i) || !op.ComputedInF32.Has(c.In[i].DType) {
+		return graph.Errorf(graph.ErrShape, "input %d, a scale, must be of float32, float16 or bfloat16", i)
+	}
+	return nil
+}
+
+// checkZero reports an input that is there and cannot be zero points of codes of
+// that type.
+func checkZero(c *op.Infer, i int, d tensor.DType) error {
+	if c.Has(i) && c.In[i].DType != d {
+		return graph.Errorf(graph.ErrShape, "input %d, a zero point, is %v and its codes are %v", i, c.In[i].Type, d)
+	}
+	return nil
+}
+
+// checkPerTensor reports, as far as is known, inputs that are not the scale and the
+// zero point of a whole tensor of codes of that type.
+func checkPerTensor(c *op.Infer, d tensor.DType, scale, zero int) error {
+	if err := checkScale(c, scale); err != nil {
+		return err
+	}
+	if err := checkZero(c, zero, d); err != nil {
+		return err
+	}
+	return checkOne(c, scale, zero)
+}
+
+// checkCodes reports, as far as is known, inputs that are not there, not bytes, or not
+// followed by the scale and the zero point of a whole tensor.
+func checkCodes(c *op.Infer, inputs ...int) error {
+	for _, i := range inputs {
+		if !c.Has(i) || !byteTypes.Has(c.In[i].DType) {
+			return graph.Errorf(graph.ErrUnsupported, "input %d must be of uint8 or int8", i)
+		}
+		if err := checkPerTensor(c, c.In[i].DType, i+1, i+2); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOne reports, as far as is known, inputs that are not one number each.
+func checkOne(c *op.Infer, inputs ...int) error {
+	for _, i := range inputs {
+		if !c.Has(i) || c.In[i].Dims == nil {
+			continue
+		}
+		if n, ok := c.In[i].Dims.Len().Value(); ok && n != 1 {
+			return graph.Errorf(graph.ErrShape, "input %d is %v; it must be one number", i, c.In[i].Type)
+		}
+	}
+	return nil
+}

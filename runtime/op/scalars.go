@@ -1,0 +1,101 @@
+package op
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// ScalarInt returns the only element of an integer tensor.
+func ScalarInt(t *tensor.Tensor, name string) (int, error) {
+	list, err := Ints(t)
+	if err != nil {
+		return 0, graph.Errorf(graph.ErrShape, "%s is %w", name, err)
+	}
+	if len(list) != 1 {
+		return 0, graph.Errorf(graph.ErrShape, "%s is %v, not one element", name, t)
+	}
+	return list[0], nil
+}
+
+// ScalarNumber returns the only element of a tensor of floats.
+func ScalarNumber(t *tensor.Tensor, name string) (float64, error) {
+	if t.Len() != 1 || !Floats.Has(t.DType()) {
+		return 0, graph.Errorf(graph.ErrShape, "%s is %v, not one float", name, t)
+	}
+	return FirstFloat(t), nil
+}
+
+// ScalarDim returns what is known of the only element of an integer input,
+// unknown if nothing is.
+func (c *Infer) ScalarDim(i int, name string) (graph.Dim, error) {
+	v := c.In[i]
+	if n, ok := v.Dims.Len().Value(); ok && v.Dims != nil && n != 1 {
+		return graph.Dim{}, graph.Errorf(graph.ErrShape, "%s is %v, not one element", name, v.Type)
+	}
+	if !v.DType.IsInteger() {
+		return graph.Dim{}, graph.Errorf(graph.ErrShape, "%s is %v, not an integer", name, v.Type)
+	}
+	if list, ok := v.ShortInts(); ok && len(list) == 1 {
+		return list[0], nil
+	}
+	return graph.Unknown(), nil
+}
+
+// Int64Vector is integers as a vector of int64.
+func Int64Vector(list []int) *tensor.Tensor {
+	t := tensor.New(tensor.I64, len(list))
+	PutInts(t, list)
+	return t
+}
+
+// MaxElements is more elements than any memory holds; sums of a few fit an int.
+const MaxElements = min(1<<40, math.MaxInt>>2)
+
+// FirstFloat is the first element of a tensor of floats.
+func FirstFloat(t *tensor.Tensor) float64 {
+	switch t = t.Aligned(); t.DType() {
+	case tensor.F64:
+		return tensor.View[float64](t)[0]
+	case tensor.F16:
+		return float64(tensor.View[packed.F16](t)[0].Float32())
+	case tensor.BF16:
+		return float64(tensor.View[packed.BF16](t)[0].Float32())
+	}
+	return float64(tensor.View[float32](t)[0])
+}
+
+// One is the number 1, or true, as a tensor of one element; nil for other types.
+func One(d tensor.DType) *tensor.Tensor {
+	if !Numeric.Has(d) && d != tensor.Bool {
+		return nil
+	}
+	t := tensor.New(d, 1)
+	SetNumbers(t, []float64{1})
+	return t
+}
+
+// Scalar is a number, or a bool, as a tensor without axes.
+func Scalar[T tensor.Element](v T) *tensor.Tensor {
+	t := tensor.New(tensor.Of[T]())
+	tensor.View[T](t)[0] = v
+	return t
+}
+
+// Btoi is 1 for true and 0 for false.
+func Btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// PutInts writes numbers to an int64 tensor.
+func PutInts(t *tensor.Tensor, list []int) {
+	for i, n := range list {
+		binary.NativeEndian.PutUint64(t.Bytes()[8*i:], uint64(n))
+	}
+}

@@ -1,0 +1,373 @@
+package signal
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// dft transforms along an axis of a value whose last axis holds one number, the
+// real part, or two. One-sided, the forward transform of real numbers leaves out
+// the half that mirrors the other, and the inverse takes only that half and
+// gives real numbers. Transforms of double numbers, and of lengths with a prime
+// factor above 5, are computed in double, all others in single precision.
+type dft struct {
+	axis              int
+	axisInput         bool
+	inverse, oneSided bool
+}
+
+func newDFT(n *op.Node) (op.Op, error) {
+	o := &dft{axis: -2, axisInput: n.Since >= 20, inverse: n.Bool("inverse", false), oneSided: n.Bool("onesided", false)}
+	if !o.axisInput {
+		o.axis = n.Int("axis", 1)
+	}
+	return o, nil
+}
+
+// place checks the axis for a value of that rank.
+func (o *dft) place(axis, rank int) (int, error) {
+	a, err := op.NormAxis(axis, rank)
+	if err == nil && a == rank-1 {
+		err = graph.Errorf(graph.ErrShape, "axis %d is that of real and imaginary parts", axis)
+	}
+	return a, err
+}
+
+// parts checks the last axis, of the parts of complex numbers.
+func (o *dft) parts(n graph.Dim) error {
+	k, ok := n.Value()
+	switch {
+	case ok && k != 1 && k != 2:
+		return graph.Errorf(graph.ErrShape, "the last axis has %d elements, not one or two for the parts of a number", k)
+	case ok && o.oneSided && k == 2 && !o.inverse:
+		return graph.Errorf(graph.ErrShape, "a one-sided transform takes real numbers, and the last axis has two elements")
+	case ok && o.oneSided && k == 1 && o.inverse:
+		return graph.Errorf(graph.ErrShape, "a one-sided inverse transform takes complex numbers, and the last axis has one element")
+	}
+	return nil
+}
+
+// length returns how many points the transform has where none are given.
+func (o *dft) length(n graph.Dim) graph.Dim {
+	if o.oneSided && o.inverse {
+		return n.Sub(graph.Known(1)).Mul(graph.Known(2))
+	}
+	return n
+}
+
+// extents returns how many numbers come of a transform of that many points, and
+// of how many parts each is.
+func (o *dft) extents(length graph.Dim) (n, parts graph.Dim) {
+	switch {
+	case o.oneSided && o.inverse:
+		return length, graph.Known(1)
+	case o.oneSided:
+		return length.Div(graph.Known(2)).Add(graph.Known(1)), graph.Known(2)
+	}
+	return length, graph.Known(2)
+}
+
+// Infer sets axis and last axis.
+func (o *dft) Infer(c *op.Infer) error {
+	in := c.In[0]
+	c.Set(0, in.DType, nil)
+	axis, known := o.axis, true
+	if o.axisInput && c.Has(2) {
+		d, err := c.ScalarDim(2, "axis")
+		if err != nil {
+			return err
+		}
+		axis, known = d.Value()
+	}
+	rank, ok := in.Rank()
+	if !ok {
+		return nil
+	}
+	if rank < 2 {
+		return graph.Errorf(graph.ErrShape, "input is %v; it takes [...,parts]", in.Type)
+	}
+	if err := o.parts(in.Dims[rank-1]); err != nil {
+		return err
+	}
+	if !known {
+		c.Set(0, in.DType, graph.UnknownDims(rank))
+		return nil
+	}
+	axis, err := o.place(axis, rank)
+	if err != nil {
+		return err
+	}
+	length := o.length(in.Dims[axis])
+	if c.Has(1) {
+		if length, err = c.ScalarDim(1, "dft_length"); err != nil {
+			return err
+		}
+	}
+	if n, ok := length.Value(); ok && (n < 1 || n > op.MaxElements) {
+		return graph.Errorf(graph.ErrShape, "a transform of %d points", n)
+	}
+	out := slices.Clone(in.Dims)
+	out[axis], out[rank-1] = o.extents(length)
+	c.Set(0, in.DType, out)
+	return nil
+}
+
+// Run computes the output.
+func (o *dft) Run(c *op.Run) error {
+	in := c.In[0].Shape()
+	at := o.axis
+	var err error
+	if o.axisInput && c.Has(2) {
+		if at, err = op.ScalarInt(c.In[2], "axis"); err != nil {
+			return err
+		}
+	}
+	axis, err := o.place(at, len(in))
+	if err != nil {
+		return err
+	}
+	points := o.length(graph.Known(in[axis]))
+	length, _ := points.Value()
+	if c.Has(1) {
+		if length, err = op.ScalarInt(c.In[1], "dft_length"); err != nil {
+			return err
+		}
+	}
+	if length < 1 || length > op.MaxElements {
+		return graph.Errorf(graph.ErrShape, "a transform of %d points", length)
+	}
+	n, p := o.extents(graph.Known(length))
+	shape := in.Clone()
+	last := len(shape) - 1
+	shape[axis], _ = n.Value()
+	shape[last], _ = p.Value()
+	out, err := c.Output(0, c.In[0].DType(), shape)
+	if err != nil || out.Len() == 0 {
+		return err
+	}
+	// A transform by convolution takes up to 16 arrays of its length.
+	if err := c.Mem.Reserve(16 * 16 * length); err != nil {
+		return err
+	}
+	if out.DType() == tensor.F64 || !isPrecise(length) {
+		list := make([]float64, out.Len())
+		lanes(o, op.Doubles(c.In[0]), in, axis, length, list, shape)
+		op.PutDoubles(out, list)
+		return nil
+	}
+	x, list, err := c.FloatsInOut()
+	if err != nil {
+		return err
+	}
+	lanes(o, x, in, axis, length, list, shape)
+	c.PutFloats(out, list)
+	return nil
+}
+
+// lanes transforms every lane along the axis.
+func lanes[F realType](o *dft, x []F, in tensor.Shape, axis, length int, out []F, shape tensor.Shape) {
+	f := newFourier[F](length)
+	src, dst := make([]complexOf[F], length), make([]complexOf[F], length)
+	last := len(in) - 1
+	inner := in[axis+1 : last].Len()
+	parts, outParts := in[last], shape[last]
+	for outer := range in[:axis].Len() {
+		for i := range inner {
+			clear(src)
+			for k := range min(in[axis], length) {
+				p := ((outer*in[axis]+k)*inner + i) * parts
+				src[k].re = x[p]
+				if parts == 2 {
+					src[k].im = x[p+1]
+				}
+			}
+			transform(o, f, dst, src, parts == 1)
+			for k := range shape[axis] {
+				p := ((outer*shape[axis]+k)*inner + i) * outParts
+				out[p] = dst[k].re
+				if outParts == 2 {
+					out[p+1] = dst[k].im
+				}
+			}
+		}
+	}
+}
+
+// transform changes src.
+func transform[F realType](o *dft, f *fourier[F], dst, src []complexOf[F], isReal bool) {
+	switch {
+	case !o.inverse && isReal:
+		f.runReal(dst, src)
+		return
+	case !o.inverse:
+		f.run(dst, src)
+		return
+	}
+	if o.oneSided {
+		for k := 1; k < (f.n+1)/2; k++ {
+			src[f.n-k] = src[k].conj()
+		}
+	}
+	f.inverse(dst, src)
+}
+
+// stft transforms frames of a signal [batch,samples,parts], each multiplied by a
+// window, to [batch,frames,points,2].
+type stft struct{ oneSided bool }
+
+func newSTFT(n *op.Node) (op.Op, error) { return &stft{n.Bool("onesided", true)}, nil }
+
+// Infer sets the extents that follow from step and frame length.
+func (o *stft) Infer(c *op.Infer) error {
+	in := c.In[0]
+	if err := op.SameTypes([]*op.Value{in, c.Given(2)}); err != nil {
+		return err
+	}
+	step, err := c.ScalarDim(1, "frame_step")
+	if err != nil {
+		return err
+	}
+	length := graph.Unknown()
+	switch {
+	case c.Has(3):
+		if length, err = c.ScalarDim(3, "frame_length"); err != nil {
+			return err
+		}
+	case c.Has(2):
+		if c.In[2].Dims != nil {
+			length = c.In[2].Dims.Len()
+		}
+	default:
+		return graph.Errorf(graph.ErrFormat, "neither a window nor a frame length is given")
+	}
+	batch, samples := graph.Unknown(), graph.Unknown()
+	if in.Dims != nil {
+		if len(in.Dims) != 3 {
+			return graph.Errorf(graph.ErrShape, "signal is %v; it takes [batch,samples,parts]", in.Type)
+		}
+		if err := (&dft{oneSided: o.oneSided}).parts(in.Dims[2]); err != nil {
+			return err
+		}
+		batch, samples = in.Dims[0], in.Dims[1]
+	}
+	if err := checkFrames(samples, step, length); err != nil {
+		return err
+	}
+	frames := samples.Sub(length).Div(step).Add(graph.Known(1))
+	points, parts := (&dft{oneSided: o.oneSided}).extents(length)
+	c.Set(0, in.DType, graph.Dims{batch, frames, points, parts})
+	return nil
+}
+
+func checkFrames(samples, step, length graph.Dim) error {
+	n, known := samples.Value()
+	s, hasStep := step.Value()
+	l, hasLength := length.Value()
+	if hasStep && s < 1 || hasLength && (l < 1 || known && l > n) {
+		return graph.Errorf(graph.ErrShape, "frames of %v samples, %v apart, of a signal of %v", length, step, samples)
+	}
+	return nil
+}
+
+// Run computes the output.
+func (o *stft) Run(c *op.Run) error {
+	in := c.In[0].Shape()
+	step, err := op.ScalarInt(c.In[1], "frame_step")
+	if err != nil {
+		return err
+	}
+	window := c.Given(2)
+	length := 0
+	if window != nil {
+		length = window.Len()
+	}
+	if c.Has(3) {
+		if length, err = op.ScalarInt(c.In[3], "frame_length"); err != nil {
+			return err
+		}
+	}
+	if err := checkFrames(graph.Known(in[1]), graph.Known(step), graph.Known(length)); err != nil {
+		return err
+	}
+	if window != nil && window.Len() != length {
+		return graph.Errorf(graph.ErrShape, "a window of %d samples for frames of %d", window.Len(), length)
+	}
+	points := length
+	if o.oneSided {
+		points = length/2 + 1
+	}
+	frames := (in[1]-length)/step + 1
+	out, err := c.Output(0, c.In[0].DType(), tensor.Shape{in[0], frames, points, 2})
+	if err != nil || out.Len() == 0 {
+		return err
+	}
+	if out.DType() == tensor.F64 || !isPrecise(length) {
+		cut, list := framing[float64]{op.Doubles(c.In[0]), in, step, length, op.Doubles(window)}, make([]float64, out.Len())
+		cut.transform(list, frames, points)
+		op.PutDoubles(out, list)
+		return nil
+	}
+	x, list, err := c.FloatsInOut()
+	if err != nil {
+		return err
+	}
+	seen, err := c.Floats(window)
+	if err != nil {
+		return err
+	}
+	cut := framing[float32]{x, in, step, length, seen}
+	cut.transform(list, frames, points)
+	c.PutFloats(out, list)
+	return nil
+}
+
+// framing is a signal [batch,samples,parts] cut into frames of `length` samples,
+// `step` apart, seen through a window, or none.
+type framing[F realType] struct {
+	x            []F
+	shape        tensor.Shape
+	step, length int
+	window       []F
+}
+
+// transform writes the first points of the transform of every frame.
+func (s *framing[F]) transform(out []F, frames, points int) {
+	f := newFourier[F](s.length)
+	src, dst := make([]complexOf[F], s.length), make([]complexOf[F], s.length)
+	for b := range s.shape[0] {
+		for t := range frames {
+			s.frame(src, s.x[(b*s.shape[1]+t*s.step)*s.shape[2]:])
+			if s.shape[2] == 1 {
+				f.runReal(dst, src)
+			} else {
+				f.run(dst, src)
+			}
+			for _, v := range dst[:points] {
+				out[0], out[1] = v.re, v.im
+				out = out[2:]
+			}
+		}
+	}
+}
+
+// frame reads the samples of one frame.
+func (s *framing[F]) frame(dst []complexOf[F], x []F) {
+	for i := range dst {
+		v := complexOf[F]{re: x[i*s.shape[2]]}
+		if s.shape[2] == 2 {
+			v.im = x[i*2+1]
+		}
+		if s.window != nil {
+			v = v.scale(s.window[i])
+		}
+		dst[i] = v
+	}
+}
+
+var fourierRows = []op.Row{
+	{Name: "DFT", Since: []int{17, 20}, In: [2]int{1, 2}, Later: []op.Arity{{Since: 20, In: [2]int{1, 3}}}, Out: [2]int{1, 1}, Types: op.Floats, New: newDFT},
+	{Name: "STFT", Since: []int{17}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: op.Floats, New: newSTFT},
+}

@@ -1,0 +1,169 @@
+package signal
+
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// cosineWindow is a sum of cosines: terms[k]·cos(2πkn/size) over k.
+type cosineWindow struct {
+	terms    []float64
+	periodic bool
+	to       tensor.DType
+}
+
+func newCosineWindow(terms ...float64) func(n *op.Node) (op.Op, error) {
+	return func(n *op.Node) (op.Op, error) {
+		to, err := n.ElementType("output_datatype", tensor.F32, op.Numeric)
+		return &cosineWindow{terms, n.Bool("periodic", true), to}, err
+	}
+}
+
+// Infer sets [size].
+func (o *cosineWindow) Infer(c *op.Infer) error {
+	size, err := c.ScalarDim(0, "size")
+	if err != nil {
+		return err
+	}
+	if n, ok := size.Value(); ok && n < 0 {
+		return graph.Errorf(graph.ErrShape, "size is %d", n)
+	}
+	c.Set(0, o.to, graph.Dims{size})
+	return nil
+}
+
+// Run computes the output.
+func (o *cosineWindow) Run(c *op.Run) error {
+	size, err := op.ScalarInt(c.In[0], "size")
+	if err != nil {
+		return err
+	}
+	out, err := c.Output(0, o.to, tensor.Shape{size})
+	if err != nil {
+		return err
+	}
+	period := float64(size)
+	if !o.periodic {
+		period = max(period-1, 1)
+	}
+	list := make([]float64, size)
+	for i := range list {
+		for k, t := range o.terms {
+			if size == 1 {
+				t = math.Abs(t) // the top of the window
+			}
+			list[i] += t * math.Cos(2*math.Pi*float64(k*i)/period)
+		}
+	}
+	op.SetNumbers(out, list)
+	return nil
+}
+
+// melWeights makes the matrix [bins of a spectrum, bands] of triangles that are
+// evenly spaced on the mel scale.
+type melWeights struct{ to tensor.DType }
+
+func newMelWeights(n *op.Node) (op.Op, error) {
+	to, err := n.ElementType("output_datatype", tensor.F32, op.Numeric)
+	return &melWeights{to}, err
+}
+
+// Infer sets [bins,bands].
+func (o *melWeights) Infer(c *op.Infer) error {
+	bands, err := c.ScalarDim(0, "num_mel_bins")
+	if err != nil {
+		return err
+	}
+	length, err := c.ScalarDim(1, "dft_length")
+	if err != nil {
+		return err
+	}
+	for _, d := range []graph.Dim{bands, length} {
+		if n, ok := d.Value(); ok && (n < 0 || n > op.MaxElements) {
+			return graph.Errorf(graph.ErrShape, "num_mel_bins is %v and dft_length %v", bands, length)
+		}
+	}
+	c.Set(0, o.to, graph.Dims{length.Div(graph.Known(2)).Add(graph.Known(1)), bands})
+	return nil
+}
+
+// Run computes the output.
+func (o *melWeights) Run(c *op.Run) error {
+	var whole [3]int
+	for i, name := range []string{"num_mel_bins", "dft_length", "sample_rate"} {
+		var err error
+		if whole[i], err = op.ScalarInt(c.In[i], name); err != nil {
+			return err
+		}
+	}
+	var edges [2]float64
+	for i, name := range []string{"lower_edge_hertz", "upper_edge_hertz"} {
+		var err error
+		if edges[i], err = op.ScalarNumber(c.In[3+i], name); err != nil {
+			return err
+		}
+	}
+	bands, length, rate := whole[0], whole[1], whole[2]
+	if bands < 0 || length < 0 || max(bands, length) > op.MaxElements || rate < 1 {
+		return graph.Errorf(graph.ErrShape, "%d bands of a spectrum of %d points at a rate of %d", bands, length, rate)
+	}
+	bins := length/2 + 1
+	out, err := c.Output(0, o.to, tensor.Shape{bins, bands})
+	if err != nil {
+		return err
+	}
+	corners, err := melCorners(bands, length, rate, bins, edges)
+	if err != nil {
+		return err
+	}
+	list := make([]float64, bins*bands)
+	for band := range bands {
+		triangle(list[band:], bands, corners[band], corners[band+1], corners[band+2])
+	}
+	op.SetNumbers(out, list)
+	return nil
+}
+
+// melCorners returns the bins where triangles begin, peak and end.
+func melCorners(bands, length, rate, bins int, edges [2]float64) ([]int, error) {
+	mel := func(hertz float64) float64 { return 2595 * math.Log10(1+hertz/700) }
+	low := mel(edges[0])
+	step := (mel(edges[1]) - low) / float64(bands+2)
+	corners := make([]int, bands+2)
+	for i := range corners {
+		hertz := 700 * (math.Pow(10, (low+float64(i)*step)/2595) - 1)
+		bin := math.Floor(float64(length+1) * hertz / float64(rate))
+		if !(bin >= 0 && bin < float64(bins)) {
+			return nil, graph.Errorf(graph.ErrShape, "a band at %g hertz lies outside the spectrum of %d bins at a rate of %d", hertz, bins, rate)
+		}
+		corners[i] = int(bin)
+	}
+	return corners, nil
+}
+
+// triangle writes a column of a matrix: rising from bin a to 1 at bin b, falling
+// to bin c.
+func triangle(column []float64, step, a, b, c int) {
+	if a == b {
+		column[b*step] = 1
+	}
+	for j := a; j <= b && a < b; j++ {
+		column[j*step] = float64(j-a) / float64(b-a)
+	}
+	for j := b; j < c; j++ {
+		column[j*step] = float64(c-j) / float64(c-b)
+	}
+}
+
+var (
+	sizeTypes  = op.Types{tensor.I32, tensor.I64}
+	windowRows = []op.Row{
+		{Name: "HannWindow", Since: []int{17}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: sizeTypes, New: newCosineWindow(0.5, -0.5)},
+		{Name: "HammingWindow", Since: []int{17}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: sizeTypes, New: newCosineWindow(25.0/46, -21.0/46)},
+		{Name: "BlackmanWindow", Since: []int{17}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: sizeTypes, New: newCosineWindow(0.42, -0.5, 0.08)},
+		{Name: "MelWeightMatrix", Since: []int{17}, In: [2]int{5, 5}, Out: [2]int{1, 1}, Types: sizeTypes, New: newMelWeights},
+	}
+)

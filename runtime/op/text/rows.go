@@ -1,0 +1,16 @@
+// Package text is the operators on strings.
+package text
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/op"
+)
+
+// Rows returns the rows of the family.
+func Rows() []op.Row {
+	return slices.Concat(
+		repeatRows,
+		textRows,
+	)
+}

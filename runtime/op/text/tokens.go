@@ -1,0 +1,186 @@
+package text
+
+import (
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// tokenizer cuts strings into tokens: what is left between separators that are
+// applied one after the other, single characters, or, where no separators are
+// given, what an expression matches.
+// Tokens of all strings fill rows of the length of the longest, with padding
+// behind them.
+type tokenizer struct {
+	expression *regexp.Regexp   // nil for separators
+	separators []*regexp.Regexp // none for single characters
+	least      int              // characters of a token; what is shorter is dropped
+	mark       bool             // rows are between the control characters 2 and 3
+	pad        string
+}
+
+func newTokenizer(n *op.Node) (op.Op, error) {
+	for _, name := range []string{"mark", "pad_value", "mincharnum"} {
+		if !n.Has(name) {
+			return nil, graph.Errorf(graph.ErrFormat, "has no attribute %s", name)
+		}
+	}
+	o := &tokenizer{least: n.Int("mincharnum", 1), mark: n.Bool("mark", false), pad: n.Str("pad_value", "")}
+	if o.least < 1 {
+		return nil, graph.Errorf(graph.ErrFormat, "mincharnum is %d; a token has at least 1 character", o.least)
+	}
+	list, pattern := n.Strs("separators"), n.Str("tokenexp", "")
+	switch {
+	case list == nil && pattern != "":
+		re, _, err := compilePattern(pattern)
+		o.expression = re
+		return o, err
+	case len(list) == 0:
+		return nil, graph.Errorf(graph.ErrFormat, "has no separators and no tokenexp, or they are empty")
+	case len(list) == 1 && list[0] == "":
+		if o.least > 1 {
+			return nil, graph.Errorf(graph.ErrFormat, "mincharnum is %d, and tokens are single characters", o.least)
+		}
+		return o, nil
+	}
+	size := 0
+	for _, pattern := range list {
+		re, tree, err := compilePattern(pattern)
+		if err != nil {
+			return nil, err
+		}
+		if matchesEmpty(tree) {
+			return nil, graph.Errorf(graph.ErrUnsupported, "separator %q matches an empty string; one that takes a character or more is supported", pattern)
+		}
+		if size += patternSize(tree); size > maxPatternSize {
+			return nil, graph.Errorf(graph.ErrUnsupported, "the separators have more than %d steps when their repetitions are written out", maxPatternSize)
+		}
+		o.separators = append(o.separators, re)
+	}
+	return o, nil
+}
+
+// matchesEmpty reports whether a pattern matches an empty string somewhere.
+func matchesEmpty(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpNoMatch, syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return false
+	case syntax.OpLiteral:
+		return len(re.Rune) == 0
+	case syntax.OpCapture, syntax.OpPlus:
+		return matchesEmpty(re.Sub[0])
+	case syntax.OpRepeat:
+		return re.Min == 0 || matchesEmpty(re.Sub[0])
+	case syntax.OpConcat:
+		return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !matchesEmpty(sub) })
+	case syntax.OpAlternate:
+		return slices.ContainsFunc(re.Sub, matchesEmpty)
+	}
+	return true // assertions, repetitions from none
+}
+
+// Infer leaves the length of the rows open. Input without strings keeps its rank
+// as a vector, and is a matrix without columns otherwise.
+func (o *tokenizer) Infer(c *op.Infer) error {
+	dims := c.In[0].Dims
+	var out graph.Dims
+	if dims != nil {
+		if len(dims) != 1 && len(dims) != 2 {
+			return graph.Errorf(graph.ErrShape, "input is %v; it takes [c] or [n,c]", c.In[0].Type)
+		}
+		if !slices.ContainsFunc(dims, func(d graph.Dim) bool { n, ok := d.Value(); return !ok || n == 0 }) {
+			out = append(slices.Clone(dims), graph.Unknown())
+		}
+	}
+	c.Set(0, tensor.String, out)
+	return nil
+}
+
+// Run counts the tokens, then cuts.
+func (o *tokenizer) Run(c *op.Run) error {
+	x, longest := c.In[0], 0
+	shape := x.Shape().Clone()
+	if len(shape) != 1 && len(shape) != 2 {
+		return graph.Errorf(graph.ErrShape, "input is %v; it takes [c] or [n,c]", x)
+	}
+	for i, s := range x.Strings() {
+		if !utf8.ValidString(s) {
+			return graph.Errorf(graph.ErrFormat, "string %d is not UTF-8", i)
+		}
+		n := 0
+		o.each(s, func(string) { n++ })
+		longest = max(longest, n)
+	}
+	if longest > 0 && o.mark {
+		longest += 2
+	}
+	if x.Len() == 0 {
+		shape[len(shape)-1] = 0
+	} else {
+		shape = append(shape, longest)
+	}
+	y, err := c.Output(0, tensor.String, shape)
+	if err != nil || longest == 0 {
+		return err
+	}
+	for i, s := range x.Strings() {
+		row := y.Strings()[i*longest : i*longest : (i+1)*longest]
+		if o.mark {
+			row = append(row, "\x02")
+		}
+		o.each(s, func(token string) { row = append(row, token) })
+		if o.mark {
+			row = append(row, "\x03")
+		}
+		for len(row) < longest {
+			row = append(row, o.pad)
+		}
+	}
+	return nil
+}
+
+// each yields the tokens of s in their order.
+func (o *tokenizer) each(s string, yield func(token string)) {
+	switch {
+	case o.expression != nil:
+		for _, at := range o.expression.FindAllStringIndex(s, -1) {
+			o.keep(s[at[0]:at[1]], yield)
+		}
+	case o.separators == nil:
+		for len(s) > 0 {
+			_, n := utf8.DecodeRuneInString(s)
+			yield(s[:n])
+			s = s[n:]
+		}
+	default:
+		o.between(s, o.separators, yield)
+	}
+}
+
+// between yields what is left of s between matches of the first separator, cut by
+// the others.
+func (o *tokenizer) between(s string, separators []*regexp.Regexp, yield func(token string)) {
+	if len(separators) == 0 {
+		yield(s)
+		return
+	}
+	rest := func(part string) { o.between(part, separators[1:], yield) }
+	start := 0
+	for _, at := range separators[0].FindAllStringIndex(s, -1) {
+		o.keep(s[start:at[0]], rest)
+		start = at[1]
+	}
+	o.keep(s[start:], rest)
+}
+
+// keep yields s unless it is too short.
+func (o *tokenizer) keep(s string, yield func(token string)) {
+	if s != "" && utf8.RuneCountInString(s) >= o.least {
+		yield(s)
+	}
+}

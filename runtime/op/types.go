@@ -1,0 +1,67 @@
+package op
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Types is a set of element types.
+type Types []tensor.DType
+
+// Has reports whether d is in the set.
+func (t Types) Has(d tensor.DType) bool { return t == nil || slices.Contains(t, d) }
+
+// String lists the names.
+func (t Types) String() string {
+	if t == nil {
+		return "any"
+	}
+	return fmt.Sprint([]tensor.DType(t))
+}
+
+// Sets of element types that many rows share.
+var (
+	Floats   = Types{tensor.F32, tensor.F64, tensor.F16, tensor.BF16}
+	Signed   = Types{tensor.I8, tensor.I16, tensor.I32, tensor.I64}
+	Unsigned = Types{tensor.U8, tensor.U16, tensor.U32, tensor.U64}
+	Integers = slices.Concat(Signed, Unsigned)
+	Numeric  = slices.Concat(Floats, Integers)
+	Boolean  = Types{tensor.Bool}
+	// ComputedInF32 are the floats that operators compute in float32.
+	ComputedInF32 = Types{tensor.F32, tensor.F16, tensor.BF16}
+)
+
+// tensorTypes are the element types by the codes that ONNX gives them; its name
+// for a type is the one here in capitals, except that of float32.
+var tensorTypes = [...]tensor.DType{
+	1: tensor.F32, tensor.U8, tensor.I8, tensor.U16, tensor.I16, tensor.I32, tensor.I64, tensor.String, tensor.Bool, tensor.F16,
+	tensor.F64, tensor.U32, tensor.U64, tensor.C64, tensor.C128, tensor.BF16, tensor.F8E4M3FN, tensor.F8E4M3FNUZ, tensor.F8E5M2,
+	tensor.F8E5M2FNUZ, tensor.U4, tensor.I4, tensor.F4E2M1, tensor.F8E8M0, tensor.U2, tensor.I2,
+}
+
+// ElementType returns the element type that an attribute names by ONNX's code.
+func ElementType(code int) (tensor.DType, error) {
+	if code < 1 || code >= len(tensorTypes) {
+		return tensor.Invalid, graph.Errorf(graph.ErrFormat, "%d is no element type; they have codes 1 to %d", code, len(tensorTypes)-1)
+	}
+	return tensorTypes[code], nil
+}
+
+// ElementType returns the element type that an attribute names, def if it is
+// not there, and refuses one that is not among those allowed.
+func (n *Node) ElementType(name string, def tensor.DType, allowed Types) (tensor.DType, error) {
+	if !n.Has(name) {
+		return def, nil
+	}
+	d, err := ElementType(n.Int(name, 0))
+	if err != nil {
+		return d, graph.Errorf(graph.ErrFormat, "attribute %s: %w", name, err)
+	}
+	if !allowed.Has(d) {
+		return d, graph.Errorf(graph.ErrUnsupported, "attribute %s asks for elements of type %v; the operator makes %v", name, d, allowed)
+	}
+	return d, nil
+}

@@ -1,0 +1,338 @@
+package vision
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// maxGridAxes bounds the axes of an image: a place has as many neighbours as a
+// power of them.
+const maxGridAxes = 8
+
+// gridSample reads an image of any number of axes at the places that a grid
+// names, between its pixels. Places are from -1 to 1 along each axis, innermost
+// axis first.
+type gridSample struct {
+	mode    string // linear, nearest or cubic
+	padding string // zeros, border or reflection
+	corners bool   // -1 and 1 are the centres of the outermost pixels, not their edges
+	outside bool   // cubic taps surround places beyond the border, not the border
+}
+
+func newGridSample(n *op.Node) (op.Op, error) {
+	modes := map[string]string{"bilinear": "linear", "bicubic": "cubic", "nearest": "nearest"}
+	def := "bilinear"
+	if n.Since >= 20 {
+		modes = map[string]string{"linear": "linear", "cubic": "cubic", "nearest": "nearest"}
+		def = "linear"
+	}
+	mode := n.Str("mode", def)
+	o := &gridSample{mode: modes[mode], padding: n.Str("padding_mode", "zeros"), corners: n.Bool("align_corners", false)}
+	o.outside = n.Domain == op.Microsoft && o.mode == "cubic"
+	if o.mode == "" {
+		return nil, graph.Errorf(graph.ErrFormat, "mode %q is not one of version %d of the operator", mode, n.Since)
+	}
+	if !slices.Contains([]string{"zeros", "border", "reflection"}, o.padding) {
+		return nil, graph.Errorf(graph.ErrFormat, "padding_mode is %q; it takes zeros, border or reflection", o.padding)
+	}
+	return o, nil
+}
+
+// Infer joins batch and channels of the image with the axes of the grid.
+func (o *gridSample) Infer(c *op.Infer) error {
+	x, grid := c.In[0], c.In[1]
+	if !op.Floats.Has(grid.DType) {
+		return graph.Errorf(graph.ErrUnsupported, "the grid has elements of type %v", grid.DType)
+	}
+	c.Set(0, x.DType, nil)
+	rank, ok := grid.Rank()
+	if xr, known := x.Rank(); known {
+		if ok && rank != xr {
+			return graph.Errorf(graph.ErrShape, "input is %v and the grid %v; they take equally many axes", x.Type, grid.Type)
+		}
+		rank, ok = xr, true
+	}
+	if !ok {
+		return nil
+	}
+	if rank < 3 || rank > 2+maxGridAxes {
+		return graph.Errorf(graph.ErrShape, "input is %v; it takes [batch,channels,...] and at most %d axes more", x.Type, maxGridAxes)
+	}
+	out := graph.UnknownDims(rank)
+	if grid.Dims != nil {
+		if n := grid.Dims[rank-1]; n.IsKnown() && !n.Is(rank-2) {
+			return graph.Errorf(graph.ErrShape, "the grid is %v; places take %d numbers", grid.Type, rank-2)
+		}
+		out[0] = grid.Dims[0]
+		copy(out[2:], grid.Dims[1:])
+	}
+	if x.Dims != nil {
+		if out[0], ok = op.JoinDim(x.Dims[0], out[0]); !ok {
+			return graph.Errorf(graph.ErrShape, "input is %v and the grid %v", x.Type, grid.Type)
+		}
+		out[1] = x.Dims[1]
+	}
+	c.Set(0, x.DType, out)
+	return nil
+}
+
+// Run computes the output.
+func (o *gridSample) Run(c *op.Run) error {
+	x, out := c.In[0], c.Out[0]
+	if out.Len() == 0 {
+		return nil
+	}
+	if x.Len() == 0 {
+		return graph.Errorf(graph.ErrShape, "an image without pixels, %v, has nothing to read", x)
+	}
+	if !op.ComputedInF32.Has(x.DType()) {
+		pixels, _ := op.Numbers(x)
+		to := make([]float64, out.Len())
+		sampleGrid(o, pixels, x.Shape(), op.Doubles(c.In[1]), out.Shape(), to)
+		op.SetNumbers(out, to)
+		return nil
+	}
+	from, to, err := c.FloatsInOut()
+	if err != nil {
+		return err
+	}
+	sampleGrid(o, from, x.Shape(), op.Doubles(c.In[1]), out.Shape(), to)
+	c.PutFloats(out, to)
+	return nil
+}
+
+// gridTaps are the pixels along one axis that a place is read from, with what each
+// counts.
+type gridTaps struct {
+	n    int
+	at   [4]int
+	part [4]float64
+}
+
+// sampleGrid reads every channel of every image. The taps of a place are found
+// once for all channels.
+func sampleGrid[T float32 | float64](o *gridSample, x []T, shape tensor.Shape, grid []float64, out tensor.Shape, to []T) {
+	axes, space := shape[2:], shape[2:].Len()
+	places, channels := out[2:].Len(), shape[1]
+	r := len(axes)
+	steps := axes.Strides()
+	list := make([]gridTaps, r)
+	var offsets []int
+	var parts []T
+	for b := range shape[0] {
+		for p := range places {
+			place := grid[(b*places+p)*r:][:r]
+			for a, n := range axes {
+				list[a] = o.taps(place[r-1-a], n)
+			}
+			offsets, parts = combine(list, steps, offsets[:0], parts[:0])
+			for ch := range channels {
+				pixels := x[(b*channels+ch)*space:][:space]
+				var sum T
+				for i, at := range offsets {
+					sum += parts[i] * pixels[at]
+				}
+				to[(b*channels+ch)*places+p] = sum
+			}
+		}
+	}
+}
+
+// combine appends the products of one tap of each axis: offsets and parts.
+func combine[T float32 | float64](list []gridTaps, steps []int, offsets []int, parts []T) ([]int, []T) {
+	offsets, parts = append(offsets, 0), append(parts, 1)
+	for a := range list {
+		t := &list[a]
+		had := len(offsets)
+		for i := range had {
+			for k := 1; k < t.n; k++ {
+				offsets = append(offsets, offsets[i]+t.at[k]*steps[a])
+				parts = append(parts, parts[i]*T(t.part[k]))
+			}
+		}
+		if t.n == 0 {
+			return offsets[:0], parts[:0]
+		}
+		for i := range had {
+			offsets[i] += t.at[0] * steps[a]
+			parts[i] *= T(t.part[0])
+		}
+	}
+	return offsets, parts
+}
+
+// taps returns what a place along an axis of n pixels is read from.
+func (o *gridSample) taps(place float64, n int) gridTaps {
+	lo, hi := -0.5, float64(n)-0.5
+	x := ((place+1)*float64(n) - 1) / 2
+	if o.corners {
+		lo, hi = 0, float64(n-1)
+		x = (place + 1) / 2 * float64(n-1)
+	}
+	if o.mode == "nearest" {
+		x = math.RoundToEven(x)
+	}
+	if x < lo || x > hi {
+		switch o.padding {
+		case "border":
+			far := 2 * float64(op.Btoi(o.outside))
+			x = min(max(x, -far), float64(n-1)+far)
+		case "reflection":
+			x = reflect(x, lo, hi)
+		}
+	}
+	// Farther out than any pixel that a tap may reach; no number becomes that, too.
+	if !(x >= -8 && x <= float64(n)+8) {
+		x = -8
+	}
+	var t gridTaps
+	first := math.Floor(x)
+	part := x - first
+	switch o.mode {
+	case "nearest":
+		o.add(&t, int(x), n, lo, hi, 1)
+	case "linear":
+		o.add(&t, int(first), n, lo, hi, 1-part)
+		o.add(&t, int(first)+1, n, lo, hi, part)
+	case "cubic":
+		for k, w := range cubicParts(part) {
+			o.add(&t, int(first)-1+k, n, lo, hi, w)
+		}
+	}
+	return t
+}
+
+// add adds pixel i, or the one that stands for it beyond the border.
+func (o *gridSample) add(t *gridTaps, i, n int, lo, hi, part float64) {
+	if i < 0 || i >= n {
+		switch o.padding {
+		case "zeros":
+			return
+		case "border":
+			i = min(max(i, 0), n-1)
+		case "reflection":
+			i = min(max(int(reflect(float64(i), lo, hi)), 0), n-1)
+		}
+	}
+	t.at[t.n], t.part[t.n] = i, part
+	t.n++
+}
+
+// reflect brings x between lo and hi as mirrors there would.
+func reflect(x, lo, hi float64) float64 {
+	span := hi - lo
+	if span <= 0 {
+		return lo
+	}
+	x = math.Mod(math.Abs(x-lo), 2*span)
+	if x > span {
+		x = 2*span - x
+	}
+	return lo + x
+}
+
+// cubicParts is the convolution of R. Keys with a = -3/4, for a place that lies
+// that part behind the second of four pixels.
+func cubicParts(t float64) [4]float64 {
+	const a = -0.75
+	far := func(x float64) float64 { return ((a*x-5*a)*x+8*a)*x - 4*a }
+	near := func(x float64) float64 { return ((a+2)*x-(a+3))*x*x + 1 }
+	return [4]float64{far(t + 1), near(t), near(1 - t), far(2 - t)}
+}
+
+// affineGrid applies one affine map per batch to evenly spaced places of an image
+// or a volume.
+type affineGrid struct{ corners bool }
+
+func newAffineGrid(n *op.Node) (op.Op, error) {
+	return &affineGrid{n.Bool("align_corners", false)}, nil
+}
+
+// Infer sets [batch,...,axes] from the size [batch,channels,...].
+func (o *affineGrid) Infer(c *op.Infer) error {
+	theta := c.In[0]
+	c.Set(0, theta.DType, nil)
+	size, err := c.In[1].Extents()
+	if err != nil {
+		return err
+	}
+	if rank, ok := theta.Rank(); ok && rank != 3 {
+		return graph.Errorf(graph.ErrShape, "theta is %v; it takes [batch,axes,axes+1]", theta.Type)
+	}
+	if size == nil {
+		return nil
+	}
+	if len(size) != 4 && len(size) != 5 {
+		return graph.Errorf(graph.ErrShape, "size is %v; it takes 4 or 5 extents", size)
+	}
+	axes := len(size) - 2
+	if theta.Dims != nil {
+		_, batch := op.JoinDim(theta.Dims[0], size[0])
+		_, rows := op.JoinDim(theta.Dims[1], graph.Known(axes))
+		_, cols := op.JoinDim(theta.Dims[2], graph.Known(axes+1))
+		if !batch || !rows || !cols {
+			return graph.Errorf(graph.ErrShape, "theta is %v for a size of %v", theta.Type, size)
+		}
+	}
+	c.Set(0, theta.DType, op.JoinDims(size[:1], size[2:], graph.Dims{graph.Known(axes)}))
+	return nil
+}
+
+// Run computes the output.
+func (o *affineGrid) Run(c *op.Run) error {
+	size, err := op.Ints(c.In[1])
+	if err != nil {
+		return err
+	}
+	axes := len(size) - 2
+	theta, ts := op.Doubles(c.In[0]), c.In[0].Shape()
+	if axes != 2 && axes != 3 || !ts.Equal(tensor.Shape{size[0], axes, axes + 1}) {
+		return graph.Errorf(graph.ErrShape, "theta is %v for a size of %v", ts, size)
+	}
+	space := tensor.Shape(size[2:])
+	out, err := c.Output(0, c.In[0].DType(), slices.Concat(size[:1], space, []int{axes}))
+	if err != nil || out.Len() == 0 {
+		return err
+	}
+	list := make([]float64, 0, out.Len())
+	steps := space.Strides()
+	at := make([]float64, axes+1) // innermost axis first, then 1
+	at[axes] = 1
+	for b := range size[0] {
+		for p := range space.Len() {
+			for a, n := range space {
+				at[axes-1-a] = o.place(p/steps[a]%n, n)
+			}
+			for row := range axes {
+				sum := 0.0
+				for k, v := range at {
+					sum += theta[(b*axes+row)*(axes+1)+k] * v
+				}
+				list = append(list, sum)
+			}
+		}
+	}
+	op.PutDoubles(out, list)
+	return nil
+}
+
+// place is where element i of n lies between -1 and 1.
+func (o *affineGrid) place(i, n int) float64 {
+	if !o.corners {
+		return (2*float64(i)+1)/float64(n) - 1
+	}
+	if n == 1 {
+		return -1
+	}
+	return 2*float64(i)/float64(n-1) - 1
+}
+
+var gridRows = []op.Row{
+	{Name: "GridSample", Since: []int{16, 20, 22}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: slices.Concat(op.Numeric, op.Boolean), New: newGridSample},
+	{Domain: op.Microsoft, Name: "GridSample", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, New: op.AtVersion(16, newGridSample)},
+	{Name: "AffineGrid", Since: []int{20}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, New: newAffineGrid},
+}

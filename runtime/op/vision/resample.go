@@ -1,0 +1,302 @@
+package vision
+
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// filter says which inputs an output of Resize is made of.
+type filter struct {
+	mode, coords, nearest     string
+	cubicA                    float64
+	excludeOutside, antialias bool
+}
+
+// Resample is a filter worked out for one axis. Output j is the sum over t < Taps of
+// Weights[t*Out+j] times input Start[j]+t; all these inputs exist.
+type Resample struct {
+	resized
+	Taps    int
+	Start   []int32
+	Weights []float64
+	Outside []bool // outputs that extrapolation_value replaces; nil for none
+}
+
+// maxTaps bounds the weights of an axis before those of one input are joined.
+const maxTaps = 1 << 28
+
+// place is where in the input output j lies, as a position between elements.
+func (f *filter) place(r resized, j int) float64 {
+	x, in, out := float64(j), float64(r.In), float64(r.Out)
+	switch f.coords {
+	case "half_pixel_symmetric":
+		// The output's extent before it was rounded.
+		exact := r.scale * in
+		return in/2*(1-out/exact) + (x+0.5)/r.scale - 0.5
+	case "pytorch_half_pixel":
+		if r.Out == 1 {
+			return 0
+		}
+	case "align_corners":
+		if exact := r.scale * in; exact != 1 {
+			return x * (in - 1) / (exact - 1)
+		}
+		return 0
+	case "asymmetric":
+		return x / r.scale
+	case "tf_half_pixel_for_nn":
+		return (x + 0.5) / r.scale
+	case "tf_crop_and_resize":
+		if r.Out > 1 {
+			return r.begin*(in-1) + x*(r.end-r.begin)*(in-1)/(out-1)
+		}
+		return 0.5 * (r.begin + r.end) * (in - 1)
+	}
+	return (x+0.5)/r.scale - 0.5
+}
+
+// span returns how many inputs make an output, and the first of them relative to
+// the last one before the output's place.
+func (f *filter) span(scale float64) (first, n int) {
+	radius := map[string]float64{"linear": 1, "cubic": 2}[f.mode]
+	if f.antialias {
+		radius /= min(scale, 1)
+	}
+	first = int(math.Floor(-radius)) + 1
+	return first, 2 - 2*first
+}
+
+// weight is the filter at a distance from the output's place.
+func (f *filter) weight(d float64) float64 {
+	d = math.Abs(d)
+	if f.mode == "linear" {
+		return max(1-d, 0)
+	}
+	a := f.cubicA
+	switch {
+	case d <= 1:
+		return ((a+2)*d-(a+3))*d*d + 1
+	case d < 2:
+		return ((a*d-5*a)*d+8*a)*d - 4*a
+	}
+	return 0
+}
+
+// resample works the filter out for an axis.
+func (f *filter) resample(r resized) (*Resample, error) {
+	t := &Resample{resized: r, Start: make([]int32, r.Out)}
+	first, span := 0, 1
+	if f.mode != "nearest" {
+		first, span = f.span(r.scale)
+		if span > maxTaps/max(r.Out, 1) {
+			return nil, graph.Errorf(graph.ErrUnsupported, "axis %d takes %d inputs for each of %d outputs, too many", r.Axis, span, r.Out)
+		}
+	}
+	t.Taps = min(span, r.In)
+	t.Weights = make([]float64, t.Taps*r.Out)
+	list := make([]float64, span)
+	for j := range r.Out {
+		x := f.place(r, j)
+		if f.coords == "tf_crop_and_resize" && (x < 0 || x > float64(r.In-1)) {
+			if t.Outside == nil {
+				t.Outside = make([]bool, r.Out)
+			}
+			t.Outside[j] = true
+		}
+		x = max(min(x, math.MaxInt32), math.MinInt32)
+		if f.mode == "nearest" {
+			t.Start[j], t.Weights[j] = int32(min(max(f.round(x), 0), r.In-1)), 1
+			continue
+		}
+		// The element before the place, which lies in (0, 1] behind it.
+		before := int(math.Ceil(x)) - 1
+		f.fill(list, first, x-float64(before), r.scale)
+		t.join(j, before+first, list, f.excludeOutside)
+	}
+	return t, nil
+}
+
+func (f *filter) round(x float64) int {
+	switch f.nearest {
+	case "round_prefer_floor":
+		return int(math.Ceil(x - 0.5))
+	case "round_prefer_ceil":
+		return int(math.Floor(x + 0.5))
+	case "ceil":
+		return int(math.Ceil(x))
+	}
+	return int(math.Floor(x))
+}
+
+// fill writes the weights of the inputs at distances first, first+1, ... from
+// the one that lies ratio before the output's place.
+func (f *filter) fill(list []float64, first int, ratio, scale float64) {
+	stretch := 1.0
+	if f.antialias {
+		stretch = min(scale, 1)
+	}
+	sum := 0.0
+	for i := range list {
+		list[i] = f.weight((float64(first+i) - ratio) * stretch)
+		sum += list[i]
+	}
+	if f.antialias && sum != 0 {
+		for i := range list {
+			list[i] /= sum
+		}
+	}
+}
+
+// join stores the weights of output j for inputs from at on. Those beyond an end
+// count for the element there, or are left out and the others scaled to sum 1.
+func (t *Resample) join(j, at int, list []float64, exclude bool) {
+	start := min(max(at, 0), t.In-t.Taps)
+	t.Start[j] = int32(start)
+	sum := 0.0
+	for i, w := range list {
+		p := at + i
+		if exclude && (p < 0 || p >= t.In) {
+			continue
+		}
+		sum += w
+		t.Weights[(min(max(p, 0), t.In-1)-start)*t.Out+j] += w
+	}
+	if exclude && sum != 0 {
+		for i := range t.Taps {
+			t.Weights[i*t.Out+j] /= sum
+		}
+	}
+}
+
+// identity reports whether every output is the input of the same number.
+func (t *Resample) identity() bool {
+	if t.In != t.Out || t.Outside != nil {
+		return false
+	}
+	for j, s := range t.Start {
+		for i := range t.Taps {
+			want := 0.0
+			if int(s)+i == j {
+				want = 1
+			}
+			if t.Weights[i*t.Out+j] != want {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// resample applies the tables one after another.
+func (o *Resize) resample(x, out *tensor.Tensor, tables []*Resample) {
+	switch d := x.DType(); {
+	case len(tables) == 0:
+		copy(out.Bytes(), x.Bytes())
+		copy(out.Strings(), x.Strings())
+	case d == tensor.String:
+		copy(out.Strings(), pick(x.Strings(), 1, x.Shape(), tables))
+	case o.IsNearest():
+		copy(out.Bytes(), pick(x.Bytes(), d.Bits()/8, x.Shape(), tables))
+	case d.IsFloat():
+		op.PutDoubles(out, interpolate(op.Doubles(x), x.Shape(), tables))
+	default:
+		numbers, _ := op.Numbers(x)
+		putRounded(out, interpolate(numbers, x.Shape(), tables))
+	}
+}
+
+// pick returns the nearest elements, of size items each.
+func pick[T any](x []T, size int, shape tensor.Shape, tables []*Resample) []T {
+	shape = shape.Clone()
+	for _, t := range tables {
+		shape[t.Axis] = t.Out
+		outer, inner := shape[:t.Axis].Len(), shape[t.Axis+1:].Len()*size
+		to := make([]T, 0, outer*t.Out*inner)
+		for a := range outer {
+			for _, s := range t.Start {
+				to = append(to, x[(a*t.In+int(s))*inner:][:inner]...)
+			}
+		}
+		x = to
+	}
+	return x
+}
+
+// interpolate computes weighted sums in float64.
+func interpolate(x []float64, shape tensor.Shape, tables []*Resample) []float64 {
+	shape = shape.Clone()
+	for _, t := range tables {
+		shape[t.Axis] = t.Out
+		outer, inner := shape[:t.Axis].Len(), shape[t.Axis+1:].Len()
+		to := make([]float64, shape.Len())
+		for a := range outer {
+			for j, s := range t.Start {
+				row := to[(a*t.Out+j)*inner:][:inner]
+				for k := range t.Taps {
+					w, from := t.Weights[k*t.Out+j], x[(a*t.In+int(s)+k)*inner:][:inner]
+					for i, v := range from {
+						row[i] += w * v
+					}
+				}
+			}
+		}
+		x = to
+	}
+	return x
+}
+
+// putRounded rounds numbers, ties to even, to the nearest that the integer type has.
+func putRounded(t *tensor.Tensor, list []float64) {
+	switch t.DType() {
+	case tensor.I8:
+		saturate(tensor.View[int8](t), list, math.MinInt8, math.MaxInt8)
+	case tensor.I16:
+		saturate(tensor.View[int16](t), list, math.MinInt16, math.MaxInt16)
+	case tensor.I32:
+		saturate(tensor.View[int32](t), list, math.MinInt32, math.MaxInt32)
+	case tensor.I64:
+		saturate(tensor.View[int64](t), list, math.MinInt64, math.MaxInt64)
+	case tensor.U8:
+		saturate(tensor.View[uint8](t), list, 0, math.MaxUint8)
+	case tensor.U16:
+		saturate(tensor.View[uint16](t), list, 0, math.MaxUint16)
+	case tensor.U32:
+		saturate(tensor.View[uint32](t), list, 0, math.MaxUint32)
+	case tensor.U64:
+		saturate(tensor.View[uint64](t), list, 0, math.MaxUint64)
+	}
+}
+
+func saturate[T op.Integer](dst []T, list []float64, low, high T) {
+	for i, v := range list {
+		switch v = math.RoundToEven(v); {
+		case v >= float64(high):
+			dst[i] = high
+		case v > float64(low):
+			dst[i] = T(v)
+		default:
+			dst[i] = low
+		}
+	}
+}
+
+// elementBytes is the bytes of one element of value v; for a complex type, v + 0i.
+func elementBytes(d tensor.DType, v float64) []byte {
+	t := tensor.New(d, 1)
+	switch {
+	case d.IsFloat():
+		op.PutDoubles(t, []float64{v})
+	case d.IsInteger():
+		putRounded(t, []float64{v})
+	case d == tensor.Bool:
+		tensor.View[bool](t)[0] = v != 0
+	case d == tensor.C64:
+		tensor.View[complex64](t)[0] = complex(float32(v), 0)
+	case d == tensor.C128:
+		tensor.View[complex128](t)[0] = complex(v, 0)
+	}
+	return t.Bytes()
+}

@@ -1,0 +1,301 @@
+package vision
+
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// maxRoiGrid bounds the samples of one bin along an axis, which a region far
+// larger than the image would ask for.
+const maxRoiGrid = 1 << 12
+
+// roiAlign samples regions of feature maps at points between pixels and pools
+// the samples of every bin.
+type roiAlign struct {
+	height, width int
+	ratio         int // samples of a bin along each axis; 0 for as many as it has pixels
+	scale         float64
+	offset        float64 // of pixel centres
+	largest       bool
+}
+
+func newRoiAlign(n *op.Node) (op.Op, error) {
+	o := &roiAlign{
+		height: n.Int("output_height", 1), width: n.Int("output_width", 1),
+		ratio: n.Int("sampling_ratio", 0), scale: float64(n.Float("spatial_scale", 1)),
+	}
+	if o.height < 1 || o.width < 1 || o.ratio < 0 || o.ratio > maxRoiGrid {
+		return nil, graph.Errorf(graph.ErrFormat, "output is %dx%d of %d samples; it takes 1 or more, and samples from 0 to %d", o.height, o.width, o.ratio, maxRoiGrid)
+	}
+	switch mode := n.Str("mode", "avg"); mode {
+	case "avg", "max":
+		o.largest = mode == "max"
+	default:
+		return nil, graph.Errorf(graph.ErrFormat, "mode is %q; it takes avg or max", mode)
+	}
+	if n.Since >= 16 {
+		switch mode := n.Str("coordinate_transformation_mode", "half_pixel"); mode {
+		case "half_pixel":
+			o.offset = 0.5
+		case "output_half_pixel":
+		default:
+			return nil, graph.Errorf(graph.ErrFormat, "coordinate_transformation_mode is %q; it takes half_pixel or output_half_pixel", mode)
+		}
+	}
+	return o, nil
+}
+
+// Infer sets [regions,channels,height,width].
+func (o *roiAlign) Infer(c *op.Infer) error {
+	if d := c.In[2].DType; !d.IsInteger() {
+		return graph.Errorf(graph.ErrShape, "batch_indices have elements of type %v, not int64", d)
+	}
+	return inferRegions(c, 4, o.height, o.width)
+}
+
+// inferRegions is the shape rule of operators on images and a list of regions,
+// each of that many numbers.
+func inferRegions(c *op.Infer, numbers, height, width int) error {
+	x, rois := c.In[0], c.In[1]
+	if rois.DType != x.DType {
+		return graph.Errorf(graph.ErrShape, "images are %v and regions %v", x.Type, rois.Type)
+	}
+	channels, count := graph.Unknown(), graph.Unknown()
+	if rank, ok := x.Rank(); ok {
+		if rank != 4 {
+			return graph.Errorf(graph.ErrShape, "input is %v; it takes [batch,channels,height,width]", x.Type)
+		}
+		channels = x.Dims[1]
+	}
+	if rank, ok := rois.Rank(); ok {
+		if rank != 2 || rois.Dims[1].IsKnown() && !rois.Dims[1].Is(numbers) {
+			return graph.Errorf(graph.ErrShape, "regions are %v; they take [regions,%d]", rois.Type, numbers)
+		}
+		count = rois.Dims[0]
+	}
+	c.Set(0, x.DType, graph.Dims{count, channels, graph.Known(height), graph.Known(width)})
+	return nil
+}
+
+// Run computes the output.
+func (o *roiAlign) Run(c *op.Run) error {
+	batch, err := op.Ints(c.In[2])
+	if err != nil {
+		return err
+	}
+	rois := op.Doubles(c.In[1])
+	if len(rois) != 4*len(batch) {
+		return graph.Errorf(graph.ErrShape, "%v regions with %d batch indices", c.In[1].Shape(), len(batch))
+	}
+	if c.In[0].DType() == tensor.F64 {
+		return alignRegions(o, tensor.View[float64](c.In[0]), c.In[0].Shape(), rois, batch, tensor.View[float64](c.Out[0]))
+	}
+	x, out, err := c.FloatsInOut()
+	if err != nil {
+		return err
+	}
+	if err := alignRegions(o, x, c.In[0].Shape(), rois, batch, out); err != nil {
+		return err
+	}
+	c.PutFloats(c.Out[0], out)
+	return nil
+}
+
+// between is a place between two neighbours along an axis, with what each counts;
+// outside the image neither does.
+type between struct {
+	lo, hi         int
+	loPart, hiPart float64
+}
+
+// axisSamples returns the places of the samples along an axis of n pixels, as
+// many for each of the bins.
+func (o *roiAlign) axisSamples(from, to float64, bins, n int) ([]between, error) {
+	start, end := from*o.scale-o.offset, to*o.scale-o.offset
+	extent := end - start
+	if o.offset == 0 {
+		extent = max(extent, 1)
+	}
+	count := o.ratio
+	if count == 0 {
+		f := math.Ceil(extent / float64(bins))
+		if !(f <= maxRoiGrid) {
+			return nil, graph.Errorf(graph.ErrShape, "a region from %g to %g takes more than %d samples a bin", from, to, maxRoiGrid)
+		}
+		count = max(int(f), 0)
+	}
+	list := make([]between, 0, bins*count)
+	for b := range bins {
+		for i := range count {
+			at := start + extent/float64(bins)*(float64(b)+(float64(i)+0.5)/float64(count))
+			list = append(list, placeBetween(at, n))
+		}
+	}
+	return list, nil
+}
+
+func placeBetween(at float64, n int) between {
+	if !(at >= -1 && at <= float64(n)) {
+		return between{}
+	}
+	at = max(at, 0)
+	lo := int(at)
+	if lo >= n-1 {
+		return between{n - 1, n - 1, 1, 0}
+	}
+	part := at - float64(lo)
+	return between{lo, lo + 1, 1 - part, part}
+}
+
+func alignRegions[T float32 | float64](o *roiAlign, x []T, shape tensor.Shape, rois []float64, batch []int, out []T) error {
+	if len(x) == 0 {
+		clear(out)
+		return nil
+	}
+	image, bins := shape[2]*shape[3], o.height*o.width
+	for r, b := range batch {
+		if b < 0 || b >= shape[0] {
+			return graph.Errorf(graph.ErrShape, "batch index %d of %d images", b, shape[0])
+		}
+		roi := rois[4*r:][:4]
+		ys, err := o.axisSamples(roi[1], roi[3], o.height, shape[2])
+		if err != nil {
+			return err
+		}
+		xs, err := o.axisSamples(roi[0], roi[2], o.width, shape[3])
+		if err != nil {
+			return err
+		}
+		for ch := range shape[1] {
+			plane, to := x[(b*shape[1]+ch)*image:][:image], out[(r*shape[1]+ch)*bins:][:bins]
+			for i := range to {
+				h, w := len(ys)/o.height, len(xs)/o.width
+				to[i] = poolSamples(o, plane, shape[3], ys[i/o.width*h:][:h], xs[i%o.width*w:][:w])
+			}
+		}
+	}
+	return nil
+}
+
+// poolSamples returns the mean of the samples of a bin; or the largest of their
+// terms, as a sample is the sum of four, which is how the standard has it.
+func poolSamples[T float32 | float64](o *roiAlign, plane []T, row int, ys, xs []between) T {
+	sum, top := 0.0, math.Inf(-1)
+	for _, y := range ys {
+		for _, x := range xs {
+			a := y.loPart * x.loPart * float64(plane[y.lo*row+x.lo])
+			b := y.loPart * x.hiPart * float64(plane[y.lo*row+x.hi])
+			c := y.hiPart * x.loPart * float64(plane[y.hi*row+x.lo])
+			d := y.hiPart * x.hiPart * float64(plane[y.hi*row+x.hi])
+			sum += a + b + c + d
+			top = max(top, a, b, c, d)
+		}
+	}
+	switch count := len(ys) * len(xs); {
+	case count == 0:
+		return 0
+	case o.largest:
+		return T(top)
+	default:
+		return T(sum / float64(count))
+	}
+}
+
+// maxRoiPool cuts regions, in whole pixels, into bins and takes the largest pixel
+// of each; 0 where a bin has none.
+type maxRoiPool struct {
+	height, width int
+	scale         float64
+}
+
+func newMaxRoiPool(n *op.Node) (op.Op, error) {
+	shape := n.Ints("pooled_shape")
+	if len(shape) != 2 || shape[0] < 1 || shape[1] < 1 {
+		return nil, graph.Errorf(graph.ErrFormat, "pooled_shape is %v; it takes two extents of 1 or more", shape)
+	}
+	return &maxRoiPool{shape[0], shape[1], float64(n.Float("spatial_scale", 1))}, nil
+}
+
+// Infer sets [regions,channels,height,width].
+func (o *maxRoiPool) Infer(c *op.Infer) error { return inferRegions(c, 5, o.height, o.width) }
+
+// Run computes the output.
+func (o *maxRoiPool) Run(c *op.Run) error {
+	rois := op.Doubles(c.In[1])
+	if c.In[0].DType() == tensor.F64 {
+		return poolRegions(o, tensor.View[float64](c.In[0]), c.In[0].Shape(), rois, tensor.View[float64](c.Out[0]))
+	}
+	x, out, err := c.FloatsInOut()
+	if err != nil {
+		return err
+	}
+	if err := poolRegions(o, x, c.In[0].Shape(), rois, out); err != nil {
+		return err
+	}
+	c.PutFloats(c.Out[0], out)
+	return nil
+}
+
+// bins returns the first pixel of every bin along an axis of n pixels, and that
+// behind its last.
+func (o *maxRoiPool) bins(from, to float64, bins, n int) ([][2]int, error) {
+	start, end := math.Round(from*o.scale), math.Round(to*o.scale)
+	const far = 1 << 40
+	if !(math.Abs(start) < far && math.Abs(end) < far) {
+		return nil, graph.Errorf(graph.ErrShape, "a region of interest from %g to %g; scaled by %g, both must be within ±%d", from, to, o.scale, int64(far))
+	}
+	size := max(end-start+1, 1) / float64(bins)
+	list := make([][2]int, bins)
+	for b := range list {
+		lo, hi := math.Floor(float64(b)*size)+start, math.Ceil(float64(b+1)*size)+start
+		list[b] = [2]int{int(min(max(lo, 0), float64(n))), int(min(max(hi, 0), float64(n)))}
+	}
+	return list, nil
+}
+
+func poolRegions[T float32 | float64](o *maxRoiPool, x []T, shape tensor.Shape, rois []float64, out []T) error {
+	image, bins := shape[2]*shape[3], o.height*o.width
+	for r := range len(rois) / 5 {
+		roi := rois[5*r:][:5]
+		if !(roi[0] >= 0 && roi[0] < float64(shape[0])) {
+			return graph.Errorf(graph.ErrShape, "batch index %g of %d images", roi[0], shape[0])
+		}
+		ys, err := o.bins(roi[2], roi[4], o.height, shape[2])
+		if err != nil {
+			return err
+		}
+		xs, err := o.bins(roi[1], roi[3], o.width, shape[3])
+		if err != nil {
+			return err
+		}
+		for ch := range shape[1] {
+			plane := x[(int(roi[0])*shape[1]+ch)*image:][:image]
+			to := out[(r*shape[1]+ch)*bins:][:bins]
+			for i := range to {
+				to[i] = largestIn(plane, shape[3], ys[i/o.width], xs[i%o.width])
+			}
+		}
+	}
+	return nil
+}
+
+func largestIn[T float32 | float64](plane []T, row int, ys, xs [2]int) T {
+	if ys[0] >= ys[1] || xs[0] >= xs[1] {
+		return 0
+	}
+	top := plane[ys[0]*row+xs[0]]
+	for y := ys[0]; y < ys[1]; y++ {
+		for _, v := range plane[y*row+xs[0] : y*row+xs[1]] {
+			top = max(top, v)
+		}
+	}
+	return top
+}
+
+var roiRows = []op.Row{
+	{Name: "RoiAlign", Since: []int{10, 16, 22}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.Floats, New: newRoiAlign},
+	{Name: "MaxRoiPool", Since: []int{1, 22}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, New: newMaxRoiPool},
+}
