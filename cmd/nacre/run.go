@@ -92,7 +92,7 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	if err != nil {
 		return err
 	}
-	m, err := nacre.Open(path)
+	m, err := nacre.OpenContext(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	if err := f.archives(m, stderr); err != nil || f.exportOnly() {
 		return err
 	}
-	s, err := m.NewSession(o)
+	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {
 		return err
 	}
