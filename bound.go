@@ -3,18 +3,21 @@ package nacre
 import (
 	"context"
 	"sync"
+	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Bound is a session bound to memory: tensors that the caller fills before a run, and
-// tensors that a run writes its results to. It is for programs that run one model over
-// and over on inputs of one shape. After the first run, a network whose operators are
-// computed by kernels runs without allocating.
+// Bound is a session, or a stream, with memory for its inputs and outputs: the caller
+// fills the tensors of Input, and Run writes to those of Output. It is for programs that
+// run one model over and over on inputs of one shape. After the first run, a network whose operators are
+// computed by kernels runs without allocating, as long as the context stays the same or
+// cannot be cancelled.
 //
 // A Bound has memory of about Plan.PeakBytes until Close. Its methods may be called from
-// one goroutine at a time; several goroutines take a Bound each.
+// one goroutine at a time; several goroutines take a Bound each. A Bound does not keep its
+// session open: after Session.Close, Run is ErrClosed.
 type Bound struct {
 	mu      *sync.Mutex // of the stream, if there is one
 	session *Session
@@ -78,26 +81,55 @@ func (b *Bound) Output(name string) *Tensor {
 }
 
 // SetOutput has the runs to come write the result of that name to t, which must have its
-// element type and shape, and whose memory no other operand may share. The error is
-// ErrShape otherwise, and ErrUnknownInput for a name that is no output.
+// element type and shape. The Bound writes to the memory of t until Close or the next
+// SetOutput of that name. The error is ErrShape if t is nil or its type or shape differs,
+// ErrOption if there is no such output or t shares memory with an input or another output,
+// and ErrClosed after Close.
 func (b *Bound) SetOutput(name string, t *Tensor) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.engine == nil {
-		return markf(ErrClosed, "the memory for runs is closed")
+		return b.closedError()
 	}
 	i, ok := b.index[name]
-	if !ok {
-		return markf(ErrShape, "the model has no output %q", name)
+	switch file := b.session.model.source.File; {
+	case !ok:
+		return markf(ErrOption, "%s: there is no output %q; the session computes %s", file, name, names(b.session.Outputs()))
+	case t == nil:
+		return markf(ErrShape, "%s: the tensor for output %q is nil", file, name)
 	}
-	if t == nil {
-		return markf(ErrShape, "the tensor for output %q is nil", name)
+	if err := b.apart(name, t); err != nil {
+		return err
 	}
 	if err := b.engine.SetOutput(i, &t.t); err != nil {
 		return public(err)
 	}
 	b.outputs[name] = t
 	return nil
+}
+
+// apart checks that a tensor for an output shares no memory with other operands.
+func (b *Bound) apart(output string, t *Tensor) error {
+	for kind, operands := range map[string]map[string]*Tensor{"input": b.inputs, "output": b.outputs} {
+		for name, other := range operands {
+			if (kind == "input" || name != output) && overlap(t.Bytes(), other.Bytes()) {
+				return markf(ErrOption, "%s: the tensor for output %q shares memory with %s %q", b.session.model.source.File, output, kind, name)
+			}
+		}
+	}
+	return nil
+}
+
+func overlap(a, b []byte) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	from, to := uintptr(unsafe.Pointer(&a[0])), uintptr(unsafe.Pointer(&b[0]))
+	return from < to+uintptr(len(b)) && to < from+uintptr(len(a))
+}
+
+func (b *Bound) closedError() error {
+	return markf(ErrClosed, "%s: the Bound is closed", b.session.model.source.File)
 }
 
 // Run computes the outputs from what the inputs hold. A cancelled context ends the run,
@@ -109,11 +141,12 @@ func (b *Bound) Run(ctx context.Context) error {
 	defer b.mu.Unlock()
 	switch {
 	case b.engine == nil:
-		return markf(ErrClosed, "the memory for runs is closed")
+		return b.closedError()
 	case b.stream != nil && b.stream.engine == nil:
-		return markf(ErrClosed, "the stream is closed")
-	case ctx == nil:
-		return markf(ErrOption, "the context is nil")
+		return b.stream.open()
+	}
+	if err := b.session.usable(ctx); err != nil {
+		return err
 	}
 	if err := b.engine.Run(ctx); err != nil {
 		return public(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nacre-ml/nacre"
@@ -79,27 +80,46 @@ func TestBoundOutput(t *testing.T) {
 		t.Errorf("probabilities add up to %g", sum)
 	}
 	wrong, _ := nacre.Zeros(nacre.Float32, 3)
-	for _, err := range []error{b.SetOutput("probabilities", wrong), b.SetOutput("nothing", mine), b.SetOutput("probabilities", nil)} {
-		if !errors.Is(err, nacre.ErrShape) {
-			t.Errorf("got %v", err)
+	for _, c := range []struct {
+		output string
+		to     *nacre.Tensor
+		kind   error
+		says   string
+	}{
+		{"probabilities", wrong, nacre.ErrShape, "float32[1,10] and cannot be written to a tensor float32[3]"},
+		{"probabilities", nil, nacre.ErrShape, "is nil"},
+		{"nothing", mine, nacre.ErrOption, `the session computes "probabilities"`},
+		{"probabilities", b.Input("image"), nacre.ErrOption, `shares memory with input "image"`},
+	} {
+		if err := b.SetOutput(c.output, c.to); !errors.Is(err, c.kind) || !strings.Contains(err.Error(), "digits.onnx: ") || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s to %v: %v", c.output, c.to, err)
 		}
 	}
 }
 
 // TestBoundAllocates counts the allocations of a run whose operators are all computed by
-// kernels.
+// kernels, with a context that cannot be cancelled and with one that can.
 func TestBoundAllocates(t *testing.T) {
 	_, b := bound(t)
-	ctx := context.Background()
-	if err := b.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if n := testing.AllocsPerRun(20, func() {
+	cancellable, cancel := context.WithCancel(context.Background())
+	for _, ctx := range []context.Context{context.Background(), cancellable} {
 		if err := b.Run(ctx); err != nil {
 			t.Fatal(err)
 		}
-	}); n > 0 {
-		t.Errorf("%v allocations in a run", n)
+		if n := testing.AllocsPerRun(20, func() {
+			if err := b.Run(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}); n > 0 {
+			t.Errorf("%v: %v allocations in a run", ctx, n)
+		}
+	}
+	cancel()
+	if err := b.Run(cancellable); !errors.Is(err, context.Canceled) {
+		t.Errorf("a run of a cancelled context: %v", err)
+	}
+	if err := b.Run(context.Background()); err != nil {
+		t.Errorf("the run after it: %v", err)
 	}
 }
 

@@ -33,8 +33,9 @@
 // pictures.
 //
 // A model that carries a state from run to run, such as one that listens to a stream
-// or that generates text with a cache, takes it as inputs and gives it as outputs. A
-// Stream holds the states: each run is given new frames or tokens alone.
+// or that generates text with a cache, takes the state as inputs and returns it as
+// outputs. A Stream holds the states, and each of its runs is given new frames or tokens
+// alone. Stream.Inputs describes these.
 //
 // # Memory
 //
@@ -43,6 +44,9 @@
 // too: no later run writes to them, and they stay valid when session and model are
 // closed. Tensors share the memory of the slices that they were made over, which Data
 // and Tensor.Bytes return again.
+//
+// Models, sessions, Streams and Bounds hold memory outside Go's heap. Only their Close
+// gives it back; the garbage collector does not.
 //
 // # Concurrency
 //

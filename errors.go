@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
 )
 
 // The kinds of errors. errors.Is tells whether an error of this package is of a kind;
@@ -14,7 +15,8 @@ import (
 // fs.ErrNotExist of a file, and context.Canceled or context.DeadlineExceeded of a run
 // that its context ended.
 var (
-	// ErrClosed reports the use of a model or a session after its Close.
+	// ErrClosed reports the use of a Model, a Session, a Stream or a Bound after its Close,
+	// or after that of the session that it belongs to.
 	ErrClosed = errors.New("nacre: closed")
 	// ErrShape reports a tensor whose element type or shape does not fit: its own
 	// elements, what the caller asks for, what the model declares, or what an operator
@@ -35,8 +37,14 @@ var (
 	ErrMemory = errors.New("nacre: not enough memory")
 	// ErrState reports a stream whose states cannot do what is asked of them.
 	ErrState = errors.New("nacre: state of a stream")
+	// ErrInUse reports a call that a model refuses because of its sessions: Close while one
+	// is open, ReplaceWeights after one was made.
+	ErrInUse = errors.New("nacre: model in use")
 	// ErrOption reports an option or an argument with a value that it cannot have.
 	ErrOption = errors.New("nacre: invalid option")
+	// ErrInternal reports a defect: of this package, or of an operator that the program
+	// brought. The message says in which node.
+	ErrInternal = errors.New("nacre: internal error")
 	// ErrDevice reports a machine, or a build of the program, that cannot run models.
 	// Builds without cgo read models and cannot run them.
 	ErrDevice = errors.New("nacre: device not available")
@@ -70,6 +78,7 @@ var kinds = []struct{ below, kind error }{
 	{graph.ErrDevice, ErrDevice},
 	{graph.ErrMemory, ErrMemory},
 	{graph.ErrState, ErrState},
+	{op.ErrInternal, ErrInternal},
 }
 
 // public gives an error of the packages below the kind it has here.

@@ -111,6 +111,7 @@ func Example_stream() {
 	stream, err := session.NewStream(nacre.StreamOptions{})
 	check(err)
 	defer stream.Close()
+	fmt.Println(stream.Inputs())
 	for _, loudness := range []float32{0, 4, 4, 0} {
 		sound, err := nacre.NewTensor([]float32{loudness, loudness}, 2)
 		check(err)
@@ -122,6 +123,7 @@ func Example_stream() {
 	}
 	// Output:
 	// [{state stateN -1}]
+	// [sound float32[2]]
 	// [0 0]
 	// [2 2]
 	// [3 3]

@@ -2,6 +2,7 @@ package nacre
 
 import (
 	"bytes"
+	"errors"
 	"image"
 	_ "image/jpeg" // a format that DecodeImage reads
 	_ "image/png"  // a format that DecodeImage reads
@@ -33,6 +34,9 @@ const maxPixels = 1 << 28
 // file cannot be decoded, and ErrUnsupported if it has more than 1<<28 pixels.
 func DecodeImage(data []byte, in Info, o ImageOptions) (*Tensor, error) {
 	config, _, err := image.DecodeConfig(bytes.NewReader(data))
+	if errors.Is(err, image.ErrFormat) {
+		return nil, markf(ErrFormat, "the picture, %d bytes, is neither PNG nor JPEG nor of a format that the program registered with package image", len(data))
+	}
 	if err != nil {
 		return nil, mark(ErrFormat, err)
 	}
@@ -61,7 +65,7 @@ func DecodeImage(data []byte, in Info, o ImageOptions) (*Tensor, error) {
 // ErrOption if Layout is needed, or an option does not fit the input.
 func FromImage(img image.Image, in Info, o ImageOptions) (*Tensor, error) {
 	if img == nil || img.Bounds().Empty() {
-		return nil, markf(ErrShape, "a picture without pixels")
+		return nil, markf(ErrShape, "the picture has no pixels")
 	}
 	fr, err := o.frame(in, img.Bounds().Dx(), img.Bounds().Dy())
 	if err != nil {

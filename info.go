@@ -124,7 +124,7 @@ var kindOf = map[graph.TypeKind]Kind{
 	graph.MapType: MapKind, graph.SparseType: SparseKind, graph.OpaqueType: OpaqueKind,
 }
 
-// below is the type of the value.
+// below returns the type of the value.
 func (i Info) below() graph.Type {
 	t := graph.Type{DType: tensor.DType(i.DType), Key: tensor.DType(i.Key)}
 	for kind, k := range kindOf {

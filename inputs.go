@@ -2,6 +2,7 @@ package nacre
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -34,53 +35,62 @@ func (s *Session) ZeroInputs(sizes map[string]int) (map[string]*Tensor, error) {
 // sized describes the required inputs with a number for every extent.
 func (s *Session) sized(sizes map[string]int) ([]Info, error) {
 	file := s.model.source.File
-	var list []Info
-	used := map[string]bool{}
-	for _, in := range s.Inputs() {
-		if !in.Required {
-			continue
+	list := slices.DeleteFunc(s.Inputs(), func(in Info) bool { return !in.Required })
+	known := map[string]bool{}
+	for _, in := range list {
+		for k, d := range in.Shape {
+			if d.Open() {
+				known[in.sizeName(k)] = true
+			}
 		}
-		shape, err := in.shape(sizes, used)
+	}
+	for name := range sizes {
+		if !known[name] {
+			return nil, markf(ErrOption, "%s: a size is given for %q and no open axis has that name; the model takes %s", file, name, names(list))
+		}
+	}
+	for i, in := range list {
+		shape, err := in.sized(sizes)
 		if err != nil {
 			return nil, fmt.Errorf("%s: input %v: %w", file, in, err)
 		}
-		in.Shape = shape
-		list = append(list, in)
-	}
-	for name := range sizes {
-		if !used[name] {
-			return nil, markf(ErrOption, "%s: no open axis is called %q; the model takes %s", file, name, names(s.Inputs()))
-		}
+		list[i].Shape = shape
 	}
 	return list, nil
 }
 
-// shape returns the extents of a tensor, the open ones from sizes, and notes the
-// names of these.
-func (i Info) shape(sizes map[string]int, used map[string]bool) ([]Dim, error) {
-	if i.Kind != TensorKind || i.Shape == nil {
-		return nil, markf(ErrUnsupported, "no tensor of known axes")
+// sizeName returns the name of the size of an open axis: its symbol, or the input and the
+// number of the axis.
+func (i Info) sizeName(axis int) string {
+	if symbol := i.Shape[axis].Symbol; symbol != "" {
+		return symbol
 	}
-	shape := make([]Dim, len(i.Shape))
+	return fmt.Sprintf("%s[%d]", i.Name, axis)
+}
+
+// sized returns the extents of a tensor, the open ones from sizes.
+func (i Info) sized(sizes map[string]int) ([]Dim, error) {
+	switch {
+	case i.Kind != TensorKind:
+		return nil, markf(ErrUnsupported, "it is no tensor, and cannot be made from sizes")
+	case i.Shape == nil:
+		return nil, markf(ErrUnsupported, "the model leaves its number of axes open, and it cannot be made from sizes")
+	}
+	shape := slices.Clone(i.Shape)
 	var missing []string
-	for k, d := range i.Shape {
-		shape[k] = d
+	for k, d := range shape {
 		if !d.Open() {
 			continue
 		}
-		name := d.Symbol
-		if name == "" {
-			name = fmt.Sprintf("%s[%d]", i.Name, k)
-		}
+		name := i.sizeName(k)
 		n, ok := sizes[name]
-		if !ok {
+		switch {
+		case !ok:
 			missing = append(missing, name)
-			continue
-		}
-		if n < 0 {
+		case n < 0:
 			return nil, markf(ErrOption, "size %d of %s is negative", n, name)
 		}
-		shape[k], used[name] = Dim{Size: n}, true
+		shape[k] = Dim{Size: n}
 	}
 	if missing != nil {
 		return nil, markf(ErrOption, "no size is given for %s", strings.Join(missing, ", "))

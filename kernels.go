@@ -23,10 +23,10 @@ type KernelWay struct {
 	Err   error         // what the kernels say of random inputs; Time is then 0
 }
 
-// CompareKernels times all ways to compute the steps of a plan of the session that run
-// on a device: in turns, as often as rounds says, on the weights of the model and on
-// random inputs. With the name of a node it times the steps of that node alone. What
-// it rearranges of weights stays with the model until Close.
+// CompareKernels times every kernel that can compute a step of the plan, which must be
+// one of the session: rounds times each, by turns, on the weights of the model and on
+// random inputs. With the name of a node it times the steps of that node alone. Weights
+// that it rearranges for a kernel stay in memory until Model.Close.
 //
 // The error is ErrOption if ctx or p is nil, rounds is less than 1 or no step on a device
 // has that name, ErrClosed after Close, and that of the context if this is done.

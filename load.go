@@ -76,11 +76,14 @@ func OpenFS(fsys fs.FS, path string) (*Model, error) {
 // are looked for by the names that the model has for them: Files for those that lie
 // in memory, os.DirFS(folder) or the Sub of another one for those in a folder.
 //
-// The errors are those of Open and of r; a model that needs other files and comes
-// without them is ErrUnsupported.
+// The errors are those of Open and of r, ErrOption if r is nil or size is negative, and
+// ErrUnsupported if the model needs other files and no file system follows.
 func OpenReaderAt(name string, r io.ReaderAt, size int64, files ...fs.FS) (*Model, error) {
-	if r == nil || size < 0 {
-		return nil, markf(ErrOption, "%s: a reader of %d bytes", name, size)
+	switch {
+	case r == nil:
+		return nil, markf(ErrOption, "%s: the reader is nil", name)
+	case size < 0:
+		return nil, markf(ErrOption, "%s: the size is %d, which is negative", name, size)
 	}
 	beside, err := only(name, files)
 	if err != nil {

@@ -2,7 +2,7 @@ package nacre
 
 import "github.com/nacre-ml/nacre/runtime/graph"
 
-// Metadata is what a model file says of itself.
+// Metadata is the description that a model file has of itself.
 type Metadata struct {
 	Format          string // of the file, such as onnx
 	File            string // the path or the name that the model was opened with

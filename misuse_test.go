@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/nacre-ml/nacre"
@@ -81,5 +82,52 @@ func TestClosedSession(t *testing.T) {
 	}
 	if _, err := s.PlanTypes([]nacre.Info{{Name: "image"}}); !errors.Is(err, nacre.ErrClosed) {
 		t.Errorf("PlanTypes after Close: %v", err)
+	}
+}
+
+// TestModelInUse closes a model, and replaces its weights, while a session needs it.
+func TestModelInUse(t *testing.T) {
+	m, err := nacre.Open(digits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.NewSession(nacre.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{"Close": m.Close(), "ReplaceWeights": m.ReplaceWeights("none.hnw")} {
+		if !errors.Is(err, nacre.ErrInUse) || !strings.Contains(err.Error(), digits) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	closeAll(t, s, m)
+}
+
+// TestMisuseSays checks what messages of wrong arguments say, and the way out of them.
+func TestMisuseSays(t *testing.T) {
+	s := open(t, nacre.Options{Threads: 1})
+	half := zeros(t, nacre.Float16, 2)
+	_, narrow := nacre.Data[float32](half)
+	_, none := nacre.Data[float32](nil)
+	_, whole := nacre.Float32s(zeros(t, nacre.Int32, 2))
+	_, misspelt := s.ZeroInputs(map[string]int{"bach": 1})
+	_, reader := nacre.OpenReaderAt("upload", nil, 1)
+	_, negative := nacre.OpenReaderAt("upload", strings.NewReader(""), -1)
+	_, picture := nacre.DecodeImage([]byte("GIF89a"), s.Inputs()[0], nacre.ImageOptions{})
+	for _, c := range []struct {
+		err, kind error
+		says      string
+	}{
+		{narrow, nacre.ErrShape, "elements are float16, not float32; Float32s converts them"},
+		{none, nacre.ErrShape, "the tensor is nil"},
+		{whole, nacre.ErrShape, "elements are int32"},
+		{misspelt, nacre.ErrOption, `"bach" and no open axis has that name; the model takes "image" float32[batch,1,8,8]`},
+		{reader, nacre.ErrOption, "upload: the reader is nil"},
+		{negative, nacre.ErrOption, "upload: the size is -1"},
+		{picture, nacre.ErrFormat, "neither PNG nor JPEG"},
+	} {
+		if !errors.Is(c.err, c.kind) || !strings.Contains(c.err.Error(), c.says) {
+			t.Errorf("%v; want %q", c.err, c.says)
+		}
 	}
 }

@@ -100,10 +100,12 @@ func (m *Model) closedError() error {
 }
 
 // ReplaceWeights gives every weight of the model the elements that an archive (.hnw)
-// has for its name, bit for bit. The archive must not change until Close. It is an
-// error, and nothing is replaced, if the archive is damaged, lacks a weight or has
-// one of another type or shape (package formats/hnw has the kinds of these errors),
-// or if a session of the model was made.
+// has for its name, bit for bit. The archive must not change until Close.
+//
+// With an error nothing is replaced. The error is ErrInUse if a session of the model
+// was made, ErrClosed if the model is closed, ErrFormat if the archive is damaged,
+// ErrShape if it has a weight of another type or shape, and one that matches
+// hnw.ErrTensorMissing of package formats/hnw if it lacks a weight.
 func (m *Model) ReplaceWeights(path string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -111,19 +113,19 @@ func (m *Model) ReplaceWeights(path string) error {
 	case m.closed:
 		return m.closedError()
 	case len(m.programs) > 0:
-		return fmt.Errorf("%s: weights are replaced before the first session is made", m.source.File)
+		return markf(ErrInUse, "%s: a session of the model was made; weights can be replaced only before the first", m.source.File)
 	}
 	return public(formats.ReplaceWeights(m.source, path))
 }
 
-// Close releases the file and the weights. It is an error, and nothing is released,
-// while a session of the model is open or being made. Further calls do nothing.
+// Close releases the file and the weights. The error is ErrInUse, and nothing is
+// released, while a session of the model is open or being made. Further calls do nothing.
 // Tensors that runs and Weight returned stay valid.
 func (m *Model) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.sessions > 0 {
-		return fmt.Errorf("%s: %d sessions are open; close them first", m.source.File, m.sessions)
+		return markf(ErrInUse, "%s: sessions of the model are still open (%d); they must be closed first", m.source.File, m.sessions)
 	}
 	if m.closed {
 		return nil

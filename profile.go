@@ -68,10 +68,12 @@ func (p *Profile) WriteTrace(w io.Writer) error { return p.p.WriteTrace(w) }
 // that it takes. Session.Plan makes one.
 type Plan struct{ p *plan.Plan }
 
-// Step is one step of a plan: a node of the optimised graph.
+// Step is one step of a plan: a node of the optimised graph, or a change of layout
+// between two nodes.
 type Step struct {
 	Node    string // the name of the node, or its first output
 	Op      string // its operator with domain and version, such as Conv-17
+	How     string // device, binder and kernels, as WriteText and StepTime have them
 	Inputs  []Info // without those that are left out
 	Outputs []Info
 }
@@ -80,7 +82,7 @@ type Step struct {
 func (p *Plan) Steps() []Step {
 	list := make([]Step, len(p.p.Steps))
 	for i, s := range p.p.Steps {
-		list[i] = Step{Node: s.Label(), Op: s.OpName(), Inputs: p.infos(s.In[:len(s.Inputs)]), Outputs: p.infos(s.Out)}
+		list[i] = Step{Node: s.Label(), Op: s.OpName(), How: p.p.How(i), Inputs: p.infos(s.In[:len(s.Inputs)]), Outputs: p.infos(s.Out)}
 	}
 	return list
 }

@@ -70,8 +70,8 @@ func (p *program) make(ctx context.Context, m *Model, o Options) {
 // goroutines at once.
 //
 // Each run that is under way has memory of its own, of about Plan.PeakBytes beside
-// its inputs. As many runs as the machine has CPUs are under way at a time; others wait.
-// A session keeps the memory of runs that have ended for later ones, that of as many runs
+// its inputs. As many runs as the machine has CPUs are under way at a time; another one
+// waits for a place, a second at most. A session keeps the memory of runs that have ended for later ones, that of as many runs
 // of one plan as may be under way, until Trim or Close. All sessions share the threads of
 // the process: to answer many callers at once, a session with few threads and many
 // goroutines gives the most answers, and one with many threads and few goroutines the
@@ -96,7 +96,8 @@ func newSession(m *Model, p *program, o Options) (*Session, error) {
 }
 
 // Close waits for the runs under way and frees the session's memory. Further calls do
-// nothing. What runs returned stays valid.
+// nothing. What runs returned stays valid. Streams and Bounds of the session can run no
+// more; their memory is freed by their own Close, before or after this one.
 func (s *Session) Close() error {
 	first := !s.closed.Swap(true)
 	err := s.engine.Close()
@@ -119,8 +120,9 @@ func (s *Session) Inputs() []Info {
 func (s *Session) Outputs() []Info { return infos(s.engine.Outputs(), never) }
 
 // Run computes the outputs, by name, from the inputs, by name. Inputs are only read,
-// and may be used by many runs at once; those that are not required are not looked at. Outputs share no memory with inputs, with
-// the session or with each other: they belong to the caller.
+// and may be used by many runs at once; those that are not required are not looked at.
+// Outputs share no memory with inputs, with the session or with each other: they belong
+// to the caller.
 //
 // A context that is cancelled, or whose deadline passes, ends the run with the
 // context's error: between two pieces of work, also within a node that takes long.
@@ -145,15 +147,20 @@ func (s *Session) Run(ctx context.Context, inputs map[string]*Tensor) (map[strin
 	if err != nil {
 		return nil, public(err)
 	}
-	tensors := make(map[string]*Tensor, len(out))
-	for name, v := range out {
+	return s.tensors(out, "RunValues returns it")
+}
+
+// tensors returns the results of a run, all of which must be tensors.
+func (s *Session) tensors(results map[string]tensor.Value, otherwise string) (map[string]*Tensor, error) {
+	out := make(map[string]*Tensor, len(results))
+	for name, v := range results {
 		t, ok := v.(*tensor.Tensor)
 		if !ok {
-			return nil, markf(ErrUnsupported, "%s: output %q is %v, no tensor; RunValues returns it", s.model.source.File, name, v)
+			return nil, markf(ErrUnsupported, "%s: output %q is %v, no tensor; %s", s.model.source.File, name, v, otherwise)
 		}
-		tensors[name] = &Tensor{*t}
+		out[name] = &Tensor{*t}
 	}
-	return tensors, nil
+	return out, nil
 }
 
 // RunValues is Run for models that take or give sequences, optionals or maps.
@@ -216,7 +223,7 @@ func (s *Session) PlanTypes(inputs []Info) (*Plan, error) {
 	return &Plan{p}, nil
 }
 
-// types is the types that the engine takes for those inputs.
+// types returns the types that the engine takes for those inputs.
 func (s *Session) types(inputs []Info) (map[string]graph.Type, error) {
 	named := make(map[string]Info, len(inputs))
 	for _, v := range inputs {
@@ -264,7 +271,7 @@ func accept[V any](ctx context.Context, s *Session, inputs map[string]V, below f
 		if unused, known := s.program.unused[name]; value == nil || unused {
 			continue
 		} else if !known {
-			return nil, s.unknown(name)
+			return nil, s.unknown(name, s.Inputs())
 		}
 		in[name] = value
 	}
@@ -291,10 +298,10 @@ func (s *Session) closedError() error {
 	return markf(ErrClosed, "%s: the session is closed", s.model.source.File)
 }
 
-// unknown says why an input is not taken.
-func (s *Session) unknown(name string) error {
+// unknown says why an input is not among those that a run takes.
+func (s *Session) unknown(name string, takes []Info) error {
 	if s.program.fixed[name] {
 		return markf(ErrUnknownInput, "%s: input %q has a value in the model and cannot be given", s.model.source.File, name)
 	}
-	return markf(ErrUnknownInput, "%s: the model takes no input %q; it takes %s", s.model.source.File, name, names(s.Inputs()))
+	return markf(ErrUnknownInput, "%s: the model takes no input %q; it takes %s", s.model.source.File, name, names(takes))
 }

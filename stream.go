@@ -2,9 +2,12 @@ package nacre
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 
 	"github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -35,7 +38,8 @@ func (m *Model) States() []State {
 	return list
 }
 
-// StreamOptions say what a stream holds.
+// StreamOptions choose the states of a stream and their memory. The zero value is for the
+// states that Model.States finds.
 type StreamOptions struct {
 	// States are those of the model; nil for those that Model.States finds.
 	States []State
@@ -44,9 +48,9 @@ type StreamOptions struct {
 	Room int
 }
 
-// Stream is runs of a session that follow each other: a Stream holds the states of a
-// model, which every run reads and moves on. A decoder is given new tokens only, and a
-// network that listens the next frame only.
+// Stream is a sequence of runs of a session. It holds the states of the model, which
+// every run reads and updates: a decoder is given new tokens only, and a network that
+// listens to a stream the next frame only.
 //
 // States that grow, such as caches of keys and values, lie in memory with room where
 // attention, or a concatenation with new rows, adds rows without moving those that are
@@ -54,20 +58,25 @@ type StreamOptions struct {
 // states, with up to twice the rows that they have, until Close.
 //
 // The methods of a Stream may be called from one goroutine at a time. A session may have
-// many streams.
+// many streams. Streams do not keep their session open: after Session.Close their methods
+// are ErrClosed, and Close still gives back their memory.
 type Stream struct {
 	mu      sync.Mutex
 	session *Session
-	engine  *runtime.Stream
+	engine  *runtime.Stream // nil after Close
+	states  map[string]bool // inputs that the stream holds
+	implied map[string]bool // inputs that Run makes when they are left out
 }
 
 // NewStream returns a stream whose growing states have no rows and whose other states
 // hold zeros. The error is ErrOption for a model without states, for a state that names
-// no input or none of the outputs that the session computes, and for a negative room.
+// no input or none of the outputs that the session computes, has no such axis, is named
+// twice or has an output of another type, and for a negative room; ErrUnsupported for a state whose elements are strings or narrower than a
+// byte, or whose number of axes is open; and ErrClosed after Close.
 func (s *Session) NewStream(o StreamOptions) (*Stream, error) {
 	file := s.model.source.File
 	if s.closed.Load() {
-		return nil, markf(ErrClosed, "%s: the session is closed", file)
+		return nil, s.closedError()
 	}
 	states := o.States
 	if states == nil {
@@ -75,9 +84,9 @@ func (s *Session) NewStream(o StreamOptions) (*Stream, error) {
 	}
 	switch {
 	case len(states) == 0:
-		return nil, markf(ErrOption, "%s: the model has no inputs and outputs whose names are those of states; StreamOptions.States tells them", file)
+		return nil, markf(ErrOption, "%s: no names of inputs and outputs show that they are states; StreamOptions.States says which are", file)
 	case o.Room < 0:
-		return nil, markf(ErrOption, "%s: the room of a stream is %d", file, o.Room)
+		return nil, markf(ErrOption, "%s: option Room is %d; it must not be negative", file, o.Room)
 	}
 	list := make([]graph.State, len(states))
 	for i, st := range states {
@@ -88,10 +97,34 @@ func (s *Session) NewStream(o StreamOptions) (*Stream, error) {
 		room = 256
 	}
 	e, err := s.engine.NewStream(list, room)
-	if err != nil {
+	switch {
+	case errors.Is(err, runtime.ErrClosed):
+		return nil, s.closedError()
+	case errors.Is(err, graph.ErrUnsupported):
+		return nil, mark(ErrUnsupported, err)
+	case err != nil:
 		return nil, mark(ErrOption, err)
 	}
-	return &Stream{session: s, engine: e}, nil
+	return newStream(s, e), nil
+}
+
+func newStream(s *Session, e *runtime.Stream) *Stream {
+	st := &Stream{session: s, engine: e, states: map[string]bool{}, implied: map[string]bool{}}
+	for i, v := range s.engine.Inputs() {
+		st.states[v.Name], st.implied[v.Name] = e.Holds(i), e.Implies(i)
+	}
+	return st
+}
+
+// Inputs describes the inputs that runs of the stream may be given, in the order of the
+// model and in a new slice: those of the session that are no states. Those that Run
+// implies for a decoder are not required.
+func (s *Stream) Inputs() []Info {
+	list := slices.DeleteFunc(s.session.Inputs(), func(in Info) bool { return s.states[in.Name] })
+	for i, in := range list {
+		list[i].Required = in.Required && !s.implied[in.Name]
+	}
+	return list
 }
 
 // Run computes the outputs that are no states from the inputs that are no states, by
@@ -106,34 +139,51 @@ func (s *Session) NewStream(o StreamOptions) (*Stream, error) {
 // they were, but for states of fixed extents that an operator updates in place: then the
 // stream is of no use before Reset, and further runs are ErrState.
 func (s *Stream) Run(ctx context.Context, inputs map[string]*Tensor) (map[string]*Tensor, error) {
+	return s.run(ctx, inputs, nil)
+}
+
+// Profile is Run that also returns the time of every step.
+func (s *Stream) Profile(ctx context.Context, inputs map[string]*Tensor) (map[string]*Tensor, *Profile, error) {
+	p := &exec.Profile{}
+	out, err := s.run(ctx, inputs, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	return out, &Profile{p}, nil
+}
+
+func (s *Stream) run(ctx context.Context, inputs map[string]*Tensor, prof *exec.Profile) (map[string]*Tensor, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in, err := s.accept(ctx, inputs)
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.engine.Run(ctx, in, nil)
+	out, err := s.engine.Run(ctx, in, prof)
 	if err != nil {
 		return nil, public(err)
 	}
-	tensors := make(map[string]*Tensor, len(out))
-	for name, v := range out {
-		t, ok := v.(*tensor.Tensor)
-		if !ok {
-			return nil, markf(ErrUnsupported, "%s: output %q is %v, no tensor", s.session.model.source.File, name, v)
-		}
-		tensors[name] = &Tensor{*t}
+	return s.session.tensors(out, "a stream returns tensors only")
+}
+
+// open reports a stream that is closed, or whose session is.
+func (s *Stream) open() error {
+	if s.engine == nil {
+		return markf(ErrClosed, "%s: the stream is closed", s.session.model.source.File)
 	}
-	return tensors, nil
+	if s.session.closed.Load() {
+		return s.session.closedError()
+	}
+	return nil
 }
 
 // accept checks what a method is given.
 func (s *Stream) accept(ctx context.Context, inputs map[string]*Tensor) (map[string]tensor.Value, error) {
-	switch {
-	case s.engine == nil, s.session.closed.Load():
-		return nil, markf(ErrClosed, "the stream is closed")
-	case ctx == nil:
-		return nil, markf(ErrOption, "the context is nil")
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	if err := s.session.usable(ctx); err != nil {
+		return nil, err
 	}
 	in := make(map[string]tensor.Value, len(inputs))
 	for name, t := range inputs {
@@ -141,7 +191,7 @@ func (s *Stream) accept(ctx context.Context, inputs map[string]*Tensor) (map[str
 			continue
 		}
 		if _, known := s.session.program.unused[name]; !known {
-			return nil, s.session.unknown(name)
+			return nil, s.session.unknown(name, s.Inputs())
 		}
 		in[name] = &t.t
 	}
@@ -171,7 +221,8 @@ func (s *Stream) Bind(inputs map[string]*Tensor) (*Bound, error) {
 	return b, nil
 }
 
-// Plan returns the plan of the next run on inputs of those types and shapes.
+// Plan returns the plan of the next run on inputs of those types and shapes. Nothing is
+// run, and the states stay as they are. The error is that of Run.
 func (s *Stream) Plan(inputs map[string]*Tensor) (*Plan, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,7 +247,8 @@ func (s *Stream) Len() int {
 	return s.engine.Length()
 }
 
-// Reset empties the states, as NewStream does.
+// Reset empties the states, as NewStream does, and frees their memory. The extents of the
+// next inputs, such as the batch, may differ from those before.
 func (s *Stream) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,29 +257,31 @@ func (s *Stream) Reset() {
 	}
 }
 
-// Truncate cuts the states to their first n rows. The error is ErrState if a state does
-// not grow, or has fewer rows.
+// Truncate cuts the states to their first n rows, which then are those of the next run's
+// past. The error is ErrState if a state does not grow or has fewer rows, or if n is
+// negative.
 func (s *Stream) Truncate(n int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.engine == nil {
-		return markf(ErrClosed, "the stream is closed")
+	if err := s.open(); err != nil {
+		return err
 	}
 	return public(s.engine.Truncate(n))
 }
 
-// Fork returns a stream with a copy of the states, for beams and for shared prefixes.
+// Fork returns a stream with a copy of the states, for beams and for shared prefixes. The
+// two streams share no memory, and each is closed by itself.
 func (s *Stream) Fork() (*Stream, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.engine == nil {
-		return nil, markf(ErrClosed, "the stream is closed")
+	if err := s.open(); err != nil {
+		return nil, err
 	}
 	e, err := s.engine.Fork()
 	if err != nil {
 		return nil, public(err)
 	}
-	return &Stream{session: s.session, engine: e}, nil
+	return newStream(s.session, e), nil
 }
 
 // State returns a copy of the state that the next run reads as the input of that name;
@@ -236,8 +290,8 @@ func (s *Stream) Fork() (*Stream, error) {
 func (s *Stream) State(input string) (*Tensor, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.engine == nil {
-		return nil, markf(ErrClosed, "the stream is closed")
+	if err := s.open(); err != nil {
+		return nil, err
 	}
 	t, err := s.engine.State(input)
 	if err != nil {
@@ -255,11 +309,11 @@ func (s *Stream) State(input string) (*Tensor, error) {
 func (s *Stream) SetState(input string, t *Tensor) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.engine == nil:
-		return markf(ErrClosed, "the stream is closed")
-	case t == nil:
-		return markf(ErrShape, "the tensor for state %q is nil", input)
+	if err := s.open(); err != nil {
+		return err
+	}
+	if t == nil {
+		return markf(ErrShape, "%s: the tensor for state %q is nil", s.session.model.source.File, input)
 	}
 	return public(s.engine.SetState(input, &t.t))
 }

@@ -76,6 +76,36 @@ func numbers(t *testing.T, x *nacre.Tensor) []int64 {
 	return list
 }
 
+// TestStreamInputs checks what a stream says that its runs take, also after Close.
+func TestStreamInputs(t *testing.T) {
+	s, st := openStream(t, decoder(), nacre.StreamOptions{})
+	for range 2 {
+		var got []string
+		for _, in := range st.Inputs() {
+			if in.Required {
+				in.Name += "!"
+			}
+			got = append(got, in.Name)
+		}
+		if want := []string{"input_ids!", "attention_mask", "position_ids"}; !slices.Equal(got, want) {
+			t.Errorf("a stream takes %q, want %q", got, want)
+		}
+		closeAll(t, st)
+	}
+	other, err := s.NewStream(nacre.StreamOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.Run(context.Background(), nil); !errors.Is(err, nacre.ErrMissingInput) || strings.Contains(err.Error(), "past_key_values") {
+		t.Errorf("a run without inputs: %v", err)
+	}
+	closeAll(t, s)
+	if _, err := other.Run(context.Background(), nil); !errors.Is(err, nacre.ErrClosed) || !strings.Contains(err.Error(), "the session is closed") {
+		t.Errorf("a run of a closed session: %v", err)
+	}
+}
+
 // TestStreamImplied leaves out the inputs that follow from the others.
 func TestStreamImplied(t *testing.T) {
 	_, st := openStream(t, decoder(), nacre.StreamOptions{Room: 2})
@@ -181,6 +211,15 @@ func TestStreamErrors(t *testing.T) {
 		}},
 		{"a nil state", nacre.ErrShape, func() error { return st.SetState("past_key_values.0.key", nil) }},
 		{"a negative room", nacre.ErrOption, func() error { _, err := s.NewStream(nacre.StreamOptions{Room: -1}); return err }},
+		{"a state twice", nacre.ErrOption, func() error {
+			cache := nacre.State{Input: "past_key_values.0.key", Output: "present.0.key", Axis: 1}
+			_, err := s.NewStream(nacre.StreamOptions{States: []nacre.State{cache, cache}})
+			return err
+		}},
+		{"a state with an output of fewer axes", nacre.ErrOption, func() error {
+			_, err := s.NewStream(nacre.StreamOptions{States: []nacre.State{{Input: "position_ids", Output: "sum", Axis: -1}}})
+			return err
+		}},
 		{"a state that is no input", nacre.ErrOption, func() error {
 			_, err := s.NewStream(nacre.StreamOptions{States: []nacre.State{{Input: "x", Output: "sum", Axis: -1}}})
 			return err
@@ -229,5 +268,39 @@ func TestStatesOfFolder(t *testing.T) {
 		if err := m.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestStreamProfile compares the steps of a profile of a stream with those of its plan,
+// and the stream with one that is not profiled.
+func TestStreamProfile(t *testing.T) {
+	_, st := openStream(t, decoder(), nacre.StreamOptions{})
+	in := map[string]*nacre.Tensor{"input_ids": tokens(t, 1, 2)}
+	p, err := st.Plan(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st.Len() != 0 {
+		t.Errorf("a plan left %d rows", st.Len())
+	}
+	out, prof, err := st.Profile(context.Background(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st.Len() != 2 || out["sum"].Text(0) != "3" {
+		t.Errorf("%d rows, %v", st.Len(), out)
+	}
+	var planned, ran []string
+	for _, s := range p.Steps() {
+		planned = append(planned, s.Node+" "+s.Op+" "+s.How)
+	}
+	for _, s := range prof.Steps() {
+		ran = append(ran, s.Node+" "+s.Op+" "+s.How)
+	}
+	if len(ran) == 0 || !slices.Equal(planned, ran) {
+		t.Errorf("ran %q, planned %q", ran, planned)
+	}
+	if _, _, err := st.Profile(context.Background(), nil); !errors.Is(err, nacre.ErrMissingInput) {
+		t.Errorf("without inputs: %v", err)
 	}
 }

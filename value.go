@@ -7,7 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Value is what a model takes or gives: a *Tensor, a *Sequence, an *Optional or a
+// Value is an input or an output of a run: a *Tensor, a *Sequence, an *Optional or a
 // *Map. Most models take and give tensors only, which Session.Run is for.
 type Value interface {
 	fmt.Stringer
@@ -20,7 +20,7 @@ type Sequence struct{ Items []Value }
 // Optional is a value or none.
 type Optional struct{ Item Value } // nil for none
 
-// Map gives every key a value. Keys is a vector of integers or strings; Values is a
+// Map is keys and their values. Keys is a vector of integers or strings; Values is a
 // vector of the same length.
 type Map struct{ Keys, Values *Tensor }
 

@@ -106,7 +106,7 @@ func integer(name string, v int64) *graph.Attr {
 	return &graph.Attr{Name: name, Kind: graph.AttrInt, Int: v}
 }
 
-// conv is a convolution with a bias, of a square kernel padded to keep extents.
+// conv returns a convolution with a bias, of a square kernel padded to keep extents.
 func (b *builder) conv(x string, in, out, kernel, stride, groups int) string {
 	k, s, p := int64(kernel), int64(stride), int64(kernel/2)
 	return b.node("Conv", []*graph.Attr{
@@ -122,7 +122,7 @@ func (b *builder) classifier(x string, channels int) {
 	b.output(b.node("Softmax", []*graph.Attr{integer("axis", -1)}, x), 1, 1000)
 }
 
-// ResNet50 is the network of He et al., "Deep Residual Learning for Image
+// ResNet50 returns the network of He et al., "Deep Residual Learning for Image
 // Recognition" (2015), with the stride in the 3x3 convolution and batch
 // normalisation folded into the convolutions.
 func ResNet50() *graph.Model {
@@ -153,7 +153,7 @@ func ResNet50() *graph.Model {
 	return b.model()
 }
 
-// MobileNetV2 is the network of Sandler et al., "MobileNetV2: Inverted Residuals
+// MobileNetV2 returns the network of Sandler et al., "MobileNetV2: Inverted Residuals
 // and Linear Bottlenecks" (2018), width 1, with batch normalisation folded in.
 func MobileNetV2() *graph.Model {
 	b := newBuilder("mobilenetv2")
@@ -187,7 +187,7 @@ func MobileNetV2() *graph.Model {
 	return b.model()
 }
 
-// BERT is the encoder of Devlin et al., "BERT" (2018), on embedded tokens, as
+// BERT returns the encoder of Devlin et al., "BERT" (2018), on embedded tokens, as
 // exporters write it: layer normalisation and GELU from primitive operators.
 func BERT(layers, width, heads, tokens int) *graph.Model {
 	b := newBuilder("bert")

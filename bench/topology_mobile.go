@@ -9,7 +9,7 @@ func float(name string, v float32) *graph.Attr {
 	return &graph.Attr{Name: name, Kind: graph.AttrFloat, Float: v}
 }
 
-// MobileNetV3 is the large network of Howard et al., "Searching for MobileNetV3"
+// MobileNetV3 returns the large network of Howard et al., "Searching for MobileNetV3"
 // (2019), with batch normalisation folded in.
 func MobileNetV3() *graph.Model {
 	b := newBuilder("mobilenetv3")
@@ -56,7 +56,7 @@ func MobileNetV3() *graph.Model {
 	return b.model()
 }
 
-// ConvNeXt is the tiny network of Liu et al., "A ConvNet for the 2020s" (2022), as
+// ConvNeXt returns the tiny network of Liu et al., "A ConvNet for the 2020s" (2022), as
 // exporters write it: channels last between its transpositions.
 func ConvNeXt() *graph.Model {
 	b := newBuilder("convnext")

@@ -23,7 +23,7 @@ func recurrent() []Topology {
 	return append(list, Topology{"listener", Listener})
 }
 
-// Listener is what a device that listens runs for each frame of sound: a dense
+// Listener returns a network for one frame of sound on a device that listens: a dense
 // layer, two GRU layers of 64 whose states are inputs and outputs, and a dense
 // layer, in which the time of a node is not that of its arithmetic.
 func Listener() *graph.Model {

@@ -77,14 +77,14 @@ func Voice() *graph.Model {
 	return b.model()
 }
 
-// conv1 is a convolution along one axis, with a bias.
+// conv1 returns a convolution along one axis, with a bias.
 func (b *builder) conv1(x string, in, out, kernel, stride, pad int) string {
 	return b.node("Conv", []*graph.Attr{
 		ints("kernel_shape", int64(kernel)), ints("strides", int64(stride)), ints("pads", int64(pad), int64(pad)),
 	}, x, b.weight(in*kernel, out, in, kernel), b.weight(100, out))
 }
 
-// Decoder is a transformer that takes one token and, of every layer, the keys and the
+// Decoder returns a transformer that takes one token and, of every layer, the keys and the
 // values of the tokens before it, and gives them back with those of the token behind.
 func Decoder(layers, width, heads, words int) *graph.Model {
 	b := newBuilder("decoder")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
 // BenchmarkVoice times one frame of voice activity by Silero VAD, 32 ms of sound at 16 kHz
@@ -51,6 +52,6 @@ func voice(b *testing.B) string {
 			return path
 		}
 	}
-	b.Skip("no model of Silero VAD: scripts/fetch-networks.sh trained fetches one")
+	testenv.Skip(b, "no model of Silero VAD: scripts/fetch-networks.sh trained fetches one")
 	return ""
 }

@@ -50,7 +50,7 @@ func loadFileFS(fsys fs.FS, f *binio.File) (*graph.Model, error) {
 	m, err := format.decode(f.Path, f.Data, beside)
 	if err != nil {
 		if !known {
-			err = misnamed(f.Path, format, err)
+			err = misnamed(f, format, err)
 		}
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func loadFolderFS(fsys fs.FS, name string) (*graph.Model, error) {
 	return checked(m)
 }
 
-// both closes what a model is made of; the first may be nil.
+// both closes the two files of a model; the first may be nil.
 type both [2]io.Closer
 
 func (b both) Close() error {
@@ -86,7 +86,7 @@ func (b both) Close() error {
 func DecodeFiles(name string, data []byte, files fs.FS) (*graph.Model, error) {
 	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Probe(data) })
 	if i < 0 {
-		return nil, unknown(name)
+		return nil, unknown(name, data)
 	}
 	m, err := Formats[i].decode(name, data, files)
 	if err != nil {

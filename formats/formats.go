@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/nacre-ml/nacre/formats/gptrs"
 	"github.com/nacre-ml/nacre/formats/hnw"
@@ -45,7 +42,7 @@ type Format struct {
 	readFiles func(name string, data []byte, files fs.FS) (*graph.Model, error)
 }
 
-// Options are what Save may be told.
+// Options change what Save writes. The zero value refuses all that the format cannot hold.
 type Options = container.Options
 
 // Formats is the table of formats, in the order in which content is probed.
@@ -157,10 +154,10 @@ func Load(path string) (*graph.Model, error) {
 	}
 	m, err := format.open(f)
 	if err != nil {
-		f.Close()
 		if !known {
-			err = misnamed(f.Path, format, err)
+			err = misnamed(f, format, err)
 		}
+		f.Close()
 		return nil, err
 	}
 	m.Raw = f.Data
@@ -220,7 +217,7 @@ func Verify(path string) []error {
 	}
 	problems := format.verify(f)
 	if !known && len(problems) > 0 {
-		problems[0] = misnamed(path, format, problems[0])
+		problems[0] = misnamed(f, format, problems[0])
 	}
 	return problems
 }
@@ -233,89 +230,6 @@ func Summary(w io.Writer, m *graph.Model) error {
 		return nil
 	}
 	return Formats[i].summary(w, m)
-}
-
-// Probe returns the format of a file, told by its content or, where that is of
-// no format that is known, by the name's extension.
-func Probe(path string) (Format, error) {
-	if row, ok := folder(path); ok {
-		return row, nil
-	}
-	f, err := binio.Open(path)
-	if err != nil {
-		return Format{}, opening(path, err)
-	}
-	defer f.Close()
-	format, _, err := detect(f)
-	return format, err
-}
-
-// folder returns the format of models in folders if path is one.
-func folder(path string) (Format, bool) {
-	info, err := os.Stat(path)
-	i := slices.IndexFunc(Formats, func(f Format) bool { return f.openFolder != nil })
-	if err != nil || !info.IsDir() || i < 0 {
-		return Format{}, false
-	}
-	return Formats[i], true
-}
-
-// detect returns the format that a file's content shows; known is false where only
-// the name's extension does.
-func detect(f *binio.File) (format Format, known bool, err error) {
-	for _, row := range Formats {
-		if row.Probe(f.Data) {
-			return row, true, nil
-		}
-	}
-	if row, ok := byExtension(f.Path); ok {
-		return row, false, nil
-	}
-	return Format{}, false, unknown(f.Path)
-}
-
-// unknown reports content of no format.
-func unknown(path string) error {
-	return &graph.Error{Stage: "load", File: path, Offset: -1, Kind: graph.ErrUnsupported,
-		Err: fmt.Errorf("content is of no format that is known (%s)", beginnings())}
-}
-
-// misnamed reports content of no format in a file whose extension promises one, with
-// the error of reading it as that.
-func misnamed(path string, promised Format, err error) error {
-	e := graph.Error{Stage: "load", File: path, Offset: -1, Kind: graph.ErrFormat, Err: err}
-	var inner *graph.Error
-	if errors.As(err, &inner) {
-		e = *inner
-	}
-	e.Err = fmt.Errorf("content is of no format that is known (%s); read as %s, which the extension says: %w", beginnings(), promised.Name, e.Err)
-	return &e
-}
-
-// beginnings lists what content is told by.
-func beginnings() string {
-	list := make([]string, len(Formats))
-	for i, f := range Formats {
-		list[i] = f.Name + ": " + f.Begins
-	}
-	return strings.Join(list, "; ")
-}
-
-func byExtension(path string) (Format, bool) {
-	ext := strings.ToLower(filepath.Ext(path))
-	i := slices.IndexFunc(Formats, func(f Format) bool { return slices.Contains(f.Extensions, ext) })
-	if i < 0 {
-		return Format{}, false
-	}
-	return Formats[i], true
-}
-
-func names() string {
-	list := make([]string, len(Formats))
-	for i, f := range Formats {
-		list[i] = f.Name
-	}
-	return strings.Join(list, ", ")
 }
 
 // opening reports why a file was not opened, without naming it twice.

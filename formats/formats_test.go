@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -16,11 +17,7 @@ import (
 const testdata = "onnx/testdata"
 
 func TestLoad(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(testdata, "*.onnx"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no files (%v)", err)
-	}
-	for _, path := range files {
+	for _, path := range testenv.Files(t, testdata, "*.onnx") {
 		broken := strings.HasPrefix(filepath.Base(path), "broken_")
 		m, err := formats.Load(path)
 		if (err != nil) != broken {
@@ -56,9 +53,13 @@ func TestLoadRefused(t *testing.T) {
 		want string
 	}{
 		{"nowhere", filepath.Join(dir, "nix.onnx"), fs.ErrNotExist, "no such file"},
-		{"folder", dir, graph.ErrFormat, "no file *.safetensors"},
+		{"folder", dir, graph.ErrFormat, "no file *.safetensors; a model of another format is opened by the path of its file"},
 		{"unknown content", write("a.bin", "hello"), graph.ErrUnsupported, "no format that is known ("},
-		{"empty", write("b.bin", ""), graph.ErrUnsupported, "no format that is known"},
+		{"empty", write("b.bin", ""), graph.ErrUnsupported, "no format that is known: it is empty ("},
+		{"pointer", write("p.onnx", "version https://git-lfs.github.com/spec/v1\n"), graph.ErrFormat, "git lfs pull"},
+		{"page", write("p.bin", "<!DOCTYPE html>"), graph.ErrUnsupported, "a page of the web"},
+		{"archive", write("p.pt", "PK\x03\x04"), graph.ErrUnsupported, "torch.onnx.export"},
+		{"other framework", write("p.tflite", "\x1c\x00\x00\x00TFL3"), graph.ErrUnsupported, "TensorFlow Lite"},
 		{"unknown content, known name", write("c.onnx", "hello"), graph.ErrFormat, "no format that is known (safetensors: "},
 		{"unknown content, known name, what it was read as", write("c.onnx", "hello"), graph.ErrFormat, "read as onnx, which the extension says: ModelProto"},
 		{"empty, known name", write("d.onnx", ""), graph.ErrFormat, "no ir_version"},

@@ -58,7 +58,7 @@ func newFloat8(f Float8) *Float8 {
 	return &f
 }
 
-// value is the meaning of a code: fraction times a power of two, with an
+// value returns the meaning of a code: fraction times a power of two, with an
 // implied leading bit unless the exponent is zero.
 func (f *Float8) value(code byte) float32 {
 	magnitude := code & 0x7f

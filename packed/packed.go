@@ -35,7 +35,7 @@ var (
 // Layouts is the table of layouts.
 var Layouts = []*Layout{Int4, Uint4, Int2, Uint2, Fp4, Int1, Uint1, T1, T2}
 
-// Bytes is the storage of n elements.
+// Bytes returns the storage of n elements.
 func (l *Layout) Bytes(n int) int { return n/(8/l.Bits) + (n%(8/l.Bits)+8/l.Bits-1)/(8/l.Bits) }
 
 // At returns the code of element i.

@@ -1,12 +1,15 @@
 package runtime
 
 import (
+	"slices"
+
 	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// step is what a run of a stream adds: rows for each of a batch, behind those before.
+// step is the size of one run of a stream: the batch, the new rows, and the rows before
+// them.
 type step struct{ batch, rows, before int }
 
 // impliedInputs are inputs of decoders that follow from the others, by the name that
@@ -44,12 +47,26 @@ func (st *Stream) implied(inputs map[string]tensor.Value) map[string]tensor.Valu
 	return made
 }
 
-// step is what the next run on those inputs adds.
+// Implies reports whether runs may be given no tensor for an input.
+func (st *Stream) Implies(input int) bool {
+	v := st.session.program.Decl[input]
+	rule, known := impliedInputs[v.Name]
+	if !known || !st.Grows() || !slices.ContainsFunc(rowInputs, st.session.needs) {
+		return false
+	}
+	one := step{batch: 1, rows: 1}
+	return impliedTensor(v.Type, rule.shape(one), one, rule.at) != nil
+}
+
+// rowInputs are the inputs whose first two axes are the batch and the new rows.
+var rowInputs = []string{"input_ids", "inputs_embeds"}
+
+// step returns the size of the next run on those inputs.
 func (st *Stream) step(inputs map[string]tensor.Value) (step, bool) {
 	if !st.Grows() {
 		return step{}, false
 	}
-	for _, name := range []string{"input_ids", "inputs_embeds"} {
+	for _, name := range rowInputs {
 		if t, ok := inputs[name].(*tensor.Tensor); ok && len(t.Shape()) >= 2 {
 			return step{t.Shape()[0], t.Shape()[1], st.Length()}, true
 		}
@@ -102,7 +119,7 @@ func setInts(t *tensor.Tensor, s step, at func(s step, i int) int) bool {
 	return true
 }
 
-// impliedTensor is a tensor of integers; nil for a type that is none of that rank.
+// impliedTensor returns a tensor of integers; nil for a type that is none of that rank.
 func impliedTensor(want graph.Type, shape tensor.Shape, s step, at func(s step, i int) int) *tensor.Tensor {
 	if want.Kind != graph.TensorType || want.Dims != nil && len(want.Dims) != len(shape) {
 		return nil

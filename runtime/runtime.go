@@ -99,13 +99,13 @@ func Compile(ctx context.Context, m *graph.Model, o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	stop, end, err := device.Watch(ctx, d)
+	stop, err := device.Watch(ctx, d)
 	if err != nil {
 		return nil, err
 	}
-	defer end()
+	defer stop.End()
 	source := m
-	if m, err = o.optimize(ctx, m, isa, stop); err != nil {
+	if m, err = o.optimize(ctx, m, isa, stop.Flag()); err != nil {
 		return nil, err
 	}
 	releaseUnused(source.Graph, m.Graph)
@@ -180,7 +180,7 @@ func New(m *graph.Model, o Options) (*Session, error) {
 	return s, nil
 }
 
-// ErrClosed is what Run returns after Close.
+// ErrClosed reports the use of a session after its Close.
 var ErrClosed = errors.New("the session is closed")
 
 // Close waits for the runs under way and frees the session's memory. Further calls do nothing.
@@ -211,7 +211,7 @@ func (s *Session) Trim() error {
 	return nil
 }
 
-// Warm is PlanTypes that also has memory for a run ready.
+// Warm makes the plan of PlanTypes, and memory for one run of it.
 func (s *Session) Warm(types map[string]graph.Type) error {
 	s.use.RLock()
 	defer s.use.RUnlock()
@@ -256,7 +256,7 @@ func (s *Session) RunValues(ctx context.Context, inputs map[string]tensor.Value)
 	return s.named(run(ctx, s, inputs, itself, nil))
 }
 
-// named is the results by name.
+// named returns the results by name.
 func (s *Session) named(results []tensor.Value, err error) (map[string]tensor.Value, error) {
 	if err != nil {
 		return nil, err
@@ -357,7 +357,7 @@ func (s *Session) PlanTypes(types map[string]graph.Type) (*plan.Plan, error) {
 	for i, v := range s.program.Decl {
 		t, ok := types[v.Name]
 		if !ok {
-			return nil, s.reject(graph.ErrMissing, "input %q is missing; the model needs %s", v.Name, list2text(s.program.Decl))
+			return nil, s.reject(graph.ErrMissing, "input %q is missing; the model needs %s", v.Name, describe(s.program.Decl))
 		}
 		if err := acceptsType(v.Type, t, symbols); err != nil {
 			return nil, s.reject(graph.ErrShape, "input %q is %v and the model takes %v: %w", v.Name, t, v.Type, err)
@@ -366,7 +366,7 @@ func (s *Session) PlanTypes(types map[string]graph.Type) (*plan.Plan, error) {
 	}
 	for name := range types {
 		if !s.needs(name) {
-			return nil, s.reject(graph.ErrShape, "the model takes no input %q; it needs %s", name, list2text(s.program.Decl))
+			return nil, s.reject(graph.ErrShape, "the model takes no input %q; it needs %s", name, describe(s.program.Decl))
 		}
 	}
 	return s.program.ForTypes(context.Background(), list)
@@ -408,7 +408,7 @@ func orderWith[V any](s *Session, inputs map[string]V, value func(V) tensor.Valu
 		given++
 		t := value(inputs[v.Name])
 		if t == nil {
-			return nil, s.reject(graph.ErrMissing, "input %q is missing; the model needs %s", v.Name, list2text(s.program.Decl))
+			return nil, s.reject(graph.ErrMissing, "input %q is missing; a run takes %s", v.Name, s.taken(without))
 		}
 		if err := accepts(v.Type, t, symbols); err != nil {
 			return nil, s.reject(graph.ErrShape, "input %q is %v and the model takes %v: %w", v.Name, t, v.Type, err)
@@ -418,11 +418,22 @@ func orderWith[V any](s *Session, inputs map[string]V, value func(V) tensor.Valu
 	if len(inputs) > given {
 		for name, v := range inputs {
 			if value(v) != nil && !s.needs(name) {
-				return nil, s.reject(graph.ErrShape, "the model takes no input %q; it needs %s", name, list2text(s.program.Decl))
+				return nil, s.reject(graph.ErrShape, "the model takes no input %q; a run takes %s", name, s.taken(without))
 			}
 		}
 	}
 	return list, nil
+}
+
+// taken lists the inputs of a run but for those that it goes without.
+func (s *Session) taken(without func(i int) bool) string {
+	var list []*graph.Value
+	for i, v := range s.program.Decl {
+		if !without(i) {
+			list = append(list, v)
+		}
+	}
+	return describe(list)
 }
 
 func (s *Session) needs(name string) bool {
@@ -498,7 +509,7 @@ func acceptsTensor(want graph.Type, d tensor.DType, shape tensor.Shape, symbols 
 	return nil
 }
 
-func list2text(values []*graph.Value) string {
+func describe(values []*graph.Value) string {
 	parts := make([]string, len(values))
 	for i, v := range values {
 		parts[i] = fmt.Sprintf("%q %v", v.Name, v.Type)

@@ -31,7 +31,7 @@ func (s *Session) NewStream(states []graph.State, room int) (*Stream, error) {
 }
 
 // Run computes the results that are no states, by name, from the inputs that are no
-// states, and moves the states on. Inputs that Implied knows may be left out.
+// states, and moves the states on. Inputs for which Implies is true may be left out.
 func (st *Stream) Run(ctx context.Context, inputs map[string]tensor.Value, prof *exec.Profile) (map[string]tensor.Value, error) {
 	s := st.session
 	s.use.RLock()
@@ -56,7 +56,7 @@ func (st *Stream) Run(ctx context.Context, inputs map[string]tensor.Value, prof 
 	return out, nil
 }
 
-// Plan is the plan of the next run on such inputs.
+// Plan returns the plan of the next run on such inputs.
 func (st *Stream) Plan(inputs map[string]tensor.Value) (*plan.Plan, error) {
 	list, err := st.order(inputs)
 	if err != nil {

@@ -41,7 +41,7 @@ extent 1 unless --dim says otherwise.
 
 With --kernels it is not run. Of every step that a device computes, all ways in which
 it can be computed are timed in turns, --count times each, on random inputs.`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
@@ -87,7 +87,7 @@ func (f *benchFlags) run(ctx context.Context, path string, stdout io.Writer) (er
 	if f.count < 1 || f.warmup < 0 {
 		return usagef("--count must be 1 or more and --warmup not negative")
 	}
-	m, s, err := f.session.session(path)
+	m, s, err := f.session.session(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (f *benchFlags) measure(ctx context.Context, s *nacre.Session, inputs map[s
 	return t, nil
 }
 
-// work is the multiplications and additions of a plan's convolutions and matrix
+// work returns the multiplications and additions of a plan's convolutions and matrix
 // products, as far as their extents are known.
 func work(pl *nacre.Plan) float64 {
 	total := 0.0

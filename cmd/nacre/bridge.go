@@ -17,7 +17,7 @@ func tensorOf(t *tensor.Tensor) (*nacre.Tensor, error) {
 	return nacre.FromBytes(nacre.DType(t.DType()), t.Bytes(), t.Shape()...)
 }
 
-// plainTensor is the inverse of tensorOf.
+// plainTensor returns the inverse of tensorOf.
 func plainTensor(t *nacre.Tensor) *tensor.Tensor {
 	var p *tensor.Tensor
 	var err error
@@ -64,7 +64,7 @@ func valueOf(v tensor.Value) (nacre.Value, error) {
 	return nil, fmt.Errorf("%v is no value that a model takes", v)
 }
 
-// plain is the inverse of valueOf; nil for a value that is not there.
+// plain returns the inverse of valueOf; nil for a value that is not there.
 func plain(v nacre.Value) tensor.Value {
 	switch v := v.(type) {
 	case *nacre.Tensor:

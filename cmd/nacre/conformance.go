@@ -35,7 +35,7 @@ beside light_NAME_output_0.pb), run every model, and compare. A line is printed
 for each failure, then how many passed, failed and were skipped. A model without
 stored results is skipped. Of models that draw random numbers, type and shape are
 compared.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: atLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -52,7 +52,7 @@ compared.`,
 	return cmd
 }
 
-// outcome is what became of one case.
+// outcome is the result of one case.
 type outcome struct {
 	Name    string  `json:"name"`
 	Passed  bool    `json:"passed"`
@@ -162,12 +162,12 @@ func (f *conformanceFlags) judge(ctx context.Context, c testCase, o nacre.Option
 // attempt runs one case and says why it fails; the empty string is a pass. It
 // raises worst to the largest error.
 func (f *conformanceFlags) attempt(ctx context.Context, c testCase, o nacre.Options, worst *float64) string {
-	m, err := nacre.Open(c.model)
+	m, err := nacre.OpenContext(ctx, c.model)
 	if err != nil {
 		return err.Error()
 	}
 	defer m.Close()
-	s, err := m.NewSession(o)
+	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {
 		return err.Error()
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -26,9 +27,9 @@ func convertCommand() *cobra.Command {
 
 The same input gives the same bytes. What the other format cannot hold (an element
 type, the characters of a name, metadata, a graph) is an error that lists all of
-it before anything is written, unless a flag says what is to become of it. OUT
+it before anything is written. The flags below leave it out or escape it. OUT
 appears when it is complete; a file that was there stays until then.`,
-		Args: cobra.ExactArgs(2),
+		Args: takes(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dtype != "" {
 				d, err := tensor.ParseDType(dtype)
@@ -77,6 +78,9 @@ func convert(in, out, to string, o formats.Options, stderr io.Writer) (err error
 		err = formats.Save(out, m, o)
 	} else {
 		err = formats.SaveAs(out, to, m, o)
+	}
+	if errors.Is(err, graph.ErrUnsupported) {
+		return fmt.Errorf("%w\n--drop-graph and --drop-metadata leave out what can be left out, and --rename escapes names", err)
 	}
 	if err != nil {
 		return err

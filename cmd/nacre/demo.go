@@ -36,7 +36,7 @@ func demoCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := m.NewSession(o)
+			s, err := m.NewSessionContext(cmd.Context(), o)
 			if err != nil {
 				return join(err, m)
 			}
@@ -70,7 +70,7 @@ func demoPictures(paths []string) ([]demo.Picture, error) {
 	return list, nil
 }
 
-// answer is what the network says of one picture.
+// answer is the network's answer for one picture.
 type answer struct {
 	digit      int
 	confidence float32

@@ -19,7 +19,7 @@ func devicesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "devices",
 		Short: "Show the CPU, its kernels, and the operators",
-		Args:  cobra.NoArgs,
+		Args:  takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := cmd.OutOrStdout()
 			if markdown && !ops {
@@ -51,7 +51,7 @@ func devicesCommand() *cobra.Command {
 	return cmd
 }
 
-// cpuReport is what devices shows of the CPU.
+// cpuReport is the part of the output of devices about the CPU.
 type cpuReport struct {
 	Device  string        `json:"device"`
 	Name    string        `json:"name,omitempty"`
@@ -104,7 +104,7 @@ func describeCPU() (*cpuReport, error) {
 	return c, nil
 }
 
-// cpuName is the processor's name where Linux tells it.
+// cpuName returns the processor's name where Linux tells it.
 func cpuName() string {
 	data, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/internal/output"
+	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
 // full is a device without room.
@@ -86,7 +87,7 @@ func TestSignals(t *testing.T) {
 			t.Fatalf("%d files are being written, %v", len(entries), err)
 		}
 		if err := child.Process.Signal(signal); err != nil {
-			t.Skip("no signals here:", err)
+			testenv.Skip(t, "no signals here: ", err)
 		}
 		child.Wait()
 		if code := child.ProcessState.ExitCode(); code != 128+int(signal) {

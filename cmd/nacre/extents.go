@@ -38,7 +38,7 @@ func (f *dimFlags) extents(inputs []nacre.Info) (*openExtents, error) {
 	return e, nil
 }
 
-// normal is an expression in the form in which equal ones are the same text.
+// normal returns an expression in the form in which equal ones are the same text.
 func normal(text string) string { return graph.ParseDim(text).String() }
 
 // hasAxis reports whether an open axis has that name, or an expression with it.
@@ -53,7 +53,7 @@ func hasAxis(inputs []nacre.Info, name string) bool {
 	return false
 }
 
-// axisName is the symbol of an axis, or for want of one the input and the axis.
+// axisName returns the symbol of an axis, or for want of one the input and the axis.
 func axisName(v nacre.Info, axis int) string {
 	if s := v.Shape[axis].Symbol; s != "" {
 		return normal(s)
@@ -86,7 +86,7 @@ func (e *openExtents) take(v nacre.Info, shape []int) error {
 	return nil
 }
 
-// of is the extent of an axis. Symbols of an expression without a number are 1, and so
+// of returns the extent of an axis. Symbols of an expression without a number are 1, and so
 // is an expression that has no value then.
 func (e *openExtents) of(v nacre.Info, axis int) int {
 	d := v.Shape[axis]
@@ -116,7 +116,7 @@ func (e *openExtents) of(v nacre.Info, axis int) int {
 	return n
 }
 
-// shape is the extents of a tensor.
+// shape returns the extents of a tensor.
 func (e *openExtents) shape(v nacre.Info) []int {
 	shape := make([]int, len(v.Shape))
 	for k := range shape {

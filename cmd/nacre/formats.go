@@ -15,7 +15,7 @@ func formatsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "formats",
 		Short: "Show the file formats that are read and written",
-		Args:  cobra.NoArgs,
+		Args:  takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := cmd.OutOrStdout()
 			switch {

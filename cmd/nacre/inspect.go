@@ -22,9 +22,9 @@ func inspectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect MODEL",
 		Short: "Show what a model file holds",
-		Args:  cobra.ExactArgs(1),
+		Args:  takes(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			m, err := nacre.Open(args[0])
+			m, err := nacre.OpenContext(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -42,7 +42,7 @@ func inspectCommand() *cobra.Command {
 	return cmd
 }
 
-// report is what inspect shows.
+// report is the output of inspect.
 type report struct {
 	File         string            `json:"file"`
 	Format       string            `json:"format"`
@@ -204,7 +204,7 @@ func reportedTensor(w *graph.Initializer, values int) reportTensor {
 	return row
 }
 
-// declared is a tensor that a file names but does not hold.
+// declared returns the report of a tensor that a file names but does not hold.
 func declared(v *graph.Value) reportTensor {
 	row := reportTensor{Name: v.Name, DType: v.Type.DType.String(), Stored: v.Type.DType.String()}
 	for _, d := range v.Type.Dims {
@@ -341,7 +341,7 @@ func (r *report) text(w io.Writer, values int) error {
 	return tw.Flush()
 }
 
-// first is the values shown of a tensor, or that it has none.
+// first returns the values shown of a tensor, or that it has none.
 func (x *reportTensor) first() string {
 	if !x.Data {
 		return "declared, without data"

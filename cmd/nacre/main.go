@@ -26,7 +26,7 @@ const (
 	exitUsage  = 2
 )
 
-// run is the whole command: it returns the exit code.
+// run runs the command with its arguments and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	began := false
 	out := &results{w: stdout}
@@ -41,8 +41,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(stderr)
 	root.AddCommand(
-		runCommand(), inspectCommand(), verifyCommand(), convertCommand(), conformanceCommand(),
-		benchCommand(), devicesCommand(), formatsCommand(), demoCommand(), versionCommand(),
+		bounded(runCommand()), bounded(inspectCommand()), bounded(verifyCommand()), bounded(convertCommand()), conformanceCommand(),
+		bounded(benchCommand()), devicesCommand(), formatsCommand(), bounded(demoCommand()), versionCommand(),
 	)
 	// Cobra calls RunE when flags and arguments are what the command takes.
 	for _, c := range root.Commands() {
@@ -85,6 +85,26 @@ func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// takes checks that a command is given n arguments.
+func takes(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usagef("%s given; the form is %s", plural(len(args), "argument"), cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+// atLeast checks that a command is given n arguments or more.
+func atLeast(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < n {
+			return takes(n)(cmd, args)
+		}
+		return nil
+	}
+}
 
 // terminal reports whether w is one, and so may show progress and colours.
 func terminal(w io.Writer) bool {

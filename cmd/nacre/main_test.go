@@ -121,7 +121,7 @@ func TestExitCodes(t *testing.T) {
 		{"help", []string{"--help"}, 0, ""},
 		{"unknown command", []string{"fly"}, 2, `unknown command "fly"`},
 		{"unknown flag", []string{"run", "--fly", digits}, 2, "unknown flag: --fly"},
-		{"no model", []string{"run"}, 2, "accepts 1 arg"},
+		{"no model", []string{"run"}, 2, "the form is nacre run MODEL"},
 		{"flags that exclude each other", []string{"run", digits, "--test-data", ".", "--input", "a=b"}, 2, "test-data"},
 		{"bad threads", []string{"run", digits, "--threads", "-1"}, 2, "negative"},
 		{"unknown device", []string{"run", digits, "--device", "abacus"}, 2, "abacus"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	goruntime "runtime"
 	"strings"
@@ -17,18 +18,20 @@ type sessionFlags struct {
 	isa        string
 	device     string
 	noOptimize bool
+	memory     size
 }
 
 func (f *sessionFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.threads, "threads", 0, "threads that one run may use; 0 takes one per CPU")
 	flags.StringVar(&f.isa, "isa", "", `instruction-set levels that kernels may use, such as "avx2" or "scalar"`)
 	flags.StringVar(&f.device, "device", "cpu", "device to run on")
+	flags.Var(&f.memory, "memory-limit", `memory that one run may take beside weights and inputs, such as "512MiB" (default most of the machine's)`)
 	flags.BoolVar(&f.noOptimize, "no-optimize", false, "run the graph as the file has it")
 }
 
 // options checks the flags.
 func (f *sessionFlags) options() (nacre.Options, error) {
-	o := nacre.Options{Threads: f.threads, ISA: f.isa, NoOptimize: f.noOptimize}
+	o := nacre.Options{Threads: f.threads, ISA: f.isa, NoOptimize: f.noOptimize, MemoryLimit: int(f.memory)}
 	if err := o.Validate(); err != nil {
 		return o, usageError{err}
 	}
@@ -42,7 +45,7 @@ func (f *sessionFlags) options() (nacre.Options, error) {
 	return o, usagef("--device %s is no device; have cpu", f.device)
 }
 
-// count is the number of threads that runs use.
+// count returns the number of threads that runs use.
 func (f *sessionFlags) count() int {
 	if f.threads == 0 {
 		return goruntime.GOMAXPROCS(0)
@@ -51,23 +54,23 @@ func (f *sessionFlags) count() int {
 }
 
 // session opens a model file and makes it ready to run.
-func (f *sessionFlags) session(path string) (*nacre.Model, *nacre.Session, error) {
+func (f *sessionFlags) session(ctx context.Context, path string) (*nacre.Model, *nacre.Session, error) {
 	o, err := f.options()
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := nacre.Open(path)
+	m, err := nacre.OpenContext(ctx, path)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := m.NewSession(o)
+	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {
 		return nil, nil, errors.Join(err, m.Close())
 	}
 	return m, s, nil
 }
 
-// join is the error of the work and, if there was none, of closing.
+// join returns the error of the work and, if there was none, of closing.
 func join(err error, closers ...interface{ Close() error }) error {
 	for _, c := range closers {
 		err = errors.Join(err, c.Close())

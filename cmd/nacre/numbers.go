@@ -5,7 +5,6 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -39,7 +38,10 @@ func numbers(t *tensor.Tensor, n int) []any {
 			return []any{number(real(v), 64), number(imag(v), 64)}
 		})
 	}
-	at, bits := compare.Numbers(t), 32
+	at, bits := tensor.Numbers(t), 32
+	if kind := t.DType().Kind(); kind == tensor.Signed || kind == tensor.Unsigned {
+		return each(list, func(i int) any { return int64(at(i)) })
+	}
 	if t.DType() == tensor.F64 {
 		bits = 64
 	}
@@ -53,7 +55,7 @@ func each(list []any, at func(i int) any) []any {
 	return list
 }
 
-// number is a float of that many bits.
+// number returns a float of that many bits.
 func number(v float64, bits int) any {
 	switch {
 	case v != v:

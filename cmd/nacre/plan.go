@@ -57,7 +57,7 @@ func (f *runFlags) printPlan(path string, m *nacre.Model, s *nacre.Session, stdo
 	return writeJSON(stdout, out)
 }
 
-// planOf is the plan of a run, or of the first run of a stream, on inputs of those types.
+// planOf returns the plan of a run, or of the first run of a stream, on inputs of those types.
 func (f *runFlags) planOf(s *nacre.Session, types []nacre.Info) (*nacre.Plan, error) {
 	if !f.stream {
 		return s.PlanTypes(types)
@@ -113,7 +113,7 @@ func (f *runFlags) types(s *nacre.Session, infos []nacre.Info, e *openExtents) (
 	return list, nil
 }
 
-// sizes is a shape without open extents.
+// sizes returns a shape without open extents.
 func sizes(shape []int) []nacre.Dim {
 	list := make([]nacre.Dim, len(shape))
 	for k, n := range shape {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
 // TestReadFile gives the command inputs that have no end, or too many bytes.
@@ -12,7 +14,7 @@ func TestReadFile(t *testing.T) {
 	dir := t.TempDir()
 	endless := filepath.Join(dir, "endless.bin")
 	if err := os.Symlink("/dev/zero", endless); err != nil {
-		t.Skip("no symbolic links here:", err)
+		testenv.Skip(t, "no symbolic links here: ", err)
 	}
 	large := filepath.Join(dir, "large.npy")
 	f, err := os.Create(large)
@@ -20,7 +22,7 @@ func TestReadFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := f.Truncate(1 << 40); err != nil {
-		t.Skip("no sparse files here:", err)
+		testenv.Skip(t, "no sparse files here: ", err)
 	}
 	f.Close()
 	picture := filepath.Join(dir, "large.png")

@@ -58,7 +58,7 @@ and shape.`,
   nacre run model.onnx --plan --dim batch=8
   nacre run model.onnx --export-weights model.hnw
   nacre run model.onnx --weights tuned.hnw --input tokens=tokens.npy`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -92,7 +92,7 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	if err != nil {
 		return err
 	}
-	m, err := nacre.Open(path)
+	m, err := nacre.OpenContext(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	if err := f.archives(m, stderr); err != nil || f.exportOnly() {
 		return err
 	}
-	s, err := m.NewSession(o)
+	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {
 		return err
 	}

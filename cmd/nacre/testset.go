@@ -21,7 +21,7 @@ type testSet struct {
 	dir string
 }
 
-// String is the folder's own name.
+// String returns the folder's own name.
 func (t testSet) String() string { return filepath.Base(t.dir) }
 
 // testData is a set that was read.

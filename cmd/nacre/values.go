@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
 	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -26,7 +25,7 @@ func summary(w io.Writer, name string, out *nacre.Tensor) {
 		fmt.Fprintf(w, "  first %q\n", t.Strings()[:min(t.Len(), 8)])
 		return
 	}
-	at := compare.Numbers(t)
+	at := tensor.Numbers(t)
 	if at == nil || t.Len() == 0 {
 		return
 	}
@@ -116,7 +115,7 @@ func writable(t *tensor.Tensor) (*tensor.Tensor, error) {
 	if npy.Holds(t.DType()) {
 		return t, nil
 	}
-	at := compare.Numbers(t)
+	at := tensor.Numbers(t)
 	if at == nil {
 		return nil, fmt.Errorf("%v has no counterpart in .npy", t.DType())
 	}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -55,7 +54,7 @@ func TestWriteOutputs(t *testing.T) {
 			t.Errorf("%s: stored %v (%v), want %s", c.name, x, err, c.stored)
 			continue
 		}
-		if at := compare.Numbers(x); at != nil && at(0) != c.first {
+		if at := tensor.Numbers(x); at != nil && at(0) != c.first {
 			t.Errorf("%s: element 0 is %v, want %v", c.name, at(0), c.first)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,20 +22,20 @@ func verifyCommand() *cobra.Command {
 some, names and types. Every problem is reported. Then show what it holds, where
 its format has such a text, and make the model ready to run, which finds operators
 that are missing and shapes that cannot be.`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if problems := formats.Verify(args[0]); len(problems) > 0 {
 				return errors.Join(problems...)
 			}
-			return canRun(cmd.OutOrStdout(), args[0])
+			return canRun(cmd.Context(), cmd.OutOrStdout(), args[0])
 		},
 	}
 }
 
 // canRun shows what a sound file holds, makes a session of it, and says what the model
 // takes and gives.
-func canRun(w io.Writer, path string) (err error) {
-	m, err := nacre.Open(path)
+func canRun(ctx context.Context, w io.Writer, path string) (err error) {
+	m, err := nacre.OpenContext(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func canRun(w io.Writer, path string) (err error) {
 	if missing != nil {
 		return graph.Errorf(graph.ErrUnsupported, "%s: not implemented: %s", path, strings.Join(missing, ", "))
 	}
-	s, err := m.NewSession(nacre.Options{Threads: 1})
+	s, err := m.NewSessionContext(ctx, nacre.Options{Threads: 1})
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version and how the program was built",
-		Args:  cobra.NoArgs,
+		Args:  takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			fmt.Fprintf(cmd.OutOrStdout(), "nacre %s (%s %s/%s)\n", version(), goruntime.Version(), goruntime.GOOS, goruntime.GOARCH)
 			return nil
@@ -20,7 +20,7 @@ func versionCommand() *cobra.Command {
 	}
 }
 
-// version is the module's version, or the commit that the program was built from.
+// version returns the module's version, or the commit that the program was built from.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

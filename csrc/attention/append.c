@@ -19,7 +19,7 @@ typedef struct {
     size_t per_thread;
 } append_job;
 
-static size_t append_per_thread(const nacre_attention_append_words *w) { return ((size_t)w->d * 2 + 15) / 16 * 16; }
+static size_t append_per_thread(const nacre_attention_append_words *w) { return nacre_align_floats((size_t)w->d * 2); }
 
 // n new rows of a head from row r on.
 static void append_new(const append_job *j, int64_t b, int64_t h, int64_t r, int64_t n, char *dst, float *wide) {
@@ -46,24 +46,22 @@ static void append_new(const append_job *j, int64_t b, int64_t h, int64_t r, int
     }
 }
 
-static int64_t append_min(int64_t a, int64_t b) { return a < b ? a : b; }
-
 static void append_chunk(void *job, size_t chunk, size_t thread) {
     const append_job *const j = job;
     const nacre_attention_append_words *const w = j->w;
     const int64_t head = (int64_t)chunk / j->pieces, b = head / w->heads, h = head % w->heads;
     const int64_t n = j->lengths == NULL ? w->past : j->lengths[b], from = j->in_place ? n : 0;
-    const int64_t r0 = from + (int64_t)chunk % j->pieces * j->per_piece, r1 = append_min(r0 + j->per_piece, from + j->rows);
+    const int64_t r0 = from + (int64_t)chunk % j->pieces * j->per_piece, r1 = nacre_min_i64(r0 + j->per_piece, from + j->rows);
     const size_t row = (size_t)w->d * j->size;
     char *const cache = j->cache + (size_t)(b * w->cache_batch + h * w->cache_head) * j->size;
     int64_t r = r0;
     if (r < n && r < r1) {
-        const int64_t end = append_min(n, r1);
+        const int64_t end = nacre_min_i64(n, r1);
         memcpy(cache + (size_t)r * row, j->past + (size_t)(b * w->past_batch + h * w->past_head) * j->size + (size_t)r * row, (size_t)(end - r) * row);
         r = end;
     }
     if (r < n + w->rows && r < r1) {
-        const int64_t end = append_min(n + w->rows, r1);
+        const int64_t end = nacre_min_i64(n + w->rows, r1);
         append_new(j, b, h, r - n, end - r, cache + (size_t)r * row, j->scratch + thread * j->per_thread);
         r = end;
     }

@@ -13,6 +13,7 @@
 #include "attention/elements.h"
 #include "core/half.h"
 #include "core/kernel.h"
+#include "core/numbers.h"
 #include "core/parallel.h"
 #include "half/half.h"
 #include "matmul/matmul.h"

@@ -18,7 +18,7 @@ static size_t causal_before(const nacre_causal_conv_words *w) { return (size_t)(
 // Elements of scratch: inputs of a piece, its outputs, weights and a bias.
 static size_t causal_per_thread(const nacre_causal_conv_words *w) {
     const size_t n = (size_t)w->n < CAUSAL_PIECE ? (size_t)w->n : CAUSAL_PIECE;
-    return (causal_before(w) + 2 * n + (size_t)w->taps + 1 + 15) / 16 * 16;
+    return nacre_align_floats(causal_before(w) + 2 * n + (size_t)w->taps + 1);
 }
 
 static char *causal_at(const causal_job *j, size_t operand, size_t at) { return (char *)nacre_operand(j->c, operand) + at * j->size; }
@@ -47,7 +47,7 @@ static void causal_row(const causal_job *j, size_t row, float *scratch) {
     const nacre_causal_conv_words *const w = j->w;
     const size_t n = (size_t)w->n, before = j->before, taps = (size_t)w->taps, channel = row % (size_t)w->channels;
     float *const wide = scratch, *const bias_room = wide + taps, *const line = bias_room + 1;
-    float *const outputs = line + before + (n < CAUSAL_PIECE ? n : CAUSAL_PIECE);
+    float *const outputs = line + before + nacre_min(n, CAUSAL_PIECE);
     const float *const weights = causal_floats(j, causal_at(j, 1, channel * taps), taps, wide);
     const float bias = nacre_operand(j->c, 2) == NULL ? 0 : *causal_floats(j, causal_at(j, 2, channel), 1, bias_room);
     for (size_t t = 0; t < n && !nacre_stopped(j->c->team); t += CAUSAL_PIECE) {
@@ -83,7 +83,7 @@ static void causal_run(const nacre_call *c) {
         .c = c, .w = w, .half = ((nacre_half_fn *)nacre_part_fn(w->half))(), .before = causal_before(w), .size = nacre_element_size(w->type),
         .per_chunk = work >= CAUSAL_GRAIN ? 1 : CAUSAL_GRAIN / work, .per_thread = causal_per_thread(w),
     };
-    nacre_parallel(c->team, ((size_t)(w->batch * w->channels) + j.per_chunk - 1) / j.per_chunk, causal_chunk, (void *)(uintptr_t)&j);
+    nacre_parallel(c->team, nacre_ceil_div((size_t)(w->batch * w->channels), j.per_chunk), causal_chunk, (void *)(uintptr_t)&j);
 }
 
 static size_t causal_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {

@@ -43,29 +43,25 @@ typedef struct {
     float *k_packed, *v_packed, *threads;
 } attention_plan;
 
-static inline size_t attention_min(size_t a, size_t b) { return a < b ? a : b; }
-static inline size_t attention_max(size_t a, size_t b) { return a > b ? a : b; }
-static inline size_t attention_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
-
 // Keys of a block, in whole steps.
 static size_t attention_block(const nacre_attention_words *w, size_t keys, size_t step) {
-    if (keys <= ATTENTION_WHOLE || w->qk_stage != NACRE_QK_NONE) return attention_up(attention_max(keys, 1), step);
+    if (keys <= ATTENTION_WHOLE || w->qk_stage != NACRE_QK_NONE) return nacre_round_up(nacre_max(keys, 1), step);
     return ATTENTION_BLOCK / step * step;
 }
 
 // The most that attention_block is for so many keys or fewer.
 static size_t attention_most_block(const nacre_attention_words *w, size_t keys, size_t step) {
-    if (w->qk_stage != NACRE_QK_NONE) return attention_up(attention_max(keys, 1), step);
-    return attention_up(attention_max(attention_min(keys, ATTENTION_WHOLE), 1), step);
+    if (w->qk_stage != NACRE_QK_NONE) return nacre_round_up(nacre_max(keys, 1), step);
+    return nacre_round_up(nacre_max(nacre_min(keys, ATTENTION_WHOLE), 1), step);
 }
 
-static inline size_t attention_ld(size_t block) { return attention_up(block, 16) + 16; }
+static inline size_t attention_ld(size_t block) { return nacre_align_floats(block) + 16; }
 
 // Rows of scores for the bias and for what qk takes.
 enum { ATTENTION_LINES = 2 };
 
 static inline size_t attention_acc(const nacre_attention_words *w, size_t rows) {
-    return w->out.type == NACRE_ELEMENT_F32 ? 0 : attention_up(rows * (size_t)w->dv, 16);
+    return w->out.type == NACRE_ELEMENT_F32 ? 0 : nacre_align_floats(rows * (size_t)w->dv);
 }
 
 static int attention_start(const nacre_call *c, attention_plan *p) {
@@ -174,7 +170,7 @@ static void attention_scores(const attention_plan *p, attention_row *r, float *s
     if (stage == NACRE_QK_PRODUCT) attention_show(p, r, s, c0, c1, gain, shown);
     if (w->cap != 0) p->tanh(s, s, c1 - c0, none);
     if (stage == NACRE_QK_CAPPED) attention_show(p, r, s, c0, c1, gain, shown);
-    const size_t lo = attention_max(r->lo, c0), hi = attention_min(r->hi, c1);
+    const size_t lo = nacre_max(r->lo, c0), hi = nacre_min(r->hi, c1);
     const float *const bias = lo < hi ? attention_line(p, r, lo, hi, line) : NULL;
     if (stage == NACRE_QK_BIASED) attention_show_biased(p, r, s, c0, c1, lo, hi, gain, bias, shown);
     if (lo >= hi) {
@@ -221,8 +217,8 @@ static void attention_rows_range(const attention_plan *p, const attention_row *r
     *hi = 0;
     for (size_t i = 0; i < n; i++) {
         if (rows[i].lo >= rows[i].hi) continue;
-        *lo = attention_min(*lo, rows[i].lo);
-        *hi = attention_max(*hi, rows[i].hi);
+        *lo = nacre_min(*lo, rows[i].lo);
+        *hi = nacre_max(*hi, rows[i].hi);
     }
     if (p->a.qk != NULL) {
         *lo = 0;

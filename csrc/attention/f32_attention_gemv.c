@@ -6,8 +6,8 @@
 
 static size_t gemv_per_thread(const nacre_attention_words *w, size_t rows, size_t ld) {
     const size_t d = (size_t)w->d, dv = (size_t)w->dv;
-    const size_t n = (rows + ATTENTION_LINES) * ld + rows * (d + sizeof(attention_row) / sizeof(float)) + ATTENTION_KEYS * attention_max(d, dv);
-    return attention_up(n, 16) + attention_acc(w, rows);
+    const size_t n = (rows + ATTENTION_LINES) * ld + rows * (d + sizeof(attention_row) / sizeof(float)) + ATTENTION_KEYS * nacre_max(d, dv);
+    return nacre_align_floats(n) + attention_acc(w, rows);
 }
 
 // n rows of k or v from t on, as floats.
@@ -44,9 +44,9 @@ static void gemv_chunk(void *job, size_t chunk, size_t thread) {
     size_t lo, hi, ld;
     attention_rows_range(p, rows, n, &lo, &hi);
     for (size_t t = lo / p->block * p->block; t < hi && !nacre_stopped(p->team); t += p->block) {
-        const size_t c0 = attention_max(lo, t) / ATTENTION_KEYS * ATTENTION_KEYS, c1 = attention_min(t + p->block, hi);
+        const size_t c0 = nacre_max(lo, t) / ATTENTION_KEYS * ATTENTION_KEYS, c1 = nacre_min(t + p->block, hi);
         for (size_t j = c0; j < c1; j += ATTENTION_KEYS) {
-            const size_t m = attention_min(ATTENTION_KEYS, c1 - j);
+            const size_t m = nacre_min(ATTENTION_KEYS, c1 - j);
             const float *const keys = gemv_rows(p, a->k, &w->k, b, kv, j, m, d, wide, &ld);
             for (size_t i = 0; i < n; i++) p->gemm->dot(d, q + i * d, keys, ld, s + i * p->ld + (j - c0), m);
         }
@@ -57,7 +57,7 @@ static void gemv_chunk(void *job, size_t chunk, size_t thread) {
             NACRE_SIMD for (size_t e = 0; e < dv; e++) sums[e] *= rows[i].factor;
         }
         for (size_t j = c0; j < c1; j += ATTENTION_KEYS) {
-            const size_t m = attention_min(ATTENTION_KEYS, c1 - j);
+            const size_t m = nacre_min(ATTENTION_KEYS, c1 - j);
             const float *const values = gemv_rows(p, a->v, &w->v, b, kv, j, m, dv, wide, &ld);
             for (size_t i = 0; i < n; i++) p->gemm->axpy(m, s + i * p->ld + (j - c0), 1, values, ld, attention_sums(p, &rows[i], acc, i), dv);
         }

@@ -20,7 +20,7 @@ static size_t linear_queries(const nacre_linear_attention_words *w) { return w->
 
 static size_t linear_per_thread(const nacre_linear_attention_words *w) {
     const size_t dk = (size_t)w->dk, dv = (size_t)w->dv, n = linear_queries(w);
-    return (n * (dk + dv) + 2 * dk + dv + dk * dv + 1 + 15) / 16 * 16;
+    return nacre_align_floats(n * (dk + dv) + 2 * dk + dv + dk * dv + 1);
 }
 
 static linear_room linear_make_room(const linear_job *j, size_t thread) {

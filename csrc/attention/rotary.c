@@ -15,7 +15,7 @@ typedef struct {
 } rotary_job;
 
 // Elements of scratch: cosines, sines, the factors of the normalisation, a head.
-static size_t rotary_per_thread(const nacre_rotary_words *w) { return (size_t)(2 * w->pairs + 2 * w->d + 15) / 16 * 16; }
+static size_t rotary_per_thread(const nacre_rotary_words *w) { return nacre_align_floats((size_t)(2 * w->pairs + 2 * w->d)); }
 
 // The position of a token, or its row of the caches; -1 after a failure.
 static int64_t rotary_position(const rotary_job *j, int64_t batch, int64_t token) {
@@ -51,7 +51,7 @@ static void rotary_normalise(const float *x, size_t n, float epsilon, const floa
 
 static void rotary_head(const rotary_job *j, const void *from, const float *cos, const float *sin, const float *factors, void *to, float *head) {
     const nacre_rotary_words *const w = j->w;
-    const size_t d = (size_t)w->d, turned = 2 * (size_t)w->pairs;
+    const size_t d = (size_t)w->d, rotated = 2 * (size_t)w->pairs;
     const float *x = from;
     if (w->x.type != NACRE_ELEMENT_F32) {
         j->half->widen[w->x.type](from, head, d);
@@ -62,8 +62,8 @@ static void rotary_head(const rotary_job *j, const void *from, const float *cos,
         rotary_normalise(x, d, (float)w->epsilon, factors, out);
         x = out;
     }
-    if (turned > 0) ((nacre_f32_rotary_fn *)j->c->kernel->fn)(x, turned / 2, cos, sin, w->interleaved != 0, out);
-    if (out != x) memcpy(out + turned, x + turned, (d - turned) * sizeof *out);
+    if (rotated > 0) ((nacre_f32_rotary_fn *)j->c->kernel->fn)(x, rotated / 2, cos, sin, w->interleaved != 0, out);
+    if (out != x) memcpy(out + rotated, x + rotated, (d - rotated) * sizeof *out);
     if (out == head) j->half->narrow[w->out.type](head, to, d);
 }
 
@@ -111,7 +111,7 @@ static void rotary_run(const nacre_call *c) {
     const size_t width = (size_t)(w->heads * w->d);
     rotary_job j = {c, w, ((nacre_half_fn *)nacre_part_fn(w->half))(), width >= ROTARY_GRAIN ? 1 : ROTARY_GRAIN / (width + 1), rotary_per_thread(w)};
     if (width == 0) return;
-    nacre_parallel(c->team, ((size_t)(w->batch * w->tokens) + j.per_chunk - 1) / j.per_chunk, rotary_chunk, &j);
+    nacre_parallel(c->team, nacre_ceil_div((size_t)(w->batch * w->tokens), j.per_chunk), rotary_chunk, &j);
 }
 
 static size_t rotary_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {

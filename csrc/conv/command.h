@@ -11,12 +11,8 @@ enum { CONV_X, CONV_W, CONV_BIAS, CONV_ADD, CONV_Y, CONV_OPERANDS };
 
 typedef void conv_map(const void *x, void *y, size_t n, const void *params);
 
-static inline size_t conv_align(size_t n) { return (n + 15) / 16 * 16; }
-
-static inline size_t conv_size(nacre_float_type type) { return type == NACRE_FLOAT32 ? 4 : 2; }
-
 // Element i of what lies in a type.
-static inline void *conv_at(nacre_float_type type, const void *p, size_t i) { return (char *)p + i * conv_size(type); }
+static inline void *conv_at(nacre_float_type type, const void *p, size_t i) { return (char *)p + i * nacre_float_size(type); }
 
 // Elements of a filter of a convolution.
 static inline size_t conv_depth(const nacre_conv *c) { return c->channels * conv_count(c->kernel, c->axes); }

@@ -2,7 +2,7 @@
 
 #include "conv/blocked.h"
 #include "conv/command.h"
-#include "core/levels.h"
+#include "core/simd.h"
 
 extern const nacre_entry nacre_f32_conv_depthwise_entry, nacre_f32_conv_depthwise_blocked_entry, nacre_f32_conv_gemm_entry, nacre_f32_conv_transpose_entry, nacre_f64_conv_entry;
 
@@ -13,21 +13,8 @@ typedef nacre_f32_blocked_depthwise_fn conv_row_f32_conv_depthwise_blocked;
 typedef nacre_f32_col2im_fn conv_row_f32_conv_transpose;
 typedef nacre_f64_conv_fn conv_row_f64_conv, conv_row_f64_conv_transpose;
 
-#define NACRE_KERNEL(op, variant, isa, function, entry) extern conv_row_##op function;
-#include "conv/kernels.inc"
-#undef NACRE_KERNEL
-
-static const nacre_kernel conv_rows[] = {
-#define NACRE_KERNEL(op, variant, isa, function, entry) {#op, #variant, isa, (nacre_fn)function, entry},
-#include "conv/kernels.inc"
-#include "core/simd.h"
-#undef NACRE_KERNEL
-};
-
-const nacre_kernel *nacre_conv_kernels(size_t *count) {
-    *count = sizeof conv_rows / sizeof conv_rows[0];
-    return conv_rows;
-}
+#define NACRE_FAMILY conv
+#include "core/table.inc"
 
 // ---- what commands share ----
 
@@ -45,14 +32,14 @@ static void widen_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const widen_job *const j = job;
     const size_t at = chunk * WIDEN_CHUNK;
-    j->widen(conv_at(j->type, j->src, at), j->dst + at, conv_least(WIDEN_CHUNK, j->n - at));
+    j->widen(conv_at(j->type, j->src, at), j->dst + at, nacre_min(WIDEN_CHUNK, j->n - at));
 }
 
 const float *nacre_conv_floats(nacre_team *team, const nacre_half *half, nacre_float_type type, size_t n, const void *src, float **scratch) {
     if (src == NULL || type == NACRE_FLOAT32) return src;
     widen_job j = {half->widen[type], type, src, *scratch, n};
-    *scratch += conv_align(n);
-    nacre_parallel(team, (n + WIDEN_CHUNK - 1) / WIDEN_CHUNK, widen_chunk, &j);
+    *scratch += nacre_align_floats(n);
+    nacre_parallel(team, nacre_ceil_div(n, WIDEN_CHUNK), widen_chunk, &j);
     return j.dst;
 }
 
@@ -60,7 +47,7 @@ void nacre_conv_store(const nacre_half *half, nacre_float_type type, const nacre
                       float *sums, void *y) {
     float list[STORE_PIECE];
     for (size_t i = 0; i < n && add != NULL; i += STORE_PIECE) {
-        const size_t count = conv_least(STORE_PIECE, n - i);
+        const size_t count = nacre_min(STORE_PIECE, n - i);
         half->widen[type](conv_at(type, add, at + i), list, count);
         NACRE_SIMD for (size_t k = 0; k < count; k++) sums[i + k] += list[k];
     }

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "core/kernel.h"
+#include "core/numbers.h"
 #include "core/parallel.h"
 #include "matmul/matmul.h"
 
@@ -150,7 +151,7 @@ typedef struct {
 } nacre_f32_depthwise_impl;
 typedef const nacre_f32_depthwise_impl *nacre_f32_depthwise_fn(void);
 
-enum { NACRE_DEPTHWISE_TAPS = 1024 };  // elements of a kernel at most
+enum { NACRE_DEPTHWISE_KERNEL = 1024 };  // elements of a kernel at most
 
 typedef struct {
     nacre_conv c;
@@ -181,8 +182,8 @@ extern const nacre_f32_depthwise_driver nacre_f32_depthwise_drivers;
 // Whether a convolution is depthwise, extents of values not looked at.
 static inline int nacre_conv_is_depthwise(const nacre_conv *c) {
     size_t taps = 1;
-    for (size_t d = 0; d < c->axes; d++) taps = taps > NACRE_DEPTHWISE_TAPS ? taps : taps * c->kernel[d];
-    return c->channels == 1 && c->axes <= 2 && taps <= NACRE_DEPTHWISE_TAPS;
+    for (size_t d = 0; d < c->axes; d++) taps = taps > NACRE_DEPTHWISE_KERNEL ? taps : taps * c->kernel[d];
+    return c->channels == 1 && c->axes <= 2 && taps <= NACRE_DEPTHWISE_KERNEL;
 }
 
 #endif

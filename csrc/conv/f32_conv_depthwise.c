@@ -54,7 +54,7 @@ static int depthwise_command_fits(const nacre_kernel *kernel, const int64_t *wor
 static size_t depthwise_command_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
     depthwise_job j;
     const nacre_f32_depthwise t = depthwise_of(kernel, (const void *)words, &j);
-    const size_t bias = j.type == NACRE_FLOAT32 ? 0 : conv_align(j.c.groups * j.c.filters);
+    const size_t bias = j.type == NACRE_FLOAT32 ? 0 : nacre_align_floats(j.c.groups * j.c.filters);
     return (bias + t.impl->driver->scratch(&t, threads)) * sizeof(float);
 }
 

@@ -30,14 +30,14 @@ static void blocked_halo(blocked_job *j) {
     if (j->rows == 0 || j->c.out[d] == 0 || width > BLOCKED_NARROW || height > BLOCKED_HALO / (width * j->block)) return;
     j->halo_h = height;
     j->halo_w = width;
-    j->rows_each = (j->rows_each + j->out_h - 1) / j->out_h * j->out_h;
+    j->rows_each = nacre_round_up(j->rows_each, j->out_h);
 }
 
 static blocked_job blocked_of(const nacre_kernel *kernel, const nacre_conv_blocked_words *w) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const int flat = c.axes == 1;
     blocked_job j = {.impl = ((nacre_f32_blocked_depthwise_fn *)kernel->fn)(), .c = c, .block = (size_t)w->block, .columns = c.axes - 1};
-    j.blocks = (c.groups + j.block - 1) / j.block;
+    j.blocks = nacre_ceil_div(c.groups, j.block);
     j.in_h = flat ? 1 : c.in[0];
     j.out_h = flat ? 1 : c.out[0];
     j.kernel_h = flat ? 1 : c.kernel[0];
@@ -54,8 +54,8 @@ static blocked_job blocked_of(const nacre_kernel *kernel, const nacre_conv_block
 // The rows of the kernel that meet the value from row o of the result: from *first on.
 static size_t blocked_meet(const blocked_job *j, size_t o, size_t *first) {
     const size_t at = o * j->stride_h, end = j->in_h + j->pad_h;
-    const size_t begin = at >= j->pad_h ? 0 : conv_steps(j->pad_h - at, j->dilation_h);
-    const size_t stop = at >= end ? 0 : conv_least(j->kernel_h, conv_steps(end - at, j->dilation_h));
+    const size_t begin = at >= j->pad_h ? 0 : nacre_strides(j->pad_h - at, j->dilation_h);
+    const size_t stop = at >= end ? 0 : nacre_min(j->kernel_h, nacre_strides(end - at, j->dilation_h));
     *first = begin;
     return stop > begin ? stop - begin : 0;
 }
@@ -63,8 +63,8 @@ static size_t blocked_meet(const blocked_job *j, size_t o, size_t *first) {
 // Copies a plane among zeros.
 static void blocked_surround(const blocked_job *j, size_t plane, float *dst) {
     const size_t d = j->columns, pad = j->c.pad[d], wide = j->halo_w * j->block;
-    const size_t rows = j->pad_h < j->halo_h ? conv_least(j->in_h, j->halo_h - j->pad_h) : 0;
-    const size_t n = pad < j->halo_w ? conv_least(j->c.in[d], j->halo_w - pad) : 0;
+    const size_t rows = j->pad_h < j->halo_h ? nacre_min(j->in_h, j->halo_h - j->pad_h) : 0;
+    const size_t n = pad < j->halo_w ? nacre_min(j->c.in[d], j->halo_w - pad) : 0;
     memset(dst, 0, j->halo_h * wide * sizeof(float));
     for (size_t i = 0; i < rows && n > 0; i++) {
         const float *const src = j->x + (plane * j->in_h + i) * j->c.in[d] * j->block;
@@ -102,7 +102,7 @@ static void blocked_row(const blocked_job *j, size_t plane, size_t o, const floa
 static void blocked_chunk(void *job, size_t chunk, size_t thread) {
     const blocked_job *const j = job;
     float *const halo = j->halo_w > 0 ? j->scratch + thread * BLOCKED_HALO : NULL;
-    const size_t first = chunk * j->rows_each, stop = conv_least(j->rows, first + j->rows_each);
+    const size_t first = chunk * j->rows_each, stop = nacre_min(j->rows, first + j->rows_each);
     float bias[NACRE_CONV_BLOCK];
     for (size_t i = first, plane = first / j->out_h, o = first % j->out_h; i < stop; i++) {
         if (i == first || o == 0) {
@@ -160,7 +160,7 @@ static void blocked_command(const nacre_call *c) {
     j.y = nacre_operand(c, CONV_Y);
     j.finish = conv_finish(&w->conv);
     j.scratch = c->scratch;
-    nacre_parallel(c->team, (j.rows + j.rows_each - 1) / j.rows_each, blocked_chunk, &j);
+    nacre_parallel(c->team, nacre_ceil_div(j.rows, j.rows_each), blocked_chunk, &j);
 }
 
 const nacre_entry nacre_f32_conv_depthwise_blocked_entry = {

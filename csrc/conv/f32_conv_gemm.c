@@ -66,7 +66,7 @@ static int gemm_fits(const nacre_kernel *kernel, const int64_t *words) {
 static size_t converted(const conv_gemm *j) {
     const size_t filters = j->c.groups * j->c.filters;
     if (j->type == NACRE_FLOAT32) return 0;
-    return conv_align(filters) + (j->has_add ? conv_align(j->c.images * filters * conv_count(j->c.out, j->c.axes)) : 0);
+    return nacre_align_floats(filters) + (j->has_add ? nacre_align_floats(j->c.images * filters * conv_count(j->c.out, j->c.axes)) : 0);
 }
 
 static size_t gemm_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
@@ -93,7 +93,7 @@ static size_t gemm_packed(const nacre_kernel *kernel, const int64_t *words, size
     if (operand != CONV_W) return 0;
     conv_gemm j;
     make_product(&j, kernel, (const void *)words);
-    return j.c.groups * j.gemm->driver->packed_a(j.gemm, j.g.m, j.g.k) * conv_size(j.type);
+    return j.c.groups * j.gemm->driver->packed_a(j.gemm, j.g.m, j.g.k) * nacre_float_size(j.type);
 }
 
 static void gemm_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {

@@ -32,7 +32,7 @@ typedef struct {
 
 static size_t chunk_filters(const nacre_conv *c, size_t taps) {
     const size_t by_rows = TRANSPOSE_ROWS / taps > 1 ? TRANSPOSE_ROWS / taps : 1;
-    return conv_least(by_rows, (c->filters + TRANSPOSE_CUT - 1) / TRANSPOSE_CUT);
+    return nacre_min(by_rows, nacre_ceil_div(c->filters, TRANSPOSE_CUT));
 }
 
 static nacre_f32_gemm chunk_product(const transpose_plan *p, size_t filters, size_t columns) {
@@ -52,9 +52,9 @@ static void make_plan(transpose_plan *p, const nacre_conv_words *w) {
     p->out = conv_count(c->out, c->axes);
     p->taps = conv_count(c->kernel, c->axes);
     p->each = chunk_filters(c, p->taps);
-    p->blocks = (c->filters + p->each - 1) / p->each;
+    p->blocks = nacre_ceil_div(c->filters, p->each);
     p->a_size = p->gemm->driver->packed_a(p->gemm, p->each * p->taps, c->channels);
-    const size_t columns = conv_least(p->in, NACRE_COL2IM_SPAN);
+    const size_t columns = nacre_min(p->in, NACRE_COL2IM_SPAN);
     // The last block of positions and the last chunk of filters may be smaller,
     // and a smaller product may take another way.
     const size_t n[2] = {columns, p->in % NACRE_COL2IM_SPAN}, f[2] = {p->each, c->filters % p->each};
@@ -65,9 +65,9 @@ static void make_plan(transpose_plan *p, const nacre_conv_words *w) {
             if (need > p->gemm_scratch) p->gemm_scratch = need;
         }
     }
-    p->gemm_scratch = conv_align(p->gemm_scratch);
-    p->rows_size = conv_align(p->each * p->taps * columns);
-    p->per_thread = p->gemm_scratch + p->rows_size + (p->type == NACRE_FLOAT32 ? 0 : conv_align(p->each * p->out));
+    p->gemm_scratch = nacre_align_floats(p->gemm_scratch);
+    p->rows_size = nacre_align_floats(p->each * p->taps * columns);
+    p->per_thread = p->gemm_scratch + p->rows_size + (p->type == NACRE_FLOAT32 ? 0 : nacre_align_floats(p->each * p->out));
 }
 
 void nacre_f32_col2im__scalar(const nacre_conv *c, const float *rows, size_t j0, size_t n, float *y) {
@@ -94,7 +94,7 @@ static void transpose_chunk(void *job, size_t chunk, size_t thread) {
     const transpose_plan *const p = job;
     const nacre_conv *const c = &p->c;
     const size_t block = chunk % p->blocks, group = chunk / p->blocks % c->groups, image = chunk / p->blocks / c->groups;
-    const size_t first = block * p->each, filters = conv_least(p->each, c->filters - first);
+    const size_t first = block * p->each, filters = nacre_min(p->each, c->filters - first);
     const size_t at = ((image * c->groups + group) * c->filters + first) * p->out;
     float *const scratch = p->scratch + thread * p->per_thread, *const rows = scratch + p->gemm_scratch;
     float *const y = p->type == NACRE_FLOAT32 ? (float *)p->y + at : rows + p->rows_size;
@@ -104,7 +104,7 @@ static void transpose_chunk(void *job, size_t chunk, size_t thread) {
     }
     const size_t w = p->packed ? (group * p->blocks + block) * p->a_size : (group * c->channels * c->filters + first) * p->taps;
     for (size_t j0 = 0; j0 < p->in && !nacre_stopped(p->team); j0 += NACRE_COL2IM_SPAN) {
-        const size_t n = conv_least(NACRE_COL2IM_SPAN, p->in - j0);
+        const size_t n = nacre_min(NACRE_COL2IM_SPAN, p->in - j0);
         nacre_f32_gemm g = chunk_product(p, filters, n);
         g.a.data = conv_at(p->type, p->w, w);
         g.b.data = conv_at(p->type, p->x, (image * c->groups + group) * c->channels * p->in + j0);
@@ -119,7 +119,7 @@ static size_t transpose_scratch(const nacre_kernel *kernel, const int64_t *words
     (void)kernel;
     transpose_plan p;
     make_plan(&p, (const void *)words);
-    const size_t bias = p.type == NACRE_FLOAT32 ? 0 : conv_align(p.c.groups * p.c.filters);
+    const size_t bias = p.type == NACRE_FLOAT32 ? 0 : nacre_align_floats(p.c.groups * p.c.filters);
     return (bias + threads * p.per_thread) * sizeof(float);
 }
 
@@ -149,7 +149,7 @@ static size_t transpose_packed(const nacre_kernel *kernel, const int64_t *words,
     if (operand != CONV_W) return 0;
     transpose_plan p;
     make_plan(&p, (const void *)words);
-    return p.c.groups * p.blocks * p.a_size * conv_size(p.type);
+    return p.c.groups * p.blocks * p.a_size * nacre_float_size(p.type);
 }
 
 static void transpose_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
@@ -159,7 +159,7 @@ static void transpose_pack(const nacre_kernel *kernel, const int64_t *words, siz
     make_plan(&p, (const void *)words);
     for (size_t g = 0; g < p.c.groups; g++) {
         for (size_t b = 0; b < p.blocks; b++) {
-            const size_t first = b * p.each, filters = conv_least(p.each, p.c.filters - first);
+            const size_t first = b * p.each, filters = nacre_min(p.each, p.c.filters - first);
             const void *const w = conv_at(p.type, src, (g * p.c.channels * p.c.filters + first) * p.taps);
             const nacre_f32_operand a = {w, 0, p.type, 1, p.c.filters * p.taps};
             p.gemm->driver->pack_a(p.gemm, filters * p.taps, p.c.channels, &a, conv_at(p.type, dst, (g * p.blocks + b) * p.a_size));

@@ -20,14 +20,14 @@ typedef struct {
     size_t bands_ahead;     // made before the first of them is read: what was just written is slow to read
     size_t band_size;       // elements of a band
     size_t x_size, y_size;  // of what it is made of and of its results, where they are converted
-    size_t offset[NACRE_DEPTHWISE_TAPS];
+    size_t offset[NACRE_DEPTHWISE_KERNEL];
     float *scratch;
 } depthwise_plan;
 
 static size_t depthwise_reach(const depthwise_plan *p, size_t rows) { return (rows - 1) * p->step_h + (p->kernel_h - 1) * p->gap_h + 1; }
 
-// Returns whether taps are the way: strides and gaps may be so wide that a band
-// would be mostly what no tap meets.
+// Returns whether it is a depthwise convolution that bands serve: with wide strides or
+// dilations most of a band would meet no element of the kernel.
 static int plan_depthwise(depthwise_plan *p, const nacre_f32_depthwise *t) {
     const nacre_conv *const c = &t->c;
     if (!nacre_conv_is_depthwise(c) || c->images * c->groups * c->filters == 0 || conv_count(c->out, c->axes) == 0) return 0;
@@ -43,39 +43,39 @@ static int plan_depthwise(depthwise_plan *p, const nacre_f32_depthwise *t) {
     const size_t columns = (p->out_w - 1) * parts + (p->kernel_w - 1) * gap_w + 1;
     nacre_f32_band *const b = &p->form;
     *b = (nacre_f32_band){c->in[w], c->pad[w], parts, 0, 0};
-    const size_t before = conv_part_pad(b, 0), shared = (b->in + parts - 1) / parts + before;
+    const size_t before = conv_part_pad(b, 0), shared = nacre_ceil_div(b->in, parts) + before;
     const size_t span = (columns - 1) / parts + 1, behind = conv_part_pad(b, parts - 1);
-    b->part = ((shared + behind > span ? shared : span - behind) + 15) / 16 * 16;
-    b->lead = (before + 15) / 16 * 16;
+    b->part = nacre_align_floats(shared + behind > span ? shared : span - behind);
+    b->lead = nacre_align_floats(before);
     p->row = b->part * parts;
     const size_t reach = depthwise_reach(p, 1);
     if (reach > DEPTHWISE_REACH || p->row > DEPTHWISE_REACH / reach) return 0;
     const size_t fit = DEPTHWISE_BAND / p->row;  // rows of the value in a band
-    p->rows = fit > reach ? conv_least(p->out_h, (fit - reach) / p->step_h + 1) : 1;
-    p->bands = (p->out_h + p->rows - 1) / p->rows;
-    p->rows = (p->out_h + p->bands - 1) / p->bands;
-    p->bands = (p->out_h + p->rows - 1) / p->rows;
+    p->rows = fit > reach ? nacre_min(p->out_h, (fit - reach) / p->step_h + 1) : 1;
+    p->bands = nacre_ceil_div(p->out_h, p->rows);
+    p->rows = nacre_ceil_div(p->out_h, p->bands);
+    p->bands = nacre_ceil_div(p->out_h, p->rows);
     p->band_size = b->lead + depthwise_reach(p, p->rows) * p->row + NACRE_DEPTHWISE_SLACK;
     for (size_t tx = 0; tx < p->kernel_w; tx++) {
         const size_t x = tx * gap_w;
         p->offset[tx] = b->lead + x % parts * b->part + x / parts - conv_part_pad(b, x % parts);
     }
     if (t->read != NULL) {
-        p->x_size = (conv_least(p->in_h, depthwise_reach(p, p->rows)) * p->form.in + 15) / 16 * 16;
-        p->y_size = (p->rows * p->out_w + 15) / 16 * 16;
+        p->x_size = nacre_align_floats(nacre_min(p->in_h, depthwise_reach(p, p->rows)) * p->form.in);
+        p->y_size = nacre_align_floats(p->rows * p->out_w);
     }
     const size_t work = p->rows * p->out_w * p->kernel_h * p->kernel_w * c->filters;
     p->bands_each = work >= DEPTHWISE_GRAIN ? 1 : DEPTHWISE_GRAIN / work;
-    p->bands_ahead = p->band_size >= DEPTHWISE_BAND ? 1 : conv_least(p->bands_each, DEPTHWISE_BAND / p->band_size);
+    p->bands_ahead = p->band_size >= DEPTHWISE_BAND ? 1 : nacre_min(p->bands_each, DEPTHWISE_BAND / p->band_size);
     return 1;
 }
 
 // Makes the band for rows o and on of the result of a plane of the value.
 static void fill_band(const depthwise_plan *p, size_t plane, size_t o, float *band, float *buffer) {
     const nacre_f32_depthwise *const t = p->t;
-    const size_t count = depthwise_reach(p, conv_least(p->rows, p->out_h - o)), first = o * p->step_h, stop = p->in_h + p->pad_h;
-    const size_t end = first < stop ? conv_least(count, stop - first) : 0;
-    const size_t begin = first < p->pad_h ? conv_least(end, p->pad_h - first) : 0;
+    const size_t count = depthwise_reach(p, nacre_min(p->rows, p->out_h - o)), first = o * p->step_h, stop = p->in_h + p->pad_h;
+    const size_t end = first < stop ? nacre_min(count, stop - first) : 0;
+    const size_t begin = first < p->pad_h ? nacre_min(end, p->pad_h - first) : 0;
     const float *from = NULL;
     if (begin < end) {
         const size_t at = (plane * p->in_h + first + begin - p->pad_h) * p->form.in;
@@ -92,8 +92,8 @@ static void fill_band(const depthwise_plan *p, size_t plane, size_t o, float *ba
 // Computes the rows of the result that belong to a band.
 static void filter_band(const depthwise_plan *p, size_t plane, size_t o, const float *band, float *buffer) {
     const nacre_f32_depthwise *const t = p->t;
-    const size_t rows = conv_least(p->rows, p->out_h - o), n = rows * p->out_w;
-    float weights[NACRE_DEPTHWISE_TAPS];
+    const size_t rows = nacre_min(p->rows, p->out_h - o), n = rows * p->out_w;
+    float weights[NACRE_DEPTHWISE_KERNEL];
     nacre_f32_depthwise_rows f = {.src = band, .kernel_h = p->kernel_h, .kernel_w = p->kernel_w, .offset = p->offset, .finish = &t->finish};
     f.step = p->step_h * p->row;
     f.gap = p->gap_h * p->row;
@@ -131,9 +131,9 @@ static void depthwise_chunk(void *job, size_t chunk, size_t thread) {
     const depthwise_plan *const p = job;
     const nacre_conv *const c = &p->t->c;
     float *const bands = p->scratch + thread * depthwise_scratch(p), *const buffer = bands + p->bands_ahead * p->band_size;
-    const size_t stop = conv_least(c->images * c->groups * p->bands, (chunk + 1) * p->bands_each);
+    const size_t stop = nacre_min(c->images * c->groups * p->bands, (chunk + 1) * p->bands_each);
     for (size_t first = chunk * p->bands_each; first < stop; first += p->bands_ahead) {
-        const size_t end = conv_least(stop, first + p->bands_ahead);
+        const size_t end = nacre_min(stop, first + p->bands_ahead);
         float *band = bands;
         for (size_t i = first, plane = i / p->bands, o = i % p->bands * p->rows; i < end; i++, band += p->band_size) {
             fill_band(p, plane, o, band, buffer);
@@ -162,7 +162,7 @@ static void depthwise_run(const nacre_f32_depthwise *t, nacre_team *team, float 
     if (!plan_depthwise(&p, t)) return;
     p.scratch = scratch;
     const size_t bands = t->c.images * t->c.groups * p.bands;
-    nacre_parallel(team, (bands + p.bands_each - 1) / p.bands_each, depthwise_chunk, &p);
+    nacre_parallel(team, nacre_ceil_div(bands, p.bands_each), depthwise_chunk, &p);
 }
 
 const nacre_f32_depthwise_driver nacre_f32_depthwise_drivers = {depthwise_fits, depthwise_elements, depthwise_run};

@@ -52,8 +52,8 @@ void nacre_half_im2col(const nacre_half *half, nacre_float_type type, const nacr
     const size_t most = PIECE / nr;
     for (size_t j = 0; j < n; j += nr) {
         for (size_t p = 0; p < k; p += most) {
-            const size_t rows = conv_least(most, k - p);
-            im2col_half_panel(c, x, k0 + p, rows, j0 + j, conv_least(nr, n - j), nr, piece);
+            const size_t rows = nacre_min(most, k - p);
+            im2col_half_panel(c, x, k0 + p, rows, j0 + j, nacre_min(nr, n - j), nr, piece);
             half->widen[type](piece, dst + j * k + p * nr, rows * nr);
         }
     }

@@ -1,6 +1,9 @@
 // The bodies of the family for each level.
+#include <math.h>
+
 #include "conv/blocked.h"
 #include "conv/conv.h"
+#include "conv/mask_x86.h"
 #include "conv/space.h"
 #include "core/vec.h"
 
@@ -11,3 +14,9 @@
 #define NACRE_BODY "conv/f32_depthwise_blocked.inc"
 #define NACRE_NAME f32_depthwise_blocked
 #include "core/each_level.h"
+
+#if NACRE_X86_64
+#define NACRE_BODY "conv/f32_im2col_x86.inc"
+#define NACRE_NAME f32_im2col
+#include "core/each_level.h"
+#endif

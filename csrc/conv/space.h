@@ -6,8 +6,6 @@
 
 #include "conv/conv.h"
 
-static inline size_t conv_least(size_t a, size_t b) { return a < b ? a : b; }
-
 static inline size_t conv_count(const size_t *extent, size_t axes) {
     size_t n = 1;
     for (size_t d = 0; d < axes; d++) n *= extent[d];
@@ -56,18 +54,13 @@ static inline size_t conv_spans(const nacre_conv *c, const size_t *extent, size_
     for (size_t lane = 0; lane < n;) {
         conv_span *const s = &spans[count++];
         s->lane = lane;
-        s->lanes = conv_least(n - lane, extent[last] - at[last]);
+        s->lanes = nacre_min(n - lane, extent[last] - at[last]);
         for (size_t d = 0; d < c->axes; d++) s->at[d] = at[d];
         lane += s->lanes;
         at[last] = 0;
         conv_next(at, extent, last);
     }
     return count;
-}
-
-// Steps that reach n or beyond; the common ones without a division.
-static inline size_t conv_steps(size_t n, size_t step) {
-    return step == 1 ? n : step == 2 ? (n + 1) / 2 : (n + step - 1) / step;
 }
 
 // The part of a span that falls inside the other side at one tap: its lanes and
@@ -88,9 +81,9 @@ static inline int conv_clip(const nacre_conv *c, const size_t *extent, const con
     const size_t first = s->at[last] * step + tap[last] * c->dilation[last];
     if (first >= extent[last] + pad) return 0;
     size_t skip = 0;
-    if (first < pad) skip = conv_steps(pad - first, step);
+    if (first < pad) skip = nacre_strides(pad - first, step);
     const size_t room = extent[last] + pad - first;  // from the first lane to the end
-    const size_t end = conv_least(s->lanes, conv_steps(room, step));
+    const size_t end = nacre_min(s->lanes, nacre_strides(room, step));
     if (skip >= end) return 0;
     run->lane = s->lane + skip;
     run->lanes = end - skip;
@@ -101,12 +94,12 @@ static inline int conv_clip(const nacre_conv *c, const size_t *extent, const con
 // Part p of the rows of a band: how many columns are padding before the value, how
 // many are the value's.
 static inline size_t conv_part_pad(const nacre_f32_band *b, size_t p) {
-    return p < b->pad ? (b->pad - p + b->parts - 1) / b->parts : 0;
+    return p < b->pad ? nacre_ceil_div(b->pad - p, b->parts) : 0;
 }
 
 static inline size_t conv_part_size(const nacre_f32_band *b, size_t p) {
     const size_t end = b->in + b->pad;
-    return p < end ? (end - p + b->parts - 1) / b->parts - conv_part_pad(b, p) : 0;
+    return p < end ? nacre_ceil_div(end - p, b->parts) - conv_part_pad(b, p) : 0;
 }
 
 #endif

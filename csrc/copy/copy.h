@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "core/kernel.h"
+#include "core/numbers.h"
 #include "core/parallel.h"
 
 enum { NACRE_COPY_AXES = 16 };

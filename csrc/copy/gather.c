@@ -30,12 +30,12 @@ static int64_t gather_number(const gather_job *g, size_t i) {
 static void gather_task(void *arg, size_t chunk, size_t thread) {
     (void)thread;
     const gather_job *const g = arg;
-    const size_t block = (size_t)g->w->block, end = copy_min((chunk + 1) * g->per_chunk, g->total * g->pieces);
+    const size_t block = (size_t)g->w->block, end = nacre_min((chunk + 1) * g->per_chunk, g->total * g->pieces);
     for (size_t at = chunk * g->per_chunk; at < end; at++) {
         const size_t i = at / g->pieces, from = at % g->pieces * g->piece;
         const int64_t n = gather_number(g, i);
         if (n < 0) return;
-        copy_block(g->dst + i * block + from, g->src + (size_t)n * block + from, copy_min(g->piece, block - from));
+        copy_block(g->dst + i * block + from, g->src + (size_t)n * block + from, nacre_min(g->piece, block - from));
     }
 }
 
@@ -45,12 +45,12 @@ static void gather_run(const nacre_call *c) {
     const size_t block = (size_t)w->block;
     if (g.total == 0) return;
     for (int64_t a = 0; a < w->tuple; a++) g.axis *= (size_t)w->extents[a];
-    g.piece = copy_min(copy_max(block, 1), COPY_CHUNK_BYTES);
-    g.pieces = copy_max(copy_ceil(block, g.piece), 1);
-    g.per_chunk = copy_max(1, COPY_CHUNK_BYTES / copy_max(g.piece, 8));
+    g.piece = nacre_min(nacre_max(block, 1), COPY_CHUNK_BYTES);
+    g.pieces = nacre_max(nacre_ceil_div(block, g.piece), 1);
+    g.per_chunk = nacre_max(1, COPY_CHUNK_BYTES / nacre_max(g.piece, 8));
     nacre_team team = *c->team;
-    if (g.total * copy_max(block, 8) < 4 * COPY_CHUNK_BYTES) team.pool = NULL;
-    nacre_parallel(&team, copy_ceil(g.total * g.pieces, g.per_chunk), gather_task, &g);
+    if (g.total * nacre_max(block, 8) < 4 * COPY_CHUNK_BYTES) team.pool = NULL;
+    nacre_parallel(&team, nacre_ceil_div(g.total * g.pieces, g.per_chunk), gather_task, &g);
 }
 
 const nacre_entry nacre_gather_entry = {.words = sizeof(nacre_gather_words) / 8, .operands = 3, .run = gather_run};
@@ -72,13 +72,13 @@ static void gather_elements_task(void *arg, size_t chunk, size_t thread) {
     const elements_job *const g = arg;
     const nacre_elements_words *const w = g->w;
     const size_t axes = (size_t)w->axes, width = (size_t)w->width;
-    const size_t first = chunk * ELEMENTS_PER_CHUNK, end = copy_min(first + ELEMENTS_PER_CHUNK, g->total);
+    const size_t first = chunk * ELEMENTS_PER_CHUNK, end = nacre_min(first + ELEMENTS_PER_CHUNK, g->total);
     int64_t at[NACRE_COPY_AXES], base = copy_odometer(w->list, axes, first, at);
     for (size_t p = first; p < end; p++) {
         const int64_t x = copy_index(g->c, g->index, w->index_bytes, p, w->extent);
         if (x < 0) return;
         copy_block(g->dst + p * width, g->src + (size_t)(base + x * w->along) * width, width);
-        base += copy_turn(w->list, axes, at);
+        base += copy_advance(w->list, axes, at);
     }
 }
 
@@ -86,7 +86,7 @@ static void gather_elements_run(const nacre_call *c) {
     const nacre_elements_words *const w = (const void *)c->words;
     elements_job g = {c, w, nacre_operand(c, 0), nacre_operand(c, 1), nacre_operand(c, 2), 1};
     for (int64_t a = 0; a < w->axes; a++) g.total *= (size_t)w->list[2 * a];
-    nacre_parallel(c->team, copy_ceil(g.total, ELEMENTS_PER_CHUNK), gather_elements_task, &g);
+    nacre_parallel(c->team, nacre_ceil_div(g.total, ELEMENTS_PER_CHUNK), gather_elements_task, &g);
 }
 
 static int elements_fits(const nacre_kernel *kernel, const int64_t *words) {

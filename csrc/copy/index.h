@@ -13,10 +13,6 @@ typedef struct {
 // What a chunk of work copies.
 enum { COPY_CHUNK_BYTES = 64 << 10 };
 
-static inline size_t copy_min(size_t a, size_t b) { return a < b ? a : b; }
-static inline size_t copy_max(size_t a, size_t b) { return a > b ? a : b; }
-static inline size_t copy_ceil(size_t a, size_t b) { return a / b + (a % b != 0); }
-
 // Element i of a list of integers of 4 or 8 bytes.
 static inline int64_t copy_integer(const void *list, int64_t bytes, size_t i) {
     return bytes == 4 ? ((const int32_t *)list)[i] : ((const int64_t *)list)[i];
@@ -56,7 +52,7 @@ static inline int64_t copy_odometer(const int64_t *list, size_t axes, size_t p, 
 }
 
 // Goes on to the next position, and returns what that adds to the sum of steps.
-static inline int64_t copy_turn(const int64_t *list, size_t axes, int64_t *at) {
+static inline int64_t copy_advance(const int64_t *list, size_t axes, int64_t *at) {
     int64_t change = 0;
     for (size_t a = axes; a-- > 0;) {
         change += list[2 * a + 1];

@@ -17,12 +17,12 @@ static void triangle_task(void *arg, size_t chunk, size_t thread) {
     const char *const x = nacre_operand(j->c, 0);
     char *const y = nacre_operand(j->c, 2);
     const size_t width = (size_t)w->width, row = (size_t)w->cols * width;
-    const size_t first = chunk * j->per_chunk, end = copy_min(first + j->per_chunk, j->total);
+    const size_t first = chunk * j->per_chunk, end = nacre_min(first + j->per_chunk, j->total);
     for (size_t i = first; i < end; i++) {
         // The row is cut at the first element of the upper triangle, or behind the last of
         // the lower one.
         const int64_t r = (int64_t)(i % (size_t)w->rows), cut = r + j->k + (w->upper ? 0 : 1);
-        const size_t at = (size_t)(cut < 0 ? 0 : cut > w->cols ? w->cols : cut) * width;
+        const size_t at = (size_t)nacre_clamp(cut, 0, w->cols) * width;
         const char *const from = x + i * row;
         char *const to = y + i * row;
         if (w->upper) {
@@ -39,11 +39,11 @@ static void triangle_run(const nacre_call *c) {
     const nacre_triangle_words *const w = (const void *)c->words;
     const int64_t *const given = nacre_operand(c, 1);
     int64_t k = given == NULL ? 0 : *given;
-    k = k < -w->rows ? -w->rows : k > w->cols ? w->cols : k;
+    k = nacre_clamp(k, -w->rows, w->cols);
     const size_t row = (size_t)(w->cols * w->width);
-    region_job j = {c, k, copy_max(1, COPY_CHUNK_BYTES / copy_max(row, 1)), (size_t)(w->batch * w->rows)};
+    region_job j = {c, k, nacre_max(1, COPY_CHUNK_BYTES / nacre_max(row, 1)), (size_t)(w->batch * w->rows)};
     if (row == 0) return;
-    nacre_parallel(c->team, copy_ceil(j.total, j.per_chunk), triangle_task, &j);
+    nacre_parallel(c->team, nacre_ceil_div(j.total, j.per_chunk), triangle_task, &j);
 }
 
 const nacre_entry nacre_triangle_entry = {.words = sizeof(nacre_triangle_words) / 8, .operands = 3, .run = triangle_run};
@@ -58,7 +58,7 @@ static void reverse_sequence_task(void *arg, size_t chunk, size_t thread) {
     const void *const lengths = nacre_operand(j->c, 1);
     char *const y = nacre_operand(j->c, 2);
     const size_t block = (size_t)w->block;
-    const size_t first = chunk * j->per_chunk, end = copy_min(first + j->per_chunk, j->total);
+    const size_t first = chunk * j->per_chunk, end = nacre_min(first + j->per_chunk, j->total);
     for (size_t i = first; i < end; i++) {
         const int64_t b = (int64_t)(i / (size_t)w->time), t = (int64_t)(i % (size_t)w->time);
         const int64_t n = copy_integer(lengths, w->length_bytes, (size_t)b), from = t < n ? n - 1 - t : t;
@@ -76,8 +76,8 @@ static void reverse_sequence_run(const nacre_call *c) {
             return;
         }
     }
-    region_job j = {c, 0, copy_max(1, COPY_CHUNK_BYTES / copy_max((size_t)w->block, 8)), (size_t)(w->batch * w->time)};
-    nacre_parallel(c->team, copy_ceil(j.total, j.per_chunk), reverse_sequence_task, &j);
+    region_job j = {c, 0, nacre_max(1, COPY_CHUNK_BYTES / nacre_max((size_t)w->block, 8)), (size_t)(w->batch * w->time)};
+    nacre_parallel(c->team, nacre_ceil_div(j.total, j.per_chunk), reverse_sequence_task, &j);
 }
 
 const nacre_entry nacre_reverse_sequence_entry = {
@@ -94,7 +94,7 @@ static void one_hot_task(void *arg, size_t chunk, size_t thread) {
     const size_t width = (size_t)w->width, inner = (size_t)w->inner;
     const char *const on = (const char *)nacre_operand(j->c, 1) + width;
     char *const y = nacre_operand(j->c, 2);
-    const size_t first = chunk * j->per_chunk, end = copy_min(first + j->per_chunk, j->total);
+    const size_t first = chunk * j->per_chunk, end = nacre_min(first + j->per_chunk, j->total);
     for (size_t i = first; i < end; i++) {
         int64_t x = copy_integer(index, w->index_bytes, i);
         if (x < 0 && w->from_end) x += w->depth;
@@ -106,7 +106,7 @@ static void one_hot_task(void *arg, size_t chunk, size_t thread) {
 static void one_hot_run(const nacre_call *c) {
     const nacre_one_hot_words *const w = (const void *)c->words;
     region_job j = {c, 0, 8 << 10, (size_t)(w->outer * w->inner)};
-    nacre_parallel(c->team, copy_ceil(j.total, j.per_chunk), one_hot_task, &j);
+    nacre_parallel(c->team, nacre_ceil_div(j.total, j.per_chunk), one_hot_task, &j);
 }
 
 const nacre_entry nacre_one_hot_entry = {.words = sizeof(nacre_one_hot_words) / 8, .operands = 3, .run = one_hot_run};

@@ -61,7 +61,7 @@ static void scatter_task(void *arg, size_t chunk, size_t thread) {
     const scatter_job *const s = arg;
     const nacre_scatter_words *const w = s->w;
     const size_t block = (size_t)w->block, width = (size_t)w->width, tuple = (size_t)w->tuple;
-    const size_t from = chunk * SCATTER_PIECE, n = copy_min(SCATTER_PIECE, block - from);
+    const size_t from = chunk * SCATTER_PIECE, n = nacre_min(SCATTER_PIECE, block - from);
     nacre_scatter_reduce_fn *const reduce = (nacre_scatter_reduce_fn *)nacre_part_fn(w->reduce);
     size_t work = 0;
     for (size_t j = 0; j < (size_t)w->count; j++) {
@@ -83,7 +83,7 @@ static void scatter_task(void *arg, size_t chunk, size_t thread) {
 static void scatter_run(const nacre_call *c) {
     const nacre_scatter_words *const w = (const void *)c->words;
     scatter_job s = {c, w, nacre_operand(c, 0), nacre_operand(c, 1), nacre_operand(c, 2)};
-    nacre_parallel(c->team, copy_max(1, copy_ceil((size_t)w->block, SCATTER_PIECE)), scatter_task, &s);
+    nacre_parallel(c->team, nacre_max(1, nacre_ceil_div((size_t)w->block, SCATTER_PIECE)), scatter_task, &s);
 }
 
 const nacre_entry nacre_scatter_entry = {.words = sizeof(nacre_scatter_words) / 8, .operands = 3, .run = scatter_run};
@@ -104,7 +104,7 @@ static void scatter_elements_run(const nacre_call *c) {
         const int64_t x = copy_index(c, index, w->index_bytes, p, w->extent);
         if (x < 0) return;
         scatter_put(reduce, dst + (size_t)(base + x * w->along) * width, updates + p * width, 1, width);
-        base += copy_turn(w->list, axes, at);
+        base += copy_advance(w->list, axes, at);
     }
 }
 

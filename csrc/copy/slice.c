@@ -5,21 +5,19 @@ typedef struct {
     int64_t start, end, step;
 } slice_cut;
 
-static int64_t slice_clamp(int64_t x, int64_t low, int64_t high) { return x < low ? low : x > high ? high : x; }
-
 // The first index of a cut of n elements, its step, and how many indices it has.
 static int64_t slice_span(slice_cut k, int64_t n, int64_t *first, int64_t *step) {
-    *step = slice_clamp(k.step, -n - 1, n + 1);
+    *step = nacre_clamp(k.step, -n - 1, n + 1);
     *first = 0;
     if (n == 0) return 0;
     const int64_t start = k.start < 0 ? k.start + n : k.start, end = k.end < 0 ? k.end + n : k.end;
     if (*step > 0) {
-        const int64_t from = slice_clamp(start, 0, n), to = slice_clamp(end, 0, n);
+        const int64_t from = nacre_clamp(start, 0, n), to = nacre_clamp(end, 0, n);
         if (to <= from) return 0;
         *first = from;
         return (to - from - 1) / *step + 1;
     }
-    const int64_t from = slice_clamp(start, 0, n - 1), to = slice_clamp(end, -1, n - 1);
+    const int64_t from = nacre_clamp(start, 0, n - 1), to = nacre_clamp(end, -1, n - 1);
     if (to >= from) return 0;
     *first = from;
     return (from - to - 1) / -*step + 1;

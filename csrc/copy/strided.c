@@ -118,11 +118,11 @@ static copy_walk copy_plan(const copy_box *b, size_t width) {
     if (w.transposed) {
         w.block_m = w.block_n = width <= 4 ? 64 : 32;
     } else {
-        w.block_n = copy_max(1, copy_min(w.n, COPY_BLOCK_BYTES / width));
-        w.block_m = copy_max(1, COPY_BLOCK_BYTES / width / w.block_n);
+        w.block_n = nacre_max(1, nacre_min(w.n, COPY_BLOCK_BYTES / width));
+        w.block_m = nacre_max(1, COPY_BLOCK_BYTES / width / w.block_n);
     }
-    w.blocks_m = copy_ceil(w.m, w.block_m);
-    w.blocks_n = copy_ceil(w.n, w.block_n);
+    w.blocks_m = nacre_ceil_div(w.m, w.block_m);
+    w.blocks_n = nacre_ceil_div(w.n, w.block_n);
     w.units = w.blocks_m * w.blocks_n;
     for (size_t a = 0; a < b->axes; a++) {
         if (a == last || a == cross) continue;
@@ -132,8 +132,8 @@ static copy_walk copy_plan(const copy_box *b, size_t width) {
         w.units *= b->extent[a];
         w.axes++;
     }
-    w.unit = copy_min(w.m, w.block_m) * copy_min(w.n, w.block_n);
-    w.units_per_chunk = copy_max(1, COPY_CHUNK_BYTES / width / copy_max(1, w.unit));
+    w.unit = nacre_min(w.m, w.block_m) * nacre_min(w.n, w.block_n);
+    w.units_per_chunk = nacre_max(1, COPY_CHUNK_BYTES / width / nacre_max(1, w.unit));
     return w;
 }
 
@@ -147,7 +147,7 @@ typedef struct {
 
 static void copy_tile(const copy_job *job, const copy_walk *w, const char *src, char *dst, size_t bm, size_t bn) {
     const size_t i = bm * w->block_m, j = bn * w->block_n;
-    const size_t m = copy_min(w->block_m, w->m - i), n = copy_min(w->block_n, w->n - j);
+    const size_t m = nacre_min(w->block_m, w->m - i), n = nacre_min(w->block_n, w->n - j);
     const ptrdiff_t width = (ptrdiff_t)job->list->width;
     src += ((ptrdiff_t)i * w->from[0] + (ptrdiff_t)j * w->from[1]) * width;
     dst += ((ptrdiff_t)i * w->to[0] + (ptrdiff_t)j * w->to[1]) * width;
@@ -204,7 +204,7 @@ static void copy_task(void *arg, size_t chunk, size_t thread) {
     const copy_box b = copy_box_of(job->list, lo);
     const copy_walk w = copy_plan(&b, job->list->width);
     const size_t first = (chunk - job->starts[lo]) * w.units_per_chunk;
-    copy_units(job, &b, &w, first, copy_min(first + w.units_per_chunk, w.units));
+    copy_units(job, &b, &w, first, nacre_min(first + w.units_per_chunk, w.units));
 }
 
 void nacre_copy_boxes(const copy_boxes *list, const void *src, void *dst, size_t *starts, nacre_team *team) {
@@ -214,7 +214,7 @@ void nacre_copy_boxes(const copy_boxes *list, const void *src, void *dst, size_t
         const copy_box b = copy_box_of(list, i);
         const copy_walk w = copy_plan(&b, list->width);
         starts[i] = chunks;
-        chunks += copy_ceil(w.units, w.units_per_chunk);
+        chunks += nacre_ceil_div(w.units, w.units_per_chunk);
         elements += w.units * w.unit;
     }
     nacre_team alone = *team;

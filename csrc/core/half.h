@@ -3,10 +3,14 @@
 #ifndef NACRE_CORE_HALF_H
 #define NACRE_CORE_HALF_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 typedef enum { NACRE_FLOAT32, NACRE_FLOAT16, NACRE_BFLOAT16 } nacre_float_type;
+
+// Bytes of an element.
+static inline size_t nacre_float_size(nacre_float_type type) { return type == NACRE_FLOAT32 ? 4 : 2; }
 
 static inline float nacre_float_of_bits(uint32_t u) {
     float f;

@@ -1,4 +1,5 @@
 #include "core/mem.h"
+#include "core/numbers.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@ void *nacre_alloc(size_t bytes) {
     const size_t huge = (size_t)2 << 20;
     const size_t align = bytes >= huge ? huge : NACRE_ALIGN;
     if (bytes > SIZE_MAX - align) return NULL;
-    bytes = (bytes + align - 1) / align * align;
+    bytes = nacre_round_up(bytes, align);
     void *const p = aligned_alloc(align, bytes == 0 ? align : bytes);
     if (p == NULL) return NULL;
 #if defined(__linux__) && defined(MADV_HUGEPAGE)

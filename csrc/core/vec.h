@@ -35,4 +35,10 @@
 // For functions that a caller specialises by a constant argument.
 #define NACRE_INLINE static inline __attribute__((always_inline, unused))
 
+// What is added where there is nothing to add: x + -0 is x for every x. As long as two
+// vectors of the widest level.
+#define NACRE_NONE_8 -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f
+static const float nacre_none[] __attribute__((unused)) = {NACRE_NONE_8, NACRE_NONE_8, NACRE_NONE_8, NACRE_NONE_8};
+#undef NACRE_NONE_8
+
 #endif

@@ -27,14 +27,10 @@ enum {
     ELTWISE_WIDTH = 8,        // bytes of the widest element that is converted
 };
 
-static inline size_t eltwise_min(size_t a, size_t b) { return a < b ? a : b; }
-
-static size_t eltwise_chunks(size_t n) { return n / ELTWISE_CHUNK + (n % ELTWISE_CHUNK != 0); }
-
 void nacre_repeat(void *y, size_t size, size_t n) {
     char *const to = y;
     for (size_t done = 1, more; done < n; done += more) {
-        more = eltwise_min(done, n - done);
+        more = nacre_min(done, n - done);
         memcpy(to + done * size, to, more * size);
     }
 }
@@ -70,17 +66,17 @@ static void map_block(const map_job *j, const char *x, char *y, size_t n) {
 static void map_chunk(void *arg, size_t chunk, size_t thread) {
     (void)thread;
     const map_job *const j = arg;
-    const size_t end = eltwise_min((chunk + 1) * ELTWISE_CHUNK, j->n);
+    const size_t end = nacre_min((chunk + 1) * ELTWISE_CHUNK, j->n);
     const size_t step = j->x_lane.via == NULL && j->y_lane.via == NULL ? ELTWISE_CHUNK : ELTWISE_BLOCK;
     for (size_t i = chunk * ELTWISE_CHUNK; i < end; i += step) {
-        map_block(j, j->x + i * j->x_lane.bytes, j->y + i * j->y_lane.bytes, eltwise_min(step, end - i));
+        map_block(j, j->x + i * j->x_lane.bytes, j->y + i * j->y_lane.bytes, nacre_min(step, end - i));
     }
 }
 
 void nacre_eltwise_map(nacre_team *team, nacre_unary_fn fn, const void *x, nacre_lane x_lane, void *y,
                        nacre_lane y_lane, size_t n, const void *params) {
     map_job job = {fn, x, y, x_lane, y_lane, n, params};
-    nacre_parallel(team, eltwise_chunks(n), map_chunk, &job);
+    nacre_parallel(team, nacre_ceil_div(n, ELTWISE_CHUNK), map_chunk, &job);
 }
 
 // --- broadcasting ---
@@ -140,7 +136,7 @@ static void walk_rows(const eltwise_walk *w, size_t from, size_t to, eltwise_row
         for (size_t k = 0; k < ELTWISE_INPUTS; k++) at[k] += index[a] * w->step[a][k];
     }
     while (from < to) {
-        const size_t n = eltwise_min(w->extent[0] - index[0], to - from);
+        const size_t n = nacre_min(w->extent[0] - index[0], to - from);
         row(job, at, w->step[0], from, n);
         from += n;
         index[0] += n;
@@ -181,7 +177,7 @@ static void binary_row(const void *arg, const size_t *offsets, const size_t *ste
     }
     _Alignas(64) char wide[3][ELTWISE_BLOCK * ELTWISE_WIDTH];
     for (size_t done = 0; done < n; done += ELTWISE_BLOCK) {
-        const size_t block = eltwise_min(ELTWISE_BLOCK, n - done);
+        const size_t block = nacre_min(ELTWISE_BLOCK, n - done);
         const void *const in_a = binary_load(j->a_lane, a, steps[0], block, wide[0]);
         const void *const in_b = binary_load(j->b_lane, b, steps[1], block, wide[1]);
         j->fn(in_a, steps[0], in_b, steps[1], j->y_lane.via == NULL ? out : wide[2], block);
@@ -196,14 +192,14 @@ static void binary_chunk(void *arg, size_t chunk, size_t thread) {
     (void)thread;
     const binary_job *const j = arg;
     const size_t from = chunk * ELTWISE_CHUNK;
-    walk_rows(&j->walk, from, eltwise_min(from + ELTWISE_CHUNK, j->walk.n), binary_row, j);
+    walk_rows(&j->walk, from, nacre_min(from + ELTWISE_CHUNK, j->walk.n), binary_row, j);
 }
 
 void nacre_eltwise_binary(nacre_team *team, nacre_binary_fn fn, const void *a, nacre_lane a_lane, const void *b,
                           nacre_lane b_lane, void *y, nacre_lane y_lane, const size_t *dims, size_t rank) {
     binary_job job = {.fn = fn, .a = a, .b = b, .y = y, .a_lane = a_lane, .b_lane = b_lane, .y_lane = y_lane};
     walk_axes(&job.walk, dims, rank, 2);
-    nacre_parallel(team, eltwise_chunks(job.walk.n), binary_chunk, &job);
+    nacre_parallel(team, nacre_ceil_div(job.walk.n, ELTWISE_CHUNK), binary_chunk, &job);
 }
 
 // --- selection ---
@@ -227,14 +223,14 @@ static void where_chunk(void *arg, size_t chunk, size_t thread) {
     (void)thread;
     const where_job *const j = arg;
     const size_t from = chunk * ELTWISE_CHUNK;
-    walk_rows(&j->walk, from, eltwise_min(from + ELTWISE_CHUNK, j->walk.n), where_row, j);
+    walk_rows(&j->walk, from, nacre_min(from + ELTWISE_CHUNK, j->walk.n), where_row, j);
 }
 
 void nacre_eltwise_where(nacre_team *team, nacre_where_fn fn, const uint8_t *cond, const void *a, const void *b,
                          void *y, size_t bytes, const size_t *dims, size_t rank) {
     where_job job = {.fn = fn, .cond = cond, .a = a, .b = b, .y = y, .bytes = bytes};
     walk_axes(&job.walk, dims, rank, 3);
-    nacre_parallel(team, eltwise_chunks(job.walk.n), where_chunk, &job);
+    nacre_parallel(team, nacre_ceil_div(job.walk.n, ELTWISE_CHUNK), where_chunk, &job);
 }
 
 // --- commands ---

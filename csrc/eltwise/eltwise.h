@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "core/kernel.h"
+#include "core/numbers.h"
 #include "core/parallel.h"
 
 // What a row's function is, told by its op:

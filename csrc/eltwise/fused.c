@@ -35,7 +35,7 @@ static void fused_block(const fused_job *j, size_t i, size_t n) {
 static void fused_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const fused_job *const j = job;
-    const size_t first = chunk * FUSED_CHUNK, end = j->n - first < FUSED_CHUNK ? j->n : first + FUSED_CHUNK;
+    const size_t first = chunk * FUSED_CHUNK, end = nacre_chunk_end(first, FUSED_CHUNK, j->n);
     for (size_t i = first, n; i < end; i += n) {
         n = end - i < FUSED_BLOCK ? end - i : FUSED_BLOCK;
         const size_t rest = j->f->period - i % j->f->period;
@@ -46,5 +46,5 @@ static void fused_chunk(void *job, size_t chunk, size_t thread) {
 
 void nacre_eltwise_fused(nacre_team *team, const nacre_fused *f, const void *x, const void *b, void *y, size_t n) {
     fused_job job = {f, x, b, y, n};
-    nacre_parallel(team, (n + FUSED_CHUNK - 1) / FUSED_CHUNK, fused_chunk, &job);
+    nacre_parallel(team, nacre_ceil_div(n, FUSED_CHUNK), fused_chunk, &job);
 }

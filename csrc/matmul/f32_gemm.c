@@ -16,7 +16,7 @@ enum {
     BLOCK_K = 512,           // of a sum, at full panels of a
     PANEL_A = 14 * BLOCK_K,  // elements of one block of a panel of a: first-level cache
     BLOCK_B = 256 * BLOCK_K, // elements of one block of b: second-level cache
-    MOST_LINES = 4,          // rows that are worth more than packing b
+    GEMV_ROWS = 4,          // rows that are worth more than packing b
     HALF_K = 256,            // of a sum, where a panel of 16-bit floats is used once
     HALF_ROWS = 128,         // of a result of 16-bit floats that are summed up at a time
     LINE = 2048,             // columns of a result that are computed at a time in lines
@@ -24,11 +24,8 @@ enum {
     SHARES = 4               // pieces per thread, so that a slow one does not hold up the rest
 };
 
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
-static size_t most(size_t a, size_t b) { return a > b ? a : b; }
-static size_t parts(size_t n, size_t size) { return (n + size - 1) / size; }
 
-typedef enum { TILES, DOT_LINES, AXPY_LINES } gemm_path;
+typedef enum { TILES, GEMV_DOT, GEMV_AXPY } gemm_path;
 
 typedef struct {
     nacre_f32_gemm g;
@@ -49,20 +46,20 @@ typedef struct {
 } gemm_plan;
 
 static const void *at(const nacre_f32_operand *x, size_t offset) {
-    return (const char *)x->data + offset * (x->type == NACRE_FLOAT32 ? 4 : 2);
+    return (const char *)x->data + offset * nacre_float_size(x->type);
 }
 
 static int is_half(nacre_float_type type) { return type != NACRE_FLOAT32; }
 
 static gemm_path choose_path(const nacre_f32_gemm *g) {
-    if (g->m > MOST_LINES || g->a.packed || g->b.packed || g->make_b != NULL) return TILES;
+    if (g->m > GEMV_ROWS || g->a.packed || g->b.packed || g->make_b != NULL) return TILES;
     if (is_half(g->a.type) || is_half(g->b.type) || is_half(g->c_type)) return TILES;
-    if (g->b.row == 1 && (g->a.col == 1 || g->k == 1)) return DOT_LINES;
-    return g->b.col == 1 ? AXPY_LINES : TILES;
+    if (g->b.row == 1 && (g->a.col == 1 || g->k == 1)) return GEMV_DOT;
+    return g->b.col == 1 ? GEMV_AXPY : TILES;
 }
 
 // A single column is a single row of the transposed product.
-static void turn_column(nacre_f32_gemm *g, size_t *turned) {
+static void transpose_column(nacre_f32_gemm *g, size_t *transposed) {
     nacre_f32_operand b = g->a;
     b.row = g->a.col;
     b.col = g->a.row;
@@ -77,39 +74,39 @@ static void turn_column(nacre_f32_gemm *g, size_t *turned) {
     g->col = row;
     const size_t r = g->batch.rank;
     for (size_t d = 0; d < r; d++) {
-        turned[d] = g->batch.axes[d];
-        turned[r + d] = g->batch.axes[2 * r + d];
-        turned[2 * r + d] = g->batch.axes[r + d];
+        transposed[d] = g->batch.axes[d];
+        transposed[r + d] = g->batch.axes[2 * r + d];
+        transposed[2 * r + d] = g->batch.axes[r + d];
     }
-    g->batch.axes = turned;
+    g->batch.axes = transposed;
 }
 
-enum { TURNED_RANK = 8 };
+enum { COLUMN_RANK = 8 };
 
-static int turns(const nacre_f32_gemm *g) {
+static int is_column(const nacre_f32_gemm *g) {
     return g->n == 1 && g->m > 1 && g->ldc == 1 && g->row_count <= 1 && !g->a.packed && !g->b.packed && g->make_b == NULL &&
-           g->batch.rank <= TURNED_RANK;
+           g->batch.rank <= COLUMN_RANK;
 }
 
 // Cuts one product into pieces: columns first, for rows share a block of b.
 static void cut(gemm_plan *p, size_t threads) {
     const nacre_f32_gemm *const g = &p->g;
-    const size_t work = g->m * most(g->k, 1) / GRAIN * g->n + g->m * most(g->k, 1) % GRAIN * g->n / GRAIN;
-    size_t want = threads < 2 ? 1 : most(1, least(threads * SHARES, work * p->products));
-    want = parts(want, p->products);
+    const size_t work = g->m * nacre_max(g->k, 1) / GRAIN * g->n + g->m * nacre_max(g->k, 1) % GRAIN * g->n / GRAIN;
+    size_t want = threads < 2 ? 1 : nacre_max(1, nacre_min(threads * SHARES, work * p->products));
+    want = nacre_ceil_div(want, p->products);
     const size_t unit = p->path == TILES ? g->b.packed ? g->impl->nr : 4 * g->impl->nr : 256;
-    p->j_step = parts(parts(g->n, want), unit) * unit;
-    if (p->path != TILES) p->j_step = least(p->j_step, LINE);
-    p->j_count = parts(g->n, p->j_step);
+    p->j_step = nacre_round_up(nacre_ceil_div(g->n, want), unit);
+    if (p->path != TILES) p->j_step = nacre_min(p->j_step, LINE);
+    p->j_count = nacre_ceil_div(g->n, p->j_step);
     p->i_step = g->m;
-    if (p->path == TILES) p->i_step = parts(parts(g->m, parts(want, p->j_count)), p->rows) * p->rows;
-    if (is_half(g->c_type)) p->i_step = least(p->i_step, parts(HALF_ROWS, p->rows) * p->rows);
-    p->i_count = parts(g->m, p->i_step);
+    if (p->path == TILES) p->i_step = nacre_round_up(nacre_ceil_div(g->m, nacre_ceil_div(want, p->j_count)), p->rows);
+    if (is_half(g->c_type)) p->i_step = nacre_min(p->i_step, nacre_round_up(HALF_ROWS, p->rows));
+    p->i_count = nacre_ceil_div(g->m, p->i_step);
 }
 
-static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *turned) {
+static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *transposed) {
     gemm_plan p = {.g = *given, .products = nacre_batch_count(&given->batch)};
-    if (turns(given)) turn_column(&p.g, turned);
+    if (is_column(given)) transpose_column(&p.g, transposed);
     const nacre_f32_gemm *const g = &p.g;
     p.path = choose_path(g);
     if (p.products == 0 || g->m == 0 || g->n == 0) {
@@ -118,23 +115,23 @@ static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *
     }
     if (p.path == TILES) {
         p.rows = nacre_f32_gemm_panel_rows(g->impl, g->m);
-        p.k_step = most(1, parts(g->k, most(1, parts(g->k, most(BLOCK_K, PANEL_A / p.rows)))));
+        p.k_step = nacre_max(1, nacre_ceil_div(g->k, nacre_max(1, nacre_ceil_div(g->k, nacre_max(BLOCK_K, PANEL_A / p.rows)))));
         const int once = g->b.packed && is_half(g->b.type) && p.rows >= g->m;
-        if (once) p.k_step = least(p.k_step, HALF_K);
-        p.n_step = once ? g->impl->nr : most(1, BLOCK_B / p.k_step / g->impl->nr) * g->impl->nr;
-        p.n_step = least(p.n_step, parts(g->n, g->impl->nr) * g->impl->nr);
+        if (once) p.k_step = nacre_min(p.k_step, HALF_K);
+        p.n_step = once ? g->impl->nr : nacre_max(1, BLOCK_B / p.k_step / g->impl->nr) * g->impl->nr;
+        p.n_step = nacre_min(p.n_step, nacre_round_up(g->n, g->impl->nr));
         p.a_size = nacre_f32_gemm_packed_a(g->impl, g->m, g->k);
         p.a_distinct = g->a.packed && !is_half(g->a.type) ? 0 : nacre_batch_distinct(&g->batch, 0);
-        p.b_size = g->b.packed && !is_half(g->b.type) ? 0 : parts(p.k_step * p.n_step, 16) * 16;
+        p.b_size = g->b.packed && !is_half(g->b.type) ? 0 : nacre_align_floats(p.k_step * p.n_step);
     }
     cut(&p, threads);
-    if (is_half(g->c_type)) p.c_size = parts(least(p.i_step, g->m) * p.n_step, 16) * 16;
+    if (is_half(g->c_type)) p.c_size = nacre_align_floats(nacre_min(p.i_step, g->m) * p.n_step);
     return p;
 }
 
 size_t nacre_f32_gemm_scratch(const nacre_f32_gemm *g, size_t threads) {
-    size_t turned[3 * TURNED_RANK];
-    const gemm_plan p = make_plan(g, threads, turned);
+    size_t transposed[3 * COLUMN_RANK];
+    const gemm_plan p = make_plan(g, threads, transposed);
     return p.a_distinct * p.a_size + threads * (p.b_size + p.c_size);
 }
 
@@ -144,14 +141,14 @@ static void pack_a_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const gemm_plan *const p = job;
     const nacre_f32_gemm *const g = &p->g;
-    const size_t panels = parts(g->m, p->rows);
+    const size_t panels = nacre_ceil_div(g->m, p->rows);
     const size_t matrix = chunk / panels, i = chunk % panels * p->rows;
     if (g->a.packed) {
         g->impl->half()->widen[g->a.type](at(&g->a, nacre_batch_distinct_offset(&g->batch, 0, matrix) + i * g->k),
                                           p->a_packed + matrix * p->a_size + i * g->k, p->rows * g->k);
         return;
     }
-    nacre_f32_pack_panel(g->impl->half(), g->k, least(p->rows, g->m - i), at(&g->a, nacre_batch_distinct_offset(&g->batch, 0, matrix) + i * g->a.row), g->a.type,
+    nacre_f32_pack_panel(g->impl->half(), g->k, nacre_min(p->rows, g->m - i), at(&g->a, nacre_batch_distinct_offset(&g->batch, 0, matrix) + i * g->a.row), g->a.type,
                          g->a.row, g->a.col, p->rows, p->a_packed + matrix * p->a_size + i * g->k);
 }
 
@@ -167,7 +164,7 @@ static void pack_b_block(const gemm_plan *p, size_t index, size_t k0, size_t k, 
             g->impl->half()->widen[g->b.type](at(&g->b, offset + (j0 + j) * g->k + k0 * nr), dst + j * k, k * nr);
             continue;
         }
-        nacre_f32_pack_panel(g->impl->half(), k, least(nr, n - j), at(&g->b, offset + k0 * g->b.row + (j0 + j) * g->b.col), g->b.type,
+        nacre_f32_pack_panel(g->impl->half(), k, nacre_min(nr, n - j), at(&g->b, offset + k0 * g->b.row + (j0 + j) * g->b.col), g->b.type,
                              g->b.col, g->b.row, nr, dst + j * k);
     }
 }
@@ -188,14 +185,14 @@ static void run_tiles(const gemm_plan *p, const tile_block *t) {
     const nacre_f32_gemm *const g = &p->g;
     for (size_t i = t->i0; i < t->i1 && !nacre_stopped(p->team); i += p->rows) {
         const float *const a = t->a + i * g->k + t->k0 * p->rows;
-        const size_t m = least(p->rows, t->i1 - i);
+        const size_t m = nacre_min(p->rows, t->i1 - i);
         const float *b = t->b;
         for (size_t j = t->j0; j < t->j1; j += g->impl->nr, b += t->b_panel) {
             nacre_f32_epilogue e = t->e;
             if (e.add != NULL) e.add += (i - t->i0) * e.ld_add + (j - t->j0);
             if (e.row != NULL) e.row += i;
             if (e.col != NULL) e.col += j;
-            g->impl->tile(t->k, a, p->rows, b, t->c + (i - t->i0) * t->ldc + (j - t->j0), t->ldc, m, least(g->impl->nr, t->j1 - j), &e);
+            g->impl->tile(t->k, a, p->rows, b, t->c + (i - t->i0) * t->ldc + (j - t->j0), t->ldc, m, nacre_min(g->impl->nr, t->j1 - j), &e);
         }
         for (size_t r = i - t->i0; t->last && g->finish.map != NULL && r < i - t->i0 + m; r++) {
             float *const row = t->c + r * t->ldc;
@@ -209,14 +206,14 @@ static void tiles_chunk(void *job, size_t chunk, size_t thread) {
     const nacre_f32_gemm *const g = &p->g;
     const size_t per_product = p->i_count * p->j_count;
     const size_t index = chunk / per_product, i0 = chunk % p->i_count * p->i_step;
-    const size_t j_first = chunk / p->i_count % p->j_count * p->j_step, j_end = least(g->n, j_first + p->j_step);
+    const size_t j_first = chunk / p->i_count % p->j_count * p->j_step, j_end = nacre_min(g->n, j_first + p->j_step);
     float *const block = p->b_blocks + thread * p->b_size;
-    tile_block t = {.i0 = i0, .i1 = least(g->m, i0 + p->i_step), .ldc = g->ldc};
+    tile_block t = {.i0 = i0, .i1 = nacre_min(g->m, i0 + p->i_step), .ldc = g->ldc};
     t.a = p->a_distinct == 0 ? at(&g->a, nacre_batch_offset(&g->batch, 0, index))
                       : p->a_packed + nacre_batch_number(&g->batch, 0, index) * p->a_size;
     const float *const row = g->row == NULL ? NULL : g->row + index % g->row_count * g->m;
     for (t.j0 = j_first; t.j0 < j_end; t.j0 = t.j1) {
-        t.j1 = least(j_end, t.j0 + p->n_step);
+        t.j1 = nacre_min(j_end, t.j0 + p->n_step);
         t.k0 = 0;
         const size_t corner = (index * g->m + i0) * g->ldc + t.j0;
         if (is_half(g->c_type)) {
@@ -227,7 +224,7 @@ static void tiles_chunk(void *job, size_t chunk, size_t thread) {
         }
         do {
             if (nacre_stopped(p->team)) return;
-            t.k = least(p->k_step, g->k - t.k0);
+            t.k = nacre_min(p->k_step, g->k - t.k0);
             t.last = t.k0 + t.k == g->k;
             t.e = (nacre_f32_epilogue){.alpha = g->alpha, .add = t.c, .ld_add = t.ldc};
             if (t.k0 == 0) {
@@ -284,16 +281,16 @@ static void lines_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const gemm_plan *const p = job;
     const nacre_f32_gemm *const g = &p->g;
-    const size_t index = chunk / p->j_count, j0 = chunk % p->j_count * p->j_step, n = least(p->j_step, g->n - j0);
+    const size_t index = chunk / p->j_count, j0 = chunk % p->j_count * p->j_step, n = nacre_min(p->j_step, g->n - j0);
     const float *const a = at(&g->a, nacre_batch_offset(&g->batch, 0, index));
     const float *const b = (const float *)at(&g->b, nacre_batch_offset(&g->batch, 1, index)) + j0 * g->b.col;
-    float lines[MOST_LINES][LINE];
-    if (p->path == DOT_LINES) {
+    float lines[GEMV_ROWS][LINE];
+    if (p->path == GEMV_DOT) {
         // Rows of a take turns on a few rows of b, which so are read once.
         enum { GROUP = 4 };
         for (size_t j = 0; j < n; j += GROUP) {
             for (size_t i = 0; i < g->m; i++) {
-                g->impl->dot(g->k, a + i * g->a.row, b + j * g->b.col, g->b.col, lines[i] + j, least(GROUP, n - j));
+                g->impl->dot(g->k, a + i * g->a.row, b + j * g->b.col, g->b.col, lines[i] + j, nacre_min(GROUP, n - j));
             }
         }
     } else {
@@ -301,7 +298,7 @@ static void lines_chunk(void *job, size_t chunk, size_t thread) {
         memset(lines, 0, g->m * sizeof lines[0]);
         for (size_t k = 0; k < g->k; k += GROUP) {
             for (size_t i = 0; i < g->m; i++) {
-                g->impl->axpy(least(GROUP, g->k - k), a + i * g->a.row + k * g->a.col, g->a.col, b + k * g->b.row, g->b.row,
+                g->impl->axpy(nacre_min(GROUP, g->k - k), a + i * g->a.row + k * g->a.col, g->a.col, b + k * g->b.row, g->b.row,
                               lines[i], n);
             }
         }
@@ -310,8 +307,8 @@ static void lines_chunk(void *job, size_t chunk, size_t thread) {
 }
 
 void nacre_f32_gemm_run(const nacre_f32_gemm *given, nacre_team *team, float *scratch) {
-    size_t turned[3 * TURNED_RANK];
-    gemm_plan p = make_plan(given, nacre_team_threads(team), turned);
+    size_t transposed[3 * COLUMN_RANK];
+    gemm_plan p = make_plan(given, nacre_team_threads(team), transposed);
     if (p.products == 0) return;
     p.team = team;
     p.a_packed = scratch;
@@ -321,7 +318,7 @@ void nacre_f32_gemm_run(const nacre_f32_gemm *given, nacre_team *team, float *sc
         nacre_parallel(team, p.products * p.j_count, lines_chunk, &p);
         return;
     }
-    const size_t a_chunks = p.a_distinct * parts(p.g.m, p.rows);
+    const size_t a_chunks = p.a_distinct * nacre_ceil_div(p.g.m, p.rows);
     const int small = p.a_distinct * p.a_size < GRAIN / 16;
     nacre_parallel(small ? NULL : team, a_chunks, pack_a_chunk, &p);
     nacre_parallel(team, p.products * p.i_count * p.j_count, tiles_chunk, &p);
@@ -370,12 +367,12 @@ static size_t gemm_command_scratch(const nacre_kernel *kernel, const int64_t *wo
 // Whether the product goes that way.
 static int gemm_goes(const nacre_kernel *kernel, const int64_t *words, gemm_path path) {
     const nacre_f32_gemm g = gemm_of(kernel, words);
-    size_t transposed[3 * TURNED_RANK];
+    size_t transposed[3 * COLUMN_RANK];
     return make_plan(&g, 1, transposed).path == path;
 }
 
-static int gemv_dot_fits(const nacre_kernel *kernel, const int64_t *words) { return gemm_goes(kernel, words, DOT_LINES); }
-static int gemv_axpy_fits(const nacre_kernel *kernel, const int64_t *words) { return gemm_goes(kernel, words, AXPY_LINES); }
+static int gemv_dot_fits(const nacre_kernel *kernel, const int64_t *words) { return gemm_goes(kernel, words, GEMV_DOT); }
+static int gemv_axpy_fits(const nacre_kernel *kernel, const int64_t *words) { return gemm_goes(kernel, words, GEMV_AXPY); }
 
 // How many matrices of a constant operand there are, one behind the other.
 static size_t gemm_matrices(const nacre_f32_gemm *g, int operand) { return nacre_batch_distinct(&g->batch, operand); }
@@ -384,7 +381,7 @@ static size_t gemm_matrices(const nacre_f32_gemm *g, int operand) { return nacre
 static size_t gemm_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {
     enum { MOST_PADDING = 4 };
     const nacre_f32_gemm g = gemm_of(kernel, words);
-    const size_t bytes = g.b.type == NACRE_FLOAT32 ? 4 : 2;
+    const size_t bytes = nacre_float_size(g.b.type);
     if (operand != 1 || g.n == 1 || g.k == 0) return 0;
     const size_t size = nacre_f32_gemm_packed_b(g.impl, g.n, g.k);
     if (size > MOST_PADDING * g.n * g.k + MOST_PADDING * g.k) return 0;
@@ -394,7 +391,7 @@ static size_t gemm_packed(const nacre_kernel *kernel, const int64_t *words, size
 static void gemm_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
     (void)operand;
     nacre_f32_gemm g = gemm_of(kernel, words);
-    const size_t bytes = g.b.type == NACRE_FLOAT32 ? 4 : 2, size = nacre_f32_gemm_packed_b(g.impl, g.n, g.k);
+    const size_t bytes = nacre_float_size(g.b.type), size = nacre_f32_gemm_packed_b(g.impl, g.n, g.k);
     for (size_t q = 0; q < gemm_matrices(&g, 1); q++) {
         g.b.data = (const char *)src + q * g.k * g.n * bytes;
         nacre_f32_gemm_pack_b(g.impl, g.n, g.k, &g.b, (char *)dst + q * size * bytes);

@@ -1,10 +1,7 @@
 #include <string.h>
 
-#include "core/arm.h"
-#include "core/x86.h"
+#include "core/base.h"
 #include "matmul/matmul.h"
-
-static size_t round_up_pack(size_t n, size_t step) { return (n + step - 1) / step * step; }
 
 // Four lanes by four steps at once, for floats whose steps follow each other.
 #if NACRE_X86_64
@@ -105,28 +102,28 @@ static void pack_same(size_t k, size_t lanes, const nacre_f32_operand *x, size_t
 }
 
 size_t nacre_f32_gemm_panel_rows(const nacre_f32_gemm_impl *impl, size_t m) {
-    const size_t panels = (m + impl->mr - 1) / impl->mr;
-    return panels == 0 ? 1 : (m + panels - 1) / panels;
+    const size_t panels = nacre_ceil_div(m, impl->mr);
+    return panels == 0 ? 1 : nacre_ceil_div(m, panels);
 }
 
 size_t nacre_f32_gemm_packed_a(const nacre_f32_gemm_impl *impl, size_t m, size_t k) {
     const size_t rows = nacre_f32_gemm_panel_rows(impl, m);
-    return round_up_pack(round_up_pack(m, rows) * k, 16);
+    return nacre_align_floats(nacre_round_up(m, rows) * k);
 }
 
 size_t nacre_f32_gemm_packed_b(const nacre_f32_gemm_impl *impl, size_t n, size_t k) {
-    return round_up_pack(round_up_pack(n, impl->nr) * k, 16);
+    return nacre_align_floats(nacre_round_up(n, impl->nr) * k);
 }
 
 void nacre_f32_gemm_pack_a(const nacre_f32_gemm_impl *impl, size_t m, size_t k, const nacre_f32_operand *a, void *dst) {
     const size_t rows = nacre_f32_gemm_panel_rows(impl, m);
     for (size_t i = 0; i < m; i += rows) {
-        pack_same(k, m - i < rows ? m - i : rows, a, i * a->row, a->row, a->col, rows, dst, i * k);
+        pack_same(k, nacre_min(m - i, rows), a, i * a->row, a->row, a->col, rows, dst, i * k);
     }
 }
 
 void nacre_f32_gemm_pack_b(const nacre_f32_gemm_impl *impl, size_t n, size_t k, const nacre_f32_operand *b, void *dst) {
     for (size_t j = 0; j < n; j += impl->nr) {
-        pack_same(k, n - j < impl->nr ? n - j : impl->nr, b, j * b->col, b->col, b->row, impl->nr, dst, j * k);
+        pack_same(k, nacre_min(n - j, impl->nr), b, j * b->col, b->col, b->row, impl->nr, dst, j * k);
     }
 }

@@ -11,6 +11,7 @@
 
 #include "core/half.h"
 #include "core/kernel.h"
+#include "core/numbers.h"
 #include "core/parallel.h"
 #include "half/half.h"
 #include "matmul/batch.h"

@@ -7,8 +7,6 @@
 enum { WIDE_M = 64, WIDE_N = 128, WIDE_K = 256, WIDE_STEP = 4 };
 _Static_assert(WIDE_K * WIDE_N == NACRE_WIDE_SCRATCH, "a block of b fills the scratch of a thread");
 
-static size_t wide_least(size_t a, size_t b) { return a < b ? a : b; }
-
 #define T double
 #define OWN(name) f64_gemm_##name
 #define KERNEL nacre_f64_gemm__scalar

@@ -15,8 +15,8 @@ enum {
 
 // Rows that make a chunk: a multiple of the lanes that does not depend on threads.
 static size_t forest_per_chunk(size_t trees) {
-    const size_t rows = FOREST_GRAIN / (trees * FOREST_DEPTH + 1) + 1, lanes = (rows + FOREST_LANES - 1) / FOREST_LANES * FOREST_LANES;
-    return lanes < FOREST_ROWS ? lanes : FOREST_ROWS;
+    const size_t rows = FOREST_GRAIN / (trees * FOREST_DEPTH + 1) + 1, lanes = nacre_round_up(rows, FOREST_LANES);
+    return nacre_min(lanes, FOREST_ROWS);
 }
 
 #define T float

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "core/kernel.h"
+#include "core/numbers.h"
 #include "core/parallel.h"
 
 // ---- f32_rbf ----------------------------------------------------------------------

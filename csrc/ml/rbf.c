@@ -13,15 +13,13 @@ typedef struct {
     size_t rows_per, columns_per, blocks;  // of a chunk; chunks of columns
 } rbf_job;
 
-static size_t rbf_parts(size_t n, size_t size) { return (n + size - 1) / size; }
-
-static size_t rbf_stride(size_t n) { return rbf_parts(n, NACRE_ML_PAD) * NACRE_ML_PAD; }
+static size_t rbf_stride(size_t n) { return nacre_round_up(n, NACRE_ML_PAD); }
 
 static void rbf_task(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const rbf_job *const j = job;
     const size_t at = chunk % j->blocks * j->columns_per, n = j->n - at < j->columns_per ? j->n - at : j->columns_per;
-    const size_t first = chunk / j->blocks * j->rows_per, last = j->rows - first < j->rows_per ? j->rows : first + j->rows_per;
+    const size_t first = chunk / j->blocks * j->rows_per, last = nacre_chunk_end(first, j->rows_per, j->rows);
     for (size_t r = first; r < last; r++) j->kernel(j->x + r * j->k, j->v + at, n, j->stride, j->k, j->gamma, j->y + r * j->n + at);
 }
 
@@ -31,9 +29,9 @@ static void rbf_run(const nacre_call *c) {
                  .k = (size_t)w->k, .n = (size_t)w->n, .stride = rbf_stride((size_t)w->n), .gamma = (float)w->gamma, .y = nacre_operand(c, 2)};
     if (j.rows == 0 || j.n == 0) return;
     j.columns_per = rbf_stride(RBF_GRAIN / (j.k + 1) + 1);
-    j.blocks = rbf_parts(j.n, j.columns_per);
+    j.blocks = nacre_ceil_div(j.n, j.columns_per);
     j.rows_per = j.blocks > 1 ? 1 : 1 + RBF_GRAIN / (j.n * (j.k + 1));
-    nacre_parallel(c->team, rbf_parts(j.rows, j.rows_per) * j.blocks, rbf_task, &j);
+    nacre_parallel(c->team, nacre_ceil_div(j.rows, j.rows_per) * j.blocks, rbf_task, &j);
 }
 
 static size_t rbf_packed(const nacre_kernel *k, const int64_t *words, size_t operand) {

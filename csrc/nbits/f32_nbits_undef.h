@@ -1,19 +1,10 @@
-// What the files of f32_nbits define for f32_nbits.inc.
-#undef F
-#undef LANES
-#undef LANES_N
-#undef V
+// What a level defines for f32_nbits.inc alone.
 #undef K
 #undef WIDE_COLS
-#undef I
 #undef T
-#undef WORDS
-#undef SAME
 #undef CENTRED
 #undef TOP
 #undef ENTRY
 #undef NEXT
 #undef TABLE
-#undef WIDENED
-#undef SPREAD
 #undef GATHER

@@ -1,29 +1,14 @@
 #include "nbits/nbits.h"
 
-#include "core/target.h"
-
 extern const nacre_entry nacre_nbits_gemv_entry, nacre_nbits_gemm_entry, nacre_nbits_rounded_entry, nacre_nbits_columns_entry,
     nacre_nbits_gather_entry;
 
-// The functions of rows that have one.
-#define NBITS_EXTERN_f32_nbits(function) extern nacre_f32_nbits_fn function;
-#define NBITS_EXTERN_i8_nbits(function) extern nacre_i8_nbits_fn function;
-#define NBITS_EXTERN_f32_columns(function)
-#define NBITS_EXTERN_nbits_gather(function)
-#define NACRE_KERNEL(op, variant, isa, function, entry) NBITS_EXTERN_##op(function)
-#include "nbits/kernels.inc"
-#undef NACRE_KERNEL
+// The signature of each op's rows.
+typedef nacre_f32_nbits_fn nbits_row_f32_nbits;
+typedef nacre_i8_nbits_fn nbits_row_i8_nbits;
 
-static const nacre_kernel nbits_rows[] = {
-#define NACRE_KERNEL(op, variant, isa, function, entry) {#op, #variant, isa, (nacre_fn)function, entry},
-#include "nbits/kernels.inc"
-#undef NACRE_KERNEL
-};
-
-const nacre_kernel *nacre_nbits_kernels(size_t *count) {
-    *count = sizeof nbits_rows / sizeof nbits_rows[0];
-    return nbits_rows;
-}
+#define NACRE_FAMILY nbits
+#include "core/table.inc"
 
 float nacre_nbits_scale(const nacre_nbits *w, size_t j, size_t i) { return nacre_nbits_float(w->scales, w->type, j * w->row_scales + i); }
 

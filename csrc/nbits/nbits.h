@@ -12,6 +12,7 @@
 
 #include "core/half.h"
 #include "core/kernel.h"
+#include "core/numbers.h"
 #include "core/parallel.h"
 #include "core/simd.h"
 #include "half/half.h"
@@ -66,11 +67,11 @@ static inline size_t nacre_nbits_per_word(const nacre_nbits *w) { return 32 / w-
 
 // Words of 32 bits that hold the codes of a row.
 static inline size_t nacre_nbits_row_words(const nacre_nbits *w) {
-    return (w->k + nacre_nbits_per_word(w) - 1) / nacre_nbits_per_word(w);
+    return nacre_ceil_div(w->k, nacre_nbits_per_word(w));
 }
 
 static inline size_t nacre_nbits_arranged(const nacre_nbits *w, size_t lanes) {
-    return (nacre_nbits_row_words(w) + lanes - 1) / lanes * lanes * nacre_nbits_per_word(w);
+    return nacre_round_up(nacre_nbits_row_words(w), lanes) * nacre_nbits_per_word(w);
 }
 
 // A product of rounded rows with codes, in whole numbers within a word. A kernel row
@@ -85,7 +86,7 @@ typedef struct {
 typedef const nacre_i8_nbits_impl *nacre_i8_nbits_fn(void);
 
 static inline size_t nacre_nbits_round_words(const nacre_nbits *w, size_t lanes) {
-    return (nacre_nbits_row_words(w) + lanes - 1) / lanes * lanes;
+    return nacre_round_up(nacre_nbits_row_words(w), lanes);
 }
 
 // Bytes of a rounded row: for each word its numbers, a sum and a scale.

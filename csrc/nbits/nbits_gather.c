@@ -9,8 +9,6 @@ enum {
     GATHER_BLOCK = 1 << 9    // elements that are floats at a time
 };
 
-static size_t gather_least(size_t a, size_t b) { return a < b ? a : b; }
-
 // ---- columns ----
 
 typedef struct {
@@ -61,7 +59,7 @@ static void gather_scale(const gather_job *j, size_t first, size_t n, float *x) 
     for (size_t i = 0; i < n;) {
         size_t count = step == 0 ? n - i : 1, at = base + (col + i) * step;
         if (axis == last) {
-            count = gather_least(block - (col + i) % block, n - i);
+            count = nacre_min(block - (col + i) % block, n - i);
             at = base + (col + i) / block * step;
         }
         const float scale = nacre_nbits_float(j->scales, (nacre_float_type)w->type, at);
@@ -89,17 +87,17 @@ static void gather_chunk(void *arg, size_t chunk, size_t thread) {
     const nacre_nbits_gather_words *const w = j->w;
     const size_t inner = (size_t)w->inner, picks = (size_t)w->picks, width = (size_t)w->dims[w->rank - 1];
     const size_t bytes = w->type == NACRE_FLOAT32 ? sizeof(float) : sizeof(uint16_t);
-    const size_t end = gather_least((chunk + 1) * GATHER_CHUNK, (size_t)w->outer * picks * inner);
+    const size_t end = nacre_min((chunk + 1) * GATHER_CHUNK, (size_t)w->outer * picks * inner);
     float x[GATHER_BLOCK];
     for (size_t at = chunk * GATHER_CHUNK; at < end;) {
         const size_t r = at % inner, slice = at / inner;
         const int64_t pick = gather_pick(j, slice % picks);
-        size_t n = gather_least(gather_least(inner - r, end - at), GATHER_BLOCK);
+        size_t n = nacre_min(nacre_min(inner - r, end - at), GATHER_BLOCK);
         if (pick < 0) {
             memset(x, 0, n * sizeof *x);
         } else {
             const size_t first = (slice / picks * (size_t)w->extent + (size_t)pick) * inner + r;
-            n = gather_least(n, width - first % width);
+            n = nacre_min(n, width - first % width);
             for (size_t i = 0; i < n; i++) x[i] = j->table[nacre_nbits_code(j->data, first + i, (size_t)w->bits)];
             gather_scale(j, first, n, x);
         }
@@ -115,7 +113,7 @@ static void gather_command(const nacre_call *c) {
     };
     job.half = ((nacre_half_fn *)nacre_part_fn(job.w->half))();
     const size_t n = (size_t)job.w->outer * (size_t)job.w->picks * (size_t)job.w->inner;
-    nacre_parallel(c->team, (n + GATHER_CHUNK - 1) / GATHER_CHUNK, gather_chunk, &job);
+    nacre_parallel(c->team, nacre_ceil_div(n, GATHER_CHUNK), gather_chunk, &job);
 }
 
 const nacre_entry nacre_nbits_gather_entry = {

@@ -13,10 +13,6 @@ enum {
     NBITS_FARTHEST = 1 << 26  // bytes of a row that kernels take
 };
 
-static size_t nbits_least(size_t a, size_t b) { return a < b ? a : b; }
-static size_t nbits_most(size_t a, size_t b) { return a > b ? a : b; }
-static size_t nbits_parts(size_t n, size_t size) { return (n + size - 1) / size; }
-
 // One product; impl is NULL where rows are rounded.
 typedef struct {
     const nacre_f32_nbits_impl *impl;
@@ -41,7 +37,7 @@ static void nbits_panels(const void *source, size_t index, size_t k0, size_t k, 
     const nbits_product *const g = source;
     const size_t nr = g->gemm->nr;
     for (size_t j = 0; j < n; j += nr, dst += nr * k) {
-        const size_t lanes = nbits_least(nr, n - j);
+        const size_t lanes = nacre_min(nr, n - j);
         if (nbits_regular(g)) {
             g->impl->panel(&g->w, k0, k, j0 + j, lanes, nr, dst);
             continue;
@@ -87,8 +83,8 @@ typedef struct {
 static nbits_gemv nbits_gemv_of(const nbits_product *g, float *x) {
     nbits_gemv l = {.g = g, .rows = g->m, .x = x};
     l.each = g->rounded != NULL ? nacre_nbits_round_bytes(&g->w, g->rounded->lanes) / sizeof *x : nacre_nbits_arranged(&g->w, g->impl->lanes);
-    if (g->rounded != NULL) l.rows = nbits_least(l.rows, NBITS_PANEL);
-    l.columns = nbits_parts(nbits_most(NBITS_COLUMNS, NBITS_GRAIN / nbits_most(1, l.rows * g->w.k)), NBITS_COLUMNS) * NBITS_COLUMNS;
+    if (g->rounded != NULL) l.rows = nacre_min(l.rows, NBITS_PANEL);
+    l.columns = nacre_round_up(nacre_max(NBITS_COLUMNS, NBITS_GRAIN / nacre_max(1, l.rows * g->w.k)), NBITS_COLUMNS);
     return l;
 }
 
@@ -107,7 +103,7 @@ static void nbits_column_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const nbits_gemv *const l = job;
     const nbits_product *const g = l->g;
-    const size_t j0 = chunk * l->columns, n = nbits_least(l->columns, g->w.n - j0);
+    const size_t j0 = chunk * l->columns, n = nacre_min(l->columns, g->w.n - j0);
     float *const c = g->c + l->first * g->w.n;
     if (g->rounded != NULL) {
         g->rounded->dot(&g->w, (const uint8_t *)l->x, l->rows, j0, n, c + j0, g->w.n);
@@ -122,9 +118,9 @@ static void nbits_column_chunk(void *job, size_t chunk, size_t thread) {
 static void nbits_gemv_run(const nbits_product *g, nacre_team *team, float *scratch) {
     nbits_gemv l = nbits_gemv_of(g, scratch);
     for (; l.first < g->m && !nacre_stopped(team); l.first += l.rows) {
-        l.rows = nbits_least(l.rows, g->m - l.first);
+        l.rows = nacre_min(l.rows, g->m - l.first);
         nacre_parallel(team, l.rows, nbits_row_chunk, &l);
-        nacre_parallel(team, nbits_parts(g->w.n, l.columns), nbits_column_chunk, &l);
+        nacre_parallel(team, nacre_ceil_div(g->w.n, l.columns), nbits_column_chunk, &l);
     }
 }
 

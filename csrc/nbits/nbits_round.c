@@ -45,7 +45,7 @@ void nacre_nbits_round(const nacre_nbits *w, size_t lanes, const float *a, uint8
         const size_t p0 = word * per, n = p0 >= w->k ? 0 : w->k - p0 < per ? w->k - p0 : per;
         if (p0 % w->block == 0 && n > 0) {
             const size_t left = w->k - p0;
-            scale = nbits_scale_of(a + p0, left < w->block ? left : w->block, &by);
+            scale = nbits_scale_of(a + p0, nacre_min(left, w->block), &by);
         }
         int32_t sum = 0;
         for (size_t c = 0; c < per; c++) {

@@ -25,7 +25,7 @@ static double channel_norm_sum(const channel_norm_job *j, size_t at, size_t n, b
     if (j->type.type == NACRE_FLOAT32) return j->impl->sum((const float *)j->x + at, n, squares, shift);
     double sum = 0;
     for (size_t i = 0; i < n; i += NACRE_NORM_BLOCK) {
-        const size_t count = norm_min(NACRE_NORM_BLOCK, n - i);
+        const size_t count = nacre_min(NACRE_NORM_BLOCK, n - i);
         sum += j->impl->sum(norm_read(j->type, j->x, at + i, count, room), count, squares, shift);
     }
     return sum;
@@ -34,7 +34,7 @@ static double channel_norm_sum(const channel_norm_job *j, size_t at, size_t n, b
 // One channel of one sample.
 static void channel_norm_affine(const channel_norm_job *j, size_t at, float sub, float mul, float add, float *room) {
     for (size_t i = 0; i < j->inner; i += NACRE_NORM_BLOCK) {
-        const size_t count = norm_min(NACRE_NORM_BLOCK, j->inner - i);
+        const size_t count = nacre_min(NACRE_NORM_BLOCK, j->inner - i);
         float *const out = norm_room(j->type, j->out, at + i, room);
         j->impl->affine(norm_read(j->type, j->x, at + i, count, room), count, sub, mul, add, out);
         norm_write(j->type, j->out, at + i, count, out);
@@ -44,7 +44,7 @@ static void channel_norm_affine(const channel_norm_job *j, size_t at, float sub,
 static void channel_norm_chunk(void *job, size_t chunk, size_t thread) {
     const channel_norm_job *const j = job;
     float *const room = j->scratch + thread * NACRE_NORM_BLOCK;
-    const size_t last = norm_min((chunk + 1) * j->per_chunk, j->groups);
+    const size_t last = nacre_min((chunk + 1) * j->per_chunk, j->groups);
     for (size_t g = chunk * j->per_chunk; g < last; g++) {
         const size_t first = g * j->per_group, n = j->per_group * j->inner;  // first counts channels through the batch
         float mean = 0, inv_std = 1;
@@ -63,7 +63,7 @@ static void channel_norm_chunk(void *job, size_t chunk, size_t thread) {
 
 static void channel_norm_run(channel_norm_job *j, nacre_team *team) {
     j->per_chunk = norm_per_chunk(j->per_group * j->inner);
-    nacre_parallel(team, norm_chunks(j->groups, j->per_chunk), channel_norm_chunk, j);
+    nacre_parallel(team, nacre_ceil_div(j->groups, j->per_chunk), channel_norm_chunk, j);
 }
 
 static size_t channel_norm_room(int64_t half, size_t threads) { return half == 0 ? 0 : threads * NACRE_NORM_BLOCK * sizeof(float); }
@@ -72,7 +72,7 @@ static size_t channel_norm_room(int64_t half, size_t threads) { return half == 0
 
 static void group_norm_command(const nacre_call *c) {
     const nacre_f32_group_norm_words *const w = (const void *)c->words;
-    const size_t channels = (size_t)w->channels, params = (size_t)w->params, step = norm_align(params);
+    const size_t channels = (size_t)w->channels, params = (size_t)w->params, step = nacre_align_floats(params);
     if (channels == 0) return;
     float *const scratch = c->scratch;
     channel_norm_job j = {
@@ -96,7 +96,7 @@ static void group_norm_command(const nacre_call *c) {
 static size_t group_norm_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
     (void)k;
     const nacre_f32_group_norm_words *const w = (const void *)words;
-    return w->half == 0 ? 0 : 2 * norm_align((size_t)w->params) * sizeof(float) + channel_norm_room(w->half, threads);
+    return w->half == 0 ? 0 : 2 * nacre_align_floats((size_t)w->params) * sizeof(float) + channel_norm_room(w->half, threads);
 }
 
 const nacre_entry nacre_f32_group_norm_entry = {
@@ -124,7 +124,7 @@ enum { BATCH_NORM_FOLD = 4096 };
 static void batch_norm_fold_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const batch_norm_fold *const f = job;
-    const size_t last = norm_min((chunk + 1) * BATCH_NORM_FOLD, (size_t)f->w->channels);
+    const size_t last = nacre_min((chunk + 1) * BATCH_NORM_FOLD, (size_t)f->w->channels);
     for (size_t c = chunk * BATCH_NORM_FOLD; c < last; c++) {
         const double mean = batch_norm_param(f, 2, c), bias = batch_norm_param(f, 1, c);
         const double mul = batch_norm_param(f, 0, c) / sqrt(batch_norm_param(f, 3, c) + f->w->epsilon);
@@ -145,10 +145,10 @@ static void batch_norm_rows_chunk(void *job, size_t chunk, size_t thread) {
     const batch_norm_rows *const r = job;
     const channel_norm_job *const j = r->base;
     float *const room = j->scratch + thread * NACRE_NORM_BLOCK;
-    const size_t last = norm_min((chunk + 1) * r->per_chunk, r->rows * r->blocks);
+    const size_t last = nacre_min((chunk + 1) * r->per_chunk, r->rows * r->blocks);
     for (size_t b = chunk * r->per_chunk; b < last; b++) {
         const size_t c = b % r->blocks * NACRE_NORM_BLOCK, at = b / r->blocks * j->channels + c;
-        const size_t count = norm_min(NACRE_NORM_BLOCK, j->channels - c);
+        const size_t count = nacre_min(NACRE_NORM_BLOCK, j->channels - c);
         float *const out = norm_room(j->type, j->out, at, room);
         j->impl->affine_each(norm_read(j->type, j->x, at, count, room), count, 0.0f, 1.0f, j->scale + c, j->bias + c, out);
         norm_write(j->type, j->out, at, count, out);
@@ -157,10 +157,10 @@ static void batch_norm_rows_chunk(void *job, size_t chunk, size_t thread) {
 
 static void batch_norm_command(const nacre_call *c) {
     const nacre_f32_batch_norm_words *const w = (const void *)c->words;
-    const size_t channels = (size_t)w->channels, step = norm_align(channels);
+    const size_t channels = (size_t)w->channels, step = nacre_align_floats(channels);
     float *const scratch = c->scratch;
     batch_norm_fold fold = {c, w, scratch, scratch + step, scratch + 2 * step};
-    nacre_parallel(c->team, norm_chunks(channels, BATCH_NORM_FOLD), batch_norm_fold_chunk, &fold);
+    nacre_parallel(c->team, nacre_ceil_div(channels, BATCH_NORM_FOLD), batch_norm_fold_chunk, &fold);
     channel_norm_job j = {
         .impl = ((nacre_f32_norm_fn *)c->kernel->fn)(),
         .type = norm_type_of(w->type, w->half),
@@ -180,14 +180,14 @@ static void batch_norm_command(const nacre_call *c) {
         channel_norm_run(&j, c->team);
         return;
     }
-    batch_norm_rows rows = {&j, (size_t)w->batch, norm_chunks(channels, NACRE_NORM_BLOCK), norm_per_chunk(norm_min(channels, NACRE_NORM_BLOCK))};
-    nacre_parallel(c->team, norm_chunks(rows.rows * rows.blocks, rows.per_chunk), batch_norm_rows_chunk, &rows);
+    batch_norm_rows rows = {&j, (size_t)w->batch, nacre_ceil_div(channels, NACRE_NORM_BLOCK), norm_per_chunk(nacre_min(channels, NACRE_NORM_BLOCK))};
+    nacre_parallel(c->team, nacre_ceil_div(rows.rows * rows.blocks, rows.per_chunk), batch_norm_rows_chunk, &rows);
 }
 
 static size_t batch_norm_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
     (void)k;
     const nacre_f32_batch_norm_words *const w = (const void *)words;
-    return 3 * norm_align((size_t)w->channels) * sizeof(float) + channel_norm_room(w->half, threads);
+    return 3 * nacre_align_floats((size_t)w->channels) * sizeof(float) + channel_norm_room(w->half, threads);
 }
 
 const nacre_entry nacre_f32_batch_norm_entry = {

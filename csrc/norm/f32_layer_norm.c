@@ -51,7 +51,7 @@ static const float *row_norm_embed(const row_norm_job *j, size_t r, float *room)
             nacre_fail(j->call, NACRE_FAILED_embedding, (int64_t)at, k, (int64_t)t->rows - 1, 0);
             return NULL;
         }
-        const float *const row = norm_read(j->x_type, t->table, (size_t)k * n, n, room + norm_align(n));
+        const float *const row = norm_read(j->x_type, t->table, (size_t)k * n, n, room + nacre_align_floats(n));
         if (i == 0) {
             memcpy(sum, row, n * sizeof *sum);
         } else {
@@ -68,7 +68,7 @@ static const float *row_norm_sum(const row_norm_job *j, size_t r, float *room) {
     if (j->call != NULL) return row_norm_embed(j, r, room);
     if (j->skip == NULL) return norm_read(j->x_type, j->x, at, n, room);
     const float *const x = norm_read(j->x_type, j->x, at, n, room);
-    const float *const skip = norm_read(j->x_type, j->skip, r % j->skip_rows * n, n, room + norm_align(n));
+    const float *const skip = norm_read(j->x_type, j->skip, r % j->skip_rows * n, n, room + nacre_align_floats(n));
     float *const sum = norm_room(j->x_type, j->sum == NULL ? j->out : j->sum, at, room);
     j->impl->add(x, skip, n, sum);
     if (j->bias != NULL) j->impl->add(sum, j->bias, n, sum);
@@ -78,8 +78,8 @@ static const float *row_norm_sum(const row_norm_job *j, size_t r, float *room) {
 
 static void row_norm_chunk(void *job, size_t chunk, size_t thread) {
     const row_norm_job *const j = job;
-    const size_t n = j->n, last = norm_min((chunk + 1) * j->per_chunk, j->rows);
-    float *const room = j->scratch + thread * (j->skip == NULL && j->call == NULL ? 1 : 2) * norm_align(n);
+    const size_t n = j->n, last = nacre_min((chunk + 1) * j->per_chunk, j->rows);
+    float *const room = j->scratch + thread * (j->skip == NULL && j->call == NULL ? 1 : 2) * nacre_align_floats(n);
     for (size_t r = chunk * j->per_chunk; r < last; r++) {
         const float *const x = row_norm_sum(j, r, room);
         if (x == NULL) return;
@@ -101,14 +101,14 @@ static void row_norm_chunk(void *job, size_t chunk, size_t thread) {
 
 static void row_norm_run(row_norm_job *j, nacre_team *team) {
     j->per_chunk = norm_per_chunk(j->n);
-    nacre_parallel(team, norm_chunks(j->rows, j->per_chunk), row_norm_chunk, j);
+    nacre_parallel(team, nacre_ceil_div(j->rows, j->per_chunk), row_norm_chunk, j);
 }
 
 static const nacre_f32_norm_impl *row_norm_impl(const nacre_call *c) { return ((nacre_f32_norm_fn *)c->kernel->fn)(); }
 
 static void layer_norm_command(const nacre_call *c) {
     const nacre_f32_layer_norm_words *const w = (const void *)c->words;
-    const size_t n = (size_t)w->n, step = norm_align(n);
+    const size_t n = (size_t)w->n, step = nacre_align_floats(n);
     float *const scratch = c->scratch;
     row_norm_job j = {
         .impl = row_norm_impl(c),
@@ -133,7 +133,7 @@ static void layer_norm_command(const nacre_call *c) {
 static size_t layer_norm_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
     (void)k;
     const nacre_f32_layer_norm_words *const w = (const void *)words;
-    return w->half == 0 ? 0 : (2 + threads) * norm_align((size_t)w->n) * sizeof(float);
+    return w->half == 0 ? 0 : (2 + threads) * nacre_align_floats((size_t)w->n) * sizeof(float);
 }
 
 const nacre_entry nacre_f32_layer_norm_entry = {
@@ -143,7 +143,7 @@ const nacre_entry nacre_f32_layer_norm_entry = {
 static void skip_norm_command(const nacre_call *c) {
     const nacre_f32_skip_norm_words *const w = (const void *)c->words;
     const norm_type type = norm_type_of(w->type, w->half);
-    const size_t n = (size_t)w->n, step = norm_align(n);
+    const size_t n = (size_t)w->n, step = nacre_align_floats(n);
     float *const scratch = c->scratch;
     row_norm_job j = {
         .impl = row_norm_impl(c),
@@ -171,7 +171,7 @@ static void skip_norm_command(const nacre_call *c) {
 static size_t skip_norm_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
     (void)k;
     const nacre_f32_skip_norm_words *const w = (const void *)words;
-    return w->half == 0 ? 0 : (3 + 2 * threads) * norm_align((size_t)w->n) * sizeof(float);
+    return w->half == 0 ? 0 : (3 + 2 * threads) * nacre_align_floats((size_t)w->n) * sizeof(float);
 }
 
 const nacre_entry nacre_f32_skip_norm_entry = {
@@ -190,7 +190,7 @@ static void embed_count(const nacre_f32_embed_norm_words *w, const void *mask, i
 static void embed_norm_command(const nacre_call *c) {
     const nacre_f32_embed_norm_words *const w = (const void *)c->words;
     const norm_type type = norm_type_of(w->type, w->half);
-    const size_t n = (size_t)w->n, step = norm_align(n);
+    const size_t n = (size_t)w->n, step = nacre_align_floats(n);
     float *const scratch = c->scratch;
     row_norm_job j = {
         .impl = row_norm_impl(c),
@@ -221,7 +221,7 @@ static void embed_norm_command(const nacre_call *c) {
 static size_t embed_norm_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
     (void)k;
     const nacre_f32_embed_norm_words *const w = (const void *)words;
-    return w->half == 0 ? 0 : (2 + 2 * threads) * norm_align((size_t)w->n) * sizeof(float);
+    return w->half == 0 ? 0 : (2 + 2 * threads) * nacre_align_floats((size_t)w->n) * sizeof(float);
 }
 
 const nacre_entry nacre_f32_embed_norm_entry = {

@@ -12,7 +12,7 @@ typedef struct {
     size_t tiles, per_chunk;
 } lrn_job;
 
-static size_t lrn_room(size_t channels, size_t inner) { return norm_align(channels * norm_min(inner, NACRE_NORM_COLS)); }
+static size_t lrn_room(size_t channels, size_t inner) { return nacre_align_floats(channels * nacre_min(inner, NACRE_NORM_COLS)); }
 
 static void lrn_tile(const lrn_job *j, size_t at, size_t cols, float *room) {
     if (j->type.type == NACRE_FLOAT32) {
@@ -28,10 +28,10 @@ static void lrn_tile(const lrn_job *j, size_t at, size_t cols, float *room) {
 static void lrn_chunk(void *job, size_t chunk, size_t thread) {
     const lrn_job *const j = job;
     float *const room = j->scratch + thread * 2 * lrn_room(j->channels, j->inner);
-    const size_t last = norm_min((chunk + 1) * j->per_chunk, j->batch * j->tiles);
+    const size_t last = nacre_min((chunk + 1) * j->per_chunk, j->batch * j->tiles);
     for (size_t t = chunk * j->per_chunk; t < last; t++) {
         const size_t c = t % j->tiles * NACRE_NORM_COLS;
-        lrn_tile(j, t / j->tiles * j->channels * j->inner + c, norm_min(NACRE_NORM_COLS, j->inner - c), room);
+        lrn_tile(j, t / j->tiles * j->channels * j->inner + c, nacre_min(NACRE_NORM_COLS, j->inner - c), room);
     }
 }
 
@@ -48,9 +48,9 @@ static void lrn_command(const nacre_call *c) {
         .params = {(size_t)w->size, (float)w->alpha, (float)w->beta, (float)w->bias},
         .scratch = c->scratch,
     };
-    j.tiles = norm_chunks(j.inner, NACRE_NORM_COLS);
-    j.per_chunk = norm_per_chunk(j.channels * norm_min(j.inner, NACRE_NORM_COLS));
-    nacre_parallel(c->team, norm_chunks(j.batch * j.tiles, j.per_chunk), lrn_chunk, &j);
+    j.tiles = nacre_ceil_div(j.inner, NACRE_NORM_COLS);
+    j.per_chunk = norm_per_chunk(j.channels * nacre_min(j.inner, NACRE_NORM_COLS));
+    nacre_parallel(c->team, nacre_ceil_div(j.batch * j.tiles, j.per_chunk), lrn_chunk, &j);
 }
 
 static size_t lrn_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {

@@ -13,7 +13,7 @@ typedef struct {
 } softmax_job;
 
 // A tile in scratch has rows of as many elements as the widest one.
-static size_t softmax_width(size_t inner) { return norm_min(inner, NACRE_NORM_COLS); }
+static size_t softmax_width(size_t inner) { return nacre_min(inner, NACRE_NORM_COLS); }
 
 static void softmax_tile(const softmax_job *j, size_t at, size_t cols, float *tile) {
     if (j->type.type == NACRE_FLOAT32) {
@@ -28,11 +28,11 @@ static void softmax_tile(const softmax_job *j, size_t at, size_t cols, float *ti
 
 static void softmax_chunk(void *job, size_t chunk, size_t thread) {
     const softmax_job *const j = job;
-    float *const tile = j->scratch + thread * norm_align(j->n * softmax_width(j->inner));
-    const size_t last = norm_min((chunk + 1) * j->per_chunk, j->outer * j->tiles);
+    float *const tile = j->scratch + thread * nacre_align_floats(j->n * softmax_width(j->inner));
+    const size_t last = nacre_min((chunk + 1) * j->per_chunk, j->outer * j->tiles);
     for (size_t t = chunk * j->per_chunk; t < last; t++) {
         const size_t c = t % j->tiles * NACRE_NORM_COLS;
-        softmax_tile(j, t / j->tiles * j->n * j->inner + c, norm_min(NACRE_NORM_COLS, j->inner - c), tile);
+        softmax_tile(j, t / j->tiles * j->n * j->inner + c, nacre_min(NACRE_NORM_COLS, j->inner - c), tile);
     }
 }
 
@@ -50,16 +50,16 @@ static void softmax_command(const nacre_call *c) {
         .scratch = c->scratch,
     };
     if (j.n == 0) return;
-    j.tiles = (j.inner + NACRE_NORM_COLS - 1) / NACRE_NORM_COLS;
+    j.tiles = nacre_ceil_div(j.inner, NACRE_NORM_COLS);
     j.per_chunk = norm_per_chunk(j.n * softmax_width(j.inner));
-    nacre_parallel(c->team, norm_chunks(j.outer * j.tiles, j.per_chunk), softmax_chunk, &j);
+    nacre_parallel(c->team, nacre_ceil_div(j.outer * j.tiles, j.per_chunk), softmax_chunk, &j);
 }
 
 static size_t softmax_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
     (void)k;
     const nacre_f32_softmax_words *const w = (const void *)words;
     if (w->type == NACRE_FLOAT32) return 0;
-    return threads * norm_align((size_t)w->n * softmax_width((size_t)w->inner)) * sizeof(float);
+    return threads * nacre_align_floats((size_t)w->n * softmax_width((size_t)w->inner)) * sizeof(float);
 }
 
 const nacre_entry nacre_f32_softmax_entry = {

@@ -12,6 +12,7 @@
 
 #include "core/half.h"
 #include "core/kernel.h"
+#include "core/numbers.h"
 #include "core/parallel.h"
 
 const nacre_kernel *nacre_norm_kernels(size_t *count);

@@ -38,17 +38,10 @@ static inline const float *norm_read_all(norm_type t, const void *base, size_t n
     return base == NULL ? NULL : norm_read(t, base, 0, n, room);
 }
 
-static inline size_t norm_min(size_t a, size_t b) { return a < b ? a : b; }
-
-// Floats of scratch at a multiple of 64 bytes.
-static inline size_t norm_align(size_t n) { return (n + 15) / 16 * 16; }
-
 // Elements that a chunk of work should at least have.
 enum { NORM_GRAIN = 1 << 14 };
 
 // How many items of that many elements make a chunk.
 static inline size_t norm_per_chunk(size_t elements) { return elements >= NORM_GRAIN ? 1 : NORM_GRAIN / (elements == 0 ? 1 : elements); }
-
-static inline size_t norm_chunks(size_t items, size_t per_chunk) { return items / per_chunk + (items % per_chunk != 0); }
 
 #endif

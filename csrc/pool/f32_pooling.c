@@ -130,12 +130,12 @@ static void pooling_task(void *job, size_t chunk, size_t thread) {
     float *const buffers = j->buffers + thread * pool_buffers(p, j->type), *const widened = buffers + POOL_BATCH * size;
     float *const row = widened + NACRE_POOLING_ROWS * p->axis[outer].in;
     NACRE_SIMD for (size_t i = 0; i < POOL_BATCH * size; i++) buffers[i] = p->max ? -INFINITY : 0.0f;
-    const size_t first = chunk * j->per_chunk, last = pool_min(first + j->per_chunk, p->planes * j->rows_per_plane);
+    const size_t first = chunk * j->per_chunk, last = nacre_min(first + j->per_chunk, p->planes * j->rows_per_plane);
     size_t plane = first / j->rows_per_plane * j->in_plane;
     size_t at[NACRE_POOLING_AXES], rest = first % j->rows_per_plane;
     for (size_t a = outer; a-- > 0; rest /= p->axis[a].out) at[a] = rest % p->axis[a].out;
     for (size_t r = first; r < last;) {
-        const size_t n = pool_min(POOL_BATCH, last - r);
+        const size_t n = nacre_min(POOL_BATCH, last - r);
         float divisor[POOL_BATCH];
         for (size_t k = 0; k < n; k++) {
             divisor[k] = 1.0f;
@@ -175,16 +175,16 @@ static void pooling_command(const nacre_call *c) {
     for (size_t i = 0; i + 1 < p.axes; i++) {
         j.in_plane *= p.axis[i].in;
         j.rows_per_plane *= p.axis[i].out;
-        taps *= pool_min(p.axis[i].taps, p.axis[i].in);
+        taps *= nacre_min(p.axis[i].taps, p.axis[i].in);
     }
     for (size_t o = 0; o < a->out; o++) j.counts[o] = pool_divisor(a, o, p.count_pad);
     const size_t reach = (a->taps - 1) * a->dilation + 1, end = a->pad + a->in + NACRE_POOLING_PAD;
-    j.lead = pool_min(a->pad, NACRE_POOLING_PAD);
-    j.inside = pool_ceil(a->pad - j.lead, a->stride);
-    j.outside = end < reach ? 0 : pool_min(a->out, (end - reach) / a->stride + 1);
+    j.lead = nacre_min(a->pad, NACRE_POOLING_PAD);
+    j.inside = nacre_strides(a->pad - j.lead, a->stride);
+    j.outside = end < reach ? 0 : nacre_min(a->out, (end - reach) / a->stride + 1);
     const size_t work = a->in * (taps + 1);
     j.per_chunk = work >= POOL_GRAIN ? 1 : POOL_GRAIN / work;
-    nacre_parallel(c->team, pool_ceil(p.planes * j.rows_per_plane, j.per_chunk), pooling_task, &j);
+    nacre_parallel(c->team, nacre_strides(p.planes * j.rows_per_plane, j.per_chunk), pooling_task, &j);
 }
 
 const nacre_entry nacre_f32_pooling_entry = {

@@ -27,7 +27,7 @@ static blocked_pooling_job blocked_pooling_of(const nacre_kernel *kernel, const 
 static void blocked_pooling_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const blocked_pooling_job *const j = job;
-    const size_t stop = pool_min(j->rows, (chunk + 1) * j->rows_each), width = j->columns.in * j->block;
+    const size_t stop = nacre_min(j->rows, (chunk + 1) * j->rows_each), width = j->columns.in * j->block;
     nacre_f32_blocked_pooling r = {.gap = j->lines.dilation * width, .columns = &j->columns, .block = j->block, .max = j->p.max, .counts = j->counts};
     for (size_t i = chunk * j->rows_each; i < stop; i++) {
         const size_t plane = i / j->lines.out, o = i % j->lines.out;
@@ -57,7 +57,7 @@ static void blocked_pooling_command(const nacre_call *c) {
     j.y = nacre_operand(c, 1);
     j.counts = c->scratch;
     for (size_t o = 0; o < j.columns.out; o++) j.counts[o] = pool_divisor(&j.columns, o, j.p.count_pad);
-    nacre_parallel(c->team, pool_ceil(j.rows, j.rows_each), blocked_pooling_chunk, &j);
+    nacre_parallel(c->team, nacre_strides(j.rows, j.rows_each), blocked_pooling_chunk, &j);
 }
 
 const nacre_entry nacre_f32_pooling_blocked_entry = {

@@ -8,8 +8,6 @@
 
 enum { I8_POOLING_PLANES = 64 };  // planes whose totals are finished at a time
 
-static inline size_t i8_pooling_align(size_t n) { return (n + 63) / 64 * 64; }
-
 typedef struct {
     const nacre_i8_pooling_impl *impl;
     nacre_pooling p;
@@ -113,7 +111,7 @@ static void i8_pooling_rows(void *job, size_t chunk, size_t thread) {
     const i8_pooling *const o = j->o;
     const size_t outer = o->p.axes - 1, from = j->inside, to = j->outside;
     const nacre_pooling_axis *const a = &o->p.axis[outer];
-    const size_t last = pool_min((chunk + 1) * j->per_chunk, o->p.planes * j->cells);
+    const size_t last = nacre_min((chunk + 1) * j->per_chunk, o->p.planes * j->cells);
     uint8_t *const buffer = j->buffers + thread * j->buffer;
     int32_t *const row = (int32_t *)(void *)buffer, *const sums = (int32_t *)(void *)(buffer + j->results);
     for (size_t r = chunk * j->per_chunk; r < last; r++) {
@@ -143,12 +141,12 @@ static void i8_pooling_totals(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const i8_pooling_job *const j = job;
     const i8_pooling *const o = j->o;
-    const size_t last = pool_min((chunk + 1) * j->per_chunk, o->p.planes);
+    const size_t last = nacre_min((chunk + 1) * j->per_chunk, o->p.planes);
     const int32_t valid = (int32_t)j->in_plane;
     const float counted = (float)j->in_plane;
     for (size_t r = chunk * j->per_chunk; r < last;) {
         int32_t sums[I8_POOLING_PLANES];
-        const size_t n = pool_min(I8_POOLING_PLANES, last - r);
+        const size_t n = nacre_min(I8_POOLING_PLANES, last - r);
         for (size_t k = 0; k < n; k++) sums[k] = o->impl->total(o->mean.is_signed, j->x + (r + k) * j->in_plane, j->in_plane);
         o->impl->mean(&o->mean, sums, &valid, &counted, 0, 1, 1, n, j->y + r);
         r += n;
@@ -161,7 +159,7 @@ static void i8_pooling_cells(void *job, size_t chunk, size_t thread) {
     const i8_pooling_job *const j = job;
     const i8_pooling *const o = j->o;
     const size_t axes = o->p.axes, n = o->inner;
-    const size_t last = pool_min((chunk + 1) * j->per_chunk, o->p.planes * j->cells);
+    const size_t last = nacre_min((chunk + 1) * j->per_chunk, o->p.planes * j->cells);
     int32_t *const sums = (int32_t *)(void *)(j->buffers + thread * j->buffer);
     for (size_t r = chunk * j->per_chunk; r < last; r++) {
         size_t at[NACRE_POOLING_AXES];
@@ -182,12 +180,12 @@ static void i8_pooling_cells(void *job, size_t chunk, size_t thread) {
 static size_t i8_pooling_layout(const i8_pooling *o, size_t threads, uint8_t *scratch, i8_pooling_job *j) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     if (o->inner > 1) {
-        j->buffer = i8_pooling_align(o->p.max ? 0 : o->inner * sizeof(int32_t));
+        j->buffer = nacre_align_bytes(o->p.max ? 0 : o->inner * sizeof(int32_t));
         j->buffers = scratch;
         return threads * j->buffer;
     }
-    const size_t numbers = o->p.max ? 0 : i8_pooling_align(a->out * sizeof(int32_t));
-    j->results = i8_pooling_align(o->p.max ? a->in : a->in * sizeof(int32_t));
+    const size_t numbers = o->p.max ? 0 : nacre_align_bytes(a->out * sizeof(int32_t));
+    j->results = nacre_align_bytes(o->p.max ? a->in : a->in * sizeof(int32_t));
     j->buffer = j->results + numbers;
     if (scratch != NULL) {
         j->valid = (int32_t *)(void *)scratch;
@@ -207,7 +205,7 @@ static int i8_pooling_whole(const nacre_pooling *p) {
 
 static void i8_pooling_start(i8_pooling_job *j, nacre_team *team, size_t units, size_t work, nacre_task task) {
     j->per_chunk = work >= POOL_GRAIN ? 1 : POOL_GRAIN / work;
-    nacre_parallel(team, pool_ceil(units, j->per_chunk), task, j);
+    nacre_parallel(team, nacre_strides(units, j->per_chunk), task, j);
 }
 
 static void i8_pooling_run(const i8_pooling *o, nacre_team *team, const uint8_t *x, uint8_t *scratch, uint8_t *y) {
@@ -220,7 +218,7 @@ static void i8_pooling_run(const i8_pooling *o, nacre_team *team, const uint8_t 
         j.in_plane *= p->axis[i].in;
         if (i + 1 < p->axes || o->inner > 1) {
             j.cells *= p->axis[i].out;
-            taps *= pool_min(p->axis[i].taps, p->axis[i].in);
+            taps *= nacre_min(p->axis[i].taps, p->axis[i].in);
         }
     }
     if (o->inner > 1) {
@@ -238,8 +236,8 @@ static void i8_pooling_run(const i8_pooling *o, nacre_team *team, const uint8_t 
         j.counted[i] = pool_divisor(a, i, p->count_pad);
     }
     const size_t reach = (a->taps - 1) * a->dilation + 1;
-    j.inside = pool_min(pool_ceil(a->pad, a->stride), a->out);
-    j.outside = a->pad + a->in < reach ? 0 : pool_min(a->out, (a->pad + a->in - reach) / a->stride + 1);
+    j.inside = nacre_min(nacre_strides(a->pad, a->stride), a->out);
+    j.outside = a->pad + a->in < reach ? 0 : nacre_min(a->out, (a->pad + a->in - reach) / a->stride + 1);
     if (j.outside < j.inside) j.outside = j.inside;
     i8_pooling_start(&j, team, p->planes * j.cells, a->in * (taps + 1), i8_pooling_rows);
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "core/kernel.h"
+#include "core/numbers.h"
 #include "core/parallel.h"
 #include "half/half.h"
 

@@ -4,16 +4,11 @@
 
 #include "pool/pool.h"
 
-static inline size_t pool_min(size_t a, size_t b) { return a < b ? a : b; }
-
-// Divisions are slow beside short rows, and nearly every divisor is 1.
-static inline size_t pool_ceil(size_t a, size_t b) { return b == 1 ? a : a / b + (a % b != 0); }
-
 // The taps of output o that lie in the input: from *first on, *count of them.
 static inline void pool_taps(const nacre_pooling_axis *a, size_t o, size_t *first, size_t *count) {
     const size_t at = o * a->stride; // counted from the padding before the input
-    const size_t begin = at >= a->pad ? 0 : pool_ceil(a->pad - at, a->dilation);
-    const size_t end = at >= a->pad + a->in ? 0 : pool_min(a->taps, pool_ceil(a->pad + a->in - at, a->dilation));
+    const size_t begin = at >= a->pad ? 0 : nacre_strides(a->pad - at, a->dilation);
+    const size_t end = at >= a->pad + a->in ? 0 : nacre_min(a->taps, nacre_strides(a->pad + a->in - at, a->dilation));
     *first = begin;
     *count = end > begin ? end - begin : 0;
 }
@@ -22,7 +17,7 @@ static inline void pool_taps(const nacre_pooling_axis *a, size_t o, size_t *firs
 static inline float pool_divisor(const nacre_pooling_axis *a, size_t o, bool count_pad) {
     size_t first, count;
     pool_taps(a, o, &first, &count);
-    if (count_pad) count = pool_min(a->taps, pool_ceil(a->pad + a->in + a->pad_end - o * a->stride, a->dilation));
+    if (count_pad) count = nacre_min(a->taps, nacre_strides(a->pad + a->in + a->pad_end - o * a->stride, a->dilation));
     return count == 0 ? 1.0f : (float)count;
 }
 

@@ -62,7 +62,7 @@ static const uint8_t *i8_conv_columns(const void *source, size_t index, size_t j
     }
     *ld = n;
     for (size_t done = 0; done < n; done += I8_SPAN_COLUMNS) {
-        i8_fill_columns(j, x, j0 + done, conv_least(I8_SPAN_COLUMNS, n - done), n, buffer + done);
+        i8_fill_columns(j, x, j0 + done, nacre_min(I8_SPAN_COLUMNS, n - done), n, buffer + done);
     }
     return buffer;
 }
@@ -97,7 +97,7 @@ static void i8_conv_product(i8_conv_job *job, const nacre_i8_conv *j) {
 // ---- depthwise ----
 
 enum {
-    I8_TAPS = 256,  // whose sums are below 2^24, so that floats hold them
+    I8_DEPTHWISE_KERNEL = 256,  // whose sums are below 2^24, so that floats hold them
     I8_WRITE = 256
 };
 
@@ -124,7 +124,7 @@ static void i8_depthwise_write(const void *source, size_t filter, size_t at, siz
     f.row_scale = g->row_scale == NULL ? NULL : g->row_scale + filter;
     for (size_t done = 0; done < n; done += I8_WRITE) {
         const size_t column = (at + done) % positions;
-        f.n = conv_least(I8_WRITE, n - done);
+        f.n = nacre_min(I8_WRITE, n - done);
         f.b_zero = g->b_zero + column;
         f.col_scale = g->col_scale == NULL ? NULL : g->col_scale + column;
         f.c = (uint8_t *)g->c + (at + done) * size;
@@ -141,7 +141,7 @@ static nacre_f32_depthwise i8_conv_depthwise(const nacre_i8_conv *j) {
     return t;
 }
 
-static int i8_conv_is_depthwise(const nacre_conv *c) { return nacre_conv_is_depthwise(c) && conv_count(c->kernel, c->axes) <= I8_TAPS; }
+static int i8_conv_is_depthwise(const nacre_conv *c) { return nacre_conv_is_depthwise(c) && conv_count(c->kernel, c->axes) <= I8_DEPTHWISE_KERNEL; }
 
 static int i8_conv_goes_depthwise(const nacre_i8_conv *j) {
     const nacre_f32_depthwise t = i8_conv_depthwise(j);
@@ -164,31 +164,21 @@ static nacre_i8_conv i8_conv_of(const nacre_kernel *k, const nacre_i8_conv_words
 // and of positions, and, where channels are the last axis, value and result with their
 // channels first.
 typedef struct {
-    size_t filters, positions, x_size, y_size;  // numbers, and bytes
-    int32_t *w_zero, *x_zero;
-    float *row, *col;
+    size_t filters, positions;
+    quant_vectors numbers;
     uint8_t *x, *y;
     size_t bytes;
 } i8_conv_layout;
 
 static i8_conv_layout i8_conv_place(const nacre_i8_conv_words *w, const nacre_conv *c, char *scratch) {
     i8_conv_layout v = {.filters = c->groups * c->filters, .positions = conv_count(c->out, c->axes)};
-    if (w->channels_last) {
-        v.x_size = c->images * c->groups * c->channels * conv_count(c->in, c->axes);
-        v.y_size = c->images * v.filters * v.positions;
-    }
-    const size_t sizes[] = {4 * v.filters, 4 * v.filters, 4 * v.positions, 4 * v.positions, v.x_size, v.y_size};
-    void *at[6];
-    for (size_t i = 0; i < 6; i++) {
-        at[i] = scratch + v.bytes;
-        v.bytes += quant_align(sizes[i]);
-    }
-    v.w_zero = at[0];
-    v.row = at[1];
-    v.x_zero = at[2];
-    v.col = at[3];
-    v.x = at[4];
-    v.y = at[5];
+    const size_t count[2] = {v.filters, v.positions};
+    v.numbers = quant_place_vectors(count, scratch, &v.bytes);
+    if (!w->channels_last) return v;
+    v.x = (uint8_t *)scratch + v.bytes;
+    v.bytes += nacre_align_bytes(c->images * c->groups * c->channels * conv_count(c->in, c->axes));
+    v.y = (uint8_t *)scratch + v.bytes;
+    v.bytes += nacre_align_bytes(c->images * v.filters * v.positions);
     return v;
 }
 
@@ -197,12 +187,12 @@ static void i8_conv_put(const nacre_call *c, const i8_conv_layout *v, quant_tens
     const void *const scale = nacre_operand(c, CONV8_W_SCALE), *const zero = nacre_operand(c, CONV8_W_ZERO);
     const nacre_quant_type code = w->w_signed ? NACRE_QUANT_I8 : NACRE_QUANT_U8;
     for (size_t f = 0; f < v->filters; f++) {
-        v->w_zero[f] = zero == NULL ? 0 : quant_integer(code, zero, w->w_zeros == 1 ? 0 : f);
-        v->row[f] = x.scale * (scale == NULL ? 1 : quant_float((nacre_quant_type)w->w_scale, scale, w->w_scales == 1 ? 0 : f)) / y.scale;
+        v->numbers.zeros[0][f] = zero == NULL ? 0 : quant_integer(code, zero, w->w_zeros == 1 ? 0 : f);
+        v->numbers.scales[0][f] = x.scale * (scale == NULL ? 1 : quant_float((nacre_quant_type)w->w_scale, scale, w->w_scales == 1 ? 0 : f)) / y.scale;
     }
     for (size_t i = 0; i < v->positions; i++) {
-        v->x_zero[i] = x.zero;
-        v->col[i] = 1;
+        v->numbers.zeros[1][i] = x.zero;
+        v->numbers.scales[1][i] = 1;
     }
 }
 
@@ -219,14 +209,14 @@ static void i8_transpose_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const i8_transpose_job *const j = job;
     const size_t matrix = chunk / j->bands * j->rows * j->cols, first = chunk % j->bands * I8_BAND;
-    const size_t end = conv_least(j->rows, first + I8_BAND);
+    const size_t end = nacre_min(j->rows, first + I8_BAND);
     for (size_t col = 0; col < j->cols; col++) {
         for (size_t row = first; row < end; row++) j->y[matrix + col * j->rows + row] = j->x[matrix + row * j->cols + col];
     }
 }
 
 static void i8_transpose(nacre_team *team, size_t matrices, size_t rows, size_t cols, const uint8_t *x, uint8_t *y) {
-    i8_transpose_job j = {rows, cols, (rows + I8_BAND - 1) / I8_BAND, x, y};
+    i8_transpose_job j = {rows, cols, nacre_ceil_div(rows, I8_BAND), x, y};
     nacre_parallel(team, matrices * j.bands, i8_transpose_chunk, &j);
 }
 
@@ -240,14 +230,7 @@ static void i8_conv_command(const nacre_call *c, int depthwise) {
     i8_conv_put(c, &v, x, y);
     j.x = nacre_operand(c, CONV8_X);
     j.x_zero = x.zero;
-    j.g.a.data = nacre_operand(c, CONV8_W);
-    j.g.a_zero = v.w_zero;
-    j.g.b_zero = v.x_zero;
-    j.g.row_scale = v.row;
-    j.g.col_scale = v.col;
-    j.g.bias = nacre_operand(c, CONV8_BIAS);
-    j.g.zero = y.zero;
-    j.g.c = nacre_operand(c, CONV8_Y);
+    quant_set_product(&j.g, c, (quant_product_operands){.a = CONV8_W, .bias = CONV8_BIAS, .c = CONV8_Y}, &v.numbers, y.zero);
     if (w->channels_last) {
         i8_transpose(c->team, j.c.images, conv_count(j.c.in, j.c.axes), j.c.groups * j.c.channels, j.x, v.x);
         j.x = v.x;

@@ -1,10 +1,8 @@
 // Products whose left operand is floats, quantised as a whole beforehand.
 #include "quant/quant.h"
 
-static size_t dynamic_align(size_t n) { return (n + 63) / 64 * 64; }
-
 static size_t dynamic_own(const nacre_i8_gemm *g, size_t n, size_t threads) {
-    return dynamic_align(n) + 2 * dynamic_align(g->m * sizeof(float)) + dynamic_align(2 * threads * sizeof(float));
+    return nacre_align_bytes(n) + 2 * nacre_align_bytes(g->m * sizeof(float)) + nacre_align_bytes(2 * threads * sizeof(float));
 }
 
 size_t nacre_i8_gemm_dynamic_scratch(const nacre_i8_gemm *g, size_t n, size_t threads) {
@@ -15,9 +13,9 @@ void nacre_i8_gemm_dynamic_run(const nacre_i8_gemm *given, const nacre_f32_quant
                                const float *x, uint8_t *scratch) {
     nacre_i8_gemm g = *given;
     uint8_t *const codes = scratch;
-    int32_t *const zeros = (int32_t *)(void *)(codes + dynamic_align(n));
-    float *const scales = (float *)(void *)((uint8_t *)zeros + dynamic_align(g.m * sizeof *zeros));
-    float *const ranges = (float *)(void *)((uint8_t *)scales + dynamic_align(g.m * sizeof *scales));
+    int32_t *const zeros = (int32_t *)(void *)(codes + nacre_align_bytes(n));
+    float *const scales = (float *)(void *)((uint8_t *)zeros + nacre_align_bytes(g.m * sizeof *zeros));
+    float *const ranges = (float *)(void *)((uint8_t *)scales + nacre_align_bytes(g.m * sizeof *scales));
     float scale;
     uint8_t zero;
     nacre_quantize_dynamic(impl, team, n, x, codes, &scale, &zero, ranges);

@@ -14,11 +14,6 @@ enum {
     I8_SHARES = 4          // pieces per thread, so that a slow one does not hold up the rest
 };
 
-static size_t i8_least(size_t a, size_t b) { return a < b ? a : b; }
-static size_t i8_most(size_t a, size_t b) { return a > b ? a : b; }
-static size_t i8_parts(size_t n, size_t size) { return (n + size - 1) / size; }
-static size_t i8_align(size_t n) { return i8_parts(n, 64) * 64; }
-
 typedef struct {
     const nacre_i8_gemm *g;
     const nacre_team *team;  // whose end is looked for within a chunk
@@ -53,32 +48,32 @@ static int i8_need_sums(const nacre_i8_gemm *g) {
 // Cuts one product into pieces: columns first, for rows share a block of b.
 static void i8_cut(i8_plan *p, size_t threads) {
     const nacre_i8_gemm *const g = p->g;
-    const size_t row = g->m * i8_most(g->k, 1), work = row / I8_GRAIN * g->n + row % I8_GRAIN * g->n / I8_GRAIN;
-    size_t want = threads < 2 ? 1 : i8_most(1, i8_least(threads * I8_SHARES, work * p->products));
-    want = i8_parts(want, p->products);
+    const size_t row = g->m * nacre_max(g->k, 1), work = row / I8_GRAIN * g->n + row % I8_GRAIN * g->n / I8_GRAIN;
+    size_t want = threads < 2 ? 1 : nacre_max(1, nacre_min(threads * I8_SHARES, work * p->products));
+    want = nacre_ceil_div(want, p->products);
     const size_t nr = g->impl->nr, unit = p->lines ? 64 : g->b.packed ? nr : 4 * nr;
-    p->j_step = i8_parts(i8_parts(g->n, want), unit) * unit;
+    p->j_step = nacre_round_up(nacre_ceil_div(g->n, want), unit);
     if (p->lines) {
-        p->j_step = i8_least(p->j_step, I8_LINE);
+        p->j_step = nacre_min(p->j_step, I8_LINE);
     } else if (!g->b.packed) {
-        p->j_step = i8_least(p->j_step, i8_most(1, I8_BLOCK_B / i8_most(p->depth, 1) / nr) * nr);
+        p->j_step = nacre_min(p->j_step, nacre_max(1, I8_BLOCK_B / nacre_max(p->depth, 1) / nr) * nr);
     }
-    p->j_count = i8_parts(g->n, p->j_step);
-    p->i_step = p->lines ? g->m : i8_parts(i8_parts(g->m, i8_parts(want, p->j_count)), p->rows) * p->rows;
-    p->i_count = i8_parts(g->m, p->i_step);
+    p->j_count = nacre_ceil_div(g->n, p->j_step);
+    p->i_step = p->lines ? g->m : nacre_round_up(nacre_ceil_div(g->m, nacre_ceil_div(want, p->j_count)), p->rows);
+    p->i_count = nacre_ceil_div(g->m, p->i_step);
 }
 
 static i8_plan i8_make_plan(const nacre_i8_gemm *g, size_t threads) {
     i8_plan p = {.g = g, .products = nacre_batch_count(&g->batch), .lines = i8_lines(g)};
     if (g->m == 0 || g->n == 0) p.products = 0;
     if (p.products == 0) return p;
-    p.depth = i8_parts(g->k, g->impl->group) * g->impl->group;
+    p.depth = nacre_round_up(g->k, g->impl->group);
     p.rows = nacre_i8_panel_rows(g->impl, g->m);
     i8_cut(&p, threads);
-    const size_t columns = i8_least(p.j_step, g->n);
-    if (g->make_b != NULL) p.made_size = i8_align(g->k * columns);
+    const size_t columns = nacre_min(p.j_step, g->n);
+    if (g->make_b != NULL) p.made_size = nacre_align_bytes(g->k * columns);
     if (p.lines) {
-        p.a_size = i8_align(g->m * g->k * sizeof(int16_t)) + i8_align(g->m * sizeof(int32_t));
+        p.a_size = nacre_align_bytes(g->m * g->k * sizeof(int16_t)) + nacre_align_bytes(g->m * sizeof(int32_t));
     } else {
         p.a_size = nacre_i8_gemm_packed_a(g->impl, g->m, g->k);
         if (!g->b.packed) p.b_size = nacre_i8_gemm_packed_b(g->impl, columns, g->k);
@@ -93,30 +88,30 @@ static i8_plan i8_make_plan(const nacre_i8_gemm *g, size_t threads) {
 // A product that is not cut has the widest pieces of b: a block and its sums.
 size_t nacre_i8_gemm_scratch(const nacre_i8_gemm *g, size_t threads) {
     const i8_plan p = i8_make_plan(g, threads);
-    const size_t nr = g->impl->nr, columns = i8_parts(i8_most(g->n, 1), 4 * nr) * 4 * nr;
-    const size_t block = i8_least(columns * p.depth, i8_most(I8_BLOCK_B, nr * p.depth));
+    const size_t nr = g->impl->nr, columns = nacre_ceil_div(nacre_max(g->n, 1), 4 * nr) * 4 * nr;
+    const size_t block = nacre_min(columns * p.depth, nacre_max(I8_BLOCK_B, nr * p.depth));
     size_t thread_size = 0;
-    if (g->make_b != NULL) thread_size += i8_align(p.lines ? g->k * i8_least(g->n, I8_LINE) : block);
-    if (!p.lines && !g->b.packed) thread_size += i8_align(block) + i8_align(i8_least(columns, i8_most(I8_BLOCK_B / g->impl->group, nr)) * sizeof(int32_t));
-    return p.a_distinct * p.a_size + threads * i8_most(thread_size, p.thread_size);
+    if (g->make_b != NULL) thread_size += nacre_align_bytes(p.lines ? g->k * nacre_min(g->n, I8_LINE) : block);
+    if (!p.lines && !g->b.packed) thread_size += nacre_align_bytes(block) + nacre_align_bytes(nacre_min(columns, nacre_max(I8_BLOCK_B / g->impl->group, nr)) * sizeof(int32_t));
+    return p.a_distinct * p.a_size + threads * nacre_max(thread_size, p.thread_size);
 }
 
 static const uint8_t *i8_bytes(const nacre_i8_operand *x, size_t offset) { return (const uint8_t *)x->data + offset; }
 
 static size_t i8_sums_of_a(const i8_plan *p) {
     const nacre_i8_gemm *const g = p->g;
-    return p->lines ? i8_align(g->m * g->k * sizeof(int16_t))
-                    : i8_align(i8_parts(g->m, p->rows) * p->rows * p->depth * g->impl->a_bytes);
+    return p->lines ? nacre_align_bytes(g->m * g->k * sizeof(int16_t))
+                    : nacre_align_bytes(nacre_round_up(g->m, p->rows) * p->depth * g->impl->a_bytes);
 }
 
 static void i8_pack_a_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const i8_plan *const p = job;
     const nacre_i8_gemm *const g = p->g;
-    const size_t panels = i8_parts(g->m, p->rows), matrix = chunk / panels, i = chunk % panels * p->rows;
+    const size_t panels = nacre_ceil_div(g->m, p->rows), matrix = chunk / panels, i = chunk % panels * p->rows;
     uint8_t *const dst = p->a_packed + matrix * p->a_size;
     const uint8_t *const a = i8_bytes(&g->a, nacre_batch_distinct_offset(&g->batch, 0, matrix)) + i * g->a.row;
-    nacre_i8_pack_a_panel(g->impl, g->k, i8_least(p->rows, g->m - i), p->rows, a, &g->a, dst + i * p->depth * g->impl->a_bytes,
+    nacre_i8_pack_a_panel(g->impl, g->k, nacre_min(p->rows, g->m - i), p->rows, a, &g->a, dst + i * p->depth * g->impl->a_bytes,
                           (int32_t *)(void *)(dst + i8_sums_of_a(p)) + i);
 }
 
@@ -189,7 +184,7 @@ static const uint8_t *i8_b_columns(const i8_plan *p, size_t index, size_t j0, si
 static void i8_lines_chunk(void *job, size_t chunk, size_t thread) {
     const i8_plan *const p = job;
     const nacre_i8_gemm *const g = p->g;
-    const size_t index = chunk / p->j_count, j0 = chunk % p->j_count * p->j_step, n = i8_least(p->j_step, g->n - j0);
+    const size_t index = chunk / p->j_count, j0 = chunk % p->j_count * p->j_step, n = nacre_min(p->j_step, g->n - j0);
     nacre_i8_operand form;
     const uint8_t *const b = i8_b_columns(p, index, j0, n, p->thread_memory + thread * p->thread_size, &form);
     const uint8_t *const a = p->a_packed + index * p->a_size;
@@ -212,7 +207,7 @@ static void i8_tiles_chunk(void *job, size_t chunk, size_t thread) {
     const nacre_i8_gemm_impl *const impl = g->impl;
     const size_t i0 = chunk % p->i_count * p->i_step, rest = chunk / p->i_count;
     const size_t index = rest / p->j_count, j0 = rest % p->j_count * p->j_step;
-    const size_t i1 = i8_least(g->m, i0 + p->i_step), n = i8_least(p->j_step, g->n - j0);
+    const size_t i1 = nacre_min(g->m, i0 + p->i_step), n = nacre_min(p->j_step, g->n - j0);
     nacre_i8_finish f = i8_finish_of(p, index, j0);
     f.b_shift = impl->b_unsigned ? (g->b.is_signed ? 128 : 0) : (g->b.is_signed ? 0 : (uint32_t)-128);
 
@@ -220,14 +215,14 @@ static void i8_tiles_chunk(void *job, size_t chunk, size_t thread) {
     if (g->b.packed) {
         const uint8_t *const whole = i8_bytes(&g->b, nacre_batch_offset(&g->batch, 1, index));
         b = whole + j0 * p->depth;
-        f.b_sums = (const int32_t *)(const void *)(whole + i8_align(i8_parts(g->n, impl->nr) * impl->nr * p->depth)) + j0;
+        f.b_sums = (const int32_t *)(const void *)(whole + nacre_align_bytes(nacre_round_up(g->n, impl->nr) * p->depth)) + j0;
     } else {
         uint8_t *const memory = p->thread_memory + thread * p->thread_size, *const block = memory + p->made_size;
         nacre_i8_operand form;
         const uint8_t *const columns = i8_b_columns(p, index, j0, n, memory, &form);
         nacre_i8_pack_b_panels(impl, g->k, n, columns, &form, block);
         if (p->need_sums) {
-            int32_t *const sums = (int32_t *)(void *)(block + i8_align(i8_parts(n, impl->nr) * impl->nr * p->depth));
+            int32_t *const sums = (int32_t *)(void *)(block + nacre_align_bytes(nacre_round_up(n, impl->nr) * p->depth));
             nacre_i8_column_sums(impl, g->k, n, block, sums);
             f.b_sums = sums;
         }
@@ -241,8 +236,8 @@ static void i8_tiles_chunk(void *job, size_t chunk, size_t thread) {
     for (size_t j = 0; j < n; j += impl->nr, b += impl->nr * p->depth) {
         for (size_t i = i0; i < i1 && !nacre_stopped(p->team); i += p->rows) {
             nacre_i8_finish t = i8_finish_at(&f, i, j);
-            t.m = i8_least(p->rows, i1 - i);
-            t.n = i8_least(impl->nr, n - j);
+            t.m = nacre_min(p->rows, i1 - i);
+            t.n = nacre_min(impl->nr, n - j);
             t.sums = sums;
             t.sums_row = impl->nr;
             impl->tile(p->depth / impl->group, p->rows, t.n, a + i * p->depth * impl->a_bytes, b, sums);
@@ -264,6 +259,6 @@ void nacre_i8_gemm_run(const nacre_i8_gemm *g, nacre_team *team, uint8_t *scratc
         nacre_parallel(team, p.products * p.j_count, i8_lines_chunk, &p);
         return;
     }
-    nacre_parallel(small ? NULL : team, p.a_distinct * i8_parts(g->m, p.rows), i8_pack_a_chunk, &p);
+    nacre_parallel(small ? NULL : team, p.a_distinct * nacre_ceil_div(g->m, p.rows), i8_pack_a_chunk, &p);
     nacre_parallel(team, p.products * p.i_count * p.j_count, i8_tiles_chunk, &p);
 }

@@ -5,8 +5,7 @@
 // Vectors of numbers of rows (0) and columns (1), and how many there are of each.
 typedef struct {
     size_t vectors[2], lanes[2];
-    int32_t *zeros[2];
-    float *scales[2];
+    quant_vectors numbers;
     size_t bytes;
 } gemm_vectors;
 
@@ -36,12 +35,8 @@ static gemm_vectors gemm_place(const nacre_i8_gemm_words *w, const nacre_i8_gemm
     v.lanes[1] = g->n;
     v.vectors[0] = gemm_one(w->a_scale, w->a_zero) || products == 0 ? 1 : products;
     v.vectors[1] = gemm_one(w->b_scale, w->b_zero) || products == 0 ? 1 : products;
-    for (size_t i = 0; i < 2; i++) {
-        const size_t size = quant_align(v.vectors[i] * v.lanes[i] * 4);
-        v.zeros[i] = (int32_t *)(void *)(scratch + v.bytes);
-        v.scales[i] = (float *)(void *)(scratch + v.bytes + size);
-        v.bytes += 2 * size;
-    }
+    const size_t count[2] = {v.vectors[0] * v.lanes[0], v.vectors[1] * v.lanes[1]};
+    v.numbers = quant_place_vectors(count, scratch, &v.bytes);
     return v;
 }
 
@@ -54,7 +49,7 @@ static size_t gemm_first(const nacre_i8_gemm_words *w, const nacre_i8_gemm *g, i
 
 static void gemm_put_zeros(const nacre_i8_gemm_words *w, const nacre_i8_gemm *g, const gemm_vectors *v, int side, nacre_quant_numbers of, const void *x) {
     for (size_t q = 0; q < v->vectors[side]; q++) {
-        int32_t *const to = v->zeros[side] + q * v->lanes[side];
+        int32_t *const to = v->numbers.zeros[side] + q * v->lanes[side];
         size_t at = x == NULL || of.count == 0 ? 0 : gemm_first(w, g, side, q) % (size_t)of.count;
         for (size_t i = 0; i < v->lanes[side]; i++) {
             to[i] = x == NULL ? 0 : quant_integer((nacre_quant_type)of.type, x, at);
@@ -67,7 +62,7 @@ static void gemm_put_zeros(const nacre_i8_gemm_words *w, const nacre_i8_gemm *g,
 static void gemm_put_scales(const nacre_i8_gemm_words *w, const nacre_i8_gemm *g, const gemm_vectors *v, int side, nacre_quant_numbers of, const void *x,
                             float alpha, float divisor) {
     for (size_t q = 0; q < v->vectors[side]; q++) {
-        float *const to = v->scales[side] + q * v->lanes[side];
+        float *const to = v->numbers.scales[side] + q * v->lanes[side];
         size_t at = x == NULL || of.count == 0 ? 0 : gemm_first(w, g, side, q) % (size_t)of.count;
         for (size_t i = 0; i < v->lanes[side]; i++) {
             to[i] = alpha * (x == NULL ? 1 : quant_float((nacre_quant_type)of.type, x, at)) / divisor;
@@ -100,18 +95,11 @@ static void gemm_command(const nacre_call *c, int lines) {
     gemm_put_zeros(w, &g, &v, 0, w->a_zero, nacre_operand(c, GEMM_A_ZERO));
     gemm_put_zeros(w, &g, &v, 1, w->b_zero, nacre_operand(c, GEMM_B_ZERO));
     if (g.type != NACRE_QUANT_I32) gemm_scales(c, &g, &v, y.scale);
-    g.a.data = nacre_operand(c, GEMM_A);
+    quant_set_product(&g, c, (quant_product_operands){.a = GEMM_A, .bias = GEMM_BIAS, .c = GEMM_C}, &v.numbers, y.zero);
     g.b.data = nacre_operand(c, GEMM_B);
     g.row_count = v.vectors[0];
     g.col_count = v.vectors[1];
-    g.a_zero = v.zeros[0];
-    g.b_zero = v.zeros[1];
-    g.row_scale = v.scales[0];
-    g.col_scale = v.scales[1];
-    g.bias = nacre_operand(c, GEMM_BIAS);
     g.add = nacre_operand(c, GEMM_ADD);
-    g.zero = y.zero;
-    g.c = nacre_operand(c, GEMM_C);
     uint8_t *const scratch = (uint8_t *)c->scratch + v.bytes;
     if (gemm_dynamic(w)) {
         const nacre_f32_quantize_impl *const quantize = ((nacre_f32_quantize_fn *)nacre_part_fn(w->quantize))();

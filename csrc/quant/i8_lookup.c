@@ -10,17 +10,15 @@ typedef struct {
     uint8_t *y;
 } i8_lookup_job;
 
-static size_t i8_lookup_least(size_t a, size_t b) { return a < b ? a : b; }
-
 static void i8_lookup_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const i8_lookup_job *const j = job;
     if (j->parts > 1) {
         const size_t r = chunk / j->parts, at = chunk % j->parts * I8_LOOKUP_GRAIN;
-        j->kernel(i8_lookup_least(I8_LOOKUP_GRAIN, j->n - at), j->x + r * j->x_row + at, j->table, j->y + r * j->y_row + at);
+        j->kernel(nacre_min(I8_LOOKUP_GRAIN, j->n - at), j->x + r * j->x_row + at, j->table, j->y + r * j->y_row + at);
         return;
     }
-    const size_t end = i8_lookup_least(j->rows, (chunk + 1) * j->per_chunk);
+    const size_t end = nacre_min(j->rows, (chunk + 1) * j->per_chunk);
     for (size_t r = chunk * j->per_chunk; r < end; r++) j->kernel(j->n, j->x + r * j->x_row, j->table, j->y + r * j->y_row);
 }
 
@@ -31,9 +29,9 @@ void nacre_i8_lookup(nacre_i8_lookup_fn *kernel, nacre_team *team, size_t rows, 
         n *= rows;
         rows = n == 0 ? 0 : 1;
     }
-    i8_lookup_job j = {kernel, rows, n, x_row, y_row, (n + I8_LOOKUP_GRAIN - 1) / I8_LOOKUP_GRAIN, 1, x, table, y};
+    i8_lookup_job j = {kernel, rows, n, x_row, y_row, nacre_ceil_div(n, I8_LOOKUP_GRAIN), 1, x, table, y};
     if (j.parts == 1) j.per_chunk = I8_LOOKUP_GRAIN / n;
-    nacre_parallel(team, j.parts > 1 ? rows * j.parts : (rows + j.per_chunk - 1) / j.per_chunk, i8_lookup_chunk, &j);
+    nacre_parallel(team, j.parts > 1 ? rows * j.parts : nacre_ceil_div(rows, j.per_chunk), i8_lookup_chunk, &j);
 }
 
 // ---- commands ----

@@ -32,8 +32,6 @@ typedef struct {
 
 static size_t i8_lstm_length(const nacre_rnn *n, size_t b) { return n->lengths == NULL ? n->steps : (size_t)n->lengths[b]; }
 
-static size_t i8_lstm_most(size_t a, size_t b) { return a > b ? a : b; }
-
 static i8_lstm i8_lstm_of(const int64_t *words) {
     const nacre_i8_lstm_words *const w = (const void *)words;
     i8_lstm p = {
@@ -95,12 +93,12 @@ static size_t i8_lstm_place(i8_lstm *p, size_t threads, uint8_t *scratch) {
             void *const here = scratch + used;
             memcpy(list[i].at, &here, sizeof here);
         }
-        used += quant_align(list[i].size * sizeof(float));
+        used += nacre_align_bytes(list[i].size * sizeof(float));
     }
     if (scratch != NULL) p->scratch = scratch + used;
     const size_t rows = p->n.steps * batch;
     const nacre_i8_gemm x = i8_lstm_product(p, rows, rows, 0), h = i8_lstm_product(p, batch, batch, 1);
-    return used + i8_lstm_most(nacre_i8_gemm_dynamic_scratch(&x, x.m * x.k, threads), nacre_i8_gemm_dynamic_scratch(&h, h.m * h.k, threads));
+    return used + nacre_max(nacre_i8_gemm_dynamic_scratch(&x, x.m * x.k, threads), nacre_i8_gemm_dynamic_scratch(&h, h.m * h.k, threads));
 }
 
 static void i8_lstm_copy(float *dst, const float *src, size_t n) {
@@ -207,7 +205,7 @@ static void i8_lstm_run(const nacre_call *c) {
     i8_lstm p = i8_lstm_of(c->words);
     if (p.n.batch == 0 || p.n.hidden == 0 || !nacre_rnn_take_lengths(c, &p.n)) return;
     i8_lstm_place(&p, nacre_team_threads(c->team), c->scratch);
-    for (size_t b = 0; b < p.n.batch; b++) p.longest = i8_lstm_most(p.longest, i8_lstm_length(&p.n, b));
+    for (size_t b = 0; b < p.n.batch; b++) p.longest = nacre_max(p.longest, i8_lstm_length(&p.n, b));
     p.x = nacre_operand(c, 0);
     for (size_t i = 0; i < 2; i++) p.w[i].matrix.data = nacre_operand(c, 1 + i);
     p.given_bias = nacre_operand(c, 3);

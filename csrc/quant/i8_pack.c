@@ -1,35 +1,32 @@
 // Packed operands of i8_gemm.
 #include <string.h>
 
-#include "core/arm.h"
+#include "core/base.h"
 #include "core/simd.h"
-#include "core/x86.h"
 #include "quant/quant.h"
 
-static size_t i8_round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
-
 size_t nacre_i8_panel_rows(const nacre_i8_gemm_impl *impl, size_t m) {
-    const size_t panels = (m + impl->mr - 1) / impl->mr;
-    return panels == 0 ? 1 : (m + panels - 1) / panels;
+    const size_t panels = nacre_ceil_div(m, impl->mr);
+    return panels == 0 ? 1 : nacre_ceil_div(m, panels);
 }
 
-static size_t i8_depth(const nacre_i8_gemm_impl *impl, size_t k) { return i8_round_up(k, impl->group); }
+static size_t i8_depth(const nacre_i8_gemm_impl *impl, size_t k) { return nacre_round_up(k, impl->group); }
 
 // Where the sums lie behind the panels.
 static size_t i8_panels_a(const nacre_i8_gemm_impl *impl, size_t m, size_t k) {
-    return i8_round_up(i8_round_up(m, nacre_i8_panel_rows(impl, m)) * i8_depth(impl, k) * impl->a_bytes, 64);
+    return nacre_align_bytes(nacre_round_up(m, nacre_i8_panel_rows(impl, m)) * i8_depth(impl, k) * impl->a_bytes);
 }
 
 static size_t i8_panels_b(const nacre_i8_gemm_impl *impl, size_t n, size_t k) {
-    return i8_round_up(i8_round_up(n, impl->nr) * i8_depth(impl, k), 64);
+    return nacre_align_bytes(nacre_round_up(n, impl->nr) * i8_depth(impl, k));
 }
 
 size_t nacre_i8_gemm_packed_a(const nacre_i8_gemm_impl *impl, size_t m, size_t k) {
-    return i8_panels_a(impl, m, k) + i8_round_up(i8_round_up(m, nacre_i8_panel_rows(impl, m)) * sizeof(int32_t), 64);
+    return i8_panels_a(impl, m, k) + nacre_align_bytes(nacre_round_up(m, nacre_i8_panel_rows(impl, m)) * sizeof(int32_t));
 }
 
 size_t nacre_i8_gemm_packed_b(const nacre_i8_gemm_impl *impl, size_t n, size_t k) {
-    return i8_panels_b(impl, n, k) + i8_round_up(i8_round_up(n, impl->nr) * sizeof(int32_t), 64);
+    return i8_panels_b(impl, n, k) + nacre_align_bytes(nacre_round_up(n, impl->nr) * sizeof(int32_t));
 }
 
 // ---- a ----
@@ -87,7 +84,7 @@ void nacre_i8_gemm_pack_a(const nacre_i8_gemm_impl *impl, size_t m, size_t k, co
     const size_t rows = nacre_i8_panel_rows(impl, m), depth = i8_depth(impl, k) * impl->a_bytes;
     int32_t *const sums = (int32_t *)(void *)(dst + i8_panels_a(impl, m, k));
     for (size_t i = 0; i < m; i += rows) {
-        const size_t lanes = m - i < rows ? m - i : rows;
+        const size_t lanes = nacre_min(m - i, rows);
         nacre_i8_pack_a_panel(impl, k, lanes, rows, (const uint8_t *)a->data + i * a->row, a, dst + i * depth, sums + i);
     }
 }
@@ -164,11 +161,11 @@ void nacre_i8_pack_b_panels(const nacre_i8_gemm_impl *impl, size_t k, size_t n, 
     const uint8_t flip = form->is_signed == !impl->b_unsigned ? 0 : 0x80;
     const size_t group = impl->group, nr = impl->nr, depth = i8_depth(impl, k);
     for (size_t j = 0; j < n; j += nr, dst += nr * depth, b += nr * form->col) {
-        const size_t lanes = n - j < nr ? n - j : nr;
+        const size_t lanes = nacre_min(n - j, nr);
         if (lanes < nr) memset(dst, 0, nr * depth);
         for (size_t p = 0; p < k; p += group) {
             uint8_t *const to = dst + p * nr;
-            const size_t there = k - p < group ? k - p : group;
+            const size_t there = nacre_min(k - p, group);
             const uint8_t *const from = b + p * form->row;
             if (form->col == 1) {
                 i8_pack_group(impl, there, lanes, from, form->row, flip, to);
@@ -195,7 +192,7 @@ void nacre_i8_column_sums(const nacre_i8_gemm_impl *impl, size_t k, size_t n, co
     for (size_t j = 0; j < n; j += nr, panels += groups * impl->group * nr) {
         for (size_t l = 0; l < nr; l++) sums[j + l] = 0;
         for (size_t g = 0; g < groups; g += step) {
-            impl->tile(groups - g < step ? groups - g : step, 1, nr, ones, panels + g * impl->group * nr, part);
+            impl->tile(nacre_min(groups - g, step), 1, nr, ones, panels + g * impl->group * nr, part);
             NACRE_SIMD for (size_t l = 0; l < nr; l++) sums[j + l] += part[l];
         }
     }

@@ -74,7 +74,7 @@ static void i8_softmax_chunk(void *job, size_t chunk, size_t thread) {
     const i8_softmax_job *const j = job;
     if (j->inner == 1) {
         const size_t begin = chunk * j->per_chunk, rest = j->outer - begin;
-        for (size_t r = begin; r < begin + (rest < j->per_chunk ? rest : j->per_chunk); r++) {
+        for (size_t r = begin; r < begin + nacre_min(rest, j->per_chunk); r++) {
             i8_softmax_row(j, j->x + r * j->n, j->y + r * j->n);
         }
         return;
@@ -87,13 +87,13 @@ static void i8_softmax_chunk(void *job, size_t chunk, size_t thread) {
 void nacre_i8_softmax_run(nacre_i8_lookup_fn *lookup, const nacre_i8_softmax *s, nacre_team *team, size_t outer, size_t n, size_t inner,
                           const uint8_t *x, uint8_t *y) {
     if (n == 0 || inner == 0) return;
-    i8_softmax_job j = {lookup, s, outer, n, inner, (inner + I8_SOFTMAX_COLUMNS - 1) / I8_SOFTMAX_COLUMNS, 1, x, y};
+    i8_softmax_job j = {lookup, s, outer, n, inner, nacre_ceil_div(inner, I8_SOFTMAX_COLUMNS), 1, x, y};
     if (inner > 1) {
         nacre_parallel(team, outer * j.parts, i8_softmax_chunk, &j);
         return;
     }
     if (n < I8_SOFTMAX_GRAIN) j.per_chunk = I8_SOFTMAX_GRAIN / n;
-    nacre_parallel(team, (outer + j.per_chunk - 1) / j.per_chunk, i8_softmax_chunk, &j);
+    nacre_parallel(team, nacre_ceil_div(outer, j.per_chunk), i8_softmax_chunk, &j);
 }
 
 // ---- commands ----

@@ -51,6 +51,39 @@ static inline quant_tensor quant_tensor_of(const nacre_call *c, size_t i, int64_
     return (quant_tensor){s == NULL ? 1 : quant_float((nacre_quant_type)scale, s, 0), z == NULL ? 0 : quant_integer(zero, z, 0)};
 }
 
-static inline size_t quant_align(size_t n) { return (n + 63) / 64 * 64; }
+// The zero points and scales of the rows (0) and of the columns (1) of a product.
+typedef struct {
+    int32_t *zeros[2];
+    float *scales[2];
+} quant_vectors;
+
+// Lays out vectors of that many numbers from scratch + *bytes on, and adds their size to
+// *bytes. Scratch may be NULL.
+static inline quant_vectors quant_place_vectors(const size_t count[2], char *scratch, size_t *bytes) {
+    quant_vectors v;
+    for (size_t i = 0; i < 2; i++) {
+        const size_t size = nacre_align_bytes(count[i] * 4);
+        v.zeros[i] = (int32_t *)(void *)(scratch + *bytes);
+        v.scales[i] = (float *)(void *)(scratch + *bytes + size);
+        *bytes += 2 * size;
+    }
+    return v;
+}
+
+// The operands of a command that are a product's a, bias and c.
+typedef struct {
+    size_t a, bias, c;
+} quant_product_operands;
+
+static inline void quant_set_product(nacre_i8_gemm *g, const nacre_call *call, quant_product_operands of, const quant_vectors *v, int32_t zero) {
+    g->a.data = nacre_operand(call, of.a);
+    g->bias = nacre_operand(call, of.bias);
+    g->c = nacre_operand(call, of.c);
+    g->a_zero = v->zeros[0];
+    g->b_zero = v->zeros[1];
+    g->row_scale = v->scales[0];
+    g->col_scale = v->scales[1];
+    g->zero = zero;
+}
 
 #endif

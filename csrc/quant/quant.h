@@ -13,6 +13,7 @@
 #include "conv/conv.h"
 #include "core/half.h"
 #include "core/kernel.h"
+#include "core/numbers.h"
 #include "core/parallel.h"
 #include "matmul/matmul.h"
 #include "rnn/rnn.h"

@@ -7,8 +7,6 @@ enum {
     QUANT_BLOCK = 1 << 10  // elements that are converted at a time
 };
 
-static size_t quant_least(size_t a, size_t b) { return a < b ? a : b; }
-static size_t quant_chunks(size_t n) { return (n + QUANT_CHUNK - 1) / QUANT_CHUNK; }
 
 // ---- grids ----
 
@@ -66,7 +64,7 @@ static size_t grid_stretch(const nacre_quant_grid *g, size_t at, size_t *scale, 
         *step = 1;
         return g->axis - a;
     }
-    const size_t end = quant_least((a / g->block + 1) * g->block, g->axis);
+    const size_t end = nacre_min((a / g->block + 1) * g->block, g->axis);
     return (end - a) * g->inner - i;
 }
 
@@ -75,7 +73,7 @@ static void grid_run(const grid_job *j, size_t at, size_t n, const char *x, char
     const size_t size = quant_bits(j->codes.type) / 8;
     for (size_t done = 0; done < n;) {
         size_t scale, step;
-        const size_t some = quant_least(grid_stretch(&j->grid, at + done, &scale, &step), n - done);
+        const size_t some = nacre_min(grid_stretch(&j->grid, at + done, &scale, &step), n - done);
         if (j->back) {
             j->impl->dequantize(j->codes.type, x + done * size, j->scale + scale, j->zero + scale, step, some, (float *)(void *)y + done);
         } else {
@@ -98,7 +96,7 @@ static const void *grid_widen(const grid_job *j, const char *x, size_t n, float 
 
 static void grid_pack(nacre_quant_type type, const int8_t *codes, size_t n, uint8_t *y) {
     const size_t bits = quant_bits(type), per = 8 / bits;
-    memset(y, 0, (n + per - 1) / per);
+    memset(y, 0, nacre_ceil_div(n, per));
     for (size_t i = 0; i < n; i++) y[i / per] |= (uint8_t)((codes[i] & ((1 << bits) - 1)) << i % per * bits);
 }
 
@@ -126,13 +124,13 @@ static void grid_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const grid_job *const j = job;
     const size_t total = j->grid.outer * j->grid.axis * j->grid.inner;
-    const size_t end = quant_least(total, (chunk + 1) * QUANT_CHUNK);
+    const size_t end = nacre_min(total, (chunk + 1) * QUANT_CHUNK);
     const size_t step = j->floats == NACRE_QUANT_F32 && quant_bits(j->stored) >= 8 ? QUANT_CHUNK : QUANT_BLOCK;
-    for (size_t at = chunk * QUANT_CHUNK; at < end; at += step) grid_block(j, at, quant_least(step, end - at));
+    for (size_t at = chunk * QUANT_CHUNK; at < end; at += step) grid_block(j, at, nacre_min(step, end - at));
 }
 
 static void grid_start(grid_job *j, nacre_team *team) {
-    nacre_parallel(team, quant_chunks(j->grid.outer * j->grid.axis * j->grid.inner), grid_chunk, j);
+    nacre_parallel(team, nacre_ceil_div(j->grid.outer * j->grid.axis * j->grid.inner, QUANT_CHUNK), grid_chunk, j);
 }
 
 // ---- dynamic ----
@@ -147,7 +145,7 @@ typedef struct {
 static void range_chunk(void *job, size_t chunk, size_t thread) {
     const range_job *const j = job;
     const size_t at = chunk * QUANT_CHUNK;
-    j->impl->range(j->x + at, quant_least(QUANT_CHUNK, j->n - at), &j->ranges[2 * thread], &j->ranges[2 * thread + 1]);
+    j->impl->range(j->x + at, nacre_min(QUANT_CHUNK, j->n - at), &j->ranges[2 * thread], &j->ranges[2 * thread + 1]);
 }
 
 void nacre_quantize_dynamic(const nacre_f32_quantize_impl *impl, nacre_team *team, size_t n, const float *x, uint8_t *y, float *scale,
@@ -155,7 +153,7 @@ void nacre_quantize_dynamic(const nacre_f32_quantize_impl *impl, nacre_team *tea
     const size_t threads = nacre_team_threads(team);
     for (size_t t = 0; t < 2 * threads; t++) scratch[t] = 0;
     range_job j = {impl, x, n, scratch};
-    nacre_parallel(team, quant_chunks(n), range_chunk, &j);
+    nacre_parallel(team, nacre_ceil_div(n, QUANT_CHUNK), range_chunk, &j);
     float low = 0, high = 0;
     for (size_t t = 0; t < threads; t++) {
         if (scratch[2 * t] < low) low = scratch[2 * t];
@@ -188,9 +186,9 @@ static void pairs_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const pairs_job *const j = job;
     const size_t outer = j->rank - 1, *const a_step = j->axes + j->rank, *const b_step = a_step + j->rank;
-    const size_t end = quant_least(j->lines * j->run, (chunk + 1) * j->per_chunk);
+    const size_t end = nacre_min(j->lines * j->run, (chunk + 1) * j->per_chunk);
     for (size_t at = chunk * j->per_chunk; at < end;) {
-        const size_t in = at % j->run, n = quant_least(j->run - in, end - at);
+        const size_t in = at % j->run, n = nacre_min(j->run - in, end - at);
         size_t a = in * a_step[outer], b = in * b_step[outer], index = at / j->run;
         for (size_t d = outer; d-- > 0;) {
             a += index % j->axes[d] * a_step[d];
@@ -206,7 +204,7 @@ void nacre_quant_pairs(const nacre_f32_quantize_impl *impl, nacre_team *team, co
                        const size_t *axes, const uint8_t *a, const uint8_t *b, uint8_t *c) {
     pairs_job j = {impl, p, rank, axes[rank - 1], QUANT_CHUNK, 1, axes, a, b, c};
     for (size_t d = 0; d + 1 < rank; d++) j.lines *= axes[d];
-    nacre_parallel(team, quant_chunks(j.lines * j.run), pairs_chunk, &j);
+    nacre_parallel(team, nacre_ceil_div(j.lines * j.run, QUANT_CHUNK), pairs_chunk, &j);
 }
 
 // ---- commands ----
@@ -215,14 +213,14 @@ static const nacre_f32_quantize_impl *quantize_impl(const nacre_call *c) { retur
 
 // What kernels cannot take where it lies is converted in scratch, scales first.
 static size_t quantize_scale_bytes(const nacre_quantize_words *w) {
-    return w->scale == NACRE_QUANT_F32 && w->precision == NACRE_FLOAT32 ? 0 : quant_align((size_t)w->scales * sizeof(float));
+    return w->scale == NACRE_QUANT_F32 && w->precision == NACRE_FLOAT32 ? 0 : nacre_align_bytes((size_t)w->scales * sizeof(float));
 }
 
 static size_t quantize_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
     (void)k;
     (void)threads;
     const nacre_quantize_words *const w = (const void *)words;
-    return quantize_scale_bytes(w) + quant_align((size_t)w->scales * sizeof(int32_t));
+    return quantize_scale_bytes(w) + nacre_align_bytes((size_t)w->scales * sizeof(int32_t));
 }
 
 static float quantize_rounded(int64_t precision, float x) {

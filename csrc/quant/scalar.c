@@ -1,4 +1,4 @@
-// The oracles of i8_lookup and of f32_quantize.
+// The oracles of the family.
 #include "core/simd.h"
 #include "core/vec.h"
 #include "quant/quant.h"
@@ -12,3 +12,30 @@ void nacre_i8_lookup__scalar(size_t n, const uint8_t *x, const uint8_t *table, u
 #define K(name) f32_quantize_##name##__scalar
 #define KERNEL(name) nacre_##name##__scalar
 #include "quant/f32_quantize.inc"
+#undef K
+#undef KERNEL
+
+// The oracle of i8_gemm.
+#define OWN(name) i8_gemm_##name##_scalar
+#include "quant/i8_gemm_parts.inc"
+
+enum { I8_SCALAR_MR = 4, I8_SCALAR_NR = 8 };
+
+static void i8_gemm_tile_scalar(size_t groups, size_t m, size_t n, const void *a, const uint8_t *b, int32_t *sums) {
+    const int8_t *const x = a, *const y = (const int8_t *)b;
+    for (size_t i = 0; i < m; i++) {
+        for (size_t j = 0; j < n; j++) {
+            uint32_t sum = 0;
+            for (size_t p = 0; p < groups; p++) sum += (uint32_t)(x[p * m + i] * y[p * I8_SCALAR_NR + j]);
+            sums[i * I8_SCALAR_NR + j] = (int32_t)sum;
+        }
+    }
+}
+
+const nacre_i8_gemm_impl *nacre_i8_gemm_4x8__scalar(void) {
+    static const nacre_i8_gemm_impl impl = {
+        I8_SCALAR_MR, I8_SCALAR_NR, 1, 1, 0, i8_gemm_tile_scalar, OWN(line), OWN(finish), OWN(to_floats), OWN(to_integers),
+    };
+    return &impl;
+}
+#undef OWN

@@ -27,8 +27,6 @@ typedef struct {
     nacre_team *team;
 } reduce_job;
 
-static inline size_t reduce_min(size_t a, size_t b) { return a < b ? a : b; }
-
 static inline double reduce_join(nacre_reduce_op op, double acc, double x) {
     switch (op) {
     case NACRE_REDUCE_PROD: return acc * x;
@@ -79,7 +77,7 @@ static void reduce_tile(const reduce_job *j, size_t from, size_t cols, float *ro
     const size_t block = j->inner == 1 ? NACRE_REDUCE_ROW : NACRE_REDUCE_ROWS;
     NACRE_SIMD for (size_t c = 0; c < cols; c++) acc[c] = reduce_of_nothing(j->op);
     for (size_t r = 0; r < j->n && !nacre_stopped(j->team); r += block) {
-        reduce_block(j, from + r * j->inner, reduce_min(block, j->n - r), cols, room, part);
+        reduce_block(j, from + r * j->inner, nacre_min(block, j->n - r), cols, room, part);
         NACRE_SIMD for (size_t c = 0; c < cols; c++) acc[c] = r == 0 ? part[c] : reduce_join(j->op, acc[c], part[c]);
     }
     for (size_t c = 0; c < cols; c++) part[c] = reduce_root(j, acc[c]);
@@ -93,10 +91,10 @@ static void reduce_tile(const reduce_job *j, size_t from, size_t cols, float *ro
 static void reduce_chunk(void *job, size_t chunk, size_t thread) {
     const reduce_job *const j = job;
     float *const room = j->scratch + thread * REDUCE_ROOM;
-    const size_t last = reduce_min((chunk + 1) * j->per_chunk, j->outer * j->tiles);
+    const size_t last = nacre_min((chunk + 1) * j->per_chunk, j->outer * j->tiles);
     for (size_t t = chunk * j->per_chunk; t < last; t++) {
         const size_t o = t / j->tiles, c = t % j->tiles * NACRE_REDUCE_COLS;
-        reduce_tile(j, o * j->n * j->inner + c, reduce_min(NACRE_REDUCE_COLS, j->inner - c), room, o * j->inner + c);
+        reduce_tile(j, o * j->n * j->inner + c, nacre_min(NACRE_REDUCE_COLS, j->inner - c), room, o * j->inner + c);
     }
 }
 
@@ -118,10 +116,10 @@ static void reduce_command(const nacre_call *c) {
         .scratch = c->scratch,
         .team = c->team,
     };
-    j.tiles = (j.inner + NACRE_REDUCE_COLS - 1) / NACRE_REDUCE_COLS;
-    const size_t tile = j.n * reduce_min(j.inner, NACRE_REDUCE_COLS);
+    j.tiles = nacre_ceil_div(j.inner, NACRE_REDUCE_COLS);
+    const size_t tile = j.n * nacre_min(j.inner, NACRE_REDUCE_COLS);
     j.per_chunk = tile >= REDUCE_GRAIN ? 1 : REDUCE_GRAIN / (tile == 0 ? 1 : tile);
-    nacre_parallel(c->team, (j.outer * j.tiles + j.per_chunk - 1) / j.per_chunk, reduce_chunk, &j);
+    nacre_parallel(c->team, nacre_ceil_div(j.outer * j.tiles, j.per_chunk), reduce_chunk, &j);
 }
 
 static size_t reduce_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {

@@ -44,7 +44,7 @@ static void int_reduce_run(const nacre_call *c) {
     const size_t all = (size_t)w->outer * (size_t)w->inner, n = w->n > 0 ? (size_t)w->n : 1;
     int_reduce_job j = {w, (nacre_int_reduce_fn *)c->kernel->fn, nacre_operand(c, 0), nacre_operand(c, 1), 1};
     if (n < INT_REDUCE_GRAIN) j.step = INT_REDUCE_GRAIN / n;
-    nacre_parallel(all <= j.step ? NULL : c->team, (all + j.step - 1) / j.step, int_reduce_chunk, &j);
+    nacre_parallel(all <= j.step ? NULL : c->team, nacre_ceil_div(all, j.step), int_reduce_chunk, &j);
 }
 
 const nacre_entry nacre_int_reduce_entry = {.words = sizeof(nacre_int_reduce_words) / 8, .operands = 2, .run = int_reduce_run};

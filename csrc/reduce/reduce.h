@@ -7,6 +7,7 @@
 
 #include "core/half.h"
 #include "core/kernel.h"
+#include "core/numbers.h"
 
 const nacre_kernel *nacre_reduce_kernels(size_t *count);
 

@@ -32,9 +32,9 @@ static deform_space deform_space_of(const nacre_deform_words *w) {
     s.pixels = deform_steps(w->axes, w->in, s.in_step);
     s.field = (size_t)(w->first / w->per_field);
     s.fields = (size_t)((w->first + w->channels - 1) / w->per_field) - s.field + 1;
-    const size_t work = (size_t)(w->channels < w->per_field ? w->channels : w->per_field) << w->axes;
+    const size_t work = (size_t)nacre_min_i64(w->channels, w->per_field) << w->axes;
     s.per_chunk = work < DEFORM_GRAIN ? DEFORM_GRAIN / work : 1;
-    s.blocks = (s.places + s.per_chunk - 1) / s.per_chunk;
+    s.blocks = nacre_ceil_div(s.places, s.per_chunk);
     return s;
 }
 

@@ -17,17 +17,15 @@ typedef struct {
     size_t per_chunk;
 } resample_job;
 
-static size_t resample_size(nacre_float_type type) { return type == NACRE_FLOAT32 ? 4 : 2; }
-
 static void resample_task(void *job, size_t chunk, size_t thread) {
     const resample_job *const j = job;
-    const size_t first = chunk * j->per_chunk, last = j->rows - first < j->per_chunk ? j->rows : first + j->per_chunk;
+    const size_t first = chunk * j->per_chunk, last = nacre_chunk_end(first, j->per_chunk, j->rows);
     const size_t out = j->inner == 1 ? j->r.m : j->inner;
     float *const widened = j->scratch + thread * j->per_thread, *const sums = widened + j->in;
     for (size_t i = first; i < last; i++) {
         const size_t k = i % j->r.m, at = j->inner == 1 ? i * j->n : (i / j->r.m * j->n + (size_t)j->r.start[k]) * j->inner;
-        const float *x = (const void *)((const char *)j->x + at * resample_size(j->x_type));
-        void *const y = (char *)j->y + i * out * resample_size(j->y_type);
+        const float *x = (const void *)((const char *)j->x + at * nacre_float_size(j->x_type));
+        void *const y = (char *)j->y + i * out * nacre_float_size(j->y_type);
         float *const to = j->y_type == NACRE_FLOAT32 ? y : sums;
         if (j->x_type != NACRE_FLOAT32) {
             j->half->widen[j->x_type](x, widened, j->in);

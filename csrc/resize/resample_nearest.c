@@ -39,7 +39,7 @@ typedef struct {
 static void nearest_task(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const nearest_job *const j = job;
-    const size_t first = chunk * j->per_chunk, last = j->rows - first < j->per_chunk ? j->rows : first + j->per_chunk;
+    const size_t first = chunk * j->per_chunk, last = nacre_chunk_end(first, j->per_chunk, j->rows);
     for (size_t i = first; i < last; i++) {
         if (j->inner == j->size) {
             j->pick(j->x + i * j->n * j->size, j->start, j->m, j->size, j->y + i * j->m * j->size);

@@ -19,11 +19,6 @@ enum {
     RNN_GRAIN = 1 << 18  // multiply-adds that are worth a thread's attention
 };
 
-static size_t rnn_least(size_t a, size_t b) { return a < b ? a : b; }
-static size_t rnn_most(size_t a, size_t b) { return a > b ? a : b; }
-static size_t rnn_parts(size_t n, size_t size) { return (n + size - 1) / size; }
-static size_t rnn_align(size_t n) { return rnn_parts(n, 16) * 16; }
-
 // The operands of rnn.h: w and r are packed, bias and peepholes are floats.
 typedef struct {
     const nacre_f32_gemm_impl *gemm;
@@ -71,16 +66,16 @@ static rnn_plan rnn_make_plan(const nacre_rnn *n, const rnn_operands *o, size_t 
     const nacre_f32_gemm_driver *const driver = o->gemm->driver;
     rnn_plan p = {.n = n, .o = o, .width = n->gates * n->hidden};
     p.rows = driver->panel_rows(o->gemm, n->batch);
-    p.units = rnn_parts(n->batch, p.rows);
+    p.units = nacre_ceil_div(n->batch, p.rows);
     p.even = true;
     for (size_t b = 0; b < n->batch; b++) {
         const size_t length = rnn_length(&p, b);
         p.even = p.even && (b == 0 || length == p.longest);
-        p.longest = rnn_most(p.longest, length);
+        p.longest = nacre_max(p.longest, length);
     }
-    const size_t batch = rnn_most(n->batch, 1);
-    p.block = rnn_most(RNN_ROWS / batch, RNN_BLOCK / rnn_most(p.width, 1) / batch);
-    p.block = rnn_most(1, rnn_least(p.block, n->steps));
+    const size_t batch = nacre_max(n->batch, 1);
+    p.block = nacre_max(RNN_ROWS / batch, RNN_BLOCK / nacre_max(p.width, 1) / batch);
+    p.block = nacre_max(1, nacre_min(p.block, n->steps));
     p.packed_w = driver->packed_b(o->gemm, p.width, n->input);
     p.packed_r = driver->packed_b(o->gemm, n->hidden, n->hidden);
     // One product for all sequences, or one for each: the longest blocks need most.
@@ -89,7 +84,7 @@ static rnn_plan rnn_make_plan(const nacre_rnn *n, const rnn_operands *o, size_t 
     p.gemm_scratch = driver->scratch(&g, threads);
     g.m = p.block;
     g.batch = (nacre_batch){1, axes};
-    p.gemm_scratch = rnn_most(p.gemm_scratch, driver->scratch(&g, threads));
+    p.gemm_scratch = nacre_max(p.gemm_scratch, driver->scratch(&g, threads));
     return p;
 }
 
@@ -120,7 +115,7 @@ static size_t rnn_place(rnn_plan *p, float *scratch) {
     };
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         if (scratch != NULL) *list[i].at = scratch + used;
-        used += rnn_align(list[i].size);
+        used += nacre_align_floats(list[i].size);
     }
     return used;
 }
@@ -169,7 +164,7 @@ typedef struct {
 static rnn_unit rnn_unit_at(const rnn_plan *p, size_t index) {
     const nacre_rnn *const n = p->n;
     rnn_unit u = {.dir = index / p->units, .b = index % p->units * p->rows};
-    u.rows = rnn_least(p->rows, n->batch - u.b);
+    u.rows = nacre_min(p->rows, n->batch - u.b);
     u.states = (u.dir * n->batch + u.b) * n->hidden;
     return u;
 }
@@ -296,14 +291,14 @@ static void rnn_sum_inputs(rnn_plan *p, nacre_team *team) {
 // one gate, from the last panel of weights to the first if down.
 static void rnn_multiply(const rnn_plan *p, const rnn_unit *u, size_t gate, const float *x, size_t j0, size_t j1, bool down,
                          float *sums, size_t ldc, const nacre_f32_epilogue *e) {
-    const size_t hidden = p->n->hidden, nr = p->o->gemm->nr, panels = rnn_parts(j1 - j0, nr);
+    const size_t hidden = p->n->hidden, nr = p->o->gemm->nr, panels = nacre_ceil_div(j1 - j0, nr);
     const float *const r = p->o->r + (u->dir * p->n->gates + gate) * p->packed_r;
     for (size_t i = 0; i < panels; i++) {
         const size_t j = j0 + (down ? panels - 1 - i : i) * nr;
         nacre_f32_epilogue at = *e;
         if (at.add != NULL) at.add += j;
         if (at.col != NULL) at.col += j;
-        p->o->gemm->tile(hidden, x, u->rows, r + j * hidden, sums + j, ldc, u->rows, rnn_least(nr, j1 - j), &at);
+        p->o->gemm->tile(hidden, x, u->rows, r + j * hidden, sums + j, ldc, u->rows, nacre_min(nr, j1 - j), &at);
     }
 }
 
@@ -371,7 +366,7 @@ static void rnn_columns_chunk(void *job, size_t chunk, size_t thread) {
     const rnn_plan *const p = job;
     const rnn_unit u = rnn_unit_at(p, chunk / p->chunks);
     const size_t j0 = chunk % p->chunks * p->columns;
-    rnn_step(p, &u, p->step, p->second, j0, rnn_least(p->n->hidden, j0 + p->columns));
+    rnn_step(p, &u, p->step, p->second, j0, nacre_min(p->n->hidden, j0 + p->columns));
 }
 
 static void rnn_run_block(rnn_plan *p, nacre_team *team) {
@@ -382,9 +377,9 @@ static void rnn_run_block(rnn_plan *p, nacre_team *team) {
         return;
     }
     enum { SHARES = 2 };  // chunks per thread, so that a slow one does not hold up the rest
-    const size_t panels = rnn_parts(n->hidden, p->o->gemm->nr), want = rnn_parts(threads * SHARES, units);
-    p->columns = rnn_parts(panels, rnn_least(panels, want)) * p->o->gemm->nr;
-    p->chunks = rnn_parts(n->hidden, p->columns);
+    const size_t panels = nacre_ceil_div(n->hidden, p->o->gemm->nr), want = nacre_ceil_div(threads * SHARES, units);
+    p->columns = nacre_ceil_div(panels, nacre_min(panels, want)) * p->o->gemm->nr;
+    p->chunks = nacre_ceil_div(n->hidden, p->columns);
     for (p->step = p->first; p->step < p->last && !nacre_stopped(team); p->step++) {
         p->second = false;
         nacre_parallel(team, units * p->chunks, rnn_columns_chunk, p);
@@ -408,7 +403,7 @@ static void rnn_pack_chunk(void *job, size_t chunk, size_t thread) {
     const rnn_weights *const w = job;
     const nacre_f32_gemm_impl *const gemm = w->p->o->gemm;
     const size_t matrix = chunk / w->panels, j = chunk % w->panels * gemm->nr;
-    gemm->driver->pack_panel(gemm->half(), w->k, rnn_least(gemm->nr, w->n - j), rnn_at(w->p, w->src, (matrix * w->n + j) * w->k), w->p->o->type,
+    gemm->driver->pack_panel(gemm->half(), w->k, nacre_min(gemm->nr, w->n - j), rnn_at(w->p, w->src, (matrix * w->n + j) * w->k), w->p->o->type,
                              w->k, 1, gemm->nr, w->dst + matrix * w->size + j * w->k);
 }
 
@@ -420,7 +415,7 @@ static void rnn_pack(const rnn_plan *p, nacre_team *team, int operand, const voi
         w.k = n->input;
         w.size = p->packed_w;
     }
-    w.panels = rnn_parts(w.n, p->o->gemm->nr);
+    w.panels = nacre_ceil_div(w.n, p->o->gemm->nr);
     nacre_parallel(team, n->directions * (operand == 1 ? 1 : n->gates) * w.panels, rnn_pack_chunk, &w);
 }
 
@@ -478,7 +473,7 @@ static void rnn_command(const nacre_call *c) {
     rnn_take(c, &p, &o);
     rnn_begin(&p);
     for (p.first = 0; p.first < p.longest && !nacre_stopped(c->team); p.first = p.last) {
-        p.last = rnn_least(p.longest, p.first + p.block);
+        p.last = nacre_min(p.longest, p.first + p.block);
         rnn_sum_inputs(&p, c->team);
         rnn_run_block(&p, c->team);
     }

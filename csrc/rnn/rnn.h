@@ -9,6 +9,7 @@
 
 #include "core/half.h"
 #include "core/kernel.h"
+#include "core/numbers.h"
 #include "core/parallel.h"
 #include "matmul/matmul.h"
 

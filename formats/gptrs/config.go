@@ -161,7 +161,7 @@ func streaming(raw json.RawMessage) error {
 	return nil
 }
 
-// count is a number that is not negative and has no fraction.
+// count returns a number that is not negative and has no fraction.
 func (f fields) count(key string) (uint64, error) {
 	raw, ok := f[key]
 	if !ok {
@@ -174,7 +174,7 @@ func (f fields) count(key string) (uint64, error) {
 	return v, nil
 }
 
-// number is a number.
+// number returns a number.
 func (f fields) number(key string) (float64, error) {
 	raw, ok := f[key]
 	if !ok {

@@ -21,10 +21,10 @@ const version = 2
 // Probe reports whether data begins as files of the format do.
 func (f *Format) Probe(data []byte) bool { return bytes.HasPrefix(data, []byte(f.magic)) }
 
-// Magic is what files of the format begin with.
+// Magic returns the first bytes of files of the format.
 func (f *Format) Magic() string { return f.magic }
 
-// entryBytes is what an entry of the index takes besides its name and extents.
+// entryBytes returns the size of an entry of the index without its name and extents.
 func (f *Format) entryBytes() int {
 	n := 4 + 4 + 4 + 1 + 8 + 8
 	if f.ids {

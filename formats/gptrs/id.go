@@ -11,14 +11,14 @@ import (
 // ID is a number of 128 bits in the order that files have, little-endian.
 type ID [16]byte
 
-// String is the number in hexadecimal, most significant digit first.
+// String returns the number in hexadecimal, most significant digit first.
 func (id ID) String() string {
 	b := id
 	slices.Reverse(b[:])
 	return hex.EncodeToString(b[:])
 }
 
-// NamespaceID is the ID of the n-th model that a process loaded; 0 is that of
+// NamespaceID returns the ID of the n-th model that a process loaded; 0 is that of
 // compiled programs.
 func NamespaceID(n uint64) ID {
 	var id ID

@@ -2,7 +2,7 @@ package gptrs
 
 import "github.com/nacre-ml/nacre/runtime/graph"
 
-// Kind is what is wrong with a file. Every error of this package's readers carries
+// Kind is a kind of damage or misuse of a file. Every error of this package's readers carries
 // one, for errors.As and errors.Is, and with it graph.ErrFormat or
 // graph.ErrUnsupported.
 type Kind string
@@ -27,7 +27,7 @@ const (
 	UnsupportedKind    Kind = "unsupported_kind"
 )
 
-// Error is the kind's name.
+// Error returns the kind's name.
 func (k Kind) Error() string { return string(k) }
 
 // Unwrap gives the kind of package graph.

@@ -10,8 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// kinds is what checkpoints of the kinds that are known must have. Check notes what
-// is wrong with one.
+// kinds has the known kinds of checkpoints, each with the function that checks its
+// configuration and tensors.
 var kinds = map[string]func(c *checker, f fields) error{
 	"gpt":          (*checker).gpt,
 	"ministral":    (*checker).ministral,

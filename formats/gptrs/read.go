@@ -27,7 +27,7 @@ func (f *Format) Read(name string, data []byte) (*graph.Model, error) {
 // Verify returns every problem that a file has, each with its offset.
 func (f *Format) Verify(name string, data []byte) []error { return f.scan(name, data, true).All() }
 
-// kept is what a file has of a tensor that Write would do otherwise.
+// kept is the facts about a tensor in a file that Write would choose differently.
 type kept struct {
 	noID     bool
 	reserved byte
@@ -289,7 +289,7 @@ func (s *scanner) overlaps(list []*entry) {
 	}
 }
 
-// model is what a file without problems holds.
+// model returns the model of a file without problems.
 func (s *scanner) model() *graph.Model {
 	m := &graph.Model{Format: s.Name, File: s.File, Container: version, Graph: &graph.Graph{
 		Initializers: make([]*graph.Initializer, len(s.entries)),

@@ -140,7 +140,7 @@ func (p *plan) write(to io.Writer) error {
 	return w.Err()
 }
 
-// index is the index of a file whose payloads begin at an offset.
+// index returns the index of a file whose payloads begin at an offset.
 func (p *plan) index(at uint64) []byte {
 	var b bytes.Buffer
 	w := binio.NewWriter(&b)

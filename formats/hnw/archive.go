@@ -103,7 +103,7 @@ func holds(name string) error {
 	return nil
 }
 
-// held is a text that the manifest can hold.
+// held returns the text in a form that the manifest can hold.
 func held(text, what string, o container.Options, refused *container.Refusals) string {
 	if utf8.ValidString(text) {
 		return text

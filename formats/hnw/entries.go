@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// extents is the shape, once it is known to be one.
+// extents returns the shape, once it is known to be one.
 func (e *entry) extents() tensor.Shape {
 	s := make(tensor.Shape, len(e.shape))
 	for i, n := range e.shape {

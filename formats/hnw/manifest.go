@@ -45,7 +45,7 @@ type manifest struct {
 	tensors            []entry
 }
 
-// entry is what the manifest says of a tensor.
+// entry is the description of a tensor in the manifest.
 type entry struct {
 	byteLen  int64
 	consumer string

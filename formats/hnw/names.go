@@ -25,7 +25,7 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// identifier is a name as a Chelis value may be called. A digit goes where Chelis would
+// identifier returns a name as a Chelis value may be called. A digit goes where Chelis would
 // refuse it: behind a first part of two to four letters, which it takes for a
 // namespace, behind the name of a type at the end, and behind words of its own.
 func identifier(name string) string {
@@ -74,7 +74,7 @@ func (ids *identifiers) of(name string) string {
 	return id
 }
 
-// moduleName is the module of a model that does not say its own: named like the
+// moduleName returns the module of a model that does not say its own: named like the
 // file, or else like the graph.
 func moduleName(m *graph.Model) string {
 	base := filepath.Base(m.File)
@@ -86,7 +86,7 @@ func moduleName(m *graph.Model) string {
 	return "Hydronnx.Model"
 }
 
-// pascal is a name in PascalCase: words begin where they do in the name, and at
+// pascal returns a name in PascalCase: words begin where they do in the name, and at
 // capital letters behind small ones.
 func pascal(name string) string {
 	var b strings.Builder

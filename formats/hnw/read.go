@@ -125,8 +125,7 @@ func (r *reader) read() *graph.Model {
 	return r.model(headerLen - headerSize)
 }
 
-// header reads what stands before the manifest; ok says that the manifest can be
-// found.
+// header reads the bytes before the manifest; ok says that the manifest can be found.
 func (r *reader) header() (headerLen, manifestLen int, ok bool) {
 	if n := min(len(r.data), len(magic)); string(r.data[:n]) != magic[:n] {
 		r.bad(0, ErrMalformed, "it does not begin with %q", magic)
@@ -263,7 +262,7 @@ const (
 	consumerKey = "consumer"
 )
 
-// setting is a field of the manifest as metadata.
+// setting returns a field of the manifest as metadata.
 func setting(f field) graph.Pair {
 	switch v := f.value.(type) {
 	case *int64:

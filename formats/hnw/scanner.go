@@ -85,7 +85,7 @@ func (s *scanner) wrong(off int, kind error, format string, args ...any) {
 	s.note(off, kind, "%s "+format, append([]any{where}, args...)...)
 }
 
-// peek is the next byte; 0 at the end and after a failure.
+// peek returns the next byte; 0 at the end and after a failure.
 func (s *scanner) peek() byte {
 	if s.failed || s.off == len(s.data) {
 		return 0

@@ -85,7 +85,7 @@ func (c closers) Close() error {
 	return err
 }
 
-// about is an error of an archive's tensor.
+// about returns an error of an archive's tensor.
 func about(archive *graph.Model, kind error, initializer, format string, args ...any) error {
 	module, _ := value(archive.Meta, "module.name")
 	return &Error{kind, module, initializer, fmt.Errorf(format, args...)}
@@ -100,7 +100,7 @@ func same(t *tensor.Tensor, d tensor.DType, shape tensor.Shape) error {
 	return fmt.Errorf("is %s%v, and %s%v is wanted", have, t.Shape(), want, shape)
 }
 
-// value is the text of a key, if it is there.
+// value returns the text of a key, if it is there.
 func value(meta []graph.Pair, key string) (text string, ok bool) {
 	for _, p := range meta {
 		if p.Key == key {

@@ -48,7 +48,7 @@ func Write(w io.Writer, m *graph.Model, o container.Options) error {
 	return a.stream(out, false)
 }
 
-// archive is what will be written.
+// archive is the contents of an archive before it is written.
 type archive struct {
 	man       manifest
 	payloads  []container.Payload // in the order of the manifest

@@ -258,7 +258,7 @@ func index(s string) (int, bool) {
 	return n, err == nil && n >= 0 && strconv.Itoa(n) == s
 }
 
-// WeightDType is the dtype of the decoder of a bundle: the one it names or, without a
+// WeightDType returns the dtype of the decoder of a bundle: the one it names or, without a
 // name, the one that its blobs tell.
 func (n *Network) WeightDType() DType {
 	if t := n.Transformer; t != nil && t.WeightDType != "" {

@@ -66,7 +66,7 @@ func (n *Network) converted(o container.Options, refused *container.Refusals) *N
 	return &c
 }
 
-// as is a store of floats in another type, rounded to nearest.
+// as returns a store of floats in another type, rounded to nearest.
 func (b *Blob) as(to DType, o container.Options) (*Blob, error) {
 	t, err := b.DType.tensor(b.Data, b.Scale, b.Shape)
 	if err != nil {

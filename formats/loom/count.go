@@ -7,7 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Shape is the extents of the layer's store: those of the matrix or the kernel where
+// Shape returns the extents of the layer's store: those of the matrix or the kernel where
 // it is one, else the number of weights, in the order that Parts says. Nil for types
 // without weights and for layers whose configuration gives none. Negative or too
 // large extents are an error.
@@ -37,7 +37,7 @@ func (l *Layer) Shape() (tensor.Shape, error) {
 	return dims, nil
 }
 
-// Count is the number of weights in the layer's store.
+// Count returns the number of weights in the layer's store.
 func (l *Layer) Count() (int, error) {
 	s, err := l.Shape()
 	if s == nil {
@@ -97,8 +97,8 @@ type Part struct {
 	Q4     int // the key of its Q4_0 blob in a bundle; 0 for vectors
 }
 
-// Parts are what the store of MultiHeadAttention, SwiGLU, RNN and LSTM holds, in its
-// order; nil for other types.
+// Parts returns the weights in the store of MultiHeadAttention, SwiGLU, RNN and LSTM, in
+// their order; nil for other types.
 func (l *Layer) Parts() ([]Part, error) {
 	var parts []Part
 	i, h := l.InputHeight, l.OutputHeight
@@ -145,7 +145,7 @@ func recurrent(gate string, h, i int) []Part {
 
 var errTooLarge = fmt.Errorf("its extents are negative or give more weights than memory can hold")
 
-// product is the number of weights of those extents, small enough that sums of a few
+// product returns the number of weights of those extents, small enough that sums of a few
 // and their bits fit an int.
 func product(dims ...int) (int, error) {
 	n := 1
@@ -190,7 +190,7 @@ func (l *Layer) fill() {
 	})
 }
 
-// unfilled is the layer as a file has it, without defaults that a reader filled in.
+// unfilled returns the layer as a file has it, without defaults that a reader filled in.
 func (l *Layer) unfilled() *Layer {
 	c := *l
 	c.defaults(func(mark uint8, at *int, value int) {

@@ -12,7 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// config is what counts of a Hugging Face config.json.
+// config is the settings of a Hugging Face config.json that a bundle needs.
 type config struct {
 	Architectures []string `json:"architectures"`
 	ModelType     string   `json:"model_type"`
@@ -162,7 +162,8 @@ func (im *importer) route(init *graph.Initializer) (int, error) {
 	return -1, nil
 }
 
-// roleOf is what a tensor of a block is; empty for what a bundle has no place for.
+// roleOf returns the role of a tensor of a block; empty for a tensor that a bundle has no
+// place for.
 func roleOf(name string) string {
 	has := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(name, w) })
@@ -274,7 +275,7 @@ func (im *importer) network() (*Network, error) {
 	return n, nil
 }
 
-// plainBlob is a blob of float32.
+// plainBlob returns a blob of float32.
 func plainBlob(name string, w []float32, shape tensor.Shape) *Blob {
 	data, _ := Morph(Float32, w, 1)
 	return &Blob{Name: name, DType: Float32, Data: data, Shape: shape, offset: -1}

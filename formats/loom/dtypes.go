@@ -97,7 +97,7 @@ func ParseDType(name string) (DType, bool) {
 	return Float32, false
 }
 
-// String is the name that files have.
+// String returns the name that files have.
 func (d DType) String() string {
 	if d >= dtypeCount {
 		return fmt.Sprintf("dtype(%d)", uint8(d))
@@ -105,10 +105,10 @@ func (d DType) String() string {
 	return dtypes[d].name
 }
 
-// Bits is what one code takes.
+// Bits returns the storage of one code.
 func (d DType) Bits() int { return dtypes[d].bits }
 
-// Bytes is what n codes take, the last byte filled up. Negative for an n whose codes
+// Bytes returns the storage of n codes, the last byte filled up. It is negative for an n whose codes
 // no memory can hold.
 func (d DType) Bytes(n int) int {
 	bits := dtypes[d].bits
@@ -179,7 +179,7 @@ func table(bits int, value func(code int) float64) []float32 {
 	return t
 }
 
-// small is the number of an eight-bit code with that many bits of mantissa. The
+// small returns the number of an eight-bit code with that many bits of mantissa. The
 // least exponent keeps its leading one and has a power of its own. The infinity is
 // positive whatever the sign, as Loom has it.
 func small(code, mantissa, bias, least int, special bool) float64 {

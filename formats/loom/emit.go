@@ -120,7 +120,7 @@ func (e *emitter) base64(b []byte) {
 	e.w.WriteByte('"')
 }
 
-// float is the shortest decimal that gives a number of that many bits back: plain
+// float returns the shortest decimal that gives a number of that many bits back: plain
 // between 1e-6 and 1e21, else with an exponent that has no leading zero.
 func float(f float64, bits int) string {
 	format := byte('f')

@@ -68,7 +68,7 @@ func WriteEntity(w io.Writer, m *graph.Model, o container.Options) error {
 	return out.Err()
 }
 
-// asFloat32 is the store as plain numbers, with the scale that it had.
+// asFloat32 returns the store as plain numbers, with the scale that it had.
 func (b *Blob) asFloat32() (*Blob, error) {
 	w, err := b.Float32()
 	if err != nil {

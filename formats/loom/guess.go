@@ -10,8 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Guess is what Loom takes the tensors of a file for, told from their shapes and
-// magnitudes alone. It is a probe: no more than a hint at what the model computes.
+// Guess is the roles that Loom assigns to the tensors of a file from their shapes and
+// magnitudes alone. It is a hint at what the model computes, and may be wrong.
 type Guess struct {
 	Tensors    []Seen // by name
 	Archetypes []Archetype

@@ -57,7 +57,7 @@ func (n *Network) Model() (*graph.Model, error) {
 	return m, nil
 }
 
-// declared is the store that a layer needs and does not have; nil where it needs
+// declared returns the store that a layer needs and does not have; nil where it needs
 // none, or its parts are there.
 func declared(path func() string, l *Layer) *graph.Value {
 	shape, err := l.Shape()
@@ -75,7 +75,7 @@ func declared(path func() string, l *Layer) *graph.Value {
 	return &graph.Value{Name: path(), Type: graph.TensorOf(d, dims)}
 }
 
-// topology is the network without its weights as metadata, for other formats to keep:
+// topology returns the network without its weights as metadata, for other formats to keep:
 // the JSON that the header of an ENTITY file has, or that of a spec.
 func (n *Network) topology() []graph.Pair {
 	text := func(f func(e *emitter)) string {

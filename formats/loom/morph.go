@@ -18,7 +18,7 @@ func Morph(d DType, w []float32, scale float32) ([]byte, float32) {
 	return codes, scale
 }
 
-// autoScale is the scale that the weights ask for, computed in float32.
+// autoScale returns the scale that the weights ask for, computed in float32.
 func autoScale(d DType, w []float32) float32 {
 	var scale float32
 	if d == Binary {
@@ -116,7 +116,7 @@ func shortened(v float32, bits, mantissa, rebias, limit int, most uint64) uint64
 	return sign | uint64(e)<<mantissa | uint64(b>>(23-mantissa))&(1<<mantissa-1)
 }
 
-// integer is the two's complement of a whole number; the least one stands for those
+// integer returns the two's complement of a whole number; the least one stands for those
 // that 64 bits cannot hold, and for NaN.
 func integer(v float64) uint64 {
 	switch {
@@ -132,7 +132,7 @@ func clamped(low, high float64) func(w, v float32) uint64 {
 	return func(_, v float32) uint64 { return integer(min(max(math.Round(float64(v)), low), high)) }
 }
 
-// nearest4 is the finite FP4 code next to v, of two the one that comes first.
+// nearest4 returns the finite FP4 code next to v, of two the one that comes first.
 func nearest4(v float32) uint64 {
 	best, dist := uint64(0), float32(math.Inf(1))
 	for _, c := range [...]uint64{0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13} {

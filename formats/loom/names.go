@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// LayerType is what a layer computes.
+// LayerType is the kind of a layer, such as Dense.
 type LayerType uint8
 
 // The layer types, by Loom's numbers.
@@ -45,7 +45,7 @@ func LayerTypes() []LayerType {
 	return list
 }
 
-// String is the name that files have.
+// String returns the name that files have.
 func (t LayerType) String() string {
 	if t >= layerTypeCount {
 		return fmt.Sprintf("layer(%d)", uint8(t))
@@ -88,7 +88,7 @@ const (
 
 var activations = [activationEnd + 1]string{"Linear", "ReLU", "Silu", "GELU", "Tanh", "Sigmoid", "LeakyReLU", "ReLU2"}
 
-// String is the name that files have.
+// String returns the name that files have.
 func (a Activation) String() string {
 	if a < Linear || a >= activationEnd {
 		return fmt.Sprintf("activation(%d)", int8(a))
@@ -134,7 +134,7 @@ const (
 
 var softmaxTypes = [softmaxTypeCount]string{"Standard", "Grid", "Hierarchical", "Temperature", "Gumbel", "Masked", "Sparse", "Adaptive", "Mixture", "Entmax"}
 
-// String is the name that checkpoints have.
+// String returns the name that checkpoints have.
 func (t SoftmaxType) String() string {
 	if t >= softmaxTypeCount {
 		return fmt.Sprintf("softmax(%d)", uint8(t))

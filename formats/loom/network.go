@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Network is what a Loom file says: layers in a grid of cells, and their weights. It
+// Network is the contents of a Loom file: layers in a grid of cells, and their weights. It
 // is the Origin of the models that the readers of this package return, and what the
 // writers write.
 type Network struct {
@@ -67,7 +67,7 @@ type Layer struct {
 	filled uint8 // which defaults a reader filled in
 }
 
-// Rule is what a Metacognition layer reacts to, and how.
+// Rule is a condition of a Metacognition layer and the reaction to it.
 type Rule struct {
 	Condition      int
 	Threshold      float64
@@ -111,7 +111,7 @@ const (
 	BitNetTernary = "BITNET_TERNARY"
 )
 
-// word is what files say the dtype is.
+// word returns the name of the dtype in files.
 func (b *Blob) word() string {
 	if b.Kind != "" {
 		return b.Kind
@@ -119,8 +119,7 @@ func (b *Blob) word() string {
 	return b.DType.String()
 }
 
-// NewStore quantises weights for the store of a layer; the number of weights is what
-// its Count says.
+// NewStore quantises weights for the store of a layer, as many as its Count says.
 func NewStore(d DType, w []float32) *Blob {
 	codes, scale := Morph(d, w, 1)
 	return &Blob{DType: d, Scale: scale, Native: true, Data: codes, Shape: tensor.Shape{len(w)}, offset: -1}
@@ -141,7 +140,7 @@ func (b *Blob) Float32() ([]float32, error) {
 	return Restore(b.DType, b.Data, b.Scale, b.Shape.Len())
 }
 
-// cells is the number of layers that the grid has room for; negative if it cannot be.
+// cells returns the number of layers that the grid has room for; negative if it cannot be.
 func (n *Network) cells() int64 {
 	c := int64(1)
 	for _, d := range []int{n.Depth, n.Rows, n.Cols, n.LayersPerCell} {
@@ -153,7 +152,7 @@ func (n *Network) cells() int64 {
 	return c
 }
 
-// Index is the number of a cell's layer in the flat order in which layers run: z
+// Index returns the number of a cell's layer in the flat order in which layers run: z
 // outermost, then y, x and l. It is negative for coordinates whose number lies
 // outside the grid. Coordinates beyond one axis whose number lies inside stand for
 // another cell, as in Loom.

@@ -74,7 +74,7 @@ func (l *Layer) inside(path string) (*Layer, string, error) {
 	}
 }
 
-// replaced is the list with b, instead of the one of that name.
+// replaced returns the list with b, instead of the one of that name.
 func replaced(list []*Blob, b *Blob) []*Blob {
 	for i := range list {
 		if list[i].Name == b.Name {

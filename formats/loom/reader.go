@@ -249,7 +249,7 @@ func (r *Rule) fields() [6]member {
 		{"Cooldown", &r.Cooldown}, {"SelfOnly", &r.SelfOnly}}
 }
 
-// text is the characters of a string, a view of the file unless it has escapes.
+// text returns the characters of a string, a view of the file unless it has escapes.
 func (r *reader) text(key string, v value) []byte {
 	if b := v.text; v.is('"') && bytes.IndexByte(b, '\\') < 0 {
 		return b[1 : len(b)-1]

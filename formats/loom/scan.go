@@ -122,7 +122,7 @@ func (v value) each(f func(key string, m value) bool) {
 	}
 }
 
-// str is the text of a string.
+// str returns the text of a string.
 func (v value) str() (string, error) {
 	b := v.text
 	if len(b) < 2 || b[0] != '"' || b[len(b)-1] != '"' {
@@ -136,7 +136,7 @@ func (v value) str() (string, error) {
 	return s, err
 }
 
-// shown is the beginning of the text, for messages.
+// shown returns the beginning of the text, for messages.
 func (v value) shown() string {
 	if len(v.text) > 30 {
 		return strconv.QuoteToASCII(string(v.text[:30])) + "..."

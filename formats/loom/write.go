@@ -155,7 +155,7 @@ func (l *Layer) unwritable() []error {
 	return list
 }
 
-// exact is the codes as Loom reads them from JSON, which fails where floats of these
+// exact returns the codes as Loom reads them from JSON, which fails where floats of these
 // types follow the weights.
 func (b *Blob) exact() []byte {
 	switch b.DType {

@@ -184,7 +184,7 @@ func (b *builder) tensors() {
 	}
 }
 
-// tag is the tag of a tensor's elements; 0 where the format has none.
+// tag returns the tag of a tensor's elements; 0 where the format has none.
 func (b *builder) tag(d tensor.DType, name string) uint32 {
 	if d == tensor.U8 && b.bitsets[name] {
 		return tagBitset

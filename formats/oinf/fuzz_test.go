@@ -2,11 +2,11 @@ package oinf
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/formats/internal/fixtures"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -48,8 +48,7 @@ func (discard) Write(b []byte) (int, error) { return len(b), nil }
 
 // TestHostile changes samples at random places.
 func TestHostile(t *testing.T) {
-	paths, _ := filepath.Glob(filepath.Join(fixtures.Dir(t, Name), "generated", "layout", "*.oinf"))
-	for _, path := range paths {
+	for _, path := range testenv.Files(t, fixtures.Dir(t, Name), "generated", "layout", "*.oinf") {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

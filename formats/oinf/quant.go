@@ -19,7 +19,7 @@ const (
 	quantZeroAxis  = "quant.zero_point_axis"
 )
 
-// quantLen is what a quantisation takes before its numbers.
+// quantLen is the size of a quantisation without its numbers, in bytes.
 const quantLen = 48
 
 // The words for codes of a quantisation.
@@ -134,7 +134,7 @@ func spread(what string, mode uint32, axis, count uint64, dims []uint64) error {
 	return nil
 }
 
-// pairs is the quantisation as metadata.
+// pairs returns the quantisation as metadata.
 func (q *quant) pairs() []graph.Pair {
 	return []graph.Pair{
 		{Key: quantScheme, Value: schemes[q.scheme]},
@@ -145,8 +145,8 @@ func (q *quant) pairs() []graph.Pair {
 	}
 }
 
-// quantFrom is what pairs made, of a tensor of that shape; nil where there is nothing
-// of a quantisation. Rest is the metadata that is none of it.
+// quantFrom undoes pairs for a tensor of that shape. It returns nil where the metadata
+// holds no quantisation; rest is the other metadata.
 func quantFrom(list []graph.Pair, shape tensor.Shape) (q *quant, rest []graph.Pair, err error) {
 	found := map[string]graph.Pair{}
 	for _, p := range list {
@@ -205,7 +205,7 @@ func quantFrom(list []graph.Pair, shape tensor.Shape) (q *quant, rest []graph.Pa
 	return q, rest, err
 }
 
-// len is the number of bytes that the quantisation takes, with padding.
+// len returns the number of bytes that the quantisation takes, with padding.
 func (q *quant) len() uint64 { return padded(quantLen + uint64(len(q.scales)) + uint64(len(q.zeros))) }
 
 func (q *quant) write(w *binio.Writer) {

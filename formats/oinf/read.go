@@ -33,7 +33,7 @@ const (
 	sections
 )
 
-// origin is what a model has to remember for Write.
+// origin is the facts of a file that a model has no place for and Write needs.
 type origin struct {
 	bitsets map[string]bool // tensors of bit sets, by name
 }
@@ -306,7 +306,7 @@ func extents(b []byte) []uint64 {
 	return list
 }
 
-// view is a tensor over bytes whose number was checked.
+// view returns a tensor over bytes whose number was checked.
 func view(d tensor.DType, shape tensor.Shape, data []byte) *tensor.Tensor {
 	t, err := tensor.FromBytes(d, shape, data)
 	if err != nil {

@@ -213,7 +213,7 @@ func (h *histogram) median(n int) float64 {
 	return (at((n-1)/2) + at(n/2)) / 2
 }
 
-// median is the middle of the n finite elements, or the mean of the two in the middle.
+// median returns the middle of the n finite elements, or the mean of the two in the middle.
 // It narrows down where they are by counting leading bits, until few enough are left
 // to be sorted.
 func median(t *tensor.Tensor, n int) float64 {

@@ -88,7 +88,7 @@ func (s *summary) meta(p graph.Pair) {
 	}
 }
 
-// word is the format's word for the elements of a tensor.
+// word returns the format's word for the elements of a tensor.
 func (s *summary) word(d tensor.DType, name string) string {
 	if s.bitsets[name] {
 		return types[tagBitset].word

@@ -36,7 +36,7 @@ func Write(w io.Writer, m *graph.Model, o container.Options) error {
 	return buffered.Flush()
 }
 
-// file is what is written.
+// file is the contents of a file before it is written.
 type file struct {
 	version int
 	sizes   []graph.Size
@@ -129,7 +129,7 @@ func (f *file) place() {
 	f.size = at
 }
 
-// record is the length of a string record.
+// record returns the length of a string record.
 func record(s string) uint64 { return padded(4 + uint64(len(s))) }
 
 func (f *file) header(w *binio.Writer) {

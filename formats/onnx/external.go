@@ -86,7 +86,7 @@ func (d *decoder) externalTensor(p *tensorProto) (*tensor.Tensor, error) {
 	return view(p.dtype, p.shape, data)
 }
 
-// sum is the SHA-1 checksum of a whole file.
+// sum returns the SHA-1 checksum of a whole file.
 func (e *external) sum(f *binio.File) string {
 	s, ok := e.sums[f]
 	if !ok {
@@ -134,7 +134,7 @@ func parsePlace(entries []graph.Pair) (place, error) {
 func count(e graph.Pair) (int64, error) {
 	n, err := strconv.ParseInt(e.Value, 10, 64)
 	if err != nil || n < 0 || n > math.MaxInt {
-		return 0, fmt.Errorf("external_data has %s %q", e.Key, e.Value)
+		return 0, fmt.Errorf("external_data has %s %q, which is no number from 0", e.Key, e.Value)
 	}
 	return n, nil
 }

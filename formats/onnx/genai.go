@@ -16,8 +16,8 @@ const (
 	genaiLayers = 1 << 12
 )
 
-// genaiConfig is what the file genai_config.json of onnxruntime-genai, which lies beside a
-// decoder, says of its caches: names with %d for the layer.
+// genaiConfig is the part of genai_config.json, which onnxruntime-genai puts beside a
+// decoder, that names its caches: with %d for the layer.
 type genaiConfig struct {
 	Model struct {
 		Decoder struct {

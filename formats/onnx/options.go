@@ -33,7 +33,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Options are what a reader may be told.
+// Options change how a reader treats a file.
 type Options struct {
 	Limits Limits
 }

@@ -79,7 +79,7 @@ func (p *tensorProto) checkCount() error {
 	return nil
 }
 
-// view is a tensor over bytes of the file, unless they need to be changed.
+// view returns a tensor over bytes of the file, unless they need to be changed.
 func view(d tensor.DType, shape tensor.Shape, data []byte) (*tensor.Tensor, error) {
 	t, err := tensor.FromBytes(d, shape, data)
 	if err != nil || d != tensor.Bool {

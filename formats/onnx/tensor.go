@@ -96,7 +96,7 @@ func (p *tensorProto) header() {
 	}
 }
 
-// shapeOf is the shape of those extents.
+// shapeOf returns the shape of those extents.
 func shapeOf(dims []int64) (tensor.Shape, error) {
 	s := make(tensor.Shape, len(dims))
 	for i, n := range dims {
@@ -144,7 +144,7 @@ func (p *tensorProto) storage(m *message) {
 	p.chunks++
 }
 
-// wireType is that of a single entry.
+// wireType returns the wire type of a single entry.
 func wireType(field protowire.Number) protowire.Type {
 	switch field {
 	case floatData:

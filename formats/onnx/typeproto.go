@@ -77,7 +77,7 @@ func (d *decoder) dim(m message) graph.Dim {
 	return dim
 }
 
-// namedDim is the extent that a name stands for: an expression over symbols if it
+// namedDim returns the extent that a name stands for: an expression over symbols if it
 // is one, but no number, which would not be written as a name again.
 func namedDim(name string) graph.Dim {
 	if d := graph.ParseDim(name); !d.IsKnown() {

@@ -1,7 +1,7 @@
 package onnx
 
 import (
-	"errors"
+	"fmt"
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -172,7 +172,7 @@ func (d *decoder) mapOf(m message, want graph.Type) *Value {
 		return v
 	}
 	v.Type.Key = d.dtype(start, code)
-	err := errors.New("keys and values differ in number")
+	err := fmt.Errorf("%d keys and %d values differ in number", len(keys)+len(texts), len(v.List))
 	if len(keys)+len(texts) == len(v.List) {
 		v.Keys, err = mapKeys(v.Type.Key, keys, texts)
 	}
@@ -190,7 +190,7 @@ func mapKeys(t tensor.DType, keys []int64, texts []string) (*tensor.Tensor, erro
 	case t.IsInteger() && len(texts) == 0:
 		return tensor.From(keys, len(keys))
 	}
-	return nil, errors.New("keys are not of the key type")
+	return nil, fmt.Errorf("%d integers and %d strings are keys, and the key type is %v", len(keys), len(texts), t)
 }
 
 func (w *writer) value(e *encoder, v *Value) {

@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// decoder is what the messages of one file share. The first failure ends the
+// decoder is the state that the messages of one file share. The first failure ends the
 // walk of every message and is kept in err.
 type decoder struct {
 	file    string
@@ -110,7 +110,7 @@ func (m *message) next() bool {
 	m.num, m.typ = num, typ
 	n := m.value(b[tag:])
 	if n < 0 {
-		m.d.bad(m.at, "%s: field %d: %w", m.what, num, protowire.ParseError(n))
+		m.d.bad(m.at, "%s: field %d: %w", m.what, num, m.broken(b[tag:], n))
 		return false
 	}
 	m.from = m.at + tag + n - len(m.body)
@@ -135,6 +135,20 @@ func (m *message) value(b []byte) (n int) {
 		n = protowire.ConsumeFieldValue(m.num, m.typ, b)
 	}
 	return n
+}
+
+// broken says why the payload of the field cannot be read. Code is the error code of
+// protowire.
+func (m *message) broken(b []byte, code int) error {
+	err := protowire.ParseError(code)
+	if m.typ != protowire.BytesType {
+		return err
+	}
+	size, n := protowire.ConsumeVarint(b)
+	if n < 0 || size <= uint64(len(b)-n) {
+		return err
+	}
+	return fmt.Errorf("it takes %d bytes and %d are left, so that the file is cut off or damaged: %w", size, len(b)-n, err)
 }
 
 func (m *message) is(t protowire.Type) bool {
@@ -223,7 +237,7 @@ func (m *message) floats(list []float32) []float32 {
 	return list
 }
 
-// varints is the number of varints that end within b.
+// varints returns the number of varints that end within b.
 func varints(b []byte) int {
 	n := 0
 	for _, c := range b {

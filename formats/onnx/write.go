@@ -20,7 +20,7 @@ const (
 	Never      = -1 // not at all
 )
 
-// SaveOptions are what Save may be told.
+// SaveOptions change how Save writes a model.
 type SaveOptions struct {
 	// External is the size in bytes from which on constants are written to a
 	// file beside the model, or WhenNeeded or Never.

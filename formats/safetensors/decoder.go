@@ -208,7 +208,7 @@ func (d *describer) config(m *graph.Model) {
 	d.BitNet = strings.Contains(strings.ToLower(s.ModelType), "bitnet") || strings.Contains(model, "bitnet") || strings.Contains(model, "1bit")
 }
 
-// size is an extent of the configuration, which must be given where other is 0.
+// size returns an extent of the configuration, which must be given where other is 0.
 func (d *describer) size(key string, v *int, other int) int {
 	switch {
 	case v == nil && other > 0:

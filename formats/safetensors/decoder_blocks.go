@@ -14,7 +14,7 @@ func (d *describer) allBlocks() {
 	}
 }
 
-// role is what a tensor of a block is for.
+// role is the use of a tensor in a block.
 type role struct {
 	matrix *Matrix
 	norm   **graph.Initializer

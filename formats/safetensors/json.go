@@ -14,8 +14,8 @@ import (
 const maxDepth = 100
 
 // lexer reads JSON, more strictly than package encoding/json: text must be Unicode, a
-// key is there once, and numbers are what is asked for. The first error ends it: from
-// then on nothing is found.
+// key occurs once, and numbers must be of the kind that is asked for. The first error
+// ends the text.
 type lexer struct {
 	data []byte
 	at   int
@@ -53,7 +53,7 @@ func (l *lexer) fail(at int, format string, args ...any) {
 	}
 }
 
-// next is the next byte that is no white space; 0 at the end and after an error.
+// next returns the next byte that is no white space; 0 at the end and after an error.
 func (l *lexer) next() byte {
 	for l.err == nil && l.at < len(l.data) {
 		c := l.data[l.at]
@@ -88,7 +88,7 @@ func (l *lexer) end() {
 	}
 }
 
-// list passes what stands between two brackets with commas.
+// list reads a list in brackets, with commas between its items.
 func (l *lexer) list(open, end byte, item func()) {
 	if !l.take(open) {
 		return
@@ -157,11 +157,11 @@ func (l *lexer) text() string {
 	return string(out)
 }
 
-// escapes is what stands for a byte behind a backslash.
+// escapes has the byte for every letter behind a backslash.
 var escapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// quoted passes a string and returns what stands between the quotes, whose escapes
-// are sound; plain says that there are none.
+// quoted reads a string and returns the bytes between the quotes, whose escapes are
+// valid; plain says that there are none.
 func (l *lexer) quoted() (raw []byte, plain bool) {
 	if !l.take('"') {
 		return nil, true
@@ -191,7 +191,7 @@ func (l *lexer) quoted() (raw []byte, plain bool) {
 	return nil, true
 }
 
-// escape is the length of an escape; 0 where it is none. Halves of a pair of
+// escape returns the length of an escape; 0 where it is none. Halves of a pair of
 // surrogates stand for nothing.
 func escape(b []byte) int {
 	if len(b) < 2 {
@@ -215,7 +215,7 @@ func escape(b []byte) int {
 	return 0
 }
 
-// hex4 is the number of four hexadecimal digits; negative where they are none.
+// hex4 returns the number of four hexadecimal digits; negative where they are none.
 func hex4(b []byte) rune {
 	if len(b) < 4 || bytes.ContainsAny(b[:4], "+-_") {
 		return -1

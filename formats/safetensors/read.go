@@ -56,13 +56,13 @@ type scanner struct {
 	begin int    // where payloads begin in the file
 }
 
-// header is what a header says.
+// header is the contents of a header: metadata and the entries of tensors.
 type header struct {
 	meta    []graph.Pair
 	tensors []entry
 }
 
-// entry is what a header says of a tensor.
+// entry is the description of a tensor in a header.
 type entry struct {
 	at         int // of the key in the file
 	name       string
@@ -225,7 +225,7 @@ func (h *header) inOrder() []*entry {
 	return list
 }
 
-// model is what a file without problems holds.
+// model returns the model of a file without problems.
 func (s *scanner) model() *graph.Model {
 	m := &graph.Model{Format: Name, File: s.File, Meta: s.meta, Origin: origin(s.raw), Graph: &graph.Graph{
 		Initializers: make([]*graph.Initializer, len(s.tensors)),

@@ -249,7 +249,7 @@ func (s *set) folder() {
 	}
 	list, err := fs.Glob(s.fsys, "*"+extension)
 	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("the folder has no file *%s", extension)
+		err = fmt.Errorf("the folder has no file *%s; a model of another format is opened by the path of its file", extension)
 	}
 	if err != nil {
 		s.Add(-1, graph.ErrFormat, "%w", cause(err))

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
 // write makes an output of that content.
@@ -95,7 +97,7 @@ func TestSymbolicLinks(t *testing.T) {
 		}
 		link := filepath.Join(folder, name+"-link")
 		if err := os.Symlink(filepath.Join(name, "target"), link); err != nil {
-			t.Skip("no symbolic links here:", err)
+			testenv.Skip(t, "no symbolic links here: ", err)
 		}
 		if err := write(t, link, name); err != nil {
 			t.Fatal(err)

@@ -30,7 +30,7 @@ type Binding struct {
 // HasRoom reports whether the memory of an operand has more room than its value takes.
 func (b *Binding) HasRoom() bool { return b.InRoom != nil || b.OutRoom != nil }
 
-// Memory is the extents of the memory of input i.
+// Memory returns the extents of the memory of input i.
 func (b *Binding) Memory(i int) graph.Dims {
 	if i < len(b.InRoom) && b.InRoom[i] != nil {
 		return b.InRoom[i]
@@ -60,7 +60,7 @@ func (b *Binding) Const(i int) *tensor.Tensor {
 	return b.In[i].Const
 }
 
-// DType is the element type of input i; Invalid where it is left out.
+// DType returns the element type of input i; Invalid where it is left out.
 func (b *Binding) DType(i int) tensor.DType {
 	if !b.Has(i) {
 		return tensor.Invalid
@@ -68,7 +68,7 @@ func (b *Binding) DType(i int) tensor.DType {
 	return b.In[i].DType
 }
 
-// Shape is the extents of input i, which must be numbers; a value with others, or
+// Shape returns the extents of input i, which must be numbers; a value with others, or
 // one left out, has none.
 func (b *Binding) Shape(i int) tensor.Shape {
 	if !b.Has(i) {
@@ -100,7 +100,7 @@ func (b *Binding) OnlyNumbers() bool {
 	return true
 }
 
-// Max is the most that an extent can be.
+// Max returns the most that an extent can be.
 func (b *Binding) Max(d graph.Dim) (int, bool) {
 	if n, ok := d.Value(); ok {
 		return n, true

@@ -101,7 +101,7 @@ type Operand struct {
 	Data   []byte
 }
 
-// At is the operand moved by so many bytes.
+// At returns the operand moved by so many bytes.
 func (o Operand) At(bytes graph.Dim) Operand {
 	o.Offset = o.Offset.Add(bytes)
 	return o
@@ -130,7 +130,7 @@ type Recorded struct {
 // Slot is a base and an offset in bytes from it.
 type Slot struct{ Base, Offset int }
 
-// Step is what a device does for a node.
+// Step is the work of a device for one node: commands, or a call.
 type Step struct {
 	// Binder names the row of the device's table that bound the node, or is host.
 	Binder string
@@ -147,7 +147,7 @@ type Step struct {
 	Dropped uint64
 }
 
-// Scratch is the bytes of scratch that the step takes in all.
+// Scratch returns the bytes of scratch that the step takes in all.
 func (s *Step) Scratch() int {
 	most := 0
 	for i := range s.Commands {
@@ -156,7 +156,7 @@ func (s *Step) Scratch() int {
 	return AlignUp(s.Temp) + most
 }
 
-// String is the row and its kernels, each followed by its parts, such as
+// String returns the row and its kernels, each followed by its parts, such as
 // "gemm: f32_gemm/14x32_avx512".
 func (s *Step) String() string {
 	parts := make([]string, len(s.Commands))

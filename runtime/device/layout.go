@@ -22,10 +22,10 @@ type Layout uint8
 // Plain is row-major order.
 const Plain Layout = 0
 
-// Blocked is the layout in blocks of so many channels, 2 to 255.
+// Blocked returns the layout in blocks of so many channels, 2 to 255.
 func Blocked(channels int) Layout { return Layout(channels) }
 
-// Block is the channels of a block; 0 for Plain.
+// Block returns the channels of a block; 0 for Plain.
 func (l Layout) Block() int { return int(l) }
 
 // String is plain, or the word blocked and the channels of a block.
@@ -36,7 +36,7 @@ func (l Layout) String() string {
 	return "blocked" + strconv.Itoa(l.Block())
 }
 
-// Extents is the extents of the row-major array that holds a value of that shape.
+// Extents returns the extents of the row-major array that holds a value of that shape.
 // Blocked values have two axes or more.
 func (l Layout) Extents(s tensor.Shape) tensor.Shape {
 	if l == Plain {
@@ -47,7 +47,7 @@ func (l Layout) Extents(s tensor.Shape) tensor.Shape {
 	return append(list, l.Block())
 }
 
-// Bytes is the memory that a value of that shape takes.
+// Bytes returns the memory that a value of that shape takes.
 func (l Layout) Bytes(d tensor.DType, s tensor.Shape) int { return d.Bytes(l.Extents(s).Len()) }
 
 // LayoutChoice is layouts of a node's operands in which a device computes the node, and
@@ -67,10 +67,10 @@ const (
 	LayoutsBlocked                     // blocked ones wherever there are any
 )
 
-// InLayout is the layout of input i.
+// InLayout returns the layout of input i.
 func (b *Binding) InLayout(i int) Layout { return layoutOf(b.InLayouts, i) }
 
-// OutLayout is the layout of output i.
+// OutLayout returns the layout of output i.
 func (b *Binding) OutLayout(i int) Layout { return layoutOf(b.OutLayouts, i) }
 
 // IsPlain reports whether all operands are plain.
@@ -96,7 +96,7 @@ func (Reorder) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Reordering is the binding of a node that copies value v, called input, to a layout.
+// Reordering returns the binding of a node that copies value v, called input, to a layout.
 func Reordering(v *op.Value, from, to Layout, input, output string) *Binding {
 	n := &graph.Node{Name: "reorder " + output, Op: "Reorder", Version: 1, Inputs: []string{input}, Outputs: []string{output}}
 	return &Binding{

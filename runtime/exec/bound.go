@@ -77,10 +77,10 @@ func (b *Bound) makeInputs(pl *plan.Plan) error {
 	return nil
 }
 
-// Input is the memory of input i, for the caller to fill before a run.
+// Input returns the memory of input i, for the caller to fill before a run.
 func (b *Bound) Input(i int) *tensor.Tensor { return b.inputs[i] }
 
-// Output is the tensor that runs write result i to.
+// Output returns the tensor that runs write result i to.
 func (b *Bound) Output(i int) *tensor.Tensor { return b.outputs[i] }
 
 // SetOutput has the next runs write result i to t, which must have its element type and
@@ -90,10 +90,10 @@ func (b *Bound) SetOutput(i int, t *tensor.Tensor) error {
 	id := pl.Program.Outputs[i]
 	s := &pl.Slots[id]
 	if t.DType() != s.Type.DType || !t.Shape().Equal(s.Shape) {
-		return graph.Errorf(graph.ErrShape, "result %q is %v%v and is to be written to %v", pl.Program.Names[id], s.Type.DType, s.Shape, t)
+		return b.run.fail(pl, nil, graph.Errorf(graph.ErrShape, "output %q is %v%v and cannot be written to a tensor %v", pl.Program.Names[id], s.Type.DType, s.Shape, t))
 	}
 	if !t.IsAligned() {
-		return graph.Errorf(graph.ErrShape, "the memory for result %q does not lie at a multiple of its element's size", pl.Program.Names[id])
+		return b.run.fail(pl, nil, graph.Errorf(graph.ErrShape, "the memory for output %q is not aligned to its elements", pl.Program.Names[id]))
 	}
 	b.pins[i].Unpin()
 	b.pins[i].Pin(t.Pointer())
@@ -115,7 +115,8 @@ func firstOf(list []int, id int) int {
 	return -1
 }
 
-// Run computes the results from what the inputs hold.
+// Run computes the results from the elements of the inputs. A flag that follows the
+// context is kept for later runs with the same context.
 func (b *Bound) Run(ctx context.Context, prof *Profile) error {
 	r := &b.run
 	r.ctx, r.prof = ctx, prof
@@ -130,13 +131,12 @@ func (b *Bound) Run(ctx context.Context, prof *Profile) error {
 	f.reserved = 0
 	place, err := r.device.Enter(ctx)
 	if err != nil {
-		return r.fail(f.plan, nil, err)
+		return r.waited(f.plan, err)
 	}
 	defer r.device.Leave(place)
 	if err := r.watch(); err != nil {
 		return err
 	}
-	defer r.end()
 	err = r.stage(f)
 	if ended := ctx.Err(); err == nil && ended != nil {
 		err = r.fail(f.plan, nil, ended)
@@ -168,18 +168,18 @@ func (b *Bound) Run(ctx context.Context, prof *Profile) error {
 
 // Close gives back the memory. Inputs and their tensors may not be used any more.
 func (b *Bound) Close() {
-	if b.frame == nil {
-		return
-	}
 	d := b.run.device
+	b.run.unwatch()
 	for i := range b.pins {
 		b.pins[i].Unpin()
 	}
 	if b.steps != nil {
 		b.steps.release(d)
 	}
-	b.frame.reset()
-	b.frame.free()
+	if b.frame != nil {
+		b.frame.reset()
+		b.frame.free()
+	}
 	d.Free(b.memory)
 	b.frame, b.memory, b.inputs = nil, nil, nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// boundStream is what a Bound of a stream has beside: every run moves the states on.
+// boundStream is the additional memory of a Bound whose runs move the states of a stream.
 type boundStream struct {
 	stream *Stream
 	given  []tensor.Value // the inputs that the memory was made for; nil for states

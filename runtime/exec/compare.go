@@ -119,7 +119,7 @@ func (t *trials) operands(b *device.Binding) error {
 	return nil
 }
 
-// operand is a constant, or zeros in memory of the device as the layout has it; nil for
+// operand returns a constant, or zeros in memory of the device as the layout has it; nil for
 // no value.
 func (t *trials) operand(v *op.Value, l device.Layout) (*tensor.Tensor, error) {
 	if v == nil {

@@ -61,13 +61,13 @@ func (e *Executor) start(ctx context.Context, pl *plan.Plan, inputs []tensor.Val
 	r := &run{Executor: e, ctx: ctx, prof: prof, limited: e.limit > 0, budget: e.limit}
 	place, err := e.device.Enter(ctx)
 	if err != nil {
-		return nil, r.fail(pl, nil, err)
+		return nil, r.waited(pl, err)
 	}
 	defer e.device.Leave(place)
 	if err := r.watch(); err != nil {
 		return nil, err
 	}
-	defer r.end()
+	defer r.unwatch()
 	results, err := r.program(pl, inputs, st)
 	if ended := ctx.Err(); err == nil && ended != nil {
 		results, err = nil, r.fail(pl, nil, ended)
@@ -87,7 +87,7 @@ type run struct {
 	ctx     context.Context
 	prof    *Profile
 	stop    device.Flag // set when ctx is done; nil when that cannot be
-	unwatch func()
+	watched *device.Watched
 	limited bool
 	budget  int    // bytes left, if limited
 	garbage int    // bytes of Go's heap that the run took and does not need any more
@@ -101,17 +101,6 @@ func (r *run) take(f *frame, n int) {
 	f.taken += n
 	r.taken += n
 	r.most = max(r.most, r.taken)
-}
-
-// watch has the flag set when the context is done.
-func (r *run) watch() (err error) {
-	r.stop, r.unwatch, err = device.Watch(r.ctx, r.device)
-	return err
-}
-
-func (r *run) end() {
-	r.unwatch()
-	r.stop = nil
 }
 
 // program runs all stages of a program and returns its results. A stream, unless it is
@@ -212,6 +201,11 @@ func (r *run) collect() {
 		r.garbage = 0
 		goruntime.GC()
 	}
+}
+
+// waited reports a context that ended before the run began.
+func (r *run) waited(pl *plan.Plan, err error) error {
+	return r.fail(pl, nil, fmt.Errorf("it waited for other runs to end: %w", err))
 }
 
 // exceeds reports n bytes that go beyond the limit, of which left bytes are free.

@@ -87,7 +87,7 @@ func (f *frame) resize(lengths func(symbol string) (int, bool)) error {
 	return nil
 }
 
-// shape is the extents of a value; nil when only a step finds them out.
+// shape returns the extents of a value; nil when only a step finds them out.
 func (f *frame) shape(id int) tensor.Shape {
 	s := &f.plan.Slots[id]
 	if s.Most == nil || s.Shape != nil {
@@ -154,7 +154,7 @@ func (f *frame) inherit(from *frame) {
 	}
 }
 
-// value is the value of that id as Go sees it; nil when it is not there.
+// value returns the value of that id as Go sees it; nil when it is not there.
 func (f *frame) value(id int) tensor.Value {
 	if v := f.values[id]; v != nil {
 		return v
@@ -235,7 +235,7 @@ func (f *frame) reset() {
 	f.run, f.taken, f.held, f.reserved = nil, 0, 0, 0
 }
 
-// bytes is the memory that the frame holds from run to run, outside Go's heap.
+// bytes returns the memory that the frame holds from run to run, outside Go's heap.
 func (f *frame) bytes() int {
 	n := len(f.arena) + len(f.scratch) + f.more.bytes()
 	for _, s := range f.segments {
@@ -329,6 +329,9 @@ func collect(stages []*frame) ([]tensor.Value, error) {
 				return nil, fmt.Errorf("output %q: %w", last.plan.Program.Names[id], err)
 			}
 			v = tensor.Replace(v, (*tensor.Tensor).Clone)
+			if t, ok := v.(*tensor.Tensor); ok && place != plan.Dynamic {
+				f.run.take(f, len(t.Bytes()))
+			}
 		}
 		list[i] = v
 	}

@@ -64,7 +64,7 @@ func (h *held) leaveRoom(st *Stream) {
 	h.memory, h.rows = nil, 0
 }
 
-// tensor is a copy of the state.
+// tensor returns a copy of the state.
 func (h *held) tensor() *tensor.Tensor {
 	if h.value != nil {
 		return h.value.Clone()
@@ -170,7 +170,7 @@ func (st *Stream) Fork() (*Stream, error) {
 	return out, nil
 }
 
-// State is a copy of the state that an input of that name reads; nil before its extents
+// State returns a copy of the state that an input of that name reads; nil before its extents
 // are known.
 func (st *Stream) State(input string) (*tensor.Tensor, error) {
 	h, err := st.find(input)
@@ -214,7 +214,7 @@ func (st *Stream) find(input string) (*held, error) {
 	return st.states[i], nil
 }
 
-// Bytes is the memory of the states.
+// Bytes returns the memory of the states.
 func (st *Stream) Bytes() int {
 	n := 0
 	for _, h := range st.states {

@@ -211,7 +211,7 @@ func (s *scratch) has(n int) bool {
 	return len(s.blocks) > 0 && device.AlignUp(n) <= len(s.blocks[len(s.blocks)-1])-s.used
 }
 
-// bytes is the memory that is held.
+// bytes returns the memory that is held.
 func (s *scratch) bytes() int {
 	total := 0
 	for _, b := range s.blocks {

@@ -57,7 +57,7 @@ func (fs *frames) take(pl *plan.Plan) *frame {
 	return f
 }
 
-// fitting is the frame that ended first of those whose memory is enough for the plan;
+// fitting returns the frame that ended first of those whose memory is enough for the plan;
 // else the one that ended first.
 func (fs *frames) fitting(pl *plan.Plan) int {
 	for i, f := range fs.list {

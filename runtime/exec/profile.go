@@ -36,7 +36,7 @@ type StepTime struct {
 	Own    time.Duration // Time without that of steps in graphs of the node
 }
 
-// now is the time if the run is profiled.
+// now returns the time if the run is profiled.
 func (p *Profile) now() time.Time {
 	if p == nil {
 		return time.Time{}

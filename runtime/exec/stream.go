@@ -59,6 +59,9 @@ func (e *Executor) NewStream(p *plan.Program, states []graph.State, room int) (*
 	st := &Stream{exec: e, program: p, room: max(room, 1), near: map[string]*group{}}
 	for _, s := range states {
 		h, err := newHeld(p, s)
+		if err == nil && (st.Holds(h.input) || st.Gives(h.result)) {
+			err = graph.Errorf(graph.ErrState, "state %q with output %q: one of them belongs to another state already", s.Input, s.Output)
+		}
 		if err != nil {
 			return nil, p.Fail("run", nil, err)
 		}
@@ -92,9 +95,9 @@ func newHeld(p *plan.Program, s graph.State) (*held, error) {
 	}
 	switch {
 	case h.input < 0:
-		return nil, graph.Errorf(graph.ErrMissing, "there is no input %q for a state", s.Input)
+		return nil, graph.Errorf(graph.ErrMissing, "there is no input %q for a state; a run takes %s", s.Input, namesOf(p, p.Inputs))
 	case h.result < 0:
-		return nil, graph.Errorf(graph.ErrMissing, "there is no output %q for state %q among those that are computed", s.Output, s.Input)
+		return nil, graph.Errorf(graph.ErrMissing, "there is no output %q for state %q; a run computes %s", s.Output, s.Input, namesOf(p, p.Outputs))
 	}
 	t := p.Decl[h.input].Type
 	if t.Kind != graph.TensorType || t.DType == tensor.String || t.Dims == nil || t.DType.Bits()%8 != 0 {
@@ -103,6 +106,9 @@ func newHeld(p *plan.Program, s graph.State) (*held, error) {
 	if s.Axis < -1 || s.Axis >= len(t.Dims) {
 		return nil, graph.Errorf(graph.ErrShape, "state %q, %v, has no axis %d", s.Input, t, s.Axis)
 	}
+	if to := p.Type(h.out); to.Kind == graph.TensorType && (to.DType != t.DType || to.Dims != nil && len(to.Dims) != len(t.Dims)) {
+		return nil, graph.Errorf(graph.ErrShape, "state %q is %v and cannot become output %q, %v", s.Input, t, s.Output, to)
+	}
 	h.dims, h.dtype = t.Dims, t.DType
 	if h.axis >= 0 && h.dims[h.axis].IsKnown() {
 		return nil, graph.Errorf(graph.ErrShape, "axis %d of state %q, %v, does not grow", s.Axis, s.Input, t)
@@ -110,7 +116,16 @@ func newHeld(p *plan.Program, s graph.State) (*held, error) {
 	return h, nil
 }
 
-// groupOf is the group of states whose past has the same extent.
+// namesOf lists values for messages.
+func namesOf(p *plan.Program, ids []int) string {
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = fmt.Sprintf("%q", p.Names[id])
+	}
+	return strings.Join(list, ", ")
+}
+
+// groupOf returns the group of states whose past has the same extent.
 func (st *Stream) groupOf(h *held) *group {
 	symbol := h.dims[h.axis].String()
 	if !isSymbol(h.dims[h.axis]) {
@@ -131,7 +146,7 @@ func (st *Stream) groupOf(h *held) *group {
 
 func isSymbol(d graph.Dim) bool { return len(d.Symbols()) == 1 && d.String() == d.Symbols()[0] }
 
-// Length is the rows of the growing states; 0 when there are none.
+// Length returns the rows of the growing states; 0 when there are none.
 func (st *Stream) Length() int {
 	most := 0
 	for _, g := range st.groups {
@@ -153,7 +168,7 @@ func (st *Stream) Gives(output int) bool {
 	return slices.ContainsFunc(st.states, func(h *held) bool { return h.result == output })
 }
 
-// Extents is the extents that the model names and the states have.
+// Extents returns the extents that the model names and the states have.
 func (st *Stream) Extents() map[string]int {
 	known := map[string]int{}
 	for _, g := range st.groups {
@@ -196,7 +211,7 @@ func (st *Stream) failed(pl *plan.Plan) {
 	st.spoilt = st.spoilt || slices.ContainsFunc(pl.Lengths.States, func(s plan.State) bool { return s.InPlace })
 }
 
-// Plan is the plan for the next run on inputs of those extents.
+// Plan returns the plan for the next run on inputs of those extents.
 func (st *Stream) Plan(inputs []tensor.Value) (*plan.Plan, error) {
 	return st.prepare(slices.Clone(inputs))
 }
@@ -251,7 +266,7 @@ func (st *Stream) begin(inputs []tensor.Value) error {
 	return nil
 }
 
-// extent is the extent with that name among the inputs.
+// extent returns the extent with that name among the inputs.
 func (st *Stream) extent(symbol string, inputs []tensor.Value) (int, bool) {
 	for i, v := range st.program.Decl {
 		t, ok := inputs[i].(*tensor.Tensor)
@@ -267,7 +282,7 @@ func (st *Stream) extent(symbol string, inputs []tensor.Value) (int, bool) {
 	return 0, false
 }
 
-// plan is the plan for the next run, with lengths as symbols if that can be.
+// plan returns the plan for the next run, with lengths as symbols if that can be.
 func (st *Stream) plan(inputs []tensor.Value) (*plan.Plan, error) {
 	if st.numbers != nil {
 		return st.program.ForLengths(st.types(inputs, false), st.lengths(false))
@@ -301,7 +316,7 @@ func (st *Stream) lengths(symbols bool) *plan.Lengths {
 	return l
 }
 
-// types is the types of the inputs.
+// types returns the types of the inputs.
 func (st *Stream) types(inputs []tensor.Value, symbols bool) []graph.Type {
 	list := make([]graph.Type, len(inputs))
 	for i, v := range inputs {
@@ -324,7 +339,7 @@ func (st *Stream) types(inputs []tensor.Value, symbols bool) []graph.Type {
 	return list
 }
 
-// relative is the extents of input i, where those that follow a length are that length
+// relative returns the extents of input i, where those that follow a length are that length
 // and a number.
 func (st *Stream) relative(i int, shape tensor.Shape, symbols bool) graph.Dims {
 	d := graph.DimsOf(shape)
@@ -340,7 +355,7 @@ func (st *Stream) relative(i int, shape tensor.Shape, symbols bool) graph.Dims {
 	return d
 }
 
-// follows is the group whose length an extent of an input goes with, or nil. It is a guess
+// follows returns the group whose length an extent of an input goes with, or nil. It is a guess
 // that costs a plan for every length when it is wrong, and nothing else.
 func (st *Stream) follows(input, axis int, decl graph.Dims) *group {
 	d := decl[axis]
@@ -421,7 +436,7 @@ func (st *Stream) size(f *frame) error {
 	return f.resize(st.lookup)
 }
 
-// commit moves the states on to what a run has left.
+// commit makes the results of a run the states of the next.
 func (st *Stream) commit(pl *plan.Plan, results []tensor.Value) error {
 	next := map[*group]int{}
 	for i, h := range st.states {

@@ -17,10 +17,10 @@ type Dim struct {
 // unknown is the sum of a Dim of which nothing is known.
 var unknown = &sum{}
 
-// Known is the extent n.
+// Known returns the extent n.
 func Known(n int) Dim { return Dim{n: n} }
 
-// Symbol is an extent with a name; two axes with one name are equally long.
+// Symbol returns an extent with a name; two axes with one name are equally long.
 func Symbol(name string) Dim {
 	if name == "" || name == unknownText {
 		return Unknown()
@@ -29,7 +29,7 @@ func Symbol(name string) Dim {
 	return Dim{x: &sum{terms: []term{{k: 1, of: []*atom{a}}}, size: 1 + a.size}}
 }
 
-// Unknown is an extent of which nothing is known, equal to no other.
+// Unknown returns an extent of which nothing is known, equal to no other.
 func Unknown() Dim { return Dim{x: unknown} }
 
 // Value returns the number, if it is one, else 0.

@@ -33,7 +33,7 @@ func (d Dim) Interval(lookup func(symbol string) (low, high int, ok bool)) (low,
 	return low, high, true
 }
 
-// multiplied is the interval of products of numbers from two intervals.
+// multiplied returns the interval of products of numbers from two intervals.
 func multiplied(l, h, al, ah int) (low, high int, ok bool) {
 	for i, p := range [4][2]int{{l, al}, {l, ah}, {h, al}, {h, ah}} {
 		n, ok := mulAdd(0, p[0], p[1])
@@ -74,7 +74,7 @@ func (a *atom) interval(lookup func(symbol string) (low, high int, ok bool)) (lo
 	return low, high, true
 }
 
-// divided is the interval of quotients, rounded down, by positive numbers.
+// divided returns the interval of quotients, rounded down, by positive numbers.
 func divided(l, h, by, most int) (low, high int, ok bool) {
 	if by < 1 {
 		return 0, 0, false

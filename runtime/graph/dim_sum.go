@@ -13,8 +13,8 @@ const (
 	symbolUnit  = 32  // bytes of a name that count as an atom more
 )
 
-// sum is what an expression adds to a number: terms, highest degree first, each
-// with other factors and a number that is not 0.
+// sum is the terms of an expression, without its constant: highest degree first, no two
+// with the same factors, none with the coefficient 0.
 type sum struct {
 	terms []term
 	size  int
@@ -97,7 +97,7 @@ func (d Dim) terms() []term {
 	return d.x.terms
 }
 
-// single is the expression that is one atom.
+// single returns the expression that is one atom.
 func single(a *atom) Dim { return newDim(0, []term{{k: 1, of: []*atom{a}}}) }
 
 // plus returns d + k·e.

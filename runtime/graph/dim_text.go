@@ -9,7 +9,7 @@ import (
 // unknownText stands for an unknown extent.
 const unknownText = "?"
 
-// String is the number, the expression, or "?". Symbols whose names are no words
+// String returns the number, the expression, or "?". Symbols whose names are no words
 // are quoted within expressions.
 func (d Dim) String() string {
 	if a := d.atom(); a != nil && a.kind == symbol {
@@ -18,7 +18,7 @@ func (d Dim) String() string {
 	return d.Key()
 }
 
-// Key is a text that equal extents share and others do not have: String, with
+// Key returns a text that equal extents share and others do not have: String, with
 // the quotes of a symbol whose name is no word. All unknown extents have one.
 func (d Dim) Key() string {
 	switch {
@@ -30,7 +30,7 @@ func (d Dim) Key() string {
 	return string(d.append(nil))
 }
 
-// Text is what ParseDim read d from, else String.
+// Text returns the text that ParseDim read d from, or String for other extents.
 func (d Dim) Text() string {
 	if d.x != nil && d.x.text != "" && d.x.textN == d.n {
 		return d.x.text

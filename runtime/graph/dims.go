@@ -45,7 +45,7 @@ func (d Dims) Concrete() (tensor.Shape, bool) {
 	return s, true
 }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (d Dims) Len() Dim {
 	n := Known(1)
 	for _, x := range d {
@@ -54,7 +54,7 @@ func (d Dims) Len() Dim {
 	return n
 }
 
-// String is the form [batch,3,224,224]; [...] when the rank is unknown.
+// String returns the form [batch,3,224,224]; [...] when the rank is unknown.
 func (d Dims) String() string {
 	if d == nil {
 		return "[...]"

@@ -247,7 +247,7 @@ func pairs(list []Pair) string {
 	return strings.Join(parts, " ")
 }
 
-// word is a name as it stands, quoted where it could be mistaken.
+// word returns a name as it stands, quoted where it could be mistaken.
 func word(s string) string {
 	for _, r := range s {
 		if r <= ' ' || r == ',' || r == '"' || r == '(' || r == ')' || r == '=' || r == 0x7f || !strconv.IsPrint(r) {

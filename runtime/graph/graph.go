@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Model is what a file holds.
+// Model is the contents of a model file: a graph, functions and metadata.
 type Model struct {
 	Format      string // of the file it came from, such as onnx
 	File        string
@@ -29,8 +29,8 @@ type Model struct {
 
 	// Container is the version of the file format, where that counts its own.
 	Container int
-	// Origin is what only the package of the format understands and needs to write
-	// the file as it was; nil for none. Who changes the model clears it.
+	// Origin is data of the format's own package, which its writer uses to write the
+	// file as it was; nil for none. Code that changes the model sets it to nil.
 	Origin any
 
 	// Raw is the bytes of the file that the model came from, until Close; nil where
@@ -154,7 +154,7 @@ func (n *Node) Attr(name string) *Attr {
 	return nil
 }
 
-// OpName is the operator with its domain and operator-set version, such as
+// OpName returns the operator with its domain and operator-set version, such as
 // Conv-17 or com.microsoft.Gelu-1.
 func (n *Node) OpName() string {
 	s := n.Op

@@ -95,7 +95,7 @@ func namesState(input, output string) bool {
 	return false
 }
 
-// growth is the axis along which a state grows, -1 for none. It reports false for types
+// growth returns the axis along which a state grows, -1 for none. It reports false for types
 // that a state cannot have.
 func growth(in, out *Value) (axis int, ok bool) {
 	a, b := in.Type, out.Type
@@ -128,7 +128,7 @@ func growth(in, out *Value) (axis int, ok bool) {
 	return likeliest(a.Dims, differ), true
 }
 
-// likeliest is the axis, of several whose extents in the output are not known, that
+// likeliest returns the axis, of several whose extents in the output are not known, that
 // grows: one that is called so, or else the axis before the last.
 func likeliest(d Dims, axes []int) int {
 	for _, i := range axes {

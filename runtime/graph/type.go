@@ -6,7 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TypeKind says what a value is.
+// TypeKind is the kind of a value: tensor, sequence, map and so on.
 type TypeKind uint8
 
 // The kinds of values.
@@ -31,12 +31,12 @@ type Type struct {
 	Name   string       // of an opaque type
 }
 
-// TensorOf is the type of dense tensors.
+// TensorOf returns the type of dense tensors.
 func TensorOf(d tensor.DType, dims Dims) Type {
 	return Type{Kind: TensorType, DType: d, Dims: dims}
 }
 
-// String is the form float32[batch,3] or sequence(float32[...]).
+// String returns the form float32[batch,3] or sequence(float32[...]).
 func (t Type) String() string {
 	switch t.Kind {
 	case TensorType:

@@ -35,7 +35,7 @@ type inferred struct {
 
 // stage plans as many of the nodes as have inputs of known extents. The values of
 // given are there already, in that place.
-// Lengths is what is known of lengths and states, or nil.
+// Lengths are the lengths and states that the extents depend on, or nil.
 func (p *Program) stage(ctx context.Context, values []*op.Value, ready []bool, nodes []*Node, given []int, place Place, lengths *Lengths) (*Plan, error) {
 	wait := map[*Node]int{}
 	for {

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// String is the text of the plan's listing.
+// String returns the text of the plan's listing.
 func (pl *Plan) String() string {
 	var b strings.Builder
 	_ = pl.Listing().WriteText(&b) // a Builder takes all
@@ -67,7 +67,7 @@ func (t *listingText) step(i int, s *ListedStep, margin string) {
 	}
 }
 
-// text is the columns of an operand.
+// text returns the columns of an operand.
 func (o *ListedOperand) text() string {
 	bytes := "?"
 	if o.Bytes != nil {

@@ -46,7 +46,7 @@ func (a *assignment) ask() bool {
 	return a.other != device.Plain
 }
 
-// layoutIn is the layout beside Plain that a choice has.
+// layoutIn returns the layout beside Plain that a choice has.
 func layoutIn(c *device.LayoutChoice) device.Layout {
 	return slices.Max(append(slices.Clone(c.In), c.Out...))
 }
@@ -248,7 +248,7 @@ func (a *assignment) reorder(from, to int, f, t device.Layout) {
 	a.todo = append(a.todo, inferred{Node: n, in: d.In, out: d.Out, needed: true, inLayouts: d.InLayouts, outLayouts: d.OutLayouts})
 }
 
-// Name is the name of value id, which the plan may have added.
+// Name returns the name of value id, which the plan may have added.
 func (pl *Plan) Name(id int) string {
 	if n := len(pl.Program.Names); id >= n {
 		return pl.added[id-n]

@@ -34,13 +34,13 @@ type State struct {
 // errRoom says that an operand cannot lie in memory with room.
 var errRoom = errors.New("an operand lies in memory with room")
 
-// bound is the most that a length can be.
+// bound returns the most that a length can be.
 func (l *Lengths) bound(symbol string) (int, bool) {
 	n, ok := l.Bounds[symbol]
 	return n, ok
 }
 
-// most is the extents of a value at most.
+// most returns the extents of a value at most.
 func (l *Lengths) most(d graph.Dims) (tensor.Shape, bool) {
 	if l == nil {
 		return d.Concrete()
@@ -62,7 +62,7 @@ func (l *Lengths) most(d graph.Dims) (tensor.Shape, bool) {
 	return s, true
 }
 
-// of is the index of the state in memory with room that a value belongs to, or -1.
+// of returns the index of the state in memory with room that a value belongs to, or -1.
 func (l *Lengths) of(id int) int {
 	if l == nil || id < 0 {
 		return -1

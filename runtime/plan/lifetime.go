@@ -171,8 +171,31 @@ func (b *builder) placeAll() error {
 			p.Steps[last].Dead = append(p.Steps[last].Dead, id)
 		}
 	}
+	p.copies()
 	p.layOut()
 	return nil
+}
+
+// copies counts the memory of results that a run copies for the caller: views of the
+// arena, inputs, constants, and values that are results twice. What only the run knows
+// the size of is not counted.
+func (p *placer) copies() {
+	given := map[int]bool{}
+	for _, id := range p.Program.Outputs {
+		root := p.Root(id)
+		switch p.Slots[root].Place {
+		case Unused, Earlier, Held, Dynamic:
+			continue
+		case Result:
+			if !given[root] {
+				given[root] = true
+				continue
+			}
+		}
+		if s := &p.Slots[id]; s.Type.Kind == graph.TensorType && s.Type.DType != tensor.String {
+			p.ResultBytes += min(s.Bytes(), 2*maxBytes)
+		}
+	}
 }
 
 func (p *placer) layOut() {
@@ -268,7 +291,7 @@ func (p *placer) canTakeOver(step int, s *Slot, id int) bool {
 	return !slices.ContainsFunc(p.of[id].members, func(m int) bool { return p.last[m] > step })
 }
 
-// root is the value whose bytes value id has.
+// root returns the value whose bytes value id has.
 func (pl *Plan) root(id int) int {
 	for pl.Slots[id].Place == View {
 		id = pl.Slots[id].ViewOf
@@ -276,5 +299,5 @@ func (pl *Plan) root(id int) int {
 	return id
 }
 
-// Root is the value whose bytes value id has: itself, or the one that it views.
+// Root returns the value whose bytes value id has: itself, or the one that it views.
 func (pl *Plan) Root(id int) int { return pl.root(id) }

@@ -67,8 +67,8 @@ type LeftNode struct {
 	Elements []string `json:"waits_for_elements,omitempty"` // of these values
 }
 
-// Memory is what a run takes, in bytes, beside weights, inputs and what only the run
-// itself tells the size of. Bodies is the most that the graphs of one step take.
+// Memory is the memory of a run in bytes, without weights, inputs and values whose size
+// is known only while running. Bodies is the most that the graphs of one step take.
 type Memory struct {
 	Arena    int `json:"arena_bytes"`
 	Unshared int `json:"arena_bytes_without_sharing"`

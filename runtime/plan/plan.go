@@ -44,7 +44,7 @@ type Slot struct {
 	Base   int            // of a value whose address is known when a run starts or later; 0 for others
 }
 
-// Bytes is the most storage that the value takes; 0 when it is known only while running.
+// Bytes returns the most storage that the value takes; 0 when it is known only while running.
 func (s *Slot) Bytes() int {
 	if s.Most == nil {
 		return 0
@@ -52,7 +52,7 @@ func (s *Slot) Bytes() int {
 	return s.Layout.Bytes(s.Type.DType, s.Most)
 }
 
-// Extent is the extent of the value along an axis, with the numbers that lookup gives for
+// Extent returns the extent of the value along an axis, with the numbers that lookup gives for
 // lengths. It reports false when it is known only while running.
 func (s *Slot) Extent(axis int, lookup func(symbol string) (int, bool)) (int, bool) {
 	if axis >= len(s.Type.Dims) {
@@ -100,8 +100,8 @@ type Plan struct {
 	ArenaBytes, NaiveBytes, ScratchBytes, ResultBytes int
 	// Bases is one more than the last base of a value.
 	Bases int
-	// Lengths is what extents are expressions over, and the states; nil for a plan whose
-	// extents are numbers.
+	// Lengths has the symbols in extents, and the states; nil for a plan whose extents are
+	// numbers.
 	Lengths *Lengths
 
 	added   []string    // names of the values that the plan adds
@@ -120,7 +120,7 @@ type placed struct {
 	step int
 }
 
-// Binding is the node of a step with what is known of its operands.
+// Binding returns the node of a step with what is known of its operands.
 func (pl *Plan) Binding(step int) *device.Binding {
 	s := &pl.Steps[step]
 	d := &device.Binding{
@@ -131,7 +131,7 @@ func (pl *Plan) Binding(step int) *device.Binding {
 	return d
 }
 
-// operands is what is known of values; nil for one that is left out.
+// operands returns the known facts about values; nil for one that is left out.
 func (pl *Plan) operands(ids []int) []*op.Value {
 	list := make([]*op.Value, len(ids))
 	for i, id := range ids {
@@ -151,7 +151,7 @@ func (pl *Plan) Live() []int { return pl.live }
 // Ready reports whether value id is there when the plan ends.
 func (pl *Plan) Ready(id int) bool { return pl.ready[id] }
 
-// PeakBytes is the memory that a run takes beside weights, inputs and what is
+// PeakBytes returns the memory that a run takes beside weights, inputs and what is
 // made while running.
 func (pl *Plan) PeakBytes() int { return pl.ArenaBytes + pl.ScratchBytes + pl.ResultBytes }
 

@@ -210,7 +210,7 @@ func (c *compiler) node(n *graph.Node) error {
 	return nil
 }
 
-// loose is a type without extents: those of a value that a body is given may
+// loose returns a type without extents: those of a value that a body is given may
 // differ from one call to the next, whatever the file says of the first.
 func loose(t graph.Type) graph.Type {
 	t.Dims = nil
@@ -273,5 +273,5 @@ func describe(in []*op.Value) string {
 	return strings.Join(parts, ", ")
 }
 
-// Type is what is known of a value before the inputs' extents are.
+// Type returns the type of a value as far as it follows from the model alone.
 func (p *Program) Type(id int) graph.Type { return p.values[id].Type }

@@ -128,7 +128,7 @@ func ParseDType(name string) (DType, error) {
 	return Invalid, fmt.Errorf("%q is no element type", name)
 }
 
-// String is the standard name, such as float32.
+// String returns the standard name, such as float32.
 func (d DType) String() string {
 	if d >= dtypeCount {
 		return fmt.Sprintf("dtype(%d)", uint8(d))
@@ -139,7 +139,7 @@ func (d DType) String() string {
 // Valid reports whether d is a row of the table.
 func (d DType) Valid() bool { return d > Invalid && d < dtypeCount }
 
-// Bits is the storage of one element; 0 for strings.
+// Bits returns the storage of one element; 0 for strings.
 func (d DType) Bits() int { return dtypes[d].bits }
 
 // Kind says what arithmetic means for d.
@@ -148,7 +148,7 @@ func (d DType) Kind() Kind { return dtypes[d].kind }
 // Layout is how elements narrower than a byte are packed; nil for others.
 func (d DType) Layout() *packed.Layout { return dtypes[d].layout }
 
-// Bytes is the storage of n elements, the last byte filled up; 0 for strings.
+// Bytes returns the storage of n elements, the last byte filled up; 0 for strings.
 func (d DType) Bytes(n int) int {
 	if l := dtypes[d].layout; l != nil {
 		return l.Bytes(n)

@@ -16,7 +16,7 @@ type Element interface {
 		packed.F8E4M3FN | packed.F8E4M3FNUZ | packed.F8E5M2 | packed.F8E5M2FNUZ | packed.F8E8M0
 }
 
-// Of is the element type that Go type T holds.
+// Of returns the element type that Go type T holds.
 func Of[T Element]() DType {
 	var zero T
 	switch any(zero).(type) {
@@ -99,7 +99,7 @@ func View[T Element](t *Tensor) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(t.data))), t.Len())
 }
 
-// Pointer is the address of the first element; nil for an empty tensor.
+// Pointer returns the address of the first element; nil for an empty tensor.
 func (t *Tensor) Pointer() unsafe.Pointer {
 	if len(t.data) == 0 {
 		return nil

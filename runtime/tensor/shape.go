@@ -10,7 +10,7 @@ import (
 // Shape is the extent of each axis; a scalar has none.
 type Shape []int
 
-// Len is the number of elements: 1 for a scalar. It is meaningful only for a
+// Len returns the number of elements: 1 for a scalar. It is meaningful only for a
 // shape that Check accepts.
 func (s Shape) Len() int {
 	n := 1
@@ -55,7 +55,7 @@ func (s Shape) Strides() []int {
 	return st
 }
 
-// String is the form [1,3,224,224].
+// String returns the form [1,3,224,224].
 func (s Shape) String() string {
 	var b strings.Builder
 	b.WriteByte('[')

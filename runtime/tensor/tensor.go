@@ -64,13 +64,13 @@ func FromStrings(s []string, shape ...int) (*Tensor, error) {
 	return &Tensor{dtype: String, shape: sh, strings: s}, nil
 }
 
-// DType is the type of the elements.
+// DType returns the type of the elements.
 func (t *Tensor) DType() DType { return t.dtype }
 
-// Shape is the extent of each axis; it must not be changed.
+// Shape returns the extent of each axis; it must not be changed.
 func (t *Tensor) Shape() Shape { return t.shape }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (t *Tensor) Len() int { return t.shape.Len() }
 
 // Bytes are the elements as they lie in memory; nil for strings.
@@ -116,7 +116,7 @@ func (t *Tensor) Aligned() *Tensor {
 	return t.Clone()
 }
 
-// String is the form float32[1,3,224,224].
+// String returns the form float32[1,3,224,224].
 func (t *Tensor) String() string {
 	if t == nil {
 		return "none"

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Value is what operators compute on: a *Tensor, a *Sequence, an *Optional or a
+// Value is an operand of an operator: a *Tensor, a *Sequence, an *Optional or a
 // *Map. Values other than tensors do not change once made, and may share
 // their parts.
 type Value interface {
@@ -27,7 +27,7 @@ func (*Sequence) isValue() {}
 func (*Optional) isValue() {}
 func (*Map) isValue()      {}
 
-// String is the form sequence(float32[2], float32[3]).
+// String returns the form sequence(float32[2], float32[3]).
 func (s *Sequence) String() string {
 	parts := make([]string, len(s.Items))
 	for i, v := range s.Items {
@@ -36,7 +36,7 @@ func (s *Sequence) String() string {
 	return "sequence(" + strings.Join(parts, ", ") + ")"
 }
 
-// String is the form optional(float32[2]).
+// String returns the form optional(float32[2]).
 func (o *Optional) String() string {
 	if o.Item == nil {
 		return "optional()"
@@ -44,7 +44,7 @@ func (o *Optional) String() string {
 	return "optional(" + o.Item.String() + ")"
 }
 
-// String is the form map(int64[3], float32[3]).
+// String returns the form map(int64[3], float32[3]).
 func (m *Map) String() string { return fmt.Sprintf("map(%v, %v)", m.Keys, m.Values) }
 
 // Walk calls f with every tensor in the value.

@@ -29,7 +29,7 @@ func NewReader(data []byte, off int, report func(off int, err error)) *Reader {
 // Offset is where the next read begins.
 func (r *Reader) Offset() int { return r.off }
 
-// Remaining is the number of bytes that are left; 0 after a failure.
+// Remaining returns the number of bytes that are left; 0 after a failure.
 func (r *Reader) Remaining() int {
 	if r.failed {
 		return 0

@@ -16,10 +16,10 @@ type Writer struct {
 // NewWriter returns a writer to w that counts from 0.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
-// Offset is the number of bytes written.
+// Offset returns the number of bytes written.
 func (w *Writer) Offset() int64 { return w.n }
 
-// Err is the first error.
+// Err returns the first error.
 func (w *Writer) Err() error { return w.err }
 
 // Write appends bytes.

@@ -1,6 +1,6 @@
-// Package container is what the readers and writers of tensor files share: a list
-// of problems, the choice of what is written, and payloads that are converted on
-// their way to a file.
+// Package container is shared by the readers and writers of tensor files. It has lists
+// of problems, the options of writers, and payloads that are converted while they are
+// written.
 package container
 
 import (
@@ -15,9 +15,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Options are what a writer may be told.
+// Options change what a writer writes.
 type Options struct {
-	// DType is what floating-point tensors become; Invalid leaves them.
+	// DType is the type that floating-point tensors are converted to; Invalid leaves them.
 	DType tensor.DType
 	// DropMeta leaves out metadata, size variables, declarations, and tensors beside a
 	// network that the format has no place for, which are an error otherwise.
@@ -35,7 +35,7 @@ type Options struct {
 // maxProblems bounds a list of problems.
 const maxProblems = 1000
 
-// Problems are what is wrong with a file. A list of 1000 ends with a note that there
+// Problems is a list of the faults of a file. A list of 1000 ends with a note that there
 // are more.
 type Problems struct {
 	File string

@@ -35,10 +35,10 @@ func (o Options) For(t *tensor.Tensor) (Payload, error) {
 	return p, nil
 }
 
-// DType is the type of the elements written.
+// DType returns the type of the elements written.
 func (p Payload) DType() tensor.DType { return p.to }
 
-// Len is the number of bytes written.
+// Len returns the number of bytes written.
 func (p Payload) Len() int64 { return int64(p.to.Bytes(p.t.Len())) }
 
 // chunk is how many bytes are written at a time, and elements converted.

@@ -88,7 +88,7 @@ func Tensors(got, want *tensor.Tensor, tol Tolerance) Result {
 	case got.DType().Kind() == tensor.Complex:
 		return complexes(got, want, tol)
 	}
-	g, w := Numbers(got), Numbers(want)
+	g, w := tensor.Numbers(got), tensor.Numbers(want)
 	c := counter{tol: tol}
 	for i := range want.Len() {
 		c.number(i, g(i), w(i))

@@ -1,3 +1,6 @@
+// The oracle of f32_rbf, and the one variant of forests.
+#include <math.h>
+
 #include "core/vec.h"
 #include "ml/ml.h"
 
@@ -33,3 +36,14 @@ DESCEND(f32, float)
 DESCEND(f64, double)
 
 #undef DESCEND
+
+void nacre_f32_rbf__scalar(const float *x, const float *v, size_t n, size_t stride, size_t k, float gamma, float *out) {
+    for (size_t j = 0; j < n; j++) {
+        float sum = 0;
+        for (size_t i = 0; i < k; i++) {
+            const float d = x[i] - v[i * stride + j];
+            sum += d * d;
+        }
+        out[j] = expf(-gamma * sum);
+    }
+}

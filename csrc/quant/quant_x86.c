@@ -1,11 +1,83 @@
-// The variants of i8_lookup for each level.
-#include "core/arm.h"
+// The variants of i8_gemm and i8_lookup for 64-bit x86.
+#include <string.h>
+
+#include "core/simd.h"
+#include "core/vec.h"
 #include "core/x86.h"
 #include "quant/quant.h"
 
+#if NACRE_X86_64
+
+// ---- i8_gemm ----
+
+// 28 of the 32 registers are sums, two hold b, one four numbers of a row of a.
+NACRE_TARGET_BEGIN(NACRE_AVX512VNNI)
+
+#define OWN(name) i8_gemm_##name##_avx512vnni
+#define FUNCTION nacre_i8_gemm_14x32__avx512vnni
+#define I __m512i
+#define A int8_t
+#define B __m512i
+#define X __m512i
+#define MR 14
+#define NV 2
+#define LANES 16
+#define GROUP 4
+#define B_UNSIGNED 1
+#define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
+#define ZERO() _mm512_setzero_si512()
+#define LOAD(b) _mm512_loadu_si512(b)
+#define BROADCAST(a) i8_broadcast_avx512vnni(a)
+#define STEP_OF(c, x, b) _mm512_dpbusd_epi32(c, b, x)
+#define STORE(p, c) _mm512_storeu_si512(p, c)
+
+NACRE_INLINE __m512i i8_broadcast_avx512vnni(const int8_t *a) {
+    int32_t four;
+    memcpy(&four, a, sizeof four);
+    return _mm512_set1_epi32(four);
+}
+
+#include "quant/i8_gemm_tile.inc"
+
+NACRE_TARGET_END
+
+// 12 of the 16 registers are sums, two hold b, one two numbers of a row of a.
+// Numbers are widened to 16 bits, of which sums of two products cannot overflow:
+// products of bytes as they are would be added with saturation.
+NACRE_TARGET_BEGIN(NACRE_AVX2)
+
+#define OWN(name) i8_gemm_##name##_avx2
+#define FUNCTION nacre_i8_gemm_6x16__avx2
+#define I __m256i
+#define A int16_t
+#define B __m256i
+#define X __m256i
+#define MR 6
+#define NV 2
+#define LANES 8
+#define GROUP 2
+#define B_UNSIGNED 0
+#define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5)
+#define ZERO() _mm256_setzero_si256()
+#define LOAD(b) _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(b)))
+#define BROADCAST(a) i8_broadcast_avx2(a)
+#define STEP_OF(c, x, b) _mm256_add_epi32(c, _mm256_madd_epi16(x, b))
+#define STORE(p, c) _mm256_storeu_si256((__m256i *)(p), c)
+
+NACRE_INLINE __m256i i8_broadcast_avx2(const int16_t *a) {
+    int32_t two;
+    memcpy(&two, a, sizeof two);
+    return _mm256_set1_epi32(two);
+}
+
+#include "quant/i8_gemm_tile.inc"
+
+NACRE_TARGET_END
+
+// ---- i8_lookup ----
+
 // A table as 128 words, which a permutation of two registers finds 64 of at a time; the
 // lowest bit of a code says which half of its word is meant.
-#if NACRE_X86_64
 NACRE_TARGET_BEGIN(NACRE_AVX512)
 
 // The words of codes in the lower bytes of words; the codes that `upper` has are 128 or
@@ -38,11 +110,9 @@ void nacre_i8_lookup__avx512(size_t n, const uint8_t *x, const uint8_t *table, u
 }
 
 NACRE_TARGET_END
-#endif
 
 // A table as 16 parts of 16 bytes: a shuffle picks from a part where the upper half of
 // a code is the part's number, and 0 elsewhere.
-#if NACRE_X86_64
 NACRE_TARGET_BEGIN(NACRE_AVX2)
 
 void nacre_i8_lookup__avx2(size_t n, const uint8_t *x, const uint8_t *table, uint8_t *y) {
@@ -63,25 +133,5 @@ void nacre_i8_lookup__avx2(size_t n, const uint8_t *x, const uint8_t *table, uin
 }
 
 NACRE_TARGET_END
-#endif
-
-// A table as four parts of 64 bytes, each of which leaves what lies outside as it is.
-#if NACRE_AARCH64
-
-void nacre_i8_lookup__neon(size_t n, const uint8_t *x, const uint8_t *table, uint8_t *y) {
-    uint8x16x4_t parts[4];
-    for (int h = 0; h < 4; h++) parts[h] = vld1q_u8_x4(table + 64 * h);
-    const uint8x16_t part = vdupq_n_u8(64);
-    size_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-        uint8x16_t at = vld1q_u8(x + i), found = vqtbl4q_u8(parts[0], at);
-        for (int h = 1; h < 4; h++) {
-            at = vsubq_u8(at, part);
-            found = vqtbx4q_u8(found, parts[h], at);
-        }
-        vst1q_u8(y + i, found);
-    }
-    for (; i < n; i++) y[i] = table[x[i]];
-}
 
 #endif

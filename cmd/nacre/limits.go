@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+)
+
+// size is a flag of a number of bytes.
+type size int
+
+func (s *size) String() string {
+	if *s == 0 {
+		return ""
+	}
+	return humanize.IBytes(uint64(*s))
+}
+
+func (s *size) Set(text string) error {
+	n, err := humanize.ParseBytes(text)
+	if err != nil || n == 0 || n > math.MaxInt {
+		return errors.New(`it is no size; have such as "512MiB" or "2GB"`)
+	}
+	*s = size(n)
+	return nil
+}
+
+func (s *size) Type() string { return "size" }
+
+// bounded gives a command the flag --timeout.
+func bounded(cmd *cobra.Command) *cobra.Command {
+	var limit time.Duration
+	cmd.Flags().DurationVar(&limit, "timeout", 0, "time that the command may take, such as 30s; 0 for any")
+	work := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return withTimeout(cmd, limit, func() error { return work(cmd, args) })
+	}
+	return cmd
+}
+
+// ending is the time that a command has to end by itself when its timeout is over.
+const ending = time.Second
+
+// withTimeout does the work of a command within its --timeout, if it has one. Work that
+// does not end by itself is left behind: the process is about to end.
+func withTimeout(cmd *cobra.Command, limit time.Duration, work func() error) error {
+	switch {
+	case limit == 0:
+		return work()
+	case limit < 0:
+		return usagef("--timeout %v: it is negative", limit)
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), limit)
+	defer cancel()
+	cmd.SetContext(ctx)
+	done := make(chan error, 1)
+	go func() { done <- work() }()
+	var err error
+	select {
+	case err = <-done:
+	case <-time.After(limit + ending):
+		err = context.DeadlineExceeded
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("the timeout of %v is over: %w", limit, err)
+	}
+	return err
+}

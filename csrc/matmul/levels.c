@@ -1,0 +1,21 @@
+// The bodies of the family for each level. A tile's sums, the vectors of b and the numbers
+// of a in use fill the registers: 28, 2 and 2 of 32; 12, 2 and 1 of 16; 24, 3 and 5 of 32.
+#include <math.h>
+
+#include "core/vec.h"
+#include "half/half_levels.h"
+#include "matmul/matmul.h"
+
+#define F32_GEMM_MR_avx512 14
+#define F32_GEMM_NV_avx512 2
+#define F32_GEMM_ROWS_avx512(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
+#define F32_GEMM_MR_avx2 6
+#define F32_GEMM_NV_avx2 2
+#define F32_GEMM_ROWS_avx2(X) X(0) X(1) X(2) X(3) X(4) X(5)
+#define F32_GEMM_MR_neon 8
+#define F32_GEMM_NV_neon 3
+#define F32_GEMM_ROWS_neon(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+
+#define NACRE_BODY "matmul/f32_gemm.inc"
+#define NACRE_NAME f32_gemm
+#include "core/each_level.h"

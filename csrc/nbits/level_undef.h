@@ -1,0 +1,10 @@
+// What a level defines for f32_nbits.inc and i8_nbits.inc.
+#undef F
+#undef LANES
+#undef LANES_N
+#undef V
+#undef I
+#undef WORDS
+#undef SAME
+#undef WIDENED
+#undef PERMUTED

@@ -1,0 +1,127 @@
+package formats
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nacre-ml/nacre/formats/internal/binio"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// Probe returns the format of a file, told by its content or, where that is of
+// no format that is known, by the name's extension.
+func Probe(path string) (Format, error) {
+	if row, ok := folder(path); ok {
+		return row, nil
+	}
+	f, err := binio.Open(path)
+	if err != nil {
+		return Format{}, opening(path, err)
+	}
+	defer f.Close()
+	format, _, err := detect(f)
+	return format, err
+}
+
+// folder returns the format of models in folders if path is one.
+func folder(path string) (Format, bool) {
+	info, err := os.Stat(path)
+	i := slices.IndexFunc(Formats, func(f Format) bool { return f.openFolder != nil })
+	if err != nil || !info.IsDir() || i < 0 {
+		return Format{}, false
+	}
+	return Formats[i], true
+}
+
+// detect returns the format that a file's content shows; known is false where only
+// the name's extension does.
+func detect(f *binio.File) (format Format, known bool, err error) {
+	for _, row := range Formats {
+		if row.Probe(f.Data) {
+			return row, true, nil
+		}
+	}
+	if row, ok := byExtension(f.Path); ok {
+		return row, false, nil
+	}
+	return Format{}, false, unknown(f.Path, f.Data)
+}
+
+// unknown reports content of no format.
+func unknown(path string, data []byte) error {
+	return &graph.Error{Stage: "load", File: path, Offset: -1, Kind: graph.ErrUnsupported,
+		Err: fmt.Errorf("content is of no format that is known%s (%s)", resembles(data), beginnings())}
+}
+
+// misnamed reports content of no format in a file whose extension promises one, with
+// the error of reading it as that.
+func misnamed(f *binio.File, promised Format, err error) error {
+	e := graph.Error{Stage: "load", File: f.Path, Offset: -1, Kind: graph.ErrFormat, Err: err}
+	var inner *graph.Error
+	if errors.As(err, &inner) {
+		e = *inner
+	}
+	e.Err = fmt.Errorf("content is of no format that is known%s (%s); read as %s, which the extension says: %w", resembles(f.Data), beginnings(), promised.Name, e.Err)
+	return &e
+}
+
+// strangers are files that are often given for models, by how they begin, and what to do
+// with them.
+var strangers = []struct {
+	at     int
+	begins string
+	is     string
+}{
+	{0, "version https://git-lfs", "it is a pointer of Git LFS, and git lfs pull fetches the file that it stands for"},
+	{0, "<!DOCTYPE", "it is a page of the web, perhaps of a download that failed"},
+	{0, "<!doctype", "it is a page of the web, perhaps of a download that failed"},
+	{0, "<html", "it is a page of the web, perhaps of a download that failed"},
+	{0, "PK\x03\x04", "it is a zip archive; files of PyTorch are, which torch.onnx.export converts"},
+	{0, "\x1f\x8b", "it is compressed by gzip, and gunzip unpacks it"},
+	{0, "\x89HDF\r\n", "it is an HDF5 file; files of Keras are, which tf2onnx converts"},
+	{4, "TFL3", "it is a file of TensorFlow Lite, which tf2onnx converts"},
+	{0, "GGUF", "it is a file of GGUF"},
+}
+
+// resembles says what content of no format seems to be, for messages.
+func resembles(data []byte) string {
+	if len(data) == 0 {
+		return ": it is empty"
+	}
+	for _, s := range strangers {
+		if s.at <= len(data) && strings.HasPrefix(string(data[s.at:min(len(data), s.at+len(s.begins))]), s.begins) {
+			return ": " + s.is
+		}
+	}
+	return ""
+}
+
+// beginnings lists what content is told by.
+func beginnings() string {
+	list := make([]string, len(Formats))
+	for i, f := range Formats {
+		list[i] = f.Name + ": " + f.Begins
+	}
+	return strings.Join(list, "; ")
+}
+
+func byExtension(path string) (Format, bool) {
+	ext := strings.ToLower(filepath.Ext(path))
+	i := slices.IndexFunc(Formats, func(f Format) bool { return slices.Contains(f.Extensions, ext) })
+	if i < 0 {
+		return Format{}, false
+	}
+	return Formats[i], true
+}
+
+func names() string {
+	list := make([]string, len(Formats))
+	for i, f := range Formats {
+		list[i] = f.Name
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,21 @@
+package exec
+
+import "github.com/nacre-ml/nacre/runtime/device"
+
+// watch has the flag of the run set when its context is done. A flag that already follows
+// the same context stays.
+func (r *run) watch() (err error) {
+	if r.watched.Follows(r.ctx) {
+		return nil
+	}
+	r.unwatch()
+	r.watched, err = device.Watch(r.ctx, r.device)
+	r.stop = r.watched.Flag()
+	return err
+}
+
+// unwatch gives back the flag. No step may be under way.
+func (r *run) unwatch() {
+	r.watched.End()
+	r.watched, r.stop = nil, nil
+}

@@ -1,0 +1,73 @@
+package tensor
+
+import "github.com/nacre-ml/nacre/packed"
+
+// readers has, for every type of whole bytes that is a number or a boolean, a function
+// that reads its elements.
+var readers = [dtypeCount]func(t *Tensor) func(i int) float64{
+	F32:        plain[float32],
+	F64:        plain[float64],
+	F16:        narrow[packed.F16],
+	BF16:       narrow[packed.BF16],
+	I8:         plain[int8],
+	I16:        plain[int16],
+	I32:        plain[int32],
+	I64:        plain[int64],
+	U8:         plain[uint8],
+	U16:        plain[uint16],
+	U32:        plain[uint32],
+	U64:        plain[uint64],
+	Bool:       truth,
+	F8E4M3FN:   narrow[packed.F8E4M3FN],
+	F8E4M3FNUZ: narrow[packed.F8E4M3FNUZ],
+	F8E5M2:     narrow[packed.F8E5M2],
+	F8E5M2FNUZ: narrow[packed.F8E5M2FNUZ],
+	F8E8M0:     narrow[packed.F8E8M0],
+}
+
+// Numbers returns a function that reads element i of the tensor: integers and floats by
+// value, booleans as 0 and 1. It returns nil for strings and complex numbers. Integers
+// beyond 2^53 are rounded.
+func Numbers(t *Tensor) func(i int) float64 {
+	t = t.Aligned()
+	if read := readers[t.DType()]; read != nil {
+		return read(t)
+	}
+	if l := t.DType().Layout(); l != nil {
+		return codes(t, l)
+	}
+	return nil
+}
+
+func truth(t *Tensor) func(int) float64 {
+	s := t.Bytes()
+	return func(i int) float64 { return float64(s[i]) }
+}
+
+// codes reads elements narrower than a byte.
+func codes(t *Tensor, l *packed.Layout) func(int) float64 {
+	data := t.Bytes()
+	switch {
+	case t.DType().IsFloat():
+		return func(i int) float64 { return float64(packed.F4E2M1(l.At(data, i)).Float32()) }
+	case l.Signed:
+		return func(i int) float64 { return float64(l.At(data, i)) }
+	}
+	return func(i int) float64 { return float64(uint8(l.At(data, i))) }
+}
+
+func plain[T interface {
+	Element
+	float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
+}](t *Tensor) func(int) float64 {
+	s := View[T](t)
+	return func(i int) float64 { return float64(s[i]) }
+}
+
+func narrow[T interface {
+	Element
+	Float32() float32
+}](t *Tensor) func(int) float64 {
+	s := View[T](t)
+	return func(i int) float64 { return float64(s[i].Float32()) }
+}

@@ -1,0 +1,24 @@
+package tensor_test
+
+import (
+	"testing"
+
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// TestNumbers reads zeros of every type: all but strings and complex numbers have numbers.
+func TestNumbers(t *testing.T) {
+	for _, d := range tensor.AllDTypes() {
+		at := tensor.Numbers(tensor.New(d, 3))
+		if k := d.Kind(); (at == nil) != (k == tensor.Text || k == tensor.Complex) {
+			t.Errorf("%v: numbers are there: %v", d, at != nil)
+		}
+		// The code 0 of these is no zero.
+		if at == nil || d == tensor.F8E8M0 || d == tensor.T1 || d == tensor.T2 {
+			continue
+		}
+		if at(2) != 0 {
+			t.Errorf("%v: a zero is read as %g", d, at(2))
+		}
+	}
+}
