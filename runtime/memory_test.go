@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	goruntime "runtime"
 	"runtime/metrics"
 	"strings"
@@ -146,4 +147,43 @@ func heap() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64() + sample[1].Value.Uint64()
+}
+
+// TestMemoryOfConstants makes a session of a small graph of many constants, and of one
+// whose constants grow; neither takes much memory.
+func TestMemoryOfConstants(t *testing.T) {
+	const most = 384 << 20
+	many := subgraph("", "y", constant("n", vec(500)))
+	for i := range 40000 {
+		name := fmt.Sprint("c", i)
+		many.Nodes = append(many.Nodes, node("ConstantOfShape", "n", name))
+	}
+	for i := range 20000 {
+		name := fmt.Sprint("s", i)
+		many.Nodes = append(many.Nodes, node("Concat", "c0 c1 c2 c3 c4 c5 c6 c7 c8 c9", name, attr("axis", 0)))
+	}
+	many.Outputs[0].Name = "s0"
+	doubling := subgraph("", "y", constant("x0", tensor.New(tensor.I64, 1<<16)))
+	for i := range 24 {
+		x := fmt.Sprint("x", i)
+		doubling.Nodes = append(doubling.Nodes, node("Concat", x+" "+x, fmt.Sprint("x", i+1), attr("axis", 0)))
+	}
+	doubling.Outputs[0].Name = "x24"
+	for name, g := range map[string]*graph.Graph{"many": many, "doubling": doubling} {
+		m := &graph.Model{File: "greedy.onnx", Opsets: []graph.Opset{{Version: opset}}, Graph: g}
+		var err error
+		taken := peak(func() {
+			var s *runtime.Session
+			if s, err = runtime.New(m, runtime.Options{Threads: 1, MemoryLimit: 64 << 20}); err == nil {
+				s.Close()
+			}
+		})
+		if err != nil && !errors.Is(err, graph.ErrMemory) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if taken > most {
+			t.Errorf("%s: making a session took %d MiB", name, taken>>20)
+		}
+		t.Logf("%s: %d MiB", name, taken>>20)
+	}
 }

@@ -15,6 +15,9 @@ const (
 	inferGrowth = 1 << 12
 )
 
+// inferTotal bounds, in bytes, what inference of one graph and of those in it computes.
+const inferTotal = 64 << 20
+
 // infer computes the facts about every value of the graph. The outputs of an invalid
 // node stay unknown: the planner reports it.
 func (s *Scope) infer() {
@@ -101,13 +104,19 @@ func (s *Scope) node(n *graph.Node) []*op.Value {
 	if err != nil {
 		return nil
 	}
-	if !isSmall(in) {
+	if !isSmall(in) || *s.room <= 0 {
 		return out
 	}
-	if list := s.compute(n, row, in, out, inferGrowth); list != nil {
-		return op.Values(list)
+	list := s.compute(n, row, in, out, inferGrowth)
+	if list == nil {
+		return out
 	}
-	return out
+	for _, t := range list {
+		if t != nil {
+			*s.room -= tensor.SizeOf(t.DType(), t.Shape())
+		}
+	}
+	return op.Values(list)
 }
 
 // isSmall reports whether the constants take at most inferBytes in total.

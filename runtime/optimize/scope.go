@@ -30,6 +30,7 @@ type Scope struct {
 	users   map[string]int         // number of uses by nodes, including captures of subgraphs
 	outputs map[string]bool
 	known   map[string]*op.Value // facts about values; nil before inference
+	room    *int                 // bytes that inference may still compute, with enclosing graphs
 }
 
 func newScope(c Context, m *graph.Model, g *graph.Graph, outer *Scope, n *names) *Scope {
@@ -37,6 +38,12 @@ func newScope(c Context, m *graph.Model, g *graph.Graph, outer *Scope, n *names)
 		Context: c, Model: m, Graph: g, outer: outer, names: n,
 		defined: map[string]bool{}, inner: map[string]bool{}, outputs: map[string]bool{},
 		makers: make(map[string]*graph.Node, len(g.Nodes)), users: make(map[string]int, len(g.Nodes)),
+	}
+	if outer != nil {
+		s.room = outer.room
+	} else {
+		room := inferTotal
+		s.room = &room
 	}
 	define(g, s.defined)
 	for _, n := range graph.Sorted(g.Nodes) {
