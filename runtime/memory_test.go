@@ -48,6 +48,7 @@ var greedy = []struct {
 		subgraph("i:int c:bool", "c y", node("Optional", "x", "o"), node("OptionalGetElement", "o", "y"))))), values{"n": scalar[int64](1 << 60), "x": tensor.New(tensor.I64, 1<<12)}},
 	{"parts of a string", splitting(), values{"n": scalar[int64](1 << 60)}},
 	{"text of numbers", subgraph("x", "y", node("Cast", "x", "y", attr("to", 8))), values{"x": large(1 << 22)}},
+	{"maps of rows", zipping(), values{"x": tensor.New(tensor.F32, 1<<20, 1)}},
 	{"groups of numbers", subgraph("x", "y", node("Unique", "x", "y")), values{"x": tensor.New(tensor.I64, 1<<24)}},
 }
 
@@ -92,6 +93,15 @@ func stringLoop() *graph.Graph {
 func splitting() *graph.Graph {
 	b := subgraph("i:int c:bool", "c parts", textNode("StringSplit", "x", "parts"))
 	return subgraph("n:int", "y", constant("x", words(strings.Repeat("a ", 1<<12))), node("Loop", "n _", "y", body("body", b)))
+}
+
+// zipping makes a map of every row of a matrix.
+func zipping() *graph.Graph {
+	zip := node("ZipMap", "x", "q", attrs("classlabels_int64s", 7))
+	zip.Domain, zip.Version = "ai.onnx.ml", 1
+	g := subgraph("x", "q", zip)
+	g.Inputs[0].Type = graph.TensorOf(tensor.F32, graph.UnknownDims(2))
+	return g
 }
 
 // TestMemoryOfValues checks that a run counts what values cost in all: it fails in
