@@ -225,20 +225,27 @@ func (o *scan) batch(c *op.Run, list []*tensor.Tensor) error {
 	return nil
 }
 
-// one runs the body over the scan inputs, or over the first length indices.
-func (o *scan) one(c *op.Run, list []*tensor.Tensor, length int) ([]*tensor.Tensor, error) {
-	steps := -1
-	axes := make([]int, o.inputs)
-	for i, t := range list[o.states:] {
-		var err error
+// lengthOf returns the number of indices of the scan inputs, and their axes.
+func (o *scan) lengthOf(list []*tensor.Tensor) (steps int, axes []int, err error) {
+	steps, axes = -1, make([]int, o.inputs)
+	for i, t := range list {
 		if axes[i], err = op.NormAxis(o.inAxes[i], len(t.Shape())); err != nil {
-			return nil, err
+			return 0, nil, err
 		}
 		n := t.Shape()[axes[i]]
 		if steps >= 0 && n != steps {
-			return nil, graph.Errorf(graph.ErrShape, "scan inputs have %d and %d indices", steps, n)
+			return 0, nil, graph.Errorf(graph.ErrShape, "scan inputs have %d and %d indices", steps, n)
 		}
 		steps = n
+	}
+	return steps, axes, nil
+}
+
+// one runs the body over the scan inputs, or over the first length indices.
+func (o *scan) one(c *op.Run, list []*tensor.Tensor, length int) ([]*tensor.Tensor, error) {
+	steps, axes, err := o.lengthOf(list[o.states:])
+	if err != nil {
+		return nil, err
 	}
 	if length > steps {
 		return nil, graph.Errorf(graph.ErrShape, "sequence length %d of %d indices", length, steps)
