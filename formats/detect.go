@@ -15,6 +15,10 @@ import (
 // Probe returns the format of a file, told by its content or, where that is of
 // no format that is known, by the name's extension.
 func Probe(path string) (Format, error) {
+	return guarded(func() (Format, error) { return probe(path) })
+}
+
+func probe(path string) (Format, error) {
 	if row, ok := folder(path); ok {
 		return row, nil
 	}
