@@ -33,6 +33,9 @@ type Format struct {
 	verify     func(f *binio.File) []error
 	summary    func(w io.Writer, m *graph.Model) error // nil for none
 
+	// dequantize returns models of the format with numbers for codes; nil where none has codes.
+	dequantize func(m *graph.Model) (*graph.Model, error)
+
 	// Of formats that have models in folders; nil for others.
 	openFolder   func(path string) (*graph.Model, error)
 	openFolderFS func(name string, files fs.FS) (*graph.Model, error)
@@ -58,6 +61,7 @@ var Formats = []Format{
 		Name: oinf.Name, About: "tensors, size variables and typed metadata of OpenInfer; version 1, and version 2 kept where a file is of it",
 		Extensions: []string{".oinf"}, Begins: "OINF", Probe: oinf.Probe,
 		open: mapped(oinf.Read), read: oinf.Read, save: written(oinf.Write), verify: inMemory(oinf.Verify), summary: oinf.Summary,
+		dequantize: oinf.Dequantize,
 	},
 	{
 		Name: onnx.Name, About: "models with their graphs, opsets 1 to 28, external data",
@@ -74,12 +78,12 @@ var Formats = []Format{
 	{
 		Name: loom.Name, About: "networks of Loom: checkpoints, and specs of architectures",
 		Extensions: []string{".json"}, Begins: "a JSON object with layers", Probe: loom.Probe,
-		open: mapped(loom.Read), read: loom.Read, save: written(loom.Write), verify: inMemory(loom.Verify),
+		open: mapped(loom.Read), read: loom.Read, save: written(loom.Write), verify: inMemory(loom.Verify), dequantize: loom.Dequantize,
 	},
 	{
 		Name: loom.EntityName, About: "networks and transformer bundles of Loom, in one binary file",
 		Extensions: []string{".entity"}, Begins: "ENTITY", Probe: loom.ProbeEntity,
-		open: mapped(loom.ReadEntity), read: loom.ReadEntity, save: written(loom.WriteEntity), verify: inMemory(loom.VerifyEntity),
+		open: mapped(loom.ReadEntity), read: loom.ReadEntity, save: written(loom.WriteEntity), verify: inMemory(loom.VerifyEntity), dequantize: loom.Dequantize,
 	},
 }
 
@@ -219,7 +223,22 @@ func Save(path string, m *graph.Model, o Options) error {
 
 // write saves a model of another format too.
 func (f *Format) write(path string, m *graph.Model, o Options) error {
-	return Guard(func() error { return f.save(path, m, o) })
+	return Guard(func() error {
+		plain, err := dequantized(m, o)
+		if err != nil {
+			return container.Saving(path, err)
+		}
+		return f.save(path, plain, o)
+	})
+}
+
+// dequantized returns the model that the options ask for.
+func dequantized(m *graph.Model, o Options) (*graph.Model, error) {
+	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == m.Format })
+	if !o.Dequantize || i < 0 || Formats[i].dequantize == nil {
+		return m, nil
+	}
+	return Formats[i].dequantize(m)
 }
 
 // SaveAs is Save in the format of that name, whatever the extension.
