@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"slices"
 
 	"github.com/nacre-ml/nacre/formats/gptrs"
@@ -68,8 +69,8 @@ var Formats = []Format{
 		Extensions: []string{".onnx"}, Begins: "protobuf fields of a ModelProto", Probe: onnx.Probe,
 		open: openONNX, read: readONNX, readFiles: readFilesONNX, save: saveONNX, verify: verifyONNX,
 	},
-	gptrsRow(gptrs.Checkpoint, "checkpoints of gpt.rs: tensors by name and id, and a model's configuration", ".chk", ".gptrschk"),
-	gptrsRow(gptrs.Archive, "tensors of gpt.rs by name", ".ten", ".gptrsten"),
+	gptrsRow(gptrs.Checkpoint, "checkpoints of gpt.rs: tensors by name and id, and a model's configuration", gptrs.Summary, ".chk", ".gptrschk"),
+	gptrsRow(gptrs.Archive, "tensors of gpt.rs by name", nil, ".ten", ".gptrsten"),
 	{
 		Name: hnw.Name, About: "weight archives of Hydronnx with three levels of checksums",
 		Extensions: []string{".hnw"}, Begins: "HNXWGT", Probe: hnw.Probe,
@@ -87,10 +88,10 @@ var Formats = []Format{
 	},
 }
 
-func gptrsRow(f *gptrs.Format, about string, extensions ...string) Format {
+func gptrsRow(f *gptrs.Format, about string, summary func(w io.Writer, m *graph.Model) error, extensions ...string) Format {
 	return Format{
 		Name: f.Name, About: about, Extensions: extensions, Begins: f.Magic(), Probe: f.Probe,
-		open: mapped(f.Read), read: f.Read, save: written(f.Write), verify: inMemory(f.Verify),
+		open: mapped(f.Read), read: f.Read, save: written(f.Write), verify: inMemory(f.Verify), summary: summary,
 	}
 }
 
@@ -215,8 +216,7 @@ func Decode(name string, data []byte) (*graph.Model, error) { return DecodeFiles
 func Save(path string, m *graph.Model, o Options) error {
 	row, ok := byExtension(path)
 	if !ok {
-		return &graph.Error{Stage: "save", File: path, Offset: -1, Kind: graph.ErrUnsupported,
-			Err: fmt.Errorf("the extension is of no format that is known (%s)", names())}
+		return container.Saving(path, noFormat(path))
 	}
 	return row.write(path, m, o)
 }
@@ -239,6 +239,17 @@ func dequantized(m *graph.Model, o Options) (*graph.Model, error) {
 		return m, nil
 	}
 	return Formats[i].dequantize(m)
+}
+
+// ErrExtension is the error of a name to Save whose extension says no format.
+var ErrExtension = graph.Errorf(graph.ErrUnsupported, "the extension is of no format that is known")
+
+// noFormat says why the name of a file tells no format.
+func noFormat(path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return errors.New("it is a folder; give the name of a file in it")
+	}
+	return fmt.Errorf("%w (%s)", ErrExtension, names())
 }
 
 // SaveAs is Save in the format of that name, whatever the extension.

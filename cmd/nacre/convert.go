@@ -80,10 +80,12 @@ func convert(in, out, to string, o formats.Options, stderr io.Writer) (err error
 	} else {
 		err = formats.SaveAs(out, to, m, o)
 	}
-	if errors.Is(err, graph.ErrUnsupported) {
+	switch {
+	case errors.Is(err, formats.ErrExtension):
+		return fmt.Errorf("%w; --to names one", err)
+	case errors.Is(err, graph.ErrUnsupported):
 		return fmt.Errorf("%w\n--drop-graph and --drop-metadata leave out what can be left out, --rename escapes names, and --dequantize makes floats of quantised weights", err)
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	info, err := os.Stat(out)
