@@ -51,6 +51,11 @@ func parts(m *graph.Model, yield func([]byte) bool) {
 				if a.Tensor != nil && !yield(a.Tensor.Bytes()) {
 					return false
 				}
+				for _, t := range a.Tensors {
+					if !yield(t.Bytes()) {
+						return false
+					}
+				}
 				for _, g := range a.Subgraphs() {
 					if !within(g) {
 						return false
