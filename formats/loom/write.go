@@ -59,6 +59,10 @@ func network(m *graph.Model, o container.Options) (*Network, *container.Refusals
 			return nil, &refused
 		}
 	}
+	if !ok && m.Format == EntityName {
+		refused.Add("a Loom file holds no transformer bundle whose weights were dequantised (safetensors holds its tensors)")
+		return nil, &refused
+	}
 	if !ok {
 		refused.Add("the model is of format %q, and a Loom file is a network of layers in a grid, of which tensors and nodes say nothing (safetensors holds tensors without a network)", m.Format)
 		return nil, &refused

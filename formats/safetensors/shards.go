@@ -111,7 +111,9 @@ func Open(f *binio.File) (*graph.Model, error) {
 		}
 		return m, err
 	}
-	s := openIndex(f)
+	s := setOf(f.Path, filepath.Dir(f.Path))
+	defer s.unless()
+	s.index(f.Data)
 	f.Close()
 	return s.opened()
 }
@@ -122,6 +124,7 @@ func ReadFiles(name string, data []byte, files fs.FS) (*graph.Model, error) {
 		return Read(name, data)
 	}
 	s := newSet(name, files)
+	defer s.unless()
 	s.index(data)
 	return s.opened()
 }
@@ -132,30 +135,38 @@ func Verify(f *binio.File) []error {
 		s := scan(f.Path, f.Data)
 		return s.All()
 	}
-	s := openIndex(f)
+	s := setOf(f.Path, filepath.Dir(f.Path))
 	defer s.Close()
-	return s.All()
+	s.index(f.Data)
+	return s.intact()
 }
 
 // OpenFolder opens the shards in a folder as one model: those that the index
 // model.safetensors.index.json names or, without one, every file *.safetensors. The
 // text of config.json becomes the metadata entry config.json of kind json. Links that
 // lead out of the folder are refused.
-func OpenFolder(folder string) (*graph.Model, error) { return openFolder(folder).opened() }
+func OpenFolder(folder string) (*graph.Model, error) {
+	s := setOf(folder, folder)
+	defer s.unless()
+	s.folder()
+	return s.opened()
+}
 
 // OpenFS is OpenFolder for the top folder of a file system. The name stands for it in
 // messages. Which links are followed is up to the file system.
 func OpenFS(name string, files fs.FS) (*graph.Model, error) {
 	s := newSet(name, files)
+	defer s.unless()
 	s.folder()
 	return s.opened()
 }
 
 // VerifyFolder returns every problem of the shards in a folder.
 func VerifyFolder(folder string) []error {
-	s := openFolder(folder)
+	s := setOf(folder, folder)
 	defer s.Close()
-	return s.All()
+	s.folder()
+	return s.intact()
 }
 
 // set is the shards of a model.
@@ -209,10 +220,9 @@ func (s *set) Close() error {
 	return err
 }
 
-// opened returns the model, which closes the shards, or the first problem.
+// opened returns the model, which then closes the shards, or the first problem.
 func (s *set) opened() (*graph.Model, error) {
 	if err := s.First(); err != nil {
-		s.Close()
 		return nil, err
 	}
 	if s.root != nil {
@@ -224,22 +234,33 @@ func (s *set) opened() (*graph.Model, error) {
 	return s.model, nil
 }
 
-func openIndex(f *binio.File) *set {
-	s := setOf(f.Path, filepath.Dir(f.Path))
-	s.index(f.Data)
-	return s
-}
-
-func openFolder(folder string) *set {
-	s := setOf(folder, folder)
-	if s.fsys != nil {
-		s.folder()
+// unless closes the shards unless they are the model's.
+func (s *set) unless() {
+	if s.model.Closer == nil {
+		s.Close()
 	}
-	return s
 }
 
-// folder adds what the top folder of the file system holds.
+// intact returns all problems, also that of a shard that lost bytes.
+func (s *set) intact() []error {
+	err := binio.Intact(func(yield func([]byte) bool) {
+		for _, f := range s.files {
+			if !yield(f.Data) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return append(s.All(), err)
+	}
+	return s.All()
+}
+
+// folder adds what the top folder of the file system holds, if there is one.
 func (s *set) folder() {
+	if s.fsys == nil {
+		return
+	}
 	s.config()
 	if _, err := fs.Lstat(s.fsys, indexFile); err == nil {
 		if f := s.open(indexFile); f != nil {
