@@ -2,6 +2,8 @@ package nacre
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"io"
 	"io/fs"
 	"strings"
@@ -19,7 +21,44 @@ import (
 // The error is ErrFormat if the file is damaged, ErrUnsupported if it is of no known
 // format or version, and an error of the file system, such as fs.ErrNotExist, if a
 // file cannot be read. Errors name the file and, where there is one, the offset in it.
-func Open(path string) (*Model, error) { return loaded(formats.Load(path)) }
+func Open(path string) (*Model, error) { return OpenContext(context.Background(), path) }
+
+// OpenContext is Open that ends with the context's error when the context is done. The
+// file may then be read for a little longer, and must not change while it is. The error
+// is ErrOption if ctx is nil.
+func OpenContext(ctx context.Context, path string) (*Model, error) {
+	if ctx == nil {
+		return nil, markf(ErrOption, "%s: the context of opening is nil", path)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if ctx.Done() == nil {
+		return loaded(formats.Load(path))
+	}
+	opened := make(chan opening, 1)
+	go func() {
+		m, err := formats.Load(path)
+		opened <- opening{m, err}
+	}()
+	select {
+	case o := <-opened:
+		return loaded(o.model, o.err)
+	case <-ctx.Done():
+		go func() {
+			if o := <-opened; o.err == nil {
+				o.model.Close()
+			}
+		}()
+		return nil, fmt.Errorf("%s: %w", path, ctx.Err())
+	}
+}
+
+// opening is what loading a file came to.
+type opening struct {
+	model *graph.Model
+	err   error
+}
 
 // OpenFS is Open of a file, or of a folder of safetensors files, in a file system.
 // Files are read into memory, but for those of the operating system (os.DirFS,

@@ -1,6 +1,7 @@
 package nacre
 
 import (
+	"context"
 	"fmt"
 	"sync"
 
@@ -161,44 +162,73 @@ func (m *Model) Close() error {
 //   - ErrFormat if a mapped file of the model has become shorter;
 //   - ErrDevice if this machine or this build of the program cannot run models;
 //   - ErrClosed if the model is closed.
-func (m *Model) NewSession(o Options) (s *Session, err error) {
+func (m *Model) NewSession(o Options) (*Session, error) {
+	return m.NewSessionContext(context.Background(), o)
+}
+
+// NewSessionContext is NewSession that ends with the context's error when the context
+// is done: also while it waits for another caller, or computes or packs constants. The
+// error is ErrOption if ctx is nil.
+func (m *Model) NewSessionContext(ctx context.Context, o Options) (*Session, error) {
+	if ctx == nil {
+		return nil, markf(ErrOption, "%s: the context of a session is nil", m.source.File)
+	}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
 	how := rewriting{o.ISA, o.NoOptimize, o.Threads, o.Operators, fmt.Sprintf("%q", o.Outputs)}
-	p, err := m.enter(how)
+	for {
+		s, again, err := m.session(ctx, how, o)
+		if !again {
+			return s, err
+		}
+	}
+}
+
+// session makes a session. Again reports that another caller was making the program
+// and its context ended.
+func (m *Model) session(ctx context.Context, how rewriting, o Options) (s *Session, again bool, err error) {
+	p, first, err := m.enter(how)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer func() {
 		if s == nil {
 			m.failed(how, p)
 		}
 	}()
-	p.once.Do(func() { p.make(m, o) })
-	if p.err != nil {
-		return nil, p.err
+	if first {
+		p.make(ctx, m, o)
+	} else if err := p.wait(ctx); err != nil {
+		return nil, false, fmt.Errorf("%s: %w", m.source.File, err)
 	}
-	return newSession(m, p, o)
+	if err := ctx.Err(); err != nil {
+		return nil, false, fmt.Errorf("%s: %w", m.source.File, err)
+	}
+	if p.err != nil {
+		return nil, !first && p.stopped, p.err
+	}
+	s, err = newSession(m, p, o)
+	return s, false, err
 }
 
-// enter counts a session and returns its program, which may still have to be made.
-func (m *Model) enter(how rewriting) (*program, error) {
+// enter counts a session and returns its program. The first caller makes it.
+func (m *Model) enter(how rewriting) (p *program, first bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
-		return nil, m.closedError()
+		return nil, false, m.closedError()
 	}
 	if err := formats.Intact(m.source); err != nil {
-		return nil, public(err)
+		return nil, false, public(err)
 	}
 	m.sessions++
-	p := m.programs[how]
-	if p == nil {
-		p = &program{err: fmt.Errorf("%s: making the program ended early", m.source.File)}
+	p = m.programs[how]
+	if first = p == nil; first {
+		p = &program{made: make(chan struct{}), err: fmt.Errorf("%s: making the program ended early", m.source.File)}
 		m.programs[how] = p
 	}
-	return p, nil
+	return p, first, nil
 }
 
 // failed takes back what enter did. A program that could not be made is forgotten,
@@ -207,7 +237,7 @@ func (m *Model) failed(how rewriting, p *program) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sessions--
-	if p.err != nil && m.programs[how] == p {
+	if p.ended() && p.err != nil && m.programs[how] == p {
 		delete(m.programs, how)
 	}
 }

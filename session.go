@@ -3,7 +3,6 @@ package nacre
 import (
 	"context"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/nacre-ml/nacre/runtime"
@@ -11,19 +10,42 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// program is a program of the engine and what its runs take.
+// program is a program of the engine and what its runs take. Its fields are set when
+// made is closed.
 type program struct {
-	once   sync.Once
+	made   chan struct{}
 	engine *runtime.Program
 	// unused names inputs of the model that the chosen outputs do not need, and fixed
 	// those that have a value in the model.
 	unused, fixed map[string]bool
 	listed        []*graph.Value // inputs that are not fixed
 	err           error
+	stopped       bool // the context of the caller that was to make it ended
+}
+
+// wait returns when the program is made, or with the context's error.
+func (p *program) wait(ctx context.Context) error {
+	select {
+	case <-p.made:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// ended reports whether the program is made or could not be.
+func (p *program) ended() bool {
+	select {
+	case <-p.made:
+		return true
+	default:
+		return false
+	}
 }
 
 // make makes the program of a model.
-func (p *program) make(m *Model, o Options) {
+func (p *program) make(ctx context.Context, m *Model, o Options) {
+	defer close(p.made)
 	p.unused, p.fixed = map[string]bool{}, map[string]bool{}
 	source, err := withOutputs(m.source, o.Outputs)
 	if err != nil {
@@ -40,8 +62,8 @@ func (p *program) make(m *Model, o Options) {
 		p.listed = append(p.listed, v)
 		p.unused[v.Name] = !slices.Contains(source.Graph.Inputs, v)
 	}
-	p.engine, err = runtime.Compile(source, o.below(m.packs))
-	p.err = public(err)
+	p.engine, err = runtime.Compile(ctx, source, o.below(m.packs))
+	p.err, p.stopped = public(err), err != nil && ctx.Err() != nil
 }
 
 // Session is a model made ready to run. Its methods may be called from many

@@ -79,10 +79,14 @@ type Program struct {
 
 // Compile makes a program of a validated model, whose tensors must stay valid as
 // long as the program is used, as must Options.Packs, which may not be nil. The model
-// is not changed. MemoryLimit does not matter.
-func Compile(m *graph.Model, o Options) (*Program, error) {
+// is not changed. MemoryLimit does not matter. When the context is done Compile ends with
+// its error.
+func Compile(ctx context.Context, m *graph.Model, o Options) (*Program, error) {
 	o, isa, err := o.complete(m)
 	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	source := m
@@ -147,7 +151,7 @@ func New(m *graph.Model, o Options) (*Session, error) {
 		own = cpu.NewPacks()
 		o.Packs = own
 	}
-	p, err := Compile(m, o)
+	p, err := Compile(context.Background(), m, o)
 	var s *Session
 	if err == nil {
 		s, err = p.NewSession(o)

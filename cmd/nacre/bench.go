@@ -87,7 +87,7 @@ func (f *benchFlags) run(ctx context.Context, path string, stdout io.Writer) (er
 	if f.count < 1 || f.warmup < 0 {
 		return usagef("--count must be 1 or more and --warmup not negative")
 	}
-	m, s, err := f.session.session(path)
+	m, s, err := f.session.session(ctx, path)
 	if err != nil {
 		return err
 	}

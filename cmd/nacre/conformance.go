@@ -162,12 +162,12 @@ func (f *conformanceFlags) judge(ctx context.Context, c testCase, o nacre.Option
 // attempt runs one case and says why it fails; the empty string is a pass. It
 // raises worst to the largest error.
 func (f *conformanceFlags) attempt(ctx context.Context, c testCase, o nacre.Options, worst *float64) string {
-	m, err := nacre.Open(c.model)
+	m, err := nacre.OpenContext(ctx, c.model)
 	if err != nil {
 		return err.Error()
 	}
 	defer m.Close()
-	s, err := m.NewSession(o)
+	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {
 		return err.Error()
 	}

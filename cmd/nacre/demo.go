@@ -36,7 +36,7 @@ func demoCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := m.NewSession(o)
+			s, err := m.NewSessionContext(cmd.Context(), o)
 			if err != nil {
 				return join(err, m)
 			}

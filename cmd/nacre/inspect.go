@@ -23,7 +23,7 @@ func inspectCommand() *cobra.Command {
 		Short: "Show what a model file holds",
 		Args:  takes(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			m, err := nacre.Open(args[0])
+			m, err := nacre.OpenContext(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	goruntime "runtime"
 	"strings"
@@ -53,19 +54,19 @@ func (f *sessionFlags) count() int {
 }
 
 // session opens a model file and makes it ready to run.
-func (f *sessionFlags) session(path string) (*nacre.Model, *nacre.Session, error) {
+func (f *sessionFlags) session(ctx context.Context, path string) (*nacre.Model, *nacre.Session, error) {
 	o, err := f.options()
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := nacre.Open(path)
+	m, err := nacre.OpenContext(ctx, path)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := runnable(m); err != nil {
 		return nil, nil, errors.Join(err, m.Close())
 	}
-	s, err := m.NewSession(o)
+	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {
 		return nil, nil, errors.Join(err, m.Close())
 	}

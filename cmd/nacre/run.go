@@ -92,7 +92,7 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	if err != nil {
 		return err
 	}
-	m, err := nacre.Open(path)
+	m, err := nacre.OpenContext(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	if err := runnable(m); err != nil {
 		return err
 	}
-	s, err := m.NewSession(o)
+	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {
 		return err
 	}

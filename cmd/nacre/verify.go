@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -27,15 +28,15 @@ that are missing and shapes that cannot be.`,
 			if problems := formats.Verify(args[0]); len(problems) > 0 {
 				return errors.Join(problems...)
 			}
-			return canRun(cmd.OutOrStdout(), args[0])
+			return canRun(cmd.Context(), cmd.OutOrStdout(), args[0])
 		},
 	}
 }
 
 // canRun shows what a sound file holds, makes a session of it, and says what the model
 // takes and gives.
-func canRun(w io.Writer, path string) (err error) {
-	m, err := nacre.Open(path)
+func canRun(ctx context.Context, w io.Writer, path string) (err error) {
+	m, err := nacre.OpenContext(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func canRun(w io.Writer, path string) (err error) {
 	if missing != nil {
 		return graph.Errorf(graph.ErrUnsupported, "%s: not implemented: %s", path, strings.Join(missing, ", "))
 	}
-	s, err := m.NewSession(nacre.Options{Threads: 1})
+	s, err := m.NewSessionContext(ctx, nacre.Options{Threads: 1})
 	if err != nil {
 		return err
 	}
