@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -31,6 +32,11 @@ func inspectCommand() *cobra.Command {
 			r := inspect(m, values)
 			if asJSON {
 				r.digest()
+			}
+			if err := formats.Intact(m.Source()); err != nil {
+				return err
+			}
+			if asJSON {
 				return writeJSON(cmd.OutOrStdout(), r)
 			}
 			return r.text(cmd.OutOrStdout(), values)
