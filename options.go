@@ -21,9 +21,12 @@ type Options struct {
 	// "scalar"; empty for all that the CPU has, narrowed by the environment variable
 	// NACRE_ISA.
 	ISA string
-	// MemoryLimit bounds, in bytes, what one run may take beside weights and inputs;
-	// 0 is the memory that the machine has. A run that needs more fails with
-	// ErrMemory.
+	// MemoryLimit bounds, in bytes, what one run may take beside weights and inputs:
+	// elements, and what sequences, maps, strings and tensors take beside them. A run
+	// that needs more fails with ErrMemory. The default, 0, is three quarters of the
+	// memory that the process may use: of the limit of its control group on Linux, or
+	// of the memory of the machine where that is less. Memory that the run does not need
+	// any more and that Go has not collected yet may take a quarter of the limit more.
 	MemoryLimit int
 	// NoOptimize runs the graph as the file has it: what is slower, and shows the
 	// model's own nodes in plans and profiles.

@@ -32,7 +32,7 @@ func (s *Session) Warm(ctx context.Context, sizes ...map[string]int) error {
 			return public(err)
 		}
 	}
-	return nil
+	return ctx.Err()
 }
 
 // Trim gives back the memory that the session keeps for later runs, and forgets its

@@ -2,12 +2,15 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -202,6 +205,44 @@ func TestControl(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestInputsLeftOut leaves out each input of each node of the cases. One that the
+// operator needs is an error of the file's, and none meets a defect.
+func TestInputsLeftOut(t *testing.T) {
+	for _, tt := range controlCases {
+		for k, n := range tt.graph.Nodes {
+			_, row, err := standard.Registry().New(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range n.Inputs {
+				less, g := *n, *tt.graph
+				less.Inputs = slices.Clone(n.Inputs)
+				less.Inputs[i] = ""
+				g.Nodes = slices.Clone(g.Nodes)
+				g.Nodes[k] = &less
+				_, err := runOnce(&g, tt.in)
+				needs := n.Inputs[i] != "" && row.Arity(n.Version).Needs(i)
+				if needs && !errors.Is(err, graph.ErrFormat) || errors.Is(err, op.ErrInternal) {
+					t.Errorf("%s: %s without input %d: %v", tt.name, n.Op, i, err)
+				}
+			}
+		}
+	}
+}
+
+// runOnce runs a graph, for as long as a second.
+func runOnce(g *graph.Graph, in values) (map[string]tensor.Value, error) {
+	m := &graph.Model{File: "control.onnx", Opsets: []graph.Opset{{Version: opset}}, Graph: g}
+	s, err := runtime.New(m, runtime.Options{Threads: 1, MemoryLimit: 64 << 20})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return s.RunValues(ctx, in)
 }
 
 // TestEveryGraphOperator checks that the cases above use every row that optest

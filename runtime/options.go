@@ -21,8 +21,7 @@ type Options struct {
 	// environment variable NACRE_ISA.
 	ISA string
 	// MemoryLimit bounds, in bytes, what one run may take beside weights and
-	// inputs; 0 is the memory that the machine has. A file can ask for more than
-	// any machine has, and must get an error.
+	// inputs; 0 is DefaultMemoryLimit.
 	MemoryLimit int
 	// NoOptimize runs the graph as the file has it.
 	NoOptimize bool
@@ -59,7 +58,7 @@ func (o Options) threads() int {
 
 func (o Options) memoryLimit() int {
 	if o.MemoryLimit == 0 {
-		return bindings.PhysicalMemory()
+		return DefaultMemoryLimit()
 	}
 	return o.MemoryLimit
 }

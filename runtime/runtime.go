@@ -12,6 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/mapped"
 	"github.com/nacre-ml/nacre/runtime/cpu"
+	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -40,7 +41,7 @@ func Optimize(m *graph.Model, o Options) (*graph.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o.optimize(m, isa)
+	return o.optimize(context.Background(), m, isa, nil)
 }
 
 // complete checks the options and fills in the registry.
@@ -58,15 +59,16 @@ func (o Options) complete(m *graph.Model) (Options, bindings.ISA, error) {
 	return o, isa, err
 }
 
-func (o Options) optimize(m *graph.Model, isa bindings.ISA) (*graph.Model, error) {
+// optimize rewrites the graphs until the context is done, which sets the flag.
+func (o Options) optimize(ctx context.Context, m *graph.Model, isa bindings.ISA, stop device.Flag) (*graph.Model, error) {
 	passes := optimize.Passes()
 	if o.NoOptimize {
 		passes = optimize.Required()
 	}
 	eval := func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return cpu.Eval(o.Registry, n, isa, nil, in)
+		return cpu.EvalUntil(stop, o.Registry, n, isa, in)
 	}
-	return optimize.Run(m, passes, optimize.Context{Registry: o.Registry, Eval: eval})
+	return optimize.Run(m, passes, optimize.Context{Registry: o.Registry, Eval: eval, Done: ctx.Err})
 }
 
 // Program is a model's graph, rewritten and bound to operators. It is made once for
@@ -89,11 +91,6 @@ func Compile(ctx context.Context, m *graph.Model, o Options) (*Program, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	source := m
-	if m, err = o.optimize(m, isa); err != nil {
-		return nil, err
-	}
-	releaseUnused(source.Graph, m.Graph)
 	pool, err := bindings.SharedPool()
 	if err != nil {
 		return nil, err
@@ -102,12 +99,29 @@ func Compile(ctx context.Context, m *graph.Model, o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	d = d.WithLayouts(o.Layouts)
-	p := &Program{device: d}
+	stop, err := device.Watch(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	defer stop.End()
+	source := m
+	if m, err = o.optimize(ctx, m, isa, stop.Flag()); err != nil {
+		return nil, err
+	}
+	releaseUnused(source.Graph, m.Graph)
+	return o.program(ctx, m, d.WithLayouts(o.Layouts))
+}
+
+// program binds a rewritten model to the device.
+func (o Options) program(ctx context.Context, m *graph.Model, d *cpu.Device) (p *Program, err error) {
+	p = &Program{device: d}
 	if p.program, err = plan.Compile(m, o.Registry, d); err != nil {
 		return nil, err
 	}
-	if err := p.program.Static(); err != nil {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := p.program.Static(ctx); err != nil {
 		return nil, err
 	}
 	for i, v := range m.Graph.Outputs {
@@ -288,7 +302,7 @@ func (s *Session) Plan(inputs map[string]*tensor.Tensor) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.program.For(list)
+	return s.program.For(context.Background(), list)
 }
 
 // Bind makes memory for runs with inputs of those types and extents.
@@ -302,7 +316,7 @@ func (s *Session) Bind(inputs map[string]*tensor.Tensor) (*Bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	pl, err := s.program.For(list)
+	pl, err := s.program.For(context.Background(), list)
 	if err != nil {
 		return nil, err
 	}
@@ -355,7 +369,7 @@ func (s *Session) PlanTypes(types map[string]graph.Type) (*plan.Plan, error) {
 			return nil, s.reject(graph.ErrShape, "the model takes no input %q; it needs %s", name, describe(s.program.Decl))
 		}
 	}
-	return s.program.ForTypes(list)
+	return s.program.ForTypes(context.Background(), list)
 }
 
 // run returns the results in the order of the outputs.
@@ -369,7 +383,7 @@ func run[V any](ctx context.Context, s *Session, inputs map[string]V, value func
 	if err != nil {
 		return nil, err
 	}
-	pl, err := s.program.For(list)
+	pl, err := s.program.For(ctx, list)
 	if err != nil {
 		return nil, err
 	}

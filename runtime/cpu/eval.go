@@ -14,6 +14,12 @@ func Eval(r *op.Registry, n *graph.Node, isa bindings.ISA, pool *bindings.Pool, 
 	return eval(r, n, isa, pool, in, device.Once{Limit: evalReserve})
 }
 
+// EvalUntil is Eval on one thread that ends with op.ErrStopped when a flag is set, which
+// may be nil.
+func EvalUntil(stop device.Flag, r *op.Registry, n *graph.Node, isa bindings.ISA, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return eval(r, n, isa, nil, in, device.Once{Limit: evalReserve, Stop: stop})
+}
+
 // EvalVariable is Eval of a node as a plan binds it of which only those inputs are
 // constant for which a function says so.
 func EvalVariable(r *op.Registry, n *graph.Node, isa bindings.ISA, pool *bindings.Pool, in []*tensor.Tensor, constant func(i int) bool) ([]*tensor.Tensor, error) {

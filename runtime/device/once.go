@@ -16,8 +16,10 @@ type Once struct {
 	Device Device
 	// New makes an output and scratch; nil for memory of Go's heap.
 	New func(d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error)
-	// Limit bounds, in bytes, what the operator may Reserve; 0 for no limit.
+	// Limit bounds, in bytes, what the node may take beside its outputs; 0 for no limit.
 	Limit int
+	// Stop ends the node with op.ErrStopped when it is set; nil for never.
+	Stop Flag
 	// Over is the input whose memory output 0 takes over if the step allows it, counted
 	// from 1; 0 for none.
 	Over int
@@ -217,13 +219,19 @@ func (x *once) run(step *Step) error {
 			s.Rebase(2+len(x.in)+i, t.Pointer())
 		}
 	}
-	_, err = s.Run(nil, false)
+	done, err := s.Run(x.Stop, false)
+	if err == nil && done < len(list) {
+		err = op.ErrStopped
+	}
 	return err
 }
 
 // call runs a step in Go.
 func (x *once) call(step *Step) error {
 	c := &op.Run{In: x.in, Out: x.out, Made: make([]tensor.Value, len(x.out)), Mem: x, Node: x.node}
+	if x.Stop != nil {
+		c.Stop = x.Stop
+	}
 	for _, t := range x.in {
 		c.Values = append(c.Values, op.Of(t))
 	}
@@ -243,6 +251,9 @@ func (x *once) call(step *Step) error {
 
 // Scratch returns n bytes.
 func (x *once) Scratch(n int) ([]byte, error) {
+	if err := x.Reserve(n); err != nil {
+		return nil, err
+	}
 	t, err := x.make(tensor.U8, tensor.Shape{n})
 	if err != nil {
 		return nil, err

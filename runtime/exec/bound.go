@@ -127,6 +127,8 @@ func (b *Bound) Run(ctx context.Context, prof *Profile) error {
 	}
 	f := b.frame
 	f.run = r
+	r.budget += f.reserved
+	f.reserved = 0
 	place, err := r.device.Enter(ctx)
 	if err != nil {
 		return r.waited(f.plan, err)
@@ -135,7 +137,11 @@ func (b *Bound) Run(ctx context.Context, prof *Profile) error {
 	if err := r.watch(); err != nil {
 		return err
 	}
-	if err := r.stage(f); err != nil {
+	err = r.stage(f)
+	if ended := ctx.Err(); err == nil && ended != nil {
+		err = r.fail(f.plan, nil, ended)
+	}
+	if err != nil {
 		if b.steps != nil {
 			b.steps.stream.failed(f.plan)
 		}

@@ -59,7 +59,7 @@ func (b *Bound) replan() error {
 		return b.run.fail(pl, nil, err)
 	}
 	if b.frame != nil {
-		b.run.budget += b.frame.held
+		b.run.budget += b.frame.held + b.frame.reserved
 		b.frame.reset()
 		b.frame.free()
 	}

@@ -64,7 +64,7 @@ func checkCancelled(t *testing.T, g *graph.Graph, in []tensor.Value) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pl, err := p.For(in)
+	pl, err := p.For(context.Background(), in)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ package exec
 import (
 	"context"
 	"fmt"
+	goruntime "runtime"
 	"slices"
 	"strings"
 
@@ -68,6 +69,9 @@ func (e *Executor) start(ctx context.Context, pl *plan.Plan, inputs []tensor.Val
 	}
 	defer r.unwatch()
 	results, err := r.program(pl, inputs, st)
+	if ended := ctx.Err(); err == nil && ended != nil {
+		results, err = nil, r.fail(pl, nil, ended)
+	}
 	if err != nil && st != nil {
 		st.failed(pl)
 	}
@@ -83,9 +87,10 @@ type run struct {
 	ctx     context.Context
 	prof    *Profile
 	stop    device.Flag // set when ctx is done; nil when that cannot be
-	watched *watched
+	watched *device.Watched
 	limited bool
 	budget  int    // bytes left, if limited
+	garbage int    // bytes of Go's heap that the run took and does not need any more
 	taken   int    // bytes of arenas, scratch and results that frames hold
 	most    int    // that taken was
 	within  string // the nodes whose graphs run, as StepTime has them
@@ -104,8 +109,7 @@ func (r *run) program(pl *plan.Plan, inputs []tensor.Value, st *Stream) (results
 	var list []*frame
 	defer func() {
 		for _, f := range list {
-			r.budget += f.held
-			r.taken -= f.taken
+			r.release(f)
 			r.idle.put(f)
 		}
 	}()
@@ -133,12 +137,16 @@ func (r *run) program(pl *plan.Plan, inputs []tensor.Value, st *Stream) (results
 			return nil, err
 		}
 		if pl.Done() {
-			return collect(list)
+			results, err := collect(list)
+			if err != nil {
+				return nil, r.fail(pl, nil, err)
+			}
+			return results, nil
 		}
 		for _, id := range pl.Live() {
 			f.value(id)
 		}
-		if pl, err = pl.Next(f.values); err != nil {
+		if pl, err = pl.Next(r.ctx, f.values); err != nil {
 			return nil, err
 		}
 	}
@@ -154,10 +162,45 @@ func (r *run) frame(pl *plan.Plan) (*frame, error) {
 		return nil, r.fail(pl, nil, err)
 	}
 	f.run = r
-	f.held = pl.ArenaBytes + pl.ScratchBytes
+	f.held = pl.PeakBytes()
 	r.budget -= f.held
 	r.take(f, len(f.arena)+len(f.scratch))
 	return f, nil
+}
+
+// release gives back what counts for a frame.
+func (r *run) release(f *frame) {
+	r.budget += f.held + f.reserved
+	r.taken -= f.taken
+	r.garbage += f.plan.ResultBytes + f.reserved
+}
+
+// count takes n bytes of the run's limit.
+func (r *run) count(n int) error {
+	if !r.limited {
+		return nil
+	}
+	left := r.budget
+	if r.budget -= n; r.budget < 0 && n > 0 {
+		return r.exceeds(n, left)
+	}
+	if n > 0 {
+		r.collect()
+	}
+	return nil
+}
+
+// leastGarbage is the memory in bytes that a run drops at least before it has Go's heap
+// collected.
+const leastGarbage = 32 << 20
+
+// collect has Go's heap collected before what the run needs, and what it does not need
+// any more, go beyond the limit by a quarter.
+func (r *run) collect() {
+	if r.limited && r.garbage > max(r.limit/4, leastGarbage) && r.garbage > r.budget {
+		r.garbage = 0
+		goruntime.GC()
+	}
 }
 
 // waited reports a context that ended before the run began.
@@ -262,7 +305,7 @@ func (r *run) body(f *frame, s *plan.Step, attr string, in []tensor.Value) ([]te
 	for _, id := range b.Captures {
 		in = append(in, f.value(id))
 	}
-	pl, err := b.Program.For(in)
+	pl, err := b.Program.For(r.ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -273,8 +316,24 @@ func (r *run) body(f *frame, s *plan.Step, attr string, in []tensor.Value) ([]te
 			r.within = outer + " > " + r.within
 		}
 	}
-	return r.program(pl, in, nil)
+	out, err := r.program(pl, in, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.garbage += bodyGarbage
+	for _, v := range out {
+		n := tensor.Footprint(v)
+		r.garbage = max(r.garbage-n, 0) // the frame gave it back
+		if err := f.Reserve(n); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
+
+// bodyGarbage is about the memory in bytes of Go's heap that running a graph which a node
+// holds takes beside its values.
+const bodyGarbage = 2 << 10
 
 // takes reports whether a body that declares one type can be given another. A
 // value stands for an optional that holds it.

@@ -377,7 +377,7 @@ func TestCancel(t *testing.T) {
 
 func TestMemoryLimit(t *testing.T) {
 	m := model("a", "y", node("Keep", "a", "k"), node("Step", "k", "y"))
-	e := exec.New(optest.Device(t), 100)
+	e := exec.New(optest.Device(t), 300)
 	defer e.Close()
 	for _, tt := range []struct {
 		n  int

@@ -28,14 +28,12 @@ type frame struct {
 	more     scratch // for steps in Go
 	call     op.Run
 
-	run   *run
-	held  int // bytes that count for the run's limit
-	taken int // bytes that the run took for the frame
-	epoch int // of the idle frames when it was taken from them
+	run      *run
+	held     int // bytes that the plan takes and that count for the run's limit
+	reserved int // bytes that steps took beside them and that count for it
+	taken    int // bytes that the run took for the frame
+	epoch    int // of the idle frames when it was taken from them
 }
-
-// stringHeader is the size of an empty string in a tensor, in bytes.
-const stringHeader = 16
 
 // setUp makes the frame fit the plan.
 func (f *frame) setUp(pl *plan.Plan) error {
@@ -234,7 +232,7 @@ func (f *frame) reset() {
 	clear(f.call.Out[:cap(f.call.Out)])
 	clear(f.call.Made[:cap(f.call.Made)])
 	f.call.Body, f.call.BodyType, f.call.Stop = nil, nil, nil
-	f.run, f.taken = nil, 0
+	f.run, f.taken, f.held, f.reserved = nil, 0, 0, 0
 }
 
 // bytes returns the memory that the frame holds from run to run, outside Go's heap.
@@ -267,18 +265,25 @@ func (f *frame) free() {
 
 // keep returns v in memory that outlives the frame's steps: tensors in the arena
 // are copied.
-func (f *frame) keep(v tensor.Value) tensor.Value {
-	inArena := false
-	tensor.Walk(v, func(t *tensor.Tensor) { inArena = inArena || f.owns(t) })
-	if !inArena {
-		return v
+func (f *frame) keep(v tensor.Value) (tensor.Value, error) {
+	size := 0
+	tensor.Walk(v, func(t *tensor.Tensor) {
+		if f.owns(t) {
+			size += tensor.Footprint(t)
+		}
+	})
+	if size == 0 {
+		return v, nil
+	}
+	if err := f.Reserve(size); err != nil {
+		return nil, err
 	}
 	return tensor.Replace(v, func(t *tensor.Tensor) *tensor.Tensor {
 		if f.owns(t) {
 			return t.Clone()
 		}
 		return t
-	})
+	}), nil
 }
 
 // owns reports whether the elements lie in the arena.
@@ -320,6 +325,9 @@ func collect(stages []*frame) ([]tensor.Value, error) {
 			taken[t.Pointer()] = true
 		}
 		if !mine || f.shared[root] || f.shared[id] {
+			if err := last.Reserve(tensor.Footprint(v)); err != nil {
+				return nil, fmt.Errorf("output %q: %w", last.plan.Program.Names[id], err)
+			}
 			v = tensor.Replace(v, (*tensor.Tensor).Clone)
 			if t, ok := v.(*tensor.Tensor); ok && place != plan.Dynamic {
 				f.run.take(f, len(t.Bytes()))

@@ -86,7 +86,11 @@ func (f *frame) made(id int, v tensor.Value) error {
 	if t, ok := v.(*tensor.Tensor); ok && s.Most != nil && (!t.Shape().Equal(f.shape(id)) || t.DType() != s.Type.DType) {
 		return graph.Errorf(graph.ErrShape, "output %q is %v where %v%v was inferred", f.plan.Program.Names[id], t, s.Type.DType, f.shape(id))
 	}
-	f.set(id, f.keep(v))
+	v, err := f.keep(v)
+	if err != nil {
+		return err
+	}
+	f.set(id, v)
 	f.shared[id] = true
 	return nil
 }
@@ -122,12 +126,13 @@ func (f *frame) outputs(s *plan.Step) error {
 			}
 		case slot.Place == plan.Result && f.values[id] != nil:
 			f.call.Out[i], _ = f.values[id].(*tensor.Tensor)
+		case slot.Place == plan.Result: // the plan counts it
+			f.call.Out[i] = tensor.New(d, shape...)
+			f.run.take(f, len(f.call.Out[i].Bytes()))
+			f.set(id, f.call.Out[i])
 		default:
 			if _, err = f.Output(i, d, shape); err == nil {
 				f.set(id, f.call.Out[i])
-			}
-			if slot.Place == plan.Result {
-				f.run.take(f, len(f.call.Out[i].Bytes()))
 			}
 		}
 		if err != nil {
@@ -142,11 +147,7 @@ func (f *frame) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tenso
 	if err := shape.Check(); err != nil {
 		return nil, graph.Errorf(graph.ErrShape, "output %d: %w", i, err)
 	}
-	n := d.Bytes(shape.Len())
-	if d == tensor.String {
-		n += stringHeader * shape.Len()
-	}
-	if err := f.Reserve(n); err != nil {
+	if err := f.Reserve(tensor.SizeOf(d, shape)); err != nil {
 		return nil, fmt.Errorf("output %d, %v%v: %w", i, d, shape, err)
 	}
 	f.call.Out[i] = tensor.New(d, shape...)
@@ -161,15 +162,14 @@ func (f *frame) Scratch(n int) ([]byte, error) {
 	return f.more.take(f.device, n)
 }
 
-// Reserve counts n bytes.
+// Reserve counts n bytes until the frame's run ends, and gives memory of Go's heap back
+// where n is negative.
 func (f *frame) Reserve(n int) error {
-	if r := f.run; r.limited {
-		left := r.budget
-		if r.budget -= n; r.budget < 0 {
-			return r.exceeds(n, left)
-		}
+	f.reserved += n
+	if n < 0 {
+		f.run.garbage -= n
 	}
-	return nil
+	return f.run.count(n)
 }
 
 // known describes the inputs of a step for its shape rule.

@@ -102,7 +102,7 @@ func boundAdd(t *testing.T, d device.Device) *exec.Bound {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pl, err := p.For([]tensor.Value{x})
+	pl, err := p.For(context.Background(), []tensor.Value{x})
 	if err != nil {
 		t.Fatal(err)
 	}

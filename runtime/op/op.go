@@ -133,7 +133,8 @@ type Run struct {
 	Stop   Flag // nil for a run that nothing ends
 	Node   *graph.Node
 	// Body runs the graph that an attribute of the node holds. It does not change
-	// its inputs; its results may share memory with them.
+	// its inputs; its results share no memory with them. They count as if reserved:
+	// Release gives back those that the op does not keep.
 	Body func(attr string, in []tensor.Value) ([]tensor.Value, error)
 	// BodyType is what is known of output i of that graph before it runs.
 	BodyType func(attr string, i int) graph.Type
@@ -150,6 +151,15 @@ func (c *Run) Set(i int, v tensor.Value) {
 	}
 }
 
+// Release takes back that the values count, which Body returned or for which
+// tensor.Footprint was reserved.
+func (c *Run) Release(values ...tensor.Value) {
+	for _, v := range values {
+		// Less than before cannot be too much.
+		_ = c.Mem.Reserve(-tensor.Footprint(v))
+	}
+}
+
 // Flag is set when a run is to end.
 type Flag interface{ IsSet() bool }
 
@@ -161,8 +171,9 @@ type Memory interface {
 	// Scratch returns n bytes at a multiple of 64, not cleared, that the op may
 	// use until Run returns.
 	Scratch(n int) ([]byte, error)
-	// Reserve counts n bytes that the op takes by other means; they count until
-	// the run of the whole model ends, or until as many negative ones are counted.
+	// Reserve counts n bytes that the op takes by other means, before it takes them.
+	// They count until the run of the graph that the node is in ends, or until as
+	// many negative ones are counted.
 	Reserve(n int) error
 	// Output makes output i of the node, not cleared, for shapes that Infer could
 	// not tell.

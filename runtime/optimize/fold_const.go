@@ -29,6 +29,9 @@ func foldConst(s *Scope) (*Edit, error) {
 	}
 	room, counted := foldTotal, map[string]bool{}
 	for _, n := range s.Nodes {
+		if err := s.done(); err != nil {
+			return nil, err
+		}
 		size := foldGrowth
 		for _, name := range n.Inputs {
 			v := value(name)

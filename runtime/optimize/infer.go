@@ -56,6 +56,9 @@ func (s *Scope) inferFrom(in []*op.Value) {
 		s.known[init.Name] = op.Known(init.Tensor)
 	}
 	for _, n := range s.Nodes {
+		if s.done() != nil {
+			return // and so does the pass
+		}
 		for i, v := range s.node(n) {
 			if n.Outputs[i] != "" {
 				s.known[n.Outputs[i]] = s.named(v)

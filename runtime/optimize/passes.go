@@ -26,6 +26,16 @@ type Context struct {
 	// Eval computes a node from constant inputs. An omitted input is nil. Passes
 	// leave a node as it is if Eval fails.
 	Eval func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error)
+	// Done returns an error when passes are to end; nil for never.
+	Done func() error
+}
+
+// done is the error of a context that ended.
+func (c *Context) done() error {
+	if c.Done == nil {
+		return nil
+	}
+	return c.Done()
 }
 
 // Required returns the passes that replace constructs which no operator implements:
@@ -70,6 +80,9 @@ func Run(m *graph.Model, passes []Pass, c Context) (*graph.Model, error) {
 	for _, p := range passes {
 		r := rewriter{pass: p, context: c, model: m, names: newNames(m)}
 		g, err := r.graph(m.Graph, nil, nil)
+		if ended := c.done(); ended != nil {
+			err = ended
+		}
 		if err != nil {
 			return nil, &graph.Error{Stage: "optimize", File: m.File, Offset: -1, Err: fmt.Errorf("%s: %w", p.Name, err)}
 		}
@@ -91,6 +104,9 @@ type rewriter struct {
 // graph rewrites a graph and then its subgraphs. Types are those of graph inputs that
 // the file does not declare.
 func (r *rewriter) graph(g *graph.Graph, outer *Scope, types []graph.Type) (*graph.Graph, error) {
+	if err := r.context.done(); err != nil {
+		return nil, err
+	}
 	s := newScope(r.context, r.model, g, outer, r.names)
 	s.inputs = types
 	e, err := r.pass.Run(s)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -55,7 +56,7 @@ func (pl *Plan) body(b *Body, types []graph.Type) (*Plan, error) {
 	if len(types) != len(b.Inputs) {
 		return nil, graph.Errorf(graph.ErrFormat, "the graph takes %d inputs and is given %d", len(b.Inputs), len(types))
 	}
-	return b.Program.ForTypes(types)
+	return b.Program.ForTypes(context.Background(), types)
 }
 
 // bodyInputs are the types of the inputs that a node's shape rule gives its graphs.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -35,19 +36,22 @@ type inferred struct {
 // stage plans as many of the nodes as have inputs of known extents. The values of
 // given are there already, in that place.
 // Lengths are the lengths and states that the extents depend on, or nil.
-func (p *Program) stage(values []*op.Value, ready []bool, nodes []*Node, given []int, place Place, lengths *Lengths) (*Plan, error) {
+func (p *Program) stage(ctx context.Context, values []*op.Value, ready []bool, nodes []*Node, given []int, place Place, lengths *Lengths) (*Plan, error) {
 	wait := map[*Node]int{}
 	for {
 		b := &builder{Plan: &Plan{Program: p, Slots: make([]Slot, len(values)), Bases: firstBase, Lengths: lengths}, expose: map[int]bool{}, wait: wait}
 		b.values, b.ready = append(b.values, values...), append(b.ready, ready...)
 		for _, n := range nodes {
+			if err := ctx.Err(); err != nil {
+				return nil, p.fail(n.Node, err)
+			}
 			if err := b.infer(n); err != nil {
 				return nil, err
 			}
 		}
 		b.prune()
 		b.assignLayouts()
-		again, err := b.bindAll()
+		again, err := b.bindAll(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -191,10 +195,13 @@ func (b *builder) prune() {
 
 // bindAll makes the steps. It reports true if a node turned out to depend on the
 // elements of a value, so that the stage is to be made again.
-func (b *builder) bindAll() (again bool, err error) {
+func (b *builder) bindAll(ctx context.Context) (again bool, err error) {
 	for _, x := range b.todo {
 		if !x.needed {
 			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return false, b.Program.fail(x.Node.Node, err)
 		}
 		if err := b.bind(&x); err != nil {
 			if errors.Is(err, errRoom) {

@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,32 +25,35 @@ type planCache struct {
 	clock int
 }
 
+// cachedPlan is a plan that the first caller makes. The plan and the error are set when
+// made is closed.
 type cachedPlan struct {
-	once sync.Once
-	plan *Plan
-	err  error
-	used int
+	made    chan struct{}
+	plan    *Plan
+	err     error
+	stopped bool // the context of the caller that was to make it ended
+	used    int
 }
 
 // For returns the plan for inputs like these, made by the first call that needs
-// it and kept for the next.
-func (p *Program) For(inputs []tensor.Value) (*Plan, error) {
+// it and kept for the next. When the context is done For ends with its error.
+func (p *Program) For(ctx context.Context, inputs []tensor.Value) (*Plan, error) {
 	var buf [128]byte
 	key := buf[:0]
 	for _, v := range inputs {
 		key = appendType(key, v)
 	}
-	return p.plans.get(key, func() (*Plan, error) {
+	return p.plans.get(ctx, key, func() (*Plan, error) {
 		types := make([]graph.Type, len(inputs))
 		for i, v := range inputs {
 			types[i] = op.TypeOf(v)
 		}
-		return p.Plan(p.declared(types))
+		return p.planWith(ctx, p.declared(types), nil)
 	})
 }
 
 // ForTypes is For inputs of those types. The extents of tensors must be numbers.
-func (p *Program) ForTypes(types []graph.Type) (*Plan, error) {
+func (p *Program) ForTypes(ctx context.Context, types []graph.Type) (*Plan, error) {
 	var key []byte
 	for i, t := range types {
 		shape, ok := t.Dims.Concrete()
@@ -61,7 +66,9 @@ func (p *Program) ForTypes(types []graph.Type) (*Plan, error) {
 			key = appendTensor(key, t.DType, shape)
 		}
 	}
-	return p.plans.get(key, func() (*Plan, error) { return p.Plan(p.declared(slices.Clone(types))) })
+	return p.plans.get(ctx, key, func() (*Plan, error) {
+		return p.planWith(ctx, p.declared(slices.Clone(types)), nil)
+	})
 }
 
 // ForLengths is For inputs of those types, whose extents may be expressions over the
@@ -81,7 +88,10 @@ func (p *Program) ForLengths(types []graph.Type, l *Lengths) (*Plan, error) {
 	for _, s := range l.States {
 		key = fmt.Appendf(key, "%d>%d:%d,%d,%t;", s.In, s.Out, s.Axis, s.Room, s.InRoom)
 	}
-	return p.plans.get(key, func() (*Plan, error) { return p.planWith(p.declared(slices.Clone(types)), l) })
+	ctx := context.Background()
+	return p.plans.get(ctx, key, func() (*Plan, error) {
+		return p.planWith(ctx, p.declared(slices.Clone(types)), l)
+	})
 }
 
 // Forget drops the plans of the program and of the graphs that its nodes hold. Runs
@@ -107,7 +117,7 @@ func (p *Program) declared(types []graph.Type) []graph.Type {
 }
 
 // Static plans ahead of the first run when the model says all extents of its inputs.
-func (p *Program) Static() error {
+func (p *Program) Static(ctx context.Context) error {
 	types, key := make([]graph.Type, len(p.Inputs)), []byte(nil)
 	for i, id := range p.Inputs {
 		types[i] = p.values[id].Type
@@ -117,7 +127,7 @@ func (p *Program) Static() error {
 		}
 		key = appendTensor(key, types[i].DType, shape)
 	}
-	_, err := p.plans.get(key, func() (*Plan, error) { return p.Plan(types) })
+	_, err := p.plans.get(ctx, key, func() (*Plan, error) { return p.planWith(ctx, types, nil) })
 	return err
 }
 
@@ -141,11 +151,55 @@ func appendTensor(key []byte, d tensor.DType, shape tensor.Shape) []byte {
 	return key
 }
 
-// get returns the plan of that key, which the first call makes.
-func (c *planCache) get(key []byte, make func() (*Plan, error)) (*Plan, error) {
-	e := c.entry(key)
-	e.once.Do(func() { e.plan, e.err = make() })
-	return e.plan, e.err
+// get returns the plan of that key, which the first call makes. When its context ends
+// the next makes it.
+func (c *planCache) get(ctx context.Context, key []byte, make func() (*Plan, error)) (*Plan, error) {
+	for {
+		e, first := c.entry(key)
+		if first {
+			c.fill(ctx, string(key), e, make)
+			return e.plan, e.err
+		}
+		if err := e.wait(ctx); err != nil {
+			return nil, err
+		}
+		if !e.stopped {
+			return e.plan, e.err
+		}
+	}
+}
+
+// fill makes the plan of an entry, and forgets the entry if the context ended.
+func (c *planCache) fill(ctx context.Context, key string, e *cachedPlan, make func() (*Plan, error)) {
+	defer close(e.made)
+	e.err = errEarly
+	e.plan, e.err = make()
+	if e.err == nil || ctx.Err() == nil {
+		return
+	}
+	e.stopped = true
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.plans[key] == e {
+		delete(c.plans, key)
+	}
+}
+
+var errEarly = errors.New("making the plan ended early")
+
+// wait returns when the plan is made, or with the context's error.
+func (e *cachedPlan) wait(ctx context.Context) error {
+	select {
+	case <-e.made:
+		return nil
+	default:
+	}
+	select {
+	case <-e.made:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (c *planCache) clear() {
@@ -154,16 +208,17 @@ func (c *planCache) clear() {
 	clear(c.plans)
 }
 
-func (c *planCache) entry(key []byte) *cachedPlan {
+// entry returns the entry of that key. The first caller is to fill it.
+func (c *planCache) entry(key []byte) (e *cachedPlan, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e := c.plans[string(key)]
-	if e == nil {
+	e = c.plans[string(key)]
+	if first = e == nil; first {
 		e = c.add(string(key))
 	}
 	c.clock++
 	e.used = c.clock
-	return e
+	return e, first
 }
 
 func (c *planCache) add(key string) *cachedPlan {
@@ -179,7 +234,7 @@ func (c *planCache) add(key string) *cachedPlan {
 		}
 		delete(c.plans, oldest)
 	}
-	e := &cachedPlan{}
+	e := &cachedPlan{made: make(chan struct{})}
 	c.plans[key] = e
 	return e
 }

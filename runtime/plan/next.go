@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"encoding/binary"
 	"slices"
 
@@ -11,7 +12,7 @@ import (
 
 // Next returns the plan that goes on after this one, which is not Done. Values are
 // those of the run, by id: the ones of Live must be there.
-func (pl *Plan) Next(values []tensor.Value) (*Plan, error) {
+func (pl *Plan) Next(ctx context.Context, values []tensor.Value) (*Plan, error) {
 	var buf [256]byte
 	key := buf[:0]
 	for _, id := range pl.live {
@@ -27,10 +28,10 @@ func (pl *Plan) Next(values []tensor.Value) (*Plan, error) {
 			key = append(key, s...)
 		}
 	}
-	return pl.next.get(key, func() (*Plan, error) { return pl.goOn(values) })
+	return pl.next.get(ctx, key, func() (*Plan, error) { return pl.goOn(ctx, values) })
 }
 
-func (pl *Plan) goOn(values []tensor.Value) (*Plan, error) {
+func (pl *Plan) goOn(ctx context.Context, values []tensor.Value) (*Plan, error) {
 	n := len(pl.Program.Names)
 	known, ready := slices.Clone(pl.values[:n]), slices.Clone(pl.ready[:n])
 	for _, id := range pl.live {
@@ -47,5 +48,5 @@ func (pl *Plan) goOn(values []tensor.Value) (*Plan, error) {
 		known[id] = &op.Value{Type: graph.TensorOf(t.DType(), graph.DimsOf(t.Shape())), Const: t}
 	}
 	given := slices.DeleteFunc(slices.Clone(pl.live), func(id int) bool { return known[id].Const != nil })
-	return pl.Program.stage(known, ready, pl.rest, given, Earlier, pl.Lengths)
+	return pl.Program.stage(ctx, known, ready, pl.rest, given, Earlier, pl.Lengths)
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -155,9 +156,11 @@ func (pl *Plan) Ready(id int) bool { return pl.ready[id] }
 func (pl *Plan) PeakBytes() int { return pl.ArenaBytes + pl.ScratchBytes + pl.ResultBytes }
 
 // Plan plans a run with inputs of those types, in the order of Inputs.
-func (p *Program) Plan(inputs []graph.Type) (*Plan, error) { return p.planWith(inputs, nil) }
+func (p *Program) Plan(inputs []graph.Type) (*Plan, error) {
+	return p.planWith(context.Background(), inputs, nil)
+}
 
-func (p *Program) planWith(inputs []graph.Type, lengths *Lengths) (*Plan, error) {
+func (p *Program) planWith(ctx context.Context, inputs []graph.Type, lengths *Lengths) (*Plan, error) {
 	values, ready := append([]*op.Value(nil), p.values...), make([]bool, len(p.values))
 	for i, id := range p.Inputs {
 		values[id], ready[id] = &op.Value{Type: inputs[i]}, true
@@ -165,5 +168,5 @@ func (p *Program) planWith(inputs []graph.Type, lengths *Lengths) (*Plan, error)
 	for id, v := range values {
 		ready[id] = ready[id] || v.Const != nil
 	}
-	return p.stage(values, ready, p.Nodes, p.Inputs, Input, lengths)
+	return p.stage(ctx, values, ready, p.Nodes, p.Inputs, Input, lengths)
 }

@@ -47,13 +47,6 @@ func (o *Optional) String() string {
 // String returns the form map(int64[3], float32[3]).
 func (m *Map) String() string { return fmt.Sprintf("map(%v, %v)", m.Keys, m.Values) }
 
-// Bytes returns the storage of all tensors in the value; strings count as headers.
-func Bytes(v Value) int {
-	n := 0
-	Walk(v, func(t *Tensor) { n += len(t.data) + 16*len(t.strings) })
-	return n
-}
-
 // Walk calls f with every tensor in the value.
 func Walk(v Value, f func(t *Tensor)) {
 	switch v := v.(type) {

@@ -12,6 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // TestNeededInputs leaves out each input that a version of an operator needs, as ""
@@ -94,4 +95,78 @@ func kindOf(err error) error {
 		return nil
 	}
 	return kinds[i]
+}
+
+// TestInferWithout infers nodes of every row without the inputs that they may leave out,
+// with operands of every kind and of several ranks. No shape rule meets a defect.
+func TestInferWithout(t *testing.T) {
+	registry := standard.Registry()
+	inferred := map[string]bool{}
+	for name, row := range Rows() {
+		for _, version := range row.Since {
+			takes := row.Arity(version)
+			count := takes.In[1]
+			if count == op.Any {
+				count = takes.In[0] + 3
+			}
+			for out := -1; out < count; out++ {
+				if out >= 0 && takes.Needs(out) {
+					continue
+				}
+				n := &graph.Node{Domain: row.Domain, Op: row.Name, Version: version, Outputs: []string{"out"}}
+				for i := range count {
+					n.Inputs = append(n.Inputs, fmt.Sprint("in", i))
+				}
+				if out >= 0 {
+					n.Inputs[out] = ""
+				}
+				o, row, err := registry.New(n)
+				if err != nil {
+					continue // it needs attributes, which the cases have
+				}
+				for _, v := range operands() {
+					c := &op.Infer{In: make([]*op.Value, count), Out: []*op.Value{{}}}
+					for i := range c.In {
+						if i != out && (out < 0 || takes.Needs(i) || i < out) {
+							c.In[i] = v
+						}
+					}
+					if row.CheckTypes(c.In) != nil {
+						continue
+					}
+					c.Body = func(string, []*op.Value) ([]*op.Value, error) { return []*op.Value{v, v, v}, nil }
+					if _, err := op.InferWith(o, n, c); errors.Is(err, op.ErrInternal) {
+						t.Errorf("%s-%d without input %d of %v: %v", name, version, out, v.Type, err)
+					} else if err == nil {
+						inferred[name] = true
+					}
+				}
+			}
+		}
+	}
+	if len(inferred) < 100 {
+		t.Errorf("only %d operators were inferred", len(inferred))
+	}
+}
+
+// operands are types of every kind that an operator may take.
+func operands() (list []*op.Value) {
+	for _, d := range []tensor.DType{tensor.F32, tensor.I64, tensor.U8, tensor.Bool, tensor.String} {
+		list = append(list, &op.Value{Type: graph.TensorOf(d, nil)})
+		for rank := range 6 {
+			shape := slices.Repeat(tensor.Shape{2}, rank)
+			list = append(list, &op.Value{Type: graph.TensorOf(d, graph.DimsOf(shape))}, &op.Value{Type: graph.TensorOf(d, graph.UnknownDims(rank))})
+			if rank > 0 && d != tensor.String {
+				list = append(list, op.Known(tensor.New(d, shape...)))
+			}
+		}
+		elem := graph.TensorOf(d, nil)
+		key := tensor.I64
+		if d == tensor.String {
+			key = tensor.String
+		}
+		list = append(list, &op.Value{Type: op.SequenceOf(elem)}, &op.Value{Type: graph.Type{Kind: graph.OptionalType, Elem: &elem}},
+			&op.Value{Type: graph.Type{Kind: graph.MapType, Key: key, Elem: &elem}})
+	}
+	return list
 }

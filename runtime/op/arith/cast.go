@@ -74,6 +74,9 @@ func (o *Cast) Infer(c *op.Infer) error {
 	return nil
 }
 
+// digits is about the memory in bytes of the text of a number.
+const digits = 24
+
 // Run converts elements of any types.
 func (o *Cast) Run(c *op.Run) error {
 	x, y := c.In[0].Aligned(), c.Out[0]
@@ -83,6 +86,11 @@ func (o *Cast) Run(c *op.Run) error {
 	case x.DType() == y.DType():
 		op.CopyInto(y, x)
 		return nil
+	}
+	if y.DType() == tensor.String {
+		if err := c.Mem.Reserve(digits * y.Len()); err != nil {
+			return err
+		}
 	}
 	s := o.stepsFor(x.DType(), y.DType())
 	return s.run(x, y)

@@ -3,6 +3,7 @@ package arith
 import (
 	"cmp"
 	"slices"
+	"unsafe"
 
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -75,7 +76,10 @@ func (o *unique) Run(c *op.Run) error {
 		return err
 	}
 	s := op.ViewAlong(shape, axis)
-	groups, of := o.groups(x, s)
+	groups, of, err := o.groups(c, x, s)
+	if err != nil {
+		return err
+	}
 	if c.Wants(0) {
 		kept := shape.Clone()
 		kept[axis] = len(groups)
@@ -98,6 +102,9 @@ func (o *unique) Run(c *op.Run) error {
 // putLists writes the outputs behind the first: first places, group of every slice,
 // counts.
 func (o *unique) putLists(c *op.Run, groups []group, of []int) error {
+	if err := c.Mem.Reserve(2 * int(unsafe.Sizeof(0)) * len(groups)); err != nil {
+		return err
+	}
 	firsts, counts := make([]int, len(groups)), make([]int, len(groups))
 	for i, g := range groups {
 		firsts[i], counts[i] = g.first, g.count
@@ -117,14 +124,26 @@ func (o *unique) putLists(c *op.Run, groups []group, of []int) error {
 
 // groups returns the groups in the order of the output, and the number of the
 // group that each slice is in.
-func (o *unique) groups(x *tensor.Tensor, s op.AxisView) (list []group, of []int) {
+func (o *unique) groups(c *op.Run, x *tensor.Tensor, s op.AxisView) (list []group, of []int, err error) {
+	if err := c.Mem.Reserve(2 * int(unsafe.Sizeof(0)) * s.N); err != nil {
+		return nil, nil, err
+	}
 	compare := o.comparison(x, s)
 	order := make([]int, s.N)
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(compare(a, b), a-b) })
-	of = make([]int, s.N)
+	count := 0
+	for k, i := range order {
+		if k == 0 || compare(order[k-1], i) != 0 {
+			count++
+		}
+	}
+	if err := c.Mem.Reserve(groupBytes * count); err != nil {
+		return nil, nil, err
+	}
+	of, list = make([]int, s.N), make([]group, 0, count)
 	for k, i := range order {
 		if k == 0 || compare(order[k-1], i) != 0 {
 			list = append(list, group{first: i})
@@ -133,8 +152,17 @@ func (o *unique) groups(x *tensor.Tensor, s op.AxisView) (list []group, of []int
 		of[i] = len(list) - 1
 	}
 	if o.sorted {
-		return list, of
+		return list, of, nil
 	}
+	list, of = byFirstPlace(list, of)
+	return list, of, nil
+}
+
+// groupBytes is the memory in bytes that putting one group in order takes.
+const groupBytes = 48
+
+// byFirstPlace puts groups in the order of their first places.
+func byFirstPlace(list []group, of []int) ([]group, []int) {
 	byFirst := make([]int, len(list))
 	for i := range byFirst {
 		byFirst[i] = i

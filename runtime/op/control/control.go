@@ -3,6 +3,8 @@ package control
 import (
 	"fmt"
 	"math"
+	"slices"
+	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -228,6 +230,10 @@ func (loop) Run(c *op.Run) error {
 		if more, err = truth(cond); err != nil {
 			return fmt.Errorf("iteration %d: %w", i, err)
 		}
+		c.Release(out[0])
+		if i > 0 {
+			c.Release(state...)
+		}
 		state = append(state[:0], out[1:1+len(state)]...)
 		if err := collect(c, scans, out[1+len(state):]); err != nil {
 			return fmt.Errorf("iteration %d: %w", i, err)
@@ -237,13 +243,22 @@ func (loop) Run(c *op.Run) error {
 		c.Set(i, v)
 	}
 	for k, list := range scans {
-		t, err := stack(list, 0, c.BodyType(body, 1+len(state)+k))
+		t, err := stack(c, list, 0, c.BodyType(body, 1+len(state)+k))
 		if err != nil {
 			return fmt.Errorf("output %d: %w", len(state)+k, err)
 		}
 		c.Set(len(state)+k, t)
+		scans[k] = nil
+		releaseAll(c, list)
 	}
 	return nil
+}
+
+// releaseAll is Release of tensors.
+func releaseAll(c *op.Run, list []*tensor.Tensor) {
+	for _, t := range list {
+		c.Release(t)
+	}
 }
 
 // collect adds what one iteration gives to the lists of outputs that stack.
@@ -253,12 +268,24 @@ func collect(c *op.Run, lists [][]*tensor.Tensor, values []tensor.Value) error {
 		if !ok {
 			return graph.Errorf(graph.ErrShape, "%v cannot be stacked", v)
 		}
-		if err := c.Mem.Reserve(tensor.Bytes(t)); err != nil {
+		var err error
+		if lists[k], err = extend(c, lists[k], t); err != nil {
 			return err
 		}
-		lists[k] = append(lists[k], t)
 	}
 	return nil
+}
+
+// extend is append whose memory counts.
+func extend[T any](c *op.Run, list []T, v T) ([]T, error) {
+	if len(list) == cap(list) {
+		grown := slices.Grow(list, 1)
+		if err := c.Mem.Reserve(int(unsafe.Sizeof(v)) * (cap(grown) - cap(list))); err != nil {
+			return nil, err
+		}
+		list = grown
+	}
+	return append(list, v), nil
 }
 
 var controlRows = []op.Row{

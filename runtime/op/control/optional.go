@@ -34,7 +34,7 @@ func (optional) Run(c *op.Run) error {
 		o.Item = c.Values[0]
 	}
 	c.Set(0, o)
-	return nil
+	return c.Mem.Reserve(tensor.ItemBytes)
 }
 
 // present returns what an optional holds; a value that is none holds itself.

@@ -197,7 +197,10 @@ func (o *scan) batch(c *op.Run, list []*tensor.Tensor) error {
 	for b := range n {
 		member := make([]*tensor.Tensor, len(list))
 		for i, t := range list {
-			member[i] = indexed(t, 0, b)
+			var err error
+			if member[i], err = indexed(c, t, 0, b); err != nil {
+				return err
+			}
 		}
 		length := -1
 		if lengths != nil {
@@ -207,12 +210,13 @@ func (o *scan) batch(c *op.Run, list []*tensor.Tensor) error {
 		if err != nil {
 			return fmt.Errorf("batch %d: %w", b, err)
 		}
+		releaseAll(c, member[o.states:])
 		for i, t := range out {
 			results[i] = append(results[i], t)
 		}
 	}
 	for i, r := range results {
-		t, err := stack(r, 0, c.BodyType(body, i))
+		t, err := stack(c, r, 0, c.BodyType(body, i))
 		if err != nil {
 			return err
 		}
@@ -255,7 +259,11 @@ func (o *scan) one(c *op.Run, list []*tensor.Tensor, length int) ([]*tensor.Tens
 			if o.inRev[i] {
 				at = steps - 1 - k
 			}
-			in = append(in, indexed(t, axes[i], at))
+			part, err := indexed(c, t, axes[i], at)
+			if err != nil {
+				return nil, fmt.Errorf("iteration %d: %w", k, err)
+			}
+			in = append(in, part)
 		}
 		out, err := c.Body(body, in)
 		if err == nil {
@@ -263,6 +271,10 @@ func (o *scan) one(c *op.Run, list []*tensor.Tensor, length int) ([]*tensor.Tens
 		}
 		if err != nil {
 			return nil, fmt.Errorf("iteration %d: %w", k, err)
+		}
+		c.Release(in[o.states:]...)
+		if k > 0 {
+			c.Release(state...)
 		}
 		copy(state, out)
 	}
@@ -282,15 +294,20 @@ func (o *scan) results(c *op.Run, state []tensor.Value, lists [][]*tensor.Tensor
 	}
 	for k, list := range lists {
 		for len(list) > 0 && len(list) < steps {
-			list = append(list, tensor.New(list[0].DType(), list[0].Shape()...))
+			zeros, err := newTensor(c, list[0].DType(), list[0].Shape())
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, zeros)
 		}
 		if o.outRev[k] {
 			slices.Reverse(list)
 		}
-		t, err := stack(list, o.outAxes[k], c.BodyType(body, o.states+k))
+		t, err := stack(c, list, o.outAxes[k], c.BodyType(body, o.states+k))
 		if err != nil {
 			return nil, fmt.Errorf("output %d: %w", o.states+k, err)
 		}
+		releaseAll(c, list)
 		out = append(out, t)
 	}
 	return out, nil

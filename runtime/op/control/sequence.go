@@ -89,6 +89,9 @@ func inferConstruct(c *op.Infer) error {
 }
 
 func runConstruct(c *op.Run) error {
+	if err := c.Mem.Reserve(tensor.SequenceBytes(len(c.Values))); err != nil {
+		return err
+	}
 	c.Set(0, &tensor.Sequence{Items: slices.Clone(c.Values)})
 	return nil
 }
@@ -132,7 +135,10 @@ func runInsert(c *op.Run) error {
 	if at < 0 {
 		return graph.Errorf(graph.ErrShape, "position is before the first of %d elements", len(items))
 	}
-	c.Set(0, &tensor.Sequence{Items: slices.Insert(slices.Clone(items), at, c.Values[1])})
+	if err := c.Mem.Reserve(tensor.SequenceBytes(len(items) + 1)); err != nil {
+		return err
+	}
+	c.Set(0, &tensor.Sequence{Items: slices.Concat(items[:at], c.Values[1:2], items[at:])})
 	return nil
 }
 
@@ -148,7 +154,10 @@ func runErase(c *op.Run) error {
 	if at < 0 {
 		return graph.Errorf(graph.ErrShape, "the sequence is empty")
 	}
-	c.Set(0, &tensor.Sequence{Items: slices.Delete(slices.Clone(items), at, at+1)})
+	if err := c.Mem.Reserve(tensor.SequenceBytes(len(items) - 1)); err != nil {
+		return err
+	}
+	c.Set(0, &tensor.Sequence{Items: slices.Concat(items[:at], items[at+1:])})
 	return nil
 }
 

@@ -3,6 +3,7 @@ package control
 import (
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -34,24 +35,44 @@ func (o splitToSequence) Run(c *op.Run) error {
 	}
 	n := t.Shape()[axis]
 	if !c.Has(1) {
-		items := make([]tensor.Value, n)
-		for i := range items {
-			if items[i] = stretch(t, axis, i, 1); !o.keep {
-				items[i] = indexed(t, axis, i)
-			}
-		}
-		c.Set(0, &tensor.Sequence{Items: items})
-		return nil
+		return o.single(c, axis)
 	}
-	sizes, err := o.sizes(c.In[1], n)
+	sizes, err := o.sizes(c, n)
 	if err != nil {
 		return err
 	}
-	var items []tensor.Value
+	if err := c.Mem.Reserve(tensor.SequenceBytes(len(sizes))); err != nil {
+		return err
+	}
+	items := make([]tensor.Value, len(sizes))
 	at := 0
-	for _, size := range sizes {
-		items = append(items, stretch(t, axis, at, size))
+	for i, size := range sizes {
+		if items[i], err = stretch(c, t, axis, at, size); err != nil {
+			return err
+		}
 		at += size
+	}
+	c.Set(0, &tensor.Sequence{Items: items})
+	return nil
+}
+
+// single makes a part of every index.
+func (o splitToSequence) single(c *op.Run, axis int) (err error) {
+	t := c.In[0]
+	n := t.Shape()[axis]
+	if err := c.Mem.Reserve(tensor.SequenceBytes(n)); err != nil {
+		return err
+	}
+	items := make([]tensor.Value, n)
+	for i := range items {
+		if o.keep {
+			items[i], err = stretch(c, t, axis, i, 1)
+		} else {
+			items[i], err = indexed(c, t, axis, i)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	c.Set(0, &tensor.Sequence{Items: items})
 	return nil
@@ -59,7 +80,8 @@ func (o splitToSequence) Run(c *op.Run) error {
 
 // sizes are the lengths of the parts: those of a vector, or equal ones of a
 // scalar, the last as long as what is left.
-func (splitToSequence) sizes(in *tensor.Tensor, n int) ([]int, error) {
+func (splitToSequence) sizes(c *op.Run, n int) ([]int, error) {
+	in := c.In[1]
 	list, err := op.Ints(in)
 	if err != nil {
 		return nil, err
@@ -71,7 +93,14 @@ func (splitToSequence) sizes(in *tensor.Tensor, n int) ([]int, error) {
 	if size < 1 {
 		return nil, graph.Errorf(graph.ErrShape, "parts of %d elements", size)
 	}
-	var sizes []int
+	if size > n {
+		size = max(n, 1)
+	}
+	count := (n + size - 1) / size
+	if err := c.Mem.Reserve(int(unsafe.Sizeof(n)) * count); err != nil {
+		return nil, err
+	}
+	sizes := make([]int, 0, count)
 	for ; n > 0; n -= size {
 		sizes = append(sizes, min(size, n))
 	}
@@ -116,11 +145,11 @@ func (o concatFromSequence) Run(c *op.Run) error {
 	}
 	var out *tensor.Tensor
 	if o.newAxis {
-		out, err = stack(list, o.axis, graph.Type{})
+		out, err = stack(c, list, o.axis, graph.Type{})
 	} else {
 		var axis int
 		if axis, err = op.NormAxis(o.axis, len(list[0].Shape())); err == nil {
-			out, err = join(list, axis)
+			out, err = join(c, list, axis)
 		}
 	}
 	if err == nil {
@@ -189,10 +218,9 @@ func (sequenceMap) Run(c *op.Run) error {
 			return fmt.Errorf("element %d: %w", k, err)
 		}
 		for i, v := range out {
-			if err := c.Mem.Reserve(tensor.Bytes(v)); err != nil {
+			if results[i], err = extend(c, results[i], v); err != nil {
 				return err
 			}
-			results[i] = append(results[i], v)
 		}
 	}
 	for i, items := range results {

@@ -10,7 +10,7 @@ import (
 
 // stack puts tensors of one type and shape side by side along a new axis. With
 // none, the element type and extents are those of t, unknown ones counting 0.
-func stack(list []*tensor.Tensor, axis int, t graph.Type) (*tensor.Tensor, error) {
+func stack(c *op.Run, list []*tensor.Tensor, axis int, t graph.Type) (*tensor.Tensor, error) {
 	shape, dtype := tensor.Shape{}, t.DType
 	if len(list) == 0 {
 		for _, d := range t.Dims {
@@ -35,7 +35,10 @@ func stack(list []*tensor.Tensor, axis int, t graph.Type) (*tensor.Tensor, error
 	if err := full.Check(); err != nil {
 		return nil, graph.Errorf(graph.ErrShape, "%w", err)
 	}
-	out := tensor.New(dtype, full...)
+	out, err := newTensor(c, dtype, full)
+	if err != nil {
+		return nil, err
+	}
 	for i, t := range list {
 		slab{out, axis, i, 1}.copy(t, true)
 	}
@@ -43,15 +46,25 @@ func stack(list []*tensor.Tensor, axis int, t graph.Type) (*tensor.Tensor, error
 }
 
 // indexed returns index i along an axis, without that axis.
-func indexed(t *tensor.Tensor, axis, i int) *tensor.Tensor {
-	part := tensor.New(t.DType(), slices.Delete(t.Shape().Clone(), axis, axis+1)...)
-	slab{t, axis, i, 1}.copy(part, false)
-	return part
+func indexed(c *op.Run, t *tensor.Tensor, axis, i int) (*tensor.Tensor, error) {
+	part, err := newTensor(c, t.DType(), slices.Delete(t.Shape().Clone(), axis, axis+1))
+	if err == nil {
+		slab{t, axis, i, 1}.copy(part, false)
+	}
+	return part, err
+}
+
+// newTensor makes a tensor whose memory counts.
+func newTensor(c *op.Run, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
+	if err := c.Mem.Reserve(tensor.SizeOf(d, shape)); err != nil {
+		return nil, err
+	}
+	return tensor.New(d, shape...), nil
 }
 
 // join puts tensors of one type side by side along an axis that they have; their
 // other extents are equal.
-func join(list []*tensor.Tensor, axis int) (*tensor.Tensor, error) {
+func join(c *op.Run, list []*tensor.Tensor, axis int) (*tensor.Tensor, error) {
 	shape := list[0].Shape().Clone()
 	shape[axis] = 0
 	for _, t := range list {
@@ -69,7 +82,10 @@ func join(list []*tensor.Tensor, axis int) (*tensor.Tensor, error) {
 	if err := shape.Check(); err != nil {
 		return nil, graph.Errorf(graph.ErrShape, "%w", err)
 	}
-	out := tensor.New(list[0].DType(), shape...)
+	out, err := newTensor(c, list[0].DType(), shape)
+	if err != nil {
+		return nil, err
+	}
 	at := 0
 	for _, t := range list {
 		n := t.Shape()[axis]
@@ -80,12 +96,14 @@ func join(list []*tensor.Tensor, axis int) (*tensor.Tensor, error) {
 }
 
 // stretch returns n indices of an axis, from at on.
-func stretch(t *tensor.Tensor, axis, at, n int) *tensor.Tensor {
+func stretch(c *op.Run, t *tensor.Tensor, axis, at, n int) (*tensor.Tensor, error) {
 	shape := t.Shape().Clone()
 	shape[axis] = n
-	p := tensor.New(t.DType(), shape...)
-	slab{t, axis, at, n}.copy(p, false)
-	return p
+	p, err := newTensor(c, t.DType(), shape)
+	if err == nil {
+		slab{t, axis, at, n}.copy(p, false)
+	}
+	return p, err
 }
 
 // slab is n indices of one axis of a tensor, from at on.

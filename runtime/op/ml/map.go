@@ -188,9 +188,16 @@ func (o *dictVectorizer) Infer(c *op.Infer) error {
 	return nil
 }
 
+// tableBytes is about the memory in bytes that finding one key of a map takes: its place,
+// its entry in a table and its value.
+const tableBytes = 128
+
 func (o *dictVectorizer) Run(c *op.Run) error {
 	m, _, err := mapOf(c)
 	if err != nil {
+		return err
+	}
+	if err := c.Mem.Reserve(m.Keys.Len() * tableBytes); err != nil {
 		return err
 	}
 	places := make([]int, m.Keys.Len())
@@ -217,7 +224,7 @@ func (o *dictVectorizer) Run(c *op.Run) error {
 	copy(values.Bytes(), m.Values.Bytes())
 	copy(values.Strings(), m.Values.Strings())
 	op.GatherBlocks(values, y, index, 1, values.Len(), 1)
-	return nil
+	return c.Mem.Reserve(-m.Keys.Len() * tableBytes)
 }
 
 // zipMap makes a map of every row of a matrix, whose keys the node lists; a
@@ -279,10 +286,8 @@ func (o *zipMap) Run(c *op.Run) error {
 	if n != o.count {
 		return graph.Errorf(graph.ErrShape, "input is %v and %d keys are listed", c.In[0], o.count)
 	}
-	// Headers of a map and a tensor, and the memory's alignment, weigh more than
-	// the values of most.
-	const overhead = 256
-	if err := c.Mem.Reserve(rows * (overhead + tensor.F32.Bytes(len(o.index)))); err != nil {
+	row := tensor.MapBytes + tensor.SizeOf(tensor.F32, tensor.Shape{len(o.index)})
+	if err := c.Mem.Reserve(tensor.SequenceBytes(rows) + rows*row); err != nil {
 		return err
 	}
 	x := tensor.View[float32](c.In[0])

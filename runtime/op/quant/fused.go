@@ -100,7 +100,7 @@ func (o *DynamicQuantizeMatMul) Infer(c *op.Infer) error {
 // checkColumns reports, as far as is known, input i if it is there and not numbers for the
 // columns of input b.
 func checkColumns(c *op.Infer, b, i int) error {
-	if !c.Has(i) || c.In[i].Dims == nil || c.In[b].Dims == nil {
+	if !c.Has(i) || c.In[i].Dims == nil || len(c.In[b].Dims) == 0 {
 		return nil
 	}
 	return lanesAdmit(arith.AsMatrices(c.In[b].Dims, false, graph.Known(1)), false, c.In[i].Dims)

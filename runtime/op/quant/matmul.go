@@ -63,8 +63,8 @@ func checkLanes(c *op.Infer, a, b int, numbers ...int) error {
 		if !left {
 			operand = c.In[b].Dims
 		}
-		if operand == nil || c.In[i].Dims == nil {
-			continue
+		if len(operand) == 0 || c.In[i].Dims == nil {
+			continue // the product refuses scalars
 		}
 		if err := lanesAdmit(arith.AsMatrices(operand, left, graph.Known(1)), left, c.In[i].Dims); err != nil {
 			return err

@@ -1,0 +1,82 @@
+package runtime
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	goruntime "runtime"
+	"strconv"
+	"strings"
+
+	"github.com/nacre-ml/nacre/bindings"
+)
+
+// DefaultMemoryLimit returns the memory limit of runs without one, in bytes: three
+// quarters of the memory that the process may use, which is the limit of its control
+// group on Linux where there is a lower one, else the memory of the machine. It is 0, no
+// limit, where the system says neither.
+func DefaultMemoryLimit() int {
+	n := bindings.PhysicalMemory()
+	if goruntime.GOOS == "linux" {
+		if group := groupMemory(os.DirFS("/")); group > 0 && (n == 0 || group < n) {
+			n = group
+		}
+	}
+	return n - n/4
+}
+
+// groupMemory returns the least memory limit in bytes of the control groups that the
+// process is in, of either version; 0 for none.
+func groupMemory(root fs.FS) int {
+	list, err := fs.ReadFile(root, "proc/self/cgroup")
+	if err != nil {
+		return 0
+	}
+	least := 0
+	for line := range strings.Lines(string(list)) {
+		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(fields) < 3 {
+			continue
+		}
+		var roots []string
+		name := "memory.max"
+		switch {
+		case fields[0] == "0" && fields[1] == "":
+			roots = []string{"sys/fs/cgroup", "sys/fs/cgroup/unified"}
+		case hasController(fields[1]):
+			roots, name = []string{"sys/fs/cgroup/memory"}, "memory.limit_in_bytes"
+		}
+		for _, folder := range roots {
+			if n := leastOnTheWay(root, folder, fields[2], name); n > 0 && (least == 0 || n < least) {
+				least = n
+			}
+		}
+	}
+	return least
+}
+
+// hasController reports whether memory is one of the controllers of a list.
+func hasController(list string) bool {
+	for name := range strings.SplitSeq(list, ",") {
+		if name == "memory" {
+			return true
+		}
+	}
+	return false
+}
+
+// leastOnTheWay returns the least number in the files of that name in a group and in
+// those around it; 0 for none. Groups that cannot be seen from a container do not count.
+func leastOnTheWay(root fs.FS, folder, group, name string) int {
+	least := 0
+	for at := path.Clean("/" + group); ; at = path.Dir(at) {
+		text, err := fs.ReadFile(root, path.Join(folder, at, name))
+		n, failed := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err == nil && failed == nil && n > 0 && (least == 0 || n < least) {
+			least = n
+		}
+		if at == "/" {
+			return least
+		}
+	}
+}

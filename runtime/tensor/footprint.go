@@ -1,0 +1,65 @@
+package tensor
+
+import "unsafe"
+
+// ItemBytes is the memory in bytes of one element of a sequence beside its value.
+const ItemBytes = 16
+
+// Headers of values, in bytes.
+const (
+	header    = int(unsafe.Sizeof(Tensor{}))
+	extent    = int(unsafe.Sizeof(int(0)))
+	stringRef = int(unsafe.Sizeof(""))
+)
+
+// SizeOf returns the memory in bytes of a tensor that New makes: its elements, the
+// room that aligns them, its extents and its header.
+func SizeOf(d DType, shape Shape) int {
+	n := shape.Len()
+	size := header + extent*len(shape)
+	if d == String {
+		return size + stringRef*n
+	}
+	return size + d.Bytes(n) + Align
+}
+
+// Footprint returns the memory in bytes of a value: SizeOf of its tensors, the text of
+// their strings, and what holds them together. A string that follows itself counts once.
+func Footprint(v Value) int {
+	switch v := v.(type) {
+	case *Tensor:
+		if v == nil {
+			return 0
+		}
+		return SizeOf(v.dtype, v.shape) + textBytes(v.strings)
+	case *Sequence:
+		n := SequenceBytes(len(v.Items))
+		for _, item := range v.Items {
+			n += Footprint(item)
+		}
+		return n
+	case *Optional:
+		return ItemBytes + Footprint(v.Item)
+	case *Map:
+		return MapBytes + Footprint(v.Keys) + Footprint(v.Values)
+	}
+	return 0
+}
+
+// MapBytes is the memory in bytes of a map beside its tensors.
+const MapBytes = int(unsafe.Sizeof(Map{}))
+
+// SequenceBytes returns the memory in bytes of a sequence of n elements beside these.
+func SequenceBytes(n int) int { return int(unsafe.Sizeof(Sequence{})) + ItemBytes*n }
+
+// textBytes is the memory of the text of strings.
+func textBytes(list []string) int {
+	n := 0
+	var last *byte
+	for _, s := range list {
+		if at := unsafe.StringData(s); at != last {
+			n, last = n+len(s), at
+		}
+	}
+	return n
+}
