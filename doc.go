@@ -23,7 +23,9 @@
 // (Decode). A model file is not trusted: counts and offsets are checked before
 // anything is allocated, other files are read from the model's own folder only, and
 // Options.MemoryLimit bounds what a run may take. A file that is mapped must not
-// change while the model is open: if another program shortens it, this one may end.
+// change while the model is open. If another program shortens it, the functions that open
+// a model, make a session and copy a weight return ErrFormat, with the name of the file;
+// a shorter file that kernels meet while a session is made or runs ends the process.
 //
 // # Inputs and outputs
 //

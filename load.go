@@ -18,7 +18,7 @@ import (
 // External data and shards are looked for in the model's folder and mapped likewise;
 // links and names that lead elsewhere are refused.
 //
-// The error is ErrFormat if the file is damaged, ErrUnsupported if it is of no known
+// The error is ErrFormat if the file is damaged or empty, ErrUnsupported if it is of no known
 // format or version, and an error of the file system, such as fs.ErrNotExist, if a
 // file cannot be read. Errors name the file and, where there is one, the offset in it.
 func Open(path string) (*Model, error) { return OpenContext(context.Background(), path) }

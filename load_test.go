@@ -204,7 +204,7 @@ func TestOpenErrors(t *testing.T) {
 		{"cut off in memory", func() (*nacre.Model, error) { return nacre.Decode("m", model[:len(model)/2]) }, nacre.ErrFormat},
 		{"no format", func() (*nacre.Model, error) { return nacre.OpenFS(files, "text.txt") }, nacre.ErrUnsupported},
 		{"no format in memory", func() (*nacre.Model, error) { return nacre.Decode("text", []byte("text")) }, nacre.ErrUnsupported},
-		{"nothing", func() (*nacre.Model, error) { return nacre.Decode("nothing", nil) }, nacre.ErrUnsupported},
+		{"nothing", func() (*nacre.Model, error) { return nacre.Decode("nothing", nil) }, nacre.ErrFormat},
 		{"no reader", func() (*nacre.Model, error) { return nacre.OpenReaderAt("m", nil, 1) }, nacre.ErrOption},
 		{"a negative size", func() (*nacre.Model, error) { return nacre.OpenReaderAt("m", bytes.NewReader(model), -1) }, nacre.ErrOption},
 		{"a reader that is too short", func() (*nacre.Model, error) {

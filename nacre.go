@@ -75,7 +75,8 @@ func (m *Model) Weights() []Info {
 }
 
 // Weight returns a copy of the weight of that name. The copy outlives the model. The
-// error is ErrOption if there is no such weight, and ErrClosed if the model is closed.
+// error is ErrOption if there is no such weight, ErrFormat if a mapped file has become
+// shorter and lacks bytes of it, and ErrClosed if the model is closed.
 func (m *Model) Weight(name string) (*Tensor, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -84,10 +85,22 @@ func (m *Model) Weight(name string) (*Tensor, error) {
 	}
 	for _, init := range m.source.Graph.Initializers {
 		if init.Name == name {
-			return &Tensor{*init.Tensor.Clone()}, nil
+			return m.copied(init)
 		}
 	}
 	return nil, markf(ErrOption, "%s: the model has no weight %q", m.source.File, name)
+}
+
+// copied returns a copy of a weight, all of whose bytes were there.
+func (m *Model) copied(init *graph.Initializer) (t *Tensor, err error) {
+	err = formats.Guard(func() error {
+		t = &Tensor{*init.Tensor.Clone()}
+		return formats.Intact(m.source)
+	})
+	if err != nil {
+		return nil, public(err)
+	}
+	return t, nil
 }
 
 // Source returns what the file holds, for programs that work on the graph itself
@@ -146,6 +159,7 @@ func (m *Model) Close() error {
 //     this machine;
 //   - ErrUnsupported if the model needs an operator that is not there;
 //   - ErrFormat or ErrShape if nodes of the model do not fit each other;
+//   - ErrFormat if a mapped file of the model has become shorter;
 //   - ErrDevice if this machine or this build of the program cannot run models;
 //   - ErrClosed if the model is closed.
 func (m *Model) NewSession(o Options) (*Session, error) {
@@ -204,6 +218,9 @@ func (m *Model) enter(how rewriting) (p *program, first bool, err error) {
 	defer m.mu.Unlock()
 	if m.closed {
 		return nil, false, m.closedError()
+	}
+	if err := formats.Intact(m.source); err != nil {
+		return nil, false, public(err)
 	}
 	m.sessions++
 	p = m.programs[how]

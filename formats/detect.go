@@ -15,6 +15,10 @@ import (
 // Probe returns the format of a file, told by its content or, where that is of
 // no format that is known, by the name's extension.
 func Probe(path string) (Format, error) {
+	return guarded(func() (Format, error) { return probe(path) })
+}
+
+func probe(path string) (Format, error) {
 	if row, ok := folder(path); ok {
 		return row, nil
 	}
@@ -45,7 +49,7 @@ func detect(f *binio.File) (format Format, known bool, err error) {
 			return row, true, nil
 		}
 	}
-	if row, ok := byExtension(f.Path); ok {
+	if row, ok := byExtension(f.Path); ok && len(f.Data) > 0 {
 		return row, false, nil
 	}
 	return Format{}, false, unknown(f.Path, f.Data)
@@ -53,6 +57,9 @@ func detect(f *binio.File) (format Format, known bool, err error) {
 
 // unknown reports content of no format.
 func unknown(path string, data []byte) error {
+	if len(data) == 0 {
+		return &graph.Error{Stage: "load", File: path, Offset: -1, Kind: graph.ErrFormat, Err: errors.New("the file is empty")}
+	}
 	return &graph.Error{Stage: "load", File: path, Offset: -1, Kind: graph.ErrUnsupported,
 		Err: fmt.Errorf("content is of no format that is known%s (%s)", resembles(data), beginnings())}
 }
@@ -89,9 +96,6 @@ var strangers = []struct {
 
 // resembles says what content of no format seems to be, for messages.
 func resembles(data []byte) string {
-	if len(data) == 0 {
-		return ": it is empty"
-	}
 	for _, s := range strangers {
 		if s.at <= len(data) && strings.HasPrefix(string(data[s.at:min(len(data), s.at+len(s.begins))]), s.begins) {
 			return ": " + s.is

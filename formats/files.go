@@ -17,6 +17,10 @@ import (
 // belongs to the model is looked for in its folder; which links are followed is up to
 // the file system.
 func LoadFS(fsys fs.FS, name string) (*graph.Model, error) {
+	return guarded(func() (*graph.Model, error) { return loadFS(fsys, name) })
+}
+
+func loadFS(fsys fs.FS, name string) (m *graph.Model, err error) {
 	info, err := fs.Stat(fsys, name)
 	if err != nil {
 		return nil, opening(name, err)
@@ -29,12 +33,16 @@ func LoadFS(fsys fs.FS, name string) (*graph.Model, error) {
 		return nil, opening(name, err)
 	}
 	f.Path = name
-	m, err := loadFileFS(fsys, f)
+	defer func() {
+		if m == nil {
+			f.Close()
+		}
+	}()
+	read, err := loadFileFS(fsys, f)
 	if err != nil {
-		f.Close()
 		return nil, err
 	}
-	return checked(m)
+	return checked(read)
 }
 
 // loadFileFS reads a file, which the model closes.
@@ -84,6 +92,10 @@ func (b both) Close() error {
 // DecodeFiles is Decode of a model that may consist of several files: external data
 // and shards are looked for in files, by the names that the model has for them.
 func DecodeFiles(name string, data []byte, files fs.FS) (*graph.Model, error) {
+	return guarded(func() (*graph.Model, error) { return decodeFiles(name, data, files) })
+}
+
+func decodeFiles(name string, data []byte, files fs.FS) (*graph.Model, error) {
 	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Probe(data) })
 	if i < 0 {
 		return nil, unknown(name, data)

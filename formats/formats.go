@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"slices"
 
 	"github.com/nacre-ml/nacre/formats/gptrs"
@@ -33,6 +34,9 @@ type Format struct {
 	verify     func(f *binio.File) []error
 	summary    func(w io.Writer, m *graph.Model) error // nil for none
 
+	// dequantize returns models of the format with numbers for codes; nil where none has codes.
+	dequantize func(m *graph.Model) (*graph.Model, error)
+
 	// Of formats that have models in folders; nil for others.
 	openFolder   func(path string) (*graph.Model, error)
 	openFolderFS func(name string, files fs.FS) (*graph.Model, error)
@@ -58,14 +62,15 @@ var Formats = []Format{
 		Name: oinf.Name, About: "tensors, size variables and typed metadata of OpenInfer; version 1, and version 2 kept where a file is of it",
 		Extensions: []string{".oinf"}, Begins: "OINF", Probe: oinf.Probe,
 		open: mapped(oinf.Read), read: oinf.Read, save: written(oinf.Write), verify: inMemory(oinf.Verify), summary: oinf.Summary,
+		dequantize: oinf.Dequantize,
 	},
 	{
 		Name: onnx.Name, About: "models with their graphs, opsets 1 to 28, external data",
 		Extensions: []string{".onnx"}, Begins: "protobuf fields of a ModelProto", Probe: onnx.Probe,
 		open: openONNX, read: readONNX, readFiles: readFilesONNX, save: saveONNX, verify: verifyONNX,
 	},
-	gptrsRow(gptrs.Checkpoint, "checkpoints of gpt.rs: tensors by name and id, and a model's configuration", ".chk", ".gptrschk"),
-	gptrsRow(gptrs.Archive, "tensors of gpt.rs by name", ".ten", ".gptrsten"),
+	gptrsRow(gptrs.Checkpoint, "checkpoints of gpt.rs: tensors by name and id, and a model's configuration", gptrs.Summary, ".chk", ".gptrschk"),
+	gptrsRow(gptrs.Archive, "tensors of gpt.rs by name", nil, ".ten", ".gptrsten"),
 	{
 		Name: hnw.Name, About: "weight archives of Hydronnx with three levels of checksums",
 		Extensions: []string{".hnw"}, Begins: "HNXWGT", Probe: hnw.Probe,
@@ -74,25 +79,27 @@ var Formats = []Format{
 	{
 		Name: loom.Name, About: "networks of Loom: checkpoints, and specs of architectures",
 		Extensions: []string{".json"}, Begins: "a JSON object with layers", Probe: loom.Probe,
-		open: mapped(loom.Read), read: loom.Read, save: written(loom.Write), verify: inMemory(loom.Verify),
+		open: mapped(loom.Read), read: loom.Read, save: written(loom.Write), verify: inMemory(loom.Verify), dequantize: loom.Dequantize,
 	},
 	{
 		Name: loom.EntityName, About: "networks and transformer bundles of Loom, in one binary file",
 		Extensions: []string{".entity"}, Begins: "ENTITY", Probe: loom.ProbeEntity,
-		open: mapped(loom.ReadEntity), read: loom.ReadEntity, save: written(loom.WriteEntity), verify: inMemory(loom.VerifyEntity),
+		open: mapped(loom.ReadEntity), read: loom.ReadEntity, save: written(loom.WriteEntity), verify: inMemory(loom.VerifyEntity), dequantize: loom.Dequantize,
 	},
 }
 
-func gptrsRow(f *gptrs.Format, about string, extensions ...string) Format {
+func gptrsRow(f *gptrs.Format, about string, summary func(w io.Writer, m *graph.Model) error, extensions ...string) Format {
 	return Format{
 		Name: f.Name, About: about, Extensions: extensions, Begins: f.Magic(), Probe: f.Probe,
-		open: mapped(f.Read), read: f.Read, save: written(f.Write), verify: inMemory(f.Verify),
+		open: mapped(f.Read), read: f.Read, save: written(f.Write), verify: inMemory(f.Verify), summary: summary,
 	}
 }
 
 // ReplaceWeights gives the initialisers of a model the tensors of an archive of the
 // format hnw, as hnw.Replace says.
-func ReplaceWeights(m *graph.Model, path string) error { return hnw.Replace(m, path) }
+func ReplaceWeights(m *graph.Model, path string) error {
+	return Guard(func() error { return hnw.Replace(m, path) })
+}
 
 func openONNX(f *binio.File) (*graph.Model, error) { return onnx.Open(f, onnx.Options{}) }
 
@@ -101,11 +108,14 @@ func readONNX(name string, data []byte) (*graph.Model, error) {
 }
 
 func saveONNX(path string, m *graph.Model, o Options) error {
-	m, err := onnx.Target(m, o)
+	target, err := onnx.Target(m, o)
 	if err != nil {
 		return container.Saving(path, err)
 	}
-	return onnx.Save(path, m, onnx.SaveOptions{Watch: func(w io.Writer) io.Writer { return o.Counted(w, m) }})
+	return onnx.Save(path, target, onnx.SaveOptions{
+		Watch: func(w io.Writer) io.Writer { return o.Counted(w, target) },
+		Last:  func() error { return Intact(m) },
+	})
 }
 
 func verifyONNX(f *binio.File) []error { return onnx.Verify(f, onnx.Options{}) }
@@ -129,13 +139,23 @@ func inMemory(verify func(name string, data []byte) []error) func(f *binio.File)
 // written saves files of a format that is written in one piece.
 func written(write func(w io.Writer, m *graph.Model, o Options) error) func(path string, m *graph.Model, o Options) error {
 	return func(path string, m *graph.Model, o Options) error {
-		return container.Save(path, func(w io.Writer) error { return write(o.Counted(w, m), m, o) })
+		return container.Save(path, func(w io.Writer) error {
+			if err := write(o.Counted(w, m), m, o); err != nil {
+				return err
+			}
+			return Intact(m)
+		})
 	}
 }
 
 // Load opens the model in a file, or in a folder of safetensors files, and checks it.
-// The files stay mapped until the model is closed.
+// The files stay mapped until the model is closed. A file that loses bytes while it is
+// read is an error of kind graph.ErrFormat.
 func Load(path string) (*graph.Model, error) {
+	return guarded(func() (*graph.Model, error) { return load(path) })
+}
+
+func load(path string) (m *graph.Model, err error) {
 	if row, ok := folder(path); ok {
 		m, err := row.openFolder(path)
 		if err != nil {
@@ -147,29 +167,41 @@ func Load(path string) (*graph.Model, error) {
 	if err != nil {
 		return nil, opening(path, err)
 	}
+	defer func() {
+		if m == nil {
+			f.Close()
+		}
+	}()
 	format, known, err := detect(f)
 	if err != nil {
-		f.Close()
 		return nil, err
 	}
-	m, err := format.open(f)
+	read, err := format.open(f)
 	if err != nil {
 		if !known {
 			err = misnamed(f, format, err)
 		}
-		f.Close()
 		return nil, err
 	}
-	m.Raw = f.Data
-	return checked(m)
+	read.Raw = f.Data
+	return checked(read)
 }
 
 // checked closes models that are not sound.
 func checked(m *graph.Model) (*graph.Model, error) {
+	sound := false
+	defer func() {
+		if !sound {
+			m.Close()
+		}
+	}()
 	if err := graph.Validate(m); err != nil {
-		m.Close()
 		return nil, err
 	}
+	if err := Intact(m); err != nil {
+		return nil, err
+	}
+	sound = true
 	return m, nil
 }
 
@@ -184,10 +216,40 @@ func Decode(name string, data []byte) (*graph.Model, error) { return DecodeFiles
 func Save(path string, m *graph.Model, o Options) error {
 	row, ok := byExtension(path)
 	if !ok {
-		return &graph.Error{Stage: "save", File: path, Offset: -1, Kind: graph.ErrUnsupported,
-			Err: fmt.Errorf("the extension is of no format that is known (%s)", names())}
+		return container.Saving(path, noFormat(path))
 	}
-	return row.save(path, m, o)
+	return row.write(path, m, o)
+}
+
+// write saves a model of another format too.
+func (f *Format) write(path string, m *graph.Model, o Options) error {
+	return Guard(func() error {
+		plain, err := dequantized(m, o)
+		if err != nil {
+			return container.Saving(path, err)
+		}
+		return f.save(path, plain, o)
+	})
+}
+
+// dequantized returns the model that the options ask for.
+func dequantized(m *graph.Model, o Options) (*graph.Model, error) {
+	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == m.Format })
+	if !o.Dequantize || i < 0 || Formats[i].dequantize == nil {
+		return m, nil
+	}
+	return Formats[i].dequantize(m)
+}
+
+// ErrExtension is the error of a name to Save whose extension says no format.
+var ErrExtension = graph.Errorf(graph.ErrUnsupported, "the extension is of no format that is known")
+
+// noFormat says why the name of a file tells no format.
+func noFormat(path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return errors.New("it is a folder; give the name of a file in it")
+	}
+	return fmt.Errorf("%w (%s)", ErrExtension, names())
 }
 
 // SaveAs is Save in the format of that name, whatever the extension.
@@ -197,12 +259,23 @@ func SaveAs(path, format string, m *graph.Model, o Options) error {
 		return &graph.Error{Stage: "save", File: path, Offset: -1, Kind: graph.ErrUnsupported,
 			Err: fmt.Errorf("%q is no format that is known (%s)", format, names())}
 	}
-	return Formats[i].save(path, m, o)
+	return Formats[i].write(path, m, o)
 }
 
 // Verify returns every problem that can be found in a file and what belongs to
 // it, with checksums; nil when there is none.
 func Verify(path string) []error {
+	var problems []error
+	if err := Guard(func() error { problems = verify(path); return nil }); err != nil {
+		return []error{err}
+	}
+	for i, err := range problems {
+		problems[i] = Guard(func() error { return err })
+	}
+	return problems
+}
+
+func verify(path string) []error {
 	if row, ok := folder(path); ok {
 		return row.verifyFolder(path)
 	}
@@ -216,6 +289,9 @@ func Verify(path string) []error {
 		return []error{err}
 	}
 	problems := format.verify(f)
+	if err := binio.Intact(slices.Values([][]byte{f.Data})); err != nil {
+		return []error{err}
+	}
 	if !known && len(problems) > 0 {
 		problems[0] = misnamed(f, format, problems[0])
 	}
@@ -229,7 +305,7 @@ func Summary(w io.Writer, m *graph.Model) error {
 	if i < 0 || Formats[i].summary == nil {
 		return nil
 	}
-	return Formats[i].summary(w, m)
+	return Guard(func() error { return Formats[i].summary(w, m) })
 }
 
 // opening reports why a file was not opened, without naming it twice.

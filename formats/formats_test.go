@@ -55,14 +55,14 @@ func TestLoadRefused(t *testing.T) {
 		{"nowhere", filepath.Join(dir, "nix.onnx"), fs.ErrNotExist, "no such file"},
 		{"folder", dir, graph.ErrFormat, "no file *.safetensors; a model of another format is opened by the path of its file"},
 		{"unknown content", write("a.bin", "hello"), graph.ErrUnsupported, "no format that is known ("},
-		{"empty", write("b.bin", ""), graph.ErrUnsupported, "no format that is known: it is empty ("},
+		{"empty", write("b.bin", ""), graph.ErrFormat, "b.bin: load: the file is empty"},
 		{"pointer", write("p.onnx", "version https://git-lfs.github.com/spec/v1\n"), graph.ErrFormat, "git lfs pull"},
 		{"page", write("p.bin", "<!DOCTYPE html>"), graph.ErrUnsupported, "a page of the web"},
 		{"archive", write("p.pt", "PK\x03\x04"), graph.ErrUnsupported, "torch.onnx.export"},
 		{"other framework", write("p.tflite", "\x1c\x00\x00\x00TFL3"), graph.ErrUnsupported, "TensorFlow Lite"},
 		{"unknown content, known name", write("c.onnx", "hello"), graph.ErrFormat, "no format that is known (safetensors: "},
 		{"unknown content, known name, what it was read as", write("c.onnx", "hello"), graph.ErrFormat, "read as onnx, which the extension says: ModelProto"},
-		{"empty, known name", write("d.onnx", ""), graph.ErrFormat, "no ir_version"},
+		{"empty, known name", write("d.onnx", ""), graph.ErrFormat, "d.onnx: load: the file is empty"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

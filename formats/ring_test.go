@@ -184,7 +184,7 @@ func TestSamplesAreKnown(t *testing.T) {
 	} {
 		t.Run(c.format, func(t *testing.T) {
 			n := 0
-			err := filepath.WalkDir(fixtures.Dir(t, c.folder), func(path string, d fs.DirEntry, err error) error {
+			err := filepath.WalkDir(fixtures.Loose(t, c.folder), func(path string, d fs.DirEntry, err error) error {
 				if err != nil || d.IsDir() || filepath.Ext(path) != c.ext {
 					return err
 				}

@@ -27,8 +27,8 @@ func convertCommand() *cobra.Command {
 
 The same input gives the same bytes. What the other format cannot hold (an element
 type, the characters of a name, metadata, a graph) is an error that lists all of
-it before anything is written. The flags below leave it out or escape it. OUT
-appears when it is complete; a file that was there stays until then.`,
+it before anything is written. The flags below leave it out, escape it or make
+floats of it. OUT appears when it is complete; a file that was there stays until then.`,
 		Args: takes(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dtype != "" {
@@ -42,6 +42,7 @@ appears when it is complete; a file that was there stays until then.`,
 		},
 	}
 	cmd.Flags().StringVar(&dtype, "dtype", "", "what floating-point tensors become, such as float16; integers stay")
+	cmd.Flags().BoolVar(&o.Dequantize, "dequantize", false, "make float32 of weights that have scales; --dtype makes another type of it")
 	cmd.Flags().StringVar(&to, "to", "", "the format, where the extension of OUT does not say it")
 	cmd.Flags().BoolVar(&o.DropMeta, "drop-metadata", false, "leave out metadata, size variables, declarations and tensors beside a network that the format has no place for")
 	cmd.Flags().BoolVar(&o.DropGraph, "drop-graph", false, "leave out the nodes of a model where the format holds tensors only")
@@ -79,10 +80,12 @@ func convert(in, out, to string, o formats.Options, stderr io.Writer) (err error
 	} else {
 		err = formats.SaveAs(out, to, m, o)
 	}
-	if errors.Is(err, graph.ErrUnsupported) {
-		return fmt.Errorf("%w\n--drop-graph and --drop-metadata leave out what can be left out, and --rename escapes names", err)
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, formats.ErrExtension):
+		return fmt.Errorf("%w; --to names one", err)
+	case errors.Is(err, graph.ErrUnsupported):
+		return fmt.Errorf("%w\n--drop-graph and --drop-metadata leave out what can be left out, --rename escapes names, and --dequantize makes floats of quantised weights", err)
+	case err != nil:
 		return err
 	}
 	info, err := os.Stat(out)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"io"
 	"sort"
@@ -10,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -32,6 +32,11 @@ func inspectCommand() *cobra.Command {
 			r := inspect(m, values)
 			if asJSON {
 				r.digest()
+			}
+			if err := formats.Intact(m.Source()); err != nil {
+				return err
+			}
+			if asJSON {
 				return writeJSON(cmd.OutOrStdout(), r)
 			}
 			return r.text(cmd.OutOrStdout(), values)
@@ -366,10 +371,4 @@ func sortedKeys[V any](m map[string]V) []string {
 	}
 	sort.Strings(keys)
 	return keys
-}
-
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }

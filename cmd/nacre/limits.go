@@ -9,6 +9,8 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
+
+	"github.com/nacre-ml/nacre/formats"
 )
 
 // size is a flag of a number of bytes.
@@ -59,7 +61,7 @@ func withTimeout(cmd *cobra.Command, limit time.Duration, work func() error) err
 	defer cancel()
 	cmd.SetContext(ctx)
 	done := make(chan error, 1)
-	go func() { done <- work() }()
+	go func() { done <- formats.Guard(work) }()
 	var err error
 	select {
 	case err = <-done:

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/nacre-ml/nacre/formats"
 )
 
 func main() {
@@ -49,7 +51,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		work := c.RunE
 		c.RunE = func(cmd *cobra.Command, args []string) error {
 			began = true
-			return work(cmd, args)
+			return formats.Guard(func() error { return work(cmd, args) })
 		}
 	}
 	if len(args) == 0 {

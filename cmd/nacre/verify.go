@@ -20,7 +20,8 @@ func verifyCommand() *cobra.Command {
 		Short: "Check that a model file is sound and that this program can run it",
 		Long: `Check a model file: its structure, checksums of external data where the file has
 some, names and types. Every problem is reported. Then show what it holds, where
-its format has such a text, and make the model ready to run, which finds operators
+its format has such a text (of a checkpoint of gpt.rs the kind of its network; a
+kind that is not known is said to be so and is no failure), and make the model ready to run, which finds operators
 that are missing and shapes that cannot be.`,
 		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

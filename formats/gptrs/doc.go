@@ -28,7 +28,8 @@
 //   - f16 and bf16 payloads, which gpt.rs knows by name only, are two bytes an element.
 //   - A checkpoint of a kind that is known (gpt, ministral, mobilenet_v2, resnet34) must
 //     have the configuration and the tensors of that kind; more of both is fine. A
-//     kind that is not known is kept, and Check says so.
+//     kind that is not known is read and verified without that, and Check and Summary say
+//     so.
 //
 // Write sorts names bytewise and puts payloads back to back in that order, as gpt.rs
 // does, so that files that are so already are written byte for byte as they were,

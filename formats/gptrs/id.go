@@ -18,11 +18,12 @@ func (id ID) String() string {
 	return hex.EncodeToString(b[:])
 }
 
-// NamespaceID returns the ID of the n-th model that a process loaded; 0 is that of
-// compiled programs.
-func NamespaceID(n uint64) ID {
+// NamespaceID returns the ID with these halves as a number. The n-th model that a process
+// of gpt.rs loads has the namespace n, and compiled programs have 0.
+func NamespaceID(high, low uint64) ID {
 	var id ID
-	binary.LittleEndian.PutUint64(id[:], n)
+	binary.LittleEndian.PutUint64(id[:8], low)
+	binary.LittleEndian.PutUint64(id[8:], high)
 	return id
 }
 

@@ -3,7 +3,10 @@ package gptrs
 import (
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -39,7 +42,7 @@ func Check(m *graph.Model) error {
 	case err != nil:
 		add("", BadConfig, fmt.Errorf("configuration: %w", err))
 	case !c.known():
-		add("", UnsupportedKind, fmt.Errorf("%q is no kind of network that is known (gpt, ministral, mobilenet_v2, resnet34)", c.kind))
+		add("", UnsupportedKind, fmt.Errorf("%q is no kind of network that is known (%s)", c.kind, kindNames()))
 	default:
 		shapes := make(map[string]tensor.Shape, len(m.Graph.Initializers))
 		for _, t := range m.Graph.Initializers {
@@ -49,6 +52,27 @@ func Check(m *graph.Model) error {
 	}
 	return errors.Join(list...)
 }
+
+// Summary writes of which kind the network of a checkpoint is.
+func Summary(w io.Writer, m *graph.Model) error {
+	raw, ok := configOf(m)
+	if !ok {
+		return nil
+	}
+	c, err := parseConfig([]byte(raw))
+	switch {
+	case err != nil:
+		return err
+	case c.known():
+		_, err = fmt.Fprintf(w, "%s: a network of the kind %s\n", m.File, c.kind)
+	default:
+		_, err = fmt.Fprintf(w, "%s: tensors are sound, the network is of the unknown kind %q (%s are known), with which they were not compared\n", m.File, c.kind, kindNames())
+	}
+	return err
+}
+
+// kindNames lists the known kinds.
+func kindNames() string { return strings.Join(slices.Sorted(maps.Keys(kinds)), ", ") }
 
 // configOf returns the configuration that a model carries.
 func configOf(m *graph.Model) (string, bool) {

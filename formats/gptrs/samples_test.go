@@ -189,7 +189,7 @@ func TestGoldenIDs(t *testing.T) {
 			if err := json.Unmarshal([]byte(ns), &n); err != nil {
 				t.Fatal(err)
 			}
-			if got := ParamKey(NamespaceID(n), id).String(); got != want {
+			if got := ParamKey(NamespaceID(0, n), id).String(); got != want {
 				t.Errorf("%s in namespace %d: %s, want %s", g.Name, n, got, want)
 			}
 		}

@@ -137,3 +137,28 @@ func TestOrigin(t *testing.T) {
 		t.Error("without an origin something of the file is left")
 	}
 }
+
+// TestNamespaceID compares namespaces of up to 128 bits with their digits and keys.
+func TestNamespaceID(t *testing.T) {
+	base := BaseParamID("w")
+	met := map[ID]bool{}
+	for _, c := range []struct {
+		high, low uint64
+		want      string
+	}{
+		{0, 0, "00000000000000000000000000000000"},
+		{0, 1, "00000000000000000000000000000001"},
+		{1, 0, "00000000000000010000000000000000"},
+		{0xfedcba9876543210, 0x0123456789abcdef, "fedcba98765432100123456789abcdef"},
+	} {
+		id := NamespaceID(c.high, c.low)
+		if id.String() != c.want || id[0] != byte(c.low) || id[8] != byte(c.high) {
+			t.Errorf("namespace %x %x is %v", c.high, c.low, id)
+		}
+		key := ParamKey(id, base)
+		if met[key] {
+			t.Errorf("namespace %v gives the key of another", id)
+		}
+		met[key] = true
+	}
+}

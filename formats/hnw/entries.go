@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"math"
 	"slices"
+	"sync"
 
+	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -138,13 +140,21 @@ func (r *reader) sums(list []*entry) {
 	if r.enough() {
 		return
 	}
-	whole := make(chan digest, 1)
-	go func() { whole <- sha256.Sum256(r.payload) }()
+	var got digest
+	var lost error // of the goroutine, whose faults are not the caller's
+	var whole sync.WaitGroup
+	defer whole.Wait()
+	whole.Go(func() {
+		lost = binio.Guard(func() error { got = sha256.Sum256(r.payload); return nil })
+	})
 	sums := make([]digest, len(list))
 	for i, e := range list {
 		sums[i] = sha256.Sum256(r.bytes(e))
 	}
-	got := <-whole
+	if whole.Wait(); lost != nil {
+		r.bad(-1, ErrArchiveChecksum, "%w", lost)
+		return
+	}
 	if want := digest(r.data[48:80]); want != r.man.payloadSum {
 		r.bad(48, ErrArchiveChecksum, "the header says that the payload has SHA-256 %v, the manifest %v", want, r.man.payloadSum)
 	}

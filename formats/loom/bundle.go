@@ -74,11 +74,14 @@ func RestoreQ4_0(b []byte, n int) ([]float32, error) {
 	return w, nil
 }
 
+// scales is what the name of the tensor of a Q4_0 blob's scales has behind the blob's.
+const scales = ".scales"
+
 // initQ4 gives an initializer the codes of a Q4_0 blob and returns another with the
 // scales of its blocks. Both are views of the blob.
 func (b *Blob) initQ4(init *graph.Initializer) (*graph.Initializer, error) {
 	n := b.Shape.Len()
-	scales, codes, err := q4(b.Data, n)
+	factors, codes, err := q4(b.Data, n)
 	if err != nil {
 		return nil, err
 	}
@@ -87,11 +90,11 @@ func (b *Blob) initQ4(init *graph.Initializer) (*graph.Initializer, error) {
 		codes = bytes.Clone(codes)
 		codes[len(codes)-1] &= 15
 	}
-	s := &graph.Initializer{Name: init.Name + ".scales", Stored: &graph.Stored{DType: Float32.String(), Offset: -1}}
+	s := &graph.Initializer{Name: init.Name + scales, Stored: &graph.Stored{DType: Float32.String(), Offset: -1}}
 	if b.offset >= 0 {
 		s.Stored.Offset = b.offset + 8
 	}
-	if s.Tensor, err = tensor.FromBytes(tensor.F32, tensor.Shape{len(scales) / 4}, scales); err != nil {
+	if s.Tensor, err = tensor.FromBytes(tensor.F32, tensor.Shape{len(factors) / 4}, factors); err != nil {
 		return nil, err
 	}
 	init.Meta = []graph.Pair{{Key: "block", Value: strconv.Itoa(q4Block), Kind: "int"}}

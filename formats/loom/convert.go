@@ -30,6 +30,22 @@ func (n *Network) converted(o container.Options, refused *container.Refusals) *N
 			c.Transformer = &named
 		}
 	}
+	c.mapStores(func(l *Layer, b *Blob) *Blob {
+		if b.DType > BFloat16 || b.Shape == nil || l.Type == RMSNorm && n.Transformer != nil {
+			return b
+		}
+		w, err := b.as(to, o)
+		if err != nil {
+			refused.Add("%v layer: %w", l.Type, err)
+			return b
+		}
+		return w
+	})
+	return &c
+}
+
+// mapStores gives copies of the layers, which n gets, the stores that f returns for theirs.
+func (n *Network) mapStores(f func(l *Layer, b *Blob) *Blob) {
 	replaced := map[*Blob]*Blob{}
 	var layer func(l *Layer) *Layer
 	list := func(layers []*Layer) []*Layer {
@@ -41,14 +57,11 @@ func (n *Network) converted(o container.Options, refused *container.Refusals) *N
 	}
 	layer = func(l *Layer) *Layer {
 		k := *l
-		if b := l.Weights; b != nil && b.DType <= BFloat16 && b.Shape != nil && (l.Type != RMSNorm || n.Transformer == nil) {
-			w, err := b.as(to, o)
-			if err != nil {
-				refused.Add("%v layer: %w", l.Type, err)
-				return &k
+		if b := l.Weights; b != nil {
+			if w := f(l, b); w != b {
+				replaced[b] = w
+				k.Weights, k.DType = w, w.DType
 			}
-			replaced[b] = w
-			k.Weights, k.DType = w, to
 		}
 		k.Branches, k.Steps = list(l.Branches), list(l.Steps)
 		if l.Observed != nil {
@@ -56,14 +69,13 @@ func (n *Network) converted(o container.Options, refused *container.Refusals) *N
 		}
 		return &k
 	}
-	c.Layers = list(n.Layers)
-	c.order = slices.Clone(n.order)
-	for i, b := range c.order {
+	n.Layers = list(n.Layers)
+	n.order = slices.Clone(n.order)
+	for i, b := range n.order {
 		if w := replaced[b]; w != nil {
-			c.order[i] = w
+			n.order[i] = w
 		}
 	}
-	return &c
 }
 
 // as returns a store of floats in another type, rounded to nearest.

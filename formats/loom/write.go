@@ -52,15 +52,8 @@ func Write(w io.Writer, m *graph.Model, o container.Options) error {
 // reasons not to write it.
 func network(m *graph.Model, o container.Options) (*Network, *container.Refusals) {
 	var refused container.Refusals
-	n, ok := m.Origin.(*Network)
-	if config, has := configOf(m); !ok && has {
-		n, ok = imported(m, config, o, &refused)
-		if !ok {
-			return nil, &refused
-		}
-	}
-	if !ok {
-		refused.Add("the model is of format %q, and a Loom file is a network of layers in a grid, of which tensors and nodes say nothing (safetensors holds tensors without a network)", m.Format)
+	n := source(m, o, &refused)
+	if n == nil {
 		return nil, &refused
 	}
 	if len(m.Graph.Nodes) > 0 && !o.DropGraph {
@@ -95,6 +88,23 @@ func network(m *graph.Model, o container.Options) (*Network, *container.Refusals
 	return n, &refused
 }
 
+// source returns the network that a model is of, or that a decoder's tensors make; nil
+// where there is none, for the reason that it adds.
+func source(m *graph.Model, o container.Options, refused *container.Refusals) *Network {
+	if n, ok := m.Origin.(*Network); ok {
+		return n
+	}
+	if config, ok := configOf(m); ok {
+		return imported(m, config, o, refused)
+	}
+	if m.Format == EntityName {
+		refused.Add("a Loom file holds no transformer bundle whose weights were dequantised (safetensors holds its tensors)")
+	} else {
+		refused.Add("the model is of format %q, and a Loom file is a network of layers in a grid, of which tensors and nodes say nothing (safetensors holds tensors without a network)", m.Format)
+	}
+	return nil
+}
+
 // configOf returns the text of config.json of a folder of Hugging Face.
 func configOf(m *graph.Model) (text string, ok bool) {
 	for _, p := range m.Meta {
@@ -106,9 +116,9 @@ func configOf(m *graph.Model) (text string, ok bool) {
 }
 
 // imported makes a bundle of a decoder's tensors: ternary ones of a BitNet model, else
-// float32. Tensors without a place in a bundle are refused, unless they may be left
+// float32; nil where there can be none. Tensors without a place in a bundle are refused, unless they may be left
 // out.
-func imported(m *graph.Model, config string, o container.Options, refused *container.Refusals) (*Network, bool) {
+func imported(m *graph.Model, config string, o container.Options, refused *container.Refusals) *Network {
 	d := Float32
 	var c struct {
 		ModelType string `json:"model_type"`
@@ -119,13 +129,13 @@ func imported(m *graph.Model, config string, o container.Options, refused *conta
 	n, unknown, err := Import([]byte(config), m, d)
 	if err != nil {
 		refused.Add("%w", err)
-		return nil, false
+		return nil
 	}
 	if len(unknown) > 0 && !o.DropMeta {
 		refused.Add("tensors %q have no place in a bundle (they can be left out)", unknown)
-		return nil, false
+		return nil
 	}
-	return n, true
+	return n
 }
 
 // unwritable are the reasons for which JSON cannot hold a layer.

@@ -48,7 +48,7 @@ func (discard) Write(b []byte) (int, error) { return len(b), nil }
 
 // TestHostile changes samples at random places.
 func TestHostile(t *testing.T) {
-	for _, path := range testenv.Files(t, fixtures.Dir(t, Name), "generated", "layout", "*.oinf") {
+	for _, path := range testenv.Files(t, fixtures.Loose(t, Name, "generated", "layout"), "*.oinf") {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

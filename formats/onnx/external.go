@@ -52,6 +52,15 @@ func (e *external) Close() error {
 	return err
 }
 
+// bytes yields those of every file.
+func (e *external) bytes(yield func([]byte) bool) {
+	for _, f := range e.files {
+		if !yield(f.Data) {
+			return
+		}
+	}
+}
+
 // place is where the elements of a tensor lie.
 type place struct {
 	location string

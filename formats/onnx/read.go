@@ -19,13 +19,28 @@ const Name = "onnx"
 func Open(f *binio.File, o Options) (*graph.Model, error) {
 	d := newDecoder(f.Path, f.Data, o)
 	d.ext = newExternal(beside(f.Path), d.limits.Files)
+	m, err := d.opened()
+	if err == nil {
+		m.Closer = closers{f, d.ext}
+	}
+	return m, err
+}
+
+// opened reads a model with external data, whose files it closes unless they are the model's.
+func (d *decoder) opened() (*graph.Model, error) {
+	done := false
+	defer func() {
+		if !done {
+			d.ext.Close()
+		}
+	}()
 	m := d.model()
 	if err := d.result(); err != nil {
-		d.ext.Close()
 		return nil, err
 	}
 	m.States = genaiStates(m, d.ext.find)
-	m.Closer = closers{f, d.ext}
+	m.Closer = d.ext
+	done = true
 	return m, nil
 }
 
@@ -45,14 +60,7 @@ func Read(name string, data []byte, o Options) (*graph.Model, error) {
 func ReadFiles(name string, data []byte, files fs.FS, o Options) (*graph.Model, error) {
 	d := newDecoder(name, data, o)
 	d.ext = newExternal(within(files), d.limits.Files)
-	m := d.model()
-	if err := d.result(); err != nil {
-		d.ext.Close()
-		return nil, err
-	}
-	m.States = genaiStates(m, d.ext.find)
-	m.Closer = d.ext
-	return m, nil
+	return d.opened()
 }
 
 // Verify returns every problem that can be found in an open file and the files
@@ -63,7 +71,11 @@ func Verify(f *binio.File, o Options) []error {
 	d.ext = newExternal(beside(f.Path), d.limits.Files)
 	d.ext.sums = map[*binio.File]string{}
 	defer d.ext.Close()
-	return d.verify()
+	problems := d.verify()
+	if err := binio.Intact(d.ext.bytes); err != nil {
+		problems = append(problems, err)
+	}
+	return problems
 }
 
 func (d *decoder) verify() []error {

@@ -27,6 +27,9 @@ type SaveOptions struct {
 	External int
 	// Watch wraps the writer of the file that holds the constants; nil for none.
 	Watch func(w io.Writer) io.Writer
+	// Last is called when all is written and before the files take their places, which
+	// an error prevents; nil for nothing.
+	Last func() error
 }
 
 // Save writes a model to a file, and constants that are to lie outside it to a
@@ -41,7 +44,7 @@ func Save(path string, m *graph.Model, o SaveOptions) error {
 	if side != nil && len(side.parts) > 0 {
 		files = []newFile{{path + ".data", side}, {path, e}}
 	}
-	return saving(path, replace(files, o.Watch))
+	return saving(path, replace(files, o))
 }
 
 type newFile struct {
@@ -50,7 +53,7 @@ type newFile struct {
 }
 
 // replace writes all files before the first takes its place.
-func replace(files []newFile, watch func(io.Writer) io.Writer) error {
+func replace(files []newFile, o SaveOptions) error {
 	pending := make([]*output.File, len(files))
 	for i, file := range files {
 		p, err := output.Create(file.path)
@@ -59,13 +62,18 @@ func replace(files []newFile, watch func(io.Writer) io.Writer) error {
 		}
 		defer p.Discard()
 		w := io.Writer(p)
-		if i == 0 && watch != nil { // the constants come first
-			w = watch(w)
+		if i == 0 && o.Watch != nil { // the constants come first
+			w = o.Watch(w)
 		}
 		if _, err := file.content.WriteTo(w); err != nil {
 			return err
 		}
 		pending[i] = p
+	}
+	if o.Last != nil {
+		if err := o.Last(); err != nil {
+			return err
+		}
 	}
 	for _, p := range pending {
 		if err := p.Commit(); err != nil {

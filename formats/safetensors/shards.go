@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
@@ -22,85 +20,6 @@ const (
 	extension  = ".safetensors"
 )
 
-// isIndex reports whether data is an object with weight_map, in front of which no list
-// stands: models in JSON of other formats need not be looked through.
-func isIndex(data []byte) bool {
-	l := &lexer{data: data} // what matters of the text is checked when it is read
-	found := false
-	if l.next() != '{' {
-		return false
-	}
-	l.list('{', '}', func() {
-		key := l.text()
-		l.take(':')
-		if found = l.err == nil && key == "weight_map" && l.next() == '{'; found {
-			l.fail(l.at, "found")
-		}
-		if l.next() == '[' {
-			l.fail(l.at, "a list")
-		}
-		l.skip()
-	})
-	return found
-}
-
-// index is which shard has which tensor.
-type index struct {
-	shards []string          // in the order of their names
-	shard  map[string]string // by the tensor's name
-	meta   []graph.Pair
-}
-
-func parseIndex(p *container.Problems, data []byte) index {
-	ix := index{shard: map[string]string{}}
-	met := map[string]bool{}
-	l := newLexer(data, 0)
-	l.object(func(key string, _ int) {
-		switch key {
-		case "weight_map":
-			l.object(func(name string, _ int) {
-				l.next()
-				at := l.at
-				file := l.text()
-				if l.err != nil {
-					return
-				}
-				if err := beneath(file); err != nil {
-					l.fail(at, "tensor %q is in %q, %w", name, file, err)
-				}
-				ix.shard[name] = file
-				if !met[file] {
-					met[file] = true
-					ix.shards = append(ix.shards, file)
-				}
-			})
-		case "metadata":
-			l.next()
-			at := l.at
-			l.skip()
-			if l.err == nil {
-				ix.meta = append(ix.meta, graph.Pair{Key: "index.metadata", Kind: "json", Value: string(data[at:l.at])})
-			}
-		default:
-			l.skip()
-		}
-	})
-	l.end()
-	if l.err != nil {
-		p.Add(l.off, graph.ErrFormat, "index: %w", l.err)
-	}
-	slices.Sort(ix.shards)
-	return ix
-}
-
-// beneath says why a name is none of a file beneath a folder.
-func beneath(name string) error {
-	if name == "" || path.Clean(name) != name || strings.ContainsAny(name, "\\\x00") || !filepath.IsLocal(filepath.FromSlash(name)) || name == "." {
-		return errors.New("which is no path beneath the folder of the index")
-	}
-	return nil
-}
-
 // Open opens a file, which the model keeps until it is closed, or the shards of an
 // index.
 func Open(f *binio.File) (*graph.Model, error) {
@@ -111,7 +30,9 @@ func Open(f *binio.File) (*graph.Model, error) {
 		}
 		return m, err
 	}
-	s := openIndex(f)
+	s := setOf(f.Path, filepath.Dir(f.Path))
+	defer s.unless()
+	s.index(f.Data)
 	f.Close()
 	return s.opened()
 }
@@ -122,6 +43,7 @@ func ReadFiles(name string, data []byte, files fs.FS) (*graph.Model, error) {
 		return Read(name, data)
 	}
 	s := newSet(name, files)
+	defer s.unless()
 	s.index(data)
 	return s.opened()
 }
@@ -132,30 +54,38 @@ func Verify(f *binio.File) []error {
 		s := scan(f.Path, f.Data)
 		return s.All()
 	}
-	s := openIndex(f)
+	s := setOf(f.Path, filepath.Dir(f.Path))
 	defer s.Close()
-	return s.All()
+	s.index(f.Data)
+	return s.intact()
 }
 
 // OpenFolder opens the shards in a folder as one model: those that the index
 // model.safetensors.index.json names or, without one, every file *.safetensors. The
 // text of config.json becomes the metadata entry config.json of kind json. Links that
 // lead out of the folder are refused.
-func OpenFolder(folder string) (*graph.Model, error) { return openFolder(folder).opened() }
+func OpenFolder(folder string) (*graph.Model, error) {
+	s := setOf(folder, folder)
+	defer s.unless()
+	s.folder()
+	return s.opened()
+}
 
 // OpenFS is OpenFolder for the top folder of a file system. The name stands for it in
 // messages. Which links are followed is up to the file system.
 func OpenFS(name string, files fs.FS) (*graph.Model, error) {
 	s := newSet(name, files)
+	defer s.unless()
 	s.folder()
 	return s.opened()
 }
 
 // VerifyFolder returns every problem of the shards in a folder.
 func VerifyFolder(folder string) []error {
-	s := openFolder(folder)
+	s := setOf(folder, folder)
 	defer s.Close()
-	return s.All()
+	s.folder()
+	return s.intact()
 }
 
 // set is the shards of a model.
@@ -209,10 +139,9 @@ func (s *set) Close() error {
 	return err
 }
 
-// opened returns the model, which closes the shards, or the first problem.
+// opened returns the model, which then closes the shards, or the first problem.
 func (s *set) opened() (*graph.Model, error) {
 	if err := s.First(); err != nil {
-		s.Close()
 		return nil, err
 	}
 	if s.root != nil {
@@ -224,22 +153,33 @@ func (s *set) opened() (*graph.Model, error) {
 	return s.model, nil
 }
 
-func openIndex(f *binio.File) *set {
-	s := setOf(f.Path, filepath.Dir(f.Path))
-	s.index(f.Data)
-	return s
-}
-
-func openFolder(folder string) *set {
-	s := setOf(folder, folder)
-	if s.fsys != nil {
-		s.folder()
+// unless closes the shards unless they are the model's.
+func (s *set) unless() {
+	if s.model.Closer == nil {
+		s.Close()
 	}
-	return s
 }
 
-// folder adds what the top folder of the file system holds.
+// intact returns all problems, also that of a shard that lost bytes.
+func (s *set) intact() []error {
+	err := binio.Intact(func(yield func([]byte) bool) {
+		for _, f := range s.files {
+			if !yield(f.Data) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return append(s.All(), err)
+	}
+	return s.All()
+}
+
+// folder adds what the top folder of the file system holds, if there is one.
 func (s *set) folder() {
+	if s.fsys == nil {
+		return
+	}
 	s.config()
 	if _, err := fs.Lstat(s.fsys, indexFile); err == nil {
 		if f := s.open(indexFile); f != nil {

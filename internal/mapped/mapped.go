@@ -4,39 +4,89 @@ package mapped
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"unsafe"
 )
 
-// files is the memory of the files that are mapped, by address.
+// files is the files that are mapped, by address.
 var files struct {
 	sync.RWMutex
-	list [][]byte
+	list   []*region
+	guards map[*guard]bool // under way
+}
+
+// region is the memory of a mapped file.
+type region struct {
+	data []byte
+	name string
+	path string // absolute, where that is known
+	info os.FileInfo
 }
 
 // File maps the first size bytes of a file for reading, or reads them where the system
 // cannot map. The memory may not be written. Unmap ends it.
 func File(f *os.File, size int) (data []byte, unmap func() error, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
 	data, end, err := mapFile(f, size)
 	if err != nil || end == nil {
 		return data, func() error { return nil }, err
 	}
+	r := &region{data: data, name: f.Name(), path: f.Name(), info: info}
+	if path, err := filepath.Abs(r.path); err == nil {
+		r.path = path
+	}
 	files.Lock()
 	defer files.Unlock()
 	at, _ := slices.BinarySearchFunc(files.list, address(data), above)
-	files.list = slices.Insert(files.list, at, data)
-	return data, func() error { return remove(data, end) }, nil
+	files.list = slices.Insert(files.list, at, r)
+	return data, func() error { return remove(r, end) }, nil
 }
 
-// remove unmaps data.
-func remove(data []byte, end func() error) error {
+// remove unmaps a file.
+func remove(r *region, end func() error) error {
 	files.Lock()
 	defer files.Unlock()
-	if at, ok := slices.BinarySearchFunc(files.list, address(data), above); ok {
+	if at, ok := slices.BinarySearchFunc(files.list, address(r.data), above); ok {
 		files.list = slices.Delete(files.list, at, at+1)
 	}
+	for g := range files.guards {
+		g.removed = append(g.removed, r)
+	}
 	return end()
+}
+
+// find returns the mapped file in which part lies, or nil.
+func find(part []byte) *region {
+	if len(part) == 0 {
+		return nil
+	}
+	files.RLock()
+	defer files.RUnlock()
+	return at(address(part), uintptr(len(part)))
+}
+
+// at returns the mapped file that has n bytes from an address on, or nil. The list is
+// locked.
+func at(begin, n uintptr) *region {
+	i, ok := slices.BinarySearchFunc(files.list, begin, above)
+	if !ok {
+		i--
+	}
+	if i < 0 || !files.list[i].has(begin, n) {
+		return nil
+	}
+	return files.list[i]
+}
+
+// has reports whether n bytes from an address on lie in the file.
+func (r *region) has(begin, n uintptr) bool {
+	first := address(r.data)
+	return begin >= first && begin-first <= uintptr(len(r.data)) && n <= uintptr(len(r.data))-(begin-first)
 }
 
 // Release gives the whole pages of part back to the system if part lies in a mapped
@@ -48,11 +98,7 @@ func Release(part []byte) {
 	}
 	files.RLock()
 	defer files.RUnlock()
-	at, ok := slices.BinarySearchFunc(files.list, address(part), above)
-	if !ok {
-		at--
-	}
-	if at < 0 || address(part)+uintptr(len(part)) > address(files.list[at])+uintptr(len(files.list[at])) {
+	if at(address(part), uintptr(len(part))) == nil {
 		return
 	}
 	page := uintptr(os.Getpagesize())
@@ -64,9 +110,9 @@ func Release(part []byte) {
 
 func address(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
-// above orders mapped memory against an address.
-func above(b []byte, at uintptr) int {
-	switch a := address(b); {
+// above orders mapped files against an address.
+func above(r *region, at uintptr) int {
+	switch a := address(r.data); {
 	case a < at:
 		return -1
 	case a > at:

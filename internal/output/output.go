@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
+
+	"github.com/nacre-ml/nacre/internal/mapped"
 )
 
 // ErrInterrupted is the error of files that are begun or committed after Abandon.
@@ -152,12 +155,19 @@ func removeStale(folder, name string) {
 	}
 }
 
-// Write appends to the file.
+// Write appends to the file. The error is a *mapped.Lost if b lies in a mapped file that
+// does not have it any more.
 func (p *File) Write(b []byte) (int, error) {
 	if p.file == nil {
 		return 0, fs.ErrClosed
 	}
-	return p.file.Write(b)
+	n, err := p.file.Write(b)
+	if errors.Is(err, syscall.EFAULT) {
+		if lost := mapped.Source(b); lost != nil {
+			err = lost
+		}
+	}
+	return n, err
 }
 
 // Commit puts the file in its place.

@@ -92,7 +92,7 @@ func (pl *Plan) Listing() *Listing {
 
 // list lists the plan, and notes the packed constants of its steps.
 func (pl *Plan) list(packed map[*byte]int) *Listing {
-	l := &Listing{Memory: Memory{Arena: pl.ArenaBytes, Unshared: pl.NaiveBytes, Scratch: pl.ScratchBytes, Results: pl.ResultBytes}}
+	l := &Listing{Steps: []ListedStep{}, Memory: Memory{Arena: pl.ArenaBytes, Unshared: pl.NaiveBytes, Scratch: pl.ScratchBytes, Results: pl.ResultBytes}}
 	for i := range pl.Steps {
 		s := pl.listStep(i, packed)
 		for _, b := range s.Bodies {

@@ -47,13 +47,10 @@ func truth(t *Tensor) func(int) float64 {
 // codes reads elements narrower than a byte.
 func codes(t *Tensor, l *packed.Layout) func(int) float64 {
 	data := t.Bytes()
-	switch {
-	case t.DType().IsFloat():
+	if t.DType().IsFloat() {
 		return func(i int) float64 { return float64(packed.F4E2M1(l.At(data, i)).Float32()) }
-	case l.Signed:
-		return func(i int) float64 { return float64(l.At(data, i)) }
 	}
-	return func(i int) float64 { return float64(uint8(l.At(data, i))) }
+	return func(i int) float64 { return float64(l.At(data, i)) }
 }
 
 func plain[T interface {

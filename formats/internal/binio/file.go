@@ -13,7 +13,7 @@ import (
 
 // File is the bytes of a file. They must not be written, and are gone after
 // Close. A mapped file that another process shortens takes its bytes away:
-// touching them then ends the program.
+// touching them is a fault, of which Guard makes an error.
 type File struct {
 	Path  string
 	Data  []byte

@@ -19,6 +19,10 @@ import (
 type Options struct {
 	// DType is the type that floating-point tensors are converted to; Invalid leaves them.
 	DType tensor.DType
+	// Dequantize gives quantised tensors their numbers, as float32, in place of codes and
+	// scales; DType says what becomes of these. Tensors of the formats oinf, loom and
+	// entity may be quantised.
+	Dequantize bool
 	// DropMeta leaves out metadata, size variables, declarations, and tensors beside a
 	// network that the format has no place for, which are an error otherwise.
 	DropMeta bool

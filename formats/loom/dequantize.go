@@ -1,0 +1,78 @@
+package loom
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Dequantize returns the model that a reader of this package returned with weights of
+// float32 in place of codes and scales: the numbers that Loom computes with. Floats of 16
+// bits and more stay. A network keeps its layers; a transformer bundle becomes a model of
+// tensors, with the topology as metadata.
+func Dequantize(m *graph.Model) (*graph.Model, error) {
+	n, ok := m.Origin.(*Network)
+	if !ok {
+		return m, nil
+	}
+	out := *m
+	if n.Transformer != nil {
+		g := *m.Graph
+		out.Graph, out.Origin = &g, nil
+		return &out, n.plainTensors(&g)
+	}
+	c := *n
+	var problem error
+	c.mapStores(func(l *Layer, b *Blob) *Blob {
+		if b.Shape == nil || !b.DType.Scaled() {
+			return b
+		}
+		w, err := b.Float32()
+		if err != nil {
+			problem = fmt.Errorf("%v layer: %w", l.Type, err)
+			return b
+		}
+		plain := NewStore(Float32, w)
+		plain.Shape = b.Shape
+		return plain
+	})
+	if problem != nil {
+		return nil, problem
+	}
+	plain, err := c.Model()
+	if err != nil {
+		return nil, err
+	}
+	out.Graph, out.Meta, out.Origin = plain.Graph, plain.Meta, &c
+	return &out, nil
+}
+
+// plainTensors gives the graph of a bundle the numbers of its blobs.
+func (n *Network) plainTensors(g *graph.Graph) error {
+	g.Initializers = slices.Clone(g.Initializers)
+	blobs, paths := n.ordered()
+	for _, b := range blobs {
+		if b.Shape == nil || b.Kind == "" && !b.DType.Scaled() {
+			continue
+		}
+		w, err := b.Float32()
+		if err != nil {
+			return fmt.Errorf("%s: %w", paths[b], err)
+		}
+		t, err := tensor.From(w, b.Shape...)
+		if err != nil {
+			return fmt.Errorf("%s: %w", paths[b], err)
+		}
+		for i, init := range g.Initializers {
+			if init.Name == paths[b] {
+				g.Initializers[i] = &graph.Initializer{Name: init.Name, Tensor: t}
+			}
+		}
+		if b.Kind == Q4_0 {
+			g.Initializers = slices.DeleteFunc(g.Initializers, func(init *graph.Initializer) bool { return init.Name == paths[b]+scales })
+		}
+	}
+	return nil
+}
