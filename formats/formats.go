@@ -289,7 +289,7 @@ func verify(path string) []error {
 		return []error{err}
 	}
 	problems := format.verify(f)
-	if err := binio.Intact(slices.Values([][]byte{f.Data})); err != nil {
+	if err := container.Intact(slices.Values([][]byte{f.Data})); err != nil {
 		return []error{err}
 	}
 	if !known && len(problems) > 0 {

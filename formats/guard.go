@@ -1,7 +1,7 @@
 package formats
 
 import (
-	"github.com/nacre-ml/nacre/formats/internal/binio"
+	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -9,11 +9,11 @@ import (
 // was mapped, the error is of kind graph.ErrFormat and names the file. Work is left at
 // once, as by a panic. What other goroutines or C read is not guarded: it ends the process.
 // The functions of this package guard what they do.
-func Guard(work func() error) error { return binio.Guard(work) }
+func Guard(work func() error) error { return container.Guard(work) }
 
 // guarded is Guard of what has a result.
 func guarded[T any](work func() (T, error)) (result T, err error) {
-	err = binio.Guard(func() error {
+	err = container.Guard(func() error {
 		result, err = work()
 		return err
 	})
@@ -27,7 +27,7 @@ func guarded[T any](work func() (T, error)) (result T, err error) {
 // Intact returns an error of kind graph.ErrFormat if a file that the model is mapped from
 // has become shorter since.
 func Intact(m *graph.Model) error {
-	return binio.Intact(func(yield func([]byte) bool) {
+	return container.Intact(func(yield func([]byte) bool) {
 		if yield(m.Raw) {
 			parts(m, yield)
 		}

@@ -19,7 +19,7 @@ packed                   :
 csrc                     :
 internal/testenv         :
 internal/mapped          :
-internal/output          :
+internal/output          : internal/mapped
 formats/internal/binio   : internal/mapped
 csrc/FAMILY              : csrc
 bindings/internal/families : csrc/FAMILY
@@ -61,7 +61,7 @@ runtime/internal/optest/vision : runtime/graph runtime/tensor runtime/internal/o
 runtime/internal/optest  : runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/internal/optest/arith runtime/internal/optest/array runtime/internal/optest/attention runtime/internal/optest/cases runtime/internal/optest/ml runtime/internal/optest/moe runtime/internal/optest/nn runtime/internal/optest/quant runtime/internal/optest/signal runtime/internal/optest/text runtime/internal/optest/vision bindings internal/testenv
 runtime                  : internal/mapped runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/optimize runtime/plan runtime/exec runtime/tensor bindings
 formats/internal/fixtures : internal/testenv
-formats/internal/container : runtime/graph runtime/tensor packed formats/internal/binio internal/output
+formats/internal/container : runtime/graph runtime/tensor packed formats/internal/binio internal/output internal/mapped
 formats/onnx             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/output
 formats/safetensors      : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/oinf             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -145,7 +144,7 @@ func (r *reader) sums(list []*entry) {
 	var whole sync.WaitGroup
 	defer whole.Wait()
 	whole.Go(func() {
-		lost = binio.Guard(func() error { got = sha256.Sum256(r.payload); return nil })
+		lost = container.Guard(func() error { got = sha256.Sum256(r.payload); return nil })
 	})
 	sums := make([]digest, len(list))
 	for i, e := range list {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
+	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -72,7 +73,7 @@ func Verify(f *binio.File, o Options) []error {
 	d.ext.sums = map[*binio.File]string{}
 	defer d.ext.Close()
 	problems := d.verify()
-	if err := binio.Intact(d.ext.bytes); err != nil {
+	if err := container.Intact(d.ext.bytes); err != nil {
 		problems = append(problems, err)
 	}
 	return problems

@@ -162,7 +162,7 @@ func (s *set) unless() {
 
 // intact returns all problems, also that of a shard that lost bytes.
 func (s *set) intact() []error {
-	err := binio.Intact(func(yield func([]byte) bool) {
+	err := container.Intact(func(yield func([]byte) bool) {
 		for _, f := range s.files {
 			if !yield(f.Data) {
 				return
