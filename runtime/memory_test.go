@@ -15,41 +15,45 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// greedy is models that take as much memory as a run lets them.
-var greedy = []struct {
+// greedyModel is a model that takes as much memory as a run lets it.
+type greedyModel struct {
 	name  string
 	graph *graph.Graph
 	in    values
-}{
-	{"scan output of a loop", subgraph("n:int", "all", node("Loop", "n _", "all", body("body",
-		subgraph("i:int c:bool", "c i")))), values{"n": scalar[int64](1 << 60)}},
-	{"carried number", subgraph("n:int x", "y all", node("Loop", "n _ x", "y all", body("body",
-		subgraph("i:int c:bool v", "c w v", node("Add", "v i", "w"))))), values{"n": scalar[int64](1 << 60), "x": vec(1)}},
-	{"split into numbers", subgraph("x", "q", node("SplitToSequence", "x", "q", attr("keepdims", 0))), values{"x": tensor.New(tensor.I64, 1<<22)}},
-	{"split into vectors", subgraph("x", "n", node("SplitToSequence", "x", "q"), node("SequenceLength", "q", "n")), values{"x": tensor.New(tensor.I64, 1<<22)}},
-	{"split by sizes", subgraph("x n:int", "q", node("SplitToSequence", "x n", "q")), values{"x": tensor.New(tensor.I64, 1<<22), "n": scalar[int64](2)}},
-	{"doubling", subgraph("n:int x", "y", node("Loop", "n _ x", "y", body("body",
-		subgraph("i:int c:bool v", "c w", node("Concat", "v v", "w", attr("axis", 0)))))), values{"n": scalar[int64](1 << 60), "x": vec(1)}},
-	{"growth by a part", subgraph("n:int x", "y", node("Loop", "n _ x", "y", body("body",
-		subgraph("i:int c:bool v", "c w", node("Concat", "v x", "w", attr("axis", 0)))))), values{"n": scalar[int64](1 << 60), "x": tensor.New(tensor.I64, 1<<18)}},
-	{"insertion", subgraph("n:int x q:seq", "y", node("Loop", "n _ q", "y", body("body",
-		subgraph("i:int c:bool v:seq", "c w", node("SequenceInsert", "v x", "w"))))), values{"n": scalar[int64](1 << 60), "x": tensor.New(tensor.I64, 1<<15), "q": seq()}},
-	{"sequence and its length", subgraph("n:int x q:seq", "y all", node("Loop", "n _ q", "y all", body("body",
-		subgraph("i:int c:bool v:seq", "c w l", node("SequenceInsert", "v x", "w"), node("SequenceLength", "w", "l"))))),
-		values{"n": scalar[int64](1 << 60), "x": tensor.New(tensor.I64, 1<<15), "q": seq()}},
-	{"strings that double", stringLoop(), values{"n": scalar[int64](1 << 60)}},
-	{"map over a sequence", subgraph("q:seq x", "r", node("SequenceMap", "q x", "r", body("body",
-		subgraph("a b", "s", node("Add", "a b", "s"))))), values{"q": same(vec(1), 1<<16), "x": tensor.New(tensor.I64, 1<<10)}},
-	{"concatenation of a sequence", subgraph("q:seq", "y", node("ConcatFromSequence", "q", "y", attr("axis", 0))),
-		values{"q": same(tensor.New(tensor.I64, 1<<16), 1<<10)}},
-	{"outputs of Scan", subgraph("s x:rows", "last all", node("Scan", "s x", "last all", attr("num_scan_inputs", 1), body("body",
-		subgraph("s x", "next next", node("Add", "s x", "next"))))), values{"s": tensor.New(tensor.I64, 1<<14), "x": rows(1, make([]int64, 1<<14)...)}},
-	{"optionals", subgraph("n:int x", "all", node("Loop", "n _", "all", body("body",
-		subgraph("i:int c:bool", "c y", node("Optional", "x", "o"), node("OptionalGetElement", "o", "y"))))), values{"n": scalar[int64](1 << 60), "x": tensor.New(tensor.I64, 1<<12)}},
-	{"parts of a string", splitting(), values{"n": scalar[int64](1 << 60)}},
-	{"text of numbers", subgraph("x", "y", node("Cast", "x", "y", attr("to", 8))), values{"x": large(1 << 22)}},
-	{"maps of rows", zipping(), values{"x": tensor.New(tensor.F32, 1<<20, 1)}},
-	{"groups of numbers", subgraph("x", "y", node("Unique", "x", "y")), values{"x": tensor.New(tensor.I64, 1<<24)}},
+}
+
+func greedy() []greedyModel {
+	return []greedyModel{
+		{"scan output of a loop", subgraph("n:int", "all", node("Loop", "n _", "all", body("body",
+			subgraph("i:int c:bool", "c i")))), values{"n": scalar[int64](1 << 60)}},
+		{"carried number", subgraph("n:int x", "y all", node("Loop", "n _ x", "y all", body("body",
+			subgraph("i:int c:bool v", "c w v", node("Add", "v i", "w"))))), values{"n": scalar[int64](1 << 60), "x": vec(1)}},
+		{"split into numbers", subgraph("x", "q", node("SplitToSequence", "x", "q", attr("keepdims", 0))), values{"x": tensor.New(tensor.I64, 1<<22)}},
+		{"split into vectors", subgraph("x", "n", node("SplitToSequence", "x", "q"), node("SequenceLength", "q", "n")), values{"x": tensor.New(tensor.I64, 1<<22)}},
+		{"split by sizes", subgraph("x n:int", "q", node("SplitToSequence", "x n", "q")), values{"x": tensor.New(tensor.I64, 1<<22), "n": scalar[int64](2)}},
+		{"doubling", subgraph("n:int x", "y", node("Loop", "n _ x", "y", body("body",
+			subgraph("i:int c:bool v", "c w", node("Concat", "v v", "w", attr("axis", 0)))))), values{"n": scalar[int64](1 << 60), "x": vec(1)}},
+		{"growth by a part", subgraph("n:int x", "y", node("Loop", "n _ x", "y", body("body",
+			subgraph("i:int c:bool v", "c w", node("Concat", "v x", "w", attr("axis", 0)))))), values{"n": scalar[int64](1 << 60), "x": tensor.New(tensor.I64, 1<<18)}},
+		{"insertion", subgraph("n:int x q:seq", "y", node("Loop", "n _ q", "y", body("body",
+			subgraph("i:int c:bool v:seq", "c w", node("SequenceInsert", "v x", "w"))))), values{"n": scalar[int64](1 << 60), "x": tensor.New(tensor.I64, 1<<15), "q": seq()}},
+		{"sequence and its length", subgraph("n:int x q:seq", "y all", node("Loop", "n _ q", "y all", body("body",
+			subgraph("i:int c:bool v:seq", "c w l", node("SequenceInsert", "v x", "w"), node("SequenceLength", "w", "l"))))),
+			values{"n": scalar[int64](1 << 60), "x": tensor.New(tensor.I64, 1<<15), "q": seq()}},
+		{"strings that double", stringLoop(), values{"n": scalar[int64](1 << 60)}},
+		{"map over a sequence", subgraph("q:seq x", "r", node("SequenceMap", "q x", "r", body("body",
+			subgraph("a b", "s", node("Add", "a b", "s"))))), values{"q": same(vec(1), 1<<16), "x": tensor.New(tensor.I64, 1<<10)}},
+		{"concatenation of a sequence", subgraph("q:seq", "y", node("ConcatFromSequence", "q", "y", attr("axis", 0))),
+			values{"q": same(tensor.New(tensor.I64, 1<<16), 1<<10)}},
+		{"outputs of Scan", subgraph("s x:rows", "last all", node("Scan", "s x", "last all", attr("num_scan_inputs", 1), body("body",
+			subgraph("s x", "next next", node("Add", "s x", "next"))))), values{"s": tensor.New(tensor.I64, 1<<14), "x": rows(1, make([]int64, 1<<14)...)}},
+		{"optionals", subgraph("n:int x", "all", node("Loop", "n _", "all", body("body",
+			subgraph("i:int c:bool", "c y", node("Optional", "x", "o"), node("OptionalGetElement", "o", "y"))))), values{"n": scalar[int64](1 << 60), "x": tensor.New(tensor.I64, 1<<12)}},
+		{"parts of a string", splitting(), values{"n": scalar[int64](1 << 60)}},
+		{"text of numbers", subgraph("x", "y", node("Cast", "x", "y", attr("to", 8))), values{"x": large(1 << 22)}},
+		{"maps of rows", zipping(), values{"x": tensor.New(tensor.F32, 1<<20, 1)}},
+		{"groups of numbers", subgraph("x", "y", node("Unique", "x", "y")), values{"x": tensor.New(tensor.I64, 1<<24)}},
+	}
 }
 
 // large is n large numbers.
@@ -108,7 +112,7 @@ func zipping() *graph.Graph {
 // time, and the heap stays near the limit.
 func TestMemoryOfValues(t *testing.T) {
 	const limit = 128 << 20
-	for _, tt := range greedy {
+	for _, tt := range greedy() {
 		t.Run(tt.name, func(t *testing.T) {
 			m := &graph.Model{File: "greedy.onnx", Opsets: []graph.Opset{{Version: opset}}, Graph: tt.graph}
 			s, err := runtime.New(m, runtime.Options{Threads: 1, MemoryLimit: limit})
