@@ -56,7 +56,7 @@ func mostOf(v nacre.Info) int64 {
 		}
 		shape[i] = d.Size
 	}
-	if shape.Check() != nil || shape.Len() > (anySize-mostOfHeader)/mostOfElement {
+	if shape.Check() != nil || int64(shape.Len()) > (anySize-mostOfHeader)/mostOfElement {
 		return anySize
 	}
 	return mostOfHeader + mostOfElement*int64(shape.Len())
