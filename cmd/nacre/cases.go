@@ -144,7 +144,7 @@ func (c *testCase) ramp(s *nacre.Session) (*testData, error) {
 	for i := range x {
 		x[i] = float32(float64(i) / float64(len(x)))
 	}
-	data, err := readFile(c.rampOutput, anySize)
+	data, err := readFile(c.rampOutput, anySize())
 	if err != nil {
 		return nil, err
 	}

@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	goruntime "runtime"
+	"runtime/metrics"
 	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
 // size is a flag of a number of bytes.
@@ -72,4 +76,47 @@ func withTimeout(cmd *cobra.Command, limit time.Duration, work func() error) err
 		return fmt.Errorf("the timeout of %v is over: %w", limit, err)
 	}
 	return err
+}
+
+// heapBounded gives a command that loads files and runs nothing the flag --memory-limit.
+func heapBounded(cmd *cobra.Command) *cobra.Command {
+	limit := size(runtime.DefaultMemoryLimit())
+	cmd.Flags().Var(&limit, "memory-limit", `memory that the command may take beside mapped files, such as "512MiB"`)
+	work := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return withinHeap(limit, func() error { return work(cmd, args) })
+	}
+	return cmd
+}
+
+// withinHeap does work that takes at most so many bytes of Go's heap; 0 is no limit. Work
+// that takes more is left behind: the process is about to end.
+func withinHeap(limit size, work func() error) error {
+	if limit == 0 {
+		return work()
+	}
+	done := make(chan error, 1)
+	go func() { done <- formats.Guard(work) }()
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-look.C:
+		}
+		if heap() <= uint64(limit) {
+			continue
+		}
+		if goruntime.GC(); heap() > uint64(limit) {
+			return graph.Errorf(graph.ErrMemory, "the command takes more than the memory limit of %v; --memory-limit sets it", &limit)
+		}
+	}
+}
+
+// heap returns the bytes of objects in Go's heap, with those that are not needed any more.
+func heap() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }

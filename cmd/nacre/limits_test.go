@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
+	goruntime "runtime"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +37,30 @@ func TestMemoryLimit(t *testing.T) {
 		code, _, stderr := call("bench", digits, "--count", "1", "--memory-limit", limit)
 		if code != want {
 			t.Errorf("--memory-limit %s: exit code %d, %q", limit, code, stderr)
+		}
+	}
+}
+
+func TestWithinHeap(t *testing.T) {
+	goruntime.GC()
+	room := size(heap() + 32<<20)
+	if err := withinHeap(room, func() error { return errReported }); err != errReported {
+		t.Errorf("work that fails: %v", err)
+	}
+	end := make(chan bool)
+	defer close(end)
+	err := withinHeap(room, func() error {
+		list := make([]byte, 64<<20)
+		<-end
+		goruntime.KeepAlive(list)
+		return nil
+	})
+	if !errors.Is(err, graph.ErrMemory) || !strings.Contains(err.Error(), "--memory-limit") {
+		t.Errorf("work that takes 64 MiB: %v", err)
+	}
+	for _, command := range []string{"inspect", "verify"} {
+		if code, _, stderr := call(command, digits, "--memory-limit", "4GiB"); code != exitDone {
+			t.Errorf("%s: exit code %d, %q", command, code, stderr)
 		}
 	}
 }

@@ -43,7 +43,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(stderr)
 	root.AddCommand(
-		bounded(runCommand()), bounded(inspectCommand()), bounded(verifyCommand()), bounded(convertCommand()), conformanceCommand(),
+		bounded(runCommand()), bounded(heapBounded(inspectCommand())), bounded(heapBounded(verifyCommand())),
+		bounded(heapBounded(convertCommand())), conformanceCommand(),
 		bounded(benchCommand()), devicesCommand(), formatsCommand(), bounded(demoCommand()), versionCommand(),
 	)
 	// Cobra calls RunE when flags and arguments are what the command takes.

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -35,8 +36,15 @@ func readFile(path string, most int64) ([]byte, error) {
 	return data, nil
 }
 
+// anySize returns the most bytes of a file with a value of any size: what a run may take.
+func anySize() int64 {
+	if n := runtime.DefaultMemoryLimit(); n > 0 {
+		return int64(n)
+	}
+	return math.MaxInt64
+}
+
 const (
-	anySize        = math.MaxInt64
 	mostOfPicture  = 256 << 20
 	mostOfSettings = 1 << 20
 	// mostOfHeader bounds what a .npy or .pb file has beside elements, of which each
@@ -47,17 +55,17 @@ const (
 // mostOf returns the most bytes of a file with a value of that type.
 func mostOf(v nacre.Info) int64 {
 	if v.Kind != nacre.TensorKind || v.DType.Bits() == 0 || v.Shape == nil {
-		return anySize
+		return anySize()
 	}
 	shape := make(tensor.Shape, len(v.Shape))
 	for i, d := range v.Shape {
 		if d.Open() {
-			return anySize
+			return anySize()
 		}
 		shape[i] = d.Size
 	}
-	if shape.Check() != nil || int64(shape.Len()) > (anySize-mostOfHeader)/mostOfElement {
-		return anySize
+	if shape.Check() != nil || int64(shape.Len()) > (math.MaxInt64-mostOfHeader)/mostOfElement {
+		return anySize()
 	}
 	return mostOfHeader + mostOfElement*int64(shape.Len())
 }

@@ -25,12 +25,17 @@ func TestReadFile(t *testing.T) {
 		testenv.Skip(t, "no sparse files here: ", err)
 	}
 	f.Close()
+	numbers := filepath.Join(dir, "numbers.npy")
+	if err := os.Link(large, numbers); err != nil {
+		testenv.Skip(t, err)
+	}
 	picture := filepath.Join(dir, "large.png")
 	if err := os.Rename(large, picture); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
 		endless: "no regular file",
+		numbers: "are the most",
 		picture: "are the most",
 		dir:     "cannot be read",
 	} {
