@@ -19,8 +19,9 @@ import (
 // NoOptimize, Operators and Outputs that a session was made with. All sessions share
 // these.
 type Model struct {
-	source *graph.Model
-	packs  *cpu.Packs
+	source  *graph.Model                 // what the file says
+	network func() (*graph.Model, error) // the source with the nodes of its network
+	packs   *cpu.Packs
 
 	mu       sync.Mutex
 	programs map[rewriting]*program
@@ -38,25 +39,45 @@ type rewriting struct {
 }
 
 func newModel(m *graph.Model) *Model {
-	return &Model{source: m, packs: cpu.NewPacks(), programs: map[rewriting]*program{}}
+	lower := func() (*graph.Model, error) {
+		n, err := formats.Network(m, formats.Lowering{})
+		return n, public(err)
+	}
+	return &Model{source: m, network: sync.OnceValues(lower), packs: cpu.NewPacks(), programs: map[rewriting]*program{}}
 }
 
 // Inputs describes the inputs that the model lists, in a new slice. Those that have
-// a value in the model are not required.
+// a value in the model are not required. Of a file without a network there are none.
 func (m *Model) Inputs() []Info {
+	n, err := m.network()
+	if err != nil {
+		return nil
+	}
 	fixed := map[string]bool{}
-	for _, init := range m.source.Graph.Initializers {
+	for _, init := range n.Graph.Initializers {
 		fixed[init.Name] = true
 	}
-	for _, init := range m.source.Graph.Sparse {
+	for _, init := range n.Graph.Sparse {
 		fixed[init.Name] = true
 	}
-	return infos(m.source.Graph.Inputs, func(name string) bool { return !fixed[name] })
+	return infos(n.Graph.Inputs, func(name string) bool { return !fixed[name] })
 }
 
 // Outputs describes the outputs that the model lists, in a new slice.
-// Session.Outputs may know more of their types.
-func (m *Model) Outputs() []Info { return infos(m.source.Graph.Outputs, never) }
+// Session.Outputs may know more of their types. Of a file without a network there are
+// none.
+func (m *Model) Outputs() []Info {
+	n, err := m.network()
+	if err != nil {
+		return nil
+	}
+	return infos(n.Graph.Outputs, never)
+}
+
+// Network returns the graph that sessions run: that of Source where the file has nodes,
+// else one that has been made of what the file says. It must not be changed, and ends
+// with Close. The error is ErrUnsupported for a file without a network.
+func (m *Model) Network() (*graph.Model, error) { return m.network() }
 
 // Metadata returns what the file says of itself.
 func (m *Model) Metadata() Metadata { return metadataOf(m.source) }

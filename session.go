@@ -47,7 +47,12 @@ func (p *program) ended() bool {
 func (p *program) make(ctx context.Context, m *Model, o Options) {
 	defer close(p.made)
 	p.unused, p.fixed = map[string]bool{}, map[string]bool{}
-	source, err := withOutputs(m.source, o.Outputs)
+	network, err := m.network()
+	if err != nil {
+		p.err = err
+		return
+	}
+	source, err := withOutputs(network, o.Outputs)
 	if err != nil {
 		p.err = err
 		return
@@ -55,7 +60,7 @@ func (p *program) make(ctx context.Context, m *Model, o Options) {
 	for _, in := range m.Inputs() {
 		p.fixed[in.Name] = !in.Required
 	}
-	for _, v := range m.source.Graph.Inputs {
+	for _, v := range network.Graph.Inputs {
 		if p.fixed[v.Name] {
 			continue
 		}

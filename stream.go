@@ -27,9 +27,13 @@ type State struct {
 // past_key_values.* with present.*, past_* with present_*, state with stateN, h with hn,
 // and the like.
 func (m *Model) States() []State {
-	found := m.source.States
+	n, err := m.network()
+	if err != nil {
+		return nil
+	}
+	found := n.States
 	if found == nil {
-		found = graph.FindStates(m.source.Graph)
+		found = graph.FindStates(n.Graph)
 	}
 	list := make([]State, len(found))
 	for i, s := range found {

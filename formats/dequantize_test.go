@@ -125,7 +125,7 @@ func TestDequantizeBundles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := m.Origin.(*loom.Network)
+		n := m.Source.(*loom.Network)
 		out := filepath.Join(t.TempDir(), "out.safetensors")
 		if err := formats.Save(out, m, formats.Options{Dequantize: true}); err != nil {
 			t.Fatal(err)

@@ -37,6 +37,11 @@ type Format struct {
 	// dequantize returns models of the format with numbers for codes; nil where none has codes.
 	dequantize func(m *graph.Model) (*graph.Model, error)
 
+	nodes bool // files hold the nodes of a network
+	// lower returns models of the format with the nodes of their network, or nil for models
+	// that have none; nil where files of the format have no network or have nodes.
+	lower func(m *graph.Model, o Lowering) (*graph.Model, error)
+
 	// Of formats that have models in folders; nil for others.
 	openFolder   func(path string) (*graph.Model, error)
 	openFolderFS func(name string, files fs.FS) (*graph.Model, error)
@@ -67,7 +72,7 @@ var Formats = []Format{
 	{
 		Name: onnx.Name, About: "models with their graphs, opsets 1 to 28, external data",
 		Extensions: []string{".onnx"}, Begins: "protobuf fields of a ModelProto", Probe: onnx.Probe,
-		open: openONNX, read: readONNX, readFiles: readFilesONNX, save: saveONNX, verify: verifyONNX,
+		open: openONNX, read: readONNX, readFiles: readFilesONNX, save: saveONNX, verify: verifyONNX, nodes: true,
 	},
 	gptrsRow(gptrs.Checkpoint, "checkpoints of gpt.rs: tensors by name and id, and a model's configuration", gptrs.Summary, ".chk", ".gptrschk"),
 	gptrsRow(gptrs.Archive, "tensors of gpt.rs by name", nil, ".ten", ".gptrsten"),
@@ -224,12 +229,24 @@ func Save(path string, m *graph.Model, o Options) error {
 // write saves a model of another format too.
 func (f *Format) write(path string, m *graph.Model, o Options) error {
 	return Guard(func() error {
-		plain, err := dequantized(m, o)
+		m, err := dequantized(m, o)
+		if err == nil && f.nodes && !o.DropGraph {
+			m, err = network(m)
+		}
 		if err != nil {
 			return container.Saving(path, err)
 		}
-		return f.save(path, plain, o)
+		return f.save(path, m, o)
 	})
+}
+
+// network returns the network that a model is or describes, or m where it describes none.
+func network(m *graph.Model) (*graph.Model, error) {
+	n, err := Network(m, Lowering{})
+	if errors.Is(err, ErrNoNetwork) {
+		return m, nil
+	}
+	return n, err
 }
 
 // dequantized returns the model that the options ask for.

@@ -63,24 +63,11 @@ func (f *sessionFlags) session(ctx context.Context, path string) (*nacre.Model, 
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := runnable(m); err != nil {
-		return nil, nil, errors.Join(err, m.Close())
-	}
 	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {
 		return nil, nil, errors.Join(err, m.Close())
 	}
 	return m, s, nil
-}
-
-// runnable says of a file without a graph that there is nothing to run.
-func runnable(m *nacre.Model) error {
-	source := m.Source()
-	if len(source.Graph.Nodes)+len(source.Graph.Outputs) > 0 {
-		return nil
-	}
-	return graph.Errorf(graph.ErrUnsupported, "%s: the file (%s) holds %s and no network of nodes, so there is nothing to run; nacre inspect shows what it holds, and nacre convert writes it in another format",
-		source.File, source.Format, plural(len(source.Graph.Initializers), "tensor"))
 }
 
 // join returns the error of the work and, if there was none, of closing.

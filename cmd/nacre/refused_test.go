@@ -30,7 +30,7 @@ func TestRunWithoutGraph(t *testing.T) {
 	path := tensorFile(t, "w.safetensors")
 	for _, args := range [][]string{{"run", path}, {"run", path, "--plan"}, {"bench", path, "--count", "1"}} {
 		code, stdout, stderr := call(args...)
-		if code != exitFailed || stdout != "" || !strings.Contains(stderr, path+": the file (safetensors) holds 1 tensor and no network") || strings.Contains(stderr, "ran in") {
+		if code != exitFailed || stdout != "" || !strings.Contains(stderr, path+": load: the file (safetensors) holds 1 tensor and no network") || strings.Contains(stderr, "ran in") {
 			t.Errorf("%q: exit code %d, %s%s", args, code, stdout, stderr)
 		}
 	}

@@ -100,9 +100,6 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	if err := f.archives(m, stderr); err != nil || f.exportOnly() {
 		return err
 	}
-	if err := runnable(m); err != nil {
-		return err
-	}
 	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {
 		return err

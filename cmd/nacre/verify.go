@@ -46,11 +46,15 @@ func canRun(ctx context.Context, w io.Writer, path string) (err error) {
 	if err := formats.Summary(w, m.Source()); err != nil {
 		return err
 	}
-	if len(g.Nodes)+len(g.Outputs) == 0 {
-		return nil // there is nothing to run
+	network, err := m.Network()
+	if errors.Is(err, formats.ErrNoNetwork) {
+		return nil
+	}
+	if err != nil {
+		return err
 	}
 	var missing []string
-	for _, o := range operators(m.Source()) {
+	for _, o := range operators(network) {
 		if !o.Implemented {
 			missing = append(missing, domainName(o.Domain)+"."+o.Op)
 		}

@@ -298,7 +298,7 @@ func (s *scanner) model() *graph.Model {
 		m.Meta = []graph.Pair{{Key: configKey, Kind: configKind, Value: string(s.config)}}
 	}
 	if s.origin != nil {
-		m.Origin = s.origin
+		m.Source = s.origin
 	}
 	for i, e := range s.entries {
 		data := s.data[e.offset : e.offset+e.length : e.offset+e.length]

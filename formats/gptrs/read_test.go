@@ -34,7 +34,7 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(m.Meta) != 1 || m.Meta[0] != (graph.Pair{Key: "config", Kind: "json", Value: `{"kind":"t","config":{}}`}) || m.Container != 2 || m.Origin != nil {
+	if len(m.Meta) != 1 || m.Meta[0] != (graph.Pair{Key: "config", Kind: "json", Value: `{"kind":"t","config":{}}`}) || m.Container != 2 || m.Source != nil {
 		t.Errorf("model %+v", m)
 	}
 	w := m.Graph.Initializers[0]

@@ -77,7 +77,7 @@ func (p *plan) metadata(m *graph.Model, o container.Options, r *container.Refusa
 
 // tensors fills the list.
 func (p *plan) tensors(m *graph.Model, o container.Options, r *container.Refusals) {
-	from, _ := m.Origin.(origin)
+	from, _ := m.Source.(origin)
 	index := uint64(4)
 	for i, name := range o.Names(m.Graph, p.holds, r) {
 		t := m.Graph.Initializers[i]

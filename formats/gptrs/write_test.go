@@ -118,9 +118,9 @@ func TestWriteRefused(t *testing.T) {
 	}
 }
 
-// TestOrigin keeps base ids that were left out, and reserved bytes, through other
+// TestSource keeps base ids that were left out, and reserved bytes, through other
 // choices of what is written.
-func TestOrigin(t *testing.T) {
+func TestSource(t *testing.T) {
 	data := bytes.Clone(smallCheckpoint)
 	at := bytes.Index(data, []byte("w\xf2")) + 1
 	clear(data[at : at+16])
@@ -132,7 +132,7 @@ func TestOrigin(t *testing.T) {
 	if !bytes.Equal(write(t, Checkpoint, m, container.Options{}), data) {
 		t.Error("written otherwise than it was")
 	}
-	m.Origin = nil
+	m.Source = nil
 	if !bytes.Equal(write(t, Checkpoint, m, container.Options{}), smallCheckpoint) {
 		t.Error("without an origin something of the file is left")
 	}

@@ -27,7 +27,7 @@ func newArchive(m *graph.Model, o container.Options) (*archive, error) {
 	if err := refused.Err(); err != nil {
 		return nil, err
 	}
-	a.place(m.Origin)
+	a.place(m.Source)
 	return a, nil
 }
 

@@ -249,7 +249,7 @@ func (r *reader) model(extension int) *graph.Model {
 		})
 		o.offsets, o.lens = append(o.offsets, e.offset), append(o.lens, e.byteLen)
 	}
-	m := &graph.Model{Format: Name, File: r.problems.File, Container: major, Graph: g, Origin: o}
+	m := &graph.Model{Format: Name, File: r.problems.File, Container: major, Graph: g, Source: o}
 	for _, f := range man.settings() {
 		m.Meta = append(m.Meta, setting(f))
 	}

@@ -67,7 +67,7 @@ func Replace(model *graph.Model, path string) error {
 	for _, init := range initializers(model) {
 		init.Tensor, init.Stored = has[init.Name], nil
 	}
-	model.Origin = nil
+	model.Source = nil
 	model.Closer = closers{model.Closer, archive}
 	return nil
 }

@@ -50,8 +50,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestWriteOrigin changes models that were read.
-func TestWriteOrigin(t *testing.T) {
+// TestWriteKeepsLayout changes models that were read.
+func TestWriteKeepsLayout(t *testing.T) {
 	data := sealed(text(256, tensorText("b", 192, 4, "1", []byte{1, 0, 0, 0}), tensorText("a", 64, 4, "", []byte{2, 0, 0, 0})),
 		append(append(append(make([]byte, 64), 2), make([]byte, 127)...), append([]byte{1}, make([]byte, 63)...)...))
 	m, err := Read("", data)
@@ -68,8 +68,8 @@ func TestWriteOrigin(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := again.Graph.Initializers[0].Stored.Offset
-	if again.Graph.Initializers[1].Stored.Offset != start+64 || again.Origin.(*origin).end != 68 {
-		t.Errorf("laid out as %v", again.Origin)
+	if again.Graph.Initializers[1].Stored.Offset != start+64 || again.Source.(*origin).end != 68 {
+		t.Errorf("laid out as %v", again.Source)
 	}
 	if name, _ := value(again.Meta, "module.name"); name != "Other.Name" {
 		t.Errorf("module %q", name)

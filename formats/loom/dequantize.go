@@ -13,14 +13,14 @@ import (
 // bits and more stay. A network keeps its layers; a transformer bundle becomes a model of
 // tensors, with the topology as metadata.
 func Dequantize(m *graph.Model) (*graph.Model, error) {
-	n, ok := m.Origin.(*Network)
+	n, ok := m.Source.(*Network)
 	if !ok {
 		return m, nil
 	}
 	out := *m
 	if n.Transformer != nil {
 		g := *m.Graph
-		out.Graph, out.Origin = &g, nil
+		out.Graph, out.Source = &g, nil
 		return &out, n.plainTensors(&g)
 	}
 	c := *n
@@ -45,7 +45,7 @@ func Dequantize(m *graph.Model) (*graph.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Graph, out.Meta, out.Origin = plain.Graph, plain.Meta, &c
+	out.Graph, out.Meta, out.Source = plain.Graph, plain.Meta, &c
 	return &out, nil
 }
 

@@ -1,5 +1,5 @@
 // Package loom reads and writes the model files of openfluke/loom: networks of layers
-// in a grid, with a store of weights per layer in one of 21 dtypes. Origin of a model
+// in a grid, with a store of weights per layer in one of 21 dtypes. Source of a model
 // that it reads is a *Network.
 //
 // A checkpoint is JSON: the extents of the grid and an array of layers with their

@@ -135,7 +135,7 @@ func TestNetworkSamples(t *testing.T) {
 				t.Error(err)
 			}
 			models[kind] = m
-			n := m.Origin.(*Network)
+			n := m.Source.(*Network)
 			i := 0
 			n.Walk(func(path string, l *Layer) {
 				want := io.Layers[i]
@@ -235,7 +235,7 @@ func TestTransformerSamples(t *testing.T) {
 			DType  string `json:"resolved_weight_dtype"`
 		}
 		decode(t, filepath.Join(dir, s.Files["io"]), &io)
-		n := m.Origin.(*Network)
+		n := m.Source.(*Network)
 		if tr := n.Transformer; tr == nil || tr.HiddenSize != io.Hidden || tr.VocabSize != io.Vocab || n.WeightDType().String() != io.DType {
 			t.Errorf("%+v, %v", tr, n.WeightDType())
 		}
@@ -249,7 +249,7 @@ func TestTransformerSamples(t *testing.T) {
 		if err := WriteEntity(&half, m, container.Options{DType: tensor.F16}); err != nil {
 			t.Fatal(err)
 		}
-		if m, err = ReadEntity("half", half.Bytes()); err != nil || m.Origin.(*Network).WeightDType() != Float16 || m.Origin.(*Network).Layers[1].Weights.DType != Float16 {
+		if m, err = ReadEntity("half", half.Bytes()); err != nil || m.Source.(*Network).WeightDType() != Float16 || m.Source.(*Network).Layers[1].Weights.DType != Float16 {
 			t.Errorf("in half precision: %v", err)
 		}
 	})
@@ -261,14 +261,14 @@ func TestArchitectureSamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := m.Origin.(*Network)
+		n := m.Source.(*Network)
 		var want struct {
 			Depth, Rows, Cols int
 			PerCell           int `json:"layers_per_cell"`
 			Layers            []map[string]any
 		}
 		decode(t, filepath.Join(dir, s.Files["expected"]), &want)
-		for _, n := range []*Network{n, again(t, m).Origin.(*Network)} {
+		for _, n := range []*Network{n, again(t, m).Source.(*Network)} {
 			if n.Depth != want.Depth || n.Rows != want.Rows || n.Cols != want.Cols || n.LayersPerCell != want.PerCell || !n.Spec {
 				t.Errorf("grid %+v", n)
 			}

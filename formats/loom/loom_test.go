@@ -148,7 +148,7 @@ func sameStores(t *testing.T, got, want *graph.Model) {
 
 func stores(m *graph.Model) map[string]*Blob {
 	list := map[string]*Blob{}
-	m.Origin.(*Network).Walk(func(path string, l *Layer) {
+	m.Source.(*Network).Walk(func(path string, l *Layer) {
 		if l.Weights != nil {
 			list[path] = l.Weights
 		}

@@ -24,10 +24,10 @@ func (n *Network) sort() {
 
 // Model returns the network as a model of tensors: an initializer for each blob,
 // named by its path, another for the scales of Q4_0, and a value for each store that
-// a layer needs and does not have. The model's Origin is n. It is an error for a
+// a layer needs and does not have. The model's Source is n. It is an error for a
 // store to hold less than its layer needs.
 func (n *Network) Model() (*graph.Model, error) {
-	m := &graph.Model{Format: Name, Graph: &graph.Graph{}, Origin: n, Meta: n.topology()}
+	m := &graph.Model{Format: Name, Graph: &graph.Graph{}, Source: n, Meta: n.topology()}
 	var problem error
 	n.walk(func(path func() string, l *Layer) {
 		if b := l.Weights; b != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // Network is the contents of a Loom file: layers in a grid of cells, and their weights. It
-// is the Origin of the models that the readers of this package return, and what the
+// is the Source of the models that the readers of this package return, and what the
 // writers write.
 type Network struct {
 	Depth, Rows, Cols, LayersPerCell int

@@ -91,7 +91,7 @@ func network(m *graph.Model, o container.Options) (*Network, *container.Refusals
 // source returns the network that a model is of, or that a decoder's tensors make; nil
 // where there is none, for the reason that it adds.
 func source(m *graph.Model, o container.Options, refused *container.Refusals) *Network {
-	if n, ok := m.Origin.(*Network); ok {
+	if n, ok := m.Source.(*Network); ok {
 		return n
 	}
 	if config, ok := configOf(m); ok {

@@ -93,7 +93,7 @@ func (r *reader) file() {
 	clear(seen)
 	r.table(tensors, 36, "tensors", func(t *binio.Reader) { r.tensor(t, seen) })
 	r.m.Container = int(r.version)
-	r.m.Origin = &origin{r.bitsets}
+	r.m.Source = &origin{r.bitsets}
 }
 
 // header reads the header and reports whether there is one to go by.

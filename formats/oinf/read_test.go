@@ -34,7 +34,7 @@ func sample() *graph.Model {
 		d := row.dtype
 		if tag == tagBitset {
 			d = tensor.U8
-			m.Origin = &origin{map[string]bool{"t_bitset": true, "u_bitset": true}}
+			m.Source = &origin{map[string]bool{"t_bitset": true, "u_bitset": true}}
 		}
 		if d == tensor.Invalid {
 			continue

@@ -19,7 +19,7 @@ import (
 // not of what they are a sample of.
 func Summary(w io.Writer, m *graph.Model) error {
 	s := &summary{w: bufio.NewWriter(w), m: m, budget: budget(m.Graph.Initializers)}
-	if og, ok := m.Origin.(*origin); ok {
+	if og, ok := m.Source.(*origin); ok {
 		s.bitsets = og.bitsets
 	}
 	for _, v := range m.Sizes {

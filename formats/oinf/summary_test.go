@@ -66,7 +66,7 @@ rows: u64[4, 12, 1] = {
 `
 
 func TestSummary(t *testing.T) {
-	m := &graph.Model{Format: Name, Graph: &graph.Graph{}, Origin: &origin{map[string]bool{"bits": true}}}
+	m := &graph.Model{Format: Name, Graph: &graph.Graph{}, Source: &origin{map[string]bool{"bits": true}}}
 	m.Sizes = []graph.Size{{Name: "B", Value: 4}}
 	m.Meta = []graph.Pair{
 		{Key: "alpha", Kind: "f32", Data: must(tensor.From([]float32{0.25}))},

@@ -74,7 +74,7 @@ func target(m *graph.Model, o container.Options) (*file, error) {
 	if m.Format == Name && m.Container == 2 {
 		b.file.version = 2
 	}
-	if og, ok := m.Origin.(*origin); ok {
+	if og, ok := m.Source.(*origin); ok {
 		b.bitsets = og.bitsets
 	}
 	b.graph()

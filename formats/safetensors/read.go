@@ -227,7 +227,7 @@ func (h *header) inOrder() []*entry {
 
 // model returns the model of a file without problems.
 func (s *scanner) model() *graph.Model {
-	m := &graph.Model{Format: Name, File: s.File, Meta: s.meta, Origin: origin(s.raw), Graph: &graph.Graph{
+	m := &graph.Model{Format: Name, File: s.File, Meta: s.meta, Source: origin(s.raw), Graph: &graph.Graph{
 		Initializers: make([]*graph.Initializer, len(s.tensors)),
 	}}
 	for i, e := range s.tensors {

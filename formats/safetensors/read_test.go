@@ -127,7 +127,7 @@ func TestDTypes(t *testing.T) {
 		if x := m.Graph.Initializers[0]; x.Tensor.DType() != row.dtype || x.Stored.DType != row.name || !bytes.Equal(x.Tensor.Bytes(), data[len(data)-n:]) {
 			t.Errorf("%s is %v", row.name, x.Tensor)
 		}
-		m.Origin = nil
+		m.Source = nil
 		var b bytes.Buffer
 		if err := Write(&b, m, container.Options{}); err != nil {
 			t.Error(err)
@@ -184,7 +184,7 @@ func FuzzRead(f *testing.F) {
 		} else if clean(m) {
 			same(t, again, m)
 		}
-		m.Origin = nil
+		m.Source = nil
 		b.Reset()
 		if err := Write(&b, m, container.Options{}); err != nil {
 			t.Fatal(err)

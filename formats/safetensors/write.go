@@ -107,7 +107,7 @@ func metadata(m *graph.Model, o container.Options, r *container.Refusals) []grap
 // restored returns the header that the file had which a model was read from and puts
 // the list in the order of its payloads; nil where there is none or it says otherwise.
 func restored(m *graph.Model, meta []graph.Pair, list []item) []byte {
-	raw, ok := m.Origin.(origin)
+	raw, ok := m.Source.(origin)
 	if !ok {
 		return nil
 	}

@@ -29,9 +29,10 @@ type Model struct {
 
 	// Container is the version of the file format, where that counts its own.
 	Container int
-	// Origin is data of the format's own package, which its writer uses to write the
-	// file as it was; nil for none. Code that changes the model sets it to nil.
-	Origin any
+	// Source is what the file says beside its tensors, in a type of the format's own
+	// package; nil for none. The format's writer writes it back, and its Lower makes a
+	// network of it and the tensors. Neither may rely on the tensors being as they were.
+	Source any
 
 	// Raw is the bytes of the file that the model came from, until Close; nil where
 	// there is none.

@@ -1,0 +1,58 @@
+package formats
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// Lowering says how the networks of formats other than ONNX become nodes. The zero value
+// computes what each format's users expect.
+type Lowering = container.Lowering
+
+// Network returns a model whose graph has the nodes of its network: m itself where the
+// file has nodes, else a copy in which the format has put them. The copy shares the
+// tensors of m and ends with it. The error is ErrNoNetwork where the file
+// describes no network.
+func Network(m *graph.Model, o Lowering) (*graph.Model, error) {
+	if len(m.Graph.Nodes)+len(m.Graph.Outputs) > 0 {
+		return m, nil
+	}
+	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == m.Format })
+	if i >= 0 && Formats[i].lower != nil {
+		return lowered(m, o, Formats[i].lower)
+	}
+	return nil, noNetwork(m)
+}
+
+// lowered returns a checked network.
+func lowered(m *graph.Model, o Lowering, lower func(m *graph.Model, o Lowering) (*graph.Model, error)) (n *graph.Model, err error) {
+	err = Guard(func() error {
+		n, err = lower(m, o)
+		if err == nil && n == nil {
+			err = noNetwork(m)
+		}
+		if err != nil {
+			return err
+		}
+		return graph.Validate(n)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// ErrNoNetwork is the error of Network for a file that describes none.
+var ErrNoNetwork = graph.Errorf(graph.ErrUnsupported, "no network, so there is nothing to run")
+
+func noNetwork(m *graph.Model) error {
+	tensors := fmt.Sprintf("%d tensors", len(m.Graph.Initializers))
+	if len(m.Graph.Initializers) == 1 {
+		tensors = "1 tensor"
+	}
+	return &graph.Error{Stage: "load", File: m.File, Offset: -1, Kind: graph.ErrUnsupported, Err: fmt.Errorf(
+		"the file (%s) holds %s and %w (nacre inspect shows what it holds, and nacre convert writes it in another format)", m.Format, tensors, ErrNoNetwork)}
+}

@@ -1,0 +1,214 @@
+package graph
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// StandardVersion is the version of the standard operators that a Builder uses.
+const StandardVersion = 23
+
+// Builder makes a graph node by node, with names of its own for nodes and values. The
+// methods that add a node return the names of its outputs. Names that begin with an
+// underscore and end with a number are left to the Builder.
+type Builder struct {
+	graph  *Graph
+	shared *building
+	nodes  map[string]*Node // by output
+	consts map[string]string
+}
+
+// building is what the builders of a graph and of the graphs within it share.
+type building struct {
+	last   map[string]int // number of the last name of each operator
+	opsets map[string]int
+	states []State
+}
+
+// NewBuilder returns a builder of an empty graph.
+func NewBuilder(name string) *Builder {
+	return newBuilder(name, &building{last: map[string]int{}, opsets: map[string]int{"": StandardVersion}})
+}
+
+func newBuilder(name string, shared *building) *Builder {
+	return &Builder{graph: &Graph{Name: name}, shared: shared, nodes: map[string]*Node{}, consts: map[string]string{}}
+}
+
+// Body returns a builder of a graph for an attribute of a node, such as the body of a
+// Loop. It may use the values of b.
+func (b *Builder) Body(name string) *Builder { return newBuilder(name, b.shared) }
+
+// Opset sets the version of the operators of a domain, which is 1 unless it is set.
+func (b *Builder) Opset(domain string, version int) { b.shared.opsets[domain] = version }
+
+// fresh returns a name that nothing has.
+func (b *Builder) fresh(op string) string {
+	b.shared.last[op]++
+	return fmt.Sprintf("_%s_%d", strings.ToLower(op), b.shared.last[op])
+}
+
+// Fresh returns a name that begins with an underscore and the word and that nothing has.
+func (b *Builder) Fresh(word string) string { return b.fresh(word) }
+
+// Input adds an input of the graph and returns its name.
+func (b *Builder) Input(name string, t Type) string {
+	b.graph.Inputs = append(b.graph.Inputs, &Value{Name: name, Type: t})
+	return name
+}
+
+// Output makes a value an output of the graph under a name. A value that is an output of
+// a node takes the name where it can; else an Identity gives it the name.
+func (b *Builder) Output(value, name string, t Type) {
+	if value != name && !b.rename(value, name) {
+		b.add(&Node{Op: "Identity", Inputs: []string{value}, Outputs: []string{name}})
+	}
+	b.graph.Outputs = append(b.graph.Outputs, &Value{Name: name, Type: t})
+}
+
+// State adds an input and an output that are a state of the model, as State has them.
+// It returns the name of the input; SetState gives the output its value.
+func (b *Builder) State(input, output string, axis int, t Type) string {
+	b.shared.states = append(b.shared.states, State{Input: input, Output: output, Axis: axis})
+	return b.Input(input, t)
+}
+
+// Weight adds a named constant of a file and returns its name. The graph has it once.
+func (b *Builder) Weight(init *Initializer) string {
+	if !slices.Contains(b.graph.Initializers, init) {
+		b.graph.Initializers = append(b.graph.Initializers, init)
+	}
+	return init.Name
+}
+
+// Constant returns a value that is a tensor, in a node of the operator Constant. Equal
+// small constants are one.
+func (b *Builder) Constant(t *tensor.Tensor) string {
+	key := ""
+	if data := t.Bytes(); len(data) <= 64 && t.DType() != tensor.String {
+		key = fmt.Sprint(t.DType(), t.Shape(), data)
+		if name, ok := b.consts[key]; ok {
+			return name
+		}
+	}
+	name := b.Op("Constant", nil, TensorAttr("value", t))
+	if key != "" {
+		b.consts[key] = name
+	}
+	return name
+}
+
+// Ints returns a constant that is a vector of int64.
+func (b *Builder) Ints(v ...int64) string {
+	t := tensor.New(tensor.I64, len(v))
+	copy(tensor.View[int64](t), v)
+	return b.Constant(t)
+}
+
+// Int returns a constant that is a scalar of int64.
+func (b *Builder) Int(v int64) string {
+	t := tensor.New(tensor.I64)
+	tensor.View[int64](t)[0] = v
+	return b.Constant(t)
+}
+
+// Float returns a constant that is a scalar of float32.
+func (b *Builder) Float(v float32) string {
+	t := tensor.New(tensor.F32)
+	tensor.View[float32](t)[0] = v
+	return b.Constant(t)
+}
+
+// Op adds a node of a standard operator with one output.
+func (b *Builder) Op(op string, inputs []string, attrs ...*Attr) string {
+	return b.Node("", op, inputs, 1, attrs...)[0]
+}
+
+// Node adds a node of an operator of a domain. An input that is the empty name is left
+// out.
+func (b *Builder) Node(domain, op string, inputs []string, outputs int, attrs ...*Attr) []string {
+	n := &Node{Domain: domain, Op: op, Inputs: inputs, Attrs: attrs}
+	name := b.fresh(op)
+	for i := range outputs {
+		if i > 0 {
+			name = b.fresh(op)
+		}
+		n.Outputs = append(n.Outputs, name)
+	}
+	b.add(n)
+	return n.Outputs
+}
+
+func (b *Builder) add(n *Node) {
+	n.Name = b.fresh("node")
+	if len(n.Outputs) > 0 {
+		n.Name = n.Outputs[0]
+	}
+	if n.Version = b.shared.opsets[n.Domain]; n.Version == 0 {
+		n.Version = 1
+		b.shared.opsets[n.Domain] = 1
+	}
+	b.graph.Nodes = append(b.graph.Nodes, n)
+	for _, o := range n.Outputs {
+		b.nodes[o] = n
+	}
+}
+
+// Name gives a value a name and returns the name. It must be called before anything
+// uses the value. A value that has a name already, or is no node's, is given another
+// one by an Identity.
+func (b *Builder) Name(value, name string) string {
+	if !b.rename(value, name) {
+		b.add(&Node{Op: "Identity", Inputs: []string{value}, Outputs: []string{name}})
+	}
+	return name
+}
+
+// rename renames the output of a node, where that has a fresh name that no node uses.
+func (b *Builder) rename(value, name string) bool {
+	n := b.nodes[value]
+	if n == nil || !strings.HasPrefix(value, "_") || slices.Contains(slices.Collect(maps.Values(b.consts)), value) || b.uses(value) {
+		return false
+	}
+	n.Outputs[slices.Index(n.Outputs, value)] = name
+	n.Name = n.Outputs[0]
+	delete(b.nodes, value)
+	b.nodes[name] = n
+	return true
+}
+
+// uses reports whether a node or an output of the graph uses a value.
+func (b *Builder) uses(value string) bool {
+	for _, n := range slices.Backward(b.graph.Nodes) {
+		if slices.Contains(n.Outputs, value) {
+			break // those before cannot
+		}
+		if slices.Contains(n.Inputs, value) || slices.Contains(n.Captured(), value) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(b.graph.Outputs, func(v *Value) bool { return v.Name == value })
+}
+
+// Declare says of which type a value is.
+func (b *Builder) Declare(value string, t Type) {
+	b.graph.Values = append(b.graph.Values, &Value{Name: value, Type: t})
+}
+
+// Graph returns the graph, which further calls go on to change.
+func (b *Builder) Graph() *Graph { return b.graph }
+
+// Model returns a copy of a model that has the graph, the versions of its operators and
+// the states in place of its own. Closing the copy does nothing.
+func (b *Builder) Model(m *Model) *Model {
+	c := *m
+	c.Graph, c.Functions, c.Closer, c.States = b.graph, nil, nil, slices.Clone(b.shared.states)
+	c.Opsets = nil
+	for _, domain := range slices.Sorted(maps.Keys(b.shared.opsets)) {
+		c.Opsets = append(c.Opsets, Opset{domain, b.shared.opsets[domain]})
+	}
+	return &c
+}
