@@ -1,0 +1,19 @@
+package tokenizer
+
+import (
+	"fmt"
+	"os"
+)
+
+// Load reads a file.
+func Load(path string) (*Tokenizer, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	t, err := readDocument(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
