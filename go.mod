@@ -6,6 +6,7 @@ tool honnef.co/go/tools/cmd/staticcheck
 
 require (
 	github.com/dustin/go-humanize v1.0.1
+	github.com/rivo/uniseg v0.4.7
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
@@ -15,8 +16,6 @@ require (
 	google.golang.org/protobuf v1.36.12
 	lukechampine.com/blake3 v1.4.1
 )
-
-require github.com/rivo/uniseg v0.4.7 // indirect
 
 require (
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect

@@ -11,9 +11,14 @@ func Load(path string) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := readDocument(data)
+	t, err := Read(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return t, nil
+}
+
+// Read reads the bytes of a tokenizer.json.
+func Read(data []byte) (*Tokenizer, error) {
+	return readDocument(data)
 }
