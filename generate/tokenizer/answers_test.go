@@ -13,11 +13,11 @@ import (
 // answers are what the package tokenizers of PyPI gives for the texts of its folder.
 type answers struct {
 	Vocabulary int
-	Plain      [][]int32
+	Plain      [][]int32 // nil: not known
 	Special    [][]int32 // nil: as Plain
 	Random     [][]int32
-	Decoded    []string // of the ids with special tokens, then of Random
-	Whole      []string
+	Decoded    []*string // of the ids with special tokens, then of Random; nil: not known
+	Whole      []*string
 }
 
 // folder returns the folder of answers: that of the variable NACRE_TOKENIZERS, which
@@ -59,6 +59,9 @@ func TestAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			data, err := fs.ReadFile(from, name+".json")
 			if err != nil {
+				data, err = fs.ReadFile(from, name+".model")
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 			tok, err := Read(data)
@@ -77,36 +80,51 @@ func compare(t *testing.T, tok *Tokenizer, texts []string, a answers) {
 	if got := tok.Vocabulary(); got != a.Vocabulary {
 		t.Errorf("the vocabulary has %d ids, not %d", got, a.Vocabulary)
 	}
+	c := &counter{T: t}
 	lists := make([][]int32, 0, len(texts)+len(a.Random))
-	wrong := 0
-	check := func(what, in any, got, want any, same bool) {
-		if same {
-			return
-		}
-		if wrong++; wrong <= 6 {
-			t.Errorf("%v of %q:\n got %q\nwant %q", what, in, got, want)
-		}
-	}
 	for i, text := range texts {
 		special := a.Special[i]
 		if special == nil {
 			special = a.Plain[i]
 		}
-		got := tok.Encode(text, false)
-		check("ids", text, tok.names(got), tok.names(a.Plain[i]), slices.Equal(got, a.Plain[i]))
-		got = tok.Encode(text, true)
-		check("ids with special tokens", text, tok.names(got), tok.names(special), slices.Equal(got, special))
 		lists = append(lists, special)
+		if a.Plain[i] == nil {
+			continue
+		}
+		got := tok.Encode(text, false)
+		c.check(slices.Equal(got, a.Plain[i]), "ids of %q:\n got %q\nwant %q", text, tok.names(got), tok.names(a.Plain[i]))
+		got = tok.Encode(text, true)
+		c.check(slices.Equal(got, special), "ids with special tokens of %q:\n got %q\nwant %q", text, tok.names(got), tok.names(special))
 	}
 	for i, ids := range append(lists, a.Random...) {
-		got := tok.Decode(ids)
-		check("text", tok.names(ids), got, a.Decoded[i], got == a.Decoded[i])
-		got = tok.DecodeSpecial(ids)
-		check("whole text", tok.names(ids), got, a.Whole[i], got == a.Whole[i])
+		if want := a.Decoded[i]; want != nil {
+			got := tok.Decode(ids)
+			c.check(got == *want, "text of %q:\n got %q\nwant %q", tok.names(ids), got, *want)
+		}
+		if want := a.Whole[i]; want != nil {
+			got := tok.DecodeSpecial(ids)
+			c.check(got == *want, "whole text of %q:\n got %q\nwant %q", tok.names(ids), got, *want)
+		}
 	}
-	t.Logf("%d of %d comparisons agree", 2*len(texts)+2*len(a.Decoded)-wrong, 2*len(texts)+2*len(a.Decoded))
-	if wrong > 0 {
-		t.Errorf("%d comparisons differ", wrong)
+	if t.Logf("%d of %d comparisons agree", c.all-c.wrong, c.all); c.wrong > 0 || c.all == 0 {
+		t.Errorf("%d of %d comparisons differ", c.wrong, c.all)
+	}
+}
+
+// A counter counts comparisons and shows the first that differ.
+type counter struct {
+	*testing.T
+	all, wrong int
+}
+
+func (c *counter) check(same bool, format string, args ...any) {
+	c.Helper()
+	c.all++
+	if same {
+		return
+	}
+	if c.wrong++; c.wrong <= 6 {
+		c.Errorf(format, args...)
 	}
 }
 

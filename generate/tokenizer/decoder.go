@@ -13,7 +13,7 @@ type decoder interface {
 
 // The decoders, one type for each kind of a file.
 type (
-	decodeBytes     struct{}
+	decodeBytes     struct{ strict bool } // text that is not UTF-8 becomes empty
 	decodeMetaspace struct {
 		mark string
 		keep bool // blanks before the first token stay
@@ -36,10 +36,13 @@ type (
 	}
 )
 
-func (decodeBytes) decode(tokens []string) []string {
+func (d decodeBytes) decode(tokens []string) []string {
 	var list []byte
 	for _, token := range tokens {
 		list = fromByteCharacters(list, token)
+	}
+	if d.strict && !utf8.Valid(list) {
+		return nil
 	}
 	return []string{lossy(list)}
 }

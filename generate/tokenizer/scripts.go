@@ -7,24 +7,25 @@ import (
 )
 
 // scripts is the pre-tokenizer that splits where the script of the characters changes.
-// Blanks belong to the script around them, and the Japanese syllables to Han.
+// Characters of no script, such as blanks, belong to the word before them and are left
+// out at the beginning. The Japanese syllables count as Han.
 type scripts struct{}
 
 func (scripts) split(p piece, emit func(piece)) {
-	const any = ""
-	from, last, begun := 0, any, false
+	from, last := -1, ""
 	for i, r := range p.text {
 		script := scriptOf(r)
-		if script == any {
+		if script == "" || script == last {
 			continue
 		}
-		if begun && last != script {
+		if from >= 0 {
 			emit(piece{p.text[from:i], p.first && from == 0})
-			from = i
 		}
-		last, begun = script, true
+		from, last = i, script
 	}
-	emit(piece{p.text[from:], p.first && from == 0})
+	if from >= 0 {
+		emit(piece{p.text[from:], p.first && from == 0})
+	}
 }
 
 // A scriptRange is a range of characters of one script.

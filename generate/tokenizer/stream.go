@@ -42,7 +42,13 @@ func (s *Stream) Flush() string {
 	return part
 }
 
-func (s *Stream) text(ids []int32) string { return s.t.decode(ids, !s.special) }
+func (s *Stream) text(ids []int32) string {
+	by := s.t.partial
+	if by == nil {
+		by = s.t.decoder
+	}
+	return s.t.decode(ids, !s.special, by)
+}
 
 // give returns the part of a text that was not given yet.
 func (s *Stream) give(text string) string {

@@ -9,7 +9,6 @@ import (
 // A Tokenizer holds a vocabulary and the steps between text and ids. It is safe for
 // use by several goroutines.
 type Tokenizer struct {
-	name    string // the file, for errors
 	vocab   *vocabulary
 	added   added
 	normal  normalizer   // nil: text stays as it is
@@ -18,6 +17,7 @@ type Tokenizer struct {
 	model   model
 	post    []postprocessor
 	decoder []decoder // nil: tokens are joined by blanks
+	partial []decoder // the decoder of texts that may end inside a character; nil: decoder
 	unknown func(id int32) (string, bool)
 	chat    *Chat
 	pool    sync.Pool // of *encoder
@@ -54,15 +54,15 @@ func (t *Tokenizer) Encode(text string, special bool) []int32 {
 // Decode returns the text of ids without that of special tokens. Ids that the
 // vocabulary lacks are left out.
 func (t *Tokenizer) Decode(ids []int32) string {
-	return t.decode(ids, true)
+	return t.decode(ids, true, t.decoder)
 }
 
 // DecodeSpecial returns the text of ids with that of special tokens.
 func (t *Tokenizer) DecodeSpecial(ids []int32) string {
-	return t.decode(ids, false)
+	return t.decode(ids, false, t.decoder)
 }
 
-func (t *Tokenizer) decode(ids []int32, skip bool) string {
+func (t *Tokenizer) decode(ids []int32, skip bool, by []decoder) string {
 	tokens := make([]string, 0, len(ids))
 	for _, id := range ids {
 		token, ok := t.Token(id)
@@ -74,10 +74,10 @@ func (t *Tokenizer) decode(ids []int32, skip bool) string {
 		}
 		tokens = append(tokens, token)
 	}
-	if t.decoder == nil {
+	if by == nil {
 		return strings.Join(tokens, " ")
 	}
-	for _, d := range t.decoder {
+	for _, d := range by {
 		tokens = d.decode(tokens)
 	}
 	return strings.Join(tokens, "")
