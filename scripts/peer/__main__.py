@@ -28,7 +28,7 @@ from exceptions import excused
 # These register their generators.
 import nets_attention, nets_chain, nets_image, nets_language, nets_sound  # noqa: E401,F401,I001
 import ops_fused, ops_learned, ops_math, ops_neural, ops_quant, ops_codes  # noqa: E401,F401
-import ops_recurrent, ops_reduce, ops_shape, ops_text  # noqa: E401,F401
+import ops_recent, ops_recurrent, ops_reduce, ops_shape, ops_text  # noqa: E401,F401
 
 ONE_NETWORK_IN = 5  # cases
 FLOAT_TYPES = ["float32"] * 5 + ["float16", "float64"]  # of networks, in turn

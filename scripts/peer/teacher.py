@@ -7,7 +7,7 @@ import onnx
 import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as state
 
-from generators import DOMAINS, MICROSOFT
+from generators import DOMAINS, MICROSOFT, WITHDRAWN
 
 NUMPY = {
     "float": "float32",
@@ -42,7 +42,7 @@ def newest():
 def versions(op):
     """The versions of an operator that are in use, ascending."""
     where, all_ = DOMAINS.get(op, ""), onnx.defs.get_all_schemas_with_history()
-    if where == MICROSOFT:
+    if where == MICROSOFT or op in WITHDRAWN:
         return [1]
     return sorted(s.since_version for s in all_ if s.domain == where and s.name == op and not (where and s.deprecated))
 

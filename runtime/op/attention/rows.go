@@ -17,6 +17,7 @@ func Rows() []op.Row {
 		linearAttentionRows,
 		multiHeadRows,
 		rotaryRows,
+		sectionRotaryRows,
 		tensorScatterRows,
 	)
 }
