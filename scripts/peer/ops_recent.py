@@ -257,6 +257,49 @@ def padded_transpose(c):
     c.single(x, w, pads, bias, group=groups, kernel_shape=kernel, strides=[c.int(1, 3) for _ in spatial])
 
 
+@microsoft("QEmbedLayerNormalization")
+def embed(c):
+    batch, rows, n, words, d = c.int(1, 3), c.int(1, 6), c.pick([1, 3, 8, 17]), 9, c.pick([np.uint8, np.int8])
+    segments = c.chance(0.6)
+
+    def table(*shape):
+        return c.const(c.rng.integers(np.iinfo(d).min, np.iinfo(d).max + 1, shape).astype(d))
+
+    def ids(most):
+        return c.input(c.numbers(np.int32, [batch, rows], low=0, high=most - 1), symbolic=False)
+
+    def scales():
+        return [c.value(np.asarray(c.uniform(0.01, 0.1), np.float32)) if segments or i != 2 else None for i in range(5)]
+
+    zeros = [c.value(np.asarray(c.int(-5, 5) + (128 if d == np.uint8 else 0), d)) if segments or i != 2 else None for i in range(5)]
+    mask = c.value(c.numbers(np.int32, [batch, rows], low=0, high=1)) if c.chance(0.6) else None
+    c.single(
+        ids(words), segments and ids(2) or None, table(words, n), table(rows + c.int(0, 3), n), table(2, n) if segments else None, table(n), table(n), mask,
+        *scales(), *zeros, n=2, epsilon=c.pick([None, 1e-5]),
+    )  # fmt: skip
+
+
+@microsoft("AttnLSTM")
+def attention_lstm(c):
+    steps, batch, size, hidden, keys, memory, depth = (c.int(1, 6) for _ in range(7))
+    d, project = c.pick([np.float32, np.float64]), c.chance(0.5)
+    width = c.int(1, 5) if project else depth
+    direction = c.pick([None, "forward", "reverse", "bidirectional"])
+    n = 2 if direction == "bidirectional" else 1
+
+    def numbers(*shape):
+        return c.value(c.numbers(np.float64, list(shape)).astype(d))
+
+    def lengths(most):
+        return c.value(c.numbers(np.int32, [batch], low=1, high=most))
+
+    c.single(
+        numbers(steps, batch, size), numbers(n, 4 * hidden, size + width), numbers(n, 4 * hidden, hidden), numbers(n, 8 * hidden), lengths(steps),
+        numbers(n, batch, hidden), numbers(n, batch, hidden), numbers(n, 3 * hidden), numbers(n, hidden, keys), numbers(n, depth, keys), numbers(n, keys),
+        numbers(batch, memory, depth), lengths(memory), numbers(n, depth + hidden, width) if project else None, n=3, hidden_size=hidden, direction=direction,
+    )  # fmt: skip
+
+
 @withdrawn("Affine", "ParametricSoftplus", "ScaledTanh")
 def two_numbers(c):
     c.single(floats(c, np.float32, *c.shape(1, 4)), alpha=c.uniform(0.3, 2), beta=c.uniform(0.3, 2))
