@@ -89,7 +89,7 @@ def write(case, folder, double=None):
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     case.storage.write(folder, case.model())
-    answers = teacher.answers(os.path.join(folder, "model.onnx"), feeds(case))
+    answers = teacher.answers(os.path.join(folder, "model.onnx"), feeds(case), case.shared)
     shown = double or case.shown or case  # ONNX Runtime has convolutions in float32 only: what it computed is close
     names = dict(zip(case.outputs, shown.outputs))
     answers = [a and {names[n]: v for n, v in a.items()} for a in answers]

@@ -300,6 +300,39 @@ def attention_lstm(c):
     )  # fmt: skip
 
 
+def block_layouts(c, blocks, layouts):
+    """Blocks that each row of blocks sees, at least those of its own, as compressed rows."""
+    seen = np.tril(c.rng.integers(0, 2, (layouts, blocks, blocks))) | np.eye(blocks, dtype=int)
+    rows = np.concatenate([np.zeros((layouts, 1), int), np.cumsum(seen.sum(2), 1)], 1)
+    columns = [np.nonzero(layout)[1] for layout in seen]
+    most = max(len(list_) for list_ in columns)
+    return rows.astype(np.int32), np.array([np.append(list_, [-1] * (most - len(list_))) for list_ in columns], np.int32)
+
+
+@microsoft("SparseAttention")
+def sparse_attention(c):
+    batch, kv, share, size, block, room = c.int(1, 2), c.int(1, 2), c.int(1, 2), 16, 16, 64
+    heads = kv * share
+    rows, columns = block_layouts(c, room // block, c.pick([1, heads]))
+    # The teacher reads scores of shorter sequences from the wrong places, so all are equally long.
+    total = c.int(2, 40)
+    tokens = total if c.chance(0.5) else 1
+    packed, rotary = c.chance(0.4), c.int(0, 1)
+
+    def numbers(*shape):
+        return c.input(c.numbers(np.float32, list(shape)), symbolic=False)
+
+    kinds = [numbers(batch, tokens, (heads + 2 * kv) * size), None, None] if packed else [numbers(batch, tokens, n * size) for n in (heads, kv, kv)]
+    past = [numbers(batch, kv, room, size) for _ in range(2)]
+    angles = c.rng.uniform(0, 6.28, (room, size // 2)).astype(np.float32)
+    caches = [c.const(np.cos(angles)), c.const(np.sin(angles))] if rotary else []
+    names = c.single(
+        *kinds, *past, c.const(rows), c.const(columns), c.input(np.array(total, np.int32)), c.input(np.full(batch, total, np.int32)), *caches,
+        n=3, num_heads=heads, kv_num_heads=kv, sparse_block_size=block, do_rotary=rotary, rotary_interleaved=c.int(0, 1),
+    )  # fmt: skip
+    c.shared = dict(zip(names[1:], past))
+
+
 @withdrawn("Affine", "ParametricSoftplus", "ScaledTanh")
 def two_numbers(c):
     c.single(floats(c, np.float32, *c.shape(1, 4)), alpha=c.uniform(0.3, 2), beta=c.uniform(0.3, 2))

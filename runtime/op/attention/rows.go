@@ -18,6 +18,7 @@ func Rows() []op.Row {
 		multiHeadRows,
 		rotaryRows,
 		sectionRotaryRows,
+		sparseAttentionRows,
 		tensorScatterRows,
 	)
 }
