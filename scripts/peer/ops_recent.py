@@ -333,6 +333,53 @@ def sparse_attention(c):
     c.shared = dict(zip(names[1:], past))
 
 
+@microsoft("MatMulFpQ4")
+def matmul_fpq4(c):
+    m, k, n, kind = c.int(1, 9), c.int(1, 80), c.int(1, 9), c.int(0, 1)
+    blocks = -(-k // 32)
+    data = c.rng.integers(0, 256, (n, blocks, 20 + kind)).astype(np.uint8)
+    if kind:
+        data[:, :, 4] %= 16  # the teacher subtracts zero points in eight bits
+    data[:, :, :4] = c.rng.uniform(0.01, 0.1, (n, blocks, 1)).astype(np.float32).view(np.uint8)
+    c.single(floats(c, np.float32, *c.pick([[m, k], [2, m, k]])), c.const(data.ravel()), c.const(np.array([k, n], np.int64)), blk_quant_type=kind)
+
+
+@microsoft("DecoderMaskedMultiHeadAttention")
+def decoder_attention(c):
+    # Without beams: the teacher's CPU reads other places than those that cache_indirection names.
+    batch, heads, size, room = c.int(1, 3), c.int(1, 3), c.pick([4, 8]), c.int(4, 12)
+    hidden, past = heads * size, c.int(1, room - 1)
+
+    def numbers(*shape):
+        return c.input(c.numbers(np.float32, list(shape)), symbolic=False)
+
+    def mask(total):
+        m = c.numbers(np.int32, [batch, total], low=0, high=1)
+        m[:, 0] = 1
+        return c.input(m, symbolic=False)
+
+    scores = c.pick([None, 1])
+    if c.chance(0.3):  # over an encoder
+        keys = [numbers(batch, heads, past, size) for _ in range(2)]
+        ins = [numbers(batch, 1, hidden), *keys, mask(past) if c.chance(0.5) else None]
+        names = c.node("DecoderMaskedMultiHeadAttention", *ins, n=4 if scores else 1, domain=c.domain, num_heads=heads, output_qk=scores)
+        if scores:
+            c.nodes[-1].output[1] = c.nodes[-1].output[2] = ""
+            names = [names[0], names[3]]
+        c.output(*([names] if isinstance(names, str) else names))
+        return
+    total = past + 1
+    pasts = [numbers(batch, heads, room, size) for _ in range(2)]
+    rest = [None, None, numbers(3 * hidden) if c.chance(0.5) else None]
+    masked, biased = c.chance(0.5), c.chance(0.4)
+    ins = [mask(total) if masked else None, numbers(batch, heads, 1, total) if biased else None, *pasts, c.input(np.array([past], np.int32)), *rest]
+    names = c.single(
+        *[numbers(batch, 1, hidden) for _ in range(3)], *ins, n=4 if scores else 3, num_heads=heads, past_present_share_buffer=1, output_qk=scores,
+        mask_filter_value=c.pick([None, -1000.0]),
+    )  # fmt: skip
+    c.shared = dict(zip(names[1:], pasts))
+
+
 @withdrawn("Affine", "ParametricSoftplus", "ScaledTanh")
 def two_numbers(c):
     c.single(floats(c, np.float32, *c.shape(1, 4)), alpha=c.uniform(0.3, 2), beta=c.uniform(0.3, 2))

@@ -65,7 +65,7 @@ def settings(c, vocabulary):
     return {"eos_token_id": eos, "pad_token_id": (eos + 1) % vocabulary, "no_repeat_ngram_size": c.pick([None, 2, 3])}
 
 
-@microsoft("GreedySearch")
+@microsoft("GreedySearch", "Sampling")
 def greedy(c):
     c.exact = True
     vocabulary = c.int(6, 20)
@@ -77,6 +77,9 @@ def greedy(c):
     mask = (c.rng.random(vocabulary) < 0.8).astype(np.int32)
     mask[more["pad_token_id"]] = 0
     c.mend = lambda results: {name: ended(texts, tokens, more["pad_token_id"]) for name, texts in results.items()}
+    if c.op.endswith("Sampling"):
+        # A share that only the likeliest token has, as the generators of random numbers differ.
+        more |= {"top_p": c.pick([1e-4, 1e-3]), "temperature": c.pick([0.7, 1.3])}
     c.single(c.input(ids), length, least, penalty, c.const(mask), first, decoder=decoder(c, vocabulary), **more)
 
 

@@ -13,6 +13,7 @@ func Rows() []op.Row {
 	return slices.Concat(
 		attentionRows,
 		causalConvRows,
+		decoderRows,
 		flexAttentionRows,
 		linearAttentionRows,
 		multiHeadRows,

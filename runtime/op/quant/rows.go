@@ -14,6 +14,7 @@ func Rows() []op.Row {
 		attentionRows,
 		convRows,
 		embedRows,
+		fpQ4Rows,
 		fusedRows,
 		gatherQuantizedRows,
 		linearRows,
