@@ -1,0 +1,196 @@
+package loom
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// op adds a node of a standard operator with one output.
+func (w *lowerer) op(op string, inputs ...string) string { return w.b.Op(op, inputs) }
+
+// cast returns a value in another element type.
+func (w *lowerer) cast(x string, to tensor.DType) string {
+	code := map[tensor.DType]int64{tensor.F32: 1, tensor.I64: 7, tensor.F64: 11, tensor.I32: 6}[to]
+	return w.b.Op("Cast", []string{x}, graph.IntAttr("to", code))
+}
+
+// concat joins values along an axis.
+func (w *lowerer) concat(axis int64, inputs ...string) string {
+	return w.b.Op("Concat", inputs, graph.IntAttr("axis", axis))
+}
+
+// transpose returns a value with its axes in another order.
+func (w *lowerer) transpose(x string, axes ...int64) string {
+	return w.b.Op("Transpose", []string{x}, graph.IntsAttr("perm", axes...))
+}
+
+// reshape returns a value with other extents, which are numbers.
+func (w *lowerer) reshape(x string, dims ...int64) string {
+	return w.op("Reshape", x, w.b.Ints(dims...))
+}
+
+// slice returns the elements from one place to another along an axis.
+func (w *lowerer) slice(x string, from, to, axis int64) string {
+	return w.op("Slice", x, w.b.Ints(from), w.b.Ints(to), w.b.Ints(axis))
+}
+
+// batch returns the first extent of a value, as a vector.
+func (w *lowerer) batch(x flow) string {
+	return w.b.Op("Shape", []string{x.name}, graph.IntAttr("start", 0), graph.IntAttr("end", 1))
+}
+
+// withLast returns the extents of a value with another last one.
+func (w *lowerer) withLast(x flow, n int) string {
+	return w.concat(0, w.b.Op("Shape", []string{x.name}, graph.IntAttr("end", -1)), w.b.Ints(int64(n)))
+}
+
+// rows returns the first n elements of a value for each of its batch, in rows of n.
+// Like Loom it counts on from row to row without regard to the extents of the value.
+func (w *lowerer) rows(x flow, n int) (flow, error) {
+	y := flow{x.name, []int{-1, n}}
+	have, ok := x.item()
+	switch {
+	case n <= 0:
+		return y, fmt.Errorf("its configuration says that it reads %d numbers of each item", n)
+	case ok && have == n && len(x.dims) == 2:
+		return y, nil
+	case ok && have == n:
+		y.name = w.reshape(x.name, -1, int64(n))
+		return y, nil
+	case ok && have < n:
+		return y, fmt.Errorf("it reads %d numbers of each item, and what comes before it gives %d", n, have)
+	}
+	batch := w.batch(x)
+	first := w.op("Slice", w.reshape(x.name, -1), w.b.Ints(0), w.op("Mul", batch, w.b.Ints(int64(n))), w.b.Ints(0))
+	y.name = w.op("Reshape", first, w.concat(0, batch, w.b.Ints(int64(n))))
+	return y, nil
+}
+
+// zeros returns float32 zeros of extents that are a value.
+func (w *lowerer) zeros(shape string) string {
+	return w.b.Op("ConstantOfShape", []string{shape})
+}
+
+// activate applies an activation.
+func (w *lowerer) activate(a Activation, x string) string {
+	switch a {
+	case ReLU:
+		return w.op("Relu", x)
+	case SiLU:
+		return w.op("Mul", x, w.op("Sigmoid", x))
+	case GELU:
+		return w.b.Op("Gelu", []string{x}, graph.StringAttr("approximate", "tanh"))
+	case Tanh:
+		return w.op("Tanh", x)
+	case Sigmoid:
+		return w.op("Sigmoid", x)
+	case LeakyReLU:
+		return w.b.Op("LeakyRelu", []string{x}, graph.FloatAttr("alpha", 0.01))
+	case ReLU2:
+		r := w.op("Relu", x)
+		return w.op("Mul", r, r)
+	}
+	return x
+}
+
+// store returns the weights of a layer as float32: what Loom computes with.
+func (w *lowerer) store(l *Layer, path string) (string, error) {
+	shape, err := l.Shape()
+	if err != nil {
+		return "", err
+	}
+	init := w.inits[path]
+	if init == nil || shape == nil {
+		return "", fmt.Errorf("it has no weights, and cannot run without them")
+	}
+	if init.Tensor.Len() != shape.Len() {
+		return "", fmt.Errorf("its weights are %v, and it takes %v", init.Tensor.Shape(), shape)
+	}
+	name, err := w.restored(init)
+	if err == nil && !init.Tensor.Shape().Equal(shape) {
+		name = w.reshape(name, ints(shape)...)
+	}
+	return name, err
+}
+
+func ints(s tensor.Shape) []int64 {
+	list := make([]int64, len(s))
+	for i, n := range s {
+		list[i] = int64(n)
+	}
+	return list
+}
+
+// restored returns an initializer as float32: the numbers of its codes, times the scale
+// that goes with them.
+func (w *lowerer) restored(init *graph.Initializer) (string, error) {
+	name := w.b.Weight(init)
+	switch init.Tensor.DType() {
+	case tensor.F32:
+		return name, nil
+	case tensor.F64, tensor.F16, tensor.BF16:
+		return w.cast(name, tensor.F32), nil
+	}
+	scale, err := scaleOf(init)
+	if err != nil {
+		return "", err
+	}
+	switch init.Tensor.DType() {
+	case tensor.I8, tensor.U8, tensor.I16, tensor.U16, tensor.I4, tensor.U4:
+		return w.op("DequantizeLinear", name, w.b.Float(scale)), nil
+	}
+	return w.op("Mul", w.cast(name, tensor.F32), w.b.Float(scale)), nil
+}
+
+// parts returns the matrices and vectors of a store that holds several, by their names.
+func (w *lowerer) parts(l *Layer, path string) (map[string]string, error) {
+	list, err := l.Parts()
+	if err != nil {
+		return nil, err
+	}
+	all, err := w.store(l, path)
+	if err != nil {
+		return nil, err
+	}
+	sizes := make([]int64, len(list))
+	for i, p := range list {
+		sizes[i] = int64(p.Shape.Len())
+	}
+	names := w.b.Node("", "Split", []string{all, w.b.Ints(sizes...)}, len(list), graph.IntAttr("axis", 0))
+	parts := map[string]string{}
+	for i, p := range list {
+		parts[p.Name] = names[i]
+		if len(p.Shape) > 1 {
+			parts[p.Name] = w.reshape(names[i], ints(p.Shape)...)
+		}
+	}
+	return parts, nil
+}
+
+// linear multiplies the last axis of x with the rows of a matrix [out, in] and adds a
+// bias, unless that is the empty name.
+func (w *lowerer) linear(x, matrix, bias string) string {
+	y := w.op("MatMul", x, w.transpose(matrix, 1, 0))
+	if bias != "" {
+		y = w.op("Add", y, bias)
+	}
+	return y
+}
+
+// f64s returns a constant vector of float64.
+func (w *lowerer) f64s(v []float64) string {
+	t := tensor.New(tensor.F64, len(v))
+	copy(tensor.View[float64](t), v)
+	return w.b.Constant(t)
+}
+
+// finite checks a number of a layer's configuration.
+func finite(key string, v float64) error {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return fmt.Errorf("its %s is %v; it must be a finite number", key, v)
+	}
+	return nil
+}
