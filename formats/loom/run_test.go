@@ -184,3 +184,109 @@ func (c runCase) compute(m *nacre.Model, o nacre.Options, in, out []*array) erro
 	}
 	return nil
 }
+
+// decoding is what a bundle makes of tokens.
+type decoding struct {
+	Tokens       []int64
+	Hidden       *array `json:"hidden_after_final_norm"`
+	Logits       *array
+	DecodeToken  int64   `json:"decode_token"`
+	DecodeLogits numbers `json:"decode_logits"`
+}
+
+// check compares the logits of a prompt and of a token behind it, and the hidden states.
+func (d *decoding) check(m *nacre.Model, o nacre.Options, w within) error {
+	o.Outputs = []string{"logits", "last_hidden_state"}
+	for _, s := range m.States() {
+		o.Outputs = append(o.Outputs, s.Output)
+	}
+	s, err := m.NewSession(o)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	st, err := s.NewStream(nacre.StreamOptions{})
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	step := func(tokens []int64) (map[string]*nacre.Tensor, error) {
+		ids, err := nacre.NewTensor(tokens, 1, len(tokens))
+		if err != nil {
+			return nil, err
+		}
+		return st.Run(context.Background(), map[string]*nacre.Tensor{"input_ids": ids})
+	}
+	out, err := step(d.Tokens)
+	if err != nil {
+		return err
+	}
+	for name, want := range map[string]*array{"logits": d.Logits, "last_hidden_state": d.Hidden} {
+		if want == nil {
+			continue
+		}
+		wide := &array{append([]int{1}, want.Shape...), want.Data}
+		if err := w.compare(out[name], wide); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if out, err = step([]int64{d.DecodeToken}); err != nil {
+		return err
+	}
+	if err := w.compare(out["logits"], &array{[]int{1, 1, len(d.DecodeLogits)}, d.DecodeLogits}); err != nil {
+		return fmt.Errorf("the token behind: %w", err)
+	}
+	return nil
+}
+
+// TestBundleRuns computes every transformer bundle of the samples.
+func TestBundleRuns(t *testing.T) {
+	walk(t, "transformer", func(t *testing.T, dir string, c runCase) {
+		var want decoding
+		readJSON(t, filepath.Join(dir, c.Files["io"]), &want)
+		checkBundle(t, filepath.Join(dir, c.Files["entity"]), c, &want)
+	})
+}
+
+// checkBundle runs a file in every way.
+func checkBundle(t *testing.T, path string, c runCase, want *decoding) {
+	t.Helper()
+	m, err := nacre.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for _, o := range settings {
+		o.Quirks = c.Category == "quirk"
+		if err := want.check(m, o, c.Tolerance); err != nil {
+			t.Errorf("%s, %+v: %v", path, o, err)
+		}
+	}
+}
+
+// TestImportedRuns computes what Loom converted from folders of Hugging Face, and what is
+// converted here.
+func TestImportedRuns(t *testing.T) {
+	walk(t, "hf_import", func(t *testing.T, dir string, c runCase) {
+		var all map[string]json.RawMessage
+		readJSON(t, filepath.Join(dir, c.Files["expected"]), &all)
+		found := false
+		for kind, raw := range all {
+			if c.Files[kind] == "" {
+				continue
+			}
+			found = true
+			var want decoding
+			if err := json.Unmarshal(raw, &want); err != nil {
+				t.Fatal(kind, err)
+			}
+			checkBundle(t, filepath.Join(dir, c.Files[kind]), c, &want)
+			if other := c.Files[strings.Replace(kind, "entity", "blockwise", 1)]; other != "" {
+				checkBundle(t, filepath.Join(dir, other), c, &want)
+			}
+		}
+		if !found {
+			t.Error("no converted file has answers")
+		}
+	})
+}
