@@ -23,9 +23,8 @@ func Dequantize(m *graph.Model) (*graph.Model, error) {
 		out.Graph, out.Source = &g, nil
 		return &out, n.plainTensors(&g)
 	}
-	c := *n
 	var problem error
-	c.mapStores(func(l *Layer, b *Blob) *Blob {
+	c := n.mapped(func(l *Layer, b *Blob) *Blob {
 		if b.Shape == nil || !b.DType.Scaled() {
 			return b
 		}
@@ -45,7 +44,7 @@ func Dequantize(m *graph.Model) (*graph.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Graph, out.Meta, out.Source = plain.Graph, plain.Meta, &c
+	out.Graph, out.Meta, out.Source = plain.Graph, plain.Meta, c
 	return &out, nil
 }
 

@@ -92,7 +92,7 @@ func network(m *graph.Model, o container.Options) (*Network, *container.Refusals
 // where there is none, for the reason that it adds.
 func source(m *graph.Model, o container.Options, refused *container.Refusals) *Network {
 	if n, ok := m.Source.(*Network); ok {
-		return n
+		return n.with(m.Graph.Initializers, refused)
 	}
 	if config, ok := configOf(m); ok {
 		return imported(m, config, o, refused)
