@@ -29,6 +29,11 @@ func Lower(m *graph.Model, o container.Lowering) (*graph.Model, error) {
 			return nil, w.failure(m, err)
 		}
 	}
+	for _, init := range w.inits {
+		if d := init.Tensor.DType(); d == tensor.I2 || d == tensor.U2 {
+			w.b.Opset("", twoBits)
+		}
+	}
 	var err error
 	if n.Transformer != nil {
 		err = w.bundle()
@@ -44,6 +49,9 @@ func Lower(m *graph.Model, o container.Lowering) (*graph.Model, error) {
 // spareLayers is how many layers a graph may have beyond those of its file, which links
 // to layers of the grid repeat.
 const spareLayers = 1 << 14
+
+// twoBits is the version of the standard operators that first take codes of two bits.
+const twoBits = 25
 
 // lowerer puts the layers of a network into a graph.
 type lowerer struct {

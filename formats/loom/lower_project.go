@@ -136,11 +136,13 @@ func (w *lowerer) packedProjection(path string, part Part) (projection, error) {
 		if !init.Tensor.Shape().Equal(part.Shape) {
 			return projection{}, fmt.Errorf("%s is %v, not %v", name, init.Tensor.Shape(), part.Shape)
 		}
-		scale, err := scaleOf(init)
-		p := projection{matrix: w.b.Weight(init), scale: w.b.Float(scale), whole: true}
-		if init.Tensor.DType() != tensor.F32 {
-			p.matrix = w.cast(p.matrix, tensor.F32)
+		p := projection{matrix: w.b.Weight(init), whole: true}
+		if init.Tensor.DType() == tensor.F32 {
+			p.scale = w.b.Float(1)
+			return p, nil
 		}
+		scale, err := scaleOf(init)
+		p.matrix, p.scale = w.cast(p.matrix, tensor.F32), w.b.Float(scale)
 		return p, err
 	}
 	name = fmt.Sprintf("%s.q4_0.%d", path, part.Q4)

@@ -47,7 +47,23 @@ func (n *Network) with(list []*graph.Initializer, refused *container.Refusals) *
 			refused.Add("tensor %q belongs to no layer of the network", init.Name)
 		}
 	}
-	return n.replaced(changed)
+	return n.replaced(changed).labelled(changed, refused)
+}
+
+// labelled returns a bundle with the name of the dtype that its weights have become.
+func (n *Network) labelled(changed map[*Blob]*Blob, refused *container.Refusals) *Network {
+	for b, c := range changed {
+		if n.Transformer == nil || b.DType == c.DType || b.Name != "" {
+			continue
+		}
+		if c.DType == Float64 {
+			refused.Add("a transformer bundle cannot be of float64")
+		}
+		k, t := *n, *n.Transformer
+		t.WeightDType, k.Transformer = c.DType.String(), &t
+		return &k
+	}
+	return n
 }
 
 // replaced returns a copy of the network with other blobs in place of its own; n where
@@ -238,7 +254,7 @@ func packedQ4(codes, factors *graph.Initializer) ([]byte, error) {
 	blocks := (n + q4Block - 1) / q4Block
 	switch {
 	case codes.Tensor.DType() != tensor.I4:
-		return nil, fmt.Errorf("the tensor is of %v, and Q4_0 is of %v", codes.Tensor.DType(), tensor.I4)
+		return nil, fmt.Errorf("the tensor is of %v, and Q4_0 is of %v (safetensors holds it)", codes.Tensor.DType(), tensor.I4)
 	case factors == nil || factors.Tensor.DType() != tensor.F32 || factors.Tensor.Len() != blocks:
 		return nil, fmt.Errorf("%d weights of Q4_0 have %d float32 scales, in a tensor %s%s", n, blocks, codes.Name, scales)
 	}
@@ -251,7 +267,7 @@ func packedQ4(codes, factors *graph.Initializer) ([]byte, error) {
 // packedBitNet returns the bytes of a blob of ternary codes, laid out as b is.
 func (b *Blob) packedBitNet(init *graph.Initializer) ([]byte, error) {
 	if d := init.Tensor.DType(); d != tensor.T2 {
-		return nil, fmt.Errorf("the tensor is of %v, and %s is of %v", d, BitNetTernary, tensor.T2)
+		return nil, fmt.Errorf("the tensor is of %v, and %s is of %v (safetensors holds it)", d, BitNetTernary, tensor.T2)
 	}
 	t, err := parseBitNet(b.Data)
 	if err != nil {

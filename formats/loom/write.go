@@ -97,11 +97,7 @@ func source(m *graph.Model, o container.Options, refused *container.Refusals) *N
 	if config, ok := configOf(m); ok {
 		return imported(m, config, o, refused)
 	}
-	if m.Format == EntityName {
-		refused.Add("a Loom file holds no transformer bundle whose weights were dequantised (safetensors holds its tensors)")
-	} else {
-		refused.Add("the model is of format %q, and a Loom file is a network of layers in a grid, of which tensors and nodes say nothing (safetensors holds tensors without a network)", m.Format)
-	}
+	refused.Add("the model is of format %q, and a Loom file is a network of layers in a grid, of which tensors and nodes say nothing (safetensors holds tensors without a network)", m.Format)
 	return nil
 }
 
