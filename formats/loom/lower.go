@@ -48,7 +48,7 @@ func Lower(m *graph.Model, o container.Lowering) (*graph.Model, error) {
 
 // spareLayers is how many layers a graph may have beyond those of its file, which links
 // to layers of the grid repeat.
-const spareLayers = 1 << 14
+const spareLayers = 1 << 12
 
 // twoBits is the version of the standard operators that first take codes of two bits.
 const twoBits = 25

@@ -166,29 +166,23 @@ func (w *lowerer) convTransposed(l *Layer, path string, x flow) (flow, error) {
 func (w *lowerer) scatter(in, kernel string, g window) string {
 	axes := len(g.in)
 	stride := max(g.stride, 1)
-	begin, end := make([]int64, axes), make([]int64, axes)
-	pads, strides := make([]int64, 2*axes), slices.Repeat([]int64{int64(stride)}, axes)
+	from, to := make([]int64, axes), make([]int64, axes)
+	pads, rest := make([]int64, 2*axes), make([]int64, 2*(axes+2))
+	strides := slices.Repeat([]int64{int64(stride)}, axes)
 	plain := true
 	for i := range axes {
 		full := stride*(g.in[i]-1) + g.kernel
-		begin[i], end[i] = int64(g.padding), int64(full-g.padding-g.out[i])
-		pads[i], pads[axes+i] = begin[i], end[i]
-		plain = plain && end[i] >= 0
+		end := min(g.padding+g.out[i], full)
+		from[i], to[i] = int64(min(g.padding, full)), int64(end)
+		pads[i], pads[axes+i] = int64(g.padding), int64(full-end)
+		rest[axes+4+i] = int64(g.out[i] - (end - min(g.padding, full)))
+		plain = plain && end == g.padding+g.out[i]
 	}
 	if plain {
 		return w.b.Op("ConvTranspose", []string{in, kernel}, graph.IntsAttr("pads", pads...), graph.IntsAttr("strides", strides...))
 	}
-	y := w.b.Op("ConvTranspose", []string{in, kernel}, graph.IntsAttr("strides", strides...))
-	to := slices.Concat([]int64{0, 0}, negated(begin), []int64{0, 0}, negated(end))
-	return w.op("Pad", y, w.b.Ints(to...))
-}
-
-func negated(list []int64) []int64 {
-	n := make([]int64, len(list))
-	for i, v := range list {
-		n[i] = -v
-	}
-	return n
+	y := w.crop(w.b.Op("ConvTranspose", []string{in, kernel}, graph.IntsAttr("strides", strides...)), from, to)
+	return w.op("Pad", y, w.b.Ints(rest...))
 }
 
 // dtype returns the dtype of a layer's store, which may not be that of the layer.

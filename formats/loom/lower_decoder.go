@@ -13,6 +13,7 @@ type decoding struct {
 	ids               string
 	batch, rows, past string // extents, as vectors
 	last, total       string // the numbers of the last row of each sequence, and of all rows, as int32
+	mask              string // which rows each new one attends to, where those are not needed
 	angles            map[string][2]string
 	states            [][2]string
 	results           [][2]string
@@ -51,10 +52,17 @@ func (d *decoding) state(h heads) [2]string {
 	}
 	d.batch, d.rows, d.past = shape(d.ids, 0), shape(d.ids, 1), shape(pair[0], 2)
 	total := w.op("Add", d.past, d.rows)
+	if h.size%grouped != 0 {
+		d.mask = w.causal(d.past, d.rows)
+		return pair
+	}
 	d.total = w.cast(w.op("Squeeze", total), tensor.I32)
 	d.last = w.cast(w.op("Expand", w.op("Sub", total, w.b.Ints(1)), d.batch), tensor.I32)
 	return pair
 }
+
+// grouped is what ONNX Runtime wants heads of GroupQueryAttention to be a multiple of.
+const grouped = 8
 
 // attention is that of one layer over [batch, rows, heads*size], with rotary positions.
 func (d *decoding) attention(h heads, q, k, v string) string {
@@ -62,8 +70,14 @@ func (d *decoding) attention(h heads, q, k, v string) string {
 	if h.size > 1 {
 		q, k = d.rotated(h, q, h.count), d.rotated(h, k, h.kv)
 	}
-	out := d.w.b.Node("com.microsoft", "GroupQueryAttention", []string{q, k, v, past[0], past[1], d.last, d.total}, 3,
-		graph.IntAttr("num_heads", int64(h.count)), graph.IntAttr("kv_num_heads", int64(h.kv)))
+	var out []string
+	if h.size%grouped == 0 {
+		out = d.w.b.Node("com.microsoft", "GroupQueryAttention", []string{q, k, v, past[0], past[1], d.last, d.total}, 3,
+			graph.IntAttr("num_heads", int64(h.count)), graph.IntAttr("kv_num_heads", int64(h.kv)))
+	} else {
+		out = d.w.b.Node("", "Attention", []string{q, k, v, d.mask, past[0], past[1]}, 3,
+			graph.IntAttr("q_num_heads", int64(h.count)), graph.IntAttr("kv_num_heads", int64(h.kv)))
+	}
 	d.results = append(d.results, [2]string{out[1], out[2]})
 	return out[0]
 }

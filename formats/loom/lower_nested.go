@@ -37,25 +37,19 @@ func (w *lowerer) parallel(l *Layer, path string, x flow, depth int) (flow, erro
 func (w *lowerer) combined(l *Layer, x flow, outs []flow) flow {
 	shape := w.concat(0, w.batch(x), w.b.Ints(-1))
 	names := make([]string, len(outs))
-	total := 0
+	sum := l.CombineMode == "add" || l.CombineMode == "avg"
+	width := 0 // of an item; -1 where that is open
 	for i, o := range outs {
 		n, ok := o.item()
-		if !ok {
-			n = -1
-		}
-		if l.CombineMode == "add" || l.CombineMode == "avg" {
-			if i == 0 {
-				total = n
-			}
-		} else if total >= 0 {
-			total += n
-			if n < 0 {
-				total = -1
-			}
+		switch {
+		case !ok || n > largest || width > largest:
+			width = -1
+		case i == 0 || !sum && width >= 0:
+			width += n
 		}
 		names[i] = w.op("Reshape", o.name, shape)
 	}
-	y := flow{names[0], []int{-1, total}}
+	y := flow{names[0], []int{-1, width}}
 	switch l.CombineMode {
 	case "add", "avg":
 		for _, n := range names[1:] {
