@@ -20,7 +20,7 @@ func Lower(m *graph.Model, o container.Lowering) (*graph.Model, error) {
 	if !ok {
 		return nil, nil
 	}
-	w := &lowerer{b: graph.NewBuilder("network"), net: n, quirks: o.Quirks, left: 2*len(n.Layers) + spareLayers, inits: map[string]*graph.Initializer{}}
+	w := &lowerer{b: graph.NewBuilder("network"), net: n, quirks: o.Quirks, ranks: o.Ranks, left: 2*len(n.Layers) + spareLayers, inits: map[string]*graph.Initializer{}}
 	for _, init := range m.Graph.Initializers {
 		w.inits[init.Name] = init
 	}
@@ -58,6 +58,7 @@ type lowerer struct {
 	b      *graph.Builder
 	net    *Network
 	quirks bool
+	ranks  bool // of inputs are settled
 	inits  map[string]*graph.Initializer
 	caches int // of attention, so far
 	left   int // layers that may follow
@@ -103,6 +104,9 @@ func (w *lowerer) grid() error {
 		}
 		if first {
 			x.dims = l.inputDims()
+			if x.dims == nil && w.ranks {
+				x.dims = usualDims(w.net.Layers)
+			}
 			w.input(x.dims)
 			first = false
 		}
@@ -112,7 +116,10 @@ func (w *lowerer) grid() error {
 		}
 	}
 	if first {
-		w.input(nil)
+		if w.ranks {
+			x.dims = usualDims(nil)
+		}
+		w.input(x.dims)
 	}
 	w.b.Output(x.name, "output", graph.TensorOf(tensor.F32, known(x.dims)))
 	return nil
@@ -150,6 +157,38 @@ func (l *Layer) inputDims() []int {
 		return []int{-1, l.SeqLength, l.InputHeight}
 	}
 	return nil
+}
+
+// usualDims are the extents of what layers read that take any: sequences of rows for
+// attention, else a matrix.
+func usualDims(layers []*Layer) []int {
+	for _, l := range layers {
+		if l.Disabled {
+			continue
+		}
+		inside := slices.Concat(l.Branches, l.Steps)
+		if l.Observed != nil {
+			inside = append(inside, l.Observed)
+		}
+		switch l.Type {
+		case RMSNorm, LayerNorm, Softmax, Residual:
+			continue
+		case MultiHeadAttention:
+			return []int{-1, -1, l.DModel}
+		case Dense:
+			return []int{-1, l.InputHeight}
+		case Parallel, Sequential, Metacognition:
+			if len(inside) == 0 {
+				continue
+			}
+			return usualDims(inside)
+		}
+		if dims := l.inputDims(); dims != nil {
+			return dims
+		}
+		break
+	}
+	return []int{-1, -1}
 }
 
 // layer puts a layer that lies that deep inside others into the graph and returns its
