@@ -167,7 +167,9 @@ func (m *Model) ReplaceWeights(path string) error {
 	case len(m.programs) > 0:
 		return markf(ErrInUse, "%s: a session of the model was made; weights can be replaced only before the first", m.source.File)
 	}
-	return public(formats.ReplaceWeights(m.source, path))
+	err := formats.ReplaceWeights(m.source, path)
+	m.networks.Clear()
+	return public(err)
 }
 
 // Close releases the file and the weights. The error is ErrInUse, and nothing is

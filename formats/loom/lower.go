@@ -20,7 +20,7 @@ func Lower(m *graph.Model, o container.Lowering) (*graph.Model, error) {
 	if !ok {
 		return nil, nil
 	}
-	w := &lowerer{b: graph.NewBuilder("network"), net: n, quirks: o.Quirks, ranks: o.Ranks, left: 2*len(n.Layers) + spareLayers, inits: map[string]*graph.Initializer{}}
+	w := &lowerer{b: graph.NewBuilder("network"), net: n, quirks: o.Quirks, ranks: o.Ranks, left: 2*len(n.Layers) + spareLayers, inits: map[string]*graph.Initializer{}, shares: map[string]*graph.Initializer{}}
 	for _, init := range m.Graph.Initializers {
 		w.inits[init.Name] = init
 	}
@@ -60,8 +60,9 @@ type lowerer struct {
 	quirks bool
 	ranks  bool // of inputs are settled
 	inits  map[string]*graph.Initializer
-	caches int // of attention, so far
-	left   int // layers that may follow
+	shares map[string]*graph.Initializer // parts of inits
+	caches int                           // of attention, so far
+	left   int                           // layers that may follow
 }
 
 // failure says which file an error is about.

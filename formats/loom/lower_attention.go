@@ -59,19 +59,21 @@ func (w *lowerer) attention(l *Layer, path string, x flow) (flow, error) {
 	}
 	in := w.op("Reshape", x.name, w.concat(0, w.sequences(x), w.b.Ints(-1, int64(h.model))))
 	shape := w.op("Shape", x.name)
-	batch := w.b.Op("Shape", []string{in}, graph.IntAttr("start", 0), graph.IntAttr("end", 1))
-	rows := w.b.Op("Shape", []string{in}, graph.IntAttr("start", 1), graph.IntAttr("end", 2))
+	batch := w.extent(in, 0)
+	rows := w.extent(in, 1)
 	c := w.cache(h, batch, rows)
-	q := w.split(w.linear(in, p["q"], p["bq"]), h.query, h.count, h.size)
-	k := w.split(w.linear(in, p["k"], p["bk"]), h.key, h.kv, h.size)
-	v := w.split(w.linear(in, p["v"], p["bv"]), h.key, h.kv, h.size)
+	flat := w.reshape(x.name, -1, int64(h.model))
+	extents := w.concat(0, batch, rows)
+	q := w.split(w.linear(flat, p["q"], p["bq"]), extents, h.query, h.count, h.size)
+	k := w.split(w.linear(flat, p["k"], p["bk"]), extents, h.key, h.kv, h.size)
+	v := w.split(w.linear(flat, p["v"], p["bv"]), extents, h.key, h.kv, h.size)
 	if h.size > 1 {
 		cos, sin := w.angles(h, c.length, batch, rows)
 		q, k = w.rotated(q, cos, sin, h.size), w.rotated(k, cos, sin, h.size)
 	}
 	out := w.b.Node("", "Attention", []string{q, k, v, w.causal(c.length, rows), c.key, c.value}, 3)
 	c.keep(w, out[1], out[2])
-	y := w.reshape(w.transpose(out[0], 0, 2, 1, 3), 0, 0, -1)
+	y := w.reshape(w.transpose(out[0], 0, 2, 1, 3), -1, int64(h.count*h.size))
 	matrix := p["o"]
 	if n := h.count * h.size; n < h.query {
 		matrix = w.slice(matrix, 0, int64(n), 1)
@@ -89,12 +91,11 @@ func (w *lowerer) sequences(x flow) string {
 	return w.b.Op("ReduceProd", []string{w.concat(0, w.b.Ints(1), lead)}, graph.IntAttr("keepdims", 1))
 }
 
-// split returns [batch, rows, width] as [batch, heads, rows, size].
-func (w *lowerer) split(x string, width, count, size int) string {
-	if n := count * size; n < width {
-		x = w.slice(x, 0, int64(n), 2)
-	}
-	return w.transpose(w.reshape(x, 0, 0, int64(count), int64(size)), 0, 2, 1, 3)
+// split returns rows of that width as [batch, heads, rows, size], the extents being those
+// of batch and rows.
+func (w *lowerer) split(x, extents string, width, count, size int) string {
+	x = w.cut(x, width, count*size)
+	return w.transpose(w.op("Reshape", x, w.concat(0, extents, w.b.Ints(int64(count), int64(size)))), 0, 2, 1, 3)
 }
 
 // cache is the past of an attention layer.
@@ -117,7 +118,7 @@ func (w *lowerer) cache(h heads, batch, rows string) *cache {
 	key := w.b.State(name("past_key_values", "key"), name("present", "key"), 2, c.t)
 	val := w.b.State(name("past_key_values", "value"), name("present", "value"), 2, c.t)
 	one := w.op("And", w.op("Equal", batch, w.b.Ints(1)), w.op("Equal", rows, w.b.Ints(1)))
-	have := w.b.Op("Shape", []string{key}, graph.IntAttr("start", 2), graph.IntAttr("end", 3))
+	have := w.extent(key, 2)
 	c.length = w.op("Mul", have, w.cast(one, tensor.I64))
 	used := func(x string) string {
 		x = w.op("Slice", x, w.b.Ints(0), c.length, w.b.Ints(2))
@@ -134,7 +135,7 @@ func (c *cache) keep(w *lowerer, key, val string) {
 	t.Dims = graph.Dims{t.Dims[0], t.Dims[1], graph.Symbol(fmt.Sprintf("total_%d", c.number)), t.Dims[3]}
 	alone := w.cast(w.op("Equal", c.batch, w.b.Ints(1)), tensor.I64)
 	for part, x := range map[string]string{"key": key, "value": val} {
-		rows := w.b.Op("Shape", []string{x}, graph.IntAttr("start", 2), graph.IntAttr("end", 3))
+		rows := w.extent(x, 2)
 		end := w.concat(0, w.b.Ints(1), w.op("Mul", rows, alone))
 		x = w.op("Slice", x, w.b.Ints(0, 0), end, w.b.Ints(0, 2))
 		w.b.Output(x, fmt.Sprintf("present.%d.%s", c.number, part), t)

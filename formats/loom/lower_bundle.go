@@ -24,7 +24,7 @@ func (w *lowerer) bundle() error {
 		return err
 	}
 	d := w.decoder()
-	x := w.b.Op("Gather", []string{table, d.ids}, graph.IntAttr("axis", 0))
+	x := w.reshape(w.b.Op("Gather", []string{table, d.ids}, graph.IntAttr("axis", 0)), -1, int64(t.HiddenSize))
 	for _, b := range blocks {
 		if x, err = w.block(d, b, x); err != nil {
 			return err
@@ -37,11 +37,12 @@ func (w *lowerer) bundle() error {
 		}
 		x = w.rms(x, norm, rmsEpsilon)
 	}
-	x = w.b.Name(x, "last_hidden_state")
 	y, err := w.head(x, table)
 	if err != nil {
 		return err
 	}
+	w.b.Name(d.sequences(x, t.HiddenSize), "last_hidden_state")
+	y = d.sequences(y, t.VocabSize)
 	w.b.Output(y, "logits", graph.TensorOf(tensor.F32, graph.Dims{graph.Symbol("batch"), graph.Symbol("sequence"), graph.Known(t.VocabSize)}))
 	d.finish()
 	return nil
@@ -196,7 +197,7 @@ func (w *lowerer) cut(x string, width, n int) string {
 	if n == width {
 		return x
 	}
-	return w.slice(x, 0, int64(n), 2)
+	return w.slice(x, 0, int64(n), 1)
 }
 
 // headNorm normalizes each head, if the bundle has a norm of that name.
@@ -208,8 +209,8 @@ func (w *lowerer) headNorm(name string, h heads, x string, count int) (string, e
 	if err != nil {
 		return "", err
 	}
-	y := w.rms(w.reshape(x, 0, 0, int64(count), int64(h.size)), norm, rmsEpsilon)
-	return w.reshape(y, 0, 0, int64(count*h.size)), nil
+	y := w.rms(w.reshape(x, -1, int64(count), int64(h.size)), norm, rmsEpsilon)
+	return w.reshape(y, -1, int64(count*h.size)), nil
 }
 
 // feed is the network of a block.

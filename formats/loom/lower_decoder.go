@@ -24,7 +24,18 @@ type decoding struct {
 func (w *lowerer) decoder() *decoding {
 	d := &decoding{w: w, angles: map[string][2]string{}}
 	d.ids = w.b.Input("input_ids", graph.TensorOf(tensor.I64, graph.Dims{graph.Symbol("batch"), graph.Symbol("sequence")}))
+	d.batch, d.rows = w.extent(d.ids, 0), w.extent(d.ids, 1)
 	return d
+}
+
+// extent returns an extent of a value, as a vector.
+func (w *lowerer) extent(x string, axis int64) string {
+	return w.b.Op("Shape", []string{x}, graph.IntAttr("start", axis), graph.IntAttr("end", axis+1))
+}
+
+// sequences returns rows of that width as [batch, rows, width].
+func (d *decoding) sequences(x string, width int) string {
+	return d.w.op("Reshape", x, d.w.concat(0, d.batch, d.rows, d.w.b.Ints(int64(width))))
 }
 
 // cacheType is the type of a state with that many rows.
@@ -47,10 +58,7 @@ func (d *decoding) state(h heads) [2]string {
 		return pair
 	}
 	d.heads = h
-	shape := func(x string, at int64) string {
-		return w.b.Op("Shape", []string{x}, graph.IntAttr("start", at), graph.IntAttr("end", at+1))
-	}
-	d.batch, d.rows, d.past = shape(d.ids, 0), shape(d.ids, 1), shape(pair[0], 2)
+	d.past = w.extent(pair[0], 2)
 	total := w.op("Add", d.past, d.rows)
 	if h.size%grouped != 0 {
 		d.mask = w.causal(d.past, d.rows)
@@ -64,9 +72,10 @@ func (d *decoding) state(h heads) [2]string {
 // grouped is what ONNX Runtime wants heads of GroupQueryAttention to be a multiple of.
 const grouped = 8
 
-// attention is that of one layer over [batch, rows, heads*size], with rotary positions.
+// attention is that of one layer over rows of all heads, with rotary positions.
 func (d *decoding) attention(h heads, q, k, v string) string {
 	past := d.state(h)
+	q, k, v = d.sequences(q, h.count*h.size), d.sequences(k, h.key), d.sequences(v, h.key)
 	if h.size > 1 {
 		q, k = d.rotated(h, q, h.count), d.rotated(h, k, h.kv)
 	}
@@ -79,7 +88,7 @@ func (d *decoding) attention(h heads, q, k, v string) string {
 			graph.IntAttr("q_num_heads", int64(h.count)), graph.IntAttr("kv_num_heads", int64(h.kv)))
 	}
 	d.results = append(d.results, [2]string{out[1], out[2]})
-	return out[0]
+	return d.w.reshape(out[0], -1, int64(h.count*h.size))
 }
 
 // rotated turns pairs of numbers of each head by angles that grow with the row.

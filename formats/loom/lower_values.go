@@ -39,7 +39,7 @@ func (w *lowerer) slice(x string, from, to, axis int64) string {
 
 // batch returns the first extent of a value, as a vector.
 func (w *lowerer) batch(x flow) string {
-	return w.b.Op("Shape", []string{x.name}, graph.IntAttr("start", 0), graph.IntAttr("end", 1))
+	return w.extent(x.name, 0)
 }
 
 // withLast returns the extents of a value with another last one.
@@ -98,22 +98,27 @@ func (w *lowerer) activate(a Activation, x string) string {
 
 // store returns the weights of a layer as float32: what Loom computes with.
 func (w *lowerer) store(l *Layer, path string) (string, error) {
-	shape, err := l.Shape()
+	init, err := w.storeOf(l, path)
 	if err != nil {
 		return "", err
 	}
+	return w.restored(init)
+}
+
+// storeOf returns the weights of a layer as the file has them.
+func (w *lowerer) storeOf(l *Layer, path string) (*graph.Initializer, error) {
+	shape, err := l.Shape()
+	if err != nil {
+		return nil, err
+	}
 	init := w.inits[path]
 	if init == nil || shape == nil {
-		return "", fmt.Errorf("it has no weights, and cannot run without them")
+		return nil, fmt.Errorf("it has no weights, and cannot run without them")
 	}
-	if init.Tensor.Len() != shape.Len() {
-		return "", fmt.Errorf("its weights are %v, and it takes %v", init.Tensor.Shape(), shape)
+	if !init.Tensor.Shape().Equal(shape) {
+		return nil, fmt.Errorf("its weights are %v, and it takes %v", init.Tensor.Shape(), shape)
 	}
-	name, err := w.restored(init)
-	if err == nil && !init.Tensor.Shape().Equal(shape) {
-		name = w.reshape(name, ints(shape)...)
-	}
-	return name, err
+	return init, nil
 }
 
 func ints(s tensor.Shape) []int64 {
@@ -146,38 +151,58 @@ func (w *lowerer) restored(init *graph.Initializer) (string, error) {
 }
 
 // parts returns the matrices and vectors of a store that holds several, by their names.
+// Each is an initializer of its own, which shares the elements of the store.
 func (w *lowerer) parts(l *Layer, path string) (map[string]string, error) {
 	list, err := l.Parts()
 	if err != nil {
 		return nil, err
 	}
-	all, err := w.store(l, path)
+	all, err := w.storeOf(l, path)
 	if err != nil {
 		return nil, err
 	}
-	sizes := make([]int64, len(list))
-	for i, p := range list {
-		sizes[i] = int64(p.Shape.Len())
-	}
-	names := w.b.Node("", "Split", []string{all, w.b.Ints(sizes...)}, len(list), graph.IntAttr("axis", 0))
 	parts := map[string]string{}
-	for i, p := range list {
-		parts[p.Name] = names[i]
-		if len(p.Shape) > 1 {
-			parts[p.Name] = w.reshape(names[i], ints(p.Shape)...)
+	for _, p := range list {
+		if parts[p.Name], err = w.restored(w.part(all, p)); err != nil {
+			return nil, err
 		}
 	}
 	return parts, nil
 }
 
-// linear multiplies the last axis of x with the rows of a matrix [out, in] and adds a
-// bias, unless that is the empty name.
-func (w *lowerer) linear(x, matrix, bias string) string {
-	y := w.op("MatMul", x, w.transpose(matrix, 1, 0))
-	if bias != "" {
-		y = w.op("Add", y, bias)
+// part returns a part of a store.
+func (w *lowerer) part(all *graph.Initializer, p Part) *graph.Initializer {
+	name := all.Name + "." + p.Name
+	if w.shares[name] == nil {
+		w.shares[name] = &graph.Initializer{Name: name, Tensor: stretch(all.Tensor, p.Offset, p.Shape), Meta: all.Meta}
 	}
-	return y
+	return w.shares[name]
+}
+
+// stretch returns elements of a tensor that follow each other: a view where they begin and
+// end with a byte.
+func stretch(t *tensor.Tensor, from int, shape tensor.Shape) *tensor.Tensor {
+	n, bits := shape.Len(), t.DType().Bits()
+	if from*bits%8 == 0 && n*bits%8 == 0 {
+		if s, err := tensor.FromBytes(t.DType(), shape, t.Bytes()[from*bits/8:(from+n)*bits/8]); err == nil {
+			return s
+		}
+	}
+	s, layout := tensor.New(t.DType(), shape...), t.DType().Layout()
+	for i := range n {
+		layout.Set(s.Bytes(), i, layout.At(t.Bytes(), from+i))
+	}
+	return s
+}
+
+// linear multiplies rows with those of a matrix [out, in] and adds a bias, unless that is
+// the empty name.
+func (w *lowerer) linear(x, matrix, bias string) string {
+	in := []string{x, matrix}
+	if bias != "" {
+		in = append(in, bias)
+	}
+	return w.b.Op("Gemm", in, graph.IntAttr("transB", 1))
 }
 
 // f64s returns a constant vector of float64.
