@@ -187,6 +187,9 @@ func (w *lowerer) attend(d *decoding, b *block, p map[string]projection, x strin
 		if w.bitNet() {
 			return "", fmt.Errorf("its query_dim is %d, and its heads give %d numbers", h.query, n)
 		}
+		if out.packed {
+			return "", fmt.Errorf("its query_dim is %d, and its heads give %d numbers, which a matrix of Q4_0 cannot be cut to", h.query, n)
+		}
 		out.matrix = w.slice(out.matrix, 0, int64(n), 1)
 	}
 	return out.of(w, w.prepared(y)), nil

@@ -9,11 +9,12 @@ import (
 
 // projection is a matrix [out, in] of a decoder, with its bias, which may be the empty
 // name. A whole one multiplies whole numbers: those of rows that were quantised, and its
-// own codes, which go with a scale.
+// own codes, which go with a scale. A packed one is codes of MatMulNBits and scales.
 type projection struct {
-	matrix, bias string
-	whole        bool
-	scale        string
+	matrix, bias  string
+	whole, packed bool
+	scale         string
+	shape         tensor.Shape // of a packed one
 }
 
 // row is what projections read: numbers and, in a ternary bundle, what a row's codes are
@@ -22,6 +23,14 @@ type row struct{ x, factor string }
 
 // of returns the product with the last axis.
 func (p projection) of(w *lowerer, r row) string {
+	if p.packed {
+		inputs := []string{r.x, p.matrix, p.scale}
+		if p.bias != "" {
+			inputs = append(inputs, "", "", p.bias)
+		}
+		return w.b.Node("com.microsoft", "MatMulNBits", inputs, 1, graph.IntAttr("N", int64(p.shape[0])), graph.IntAttr("K", int64(p.shape[1])),
+			graph.IntAttr("bits", 4), graph.IntAttr("block_size", q4Block))[0]
+	}
 	y := w.linear(r.x, p.matrix, p.bias)
 	if p.whole {
 		y = w.op("Mul", w.op("Mul", y, p.scale), r.factor)
@@ -166,15 +175,27 @@ func (w *lowerer) q4(codes, factors *graph.Initializer, shape tensor.Shape) (pro
 	if factors.Tensor.Len() != blocks || factors.Tensor.DType() != tensor.F32 {
 		return projection{}, fmt.Errorf("%s is %v; %d weights have %d float32 scales", factors.Name, factors.Tensor, n, blocks)
 	}
-	names := []string{w.b.Weight(codes), w.b.Weight(factors)}
-	if per := shape[1] / q4Block; shape[1]%q4Block == 0 {
-		names[1] = w.reshape(names[1], int64(shape[0]), int64(per))
-		return projection{matrix: w.b.Op("DequantizeLinear", names, graph.IntAttr("axis", 1), graph.IntAttr("block_size", q4Block))}, nil
+	if shape[1]%q4Block == 0 {
+		return projection{packed: true, matrix: w.b.Weight(w.unsigned(codes, shape)), scale: w.b.Weight(factors), shape: shape}, nil
 	}
+	names := []string{w.b.Weight(codes), w.b.Weight(factors)}
 	flat := w.reshape(w.cast(names[0], tensor.F32), -1)
 	if rest := blocks*q4Block - n; rest > 0 {
 		flat = w.concat(0, flat, w.zeros(w.b.Ints(int64(rest))))
 	}
 	y := w.op("Mul", w.reshape(flat, int64(blocks), q4Block), w.reshape(names[1], int64(blocks), 1))
 	return projection{matrix: w.reshape(w.slice(w.reshape(y, -1), 0, int64(n), 0), ints(shape)...)}, nil
+}
+
+// unsigned returns codes of four bits as MatMulNBits has them: 8 stands for 0.
+func (w *lowerer) unsigned(codes *graph.Initializer, shape tensor.Shape) *graph.Initializer {
+	name := codes.Name + ".unsigned"
+	if w.shares[name] == nil {
+		t := tensor.New(tensor.U8, shape[0], shape[1]/q4Block, q4Block/2)
+		for i, b := range codes.Tensor.Bytes() {
+			t.Bytes()[i] = b ^ 0x88
+		}
+		w.shares[name] = &graph.Initializer{Name: name, Tensor: t}
+	}
+	return w.shares[name]
 }

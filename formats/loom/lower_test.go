@@ -142,6 +142,100 @@ func TestBundleIsNetwork(t *testing.T) {
 	}
 }
 
+// TestPackedBundle computes a bundle of Q4_0, whose matrices stay packed, and the same
+// bundle dequantised.
+func TestPackedBundle(t *testing.T) {
+	const hidden, inner, vocab = 32, 64, 9
+	r := rand.New(rand.NewPCG(7, 8))
+	packed := func(l *loom.Layer) *loom.Layer {
+		for _, p := range must(l.Parts()) {
+			if p.Q4 == 0 {
+				continue
+			}
+			l.Extra = append(l.Extra, &loom.Blob{Name: fmt.Sprintf("q4_0.%d", p.Q4), Kind: loom.Q4_0, DType: loom.Float32, Native: true,
+				Data: loom.PackQ4_0(numbersOf(r, p.Shape.Len())), Shape: p.Shape})
+		}
+		return l
+	}
+	norm := func() *loom.Layer {
+		return weighted(t, r, &loom.Layer{Type: loom.RMSNorm, InputHeight: hidden, OutputHeight: hidden})
+	}
+	n := gridOf(norm(), packed(&loom.Layer{Type: loom.MultiHeadAttention, DModel: hidden, NumHeads: 4, NumKVHeads: 2, HeadDim: 8, QueryDim: hidden, SeqLength: 1}),
+		norm(), packed(&loom.Layer{Type: loom.SwiGLU, InputHeight: hidden, OutputHeight: inner}))
+	biases := loom.NewStore(loom.Float32, numbersOf(r, 2*inner+hidden))
+	biases.Name, biases.Native = "biases", false
+	n.Layers[3].Extra = append(n.Layers[3].Extra, biases)
+	n.Transformer = &loom.Transformer{HiddenSize: hidden, VocabSize: vocab, LMHeadTied: true, WeightDType: "int4"}
+	embeddings := loom.NewStore(loom.Float32, numbersOf(r, vocab*hidden))
+	embeddings.Name, embeddings.Native, embeddings.Shape = "embeddings", false, tensor.Shape{vocab, hidden}
+	n.Globals = []*loom.Blob{embeddings}
+	m := opened(t, n)
+	network, err := m.Network()
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, node := range network.Graph.Nodes {
+		if node.Op == "MatMulNBits" {
+			count++
+		}
+	}
+	if count != 7 {
+		t.Errorf("%d matrices are packed, not 7", count)
+	}
+	path := filepath.Join(t.TempDir(), "plain.onnx")
+	if err := formats.Save(path, m.Source(), formats.Options{Dequantize: true, DropMeta: true}); err != nil {
+		t.Fatal(err)
+	}
+	plain, err := nacre.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	ids, err := nacre.NewTensor([]int64{3, 1, 4, 1, 5, 2}, 2, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := ran(plain, nacre.Options{}, map[string]*nacre.Tensor{"input_ids": ids})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ran(m, nacre.Options{}, map[string]*nacre.Tensor{"input_ids": ids})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (within{1e-4, 1e-4}).compare(got["logits"], &array{[]int{2, 3, vocab}, must(nacre.Data[float32](want["logits"]))}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestItems computes rows and items by themselves, where Loom computes fewer, or all as
+// one.
+func TestItems(t *testing.T) {
+	norm := &loom.Layer{Type: loom.RMSNorm, DType: loom.Float32, InputHeight: 2, OutputHeight: 2, Weights: loom.NewStore(loom.Float32, []float32{1, 1})}
+	for _, c := range []struct {
+		layer         *loom.Layer
+		shape         []int
+		x, want, odds numbers
+	}{
+		{norm, []int{1, 2, 2}, numbers{3, -3, 0, 5}, numbers{1, -1, 0, math.Sqrt2}, numbers{1, -1, 0, 0}},
+		{&loom.Layer{Type: loom.Softmax}, []int{2, 2}, numbers{1, 1, 3, 3}, numbers{0.5, 0.5, 0.5, 0.5}, numbers{0.0596015, 0.0596015, 0.4403985, 0.4403985}},
+		{&loom.Layer{Type: loom.Softmax, SoftmaxType: loom.SoftmaxSparse}, []int{2, 2}, numbers{1, 1, 1, 3}, numbers{0.5, 0.5, 0, 1}, numbers{0, 0, 0, 1}},
+	} {
+		m := opened(t, gridOf(c.layer))
+		for quirks, want := range map[bool]numbers{false: c.want, true: c.odds} {
+			in := must(nacre.NewTensor([]float32(c.x), c.shape...))
+			out, err := ran(m, nacre.Options{Quirks: quirks}, map[string]*nacre.Tensor{"input": in})
+			if err == nil {
+				err = (within{1e-5, 1e-5}).compare(out["output"], &array{c.shape, want})
+			}
+			if err != nil {
+				t.Errorf("%v, quirks %v: %v", c.layer.Type, quirks, err)
+			}
+		}
+	}
+}
+
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
