@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
 // mostInitialized bounds the weights that a spec is given.
@@ -24,38 +26,44 @@ func Initialize(seed uint64, path string, n int) []float32 {
 
 // initialize gives every layer of a spec that needs weights some, in its dtype.
 func (w *lowerer) initialize(seed uint64) error {
+	if !w.net.Spec {
+		return nil
+	}
+	if err := w.net.countable(); err != nil {
+		return err
+	}
+	var problem error
+	w.net.walk(func(path func() string, l *Layer) {
+		n, err := l.Count()
+		if n > 0 && err == nil {
+			b := NewStore(l.DType, Initialize(seed, path(), n))
+			if err = b.fit(l); err == nil {
+				var list []*graph.Initializer
+				if list, err = b.initializers(path()); err == nil {
+					w.inits[path()] = list[0]
+				}
+			}
+		}
+		if problem == nil {
+			problem = err
+		}
+	})
+	return problem
+}
+
+// countable fails where the layers need more weights than are made.
+func (n *Network) countable() error {
 	total := 0
 	var problem error
-	need := func(path func() string, l *Layer, fill bool) {
-		n, err := l.Count()
-		if err == nil && n > mostInitialized-total {
+	n.walk(func(path func() string, l *Layer) {
+		k, err := l.Count()
+		if err == nil && k > mostInitialized-total {
 			err = fmt.Errorf("the layers need more than %d weights, which are not made without a file that has them", mostInitialized)
 		}
-		if err != nil && problem == nil {
+		if total += k; err != nil && problem == nil {
 			problem = fmt.Errorf("%s (%v): %w", path(), l.Type, err)
+			total = 0
 		}
-		if problem != nil || n == 0 {
-			return
-		}
-		if total += n; !fill {
-			return
-		}
-		b := NewStore(l.DType, Initialize(seed, path(), n))
-		if problem = b.fit(l); problem != nil {
-			return
-		}
-		list, err := b.initializers(path())
-		if err != nil {
-			problem = err
-			return
-		}
-		for _, init := range list {
-			w.inits[init.Name] = init
-		}
-	}
-	for _, fill := range []bool{false, true} {
-		total = 0
-		w.net.walk(func(path func() string, l *Layer) { need(path, l, fill) })
-	}
+	})
 	return problem
 }

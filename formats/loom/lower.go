@@ -20,25 +20,15 @@ func Lower(m *graph.Model, o container.Lowering) (*graph.Model, error) {
 	if !ok {
 		return nil, nil
 	}
-	w := &lowerer{b: graph.NewBuilder("network"), net: n, quirks: o.Quirks, ranks: o.Ranks, left: 2*len(n.Layers) + spareLayers, inits: map[string]*graph.Initializer{}, shares: map[string]*graph.Initializer{}}
-	for _, init := range m.Graph.Initializers {
-		w.inits[init.Name] = init
-	}
-	if n.Spec {
-		if err := w.initialize(o.Seed); err != nil {
-			return nil, w.failure(m, err)
+	w := newLowerer(m, n, o)
+	err := w.initialize(o.Seed)
+	if err == nil {
+		w.version()
+		if n.Transformer != nil {
+			err = w.bundle()
+		} else {
+			err = w.grid()
 		}
-	}
-	for _, init := range w.inits {
-		if d := init.Tensor.DType(); d == tensor.I2 || d == tensor.U2 {
-			w.b.Opset("", twoBits)
-		}
-	}
-	var err error
-	if n.Transformer != nil {
-		err = w.bundle()
-	} else {
-		err = w.grid()
 	}
 	if err != nil {
 		return nil, w.failure(m, err)
@@ -63,6 +53,24 @@ type lowerer struct {
 	shares map[string]*graph.Initializer // parts of inits
 	caches int                           // of attention, so far
 	left   int                           // layers that may follow
+}
+
+func newLowerer(m *graph.Model, n *Network, o container.Lowering) *lowerer {
+	w := &lowerer{b: graph.NewBuilder("network"), net: n, quirks: o.Quirks, ranks: o.Ranks, left: 2*len(n.Layers) + spareLayers,
+		inits: map[string]*graph.Initializer{}, shares: map[string]*graph.Initializer{}}
+	for _, init := range m.Graph.Initializers {
+		w.inits[init.Name] = init
+	}
+	return w
+}
+
+// version chooses the operators, which must take the codes that weights have.
+func (w *lowerer) version() {
+	for _, init := range w.inits {
+		if d := init.Tensor.DType(); d == tensor.I2 || d == tensor.U2 {
+			w.b.Opset("", twoBits)
+		}
+	}
 }
 
 // failure says which file an error is about.

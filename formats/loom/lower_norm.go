@@ -1,6 +1,8 @@
 package loom
 
 import (
+	"fmt"
+
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -20,24 +22,9 @@ func (w *lowerer) norm(l *Layer, path string, x flow) (flow, error) {
 	if err := positive("output_height", n); err != nil {
 		return x, err
 	}
-	weights, err := w.store(l, path)
+	factors, err := w.factors(l, path, n)
 	if err != nil {
 		return x, err
-	}
-	count, _ := l.Count()
-	each := 1
-	if l.Type == LayerNorm {
-		each = 2
-	}
-	if n > count/each {
-		return x, errShape
-	}
-	flat := w.reshape(weights, -1)
-	part := func(i int) string {
-		if i == 0 && n == count {
-			return flat
-		}
-		return w.slice(flat, int64(i*n), int64((i+1)*n), 0)
 	}
 	rows := w.reshape(x.name, -1, int64(n))
 	if w.quirks {
@@ -45,17 +32,40 @@ func (w *lowerer) norm(l *Layer, path string, x flow) (flow, error) {
 	}
 	var y string
 	if l.Type == RMSNorm {
-		y = w.rms(rows, part(0), rmsEpsilon)
+		y = w.rms(rows, factors[0], rmsEpsilon)
 	} else {
-		y = w.b.Op("LayerNormalization", []string{rows, part(0), part(1)}, graph.IntAttr("axis", -1), graph.FloatAttr("epsilon", layerEpsilon))
+		y = w.b.Op("LayerNormalization", append([]string{rows}, factors...), graph.IntAttr("axis", -1), graph.FloatAttr("epsilon", layerEpsilon))
 	}
-	shape := w.op("Shape", x.name)
 	if w.quirks {
-		all := w.op("Size", x.name)
-		rest := w.op("Sub", w.reshape(all, 1), w.op("Mul", w.batch(x), w.b.Ints(int64(n))))
+		done := w.op("Mul", w.batch(x), w.b.Ints(int64(n)))
+		rest := w.op("Sub", w.reshape(w.op("Size", x.name), 1), done)
 		y = w.concat(0, w.reshape(y, -1), w.zeros(rest))
 	}
-	return flow{w.op("Reshape", y, shape), x.dims}, nil
+	return flow{w.op("Reshape", y, w.op("Shape", x.name)), x.dims}, nil
+}
+
+// factors returns the weights of a norm of n columns: gamma and, of LayerNorm, beta, which
+// follows it.
+func (w *lowerer) factors(l *Layer, path string, n int) ([]string, error) {
+	weights, err := w.store(l, path)
+	if err != nil {
+		return nil, err
+	}
+	each := 1
+	if l.Type == LayerNorm {
+		each = 2
+	}
+	if count, _ := l.Count(); n > count/each {
+		return nil, fmt.Errorf("rows of %d take as many weights, and it has %d", n, count/each)
+	} else if n == count {
+		return []string{weights}, nil
+	}
+	flat := w.reshape(weights, -1)
+	var list []string
+	for i := range each {
+		list = append(list, w.slice(flat, int64(i*n), int64((i+1)*n), 0))
+	}
+	return list, nil
 }
 
 // rms is the root-mean-square norm of the last axis.
