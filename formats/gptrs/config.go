@@ -186,3 +186,20 @@ func (f fields) number(key string) (float64, error) {
 	}
 	return v, nil
 }
+
+// numberOr returns a number, or the other one where there is none.
+func (f fields) numberOr(key string, other float64) float64 {
+	if v, err := f.number(key); err == nil {
+		return v
+	}
+	return other
+}
+
+// flagOr returns true or false, or the other where there is neither.
+func (f fields) flagOr(key string, other bool) bool {
+	var v bool
+	if null(f[key]) || json.Unmarshal(f[key], &v) != nil {
+		return other
+	}
+	return v
+}

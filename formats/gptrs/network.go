@@ -13,16 +13,24 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// kinds has the known kinds of checkpoints, each with the function that checks its
-// configuration and tensors.
-var kinds = map[string]func(c *checker, f fields) error{
-	"gpt":          (*checker).gpt,
-	"ministral":    (*checker).ministral,
-	"resnet34":     (*checker).resnet34,
-	"mobilenet_v2": (*checker).mobilenetV2,
+// kind is a kind of checkpoints.
+type kind struct {
+	check func(c *checker, f fields) error // its configuration and tensors
+	lower func(l *lowerer)                 // makes nodes of what check has found sound
 }
 
-func (c config) known() bool { return kinds[c.kind] != nil }
+// kinds has the known kinds of checkpoints.
+var kinds = map[string]kind{
+	"gpt":          {(*checker).gpt, (*lowerer).gpt},
+	"ministral":    {(*checker).ministral, (*lowerer).ministral},
+	"resnet34":     {(*checker).resnet34, (*lowerer).resnet34},
+	"mobilenet_v2": {(*checker).mobilenetV2, (*lowerer).mobilenetV2},
+}
+
+func (c config) known() bool {
+	_, ok := kinds[c.kind]
+	return ok
+}
 
 // Check says why the model of a checkpoint cannot be a network of gpt.rs: a
 // configuration that does not have what its kind needs, tensors that are missing or
@@ -89,13 +97,14 @@ type checker struct {
 	shapes map[string]tensor.Shape
 	sizes  map[string]uint64 // extents by the names that want uses
 	report func(tensor string, kind Kind, err error)
-	absent bool // a tensor was missing
+	absent bool            // a tensor was missing
+	asked  map[string]bool // collects the names of tensors; nil where nobody wants them
 }
 
 // check reports what is wrong with the tensors of those shapes.
 func (c config) check(shapes map[string]tensor.Shape, report func(tensor string, kind Kind, err error)) {
 	k := &checker{shapes: shapes, sizes: map[string]uint64{}, report: report}
-	if err := kinds[c.kind](k, c.fields); err != nil {
+	if err := kinds[c.kind].check(k, c.fields); err != nil {
 		report("", BadConfig, fmt.Errorf("configuration of kind %s: %w", c.kind, err))
 	}
 }
@@ -103,6 +112,9 @@ func (c config) check(shapes map[string]tensor.Shape, report func(tensor string,
 // want asks for a tensor. Its extents are words: numbers, and names that stand for
 // the same extent everywhere, that of the first tensor where nothing gives it before.
 func (c *checker) want(name, extents string) {
+	if c.asked != nil {
+		c.asked[name] = true
+	}
 	shape, ok := c.shapes[name]
 	if !ok {
 		c.absent = true

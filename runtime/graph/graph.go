@@ -26,6 +26,7 @@ type Model struct {
 	Meta        []Pair
 	States      []State // that the file, or one beside it, names; nil for none
 	Sizes       []Size  // named extents that a file of the format oinf brings
+	Limits      []Limit // of what a run may be given
 
 	// Container is the version of the file format, where that counts its own.
 	Container int
