@@ -3,6 +3,7 @@ package gptrs_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -269,3 +270,85 @@ func TestGreedy(t *testing.T) {
 	}
 }
 
+
+// TestOnePlan makes sure that a token costs the same wherever it stands: one plan serves
+// runs of one token after pasts of any length.
+func TestOnePlan(t *testing.T) {
+	dir, g := readGolden(t)
+	for _, want := range g.Greedy {
+		t.Run(want.Model, func(t *testing.T) {
+			st, err := session(t, open(t, filepath.Join(dir, want.Model)), nacre.Options{}).NewStream(nacre.StreamOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer st.Close()
+			plans := map[string]bool{}
+			for range 4 {
+				in := map[string]*nacre.Tensor{"input_ids": ids(t, 1)}
+				p, err := st.Plan(in)
+				if err == nil {
+					_, err = st.Run(context.Background(), in)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				plans[p.String()] = true
+			}
+			if len(plans) != 1 {
+				t.Errorf("%d plans", len(plans))
+			}
+		})
+	}
+}
+
+// TestRefusedInput gives decoders what they cannot take.
+func TestRefusedInput(t *testing.T) {
+	dir, g := readGolden(t)
+	for _, want := range g.Greedy {
+		m := open(t, filepath.Join(dir, want.Model))
+		s := session(t, m, nacre.Options{})
+		logits := s.Outputs()[0]
+		vocabulary, most := int64(logits.Shape[2].Size), window(t, m)
+		for _, c := range []struct {
+			tokens []int64
+			says   []string
+		}{
+			{[]int64{0, vocabulary}, []string{"element 1", fmt.Sprint(vocabulary), "vocabulary"}},
+			{[]int64{-1}, []string{"element 0", "-1", "vocabulary"}},
+			{nil, []string{"sequence", "0", "at least 1"}},
+			{make([]int64, most+1), []string{fmt.Sprint(most + 1), fmt.Sprint("at most ", most), "window"}},
+		} {
+			_, err := s.Run(context.Background(), whole(t, s, c.tokens))
+			expect(t, err, nacre.ErrShape, append(c.says, m.Source().File)...)
+		}
+		st, err := s.NewStream(nacre.StreamOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		in := map[string]*nacre.Tensor{"input_ids": ids(t, make([]int64, most)...)}
+		if _, err := st.Run(context.Background(), in); err != nil {
+			t.Error(err)
+		}
+		in["input_ids"] = ids(t, 0)
+		_, err = st.Run(context.Background(), in)
+		expect(t, err, nacre.ErrShape, fmt.Sprint(most+1), "window")
+		if st.Len() != most {
+			t.Errorf("the stream has %d rows after a refused run, want %d", st.Len(), most)
+		}
+	}
+}
+
+// expect checks the kind of an error and what it says.
+func expect(t *testing.T, err, kind error, says ...string) {
+	t.Helper()
+	if !errors.Is(err, kind) {
+		t.Errorf("%v, want %v", err, kind)
+		return
+	}
+	for _, word := range says {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("%v does not say %q", err, word)
+		}
+	}
+}
