@@ -25,7 +25,7 @@ func Lower(m *graph.Model, _ container.Lowering) (*graph.Model, error) {
 	}
 	if err := Check(m); err != nil {
 		if errors.Is(err, UnsupportedKind) {
-			err = fmt.Errorf("%w, so %w", err, container.ErrNoNetwork)
+			err = fmt.Errorf("%w: %w", err, container.ErrNoNetwork)
 		}
 		return nil, err
 	}

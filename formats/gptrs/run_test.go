@@ -270,7 +270,6 @@ func TestGreedy(t *testing.T) {
 	}
 }
 
-
 // TestOnePlan makes sure that a token costs the same wherever it stands: one plan serves
 // runs of one token after pasts of any length.
 func TestOnePlan(t *testing.T) {
