@@ -67,7 +67,7 @@ func (p *program) make(ctx context.Context, m *Model, o Options) {
 		p.listed = append(p.listed, v)
 		p.unused[v.Name] = !slices.Contains(source.Graph.Inputs, v)
 	}
-	p.engine, err = runtime.Compile(ctx, source, o.below(m.packs))
+	p.engine, err = runtime.Compile(ctx, source, o.below(m.packsOf(network, o.WeightBudget)))
 	p.err, p.stopped = public(err), err != nil && ctx.Err() != nil
 }
 

@@ -111,6 +111,9 @@ func Compile(ctx context.Context, m *graph.Model, o Options) (*Program, error) {
 		return nil, err
 	}
 	releaseUnused(source.Graph, m.Graph)
+	if d.Weights() != nil {
+		releaseUnused(source.Graph, &graph.Graph{})
+	}
 	return o.program(ctx, m, d.WithLayouts(o.Layouts))
 }
 

@@ -43,7 +43,9 @@ func Lower(m *graph.Model, _ container.Lowering) (*graph.Model, error) {
 	}
 	kinds[c.kind].lower(l)
 	l.b.Graph().Initializers = l.kept(m)
-	return l.b.Model(m), nil
+	n := l.b.Model(m)
+	n.Streaming = c.runtime.Streaming.of(m)
+	return n, nil
 }
 
 // kept is the tensors of the file, of which the network may use a part. One that it does

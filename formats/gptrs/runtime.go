@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,6 +46,23 @@ func (s *Streaming) Budget(all uint64) uint64 {
 		return 0
 	}
 	return slices.Min(bounds)
+}
+
+// of is what the bounds mean for the tensors of a checkpoint; nil for no bounds.
+func (s *Streaming) of(m *graph.Model) *graph.Streaming {
+	if s == nil {
+		return nil
+	}
+	all, stay := uint64(0), []string(nil)
+	for _, init := range m.Graph.Initializers {
+		n := uint64(len(init.Tensor.Bytes()))
+		all += n
+		var layer uint64
+		if _, err := fmt.Sscanf(init.Name, "blocks.%d.", &layer); err == nil && layer < s.PrefetchLayers || n <= s.SmallParam {
+			stay = append(stay, init.Name)
+		}
+	}
+	return &graph.Streaming{Budget: int(min(max(s.Budget(all), 1), math.MaxInt)), Stay: stay}
 }
 
 // RuntimeOf returns what the configuration of a checkpoint says; the zero value for other
