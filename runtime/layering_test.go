@@ -63,6 +63,7 @@ runtime                  : internal/mapped runtime/cpu runtime/device runtime/gr
 formats/internal/fixtures : internal/testenv
 formats/internal/container : runtime/graph runtime/tensor packed formats/internal/binio internal/output internal/mapped
 formats/internal/converted : . formats formats/onnx runtime/tensor
+formats/internal/decoder : runtime/graph runtime/tensor
 formats/onnx             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/output
 formats/safetensors      : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/oinf             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
