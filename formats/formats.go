@@ -96,7 +96,7 @@ var Formats = []Format{
 func gptrsRow(f *gptrs.Format, about string, summary func(w io.Writer, m *graph.Model) error, extensions ...string) Format {
 	return Format{
 		Name: f.Name, About: about, Extensions: extensions, Begins: f.Magic(), Probe: f.Probe,
-		open: mapped(f.Read), read: f.Read, save: written(f.Write), verify: inMemory(f.Verify), summary: summary,
+		open: mapped(f.Read), read: f.Read, save: written(f.Write), verify: inMemory(f.Verify), summary: summary, lower: gptrs.Lower,
 	}
 }
 
