@@ -67,7 +67,7 @@ formats/internal/decoder : runtime/graph runtime/tensor
 formats/onnx             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/output
 formats/safetensors      : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/oinf             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
-formats/gptrs            : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
+formats/gptrs            : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container formats/internal/decoder
 formats/hnw              : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/loom             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats                  : formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom runtime/graph formats/internal/binio formats/internal/container

@@ -108,7 +108,7 @@ func (l *lowerer) checkType(name string) {
 }
 
 // size returns an extent.
-func (l *lowerer) size(name string) int64 { return int64(min(l.sizes[name], math.MaxInt64)) }
+func (l *lowerer) size(name string) int64 { return int64(min(l.sizes[name], math.MaxInt)) }
 
 // number returns a number of the configuration, which the kind has checked.
 func (l *lowerer) number(key string) float64 {
