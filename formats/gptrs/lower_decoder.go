@@ -14,7 +14,6 @@ type decoder struct {
 	*lowerer
 	heads, kvHeads, head int64 // how many of queries and of keys, and their width
 	ids                  string
-	past                 string // rows of the past, a vector of one
 	index                string // positions of the tokens, a vector
 	rope                 *rotation
 }
