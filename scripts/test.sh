@@ -129,6 +129,12 @@ peer() { # random models that ONNX Runtime answers: operators one by one, and wh
   build/nacre conformance $cases/float64 --rtol 1e-7 --atol 1e-8
 }
 
+hugging() { # small decoders of Hugging Face, converted to ONNX, in ONNX Runtime
+  mkdir -p build
+  go build -o build/nacre ./cmd/nacre
+  .venv/bin/python scripts/hugging/converted.py build/nacre formats/huggingface/testdata build/hugging
+}
+
 networks() { # networks of others, in every way to run them; not in the list below: it downloads. Its table is build/networks.md
   scripts/fetch-networks.sh
   mkdir -p build
@@ -142,7 +148,7 @@ networks() { # networks of others, in every way to run them; not in the list bel
   .venv/bin/python scripts/networks .cache/networks --table build/networks.json >build/networks.md
 }
 
-steps=(format vet cross cold staticcheck tidy data tests conformance scalar race asan ubsan clang neon library consumer peer)
+steps=(format vet cross cold staticcheck tidy data tests conformance scalar race asan ubsan clang neon library consumer peer hugging)
 [ $# -eq 0 ] || steps=("$@")
 all=$SECONDS
 for step in "${steps[@]}"; do

@@ -1,6 +1,6 @@
 """Writes what the package transformers answers for small decoders of each family.
 
-    .cache/tools/bin/python scripts/hugging/answers.py formats/huggingface/testdata
+    .cache/tools/bin/python scripts/hugging/answers.py formats/huggingface/testdata [NAME]...
 
 Each case is a file of JSON with the configuration, the extents of the tensors, whose
 numbers weights.py gives, and the answers: the logits of a prompt, those of the prompt in
@@ -58,6 +58,7 @@ CASES = [
     case("gemma", "gemma", head_dim=8, num_key_value_heads=1),
     case("gemma2", "gemma2", sliding_window=5, **AROUND),
     case("gemma2_caps", "gemma2", sliding_window=32, attn_logit_softcapping=2.0, final_logit_softcapping=1.5, num_hidden_layers=3, **AROUND),
+    case("gemma2_head_dim", "gemma2", sliding_window=3, attn_logit_softcapping=1.0, head_dim=6, query_pre_attn_scalar=3),
     case("gemma3_text", "gemma3_text", sliding_window=4, num_hidden_layers=4, layer_types=["sliding_attention", "full_attention"] * 2, **AROUND),
     case("gemma3_text_scaled", "gemma3_text", sliding_window=6, num_hidden_layers=7, rope_scaling=dict(rope_type="linear", factor=8.0), **AROUND),
     case("phi3", "phi3", pad_token_id=0),
@@ -131,8 +132,10 @@ def answered(name, dtype, shards, settings):
     return answer
 
 
-def main(folder):
+def main(folder, *only):
     for name, dtype, shards, settings in CASES:
+        if only and name not in only:
+            continue
         with torch.no_grad():
             try:
                 answer = answered(name, dtype, shards, settings)
@@ -144,4 +147,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])
