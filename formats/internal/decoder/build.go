@@ -108,7 +108,7 @@ func (m *maker) times(v string, by float64) string {
 
 // embedded returns the embeddings of the tokens.
 func (m *maker) embedded() string {
-	x := m.Op("Gather", []string{m.Weight(m.c.Embedding), m.ids})
+	x := m.Name(m.Op("Gather", []string{m.Weight(m.c.Embedding), m.ids}), "input_ids.embeddings")
 	if m.c.Embedding.Tensor.DType() != tensor.F32 {
 		x = m.toFloat32(x)
 	}
