@@ -60,11 +60,16 @@ func familyOf(s *settings) (*family, error) {
 	if i >= 0 {
 		return &families[i], nil
 	}
-	var names []string
-	for _, f := range families {
-		names = append(names, f.name)
+	return nil, refused(graph.ErrUnsupported, "%s is no family of decoders that is known (%s)", s.called(), strings.Join(Families(), ", "))
+}
+
+// Families returns the values of model_type for which Lower makes networks.
+func Families() []string {
+	names := make([]string, len(families))
+	for i, f := range families {
+		names[i] = f.name
 	}
-	return nil, refused(graph.ErrUnsupported, "%s is no family of decoders that is known (%s)", s.called(), strings.Join(names, ", "))
+	return names
 }
 
 func (d *design) llama() error {
@@ -168,8 +173,11 @@ func (d *design) granite() error {
 	d.EmbeddingScale, d.ResidualScale = or(d.EmbeddingMul, 1), or(d.ResidualMul, 1)
 	d.Scale = or(d.AttentionMul, 1)
 	divisor := or(d.LogitsScaling, 1)
-	for key, v := range map[string]float64{"embedding_multiplier": d.EmbeddingScale, "residual_multiplier": d.ResidualScale, "attention_multiplier": d.Scale, "logits_scaling": divisor} {
-		if err := finite(key, v); err != nil {
+	for _, x := range []struct {
+		key string
+		v   float64
+	}{{"embedding_multiplier", d.EmbeddingScale}, {"residual_multiplier", d.ResidualScale}, {"attention_multiplier", d.Scale}, {"logits_scaling", divisor}} {
+		if err := finite(x.key, x.v); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/formats/huggingface"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -165,6 +166,19 @@ func TestTokens(t *testing.T) {
 		_, err = st.Run(context.Background(), map[string]*nacre.Tensor{"input_ids": in})
 		if !strings.Contains(fmt.Sprint(err), fmt.Sprint(id)) {
 			t.Errorf("token %d: %v", id, err)
+		}
+	}
+}
+
+// TestPage compares the page about formats with the families.
+func TestPage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "FORMATS.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range huggingface.Families() {
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("FORMATS.md does not have %s", name)
 		}
 	}
 }
