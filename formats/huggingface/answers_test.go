@@ -226,6 +226,40 @@ func (a *answer) check(t *testing.T, st *nacre.Stream) {
 	same(t, "token by token", inChunks(t, st, a.Prompt, slices.Repeat([]int{1}, len(a.Prompt))), want)
 }
 
+// TestBatch runs two prompts at once.
+func TestBatch(t *testing.T) {
+	for _, name := range []string{"gemma2", "gemma2_head_dim", "llama_bf16"} {
+		a := answers(t)[name]
+		if a == nil {
+			t.Fatalf("there is no testdata/%s.json", name)
+		}
+		_, st := session(t, a.folder(t, nil), nacre.Options{Threads: 2})
+		other := slices.Clone(a.Prompt)
+		slices.Reverse(other)
+		want := slices.Clone(run(t, st, other))
+		st.Reset()
+		var got [2][]float32
+		for _, part := range [][2]int{{0, 7}, {7, 8}, {8, len(other)}} {
+			n := part[1] - part[0]
+			in, err := nacre.NewTensor(slices.Concat(a.Prompt[part[0]:part[1]], other[part[0]:part[1]]), 2, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := st.Run(context.Background(), map[string]*nacre.Tensor{"input_ids": in})
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := nacre.Float32s(out["logits"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[0], got[1] = append(got[0], list[:n*a.vocab()]...), append(got[1], list[n*a.vocab():]...)
+		}
+		same(t, name+", the first", got[0], a.Logits)
+		same(t, name+", the second", got[1], want)
+	}
+}
+
 // TestAnswers compares decoders with what the package transformers answers.
 func TestAnswers(t *testing.T) {
 	for name, a := range answers(t) {

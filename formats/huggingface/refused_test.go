@@ -81,6 +81,7 @@ var refused = []struct {
 	{"llama3", `{"rope_scaling":{"rope_type":"llama3","factor":2,"low_freq_factor":1}}`, nil, nacre.ErrFormat, "lacks high_freq_factor"},
 	{"llama3", `{"rope_scaling":{"rope_type":"llama3","factor":2,"low_freq_factor":2,"high_freq_factor":2,"original_max_position_embeddings":8}}`, nil, nacre.ErrFormat, "not above"},
 	{"llama", `{"rope_scaling":{"rope_type":"linear","factor":2},"rope_parameters":{"rope_type":"default"}}`, nil, nacre.ErrFormat, "leave one out"},
+	{"llama", `{"rope_scaling":null,"rope_parameters":{"full_attention":{"rope_theta":7}}}`, nil, nacre.ErrUnsupported, "full_attention"},
 	{"llama", `{"partial_rotary_factor":0.75}`, nil, nacre.ErrFormat, "partial_rotary_factor"},
 	{"phi3_long", `{"rope_scaling":{"type":"longrope","short_factor":[1],"long_factor":[1,2]}}`, nil, nacre.ErrFormat, "1 short_factor and 2 long_factor for 2 pairs"},
 	{"phi3_long", `{"rope_scaling":{"type":"longrope","short_factor":[1,0],"long_factor":[1,2]}}`, nil, nacre.ErrFormat, "not positive"},
@@ -153,6 +154,22 @@ func TestPassedOver(t *testing.T) {
 	})
 	_, st := session(t, dir, nacre.Options{Threads: 1})
 	same(t, "without a prefix", run(t, st, a.Prompt), a.Logits)
+}
+
+// TestParameters has the settings of ropes as newer folders write them.
+func TestParameters(t *testing.T) {
+	all := answers(t)
+	for name, config := range map[string]string{
+		"llama3": `{"rope_scaling":null,"rope_theta":null,"rope_parameters":{"rope_theta":500000.0,"rope_type":"llama3","factor":8.0,` +
+			`"low_freq_factor":1.0,"high_freq_factor":4.0,"original_max_position_embeddings":32}}`,
+		"stablelm": `{"partial_rotary_factor":null,"rope_theta":null,"rope_parameters":{"rope_theta":10000,"partial_rotary_factor":0.5}}`,
+		"gemma3_text_scaled": `{"rope_scaling":null,"rope_theta":null,"rope_local_base_freq":null,"rope_parameters":{` +
+			`"full_attention":{"rope_type":"linear","factor":8.0,"rope_theta":1000000},"sliding_attention":{"rope_type":"default","rope_theta":10000}}}`,
+	} {
+		a := all[name]
+		_, st := session(t, changed(t, a, config).folder(t, nil), nacre.Options{Threads: 1})
+		same(t, name, run(t, st, a.Prompt), a.Logits)
+	}
 }
 
 // TestTokens gives a decoder tokens that it does not have.

@@ -97,6 +97,9 @@ type scaling struct {
 	Type         string    `json:"rope_type"`
 	OldType      string    `json:"type"`
 	Theta        *float64  `json:"rope_theta"`
+	Partial      *float64  `json:"partial_rotary_factor"`
+	Full         *scaling  `json:"full_attention"` // of layers of a type
+	Sliding      *scaling  `json:"sliding_attention"`
 	Factor       *float64  `json:"factor"`
 	Low          *float64  `json:"low_freq_factor"`
 	High         *float64  `json:"high_freq_factor"`
@@ -180,16 +183,33 @@ func parse(text string) (*settings, error) {
 	if s.Quantization != nil {
 		return nil, refused(graph.ErrUnsupported, "the weights are quantised by %q; take the folder of the model in float32, float16 or bfloat16", s.Quantization.Method)
 	}
-	if s.Parameters != nil {
-		if s.Scaling != nil {
-			return nil, refused(graph.ErrFormat, "rope_scaling and rope_parameters are both given; leave one out")
-		}
-		s.Scaling = s.Parameters
-		if s.Theta == nil {
-			s.Theta = s.Parameters.Theta
-		}
+	return &s, s.parameters()
+}
+
+// parameters puts rope_parameters, which newer files have, where older ones say the same.
+func (s *settings) parameters() error {
+	p := s.Parameters
+	if p == nil {
+		return nil
 	}
-	return &s, nil
+	if s.Scaling != nil {
+		return refused(graph.ErrFormat, "rope_scaling and rope_parameters are both given; leave one out")
+	}
+	if p.Full != nil || p.Sliding != nil {
+		if s.ModelType != "gemma3_text" || p.Full == nil || p.Sliding == nil || p.Sliding.kind() != "default" {
+			return refused(graph.ErrUnsupported, "rope_parameters of full_attention and sliding_attention are for gemma3_text, the second of type default")
+		}
+		s.LocalTheta = p.Sliding.Theta
+		p = p.Full
+	}
+	s.Scaling = p
+	if s.Theta == nil {
+		s.Theta = p.Theta
+	}
+	if s.Partial == nil {
+		s.Partial = p.Partial
+	}
+	return nil
 }
 
 // called names the model's family for people.
