@@ -71,6 +71,7 @@ formats/hnw              : runtime/graph runtime/tensor packed formats/internal/
 formats/loom             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats                  : formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom runtime/graph formats/internal/binio formats/internal/container
 .                        : formats runtime runtime/graph runtime/op runtime/plan runtime/exec runtime/tensor packed bindings runtime/cpu
+generate                 : .
 cmd                      : *
 bench                    : *
 `
