@@ -92,7 +92,8 @@ type genaiConfig struct {
 		EOS     ids `json:"eos_token_id"`
 		Context int `json:"context_length"`
 		Decoder struct {
-			Inputs struct {
+			Filename string `json:"filename"`
+			Inputs   struct {
 				IDs string `json:"input_ids"`
 			} `json:"inputs"`
 			Outputs struct {
@@ -201,4 +202,18 @@ func read(folder fs.FS, name string, v any) error {
 		return errorf(nacre.ErrFormat, "%s: %w", name, err)
 	}
 	return nil
+}
+
+// DecoderFile returns the name of the decoder's file that genai_config.json in a folder
+// gives; empty if there is no such file or it names none.
+func DecoderFile(folder fs.FS) (string, error) {
+	var g genaiConfig
+	if err := read(folder, genaiFile, &g); err != nil {
+		return "", err
+	}
+	name := g.Model.Decoder.Filename
+	if name != "" && !fs.ValidPath(name) {
+		return "", errorf(nacre.ErrFormat, "%s: the decoder's file is %q, which is no path within the folder", genaiFile, name)
+	}
+	return name, nil
 }

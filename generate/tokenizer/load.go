@@ -53,7 +53,7 @@ func fileOf(folder string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%s: no tokenizer: one of the files %s is needed", folder, strings.Join(names, ", "))
+	return "", fmt.Errorf("%s: no tokenizer: one of the files %s is needed: %w", folder, strings.Join(names, ", "), fs.ErrNotExist)
 }
 
 // load reads a file of a bounded size and names it in errors.
