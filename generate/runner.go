@@ -45,7 +45,7 @@ func (d *decoder) chunkOf(o *Options) int {
 	case o.Chunk > 0:
 		return o.Chunk
 	case d.vocab > 0:
-		return min(max(logits/d.vocab, 32), 512)
+		return min(max(logits/d.vocab, 32), 128)
 	}
 	return 128
 }
