@@ -189,7 +189,7 @@ func orRefuse(err error, why string) error {
 // packs reports whether products by tiles have the right operand packed.
 func (b *binder) packs(g *gemm) (bool, error) {
 	t := b.Const(1)
-	if t == nil || t.Len() == 0 || g.scattered {
+	if t == nil || t.Len() == 0 || g.scattered || b.dev.packs.weights.moves(t) {
 		return false, nil
 	}
 	k, err := b.kernel("f32_gemm")
