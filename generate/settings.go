@@ -68,7 +68,7 @@ func SettingsOf(m *nacre.Model, folder fs.FS) (Options, Sampling, error) {
 // gptrs sets the window of checkpoints of gpt.rs.
 func gptrs(m *nacre.Model, o *Options) error {
 	meta := m.Metadata()
-	if meta.Format != "gptrs" {
+	if meta.Format != "gptrschk" {
 		return nil
 	}
 	text, _ := meta.Lookup("config")

@@ -90,13 +90,13 @@ func (f *generateFlags) add(flags *pflag.FlagSet) {
 	flags.Float64Var(&s.RepetitionPenalty, "repetition-penalty", 1, "number above 1 that makes tokens which came less likely")
 	flags.Float64Var(&s.PresencePenalty, "presence-penalty", 0, "number taken from logits of tokens that were generated")
 	flags.Float64Var(&s.FrequencyPenalty, "frequency-penalty", 0, "the same, as often as they were")
-	flags.Uint64Var(&s.Seed, "seed", 0, "seed of the random numbers")
 	flags.StringArrayVar(&s.Stop, "stop", nil, "`TEXT` that ends what is generated; may be repeated")
 	flags.IntVar(&f.count, "count", 1, "continuations of the prompt")
 	flags.IntVar(&f.window, "window", 0, "tokens that the decoder sees at most; 0 for what its files say")
 	flags.BoolVar(&f.noCache, "no-cache", false, "compute all tokens again for each new one")
 	flags.BoolVar(&f.json, "json", false, "print each continuation as a line of JSON, when it has ended")
 	f.session.add(flags)
+	flags.Lookup("seed").Usage = "seed of the random numbers, and of weights that the file leaves to chance"
 }
 
 // sample are the flags that choose among tokens, and so ask for a temperature.
@@ -105,6 +105,7 @@ var sample = []string{"top-k", "top-p", "min-p"}
 // choice puts the flags that are given in place of what the files beside the model say.
 func (f *generateFlags) choice(files generate.Sampling, o *generate.Options, prompt int) generate.Sampling {
 	s := f.sampling
+	s.Seed = f.session.seed
 	for _, x := range []struct {
 		name string
 		keep func()
