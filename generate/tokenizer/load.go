@@ -81,7 +81,7 @@ func readBounded(path string) ([]byte, error) {
 }
 
 // readFile reads a file of any kind.
-func readFile(path string, data []byte, c *config) (*Tokenizer, error) {
+func readFile(path string, data []byte, c *settings) (*Tokenizer, error) {
 	switch base := filepath.Base(path); {
 	case base == "merges.txt":
 		return readPairs(filepath.Join(filepath.Dir(path), "vocab.json"), path, c)
@@ -100,7 +100,7 @@ func readFile(path string, data []byte, c *config) (*Tokenizer, error) {
 // no step is one of gpt.rs.
 func Read(data []byte) (*Tokenizer, error) {
 	if !isJSON(data) {
-		return readSentencePiece(data, &config{})
+		return readSentencePiece(data, &settings{})
 	}
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(data, &keys); err != nil {
@@ -124,8 +124,8 @@ func hasTables(data []byte) bool {
 	return json.Unmarshal(data, &head) == nil && (head.Vocab != nil || head.Model != nil)
 }
 
-// A config is what tokenizer_config.json and the chat template beside a file say.
-type config struct {
+// Settings are what tokenizer_config.json and the chat template beside a file say.
+type settings struct {
 	AddBOS      *bool                 `json:"add_bos_token"`
 	AddEOS      *bool                 `json:"add_eos_token"`
 	LowerCase   *bool                 `json:"do_lower_case"`
@@ -140,8 +140,8 @@ type config struct {
 }
 
 // readConfig reads the files beside a tokenizer, if they are there.
-func readConfig(folder string) (*config, error) {
-	c := &config{}
+func readConfig(folder string) (*settings, error) {
+	c := &settings{}
 	path := filepath.Join(folder, "tokenizer_config.json")
 	data, err := readBounded(path)
 	switch {

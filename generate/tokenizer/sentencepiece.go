@@ -158,7 +158,7 @@ func (m *spModel) normalizer(data []byte) error {
 
 // readSentencePiece makes a tokenizer of a SentencePiece model. Control pieces are
 // special tokens, which are matched in texts as the tokenizers of Hugging Face do.
-func readSentencePiece(data []byte, c *config) (*Tokenizer, error) {
+func readSentencePiece(data []byte, c *settings) (*Tokenizer, error) {
 	m, err := parseSentencePiece(data)
 	if err != nil {
 		return nil, err
@@ -201,7 +201,7 @@ func readSentencePiece(data []byte, c *config) (*Tokenizer, error) {
 
 // ends returns the tokens around a text: those that tokenizer_config.json asks for, else
 // that of the beginning, or where the model lacks it that of the end.
-func (m *spModel) ends(v *vocabulary, c *config) []postprocessor {
+func (m *spModel) ends(v *vocabulary, c *settings) []postprocessor {
 	bos, hasBOS := v.id(m.bos)
 	eos, hasEOS := v.id(m.eos)
 	hasBOS = hasBOS && m.pieces[bos].kind == pieceControl

@@ -8,7 +8,7 @@ import (
 )
 
 // readPairs reads vocab.json and merges.txt of a byte-level BPE as GPT-2 has it.
-func readPairs(vocabPath, mergesPath string, c *config) (*Tokenizer, error) {
+func readPairs(vocabPath, mergesPath string, c *settings) (*Tokenizer, error) {
 	data, err := readBounded(vocabPath)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func mergeLines(text string) (mergeList, error) {
 }
 
 // readWordPieces reads vocab.txt of BERT: a token on each line.
-func readWordPieces(data []byte, c *config) (*Tokenizer, error) {
+func readWordPieces(data []byte, c *settings) (*Tokenizer, error) {
 	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	for i, line := range lines {
 		lines[i] = strings.TrimSuffix(line, "\r")
@@ -97,7 +97,7 @@ func readWordPieces(data []byte, c *config) (*Tokenizer, error) {
 
 // specials returns the added tokens of tokenizer_config.json, and the usual ones that a
 // vocabulary has.
-func (c *config) specials(v *vocabulary, usual ...string) ([]AddedToken, error) {
+func (c *settings) specials(v *vocabulary, usual ...string) ([]AddedToken, error) {
 	var list []AddedToken
 	seen := map[string]bool{}
 	for key, token := range c.Added {
