@@ -65,6 +65,7 @@ formats/internal/container : runtime/graph runtime/tensor packed formats/interna
 formats/onnx             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/output
 formats/safetensors      : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/oinf             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
+formats/openinfer        : runtime/graph runtime/tensor
 formats/gptrs            : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/hnw              : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/loom             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
