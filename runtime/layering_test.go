@@ -41,7 +41,8 @@ runtime/op/ml            : runtime/graph runtime/op runtime/tensor
 runtime/op/text          : runtime/graph runtime/op runtime/tensor
 runtime/op/signal        : runtime/graph runtime/op runtime/tensor
 runtime/op/vision        : runtime/graph runtime/op runtime/tensor runtime/internal/picture
-runtime/op/standard      : runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/control runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/quant runtime/op/signal runtime/op/text runtime/op/vision
+runtime/op/openinfer     : runtime/graph runtime/op runtime/tensor packed
+runtime/op/standard      : runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/control runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/openinfer runtime/op/quant runtime/op/signal runtime/op/text runtime/op/vision
 runtime/optimize         : runtime/graph runtime/op runtime/tensor
 runtime/device           : runtime/graph runtime/op runtime/tensor
 runtime/cpu              : runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/quant runtime/op/vision runtime/tensor packed bindings internal/mapped
@@ -65,7 +66,7 @@ formats/internal/container : runtime/graph runtime/tensor packed formats/interna
 formats/onnx             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/output
 formats/safetensors      : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/oinf             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
-formats/openinfer        : runtime/graph runtime/tensor
+formats/openinfer        : runtime/graph runtime/tensor packed
 formats/gptrs            : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/hnw              : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/loom             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container

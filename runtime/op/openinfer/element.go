@@ -1,0 +1,183 @@
+package openinfer
+
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// number is the types in which elements are computed.
+type number interface {
+	int64 | uint64 | float32 | float64
+}
+
+// block is the elements computed at a time, a multiple of those in a byte.
+const block = 1024
+
+// typeNamed returns the element type that an attribute names.
+func typeNamed(n *op.Node, attr string, allowed op.Types) (tensor.DType, error) {
+	d, err := tensor.ParseDType(n.Str(attr, ""))
+	if err != nil || !allowed.Has(d) {
+		return tensor.Invalid, graph.Errorf(graph.ErrFormat, "attribute %s is %q; it must be one of %v", attr, n.Str(attr, ""), allowed)
+	}
+	return d, nil
+}
+
+// load stores the elements of t from the one numbered at on.
+func load[C number](dst []C, t *tensor.Tensor, at int) {
+	switch t.DType() {
+	case tensor.I8:
+		widen[int8](dst, t, at)
+	case tensor.I16:
+		widen[int16](dst, t, at)
+	case tensor.I32:
+		widen[int32](dst, t, at)
+	case tensor.I64:
+		widen[int64](dst, t, at)
+	case tensor.U8:
+		widen[uint8](dst, t, at)
+	case tensor.U16:
+		widen[uint16](dst, t, at)
+	case tensor.U32:
+		widen[uint32](dst, t, at)
+	case tensor.U64:
+		widen[uint64](dst, t, at)
+	case tensor.F32:
+		widen[float32](dst, t, at)
+	case tensor.F64:
+		widen[float64](dst, t, at)
+	case tensor.F16:
+		for i, v := range tensor.View[packed.F16](t)[at:][:len(dst)] {
+			dst[i] = C(v.Float32())
+		}
+	case tensor.BF16:
+		for i, v := range tensor.View[packed.BF16](t)[at:][:len(dst)] {
+			dst[i] = C(v.Float32())
+		}
+	case tensor.F8E5M2:
+		for i, v := range t.Bytes()[at:][:len(dst)] {
+			dst[i] = C(packed.E5M2.Float32(v))
+		}
+	case tensor.Bool:
+		for i, v := range t.Bytes()[at:][:len(dst)] {
+			dst[i] = C(min(v, 1))
+		}
+	default:
+		unpack(dst, t, at)
+	}
+}
+
+func widen[T op.Number, C number](dst []C, t *tensor.Tensor, at int) {
+	for i, v := range tensor.View[T](t)[at:][:len(dst)] {
+		dst[i] = C(v)
+	}
+}
+
+// unpack is load of elements narrower than a byte.
+func unpack[C number](dst []C, t *tensor.Tensor, at int) {
+	l, b := t.DType().Layout(), t.Bytes()
+	per, mask := 8/l.Bits, byte(1)<<l.Bits-1
+	top := C(0) // what the sign bit counts for twice
+	if l.Signed {
+		top = C(uint8(2) << (l.Bits - 1))
+	}
+	half := mask>>1 + 1
+	for i := range dst {
+		code := b[(at+i)/per] >> ((at + i) % per * l.Bits) & mask
+		dst[i] = C(code)
+		if code >= half {
+			dst[i] -= top
+		}
+	}
+}
+
+// store makes numbers the elements of t from the one numbered at on. Integers keep
+// their low bits.
+func store[C number](t *tensor.Tensor, at int, src []C) {
+	switch t.DType() {
+	case tensor.I8:
+		cut[int8](t, at, src)
+	case tensor.I16:
+		cut[int16](t, at, src)
+	case tensor.I32:
+		cut[int32](t, at, src)
+	case tensor.I64:
+		cut[int64](t, at, src)
+	case tensor.U8:
+		cut[uint8](t, at, src)
+	case tensor.U16:
+		cut[uint16](t, at, src)
+	case tensor.U32:
+		cut[uint32](t, at, src)
+	case tensor.U64:
+		cut[uint64](t, at, src)
+	case tensor.F32:
+		cut[float32](t, at, src)
+	case tensor.F64:
+		cut[float64](t, at, src)
+	case tensor.F16:
+		for i, dst := 0, tensor.View[packed.F16](t)[at:]; i < len(src); i++ {
+			dst[i] = packed.ToF16(single(src[i]))
+		}
+	case tensor.BF16:
+		for i, dst := 0, tensor.View[packed.BF16](t)[at:]; i < len(src); i++ {
+			dst[i] = packed.ToBF16(single(src[i]))
+		}
+	case tensor.F8E5M2:
+		for i, dst := 0, t.Bytes()[at:]; i < len(src); i++ {
+			dst[i] = packed.E5M2.Code(single(src[i]), false)
+		}
+	case tensor.Bool:
+		for i, dst := 0, t.Bytes()[at:]; i < len(src); i++ {
+			dst[i] = 0
+			if src[i] != 0 {
+				dst[i] = 1
+			}
+		}
+	default:
+		pack(t, at, src)
+	}
+}
+
+func cut[T op.Number, C number](t *tensor.Tensor, at int, src []C) {
+	dst := tensor.View[T](t)[at:][:len(src)]
+	for i, v := range src {
+		dst[i] = T(v)
+	}
+}
+
+// pack is store of elements narrower than a byte.
+func pack[C number](t *tensor.Tensor, at int, src []C) {
+	l, b := t.DType().Layout(), t.Bytes()
+	per, mask := 8/l.Bits, byte(1)<<l.Bits-1
+	for i, v := range src {
+		place, shift := (at+i)/per, (at+i)%per*l.Bits
+		b[place] = b[place]&^(mask<<shift) | byte(int64(v))&mask<<shift
+	}
+}
+
+// clearTail makes the bits of the last byte that belong to no element zero.
+func clearTail(t *tensor.Tensor) {
+	if used := t.Len() * t.DType().Bits() % 8; used > 0 {
+		b := t.Bytes()
+		b[len(b)-1] &= 1<<used - 1
+	}
+}
+
+// single rounds a number to a float32 from which rounding to half as many bits or fewer
+// gives what rounding the number at once gives: what is not exact gets an odd last bit.
+func single[C number](v C) float32 {
+	x := float64(v)
+	f := float32(x)
+	if float64(f) == x || x != x || math.IsInf(float64(f), 0) || math.Float32bits(f)&1 == 1 {
+		return f
+	}
+	toward := float32(math.Inf(1))
+	if float64(f) > x {
+		toward = float32(math.Inf(-1))
+	}
+	return math.Nextafter32(f, toward)
+}
