@@ -70,7 +70,7 @@ formats/openinfer        : runtime/graph runtime/tensor packed
 formats/gptrs            : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/hnw              : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/loom             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
-formats                  : formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom runtime/graph formats/internal/binio formats/internal/container
+formats                  : formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
 .                        : formats runtime runtime/graph runtime/op runtime/plan runtime/exec runtime/tensor packed bindings runtime/cpu
 cmd                      : *
 bench                    : *

@@ -178,7 +178,7 @@ func (s *scope) branch(k branchNode, e *event) error {
 			if err != nil {
 				return err
 			}
-			side.b.Output(value, side.b.Fresh("out"), s.typeOf(name))
+			give(side.b, value, side.b.Fresh("out"), s.typeOf(name))
 		}
 		if len(names) == 0 { // it still tells which block runs
 			side.b.Output(side.b.Int(0), side.b.Fresh("out"), graph.TensorOf(tensor.I64, graph.Dims{}))
@@ -343,7 +343,7 @@ func (s *scope) turns(k loopNode, e *event, start loopIndex, count string) error
 	}
 	body.b.Output(body.b.Op("Identity", []string{goes}), body.b.Fresh("goes"), graph.TensorOf(tensor.Bool, graph.Dims{}))
 	for _, name := range names {
-		body.b.Output(body.values[name], body.b.Fresh("out"), s.typeOf(name))
+		give(body.b, body.values[name], body.b.Fresh("out"), s.typeOf(name))
 	}
 	if len(names) == 0 { // a body of a Loop has an output
 		inputs = append(inputs, s.b.Int(0))

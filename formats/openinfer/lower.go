@@ -76,6 +76,9 @@ func lower(p *Program, m *graph.Model) (*graph.Model, error) {
 	}
 	out := n.root.Model(m)
 	out.Source = &lowered{p, n.events}
+	if out.States == nil {
+		out.States = []graph.State{} // names of variables tell no others
+	}
 	return out, nil
 }
 
@@ -186,7 +189,7 @@ func (n *network) outputs(s *scope) error {
 		name := v.name
 		switch {
 		case v.memory == memPersistent:
-			n.root.Output(s.values[v.name], presentPrefix+v.name, n.stateType(v))
+			give(n.root, s.values[v.name], presentPrefix+v.name, n.stateType(v))
 			continue
 		case !n.written[v.name]:
 			continue
@@ -197,13 +200,18 @@ func (n *network) outputs(s *scope) error {
 		if err != nil {
 			return err
 		}
-		n.root.Output(value, name, n.typeOf(v.name, v.dtype, n.dims[v.name]))
+		give(n.root, value, name, n.typeOf(v.name, v.dtype, n.dims[v.name]))
 	}
 	if s.values[startedName+"."] != "" {
 		yes := scalarBits(dtBool, 1)
 		n.root.Output(n.root.Op("Constant", nil, graph.TensorAttr("value", yes)), presentPrefix+startedName+".", graph.TensorOf(tensor.Bool, graph.Dims{}))
 	}
 	return nil
+}
+
+// give makes a value an output of a graph. Several variables may have one value.
+func give(b *graph.Builder, value, name string, t graph.Type) {
+	b.Output(b.Op("Identity", []string{value}), name, t)
 }
 
 // weight returns the value of a tensor of the model.

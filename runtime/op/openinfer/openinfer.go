@@ -24,6 +24,7 @@ func Rows() []op.Row {
 		matmulRows,
 		reduceRows,
 		finiteRows,
+		tableRows,
 	)
 }
 

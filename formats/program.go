@@ -1,0 +1,35 @@
+package formats
+
+import (
+	"errors"
+	"io"
+
+	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/formats/openinfer"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// LoadProgram is Load of a program of OpenInfer and of the file that has its tensors, sizes
+// and metadata.
+func LoadProgram(program, weights string) (*graph.Model, error) {
+	p, err := Load(program)
+	if err != nil {
+		return nil, err
+	}
+	w, err := Load(weights)
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	m, err := openinfer.WithWeights(p, w)
+	if err != nil {
+		return nil, errors.Join(err, w.Close(), p.Close())
+	}
+	return m, p.Close()
+}
+
+// saveProgram writes a program: as JSON where the name says so, else in the text language.
+func saveProgram(path string, m *graph.Model, o Options) error {
+	return container.Save(path, func(w io.Writer) error {
+		return openinfer.Write(o.Counted(w, m), m, extension(path) == ".json")
+	})
+}
