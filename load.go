@@ -23,20 +23,6 @@ import (
 // file cannot be read. Errors name the file and, where there is one, the offset in it.
 func Open(path string) (*Model, error) { return OpenContext(context.Background(), path) }
 
-// OpenProgram opens a program of OpenInfer, as JSON or in its text language, with the file
-// of its tensors, size variables and metadata (.oinf).
-//
-// The inputs of the model are the program's dynamic variables. Its outputs are the
-// volatile variables that the program writes, after a step, and the dynamic ones that it
-// writes, under their names with ".out" behind. Its persistent variables are states, so that a
-// Stream runs one step after another.
-//
-// The error is that of Open. Faults of the program are errors of Inputs and NewSession,
-// before anything runs: Model.Network returns them.
-func OpenProgram(program, weights string) (*Model, error) {
-	return loaded(formats.LoadProgram(program, weights))
-}
-
 // OpenContext is Open that ends with the context's error when the context is done. The
 // file may then be read for a little longer, and must not change while it is. The error
 // is ErrOption if ctx is nil.

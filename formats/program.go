@@ -33,3 +33,18 @@ func saveProgram(path string, m *graph.Model, o Options) error {
 		return openinfer.Write(o.Counted(w, m), m, extension(path) == ".json")
 	})
 }
+
+// ProgramStep is one step of a run of a program's graph.
+type ProgramStep = openinfer.Step
+
+// ProgramEvent is one node of a program that ran.
+type ProgramEvent = openinfer.Event
+
+// IsProgram reports whether a model is a program of OpenInfer.
+func IsProgram(m *graph.Model) bool { return m.Format == openinfer.Name }
+
+// TraceProgram returns the nodes of a program that ran, from the network that ran and the
+// steps of the run; nil for other networks.
+func TraceProgram(network *graph.Model, steps []ProgramStep) []ProgramEvent {
+	return openinfer.Trace(network, steps)
+}

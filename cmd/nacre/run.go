@@ -17,6 +17,7 @@ import (
 // runFlags are the flags of nacre run.
 type runFlags struct {
 	session  sessionFlags
+	programs programFlags
 	input    inputFlags
 	testData string
 	out      string
@@ -47,6 +48,10 @@ that the model leaves open come from the files of --input, else from --dim, and 
 1 without either. With --stream the plan is that of a stream that begins: inputs that
 are states of the model lie in its memory, and lengths are symbols.
 
+A program of OpenInfer runs with the file of its tensors (--model), step by step:
+persistent variables last over the --steps. --trace stores the nodes that ran, in the
+form of OpenInfer's traces.
+
 With --export-weights every initialiser of the model is written to an archive
 (.hnw), bit for bit; the model then runs only if inputs, test data or a folder for
 outputs are given. With --weights the model takes its weights from such an archive,
@@ -57,7 +62,8 @@ and shape.`,
   nacre run model.onnx --test-data .
   nacre run model.onnx --plan --dim batch=8
   nacre run model.onnx --export-weights model.hnw
-  nacre run model.onnx --weights tuned.hnw --input tokens=tokens.npy`,
+  nacre run model.onnx --weights tuned.hnw --input tokens=tokens.npy
+  nacre run graph.json --model model.oinf --steps 3 --input q=q{step}.npy --trace trace.json`,
 		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -78,6 +84,7 @@ and shape.`,
 	flags.StringVar(&f.weights, "weights", "", "`FILE` (.hnw) that has the weights to run with")
 	flags.StringVar(&f.export, "export-weights", "", "`FILE` (.hnw) for the weights that the model has")
 	f.session.add(flags)
+	f.programs.add(cmd)
 	cmd.MarkFlagsMutuallyExclusive("test-data", "input")
 	cmd.MarkFlagsMutuallyExclusive("test-data", "out")
 	cmd.MarkFlagsMutuallyExclusive("test-data", "plan")
@@ -92,13 +99,19 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	if err != nil {
 		return err
 	}
-	m, err := nacre.OpenContext(ctx, path)
+	m, err := openModel(ctx, path, f.programs.model)
 	if err != nil {
 		return err
 	}
 	defer func() { err = join(err, m) }()
 	if err := f.archives(m, stderr); err != nil || f.exportOnly() {
 		return err
+	}
+	if isProgram(m) && f.testData == "" && f.profile == "" && !f.plan {
+		return f.program(ctx, m, o, stdout, stderr)
+	}
+	if !isProgram(m) && f.programs.given() {
+		return usagef("--model and --steps are for programs of OpenInfer")
 	}
 	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {
