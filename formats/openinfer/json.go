@@ -193,6 +193,8 @@ func (x *variable) readInit(o *jsonObject) error {
 // readScalar reads an element: numbers as such, and the bits of what JSON has no number for.
 func readScalar(d dtype, v jsonValue) (*tensor.Tensor, error) {
 	switch {
+	case (d == dtF32 || d == dtF64) && v.isNull():
+		return scalarFloat(d, math.Inf(1)), nil // which JSON has as null
 	case d == dtF32 || d == dtF64:
 		n, err := scalarOf[float64](v)
 		return scalarFloat(d, n), err

@@ -237,7 +237,7 @@ func (s *scope) first(v *variable) (string, error) {
 	return s.filled(v.dtype, s.dims[v.name], t)
 }
 
-// maxSpelled bounds the bytes of a constant of a type that no operator fills.
+// maxSpelled bounds the bytes of the constants of types that no operator fills.
 const maxSpelled = 64 << 20
 
 // filled returns a tensor, all of whose elements are one: that of a tensor with one element, or zero. A
@@ -264,8 +264,9 @@ func (s *scope) filled(d dtype, dims []int, t *tensor.Tensor) (string, error) {
 		}
 		return s.b.Op("ConstantOfShape", []string{s.b.Ints(list...)}, graph.TensorAttr("value", one)), nil
 	}
-	if n := d.tensor().Bytes(shape.Len()); n > maxSpelled {
-		return "", graph.Errorf(graph.ErrMemory, "a value of type %v%v that is used before it is written takes %d bytes; at most %d are made", d, shape, n, maxSpelled)
+	n := d.tensor().Bytes(shape.Len())
+	if s.spelled += min(n, maxSpelled+1); s.spelled > maxSpelled {
+		return "", graph.Errorf(graph.ErrMemory, "a value of type %v%v that is used before it is written takes %d bytes; at most %d are made of all such", d, shape, n, maxSpelled)
 	}
 	full := tensor.New(d.tensor(), dims...)
 	spread(full, t)
