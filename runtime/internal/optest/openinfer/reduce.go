@@ -111,9 +111,6 @@ var (
 				return new(big.Int).Quo(sumOf.ints(x), big.NewInt(int64(len(x))))
 			},
 			func(x []float64, single func(float64) float64) float64 {
-				if len(x) == 0 {
-					return 0
-				}
 				return sumOf.floats(x, single) / float64(len(x))
 			}},
 	}
@@ -141,9 +138,11 @@ func reduceCases(s *cases.Suite) {
 		}
 	}
 	x := some(s, tensor.I2, 2, 0)
-	for _, name := range []string{"sum_axis", "mean_axis"} {
+	for _, name := range []string{"sum_axis", "mean_axis", "prod_axis"} {
 		reduceCase(s, name, folds[name], x, []int{1}, false, tensor.I2)
+		reduceCase(s, name, folds[name], some(s, tensor.F8E5M2, 0), []int{0}, false, tensor.F8E5M2)
 	}
+	s.Add(cases.Case{Domain: domain, Op: "max_axis", Version: 1, Note: "empty", Attrs: cases.Attrs("axes", []int{1}), In: cases.In(x), Fails: graph.ErrShape})
 }
 
 // small is elements whose sums fit 64 bits where a mean divides them.
