@@ -59,7 +59,8 @@ runtime/internal/optest/ml : runtime/graph runtime/tensor runtime/internal/optes
 runtime/internal/optest/text : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest/signal : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest/vision : runtime/graph runtime/tensor runtime/internal/optest/cases
-runtime/internal/optest  : runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/internal/optest/arith runtime/internal/optest/array runtime/internal/optest/attention runtime/internal/optest/cases runtime/internal/optest/ml runtime/internal/optest/moe runtime/internal/optest/nn runtime/internal/optest/quant runtime/internal/optest/signal runtime/internal/optest/text runtime/internal/optest/vision bindings internal/testenv
+runtime/internal/optest/openinfer : runtime/graph runtime/tensor runtime/internal/optest/cases
+runtime/internal/optest  : runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/internal/optest/arith runtime/internal/optest/array runtime/internal/optest/attention runtime/internal/optest/cases runtime/internal/optest/ml runtime/internal/optest/moe runtime/internal/optest/nn runtime/internal/optest/openinfer runtime/internal/optest/quant runtime/internal/optest/signal runtime/internal/optest/text runtime/internal/optest/vision bindings internal/testenv
 runtime                  : internal/mapped runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/optimize runtime/plan runtime/exec runtime/tensor bindings
 formats/internal/fixtures : internal/testenv
 formats/internal/container : runtime/graph runtime/tensor packed formats/internal/binio internal/output internal/mapped

@@ -110,14 +110,26 @@ func (c *call) flag(name string, def bool) bool {
 // given reports whether an attribute is there.
 func (c *call) given(name string) bool { return c.attrs[name] != nil }
 
-// axes returns the axes that a reduction names: the attribute axes, or axis.
-func (c *call) axes() (list []int64) {
+// named returns the axes that a reduction names: the attribute axes, or axis.
+func (c *call) named() []int64 {
 	switch v := c.attrs["axis"].(type) {
 	case int64:
 		return []int64{v}
 	case uint64:
 		return []int64{int64(v)}
 	}
-	list, _ = c.attrs["axes"].([]int64)
+	list, _ := c.attrs["axes"].([]int64)
 	return list
+}
+
+// axes returns the axes of a checked reduction, ascending, each once.
+func (c *call) axes() (list []int64) {
+	for _, axis := range c.named() {
+		if axis < 0 {
+			axis += int64(len(c.inputs[0].dims))
+		}
+		list = append(list, axis)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }

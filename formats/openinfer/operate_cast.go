@@ -11,12 +11,15 @@ import (
 // lowerFill repeats a number that is known, or a variable that becomes a float.
 func lowerFill(c *call) string {
 	d := c.in()
-	if !(plain|boolean).has(d) && d != dtBitset || !c.literal("value") {
-		return ""
-	}
 	shape := make([]int64, len(c.out.dims))
 	for i, n := range c.out.dims {
 		shape[i] = int64(n)
+	}
+	switch {
+	case plainFloats.has(d) && !c.literal("value") && c.ready("value"):
+		return c.op("Expand", c.scalarOr("value", 0), c.b.Ints(shape...))
+	case !(plain|boolean).has(d) && d != dtBitset || !c.literal("value"):
+		return ""
 	}
 	t := tensor.New(d.tensor(), 1)
 	if !setScalar(t, c.attrs["value"]) {

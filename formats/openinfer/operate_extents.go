@@ -59,7 +59,7 @@ func product(c *call) ([]int, error) {
 func reduced(c *call) ([]int, error) {
 	in := c.inputs[0].dims
 	drop := make([]bool, len(in))
-	for _, axis := range c.axes() {
+	for _, axis := range c.named() {
 		at := axis
 		if at < 0 {
 			at += int64(len(in))

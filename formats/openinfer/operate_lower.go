@@ -194,7 +194,7 @@ func lowerRelu(c *call) string {
 	if v := c.attrs["alpha"]; v != nil && c.literal("alpha") {
 		alpha = toFloat(v)
 	}
-	if exact := float64(float32(alpha)) == alpha || c.in() != dtF64; exact && c.literal("alpha") {
+	if c.in() != dtF64 && c.literal("alpha") { // ONNX Runtime has LeakyRelu of narrower floats only
 		y = c.b.Op("LeakyRelu", []string{c.x(0)}, graph.FloatAttr("alpha", float32(alpha)))
 	} else {
 		y = c.where(c.op("GreaterOrEqual", c.x(0), c.number(0)), c.x(0), c.op("Mul", c.x(0), c.scalarOr("alpha", 0)))
@@ -298,13 +298,12 @@ func comparison(op string, not bool) func(*call) string {
 func lowerFilter(c *call) string {
 	cond := c.x(2)
 	switch d := c.in(); {
-	case d == dtBool:
+	case d == dtBool: // ONNX Runtime has Where of numbers only
+		return c.op("Or", c.op("And", cond, c.x(0)), c.op("And", c.op("Not", cond), c.x(1)))
 	case plain.has(d):
-		cond = c.castTo(cond, tensor.Bool)
-	default:
-		return ""
+		return c.where(c.castTo(cond, tensor.Bool), c.x(0), c.x(1))
 	}
-	return c.where(cond, c.x(0), c.x(1))
+	return ""
 }
 
 // lowerIsFinite counts what is not finite.

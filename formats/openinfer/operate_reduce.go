@@ -67,22 +67,26 @@ func (c *call) first(keep bool) string {
 	return c.op("Squeeze", first, c.b.Ints(axes...))
 }
 
-// lowerArg finds the last of equal floats by an operator of the domain, since a NaN is
-// not one of them.
-func lowerArg(op string) func(*call) string {
+// lowerArg finds floats among those that are the greatest or the least: a NaN is not one
+// of them, and where the first is a NaN it is what is found.
+func lowerArg(op, extreme string) func(*call) string {
 	return func(c *call) string {
 		last := !c.flag("select_first", true)
-		keep := c.keepsDims()
 		attrs := []*graph.Attr{graph.IntAttr("axis", c.axes()[0]), c.keepAttr(), graph.IntAttr("select_last_index", int64(bit(last)))}
 		switch d := c.in(); {
 		case c.empty():
 			return ""
 		case integers.has(d):
 			return c.b.Op(op, []string{c.x(0)}, attrs...)
-		case plainFloats.has(d) && !last:
-			found := c.b.Op(op, []string{c.withoutNaN(op == "ArgMax")}, attrs...)
-			return c.where(c.op("IsNaN", c.first(keep)), constant(c.b, tensor.I64, int64(0)), found)
+		case !plainFloats.has(d):
+			return ""
 		}
-		return ""
+		x, find := c.withoutNaN(extreme == "ReduceMax"), op
+		if last {
+			best := c.b.Op(extreme, []string{x, c.b.Ints(c.axes()...)}, graph.IntAttr("keepdims", 1))
+			x, find = c.castTo(c.op("Equal", c.x(0), best), tensor.I32), "ArgMax"
+		}
+		found := c.b.Op(find, []string{x}, attrs...)
+		return c.where(c.op("IsNaN", c.first(c.keepsDims())), constant(c.b, tensor.I64, int64(0)), found)
 	}
 }

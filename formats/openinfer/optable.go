@@ -121,8 +121,8 @@ var ops = []opRow{
 	{word: "prod_axis", inputs: 1, types: numbers, attrs: sums, flags: accumulate, extents: reduced, lowered: reduction("ReduceProd")},
 	{word: "max_axis", inputs: 1, types: numbers, attrs: reduces, extents: reduced, lowered: reduction("ReduceMax")},
 	{word: "min_axis", inputs: 1, types: numbers, attrs: reduces, extents: reduced, lowered: reduction("ReduceMin")},
-	{word: "argmax_axis", inputs: 1, types: numbers, attrs: finds, result: dtI64, extents: reduced, lowered: lowerArg("ArgMax")},
-	{word: "argmin_axis", inputs: 1, types: numbers, attrs: finds, result: dtI64, extents: reduced, lowered: lowerArg("ArgMin")},
+	{word: "argmax_axis", inputs: 1, types: numbers, attrs: finds, result: dtI64, extents: reduced, lowered: lowerArg("ArgMax", "ReduceMax")},
+	{word: "argmin_axis", inputs: 1, types: numbers, attrs: finds, result: dtI64, extents: reduced, lowered: lowerArg("ArgMin", "ReduceMin")},
 	{word: "cast", inputs: 1, types: numbers, extents: same, lowered: lowerCast,
 		attrs: []attrRule{{name: "to", kind: kindType, needs: true}, {name: "rounding_mode", kind: kindRound}, {name: "saturate", kind: kindFlag}}},
 }

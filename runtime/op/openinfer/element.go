@@ -128,7 +128,7 @@ func store[C number](t *tensor.Tensor, at int, src []C) {
 		}
 	case tensor.F8E5M2:
 		for i, dst := 0, t.Bytes()[at:]; i < len(src); i++ {
-			dst[i] = packed.E5M2.Code(single(src[i]), false)
+			dst[i] = eighth(src[i])
 		}
 	case tensor.Bool:
 		for i, dst := 0, t.Bytes()[at:]; i < len(src); i++ {
@@ -140,6 +140,14 @@ func store[C number](t *tensor.Tensor, at int, src []C) {
 	default:
 		pack(t, at, src)
 	}
+}
+
+// eighth rounds a number to an 8-bit float. There is one NaN.
+func eighth[C number](v C) byte {
+	if v != v {
+		return 0x7d
+	}
+	return packed.E5M2.Code(single(v), false)
 }
 
 func cut[T op.Number, C number](t *tensor.Tensor, at int, src []C) {

@@ -110,6 +110,9 @@ func runReduce[C number](c *op.Run, o *reduceOp, f step[C]) error {
 		return err
 	}
 	out, x, acc := c.Out[0], make([]C, block), make([]C, block)
+	if o.first && w.count == 0 && out.Len() > 0 {
+		return graph.Errorf(graph.ErrShape, "%s of no elements: %v has none along axes %v", o.name, c.In[0], o.axes)
+	}
 	for at, n := 0, out.Len(); at < n; at += block {
 		size := min(block, n-at)
 		for part := 0; part < size; {
@@ -151,7 +154,7 @@ func reduceRun[C number](c *op.Run, o *reduceOp, w *window, at int, acc, x []C, 
 			from, fresh = from+size, false
 		}
 	})
-	if o.mean && w.count > 0 {
+	if isFloat := C(1)/2 != 0; o.mean && (w.count > 0 || isFloat) { // the mean of no integers is 0
 		for i := range acc {
 			acc[i] /= C(w.count)
 		}
