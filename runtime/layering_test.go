@@ -64,6 +64,7 @@ runtime/internal/optest  : runtime/cpu runtime/device runtime/graph runtime/op r
 runtime                  : internal/mapped runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/optimize runtime/plan runtime/exec runtime/tensor bindings
 formats/internal/fixtures : internal/testenv
 formats/internal/container : runtime/graph runtime/tensor packed formats/internal/binio internal/output internal/mapped
+formats/internal/decoder : runtime/graph runtime/tensor
 formats/onnx             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/output
 formats/safetensors      : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/oinf             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
