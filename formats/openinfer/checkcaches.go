@@ -9,7 +9,7 @@ import (
 )
 
 // prefixTensor returns the tensor of a prefix table at indices.
-func (u *unit) prefixTensor(v *variable, at []int64) (*graph.Initializer, error) {
+func (u *unit) prefixTensor(v *decl, at []int64) (*graph.Initializer, error) {
 	name := filled(v.pattern, v.indices, at)
 	w := u.weights[name]
 	if w == nil {
@@ -19,7 +19,7 @@ func (u *unit) prefixTensor(v *variable, at []int64) (*graph.Initializer, error)
 }
 
 // access looks at an access to a persistent variable.
-func (c *checker) access(a access) (*variable, error) {
+func (c *checker) access(a access) (*decl, error) {
 	v := c.vars[a.base]
 	switch {
 	case v == nil:
@@ -40,7 +40,7 @@ func (c *checker) access(a access) (*variable, error) {
 }
 
 // index looks at one index.
-func (c *checker) index(v *variable, i int, x index) error {
+func (c *checker) index(v *decl, i int, x index) error {
 	limit, fixed := v.limit(v.accessed()[i])
 	if len(v.auto) > 0 && x.slice && (x.start != nil || x.end != nil) {
 		return fmt.Errorf("it is a range; a variable with @auto_dim is accessed as a whole")

@@ -134,7 +134,7 @@ func (c *checker) value(name string) (operand, error) {
 
 // prefixIndices looks at the indices of a prefix table, and at the tensor if they are
 // numbers.
-func (c *checker) prefixIndices(v *variable, indices []string) error {
+func (c *checker) prefixIndices(v *decl, indices []string) error {
 	at := make([]int64, len(indices))
 	for i, s := range indices {
 		n, err := strconv.ParseInt(s, 10, 64)
@@ -301,7 +301,7 @@ func (c *checker) integer(name string) error {
 		if !ok {
 			return fmt.Errorf("it is no number, no size variable and no variable")
 		}
-		v = &variable{name: name, dtype: o.dtype}
+		v = &decl{name: name, dtype: o.dtype}
 		c.dims[name] = o.dims
 	}
 	switch {

@@ -360,7 +360,7 @@ func (s *scope) turns(k loopNode, e *event, start loopIndex, count string) error
 }
 
 // prefix returns a tensor of a prefix table.
-func (s *scope) prefix(v *variable, indices []string) (string, error) {
+func (s *scope) prefix(v *decl, indices []string) (string, error) {
 	at := make([]int64, len(indices))
 	open := -1
 	var index loopIndex
@@ -388,7 +388,7 @@ func (s *scope) prefix(v *variable, indices []string) (string, error) {
 
 // choose returns the tensor of a prefix table at an index that only a run tells, of all
 // that the model has from index 0 on.
-func (s *scope) choose(v *variable, at []int64, open int, index string) (string, error) {
+func (s *scope) choose(v *decl, at []int64, open int, index string) (string, error) {
 	var list []string
 	for at[open] = 0; ; at[open]++ {
 		w := s.weights[filled(v.pattern, v.indices, at)]

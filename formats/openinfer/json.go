@@ -69,12 +69,12 @@ func (r *jsonReader) variables(o *jsonObject) error {
 	return nil
 }
 
-func readVariable(v jsonValue) (*variable, error) {
+func readVariable(v jsonValue) (*decl, error) {
 	o, err := v.object()
 	if err != nil {
 		return nil, err
 	}
-	x := &variable{}
+	x := &decl{}
 	var fail error
 	note := func(err error) {
 		if fail == nil {
@@ -116,7 +116,7 @@ func readVariable(v jsonValue) (*variable, error) {
 	return x, o.done()
 }
 
-func (x *variable) readFixed(o *jsonObject) error {
+func (x *decl) readFixed(o *jsonObject) error {
 	v, ok := o.take("fixed")
 	if !ok || v.isNull() {
 		return nil
@@ -173,7 +173,7 @@ func jsonWord(d dtype) string {
 }
 
 // readInit reads the value that a variable begins with.
-func (x *variable) readInit(o *jsonObject) error {
+func (x *decl) readInit(o *jsonObject) error {
 	v, err := o.need("init")
 	if err != nil || v.isNull() {
 		return err

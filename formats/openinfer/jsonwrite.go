@@ -61,7 +61,7 @@ func (p *Program) WriteJSON(w io.Writer) error {
 	return err
 }
 
-func (v *variable) json() members {
+func (v *decl) json() members {
 	kind := v.memory.String()
 	fixed := [][2]any{}
 	for _, f := range v.fixed {

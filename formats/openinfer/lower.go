@@ -27,6 +27,7 @@ type network struct {
 	renamed   map[string]*graph.Initializer
 	written   map[string]bool // variables that the program writes
 	expanded  int             // nodes so far
+	spelled   int             // bytes of constants so far
 	calls     []string        // blocks under way
 	events    []*event
 	lastEvent int               // number of the last
@@ -75,15 +76,15 @@ func lower(p *Program, m *graph.Model) (*graph.Model, error) {
 		return nil, err
 	}
 	out := n.root.Model(m)
-	out.Source = &lowered{p, n.events}
+	out.Source = &stepSource{p, n.events}
 	if out.States == nil {
 		out.States = []graph.State{} // names of variables tell no others
 	}
 	return out, nil
 }
 
-// lowered is what a lowered program keeps.
-type lowered struct {
+// stepSource is what a lowered program keeps.
+type stepSource struct {
 	program *Program
 	events  []*event
 }
@@ -226,7 +227,7 @@ func (n *network) weight(w *graph.Initializer) string {
 }
 
 // first returns the value that a variable has before anything is written.
-func (s *scope) first(v *variable) (string, error) {
+func (s *scope) first(v *decl) (string, error) {
 	t, w, err := s.initial(v)
 	switch {
 	case err != nil:

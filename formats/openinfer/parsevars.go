@@ -6,7 +6,7 @@ import (
 
 // declaration reads a variable.
 func (p *parser) declaration(m memory) (err error) {
-	v := &variable{memory: m}
+	v := &decl{memory: m}
 	at := p.tok.at
 	if v.name, err = p.name("the name of a variable"); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (p *parser) atom(what string) (string, error) {
 }
 
 // attribute reads an attribute of a variable.
-func (p *parser) attribute(v *variable, given map[string]bool) error {
+func (p *parser) attribute(v *decl, given map[string]bool) error {
 	if err := p.advance(); err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (p *parser) attribute(v *variable, given map[string]bool) error {
 	return p.expect(")")
 }
 
-func (p *parser) fixed(v *variable) error {
+func (p *parser) fixed(v *decl) error {
 	name, err := p.name("an index")
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (p *parser) fixed(v *variable) error {
 }
 
 // init reads the value that a variable begins with.
-func (p *parser) init(v *variable) error {
+func (p *parser) init(v *decl) error {
 	at := p.tok.at
 	minus, err := p.skip("-")
 	if err != nil {

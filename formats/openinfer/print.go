@@ -48,7 +48,7 @@ func writeNodes(b *bufio.Writer, nodes []*node, indent string) {
 }
 
 // text returns a declaration without the semicolon.
-func (v *variable) text() string {
+func (v *decl) text() string {
 	var b strings.Builder
 	b.WriteString(v.name)
 	if len(v.indices) > 0 {

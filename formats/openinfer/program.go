@@ -10,7 +10,7 @@ import (
 // Program is what a file of a graph says: variables, and blocks of nodes. Parse and
 // ParseJSON make one.
 type Program struct {
-	vars   []*variable
+	vars   []*decl
 	blocks []*block
 	next   int64 // index of the next node
 }
@@ -30,8 +30,8 @@ var memories = [...]string{"dynamic", "volatile", "constant", "persistent"}
 // String returns the word of the text language.
 func (m memory) String() string { return memories[m] }
 
-// variable is a declaration.
-type variable struct {
+// decl is a declaration of a variable.
+type decl struct {
 	name    string
 	memory  memory
 	dtype   dtype
@@ -52,13 +52,13 @@ type fixedIndex struct {
 }
 
 // prefix reports whether the variable is a table of tensors of the model.
-func (v *variable) prefix() bool { return v.memory != memPersistent && len(v.indices) > 0 }
+func (v *decl) prefix() bool { return v.memory != memPersistent && len(v.indices) > 0 }
 
 // cached reports whether the variable is persistent and accessed by indices.
-func (v *variable) cached() bool { return v.table || len(v.auto) > 0 }
+func (v *decl) cached() bool { return v.table || len(v.auto) > 0 }
 
 // limit returns the fixed size of an index; false where it has none.
-func (v *variable) limit(index string) (int64, bool) {
+func (v *decl) limit(index string) (int64, bool) {
 	for _, f := range v.fixed {
 		if f.name == index {
 			return f.size, true
@@ -196,7 +196,7 @@ func (a access) String() string {
 }
 
 // variable returns a declaration, or nil.
-func (p *Program) variable(name string) *variable {
+func (p *Program) variable(name string) *decl {
 	for _, v := range p.vars {
 		if v.name == name {
 			return v

@@ -10,7 +10,7 @@ import (
 
 // stateType returns the type in the graph of a persistent variable: its own; that of all
 // entries of a table of fixed sizes; and the bytes of one that grows.
-func (n *network) stateType(v *variable) graph.Type {
+func (n *network) stateType(v *decl) graph.Type {
 	switch {
 	case v.dense():
 		return graph.TensorOf(v.dtype.tensor(), graph.DimsOf(n.denseShape(v)))
@@ -21,7 +21,7 @@ func (n *network) stateType(v *variable) graph.Type {
 }
 
 // state adds a persistent variable as a state of the graph.
-func (n *network) state(s *scope, v *variable) error {
+func (n *network) state(s *scope, v *decl) error {
 	t, axis := n.stateType(v), -1
 	if v.dtype.isPacked() {
 		return graph.Errorf(graph.ErrUnsupported, "its elements of %v are narrower than a byte, which persistent variables cannot be", v.dtype)
@@ -56,7 +56,7 @@ func (n *network) started(s *scope) string {
 
 // begins returns the value with which a persistent variable begins. Zero reports that it
 // is zeros, and then there is no value.
-func (n *network) begins(s *scope, v *variable) (value string, zero bool, err error) {
+func (n *network) begins(s *scope, v *decl) (value string, zero bool, err error) {
 	if v.cached() {
 		if v.init == nil || isZero(v.init) {
 			return "", true, nil
@@ -139,14 +139,14 @@ func (s *scope) write(k writeNode) error {
 
 // put returns a dense table in which an entry, or all entries with the same first
 // indices, is another value.
-func (s *scope) put(v *variable, state, value string, at []string) string {
+func (s *scope) put(v *decl, state, value string, at []string) string {
 	indices := s.b.Op("Unsqueeze", []string{s.b.Op("Concat", at, graph.IntAttr("axis", 0)), s.b.Ints(0)})
 	update := s.b.Op("Unsqueeze", []string{value, s.b.Ints(0)})
 	return s.b.Op("ScatterND", []string{state, indices, update})
 }
 
 // place returns the indices of an access to a dense table, as vectors of one element.
-func (s *scope) place(v *variable, a access) ([]string, error) {
+func (s *scope) place(v *decl, a access) ([]string, error) {
 	var list []string
 	for i, x := range a.indices {
 		at, err := s.single(v, i, *x.start)
@@ -160,7 +160,7 @@ func (s *scope) place(v *variable, a access) ([]string, error) {
 
 // single returns an index of a dense table as a scalar. One that is negative is beyond the
 // end, and so an error of the run.
-func (s *scope) single(v *variable, i int, x indexValue) (string, error) {
+func (s *scope) single(v *decl, i int, x indexValue) (string, error) {
 	limit, _ := v.limit(v.indices[i])
 	at, err := s.indexValue(x)
 	if err != nil {
@@ -184,7 +184,7 @@ func (s *scope) indexValue(x indexValue) (loopIndex, error) {
 }
 
 // part returns what an access to a dense table gives.
-func (s *scope) part(v *variable, state string, a access) (string, error) {
+func (s *scope) part(v *decl, state string, a access) (string, error) {
 	for i := len(a.indices) - 1; i >= 0; i-- {
 		x := a.indices[i]
 		var err error
@@ -205,7 +205,7 @@ func (s *scope) part(v *variable, state string, a access) (string, error) {
 }
 
 // slice returns a range along an index of a dense table.
-func (s *scope) slice(v *variable, state string, i int, x index) (string, error) {
+func (s *scope) slice(v *decl, state string, i int, x index) (string, error) {
 	limit, _ := v.limit(v.indices[i])
 	var ends [2]string
 	for j, end := range []*indexValue{x.start, x.end} {

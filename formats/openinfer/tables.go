@@ -8,7 +8,7 @@ import (
 )
 
 // tableAttrs describes a persistent variable that grows to its operators.
-func (s *scope) tableAttrs(v *variable, more ...*graph.Attr) []*graph.Attr {
+func (s *scope) tableAttrs(v *decl, more ...*graph.Attr) []*graph.Attr {
 	entry, fixed := []int64{}, []int64{}
 	for _, n := range s.dims[v.name] {
 		entry = append(entry, int64(n))
@@ -45,7 +45,7 @@ func (s *scope) vector(list []loopIndex) string {
 
 // ends returns the begin and the end of every index of an access to a table, whether it is
 // one value, and which ends are open.
-func (s *scope) ends(v *variable, a access) (list []loopIndex, single, open []int64, err error) {
+func (s *scope) ends(v *decl, a access) (list []loopIndex, single, open []int64, err error) {
 	for i := range v.accessed() {
 		x := index{slice: true}
 		if i < len(a.indices) {
@@ -71,7 +71,7 @@ func (s *scope) ends(v *variable, a access) (list []loopIndex, single, open []in
 
 // begin returns the inputs of an operator that reads, with the element that the variable
 // begins with.
-func (s *scope) begin(v *variable, inputs ...string) []string {
+func (s *scope) begin(v *decl, inputs ...string) []string {
 	if v.init != nil && !isZero(v.init) {
 		inputs = append(inputs, s.b.Constant(v.init))
 	}
@@ -79,7 +79,7 @@ func (s *scope) begin(v *variable, inputs ...string) []string {
 }
 
 // readGrowing lowers a read of a persistent variable that grows.
-func (s *scope) readGrowing(v *variable, state string, k readNode) error {
+func (s *scope) readGrowing(v *decl, state string, k readNode) error {
 	list, single, open, err := s.ends(v, k.src)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func begins(list []loopIndex, single []int64) (at []loopIndex, free []int64) {
 }
 
 // writeGrowing lowers a write of a persistent variable that grows.
-func (s *scope) writeGrowing(v *variable, state, value string, a access) error {
+func (s *scope) writeGrowing(v *decl, state, value string, a access) error {
 	list, single, _, err := s.ends(v, a)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func (s *scope) writeGrowing(v *variable, state, value string, a access) error {
 }
 
 // resetGrowing lowers a reset of a persistent variable that grows.
-func (s *scope) resetGrowing(v *variable, a access) error {
+func (s *scope) resetGrowing(v *decl, a access) error {
 	if len(a.indices) == 0 {
 		return s.set(v.name, s.b.Constant(tensor.New(tensor.U8, 0)))
 	}

@@ -80,7 +80,7 @@ func (e Event) String() string {
 // Trace returns the events of a run of a lowered program, from the steps of the run in
 // their order. It returns nil for a model that is no lowered program.
 func Trace(m *graph.Model, steps []Step) []Event {
-	l, ok := m.Source.(*lowered)
+	l, ok := m.Source.(*stepSource)
 	if !ok {
 		return nil
 	}

@@ -18,7 +18,7 @@ type unit struct {
 	weights  map[string]*graph.Initializer
 	declared map[string]*graph.Value // tensors of the model without elements
 	meta     map[string]*graph.Pair
-	vars     map[string]*variable
+	vars     map[string]*decl
 	blocks   map[string]*block
 	dims     map[string][]int // of the variables
 	targets  map[string]bool  // blocks that branches name
@@ -28,7 +28,7 @@ type unit struct {
 func newUnit(p *Program, m *graph.Model) *unit {
 	u := &unit{
 		Program: p, model: m, sizes: map[string]uint64{}, weights: map[string]*graph.Initializer{}, declared: map[string]*graph.Value{},
-		meta: map[string]*graph.Pair{}, vars: map[string]*variable{}, blocks: map[string]*block{}, dims: map[string][]int{},
+		meta: map[string]*graph.Pair{}, vars: map[string]*decl{}, blocks: map[string]*block{}, dims: map[string][]int{},
 		targets: map[string]bool{}, open: map[string]bool{},
 	}
 	for _, s := range m.Sizes {
@@ -102,7 +102,7 @@ func (u *unit) size(atom string) (uint64, error) {
 
 // initial is the value that a variable has before anything is written: nil for zeros.
 // A weight is a tensor of the model.
-func (u *unit) initial(v *variable) (t *tensor.Tensor, weight *graph.Initializer, err error) {
+func (u *unit) initial(v *decl) (t *tensor.Tensor, weight *graph.Initializer, err error) {
 	name := v.name
 	if v.ref != "" {
 		name = v.ref
@@ -111,7 +111,7 @@ func (u *unit) initial(v *variable) (t *tensor.Tensor, weight *graph.Initializer
 }
 
 // stored returns the value that the model has under a name, or the variable's own.
-func (u *unit) stored(v *variable, name string) (t *tensor.Tensor, weight *graph.Initializer, err error) {
+func (u *unit) stored(v *decl, name string) (t *tensor.Tensor, weight *graph.Initializer, err error) {
 	if w := u.weights[name]; w != nil {
 		return w.Tensor, w, u.fits(v, "tensor", name, w.Tensor.DType(), w.Tensor.Shape())
 	}
@@ -149,7 +149,7 @@ func (u *unit) metadata(m *graph.Pair) (*tensor.Tensor, error) {
 }
 
 // fits compares what the model has with a declaration.
-func (u *unit) fits(v *variable, what, name string, d tensor.DType, shape tensor.Shape) error {
+func (u *unit) fits(v *decl, what, name string, d tensor.DType, shape tensor.Shape) error {
 	if want := u.dims[v.name]; d != v.dtype.tensor() || !shape.Equal(want) {
 		return fmt.Errorf("it is declared as %v%v, and %s %q of the model is %v%v", v.dtype, tensor.Shape(want), what, name, d, shape)
 	}
@@ -157,7 +157,7 @@ func (u *unit) fits(v *variable, what, name string, d tensor.DType, shape tensor
 }
 
 // constantValue returns the value of a variable that no step changes; nil for others.
-func (u *unit) constantValue(v *variable) (*tensor.Tensor, error) {
+func (u *unit) constantValue(v *decl) (*tensor.Tensor, error) {
 	if v.memory != memConstant || v.prefix() {
 		return nil, nil
 	}

@@ -49,7 +49,7 @@ func (u *unit) findTargets(nodes []*node) {
 	}
 }
 
-func (u *unit) checkVariable(v *variable) error {
+func (u *unit) checkVariable(v *decl) error {
 	if !isName(v.name) {
 		return fmt.Errorf("a name takes letters, digits and underscores, and begins with no digit")
 	}
@@ -58,7 +58,7 @@ func (u *unit) checkVariable(v *variable) error {
 		return err
 	}
 	u.dims[v.name] = dims
-	for _, check := range []func(*variable) error{u.checkIndices, u.checkPrefix, u.checkCached, u.checkFixed} {
+	for _, check := range []func(*decl) error{u.checkIndices, u.checkPrefix, u.checkCached, u.checkFixed} {
 		if err := check(v); err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (u *unit) checkVariable(v *variable) error {
 }
 
 // checkIndices looks at the names of indices.
-func (u *unit) checkIndices(v *variable) error {
+func (u *unit) checkIndices(v *decl) error {
 	for _, list := range [][]string{v.indices, v.auto} {
 		for i, name := range list {
 			if !isName(name) {
@@ -92,7 +92,7 @@ func (u *unit) checkIndices(v *variable) error {
 }
 
 // checkPrefix looks at a table of tensors of the model.
-func (u *unit) checkPrefix(v *variable) error {
+func (u *unit) checkPrefix(v *decl) error {
 	if !v.prefix() {
 		if v.pattern != "" {
 			return fmt.Errorf("it has a @pattern and no indices; declare it as %s(index)", v.name)
@@ -117,7 +117,7 @@ func (u *unit) checkPrefix(v *variable) error {
 }
 
 // checkCached looks at a persistent variable with indices.
-func (u *unit) checkCached(v *variable) error {
+func (u *unit) checkCached(v *decl) error {
 	if !v.cached() {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (u *unit) checkCached(v *variable) error {
 	return nil
 }
 
-func (u *unit) checkFixed(v *variable) error {
+func (u *unit) checkFixed(v *decl) error {
 	if len(v.fixed) > 0 && !v.cached() {
 		return fmt.Errorf("@fixed is for persistent variables with @table or @auto_dim")
 	}
@@ -162,7 +162,7 @@ func (u *unit) checkFixed(v *variable) error {
 }
 
 // accessed returns the indices by which a persistent variable is accessed.
-func (v *variable) accessed() []string {
+func (v *decl) accessed() []string {
 	if len(v.auto) > 0 {
 		return v.auto
 	}
@@ -170,7 +170,7 @@ func (v *variable) accessed() []string {
 }
 
 // dense reports whether the variable is a table all of whose sizes are fixed.
-func (v *variable) dense() bool {
+func (v *decl) dense() bool {
 	if !v.table || len(v.indices) == 0 {
 		return false
 	}
@@ -178,7 +178,7 @@ func (v *variable) dense() bool {
 }
 
 // denseShape returns the shape of all entries of a dense table.
-func (u *unit) denseShape(v *variable) tensor.Shape {
+func (u *unit) denseShape(v *decl) tensor.Shape {
 	var shape tensor.Shape
 	for _, name := range v.indices {
 		n, _ := v.limit(name)
@@ -224,7 +224,7 @@ func (u *unit) spread(nodes []*node) (more bool) {
 }
 
 // readShape returns the shape of an access, where the program tells it.
-func (u *unit) readShape(v *variable, a access) (shape tensor.Shape, known bool) {
+func (u *unit) readShape(v *decl, a access) (shape tensor.Shape, known bool) {
 	if !v.cached() {
 		return u.dims[v.name], true
 	}
