@@ -22,12 +22,24 @@ func (s *scope) call(name string) error {
 	s.calls = append(s.calls, name)
 	s.block, s.locals = name, maps.Clone(locals)
 	err := s.list(s.unit.blocks[name].nodes)
+	if len(s.calls) == 1 && err == nil {
+		s.fetchable()
+	}
 	s.forget(locals)
 	s.block, s.calls = block, s.calls[:len(s.calls)-1]
 	if err == nil && len(s.calls) == 0 {
 		err = s.join()
 	}
 	return err
+}
+
+// fetchable gives the values that the block entry assigned their names in the graph.
+func (s *scope) fetchable() {
+	for _, name := range sortedKeys(s.locals) {
+		if value := s.values[name]; value != "" {
+			s.b.Name(s.b.Op("Identity", []string{value}), name)
+		}
+	}
 }
 
 // forget makes locals the values that are assigned.

@@ -76,6 +76,8 @@ func lower(p *Program, m *graph.Model) (*graph.Model, error) {
 		return nil, err
 	}
 	out := n.root.Model(m)
+	out.Sizes = nil // the graph has their numbers
+	out.Meta = slices.DeleteFunc(slices.Clone(m.Meta), func(p graph.Pair) bool { return u.vars[p.Key] != nil && p.Data != nil })
 	out.Source = &stepSource{p, n.events}
 	if out.States == nil {
 		out.States = []graph.State{} // names of variables tell no others
@@ -190,7 +192,7 @@ func (n *network) outputs(s *scope) error {
 		name := v.name
 		switch {
 		case v.memory == memPersistent:
-			give(n.root, s.values[v.name], presentPrefix+v.name, n.stateType(v))
+			n.leave(s, v)
 			continue
 		case !n.written[v.name]:
 			continue
@@ -247,9 +249,6 @@ func (s *scope) filled(d dtype, dims []int, t *tensor.Tensor) (string, error) {
 	shape := tensor.Shape(dims)
 	if t == nil {
 		t = scalarBits(d, 0)
-		if d == dtT1 {
-			t = scalarBits(d, 1) // which has no zero
-		}
 	}
 	if t.Shape().Equal(shape) {
 		return s.b.Constant(t), nil

@@ -265,6 +265,23 @@ block entry {
 		},
 	},
 	{
+		name: "persistent elements narrower than a byte",
+		program: `volatile { a: i4[3]; b: i32[3]; one: i4[3] @init(3); signs: t1[2]; }
+persistent { p: i4[3] @init(-2); s: t1[2]; }
+block entry {
+  loop twice (i in 0..2) {
+    cache.read p >> a;
+    op add(a, one) >> a;
+    cache.write a >> p;
+  }
+  cache.read s >> signs;
+}`,
+		steps: []stepWant{
+			{out: map[string]want{"a": {[]int{3}, []float64{4, 4, 4}}, "signs": {[]int{2}, []float64{-1, -1}}}},
+			{out: map[string]want{"a": {[]int{3}, []float64{-6, -6, -6}}, "signs": {[]int{2}, []float64{-1, -1}}}},
+		},
+	},
+	{
 		name: "fixed size of a growing extent",
 		program: `volatile { m: f32[1]; }
 persistent { M(r): f32[1] @auto_dim(r) @fixed(r=1); n: i32; }

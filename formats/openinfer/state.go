@@ -23,13 +23,17 @@ func (n *network) stateType(v *decl) graph.Type {
 // state adds a persistent variable as a state of the graph.
 func (n *network) state(s *scope, v *decl) error {
 	t, axis := n.stateType(v), -1
-	if v.dtype.isPacked() {
-		return graph.Errorf(graph.ErrUnsupported, "its elements of %v are narrower than a byte, which persistent variables cannot be", v.dtype)
-	}
 	if v.cached() && !v.dense() {
 		axis, t.Dims = 0, graph.Dims{graph.Symbol(pastPrefix + v.name)}
 	}
-	value := n.root.State(pastPrefix+v.name, presentPrefix+v.name, axis, t)
+	outer := t
+	if v.dtype.isPacked() { // states are of whole bytes
+		outer = graph.TensorOf(tensor.U8, graph.DimsOf(tensor.Shape{v.dtype.tensor().Bytes(tensor.Shape(n.dims[v.name]).Len())}))
+	}
+	value := n.root.State(pastPrefix+v.name, presentPrefix+v.name, axis, outer)
+	if v.dtype.isPacked() {
+		value = n.root.Node(domain, "from_bytes", []string{value}, 1, s.typeAttrs(v)...)[0]
+	}
 	s.values[v.name] = value
 	if axis == 0 {
 		return nil
@@ -43,6 +47,25 @@ func (n *network) state(s *scope, v *decl) error {
 	otherwise.Output(first, otherwise.Fresh("out"), t)
 	s.values[v.name] = s.b.Op("If", []string{n.started(s)}, graph.GraphAttr("then_branch", then.Graph()), graph.GraphAttr("else_branch", otherwise.Graph()))
 	return nil
+}
+
+// leave makes the last value of a persistent variable an output of the graph.
+func (n *network) leave(s *scope, v *decl) {
+	value, t := s.values[v.name], n.stateType(v)
+	if v.dtype.isPacked() {
+		value = n.root.Node(domain, "to_bytes", []string{value}, 1)[0]
+		t = graph.TensorOf(tensor.U8, graph.UnknownDims(1))
+	}
+	give(n.root, value, presentPrefix+v.name, t)
+}
+
+// typeAttrs describes the type of a variable to operators of bytes.
+func (s *scope) typeAttrs(v *decl) []*graph.Attr {
+	dims := make([]int64, len(s.dims[v.name]))
+	for i, n := range s.dims[v.name] {
+		dims[i] = int64(n)
+	}
+	return []*graph.Attr{graph.StringAttr("type", v.dtype.tensor().String()), graph.IntsAttr("shape", dims...)}
 }
 
 // started returns whether a step was run before.
@@ -65,8 +88,8 @@ func (n *network) begins(s *scope, v *decl) (value string, zero bool, err error)
 		return value, false, err
 	}
 	t, w, err := n.initial(v)
-	if err != nil || t == nil || isZero(t) && t.Shape().Equal(tensor.Shape{}) && w == nil {
-		return "", true, err
+	if zero = t == nil || t != nil && w == nil && isZero(t); err != nil || zero { // all elements are alike, or one
+		return "", zero, err
 	}
 	value, err = s.first(v)
 	return value, false, err

@@ -25,6 +25,7 @@ func Rows() []op.Row {
 		reduceRows,
 		finiteRows,
 		tableRows,
+		bytesRows,
 	)
 }
 

@@ -208,9 +208,9 @@ func (o *growWrite) Run(c *op.Run) error {
 
 // tableRows are the operators of persistent variables that grow.
 var tableRows = []op.Row{
-	{Domain: "openinfer", Name: "table_read", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 2}, DynamicOutputs: true, New: newTableRead},
-	{Domain: "openinfer", Name: "table_write", Since: []int{1}, In: [2]int{3, 3}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newTableWrite},
-	{Domain: "openinfer", Name: "table_reset", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newTableReset},
-	{Domain: "openinfer", Name: "grow_read", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 2}, DynamicOutputs: true, New: newGrowRead},
-	{Domain: "openinfer", Name: "grow_write", Since: []int{1}, In: [2]int{3, 3}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newGrowWrite},
+	{Domain: Domain, Name: "table_read", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 2}, DynamicOutputs: true, New: newTableRead},
+	{Domain: Domain, Name: "table_write", Since: []int{1}, In: [2]int{3, 3}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newTableWrite},
+	{Domain: Domain, Name: "table_reset", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newTableReset},
+	{Domain: Domain, Name: "grow_read", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 2}, DynamicOutputs: true, New: newGrowRead},
+	{Domain: Domain, Name: "grow_write", Since: []int{1}, In: [2]int{3, 3}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newGrowWrite},
 }
