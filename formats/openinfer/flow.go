@@ -184,6 +184,7 @@ func (s *scope) branch(k branchNode, e *event) error {
 		maps.Copy(changed, sides[i].changed)
 	}
 	names := sortedKeys(changed)
+	marked := len(names) == 0 || slices.ContainsFunc(sides, (*scope).idle)
 	for _, side := range sides {
 		for _, name := range names {
 			value, err := side.get(name)
@@ -192,11 +193,11 @@ func (s *scope) branch(k branchNode, e *event) error {
 			}
 			give(side.b, value, side.b.Fresh("out"), s.typeOf(name))
 		}
-		if len(names) == 0 { // it still tells which block runs
-			side.b.Output(side.b.Int(0), side.b.Fresh("out"), graph.TensorOf(tensor.I64, graph.Dims{}))
+		if marked {
+			side.b.Output(side.b.Op("Not", []string{cond}), side.b.Fresh("out"), graph.TensorOf(tensor.Bool, graph.Dims{}))
 		}
 	}
-	out := s.b.Node("", "If", []string{cond}, max(len(names), 1),
+	out := s.b.Node("", "If", []string{cond}, len(names)+bit(marked),
 		graph.GraphAttr("then_branch", sides[0].b.Graph()), graph.GraphAttr("else_branch", sides[1].b.Graph()))
 	for i, name := range names {
 		if err := s.set(name, out[i]); err != nil {
@@ -204,6 +205,12 @@ func (s *scope) branch(k branchNode, e *event) error {
 		}
 	}
 	return nil
+}
+
+// idle reports whether a run of the scope's graph has no steps, so that a trace cannot tell
+// that it ran.
+func (s *scope) idle() bool {
+	return !slices.ContainsFunc(s.b.Graph().Nodes, func(n *graph.Node) bool { return n.Op != "Constant" && n.Op != "Identity" })
 }
 
 // maxUnrolled bounds the nodes that a loop is unrolled into.
