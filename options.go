@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -40,6 +41,17 @@ type Options struct {
 	// the model's main graph computes. What none of them needs is not run, and inputs
 	// that none of them needs are not required.
 	Outputs []string
+	// Quirks runs networks of formats whose own program computes something surprising or
+	// wrong as that program does, rather than as it means to. It matters to files of Loom.
+	Quirks bool
+	// Seed is that of weights that a file leaves to chance: those of architectures of Loom.
+	// Equal seeds give equal weights.
+	Seed uint64
+}
+
+// lowering returns the options of the network that sessions run.
+func (o Options) lowering() formats.Lowering {
+	return formats.Lowering{Quirks: o.Quirks, Seed: o.Seed}
 }
 
 // Validate checks what can be checked without a model. The error is ErrOption and

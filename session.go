@@ -13,8 +13,9 @@ import (
 // program is a program of the engine and what its runs take. Its fields are set when
 // made is closed.
 type program struct {
-	made   chan struct{}
-	engine *runtime.Program
+	made    chan struct{}
+	network *graph.Model
+	engine  *runtime.Program
 	// unused names inputs of the model that the chosen outputs do not need, and fixed
 	// those that have a value in the model.
 	unused, fixed map[string]bool
@@ -47,7 +48,7 @@ func (p *program) ended() bool {
 func (p *program) make(ctx context.Context, m *Model, o Options) {
 	defer close(p.made)
 	p.unused, p.fixed = map[string]bool{}, map[string]bool{}
-	network, err := m.network()
+	network, err := m.lowered(o.lowering())
 	if err != nil {
 		p.err = err
 		return
@@ -57,7 +58,8 @@ func (p *program) make(ctx context.Context, m *Model, o Options) {
 		p.err = err
 		return
 	}
-	for _, in := range m.Inputs() {
+	p.network = network
+	for _, in := range inputsOf(network) {
 		p.fixed[in.Name] = !in.Required
 	}
 	for _, v := range network.Graph.Inputs {

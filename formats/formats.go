@@ -85,12 +85,12 @@ var Formats = []Format{
 	{
 		Name: loom.Name, About: "networks of Loom: checkpoints, and specs of architectures",
 		Extensions: []string{".json"}, Begins: "a JSON object with layers", Probe: loom.Probe,
-		open: mapped(loom.Read), read: loom.Read, save: written(loom.Write), verify: inMemory(loom.Verify), dequantize: loom.Dequantize,
+		open: mapped(loom.Read), read: loom.Read, save: written(loom.Write), verify: inMemory(loom.Verify), dequantize: loom.Dequantize, lower: loom.Lower,
 	},
 	{
 		Name: loom.EntityName, About: "networks and transformer bundles of Loom, in one binary file",
 		Extensions: []string{".entity"}, Begins: "ENTITY", Probe: loom.ProbeEntity,
-		open: mapped(loom.ReadEntity), read: loom.ReadEntity, save: written(loom.WriteEntity), verify: inMemory(loom.VerifyEntity), dequantize: loom.Dequantize,
+		open: mapped(loom.ReadEntity), read: loom.ReadEntity, save: written(loom.WriteEntity), verify: inMemory(loom.VerifyEntity), dequantize: loom.Dequantize, lower: loom.Lower,
 	},
 	{
 		Name: openinfer.Name, About: "programs of OpenInfer: variables and blocks, as JSON or in a text language; tensors are in a file of oinf",
@@ -253,7 +253,7 @@ func (f *Format) write(path string, m *graph.Model, o Options) error {
 
 // network returns the network that a model is or describes, or m where it describes none.
 func network(m *graph.Model) (*graph.Model, error) {
-	n, err := Network(m, Lowering{})
+	n, err := Network(m, Lowering{Ranks: true})
 	if errors.Is(err, ErrNoNetwork) {
 		return m, nil
 	}

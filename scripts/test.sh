@@ -122,6 +122,7 @@ peer() { # random models that ONNX Runtime answers: operators one by one, and wh
   mkdir -p $cases
   go build -o build/nacre ./cmd/nacre
   build/nacre devices --ops --json >$cases/known.json
+  .venv/bin/python scripts/kernels.py cmd/nacre/testdata/kernels.txt
   .venv/bin/python scripts/peer $cases --known $cases/known.json
   build/nacre conformance $cases/exact --rtol 0 --atol 0
   build/nacre conformance $cases/codes --rtol 0 --atol 1

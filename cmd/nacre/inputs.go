@@ -24,8 +24,8 @@ func (f *inputFlags) add(flags *pflag.FlagSet) {
 	f.image.add(flags)
 }
 
-// load reads the files that the flags name, as the session's inputs.
-func (f *inputFlags) load(s *nacre.Session) (map[string]*nacre.Tensor, error) {
+// load reads the files that the flags name, as the inputs of a session or of a stream.
+func (f *inputFlags) load(s interface{ Inputs() []nacre.Info }) (map[string]*nacre.Tensor, error) {
 	inputs := map[string]*nacre.Tensor{}
 	for _, arg := range f.files {
 		name, path, ok := strings.Cut(arg, "=")

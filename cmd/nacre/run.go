@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -124,6 +125,14 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	if f.plan {
 		return f.printPlan(path, m, s, stdout)
 	}
+	stream, err := f.begin(m, s)
+	if err != nil {
+		return err
+	}
+	if stream != nil {
+		defer stream.Close()
+		return f.first(ctx, s, stream, stdout, stderr)
+	}
 	inputs, err := f.input.load(s)
 	if err != nil {
 		return err
@@ -133,11 +142,17 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "ran in %v\n", time.Since(start).Round(time.Microsecond))
+	return f.show(s, out, time.Since(start), stdout, stderr)
+}
+
+// show writes what a run computed.
+func (f *runFlags) show(s *nacre.Session, out map[string]nacre.Value, took time.Duration, stdout, stderr io.Writer) error {
+	fmt.Fprintf(stderr, "ran in %v\n", took.Round(time.Microsecond))
+	computed := slices.DeleteFunc(s.Outputs(), func(v nacre.Info) bool { return out[v.Name] == nil })
 	if f.out != "" {
-		return writeOutputs(stdout, f.out, s.Outputs(), out)
+		return writeOutputs(stdout, f.out, computed, out)
 	}
-	for _, v := range s.Outputs() {
+	for _, v := range computed {
 		if t, ok := out[v.Name].(*nacre.Tensor); ok {
 			summary(stdout, v.Name, t)
 		} else {

@@ -6,4 +6,10 @@ type Lowering struct {
 	// Quirks computes what the format's own program computes, also where that is
 	// surprising or wrong.
 	Quirks bool
+	// Seed is that of weights that a file does not have and the format's own program draws
+	// at random. Equal seeds give equal weights.
+	Seed uint64
+	// Ranks gives inputs that the file lets have any number of axes the usual number, as
+	// files need that declare inputs.
+	Ranks bool
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // FusedMatMul is MatMul of operands with their axes in another order, scaled.
@@ -29,6 +30,9 @@ func (t AxisOrder) Apply(list []graph.Dim) []graph.Dim {
 	}
 	return out
 }
+
+// sparseTypes are the element types of products of sparse matrices.
+var sparseTypes = op.Types{tensor.F32, tensor.F64, tensor.I32, tensor.I64, tensor.U32, tensor.U64}
 
 func newFusedMatMul(n *op.Node) (op.Op, error) {
 	return &FusedMatMul{
@@ -117,6 +121,7 @@ func (o *MatMulBias) Infer(c *op.Infer) error {
 
 var fusedProductRows = []op.Row{
 	{Domain: op.Microsoft, Name: "FusedMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, New: newFusedMatMul},
+	{Domain: op.Microsoft, Name: "SparseToDenseMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: sparseTypes, New: newTransposeMatMul},
 	{Domain: op.Microsoft, Name: "TransposeMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, New: newTransposeMatMul},
 	{Domain: op.Microsoft, Name: "FusedGemm", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, New: newFusedGemm},
 	{Domain: internalDomain, Name: "FusedMatMul", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{3}, New: newMatMulBias},
