@@ -241,6 +241,9 @@ func Save(path string, m *graph.Model, o Options) error {
 func (f *Format) write(path string, m *graph.Model, o Options) error {
 	return Guard(func() error {
 		m, err := dequantized(m, o)
+		if err == nil {
+			err = f.keepsProgram(m, o)
+		}
 		if err == nil && f.nodes && !o.DropGraph {
 			m, err = network(m)
 		}

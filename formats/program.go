@@ -30,7 +30,10 @@ func LoadProgram(program, weights string) (*graph.Model, error) {
 // saveProgram writes a program: as JSON where the name says so, else in the text language.
 func saveProgram(path string, m *graph.Model, o Options) error {
 	return container.Save(path, func(w io.Writer) error {
-		return openinfer.Write(o.Counted(w, m), m, extension(path) == ".json")
+		if err := openinfer.Write(o.Counted(w, m), m, extension(path) == ".json"); err != nil {
+			return err
+		}
+		return Intact(m)
 	})
 }
 
@@ -47,4 +50,12 @@ func IsProgram(m *graph.Model) bool { return m.Format == openinfer.Name }
 // steps of the run; nil for other networks.
 func TraceProgram(network *graph.Model, steps []ProgramStep) []ProgramEvent {
 	return openinfer.Trace(network, steps)
+}
+
+// keepsProgram reports a program that a format other than its own would lose.
+func (f *Format) keepsProgram(m *graph.Model, o Options) error {
+	if !IsProgram(m) || f.nodes || f.Name == openinfer.Name || o.DropGraph {
+		return nil
+	}
+	return graph.Errorf(graph.ErrUnsupported, "the program has no place in %s, which holds tensors only (it can be left out)", f.Name)
 }
