@@ -16,13 +16,14 @@ import (
 //
 // A model holds the weights, which lie in the mapped file or in memory, what its
 // sessions rearrange of them for kernels, and a program for each choice of ISA,
-// NoOptimize, Operators, Outputs, Quirks and Seed that a session was made with. All
-// sessions share these.
+// WeightBudget, NoOptimize, Operators, Outputs, Quirks and Seed that a session was made
+// with. All sessions share these.
 type Model struct {
 	source   *graph.Model // what the file says
 	networks sync.Map     // func() (*graph.Model, error) by formats.Lowering
 	packs    *cpu.Packs
 
+	moving   map[int]*cpu.Packs // by budget: those of sessions whose weights come and go
 	mu       sync.Mutex
 	programs map[rewriting]*program
 	sessions int // open, or being made
@@ -37,6 +38,7 @@ type rewriting struct {
 	operators  *op.Registry
 	outputs    string
 	lowering   formats.Lowering
+	budget     int
 }
 
 func newModel(m *graph.Model) *Model {
@@ -186,6 +188,9 @@ func (m *Model) Close() error {
 	}
 	m.closed = true
 	m.packs.Close()
+	for _, p := range m.moving {
+		p.Close()
+	}
 	m.programs = nil
 	return public(m.source.Close())
 }
@@ -217,7 +222,7 @@ func (m *Model) NewSessionContext(ctx context.Context, o Options) (*Session, err
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	how := rewriting{o.ISA, o.NoOptimize, o.Threads, o.Operators, fmt.Sprintf("%q", o.Outputs), o.lowering()}
+	how := rewriting{o.ISA, o.NoOptimize, o.Threads, o.Operators, fmt.Sprintf("%q", o.Outputs), o.lowering(), o.WeightBudget}
 	for {
 		s, again, err := m.session(ctx, how, o)
 		if !again {

@@ -69,7 +69,7 @@ func (p *program) make(ctx context.Context, m *Model, o Options) {
 		p.listed = append(p.listed, v)
 		p.unused[v.Name] = !slices.Contains(source.Graph.Inputs, v)
 	}
-	p.engine, err = runtime.Compile(ctx, source, o.below(m.packs))
+	p.engine, err = runtime.Compile(ctx, source, o.below(m.packsOf(network, o.WeightBudget)))
 	p.err, p.stopped = public(err), err != nil && ctx.Err() != nil
 }
 
@@ -138,7 +138,8 @@ func (s *Session) Outputs() []Info { return infos(s.engine.Outputs(), never) }
 //   - ErrMissingInput if a required input is not there or nil;
 //   - ErrUnknownInput if there is one that Inputs does not list;
 //   - ErrShape if an input has another type or shape than the model declares, or than
-//     an operator takes;
+//     an operator takes, or elements that the model does not take, such as token ids
+//     beyond its vocabulary;
 //   - ErrMemory if the run exceeds Options.MemoryLimit;
 //   - ErrUnsupported if an output is no tensor, which RunValues returns;
 //   - ErrOption if ctx is nil;

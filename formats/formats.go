@@ -12,6 +12,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/gptrs"
 	"github.com/nacre-ml/nacre/formats/hnw"
+	"github.com/nacre-ml/nacre/formats/huggingface"
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/formats/loom"
@@ -62,7 +63,7 @@ var Formats = []Format{
 		Extensions: []string{".safetensors"}, Begins: "8 bytes of length and a JSON object, or an index of shards", Probe: safetensors.Probe,
 		open: safetensors.Open, read: safetensors.Read, save: written(safetensors.Write), verify: safetensors.Verify,
 		openFolder: safetensors.OpenFolder, openFolderFS: safetensors.OpenFS, verifyFolder: safetensors.VerifyFolder,
-		readFiles: safetensors.ReadFiles,
+		readFiles: safetensors.ReadFiles, lower: huggingface.Lower,
 	},
 	{
 		Name: oinf.Name, About: "tensors, size variables and typed metadata of OpenInfer; version 1, and version 2 kept where a file is of it",
@@ -103,7 +104,7 @@ var Formats = []Format{
 func gptrsRow(f *gptrs.Format, about string, summary func(w io.Writer, m *graph.Model) error, extensions ...string) Format {
 	return Format{
 		Name: f.Name, About: about, Extensions: extensions, Begins: f.Magic(), Probe: f.Probe,
-		open: mapped(f.Read), read: f.Read, save: written(f.Write), verify: inMemory(f.Verify), summary: summary,
+		open: mapped(f.Read), read: f.Read, save: written(f.Write), verify: inMemory(f.Verify), summary: summary, lower: gptrs.Lower,
 	}
 }
 

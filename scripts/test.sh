@@ -130,6 +130,14 @@ peer() { # random models that ONNX Runtime answers: operators one by one, and wh
   build/nacre conformance $cases/float64 --rtol 1e-7 --atol 1e-8
 }
 
+converted() { # networks of other formats as ONNX, which ONNX Runtime answers
+  rm -rf build/converted
+  NACRE_CONVERTED=$PWD/build/converted go test -count=1 -run Converted ./formats/...
+  .venv/bin/python scripts/converted.py build/converted
+  go build -o build/nacre ./cmd/nacre
+  .venv/bin/python scripts/hugging/converted.py build/nacre formats/huggingface/testdata build/hugging
+}
+
 networks() { # networks of others, in every way to run them; not in the list below: it downloads. Its table is build/networks.md
   scripts/fetch-networks.sh
   mkdir -p build
@@ -143,7 +151,7 @@ networks() { # networks of others, in every way to run them; not in the list bel
   .venv/bin/python scripts/networks .cache/networks --table build/networks.json >build/networks.md
 }
 
-steps=(format vet cross cold staticcheck tidy data tests conformance scalar race asan ubsan clang neon library consumer peer)
+steps=(format vet cross cold staticcheck tidy data tests conformance scalar race asan ubsan clang neon library consumer peer converted)
 [ $# -eq 0 ] || steps=("$@")
 all=$SECONDS
 for step in "${steps[@]}"; do

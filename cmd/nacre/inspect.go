@@ -10,6 +10,7 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/formats/gptrs"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -69,6 +70,8 @@ type report struct {
 	Operators    []reportOperator  `json:"operators"`
 	Functions    []string          `json:"functions,omitempty"`
 	Nodes        []reportNode      `json:"nodes"`
+	// Notes are what the file asks for that is not done.
+	Notes []string `json:"notes,omitempty"`
 }
 
 type reportValue struct {
@@ -132,6 +135,9 @@ func inspect(model *nacre.Model, values int) *report {
 	}
 	for _, o := range m.Opsets {
 		r.Opsets[domainName(o.Domain)] = o.Version
+	}
+	if wants, err := gptrs.RuntimeOf(m); err == nil {
+		r.Notes = wants.Unused()
 	}
 	for _, p := range m.Meta {
 		r.Meta = append(r.Meta, reportedMeta(p))
@@ -313,6 +319,9 @@ func (r *report) text(w io.Writer, values int) error {
 	}
 	for _, k := range sortedKeys(r.Sizes) {
 		fmt.Fprintf(w, "size      %s = %d\n", k, r.Sizes[k])
+	}
+	for _, line := range r.Notes {
+		fmt.Fprintf(w, "note      %s\n", line)
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, v := range r.Inputs {

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/nacre-ml/nacre"
@@ -22,17 +21,11 @@ import (
 type programFlags struct {
 	model string // weights
 	steps int
-	trace *pflag.Flag // a file
 }
 
-func (f *programFlags) add(cmd *cobra.Command) {
-	flags := cmd.Flags()
+func (f *programFlags) add(flags *pflag.FlagSet) {
 	addProgramModel(flags, &f.model)
 	flags.IntVar(&f.steps, "steps", 1, "`N` steps of a program of OpenInfer; {step} in the names of --input is their number, from 0")
-	if flags.Lookup("trace") == nil {
-		flags.String("trace", "", "`FILE` for the nodes of a program of OpenInfer that ran, as JSON, or as text (.txt)")
-	}
-	f.trace = flags.Lookup("trace")
 }
 
 // addProgramModel adds the flag of the file that a program's tensors are in.
@@ -59,7 +52,10 @@ func (f *runFlags) program(ctx context.Context, m *nacre.Model, o nacre.Options,
 	if f.programs.steps < 1 {
 		return usagef("--steps %d: it takes 1 or more", f.programs.steps)
 	}
-	trace := f.programs.trace.Value.String()
+	if f.forwards.tokens != "" {
+		return usagef("--tokens is for decoders; the model is a program of OpenInfer")
+	}
+	trace := f.forwards.trace
 	o.NoOptimize = o.NoOptimize || trace != ""
 	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {

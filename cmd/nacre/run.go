@@ -19,6 +19,7 @@ import (
 type runFlags struct {
 	session  sessionFlags
 	programs programFlags
+	forwards forwardFlags
 	input    inputFlags
 	testData string
 	out      string
@@ -49,6 +50,10 @@ that the model leaves open come from the files of --input, else from --dim, and 
 1 without either. With --stream the plan is that of a stream that begins: inputs that
 are states of the model lie in its memory, and lengths are symbols.
 
+A decoder takes --tokens 1,2,3 in place of files. Such a run, and that of a checkpoint
+of gpt.rs, prints the kind of the network, the shape of its logits, and the best of
+the last token, or of the first picture; --trace stores every activation.
+
 A program of OpenInfer runs with the file of its tensors (--model), step by step:
 persistent variables last over the --steps. --trace stores the nodes that ran, in the
 form of OpenInfer's traces.
@@ -64,6 +69,8 @@ and shape.`,
   nacre run model.onnx --plan --dim batch=8
   nacre run model.onnx --export-weights model.hnw
   nacre run model.onnx --weights tuned.hnw --input tokens=tokens.npy
+  nacre run gpt2.chk --tokens 15496,995 --out logits.ten
+  nacre run resnet34.chk --input image=picture.ten --trace trace.ten
   nacre run graph.json --model model.oinf --steps 3 --input q=q{step}.npy --trace trace.json`,
 		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -73,10 +80,11 @@ and shape.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.input.add(flags)
+	f.forwards.add(flags)
 	flags.StringVar(&f.testData, "test-data", "", "`DIR` with input_K.pb and output_K.pb, or with folders of those")
 	flags.Float64Var(&f.tol.Rel, "rtol", 1e-3, "test data: relative part of the tolerance")
 	flags.Float64Var(&f.tol.Abs, "atol", 1e-4, "test data: absolute part of the tolerance")
-	flags.StringVar(&f.out, "out", "", "`DIR` for the outputs, as .npy files")
+	flags.StringVar(&f.out, "out", "", "`DIR` for the outputs, as .npy files; with --tokens, and for checkpoints of gpt.rs, a .ten file for the logits")
 	flags.StringVar(&f.profile, "profile", "", "`FILE` for the time of every step (Chrome trace); a table goes to stderr")
 	flags.BoolVar(&f.plan, "plan", false, "print the plan of the run instead of running; needs no inputs")
 	flags.BoolVar(&f.stream, "stream", false, "print the plan of a run of a stream, which holds the model's states")
@@ -85,7 +93,7 @@ and shape.`,
 	flags.StringVar(&f.weights, "weights", "", "`FILE` (.hnw) that has the weights to run with")
 	flags.StringVar(&f.export, "export-weights", "", "`FILE` (.hnw) for the weights that the model has")
 	f.session.add(flags)
-	f.programs.add(cmd)
+	f.programs.add(flags)
 	cmd.MarkFlagsMutuallyExclusive("test-data", "input")
 	cmd.MarkFlagsMutuallyExclusive("test-data", "out")
 	cmd.MarkFlagsMutuallyExclusive("test-data", "plan")
@@ -113,6 +121,12 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	}
 	if !isProgram(m) && f.programs.given() {
 		return usagef("--model and --steps are for programs of OpenInfer")
+	}
+	if f.testData == "" && !f.plan && f.profile == "" && f.forwards.used(m) {
+		return f.forward(ctx, m, stdout, stderr)
+	}
+	if f.forwards != (forwardFlags{}) {
+		return usagef("--tokens and --trace are for decoders and checkpoints of gpt.rs, without --test-data, --plan and --profile")
 	}
 	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {

@@ -1,5 +1,10 @@
 package container
 
+import "github.com/nacre-ml/nacre/runtime/graph"
+
+// ErrNoNetwork is the error of a file that describes no network.
+var ErrNoNetwork = graph.Errorf(graph.ErrUnsupported, "no network, so there is nothing to run")
+
 // Lowering says how the network of a file becomes nodes. The zero value computes what
 // the format's users expect.
 type Lowering struct {
