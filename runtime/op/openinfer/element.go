@@ -104,10 +104,27 @@ func unpack[C number](dst []C, t *tensor.Tensor, at int) {
 			values[code] -= C(int(p.mask) + 1)
 		}
 	}
+	at, dst = unpackBytes(dst, b, at, p, &values)
 	for i := range dst {
 		from, low := p.place(at + i)
 		dst[i] = values[b[from]>>low&p.mask]
 	}
+}
+
+// unpackBytes unpacks whole bytes, if the element numbered at begins one, and returns
+// what is left to do.
+func unpackBytes[C number](dst []C, b []byte, at int, p packing, values *[16]C) (int, []C) {
+	from, low := p.place(at)
+	per := 1 << p.shift
+	for low == 0 && len(dst) >= per {
+		c := b[from]
+		for k := range dst[:per] {
+			dst[k] = values[c&p.mask]
+			c >>= p.bits
+		}
+		from, at, dst = from+1, at+per, dst[per:]
+	}
+	return at, dst
 }
 
 // store makes numbers the elements of t from the one numbered at on. Integers keep
@@ -176,6 +193,15 @@ func cut[T op.Number, C number](t *tensor.Tensor, at int, src []C) {
 // pack is store of elements narrower than a byte.
 func pack[C number](t *tensor.Tensor, at int, src []C) {
 	p, b := packingOf(t.DType()), t.Bytes()
+	to, low := p.place(at)
+	for per := 1 << p.shift; low == 0 && len(src) >= per; to++ {
+		var c byte
+		for k, v := range src[:per] {
+			c |= byte(int64(v)) & p.mask << (k * p.bits)
+		}
+		b[to] = c
+		at, src = at+per, src[per:]
+	}
 	for i, v := range src {
 		to, low := p.place(at + i)
 		b[to] = b[to]&^(p.mask<<low) | byte(int64(v))&p.mask<<low
