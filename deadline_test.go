@@ -68,7 +68,7 @@ func manyFolds() *graph.Graph {
 func inTime(t *testing.T, limit time.Duration, f func(ctx context.Context) error) {
 	t.Helper()
 	late := time.Duration(0)
-	for range 5 {
+	for range 20 {
 		ctx, cancel := context.WithTimeout(context.Background(), limit)
 		begin := time.Now()
 		err := f(ctx)

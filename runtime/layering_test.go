@@ -64,14 +64,17 @@ runtime/internal/optest  : runtime/cpu runtime/device runtime/graph runtime/op r
 runtime                  : internal/mapped runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/optimize runtime/plan runtime/exec runtime/tensor bindings
 formats/internal/fixtures : internal/testenv
 formats/internal/container : runtime/graph runtime/tensor packed formats/internal/binio internal/output internal/mapped
+formats/internal/converted : . formats formats/onnx runtime/tensor
+formats/internal/decoder : runtime/graph runtime/tensor
 formats/onnx             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/output
 formats/safetensors      : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
+formats/huggingface      : runtime/graph runtime/tensor formats/internal/container formats/internal/decoder
 formats/oinf             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/openinfer        : runtime/graph runtime/tensor packed
 formats/gptrs            : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/hnw              : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/loom             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
-formats                  : formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom runtime/graph formats/internal/binio formats/internal/container
+formats                  : formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom runtime/graph formats/internal/binio formats/internal/container
 .                        : formats runtime runtime/graph runtime/op runtime/plan runtime/exec runtime/tensor packed bindings runtime/cpu
 cmd                      : *
 bench                    : *

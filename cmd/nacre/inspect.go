@@ -10,6 +10,7 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/formats/gptrs"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -67,6 +68,8 @@ type report struct {
 	Operators    []reportOperator  `json:"operators"`
 	Functions    []string          `json:"functions,omitempty"`
 	Nodes        []reportNode      `json:"nodes"`
+	// Notes are what the file asks for that is not done.
+	Notes []string `json:"notes,omitempty"`
 }
 
 type reportValue struct {
@@ -130,6 +133,9 @@ func inspect(model *nacre.Model, values int) *report {
 	}
 	for _, o := range m.Opsets {
 		r.Opsets[domainName(o.Domain)] = o.Version
+	}
+	if wants, err := gptrs.RuntimeOf(m); err == nil {
+		r.Notes = wants.Unused()
 	}
 	for _, p := range m.Meta {
 		r.Meta = append(r.Meta, reportedMeta(p))
@@ -311,6 +317,9 @@ func (r *report) text(w io.Writer, values int) error {
 	}
 	for _, k := range sortedKeys(r.Sizes) {
 		fmt.Fprintf(w, "size      %s = %d\n", k, r.Sizes[k])
+	}
+	for _, line := range r.Notes {
+		fmt.Fprintf(w, "note      %s\n", line)
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, v := range r.Inputs {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 // runFlags are the flags of nacre run.
 type runFlags struct {
 	session  sessionFlags
+	forwards forwardFlags
 	input    inputFlags
 	testData string
 	out      string
@@ -47,6 +49,10 @@ that the model leaves open come from the files of --input, else from --dim, and 
 1 without either. With --stream the plan is that of a stream that begins: inputs that
 are states of the model lie in its memory, and lengths are symbols.
 
+A decoder takes --tokens 1,2,3 in place of files. Such a run, and that of a checkpoint
+of gpt.rs, prints the kind of the network, the shape of its logits, and the best of
+the last token, or of the first picture; --trace stores every activation.
+
 With --export-weights every initialiser of the model is written to an archive
 (.hnw), bit for bit; the model then runs only if inputs, test data or a folder for
 outputs are given. With --weights the model takes its weights from such an archive,
@@ -57,7 +63,9 @@ and shape.`,
   nacre run model.onnx --test-data .
   nacre run model.onnx --plan --dim batch=8
   nacre run model.onnx --export-weights model.hnw
-  nacre run model.onnx --weights tuned.hnw --input tokens=tokens.npy`,
+  nacre run model.onnx --weights tuned.hnw --input tokens=tokens.npy
+  nacre run gpt2.chk --tokens 15496,995 --out logits.ten
+  nacre run resnet34.chk --input image=picture.ten --trace trace.ten`,
 		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -66,10 +74,11 @@ and shape.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.input.add(flags)
+	f.forwards.add(flags)
 	flags.StringVar(&f.testData, "test-data", "", "`DIR` with input_K.pb and output_K.pb, or with folders of those")
 	flags.Float64Var(&f.tol.Rel, "rtol", 1e-3, "test data: relative part of the tolerance")
 	flags.Float64Var(&f.tol.Abs, "atol", 1e-4, "test data: absolute part of the tolerance")
-	flags.StringVar(&f.out, "out", "", "`DIR` for the outputs, as .npy files")
+	flags.StringVar(&f.out, "out", "", "`DIR` for the outputs, as .npy files; with --tokens, and for checkpoints of gpt.rs, a .ten file for the logits")
 	flags.StringVar(&f.profile, "profile", "", "`FILE` for the time of every step (Chrome trace); a table goes to stderr")
 	flags.BoolVar(&f.plan, "plan", false, "print the plan of the run instead of running; needs no inputs")
 	flags.BoolVar(&f.stream, "stream", false, "print the plan of a run of a stream, which holds the model's states")
@@ -100,6 +109,12 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	if err := f.archives(m, stderr); err != nil || f.exportOnly() {
 		return err
 	}
+	if f.testData == "" && !f.plan && f.profile == "" && f.forwards.used(m) {
+		return f.forward(ctx, m, stdout, stderr)
+	}
+	if f.forwards != (forwardFlags{}) {
+		return usagef("--tokens and --trace are for decoders and checkpoints of gpt.rs, without --test-data, --plan and --profile")
+	}
 	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {
 		return err
@@ -111,6 +126,14 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	if f.plan {
 		return f.printPlan(path, m, s, stdout)
 	}
+	stream, err := f.begin(m, s)
+	if err != nil {
+		return err
+	}
+	if stream != nil {
+		defer stream.Close()
+		return f.first(ctx, s, stream, stdout, stderr)
+	}
 	inputs, err := f.input.load(s)
 	if err != nil {
 		return err
@@ -120,11 +143,17 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "ran in %v\n", time.Since(start).Round(time.Microsecond))
+	return f.show(s, out, time.Since(start), stdout, stderr)
+}
+
+// show writes what a run computed.
+func (f *runFlags) show(s *nacre.Session, out map[string]nacre.Value, took time.Duration, stdout, stderr io.Writer) error {
+	fmt.Fprintf(stderr, "ran in %v\n", took.Round(time.Microsecond))
+	computed := slices.DeleteFunc(s.Outputs(), func(v nacre.Info) bool { return out[v.Name] == nil })
 	if f.out != "" {
-		return writeOutputs(stdout, f.out, s.Outputs(), out)
+		return writeOutputs(stdout, f.out, computed, out)
 	}
-	for _, v := range s.Outputs() {
+	for _, v := range computed {
 		if t, ok := out[v.Name].(*nacre.Tensor); ok {
 			summary(stdout, v.Name, t)
 		} else {

@@ -66,6 +66,14 @@ func (d *Device) Places() int { return bindings.Places() }
 // Aligned returns t, or a copy at a multiple of its element size.
 func (d *Device) Aligned(t *tensor.Tensor) (*tensor.Tensor, error) { return d.packs.Aligned(t) }
 
+// Weights returns the constants that come and go; nil where all stay.
+func (d *Device) Weights() device.Weights {
+	if d.packs == nil || d.packs.weights == nil {
+		return nil
+	}
+	return d.packs.weights
+}
+
 // NewFlag returns a flag outside Go's heap.
 func (d *Device) NewFlag() (device.Flag, error) {
 	f := bindings.NewFlag()

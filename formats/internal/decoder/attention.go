@@ -1,0 +1,187 @@
+package decoder
+
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// attention adds the attention of a block, whose states it reads and gives.
+func (m *maker) attention(i int, x string) string {
+	l, c := &m.c.Layers[i], m.c
+	q, k, v := m.heads(l, x)
+	m.trace(i, "query", q)
+	m.trace(i, "key", k)
+	m.trace(i, "value", v)
+	var out []string
+	if c.HeadDim%8 == 0 {
+		out = m.grouped(l, q, k, v, m.pasts[i])
+	} else {
+		out = m.masked(l, q, k, v, m.pasts[i])
+	}
+	m.presents = append(m.presents, [2]string{out[1], out[2]})
+	y := m.Op("Reshape", []string{out[0], m.Ints(-1, int64(c.Heads*c.HeadDim))})
+	m.trace(i, "context", y)
+	return m.trace(i, "attention", m.linear(l.O, m.norm(l.WithinAttention, y)))
+}
+
+// scores returns the attributes that say how scores are computed.
+func (m *maker) scores() []*graph.Attr {
+	scale := m.c.Scale
+	if scale == 0 {
+		scale = 1 / math.Sqrt(float64(m.c.HeadDim))
+	}
+	attrs := []*graph.Attr{graph.FloatAttr("scale", float32(scale))}
+	if m.c.AttentionCap != 0 {
+		attrs = append(attrs, graph.FloatAttr("softcap", float32(m.c.AttentionCap)))
+	}
+	return attrs
+}
+
+// grouped is attention by an operator that knows windows and, in ONNX Runtime, heads of
+// multiples of 8 columns.
+func (m *maker) grouped(l *Layer, q, k, v string, past [2]string) []string {
+	attrs := append(m.scores(), graph.IntAttr("num_heads", int64(m.c.Heads)), graph.IntAttr("kv_num_heads", int64(m.c.KVHeads)))
+	if l.Window > 0 {
+		attrs = append(attrs, graph.IntAttr("local_window_size", int64(l.Window)))
+	}
+	return m.Node(microsoft, "GroupQueryAttention", []string{q, k, v, past[0], past[1], m.last(), m.total32()}, 3, attrs...)
+}
+
+// masked is attention by an operator that is told which keys a query sees.
+func (m *maker) masked(l *Layer, q, k, v string, past [2]string) []string {
+	attrs := append(m.scores(), graph.IntAttr("q_num_heads", int64(m.c.Heads)), graph.IntAttr("kv_num_heads", int64(m.c.KVHeads)))
+	return m.Node("", "Attention", []string{q, k, v, m.mask(l.Window), past[0], past[1]}, 3, attrs...)
+}
+
+// mask returns which keys the queries of a run see, [sequence,total].
+func (m *maker) mask(window int) string {
+	if name, ok := m.masks[window]; ok {
+		return name
+	}
+	queries := m.Op("Unsqueeze", []string{m.positions(), m.Ints(1)})
+	keys := m.Op("Range", []string{m.Int(0), m.scalar(m.total), m.Int(1)})
+	sees := m.Op("LessOrEqual", []string{keys, queries})
+	if window > 0 {
+		first := m.Op("Sub", []string{queries, m.Int(int64(window))})
+		sees = m.Op("And", []string{sees, m.Op("Greater", []string{keys, first})})
+	}
+	m.masks[window] = sees
+	return sees
+}
+
+// last returns of each sequence the number of its last row, int32 [batch].
+func (m *maker) last() string {
+	if m.lastRows == "" {
+		batch := m.Op("Shape", []string{m.ids}, graph.IntAttr("end", 1))
+		last := m.Op("Expand", []string{m.Op("Sub", []string{m.total, m.Ints(1)}), batch})
+		m.lastRows = m.Op("Cast", []string{last}, graph.IntAttr("to", 6))
+	}
+	return m.lastRows
+}
+
+// total32 returns the number of rows with those of the run, an int32 scalar.
+func (m *maker) total32() string {
+	if m.rows32 == "" {
+		m.rows32 = m.Op("Cast", []string{m.scalar(m.total)}, graph.IntAttr("to", 6))
+	}
+	return m.rows32
+}
+
+// positions returns those of the tokens of a run, [sequence].
+func (m *maker) positions() string {
+	if m.places == "" {
+		m.places = m.Op("Range", []string{m.scalar(m.past), m.scalar(m.total), m.Int(1)})
+	}
+	return m.places
+}
+
+// heads returns queries, keys and values as [batch,sequence,heads·head_dim], normalized
+// and rotated.
+func (m *maker) heads(l *Layer, x string) (q, k, v string) {
+	wide, narrow := m.c.Heads*m.c.HeadDim, m.c.KVHeads*m.c.HeadDim
+	if l.QKV.given() {
+		parts := m.split(m.linear(l.QKV, x), wide, narrow, narrow)
+		q, k, v = parts[0], parts[1], parts[2]
+	} else {
+		q, k, v = m.linear(l.Q, x), m.linear(l.K, x), m.linear(l.V, x)
+	}
+	q, k = m.headNorm(l, l.Query, q), m.headNorm(l, l.Key, k)
+	q, k, v = m.sequences(q, wide), m.sequences(k, narrow), m.sequences(v, narrow)
+	return m.rotated(l.Rope, q, m.c.Heads), m.rotated(l.Rope, k, m.c.KVHeads), v
+}
+
+// headNorm normalizes each head, or all side by side.
+func (m *maker) headNorm(l *Layer, n Norm, x string) string {
+	if !n.given() || l.WideNorms {
+		return m.norm(n, x)
+	}
+	y := m.Op("Reshape", []string{x, m.Ints(0, -1, int64(m.c.HeadDim))})
+	return m.norm(n, y) // sequences takes the axis of heads away
+}
+
+// rotated turns pairs of columns of each head of [batch,sequence,heads·head_dim].
+func (m *maker) rotated(r *Rope, x string, heads int) string {
+	if r == nil {
+		return x
+	}
+	angles, ok := m.ropes[r]
+	if !ok {
+		angles = m.angles(r)
+		m.ropes[r] = angles
+	}
+	attrs := []*graph.Attr{graph.IntAttr("num_heads", int64(heads))}
+	if r.Interleaved {
+		attrs = append(attrs, graph.IntAttr("interleaved", 1))
+	}
+	if width := 2 * len(r.Frequencies); width != m.c.HeadDim {
+		attrs = append(attrs, graph.IntAttr("rotary_embedding_dim", int64(width)))
+	}
+	return m.Op("RotaryEmbedding", []string{x, angles[0], angles[1]}, attrs...)
+}
+
+// angles returns the cosines and sines of the positions of a run, [batch,sequence,pairs].
+func (m *maker) angles(r *Rope) [2]string {
+	positions := m.Op("Unsqueeze", []string{m.toFloat32(m.positions()), m.Ints(1)})
+	turns := m.Op("Mul", []string{positions, m.frequencies(r)})
+	shape := m.Op("Concat", []string{m.extents, m.Ints(int64(len(r.Frequencies)))}, graph.IntAttr("axis", 0))
+	var out [2]string
+	for i, f := range []string{"Cos", "Sin"} {
+		out[i] = m.Op("Expand", []string{m.times(m.Op(f, []string{turns}), r.Magnitude), shape})
+	}
+	return out
+}
+
+// frequencies returns the frequencies for the number of tokens at the end of a run,
+// [pairs].
+func (m *maker) frequencies(r *Rope) string {
+	short := m.vector(r.Frequencies)
+	if r.Beyond == nil {
+		return short
+	}
+	long := m.vector(r.Beyond.Frequencies)
+	if r.Beyond.Frequencies == nil {
+		long = m.grown(r)
+	}
+	is := m.Op("Greater", []string{m.total, m.Ints(int64(r.Beyond.Tokens))})
+	return m.Op("Where", []string{is, long, short})
+}
+
+// grown returns the frequencies of a base that goes with the number of tokens.
+func (m *maker) grown(r *Rope) string {
+	by, d := r.Beyond, float64(2*len(r.Frequencies))
+	n := m.times(m.toFloat32(m.total), by.Factor/float64(by.Tokens))
+	base := m.Op("Pow", []string{m.Op("Sub", []string{n, m.Float(float32(by.Factor - 1))}), m.Float(float32(d / (d - 2)))})
+	exponents := make([]float32, len(r.Frequencies))
+	for i := range exponents {
+		exponents[i] = float32(-2 * float64(i) / d)
+	}
+	return m.Op("Pow", []string{m.times(base, by.Base), m.vector(exponents)})
+}
+
+func (m *maker) vector(v []float32) string {
+	t := tensor.New(tensor.F32, len(v))
+	copy(tensor.View[float32](t), v)
+	return m.Constant(t)
+}

@@ -1,0 +1,243 @@
+package decoder
+
+import (
+	"fmt"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// microsoft is the domain of the operators that ONNX Runtime adds to the standard's.
+const microsoft = "com.microsoft"
+
+// Build adds the inputs, nodes, states and outputs of a decoder to the graph of b. The
+// weights must have the extents that c says.
+func Build(b *graph.Builder, c *Config) {
+	m := &maker{Builder: b, c: c, shapes: map[int]string{}, masks: map[int]string{}, ropes: map[*Rope][2]string{}, floats: map[*graph.Initializer]string{}, norms: map[*graph.Initializer]string{}}
+	m.inputs()
+	x := m.embedded()
+	for i := range c.Layers {
+		x = m.layer(i, x)
+	}
+	m.logits(x)
+}
+
+// maker adds the nodes of a decoder. Values are [tokens,columns], with the tokens of all
+// sequences below each other, unless they are said to be otherwise.
+type maker struct {
+	*graph.Builder
+	c        *Config
+	ids      string
+	extents  string // [batch,sequence] as a value
+	past     string // the number of rows that the states have, [1]
+	total    string // the number with those of the run, [1]
+	lastRows string // of last
+	rows32   string // of total32
+	places   string // of positions
+	pasts    [][2]string
+	presents [][2]string
+	shapes   map[int]string // of sequences, by columns
+	masks    map[int]string // by window
+	ropes    map[*Rope][2]string
+	floats   map[*graph.Initializer]string
+	norms    map[*graph.Initializer]string
+}
+
+func dims(list ...any) graph.Dims {
+	var d graph.Dims
+	for _, x := range list {
+		switch x := x.(type) {
+		case int:
+			d = append(d, graph.Known(x))
+		case string:
+			d = append(d, graph.ParseDim(x))
+		}
+	}
+	return d
+}
+
+// stateType is the type of a state with that many rows.
+func (m *maker) stateType(rows string) graph.Type {
+	return graph.TensorOf(tensor.F32, dims("batch", m.c.KVHeads, rows, m.c.HeadDim))
+}
+
+// inputs adds the inputs and the counts that follow from them.
+func (m *maker) inputs() {
+	m.ids = m.Input("input_ids", graph.TensorOf(tensor.I64, dims("batch", "sequence")))
+	for i := range m.c.Layers {
+		var pair [2]string
+		for k, what := range []string{"key", "value"} {
+			pair[k] = m.State(fmt.Sprintf("past_key_values.%d.%s", i, what), fmt.Sprintf("present.%d.%s", i, what), 2, m.stateType("past_sequence"))
+		}
+		m.pasts = append(m.pasts, pair)
+	}
+	m.extents = m.Op("Shape", []string{m.ids})
+	sequence := m.Op("Shape", []string{m.ids}, graph.IntAttr("start", 1))
+	m.past = m.Ints(0)
+	if len(m.pasts) > 0 {
+		m.past = m.Op("Shape", []string{m.pasts[0][0]}, graph.IntAttr("start", 2), graph.IntAttr("end", 3))
+	}
+	m.total = m.Op("Add", []string{m.past, sequence})
+}
+
+// scalar returns a vector of one element without its axis.
+func (m *maker) scalar(v string) string { return m.Op("Squeeze", []string{v, m.Ints(0)}) }
+
+// float32s returns a constant as float32.
+func (m *maker) float32s(init *graph.Initializer) string {
+	if name, ok := m.floats[init]; ok {
+		return name
+	}
+	name := m.Weight(init)
+	if init.Tensor.DType() != tensor.F32 {
+		name = m.toFloat32(name)
+	}
+	m.floats[init] = name
+	return name
+}
+
+func (m *maker) toFloat32(v string) string { return m.Op("Cast", []string{v}, graph.IntAttr("to", 1)) }
+
+// times returns a value times a factor, of which 0 stands for 1.
+func (m *maker) times(v string, by float64) string {
+	if by == 0 || by == 1 {
+		return v
+	}
+	return m.Op("Mul", []string{v, m.Float(float32(by))})
+}
+
+// embedded returns the embeddings of the tokens.
+func (m *maker) embedded() string {
+	x := m.Name(m.Op("Gather", []string{m.Weight(m.c.Embedding), m.ids}), "input_ids.embeddings")
+	if m.c.Embedding.Tensor.DType() != tensor.F32 {
+		x = m.toFloat32(x)
+	}
+	x = m.times(m.Op("Reshape", []string{x, m.Ints(-1, int64(m.c.Hidden))}), m.c.EmbeddingScale)
+	return m.trace(-1, "embeddings", x)
+}
+
+// trace shows a value and returns it.
+func (m *maker) trace(layer int, role, value string) string {
+	if m.c.Trace != nil {
+		m.c.Trace(layer, role, value)
+	}
+	return value
+}
+
+// norm normalizes the last axis; a norm that is not given changes nothing.
+func (m *maker) norm(n Norm, x string) string {
+	if !n.given() {
+		return x
+	}
+	weight, ok := m.norms[n.Weight]
+	if !ok {
+		weight = m.float32s(n.Weight)
+		if m.c.UnitOffset {
+			weight = m.Op("Add", []string{weight, m.Float(1)})
+		}
+		m.norms[n.Weight] = weight
+	}
+	epsilon := graph.FloatAttr("epsilon", float32(m.c.Epsilon))
+	if !m.c.LayerNorm {
+		return m.Op("RMSNormalization", []string{x, weight}, epsilon)
+	}
+	in := []string{x, weight}
+	if n.Bias != nil {
+		in = append(in, m.float32s(n.Bias))
+	}
+	return m.Op("LayerNormalization", in, epsilon)
+}
+
+// linear applies a matrix.
+func (m *maker) linear(w Matrix, x string) string {
+	in := []string{x, m.float32s(w.Weight)}
+	if w.Bias != nil {
+		in = append(in, m.float32s(w.Bias))
+	}
+	if w.InOut {
+		return m.Op("Gemm", in)
+	}
+	return m.Op("Gemm", in, graph.IntAttr("transB", 1))
+}
+
+// split cuts the columns into parts of those widths.
+func (m *maker) split(x string, widths ...int) []string {
+	list := make([]int64, len(widths))
+	for i, w := range widths {
+		list[i] = int64(w)
+	}
+	return m.Node("", "Split", []string{x, m.Ints(list...)}, len(widths), graph.IntAttr("axis", 1))
+}
+
+// sequences returns [tokens,columns] as [batch,sequence,columns].
+func (m *maker) sequences(x string, columns int) string {
+	shape, ok := m.shapes[columns]
+	if !ok {
+		shape = m.Op("Concat", []string{m.extents, m.Ints(int64(columns))}, graph.IntAttr("axis", 0))
+		m.shapes[columns] = shape
+	}
+	return m.Op("Reshape", []string{x, shape})
+}
+
+// layer adds a block.
+func (m *maker) layer(i int, x string) string {
+	l := &m.c.Layers[i]
+	y := m.trace(i, "norm_1", m.norm(l.BeforeAttention, x))
+	y = m.norm(l.AfterAttention, m.attention(i, y))
+	x = m.trace(i, "residual", m.Op("Add", []string{x, m.times(y, m.c.ResidualScale)}))
+	y = m.trace(i, "norm_2", m.norm(l.BeforeMLP, x))
+	y = m.trace(i, "feed_forward", m.norm(l.AfterMLP, m.mlp(l, y)))
+	return m.trace(i, "output", m.Op("Add", []string{x, m.times(y, m.c.ResidualScale)}))
+}
+
+// mlp adds the matrices behind the attention of a block.
+func (m *maker) mlp(l *Layer, x string) string {
+	var gate, up string
+	if l.GateUp.given() {
+		half := l.GateUp.width() / 2
+		parts := m.split(m.linear(l.GateUp, x), half, half)
+		gate, up = parts[0], parts[1]
+	} else {
+		if l.Gate.given() {
+			gate = m.linear(l.Gate, x)
+		}
+		up = m.linear(l.Up, x)
+	}
+	if gate == "" {
+		up = m.activated(up)
+	} else {
+		up = m.Op("Mul", []string{m.activated(gate), up})
+	}
+	return m.linear(l.Down, m.norm(l.WithinMLP, up))
+}
+
+func (m *maker) activated(x string) string {
+	switch m.c.Activation {
+	case GELU:
+		return m.Op("Gelu", []string{x})
+	case GELUTanh:
+		return m.Op("Gelu", []string{x}, graph.StringAttr("approximate", "tanh"))
+	case ReLU:
+		return m.Op("Relu", []string{x})
+	case ReLU2:
+		y := m.Op("Relu", []string{x})
+		return m.Op("Mul", []string{y, y})
+	}
+	return m.Op("Mul", []string{x, m.Op("Sigmoid", []string{x})})
+}
+
+// logits adds the head and the outputs.
+func (m *maker) logits(x string) {
+	x = m.trace(-1, "final_norm", m.norm(m.c.Final, x))
+	y := m.times(m.linear(m.c.Head, x), m.c.LogitScale)
+	if limit := m.c.LogitCap; limit != 0 {
+		y = m.times(m.Op("Tanh", []string{m.times(y, 1/limit)}), limit)
+	}
+	m.Output(m.sequences(y, m.c.Vocab), "logits", graph.TensorOf(tensor.F32, dims("batch", "sequence", m.c.Vocab)))
+	m.trace(-1, "logits", "logits")
+	for i, pair := range m.presents {
+		for k, what := range []string{"key", "value"} {
+			m.Output(pair[k], fmt.Sprintf("present.%d.%s", i, what), m.stateType("past_sequence + sequence"))
+		}
+	}
+}
