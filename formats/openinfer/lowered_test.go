@@ -30,9 +30,7 @@ func (s source) tensor(d dtype, dims ...int) *tensor.Tensor {
 func (s source) set(t *tensor.Tensor, d dtype, i int) {
 	switch {
 	case d.isPacked():
-		for k := range t.Bytes() {
-			t.Bytes()[k] = byte(s.Uint32())
-		}
+		t.Bytes()[i*d.bits()/8] = byte(s.Uint32())
 	case d == dtF8:
 		t.Bytes()[i] = byte(s.Uint32())
 	case d == dtBool:

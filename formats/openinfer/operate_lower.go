@@ -129,16 +129,28 @@ func arithmetic(op string) func(*call) string {
 }
 
 // lowerMatMul takes narrow floats as standard operators do: products are added in
-// float32 and rounded once.
+// float32 and rounded once. Sums of products of bytes are those of 32 bits, cut to the
+// type of the output, which has no more bits unless they all fit.
 func lowerMatMul(c *call) string {
-	switch acc := c.attrs["acc"]; {
-	case acc == dtI32 && c.in() == dtI8:
-		return c.op("MatMulInteger", c.x(0), c.x(1))
-	case acc != nil || !(plainFloats | wideInts).has(c.in()):
-		return ""
+	depth := c.inputs[1].dims[len(c.inputs[1].dims)-2]
+	switch d := c.in(); {
+	case d == dtI8 || d == dtU8 || d == dtBitset:
+		if c.out.dtype.bits() > 32 && depth > deepest {
+			return ""
+		}
+		y := c.op("MatMulInteger", c.x(0), c.x(1))
+		if c.out.dtype == dtI32 {
+			return y
+		}
+		return c.castTo(y, c.out.dtype.tensor())
+	case !c.given("acc") && (plainFloats | wideInts).has(d):
+		return c.op("MatMul", c.x(0), c.x(1))
 	}
-	return c.op("MatMul", c.x(0), c.x(1))
+	return ""
 }
+
+// deepest is the most products of two bytes whose sum fits an int32.
+const deepest = 1<<31/(255*255) - 1
 
 func lowerDiv(c *call) string {
 	if !plainFloats.has(c.in()) || !c.ready(maskAttr.name) {

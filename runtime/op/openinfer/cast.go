@@ -50,37 +50,51 @@ func (o *cast) Infer(c *op.Infer) error {
 // Run converts block by block.
 func (o *cast) Run(c *op.Run) error {
 	t, y := c.In[0].Aligned(), c.Out[0]
-	x, i, u := make([]float64, block), make([]int64, block), make([]uint64, block)
-	for at := 0; at < t.Len(); at += block {
-		if c.Stopped() {
-			return op.ErrStopped
-		}
-		n := min(block, t.Len()-at)
-		switch from, to := t.DType().Kind(), o.to.Kind(); {
-		case to == tensor.Float:
-			load(x[:n], t, at)
-			store(y, at, x[:n])
-		case from == tensor.Signed:
-			load(i[:n], t, at)
-			store(y, at, i[:n])
-		case from == tensor.Unsigned:
-			load(u[:n], t, at)
-			store(y, at, u[:n])
-		case to == tensor.Signed:
-			load(x[:n], t, at)
-			low, high := bounds[int64](o.to)
-			for k, v := range x[:n] {
-				i[k] = min(max(toInt(o.round(v)), low), high)
+	return c.Parallel(t.Len(), share, func(from, to int) error {
+		var b castBuffers
+		for at := from; at < to; at += block {
+			if c.Stopped() {
+				return op.ErrStopped
 			}
-			store(y, at, i[:n])
-		default:
-			load(x[:n], t, at)
-			_, high := bounds[uint64](o.to)
-			for k, v := range x[:n] {
-				u[k] = min(toUint(o.round(v)), high)
-			}
-			store(y, at, u[:n])
+			o.convert(y, t, at, min(block, to-at), &b)
 		}
+		return nil
+	})
+}
+
+// castBuffers is a block of elements in each type to compute with.
+type castBuffers struct {
+	x [block]float64
+	i [block]int64
+	u [block]uint64
+}
+
+// convert makes n elements, from the one numbered at on.
+func (o *cast) convert(y, t *tensor.Tensor, at, n int, b *castBuffers) {
+	x, i, u := b.x[:n], b.i[:n], b.u[:n]
+	switch from, to := t.DType().Kind(), o.to.Kind(); {
+	case to == tensor.Float:
+		load(x, t, at)
+		store(y, at, x)
+	case from == tensor.Signed:
+		load(i, t, at)
+		store(y, at, i)
+	case from == tensor.Unsigned:
+		load(u, t, at)
+		store(y, at, u)
+	case to == tensor.Signed:
+		load(x, t, at)
+		low, high := bounds[int64](o.to)
+		for k, v := range x {
+			i[k] = min(max(toInt(o.round(v)), low), high)
+		}
+		store(y, at, i)
+	default:
+		load(x, t, at)
+		_, high := bounds[uint64](o.to)
+		for k, v := range x {
+			u[k] = min(toUint(o.round(v)), high)
+		}
+		store(y, at, u)
 	}
-	return nil
 }

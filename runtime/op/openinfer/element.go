@@ -2,6 +2,7 @@ package openinfer
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -16,6 +17,9 @@ type number interface {
 
 // block is the elements computed at a time, a multiple of those in a byte.
 const block = 1024
+
+// share is the elements below which no further thread helps, a multiple of block.
+const share = 16 * block
 
 // typeNamed returns the element type that an attribute names.
 func typeNamed(n *op.Node, attr string, allowed op.Types) (tensor.DType, error) {
@@ -76,22 +80,51 @@ func widen[T op.Number, C number](dst []C, t *tensor.Tensor, at int) {
 	}
 }
 
+// packing is how elements narrower than a byte lie: 1<<shift in each byte.
+type packing struct {
+	bits, shift int
+	mask        byte
+}
+
+func packingOf(d tensor.DType) packing {
+	n := d.Bits()
+	return packing{bits: n, shift: 3 - bits.TrailingZeros(uint(n)), mask: 1<<n - 1}
+}
+
+// place returns the byte of element i and where in it the element begins.
+func (p packing) place(i int) (at, low int) { return i >> p.shift, i & (1<<p.shift - 1) * p.bits }
+
 // unpack is load of elements narrower than a byte.
 func unpack[C number](dst []C, t *tensor.Tensor, at int) {
-	l, b := t.DType().Layout(), t.Bytes()
-	per, mask := 8/l.Bits, byte(1)<<l.Bits-1
-	top := C(0) // what the sign bit counts for twice
-	if l.Signed {
-		top = C(uint8(2) << (l.Bits - 1))
-	}
-	half := mask>>1 + 1
-	for i := range dst {
-		code := b[(at+i)/per] >> ((at + i) % per * l.Bits) & mask
-		dst[i] = C(code)
-		if code >= half {
-			dst[i] -= top
+	var values [16]C // by code
+	p, b := packingOf(t.DType()), t.Bytes()
+	for code := range 1 << p.bits {
+		values[code] = C(code)
+		if t.DType().Kind() == tensor.Signed && code > int(p.mask>>1) {
+			values[code] -= C(int(p.mask) + 1)
 		}
 	}
+	at, dst = unpackBytes(dst, b, at, p, &values)
+	for i := range dst {
+		from, low := p.place(at + i)
+		dst[i] = values[b[from]>>low&p.mask]
+	}
+}
+
+// unpackBytes unpacks whole bytes, if the element numbered at begins one, and returns
+// what is left to do.
+func unpackBytes[C number](dst []C, b []byte, at int, p packing, values *[16]C) (int, []C) {
+	from, low := p.place(at)
+	per := 1 << p.shift
+	for low == 0 && len(dst) >= per {
+		c := b[from]
+		for k := range dst[:per] {
+			dst[k] = values[c&p.mask]
+			c >>= p.bits
+		}
+		from, at, dst = from+1, at+per, dst[per:]
+	}
+	return at, dst
 }
 
 // store makes numbers the elements of t from the one numbered at on. Integers keep
@@ -159,11 +192,19 @@ func cut[T op.Number, C number](t *tensor.Tensor, at int, src []C) {
 
 // pack is store of elements narrower than a byte.
 func pack[C number](t *tensor.Tensor, at int, src []C) {
-	l, b := t.DType().Layout(), t.Bytes()
-	per, mask := 8/l.Bits, byte(1)<<l.Bits-1
+	p, b := packingOf(t.DType()), t.Bytes()
+	to, low := p.place(at)
+	for per := 1 << p.shift; low == 0 && len(src) >= per; to++ {
+		var c byte
+		for k, v := range src[:per] {
+			c |= byte(int64(v)) & p.mask << (k * p.bits)
+		}
+		b[to] = c
+		at, src = at+per, src[per:]
+	}
 	for i, v := range src {
-		place, shift := (at+i)/per, (at+i)%per*l.Bits
-		b[place] = b[place]&^(mask<<shift) | byte(int64(v))&mask<<shift
+		to, low := p.place(at + i)
+		b[to] = b[to]&^(p.mask<<low) | byte(int64(v))&p.mask<<low
 	}
 }
 

@@ -1,6 +1,7 @@
 package openinfer
 
 import (
+	"math"
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -73,22 +74,18 @@ const (
 	tileDepth   = 64
 )
 
-// product is two matrices within tensors and the product within a third.
-type product[C number] struct {
-	a, b, y       *tensor.Tensor
-	m, k, n       int
-	aAt, bAt, yAt int
-	row           []C // tileDepth elements of a row of a
-	panel         []C // tileDepth by tileColumns elements of b
-	tile          []C // tileRows by tileColumns results
+// product is two tensors of matrices and the tensor of their products.
+type product struct {
+	a, b, y *tensor.Tensor
+	m, k, n int
+	from    [][2]int // the places of the matrices, by product
 }
 
 func multiplyMatrices[C number](c *op.Run) error {
 	a, b, y := c.In[0].Aligned(), c.In[1].Aligned(), c.Out[0]
 	as, bs, ys := a.Shape(), b.Shape(), y.Shape()
 	i, j := len(as)-2, len(bs)-2
-	p := &product[C]{a: a, b: b, y: y, m: as[i], k: as[i+1], n: bs[j+1],
-		row: make([]C, tileDepth), panel: make([]C, tileDepth*tileColumns), tile: make([]C, tileRows*tileColumns)}
+	p := &product{a: a, b: b, y: y, m: as[i], k: as[i+1], n: bs[j+1]}
 	if y.Len() == 0 {
 		return nil
 	}
@@ -97,45 +94,85 @@ func multiplyMatrices[C number](c *op.Run) error {
 		return err
 	}
 	for range ys[:len(ys)-2].Len() {
-		p.aAt, p.bAt = w.At[0]*p.m*p.k, w.At[1]*p.k*p.n
-		for top := 0; top < p.m; top += tileRows {
-			for left := 0; left < p.n; left += tileColumns {
-				if err := p.run(c, top, left); err != nil {
-					return err
-				}
-			}
-		}
-		p.yAt += p.m * p.n
+		p.from = append(p.from, [2]int{w.At[0] * p.m * p.k, w.At[1] * p.k * p.n})
 		w.Next()
 	}
+	down, across := (p.m+tileRows-1)/tileRows, (p.n+tileColumns-1)/tileColumns
+	err = c.Parallel(len(p.from)*down*across, p.grain(), func(from, to int) error {
+		t := newTile[C](p)
+		for at := from; at < to; at++ {
+			if err := t.run(c, at/(down*across), at/across%down*tileRows, at%across*tileColumns); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	clearTail(y)
-	return nil
+	return err
+}
+
+// grain returns how many tiles make work for a thread. Tiles that share bytes are left
+// to one.
+func (p *product) grain() int {
+	if p.y.DType().Bits() < 8 && p.n%8 != 0 {
+		return math.MaxInt / 2
+	}
+	return 1 + share/(tileRows*min(p.n, tileColumns)*max(p.k, 1))
+}
+
+// tile is some results of a product and the elements that they are computed from.
+type tile[C number] struct {
+	*product
+	row    []C // tileDepth elements of a row of a
+	panel  []C // tileDepth by tileColumns elements of b
+	result []C // tileRows by tileColumns
+}
+
+func newTile[C number](p *product) *tile[C] {
+	return &tile[C]{p, make([]C, tileDepth), make([]C, tileDepth*tileColumns), make([]C, tileRows*tileColumns)}
 }
 
 // run computes the tile whose first result is of a row and a column.
-func (p *product[C]) run(c *op.Run, top, left int) error {
-	rows, columns := min(tileRows, p.m-top), min(tileColumns, p.n-left)
-	clear(p.tile)
-	for k := 0; k < p.k; k += tileDepth {
+func (t *tile[C]) run(c *op.Run, number, top, left int) error {
+	rows, columns := min(tileRows, t.m-top), min(tileColumns, t.n-left)
+	clear(t.result)
+	aAt, bAt := t.from[number][0], t.from[number][1]
+	for k := 0; k < t.k; k += tileDepth {
 		if c.Stopped() {
 			return op.ErrStopped
 		}
-		depth := min(tileDepth, p.k-k)
+		depth := min(tileDepth, t.k-k)
 		for d := range depth {
-			load(p.panel[d*columns:][:columns], p.b, p.bAt+(k+d)*p.n+left)
+			load(t.panel[d*columns:][:columns], t.b, bAt+(k+d)*t.n+left)
 		}
 		for r := range rows {
-			load(p.row[:depth], p.a, p.aAt+(top+r)*p.k+k)
-			sum := p.tile[r*columns:][:columns]
-			for d, v := range p.row[:depth] {
-				for i, x := range p.panel[d*columns:][:columns] {
-					sum[i] += v * x
-				}
-			}
+			load(t.row[:depth], t.a, aAt+(top+r)*t.k+k)
+			addRows(t.result[r*columns:][:columns], t.row[:depth], t.panel)
 		}
 	}
 	for r := range rows {
-		store(p.y, p.yAt+(top+r)*p.n+left, p.tile[r*columns:][:columns])
+		store(t.y, number*t.m*t.n+(top+r)*t.n+left, t.result[r*columns:][:columns])
 	}
 	return nil
+}
+
+// addRows adds to sum the rows of a panel, each times its factor, in order.
+func addRows[C number](sum, factors, panel []C) {
+	n := len(sum)
+	for len(factors) >= 4 {
+		a, b, c, d := factors[0], factors[1], factors[2], factors[3]
+		p, q, r, s := panel[:n], panel[n:][:n], panel[2*n:][:n], panel[3*n:][:n]
+		for i, v := range sum {
+			v += a * p[i]
+			v += b * q[i]
+			v += c * r[i]
+			sum[i] = v + d*s[i]
+		}
+		factors, panel = factors[4:], panel[4*n:]
+	}
+	for k, a := range factors {
+		for i, v := range panel[k*n:][:n] {
+			sum[i] += a * v
+		}
+	}
 }

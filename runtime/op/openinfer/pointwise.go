@@ -134,22 +134,25 @@ func runPointwise[C number](c *op.Run, o *pointwiseOp, f function[C]) error {
 // eachBlock reads all operands of a block before it writes the block, so that the output
 // may lie over an operand of its shape and width.
 func eachBlock[C number](c *op.Run, out *tensor.Tensor, in []spread, f function[C], p *params[C]) error {
-	y, blocks, now := make([]C, block), make([][]C, len(in)), make([][]C, len(in))
-	for i := range blocks {
-		blocks[i] = make([]C, block)
-	}
-	for at, n := 0, out.Len(); at < n; at += block {
-		if c.Stopped() {
-			return op.ErrStopped
+	err := c.Parallel(out.Len(), share, func(from, to int) error {
+		y, blocks, now := make([]C, block), make([][]C, len(in)), make([][]C, len(in))
+		for i := range blocks {
+			blocks[i] = make([]C, block)
 		}
-		size := min(block, n-at)
-		for i := range in {
-			now[i] = blocks[i][:size]
-			loadSpread(now[i], &in[i], at)
+		for at := from; at < to; at += block {
+			if c.Stopped() {
+				return op.ErrStopped
+			}
+			size := min(block, to-at)
+			for i := range in {
+				now[i] = blocks[i][:size]
+				loadSpread(now[i], &in[i], at)
+			}
+			f(y[:size], now, p)
+			store(out, at, y[:size])
 		}
-		f(y[:size], now, p)
-		store(out, at, y[:size])
-	}
+		return nil
+	})
 	clearTail(out)
-	return nil
+	return err
 }

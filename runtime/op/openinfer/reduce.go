@@ -109,24 +109,32 @@ func runReduce[C number](c *op.Run, o *reduceOp, f step[C]) error {
 	if err != nil {
 		return err
 	}
-	out, x, acc := c.Out[0], make([]C, block), make([]C, block)
+	out := c.Out[0]
 	if o.first && w.count == 0 && out.Len() > 0 {
 		return graph.Errorf(graph.ErrShape, "%s of no elements: %v has none along axes %v", o.name, c.In[0], o.axes)
 	}
-	for at, n := 0, out.Len(); at < n; at += block {
-		size := min(block, n-at)
-		for part := 0; part < size; {
-			run := min(size-part, w.run(at+part))
-			if err := reduceRun(c, o, w, at+part, acc[part:part+run], x, f); err != nil {
-				return err
+	err = c.Parallel(out.Len(), resultsFor(w.count), func(from, to int) error {
+		x, acc := make([]C, block), make([]C, block)
+		for at := from; at < to; at += block {
+			size := min(block, to-at)
+			for part := 0; part < size; {
+				run := min(size-part, w.run(at+part))
+				if err := reduceRun(c, o, w, at+part, acc[part:part+run], x, f); err != nil {
+					return err
+				}
+				part += run
 			}
-			part += run
+			store(out, at, acc[:size])
 		}
-		store(out, at, acc[:size])
-	}
+		return nil
+	})
 	clearTail(out)
-	return nil
+	return err
 }
+
+// resultsFor returns how many results of that many elements make a share, a multiple of
+// those in a byte.
+func resultsFor(count int) int { return max(share/max(count, 1)&^7, 8) }
 
 // reduceRun computes results side by side, from the one numbered at on.
 func reduceRun[C number](c *op.Run, o *reduceOp, w *window, at int, acc, x []C, f step[C]) error {

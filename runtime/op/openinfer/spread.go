@@ -41,14 +41,14 @@ func spreadTo(t *tensor.Tensor, shape tensor.Shape) (s spread, err error) {
 			s.axes = append(s.axes, spreadAxis{n, steps[axis]})
 		}
 	}
+	if len(s.axes) == 0 {
+		s.axes = []spreadAxis{{1, 0}}
+	}
 	return s, nil
 }
 
 // loadSpread stores what the elements of the result from the one numbered at on read.
 func loadSpread[C number](dst []C, s *spread, at int) {
-	if len(s.axes) == 0 {
-		s.axes = []spreadAxis{{1, 0}}
-	}
 	inner := s.axes[len(s.axes)-1]
 	for len(dst) > 0 {
 		from, row := 0, at/inner.n

@@ -26,7 +26,6 @@ var (
 	unsigned       = slices.Concat(cases.Unsigned, packedUnsigned)
 	integers       = slices.Concat(signed, unsigned)
 	numbers        = slices.Concat(floats, integers)
-	withBool       = slices.Concat(integers, []tensor.DType{tensor.Bool})
 	all            = slices.Concat(numbers, []tensor.DType{tensor.Bool})
 )
 
