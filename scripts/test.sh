@@ -134,6 +134,8 @@ converted() { # networks of other formats as ONNX, which ONNX Runtime answers
   rm -rf build/converted
   NACRE_CONVERTED=$PWD/build/converted go test -count=1 -run Converted ./formats/...
   .venv/bin/python scripts/converted.py build/converted
+  go build -o build/nacre ./cmd/nacre
+  .venv/bin/python scripts/hugging/converted.py build/nacre formats/huggingface/testdata build/hugging
 }
 
 networks() { # networks of others, in every way to run them; not in the list below: it downloads. Its table is build/networks.md

@@ -52,6 +52,7 @@ func Required() []Pass {
 func Passes() []Pass {
 	return append(Required(),
 		Pass{"inline_if", inlineIf},
+		Pass{"fuse_widening", fuseWidening},
 		Pass{"fold_const", foldConst},
 		Pass{"drop_dead", dropDead},
 		Pass{"remove_noop", removeNoop},
