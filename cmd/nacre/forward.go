@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +26,7 @@ type forwardFlags struct {
 
 func (f *forwardFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.tokens, "tokens", "", "ids of tokens for a decoder, such as `1,2,3`")
-	flags.StringVar(&f.trace, "trace", "", "`FILE` (.ten) for every activation under its name")
+	flags.StringVar(&f.trace, "trace", "", "`FILE` (.ten) for every activation under its name; of a program of OpenInfer, for the nodes that ran, as JSON or text (.txt)")
 }
 
 // used reports whether a run answers as users of gpt.rs know it.
@@ -210,11 +209,6 @@ func (f *runFlags) answer(kind string, out map[string]*nacre.Tensor, traced []st
 		return nil
 	}
 	return writeArchive(f.forwards.trace, out, traced)
-}
-
-// isArchive reports whether a file is an archive of gpt.rs by its name.
-func isArchive(path string) bool {
-	return slices.Contains([]string{".ten", ".gptrsten"}, strings.ToLower(filepath.Ext(path)))
 }
 
 // writeArchive stores tensors of those names as an archive of gpt.rs.
