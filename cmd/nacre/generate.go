@@ -188,7 +188,7 @@ func (f *generateFlags) run(ctx context.Context, path string, stdout, stderr io.
 		o.Window = f.window
 	}
 	o.NoCache = f.noCache
-	text, prompt, err := f.encoded(folder)
+	text, prompt, err := f.encoded(m, folder)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (f *generateFlags) run(ctx context.Context, path string, stdout, stderr io.
 }
 
 // encoded returns the tokenizer, nil for none, and the prompt.
-func (f *generateFlags) encoded(folder string) (*tokenizer.Tokenizer, []int32, error) {
+func (f *generateFlags) encoded(m *nacre.Model, folder string) (*tokenizer.Tokenizer, []int32, error) {
 	text := f.prompt
 	if f.promptFile != "" {
 		data, err := readBounded(f.promptFile)
@@ -218,7 +218,7 @@ func (f *generateFlags) encoded(folder string) (*tokenizer.Tokenizer, []int32, e
 		}
 		text = string(data)
 	}
-	t, err := f.loadTokenizer(folder)
+	t, err := f.loadTokenizer(m, folder)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -236,9 +236,9 @@ func (f *generateFlags) encoded(folder string) (*tokenizer.Tokenizer, []int32, e
 }
 
 // loadTokenizer loads that of --tokenizer, or the one in the folder; nil if there is none.
-func (f *generateFlags) loadTokenizer(folder string) (*tokenizer.Tokenizer, error) {
+func (f *generateFlags) loadTokenizer(m *nacre.Model, folder string) (*tokenizer.Tokenizer, error) {
 	if f.tokenizer != "" {
-		return tokenizer.Load(f.tokenizer)
+		return tokenizerFor(m, f.tokenizer)
 	}
 	t, err := tokenizer.Load(folder)
 	if errors.Is(err, fs.ErrNotExist) {
