@@ -83,7 +83,7 @@ type unigram struct {
 	penalty      float64 // the score of a character without a token
 	byteFallback bool
 	bytes        [256]int32
-	separate     bool // unknown characters in a row stay tokens of their own
+	single       bool // sums are kept as numbers of 32 bits, as SentencePiece does
 }
 
 // A path is the best way to a place of a word: its score, where its last token begins,
@@ -103,7 +103,7 @@ func (m *unigram) tokens(s *scratch, ids []int32, word string) []int32 {
 	from := len(ids)
 	for end := len(word); end > 0; {
 		start := int(s.paths[end].from)
-		for unk := s.paths[end].id == m.unk; unk && !m.separate && start > 0 && s.paths[start].id == m.unk; {
+		for unk := s.paths[end].id == m.unk; unk && start > 0 && s.paths[start].id == m.unk; {
 			start = int(s.paths[start].from)
 		}
 		ids = m.backwards(ids, word[start:end])
@@ -119,6 +119,9 @@ func (m *unigram) viterbi(paths []path, word string) {
 	reach := func(end int, p path) {
 		if old := &paths[end]; old.from < 0 || p.score > old.score {
 			*old = p
+			if m.single {
+				old.score = float64(float32(p.score))
+			}
 		}
 	}
 	for at := 0; at < len(word); {

@@ -230,7 +230,7 @@ func (m *spModel) model(v *vocabulary, unk int32) (model, error) {
 // unigram returns the model of scores. Symbols of the user are worth more than any way
 // to split them.
 func (m *spModel) unigram(v *vocabulary, unk int32) *unigram {
-	u := &unigram{vocab: v, scores: make([]float64, len(m.pieces)), unk: unk, byteFallback: m.byteFallback, bytes: byteTokens(v)}
+	u := &unigram{vocab: v, scores: make([]float64, len(m.pieces)), unk: unk, byteFallback: m.byteFallback, bytes: byteTokens(v), single: true}
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, p := range m.pieces {
 		if p.kind == pieceNormal {
