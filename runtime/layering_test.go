@@ -68,7 +68,7 @@ formats/onnx             : runtime/graph runtime/tensor packed formats/internal/
 formats/safetensors      : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/huggingface      : runtime/graph runtime/tensor formats/internal/container formats/internal/decoder
 formats/oinf             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
-formats/gptrs            : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
+formats/gptrs            : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container formats/internal/decoder
 formats/hnw              : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/loom             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 generate/tokenizer/internal/jinja :
