@@ -18,6 +18,7 @@ import (
 	"github.com/nacre-ml/nacre/formats/loom"
 	"github.com/nacre-ml/nacre/formats/oinf"
 	"github.com/nacre-ml/nacre/formats/onnx"
+	"github.com/nacre-ml/nacre/formats/openinfer"
 	"github.com/nacre-ml/nacre/formats/safetensors"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
@@ -91,6 +92,12 @@ var Formats = []Format{
 		Name: loom.EntityName, About: "networks and transformer bundles of Loom, in one binary file",
 		Extensions: []string{".entity"}, Begins: "ENTITY", Probe: loom.ProbeEntity,
 		open: mapped(loom.ReadEntity), read: loom.ReadEntity, save: written(loom.WriteEntity), verify: inMemory(loom.VerifyEntity), dequantize: loom.Dequantize, lower: loom.Lower,
+	},
+	{
+		Name: openinfer.Name, About: "programs of OpenInfer: variables and blocks, as JSON or in a text language; tensors are in a file of oinf",
+		Extensions: []string{".oig", ".json", ".txt"}, Begins: "a section of variables or a block, or a JSON object with vars and blocks", Probe: openinfer.Probe,
+		open: mapped(openinfer.Read), read: openinfer.Read, save: saveProgram, verify: inMemory(openinfer.Verify), summary: openinfer.Summary,
+		lower: func(m *graph.Model, _ Lowering) (*graph.Model, error) { return openinfer.Lower(m) },
 	},
 }
 
@@ -221,7 +228,11 @@ func Decode(name string, data []byte) (*graph.Model, error) { return DecodeFiles
 // over the file it is mapped from.
 func Save(path string, m *graph.Model, o Options) error {
 	row, ok := byExtension(path)
-	if !ok {
+	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == m.Format && slices.Contains(f.Extensions, extension(path)) })
+	switch {
+	case i >= 0: // formats share extensions
+		row = Formats[i]
+	case !ok:
 		return container.Saving(path, noFormat(path))
 	}
 	return row.write(path, m, o)
@@ -231,6 +242,9 @@ func Save(path string, m *graph.Model, o Options) error {
 func (f *Format) write(path string, m *graph.Model, o Options) error {
 	return Guard(func() error {
 		m, err := dequantized(m, o)
+		if err == nil {
+			err = f.keepsProgram(m, o)
+		}
 		if err == nil && f.nodes && !o.DropGraph {
 			m, err = network(m)
 		}

@@ -26,7 +26,7 @@ type forwardFlags struct {
 
 func (f *forwardFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.tokens, "tokens", "", "ids of tokens for a decoder, such as `1,2,3`")
-	flags.StringVar(&f.trace, "trace", "", "`FILE` (.ten) for every activation under its name")
+	flags.StringVar(&f.trace, "trace", "", "`FILE` (.ten) for every activation under its name; of a program of OpenInfer, for the nodes that ran, as JSON or text (.txt)")
 }
 
 // used reports whether a run answers as users of gpt.rs know it.

@@ -20,12 +20,13 @@ import (
 func inspectCommand() *cobra.Command {
 	var asJSON bool
 	var values int
+	var weights string
 	cmd := &cobra.Command{
 		Use:   "inspect MODEL",
 		Short: "Show what a model file holds",
 		Args:  takes(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			m, err := nacre.OpenContext(cmd.Context(), args[0])
+			m, err := openModel(cmd.Context(), args[0], weights)
 			if err != nil {
 				return err
 			}
@@ -44,6 +45,7 @@ func inspectCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, with every node and weight")
+	addProgramModel(cmd.Flags(), &weights)
 	cmd.Flags().IntVar(&values, "values", 0, "print the first `N` elements of every weight")
 	return cmd
 }

@@ -18,6 +18,7 @@ import (
 // runFlags are the flags of nacre run.
 type runFlags struct {
 	session  sessionFlags
+	programs programFlags
 	forwards forwardFlags
 	input    inputFlags
 	testData string
@@ -53,6 +54,10 @@ A decoder takes --tokens 1,2,3 in place of files. Such a run, and that of a chec
 of gpt.rs, prints the kind of the network, the shape of its logits, and the best of
 the last token, or of the first picture; --trace stores every activation.
 
+A program of OpenInfer runs with the file of its tensors (--model), step by step:
+persistent variables last over the --steps. --trace stores the nodes that ran, in the
+form of OpenInfer's traces.
+
 With --export-weights every initialiser of the model is written to an archive
 (.hnw), bit for bit; the model then runs only if inputs, test data or a folder for
 outputs are given. With --weights the model takes its weights from such an archive,
@@ -65,7 +70,8 @@ and shape.`,
   nacre run model.onnx --export-weights model.hnw
   nacre run model.onnx --weights tuned.hnw --input tokens=tokens.npy
   nacre run gpt2.chk --tokens 15496,995 --out logits.ten
-  nacre run resnet34.chk --input image=picture.ten --trace trace.ten`,
+  nacre run resnet34.chk --input image=picture.ten --trace trace.ten
+  nacre run graph.json --model model.oinf --steps 3 --input q=q{step}.npy --trace trace.json`,
 		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -87,6 +93,7 @@ and shape.`,
 	flags.StringVar(&f.weights, "weights", "", "`FILE` (.hnw) that has the weights to run with")
 	flags.StringVar(&f.export, "export-weights", "", "`FILE` (.hnw) for the weights that the model has")
 	f.session.add(flags)
+	f.programs.add(flags)
 	cmd.MarkFlagsMutuallyExclusive("test-data", "input")
 	cmd.MarkFlagsMutuallyExclusive("test-data", "out")
 	cmd.MarkFlagsMutuallyExclusive("test-data", "plan")
@@ -101,13 +108,19 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	if err != nil {
 		return err
 	}
-	m, err := nacre.OpenContext(ctx, path)
+	m, err := openModel(ctx, path, f.programs.model)
 	if err != nil {
 		return err
 	}
 	defer func() { err = join(err, m) }()
 	if err := f.archives(m, stderr); err != nil || f.exportOnly() {
 		return err
+	}
+	if isProgram(m) && f.testData == "" && f.profile == "" && !f.plan {
+		return f.program(ctx, m, o, stdout, stderr)
+	}
+	if !isProgram(m) && f.programs.given() {
+		return usagef("--model and --steps are for programs of OpenInfer")
 	}
 	if f.testData == "" && !f.plan && f.profile == "" && f.forwards.used(m) {
 		return f.forward(ctx, m, stdout, stderr)

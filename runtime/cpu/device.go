@@ -58,6 +58,9 @@ func (d *Device) Enter(ctx context.Context) (place bool, err error) { return bin
 func (d *Device) Leave(place bool) { bindings.Leave(place) }
 
 // Places is how many places there are.
+func (d *Device) Threads() int { return d.threads }
+
+// Places is how many runs the process has threads for.
 func (d *Device) Places() int { return bindings.Places() }
 
 // Aligned returns t, or a copy at a multiple of its element size.

@@ -44,6 +44,8 @@ type Device interface {
 	// it. More runs at a time than there are threads only get in each other's way.
 	Enter(ctx context.Context) (place bool, err error)
 	Leave(place bool)
+	// Threads is how many threads one run may use.
+	Threads() int
 	// Places is how many runs the device has room for.
 	Places() int
 	// NewFlag returns a flag that ends runs.
