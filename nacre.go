@@ -23,8 +23,8 @@ type Model struct {
 	networks sync.Map     // func() (*graph.Model, error) by formats.Lowering
 	packs    *cpu.Packs
 
-	moving   map[int]*cpu.Packs // by budget: those of sessions whose weights come and go
 	mu       sync.Mutex
+	moving   map[int]*cpu.Packs // by budget: those of sessions whose weights come and go
 	programs map[rewriting]*program
 	sessions int // open, or being made
 	closed   bool

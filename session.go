@@ -114,6 +114,9 @@ func (s *Session) Close() error {
 	return public(err)
 }
 
+// Model returns the model that the session runs.
+func (s *Session) Model() *Model { return s.model }
+
 // Inputs describes the inputs that runs may be given, in the order of the model and
 // in a new slice. A run must be given those that are required; the others are those
 // that no chosen output needs (Options.Outputs). Inputs that have a value in the

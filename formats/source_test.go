@@ -2,6 +2,7 @@ package formats_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -50,14 +51,19 @@ func sources(t *testing.T, f func(t *testing.T, path string)) {
 	}
 	t.Run("loom", func(t *testing.T) {
 		dir := fixtures.Dir(t, "loom")
-		for _, pattern := range []string{"net/*.json", "net/*.entity", "transformer/*.entity"} {
-			list, err := filepath.Glob(filepath.Join(dir, pattern))
-			if err != nil || len(list) == 0 {
-				t.Fatal(pattern, err)
+		var manifest struct {
+			Cases []struct {
+				Kind  string
+				Files map[string]string
 			}
-			for _, path := range list {
-				if m, err := filepath.Match("*.io.json", filepath.Base(path)); err == nil && !m {
-					t.Run(filepath.Base(path), func(t *testing.T) { f(t, path) })
+		}
+		if err := json.Unmarshal(contents(t, filepath.Join(dir, "manifest.json")), &manifest); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range manifest.Cases {
+			for _, kind := range []string{"json", "entity"} {
+				if name := c.Files[kind]; name != "" && (c.Kind == "network" || c.Kind == "transformer") {
+					t.Run(name, func(t *testing.T) { f(t, filepath.Join(dir, name)) })
 				}
 			}
 		}

@@ -71,11 +71,14 @@ formats/safetensors      : runtime/graph runtime/tensor packed formats/internal/
 formats/huggingface      : runtime/graph runtime/tensor formats/internal/container formats/internal/decoder
 formats/oinf             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/openinfer        : runtime/graph runtime/tensor packed
-formats/gptrs            : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
+formats/gptrs            : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container formats/internal/decoder
 formats/hnw              : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/loom             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
+generate/tokenizer/internal/jinja :
+generate/tokenizer       : generate/tokenizer/internal/jinja
 formats                  : formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
 .                        : formats runtime runtime/graph runtime/op runtime/plan runtime/exec runtime/tensor packed bindings runtime/cpu
+generate                 : .
 cmd                      : *
 bench                    : *
 `

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -210,11 +209,6 @@ func (f *runFlags) answer(kind string, out map[string]*nacre.Tensor, traced []st
 		return nil
 	}
 	return writeArchive(f.forwards.trace, out, traced)
-}
-
-// isArchive reports whether a file is an archive of gpt.rs by its name.
-func isArchive(path string) bool {
-	return slices.Contains([]string{".ten", ".gptrsten"}, strings.ToLower(filepath.Ext(path)))
 }
 
 // writeArchive stores tensors of those names as an archive of gpt.rs.

@@ -43,7 +43,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(stderr)
 	root.AddCommand(
-		bounded(runCommand()), bounded(heapBounded(inspectCommand())), bounded(heapBounded(verifyCommand())),
+		bounded(runCommand()), bounded(generateCommand()), bounded(heapBounded(inspectCommand())), bounded(heapBounded(verifyCommand())),
 		bounded(heapBounded(convertCommand())), conformanceCommand(),
 		bounded(benchCommand()), devicesCommand(), formatsCommand(), bounded(demoCommand()), versionCommand(),
 	)

@@ -144,9 +144,13 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 		return err
 	}
 	if stream != nil {
-		defer stream.Close()
 		return f.first(ctx, s, stream, stdout, stderr)
 	}
+	return f.plain(ctx, s, stdout, stderr)
+}
+
+// plain runs a session once.
+func (f *runFlags) plain(ctx context.Context, s *nacre.Session, stdout, stderr io.Writer) error {
 	inputs, err := f.input.load(s)
 	if err != nil {
 		return err

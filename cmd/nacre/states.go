@@ -28,8 +28,9 @@ func (f *runFlags) begin(m *nacre.Model, s *nacre.Session) (*nacre.Stream, error
 	return s.NewStream(nacre.StreamOptions{})
 }
 
-// first runs a stream once.
+// first runs a stream once and closes it.
 func (f *runFlags) first(ctx context.Context, s *nacre.Session, stream *nacre.Stream, stdout, stderr io.Writer) error {
+	defer stream.Close()
 	inputs, err := f.input.load(stream)
 	if err != nil {
 		return err

@@ -38,6 +38,10 @@ func Lower(m *graph.Model, _ container.Lowering) (*graph.Model, error) {
 	for name := range l.used {
 		l.checkType(name)
 	}
+	if heads := l.sizes["num_heads"]; heads > 0 && l.size("head_dim") == 0 {
+		l.problems = append(l.problems, &graph.Error{Stage: "load", File: m.File, Offset: -1, Kind: BadConfig,
+			Err: fmt.Errorf("configuration of kind %s: %d heads have no columns; save it with another num_heads or head_dim", c.kind, heads)})
+	}
 	if len(l.problems) > 0 {
 		return nil, errors.Join(l.problems...)
 	}
@@ -104,7 +108,7 @@ func (l *lowerer) checkType(name string) {
 }
 
 // size returns an extent.
-func (l *lowerer) size(name string) int64 { return int64(min(l.sizes[name], math.MaxInt64)) }
+func (l *lowerer) size(name string) int64 { return int64(min(l.sizes[name], math.MaxInt)) }
 
 // number returns a number of the configuration, which the kind has checked.
 func (l *lowerer) number(key string) float64 {

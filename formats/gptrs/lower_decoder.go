@@ -2,9 +2,9 @@ package gptrs
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
+	decoding "github.com/nacre-ml/nacre/formats/internal/decoder"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -14,7 +14,6 @@ type decoder struct {
 	*lowerer
 	heads, kvHeads, head int64 // how many of queries and of keys, and their width
 	ids                  string
-	past                 string // rows of the past, a vector of one
 	index                string // positions of the tokens, a vector
 	rope                 *rotation
 }
@@ -30,14 +29,12 @@ func newDecoder(l *lowerer, heads, kvHeads, head int64) *decoder {
 				graph.TensorOf(tensor.F32, d.cacheDims("past")))
 		}
 	}
-	l.b.Limit(graph.Limit{Input: d.ids, Most: int(l.size("vocab_size")) - 1, About: "token ids, of which the vocabulary has " + fmt.Sprint(l.size("vocab_size"))})
-	l.b.Limit(graph.Limit{Extent: graph.ParseDim("sequence"), Least: 1, Most: math.MaxInt, About: "the tokens of a run, of which there must be one"})
-	length := "sequence"
+	decoding.LimitTokens(l.b, d.ids, int(l.size("vocab_size")))
+	past := ""
 	if l.size("num_layers") > 0 {
-		length = "past + sequence"
+		past = "past"
 	}
-	l.b.Limit(graph.Limit{Extent: graph.ParseDim(length), Most: int(min(l.size("context_length"), math.MaxInt)),
-		About: "the tokens up to the end of a run, for which the network has a window; give the last ones, with an empty past"})
+	decoding.LimitWindow(l.b, past, int(l.size("context_length")))
 	return d
 }
 

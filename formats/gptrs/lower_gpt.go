@@ -9,7 +9,7 @@ import (
 // gpt makes the nodes of a network with learned positions.
 func (l *lowerer) gpt() {
 	heads := l.size("num_heads")
-	d := newDecoder(l, heads, heads, l.size("embed_dim")/heads)
+	d := newDecoder(l, heads, heads, l.size("head_dim"))
 	d.positions()
 	x := d.embed()
 	at := d.toFloat(l.b.Op("Gather", []string{"pos_embeddings", d.index}), "pos_embeddings")

@@ -67,6 +67,23 @@ func TestLowerMissing(t *testing.T) {
 	}
 }
 
+// TestLowerNoColumns has heads without columns, of which a file may name any number.
+func TestLowerNoColumns(t *testing.T) {
+	m := tinyGPT(tensor.F32, "")
+	m.Graph.Initializers = nil
+	m.Meta[0].Value = `{"kind":"gpt","config":{"vocab_size":3,"context_length":2,"embed_dim":0,"num_layers":0,"num_heads":1152921504606846976,"mlp_ratio":1,"dropout":0}}`
+	for _, name := range []string{"tok_embeddings.weight", "pos_embeddings", "lm_head"} {
+		shape := map[string][]int{"tok_embeddings.weight": {3, 0}, "pos_embeddings": {2, 0}, "lm_head": {0, 3}}[name]
+		m.Graph.Initializers = append(m.Graph.Initializers, &graph.Initializer{Name: name, Tensor: tensor.New(tensor.F32, shape...)})
+	}
+	for _, name := range []string{"final_ln.gamma", "final_ln.beta"} {
+		m.Graph.Initializers = append(m.Graph.Initializers, &graph.Initializer{Name: name, Tensor: tensor.New(tensor.F32, 0)})
+	}
+	if _, err := Lower(m, container.Lowering{}); !errors.Is(err, BadConfig) || !strings.Contains(err.Error(), "1152921504606846976 heads") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestLowerExtra has tensors beside the network, one of a name that the network gives.
 func TestLowerExtra(t *testing.T) {
 	m := tinyGPT(tensor.F32, "")

@@ -221,6 +221,7 @@ func (c *checker) gpt(f fields) error {
 	if err := errors.Join(c.divides("num_heads", "embed_dim"), c.product("qkv", 3, d), c.product("hidden", c.sizes["mlp_ratio"], d)); err != nil {
 		return err
 	}
+	c.sizes["head_dim"] = d / c.sizes["num_heads"]
 	c.want("tok_embeddings.weight", "vocab_size embed_dim")
 	c.want("pos_embeddings", "context_length embed_dim")
 	c.want("final_ln.gamma", "embed_dim")

@@ -13,7 +13,6 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/formats"
-	"github.com/nacre-ml/nacre/formats/internal/fixtures"
 	"github.com/nacre-ml/nacre/formats/loom"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -299,38 +298,30 @@ func TestConvGeometry(t *testing.T) {
 // TestArchitectureRuns computes architectures whose weights come from a seed.
 func TestArchitectureRuns(t *testing.T) {
 	testenv.Need(t, bindings.Available())
-	for name, shape := range map[string][]int{"attn": {1, 4, 16}, "mlp": nil, "cnn": nil} {
+	for name, c := range map[string]struct {
+		layers string
+		count  int
+		shape  []int
+	}{
+		"attention": {`{"type":"ATTENTION","dtype":"FP4","d_model":16,"num_heads":4,"num_kv_heads":2},{"l":1,"type":"SWIGLU","dtype":"uint4","input_height":16,"output_height":24}`, 2, []int{1, 4, 16}},
+		"dense":     {`{"type":"dense","dtype":"int8","input_height":4,"output_height":6},{"l":1,"type":"layernorm","dtype":"bf16","input_height":6,"output_height":6}`, 2, []int{3, 4}},
+		"cnn":       {`{"type":"CNN2","dtype":"FP16","input_height":8,"output_height":8,"input_channels":3,"filters":4,"kernel_size":3,"stride":1,"padding":1}`, 1, []int{2, 3, 8, 8}},
+		"link":      {`{"type":"parallel","parallel_branches":[{"is_remote_link":true,"target_l":1}]},{"l":1,"type":"dense","input_height":3,"output_height":3}`, 2, []int{1, 3}},
+	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := nacre.Open(filepath.Join(fixtures.Dir(t, "loom"), "arch", name+".json"))
+			m, err := nacre.Decode("x.json", fmt.Appendf(nil, `{"depth":1,"rows":1,"cols":1,"layers_per_cell":%d,"layers":[%s]}`, c.count, c.layers))
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer m.Close()
-			if first := m.Source().Source.(*loom.Network).Layers[0]; shape == nil {
-				shape = []int{2, first.InputHeight}
-				if first.Type == loom.CNN2 {
-					shape = []int{2, first.InputChannels, first.InputHeight, first.InputWidth}
-				}
-			}
-			n := 1
-			for _, d := range shape {
-				n *= d
-			}
-			in, err := nacre.NewTensor(numbersOf(rand.New(rand.NewPCG(5, 6)), n), shape...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			in := must(nacre.NewTensor(numbersOf(rand.New(rand.NewPCG(5, 6)), tensor.Shape(c.shape).Len()), c.shape...))
 			var outs []string
 			for _, seed := range []uint64{7, 7, 8} {
 				out, err := ran(m, nacre.Options{Seed: seed}, map[string]*nacre.Tensor{"input": in})
 				if err != nil {
 					t.Fatal(err)
 				}
-				data, err := nacre.Data[float32](out["output"])
-				if err != nil {
-					t.Fatal(err)
-				}
-				outs = append(outs, fmt.Sprint(data))
+				outs = append(outs, fmt.Sprint(must(nacre.Data[float32](out["output"]))))
 			}
 			if outs[0] != outs[1] || outs[0] == outs[2] {
 				t.Errorf("seeds 7, 7 and 8 give\n%s\n%s\n%s", outs[0], outs[1], outs[2])

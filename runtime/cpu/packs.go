@@ -93,12 +93,24 @@ func aligned(w *tensor.Tensor, f func(w *tensor.Tensor) error) error {
 		return errors.New("no memory for a copy of constants")
 	}
 	defer bindings.Free(b)
-	copy(b, w.Bytes())
+	move(b, w.Bytes())
 	c, err := tensor.FromBytes(w.DType(), w.Shape(), b)
 	if err != nil {
 		return err
 	}
 	return f(c)
+}
+
+// moved is how many bytes move copies at once.
+const moved = 1 << 20
+
+// move copies src, and gives the pages of a mapped file that it lies on back as it goes,
+// so that they do not stand beside the copy.
+func move(dst, src []byte) {
+	for at := 0; at < len(src); at += moved {
+		copy(dst[at:], src[at:min(at+moved, len(src))])
+		mapped.Release(src[max(0, at-moved):min(at+moved, len(src))])
+	}
 }
 
 // Aligned returns w if kernels can read its elements where they lie, else a copy
@@ -110,9 +122,12 @@ func (p *Packs) Aligned(w *tensor.Tensor) (*tensor.Tensor, error) {
 	if p.weights.moves(w) {
 		return p.weights.aligned(w)
 	}
-	b, err := p.get(w, packKey{}, len(w.Bytes()), func(_ *tensor.Tensor, dst []byte) error {
-		copy(dst, w.Bytes())
-		return nil
+	b, err := p.keep(packKey{data: w.Pointer()}, w, func() ([]byte, error) {
+		b, err := allocPack(len(w.Bytes()))
+		if err == nil {
+			move(b, w.Bytes())
+		}
+		return b, err
 	})
 	if err != nil {
 		return nil, err

@@ -64,6 +64,7 @@ func (m *maker) stateType(rows string) graph.Type {
 // inputs adds the inputs and the counts that follow from them.
 func (m *maker) inputs() {
 	m.ids = m.Input("input_ids", graph.TensorOf(tensor.I64, dims("batch", "sequence")))
+	LimitTokens(m.Builder, m.ids, m.c.Vocab)
 	for i := range m.c.Layers {
 		var pair [2]string
 		for k, what := range []string{"key", "value"} {
