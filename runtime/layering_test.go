@@ -69,6 +69,7 @@ formats/oinf             : runtime/graph runtime/tensor packed formats/internal/
 formats/gptrs            : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/hnw              : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/loom             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
+formats/chelis           : runtime/graph runtime/tensor formats/hnw
 formats                  : formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom runtime/graph formats/internal/binio formats/internal/container
 .                        : formats runtime runtime/graph runtime/op runtime/plan runtime/exec runtime/tensor packed bindings runtime/cpu
 cmd                      : *

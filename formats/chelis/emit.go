@@ -232,7 +232,8 @@ func (e *emitter) node(n *graph.Node) error {
 		switch {
 		case name == "":
 		case i >= len(results):
-			return fmt.Errorf("%w: output %d of %s", ErrUnsupportedOperator, i, n.Op)
+			e.code[name] = e.ids.Of(name)
+			e.missing[e.code[name]] = fmt.Errorf("%w: unsupported operator: %s with output %d", ErrUnsupportedOperator, n.Op, i)
 		case plain.MatchString(results[i]):
 			e.code[name] = results[i]
 		default:

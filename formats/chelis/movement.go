@@ -162,6 +162,11 @@ func (n *node) axes() []int {
 func reduction(name string) func(n *node) string {
 	return func(n *node) string {
 		x, axes := n.args[0], n.axes()
+		for _, k := range axes {
+			if n.in[0].Dims[k].Is(0) {
+				return n.refuse(ErrUnsupportedShape, "axis %d has no elements", k)
+			}
+		}
 		switch n.Op {
 		case "ReduceL1":
 			x = abs(n)
