@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"regexp"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +12,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
+
+// moduleName matches the names of modules that the linter of Chelis lets pass.
+var moduleName = regexp.MustCompile(`^[A-Z][a-z0-9]*([A-Z][a-z0-9]+)*(\.[A-Z][a-z0-9]*([A-Z][a-z0-9]+)*)*$`)
 
 func emitCommand() *cobra.Command {
 	var out, to, weights string
@@ -39,6 +43,8 @@ too large, or holds infinities or NaNs).`,
 				return usagef("--weights %s: it takes inline or placeholder", weights)
 			case o.MaxElements < 1:
 				return usagef("--max-elements %d: it takes 1 or more", o.MaxElements)
+			case o.Module != "" && !moduleName.MatchString(o.Module):
+				return usagef("--module %s: a name is words in title case with dots between, such as Hydronnx.Iris", o.Module)
 			}
 			o.Placeholder = weights == "placeholder"
 			text, err := emitFile(args[0], o)

@@ -119,3 +119,9 @@ func literal(t *tensor.Tensor) (string, error) {
 	b.WriteByte(')')
 	return b.String(), nil
 }
+
+// DType returns the word of Chelis for an element type, if it can be emitted.
+func DType(d tensor.DType) (string, bool) {
+	w, ok := words[d]
+	return w, ok
+}
