@@ -16,14 +16,15 @@ import (
 //
 // A model holds the weights, which lie in the mapped file or in memory, what its
 // sessions rearrange of them for kernels, and a program for each choice of ISA,
-// NoOptimize, Operators and Outputs that a session was made with. All sessions share
-// these.
+// WeightBudget, NoOptimize, Operators, Outputs, Quirks and Seed that a session was made
+// with. All sessions share these.
 type Model struct {
-	source  *graph.Model                 // what the file says
-	network func() (*graph.Model, error) // the source with the nodes of its network
-	packs   *cpu.Packs
+	source   *graph.Model // what the file says
+	networks sync.Map     // func() (*graph.Model, error) by formats.Lowering
+	packs    *cpu.Packs
 
 	mu       sync.Mutex
+	moving   map[int]*cpu.Packs // by budget: those of sessions whose weights come and go
 	programs map[rewriting]*program
 	sessions int // open, or being made
 	closed   bool
@@ -36,15 +37,29 @@ type rewriting struct {
 	threads    int
 	operators  *op.Registry
 	outputs    string
+	lowering   formats.Lowering
+	budget     int
 }
 
 func newModel(m *graph.Model) *Model {
-	lower := func() (*graph.Model, error) {
-		n, err := formats.Network(m, formats.Lowering{})
-		return n, public(err)
-	}
-	return &Model{source: m, network: sync.OnceValues(lower), packs: cpu.NewPacks(), programs: map[rewriting]*program{}}
+	return &Model{source: m, packs: cpu.NewPacks(), programs: map[rewriting]*program{}}
 }
+
+// lowered returns the source with the nodes of its network, which is made once for each
+// choice.
+func (m *Model) lowered(o formats.Lowering) (*graph.Model, error) {
+	make, ok := m.networks.Load(o)
+	if !ok {
+		make, _ = m.networks.LoadOrStore(o, sync.OnceValues(func() (*graph.Model, error) {
+			n, err := formats.Network(m.source, o)
+			return n, public(err)
+		}))
+	}
+	return make.(func() (*graph.Model, error))()
+}
+
+// network is lowered as sessions without options have it.
+func (m *Model) network() (*graph.Model, error) { return m.lowered(formats.Lowering{}) }
 
 // Inputs describes the inputs that the model lists, in a new slice. Those that have
 // a value in the model are not required. Of a file without a network there are none.
@@ -53,6 +68,11 @@ func (m *Model) Inputs() []Info {
 	if err != nil {
 		return nil
 	}
+	return inputsOf(n)
+}
+
+// inputsOf describes the inputs that a network lists.
+func inputsOf(n *graph.Model) []Info {
 	fixed := map[string]bool{}
 	for _, init := range n.Graph.Initializers {
 		fixed[init.Name] = true
@@ -74,7 +94,7 @@ func (m *Model) Outputs() []Info {
 	return infos(n.Graph.Outputs, never)
 }
 
-// Network returns the graph that sessions run: that of Source where the file has nodes,
+// Network returns the graph that sessions without options run: that of Source where the file has nodes,
 // else one that has been made of what the file says. It must not be changed, and ends
 // with Close. The error is ErrUnsupported for a file without a network.
 func (m *Model) Network() (*graph.Model, error) { return m.network() }
@@ -149,7 +169,9 @@ func (m *Model) ReplaceWeights(path string) error {
 	case len(m.programs) > 0:
 		return markf(ErrInUse, "%s: a session of the model was made; weights can be replaced only before the first", m.source.File)
 	}
-	return public(formats.ReplaceWeights(m.source, path))
+	err := formats.ReplaceWeights(m.source, path)
+	m.networks.Clear()
+	return public(err)
 }
 
 // Close releases the file and the weights. The error is ErrInUse, and nothing is
@@ -166,6 +188,9 @@ func (m *Model) Close() error {
 	}
 	m.closed = true
 	m.packs.Close()
+	for _, p := range m.moving {
+		p.Close()
+	}
 	m.programs = nil
 	return public(m.source.Close())
 }
@@ -197,7 +222,7 @@ func (m *Model) NewSessionContext(ctx context.Context, o Options) (*Session, err
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	how := rewriting{o.ISA, o.NoOptimize, o.Threads, o.Operators, fmt.Sprintf("%q", o.Outputs)}
+	how := rewriting{o.ISA, o.NoOptimize, o.Threads, o.Operators, fmt.Sprintf("%q", o.Outputs), o.lowering(), o.WeightBudget}
 	for {
 		s, again, err := m.session(ctx, how, o)
 		if !again {

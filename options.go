@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -28,6 +29,15 @@ type Options struct {
 	// of the memory of the machine where that is less. Memory that the run does not need
 	// any more and that Go has not collected yet may take a quarter of the limit more.
 	MemoryLimit int
+	// WeightBudget bounds, in bytes, the weights in memory at a time; 0 for what the file
+	// asks for (runtime.weight_streaming of a checkpoint of gpt.rs), else all of them.
+	// Weights are read from the mapped file when nodes need them, and the least recently
+	// used ones make room. It costs a reading of what has no room in every run, and
+	// products of matrices without rearranged weights. A node whose weights are more than
+	// the budget has them all, and so has each of several runs at a time. Beside the
+	// budget stay weights that are no views of a file, those below 16 KiB, and
+	// block-quantised ones in a form for kernels. Linux only.
+	WeightBudget int
 	// NoOptimize runs the graph as the file has it: what is slower, and shows the
 	// model's own nodes in plans and profiles.
 	NoOptimize bool
@@ -40,6 +50,17 @@ type Options struct {
 	// the model's main graph computes. What none of them needs is not run, and inputs
 	// that none of them needs are not required.
 	Outputs []string
+	// Quirks runs networks of formats whose own program computes something surprising or
+	// wrong as that program does, rather than as it means to. It matters to files of Loom.
+	Quirks bool
+	// Seed is that of weights that a file leaves to chance: those of architectures of Loom.
+	// Equal seeds give equal weights.
+	Seed uint64
+}
+
+// lowering returns the options of the network that sessions run.
+func (o Options) lowering() formats.Lowering {
+	return formats.Lowering{Quirks: o.Quirks, Seed: o.Seed}
 }
 
 // Validate checks what can be checked without a model. The error is ErrOption and
@@ -51,6 +72,9 @@ func (o Options) Validate() error {
 	}
 	if o.MemoryLimit < 0 {
 		errs = append(errs, fmt.Errorf("option MemoryLimit is %d; it must not be negative", o.MemoryLimit))
+	}
+	if o.WeightBudget < 0 {
+		errs = append(errs, fmt.Errorf("option WeightBudget is %d; it must not be negative", o.WeightBudget))
 	}
 	if _, err := bindings.ParseISA(o.ISA); err != nil {
 		errs = append(errs, fmt.Errorf("option ISA: %w", err))
@@ -75,6 +99,9 @@ func (o Options) check() error {
 	}
 	if err := bindings.Available(); err != nil {
 		return mark(ErrDevice, err)
+	}
+	if o.WeightBudget > 0 && !cpu.CanMove {
+		return markf(ErrOption, "option WeightBudget: this system does not take the memory of weights back")
 	}
 	if o.ISA == "" {
 		if _, err := bindings.DefaultISA(); err != nil {

@@ -13,8 +13,9 @@ import (
 // program is a program of the engine and what its runs take. Its fields are set when
 // made is closed.
 type program struct {
-	made   chan struct{}
-	engine *runtime.Program
+	made    chan struct{}
+	network *graph.Model
+	engine  *runtime.Program
 	// unused names inputs of the model that the chosen outputs do not need, and fixed
 	// those that have a value in the model.
 	unused, fixed map[string]bool
@@ -47,7 +48,7 @@ func (p *program) ended() bool {
 func (p *program) make(ctx context.Context, m *Model, o Options) {
 	defer close(p.made)
 	p.unused, p.fixed = map[string]bool{}, map[string]bool{}
-	network, err := m.network()
+	network, err := m.lowered(o.lowering())
 	if err != nil {
 		p.err = err
 		return
@@ -57,7 +58,8 @@ func (p *program) make(ctx context.Context, m *Model, o Options) {
 		p.err = err
 		return
 	}
-	for _, in := range m.Inputs() {
+	p.network = network
+	for _, in := range inputsOf(network) {
 		p.fixed[in.Name] = !in.Required
 	}
 	for _, v := range network.Graph.Inputs {
@@ -67,7 +69,7 @@ func (p *program) make(ctx context.Context, m *Model, o Options) {
 		p.listed = append(p.listed, v)
 		p.unused[v.Name] = !slices.Contains(source.Graph.Inputs, v)
 	}
-	p.engine, err = runtime.Compile(ctx, source, o.below(m.packs))
+	p.engine, err = runtime.Compile(ctx, source, o.below(m.packsOf(network, o.WeightBudget)))
 	p.err, p.stopped = public(err), err != nil && ctx.Err() != nil
 }
 
@@ -112,6 +114,9 @@ func (s *Session) Close() error {
 	return public(err)
 }
 
+// Model returns the model that the session runs.
+func (s *Session) Model() *Model { return s.model }
+
 // Inputs describes the inputs that runs may be given, in the order of the model and
 // in a new slice. A run must be given those that are required; the others are those
 // that no chosen output needs (Options.Outputs). Inputs that have a value in the
@@ -136,7 +141,8 @@ func (s *Session) Outputs() []Info { return infos(s.engine.Outputs(), never) }
 //   - ErrMissingInput if a required input is not there or nil;
 //   - ErrUnknownInput if there is one that Inputs does not list;
 //   - ErrShape if an input has another type or shape than the model declares, or than
-//     an operator takes;
+//     an operator takes, or elements that the model does not take, such as token ids
+//     beyond its vocabulary;
 //   - ErrMemory if the run exceeds Options.MemoryLimit;
 //   - ErrUnsupported if an output is no tensor, which RunValues returns;
 //   - ErrOption if ctx is nil;

@@ -31,6 +31,11 @@ func (m *Model) States() []State {
 	if err != nil {
 		return nil
 	}
+	return statesOf(n)
+}
+
+// statesOf returns the states of a network.
+func statesOf(n *graph.Model) []State {
 	found := n.States
 	if found == nil {
 		found = graph.FindStates(n.Graph)
@@ -84,7 +89,7 @@ func (s *Session) NewStream(o StreamOptions) (*Stream, error) {
 	}
 	states := o.States
 	if states == nil {
-		states = s.model.States()
+		states = statesOf(s.program.network)
 	}
 	switch {
 	case len(states) == 0:

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/generate"
 )
 
 // selfVariable names the environment variable that makes the test program a peer.
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 // startSelf opens a model in Nacre in a process of its own, whose memory is that of the
-// session alone. It answers "run" and "memory".
+// session alone. It answers "run", "generate PROMPT TOKENS" and "memory".
 func startSelf(t testing.TB, model string) *peer {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -53,19 +54,27 @@ func serve(path string) error {
 	}
 	defer s.Close()
 	fmt.Println("ready", time.Since(start).Seconds())
-	inputs, err := ramps(s, nil)
-	if err != nil {
-		return err
-	}
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		switch lines.Text() {
-		case "run":
+		var tokens [2]int
+		n, _ := fmt.Sscanf(lines.Text(), "generate %d %d", &tokens[0], &tokens[1])
+		switch {
+		case lines.Text() == "run":
+			inputs, err := ramps(s, nil)
+			if err != nil {
+				return err
+			}
 			start := time.Now()
 			if _, err := s.Run(context.Background(), inputs); err != nil {
 				return err
 			}
 			fmt.Println(time.Since(start).Seconds())
-		case "memory":
+		case n == len(tokens):
+			start := time.Now()
+			if err := continued(s, tokens[0], tokens[1]); err != nil {
+				return err
+			}
+			fmt.Println(time.Since(start).Seconds())
+		case lines.Text() == "memory":
 			held, most := memory()
 			fmt.Println(held-before, most-before)
 		default:
@@ -73,6 +82,29 @@ func serve(path string) error {
 		}
 	}
 	return nil
+}
+
+// continued generates that many tokens after a prompt of that many.
+func continued(s *nacre.Session, prompt, tokens int) error {
+	g, err := generate.New(s, generate.Options{})
+	if err != nil {
+		return err
+	}
+	for _, err := range g.Tokens(context.Background(), ascending(prompt), generate.Sampling{MaxTokens: tokens}) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ascending is a prompt of that many tokens.
+func ascending(n int) []int32 {
+	list := make([]int32, n)
+	for i := range list {
+		list[i] = int32(i % 97)
+	}
+	return list
 }
 
 // memory returns the bytes that the process holds and the most that it held; 0 where

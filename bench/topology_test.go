@@ -26,19 +26,25 @@ func TestTopologies(t *testing.T) {
 			path := save(t, top)
 			got := answers(t, path, nacre.Options{})
 			want := expected(t, path)
-			if len(got) != len(want) {
-				t.Fatalf("%d numbers, want %d", len(got), len(want))
-			}
-			largest, far := 0.0, 0.0
-			for i, w := range want {
-				largest = max(largest, math.Abs(float64(w)))
-				far = max(far, math.Abs(float64(got[i])-float64(w)))
-			}
-			t.Logf("off by %.1e of %.3g", far/largest, largest)
-			if !(largest > 0 && far <= answerShare*largest) {
-				t.Errorf("off by %g, more than %g of the largest answer, %g", far, answerShare, largest)
-			}
+			checkAnswers(t, got, want)
 		})
+	}
+}
+
+// checkAnswers compares answers.
+func checkAnswers(t *testing.T, got, want []float32) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d numbers, want %d", len(got), len(want))
+	}
+	largest, far := 0.0, 0.0
+	for i, w := range want {
+		largest = max(largest, math.Abs(float64(w)))
+		far = max(far, math.Abs(float64(got[i])-float64(w)))
+	}
+	t.Logf("off by %.1e of %.3g", far/largest, largest)
+	if !(largest > 0 && far <= answerShare*largest) {
+		t.Errorf("off by %g, more than %g of the largest answer, %g", far, answerShare, largest)
 	}
 }
 
@@ -58,6 +64,12 @@ func expected(t *testing.T, path string) []float32 {
 // answers returns the outputs of a run, in the model's order, one after the other.
 func answers(t *testing.T, path string, o nacre.Options) []float32 {
 	s, inputs := open(t, path, o)
+	return outputs(t, s, inputs)
+}
+
+// outputs returns those of a run, in the model's order, one after the other.
+func outputs(t *testing.T, s *nacre.Session, inputs map[string]*nacre.Tensor) []float32 {
+	t.Helper()
 	out, err := s.Run(context.Background(), inputs)
 	if err != nil {
 		t.Fatal(err)

@@ -114,7 +114,7 @@ func beginnings() string {
 }
 
 func byExtension(path string) (Format, bool) {
-	ext := strings.ToLower(filepath.Ext(path))
+	ext := extension(path)
 	i := slices.IndexFunc(Formats, func(f Format) bool { return slices.Contains(f.Extensions, ext) })
 	if i < 0 {
 		return Format{}, false
@@ -129,3 +129,5 @@ func names() string {
 	}
 	return strings.Join(list, ", ")
 }
+
+func extension(path string) string { return strings.ToLower(filepath.Ext(path)) }

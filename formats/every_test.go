@@ -12,12 +12,13 @@ import (
 
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/loom"
+	"github.com/nacre-ml/nacre/formats/openinfer"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // networksOnly lists the formats that hold networks and no other tensors.
-var networksOnly = []string{loom.Name, loom.EntityName}
+var networksOnly = []string{loom.Name, loom.EntityName, openinfer.Name}
 
 // TestEveryFormat saves tensors in every format that can hold them, under each of its
 // extensions and over the file that they are mapped from, and opens the file under a

@@ -12,11 +12,13 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/gptrs"
 	"github.com/nacre-ml/nacre/formats/hnw"
+	"github.com/nacre-ml/nacre/formats/huggingface"
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/formats/loom"
 	"github.com/nacre-ml/nacre/formats/oinf"
 	"github.com/nacre-ml/nacre/formats/onnx"
+	"github.com/nacre-ml/nacre/formats/openinfer"
 	"github.com/nacre-ml/nacre/formats/safetensors"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
@@ -61,7 +63,7 @@ var Formats = []Format{
 		Extensions: []string{".safetensors"}, Begins: "8 bytes of length and a JSON object, or an index of shards", Probe: safetensors.Probe,
 		open: safetensors.Open, read: safetensors.Read, save: written(safetensors.Write), verify: safetensors.Verify,
 		openFolder: safetensors.OpenFolder, openFolderFS: safetensors.OpenFS, verifyFolder: safetensors.VerifyFolder,
-		readFiles: safetensors.ReadFiles,
+		readFiles: safetensors.ReadFiles, lower: huggingface.Lower,
 	},
 	{
 		Name: oinf.Name, About: "tensors, size variables and typed metadata of OpenInfer; version 1, and version 2 kept where a file is of it",
@@ -84,19 +86,25 @@ var Formats = []Format{
 	{
 		Name: loom.Name, About: "networks of Loom: checkpoints, and specs of architectures",
 		Extensions: []string{".json"}, Begins: "a JSON object with layers", Probe: loom.Probe,
-		open: mapped(loom.Read), read: loom.Read, save: written(loom.Write), verify: inMemory(loom.Verify), dequantize: loom.Dequantize,
+		open: mapped(loom.Read), read: loom.Read, save: written(loom.Write), verify: inMemory(loom.Verify), dequantize: loom.Dequantize, lower: loom.Lower,
 	},
 	{
 		Name: loom.EntityName, About: "networks and transformer bundles of Loom, in one binary file",
 		Extensions: []string{".entity"}, Begins: "ENTITY", Probe: loom.ProbeEntity,
-		open: mapped(loom.ReadEntity), read: loom.ReadEntity, save: written(loom.WriteEntity), verify: inMemory(loom.VerifyEntity), dequantize: loom.Dequantize,
+		open: mapped(loom.ReadEntity), read: loom.ReadEntity, save: written(loom.WriteEntity), verify: inMemory(loom.VerifyEntity), dequantize: loom.Dequantize, lower: loom.Lower,
+	},
+	{
+		Name: openinfer.Name, About: "programs of OpenInfer: variables and blocks, as JSON or in a text language; tensors are in a file of oinf",
+		Extensions: []string{".oig", ".json", ".txt"}, Begins: "a section of variables or a block, or a JSON object with vars and blocks", Probe: openinfer.Probe,
+		open: mapped(openinfer.Read), read: openinfer.Read, save: saveProgram, verify: inMemory(openinfer.Verify), summary: openinfer.Summary,
+		lower: func(m *graph.Model, _ Lowering) (*graph.Model, error) { return openinfer.Lower(m) },
 	},
 }
 
 func gptrsRow(f *gptrs.Format, about string, summary func(w io.Writer, m *graph.Model) error, extensions ...string) Format {
 	return Format{
 		Name: f.Name, About: about, Extensions: extensions, Begins: f.Magic(), Probe: f.Probe,
-		open: mapped(f.Read), read: f.Read, save: written(f.Write), verify: inMemory(f.Verify), summary: summary,
+		open: mapped(f.Read), read: f.Read, save: written(f.Write), verify: inMemory(f.Verify), summary: summary, lower: gptrs.Lower,
 	}
 }
 
@@ -220,7 +228,11 @@ func Decode(name string, data []byte) (*graph.Model, error) { return DecodeFiles
 // over the file it is mapped from.
 func Save(path string, m *graph.Model, o Options) error {
 	row, ok := byExtension(path)
-	if !ok {
+	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == m.Format && slices.Contains(f.Extensions, extension(path)) })
+	switch {
+	case i >= 0: // formats share extensions
+		row = Formats[i]
+	case !ok:
 		return container.Saving(path, noFormat(path))
 	}
 	return row.write(path, m, o)
@@ -230,6 +242,9 @@ func Save(path string, m *graph.Model, o Options) error {
 func (f *Format) write(path string, m *graph.Model, o Options) error {
 	return Guard(func() error {
 		m, err := dequantized(m, o)
+		if err == nil {
+			err = f.keepsProgram(m, o)
+		}
 		if err == nil && f.nodes && !o.DropGraph {
 			m, err = network(m)
 		}
@@ -242,7 +257,7 @@ func (f *Format) write(path string, m *graph.Model, o Options) error {
 
 // network returns the network that a model is or describes, or m where it describes none.
 func network(m *graph.Model) (*graph.Model, error) {
-	n, err := Network(m, Lowering{})
+	n, err := Network(m, Lowering{Ranks: true})
 	if errors.Is(err, ErrNoNetwork) {
 		return m, nil
 	}

@@ -46,7 +46,7 @@ func lowered(m *graph.Model, o Lowering, lower func(m *graph.Model, o Lowering) 
 }
 
 // ErrNoNetwork is the error of Network for a file that describes none.
-var ErrNoNetwork = graph.Errorf(graph.ErrUnsupported, "no network, so there is nothing to run")
+var ErrNoNetwork = container.ErrNoNetwork
 
 func noNetwork(m *graph.Model) error {
 	tensors := fmt.Sprintf("%d tensors", len(m.Graph.Initializers))

@@ -13,6 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/loom"
 	"github.com/nacre-ml/nacre/formats/onnx"
+	"github.com/nacre-ml/nacre/formats/openinfer"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -57,6 +58,16 @@ func network(t *testing.T) *graph.Model {
 	return m
 }
 
+// program is a program of OpenInfer that is much longer than a page.
+func program(t *testing.T) *graph.Model {
+	t.Helper()
+	m, err := formats.Decode("program", []byte("block entry {"+strings.Repeat(" barrier;\n", 1<<12)+"}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // isShorter checks that an error says of a file that it lost bytes.
 func isShorter(t *testing.T, path string, err error) {
 	t.Helper()
@@ -78,6 +89,9 @@ func TestShorterWhileSaved(t *testing.T) {
 				m := large(t, 1<<16)
 				if f.Name == loom.Name || f.Name == loom.EntityName {
 					m = network(t)
+				}
+				if f.Name == openinfer.Name {
+					m = program(t)
 				}
 				o := formats.Options{DropMeta: true}
 				if f.Name == "gptrschk" {

@@ -41,7 +41,8 @@ runtime/op/ml            : runtime/graph runtime/op runtime/tensor
 runtime/op/text          : runtime/graph runtime/op runtime/tensor
 runtime/op/signal        : runtime/graph runtime/op runtime/tensor
 runtime/op/vision        : runtime/graph runtime/op runtime/tensor runtime/internal/picture
-runtime/op/standard      : runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/control runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/quant runtime/op/signal runtime/op/text runtime/op/vision
+runtime/op/openinfer     : runtime/graph runtime/op runtime/tensor packed
+runtime/op/standard      : runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/control runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/openinfer runtime/op/quant runtime/op/signal runtime/op/text runtime/op/vision
 runtime/optimize         : runtime/graph runtime/op runtime/tensor
 runtime/device           : runtime/graph runtime/op runtime/tensor
 runtime/cpu              : runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/quant runtime/op/vision runtime/tensor packed bindings internal/mapped
@@ -58,20 +59,27 @@ runtime/internal/optest/ml : runtime/graph runtime/tensor runtime/internal/optes
 runtime/internal/optest/text : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest/signal : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest/vision : runtime/graph runtime/tensor runtime/internal/optest/cases
-runtime/internal/optest  : runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/internal/optest/arith runtime/internal/optest/array runtime/internal/optest/attention runtime/internal/optest/cases runtime/internal/optest/ml runtime/internal/optest/moe runtime/internal/optest/nn runtime/internal/optest/quant runtime/internal/optest/signal runtime/internal/optest/text runtime/internal/optest/vision bindings internal/testenv
+runtime/internal/optest/openinfer : runtime/graph runtime/tensor runtime/internal/optest/cases
+runtime/internal/optest  : runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/internal/optest/arith runtime/internal/optest/array runtime/internal/optest/attention runtime/internal/optest/cases runtime/internal/optest/ml runtime/internal/optest/moe runtime/internal/optest/nn runtime/internal/optest/openinfer runtime/internal/optest/quant runtime/internal/optest/signal runtime/internal/optest/text runtime/internal/optest/vision bindings internal/testenv
 runtime                  : internal/mapped runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/optimize runtime/plan runtime/exec runtime/tensor bindings
 formats/internal/fixtures : internal/testenv
 formats/internal/container : runtime/graph runtime/tensor packed formats/internal/binio internal/output internal/mapped
+formats/internal/converted : . formats formats/onnx runtime/tensor
 formats/internal/decoder : runtime/graph runtime/tensor
 formats/onnx             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/output
 formats/safetensors      : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
+formats/huggingface      : runtime/graph runtime/tensor formats/internal/container formats/internal/decoder
 formats/oinf             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
-formats/gptrs            : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
+formats/openinfer        : runtime/graph runtime/tensor packed
+formats/gptrs            : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container formats/internal/decoder
 formats/hnw              : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/loom             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/chelis           : runtime/graph runtime/tensor formats/hnw
-formats                  : formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom runtime/graph formats/internal/binio formats/internal/container
+generate/tokenizer/internal/jinja :
+generate/tokenizer       : generate/tokenizer/internal/jinja
+formats                  : formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
 .                        : formats runtime runtime/graph runtime/op runtime/plan runtime/exec runtime/tensor packed bindings runtime/cpu
+generate                 : .
 cmd                      : *
 bench                    : *
 `

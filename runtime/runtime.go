@@ -31,6 +31,7 @@ type Session struct {
 	exec    *exec.Executor
 	packs   *cpu.Packs // to be closed with the session; nil when shared
 	outputs []*graph.Value
+	limits  []graph.Limit
 }
 
 // Optimize returns the model with its graphs rewritten as a session with these
@@ -77,6 +78,7 @@ type Program struct {
 	program *plan.Program
 	device  *cpu.Device
 	outputs []*graph.Value
+	limits  []graph.Limit
 }
 
 // Compile makes a program of a validated model, whose tensors must stay valid as
@@ -109,12 +111,15 @@ func Compile(ctx context.Context, m *graph.Model, o Options) (*Program, error) {
 		return nil, err
 	}
 	releaseUnused(source.Graph, m.Graph)
+	if d.Weights() != nil {
+		releaseUnused(source.Graph, &graph.Graph{})
+	}
 	return o.program(ctx, m, d.WithLayouts(o.Layouts))
 }
 
 // program binds a rewritten model to the device.
 func (o Options) program(ctx context.Context, m *graph.Model, d *cpu.Device) (p *Program, err error) {
-	p = &Program{device: d}
+	p = &Program{device: d, limits: m.Limits}
 	if p.program, err = plan.Compile(m, o.Registry, d); err != nil {
 		return nil, err
 	}
@@ -154,7 +159,7 @@ func (p *Program) NewSession(o Options) (*Session, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return &Session{program: p.program, outputs: p.outputs, exec: exec.New(p.device, o.memoryLimit())}, nil
+	return &Session{program: p.program, outputs: p.outputs, limits: p.limits, exec: exec.New(p.device, o.memoryLimit())}, nil
 }
 
 // New makes a session of a validated model, whose tensors must stay valid until
@@ -380,6 +385,9 @@ func run[V any](ctx context.Context, s *Session, inputs map[string]V, value func
 		return nil, ErrClosed
 	}
 	list, err := order(s, inputs, value)
+	if err == nil {
+		err = s.elements(list)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -421,6 +429,9 @@ func orderWith[V any](s *Session, inputs map[string]V, value func(V) tensor.Valu
 				return nil, s.reject(graph.ErrShape, "the model takes no input %q; a run takes %s", name, s.taken(without))
 			}
 		}
+	}
+	if err := s.extents(symbols); err != nil {
+		return nil, err
 	}
 	return list, nil
 }

@@ -40,6 +40,9 @@ func (st *Stream) Run(ctx context.Context, inputs map[string]tensor.Value, prof 
 		return nil, ErrClosed
 	}
 	list, err := st.order(inputs)
+	if err == nil {
+		err = s.elements(list)
+	}
 	if err != nil {
 		return nil, err
 	}

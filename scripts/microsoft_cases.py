@@ -12,6 +12,7 @@ import numpy as np
 import microsoft_copies  # noqa: F401: its cases are registered
 import microsoft_experts  # noqa: F401
 import microsoft_quant  # noqa: F401
+import microsoft_recent  # noqa: F401
 import microsoft_weights  # noqa: F401
 from microsoft_answers import ASKED, cases, codes, int32, main, scales
 

@@ -122,11 +122,20 @@ peer() { # random models that ONNX Runtime answers: operators one by one, and wh
   mkdir -p $cases
   go build -o build/nacre ./cmd/nacre
   build/nacre devices --ops --json >$cases/known.json
+  .venv/bin/python scripts/kernels.py cmd/nacre/testdata/kernels.txt
   .venv/bin/python scripts/peer $cases --known $cases/known.json
   build/nacre conformance $cases/exact --rtol 0 --atol 0
   build/nacre conformance $cases/codes --rtol 0 --atol 1
   build/nacre conformance $cases/float32 --rtol 1e-3 --atol 1e-4
   build/nacre conformance $cases/float64 --rtol 1e-7 --atol 1e-8
+}
+
+converted() { # networks of other formats as ONNX, which ONNX Runtime answers
+  rm -rf build/converted
+  NACRE_CONVERTED=$PWD/build/converted go test -count=1 -run Converted ./formats/...
+  .venv/bin/python scripts/converted.py build/converted
+  go build -o build/nacre ./cmd/nacre
+  .venv/bin/python scripts/hugging/converted.py build/nacre formats/huggingface/testdata build/hugging
 }
 
 networks() { # networks of others, in every way to run them; not in the list below: it downloads. Its table is build/networks.md
@@ -142,7 +151,7 @@ networks() { # networks of others, in every way to run them; not in the list bel
   .venv/bin/python scripts/networks .cache/networks --table build/networks.json >build/networks.md
 }
 
-steps=(format vet cross cold staticcheck tidy data tests conformance scalar race asan ubsan clang neon library consumer peer)
+steps=(format vet cross cold staticcheck tidy data tests conformance scalar race asan ubsan clang neon library consumer peer converted)
 [ $# -eq 0 ] || steps=("$@")
 all=$SECONDS
 for step in "${steps[@]}"; do

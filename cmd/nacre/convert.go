@@ -18,7 +18,7 @@ import (
 
 func convertCommand() *cobra.Command {
 	var o formats.Options
-	var dtype, to string
+	var dtype, to, weights string
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Write what a model file holds in another format",
@@ -38,9 +38,10 @@ floats of it. OUT appears when it is complete; a file that was there stays until
 				}
 				o.DType = d
 			}
-			return convert(args[0], args[1], to, o, cmd.ErrOrStderr())
+			return convert(args[0], weights, args[1], to, o, cmd.ErrOrStderr())
 		},
 	}
+	addProgramModel(cmd.Flags(), &weights)
 	cmd.Flags().StringVar(&dtype, "dtype", "", "what floating-point tensors become, such as float16; integers stay")
 	cmd.Flags().BoolVar(&o.Dequantize, "dequantize", false, "make float32 of weights that have scales; --dtype makes another type of it")
 	cmd.Flags().StringVar(&to, "to", "", "the format, where the extension of OUT does not say it")
@@ -61,8 +62,8 @@ func extensions() string {
 	return strings.Join(list, ", ")
 }
 
-func convert(in, out, to string, o formats.Options, stderr io.Writer) (err error) {
-	m, err := formats.Load(in)
+func convert(in, weights, out, to string, o formats.Options, stderr io.Writer) (err error) {
+	m, err := loadModel(in, weights)
 	if err != nil {
 		return err
 	}
@@ -93,4 +94,12 @@ func convert(in, out, to string, o formats.Options, stderr io.Writer) (err error
 		fmt.Fprintf(stderr, "%s: %s, %d bytes\n", out, plural(len(m.Graph.Initializers), "tensor"), info.Size())
 	}
 	return err
+}
+
+// loadModel loads a model, or a program with its tensors.
+func loadModel(path, weights string) (*graph.Model, error) {
+	if weights != "" {
+		return formats.LoadProgram(path, weights)
+	}
+	return formats.Load(path)
 }

@@ -16,16 +16,18 @@ import (
 // inputFlags say where the inputs of a model come from.
 type inputFlags struct {
 	files []string
+	key   string // of the tensor of an archive
 	image pictureFlags
 }
 
 func (f *inputFlags) add(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.files, "input", nil, "`NAME=FILE` of an input; .npy, .pb (TensorProto), .bin (raw elements), .png or .jpg; repeat for more")
+	flags.StringArrayVar(&f.files, "input", nil, "`NAME=FILE` of an input; .npy, .pb (TensorProto), .bin (raw elements), .ten, .png or .jpg; repeat for more")
+	flags.StringVar(&f.key, "input-key", "input", "which tensor of a .ten file that has several")
 	f.image.add(flags)
 }
 
-// load reads the files that the flags name, as the session's inputs.
-func (f *inputFlags) load(s *nacre.Session) (map[string]*nacre.Tensor, error) {
+// load reads the files that the flags name, as the inputs of a session or of a stream.
+func (f *inputFlags) load(s interface{ Inputs() []nacre.Info }) (map[string]*nacre.Tensor, error) {
 	inputs := map[string]*nacre.Tensor{}
 	for _, arg := range f.files {
 		name, path, ok := strings.Cut(arg, "=")
@@ -63,10 +65,12 @@ func (f *inputFlags) file(path string, v nacre.Info) (*nacre.Tensor, error) {
 	ext := strings.ToLower(filepath.Ext(path))
 	switch ext {
 	case ".npy", ".pb", ".bin":
+	case ".ten":
+		most = anySize() // other tensors may lie beside it
 	case ".png", ".jpg", ".jpeg":
 		most = mostOfPicture
 	default:
-		return nil, fmt.Errorf("files ending in %q cannot be read; have .npy, .pb, .bin, .png, .jpg", ext)
+		return nil, fmt.Errorf("files ending in %q cannot be read; have .npy, .pb, .bin, .ten, .png, .jpg", ext)
 	}
 	data, err := readFile(path, most)
 	if err != nil {
@@ -85,6 +89,8 @@ func (f *inputFlags) file(path string, v nacre.Info) (*nacre.Tensor, error) {
 			return nil, err
 		}
 		return tensorOf(t)
+	case ".ten":
+		return archived(path, data, f.key)
 	case ".bin":
 		return rawTensor(data, v)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/formats/gptrs"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -19,16 +20,24 @@ import (
 func inspectCommand() *cobra.Command {
 	var asJSON bool
 	var values int
+<<<<<<< HEAD
 	var style string
+=======
+	var weights string
+>>>>>>> main
 	cmd := &cobra.Command{
 		Use:   "inspect MODEL",
 		Short: "Show what a model file holds",
 		Args:  takes(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+<<<<<<< HEAD
 			if style != "nacre" && style != "hydronnx" {
 				return usagef("--style %s: it takes nacre or hydronnx", style)
 			}
 			m, err := nacre.OpenContext(cmd.Context(), args[0])
+=======
+			m, err := openModel(cmd.Context(), args[0], weights)
+>>>>>>> main
 			if err != nil {
 				return err
 			}
@@ -50,7 +59,11 @@ func inspectCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, with every node and weight")
+<<<<<<< HEAD
 	cmd.Flags().StringVar(&style, "style", "nacre", "the report: nacre, or hydronnx for that of its inspect command")
+=======
+	addProgramModel(cmd.Flags(), &weights)
+>>>>>>> main
 	cmd.Flags().IntVar(&values, "values", 0, "print the first `N` elements of every weight")
 	return cmd
 }
@@ -75,6 +88,8 @@ type report struct {
 	Operators    []reportOperator  `json:"operators"`
 	Functions    []string          `json:"functions,omitempty"`
 	Nodes        []reportNode      `json:"nodes"`
+	// Notes are what the file asks for that is not done.
+	Notes []string `json:"notes,omitempty"`
 }
 
 type reportValue struct {
@@ -138,6 +153,9 @@ func inspect(model *nacre.Model, values int) *report {
 	}
 	for _, o := range m.Opsets {
 		r.Opsets[domainName(o.Domain)] = o.Version
+	}
+	if wants, err := gptrs.RuntimeOf(m); err == nil {
+		r.Notes = wants.Unused()
 	}
 	for _, p := range m.Meta {
 		r.Meta = append(r.Meta, reportedMeta(p))
@@ -319,6 +337,9 @@ func (r *report) text(w io.Writer, values int) error {
 	}
 	for _, k := range sortedKeys(r.Sizes) {
 		fmt.Fprintf(w, "size      %s = %d\n", k, r.Sizes[k])
+	}
+	for _, line := range r.Notes {
+		fmt.Fprintf(w, "note      %s\n", line)
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, v := range r.Inputs {

@@ -19,6 +19,9 @@ type sessionFlags struct {
 	device     string
 	noOptimize bool
 	memory     size
+	weights    size
+	quirks     bool
+	seed       uint64
 }
 
 func (f *sessionFlags) add(flags *pflag.FlagSet) {
@@ -26,12 +29,16 @@ func (f *sessionFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.isa, "isa", "", `instruction-set levels that kernels may use, such as "avx2" or "scalar"`)
 	flags.StringVar(&f.device, "device", "cpu", "device to run on")
 	flags.Var(&f.memory, "memory-limit", `memory that one run may take beside weights and inputs, such as "512MiB" (default most of the machine's)`)
+	flags.Var(&f.weights, "weight-budget", "weights that may be in memory at a time; others are read from the file when they are needed (default all)")
 	flags.BoolVar(&f.noOptimize, "no-optimize", false, "run the graph as the file has it")
+	flags.BoolVar(&f.quirks, "quirks", false, "compute what the file's own program computes, also where that is surprising or wrong (Loom)")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of weights that the file leaves to chance (architectures of Loom)")
 }
 
 // options checks the flags.
 func (f *sessionFlags) options() (nacre.Options, error) {
-	o := nacre.Options{Threads: f.threads, ISA: f.isa, NoOptimize: f.noOptimize, MemoryLimit: int(f.memory)}
+	o := nacre.Options{Threads: f.threads, ISA: f.isa, NoOptimize: f.noOptimize, MemoryLimit: int(f.memory), WeightBudget: int(f.weights),
+		Quirks: f.quirks, Seed: f.seed}
 	if err := o.Validate(); err != nil {
 		return o, usageError{err}
 	}

@@ -14,7 +14,7 @@ import (
 // lines "<!-- NAME -->" and "<!-- end -->".
 var pages = map[string]map[string]func(t *testing.T) string{
 	"README.md":    {"example": exampleBlock, "serving": servingBlock, "generation": generationBlock, "commands": commandsBlock, "scores": scoresBlock},
-	"OPERATORS.md": {"operators": operatorsBlock, "operator": customBlock},
+	"OPERATORS.md": {"operators": operatorsBlock, "operator": customBlock, "kernels": peerBlock},
 	"FORMATS.md":   {"formats": formatsBlock},
 	"NETWORKS.md":  {"conformance": conformanceBlock},
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,8 @@ import (
 // runFlags are the flags of nacre run.
 type runFlags struct {
 	session  sessionFlags
+	programs programFlags
+	forwards forwardFlags
 	input    inputFlags
 	testData string
 	out      string
@@ -47,6 +50,14 @@ that the model leaves open come from the files of --input, else from --dim, and 
 1 without either. With --stream the plan is that of a stream that begins: inputs that
 are states of the model lie in its memory, and lengths are symbols.
 
+A decoder takes --tokens 1,2,3 in place of files. Such a run, and that of a checkpoint
+of gpt.rs, prints the kind of the network, the shape of its logits, and the best of
+the last token, or of the first picture; --trace stores every activation.
+
+A program of OpenInfer runs with the file of its tensors (--model), step by step:
+persistent variables last over the --steps. --trace stores the nodes that ran, in the
+form of OpenInfer's traces.
+
 With --export-weights every initialiser of the model is written to an archive
 (.hnw), bit for bit; the model then runs only if inputs, test data or a folder for
 outputs are given. With --weights the model takes its weights from such an archive,
@@ -57,7 +68,10 @@ and shape.`,
   nacre run model.onnx --test-data .
   nacre run model.onnx --plan --dim batch=8
   nacre run model.onnx --export-weights model.hnw
-  nacre run model.onnx --weights tuned.hnw --input tokens=tokens.npy`,
+  nacre run model.onnx --weights tuned.hnw --input tokens=tokens.npy
+  nacre run gpt2.chk --tokens 15496,995 --out logits.ten
+  nacre run resnet34.chk --input image=picture.ten --trace trace.ten
+  nacre run graph.json --model model.oinf --steps 3 --input q=q{step}.npy --trace trace.json`,
 		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -66,10 +80,11 @@ and shape.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.input.add(flags)
+	f.forwards.add(flags)
 	flags.StringVar(&f.testData, "test-data", "", "`DIR` with input_K.pb and output_K.pb, or with folders of those")
 	flags.Float64Var(&f.tol.Rel, "rtol", 1e-3, "test data: relative part of the tolerance")
 	flags.Float64Var(&f.tol.Abs, "atol", 1e-4, "test data: absolute part of the tolerance")
-	flags.StringVar(&f.out, "out", "", "`DIR` for the outputs, as .npy files")
+	flags.StringVar(&f.out, "out", "", "`DIR` for the outputs, as .npy files; with --tokens, and for checkpoints of gpt.rs, a .ten file for the logits")
 	flags.StringVar(&f.profile, "profile", "", "`FILE` for the time of every step (Chrome trace); a table goes to stderr")
 	flags.BoolVar(&f.plan, "plan", false, "print the plan of the run instead of running; needs no inputs")
 	flags.BoolVar(&f.stream, "stream", false, "print the plan of a run of a stream, which holds the model's states")
@@ -78,6 +93,7 @@ and shape.`,
 	flags.StringVar(&f.weights, "weights", "", "`FILE` (.hnw) that has the weights to run with")
 	flags.StringVar(&f.export, "export-weights", "", "`FILE` (.hnw) for the weights that the model has")
 	f.session.add(flags)
+	f.programs.add(flags)
 	cmd.MarkFlagsMutuallyExclusive("test-data", "input")
 	cmd.MarkFlagsMutuallyExclusive("test-data", "out")
 	cmd.MarkFlagsMutuallyExclusive("test-data", "plan")
@@ -92,13 +108,25 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	if err != nil {
 		return err
 	}
-	m, err := nacre.OpenContext(ctx, path)
+	m, err := openModel(ctx, path, f.programs.model)
 	if err != nil {
 		return err
 	}
 	defer func() { err = join(err, m) }()
 	if err := f.archives(m, stderr); err != nil || f.exportOnly() {
 		return err
+	}
+	if isProgram(m) && f.testData == "" && f.profile == "" && !f.plan {
+		return f.program(ctx, m, o, stdout, stderr)
+	}
+	if !isProgram(m) && f.programs.given() {
+		return usagef("--model and --steps are for programs of OpenInfer")
+	}
+	if f.testData == "" && !f.plan && f.profile == "" && f.forwards.used(m) {
+		return f.forward(ctx, m, stdout, stderr)
+	}
+	if f.forwards != (forwardFlags{}) {
+		return usagef("--tokens and --trace are for decoders and checkpoints of gpt.rs, without --test-data, --plan and --profile")
 	}
 	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {
@@ -111,6 +139,18 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	if f.plan {
 		return f.printPlan(path, m, s, stdout)
 	}
+	stream, err := f.begin(m, s)
+	if err != nil {
+		return err
+	}
+	if stream != nil {
+		return f.first(ctx, s, stream, stdout, stderr)
+	}
+	return f.plain(ctx, s, stdout, stderr)
+}
+
+// plain runs a session once.
+func (f *runFlags) plain(ctx context.Context, s *nacre.Session, stdout, stderr io.Writer) error {
 	inputs, err := f.input.load(s)
 	if err != nil {
 		return err
@@ -120,11 +160,17 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "ran in %v\n", time.Since(start).Round(time.Microsecond))
+	return f.show(s, out, time.Since(start), stdout, stderr)
+}
+
+// show writes what a run computed.
+func (f *runFlags) show(s *nacre.Session, out map[string]nacre.Value, took time.Duration, stdout, stderr io.Writer) error {
+	fmt.Fprintf(stderr, "ran in %v\n", took.Round(time.Microsecond))
+	computed := slices.DeleteFunc(s.Outputs(), func(v nacre.Info) bool { return out[v.Name] == nil })
 	if f.out != "" {
-		return writeOutputs(stdout, f.out, s.Outputs(), out)
+		return writeOutputs(stdout, f.out, computed, out)
 	}
-	for _, v := range s.Outputs() {
+	for _, v := range computed {
 		if t, ok := out[v.Name].(*nacre.Tensor); ok {
 			summary(stdout, v.Name, t)
 		} else {

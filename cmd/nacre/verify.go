@@ -15,7 +15,8 @@ import (
 )
 
 func verifyCommand() *cobra.Command {
-	return &cobra.Command{
+	var weights string
+	cmd := &cobra.Command{
 		Use:   "verify FILE",
 		Short: "Check that a model file is sound and that this program can run it",
 		Long: `Check a model file: its structure, checksums of external data where the file has
@@ -28,15 +29,17 @@ that are missing and shapes that cannot be.`,
 			if problems := formats.Verify(args[0]); len(problems) > 0 {
 				return errors.Join(problems...)
 			}
-			return canRun(cmd.Context(), cmd.OutOrStdout(), args[0])
+			return canRun(cmd.Context(), cmd.OutOrStdout(), args[0], weights)
 		},
 	}
+	addProgramModel(cmd.Flags(), &weights)
+	return cmd
 }
 
 // canRun shows what a sound file holds, makes a session of it, and says what the model
 // takes and gives.
-func canRun(ctx context.Context, w io.Writer, path string) (err error) {
-	m, err := nacre.OpenContext(ctx, path)
+func canRun(ctx context.Context, w io.Writer, path, weights string) (err error) {
+	m, err := openModel(ctx, path, weights)
 	if err != nil {
 		return err
 	}
@@ -45,6 +48,9 @@ func canRun(ctx context.Context, w io.Writer, path string) (err error) {
 	fmt.Fprintf(w, "%s: well formed, %s, %s\n", path, plural(len(g.Nodes), "node"), plural(len(g.Initializers), "weight"))
 	if err := formats.Summary(w, m.Source()); err != nil {
 		return err
+	}
+	if isProgram(m) && weights == "" {
+		return nil // it cannot be judged without its sizes
 	}
 	network, err := m.Network()
 	if errors.Is(err, formats.ErrNoNetwork) {

@@ -18,7 +18,8 @@ const (
 
 // config is the configuration of a checkpoint.
 type config struct {
-	kind string
+	kind    string
+	runtime Runtime
 	fields
 }
 
@@ -39,7 +40,7 @@ func parseConfig(data []byte) (config, error) {
 		return config{}, fmt.Errorf("kind: %w", err)
 	}
 	if raw, ok := top["runtime"]; ok && !null(raw) {
-		if err := checkRuntime(raw); err != nil {
+		if c.runtime, err = parseRuntime(raw); err != nil {
 			return config{}, fmt.Errorf("runtime: %w", err)
 		}
 	}
@@ -73,94 +74,6 @@ func text(raw json.RawMessage) (string, error) {
 // null reports whether there is no value.
 func null(raw json.RawMessage) bool { return len(raw) == 0 || string(bytes.TrimSpace(raw)) == "null" }
 
-// checkRuntime checks what gpt.rs is told to run the model with.
-func checkRuntime(raw json.RawMessage) error {
-	top, err := object(raw)
-	if err != nil {
-		return err
-	}
-	if raw, ok := top["functional_overrides"]; ok {
-		list, err := object(raw)
-		if err != nil {
-			return fmt.Errorf("functional_overrides: %w", err)
-		}
-		for name, raw := range list {
-			if err := policy(raw); err != nil {
-				return fmt.Errorf("functional_overrides: %s: %w", name, err)
-			}
-		}
-	}
-	if raw, ok := top["weight_streaming"]; ok {
-		if err := streaming(raw); err != nil {
-			return fmt.Errorf("weight_streaming: %w", err)
-		}
-	}
-	return nil
-}
-
-// policy checks how an implementation is chosen: "force=NAME", "benchmark" or
-// "benchmark(cache=N)", or nothing.
-func policy(raw json.RawMessage) error {
-	s, err := text(raw)
-	if err != nil {
-		return err
-	}
-	s = strings.TrimSpace(s)
-	if s == "" || strings.HasPrefix(s, "force=") || strings.EqualFold(s, "benchmark") {
-		return nil
-	}
-	inner, is := strings.CutPrefix(s, "benchmark(")
-	inner, ends := strings.CutSuffix(inner, ")")
-	if !is || !ends {
-		return fmt.Errorf("%q is neither force=NAME nor benchmark nor benchmark(cache=N)", s)
-	}
-	for option := range strings.SplitSeq(inner, ",") {
-		option = strings.TrimSpace(option)
-		n, ok := strings.CutPrefix(option, "cache=")
-		if option == "" {
-			continue
-		}
-		if v, err := strconv.ParseUint(n, 10, 64); !ok || err != nil || v == 0 {
-			return fmt.Errorf("%q has the option %q, which is no cache=N", s, option)
-		}
-	}
-	return nil
-}
-
-// streaming checks the knobs of loading weights late, which need enabled: true.
-func streaming(raw json.RawMessage) error {
-	f, err := object(raw)
-	if err != nil {
-		return err
-	}
-	enabled := false
-	if raw, ok := f["enabled"]; ok {
-		if null(raw) || json.Unmarshal(raw, &enabled) != nil {
-			return errors.New("enabled is neither true nor false")
-		}
-	}
-	for _, knob := range []string{"device_budget_bytes", "cache_budget_cap_bytes", "prefetch_layers", "small_param_persist_threshold", "device_weights_percent"} {
-		if null(f[knob]) {
-			continue
-		}
-		if knob == "device_weights_percent" {
-			v, err := f.number(knob)
-			if err != nil {
-				return err
-			}
-			if v < 0 || v > 1 {
-				return fmt.Errorf("%s is %g, which is not between 0 and 1", knob, v)
-			}
-		} else if _, err := f.count(knob); err != nil {
-			return err
-		}
-		if !enabled {
-			return fmt.Errorf("%s is given and enabled is not true", knob)
-		}
-	}
-	return nil
-}
-
 // count returns a number that is not negative and has no fraction.
 func (f fields) count(key string) (uint64, error) {
 	raw, ok := f[key]
@@ -185,4 +98,21 @@ func (f fields) number(key string) (float64, error) {
 		return 0, fmt.Errorf("%s is %.40s, which is no number", key, raw)
 	}
 	return v, nil
+}
+
+// numberOr returns a number, or the other one where there is none.
+func (f fields) numberOr(key string, other float64) float64 {
+	if v, err := f.number(key); err == nil {
+		return v
+	}
+	return other
+}
+
+// flagOr returns true or false, or the other where there is neither.
+func (f fields) flagOr(key string, other bool) bool {
+	var v bool
+	if null(f[key]) || json.Unmarshal(f[key], &v) != nil {
+		return other
+	}
+	return v
 }

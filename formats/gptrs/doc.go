@@ -31,6 +31,11 @@
 //     kind that is not known is read and verified without that, and Check and Summary say
 //     so.
 //
+// Lower makes a network of a checkpoint of a known kind. Functional overrides of the
+// configuration are checked and listed by Runtime.Unused. Knobs of weight streaming bound
+// the weights in memory; parameters are loaded when they are first used, those that
+// prefetch_layers names too.
+//
 // Write sorts names bytewise and puts payloads back to back in that order, as gpt.rs
 // does, so that files that are so already are written byte for byte as they were,
 // absent base ids and reserved bytes included.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/formats/internal/fixtures"
+	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
 // FuzzRead reads anything: an error or a model, of an amount of memory that goes with
@@ -26,6 +27,11 @@ func FuzzRead(f *testing.F) {
 			m, err := format.Read("x", data)
 			if err != nil {
 				continue
+			}
+			if n, err := Lower(m, container.Lowering{}); err == nil && n != nil {
+				if err := graph.Validate(n); err != nil {
+					t.Errorf("a network that is none: %v", err)
+				}
 			}
 			var b bytes.Buffer
 			if err := format.Write(&b, m, container.Options{}); err != nil {

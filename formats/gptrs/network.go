@@ -13,16 +13,24 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// kinds has the known kinds of checkpoints, each with the function that checks its
-// configuration and tensors.
-var kinds = map[string]func(c *checker, f fields) error{
-	"gpt":          (*checker).gpt,
-	"ministral":    (*checker).ministral,
-	"resnet34":     (*checker).resnet34,
-	"mobilenet_v2": (*checker).mobilenetV2,
+// kind is a kind of checkpoints.
+type kind struct {
+	check func(c *checker, f fields) error // its configuration and tensors
+	lower func(l *lowerer)                 // makes nodes of what check has found sound
 }
 
-func (c config) known() bool { return kinds[c.kind] != nil }
+// kinds has the known kinds of checkpoints.
+var kinds = map[string]kind{
+	"gpt":          {(*checker).gpt, (*lowerer).gpt},
+	"ministral":    {(*checker).ministral, (*lowerer).ministral},
+	"resnet34":     {(*checker).resnet34, (*lowerer).resnet34},
+	"mobilenet_v2": {(*checker).mobilenetV2, (*lowerer).mobilenetV2},
+}
+
+func (c config) known() bool {
+	_, ok := kinds[c.kind]
+	return ok
+}
 
 // Check says why the model of a checkpoint cannot be a network of gpt.rs: a
 // configuration that does not have what its kind needs, tensors that are missing or
@@ -53,7 +61,8 @@ func Check(m *graph.Model) error {
 	return errors.Join(list...)
 }
 
-// Summary writes of which kind the network of a checkpoint is.
+// Summary writes of which kind the network of a checkpoint is, and what the checkpoint says
+// of running that is not used.
 func Summary(w io.Writer, m *graph.Model) error {
 	raw, ok := configOf(m)
 	if !ok {
@@ -65,6 +74,11 @@ func Summary(w io.Writer, m *graph.Model) error {
 		return err
 	case c.known():
 		_, err = fmt.Fprintf(w, "%s: a network of the kind %s\n", m.File, c.kind)
+		for _, line := range c.runtime.Unused() {
+			if err == nil {
+				_, err = fmt.Fprintf(w, "%s: %s\n", m.File, line)
+			}
+		}
 	default:
 		_, err = fmt.Fprintf(w, "%s: tensors are sound, the network is of the unknown kind %q (%s are known), with which they were not compared\n", m.File, c.kind, kindNames())
 	}
@@ -86,27 +100,31 @@ func configOf(m *graph.Model) (string, bool) {
 
 // checker compares tensors with what a configuration asks for.
 type checker struct {
-	shapes map[string]tensor.Shape
-	sizes  map[string]uint64 // extents by the names that want uses
-	report func(tensor string, kind Kind, err error)
-	absent bool // a tensor was missing
+	shapes  map[string]tensor.Shape
+	sizes   map[string]uint64 // extents by the names that want uses
+	report  func(tensor string, kind Kind, err error)
+	missing []string
+	asked   map[string]bool // collects the names of tensors; nil where nobody wants them
 }
 
 // check reports what is wrong with the tensors of those shapes.
 func (c config) check(shapes map[string]tensor.Shape, report func(tensor string, kind Kind, err error)) {
 	k := &checker{shapes: shapes, sizes: map[string]uint64{}, report: report}
-	if err := kinds[c.kind](k, c.fields); err != nil {
+	if err := kinds[c.kind].check(k, c.fields); err != nil {
 		report("", BadConfig, fmt.Errorf("configuration of kind %s: %w", c.kind, err))
 	}
+	k.lacks()
 }
 
 // want asks for a tensor. Its extents are words: numbers, and names that stand for
 // the same extent everywhere, that of the first tensor where nothing gives it before.
 func (c *checker) want(name, extents string) {
+	if c.asked != nil {
+		c.asked[name] = true
+	}
 	shape, ok := c.shapes[name]
 	if !ok {
-		c.absent = true
-		c.report(name, MissingTensor, fmt.Errorf("tensor %q is missing", name))
+		c.missing = append(c.missing, name)
 		return
 	}
 	words := strings.Fields(extents)
@@ -133,9 +151,27 @@ func (c *checker) want(name, extents string) {
 	}
 }
 
-// layers asks for what every one of n layers has, up to the first that lacks some.
+// maxMissing is how many missing tensors are looked for.
+const maxMissing = 100
+
+// lacks reports the tensors that are missing.
+func (c *checker) lacks() {
+	if len(c.missing) == 0 {
+		return
+	}
+	first, rest := c.missing[0], ""
+	if len(c.missing) > 1 {
+		rest = "; also missing: " + strings.Join(c.missing[1:min(len(c.missing), maxMissing)], ", ")
+	}
+	if len(c.missing) >= maxMissing {
+		rest += ", and perhaps more"
+	}
+	c.report(first, MissingTensor, fmt.Errorf("tensor %q is missing%s", first, rest))
+}
+
+// layers asks for what every one of n layers has.
 func (c *checker) layers(n uint64, each func(prefix string)) {
-	for i := uint64(0); i < n && !c.absent; i++ {
+	for i := uint64(0); i < n && len(c.missing) < maxMissing; i++ {
 		each(fmt.Sprintf("blocks.%d.", i))
 	}
 }
@@ -185,6 +221,7 @@ func (c *checker) gpt(f fields) error {
 	if err := errors.Join(c.divides("num_heads", "embed_dim"), c.product("qkv", 3, d), c.product("hidden", c.sizes["mlp_ratio"], d)); err != nil {
 		return err
 	}
+	c.sizes["head_dim"] = d / c.sizes["num_heads"]
 	c.want("tok_embeddings.weight", "vocab_size embed_dim")
 	c.want("pos_embeddings", "context_length embed_dim")
 	c.want("final_ln.gamma", "embed_dim")

@@ -5,6 +5,16 @@ import (
 	"strings"
 )
 
+// resnetBlocks is how many blocks each stage of ResNet-34 has.
+var resnetBlocks = []int{3, 4, 6, 3}
+
+// mobileGroups are the groups of blocks of MobileNet V2: how many there are, and the stride
+// of the first. All others add their input.
+var mobileGroups = []struct {
+	blocks int
+	stride int64
+}{{1, 1}, {2, 2}, {3, 2}, {4, 2}, {3, 1}, {3, 2}, {1, 1}}
+
 // conv asks for the weight and the bias of a convolution; extents are those of the
 // weight, outputs first.
 func (c *checker) conv(name, extents string) {
@@ -17,7 +27,7 @@ func (c *checker) conv(name, extents string) {
 func (c *checker) resnet34(fields) error {
 	c.conv("conv1", "c1 3 7 7")
 	in := "c1"
-	for stage, blocks := range []int{3, 4, 6, 3} {
+	for stage, blocks := range resnetBlocks {
 		out := fmt.Sprintf("c%d", stage+1)
 		for block := range blocks {
 			p := fmt.Sprintf("layer%d.%d.", stage+1, block)
@@ -44,9 +54,9 @@ func (c *checker) resnet34(fields) error {
 func (c *checker) mobilenetV2(fields) error {
 	c.conv("stem", "stem 3 3 3")
 	in, i := "stem", 0
-	for group, n := range []int{1, 2, 3, 4, 3, 3, 1} {
+	for group, g := range mobileGroups {
 		out := fmt.Sprintf("group%d", group)
-		for range n {
+		for range g.blocks {
 			p := fmt.Sprintf("blocks.%d.", i)
 			wide := p
 			if i == 0 {

@@ -67,7 +67,6 @@ func Replace(model *graph.Model, path string) error {
 	for _, init := range initializers(model) {
 		init.Tensor, init.Stored = has[init.Name], nil
 	}
-	model.Source = nil
 	model.Closer = closers{model.Closer, archive}
 	return nil
 }

@@ -2,7 +2,6 @@ package loom
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
 )
@@ -30,7 +29,7 @@ func (n *Network) converted(o container.Options, refused *container.Refusals) *N
 			c.Transformer = &named
 		}
 	}
-	c.mapStores(func(l *Layer, b *Blob) *Blob {
+	return c.mapped(func(l *Layer, b *Blob) *Blob {
 		if b.DType > BFloat16 || b.Shape == nil || l.Type == RMSNorm && n.Transformer != nil {
 			return b
 		}
@@ -41,41 +40,19 @@ func (n *Network) converted(o container.Options, refused *container.Refusals) *N
 		}
 		return w
 	})
-	return &c
 }
 
-// mapStores gives copies of the layers, which n gets, the stores that f returns for theirs.
-func (n *Network) mapStores(f func(l *Layer, b *Blob) *Blob) {
-	replaced := map[*Blob]*Blob{}
-	var layer func(l *Layer) *Layer
-	list := func(layers []*Layer) []*Layer {
-		copies := slices.Clone(layers)
-		for i, l := range layers {
-			copies[i] = layer(l)
-		}
-		return copies
-	}
-	layer = func(l *Layer) *Layer {
-		k := *l
-		if b := l.Weights; b != nil {
+// mapped returns the network with the stores that f returns in place of its own.
+func (n *Network) mapped(f func(l *Layer, b *Blob) *Blob) *Network {
+	by := map[*Blob]*Blob{}
+	n.walk(func(_ func() string, l *Layer) {
+		if b := l.Weights; b != nil && by[b] == nil {
 			if w := f(l, b); w != b {
-				replaced[b] = w
-				k.Weights, k.DType = w, w.DType
+				by[b] = w
 			}
 		}
-		k.Branches, k.Steps = list(l.Branches), list(l.Steps)
-		if l.Observed != nil {
-			k.Observed = layer(l.Observed)
-		}
-		return &k
-	}
-	n.Layers = list(n.Layers)
-	n.order = slices.Clone(n.order)
-	for i, b := range n.order {
-		if w := replaced[b]; w != nil {
-			n.order[i] = w
-		}
-	}
+	})
+	return n.replaced(by)
 }
 
 // as returns a store of floats in another type, rounded to nearest.

@@ -10,8 +10,7 @@ import (
 
 // Dequantize returns the model that a reader of this package returned with weights of
 // float32 in place of codes and scales: the numbers that Loom computes with. Floats of 16
-// bits and more stay. A network keeps its layers; a transformer bundle becomes a model of
-// tensors, with the topology as metadata.
+// bits and more stay. The matrices of a ternary bundle still multiply rows of 8 bits.
 func Dequantize(m *graph.Model) (*graph.Model, error) {
 	n, ok := m.Source.(*Network)
 	if !ok {
@@ -20,12 +19,11 @@ func Dequantize(m *graph.Model) (*graph.Model, error) {
 	out := *m
 	if n.Transformer != nil {
 		g := *m.Graph
-		out.Graph, out.Source = &g, nil
+		out.Graph = &g
 		return &out, n.plainTensors(&g)
 	}
-	c := *n
 	var problem error
-	c.mapStores(func(l *Layer, b *Blob) *Blob {
+	c := n.mapped(func(l *Layer, b *Blob) *Blob {
 		if b.Shape == nil || !b.DType.Scaled() {
 			return b
 		}
@@ -45,7 +43,7 @@ func Dequantize(m *graph.Model) (*graph.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Graph, out.Meta, out.Source = plain.Graph, plain.Meta, &c
+	out.Graph, out.Meta, out.Source = plain.Graph, plain.Meta, c
 	return &out, nil
 }
 

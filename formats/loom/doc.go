@@ -33,6 +33,18 @@
 // JSON, so that a conversion to another format keeps it or says that it cannot. A checkpoint may hold more weights than its layer needs, of which
 // the first count, but for float64, float16 and bfloat16 in JSON, where Loom fails.
 //
+// Lower makes nodes of the layers. Sums are float32, and layers compute what they are meant
+// to: a norm every row, a softmax each item of the batch, transposed convolutions and
+// KMeans with weights of any dtype, attention each sequence of the batch by itself, with
+// the cache going on where one row of one sequence comes. With the option Quirks they
+// compute what Loom does instead: a norm the first row of each item, a softmax all items
+// as one, zeros for transposed convolutions of other dtypes than float32 and float64,
+// clusters of equal weight for KMeans with integers of 8 bits and more, a batch as one
+// sequence, zeros for ways of combining branches that are unknown or need a gate, which are
+// errors else, and rules of a Metacognition layer that reset it, which are left out else.
+// Weights of a bundle whose blobs are float32 and whose header says otherwise are then
+// quantised. A spec gets weights that are uniform in [-0.1, 0.1), from a seed.
+//
 // Refused are: other versions, stores that are too short or that the configuration
 // gives no weights, blobs that overlap, layers nested more than 32 deep, grids and
 // stores whose size overflows, base64 that is not exact. Models without a network

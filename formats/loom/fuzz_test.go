@@ -3,6 +3,9 @@ package loom
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
 func FuzzRead(f *testing.F) {
@@ -29,6 +32,32 @@ func FuzzReadEntity(f *testing.F) {
 				t.Errorf("verify finds %v, read %v", problems, err)
 			}
 		})
+	})
+}
+
+// FuzzLower makes graphs of networks: sound ones, or errors.
+func FuzzLower(f *testing.F) {
+	seeds(f, false)
+	seeds(f, true)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := file("x", data)
+		if err != nil {
+			return
+		}
+		n := m.Source.(*Network)
+		n.walk(func(_ func() string, l *Layer) {
+			if k, _ := l.Count(); n.Spec && k > 1<<20 {
+				t.Skip("its weights take a while")
+			}
+		})
+		for _, o := range []container.Lowering{{}, {Quirks: true, Ranks: true}} {
+			if lowered, err := Lower(m, o); err == nil {
+				err = graph.Validate(lowered)
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		}
 	})
 }
 

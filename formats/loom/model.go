@@ -3,6 +3,7 @@ package loom
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -122,4 +123,18 @@ func (b *Blob) initializers(name string) ([]*graph.Initializer, error) {
 		init.Stored.Bytes = b.Data
 	}
 	return list, nil
+}
+
+// scaleOf returns the scale of an initializer's codes; 0 where it has none.
+func scaleOf(init *graph.Initializer) (float32, error) {
+	for _, p := range init.Meta {
+		if p.Key == "scale" {
+			f, err := strconv.ParseFloat(p.Value, 32)
+			if err != nil {
+				return 0, fmt.Errorf("the scale of %s is %q, which is no number", init.Name, p.Value)
+			}
+			return float32(f), nil
+		}
+	}
+	return 0, nil
 }

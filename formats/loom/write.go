@@ -92,16 +92,12 @@ func network(m *graph.Model, o container.Options) (*Network, *container.Refusals
 // where there is none, for the reason that it adds.
 func source(m *graph.Model, o container.Options, refused *container.Refusals) *Network {
 	if n, ok := m.Source.(*Network); ok {
-		return n
+		return n.with(m.Graph.Initializers, refused)
 	}
 	if config, ok := configOf(m); ok {
 		return imported(m, config, o, refused)
 	}
-	if m.Format == EntityName {
-		refused.Add("a Loom file holds no transformer bundle whose weights were dequantised (safetensors holds its tensors)")
-	} else {
-		refused.Add("the model is of format %q, and a Loom file is a network of layers in a grid, of which tensors and nodes say nothing (safetensors holds tensors without a network)", m.Format)
-	}
+	refused.Add("the model is of format %q, and a Loom file is a network of layers in a grid, of which tensors and nodes say nothing (safetensors holds tensors without a network)", m.Format)
 	return nil
 }
 

@@ -42,6 +42,9 @@ func Target(m *graph.Model, o container.Options) (*graph.Model, error) {
 		refused.Add("the weights of a model with nodes cannot become %v: the nodes rely on their types (without its graph the model can be converted)", o.DType)
 		return nil, refused.Err()
 	}
+	if !o.DropGraph {
+		refuseForeign(m, &refused)
+	}
 	g.Initializers = nil
 	for _, init := range m.Graph.Initializers {
 		var text []graph.Pair

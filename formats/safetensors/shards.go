@@ -20,6 +20,9 @@ const (
 	extension  = ".safetensors"
 )
 
+// configFiles are the files of a folder whose text becomes metadata under their names.
+var configFiles = []string{configFile, "generation_config.json"}
+
 // Open opens a file, which the model keeps until it is closed, or the shards of an
 // index.
 func Open(f *binio.File) (*graph.Model, error) {
@@ -62,8 +65,8 @@ func Verify(f *binio.File) []error {
 
 // OpenFolder opens the shards in a folder as one model: those that the index
 // model.safetensors.index.json names or, without one, every file *.safetensors. The
-// text of config.json becomes the metadata entry config.json of kind json. Links that
-// lead out of the folder are refused.
+// texts of config.json and of generation_config.json become metadata entries under their
+// names, of kind json. Links that lead out of the folder are refused.
 func OpenFolder(folder string) (*graph.Model, error) {
 	s := setOf(folder, folder)
 	defer s.unless()
@@ -180,7 +183,9 @@ func (s *set) folder() {
 	if s.fsys == nil {
 		return
 	}
-	s.config()
+	for _, name := range configFiles {
+		s.config(name)
+	}
 	if _, err := fs.Lstat(s.fsys, indexFile); err == nil {
 		if f := s.open(indexFile); f != nil {
 			s.index(f.Data)
@@ -199,12 +204,12 @@ func (s *set) folder() {
 	}
 }
 
-// config adds the configuration of the folder to the metadata.
-func (s *set) config() {
-	if _, err := fs.Lstat(s.fsys, configFile); err != nil {
+// config adds a configuration of the folder to the metadata.
+func (s *set) config(name string) {
+	if _, err := fs.Lstat(s.fsys, name); err != nil {
 		return
 	}
-	f := s.open(configFile)
+	f := s.open(name)
 	if f == nil {
 		return
 	}
@@ -218,7 +223,7 @@ func (s *set) config() {
 		s.in(f, l.off, "%w", l.err)
 		return
 	}
-	s.model.Meta = append(s.model.Meta, graph.Pair{Key: configFile, Kind: "json", Value: string(f.Data)})
+	s.model.Meta = append(s.model.Meta, graph.Pair{Key: name, Kind: "json", Value: string(f.Data)})
 }
 
 // in notes a problem of one of the files.

@@ -144,12 +144,13 @@ func TestIndexRefused(t *testing.T) {
 }
 
 func TestOpenFolder(t *testing.T) {
-	dir := folderOf(t, map[string]string{"b.safetensors": shard("", "y"), "a.safetensors": shard("", "x"), "config.json": `{"a":1} `, "notes.txt": "?"})
+	dir := folderOf(t, map[string]string{"b.safetensors": shard("", "y"), "a.safetensors": shard("", "x"), "config.json": `{"a":1} `, "generation_config.json": "{}", "notes.txt": "?"})
 	m, err := OpenFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if names(m) != "x y" || len(m.Meta) != 1 || m.Meta[0] != (graph.Pair{Key: "config.json", Kind: "json", Value: `{"a":1} `}) || m.File != dir {
+	if names(m) != "x y" || len(m.Meta) != 2 || m.Meta[0] != (graph.Pair{Key: "config.json", Kind: "json", Value: `{"a":1} `}) ||
+		m.Meta[1] != (graph.Pair{Key: "generation_config.json", Kind: "json", Value: "{}"}) || m.File != dir {
 		t.Errorf("tensors %s, metadata %v", names(m), m.Meta)
 	}
 	if err := m.Close(); err != nil {

@@ -89,6 +89,9 @@ func (r *region) has(begin, n uintptr) bool {
 	return begin >= first && begin-first <= uintptr(len(r.data)) && n <= uintptr(len(r.data))-(begin-first)
 }
 
+// Contains reports whether part lies in a mapped file.
+func Contains(part []byte) bool { return find(part) != nil }
+
 // Release gives the whole pages of part back to the system if part lies in a mapped
 // file; they are read from the file again when they are next touched. Other memory
 // stays as it is.

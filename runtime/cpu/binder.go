@@ -241,9 +241,9 @@ func (b *binder) packed(i int, k bindings.Kernel, w words, operand int) (o devic
 }
 
 // packedTensor is a constant rearranged for that operand of a command of kernel k; nil
-// when there is none or the kernel takes it as it is.
+// when there is none, the kernel takes it as it is, or the constant comes and goes.
 func (b *binder) packedTensor(t *tensor.Tensor, k bindings.Kernel, w words, operand int) ([]byte, error) {
-	if t == nil || t.Len() == 0 {
+	if t == nil || t.Len() == 0 || b.dev.packs.weights.moves(t) {
 		return nil, nil
 	}
 	list, err := b.numbers(w)

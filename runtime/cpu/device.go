@@ -58,10 +58,21 @@ func (d *Device) Enter(ctx context.Context) (place bool, err error) { return bin
 func (d *Device) Leave(place bool) { bindings.Leave(place) }
 
 // Places is how many places there are.
+func (d *Device) Threads() int { return d.threads }
+
+// Places is how many runs the process has threads for.
 func (d *Device) Places() int { return bindings.Places() }
 
 // Aligned returns t, or a copy at a multiple of its element size.
 func (d *Device) Aligned(t *tensor.Tensor) (*tensor.Tensor, error) { return d.packs.Aligned(t) }
+
+// Weights returns the constants that come and go; nil where all stay.
+func (d *Device) Weights() device.Weights {
+	if d.packs == nil || d.packs.weights == nil {
+		return nil
+	}
+	return d.packs.weights
+}
 
 // NewFlag returns a flag outside Go's heap.
 func (d *Device) NewFlag() (device.Flag, error) {

@@ -33,6 +33,9 @@ func bindGather(o *array.Gather, b *binder) error {
 	w.dim(d[axis+1:].Len().Mul(graph.Known(size)))
 	w.int(1)
 	w.dim(d[axis])
+	if axis == 0 {
+		b.step.Scattered |= 1
+	}
 	return b.run("gather", w, b.in(0), b.in(1), b.out(0))
 }
 

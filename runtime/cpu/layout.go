@@ -106,7 +106,7 @@ func (d *Device) WithLayouts(p device.LayoutPolicy) *Device {
 
 // Layouts asks the blocked row of the node's operator.
 func (d *Device) Layouts(b *device.Binding) []device.LayoutChoice {
-	if d.layouts == device.LayoutsPlain || d.layouts == device.LayoutsByCost && !d.estimated {
+	if d.Weights() != nil || d.layouts == device.LayoutsPlain || d.layouts == device.LayoutsByCost && !d.estimated {
 		return nil
 	}
 	_, x := d.offer(b)

@@ -24,6 +24,8 @@ var matmulRows = []row{
 	rowFor("gemv", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_gemv", b) }),
 	rowFor("gemm", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_gemm", b) }),
 	rowFor("formula", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "", b) }),
+	rowFor("gemv", func(o *arith.WidenedGemm, b *binder) error { return bindGemm(&o.Gemm, op.Epilogue{}, "f32_gemv", b) }),
+	rowFor("gemm", func(o *arith.WidenedGemm, b *binder) error { return bindGemm(&o.Gemm, op.Epilogue{}, "f32_gemm", b) }),
 	rowFor("gemv", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_gemv", b) }),
 	rowFor("gemm", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_gemm", b) }),
 	rowFor("formula", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "", b) }),
@@ -121,10 +123,19 @@ type sum struct {
 type gemm struct {
 	*product
 	dtype   tensor.DType
+	bType   tensor.DType // Invalid for dtype
 	bPacked bool
 	alpha   float64
 	then    op.Epilogue
 	apply   bindings.Kernel // of the epilogue, unless that is a clamp
+}
+
+// right is the element type of the right operand.
+func (g *gemm) right() tensor.DType {
+	if g.bType != tensor.Invalid {
+		return g.bType
+	}
+	return g.dtype
 }
 
 func (g *gemm) words() words {
@@ -133,7 +144,7 @@ func (g *gemm) words() words {
 	w.dim(g.m, g.n, g.k)
 	w.int(t, 0)
 	w.dim(g.aRow, g.aCol)
-	w.int(t)
+	w.int(floatTypes[g.right()])
 	w.bool(g.bPacked)
 	w.dim(g.bRow, g.bCol)
 	w.int(t)
@@ -154,7 +165,7 @@ func (b *binder) narrow(kernel string, p *product, alpha float64, s sum) error {
 	if err != nil {
 		return err
 	}
-	g := &gemm{product: p, dtype: d, alpha: alpha, then: s.then, apply: apply}
+	g := &gemm{product: p, dtype: d, bType: b.DType(1), alpha: alpha, then: s.then, apply: apply}
 	if kernel == "f32_gemv" {
 		if packs, err := b.packs(g); err != nil || packs {
 			return orRefuse(err, "the right operand is packed")
@@ -189,7 +200,7 @@ func orRefuse(err error, why string) error {
 // packs reports whether products by tiles have the right operand packed.
 func (b *binder) packs(g *gemm) (bool, error) {
 	t := b.Const(1)
-	if t == nil || t.Len() == 0 || g.scattered {
+	if t == nil || t.Len() == 0 || g.scattered || b.dev.packs.weights.moves(t) {
 		return false, nil
 	}
 	k, err := b.kernel("f32_gemm")
@@ -227,7 +238,7 @@ func (g *gemm) packBatch(k bindings.Kernel) {
 		n, _ := d.Value()
 		list = append(list, int64(n))
 	}
-	size := k.Packed(list, 1) / (g.dtype.Bits() / 8)
+	size := k.Packed(list, 1) / (g.right().Bits() / 8)
 	plain, _ := g.k.Mul(g.n).Value()
 	for i := range g.batch {
 		n, _ := g.batch[i].b.Value()

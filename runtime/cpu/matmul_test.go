@@ -20,6 +20,7 @@ type gemmCase struct {
 	aT, bT        bool
 	pack          bool // b
 	dtype         tensor.DType
+	bType         tensor.DType // Invalid for dtype
 	alpha         float64
 	row, col, all bool
 	then          op.Epilogue
@@ -47,6 +48,11 @@ func gemmCases() []gemmCase {
 		add("plain", func(*gemmCase) {})
 		add("transposed a", func(c *gemmCase) { c.aT = true })
 		add("transposed b", func(c *gemmCase) { c.bT = true })
+		for _, half := range []tensor.DType{tensor.F16, tensor.BF16} {
+			add(fmt.Sprint(half, " b"), func(c *gemmCase) { c.bType = half })
+			add(fmt.Sprint(half, " b, transposed"), func(c *gemmCase) { c.bType, c.bT = half, true })
+			add(fmt.Sprint(half, " b, packed"), func(c *gemmCase) { c.bType, c.bT, c.pack = half, true, true })
+		}
 		add("both transposed", func(c *gemmCase) { c.aT, c.bT = true, true })
 		add("packed", func(c *gemmCase) { c.pack, c.bT = true, true })
 		add("alpha, added", func(c *gemmCase) { c.alpha, c.all = 0.5, true })
@@ -101,7 +107,7 @@ func (c gemmCase) data(r *rand.Rand) *gemmData {
 		}
 		return rounded(dt, normals(r, n, 0, 2))
 	}
-	d.a, d.b = numbers(c.dtype, d.products*c.m*c.k, true), numbers(c.dtype, d.products*c.k*c.n, true)
+	d.a, d.b = numbers(c.dtype, d.products*c.m*c.k, true), numbers((&gemm{dtype: c.dtype, bType: c.bType}).right(), d.products*c.k*c.n, true)
 	d.aStrides, d.bStride = strides2(c.m, c.k, c.aT), strides2(c.k, c.n, c.bT)
 	d.rows, d.cols, d.added = numbers(tensor.F32, c.m, c.row), numbers(tensor.F32, c.n, c.col), numbers(tensor.F32, d.products*c.m*c.n, c.all)
 	d.formula()
@@ -151,7 +157,7 @@ func (d *gemmData) gemm(t *testing.T, k bindings.Kernel) *gemm {
 		p.batch[i] = batchAxis{graph.Known(d.batch[i]), graph.Known(a), graph.Known(b)}
 		a, b = a*d.batch[i], b*d.batch[i]
 	}
-	g := &gemm{product: p, dtype: d.dtype, alpha: d.alpha, then: d.then}
+	g := &gemm{product: p, dtype: d.dtype, bType: d.bType, alpha: d.alpha, then: d.then}
 	if _, _, clamps := clampOf(d.then); !clamps && d.then.Func != "" {
 		g.apply = partOf(t, "f32_"+d.then.Func, k.ISA())
 	}
@@ -161,7 +167,8 @@ func (d *gemmData) gemm(t *testing.T, k bindings.Kernel) *gemm {
 // check runs a kernel and compares its result with the formula.
 func (d *gemmData) check(t *testing.T, k bindings.Kernel, pool *bindings.Pool) {
 	t.Helper()
-	g, b := d.gemm(t, k), stored(d.dtype, d.b)
+	g := d.gemm(t, k)
+	b := stored(g.right(), d.b)
 	if d.pack {
 		list := numbersOf(t, g.forPacking())
 		n := k.Packed(list, 1)

@@ -13,8 +13,9 @@ import (
 // Packs keeps constants that were rearranged for a kernel. All sessions of a model
 // share one.
 type Packs struct {
-	mu   sync.Mutex
-	list map[packKey]*pack
+	mu      sync.Mutex
+	list    map[packKey]*pack
+	weights *Weights // nil where all constants may be in memory
 }
 
 // packKey is a constant, and all that its packing depends on.
@@ -34,6 +35,14 @@ type pack struct {
 
 // NewPacks returns an empty set.
 func NewPacks() *Packs { return &Packs{list: map[packKey]*pack{}} }
+
+// NewMovingPacks returns an empty set for sessions whose constants come and go as weights
+// says. Close closes weights too.
+func NewMovingPacks(weights *Weights) *Packs {
+	p := NewPacks()
+	p.weights = weights
+	return p
+}
 
 // get returns n bytes at a multiple of 64 outside Go's heap that fill wrote, by the
 // first call with that key. The pages of a mapped file that w lies on are given back.
@@ -84,7 +93,7 @@ func aligned(w *tensor.Tensor, f func(w *tensor.Tensor) error) error {
 		return errors.New("no memory for a copy of constants")
 	}
 	defer bindings.Free(b)
-	copy(b, w.Bytes())
+	move(b, w.Bytes())
 	c, err := tensor.FromBytes(w.DType(), w.Shape(), b)
 	if err != nil {
 		return err
@@ -92,15 +101,33 @@ func aligned(w *tensor.Tensor, f func(w *tensor.Tensor) error) error {
 	return f(c)
 }
 
+// moved is how many bytes move copies at once.
+const moved = 1 << 20
+
+// move copies src, and gives the pages of a mapped file that it lies on back as it goes,
+// so that they do not stand beside the copy.
+func move(dst, src []byte) {
+	for at := 0; at < len(src); at += moved {
+		copy(dst[at:], src[at:min(at+moved, len(src))])
+		mapped.Release(src[max(0, at-moved):min(at+moved, len(src))])
+	}
+}
+
 // Aligned returns w if kernels can read its elements where they lie, else a copy
-// made once.
+// made once. The elements of a constant that comes and goes are there while it is held.
 func (p *Packs) Aligned(w *tensor.Tensor) (*tensor.Tensor, error) {
 	if w.IsAligned() {
 		return w, nil
 	}
-	b, err := p.get(w, packKey{}, len(w.Bytes()), func(_ *tensor.Tensor, dst []byte) error {
-		copy(dst, w.Bytes())
-		return nil
+	if p.weights.moves(w) {
+		return p.weights.aligned(w)
+	}
+	b, err := p.keep(packKey{data: w.Pointer()}, w, func() ([]byte, error) {
+		b, err := allocPack(len(w.Bytes()))
+		if err == nil {
+			move(b, w.Bytes())
+		}
+		return b, err
 	})
 	if err != nil {
 		return nil, err
@@ -127,4 +154,7 @@ func (p *Packs) Close() {
 		bindings.Free(e.bytes)
 	}
 	p.list = map[packKey]*pack{}
+	if p.weights != nil {
+		p.weights.close()
+	}
 }

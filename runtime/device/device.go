@@ -38,10 +38,14 @@ type Device interface {
 	// Aligned returns t if its elements lie as the device needs them, else a copy that the
 	// device keeps.
 	Aligned(t *tensor.Tensor) (*tensor.Tensor, error)
+	// Weights returns the constants that come and go; nil where all stay in memory.
+	Weights() Weights
 	// Enter waits until the device has room for one more run, or ctx is done; Leave ends
 	// it. More runs at a time than there are threads only get in each other's way.
 	Enter(ctx context.Context) (place bool, err error)
 	Leave(place bool)
+	// Threads is how many threads one run may use.
+	Threads() int
 	// Places is how many runs the device has room for.
 	Places() int
 	// NewFlag returns a flag that ends runs.
@@ -145,6 +149,9 @@ type Step struct {
 	// Dropped are constant inputs whose elements no command reads, because they were
 	// packed.
 	Dropped uint64
+	// Scattered are constant inputs of which commands copy few elements, as bytes: they
+	// may lie at any address.
+	Scattered uint64
 }
 
 // Scratch returns the bytes of scratch that the step takes in all.
@@ -172,6 +179,9 @@ func (s *Step) String() string {
 
 // Drops reports whether the elements of constant input i are not read.
 func (s *Step) Drops(i int) bool { return i < 64 && s.Dropped>>i&1 != 0 }
+
+// Scatters reports whether constant input i is copied from as bytes, a few at a time.
+func (s *Step) Scatters(i int) bool { return i < 64 && s.Scattered>>i&1 != 0 }
 
 // Align is the alignment of memory, in bytes: a cache line.
 const Align = 64

@@ -221,18 +221,34 @@ func (r *run) stage(f *frame) error {
 		if err := r.ctx.Err(); err != nil {
 			return r.fail(pl, &pl.Steps[seg.First], err)
 		}
-		var err error
-		at := seg.First
-		if pl.Steps[at].OnHost() {
-			err = r.host(f, at)
-		} else {
-			at, err = r.commands(f, i)
-		}
+		at, err := r.segment(f, i)
 		if err != nil {
 			return r.fail(pl, &pl.Steps[at], fmt.Errorf("%w; inputs %s", err, f.describe(&pl.Steps[at])))
 		}
 	}
 	return nil
+}
+
+// segment runs a segment with its constants in memory. With an error it returns the step
+// that failed.
+func (r *run) segment(f *frame, i int) (at int, err error) {
+	seg := &f.plan.Segments[i]
+	if len(seg.Weights)+len(seg.Scattered) > 0 {
+		w := r.device.Weights()
+		if err := w.Hold(seg.Weights); err != nil {
+			return seg.First, err
+		}
+		defer func() {
+			w.Drop(seg.Weights)
+			for _, data := range seg.Scattered {
+				w.Forget(data)
+			}
+		}()
+	}
+	if f.plan.Steps[seg.First].OnHost() {
+		return seg.First, r.host(f, seg.First)
+	}
+	return r.commands(f, i)
 }
 
 // commands runs a segment in one call of the device. With an error it returns the step

@@ -295,6 +295,15 @@ func (f *frame) owns(t *tensor.Tensor) bool {
 	return at >= start && at < start+uintptr(len(f.arena))
 }
 
+// holdConst has a constant in memory until drop.
+func holdConst(w device.Weights, t *tensor.Tensor) (drop func(), err error) {
+	list := [][]byte{t.Bytes()}
+	if w.Takes(list[0]) == 0 {
+		return func() {}, nil
+	}
+	return func() { w.Drop(list) }, w.Hold(list)
+}
+
 // collect returns the values of the program's outputs, none of which shares memory
 // with another, with an input, with a constant or with a frame. Those that lie in the
 // memory of a state are nil. The stages of the run are in order.
@@ -319,6 +328,13 @@ func collect(stages []*frame) ([]tensor.Value, error) {
 			return nil, fmt.Errorf("output %q was not computed", last.plan.Program.Names[id])
 		}
 		place := f.plan.Slots[root].Place
+		if w := f.device.Weights(); w != nil && place == plan.Const {
+			drop, err := holdConst(w, f.plan.Slots[root].Const)
+			if err != nil {
+				return nil, err
+			}
+			defer drop()
+		}
 		mine := place == plan.Result || place == plan.Dynamic
 		if t, ok := v.(*tensor.Tensor); ok && t.Pointer() != nil {
 			mine = mine && !taken[t.Pointer()]

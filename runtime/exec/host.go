@@ -14,7 +14,7 @@ import (
 // host sets up the operands of a step and runs it in Go.
 func (r *run) host(f *frame, at int) error {
 	s, c := &f.plan.Steps[at], &f.call
-	c.Node, c.Mem, c.Stop = s.Node.Node, f, nil
+	c.Node, c.Mem, c.Stop, c.Threads = s.Node.Node, f, nil, f.device.Threads()
 	if r.stop != nil {
 		c.Stop = r.stop
 	}

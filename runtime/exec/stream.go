@@ -243,6 +243,7 @@ func (st *Stream) prepare(inputs []tensor.Value) (*plan.Plan, error) {
 // begin makes the states that are not there yet. Extents that the model names are those
 // of the inputs with the same names.
 func (st *Stream) begin(inputs []tensor.Value) error {
+	made := 0 // bytes
 	for _, h := range st.states {
 		if h.shape != nil {
 			continue
@@ -260,6 +261,10 @@ func (st *Stream) begin(inputs []tensor.Value) error {
 		}
 		if err := shape.Check(); err != nil {
 			return fmt.Errorf("state %q: %w", h.Input, err)
+		}
+		made += h.dtype.Bytes(shape.Len())
+		if limit := st.exec.limit; limit > 0 && (made < 0 || made > limit) {
+			return graph.Errorf(graph.ErrMemory, "state %q, %v%v, and those before it take more than the memory limit of %d", h.Input, h.dtype, shape, limit)
 		}
 		h.shape, h.value = shape, tensor.New(h.dtype, shape...)
 	}

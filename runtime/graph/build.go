@@ -27,6 +27,7 @@ type building struct {
 	last   map[string]int // number of the last name of each operator
 	opsets map[string]int
 	states []State
+	limits []Limit
 }
 
 // NewBuilder returns a builder of an empty graph.
@@ -75,6 +76,9 @@ func (b *Builder) State(input, output string, axis int, t Type) string {
 	b.shared.states = append(b.shared.states, State{Input: input, Output: output, Axis: axis})
 	return b.Input(input, t)
 }
+
+// Limit adds a bound of what a run of the model may be given.
+func (b *Builder) Limit(l Limit) { b.shared.limits = append(b.shared.limits, l) }
 
 // Weight adds a named constant of a file and returns its name. The graph has it once.
 func (b *Builder) Weight(init *Initializer) string {
@@ -201,11 +205,12 @@ func (b *Builder) Declare(value string, t Type) {
 // Graph returns the graph, which further calls go on to change.
 func (b *Builder) Graph() *Graph { return b.graph }
 
-// Model returns a copy of a model that has the graph, the versions of its operators and
-// the states in place of its own. Closing the copy does nothing.
+// Model returns a copy of a model that has the graph, the versions of its operators, the
+// states and the limits in place of its own. Closing the copy does nothing.
 func (b *Builder) Model(m *Model) *Model {
 	c := *m
 	c.Graph, c.Functions, c.Closer, c.States = b.graph, nil, nil, slices.Clone(b.shared.states)
+	c.Limits = slices.Clone(b.shared.limits)
 	c.Opsets = nil
 	for _, domain := range slices.Sorted(maps.Keys(b.shared.opsets)) {
 		c.Opsets = append(c.Opsets, Opset{domain, b.shared.opsets[domain]})

@@ -132,6 +132,8 @@ type Run struct {
 	Mem    Memory
 	Stop   Flag // nil for a run that nothing ends
 	Node   *graph.Node
+	// Threads is how many goroutines Parallel may use; 0 is 1.
+	Threads int
 	// Body runs the graph that an attribute of the node holds. It does not change
 	// its inputs; its results share no memory with them. They count as if reserved:
 	// Release gives back those that the op does not keep.

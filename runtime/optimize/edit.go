@@ -17,6 +17,8 @@ type Edit struct {
 	Add []*graph.Initializer
 	// Drop is the set of removed constants.
 	Drop map[string]bool
+	// Sparse maps removed sparse constants to the nodes that take their place.
+	Sparse map[string]*graph.Node
 	// Rename maps values to new names, in nodes and in subgraphs. Graph outputs
 	// must not be renamed. If the new name is that of another value, one of the two
 	// nodes that compute them must be removed.
@@ -89,6 +91,7 @@ func (e *Edit) apply(old *graph.Graph) *graph.Graph {
 		}
 	}
 	g.Initializers = append(g.Initializers, e.Add...)
+	e.unfold(&g, old)
 	to := make(map[string]string, len(e.Rename))
 	for name := range e.Rename {
 		to[name] = e.name(name)
@@ -101,6 +104,23 @@ func (e *Edit) apply(old *graph.Graph) *graph.Graph {
 	define(&g, defined)
 	g.Values = slices.DeleteFunc(slices.Clone(old.Values), func(v *graph.Value) bool { return !defined[v.Name] })
 	return &g
+}
+
+// unfold puts nodes in the place of sparse constants, also of those that are defaults of
+// inputs.
+func (e *Edit) unfold(g, old *graph.Graph) {
+	if len(e.Sparse) == 0 {
+		return
+	}
+	g.Sparse = nil
+	for _, init := range old.Sparse {
+		if n := e.Sparse[init.Name]; n != nil {
+			g.Nodes = append(g.Nodes, n)
+		} else {
+			g.Sparse = append(g.Sparse, init)
+		}
+	}
+	g.Inputs = slices.DeleteFunc(slices.Clone(old.Inputs), func(v *graph.Value) bool { return e.Sparse[v.Name] != nil })
 }
 
 // renamed returns a copy of the node with renamed inputs, outputs and captured

@@ -39,10 +39,11 @@ func (c *Context) done() error {
 }
 
 // Required returns the passes that replace constructs which no operator implements:
-// function calls and Gradient nodes.
+// function calls, Gradient nodes and sparse constants.
 func Required() []Pass {
 	return []Pass{
 		{"inline_functions", inlineFunctions},
+		{"unfold_sparse", unfoldSparse},
 		{"expand_gradient", expandGradient},
 	}
 }
@@ -51,6 +52,7 @@ func Required() []Pass {
 func Passes() []Pass {
 	return append(Required(),
 		Pass{"inline_if", inlineIf},
+		Pass{"fuse_widening", fuseWidening},
 		Pass{"fold_const", foldConst},
 		Pass{"drop_dead", dropDead},
 		Pass{"remove_noop", removeNoop},

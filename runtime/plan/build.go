@@ -8,6 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // exposedLen bounds the elements of a value that decides extents: shapes and counts
@@ -20,7 +21,8 @@ type builder struct {
 	*Plan
 	todo   []inferred
 	expose map[int]bool
-	wait   map[*Node]int // nodes that cannot be bound before the elements of a value are known
+	moving map[int]*tensor.Tensor // by id: constants whose elements are there while they are held
+	wait   map[*Node]int          // nodes that cannot be bound before the elements of a value are known
 }
 
 // inferred is a node whose inputs have known extents.
@@ -39,7 +41,7 @@ type inferred struct {
 func (p *Program) stage(ctx context.Context, values []*op.Value, ready []bool, nodes []*Node, given []int, place Place, lengths *Lengths) (*Plan, error) {
 	wait := map[*Node]int{}
 	for {
-		b := &builder{Plan: &Plan{Program: p, Slots: make([]Slot, len(values)), Bases: firstBase, Lengths: lengths}, expose: map[int]bool{}, wait: wait}
+		b := &builder{Plan: &Plan{Program: p, Slots: make([]Slot, len(values)), Bases: firstBase, Lengths: lengths}, expose: map[int]bool{}, moving: map[int]*tensor.Tensor{}, wait: wait}
 		b.values, b.ready = append(b.values, values...), append(b.ready, ready...)
 		for _, n := range nodes {
 			if err := ctx.Err(); err != nil {
@@ -252,7 +254,7 @@ func (b *builder) binding(x *inferred) *device.Binding {
 // them, which a mapped file does not promise.
 func (b *builder) align(x *inferred, step *device.Step) error {
 	for i, id := range x.In {
-		if id < 0 || b.values[id].Const == nil || b.values[id].Const.IsAligned() || step.Drops(i) {
+		if id < 0 || b.values[id].Const == nil || b.values[id].Const.IsAligned() || step.Drops(i) || step.Scatters(i) {
 			continue
 		}
 		if err := b.alignConst(id); err != nil {
@@ -269,6 +271,10 @@ func (b *builder) alignConst(id int) error {
 	t, err := b.Program.device.Aligned(b.values[id].Const)
 	if err != nil {
 		return err
+	}
+	if w := b.Program.device.Weights(); w != nil && w.Takes(t.Bytes()) > 0 {
+		b.moving[id] = t
+		return nil
 	}
 	v := *b.values[id]
 	v.Const = t

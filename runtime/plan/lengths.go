@@ -98,7 +98,7 @@ func (l *Lengths) rooms(ids []int, values []*op.Value) []graph.Dims {
 	var list []graph.Dims
 	for i, id := range ids {
 		s := l.of(id)
-		if s < 0 || values[i] == nil {
+		if s < 0 || values[i] == nil || values[i].Dims == nil {
 			continue
 		}
 		if list == nil {

@@ -57,6 +57,9 @@ func (b *builder) finish(given []int, place Place) error {
 		}
 		if v.Const != nil && used[id] {
 			s.Place, s.Const = Const, v.Const
+			if t := b.moving[id]; t != nil {
+				s.Const = t
+			}
 		}
 	}
 	for _, id := range given {

@@ -84,6 +84,9 @@ type Segment struct {
 	First, End int
 	Recorded   []device.Recorded
 	Owner      []int // the step of each command
+	// Weights are constants to be held while the steps run, and Scattered those of which
+	// they copy a few elements. None are there where all constants stay in memory.
+	Weights, Scattered [][]byte
 }
 
 // Plan is a program for inputs of known extents: the steps in order and the slot of

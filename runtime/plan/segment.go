@@ -7,14 +7,18 @@ import (
 
 // record cuts the steps into segments and resolves the operands of their commands.
 func (b *builder) record() {
+	weights := &segmentWeights{all: b.Program.device.Weights()}
 	for i := range b.Steps {
 		st := &b.Steps[i]
 		last := len(b.Segments) - 1
-		if last < 0 || st.OnHost() || b.Steps[b.Segments[last].First].OnHost() {
+		reads := weights.of(b, st)
+		if last < 0 || st.OnHost() || b.Steps[b.Segments[last].First].OnHost() || weights.exceed(reads) {
 			b.Segments = append(b.Segments, Segment{First: i})
 			last++
+			weights.begin()
 		}
 		seg := &b.Segments[last]
+		weights.add(seg, reads)
 		seg.End = i + 1
 		for k := range st.Commands {
 			seg.Recorded = append(seg.Recorded, b.resolve(st, &st.Commands[k]))

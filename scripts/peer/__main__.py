@@ -28,7 +28,7 @@ from exceptions import excused
 # These register their generators.
 import nets_attention, nets_chain, nets_image, nets_language, nets_sound  # noqa: E401,F401,I001
 import ops_fused, ops_learned, ops_math, ops_neural, ops_quant, ops_codes  # noqa: E401,F401
-import ops_recurrent, ops_reduce, ops_shape, ops_text  # noqa: E401,F401
+import ops_recent, ops_recurrent, ops_reduce, ops_search, ops_shape, ops_text  # noqa: E401,F401
 
 ONE_NETWORK_IN = 5  # cases
 FLOAT_TYPES = ["float32"] * 5 + ["float16", "float64"]  # of networks, in turn
@@ -89,7 +89,8 @@ def write(case, folder, double=None):
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     case.storage.write(folder, case.model())
-    answers = teacher.answers(os.path.join(folder, "model.onnx"), feeds(case))
+    answers = teacher.answers(os.path.join(folder, "model.onnx"), feeds(case), case.shared)
+    answers = [a and case.mend(a) for a in answers]
     shown = double or case.shown or case  # ONNX Runtime has convolutions in float32 only: what it computed is close
     names = dict(zip(case.outputs, shown.outputs))
     answers = [a and {names[n]: v for n, v in a.items()} for a in answers]

@@ -43,6 +43,8 @@ class Case:
         self.shown = None  # the case to write, where this is only how the teacher is asked for it
         self.nodes, self.inputs, self.constants, self.outputs = [], [], [], []
         self.feeds = {}
+        self.mend = lambda results: results  # what the teacher leaves open of its results is filled in
+        self.shared = {}  # by output, the input whose memory the teacher wants it to have
         self.types = {}  # chosen for the operator's inputs, by index
         self.count = 0
         self.large = self.chance(0.04)  # enough for kernels to use blocks and threads

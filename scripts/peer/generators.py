@@ -3,6 +3,7 @@
 OPERATORS = {}  # by name; those of ONNX Runtime with its domain before it, as the standard has the same names
 NETWORKS = {}
 DOMAINS = {}  # of operators that are not in the standard one
+WITHDRAWN = set()  # operators that the standard has no more, and ONNX Runtime still has
 MICROSOFT = "com.microsoft"
 
 # What every model of images, text or sound needs. A name without a generator is an error.
@@ -36,6 +37,12 @@ def operators(*names, domain=""):
 def microsoft(*names):
     """Registers a generator of operators that ONNX Runtime adds to the standard's."""
     return operators(*[f"{MICROSOFT}.{name}" for name in names], domain=MICROSOFT)
+
+
+def withdrawn(*names):
+    """Registers a generator of operators that the standard has no more."""
+    WITHDRAWN.update(names)
+    return operators(*names)
 
 
 def bare(name):

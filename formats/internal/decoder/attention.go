@@ -14,25 +14,87 @@ func (m *maker) attention(i int, x string) string {
 	m.trace(i, "query", q)
 	m.trace(i, "key", k)
 	m.trace(i, "value", v)
-	scale := c.Scale
-	if scale == 0 {
-		scale = 1 / math.Sqrt(float64(c.HeadDim))
+	var out []string
+	if c.HeadDim%8 == 0 {
+		out = m.grouped(l, q, k, v, m.pasts[i])
+	} else {
+		out = m.masked(l, q, k, v, m.pasts[i])
 	}
-	attrs := []*graph.Attr{
-		graph.IntAttr("num_heads", int64(c.Heads)), graph.IntAttr("kv_num_heads", int64(c.KVHeads)), graph.FloatAttr("scale", float32(scale)),
-	}
-	if c.AttentionCap != 0 {
-		attrs = append(attrs, graph.FloatAttr("softcap", float32(c.AttentionCap)))
-	}
-	if l.Window > 0 {
-		attrs = append(attrs, graph.IntAttr("local_window_size", int64(l.Window)))
-	}
-	past := m.pasts[i]
-	out := m.Node(microsoft, "GroupQueryAttention", []string{q, k, v, past[0], past[1], m.last, m.total32}, 3, attrs...)
 	m.presents = append(m.presents, [2]string{out[1], out[2]})
 	y := m.Op("Reshape", []string{out[0], m.Ints(-1, int64(c.Heads*c.HeadDim))})
 	m.trace(i, "context", y)
 	return m.trace(i, "attention", m.linear(l.O, m.norm(l.WithinAttention, y)))
+}
+
+// scores returns the attributes that say how scores are computed.
+func (m *maker) scores() []*graph.Attr {
+	scale := m.c.Scale
+	if scale == 0 {
+		scale = 1 / math.Sqrt(float64(m.c.HeadDim))
+	}
+	attrs := []*graph.Attr{graph.FloatAttr("scale", float32(scale))}
+	if m.c.AttentionCap != 0 {
+		attrs = append(attrs, graph.FloatAttr("softcap", float32(m.c.AttentionCap)))
+	}
+	return attrs
+}
+
+// grouped is attention by an operator that knows windows and, in ONNX Runtime, heads of
+// multiples of 8 columns.
+func (m *maker) grouped(l *Layer, q, k, v string, past [2]string) []string {
+	attrs := append(m.scores(), graph.IntAttr("num_heads", int64(m.c.Heads)), graph.IntAttr("kv_num_heads", int64(m.c.KVHeads)))
+	if l.Window > 0 {
+		attrs = append(attrs, graph.IntAttr("local_window_size", int64(l.Window)))
+	}
+	return m.Node(microsoft, "GroupQueryAttention", []string{q, k, v, past[0], past[1], m.last(), m.total32()}, 3, attrs...)
+}
+
+// masked is attention by an operator that is told which keys a query sees.
+func (m *maker) masked(l *Layer, q, k, v string, past [2]string) []string {
+	attrs := append(m.scores(), graph.IntAttr("q_num_heads", int64(m.c.Heads)), graph.IntAttr("kv_num_heads", int64(m.c.KVHeads)))
+	return m.Node("", "Attention", []string{q, k, v, m.mask(l.Window), past[0], past[1]}, 3, attrs...)
+}
+
+// mask returns which keys the queries of a run see, [sequence,total].
+func (m *maker) mask(window int) string {
+	if name, ok := m.masks[window]; ok {
+		return name
+	}
+	queries := m.Op("Unsqueeze", []string{m.positions(), m.Ints(1)})
+	keys := m.Op("Range", []string{m.Int(0), m.scalar(m.total), m.Int(1)})
+	sees := m.Op("LessOrEqual", []string{keys, queries})
+	if window > 0 {
+		first := m.Op("Sub", []string{queries, m.Int(int64(window))})
+		sees = m.Op("And", []string{sees, m.Op("Greater", []string{keys, first})})
+	}
+	m.masks[window] = sees
+	return sees
+}
+
+// last returns of each sequence the number of its last row, int32 [batch].
+func (m *maker) last() string {
+	if m.lastRows == "" {
+		batch := m.Op("Shape", []string{m.ids}, graph.IntAttr("end", 1))
+		last := m.Op("Expand", []string{m.Op("Sub", []string{m.total, m.Ints(1)}), batch})
+		m.lastRows = m.Op("Cast", []string{last}, graph.IntAttr("to", 6))
+	}
+	return m.lastRows
+}
+
+// total32 returns the number of rows with those of the run, an int32 scalar.
+func (m *maker) total32() string {
+	if m.rows32 == "" {
+		m.rows32 = m.Op("Cast", []string{m.scalar(m.total)}, graph.IntAttr("to", 6))
+	}
+	return m.rows32
+}
+
+// positions returns those of the tokens of a run, [sequence].
+func (m *maker) positions() string {
+	if m.places == "" {
+		m.places = m.Op("Range", []string{m.scalar(m.past), m.scalar(m.total), m.Int(1)})
+	}
+	return m.places
 }
 
 // heads returns queries, keys and values as [batch,sequence,heads·head_dim], normalized
@@ -81,8 +143,7 @@ func (m *maker) rotated(r *Rope, x string, heads int) string {
 
 // angles returns the cosines and sines of the positions of a run, [batch,sequence,pairs].
 func (m *maker) angles(r *Rope) [2]string {
-	positions := m.Op("Range", []string{m.scalar(m.past), m.scalar(m.total), m.Int(1)})
-	positions = m.Op("Unsqueeze", []string{m.toFloat32(positions), m.Ints(1)})
+	positions := m.Op("Unsqueeze", []string{m.toFloat32(m.positions()), m.Ints(1)})
 	turns := m.Op("Mul", []string{positions, m.frequencies(r)})
 	shape := m.Op("Concat", []string{m.extents, m.Ints(int64(len(r.Frequencies)))}, graph.IntAttr("axis", 0))
 	var out [2]string

@@ -13,7 +13,7 @@ const microsoft = "com.microsoft"
 // Build adds the inputs, nodes, states and outputs of a decoder to the graph of b. The
 // weights must have the extents that c says.
 func Build(b *graph.Builder, c *Config) {
-	m := &maker{Builder: b, c: c, shapes: map[int]string{}, ropes: map[*Rope][2]string{}, floats: map[*graph.Initializer]string{}, norms: map[*graph.Initializer]string{}}
+	m := &maker{Builder: b, c: c, shapes: map[int]string{}, masks: map[int]string{}, ropes: map[*Rope][2]string{}, floats: map[*graph.Initializer]string{}, norms: map[*graph.Initializer]string{}}
 	m.inputs()
 	x := m.embedded()
 	for i := range c.Layers {
@@ -31,11 +31,13 @@ type maker struct {
 	extents  string // [batch,sequence] as a value
 	past     string // the number of rows that the states have, [1]
 	total    string // the number with those of the run, [1]
-	last     string // of each sequence the number of its last row, int32 [batch]
-	total32  string // total as an int32 scalar
+	lastRows string // of last
+	rows32   string // of total32
+	places   string // of positions
 	pasts    [][2]string
 	presents [][2]string
-	shapes   map[int]string
+	shapes   map[int]string // of sequences, by columns
+	masks    map[int]string // by window
 	ropes    map[*Rope][2]string
 	floats   map[*graph.Initializer]string
 	norms    map[*graph.Initializer]string
@@ -62,6 +64,7 @@ func (m *maker) stateType(rows string) graph.Type {
 // inputs adds the inputs and the counts that follow from them.
 func (m *maker) inputs() {
 	m.ids = m.Input("input_ids", graph.TensorOf(tensor.I64, dims("batch", "sequence")))
+	LimitTokens(m.Builder, m.ids, m.c.Vocab)
 	for i := range m.c.Layers {
 		var pair [2]string
 		for k, what := range []string{"key", "value"} {
@@ -76,11 +79,6 @@ func (m *maker) inputs() {
 		m.past = m.Op("Shape", []string{m.pasts[0][0]}, graph.IntAttr("start", 2), graph.IntAttr("end", 3))
 	}
 	m.total = m.Op("Add", []string{m.past, sequence})
-	int32s := graph.IntAttr("to", 6)
-	m.total32 = m.Op("Cast", []string{m.scalar(m.total)}, int32s)
-	batch := m.Op("Shape", []string{m.ids}, graph.IntAttr("end", 1))
-	last := m.Op("Expand", []string{m.Op("Sub", []string{m.total, m.Ints(1)}), batch})
-	m.last = m.Op("Cast", []string{last}, int32s)
 }
 
 // scalar returns a vector of one element without its axis.
@@ -111,7 +109,7 @@ func (m *maker) times(v string, by float64) string {
 
 // embedded returns the embeddings of the tokens.
 func (m *maker) embedded() string {
-	x := m.Op("Gather", []string{m.Weight(m.c.Embedding), m.ids})
+	x := m.Name(m.Op("Gather", []string{m.Weight(m.c.Embedding), m.ids}), "input_ids.embeddings")
 	if m.c.Embedding.Tensor.DType() != tensor.F32 {
 		x = m.toFloat32(x)
 	}

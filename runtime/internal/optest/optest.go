@@ -17,6 +17,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/internal/optest/ml"
 	"github.com/nacre-ml/nacre/runtime/internal/optest/moe"
 	"github.com/nacre-ml/nacre/runtime/internal/optest/nn"
+	"github.com/nacre-ml/nacre/runtime/internal/optest/openinfer"
 	"github.com/nacre-ml/nacre/runtime/internal/optest/quant"
 	"github.com/nacre-ml/nacre/runtime/internal/optest/signal"
 	"github.com/nacre-ml/nacre/runtime/internal/optest/text"
@@ -39,6 +40,7 @@ var Cases = sync.OnceValue(func() []*cases.Case {
 		signal.Cases(),
 		text.Cases(),
 		vision.Cases(),
+		openinfer.Cases(),
 	) {
 		list = append(list, cases.Make(uint64(seed), f)...)
 	}

@@ -2,8 +2,11 @@ package optest
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -185,14 +188,39 @@ func TestCasesAreWhole(t *testing.T) {
 	}
 }
 
+// answered returns the operators of which ONNX Runtime's answers are stored, which the
+// tests of op/standard compare with.
+func answered(t *testing.T) map[string]bool {
+	files, err := filepath.Glob(filepath.Join("..", "..", "op", "standard", "testdata", "microsoft", "*.json"))
+	if err != nil || files == nil {
+		t.Fatalf("no answers: %v", err)
+	}
+	found := map[string]bool{}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []struct{ Op, Domain string }
+		if err := json.Unmarshal(data, &list); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for _, a := range list {
+			found[(&cases.Case{Domain: a.Domain, Op: a.Op}).Key()] = true
+		}
+	}
+	return found
+}
+
 // TestEveryRowHasCases checks that the suite covers the operator table: every
-// row, every version of it, every element type.
+// row, every version of it, every element type. Rows with stored answers of ONNX Runtime
+// may have none here.
 func TestEveryRowHasCases(t *testing.T) {
 	type seen struct {
 		versions map[int]bool
 		types    map[tensor.DType]bool
 	}
-	rows := Rows()
+	rows, answered := Rows(), answered(t)
 	covered := map[string]*seen{}
 	for _, c := range Cases() {
 		row := rows[c.Key()]
@@ -219,7 +247,9 @@ func TestEveryRowHasCases(t *testing.T) {
 		}
 		s := covered[name]
 		if s == nil {
-			t.Errorf("%s has no case", name)
+			if !answered[name] {
+				t.Errorf("%s has no case", name)
+			}
 			continue
 		}
 		for i, v := range row.Since {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // FusedMatMul is MatMul of operands with their axes in another order, scaled.
@@ -29,6 +30,9 @@ func (t AxisOrder) Apply(list []graph.Dim) []graph.Dim {
 	}
 	return out
 }
+
+// sparseTypes are the element types of products of sparse matrices.
+var sparseTypes = op.Types{tensor.F32, tensor.F64, tensor.I32, tensor.I64, tensor.U32, tensor.U64}
 
 func newFusedMatMul(n *op.Node) (op.Op, error) {
 	return &FusedMatMul{
@@ -82,6 +86,30 @@ func newFusedGemm(n *op.Node) (op.Op, error) {
 	return &FusedGemm{g, act}, nil
 }
 
+// WidenedGemm is Gemm of float32 where B has elements of 16 bits, which are widened where
+// they are multiplied: an operator of graphs that this program writes itself.
+type WidenedGemm struct{ Gemm }
+
+func newWidenedGemm(n *op.Node) (op.Op, error) {
+	o, err := newGemm(n)
+	if err != nil {
+		return nil, err
+	}
+	return &WidenedGemm{*o.(*Gemm)}, nil
+}
+
+// Infer is that of Gemm.
+func (o *WidenedGemm) Infer(c *op.Infer) error {
+	if a, b := c.In[0], c.In[1]; a == nil || b == nil || a.DType != tensor.F32 || b.DType != tensor.F16 && b.DType != tensor.BF16 {
+		return graph.Errorf(graph.ErrShape, "operands are not of float32 and of float16 or bfloat16")
+	}
+	in := slices.Clone(c.In)
+	b := *in[1]
+	b.DType, b.Const = tensor.F32, nil
+	in[1] = &b
+	return o.Gemm.Infer(&op.Infer{In: in, Out: c.Out})
+}
+
 // MatMulBias is MatMul of operands with two axes or more, a number for each column
 // added, then a value Z of the output's shape, then an activation: an operator of
 // graphs that this program writes itself, as com.microsoft.FusedConv for Conv.
@@ -117,7 +145,9 @@ func (o *MatMulBias) Infer(c *op.Infer) error {
 
 var fusedProductRows = []op.Row{
 	{Domain: op.Microsoft, Name: "FusedMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, New: newFusedMatMul},
+	{Domain: op.Microsoft, Name: "SparseToDenseMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: sparseTypes, New: newTransposeMatMul},
 	{Domain: op.Microsoft, Name: "TransposeMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, New: newTransposeMatMul},
 	{Domain: op.Microsoft, Name: "FusedGemm", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, New: newFusedGemm},
+	{Domain: internalDomain, Name: "WidenedGemm", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, New: newWidenedGemm},
 	{Domain: internalDomain, Name: "FusedMatMul", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{3}, New: newMatMulBias},
 }

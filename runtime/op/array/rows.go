@@ -23,6 +23,7 @@ func Rows() []op.Row {
 		pickRows,
 		randomRows,
 		rangeRows,
+		retiredRows,
 		reverseRows,
 		scatterRows,
 		shapeRows,
@@ -30,5 +31,6 @@ func Rows() []op.Row {
 		tileRows,
 		transposeRows,
 		triluRows,
+		unfoldRows,
 	)
 }

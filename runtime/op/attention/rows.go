@@ -13,10 +13,13 @@ func Rows() []op.Row {
 	return slices.Concat(
 		attentionRows,
 		causalConvRows,
+		decoderRows,
 		flexAttentionRows,
 		linearAttentionRows,
 		multiHeadRows,
 		rotaryRows,
+		sectionRotaryRows,
+		sparseAttentionRows,
 		tensorScatterRows,
 	)
 }

@@ -12,6 +12,7 @@ func Rows() []op.Row {
 	return slices.Concat(
 		controlRows,
 		optionalRows,
+		searchRows,
 		sequenceRows,
 	)
 }

@@ -11,13 +11,18 @@ import (
 // Rows returns the rows of the family.
 func Rows() []op.Row {
 	return slices.Concat(
+		attentionLSTMRows,
 		convRows,
 		deformRows,
 		dropoutRows,
 		embedNormRows,
 		foldRows,
 		fusedConvRows,
+		gateRows,
+		gatedNormRows,
+		hyperRows,
 		lossRows,
+		maskedRows,
 		normRows,
 		poolRows,
 		recurrentRows,

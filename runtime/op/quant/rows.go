@@ -13,6 +13,8 @@ func Rows() []op.Row {
 	return slices.Concat(
 		attentionRows,
 		convRows,
+		embedRows,
+		fpQ4Rows,
 		fusedRows,
 		gatherQuantizedRows,
 		linearRows,

@@ -11,6 +11,7 @@ import (
 func Rows() []op.Row {
 	return slices.Concat(
 		fourierRows,
+		warpRows,
 		windowRows,
 	)
 }

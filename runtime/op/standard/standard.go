@@ -10,6 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op/ml"
 	"github.com/nacre-ml/nacre/runtime/op/moe"
 	"github.com/nacre-ml/nacre/runtime/op/nn"
+	"github.com/nacre-ml/nacre/runtime/op/openinfer"
 	"github.com/nacre-ml/nacre/runtime/op/quant"
 	"github.com/nacre-ml/nacre/runtime/op/signal"
 	"github.com/nacre-ml/nacre/runtime/op/text"
@@ -25,6 +26,7 @@ var families = []func() []op.Row{
 	ml.Rows,
 	moe.Rows,
 	nn.Rows,
+	openinfer.Rows,
 	quant.Rows,
 	signal.Rows,
 	text.Rows,

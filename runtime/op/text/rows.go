@@ -10,7 +10,9 @@ import (
 // Rows returns the rows of the family.
 func Rows() []op.Row {
 	return slices.Concat(
+		hashRows,
 		repeatRows,
+		suffixRows,
 		textRows,
 	)
 }

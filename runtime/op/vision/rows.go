@@ -10,6 +10,7 @@ import (
 // Rows returns the rows of the family.
 func Rows() []op.Row {
 	return slices.Concat(
+		cropResizeRows,
 		gridRows,
 		imageRows,
 		resizeRows,

@@ -26,6 +26,17 @@ func inverses(s *cases.Suite, d tensor.DType) {
 
 // inverseCases are inverses, and products of transposed matrices.
 func inverseCases(s *cases.Suite) {
+	for _, d := range []tensor.DType{tensor.F32, tensor.F64, tensor.I32, tensor.I64, tensor.U32, tensor.U64} {
+		a, b := s.Any(d, 4, 3), s.Any(d, 5, 4)
+		y := cases.Filled(d, func(at []int) float64 {
+			sum := 0.0
+			for p := range 4 {
+				sum += cases.Number(a, p*3+at[0]) * cases.Number(b, at[1]*4+p)
+			}
+			return sum
+		}, 3, 5)
+		s.Add(cases.Case{Domain: cases.Microsoft, Op: "SparseToDenseMatMul", Version: 1, Attrs: cases.Attrs("transA", 1, "transB", 1), In: cases.In(a, b), Want: cases.Want(y), Ulps: 32})
+	}
 	for _, d := range cases.Floats {
 		inverses(s, d)
 		a, b := s.Any(d, 4, 3), s.Any(d, 5, 4)

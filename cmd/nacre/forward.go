@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/formats/gptrs"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// forwardFlags are the flags of nacre run for decoders, and for checkpoints of gpt.rs.
+type forwardFlags struct {
+	tokens string
+	trace  string
+}
+
+func (f *forwardFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.tokens, "tokens", "", "ids of tokens for a decoder, such as `1,2,3`")
+	flags.StringVar(&f.trace, "trace", "", "`FILE` (.ten) for every activation under its name; of a program of OpenInfer, for the nodes that ran, as JSON or text (.txt)")
+}
+
+// used reports whether a run answers as users of gpt.rs know it.
+func (f *forwardFlags) used(m *nacre.Model) bool {
+	return f.tokens != "" || m.Source().Format == gptrs.Checkpoint.Name
+}
+
+// ids returns the tokens that the flag lists.
+func (f *forwardFlags) ids() (*nacre.Tensor, error) {
+	var list []int64
+	for word := range strings.SplitSeq(f.tokens, ",") {
+		n, err := strconv.ParseInt(strings.TrimSpace(word), 10, 64)
+		if err != nil {
+			return nil, usagef("--tokens %s: %q is no id; the form is 1,2,3", f.tokens, word)
+		}
+		list = append(list, n)
+	}
+	return nacre.NewTensor(list, 1, len(list))
+}
+
+// The input and the output of decoders, and the output of classifiers.
+const (
+	idsInput     = "input_ids"
+	logitsOutput = "logits"
+)
+
+// forward runs a decoder on tokens, or a network of gpt.rs on inputs from files, and
+// prints its kind, the shape of its logits and the best of the last token, or of the
+// first picture.
+func (f *runFlags) forward(ctx context.Context, m *nacre.Model, stdout, stderr io.Writer) (err error) {
+	o, err := f.session.options()
+	if err != nil {
+		return err
+	}
+	network, err := m.Network()
+	if err != nil {
+		return err
+	}
+	if err := f.notes(m, stderr); err != nil {
+		return err
+	}
+	traced := f.tracedOf(network.Graph)
+	if traced != nil {
+		o.Outputs = append(slices.Clone(traced), namesOf(m.Outputs())...)
+		slices.Sort(o.Outputs)
+		o.Outputs = slices.Compact(o.Outputs)
+	}
+	s, err := m.NewSessionContext(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = join(err, s) }()
+	start := time.Now()
+	out, err := f.logits(ctx, m, s)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "wall_s=%.3f\n", time.Since(start).Seconds())
+	return f.answer(network.Graph.Name, out, traced, stdout)
+}
+
+// notes says what the file asks for that is not done.
+func (f *runFlags) notes(m *nacre.Model, stderr io.Writer) error {
+	r, err := gptrs.RuntimeOf(m.Source())
+	for _, line := range r.Unused() {
+		fmt.Fprintf(stderr, "%s: %s\n", m.Source().File, line)
+	}
+	return err
+}
+
+func namesOf(list []nacre.Info) []string {
+	names := make([]string, len(list))
+	for i, v := range list {
+		names[i] = v.Name
+	}
+	return names
+}
+
+// tracedOf lists the values that have names of their own and hold activations; nil
+// without --trace.
+func (f *runFlags) tracedOf(g *graph.Graph) []string {
+	if f.forwards.trace == "" {
+		return nil
+	}
+	caches := map[string]bool{}
+	for _, s := range graph.FindStates(g) {
+		caches[s.Output] = true
+	}
+	var list []string
+	for _, n := range g.Nodes {
+		for _, name := range n.Outputs {
+			if name != "" && !strings.HasPrefix(name, "_") && !caches[name] {
+				list = append(list, name)
+			}
+		}
+	}
+	return list
+}
+
+// logits runs the network: a decoder on tokens behind an empty past, another one on the
+// inputs from files. Tensors of a decoder have no axis of batches, as there is one.
+func (f *runFlags) logits(ctx context.Context, m *nacre.Model, s *nacre.Session) (map[string]*nacre.Tensor, error) {
+	decoder := find(s.Inputs(), idsInput).Name != ""
+	if f.forwards.tokens == "" && decoder && len(f.input.files) == 0 {
+		return nil, usagef("%s is a decoder; --tokens 1,2,3 gives it tokens", m.Source().File)
+	}
+	if f.forwards.tokens == "" {
+		inputs, err := f.input.load(s)
+		if err != nil {
+			return nil, err
+		}
+		return s.Run(ctx, inputs)
+	}
+	if !decoder {
+		return nil, graph.Errorf(graph.ErrMissing, "%s: --tokens is for decoders, which take %s; this model takes %s", m.Source().File, idsInput, valueList(s.Inputs()))
+	}
+	ids, err := f.forwards.ids()
+	if err != nil {
+		return nil, err
+	}
+	inputs := map[string]*nacre.Tensor{idsInput: ids}
+	out, err := decode(ctx, m, s, inputs)
+	if err != nil {
+		return nil, err
+	}
+	for name, t := range out {
+		if shape := t.Shape(); len(shape) > 1 && shape[0] == 1 {
+			if out[name], err = t.Reshape(shape[1:]...); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// decode runs a decoder on an empty past.
+func decode(ctx context.Context, m *nacre.Model, s *nacre.Session, inputs map[string]*nacre.Tensor) (map[string]*nacre.Tensor, error) {
+	if len(m.States()) == 0 {
+		return s.Run(ctx, inputs)
+	}
+	st, err := s.NewStream(nacre.StreamOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer st.Close()
+	return st.Run(ctx, inputs)
+}
+
+// answer prints and stores the results.
+func (f *runFlags) answer(kind string, out map[string]*nacre.Tensor, traced []string, stdout io.Writer) error {
+	logits := out[logitsOutput]
+	if logits == nil || logits.DType() != nacre.Float32 || logits.Len() == 0 {
+		return graph.Errorf(graph.ErrUnsupported, "the model gives no %s of float32; without --tokens its outputs are shown", logitsOutput)
+	}
+	shape := logits.Shape()
+	text := make([]string, len(shape))
+	for i, n := range shape {
+		text[i] = strconv.Itoa(n)
+	}
+	fmt.Fprintf(stdout, "model=%s output_shape=[%s]\n", kind, strings.Join(text, ", "))
+	if len(shape) == 2 {
+		v, err := nacre.Data[float32](logits)
+		if err != nil {
+			return err
+		}
+		row := 0
+		if f.forwards.tokens != "" {
+			row = shape[0] - 1
+		}
+		v = v[row*shape[1]:][:shape[1]]
+		best := slices.Index(v, slices.Max(v))
+		fmt.Fprintf(stdout, "top1=%d logit=%.6f\n", max(best, 0), v[max(best, 0)])
+	}
+	if f.out != "" {
+		if err := writeArchive(f.out, out, []string{logitsOutput}); err != nil {
+			return err
+		}
+	}
+	if traced == nil {
+		return nil
+	}
+	return writeArchive(f.forwards.trace, out, traced)
+}
+
+// writeArchive stores tensors of those names as an archive of gpt.rs.
+func writeArchive(path string, values map[string]*nacre.Tensor, names []string) error {
+	m := &graph.Model{Graph: &graph.Graph{}}
+	for _, name := range names {
+		m.Graph.Initializers = append(m.Graph.Initializers, &graph.Initializer{Name: name, Tensor: plainTensor(values[name])})
+	}
+	return formats.SaveAs(path, gptrs.Archive.Name, m, formats.Options{})
+}
+
+// archived reads a tensor of an archive of gpt.rs: that of the key, or the only one.
+func archived(path string, data []byte, key string) (*nacre.Tensor, error) {
+	m, err := gptrs.Archive.Read(path, data)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	var found *tensor.Tensor
+	for _, init := range m.Graph.Initializers {
+		names = append(names, strconv.Quote(init.Name))
+		if init.Name == key || len(m.Graph.Initializers) == 1 {
+			found = init.Tensor
+		}
+	}
+	if found == nil {
+		return nil, fmt.Errorf("the archive has no tensor %q (--input-key names one); it has %s", key, strings.Join(names, ", "))
+	}
+	return tensorOf(found)
+}

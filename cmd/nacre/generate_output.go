@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/nacre-ml/nacre/generate"
+)
+
+// writer prints what is generated.
+type writer struct {
+	stdout, stderr io.Writer
+	json           bool // a line for each continuation
+	text           bool // there is a tokenizer
+}
+
+// continuation is what --json prints.
+type continuation struct {
+	Index  int     `json:"index"`
+	Text   *string `json:"text,omitempty"`
+	Tokens []int32 `json:"tokens"`
+	Reason string  `json:"reason"`
+}
+
+// all computes the prompt and prints that many continuations.
+func (w *writer) all(ctx context.Context, g *generate.Generator, prompt []int32, count int, s generate.Sampling) error {
+	start := time.Now()
+	first, err := g.Start(ctx, prompt, s)
+	if err != nil {
+		return err
+	}
+	defer first.Close()
+	fmt.Fprintf(w.stderr, "prompt: %s\n", speed(len(prompt), time.Since(start)))
+	if count == 1 {
+		return w.one(ctx, first, 0, len(prompt))
+	}
+	for i := range count {
+		q, err := first.Fork(i)
+		if err != nil {
+			return err
+		}
+		err = w.one(ctx, q, i, len(prompt))
+		q.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// one prints a continuation.
+func (w *writer) one(ctx context.Context, q *generate.Sequence, index, prompt int) error {
+	start := time.Now()
+	text, err := w.stream(ctx, q)
+	took := time.Since(start)
+	tokens := q.IDs()[prompt:]
+	switch {
+	case w.json && err == nil:
+		c := continuation{Index: index, Tokens: tokens, Reason: q.Reason().String()}
+		if w.text {
+			c.Text = &text
+		}
+		if err := json.NewEncoder(w.stdout).Encode(c); err != nil {
+			return err
+		}
+	case !w.json && len(tokens) > 0:
+		fmt.Fprintln(w.stdout)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w.stderr, "generated: %s; ended by %v\n", speed(len(tokens), took), q.Reason())
+	return nil
+}
+
+// stream prints text, or the numbers of tokens, as they come, and returns the text.
+func (w *writer) stream(ctx context.Context, q *generate.Sequence) (string, error) {
+	var text []byte
+	show := func(s string) {
+		if text = append(text, s...); !w.json {
+			io.WriteString(w.stdout, s)
+		}
+	}
+	if w.text {
+		for piece, err := range q.Text(ctx) {
+			if err != nil {
+				return "", err
+			}
+			show(piece.Text)
+		}
+		return string(text), nil
+	}
+	between := ""
+	for token, err := range q.Tokens(ctx) {
+		if err != nil {
+			return "", err
+		}
+		show(fmt.Sprint(between, token.ID))
+		between = ","
+	}
+	return string(text), nil
+}
+
+// speed writes a number of tokens, what they took, and how many a second.
+func speed(tokens int, took time.Duration) string {
+	if tokens == 0 {
+		return "0 tokens"
+	}
+	return fmt.Sprintf("%s in %v, %.4g tokens/s", plural(tokens, "token"), took.Round(time.Microsecond), float64(tokens)/took.Seconds())
+}

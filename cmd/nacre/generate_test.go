@@ -1,0 +1,178 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nacre-ml/nacre/bench"
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/internal/testenv"
+)
+
+// decoderFolder is a folder with a small decoder whose tokens are bytes, and with other
+// files by name.
+func decoderFolder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	testenv.Need(t, bindings.Available())
+	dir := t.TempDir()
+	m := bench.Llama(bench.LlamaSize{Layers: 1, Width: 16, Heads: 2, KVHeads: 1, Hidden: 16, Words: 256})
+	if err := formats.Save(filepath.Join(dir, "model.onnx"), m, formats.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		write(t, filepath.Join(dir, name), []byte(text))
+	}
+	return dir
+}
+
+// byteTokenizer is a tokenizer.json whose tokens are bytes.
+func byteTokenizer(t *testing.T) string {
+	t.Helper()
+	vocab := map[string]int{}
+	next := rune(256)
+	for b := range rune(256) {
+		r := b
+		if !(b >= '!' && b <= '~' || b >= 0xa1 && b <= 0xac || b >= 0xae) {
+			r, next = next, next+1
+		}
+		vocab[string(r)] = int(b)
+	}
+	text, err := json.Marshal(map[string]any{
+		"model":         map[string]any{"type": "BPE", "vocab": vocab, "merges": []string{}},
+		"pre_tokenizer": map[string]any{"type": "ByteLevel", "add_prefix_space": false, "use_regex": true},
+		"decoder":       map[string]any{"type": "ByteLevel"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestGenerateCommand continues prompts of text and of tokens.
+func TestGenerateCommand(t *testing.T) {
+	dir := decoderFolder(t, map[string]string{"tokenizer.json": byteTokenizer(t), "config.json": `{"max_position_embeddings":40}`})
+	bare := decoderFolder(t, nil)
+	code, ids, stderr := call("generate", bare, "--tokens", "72,105", "--max-tokens", "12")
+	if code != exitDone || strings.Count(ids, ",") != 11 || !strings.Contains(stderr, "prompt: 2 tokens in ") || !strings.Contains(stderr, "generated: 12 tokens in ") ||
+		!strings.Contains(stderr, "ended by max tokens") {
+		t.Fatalf("exit %d: %q, %q", code, ids, stderr)
+	}
+	var raw []byte
+	for _, word := range strings.Split(strings.TrimSpace(ids), ",") {
+		var id int
+		if _, err := fmt.Sscan(word, &id); err != nil {
+			t.Fatal(err)
+		}
+		raw = append(raw, byte(id))
+	}
+	want := strings.ToValidUTF8(string(raw), "\uFFFD")
+	prompt := write(t, filepath.Join(t.TempDir(), "prompt.txt"), []byte("Hi"))
+	for _, args := range [][]string{
+		{dir, "--prompt", "Hi"}, {dir, "--prompt-file", prompt, "--greedy"}, {filepath.Join(dir, "model.onnx"), "--tokens", "72,105", "--no-cache"},
+		{bare, "--prompt", "Hi", "--tokenizer", filepath.Join(dir, "tokenizer.json"), "--threads", "1"},
+	} {
+		code, text, stderr := call(append([]string{"generate", "--max-tokens", "12"}, args...)...)
+		if got := strings.TrimSuffix(text, "\n"); code != exitDone || collapse(got) != collapse(want) {
+			t.Errorf("%q: exit %d, %q, want %q; %s", args, code, got, want, stderr)
+		}
+	}
+	code, text, stderr := call("generate", dir, "--tokens", "72,105")
+	if code != exitDone || !strings.Contains(stderr, "generated: 39 tokens") {
+		t.Errorf("up to the window: exit %d, %q, %q", code, text, stderr)
+	}
+	code, _, stderr = call("generate", dir, "--tokens", "72,105", "--max-tokens", "50")
+	if code != exitFailed || !strings.Contains(stderr, "the window of 40 tokens is full") {
+		t.Errorf("beyond the window: exit %d, %q", code, stderr)
+	}
+}
+
+// collapse makes one U+FFFD of several, as how many stand for bytes that are no
+// character is up to the tokenizer.
+func collapse(s string) string {
+	for strings.Contains(s, "\uFFFD\uFFFD") {
+		s = strings.ReplaceAll(s, "\uFFFD\uFFFD", "\uFFFD")
+	}
+	return s
+}
+
+// TestGenerateSampling prints continuations as JSON; the same seed gives the same.
+func TestGenerateSampling(t *testing.T) {
+	dir := decoderFolder(t, map[string]string{"tokenizer.json": byteTokenizer(t), "generation_config.json": `{"eos_token_id":[1,2,3,4,5,6,7,8,9]}`})
+	args := []string{"generate", dir, "--prompt", "ab", "--count", "3", "--temperature", "2", "--max-tokens", "9", "--json", "--seed", "4"}
+	code, first, stderr := call(args...)
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	lines := strings.Split(strings.TrimSpace(first), "\n")
+	seen := map[string]bool{}
+	for i, line := range lines {
+		var c continuation
+		if err := json.Unmarshal([]byte(line), &c); err != nil || c.Index != i || c.Text == nil || len(c.Tokens) > 9 || c.Reason == "" {
+			t.Errorf("line %q: %v", line, err)
+		}
+		seen[fmt.Sprint(c.Tokens)] = true
+	}
+	if len(lines) != 3 || len(seen) != 3 {
+		t.Errorf("continuations %q", lines)
+	}
+	if _, again, _ := call(args...); again != first {
+		t.Errorf("the same seed gives %q, then %q", first, again)
+	}
+	_, one, _ := call(append(args, "--count", "1")...)
+	if strings.TrimSpace(one) != lines[0] {
+		t.Errorf("alone the first continuation is %q, not %q", one, lines[0])
+	}
+}
+
+// TestGenerateStop ends text at a stop.
+func TestGenerateStop(t *testing.T) {
+	dir := decoderFolder(t, map[string]string{"tokenizer.json": byteTokenizer(t)})
+	_, text, _ := call("generate", dir, "--prompt", "ab", "--max-tokens", "60", "--temperature", "3")
+	text = strings.TrimSuffix(text, "\n")
+	at := strings.IndexFunc(text, func(r rune) bool { return r > ' ' && r <= '~' && strings.IndexRune(text, r) > 3 })
+	if at < 0 {
+		t.Fatalf("no letter in %q", text)
+	}
+	code, got, stderr := call("generate", dir, "--prompt", "ab", "--max-tokens", "60", "--temperature", "3", "--stop", text[at:at+1], "--stop", "never there")
+	if strings.TrimSuffix(got, "\n") != text[:at] || code != exitDone || !strings.Contains(stderr, "ended by stop text") {
+		t.Errorf("exit %d, %q, want %q of %q; %s", code, got, text[:at], text, stderr)
+	}
+}
+
+// TestGenerateRefused calls the command wrongly.
+func TestGenerateRefused(t *testing.T) {
+	dir := decoderFolder(t, nil)
+	other := decoderFolder(t, map[string]string{"genai_config.json": `{"model":{"decoder":{"filename":"../model.onnx"}}}`})
+	for _, tt := range []struct {
+		args []string
+		code int
+		text string
+	}{
+		{[]string{dir}, exitUsage, "prompt"},
+		{[]string{dir, "--prompt", "a", "--tokens", "1"}, exitUsage, "prompt tokens"},
+		{[]string{dir, "--tokens", "1,x"}, exitUsage, `"x" is no number of a token`},
+		{[]string{dir, "--tokens", "1", "--count", "0"}, exitUsage, "--count 0"},
+		{[]string{dir, "--tokens", "1", "--top-p", "2"}, exitUsage, "TopP is 2"},
+		{[]string{dir, "--tokens", "1", "--window", "-1"}, exitUsage, "--window -1"},
+		{[]string{dir, "--tokens", "1", "--greedy", "--temperature", "1"}, exitUsage, "greedy temperature"},
+		{[]string{dir, "--tokens", "1", "--stop", "x"}, exitUsage, "--stop needs a tokenizer"},
+		{[]string{dir, "--prompt", "a"}, exitFailed, "no tokenizer; --tokenizer names its file"},
+		{[]string{dir, "--tokens", "1,256"}, exitFailed, "token 1 of the prompt is 256; the vocabulary has those from 0 to 255"},
+		{[]string{dir, "--tokens", "1,1,1", "--window", "2"}, exitFailed, "the prompt has 3 tokens, and the window 2"},
+		{[]string{dir, "--tokens", "1", "--max-tokens", "0"}, exitFailed, "nothing ends what is generated"},
+		{[]string{digits, "--tokens", "1"}, exitFailed, "this is no decoder of tokens"},
+		{[]string{other, "--tokens", "1"}, exitFailed, "no path within the folder"},
+		{[]string{filepath.Join(dir, "none"), "--tokens", "1"}, exitFailed, "no such file"},
+		{[]string{dir, "--prompt-file", filepath.Join(dir, "none")}, exitFailed, "no such file"},
+		{[]string{dir, "--tokens", "1", "--timeout", "1ns"}, exitFailed, "timeout"},
+	} {
+		code, stdout, stderr := call(append([]string{"generate"}, tt.args...)...)
+		if code != tt.code || stdout != "" || !strings.Contains(stderr, tt.text) {
+			t.Errorf("%q: exit %d, %q, %q; want %d and %q", tt.args[1:], code, stdout, stderr, tt.code, tt.text)
+		}
+	}
+}

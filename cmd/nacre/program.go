@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/formats"
+)
+
+// programFlags are the flags of programs of OpenInfer.
+type programFlags struct {
+	model string // weights
+	steps int
+}
+
+func (f *programFlags) add(flags *pflag.FlagSet) {
+	addProgramModel(flags, &f.model)
+	flags.IntVar(&f.steps, "steps", 1, "`N` steps of a program of OpenInfer; {step} in the names of --input is their number, from 0")
+}
+
+// addProgramModel adds the flag of the file that a program's tensors are in.
+func addProgramModel(flags *pflag.FlagSet, model *string) {
+	flags.StringVar(model, "model", "", "`FILE` (.oinf) with the tensors of a program of OpenInfer")
+}
+
+// openModel opens a model, or a program with its tensors.
+func openModel(ctx context.Context, path, weights string) (*nacre.Model, error) {
+	if weights != "" {
+		return nacre.OpenProgram(path, weights)
+	}
+	return nacre.OpenContext(ctx, path)
+}
+
+// isProgram reports whether a model is a program of OpenInfer.
+func isProgram(m *nacre.Model) bool { return formats.IsProgram(m.Source()) }
+
+// given reports whether flags for programs are used.
+func (f *programFlags) given() bool { return f.model != "" || f.steps != 1 }
+
+// program runs the steps of a program.
+func (f *runFlags) program(ctx context.Context, m *nacre.Model, o nacre.Options, stdout, stderr io.Writer) (err error) {
+	if f.programs.steps < 1 {
+		return usagef("--steps %d: it takes 1 or more", f.programs.steps)
+	}
+	if f.forwards.tokens != "" {
+		return usagef("--tokens is for decoders; the model is a program of OpenInfer")
+	}
+	trace := f.forwards.trace
+	o.NoOptimize = o.NoOptimize || trace != ""
+	s, err := m.NewSessionContext(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = join(err, s) }()
+	p := &programRun{runFlags: f, model: m, session: s, traced: trace != ""}
+	if len(m.States()) > 0 {
+		if p.stream, err = s.NewStream(nacre.StreamOptions{}); err != nil {
+			return err
+		}
+		defer p.stream.Close()
+	}
+	for i := range f.programs.steps {
+		if err := p.step(ctx, i, stdout, stderr); err != nil {
+			return fmt.Errorf("step %d: %w", i, err)
+		}
+	}
+	if trace != "" {
+		return writeFile(trace, func(w io.Writer) error { return writeEvents(w, p.events, filepath.Ext(trace) == ".txt") })
+	}
+	return nil
+}
+
+// programRun is the steps of a program.
+type programRun struct {
+	*runFlags
+	model   *nacre.Model
+	session *nacre.Session
+	stream  *nacre.Stream // nil for a program without persistent variables
+	traced  bool
+	events  []nacre.ProgramEvent
+}
+
+// step runs a step and prints what comes out, or stores it.
+func (p *programRun) step(ctx context.Context, i int, stdout, stderr io.Writer) error {
+	takes := p.session.Inputs()
+	if p.stream != nil {
+		takes = p.stream.Inputs()
+	}
+	inputs, err := p.input.step(takes, i)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	out, prof, err := p.once(ctx, inputs)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "step %d ran in %v\n", i, time.Since(start).Round(time.Microsecond))
+	if prof != nil {
+		events, err := p.model.ProgramTrace(prof)
+		if err != nil {
+			return err
+		}
+		p.events = append(p.events, events...)
+	}
+	computed := slices.DeleteFunc(p.session.Outputs(), func(v nacre.Info) bool { return out[v.Name] == nil })
+	if p.out != "" {
+		folder := p.out
+		if p.programs.steps > 1 {
+			folder = filepath.Join(folder, "step"+strconv.Itoa(i))
+		}
+		return writeOutputs(stdout, folder, computed, asValues(out))
+	}
+	for _, v := range computed {
+		name := v.Name
+		if p.programs.steps > 1 {
+			name = fmt.Sprintf("step %d: %s", i, name)
+		}
+		summary(stdout, name, out[v.Name])
+	}
+	return nil
+}
+
+// once runs a step; the profile is nil unless the run is traced.
+func (p *programRun) once(ctx context.Context, inputs map[string]*nacre.Tensor) (map[string]*nacre.Tensor, *nacre.Profile, error) {
+	switch {
+	case p.stream != nil && p.traced:
+		return p.stream.Profile(ctx, inputs)
+	case p.stream != nil:
+		out, err := p.stream.Run(ctx, inputs)
+		return out, nil, err
+	case !p.traced:
+		out, err := p.session.Run(ctx, inputs)
+		return out, nil, err
+	}
+	values, prof, err := p.session.Profile(ctx, asValues(inputs))
+	out := map[string]*nacre.Tensor{}
+	for name, v := range values {
+		out[name], _ = v.(*nacre.Tensor) // programs have tensors only
+	}
+	return out, prof, err
+}
+
+// step reads the inputs of a step of a program.
+func (f *inputFlags) step(takes []nacre.Info, i int) (map[string]*nacre.Tensor, error) {
+	inputs := map[string]*nacre.Tensor{}
+	for _, arg := range f.files {
+		name, path, ok := strings.Cut(arg, "=")
+		if !ok || path == "" {
+			return nil, usagef("--input %s: the form is NAME=FILE", arg)
+		}
+		v := find(takes, name)
+		if v.Name == "" {
+			return nil, fmt.Errorf("the program takes no input %q; it takes %s", name, valueList(takes))
+		}
+		path = strings.ReplaceAll(path, "{step}", strconv.Itoa(i))
+		t, err := f.file(path, v)
+		if err != nil {
+			return nil, fmt.Errorf("input %q: %s: %w", name, path, err)
+		}
+		inputs[name] = t
+	}
+	for _, v := range takes {
+		if inputs[v.Name] == nil && v.Required {
+			return nil, missingError{fmt.Errorf("input %q has no value (--input %s=FILE); the program takes %s", v.Name, v.Name, valueList(takes))}
+		}
+	}
+	return inputs, nil
+}
+
+// writeEvents writes the nodes that ran.
+func writeEvents(w io.Writer, events []nacre.ProgramEvent, text bool) error {
+	if text {
+		for _, e := range events {
+			if _, err := fmt.Fprintln(w, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(events)
+}

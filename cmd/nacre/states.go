@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nacre-ml/nacre"
+)
+
+// begin returns a stream for a model whose states no flag names, so that a run begins
+// with empty ones; nil for other models.
+func (f *runFlags) begin(m *nacre.Model, s *nacre.Session) (*nacre.Stream, error) {
+	states := m.States()
+	for _, arg := range f.input.files {
+		name, _, _ := strings.Cut(arg, "=")
+		if slices.ContainsFunc(states, func(st nacre.State) bool { return st.Input == name }) {
+			return nil, nil
+		}
+	}
+	network, err := m.Network()
+	if len(states) == 0 || err != nil || network == m.Source() {
+		return nil, nil // a file that has its nodes says all of its inputs
+	}
+	return s.NewStream(nacre.StreamOptions{})
+}
+
+// first runs a stream once and closes it.
+func (f *runFlags) first(ctx context.Context, s *nacre.Session, stream *nacre.Stream, stdout, stderr io.Writer) error {
+	defer stream.Close()
+	inputs, err := f.input.load(stream)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	var tensors map[string]*nacre.Tensor
+	if f.profile == "" {
+		tensors, err = stream.Run(ctx, inputs)
+	} else {
+		tensors, err = f.profiled(ctx, stream, inputs, stderr)
+	}
+	if err != nil {
+		return err
+	}
+	return f.show(s, asValues(tensors), time.Since(start), stdout, stderr)
+}
+
+// profiled is a run with a profile.
+func (f *runFlags) profiled(ctx context.Context, stream *nacre.Stream, inputs map[string]*nacre.Tensor, stderr io.Writer) (map[string]*nacre.Tensor, error) {
+	out, prof, err := stream.Profile(ctx, inputs)
+	if err != nil {
+		return nil, err
+	}
+	if err := writeFile(f.profile, prof.WriteTrace); err != nil {
+		return nil, fmt.Errorf("profile: %w", err)
+	}
+	return out, prof.WriteTable(stderr)
+}

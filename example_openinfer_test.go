@@ -1,0 +1,78 @@
+package nacre_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// A program of OpenInfer runs step by step. Its persistent variables last over the steps
+// of a Stream.
+func ExampleOpenProgram() {
+	dir, err := os.MkdirTemp("", "program")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	program, weights := filepath.Join(dir, "program.txt"), filepath.Join(dir, "model.oinf")
+	err = os.WriteFile(program, []byte(`
+dynamic { x: f32[N]; }
+volatile { sum: f32[N]; }
+persistent { total: f32[N]; }
+block entry {
+  cache.read total >> sum;
+  op add(sum, x) >> sum;
+  cache.write sum >> total;
+  return;
+}`), 0o666)
+	if err != nil {
+		log.Fatal(err)
+	}
+	sizes := &graph.Model{Graph: &graph.Graph{}, Sizes: []graph.Size{{Name: "N", Value: 2}}}
+	if err := formats.Save(weights, sizes, formats.Options{}); err != nil {
+		log.Fatal(err)
+	}
+
+	m, err := nacre.OpenProgram(program, weights)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer m.Close()
+	s, err := m.NewSession(nacre.Options{NoOptimize: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	steps, err := s.NewStream(nacre.StreamOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer steps.Close()
+	for _, x := range [][]float32{{1, 2}, {10, 20}} {
+		in, err := nacre.NewTensor(x, 2)
+		if err != nil {
+			log.Fatal(err)
+		}
+		out, prof, err := steps.Profile(context.Background(), map[string]*nacre.Tensor{"x": in})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(out["sum"].Text(0), out["sum"].Text(1))
+		events, err := m.ProgramTrace(prof)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(len(events), "nodes, the second is", events[1].Text)
+	}
+	// Output:
+	// 1 2
+	// 4 nodes, the second is op add(sum, x) >> sum
+	// 11 22
+	// 4 nodes, the second is op add(sum, x) >> sum
+}

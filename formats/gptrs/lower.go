@@ -1,0 +1,149 @@
+package gptrs
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Lower returns the network of a checkpoint as nodes. Values have the names under which
+// gpt.rs traces them.
+//
+// Networks of the kinds gpt and ministral take input_ids, int64 [batch,sequence], and
+// keys and values of the past, and give logits, float32 [batch,sequence,vocabulary].
+// Those of the kinds resnet34 and mobilenet_v2 take image, float32 [batch,3,height,width],
+// and give logits, float32 [batch,classes].
+//
+// The error holds all that Check finds, and tensors that are no floating-point numbers.
+func Lower(m *graph.Model, _ container.Lowering) (*graph.Model, error) {
+	if m.Format == Archive.Name {
+		return nil, nil
+	}
+	if err := Check(m); err != nil {
+		if errors.Is(err, UnsupportedKind) {
+			err = fmt.Errorf("%w: %w", err, container.ErrNoNetwork)
+		}
+		return nil, err
+	}
+	raw, _ := configOf(m)
+	c, err := parseConfig([]byte(raw))
+	if err != nil {
+		return nil, err
+	}
+	l := newLowerer(m, c)
+	for name := range l.used {
+		l.checkType(name)
+	}
+	if heads := l.sizes["num_heads"]; heads > 0 && l.size("head_dim") == 0 {
+		l.problems = append(l.problems, &graph.Error{Stage: "load", File: m.File, Offset: -1, Kind: BadConfig,
+			Err: fmt.Errorf("configuration of kind %s: %d heads have no columns; save it with another num_heads or head_dim", c.kind, heads)})
+	}
+	if len(l.problems) > 0 {
+		return nil, errors.Join(l.problems...)
+	}
+	kinds[c.kind].lower(l)
+	l.b.Graph().Initializers = l.kept(m)
+	n := l.b.Model(m)
+	n.Streaming = c.runtime.Streaming.of(m)
+	return n, nil
+}
+
+// kept is the tensors of the file, of which the network may use a part. One that it does
+// not use and whose name it has for a value is left out.
+func (l *lowerer) kept(m *graph.Model) (list []*graph.Initializer) {
+	values := map[string]bool{}
+	for _, v := range l.b.Graph().Inputs {
+		values[v.Name] = true
+	}
+	for _, n := range l.b.Graph().Nodes {
+		for _, name := range n.Outputs {
+			values[name] = true
+		}
+	}
+	for _, init := range m.Graph.Initializers {
+		if !values[init.Name] {
+			list = append(list, init)
+		}
+	}
+	return list
+}
+
+// lowerer makes the nodes of a checkpoint's network.
+type lowerer struct {
+	b        *graph.Builder
+	file     string
+	sizes    map[string]uint64 // extents, as checker has them
+	config   fields
+	weights  map[string]*graph.Initializer
+	used     map[string]bool // names that the kind asks for
+	problems []error
+}
+
+func newLowerer(m *graph.Model, c config) *lowerer {
+	l := &lowerer{
+		b: graph.NewBuilder(c.kind), file: m.File, config: c.fields, used: map[string]bool{},
+		weights: make(map[string]*graph.Initializer, len(m.Graph.Initializers)),
+	}
+	shapes := make(map[string]tensor.Shape, len(m.Graph.Initializers))
+	for _, init := range m.Graph.Initializers {
+		l.weights[init.Name] = init
+		shapes[init.Name] = init.Tensor.Shape()
+	}
+	k := &checker{shapes: shapes, sizes: map[string]uint64{}, asked: l.used, report: func(string, Kind, error) {}}
+	_ = kinds[c.kind].check(k, c.fields) // Check has reported its error
+	l.sizes = k.sizes
+	return l
+}
+
+// checkType reports a weight that is no floating-point number.
+func (l *lowerer) checkType(name string) {
+	if d := l.weights[name].Tensor.DType(); !d.IsFloat() {
+		l.problems = append(l.problems, &graph.Error{Stage: "load", File: l.file, Offset: -1, Kind: UnsupportedDType,
+			Err: fmt.Errorf("tensor %q has elements of %v where the network computes with floating-point numbers; save it as f32", name, d)})
+	}
+}
+
+// size returns an extent.
+func (l *lowerer) size(name string) int64 { return int64(min(l.sizes[name], math.MaxInt)) }
+
+// number returns a number of the configuration, which the kind has checked.
+func (l *lowerer) number(key string) float64 {
+	v, _ := l.config.number(key)
+	return v
+}
+
+// shape returns the extents of a weight.
+func (l *lowerer) shape(name string) tensor.Shape { return l.weights[name].Tensor.Shape() }
+
+// weight returns a weight in float32.
+func (l *lowerer) weight(name string) string {
+	if l.weights[name].Tensor.DType() == tensor.F32 {
+		return name
+	}
+	return l.b.Op("Cast", []string{name}, graph.IntAttr("to", onnxFloat))
+}
+
+// onnxFloat is ONNX's number of float32.
+const onnxFloat = 1
+
+// linear computes x times a matrix [in,out], plus a bias unless that is the empty name.
+func (l *lowerer) linear(x, weight, bias string) string {
+	y := l.b.Op("MatMul", []string{x, l.weight(weight)})
+	if bias == "" {
+		return y
+	}
+	return l.b.Op("Add", []string{y, l.weight(bias)})
+}
+
+// dims parses extents.
+func dims(text ...string) graph.Dims {
+	list := make(graph.Dims, len(text))
+	for i, s := range text {
+		list[i] = graph.ParseDim(s)
+	}
+	return list
+}

@@ -1,0 +1,182 @@
+package huggingface
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/formats/internal/decoder"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Lower returns the network of a folder's model, or nil for a model without config.json.
+func Lower(m *graph.Model, _ container.Lowering) (*graph.Model, error) {
+	text := configOf(m)
+	if text == "" {
+		return nil, nil
+	}
+	c, err := configured(m, text)
+	if err != nil {
+		return nil, &graph.Error{Stage: "load", File: m.File, Offset: -1, Kind: kindOf(err), Err: err}
+	}
+	b := graph.NewBuilder("decoder")
+	decoder.Build(b, c)
+	return b.Model(m), nil
+}
+
+// kindOf returns the kind of an error.
+func kindOf(err error) error {
+	if errors.Is(err, graph.ErrUnsupported) {
+		return graph.ErrUnsupported
+	}
+	return graph.ErrFormat
+}
+
+// configured finds the tensors of what a configuration says.
+func configured(m *graph.Model, text string) (*decoder.Config, error) {
+	d, err := designOf(text, len(m.Graph.Initializers))
+	if err != nil {
+		return nil, err
+	}
+	f := &finder{design: d, left: map[string]*graph.Initializer{}}
+	for _, x := range m.Graph.Initializers {
+		f.left[x.Name] = x
+	}
+	if f.left["model.embed_tokens.weight"] != nil || f.left["embed_tokens.weight"] == nil {
+		f.prefix = "model."
+	}
+	f.find()
+	if err := f.problems(); err != nil {
+		return nil, err
+	}
+	return &d.Config, nil
+}
+
+// finder takes tensors by name.
+type finder struct {
+	*design
+	prefix  string
+	left    map[string]*graph.Initializer // that nothing took
+	missing []string
+	wrong   []string
+}
+
+// tensor takes a tensor of those extents.
+func (f *finder) tensor(name string, dims ...int) *graph.Initializer {
+	x := f.left[name]
+	if x == nil {
+		f.missing = append(f.missing, name)
+		return nil
+	}
+	delete(f.left, name)
+	if t := x.Tensor; !computed(t.DType()) || !t.Shape().Equal(dims) {
+		f.wrong = append(f.wrong, fmt.Sprintf("%s is %v, where floating-point numbers %v are wanted", name, t, tensor.Shape(dims)))
+	}
+	return x
+}
+
+// computed reports whether weights may be of an element type.
+func computed(d tensor.DType) bool {
+	return d == tensor.F32 || d == tensor.F16 || d == tensor.BF16 || d == tensor.F64
+}
+
+// norm takes the parameters of a norm; none for the empty name.
+func (f *finder) norm(name string, n int) decoder.Norm {
+	if name == "" {
+		return decoder.Norm{}
+	}
+	w := decoder.Norm{Weight: f.tensor(name+".weight", n)}
+	if f.LayerNorm {
+		w.Bias = f.tensor(name+".bias", n)
+	}
+	return w
+}
+
+// matrix takes a matrix.
+func (f *finder) matrix(name string, out, in int, bias bool) decoder.Matrix {
+	w := decoder.Matrix{Weight: f.tensor(name+".weight", out, in)}
+	if bias {
+		w.Bias = f.tensor(name+".bias", out)
+	}
+	return w
+}
+
+// find takes all tensors of the decoder.
+func (f *finder) find() {
+	c := &f.design.Config
+	c.Embedding = f.tensor(f.prefix+"embed_tokens.weight", c.Vocab, c.Hidden)
+	for i := range f.layers {
+		c.Layers = append(c.Layers, f.layer(i))
+	}
+	final := f.norm(f.prefix+"norm", c.Hidden)
+	c.Final = final
+	if f.tied {
+		c.Head.Weight = c.Embedding
+		delete(f.left, "lm_head.weight")
+	} else {
+		c.Head = f.matrix("lm_head", c.Vocab, c.Hidden, false)
+	}
+}
+
+// layer takes the tensors of a block.
+func (f *finder) layer(i int) decoder.Layer {
+	c, p := &f.design.Config, fmt.Sprintf("%slayers.%d.", f.prefix, i)
+	var norms [4]decoder.Norm
+	for k, name := range f.norms {
+		if name != "" {
+			norms[k] = f.norm(p+name, c.Hidden)
+		}
+	}
+	l := decoder.Layer{BeforeAttention: norms[0], AfterAttention: norms[1], BeforeMLP: norms[2], AfterMLP: norms[3], Rope: f.ropes[i], Window: f.windows[i], WideNorms: f.wideNorms}
+	a, q, kv := p+"self_attn.", c.Heads*c.HeadDim, c.KVHeads*c.HeadDim
+	if f.fused {
+		l.QKV = f.matrix(a+"qkv_proj", q+2*kv, c.Hidden, f.qkvBias)
+	} else {
+		l.Q, l.K, l.V = f.matrix(a+"q_proj", q, c.Hidden, f.qkvBias), f.matrix(a+"k_proj", kv, c.Hidden, f.qkvBias), f.matrix(a+"v_proj", kv, c.Hidden, f.qkvBias)
+	}
+	l.O = f.matrix(a+"o_proj", c.Hidden, q, f.oBias)
+	if f.headNorms {
+		wide, narrow := c.HeadDim, c.HeadDim
+		if f.wideNorms {
+			wide, narrow = q, kv
+		}
+		l.Query, l.Key = f.norm(a+"q_norm", wide), f.norm(a+"k_norm", narrow)
+	}
+	f.mlp(&l, p+"mlp.")
+	delete(f.left, a+"rotary_emb.inv_freq") // follows from the settings
+	return l
+}
+
+// mlp takes the matrices behind the attention.
+func (f *finder) mlp(l *decoder.Layer, p string) {
+	n := f.design.Config.Hidden
+	switch {
+	case f.plainMLP:
+		l.Up, l.Down = f.matrix(p+"c_fc", f.inner, n, f.upBias), f.matrix(p+"c_proj", n, f.inner, f.upBias)
+		return
+	case f.fused:
+		l.GateUp = f.matrix(p+"gate_up_proj", 2*f.inner, n, f.upBias)
+	default:
+		l.Gate, l.Up = f.matrix(p+"gate_proj", f.inner, n, f.upBias), f.matrix(p+"up_proj", f.inner, n, f.upBias)
+	}
+	l.Down = f.matrix(p+"down_proj", n, f.inner, f.upBias)
+}
+
+// problems returns what is wrong with the tensors, all of it.
+func (f *finder) problems() error {
+	var list []string
+	add := func(names []string, one, many string) {
+		if len(names) > 0 {
+			list = append(list, counted(len(names), one, many)+": "+few(names))
+		}
+	}
+	add(f.missing, "tensor is missing", "tensors are missing")
+	add(f.wrong, "tensor does not fit "+configFile, "tensors do not fit "+configFile)
+	add(sorted(f.left), "tensor has no part in a decoder of model_type "+f.ModelType, "tensors have no part in a decoder of model_type "+f.ModelType)
+	if len(list) == 0 {
+		return nil
+	}
+	return graph.Errorf(graph.ErrFormat, "%s", strings.Join(list, "; "))
+}

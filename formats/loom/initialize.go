@@ -1,0 +1,69 @@
+package loom
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// mostInitialized bounds the weights that a spec is given.
+const mostInitialized = 1 << 28
+
+// Initialize returns weights for a store: n numbers that are uniform in [-0.1, 0.1), as
+// Loom's are. They depend on the seed and on the path of the layer, and on nothing else.
+func Initialize(seed uint64, path string, n int) []float32 {
+	h := fnv.New64a()
+	h.Write([]byte(path))
+	from := rand.New(rand.NewPCG(seed, h.Sum64()))
+	list := make([]float32, n)
+	for i := range list {
+		list[i] = 0.2*from.Float32() - 0.1
+	}
+	return list
+}
+
+// initialize gives every layer of a spec that needs weights some, in its dtype.
+func (w *lowerer) initialize(seed uint64) error {
+	if !w.net.Spec {
+		return nil
+	}
+	if err := w.net.countable(); err != nil {
+		return err
+	}
+	var problem error
+	w.net.walk(func(path func() string, l *Layer) {
+		n, err := l.Count()
+		if n > 0 && err == nil {
+			b := NewStore(l.DType, Initialize(seed, path(), n))
+			if err = b.fit(l); err == nil {
+				var list []*graph.Initializer
+				if list, err = b.initializers(path()); err == nil {
+					w.inits[path()] = list[0]
+				}
+			}
+		}
+		if problem == nil {
+			problem = err
+		}
+	})
+	return problem
+}
+
+// countable fails where the layers need more weights than are made.
+func (n *Network) countable() error {
+	total := 0
+	var problem error
+	n.walk(func(path func() string, l *Layer) {
+		k, err := l.Count()
+		if err == nil && k > mostInitialized-total {
+			err = fmt.Errorf("the layers need more than %d weights, which are not made without a file that has them", mostInitialized)
+		}
+		if total += k; err != nil && problem == nil {
+			problem = fmt.Errorf("%s (%v): %w", path(), l.Type, err)
+			total = 0
+		}
+	})
+	return problem
+}

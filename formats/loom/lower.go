@@ -1,0 +1,281 @@
+package loom
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Lower returns a model whose graph computes the network: its input and output are
+// float32 and named so. MultiHeadAttention layers have a cache, which is a state. A
+// transformer bundle becomes a decoder, from input_ids to logits. The spec of an
+// architecture gets weights from the seed of the options, as Initialize has them. The
+// result is nil for a model without a network.
+func Lower(m *graph.Model, o container.Lowering) (*graph.Model, error) {
+	n, ok := m.Source.(*Network)
+	if !ok {
+		return nil, nil
+	}
+	w := newLowerer(m, n, o)
+	err := w.initialize(o.Seed)
+	if err == nil {
+		w.version()
+		if n.Transformer != nil {
+			err = w.bundle()
+		} else {
+			err = w.grid()
+		}
+	}
+	if err != nil {
+		return nil, w.failure(m, err)
+	}
+	return w.b.Model(m), nil
+}
+
+// spareLayers is how many layers a graph may have beyond those of its file, which links
+// to layers of the grid repeat.
+const spareLayers = 1 << 12
+
+// twoBits is the version of the standard operators that first take codes of two bits.
+const twoBits = 25
+
+// lowerer puts the layers of a network into a graph.
+type lowerer struct {
+	b      *graph.Builder
+	net    *Network
+	quirks bool
+	ranks  bool // of inputs are settled
+	inits  map[string]*graph.Initializer
+	shares map[string]*graph.Initializer // parts of inits
+	caches int                           // of attention, so far
+	left   int                           // layers that may follow
+}
+
+func newLowerer(m *graph.Model, n *Network, o container.Lowering) *lowerer {
+	w := &lowerer{b: graph.NewBuilder("network"), net: n, quirks: o.Quirks, ranks: o.Ranks, left: 2*len(n.Layers) + spareLayers,
+		inits: map[string]*graph.Initializer{}, shares: map[string]*graph.Initializer{}}
+	for _, init := range m.Graph.Initializers {
+		w.inits[init.Name] = init
+	}
+	return w
+}
+
+// version chooses the operators, which must take the codes that weights have.
+func (w *lowerer) version() {
+	for _, init := range w.inits {
+		if d := init.Tensor.DType(); d == tensor.I2 || d == tensor.U2 {
+			w.b.Opset("", twoBits)
+		}
+	}
+}
+
+// failure says which file an error is about.
+func (w *lowerer) failure(m *graph.Model, err error) error {
+	var known *graph.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	return &graph.Error{Stage: "lower", File: m.File, Offset: -1, Kind: graph.ErrUnsupported, Err: err}
+}
+
+// flow is a value of the graph, with what is known of its extents: nil where the number
+// of axes is open, and -1 for extents that are.
+type flow struct {
+	name string
+	dims []int
+}
+
+// item returns the number of elements of one row of the first axis; ok is false where
+// it is not known.
+func (v flow) item() (n int, ok bool) {
+	if len(v.dims) == 0 || slices.Contains(v.dims[1:], -1) {
+		return 0, false
+	}
+	n, err := product(v.dims[1:]...)
+	return n, err == nil
+}
+
+// grid runs the layers of the cells one after the other.
+func (w *lowerer) grid() error {
+	if cells := w.net.cells(); int64(len(w.net.Layers)) != cells {
+		return fmt.Errorf("the grid has room for %d layers, and the file describes %d: every cell needs a layer with weights to run (is_disabled leaves one out)",
+			cells, len(w.net.Layers))
+	}
+	x := flow{"input", nil}
+	first := true
+	for _, l := range w.net.Layers {
+		if l.Disabled {
+			continue
+		}
+		if first {
+			x.dims = l.inputDims()
+			if x.dims == nil && w.ranks {
+				x.dims = usualDims(w.net.Layers)
+			}
+			w.input(x.dims)
+			first = false
+		}
+		var err error
+		if x, err = w.layer(l, fmt.Sprintf("layers.%d", w.net.Index(l.Z, l.Y, l.X, l.L)), x, 0); err != nil {
+			return err
+		}
+	}
+	if first {
+		if w.ranks {
+			x.dims = usualDims(nil)
+		}
+		w.input(x.dims)
+	}
+	w.b.Output(x.name, "output", graph.TensorOf(tensor.F32, known(x.dims)))
+	return nil
+}
+
+// input declares what the network reads.
+func (w *lowerer) input(dims []int) {
+	w.b.Input("input", graph.TensorOf(tensor.F32, known(dims)))
+}
+
+// known returns extents as a graph has them, the first named batch where it is open.
+func known(dims []int) graph.Dims {
+	if dims == nil {
+		return nil
+	}
+	d := graph.UnknownDims(len(dims))
+	for i, n := range dims {
+		switch {
+		case n >= 0:
+			d[i] = graph.Known(n)
+		case i == 0:
+			d[i] = graph.Symbol("batch")
+		}
+	}
+	return d
+}
+
+// inputDims are the extents of what a layer reads; nil where they are not settled by its
+// configuration.
+func (l *Layer) inputDims() []int {
+	switch l.Type {
+	case CNN1, CNN2, CNN3, ConvTransposed1D, ConvTransposed2D, ConvTransposed3D:
+		return append([]int{-1, l.InputChannels}, l.window().in...)
+	case RNN, LSTM:
+		return []int{-1, l.SeqLength, l.InputHeight}
+	}
+	return nil
+}
+
+// usualDims are the extents of what layers read that take any: sequences of rows for
+// attention, else a matrix.
+func usualDims(layers []*Layer) []int {
+	for _, l := range layers {
+		if l.Disabled {
+			continue
+		}
+		inside := slices.Concat(l.Branches, l.Steps)
+		if l.Observed != nil {
+			inside = append(inside, l.Observed)
+		}
+		switch l.Type {
+		case RMSNorm, LayerNorm, Softmax, Residual:
+			continue
+		case MultiHeadAttention:
+			return []int{-1, -1, l.DModel}
+		case Dense:
+			return []int{-1, l.InputHeight}
+		case Parallel, Sequential, Metacognition:
+			if len(inside) == 0 {
+				continue
+			}
+			return usualDims(inside)
+		}
+		if dims := l.inputDims(); dims != nil {
+			return dims
+		}
+		break
+	}
+	return []int{-1, -1}
+}
+
+// layer puts a layer that lies that deep inside others into the graph and returns its
+// output. Errors say its path.
+func (w *lowerer) layer(l *Layer, path string, x flow, depth int) (flow, error) {
+	if w.left--; w.left < 0 || depth > maxNesting {
+		return x, fmt.Errorf("%s: links from layer to layer make more layers than a network can have", path)
+	}
+	if l.Remote {
+		at := l.Target
+		i := w.net.Index(at[0], at[1], at[2], at[3])
+		if i < 0 || i >= len(w.net.Layers) {
+			return x, fmt.Errorf("%s: it is a link to the layer at z %d, y %d, x %d, l %d, which the grid does not have", path, at[0], at[1], at[2], at[3])
+		}
+		return w.layer(w.net.Layers[i], fmt.Sprintf("layers.%d", i), x, depth+1)
+	}
+	y, err := w.compute(l, path, x, depth)
+	if err != nil {
+		var inner *layerError
+		if !errors.As(err, &inner) {
+			err = &layerError{path, l.Type, err}
+		}
+		return x, err
+	}
+	return y, nil
+}
+
+// layerError is why a layer has no place in a graph.
+type layerError struct {
+	path string
+	kind LayerType
+	err  error
+}
+
+func (e *layerError) Error() string { return fmt.Sprintf("%s (%v): %v", e.path, e.kind, e.err) }
+func (e *layerError) Unwrap() error { return e.err }
+
+// compute puts what a layer computes into the graph.
+func (w *lowerer) compute(l *Layer, path string, x flow, depth int) (flow, error) {
+	switch l.Type {
+	case Dense:
+		return w.dense(l, path, x)
+	case Embedding:
+		return w.embedding(l, path, x)
+	case KMeans:
+		return w.kmeans(l, path, x)
+	case CNN1, CNN2, CNN3:
+		return w.conv(l, path, x)
+	case ConvTransposed1D, ConvTransposed2D, ConvTransposed3D:
+		return w.convTransposed(l, path, x)
+	case RNN, LSTM:
+		return w.recurrent(l, path, x)
+	case RMSNorm, LayerNorm:
+		return w.norm(l, path, x)
+	case Softmax:
+		return w.softmax(l, x)
+	case SwiGLU:
+		return w.swiglu(l, path, x)
+	case MultiHeadAttention:
+		return w.attention(l, path, x)
+	case Parallel:
+		return w.parallel(l, path, x, depth)
+	case Sequential:
+		return w.sequential(l, path, x, depth)
+	case Residual:
+		return x, nil // without a step before it
+	case Metacognition:
+		return w.metacognition(l, path, x, depth)
+	}
+	return x, fmt.Errorf("%v is no type of layer", l.Type)
+}
+
+// positive checks fields that a layer cannot do without.
+func positive(fields ...any) error {
+	for i := 0; i < len(fields); i += 2 {
+		if n := fields[i+1].(int); n <= 0 {
+			return fmt.Errorf("its %s is %d; it must be positive", fields[i], n)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package openinfer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
+)
+
+// refused is a program that is an error before anything runs.
+type refused struct{ name, program, err string }
+
+var refusals = []refused{
+	{"block that runs itself", `block entry { branch a; } block a { branch entry; }`, `block "entry" runs itself: entry → a → entry`},
+	{"missing block", `block entry { branch nowhere; }`, `block "entry", node 0 (branch nowhere): there is no block "nowhere"`},
+	{"no entry", `block main { }`, `there is no block "entry"`},
+	{"no block", `volatile { x: f32; }`, `there is no block; a program begins`},
+	{"missing variable", `volatile { y: f32; } block entry { op add(y, z) >> y; }`, `block "entry", node 0 (op add(y, z) >> y): there is no variable "z"`},
+	{"missing size", `volatile { y: f32[Q]; } block entry { }`, `variable "y": there is no size variable "Q"`},
+	{"large extents", `volatile { y: f32[4611686018427387904 * 2]; } block entry { }`, `variable "y": extent 4611686018427387904*2 is too large`},
+	{"many elements", `volatile { y: f32[1000000000000, 1000000000]; } block entry { }`, `variable "y": shape`},
+	{"unknown operator", `volatile { y: f32; } block entry { op conv(y) >> y; }`, `there is no operator "conv"`},
+	{"operand that is persistent", `persistent { p: f32; } volatile { y: f32; } block entry { op relu(p) >> y; }`, `"p" is persistent; cache.read gives its value`},
+	{"constant output", `constant { c: f32; } block entry { op relu(c) >> c; }`, `"c" is constant and cannot be written`},
+	{"shapes that differ", `volatile { a: f32[2]; b: f32[3]; } block entry { op relu(a) >> b; }`, `the output has shape [3]; the result has shape [2]`},
+	{"types that differ", `volatile { a: f32[2]; b: i8[2]; } block entry { op relu(a) >> b; }`, `the output is of type i8`},
+	{"condition", `volatile { a: f32[2]; } block entry { branch a x x; } block x { }`, `the condition "a" is f32[2]; it must be a scalar`},
+	{"loop bound", `volatile { a: f32; } block entry { loop l (i in 0..a) { } }`, `bound "a": it is of type f32`},
+	{"assign twice", `block entry { assign t: f32; assign t: f32; }`, `"t" is assigned already`},
+	{"assign of a variable", `volatile { t: f32; } block entry { assign t: f32; }`, `"t" is a variable already`},
+	{"index of a plain variable", `persistent { p: f32; } volatile { y: f32; } block entry { cache.read p[0] >> y; }`, `"p" has no indices`},
+	{"index beyond a fixed size", `persistent { p(i): f32 @table @fixed(i=4); } volatile { y: f32; } block entry { cache.read p[4] >> y; }`, `index "i" of "p": it is 4, and the size is fixed as 4`},
+	{"loop beyond a fixed size", `persistent { p(i): f32 @table @fixed(i=4); } volatile { y: f32; } block entry { loop l (i in 0..5) { cache.read p[i] >> y; } }`, `index "i" of "p" is 4, and the size is fixed as 4`},
+	{"negative index", `persistent { p(i): f32 @table; } volatile { y: f32; } block entry { cache.read p[-1] >> y; }`, `it is -1; it must not be negative`},
+	{"too many indices", `persistent { p(i): f32 @table; } volatile { y: f32; } block entry { cache.read p[1, 2] >> y; }`, `"p" has the indices [i], and 2 are given`},
+	{"write of a range", `persistent { p(i): f32 @table; } volatile { y: f32; } block entry { cache.write y >> p[0..2]; }`, `a write takes one entry`},
+	{"table of packed elements", `persistent { p(i): i4 @table; } block entry { }`, `narrower than a byte`},
+	{"pattern without its index", `volatile { w(l): f32 @pattern("w.{m}"); } block entry { }`, `places [m], and its indices are [l]`},
+	{"missing tensor of a table", `volatile { w(l): f32 @pattern("w.{l}"); y: f32; } block entry { loop i (l in 0..2) { op relu(w[l]) >> y; } }`, `the model has no tensor "w.0"`},
+	{"missing reference", `constant { c: f32 @ref("other"); } block entry { }`, `the model has no tensor "other"`},
+	{"two that change", `volatile { x: f32; } block entry { yield x; await x; } block a { await x; op relu(x) >> x; yield x; } block b { await x; op relu(x) >> x; yield x; }`, `blocks "a" and "b" both change "x"`},
+	{"use of what is yielded", `volatile { x: f32; } block entry { yield x; op relu(x) >> x; await x; } block a { await x; yield x; }`, `"x" was yielded; it must be awaited`},
+	{"yield twice", `volatile { x: f32; y: f32; } block entry { yield x; yield y; await x; } block a { await x; yield x; }`, `are yielded already`},
+	{"await of what is not yielded", `volatile { x: f32; y: f32; } block entry { yield x; await x; } block a { await y; yield y; }`, `"y" is awaited, and entry yields [x]`},
+	{"yield that is not last", `volatile { x: f32; } block entry { yield x; await x; } block a { await x; yield x; barrier; }`, `must be the last of the block`},
+	{"counter of a tensor", `persistent { p: f32[2]; } block entry { cache.increment p; }`, `"p" is no scalar`},
+	{"input that is not there", `volatile { y: f32[1]; } block entry { op add(y) >> y; }`, `add takes 2 inputs, not 1`},
+	{"loops that multiply", `volatile { y: f32; } block entry { ` + strings.Repeat("branch a; ", 60) + `} ` + doubling(), `make more than`},
+	{"names that do not fit", `volatile { y: f32; } block entry { op relu(y[0]) >> y; }`, `"y" takes 0 indices, not 1`},
+}
+
+// doubling returns blocks each of which runs the next many times.
+func doubling() string {
+	var b strings.Builder
+	names := "abcdefghijklmnop"
+	for i := range len(names) - 1 {
+		fmt.Fprintf(&b, "block %c { %s } ", names[i], strings.Repeat(fmt.Sprintf("branch %c; ", names[i+1]), 60))
+	}
+	return b.String() + "block p { op relu(y) >> y; }"
+}
+
+// TestRefusals gives programs that are errors: of Network and of sessions alike.
+func TestRefusals(t *testing.T) {
+	for _, r := range refusals {
+		t.Run(r.name, func(t *testing.T) {
+			w := written{program: r.program}
+			m, err := w.open(t)
+			if err == nil {
+				_, err = m.Network()
+			}
+			if err == nil || !strings.Contains(err.Error(), r.err) {
+				t.Fatalf("error %v, want one that says %q", err, r.err)
+			}
+			if !strings.Contains(err.Error(), "program.oig") {
+				t.Errorf("error %v does not name the file", err)
+			}
+		})
+	}
+}
+
+// TestEndless runs programs that do not end, or grow without end, under a deadline and
+// within a limit of memory.
+func TestEndless(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	for name, program := range map[string]string{
+		"loop of 2^60":     `volatile { y: f32 @init(1.0); } block entry { loop l (i in 0..1152921504606846976) { op add(y, y) >> y; } }`,
+		"loops in loops":   `volatile { y: f32 @init(1.0); } block entry { loop a (i in 0..1000000000) { loop b (j in 0..1000000000) { loop c (k in 0..1000000000) { op add(y, y) >> y; } } } }`,
+		"table that grows": `volatile { y: f32[1000]; } persistent { K(i): f32[1000] @table; } block entry { op add(y, y) >> y; loop l (i in 0..1152921504606846976) { cache.write y >> K[i]; } }`,
+		"read of a vast table": `volatile { y: f32[1000]; all: f32[1, 1000]; } persistent { K(i): f32[1000] @table; n: i64 @init(1152921504606846976); }
+			block entry { cache.write y >> K[n]; cache.read K >> all; }`,
+		"vast growing extent": `volatile { m: f32[1, 1]; } persistent { M(r, c): f32[1, 1] @auto_dim(r, c); n: i64 @init(4611686018427387904); } block entry { cache.read M[n, n] >> m; }`,
+		"vast zeros":          `volatile { m: f32[1000000000, 100]; y: f32[1000000000, 100]; } block entry { op relu(m) >> y; }`,
+		"vast state":          `volatile { m: f32[1000000000, 100]; } persistent { s: f32[1000000000, 100] @init(1.0); } block entry { cache.read s >> m; }`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := written{program: program}
+			m, err := w.open(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+			defer cancel()
+			begin := time.Now()
+			err = runUnder(ctx, t, m)
+			if err == nil || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nacre.ErrMemory) && !errors.Is(err, nacre.ErrShape) {
+				t.Errorf("error %v, want one of memory or of the deadline", err)
+			}
+			t.Log(err)
+			if d := time.Since(begin); d > 10*time.Second {
+				t.Errorf("it took %v to end", d)
+			}
+		})
+	}
+}
+
+func runUnder(ctx context.Context, t *testing.T, m *nacre.Model) error {
+	s, err := m.NewSessionContext(ctx, nacre.Options{MemoryLimit: 64 << 20, Threads: 1})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if len(m.States()) == 0 {
+		_, err = s.Run(ctx, nil)
+		return err
+	}
+	st, err := s.NewStream(nacre.StreamOptions{})
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	_, err = st.Run(ctx, nil)
+	return err
+}

@@ -1,0 +1,178 @@
+package openinfer
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// jsonValue is a part of a JSON text with its place.
+type jsonValue struct {
+	raw  json.RawMessage
+	path string // such as blocks.entry.nodes[2]
+}
+
+// jsonObject is the members of an object in their order. Members are taken one by one;
+// those that nobody takes are errors.
+type jsonObject struct {
+	path string
+	keys []string
+	vals map[string]json.RawMessage
+}
+
+func (v jsonValue) errorf(format string, args ...any) error {
+	path := v.path
+	if path == "" {
+		path = "the top level"
+	}
+	return fmt.Errorf("%s: %w", path, fmt.Errorf(format, args...))
+}
+
+// isNull reports whether the value is null or not there.
+func (v jsonValue) isNull() bool {
+	t := bytes.TrimSpace(v.raw)
+	return len(t) == 0 || string(t) == "null"
+}
+
+// object reads an object, each of whose members is there once.
+func (v jsonValue) object() (*jsonObject, error) {
+	o := &jsonObject{path: v.path, vals: map[string]json.RawMessage{}}
+	d := json.NewDecoder(bytes.NewReader(v.raw))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, v.errorf("an object is needed")
+	}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return nil, v.errorf("%w", err)
+		}
+		key, _ := t.(string)
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return nil, v.errorf("%w", err)
+		}
+		if _, twice := o.vals[key]; twice {
+			return nil, v.errorf("%q is there twice", key)
+		}
+		o.keys = append(o.keys, key)
+		o.vals[key] = raw
+	}
+	return o, nil
+}
+
+// list reads an array of at most most values.
+func (v jsonValue) list(most int) ([]jsonValue, error) {
+	var raw []json.RawMessage
+	d := json.NewDecoder(bytes.NewReader(v.raw))
+	if t, err := d.Token(); err != nil || t != json.Delim('[') {
+		return nil, v.errorf("a list is needed")
+	}
+	for d.More() {
+		var item json.RawMessage
+		if err := d.Decode(&item); err != nil {
+			return nil, v.errorf("%w", err)
+		}
+		if raw = append(raw, item); len(raw) > most {
+			return nil, v.errorf("the list has more than %d values", most)
+		}
+	}
+	list := make([]jsonValue, len(raw))
+	for i, r := range raw {
+		list[i] = jsonValue{r, fmt.Sprintf("%s[%d]", v.path, i)}
+	}
+	return list, nil
+}
+
+// variant reads a value of an enumeration: a word, or an object whose one member has the
+// word as its name.
+func (v jsonValue) variant() (word string, inner jsonValue, err error) {
+	if json.Unmarshal(v.raw, &word) == nil && !v.isNull() {
+		return word, jsonValue{nil, v.path + "." + word}, nil
+	}
+	o, err := v.object()
+	if err != nil || len(o.keys) != 1 {
+		return "", inner, v.errorf("a word, or an object with one member, is needed")
+	}
+	return o.keys[0], jsonValue{o.vals[o.keys[0]], v.path + "." + o.keys[0]}, nil
+}
+
+// take removes a member; ok is false where it is not there.
+func (o *jsonObject) take(key string) (v jsonValue, ok bool) {
+	raw, ok := o.vals[key]
+	delete(o.vals, key)
+	path := key
+	if o.path != "" {
+		path = o.path + "." + key
+	}
+	return jsonValue{raw, path}, ok
+}
+
+// need removes a member that must be there.
+func (o *jsonObject) need(key string) (jsonValue, error) {
+	v, ok := o.take(key)
+	if !ok {
+		return v, jsonValue{path: o.path}.errorf("%q is missing", key)
+	}
+	return v, nil
+}
+
+// done reports members that nobody took.
+func (o *jsonObject) done() error {
+	for _, key := range o.keys {
+		if _, left := o.vals[key]; left {
+			return jsonValue{path: o.path}.errorf("%q is not known", key)
+		}
+	}
+	return nil
+}
+
+// scalarOf reads a value of a Go type that is no struct.
+func scalarOf[T any](v jsonValue) (x T, err error) {
+	d := json.NewDecoder(bytes.NewReader(v.raw))
+	if v.isNull() {
+		return x, v.errorf("null is no %T", x)
+	}
+	if err := d.Decode(&x); err != nil {
+		return x, v.errorf("%s is no %T", clip(v.raw), x)
+	}
+	return x, nil
+}
+
+// needs removes a member that must be there and reads it.
+func needs[T any](o *jsonObject, key string) (x T, err error) {
+	v, err := o.need(key)
+	if err != nil {
+		return x, err
+	}
+	return scalarOf[T](v)
+}
+
+// may removes a member that may be left out, or null, and reads it.
+func may[T any](o *jsonObject, key string) (x T, err error) {
+	v, ok := o.take(key)
+	if !ok || v.isNull() {
+		return x, nil
+	}
+	return scalarOf[T](v)
+}
+
+func clip(raw []byte) string {
+	if len(raw) > 40 {
+		return string(raw[:40]) + "…"
+	}
+	return string(raw)
+}
+
+// wholeJSON reports text that is not one JSON value.
+func wholeJSON(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	var raw json.RawMessage
+	if err := d.Decode(&raw); err != nil {
+		return fmt.Errorf("this is no JSON: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return fmt.Errorf("something follows the JSON value, at byte %d", d.InputOffset())
+	}
+	return nil
+}

@@ -1,0 +1,390 @@
+package openinfer
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Names of the inputs and outputs of a lowered program that are states.
+const (
+	pastPrefix    = "past."
+	presentPrefix = "present."
+	startedName   = "started" // whether a step was run; of programs whose persistent variables begin with other than zeros
+)
+
+// maxExpanded bounds the nodes of a program that branches and loops are expanded into.
+const maxExpanded = 1 << 15
+
+// network makes the graph of one step of a program.
+type network struct {
+	*unit
+	root      *graph.Builder
+	taken     map[string]bool // names of inputs and outputs
+	renamed   map[string]*graph.Initializer
+	written   map[string]bool // variables that the program writes
+	expanded  int             // nodes so far
+	spelled   int             // bytes of constants so far
+	calls     []string        // blocks under way
+	events    []*event
+	lastEvent int               // number of the last
+	starts    map[string]string // values that persistent variables have at first
+}
+
+// scope is where nodes are lowered: a graph and the current values of variables.
+type scope struct {
+	*network
+	b       *graph.Builder
+	block   string
+	values  map[string]string  // by variable; those that have none have their first
+	locals  map[string]operand // assigned
+	changed map[string]bool
+	loops   map[string]loopIndex
+	handed  *handover
+	events  *[]*event
+}
+
+// loopIndex is the index of a loop: a number, or a value.
+type loopIndex struct {
+	n     int64
+	value string // empty for a number
+}
+
+// lower returns a model whose graph computes one step of a program. Its inputs are the dynamic
+// variables, its outputs the volatile variables that the program writes and, under their
+// names with ".out", the dynamic ones. Persistent variables are states.
+func lower(p *Program, m *graph.Model) (*graph.Model, error) {
+	u := newUnit(p, m)
+	if err := u.check(); err != nil {
+		return nil, err
+	}
+	n := &network{unit: u, root: graph.NewBuilder("step"), taken: map[string]bool{}, renamed: map[string]*graph.Initializer{},
+		written: map[string]bool{}, starts: map[string]string{}}
+	n.findWritten()
+	s := &scope{network: n, b: n.root, block: "entry", values: map[string]string{}, locals: map[string]operand{},
+		changed: map[string]bool{}, loops: map[string]loopIndex{}, handed: &handover{}, events: &n.events}
+	if err := n.inputs(s); err != nil {
+		return nil, err
+	}
+	if err := s.call("entry"); err != nil {
+		return nil, err
+	}
+	if err := n.outputs(s); err != nil {
+		return nil, err
+	}
+	out := n.root.Model(m)
+	out.Sizes = nil // the graph has their numbers
+	out.Meta = slices.DeleteFunc(slices.Clone(m.Meta), func(p graph.Pair) bool { return u.vars[p.Key] != nil && p.Data != nil })
+	out.Source = &stepSource{p, n.events}
+	if out.States == nil {
+		out.States = []graph.State{} // names of variables tell no others
+	}
+	return out, nil
+}
+
+// stepSource is what a lowered program keeps.
+type stepSource struct {
+	program *Program
+	events  []*event
+}
+
+// findWritten notes what any node writes, and the names that inputs and outputs have.
+func (n *network) findWritten() {
+	for _, b := range n.Program.blocks {
+		maps.Copy(n.written, n.writes(b.nodes, map[string]bool{}))
+		for name := range assignedNames(b.nodes) {
+			n.taken[name] = true
+		}
+	}
+	for _, v := range n.Program.vars {
+		if v.memory == memDynamic || n.written[v.name] {
+			n.taken[v.name] = true
+		}
+	}
+}
+
+// writes returns the variables that nodes write, those of the blocks that they run counted in.
+func (n *network) writes(nodes []*node, seen map[string]bool) map[string]bool {
+	found := map[string]bool{}
+	run := func(name string) {
+		if b := n.unit.blocks[name]; b != nil && !seen[name] {
+			seen[name] = true
+			maps.Copy(found, n.writes(b.nodes, seen))
+		}
+	}
+	for _, x := range nodes {
+		switch k := x.kind.(type) {
+		case opNode:
+			found[k.output] = true
+		case transferNode:
+			found[k.dst] = true
+		case readNode:
+			found[k.dst], found[k.src.base] = true, true
+		case writeNode:
+			found[k.dst.base] = true
+		case countNode:
+			found[k.target] = true
+		case resetNode:
+			found[k.target.base] = true
+		case branchNode:
+			run(k.then)
+			run(k.otherwise)
+		case loopNode:
+			maps.Copy(found, n.writes(k.body, seen))
+		case yieldNode:
+			for _, b := range n.consumers() {
+				run(b.name)
+			}
+		}
+	}
+	return found
+}
+
+func assignedNames(nodes []*node) map[string]bool {
+	found := map[string]bool{}
+	for _, x := range nodes {
+		switch k := x.kind.(type) {
+		case assignNode:
+			found[k.name] = true
+		case loopNode:
+			maps.Copy(found, assignedNames(k.body))
+		}
+	}
+	return found
+}
+
+// typeOf returns the type of a variable in the graph.
+func (n *network) typeOf(name string, d dtype, dims []int) graph.Type {
+	if n.open[name] {
+		return graph.TensorOf(d.tensor(), nil)
+	}
+	return graph.TensorOf(d.tensor(), graph.DimsOf(dims))
+}
+
+// inputs adds the inputs of the graph: dynamic variables and states.
+func (n *network) inputs(s *scope) error {
+	for _, v := range n.Program.vars {
+		switch v.memory {
+		case memDynamic:
+			s.values[v.name] = n.root.Input(v.name, graph.TensorOf(v.dtype.tensor(), graph.DimsOf(n.dims[v.name])))
+			t, _, err := n.initial(v)
+			if err != nil {
+				return err
+			}
+			if t != nil {
+				n.root.Weight(&graph.Initializer{Name: v.name, Tensor: t})
+			}
+		case memPersistent:
+			if err := n.state(s, v); err != nil {
+				return fmt.Errorf("variable %q: %w", v.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// outputs adds the outputs of the graph.
+func (n *network) outputs(s *scope) error {
+	for _, v := range n.Program.vars {
+		name := v.name
+		switch {
+		case v.memory == memPersistent:
+			n.leave(s, v)
+			continue
+		case !n.written[v.name]:
+			continue
+		case v.memory == memDynamic:
+			name += ".out"
+		}
+		value, err := s.get(v.name)
+		if err != nil {
+			return err
+		}
+		give(n.root, value, name, n.typeOf(v.name, v.dtype, n.dims[v.name]))
+	}
+	if s.values[startedName+"."] != "" {
+		yes := scalarBits(dtBool, 1)
+		n.root.Output(n.root.Op("Constant", nil, graph.TensorAttr("value", yes)), presentPrefix+startedName+".", graph.TensorOf(tensor.Bool, graph.Dims{}))
+	}
+	return nil
+}
+
+// give makes a value an output of a graph. Several variables may have one value.
+func give(b *graph.Builder, value, name string, t graph.Type) {
+	b.Output(b.Op("Identity", []string{value}), name, t)
+}
+
+// weight returns the value of a tensor of the model.
+func (n *network) weight(w *graph.Initializer) string {
+	if !n.taken[w.Name] {
+		return n.root.Weight(w)
+	}
+	if n.renamed[w.Name] == nil {
+		n.renamed[w.Name] = &graph.Initializer{Name: "model." + w.Name, Tensor: w.Tensor, Stored: w.Stored}
+	}
+	return n.root.Weight(n.renamed[w.Name])
+}
+
+// first returns the value that a variable has before anything is written.
+func (s *scope) first(v *decl) (string, error) {
+	t, w, err := s.initial(v)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%q: %w", v.name, err)
+	case w != nil:
+		return s.weight(w), nil
+	}
+	return s.filled(v.dtype, s.dims[v.name], t)
+}
+
+// maxSpelled bounds the bytes of the constants of types that no operator fills.
+const maxSpelled = 64 << 20
+
+// filled returns a tensor, all of whose elements are one: that of a tensor with one element, or zero. A
+// tensor of that shape is returned as it is.
+func (s *scope) filled(d dtype, dims []int, t *tensor.Tensor) (string, error) {
+	shape := tensor.Shape(dims)
+	if t == nil {
+		t = scalarBits(d, 0)
+	}
+	if t.Shape().Equal(shape) {
+		return s.b.Constant(t), nil
+	}
+	if !d.isPacked() && d != dtF8 {
+		one, err := t.Reshape(tensor.Shape{1})
+		if err != nil {
+			return "", err
+		}
+		list := make([]int64, len(dims))
+		for i, n := range dims {
+			list[i] = int64(n)
+		}
+		return s.b.Op("ConstantOfShape", []string{s.b.Ints(list...)}, graph.TensorAttr("value", one)), nil
+	}
+	n := d.tensor().Bytes(shape.Len())
+	if s.spelled += min(n, maxSpelled+1); s.spelled > maxSpelled {
+		return "", graph.Errorf(graph.ErrMemory, "a value of type %v%v that is used before it is written takes %d bytes; at most %d are made of all such", d, shape, n, maxSpelled)
+	}
+	full := tensor.New(d.tensor(), dims...)
+	spread(full, t)
+	return s.b.Constant(full), nil
+}
+
+// spread gives every element of a tensor of at most 8 bits the bits of another's one.
+func spread(full, one *tensor.Tensor) {
+	width, code, b := full.DType().Bits(), byte(bitsOf(one)), byte(0)
+	for at := 0; at < 8; at += width {
+		b |= code << at
+	}
+	for i := range full.Bytes() {
+		full.Bytes()[i] = b
+	}
+}
+
+// get returns the current value of a variable or of a value that is assigned.
+func (s *scope) get(name string) (string, error) {
+	if s.handed.away[name] {
+		return "", fmt.Errorf("%q was yielded; it must be awaited before it is used", name)
+	}
+	if value := s.values[name]; value != "" {
+		return value, nil
+	}
+	var value string
+	var err error
+	if v := s.vars[name]; v != nil {
+		value, err = s.first(v)
+	} else if o, ok := s.locals[name]; ok {
+		value, err = s.filled(o.dtype, o.dims, nil)
+	} else {
+		err = fmt.Errorf("there is no value %q here; assign it before", name)
+	}
+	if err == nil {
+		s.values[name] = value
+	}
+	return value, err
+}
+
+// set makes a value that of a variable.
+func (s *scope) set(name, value string) error {
+	if s.handed.away[name] {
+		return fmt.Errorf("%q was yielded; it must be awaited before it is written", name)
+	}
+	s.values[name] = value
+	s.changed[name] = true
+	return nil
+}
+
+// operand returns a value with its type. The name may be an access to a prefix table.
+func (s *scope) operand(name string) (operand, error) {
+	base, indices, ok := cutAccess(name)
+	v := s.vars[base]
+	if ok {
+		value, err := s.prefix(v, indices)
+		return operand{value, v.dtype, s.dims[base]}, err
+	}
+	value, err := s.get(name)
+	if err != nil {
+		return operand{}, err
+	}
+	if v != nil {
+		return operand{value, v.dtype, s.dims[name]}, nil
+	}
+	o := s.locals[name]
+	o.value = value
+	return o, nil
+}
+
+// target returns the type of a variable that is written. Its value is that of the operands
+// which it is among.
+func (s *scope) target(name string) (operand, error) {
+	if v := s.vars[name]; v != nil {
+		return operand{s.values[name], v.dtype, s.dims[name]}, nil
+	}
+	o, ok := s.locals[name]
+	if !ok {
+		return o, fmt.Errorf("there is no value %q here; assign it before", name)
+	}
+	o.value = s.values[name]
+	return o, nil
+}
+
+// op lowers an operator.
+func (s *scope) op(k opNode) (string, error) {
+	row, _ := lookupOp(k.op)
+	var inputs []operand
+	for _, name := range k.inputs {
+		o, err := s.operand(name)
+		if err != nil {
+			return "", err
+		}
+		inputs = append(inputs, o)
+	}
+	out, err := s.target(k.output)
+	if err != nil {
+		return "", err
+	}
+	if !slices.Contains(k.inputs, k.output) {
+		out.value = ""
+	}
+	attrs, err := s.attrs(k.attrs)
+	if err != nil {
+		return "", err
+	}
+	return row.lower(s.b, attrs, inputs, out)
+}
+
+func (s *scope) attrs(list []attribute) ([]attr, error) {
+	c := &checker{unit: s.unit, block: s.unit.blocks[s.block], locals: s.locals}
+	attrs, err := c.attrs(list)
+	for i := range attrs {
+		o, ok := attrs[i].value.(operand)
+		if !ok || err != nil {
+			continue
+		}
+		attrs[i].value, err = s.operand(o.value)
+	}
+	return attrs, err
+}

@@ -1,0 +1,119 @@
+package openinfer
+
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// lowerFill repeats a number that is known, or a variable that becomes a float.
+func lowerFill(c *call) string {
+	d := c.in()
+	shape := make([]int64, len(c.out.dims))
+	for i, n := range c.out.dims {
+		shape[i] = int64(n)
+	}
+	switch {
+	case plainFloats.has(d) && !c.literal("value") && c.ready("value"):
+		return c.op("Expand", c.scalarOr("value", 0), c.b.Ints(shape...))
+	case !(plain|boolean).has(d) && d != dtBitset || !c.literal("value"):
+		return ""
+	}
+	t := tensor.New(d.tensor(), 1)
+	if !setScalar(t, c.attrs["value"]) {
+		return ""
+	}
+	return c.b.Op("ConstantOfShape", []string{c.b.Ints(shape...)}, graph.TensorAttr("value", t))
+}
+
+// lowerCast converts by way of float64, as the language has it.
+func lowerCast(c *call) string {
+	from, to := c.in(), c.out.dtype
+	switch {
+	case !plain.has(from) || !plain.has(to):
+		return ""
+	case from.isFloat() && to.isInt():
+		return c.toInteger(to)
+	case from.bits() == 64 && from.isInt() && to != dtF64:
+		return c.castTo(c.castTo(c.x(0), tensor.F64), to.tensor())
+	}
+	return c.castTo(c.x(0), to.tensor())
+}
+
+// toInteger makes 0 of NaNs, rounds, and limits floats to what the type has.
+func (c *call) toInteger(to dtype) string {
+	x := c.x(0)
+	if c.in() != dtF64 {
+		x = c.castTo(x, tensor.F64)
+	}
+	f64 := func(v float64) string { return constantOf(c.b, dtF64, v) }
+	x = c.where(c.op("IsNaN", x), f64(0), x)
+	switch c.attrs["rounding_mode"] {
+	case "floor":
+		x = c.op("Floor", x)
+	case "ceil":
+		x = c.op("Ceil", x)
+	case "nearest":
+		x = c.round(x, dtF64)
+	}
+	low, end := 0.0, math.Ldexp(1, to.bits())
+	if !to.isUnsigned() {
+		low, end = -end/2, end/2
+	}
+	most := end - 1
+	if to.bits() == 64 { // the greatest integer is no float64
+		most = math.Nextafter(end, 0)
+	}
+	y := c.castTo(c.op("Clip", x, f64(low), f64(most)), to.tensor())
+	if to.bits() < 64 {
+		return y
+	}
+	greatest := tensor.New(to.tensor())
+	if to == dtI64 {
+		tensor.View[int64](greatest)[0] = math.MaxInt64
+	} else {
+		tensor.View[uint64](greatest)[0] = math.MaxUint64
+	}
+	return c.where(c.op("GreaterOrEqual", x, f64(end)), c.b.Constant(greatest), y)
+}
+
+// setScalar makes a number the only element of a tensor and reports whether it could.
+// Integers keep their low bits; a float does not become an integer.
+func setScalar(t *tensor.Tensor, v any) bool {
+	var low uint64
+	switch v := v.(type) {
+	case int64:
+		low = uint64(v)
+	case uint64:
+		low = v
+	case bool:
+		low = uint64(bit(v))
+	default:
+		if !t.DType().IsFloat() {
+			return false
+		}
+	}
+	switch d := t.DType(); {
+	case d == tensor.F64:
+		tensor.View[float64](t)[0] = toFloat(v)
+	case d == tensor.F32:
+		tensor.View[float32](t)[0] = float32(toFloat(v))
+	case d == tensor.F16:
+		tensor.View[packed.F16](t)[0] = packed.ToF16(float32(toFloat(v)))
+	case d == tensor.BF16:
+		tensor.View[packed.BF16](t)[0] = packed.ToBF16(float32(toFloat(v)))
+	case d == tensor.Bool:
+		tensor.View[bool](t)[0] = low != 0
+	case d.Bits() == 8:
+		tensor.View[uint8](t)[0] = uint8(low)
+	case d.Bits() == 16:
+		tensor.View[uint16](t)[0] = uint16(low)
+	case d.Bits() == 32:
+		tensor.View[uint32](t)[0] = uint32(low)
+	default:
+		tensor.View[uint64](t)[0] = low
+	}
+	return true
+}

@@ -1,0 +1,146 @@
+package openinfer
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// Name is the format's name.
+const Name = "openinfer"
+
+// Probe reports whether data begins like a program: a section of the text language, or a
+// JSON object with variables and blocks.
+func Probe(data []byte) bool {
+	if len(data) > maxBytes {
+		return false
+	}
+	if begin := bytes.TrimLeft(data, " \t\r\n"); len(begin) > 0 && begin[0] == '{' {
+		return bytes.Contains(data, []byte(`"vars"`)) && bytes.Contains(data, []byte(`"blocks"`)) && hasMembers(data, "vars", "blocks")
+	}
+	head := data[:min(len(data), 4096)]
+	for len(head) > 0 && !utf8.Valid(head) && len(data) > len(head) && len(head) > 4090 {
+		head = head[:len(head)-1]
+	}
+	if !utf8.Valid(head) {
+		return false
+	}
+	return isSection(string(head))
+}
+
+// isSection reports whether text begins with a section.
+func isSection(text string) bool {
+	word, at, err := lex(text, 0)
+	if err != nil || word.kind != tokName {
+		return false
+	}
+	next, at, err := lex(text, at)
+	if err == nil && word.text == "block" && next.kind == tokName {
+		next, _, err = lex(text, at)
+	} else if !slices.Contains(memories[:], word.text) {
+		return false
+	}
+	return err == nil && next.kind == tokMark && next.text == "{"
+}
+
+// hasMembers reports whether data is a JSON object with members of those names.
+func hasMembers(data []byte, names ...string) bool {
+	o, err := jsonValue{raw: data}.object()
+	if err != nil {
+		return false
+	}
+	for _, name := range names {
+		if _, ok := o.vals[name]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// Read reads a program from memory, which the model does not keep. The model has no
+// tensors; WithWeights gives it some.
+func Read(name string, data []byte) (*graph.Model, error) {
+	p, err := parseAny(data)
+	if err != nil {
+		offset := int64(-1)
+		var place *TextError
+		if errors.As(err, &place) {
+			offset = int64(place.Offset)
+		}
+		return nil, &graph.Error{Stage: "load", File: name, Offset: offset, Kind: graph.ErrFormat, Err: err}
+	}
+	return &graph.Model{Format: Name, File: name, Graph: &graph.Graph{}, Source: p}, nil
+}
+
+func parseAny(data []byte) (*Program, error) {
+	if begin := bytes.TrimLeft(data, " \t\r\n"); len(begin) > 0 && begin[0] == '{' {
+		return ParseJSON(data)
+	}
+	return Parse(string(data))
+}
+
+// Verify returns the first problem of a program, as Read has it.
+func Verify(name string, data []byte) []error {
+	if _, err := Read(name, data); err != nil {
+		return []error{err}
+	}
+	return nil
+}
+
+// WithWeights returns a program with the tensors, sizes and metadata of another model,
+// which ends with the program. The error is of a model that is no program.
+func WithWeights(program, weights *graph.Model) (*graph.Model, error) {
+	if _, ok := program.Source.(*Program); !ok {
+		return nil, &graph.Error{Stage: "load", File: program.File, Offset: -1, Kind: graph.ErrUnsupported,
+			Err: fmt.Errorf("the file is of the format %s and no program of OpenInfer", program.Format)}
+	}
+	m := *weights
+	m.Format, m.File, m.Source = program.Format, program.File, program.Source
+	return &m, nil
+}
+
+// Lower returns a model with the nodes of one step of the program, as Lowered describes
+// them; nil for a model without a program.
+func Lower(m *graph.Model) (*graph.Model, error) {
+	p, ok := m.Source.(*Program)
+	if !ok {
+		return nil, nil
+	}
+	n, err := lower(p, m)
+	if err != nil {
+		kind := error(graph.ErrFormat)
+		for _, k := range []error{graph.ErrUnsupported, graph.ErrMemory} {
+			if errors.Is(err, k) {
+				kind = k
+			}
+		}
+		return nil, &graph.Error{Stage: "validate", File: m.File, Offset: -1, Kind: kind, Err: err}
+	}
+	return n, nil
+}
+
+// Write writes a program: as JSON or in the text language. The error is of a model that is
+// no program.
+func Write(w io.Writer, m *graph.Model, asJSON bool) error {
+	p, ok := m.Source.(*Program)
+	if !ok {
+		return graph.Errorf(graph.ErrUnsupported, "the model is of the format %s; only programs of OpenInfer are written as such", m.Format)
+	}
+	if asJSON {
+		return p.WriteJSON(w)
+	}
+	return p.WriteText(w)
+}
+
+// Summary writes the program in the text language.
+func Summary(w io.Writer, m *graph.Model) error {
+	if p, ok := m.Source.(*Program); ok {
+		return p.WriteText(w)
+	}
+	return nil
+}

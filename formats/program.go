@@ -1,0 +1,61 @@
+package formats
+
+import (
+	"errors"
+	"io"
+
+	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/formats/openinfer"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// LoadProgram is Load of a program of OpenInfer and of the file that has its tensors, sizes
+// and metadata.
+func LoadProgram(program, weights string) (*graph.Model, error) {
+	p, err := Load(program)
+	if err != nil {
+		return nil, err
+	}
+	w, err := Load(weights)
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	m, err := openinfer.WithWeights(p, w)
+	if err != nil {
+		return nil, errors.Join(err, w.Close(), p.Close())
+	}
+	return m, p.Close()
+}
+
+// saveProgram writes a program: as JSON where the name says so, else in the text language.
+func saveProgram(path string, m *graph.Model, o Options) error {
+	return container.Save(path, func(w io.Writer) error {
+		if err := openinfer.Write(o.Counted(w, m), m, extension(path) == ".json"); err != nil {
+			return err
+		}
+		return Intact(m)
+	})
+}
+
+// ProgramStep is one step of a run of a program's graph.
+type ProgramStep = openinfer.Step
+
+// ProgramEvent is one node of a program that ran.
+type ProgramEvent = openinfer.Event
+
+// IsProgram reports whether a model is a program of OpenInfer.
+func IsProgram(m *graph.Model) bool { return m.Format == openinfer.Name }
+
+// TraceProgram returns the nodes of a program that ran, from the network that ran and the
+// steps of the run; nil for other networks.
+func TraceProgram(network *graph.Model, steps []ProgramStep) []ProgramEvent {
+	return openinfer.Trace(network, steps)
+}
+
+// keepsProgram reports a program that a format other than its own would lose.
+func (f *Format) keepsProgram(m *graph.Model, o Options) error {
+	if !IsProgram(m) || f.nodes || f.Name == openinfer.Name || o.DropGraph {
+		return nil
+	}
+	return graph.Errorf(graph.ErrUnsupported, "the program has no place in %s, which holds tensors only (it can be left out)", f.Name)
+}

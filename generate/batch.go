@@ -1,0 +1,192 @@
+package generate
+
+import (
+	"context"
+	"iter"
+	goruntime "runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/nacre-ml/nacre"
+)
+
+// Tokens yields the tokens that follow a prompt, up to an error or the end.
+func (g *Generator) Tokens(ctx context.Context, prompt []int32, s Sampling) iter.Seq2[Token, error] {
+	return g.Batch(ctx, [][]int32{prompt}, s)
+}
+
+// Text yields the text that follows a prompt, up to an error or the end. Pieces are whole
+// characters. Special tokens of the prompt are those that its text names and those that
+// the tokenizer puts around it.
+func (g *Generator) Text(ctx context.Context, prompt string, s Sampling) iter.Seq2[Piece, error] {
+	return g.BatchText(ctx, []string{prompt}, s)
+}
+
+// Batch yields the tokens that follow several prompts, which may be of different lengths.
+// They come in rounds: in each the next token of every prompt that has one, in the order
+// of the prompts, so that the order does not depend on time. The first error is the end.
+//
+// Each prompt has a stream of its own, and as many streams run at once as there are CPUs.
+// The tokens of a prompt do not depend on the other prompts; its random numbers are those
+// of the seed and of its index. The memory is that of the states of all prompts.
+func (g *Generator) Batch(ctx context.Context, prompts [][]int32, s Sampling) iter.Seq2[Token, error] {
+	return tokens(ctx, &s, func() ([]*Sequence, error) { return g.batch(prompts, s) })
+}
+
+// BatchText is Batch for text.
+func (g *Generator) BatchText(ctx context.Context, prompts []string, s Sampling) iter.Seq2[Piece, error] {
+	return g.texts(ctx, func() ([]*Sequence, error) {
+		ids := make([][]int32, len(prompts))
+		for i, p := range prompts {
+			ids[i] = g.options.Tokenizer.Encode(p, true)
+		}
+		return g.batch(ids, s)
+	})
+}
+
+// Continuations yields n continuations of one prompt, in rounds as those of Batch. The
+// prompt is computed once, and its states are copied for each.
+func (g *Generator) Continuations(ctx context.Context, prompt []int32, n int, s Sampling) iter.Seq2[Token, error] {
+	return tokens(ctx, &s, func() ([]*Sequence, error) { return g.forks(ctx, prompt, n, s) })
+}
+
+// ContinuationsText is Continuations for text.
+func (g *Generator) ContinuationsText(ctx context.Context, prompt string, n int, s Sampling) iter.Seq2[Piece, error] {
+	return g.texts(ctx, func() ([]*Sequence, error) {
+		return g.forks(ctx, g.options.Tokenizer.Encode(prompt, true), n, s)
+	})
+}
+
+// batch begins a sequence for each prompt.
+func (g *Generator) batch(prompts [][]int32, s Sampling) ([]*Sequence, error) {
+	var list []*Sequence
+	for i, p := range prompts {
+		q, err := g.begin(p, s, i)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, q)
+	}
+	return list, nil
+}
+
+// forks begins sequences with the same prompt.
+func (g *Generator) forks(ctx context.Context, prompt []int32, n int, s Sampling) ([]*Sequence, error) {
+	if n < 1 {
+		return nil, errorf(nacre.ErrOption, "%s: %d continuations; it must be 1 at least", g.decoder.file, n)
+	}
+	first, err := g.Start(ctx, prompt, s)
+	if err != nil {
+		return nil, err
+	}
+	list := []*Sequence{first}
+	for i := 1; i < n; i++ {
+		q, err := first.Fork(i)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, q)
+	}
+	return list, nil
+}
+
+// tokens yields the tokens of sequences.
+func tokens(ctx context.Context, s *Sampling, open func() ([]*Sequence, error)) iter.Seq2[Token, error] {
+	return func(yield func(Token, error) bool) {
+		if len(s.Stop) > 0 {
+			yield(Token{}, errorf(nacre.ErrOption, "Sampling.Stop is for methods that give text; StopIDs are for tokens"))
+			return
+		}
+		list, err := open()
+		defer closeAll(list)
+		if err != nil {
+			yield(Token{}, err)
+			return
+		}
+		rounds(ctx, list, (*Sequence).Next, func(q *Sequence, r result[int32]) bool {
+			return !r.more && r.err == nil || yield(Token{q.index, r.value}, r.err)
+		})
+	}
+}
+
+var errNoTokenizer = errorf(nacre.ErrOption, "text needs a tokenizer; set Options.Tokenizer")
+
+// texts yields the text of sequences.
+func (g *Generator) texts(ctx context.Context, open func() ([]*Sequence, error)) iter.Seq2[Piece, error] {
+	return func(yield func(Piece, error) bool) {
+		if g.options.Tokenizer == nil {
+			yield(Piece{}, errNoTokenizer)
+			return
+		}
+		list, err := open()
+		defer closeAll(list)
+		if err != nil {
+			yield(Piece{}, err)
+			return
+		}
+		rounds(ctx, list, (*Sequence).piece, func(q *Sequence, r result[string]) bool {
+			return r.value == "" && r.err == nil || yield(Piece{q.index, r.value}, r.err)
+		})
+	}
+}
+
+func closeAll(list []*Sequence) {
+	for _, q := range list {
+		q.Close()
+	}
+}
+
+// result is what a step of a sequence gives.
+type result[T any] struct {
+	value T
+	more  bool
+	err   error
+}
+
+// rounds has sequences make a step each, in rounds, and takes the results in their order,
+// until all have ended, one fails, or take returns false.
+func rounds[T any](ctx context.Context, list []*Sequence, step func(*Sequence, context.Context) (T, bool, error), take func(*Sequence, result[T]) bool) {
+	live := append([]*Sequence(nil), list...)
+	results := make([]result[T], len(live))
+	for len(live) > 0 {
+		each(len(live), func(i int) {
+			value, more, err := step(live[i], ctx)
+			results[i] = result[T]{value, more, err}
+		})
+		n := 0
+		for i, q := range live {
+			r := results[i]
+			if !take(q, r) || r.err != nil {
+				return
+			}
+			if r.more {
+				live[n] = q
+				n++
+			} else {
+				q.Close()
+			}
+		}
+		live = live[:n]
+	}
+}
+
+// each calls do for every number below n, as many at once as there are CPUs.
+func each(n int, do func(i int)) {
+	workers := min(n, goruntime.GOMAXPROCS(0))
+	if workers == 1 {
+		for i := range n {
+			do(i)
+		}
+		return
+	}
+	var next atomic.Int64
+	var done sync.WaitGroup
+	for range workers {
+		done.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	done.Wait()
+}

@@ -1,0 +1,78 @@
+package generate
+
+import (
+	"fmt"
+
+	"github.com/nacre-ml/nacre"
+)
+
+// Generator generates tokens and text with a session of a decoder. Its methods may be
+// called from many goroutines at once.
+type Generator struct {
+	options Options
+	decoder *decoder
+	chunk   int
+}
+
+// New returns a generator. The session must stay open while it is used. The error is
+// nacre.ErrUnsupported for a network that is no decoder of tokens, with what it lacks, and
+// nacre.ErrOption for an option that is out of range.
+func New(session *nacre.Session, o Options) (*Generator, error) {
+	if session == nil {
+		return nil, errorf(nacre.ErrOption, "the session is nil")
+	}
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	d, err := find(session, &o)
+	if err != nil {
+		return nil, err
+	}
+	return &Generator{options: o, decoder: d, chunk: d.chunkOf(&o)}, nil
+}
+
+// check looks at a prompt and at sampling before anything is computed.
+func (g *Generator) check(prompt []int32, s *Sampling) error {
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	file, o := g.decoder.file, &g.options
+	switch {
+	case len(prompt) == 0:
+		return errorf(ErrPrompt, "%s: the prompt has no tokens; a decoder needs one at least", file)
+	case o.Window > 0 && len(prompt) > o.Window:
+		return errorf(ErrWindow, "%s: the prompt has %d tokens, and the window %d; shorten the prompt", file, len(prompt), o.Window)
+	case s.MaxTokens == 0 && (o.Window == 0 || o.Slide) && len(o.StopIDs)+len(s.StopIDs)+len(s.Stop) == 0:
+		return errorf(nacre.ErrOption, "%s: nothing ends what is generated; set Sampling.MaxTokens, or a stop", file)
+	}
+	for i, id := range prompt {
+		if id < 0 || g.decoder.vocab > 0 && int(id) >= g.decoder.vocab {
+			return errorf(ErrPrompt, "%s: token %d of the prompt is %d; the vocabulary has %s", file, i, id, g.decoder.vocabulary())
+		}
+	}
+	return nil
+}
+
+// most is the largest room that is made at once for tokens that may not come.
+const most = 4096
+
+// room is how many tokens a sequence has at most where that is few, so that its states
+// need not grow; else 0.
+func (g *Generator) room(prompt, tokens int) int {
+	n := 0
+	if tokens > 0 && tokens <= most {
+		n = prompt + tokens
+	}
+	if w := g.options.Window; w > 0 && w <= most && (n == 0 || n > w) {
+		n = w
+	}
+	return n
+}
+
+// vocabulary says which tokens there are.
+func (d *decoder) vocabulary() string {
+	if d.vocab == 0 {
+		return "none below 0"
+	}
+	return fmt.Sprintf("those from 0 to %d", d.vocab-1)
+}

@@ -1,0 +1,142 @@
+package generate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"unicode/utf8"
+
+	"github.com/nacre-ml/nacre"
+)
+
+// Tokenizer turns text into the ids of a decoder's vocabulary, and ids into text, as
+// tokenizer.Tokenizer does. It must be safe for use by several goroutines.
+type Tokenizer interface {
+	// Encode returns the ids of a text; with special, those that the vocabulary puts
+	// around a text are among them.
+	Encode(text string, special bool) []int32
+	// Decode returns the text of ids. Bytes that are no whole character become U+FFFD.
+	Decode(ids []int32) string
+}
+
+// Options say what is known of a decoder beside its network. The zero value is for a
+// decoder whose inputs and outputs have usual names. SettingsOf fills it from the files
+// beside a model.
+type Options struct {
+	// Tokenizer is for the methods that take or give text; nil if none of them is called.
+	Tokenizer Tokenizer
+	// StopIDs are tokens that end a text, such as that of its end. They are not delivered.
+	StopIDs []int32
+	// Window is how many tokens the decoder sees at most; 0 if that is not known.
+	Window int
+	// Slide has tokens follow that stand beyond the window: of each, the last Window tokens
+	// are then computed again from position 0, as gpt.rs does. Without Slide a full
+	// window is the end.
+	Slide bool
+	// LastOfEqual has greedy sampling take the token with the largest number of those
+	// whose logits are equal, as gpt.rs does; else it takes the one with the smallest.
+	LastOfEqual bool
+	// NoCache computes all tokens again for each new one, without states.
+	NoCache bool
+	// Chunk is how many tokens of a prompt are computed at once; 0 for as many as keep the
+	// logits of a chunk within 16 MiB, from 32 to 128.
+	Chunk int
+	// IDs and Logits name the input for tokens and the output for logits; empty for those
+	// that their names and types tell.
+	IDs, Logits string
+}
+
+// Sampling says how tokens are chosen and when they end. The zero value is greedy and
+// goes on to a stop, or until the window is full.
+//
+// The logits are changed in this order: penalties, temperature, top-k, top-p, min-p. NaN
+// counts as negative infinity.
+type Sampling struct {
+	// MaxTokens is how many tokens are generated at most; 0 for as many as the window has
+	// room for.
+	MaxTokens int
+	// Temperature divides the logits. At 0 the token of the largest logit is taken, and
+	// TopK, TopP and MinP have no effect.
+	Temperature float64
+	// TopK keeps the K largest logits, and those that are equal to the smallest of
+	// them; 0 keeps all.
+	TopK int
+	// TopP keeps the likeliest tokens, as few as together have that probability; of equal
+	// ones the smaller number first. 0 and 1 keep all.
+	TopP float64
+	// MinP keeps the tokens with at least that part of the probability of the likeliest; 0
+	// keeps all.
+	MinP float64
+	// RepetitionPenalty divides the positive logits of tokens of the prompt and of those
+	// generated, and multiplies their negative ones; 0 and 1 change nothing.
+	RepetitionPenalty float64
+	// PresencePenalty is subtracted from the logits of tokens that were generated, and
+	// FrequencyPenalty as often as they were.
+	PresencePenalty, FrequencyPenalty float64
+	// Seed chooses the random numbers. The same seed gives the same tokens, on any
+	// number of threads.
+	Seed uint64
+	// StopIDs are tokens that end a text, beside those of Options.
+	StopIDs []int32
+	// Stop are texts that end a text, for methods that give text. The text up to
+	// the first that is complete is delivered, and no more.
+	Stop []string
+}
+
+// Validate checks what can be checked without a decoder. The error is nacre.ErrOption and
+// names every value that is out of range.
+func (s *Sampling) Validate() error {
+	var errs []error
+	check := func(ok bool, name string, v any, must string) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("%s is %v; it must be %s", name, v, must))
+		}
+	}
+	finite := func(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+	check(s.MaxTokens >= 0, "MaxTokens", s.MaxTokens, "positive, or 0 for no bound")
+	check(finite(s.Temperature) && s.Temperature >= 0, "Temperature", s.Temperature, "a number from 0 up")
+	check(s.TopK >= 0, "TopK", s.TopK, "positive, or 0 for all")
+	check(s.TopP >= 0 && s.TopP <= 1, "TopP", s.TopP, "from 0 to 1")
+	check(s.MinP >= 0 && s.MinP <= 1, "MinP", s.MinP, "from 0 to 1")
+	check(finite(s.RepetitionPenalty) && s.RepetitionPenalty >= 0, "RepetitionPenalty", s.RepetitionPenalty, "positive, or 0 for none")
+	check(finite(s.PresencePenalty), "PresencePenalty", s.PresencePenalty, "finite")
+	check(finite(s.FrequencyPenalty), "FrequencyPenalty", s.FrequencyPenalty, "finite")
+	for _, stop := range s.Stop {
+		check(stop != "" && utf8.ValidString(stop), "a stop text", fmt.Sprintf("%q", stop), "UTF-8 and not empty")
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return &kindError{nacre.ErrOption, errors.Join(errs...)}
+}
+
+// validate checks the options.
+func (o *Options) validate() error {
+	switch {
+	case o.Window < 0:
+		return errorf(nacre.ErrOption, "option Window is %d; it must not be negative", o.Window)
+	case o.Chunk < 0:
+		return errorf(nacre.ErrOption, "option Chunk is %d; it must not be negative", o.Chunk)
+	case o.Slide && o.Window == 0:
+		return errorf(nacre.ErrOption, "option Slide needs a Window")
+	}
+	return nil
+}
+
+// ErrWindow reports tokens that do not fit in the window of a decoder.
+var ErrWindow = errors.New("generate: the window is full")
+
+// ErrPrompt reports a prompt that a decoder cannot take: without tokens, or with tokens
+// that its vocabulary lacks.
+var ErrPrompt = errors.New("generate: unfit prompt")
+
+// kindError is an error with a kind that errors.Is finds and its message does not
+// repeat.
+type kindError struct{ kind, err error }
+
+func (e *kindError) Error() string   { return e.err.Error() }
+func (e *kindError) Unwrap() []error { return []error{e.kind, e.err} }
+
+func errorf(kind error, format string, args ...any) error {
+	return &kindError{kind, fmt.Errorf(format, args...)}
+}

@@ -1,0 +1,198 @@
+package generate
+
+import (
+	"context"
+	"errors"
+
+	"github.com/nacre-ml/nacre"
+)
+
+// runner computes logits of tokens that follow each other.
+type runner struct {
+	*decoder
+	chunk  int
+	stream *nacre.Stream // nil for a network without states
+	done   int           // tokens that the states hold
+	row    []float32     // logits of the last token, where no Bound has them
+	width  int           // logits of a token; 0 before the first run
+
+	step    *nacre.Bound // for runs of one token; nil before the first
+	stepIDs *nacre.Tensor
+	noStep  bool // the network cannot be bound
+}
+
+// newRunner returns a runner whose states have room for that many tokens; 0 for the
+// room that streams have.
+func (d *decoder) newRunner(chunk, room int) (*runner, error) {
+	r := &runner{decoder: d, chunk: chunk}
+	if !d.states {
+		return r, nil
+	}
+	st, err := d.session.NewStream(nacre.StreamOptions{Room: room})
+	if err != nil {
+		return nil, err
+	}
+	r.stream = st
+	return r, nil
+}
+
+// chunkOf is how many tokens of a prompt are computed at once.
+func (d *decoder) chunkOf(o *Options) int {
+	const logits = 16 << 20 / 4
+	switch {
+	case d.rows > 0:
+		return d.rows
+	case o.Chunk > 0:
+		return o.Chunk
+	case d.vocab > 0:
+		return min(max(logits/d.vocab, 32), 128)
+	}
+	return 128
+}
+
+// compute returns the logits of the last token. Those of tokens[:done] are not computed
+// again. The slice is valid until the next call.
+func (r *runner) compute(ctx context.Context, tokens []int32) ([]float32, error) {
+	if r.stream == nil {
+		out, err := r.session.Run(ctx, r.inputs(tokens))
+		if err != nil {
+			return nil, err
+		}
+		return r.last(out[r.logits.Name])
+	}
+	var row []float32
+	for r.done < len(tokens) {
+		next := tokens[r.done:min(r.done+r.chunk, len(tokens))]
+		var err error
+		if row, err = r.rowsOf(ctx, next); err != nil {
+			return nil, err
+		}
+		r.done += len(next)
+	}
+	return row, nil
+}
+
+// rowsOf runs the stream.
+func (r *runner) rowsOf(ctx context.Context, tokens []int32) ([]float32, error) {
+	if len(tokens) == 1 && !r.noStep {
+		return r.one(ctx, tokens[0])
+	}
+	out, err := r.stream.Run(ctx, r.inputs(tokens))
+	if err != nil {
+		return nil, err
+	}
+	return r.last(out[r.logits.Name])
+}
+
+// one runs the stream on one token, in memory that is there already.
+func (r *runner) one(ctx context.Context, token int32) ([]float32, error) {
+	if r.step == nil {
+		b, err := r.stream.Bind(r.inputs([]int32{token}))
+		if errors.Is(err, nacre.ErrUnsupported) {
+			r.noStep = true
+			return r.rowsOf(ctx, []int32{token})
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.step, r.stepIDs = b, b.Input(r.ids.Name)
+	}
+	setToken(r.stepIDs, token)
+	if err := r.step.Run(ctx); err != nil {
+		return nil, err
+	}
+	return r.last(r.step.Output(r.logits.Name))
+}
+
+// setToken sets the only element of a tensor of tokens.
+func setToken(t *nacre.Tensor, token int32) {
+	if data, err := nacre.Data[int64](t); err == nil {
+		data[0] = int64(token)
+		return
+	}
+	data, err := nacre.Data[int32](t)
+	if err != nil {
+		panic(err) // findIDs looked at the type
+	}
+	data[0] = token
+}
+
+// inputs makes the inputs of a run on those tokens.
+func (r *runner) inputs(tokens []int32) map[string]*nacre.Tensor {
+	ids, err := nacre.Zeros(r.ids.DType, 1, len(tokens))
+	if err != nil {
+		panic(err) // no more than the tokens, which lie in memory
+	}
+	fill(ids, func(i int) int { return int(tokens[i]) })
+	in := map[string]*nacre.Tensor{r.ids.Name: ids}
+	for _, v := range r.extra {
+		in[v.Name] = r.extraTensor(v, len(tokens))
+	}
+	return in
+}
+
+// last returns the last row of logits: that of a Bound as it lies there, else a copy, so
+// that those of a long prompt do not stay.
+func (r *runner) last(t *nacre.Tensor) ([]float32, error) {
+	if t == nil {
+		return nil, errorf(nacre.ErrUnsupported, "%s: a run gives no output %s", r.file, r.logits.Name)
+	}
+	data, err := nacre.Data[float32](t)
+	if err != nil {
+		if data, err = nacre.Float32s(t); err != nil {
+			return nil, err
+		}
+	}
+	if r.width == 0 {
+		shape := t.Shape()
+		r.width = shape[len(shape)-1]
+	}
+	vocab := r.width
+	if vocab == 0 || len(data) < vocab {
+		return nil, errorf(nacre.ErrShape, "%s: output %s is %v, without logits", r.file, r.logits.Name, t)
+	}
+	if len(data) == vocab {
+		return data, nil
+	}
+	r.row = append(r.row[:0], data[len(data)-vocab:]...)
+	return r.row, nil
+}
+
+// clear empties the states.
+func (r *runner) clear() {
+	if r.stream == nil {
+		return
+	}
+	r.unbind()
+	r.stream.Reset()
+	r.done = 0
+}
+
+// fork returns a runner with a copy of the states.
+func (r *runner) fork() (*runner, error) {
+	f := &runner{decoder: r.decoder, chunk: r.chunk, done: r.done, noStep: r.noStep}
+	if r.stream == nil {
+		return f, nil
+	}
+	st, err := r.stream.Fork()
+	if err != nil {
+		return nil, err
+	}
+	f.stream = st
+	return f, nil
+}
+
+func (r *runner) unbind() {
+	if r.step != nil {
+		r.step.Close()
+		r.step = nil
+	}
+}
+
+// close gives back the memory of the states.
+func (r *runner) close() {
+	r.unbind()
+	if r.stream != nil {
+		r.stream.Close()
+	}
+}

@@ -1,0 +1,183 @@
+package generate
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+)
+
+// sampler chooses tokens from logits.
+type sampler struct {
+	Sampling
+	lastOfEqual bool
+	random      *rand.Rand
+
+	seen   []int32   // tokens that penalties change, each once
+	counts []count   // by token; empty without penalties
+	scores []float32 // logits with penalties
+	order  []float32 // logits that top-k moves
+	kept   []candidate
+	moved  []candidate
+}
+
+// count is how often a token came.
+type count struct {
+	generated uint32
+	seen      bool
+}
+
+func newSampler(s Sampling, lastOfEqual bool, sequence uint64) *sampler {
+	if s.RepetitionPenalty == 0 {
+		s.RepetitionPenalty = 1
+	}
+	return &sampler{Sampling: s, lastOfEqual: lastOfEqual, random: rand.New(rand.NewPCG(s.Seed, sequence))}
+}
+
+// fork returns a sampler that has seen the same tokens and draws numbers of its own.
+func (s *sampler) fork(sequence uint64) *sampler {
+	f := newSampler(s.Sampling, s.lastOfEqual, sequence)
+	f.seen = append(f.seen, s.seen...)
+	f.counts = append(f.counts, s.counts...)
+	return f
+}
+
+func (s *sampler) penalizes() bool {
+	return s.RepetitionPenalty != 1 || s.PresencePenalty != 0 || s.FrequencyPenalty != 0
+}
+
+// see counts a token for the penalties.
+func (s *sampler) see(token int32, generated bool) {
+	if !s.penalizes() {
+		return
+	}
+	if missing := int(token) + 1 - len(s.counts); missing > 0 {
+		s.counts = append(s.counts, make([]count, missing)...)
+	}
+	c := &s.counts[token]
+	if !c.seen {
+		c.seen = true
+		s.seen = append(s.seen, token)
+	}
+	if generated {
+		c.generated++
+	}
+}
+
+var errNoToken = errors.New("every logit is NaN or negative infinity, so no token can follow")
+
+// choose returns a token.
+func (s *sampler) choose(logits []float32) (int32, error) {
+	logits = s.penalized(logits)
+	best := s.largest(logits)
+	if best < 0 {
+		return 0, errNoToken
+	}
+	if s.Temperature == 0 {
+		return best, nil
+	}
+	s.keep(logits, logits[best])
+	return s.draw(), nil
+}
+
+// penalized returns logits with the penalties, in memory of the sampler if there are any.
+func (s *sampler) penalized(logits []float32) []float32 {
+	if !s.penalizes() {
+		return logits
+	}
+	s.scores = append(s.scores[:0], logits...)
+	for _, id := range s.seen {
+		if int(id) >= len(s.scores) {
+			continue
+		}
+		x := float64(s.scores[id])
+		if x < 0 {
+			x *= s.RepetitionPenalty
+		} else {
+			x /= s.RepetitionPenalty
+		}
+		if n := s.counts[id].generated; n > 0 {
+			x -= s.PresencePenalty + float64(n)*s.FrequencyPenalty
+		}
+		s.scores[id] = float32(x)
+	}
+	return s.scores
+}
+
+// largest returns the token of the largest logit; -1 if there is none above negative
+// infinity.
+func (s *sampler) largest(logits []float32) int32 {
+	best, most := -1, float32(math.Inf(-1))
+	for i, x := range logits {
+		if x > most || s.lastOfEqual && x == most && best >= 0 {
+			best, most = i, x
+		}
+	}
+	return int32(best)
+}
+
+// keep leaves the candidates that top-k, min-p and top-p keep, in the order of their
+// numbers. The largest logit is most.
+func (s *sampler) keep(logits []float32, most float32) {
+	cut := s.cut(logits)
+	s.kept = s.kept[:0]
+	total := 0.0
+	for i, x := range logits {
+		if !(x >= cut) {
+			continue
+		}
+		w := 1.0
+		if x != most {
+			w = math.Exp((float64(x) - float64(most)) / s.Temperature)
+		}
+		total += w
+		if w > 0 && w >= s.MinP {
+			s.kept = append(s.kept, candidate{int32(i), x, w})
+		}
+	}
+	if s.TopP == 0 || s.TopP == 1 {
+		return
+	}
+	s.moved = append(s.moved[:0], s.kept...)
+	last := nucleus(s.moved, s.TopP*total)
+	n := 0
+	for _, c := range s.kept {
+		if !last.before(c) {
+			s.kept[n] = c
+			n++
+		}
+	}
+	s.kept = s.kept[:n]
+}
+
+// cut returns the smallest logit that top-k keeps.
+func (s *sampler) cut(logits []float32) float32 {
+	none := float32(math.Inf(-1))
+	if s.TopK == 0 || s.TopK >= len(logits) {
+		return none
+	}
+	s.order = s.order[:0]
+	for _, x := range logits {
+		if x == x {
+			s.order = append(s.order, x)
+		}
+	}
+	if s.TopK >= len(s.order) {
+		return none
+	}
+	return kthLargest(s.order, s.TopK)
+}
+
+// draw returns a candidate by chance.
+func (s *sampler) draw() int32 {
+	total := 0.0
+	for _, c := range s.kept {
+		total += c.weight
+	}
+	at := s.random.Float64() * total
+	for _, c := range s.kept {
+		if at -= c.weight; at < 0 {
+			return c.id
+		}
+	}
+	return s.kept[len(s.kept)-1].id
+}

@@ -1,0 +1,239 @@
+package generate
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+)
+
+// Reason says why a sequence ended.
+type Reason int
+
+// The reasons.
+const (
+	NotEnded  Reason = iota
+	StopID           // the decoder gave a token that ends a text
+	StopText         // a stop text was complete
+	MaxTokens        // as many tokens were generated as Sampling allows
+	Window           // the window is full
+)
+
+func (r Reason) String() string {
+	if r < 0 || int(r) >= len(reasons) {
+		return fmt.Sprintf("Reason(%d)", int(r))
+	}
+	return reasons[r]
+}
+
+var reasons = []string{"not ended", "stop token", "stop text", "max tokens", "window full"}
+
+// Token is a token that was generated.
+type Token struct {
+	Index int // of the prompt or of the continuation
+	ID    int32
+}
+
+// Piece is text that was generated: whole characters, never empty.
+type Piece struct {
+	Index int // of the prompt or of the continuation
+	Text  string
+}
+
+// Sequence is a prompt and the tokens that follow it. It holds the states of the decoder
+// until Close. The methods of a Sequence may be called from one goroutine at a time.
+type Sequence struct {
+	generator *Generator
+	runner    *runner
+	sampler   *sampler
+	texts     *texts // nil without a tokenizer
+	index     int
+	tokens    []int32
+	prompt    int // how many of the tokens are the prompt
+	logits    []float32
+	computed  int // how many tokens the logits follow
+	end       Reason
+}
+
+// Start computes a prompt and returns the sequence that begins with it. The error is
+// ErrPrompt, ErrWindow, nacre.ErrOption for sampling that is out of range, or that of a
+// run.
+func (g *Generator) Start(ctx context.Context, prompt []int32, s Sampling) (*Sequence, error) {
+	q, err := g.begin(prompt, s, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.compute(ctx); err != nil {
+		q.Close()
+		return nil, err
+	}
+	return q, nil
+}
+
+// begin makes a sequence of which nothing is computed.
+func (g *Generator) begin(prompt []int32, s Sampling, index int) (*Sequence, error) {
+	if err := g.check(prompt, &s); err != nil {
+		return nil, err
+	}
+	s.StopIDs = append(slices.Clone(g.options.StopIDs), s.StopIDs...)
+	r, err := g.decoder.newRunner(g.chunk, g.room(len(prompt), s.MaxTokens))
+	if err != nil {
+		return nil, err
+	}
+	q := &Sequence{generator: g, runner: r, sampler: newSampler(s, g.options.LastOfEqual, uint64(index)), index: index, prompt: len(prompt)}
+	q.tokens = append(make([]int32, 0, g.room(len(prompt), s.MaxTokens)), prompt...)
+	for _, id := range prompt {
+		q.sampler.see(id, false)
+	}
+	if t := g.options.Tokenizer; t != nil {
+		q.texts = newTexts(t, s.Stop, prompt)
+	}
+	return q, nil
+}
+
+// compute has the logits follow the last token.
+func (q *Sequence) compute(ctx context.Context) error {
+	if q.computed == len(q.tokens) {
+		return nil
+	}
+	o, tokens := &q.generator.options, q.tokens
+	beyond := o.Slide && len(tokens) > o.Window
+	if beyond {
+		tokens = tokens[len(tokens)-o.Window:]
+	}
+	if beyond || o.NoCache {
+		q.runner.clear()
+	}
+	logits, err := q.runner.compute(ctx, tokens)
+	if err != nil {
+		return err
+	}
+	q.logits, q.computed = logits, len(q.tokens)
+	return nil
+}
+
+// Next returns the next token; false at the end, which Reason gives. After an error the
+// sequence is of no use, unless its context ended.
+func (q *Sequence) Next(ctx context.Context) (int32, bool, error) {
+	g := q.generator
+	switch n := len(q.tokens) - q.prompt; {
+	case q.end != NotEnded:
+		return 0, false, nil
+	case q.sampler.MaxTokens > 0 && n >= q.sampler.MaxTokens:
+		q.end = MaxTokens
+		return 0, false, nil
+	case g.options.Window > 0 && !g.options.Slide && len(q.tokens) > g.options.Window:
+		return q.full()
+	}
+	if err := q.compute(ctx); err != nil {
+		return 0, false, err
+	}
+	id, err := q.sampler.choose(q.logits)
+	if err != nil {
+		return 0, false, fmt.Errorf("%s: token %d: %w", g.decoder.file, len(q.tokens), err)
+	}
+	if slices.Contains(q.sampler.StopIDs, id) {
+		q.end = StopID
+		return 0, false, nil
+	}
+	q.tokens = append(q.tokens, id)
+	q.sampler.see(id, true)
+	return id, true, nil
+}
+
+// full ends a sequence whose last token has no place in the window.
+func (q *Sequence) full() (int32, bool, error) {
+	if q.sampler.MaxTokens == 0 {
+		q.end = Window
+		return 0, false, nil
+	}
+	return 0, false, errorf(ErrWindow, "%s: the window of %d tokens is full after a prompt of %d and %d of the %d tokens that Sampling.MaxTokens asks for",
+		q.generator.decoder.file, q.generator.options.Window, q.prompt, len(q.tokens)-q.prompt, q.sampler.MaxTokens)
+}
+
+// piece returns the next text, which may be empty; false at the end.
+func (q *Sequence) piece(ctx context.Context) (string, bool, error) {
+	id, ok, err := q.Next(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	if !ok {
+		return q.texts.flush(), false, nil
+	}
+	text, stopped := q.texts.push(id)
+	if stopped {
+		q.end = StopText
+	}
+	return text, !stopped, nil
+}
+
+// Tokens yields the tokens that follow, up to an error or the end.
+func (q *Sequence) Tokens(ctx context.Context) iter.Seq2[Token, error] {
+	return func(yield func(Token, error) bool) {
+		for {
+			id, ok, err := q.Next(ctx)
+			if err != nil {
+				yield(Token{Index: q.index}, err)
+				return
+			}
+			if !ok || !yield(Token{q.index, id}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Text yields the text that follows, up to an error or the end. Pieces are whole
+// characters. The error is nacre.ErrOption without a tokenizer.
+func (q *Sequence) Text(ctx context.Context) iter.Seq2[Piece, error] {
+	return func(yield func(Piece, error) bool) {
+		if q.texts == nil {
+			yield(Piece{Index: q.index}, errNoTokenizer)
+			return
+		}
+		for more := true; more; {
+			var text string
+			var err error
+			if text, more, err = q.piece(ctx); err != nil {
+				yield(Piece{Index: q.index}, err)
+				return
+			}
+			if text != "" && !yield(Piece{q.index, text}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Fork returns a sequence with the same tokens, which shares nothing with q and goes on
+// with random numbers of its own: those of the seed and the index. Nothing is computed
+// again.
+func (q *Sequence) Fork(index int) (*Sequence, error) {
+	r, err := q.runner.fork()
+	if err != nil {
+		return nil, err
+	}
+	f := *q
+	f.runner, f.index, f.sampler = r, index, q.sampler.fork(uint64(index))
+	f.tokens = append(make([]int32, 0, cap(q.tokens)), q.tokens...)
+	f.logits = slices.Clone(q.logits)
+	if q.texts != nil {
+		f.texts = q.texts.fork()
+	}
+	return &f, nil
+}
+
+// IDs returns the tokens, those of the prompt first, in a new slice.
+func (q *Sequence) IDs() []int32 { return slices.Clone(q.tokens) }
+
+// Generated returns how many tokens follow the prompt.
+func (q *Sequence) Generated() int { return len(q.tokens) - q.prompt }
+
+// Reason returns why the sequence ended.
+func (q *Sequence) Reason() Reason { return q.end }
+
+// Close gives back the memory of the states. Further calls do nothing.
+func (q *Sequence) Close() error {
+	q.runner.close()
+	return nil
+}

@@ -1,0 +1,188 @@
+package tokenizer
+
+import (
+	"fmt"
+	"unicode"
+	"unicode/utf8"
+)
+
+// An AddedToken is a token that is matched in texts before all other steps.
+type AddedToken struct {
+	ID         int64  `json:"id"`
+	Content    string `json:"content"`
+	SingleWord bool   `json:"single_word"` // not where a letter or digit stands beside it
+	LStrip     bool   `json:"lstrip"`      // takes the white space before it too
+	RStrip     bool   `json:"rstrip"`      // takes the white space behind it too
+	Normalized bool   `json:"normalized"`  // matched in normalized text, after normalizing its content
+	Special    bool   `json:"special"`     // left out of decoded text
+}
+
+// added holds the added tokens of a vocabulary.
+type added struct {
+	tokens  map[int32]AddedToken
+	ids     map[string]int32
+	special map[string]bool
+	largest int32
+	raw     matcher
+	normal  matcher
+}
+
+// newAdded checks the added tokens and makes the two matchers. A token of the vocabulary
+// keeps its id there.
+func newAdded(v *vocabulary, list []AddedToken, n normalizer) (added, error) {
+	a := added{tokens: map[int32]AddedToken{}, ids: map[string]int32{}, special: map[string]bool{}, largest: -1}
+	limit := int64(len(v.list) + 2*len(list) + maxHoles)
+	for _, token := range list {
+		if token.Content == "" {
+			continue
+		}
+		if len(token.Content) > maxToken {
+			return a, fmt.Errorf("added token %.60q has %d bytes: at most %d are allowed", token.Content, len(token.Content), maxToken)
+		}
+		if id, ok := v.id(token.Content); ok {
+			token.ID = int64(id)
+		}
+		if token.ID < 0 || token.ID >= limit {
+			return a, fmt.Errorf("added token %.60q has the id %d: 0 to %d are allowed", token.Content, token.ID, limit-1)
+		}
+		id := int32(token.ID)
+		a.tokens[id] = token
+		a.ids[token.Content] = id
+		a.special[token.Content] = token.Special || a.special[token.Content]
+		a.largest = max(a.largest, id)
+	}
+	for id, token := range a.tokens {
+		content, m := token.Content, &a.raw
+		if token.Normalized {
+			m = &a.normal
+			if n != nil {
+				content = n.normalize(content)
+			}
+		}
+		m.add(content, id, token)
+	}
+	return a, nil
+}
+
+// A matcher finds tokens in texts: the leftmost first, of those the longest.
+type matcher struct {
+	starts [256]bool
+	next   map[uint64]int32 // node and byte to node
+	ends   map[int32]int32  // node to id
+	tokens map[int32]AddedToken
+	nodes  int32
+}
+
+func (m *matcher) add(content string, id int32, token AddedToken) {
+	if content == "" {
+		return
+	}
+	if m.next == nil {
+		m.next, m.ends, m.tokens = map[uint64]int32{}, map[int32]int32{}, map[int32]AddedToken{}
+	}
+	node := int32(0)
+	for i := range len(content) {
+		key := uint64(uint32(node))<<8 | uint64(content[i])
+		next, ok := m.next[key]
+		if !ok {
+			m.nodes++
+			next = m.nodes
+			m.next[key] = next
+		}
+		node = next
+	}
+	m.starts[content[0]] = true
+	if old, ok := m.ends[node]; !ok || id < old {
+		m.ends[node] = id
+	}
+	m.tokens[id] = token
+}
+
+// find returns the longest token that begins at a place of a text.
+func (m *matcher) find(text string, from int) (id int32, end int) {
+	node := int32(0)
+	for i := from; i < len(text); i++ {
+		next, ok := m.next[uint64(uint32(node))<<8|uint64(text[i])]
+		if !ok {
+			break
+		}
+		node = next
+		if at, ok := m.ends[node]; ok {
+			id, end = at, i+1
+		}
+	}
+	return id, end
+}
+
+// split calls f for the parts of a text, which is not empty: with the id of a token, or
+// with the text between tokens and -1.
+func (m *matcher) split(text string, f func(part string, id int32)) {
+	done := 0
+	for at := 0; at < len(text) && m.next != nil; {
+		if !m.starts[text[at]] {
+			at++
+			continue
+		}
+		id, stop := m.find(text, at)
+		if stop == 0 {
+			at++
+			continue
+		}
+		token, start := m.tokens[id], at
+		at = stop
+		if token.SingleWord && (endsWithWord(text[:start]) || startsWithWord(text[stop:])) {
+			continue
+		}
+		if token.LStrip {
+			start = max(lastSpaces(text[:start]), done)
+		}
+		if token.RStrip {
+			stop += firstSpaces(text[stop:])
+		}
+		if done < start {
+			f(text[done:start], -1)
+		}
+		f(text[start:max(stop, start)], id)
+		done = stop
+	}
+	if done < len(text) {
+		f(text[done:], -1)
+	}
+}
+
+func endsWithWord(text string) bool {
+	r, size := utf8.DecodeLastRuneInString(text)
+	return size > 0 && isWord(r)
+}
+
+func startsWithWord(text string) bool {
+	r, size := utf8.DecodeRuneInString(text)
+	return size > 0 && isWord(r)
+}
+
+// isWord reports a character of \w of Unicode's regular expressions.
+func isWord(r rune) bool {
+	return unicode.In(r, unicode.L, unicode.M, unicode.Nd, unicode.Nl, unicode.Pc, unicode.Other_Alphabetic, unicode.Join_Control)
+}
+
+// lastSpaces returns where the white space at the end of a text begins.
+func lastSpaces(text string) int {
+	for len(text) > 0 {
+		r, size := utf8.DecodeLastRuneInString(text)
+		if !unicode.IsSpace(r) {
+			break
+		}
+		text = text[:len(text)-size]
+	}
+	return len(text)
+}
+
+// firstSpaces returns where the white space at the beginning of a text ends.
+func firstSpaces(text string) int {
+	for i, r := range text {
+		if !unicode.IsSpace(r) {
+			return i
+		}
+	}
+	return len(text)
+}

@@ -1,0 +1,121 @@
+package tokenizer
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// A bpe is a model of byte pair encoding: characters are joined to tokens by merges, the
+// first of the list first, the leftmost of equals first.
+type bpe struct {
+	vocab        *vocabulary
+	merges       map[uint64]merge
+	unk          int32 // -1: characters without a token are left out
+	fuseUnk      bool
+	byteFallback bool
+	bytes        [256]int32 // ids of the byte tokens, with byteFallback; -1: none
+	whole        bool       // words of the vocabulary are tokens whatever the merges say
+	prefix       string     // before characters inside a word
+	suffix       string     // behind the last character of a word
+}
+
+// A merge says what a pair becomes, and its place in the list.
+type merge struct{ rank, id int32 }
+
+func pair(left, right int32) uint64 { return uint64(uint32(left))<<32 | uint64(uint32(right)) }
+
+// setMerges checks a list of pairs of tokens and makes the table of merges.
+func (m *bpe) setMerges(pairs [][2]string) error {
+	m.merges = make(map[uint64]merge, len(pairs))
+	for i, p := range pairs {
+		left, ok1 := m.vocab.id(p[0])
+		right, ok2 := m.vocab.id(p[1])
+		if !ok1 || !ok2 || !strings.HasPrefix(p[1], m.prefix) {
+			return fmt.Errorf("merge %d joins %.60q and %.60q, and not both are tokens", i, p[0], p[1])
+		}
+		id, ok := m.vocab.id(p[0] + p[1][len(m.prefix):])
+		if !ok {
+			return fmt.Errorf("merge %d joins %.60q and %.60q to a token that the vocabulary lacks", i, p[0], p[1])
+		}
+		m.merges[pair(left, right)] = merge{int32(i), id}
+	}
+	return nil
+}
+
+func byteTokens(v *vocabulary) (table [256]int32) {
+	for b := range table {
+		id, ok := v.id(fmt.Sprintf("<0x%02X>", b))
+		if !ok {
+			id = -1
+		}
+		table[b] = id
+	}
+	return table
+}
+
+func (m *bpe) tokens(s *scratch, ids []int32, word string) []int32 {
+	if m.whole {
+		if id, ok := m.vocab.id(word); ok {
+			return append(ids, id)
+		}
+	}
+	s.symbols = s.symbols[:0]
+	m.characters(s, word)
+	s.merge(m.merges)
+	for i := range s.symbols {
+		if s.symbols[i].id >= 0 {
+			ids = append(ids, s.symbols[i].id)
+		}
+	}
+	return ids
+}
+
+// characters fills the scratch with a symbol for each character of a word. Characters
+// without a token are kept back until one with a token comes, as the reference does, so
+// that byte tokens between them stand first.
+func (m *bpe) characters(s *scratch, word string) {
+	unknown := false
+	for i := 0; i < len(word); {
+		_, size := utf8.DecodeRuneInString(word[i:])
+		c := word[i : i+size]
+		if i > 0 && m.prefix != "" {
+			c = m.prefix + c
+		}
+		i += size
+		if i == len(word) && m.suffix != "" {
+			c += m.suffix
+		}
+		id, ok := m.vocab.id(c)
+		switch {
+		case ok:
+			if unknown {
+				s.add(m.unk)
+			}
+			s.add(id)
+			unknown = false
+		case m.byteFallback && m.addBytes(s, c), m.unk < 0:
+		default:
+			if unknown && !m.fuseUnk {
+				s.add(m.unk)
+			}
+			unknown = true
+		}
+	}
+	if unknown {
+		s.add(m.unk)
+	}
+}
+
+// addBytes adds the byte tokens of a character if the vocabulary has all of them.
+func (m *bpe) addBytes(s *scratch, c string) bool {
+	for i := range len(c) {
+		if m.bytes[c[i]] < 0 {
+			return false
+		}
+	}
+	for i := range len(c) {
+		s.add(m.bytes[c[i]])
+	}
+	return true
+}

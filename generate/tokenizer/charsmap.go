@@ -1,0 +1,111 @@
+package tokenizer
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"github.com/rivo/uniseg"
+)
+
+// A charsMap is a table of SentencePiece that maps sequences of characters to others: a
+// double array of 32-bit units, and the texts to which its values point.
+type charsMap struct {
+	units []uint32
+	texts string
+}
+
+// newCharsMap reads the size of the array in bytes, the array and the texts.
+func newCharsMap(data []byte) (*charsMap, error) {
+	if len(data) < 4 {
+		return nil, fmt.Errorf("the map of characters has %d bytes: 4 at least are needed", len(data))
+	}
+	size := binary.LittleEndian.Uint32(data)
+	data = data[4:]
+	if uint64(size) > uint64(len(data)) || size%4 != 0 {
+		return nil, fmt.Errorf("the map of characters says that its array has %d bytes, and %d follow", size, len(data))
+	}
+	m := &charsMap{units: make([]uint32, size/4), texts: string(data[size:])}
+	for i := range m.units {
+		m.units[i] = binary.LittleEndian.Uint32(data[4*i:])
+	}
+	return m, nil
+}
+
+// prefixes calls f for each entry that begins a text, the shortest first, until f
+// returns false.
+func (m *charsMap) prefixes(text string, f func(length int, value string) bool) {
+	if len(m.units) == 0 {
+		return
+	}
+	at := offset(m.units[0])
+	for i := range len(text) {
+		at ^= uint32(text[i])
+		if uint64(at) >= uint64(len(m.units)) {
+			return
+		}
+		unit := m.units[at]
+		if unit&(1<<31|0xFF) != uint32(text[i]) {
+			return
+		}
+		at ^= offset(unit)
+		if unit>>8&1 == 0 {
+			continue
+		}
+		if uint64(at) >= uint64(len(m.units)) {
+			return
+		}
+		if value, ok := m.text(m.units[at] & (1<<31 - 1)); ok && !f(i+1, value) {
+			return
+		}
+	}
+}
+
+// offset returns the distance of a unit to its children.
+func offset(unit uint32) uint32 { return unit >> 10 << (unit & (1 << 9) >> 6) }
+
+// text returns the text at a place, which ends with a zero.
+func (m *charsMap) text(at uint32) (string, bool) {
+	if uint64(at) > uint64(len(m.texts)) {
+		return "", false
+	}
+	value, _, _ := strings.Cut(m.texts[at:], "\x00")
+	return value, true
+}
+
+// A precompiled normalizer looks up the graphemes of a text, and where the map lacks
+// one, its characters, as the tokenizers of Hugging Face do.
+type precompiled struct{ chars *charsMap }
+
+// maxGrapheme is the bytes of the graphemes that are looked up as a whole.
+const maxGrapheme = 5
+
+func (p precompiled) normalize(text string) string {
+	var b strings.Builder
+	b.Grow(len(text))
+	for state := -1; text != ""; {
+		var cluster string
+		cluster, text, _, state = uniseg.FirstGraphemeClusterInString(text, state)
+		if value, ok := p.lookup(cluster); ok && len(cluster) <= maxGrapheme {
+			b.WriteString(value)
+			continue
+		}
+		for _, r := range cluster {
+			c := string(r)
+			if value, ok := p.lookup(c); ok {
+				c = value
+			}
+			b.WriteString(c)
+		}
+	}
+	return b.String()
+}
+
+// lookup returns the value of the shortest entry that begins a text.
+func (p precompiled) lookup(text string) (value string, ok bool) {
+	p.chars.prefixes(text, func(_ int, v string) bool {
+		value, ok = v, true
+		return false
+	})
+	return value, ok
+}

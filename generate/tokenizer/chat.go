@@ -1,0 +1,226 @@
+package tokenizer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nacre-ml/nacre/generate/tokenizer/internal/jinja"
+)
+
+// maxTemplate bounds the bytes of a chat template.
+const maxTemplate = 1 << 16
+
+// A Message is one turn of a chat.
+type Message struct {
+	Role    string // system, user, assistant, tool
+	Content string
+	Fields  map[string]json.RawMessage // further fields, such as tool_calls
+}
+
+// ChatOptions are what a chat template reads beside the messages.
+type ChatOptions struct {
+	Generate  bool                       // ends with the beginning of the answer
+	Tools     []json.RawMessage          // the functions that the model may call, as JSON objects
+	Variables map[string]json.RawMessage // further variables, such as enable_thinking
+	Now       time.Time                  // the time that templates ask for; zero: the present
+}
+
+// A Chat is the template of a model's chats, in the language of Jinja.
+type Chat struct {
+	templates map[string]string // by name: default, tool_use
+	tokens    map[string]string // bos_token and such
+}
+
+// newChat reads the templates of a folder: chat_template.jinja, else what
+// tokenizer_config.json says. It returns nil if there is none.
+func newChat(folder string, c *settings) (*Chat, error) {
+	chat := &Chat{templates: map[string]string{}, tokens: map[string]string{}}
+	path := filepath.Join(folder, "chat_template.jinja")
+	switch _, err := os.Stat(path); {
+	case err == nil:
+		data, err := readBounded(path)
+		if err != nil {
+			return nil, err
+		}
+		chat.templates["default"] = string(data)
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	default:
+		if err := chat.named(c.Template); err != nil {
+			return nil, fmt.Errorf("%s: chat_template: %w", filepath.Join(folder, "tokenizer_config.json"), err)
+		}
+	}
+	if len(chat.templates) == 0 {
+		return nil, nil
+	}
+	for name, text := range chat.templates {
+		if len(text) > maxTemplate {
+			return nil, fmt.Errorf("%s: the chat template %.60q has %d bytes: at most %d are allowed", folder, name, len(text), maxTemplate)
+		}
+	}
+	for name, raw := range map[string]json.RawMessage{"bos_token": c.BOS, "eos_token": c.EOS, "unk_token": c.UNK, "pad_token": c.PAD} {
+		if token := tokenText(raw); token != "" {
+			chat.tokens[name] = token
+		}
+	}
+	return chat, nil
+}
+
+// named reads a template, or a list of templates with names.
+func (c *Chat) named(raw json.RawMessage) error {
+	if absent(raw) {
+		return nil
+	}
+	var one string
+	if json.Unmarshal(raw, &one) == nil {
+		c.templates["default"] = one
+		return nil
+	}
+	var list []struct{ Name, Template string }
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return err
+	}
+	for _, t := range list {
+		c.templates[t.Name] = t.Template
+	}
+	return nil
+}
+
+// tokenText returns a token that a file writes as text or as an added token.
+func tokenText(raw json.RawMessage) string {
+	var token AddedToken
+	if absent(raw) || json.Unmarshal(raw, &token.Content) == nil {
+		return token.Content
+	}
+	if json.Unmarshal(raw, &token) != nil {
+		return ""
+	}
+	return token.Content
+}
+
+// HasChat reports whether the file came with a template of chats.
+func (t *Tokenizer) HasChat() bool { return t.chat != nil }
+
+// ApplyChat returns the text of a chat as the model's template writes it. Its special
+// tokens are part of the text: encode it without further ones.
+func (t *Tokenizer) ApplyChat(messages []Message, o ChatOptions) (string, error) {
+	if t.chat == nil {
+		return "", fmt.Errorf("the tokenizer has no chat template: chat_template.jinja or tokenizer_config.json beside its file may hold one")
+	}
+	name := "default"
+	if _, ok := t.chat.templates["tool_use"]; ok && len(o.Tools) > 0 {
+		name = "tool_use"
+	}
+	source, ok := t.chat.templates[name]
+	if !ok {
+		return "", fmt.Errorf("the chat template has no part named %s", name)
+	}
+	text, err := t.chat.run(source, messages, o)
+	if err != nil {
+		return "", fmt.Errorf("chat template: %w", err)
+	}
+	return text, nil
+}
+
+// run executes a template.
+func (c *Chat) run(source string, messages []Message, o ChatOptions) (string, error) {
+	vars := map[string]any{"add_generation_prompt": o.Generate, "tools": nil, "documents": nil}
+	list := make([]any, len(messages))
+	for i, m := range messages {
+		v, err := m.value()
+		if err != nil {
+			return "", fmt.Errorf("message %d: %w", i, err)
+		}
+		list[i] = v
+	}
+	vars["messages"] = jinja.NewList(list)
+	if len(o.Tools) > 0 {
+		tools := make([]any, len(o.Tools))
+		for i, raw := range o.Tools {
+			var err error
+			if tools[i], err = jinja.FromJSON(raw); err != nil {
+				return "", fmt.Errorf("tool %d: %w", i, err)
+			}
+		}
+		vars["tools"] = jinja.NewList(tools)
+	}
+	for name, token := range c.tokens {
+		vars[name] = token
+	}
+	for name, raw := range o.Variables {
+		v, err := jinja.FromJSON(raw)
+		if err != nil {
+			return "", fmt.Errorf("variable %s: %w", name, err)
+		}
+		vars[name] = v
+	}
+	now := o.Now
+	if now.IsZero() {
+		now = time.Now()
+	}
+	vars["strftime_now"] = jinja.Function(func(args []any) (any, error) { return strftime(now, args) })
+	t, err := jinja.Parse(source)
+	if err != nil {
+		return "", err
+	}
+	return t.Render(vars)
+}
+
+// value returns a message as templates read it: its role, its content, and the further
+// fields by their names.
+func (m Message) value() (any, error) {
+	d := jinja.NewDict()
+	d.Set("role", m.Role)
+	d.Set("content", m.Content)
+	for _, name := range slices.Sorted(maps.Keys(m.Fields)) {
+		v, err := jinja.FromJSON(m.Fields[name])
+		if err != nil {
+			return nil, fmt.Errorf("field %s: %w", name, err)
+		}
+		d.Set(name, v)
+	}
+	return d, nil
+}
+
+// layouts are the forms of a time that strftime knows.
+var layouts = map[byte]string{
+	'Y': "2006", 'm': "01", 'd': "02", 'b': "Jan", 'B': "January", 'H': "15", 'M': "04", 'S': "05", 'y': "06",
+	'a': "Mon", 'A': "Monday", 'p': "PM", 'I': "03", 'j': "002", 'Z': "MST", 'z': "-0700", 'F': "2006-01-02", 'T': "15:04:05",
+}
+
+// strftime returns a time in the form that a template asks for.
+func strftime(t time.Time, args []any) (string, error) {
+	format, ok := "", false
+	if len(args) == 1 {
+		format, ok = args[0].(string)
+	}
+	if !ok {
+		return "", fmt.Errorf("strftime_now takes a text")
+	}
+	var b strings.Builder
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' || i+1 == len(format) {
+			b.WriteByte(format[i])
+			continue
+		}
+		i++
+		layout, ok := layouts[format[i]]
+		switch {
+		case format[i] == '%':
+			b.WriteByte('%')
+		case ok:
+			b.WriteString(t.Format(layout))
+		default:
+			return "", fmt.Errorf("strftime_now: %%%c is not supported", format[i])
+		}
+	}
+	return b.String(), nil
+}

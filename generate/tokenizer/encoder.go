@@ -1,0 +1,97 @@
+package tokenizer
+
+import "strings"
+
+// maxCache bounds the words that an encoder remembers, and maxCached the bytes of one.
+const (
+	maxCache  = 1 << 16
+	maxCached = 64
+)
+
+// An encoder is what one call of Encode works with: the words met so far with their ids,
+// and room for the model.
+type encoder struct {
+	t       *Tokenizer
+	ids     []int32
+	words   map[string]span
+	arena   []int32
+	scratch scratch
+	emit    func(piece)
+}
+
+type span struct{ from, to int32 }
+
+// A piece is a part of a text. First says that it begins where the text begins.
+type piece struct {
+	text  string
+	first bool
+}
+
+func newEncoder(t *Tokenizer) *encoder {
+	e := &encoder{t: t, words: map[string]span{}}
+	e.emit = e.word
+	return e
+}
+
+func (e *encoder) encode(text string) []int32 {
+	e.ids = make([]int32, 0, len(text)/3+8)
+	first := true
+	e.t.added.raw.split(text, func(part string, id int32) {
+		if id >= 0 {
+			e.ids = append(e.ids, id)
+		} else {
+			e.normalized(piece{part, first})
+		}
+		first = false
+	})
+	ids := e.ids
+	e.ids = nil
+	return ids
+}
+
+// normalized encodes a part of a text between added tokens.
+func (e *encoder) normalized(p piece) {
+	if e.t.normal != nil {
+		p.first = p.first && !drops(e.t.normal, p.text)
+		p.text = e.t.normal.normalize(p.text)
+	}
+	first := p.first
+	e.t.added.normal.split(p.text, func(part string, id int32) {
+		switch {
+		case id >= 0:
+			e.ids = append(e.ids, id)
+		case e.t.split == nil:
+			e.word(piece{part, first})
+		default:
+			e.t.split.split(piece{part, first}, e.emit)
+		}
+		first = false
+	})
+}
+
+// word appends the ids of one word.
+func (e *encoder) word(p piece) {
+	if p.text == "" {
+		return
+	}
+	if s, ok := e.words[p.text]; ok {
+		e.ids = append(e.ids, e.arena[s.from:s.to]...)
+		return
+	}
+	word := p.text
+	if e.t.bytes {
+		word = toByteCharacters(word)
+	}
+	from := len(e.ids)
+	e.ids = e.t.model.tokens(&e.scratch, e.ids, word)
+	if len(p.text) > maxCached {
+		return
+	}
+	if len(e.words) >= maxCache {
+		clear(e.words)
+		e.arena = e.arena[:0]
+	}
+	start := int32(len(e.arena))
+	e.arena = append(e.arena, e.ids[from:]...)
+	e.words[strings.Clone(p.text)] = span{start, int32(len(e.arena))}
+}

@@ -1,0 +1,124 @@
+package tokenizer
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// LoadGPTRS reads a file by the rules of gpt.rs, whichever steps it names: words as those
+// of GPT-2 with white space of its own, the model of byte pairs, no special tokens.
+func LoadGPTRS(path string) (*Tokenizer, error) {
+	return load(path, readGPTRS)
+}
+
+// A gptrsFile has one of two schemas: the tables at the top, or in the model as in a
+// tokenizer.json.
+type gptrsFile struct {
+	gptrsTables
+	Model *gptrsTables `json:"model"`
+	Added []AddedToken `json:"added_tokens"`
+}
+
+type gptrsTables struct {
+	Vocab  map[string]int64 `json:"vocab"`
+	Merges mergeList        `json:"merges"`
+	Unk    *string          `json:"unk_token"`
+}
+
+func readGPTRS(data []byte) (*Tokenizer, error) {
+	var f gptrsFile
+	if err := json.Unmarshal(data, &f); err != nil {
+		return nil, err
+	}
+	tables, unk := f.gptrsTables, "<unk>"
+	if tables.Vocab == nil && f.Model != nil {
+		tables = *f.Model
+		unk = gptrsUnknown(tables, f.Added)
+	}
+	if len(tables.Vocab) == 0 {
+		return nil, fmt.Errorf("the file has no vocabulary")
+	}
+	if tables.Unk != nil {
+		unk = *tables.Unk
+	}
+	v, err := newVocabulary(tables.Vocab)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newTextBPE(v, tables.Merges, unk)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tokenizer{vocab: v, model: m, bytes: true, added: added{largest: -1}}
+	t.split = &byteLevel{words: &scanner{contractions: true, whole: true, classes: classes()}}
+	t.decoder, t.partial = []decoder{decodeBytes{strict: true}}, []decoder{decodeBytes{}}
+	t.unknown = func(int32) (string, bool) { return unk, true }
+	return t, nil
+}
+
+// gptrsUnknown returns the unknown token of the second schema where the model names
+// none: <unk> of the added tokens, else the token with the id 0.
+func gptrsUnknown(tables gptrsTables, list []AddedToken) string {
+	for _, token := range list {
+		if token.Content == "<unk>" {
+			return token.Content
+		}
+	}
+	for token, id := range tables.Vocab {
+		if id == 0 {
+			return token
+		}
+	}
+	return "<unk>"
+}
+
+// A textBPE is a model of byte pair encoding whose merges may make tokens that the
+// vocabulary lacks; what is left of those at the end is unknown.
+type textBPE struct {
+	bpe
+	ids []int32 // of the tokens that merges know, those of the vocabulary
+}
+
+func newTextBPE(v *vocabulary, merges mergeList, unk string) (*textBPE, error) {
+	id, ok := v.id(unk)
+	if !ok {
+		return nil, fmt.Errorf("the unknown token %.60q is not in the vocabulary", unk)
+	}
+	m := &textBPE{}
+	known := map[string]int32{}
+	var list []string
+	add := func(token string) {
+		if _, ok := known[token]; ok {
+			return
+		}
+		known[token] = int32(len(list))
+		list = append(list, token)
+		to, ok := v.id(token)
+		if !ok {
+			to = id
+		}
+		m.ids = append(m.ids, to)
+	}
+	for _, r := range byteCharacter {
+		add(string(r))
+	}
+	for i, p := range merges {
+		if len(p[0])+len(p[1]) > maxToken {
+			return nil, fmt.Errorf("merge %d makes a token of %d bytes: at most %d are allowed", i, len(p[0])+len(p[1]), maxToken)
+		}
+		add(p[0])
+		add(p[1])
+		add(p[0] + p[1])
+	}
+	m.bpe = bpe{vocab: listVocabulary(list), unk: -1}
+	return m, m.setMerges(merges)
+}
+
+func (m *textBPE) tokens(s *scratch, ids []int32, word string) []int32 {
+	from := len(ids)
+	ids = m.bpe.tokens(s, ids, word)
+	for i := from; i < len(ids); i++ {
+		ids[i] = m.ids[ids[i]]
+	}
+	return ids
+}

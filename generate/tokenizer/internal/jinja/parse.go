@@ -1,0 +1,555 @@
+package jinja
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A parser reads segments into statements.
+type parser struct {
+	segments []segment
+	at       int
+	line     int
+	depth    int
+}
+
+// deeper counts how deep statements and expressions stand in one another.
+func (p *parser) deeper() func() {
+	p.depth++
+	if p.depth > maxDepth {
+		fail("line %d: the template stands more than %d deep in itself", p.line, maxDepth)
+	}
+	return func() { p.depth-- }
+}
+
+// body reads statements up to a tag of one of the names, whose name it returns with the
+// rest of the tag, or to the end of the template.
+func (p *parser) body(ends ...string) ([]statement, string) {
+	list, end, rest := p.until(ends...)
+	if end != "" && len(rest.list) > 0 {
+		fail("line %d: unexpected text in %s", p.line, end)
+	}
+	return list, end
+}
+
+func (p *parser) until(ends ...string) ([]statement, string, *expressions) {
+	defer p.deeper()()
+	var list []statement
+	for p.at < len(p.segments) {
+		s := p.segments[p.at]
+		p.at++
+		p.line = s.line
+		switch s.kind {
+		case 't':
+			list = append(list, func(r *run) leave { r.write(s.text); return stay })
+		case '{':
+			x := p.expressions(s.text)
+			e := x.tuple()
+			x.end()
+			list = append(list, func(r *run) leave { r.write(r.text(e(r))); return stay })
+		default:
+			x := p.expressions(s.text)
+			name := x.name()
+			if slices.Contains(ends, name) {
+				return list, name, x
+			}
+			read, ok := statements[name]
+			if !ok {
+				fail("line %d: the statement %q is not supported", p.line, name)
+			}
+			list = append(list, read(p, x))
+		}
+	}
+	if len(ends) > 0 {
+		fail("line %d: the template ends, and %s is missing", p.line, ends[len(ends)-1])
+	}
+	return list, "", nil
+}
+
+// text returns a value as the template writes it.
+func (r *run) text(v any) string {
+	r.charge(16 * weight(v))
+	return text(v)
+}
+
+// statements are the ones that are known. They read the rest of their tag, and what
+// follows up to their end.
+var statements map[string]func(p *parser, x *expressions) statement
+
+func init() {
+	statements = map[string]func(p *parser, x *expressions) statement{
+		"if":         (*parser).ifStatement,
+		"for":        (*parser).forStatement,
+		"set":        (*parser).setStatement,
+		"macro":      (*parser).macroStatement,
+		"filter":     (*parser).filterStatement,
+		"with":       (*parser).withStatement,
+		"generation": (*parser).generationStatement,
+		"do":         (*parser).doStatement,
+		"break":      func(_ *parser, x *expressions) statement { x.end(); return func(*run) leave { return leaveLoop } },
+		"continue":   func(_ *parser, x *expressions) statement { x.end(); return func(*run) leave { return leaveTurn } },
+	}
+}
+
+func (p *parser) ifStatement(x *expressions) statement {
+	condition := x.expression()
+	x.end()
+	yes, end, rest := p.until("elif", "else", "endif")
+	var no []statement
+	switch end {
+	case "elif":
+		no = []statement{p.ifStatement(rest)}
+	case "else":
+		rest.end()
+		no, _ = p.body("endif")
+	}
+	return func(r *run) leave {
+		if truth(condition(r)) {
+			return r.all(yes)
+		}
+		return r.all(no)
+	}
+}
+
+func (p *parser) forStatement(x *expressions) statement {
+	targets := x.targets()
+	if x.name() != "in" {
+		fail("line %d: a loop needs the word in", p.line)
+	}
+	over := x.or()
+	var only expression
+	if x.word("if") {
+		only = x.expression()
+	}
+	x.end()
+	body, end, rest := p.until("else", "endfor")
+	var none []statement
+	if end == "else" {
+		rest.end()
+		none, _ = p.body("endfor")
+	}
+	return func(r *run) leave {
+		list := r.filtered(items(over(r)), targets, only)
+		if len(list) == 0 {
+			return r.all(none)
+		}
+		r.loop(list, targets, body)
+		return stay
+	}
+}
+
+// filtered returns the items of a loop for which its condition holds.
+func (r *run) filtered(list []any, targets []string, only expression) []any {
+	if only == nil {
+		return list
+	}
+	var kept []any
+	for _, item := range list {
+		r.charge(0)
+		r.within(map[string]any{}, func() {
+			r.assign(targets, item)
+			if truth(only(r)) {
+				kept = append(kept, item)
+			}
+		})
+	}
+	return kept
+}
+
+func (r *run) loop(list []any, targets []string, body []statement) {
+	for i, item := range list {
+		var l leave
+		r.within(map[string]any{"loop": &loop{list, i}}, func() {
+			r.assign(targets, item)
+			l = r.all(body)
+		})
+		if l == leaveLoop {
+			return
+		}
+	}
+}
+
+// assign sets one variable, or several to the parts of a value.
+func (r *run) assign(targets []string, v any) {
+	if len(targets) == 1 {
+		r.scope.vars[targets[0]] = v
+		return
+	}
+	list := items(v)
+	if len(list) != len(targets) {
+		fail("%d values for %d variables", len(list), len(targets))
+	}
+	for i, name := range targets {
+		r.scope.vars[name] = list[i]
+	}
+}
+
+// A loop is the variable loop.
+type loop struct {
+	list []any
+	at   int
+}
+
+func (l *loop) attribute(name string) any {
+	n := len(l.list)
+	switch name {
+	case "index":
+		return l.at + 1
+	case "index0":
+		return l.at
+	case "revindex":
+		return n - l.at
+	case "revindex0":
+		return n - l.at - 1
+	case "first":
+		return l.at == 0
+	case "last":
+		return l.at == n-1
+	case "length":
+		return n
+	case "previtem":
+		if l.at > 0 {
+			return l.list[l.at-1]
+		}
+	case "nextitem":
+		if l.at+1 < n {
+			return l.list[l.at+1]
+		}
+	case "cycle":
+		return call(func(_ *run, a *arguments) any {
+			if len(a.list) == 0 {
+				fail("cycle needs values")
+			}
+			return a.list[l.at%len(a.list)]
+		})
+	}
+	return undefined{"loop." + name}
+}
+
+func (p *parser) setStatement(x *expressions) statement {
+	targets := x.targets()
+	field := ""
+	if len(targets) == 1 && x.operator(".") {
+		field = x.name()
+	}
+	if !x.operator("=") {
+		x.end()
+		body, _ := p.body("endset")
+		return func(r *run) leave {
+			r.set(targets, field, r.capture(body))
+			return stay
+		}
+	}
+	e := x.tuple()
+	x.end()
+	return func(r *run) leave {
+		r.set(targets, field, e(r))
+		return stay
+	}
+}
+
+func (r *run) set(targets []string, field string, v any) {
+	if field == "" {
+		r.assign(targets, v)
+		return
+	}
+	space, ok := r.scope.get(targets[0]).(namespace)
+	if !ok {
+		fail("%s is not a namespace: only those have attributes that change", targets[0])
+	}
+	space.Set(field, v)
+}
+
+func (p *parser) macroStatement(x *expressions) statement {
+	name := x.name()
+	x.must("(")
+	var names []string
+	var defaults []expression
+	for !x.operator(")") {
+		names = append(names, x.name())
+		var e expression
+		if x.operator("=") {
+			e = x.expression()
+		}
+		defaults = append(defaults, e)
+		if !x.operator(",") {
+			x.must(")")
+			break
+		}
+	}
+	x.end()
+	body, _ := p.body("endmacro")
+	return func(r *run) leave {
+		above := r.scope
+		r.scope.vars[name] = call(func(r *run, a *arguments) any {
+			return r.macro(name, above, names, defaults, a, body)
+		})
+		return stay
+	}
+}
+
+// macro calls a macro in a scope within that of its definition.
+func (r *run) macro(name string, above *scope, names []string, defaults []expression, a *arguments, body []statement) any {
+	if len(a.list) > len(names) {
+		fail("%s takes %d arguments, not %d", name, len(names), len(a.list))
+	}
+	r.depth++
+	if r.depth > maxDepth {
+		fail("macros call each other more than %d deep", maxDepth)
+	}
+	before := r.scope
+	r.scope = &scope{vars: map[string]any{}, above: above}
+	for i, arg := range names {
+		value, named := a.names[arg]
+		switch {
+		case i < len(a.list):
+			value = a.list[i]
+		case named:
+		case defaults[i] != nil:
+			value = defaults[i](r)
+		default:
+			value = undefined{arg}
+		}
+		r.scope.vars[arg] = value
+	}
+	text := r.capture(body)
+	r.scope = before
+	r.depth--
+	return text
+}
+
+func (p *parser) filterStatement(x *expressions) statement {
+	x.list = append([]token{{'o', "|"}}, x.list...)
+	e := x.filters(func(r *run) any { return r.scope.get("\x00") })
+	x.end()
+	body, _ := p.body("endfilter")
+	return func(r *run) leave {
+		content := r.capture(body)
+		r.within(map[string]any{"\x00": content}, func() { r.write(r.text(e(r))) })
+		return stay
+	}
+}
+
+func (p *parser) withStatement(x *expressions) statement {
+	var names []string
+	var values []expression
+	for len(x.list) > 0 {
+		names = append(names, x.name())
+		x.must("=")
+		values = append(values, x.expression())
+		if !x.operator(",") {
+			break
+		}
+	}
+	x.end()
+	body, _ := p.body("endwith")
+	return func(r *run) leave {
+		vars := map[string]any{}
+		for i, e := range values {
+			vars[names[i]] = e(r)
+		}
+		var l leave
+		r.within(vars, func() { l = r.all(body) })
+		return l
+	}
+}
+
+// generationStatement reads the mark of what the model wrote, which writes its inside.
+func (p *parser) generationStatement(x *expressions) statement {
+	x.end()
+	body, _ := p.body("endgeneration")
+	return func(r *run) leave {
+		var l leave
+		r.within(map[string]any{}, func() { l = r.all(body) })
+		return l
+	}
+}
+
+func (p *parser) doStatement(x *expressions) statement {
+	e := x.expression()
+	x.end()
+	return func(r *run) leave { e(r); return stay }
+}
+
+// An expression gives a value.
+type expression func(r *run) any
+
+// expressions reads the inside of a tag.
+type expressions struct {
+	p    *parser
+	list []token
+}
+
+func (p *parser) expressions(text string) *expressions {
+	return &expressions{p, tokens(text, p.line)}
+}
+
+func (x *expressions) peek() token {
+	if len(x.list) == 0 {
+		return token{}
+	}
+	return x.list[0]
+}
+
+func (x *expressions) unexpected() {
+	t := x.peek()
+	if t.kind == 0 {
+		fail("line %d: the tag ends too early", x.p.line)
+	}
+	fail("line %d: unexpected %.40q", x.p.line, t.text)
+}
+
+func (x *expressions) end() {
+	if len(x.list) > 0 {
+		x.unexpected()
+	}
+}
+
+// operator takes an operator if it is next.
+func (x *expressions) operator(text string) bool {
+	if t := x.peek(); t.kind != 'o' || t.text != text {
+		return false
+	}
+	x.list = x.list[1:]
+	return true
+}
+
+// word takes a name if it is next.
+func (x *expressions) word(text string) bool {
+	if t := x.peek(); t.kind != 'n' || t.text != text {
+		return false
+	}
+	x.list = x.list[1:]
+	return true
+}
+
+func (x *expressions) must(text string) {
+	if !x.operator(text) {
+		x.unexpected()
+	}
+}
+
+func (x *expressions) name() string {
+	t := x.peek()
+	if t.kind != 'n' {
+		x.unexpected()
+	}
+	x.list = x.list[1:]
+	return t.text
+}
+
+// targets reads the variables of a loop or an assignment.
+func (x *expressions) targets() []string {
+	open := x.operator("(")
+	names := []string{x.name()}
+	for x.operator(",") {
+		names = append(names, x.name())
+	}
+	if open {
+		x.must(")")
+	}
+	return names
+}
+
+// tuple reads an expression, or several with commas between as a list.
+func (x *expressions) tuple() expression {
+	first := x.expression()
+	if t := x.peek(); t.kind != 'o' || t.text != "," {
+		return first
+	}
+	list := []expression{first}
+	for x.operator(",") {
+		if len(x.list) == 0 {
+			break
+		}
+		list = append(list, x.expression())
+	}
+	return listOf(list, true)
+}
+
+func listOf(list []expression, tuple bool) expression {
+	return func(r *run) any {
+		values := make([]any, len(list))
+		for i, e := range list {
+			values[i] = e(r)
+		}
+		r.charge(16 * len(values))
+		l := NewList(values)
+		l.tuple = tuple
+		return l
+	}
+}
+
+// expression reads a condition: a value if one holds, else another.
+func (x *expressions) expression() expression {
+	defer x.p.deeper()()
+	e := x.or()
+	for x.word("if") {
+		yes, condition := e, x.or()
+		no := expression(func(*run) any { return undefined{"else"} })
+		if x.word("else") {
+			no = x.expression()
+		}
+		e = func(r *run) any {
+			if truth(condition(r)) {
+				return yes(r)
+			}
+			return no(r)
+		}
+	}
+	return e
+}
+
+func (x *expressions) or() expression {
+	e := x.and()
+	for x.word("or") {
+		left, right := e, x.and()
+		e = func(r *run) any {
+			if v := left(r); truth(v) {
+				return v
+			}
+			return right(r)
+		}
+	}
+	return e
+}
+
+func (x *expressions) and() expression {
+	e := x.not()
+	for x.word("and") {
+		left, right := e, x.not()
+		e = func(r *run) any {
+			if v := left(r); !truth(v) {
+				return v
+			}
+			return right(r)
+		}
+	}
+	return e
+}
+
+func (x *expressions) not() expression {
+	defer x.p.deeper()()
+	if x.word("not") {
+		e := x.not()
+		return func(r *run) any { return !truth(e(r)) }
+	}
+	return x.comparison()
+}
+
+// literal reads a number.
+func literal(t token) any {
+	if t.kind == 'f' {
+		v, err := strconv.ParseFloat(t.text, 64)
+		if err != nil {
+			fail("%.40q is not a number", t.text)
+		}
+		return v
+	}
+	v, err := strconv.Atoi(strings.TrimSpace(t.text))
+	if err != nil {
+		fail("%.40q is not an integer of 64 bits", t.text)
+	}
+	return v
+}

@@ -1,0 +1,150 @@
+package tokenizer
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// maxParts bounds the parts of a file's steps, all sequences together, and maxDepth how
+// deep they stand in one another.
+const (
+	maxParts = 256
+	maxDepth = 16
+)
+
+// A document is a tokenizer.json. Truncation and padding are for batches of a fixed
+// size and change no text here.
+type document struct {
+	Version       string          `json:"version"`
+	Truncation    json.RawMessage `json:"truncation"`
+	Padding       json.RawMessage `json:"padding"`
+	AddedTokens   []AddedToken    `json:"added_tokens"`
+	Normalizer    json.RawMessage `json:"normalizer"`
+	PreTokenizer  json.RawMessage `json:"pre_tokenizer"`
+	PostProcessor json.RawMessage `json:"post_processor"`
+	Decoder       json.RawMessage `json:"decoder"`
+	Model         json.RawMessage `json:"model"`
+}
+
+// A reader counts the parts of a document.
+type reader struct {
+	parts, depth int
+	vocab        *vocabulary
+}
+
+// enter counts a part and reads its type.
+func (r *reader) enter(raw json.RawMessage, what string) (string, error) {
+	r.parts++
+	if r.parts > maxParts {
+		return "", fmt.Errorf("%s: a file may have %d parts of its steps", what, maxParts)
+	}
+	if r.depth > maxDepth {
+		return "", fmt.Errorf("%s: sequences may stand %d deep in one another", what, maxDepth)
+	}
+	var head struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(raw, &head); err != nil {
+		return "", fmt.Errorf("%s: %w", what, err)
+	}
+	return head.Type, nil
+}
+
+// fields reads a part into a struct, whose field Type takes the type. A field that the
+// struct lacks is an error.
+func fields(raw json.RawMessage, to any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	return d.Decode(to)
+}
+
+// absent reports a part that a file leaves out.
+func absent(raw json.RawMessage) bool {
+	raw = bytes.TrimSpace(raw)
+	return len(raw) == 0 || string(raw) == "null"
+}
+
+// kind is the field of every part.
+type kind struct {
+	Type string `json:"type"`
+}
+
+// sequence reads the parts of a sequence, whose field has a name of its own for each
+// kind of step.
+func sequence[T any](r *reader, raw json.RawMessage, field string, read func(json.RawMessage) (T, error)) ([]T, error) {
+	var part map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &part); err != nil {
+		return nil, err
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(part[field], &list); err != nil {
+		return nil, fmt.Errorf("field %s: %w", field, err)
+	}
+	r.depth++
+	defer func() { r.depth-- }()
+	steps := make([]T, 0, min(len(list), maxParts))
+	for _, raw := range list {
+		step, err := read(raw)
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, step)
+	}
+	return steps, nil
+}
+
+// readDocument makes a tokenizer of a tokenizer.json.
+func readDocument(data []byte) (*Tokenizer, error) {
+	var d document
+	if err := json.Unmarshal(data, &d); err != nil {
+		return nil, err
+	}
+	r := &reader{}
+	t := &Tokenizer{}
+	if absent(d.Model) {
+		return nil, fmt.Errorf("the file has no model")
+	}
+	var err error
+	if t.model, err = r.model(d.Model); err != nil {
+		return nil, err
+	}
+	t.vocab = r.vocab
+	if !absent(d.Normalizer) {
+		if t.normal, err = r.normalizer(d.Normalizer); err != nil {
+			return nil, err
+		}
+	}
+	if t.added, err = newAdded(t.vocab, d.AddedTokens, t.normal); err != nil {
+		return nil, err
+	}
+	if !absent(d.PreTokenizer) {
+		if t.split, err = r.pretokenizer(d.PreTokenizer); err != nil {
+			return nil, err
+		}
+		t.fuseBytes()
+	}
+	if !absent(d.PostProcessor) {
+		if t.post, err = r.postprocessor(d.PostProcessor); err != nil {
+			return nil, err
+		}
+	}
+	if !absent(d.Decoder) {
+		if t.decoder, err = r.decoder(d.Decoder); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// fuseBytes leaves the table of bytes of a last pre-tokenizer ByteLevel to the model's
+// side, where it is read once for each word that is new.
+func (t *Tokenizer) fuseBytes() {
+	last := t.split
+	if list, ok := last.(pretokenizers); ok && len(list) > 0 {
+		last = list[len(list)-1]
+	}
+	if b, ok := last.(*byteLevel); ok {
+		b.mapped, t.bytes = false, true
+	}
+}

@@ -1,0 +1,187 @@
+package tokenizer
+
+import (
+	"unicode/utf8"
+)
+
+// A wordPiece is the model of BERT: the longest token that begins a word, then the
+// longest that continues it.
+type wordPiece struct {
+	vocab  *vocabulary
+	unk    int32
+	prefix string // before tokens that continue a word
+	most   int    // longer words, in characters, are unknown
+}
+
+func (m *wordPiece) tokens(_ *scratch, ids []int32, word string) []int32 {
+	if utf8.RuneCountInString(word) > m.most {
+		return append(ids, m.unk)
+	}
+	from := len(ids)
+	for at := 0; at < len(word); {
+		id, end := m.longest(word, at)
+		if end < 0 {
+			return append(ids[:from], m.unk)
+		}
+		ids = append(ids, id)
+		at = end
+	}
+	return ids
+}
+
+// longest returns the longest token at a place of a word, or an end of -1.
+func (m *wordPiece) longest(word string, at int) (id int32, end int) {
+	prefix := ""
+	if at > 0 {
+		prefix = m.prefix
+	}
+	end = min(len(word), at+max(0, m.vocab.longest-len(prefix)))
+	for ; end > at; end-- {
+		if end < len(word) && !utf8.RuneStart(word[end]) {
+			continue
+		}
+		if id, ok := m.vocab.id(prefix + word[at:end]); ok {
+			return id, end
+		}
+	}
+	return 0, -1
+}
+
+// A wordLevel is the model whose tokens are whole words.
+type wordLevel struct {
+	vocab *vocabulary
+	unk   int32
+}
+
+func (m *wordLevel) tokens(_ *scratch, ids []int32, word string) []int32 {
+	id, ok := m.vocab.id(word)
+	if !ok {
+		id = m.unk
+	}
+	return append(ids, id)
+}
+
+// A unigram is the model of SentencePiece: of all ways to split a word, the one whose
+// tokens have the greatest sum of scores.
+type unigram struct {
+	vocab        *vocabulary
+	trie         trie
+	scores       []float64
+	unk          int32
+	penalty      float64 // the score of a character without a token
+	byteFallback bool
+	bytes        [256]int32
+	separate     bool // unknown characters in a row stay tokens of their own
+}
+
+// A path is the best way to a place of a word: its score, where its last token begins,
+// and that token. From is -1 where there is none yet.
+type path struct {
+	score float64
+	from  int32
+	id    int32
+}
+
+func (m *unigram) tokens(s *scratch, ids []int32, word string) []int32 {
+	s.paths = append(s.paths[:0], make([]path, len(word)+1)...)
+	for i := range s.paths {
+		s.paths[i].from = -1
+	}
+	m.viterbi(s.paths, word)
+	from := len(ids)
+	for end := len(word); end > 0; {
+		start := int(s.paths[end].from)
+		for unk := s.paths[end].id == m.unk; unk && !m.separate && start > 0 && s.paths[start].id == m.unk; {
+			start = int(s.paths[start].from)
+		}
+		ids = m.backwards(ids, word[start:end])
+		end = start
+	}
+	for i, j := from, len(ids)-1; i < j; i, j = i+1, j-1 {
+		ids[i], ids[j] = ids[j], ids[i]
+	}
+	return ids
+}
+
+func (m *unigram) viterbi(paths []path, word string) {
+	reach := func(end int, p path) {
+		if old := &paths[end]; old.from < 0 || p.score > old.score {
+			*old = p
+		}
+	}
+	for at := 0; at < len(word); {
+		_, size := utf8.DecodeRuneInString(word[at:])
+		here, single := paths[at].score, false
+		node := int32(0)
+		for i := at; i < len(word); i++ {
+			node = m.trie.step(node, word[i])
+			if node < 0 {
+				break
+			}
+			if id := m.trie.ends[node]; id >= 0 {
+				reach(i+1, path{here + m.scores[id], int32(at), id})
+				single = single || i+1 == at+size
+			}
+		}
+		if !single {
+			reach(at+size, path{here + m.penalty, int32(at), m.unk})
+		}
+		at += size
+	}
+}
+
+// backwards appends the ids of a token of the best way, the last first.
+func (m *unigram) backwards(ids []int32, token string) []int32 {
+	if id, ok := m.vocab.id(token); ok {
+		return append(ids, id)
+	}
+	if m.byteFallback {
+		from := len(ids)
+		for i := len(token) - 1; i >= 0; i-- {
+			id := m.bytes[token[i]]
+			if id < 0 {
+				return append(ids[:from], m.unk)
+			}
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return append(ids, m.unk)
+}
+
+// A trie finds the tokens that begin at a place of a text.
+type trie struct {
+	next map[uint64]int32 // node and byte to node
+	ends []int32          // id of the token that ends in a node, or -1
+}
+
+func newTrie(v *vocabulary) trie {
+	t := trie{map[uint64]int32{}, []int32{-1}}
+	for token, id := range v.ids {
+		node := int32(0)
+		for i := range len(token) {
+			key := uint64(uint32(node))<<8 | uint64(token[i])
+			next, ok := t.next[key]
+			if !ok {
+				next = int32(len(t.ends))
+				t.next[key] = next
+				t.ends = append(t.ends, -1)
+			}
+			node = next
+		}
+		t.ends[node] = id
+	}
+	t.ends[0] = -1
+	return t
+}
+
+func (t *trie) step(node int32, b byte) int32 {
+	next, ok := t.next[uint64(uint32(node))<<8|uint64(b)]
+	if !ok {
+		return -1
+	}
+	return next
+}
+
+// blankMark stands for a blank in vocabularies of SentencePiece.
+const blankMark = "▁"

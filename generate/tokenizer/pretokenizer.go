@@ -1,0 +1,223 @@
+package tokenizer
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A pretokenizer splits a text into words. Words may be empty; they are left out.
+type pretokenizer interface {
+	split(p piece, emit func(piece))
+}
+
+// The pre-tokenizers, one type for each kind of a file.
+type (
+	pretokenizers []pretokenizer
+	byteLevel     struct {
+		prefix bool // a blank before words that do not begin with one
+		words  cutter
+		mapped bool
+	}
+	metaspace struct {
+		mark   string
+		scheme string // always, first, never
+		parts  bool   // words begin at marks
+	}
+	fixedLength struct{ length int }
+	cut         struct {
+		by       cutter
+		behavior behavior
+	}
+)
+
+func (list pretokenizers) split(p piece, emit func(piece)) {
+	switch len(list) {
+	case 0:
+		emit(p)
+	case 1:
+		list[0].split(p, emit)
+	default:
+		list[0].split(p, func(q piece) {
+			if q.text != "" {
+				list[1:].split(q, emit)
+			}
+		})
+	}
+}
+
+func (b *byteLevel) split(p piece, emit func(piece)) {
+	if b.prefix && !strings.HasPrefix(p.text, " ") {
+		p.text = " " + p.text
+	}
+	if b.words == nil {
+		emit(b.word(p))
+		return
+	}
+	for at := 0; at < len(p.text); {
+		_, end := b.words.next(p.text, at)
+		emit(b.word(piece{p.text[at:end], p.first && at == 0}))
+		at = end
+	}
+}
+
+func (b *byteLevel) word(p piece) piece {
+	if b.mapped {
+		p.text = toByteCharacters(p.text)
+	}
+	return p
+}
+
+func (m *metaspace) split(p piece, emit func(piece)) {
+	p.text = strings.ReplaceAll(p.text, " ", m.mark)
+	if (m.scheme == "always" || m.scheme == "first" && p.first) && !strings.HasPrefix(p.text, m.mark) {
+		p.text = m.mark + p.text
+	}
+	if !m.parts {
+		emit(p)
+		return
+	}
+	c := cut{literal(m.mark), mergedWithNext}
+	c.split(p, emit)
+}
+
+func (f fixedLength) split(p piece, emit func(piece)) {
+	for p.text != "" {
+		end := 0
+		for n := 0; n < f.length && end < len(p.text); n++ {
+			_, size := utf8.DecodeRuneInString(p.text[end:])
+			end += size
+		}
+		emit(piece{p.text[:end], p.first})
+		p = piece{p.text[end:], false}
+	}
+}
+
+// A behavior says what becomes of the parts of a text that a pattern matches.
+type behavior int
+
+const (
+	isolated           behavior = iota // they are words
+	removed                            // they are left out
+	mergedWithPrevious                 // they end the word before them
+	mergedWithNext                     // they begin the word behind them
+	contiguous                         // a run of them is one word
+)
+
+func (c *cut) split(p piece, emit func(piece)) {
+	from, before := 0, false // the word that is not given yet, and whether a match came last
+	give := func(end int) {
+		if end > from {
+			emit(piece{p.text[from:end], p.first && from == 0})
+		}
+		from = end
+	}
+	for at := 0; at < len(p.text); {
+		is, end := c.by.next(p.text, at)
+		switch c.behavior {
+		case isolated:
+			give(end)
+		case removed:
+			if is {
+				from = end
+			} else {
+				give(end)
+			}
+		case mergedWithPrevious:
+			if !is || before {
+				give(at)
+			}
+		case mergedWithNext:
+			if is || !before {
+				give(at)
+			}
+		case contiguous:
+			if is != before {
+				give(at)
+			}
+		}
+		at, before = end, is
+	}
+	give(len(p.text))
+}
+
+// A cutter divides a text into matches and what lies between them.
+type cutter interface {
+	// next returns the end of the part that begins at a place, which is inside the
+	// text, and whether the part is a match.
+	next(text string, at int) (match bool, end int)
+}
+
+// A class is a cutter whose matches are single characters of a kind.
+type class func(r rune) bool
+
+func (c class) next(text string, at int) (bool, int) {
+	for i, r := range text[at:] {
+		if !c(r) {
+			continue
+		}
+		if i > 0 {
+			return false, at + i
+		}
+		return true, at + utf8.RuneLen(r)
+	}
+	return false, len(text)
+}
+
+// A literal is a cutter whose matches are a text.
+type literal string
+
+func (l literal) next(text string, at int) (bool, int) {
+	switch i := strings.Index(text[at:], string(l)); {
+	case i < 0 || l == "":
+		return false, len(text)
+	case i == 0:
+		return true, at + len(l)
+	default:
+		return false, at + i
+	}
+}
+
+// A run is a cutter whose matches are runs of characters of one kind; those of kind 0
+// lie between them.
+type run func(r rune) int
+
+func (f run) next(text string, at int) (bool, int) {
+	kind := -1
+	for i, r := range text[at:] {
+		k := f(r)
+		if kind >= 0 && k != kind {
+			return kind > 0, at + i
+		}
+		kind = k
+	}
+	return kind > 0, len(text)
+}
+
+// inverted is a cutter whose matches are what lies between those of another.
+type inverted struct{ cutter }
+
+func (v inverted) next(text string, at int) (bool, int) {
+	match, end := v.cutter.next(text, at)
+	return !match, end
+}
+
+// wordKind is the rule of the pre-tokenizer Whitespace: runs of word characters and runs
+// of what is neither a word nor white space.
+func wordKind(r rune) int {
+	switch {
+	case isWord(r):
+		return 1
+	case unicode.IsSpace(r):
+		return 0
+	}
+	return 2
+}
+
+// isPunctuation is the rule of BERT.
+func isPunctuation(r rune) bool {
+	if r < 0x80 {
+		return r > ' ' && r < 0x7F && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}
+	return unicode.IsPunct(r)
+}

@@ -1,0 +1,152 @@
+package tokenizer
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+// A spBPE is the BPE of SentencePiece: of the neighbours whose text is a piece, those of
+// the greatest score are joined first, the leftmost of equals first. Symbols of the user
+// stay as they are, and unused pieces fall apart again.
+type spBPE struct {
+	vocab        *vocabulary
+	kinds        []uint64
+	ranks        []int32 // the place of a piece by its score, the greatest first
+	user         trie
+	unk          int32
+	byteFallback bool
+	bytes        [256]int32
+}
+
+func (m *spModel) bpe(v *vocabulary, unk int32) (*spBPE, error) {
+	b := &spBPE{vocab: v, ranks: make([]int32, len(m.pieces)), user: newTrie(m.users()), unk: unk,
+		byteFallback: m.byteFallback, bytes: byteTokens(v)}
+	if m.suffix {
+		return nil, fmt.Errorf("treat_whitespace_as_suffix of a bpe model is not supported")
+	}
+	scores := make([]float32, len(m.pieces))
+	for i, p := range m.pieces {
+		scores[i] = -p.score
+		b.kinds = append(b.kinds, p.kind)
+	}
+	sorted := slices.Clone(scores)
+	slices.Sort(sorted)
+	for i, s := range scores {
+		at, _ := slices.BinarySearch(sorted, s)
+		b.ranks[i] = int32(at)
+	}
+	return b, nil
+}
+
+// A part is a run of a word that one token covers. One that was joined to its left has
+// no length.
+type part struct {
+	from, size, prev, next int32
+	frozen                 bool
+}
+
+// A split says which parts made an unused piece.
+type joined struct{ left, right string }
+
+func (b *spBPE) tokens(s *scratch, ids []int32, word string) []int32 {
+	parts := b.parts(word)
+	apart := map[string]joined{}
+	s.heap = s.heap[:0]
+	for i := range len(parts) - 1 {
+		b.offer(s, parts, word, apart, int32(i))
+	}
+	n := int32(len(parts))
+	for len(s.heap) > 0 {
+		top := s.pop()
+		at := int32(uint32(top.key))
+		left := &parts[at]
+		if left.size == 0 || left.next >= n || left.size+parts[left.next].size != top.id {
+			continue
+		}
+		right := &parts[left.next]
+		left.size += right.size
+		left.next = right.next
+		right.size = 0
+		if left.next < n {
+			parts[left.next].prev = at
+			b.offer(s, parts, word, apart, at)
+		}
+		if left.prev >= 0 {
+			b.offer(s, parts, word, apart, left.prev)
+		}
+	}
+	for _, p := range parts {
+		if p.size > 0 {
+			ids = b.finish(ids, word[p.from:p.from+p.size], apart)
+		}
+	}
+	return ids
+}
+
+// parts returns the characters and the symbols of the user of a word.
+func (b *spBPE) parts(word string) []part {
+	list := make([]part, 0, len(word))
+	for at := 0; at < len(word); {
+		end := b.user.longest(word, at)
+		frozen := end > at
+		if !frozen {
+			_, size := utf8.DecodeRuneInString(word[at:])
+			end = at + size
+		}
+		n := int32(len(list))
+		list = append(list, part{int32(at), int32(end - at), n - 1, n + 1, frozen})
+		at = end
+	}
+	return list
+}
+
+// offer puts a part and its neighbour on the heap if their text is a piece.
+func (b *spBPE) offer(s *scratch, parts []part, word string, apart map[string]joined, at int32) {
+	left := &parts[at]
+	right := &parts[left.next]
+	if left.frozen || right.frozen {
+		return
+	}
+	text := word[left.from : right.from+right.size]
+	id, ok := b.vocab.id(text)
+	if !ok {
+		return
+	}
+	switch b.kinds[id] {
+	case pieceNormal, pieceUserDefined:
+	case pieceUnused:
+		apart[text] = joined{word[left.from:right.from], word[right.from : right.from+right.size]}
+	default:
+		return
+	}
+	s.push(candidate{uint64(uint32(b.ranks[id]))<<32 | uint64(uint32(at)), left.size + right.size})
+}
+
+// finish appends the ids of a part.
+func (b *spBPE) finish(ids []int32, text string, apart map[string]joined) []int32 {
+	id, ok := b.vocab.id(text)
+	if ok && b.kinds[id] == pieceUnused {
+		if j, has := apart[text]; has {
+			return b.finish(b.finish(ids, j.left, apart), j.right, apart)
+		}
+	}
+	if ok && (b.kinds[id] == pieceNormal || b.kinds[id] == pieceUserDefined || b.kinds[id] == pieceUnused) {
+		return append(ids, id)
+	}
+	if b.byteFallback {
+		from := len(ids)
+		for i := range len(text) {
+			id := b.bytes[text[i]]
+			if id < 0 {
+				return append(ids[:from], b.unk)
+			}
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	if n := len(ids); n > 0 && ids[n-1] == b.unk {
+		return ids // unknown characters in a row are one token
+	}
+	return append(ids, b.unk)
+}

@@ -1,0 +1,116 @@
+package tokenizer
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A spNormalizer is the normalizer of a SentencePiece model.
+type spNormalizer struct {
+	chars  *charsMap // nil: characters stay as they are
+	user   trie      // symbols of the user, which stay as they are
+	dummy  bool
+	suffix bool
+	blanks bool // runs of blanks stay
+	mark   string
+}
+
+func newSPNormalizer(m *spModel) (*spNormalizer, error) {
+	n := &spNormalizer{user: newTrie(m.users()), dummy: m.dummy, suffix: m.suffix, blanks: !m.squeeze, mark: " "}
+	if m.escape {
+		n.mark = blankMark
+	}
+	if len(m.charsmap) == 0 {
+		return n, nil
+	}
+	var err error
+	n.chars, err = newCharsMap(m.charsmap)
+	return n, err
+}
+
+// users returns the symbols of the user.
+func (m *spModel) users() *vocabulary {
+	v := &vocabulary{ids: map[string]int32{}}
+	for i, p := range m.pieces {
+		if p.kind == pieceUserDefined {
+			v.ids[p.text] = int32(i)
+		}
+	}
+	return v
+}
+
+// longest returns the end of the longest entry at a place of a text, or the place.
+func (t *trie) longest(text string, at int) int {
+	end, node := at, int32(0)
+	for i := at; i < len(text); i++ {
+		if node = t.step(node, text[i]); node < 0 {
+			break
+		}
+		if t.ends[node] >= 0 {
+			end = i + 1
+		}
+	}
+	return end
+}
+
+// prefix returns what the first characters of a text become, and how many bytes they
+// have.
+func (n *spNormalizer) prefix(text string) (value string, size int) {
+	if end := n.user.longest(text, 0); end > 0 {
+		return text[:end], end
+	}
+	if n.chars != nil {
+		n.chars.prefixes(text, func(length int, v string) bool {
+			value, size = v, length
+			return true
+		})
+		if size > 0 {
+			return value, size
+		}
+	}
+	_, size = utf8.DecodeRuneInString(text)
+	return text[:size], size
+}
+
+func (n *spNormalizer) normalize(text string) string {
+	if !n.blanks {
+		for text != "" {
+			value, size := n.prefix(text)
+			if value != " " {
+				break
+			}
+			text = text[size:]
+		}
+	}
+	if text == "" {
+		return ""
+	}
+	var b strings.Builder
+	b.Grow(len(text) + len(text)/4)
+	if n.dummy && !n.suffix {
+		b.WriteString(n.mark)
+	}
+	blank := !n.blanks // a blank came last, and another is left out
+	for text != "" {
+		value, size := n.prefix(text)
+		text = text[size:]
+		for blank && strings.HasPrefix(value, " ") {
+			value = value[1:]
+		}
+		if value == "" {
+			continue
+		}
+		b.WriteString(strings.ReplaceAll(value, " ", n.mark))
+		blank = !n.blanks && strings.HasSuffix(value, " ")
+	}
+	out := b.String()
+	if !n.blanks {
+		for strings.HasSuffix(out, n.mark) {
+			out = strings.TrimSuffix(out, n.mark)
+		}
+	}
+	if n.dummy && n.suffix {
+		out += n.mark
+	}
+	return out
+}

@@ -1,0 +1,89 @@
+package arith
+
+import (
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// matMulInt16 is MatMul of integers of 16 bits into sums of 32 bits, which wrap:
+// MatMulInteger16.
+type matMulInt16 struct{}
+
+// Infer sets int32, or uint32 for the product of unsigned integers.
+func (matMulInt16) Infer(c *op.Infer) error {
+	dims, err := MatMulDims(c.In[0].Dims, c.In[1].Dims)
+	if err != nil {
+		return err
+	}
+	for _, v := range c.In {
+		if v.DType != tensor.I16 && v.DType != tensor.U16 {
+			return graph.Errorf(graph.ErrUnsupported, "operand %v is not of int16 or uint16", v.Type)
+		}
+	}
+	d := tensor.I32
+	if c.In[0].DType == tensor.U16 && c.In[1].DType == tensor.U16 {
+		d = tensor.U32
+	}
+	c.Set(0, d, dims)
+	return nil
+}
+
+// Run multiplies matrix by matrix.
+func (matMulInt16) Run(c *op.Run) error {
+	a, b := wide16(c.In[0]), wide16(c.In[1])
+	as, bs := AsMatrices(c.In[0].Shape(), true, 1), AsMatrices(c.In[1].Shape(), false, 1)
+	m, k, n := as[len(as)-2], as[len(as)-1], bs[len(bs)-1]
+	outer, err := op.Broadcast(graph.DimsOf(as[:len(as)-2]), graph.DimsOf(bs[:len(bs)-2]))
+	if err != nil {
+		return err
+	}
+	shape, _ := outer.Concrete()
+	w, err := op.NewWalker(shape, as[:len(as)-2], bs[:len(bs)-2])
+	if err != nil {
+		return err
+	}
+	wide, err := c.ScratchInt64s(n)
+	if err != nil {
+		return err
+	}
+	for i := range shape.Len() * m {
+		if c.Stopped() {
+			return op.ErrStopped
+		}
+		clear(wide)
+		for j, v := range a[(w.At[0]*m+i%m)*k:][:k] {
+			for q, x := range b[(w.At[1]*k+j)*n:][:n] {
+				wide[q] += v * x
+			}
+		}
+		if c.Out[0].DType() == tensor.U32 {
+			narrowTo(tensor.View[uint32](c.Out[0])[i*n:][:n], wide)
+		} else {
+			narrowTo(tensor.View[int32](c.Out[0])[i*n:][:n], wide)
+		}
+		if i%m == m-1 {
+			w.Next()
+		}
+	}
+	return nil
+}
+
+// narrowTo keeps the low 32 bits.
+func narrowTo[T int32 | uint32](out []T, wide []int64) {
+	for i, v := range wide {
+		out[i] = T(v)
+	}
+}
+
+// wide16 returns integers of 16 bits as those of 64.
+func wide16(t *tensor.Tensor) []int64 {
+	if t.DType() == tensor.U16 {
+		return op.Convert(tensor.View[uint16](t), func(v uint16) int64 { return int64(v) })
+	}
+	return op.Convert(tensor.View[int16](t), func(v int16) int64 { return int64(v) })
+}
+
+var int16Rows = []op.Row{
+	{Domain: op.Microsoft, Name: "MatMulInteger16", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, New: func(*op.Node) (op.Op, error) { return matMulInt16{}, nil }},
+}

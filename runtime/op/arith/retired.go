@@ -1,0 +1,96 @@
+package arith
+
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+)
+
+// retired is an element-wise function with two parameters, of operators that ONNX
+// withdrew.
+type retired struct {
+	p, q float64
+	f    func(v, p, q float64) float64
+}
+
+func retiredRow(name string, f func(v, p, q float64) float64, first, second coefficient) op.Row {
+	return op.Row{Name: name, Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0},
+		New: func(n *op.Node) (op.Op, error) {
+			ignoreConsumed(n)
+			o := &retired{p: float64(n.Float(first.name, first.def)), f: f}
+			if second.name != "" {
+				o.q = float64(n.Float(second.name, second.def))
+			}
+			return o, nil
+		}}
+}
+
+// Infer keeps type and shape.
+func (o *retired) Infer(c *op.Infer) error {
+	c.Set(0, c.In[0].DType, c.In[0].Dims)
+	return nil
+}
+
+// Run computes in float64 and rounds once.
+func (o *retired) Run(c *op.Run) error {
+	list := op.Convert(op.Doubles(c.In[0]), func(v float64) float64 { return o.f(v, o.p, o.q) })
+	op.PutDoubles(c.Out[0], list)
+	return nil
+}
+
+func affine(v, alpha, beta float64) float64     { return alpha*v + beta }
+func scaledTanh(v, alpha, beta float64) float64 { return alpha * math.Tanh(beta*v) }
+
+func parametricSoftplus(v, alpha, beta float64) float64 {
+	x := beta * v
+	return alpha * (max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))))
+}
+
+// imageScaler multiplies images, [batch,channels,height,width], by a number and adds one
+// for each channel: ImageScaler, which ONNX withdrew.
+type imageScaler struct {
+	scale float64
+	bias  []float32
+}
+
+func newImageScaler(n *op.Node) (op.Op, error) {
+	ignoreConsumed(n)
+	o := &imageScaler{float64(n.Float("scale", 1)), n.Floats("bias")}
+	if o.bias == nil {
+		return nil, graph.Errorf(graph.ErrFormat, "attribute bias is missing")
+	}
+	return o, nil
+}
+
+// Infer keeps type and shape.
+func (o *imageScaler) Infer(c *op.Infer) error {
+	if d := c.In[0].Dims; d != nil && (len(d) != 4 || d[1].IsKnown() && !d[1].Is(len(o.bias))) {
+		return graph.Errorf(graph.ErrShape, "input %v is not [batch,channels,height,width] with the %d channels of bias", c.In[0].Type, len(o.bias))
+	}
+	c.Set(0, c.In[0].DType, c.In[0].Dims)
+	return nil
+}
+
+// Run computes in float64 and rounds once.
+func (o *imageScaler) Run(c *op.Run) error {
+	shape := c.In[0].Shape()
+	if len(shape) != 4 || shape[1] != len(o.bias) {
+		return graph.Errorf(graph.ErrShape, "input %v does not have the %d channels of bias", c.In[0], len(o.bias))
+	}
+	list := op.Convert(op.Doubles(c.In[0]), func(v float64) float64 { return v })
+	plane := shape[2] * shape[3]
+	for i, v := range list {
+		list[i] = o.scale*v + float64(o.bias[i/plane%len(o.bias)])
+	}
+	op.PutDoubles(c.Out[0], list)
+	return nil
+}
+
+var retiredRows = []op.Row{
+	retiredRow("Affine", affine, coefficient{"alpha", 1}, coefficient{"beta", 0}),
+	retiredRow("ParametricSoftplus", parametricSoftplus, coefficient{"alpha", 1}, coefficient{"beta", 1}),
+	retiredRow("Scale", affine, coefficient{"scale", 1}, coefficient{}),
+	retiredRow("ScaledTanh", scaledTanh, coefficient{"alpha", 1}, coefficient{"beta", 1}),
+	{Name: "ImageScaler", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, New: newImageScaler},
+}

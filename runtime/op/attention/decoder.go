@@ -1,0 +1,291 @@
+package attention
+
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// decoderAttention is attention of one new token: over a cache with room, which gets its
+// key and value, or over the keys and values of an encoder,
+// DecoderMaskedMultiHeadAttention.
+type decoderAttention struct {
+	heads   int
+	scale   *float32
+	filter  float32
+	scores  bool
+	encoder bool
+}
+
+// The inputs of decoderAttention.
+const (
+	decoderQuery = iota
+	decoderKey
+	decoderValue
+	decoderMask
+	decoderScores
+	decoderPastKey
+	decoderPastValue
+	decoderPastLength
+	decoderBeams
+	decoderIndirection
+	decoderBias
+)
+
+func newDecoderAttention(n *op.Node) (op.Op, error) {
+	o := &decoderAttention{heads: n.Int("num_heads", 0), scale: microsoftScale(n), filter: n.Float("mask_filter_value", -10000),
+		scores: n.Bool("output_qk", false), encoder: !n.HasIn(decoderPastKey)}
+	shares := n.Bool("past_present_share_buffer", false)
+	switch {
+	case o.heads < 1:
+		return nil, graph.Errorf(graph.ErrFormat, "num_heads is %d", o.heads)
+	case n.HasIn(decoderPastKey) != n.HasIn(decoderPastValue):
+		return nil, graph.Errorf(graph.ErrFormat, "past_key and past_value come together or not at all")
+	case !o.encoder && !(shares && n.HasIn(decoderPastLength)):
+		return nil, graph.Errorf(graph.ErrUnsupported, "a past without past_present_share_buffer and past_sequence_length")
+	case o.encoder && !(n.HasIn(decoderKey) && n.HasIn(decoderValue)), o.encoder && n.HasIn(decoderScores):
+		return nil, graph.Errorf(graph.ErrFormat, "keys and values of an encoder are left out, or have an attention_bias")
+	case n.HasIn(decoderKey) != n.HasIn(decoderValue):
+		return nil, graph.Errorf(graph.ErrFormat, "key and value come together or not at all")
+	}
+	return o, nil
+}
+
+// Infer sets [batch,1,hidden], the caches and the weights of the keys.
+func (o *decoderAttention) Infer(c *op.Infer) error {
+	q := c.In[decoderQuery]
+	out := graph.UnknownDims(3)
+	if q.Dims != nil {
+		if len(q.Dims) != 3 || q.Dims[1].IsKnown() && !q.Dims[1].Is(1) {
+			return graph.Errorf(graph.ErrShape, "query %v is not [batch,1,hidden]", q.Type)
+		}
+		copy(out, q.Dims)
+		if !c.Has(decoderKey) {
+			out[2] = q.Dims[2].Div(graph.Known(3))
+		}
+	}
+	c.Set(0, q.DType, out)
+	if !o.encoder {
+		for i := range 2 {
+			past := c.In[decoderPastKey+i]
+			if past.Dims != nil && (len(past.Dims) != 4 || differ(past.Dims[1], graph.Known(o.heads))) {
+				return graph.Errorf(graph.ErrShape, "cache %v is not [batch,%d,room,size]", past.Type, o.heads)
+			}
+			c.Set(1+i, q.DType, past.Dims)
+		}
+	}
+	c.Set(3, q.DType, graph.Dims{out[0], graph.Known(o.heads), graph.Known(1), graph.Unknown()})
+	return nil
+}
+
+// decoderRun is the operands of one run.
+type decoderRun struct {
+	*decoderAttention
+	batch, size, room, total int
+	query                    []float32 // [batch,heads,size]
+	keys, values             []float32 // [batch,heads,room,size]
+	mask                     []int32   // [batch,total]
+	bias                     []float32 // added to scores, [1 or batch,1 or heads,1,total]
+	biasBatch, biasHeads     int
+	beams                    int
+	indirection              []int32 // [batch/beams,beams,most]
+	most                     int
+}
+
+// Run adds the token to the caches and reads them.
+func (o *decoderAttention) Run(c *op.Run) error {
+	r, err := o.operands(c)
+	if err != nil {
+		return err
+	}
+	out := tensor.View[float32](c.Out[0])
+	weights := make([]float32, o.heads*r.total)
+	var all []float32
+	if o.scores && c.Wants(3) {
+		t, err := c.Output(3, tensor.F32, tensor.Shape{r.batch, o.heads, 1, r.total})
+		if err != nil {
+			return err
+		}
+		all = tensor.View[float32](t)
+	}
+	for b := range r.batch {
+		for h := range o.heads {
+			if c.Stopped() {
+				return op.ErrStopped
+			}
+			row := weights[h*r.total:][:r.total]
+			var scaled []float32
+			if all != nil {
+				scaled = all[(b*o.heads+h)*r.total:][:r.total]
+			}
+			r.attend(b, h, row, scaled, out[(b*o.heads+h)*r.size:][:r.size])
+		}
+	}
+	return nil
+}
+
+// operands reads the inputs.
+func (o *decoderAttention) operands(c *op.Run) (*decoderRun, error) {
+	q := c.In[decoderQuery].Shape()
+	hidden := c.Out[0].Shape()[2]
+	if hidden%o.heads != 0 || q[1] != 1 {
+		return nil, graph.Errorf(graph.ErrShape, "query %v is not one token of %d heads", c.In[decoderQuery], o.heads)
+	}
+	r := &decoderRun{decoderAttention: o, batch: q[0], size: hidden / o.heads, beams: 1}
+	bias := make([]float32, 3*hidden)
+	if t := c.Given(decoderBias); t != nil {
+		if t.Len() != len(bias) {
+			return nil, graph.Errorf(graph.ErrShape, "bias %v is not of [%d]", t, len(bias))
+		}
+		copy(bias, tensor.View[float32](t))
+	}
+	r.query = make([]float32, r.batch*hidden)
+	width := q[2]
+	for i := range r.query {
+		r.query[i] = tensor.View[float32](c.In[decoderQuery])[i/hidden*width+i%hidden] + bias[i%hidden]
+	}
+	if o.encoder {
+		return r, r.overEncoder(c)
+	}
+	return r, r.overCache(c, bias, hidden)
+}
+
+// overEncoder takes the keys and values of an encoder.
+func (r *decoderRun) overEncoder(c *op.Run) error {
+	shape := c.In[decoderKey].Shape()
+	if len(shape) != 4 || shape[0] != r.batch || shape[1] != r.heads || shape[3] != r.size || !shape.Equal(c.In[decoderValue].Shape()) {
+		return graph.Errorf(graph.ErrShape, "keys %v and values %v are not [%d,%d,tokens,%d]", c.In[decoderKey], c.In[decoderValue], r.batch, r.heads, r.size)
+	}
+	r.keys, r.values = tensor.View[float32](c.In[decoderKey]), tensor.View[float32](c.In[decoderValue])
+	r.room, r.total = shape[2], shape[2]
+	return r.conditions(c)
+}
+
+// overCache puts the key and the value of the token into the caches.
+func (r *decoderRun) overCache(c *op.Run, bias []float32, hidden int) error {
+	past, err := op.ScalarInt(c.In[decoderPastLength], "past_sequence_length")
+	if err != nil {
+		return err
+	}
+	shape := c.In[decoderPastKey].Shape()
+	if len(shape) != 4 || shape[0] != r.batch || shape[1] != r.heads || shape[3] != r.size || !shape.Equal(c.In[decoderPastValue].Shape()) {
+		return graph.Errorf(graph.ErrShape, "caches %v and %v are not [%d,%d,room,%d]", c.In[decoderPastKey], c.In[decoderPastValue], r.batch, r.heads, r.size)
+	}
+	if r.room = shape[2]; past < 0 || past >= r.room {
+		return graph.Errorf(graph.ErrShape, "token %d is beyond a cache of %d", past, r.room)
+	}
+	r.total = past + 1
+	for i, list := range []*[]float32{&r.keys, &r.values} {
+		*list = tensor.View[float32](c.Out[1+i])
+		copy(*list, tensor.View[float32](c.In[decoderPastKey+i]))
+		from, width, at := c.Given(decoderKey+i), hidden, 0
+		if from == nil {
+			from, width, at = c.In[decoderQuery], 3*hidden, (1+i)*hidden
+		}
+		if from.Len() != r.batch*width {
+			return graph.Errorf(graph.ErrShape, "input %d, %v, is not [%d,1,%d]", decoderKey+i, from, r.batch, hidden)
+		}
+		x := tensor.View[float32](from)
+		for j := range r.batch * hidden {
+			b, e := j/hidden, j%hidden
+			(*list)[((b*r.heads+e/r.size)*r.room+past)*r.size+e%r.size] = x[b*width+at+e] + bias[(1+i)*hidden+e]
+		}
+	}
+	return r.conditions(c)
+}
+
+// conditions reads the mask, what is added to scores, and where beams come from.
+func (r *decoderRun) conditions(c *op.Run) error {
+	if t := c.Given(decoderMask); t != nil {
+		if t.Len() != r.batch*r.total {
+			return graph.Errorf(graph.ErrShape, "mask %v is not of [%d,%d]", t, r.batch, r.total)
+		}
+		r.mask = tensor.View[int32](t)
+	}
+	if t := c.Given(decoderScores); t != nil {
+		s := t.Shape()
+		if len(s) != 4 || s[0] != 1 && s[0] != r.batch || s[1] != 1 && s[1] != r.heads || s[2] != 1 || s[3] != r.total {
+			return graph.Errorf(graph.ErrShape, "attention_bias %v is not of [%d,%d,1,%d]", t, r.batch, r.heads, r.total)
+		}
+		r.bias, r.biasBatch, r.biasHeads = tensor.View[float32](t), s[0], s[1]
+	}
+	t := c.Given(decoderIndirection)
+	if c.Has(decoderBeams) {
+		var err error
+		if r.beams, err = op.ScalarInt(c.In[decoderBeams], "beam_width"); err != nil {
+			return err
+		}
+		if r.beams > 1 && t == nil {
+			return graph.Errorf(graph.ErrShape, "beam_width is %d and cache_indirection is left out", r.beams)
+		}
+	}
+	if t == nil || r.encoder {
+		return nil
+	}
+	s := t.Shape()
+	if len(s) != 3 || r.beams < 1 || s[0]*s[1] != r.batch || s[1] != r.beams || s[2] < r.total {
+		return graph.Errorf(graph.ErrShape, "cache_indirection %v is not of %d texts in beams of %d", t, r.batch, r.beams)
+	}
+	r.indirection, r.most = tensor.View[int32](t), s[2]
+	for _, v := range r.indirection {
+		if v < 0 || int(v) >= r.beams {
+			return graph.Errorf(graph.ErrShape, "cache_indirection has beam %d of %d", v, r.beams)
+		}
+	}
+	return nil
+}
+
+// row returns where the key of a token lies in the caches.
+func (r *decoderRun) row(b, h, t int) int {
+	if r.indirection != nil && t < r.total-1 {
+		b = b/r.beams*r.beams + int(r.indirection[b*r.most+t])
+	}
+	return ((b*r.heads+h)*r.room + t) * r.size
+}
+
+// attend reads the values by how their keys match one head of a query. Scaled gets the
+// scores before masks, where it is there.
+func (r *decoderRun) attend(b, h int, weights, scaled, out []float32) {
+	scale := float32(1 / math.Sqrt(float64(r.size)))
+	if r.scale != nil {
+		scale = *r.scale
+	}
+	query := r.query[(b*r.heads+h)*r.size:][:r.size]
+	most := float32(math.Inf(-1))
+	for t := range weights {
+		sum := float32(0)
+		for i, v := range r.keys[r.row(b, h, t):][:r.size] {
+			sum += v * query[i]
+		}
+		sum *= scale
+		if scaled != nil {
+			scaled[t] = sum
+		}
+		if r.mask != nil && r.mask[b*r.total+t] == 0 {
+			sum += r.filter
+		}
+		if r.bias != nil {
+			sum += r.bias[(b%r.biasBatch*r.biasHeads+h%r.biasHeads)*r.total+t]
+		}
+		weights[t] = sum
+		most = max(most, sum)
+	}
+	total := float32(0)
+	for t, v := range weights {
+		weights[t] = float32(math.Exp(float64(v - most)))
+		total += weights[t]
+	}
+	clear(out)
+	for t, v := range weights {
+		w := v / total
+		for i, x := range r.values[r.row(b, h, t):][:r.size] {
+			out[i] += w * x
+		}
+	}
+}
+
+var decoderRows = []op.Row{
+	{Domain: op.Microsoft, Name: "DecoderMaskedMultiHeadAttention", Since: []int{1}, In: [2]int{1, 11}, Out: [2]int{1, 4}, Types: op.Types{tensor.F32}, New: newDecoderAttention},
+}

@@ -1,0 +1,297 @@
+package control
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// beamSearch follows the likeliest continuations of each text at once: BeamSearch.
+type beamSearch struct {
+	*search
+	early bool // a text ends when it has as many finished continuations as beams
+}
+
+func newBeamSearch(n *op.Node) (op.Op, error) {
+	s, err := readSearch(n)
+	if err != nil {
+		return nil, err
+	}
+	for i, what := range map[int]string{10: "decoder_input_ids", 11: "logits_processor"} {
+		if n.HasIn(i) {
+			return nil, graph.Errorf(graph.ErrUnsupported, "input %s, of models with an encoder", what)
+		}
+	}
+	return &beamSearch{s, n.Bool("early_stopping", false)}, nil
+}
+
+// Infer sets [batch,sequences,max_length] and the scores.
+func (o *beamSearch) Infer(c *op.Infer) error {
+	if err := inferTexts(c, 3); err != nil {
+		return err
+	}
+	c.Set(1, tensor.F32, graph.UnknownDims(2))
+	c.Set(2, tensor.F32, graph.UnknownDims(4))
+	return nil
+}
+
+// beamWish is what beamSearch is asked for besides.
+type beamWish struct {
+	*wish
+	beams, results int
+	length         float32 // exponent of the length that scores are divided by
+}
+
+// maxBeams bounds the continuations of a text.
+const maxBeams = 1 << 12
+
+func (o *beamSearch) beamWishes(c *op.Run) (*beamWish, error) {
+	w, err := o.wishes(c, 6, 7)
+	if err != nil {
+		return nil, err
+	}
+	b := &beamWish{wish: w}
+	if b.beams, err = op.ScalarInt(c.In[3], "num_beams"); err != nil {
+		return nil, err
+	}
+	if b.results, err = op.ScalarInt(c.In[4], "num_return_sequences"); err != nil {
+		return nil, err
+	}
+	if b.beams < 1 || b.beams > maxBeams || b.results < 1 || b.results > b.beams {
+		return nil, graph.Errorf(graph.ErrShape, "num_beams %d and num_return_sequences %d cannot be", b.beams, b.results)
+	}
+	b.length, err = number(c, 5, "length_penalty", 1)
+	return b, err
+}
+
+// finished is the best continuations of one text that have ended, the best first.
+type finished struct {
+	list []continuation
+	most int
+	done bool
+}
+
+type continuation struct {
+	text  []int32
+	score float32
+}
+
+// add keeps a continuation that is among the best.
+func (f *finished) add(text []int32, sum, length float32) {
+	score := sum / float32(math.Pow(float64(len(text)), float64(length)))
+	if len(f.list) == f.most && score <= f.list[f.most-1].score {
+		return
+	}
+	at := len(f.list)
+	for at > 0 && f.list[at-1].score < score {
+		at--
+	}
+	f.list = slices.Insert(f.list, at, continuation{slices.Clone(text), score})
+	if len(f.list) > f.most {
+		f.list = f.list[:f.most]
+	}
+}
+
+// end notes that no open continuation can be better than those that have ended.
+func (f *finished) end(best float32, tokens int, length float32, early bool) {
+	if len(f.list) < f.most {
+		return
+	}
+	f.done = early || f.list[f.most-1].score >= best/float32(math.Pow(float64(tokens), float64(length)))
+}
+
+// beams is the open continuations of all texts.
+type beams struct {
+	o       *beamSearch
+	w       *beamWish
+	written texts
+	sums    []float32 // of logarithms of probabilities
+	ended   []finished
+	scores  []float32 // of every step, where they are asked for
+	keep    bool
+}
+
+// Run runs the decoder until no continuation can become better.
+func (o *beamSearch) Run(c *op.Run) error {
+	w, err := o.beamWishes(c)
+	if err != nil {
+		return err
+	}
+	s := &beams{o: o, w: w, written: newTexts(w.wish, w.beams), ended: make([]finished, w.batch), keep: c.Wants(2)}
+	for i := range w.batch {
+		s.ended[i].most = w.beams
+		s.sums = append(s.sums, 0)
+		for range w.beams - 1 {
+			s.sums = append(s.sums, -1e9) // copies of the first, not to be taken at first
+		}
+	}
+	d := o.begin(c, w.wish, w.beams)
+	n := 0
+	for step := 1; len(s.written[0]) < w.most; step++ {
+		var scores []float32
+		if scores, n, err = d.run(); err != nil {
+			return err
+		}
+		if err := s.score(c, scores, n, step); err != nil {
+			return err
+		}
+		tokens, from, err := s.choose(scores, n)
+		if err != nil {
+			return err
+		}
+		if s.over() {
+			break
+		}
+		if err := d.advance(tokens, from); err != nil {
+			return err
+		}
+	}
+	c.Release(d.pasts...)
+	return s.store(c, n)
+}
+
+func (s *beams) over() bool {
+	return !slices.ContainsFunc(s.ended, func(f finished) bool { return !f.done })
+}
+
+// score makes logits the sums that continuations would have.
+func (s *beams) score(c *op.Run, scores []float32, n, step int) error {
+	for r := range s.sums {
+		logSoftmax(scores[r*n:][:n])
+	}
+	if err := s.o.adjust(s.w.wish, s.written, scores, n, step); err != nil {
+		return err
+	}
+	for r, sum := range s.sums {
+		for i := range scores[r*n:][:n] {
+			scores[r*n+i] += sum
+		}
+	}
+	if s.keep {
+		if err := c.Mem.Reserve(4 * len(scores)); err != nil {
+			return err
+		}
+		s.scores = append(s.scores, scores...)
+	}
+	return nil
+}
+
+// logSoftmax replaces logits by the logarithms of probabilities.
+func logSoftmax(row []float32) {
+	most := slices.Max(row)
+	sum := 0.0
+	for _, v := range row {
+		sum += math.Exp(float64(v - most))
+	}
+	log := float32(math.Log(sum))
+	for i := range row {
+		row[i] = row[i] - most - log
+	}
+}
+
+// candidate is a token behind a continuation.
+type candidate struct {
+	score float32
+	at    int // beam and token
+}
+
+// choose takes the best tokens of each text. From is the continuation that each follows.
+func (s *beams) choose(scores []float32, n int) (tokens []int32, from []int, err error) {
+	m := s.w.beams
+	for b := range s.w.batch {
+		f := &s.ended[b]
+		if f.done {
+			for range m {
+				tokens, from = append(tokens, s.o.pad), append(from, b*m)
+			}
+			continue
+		}
+		best := bestOf(scores[b*m*n:][:m*n], 2*m)
+		taken := 0
+		for j, k := range best {
+			row, id := b*m+k.at/n, int32(k.at%n)
+			if s.o.eos >= 0 && id == s.o.eos {
+				if j < m {
+					f.add(s.written[row], k.score, s.w.length)
+				}
+				continue
+			}
+			tokens, from = append(tokens, id), append(from, row)
+			s.sums[b*m+taken] = k.score
+			if taken++; taken == m {
+				break
+			}
+		}
+		if taken < m {
+			return nil, nil, graph.Errorf(graph.ErrShape, "a vocabulary of %d has too few tokens for %d beams", n, m)
+		}
+		f.end(best[0].score, len(s.written[0]), s.w.length, s.o.early)
+	}
+	next := make(texts, len(from))
+	for r, source := range from {
+		next[r] = append(append(make([]int32, 0, s.w.most), s.written[source]...), tokens[r])
+	}
+	s.written = next
+	return tokens, from, nil
+}
+
+// bestOf returns the k largest scores, the largest first; of equal ones the first.
+func bestOf(scores []float32, k int) []candidate {
+	var list []candidate
+	for i, v := range scores {
+		if len(list) == k && !(v > list[k-1].score) {
+			continue
+		}
+		at := len(list)
+		for at > 0 && list[at-1].score < v {
+			at--
+		}
+		list = slices.Insert(list, at, candidate{v, i})
+		if len(list) > k {
+			list = list[:k]
+		}
+	}
+	return list
+}
+
+// store ends open continuations and stores the best.
+func (s *beams) store(c *op.Run, n int) error {
+	w, m := s.w, s.w.beams
+	out, err := output(c, 0, tensor.I32, w.batch, w.results, w.most)
+	if err != nil {
+		return err
+	}
+	sums, err := output(c, 1, tensor.F32, w.batch, w.results)
+	if err != nil {
+		return err
+	}
+	var list texts
+	for b := range s.ended {
+		f := &s.ended[b]
+		if !f.done {
+			for r := b * m; r < (b+1)*m; r++ {
+				f.add(s.written[r], s.sums[r], w.length)
+			}
+		}
+		if len(f.list) < w.results {
+			return errNoSequences
+		}
+		for i, k := range f.list[:w.results] {
+			list = append(list, k.text)
+			tensor.View[float32](sums)[b*w.results+i] = k.score
+		}
+	}
+	s.o.search.store(tensor.View[int32](out), list, w.most)
+	if !s.keep {
+		return nil
+	}
+	all, err := output(c, 2, tensor.F32, w.most-w.prompt, w.batch, m, n)
+	if err != nil {
+		return err
+	}
+	copy(tensor.View[float32](all), s.scores)
+	return nil
+}

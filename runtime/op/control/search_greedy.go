@@ -1,0 +1,103 @@
+package control
+
+import (
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// greedySearch writes the likeliest token after each text, again and again:
+// GreedySearch.
+type greedySearch struct{ *search }
+
+func newGreedySearch(n *op.Node) (op.Op, error) {
+	s, err := readSearch(n)
+	return &greedySearch{s}, err
+}
+
+// Infer sets [batch,max_length].
+func (o *greedySearch) Infer(c *op.Infer) error { return inferTexts(c, 2) }
+
+// Run runs the decoder until all texts have ended or are long enough.
+func (o *greedySearch) Run(c *op.Run) error {
+	w, err := o.wishes(c, 3, 4)
+	if err != nil {
+		return err
+	}
+	return o.write(c, w, func(scores []float32, rows, n int) ([]int32, error) {
+		list := make([]int32, rows)
+		for r := range list {
+			list[r] = largest(scores[r*n:][:n])
+		}
+		return list, nil
+	})
+}
+
+// largest returns the place of the first of the largest numbers.
+func largest(row []float32) int32 {
+	best := 0
+	for i, v := range row {
+		if v > row[best] {
+			best = i
+		}
+	}
+	return int32(best)
+}
+
+// write writes texts token by token, each of which choose takes from the scores.
+func (s *search) write(c *op.Run, w *wish, choose func(scores []float32, rows, n int) ([]int32, error)) error {
+	written, d, ended := newTexts(w, 1), s.begin(c, w, 1), make([]bool, w.batch)
+	for step := 1; len(written[0]) < w.most; step++ {
+		scores, n, err := d.run()
+		if err != nil {
+			return err
+		}
+		if err := s.adjust(w, written, scores, n, step); err != nil {
+			return err
+		}
+		tokens, err := choose(scores, w.batch, n)
+		if err != nil {
+			return err
+		}
+		open := 0
+		for r, id := range tokens {
+			if ended[r] = ended[r] || id == s.eos; ended[r] {
+				tokens[r] = s.pad
+			} else {
+				open++
+			}
+			written[r] = append(written[r], tokens[r])
+		}
+		if open == 0 {
+			break
+		}
+		if err := d.advance(tokens, nil); err != nil {
+			return err
+		}
+	}
+	c.Release(d.pasts...)
+	out, err := output(c, 0, tensor.I32, w.batch, w.most)
+	if err != nil {
+		return err
+	}
+	s.store(tensor.View[int32](out), written, w.most)
+	return nil
+}
+
+// store stores texts one after the other, with padding behind each.
+func (s *search) store(out []int32, list texts, most int) {
+	for i := range out {
+		out[i] = s.pad
+	}
+	for r, text := range list {
+		copy(out[r*most:][:most], text)
+	}
+}
+
+var searchRows = []op.Row{
+	{Domain: op.Microsoft, Name: "GreedySearch", Since: []int{1}, In: [2]int{2, 7}, Out: [2]int{1, 1}, Types: op.Types{tensor.I32}, DynamicOutputs: true, New: newGreedySearch},
+	{Domain: op.Microsoft, Name: "BeamSearch", Since: []int{1}, In: [2]int{5, 12}, Optional: op.Inputs(2), Out: [2]int{1, 3}, Types: op.Types{tensor.I32}, DynamicOutputs: true, New: newBeamSearch},
+	{Domain: op.Microsoft, Name: "Sampling", Since: []int{1}, In: [2]int{2, 9}, Out: [2]int{1, 2}, Types: op.Types{tensor.I32}, DynamicOutputs: true, Impure: true, New: newSampling},
+}
+
+var errNoSequences = graph.Errorf(graph.ErrShape, "there are no texts to return")

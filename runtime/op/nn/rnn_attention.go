@@ -1,0 +1,330 @@
+package nn
+
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// attentionLSTM is LSTM whose input at each step is joined by what the step before read
+// from a memory by Bahdanau's attention: AttnLSTM.
+type attentionLSTM struct{ Recurrent }
+
+// The inputs of attentionLSTM that LSTM does not have.
+const (
+	attnQuery      = 8 + iota // [directions,hidden,size]
+	attnKeys                  // [directions,depth,size]
+	attnVector                // [directions,size]
+	attnMemory                // [batch,steps,depth]
+	attnLengths               // [batch]
+	attnProjection            // [directions,depth+hidden,width]
+)
+
+func newAttentionLSTM(n *op.Node) (op.Op, error) {
+	for i := attnQuery; i <= attnMemory; i++ {
+		if !n.HasIn(i) {
+			return nil, graph.Errorf(graph.ErrFormat, "input %d, of the attention, is left out", i)
+		}
+	}
+	o, err := NewLSTM(n)
+	if err != nil {
+		return nil, err
+	}
+	return &attentionLSTM{*o.(*Recurrent)}, nil
+}
+
+// Infer sets the states of each step, and the last ones.
+func (o *attentionLSTM) Infer(c *op.Infer) error {
+	x, r := c.In[0], c.In[2]
+	steps, batch, hidden := graph.Unknown(), graph.Unknown(), graph.Unknown()
+	if x.Dims != nil {
+		if len(x.Dims) != 3 {
+			return graph.Errorf(graph.ErrShape, "X %v is not [steps,batch,size]", x.Type)
+		}
+		steps, batch = x.Dims[0], x.Dims[1]
+	}
+	if r.Dims != nil {
+		if len(r.Dims) != 3 {
+			return graph.Errorf(graph.ErrShape, "R %v is not [directions,4·hidden,hidden]", r.Type)
+		}
+		hidden = r.Dims[2]
+	}
+	for i, v := range c.In {
+		if v != nil && i != 4 && i != attnLengths && v.DType != x.DType {
+			return graph.Errorf(graph.ErrShape, "input %d is of %v, X of %v", i, v.DType, x.DType)
+		}
+	}
+	directions := graph.Known(o.Directions)
+	c.Set(0, x.DType, graph.Dims{steps, directions, batch, hidden})
+	c.Set(1, x.DType, graph.Dims{directions, batch, hidden})
+	c.Set(2, x.DType, graph.Dims{directions, batch, hidden})
+	return nil
+}
+
+// attnRun is one run: numbers of all inputs, in float64, and extents.
+type attnRun struct {
+	*attentionLSTM
+	in                         [attnProjection + 1][]float64
+	steps, batch, size, hidden int
+	memory, depth, keys, width int // steps of the memory, their elements, those of keys and of what is read
+	lengths, known             []int
+	out                        [3][]float64
+}
+
+// Run computes direction by direction, sequence by sequence, in float64.
+func (o *attentionLSTM) Run(c *op.Run) error {
+	r, err := o.operands(c)
+	if err != nil {
+		return err
+	}
+	for d := range o.Directions {
+		for b := range r.batch {
+			if c.Stopped() {
+				return op.ErrStopped
+			}
+			r.sequence(d, b)
+		}
+	}
+	for i, list := range r.out {
+		if c.Wants(i) {
+			op.PutDoubles(c.Out[i], list)
+		}
+	}
+	return nil
+}
+
+// operands reads the inputs and checks their extents.
+func (o *attentionLSTM) operands(c *op.Run) (*attnRun, error) {
+	x, memory := c.In[0].Shape(), c.In[attnMemory].Shape()
+	hidden := c.In[2].Shape()[2]
+	r := &attnRun{attentionLSTM: o, steps: x[0], batch: x[1], size: x[2], hidden: hidden}
+	if len(memory) != 3 {
+		return nil, graph.Errorf(graph.ErrShape, "the memory %v is not [batch,steps,depth]", c.In[attnMemory])
+	}
+	r.memory, r.depth, r.width = memory[1], memory[2], memory[2]
+	keys := c.In[attnQuery].Shape()
+	if len(keys) != 3 {
+		return nil, graph.Errorf(graph.ErrShape, "the query layer %v is not [directions,hidden,size]", c.In[attnQuery])
+	}
+	r.keys = keys[2]
+	if t := c.Given(attnProjection); t != nil && len(t.Shape()) == 3 {
+		r.width = t.Shape()[2]
+	}
+	d := o.Directions
+	for i, want := range map[int]tensor.Shape{
+		1: {d, 4 * hidden, r.size + r.width}, 2: {d, 4 * hidden, hidden}, 3: {d, 8 * hidden}, 5: {d, r.batch, hidden}, 6: {d, r.batch, hidden}, 7: {d, 3 * hidden},
+		attnQuery: {d, hidden, r.keys}, attnKeys: {d, r.depth, r.keys}, attnVector: {d, r.keys}, attnMemory: {r.batch, r.memory, r.depth},
+		attnProjection: {d, r.depth + hidden, r.width},
+	} {
+		if t := c.Given(i); t != nil && !t.Shape().Equal(want) {
+			return nil, graph.Errorf(graph.ErrShape, "input %d is %v where %v is wanted", i, t, want)
+		}
+	}
+	for i := range r.in {
+		if i != 4 && i != attnLengths {
+			r.in[i] = op.Doubles(c.Given(i))
+		}
+	}
+	var err error
+	if r.lengths, err = lengthsOf(c.Given(4), r.batch, r.steps); err != nil {
+		return nil, err
+	}
+	if r.known, err = lengthsOf(c.Given(attnLengths), r.batch, r.memory); err != nil {
+		return nil, err
+	}
+	states := d * r.batch * hidden
+	r.out = [3][]float64{make([]float64, r.steps*states), make([]float64, states), make([]float64, states)}
+	return r, nil
+}
+
+// lengthsOf returns the lengths of sequences, most for all where they are left out.
+func lengthsOf(t *tensor.Tensor, batch, most int) ([]int, error) {
+	if t == nil {
+		list := make([]int, batch)
+		for i := range list {
+			list[i] = most
+		}
+		return list, nil
+	}
+	list, err := op.Ints(t)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) != batch {
+		return nil, graph.Errorf(graph.ErrShape, "there are %d lengths for %d sequences", len(list), batch)
+	}
+	for _, n := range list {
+		if n < 0 || n > most {
+			return nil, graph.Errorf(graph.ErrShape, "a length is %d; it takes 0 to %d", n, most)
+		}
+	}
+	return list, nil
+}
+
+// sequence runs one direction over one sequence.
+func (r *attnRun) sequence(d, b int) {
+	h := r.hidden
+	state, cell := make([]float64, h), make([]float64, h)
+	at := (d*r.batch + b) * h
+	if r.in[5] != nil {
+		copy(state, r.in[5][at:])
+	}
+	if r.in[6] != nil {
+		copy(cell, r.in[6][at:])
+	}
+	keys := r.keysOf(d, b)
+	in := make([]float64, r.size+r.width) // the input and what was read
+	n := r.lengths[b]
+	for k := range n {
+		t := k
+		if r.Reverse || d == 1 {
+			t = n - 1 - k
+		}
+		copy(in[:r.size], r.in[0][(t*r.batch+b)*r.size:])
+		r.step(d, in, state, cell)
+		r.read(d, b, keys, state, in[r.size:])
+		copy(r.out[0][((t*r.Directions+d)*r.batch+b)*h:], state)
+	}
+	copy(r.out[1][at:], state)
+	copy(r.out[2][at:], cell)
+}
+
+// step is a step of LSTM, which replaces the state and the cell.
+func (r *attnRun) step(d int, in, state, cell []float64) {
+	h, functions := r.hidden, r.Cells[d]
+	gates := make([]float64, 4*h)
+	for g := range gates {
+		row := d*4*h + g
+		sum := dot(r.in[1][row*len(in):][:len(in)], in) + dot(r.in[2][row*h:][:h], state)
+		if r.in[3] != nil {
+			sum += r.in[3][d*8*h+g] + r.in[3][d*8*h+4*h+g]
+		}
+		gates[g] = sum
+	}
+	clip := float64(functions.Clip)
+	bound := func(v float64) float64 { return min(max(v, -clip), clip) }
+	peep := func(part, i int) float64 {
+		if r.in[7] == nil {
+			return 0
+		}
+		return r.in[7][d*3*h+part*h+i] * cell[i]
+	}
+	f, g, out := functions.Functions[0], functions.Functions[1], functions.Functions[2]
+	for i := range state {
+		input := f.apply(bound(gates[i] + peep(0, i)))
+		forget := 1 - input
+		if !functions.InputForget {
+			forget = f.apply(bound(gates[2*h+i] + peep(2, i)))
+		}
+		cell[i] = forget*cell[i] + input*g.apply(bound(gates[3*h+i]))
+		state[i] = f.apply(bound(gates[h+i]+peep(1, i))) * out.apply(cell[i])
+	}
+}
+
+// keysOf returns the keys of the known steps of a memory.
+func (r *attnRun) keysOf(d, b int) []float64 {
+	list := make([]float64, r.known[b]*r.keys)
+	layer := r.in[attnKeys][d*r.depth*r.keys:]
+	for m := range r.known[b] {
+		row := list[m*r.keys:][:r.keys]
+		for i, v := range r.in[attnMemory][(b*r.memory+m)*r.depth:][:r.depth] {
+			for j, w := range layer[i*r.keys:][:r.keys] {
+				row[j] += v * w
+			}
+		}
+	}
+	return list
+}
+
+// read stores what the state reads from the memory.
+func (r *attnRun) read(d, b int, keys, state, out []float64) {
+	query := make([]float64, r.keys)
+	for i, v := range state {
+		for j, w := range r.in[attnQuery][(d*r.hidden+i)*r.keys:][:r.keys] {
+			query[j] += v * w
+		}
+	}
+	scores, most := make([]float64, r.known[b]), math.Inf(-1)
+	for m := range scores {
+		for j, w := range r.in[attnVector][d*r.keys:][:r.keys] {
+			scores[m] += w * math.Tanh(keys[m*r.keys+j]+query[j])
+		}
+		most = max(most, scores[m])
+	}
+	sum := 0.0
+	for m, v := range scores {
+		scores[m] = math.Exp(v - most)
+		sum += scores[m]
+	}
+	context := make([]float64, r.depth)
+	for m, v := range scores {
+		for j, x := range r.in[attnMemory][(b*r.memory+m)*r.depth:][:r.depth] {
+			context[j] += v / sum * x
+		}
+	}
+	if r.in[attnProjection] == nil {
+		copy(out, context)
+		return
+	}
+	clear(out)
+	layer := r.in[attnProjection][d*(r.depth+r.hidden)*r.width:]
+	for _, part := range [][]float64{state, context} {
+		for i, v := range part {
+			for j, w := range layer[i*r.width:][:r.width] {
+				out[j] += v * w
+			}
+		}
+		layer = layer[len(part)*r.width:]
+	}
+}
+
+func dot(a, b []float64) float64 {
+	sum := 0.0
+	for i, v := range a {
+		sum += v * b[i]
+	}
+	return sum
+}
+
+// apply computes the function of a number.
+func (f RecurrentFunction) apply(v float64) float64 {
+	alpha, beta := float64(f.Alpha), float64(f.Beta)
+	switch f.Name {
+	case "Relu":
+		return max(v, 0)
+	case "Tanh":
+		return math.Tanh(v)
+	case "Affine":
+		return alpha*v + beta
+	case "LeakyRelu":
+		if v < 0 {
+			return alpha * v
+		}
+		return v
+	case "ThresholdedRelu":
+		if v >= alpha {
+			return v
+		}
+		return 0
+	case "ScaledTanh":
+		return alpha * math.Tanh(beta*v)
+	case "HardSigmoid":
+		return min(max(alpha*v+beta, 0), 1)
+	case "Elu":
+		if v < 0 {
+			return alpha * math.Expm1(v)
+		}
+		return v
+	case "Softsign":
+		return v / (1 + math.Abs(v))
+	case "Softplus":
+		return max(v, 0) + math.Log1p(math.Exp(-math.Abs(v)))
+	}
+	return 1 / (1 + math.Exp(-v)) // Sigmoid
+}
+
+var attentionLSTMRows = []op.Row{
+	{Domain: op.Microsoft, Name: "AttnLSTM", Since: []int{1}, In: [2]int{3, 14}, Out: [2]int{0, 3}, Types: op.Types{tensor.F32, tensor.F64}, New: newAttentionLSTM},
+}

@@ -1,0 +1,158 @@
+package openinfer
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// function computes the elements of a result from those of the operands.
+type function[C number] func(y []C, in [][]C, p *params[C])
+
+// params is what a function needs beside elements.
+type params[C number] struct {
+	bits int // of an element
+	a, b C   // the numbers that are inputs, or what they are when they are left out
+	// limit says that b is given, where no number stands for one left out.
+	limit bool
+}
+
+// pointwise is an operator on elements side by side, with broadcasting.
+type pointwise struct {
+	name     string
+	operands int
+	result   tensor.DType // of the output; Invalid for that of the operands
+	acc      bool         // the attribute acc is allowed
+	bools    bool         // computed on bools too, as on unsigned integers
+	// The functions by the types in which elements are computed; nil where the
+	// operator does not take such elements.
+	i function[int64]
+	u function[uint64]
+	f function[float32]
+	d function[float64]
+	// scalars is the further inputs, numbers that may be left out; how says how they
+	// become params.
+	scalars int
+	how     scalarRule
+}
+
+// pointwiseOp is pointwise for a node.
+type pointwiseOp struct {
+	*pointwise
+	acc tensor.DType // of the output; Invalid for none
+}
+
+func (o *pointwise) types() (list op.Types) {
+	if o.f != nil {
+		list = slices.Concat(list, singleTypes, doubleTypes)
+	}
+	if o.i != nil {
+		list = append(list, signedTypes...)
+	}
+	if o.u != nil {
+		list = append(list, unsignedTypes...)
+	}
+	if o.bools {
+		list = append(list, tensor.Bool)
+	}
+	return list
+}
+
+func (o *pointwise) row() op.Row {
+	return op.Row{Domain: Domain, Name: o.name, Since: []int{1}, In: [2]int{o.operands, o.operands + o.scalars}, Out: [2]int{1, 1},
+		Types: o.types(), InPlace: []int{0}, New: func(n *op.Node) (_ op.Op, err error) {
+			node := &pointwiseOp{pointwise: o}
+			if o.acc {
+				node.acc, err = accumulator(n)
+			}
+			return node, err
+		}}
+}
+
+// Infer broadcasts the extents.
+func (o *pointwiseOp) Infer(c *op.Infer) error {
+	if err := op.SameTypes(c.In[:o.operands]); err != nil {
+		return err
+	}
+	dims := c.In[0].Dims
+	for _, in := range c.In[1:o.operands] {
+		var err error
+		if dims, err = op.Broadcast(dims, in.Dims); err != nil {
+			return err
+		}
+	}
+	d := c.In[0].DType
+	switch {
+	case o.acc != tensor.Invalid:
+		if d.Kind() != o.acc.Kind() || d.Bits() >= o.acc.Bits() {
+			return graph.Errorf(graph.ErrUnsupported, "acc=%v does not widen %v elements", o.acc, d)
+		}
+		d = o.acc
+	case o.result != tensor.Invalid:
+		d = o.result
+	}
+	c.Set(0, d, dims)
+	return nil
+}
+
+// Run computes the output block by block.
+func (o *pointwiseOp) Run(c *op.Run) error {
+	switch d := c.In[0].DType(); {
+	case d == tensor.F64:
+		return runPointwise(c, o, o.d)
+	case d.IsFloat():
+		return runPointwise(c, o, o.f)
+	case d.Kind() == tensor.Signed:
+		return runPointwise(c, o, o.i)
+	}
+	return runPointwise(c, o, o.u)
+}
+
+func runPointwise[C number](c *op.Run, o *pointwiseOp, f function[C]) error {
+	out := c.Out[0]
+	p := &params[C]{bits: c.In[0].DType().Bits()}
+	if c.In[0].DType() == tensor.Bool {
+		p.bits = 1
+	}
+	if o.how != nil {
+		if err := readScalars(c, o.pointwise, p); err != nil {
+			return err
+		}
+	}
+	in := make([]spread, o.operands)
+	for i := range in {
+		var err error
+		if in[i], err = spreadTo(c.In[i], out.Shape()); err != nil {
+			return err
+		}
+	}
+	return eachBlock(c, out, in, f, p)
+}
+
+// eachBlock reads all operands of a block before it writes the block, so that the output
+// may lie over an operand of its shape and width.
+func eachBlock[C number](c *op.Run, out *tensor.Tensor, in []spread, f function[C], p *params[C]) error {
+	err := c.Parallel(out.Len(), share, func(from, to int) error {
+		y, blocks, now := make([]C, block), make([][]C, len(in)), make([][]C, len(in))
+		for i := range blocks {
+			blocks[i] = make([]C, block)
+		}
+		for at := from; at < to; at += block {
+			if c.Stopped() {
+				return op.ErrStopped
+			}
+			size := min(block, to-at)
+			for i := range in {
+				now[i] = blocks[i][:size]
+				loadSpread(now[i], &in[i], at)
+			}
+			f(y[:size], now, p)
+			store(out, at, y[:size])
+		}
+		return nil
+	})
+	clearTail(out)
+	return err
+}

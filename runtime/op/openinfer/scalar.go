@@ -1,0 +1,136 @@
+package openinfer
+
+import (
+	"math"
+	"math/big"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// scalar is a number that a node has as an input.
+type scalar struct {
+	there bool
+	kind  tensor.Kind // Signed, Unsigned or Float
+	i     int64
+	u     uint64
+	f     float64
+}
+
+// scalarAt reads input i, which may be left out.
+func scalarAt(c *op.Run, i int) (s scalar, err error) {
+	if !c.Has(i) {
+		return s, nil
+	}
+	t := c.In[i].Aligned()
+	if t.Len() != 1 {
+		return s, graph.Errorf(graph.ErrShape, "input %d is %v; it must be one number", i, t)
+	}
+	s.there, s.kind = true, t.DType().Kind()
+	switch s.kind {
+	case tensor.Signed:
+		s.i = firstOf[int64](t)
+	case tensor.Unsigned, tensor.Boolean:
+		s.kind, s.u = tensor.Unsigned, firstOf[uint64](t)
+	default:
+		s.f = firstOf[float64](t)
+	}
+	return s, nil
+}
+
+func firstOf[C number](t *tensor.Tensor) C {
+	var v [1]C
+	load(v[:], t, 0)
+	return v[0]
+}
+
+// as returns the scalar as a number to compute with. A float becomes an integer
+// without its fraction, or the nearest one that there is; other integers keep their low
+// bits.
+func as[C number](s scalar) C {
+	switch s.kind {
+	case tensor.Signed:
+		return C(s.i)
+	case tensor.Unsigned:
+		return C(s.u)
+	}
+	var zero C
+	switch any(zero).(type) {
+	case int64:
+		return C(toInt(math.Trunc(s.f)))
+	case uint64:
+		return C(toUint(math.Trunc(s.f)))
+	}
+	return C(s.f)
+}
+
+// toInt returns the integer nearest to a whole number, 0 for a NaN.
+func toInt(v float64) int64 {
+	switch {
+	case v != v:
+		return 0
+	case v >= 1<<63:
+		return math.MaxInt64
+	case v <= -1<<63:
+		return math.MinInt64
+	}
+	return int64(v)
+}
+
+// toUint returns the unsigned integer nearest to a whole number, 0 for a NaN.
+func toUint(v float64) uint64 {
+	switch {
+	case v != v, v <= 0:
+		return 0
+	case v >= 1<<64:
+		return math.MaxUint64
+	}
+	return uint64(v)
+}
+
+// limited returns the scalar as a number to compute with, the nearest one that elements
+// of type d can be.
+func limited[C number](s scalar, d tensor.DType) C {
+	if d.IsFloat() {
+		return as[C](s)
+	}
+	low, high := bounds[C](d)
+	switch exact := s.big(); {
+	case exact.Cmp(whole(low)) <= 0:
+		return low
+	case exact.Cmp(whole(high)) >= 0:
+		return high
+	}
+	return as[C](s)
+}
+
+// big is the scalar without its fraction; a NaN is 0.
+func (s scalar) big() *big.Int {
+	switch {
+	case s.kind == tensor.Signed:
+		return big.NewInt(s.i)
+	case s.kind == tensor.Unsigned:
+		return new(big.Int).SetUint64(s.u)
+	case s.f != s.f:
+		return new(big.Int)
+	}
+	v, _ := big.NewFloat(max(min(s.f, 1<<70), -1<<70)).Int(nil)
+	return v
+}
+
+func whole[C number](v C) *big.Int {
+	if v < 0 {
+		return big.NewInt(int64(v))
+	}
+	return new(big.Int).SetUint64(uint64(v))
+}
+
+// bounds returns the least and the greatest integer of a type.
+func bounds[C number](d tensor.DType) (low, high C) {
+	if d.Kind() == tensor.Unsigned {
+		return 0, C(uint64(math.MaxUint64) >> (64 - d.Bits()))
+	}
+	most := int64(math.MaxInt64) >> (64 - d.Bits())
+	return C(-most - 1), C(most)
+}

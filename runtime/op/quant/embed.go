@@ -1,0 +1,198 @@
+package quant
+
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// embedNorm is EmbedLayerNormalization of tables of bytes, with a scale and a zero point
+// each: QEmbedLayerNormalization.
+type embedNorm struct{ epsilon float32 }
+
+// The inputs of embedNorm. Scales and zero points come in the order of the tables.
+const (
+	embedWords = iota
+	embedSegments
+	embedTables // words, places, segments, gamma, beta
+	embedMask   = 7
+	embedScales = 8
+	embedZeros  = 13
+	embedCount  = 5
+)
+
+func newEmbedNorm(n *op.Node) (op.Op, error) {
+	has := n.HasIn(embedSegments)
+	for _, i := range []int{embedTables + 2, embedScales + 2, embedZeros + 2} {
+		if n.HasIn(i) != has {
+			return nil, graph.Errorf(graph.ErrFormat, "segments, their embeddings, scale and zero point come together or not at all")
+		}
+	}
+	return &embedNorm{n.Float("epsilon", 1e-12)}, nil
+}
+
+// Infer sets [batch,tokens,hidden].
+func (o *embedNorm) Infer(c *op.Infer) error {
+	out, batch := graph.UnknownDims(3), graph.UnknownDims(1)
+	if d := c.In[embedWords].Dims; d != nil {
+		if len(d) != 2 {
+			return graph.Errorf(graph.ErrShape, "words are %v, not [batch,tokens]", c.In[embedWords].Type)
+		}
+		copy(out, d)
+		batch[0] = d[0]
+	}
+	for i := range embedCount {
+		if !c.Has(embedTables + i) {
+			continue
+		}
+		if err := checkBytes(c, embedTables+i); err != nil {
+			return err
+		}
+		t, axes := c.In[embedTables+i], 2
+		if i > 2 {
+			axes = 1
+		}
+		if t.Dims == nil {
+			continue
+		}
+		width, ok := graph.Dim{}, len(t.Dims) == axes
+		if ok {
+			width, ok = op.JoinDim(out[2], t.Dims[axes-1])
+		}
+		if !ok {
+			return graph.Errorf(graph.ErrShape, "input %d is %v for a hidden size of %v", embedTables+i, t.Type, out[2])
+		}
+		out[2] = width
+	}
+	c.Set(0, tensor.F32, out)
+	c.Set(1, tensor.I32, batch)
+	return nil
+}
+
+// byteTable is rows of bytes that stand for numbers.
+type byteTable struct {
+	data  []byte
+	n     int // of a row
+	delta float32
+	zero  float32
+	neg   bool // bytes are signed
+}
+
+// table returns table i of the inputs; nil where it is left out.
+func (o *embedNorm) table(c *op.Run, i int) (*byteTable, error) {
+	t := c.Given(embedTables + i)
+	if t == nil {
+		return nil, nil
+	}
+	s, z := c.Given(embedScales+i), c.Given(embedZeros+i)
+	if s == nil || z == nil || s.Len() != 1 || z.Len() != 1 || z.DType() != t.DType() {
+		return nil, graph.Errorf(graph.ErrShape, "scale %v or zero point %v is not one for %v", s, z, t)
+	}
+	b := &byteTable{data: t.Bytes(), n: t.Shape()[len(t.Shape())-1], delta: tensor.View[float32](s)[0], neg: t.DType() == tensor.I8}
+	b.zero = b.code(z.Bytes()[0])
+	return b, nil
+}
+
+func (b *byteTable) code(v byte) float32 {
+	if b.neg {
+		return float32(int8(v))
+	}
+	return float32(v)
+}
+
+// add adds the numbers of a row to a list.
+func (b *byteTable) add(list []float32, row int) error {
+	if row < 0 || (row+1)*b.n > len(b.data) {
+		return graph.Errorf(graph.ErrShape, "there is no row %d in a table of %d", row, len(b.data)/max(b.n, 1))
+	}
+	for i, v := range b.data[row*b.n:][:b.n] {
+		list[i] += (b.code(v) - b.zero) * b.delta
+	}
+	return nil
+}
+
+// Run sums and normalises token by token.
+func (o *embedNorm) Run(c *op.Run) error {
+	var tables [embedCount]*byteTable
+	for i := range tables {
+		var err error
+		if tables[i], err = o.table(c, i); err != nil {
+			return err
+		}
+	}
+	n := tables[0].n
+	gamma, beta := make([]float32, n), make([]float32, n)
+	for i, list := range [][]float32{gamma, beta} {
+		if t := tables[3+i]; t.n != n {
+			return graph.Errorf(graph.ErrShape, "gamma or beta has %d elements, not %d", t.n, n)
+		} else if err := t.add(list, 0); err != nil {
+			return err
+		}
+	}
+	words, out := tensor.View[int32](c.In[embedWords]), tensor.View[float32](c.Out[0])
+	tokens := c.In[embedWords].Shape()[1]
+	var segments []int32
+	if c.Has(embedSegments) {
+		segments = tensor.View[int32](c.In[embedSegments])
+	}
+	for i, w := range words {
+		if c.Stopped() {
+			return op.ErrStopped
+		}
+		row := out[i*n:][:n]
+		clear(row)
+		if err := tables[0].add(row, int(w)); err != nil {
+			return err
+		}
+		if err := tables[1].add(row, i%tokens); err != nil {
+			return err
+		}
+		if segments != nil {
+			if err := tables[2].add(row, int(segments[i])); err != nil {
+				return err
+			}
+		}
+		normalise(row, gamma, beta, o.epsilon)
+	}
+	countMask(c, tokens)
+	return nil
+}
+
+// normalise gives a row the mean 0 and the variance 1, then the scale and the bias.
+func normalise(row, gamma, beta []float32, epsilon float32) {
+	mean, square := 0.0, 0.0
+	for _, v := range row {
+		mean += float64(v)
+	}
+	mean /= float64(len(row))
+	for _, v := range row {
+		square += (float64(v) - mean) * (float64(v) - mean)
+	}
+	inverse := 1 / math.Sqrt(square/float64(len(row))+float64(epsilon))
+	for i, v := range row {
+		row[i] = float32((float64(v)-mean)*inverse)*gamma[i] + beta[i]
+	}
+}
+
+// countMask stores how many words of each batch the mask has.
+func countMask(c *op.Run, tokens int) {
+	if !c.Wants(1) {
+		return
+	}
+	counts := tensor.View[int32](c.Out[1])
+	clear(counts)
+	if mask := c.Given(embedMask); mask != nil {
+		for i, v := range tensor.View[int32](mask) {
+			if v == 1 {
+				counts[i/tokens]++
+			}
+		}
+	}
+}
+
+var embedRows = []op.Row{
+	{Domain: op.Microsoft, Name: "QEmbedLayerNormalization", Since: []int{1}, In: [2]int{18, 18}, Out: [2]int{2, 2},
+		Types: op.Types{tensor.I32}, Optional: op.Inputs(embedSegments, embedTables+2, embedMask, embedScales+2, embedZeros+2), New: newEmbedNorm},
+}

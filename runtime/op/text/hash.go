@@ -1,0 +1,79 @@
+package text
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// murmur is the 32-bit hash of every element, MurmurHash3_x86_32: MurmurHash3.
+type murmur struct {
+	seed     uint32
+	positive bool
+}
+
+func newMurmur(n *op.Node) (op.Op, error) {
+	seed := n.Int("seed", 0)
+	if seed < 0 || int64(seed) > math.MaxUint32 {
+		return nil, graph.Errorf(graph.ErrFormat, "seed %d is no unsigned integer of 32 bits", seed)
+	}
+	return &murmur{uint32(seed), n.Bool("positive", true)}, nil
+}
+
+// Infer sets uint32, or int32.
+func (o *murmur) Infer(c *op.Infer) error {
+	d := tensor.I32
+	if o.positive {
+		d = tensor.U32
+	}
+	c.Set(0, d, c.In[0].Dims)
+	return nil
+}
+
+// Run hashes the bytes of each element.
+func (o *murmur) Run(c *op.Run) error {
+	x, out := c.In[0], c.Out[0].Bytes()
+	width := x.DType().Bytes(1)
+	for i := range x.Len() {
+		var h uint32
+		if x.DType() == tensor.String {
+			h = murmur3([]byte(x.Strings()[i]), o.seed)
+		} else {
+			h = murmur3(x.Bytes()[i*width:][:width], o.seed)
+		}
+		binary.NativeEndian.PutUint32(out[4*i:], h)
+	}
+	return nil
+}
+
+// murmur3 is MurmurHash3_x86_32 by Austin Appleby.
+func murmur3(data []byte, seed uint32) uint32 {
+	scramble := func(k uint32) uint32 { return bits.RotateLeft32(k*0xcc9e2d51, 15) * 0x1b873593 }
+	h := seed
+	n := uint32(len(data))
+	for ; len(data) >= 4; data = data[4:] {
+		h = bits.RotateLeft32(h^scramble(binary.LittleEndian.Uint32(data)), 13)*5 + 0xe6546b64
+	}
+	if len(data) > 0 {
+		var tail [4]byte
+		copy(tail[:], data)
+		h ^= scramble(binary.LittleEndian.Uint32(tail[:]))
+	}
+	h ^= n
+	h = (h ^ h>>16) * 0x85ebca6b
+	h = (h ^ h>>13) * 0xc2b2ae35
+	return h ^ h>>16
+}
+
+var hashRows = []op.Row{
+	{Domain: op.Microsoft, Name: "MurmurHash3", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1},
+		Types: op.Types{tensor.I32, tensor.U32, tensor.I64, tensor.U64, tensor.F32, tensor.F64, tensor.String}, New: newMurmur},
+	{Domain: op.Microsoft, Name: "NGramHashMapping", Since: []int{1}, In: [2]int{3, 7}, Out: [2]int{1, 2}, Types: ids, New: newNGrams(false)},
+	{Domain: op.Microsoft, Name: "VarlenNGramHashMapping", Since: []int{1}, In: [2]int{4, 10}, Out: [2]int{1, 4}, Types: ids, New: newNGrams(true)},
+}
+
+var ids = op.Types{tensor.I32, tensor.I64}

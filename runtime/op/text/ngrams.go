@@ -1,0 +1,314 @@
+package text
+
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// nGrams hashes the last tokens before each token, by groups of two tokens, three and so
+// on: NGramHashMapping of sequences of one length, [batch,tokens], and
+// VarlenNGramHashMapping of sequences one after the other, [tokens].
+type nGrams struct {
+	packed     bool
+	most       int // tokens in the largest group
+	heads      int // hashes of each group
+	pad        int64
+	resets     bool // a token that ends a text hides those before it
+	updates    int  // states that state_update has for each sequence
+	hashes     int
+	historyLen int
+	in         nGramInputs
+}
+
+// nGramInputs is where optional inputs are.
+type nGramInputs struct{ past, offsets, eos, segments, pastSegments, capture int }
+
+// maxGroup bounds the tokens of a group.
+const maxGroup = 1 << 16
+
+func newNGrams(packed bool) func(n *op.Node) (op.Op, error) {
+	return func(n *op.Node) (op.Op, error) {
+		o := &nGrams{packed: packed, most: n.Int("max_ngram_size", 0), heads: n.Int("n_head_per_ngram", 0), pad: int64(n.Int("pad_id", 0)),
+			resets: n.Bool("reset_on_eos", false), in: nGramInputs{past: 3, offsets: 4, eos: 5, segments: 6, pastSegments: -1, capture: -1}}
+		if packed {
+			o.in = nGramInputs{past: 4, offsets: 5, eos: 6, segments: 7, pastSegments: 8, capture: 9}
+			o.updates = n.Int("state_update_capacity", 0)
+		}
+		if o.most < 2 || o.most > maxGroup || o.heads < 1 || o.heads > maxGroup || o.updates < 0 || o.updates > 8 {
+			return nil, graph.Errorf(graph.ErrFormat, "max_ngram_size %d, n_head_per_ngram %d or state_update_capacity %d cannot be", o.most, o.heads, o.updates)
+		}
+		if packed && n.HasIn(9) != (o.updates > 0) {
+			return nil, graph.Errorf(graph.ErrFormat, "capture_count and state_update_capacity come together or not at all")
+		}
+		o.historyLen, o.hashes = o.most-1, (o.most-1)*o.heads
+		return o, nil
+	}
+}
+
+// Infer sets one hash for each token, group and head.
+func (o *nGrams) Infer(c *op.Infer) error {
+	rank, batch := 2, graph.Unknown()
+	if o.packed {
+		rank = 1
+		if d := c.In[3].Dims; len(d) == 1 {
+			batch = d[0].Sub(graph.Known(1))
+		}
+	}
+	tokens := c.In[0].Dims
+	switch {
+	case tokens == nil:
+		tokens = graph.UnknownDims(rank)
+	case len(tokens) != rank:
+		return graph.Errorf(graph.ErrShape, "ids are %v; they take %d axes", c.In[0].Type, rank)
+	}
+	if !o.packed {
+		batch = tokens[0]
+	}
+	d := c.In[0].DType
+	for _, i := range []int{1, 2, o.in.past, o.in.offsets, o.in.eos} {
+		if c.Has(i) && c.In[i].DType != d {
+			return graph.Errorf(graph.ErrShape, "input %d is of %v, ids of %v", i, c.In[i].DType, d)
+		}
+	}
+	history := graph.Dims{batch, graph.Known(o.historyLen)}
+	c.Set(0, d, op.JoinDims(tokens, graph.Dims{graph.Known(o.hashes)}))
+	c.Set(1, d, history)
+	c.Set(2, tensor.I32, history)
+	c.Set(3, d, graph.Dims{batch, graph.Known(o.updates), history[1]})
+	return nil
+}
+
+// nGramRun is the operands of one run as integers of 64 bits.
+type nGramRun struct {
+	*nGrams
+	wrap                                  func(int64) int64
+	tokens, multipliers, sizes            []int64
+	past, offsets, segments, pastSegments []int64
+	capture                               []int64
+	fill                                  int64
+	ends                                  bool       // there is a token that ends texts, which is fill
+	out                                   [4][]int64 // hashes, history, its segments, captured histories
+}
+
+// Run hashes the sequences one after the other.
+func (o *nGrams) Run(c *op.Run) error {
+	starts, err := o.sequences(c)
+	if err != nil {
+		return err
+	}
+	r, err := o.operands(c, len(starts)-1)
+	if err != nil {
+		return err
+	}
+	for i := range len(starts) - 1 {
+		if c.Stopped() {
+			return op.ErrStopped
+		}
+		r.sequence(i, starts[i], starts[i+1])
+	}
+	return r.store(c)
+}
+
+// sequences returns where the sequences start, and where the last one ends.
+func (o *nGrams) sequences(c *op.Run) ([]int, error) {
+	shape := c.In[0].Shape()
+	if !o.packed {
+		starts := make([]int, shape[0]+1)
+		for i := range starts {
+			starts[i] = i * shape[1]
+		}
+		return starts, nil
+	}
+	starts, err := op.Ints(c.In[3])
+	if err != nil || len(starts) < 1 || starts[0] != 0 || starts[len(starts)-1] != shape[0] {
+		return nil, graph.Errorf(graph.ErrShape, "cumulative_sequence_length %v does not divide %d tokens", starts, shape[0])
+	}
+	for i := range len(starts) - 1 {
+		if starts[i+1] <= starts[i] {
+			return nil, graph.Errorf(graph.ErrShape, "sequence %d has no token", i)
+		}
+	}
+	return starts, nil
+}
+
+// integers returns the elements of an input, n of them unless n is negative; nil where it
+// is left out.
+func integers(c *op.Run, i, n int, what string) ([]int64, error) {
+	t := c.Given(i)
+	if t == nil {
+		return nil, nil
+	}
+	list, err := op.Ints(t)
+	if err != nil {
+		return nil, err
+	}
+	if n >= 0 && len(list) != n {
+		return nil, graph.Errorf(graph.ErrShape, "%s has %d elements where %d are wanted", what, len(list), n)
+	}
+	return op.Convert(list, func(v int) int64 { return int64(v) }), nil
+}
+
+// operands reads the inputs and makes room for the results.
+func (o *nGrams) operands(c *op.Run, batch int) (*nGramRun, error) {
+	r := &nGramRun{nGrams: o, fill: o.pad, wrap: func(v int64) int64 { return v }}
+	if c.In[0].DType() == tensor.I32 {
+		r.wrap = func(v int64) int64 { return int64(int32(v)) }
+	}
+	tokens := c.In[0].Len()
+	var eos []int64
+	for _, in := range []struct {
+		at   int
+		n    int
+		what string
+		list *[]int64
+	}{
+		{0, tokens, "ids", &r.tokens}, {1, -1, "multipliers", &r.multipliers}, {2, o.hashes, "vocab_sizes", &r.sizes},
+		{o.in.past, batch * o.historyLen, "past_ids", &r.past}, {o.in.offsets, o.hashes, "head_offsets", &r.offsets},
+		{o.in.eos, 1, "eos_token_id", &eos}, {o.in.segments, tokens, "segment_ids", &r.segments},
+		{o.in.pastSegments, batch * o.historyLen, "past_segment_ids", &r.pastSegments}, {o.in.capture, batch, "capture_count", &r.capture},
+	} {
+		if in.at < 0 {
+			continue
+		}
+		var err error
+		if *in.list, err = integers(c, in.at, in.n, in.what); err != nil {
+			return nil, err
+		}
+	}
+	if len(r.multipliers) < o.most {
+		return nil, graph.Errorf(graph.ErrShape, "there are %d multipliers for groups of %d tokens", len(r.multipliers), o.most)
+	}
+	for _, n := range r.sizes {
+		if n <= 0 {
+			return nil, graph.Errorf(graph.ErrShape, "vocab_sizes has %d", n)
+		}
+	}
+	if eos != nil {
+		r.fill, r.ends = eos[0], true
+	}
+	return r, r.room(c, tokens, batch)
+}
+
+// room makes room for the results.
+func (r *nGramRun) room(c *op.Run, tokens, batch int) error {
+	history := batch * r.historyLen
+	for i, n := range [...]int{tokens * r.hashes, history, history, history * r.updates} {
+		var err error
+		if r.out[i], err = c.ScratchInt64s(n); err != nil {
+			return err
+		}
+		clear(r.out[i])
+	}
+	return nil
+}
+
+// sequence hashes the tokens of sequence i.
+func (r *nGramRun) sequence(i, from, to int) {
+	h := r.historyLen
+	all := make([]int64, h, h+to-from) // the history and the tokens
+	for k := range all {
+		all[k] = r.fill
+		if r.past != nil {
+			all[k] = r.past[i*h+k]
+		}
+	}
+	all = append(all, r.tokens[from:to]...)
+	segments := r.segmentsOf(i, from, to)
+	first := 0 // of the tokens that can be seen
+	for t := 1; t < len(all); t++ {
+		if r.resets && r.ends && all[t-1] == r.fill {
+			first = t
+		}
+		if segments != nil && t >= r.knownFrom() && segments[t] != segments[t-1] {
+			first = t
+		}
+		if t >= h {
+			r.token(all, t, first, (from+t-h)*r.hashes)
+		}
+	}
+	copy(r.out[1][i*h:][:h], all[len(all)-h:])
+	if segments != nil {
+		copy(r.out[2][i*h:][:h], segments[len(segments)-h:])
+	}
+	r.capturePrefixes(i, all)
+}
+
+// knownFrom is the first position whose segment can be compared with the one before.
+func (r *nGramRun) knownFrom() int {
+	if r.pastSegments != nil {
+		return 1
+	}
+	return r.historyLen + 1
+}
+
+// segmentsOf returns the segments of the history and the tokens; nil where there are none.
+func (r *nGramRun) segmentsOf(i, from, to int) []int64 {
+	if r.segments == nil {
+		return nil
+	}
+	h := r.historyLen
+	list := make([]int64, h, h+to-from)
+	if r.pastSegments != nil {
+		copy(list, r.pastSegments[i*h:])
+	}
+	return append(list, r.segments[from:to]...)
+}
+
+// token hashes the groups that end with token t.
+func (r *nGramRun) token(all []int64, t, first, at int) {
+	mix := r.wrap(all[t] * r.multipliers[0])
+	for k := 1; k < r.most; k++ {
+		v := r.fill
+		if t-k >= first {
+			v = all[t-k]
+		}
+		mix ^= r.wrap(v * r.multipliers[k])
+		for head := range r.heads {
+			j := (k-1)*r.heads + head
+			m := mix % r.sizes[j]
+			if m < 0 {
+				m += r.sizes[j]
+			}
+			if r.offsets != nil {
+				m = r.wrap(m + r.offsets[j])
+			}
+			r.out[0][at+j] = m
+		}
+	}
+}
+
+// capturePrefixes keeps the history after each of the first tokens.
+func (r *nGramRun) capturePrefixes(i int, all []int64) {
+	h, n := r.historyLen, r.updates
+	for k := range n {
+		state := r.out[3][(i*n+k)*h:][:h]
+		if k < len(all)-h && int64(k) < r.capture[i] {
+			copy(state, all[k+1:])
+			continue
+		}
+		for j := range state {
+			state[j] = r.pad
+		}
+	}
+}
+
+// store writes the results.
+func (r *nGramRun) store(c *op.Run) error {
+	for i, list := range r.out {
+		if !c.Wants(i) {
+			continue
+		}
+		if c.Out[i].DType() == tensor.I64 {
+			copy(tensor.View[int64](c.Out[i]), list)
+			continue
+		}
+		out := tensor.View[int32](c.Out[i])
+		for k, v := range list {
+			out[k] = int32(max(math.MinInt32, min(v, math.MaxInt32)))
+		}
+	}
+	return nil
+}

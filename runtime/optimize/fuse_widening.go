@@ -1,0 +1,27 @@
+package optimize
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// fuseWidening lets a product of float32 take constants of 16 bits that a Cast widens as
+// they are: they stay half as large and are widened where they are multiplied.
+func fuseWidening(s *Scope) (*Edit, error) {
+	const narrow variable = "narrow"
+	return rewrite(s, rule{
+		pattern: apply("Gemm", x, apply("Cast", narrow)),
+		when: func(m *match) bool {
+			v := m.value(m.values[narrow])
+			return v.Const != nil && (v.DType == tensor.F16 || v.DType == tensor.BF16) && m.dtype(m.values[x]) == tensor.F32
+		},
+		write: func(m *match) *graph.Node {
+			inputs := slices.Clone(m.root.Inputs)
+			inputs[1] = m.values[narrow]
+			return &graph.Node{Name: m.root.Name, Domain: nacreDomain, Op: "WidenedGemm", Version: 1, Inputs: inputs, Outputs: m.root.Outputs,
+				Attrs: without(m.root.Attrs, "broadcast")}
+		},
+	})
+}
