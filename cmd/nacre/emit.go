@@ -1,13 +1,16 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"regexp"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/chelis"
+	"github.com/nacre-ml/nacre/formats/hnw"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -17,7 +20,7 @@ import (
 var moduleName = regexp.MustCompile(`^[A-Z][a-z0-9]*([A-Z][a-z0-9]+)*(\.[A-Z][a-z0-9]*([A-Z][a-z0-9]+)*)*$`)
 
 func emitCommand() *cobra.Command {
-	var out, to, weights string
+	var out, to, weights, archive string
 	var o chelis.Options
 	cmd := &cobra.Command{
 		Use:   "emit MODEL -o FILE",
@@ -47,43 +50,51 @@ too large, or holds infinities or NaNs).`,
 				return usagef("--module %s: a name is words in title case with dots between, such as Hydronnx.Iris", o.Module)
 			}
 			o.Placeholder = weights == "placeholder"
-			text, err := emitFile(args[0], o)
-			if err != nil {
-				return err
-			}
-			return writeFile(out, func(w io.Writer) error {
-				_, err := w.Write(text)
-				return err
-			})
+			return emitFile(args[0], out, archive, o)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the file to write")
 	cmd.Flags().StringVar(&to, "to", "chelis", "the language")
 	cmd.Flags().StringVar(&weights, "weights", "inline", "inline writes the values of weights, placeholder one literal for each weight")
 	cmd.Flags().IntVar(&o.MaxElements, "max-elements", chelis.MaxElements, "the most elements of a weight whose values are written")
+	cmd.Flags().StringVar(&archive, "archive", "", "`FILE` (.hnw) for the weights, which names the module and has its digest")
 	cmd.Flags().StringVar(&o.Module, "module", "", `name of the module, such as "Hydronnx.Iris" (default like the file's)`)
 	return cmd
 }
 
-// emitFile returns the text of a file's network.
-func emitFile(path string, o chelis.Options) (text []byte, err error) {
+// emitFile writes the text of a file's network, and an archive of its weights beside it
+// where one is named.
+func emitFile(path, out, archive string, o chelis.Options) (err error) {
 	m, err := formats.Load(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() {
-		if closed := m.Close(); err == nil {
-			err = closed
-		}
-	}()
+	defer func() { err = errors.Join(err, m.Close()) }()
 	n, err := formats.Network(m, formats.Lowering{})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if text, err = emit(n, o); err != nil {
-		return nil, err
+	if o.Module == "" {
+		o.Module = hnw.ModuleName(n)
 	}
-	return text, formats.Intact(m)
+	text, err := emit(n, o)
+	if err == nil {
+		err = formats.Intact(m)
+	}
+	if err != nil {
+		return err
+	}
+	if archive != "" {
+		n.Meta = append(slices.Clone(n.Meta), graph.Pair{Key: "module.name", Value: o.Module},
+			graph.Pair{Key: "module.generated_source_sha256", Value: digest(text)})
+		if err := formats.SaveAs(archive, hnw.Name, n, formats.Options{DropGraph: true, DropMeta: true}); err != nil {
+			return err
+		}
+	}
+	return writeFile(out, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
 }
 
 // emit returns the text of a network.

@@ -83,6 +83,27 @@ func TestEmit(t *testing.T) {
 	if text := string(read(t, out)); !strings.HasPrefix(text, "module Hydronnx.Iris\nexport (forward)\ndef w1() -> tensor[4, 6, f32] = to_tensor([[0.0f32, ") {
 		t.Errorf("%.300s", text)
 	}
+	archive := filepath.Join(t.TempDir(), "iris.hnw")
+	if code, _, stderr := call("emit", file, "-o", out, "--archive", archive); code != exitDone {
+		t.Fatalf("%d %s", code, stderr)
+	}
+	text := read(t, out)
+	_, report, _ := call("inspect", archive)
+	if !strings.Contains(report, "module.name = Hydronnx.Iris\n") || !strings.Contains(report, "module.generated_source_sha256 = "+digest(text)+"\n") {
+		t.Errorf("the archive is not of the module: %s", report)
+	}
+	m, err := formats.Load(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for _, init := range m.Graph.Initializers {
+		for _, p := range init.Meta {
+			if p.Key == "id" && !strings.Contains(string(text), "\ndef "+p.Value+"() -> ") {
+				t.Errorf("the module has no definition %s of %s", p.Value, init.Name)
+			}
+		}
+	}
 	for _, c := range []struct {
 		args []string
 		code int

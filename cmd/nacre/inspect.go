@@ -20,24 +20,17 @@ import (
 func inspectCommand() *cobra.Command {
 	var asJSON bool
 	var values int
-<<<<<<< HEAD
 	var style string
-=======
 	var weights string
->>>>>>> main
 	cmd := &cobra.Command{
 		Use:   "inspect MODEL",
 		Short: "Show what a model file holds",
 		Args:  takes(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-<<<<<<< HEAD
 			if style != "nacre" && style != "hydronnx" {
 				return usagef("--style %s: it takes nacre or hydronnx", style)
 			}
-			m, err := nacre.OpenContext(cmd.Context(), args[0])
-=======
 			m, err := openModel(cmd.Context(), args[0], weights)
->>>>>>> main
 			if err != nil {
 				return err
 			}
@@ -59,11 +52,8 @@ func inspectCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, with every node and weight")
-<<<<<<< HEAD
 	cmd.Flags().StringVar(&style, "style", "nacre", "the report: nacre, or hydronnx for that of its inspect command")
-=======
 	addProgramModel(cmd.Flags(), &weights)
->>>>>>> main
 	cmd.Flags().IntVar(&values, "values", 0, "print the first `N` elements of every weight")
 	return cmd
 }

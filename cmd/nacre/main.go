@@ -43,13 +43,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(stderr)
 	root.AddCommand(
-<<<<<<< HEAD
-		bounded(runCommand()), bounded(heapBounded(inspectCommand())), bounded(heapBounded(verifyCommand())),
-		bounded(heapBounded(convertCommand())), bounded(heapBounded(emitCommand())), conformanceCommand(),
-=======
 		bounded(runCommand()), bounded(generateCommand()), bounded(heapBounded(inspectCommand())), bounded(heapBounded(verifyCommand())),
-		bounded(heapBounded(convertCommand())), conformanceCommand(),
->>>>>>> main
+		bounded(heapBounded(convertCommand())), bounded(heapBounded(emitCommand())), conformanceCommand(),
 		bounded(benchCommand()), devicesCommand(), formatsCommand(), bounded(demoCommand()), versionCommand(),
 	)
 	// Cobra calls RunE when flags and arguments are what the command takes.
