@@ -136,6 +136,7 @@ converted() { # networks of other formats as ONNX, which ONNX Runtime answers
   .venv/bin/python scripts/converted.py build/converted
   go build -o build/nacre ./cmd/nacre
   .venv/bin/python scripts/hugging/converted.py build/nacre formats/huggingface/testdata build/hugging
+  .venv/bin/python scripts/programs.py build/nacre "${NACRE_FIXTURES:-../shared/fixtures}/oinf/generated/graphs" build/programs
 }
 
 networks() { # networks of others, in every way to run them; not in the list below: it downloads. Its table is build/networks.md
