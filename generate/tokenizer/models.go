@@ -117,11 +117,11 @@ func (m *unigram) tokens(s *scratch, ids []int32, word string) []int32 {
 
 func (m *unigram) viterbi(paths []path, word string) {
 	reach := func(end int, p path) {
+		if m.single {
+			p.score = float64(float32(p.score))
+		}
 		if old := &paths[end]; old.from < 0 || p.score > old.score {
 			*old = p
-			if m.single {
-				old.score = float64(float32(p.score))
-			}
 		}
 	}
 	for at := 0; at < len(word); {

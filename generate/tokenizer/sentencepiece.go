@@ -249,6 +249,6 @@ func (m *spModel) unigram(v *vocabulary, unk int32) *unigram {
 		}
 	}
 	u.trie = newTrie(use)
-	u.penalty = low - unknownPenalty
+	u.penalty = float64(float32(low - unknownPenalty))
 	return u
 }
