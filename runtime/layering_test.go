@@ -74,6 +74,7 @@ formats/openinfer        : runtime/graph runtime/tensor packed
 formats/gptrs            : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container formats/internal/decoder
 formats/hnw              : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/loom             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
+formats/chelis           : runtime/graph runtime/tensor formats/hnw
 generate/tokenizer/internal/jinja :
 generate/tokenizer       : generate/tokenizer/internal/jinja
 formats                  : formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container

@@ -192,7 +192,7 @@ func (f *generateFlags) run(ctx context.Context, path string, stdout, stderr io.
 		o.Window = f.window
 	}
 	o.NoCache = f.noCache
-	text, prompt, err := f.encoded(folder)
+	text, prompt, err := f.encoded(m, folder)
 	if err != nil {
 		return err
 	}

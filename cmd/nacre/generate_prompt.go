@@ -8,16 +8,17 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/generate/tokenizer"
 )
 
 // encoded returns the tokenizer, nil for none, and the prompt.
-func (f *generateFlags) encoded(folder string) (*tokenizer.Tokenizer, []int32, error) {
+func (f *generateFlags) encoded(m *nacre.Model, folder string) (*tokenizer.Tokenizer, []int32, error) {
 	text, err := f.text()
 	if err != nil {
 		return nil, nil, err
 	}
-	t, err := f.loadTokenizer(folder)
+	t, err := f.loadTokenizer(m, folder)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -80,9 +81,9 @@ func (f *generateFlags) turns(text string) ([]tokenizer.Message, error) {
 }
 
 // loadTokenizer loads that of --tokenizer, or the one in the folder; nil if there is none.
-func (f *generateFlags) loadTokenizer(folder string) (*tokenizer.Tokenizer, error) {
+func (f *generateFlags) loadTokenizer(m *nacre.Model, folder string) (*tokenizer.Tokenizer, error) {
 	if f.tokenizer != "" {
-		return tokenizer.Load(f.tokenizer)
+		return tokenizerFor(m, f.tokenizer)
 	}
 	t, err := tokenizer.Load(folder)
 	if errors.Is(err, fs.ErrNotExist) {

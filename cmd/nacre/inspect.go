@@ -20,17 +20,24 @@ import (
 func inspectCommand() *cobra.Command {
 	var asJSON bool
 	var values int
+	var style string
 	var weights string
 	cmd := &cobra.Command{
 		Use:   "inspect MODEL",
 		Short: "Show what a model file holds",
 		Args:  takes(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if style != "nacre" && style != "hydronnx" {
+				return usagef("--style %s: it takes nacre or hydronnx", style)
+			}
 			m, err := openModel(cmd.Context(), args[0], weights)
 			if err != nil {
 				return err
 			}
 			defer func() { err = join(err, m) }()
+			if style == "hydronnx" {
+				return inspectHydronnx(cmd.OutOrStdout(), m.Source())
+			}
 			r := inspect(m, values)
 			if asJSON {
 				r.digest()
@@ -45,6 +52,7 @@ func inspectCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, with every node and weight")
+	cmd.Flags().StringVar(&style, "style", "nacre", "the report: nacre, or hydronnx for that of its inspect command")
 	addProgramModel(cmd.Flags(), &weights)
 	cmd.Flags().IntVar(&values, "values", 0, "print the first `N` elements of every weight")
 	return cmd

@@ -16,7 +16,7 @@ import (
 // newArchive checks everything that may keep a model from being written.
 func newArchive(m *graph.Model, o container.Options) (*archive, error) {
 	var refused container.Refusals
-	a := &archive{man: manifest{major: major, format: formatName, chelisMin: "0.19.1", version: "nacre", graph: m.Graph.Name, module: moduleName(m)}}
+	a := &archive{man: manifest{major: major, format: formatName, chelisMin: "0.19.1", version: "nacre", graph: m.Graph.Name, module: ModuleName(m)}}
 	drops(m, o, &refused)
 	a.facts(m)
 	a.settings(m, o, &refused)
@@ -116,7 +116,7 @@ func held(text, what string, o container.Options, refused *container.Refusals) s
 
 // tensors makes the entries, without their places.
 func (a *archive) tensors(list []*graph.Initializer, o container.Options, refused *container.Refusals) {
-	ids := identifiers{taken: map[string]bool{}, next: map[string]int{}}
+	ids := NewIdentifiers()
 	names := o.Names(&graph.Graph{Initializers: list}, holds, refused)
 	for _, init := range list {
 		if id, ok := value(init.Meta, idKey); ok {
@@ -130,7 +130,7 @@ func (a *archive) tensors(list []*graph.Initializer, o container.Options, refuse
 		e := entry{encoding: encodingWord, layout: layoutWord, onnxName: names[i]}
 		id, ok := value(init.Meta, idKey)
 		if !ok {
-			id = ids.of(init.Name)
+			id = ids.Of(init.Name)
 		}
 		e.id = held(id, "an id", o, refused)
 		consumer, ok := value(init.Meta, consumerKey)

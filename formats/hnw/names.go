@@ -13,7 +13,7 @@ var reserved = set(`def sig type dim macro match with fn module import export if
 	realize copy tensor cast cast_trunc par do quote unquote splice true false effect handler perform resume borrow
 	reshape permute insert expand pad shrink stride concat split gather scatter_replace scatter_elements where clamp
 	cumsum add sub mul div max_elem min_elem neg recip exp log sqrt abs sin cos tan atan floor ceil round relu sigmoid
-	tanh silu gelu softmax layer_norm sum mean max_reduce min_reduce prod_reduce argmax_reduce argmin_reduce matmul
+	tanh silu gelu softmax layer_norm sum mean max_reduce min_reduce prod_reduce argmax_reduce argmin_reduce matmul lt gt gte lte eq neq cmplt and or not mod count floor_div trunc_div const load dropout sort diagonal trace rank numel index len map filter fold scan take drop range append zip inputs
 	einsum conv reduce_window_max reduce_window_min reduce_window_sum reduce_window_mean shape tensor_to_scalar
 	scalar_to_tensor to_tensor bool string f32 f64 bf16 f16 i8 i16 i32 i64 forward main`)
 
@@ -56,14 +56,20 @@ func alphanumeric(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
 
-// identifiers gives out ids, each once.
-type identifiers struct {
+// Identifiers gives out names for values of Chelis, each once.
+type Identifiers struct {
 	taken map[string]bool
 	next  map[string]int // by identifier, the number to try behind it
 }
 
-// of returns an id for a name.
-func (ids *identifiers) of(name string) string {
+// NewIdentifiers returns the names of a module in which none is taken yet.
+func NewIdentifiers() *Identifiers {
+	return &Identifiers{taken: map[string]bool{}, next: map[string]int{}}
+}
+
+// Of returns a name for a value that a graph calls name. An archive and the module
+// emitted beside it give the same names to the same initialisers.
+func (ids *Identifiers) Of(name string) string {
 	base := identifier(name)
 	id := base
 	for ids.taken[id] {
@@ -74,9 +80,9 @@ func (ids *identifiers) of(name string) string {
 	return id
 }
 
-// moduleName returns the module of a model that does not say its own: named like the
+// ModuleName returns the module of a model that does not say its own: named like the
 // file, or else like the graph.
-func moduleName(m *graph.Model) string {
+func ModuleName(m *graph.Model) string {
 	base := filepath.Base(m.File)
 	for _, name := range []string{strings.TrimSuffix(base, filepath.Ext(base)), m.Graph.Name} {
 		if s := pascal(name); s != "" {

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/formats/chelis"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// inspectHydronnx writes the report that the inspect command of Hydronnx has.
+func inspectHydronnx(w io.Writer, m *graph.Model) error {
+	if err := formats.Intact(m); err != nil {
+		return err
+	}
+	info, err := os.Stat(m.File)
+	if err != nil {
+		return err
+	}
+	opset := 0
+	for _, o := range m.Opsets {
+		if o.Domain == "" {
+			opset = o.Version
+		}
+	}
+	fmt.Fprintf(w, "model: %s\nproducer: %s\nir_version: %d\nopset_version: %d\nfile_size: %d bytes\n",
+		named(m.Graph.Name), named(strings.TrimSpace(m.Producer+" "+m.ProducerVer)), m.IR, opset, info.Size())
+	weights := map[string]bool{}
+	for _, init := range m.Graph.Initializers {
+		weights[init.Name] = true
+	}
+	var inputs []*graph.Value
+	for _, v := range m.Graph.Inputs {
+		if !weights[v.Name] {
+			inputs = append(inputs, v)
+		}
+	}
+	section(w, "inputs", inputs, func(v *graph.Value) string { return v.Name + " : " + typed(v.Type) })
+	section(w, "outputs", m.Graph.Outputs, func(v *graph.Value) string { return v.Name + " : " + typed(v.Type) })
+	section(w, "nodes", m.Graph.Nodes, func(n *graph.Node) string {
+		return fmt.Sprintf("[%s] %s (%s)", named(n.Name), n.Op, strings.Join(n.Inputs, ", "))
+	})
+	section(w, "weights", m.Graph.Initializers, func(i *graph.Initializer) string {
+		t := i.Tensor
+		return fmt.Sprintf("%s : %s (%d bytes)", i.Name, typed(graph.TensorOf(t.DType(), graph.DimsOf(t.Shape()))), len(t.Bytes()))
+	})
+	section(w, "non-differentiable operators", flat(m.Graph.Nodes), func(s string) string { return s })
+	return nil
+}
+
+// section writes a heading with a count and a line for each item.
+func section[T any](w io.Writer, name string, list []T, line func(T) string) {
+	fmt.Fprintf(w, "%s (%d):\n", name, len(list))
+	for _, x := range list {
+		fmt.Fprintf(w, "  %s\n", line(x))
+	}
+}
+
+// named returns a name, or the word for one that is blank.
+func named(s string) string {
+	if strings.TrimSpace(s) == "" {
+		return "(unnamed)"
+	}
+	return s
+}
+
+// typed writes a type as "f32 [1, 4]".
+func typed(t graph.Type) string {
+	if t.Kind != graph.TensorType {
+		return t.String()
+	}
+	if t.Dims == nil {
+		return dtypeWord(t.DType) + " [...]"
+	}
+	parts := make([]string, len(t.Dims))
+	for i, d := range t.Dims {
+		parts[i] = d.Text()
+	}
+	return dtypeWord(t.DType) + " [" + strings.Join(parts, ", ") + "]"
+}
+
+func dtypeWord(d tensor.DType) string {
+	if w, ok := chelis.DType(d); ok {
+		return w
+	}
+	return d.String()
+}
+
+// flat returns the operators of nodes through which no gradient flows, sorted.
+func flat(nodes []*graph.Node) []string {
+	var list []string
+	for _, n := range nodes {
+		if n.Domain == "" && slices.Contains(withoutGradient, n.Op) && !slices.Contains(list, n.Op) {
+			list = append(list, n.Op)
+		}
+	}
+	sort.Strings(list)
+	return list
+}
+
+// withoutGradient are the standard operators whose results do not change with a small
+// change of an input, or are no numbers.
+var withoutGradient = strings.Fields(`And ArgMax ArgMin BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Ceil ConstantOfShape Equal Floor
+	Greater GreaterOrEqual IsInf IsNaN Less LessOrEqual NonZero Not OneHot Or Round Shape Sign Size Unique Xor`)

@@ -1,0 +1,175 @@
+package chelis
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// outputs returns the last expression of forward and its type.
+func (e *emitter) outputs() (tail string, result []field, err error) {
+	for _, v := range e.m.Graph.Outputs {
+		f := e.facts[v.Name]
+		if f == nil {
+			return "", nil, fmt.Errorf("%w: nothing computes the output %q", ErrInternalInconsistency, v.Name)
+		}
+		kind, err := e.kind(f.Type, "output", v.Name)
+		if err != nil {
+			return "", nil, err
+		}
+		result = append(result, field{kind: kind})
+	}
+	if len(result) == 0 {
+		return "", nil, fmt.Errorf("%w: the model has no output", ErrInternalInconsistency)
+	}
+	if len(result) == 1 {
+		tail = e.code[e.m.Graph.Outputs[0].Name]
+		if n := len(e.lines); n > 0 && e.lines[n-1].id == tail {
+			tail = e.lines[n-1].expr
+			e.lines = e.lines[:n-1]
+		}
+		return tail, result, nil
+	}
+	var parts []string
+	taken := map[string]bool{}
+	for i, v := range e.m.Graph.Outputs {
+		code := e.code[v.Name]
+		if id := code; plain.MatchString(id) && !strings.ContainsAny(id, ".(") && !taken[id] {
+			result[i].id = id
+		} else {
+			result[i].id = e.ids.Of(v.Name)
+		}
+		taken[result[i].id] = true
+		if code != result[i].id {
+			code = result[i].id + ": " + code
+		}
+		parts = append(parts, code)
+	}
+	return "ForwardOutputs { " + strings.Join(parts, ", ") + " }", result, nil
+}
+
+var identifiers = regexp.MustCompile(`[a-z_][a-z0-9_]*`)
+
+// text writes the module: what nothing uses is left out.
+func (e *emitter) text(inputs []field, tail string, outputs []field) (string, error) {
+	used := map[string]bool{}
+	use := func(expr string) {
+		for _, id := range identifiers.FindAllString(expr, -1) {
+			used[id] = true
+		}
+	}
+	use(tail)
+	var lines []string
+	for i := len(e.lines) - 1; i >= 0; i-- {
+		if l := e.lines[i]; used[l.id] {
+			use(l.expr)
+			lines = append(lines, "  "+l.id+" = "+l.expr+"\n")
+		}
+	}
+	for id := range e.missing {
+		if used[id] {
+			return "", e.missing[id]
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "module %s\n", e.o.Module)
+	exports := "forward"
+	parameters, result := "", outputs[0].kind
+	variables := ""
+	if len(e.dims) > 0 {
+		variables = "[" + strings.Join(e.dims, ", ") + "]"
+	}
+	if len(inputs) > 1 {
+		exports += ", ForwardInputs"
+	}
+	if len(outputs) > 1 {
+		exports += ", ForwardOutputs"
+	}
+	fmt.Fprintf(&b, "export (%s)\n", exports)
+	switch len(inputs) {
+	case 0:
+	case 1:
+		parameters = inputs[0].id + ": " + inputs[0].kind
+	default:
+		parameters = "inputs: " + e.record(&b, "ForwardInputs", inputs)
+	}
+	if len(outputs) > 1 {
+		result = e.record(&b, "ForwardOutputs", outputs)
+	}
+	for _, w := range e.order {
+		if !used[w.id] {
+			continue
+		}
+		if err := e.weight(&b, w); err != nil {
+			return "", err
+		}
+	}
+	fmt.Fprintf(&b, "def forward%s(%s) -> %s = ", variables, parameters, result)
+	if len(lines) == 0 {
+		return b.String() + tail + "\n", nil
+	}
+	b.WriteString("{\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		b.WriteString(lines[i])
+	}
+	return b.String() + "  " + tail + "\n}\n", nil
+}
+
+// record writes the type of a record and returns its name with the dimension variables
+// that it has.
+func (e *emitter) record(b *strings.Builder, name string, fields []field) string {
+	parts := make([]string, len(fields))
+	has := map[string]bool{}
+	for i, f := range fields {
+		parts[i] = f.id + ": " + f.kind
+		for _, id := range identifiers.FindAllString(f.kind, -1) {
+			has[id] = true
+		}
+	}
+	var variables []string
+	for _, d := range e.dims {
+		if has[d] {
+			variables = append(variables, d)
+		}
+	}
+	list := ""
+	if len(variables) > 0 {
+		list = "[" + strings.Join(variables, ", ") + "]"
+	}
+	fmt.Fprintf(b, "type %s%s =\n  | %s { %s }\n", name, list, name, strings.Join(parts, ", "))
+	return name + list
+}
+
+// weight writes a definition.
+func (e *emitter) weight(b *strings.Builder, w *weight) error {
+	t := w.tensor
+	dims := graph.DimsOf(t.Shape())
+	kind, err := e.kind(graph.TensorOf(t.DType(), dims), "weight", w.name)
+	if err != nil {
+		return err
+	}
+	text := ""
+	if e.o.Placeholder {
+		text = fmt.Sprintf("reshape(expand(to_tensor([%s]), 0i32, %di64), %s)", number(t.DType(), 0), t.Len(), numbers(t.Shape()))
+	} else {
+		if t.Len() > e.o.MaxElements {
+			return fmt.Errorf("%w: %w: weight %q has %d elements, and at most %d are written (--max-elements); --weights placeholder leaves values out", ErrWeightConversion, ErrWeightTooLarge, w.name, t.Len(), e.o.MaxElements)
+		}
+		if text, err = literal(t); err != nil {
+			return fmt.Errorf("%w: weight %q: %w", ErrWeightConversion, w.name, err)
+		}
+	}
+	fmt.Fprintf(b, "def %s() -> %s = %s\n", w.id, kind, text)
+	return nil
+}
+
+// numbers returns a list of extents.
+func numbers(list []int) string {
+	parts := make([]string, len(list))
+	for i, n := range list {
+		parts[i] = fmt.Sprintf("%di64", n)
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}

@@ -1,0 +1,118 @@
+package chelis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// window is how a kernel moves over the spatial axes.
+type window struct{ kernel, strides, before, after []int }
+
+// window reads the attributes of a node whose kernel has those extents.
+func (n *node) window(kernel []int) window {
+	in, out := n.in[0].Dims, n.out[0].Dims
+	rank := len(in) - 2
+	w := window{kernel: kernel, strides: n.ints("strides")}
+	if w.strides == nil {
+		w.strides = slices.Repeat([]int{1}, rank)
+	}
+	pads := n.ints("pads")
+	if pads == nil {
+		pads = make([]int, 2*rank)
+	}
+	if dilations := n.ints("dilations"); dilations != nil && slices.Max(dilations) > 1 {
+		n.refuse(ErrUnsupportedShape, "dilations %v", dilations)
+	}
+	if rank < 1 || len(kernel) != rank || len(w.strides) != rank || len(pads) != 2*rank {
+		n.refuse(ErrUnsupportedShape, "kernel %v, strides %v and pads %v over %d axes", kernel, w.strides, pads, rank)
+		return w
+	}
+	auto := n.text("auto_pad", "NOTSET")
+	for k := range rank {
+		size, results := n.extent(in[k+2]), n.extent(out[k+2])
+		before, after := pads[k], pads[rank+k]
+		total := max(0, (results-1)*w.strides[k]+kernel[k]-size)
+		switch {
+		case auto == "SAME_UPPER":
+			before, after = total/2, total-total/2
+		case auto == "SAME_LOWER":
+			before, after = total-total/2, total/2
+		case auto == "VALID":
+			before, after = 0, 0
+		case n.int("ceil_mode", 0) != 0:
+			after = max(after, total-before)
+		}
+		w.before, w.after = append(w.before, before), append(w.after, after)
+	}
+	return w
+}
+
+func (w window) padded() bool { return slices.Max(w.before)+slices.Max(w.after) > 0 }
+
+func pairs(open, end string, before, after []int) string {
+	parts := make([]string, len(before))
+	for k := range before {
+		parts[k] = fmt.Sprintf("%s%di64, %di64%s", open, before[k], after[k], end)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func conv(n *node) string {
+	k := n.in[1].Dims
+	if len(n.in[0].Dims) != 4 || n.int("group", 1) != 1 {
+		return n.refuse(ErrUnsupportedShape, "%d axes and %d groups, and images (NCHW) in one group can be emitted", len(n.in[0].Dims), n.int("group", 1))
+	}
+	w := n.window([]int{n.extent(k[2]), n.extent(k[3])})
+	if n.err != nil {
+		return ""
+	}
+	y := call("conv", n.args[0], n.args[1], numbers(w.strides), "["+pairs("(", ")", w.before, w.after)+"]")
+	if !n.has(2) {
+		return y
+	}
+	return call("add", y, n.channels(n.args[2], n.in[2].Dims, n.out[0].Dims))
+}
+
+// border pads the spatial axes with a number.
+func (n *node) border(x string, w window, v float64) string {
+	if !w.padded() {
+		return x
+	}
+	zero := []int{0, 0}
+	return call("pad", x, "["+pairs("[", "]", append(zero, w.before...), append(zero, w.after...))+"]", number(n.in[0].DType, v))
+}
+
+func maxPool(n *node) string {
+	w := n.window(n.ints("kernel_shape"))
+	if n.err != nil {
+		return ""
+	}
+	if !isFloat(n.in[0].DType) && w.padded() || n.int("storage_order", 0) != 0 {
+		return n.refuse(ErrUnsupportedShape, "a border of integers or storage_order")
+	}
+	return call("reduce_window_max", n.border(n.args[0], w, lowestFloat), numbers(w.kernel), numbers(w.strides))
+}
+
+func averagePool(n *node) string {
+	w := n.window(n.ints("kernel_shape"))
+	if n.err != nil {
+		return ""
+	}
+	if n.int("ceil_mode", 0) != 0 && n.int("count_include_pad", 0) != 0 {
+		return n.refuse(ErrUnsupportedShape, "ceil_mode with count_include_pad")
+	}
+	x := n.border(n.args[0], w, 0)
+	if !w.padded() || n.int("count_include_pad", 0) != 0 {
+		return call("reduce_window_mean", x, numbers(w.kernel), numbers(w.strides))
+	}
+	// Elements of the border do not count.
+	in := n.in[0].Dims
+	small := append(graph.Dims{graph.Known(1), graph.Known(1)}, in[2:]...)
+	ones := n.border(n.fill(n.in[0].DType, 1, small), w, 0)
+	counts := call("reduce_window_sum", ones, numbers(w.kernel), numbers(w.strides))
+	counted := append(graph.Dims{graph.Known(1), graph.Known(1)}, n.out[0].Dims[2:]...)
+	return call("div", call("reduce_window_sum", x, numbers(w.kernel), numbers(w.strides)), n.spread(counts, counted, n.out[0].Dims))
+}

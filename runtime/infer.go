@@ -1,0 +1,76 @@
+package runtime
+
+import (
+	"github.com/nacre-ml/nacre/runtime/cpu"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
+	"github.com/nacre-ml/nacre/runtime/optimize"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Inline returns the model with the nodes of its functions in place of their calls. The
+// model is not changed.
+func Inline(m *graph.Model) (*graph.Model, error) {
+	return optimize.Run(m, optimize.Required(), optimize.Context{Registry: standard.Registry(), Eval: evaluate})
+}
+
+// inferBytes bounds, in bytes, the constants from which Infer computes nodes.
+const inferBytes = 1 << 16
+
+// Infer returns what is known of the outputs of a node, given what is known of its
+// inputs; nil stands for an input left out. Results of small constants are computed.
+func Infer(n *graph.Node, in []*op.Value) ([]*op.Value, error) {
+	o, row, err := standard.Registry().New(n)
+	if err != nil {
+		return nil, err
+	}
+	if err := row.CheckTypes(in); err != nil {
+		return nil, err
+	}
+	out, err := op.InferOutputs(o, n, in)
+	if err != nil || row.Impure || row.DynamicOutputs {
+		return out, err
+	}
+	constants, ok := small(in, out)
+	if !ok {
+		return out, nil
+	}
+	list, err := evaluate(n, constants)
+	if err != nil {
+		return out, nil // the run says what is wrong
+	}
+	return op.Values(list), nil
+}
+
+// small returns the inputs as constants, if all are and they and the outputs are small.
+func small(in, out []*op.Value) ([]*tensor.Tensor, bool) {
+	list := make([]*tensor.Tensor, len(in))
+	total := 0
+	for i, v := range in {
+		if v == nil {
+			continue
+		}
+		if v.Const == nil {
+			return nil, false
+		}
+		list[i] = v.Const
+		total += len(v.Const.Bytes())
+	}
+	for _, v := range out {
+		shape, ok := v.Dims.Concrete()
+		if v.Kind != graph.TensorType || !ok {
+			return nil, false
+		}
+		total += v.DType.Bytes(shape.Len())
+	}
+	return list, total <= inferBytes
+}
+
+func evaluate(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	isa, err := Options{}.isa()
+	if err != nil {
+		return nil, err
+	}
+	return cpu.EvalUntil(nil, standard.Registry(), n, isa, in)
+}
