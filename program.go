@@ -7,9 +7,9 @@ import (
 // OpenProgram opens a program of OpenInfer, as JSON or in its text language, with the file
 // of its tensors, size variables and metadata (.oinf).
 //
-// The inputs of the model are the program's dynamic variables. Its outputs are the
-// volatile variables that the program writes, after a step, and the dynamic ones that it
-// writes, under their names with ".out" behind. Its persistent variables are states, so that a
+// The inputs of the model are the program's dynamic variables, each of which a run must be
+// given. Its outputs are the volatile variables that the program writes, after a step, and
+// the dynamic ones that it writes, under their names with ".out" behind. Its persistent variables are states, so that a
 // Stream runs one step after another; Stream.State returns a variable under its name with
 // "past." before.
 //

@@ -136,6 +136,7 @@ converted() { # networks of other formats as ONNX, which ONNX Runtime answers
   .venv/bin/python scripts/converted.py build/converted
   go build -o build/nacre ./cmd/nacre
   .venv/bin/python scripts/hugging/converted.py build/nacre formats/huggingface/testdata build/hugging
+  .venv/bin/python scripts/programs.py build/nacre "${NACRE_FIXTURES:-../shared/fixtures}/oinf/generated/graphs" build/programs
 }
 
 networks() { # networks of others, in every way to run them; not in the list below: it downloads. Its table is build/networks.md
@@ -149,6 +150,10 @@ networks() { # networks of others, in every way to run them; not in the list bel
     build/nacre conformance .cache/networks --rtol 1e-3 --atol 1e-5 --json build/networks.json $way
   done
   .venv/bin/python scripts/networks .cache/networks --table build/networks.json >build/networks.md
+}
+
+tokenizers() { # ids, texts and chats that packages of PyPI answer; not in the list below: it needs .cache/tools
+  scripts/tokenizers/compare.sh
 }
 
 steps=(format vet cross cold staticcheck tidy data tests conformance scalar race asan ubsan clang neon library consumer peer converted)

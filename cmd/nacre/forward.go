@@ -14,29 +14,58 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/gptrs"
+	"github.com/nacre-ml/nacre/generate/tokenizer"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // forwardFlags are the flags of nacre run for decoders, and for checkpoints of gpt.rs.
 type forwardFlags struct {
-	tokens string
-	trace  string
+	tokens    string
+	prompt    string
+	tokenizer string
+	trace     string
 }
 
 func (f *forwardFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.tokens, "tokens", "", "ids of tokens for a decoder, such as `1,2,3`")
+	flags.StringVar(&f.prompt, "prompt", "", "`TEXT` for a decoder, in place of --tokens")
+	flags.StringVar(&f.tokenizer, "tokenizer", "", "`FILE` or folder with the tokenizer for --prompt")
 	flags.StringVar(&f.trace, "trace", "", "`FILE` (.ten) for every activation under its name; of a program of OpenInfer, for the nodes that ran, as JSON or text (.txt)")
 }
 
 // used reports whether a run answers as users of gpt.rs know it.
 func (f *forwardFlags) used(m *nacre.Model) bool {
-	return f.tokens != "" || m.Source().Format == gptrs.Checkpoint.Name
+	return f.given() || m.Source().Format == gptrs.Checkpoint.Name
 }
 
-// ids returns the tokens that the flag lists.
-func (f *forwardFlags) ids() (*nacre.Tensor, error) {
+// given reports whether there are tokens or text for a decoder.
+func (f *forwardFlags) given() bool { return f.tokens != "" || f.prompt != "" }
+
+// tokenizerFor loads a tokenizer: for a checkpoint of gpt.rs by the rules of gpt.rs.
+func tokenizerFor(m *nacre.Model, path string) (*tokenizer.Tokenizer, error) {
+	if m.Source().Format == gptrs.Checkpoint.Name {
+		return tokenizer.LoadGPTRS(path)
+	}
+	return tokenizer.Load(path)
+}
+
+// ids returns the tokens that the flags list, or those of the text.
+func (f *forwardFlags) ids(m *nacre.Model) (*nacre.Tensor, error) {
 	var list []int64
+	if f.prompt != "" {
+		if f.tokenizer == "" {
+			return nil, usagef("--prompt needs --tokenizer FILE; --tokens takes ids")
+		}
+		t, err := tokenizerFor(m, f.tokenizer)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range t.Encode(f.prompt, true) {
+			list = append(list, int64(id))
+		}
+		return nacre.NewTensor(list, 1, len(list))
+	}
 	for word := range strings.SplitSeq(f.tokens, ",") {
 		n, err := strconv.ParseInt(strings.TrimSpace(word), 10, 64)
 		if err != nil {
@@ -130,10 +159,10 @@ func (f *runFlags) tracedOf(g *graph.Graph) []string {
 // inputs from files. Tensors of a decoder have no axis of batches, as there is one.
 func (f *runFlags) logits(ctx context.Context, m *nacre.Model, s *nacre.Session) (map[string]*nacre.Tensor, error) {
 	decoder := find(s.Inputs(), idsInput).Name != ""
-	if f.forwards.tokens == "" && decoder && len(f.input.files) == 0 {
+	if !f.forwards.given() && decoder && len(f.input.files) == 0 {
 		return nil, usagef("%s is a decoder; --tokens 1,2,3 gives it tokens", m.Source().File)
 	}
-	if f.forwards.tokens == "" {
+	if !f.forwards.given() {
 		inputs, err := f.input.load(s)
 		if err != nil {
 			return nil, err
@@ -141,9 +170,9 @@ func (f *runFlags) logits(ctx context.Context, m *nacre.Model, s *nacre.Session)
 		return s.Run(ctx, inputs)
 	}
 	if !decoder {
-		return nil, graph.Errorf(graph.ErrMissing, "%s: --tokens is for decoders, which take %s; this model takes %s", m.Source().File, idsInput, valueList(s.Inputs()))
+		return nil, graph.Errorf(graph.ErrMissing, "%s: --tokens and --prompt are for decoders, which take %s; this model takes %s", m.Source().File, idsInput, valueList(s.Inputs()))
 	}
-	ids, err := f.forwards.ids()
+	ids, err := f.forwards.ids(m)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +222,7 @@ func (f *runFlags) answer(kind string, out map[string]*nacre.Tensor, traced []st
 			return err
 		}
 		row := 0
-		if f.forwards.tokens != "" {
+		if f.forwards.given() {
 			row = shape[0] - 1
 		}
 		v = v[row*shape[1]:][:shape[1]]

@@ -101,6 +101,25 @@ func TestRunTokens(t *testing.T) {
 	}
 }
 
+// TestRunPrompt runs a decoder on a text, whose tokens a tokenizer of gpt.rs gives.
+func TestRunPrompt(t *testing.T) {
+	path := smallGPT(t)
+	words := write(t, filepath.Join(t.TempDir(), "words.json"), []byte(`{"vocab":{"a":0,"b":1,"ab":2,"<unk>":3},"merges":[["a","b"]],"unk_token":"<unk>"}`))
+	code, want, stderr := call("run", path, "--tokens", "2,0,0,2,3")
+	if code != exitDone {
+		t.Fatal(stderr)
+	}
+	if code, got, stderr := call("run", path, "--prompt", "abaaabc", "--tokenizer", words); code != exitDone || got != want {
+		t.Errorf("the text gives %q, want %q; %s", got, want, stderr)
+	}
+	if code, _, stderr := call("run", path, "--prompt", "ab"); code != exitUsage || !strings.Contains(stderr, "--tokenizer") {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+	if code, _, stderr := call("run", path, "--prompt", "ab", "--tokenizer", path); code != exitFailed || !strings.Contains(stderr, path) {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+}
+
 // sameLogits runs a decoder without a stream.
 func sameLogits(t *testing.T, path string, tokens []int64, want []float32) {
 	t.Helper()

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,7 +14,6 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/generate"
-	"github.com/nacre-ml/nacre/generate/tokenizer"
 )
 
 // generateFlags are the flags of nacre generate.
@@ -25,6 +22,8 @@ type generateFlags struct {
 	prompt     string
 	promptFile string
 	tokens     string
+	chat       bool
+	messages   string
 	tokenizer  string
 	greedy     bool
 	sampling   generate.Sampling
@@ -52,7 +51,7 @@ tokenizer the prompt is --tokens, and the numbers of tokens are printed.
 
 Stop tokens, the window and sampling come from genai_config.json,
 generation_config.json and config.json in the model's folder, unless flags say
-otherwise. Where neither asks for sampling, the likeliest token is taken. The same
+otherwise. Where nothing asks for sampling, the likeliest token is taken. The same
 seed gives the same text.
 
 With --count several continuations are printed, one after the other. The prompt is
@@ -60,6 +59,7 @@ computed once. With --json each is a line with its text, its tokens and why it e
 		Example: `  nacre generate llama/ --prompt "Once upon a time" --max-tokens 100
   nacre generate model.onnx --tokenizer tokenizer.json --prompt-file story.txt --temperature 0.8 --top-p 0.95 --seed 7
   nacre generate model.onnx --prompt "Q: 2+2? A:" --stop "Q:" --greedy
+  nacre generate qwen3/ --chat --prompt "Why is the sky blue?"
   nacre generate checkpoint.chk --tokens 1,5,7 --max-tokens 4 --count 3 --temperature 1`,
 		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -68,8 +68,10 @@ computed once. With --json each is a line with its text, its tokens and why it e
 		},
 	}
 	f.add(cmd.Flags())
-	cmd.MarkFlagsMutuallyExclusive("prompt", "prompt-file", "tokens")
-	cmd.MarkFlagsOneRequired("prompt", "prompt-file", "tokens")
+	cmd.MarkFlagsMutuallyExclusive("prompt", "prompt-file", "messages", "tokens")
+	cmd.MarkFlagsOneRequired("prompt", "prompt-file", "messages", "tokens")
+	cmd.MarkFlagsMutuallyExclusive("chat", "messages")
+	cmd.MarkFlagsMutuallyExclusive("chat", "tokens")
 	cmd.MarkFlagsMutuallyExclusive("greedy", "temperature")
 	return cmd
 }
@@ -78,6 +80,8 @@ func (f *generateFlags) add(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	flags.StringVar(&f.prompt, "prompt", "", "`TEXT` to continue")
 	flags.StringVar(&f.promptFile, "prompt-file", "", "`FILE` with the text to continue")
+	flags.BoolVar(&f.chat, "chat", false, "take the prompt as the user's message of a chat, in the template of the model's folder")
+	flags.StringVar(&f.messages, "messages", "", "`FILE` with the messages of a chat, such as "+`[{"role":"user","content":"Hi"}]`)
 	flags.StringVar(&f.tokens, "tokens", "", "tokens to continue, such as `1,5,7`")
 	flags.StringVar(&f.tokenizer, "tokenizer", "", "`FILE` or folder with the tokenizer (tokenizer.json, tokenizer.model, ...)")
 	s := &f.sampling
@@ -188,7 +192,7 @@ func (f *generateFlags) run(ctx context.Context, path string, stdout, stderr io.
 		o.Window = f.window
 	}
 	o.NoCache = f.noCache
-	text, prompt, err := f.encoded(folder)
+	text, prompt, err := f.encoded(m, folder)
 	if err != nil {
 		return err
 	}
@@ -206,65 +210,6 @@ func (f *generateFlags) run(ctx context.Context, path string, stdout, stderr io.
 	}
 	w := writer{stdout: stdout, stderr: stderr, json: f.json, text: text != nil}
 	return w.all(ctx, g, prompt, f.count, f.choice(files, &o, len(prompt)))
-}
-
-// encoded returns the tokenizer, nil for none, and the prompt.
-func (f *generateFlags) encoded(folder string) (*tokenizer.Tokenizer, []int32, error) {
-	text := f.prompt
-	if f.promptFile != "" {
-		data, err := readBounded(f.promptFile)
-		if err != nil {
-			return nil, nil, err
-		}
-		text = string(data)
-	}
-	t, err := f.loadTokenizer(folder)
-	if err != nil {
-		return nil, nil, err
-	}
-	if f.tokens != "" {
-		if t == nil && len(f.sampling.Stop) > 0 {
-			return nil, nil, usagef("--stop needs a tokenizer; --tokenizer names its file")
-		}
-		list, err := f.ids()
-		return t, list, err
-	}
-	if t == nil {
-		return nil, nil, fmt.Errorf("%s: no tokenizer; --tokenizer names its file, and --tokens takes numbers", folder)
-	}
-	return t, t.Encode(text, true), nil
-}
-
-// loadTokenizer loads that of --tokenizer, or the one in the folder; nil if there is none.
-func (f *generateFlags) loadTokenizer(folder string) (*tokenizer.Tokenizer, error) {
-	if f.tokenizer != "" {
-		return tokenizer.Load(f.tokenizer)
-	}
-	t, err := tokenizer.Load(folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return t, err
-}
-
-// maxPrompt is the largest file of a prompt, in bytes.
-const maxPrompt = 64 << 20
-
-// readBounded reads a file of a prompt.
-func readBounded(path string) ([]byte, error) {
-	r, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, maxPrompt+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if len(data) > maxPrompt {
-		return nil, fmt.Errorf("%s: more than %d bytes, which is no prompt", path, maxPrompt)
-	}
-	return data, nil
 }
 
 // decoderFile returns the model that a path means, and the folder of the files beside it.

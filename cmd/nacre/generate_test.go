@@ -90,6 +90,30 @@ func TestGenerateCommand(t *testing.T) {
 	}
 }
 
+// TestGenerateChat writes prompts as the template of the folder has chats.
+func TestGenerateChat(t *testing.T) {
+	dir := decoderFolder(t, map[string]string{"tokenizer.json": byteTokenizer(t), "tokenizer_config.json": `{
+		"chat_template": "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"}`})
+	messages := write(t, filepath.Join(t.TempDir(), "chat.json"), []byte(`[{"role":"system","content":"be brief"},{"role":"user","content":"Hi"}]`))
+	for _, tt := range []struct {
+		args []string
+		text string
+	}{
+		{[]string{"--chat", "--prompt", "Hi"}, "<user>Hi<assistant>"},
+		{[]string{"--messages", messages}, "<system>be brief<user>Hi<assistant>"},
+	} {
+		_, want, _ := call("generate", dir, "--max-tokens", "12", "--prompt", tt.text)
+		code, got, stderr := call(append([]string{"generate", dir, "--max-tokens", "12"}, tt.args...)...)
+		if code != exitDone || got != want || len(got) < 3 {
+			t.Errorf("%q: exit %d, %q, want %q; %s", tt.args, code, got, want, stderr)
+		}
+	}
+	none := write(t, filepath.Join(t.TempDir(), "none.json"), []byte(`[]`))
+	if code, _, stderr := call("generate", dir, "--messages", none); code != exitFailed || !strings.Contains(stderr, "no messages") {
+		t.Errorf("exit %d, %s", code, stderr)
+	}
+}
+
 // collapse makes one U+FFFD of several, as how many stand for bytes that are no
 // character is up to the tokenizer.
 func collapse(s string) string {

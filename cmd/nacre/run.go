@@ -50,7 +50,8 @@ that the model leaves open come from the files of --input, else from --dim, and 
 1 without either. With --stream the plan is that of a stream that begins: inputs that
 are states of the model lie in its memory, and lengths are symbols.
 
-A decoder takes --tokens 1,2,3 in place of files. Such a run, and that of a checkpoint
+A decoder takes --tokens 1,2,3, or --prompt TEXT with --tokenizer FILE, in place of
+files. Such a run, and that of a checkpoint
 of gpt.rs, prints the kind of the network, the shape of its logits, and the best of
 the last token, or of the first picture; --trace stores every activation.
 
@@ -94,6 +95,7 @@ and shape.`,
 	flags.StringVar(&f.export, "export-weights", "", "`FILE` (.hnw) for the weights that the model has")
 	f.session.add(flags)
 	f.programs.add(flags)
+	cmd.MarkFlagsMutuallyExclusive("tokens", "prompt")
 	cmd.MarkFlagsMutuallyExclusive("test-data", "input")
 	cmd.MarkFlagsMutuallyExclusive("test-data", "out")
 	cmd.MarkFlagsMutuallyExclusive("test-data", "plan")
@@ -126,7 +128,7 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 		return f.forward(ctx, m, stdout, stderr)
 	}
 	if f.forwards != (forwardFlags{}) {
-		return usagef("--tokens and --trace are for decoders and checkpoints of gpt.rs, without --test-data, --plan and --profile")
+		return usagef("--tokens, --prompt and --trace are for decoders and checkpoints of gpt.rs, without --test-data, --plan and --profile")
 	}
 	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {

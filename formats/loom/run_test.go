@@ -14,6 +14,7 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/internal/fixtures"
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
@@ -264,6 +265,21 @@ func checkBundle(t *testing.T, path string, c runCase, want *decoding) {
 	}
 }
 
+// imported converts a folder of Hugging Face to a bundle.
+func imported(t *testing.T, folder string) string {
+	t.Helper()
+	m, err := formats.Load(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	path := filepath.Join(t.TempDir(), "imported.entity")
+	if err := formats.Save(path, m, formats.Options{DropMeta: true}); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // TestImportedRuns computes what Loom converted from folders of Hugging Face, and what is
 // converted here.
 func TestImportedRuns(t *testing.T) {
@@ -288,5 +304,16 @@ func TestImportedRuns(t *testing.T) {
 		if !found {
 			t.Error("no converted file has answers")
 		}
+		// A bundle that is made here keeps norms of queries and keys, as a run without
+		// conversion does, whose last norm has the epsilon of the others.
+		raw := all["direct_import_rmsnorm_eps_from_config"]
+		if c.Tolerance = (within{1e-3, 1e-3}); raw == nil {
+			raw = all["entity_ternary"]
+		}
+		var want decoding
+		if err := json.Unmarshal(raw, &want); err != nil {
+			t.Fatal(err)
+		}
+		checkBundle(t, imported(t, filepath.Join(dir, c.Files["dir"])), c, &want)
 	})
 }

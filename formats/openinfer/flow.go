@@ -183,7 +183,12 @@ func (s *scope) branch(k branchNode, e *event) error {
 		}
 		maps.Copy(changed, sides[i].changed)
 	}
-	names := sortedKeys(changed)
+	return s.choice(cond, sides, sortedKeys(changed))
+}
+
+// choice adds an If of two graphs, which gives the values of variables. Where a trace could not
+// tell which of the graphs ran, they give the condition too.
+func (s *scope) choice(cond string, sides []*scope, names []string) error {
 	marked := len(names) == 0 || slices.ContainsFunc(sides, (*scope).idle)
 	for _, side := range sides {
 		for _, name := range names {

@@ -170,13 +170,6 @@ func (n *network) inputs(s *scope) error {
 		switch v.memory {
 		case memDynamic:
 			s.values[v.name] = n.root.Input(v.name, graph.TensorOf(v.dtype.tensor(), graph.DimsOf(n.dims[v.name])))
-			t, _, err := n.initial(v)
-			if err != nil {
-				return err
-			}
-			if t != nil {
-				n.root.Weight(&graph.Initializer{Name: v.name, Tensor: t})
-			}
 		case memPersistent:
 			if err := n.state(s, v); err != nil {
 				return fmt.Errorf("variable %q: %w", v.name, err)

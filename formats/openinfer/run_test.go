@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/nacre-ml/nacre"
@@ -111,12 +112,13 @@ func (c *graphCase) run(t *testing.T, dir string, o nacre.Options) {
 		t.Fatal(err)
 	}
 	defer io.Close()
+	o.Outputs = c.outputs(m)
 	p, err := newStepper(t, m, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, step := range c.Steps {
-		inputs := map[string]*nacre.Tensor{}
+		inputs := p.zeros(t)
 		for name, from := range step.Inputs {
 			if inputs[name], err = io.Weight(from); err != nil {
 				t.Fatal(err)
@@ -140,6 +142,49 @@ func (c *graphCase) run(t *testing.T, dir string, o nacre.Options) {
 			}
 		}
 	}
+}
+
+// outputs returns the outputs of the model and the values that the steps name beside them.
+func (c *graphCase) outputs(m *nacre.Model) []string {
+	var list []string
+	for _, v := range m.Outputs() {
+		list = append(list, v.Name)
+	}
+	for _, step := range c.Steps {
+		for name := range step.Outputs {
+			known := []string{name, name + ".out", "present." + name}
+			if !slices.ContainsFunc(known, func(s string) bool { return slices.Contains(list, s) }) {
+				list = append(list, name)
+			}
+		}
+	}
+	return list
+}
+
+// zeros returns zeros for every input that must be given: what a variable is that the host
+// leaves out.
+func (p *stepper) zeros(t *testing.T) map[string]*nacre.Tensor {
+	t.Helper()
+	takes := p.session.Inputs()
+	if p.stream != nil {
+		takes = p.stream.Inputs()
+	}
+	inputs := map[string]*nacre.Tensor{}
+	for _, v := range takes {
+		if !v.Required {
+			continue
+		}
+		shape := make([]int, len(v.Shape))
+		for i, d := range v.Shape {
+			shape[i] = d.Size
+		}
+		x, err := nacre.Zeros(v.DType, shape...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inputs[v.Name] = x
+	}
+	return inputs
 }
 
 // beside finds a model whose path begins with that of the fixtures.

@@ -86,6 +86,9 @@ func (u *unit) size(atom string) (uint64, error) {
 	n, known := u.sizes[atom]
 	if !known {
 		if atom == "" || !digit(atom[0]) {
+			if len(u.sizes)+len(u.weights) == 0 {
+				return 0, fmt.Errorf("there is no size variable %q; the file of the program's tensors has them (--model)", atom)
+			}
 			return 0, fmt.Errorf("there is no size variable %q; the model has %v", atom, sortedKeys(u.sizes))
 		}
 		v, err := strconv.ParseUint(atom, 10, 64)

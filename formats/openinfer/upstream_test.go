@@ -118,7 +118,8 @@ block writer { await h; op add(h, bias) >> h; yield h; }`, 16, func(w func(strin
 		h := x.times(w("w"))
 		return map[string]matrix{"y": h.relu(), "h": h.plus(w("bias"))}
 	}},
-	{"online_weight_update", `dynamic { x: f32[B, D]; grad: f32[D, O] @init(0.5); }
+	{"online_weight_update", `dynamic { x: f32[B, D]; }
+constant { grad: f32[D, O] @init(0.5); }
 volatile { w: f32[D, O]; y: f32[B, O]; }
 persistent { W: f32[D, O] @init(0.25); }
 block entry {

@@ -32,6 +32,15 @@ func newCharsMap(data []byte) (*charsMap, error) {
 	return m, nil
 }
 
+// longest returns the bytes of the longest text of the map, 1 at least.
+func (m *charsMap) longest() int {
+	most := 1
+	for value := range strings.SplitSeq(m.texts, "\x00") {
+		most = max(most, len(value))
+	}
+	return most
+}
+
 // prefixes calls f for each entry that begins a text, the shortest first, until f
 // returns false.
 func (m *charsMap) prefixes(text string, f func(length int, value string) bool) {

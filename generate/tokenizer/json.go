@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // maxParts bounds the parts of a file's steps, all sequences together, and maxDepth how
@@ -30,7 +31,19 @@ type document struct {
 // A reader counts the parts of a document.
 type reader struct {
 	parts, depth int
+	growth       int // how many times longer steps may make a text
 	vocab        *vocabulary
+}
+
+// maxGrowth bounds how many times longer the steps of a file may make a text.
+const maxGrowth = 1 << 14
+
+// grows counts a step that makes a text so many times longer.
+func (r *reader) grows(times int) error {
+	if r.growth = max(r.growth, 1) * max(times, 1); r.growth > maxGrowth {
+		return fmt.Errorf("the steps of the file make texts more than %d times longer", maxGrowth)
+	}
+	return nil
 }
 
 // enter counts a part and reads its type.
@@ -125,16 +138,32 @@ func readDocument(data []byte) (*Tokenizer, error) {
 		t.fuseBytes()
 	}
 	if !absent(d.PostProcessor) {
-		if t.post, err = r.postprocessor(d.PostProcessor); err != nil {
+		if t.post, err = r.postprocessor(d.PostProcessor); err == nil {
+			err = t.checkPost()
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
+	r.growth = 1
 	if !absent(d.Decoder) {
 		if t.decoder, err = r.decoder(d.Decoder); err != nil {
 			return nil, err
 		}
 	}
 	return t, nil
+}
+
+// checkPost checks that the ids around a text are those of tokens.
+func (t *Tokenizer) checkPost() error {
+	for _, p := range t.post {
+		for _, id := range slices.Concat(p.before, p.after) {
+			if _, ok := t.Token(id); !ok {
+				return fmt.Errorf("post_processor: no token has the id %d", id)
+			}
+		}
+	}
+	return nil
 }
 
 // fuseBytes leaves the table of bytes of a last pre-tokenizer ByteLevel to the model's

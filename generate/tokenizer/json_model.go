@@ -225,18 +225,18 @@ func (r *reader) wordPiece(raw json.RawMessage) (model, error) {
 	if r.vocab, err = newVocabulary(f.Vocab); err != nil {
 		return nil, err
 	}
-	m := &wordPiece{vocab: r.vocab, prefix: "##", most: 100}
+	unk, err := r.unknownToken(f.Unk)
+	if err != nil {
+		return nil, err
+	}
+	prefix, most := "##", 100
 	if f.Prefix != nil {
-		m.prefix = *f.Prefix
+		prefix = *f.Prefix
 	}
 	if f.Most != nil {
-		m.most = *f.Most
+		most = *f.Most
 	}
-	if r.vocab.longest > maxToken {
-		return nil, fmt.Errorf("a token has %d bytes: at most %d are allowed", r.vocab.longest, maxToken)
-	}
-	m.unk, err = r.unknownToken(f.Unk)
-	return m, err
+	return newWordPiece(r.vocab, unk, prefix, most)
 }
 
 func (r *reader) wordLevel(raw json.RawMessage) (model, error) {

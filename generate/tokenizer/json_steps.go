@@ -21,6 +21,9 @@ var forms = map[string]normalizer{
 	"ByteLevel":    byteLevels{},
 }
 
+// formGrowth is how many times longer the normalizers without fields make a text.
+var formGrowth = map[string]int{"NFC": 3, "NFD": 4, "NFKC": 11, "NFKD": 11, "Lowercase": 2, "ByteLevel": 2}
+
 func (r *reader) normalizer(raw json.RawMessage) (normalizer, error) {
 	name, err := r.enter(raw, "normalizer")
 	if err != nil {
@@ -35,6 +38,9 @@ func (r *reader) normalizer(raw json.RawMessage) (normalizer, error) {
 
 func (r *reader) oneNormalizer(name string, raw json.RawMessage) (normalizer, error) {
 	if n, ok := forms[name]; ok {
+		if err := r.grows(formGrowth[name]); err != nil {
+			return nil, err
+		}
 		return n, fields(raw, &kind{})
 	}
 	switch name {
@@ -57,7 +63,7 @@ func (r *reader) oneNormalizer(name string, raw json.RawMessage) (normalizer, er
 		err := fields(raw, &f)
 		return prepend{f.Prepend}, err
 	case "Replace":
-		return replacement(raw)
+		return r.replacement(raw)
 	case "BertNormalizer":
 		return bertNormalizer(raw)
 	case "Precompiled":
@@ -73,7 +79,10 @@ func (r *reader) oneNormalizer(name string, raw json.RawMessage) (normalizer, er
 			return nil, err
 		}
 		m, err := newCharsMap(data)
-		return precompiled{m}, err
+		if err != nil {
+			return nil, err
+		}
+		return precompiled{m}, r.grows(m.longest())
 	}
 	return nil, fmt.Errorf("the type is not supported")
 }
@@ -101,7 +110,7 @@ type textPattern struct {
 }
 
 // replacement reads the normalizer and the decoder Replace.
-func replacement(raw json.RawMessage) (normalizer, error) {
+func (r *reader) replacement(raw json.RawMessage) (normalizer, error) {
 	var f struct {
 		kind
 		Pattern textPattern `json:"pattern"`
@@ -112,16 +121,20 @@ func replacement(raw json.RawMessage) (normalizer, error) {
 	}
 	switch {
 	case f.Pattern.Regex != nil:
+		if err := r.grows(1 + len(f.Content)); err != nil {
+			return nil, err
+		}
 		re, err := compile(*f.Pattern.Regex)
 		return replaceRegexp{re, f.Content}, err
 	case f.Pattern.String != nil && *f.Pattern.String != "":
-		return replaceString{*f.Pattern.String, f.Content}, nil
+		from := *f.Pattern.String
+		return replaceString{from, f.Content}, r.grows((len(f.Content) + len(from) - 1) / len(from))
 	}
 	return nil, fmt.Errorf("the pattern is empty")
 }
 
 // postprocessor reads a post-processor for single texts.
-func (r *reader) postprocessor(raw json.RawMessage) ([]postprocessor, error) {
+func (r *reader) postprocessor(raw json.RawMessage) ([]template, error) {
 	name, err := r.enter(raw, "post_processor")
 	if err != nil {
 		return nil, err
@@ -133,11 +146,11 @@ func (r *reader) postprocessor(raw json.RawMessage) ([]postprocessor, error) {
 	return p, nil
 }
 
-func (r *reader) onePostprocessor(name string, raw json.RawMessage) ([]postprocessor, error) {
+func (r *reader) onePostprocessor(name string, raw json.RawMessage) ([]template, error) {
 	switch name {
 	case "Sequence":
 		lists, err := sequence(r, raw, "processors", r.postprocessor)
-		var all []postprocessor
+		var all []template
 		for _, list := range lists {
 			all = append(all, list...)
 		}
@@ -153,10 +166,10 @@ func (r *reader) onePostprocessor(name string, raw json.RawMessage) ([]postproce
 			Prefix bool      `json:"add_prefix_space"`
 		}
 		err := fields(raw, &f)
-		return []postprocessor{template{[]int32{f.Cls.id}, []int32{f.Sep.id}}}, err
+		return []template{{[]int32{f.Cls.id}, []int32{f.Sep.id}}}, err
 	case "TemplateProcessing":
 		t, err := readTemplate(raw)
-		return []postprocessor{t}, err
+		return []template{t}, err
 	}
 	return nil, fmt.Errorf("the type is not supported")
 }
@@ -259,7 +272,7 @@ func (r *reader) oneDecoder(name string, raw json.RawMessage) ([]decoder, error)
 	case "Fuse":
 		return []decoder{decodeFuse{}}, fields(raw, &kind{})
 	case "Replace":
-		n, err := replacement(raw)
+		n, err := r.replacement(raw)
 		return []decoder{decodeEach{n}}, err
 	case "Metaspace":
 		m, err := readMetaspace(raw)

@@ -17,7 +17,9 @@ const maxFile = 1 << 28
 // names are the files of a folder that hold a tokenizer, the best first.
 var names = []string{"tokenizer.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "vocab.json", "vocab.txt"}
 
-// Load reads a file, or the file of a folder that holds its tokenizer. The file
+// Load reads a file, or the file of a folder that holds its tokenizer: tokenizer.json,
+// tokenizer.model, spiece.model, sentencepiece.bpe.model, vocab.json with merges.txt, or
+// vocab.txt. The error is fs.ErrNotExist where a folder has none of them. The file
 // tokenizer_config.json beside it says whether a SentencePiece model adds tokens at the
 // beginning and the end, whether a WordPiece vocabulary is of small letters, and which
 // template chats have.

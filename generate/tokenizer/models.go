@@ -1,16 +1,17 @@
 package tokenizer
 
 import (
+	"fmt"
 	"unicode/utf8"
 )
 
 // A wordPiece is the model of BERT: the longest token that begins a word, then the
 // longest that continues it.
 type wordPiece struct {
-	vocab  *vocabulary
-	unk    int32
-	prefix string // before tokens that continue a word
-	most   int    // longer words, in characters, are unknown
+	trie  trie
+	inner int32 // the node where tokens that continue a word begin; -1: there are none
+	unk   int32
+	most  int // longer words, in characters, are unknown
 }
 
 func (m *wordPiece) tokens(_ *scratch, ids []int32, word string) []int32 {
@@ -29,22 +30,33 @@ func (m *wordPiece) tokens(_ *scratch, ids []int32, word string) []int32 {
 	return ids
 }
 
+// newWordPiece makes the model of a vocabulary.
+func newWordPiece(v *vocabulary, unk int32, prefix string, most int) (*wordPiece, error) {
+	if v.longest > maxToken {
+		return nil, fmt.Errorf("a token has %d bytes: at most %d are allowed", v.longest, maxToken)
+	}
+	m := &wordPiece{trie: newTrie(v), unk: unk, most: most}
+	for i := range len(prefix) {
+		if m.inner = m.trie.step(m.inner, prefix[i]); m.inner < 0 {
+			break
+		}
+	}
+	return m, nil
+}
+
 // longest returns the longest token at a place of a word, or an end of -1.
 func (m *wordPiece) longest(word string, at int) (id int32, end int) {
-	prefix := ""
+	node := int32(0)
 	if at > 0 {
-		prefix = m.prefix
+		node = m.inner
 	}
-	end = min(len(word), at+max(0, m.vocab.longest-len(prefix)))
-	for ; end > at; end-- {
-		if end < len(word) && !utf8.RuneStart(word[end]) {
-			continue
-		}
-		if id, ok := m.vocab.id(prefix + word[at:end]); ok {
-			return id, end
+	end = -1
+	for i := at; i < len(word) && node >= 0; i++ {
+		if node = m.trie.step(node, word[i]); node >= 0 && m.trie.ends[node] >= 0 {
+			id, end = m.trie.ends[node], i+1
 		}
 	}
-	return 0, -1
+	return id, end
 }
 
 // A wordLevel is the model whose tokens are whole words.

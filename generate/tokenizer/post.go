@@ -1,11 +1,7 @@
 package tokenizer
 
-// A postprocessor adds special tokens around the ids of a text.
-type postprocessor interface {
-	process(ids []int32) []int32
-}
-
-// A template puts ids around those of a text.
+// A template is the post-processor of single texts: it puts ids of special tokens around
+// those of a text.
 type template struct{ before, after []int32 }
 
 func (t template) process(ids []int32) []int32 {

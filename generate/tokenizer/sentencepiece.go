@@ -201,7 +201,7 @@ func readSentencePiece(data []byte, c *settings) (*Tokenizer, error) {
 
 // ends returns the tokens around a text: those that tokenizer_config.json asks for, else
 // that of the beginning, or where the model lacks it that of the end.
-func (m *spModel) ends(v *vocabulary, c *settings) []postprocessor {
+func (m *spModel) ends(v *vocabulary, c *settings) []template {
 	bos, hasBOS := v.id(m.bos)
 	eos, hasEOS := v.id(m.eos)
 	hasBOS = hasBOS && m.pieces[bos].kind == pieceControl
@@ -213,7 +213,7 @@ func (m *spModel) ends(v *vocabulary, c *settings) []postprocessor {
 	if hasEOS && (c.AddEOS == nil && !hasBOS || c.AddEOS != nil && *c.AddEOS) {
 		t.after = []int32{eos}
 	}
-	return []postprocessor{t}
+	return []template{t}
 }
 
 // model returns the model of the file's kind.

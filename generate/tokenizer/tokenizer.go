@@ -15,7 +15,7 @@ type Tokenizer struct {
 	split   pretokenizer // nil: text is one word
 	bytes   bool         // the model takes words through the table of bytes
 	model   model
-	post    []postprocessor
+	post    []template
 	decoder []decoder // nil: tokens are joined by blanks
 	partial []decoder // the decoder of texts that may end inside a character; nil: decoder
 	unknown func(id int32) (string, bool)

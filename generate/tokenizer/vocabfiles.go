@@ -71,21 +71,24 @@ func readWordPieces(data []byte, c *settings) (*Tokenizer, error) {
 	}
 	v := listVocabulary(lines)
 	unk, ok := v.id("[UNK]")
-	if !ok || v.longest > maxToken {
-		return nil, fmt.Errorf("a vocabulary with the token [UNK] and tokens of at most %d bytes is needed", maxToken)
+	if !ok {
+		return nil, fmt.Errorf("the vocabulary lacks the token [UNK]")
+	}
+	m, err := newWordPiece(v, unk, "##", 100)
+	if err != nil {
+		return nil, err
 	}
 	lower := c.LowerCase == nil || *c.LowerCase
-	t := &Tokenizer{vocab: v, model: &wordPiece{v, unk, "##", 100}, decoder: []decoder{decodeWordPiece{"##", true}}}
+	t := &Tokenizer{vocab: v, model: m, decoder: []decoder{decodeWordPiece{"##", true}}}
 	t.normal = bert{true, true, lower, lower}
 	r := &reader{}
-	var err error
 	if t.split, err = r.onePretokenizer("BertPreTokenizer", []byte(`{}`)); err != nil {
 		return nil, err
 	}
 	cls, ok1 := v.id("[CLS]")
 	sep, ok2 := v.id("[SEP]")
 	if ok1 && ok2 {
-		t.post = []postprocessor{template{[]int32{cls}, []int32{sep}}}
+		t.post = []template{{[]int32{cls}, []int32{sep}}}
 	}
 	list, err := c.specials(v, "[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]")
 	if err != nil {

@@ -4,7 +4,7 @@ import "fmt"
 
 // maxToken bounds the bytes of one token, so that the search for the longest one at each
 // place of a text stays linear.
-const maxToken = 1 << 12
+const maxToken = 1 << 10
 
 // maxHoles bounds the ids without a token beyond one for each token.
 const maxHoles = 1 << 20

@@ -52,10 +52,10 @@ def scalar(r):
 
 
 def known(r):
-    """A random character that Unicode has assigned for long."""
+    """A random character that Unicode has assigned for long, and whose category has not changed since."""
     while True:
         c = scalar(r)
-        if unicodedata.ucd_3_2_0.category(c) != "Cn":
+        if "Cn" != unicodedata.ucd_3_2_0.category(c) == unicodedata.category(c):
             return c
 
 

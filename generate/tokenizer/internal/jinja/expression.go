@@ -84,23 +84,30 @@ func (x *expressions) binary(next func() expression, names ...string) expression
 func (x *expressions) sum() expression    { return x.binary(x.concat, "+", "-") }
 func (x *expressions) concat() expression { return x.binary(x.product, "~") }
 func (x *expressions) product() expression {
-	return x.binary(x.unary, "*", "//", "/", "%")
+	return x.binary(x.power, "*", "//", "/", "%")
 }
 
-func (x *expressions) unary() expression {
+// power reads a chain of **, the left first.
+func (x *expressions) power() expression {
+	return x.binary(func() expression { return x.unary(true) }, "**")
+}
+
+// unary reads a value with its signs. Filters belong to the value with its sign.
+func (x *expressions) unary(filtered bool) expression {
 	defer x.p.deeper()()
-	if x.operator("-") {
-		e := x.unary()
-		return func(r *run) any { return r.compute("-", 0, e(r)) }
+	var e expression
+	switch {
+	case x.operator("-"):
+		of := x.unary(false)
+		e = func(r *run) any { return r.compute("-", 0, of(r)) }
+	case x.operator("+"):
+		e = x.unary(false)
+	default:
+		e = x.primary()
 	}
-	if x.operator("+") {
-		return x.unary()
-	}
-	e := x.filters(x.postfix(x.primary()))
-	if x.operator("**") {
-		right := x.unary()
-		left := e
-		return func(r *run) any { return r.compute("**", left(r), right(r)) }
+	e = x.postfix(e)
+	if filtered {
+		e = x.filters(e)
 	}
 	return e
 }

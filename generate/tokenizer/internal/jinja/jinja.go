@@ -13,7 +13,7 @@ import (
 const (
 	maxDepth  = 100
 	maxText   = 1 << 24
-	maxBudget = 1 << 25 // of steps; a text counts a step for each 16 bytes
+	maxBudget = 1 << 22 // of steps; a text counts a step for each 16 bytes
 )
 
 // A Template is a parsed template. It is safe for use by several goroutines.

@@ -11,6 +11,7 @@ func Cases() []func(*cases.Suite) {
 		eltwiseCases,
 		fusedCases,
 		inverseCases,
+		widenedCases,
 		logicCases,
 		matmulCases,
 		reduceCases,

@@ -30,6 +30,32 @@ func sumMatMulCases(s *cases.Suite, d tensor.DType) {
 	}
 }
 
+// widenedCases are products of float32 by weights of 16 bits.
+func widenedCases(s *cases.Suite) {
+	for _, d := range []tensor.DType{tensor.F16, tensor.BF16} {
+		for _, c := range []struct{ m, k, n, trans int }{{3, 20, 17, 0}, {1, 700, 33, 1}, {5, 64, 40, 1}} {
+			a, b, v := s.Any(tensor.F32, c.m, c.k), s.Any(d, c.k, c.n), s.Any(tensor.F32, c.n)
+			if c.trans == 1 {
+				b = s.Any(d, c.n, c.k)
+			}
+			y := cases.Filled(tensor.F32, func(at []int) float64 {
+				sum := cases.Number(v, at[1])
+				for p := range c.k {
+					w := p*c.n + at[1]
+					if c.trans == 1 {
+						w = at[1]*c.k + p
+					}
+					sum += cases.Number(a, at[0]*c.k+p) * cases.Number(b, w)
+				}
+				return sum
+			}, c.m, c.n)
+			s.Add(cases.Case{Domain: "nacre", Op: "WidenedGemm", Version: 1, Attrs: cases.Attrs("transB", c.trans), In: cases.In(a, b, v), Want: cases.Want(y), Ulps: 256})
+		}
+	}
+	a, b := s.Any(tensor.F32, 4, 5), s.Any(tensor.F32, 5, 6)
+	s.Add(cases.Case{Domain: "nacre", Op: "WidenedGemm", Version: 1, Note: "weights of 32 bits", In: cases.In(a, b), Fails: graph.ErrShape})
+}
+
 // fusedFunctions are functions that may stand behind sums.
 var fusedFunctions = []struct {
 	name   string

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/generate/tokenizer"
+)
+
+// encoded returns the tokenizer, nil for none, and the prompt.
+func (f *generateFlags) encoded(m *nacre.Model, folder string) (*tokenizer.Tokenizer, []int32, error) {
+	text, err := f.text()
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := f.loadTokenizer(m, folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.tokens != "" {
+		if t == nil && len(f.sampling.Stop) > 0 {
+			return nil, nil, usagef("--stop needs a tokenizer; --tokenizer names its file")
+		}
+		list, err := f.ids()
+		return t, list, err
+	}
+	if t == nil {
+		return nil, nil, fmt.Errorf("%s: no tokenizer; --tokenizer names its file, and --tokens takes numbers", folder)
+	}
+	messages, err := f.turns(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	if messages == nil {
+		return t, t.Encode(text, true), nil
+	}
+	if text, err = t.ApplyChat(messages, tokenizer.ChatOptions{Generate: true}); err != nil {
+		return nil, nil, err
+	}
+	return t, t.Encode(text, false), nil
+}
+
+// text returns the text of the file that a flag names, or that of --prompt.
+func (f *generateFlags) text() (string, error) {
+	path := f.promptFile + f.messages // one of them at most
+	if path == "" {
+		return f.prompt, nil
+	}
+	data, err := readBounded(path)
+	return string(data), err
+}
+
+// turns returns the messages of a chat; nil without a chat.
+func (f *generateFlags) turns(text string) ([]tokenizer.Message, error) {
+	if f.chat {
+		return []tokenizer.Message{{Role: "user", Content: text}}, nil
+	}
+	if f.messages == "" {
+		return nil, nil
+	}
+	var list []struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+	}
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.messages, err)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%s: no messages; a chat has one at least", f.messages)
+	}
+	messages := make([]tokenizer.Message, len(list))
+	for i, m := range list {
+		messages[i] = tokenizer.Message{Role: m.Role, Content: m.Content}
+	}
+	return messages, nil
+}
+
+// loadTokenizer loads that of --tokenizer, or the one in the folder; nil if there is none.
+func (f *generateFlags) loadTokenizer(m *nacre.Model, folder string) (*tokenizer.Tokenizer, error) {
+	if f.tokenizer != "" {
+		return tokenizerFor(m, f.tokenizer)
+	}
+	t, err := tokenizer.Load(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return t, err
+}
+
+// maxPrompt is the largest file of a prompt, in bytes.
+const maxPrompt = 64 << 20
+
+// readBounded reads a file of a prompt.
+func readBounded(path string) ([]byte, error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	data, err := io.ReadAll(io.LimitReader(r, maxPrompt+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(data) > maxPrompt {
+		return nil, fmt.Errorf("%s: more than %d bytes, which is no prompt", path, maxPrompt)
+	}
+	return data, nil
+}

@@ -1,0 +1,14 @@
+#!/bin/sh
+# Makes the answers that the tests of generate/tokenizer read. Needs sentencepiece beside
+# the packages tokenizers and transformers.
+set -eu
+cd "$(dirname "$0")/../.."
+python=${PYTHON:-.cache/tools/bin/python}
+out=$PWD/generate/tokenizer/testdata
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+"$python" -B scripts/tokenizers/answers.py "$folder" 200 3
+"$python" -B scripts/tokenizers/sentencepiece_answers.py "$folder"
+rm -f "$out/answers.zip"
+(cd "$folder" && "$OLDPWD/$python" -m zipfile -c "$out/answers.zip" ./*)
+"$python" -B scripts/tokenizers/chats.py "$out/chats.json"
