@@ -186,7 +186,7 @@ func TestLinks(t *testing.T) {
 
 func TestOpenErrors(t *testing.T) {
 	dir, model, _ := externalFiles(t)
-	files := nacre.Files{"m.onnx": model[:len(model)/2], "text.txt": []byte("text")}
+	files := nacre.Files{"m.onnx": model[:len(model)/2], "text.dat": []byte("text")}
 	for _, c := range []struct {
 		name string
 		open func() (*nacre.Model, error)
@@ -202,7 +202,7 @@ func TestOpenErrors(t *testing.T) {
 		{"no file system", func() (*nacre.Model, error) { return nacre.OpenFS(nil, "m.onnx") }, nacre.ErrOption},
 		{"cut off", func() (*nacre.Model, error) { return nacre.OpenFS(files, "m.onnx") }, nacre.ErrFormat},
 		{"cut off in memory", func() (*nacre.Model, error) { return nacre.Decode("m", model[:len(model)/2]) }, nacre.ErrFormat},
-		{"no format", func() (*nacre.Model, error) { return nacre.OpenFS(files, "text.txt") }, nacre.ErrUnsupported},
+		{"no format", func() (*nacre.Model, error) { return nacre.OpenFS(files, "text.dat") }, nacre.ErrUnsupported},
 		{"no format in memory", func() (*nacre.Model, error) { return nacre.Decode("text", []byte("text")) }, nacre.ErrUnsupported},
 		{"nothing", func() (*nacre.Model, error) { return nacre.Decode("nothing", nil) }, nacre.ErrFormat},
 		{"no reader", func() (*nacre.Model, error) { return nacre.OpenReaderAt("m", nil, 1) }, nacre.ErrOption},

@@ -100,7 +100,7 @@ func TestGenerateMemory(t *testing.T) {
 		t.Skip("builds a network of a hundred megabytes: not in short runs")
 	}
 	if _, most := memory(); most == 0 {
-		t.Skip("the system does not tell what a process holds")
+		testenv.Skip(t, "the system does not tell what a process holds")
 	}
 	size := LlamaSize{Layers: 2, Width: 1024, Heads: 8, KVHeads: 8, Hidden: 2048, Words: 8192}
 	path := save(t, Topology{"llama", func() *graph.Model { return Llama(size) }})

@@ -45,11 +45,14 @@ func FuzzLower(f *testing.F) {
 			return
 		}
 		n := m.Source.(*Network)
+		large := false // weights that it takes a while to make up
 		n.walk(func(_ func() string, l *Layer) {
-			if k, _ := l.Count(); n.Spec && k > 1<<20 {
-				t.Skip("its weights take a while")
-			}
+			k, _ := l.Count()
+			large = large || n.Spec && k > 1<<20
 		})
+		if large {
+			return
+		}
 		for _, o := range []container.Lowering{{}, {Quirks: true, Ranks: true}} {
 			if lowered, err := Lower(m, o); err == nil {
 				err = graph.Validate(lowered)
