@@ -124,7 +124,7 @@ func (e *entries) touch(i int, at int64) error {
 // save makes output out the table with room for n records, and returns the bytes of those.
 func (e *entries) save(c *op.Run, out, n int) ([]byte, error) {
 	head := 8 * len(e.sizes)
-	if n > (1<<62-head)/e.record() {
+	if n > (op.MaxElements-head)/e.record() {
 		return nil, graph.Errorf(graph.ErrMemory, "a table of %d entries is too large", n)
 	}
 	t, err := c.Alloc(out, tensor.U8, tensor.Shape{head + n*e.record()})
