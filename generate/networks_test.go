@@ -21,7 +21,7 @@ func TestGenaiNetworks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(folders) == 0 {
-		testenv.Skip(t, "scripts/networks makes no genai_* networks")
+		testenv.SkipSamples(t, "no genai_* networks: scripts/fetch-networks.sh makes some")
 	}
 	for _, dir := range folders {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
