@@ -47,15 +47,37 @@ func newDecoderAttention(n *op.Node) (op.Op, error) {
 		return nil, graph.Errorf(graph.ErrUnsupported, "a past without past_present_share_buffer and past_sequence_length")
 	case o.encoder && !(n.HasIn(decoderKey) && n.HasIn(decoderValue)), o.encoder && n.HasIn(decoderScores):
 		return nil, graph.Errorf(graph.ErrFormat, "keys and values of an encoder are left out, or have an attention_bias")
+	case !o.encoder && !hasOutputs(n, 1, 2):
+		return nil, graph.Errorf(graph.ErrUnsupported, "the outputs present_key and present_value are left out")
 	case n.HasIn(decoderKey) != n.HasIn(decoderValue):
 		return nil, graph.Errorf(graph.ErrFormat, "key and value come together or not at all")
 	}
 	return o, nil
 }
 
+// hasOutputs reports whether a node has the outputs.
+func hasOutputs(n *op.Node, list ...int) bool {
+	for _, i := range list {
+		if i >= len(n.Outputs) || n.Outputs[i] == "" {
+			return false
+		}
+	}
+	return true
+}
+
 // Infer sets [batch,1,hidden], the caches and the weights of the keys.
 func (o *decoderAttention) Infer(c *op.Infer) error {
 	q := c.In[decoderQuery]
+	for i, v := range c.In {
+		want := tensor.F32
+		switch i {
+		case decoderMask, decoderPastLength, decoderBeams, decoderIndirection:
+			want = tensor.I32
+		}
+		if v != nil && v.DType != want {
+			return graph.Errorf(graph.ErrUnsupported, "input %d is %v; it takes %v", i, v.Type, want)
+		}
+	}
 	out := graph.UnknownDims(3)
 	if q.Dims != nil {
 		if len(q.Dims) != 3 || q.Dims[1].IsKnown() && !q.Dims[1].Is(1) {

@@ -41,6 +41,8 @@ func newSparseAttention(n *op.Node) (op.Op, error) {
 		return nil, graph.Errorf(graph.ErrFormat, "sparse_block_size is %d", o.block)
 	case n.HasIn(sparseKey) != n.HasIn(sparseValue):
 		return nil, graph.Errorf(graph.ErrFormat, "key and value come together or not at all")
+	case !hasOutputs(n, 0, 1, 2):
+		return nil, graph.Errorf(graph.ErrUnsupported, "an output is left out; the operator gives its result and both caches")
 	case o.rotary && !(n.HasIn(sparseCos) && n.HasIn(sparseSin)):
 		return nil, graph.Errorf(graph.ErrFormat, "do_rotary needs the caches of cosines and sines")
 	}

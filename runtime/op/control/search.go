@@ -3,6 +3,7 @@ package control
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -282,14 +283,27 @@ func (d *decoding) reorder(t *tensor.Tensor, from []int) (*tensor.Tensor, error)
 // texts is a growing list of tokens for each row.
 type texts [][]int32
 
-func newTexts(w *wish, copies int) texts {
-	var list texts
+// textBytes is what a token of a row takes at most while texts are written: in the text
+// and the one that takes its place, and in the inputs of the decoder.
+const textBytes = 4 * 6
+
+// newTexts returns the prompts, each in a number of rows. It counts what texts of the
+// most tokens will take.
+func newTexts(c *op.Run, w *wish, copies int) (texts, error) {
+	if w.batch > op.MaxElements/copies/w.most/textBytes {
+		return nil, graph.Errorf(graph.ErrMemory, "%d times %d texts of %d tokens are too many", w.batch, copies, w.most)
+	}
+	rows := w.batch * copies
+	if err := c.Mem.Reserve(rows * w.most * textBytes); err != nil {
+		return nil, err
+	}
+	list := make(texts, 0, rows)
 	for b := range w.batch {
 		for range copies {
-			list = append(list, append(make([]int32, 0, w.most), w.ids[b*w.prompt:][:w.prompt]...))
+			list = append(list, slices.Clone(w.ids[b*w.prompt:][:w.prompt]))
 		}
 	}
-	return list
+	return list, nil
 }
 
 // adjust changes scores, [rows,vocabulary], as the wish says. Step counts from 1.

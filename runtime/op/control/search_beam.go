@@ -120,7 +120,10 @@ func (o *beamSearch) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	s := &beams{o: o, w: w, written: newTexts(w.wish, w.beams), ended: make([]finished, w.batch), keep: c.Wants(2)}
+	s := &beams{o: o, w: w, ended: make([]finished, w.batch), keep: c.Wants(2)}
+	if s.written, err = newTexts(c, w.wish, w.beams); err != nil {
+		return err
+	}
 	for i := range w.batch {
 		s.ended[i].most = w.beams
 		s.sums = append(s.sums, 0)
@@ -232,7 +235,7 @@ func (s *beams) choose(scores []float32, n int) (tokens []int32, from []int, err
 	}
 	next := make(texts, len(from))
 	for r, source := range from {
-		next[r] = append(append(make([]int32, 0, s.w.most), s.written[source]...), tokens[r])
+		next[r] = append(slices.Clip(s.written[source]), tokens[r])
 	}
 	s.written = next
 	return tokens, from, nil

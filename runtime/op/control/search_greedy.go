@@ -46,7 +46,11 @@ func largest(row []float32) int32 {
 
 // write writes texts token by token, each of which choose takes from the scores.
 func (s *search) write(c *op.Run, w *wish, choose func(scores []float32, rows, n int) ([]int32, error)) error {
-	written, d, ended := newTexts(w, 1), s.begin(c, w, 1), make([]bool, w.batch)
+	written, err := newTexts(c, w, 1)
+	if err != nil {
+		return err
+	}
+	d, ended := s.begin(c, w, 1), make([]bool, w.batch)
 	for step := 1; len(written[0]) < w.most; step++ {
 		scores, n, err := d.run()
 		if err != nil {

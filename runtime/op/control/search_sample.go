@@ -62,6 +62,9 @@ func (o *sampling) Run(c *op.Run) error {
 	}
 	var present []int32
 	if t := c.Given(7); t != nil {
+		if t.DType() != tensor.I32 {
+			return graph.Errorf(graph.ErrUnsupported, "presence_mask is %v; it takes int32", t)
+		}
 		present = tensor.View[int32](t)
 	}
 	r := rand.New(rand.NewPCG(uint64(seed), 0))

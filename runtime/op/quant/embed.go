@@ -66,9 +66,29 @@ func (o *embedNorm) Infer(c *op.Infer) error {
 		}
 		out[2] = width
 	}
+	for _, i := range []int{embedSegments, embedMask} {
+		if !c.Has(i) {
+			continue
+		}
+		v := c.In[i]
+		if v.DType != tensor.I32 || v.Dims != nil && !v.Dims.Same(out[:2]) && known(v.Dims) && known(out[:2]) {
+			return graph.Errorf(graph.ErrShape, "input %d is %v, not int32 of %v", i, v.Type, out[:2])
+		}
+	}
+	for i := range embedCount {
+		if c.Has(embedScales+i) && c.In[embedScales+i].DType != tensor.F32 {
+			return graph.Errorf(graph.ErrUnsupported, "scale %v is not of float32", c.In[embedScales+i].Type)
+		}
+	}
 	c.Set(0, tensor.F32, out)
 	c.Set(1, tensor.I32, batch)
 	return nil
+}
+
+// known reports whether all extents are numbers.
+func known(d graph.Dims) bool {
+	_, ok := d.Concrete()
+	return ok
 }
 
 // byteTable is rows of bytes that stand for numbers.
@@ -136,6 +156,9 @@ func (o *embedNorm) Run(c *op.Run) error {
 	var segments []int32
 	if c.Has(embedSegments) {
 		segments = tensor.View[int32](c.In[embedSegments])
+	}
+	if mask := c.Given(embedMask); segments != nil && len(segments) != len(words) || mask != nil && mask.Len() != len(words) {
+		return graph.Errorf(graph.ErrShape, "segments or mask do not have one element for each of %d words", len(words))
 	}
 	for i, w := range words {
 		if c.Stopped() {

@@ -58,6 +58,9 @@ func (o *cropResize) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
+	if out.Len() == 0 {
+		return nil
+	}
 	image, regions, y := tensor.View[float32](c.In[0]), tensor.View[float32](c.In[1]), tensor.View[float32](out)
 	plane, cut := x[2]*x[3], int(size[0])*int(size[1])
 	for i, b := range batch {
