@@ -98,6 +98,19 @@ func JoinDim(a, b graph.Dim) (d graph.Dim, ok bool) {
 	return a, true
 }
 
+// MayEqual reports whether two lists of extents are not known to differ.
+func MayEqual(a, b graph.Dims) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i, d := range a {
+		if _, ok := JoinDim(d, b[i]); !ok {
+			return false
+		}
+	}
+	return true
+}
+
 // MulDim returns a·b for extents that are not negative, and an error when it
 // does not fit an int.
 func MulDim(a, b graph.Dim) (graph.Dim, error) {

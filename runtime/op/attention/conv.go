@@ -67,7 +67,7 @@ func (o *CausalConv) Infer(c *op.Infer) error {
 	if c.Has(2) && c.In[2].Dims != nil && (len(c.In[2].Dims) != 1 || differ(c.In[2].Dims[0], state[1])) {
 		return graph.Errorf(graph.ErrShape, "bias is %v, not of [%v]", c.In[2].Type, state[1])
 	}
-	if c.Has(3) && c.In[3].Dims != nil && !fitting(c.In[3].Dims, state) {
+	if c.Has(3) && c.In[3].Dims != nil && !op.MayEqual(c.In[3].Dims, state) {
 		return graph.Errorf(graph.ErrShape, "past_state is %v, not of %v", c.In[3].Type, state)
 	}
 	return nil

@@ -54,19 +54,6 @@ func differ(a, b graph.Dim) bool {
 	return ok && known && x != y
 }
 
-// fitting reports whether two lists of extents may be equal.
-func fitting(a, b graph.Dims) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if differ(a[i], b[i]) {
-			return false
-		}
-	}
-	return true
-}
-
 // mayDivide reports whether n may divide an extent.
 func mayDivide(n int, d graph.Dim) bool {
 	w, ok := d.Value()

@@ -86,11 +86,11 @@ func (o *LinearAttention) Infer(c *op.Infer) error {
 // check checks the operands against each other.
 func (o *LinearAttention) check(c *op.Infer, out, state graph.Dims, dk, dv graph.Dim) error {
 	for i, n := range []graph.Dim{dk.Mul(graph.Known(o.Heads)), dk.Mul(graph.Known(o.KVHeads)), dv.Mul(graph.Known(o.KVHeads))} {
-		if d := c.In[i].Dims; d != nil && !fitting(d, graph.Dims{out[0], out[1], n}) {
+		if d := c.In[i].Dims; d != nil && !op.MayEqual(d, graph.Dims{out[0], out[1], n}) {
 			return graph.Errorf(graph.ErrShape, "queries %v of %d heads, keys %v and values %v of %d do not go together", c.In[0].Type, o.Heads, c.In[1].Type, c.In[2].Type, o.KVHeads)
 		}
 	}
-	if c.Has(3) && c.In[3].Dims != nil && !fitting(c.In[3].Dims, state) {
+	if c.Has(3) && c.In[3].Dims != nil && !op.MayEqual(c.In[3].Dims, state) {
 		return graph.Errorf(graph.ErrShape, "past_state is %v, not of %v", c.In[3].Type, state)
 	}
 	kvHeads := graph.Known(o.KVHeads)
@@ -107,7 +107,7 @@ func (o *LinearAttention) perToken(c *op.Infer, i int, what string, out graph.Di
 		return nil
 	}
 	d := c.In[i].Dims
-	if !op.ComputedInF32.Has(c.In[i].DType) || !fitting(d, graph.Dims{out[0], out[1], n}) && !fitting(d, graph.Dims{out[0], out[1], m}) {
+	if !op.ComputedInF32.Has(c.In[i].DType) || !op.MayEqual(d, graph.Dims{out[0], out[1], n}) && !op.MayEqual(d, graph.Dims{out[0], out[1], m}) {
 		return graph.Errorf(graph.ErrShape, "%s %v is not [%v,%v,n] with n one of %v and %v", what, c.In[i].Type, out[0], out[1], n, m)
 	}
 	return nil

@@ -280,7 +280,7 @@ func (s *beams) store(c *op.Run, n int) error {
 			}
 		}
 		if len(f.list) < w.results {
-			return errNoSequences
+			return graph.Errorf(graph.ErrShape, "text %d has %d continuations of the %d to return", b, len(f.list), w.results)
 		}
 		for i, k := range f.list[:w.results] {
 			list = append(list, k.text)

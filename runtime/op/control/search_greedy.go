@@ -1,7 +1,6 @@
 package control
 
 import (
-	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -97,11 +96,3 @@ func (s *search) store(out []int32, list texts, most int) {
 		copy(out[r*most:][:most], text)
 	}
 }
-
-var searchRows = []op.Row{
-	{Domain: op.Microsoft, Name: "GreedySearch", Since: []int{1}, In: [2]int{2, 7}, Out: [2]int{1, 1}, Types: op.Types{tensor.I32}, DynamicOutputs: true, New: newGreedySearch},
-	{Domain: op.Microsoft, Name: "BeamSearch", Since: []int{1}, In: [2]int{5, 12}, Optional: op.Inputs(2), Out: [2]int{1, 3}, Types: op.Types{tensor.I32}, DynamicOutputs: true, New: newBeamSearch},
-	{Domain: op.Microsoft, Name: "Sampling", Since: []int{1}, In: [2]int{2, 9}, Out: [2]int{1, 2}, Types: op.Types{tensor.I32}, DynamicOutputs: true, Impure: true, New: newSampling},
-}
-
-var errNoSequences = graph.Errorf(graph.ErrShape, "there are no texts to return")

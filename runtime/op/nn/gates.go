@@ -29,10 +29,10 @@ func (gatedAdd) Infer(c *op.Infer) error {
 		return err
 	}
 	x, y, gate := c.In[0], c.In[1].Dims, c.In[2].Dims
-	if x.Dims != nil && (len(x.Dims) == 0 || y != nil && !sameDims(x.Dims, y)) {
+	if x.Dims != nil && (len(x.Dims) == 0 || y != nil && !op.MayEqual(x.Dims, y)) {
 		return graph.Errorf(graph.ErrShape, "%v and %v cannot be added row by row", x.Type, c.In[1].Type)
 	}
-	if x.Dims != nil && gate != nil && !sameDims(gate, op.JoinDims(x.Dims[:len(x.Dims)-1], graph.Dims{graph.Known(1)})) {
+	if x.Dims != nil && gate != nil && !op.MayEqual(gate, op.JoinDims(x.Dims[:len(x.Dims)-1], graph.Dims{graph.Known(1)})) {
 		return graph.Errorf(graph.ErrShape, "gate %v does not have one element for each row of %v", c.In[2].Type, x.Type)
 	}
 	c.Set(0, x.DType, x.Dims)
@@ -113,11 +113,11 @@ func (linearGate) Infer(c *op.Infer) error {
 	}
 	for _, i := range []int{1, 2} {
 		v := c.In[i]
-		if v.DType != tensor.F32 || v.Dims != nil && a.Dims != nil && !sameDims(v.Dims, a.Dims[len(a.Dims)-1:]) {
+		if v.DType != tensor.F32 || v.Dims != nil && a.Dims != nil && !op.MayEqual(v.Dims, a.Dims[len(a.Dims)-1:]) {
 			return graph.Errorf(graph.ErrShape, "input %d, %v, does not have one float32 for each head of %v", i, v.Type, a.Type)
 		}
 	}
-	if c.Has(3) && (c.In[3].DType != a.DType || a.Dims != nil && c.In[3].Dims != nil && !sameDims(a.Dims, c.In[3].Dims)) {
+	if c.Has(3) && (c.In[3].DType != a.DType || a.Dims != nil && c.In[3].Dims != nil && !op.MayEqual(a.Dims, c.In[3].Dims)) {
 		return graph.Errorf(graph.ErrShape, "the projections %v and %v differ", a.Type, c.In[3].Type)
 	}
 	if len(c.Out) > 1 && !c.Has(3) {
@@ -185,16 +185,16 @@ func (o *engramGate) Infer(c *op.Infer) error {
 		if d == nil {
 			continue
 		}
-		if !sameDims(d, out) {
+		if !op.MayEqual(d, out) {
 			return graph.Errorf(graph.ErrShape, "keys %v and queries %v are not [batch,tokens,streams,hidden]", c.In[0].Type, c.In[1].Type)
 		}
 		out = d
 	}
-	if d := c.In[2].Dims; d != nil && !sameDims(d, graph.Dims{out[0], out[1], out[3]}) {
+	if d := c.In[2].Dims; d != nil && !op.MayEqual(d, graph.Dims{out[0], out[1], out[3]}) {
 		return graph.Errorf(graph.ErrShape, "value %v does not belong to keys %v", c.In[2].Type, c.In[0].Type)
 	}
 	for i := 3; i < len(c.In); i++ {
-		if c.Has(i) && c.In[i].Dims != nil && !sameDims(c.In[i].Dims, out[2:]) {
+		if c.Has(i) && c.In[i].Dims != nil && !op.MayEqual(c.In[i].Dims, out[2:]) {
 			return graph.Errorf(graph.ErrShape, "scale %v does not belong to keys %v", c.In[i].Type, c.In[0].Type)
 		}
 	}

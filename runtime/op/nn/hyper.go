@@ -52,7 +52,7 @@ func (b branches) checkMix(c *op.Infer, i int, outer graph.Dims, count, features
 		tails = append(tails, graph.Dims{count.Mul(features)})
 	}
 	for _, tail := range tails {
-		if sameDims(mix.Dims, op.JoinDims(outer, tail)) {
+		if op.MayEqual(mix.Dims, op.JoinDims(outer, tail)) {
 			return nil
 		}
 	}
@@ -116,7 +116,7 @@ func (o *postMix) Infer(c *op.Infer) error {
 	if block.DType != x.DType {
 		return graph.Errorf(graph.ErrShape, "streams are of %v, the output of the block of %v", x.DType, block.DType)
 	}
-	if x.Dims != nil && block.Dims != nil && !sameDims(block.Dims, op.JoinDims(outer, graph.Dims{features})) {
+	if x.Dims != nil && block.Dims != nil && !op.MayEqual(block.Dims, op.JoinDims(outer, graph.Dims{features})) {
 		return graph.Errorf(graph.ErrShape, "the output of the block %v does not belong to streams %v", block.Type, x.Type)
 	}
 	if err := (branches{}).checkMix(c, 2, outer, count, features); err != nil {
@@ -127,7 +127,7 @@ func (o *postMix) Infer(c *op.Infer) error {
 		if !op.ComputedInF32.Has(m.DType) {
 			return graph.Errorf(graph.ErrUnsupported, "stream_mix has element type %v; it takes %v", m.DType, op.ComputedInF32)
 		}
-		if m.Dims != nil && x.Dims != nil && !sameDims(m.Dims, op.JoinDims(outer, graph.Dims{count, count})) {
+		if m.Dims != nil && x.Dims != nil && !op.MayEqual(m.Dims, op.JoinDims(outer, graph.Dims{count, count})) {
 			return graph.Errorf(graph.ErrShape, "stream_mix %v does not belong to streams %v", m.Type, x.Type)
 		}
 	}

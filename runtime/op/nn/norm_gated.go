@@ -36,7 +36,7 @@ func (o *gatedNorm) Infer(c *op.Infer) error {
 	if scale != nil && len(scale) != 1 {
 		return graph.Errorf(graph.ErrShape, "scale is %v, no vector", c.In[1].Type)
 	}
-	if x.Dims != nil && gate.Dims != nil && !sameDims(x.Dims, gate.Dims) {
+	if x.Dims != nil && gate.Dims != nil && !op.MayEqual(x.Dims, gate.Dims) {
 		return graph.Errorf(graph.ErrShape, "gate %v has not the shape of %v", gate.Type, x.Type)
 	}
 	if x.Dims != nil && len(x.Dims) == 0 {
@@ -51,19 +51,6 @@ func (o *gatedNorm) Infer(c *op.Infer) error {
 	}
 	c.Set(0, x.DType, x.Dims)
 	return nil
-}
-
-// sameDims reports whether two lists of extents may be equal.
-func sameDims(a, b graph.Dims) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i, d := range a {
-		if _, ok := op.JoinDim(d, b[i]); !ok {
-			return false
-		}
-	}
-	return true
 }
 
 // Run computes in float32 and rounds once.
@@ -178,7 +165,7 @@ func (o *branchNorm) Infer(c *op.Infer) error {
 		}
 		if s := c.In[1].Dims; s != nil && x.Dims != nil {
 			all := count.Mul(features)
-			if !sameDims(s, graph.Dims{all}) && !sameDims(s, graph.Dims{count, features}) && !sameDims(s, graph.Dims{features}) {
+			if !op.MayEqual(s, graph.Dims{all}) && !op.MayEqual(s, graph.Dims{count, features}) && !op.MayEqual(s, graph.Dims{features}) {
 				return graph.Errorf(graph.ErrShape, "scale %v is not of [%v], [%v,%v] or [%v]", c.In[1].Type, all, count, features, features)
 			}
 		}

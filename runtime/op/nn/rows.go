@@ -24,6 +24,7 @@ func Rows() []op.Row {
 		lossRows,
 		maskedRows,
 		normRows,
+		paddedTransposeRows,
 		poolRows,
 		recurrentRows,
 		skipNormRows,

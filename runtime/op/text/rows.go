@@ -14,5 +14,6 @@ func Rows() []op.Row {
 		repeatRows,
 		suffixRows,
 		textRows,
+		wordConvRows,
 	)
 }
