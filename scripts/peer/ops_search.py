@@ -93,26 +93,44 @@ def ended(texts, tokens, pad):
     return texts
 
 
-@microsoft("BeamSearch")
+@microsoft("BeamSearch", "WhisperBeamSearch")
 def beam(c):
     vocabulary, beams = c.int(12, 30), c.int(1, 4)
     more = settings(c, vocabulary)
     ids, tokens = prompt(c, vocabulary, more["pad_token_id"])
-    kind = c.pick([0, 0, 1])
+    kind = 2 if c.op.endswith("WhisperBeamSearch") else c.pick([0, 0, 1, 2])
+    source, graph, begin = c.input(ids), None, None
     if kind:
-        pair = Pair(c, vocabulary, False)
+        c.opset = max(c.opset, 17)
+        pair = Pair(c, vocabulary, kind == 2)
         more |= {"model_type": kind, "encoder": pair.encoder(), "decoder_start_token_id": c.int(0, vocabulary - 1)}
-        graph, length = pair.decoder(), 2
-    else:
-        graph, length = decoder(c, vocabulary), tokens
-    length, least, penalty, mask = wishes(c, vocabulary, length)
+        graph, tokens = pair.decoder(), 1
+    if kind == 2:
+        c.inputs.clear()
+        c.feeds.clear()
+        source = c.input(c.numbers(np.float32, [len(ids), pair.features, c.int(1, 5)]))
+        if c.chance(0.6):
+            tokens = c.int(1, 4)
+            begin = c.input(c.rng.integers(0, vocabulary, (len(ids), tokens)).astype(np.int32))
+    length, least, penalty, mask = wishes(c, vocabulary, tokens + (kind > 0))
     first = c.const((c.rng.random((len(ids), vocabulary)) < 0.8).astype(np.int32)) if c.chance(0.3) else None
     power = one(c, c.pick([1.0, c.uniform(0.5, 1.5)]), np.float32)
-    ins = [c.input(ids), length, least, one(c, beams), one(c, c.int(1, beams)), power, penalty, mask, first]
+    ins = [source, length, least, one(c, beams), one(c, c.int(1, beams)), power, penalty, mask, first, None, begin]
     results = c.int(1, 3)
+    if c.op.endswith("WhisperBeamSearch"):
+        ins += speech(c, vocabulary, more)
     if results == 3:
         more["eos_token_id"] = -1  # the teacher leaves scores of steps after the last text has ended as they are
-    c.single(*ins, n=results, early_stopping=c.pick([None, 0, 1]), decoder=graph, **more)
+    c.single(*ins, n=results, early_stopping=c.pick([None, 0, 1]), decoder=graph or decoder(c, vocabulary), **more)
+
+
+def speech(c, vocabulary, more):
+    """What WhisperBeamSearch takes behind the beginnings of texts; its attributes go to more."""
+    names = ("translate", "transcribe", "start_of_lm", "no_timestamps", "no_speech")
+    more |= {f"{name}_token_id": c.int(0, vocabulary - 1) for name in names}
+    more["beginning_timestamp_token_id"] = c.int(3, vocabulary - 3)
+    times = one(c, c.int(0, 1)) if c.chance(0.7) else None
+    return [times, None, None, one(c, c.uniform(0.5, 2.0), np.float32) if c.chance(0.5) else None]
 
 
 class Net:
@@ -208,7 +226,7 @@ class Pair:
     def encoder(self):
         net = Net(self.c, "encoder", self.weights)
         if self.speech:
-            source = net.input("encoder_input_ids", ["b", self.features, "frames"])
+            source = net.input("encoder_input_ids", ["b", self.features, "t"])
             x = net.node("Transpose", [source], perm=[0, 2, 1])
             x = net.node("MatMul", [x, net.weight("sound", self.features, self.width)])
         else:
@@ -224,8 +242,10 @@ class Pair:
         caches = self.write(net, "decoder_input_ids", None, cross)
         net.node("Identity", [x], "encoder_hidden_states")
         net.output("encoder_hidden_states", ["b", "t", self.width])
-        for name in caches + cross:
-            net.output(name, ["b", self.heads, "n", self.size])
+        for name in caches:
+            net.output(name, ["b", self.heads, "s", self.size])
+        for name in cross:
+            net.output(name, ["b", self.heads, "t", self.size])
         return net.graph()
 
     def decoder(self):

@@ -197,7 +197,9 @@ func (s *search) adjust(w *wish, written texts, scores []float32, n, step int) e
 			}
 		}
 		if w.times {
-			s.pair.words.rule(row, text)
+			if err := s.ruleTimes(row, text); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

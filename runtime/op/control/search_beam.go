@@ -173,6 +173,11 @@ func (s *beams) score(c *op.Run, scores []float32, n, step int) error {
 	for r := range s.sums {
 		logSoftmax(scores[r*n:][:n])
 	}
+	if s.o.pair != nil && step == 1 {
+		if err := s.o.pair.silence(c, scores, n, s.w.batch); err != nil {
+			return err
+		}
+	}
 	if err := s.o.adjust(s.w.wish, s.written, scores, n, step); err != nil {
 		return err
 	}
