@@ -121,7 +121,9 @@ def beam(c):
         ins += speech(c, vocabulary, more)
     if results == 3:
         more["eos_token_id"] = -1  # the teacher leaves scores of steps after the last text has ended as they are
-    c.single(*ins, n=results, early_stopping=c.pick([None, 0, 1]), decoder=graph or decoder(c, vocabulary), **more)
+    # Of several texts the teacher takes the scores of another when it asks whether one can still become better.
+    early = c.pick([None, 0, 1]) if len(ids) == 1 or more["eos_token_id"] < 0 else 1
+    c.single(*ins, n=results, early_stopping=early, decoder=graph or decoder(c, vocabulary), **more)
 
 
 def speech(c, vocabulary, more):
@@ -203,6 +205,12 @@ class Pair:
     def write(self, net, ids, pasts, cross):
         """The decoder: it names its outputs."""
         x = net.node("Gather", [net.weight("words", self.vocabulary, self.width), ids])
+        # Places of tokens: without them texts of the same words would have the same scores.
+        before = net.node("Shape", [pasts[0]], start=2, end=3) if pasts else net.ints(0)
+        ends = net.node("Add", [before, net.node("Shape", [ids], start=1, end=2)])
+        first, last = (net.node("Squeeze", [a, net.ints(0)]) for a in (before, ends))
+        places = net.node("Range", [first, last, net.constant(np.int64(1))])
+        x = net.node("Add", [x, net.node("Gather", [net.weight("places", PLACES, self.width), places])])
         net.output("logits", ["b", "s", self.vocabulary])
         mask, caches = self.mask(net), []
         for i in range(self.layers):
