@@ -212,21 +212,6 @@ func (m *maker) mlp(l *Layer, x string) string {
 	return m.linear(l.Down, m.norm(l.WithinMLP, up))
 }
 
-func (m *maker) activated(x string) string {
-	switch m.c.Activation {
-	case GELU:
-		return m.Op("Gelu", []string{x})
-	case GELUTanh:
-		return m.Op("Gelu", []string{x}, graph.StringAttr("approximate", "tanh"))
-	case ReLU:
-		return m.Op("Relu", []string{x})
-	case ReLU2:
-		y := m.Op("Relu", []string{x})
-		return m.Op("Mul", []string{y, y})
-	}
-	return m.Op("Mul", []string{x, m.Op("Sigmoid", []string{x})})
-}
-
 // logits adds the head and the outputs.
 func (m *maker) logits(x string) {
 	x = m.trace(-1, "final_norm", m.norm(m.c.Final, x))

@@ -38,18 +38,6 @@ type Config struct {
 	Trace func(layer int, role, value string)
 }
 
-// Activation is the function between the matrices of an MLP.
-type Activation int
-
-// The activations.
-const (
-	SiLU Activation = iota
-	GELU
-	GELUTanh
-	ReLU
-	ReLU2 // the square of ReLU
-)
-
 // Layer is a block. Norms and matrices that it does not have are zero.
 type Layer struct {
 	BeforeAttention, AfterAttention Norm // [Hidden]
