@@ -80,7 +80,7 @@ scalar() { # the same kernels and operators with no instruction-set extension
 }
 
 race() { # the race detector
-  go test -race -short ./runtime/... ./formats/... .
+  go test -race -short ./runtime/... ./formats/... ./generate/... .
 }
 
 asan() { # out-of-bounds and use-after-free in C, seen from Go
