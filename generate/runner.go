@@ -13,6 +13,7 @@ type runner struct {
 	chunk  int
 	stream *nacre.Stream // nil for a network without states
 	done   int           // tokens that the states hold
+	width  int           // logits of a token; 0 before the first run
 
 	step    *nacre.Bound // for runs of one token; nil before the first
 	stepIDs *nacre.Tensor
@@ -137,8 +138,11 @@ func (r *runner) last(t *nacre.Tensor) ([]float32, error) {
 			return nil, err
 		}
 	}
-	shape := t.Shape()
-	if len(data) == 0 || len(data) != shape[len(shape)-1] {
+	if r.width == 0 {
+		shape := t.Shape()
+		r.width = shape[len(shape)-1]
+	}
+	if len(data) == 0 || len(data) != r.width {
 		return nil, errorf(nacre.ErrShape, "%s: output %s is %v, which is not the logits of one token", r.file, r.logits.Name, t)
 	}
 	return data, nil
