@@ -105,11 +105,7 @@ func (s *search) ruleTimes(row []float32, text []int32) error {
 		return graph.Errorf(graph.ErrFormat, "beginning_timestamp_token_id is %d, not in a vocabulary of %d", w.times, len(row))
 	}
 	isTime := func(id int32) bool { return int(id) >= w.times }
-	ban := func(from, to int) {
-		for i := max(from, 0); i < min(to, len(row)); i++ {
-			row[i] = lowest
-		}
-	}
+	ban := func(from, to int) { banRange(row, from, to) }
 	begun := slices.IndexFunc(text, isTime) + 1
 	if begun == 0 {
 		begun = len(text)
@@ -129,9 +125,9 @@ func (s *search) ruleTimes(row []float32, text []int32) error {
 	case last:
 		ban(w.times, len(row))
 	}
-	for i := len(text) - 1; i >= 0; i-- {
-		if isTime(text[i]) {
-			ban(w.times, int(text[i])+op.Btoi(!open))
+	for _, id := range slices.Backward(text) {
+		if isTime(id) {
+			ban(w.times, int(id)+op.Btoi(!open))
 			break
 		}
 	}
@@ -142,6 +138,13 @@ func (s *search) ruleTimes(row []float32, text []int32) error {
 		ban(0, w.times)
 	}
 	return nil
+}
+
+// banRange forbids tokens from one to before another.
+func banRange(row []float32, from, to int) {
+	for i := max(from, 0); i < min(to, len(row)); i++ {
+		row[i] = lowest
+	}
 }
 
 // together returns the logarithm of the sum of probabilities.
