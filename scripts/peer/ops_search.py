@@ -210,6 +210,7 @@ class Pair:
         ends = net.node("Add", [before, net.node("Shape", [ids], start=1, end=2)])
         first, last = (net.node("Squeeze", [a, net.ints(0)]) for a in (before, ends))
         places = net.node("Range", [first, last, net.constant(np.int64(1))])
+        places = net.node("Mod", [places, net.constant(np.int64(PLACES))])
         x = net.node("Add", [x, net.node("Gather", [net.weight("places", PLACES, self.width), places])])
         net.output("logits", ["b", "s", self.vocabulary])
         mask, caches = self.mask(net), []
@@ -258,7 +259,9 @@ class Pair:
 
     def decoder(self):
         net = Net(self.c, "decoder", self.weights)
-        net.input("input_ids", ["b", 1], TensorProto.INT32)
+        # Where the extent is open the decoder takes whole texts.
+        whole = not self.speech and self.c.chance(0.3)
+        net.input("input_ids", ["b", "s" if whole else 1], TensorProto.INT32)
         if not self.speech:
             net.input("encoder_attention_mask", ["b", "t"], TensorProto.INT32)
         if self.hidden:
