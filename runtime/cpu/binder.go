@@ -248,13 +248,20 @@ func (b *binder) packedOperand(i int, data []byte, err error) (o device.Operand,
 // packedTensor is a constant rearranged for that operand of a command of kernel k; nil
 // when there is none, the kernel takes it as it is, or the constant comes and goes.
 func (b *binder) packedTensor(t *tensor.Tensor, k bindings.Kernel, w words, operand int) ([]byte, error) {
-	return b.packedPieces(t, k, w, operand, func([]int64, int) pieces { return pieces{} }, 0)
+	return b.packedPieces(t, k, w, operand, func(list []int64, _ int) pieces { return whole(k, list, operand) })
 }
 
-// packedPieces is packedTensor of a constant that cut, which gets the words and the bytes
-// of all that is packed, may divide into pieces. A piece is packed by the same words with
-// its rows as the word at that place.
-func (b *binder) packedPieces(t *tensor.Tensor, k bindings.Kernel, w words, operand int, cut func(list []int64, n int) pieces, word int) ([]byte, error) {
+// whole packs a constant as one.
+func whole(k bindings.Kernel, list []int64, operand int) pieces {
+	return pieces{1, 1, func(t *tensor.Tensor, _, _ int, all []byte) error {
+		k.Pack(list, operand, t.Pointer(), all)
+		return nil
+	}}
+}
+
+// packedPieces is packedTensor of a constant that cut divides, which gets the words and
+// the number of packed bytes.
+func (b *binder) packedPieces(t *tensor.Tensor, k bindings.Kernel, w words, operand int, cut func(list []int64, n int) pieces) ([]byte, error) {
 	if t == nil || t.Len() == 0 || b.dev.packs.weights.moves(t) {
 		return nil, nil
 	}
@@ -267,14 +274,5 @@ func (b *binder) packedPieces(t *tensor.Tensor, k bindings.Kernel, w words, oper
 		return nil, nil
 	}
 	key := packKey{kernel: k.Word(), operand: operand, words: string(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 8*len(list)))}
-	parts := cut(list, n)
-	return b.dev.packs.getRows(t, key, n, parts, func(t *tensor.Tensor, rows int, dst []byte) error {
-		piece := list
-		if parts.step > 0 {
-			piece = slices.Clone(list)
-			piece[word] = int64(rows)
-		}
-		k.Pack(piece, operand, t.Pointer(), dst)
-		return nil
-	})
+	return b.dev.packs.getPieces(t, key, n, cut(list, n))
 }

@@ -177,7 +177,7 @@ func (b *binder) narrow(kernel string, p *product, alpha float64, s sum) error {
 	}
 	right, packed := b.in(1), false
 	if !p.scattered {
-		data, err := b.packedPieces(b.Const(1), k, g.forPacking(), 1, func(list []int64, n int) pieces { return g.pieces(k, list, n) }, columnsWord)
+		data, err := b.packedPieces(b.Const(1), k, g.forPacking(), 1, func(list []int64, n int) pieces { return g.pieces(k, list, n) })
 		if right, packed, err = b.packedOperand(1, data, err); err != nil {
 			return err
 		}
@@ -226,33 +226,6 @@ func (g *gemm) forPacking() words {
 	}
 	own.alpha, own.then, own.apply = 1, op.Epilogue{}, bindings.Kernel{}
 	return own.words()
-}
-
-// Pieces of a packed right operand have about pieceBytes, in a multiple of pieceColumns
-// columns: whole panels of every kernel. Of the words columnsWord is their number.
-const (
-	pieceBytes   = 4 << 20
-	pieceColumns = 96
-	columnsWord  = 1
-)
-
-// pieces divides a right operand whose columns lie one behind the other, as rows of a
-// matrix that is transposed, where n bytes of kernel k are the packed columns in that
-// order. Any other is one piece.
-func (g *gemm) pieces(k bindings.Kernel, list []int64, n int) pieces {
-	if len(g.batch) > 0 || !g.bRow.Is(1) || !g.bCol.Same(g.k) {
-		return pieces{}
-	}
-	columns, _ := g.n.Value()
-	rows, _ := g.k.Value()
-	size := rows * g.right().Bits() / 8
-	step := max(pieceBytes/size/pieceColumns, 1) * pieceColumns
-	part := slices.Clone(list)
-	part[columnsWord] = int64(step)
-	if step >= columns || k.Packed(part, 1) != step*size || n < columns*size {
-		return pieces{}
-	}
-	return pieces{columns, step, size}
 }
 
 // packBatch changes the strides of the right operand to those of packed matrices.
