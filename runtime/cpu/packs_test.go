@@ -57,7 +57,7 @@ func checkPieces(t *testing.T, k bindings.Kernel, g *gemm, d tensor.DType) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return bytes.Clone(b)
+		return bytes.Clone(b[:n-n%(rows*d.Bits()/8)]) // not what fills up, which nothing writes
 	}
 	if !bytes.Equal(pack(cut), pack(whole(k, list, 1))) {
 		t.Errorf("%s %v: pieces are not the whole", k.Variant(), d)
