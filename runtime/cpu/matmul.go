@@ -177,7 +177,8 @@ func (b *binder) narrow(kernel string, p *product, alpha float64, s sum) error {
 	}
 	right, packed := b.in(1), false
 	if !p.scattered {
-		if right, packed, err = b.packed(1, k, g.forPacking(), 1); err != nil {
+		data, err := b.packedPieces(b.Const(1), k, g.forPacking(), 1, func(list []int64, n int) pieces { return g.pieces(k, list, n) })
+		if right, packed, err = b.packedOperand(1, data, err); err != nil {
 			return err
 		}
 	}
