@@ -114,7 +114,7 @@ func gather(n *node) string {
 	data, index := n.in[0], n.in[1]
 	axis := n.axis(n.int("axis", 0), len(data.Dims))
 	i := n.args[1]
-	if lowest(index.Const) < 0 {
+	if least(index.Const) < 0 {
 		size := float64(n.extent(data.Dims[axis]))
 		fill := func(v float64) string { return n.fill(index.DType, v, index.Dims) }
 		i = n.let("index", i)
@@ -127,8 +127,8 @@ func gather(n *node) string {
 	return call("reshape", call("gather", n.args[0], i, axisOf(axis)), n.sizes(n.out[0].Dims))
 }
 
-// lowest returns the least element; of values that are not known, one below 0.
-func lowest(t *tensor.Tensor) float64 {
+// least returns the least element; of values that are not known, one below 0.
+func least(t *tensor.Tensor) float64 {
 	if t == nil {
 		return -1
 	}
