@@ -37,7 +37,8 @@
 // A model that carries a state from run to run, such as one that listens to a stream
 // or that generates text with a cache, takes the state as inputs and returns it as
 // outputs. A Stream holds the states, and each of its runs is given new frames or tokens
-// alone. Stream.Inputs describes these.
+// alone. Stream.Inputs describes these. Session.LastRows saves what a decoder computes for
+// the tokens of a prompt but for the last, whose logits choose the next.
 //
 // # Memory
 //

@@ -3,6 +3,7 @@ package nacre
 import (
 	"context"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/nacre-ml/nacre/runtime"
@@ -91,7 +92,12 @@ type Session struct {
 	model   *Model
 	program *program
 	engine  *runtime.Session
+	options Options
 	closed  atomic.Bool
+
+	mu   sync.Mutex
+	rows map[string]*Session // that LastRows returned, by what it was given
+	of   *Session            // the session whose LastRows returned this one, or nil
 }
 
 func newSession(m *Model, p *program, o Options) (*Session, error) {
@@ -99,7 +105,7 @@ func newSession(m *Model, p *program, o Options) (*Session, error) {
 	if err != nil {
 		return nil, public(err)
 	}
-	return &Session{model: m, program: p, engine: e}, nil
+	return &Session{model: m, program: p, engine: e, options: o}, nil
 }
 
 // Close waits for the runs under way and frees the session's memory. Further calls do
@@ -107,8 +113,9 @@ func newSession(m *Model, p *program, o Options) (*Session, error) {
 // more; their memory is freed by their own Close, before or after this one.
 func (s *Session) Close() error {
 	first := !s.closed.Swap(true)
+	s.each((*Session).Close)
 	err := s.engine.Close()
-	if first {
+	if first && s.of == nil {
 		s.model.leave()
 	}
 	return public(err)

@@ -43,5 +43,6 @@ func (s *Session) Trim() error {
 	if s.closed.Load() {
 		return s.closedError()
 	}
+	s.each((*Session).Trim)
 	return public(s.engine.Trim())
 }

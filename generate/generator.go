@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/nacre-ml/nacre"
@@ -26,6 +27,9 @@ func New(session *nacre.Session, o Options) (*Generator, error) {
 	}
 	d, err := find(session, &o)
 	if err != nil {
+		return nil, err
+	}
+	if d.session, err = session.LastRows(context.Background(), d.logits.Name); err != nil {
 		return nil, err
 	}
 	return &Generator{options: o, decoder: d, chunk: d.chunkOf(&o)}, nil

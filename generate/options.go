@@ -38,8 +38,7 @@ type Options struct {
 	LastOfEqual bool
 	// NoCache computes all tokens again for each new one, without states.
 	NoCache bool
-	// Chunk is how many tokens of a prompt are computed at once; 0 for as many as keep the
-	// logits of a chunk within 16 MiB, from 32 to 128.
+	// Chunk is how many tokens of a prompt are computed at once; 0 for 128.
 	Chunk int
 	// IDs and Logits name the input for tokens and the output for logits; empty for those
 	// that their names and types tell.

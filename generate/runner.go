@@ -13,7 +13,6 @@ type runner struct {
 	chunk  int
 	stream *nacre.Stream // nil for a network without states
 	done   int           // tokens that the states hold
-	row    []float32     // logits of the last token, where no Bound has them
 	width  int           // logits of a token; 0 before the first run
 
 	step    *nacre.Bound // for runs of one token; nil before the first
@@ -38,14 +37,11 @@ func (d *decoder) newRunner(chunk, room int) (*runner, error) {
 
 // chunkOf is how many tokens of a prompt are computed at once.
 func (d *decoder) chunkOf(o *Options) int {
-	const logits = 16 << 20 / 4
 	switch {
 	case d.rows > 0:
 		return d.rows
 	case o.Chunk > 0:
 		return o.Chunk
-	case d.vocab > 0:
-		return min(max(logits/d.vocab, 32), 128)
 	}
 	return 128
 }
@@ -131,8 +127,7 @@ func (r *runner) inputs(tokens []int32) map[string]*nacre.Tensor {
 	return in
 }
 
-// last returns the last row of logits: that of a Bound as it lies there, else a copy, so
-// that those of a long prompt do not stay.
+// last returns the logits of a run, which are those of its last token.
 func (r *runner) last(t *nacre.Tensor) ([]float32, error) {
 	if t == nil {
 		return nil, errorf(nacre.ErrUnsupported, "%s: a run gives no output %s", r.file, r.logits.Name)
@@ -147,15 +142,10 @@ func (r *runner) last(t *nacre.Tensor) ([]float32, error) {
 		shape := t.Shape()
 		r.width = shape[len(shape)-1]
 	}
-	vocab := r.width
-	if vocab == 0 || len(data) < vocab {
-		return nil, errorf(nacre.ErrShape, "%s: output %s is %v, without logits", r.file, r.logits.Name, t)
+	if len(data) == 0 || len(data) != r.width {
+		return nil, errorf(nacre.ErrShape, "%s: output %s is %v, which is not the logits of one token", r.file, r.logits.Name, t)
 	}
-	if len(data) == vocab {
-		return data, nil
-	}
-	r.row = append(r.row[:0], data[len(data)-vocab:]...)
-	return r.row, nil
+	return data, nil
 }
 
 // clear empties the states.

@@ -51,7 +51,7 @@ func SettingsOf(m *nacre.Model, folder fs.FS) (Options, Sampling, error) {
 	}
 	o.StopIDs = firstIDs(g.Model.EOS, generation.EOS, config.EOS, text.EOS)
 	if o.Window == 0 {
-		o.Window = max(0, first(g.Model.Context, config.Positions, text.Positions, config.GPT2Positions))
+		o.Window = max(0, first(g.Model.Context, config.window(), text.window(), config.GPT2Positions))
 	}
 	o.IDs, o.Logits = g.Model.Decoder.Inputs.IDs, g.Model.Decoder.Outputs.Logits
 	c := generation.choice
@@ -107,8 +107,8 @@ type genaiConfig struct {
 // hfConfig is the part of generation_config.json and config.json that concerns generation.
 type hfConfig struct {
 	choice
+	positions
 	EOS           ids       `json:"eos_token_id"`
-	Positions     int       `json:"max_position_embeddings"`
 	GPT2Positions int       `json:"n_positions"`
 	Text          *hfConfig `json:"text_config"`
 }

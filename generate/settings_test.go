@@ -2,6 +2,8 @@ package generate_test
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -44,6 +46,23 @@ func TestSettings(t *testing.T) {
 				t.Errorf("%+v and %+v, %v; want %+v and %+v", o, s, err, tt.options, tt.sampling)
 			}
 		})
+	}
+	for rope, window := range map[string]int{
+		`null`: 64, `{}`: 64, `{"rope_type":"default"}`: 64, `{"type":"linear","factor":4}`: 256, `{"rope_type":"linear","factor":0.5}`: 64,
+		`{"rope_type":"dynamic","factor":2}`: 0, `{"type":"dynamic","rope_type":"default","factor":2}`: 0,
+		`{"rope_type":"yarn","factor":4}`: 256, `{"rope_type":"yarn","factor":8,"original_max_position_embeddings":16}`: 128,
+		`{"rope_type":"yarn","factor":2,"original_max_position_embeddings":16}`: 64, `{"rope_type":"yarn","factor":1e300}`: math.MaxInt32,
+		`{"rope_type":"llama3","factor":32,"original_max_position_embeddings":8}`: 64, `{"type":"longrope","short_factor":[1],"long_factor":[2]}`: 64,
+		`{"full_attention":{"rope_type":"linear","factor":8},"sliding_attention":{"rope_type":"default"}}`: 512,
+	} {
+		for _, text := range []string{
+			fmt.Sprintf(`{"max_position_embeddings":64,"rope_scaling":%s}`, rope), fmt.Sprintf(`{"max_position_embeddings":64,"rope_parameters":%s}`, rope),
+			fmt.Sprintf(`{"text_config":{"max_position_embeddings":64,"rope_scaling":%s}}`, rope),
+		} {
+			if o, _, err := generate.SettingsOf(m, nacre.Files{"config.json": []byte(text)}); err != nil || o.Window != window {
+				t.Errorf("%s: window %d, %v; want %d", text, o.Window, err, window)
+			}
+		}
 	}
 	for text, kind := range map[string]error{
 		`{`: nacre.ErrFormat, `[]`: nacre.ErrFormat, `{"eos_token_id":"x"}`: nacre.ErrFormat, strings.Repeat("[", 100000): nacre.ErrFormat,

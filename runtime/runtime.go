@@ -66,10 +66,15 @@ func (o Options) optimize(ctx context.Context, m *graph.Model, isa bindings.ISA,
 	if o.NoOptimize {
 		passes = optimize.Required()
 	}
+	return optimize.Run(m, passes, o.rewriting(ctx, isa, stop))
+}
+
+// rewriting gives passes the operators, until the context is done, which sets the flag.
+func (o Options) rewriting(ctx context.Context, isa bindings.ISA, stop device.Flag) optimize.Context {
 	eval := func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return cpu.EvalUntil(stop, o.Registry, n, isa, in)
 	}
-	return optimize.Run(m, passes, optimize.Context{Registry: o.Registry, Eval: eval, Done: ctx.Err})
+	return optimize.Context{Registry: o.Registry, Eval: eval, Done: ctx.Err}
 }
 
 // Program is a model's graph, rewritten and bound to operators. It is made once for
@@ -79,6 +84,8 @@ type Program struct {
 	device  *cpu.Device
 	outputs []*graph.Value
 	limits  []graph.Limit
+	model   *graph.Model // as rewritten
+	options Options
 }
 
 // Compile makes a program of a validated model, whose tensors must stay valid as
@@ -119,7 +126,7 @@ func Compile(ctx context.Context, m *graph.Model, o Options) (*Program, error) {
 
 // program binds a rewritten model to the device.
 func (o Options) program(ctx context.Context, m *graph.Model, d *cpu.Device) (p *Program, err error) {
-	p = &Program{device: d, limits: m.Limits}
+	p = &Program{device: d, limits: m.Limits, model: m, options: o}
 	if p.program, err = plan.Compile(m, o.Registry, d); err != nil {
 		return nil, err
 	}
@@ -137,6 +144,25 @@ func (o Options) program(ctx context.Context, m *graph.Model, d *cpu.Device) (p 
 		p.outputs = append(p.outputs, &inferred)
 	}
 	return p, nil
+}
+
+// LastRows makes a program of which the named outputs are the last rows, along the last
+// axis but one, of those of p. It shares all constants with p.
+func (p *Program) LastRows(ctx context.Context, outputs []string) (*Program, error) {
+	o, isa, err := p.options.complete(p.model)
+	if err != nil {
+		return nil, err
+	}
+	stop, err := device.Watch(ctx, p.device)
+	if err != nil {
+		return nil, err
+	}
+	defer stop.End()
+	m, err := optimize.LastRows(p.model, outputs, o.rewriting(ctx, isa, stop.Flag()))
+	if err != nil {
+		return nil, err
+	}
+	return o.program(ctx, m, p.device)
 }
 
 // releaseUnused gives pages of mapped files back that hold weights which the rewritten

@@ -80,7 +80,7 @@ scalar() { # the same kernels and operators with no instruction-set extension
 }
 
 race() { # the race detector
-  go test -race -short ./runtime/... ./formats/... .
+  go test -race -short ./runtime/... ./formats/... ./generate/... .
 }
 
 asan() { # out-of-bounds and use-after-free in C, seen from Go
@@ -152,11 +152,11 @@ networks() { # networks of others, in every way to run them; not in the list bel
   .venv/bin/python scripts/networks .cache/networks --table build/networks.json >build/networks.md
 }
 
-tokenizers() { # ids, texts and chats that packages of PyPI answer; not in the list below: it needs .cache/tools
-  scripts/tokenizers/compare.sh
+tokenizers() { # ids, texts and chats that packages of PyPI answer
+  scripts/tokenizers/compare.sh 2000
 }
 
-steps=(format vet cross cold staticcheck tidy data tests conformance scalar race asan ubsan clang neon library consumer peer converted)
+steps=(format vet cross cold staticcheck tidy data tests conformance scalar race asan ubsan clang neon library consumer peer converted tokenizers)
 [ $# -eq 0 ] || steps=("$@")
 all=$SECONDS
 for step in "${steps[@]}"; do

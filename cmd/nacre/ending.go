@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -33,10 +34,38 @@ func endOnSignals() {
 	go func() {
 		s := <-c
 		output.Abandon()
-		code := exitFailed
-		if s, ok := s.(syscall.Signal); ok {
-			code = 128 + int(s)
-		}
-		os.Exit(code)
+		os.Exit(exitCode(s))
 	}()
+}
+
+// exitCode returns the exit code of a shell for a process that a signal ended.
+func exitCode(s os.Signal) int {
+	if s, ok := s.(syscall.Signal); ok {
+		return 128 + int(s)
+	}
+	return exitFailed
+}
+
+// signalError is the cause of a context that a signal ended.
+type signalError struct{ os.Signal }
+
+func (e signalError) Error() string { return e.String() }
+
+// untilSignal returns a context that SIGINT and SIGTERM end, with a signalError as its
+// cause. They do not end the process, so that the command can end its results; a second
+// one does. The function that is returned gives back what the context takes.
+func untilSignal(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	c := make(chan os.Signal, 1)
+	signal.Reset(os.Interrupt, syscall.SIGTERM) // endOnSignals waits no longer
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case s := <-c:
+			cancel(signalError{s})
+		case <-ctx.Done():
+		}
+		signal.Stop(c)
+	}()
+	return ctx, func() { cancel(nil) }
 }

@@ -55,7 +55,9 @@ otherwise. Where nothing asks for sampling, the likeliest token is taken. The sa
 seed gives the same text.
 
 With --count several continuations are printed, one after the other. The prompt is
-computed once. With --json each is a line with its text, its tokens and why it ended.`,
+computed once. With --json each is a line with its text, its tokens and why it ended.
+
+SIGINT and SIGTERM end what is generated; the speed is printed all the same.`,
 		Example: `  nacre generate llama/ --prompt "Once upon a time" --max-tokens 100
   nacre generate model.onnx --tokenizer tokenizer.json --prompt-file story.txt --temperature 0.8 --top-p 0.95 --seed 7
   nacre generate model.onnx --prompt "Q: 2+2? A:" --stop "Q:" --greedy

@@ -25,8 +25,16 @@ type continuation struct {
 	Reason string  `json:"reason"`
 }
 
-// all computes the prompt and prints that many continuations.
-func (w *writer) all(ctx context.Context, g *generate.Generator, prompt []int32, count int, s generate.Sampling) error {
+// all computes the prompt and prints that many continuations. A signal ends the last of
+// them, and its error is the result.
+func (w *writer) all(ctx context.Context, g *generate.Generator, prompt []int32, count int, s generate.Sampling) (err error) {
+	ctx, free := untilSignal(ctx)
+	defer free()
+	defer func() {
+		if stopped, ok := context.Cause(ctx).(signalError); ok && err != nil {
+			err = stopped
+		}
+	}()
 	start := time.Now()
 	first, err := g.Start(ctx, prompt, s)
 	if err != nil {
@@ -51,15 +59,19 @@ func (w *writer) all(ctx context.Context, g *generate.Generator, prompt []int32,
 	return nil
 }
 
-// one prints a continuation.
+// one prints a continuation. Where its context ends it, what there is of it is printed as
+// if it had ended by itself.
 func (w *writer) one(ctx context.Context, q *generate.Sequence, index, prompt int) error {
 	start := time.Now()
 	text, err := w.stream(ctx, q)
 	took := time.Since(start)
-	tokens := q.IDs()[prompt:]
+	tokens, reason := q.IDs()[prompt:], q.Reason().String()
+	if err != nil && ctx.Err() != nil {
+		reason = context.Cause(ctx).Error()
+	}
 	switch {
-	case w.json && err == nil:
-		c := continuation{Index: index, Tokens: tokens, Reason: q.Reason().String()}
+	case w.json && (err == nil || ctx.Err() != nil):
+		c := continuation{Index: index, Tokens: tokens, Reason: reason}
 		if w.text {
 			c.Text = &text
 		}
@@ -69,14 +81,14 @@ func (w *writer) one(ctx context.Context, q *generate.Sequence, index, prompt in
 	case !w.json && len(tokens) > 0:
 		fmt.Fprintln(w.stdout)
 	}
-	if err != nil {
-		return err
+	if err == nil || ctx.Err() != nil {
+		fmt.Fprintf(w.stderr, "generated: %s; ended by %s\n", speed(len(tokens), took), reason)
 	}
-	fmt.Fprintf(w.stderr, "generated: %s; ended by %v\n", speed(len(tokens), took), q.Reason())
-	return nil
+	return err
 }
 
-// stream prints text, or the numbers of tokens, as they come, and returns the text.
+// stream prints text, or the numbers of tokens, as they come, and returns the text, also
+// where it ends with an error.
 func (w *writer) stream(ctx context.Context, q *generate.Sequence) (string, error) {
 	var text []byte
 	show := func(s string) {
@@ -87,7 +99,7 @@ func (w *writer) stream(ctx context.Context, q *generate.Sequence) (string, erro
 	if w.text {
 		for piece, err := range q.Text(ctx) {
 			if err != nil {
-				return "", err
+				return string(text), err
 			}
 			show(piece.Text)
 		}
@@ -96,7 +108,7 @@ func (w *writer) stream(ctx context.Context, q *generate.Sequence) (string, erro
 	between := ""
 	for token, err := range q.Tokens(ctx) {
 		if err != nil {
-			return "", err
+			return string(text), err
 		}
 		show(fmt.Sprint(between, token.ID))
 		between = ","

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -197,6 +198,38 @@ func TestGenerateRefused(t *testing.T) {
 		code, stdout, stderr := call(append([]string{"generate"}, tt.args...)...)
 		if code != tt.code || stdout != "" || !strings.Contains(stderr, tt.text) {
 			t.Errorf("%q: exit %d, %q, %q; want %d and %q", tt.args[1:], code, stdout, stderr, tt.code, tt.text)
+		}
+	}
+}
+
+// TestGenerateEnd ends what is generated at a token of the lists in the files beside the
+// model, also in a chat. The file that is asked first holds.
+func TestGenerateEnd(t *testing.T) {
+	template := `{"chat_template":"{% for m in messages %}<{{ m.content }}>{% endfor %}"}`
+	_, text, _ := call("generate", decoderFolder(t, nil), "--tokens", "60,72,62", "--max-tokens", "20", "--temperature", "2", "--seed", "3")
+	ids := strings.Split(strings.TrimSpace(text), ",")
+	at := 1
+	for slices.Contains(ids[:at], ids[at]) {
+		at++
+	}
+	end := "[999999," + ids[at] + "]"
+	for _, files := range []map[string]string{
+		{"generation_config.json": `{"eos_token_id":` + end + `}`, "config.json": `{"eos_token_id":` + ids[0] + `}`},
+		{"config.json": `{"eos_token_id":` + end + `}`, "generation_config.json": `{}`},
+		{"genai_config.json": `{"model":{"eos_token_id":` + end + `}}`, "generation_config.json": `{"eos_token_id":` + ids[0] + `}`},
+		{"config.json": `{"text_config":{"eos_token_id":` + ids[at] + `}}`},
+	} {
+		files["tokenizer.json"], files["tokenizer_config.json"] = byteTokenizer(t), template
+		dir := decoderFolder(t, files)
+		for _, prompt := range [][]string{{"--tokens", "60,72,62"}, {"--chat", "--prompt", "H"}} {
+			code, out, stderr := call(append([]string{"generate", dir, "--max-tokens", "20", "--temperature", "2", "--seed", "3", "--json"}, prompt...)...)
+			var c continuation
+			if err := json.Unmarshal([]byte(out), &c); err != nil || code != exitDone {
+				t.Fatalf("exit %d, %q, %v; %s", code, out, err, stderr)
+			}
+			if got := strings.Trim(strings.ReplaceAll(fmt.Sprint(c.Tokens), " ", ","), "[]"); got != strings.Join(ids[:at], ",") || c.Reason != "stop token" {
+				t.Errorf("%v %q: %s ended by %s; want %q", files, prompt, got, c.Reason, ids[:at])
+			}
 		}
 	}
 }

@@ -62,6 +62,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	cmd, err := root.ExecuteC()
 	var usage usageError
+	var stopped signalError
 	if err == nil {
 		err = out.err
 	}
@@ -70,6 +71,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitDone
 	case errors.Is(err, errReported):
 		return exitFailed
+	case errors.As(err, &stopped):
+		return exitCode(stopped.Signal)
 	case !began && out.err == nil || errors.As(err, &usage):
 		fmt.Fprintf(stderr, "nacre: %v\n%s --help says how it is called\n", err, cmd.CommandPath())
 		return exitUsage

@@ -2,23 +2,7 @@
 
 #include <string.h>
 
-#include "core/levels.h"
 #include "eltwise/loop.h"
-#include "eltwise/ops.inc"
-#include "eltwise/types.h"
-#include "half/half_levels.h"
-
-#define NACRE_CONVERT_KERNEL(op, variant, isa, function) void function(const void *, void *, size_t);
-#define NACRE_UNARY_KERNEL(op, variant, isa, function) void function(const void *, void *, size_t, const void *);
-#define NACRE_BINARY_KERNEL(op, variant, isa, function) \
-    void function(const void *, size_t, const void *, size_t, void *, size_t);
-#define NACRE_WHERE_KERNEL(op, variant, isa, function) \
-    void function(const uint8_t *, size_t, const void *, size_t, const void *, size_t, void *, size_t);
-#include "eltwise/kernels.inc"
-#undef NACRE_CONVERT_KERNEL
-#undef NACRE_UNARY_KERNEL
-#undef NACRE_BINARY_KERNEL
-#undef NACRE_WHERE_KERNEL
 
 enum {
     ELTWISE_CHUNK = 1 << 14,  // elements that a thread takes at a time
@@ -279,27 +263,9 @@ static void fused_command(const nacre_call *c) {
 }
 
 #define WORDS(type) sizeof(type) / 8
-static const nacre_entry unary_entry = {.words = WORDS(nacre_unary_words), .operands = 4, .run = unary_command};
-static const nacre_entry convert_entry = {.words = WORDS(nacre_convert_words), .operands = 2, .run = convert_command};
-static const nacre_entry binary_entry = {.words = WORDS(nacre_binary_words), .operands = 3, .run = binary_command};
-static const nacre_entry where_entry = {.words = WORDS(nacre_where_words), .operands = 4, .run = where_command};
-static const nacre_entry fused_entry = {.words = WORDS(nacre_fused_words), .operands = 3, .run = fused_command};
+const nacre_entry nacre_unary_entry = {.words = WORDS(nacre_unary_words), .operands = 4, .run = unary_command};
+const nacre_entry nacre_convert_entry = {.words = WORDS(nacre_convert_words), .operands = 2, .run = convert_command};
+const nacre_entry nacre_binary_entry = {.words = WORDS(nacre_binary_words), .operands = 3, .run = binary_command};
+const nacre_entry nacre_where_entry = {.words = WORDS(nacre_where_words), .operands = 4, .run = where_command};
+const nacre_entry nacre_fused_entry = {.words = WORDS(nacre_fused_words), .operands = 3, .run = fused_command};
 #undef WORDS
-
-static const nacre_kernel eltwise_rows[] = {
-#define NACRE_CONVERT_KERNEL(op, variant, isa, function) {op, variant, isa, (nacre_fn)function, &convert_entry},
-#define NACRE_UNARY_KERNEL(op, variant, isa, function) {op, variant, isa, (nacre_fn)function, &unary_entry},
-#define NACRE_BINARY_KERNEL(op, variant, isa, function) {op, variant, isa, (nacre_fn)function, &binary_entry},
-#define NACRE_WHERE_KERNEL(op, variant, isa, function) {op, variant, isa, (nacre_fn)function, &where_entry},
-#include "eltwise/kernels.inc"
-    {"eltwise_fused", "scalar", NACRE_ISA_scalar, NULL, &fused_entry},
-#undef NACRE_CONVERT_KERNEL
-#undef NACRE_UNARY_KERNEL
-#undef NACRE_BINARY_KERNEL
-#undef NACRE_WHERE_KERNEL
-};
-
-const nacre_kernel *nacre_eltwise_kernels(size_t *count) {
-    *count = sizeof eltwise_rows / sizeof eltwise_rows[0];
-    return eltwise_rows;
-}

@@ -112,4 +112,7 @@ typedef struct {
 } nacre_fused;
 void nacre_eltwise_fused(nacre_team *team, const nacre_fused *f, const void *x, const void *b, void *y, size_t n);
 
+// The commands of the family's rows.
+extern const nacre_entry nacre_unary_entry, nacre_convert_entry, nacre_binary_entry, nacre_where_entry, nacre_fused_entry;
+
 #endif

@@ -5,3 +5,6 @@
 #define NACRE_BODY "quant/f32_quantize.inc"
 #define NACRE_NAME f32_quantize
 #include "core/each_level.h"
+
+#include "quant/quant_neon.inc"
+#include "quant/quant_x86.inc"

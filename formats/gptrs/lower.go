@@ -130,15 +130,6 @@ func (l *lowerer) weight(name string) string {
 // onnxFloat is ONNX's number of float32.
 const onnxFloat = 1
 
-// linear computes x times a matrix [in,out], plus a bias unless that is the empty name.
-func (l *lowerer) linear(x, weight, bias string) string {
-	y := l.b.Op("MatMul", []string{x, l.weight(weight)})
-	if bias == "" {
-		return y
-	}
-	return l.b.Op("Add", []string{y, l.weight(bias)})
-}
-
 // dims parses extents.
 func dims(text ...string) graph.Dims {
 	list := make(graph.Dims, len(text))

@@ -139,21 +139,21 @@ func TestYarn(t *testing.T) {
 		}
 		return o
 	}
-	list, m := angles(f(`{"rope_scaling":{"kind":"yarn","factor":4,"original_max_position_embeddings":64,"beta_fast":8,"beta_slow":1}}`), 8, 100, 999)
+	r := angles(f(`{"rope_scaling":{"kind":"yarn","factor":4,"original_max_position_embeddings":64,"beta_fast":8,"beta_slow":1}}`), 8, 100, 999)
 	// 8 ln(64/(2 pi 8))/(2 ln 100) = 0.2098, and with 1 turn 2.0160: the ramp is over pairs 0 to 3.
 	for j, want := range []float64{1, 0.31622776601683794 * (0.25/3 + 2.0/3), 0.1 * (0.5/3 + 1.0/3), 0.031622776601683791 / 4} {
-		if math.Abs(list[j]-want) > 1e-12 {
-			t.Errorf("pair %d turns by %g, want %g", j, list[j], want)
+		if got := r.Frequencies[j]; math.Abs(float64(got)-want) > 1e-7 {
+			t.Errorf("pair %d turns by %g, want %g", j, got, want)
 		}
 	}
-	if want := 0.1*math.Log(4) + 1; math.Abs(m-want) > 1e-12 {
-		t.Errorf("magnitude %g, want %g", m, want)
+	if want := 0.1*math.Log(4) + 1; math.Abs(r.Magnitude-want) > 1e-12 {
+		t.Errorf("magnitude %g, want %g", r.Magnitude, want)
 	}
-	if _, m := angles(f(`{"rope_scaling":{"kind":"yarn","factor":4,"mscale":0.5}}`), 8, 100, 64); m != 1 {
-		t.Errorf("magnitude %g of equal scales", m)
+	if r := angles(f(`{"rope_scaling":{"kind":"yarn","factor":4,"mscale":0.5}}`), 8, 100, 64); r.Magnitude != 1 {
+		t.Errorf("magnitude %g of equal scales", r.Magnitude)
 	}
-	list, m = angles(f(`{"rope_scaling":{"kind":"linear","factor":4}}`), 4, 100, 64)
-	if list[0] != 0.25 || list[1] != 0.025 || m != 1 {
-		t.Errorf("linear: %v, magnitude %g", list, m)
+	r = angles(f(`{"rope_scaling":{"kind":"linear","factor":4}}`), 4, 100, 64)
+	if r.Frequencies[0] != 0.25 || r.Frequencies[1] != 0.025 || r.Magnitude != 0 {
+		t.Errorf("linear: %v", r)
 	}
 }

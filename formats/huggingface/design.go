@@ -1,7 +1,10 @@
 package huggingface
 
 import (
+	"maps"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/nacre-ml/nacre/formats/internal/decoder"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -9,8 +12,10 @@ import (
 
 // activations are the functions by the name that configurations have.
 var activations = map[string]decoder.Activation{
-	"silu": decoder.SiLU, "swish": decoder.SiLU, "gelu": decoder.GELU, "gelu_pytorch_tanh": decoder.GELUTanh, "gelu_new": decoder.GELUTanh,
-	"gelu_fast": decoder.GELUTanh, "relu": decoder.ReLU, "relu2": decoder.ReLU2,
+	"silu": decoder.SiLU, "swish": decoder.SiLU, "gelu": decoder.GELU, "gelu_python": decoder.GELU, "gelu_pytorch_tanh": decoder.GELUTanh,
+	"gelu_python_tanh": decoder.GELUTanh, "gelu_new": decoder.GELUTanh, "gelu_fast": decoder.GELUTanh, "gelu_accurate": decoder.GELUTanh,
+	"gelu_10": decoder.GELU10, "quick_gelu": decoder.QuickGELU, "relu": decoder.ReLU, "relu2": decoder.ReLU2, "relu6": decoder.ReLU6,
+	"leaky_relu": decoder.LeakyReLU, "mish": decoder.Mish, "tanh": decoder.Tanh, "sigmoid": decoder.Sigmoid, "linear": decoder.Identity,
 }
 
 // designOf reads a configuration for a checkpoint of that many tensors.
@@ -103,7 +108,7 @@ func (d *design) functions() error {
 	}
 	act, ok := activations[or(given, name)]
 	if !ok {
-		return refused(graph.ErrUnsupported, "%s is %q; it takes silu, gelu, gelu_pytorch_tanh, relu, relu2", key, *given)
+		return refused(graph.ErrUnsupported, "%s is %q; it takes %s", key, *given, strings.Join(slices.Sorted(maps.Keys(activations)), ", "))
 	}
 	d.Config.Activation = act
 	d.Epsilon = 1e-6
@@ -122,63 +127,5 @@ func (d *design) functions() error {
 		return refused(graph.ErrFormat, "the epsilon of norms is %v", d.Epsilon)
 	}
 	d.tied = or(s.Tied, d.family.tied)
-	return nil
-}
-
-// everyWindow gives all layers a window; 0 for none.
-func (d *design) everyWindow(w float64) error {
-	for i := range d.windows {
-		var err error
-		if d.windows[i], err = window(w); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func window(w float64) (int, error) {
-	if w != math.Trunc(w) || w < 0 || w > math.MaxInt32 {
-		return 0, refused(graph.ErrFormat, "sliding_window is %v; it must be a whole number", w)
-	}
-	return int(w), nil
-}
-
-// lateWindows gives the layers from max_window_layers on a window, if the configuration
-// uses it.
-func (d *design) lateWindows() error {
-	w := 0.0
-	if d.UseWindow {
-		w = d.settings.Window.or(4096)
-	}
-	first := or(d.WindowLayers, 28)
-	return d.windowsOf(w, func(i int) bool { return i >= first })
-}
-
-// windowsOf gives a window to the layers that layer_types says or, without it, to those
-// for which slides is true.
-func (d *design) windowsOf(w float64, slides func(layer int) bool) error {
-	extent, err := window(w)
-	if err != nil {
-		return err
-	}
-	if d.LayerTypes != nil && len(d.LayerTypes) != d.layers {
-		return refused(graph.ErrFormat, "layer_types has %d names for %d layers", len(d.LayerTypes), d.layers)
-	}
-	for i := range d.windows {
-		sliding := slides(i)
-		if d.LayerTypes != nil {
-			switch d.LayerTypes[i] {
-			case "sliding_attention":
-				sliding = true
-			case "full_attention":
-				sliding = false
-			default:
-				return refused(graph.ErrUnsupported, "layer_types has %q; it takes full_attention, sliding_attention", d.LayerTypes[i])
-			}
-		}
-		if sliding {
-			d.windows[i] = extent
-		}
-	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (d *design) llama() error {
 	return nil
 }
 
-func (d *design) mistral() error { return d.everyWindow(d.settings.Window.or(4096)) }
+func (d *design) mistral() error { return d.everyWindow(4096) }
 
 func (d *design) qwen2() error {
 	d.qkvBias = true
@@ -111,7 +111,7 @@ func (d *design) around() error {
 
 func (d *design) gemma2() error {
 	d.Config.AttentionCap, d.Config.LogitCap = d.settings.AttentionCap.or(50), d.settings.LogitCap.or(30)
-	if err := d.windowsOf(d.settings.Window.or(4096), func(i int) bool { return i%2 == 0 }); err != nil {
+	if err := d.someWindows(func(i int) bool { return i%2 == 0 }); err != nil {
 		return err
 	}
 	return d.around()
@@ -127,7 +127,7 @@ func (d *design) gemma3() error {
 	if err != nil {
 		return err
 	}
-	if err := d.windowsOf(d.settings.Window.or(4096), func(i int) bool { return (i+1)%pattern != 0 }); err != nil {
+	if err := d.someWindows(func(i int) bool { return (i+1)%pattern != 0 }); err != nil {
 		return err
 	}
 	local, err := d.rope(or(d.LocalTheta, 10000), nil)
@@ -144,7 +144,7 @@ func (d *design) gemma3() error {
 
 func (d *design) phi3() error {
 	d.fused = true
-	return d.everyWindow(d.settings.Window.or(0))
+	return d.everyWindow(0)
 }
 
 func (d *design) smollm3() error {
@@ -160,10 +160,11 @@ func (d *design) smollm3() error {
 			d.ropes[i] = nil
 		}
 	}
-	if !d.UseWindow {
-		return d.llama()
+	w, err := d.window(0)
+	if err != nil {
+		return err
 	}
-	if err := d.windowsOf(d.settings.Window.or(0), func(i int) bool { return d.ropes[i] == nil }); err != nil {
+	if err := d.windowsOf(w, func(i int) bool { return d.UseWindow && w > 0 && d.ropes[i] == nil }); err != nil {
 		return err
 	}
 	return d.llama()
@@ -203,5 +204,5 @@ func (d *design) stablelm() error {
 func (d *design) starcoder2() error {
 	bias := or(d.UseBias, true)
 	d.LayerNorm, d.plainMLP, d.qkvBias, d.oBias, d.upBias = true, true, bias, bias, bias
-	return d.everyWindow(d.settings.Window.or(0))
+	return d.everyWindow(0)
 }

@@ -63,8 +63,8 @@ var refused = []struct {
 	{"llama", `{"num_hidden_layers":16000000}`, nil, nacre.ErrFormat, "only 21 tensors"},
 	{"llama", `{"num_hidden_layers":3}`, nil, nacre.ErrFormat, "9 tensors are missing: model.layers.2.input_layernorm.weight, "},
 	{"llama", `{"num_hidden_layers":1}`, nil, nacre.ErrFormat, "9 tensors have no part in a decoder of model_type llama: model.layers.1."},
-	{"llama", `{"hidden_act":"mish"}`, nil, nacre.ErrUnsupported, `hidden_act is "mish"`},
-	{"gemma2", `{"hidden_activation":"tanh"}`, nil, nacre.ErrUnsupported, `hidden_activation is "tanh"`},
+	{"llama", `{"hidden_act":"xielu"}`, nil, nacre.ErrUnsupported, `hidden_act is "xielu"; it takes gelu, `},
+	{"gemma2", `{"hidden_activation":"laplace"}`, nil, nacre.ErrUnsupported, `hidden_activation is "laplace"`},
 	{"llama", `{"rms_norm_eps":-1}`, nil, nacre.ErrFormat, "epsilon"},
 	{"llama", `{"vocab_size":28}`, nil, nacre.ErrFormat, "2 tensors do not fit config.json: model.embed_tokens.weight"},
 	{"llama", `{"attention_bias":true}`, nil, nacre.ErrFormat, "8 tensors are missing: model.layers.0.self_attn.q_proj.bias"},
@@ -86,6 +86,9 @@ var refused = []struct {
 	{"phi3_long", `{"rope_scaling":{"type":"longrope","short_factor":[1],"long_factor":[1,2]}}`, nil, nacre.ErrFormat, "1 short_factor and 2 long_factor for 2 pairs"},
 	{"phi3_long", `{"rope_scaling":{"type":"longrope","short_factor":[1,0],"long_factor":[1,2]}}`, nil, nacre.ErrFormat, "not positive"},
 	{"mistral", `{"sliding_window":1.5}`, nil, nacre.ErrFormat, "sliding_window is 1.5"},
+	{"mistral", `{"sliding_window":0}`, nil, nacre.ErrFormat, "sliding_window is 0"},
+	{"smollm3", `{"sliding_window":-1,"use_sliding_window":true}`, nil, nacre.ErrFormat, "sliding_window is -1"},
+	{"qwen2", `{"layer_types":["sliding_attention","full_attention"]}`, nil, nacre.ErrFormat, "layer 0 is of type sliding_attention, and no sliding_window is in use"},
 	{"gemma3_text", `{"layer_types":["full_attention"]}`, nil, nacre.ErrFormat, "1 names for 4 layers"},
 	{"gemma3_text", `{"layer_types":["full_attention","chunked","full_attention","full_attention"]}`, nil, nacre.ErrUnsupported, `"chunked"`},
 	{"gemma3_text", `{"use_bidirectional_attention":true}`, nil, nacre.ErrUnsupported, "use_bidirectional_attention"},
@@ -162,6 +165,8 @@ func TestParameters(t *testing.T) {
 	for name, config := range map[string]string{
 		"llama3": `{"rope_scaling":null,"rope_theta":null,"rope_parameters":{"rope_theta":500000.0,"rope_type":"llama3","factor":8.0,` +
 			`"low_freq_factor":1.0,"high_freq_factor":4.0,"original_max_position_embeddings":32}}`,
+		"phi3_long": `{"rope_scaling":null,"rope_theta":null,"original_max_position_embeddings":null,"rope_parameters":{"rope_type":"longrope","rope_theta":10000,` +
+			`"short_factor":[1,1.1],"long_factor":[2,2.5],"original_max_position_embeddings":16}}`,
 		"stablelm": `{"partial_rotary_factor":null,"rope_theta":null,"rope_parameters":{"rope_theta":10000,"partial_rotary_factor":0.5}}`,
 		"gemma3_text_scaled": `{"rope_scaling":null,"rope_theta":null,"rope_local_base_freq":null,"rope_parameters":{` +
 			`"full_attention":{"rope_type":"linear","factor":8.0,"rope_theta":1000000},"sliding_attention":{"rope_type":"default","rope_theta":10000}}}`,

@@ -2,6 +2,7 @@ package huggingface
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nacre-ml/nacre/formats/internal/decoder"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -148,27 +149,14 @@ func (t *turns) yarn() error {
 	if err := finite("rope_scaling.original_max_position_embeddings", original); err != nil {
 		return err
 	}
-	n := float64(2 * len(t.freq))
-	column := func(turns float64) float64 {
-		return n * math.Log(original/(turns*2*math.Pi)) / (2 * math.Log(t.theta))
+	y := decoder.Yarn{Base: t.theta, Factor: t.factor, Original: original, Fast: nonzero(t.Fast, 32), Slow: nonzero(t.Slow, 1), Truncate: or(t.Truncate, true)}
+	if y.Apply(t.freq); slices.ContainsFunc(t.freq, math.IsNaN) {
+		return refused(graph.ErrFormat, "rope_scaling: beta_fast %v and beta_slow %v have no columns", y.Fast, y.Slow)
 	}
-	fast, slow := nonzero(t.Fast, 32), nonzero(t.Slow, 1)
-	low, high := column(fast), column(slow)
-	if or(t.Truncate, true) {
-		low, high = math.Floor(low), math.Ceil(high)
+	t.rope.Magnitude = y.Magnitude(or(t.MScale, 0), or(t.MScaleAllDim, 0))
+	if t.Attention != nil {
+		t.rope.Magnitude = *t.Attention
 	}
-	low, high = max(low, 0), min(high, n-1)
-	if low == high {
-		high += 0.001
-	}
-	if math.IsNaN(low) || math.IsNaN(high) {
-		return refused(graph.ErrFormat, "rope_scaling: beta_fast %v and beta_slow %v have no columns", fast, slow)
-	}
-	for i, f := range t.freq {
-		ramp := min(max((float64(i)-low)/(high-low), 0), 1)
-		t.freq[i] = f/t.factor*ramp + f*(1-ramp)
-	}
-	t.rope.Magnitude = t.magnitude()
 	return nil
 }
 
@@ -178,22 +166,6 @@ func nonzero(v *float64, otherwise float64) float64 {
 		return otherwise
 	}
 	return *v
-}
-
-func (t *turns) magnitude() float64 {
-	if t.Attention != nil {
-		return *t.Attention
-	}
-	of := func(scale float64) float64 {
-		if t.factor <= 1 {
-			return 1
-		}
-		return 0.1*scale*math.Log(t.factor) + 1
-	}
-	if a, b := or(t.MScale, 0), or(t.MScaleAllDim, 0); a != 0 && b != 0 {
-		return of(a) / of(b)
-	}
-	return of(1)
 }
 
 // long divides each frequency by a factor of its own, by others beyond the original

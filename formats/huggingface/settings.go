@@ -203,6 +203,10 @@ func (s *settings) parameters() error {
 		p = p.Full
 	}
 	s.Scaling = p
+	if n := p.Original; n != nil && s.OriginalMax == nil && *n == math.Trunc(*n) && math.Abs(*n) <= maxSize {
+		s.OriginalMax = new(int)
+		*s.OriginalMax = int(*n)
+	}
 	if s.Theta == nil {
 		s.Theta = p.Theta
 	}

@@ -58,14 +58,22 @@ func appendRange(list []scriptRange, low, high, stride rune, name string) []scri
 	return list
 }
 
-// scriptOf returns the script of a character, or "" for a blank and for characters of
-// none.
+// scriptOf returns the script of a character as the package tokenizers has it, or "" for a
+// blank and for characters of none.
 func scriptOf(r rune) string {
 	switch r {
 	case ' ':
 		return ""
 	case 'ー':
 		return "Han"
+	case 0x589, 0x61c: // full stop of Armenian, mark of Arabic
+		return "Common"
+	case 0x953, 0x954: // accents
+		return "Devanagari"
+	}
+	newer := sort.Search(len(withoutScript), func(i int) bool { return withoutScript[i][1] >= r })
+	if newer < len(withoutScript) && withoutScript[newer][0] <= r {
+		return ""
 	}
 	list := scriptRanges()
 	i := sort.Search(len(list), func(i int) bool { return list[i].high >= r })

@@ -71,6 +71,21 @@ CASES = [
     case("olmo2", "olmo2", pad_token_id=0),
     case("stablelm", "stablelm", partial_rotary_factor=0.5, use_qkv_bias=True),
     case("starcoder2", "starcoder2", sliding_window=4),
+    case("llama_no_bias_yarn", "llama", attention_bias=False, mlp_bias=True, head_dim=6, rope_scaling=dict(YARN, type="yarn", attention_factor=1.3), hidden_act="quick_gelu"),
+    case("mistral_yarn", "mistral", head_dim=4, sliding_window=3, rope_scaling=YARN, hidden_act="gelu_10", tie_word_embeddings=True),
+    case("qwen2_dynamic", "qwen2", rope_scaling=dict(type="dynamic", factor=3.0), max_position_embeddings=8, layer_types=["full_attention", "sliding_attention"], use_sliding_window=True, sliding_window=2, hidden_act="relu6"),
+    case("qwen2_no_windows", "qwen2", use_sliding_window=False, sliding_window=2, max_window_layers=0, hidden_act="mish"),
+    case("qwen3_yarn", "qwen3", head_dim=20, hidden_size=14, rope_scaling=dict(YARN, beta_fast=8.0), hidden_act="leaky_relu", shards=2),
+    case("gemma_attention_bias", "gemma", head_dim=10, hidden_size=22, attention_bias=True, hidden_act="gelu", tie_word_embeddings=False),
+    case("gemma2_all_slide", "gemma2", sliding_window=2, layer_types=["sliding_attention"] * 2, attn_logit_softcapping=None, final_logit_softcapping=None, hidden_activation="sigmoid", **AROUND),
+    case("gemma3_text_pattern", "gemma3_text", sliding_window=3, num_hidden_layers=3, sliding_window_pattern=2, final_logit_softcapping=2.0, rope_local_base_freq=100.0, hidden_activation="tanh", **AROUND),
+    case("phi3_heads", "phi3", pad_token_id=0, num_key_value_heads=1, hidden_size=24, partial_rotary_factor=0.67, sliding_window=2, hidden_act="relu2"),
+    case("smollm3_windows", "smollm3", num_hidden_layers=3, no_rope_layer_interval=2, use_sliding_window=True, sliding_window=3, mlp_bias=True, pad_token_id=0),
+    case("smollm3_types", "smollm3", use_sliding_window=False, sliding_window=3, layer_types=["sliding_attention", "full_attention"], pad_token_id=0),
+    case("granite_llama3", "granite", attention_multiplier=0.2, logits_scaling=0.5, attention_bias=True, mlp_bias=True, rope_scaling=LLAMA3, hidden_act="linear", tie_word_embeddings=True),
+    case("olmo2_dynamic", "olmo2", rope_scaling=dict(type="dynamic", factor=2.0), max_position_embeddings=8, attention_bias=True, num_key_value_heads=1, pad_token_id=0),
+    case("stablelm_linear", "stablelm", partial_rotary_factor=1.0, rope_scaling=dict(rope_type="linear", factor=2.0), layer_norm_eps=1e-3, tie_word_embeddings=True),
+    case("starcoder2_no_bias", "starcoder2", use_bias=False, tie_word_embeddings=False, norm_epsilon=1e-3, hidden_act="gelu_accurate"),
 ]
 
 

@@ -1,9 +1,8 @@
 #!/bin/sh
-# Makes the answers that the tests of generate/tokenizer read. Needs sentencepiece beside
-# the packages tokenizers and transformers.
+# Makes the answers that the tests of generate/tokenizer read.
 set -eu
 cd "$(dirname "$0")/../.."
-python=${PYTHON:-.cache/tools/bin/python}
+python=${PYTHON:-.venv/bin/python}
 out=$PWD/generate/tokenizer/testdata
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

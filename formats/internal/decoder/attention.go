@@ -10,10 +10,8 @@ import (
 // attention adds the attention of a block, whose states it reads and gives.
 func (m *maker) attention(i int, x string) string {
 	l, c := &m.c.Layers[i], m.c
-	q, k, v := m.heads(l, x)
-	m.trace(i, "query", q)
-	m.trace(i, "key", k)
-	m.trace(i, "value", v)
+	q, k, v := m.heads(i, x)
+	q, k, v = m.trace(i, "query", q), m.trace(i, "key", k), m.trace(i, "value", v)
 	var out []string
 	if c.HeadDim%8 == 0 {
 		out = m.grouped(l, q, k, v, m.pasts[i])
@@ -21,8 +19,7 @@ func (m *maker) attention(i int, x string) string {
 		out = m.masked(l, q, k, v, m.pasts[i])
 	}
 	m.presents = append(m.presents, [2]string{out[1], out[2]})
-	y := m.Op("Reshape", []string{out[0], m.Ints(-1, int64(c.Heads*c.HeadDim))})
-	m.trace(i, "context", y)
+	y := m.trace(i, "context", m.Op("Reshape", []string{out[0], m.Ints(-1, int64(c.Heads*c.HeadDim))}))
 	return m.trace(i, "attention", m.linear(l.O, m.norm(l.WithinAttention, y)))
 }
 
@@ -99,10 +96,11 @@ func (m *maker) positions() string {
 
 // heads returns queries, keys and values as [batch,sequence,heads·head_dim], normalized
 // and rotated.
-func (m *maker) heads(l *Layer, x string) (q, k, v string) {
+func (m *maker) heads(i int, x string) (q, k, v string) {
+	l := &m.c.Layers[i]
 	wide, narrow := m.c.Heads*m.c.HeadDim, m.c.KVHeads*m.c.HeadDim
 	if l.QKV.given() {
-		parts := m.split(m.linear(l.QKV, x), wide, narrow, narrow)
+		parts := m.split(m.trace(i, "qkv", m.linear(l.QKV, x)), wide, narrow, narrow)
 		q, k, v = parts[0], parts[1], parts[2]
 	} else {
 		q, k, v = m.linear(l.Q, x), m.linear(l.K, x), m.linear(l.V, x)

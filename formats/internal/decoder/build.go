@@ -7,6 +7,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
+// PastExtent is the name of how many rows the states have.
+const PastExtent = "past_sequence"
+
 // microsoft is the domain of the operators that ONNX Runtime adds to the standard's.
 const microsoft = "com.microsoft"
 
@@ -68,7 +71,7 @@ func (m *maker) inputs() {
 	for i := range m.c.Layers {
 		var pair [2]string
 		for k, what := range []string{"key", "value"} {
-			pair[k] = m.State(fmt.Sprintf("past_key_values.%d.%s", i, what), fmt.Sprintf("present.%d.%s", i, what), 2, m.stateType("past_sequence"))
+			pair[k] = m.State(fmt.Sprintf("past_key_values.%d.%s", i, what), fmt.Sprintf("present.%d.%s", i, what), 2, m.stateType(PastExtent))
 		}
 		m.pasts = append(m.pasts, pair)
 	}
@@ -89,10 +92,7 @@ func (m *maker) float32s(init *graph.Initializer) string {
 	if name, ok := m.floats[init]; ok {
 		return name
 	}
-	name := m.Weight(init)
-	if init.Tensor.DType() != tensor.F32 {
-		name = m.toFloat32(name)
-	}
+	name := m.stored32(init, m.Weight(init))
 	m.floats[init] = name
 	return name
 }
@@ -109,20 +109,32 @@ func (m *maker) times(v string, by float64) string {
 
 // embedded returns the embeddings of the tokens.
 func (m *maker) embedded() string {
-	x := m.Name(m.Op("Gather", []string{m.Weight(m.c.Embedding), m.ids}), "input_ids.embeddings")
-	if m.c.Embedding.Tensor.DType() != tensor.F32 {
-		x = m.toFloat32(x)
+	x := m.Op("Gather", []string{m.Weight(m.c.Embedding), m.ids})
+	if m.c.Trace == nil {
+		x = m.Name(x, "input_ids.embeddings")
 	}
-	x = m.times(m.Op("Reshape", []string{x, m.Ints(-1, int64(m.c.Hidden))}), m.c.EmbeddingScale)
-	return m.trace(-1, "embeddings", x)
+	x = m.trace(-1, "embeddings", m.times(m.stored32(m.c.Embedding, x), m.c.EmbeddingScale))
+	if p := m.c.Positions; p != nil {
+		at := m.Op("Gather", []string{m.Weight(p), m.positions()})
+		x = m.Op("Add", []string{x, m.stored32(p, at)})
+	}
+	return m.Op("Reshape", []string{x, m.Ints(-1, int64(m.c.Hidden))})
 }
 
-// trace shows a value and returns it.
-func (m *maker) trace(layer int, role, value string) string {
-	if m.c.Trace != nil {
-		m.c.Trace(layer, role, value)
+// stored32 returns a part of a constant as float32.
+func (m *maker) stored32(init *graph.Initializer, part string) string {
+	if init.Tensor.DType() != tensor.F32 {
+		return m.toFloat32(part)
 	}
-	return value
+	return part
+}
+
+// trace shows a value and returns its name.
+func (m *maker) trace(layer int, role, value string) string {
+	if m.c.Trace == nil {
+		return value
+	}
+	return m.c.Trace(layer, role, value)
 }
 
 // norm normalizes the last axis; a norm that is not given changes nothing.
@@ -212,21 +224,6 @@ func (m *maker) mlp(l *Layer, x string) string {
 	return m.linear(l.Down, m.norm(l.WithinMLP, up))
 }
 
-func (m *maker) activated(x string) string {
-	switch m.c.Activation {
-	case GELU:
-		return m.Op("Gelu", []string{x})
-	case GELUTanh:
-		return m.Op("Gelu", []string{x}, graph.StringAttr("approximate", "tanh"))
-	case ReLU:
-		return m.Op("Relu", []string{x})
-	case ReLU2:
-		y := m.Op("Relu", []string{x})
-		return m.Op("Mul", []string{y, y})
-	}
-	return m.Op("Mul", []string{x, m.Op("Sigmoid", []string{x})})
-}
-
 // logits adds the head and the outputs.
 func (m *maker) logits(x string) {
 	x = m.trace(-1, "final_norm", m.norm(m.c.Final, x))
@@ -235,10 +232,9 @@ func (m *maker) logits(x string) {
 		y = m.times(m.Op("Tanh", []string{m.times(y, 1/limit)}), limit)
 	}
 	m.Output(m.sequences(y, m.c.Vocab), "logits", graph.TensorOf(tensor.F32, dims("batch", "sequence", m.c.Vocab)))
-	m.trace(-1, "logits", "logits")
 	for i, pair := range m.presents {
 		for k, what := range []string{"key", "value"} {
-			m.Output(pair[k], fmt.Sprintf("present.%d.%s", i, what), m.stateType("past_sequence + sequence"))
+			m.Output(pair[k], fmt.Sprintf("present.%d.%s", i, what), m.stateType(PastExtent+" + sequence"))
 		}
 	}
 }

@@ -29,26 +29,16 @@ type Config struct {
 	EmbeddingScale, ResidualScale, LogitScale float64
 
 	Embedding *graph.Initializer // [Vocab,Hidden]
+	Positions *graph.Initializer // [tokens,Hidden], added to the embeddings; nil for none
 	Final     Norm               // [Hidden]
 	Head      Matrix             // Hidden to Vocab
 	Layers    []Layer
 
-	// Trace is called with the values that blocks make, by their role there; nil for no
-	// call. The layer is -1 for values outside the blocks.
-	Trace func(layer int, role, value string)
+	// Trace is called with the values that blocks make, by their role there, and returns
+	// their name from then on; nil for no call. The layer is -1 for values outside the
+	// blocks.
+	Trace func(layer int, role, value string) string
 }
-
-// Activation is the function between the matrices of an MLP.
-type Activation int
-
-// The activations.
-const (
-	SiLU Activation = iota
-	GELU
-	GELUTanh
-	ReLU
-	ReLU2 // the square of ReLU
-)
 
 // Layer is a block. Norms and matrices that it does not have are zero.
 type Layer struct {

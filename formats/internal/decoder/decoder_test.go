@@ -89,6 +89,7 @@ var variants = []struct {
 		l.GateUp, l.Gate, l.Up = w.matrix(12, 40), decoder.Matrix{}, decoder.Matrix{}
 		c.Activation = decoder.GELUTanh
 	}},
+	{"quick", func(c *decoder.Config) { c.Activation = decoder.QuickGELU }},
 	{"tied", func(c *decoder.Config) { c.Head = decoder.Matrix{Weight: c.Embedding}; c.Activation = decoder.ReLU }},
 }
 

@@ -1,0 +1,72 @@
+package nacre
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// LastRows returns a session whose runs compute of those outputs the last row alone: of
+// [batch,rows,n], [batch,1,n]. What only the other rows need is not computed. A decoder
+// gives logits for every token of a prompt, of which those of the last one choose the
+// next.
+//
+// The session shares weights with s and takes the same inputs. It ends with s, and need
+// not be closed; later calls with the same names return it again.
+//
+// The error is ErrOption for a name that Outputs does not list, or without names, ErrShape
+// for an output that is not known to have two axes, and ErrClosed after Close.
+func (s *Session) LastRows(ctx context.Context, outputs ...string) (*Session, error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	if len(outputs) == 0 {
+		return nil, markf(ErrOption, "%s: last rows are asked for of no output", s.model.source.File)
+	}
+	list := s.Outputs()
+	for _, name := range outputs {
+		i := slices.IndexFunc(list, func(v Info) bool { return v.Name == name })
+		switch {
+		case i < 0:
+			return nil, markf(ErrOption, "%s: there is no output %q; the session computes %s", s.model.source.File, name, names(list))
+		case len(list[i].Shape) < 2:
+			return nil, markf(ErrShape, "%s: output %v is not known to have rows, which takes two axes", s.model.source.File, list[i])
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := fmt.Sprintf("%q", outputs)
+	if r := s.rows[key]; r != nil && !r.closed.Load() {
+		return r, nil
+	}
+	engine, err := s.program.engine.LastRows(ctx, outputs)
+	if err != nil {
+		return nil, public(err)
+	}
+	p := &program{
+		made: s.program.made, network: s.program.network, engine: engine,
+		unused: s.program.unused, fixed: s.program.fixed, listed: s.program.listed,
+	}
+	r, err := newSession(s.model, p, s.options)
+	if err != nil {
+		return nil, err
+	}
+	r.of = s
+	if s.rows == nil {
+		s.rows = map[string]*Session{}
+	}
+	s.rows[key] = r
+	if s.closed.Load() {
+		r.Close()
+	}
+	return r, nil
+}
+
+// each calls a function for all sessions that LastRows returned.
+func (s *Session) each(f func(*Session) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.rows {
+		f(r)
+	}
+}
