@@ -70,12 +70,13 @@ func TestConvolutionRefusals(t *testing.T) {
 // TestExtremes emits slices to the greatest index and constants that no float holds.
 func TestExtremes(t *testing.T) {
 	for _, c := range []struct {
-		start, end int64
-		want       []float64
-	}{{1, math.MaxInt64, []float64{2, 3, 4}}, {math.MinInt64, -1, []float64{1, 2, 3}}, {-2, math.MaxInt64 - 1, []float64{3, 4}}} {
+		start, end, step int64
+		want             []float64
+	}{{1, math.MaxInt64, 1, []float64{2, 3, 4}}, {math.MinInt64, -1, 1, []float64{1, 2, 3}}, {-2, math.MaxInt64 - 1, 1, []float64{3, 4}},
+		{-1, math.MinInt64, -1, []float64{4, 3, 2, 1}}, {math.MaxInt64, 0, -2, []float64{4, 2}}, {2, math.MinInt64, math.MinInt64, []float64{3}}} {
 		b := graph.NewBuilder("slice")
 		x := b.Input("x", floats(graph.Known(4)))
-		b.Output(b.Op("Slice", []string{x, b.Ints(c.start), b.Ints(c.end)}), "y", floats(graph.Known(len(c.want))))
+		b.Output(b.Op("Slice", []string{x, b.Ints(c.start), b.Ints(c.end), b.Ints(0), b.Ints(c.step)}), "y", floats(graph.Known(len(c.want))))
 		text, err := emitted(model(b), Options{})
 		if err != nil {
 			t.Errorf("%d to %d: %v", c.start, c.end, err)

@@ -80,10 +80,13 @@ func slice(n *node) string {
 		if steps != nil {
 			step = steps[i]
 		}
-		if step < 1 {
-			return n.refuse(ErrUnsupportedShape, "step %d, and steps forward can be emitted", step)
-		}
 		size := n.extent(dims[axis])
+		if step < 1 {
+			rows := n.reversed(size, starts[i], ends[i], step)
+			x = call("gather", x, "to_tensor(["+strings.Join(rows, ", ")+"])", axisOf(axis))
+			dims[axis] = graph.Known(len(rows))
+			continue
+		}
 		within := func(k int) int {
 			if k < 0 {
 				k += size
@@ -108,6 +111,27 @@ func slice(n *node) string {
 		args = append(args, fmt.Sprintf("%di64", s))
 	}
 	return call("stride", args...)
+}
+
+// reversed returns the indices of a slice that goes backward over an axis.
+func (n *node) reversed(size, start, end, step int) (list []string) {
+	if step == 0 || size > widest {
+		n.refuse(ErrUnsupportedShape, "step %d over %d elements, and those backward over at most %d can be emitted", step, size, widest)
+		return nil
+	}
+	within := func(k, low int) int {
+		if k < 0 {
+			k += size
+		}
+		return min(max(k, low), size-1)
+	}
+	for k := within(start, 0); size > 0 && k > within(end, -1); k += step {
+		list = append(list, fmt.Sprintf("%di64", k))
+	}
+	if len(list) == 0 {
+		n.refuse(ErrUnsupportedShape, "the slice is empty")
+	}
+	return list
 }
 
 func gather(n *node) string {
