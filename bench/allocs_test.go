@@ -48,7 +48,7 @@ func checkAllocs(t *testing.T, b *nacre.Bound, runs int) {
 // decoder is given, while its caches have room.
 func TestBoundStreamDoesNotAllocate(t *testing.T) {
 	testenv.Need(t, bindings.Available())
-	s := session(t, save(t, Topology{"decoder", func() *graph.Model { return Decoder(2, 64, 4, 16) }}), nacre.Options{})
+	s := session(t, save(t, Topology{Name: "decoder", Build: func() *graph.Model { return Decoder(2, 64, 4, 16) }}), nacre.Options{})
 	const room = 64
 	st, err := s.NewStream(nacre.StreamOptions{Room: room})
 	if err != nil {

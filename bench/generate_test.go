@@ -49,7 +49,7 @@ func next(q *generate.Sequence) error {
 // BenchmarkGenerate times prompts of 128 tokens, and tokens after 512 others. The peer
 // runs the network once, with the cache in bound memory, and samples nothing.
 func BenchmarkGenerate(b *testing.B) {
-	path := save(b, Topology{"llama", func() *graph.Model { return Llama(wide) }})
+	path := save(b, Topology{Name: "llama", Build: func() *graph.Model { return Llama(wide) }})
 	const prompt, past = 128, 512
 	for _, threads := range []int{1, 2} {
 		s := session(b, path, nacre.Options{Threads: threads})
@@ -73,7 +73,7 @@ func BenchmarkGenerate(b *testing.B) {
 // at several positions: the median of the 64 before.
 func BenchmarkGenerated(b *testing.B) {
 	size := LlamaSize{Layers: 4, Width: 512, Heads: 8, KVHeads: 2, Hidden: 1408, Words: 4096}
-	g := generator(b, session(b, save(b, Topology{"llama", func() *graph.Model { return Llama(size) }}), nacre.Options{Threads: 1}))
+	g := generator(b, session(b, save(b, Topology{Name: "llama", Build: func() *graph.Model { return Llama(size) }}), nacre.Options{Threads: 1}))
 	const last, window = 2048, 64
 	var times [last][]float64
 	for b.Loop() {
@@ -103,7 +103,7 @@ func TestGenerateMemory(t *testing.T) {
 		testenv.Skip(t, "the system does not tell what a process holds")
 	}
 	size := LlamaSize{Layers: 2, Width: 1024, Heads: 8, KVHeads: 8, Hidden: 2048, Words: 8192}
-	path := save(t, Topology{"llama", func() *graph.Model { return Llama(size) }})
+	path := save(t, Topology{Name: "llama", Build: func() *graph.Model { return Llama(size) }})
 	file, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestGenerateMemory(t *testing.T) {
 func TestLlama(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	size := LlamaSize{Layers: 2, Width: 64, Heads: 4, KVHeads: 2, Hidden: 96, Words: 100}
-	path := save(t, Topology{"llama", func() *graph.Model { return Llama(size) }})
+	path := save(t, Topology{Name: "llama", Build: func() *graph.Model { return Llama(size) }})
 	sizes := map[string]int{"batch": 1, "sequence": 6, "past_sequence": 5}
 	answers := func(o nacre.Options) []float32 {
 		s := session(t, path, o)
@@ -136,10 +136,10 @@ func TestLlama(t *testing.T) {
 		return outputs(t, s, inputs)
 	}
 	want := answers(nacre.Options{NoOptimize: true, ISA: "scalar"})
-	checkAnswers(t, answers(nacre.Options{}), want)
+	checkAnswers(t, answers(nacre.Options{}), want, answerShare)
 	peer, err := startPeer(t, path, 1, "batch=1", "sequence=6", "past_sequence=5")
 	if err == nil {
-		checkAnswers(t, peer.answers(t), want)
+		checkAnswers(t, peer.answers(t), want, answerShare)
 	} else if testenv.Complete() {
 		t.Fatal(err)
 	}

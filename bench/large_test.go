@@ -24,7 +24,7 @@ func Stack(layers, width int) *graph.Model {
 // "ort-peak-ratio" that of the most that each held. "ort-open-ratio" is the median
 // time of ONNX Runtime to make the session over Nacre's.
 func BenchmarkLarge(b *testing.B) {
-	path := save(b, Topology{"large", func() *graph.Model { return Stack(33, 2048) }})
+	path := save(b, Topology{Name: "large", Build: func() *graph.Model { return Stack(33, 2048) }})
 	side := func(p *peer) (opened, held, most float64) {
 		p.run(b)
 		held, most = p.memory(b)

@@ -16,7 +16,7 @@ import (
 // BenchmarkBound times bound runs of networks and operators whose runs are short, on
 // one thread, in blocks of a hundred. The peer's inputs and outputs are bound likewise.
 func BenchmarkBound(b *testing.B) {
-	for _, top := range append(small(), Topology{"listener", Listener}) {
+	for _, top := range append(small(), Topology{Name: "listener", Build: Listener}) {
 		b.Run(top.Name, func(b *testing.B) {
 			path := save(b, top)
 			s, inputs := open(b, path, nacre.Options{Threads: 1})
@@ -88,7 +88,7 @@ func streamStep(b *testing.B, s *nacre.Session, rows int) func() error {
 // BenchmarkDecoder times one token of a small decoder after a few and after many, on
 // one thread. The peer is given its cache in bound memory.
 func BenchmarkDecoder(b *testing.B) {
-	path := save(b, Topology{"decoder", func() *graph.Model { return Decoder(24, 64, 4, 256) }})
+	path := save(b, Topology{Name: "decoder", Build: func() *graph.Model { return Decoder(24, 64, 4, 256) }})
 	for _, way := range decoding {
 		for _, rows := range []int{1, 200, 2000} {
 			b.Run(fmt.Sprintf("%s/rows=%d", way.name, rows), func(b *testing.B) {
@@ -104,7 +104,7 @@ func BenchmarkDecoder(b *testing.B) {
 // BenchmarkPositions decodes 2,048 tokens one by one with a stream, on one thread, and
 // reports what a token takes at several positions: the median of the 64 before.
 func BenchmarkPositions(b *testing.B) {
-	path := save(b, Topology{"decoder", func() *graph.Model { return Decoder(24, 64, 4, 256) }})
+	path := save(b, Topology{Name: "decoder", Build: func() *graph.Model { return Decoder(24, 64, 4, 256) }})
 	s := session(b, path, nacre.Options{Threads: 1})
 	st, err := s.NewStream(nacre.StreamOptions{})
 	if err != nil {
@@ -141,7 +141,7 @@ func BenchmarkPositions(b *testing.B) {
 // BenchmarkCallers times a hundred runs that few goroutines share, and many, of sessions
 // of one thread. The peer's runs are shared by as many threads.
 func BenchmarkCallers(b *testing.B) {
-	path := save(b, Topology{"mobilenetv3", MobileNetV3})
+	path := save(b, Topology{Name: "mobilenetv3", Build: MobileNetV3})
 	const runs = 100
 	for _, callers := range []int{2, 50} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -16,16 +17,19 @@ import (
 type Topology struct {
 	Name  string
 	Build func() *graph.Model
+	// Share is how far answers of two runtimes may be apart, as a part of the largest;
+	// 0 for what sums in another order make of it.
+	Share float64
 }
 
 // Topologies is the table of networks.
-var Topologies = append([]Topology{
-	{"resnet50", ResNet50},
-	{"mobilenetv2", MobileNetV2},
-	{"mobilenetv3", MobileNetV3},
-	{"convnext", ConvNeXt},
-	{"bert_base_128", func() *graph.Model { return BERT(12, 768, 12, 128) }},
-}, append(recurrent(), small()...)...)
+var Topologies = slices.Concat([]Topology{
+	{Name: "resnet50", Build: ResNet50},
+	{Name: "mobilenetv2", Build: MobileNetV2},
+	{Name: "mobilenetv3", Build: MobileNetV3},
+	{Name: "convnext", Build: ConvNeXt},
+	{Name: "bert_base_128", Build: func() *graph.Model { return BERT(12, 768, 12, 128) }},
+}, sight(), sound(), recurrent(), small())
 
 // builder collects nodes; every method returns the name of a new value.
 type builder struct {

@@ -14,13 +14,13 @@ func recurrent() []Topology {
 	for _, op := range []string{"LSTM", "GRU"} {
 		for _, hidden := range []int{128, 256, 512} {
 			for _, steps := range []int{1, 100} {
-				list = append(list, Topology{fmt.Sprintf("%s_%d_steps_%d", op, hidden, steps), func() *graph.Model {
+				list = append(list, Topology{Name: fmt.Sprintf("%s_%d_steps_%d", op, hidden, steps), Build: func() *graph.Model {
 					return Recurrent(op, steps, hidden, hidden)
 				}})
 			}
 		}
 	}
-	return append(list, Topology{"listener", Listener})
+	return append(list, Topology{Name: "listener", Build: Listener})
 }
 
 // Listener returns a network for one frame of sound on a device that listens: a dense

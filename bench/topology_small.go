@@ -9,9 +9,15 @@ import (
 
 // small is networks, and operators alone, whose runs are short.
 func small() []Topology {
-	list := []Topology{{"perceptron", func() *graph.Model { return Perceptron(4, 16, 16, 3) }}, {"voice", Voice}}
+	list := []Topology{
+		{Name: "perceptron", Build: func() *graph.Model { return Perceptron(4, 16, 16, 3) }},
+		{Name: "perceptron_64", Build: func() *graph.Model { return Perceptron(32, 64, 64, 10) }},
+		{Name: "trees_1", Build: func() *graph.Model { return Trees(100, 6, 32, 1) }},
+		{Name: "trees_1000", Build: func() *graph.Model { return Trees(100, 6, 32, 1000) }},
+		{Name: "voice", Build: Voice},
+	}
 	for _, op := range []string{"Add", "Relu", "Sigmoid"} {
-		list = append(list, Topology{op + "_512x1024", func() *graph.Model { return Elementwise(op, 512, 1024) }})
+		list = append(list, Topology{Name: op + "_512x1024", Build: func() *graph.Model { return Elementwise(op, 512, 1024) }})
 	}
 	return list
 }

@@ -1,0 +1,110 @@
+package bench
+
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// residual is the parts that residual networks are made of.
+type residual struct {
+	conv func(x string, in, out, kernel, stride int, active bool) string
+	add  func(x, y string) string // with the activation behind it
+	pool func(x string) string
+}
+
+// resnet18 is the network of 18 layers of He et al., "Deep Residual Learning for Image
+// Recognition" (2015), up to its last convolution.
+func (r residual) resnet18(x string) string {
+	x = r.pool(r.conv(x, 3, 64, 7, 2, true))
+	in := 64
+	for stage := range 4 {
+		out := 64 << stage
+		for block := range 2 {
+			stride, skip := 1, x
+			if block == 0 && stage > 0 {
+				stride = 2
+				skip = r.conv(x, in, out, 1, 2, false)
+			}
+			x = r.add(r.conv(r.conv(x, in, out, 3, stride, true), out, out, 3, 1, false), skip)
+			in = out
+		}
+	}
+	return x
+}
+
+// ResNet18QDQ returns ResNet-18 as quantisers write it: activations of 8 bits without
+// sign, weights of 8 bits with a scale for each filter, and float32 operators between
+// DequantizeLinear and QuantizeLinear.
+func ResNet18QDQ() *graph.Model {
+	q := &quantised{newBuilder("resnet18_int8"), map[string][]string{}}
+	x := q.quantise(q.input("x", tensor.F32, 1, 3, 224, 224), 1.0/255, 0)
+	x = residual{
+		conv: func(x string, in, out, kernel, stride int, active bool) string {
+			k, s, p := int64(kernel), int64(stride), int64(kernel/2)
+			y := q.node("Conv", []*graph.Attr{ints("kernel_shape", k, k), ints("strides", s, s), ints("pads", p, p, p, p)},
+				q.float(x), q.filters(out, in, kernel), q.bias(out))
+			if active {
+				return q.quantise(q.node("Relu", nil, y), step, 0)
+			}
+			return q.quantise(y, step, middle)
+		},
+		add: func(x, y string) string {
+			return q.quantise(q.node("Relu", nil, q.node("Add", nil, q.float(x), q.float(y))), step, 0)
+		},
+		pool: func(x string) string { return q.quantise(q.pool(q.float(x), 3, 2, 1), step, 0) },
+	}.resnet18(x)
+	q.classifier(q.float(x), 512)
+	return q.model()
+}
+
+// step is the scale of activations and middle their zero point where they have a sign.
+const (
+	step   = 4.0 / 255
+	middle = 128
+)
+
+// quantised adds operators on values of 8 bits.
+type quantised struct {
+	*builder
+	points map[string][]string // scale and zero point of values
+}
+
+// quantise returns x in 8 bits without sign.
+func (q *quantised) quantise(x string, scale float32, zero uint8) string {
+	z, err := tensor.From([]uint8{zero})
+	if err != nil {
+		panic(err)
+	}
+	point := []string{q.scalar(scale), q.constant(z)}
+	y := q.node("QuantizeLinear", nil, x, point[0], point[1])
+	q.points[y] = point
+	return y
+}
+
+// float returns a quantised value as float32.
+func (q *quantised) float(x string) string {
+	return q.node("DequantizeLinear", nil, append([]string{x}, q.points[x]...)...)
+}
+
+// filters returns weights in 8 bits as float32.
+func (q *quantised) filters(out, in, kernel int) string {
+	t, scales := tensor.New(tensor.I8, out, in, kernel, kernel), tensor.New(tensor.F32, out)
+	for i := range tensor.View[int8](t) {
+		tensor.View[int8](t)[i] = int8(max(-127, min(127, math.Round(q.rand.NormFloat64()*40))))
+	}
+	for i := range out {
+		tensor.View[float32](scales)[i] = float32(1 / (40 * math.Sqrt(float64(in*kernel*kernel))))
+	}
+	return q.node("DequantizeLinear", []*graph.Attr{integer("axis", 0)}, q.constant(t), q.constant(scales), q.constant(tensor.New(tensor.I8, out)))
+}
+
+// bias returns numbers of 32 bits as float32.
+func (q *quantised) bias(out int) string {
+	t := tensor.New(tensor.I32, out)
+	for i := range out {
+		tensor.View[int32](t)[i] = int32(q.rand.NormFloat64() * 100)
+	}
+	return q.node("DequantizeLinear", nil, q.constant(t), q.scalar(1e-3), q.constant(tensor.New(tensor.I32)))
+}
