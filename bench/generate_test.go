@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/bench/side"
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/generate"
 	"github.com/nacre-ml/nacre/internal/testenv"
@@ -31,7 +32,7 @@ func generator(t testing.TB, s *nacre.Session) *generate.Generator {
 // begin computes a prompt of that many tokens.
 func begin(t testing.TB, g *generate.Generator, prompt, tokens int) *generate.Sequence {
 	t.Helper()
-	q, err := g.Start(context.Background(), ascending(prompt), generate.Sampling{MaxTokens: tokens})
+	q, err := g.Start(context.Background(), side.Ascending(prompt), generate.Sampling{MaxTokens: tokens})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func TestGenerateMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a network of a hundred megabytes: not in short runs")
 	}
-	if _, most := memory(); most == 0 {
+	if _, err := os.Stat("/proc/self/status"); err != nil {
 		testenv.Skip(t, "the system does not tell what a process holds")
 	}
 	size := LlamaSize{Layers: 2, Width: 1024, Heads: 8, KVHeads: 8, Hidden: 2048, Words: 8192}
@@ -129,7 +130,7 @@ func TestLlama(t *testing.T) {
 	sizes := map[string]int{"batch": 1, "sequence": 6, "past_sequence": 5}
 	answers := func(o nacre.Options) []float32 {
 		s := session(t, path, o)
-		inputs, err := ramps(s, sizes)
+		inputs, err := side.Ramps(s, sizes)
 		if err != nil {
 			t.Fatal(err)
 		}

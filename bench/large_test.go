@@ -28,8 +28,8 @@ func BenchmarkLarge(b *testing.B) {
 	side := func(p *peer) (opened, held, most float64) {
 		p.run(b)
 		held, most = p.memory(b)
-		p.close()
-		return p.opened, held, most
+		p.Close()
+		return p.Opened, held, most
 	}
 	const sides, numbers = 2, 3
 	var list [sides][numbers][]float64

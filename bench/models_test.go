@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/bench/side"
 	"github.com/nacre-ml/nacre/formats"
 )
 
@@ -46,7 +47,7 @@ func save(t testing.TB, top Topology) string {
 func open(t testing.TB, path string, o nacre.Options) (*nacre.Session, map[string]*nacre.Tensor) {
 	t.Helper()
 	s := session(t, path, o)
-	inputs, err := ramps(s, nil)
+	inputs, err := side.Ramps(s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,32 +69,4 @@ func session(t testing.TB, path string, o nacre.Options) *nacre.Session {
 		m.Close()
 	})
 	return s
-}
-
-// ramps is the inputs that peers/onnxruntime.py makes; sizes are of open extents.
-func ramps(s *nacre.Session, sizes map[string]int) (map[string]*nacre.Tensor, error) {
-	inputs, err := s.ZeroInputs(sizes)
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range inputs {
-		if t.DType() == nacre.Int64 {
-			values, err := nacre.Data[int64](t)
-			if err != nil {
-				return nil, err
-			}
-			for i := range values {
-				values[i] = int64(i % 97)
-			}
-			continue
-		}
-		values, err := nacre.Data[float32](t)
-		if err != nil {
-			return nil, err
-		}
-		for i := range values {
-			values[i] = float32(i%97) / 97
-		}
-	}
-	return inputs, nil
 }

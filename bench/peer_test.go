@@ -1,29 +1,19 @@
 package bench
 
 import (
-	"bufio"
 	"encoding/binary"
-	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
-	"sync"
 	"testing"
 
+	"github.com/nacre-ml/nacre/bench/side"
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// peer is a runtime in a process of its own, which answers as peers/onnxruntime.py
-// says; a nil peer is one that is not installed.
-type peer struct {
-	in     io.Writer
-	out    *bufio.Reader
-	opened float64 // seconds that the session took
-	close  func()
-}
+// peer is a process of a test; a nil peer is one that is not installed.
+type peer struct{ *side.Process }
 
 // startPeer opens a model in ONNX Runtime; it is an error if no Python has it. Sizes
 // are of open extents, such as past=200.
@@ -40,29 +30,12 @@ func startPeer(t testing.TB, model string, threads int, sizes ...string) (*peer,
 // startProcess starts a peer.
 func startProcess(t testing.TB, cmd *exec.Cmd) *peer {
 	t.Helper()
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
+	p, err := side.Start(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	p := &peer{in: in, out: bufio.NewReader(out)}
-	p.close = sync.OnceFunc(func() {
-		in.Close()
-		cmd.Wait()
-	})
-	t.Cleanup(p.close)
-	line, err := p.out.ReadString('\n')
-	if _, scan := fmt.Sscanf(line, "ready %g", &p.opened); err != nil || scan != nil {
-		t.Fatalf("%s did not start: %q, %v", cmd, line, err)
-	}
-	return p
+	t.Cleanup(p.Close)
+	return &peer{p}
 }
 
 // run returns the seconds of one run.
@@ -73,7 +46,7 @@ func (p *peer) seconds(t testing.TB, request string) float64 {
 	if p == nil {
 		return 0
 	}
-	seconds, err := strconv.ParseFloat(p.ask(t, request), 64)
+	seconds, err := p.Seconds(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +56,8 @@ func (p *peer) seconds(t testing.TB, request string) float64 {
 // memory returns the bytes that the peer holds, and the most that it held, beyond what
 // it held before it opened the model.
 func (p *peer) memory(t testing.TB) (held, most float64) {
-	if _, err := fmt.Sscan(p.ask(t, "memory"), &held, &most); err != nil {
+	held, most, err := p.Memory()
+	if err != nil {
 		t.Fatal(err)
 	}
 	return held, most
@@ -92,7 +66,9 @@ func (p *peer) memory(t testing.TB) (held, most float64) {
 // answers returns the outputs of one run, in the model's order, one after the other.
 func (p *peer) answers(t testing.TB) []float32 {
 	path := filepath.Join(t.TempDir(), "answers")
-	p.ask(t, "save "+path)
+	if _, err := p.Ask("save " + path); err != nil {
+		t.Fatal(err)
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -102,17 +78,4 @@ func (p *peer) answers(t testing.TB) []float32 {
 		t.Fatal(err)
 	}
 	return list
-}
-
-// ask sends a line and returns the line that answers it.
-func (p *peer) ask(t testing.TB, request string) string {
-	t.Helper()
-	if _, err := fmt.Fprintln(p.in, request); err != nil {
-		t.Fatal(err)
-	}
-	line, err := p.out.ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(line)
 }

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/bench/side"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
 // BenchmarkBound times bound runs of networks and operators whose runs are short, on
 // one thread, in blocks of a hundred. The peer's inputs and outputs are bound likewise.
 func BenchmarkBound(b *testing.B) {
-	for _, top := range append(small(), Topology{Name: "listener", Build: Listener}) {
+	for _, top := range append(small(), elementwise()...) {
 		b.Run(top.Name, func(b *testing.B) {
 			path := save(b, top)
 			s, inputs := open(b, path, nacre.Options{Threads: 1})
@@ -38,7 +39,7 @@ var decoding = []struct {
 	step func(b *testing.B, s *nacre.Session, rows int) func() error
 }{
 	{"run", func(b *testing.B, s *nacre.Session, rows int) func() error {
-		inputs, err := ramps(s, map[string]int{"past": rows})
+		inputs, err := side.Ramps(s, map[string]int{"past": rows})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -50,39 +51,14 @@ var decoding = []struct {
 	{"stream", streamStep},
 }
 
-// streamStep runs the token in a bound stream that holds the rows, and takes tokens back
-// from time to time, so that there are about as many.
+// streamStep runs the token in a bound stream that holds about as many rows.
 func streamStep(b *testing.B, s *nacre.Session, rows int) func() error {
-	st, err := s.NewStream(nacre.StreamOptions{})
+	st, err := side.NewStream(s, map[string]int{"past": rows})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { st.Close() })
-	past, err := ramps(s, map[string]int{"past": rows})
-	if err != nil {
-		b.Fatal(err)
-	}
-	token := map[string]*nacre.Tensor{"token": past["token"]}
-	delete(past, "token")
-	for name, t := range past {
-		if err := st.SetState(name, t); err != nil {
-			b.Fatal(err)
-		}
-	}
-	bound, err := st.Bind(token)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { bound.Close() })
-	const most = 16
-	return func() error {
-		if st.Len() >= rows+most {
-			if err := st.Truncate(rows); err != nil {
-				return err
-			}
-		}
-		return bound.Run(context.Background())
-	}
+	return st.Run
 }
 
 // BenchmarkDecoder times one token of a small decoder after a few and after many, on

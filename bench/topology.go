@@ -20,7 +20,20 @@ type Topology struct {
 	// Share is how far answers of two runtimes may be apart, as a part of the largest;
 	// 0 for what sums in another order make of it.
 	Share float64
+	Kind  Kind
 }
+
+// Kind is a kind of networks.
+type Kind int
+
+// The kinds: whole networks, single recurrent layers, networks whose runs are short, and
+// single operators.
+const (
+	Whole Kind = iota
+	Layer
+	Short
+	Operator
+)
 
 // Topologies is the table of networks.
 var Topologies = slices.Concat([]Topology{
@@ -29,7 +42,7 @@ var Topologies = slices.Concat([]Topology{
 	{Name: "mobilenetv3", Build: MobileNetV3},
 	{Name: "convnext", Build: ConvNeXt},
 	{Name: "bert_base_128", Build: func() *graph.Model { return BERT(12, 768, 12, 128) }},
-}, sight(), sound(), recurrent(), small())
+}, sight(), sound(), recurrent(), small(), elementwise())
 
 // builder collects nodes; every method returns the name of a new value.
 type builder struct {

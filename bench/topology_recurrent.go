@@ -7,20 +7,20 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// recurrent is LSTM and GRU layers on one sequence: a step at a time, as networks
-// that listen take them, and a hundred.
+// recurrent is LSTM and GRU layers on one sequence: a step at a time, as
+// networks that listen take them, and a hundred.
 func recurrent() []Topology {
 	var list []Topology
 	for _, op := range []string{"LSTM", "GRU"} {
 		for _, hidden := range []int{128, 256, 512} {
 			for _, steps := range []int{1, 100} {
-				list = append(list, Topology{Name: fmt.Sprintf("%s_%d_steps_%d", op, hidden, steps), Build: func() *graph.Model {
+				list = append(list, Topology{Name: fmt.Sprintf("%s_%d_steps_%d", op, hidden, steps), Kind: Layer, Build: func() *graph.Model {
 					return Recurrent(op, steps, hidden, hidden)
 				}})
 			}
 		}
 	}
-	return append(list, Topology{Name: "listener", Build: Listener})
+	return list
 }
 
 // Listener returns a network for one frame of sound on a device that listens: a dense

@@ -7,17 +7,23 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// small is networks, and operators alone, whose runs are short.
+// small is networks whose runs are short.
 func small() []Topology {
-	list := []Topology{
-		{Name: "perceptron", Build: func() *graph.Model { return Perceptron(4, 16, 16, 3) }},
-		{Name: "perceptron_64", Build: func() *graph.Model { return Perceptron(32, 64, 64, 10) }},
-		{Name: "trees_1", Build: func() *graph.Model { return Trees(100, 6, 32, 1) }},
-		{Name: "trees_1000", Build: func() *graph.Model { return Trees(100, 6, 32, 1000) }},
-		{Name: "voice", Build: Voice},
+	return []Topology{
+		{Name: "perceptron", Kind: Short, Build: func() *graph.Model { return Perceptron(4, 16, 16, 3) }},
+		{Name: "perceptron_64", Kind: Short, Build: func() *graph.Model { return Perceptron(32, 64, 64, 10) }},
+		{Name: "trees_1", Kind: Short, Build: func() *graph.Model { return Trees(100, 6, 32, 1) }},
+		{Name: "trees_1000", Kind: Short, Build: func() *graph.Model { return Trees(100, 6, 32, 1000) }},
+		{Name: "voice", Kind: Short, Build: Voice},
+		{Name: "listener", Kind: Short, Build: Listener},
 	}
+}
+
+// elementwise is operators alone, on 2 MB.
+func elementwise() []Topology {
+	var list []Topology
 	for _, op := range []string{"Add", "Relu", "Sigmoid"} {
-		list = append(list, Topology{Name: op + "_512x1024", Build: func() *graph.Model { return Elementwise(op, 512, 1024) }})
+		list = append(list, Topology{Name: op + "_512x1024", Kind: Operator, Build: func() *graph.Model { return Elementwise(op, 512, 1024) }})
 	}
 	return list
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/bench/side"
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
@@ -17,7 +18,7 @@ import (
 func BenchmarkVoice(b *testing.B) {
 	path := voice(b)
 	s := session(b, path, nacre.Options{Threads: 1})
-	inputs, err := ramps(s, map[string]int{"batch": 1, "sequence": 576})
+	inputs, err := side.Ramps(s, map[string]int{"batch": 1, "sequence": 576})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -9,6 +9,7 @@ Answers each line of standard input with one line on standard output:
     save PATH   writes the outputs to a file, as float32 one after the other
     memory      the bytes that the process holds, and the most that it held, beyond
                 what it held before the session was made
+    forget      makes the most that the process held what it holds
     many CALLERS RUNS   the seconds of RUNS runs, shared by CALLERS threads
 
 Inputs are the model's, filled with a fixed ramp or with the number that is given; a symbol
@@ -25,7 +26,7 @@ sys.path = [p for p in sys.path if os.path.abspath(p or ".") != os.path.dirname(
 import numpy as np
 import onnxruntime as ort
 
-NUMPY = {"tensor(float)": np.float32, "tensor(int64)": np.int64}
+NUMPY = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64}
 
 
 def held(field):
@@ -53,7 +54,7 @@ for i in session.get_inputs():
     shape = [int(sizes.get(d, d)) for d in i.shape]
     n = int(np.prod(shape))
     ramp = np.arange(n) % 97
-    values = ramp / 97 if i.type == "tensor(float)" else ramp
+    values = ramp if i.type == "tensor(int64)" else ramp / 97
     if i.name in numbers:
         values = np.full(n, float(numbers[i.name]))
     feeds[i.name] = values.astype(NUMPY[i.type]).reshape(shape)
@@ -110,6 +111,10 @@ def answer(request, args):
         return "saved"
     if request == "memory":
         return f"{held('VmRSS') - before} {held('VmHWM') - before}"
+    if request == "forget":
+        with open("/proc/self/clear_refs", "w") as f:
+            f.write("5")
+        return "forgotten"
     if request == "many":
         return mean(lambda: many(int(args[0]), int(args[1])), 1)
     raise ValueError(request)

@@ -1,0 +1,15 @@
+// Products by OpenBLAS.
+#include <cblas.h>
+
+#include "products.h"
+
+static const char *prepare(product *p) {
+    openblas_set_num_threads(p->threads);
+    return NULL;
+}
+
+static void multiply(const product *p) {
+    const blasint m = (blasint)p->m, n = (blasint)p->n, k = (blasint)p->k;
+    if (p->wide) cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, p->a, k, p->b, n, 0, p->c, n);
+    else cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, p->a, k, p->b, n, 0, p->c, n);
+}

@@ -1,0 +1,164 @@
+// Package report has the results of a comparison of runtimes: as a file, as tables, and
+// the ratios in them.
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/nacre-ml/nacre/bench/side"
+)
+
+// Results is what one run of the comparison measured.
+type Results struct {
+	Date     string // as 2006-01-02
+	CPU      string
+	Cores    int
+	Commit   string     // with "+" behind it where files were changed since
+	Load     [2]float64 // processes that wanted to run in the minute before the start, and before the end, this one's own among them
+	Rounds   int        // runs of each side, if time does not end them
+	Peers    []string
+	Missing  []string // peers that were left out, with the cause
+	Ceilings []Ceiling
+	Rows     []Row
+}
+
+// Ceiling is the best rates that were probed between the rows with that many threads.
+type Ceiling struct {
+	Threads int
+	FMA     float64 // float32 operations a second, a multiply-add counted as two
+	Read    float64 // bytes a second from memory
+}
+
+// Row is one model with a number of threads.
+type Row struct {
+	Group, Name string
+	Threads     int
+	Wide        bool    // float64, whose ceiling is half that of float32
+	Operations  float64 // of one run, in convolutions, products and recurrent layers
+	Bytes       float64 // of weights, inputs and outputs
+	Goal        float64 // the least ratio that is aimed for; 0 for none
+	Sides       []Side  // Nacre first
+	Costly      *side.Step
+	Error       string // why the row has no times
+}
+
+// Side is what one runtime took.
+type Side struct {
+	Name         string
+	Best, Median float64 // seconds of a run
+	Rounds       int
+	Opened       float64 // seconds until the model was open
+	Held, Peak   float64 // bytes after and in a run, beyond those before the model was opened
+	OpenPeak     float64 // the most bytes until the first runs had ended
+}
+
+// Best returns the time of the best peer's best run over that of Nacre's: above 1,
+// Nacre is faster. It is 0 where there is no peer.
+func (r *Row) Best() float64 { return r.ratio(func(s Side) float64 { return s.Best }) }
+
+// Median is Best for median runs.
+func (r *Row) Median() float64 { return r.ratio(func(s Side) float64 { return s.Median }) }
+
+// Memory returns the most memory in runs of Nacre over that of the first peer; 0 where
+// either is not known.
+func (r *Row) Memory() float64 {
+	if len(r.Sides) < 2 || r.Sides[0].Peak <= 0 || r.Sides[1].Peak <= 0 {
+		return 0
+	}
+	return r.Sides[0].Peak / r.Sides[1].Peak
+}
+
+// Opening returns the time that the first peer took to open the model over Nacre's; 0
+// where either is not known.
+func (r *Row) Opening() float64 {
+	if len(r.Sides) < 2 || r.Sides[0].Opened <= 0 {
+		return 0
+	}
+	return r.Sides[1].Opened / r.Sides[0].Opened
+}
+
+func (r *Row) ratio(of func(Side) float64) float64 {
+	if len(r.Sides) < 2 {
+		return 0
+	}
+	least := of(r.Sides[1])
+	for _, s := range r.Sides[2:] {
+		least = min(least, of(s))
+	}
+	return least / of(r.Sides[0])
+}
+
+// Missed reports whether the best or the median ratio is below the goal.
+func (r *Row) Missed() bool {
+	return r.Goal > 0 && len(r.Sides) > 1 && min(r.Best(), r.Median()) < r.Goal
+}
+
+// Shares returns the operations and the bytes of Nacre's best run as parts of what the
+// ceilings allow in its time; 0 where there is no ceiling.
+func (r *Results) Shares(row *Row) (fma, read float64) {
+	i := slices.IndexFunc(r.Ceilings, func(c Ceiling) bool { return c.Threads == row.Threads })
+	if i < 0 || len(row.Sides) == 0 {
+		return 0, 0
+	}
+	rate, t := r.Ceilings[i].FMA, row.Sides[0].Best
+	if row.Wide {
+		rate /= 2
+	}
+	return row.Operations / t / rate, row.Bytes / t / r.Ceilings[i].Read
+}
+
+// Find returns the row of that name and number of threads, or nil.
+func (r *Results) Find(name string, threads int) *Row {
+	for i := range r.Rows {
+		if r.Rows[i].Name == name && r.Rows[i].Threads == threads {
+			return &r.Rows[i]
+		}
+	}
+	return nil
+}
+
+// Save writes the results as a file of JSON.
+func (r *Results) Save(path string) error {
+	data, err := json.MarshalIndent(r, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(data, '\n'), 0o644)
+}
+
+// Load reads what Save wrote.
+func Load(path string) (*Results, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	r := new(Results)
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for _, row := range r.Rows {
+		for _, s := range row.Sides {
+			if s.Best <= 0 || s.Median < s.Best {
+				return nil, fmt.Errorf("%s: row %s: the times of %s are %g and %g", path, row.Name, s.Name, s.Best, s.Median)
+			}
+		}
+	}
+	return r, nil
+}
+
+// Newest returns the last results of a folder, whose names begin with their dates.
+func Newest(folder string) (string, error) {
+	list, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	if err == nil && len(list) == 0 {
+		err = errors.New("no results in " + folder)
+	}
+	if err != nil {
+		return "", err
+	}
+	return slices.Max(list), nil
+}

@@ -1,0 +1,128 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// groups returns the groups of the rows in their order.
+func (r *Results) groups() []string {
+	var list []string
+	for _, row := range r.Rows {
+		if !slices.Contains(list, row.Group) {
+			list = append(list, row.Group)
+		}
+	}
+	return list
+}
+
+// Text returns all that was measured as tables, one for each group of rows.
+func (r *Results) Text() string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s, commit %s, %s, %d cores\n", r.Date, r.Commit, r.CPU, r.Cores)
+	fmt.Fprintf(&b, "peers: %s\n", strings.Join(r.Peers, ", "))
+	for _, m := range r.Missing {
+		fmt.Fprintf(&b, "left out: %s\n", m)
+	}
+	fmt.Fprintf(&b, "load of the machine: %.2f in the minute before the start, %.2f before the end, of which 1 or 2 are this run's own\n", r.Load[0], r.Load[1])
+	for _, c := range r.Ceilings {
+		fmt.Fprintf(&b, "ceilings of %d threads: %.0f GFLOP/s, %.1f GB/s\n", c.Threads, c.FMA/1e9, c.Read/1e9)
+	}
+	fmt.Fprintf(&b, "Runs alternate, %d of each. Times are milliseconds, best/median. A ratio is the time of the fastest peer over Nacre's.\n", r.Rounds)
+	b.WriteString("fma, read: operations, and bytes of weights, inputs and outputs, as a part of the ceiling.\n" +
+		"memory: Nacre's peak in runs over the peer's. open: the peer's time to open the model over Nacre's.\n")
+	for _, g := range r.groups() {
+		fmt.Fprintf(&b, "\n%s\n", g)
+		r.group(&b, g)
+	}
+	r.missed(&b)
+	return b.String()
+}
+
+// group writes the table of a group.
+func (r *Results) group(out io.Writer, name string) {
+	var sides []string
+	for _, row := range r.Rows {
+		for _, s := range row.Sides {
+			if row.Group == name && !slices.Contains(sides, s.Name) {
+				sides = append(sides, s.Name)
+			}
+		}
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "\tthreads\t%s\tratio best\tmedian\tgoal\tfma\tread\tmemory\topen\t\n", strings.Join(sides, "\t"))
+	for i := range r.Rows {
+		if row := &r.Rows[i]; row.Group == name {
+			r.line(w, row, sides)
+		}
+	}
+	w.Flush()
+}
+
+func (r *Results) line(w io.Writer, row *Row, sides []string) {
+	fmt.Fprintf(w, "%s\t%d\t", row.Name, row.Threads)
+	if row.Error != "" {
+		fmt.Fprintf(w, "%s\n", row.Error)
+		return
+	}
+	for _, name := range sides {
+		i := slices.IndexFunc(row.Sides, func(s Side) bool { return s.Name == name })
+		if i < 0 {
+			fmt.Fprint(w, "-\t")
+			continue
+		}
+		fmt.Fprintf(w, "%.4g/%.4g\t", 1e3*row.Sides[i].Best, 1e3*row.Sides[i].Median)
+	}
+	goal := optional("%.2f", row.Goal)
+	if row.Missed() {
+		goal = "below " + goal
+	}
+	fma, read := r.Shares(row)
+	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", optional("%.2f", row.Best()), optional("%.2f", row.Median()), goal,
+		optional("%.0f%%", 100*fma), optional("%.0f%%", 100*read), optional("%.2f", row.Memory()), optional("%.2f", row.Opening()))
+}
+
+// optional returns a number as a text, or "-" for none.
+func optional(format string, v float64) string {
+	if v == 0 {
+		return "-"
+	}
+	return fmt.Sprintf(format, v)
+}
+
+// missed writes the costliest step of the rows below their goals.
+func (r *Results) missed(out io.Writer) {
+	heading := "\nbelow the goal: the operator that takes longest, its share, and its longest step\n"
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if !row.Missed() || row.Costly == nil {
+			continue
+		}
+		c := row.Costly
+		fmt.Fprintf(out, "%s%s, %d threads: %s %.0f%%; %s %s, %.3g ms\n", heading, row.Name, row.Threads, c.Op, 100*c.Share, c.Inputs, c.How, 1e3*c.Seconds)
+		heading = ""
+	}
+}
+
+// Markdown returns the ratios of a group: one row a model, best and median on one thread
+// and two, and memory.
+func (r *Results) Markdown(group string) string {
+	var b strings.Builder
+	b.WriteString("| network | one thread: best, median | two threads | memory |\n|---|---|---|---|\n")
+	cell := func(row *Row) string {
+		if row == nil || row.Best() == 0 {
+			return "-"
+		}
+		return fmt.Sprintf("%.2f, %.2f", row.Best(), row.Median())
+	}
+	for i := range r.Rows {
+		if row := &r.Rows[i]; row.Group == group && row.Threads == 1 {
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", row.Name, cell(row), cell(r.Find(row.Name, 2)), optional("%.2f", row.Memory()))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,86 @@
+// Package side has the two sides of a comparison: a runtime in a process of its own,
+// which answers lines, and Nacre as such a process.
+package side
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Process is a runtime in a process of its own that has opened a model. It answers each
+// line that it is asked with one line, as peers/onnxruntime.py says.
+type Process struct {
+	Opened float64 // seconds that opening the model took
+	Close  func()  // ends the process and waits for its end
+
+	name string
+	in   io.Writer
+	out  *bufio.Reader
+}
+
+// Start starts a process, whose first line is "ready" and the seconds that opening took.
+func Start(cmd *exec.Cmd) (*Process, error) {
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p := &Process{name: cmd.Path, in: in, out: bufio.NewReader(out)}
+	p.Close = sync.OnceFunc(func() {
+		in.Close()
+		cmd.Wait()
+	})
+	line, err := p.out.ReadString('\n')
+	if err == nil {
+		_, err = fmt.Sscanf(line, "ready %g", &p.Opened)
+	}
+	if err != nil {
+		p.Close()
+		return nil, fmt.Errorf("%s did not start: it said %q, %w", cmd, line, err)
+	}
+	return p, nil
+}
+
+// Ask sends a line and returns the line that answers it.
+func (p *Process) Ask(request string) (string, error) {
+	_, err := fmt.Fprintln(p.in, request)
+	if err == nil {
+		var line string
+		if line, err = p.out.ReadString('\n'); err == nil {
+			return strings.TrimSpace(line), nil
+		}
+	}
+	return "", fmt.Errorf("%s does not answer %q: %w", p.name, request, err)
+}
+
+// Seconds returns what a request that takes time answers.
+func (p *Process) Seconds(request string) (float64, error) {
+	line, err := p.Ask(request)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseFloat(line, 64)
+}
+
+// Memory returns the bytes that the process holds, and the most that it held since the
+// request "forget", or ever, beyond what it held before it opened the model.
+func (p *Process) Memory() (held, most float64, err error) {
+	line, err := p.Ask("memory")
+	if err == nil {
+		_, err = fmt.Sscan(line, &held, &most)
+	}
+	return held, most, err
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/nacre-ml/nacre/bench/report"
+	"github.com/nacre-ml/nacre/bench/side"
+)
+
+// blockSeconds is about how long runs are that are timed together, and fewestRounds how
+// many rounds a row has however long they take.
+const (
+	blockSeconds = 2e-3
+	mostRuns     = 1000
+	fewestRounds = 3
+)
+
+// measure times the sides in turn and returns what each took, in the order of sides.
+func measure(sides []*started, o options) ([]report.Side, error) {
+	requests, err := warm(sides)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]report.Side, len(sides))
+	for i, s := range sides {
+		list[i] = report.Side{Name: s.name, Opened: s.Opened}
+		if _, list[i].OpenPeak, err = s.Memory(); err != nil {
+			return nil, err
+		}
+	}
+	times := make([][]float64, len(sides))
+	start := time.Now()
+	for round := 0; round < o.rounds && (round < fewestRounds || time.Since(start) < o.budget); round++ {
+		for k := range sides {
+			i := (round + k) % len(sides)
+			t, err := sides[i].Seconds(requests[i])
+			if err != nil {
+				return nil, err
+			}
+			times[i] = append(times[i], t)
+		}
+	}
+	for i := range sides {
+		slices.Sort(times[i])
+		list[i].Best, list[i].Median, list[i].Rounds = times[i][0], times[i][len(times[i])/2], len(times[i])
+	}
+	return list, nil
+}
+
+// warm runs every side twice and returns the requests for a block of runs of each, of
+// which all sides have as many.
+func warm(sides []*started) ([]string, error) {
+	least := math.Inf(1)
+	for range 2 {
+		for _, s := range sides {
+			t, err := s.Seconds(s.request)
+			if err != nil {
+				return nil, err
+			}
+			least = min(least, t)
+		}
+	}
+	n := int(min(mostRuns, max(1, math.Ceil(blockSeconds/least))))
+	var list []string
+	for _, s := range sides {
+		list = append(list, fmt.Sprint(s.request, " ", n))
+	}
+	return list, nil
+}
+
+// memory measures what the sides of a network hold after and in runs.
+func memory(sides []*started, list []report.Side) error {
+	for i, s := range sides {
+		if _, err := s.Ask("forget"); err != nil {
+			return err
+		}
+		for range 3 {
+			if _, err := s.Seconds(s.request); err != nil {
+				return err
+			}
+		}
+		var err error
+		if list[i].Held, list[i].Peak, err = s.Memory(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// costly returns the step of Nacre's that takes longest.
+func costly(s *started) (*side.Step, error) {
+	line, err := s.Ask("profile")
+	if err != nil {
+		return nil, err
+	}
+	step := new(side.Step)
+	return step, json.Unmarshal([]byte(line), step)
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nacre-ml/nacre/bench"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// row is a model that is timed.
+type row struct {
+	group, name string
+	build       func() *graph.Model
+	request     string     // what Nacre is asked for: run, bound or stream
+	peer        string     // what ONNX Runtime is asked for
+	sizes       []string   // SYMBOL=SIZE of open extents
+	peerSizes   []string   // those that only ONNX Runtime's outputs have
+	goals       [2]float64 // ratios to reach on one thread and on more; 0 for none
+	product     *product   // of a row that libraries of products take too
+}
+
+// Groups of rows, in the order of the tables.
+const (
+	networks  = "networks"
+	recurrent = "recurrent layers"
+	short     = "short runs"
+	operators = "operators on 2 MB"
+	products  = "products"
+)
+
+// goals are the ratios to reach, of the best and the median runs, on one thread and two.
+var goals = map[string][2]float64{
+	"resnet50": {1.2, 1.2}, "mobilenetv2": {1.3, 1.25}, "mobilenetv3": {1.3, 1.25}, "efficientnet_b0": {1.4, 1.35},
+	"convnext": {1.1, 1.1}, "yolo_320": {1.6, 1.5}, "unet_128": {1.9, 1.8}, "vgg": {2.4, 2.2}, "vocoder": {1.3, 1.3},
+	"resnet18_int8": {3, 2.5}, "bert_base_128": {1.1, 1.1}, "attention_12x64_512": {1.25, 1.25},
+}
+
+// goalOf are goals of groups.
+var goalOf = map[string][2]float64{recurrent: {1.15, 1.1}, operators: {1, 1}, products: {0.97, 0.97}}
+
+// rows returns all rows; shapes is the folder of extents of products.
+func rows(shapes string) ([]row, error) {
+	var list []row
+	for _, top := range bench.Topologies {
+		r := row{group: networks, name: top.Name, build: top.Build, request: "run", peer: "run", goals: goals[top.Name]}
+		switch top.Kind {
+		case bench.Layer:
+			r.group, r.goals = recurrent, goalOf[recurrent]
+		case bench.Short:
+			r.group, r.request, r.peer = short, "bound", "bound"
+		case bench.Operator:
+			r.group, r.request, r.peer, r.goals = operators, "bound", "bound", goalOf[operators]
+		}
+		list = append(list, r)
+	}
+	list = append(list, language()...)
+	more, err := productRows(shapes)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, more...)
+	order := []string{networks, recurrent, short, operators, products}
+	slices.SortStableFunc(list, func(a, b row) int { return slices.Index(order, a.group) - slices.Index(order, b.group) })
+	return list, nil
+}
+
+// language is a decoder: a prompt at once, and a token after others from a stream.
+func language() []row {
+	const prompt, past = 128, 512
+	return []row{
+		{
+			group: networks, name: "gpt2_prefill_128", build: func() *graph.Model { return bench.GPT2(prompt) }, request: "run", peer: "run",
+		},
+		{
+			group: networks, name: "gpt2_token_after_512", build: func() *graph.Model { return bench.Decoder(12, 768, 12, bench.GPT2Words) },
+			request: "stream", peer: "bound",
+			sizes: []string{fmt.Sprint("past=", past)}, peerSizes: []string{fmt.Sprint("total=", past+1)},
+		},
+	}
+}
