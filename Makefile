@@ -1,6 +1,6 @@
 # Everyday work needs no make: go build ./... and go test ./... are enough.
 
-.PHONY: demo build test fmt check clean
+.PHONY: demo build test bench-peers fmt check clean
 
 demo: build ## build the command and read the pictures it carries
 	@./nacre demo
@@ -13,6 +13,10 @@ test: ## everything, complete: installs what it needs, then scripts/test.sh
 	@scripts/check-tools.sh
 	scripts/setup-test.sh
 	scripts/test.sh
+
+bench-peers: ## Nacre in turn with other runtimes; ARGS='-run networks/ -quick' chooses
+	@scripts/check-tools.sh
+	scripts/bench-peers.sh $(ARGS)
 
 fmt: ## format the Go code
 	gofmt -w $$(git ls-files '*.go')

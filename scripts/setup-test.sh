@@ -43,10 +43,4 @@ if [ ${#missing[@]} -gt 0 ]; then
   DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -q -y "${missing[@]}" </dev/null
 fi
 
-stamp=.venv/complete
-if ! cmp -s scripts/requirements.txt "$stamp"; then
-  echo "setup: Python environment in .venv"
-  python3 -m venv --clear .venv
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/requirements.txt
-  cp scripts/requirements.txt "$stamp"
-fi
+scripts/setup-python.sh

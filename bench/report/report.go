@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-
-	"github.com/nacre-ml/nacre/bench/side"
 )
 
 // Results is what one run of the comparison measured.
@@ -27,6 +25,15 @@ type Results struct {
 	Rows     []Row
 }
 
+// Groups of rows, in the order of the tables.
+const (
+	Networks  = "networks"
+	Recurrent = "recurrent layers"
+	Short     = "short runs"
+	Operators = "operators on 2 MB"
+	Products  = "products"
+)
+
 // Ceiling is the best rates that were probed between the rows with that many threads.
 type Ceiling struct {
 	Threads int
@@ -42,9 +49,20 @@ type Row struct {
 	Operations  float64 // of one run, in convolutions, products and recurrent layers
 	Bytes       float64 // of weights, inputs and outputs
 	Goal        float64 // the least ratio that is aimed for; 0 for none
+	ScaleGoal   float64 // the least time on one thread over that with this many; 0 for none
 	Sides       []Side  // Nacre first
-	Costly      *side.Step
-	Error       string // why the row has no times
+	Costly      *Step   // of Nacre, where the goal is missed
+	Error       string  // why the row has no times
+}
+
+// Step is the operator whose steps take longest together, and its longest step.
+type Step struct {
+	Op      string
+	Share   float64 // of all steps, of those of the operator
+	Node    string
+	How     string  // device, binder and kernels
+	Inputs  string  // types and shapes
+	Seconds float64 // of the step
 }
 
 // Side is what one runtime took.
@@ -110,6 +128,16 @@ func (r *Results) Shares(row *Row) (fma, read float64) {
 		rate /= 2
 	}
 	return row.Operations / t / rate, row.Bytes / t / r.Ceilings[i].Read
+}
+
+// Scale returns the time of Nacre's best run on one thread over that of the row; 0 for a
+// row of one thread and where there is none to compare with.
+func (r *Results) Scale(row *Row) float64 {
+	one := r.Find(row.Name, 1)
+	if row.Threads == 1 || one == nil || len(one.Sides) == 0 || len(row.Sides) == 0 {
+		return 0
+	}
+	return one.Sides[0].Best / row.Sides[0].Best
 }
 
 // Find returns the row of that name and number of threads, or nil.

@@ -33,7 +33,8 @@ func (r *Results) Text() string {
 		fmt.Fprintf(&b, "ceilings of %d threads: %.0f GFLOP/s, %.1f GB/s\n", c.Threads, c.FMA/1e9, c.Read/1e9)
 	}
 	fmt.Fprintf(&b, "Runs alternate, %d of each. Times are milliseconds, best/median. A ratio is the time of the fastest peer over Nacre's.\n", r.Rounds)
-	b.WriteString("fma, read: operations, and bytes of weights, inputs and outputs, as a part of the ceiling.\n" +
+	b.WriteString("scale: the time on one thread over that on more.\n" +
+		"fma, read: operations, and bytes of weights, inputs and outputs, as a part of the ceiling.\n" +
 		"memory: Nacre's peak in runs over the peer's. open: the peer's time to open the model over Nacre's.\n")
 	for _, g := range r.groups() {
 		fmt.Fprintf(&b, "\n%s\n", g)
@@ -54,7 +55,7 @@ func (r *Results) group(out io.Writer, name string) {
 		}
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "\tthreads\t%s\tratio best\tmedian\tgoal\tfma\tread\tmemory\topen\t\n", strings.Join(sides, "\t"))
+	fmt.Fprintf(w, "\tthreads\t%s\tratio best\tmedian\tgoal\tscale\tfma\tread\tmemory\topen\t\n", strings.Join(sides, "\t"))
 	for i := range r.Rows {
 		if row := &r.Rows[i]; row.Group == name {
 			r.line(w, row, sides)
@@ -77,12 +78,15 @@ func (r *Results) line(w io.Writer, row *Row, sides []string) {
 		}
 		fmt.Fprintf(w, "%.4g/%.4g\t", 1e3*row.Sides[i].Best, 1e3*row.Sides[i].Median)
 	}
-	goal := optional("%.2f", row.Goal)
+	goal, scale := optional("%.2f", row.Goal), optional("%.2f", r.Scale(row))
 	if row.Missed() {
 		goal = "below " + goal
 	}
+	if row.ScaleGoal > 0 && scale != "-" && r.Scale(row) < row.ScaleGoal {
+		scale += fmt.Sprintf(" below %.2f", row.ScaleGoal)
+	}
 	fma, read := r.Shares(row)
-	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", optional("%.2f", row.Best()), optional("%.2f", row.Median()), goal,
+	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", optional("%.2f", row.Best()), optional("%.2f", row.Median()), goal, scale,
 		optional("%.0f%%", 100*fma), optional("%.0f%%", 100*read), optional("%.2f", row.Memory()), optional("%.2f", row.Opening()))
 }
 
@@ -99,7 +103,7 @@ func (r *Results) missed(out io.Writer) {
 	heading := "\nbelow the goal: the operator that takes longest, its share, and its longest step\n"
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if !row.Missed() || row.Costly == nil {
+		if !row.Missed() || row.Costly == nil || row.Group == Products {
 			continue
 		}
 		c := row.Costly
@@ -108,21 +112,29 @@ func (r *Results) missed(out io.Writer) {
 	}
 }
 
-// Markdown returns the ratios of a group: one row a model, best and median on one thread
-// and two, and memory.
-func (r *Results) Markdown(group string) string {
-	var b strings.Builder
-	b.WriteString("| network | one thread: best, median | two threads | memory |\n|---|---|---|---|\n")
-	cell := func(row *Row) string {
-		if row == nil || row.Best() == 0 {
-			return "-"
-		}
-		return fmt.Sprintf("%.2f, %.2f", row.Best(), row.Median())
-	}
+// perLine is how many networks a line of Markdown has.
+const perLine = 4
+
+// Markdown returns the median ratios of networks on one thread and two, several networks
+// in a line.
+func (r *Results) Markdown() string {
+	var cells []string
 	for i := range r.Rows {
-		if row := &r.Rows[i]; row.Group == group && row.Threads == 1 {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", row.Name, cell(row), cell(r.Find(row.Name, 2)), optional("%.2f", row.Memory()))
+		if row := &r.Rows[i]; row.Group == Networks && row.Threads == 1 {
+			two := 0.0
+			if other := r.Find(row.Name, 2); other != nil {
+				two = other.Median()
+			}
+			cells = append(cells, fmt.Sprintf("%s | %s | %s", row.Name, optional("%.2f", row.Median()), optional("%.2f", two)))
 		}
+	}
+	var b strings.Builder
+	b.WriteString("|" + strings.Repeat(" network | 1 | 2 |", perLine) + "\n|" + strings.Repeat("---|---|---|", perLine) + "\n")
+	for line := range slices.Chunk(cells, perLine) {
+		for len(line) < perLine {
+			line = append(line, " | | ")
+		}
+		b.WriteString("| " + strings.Join(line, " | ") + " |\n")
 	}
 	return b.String()
 }

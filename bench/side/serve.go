@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/bench/report"
 	"github.com/nacre-ml/nacre/generate"
 )
 
@@ -26,7 +27,7 @@ type Options struct {
 //
 //	stream [N]        the seconds of a run of a stream, as the mean of N
 //	generate P TOKENS the seconds of that many tokens after a prompt of P
-//	profile           the step that takes longest, as Step in JSON
+//	profile           the step that takes longest, as report.Step in JSON
 func Serve(o Options, in io.Reader, out io.Writer) error {
 	before, _ := memory()
 	start := time.Now()
@@ -178,17 +179,7 @@ func Ascending(n int) []int32 {
 	return list
 }
 
-// Step is the operator whose steps take longest together, and its longest step.
-type Step struct {
-	Op      string
-	Share   float64 // of all steps, of those of the operator
-	Node    string
-	How     string  // device, binder and kernels
-	Inputs  string  // types and shapes
-	Seconds float64 // of the step
-}
-
-// profile returns the Step of the fastest of a few runs.
+// profile returns the report.Step of the fastest of a few runs.
 func (v *server) profile() (string, error) {
 	var best *nacre.Profile
 	var least time.Duration
@@ -209,7 +200,7 @@ func (v *server) profile() (string, error) {
 		return "", fmt.Errorf("the model has no steps")
 	}
 	op := best.Operators()[0]
-	found := Step{Op: op.Op, Share: op.Share}
+	found := report.Step{Op: op.Op, Share: op.Share}
 	for _, s := range best.Steps() {
 		if t := s.Own.Seconds(); s.Op == op.Op && t > found.Seconds {
 			found.Node, found.How, found.Inputs, found.Seconds = s.Node, s.How, s.Inputs, t

@@ -107,6 +107,9 @@ func (c *comparison) model(r *row) []report.Row {
 	for _, threads := range c.threads {
 		found := shared
 		found.Threads, found.Goal = threads, r.goals[min(threads, len(r.goals))-1]
+		if threads > 1 {
+			found.ScaleGoal = r.scale
+		}
 		err := err
 		if err == nil {
 			err = c.time(r, path, &found)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre/bench/report"
-	"github.com/nacre-ml/nacre/bench/side"
 )
 
 // blockSeconds is about how long runs are that are timed together, and fewestRounds how
@@ -92,11 +91,11 @@ func memory(sides []*started, list []report.Side) error {
 }
 
 // costly returns the step of Nacre's that takes longest.
-func costly(s *started) (*side.Step, error) {
+func costly(s *started) (*report.Step, error) {
 	line, err := s.Ask("profile")
 	if err != nil {
 		return nil, err
 	}
-	step := new(side.Step)
+	step := new(report.Step)
 	return step, json.Unmarshal([]byte(line), step)
 }

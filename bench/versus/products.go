@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre/bench"
+	"github.com/nacre-ml/nacre/bench/report"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -33,7 +34,10 @@ func (p *product) row(name string) row {
 	if p.wide {
 		d = tensor.F64
 	}
-	r := row{group: products, name: name, request: "bound", peer: "bound", product: p, goals: goalOf[products]}
+	r := row{group: report.Products, name: name, request: "bound", peer: "bound", product: p, goals: goalOf[report.Products], scale: 1.85}
+	if p.wide {
+		r.goals, r.scale = [2]float64{0.95}, 1.8
+	}
 	r.build = func() *graph.Model { return bench.Product(d, p.m, p.n, p.k, p.constant) }
 	return r
 }

@@ -1,0 +1,131 @@
+// Plot draws the ratios of networks in results of the comparison of runtimes as a PNG:
+//
+//	go -C bench/plot run . ../results/NAME.json
+//
+// writes ../results/NAME.png.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"image/color"
+	"os"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/nacre-ml/nacre/bench/report"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: plot RESULTS.json")
+		os.Exit(2)
+	}
+	if err := draws(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "plot:", err)
+		os.Exit(1)
+	}
+}
+
+// draws writes the picture of a file of results beside it.
+func draws(path string) error {
+	r, err := report.Load(path)
+	if err != nil {
+		return err
+	}
+	p, rows, err := picture(r)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return p.Save(8*vg.Inch, vg.Inch+vg.Length(rows)*0.3*vg.Inch, strings.TrimSuffix(path, ".json")+".png")
+}
+
+// colors are those of one thread and of two.
+var colors = []color.Color{color.RGBA{R: 0x1b, G: 0x6c, B: 0xa8, A: 0xff}, color.RGBA{R: 0x8f, G: 0xc1, B: 0xe3, A: 0xff}}
+
+// picture returns bars of the median ratios of networks, and how many networks there are.
+func picture(r *report.Results) (*plot.Plot, int, error) {
+	names, threads := networks(r)
+	if len(names) == 0 {
+		return nil, 0, errors.New("no networks in turn with a peer")
+	}
+	p := plot.New()
+	p.Title.Text = fmt.Sprintf("Speed, ONNX Runtime = 1, medians\n%s, %d cores, %s, %s", r.CPU, r.Cores, r.Date, r.Commit)
+	p.X.Label.Text = "above 1 Nacre is faster"
+	p.X.Min = 0
+	p.NominalY(names...)
+	p.Legend.Top = true
+	width := vg.Points(18 / float64(len(threads)))
+	for i, n := range threads {
+		values := make(plotter.Values, len(names))
+		for k, name := range names {
+			if row := r.Find(name, n); row != nil {
+				values[k] = row.Median()
+			}
+		}
+		bars, err := plotter.NewBarChart(values, width)
+		if err != nil {
+			return nil, 0, err
+		}
+		bars.Horizontal = true
+		bars.Color = colors[i%len(colors)]
+		bars.LineStyle.Width = 0
+		bars.Offset = width * vg.Length(float64(len(threads)-1)/2-float64(i))
+		p.Add(bars)
+		p.Legend.Add(fmt.Sprintf("threads: %d", n), bars)
+	}
+	if err := marks(p, r, names); err != nil {
+		return nil, 0, err
+	}
+	return p, len(names), nil
+}
+
+// marks adds a line at 1, and the goals of one thread.
+func marks(p *plot.Plot, r *report.Results, names []string) error {
+	var goals plotter.XYs
+	for i, name := range names {
+		if row := r.Find(name, 1); row != nil && row.Goal > 0 {
+			goals = append(goals, plotter.XY{X: row.Goal, Y: float64(i)})
+		}
+	}
+	even, err := plotter.NewLine(plotter.XYs{{X: 1, Y: -0.5}, {X: 1, Y: float64(len(names)) - 0.5}})
+	if err != nil {
+		return err
+	}
+	p.Add(even)
+	if len(goals) == 0 {
+		return nil
+	}
+	points, err := plotter.NewScatter(goals)
+	if err != nil {
+		return err
+	}
+	points.Shape, points.Radius = draw.PlusGlyph{}, vg.Points(4)
+	p.Add(points)
+	p.Legend.Add("goal of one thread", points)
+	return nil
+}
+
+// networks returns the names of networks that a peer ran too, the last first, and the
+// numbers of threads.
+func networks(r *report.Results) (names []string, threads []int) {
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if row.Group != report.Networks || row.Median() == 0 {
+			continue
+		}
+		if !slices.Contains(names, row.Name) {
+			names = append(names, row.Name)
+		}
+		if !slices.Contains(threads, row.Threads) {
+			threads = append(threads, row.Threads)
+		}
+	}
+	slices.Reverse(names)
+	return names, threads
+}
