@@ -31,12 +31,32 @@ typedef struct {
     int plain, copied, shared;     // of x; whether steps lie in a copy, one copy for all chunks
     size_t rows_each, bands, parts, groups_each;
     size_t slots, part, band_rows; // of a copy: columns of a row that kernels meet alike, their number, rows
+    dense_cut cut, last;           // of a row, and of the last
     size_t *step;
     float *scratch;
     const float *x, *weights, *bias, *add;
     float *y;
     nacre_f32_finish finish;
 } dense_job;
+
+// Finds the sizes of the least cost that add up to n; a tile below 4 pixels takes as long
+// as one of 4.
+static dense_cut dense_cut_of(const nacre_f32_dense_impl *impl, size_t n) {
+    dense_cut cut = {0};
+    const size_t most = impl->pixels[0];
+    if (n > 2 * most) cut.full = (n - most) / most;
+    n -= cut.full * most;
+    size_t cost[DENSE_TAIL + 1] = {0}, size[DENSE_TAIL + 1] = {0};
+    for (size_t i = 1; i <= n; i++) {
+        for (const size_t *s = impl->pixels; *s != 0; s++) {
+            if (*s > i) continue;
+            const size_t c = cost[i - *s] + 2 * nacre_max(*s, 4) + 1;
+            if (size[i] == 0 || c < cost[i]) cost[i] = c, size[i] = *s;
+        }
+    }
+    for (; n > 0; n -= size[n]) cut.tail[cut.tails++] = size[n];
+    return cut;
+}
 
 static dense_axis dense_axis_of(const nacre_conv *c, size_t d) {
     return (dense_axis){c->in[d], c->out[d], c->kernel[d], c->stride[d], c->dilation[d], c->pad[d]};
@@ -66,6 +86,9 @@ static void dense_divide(dense_job *j) {
     j->band_rows = dense_rows_of_value(j, j->shared ? rows : j->rows_each);
 }
 
+// Pixels of row o of the result.
+static size_t dense_pixels(const dense_job *j, size_t o) { return nacre_min(j->width, j->w.out - (j->width < j->w.out ? o * j->width : 0)); }
+
 static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_words *w) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const dense_axis one = {1, 1, 1, 1, 1, 0};
@@ -92,6 +115,8 @@ static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_wor
     }
     j.slots = nacre_min(j.w.stride, j.w.kernel);
     j.part = j.w.out + (j.w.kernel - 1) * j.w.dilation / j.w.stride;
+    j.cut = dense_cut_of(j.impl, j.width);
+    j.last = dense_cut_of(j.impl, dense_pixels(&j, j.h.out - 1));
     dense_divide(&j);
     return j;
 }
@@ -164,33 +189,12 @@ static void dense_copy(const dense_job *j, size_t image, size_t block, size_t o,
 
 // ---- sums ----
 
-// Finds the sizes of the least cost that add up to n; a tile below 4 pixels takes as long
-// as one of 4.
-static dense_cut dense_cut_of(const nacre_f32_dense_impl *impl, size_t n) {
-    dense_cut cut = {0};
-    const size_t most = impl->pixels[0];
-    if (n > 2 * most) cut.full = (n - most) / most;
-    n -= cut.full * most;
-    size_t cost[DENSE_TAIL + 1] = {0}, size[DENSE_TAIL + 1] = {0};
-    for (size_t i = 1; i <= n; i++) {
-        for (const size_t *s = impl->pixels; *s != 0; s++) {
-            if (*s > i) continue;
-            const size_t c = cost[i - *s] + 2 * nacre_max(*s, 4) + 1;
-            if (size[i] == 0 || c < cost[i]) cost[i] = c, size[i] = *s;
-        }
-    }
-    for (; n > 0; n -= size[n]) cut.tail[cut.tails++] = size[n];
-    return cut;
-}
-
 typedef struct {
     const dense_job *j;
     const float *x;     // what steps count from, for row 0 of the band
     size_t x_row;       // floats from what a row meets to what the next does
     size_t image, o, rows;
 } dense_band;
-
-static size_t dense_pixels(const dense_job *j, size_t o) { return nacre_min(j->width, j->w.out - (j->width < j->w.out ? o * j->width : 0)); }
 
 // Channels of the first s steps.
 static size_t dense_channels(const dense_job *j, size_t s) {
@@ -228,15 +232,15 @@ static void dense_group(const dense_band *b, size_t group) {
         const size_t channels = dense_channels(j, stop) - dense_channels(j, s);
         for (size_t r = 0; r < b->rows; r++) {
             const size_t o = b->o + r, pixels = dense_pixels(j, o), at = (b->image * j->out_blocks + first) * plane + o * j->width * j->lanes;
-            const dense_cut cut = dense_cut_of(j->impl, pixels);
-            const size_t tiles = b->rows * (cut.full + cut.tails), portion = nacre_ceil_div(channels * blocks * j->lanes, tiles);
+            const dense_cut *const cut = o + 1 < j->h.out ? &j->cut : &j->last;
+            const size_t tiles = b->rows * (cut->full + cut->tails), portion = nacre_ceil_div(channels * blocks * j->lanes, tiles);
             nacre_f32_dense_tile t = {
                 .blocks = blocks, .lanes = j->lanes, .x = b->x + r * b->x_row, .step = j->step + s, .steps = stop - s,
                 .whole = whole > s ? nacre_min(whole, stop) - s : 0, .rest = j->channels % j->lanes, .w = dense_weights(j, group, blocks, s),
                 .start = s == 0 ? start : NULL, .y = j->y + at, .y_block = plane, .finish = last ? &j->finish : NULL,
                 .add = last && j->add != NULL ? j->add + at : NULL,
-                .next = dense_weights(j, group, blocks, stop) + r * (cut.full + cut.tails) * portion, .next_step = nacre_ceil_div(portion, channels)};
-            dense_row(b, &cut, &t, portion);
+                .next = dense_weights(j, group, blocks, stop) + r * (cut->full + cut->tails) * portion, .next_step = nacre_ceil_div(portion, channels)};
+            dense_row(b, cut, &t, portion);
             for (size_t k = 0; k < blocks && last && j->finish.map != NULL; k++) {
                 float *const y = j->y + at + k * plane;
                 j->finish.map(y, y, pixels * j->lanes, j->finish.params);
