@@ -42,5 +42,17 @@ typedef struct {
     void (*tile)(const nacre_f32_dense_tile *t);
 } nacre_f32_dense_impl;
 typedef const nacre_f32_dense_impl *nacre_f32_dense_fn(void);
+const nacre_f32_dense_impl *nacre_f32_conv_blocked__scalar(void);
+
+// A row of pixels in tiles: all of the largest size but for the last few.
+enum { NACRE_DENSE_TAIL = 2 * NACRE_DENSE_PIXELS };
+typedef struct {
+    size_t full, tail[NACRE_DENSE_TAIL], tails;
+} dense_cut;
+dense_cut nacre_dense_cut(const nacre_f32_dense_impl *impl, size_t n);
+
+// Computes a row of which t is the first tile, which it changes: x, y and add move on with
+// the pixels, and next by a portion.
+void nacre_dense_row(const nacre_f32_dense_impl *impl, const dense_cut *cut, nacre_f32_dense_tile *t, size_t portion);
 
 #endif

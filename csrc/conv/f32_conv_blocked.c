@@ -8,18 +8,12 @@ enum {
     DENSE_BAND = 160 << 10,   // floats of the value that a band of rows meets at most, or one row
     DENSE_WEIGHTS = 9 << 10,  // floats of weights of a chunk of steps at most, or one step
     DENSE_CHUNKS = 8,         // chunks of work that there are, where they are long enough
-    DENSE_GRAIN = 1 << 18,    // multiply-adds of a chunk of work
-    DENSE_TAIL = 2 * NACRE_DENSE_PIXELS
+    DENSE_GRAIN = 1 << 18     // multiply-adds of a chunk of work
 };
 
 typedef struct {
     size_t in, out, kernel, stride, dilation, pad;
 } dense_axis;
-
-// How a row of pixels is cut into tiles: all of the largest size but for the last few.
-typedef struct {
-    size_t full, tail[DENSE_TAIL], tails;
-} dense_cut;
 
 typedef struct {
     const nacre_f32_dense_impl *impl;
@@ -39,14 +33,14 @@ typedef struct {
     nacre_f32_finish finish;
 } dense_job;
 
-// Finds the sizes of the least cost that add up to n; a tile below 4 pixels takes as long
+// Takes the sizes of the least cost that add up to n; a tile below 4 pixels takes as long
 // as one of 4.
-static dense_cut dense_cut_of(const nacre_f32_dense_impl *impl, size_t n) {
+dense_cut nacre_dense_cut(const nacre_f32_dense_impl *impl, size_t n) {
     dense_cut cut = {0};
     const size_t most = impl->pixels[0];
     if (n > 2 * most) cut.full = (n - most) / most;
     n -= cut.full * most;
-    size_t cost[DENSE_TAIL + 1] = {0}, size[DENSE_TAIL + 1] = {0};
+    size_t cost[NACRE_DENSE_TAIL + 1] = {0}, size[NACRE_DENSE_TAIL + 1] = {0};
     for (size_t i = 1; i <= n; i++) {
         for (const size_t *s = impl->pixels; *s != 0; s++) {
             if (*s > i) continue;
@@ -115,8 +109,8 @@ static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_wor
     }
     j.slots = nacre_min(j.w.stride, j.w.kernel);
     j.part = j.w.out + (j.w.kernel - 1) * j.w.dilation / j.w.stride;
-    j.cut = dense_cut_of(j.impl, j.width);
-    j.last = dense_cut_of(j.impl, dense_pixels(&j, j.h.out - 1));
+    j.cut = nacre_dense_cut(j.impl, j.width);
+    j.last = nacre_dense_cut(j.impl, dense_pixels(&j, j.h.out - 1));
     dense_divide(&j);
     return j;
 }
@@ -207,16 +201,15 @@ static const float *dense_weights(const dense_job *j, size_t group, size_t block
     return j->weights + (group * NACRE_DENSE_BLOCKS * j->depth + blocks * dense_channels(j, s)) * j->lanes;
 }
 
-// Steps first..stop-1 of a row of a group, tile by tile.
-static void dense_row(const dense_band *b, const dense_cut *cut, nacre_f32_dense_tile *t, size_t step) {
+void nacre_dense_row(const nacre_f32_dense_impl *impl, const dense_cut *cut, nacre_f32_dense_tile *t, size_t portion) {
     for (size_t i = 0; i < cut->full + cut->tails; i++) {
-        t->pixels = i < cut->full ? b->j->impl->pixels[0] : cut->tail[i - cut->full];
-        b->j->impl->tile(t);
+        t->pixels = i < cut->full ? impl->pixels[0] : cut->tail[i - cut->full];
+        impl->tile(t);
         const size_t moved = t->pixels * t->lanes;
         t->x += moved;
         t->y += moved;
         if (t->add != NULL) t->add += moved;
-        t->next += step;
+        t->next += portion;
     }
 }
 
@@ -240,7 +233,7 @@ static void dense_group(const dense_band *b, size_t group) {
                 .start = s == 0 ? start : NULL, .y = j->y + at, .y_block = plane, .finish = last ? &j->finish : NULL,
                 .add = last && j->add != NULL ? j->add + at : NULL,
                 .next = dense_weights(j, group, blocks, stop) + r * (cut->full + cut->tails) * portion, .next_step = nacre_ceil_div(portion, channels)};
-            dense_row(b, cut, &t, portion);
+            nacre_dense_row(j->impl, cut, &t, portion);
             for (size_t k = 0; k < blocks && last && j->finish.map != NULL; k++) {
                 float *const y = j->y + at + k * plane;
                 j->finish.map(y, y, pixels * j->lanes, j->finish.params);

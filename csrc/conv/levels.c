@@ -6,6 +6,7 @@
 #include "conv/dense.h"
 #include "conv/mask_x86.h"
 #include "conv/space.h"
+#include "conv/winograd.h"
 #include "core/vec.h"
 
 #define NACRE_BODY "conv/f32_depthwise.inc"
@@ -18,6 +19,10 @@
 
 #define NACRE_BODY "conv/f32_conv_blocked.inc"
 #define NACRE_NAME f32_conv_blocked
+#include "core/each_level.h"
+
+#define NACRE_BODY "conv/f32_winograd.inc"
+#define NACRE_NAME f32_winograd
 #include "core/each_level.h"
 
 #if NACRE_X86_64

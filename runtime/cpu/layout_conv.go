@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"slices"
+
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -66,14 +68,17 @@ func bindBlockedConv(o *nn.Conv, then op.Epilogue, b *binder) error {
 		return err
 	}
 	v := blockedConvWords{convWords: convWords{shape: s, dtype: tensor.F32, add: b.Has(3), packed: true, then: then}, block: b.OutLayout(0).Block()}
-	kernel := "f32_conv_depthwise_blocked"
+	v.kernel = "f32_conv_depthwise_blocked"
 	if s.Channels != 1 || s.Filters != 1 {
-		kernel, v.dense, v.plain = "f32_conv_blocked", true, b.InLayout(0) == device.Plain
+		v.kernel, v.plain = "f32_conv_blocked", b.InLayout(0) == device.Plain
+		if tile := winogradTile(s); tile > 0 && !v.plain && !b.dev.direct {
+			v.kernel, v.tile = "f32_conv_winograd", tile
+		}
 	}
 	if v.apply, err = b.mapped(tensor.F32, then); err != nil {
 		return err
 	}
-	k, err := b.choose(kernel, v.words())
+	k, err := b.choose(v.kernel, v.words())
 	if err != nil {
 		return err
 	}
@@ -87,12 +92,33 @@ func bindBlockedConv(o *nn.Conv, then op.Epilogue, b *binder) error {
 	return b.add(k, []bindings.Kernel{v.apply}, v.words(), b.in(0), weights, b.in(2), b.in(3), b.out(0))
 }
 
-// blockedConvWords is nacre_conv_blocked_words of csrc/conv/blocked.h or, with dense,
-// nacre_conv_dense_words of csrc/conv/dense.h.
+// winogradTile is the side of tiles in which a convolution takes least, by what it saves of
+// products and by how often few tiles have all transformed weights read; 0 for one that
+// is not computed so.
+func winogradTile(s *nn.ConvShape) int {
+	one := []int{1, 1}
+	if !slices.Equal(s.Kernel, []int{3, 3}) || !slices.Equal(s.Stride, one) || !slices.Equal(s.Dilation, one) || min(s.Channels, s.Filters) < 16 {
+		return 0
+	}
+	tiles := func(m int) int { return s.Images * ((s.Out[0] + m - 1) / m) * ((s.Out[1] + m - 1) / m) }
+	switch {
+	case tiles(4) >= 25, tiles(4) >= 16 && s.Out[0]%4 == 0 && s.Out[1]%4 == 0:
+		return 4
+	case tiles(2) >= 25:
+		return 2
+	}
+	return 0
+}
+
+// blockedConvWords is the words of a kernel: nacre_conv_blocked_words of
+// csrc/conv/blocked.h, nacre_conv_dense_words of csrc/conv/dense.h or
+// nacre_conv_winograd_words of csrc/conv/winograd.h.
 type blockedConvWords struct {
 	convWords
-	block        int
-	dense, plain bool
+	kernel string
+	block  int
+	plain  bool // of f32_conv_blocked
+	tile   int  // of f32_conv_winograd
 }
 
 func (v *blockedConvWords) words() words { return v.with(v.convWords.words(), v.plain) }
@@ -102,8 +128,11 @@ func (v *blockedConvWords) weights() words { return v.with(v.convWords.weights()
 
 func (v *blockedConvWords) with(w words, plain bool) words {
 	w.int(v.block)
-	if v.dense {
+	switch v.kernel {
+	case "f32_conv_blocked":
 		w.bool(plain)
+	case "f32_conv_winograd":
+		w.int(v.tile)
 	}
 	return w
 }

@@ -97,7 +97,14 @@ func denseCost(s *nn.ConvShape, l device.Layout) float64 {
 	taps := tensor.Shape(s.Kernel).Len()
 	depth := float64(s.Channels * taps)
 	tiles := float64((pixels+densePixels-1)/densePixels) * float64((filters+2*block-1)/(2*block))
-	each := denseMultiply/float64(block)*depth*float64(filters*pixels) + denseTile*tiles + blockedWrite*float64(filters*pixels)
+	multiply := denseMultiply / float64(block)
+	switch winogradTile(s) {
+	case 4:
+		multiply *= 0.4
+	case 2:
+		multiply *= 0.6
+	}
+	each := multiply*depth*float64(filters*pixels) + denseTile*tiles + blockedWrite*float64(filters*pixels)
 	if taps > 1 || tensor.Shape(s.Stride).Len() > 1 || readsPlain(s, l) {
 		each += denseCopy * float64(channels*tensor.Shape(s.In).Len())
 	}

@@ -114,13 +114,26 @@ func TestBlockedDepthwise(t *testing.T) {
 // It reports whether the kernel fits.
 func (d *convData) checkBlocked(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, block int, plain bool, then op.Epilogue, want []float64) bool {
 	t.Helper()
+	got := d.blocked(t, k, pool, block, plain, 0, then)
+	if got == nil {
+		return false
+	}
+	if i := differ(got, want, 0, 0); i >= 0 {
+		t.Fatalf("%s, %s in blocks of %d: element %d is %v, not %v", name, k.Variant(), block, i, got[i], want[i])
+	}
+	return true
+}
+
+// blocked computes the convolution of values in blocks; nil if the kernel does not fit.
+func (d *convData) blocked(t *testing.T, k bindings.Kernel, pool *bindings.Pool, block int, plain bool, tile int, then op.Epilogue) []float64 {
+	t.Helper()
 	v := blockedConvWords{convWords: convWords{shape: d.shape, dtype: tensor.F32, packed: true, add: d.add != nil, then: then}, block: block,
-		dense: k.Op() == "f32_conv_blocked", plain: plain}
+		kernel: k.Op(), plain: plain, tile: tile}
 	if then.Func == "leaky_relu" {
 		v.apply = partOf(t, "f32_leaky_relu", k.ISA())
 	}
 	if !k.Fits(numbersOf(t, v.words())) {
-		return false
+		return nil
 	}
 	in := append(tensor.Shape{d.shape.Images, d.shape.Groups * d.shape.Channels}, d.shape.In...)
 	out := append(tensor.Shape{d.shape.Images, d.shape.Groups * d.shape.Filters}, d.shape.Out...)
@@ -133,11 +146,7 @@ func (d *convData) checkBlocked(t *testing.T, name string, k bindings.Kernel, po
 	defer bindings.Free(packed)
 	k.Pack(numbersOf(t, v.weights()), 1, unsafe.Pointer(unsafe.SliceData(w)), packed)
 	n := device.Blocked(block).Bytes(tensor.F32, out)
-	got := runGuarded(t, k, v.words(), pool, n, 4, x, packed, stored(tensor.F32, d.bias), toBlocks(d.add, out, block))
-	if i := differ(fromBlocks(got, out, block), want, 0, 0); i >= 0 {
-		t.Fatalf("%s, %s in blocks of %d: element %d is %v, not %v", name, k.Variant(), block, i, fromBlocks(got, out, block)[i], want[i])
-	}
-	return true
+	return fromBlocks(runGuarded(t, k, v.words(), pool, n, 4, x, packed, stored(tensor.F32, d.bias), toBlocks(d.add, out, block)), out, block)
 }
 
 // denseCases are convolutions of all channels: those of convCases, and some at random.
@@ -190,6 +199,68 @@ func TestBlockedDense(t *testing.T) {
 	if len(tried) != len(runnable(t, "f32_conv_blocked")) {
 		t.Errorf("only %v fit", tried)
 	}
+}
+
+// TestWinograd compares all variants with the formula: they may be off by three times
+// what sums of products by chains of multiply-adds are.
+func TestWinograd(t *testing.T) {
+	pool := testPool(t)
+	r := rand.New(rand.NewPCG(27, 28))
+	tried := map[string]bool{}
+	for i, c := range []convCase{
+		{channels: 16, filter: 16, in: []int{12, 12}},
+		{channels: 64, filter: 40, in: []int{9, 14}, images: 2},
+		{channels: 5, filter: 3, in: []int{7, 5}, before: []int{2, 3}, behind: []int{0, 2}},
+		{channels: 100, filter: 33, in: []int{8, 7}},
+		{channels: 33, filter: 70, in: []int{3, 3}, before: []int{0, 0}, behind: []int{0, 0}, noBias: true},
+		{channels: 1, filter: 1, in: []int{1, 30}, images: 3},
+		{channels: 24, filter: 70, in: []int{25, 30}},
+	} {
+		c.images, c.groups, c.kernel, c.stride, c.dilation = max(c.images, 1), 1, []int{3, 3}, ones(2), ones(2)
+		if c.before == nil {
+			c.before, c.behind = ones(2), ones(2)
+		}
+		d := newConvData(r, &c, c.shape())
+		if i%2 == 0 {
+			d.add = make([]float64, d.out)
+		}
+		for _, list := range [][]float64{d.x, d.w, d.bias, d.add} {
+			for k := range list {
+				list[k] = float64(float32(r.NormFloat64()))
+			}
+		}
+		scale := largestError(make([]float64, d.out), d.formula(t, "f64_conv", op.Epilogue{}))
+		for e, then := range convEpilogues[i%2 : i%2+2] {
+			want := d.formula(t, "f64_conv", then)
+			direct := largestError(d.blocked(t, partOf(t, "f32_conv_blocked", 0), pool, 8, false, 0, then), want)
+			for _, k := range runnable(t, "f32_conv_winograd") {
+				for _, block := range testBlocks {
+					for _, tile := range []int{2, 4} {
+						got := d.blocked(t, k, pool, block, false, tile, then)
+						if got == nil {
+							continue
+						}
+						tried[k.Variant()] = true
+						if off := largestError(got, want); !(off <= 3*direct+1e-6*scale) {
+							t.Errorf("case %d, epilogue %d, %s, tiles of %d, blocks of %d: off by %g, direct by %g", i, e, k.Variant(), tile, block, off, direct)
+						}
+					}
+				}
+			}
+		}
+	}
+	if len(tried) != len(runnable(t, "f32_conv_winograd")) {
+		t.Errorf("only %v fit", tried)
+	}
+}
+
+// largestError is the largest difference of two lists.
+func largestError(got, want []float64) float64 {
+	off := 0.0
+	for i, w := range want {
+		off = max(off, math.Abs(got[i]-w))
+	}
+	return off
 }
 
 // TestBlockedPooling compares all variants with the formula on plain values.
