@@ -51,18 +51,20 @@ type Row struct {
 	Goal        float64 // the least ratio that is aimed for; 0 for none
 	ScaleGoal   float64 // the least time on one thread over that with this many; 0 for none
 	Sides       []Side  // Nacre first
-	Costly      *Step   // of Nacre, where the goal is missed
+	Costly      []Steps // of Nacre, where the goal is missed
 	Error       string  // why the row has no times
 }
 
-// Step is the operator whose steps take longest together, and its longest step.
-type Step struct {
+// Steps is the steps of one operator that the same kernels compute.
+type Steps struct {
 	Op      string
-	Share   float64 // of all steps, of those of the operator
-	Node    string
-	How     string  // device, binder and kernels
-	Inputs  string  // types and shapes
-	Seconds float64 // of the step
+	How     string // device, binder and kernels
+	Count   int
+	Seconds float64
+	Share   float64 // of the time of all steps
+	Node    string  // the one that takes longest
+	Inputs  string  // its types and shapes
+	Longest float64 // its seconds
 }
 
 // Side is what one runtime took.

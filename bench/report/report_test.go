@@ -12,14 +12,14 @@ func sample() *Results {
 	side := func(name string, ms float64) Side {
 		return Side{Name: name, Best: ms / 1e3, Median: 2 * ms / 1e3, Rounds: 3, Opened: 1, Peak: 1e6 * ms}
 	}
-	step := &Step{Op: "Conv-17", Share: 0.75, Inputs: "float32[1,3]", How: "cpu gemm", Seconds: 1e-3}
+	steps := []Steps{{Op: "Conv-17", Count: 2, Share: 0.75, Inputs: "float32[1,3]", How: "cpu gemm", Seconds: 2e-3, Longest: 1e-3}}
 	return &Results{
 		Date: "2026-01-02", CPU: "a CPU", Cores: 2, Commit: "abc", Missing: []string{"oneDNN: no program"},
 		Ceilings: []Ceiling{{1, 100e9, 10e9}, {2, 200e9, 20e9}},
 		Rows: []Row{
 			{Group: Networks, Name: "fast", Threads: 1, Operations: 100e6, Bytes: 5e6, Goal: 1.2, Sides: []Side{side("Nacre", 2), side("ORT", 4)}},
 			{Group: Networks, Name: "fast", Threads: 2, ScaleGoal: 1.9, Sides: []Side{side("Nacre", 1.6), side("ORT", 2)}},
-			{Group: Networks, Name: "slow", Threads: 1, Goal: 1.2, Sides: []Side{side("Nacre", 4), side("ORT", 4)}, Costly: step},
+			{Group: Networks, Name: "slow", Threads: 1, Goal: 1.2, Sides: []Side{side("Nacre", 4), side("ORT", 4)}, Costly: steps},
 			{Group: Networks, Name: "broken", Threads: 1, Error: "ORT: no such operator"},
 			{Group: Products, Name: "p", Threads: 1, Wide: true, Operations: 50e6, Sides: []Side{side("Nacre", 1), side("ORT", 3), side("OpenBLAS", 2)}},
 		},
@@ -47,7 +47,7 @@ func TestText(t *testing.T) {
 	text := sample().Text()
 	for _, want := range []string{
 		"left out: oneDNN: no program", "2.00    2.00        1.20", "below 1.20", "1.25 below 1.90", "50%", "ORT: no such operator",
-		"slow, 1 threads: Conv-17 75%; float32[1,3] cpu gemm, 1 ms", "3/6",
+		"slow, 1 threads\n  75% Conv-17 x 2, cpu gemm: 1 ms of 2 with float32[1,3]\n", "3/6",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

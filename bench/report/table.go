@@ -34,7 +34,8 @@ func (r *Results) Text() string {
 	}
 	fmt.Fprintf(&b, "Runs alternate, %d of each. Times are milliseconds, best/median. A ratio is the time of the fastest peer over Nacre's.\n", r.Rounds)
 	b.WriteString("scale: the time on one thread over that on more.\n" +
-		"fma, read: operations, and bytes of weights, inputs and outputs, as a part of the ceiling.\n" +
+		"fma, read: operations, and bytes of weights, inputs and outputs, as a part of the ceiling. Winograd and int8 need fewer\n" +
+		"multiply-adds of float32 than are counted, and caches hold small models: both may exceed 100%.\n" +
 		"memory: Nacre's peak in runs over the peer's. open: the peer's time to open the model over Nacre's.\n")
 	for _, g := range r.groups() {
 		fmt.Fprintf(&b, "\n%s\n", g)
@@ -98,16 +99,18 @@ func optional(format string, v float64) string {
 	return fmt.Sprintf(format, v)
 }
 
-// missed writes the costliest step of the rows below their goals.
+// missed writes the costliest steps of the rows below their goals.
 func (r *Results) missed(out io.Writer) {
-	heading := "\nbelow the goal: the operator that takes longest, its share, and its longest step\n"
+	heading := "\nbelow the goal: the operators that take longest, with the inputs of their longest step\n"
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if !row.Missed() || row.Costly == nil || row.Group == Products {
+		if !row.Missed() || row.Group == Products || len(row.Costly) == 0 {
 			continue
 		}
-		c := row.Costly
-		fmt.Fprintf(out, "%s%s, %d threads: %s %.0f%%; %s %s, %.3g ms\n", heading, row.Name, row.Threads, c.Op, 100*c.Share, c.Inputs, c.How, 1e3*c.Seconds)
+		fmt.Fprintf(out, "%s%s, %d threads\n", heading, row.Name, row.Threads)
+		for _, c := range row.Costly {
+			fmt.Fprintf(out, "  %.0f%% %s x %d, %s: %.3g ms of %.3g with %s\n", 100*c.Share, c.Op, c.Count, c.How, 1e3*c.Longest, 1e3*c.Seconds, c.Inputs)
+		}
 		heading = ""
 	}
 }

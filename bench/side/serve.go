@@ -2,10 +2,12 @@ package side
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,7 +29,7 @@ type Options struct {
 //
 //	stream [N]        the seconds of a run of a stream, as the mean of N
 //	generate P TOKENS the seconds of that many tokens after a prompt of P
-//	profile           the step that takes longest, as report.Step in JSON
+//	profile           the steps that take longest, as a list of report.Steps in JSON
 func Serve(o Options, in io.Reader, out io.Writer) error {
 	before, _ := memory()
 	start := time.Now()
@@ -179,7 +181,7 @@ func Ascending(n int) []int32 {
 	return list
 }
 
-// profile returns the report.Step of the fastest of a few runs.
+// profile returns the costliest steps of the fastest of a few runs.
 func (v *server) profile() (string, error) {
 	var best *nacre.Profile
 	var least time.Duration
@@ -196,19 +198,39 @@ func (v *server) profile() (string, error) {
 			best, least = p, total
 		}
 	}
-	if len(best.Operators()) == 0 {
-		return "", fmt.Errorf("the model has no steps")
-	}
-	op := best.Operators()[0]
-	found := report.Step{Op: op.Op, Share: op.Share}
-	for _, s := range best.Steps() {
-		if t := s.Own.Seconds(); s.Op == op.Op && t > found.Seconds {
-			found.Node, found.How, found.Inputs, found.Seconds = s.Node, s.How, s.Inputs, t
-		}
-	}
-	data, err := json.Marshal(found)
+	data, err := json.Marshal(costly(best))
 	return string(data), err
 }
+
+// costly returns the groups of steps of one operator with the same kernels that take
+// longest, each with its longest step.
+func costly(p *nacre.Profile) []report.Steps {
+	var list []report.Steps
+	all := 0.0
+	for _, s := range p.Steps() {
+		t := s.Own.Seconds()
+		all += t
+		i := slices.IndexFunc(list, func(g report.Steps) bool { return g.Op == s.Op && g.How == s.How })
+		if i < 0 {
+			i, list = len(list), append(list, report.Steps{Op: s.Op, How: s.How})
+		}
+		g := &list[i]
+		g.Count++
+		g.Seconds += t
+		if t >= g.Longest {
+			g.Longest, g.Node, g.Inputs = t, s.Node, s.Inputs
+		}
+	}
+	slices.SortStableFunc(list, func(a, b report.Steps) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	list = list[:min(len(list), groups)]
+	for i := range list {
+		list[i].Share = list[i].Seconds / all
+	}
+	return list
+}
+
+// groups is how many groups of steps a profile has.
+const groups = 3
 
 // profiled returns the profile of one run.
 func (v *server) profiled() (*nacre.Profile, error) {

@@ -90,12 +90,12 @@ func memory(sides []*started, list []report.Side) error {
 	return nil
 }
 
-// costly returns the step of Nacre's that takes longest.
-func costly(s *started) (*report.Step, error) {
+// costly returns the steps of Nacre's that take longest.
+func costly(s *started) (list []report.Steps, err error) {
 	line, err := s.Ask("profile")
 	if err != nil {
 		return nil, err
 	}
-	step := new(report.Step)
-	return step, json.Unmarshal([]byte(line), step)
+	err = json.Unmarshal([]byte(line), &list)
+	return list, err
 }

@@ -110,7 +110,7 @@ func TestCompare(t *testing.T) {
 	if found.Error != "" || len(found.Sides) != 2 || found.Sides[1].Rounds != o.rounds || found.Best() <= 0 {
 		t.Fatalf("%+v", found)
 	}
-	if found.Costly == nil || found.Costly.Op == "" {
+	if len(found.Costly) == 0 || found.Costly[0].Op == "" {
 		t.Error("the goal is missed, and no step is named")
 	}
 	if fma, read := c.results.Shares(&found); fma <= 0 || read <= 0 {
