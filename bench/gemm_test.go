@@ -1,10 +1,8 @@
 package bench
 
 import (
-	"bufio"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,32 +14,7 @@ import (
 )
 
 // gemmShape is one line of shapes/*.txt.
-type gemmShape struct {
-	name     string
-	m, n, k  int
-	constant string // a, b or none
-}
-
-func readShapes(b *testing.B, file string) []gemmShape {
-	f, err := os.Open(file)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer f.Close()
-	var list []gemmShape
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		text, _, _ := strings.Cut(lines.Text(), "#")
-		if strings.TrimSpace(text) == "" {
-			continue
-		}
-		var s gemmShape
-		if _, err := fmt.Sscan(text, &s.name, &s.m, &s.n, &s.k, &s.constant); err != nil {
-			b.Fatalf("%s: %q: %v", file, text, err)
-		}
-		list = append(list, s)
-	}
-	return list
-}
+type gemmShape struct{ Shape }
 
 // BenchmarkGemm multiplies float32 matrices of the shapes of shapes/*.txt, on
 // one thread, right operands that are constant packed, with every variant that the CPU has. It reports the best rate, the
@@ -54,10 +27,15 @@ func BenchmarkGemm(b *testing.B) {
 	}
 	for _, file := range files {
 		model := strings.TrimSuffix(filepath.Base(file), ".txt")
-		for _, s := range readShapes(b, file) {
+		shapes, err := ReadShapes(file)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, shape := range shapes {
+			s := gemmShape{shape}
 			for _, k := range bindings.Variants("f32_gemm") {
 				if k.ISA()&^bindings.DetectISA() == 0 {
-					b.Run(fmt.Sprintf("%s/%s/%s", model, s.name, k.Variant()), func(b *testing.B) { s.run(b, k) })
+					b.Run(fmt.Sprintf("%s/%s/%s", model, s.Name, k.Variant()), func(b *testing.B) { s.run(b, k) })
 				}
 			}
 		}
@@ -66,7 +44,7 @@ func BenchmarkGemm(b *testing.B) {
 
 // words is nacre_f32_gemm_words of csrc/matmul/matmul.h.
 func (s *gemmShape) words(packed bool) []int64 {
-	m, n, k, right := int64(s.m), int64(s.n), int64(s.k), int64(0)
+	m, n, k, right := int64(s.M), int64(s.N), int64(s.K), int64(0)
 	if packed {
 		right = 1
 	}
@@ -79,9 +57,9 @@ func (s *gemmShape) words(packed bool) []int64 {
 
 // code is a command of the product, with its right operand packed if that is constant.
 func (s *gemmShape) code(b *testing.B, kernel bindings.Kernel) *bindings.Code {
-	a, x, c := floatsOf(b, s.m*s.k), floatsOf(b, s.k*s.n), floatsOf(b, s.m*s.n)
+	a, x, c := floatsOf(b, s.M*s.K), floatsOf(b, s.K*s.N), floatsOf(b, s.M*s.N)
 	words := s.words(false)
-	if n := kernel.Packed(words, 1); s.constant == "b" && n > 0 {
+	if n := kernel.Packed(words, 1); s.Constant == "b" && n > 0 {
 		p := floatsOf(b, n/4)
 		kernel.Pack(words, 1, unsafe.Pointer(&x[0]), bytesOf(p))
 		words, x = s.words(true), p
@@ -120,11 +98,11 @@ func (s *gemmShape) run(b *testing.B, kernel bindings.Kernel) {
 		times = append(times, time.Since(start).Seconds())
 	}
 	slices.Sort(times)
-	ops := 2 * float64(s.m) * float64(s.n) * float64(s.k)
+	ops := 2 * float64(s.M) * float64(s.N) * float64(s.K)
 	b.ReportMetric(ops/times[0]/1e9, "GFLOPS")
 	b.ReportMetric(ops/times[0]/slices.Max(rates), "of-ceiling")
 	b.ReportMetric(ops/times[len(times)/2]/1e9, "median-GFLOPS")
-	b.ReportMetric(4*float64(s.k*s.n)/times[0]/1e9, "GB/s-of-b")
+	b.ReportMetric(4*float64(s.K*s.N)/times[0]/1e9, "GB/s-of-b")
 }
 
 // bytesOf returns floats as bytes.

@@ -16,6 +16,7 @@ format() { # gofmt
 
 vet() { # go vet, with and without cgo
   go vet ./...
+  go -C bench/plot vet ./...
   CGO_ENABLED=0 go vet ./...
   CGO_ENABLED=0 go build ./...
 }
@@ -38,6 +39,7 @@ staticcheck() { # staticcheck, at the version that go.mod pins
 
 tidy() { # go.mod and go.sum say exactly what the code needs
   go mod tidy -diff
+  go -C bench/plot mod tidy -diff
 }
 
 data() { # the official ONNX backend tests
@@ -46,6 +48,7 @@ data() { # the official ONNX backend tests
 
 tests() { # go test of every package
   go test ./...
+  go -C bench/plot test ./...
 }
 
 conformance() { # the official tests in every way to run them; none may fail or be left out

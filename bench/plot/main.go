@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"image/color"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -58,6 +59,7 @@ func picture(r *report.Results) (*plot.Plot, int, error) {
 	p.Title.Text = fmt.Sprintf("Speed, ONNX Runtime = 1, medians\n%s, %d cores, %s, %s", r.CPU, r.Cores, r.Date, r.Commit)
 	p.X.Label.Text = "above 1 Nacre is faster"
 	p.X.Min = 0
+	p.X.Tick.Marker = plot.TickerFunc(halves)
 	p.NominalY(names...)
 	p.Legend.Top = true
 	width := vg.Points(18 / float64(len(threads)))
@@ -83,6 +85,15 @@ func picture(r *report.Results) (*plot.Plot, int, error) {
 		return nil, 0, err
 	}
 	return p, len(names), nil
+}
+
+// halves marks every half on an axis.
+func halves(low, high float64) []plot.Tick {
+	var list []plot.Tick
+	for v := math.Ceil(2*low) / 2; v <= high; v += 0.5 {
+		list = append(list, plot.Tick{Value: v, Label: fmt.Sprint(v)})
+	}
+	return list
 }
 
 // marks adds a line at 1, and the goals of one thread.

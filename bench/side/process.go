@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Process is a runtime in a process of its own that has opened a model. It answers each
@@ -19,10 +20,13 @@ type Process struct {
 	Opened float64 // seconds that opening the model took
 	Close  func()  // ends the process and waits for its end
 
-	name string
-	in   io.Writer
-	out  *bufio.Reader
+	cmd *exec.Cmd
+	in  io.Writer
+	out *bufio.Reader
 }
+
+// patience is how long a request may take: a process that hangs is killed.
+const patience = 3 * time.Minute
 
 // Start starts a process, whose first line is "ready" and the seconds that opening took.
 func Start(cmd *exec.Cmd) (*Process, error) {
@@ -38,7 +42,7 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	p := &Process{name: cmd.Path, in: in, out: bufio.NewReader(out)}
+	p := &Process{cmd: cmd, in: in, out: bufio.NewReader(out)}
 	p.Close = sync.OnceFunc(func() {
 		in.Close()
 		cmd.Wait()
@@ -54,8 +58,11 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	return p, nil
 }
 
-// Ask sends a line and returns the line that answers it.
+// Ask sends a line and returns the line that answers it. A process that takes minutes is
+// killed, which is an error.
 func (p *Process) Ask(request string) (string, error) {
+	late := time.AfterFunc(patience, func() { p.cmd.Process.Kill() })
+	defer late.Stop()
 	_, err := fmt.Fprintln(p.in, request)
 	if err == nil {
 		var line string
@@ -63,7 +70,7 @@ func (p *Process) Ask(request string) (string, error) {
 			return strings.TrimSpace(line), nil
 		}
 	}
-	return "", fmt.Errorf("%s does not answer %q: %w", p.name, request, err)
+	return "", fmt.Errorf("%s does not answer %q: %w", p.cmd, request, err)
 }
 
 // Seconds returns what a request that takes time answers.

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -13,11 +11,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// product is a product of matrices, of an m x k by a k x n one.
+// product is a product of matrices.
 type product struct {
-	m, n, k  int
-	constant string // the operand that is a weight: a, b or none
-	wide     bool   // float64
+	bench.Shape
+	wide bool // float64
 }
 
 // args are those of the programs that multiply with other libraries.
@@ -26,7 +23,7 @@ func (p *product) args() []string {
 	if p.wide {
 		kind = "f64"
 	}
-	return []string{kind, fmt.Sprint(p.m), fmt.Sprint(p.n), fmt.Sprint(p.k), p.constant}
+	return []string{kind, fmt.Sprint(p.M), fmt.Sprint(p.N), fmt.Sprint(p.K), p.Constant}
 }
 
 func (p *product) row(name string) row {
@@ -38,7 +35,7 @@ func (p *product) row(name string) row {
 	if p.wide {
 		r.goals, r.scale = [2]float64{0.95}, 1.8
 	}
-	r.build = func() *graph.Model { return bench.Product(d, p.m, p.n, p.k, p.constant) }
+	r.build = func() *graph.Model { return bench.Product(d, p.M, p.N, p.K, p.Constant) }
 	return r
 }
 
@@ -47,8 +44,8 @@ func productRows(folder string) ([]row, error) {
 	var list []row
 	for _, wide := range []bool{false, true} {
 		for n := 128; n <= 2048; n *= 2 {
-			p := &product{n, n, n, "none", wide}
-			list = append(list, p.row(fmt.Sprintf("%s/%d", p.args()[0], n)))
+			p := &product{bench.Shape{Name: fmt.Sprint(n), M: n, N: n, K: n, Constant: "none"}, wide}
+			list = append(list, p.row(p.args()[0]+"/"+p.Name))
 		}
 	}
 	files, err := filepath.Glob(filepath.Join(folder, "*.txt"))
@@ -63,35 +60,14 @@ func productRows(folder string) ([]row, error) {
 		if model == "squares" || model == "tails" {
 			continue
 		}
-		more, err := shapes(file, model)
+		shapes, err := bench.ReadShapes(file)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, more...)
+		for _, s := range shapes {
+			p := &product{Shape: s}
+			list = append(list, p.row("f32/"+model+"/"+s.Name))
+		}
 	}
 	return list, nil
-}
-
-// shapes reads a file of shapes: a name, m, n, k and the constant operand in a line.
-func shapes(file, model string) ([]row, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var list []row
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		text, _, _ := strings.Cut(lines.Text(), "#")
-		if strings.TrimSpace(text) == "" {
-			continue
-		}
-		var name string
-		p := new(product)
-		if _, err := fmt.Sscan(text, &name, &p.m, &p.n, &p.k, &p.constant); err != nil {
-			return nil, fmt.Errorf("%s: %q: %w", file, text, err)
-		}
-		list = append(list, p.row("f32/"+model+"/"+name))
-	}
-	return list, lines.Err()
 }
