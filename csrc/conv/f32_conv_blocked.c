@@ -223,7 +223,7 @@ static void dense_group(const dense_band *b, size_t group) {
                 .blocks = blocks, .lanes = j->lanes, .x = b->x + r * b->x_row, .step = j->step + s, .steps = stop - s,
                 .whole = whole > s ? nacre_min(whole, stop) - s : 0, .rest = j->channels % j->lanes, .w = dense_weights(j, group, blocks, s),
                 .start = s == 0 ? start : NULL, .y = j->y + at, .y_block = plane, .finish = last ? &j->finish : NULL,
-                .add = last && j->add != NULL ? j->add + at : NULL,
+                .add = s == 0 && j->add != NULL ? j->add + at : NULL,
                 .next = dense_weights(j, group, blocks, stop) + r * (cut->full + cut->tails) * portion, .next_step = nacre_ceil_div(portion, channels)};
             nacre_dense_row(j->impl, cut, &t, portion);
             for (size_t k = 0; k < blocks && last && j->finish.map != NULL; k++) {
@@ -358,12 +358,12 @@ static void tile_scalar(const nacre_f32_dense_tile *t) {
         for (size_t l = 0; l < t->lanes; l++) {
             const float *w = t->w + block * t->lanes + l;
             float *const y = t->y + block * t->y_block + l;
-            float v = t->start == NULL ? *y : t->start[block * t->lanes + l];
+            float v = 0;
             for (size_t s = 0; s < t->steps; s++) {
                 for (size_t k = 0; k < (s < t->whole ? t->lanes : t->rest); k++, w += t->blocks * t->lanes) v += t->x[t->step[s] + k] * *w;
             }
+            v += (t->start == NULL ? *y : t->start[block * t->lanes + l]) + (t->add == NULL ? 0 : t->add[block * t->y_block + l]);
             if (t->finish != NULL) {
-                if (t->add != NULL) v += t->add[block * t->y_block + l];
                 if (t->finish->clamp && v < t->finish->low) v = t->finish->low;
                 if (t->finish->clamp && v > t->finish->high) v = t->finish->high;
             }
