@@ -122,31 +122,23 @@ func (d *Device) Layouts(b *device.Binding) []device.LayoutChoice {
 		return nil
 	}
 	if _, ok := b.Op.(device.Reorder); ok {
-		return []device.LayoutChoice{{In: b.InLayouts, Out: b.OutLayouts, Cost: d.reorderTime(b, x)}}
+		return []device.LayoutChoice{{In: b.InLayouts, Out: b.OutLayouts, Cost: inTime(x.blocked)}}
 	}
 	if d.layouts == device.LayoutsBlocked {
 		x.plain, x.blocked = math.MaxInt32, 0 // more than the copies around a node can cost
 	}
-	blocked := device.LayoutChoice{In: make([]device.Layout, len(b.In)), Out: make([]device.Layout, len(b.Out)), Cost: d.time(x.blocked)}
+	blocked := device.LayoutChoice{In: make([]device.Layout, len(b.In)), Out: make([]device.Layout, len(b.Out)), Cost: inTime(x.blocked)}
 	for i := range b.In {
 		blocked.In[i] = x.inLayout(i, d.blocked)
 	}
 	blocked.Out[0] = x.outLayout(d.blocked)
-	return []device.LayoutChoice{{Cost: d.time(x.plain)}, blocked}
+	return []device.LayoutChoice{{Cost: inTime(x.plain)}, blocked}
 }
 
-// time is that of so many nanoseconds of one thread on those of the device.
-func (d *Device) time(nanoseconds float64) time.Duration {
-	return time.Duration(math.Ceil(nanoseconds / float64(d.threads)))
-}
-
-// reorderTime is that of a copy between layouts; short ones take one thread.
-func (d *Device) reorderTime(b *device.Binding, x *offer) time.Duration {
-	if n, _ := elements(b.In[0], d.blocked); n < reorderAlone {
-		return time.Duration(math.Ceil(x.blocked))
-	}
-	return d.time(x.blocked)
-}
+// inTime is so many nanoseconds of one thread. Costs are those of one thread whatever the
+// device has, so that layouts, and with them the order of sums, do not depend on the number
+// of threads.
+func inTime(nanoseconds float64) time.Duration { return time.Duration(math.Ceil(nanoseconds)) }
 
 // maxBlocked bounds the elements of blocked values, so that their padding overflows
 // nothing.

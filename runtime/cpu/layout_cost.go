@@ -41,7 +41,6 @@ const (
 
 	reorderCommand = 500.0
 	reorderElement = 0.33
-	reorderAlone   = 4 * (64 << 10) / 4 // elements of the shortest copy that threads share, of csrc/copy/strided.c
 )
 
 // blockedLayout is the layout of blocked values, and whether the estimates hold for the
