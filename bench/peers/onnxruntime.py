@@ -17,6 +17,7 @@ gives open extents their size.
 """
 
 import os
+import signal
 import sys
 import threading
 import time
@@ -25,6 +26,8 @@ sys.path = [p for p in sys.path if os.path.abspath(p or ".") != os.path.dirname(
 
 import numpy as np
 import onnxruntime as ort
+
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # which is for the program that asks; it closes the input
 
 NUMPY = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64}
 

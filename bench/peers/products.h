@@ -8,6 +8,7 @@
 #ifndef PEERS_PRODUCTS_H
 #define PEERS_PRODUCTS_H
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -74,6 +75,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: %s THREADS f32|f64 M N K a|b|none\n", argv[0]);
         return 2;
     }
+    signal(SIGINT, SIG_IGN); // which is for the program that asks; it closes the input
     product p = {atoi(argv[1]), !strcmp(argv[2], "f64"), atol(argv[3]), atol(argv[4]), atol(argv[5]), argv[6][0], NULL, NULL, NULL};
     p.a = operand(&p, p.m * p.k);
     p.b = operand(&p, p.k * p.n);

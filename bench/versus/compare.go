@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -60,9 +61,13 @@ func (c *comparison) finished() *report.Results {
 	return &c.results
 }
 
-// compare times the rows and returns how many of them failed.
-func (c *comparison) compare(rows []row) (failed int) {
+// compare times the rows until the context ends and returns how many of them failed.
+func (c *comparison) compare(ctx context.Context, rows []row) (failed int) {
 	for i := range rows {
+		if ctx.Err() != nil {
+			fmt.Fprintf(os.Stderr, "stopped after %d of %d rows\n", i, len(rows))
+			break
+		}
 		r := &rows[i]
 		for _, found := range c.model(r) {
 			if found.Error != "" {

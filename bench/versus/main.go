@@ -3,13 +3,16 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/nacre-ml/nacre/bench/report"
@@ -48,6 +51,7 @@ func serve(args []string) error {
 			return err
 		}
 	}
+	signal.Ignore(os.Interrupt) // which is for the program that asks; it closes the input
 	return side.Serve(o, os.Stdin, os.Stdout)
 }
 
@@ -126,7 +130,9 @@ func run(args []string) error {
 		return err
 	}
 	defer c.close()
-	failed := c.compare(chosen)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	failed := c.compare(ctx, chosen)
 	return finish(c.finished(), o.out, failed)
 }
 

@@ -103,7 +103,7 @@ func TestCompare(t *testing.T) {
 	}
 	broken := r
 	broken.request = "unknown"
-	if failed := c.compare([]row{r, broken}); failed != 1 {
+	if failed := c.compare(t.Context(), []row{r, broken}); failed != 1 {
 		t.Errorf("%d rows failed, want that of the unknown request", failed)
 	}
 	found := c.finished().Rows[0]
