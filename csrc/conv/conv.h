@@ -96,15 +96,7 @@ enum { NACRE_COL2IM_SPAN = 256 };
 
 // ---- f64_conv, f64_conv_transpose: the formula ----
 
-// What follows a sum of doubles: add is NULL for none.
-typedef struct {
-    const double *add;
-    int clamp;
-    double low, high;
-    void (*map)(const void *x, void *y, size_t n, const void *params);
-    const void *params;
-} nacre_f64_epilogue;
-typedef void nacre_f64_conv_fn(const nacre_conv *c, const nacre_f64_epilogue *e, nacre_team *team, const double *x, const double *w,
+typedef void nacre_f64_conv_fn(const nacre_conv *c, const nacre_f64_finish *e, nacre_team *team, const double *x, const double *w,
                                const double *bias, double *y);
 
 // ---- f32_conv_depthwise: groups of one channel ----
