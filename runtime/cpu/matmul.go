@@ -19,6 +19,7 @@ var matmulRows = []row{
 	rowFor("gemm", func(o *arith.MatMulBias, b *binder) error { return bindMatMulBias(o, "f32_gemm", b) }),
 	inRoom(rowFor("gemv", func(o *arith.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "f32_gemv", b) })),
 	inRoom(rowFor("gemm", func(o *arith.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "f32_gemm", b) })),
+	inRoom(rowFor("formula", func(o *arith.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "", b) })),
 	rowFor("gemv", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_gemv", b) }),
 	rowFor("gemm", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_gemm", b) }),
 	rowFor("formula", func(o *arith.Gemm, b *binder) error { return bindWideGemm(o, b) }),
@@ -410,7 +411,14 @@ func bindFusedMatMul(o *arith.FusedMatMul, kernel string, b *binder) error {
 	if b.OutRoom != nil {
 		return device.Refuse("products follow each other without gaps")
 	}
-	return b.floatProduct(kernel, reordered(o, b), float64(o.Alpha), sum{})
+	p := reordered(o, b)
+	if kernel != "" {
+		return b.floatProduct(kernel, p, float64(o.Alpha), sum{})
+	}
+	if o.Alpha != 1 {
+		return device.Refuse("%v elements are scaled", b.DType(0))
+	}
+	return b.wideProduct(b.DType(0), p, b.in(0), b.in(1), b.out(0))
 }
 
 func bindGemm(o *arith.Gemm, then op.Epilogue, kernel string, b *binder) error {
