@@ -73,7 +73,7 @@ formats/oinf             : runtime/graph runtime/tensor packed formats/internal/
 formats/openinfer        : runtime/graph runtime/tensor packed
 formats/gptrs            : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container formats/internal/decoder
 formats/hnw              : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
-formats/loom             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
+formats/loom             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/mapped
 formats/chelis           : runtime/graph runtime/tensor formats/hnw
 generate/tokenizer/internal/jinja :
 generate/tokenizer       : generate/tokenizer/internal/jinja

@@ -19,9 +19,7 @@ var internal = map[string]string{
 }
 
 // absent are the kernels that files may hold and that are not here, with the reason.
-var absent = map[string]string{
-	"com.microsoft WhisperBeamSearch": "models with an encoder: run encoder and decoder as sessions of their own",
-}
+var absent = map[string]string{}
 
 // peerKernels returns "domain operator" of every kernel of ONNX Runtime's CPU, and the
 // line that says of which version.

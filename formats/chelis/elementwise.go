@@ -201,14 +201,14 @@ func constant(n *node) string {
 }
 
 func constantOfShape(n *node) string {
-	v := 0.0
+	one := number(n.out[0].DType, 0)
 	if a := n.Attr("value"); a != nil && a.Tensor != nil {
-		v = tensor.Numbers(a.Tensor)(0)
+		var err error
+		if one, err = element(a.Tensor.Aligned(), 0); err != nil {
+			return n.refuse(ErrWeightConversion, "%v", err)
+		}
 	}
-	if math.IsInf(v, 0) || math.IsNaN(v) {
-		return n.refuse(ErrWeightConversion, "the value is %v, for which Chelis has no literal", v)
-	}
-	return n.fill(n.out[0].DType, v, n.out[0].Dims)
+	return n.repeat(one, n.out[0].Dims)
 }
 
 func known(list ...int) graph.Dims {

@@ -1,10 +1,6 @@
 package chelis
 
-import (
-	"math"
-
-	"github.com/nacre-ml/nacre/runtime/graph"
-)
+import "github.com/nacre-ml/nacre/runtime/graph"
 
 // rows returns extents of two axes before version 13 of softmax, as they are from then on,
 // and the axis.
@@ -177,6 +173,3 @@ func globalPool(name string) func(n *node) string {
 		return call("reshape", reduce(name, n.args[0], between(2, len(n.in[0].Dims))), n.sizes(n.out[0].Dims))
 	}
 }
-
-// lowestFloat is the least number of f32, with which a maximum begins.
-const lowestFloat = -math.MaxFloat32

@@ -80,10 +80,13 @@ func slice(n *node) string {
 		if steps != nil {
 			step = steps[i]
 		}
-		if step < 1 {
-			return n.refuse(ErrUnsupportedShape, "step %d, and steps forward can be emitted", step)
-		}
 		size := n.extent(dims[axis])
+		if step < 1 {
+			rows := n.reversed(size, starts[i], ends[i], step)
+			x = call("gather", x, "to_tensor(["+strings.Join(rows, ", ")+"])", axisOf(axis))
+			dims[axis] = graph.Known(len(rows))
+			continue
+		}
 		within := func(k int) int {
 			if k < 0 {
 				k += size
@@ -110,11 +113,32 @@ func slice(n *node) string {
 	return call("stride", args...)
 }
 
+// reversed returns the indices of a slice that goes backward over an axis.
+func (n *node) reversed(size, start, end, step int) (list []string) {
+	if step == 0 || size > widest {
+		n.refuse(ErrUnsupportedShape, "step %d over %d elements, and those backward over at most %d can be emitted", step, size, widest)
+		return nil
+	}
+	within := func(k, low int) int {
+		if k < 0 {
+			k += size
+		}
+		return min(max(k, low), size-1)
+	}
+	for k := within(start, 0); size > 0 && k > within(end, -1); k += step {
+		list = append(list, fmt.Sprintf("%di64", k))
+	}
+	if len(list) == 0 {
+		n.refuse(ErrUnsupportedShape, "the slice is empty")
+	}
+	return list
+}
+
 func gather(n *node) string {
 	data, index := n.in[0], n.in[1]
 	axis := n.axis(n.int("axis", 0), len(data.Dims))
 	i := n.args[1]
-	if lowest(index.Const) < 0 {
+	if least(index.Const) < 0 {
 		size := float64(n.extent(data.Dims[axis]))
 		fill := func(v float64) string { return n.fill(index.DType, v, index.Dims) }
 		i = n.let("index", i)
@@ -127,8 +151,8 @@ func gather(n *node) string {
 	return call("reshape", call("gather", n.args[0], i, axisOf(axis)), n.sizes(n.out[0].Dims))
 }
 
-// lowest returns the least element; of values that are not known, one below 0.
-func lowest(t *tensor.Tensor) float64 {
+// least returns the least element; of values that are not known, one below 0.
+func least(t *tensor.Tensor) float64 {
 	if t == nil {
 		return -1
 	}

@@ -71,10 +71,14 @@ func (n *node) constants(i int) []int {
 		n.refuse(ErrUnsupportedShape, "input %d is computed, and must be a constant", i)
 		return nil
 	}
-	at := tensor.Numbers(t)
+	t = t.Aligned()
 	list := make([]int, t.Len())
 	for k := range list {
-		list[k] = int(at(k))
+		if t.DType() == tensor.I64 {
+			list[k] = int(tensor.View[int64](t)[k])
+		} else {
+			list[k] = int(tensor.View[int32](t)[k])
+		}
 	}
 	return list
 }
@@ -163,7 +167,12 @@ func (n *node) arg(i int) string { return n.spread(n.args[i], n.in[i].Dims, n.ou
 
 // fill returns a tensor of one number.
 func (n *node) fill(d tensor.DType, v float64, dims graph.Dims) string {
-	one := "to_tensor([" + number(d, v) + "])"
+	return n.repeat(number(d, v), dims)
+}
+
+// repeat returns a tensor of one literal.
+func (n *node) repeat(literal string, dims graph.Dims) string {
+	one := "to_tensor([" + literal + "])"
 	if shape, ok := dims.Concrete(); ok {
 		return call("reshape", call("expand", one, "0i32", fmt.Sprintf("%di64", shape.Len())), numbers(shape))
 	}

@@ -22,7 +22,7 @@ var translations = map[string]translation{
 	".ReduceL2": one(reduction("sum")), ".ArgMax": one(argReduction("argmax_reduce")), ".ArgMin": one(argReduction("argmin_reduce")),
 	".Softmax": one(softmax), ".LogSoftmax": one(logSoftmax), ".MatMul": one(matmul), ".Gemm": one(gemm),
 	".BatchNormalization": one(batchNorm), ".LayerNormalization": one(layerNorm), ".InstanceNormalization": one(instanceNorm), ".GroupNormalization": one(groupNorm),
-	".Conv": one(conv), ".MaxPool": one(maxPool), ".AveragePool": one(averagePool),
+	".Conv": one(conv), ".ConvTranspose": one(convTranspose), ".RotaryEmbedding": one(rotaryEmbedding), ".Attention": one(attention), ".MaxPool": one(maxPool), ".AveragePool": one(averagePool),
 	".GlobalAveragePool": one(globalPool("mean")), ".GlobalMaxPool": one(globalPool("max_reduce")),
 }
 

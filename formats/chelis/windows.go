@@ -23,9 +23,6 @@ func (n *node) window(kernel []int) window {
 	if pads == nil {
 		pads = make([]int, 2*rank)
 	}
-	if dilations := n.ints("dilations"); dilations != nil && slices.Max(dilations) > 1 {
-		n.refuse(ErrUnsupportedShape, "dilations %v", dilations)
-	}
 	if rank < 1 || len(kernel) != rank || len(w.strides) != rank || len(pads) != 2*rank {
 		n.refuse(ErrUnsupportedShape, "kernel %v, strides %v and pads %v over %d axes", kernel, w.strides, pads, rank)
 		return w
@@ -60,20 +57,12 @@ func pairs(open, end string, before, after []int) string {
 	return strings.Join(parts, ", ")
 }
 
-func conv(n *node) string {
-	k := n.in[1].Dims
-	if len(n.in[0].Dims) != 4 || n.int("group", 1) != 1 {
-		return n.refuse(ErrUnsupportedShape, "%d axes and %d groups, and images (NCHW) in one group can be emitted", len(n.in[0].Dims), n.int("group", 1))
+// pooling reads the window of a node that slides no further apart than one element.
+func (n *node) pooling() window {
+	if dilations := n.ints("dilations"); dilations != nil && slices.Max(dilations) > 1 {
+		n.refuse(ErrUnsupportedShape, "dilations %v", dilations)
 	}
-	w := n.window([]int{n.extent(k[2]), n.extent(k[3])})
-	if n.err != nil {
-		return ""
-	}
-	y := call("conv", n.args[0], n.args[1], numbers(w.strides), "["+pairs("(", ")", w.before, w.after)+"]")
-	if !n.has(2) {
-		return y
-	}
-	return call("add", y, n.channels(n.args[2], n.in[2].Dims, n.out[0].Dims))
+	return n.window(n.ints("kernel_shape"))
 }
 
 // border pads the spatial axes with a number.
@@ -86,18 +75,18 @@ func (n *node) border(x string, w window, v float64) string {
 }
 
 func maxPool(n *node) string {
-	w := n.window(n.ints("kernel_shape"))
+	w := n.pooling()
 	if n.err != nil {
 		return ""
 	}
 	if !isFloat(n.in[0].DType) && w.padded() || n.int("storage_order", 0) != 0 {
 		return n.refuse(ErrUnsupportedShape, "a border of integers or storage_order")
 	}
-	return call("reduce_window_max", n.border(n.args[0], w, lowestFloat), numbers(w.kernel), numbers(w.strides))
+	return call("reduce_window_max", n.border(n.args[0], w, lowest[n.in[0].DType]), numbers(w.kernel), numbers(w.strides))
 }
 
 func averagePool(n *node) string {
-	w := n.window(n.ints("kernel_shape"))
+	w := n.pooling()
 	if n.err != nil {
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/mapped"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -269,7 +270,10 @@ func (r *reader) stores() {
 		if b == nil {
 			return
 		}
-		if err := b.decode(l); err != nil {
+		text := b.Data
+		err := b.decode(l)
+		mapped.Release(text)
+		if err != nil {
 			r.Add(int(b.offset), graph.ErrFormat, "weights of %s: %w", path(), err)
 			l.Weights = nil
 		}

@@ -16,8 +16,7 @@
 // index and nowhere else. Together they are one model, whose tensors have no offset,
 // as they are not in the file that was opened. A folder of shards with or without an
 // index opens as one model too, with its config.json and generation_config.json as
-// metadata; DecoderOf describes those that are Llama-style decoders, and package
-// huggingface makes networks of them.
+// metadata; package huggingface makes networks of those that are decoders.
 //
 // Of the element types F6_E2M3 and F6_E3M2 cannot be held, and a file that has them is
 // refused. F4 is float4e2m1, two to a byte, the first in the low half; a last half may

@@ -233,6 +233,11 @@ func constant[T float32 | float64 | int64 | int32](list ...T) device.Operand {
 // those of the command, with no flag that the operand is packed.
 func (b *binder) packed(i int, k bindings.Kernel, w words, operand int) (o device.Operand, ok bool, err error) {
 	data, err := b.packedTensor(b.Const(i), k, w, operand)
+	return b.packedOperand(i, data, err)
+}
+
+// packedOperand is the packed bytes of constant input i; ok is false where there are none.
+func (b *binder) packedOperand(i int, data []byte, err error) (o device.Operand, ok bool, _ error) {
 	if data == nil || err != nil {
 		return o, false, err
 	}
@@ -243,6 +248,20 @@ func (b *binder) packed(i int, k bindings.Kernel, w words, operand int) (o devic
 // packedTensor is a constant rearranged for that operand of a command of kernel k; nil
 // when there is none, the kernel takes it as it is, or the constant comes and goes.
 func (b *binder) packedTensor(t *tensor.Tensor, k bindings.Kernel, w words, operand int) ([]byte, error) {
+	return b.packedPieces(t, k, w, operand, func(list []int64, _ int) pieces { return whole(k, list, operand) })
+}
+
+// whole packs a constant as one.
+func whole(k bindings.Kernel, list []int64, operand int) pieces {
+	return pieces{1, 1, func(t *tensor.Tensor, _, _ int, all []byte) error {
+		k.Pack(list, operand, t.Pointer(), all)
+		return nil
+	}}
+}
+
+// packedPieces is packedTensor of a constant that cut divides, which gets the words and
+// the number of packed bytes.
+func (b *binder) packedPieces(t *tensor.Tensor, k bindings.Kernel, w words, operand int, cut func(list []int64, n int) pieces) ([]byte, error) {
 	if t == nil || t.Len() == 0 || b.dev.packs.weights.moves(t) {
 		return nil, nil
 	}
@@ -255,8 +274,5 @@ func (b *binder) packedTensor(t *tensor.Tensor, k bindings.Kernel, w words, oper
 		return nil, nil
 	}
 	key := packKey{kernel: k.Word(), operand: operand, words: string(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 8*len(list)))}
-	return b.dev.packs.get(t, key, n, func(t *tensor.Tensor, dst []byte) error {
-		k.Pack(list, operand, t.Pointer(), dst)
-		return nil
-	})
+	return b.dev.packs.getPieces(t, key, n, cut(list, n))
 }

@@ -188,7 +188,8 @@ func (b *binder) floatProduct(kernel string, p *product, alpha float64, s sum) e
 	}
 	right, packed := b.in(1), false
 	if !p.scattered {
-		if right, packed, err = b.packed(1, k, g.forPacking(), 1); err != nil {
+		data, err := b.packedPieces(b.Const(1), k, g.forPacking(), 1, func(list []int64, n int) pieces { return g.pieces(k, list, n) })
+		if right, packed, err = b.packedOperand(1, data, err); err != nil {
 			return err
 		}
 	}

@@ -47,16 +47,53 @@ func NewMovingPacks(weights *Weights) *Packs {
 // get returns n bytes at a multiple of 64 outside Go's heap that fill wrote, by the
 // first call with that key. The pages of a mapped file that w lies on are given back.
 func (p *Packs) get(w *tensor.Tensor, k packKey, n int, fill func(w *tensor.Tensor, dst []byte) error) ([]byte, error) {
+	return p.getPieces(w, k, n, pieces{1, 1, func(w *tensor.Tensor, _, _ int, dst []byte) error { return fill(w, dst) }})
+}
+
+// pieces is how a constant is packed in parts that follow each other in memory.
+type pieces struct {
+	rows int // of the constant, one behind the other
+	step int // rows of each part but the last, which may have fewer
+
+	// fill writes the packed elements of that many rows, which are w, to where they
+	// belong among all.
+	fill func(w *tensor.Tensor, from, rows int, all []byte) error
+}
+
+// getPieces is get of a constant that is packed piece by piece. The pages of each are given
+// back before the next is read.
+func (p *Packs) getPieces(w *tensor.Tensor, k packKey, n int, cut pieces) ([]byte, error) {
 	k.data = w.Pointer()
 	return p.keep(k, w, func() ([]byte, error) {
 		b, err := allocPack(n)
 		if err != nil {
 			return nil, err
 		}
-		err = aligned(w, func(w *tensor.Tensor) error { return fill(w, b) })
+		err = cut.each(w, b)
 		mapped.Release(w.Bytes())
 		return b, err
 	})
+}
+
+// each fills in the pieces of w.
+func (c pieces) each(w *tensor.Tensor, all []byte) error {
+	if c.step >= c.rows {
+		return aligned(w, func(w *tensor.Tensor) error { return c.fill(w, 0, c.rows, all) })
+	}
+	width := w.Len() / c.rows
+	size := width * w.DType().Bits() / 8
+	for from := 0; from < c.rows; from += c.step {
+		rows := min(c.step, c.rows-from)
+		part, err := tensor.FromBytes(w.DType(), tensor.Shape{rows, width}, w.Bytes()[from*size:(from+rows)*size])
+		if err != nil {
+			return err
+		}
+		if err := aligned(part, func(w *tensor.Tensor) error { return c.fill(w, from, rows, all) }); err != nil {
+			return err
+		}
+		mapped.Release(part.Bytes())
+	}
+	return nil
 }
 
 // keep returns the bytes outside Go's heap that the first call with that key made. The

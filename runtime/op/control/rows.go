@@ -14,5 +14,6 @@ func Rows() []op.Row {
 		optionalRows,
 		searchRows,
 		sequenceRows,
+		speechRows,
 	)
 }

@@ -11,9 +11,11 @@ import (
 )
 
 // search is what the searches of com.microsoft share: they write text with a decoder,
-// a graph from input_ids, position_ids, attention_mask and pasts to logits and presents.
+// a graph from input_ids, position_ids, attention_mask and pasts to logits and presents,
+// or with an encoder and a decoder.
 type search struct {
-	init       bool // another graph runs first
+	init       bool  // another graph runs first
+	pair       *pair // nil for a decoder alone
 	pad, eos   int32
 	vocabulary int // -1 for that of the logits
 	noRepeat   int // tokens of groups that must not occur twice; 0 for any
@@ -27,11 +29,16 @@ const (
 // maxText bounds the tokens of a text.
 const maxText = 1 << 24
 
-func readSearch(n *op.Node) (*search, error) {
+// readDecoderSearch is readSearch of operators that only a decoder alone goes with.
+func readDecoderSearch(n *op.Node) (*search, error) {
 	n.Ignore("decoder_start_token_id")
-	if kind := n.Int("model_type", 0); kind != 0 || n.Has("encoder") {
-		return nil, graph.Errorf(graph.ErrUnsupported, "model_type is %d, an encoder and a decoder; only decoders (0) are computed", kind)
+	if kind := n.Int("model_type", 0); kind != 0 {
+		return nil, graph.Errorf(graph.ErrUnsupported, "model_type is %d, and %s takes decoders alone (0); BeamSearch takes encoders", kind, n.OpName())
 	}
+	return readSearch(n)
+}
+
+func readSearch(n *op.Node) (*search, error) {
 	s := &search{init: n.Has(initDecoderBody), vocabulary: n.Int("vocab_size", -1), noRepeat: n.Int("no_repeat_ngram_size", 0)}
 	if s.init {
 		if err := n.Graph(initDecoderBody); err != nil {
@@ -60,31 +67,23 @@ func readSearch(n *op.Node) (*search, error) {
 // wish is what a search is asked for, from its inputs.
 type wish struct {
 	batch, prompt, most, least int
-	ids                        []int32 // [batch,prompt]
-	mask                       []int32 // [batch,prompt]; nil where padding tells it
-	penalty                    float32
+	ids                        []int32        // [batch,prompt]
+	mask                       []int32        // [batch,tokens] of the first graph's input; nil where padding tells it
+	source                     *tensor.Tensor // of the encoder, [batch,...]
+	penalty, temperature       float32
 	words, first               []int32 // masks of the vocabulary: always, and in the first step by text
+	times                      bool    // rules of timestamps hold
 }
 
 // wishes reads the inputs that all searches have: ids, most and least tokens, and at
 // the places given the penalty, the masks of words and of the prompt.
 func (s *search) wishes(c *op.Run, penalty, words int) (*wish, error) {
-	shape := c.In[0].Shape()
-	if len(shape) != 2 || shape.Len() == 0 || c.In[0].DType() != tensor.I32 {
-		return nil, graph.Errorf(graph.ErrShape, "input_ids %v are not int32 of [batch,tokens]", c.In[0])
-	}
-	w := &wish{batch: shape[0], prompt: shape[1], ids: tensor.View[int32](c.In[0]), penalty: 1}
-	var err error
-	if w.most, err = op.ScalarInt(c.In[1], "max_length"); err != nil {
+	w, err := s.start(c)
+	if err != nil {
 		return nil, err
 	}
-	if c.Has(2) {
-		if w.least, err = op.ScalarInt(c.In[2], "min_length"); err != nil {
-			return nil, err
-		}
-	}
-	if w.most <= w.prompt || w.most > maxText || w.least < 0 || w.least >= w.most {
-		return nil, graph.Errorf(graph.ErrShape, "max_length %d and min_length %d do not go with a prompt of %d tokens", w.most, w.least, w.prompt)
+	if err := w.lengths(c); err != nil {
+		return nil, err
 	}
 	if w.penalty, err = number(c, penalty, "repetition_penalty", 1); err != nil {
 		return nil, err
@@ -100,10 +99,38 @@ func (s *search) wishes(c *op.Run, penalty, words int) (*wish, error) {
 			*list = tensor.View[int32](t)
 		}
 	}
-	if w.mask != nil && len(w.mask) != len(w.ids) {
-		return nil, graph.Errorf(graph.ErrShape, "attention_mask has %d elements for %d tokens", len(w.mask), len(w.ids))
+	if tokens := c.In[0].Len(); w.mask != nil && (s.pair == nil || s.pair.masked) && len(w.mask) != tokens {
+		return nil, graph.Errorf(graph.ErrShape, "attention_mask has %d elements for %d tokens", len(w.mask), tokens)
 	}
 	return w, nil
+}
+
+// start reads the prompts.
+func (s *search) start(c *op.Run) (*wish, error) {
+	if s.pair != nil {
+		return s.pair.start(c)
+	}
+	shape := c.In[0].Shape()
+	if len(shape) != 2 || shape.Len() == 0 || c.In[0].DType() != tensor.I32 {
+		return nil, graph.Errorf(graph.ErrShape, "input_ids %v are not int32 of [batch,tokens]", c.In[0])
+	}
+	return &wish{batch: shape[0], prompt: shape[1], ids: tensor.View[int32](c.In[0]), temperature: 1}, nil
+}
+
+// lengths reads the most and least tokens of a text.
+func (w *wish) lengths(c *op.Run) (err error) {
+	if w.most, err = op.ScalarInt(c.In[1], "max_length"); err != nil {
+		return err
+	}
+	if c.Has(2) {
+		if w.least, err = op.ScalarInt(c.In[2], "min_length"); err != nil {
+			return err
+		}
+	}
+	if w.most <= w.prompt || w.most > maxText || w.least < 0 || w.least >= w.most {
+		return graph.Errorf(graph.ErrShape, "max_length %d and min_length %d do not go with a prompt of %d tokens", w.most, w.least, w.prompt)
+	}
+	return nil
 }
 
 // number returns an input that is one float, or def where it is left out.
@@ -114,170 +141,6 @@ func number(c *op.Run, i int, what string, def float32) (float32, error) {
 	}
 	v, err := op.ScalarNumber(t, what)
 	return float32(v), err
-}
-
-// decoding is the state of a decoder over some texts at once.
-type decoding struct {
-	c                    *op.Run
-	s                    *search
-	rows                 int
-	ids, positions, mask []int32 // of the next run, [rows,tokens], [rows,tokens], [rows,length]
-	next                 []int32 // position of the token after the next run, by row
-	pasts                []tensor.Value
-	ran                  bool
-}
-
-// begin returns the state before the first run, with each text of the wish in a number
-// of rows.
-func (s *search) begin(c *op.Run, w *wish, copies int) *decoding {
-	d := &decoding{c: c, s: s, rows: w.batch * copies}
-	for b := range w.batch {
-		for range copies {
-			position := int32(0)
-			for t, id := range w.ids[b*w.prompt:][:w.prompt] {
-				seen := int32(op.Btoi(id != s.pad))
-				if w.mask != nil {
-					seen = w.mask[b*w.prompt+t]
-				}
-				d.ids, d.mask = append(d.ids, id), append(d.mask, seen)
-				if seen == 0 {
-					d.positions = append(d.positions, 0)
-					continue
-				}
-				d.positions = append(d.positions, position)
-				position++
-			}
-			d.next = append(d.next, position)
-		}
-	}
-	return d
-}
-
-// run runs the decoder and returns the logits of the last token of each row.
-func (d *decoding) run() (logits []float32, vocabulary int, err error) {
-	body := decoderBody
-	if !d.ran && d.s.init {
-		body = initDecoderBody
-	}
-	if d.pasts == nil {
-		if err := d.empty(body); err != nil {
-			return nil, 0, err
-		}
-	}
-	matrix := func(list []int32) tensor.Value {
-		t := tensor.New(tensor.I32, d.rows, len(list)/d.rows)
-		copy(tensor.View[int32](t), list)
-		return t
-	}
-	in := append([]tensor.Value{matrix(d.ids), matrix(d.positions), matrix(d.mask)}, d.pasts...)
-	out, err := d.c.Body(body, in)
-	if err != nil {
-		return nil, 0, err
-	}
-	if d.ran {
-		d.c.Release(d.pasts...)
-	}
-	d.ran = true
-	if len(out) != 1+len(d.pasts) {
-		return nil, 0, graph.Errorf(graph.ErrFormat, "graph %q has %d outputs for %d pasts", body, len(out), len(d.pasts))
-	}
-	d.pasts = out[1:]
-	logits, vocabulary, err = d.last(out[0])
-	d.c.Release(out[0])
-	return logits, vocabulary, err
-}
-
-// empty makes pasts without tokens, of the types that the graph's inputs have.
-func (d *decoding) empty(body string) error {
-	inputs := d.c.Node.Attr(body).Graph.Inputs
-	if len(inputs) < 4 {
-		return graph.Errorf(graph.ErrUnsupported, "graph %q has %d inputs, and so no pasts", body, len(inputs))
-	}
-	for _, in := range inputs[3:] {
-		if len(in.Type.Dims) != 5 {
-			return graph.Errorf(graph.ErrUnsupported, "input %q of graph %q is %v, no past of [2,batch,heads,tokens,size]", in.Name, body, in.Type)
-		}
-		heads, ok1 := in.Type.Dims[2].Value()
-		size, ok2 := in.Type.Dims[4].Value()
-		if !ok1 || !ok2 {
-			return graph.Errorf(graph.ErrUnsupported, "input %q of graph %q is %v, whose heads are not known", in.Name, body, in.Type)
-		}
-		d.pasts = append(d.pasts, tensor.New(in.Type.DType, 2, d.rows, heads, 0, size))
-	}
-	return nil
-}
-
-// last returns the logits of the last token of each row.
-func (d *decoding) last(v tensor.Value) ([]float32, int, error) {
-	t, ok := v.(*tensor.Tensor)
-	if !ok || len(t.Shape()) != 3 || t.Shape()[0] != d.rows || t.Shape().Len() == 0 || !op.ComputedInF32.Has(t.DType()) {
-		return nil, 0, graph.Errorf(graph.ErrShape, "the decoder gives %v, no logits of [%d,tokens,vocabulary]", v, d.rows)
-	}
-	tokens, n := t.Shape()[1], t.Shape()[2]
-	if d.s.vocabulary > 0 && d.s.vocabulary != n {
-		return nil, 0, graph.Errorf(graph.ErrShape, "the decoder gives %v, and vocab_size is %d", v, d.s.vocabulary)
-	}
-	all, err := d.c.Floats(t)
-	if err != nil {
-		return nil, 0, err
-	}
-	list := make([]float32, 0, d.rows*n)
-	for r := range d.rows {
-		list = append(list, all[((r+1)*tokens-1)*n:][:n]...)
-	}
-	return list, n, nil
-}
-
-// advance makes tokens the next input, one for each row, each behind the row whose past
-// it follows; nil for its own.
-func (d *decoding) advance(tokens []int32, from []int) error {
-	length := len(d.mask) / d.rows
-	mask, next := make([]int32, 0, len(d.mask)+d.rows), make([]int32, d.rows)
-	for r := range d.rows {
-		source := r
-		if from != nil {
-			source = from[r]
-		}
-		mask = append(append(mask, d.mask[source*length:][:length]...), 1)
-		next[r] = d.next[source] + 1
-	}
-	d.ids, d.mask = tokens, mask
-	d.positions = d.positions[:0]
-	for r := range d.rows {
-		d.positions = append(d.positions, next[r]-1)
-	}
-	d.next = next
-	if from == nil {
-		return nil
-	}
-	for i, v := range d.pasts {
-		moved, err := d.reorder(v.(*tensor.Tensor), from)
-		if err != nil {
-			return err
-		}
-		d.c.Release(v)
-		d.pasts[i] = moved
-	}
-	return nil
-}
-
-// reorder returns a past, [2,rows,heads,tokens,size], whose rows are others.
-func (d *decoding) reorder(t *tensor.Tensor, from []int) (*tensor.Tensor, error) {
-	s := t.Shape()
-	if len(s) != 5 || s[1] != d.rows {
-		return nil, graph.Errorf(graph.ErrShape, "a present is %v, not of [2,%d,heads,tokens,size]", t, d.rows)
-	}
-	if err := d.c.Mem.Reserve(len(t.Bytes())); err != nil {
-		return nil, err
-	}
-	out := tensor.New(t.DType(), s...)
-	n := len(t.Bytes()) / max(s[0]*s[1], 1)
-	for k := range s[0] {
-		for r, source := range from {
-			copy(out.Bytes()[(k*s[1]+r)*n:][:n], t.Bytes()[(k*s[1]+source)*n:])
-		}
-	}
-	return out, nil
 }
 
 // texts is a growing list of tokens for each row.
@@ -327,6 +190,16 @@ func (s *search) adjust(w *wish, written texts, scores []float32, n, step int) e
 		}
 		if len(text) < w.least && s.eos >= 0 && int(s.eos) < n {
 			row[s.eos] = lowest
+		}
+		if w.temperature != 1 {
+			for i := range row {
+				row[i] /= w.temperature
+			}
+		}
+		if w.times {
+			if err := s.ruleTimes(row, text); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -408,6 +281,6 @@ func output(c *op.Run, i int, d tensor.DType, shape ...int) (*tensor.Tensor, err
 
 var searchRows = []op.Row{
 	{Domain: op.Microsoft, Name: "GreedySearch", Since: []int{1}, In: [2]int{2, 7}, Out: [2]int{1, 1}, Types: op.Types{tensor.I32}, DynamicOutputs: true, New: newGreedySearch},
-	{Domain: op.Microsoft, Name: "BeamSearch", Since: []int{1}, In: [2]int{5, 12}, Optional: op.Inputs(2), Out: [2]int{1, 3}, Types: op.Types{tensor.I32}, DynamicOutputs: true, New: newBeamSearch},
+	{Domain: op.Microsoft, Name: "BeamSearch", Since: []int{1}, In: [2]int{5, 12}, Optional: op.Inputs(2), Out: [2]int{1, 3}, Types: op.Types{tensor.I32, tensor.F32, tensor.F16}, DynamicOutputs: true, New: newBeamSearch},
 	{Domain: op.Microsoft, Name: "Sampling", Since: []int{1}, In: [2]int{2, 9}, Out: [2]int{1, 2}, Types: op.Types{tensor.I32}, DynamicOutputs: true, Impure: true, New: newSampling},
 }

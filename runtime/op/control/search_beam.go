@@ -20,9 +20,12 @@ func newBeamSearch(n *op.Node) (op.Op, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.pair, err = readPair(n, n.Int("model_type", textAlone)); err != nil {
+		return nil, err
+	}
 	for i, what := range map[int]string{10: "decoder_input_ids", 11: "logits_processor"} {
-		if n.HasIn(i) {
-			return nil, graph.Errorf(graph.ErrUnsupported, "input %s, of models with an encoder", what)
+		if n.HasIn(i) && (s.pair == nil || s.pair.masked) {
+			return nil, graph.Errorf(graph.ErrUnsupported, "input %s, which only models of model_type %d take", what, speechToText)
 		}
 	}
 	return &beamSearch{s, n.Bool("early_stopping", false)}, nil
@@ -63,8 +66,10 @@ func (o *beamSearch) beamWishes(c *op.Run) (*beamWish, error) {
 	if b.beams < 1 || b.beams > maxBeams || b.results < 1 || b.results > b.beams {
 		return nil, graph.Errorf(graph.ErrShape, "num_beams %d and num_return_sequences %d cannot be", b.beams, b.results)
 	}
-	b.length, err = number(c, 5, "length_penalty", 1)
-	return b, err
+	if b.length, err = number(c, 5, "length_penalty", 1); err != nil || o.pair == nil {
+		return b, err
+	}
+	return b, o.pair.speech(c, w)
 }
 
 // finished is the best continuations of one text that have ended, the best first.
@@ -131,7 +136,10 @@ func (o *beamSearch) Run(c *op.Run) error {
 			s.sums = append(s.sums, -1e9) // copies of the first, not to be taken at first
 		}
 	}
-	d := o.begin(c, w.wish, w.beams)
+	var d decoder = o.begin(c, w.wish, w.beams)
+	if o.pair != nil {
+		d = o.translate(c, w.wish, w.beams)
+	}
 	n := 0
 	for step := 1; len(s.written[0]) < w.most; step++ {
 		var scores []float32
@@ -152,7 +160,7 @@ func (o *beamSearch) Run(c *op.Run) error {
 			return err
 		}
 	}
-	c.Release(d.pasts...)
+	d.end()
 	return s.store(c, n)
 }
 
@@ -164,6 +172,11 @@ func (s *beams) over() bool {
 func (s *beams) score(c *op.Run, scores []float32, n, step int) error {
 	for r := range s.sums {
 		logSoftmax(scores[r*n:][:n])
+	}
+	if s.o.pair != nil && step == 1 {
+		if err := s.o.pair.silence(c, scores, n, s.w.batch); err != nil {
+			return err
+		}
 	}
 	if err := s.o.adjust(s.w.wish, s.written, scores, n, step); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 type greedySearch struct{ *search }
 
 func newGreedySearch(n *op.Node) (op.Op, error) {
-	s, err := readSearch(n)
+	s, err := readDecoderSearch(n)
 	return &greedySearch{s}, err
 }
 
@@ -78,7 +78,7 @@ func (s *search) write(c *op.Run, w *wish, choose func(scores []float32, rows, n
 			return err
 		}
 	}
-	c.Release(d.pasts...)
+	d.end()
 	out, err := output(c, 0, tensor.I32, w.batch, w.most)
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ type sampling struct {
 }
 
 func newSampling(n *op.Node) (op.Op, error) {
-	s, err := readSearch(n)
+	s, err := readDecoderSearch(n)
 	if err != nil {
 		return nil, err
 	}

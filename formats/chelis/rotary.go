@@ -1,0 +1,80 @@
+package chelis
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// heads returns the input with an axis of heads before its last one, and the place of
+// that of positions.
+func (n *node) heads() (x string, dims graph.Dims, positions int) {
+	dims = n.in[0].Dims
+	if len(dims) == 4 {
+		return n.args[0], dims, 2
+	}
+	count := n.int("num_heads", 0)
+	if len(dims) != 3 || count < 1 || n.extent(dims[2])%count != 0 {
+		n.refuse(ErrUnsupportedShape, "%d heads of %v", count, dims)
+		return "", nil, 0
+	}
+	wide := graph.Dims{dims[0], dims[1], graph.Known(count), graph.Known(n.extent(dims[2]) / count)}
+	return n.reshape(n.args[0], dims, wide), wide, 1
+}
+
+// angles returns rows of a cache, one per position, for every head.
+func (n *node) angles(i, positions int, dims graph.Dims) string {
+	x, from := n.args[i], n.in[i].Dims
+	if n.has(3) {
+		index := n.in[3].Dims
+		x = call("gather", x, n.reshape(n.args[3], index, graph.Dims{index.Len()}), "0i32")
+		from = graph.Dims{index.Len(), from[len(from)-1]}
+	}
+	one := slices.Clone(dims)
+	one[3-positions] = graph.Known(1)
+	return n.let([]string{"", "cosine", "sine"}[i], n.spread(n.reshape(x, from, one), one, dims))
+}
+
+// rotaryEmbedding turns pairs of elements by the angles of their positions.
+func rotaryEmbedding(n *node) string {
+	x, dims, positions := n.heads()
+	if n.err != nil {
+		return ""
+	}
+	size := n.extent(dims[3])
+	turned := n.int("rotary_embedding_dim", 0)
+	if turned == 0 {
+		turned = size
+	}
+	if n.err != nil || turned < 2 || turned > size || turned%2 != 0 {
+		return n.refuse(ErrUnsupportedShape, "%d of %d elements are turned", turned, size)
+	}
+	x = n.let("heads", x)
+	half := slices.Clone(dims)
+	half[3] = graph.Known(turned / 2)
+	cos, sin := n.angles(1, positions, half), n.angles(2, positions, half)
+	interleaved := n.int("interleaved", 0) != 0
+	part := func(word string, k int) string {
+		if !interleaved {
+			return n.let(word, n.cut(x, dims, 3, k*turned/2, (k+1)*turned/2))
+		}
+		return n.let(word, call("stride", n.cut(x, dims, 3, k, turned-1+k), "1i64", "1i64", "1i64", "2i64"))
+	}
+	a, b := part("first", 0), part("second", 1)
+	a, b = call("sub", call("mul", cos, a), call("mul", sin, b)), call("add", call("mul", sin, a), call("mul", cos, b))
+	list, axis := "["+a+", "+b, 3
+	if interleaved {
+		pair := append(slices.Clone(half), graph.Known(1))
+		list, axis = "["+n.reshape(a, half, pair)+", "+n.reshape(b, half, pair), 4
+	}
+	all := slices.Clone(dims)
+	all[3] = graph.Known(turned)
+	y := call("concat", list+"]", axisOf(axis))
+	if interleaved {
+		y = call("reshape", y, n.sizes(all))
+	}
+	if turned < size {
+		y = call("concat", "["+y+", "+n.cut(x, dims, 3, turned, size)+"]", "3i32")
+	}
+	return n.reshape(y, dims, n.out[0].Dims)
+}

@@ -1,0 +1,91 @@
+package cpu
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Pieces of a right operand that is packed have about pieceBytes. Whole panels of every
+// kernel are in pieceColumns columns. The words at columnsWord and depthWord are the
+// numbers of columns and of rows.
+const (
+	pieceBytes   = 4 << 20
+	pieceColumns = 96
+	columnsWord  = 1
+	depthWord    = 2
+)
+
+// panels is a right operand that is packed in panels of columns, one behind the other, and
+// each row by row.
+type panels struct {
+	kernel      bindings.Kernel
+	list        []int64 // words of its packing
+	columns     int
+	depth       int // rows
+	element     int // bytes of an element
+	panel       int // columns of a panel
+	columnBytes int // of a packed column
+}
+
+// pieces divides a right operand, of which n bytes are the packed form: by columns where
+// each lies in one piece, else by rows. Operands that are small, or none of both, or not
+// packed in panels, are one piece.
+func (g *gemm) pieces(k bindings.Kernel, list []int64, n int) pieces {
+	p := &panels{kernel: k, list: list, element: g.right().Bits() / 8}
+	p.columns, _ = g.n.Value()
+	p.depth, _ = g.k.Value()
+	p.columnBytes = p.depth * p.element
+	one := whole(k, list, 1)
+	if len(g.batch) > 0 || p.columns < pieceColumns || p.columns*p.columnBytes <= pieceBytes || !p.measure(n) {
+		return one
+	}
+	switch {
+	case g.bRow.Is(1) && g.bCol.Same(g.k):
+		return pieces{p.columns, max(pieceBytes/p.columnBytes/pieceColumns, 1) * pieceColumns, p.fillColumns}
+	case g.bCol.Is(1) && g.bRow.Same(g.n):
+		return pieces{p.depth, max(pieceBytes/(p.columns*p.element), 1), p.fillRows}
+	}
+	return one
+}
+
+// measure finds the columns of a panel, and reports whether all panels together are n
+// bytes, filled up to a multiple of 64.
+func (p *panels) measure(n int) bool {
+	full := p.kernel.Packed(p.words(pieceColumns, p.depth), 1)
+	more := p.kernel.Packed(p.words(pieceColumns+1, p.depth), 1) - full
+	p.panel = more / p.columnBytes
+	if p.panel <= 0 || pieceColumns%p.panel != 0 || !filled(full, pieceColumns*p.columnBytes) || !filled(more, p.panel*p.columnBytes) {
+		return false
+	}
+	return filled(n, (p.columns+p.panel-1)/p.panel*p.panel*p.columnBytes)
+}
+
+// filled reports whether n is a number of bytes filled up to a multiple of 64.
+func filled(n, bytes int) bool { return n >= bytes && n-bytes < 64 }
+
+// words is those of packing that many columns and rows.
+func (p *panels) words(columns, depth int) []int64 {
+	list := slices.Clone(p.list)
+	list[columnsWord], list[depthWord] = int64(columns), int64(depth)
+	return list
+}
+
+// fillColumns packs columns, which lie one behind the other.
+func (p *panels) fillColumns(w *tensor.Tensor, from, columns int, all []byte) error {
+	p.kernel.Pack(p.words(columns, p.depth), 1, w.Pointer(), all[from*p.columnBytes:])
+	return nil
+}
+
+// fillRows packs rows, which lie one behind the other: the part of each panel that they
+// are.
+func (p *panels) fillRows(w *tensor.Tensor, from, rows int, all []byte) error {
+	list := p.words(p.panel, rows)
+	for at := 0; at < p.columns; at += p.panel {
+		list[columnsWord] = int64(min(p.panel, p.columns-at))
+		p.kernel.Pack(list, 1, unsafe.Add(w.Pointer(), at*p.element), all[at*p.columnBytes+from*p.panel*p.element:])
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package cpu
+
+import (
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// resident is the bytes that the process holds.
+func resident(t *testing.T) int {
+	t.Helper()
+	data, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if f := strings.Fields(line); f[0] == "VmRSS:" {
+			n, err := strconv.Atoi(f[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n << 10
+		}
+	}
+	t.Fatal("no VmRSS")
+	return 0
+}
+
+// TestPackingMemory packs operands of a mapped file, of which the second one is not
+// aligned: beside what is packed there are a few pieces at most.
+func TestPackingMemory(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	const columns, rows = 20 * pieceColumns, 6000
+	const spare = 16 << 20
+	k := runnable(t, "f32_gemm")[0]
+	for i, w := range mappedTensors(t, 2, 4*columns*rows) {
+		for _, transposed := range []bool{true, false} {
+			g := largeGemm(tensor.F32, columns, rows, transposed)
+			list := numbersOf(t, g.forPacking())
+			n := k.Packed(list, 1)
+			cut := g.pieces(k, list, n)
+			debug.FreeOSMemory()
+			before, most := resident(t), 0
+			fill := cut.fill
+			cut.fill = func(w *tensor.Tensor, from, rows int, all []byte) error {
+				err := fill(w, from, rows, all)
+				most = max(most, resident(t))
+				return err
+			}
+			packs := NewPacks()
+			if _, err := packs.getPieces(w, packKey{}, n, cut); err != nil {
+				t.Fatal(err)
+			}
+			packs.Close()
+			if most == 0 || most-before > n+spare {
+				t.Errorf("operand %d, transposed %v: packing %d bytes takes %d", i, transposed, n, most-before)
+			}
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package cpu
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// largeGemm is a product with a right operand of that many columns and rows, whose columns
+// lie one behind the other, or its rows.
+func largeGemm(d tensor.DType, columns, rows int, transposed bool) *gemm {
+	one, n, k := graph.Known(1), graph.Known(columns), graph.Known(rows)
+	p := &product{m: one, n: n, k: k, aRow: k, aCol: one, bRow: n, bCol: one}
+	if transposed {
+		p.bRow, p.bCol = one, k
+	}
+	return &gemm{product: p, dtype: tensor.F32, bType: d, alpha: 1}
+}
+
+// TestPackedPieces packs right operands piece by piece, for every kernel, and compares them
+// with those that are packed as one.
+func TestPackedPieces(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	for _, k := range runnable(t, "f32_gemm") {
+		for _, d := range []tensor.DType{tensor.F32, tensor.BF16} {
+			checkPieces(t, k, largeGemm(d, 2*pieceColumns+7, 16<<10, true), d)
+			checkPieces(t, k, largeGemm(d, 3*pieceColumns+1, 9001, false), d)
+		}
+	}
+}
+
+func checkPieces(t *testing.T, k bindings.Kernel, g *gemm, d tensor.DType) {
+	t.Helper()
+	list := numbersOf(t, g.forPacking())
+	n := k.Packed(list, 1)
+	cut := g.pieces(k, list, n)
+	if cut.step >= cut.rows {
+		t.Fatalf("%s %v: one piece of %d rows", k.Variant(), d, cut.rows)
+	}
+	columns, _ := g.n.Value()
+	rows, _ := g.k.Value()
+	data := make([]byte, columns*rows*d.Bits()/8+1)
+	rand.NewChaCha8([32]byte{3}).Read(data)
+	w, err := tensor.FromBytes(d, tensor.Shape{columns, rows}, data[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	pack := func(cut pieces) []byte {
+		packs := NewPacks()
+		defer packs.Close()
+		b, err := packs.getPieces(w, packKey{}, n, cut)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes.Clone(b[:n-n%(rows*d.Bits()/8)]) // not what fills up, which nothing writes
+	}
+	if !bytes.Equal(pack(cut), pack(whole(k, list, 1))) {
+		t.Errorf("%s %v: pieces are not the whole", k.Variant(), d)
+	}
+}
+
+// TestOnePiece lists right operands that are packed as one.
+func TestOnePiece(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	k := runnable(t, "f32_gemm")[0]
+	for name, change := range map[string]func(g *gemm){
+		"several matrices": func(g *gemm) { g.batch = []batchAxis{{graph.Known(2), g.k, g.n.Mul(g.k)}} },
+		"columns apart":    func(g *gemm) { g.bCol = graph.Known(1 << 20) },
+		"few columns":      func(g *gemm) { g.n = graph.Known(pieceColumns - 1) },
+		"small":            func(g *gemm) { g.k, g.bCol = graph.Known(100), graph.Known(100) },
+	} {
+		g := largeGemm(tensor.F32, 500, 16<<10, true)
+		change(g)
+		list := numbersOf(t, g.forPacking())
+		if cut := g.pieces(k, list, k.Packed(list, 1)); cut.rows != 1 || cut.step != 1 {
+			t.Errorf("%s: %d pieces of %d", name, cut.rows, cut.step)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package control
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// speechSearch is beamSearch with what models of speech need: WhisperBeamSearch.
+type speechSearch struct{ *beamSearch }
+
+func newSpeechSearch(n *op.Node) (op.Op, error) {
+	s, err := readSearch(n)
+	if err != nil {
+		return nil, err
+	}
+	kind := n.Int("model_type", speechToText)
+	if kind != speechToText {
+		return nil, graph.Errorf(graph.ErrFormat, "model_type is %d and should be %d", kind, speechToText)
+	}
+	if s.pair, err = readPair(n, kind); err != nil {
+		return nil, err
+	}
+	if n.Bool("decoder_output_cross_qk", false) || n.HasIn(12) || len(n.Outputs) > 3 && n.Outputs[3] != "" {
+		return nil, graph.Errorf(graph.ErrUnsupported, "scores of attention to the source (decoder_output_cross_qk) are not computed; export the model without them")
+	}
+	if n.HasIn(13) {
+		return nil, graph.Errorf(graph.ErrUnsupported, "input extra_decoding_ids is not computed; put its tokens at the end of decoder_input_ids")
+	}
+	w := &s.pair.words
+	for name, to := range map[string]*int{"translate_token_id": &w.translate, "transcribe_token_id": &w.transcribe, "start_of_lm_token_id": &w.startOfLM,
+		"no_speech_token_id": &w.noSpeech, "no_timestamps_token_id": &w.noTimes, "beginning_timestamp_token_id": &w.times} {
+		*to = n.Int(name, -1)
+	}
+	return &speechSearch{&beamSearch{s, n.Bool("early_stopping", false)}}, nil
+}
+
+// Infer is that of beamSearch, with a probability for each text.
+func (o *speechSearch) Infer(c *op.Infer) error {
+	err := o.beamSearch.Infer(c)
+	c.Set(4, tensor.F32, graph.UnknownDims(1))
+	return err
+}
+
+// speechWords is the tokens of Whisper that are no words; -1 for none.
+type speechWords struct {
+	translate, transcribe, startOfLM, noSpeech, noTimes, times int
+}
+
+// speech reads the inputs that only models of speech have.
+func (p *pair) speech(c *op.Run, w *wish) (err error) {
+	if p.masked {
+		return nil
+	}
+	if c.Has(11) {
+		kind, err := op.ScalarInt(c.In[11], "logits_processor")
+		if err != nil {
+			return err
+		}
+		if kind < 0 || kind > 1 {
+			return graph.Errorf(graph.ErrUnsupported, "logits_processor is %d; it takes 0 and 1, the rules of timestamps", kind)
+		}
+		w.times = kind == 1
+	}
+	if w.times && p.words.times <= 0 {
+		return graph.Errorf(graph.ErrFormat, "logits_processor is 1 and beginning_timestamp_token_id is %d, no token", p.words.times)
+	}
+	if w.temperature, err = number(c, 14, "temperature", 1); err == nil && !(w.temperature > 0) {
+		err = graph.Errorf(graph.ErrShape, "temperature is %v", w.temperature)
+	}
+	return err
+}
+
+// silence sets output 4, the probability that each text is none, from the logarithms of
+// probabilities of the first step.
+func (p *pair) silence(c *op.Run, scores []float32, n, batch int) error {
+	if !c.Wants(4) {
+		return nil
+	}
+	if p.words.noSpeech < 0 || p.words.noSpeech >= n {
+		return graph.Errorf(graph.ErrFormat, "no_speech_token_id is %d, not in a vocabulary of %d", p.words.noSpeech, n)
+	}
+	out, err := output(c, 4, tensor.F32, batch)
+	if err != nil {
+		return err
+	}
+	for b, list := 0, tensor.View[float32](out); b < batch; b++ {
+		list[b] = float32(math.Exp(float64(scores[len(scores)/batch*b+p.words.noSpeech])))
+	}
+	return nil
+}
+
+// latestStart bounds the first timestamp of a text, counted from the first of all.
+const latestStart = 50
+
+// ruleTimes forbids timestamps where a text cannot go on with one, and words where it
+// cannot go on with a word: timestamps stand in pairs, do not decrease, and come where
+// they are together likelier than every word.
+func (s *search) ruleTimes(row []float32, text []int32) error {
+	w := &s.pair.words
+	if w.times >= len(row) {
+		return graph.Errorf(graph.ErrFormat, "beginning_timestamp_token_id is %d, not in a vocabulary of %d", w.times, len(row))
+	}
+	isTime := func(id int32) bool { return int(id) >= w.times }
+	ban := func(from, to int) { banRange(row, from, to) }
+	begun := slices.IndexFunc(text, isTime) + 1
+	if begun == 0 {
+		begun = len(text)
+	}
+	ban(w.noTimes, w.noTimes+1)
+	ban(w.startOfLM, w.startOfLM+1)
+	if len(text) > begun {
+		for _, id := range []int{s.pair.first, w.translate, w.transcribe} {
+			ban(id, id+1)
+		}
+	}
+	last := isTime(text[len(text)-1])
+	open := last && len(text) > begun && !isTime(text[len(text)-2])
+	switch {
+	case open:
+		ban(0, int(s.eos))
+	case last:
+		ban(w.times, len(row))
+	}
+	for _, id := range slices.Backward(text) {
+		if isTime(id) {
+			ban(w.times, int(id)+op.Btoi(!open))
+			break
+		}
+	}
+	if len(text) == begun {
+		ban(w.times+latestStart+1, len(row))
+	}
+	if together(row[w.times:]) > slices.Max(row[:w.times]) {
+		ban(0, w.times)
+	}
+	return nil
+}
+
+// banRange forbids tokens from one to before another.
+func banRange(row []float32, from, to int) {
+	for i := max(from, 0); i < min(to, len(row)); i++ {
+		row[i] = lowest
+	}
+}
+
+// together returns the logarithm of the sum of probabilities.
+func together(logs []float32) float32 {
+	most, sum := slices.Max(logs), 0.0
+	for _, v := range logs {
+		if v > lowest {
+			sum += math.Exp(float64(v - most))
+		}
+	}
+	if sum == 0 {
+		return lowest
+	}
+	return float32(math.Log(sum)) + most
+}
+
+var speechRows = []op.Row{
+	{Domain: op.Microsoft, Name: "WhisperBeamSearch", Since: []int{1}, In: [2]int{5, 15}, Optional: op.Inputs(2), Out: [2]int{1, 5}, Types: op.Types{tensor.F32, tensor.F16}, DynamicOutputs: true, New: newSpeechSearch},
+}
