@@ -49,14 +49,14 @@ func draws(path string) error {
 // colors are those of one thread and of two.
 var colors = []color.Color{color.RGBA{R: 0x1b, G: 0x6c, B: 0xa8, A: 0xff}, color.RGBA{R: 0x8f, G: 0xc1, B: 0xe3, A: 0xff}}
 
-// picture returns bars of the median ratios of networks, and how many networks there are.
+// picture returns bars of the best ratios of networks, and how many networks there are.
 func picture(r *report.Results) (*plot.Plot, int, error) {
 	names, threads := networks(r)
 	if len(names) == 0 {
 		return nil, 0, errors.New("no networks in turn with a peer")
 	}
 	p := plot.New()
-	p.Title.Text = fmt.Sprintf("Speed, ONNX Runtime = 1, medians\n%s, %d cores, %s, %s", r.CPU, r.Cores, r.Date, r.Commit)
+	p.Title.Text = fmt.Sprintf("Speed, ONNX Runtime = 1, best runs\n%s, %d cores, %s, %s", r.CPU, r.Cores, r.Date, r.Commit)
 	p.X.Label.Text = "above 1 Nacre is faster"
 	p.X.Min = 0
 	p.X.Tick.Marker = plot.TickerFunc(halves)
@@ -67,7 +67,7 @@ func picture(r *report.Results) (*plot.Plot, int, error) {
 		values := make(plotter.Values, len(names))
 		for k, name := range names {
 			if row := r.Find(name, n); row != nil {
-				values[k] = row.Median()
+				values[k] = row.Best()
 			}
 		}
 		bars, err := plotter.NewBarChart(values, width)
@@ -123,11 +123,11 @@ func marks(p *plot.Plot, r *report.Results, names []string) error {
 }
 
 // networks returns the names of networks that a peer ran too, the last first, and the
-// numbers of threads.
+// numbers of threads: one where the machine was busy.
 func networks(r *report.Results) (names []string, threads []int) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if row.Group != report.Networks || row.Median() == 0 {
+		if row.Group != report.Networks || row.Best() == 0 || row.Threads > 1 && r.Busy() {
 			continue
 		}
 		if !slices.Contains(names, row.Name) {

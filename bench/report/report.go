@@ -142,6 +142,10 @@ func (r *Results) Scale(row *Row) float64 {
 	return one.Sides[0].Best / row.Sides[0].Best
 }
 
+// Busy reports whether others worked on the machine, so that times of several threads say
+// little: more wanted to run than cores and this run's own process.
+func (r *Results) Busy() bool { return max(r.Load[0], r.Load[1]) > float64(r.Cores+1) }
+
 // Find returns the row of that name and number of threads, or nil.
 func (r *Results) Find(name string, threads int) *Row {
 	for i := range r.Rows {
