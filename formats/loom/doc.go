@@ -41,7 +41,11 @@
 // as one, zeros for transposed convolutions of other dtypes than float32 and float64,
 // clusters of equal weight for KMeans with integers of 8 bits and more, a batch as one
 // sequence, zeros for ways of combining branches that are unknown or need a gate, which are
-// errors else, and rules of a Metacognition layer that reset it, which are left out else.
+// errors else, and the rules of Metacognition layers, which are left out else. Rules fire
+// as in the first forward of a network, so that those with a cooldown never do, and change
+// layers for that run only. They make Dense, RNN, LSTM, RMSNorm and Softmax layers, reset a
+// Dense layer and change its dtype. What needs random weights or extents that the layer has
+// not is an error, and so are rules for layers with a cache.
 // Weights of a bundle whose blobs are float32 and whose header says otherwise are then
 // quantised. A spec gets weights that are uniform in [-0.1, 0.1), from a seed.
 //
