@@ -87,6 +87,9 @@ func (w *lowerer) fired(l *Layer, x, y flow) ([]change, error) {
 		if target == nil {
 			continue
 		}
+		if w.left--; w.left < 0 {
+			return nil, fmt.Errorf("there are more rules than a network can have")
+		}
 		c := change{w.condition(r, x, y), r, fmt.Sprintf("rule %d", i)}
 		if target == l.Observed { // also where it is named by its cell
 			own = append(own, c)

@@ -162,6 +162,14 @@ func (v value) shown() string {
 	return string(v.text)
 }
 
+// brief returns the beginning of a text of a file, for messages.
+func brief(s string) string {
+	if len(s) > 80 {
+		return strings.ToValidUTF8(s[:80], "") + "..."
+	}
+	return s
+}
+
 // into stores a number, truth value, text or name; null stores nothing.
 func (v value) into(at any) error {
 	if v.null() {
