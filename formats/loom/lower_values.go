@@ -147,7 +147,7 @@ func (w *lowerer) restored(init *graph.Initializer) (string, error) {
 		return "", err
 	}
 	switch init.Tensor.DType() {
-	case tensor.I8, tensor.U8, tensor.I16, tensor.U16, tensor.I4, tensor.U4:
+	case tensor.I8, tensor.U8, tensor.I16, tensor.U16, tensor.I4, tensor.U4, tensor.F8E4M3FN, tensor.F8E5M2:
 		return w.op("DequantizeLinear", name, w.b.Float(scale)), nil
 	}
 	return w.op("Mul", w.cast(name, tensor.F32), w.b.Float(scale)), nil
