@@ -7,20 +7,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Commands of rules. Any other changes nothing.
+// Commands of rules that keep the type of a layer.
 const (
-	toDense     = 70
-	toCNN1      = 80
-	toRNN       = 81
-	toSoftmax   = 83
-	toRMSNorm   = 90
-	toSwiGLU    = 91
-	toAttention = 92
-	toLSTM      = 93
-	toKMeans    = 98
-	toDType     = 99
-	resetDense  = 101
+	toDType    = 99
+	resetDense = 101
 )
+
+// made are the types that other commands make of a layer. Those that are not here change
+// nothing.
+var made = map[float32]LayerType{70: Dense, 80: CNN1, 81: RNN, 83: Softmax, 90: RMSNorm, 91: SwiGLU, 92: MultiHeadAttention, 93: LSTM, 98: KMeans}
 
 // mostChanges bounds the changes of one layer that follow each other: a graph has a branch
 // for each of their combinations.
@@ -111,8 +106,6 @@ func (w *lowerer) commanded(l *Layer, path string, r Rule) (*Layer, string, erro
 	c := *l
 	c.Branches, c.Steps, c.Extra = nil, nil, nil
 	switch r.Command {
-	case toSoftmax:
-		c.Type = Softmax
 	case toDType:
 		return w.requantised(l, &c, path, r)
 	case resetDense:
@@ -120,33 +113,22 @@ func (w *lowerer) commanded(l *Layer, path string, r Rule) (*Layer, string, erro
 			return l, path, nil
 		}
 		return w.variant(&c, path, identity(l.OutputHeight, l.InputHeight))
-	case toDense:
-		c.Type, c.Activation = Dense, Linear
-	case toRMSNorm:
-		c.Type = RMSNorm
-	case toRNN:
-		c.Type = RNN
-	case toLSTM:
-		c.Type = LSTM
-	case toCNN1, toAttention:
-		c.Type = map[float32]LayerType{toCNN1: CNN1, toAttention: MultiHeadAttention}[r.Command]
-		if c.Type != l.Type {
-			return nil, "", fmt.Errorf("it makes a %v layer without the extents that one needs", c.Type)
-		}
-	case toSwiGLU:
-		if c.Type = SwiGLU; c.Type != l.Type {
-			return nil, "", fmt.Errorf("it makes a %v layer of random weights", c.Type)
-		}
-	case toKMeans:
-		if c.Type = KMeans; c.Type != l.Type {
-			return nil, "", fmt.Errorf("it makes a %v layer without the number of its clusters", c.Type)
-		}
 	}
-	if c.Type == l.Type {
+	kind, ok := made[r.Command]
+	if !ok || kind == l.Type {
 		return l, path, nil
 	}
-	if c.Type == Softmax {
+	switch c.Type = kind; kind {
+	case Softmax:
 		return &c, path, nil
+	case CNN1, MultiHeadAttention:
+		return nil, "", fmt.Errorf("it makes a %v layer without the extents that one needs", kind)
+	case SwiGLU:
+		return nil, "", fmt.Errorf("it makes a %v layer of random weights", kind)
+	case KMeans:
+		return nil, "", fmt.Errorf("it makes a %v layer without the number of its clusters", kind)
+	case Dense:
+		c.Activation = Linear
 	}
 	return w.remade(l, &c, path)
 }
