@@ -16,7 +16,7 @@ import (
 //
 // A model holds the weights, which lie in the mapped file or in memory, what its
 // sessions rearrange of them for kernels, and a program for each choice of ISA,
-// WeightBudget, NoOptimize, Operators, Outputs, Quirks and Seed that a session was made
+// WeightBudget, NoOptimize, DirectConv, Operators, Outputs, Quirks and Seed that a session was made
 // with. All sessions share these.
 type Model struct {
 	source   *graph.Model // what the file says
@@ -39,6 +39,7 @@ type rewriting struct {
 	outputs    string
 	lowering   formats.Lowering
 	budget     int
+	directConv bool
 }
 
 func newModel(m *graph.Model) *Model {
@@ -222,7 +223,7 @@ func (m *Model) NewSessionContext(ctx context.Context, o Options) (*Session, err
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	how := rewriting{o.ISA, o.NoOptimize, o.Threads, o.Operators, fmt.Sprintf("%q", o.Outputs), o.lowering(), o.WeightBudget}
+	how := rewriting{o.ISA, o.NoOptimize, o.Threads, o.Operators, fmt.Sprintf("%q", o.Outputs), o.lowering(), o.WeightBudget, o.DirectConv}
 	for {
 		s, again, err := m.session(ctx, how, o)
 		if !again {

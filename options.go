@@ -41,6 +41,12 @@ type Options struct {
 	// NoOptimize runs the graph as the file has it: what is slower, and shows the
 	// model's own nodes in plans and profiles.
 	NoOptimize bool
+	// DirectConv computes convolutions as sums of products alone. Those by 3x3 kernels may
+	// otherwise be computed with fewer products (Winograd), whose results are about as
+	// exact but where elements are infinite or not numbers, or overflow: such reach all
+	// pixels of a tile of up to 4 x 4, and not those alone whose kernel meets them. The
+	// weights take 1 to 4 times their memory then.
+	DirectConv bool
 	// Operators has the operators that nodes of the model may use; nil for the
 	// standard ones. A registry of package runtime/op holds, beside those, what the
 	// program brings. It must not change any more.
@@ -122,6 +128,6 @@ func (o Options) check() error {
 // below returns the options of the engine.
 func (o Options) below(packs *cpu.Packs) runtime.Options {
 	return runtime.Options{
-		Threads: o.Threads, ISA: o.ISA, MemoryLimit: o.MemoryLimit, NoOptimize: o.NoOptimize, Registry: o.Operators, Packs: packs,
+		Threads: o.Threads, ISA: o.ISA, MemoryLimit: o.MemoryLimit, NoOptimize: o.NoOptimize, DirectConv: o.DirectConv, Registry: o.Operators, Packs: packs,
 	}
 }

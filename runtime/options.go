@@ -25,6 +25,8 @@ type Options struct {
 	MemoryLimit int
 	// NoOptimize runs the graph as the file has it.
 	NoOptimize bool
+	// DirectConv computes convolutions without transforms.
+	DirectConv bool
 	// Registry finds operators; nil is the standard one.
 	Registry *op.Registry
 	// Packs shares rearranged weights with other sessions of the same model; nil

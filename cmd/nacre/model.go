@@ -18,6 +18,7 @@ type sessionFlags struct {
 	isa        string
 	device     string
 	noOptimize bool
+	directConv bool
 	memory     size
 	weights    size
 	quirks     bool
@@ -31,13 +32,14 @@ func (f *sessionFlags) add(flags *pflag.FlagSet) {
 	flags.Var(&f.memory, "memory-limit", `memory that one run may take beside weights and inputs, such as "512MiB" (default most of the machine's)`)
 	flags.Var(&f.weights, "weight-budget", "weights that may be in memory at a time; others are read from the file when they are needed (default all)")
 	flags.BoolVar(&f.noOptimize, "no-optimize", false, "run the graph as the file has it")
+	flags.BoolVar(&f.directConv, "direct-conv", false, "compute convolutions without the transforms that save products (Winograd)")
 	flags.BoolVar(&f.quirks, "quirks", false, "compute what the file's own program computes, also where that is surprising or wrong (Loom)")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of weights that the file leaves to chance (architectures of Loom)")
 }
 
 // options checks the flags.
 func (f *sessionFlags) options() (nacre.Options, error) {
-	o := nacre.Options{Threads: f.threads, ISA: f.isa, NoOptimize: f.noOptimize, MemoryLimit: int(f.memory), WeightBudget: int(f.weights),
+	o := nacre.Options{Threads: f.threads, ISA: f.isa, NoOptimize: f.noOptimize, DirectConv: f.directConv, MemoryLimit: int(f.memory), WeightBudget: int(f.weights),
 		Quirks: f.quirks, Seed: f.seed}
 	if err := o.Validate(); err != nil {
 		return o, usageError{err}

@@ -3,8 +3,10 @@
 
 #include "conv/blocked.h"
 #include "conv/conv.h"
+#include "conv/dense.h"
 #include "conv/mask_x86.h"
 #include "conv/space.h"
+#include "conv/winograd.h"
 #include "core/vec.h"
 
 #define NACRE_BODY "conv/f32_depthwise.inc"
@@ -13,6 +15,14 @@
 
 #define NACRE_BODY "conv/f32_depthwise_blocked.inc"
 #define NACRE_NAME f32_depthwise_blocked
+#include "core/each_level.h"
+
+#define NACRE_BODY "conv/f32_conv_blocked.inc"
+#define NACRE_NAME f32_conv_blocked
+#include "core/each_level.h"
+
+#define NACRE_BODY "conv/f32_winograd.inc"
+#define NACRE_NAME f32_winograd
 #include "core/each_level.h"
 
 #if NACRE_X86_64

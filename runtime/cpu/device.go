@@ -28,6 +28,7 @@ type Device struct {
 	layouts   device.LayoutPolicy
 	blocked   device.Layout // of blocked values
 	estimated bool          // the estimates of times hold for the levels
+	direct    bool          // convolutions are computed without transforms
 }
 
 // New returns a device that uses kernels of the levels in isa, on at most that many

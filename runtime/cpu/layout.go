@@ -104,6 +104,14 @@ func (d *Device) WithLayouts(p device.LayoutPolicy) *Device {
 	return &c
 }
 
+// WithDirectConv returns the device with convolutions without transforms, or with such as
+// transform where that takes less time.
+func (d *Device) WithDirectConv(direct bool) *Device {
+	c := *d
+	c.direct = direct
+	return &c
+}
+
 // Layouts asks the blocked row of the node's operator.
 func (d *Device) Layouts(b *device.Binding) []device.LayoutChoice {
 	if d.Weights() != nil || d.layouts == device.LayoutsPlain || d.layouts == device.LayoutsByCost && !d.estimated {

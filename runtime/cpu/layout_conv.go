@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"slices"
+
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -9,33 +11,43 @@ import (
 )
 
 var blockedConvRows = []blockedRow{
-	blockedRowFor("depthwise", offerDepthwise, func(o *nn.Conv, b *binder) error { return bindBlockedConv(o, op.Epilogue{}, b) }),
-	blockedRowFor("depthwise",
-		func(o *nn.FusedConv, b *device.Binding, l device.Layout) *offer { return offerDepthwise(&o.Conv, b, l) },
+	blockedRowFor("blocked", offerConv, func(o *nn.Conv, b *binder) error { return bindBlockedConv(o, op.Epilogue{}, b) }),
+	blockedRowFor("blocked",
+		func(o *nn.FusedConv, b *device.Binding, l device.Layout) *offer { return offerConv(&o.Conv, b, l) },
 		func(o *nn.FusedConv, b *binder) error { return bindBlockedConv(&o.Conv, o.Then, b) }),
 }
 
-// maxBlockedTaps is the most elements of a kernel, NACRE_DEPTHWISE_TAPS of
+// maxBlockedTaps is the most elements of a kernel, NACRE_DEPTHWISE_KERNEL of
 // csrc/conv/conv.h.
 const maxBlockedTaps = 1024
 
-// offerDepthwise takes convolutions of single channels by constant weights.
-func offerDepthwise(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
+// offerConv takes convolutions by constant weights, of single channels or of all.
+func offerConv(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
 	if !blockable(b.In[0]) || !blockable(b.Out[0]) || b.Const(1) == nil || len(b.In[0].Dims) > 4 {
 		return nil
 	}
 	s, err := o.Shape(b.Shape(0), b.Shape(1))
-	if err != nil || s.Channels != 1 || s.Filters != 1 {
+	if err != nil {
 		return nil
 	}
 	taps := tensor.Shape(s.Kernel).Len()
-	if taps > maxBlockedTaps {
+	x := &offer{in: []int{0}, out: true}
+	switch {
+	case taps > maxBlockedTaps:
+		return nil
+	case s.Channels == 1 && s.Filters == 1:
+		w := windowOf(s.Images*s.Groups, s.In, s.Out, taps)
+		blocks := w
+		blocks.planes = l.Extents(b.Shape(0))[:2].Len()
+		x.plain, x.blocked = w.depthwiseCost(l), blocks.blockedCost(l)
+	case s.Groups == 1 && s.Channels > 0:
+		if readsPlain(s, l) {
+			x.in = nil
+		}
+		x.plain, x.blocked = gemmConvCost(s, l), denseCost(s, l)
+	default:
 		return nil
 	}
-	w := windowOf(s.Images*s.Groups, s.In, s.Out, taps)
-	blocks := w
-	blocks.planes = l.Extents(b.Shape(0))[:2].Len()
-	x := &offer{in: []int{0}, out: true, plain: w.depthwiseCost(l), blocked: blocks.blockedCost(l)}
 	if b.Has(3) {
 		if !blockable(b.In[3]) {
 			return nil
@@ -45,17 +57,28 @@ func offerDepthwise(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
 	return x
 }
 
-// bindBlockedConv adds a command of a depthwise convolution of a blocked value.
+// readsPlain reports whether the blocked form of a convolution reads a plain value: one
+// of so few channels that most of a block would be padding.
+func readsPlain(s *nn.ConvShape, l device.Layout) bool { return 2*s.Channels <= l.Block() }
+
+// bindBlockedConv adds a command of a convolution whose result is blocked.
 func bindBlockedConv(o *nn.Conv, then op.Epilogue, b *binder) error {
 	s, err := o.Shape(b.Shape(0), b.Shape(1))
 	if err != nil {
 		return err
 	}
-	v := blockedConvWords{convWords{shape: s, dtype: tensor.F32, add: b.Has(3), packed: true, then: then}, b.OutLayout(0).Block()}
+	v := blockedConvWords{convWords: convWords{shape: s, dtype: tensor.F32, add: b.Has(3), packed: true, then: then}, block: b.OutLayout(0).Block()}
+	v.kernel = "f32_conv_depthwise_blocked"
+	if s.Channels != 1 || s.Filters != 1 {
+		v.kernel, v.plain = "f32_conv_blocked", b.InLayout(0) == device.Plain
+		if tile := winogradTile(s); tile > 0 && !v.plain && !b.dev.direct {
+			v.kernel, v.tile = "f32_conv_winograd", tile
+		}
+	}
 	if v.apply, err = b.mapped(tensor.F32, then); err != nil {
 		return err
 	}
-	k, err := b.choose("f32_conv_depthwise_blocked", v.words())
+	k, err := b.choose(v.kernel, v.words())
 	if err != nil {
 		return err
 	}
@@ -69,21 +92,47 @@ func bindBlockedConv(o *nn.Conv, then op.Epilogue, b *binder) error {
 	return b.add(k, []bindings.Kernel{v.apply}, v.words(), b.in(0), weights, b.in(2), b.in(3), b.out(0))
 }
 
-// blockedConvWords is nacre_conv_blocked_words of csrc/conv/blocked.h.
+// winogradTile is the side of tiles in which a convolution takes least, by what it saves of
+// products and by how often few tiles have all transformed weights read; 0 for one that
+// is not computed so.
+func winogradTile(s *nn.ConvShape) int {
+	one := []int{1, 1}
+	if !slices.Equal(s.Kernel, []int{3, 3}) || !slices.Equal(s.Stride, one) || !slices.Equal(s.Dilation, one) || min(s.Channels, s.Filters) < 16 {
+		return 0
+	}
+	tiles := func(m int) int { return s.Images * ((s.Out[0] + m - 1) / m) * ((s.Out[1] + m - 1) / m) }
+	switch {
+	case tiles(4) >= 25, tiles(4) >= 16 && s.Out[0]%4 == 0 && s.Out[1]%4 == 0:
+		return 4
+	case tiles(2) >= 25:
+		return 2
+	}
+	return 0
+}
+
+// blockedConvWords is the words of a kernel: nacre_conv_blocked_words of
+// csrc/conv/blocked.h, nacre_conv_dense_words of csrc/conv/dense.h or
+// nacre_conv_winograd_words of csrc/conv/winograd.h.
 type blockedConvWords struct {
 	convWords
-	block int
+	kernel string
+	block  int
+	plain  bool // of f32_conv_blocked
+	tile   int  // of f32_conv_winograd
 }
 
-func (v *blockedConvWords) words() words {
-	w := v.convWords.words()
-	w.int(v.block)
-	return w
-}
+func (v *blockedConvWords) words() words { return v.with(v.convWords.words(), v.plain) }
 
 // weights is the words on which packed weights depend.
-func (v *blockedConvWords) weights() words {
-	w := v.convWords.weights()
+func (v *blockedConvWords) weights() words { return v.with(v.convWords.weights(), false) }
+
+func (v *blockedConvWords) with(w words, plain bool) words {
 	w.int(v.block)
+	switch v.kernel {
+	case "f32_conv_blocked":
+		w.bool(plain)
+	case "f32_conv_winograd":
+		w.int(v.tile)
+	}
 	return w
 }

@@ -3,6 +3,7 @@ package cpu
 import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -18,6 +19,14 @@ const (
 	blockedTap        = 0.23 // an element under a window
 	blockedRead       = 0.08
 	blockedWrite      = 0.045
+
+	gemmMultiply  = 0.23 // a multiply-add of a product of plain values, columns filled up to gemmColumns
+	gemmTap       = 0.12 // an element of the matrix of what the kernel meets
+	gemmColumns   = 32
+	denseMultiply = 0.185 // a multiply-add, filters filled up to whole blocks
+	denseTile     = 15.0  // a few pixels of two blocks
+	densePixels   = 14
+	denseCopy     = 0.1 // an element of the value, in blocks, that is put among zeros
 
 	poolRow = 33.0 // a row of plain pooling
 	poolTap = 0.1  // a row or a column under a window, by element of the result
@@ -67,6 +76,39 @@ func (w window) depthwiseCost(l device.Layout) float64 {
 	out := float64(w.rows * ((w.columns + l.Block() - 1) / l.Block() * l.Block()))
 	each := planeCommand + plainTap/float64(l.Block())*out*float64(w.taps) + plainRead*float64(w.in) + plainWrite*out
 	return float64(w.planes) * each
+}
+
+// gemmConvCost is the time of a convolution of all channels of plain values.
+func gemmConvCost(s *nn.ConvShape, l device.Layout) float64 {
+	taps, pixels := tensor.Shape(s.Kernel).Len(), tensor.Shape(s.Out).Len()
+	columns := (pixels + gemmColumns - 1) / gemmColumns * gemmColumns
+	depth := float64(s.Channels * taps)
+	each := gemmMultiply/float64(l.Block())*depth*float64(s.Filters*columns) + plainWrite*float64(s.Filters*pixels)
+	if taps > 1 {
+		each += gemmTap * depth * float64(pixels)
+	}
+	return float64(s.Images) * each
+}
+
+// denseCost is the time of the same convolution whose result is blocked.
+func denseCost(s *nn.ConvShape, l device.Layout) float64 {
+	block, pixels := l.Block(), tensor.Shape(s.Out).Len()
+	filters, channels := (s.Filters+block-1)/block*block, (s.Channels+block-1)/block*block
+	taps := tensor.Shape(s.Kernel).Len()
+	depth := float64(s.Channels * taps)
+	tiles := float64((pixels+densePixels-1)/densePixels) * float64((filters+2*block-1)/(2*block))
+	multiply := denseMultiply / float64(block)
+	switch winogradTile(s) {
+	case 4:
+		multiply *= 0.4
+	case 2:
+		multiply *= 0.6
+	}
+	each := multiply*depth*float64(filters*pixels) + denseTile*tiles + blockedWrite*float64(filters*pixels)
+	if taps > 1 || tensor.Shape(s.Stride).Len() > 1 || readsPlain(s, l) {
+		each += denseCopy * float64(channels*tensor.Shape(s.In).Len())
+	}
+	return float64(s.Images) * each
 }
 
 // poolCost is the time of pooling of plain values.

@@ -98,7 +98,7 @@ func TestBlockedDepthwise(t *testing.T) {
 			want := d.formula(t, "f64_conv", then)
 			for _, k := range runnable(t, "f32_conv_depthwise_blocked") {
 				for _, block := range testBlocks {
-					if d.checkBlocked(t, fmt.Sprint(c.name, " ", then.Func), k, pool, block, then, want) {
+					if d.checkBlocked(t, fmt.Sprint(c.name, " ", then.Func), k, pool, block, false, then, want) {
 						tried[k.Variant()] = true
 					}
 				}
@@ -112,27 +112,165 @@ func TestBlockedDepthwise(t *testing.T) {
 
 // checkBlocked compares a kernel on values in blocks with what is wanted of plain ones.
 // It reports whether the kernel fits.
-func (d *convData) checkBlocked(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, block int, then op.Epilogue, want []float64) bool {
+func (d *convData) checkBlocked(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, block int, plain bool, then op.Epilogue, want []float64) bool {
 	t.Helper()
-	v := blockedConvWords{convWords{shape: d.shape, dtype: tensor.F32, packed: true, add: d.add != nil, then: then}, block}
+	got := d.blocked(t, k, pool, block, plain, 0, then)
+	if got == nil {
+		return false
+	}
+	if i := differ(got, want, 0, 0); i >= 0 {
+		t.Fatalf("%s, %s in blocks of %d: element %d is %v, not %v", name, k.Variant(), block, i, got[i], want[i])
+	}
+	return true
+}
+
+// blocked computes the convolution of values in blocks; nil if the kernel does not fit.
+func (d *convData) blocked(t *testing.T, k bindings.Kernel, pool *bindings.Pool, block int, plain bool, tile int, then op.Epilogue) []float64 {
+	t.Helper()
+	v := blockedConvWords{convWords: convWords{shape: d.shape, dtype: tensor.F32, packed: true, add: d.add != nil, then: then}, block: block,
+		kernel: k.Op(), plain: plain, tile: tile}
 	if then.Func == "leaky_relu" {
 		v.apply = partOf(t, "f32_leaky_relu", k.ISA())
 	}
 	if !k.Fits(numbersOf(t, v.words())) {
-		return false
+		return nil
 	}
-	in := append(tensor.Shape{d.shape.Images, d.shape.Groups}, d.shape.In...)
-	out := append(tensor.Shape{d.shape.Images, d.shape.Groups}, d.shape.Out...)
+	in := append(tensor.Shape{d.shape.Images, d.shape.Groups * d.shape.Channels}, d.shape.In...)
+	out := append(tensor.Shape{d.shape.Images, d.shape.Groups * d.shape.Filters}, d.shape.Out...)
+	x := stored(tensor.F32, d.x)
+	if !plain {
+		x = toBlocks(d.x, in, block)
+	}
 	w := stored(tensor.F32, d.w)
 	packed := bindings.Alloc(k.Packed(numbersOf(t, v.weights()), 1))
 	defer bindings.Free(packed)
 	k.Pack(numbersOf(t, v.weights()), 1, unsafe.Pointer(unsafe.SliceData(w)), packed)
-	n := device.Blocked(block).Bytes(tensor.F32, out)
-	got := runGuarded(t, k, v.words(), pool, n, 4, toBlocks(d.x, in, block), packed, stored(tensor.F32, d.bias), toBlocks(d.add, out, block))
-	if i := differ(fromBlocks(got, out, block), want, 0, 0); i >= 0 {
-		t.Fatalf("%s, %s in blocks of %d: element %d is %v, not %v", name, k.Variant(), block, i, fromBlocks(got, out, block)[i], want[i])
+	n, bias := device.Blocked(block).Bytes(tensor.F32, out), stored(tensor.F32, d.bias)
+	got := fromBlocks(runGuarded(t, k, v.words(), pool, n, 4, x, packed, bias, toBlocks(d.add, out, block)), out, block)
+	if d.add != nil {
+		y := toBlocks(d.add, out, block)
+		if f, failed := runCommand(t, k, v.words(), pool, x, packed, bias, y, y); failed {
+			t.Fatalf("%s/%s failed: %v", k.Op(), k.Variant(), failure(f))
+		}
+		if differ(fromBlocks(y, out, block), got, 0, 0) >= 0 {
+			t.Fatalf("%s/%s: in place of what is added, the result differs", k.Op(), k.Variant())
+		}
 	}
-	return true
+	return got
+}
+
+// denseCases are convolutions of all channels: those of convCases, and some at random.
+func denseCases(r *rand.Rand) []convCase {
+	list := slices.DeleteFunc(convCases(), func(c convCase) bool { return c.groups != 1 || len(c.in) > 2 })
+	list = append(list,
+		convCase{name: "pointwise on a large map", images: 1, groups: 1, channels: 130, filter: 40, in: []int{60, 61}, kernel: ones(2), stride: ones(2), dilation: ones(2), before: make([]int, 2), behind: make([]int, 2)},
+		convCase{name: "3x3 on a large map", images: 2, groups: 1, channels: 48, filter: 20, in: []int{70, 72}, kernel: []int{3, 3}, stride: ones(2), dilation: ones(2), before: ones(2), behind: ones(2)},
+		convCase{name: "many weights", images: 2, groups: 1, channels: 96, filter: 300, in: []int{6, 7}, kernel: []int{3, 3}, stride: ones(2), dilation: ones(2), before: ones(2), behind: ones(2)})
+	for i := range 16 {
+		c := convCase{name: fmt.Sprint("at random ", i), images: 1 + r.IntN(2), groups: 1, channels: 1 + r.IntN(70), filter: 1 + r.IntN(70), noBias: i%5 == 4}
+		for range 1 + i%4/3 + i%2 {
+			k := 1 + r.IntN(5)
+			c.kernel = append(c.kernel, k)
+			c.dilation = append(c.dilation, 1+r.IntN(3))
+			c.stride = append(c.stride, 1+r.IntN(3))
+			c.before = append(c.before, r.IntN(k+1))
+			c.behind = append(c.behind, r.IntN(k+1))
+			c.in = append(c.in, 3*k+r.IntN(20))
+		}
+		if len(c.in) < 3 {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// TestBlockedDense compares all variants with the formula on plain values.
+func TestBlockedDense(t *testing.T) {
+	pool := testPool(t)
+	r := rand.New(rand.NewPCG(25, 26))
+	tried := map[string]bool{}
+	for i, c := range denseCases(r) {
+		d := newConvData(r, &c, c.shape())
+		then := convEpilogues[i%len(convEpilogues)]
+		if d.add = nil; i%2 == 0 {
+			d.add = quarters(r, d.out)
+		}
+		want := d.formula(t, "f64_conv", then)
+		for _, k := range runnable(t, "f32_conv_blocked") {
+			for _, block := range testBlocks {
+				for _, plain := range []bool{false, true} {
+					if d.checkBlocked(t, fmt.Sprint(c.name, " ", then.Func, " plain ", plain), k, pool, block, plain, then, want) {
+						tried[k.Variant()] = true
+					}
+				}
+			}
+		}
+	}
+	if len(tried) != len(runnable(t, "f32_conv_blocked")) {
+		t.Errorf("only %v fit", tried)
+	}
+}
+
+// TestWinograd compares all variants with the formula: they may be off by three times
+// what sums of products by chains of multiply-adds are.
+func TestWinograd(t *testing.T) {
+	pool := testPool(t)
+	r := rand.New(rand.NewPCG(27, 28))
+	tried := map[string]bool{}
+	for i, c := range []convCase{
+		{channels: 16, filter: 16, in: []int{12, 12}},
+		{channels: 64, filter: 40, in: []int{9, 14}, images: 2},
+		{channels: 5, filter: 3, in: []int{7, 5}, before: []int{2, 3}, behind: []int{0, 2}},
+		{channels: 100, filter: 33, in: []int{8, 7}},
+		{channels: 33, filter: 70, in: []int{3, 3}, before: []int{0, 0}, behind: []int{0, 0}, noBias: true},
+		{channels: 1, filter: 1, in: []int{1, 30}, images: 3},
+		{channels: 24, filter: 70, in: []int{25, 30}},
+	} {
+		c.images, c.groups, c.kernel, c.stride, c.dilation = max(c.images, 1), 1, []int{3, 3}, ones(2), ones(2)
+		if c.before == nil {
+			c.before, c.behind = ones(2), ones(2)
+		}
+		d := newConvData(r, &c, c.shape())
+		if i%2 == 0 {
+			d.add = make([]float64, d.out)
+		}
+		for _, list := range [][]float64{d.x, d.w, d.bias, d.add} {
+			for k := range list {
+				list[k] = float64(float32(r.NormFloat64()))
+			}
+		}
+		scale := largestError(make([]float64, d.out), d.formula(t, "f64_conv", op.Epilogue{}))
+		for e, then := range convEpilogues[i%2 : i%2+2] {
+			want := d.formula(t, "f64_conv", then)
+			direct := largestError(d.blocked(t, partOf(t, "f32_conv_blocked", 0), pool, 8, false, 0, then), want)
+			for _, k := range runnable(t, "f32_conv_winograd") {
+				for _, block := range testBlocks {
+					for _, tile := range []int{2, 4} {
+						got := d.blocked(t, k, pool, block, false, tile, then)
+						if got == nil {
+							continue
+						}
+						tried[k.Variant()] = true
+						if off := largestError(got, want); !(off <= 3*direct+1e-6*scale) {
+							t.Errorf("case %d, epilogue %d, %s, tiles of %d, blocks of %d: off by %g, direct by %g", i, e, k.Variant(), tile, block, off, direct)
+						}
+					}
+				}
+			}
+		}
+	}
+	if len(tried) != len(runnable(t, "f32_conv_winograd")) {
+		t.Errorf("only %v fit", tried)
+	}
+}
+
+// largestError is the largest difference of two lists.
+func largestError(got, want []float64) float64 {
+	off := 0.0
+	for i, w := range want {
+		off = max(off, math.Abs(got[i]-w))
+	}
+	return off
 }
 
 // TestBlockedPooling compares all variants with the formula on plain values.

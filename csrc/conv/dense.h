@@ -1,0 +1,58 @@
+// Convolutions of all channels, from blocked or plain values to blocked ones (blocked.h).
+#ifndef NACRE_CONV_DENSE_H
+#define NACRE_CONV_DENSE_H
+
+#include "conv/blocked.h"
+
+// The words of command f32_conv_blocked. Operands are those of f32_conv_gemm: add and y
+// are blocked, x is blocked or, with plain, plain, w is what pack wrote, and bias, which
+// may be left out, is plain. All are float32; there is one group, and there are one or two
+// axes. Add may be y.
+typedef struct {
+    nacre_conv_words conv;
+    int64_t block;  // at most NACRE_CONV_BLOCK
+    int64_t plain;  // whether x is plain
+} nacre_conv_dense_words;
+
+enum { NACRE_DENSE_PIXELS = 14, NACRE_DENSE_BLOCKS = 2 };  // of a tile at most
+
+// A tile of the result: pixels that follow each other of one or two blocks of filters.
+// What it is summed over comes in steps, each of channels that lie side by side.
+typedef struct {
+    size_t pixels, blocks;
+    size_t lanes;         // of a block, and floats from one pixel of x or y to the next
+    const float *x;       // of the first pixel
+    const size_t *step;   // floats from x to the first channel of a step
+    size_t steps, whole;  // of the steps the first `whole` have a block of channels
+    size_t rest;          // channels of the others
+    const float *w;       // [channels of all steps][blocks][lanes]
+    const float *start;   // what is added to sums, [blocks][lanes]; NULL for what y holds
+    const float *add;     // and beside it: laid out as y, which it may be, or NULL
+    float *y;
+    size_t y_block;                  // floats from a block of y to the next
+    const nacre_f32_finish *finish;  // NULL where more is to be summed; of it the clamp counts
+    const float *next;               // weights that will be needed: some for each channel of this tile
+    size_t next_step;                // floats of them for a channel
+} nacre_f32_dense_tile;
+
+// A row of op f32_conv_blocked with l lanes takes blocks of l channels, one of 1 lane any.
+typedef struct {
+    size_t lanes;
+    size_t pixels[8];  // the sizes of tiles, largest first, 1 and then 0 at the end
+    void (*tile)(const nacre_f32_dense_tile *t);
+} nacre_f32_dense_impl;
+typedef const nacre_f32_dense_impl *nacre_f32_dense_fn(void);
+const nacre_f32_dense_impl *nacre_f32_conv_blocked__scalar(void);
+
+// A row of pixels in tiles: all of the largest size but for the last few.
+enum { NACRE_DENSE_TAIL = 2 * NACRE_DENSE_PIXELS };
+typedef struct {
+    size_t full, tail[NACRE_DENSE_TAIL], tails;
+} dense_cut;
+dense_cut nacre_dense_cut(const nacre_f32_dense_impl *impl, size_t n);
+
+// Computes a row of which t is the first tile, which it changes: x, y and add move on with
+// the pixels, and next by a portion.
+void nacre_dense_row(const nacre_f32_dense_impl *impl, const dense_cut *cut, nacre_f32_dense_tile *t, size_t portion);
+
+#endif

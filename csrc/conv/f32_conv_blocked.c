@@ -1,0 +1,378 @@
+// Command f32_conv_blocked.
+#include <string.h>
+
+#include "conv/command.h"
+#include "conv/dense.h"
+
+enum {
+    DENSE_BAND = 160 << 10,   // floats of the value that a band of rows meets at most, or one row
+    DENSE_WEIGHTS = 9 << 10,  // floats of weights of a chunk of steps at most, or one step
+    DENSE_CHUNKS = 8,         // chunks of work that there are, where they are long enough
+    DENSE_GRAIN = 1 << 18     // multiply-adds of a chunk of work
+};
+
+typedef struct {
+    size_t in, out, kernel, stride, dilation, pad;
+} dense_axis;
+
+typedef struct {
+    const nacre_f32_dense_impl *impl;
+    size_t images, channels, filters, lanes;
+    dense_axis h, w;
+    size_t width;                  // pixels of a row of the result; the last may have fewer
+    size_t in_blocks, out_blocks, taps, steps, steps_each;
+    size_t depth;                  // channels of all steps
+    int plain, copied, shared;     // of x; whether steps lie in a copy, one copy for all chunks
+    size_t rows_each, bands, parts, groups_each;
+    // Of a copy: slots of a row, of which tap kx of a row of the kernel meets slot kx % slots,
+    // pixels of a slot, and rows.
+    size_t slots, part, band_rows;
+    dense_cut cut, last;           // of a row, and of the last
+    size_t *step;
+    float *scratch;
+    const float *x, *weights, *bias, *add;
+    float *y;
+    nacre_f32_finish finish;
+} dense_job;
+
+// Takes the sizes of the least cost that add up to n; a tile below 4 pixels takes as long
+// as one of 4.
+dense_cut nacre_dense_cut(const nacre_f32_dense_impl *impl, size_t n) {
+    dense_cut cut = {0};
+    const size_t most = impl->pixels[0];
+    if (n > 2 * most) cut.full = (n - most) / most;
+    n -= cut.full * most;
+    size_t cost[NACRE_DENSE_TAIL + 1] = {0}, size[NACRE_DENSE_TAIL + 1] = {0};
+    for (size_t i = 1; i <= n; i++) {
+        for (const size_t *s = impl->pixels; *s != 0; s++) {
+            if (*s > i) continue;
+            const size_t c = cost[i - *s] + 2 * nacre_max(*s, 4) + 1;
+            if (size[i] == 0 || c < cost[i]) cost[i] = c, size[i] = *s;
+        }
+    }
+    for (; n > 0; n -= size[n]) cut.tail[cut.tails++] = size[n];
+    return cut;
+}
+
+static dense_axis dense_axis_of(const nacre_conv *c, size_t d) {
+    return (dense_axis){c->in[d], c->out[d], c->kernel[d], c->stride[d], c->dilation[d], c->pad[d]};
+}
+
+static size_t dense_groups(const dense_job *j) { return nacre_ceil_div(j->out_blocks, NACRE_DENSE_BLOCKS); }
+
+static size_t dense_copy_floats(const dense_job *j) { return j->in_blocks * j->band_rows * j->slots * j->part * j->lanes; }
+
+static size_t dense_rows_of_value(const dense_job *j, size_t rows) { return (rows - 1) * j->h.stride + (j->h.kernel - 1) * j->h.dilation + 1; }
+
+static size_t dense_divisor(size_t a, size_t b) { return b == 0 ? a : dense_divisor(b, a % b); }
+
+// Cuts the work: rows into bands, where the weights are few, and filters into parts.
+static void dense_divide(dense_job *j) {
+    const size_t rows = j->h.out, row = j->in_blocks * j->lanes * (j->copied ? j->slots * j->part : j->width);
+    const size_t weights = j->depth * j->filters, halo = dense_rows_of_value(j, 1);
+    const size_t room = DENSE_BAND / nacre_max(row, 1);
+    j->rows_each = room > halo ? 1 + (room - halo) / j->h.stride : 1;
+    if (weights <= row * rows) j->rows_each = nacre_min(j->rows_each, nacre_max(nacre_ceil_div(rows, DENSE_CHUNKS), 2));
+    j->rows_each = nacre_min(j->rows_each, rows);
+    j->bands = nacre_ceil_div(rows, j->rows_each);
+    const size_t groups = dense_groups(j), work = nacre_max(j->rows_each * j->width * weights, 1);
+    j->parts = j->images * j->bands >= DENSE_CHUNKS ? 1 : nacre_min(groups, nacre_ceil_div(DENSE_CHUNKS, j->images * j->bands));
+    j->parts = nacre_max(1, nacre_min(j->parts, work / DENSE_GRAIN));
+    j->groups_each = nacre_ceil_div(groups, j->parts);
+    j->parts = nacre_ceil_div(groups, j->groups_each);
+    j->shared = j->copied && j->parts > 1;
+    j->band_rows = dense_rows_of_value(j, j->shared ? rows : j->rows_each);
+}
+
+// Pixels of row o of the result.
+static size_t dense_pixels(const dense_job *j, size_t o) { return nacre_min(j->width, j->w.out - (j->width < j->w.out ? o * j->width : 0)); }
+
+static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_words *w) {
+    const nacre_conv c = nacre_conv_of(&w->conv.extents);
+    const dense_axis one = {1, 1, 1, 1, 1, 0};
+    dense_job j = {.impl = ((nacre_f32_dense_fn *)kernel->fn)(), .images = c.images, .channels = c.channels, .filters = c.filters,
+                   .lanes = (size_t)w->block, .plain = w->plain != 0};
+    j.h = c.axes == 1 ? one : dense_axis_of(&c, 0);
+    j.w = dense_axis_of(&c, c.axes - 1);
+    j.in_blocks = nacre_ceil_div(c.channels, j.lanes);
+    j.out_blocks = nacre_ceil_div(c.filters, j.lanes);
+    j.taps = j.h.kernel * j.w.kernel;
+    j.steps = j.in_blocks * j.taps;
+    j.depth = c.channels * j.taps;
+    j.steps_each = nacre_max(1, DENSE_WEIGHTS / (NACRE_DENSE_BLOCKS * j.lanes * j.lanes));
+    j.copied = j.plain || j.h.pad != 0 || j.w.pad != 0 || j.w.stride != 1 || j.h.stride != 1 ||
+               (j.h.out - 1) + (j.h.kernel - 1) * j.h.dilation >= j.h.in || (j.w.out - 1) + (j.w.kernel - 1) * j.w.dilation >= j.w.in;
+    j.width = j.w.out;
+    if (!j.copied && j.taps == 1) {
+        // Rows of such a value follow each other as pixels do.
+        const size_t pixels = j.w.out * j.h.out;
+        const size_t most = nacre_max(1, DENSE_BAND / (j.in_blocks * j.lanes) / NACRE_DENSE_PIXELS / 2) * NACRE_DENSE_PIXELS;
+        j.w.in = j.w.out = pixels;
+        j.width = nacre_min(pixels, most);
+        j.h.in = j.h.out = nacre_ceil_div(pixels, j.width);
+    }
+    j.slots = nacre_min(j.w.stride / dense_divisor(j.w.stride, j.w.dilation), j.w.kernel);
+    j.part = j.w.out + (j.w.kernel - 1) * j.w.dilation / j.w.stride;
+    j.cut = nacre_dense_cut(j.impl, j.width);
+    j.last = nacre_dense_cut(j.impl, dense_pixels(&j, j.h.out - 1));
+    dense_divide(&j);
+    return j;
+}
+
+// ---- the copy: rows of the value with zeros around, columns by what is left of a stride ----
+
+// Pixel `column` of row `row` of a block of channels, to lanes floats.
+static void dense_pixel(const dense_job *j, size_t image, size_t block, size_t row, size_t column, float *dst) {
+    if (!j->plain) {
+        memcpy(dst, j->x + (((image * j->in_blocks + block) * j->h.in + row) * j->w.in + column) * j->lanes, j->lanes * sizeof(float));
+        return;
+    }
+    const size_t first = block * j->lanes, n = nacre_min(j->lanes, j->channels - first);
+    for (size_t k = 0; k < n; k++) dst[k] = j->x[((image * j->channels + first + k) * j->h.in + row) * j->w.in + column];
+}
+
+// A row of the copy: zeros where the value has no row.
+static void dense_copy_row(const dense_job *j, size_t image, size_t block, size_t at, float *dst) {
+    const size_t line = j->part * j->lanes;
+    if (at < j->h.pad || at - j->h.pad >= j->h.in) {
+        memset(dst, 0, j->slots * line * sizeof(float));
+        return;
+    }
+    for (size_t slot = 0; slot < j->slots; slot++) {
+        const size_t phase = slot * j->w.dilation % j->w.stride;
+        float *to = dst + slot * line;
+        size_t column = 0;
+        for (; column < j->part && phase + column * j->w.stride < j->w.pad; column++, to += j->lanes) memset(to, 0, j->lanes * sizeof(float));
+        const size_t end = j->w.in + j->w.pad > phase ? nacre_min(j->part, nacre_ceil_div(j->w.in + j->w.pad - phase, j->w.stride)) : 0;
+        if (j->w.stride == 1 && !j->plain && column < end) {
+            const size_t n = (end - column) * j->lanes, from = phase + column - j->w.pad;
+            memcpy(to, j->x + (((image * j->in_blocks + block) * j->h.in + at - j->h.pad) * j->w.in + from) * j->lanes, n * sizeof(float));
+            to += n;
+            column = end;
+        }
+        for (; column < end; column++, to += j->lanes) dense_pixel(j, image, block, at - j->h.pad, phase + column * j->w.stride - j->w.pad, to);
+        for (; column < j->part; column++, to += j->lanes) memset(to, 0, j->lanes * sizeof(float));
+    }
+}
+
+// Whether a row of the value's band, counted from the first that row 0 of the result
+// meets, is met by any row of the result.
+static int dense_meets(const dense_job *j, size_t row) {
+    for (size_t ky = 0; ky < j->h.kernel && ky * j->h.dilation <= row; ky++) {
+        if ((row - ky * j->h.dilation) % j->h.stride == 0) return 1;
+    }
+    return 0;
+}
+
+// The rows of a block of channels that `rows` rows of the result from o on meet.
+static void dense_copy(const dense_job *j, size_t image, size_t block, size_t o, size_t rows, float *dst) {
+    const size_t line = j->slots * j->part * j->lanes;
+    dst += block * j->band_rows * line;
+    for (size_t i = 0; i < dense_rows_of_value(j, rows); i++, dst += line) {
+        if (dense_meets(j, i)) dense_copy_row(j, image, block, o * j->h.stride + i, dst);
+    }
+}
+
+// ---- sums ----
+
+typedef struct {
+    const dense_job *j;
+    const float *x;     // what steps count from, for row 0 of the band
+    size_t x_row;       // floats from what a row meets to what the next does
+    size_t image, o, rows;
+} dense_band;
+
+// Channels of the first s steps.
+static size_t dense_channels(const dense_job *j, size_t s) {
+    const size_t whole = j->channels / j->lanes * j->taps;
+    return nacre_min(s, whole) * j->lanes + (s > whole ? s - whole : 0) * (j->channels % j->lanes);
+}
+
+// Weights of a group from step s on.
+static const float *dense_weights(const dense_job *j, size_t group, size_t blocks, size_t s) {
+    return j->weights + (group * NACRE_DENSE_BLOCKS * j->depth + blocks * dense_channels(j, s)) * j->lanes;
+}
+
+void nacre_dense_row(const nacre_f32_dense_impl *impl, const dense_cut *cut, nacre_f32_dense_tile *t, size_t portion) {
+    for (size_t i = 0; i < cut->full + cut->tails; i++) {
+        t->pixels = i < cut->full ? impl->pixels[0] : cut->tail[i - cut->full];
+        impl->tile(t);
+        const size_t moved = t->pixels * t->lanes;
+        t->x += moved;
+        t->y += moved;
+        if (t->add != NULL) t->add += moved;
+        t->next += portion;
+    }
+}
+
+// Filters of a group, from the first block of those on.
+static void dense_group(const dense_band *b, size_t group) {
+    const dense_job *const j = b->j;
+    const size_t first = group * NACRE_DENSE_BLOCKS, blocks = nacre_min(NACRE_DENSE_BLOCKS, j->out_blocks - first);
+    const size_t whole = j->channels / j->lanes * j->taps, plane = j->w.out * (j->width < j->w.out ? 1 : j->h.out) * j->lanes;
+    float start[NACRE_DENSE_BLOCKS * NACRE_CONV_BLOCK] = {0};
+    for (size_t k = 0, f = first * j->lanes; k < blocks * j->lanes && f < j->filters && j->bias != NULL; k++, f++) start[k] = j->bias[f];
+    for (size_t s = 0; s < j->steps; s += j->steps_each) {
+        const size_t stop = nacre_min(j->steps, s + j->steps_each), last = stop == j->steps;
+        const size_t channels = dense_channels(j, stop) - dense_channels(j, s);
+        for (size_t r = 0; r < b->rows; r++) {
+            const size_t o = b->o + r, pixels = dense_pixels(j, o), at = (b->image * j->out_blocks + first) * plane + o * j->width * j->lanes;
+            const dense_cut *const cut = o + 1 < j->h.out ? &j->cut : &j->last;
+            const size_t tiles = b->rows * (cut->full + cut->tails), portion = nacre_ceil_div(channels * blocks * j->lanes, tiles);
+            nacre_f32_dense_tile t = {
+                .blocks = blocks, .lanes = j->lanes, .x = b->x + r * b->x_row, .step = j->step + s, .steps = stop - s,
+                .whole = whole > s ? nacre_min(whole, stop) - s : 0, .rest = j->channels % j->lanes, .w = dense_weights(j, group, blocks, s),
+                .start = s == 0 ? start : NULL, .y = j->y + at, .y_block = plane, .finish = last ? &j->finish : NULL,
+                .add = s == 0 && j->add != NULL ? j->add + at : NULL,
+                .next = dense_weights(j, group, blocks, stop) + r * (cut->full + cut->tails) * portion, .next_step = nacre_ceil_div(portion, channels)};
+            nacre_dense_row(j->impl, cut, &t, portion);
+            for (size_t k = 0; k < blocks && last && j->finish.map != NULL; k++) {
+                float *const y = j->y + at + k * plane;
+                j->finish.map(y, y, pixels * j->lanes, j->finish.params);
+            }
+        }
+    }
+}
+
+// Filters of a part for the rows of a band.
+static void dense_chunk(void *job, size_t chunk, size_t thread) {
+    const dense_job *const j = job;
+    const size_t part = chunk % j->parts, band = chunk / j->parts % j->bands;
+    dense_band b = {.j = j, .image = chunk / j->parts / j->bands, .o = band * j->rows_each};
+    b.rows = nacre_min(j->rows_each, j->h.out - b.o);
+    if (!j->copied) {
+        b.x_row = (j->width < j->w.out ? j->width : j->w.in) * j->lanes;
+        b.x = j->x + b.image * j->in_blocks * j->w.in * (j->width < j->w.out ? 1 : j->h.in) * j->lanes + b.o * b.x_row;
+    } else {
+        b.x_row = j->h.stride * j->slots * j->part * j->lanes;
+        b.x = j->scratch + (j->shared ? b.o * b.x_row : thread * dense_copy_floats(j));
+        for (size_t k = 0; k < j->in_blocks && !j->shared; k++) dense_copy(j, b.image, k, b.o, b.rows, j->scratch + thread * dense_copy_floats(j));
+    }
+    for (size_t g = part * j->groups_each; g < nacre_min(dense_groups(j), (part + 1) * j->groups_each); g++) dense_group(&b, g);
+}
+
+typedef struct {
+    const dense_job *j;
+    size_t image;
+} dense_fill;
+
+static void dense_fill_chunk(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const dense_fill *const f = job;
+    dense_copy(f->j, f->image, chunk, 0, f->j->h.out, f->j->scratch);
+}
+
+// Where steps lie, counted from what the first pixel of a row meets.
+static void dense_steps(dense_job *j) {
+    for (size_t block = 0, s = 0; block < j->in_blocks; block++) {
+        for (size_t ky = 0; ky < j->h.kernel; ky++) {
+            for (size_t kx = 0; kx < j->w.kernel; kx++, s++) {
+                const size_t row = ky * j->h.dilation, column = kx * j->w.dilation;
+                if (!j->copied) {
+                    j->step[s] = ((block * (j->width < j->w.out ? 1 : j->h.in) + row) * j->w.in + column) * j->lanes;
+                } else {
+                    j->step[s] = (((block * j->band_rows + row) * j->slots + kx % j->slots) * j->part + column / j->w.stride) * j->lanes;
+                }
+            }
+        }
+    }
+}
+
+static void dense_command(const nacre_call *c) {
+    const nacre_conv_dense_words *const w = (const void *)c->words;
+    dense_job j = dense_of(c->kernel, w);
+    j.x = nacre_operand(c, CONV_X);
+    j.weights = nacre_operand(c, CONV_W);
+    j.bias = nacre_operand(c, CONV_BIAS);
+    j.add = nacre_operand(c, CONV_ADD);
+    j.y = nacre_operand(c, CONV_Y);
+    j.finish = conv_finish(&w->conv);
+    j.scratch = c->scratch;
+    j.step = (size_t *)(j.scratch + nacre_align_floats(j.copied ? dense_copy_floats(&j) * (j.shared ? 1 : nacre_team_threads(c->team)) : 0));
+    dense_steps(&j);
+    if (!j.shared) {
+        nacre_parallel(c->team, j.images * j.bands * j.parts, dense_chunk, &j);
+        return;
+    }
+    const size_t out = j.out_blocks * j.h.out * j.w.out * j.lanes;
+    for (size_t i = 0; i < j.images; i++) {
+        dense_fill f = {&j, i};
+        nacre_parallel(c->team, j.in_blocks, dense_fill_chunk, &f);
+        nacre_parallel(c->team, j.bands * j.parts, dense_chunk, &j);
+        j.y += out;
+        if (j.add != NULL) j.add += out;
+    }
+}
+
+static size_t dense_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+    const dense_job j = dense_of(kernel, (const void *)words);
+    return (nacre_align_floats(j.copied ? dense_copy_floats(&j) * (j.shared ? 1 : threads) : 0)) * sizeof(float) + j.steps * sizeof(size_t);
+}
+
+static int dense_fits(const nacre_kernel *kernel, const int64_t *words) {
+    const nacre_conv_dense_words *const w = (const void *)words;
+    const nacre_conv c = nacre_conv_of(&w->conv.extents);
+    const nacre_f32_dense_impl *const impl = ((nacre_f32_dense_fn *)kernel->fn)();
+    return w->conv.type == NACRE_FLOAT32 && c.groups == 1 && c.axes <= 2 && w->block <= NACRE_CONV_BLOCK && c.channels > 0 && !conv_is_empty(&c) &&
+           (impl->lanes == 1 || impl->lanes == (size_t)w->block);
+}
+
+static size_t dense_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {
+    (void)kernel;
+    const nacre_conv_dense_words *const w = (const void *)words;
+    const nacre_conv c = nacre_conv_of(&w->conv.extents);
+    return operand == CONV_W ? nacre_round_up(c.filters, (size_t)w->block) * conv_depth(&c) * sizeof(float) : 0;
+}
+
+// Weights are [filters][channels][taps]; packed, [groups][blocks of channels][taps]
+// [channels][blocks of filters][lanes] with zeros behind the last filter.
+static void dense_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
+    (void)kernel;
+    (void)operand;
+    const nacre_conv_dense_words *const words_of = (const void *)words;
+    const nacre_conv c = nacre_conv_of(&words_of->conv.extents);
+    const size_t lanes = (size_t)words_of->block, taps = conv_count(c.kernel, c.axes), group = NACRE_DENSE_BLOCKS * lanes;
+    const float *const w = src;
+    float *out = dst;
+    for (size_t f = 0; f < c.filters; f += group) {
+        const size_t wide = nacre_min(group, nacre_round_up(c.filters - f, lanes));
+        for (size_t k = 0; k < c.channels; k += lanes) {
+            for (size_t tap = 0; tap < taps; tap++) {
+                for (size_t i = k; i < nacre_min(c.channels, k + lanes); i++) {
+                    for (size_t l = f; l < f + wide; l++) *out++ = l < c.filters ? w[(l * c.channels + i) * taps + tap] : 0;
+                }
+            }
+        }
+    }
+}
+
+const nacre_entry nacre_f32_conv_blocked_entry = {
+    .words = sizeof(nacre_conv_dense_words) / 8, .operands = CONV_OPERANDS, .run = dense_command, .fits = dense_fits,
+    .scratch = dense_scratch, .packed = dense_packed, .pack = dense_pack,
+};
+
+// ---- the oracle of tiles ----
+
+static void tile_scalar(const nacre_f32_dense_tile *t) {
+    for (size_t block = 0; block < t->blocks; block++) {
+        for (size_t l = 0; l < t->lanes; l++) {
+            const float *w = t->w + block * t->lanes + l;
+            float *const y = t->y + block * t->y_block + l;
+            float v = 0;
+            for (size_t s = 0; s < t->steps; s++) {
+                for (size_t k = 0; k < (s < t->whole ? t->lanes : t->rest); k++, w += t->blocks * t->lanes) v += t->x[t->step[s] + k] * *w;
+            }
+            v += (t->start == NULL ? *y : t->start[block * t->lanes + l]) + (t->add == NULL ? 0 : t->add[block * t->y_block + l]);
+            if (t->finish != NULL) {
+                if (t->finish->clamp && v < t->finish->low) v = t->finish->low;
+                if (t->finish->clamp && v > t->finish->high) v = t->finish->high;
+            }
+            *y = v;
+        }
+    }
+}
+
+const nacre_f32_dense_impl *nacre_f32_conv_blocked__scalar(void) {
+    static const nacre_f32_dense_impl impl = {1, {1}, tile_scalar};
+    return &impl;
+}

@@ -1,0 +1,46 @@
+// Convolutions by 3x3 kernels with fewer products (Winograd, "Arithmetic complexity of
+// computations", 1980; Lavin and Gray, "Fast algorithms for convolutional neural
+// networks", 2015), of blocked values.
+//
+// The result is cut into tiles of m x m pixels, each of which follows from (m+2) x (m+2)
+// pixels of the value: these, and the kernels, are transformed, multiplied point by point
+// with sums over channels, and transformed back. With m = 4 the points of interpolation are
+// 0, +-2/3, +-3/2 and infinity, with m = 2 they are 0, +-1 and infinity.
+#ifndef NACRE_CONV_WINOGRAD_H
+#define NACRE_CONV_WINOGRAD_H
+
+#include "conv/dense.h"
+
+// The words of command f32_conv_winograd. Operands are those of f32_conv_blocked, where x
+// is blocked; kernels are 3x3, strides and dilations 1.
+typedef struct {
+    nacre_conv_words conv;
+    int64_t block;  // at most NACRE_CONV_BLOCK
+    int64_t tile;   // m, 2 or 4
+} nacre_conv_winograd_words;
+
+enum { NACRE_WINOGRAD_SIDE = 6, NACRE_WINOGRAD_POINTS = NACRE_WINOGRAD_SIDE * NACRE_WINOGRAD_SIDE };  // at most
+
+// What a tile of the result becomes: element (i,j) of a block of channels is at
+// y + i*pitch + j*block, as are those of add, NULL for none.
+typedef struct {
+    const float *bias;  // a block
+    const float *add;
+    float *y;
+    size_t pitch, block;
+    const nacre_f32_finish *finish;  // of which only the clamp counts
+} nacre_f32_winograd_out;
+
+// A row of op f32_conv_winograd with l lanes takes blocks of l channels, one of 1 lane any.
+typedef struct {
+    size_t lanes;
+    nacre_f32_dense_fn *dense;
+    // Point p of the transformed pixels of a block, at v + p*gap. Pixel (i,j) is at
+    // x + i*pitch + j*block.
+    void (*forward)(size_t m, const float *x, size_t pitch, size_t block, float *v, size_t gap);
+    // A tile of the result from its points, at v + p*gap.
+    void (*back)(size_t m, const float *v, size_t gap, const nacre_f32_winograd_out *o);
+} nacre_f32_winograd_impl;
+typedef const nacre_f32_winograd_impl *nacre_f32_winograd_fn(void);
+
+#endif
