@@ -196,10 +196,11 @@ func scaleFor(init *graph.Initializer, had float32) (float32, error) {
 }
 
 // dtypeFor returns the dtype of a store that holds elements of a type: its own where that
-// may be.
+// may be. Numbers that it has had as codes of a standard type become float32.
 func (b *Blob) dtypeFor(t tensor.DType) (DType, error) {
 	codes := dtypes[b.DType].codes
-	if codes == t || codes == tensor.Invalid && (t == tensor.F32 || t == standard[b.DType]) || b.DType == Ternary && t == tensor.I2 {
+	coded := b.DType.isStandard(b.Data[:min(len(b.Data), b.DType.Bytes(b.Shape.Len()))])
+	if codes == t || codes == tensor.Invalid && (t == tensor.F32 && !coded || t == standard[b.DType]) || b.DType == Ternary && t == tensor.I2 {
 		return b.DType, nil
 	}
 	for d := range dtypeCount {
