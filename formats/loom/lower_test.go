@@ -256,3 +256,21 @@ func TestNoGraph(t *testing.T) {
 		})
 	}
 }
+
+// TestEightBits computes with floats of eight bits: of codes that a standard type has too,
+// and of those that are Loom's own.
+func TestEightBits(t *testing.T) {
+	for _, d := range []loom.DType{loom.FP8E4M3, loom.FP8E5M2} {
+		for _, codes := range [][]byte{{0x38, 0xb0, 0x42, 0}, {0x38, 0x01, 0x42, 0x83}} {
+			l := &loom.Layer{Type: loom.Dense, InputHeight: 2, OutputHeight: 2, DType: d, Activation: loom.Linear, SeqLength: 1,
+				Weights: &loom.Blob{DType: d, Scale: 0.75, Native: true, Data: codes}}
+			n := gridOf(l)
+			must(n.Model())
+			w := must(l.Weights.Float32())
+			want := []float32{2*w[0] - 3*w[1], 2*w[2] - 3*w[3]}
+			if got, err := computed(t, n, false, 2, -3); err != nil || !close32(got, want) {
+				t.Errorf("%v with codes %x: %v, %v; not %v", d, codes, got, err, want)
+			}
+		}
+	}
+}
