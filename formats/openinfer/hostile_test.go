@@ -96,6 +96,7 @@ func TestEndless(t *testing.T) {
 			block entry { cache.write y >> K[n]; cache.read K >> all; }`,
 		"vast growing extent": `volatile { m: f32[1, 1]; } persistent { M(r, c): f32[1, 1] @auto_dim(r, c); n: i64 @init(4611686018427387904); } block entry { cache.read M[n, n] >> m; }`,
 		"vast zeros":          `volatile { m: f32[1000000000, 100]; y: f32[1000000000, 100]; } block entry { op relu(m) >> y; }`,
+		"vast input":          `dynamic { x: f32[1000000000, 100]; } volatile { y: f32[1000000000, 100]; } block entry { op relu(x) >> y; }`,
 		"vast state":          `volatile { m: f32[1000000000, 100]; } persistent { s: f32[1000000000, 100] @init(1.0); } block entry { cache.read s >> m; }`,
 	} {
 		t.Run(name, func(t *testing.T) {

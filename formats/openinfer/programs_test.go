@@ -296,6 +296,28 @@ block entry { cache.read M[n] >> m; cache.increment n; }`,
 
 var flowPrograms = []written{
 	{
+		name: "inputs left out",
+		program: `dynamic { z: f32[2]; n: i16[3] @init(-7); w: f32[2] @init(9.0); other: f32[2] @ref("w"); m: f32; p: i4[3] @init(-3); unused: f32 @init(1.0); }
+volatile { y: f32[2]; y2: f32[2]; k: i16[3]; s: f32; q: i4[3]; }
+block entry {
+  op add(z, w) >> y;
+  op add(z, other) >> y2;
+  op add(n, n) >> k;
+  op add(m, m) >> s;
+  op add(p, p) >> q;
+}`,
+		weights: map[string]*tensor.Tensor{"w": f32([]int{2}, 3, 4)},
+		meta:    []graph.Pair{{Key: "m", Kind: "f32", Data: f32(nil, 2.5)}},
+		steps: []stepWant{
+			{out: map[string]want{
+				"y": {[]int{2}, []float64{3, 4}}, "y2": {[]int{2}, []float64{3, 4}}, "k": {[]int{3}, []float64{-14, -14, -14}},
+				"s": {scalar, []float64{5}}, "q": {[]int{3}, []float64{-6, -6, -6}},
+			}},
+			{in: map[string]*nacre.Tensor{"z": in([]int{2}, 1, 1), "w": in([]int{2}, 0, 1)}, out: map[string]want{"y": {[]int{2}, []float64{1, 2}}, "y2": {[]int{2}, []float64{4, 5}}}},
+			{out: map[string]want{"y": {[]int{2}, []float64{3, 4}}}},
+		},
+	},
+	{
 		name:  "prefix tables, references, metadata",
 		sizes: map[string]uint64{"D": 2, "layers": 2},
 		weights: map[string]*tensor.Tensor{
