@@ -2,6 +2,7 @@
 // of a in use fill the registers: 28, 2 and 2 of 32; 12, 2 and 1 of 16; 24, 3 and 5 of 32.
 #include <math.h>
 
+#include "core/simd.h"
 #include "core/vec.h"
 #include "half/half_levels.h"
 #include "matmul/matmul.h"
@@ -18,4 +19,8 @@
 
 #define NACRE_BODY "matmul/f32_gemm.inc"
 #define NACRE_NAME f32_gemm
+#include "core/each_level.h"
+
+#define NACRE_BODY "matmul/int_gemm.inc"
+#define NACRE_NAME int_gemm
 #include "core/each_level.h"
