@@ -26,11 +26,11 @@ typedef struct {
     size_t steps, whole;  // of the steps the first `whole` have a block of channels
     size_t rest;          // channels of the others
     const float *w;       // [channels of all steps][blocks][lanes]
-    const float *start;   // what sums begin with, [blocks][lanes]; NULL for what y holds
+    const float *start;   // what is added to sums, [blocks][lanes]; NULL for what y holds
+    const float *add;     // and beside it: laid out as y, which it may be, or NULL
     float *y;
     size_t y_block;                  // floats from a block of y to the next
     const nacre_f32_finish *finish;  // NULL where more is to be summed; of it the clamp counts
-    const float *add;                // laid out as y, or NULL; NULL without finish
     const float *next;               // weights that will be needed: some for each channel of this tile
     size_t next_step;                // floats of them for a channel
 } nacre_f32_dense_tile;

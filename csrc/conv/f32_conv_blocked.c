@@ -24,7 +24,9 @@ typedef struct {
     size_t depth;                  // channels of all steps
     int plain, copied, shared;     // of x; whether steps lie in a copy, one copy for all chunks
     size_t rows_each, bands, parts, groups_each;
-    size_t slots, part, band_rows; // of a copy: columns of a row that kernels meet alike, their number, rows
+    // Of a copy: slots of a row, of which tap kx of a row of the kernel meets slot kx % slots,
+    // pixels of a slot, and rows.
+    size_t slots, part, band_rows;
     dense_cut cut, last;           // of a row, and of the last
     size_t *step;
     float *scratch;
@@ -61,6 +63,8 @@ static size_t dense_groups(const dense_job *j) { return nacre_ceil_div(j->out_bl
 static size_t dense_copy_floats(const dense_job *j) { return j->in_blocks * j->band_rows * j->slots * j->part * j->lanes; }
 
 static size_t dense_rows_of_value(const dense_job *j, size_t rows) { return (rows - 1) * j->h.stride + (j->h.kernel - 1) * j->h.dilation + 1; }
+
+static size_t dense_divisor(size_t a, size_t b) { return b == 0 ? a : dense_divisor(b, a % b); }
 
 // Cuts the work: rows into bands, where the weights are few, and filters into parts.
 static void dense_divide(dense_job *j) {
@@ -107,7 +111,7 @@ static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_wor
         j.width = nacre_min(pixels, most);
         j.h.in = j.h.out = nacre_ceil_div(pixels, j.width);
     }
-    j.slots = nacre_min(j.w.stride, j.w.kernel);
+    j.slots = nacre_min(j.w.stride / dense_divisor(j.w.stride, j.w.dilation), j.w.kernel);
     j.part = j.w.out + (j.w.kernel - 1) * j.w.dilation / j.w.stride;
     j.cut = nacre_dense_cut(j.impl, j.width);
     j.last = nacre_dense_cut(j.impl, dense_pixels(&j, j.h.out - 1));
@@ -116,17 +120,6 @@ static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_wor
 }
 
 // ---- the copy: rows of the value with zeros around, columns by what is left of a stride ----
-
-// The columns that tap kx meets lie in the slot of the first tap that is as far from a
-// multiple of the stride.
-static size_t dense_slot(const dense_job *j, size_t kx) {
-    size_t slot = 0;
-    for (size_t k = 0; k < kx; k++) {
-        if (k * j->w.dilation % j->w.stride == kx * j->w.dilation % j->w.stride) return dense_slot(j, k);
-        slot = nacre_max(slot, dense_slot(j, k) + 1);
-    }
-    return slot;
-}
 
 // Pixel `column` of row `row` of a block of channels, to lanes floats.
 static void dense_pixel(const dense_job *j, size_t image, size_t block, size_t row, size_t column, float *dst) {
@@ -145,10 +138,9 @@ static void dense_copy_row(const dense_job *j, size_t image, size_t block, size_
         memset(dst, 0, j->slots * line * sizeof(float));
         return;
     }
-    for (size_t kx = 0, done = 0; kx < j->w.kernel && done < j->slots; kx++) {
-        if (dense_slot(j, kx) != done) continue;
-        const size_t phase = kx * j->w.dilation % j->w.stride;
-        float *to = dst + done++ * line;
+    for (size_t slot = 0; slot < j->slots; slot++) {
+        const size_t phase = slot * j->w.dilation % j->w.stride;
+        float *to = dst + slot * line;
         size_t column = 0;
         for (; column < j->part && phase + column * j->w.stride < j->w.pad; column++, to += j->lanes) memset(to, 0, j->lanes * sizeof(float));
         const size_t end = j->w.in + j->w.pad > phase ? nacre_min(j->part, nacre_ceil_div(j->w.in + j->w.pad - phase, j->w.stride)) : 0;
@@ -231,7 +223,7 @@ static void dense_group(const dense_band *b, size_t group) {
                 .blocks = blocks, .lanes = j->lanes, .x = b->x + r * b->x_row, .step = j->step + s, .steps = stop - s,
                 .whole = whole > s ? nacre_min(whole, stop) - s : 0, .rest = j->channels % j->lanes, .w = dense_weights(j, group, blocks, s),
                 .start = s == 0 ? start : NULL, .y = j->y + at, .y_block = plane, .finish = last ? &j->finish : NULL,
-                .add = last && j->add != NULL ? j->add + at : NULL,
+                .add = s == 0 && j->add != NULL ? j->add + at : NULL,
                 .next = dense_weights(j, group, blocks, stop) + r * (cut->full + cut->tails) * portion, .next_step = nacre_ceil_div(portion, channels)};
             nacre_dense_row(j->impl, cut, &t, portion);
             for (size_t k = 0; k < blocks && last && j->finish.map != NULL; k++) {
@@ -279,7 +271,7 @@ static void dense_steps(dense_job *j) {
                 if (!j->copied) {
                     j->step[s] = ((block * (j->width < j->w.out ? 1 : j->h.in) + row) * j->w.in + column) * j->lanes;
                 } else {
-                    j->step[s] = (((block * j->band_rows + row) * j->slots + dense_slot(j, kx)) * j->part + column / j->w.stride) * j->lanes;
+                    j->step[s] = (((block * j->band_rows + row) * j->slots + kx % j->slots) * j->part + column / j->w.stride) * j->lanes;
                 }
             }
         }
@@ -366,12 +358,12 @@ static void tile_scalar(const nacre_f32_dense_tile *t) {
         for (size_t l = 0; l < t->lanes; l++) {
             const float *w = t->w + block * t->lanes + l;
             float *const y = t->y + block * t->y_block + l;
-            float v = t->start == NULL ? *y : t->start[block * t->lanes + l];
+            float v = 0;
             for (size_t s = 0; s < t->steps; s++) {
                 for (size_t k = 0; k < (s < t->whole ? t->lanes : t->rest); k++, w += t->blocks * t->lanes) v += t->x[t->step[s] + k] * *w;
             }
+            v += (t->start == NULL ? *y : t->start[block * t->lanes + l]) + (t->add == NULL ? 0 : t->add[block * t->y_block + l]);
             if (t->finish != NULL) {
-                if (t->add != NULL) v += t->add[block * t->y_block + l];
                 if (t->finish->clamp && v < t->finish->low) v = t->finish->low;
                 if (t->finish->clamp && v > t->finish->high) v = t->finish->high;
             }

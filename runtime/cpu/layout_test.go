@@ -145,8 +145,18 @@ func (d *convData) blocked(t *testing.T, k bindings.Kernel, pool *bindings.Pool,
 	packed := bindings.Alloc(k.Packed(numbersOf(t, v.weights()), 1))
 	defer bindings.Free(packed)
 	k.Pack(numbersOf(t, v.weights()), 1, unsafe.Pointer(unsafe.SliceData(w)), packed)
-	n := device.Blocked(block).Bytes(tensor.F32, out)
-	return fromBlocks(runGuarded(t, k, v.words(), pool, n, 4, x, packed, stored(tensor.F32, d.bias), toBlocks(d.add, out, block)), out, block)
+	n, bias := device.Blocked(block).Bytes(tensor.F32, out), stored(tensor.F32, d.bias)
+	got := fromBlocks(runGuarded(t, k, v.words(), pool, n, 4, x, packed, bias, toBlocks(d.add, out, block)), out, block)
+	if d.add != nil {
+		y := toBlocks(d.add, out, block)
+		if f, failed := runCommand(t, k, v.words(), pool, x, packed, bias, y, y); failed {
+			t.Fatalf("%s/%s failed: %v", k.Op(), k.Variant(), failure(f))
+		}
+		if differ(fromBlocks(y, out, block), got, 0, 0) >= 0 {
+			t.Fatalf("%s/%s: in place of what is added, the result differs", k.Op(), k.Variant())
+		}
+	}
+	return got
 }
 
 // denseCases are convolutions of all channels: those of convCases, and some at random.
