@@ -43,6 +43,7 @@ var refusals = []refused{
 	{"table of packed elements", `persistent { p(i): i4 @table; } block entry { }`, `narrower than a byte`},
 	{"pattern without its index", `volatile { w(l): f32 @pattern("w.{m}"); } block entry { }`, `places [m], and its indices are [l]`},
 	{"missing tensor of a table", `volatile { w(l): f32 @pattern("w.{l}"); y: f32; } block entry { loop i (l in 0..2) { op relu(w[l]) >> y; } }`, `the model has no tensor "w.0"`},
+	{"open index of a table without tensors", `dynamic { n: i32; } volatile { w(l): f32 @pattern("w.{l}"); y: f32; } block entry { loop i (l in 0..n) { op relu(w[l]) >> y; } }`, `the model has no tensor "w.0"`},
 	{"missing reference", `constant { c: f32 @ref("other"); } block entry { }`, `the model has no tensor "other"`},
 	{"two that change", `volatile { x: f32; } block entry { yield x; await x; } block a { await x; op relu(x) >> x; yield x; } block b { await x; op relu(x) >> x; yield x; }`, `blocks "a" and "b" both change "x"`},
 	{"use of what is yielded", `volatile { x: f32; } block entry { yield x; op relu(x) >> x; await x; } block a { await x; yield x; }`, `"x" was yielded; it must be awaited`},

@@ -371,6 +371,28 @@ block more { cache.increment total; }`,
 		},
 	},
 	{
+		name: "prefix table at indices that a run counts",
+		weights: map[string]*tensor.Tensor{
+			"w.0.0.1": f32(nil, 1), "w.0.1.1": f32(nil, 10), "w.0.2.1": f32(nil, 100), "w.1.0.1": f32(nil, 1000), "w.1.1.1": f32(nil, 10000), "w.1.2.1": f32(nil, 100000),
+		},
+		program: `dynamic { n: i32; m: i64; }
+constant { w(l, h, k): f32 @pattern("w.{l}.{h}.{k}"); }
+volatile { y: f32; }
+block entry {
+  loop layers (l in 0..n) {
+    loop heads (h in 0..m) {
+      op add(y, w[l, h, 1]) >> y;
+    }
+  }
+}`,
+		steps: []stepWant{
+			{in: map[string]*nacre.Tensor{"n": nacre.Scalar(int32(2)), "m": nacre.Scalar(int64(3))}, out: map[string]want{"y": {scalar, []float64{111111}}}},
+			{in: map[string]*nacre.Tensor{"n": nacre.Scalar(int32(2)), "m": nacre.Scalar(int64(2))}, out: map[string]want{"y": {scalar, []float64{11011}}}},
+			{in: map[string]*nacre.Tensor{"n": nacre.Scalar(int32(1)), "m": nacre.Scalar(int64(4))}, err: "SequenceAt"},
+			{in: map[string]*nacre.Tensor{"n": nacre.Scalar(int32(3)), "m": nacre.Scalar(int64(1))}, err: "SequenceAt"},
+		},
+	},
+	{
 		name: "long loops and nested ones",
 		program: `volatile { a: i64; b: i64; one: i64 @init(1); }
 block entry {
