@@ -13,6 +13,8 @@ require (
 	golang.org/x/image v0.47.0
 	golang.org/x/term v0.47.0
 	golang.org/x/text v0.43.0
+	gonum.org/v1/gonum v0.13.1-0.20230729095443-194082cf5ba1
+	gonum.org/v1/netlib v0.0.0-20230729102104-8b8060e7531f
 	google.golang.org/protobuf v1.36.12
 	lukechampine.com/blake3 v1.4.1
 )

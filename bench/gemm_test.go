@@ -43,7 +43,8 @@ func readShapes(b *testing.B, file string) []gemmShape {
 	return list
 }
 
-// BenchmarkGemm multiplies float32 matrices of the shapes of shapes/*.txt, on
+// BenchmarkGemm multiplies float32 matrices of the shapes of shapes/*.txt, and float64
+// matrices of those of squares.txt, on
 // one thread, right operands that are constant packed, with every variant that the CPU has. It reports the best rate, the
 // median, and what part the best is of the best rate of multiply-adds alone,
 // which is measured in turn with the product.
@@ -55,11 +56,19 @@ func BenchmarkGemm(b *testing.B) {
 	for _, file := range files {
 		model := strings.TrimSuffix(filepath.Base(file), ".txt")
 		for _, s := range readShapes(b, file) {
-			for _, k := range bindings.Variants("f32_gemm") {
-				if k.ISA()&^bindings.DetectISA() == 0 {
-					b.Run(fmt.Sprintf("%s/%s/%s", model, s.name, k.Variant()), func(b *testing.B) { s.run(b, k) })
-				}
+			gemms[float32](b, "f32_gemm", model+"/"+s.name, &s)
+			if model == "squares" {
+				gemms[float64](b, "f64_gemm", "f64/"+s.name, &s)
 			}
+		}
+	}
+}
+
+// gemms times every variant of an op on matrices of type T.
+func gemms[T float32 | float64](b *testing.B, op, name string, s *gemmShape) {
+	for _, k := range bindings.Variants(op) {
+		if k.ISA()&^bindings.DetectISA() == 0 {
+			b.Run(name+"/"+k.Variant(), func(b *testing.B) { runGemm[T](b, s, k) })
 		}
 	}
 }
@@ -77,23 +86,26 @@ func (s *gemmShape) words(packed bool) []int64 {
 	}
 }
 
-// code is a command of the product, with its right operand packed if that is constant.
-func (s *gemmShape) code(b *testing.B, kernel bindings.Kernel) *bindings.Code {
-	a, x, c := floatsOf(b, s.m*s.k), floatsOf(b, s.k*s.n), floatsOf(b, s.m*s.n)
+// gemmCode is a command of the product, with its right operand packed if that is constant.
+func gemmCode[T float32 | float64](b *testing.B, s *gemmShape, kernel bindings.Kernel) *bindings.Code {
+	a, x, c := floatsOf[T](b, s.m*s.k), floatsOf[T](b, s.k*s.n), floatsOf[T](b, s.m*s.n)
 	words := s.words(false)
 	if n := kernel.Packed(words, 1); s.constant == "b" && n > 0 {
-		p := floatsOf(b, n/4)
+		p := floatsOf[T](b, n/int(unsafe.Sizeof(x[0])))
 		kernel.Pack(words, 1, unsafe.Pointer(&x[0]), bytesOf(p))
 		words, x = s.words(true), p
 	}
-	scratch := floatsOf(b, kernel.Scratch(words, 1)/4+1)
+	if !kernel.Fits(words) {
+		b.Skip("the variant is of other products")
+	}
+	scratch := floatsOf[T](b, kernel.Scratch(words, 1)/int(unsafe.Sizeof(x[0]))+1)
 	code := bindings.NewCode(1, len(words), kernel.Operands())
 	if code == nil {
 		b.Fatal("no memory")
 	}
 	b.Cleanup(code.Free)
 	at, _ := code.Append(kernel, words, kernel.Operands())
-	address := func(list []float32) uint64 { return uint64(uintptr(unsafe.Pointer(&list[0]))) }
+	address := func(list []T) uint64 { return uint64(uintptr(unsafe.Pointer(&list[0]))) }
 	code.Set(at, address(a))
 	code.Set(at+1, address(x))
 	code.Set(at+kernel.Operands()-1, address(c))
@@ -101,8 +113,9 @@ func (s *gemmShape) code(b *testing.B, kernel bindings.Kernel) *bindings.Code {
 	return code
 }
 
-func (s *gemmShape) run(b *testing.B, kernel bindings.Kernel) {
-	code := s.code(b, kernel)
+func runGemm[T float32 | float64](b *testing.B, s *gemmShape, kernel bindings.Kernel) {
+	code := gemmCode[T](b, s, kernel)
+	size := int(unsafe.Sizeof(T(0)))
 	var rates, times []float64
 	last := time.Time{}
 	for b.Loop() {
@@ -122,26 +135,26 @@ func (s *gemmShape) run(b *testing.B, kernel bindings.Kernel) {
 	slices.Sort(times)
 	ops := 2 * float64(s.m) * float64(s.n) * float64(s.k)
 	b.ReportMetric(ops/times[0]/1e9, "GFLOPS")
-	b.ReportMetric(ops/times[0]/slices.Max(rates), "of-ceiling")
+	b.ReportMetric(ops/times[0]/slices.Max(rates)*float64(size/4), "of-ceiling")
 	b.ReportMetric(ops/times[len(times)/2]/1e9, "median-GFLOPS")
-	b.ReportMetric(4*float64(s.k*s.n)/times[0]/1e9, "GB/s-of-b")
+	b.ReportMetric(float64(size*s.k*s.n)/times[0]/1e9, "GB/s-of-b")
 }
 
 // bytesOf returns floats as bytes.
-func bytesOf(s []float32) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), 4*len(s))
+func bytesOf[T float32 | float64](s []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(T(0))))
 }
 
 // floatsOf returns n small numbers outside Go's heap.
-func floatsOf(b *testing.B, n int) []float32 {
-	bytes := bindings.Alloc(4 * n)
+func floatsOf[T float32 | float64](b *testing.B, n int) []T {
+	bytes := bindings.Alloc(n * int(unsafe.Sizeof(T(0))))
 	if bytes == nil {
 		b.Fatal("no memory")
 	}
 	b.Cleanup(func() { bindings.Free(bytes) })
-	list := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(bytes))), n)
+	list := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(bytes))), n)
 	for i := range list {
-		list[i] = float32(i%7) - 3
+		list[i] = T(i%7) - 3
 	}
 	return list
 }

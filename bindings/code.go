@@ -7,7 +7,6 @@ package bindings
 #include "core/run.h"
 
 #cgo noescape nacre_run
-#cgo nocallback nacre_run
 
 static inline int kernel_fits(const nacre_kernel *k, const int64_t *words) { return k->entry->fits == NULL || k->entry->fits(k, words); }
 static inline size_t kernel_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
@@ -37,6 +36,9 @@ import (
 
 // IsCommand reports whether a command can run the kernel; others are parts.
 func (k Kernel) IsCommand() bool { return k.row.entry != nil }
+
+// IsPart reports whether commands of other kernels can call the kernel.
+func (k Kernel) IsPart() bool { return k.row.fn != nil }
 
 // Words is the least number of words that a command of the kernel has, Operands
 // the number of its operands.

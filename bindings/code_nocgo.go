@@ -7,6 +7,9 @@ import "unsafe"
 // IsCommand reports whether a command can run the kernel.
 func (Kernel) IsCommand() bool { return false }
 
+// IsPart reports whether commands of other kernels can call the kernel.
+func (Kernel) IsPart() bool { return false }
+
 // Words is the least number of words of a command.
 func (Kernel) Words() int { return 0 }
 

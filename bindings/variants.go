@@ -32,16 +32,25 @@ func Variants(ops ...string) []Kernel {
 	return list
 }
 
-// Select returns the best kernel of op whose levels all lie in mask. An op
-// without a row is an error: it means the table and its user disagree.
+// Select returns the best kernel of op whose levels all lie in mask, of those that can be
+// parts if there are any. An op without a row is an error: it means the table and its user
+// disagree.
 func Select(op string, mask ISA) (Kernel, error) {
 	if err := Available(); err != nil {
 		return Kernel{}, err
 	}
+	var best Kernel
 	for _, k := range Variants(op) {
-		if k.ISA()&^mask == 0 {
+		switch {
+		case k.ISA()&^mask != 0:
+		case k.IsPart():
 			return k, nil
+		case !best.Valid():
+			best = k
 		}
+	}
+	if best.Valid() {
+		return best, nil
 	}
 	return Kernel{}, fmt.Errorf("no kernel %q for instruction-set levels %s", op, mask)
 }

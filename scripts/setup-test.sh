@@ -16,6 +16,7 @@ qemu-aarch64                              qemu-user
 aarch64-linux-gnu-gcc                     gcc-aarch64-linux-gnu
 /usr/aarch64-linux-gnu/include/stdlib.h   libc6-dev-arm64-cross
 python3                                   python3-venv
+/usr/share/doc/libopenblas-dev            libopenblas-dev
 '
 
 missing=()

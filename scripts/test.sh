@@ -75,6 +75,10 @@ all          nacre-ubsan
 END
 }
 
+netlib() { # the rows of the system's CBLAS
+  CGO_LDFLAGS=-lopenblas go test -tags netlib ./bindings ./runtime/cpu ./runtime/op/standard
+}
+
 scalar() { # the same kernels and operators with no instruction-set extension
   NACRE_ISA=scalar go test -short ./bindings ./runtime/...
 }
@@ -156,7 +160,7 @@ tokenizers() { # ids, texts and chats that packages of PyPI answer
   scripts/tokenizers/compare.sh 2000
 }
 
-steps=(format vet cross cold staticcheck tidy data tests conformance scalar race asan ubsan clang neon library consumer peer converted tokenizers)
+steps=(format vet cross cold staticcheck tidy data tests conformance netlib scalar race asan ubsan clang neon library consumer peer converted tokenizers)
 [ $# -eq 0 ] || steps=("$@")
 all=$SECONDS
 for step in "${steps[@]}"; do

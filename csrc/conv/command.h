@@ -17,6 +17,14 @@ static inline void *conv_at(nacre_float_type type, const void *p, size_t i) { re
 // Elements of a filter of a convolution.
 static inline size_t conv_depth(const nacre_conv *c) { return c->channels * conv_count(c->kernel, c->axes); }
 
+// Whether the columns of a value are the value itself.
+static inline int conv_is_pointwise(const nacre_conv *c) {
+    for (size_t d = 0; d < c->axes; d++) {
+        if (c->kernel[d] != 1 || c->stride[d] != 1 || c->pad[d] != 0 || c->in[d] != c->out[d]) return 0;
+    }
+    return 1;
+}
+
 static inline int conv_is_empty(const nacre_conv *c) {
     return c->images * c->groups * c->filters == 0 || conv_count(c->out, c->axes) == 0;
 }

@@ -6,7 +6,7 @@
 #include "conv/winograd.h"
 #include "core/simd.h"
 
-extern const nacre_entry nacre_f32_conv_depthwise_entry, nacre_f32_conv_depthwise_blocked_entry, nacre_f32_conv_blocked_entry, nacre_f32_conv_winograd_entry, nacre_f32_conv_gemm_entry, nacre_f32_conv_transpose_entry, nacre_f64_conv_entry;
+extern const nacre_entry nacre_f32_conv_depthwise_entry, nacre_f32_conv_depthwise_blocked_entry, nacre_f32_conv_blocked_entry, nacre_f32_conv_winograd_entry, nacre_f32_conv_gemm_entry, nacre_f32_conv_transpose_entry, nacre_f64_conv_gemm_entry, nacre_f64_conv_entry;
 
 // The signature of each op's rows.
 typedef nacre_f32_im2col_fn conv_row_f32_conv_gemm;
@@ -15,6 +15,7 @@ typedef nacre_f32_blocked_depthwise_fn conv_row_f32_conv_depthwise_blocked;
 typedef nacre_f32_dense_fn conv_row_f32_conv_blocked;
 typedef nacre_f32_winograd_fn conv_row_f32_conv_winograd;
 typedef nacre_f32_col2im_fn conv_row_f32_conv_transpose;
+typedef nacre_f64_im2col_fn conv_row_f64_conv_gemm;
 typedef nacre_f64_conv_fn conv_row_f64_conv, conv_row_f64_conv_transpose;
 
 #define NACRE_FAMILY conv

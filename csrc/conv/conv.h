@@ -38,9 +38,9 @@ typedef struct {
     int64_t stride[NACRE_CONV_AXES], dilation[NACRE_CONV_AXES], pad[NACRE_CONV_AXES];
 } nacre_conv_extents;
 
-// The words of commands f32_conv_depthwise, f32_conv_gemm, f32_conv_transpose, f64_conv
-// and f64_conv_transpose. Operands are x, w, bias, add and y; bias and add may be left
-// out, and add may be y. All are of the type of the command, float64 for the last two.
+// The words of commands f32_conv_depthwise, f32_conv_gemm, f32_conv_transpose,
+// f64_conv_gemm, f64_conv and f64_conv_transpose. Operands are x, w, bias, add and y; bias and add may be left
+// out, and add may be y. All are of the type of the command, float64 for the last three.
 //
 // y = map(clamp(conv(x, w) + bias[filter] + add)). Weights are
 // [groups*filters][channels][kernel] of a convolution, and
@@ -51,7 +51,7 @@ typedef struct {
     int64_t type;      // nacre_float_type
     int64_t w_packed;  // w is what pack wrote
     int64_t has_add;   // whether add is there
-    int64_t gemm;      // part f32_gemm; not of commands of float64
+    int64_t gemm;      // part f32_gemm; f64_gemm of f64_conv_gemm; none of the others of float64
     int64_t clamp;     // whether elements below low and above high become these
     double low, high;
     int64_t map;       // part: a function of elements of float32 or float64; 0 for none
@@ -71,7 +71,7 @@ static inline nacre_conv nacre_conv_of(const nacre_conv_extents *w) {
     return c;
 }
 
-// ---- f32_conv_gemm: weights times columns ----
+// ---- f32_conv_gemm, f64_conv_gemm: weights times columns ----
 //
 // The columns of a value are a matrix with a row for each channel of a group and
 // position of the kernel, and a column for each position of the result. A row of this
@@ -81,6 +81,9 @@ static inline nacre_conv nacre_conv_of(const nacre_conv_extents *w) {
 typedef void nacre_f32_im2col_fn(const nacre_conv *c, const float *x, size_t k0, size_t k, size_t j0, size_t n, size_t nr,
                                  float *dst);
 enum { NACRE_IM2COL_NR = 64 };
+
+// The same of doubles.
+typedef void nacre_f64_im2col_fn(const nacre_conv *c, const double *x, size_t k0, size_t k, size_t j0, size_t n, size_t nr, double *dst);
 
 // The same of 16-bit floats, widened.
 void nacre_half_im2col(const nacre_half *half, nacre_float_type type, const nacre_conv *c, const uint16_t *x, size_t k0, size_t k,
@@ -96,15 +99,7 @@ enum { NACRE_COL2IM_SPAN = 256 };
 
 // ---- f64_conv, f64_conv_transpose: the formula ----
 
-// What follows a sum of doubles: add is NULL for none.
-typedef struct {
-    const double *add;
-    int clamp;
-    double low, high;
-    void (*map)(const void *x, void *y, size_t n, const void *params);
-    const void *params;
-} nacre_f64_epilogue;
-typedef void nacre_f64_conv_fn(const nacre_conv *c, const nacre_f64_epilogue *e, nacre_team *team, const double *x, const double *w,
+typedef void nacre_f64_conv_fn(const nacre_conv *c, const nacre_f64_finish *e, nacre_team *team, const double *x, const double *w,
                                const double *bias, double *y);
 
 // ---- f32_conv_depthwise: groups of one channel ----

@@ -16,13 +16,6 @@ typedef struct {
     nacre_f32_gemm g;
 } conv_gemm;
 
-static int is_pointwise(const nacre_conv *c) {
-    for (size_t d = 0; d < c->axes; d++) {
-        if (c->kernel[d] != 1 || c->stride[d] != 1 || c->pad[d] != 0 || c->in[d] != c->out[d]) return 0;
-    }
-    return 1;
-}
-
 static void make_columns(const void *source, size_t index, size_t k0, size_t k, size_t j0, size_t n, float *dst) {
     const conv_gemm *const j = source;
     const void *const x = conv_at(j->type, j->x, index * j->c.channels * conv_count(j->c.in, j->c.axes));
@@ -44,7 +37,7 @@ static void make_product(conv_gemm *j, const nacre_kernel *kernel, const nacre_c
     g->a = (nacre_f32_operand){NULL, w->w_packed != 0, j->type, k, 1};
     g->row_count = c->groups;
     const size_t w_step = w->w_packed ? j->gemm->driver->packed_a(j->gemm, c->filters, k) : c->filters * k;
-    if (is_pointwise(c)) {
+    if (conv_is_pointwise(c)) {
         g->b = (nacre_f32_operand){NULL, 0, j->type, n, 1};
     } else {
         g->make_b = make_columns;

@@ -22,6 +22,7 @@
     }
 IM2COL_ROWS(im2col_rows_scalar, float)
 IM2COL_ROWS(im2col_rows_half, uint16_t)
+IM2COL_ROWS(im2col_rows_f64, double)
 #undef IM2COL_ROWS
 
 #define T float
@@ -39,6 +40,18 @@ IM2COL_ROWS(im2col_rows_half, uint16_t)
 #undef T
 #undef OWN
 #undef ROWS
+
+#define T double
+#define OWN(name) im2col_f64_##name
+#define ROWS im2col_rows_f64
+#include "conv/f32_im2col.inc"
+#undef T
+#undef OWN
+#undef ROWS
+
+void nacre_f64_im2col__scalar(const nacre_conv *c, const double *x, size_t k0, size_t k, size_t j0, size_t n, size_t nr, double *dst) {
+    im2col_f64_panels(c, x, k0, k, j0, n, nr, dst);
+}
 
 void nacre_f32_im2col__scalar(const nacre_conv *c, const float *x, size_t k0, size_t k, size_t j0, size_t n, size_t nr,
                               float *dst) {

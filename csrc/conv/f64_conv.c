@@ -5,7 +5,7 @@
 
 typedef struct {
     const nacre_conv *c;
-    const nacre_f64_epilogue *e;
+    const nacre_f64_finish *e;
     nacre_team *team;
     const double *x, *w, *bias;
     double *y;
@@ -13,7 +13,7 @@ typedef struct {
 
 // What becomes of the sums of a plane.
 static void finish_plane(const f64_job *j, size_t plane, size_t n) {
-    const nacre_f64_epilogue *const e = j->e;
+    const nacre_f64_finish *const e = j->e;
     double *const y = j->y + plane * n;
     for (size_t i = 0; i < n && e->clamp; i++) {
         if (y[i] < e->low) y[i] = e->low;
@@ -45,7 +45,7 @@ static void conv_plane(void *job, size_t plane, size_t thread) {
     finish_plane(j, plane, out);
 }
 
-void nacre_f64_conv__scalar(const nacre_conv *c, const nacre_f64_epilogue *e, nacre_team *team, const double *x, const double *w,
+void nacre_f64_conv__scalar(const nacre_conv *c, const nacre_f64_finish *e, nacre_team *team, const double *x, const double *w,
                             const double *bias, double *y) {
     f64_job j = {c, e, team, x, w, bias, y};
     nacre_parallel(team, c->images * c->groups * c->filters, conv_plane, &j);
@@ -76,7 +76,7 @@ static void transpose_plane(void *job, size_t plane, size_t thread) {
     finish_plane(j, plane, out);
 }
 
-void nacre_f64_conv_transpose__scalar(const nacre_conv *c, const nacre_f64_epilogue *e, nacre_team *team, const double *x,
+void nacre_f64_conv_transpose__scalar(const nacre_conv *c, const nacre_f64_finish *e, nacre_team *team, const double *x,
                                       const double *w, const double *bias, double *y) {
     f64_job j = {c, e, team, x, w, bias, y};
     nacre_parallel(team, c->images * c->groups * c->filters, transpose_plane, &j);
@@ -85,7 +85,7 @@ void nacre_f64_conv_transpose__scalar(const nacre_conv *c, const nacre_f64_epilo
 static void f64_command(const nacre_call *call) {
     const nacre_conv_words *const w = (const void *)call->words;
     const nacre_conv c = nacre_conv_of(&w->extents);
-    const nacre_f64_epilogue e = {nacre_operand(call, CONV_ADD), w->clamp != 0, w->low, w->high, (conv_map *)nacre_part_fn(w->map), w->params};
+    const nacre_f64_finish e = {nacre_operand(call, CONV_ADD), w->clamp != 0, w->low, w->high, (conv_map *)nacre_part_fn(w->map), w->params};
     ((nacre_f64_conv_fn *)call->kernel->fn)(&c, &e, call->team, nacre_operand(call, CONV_X), nacre_operand(call, CONV_W),
                                             nacre_operand(call, CONV_BIAS), nacre_operand(call, CONV_Y));
 }

@@ -22,6 +22,8 @@
 //     swap(a, d)           lane i becomes lane i ^ d; d a power of two below the width
 //     first(a)             lane 0, a float
 //     gather(p, index)     p[index[i]] for each lane, the indices int32_t
+// Doubles have a type nacre_<level>_d of half as many lanes, the operators, and
+//     load_d store_d set1_d fma_d
 // A body is a .inc file that core/each_level.h compiles for each level. It finds
 //     F, LANES, LANES_N  the type; its width, a size_t; the width for lengths of arrays
 //     V(name)            a function above

@@ -29,6 +29,12 @@ NACRE_INLINE __m256 nacre_avx2_load_n(const float *p, size_t n, __m256 fill) {
 }
 NACRE_INLINE void nacre_avx2_store_n(float *p, size_t n, __m256 a) { _mm256_maskstore_ps(p, nacre_avx2_mask(n), a); }
 
+typedef __m256d nacre_avx2_d;
+NACRE_INLINE __m256d nacre_avx2_load_d(const double *p) { return _mm256_loadu_pd(p); }
+NACRE_INLINE void nacre_avx2_store_d(double *p, __m256d a) { _mm256_storeu_pd(p, a); }
+NACRE_INLINE __m256d nacre_avx2_set1_d(double a) { return _mm256_set1_pd(a); }
+NACRE_INLINE __m256d nacre_avx2_fma_d(__m256d a, __m256d b, __m256d c) { return _mm256_fmadd_pd(a, b, c); }
+
 NACRE_INLINE __m256 nacre_avx2_keep(__m256 a) {
     __asm__("" : "+x"(a));
     return a;

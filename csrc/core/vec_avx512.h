@@ -26,6 +26,12 @@ NACRE_INLINE __m512 nacre_avx512_load_n(const float *p, size_t n, __m512 fill) {
 }
 NACRE_INLINE void nacre_avx512_store_n(float *p, size_t n, __m512 a) { _mm512_mask_storeu_ps(p, nacre_avx512_mask(n), a); }
 
+typedef __m512d nacre_avx512_d;
+NACRE_INLINE __m512d nacre_avx512_load_d(const double *p) { return _mm512_loadu_pd(p); }
+NACRE_INLINE void nacre_avx512_store_d(double *p, __m512d a) { _mm512_storeu_pd(p, a); }
+NACRE_INLINE __m512d nacre_avx512_set1_d(double a) { return _mm512_set1_pd(a); }
+NACRE_INLINE __m512d nacre_avx512_fma_d(__m512d a, __m512d b, __m512d c) { return _mm512_fmadd_pd(a, b, c); }
+
 NACRE_INLINE __m512 nacre_avx512_keep(__m512 a) {
     __asm__("" : "+v"(a));
     return a;

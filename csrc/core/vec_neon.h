@@ -28,6 +28,12 @@ NACRE_INLINE void nacre_neon_store_n(float *p, size_t n, float32x4_t a) {
     for (size_t i = 0; i < n; i++) p[i] = t[i];
 }
 
+typedef float64x2_t nacre_neon_d;
+NACRE_INLINE float64x2_t nacre_neon_load_d(const double *p) { return vld1q_f64(p); }
+NACRE_INLINE void nacre_neon_store_d(double *p, float64x2_t a) { vst1q_f64(p, a); }
+NACRE_INLINE float64x2_t nacre_neon_set1_d(double a) { return vdupq_n_f64(a); }
+NACRE_INLINE float64x2_t nacre_neon_fma_d(float64x2_t a, float64x2_t b, float64x2_t c) { return vfmaq_f64(c, a, b); }
+
 NACRE_INLINE float32x4_t nacre_neon_keep(float32x4_t a) {
     __asm__("" : "+w"(a));
     return a;

@@ -1,10 +1,12 @@
 // The bodies of the family for each level. A tile's sums, the vectors of b and the numbers
 // of a in use fill the registers: 28, 2 and 2 of 32; 12, 2 and 1 of 16; 24, 3 and 5 of 32.
+// Tiles of doubles have the same vectors.
 #include <math.h>
 
 #include "core/simd.h"
 #include "core/vec.h"
 #include "half/half_levels.h"
+#include "matmul/f64_finish.h"
 #include "matmul/matmul.h"
 
 #define F32_GEMM_MR_avx512 14
@@ -19,6 +21,10 @@
 
 #define NACRE_BODY "matmul/f32_gemm.inc"
 #define NACRE_NAME f32_gemm
+#include "core/each_level.h"
+
+#define NACRE_BODY "matmul/f64_gemm.inc"
+#define NACRE_NAME f64_gemm
 #include "core/each_level.h"
 
 #define NACRE_BODY "matmul/int_gemm.inc"

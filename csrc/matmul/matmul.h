@@ -15,6 +15,7 @@
 #include "core/parallel.h"
 #include "half/half.h"
 #include "matmul/batch.h"
+#include "matmul/f64_gemm.h"
 
 const nacre_kernel *nacre_matmul_kernels(size_t *count);
 
@@ -153,7 +154,7 @@ typedef struct {
     int64_t axes[];  // as nacre_batch has them
 } nacre_f32_gemm_words;
 
-// The words of commands f64_gemm, u32_gemm and u64_gemm. Operands are a, b and c.
+// The words of commands u32_gemm and u64_gemm. Operands are a, b and c.
 typedef struct {
     int64_t m, n, k;
     int64_t a_row, a_col, b_row, b_col, ldc;
@@ -161,9 +162,9 @@ typedef struct {
     int64_t axes[];
 } nacre_wide_gemm_words;
 
-// ---- f64_gemm, u32_gemm, u64_gemm -------------------------------------------
+// ---- u32_gemm, u64_gemm -----------------------------------------------------
 //
-// c(i,j) = sum_p a(i,p) b(p,j); integers wrap, so these serve signed ones as well.
+// c(i,j) = sum_p a(i,p) b(p,j); sums wrap, so these serve signed ones as well.
 
 typedef struct {
     size_t m, n, k;

@@ -1,4 +1,4 @@
-// Products of doubles and of integers.
+// Products of integers.
 #include <string.h>
 
 #include "core/simd.h"
@@ -6,11 +6,6 @@
 
 enum { WIDE_M = 64, WIDE_N = 128, WIDE_K = 256, WIDE_STEP = 4 };
 _Static_assert(WIDE_K * WIDE_N == NACRE_WIDE_SCRATCH, "a block of b fills the scratch of a thread");
-
-#define T double
-#define OWN(name) f64_gemm_##name
-#define KERNEL nacre_f64_gemm__scalar
-#include "matmul/wide_gemm.inc"
 
 #define T uint32_t
 #define OWN(name) u32_gemm_##name

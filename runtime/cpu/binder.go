@@ -127,7 +127,7 @@ func (b *binder) kernel(op string) (bindings.Kernel, error) {
 	}
 	skip := b.skip[op]
 	for _, k := range bindings.Variants(op) {
-		if k.ISA()&^b.dev.isa != 0 {
+		if !k.IsPart() || k.ISA()&^b.dev.isa != 0 {
 			continue
 		}
 		if skip == 0 {

@@ -37,6 +37,12 @@ func runnable(t *testing.T, op string) []bindings.Kernel {
 	return list
 }
 
+// parts returns the kernels of an op that this CPU can run as parts of commands.
+func parts(t *testing.T, op string) []bindings.Kernel {
+	t.Helper()
+	return slices.DeleteFunc(runnable(t, op), func(k bindings.Kernel) bool { return !k.IsPart() })
+}
+
 // partOf returns the best kernel of an op within levels.
 func partOf(t *testing.T, op string, isa bindings.ISA) bindings.Kernel {
 	t.Helper()

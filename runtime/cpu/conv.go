@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"strings"
+
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -22,6 +24,9 @@ var convRows = []row{
 }
 
 func bindConv(o *nn.Conv, kernel string, then op.Epilogue, b *binder) error {
+	if kernel == "f32_conv_gemm" && b.DType(0) == tensor.F64 {
+		kernel = "f64_conv_gemm"
+	}
 	s, err := o.Shape(b.Shape(0), b.Shape(1))
 	if err != nil {
 		return err
@@ -45,7 +50,7 @@ func bindConvTranspose(o *nn.ConvTranspose, kernel string, b *binder) error {
 // bias, and 3 are added. Nothing is added for no elements.
 func (b *binder) conv(kernel string, s *nn.ConvShape, then op.Epilogue) error {
 	d := b.DType(0)
-	if doubles := kernel == "f64_conv" || kernel == "f64_conv_transpose"; doubles != (d == tensor.F64) {
+	if doubles := strings.HasPrefix(kernel, "f64_"); doubles != (d == tensor.F64) {
 		return device.Refuse("the elements are %v", d)
 	}
 	if b.OutShape(0).Len() == 0 {
@@ -53,10 +58,14 @@ func (b *binder) conv(kernel string, s *nn.ConvShape, then op.Epilogue) error {
 	}
 	v := convWords{shape: s, dtype: d, add: b.Has(3), then: then}
 	var err error
-	if d != tensor.F64 {
-		if v.gemm, err = b.kernel("f32_gemm"); err != nil {
-			return err
-		}
+	switch {
+	case d != tensor.F64:
+		v.gemm, err = b.kernel("f32_gemm")
+	case kernel == "f64_conv_gemm":
+		v.gemm, err = b.kernel("f64_gemm")
+	}
+	if err != nil {
+		return err
 	}
 	if v.apply, err = b.mapped(wide(d), then); err != nil {
 		return err

@@ -54,10 +54,17 @@ func (d *convData) formula(t *testing.T, name string, then op.Epilogue) []float6
 // Sums of quarters are exact in float32. It reports whether the kernel fits.
 func (d *convData) check(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, dt tensor.DType, then op.Epilogue, want []float64) bool {
 	t.Helper()
-	v := convWords{shape: d.shape, dtype: dt, add: d.add != nil, then: then, gemm: partOf(t, "f32_gemm", k.ISA())}
+	v := convWords{shape: d.shape, dtype: dt, add: d.add != nil, then: then}
 	if then.Func == "leaky_relu" {
-		v.apply = partOf(t, "f32_leaky_relu", k.ISA())
+		v.apply = partOf(t, kernelTypes[wide(dt)]+"_leaky_relu", k.ISA())
 	}
+	if dt == tensor.F64 {
+		for _, v.gemm = range parts(t, "f64_gemm") {
+			v.compare(t, name+" by "+v.gemm.Variant(), k, pool, d.operands(dt), want)
+		}
+		return true
+	}
+	v.gemm = partOf(t, "f32_gemm", k.ISA())
 	if !k.Fits(numbersOf(t, v.words())) {
 		return false
 	}
@@ -112,7 +119,11 @@ func checkConvs(t *testing.T, formula string, transposed bool, kernels ...string
 			want := d.formula(t, formula, then)
 			for _, name := range kernels {
 				for _, k := range runnable(t, name) {
-					for _, dt := range []tensor.DType{tensor.F32, tensor.F16, tensor.BF16} {
+					types := []tensor.DType{tensor.F32, tensor.F16, tensor.BF16}
+					if name == "f64_conv_gemm" {
+						types = []tensor.DType{tensor.F64}
+					}
+					for _, dt := range types {
 						fits[name] = d.check(t, c.name+" "+then.Func, k, pool, dt, then, want) || fits[name]
 					}
 				}
@@ -127,7 +138,7 @@ func checkConvs(t *testing.T, formula string, transposed bool, kernels ...string
 }
 
 func TestConv(t *testing.T) {
-	checkConvs(t, "f64_conv", false, "f32_conv_depthwise", "f32_conv_gemm")
+	checkConvs(t, "f64_conv", false, "f32_conv_depthwise", "f32_conv_gemm", "f64_conv_gemm")
 }
 
 func TestConvTranspose(t *testing.T) {

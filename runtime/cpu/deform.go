@@ -63,14 +63,6 @@ func bindDeformConv(o *nn.DeformConv, b *binder) error {
 	return b.convert(d.dtype, b.DType(0), graph.Known(n), d.y, b.out(0))
 }
 
-// widened is input i in the type that it is computed in; none if it is left out.
-func (b *binder) widened(i int) (device.Operand, error) {
-	if b.DType(i) == tensor.F64 {
-		return b.in(i), nil
-	}
-	return b.floats(i)
-}
-
 func (b *binder) deform(d *deformed) error {
 	kernel, places := tensor.Shape(d.Kernel).Len(), d.Out.Len()
 	depth, filters := d.Channels/d.Groups*kernel, d.Filters/d.Groups

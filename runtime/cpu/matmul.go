@@ -17,24 +17,22 @@ var matmulRows = []row{
 	inRoom(rowFor("formula", func(o *arith.MatMul, b *binder) error { return bindMatMul("", b) })),
 	rowFor("gemv", func(o *arith.MatMulBias, b *binder) error { return bindMatMulBias(o, "f32_gemv", b) }),
 	rowFor("gemm", func(o *arith.MatMulBias, b *binder) error { return bindMatMulBias(o, "f32_gemm", b) }),
-	rowFor("formula", func(o *arith.MatMulBias, b *binder) error { return bindMatMulBias(o, "", b) }),
 	inRoom(rowFor("gemv", func(o *arith.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "f32_gemv", b) })),
 	inRoom(rowFor("gemm", func(o *arith.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "f32_gemm", b) })),
 	inRoom(rowFor("formula", func(o *arith.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "", b) })),
 	rowFor("gemv", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_gemv", b) }),
 	rowFor("gemm", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_gemm", b) }),
-	rowFor("formula", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "", b) }),
+	rowFor("formula", func(o *arith.Gemm, b *binder) error { return bindWideGemm(o, b) }),
 	rowFor("gemv", func(o *arith.WidenedGemm, b *binder) error { return bindGemm(&o.Gemm, op.Epilogue{}, "f32_gemv", b) }),
 	rowFor("gemm", func(o *arith.WidenedGemm, b *binder) error { return bindGemm(&o.Gemm, op.Epilogue{}, "f32_gemm", b) }),
 	rowFor("gemv", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_gemv", b) }),
 	rowFor("gemm", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_gemm", b) }),
-	rowFor("formula", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "", b) }),
 }
 
-// wideGemms are the kernels for element types that are not computed in float32. Sums
-// that wrap have the same bits whether their terms have signs or not.
+// wideGemms are the kernels for integers. Sums that wrap have the same bits whether their
+// terms have signs or not.
 var wideGemms = map[tensor.DType]string{
-	tensor.F64: "f64_gemm", tensor.I32: "u32_gemm", tensor.U32: "u32_gemm", tensor.I64: "u64_gemm", tensor.U64: "u64_gemm",
+	tensor.I32: "u32_gemm", tensor.U32: "u32_gemm", tensor.I64: "u64_gemm", tensor.U64: "u64_gemm",
 }
 
 // product is a batch of products of matrices [m,k] and [k,n], whose results follow each
@@ -119,7 +117,7 @@ type sum struct {
 	then          op.Epilogue
 }
 
-// gemm is the words of f32_gemm and f32_gemv.
+// gemm is the words of f32_gemm, f32_gemv and f64_gemm.
 type gemm struct {
 	*product
 	dtype   tensor.DType
@@ -150,18 +148,31 @@ func (g *gemm) words() words {
 	w.int(t)
 	w.dim(g.n)
 	w.float(g.alpha)
-	w.epilogue(tensor.F32, g.then, g.apply)
+	w.epilogue(wide(g.dtype), g.then, g.apply)
 	w.batch(g.batch)
 	return w
 }
 
-// narrow adds products of floats that are computed in float32 by a kernel of that op.
-func (b *binder) narrow(kernel string, p *product, alpha float64, s sum) error {
-	d := b.DType(0)
-	if _, ok := floatTypes[d]; !ok {
-		return device.Refuse("elements are %v", d)
+// gemmOf is the kernel for elements of that type where others take one of float32.
+func gemmOf(kernel string, d tensor.DType) (string, error) {
+	_, narrow := floatTypes[d]
+	switch {
+	case narrow:
+		return kernel, nil
+	case d == tensor.F64 && kernel == "f32_gemm":
+		return "f64_gemm", nil
 	}
-	apply, err := b.mapped(tensor.F32, s.then)
+	return "", device.Refuse("elements are %v", d)
+}
+
+// floatProduct adds products of floats by a kernel of that op, or its like for float64.
+func (b *binder) floatProduct(kernel string, p *product, alpha float64, s sum) error {
+	d := b.DType(0)
+	kernel, err := gemmOf(kernel, d)
+	if err != nil {
+		return err
+	}
+	apply, err := b.mapped(wide(d), s.then)
 	if err != nil {
 		return err
 	}
@@ -247,13 +258,8 @@ func (g *gemm) packBatch(k bindings.Kernel) {
 	}
 }
 
-// wideProduct adds products of inputs whose elements are not computed in float32.
-func (b *binder) wideProduct(p *product, out device.Operand) error {
-	return b.wideProductOf(b.DType(0), p, b.in(0), b.in(1), out)
-}
-
-// wideProductOf adds products of elements of type d, which are not computed in float32.
-func (b *binder) wideProductOf(d tensor.DType, p *product, x, y, out device.Operand) error {
+// wideProduct adds products of integers.
+func (b *binder) wideProduct(d tensor.DType, p *product, x, y, out device.Operand) error {
 	name, ok := wideGemms[d]
 	if !ok {
 		return device.Refuse("elements are %v", d)
@@ -267,11 +273,12 @@ func (b *binder) wideProductOf(d tensor.DType, p *product, x, y, out device.Oper
 // multiply adds products of elements of type d, of which none is packed. Elements of
 // 16 bits are not multiplied.
 func (b *binder) multiply(d tensor.DType, p *product, x, y, out device.Operand) error {
-	if d != tensor.F32 {
-		return b.wideProductOf(d, p, x, y, out)
+	ops := map[tensor.DType][]string{tensor.F32: {"f32_gemv", "f32_gemm"}, tensor.F64: {"f64_gemm"}}[d]
+	if ops == nil {
+		return b.wideProduct(d, p, x, y, out)
 	}
 	w := (&gemm{product: p, dtype: d, alpha: 1}).words()
-	k, err := b.first(w, "f32_gemv", "f32_gemm")
+	k, err := b.first(w, ops...)
 	if err != nil {
 		return err
 	}
@@ -297,9 +304,9 @@ func bindMatMul(kernel string, b *binder) error {
 		p = reordered(&arith.FusedMatMul{}, b)
 	}
 	if kernel == "" {
-		return b.wideProduct(p, b.out(0))
+		return b.wideProduct(b.DType(0), p, b.in(0), b.in(1), b.out(0))
 	}
-	return b.narrow(kernel, p, 1, sum{})
+	return b.floatProduct(kernel, p, 1, sum{})
 }
 
 func bindMatMulBias(o *arith.MatMulBias, kernel string, b *binder) error {
@@ -307,18 +314,15 @@ func bindMatMulBias(o *arith.MatMulBias, kernel string, b *binder) error {
 		return nil
 	}
 	p := productOf(b.In[0].Dims, b.In[1].Dims)
-	if kernel == "" {
-		return b.doublesAfter(o, p)
-	}
 	s := sum{then: o.Then}
 	var err error
-	if s.col, err = b.floats(2); err != nil {
+	if s.col, err = b.widened(2); err != nil {
 		return err
 	}
-	if s.all, err = b.floats(3); err != nil {
+	if s.all, err = b.widened(3); err != nil {
 		return err
 	}
-	return b.narrow(kernel, p, 1, s)
+	return b.floatProduct(kernel, p, 1, s)
 }
 
 // floats is input i as float32: where it lies, or widened into scratch.
@@ -336,23 +340,12 @@ func (b *binder) floats(i int) (device.Operand, error) {
 	return t, b.convert(d, tensor.F32, n, b.in(i), t)
 }
 
-// doublesAfter computes products of float64, and after them what is added and follows.
-// The sums would overwrite a Z that lies where the output does.
-func (b *binder) doublesAfter(o *arith.MatMulBias, p *product) error {
-	b.step.InPlace = nil
-	if err := b.wideProduct(p, b.out(0)); err != nil {
-		return err
+// widened is input i in the type that it is computed in; none if it is left out.
+func (b *binder) widened(i int) (device.Operand, error) {
+	if b.DType(i) == tensor.F64 {
+		return b.in(i), nil
 	}
-	y := b.Out[0].Dims
-	for i := 2; i < 4; i++ {
-		if !b.Has(i) {
-			continue
-		}
-		if err := b.joinOut("add", b.in(i), b.In[i].Dims); err != nil {
-			return err
-		}
-	}
-	return b.applyOut(o.Then, y)
+	return b.floats(i)
 }
 
 // joinOut joins the output with a value by a function, in the type of the output.
@@ -365,21 +358,6 @@ func (b *binder) joinOut(name string, x device.Operand, dims graph.Dims) error {
 	l := lane{bytes: d.Bits() / 8}
 	y := b.Out[0].Dims
 	return b.pairs(k, l, l, l, b.out(0), x, b.out(0), y, y, dims)
-}
-
-// applyOut applies an epilogue to the output, in its own type.
-func (b *binder) applyOut(e op.Epilogue, dims graph.Dims) error {
-	if e.Func == "" {
-		return nil
-	}
-	d := b.Out[0].DType
-	k, err := b.function(d, e.Func)
-	if err != nil {
-		return err
-	}
-	l := lane{bytes: d.Bits() / 8}
-	w := unaryWords(dims.Len(), l, l, params(d, e.P, e.Q), d)
-	return b.add(k, nil, w, b.out(0), b.out(0), device.Operand{}, device.Operand{})
 }
 
 // reordered is the products of operands whose axes are in another order.
@@ -436,12 +414,12 @@ func bindFusedMatMul(o *arith.FusedMatMul, kernel string, b *binder) error {
 	}
 	p := reordered(o, b)
 	if kernel != "" {
-		return b.narrow(kernel, p, float64(o.Alpha), sum{})
+		return b.floatProduct(kernel, p, float64(o.Alpha), sum{})
 	}
-	if err := b.wideProduct(p, b.out(0)); err != nil || o.Alpha == 1 {
-		return err
+	if o.Alpha != 1 {
+		return device.Refuse("%v elements are scaled", b.DType(0))
 	}
-	return b.joinOut("mul", constant(float64(o.Alpha)), graph.Dims{})
+	return b.wideProduct(b.DType(0), p, b.in(0), b.in(1), b.out(0))
 }
 
 func bindGemm(o *arith.Gemm, then op.Epilogue, kernel string, b *binder) error {
@@ -449,16 +427,13 @@ func bindGemm(o *arith.Gemm, then op.Epilogue, kernel string, b *binder) error {
 		return nil
 	}
 	p := gemmProduct(o, b.In[0].Dims, b.In[1].Dims, b.Out[0].Dims)
-	if kernel == "" {
-		return b.wideGemm(o, then, p)
-	}
 	s := sum{then: then}
 	if b.Has(2) && o.Beta != 0 {
 		if err := b.addend(&s, o.Beta, p); err != nil {
 			return err
 		}
 	}
-	return b.narrow(kernel, p, float64(o.Alpha), s)
+	return b.floatProduct(kernel, p, float64(o.Alpha), s)
 }
 
 func gemmProduct(o *arith.Gemm, a, b, out graph.Dims) *product {
@@ -482,7 +457,7 @@ func (b *binder) addend(s *sum, beta float32, p *product) error {
 	if len(dims) > 1 {
 		rows = dims[len(dims)-2]
 	}
-	x, err := b.floats(2)
+	x, err := b.widened(2)
 	if err != nil {
 		return err
 	}
@@ -508,57 +483,40 @@ func (b *binder) addend(s *sum, beta float32, p *product) error {
 	return nil
 }
 
-// scaled is a value of float32, stretched to extents [rows,cols] and multiplied, in
+// scaled is a value of floats, stretched to extents [rows,cols] and multiplied, in
 // scratch.
 func (b *binder) scaled(x device.Operand, dims, to graph.Dims, by float32) (device.Operand, error) {
 	n, ok := b.Max(to.Len())
 	if !ok {
 		return device.Operand{}, device.Refuse("extents %v are not known", to)
 	}
-	k, err := b.function(tensor.F32, "mul")
+	d, factor := wide(b.DType(0)), constant(by)
+	if d == tensor.F64 {
+		factor = constant(float64(by))
+	}
+	k, err := b.function(d, "mul")
 	if err != nil {
 		return device.Operand{}, err
 	}
-	t, l := b.temp(4*n), lane{bytes: 4}
-	return t, b.pairs(k, l, l, l, x, constant(by), t, to, dims, graph.Dims{})
+	t, l := b.temp(d.Bytes(n)), lane{bytes: d.Bytes(1)}
+	return t, b.pairs(k, l, l, l, x, factor, t, to, dims, graph.Dims{})
 }
 
-// wideGemm is Gemm of float64 or of integers that nothing scales; others are left to
-// the host.
-func (b *binder) wideGemm(o *arith.Gemm, then op.Epilogue, p *product) error {
+// bindWideGemm is Gemm of integers that nothing scales; others are left to the host.
+func bindWideGemm(o *arith.Gemm, b *binder) error {
+	if b.isEmpty() {
+		return nil
+	}
 	d := b.DType(0)
-	scales := o.Alpha != 1 || b.Has(2) && o.Beta != 1 && o.Beta != 0
-	if d != tensor.F64 && scales {
+	if o.Alpha != 1 || b.Has(2) && o.Beta != 1 && o.Beta != 0 {
 		return device.Refuse("%v elements are scaled", d)
 	}
-	if err := b.wideProduct(p, b.out(0)); err != nil {
+	p := gemmProduct(o, b.In[0].Dims, b.In[1].Dims, b.Out[0].Dims)
+	if err := b.wideProduct(d, p, b.in(0), b.in(1), b.out(0)); err != nil {
 		return err
 	}
-	if o.Alpha != 1 {
-		if err := b.joinOut("mul", constant(float64(o.Alpha)), graph.Dims{}); err != nil {
-			return err
-		}
+	if !b.Has(2) || o.Beta == 0 {
+		return nil
 	}
-	if b.Has(2) && o.Beta != 0 {
-		x := b.in(2)
-		if o.Beta != 1 {
-			n, ok := b.Max(b.In[2].Dims.Len())
-			if !ok {
-				return device.Refuse("extents %v are not known", b.In[2].Dims)
-			}
-			k, err := b.function(d, "mul")
-			if err != nil {
-				return err
-			}
-			l := lane{bytes: 8}
-			x = b.temp(8 * n)
-			if err := b.pairs(k, l, l, l, b.in(2), constant(float64(o.Beta)), x, b.In[2].Dims, b.In[2].Dims, graph.Dims{}); err != nil {
-				return err
-			}
-		}
-		if err := b.joinOut("add", x, b.In[2].Dims); err != nil {
-			return err
-		}
-	}
-	return b.applyOut(then, b.Out[0].Dims)
+	return b.joinOut("add", b.in(2), b.In[2].Dims)
 }

@@ -38,7 +38,7 @@ func TestPackingMemory(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	const columns, rows = 20 * pieceColumns, 6000
 	const spare = 16 << 20
-	k := runnable(t, "f32_gemm")[0]
+	k := parts(t, "f32_gemm")[0]
 	for i, w := range mappedTensors(t, 2, 4*columns*rows) {
 		for _, transposed := range []bool{true, false} {
 			g := largeGemm(tensor.F32, columns, rows, transposed)

@@ -26,7 +26,7 @@ func largeGemm(d tensor.DType, columns, rows int, transposed bool) *gemm {
 // with those that are packed as one.
 func TestPackedPieces(t *testing.T) {
 	testenv.Need(t, bindings.Available())
-	for _, k := range runnable(t, "f32_gemm") {
+	for _, k := range parts(t, "f32_gemm") {
 		for _, d := range []tensor.DType{tensor.F32, tensor.BF16} {
 			checkPieces(t, k, largeGemm(d, 2*pieceColumns+7, 16<<10, true), d)
 			checkPieces(t, k, largeGemm(d, 3*pieceColumns+1, 9001, false), d)
@@ -67,7 +67,7 @@ func checkPieces(t *testing.T, k bindings.Kernel, g *gemm, d tensor.DType) {
 // TestOnePiece lists right operands that are packed as one.
 func TestOnePiece(t *testing.T) {
 	testenv.Need(t, bindings.Available())
-	k := runnable(t, "f32_gemm")[0]
+	k := parts(t, "f32_gemm")[0]
 	for name, change := range map[string]func(g *gemm){
 		"several matrices": func(g *gemm) { g.batch = []batchAxis{{graph.Known(2), g.k, g.n.Mul(g.k)}} },
 		"columns apart":    func(g *gemm) { g.bCol = graph.Known(1 << 20) },

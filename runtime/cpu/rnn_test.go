@@ -149,7 +149,7 @@ func TestRNN(t *testing.T) {
 	if testing.Short() {
 		shapes = shapes[:9]
 	}
-	kernels, gemms := runnable(t, "f32_rnn"), runnable(t, "f32_gemm")
+	kernels, gemms := runnable(t, "f32_rnn"), parts(t, "f32_gemm")
 	scalar, scalarGemm := kernels[len(kernels)-1], gemms[len(gemms)-1]
 	for _, s := range shapes {
 		for _, gates := range []int{1, 3, 4} {
@@ -183,7 +183,7 @@ func TestRNNFunctions(t *testing.T) {
 			o := &nn.Recurrent{Gates: 1, Directions: 1}
 			o.Cells[0] = nn.RecurrentCell{Clip: float32(clip), Functions: [3]nn.RecurrentFunction{{Name: name, Alpha: 0.75, Beta: 1.5}}}
 			one := graph.Known(1)
-			net := recurrent{Recurrent: o, steps: one, batch: one, input: one, hidden: graph.Known(n), gemm: runnable(t, "f32_gemm")[0]}
+			net := recurrent{Recurrent: o, steps: one, batch: one, input: one, hidden: graph.Known(n), gemm: parts(t, "f32_gemm")[0]}
 			in := make([][]byte, 11)
 			in[0], in[1], in[2] = stored(tensor.F32, []float64{1}), stored(tensor.F32, values), stored(tensor.F32, make([]float64, n*n))
 			checkVariants(t, "f32_rnn", fmt.Sprint(name, clip), net.words(), pool, 2e-7, 6e-7, []output{{at: 9, dtype: tensor.F32, n: n}}, in...)
@@ -197,7 +197,7 @@ func TestRNNLengths(t *testing.T) {
 	r := rand.New(rand.NewPCG(37, 38))
 	for _, length := range []int32{-1, 4} {
 		c := randomRNN(r, 4, 3, 2, 5, 6)
-		c.gemm = runnable(t, "f32_gemm")[0]
+		c.gemm = parts(t, "f32_gemm")[0]
 		for _, name := range []string{"f32_rnn", "f64_rnn"} {
 			d := map[string]tensor.DType{"f32_rnn": tensor.F32, "f64_rnn": tensor.F64}[name]
 			for _, k := range runnable(t, name) {

@@ -1,0 +1,329 @@
+// Drivers of f64_gemm: blocking, batches, threads, as in f32_gemm.c.
+#include <string.h>
+
+#include "matmul/f64_finish.h"
+#include "matmul/matmul.h"
+
+enum {
+    PANEL_A = 14 * 256,      // elements of one block of a panel of a: first-level cache
+    BLOCK_B = 512 * 256,     // elements of one block of b: second-level cache
+    LINE_ROWS = 4,           // rows that are not worth packing b
+    LINE = 1024,             // columns of a result that are computed at a time in lines
+    GRAIN = 1 << 17,         // multiply-adds that are worth a thread's attention
+    SHARES = 4,              // pieces per thread, so that a slow one does not hold up the rest
+    COLUMN_RANK = 8          // batch axes of a single column at most
+};
+
+typedef enum { TILES, LINE_DOT, LINE_AXPY } gemm_path;
+
+typedef struct {
+    nacre_f64_gemm g;
+    const nacre_team *team;  // whose end is looked for within a chunk
+    gemm_path path;
+    size_t products;
+    size_t i_step, i_count;  // the piece of c that is one chunk of work
+    size_t j_step, j_count;
+    // Tiles only.
+    size_t k_step;      // of a sum at a time
+    size_t n_step;      // columns of a block of b
+    size_t a_distinct;  // matrices of a to pack
+    size_t a_size;      // of one of them, packed
+    size_t b_size;      // of a block of b; 0 where b is packed
+    double *a_packed, *b_blocks;
+} gemm_plan;
+
+static size_t align_doubles(size_t n) { return nacre_round_up(n, 8); }
+
+static gemm_path choose_path(const nacre_f64_gemm *g) {
+    if (g->m > LINE_ROWS || g->b_packed || g->make_b != NULL) return TILES;
+    if (g->b.row == 1 && (g->a.col == 1 || g->k == 1)) return LINE_DOT;
+    return g->b.col == 1 ? LINE_AXPY : TILES;
+}
+
+static int is_column(const nacre_f64_gemm *g) {
+    return g->n == 1 && g->m > 1 && g->ldc == 1 && g->row_count <= 1 && !g->b_packed && g->make_b == NULL && g->batch.rank <= COLUMN_RANK;
+}
+
+// A single column is a single row of the transposed product.
+static void transpose_column(nacre_f64_gemm *g, size_t *transposed) {
+    const nacre_f64_operand a = g->a;
+    g->a = (nacre_f64_operand){g->b.data, g->b.col, g->b.row};
+    g->b = (nacre_f64_operand){a.data, a.col, a.row};
+    g->n = g->ldc = g->m;
+    g->m = 1;
+    const double *const row = g->row;
+    g->row = g->col;
+    g->col = row;
+    const size_t r = g->batch.rank;
+    for (size_t d = 0; d < r; d++) {
+        transposed[d] = g->batch.axes[d];
+        transposed[r + d] = g->batch.axes[2 * r + d];
+        transposed[2 * r + d] = g->batch.axes[r + d];
+    }
+    g->batch.axes = transposed;
+}
+
+// Cuts one product into pieces: columns first, for rows share a block of b.
+static void cut(gemm_plan *p, size_t threads) {
+    const nacre_f64_gemm *const g = &p->g;
+    const size_t mk = g->m * nacre_max(g->k, 1), work = mk / GRAIN * g->n + mk % GRAIN * g->n / GRAIN;
+    size_t want = threads < 2 ? 1 : nacre_max(1, nacre_min(threads * SHARES, work * p->products));
+    want = nacre_ceil_div(want, p->products);
+    p->j_step = nacre_round_up(nacre_ceil_div(g->n, want), p->path == TILES ? 2 * g->impl->nr : 128);
+    if (p->path != TILES) p->j_step = nacre_min(p->j_step, LINE);
+    p->j_count = nacre_ceil_div(g->n, p->j_step);
+    p->i_step = p->path == TILES ? nacre_round_up(nacre_ceil_div(g->m, nacre_ceil_div(want, p->j_count)), g->impl->mr) : g->m;
+    p->i_count = nacre_ceil_div(g->m, p->i_step);
+}
+
+static gemm_plan make_plan(const nacre_f64_gemm *given, size_t threads, size_t *transposed) {
+    gemm_plan p = {.g = *given, .products = nacre_batch_count(&given->batch)};
+    if (is_column(given)) transpose_column(&p.g, transposed);
+    const nacre_f64_gemm *const g = &p.g;
+    p.path = choose_path(g);
+    if (p.products == 0 || g->m == 0 || g->n == 0) {
+        p.products = 0;
+        return p;
+    }
+    if (p.path == TILES) {
+        const size_t mr = g->impl->mr, nr = g->impl->nr;
+        p.k_step = nacre_max(1, nacre_ceil_div(g->k, nacre_max(1, nacre_ceil_div(g->k, PANEL_A / mr))));
+        p.n_step = nacre_min(nacre_max(1, BLOCK_B / p.k_step / nr) * nr, nacre_round_up(g->n, nr));
+        p.a_distinct = nacre_batch_distinct(&g->batch, 0);
+        p.a_size = align_doubles(nacre_round_up(g->m, mr) * g->k);
+        p.b_size = g->b_packed ? 0 : align_doubles(p.k_step * p.n_step);
+    }
+    cut(&p, threads);
+    return p;
+}
+
+static size_t gemm_scratch(const nacre_f64_gemm *g, size_t threads) {
+    size_t transposed[3 * COLUMN_RANK];
+    const gemm_plan p = make_plan(g, threads, transposed);
+    return p.a_distinct * p.a_size + threads * p.b_size;
+}
+
+// dst[p*width + l] = src[l*lane + p*step] for p < k and l < lanes <= width, and 0 for the
+// other l < width.
+static void pack_panel(size_t k, size_t lanes, const double *src, size_t lane, size_t step, size_t width, double *dst) {
+    enum { DEPTH = 8 };  // rows of a panel that are written while they are near
+    if (lane == 1) {
+        for (size_t p = 0; p < k; p++) memcpy(dst + p * width, src + p * step, lanes * sizeof *dst);
+    } else {
+        for (size_t p = 0; p < k; p += DEPTH) {
+            const size_t end = nacre_min(k, p + DEPTH);
+            for (size_t l = 0; l < lanes; l++) {
+                for (size_t q = p; q < end; q++) dst[q * width + l] = src[l * lane + q * step];
+            }
+        }
+    }
+    for (size_t p = 0; p < k && lanes < width; p++) memset(dst + p * width + lanes, 0, (width - lanes) * sizeof *dst);
+}
+
+// ---- tiles ----
+
+static void pack_a_chunk(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const gemm_plan *const p = job;
+    const nacre_f64_gemm *const g = &p->g;
+    const size_t mr = g->impl->mr, panels = nacre_ceil_div(g->m, mr), matrix = chunk / panels, i = chunk % panels * mr;
+    pack_panel(g->k, nacre_min(mr, g->m - i), g->a.data + nacre_batch_distinct_offset(&g->batch, 0, matrix) + i * g->a.row, g->a.row,
+               g->a.col, mr, p->a_packed + matrix * p->a_size + i * g->k);
+}
+
+static void pack_b_block(const gemm_plan *p, size_t index, size_t k0, size_t k, size_t j0, size_t n, double *dst) {
+    const nacre_f64_gemm *const g = &p->g;
+    if (g->make_b != NULL) {
+        g->make_b(g->source, index, k0, k, j0, n, dst);
+        return;
+    }
+    const size_t nr = g->impl->nr;
+    const double *const b = g->b.data + nacre_batch_offset(&g->batch, 1, index) + k0 * g->b.row;
+    for (size_t j = 0; j < n; j += nr) {
+        pack_panel(k, nacre_min(nr, n - j), b + (j0 + j) * g->b.col, g->b.col, g->b.row, nr, dst + j * k);
+    }
+}
+
+typedef struct {
+    size_t index, k0, k;
+    size_t i0, i1, j0, j1;  // the piece of c
+    const double *b;        // panel of column j0, row k0
+    size_t b_panel;         // from one panel of b to the next
+} tile_block;
+
+// What follows the sums of a block: those of blocks before it are in c.
+static nacre_f64_epilogue epilogue_of(const nacre_f64_gemm *g, const tile_block *t, size_t i, size_t j) {
+    const size_t at = (t->index * g->m + i) * g->ldc + j;
+    nacre_f64_epilogue e = {.alpha = g->alpha, .ld_add = g->ldc};
+    e.add = t->k0 > 0 ? g->c + at : g->finish.add == NULL ? NULL : g->finish.add + at;
+    if (t->k0 + t->k < g->k) return e;
+    if (g->row != NULL) e.row = g->row + t->index % g->row_count * g->m + i;
+    if (g->col != NULL) e.col = g->col + j;
+    e.clamp = g->finish.clamp;
+    e.low = g->finish.low;
+    e.high = g->finish.high;
+    return e;
+}
+
+// Asks for lines of the next panel of a, of which each tile on the way there takes its share.
+static void fetch_ahead(const double *next, size_t size, size_t tile, size_t tiles) {
+    enum { LINE_DOUBLES = 8 };
+    const size_t share = nacre_round_up(nacre_ceil_div(size, tiles), LINE_DOUBLES);
+    for (size_t i = tile * share; i < nacre_min(size, (tile + 1) * share); i += LINE_DOUBLES) __builtin_prefetch(next + i, 0, 2);
+}
+
+static void run_tiles(const gemm_plan *p, const tile_block *t) {
+    const nacre_f64_gemm *const g = &p->g;
+    const size_t mr = g->impl->mr, nr = g->impl->nr;
+    const double *const matrix = p->a_packed + nacre_batch_number(&g->batch, 0, t->index) * p->a_size;
+    for (size_t i = t->i0; i < t->i1 && !nacre_stopped(p->team); i += mr) {
+        const size_t m = nacre_min(mr, t->i1 - i);
+        double *const c = g->c + (t->index * g->m + i) * g->ldc;
+        const double *const a = matrix + i * g->k + t->k0 * mr, *b = t->b;
+        for (size_t j = t->j0; j < t->j1; j += nr, b += t->b_panel) {
+            if (i + mr < t->i1) fetch_ahead(a + mr * g->k, mr * t->k, (j - t->j0) / nr, nacre_ceil_div(t->j1 - t->j0, nr));
+            const nacre_f64_epilogue e = epilogue_of(g, t, i, j);
+            g->impl->tile(t->k, a, b, c + j, g->ldc, m, nacre_min(nr, t->j1 - j), &e);
+        }
+        for (size_t r = 0; t->k0 + t->k == g->k && g->finish.map != NULL && r < m; r++) {
+            double *const row = c + r * g->ldc + t->j0;
+            g->finish.map(row, row, t->j1 - t->j0, g->finish.params);
+        }
+    }
+}
+
+static void tiles_chunk(void *job, size_t chunk, size_t thread) {
+    const gemm_plan *const p = job;
+    const nacre_f64_gemm *const g = &p->g;
+    const size_t per_product = p->i_count * p->j_count, i0 = chunk % p->i_count * p->i_step;
+    const size_t first = chunk / p->i_count % p->j_count * p->j_step, end = nacre_min(g->n, first + p->j_step);
+    double *const block = p->b_blocks + thread * p->b_size;
+    tile_block t = {.index = chunk / per_product, .i0 = i0, .i1 = nacre_min(g->m, i0 + p->i_step)};
+    for (t.j0 = first; t.j0 < end; t.j0 = t.j1) {
+        t.j1 = nacre_min(end, t.j0 + p->n_step);
+        t.k0 = 0;
+        do {
+            if (nacre_stopped(p->team)) return;
+            t.k = nacre_min(p->k_step, g->k - t.k0);
+            if (g->b_packed) {
+                t.b = g->b.data + nacre_batch_offset(&g->batch, 1, t.index) + t.j0 * g->k + t.k0 * g->impl->nr;
+                t.b_panel = g->k * g->impl->nr;
+            } else {
+                pack_b_block(p, t.index, t.k0, t.k, t.j0, t.j1 - t.j0, block);
+                t.b = block;
+                t.b_panel = t.k * g->impl->nr;
+            }
+            run_tiles(p, &t);
+            t.k0 += t.k;
+        } while (t.k0 < g->k);
+    }
+}
+
+// ---- lines ----
+
+static void lines_chunk(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const gemm_plan *const p = job;
+    const nacre_f64_gemm *const g = &p->g;
+    const size_t index = chunk / p->j_count, j0 = chunk % p->j_count * p->j_step, n = nacre_min(p->j_step, g->n - j0);
+    const double *const a = g->a.data + nacre_batch_offset(&g->batch, 0, index);
+    const double *const b = g->b.data + nacre_batch_offset(&g->batch, 1, index) + j0 * g->b.col;
+    const tile_block all = {.index = index, .k = g->k};
+    const nacre_f64_epilogue e = epilogue_of(g, &all, 0, j0);
+    double lines[LINE_ROWS][LINE];
+    memset(lines, 0, g->m * sizeof lines[0]);
+    // Rows of a take turns on a few rows of b, which so are read once.
+    enum { GROUP = 8 };
+    for (size_t at = 0; at < (p->path == LINE_DOT ? n : g->k); at += GROUP) {
+        for (size_t i = 0; i < g->m; i++) {
+            if (p->path == LINE_DOT) {
+                g->impl->dot(g->k, a + i * g->a.row, b + at * g->b.col, g->b.col, lines[i] + at, nacre_min(GROUP, n - at));
+            } else {
+                g->impl->axpy(nacre_min(GROUP, g->k - at), a + i * g->a.row + at * g->a.col, g->a.col, b + at * g->b.row, g->b.row, lines[i], n);
+            }
+        }
+    }
+    for (size_t i = 0; i < g->m; i++) {
+        double *const c = g->c + (index * g->m + i) * g->ldc + j0;
+        f64_finish_row(&e, i, n, lines[i], c);
+        if (g->finish.map != NULL) g->finish.map(c, c, n, g->finish.params);
+    }
+}
+
+static void gemm_run(const nacre_f64_gemm *given, nacre_team *team, double *scratch) {
+    size_t transposed[3 * COLUMN_RANK];
+    gemm_plan p = make_plan(given, nacre_team_threads(team), transposed);
+    if (p.products == 0) return;
+    p.team = team;
+    p.a_packed = scratch;
+    p.b_blocks = scratch + p.a_distinct * p.a_size;
+    if (p.path != TILES) {
+        nacre_parallel(team, p.products * p.j_count, lines_chunk, &p);
+        return;
+    }
+    const int small = p.a_distinct * p.a_size < GRAIN / 16;
+    nacre_parallel(small ? NULL : team, p.a_distinct * nacre_ceil_div(p.g.m, p.g.impl->mr), pack_a_chunk, &p);
+    nacre_parallel(team, p.products * p.i_count * p.j_count, tiles_chunk, &p);
+}
+
+const nacre_f64_gemm_driver nacre_f64_gemm_drivers = {gemm_scratch, gemm_run};
+
+// ---- the command ----
+
+static nacre_f64_gemm gemm_of(const nacre_kernel *kernel, const int64_t *words) {
+    const nacre_f32_gemm_words *const w = (const void *)words;
+    nacre_f64_gemm g = {
+        .impl = ((nacre_f64_gemm_fn *)kernel->fn)(), .m = (size_t)w->m, .n = (size_t)w->n, .k = (size_t)w->k,
+        .a = {NULL, (size_t)w->a_row, (size_t)w->a_col}, .b = {NULL, (size_t)w->b_row, (size_t)w->b_col}, .b_packed = w->b_packed != 0,
+        .batch = {(size_t)w->rank, (const size_t *)w->axes}, .alpha = w->alpha, .row_count = 1, .ldc = (size_t)w->ldc,
+    };
+    g.finish = (nacre_f64_finish){.clamp = w->clamp != 0, .low = w->low, .high = w->high, .params = w->params};
+    g.finish.map = (void (*)(const void *, void *, size_t, const void *))nacre_part_fn(w->map);
+    return g;
+}
+
+static void gemm_command(const nacre_call *c) {
+    nacre_f64_gemm g = gemm_of(c->kernel, c->words);
+    g.a.data = nacre_operand(c, 0);
+    g.b.data = nacre_operand(c, 1);
+    g.row = nacre_operand(c, 2);
+    g.col = nacre_operand(c, 3);
+    g.finish.add = nacre_operand(c, 4);
+    g.c = nacre_operand(c, 5);
+    gemm_run(&g, c->team, c->scratch);
+}
+
+static size_t gemm_command_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+    const nacre_f64_gemm g = gemm_of(kernel, words);
+    return gemm_scratch(&g, threads) * sizeof(double);
+}
+
+// Elements of a packed matrix of b: panels of nr columns, each k deep.
+static size_t packed_b(const nacre_f64_gemm *g) { return align_doubles(nacre_round_up(g->n, g->impl->nr) * g->k); }
+
+// A right operand is packed unless the padding would be most of it, or one column.
+static size_t gemm_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {
+    enum { MOST_PADDING = 4 };
+    const nacre_f64_gemm g = gemm_of(kernel, words);
+    if (operand != 1 || g.n == 1 || g.k == 0) return 0;
+    const size_t size = packed_b(&g);
+    if (size > MOST_PADDING * g.n * g.k + MOST_PADDING * g.k) return 0;
+    return nacre_batch_distinct(&g.batch, 1) * size * sizeof(double);
+}
+
+static void gemm_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
+    (void)operand;
+    const nacre_f64_gemm g = gemm_of(kernel, words);
+    const size_t nr = g.impl->nr, size = packed_b(&g), count = nacre_batch_distinct(&g.batch, 1);
+    for (size_t q = 0; q < count; q++) {
+        const double *const b = (const double *)src + q * g.k * g.n;
+        for (size_t j = 0; j < g.n; j += nr) {
+            pack_panel(g.k, nacre_min(nr, g.n - j), b + j * g.b.col, g.b.col, g.b.row, nr, (double *)dst + q * size + j * g.k);
+        }
+    }
+}
+
+const nacre_entry nacre_f64_gemm_entry = {
+    .words = sizeof(nacre_f32_gemm_words) / 8, .operands = 6, .run = gemm_command, .scratch = gemm_command_scratch,
+    .packed = gemm_packed, .pack = gemm_pack,
+};
