@@ -138,7 +138,7 @@ func mapped(read func(name string, data []byte) (*graph.Model, error)) func(f *b
 	return func(f *binio.File) (*graph.Model, error) {
 		m, err := read(f.Path, f.Data)
 		if err == nil {
-			m.Closer = f
+			m.Closer = both{m.Closer, f}
 		}
 		return m, err
 	}

@@ -32,22 +32,11 @@ func formatOf(name string) *Format {
 func manifest(t *testing.T, dir string) (valid, broken []sample) {
 	t.Helper()
 	var m struct{ Valid, Broken []sample }
-	parseFile(t, filepath.Join(dir, "manifest.json"), &m)
+	fixtures.JSON(t, filepath.Join(dir, "manifest.json"), &m)
 	if len(m.Valid) == 0 || len(m.Broken) == 0 {
 		t.Fatal("the manifest lists nothing")
 	}
 	return m.Valid, m.Broken
-}
-
-func parseFile(t *testing.T, path string, v any) {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(data, v)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // load reads a file and, where it is a checkpoint, asks whether it is a network.
@@ -175,7 +164,7 @@ func TestGoldenIDs(t *testing.T) {
 			Keys   map[string]string `json:"param_key_ns"`
 		} `json:"base_ids"`
 	}
-	parseFile(t, filepath.Join(dir, "golden.json"), &golden)
+	fixtures.JSON(t, filepath.Join(dir, "golden.json"), &golden)
 	if len(golden.BaseIDs) == 0 {
 		t.Fatal("no ids")
 	}

@@ -148,7 +148,13 @@ func session(t *testing.T, path string, o nacre.Options) (*nacre.Session, *nacre
 // run gives a stream tokens and returns the logits.
 func run(t *testing.T, st *nacre.Stream, ids []int64) []float32 {
 	t.Helper()
-	in, err := nacre.NewTensor(ids, 1, len(ids))
+	return runRows(t, st, ids, 1)
+}
+
+// runRows is run of so many sequences, one behind the other.
+func runRows(t *testing.T, st *nacre.Stream, ids []int64, rows int) []float32 {
+	t.Helper()
+	in, err := nacre.NewTensor(ids, rows, len(ids)/rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,18 +247,7 @@ func TestBatch(t *testing.T) {
 		var got [2][]float32
 		for _, part := range [][2]int{{0, 7}, {7, 8}, {8, len(other)}} {
 			n := part[1] - part[0]
-			in, err := nacre.NewTensor(slices.Concat(a.Prompt[part[0]:part[1]], other[part[0]:part[1]]), 2, n)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, err := st.Run(context.Background(), map[string]*nacre.Tensor{"input_ids": in})
-			if err != nil {
-				t.Fatal(err)
-			}
-			list, err := nacre.Float32s(out["logits"])
-			if err != nil {
-				t.Fatal(err)
-			}
+			list := runRows(t, st, slices.Concat(a.Prompt[part[0]:part[1]], other[part[0]:part[1]]), 2)
 			got[0], got[1] = append(got[0], list[:n*a.vocab()]...), append(got[1], list[n*a.vocab():]...)
 		}
 		same(t, name+", the first", got[0], a.Logits)

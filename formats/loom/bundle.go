@@ -224,7 +224,7 @@ func (b *Blob) fitExtra(l *Layer) error {
 	case (b.Name == "q_norm" || b.Name == "k_norm") && l.Type == MultiHeadAttention:
 		return b.plain(tensor.Shape{l.HeadDim})
 	}
-	return fmt.Errorf("a %v layer has no part %q", l.Type, b.Name)
+	return fmt.Errorf("a %v layer has no part %q", l.Type, brief(b.Name))
 }
 
 // plain gives a blob of float32 its shape, if it has as many numbers.

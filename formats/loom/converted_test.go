@@ -8,6 +8,7 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/internal/converted"
+	"github.com/nacre-ml/nacre/formats/internal/fixtures"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -17,7 +18,7 @@ func TestConverted(t *testing.T) {
 	done := 0
 	walk(t, "network", func(t *testing.T, dir string, c runCase) {
 		var io answers
-		readJSON(t, filepath.Join(dir, c.Files["io"]), &io)
+		fixtures.JSON(t, filepath.Join(dir, c.Files["io"]), &io)
 		path := filepath.Join(dir, c.Files[first(c.Files, "entity", "json")])
 		in := io.Input
 		if in == nil {

@@ -26,9 +26,10 @@
 // written as float32.
 //
 // Tensors hold codes, repacked with the first in the lowest bits where they are
-// narrower than a byte; their metadata has the scale. Loom's fp8e4m3, fp8e5m2 and fp4
-// are not the standard types, so that tensors of those hold float32 numbers, and the
-// codes are the bytes as stored. Binary is t1, ternary t2, Q4_0 int4 with the scales
+// narrower than a byte; their metadata has the scale. Loom's fp8e4m3 and fp8e5m2 have
+// other numbers than the standard types for a few codes, which Loom writes none of, and its
+// fp4 for most: tensors with such codes hold float32 numbers, and the codes are the bytes
+// as stored. Binary is t1, ternary t2, Q4_0 int4 with the scales
 // of its blocks in a tensor of their own. The topology is metadata of the model, as
 // JSON, so that a conversion to another format keeps it or says that it cannot. A checkpoint may hold more weights than its layer needs, of which
 // the first count, but for float64, float16 and bfloat16 in JSON, where Loom fails.
@@ -41,7 +42,11 @@
 // as one, zeros for transposed convolutions of other dtypes than float32 and float64,
 // clusters of equal weight for KMeans with integers of 8 bits and more, a batch as one
 // sequence, zeros for ways of combining branches that are unknown or need a gate, which are
-// errors else, and rules of a Metacognition layer that reset it, which are left out else.
+// errors else, and the rules of Metacognition layers, which are left out else. Rules fire
+// as in the first forward of a network, so that those with a cooldown never do, and change
+// layers for that run only. They make Dense, RNN, LSTM, RMSNorm and Softmax layers, reset a
+// Dense layer and change its dtype. What needs random weights or extents that the layer has
+// not is an error, and so are rules for layers with a cache.
 // Weights of a bundle whose blobs are float32 and whose header says otherwise are then
 // quantised. A spec gets weights that are uniform in [-0.1, 0.1), from a seed.
 //

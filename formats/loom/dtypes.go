@@ -171,6 +171,26 @@ var values = [dtypeCount][]float32{
 	}),
 }
 
+// standard are the element types that have the numbers of most codes of Loom's own
+// floats.
+var standard = [dtypeCount]tensor.DType{FP8E4M3: tensor.F8E4M3FN, FP8E5M2: tensor.F8E5M2}
+
+// odd are the codes that stand for another number than in the standard type.
+var odd = [dtypeCount]*[256]bool{FP8E4M3: oddCodes(FP8E4M3), FP8E5M2: oddCodes(FP8E5M2)}
+
+func oddCodes(d DType) *[256]bool {
+	odd, f := new([256]bool), packed.Float8Of(standard[d].String())
+	for c, v := range values[d] {
+		odd[c] = key(v) != key(f.Float32(byte(c)))
+	}
+	return odd
+}
+
+// isStandard reports whether codes are those of a standard type, and have its numbers.
+func (d DType) isStandard(codes []byte) bool {
+	return odd[d] != nil && !slices.ContainsFunc(codes, func(c byte) bool { return odd[d][c] })
+}
+
 func table(bits int, value func(code int) float64) []float32 {
 	t := make([]float32, 1<<bits)
 	for i := range t {
@@ -266,8 +286,9 @@ func (d DType) holds(codes []byte, n int) error {
 }
 
 // tensor returns codes as a tensor of that shape, a view where Nacre packs them the
-// same way. Loom's own floats become the float32 numbers that Restore gives. Ternary
-// codes of -2, which Loom computes with, make a tensor of int2.
+// same way. Loom's own floats become the float32 numbers that Restore gives, unless all
+// are codes of a standard type too. Ternary codes of -2, which Loom computes with, make a
+// tensor of int2.
 func (d DType) tensor(codes []byte, scale float32, shape tensor.Shape) (*tensor.Tensor, error) {
 	n := shape.Len()
 	if err := d.holds(codes, n); err != nil {
@@ -275,6 +296,8 @@ func (d DType) tensor(codes []byte, scale float32, shape tensor.Shape) (*tensor.
 	}
 	row := dtypes[d]
 	switch {
+	case d.isStandard(codes[:d.Bytes(n)]):
+		return tensor.FromBytes(standard[d], shape, codes[:d.Bytes(n)])
 	case row.codes == tensor.Invalid:
 		w, err := Restore(d, codes, scale, n)
 		if err != nil {

@@ -202,11 +202,11 @@ func (r *reader) blobs(v value, payload []byte, start int, layers []int) {
 			return true
 		}
 		if e.length > uint64(len(payload)) || e.offset > uint64(len(payload))-e.length {
-			r.bad(m, "%s takes %d bytes from %d, and the payload has %d", e.path, e.length, e.offset, len(payload))
+			r.bad(m, "%s takes %d bytes from %d, and the payload has %d", brief(e.path), e.length, e.offset, len(payload))
 			return true
 		}
 		if used += e.length; used > uint64(len(payload)) {
-			r.bad(m, "the blobs up to %s overlap: they take %d bytes, and the payload has %d", e.path, used, len(payload))
+			r.bad(m, "the blobs up to %s overlap: they take %d bytes, and the payload has %d", brief(e.path), used, len(payload))
 			return false
 		}
 		b := &Blob{Scale: e.scale, Native: e.native, Data: payload[e.offset : e.offset+e.length : e.offset+e.length], offset: int64(start) + int64(e.offset)}
@@ -214,7 +214,7 @@ func (r *reader) blobs(v value, payload []byte, start int, layers []int) {
 			b.Kind = e.dtype
 		}
 		if err := r.place(b, root, rest, cells); err != nil {
-			r.bad(m, "%s: %w", e.path, err)
+			r.bad(m, "%s: %w", brief(e.path), err)
 		}
 		r.net.order = append(r.net.order, b)
 		return true

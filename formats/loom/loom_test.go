@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -195,6 +196,13 @@ func TestTensors(t *testing.T) {
 				continue
 			}
 			layout := init.Tensor.DType().Layout()
+			if f := packed.Float8Of(init.Tensor.DType().String()); f != nil {
+				for i, c := range init.Tensor.Bytes() {
+					if got := f.Float32(c) * b.Scale; got != want[i] {
+						t.Fatalf("%v of %d: element %d is %g, not %g", d, n, i, got, want[i])
+					}
+				}
+			}
 			if layout == nil {
 				continue
 			}
@@ -213,6 +221,46 @@ func TestTensors(t *testing.T) {
 	if err != nil || least.DType() != tensor.I2 || tensor.I2.Layout().At(least.Bytes(), 0) != -2 {
 		t.Errorf("a ternary code of -2 is %v, %v", least, err)
 	}
+}
+
+// TestOddCodes keeps codes of eight bits as a standard type while that has their numbers,
+// which Loom's own fp4 never has.
+func TestOddCodes(t *testing.T) {
+	for d, codes := range map[DType]map[byte]tensor.DType{
+		FP8E4M3: {0x00: tensor.F8E4M3FN, 0x80: tensor.F8E4M3FN, 0x08: tensor.F8E4M3FN, 0xfe: tensor.F8E4M3FN, 0x01: tensor.F32, 0x87: tensor.F32, 0x7f: tensor.F32, 0xff: tensor.F32},
+		FP8E5M2: {0x00: tensor.F8E5M2, 0x80: tensor.F8E5M2, 0x04: tensor.F8E5M2, 0xfb: tensor.F8E5M2, 0x7c: tensor.F8E5M2, 0x7e: tensor.F8E5M2, 0x02: tensor.F32, 0x81: tensor.F32, 0xfc: tensor.F32},
+		FP4:     {0x22: tensor.F32},
+	} {
+		for c, want := range codes {
+			data := []byte{c, c, c}
+			list, err := (&Blob{DType: d, Scale: 0.5, Native: true, Data: data, Shape: tensor.Shape{3}}).initializers("w")
+			if err != nil || list[0].Tensor.DType() != want {
+				t.Errorf("%v with %#x: %v, %v; not %v", d, c, list, err, want)
+				continue
+			}
+			b := &Blob{DType: d, Scale: 2, Native: true, Data: make([]byte, 3), Shape: tensor.Shape{3}}
+			back, err := b.from(list[0], nil)
+			numbers := sure(back.Float32())
+			if same := sure(Restore(d, data, 0.5, 3)); err != nil || !same4(numbers[0], same[0]) || want != tensor.F32 && (back.Scale != 0.5 || !bytes.Equal(back.Data, data)) {
+				t.Errorf("%v with %#x: %+v, %v", d, c, back, err)
+			}
+		}
+	}
+	odd, err := tensor.FromBytes(tensor.F8E4M3FN, tensor.Shape{1}, []byte{0x7f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &Blob{DType: FP8E4M3, Scale: 1, Native: true, Data: []byte{0}, Shape: tensor.Shape{1}}
+	if _, err := b.from(&graph.Initializer{Name: "w", Tensor: odd}, nil); err == nil || !strings.Contains(err.Error(), "other numbers") {
+		t.Errorf("a code of another number: %v", err)
+	}
+}
+
+func sure[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 func TestSelected(t *testing.T) {

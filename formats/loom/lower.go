@@ -33,7 +33,7 @@ func Lower(m *graph.Model, o container.Lowering) (*graph.Model, error) {
 	if err != nil {
 		return nil, w.failure(m, err)
 	}
-	return w.b.Model(m), nil
+	return w.top.Model(m), nil
 }
 
 // spareLayers is how many layers a graph may have beyond those of its file, which links
@@ -45,7 +45,8 @@ const twoBits = 25
 
 // lowerer puts the layers of a network into a graph.
 type lowerer struct {
-	b      *graph.Builder
+	b      *graph.Builder // of the graph, or of a branch of it
+	top    *graph.Builder // of the graph
 	net    *Network
 	quirks bool
 	ranks  bool // of inputs are settled
@@ -53,10 +54,12 @@ type lowerer struct {
 	shares map[string]*graph.Initializer // parts of inits
 	caches int                           // of attention, so far
 	left   int                           // layers that may follow
+	rules  rules                         // of Metacognition layers so far
 }
 
 func newLowerer(m *graph.Model, n *Network, o container.Lowering) *lowerer {
-	w := &lowerer{b: graph.NewBuilder("network"), net: n, quirks: o.Quirks, ranks: o.Ranks, left: 2*len(n.Layers) + spareLayers,
+	b := graph.NewBuilder("network")
+	w := &lowerer{b: b, top: b, net: n, quirks: o.Quirks, ranks: o.Ranks, left: 2*len(n.Layers) + spareLayers,
 		inits: map[string]*graph.Initializer{}, shares: map[string]*graph.Initializer{}}
 	for _, init := range m.Graph.Initializers {
 		w.inits[init.Name] = init
@@ -107,8 +110,8 @@ func (w *lowerer) grid() error {
 	}
 	x := flow{"input", nil}
 	first := true
-	for _, l := range w.net.Layers {
-		if l.Disabled {
+	for i, l := range w.net.Layers {
+		if w.rules.cell = i; l.Disabled {
 			continue
 		}
 		if first {
@@ -120,7 +123,7 @@ func (w *lowerer) grid() error {
 			first = false
 		}
 		var err error
-		if x, err = w.layer(l, fmt.Sprintf("layers.%d", w.net.Index(l.Z, l.Y, l.X, l.L)), x, 0); err != nil {
+		if x, err = w.target(l, fmt.Sprintf("layers.%d", w.net.Index(l.Z, l.Y, l.X, l.L)), x, 0); err != nil {
 			return err
 		}
 	}

@@ -43,6 +43,9 @@ func (l *Layer) heads() (heads, error) {
 	case h.query < n:
 		return h, fmt.Errorf("its query_dim is %d, and %d heads of %d numbers take %d", h.query, h.count, h.size, n)
 	}
+	if h.base < 0 {
+		return h, fmt.Errorf("its rope_freq_base is %v; it must be positive", h.base)
+	}
 	return h, finite("rope_freq_base", h.base)
 }
 

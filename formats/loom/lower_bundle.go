@@ -2,6 +2,7 @@ package loom
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -14,6 +15,9 @@ func (w *lowerer) bundle() error {
 	t := w.net.Transformer
 	if err := positive("hidden_size", t.HiddenSize, "vocab_size", t.VocabSize); err != nil {
 		return fmt.Errorf("the transformer: %w", err)
+	}
+	if eps := t.epsilon(); !(eps >= 0 && eps <= math.MaxFloat32) {
+		return fmt.Errorf("the transformer: its rms_norm_eps is %v; it must be a positive float32", eps)
 	}
 	blocks, err := w.blocks()
 	if err != nil {

@@ -62,13 +62,19 @@ func (w *lowerer) cells(l *Layer, g window, x flow) (string, error) {
 	return w.reshape(rows.name, ints(tensor.Shape(want))...), nil
 }
 
-// conv is a convolution whose output has the extents that the layer says.
-func (w *lowerer) conv(l *Layer, path string, x flow) (flow, error) {
+// kernel returns the geometry of a convolution and its weights.
+func (w *lowerer) kernel(l *Layer, path string) (window, string, error) {
 	g := l.window()
 	if err := g.check(); err != nil {
-		return x, err
+		return g, "", err
 	}
-	kernel, err := w.store(l, path)
+	weights, err := w.store(l, path)
+	return g, weights, err
+}
+
+// conv is a convolution whose output has the extents that the layer says.
+func (w *lowerer) conv(l *Layer, path string, x flow) (flow, error) {
+	g, kernel, err := w.kernel(l, path)
 	if err != nil {
 		return x, err
 	}
@@ -125,11 +131,7 @@ func (w *lowerer) crop(x string, from, to []int64) string {
 // convTransposed scatters every input over a window of the output, which has the extents
 // that the layer says.
 func (w *lowerer) convTransposed(l *Layer, path string, x flow) (flow, error) {
-	g := l.window()
-	if err := g.check(); err != nil {
-		return x, err
-	}
-	kernel, err := w.store(l, path)
+	g, kernel, err := w.kernel(l, path)
 	if err != nil {
 		return x, err
 	}

@@ -13,11 +13,6 @@ func (w *lowerer) dense(l *Layer, path string, x flow) (flow, error) {
 	if err != nil {
 		return x, err
 	}
-	return w.denseBy(l, matrix, x)
-}
-
-// denseBy multiplies rows with a matrix in place of the layer's own.
-func (w *lowerer) denseBy(l *Layer, matrix string, x flow) (flow, error) {
 	in, err := w.rows(x, l.InputHeight)
 	if err != nil {
 		return x, err

@@ -2,12 +2,13 @@ package loom
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Conditions of rules and the one command that has a meaning within a graph.
+// Conditions of rules.
 const (
 	never = iota
 	stdAbove
@@ -18,79 +19,174 @@ const (
 	activeBelow
 	stdGrowing
 	avgChange
-
-	resetDense = 101
 )
 
-// metacognition is the layer that it observes. Rules, which change that layer while it
-// runs, are left out, unless quirks are wanted: then a rule of the first forward that
-// resets a Dense layer is computed, and others that may fire are errors.
+// storm is how many inputs of Metacognition layers the condition stdGrowing looks at.
+const storm = 3
+
+// rules is what Metacognition layers leave to those that run after them.
+type rules struct {
+	cell    int                 // of the grid, that runs
+	made    int                 // layers that commands have made
+	past    []string            // deviations of the inputs of Metacognition layers
+	pending map[*Layer][]change // of layers that run later
+}
+
+// change is a command for a layer, which a truth value of the graph carries out.
+type change struct {
+	fired string
+	rule  Rule
+	name  string // of the rule, for messages
+}
+
+// metacognition is the layer that it observes. Rules, which change layers while the
+// network runs, are left out, unless quirks are wanted: then those that can fire in the
+// first forward of a network are computed, and Loom's later ones are not.
 func (w *lowerer) metacognition(l *Layer, path string, x flow, depth int) (flow, error) {
+	if w.quirks {
+		w.rules.past = append(w.rules.past, w.deviation(x))
+	}
 	c := l.Observed
 	if c == nil {
 		return x, nil
 	}
 	path += "." + observed
-	y, err := w.layer(c, path, x, depth+1)
+	before := w.rules.pending[c]
+	y, err := w.target(c, path, x, depth+1)
 	if err != nil || !w.quirks {
 		return y, err
 	}
-	fired := ""
+	own, err := w.fired(l, x, y)
+	if err != nil || len(own) == 0 {
+		return y, err
+	}
+	return w.changed(c, path, append(before[:len(before):len(before)], own...), x, y, depth+1)
+}
+
+// target is a layer that rules of layers before it may have changed.
+func (w *lowerer) target(l *Layer, path string, x flow, depth int) (flow, error) {
+	y, err := w.layer(l, path, x, depth)
+	if list := w.rules.pending[l]; err == nil && len(list) > 0 {
+		return w.changed(l, path, list, x, y, depth)
+	}
+	return y, err
+}
+
+// fired returns the changes that the rules of a layer make to the one that it observes,
+// which reads x and gives y. Those of other layers are noted.
+func (w *lowerer) fired(l *Layer, x, y flow) ([]change, error) {
+	var own []change
 	for i, r := range l.Rules {
-		if r.Cooldown > 0 || r.Condition == never || r.Condition == stdGrowing || r.Condition > avgChange || r.Condition < 0 {
-			continue // cannot fire in a first forward
+		if r.Cooldown > 0 || !w.possible(r) {
+			continue
 		}
-		if c.Type != Dense || r.Command != resetDense || !r.SelfOnly {
-			return x, fmt.Errorf("rule %d has command %v, which makes another layer of the observed %v: no graph can compute that (without the option quirks rules are left out)", i, r.Command, c.Type)
+		target := l.Observed
+		if !r.SelfOnly {
+			target = w.later(r.Param)
 		}
-		now := w.condition(r, x, y)
-		if fired == "" {
-			fired = now
-		} else {
-			fired = w.op("Or", fired, now)
+		if target == nil {
+			continue
 		}
+		if w.left--; w.left < 0 {
+			return nil, fmt.Errorf("there are more rules than a network can have")
+		}
+		c := change{w.condition(r, x, y), r, fmt.Sprintf("rule %d", i)}
+		if target == l.Observed { // also where it is named by its cell
+			own = append(own, c)
+			continue
+		}
+		if w.rules.pending == nil {
+			w.rules.pending = map[*Layer][]change{}
+		}
+		w.rules.pending[target] = append(w.rules.pending[target], c)
 	}
-	if fired == "" {
-		return y, nil
+	return own, nil
+}
+
+// possible reports whether a condition can hold in a first forward.
+func (w *lowerer) possible(r Rule) bool {
+	switch r.Condition {
+	case stdGrowing:
+		return len(w.rules.past) >= storm
+	case stdAbove, stdBelow, avgAbove, avgBelow, maxAbove, activeBelow, avgChange:
+		return true
 	}
-	matrix, err := w.store(c, path)
-	if err != nil {
-		return x, err
+	return false
+}
+
+// later returns the layer that a rule for others means, which is the first of the cells at
+// an x of the grid, or what that observes. It is nil for those that run no more.
+func (w *lowerer) later(x float32) *Layer {
+	if !(math.Abs(float64(x)) < math.MaxInt32) {
+		return nil
 	}
-	return w.denseBy(c, w.op("Where", fired, w.identity(c.OutputHeight, c.InputHeight), matrix), x)
+	i := w.net.Index(0, 0, int(x), 0)
+	if i < w.rules.cell || i >= len(w.net.Layers) {
+		return nil
+	}
+	l := w.net.Layers[i]
+	if l.Type == Metacognition && l.Observed != nil {
+		return l.Observed
+	}
+	if i == w.rules.cell {
+		return nil
+	}
+	return l
 }
 
 // identity returns a matrix with ones on its diagonal.
-func (w *lowerer) identity(rows, cols int) string {
-	t := tensor.New(tensor.I64, 2)
-	copy(tensor.View[int64](t), []int64{int64(rows), int64(cols)})
-	return w.b.Op("EyeLike", []string{w.zeros(w.b.Constant(t))})
+func identity(rows, cols int) []float32 {
+	m := make([]float32, rows*cols)
+	for i := range min(rows, cols) {
+		m[i*cols+i] = 1
+	}
+	return m
 }
 
-// condition is a truth value: whether a rule fires on what the layer reads and gives.
+// mean returns the mean of all elements.
+func (w *lowerer) mean(v string) string {
+	return w.b.Op("ReduceMean", []string{v}, graph.IntAttr("keepdims", 0))
+}
+
+// deviation returns the standard deviation of all elements.
+func (w *lowerer) deviation(x flow) string {
+	d := w.op("Sub", x.name, w.mean(x.name))
+	return w.op("Sqrt", w.mean(w.op("Mul", d, d)))
+}
+
+// condition is a truth value: whether a rule fires on what the layer reads and gives. All
+// but stdGrowing and avgChange are about what it gives.
 func (w *lowerer) condition(r Rule, x, y flow) string {
-	mean := func(v string) string { return w.b.Op("ReduceMean", []string{v}, graph.IntAttr("keepdims", 0)) }
-	limit := w.b.Float(float32(r.Threshold))
+	limit := w.float64(r.Threshold)
+	than := func(op, v string) string { return w.op(op, w.cast(v, tensor.F64), limit) }
 	switch r.Condition {
-	case stdAbove, stdBelow:
-		d := w.op("Sub", x.name, mean(x.name))
-		std := w.op("Sqrt", mean(w.op("Mul", d, d)))
-		if r.Condition == stdAbove {
-			return w.op("Greater", std, limit)
-		}
-		return w.op("Less", std, limit)
+	case stdAbove:
+		return than("Greater", w.deviation(y))
+	case stdBelow:
+		return than("Less", w.deviation(y))
 	case avgAbove:
-		return w.op("Greater", w.op("Abs", mean(x.name)), limit)
+		return than("Greater", w.op("Abs", w.mean(y.name)))
 	case avgBelow:
-		return w.op("Less", w.op("Abs", mean(x.name)), limit)
+		return than("Less", w.op("Abs", w.mean(y.name)))
 	case maxAbove:
-		most := w.b.Op("ReduceMax", []string{x.name}, graph.IntAttr("keepdims", 0))
-		return w.op("Greater", w.op("Abs", most), limit)
+		return than("Greater", w.op("Abs", w.b.Op("ReduceMax", []string{y.name}, graph.IntAttr("keepdims", 0))))
 	case activeBelow:
-		active := w.cast(w.op("Greater", w.op("Abs", x.name), w.b.Float(1e-6)), tensor.F32)
-		return w.op("Less", mean(active), limit)
+		active := w.cast(w.op("Greater", w.op("Abs", y.name), w.b.Float(1e-6)), tensor.F32)
+		return than("Less", w.mean(active))
+	case stdGrowing:
+		past := w.rules.past[len(w.rules.past)-storm:]
+		growth := w.op("Div", past[storm-1], w.op("Add", past[0], w.b.Float(1e-8)))
+		return w.op("And", than("Greater", growth), w.op("Greater", past[0], w.b.Float(0)))
 	}
-	before := w.op("Abs", mean(x.name))
-	change := w.op("Abs", w.op("Sub", w.op("Div", w.op("Abs", mean(y.name)), before), w.b.Float(1)))
-	return w.op("And", w.op("Greater", change, limit), w.op("GreaterOrEqual", before, w.b.Float(1e-6)))
+	before := w.cast(w.op("Abs", w.mean(x.name)), tensor.F64)
+	after := w.cast(w.op("Abs", w.mean(y.name)), tensor.F64)
+	change := w.op("Abs", w.op("Sub", w.op("Div", after, before), w.float64(1)))
+	return w.op("And", w.op("Greater", change, limit), w.op("GreaterOrEqual", before, w.float64(1e-6)))
+}
+
+// float64 returns a constant that is a scalar of float64.
+func (w *lowerer) float64(v float64) string {
+	t := tensor.New(tensor.F64)
+	tensor.View[float64](t)[0] = v
+	return w.b.Constant(t)
 }

@@ -145,7 +145,7 @@ func (w *lowerer) packedProjection(path string, part Part) (projection, error) {
 		if !init.Tensor.Shape().Equal(part.Shape) {
 			return projection{}, fmt.Errorf("%s is %v, not %v", name, init.Tensor.Shape(), part.Shape)
 		}
-		p := projection{matrix: w.b.Weight(init), whole: true}
+		p := projection{matrix: w.weight(init), whole: true}
 		if init.Tensor.DType() == tensor.F32 {
 			p.scale = w.b.Float(1)
 			return p, nil
@@ -163,7 +163,7 @@ func (w *lowerer) packedProjection(path string, part Part) (projection, error) {
 		return projection{}, fmt.Errorf("%s is %v, not %v", name, codes.Tensor.Shape(), part.Shape)
 	}
 	if factors == nil {
-		return projection{matrix: w.b.Weight(codes)}, nil // numbers
+		return projection{matrix: w.weight(codes)}, nil // numbers
 	}
 	return w.q4(codes, factors, part.Shape)
 }
@@ -176,9 +176,9 @@ func (w *lowerer) q4(codes, factors *graph.Initializer, shape tensor.Shape) (pro
 		return projection{}, fmt.Errorf("%s is %v; %d weights have %d float32 scales", factors.Name, factors.Tensor, n, blocks)
 	}
 	if shape[1]%q4Block == 0 {
-		return projection{packed: true, matrix: w.b.Weight(w.unsigned(codes, shape)), scale: w.b.Weight(factors), shape: shape}, nil
+		return projection{packed: true, matrix: w.weight(w.unsigned(codes, shape)), scale: w.weight(factors), shape: shape}, nil
 	}
-	names := []string{w.b.Weight(codes), w.b.Weight(factors)}
+	names := []string{w.weight(codes), w.weight(factors)}
 	flat := w.reshape(w.cast(names[0], tensor.F32), -1)
 	if rest := blocks*q4Block - n; rest > 0 {
 		flat = w.concat(0, flat, w.zeros(w.b.Ints(int64(rest))))

@@ -241,6 +241,7 @@ func TestNoGraph(t *testing.T) {
 		"heads":                {spec(`{"type":"mha","d_model":6,"num_heads":3,"num_kv_heads":2}`), "cannot share"},
 		"too little":           {spec(`{"type":"sequential","sequential_layers":[{"type":"dense","input_height":2,"output_height":2},{"type":"dense","input_height":3,"output_height":2}]}`), "it reads 3 numbers of each item, and what comes before it gives 2"},
 		"extents":              {spec(`{"type":"cnn2","input_height":4,"output_height":99999999999,"input_channels":1,"filters":1,"kernel_size":1,"stride":1}`), "99999999999"},
+		"long combination":     {spec(`{"type":"parallel","combine_mode":"` + strings.Repeat("x", 1<<20) + `","parallel_branches":[` + deep + `]}`), `xxx..." is no combine_mode`},
 		"combination":          {spec(`{"type":"parallel","combine_mode":"ADD","parallel_branches":[` + deep + `]}`), `"ADD" is no combine_mode`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -253,5 +254,23 @@ func TestNoGraph(t *testing.T) {
 				t.Errorf("%v does not say %q", err, c.want)
 			}
 		})
+	}
+}
+
+// TestEightBits computes with floats of eight bits: of codes that a standard type has too,
+// and of those that are Loom's own.
+func TestEightBits(t *testing.T) {
+	for _, d := range []loom.DType{loom.FP8E4M3, loom.FP8E5M2} {
+		for _, codes := range [][]byte{{0x38, 0xb0, 0x42, 0}, {0x38, 0x01, 0x42, 0x83}} {
+			l := &loom.Layer{Type: loom.Dense, InputHeight: 2, OutputHeight: 2, DType: d, Activation: loom.Linear, SeqLength: 1,
+				Weights: &loom.Blob{DType: d, Scale: 0.75, Native: true, Data: codes}}
+			n := gridOf(l)
+			must(n.Model())
+			w := must(l.Weights.Float32())
+			want := []float32{2*w[0] - 3*w[1], 2*w[2] - 3*w[3]}
+			if got, err := computed(t, n, false, 2, -3); err != nil || !close32(got, want) {
+				t.Errorf("%v with codes %x: %v, %v; not %v", d, codes, got, err, want)
+			}
+		}
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
+// weight adds a tensor of the file to the graph, also from within a branch.
+func (w *lowerer) weight(init *graph.Initializer) string { return w.top.Weight(init) }
+
 // op adds a node of a standard operator with one output.
 func (w *lowerer) op(op string, inputs ...string) string { return w.b.Op(op, inputs) }
 
@@ -132,7 +135,7 @@ func ints(s tensor.Shape) []int64 {
 // restored returns an initializer as float32: the numbers of its codes, times the scale
 // that goes with them.
 func (w *lowerer) restored(init *graph.Initializer) (string, error) {
-	name := w.b.Weight(init)
+	name := w.weight(init)
 	switch init.Tensor.DType() {
 	case tensor.F32:
 		return name, nil
@@ -144,7 +147,7 @@ func (w *lowerer) restored(init *graph.Initializer) (string, error) {
 		return "", err
 	}
 	switch init.Tensor.DType() {
-	case tensor.I8, tensor.U8, tensor.I16, tensor.U16, tensor.I4, tensor.U4:
+	case tensor.I8, tensor.U8, tensor.I16, tensor.U16, tensor.I4, tensor.U4, tensor.F8E4M3FN, tensor.F8E5M2:
 		return w.op("DequantizeLinear", name, w.b.Float(scale)), nil
 	}
 	return w.op("Mul", w.cast(name, tensor.F32), w.b.Float(scale)), nil

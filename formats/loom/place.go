@@ -19,7 +19,7 @@ func (r *reader) place(b *Blob, root, rest string, cells map[int]*Layer) error {
 	i, ok := index(cell)
 	l := cells[i]
 	if !ok || l == nil {
-		return fmt.Errorf("there is no layer %q", cell)
+		return fmt.Errorf("there is no layer %q", brief(cell))
 	}
 	l, rest, err := l.inside(rest)
 	if err != nil {
@@ -68,7 +68,7 @@ func (l *Layer) inside(path string) (*Layer, string, error) {
 		at, rest, _ := strings.Cut(rest, ".")
 		i, ok := index(at)
 		if !ok || i >= len(list) {
-			return nil, "", fmt.Errorf("there is no %s %q", word, at)
+			return nil, "", fmt.Errorf("there is no %s %q", word, brief(at))
 		}
 		l, path = list[i], rest
 	}

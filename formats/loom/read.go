@@ -1,6 +1,8 @@
 package loom
 
 import (
+	"errors"
+
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -32,7 +34,10 @@ func Read(name string, data []byte) (*graph.Model, error) {
 	r := newReader(name, data)
 	m := r.json(data)
 	if err := r.First(); err != nil {
-		return nil, err
+		return nil, errors.Join(err, r.unmaps.Close())
+	}
+	if len(r.unmaps) > 0 {
+		m.Closer = r.unmaps
 	}
 	return m, nil
 }
@@ -41,6 +46,9 @@ func Read(name string, data []byte) (*graph.Model, error) {
 func Verify(name string, data []byte) []error {
 	r := newReader(name, data)
 	r.json(data)
+	if err := r.unmaps.Close(); err != nil {
+		r.Add(-1, graph.ErrFormat, "%w", err)
+	}
 	return r.All()
 }
 

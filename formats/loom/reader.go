@@ -1,12 +1,9 @@
 package loom
 
 import (
-	"bytes"
-	"encoding/base64"
 	"fmt"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
-	"github.com/nacre-ml/nacre/internal/mapped"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -23,7 +20,8 @@ type reader struct {
 	container.Problems
 	kind   kinds // of the JSON
 	net    *Network
-	layers int // that may still follow
+	layers int    // that may still follow
+	unmaps unmaps // of weights in files of their own
 }
 
 func newReader(name string, data []byte) *reader {
@@ -252,7 +250,7 @@ func (r *Rule) fields() [6]member {
 
 // text returns the characters of a string, a view of the file unless it has escapes.
 func (r *reader) text(key string, v value) []byte {
-	if b := v.text; v.is('"') && bytes.IndexByte(b, '\\') < 0 {
+	if b := v.text; v.is('"') && !hasByte(b, '\\') {
 		return b[1 : len(b)-1]
 	}
 	s, err := v.str()
@@ -262,37 +260,11 @@ func (r *reader) text(key string, v value) []byte {
 	return []byte(s)
 }
 
-// stores decodes the weights that layers of a checkpoint have, which so far are
-// base64.
-func (r *reader) stores() {
-	r.net.walk(func(path func() string, l *Layer) {
-		b := l.Weights
-		if b == nil {
-			return
-		}
-		text := b.Data
-		err := b.decode(l)
-		mapped.Release(text)
-		if err != nil {
-			r.Add(int(b.offset), graph.ErrFormat, "weights of %s: %w", path(), err)
-			l.Weights = nil
-		}
-		b.offset = -1
-	})
-}
-
-// decode turns the base64 of a layer's store into its codes. Plain float32 weights
-// are quantised.
+// decode makes codes of the bytes of a layer's store. Plain float32 weights are
+// quantised.
 func (b *Blob) decode(l *Layer) error {
-	if bytes.IndexByte(b.Data, '\r') >= 0 || bytes.IndexByte(b.Data, '\n') >= 0 {
-		return fmt.Errorf("base64 has no line breaks here")
-	}
-	data, err := base64.StdEncoding.Strict().AppendDecode(make([]byte, 0, base64.StdEncoding.DecodedLen(len(b.Data))), b.Data)
-	if err != nil {
-		return err
-	}
-	b.Data, b.DType = data, l.DType
-	if !b.Native {
+	data := b.Data
+	if b.DType = l.DType; !b.Native {
 		b.DType = Float32
 	}
 	if err := b.fit(l); err != nil {
@@ -309,7 +281,11 @@ func (b *Blob) decode(l *Layer) error {
 			return fmt.Errorf("%d bytes hold more than the %d weights of %v that the layer has", len(data), n, b.DType)
 		}
 	}
-	if !b.Native {
+	switch {
+	case b.Native:
+	case l.DType == Float32:
+		b.Native, b.Data = true, data[:4*n:4*n]
+	default:
 		w, err := b.Float32()
 		if err != nil {
 			return err

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -84,22 +83,11 @@ func walk(t *testing.T, kind string, f func(t *testing.T, dir string, c runCase)
 	testenv.Need(t, bindings.Available())
 	dir := fixtures.Dir(t, "loom")
 	var manifest struct{ Cases []runCase }
-	readJSON(t, filepath.Join(dir, "manifest.json"), &manifest)
+	fixtures.JSON(t, filepath.Join(dir, "manifest.json"), &manifest)
 	for _, c := range manifest.Cases {
 		if c.Kind == kind {
 			t.Run(c.ID, func(t *testing.T) { f(t, dir, c) })
 		}
-	}
-}
-
-func readJSON(t *testing.T, path string, v any) {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(data, v)
-	}
-	if err != nil {
-		t.Fatal(path, err)
 	}
 }
 
@@ -111,7 +99,7 @@ var settings = []nacre.Options{{Threads: 1}, {Threads: 2}, {Threads: 1, NoOptimi
 func TestNetworkRuns(t *testing.T) {
 	walk(t, "network", func(t *testing.T, dir string, c runCase) {
 		var io answers
-		readJSON(t, filepath.Join(dir, c.Files["io"]), &io)
+		fixtures.JSON(t, filepath.Join(dir, c.Files["io"]), &io)
 		for _, kind := range []string{"json", "entity"} {
 			if c.Files[kind] == "" {
 				continue
@@ -244,7 +232,7 @@ func (d *decoding) check(m *nacre.Model, o nacre.Options, w within) error {
 func TestBundleRuns(t *testing.T) {
 	walk(t, "transformer", func(t *testing.T, dir string, c runCase) {
 		var want decoding
-		readJSON(t, filepath.Join(dir, c.Files["io"]), &want)
+		fixtures.JSON(t, filepath.Join(dir, c.Files["io"]), &want)
 		checkBundle(t, filepath.Join(dir, c.Files["entity"]), c, &want)
 	})
 }
@@ -285,7 +273,7 @@ func imported(t *testing.T, folder string) string {
 func TestImportedRuns(t *testing.T) {
 	walk(t, "hf_import", func(t *testing.T, dir string, c runCase) {
 		var all map[string]json.RawMessage
-		readJSON(t, filepath.Join(dir, c.Files["expected"]), &all)
+		fixtures.JSON(t, filepath.Join(dir, c.Files["expected"]), &all)
 		found := false
 		for kind, raw := range all {
 			if c.Files[kind] == "" {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/nacre-ml/nacre/internal/mapped"
 )
 
 // value is a JSON value inside JSON text that is known to be well-formed, and where
@@ -19,10 +21,11 @@ type value struct {
 // parse returns the value that text is, which begins at off in the file. Malformed
 // text is an error with its offset.
 func parse(text []byte, off int) (value, int, error) {
-	if !json.Valid(text) {
-		err := json.Unmarshal(text, new(any))
+	short, cuts := elided(text)
+	if !json.Valid(short) {
+		err := json.Unmarshal(short, new(any))
 		if s, ok := err.(*json.SyntaxError); ok {
-			return value{}, off + max(int(s.Offset)-1, 0), fmt.Errorf("malformed JSON: %w", err)
+			return value{}, off + cuts.original(max(int(s.Offset)-1, 0)), fmt.Errorf("malformed JSON: %w", err)
 		}
 		return value{}, off, fmt.Errorf("malformed JSON: %w", err)
 	}
@@ -72,11 +75,10 @@ func skip(b []byte, i int) int {
 // quote with an even number of backslashes before it.
 func skipString(b []byte, i int) int {
 	for start := i + 1; ; {
-		at := bytes.IndexByte(b[start:], '"')
+		at := indexByte(b, start, '"')
 		if at < 0 {
 			return len(b)
 		}
-		at += start
 		start = at + 1
 		n := at - 1
 		for n > i && b[n] == '\\' {
@@ -87,6 +89,22 @@ func skipString(b []byte, i int) int {
 		}
 	}
 }
+
+// indexByte returns the first index of c from i on, or -1. Pages of a mapped file that
+// long texts lie on are given back.
+func indexByte(b []byte, i int, c byte) int {
+	for ; i < len(b); i += chunk {
+		part := b[i:min(i+chunk, len(b))]
+		if at := bytes.IndexByte(part, c); at >= 0 {
+			return i + at
+		}
+		mapped.Release(part)
+	}
+	return -1
+}
+
+// hasByte reports whether b has a byte c.
+func hasByte(b []byte, c byte) bool { return indexByte(b, 0, c) >= 0 }
 
 // is reports whether the value begins with c, which tells objects, arrays and
 // strings.
@@ -142,6 +160,14 @@ func (v value) shown() string {
 		return strconv.QuoteToASCII(string(v.text[:30])) + "..."
 	}
 	return string(v.text)
+}
+
+// brief returns the beginning of a text of a file, for messages.
+func brief(s string) string {
+	if len(s) > 80 {
+		return strings.ToValidUTF8(s[:80], "") + "..."
+	}
+	return s
 }
 
 // into stores a number, truth value, text or name; null stores nothing.

@@ -173,9 +173,12 @@ func (b *Blob) take(init *graph.Initializer) error {
 			return err
 		}
 	}
-	if values[d] != nil {
+	switch {
+	case values[d] != nil && t.DType() == tensor.F32:
 		err = b.encode(t)
-	} else {
+	case values[d] != nil && !d.isStandard(t.Bytes()):
+		return fmt.Errorf("the tensor has codes of %v that %v has for other numbers", t.DType(), d)
+	default:
 		b.Data = d.pack(t)
 	}
 	if used := d.Bytes(n); err == nil && len(before) > used {
@@ -193,10 +196,11 @@ func scaleFor(init *graph.Initializer, had float32) (float32, error) {
 }
 
 // dtypeFor returns the dtype of a store that holds elements of a type: its own where that
-// may be.
+// may be. Numbers that it has had as codes of a standard type become float32.
 func (b *Blob) dtypeFor(t tensor.DType) (DType, error) {
 	codes := dtypes[b.DType].codes
-	if codes == t || codes == tensor.Invalid && t == tensor.F32 || b.DType == Ternary && t == tensor.I2 {
+	coded := b.DType.isStandard(b.Data[:min(len(b.Data), b.DType.Bytes(b.Shape.Len()))])
+	if codes == t || codes == tensor.Invalid && (t == tensor.F32 && !coded || t == standard[b.DType]) || b.DType == Ternary && t == tensor.I2 {
 		return b.DType, nil
 	}
 	for d := range dtypeCount {

@@ -2,7 +2,6 @@ package safetensors
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -27,7 +26,7 @@ func samples(t *testing.T, kinds string) (dir string, list []sample) {
 	t.Helper()
 	dir = fixtures.Dir(t, "loom")
 	var m struct{ Cases []sample }
-	parse(t, filepath.Join(dir, "manifest.json"), &m)
+	fixtures.JSON(t, filepath.Join(dir, "manifest.json"), &m)
 	for _, s := range m.Cases {
 		if strings.Contains(kinds, s.Kind) {
 			list = append(list, s)
@@ -37,17 +36,6 @@ func samples(t *testing.T, kinds string) (dir string, list []sample) {
 		t.Fatalf("the manifest has no case of %s", kinds)
 	}
 	return dir, list
-}
-
-func parse(t *testing.T, path string, v any) {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(data, v)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestSamples reads files and, where they are given, compares the values of their
@@ -78,7 +66,7 @@ func TestSamples(t *testing.T) {
 					Values []any
 				}
 			}
-			parse(t, filepath.Join(dir, s.Files["expected"]), &want)
+			fixtures.JSON(t, filepath.Join(dir, s.Files["expected"]), &want)
 			if len(m.Graph.Initializers) != len(want.Tensors)+len(want.Skipped) {
 				t.Errorf("%d tensors, want %d and %d that Loom skips", len(m.Graph.Initializers), len(want.Tensors), len(want.Skipped))
 			}

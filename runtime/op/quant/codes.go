@@ -74,6 +74,17 @@ func decodeFloats(list []float32, t *tensor.Tensor) {
 	packed.Float8Of(t.DType().String()).Decode(list, t.Bytes())
 }
 
+// scaledFloats stores the elements of a tensor of floats of 8 bits times a factor.
+func scaledFloats(list []float32, t *tensor.Tensor, f *packed.Float8, scale float32) {
+	var products [256]float32
+	for c := range products {
+		products[c] = f.Float32(byte(c)) * scale
+	}
+	for i, c := range t.Bytes() {
+		list[i] = products[c]
+	}
+}
+
 // encoder returns what rounds numbers to the elements of a tensor of floats of 8
 // or 4 bits, one after the other.
 func encoder(y *tensor.Tensor, saturate bool) func(i int, v float32) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -185,6 +186,11 @@ func (o *DequantizeLinear) Run(c *op.Run) error {
 	out, err := c.FloatsFor(y)
 	if err != nil {
 		return err
+	}
+	if f := packed.Float8Of(x.DType().String()); f != nil && zero == nil && len(scale) == 1 {
+		scaledFloats(out, x, f, scale[0])
+		c.PutFloats(y, out)
+		return nil
 	}
 	decodeFloats(out, x)
 	stretches(grid, func(at, n, s, step int) {

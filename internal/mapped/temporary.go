@@ -1,0 +1,31 @@
+package mapped
+
+import (
+	"errors"
+	"io"
+	"os"
+)
+
+// Temporary maps a file without a name that holds the first n bytes that write writes. The
+// system keeps them in memory or on disk, as it does for other mapped files. The memory may
+// not be written. Unmap ends it. It is an error where the system takes no pages back.
+func Temporary(n int, write func(w io.Writer) error) (data []byte, unmap func() error, err error) {
+	if !CanForget {
+		return nil, nil, errors.ErrUnsupported
+	}
+	f, err := os.CreateTemp("", "nacre-")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, nil, err
+	}
+	if err := write(f); err != nil {
+		return nil, nil, err
+	}
+	if info, err := f.Stat(); err != nil || info.Size() < int64(n) {
+		return nil, nil, errors.Join(err, io.ErrShortWrite)
+	}
+	return File(f, n)
+}
