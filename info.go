@@ -68,8 +68,9 @@ type Info struct {
 	Elem *Info
 	Key  DType
 	// Required reports whether a run must be given the input. It is false for an
-	// input that has a value in the model, which is a constant for Nacre, for an input
-	// that no chosen output needs (Options.Outputs), and for outputs and weights.
+	// input that has a value in the model, which is a constant for Nacre, for a dynamic
+	// variable of a program of OpenInfer, for an input that no chosen output needs
+	// (Options.Outputs), and for outputs and weights.
 	Required bool
 	// Doc is what the author of the model says of the value.
 	Doc string

@@ -63,7 +63,7 @@ func (m *Model) lowered(o formats.Lowering) (*graph.Model, error) {
 func (m *Model) network() (*graph.Model, error) { return m.lowered(formats.Lowering{}) }
 
 // Inputs describes the inputs that the model lists, in a new slice. Those that have
-// a value in the model are not required. Of a file without a network there are none.
+// a value in the model are not required, nor are dynamic variables of programs of OpenInfer. Of a file without a network there are none.
 func (m *Model) Inputs() []Info {
 	n, err := m.network()
 	if err != nil {
@@ -80,6 +80,9 @@ func inputsOf(n *graph.Model) []Info {
 	}
 	for _, init := range n.Graph.Sparse {
 		fixed[init.Name] = true
+	}
+	for name := range formats.ProgramDefaults(n) {
+		fixed[name] = true
 	}
 	return infos(n.Graph.Inputs, func(name string) bool { return !fixed[name] })
 }

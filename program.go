@@ -7,11 +7,12 @@ import (
 // OpenProgram opens a program of OpenInfer, as JSON or in its text language, with the file
 // of its tensors, size variables and metadata (.oinf).
 //
-// The inputs of the model are the program's dynamic variables, each of which a run must be
-// given. Its outputs are the volatile variables that the program writes, after a step, and
-// the dynamic ones that it writes, under their names with ".out" behind. Its persistent variables are states, so that a
-// Stream runs one step after another; Stream.State returns a variable under its name with
-// "past." before.
+// The inputs of the model are the program's dynamic variables. One that a run is not given
+// has the value of the tensor or metadata of its name, else that of its @init, else zeros.
+// The outputs are the volatile variables that the program writes, after a step, and the
+// dynamic ones that it writes, under their names with ".out" behind. The persistent
+// variables are states, so that a Stream runs one step after another; Stream.State returns
+// a variable under its name with "past." before.
 //
 // The error is that of Open. Faults of the program are errors of Network and NewSession,
 // before anything runs.

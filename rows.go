@@ -45,7 +45,7 @@ func (s *Session) LastRows(ctx context.Context, outputs ...string) (*Session, er
 	}
 	p := &program{
 		made: s.program.made, network: s.program.network, engine: engine,
-		unused: s.program.unused, fixed: s.program.fixed, listed: s.program.listed,
+		unused: s.program.unused, fixed: s.program.fixed, listed: s.program.listed, defaults: s.program.defaults,
 	}
 	r, err := newSession(s.model, p, s.options)
 	if err != nil {

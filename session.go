@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -21,6 +22,7 @@ type program struct {
 	// those that have a value in the model.
 	unused, fixed map[string]bool
 	listed        []*graph.Value // inputs that are not fixed
+	defaults      *defaults
 	err           error
 	stopped       bool // the context of the caller that was to make it ended
 }
@@ -60,8 +62,9 @@ func (p *program) make(ctx context.Context, m *Model, o Options) {
 		return
 	}
 	p.network = network
+	p.defaults = &defaults{from: formats.ProgramDefaults(network)}
 	for _, in := range inputsOf(network) {
-		p.fixed[in.Name] = !in.Required
+		p.fixed[in.Name] = !in.Required && !p.defaults.has(in.Name)
 	}
 	for _, v := range network.Graph.Inputs {
 		if p.fixed[v.Name] {
@@ -126,10 +129,10 @@ func (s *Session) Model() *Model { return s.model }
 
 // Inputs describes the inputs that runs may be given, in the order of the model and
 // in a new slice. A run must be given those that are required; the others are those
-// that no chosen output needs (Options.Outputs). Inputs that have a value in the
-// model are not among them.
+// that no chosen output needs (Options.Outputs) and dynamic variables of programs of
+// OpenInfer. Inputs that have a constant value in the model are not among them.
 func (s *Session) Inputs() []Info {
-	return infos(s.program.listed, func(name string) bool { return !s.program.unused[name] })
+	return infos(s.program.listed, func(name string) bool { return !s.program.unused[name] && !s.program.defaults.has(name) })
 }
 
 // Outputs describes what runs return, in the order of Options.Outputs or of the
@@ -248,12 +251,17 @@ func (s *Session) types(inputs []Info) (map[string]graph.Type, error) {
 		named[v.Name] = v
 	}
 	types := map[string]graph.Type{}
-	_, err := accept(context.Background(), s, named, func(v Info) (tensor.Value, error) {
+	in, err := accept(context.Background(), s, named, func(v Info) (tensor.Value, error) {
 		if !s.program.unused[v.Name] {
 			types[v.Name] = v.below()
 		}
 		return &tensor.Tensor{}, nil
 	})
+	for _, v := range s.program.listed {
+		if _, given := types[v.Name]; !given && in[v.Name] != nil {
+			types[v.Name] = v.Type
+		}
+	}
 	return types, err
 }
 
@@ -292,6 +300,9 @@ func accept[V any](ctx context.Context, s *Session, inputs map[string]V, below f
 			return nil, s.unknown(name, s.Inputs())
 		}
 		in[name] = value
+	}
+	if err := s.fill(in); err != nil {
+		return nil, err
 	}
 	for _, v := range s.program.listed {
 		if in[v.Name] == nil && !s.program.unused[v.Name] {

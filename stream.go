@@ -204,7 +204,7 @@ func (s *Stream) accept(ctx context.Context, inputs map[string]*Tensor) (map[str
 		}
 		in[name] = &t.t
 	}
-	return in, nil
+	return in, s.session.fill(in)
 }
 
 // Bind makes memory for runs of the stream on inputs of the element types and shapes of

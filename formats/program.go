@@ -46,6 +46,15 @@ type ProgramEvent = openinfer.Event
 // IsProgram reports whether a model is a program of OpenInfer.
 func IsProgram(m *graph.Model) bool { return m.Format == openinfer.Name }
 
+// ProgramDefault is the value of an input of a program that a run leaves out.
+type ProgramDefault = openinfer.Default
+
+// ProgramDefaults returns the defaults of the inputs of a program's network, by name; nil
+// for other networks.
+func ProgramDefaults(network *graph.Model) map[string]*ProgramDefault {
+	return openinfer.Defaults(network)
+}
+
 // TraceProgram returns the nodes of a program that ran, from the network that ran and the
 // steps of the run; nil for other networks.
 func TraceProgram(network *graph.Model, steps []ProgramStep) []ProgramEvent {

@@ -45,7 +45,7 @@ runtime/op/openinfer     : runtime/graph runtime/op runtime/tensor packed
 runtime/op/standard      : runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/control runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/openinfer runtime/op/quant runtime/op/signal runtime/op/text runtime/op/vision
 runtime/optimize         : runtime/graph runtime/op runtime/tensor
 runtime/device           : runtime/graph runtime/op runtime/tensor
-runtime/cpu              : runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/quant runtime/op/vision runtime/tensor packed bindings internal/mapped
+runtime/cpu              : runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/openinfer runtime/op/quant runtime/op/vision runtime/tensor packed bindings internal/mapped
 runtime/plan             : runtime/device runtime/graph runtime/op runtime/tensor
 runtime/exec             : runtime/device runtime/plan runtime/op runtime/graph runtime/tensor
 runtime/internal/optest/cases : runtime/graph runtime/op runtime/tensor packed

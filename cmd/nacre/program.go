@@ -151,7 +151,7 @@ func (p *programRun) once(ctx context.Context, inputs map[string]*nacre.Tensor) 
 	return out, prof, err
 }
 
-// step reads the inputs of a step of a program.
+// step reads the inputs of a step of a program. All may be left out.
 func (f *inputFlags) step(takes []nacre.Info, i int) (map[string]*nacre.Tensor, error) {
 	inputs := map[string]*nacre.Tensor{}
 	for _, arg := range f.files {
@@ -169,11 +169,6 @@ func (f *inputFlags) step(takes []nacre.Info, i int) (map[string]*nacre.Tensor, 
 			return nil, fmt.Errorf("input %q: %s: %w", name, path, err)
 		}
 		inputs[name] = t
-	}
-	for _, v := range takes {
-		if inputs[v.Name] == nil && v.Required {
-			return nil, missingError{fmt.Errorf("input %q has no value (--input %s=FILE); the program takes %s", v.Name, v.Name, valueList(takes))}
-		}
 	}
 	return inputs, nil
 }

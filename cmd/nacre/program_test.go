@@ -81,6 +81,16 @@ func TestRunProgram(t *testing.T) {
 	}
 }
 
+// TestRunProgramDefaults runs a program whose inputs are left out.
+func TestRunProgramDefaults(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	program, model := programFiles(t, strings.Replace(counting, "f32[N];", "f32[N] @init(3.0);", 1))
+	code, stdout, stderr := call("run", program, "--model", model)
+	if code != 0 || !strings.Contains(stdout, "first 6 6\n") {
+		t.Errorf("%d: %s\n%s", code, stderr, stdout)
+	}
+}
+
 // TestProgramRefused gives programs to commands that cannot take them so.
 func TestProgramRefused(t *testing.T) {
 	program, model := programFiles(t, counting)
@@ -90,7 +100,6 @@ func TestProgramRefused(t *testing.T) {
 		want string
 	}{
 		{[]string{"run", program}, `there is no size variable "N"`},
-		{[]string{"run", program, "--model", model}, `input "x" has no value`},
 		{[]string{"run", program, "--model", program}, `there is no size variable "N"`},
 		{[]string{"run", program, "--model", model, "--steps", "0"}, "--steps 0"},
 		{[]string{"run", program, "--model", model, "--input", "z=z.npy"}, `takes no input "z"`},

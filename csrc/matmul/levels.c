@@ -3,6 +3,7 @@
 // Tiles of doubles have the same vectors.
 #include <math.h>
 
+#include "core/simd.h"
 #include "core/vec.h"
 #include "half/half_levels.h"
 #include "matmul/f64_finish.h"
@@ -24,4 +25,8 @@
 
 #define NACRE_BODY "matmul/f64_gemm.inc"
 #define NACRE_NAME f64_gemm
+#include "core/each_level.h"
+
+#define NACRE_BODY "matmul/int_gemm.inc"
+#define NACRE_NAME int_gemm
 #include "core/each_level.h"

@@ -176,4 +176,23 @@ typedef void nacre_wide_gemm_fn(const nacre_wide_gemm *g, nacre_team *team, cons
                                 void *scratch);
 enum { NACRE_WIDE_SCRATCH = 32768 };
 
+// ---- int_gemm -----------------------------------------------------------------
+//
+// c(i,j) = sum_p a(i,p) b(p,j) of integers of 1, 2, 4, 8 or 16 bits, with or without sign.
+// Elements narrower than a byte follow each other without gaps, the first in the lowest
+// bits, and rows begin anywhere in a byte. Results wrap; the bits behind the last are 0.
+
+typedef struct {
+    int64_t m, n, k;
+    int64_t bits, is_signed;  // of elements of a and b
+    int64_t out_bits;         // of results: bits, or 8 and more
+    int64_t rank;             // of the batch
+    int64_t axes[];           // as nacre_batch has them
+} nacre_int_gemm_words;
+
+// A row of the op: sum[j] += a[p] * b[p * NACRE_INT_COLUMNS + j] over p < k, for each
+// j < n, in 32 bits that wrap.
+typedef void nacre_int_gemm_fn(const uint32_t *a, const uint32_t *b, size_t k, size_t n, uint32_t *sum);
+enum { NACRE_INT_COLUMNS = 128 };
+
 #endif

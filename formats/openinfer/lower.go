@@ -32,6 +32,7 @@ type network struct {
 	events    []*event
 	lastEvent int               // number of the last
 	starts    map[string]string // values that persistent variables have at first
+	defaults  map[string]*Default
 }
 
 // scope is where nodes are lowered: a graph and the current values of variables.
@@ -62,7 +63,7 @@ func lower(p *Program, m *graph.Model) (*graph.Model, error) {
 		return nil, err
 	}
 	n := &network{unit: u, root: graph.NewBuilder("step"), taken: map[string]bool{}, renamed: map[string]*graph.Initializer{},
-		written: map[string]bool{}, starts: map[string]string{}}
+		written: map[string]bool{}, starts: map[string]string{}, defaults: map[string]*Default{}}
 	n.findWritten()
 	s := &scope{network: n, b: n.root, block: "entry", values: map[string]string{}, locals: map[string]operand{},
 		changed: map[string]bool{}, loops: map[string]loopIndex{}, handed: &handover{}, events: &n.events}
@@ -78,7 +79,7 @@ func lower(p *Program, m *graph.Model) (*graph.Model, error) {
 	out := n.root.Model(m)
 	out.Sizes = nil // the graph has their numbers
 	out.Meta = slices.DeleteFunc(slices.Clone(m.Meta), func(p graph.Pair) bool { return u.vars[p.Key] != nil && p.Data != nil })
-	out.Source = &stepSource{p, n.events}
+	out.Source = &stepSource{p, n.events, n.defaults}
 	if out.States == nil {
 		out.States = []graph.State{} // names of variables tell no others
 	}
@@ -87,8 +88,9 @@ func lower(p *Program, m *graph.Model) (*graph.Model, error) {
 
 // stepSource is what a lowered program keeps.
 type stepSource struct {
-	program *Program
-	events  []*event
+	program  *Program
+	events   []*event
+	defaults map[string]*Default
 }
 
 // findWritten notes what any node writes, and the names that inputs and outputs have.
@@ -167,13 +169,16 @@ func (n *network) typeOf(name string, d dtype, dims []int) graph.Type {
 // inputs adds the inputs of the graph: dynamic variables and states.
 func (n *network) inputs(s *scope) error {
 	for _, v := range n.Program.vars {
+		var err error
 		switch v.memory {
 		case memDynamic:
 			s.values[v.name] = n.root.Input(v.name, graph.TensorOf(v.dtype.tensor(), graph.DimsOf(n.dims[v.name])))
+			err = n.fallback(v)
 		case memPersistent:
-			if err := n.state(s, v); err != nil {
-				return fmt.Errorf("variable %q: %w", v.name, err)
-			}
+			err = n.state(s, v)
+		}
+		if err != nil {
+			return fmt.Errorf("variable %q: %w", v.name, err)
 		}
 	}
 	return nil
@@ -266,14 +271,18 @@ func (s *scope) filled(d dtype, dims []int, t *tensor.Tensor) (string, error) {
 	return s.b.Constant(full), nil
 }
 
-// spread gives every element of a tensor of at most 8 bits the bits of another's one.
+// spread gives every element of a tensor the bits of another's one.
 func spread(full, one *tensor.Tensor) {
-	width, code, b := full.DType().Bits(), byte(bitsOf(one)), byte(0)
-	for at := 0; at < 8; at += width {
-		b |= code << at
+	to, from := full.Bytes(), one.Bytes()
+	if width := full.DType().Bits(); width < 8 {
+		code, b := byte(bitsOf(one)), byte(0)
+		for at := 0; at < 8; at += width {
+			b |= code << at
+		}
+		from = []byte{b}
 	}
-	for i := range full.Bytes() {
-		full.Bytes()[i] = b
+	for n := copy(to, from); n > 0 && n < len(to); {
+		n += copy(to[n:], to[:n])
 	}
 }
 

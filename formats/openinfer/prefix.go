@@ -5,52 +5,92 @@ import "github.com/nacre-ml/nacre/runtime/graph"
 // prefix returns a tensor of a prefix table.
 func (s *scope) prefix(v *decl, indices []string) (string, error) {
 	at := make([]int64, len(indices))
-	open := -1
-	var index loopIndex
+	var open []int
+	var values []string
 	for i, text := range indices {
 		x, err := s.indexOf(text)
 		if err != nil {
 			return "", err
 		}
 		if at[i] = x.n; x.value != "" {
-			if open >= 0 {
-				return "", graph.Errorf(graph.ErrUnsupported, "%q has two indices that only a run tells; the bounds of one loop must be numbers or sizes", v.name)
-			}
-			open, index = i, x
+			open, values = append(open, i), append(values, x.value)
 		}
 	}
-	if open < 0 {
+	if len(open) > 0 {
+		return s.choose(v, at, open, values)
+	}
+	w, err := s.prefixTensor(v, at)
+	if err != nil {
+		return "", err
+	}
+	return s.weight(w), nil
+}
+
+// choose returns the tensor of a prefix table at indices that only a run tells. It chooses
+// from a box of tensors: an index goes from 0 as far as the model has tensors where the
+// other open ones are 0.
+func (s *scope) choose(v *decl, at []int64, open []int, values []string) (string, error) {
+	sizes, err := s.box(v, at, open)
+	if err != nil {
+		return "", err
+	}
+	var list []string
+	for n := range volume(sizes) {
+		for i := len(open) - 1; i >= 0; i-- {
+			at[open[i]] = n % sizes[i]
+			n /= sizes[i]
+		}
 		w, err := s.prefixTensor(v, at)
 		if err != nil {
 			return "", err
 		}
-		return s.weight(w), nil
-	}
-	return s.choose(v, at, open, index.value)
-}
-
-// choose returns the tensor of a prefix table at an index that only a run tells, of all
-// that the model has from index 0 on.
-func (s *scope) choose(v *decl, at []int64, open int, index string) (string, error) {
-	var list []string
-	for at[open] = 0; ; at[open]++ {
-		w := s.weights[filled(v.pattern, v.indices, at)]
-		if w == nil {
-			break
-		}
-		if err := s.fits(v, "tensor", w.Name, w.Tensor.DType(), w.Tensor.Shape()); err != nil {
-			return "", err
-		}
 		list = append(list, s.weight(w))
 	}
-	if len(list) == 0 {
-		at[open] = 0
-		_, err := s.prefixTensor(v, at)
-		return "", err
+	return s.b.Op("SequenceAt", []string{s.b.Op("SequenceConstruct", list), s.placeIn(sizes, values)}), nil
+}
+
+// box returns how many tensors the model has along each open index.
+func (s *scope) box(v *decl, at []int64, open []int) ([]int64, error) {
+	for _, i := range open {
+		at[i] = 0
 	}
-	// A negative index would count from the end; it is beyond the end instead.
-	index = s.b.Op("Where", []string{s.b.Op("Less", []string{index, s.b.Int(0)}), s.b.Int(int64(len(list))), index})
-	return s.b.Op("SequenceAt", []string{s.b.Op("SequenceConstruct", list), index}), nil
+	if _, err := s.prefixTensor(v, at); err != nil {
+		return nil, err
+	}
+	sizes := make([]int64, len(open))
+	for k, i := range open {
+		for at[i] = 0; s.weights[filled(v.pattern, v.indices, at)] != nil; at[i]++ {
+		}
+		sizes[k], at[i] = at[i], 0
+		if n := volume(sizes[:k+1]); n > maxExpanded {
+			return nil, graph.Errorf(graph.ErrUnsupported, "%q has %d tensors at indices that only a run tells; at most %d are chosen from", v.name, n, maxExpanded)
+		}
+	}
+	return sizes, nil
+}
+
+func volume(sizes []int64) int64 {
+	n := int64(1)
+	for _, size := range sizes {
+		n *= size
+	}
+	return n
+}
+
+// placeIn returns the place of indices in a box. One that is outside gives a place behind
+// the end, which is an error of the run.
+func (s *scope) placeIn(sizes []int64, values []string) string {
+	var place, bad string
+	for i, x := range values {
+		out := s.b.Op("Or", []string{s.b.Op("Less", []string{x, s.b.Int(0)}), s.b.Op("GreaterOrEqual", []string{x, s.b.Int(sizes[i])})})
+		if i == 0 {
+			place, bad = x, out
+			continue
+		}
+		place = s.b.Op("Add", []string{s.b.Op("Mul", []string{place, s.b.Int(sizes[i])}), x})
+		bad = s.b.Op("Or", []string{bad, out})
+	}
+	return s.b.Op("Where", []string{bad, s.b.Int(volume(sizes)), place})
 }
 
 // indexOf returns an index of a prefix table or of a cache.

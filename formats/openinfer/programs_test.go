@@ -296,6 +296,28 @@ block entry { cache.read M[n] >> m; cache.increment n; }`,
 
 var flowPrograms = []written{
 	{
+		name: "inputs left out",
+		program: `dynamic { z: f32[2]; n: i16[3] @init(-7); w: f32[2] @init(9.0); other: f32[2] @ref("w"); m: f32; p: i4[3] @init(-3); unused: f32 @init(1.0); }
+volatile { y: f32[2]; y2: f32[2]; k: i16[3]; s: f32; q: i4[3]; }
+block entry {
+  op add(z, w) >> y;
+  op add(z, other) >> y2;
+  op add(n, n) >> k;
+  op add(m, m) >> s;
+  op add(p, p) >> q;
+}`,
+		weights: map[string]*tensor.Tensor{"w": f32([]int{2}, 3, 4)},
+		meta:    []graph.Pair{{Key: "m", Kind: "f32", Data: f32(nil, 2.5)}},
+		steps: []stepWant{
+			{out: map[string]want{
+				"y": {[]int{2}, []float64{3, 4}}, "y2": {[]int{2}, []float64{3, 4}}, "k": {[]int{3}, []float64{-14, -14, -14}},
+				"s": {scalar, []float64{5}}, "q": {[]int{3}, []float64{-6, -6, -6}},
+			}},
+			{in: map[string]*nacre.Tensor{"z": in([]int{2}, 1, 1), "w": in([]int{2}, 0, 1)}, out: map[string]want{"y": {[]int{2}, []float64{1, 2}}, "y2": {[]int{2}, []float64{4, 5}}}},
+			{out: map[string]want{"y": {[]int{2}, []float64{3, 4}}}},
+		},
+	},
+	{
 		name:  "prefix tables, references, metadata",
 		sizes: map[string]uint64{"D": 2, "layers": 2},
 		weights: map[string]*tensor.Tensor{
@@ -346,6 +368,28 @@ block more { cache.increment total; }`,
 			{in: map[string]*nacre.Tensor{"n": nacre.Scalar(int32(2)), "x": in(nil, 3)}, out: map[string]want{"y": {scalar, []float64{11}}, "once": {scalar, []float64{3}}, "K": {[]int{3}, []float64{1, 11, 0}}, "total": {scalar, []float64{2}}}},
 			{in: map[string]*nacre.Tensor{"n": nacre.Scalar(int32(0)), "x": in(nil, 3)}, out: map[string]want{"y": {scalar, []float64{0}}, "once": {scalar, []float64{0}}}},
 			{in: map[string]*nacre.Tensor{"n": nacre.Scalar(int32(3)), "x": in(nil, 3)}, out: map[string]want{"y": {scalar, []float64{111}}, "K": {[]int{3}, []float64{1, 11, 111}}, "total": {scalar, []float64{5}}}},
+		},
+	},
+	{
+		name: "prefix table at indices that a run counts",
+		weights: map[string]*tensor.Tensor{
+			"w.0.0.1": f32(nil, 1), "w.0.1.1": f32(nil, 10), "w.0.2.1": f32(nil, 100), "w.1.0.1": f32(nil, 1000), "w.1.1.1": f32(nil, 10000), "w.1.2.1": f32(nil, 100000),
+		},
+		program: `dynamic { n: i32; m: i64; }
+constant { w(l, h, k): f32 @pattern("w.{l}.{h}.{k}"); }
+volatile { y: f32; }
+block entry {
+  loop layers (l in 0..n) {
+    loop heads (h in 0..m) {
+      op add(y, w[l, h, 1]) >> y;
+    }
+  }
+}`,
+		steps: []stepWant{
+			{in: map[string]*nacre.Tensor{"n": nacre.Scalar(int32(2)), "m": nacre.Scalar(int64(3))}, out: map[string]want{"y": {scalar, []float64{111111}}}},
+			{in: map[string]*nacre.Tensor{"n": nacre.Scalar(int32(2)), "m": nacre.Scalar(int64(2))}, out: map[string]want{"y": {scalar, []float64{11011}}}},
+			{in: map[string]*nacre.Tensor{"n": nacre.Scalar(int32(1)), "m": nacre.Scalar(int64(4))}, err: "SequenceAt"},
+			{in: map[string]*nacre.Tensor{"n": nacre.Scalar(int32(3)), "m": nacre.Scalar(int64(1))}, err: "SequenceAt"},
 		},
 	},
 	{

@@ -118,7 +118,7 @@ func (c *graphCase) run(t *testing.T, dir string, o nacre.Options) {
 		t.Fatal(err)
 	}
 	for i, step := range c.Steps {
-		inputs := p.zeros(t)
+		inputs := map[string]*nacre.Tensor{}
 		for name, from := range step.Inputs {
 			if inputs[name], err = io.Weight(from); err != nil {
 				t.Fatal(err)
@@ -159,32 +159,6 @@ func (c *graphCase) outputs(m *nacre.Model) []string {
 		}
 	}
 	return list
-}
-
-// zeros returns zeros for every input that must be given: what a variable is that the host
-// leaves out.
-func (p *stepper) zeros(t *testing.T) map[string]*nacre.Tensor {
-	t.Helper()
-	takes := p.session.Inputs()
-	if p.stream != nil {
-		takes = p.stream.Inputs()
-	}
-	inputs := map[string]*nacre.Tensor{}
-	for _, v := range takes {
-		if !v.Required {
-			continue
-		}
-		shape := make([]int, len(v.Shape))
-		for i, d := range v.Shape {
-			shape[i] = d.Size
-		}
-		x, err := nacre.Zeros(v.DType, shape...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		inputs[v.Name] = x
-	}
-	return inputs
 }
 
 // beside finds a model whose path begins with that of the fixtures.

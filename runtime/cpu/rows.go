@@ -19,6 +19,7 @@ func families() [][]row {
 		flexRows,
 		gatherRows,
 		matmulRows,
+		intMatMulRows,
 		mlRows,
 		moeRows,
 		nbitsRows,

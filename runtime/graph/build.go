@@ -48,8 +48,9 @@ func (b *Builder) Opset(domain string, version int) { b.shared.opsets[domain] = 
 
 // fresh returns a name that nothing has.
 func (b *Builder) fresh(op string) string {
+	op = strings.ToLower(op) // operators of two domains may differ in case only
 	b.shared.last[op]++
-	return fmt.Sprintf("_%s_%d", strings.ToLower(op), b.shared.last[op])
+	return fmt.Sprintf("_%s_%d", op, b.shared.last[op])
 }
 
 // Fresh returns a name that begins with an underscore and the word and that nothing has.

@@ -24,6 +24,9 @@ func TestBuilder(t *testing.T) {
 	yes.Output(yes.Op("Add", []string{h, b.Float(2)}), "y", vector)
 	no.Output(no.Op("Identity", []string{h}), "n", vector)
 	cond := tensor.New(tensor.Bool)
+	if one, other := b.Op("Add", []string{h, h}), b.Node("other", "add", []string{h, h}, 1)[0]; one == other {
+		t.Errorf("operators whose names differ in case both make %q", one)
+	}
 	y := b.Node("", "If", []string{b.Constant(cond)}, 1, GraphAttr("then_branch", yes.Graph()), GraphAttr("else_branch", no.Graph()))[0]
 	b.Output(y, "y", vector)
 	b.Output(h, "present", vector)
@@ -39,7 +42,7 @@ func TestBuilder(t *testing.T) {
 	if want := []State{{"past", "present", -1}}; !slices.Equal(m.States, want) {
 		t.Errorf("states are %v, want %v", m.States, want)
 	}
-	if want := []Opset{{"", StandardVersion}, {"com.microsoft", 1}}; !slices.Equal(m.Opsets, want) {
+	if want := []Opset{{"", StandardVersion}, {"com.microsoft", 1}, {"other", 1}}; !slices.Equal(m.Opsets, want) {
 		t.Errorf("operator sets are %v, want %v", m.Opsets, want)
 	}
 	if len(m.Graph.Initializers) != 1 {

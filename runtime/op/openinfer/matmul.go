@@ -9,20 +9,20 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// matmul multiplies matrices, which lie in the last two axes; the axes before them
+// MatMul multiplies matrices, which lie in the last two axes; the axes before them
 // broadcast. Of bools it is the disjunction of conjunctions.
-type matmul struct{ acc tensor.DType }
+type MatMul struct{ acc tensor.DType }
 
 var matmulRows = []op.Row{
 	{Domain: Domain, Name: "matmul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: slices.Concat(numberTypes, op.Boolean),
 		New: func(n *op.Node) (op.Op, error) {
 			acc, err := accumulator(n)
-			return &matmul{acc}, err
+			return &MatMul{acc}, err
 		}},
 }
 
 // Infer broadcasts the axes before the matrices.
-func (o *matmul) Infer(c *op.Infer) error {
+func (o *MatMul) Infer(c *op.Infer) error {
 	if err := op.SameTypes(c.In); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (o *matmul) Infer(c *op.Infer) error {
 }
 
 // Run computes the output.
-func (o *matmul) Run(c *op.Run) error {
+func (o *MatMul) Run(c *op.Run) error {
 	switch d := c.In[0].DType(); {
 	case d == tensor.F64:
 		return multiplyMatrices[float64](c)

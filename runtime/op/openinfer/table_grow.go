@@ -12,7 +12,10 @@ import (
 
 // grown is a tensor whose extents grow by counts, in a vector of bytes: the count of every
 // axis as int64, then the elements. An empty vector is a tensor with all counts 0.
-type grown struct{ table }
+type grown struct {
+	table
+	free []int // 1 for an index that a node leaves out
+}
 
 // tensor returns the counts and the elements, nil for none yet.
 func (g *grown) read(state *tensor.Tensor) (counts []int64, data []byte, err error) {
@@ -52,47 +55,43 @@ func (g *grown) shape(counts []int64) (tensor.Shape, error) {
 	return shape, nil
 }
 
-// raise grows counts to indices, of which -1 leaves one as it is.
-func (g *grown) raise(counts []int64, at *tensor.Tensor, free []int) error {
+// raise grows counts to indices and returns the extents that the tensor has then.
+func (g *grown) raise(counts []int64, at *tensor.Tensor) (tensor.Shape, error) {
 	list, err := int64s(at, len(counts))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i, n := range list {
 		switch {
-		case free[i] != 0:
+		case g.free[i] != 0:
 		case n < 0:
-			return fmt.Errorf("index %d is %d; it must not be negative", i, n)
+			return nil, fmt.Errorf("index %d is %d; it must not be negative", i, n)
 		case g.fixed[i] >= 0 && n > int64(g.fixed[i]):
-			return fmt.Errorf("index %d is %d, and its size is fixed as %d", i, n, g.fixed[i])
+			return nil, fmt.Errorf("index %d is %d, and its size is fixed as %d", i, n, g.fixed[i])
 		default:
 			counts[i] = max(counts[i], n)
 		}
 	}
-	return nil
+	return g.shape(counts)
 }
 
-// newGrown reads the attributes, which are those of tables but for open, 1 for an index
-// that a node leaves out.
-func newGrown(n *op.Node) (g grown, open []int, err error) {
+// newGrown reads the attributes, which are those of tables and open.
+func newGrown(n *op.Node) (grown, error) {
 	t, err := newTable(n)
-	open = n.Ints("open")
-	if err == nil && (len(t.entry) != len(t.fixed) || len(open) != len(t.fixed)) {
-		err = graph.Errorf(graph.ErrFormat, "attributes entry, fixed and open are of %d, %d and %d axes", len(t.entry), len(t.fixed), len(open))
+	g := grown{t, n.Ints("open")}
+	if err == nil && (len(t.entry) != len(t.fixed) || len(g.free) != len(t.fixed)) {
+		err = graph.Errorf(graph.ErrFormat, "attributes entry, fixed and open are of %d, %d and %d axes", len(t.entry), len(t.fixed), len(g.free))
 	}
-	return grown{t}, open, err
+	return g, err
 }
 
 // growRead gives a tensor grown to indices, and the state with it. Its inputs are the
 // state, the indices, and the element that the tensor begins with.
-type growRead struct {
-	grown
-	free []int
-}
+type growRead struct{ grown }
 
 func newGrowRead(n *op.Node) (op.Op, error) {
-	g, open, err := newGrown(n)
-	return &growRead{g, open}, err
+	g, err := newGrown(n)
+	return &growRead{g}, err
 }
 
 // Infer leaves the extents open.
@@ -112,10 +111,7 @@ func (o *growRead) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	if err := o.raise(counts, c.In[1], o.free); err != nil {
-		return err
-	}
-	shape, err := o.shape(counts)
+	shape, err := o.raise(counts, c.In[1])
 	if err != nil {
 		return err
 	}
@@ -171,14 +167,11 @@ func place(to []byte, shape tensor.Shape, from []byte, old tensor.Shape, size in
 
 // growWrite gives the state with another tensor, of the shape that indices grow it to. Its
 // inputs are the state, the indices, and the tensor.
-type growWrite struct {
-	grown
-	free []int
-}
+type growWrite struct{ grown }
 
 func newGrowWrite(n *op.Node) (op.Op, error) {
-	g, open, err := newGrown(n)
-	return &growWrite{g, open}, err
+	g, err := newGrown(n)
+	return &growWrite{g}, err
 }
 
 // Infer leaves the size of the state open.
@@ -193,10 +186,7 @@ func (o *growWrite) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	if err := o.raise(counts, c.In[1], o.free); err != nil {
-		return err
-	}
-	shape, err := o.shape(counts)
+	shape, err := o.raise(counts, c.In[1])
 	if err != nil {
 		return err
 	}
