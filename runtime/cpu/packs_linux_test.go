@@ -36,6 +36,9 @@ func resident(t *testing.T) int {
 // aligned: beside what is packed there are a few pieces at most.
 func TestPackingMemory(t *testing.T) {
 	testenv.Need(t, bindings.Available())
+	if testing.Short() {
+		t.Skip("short runs are those of sanitizers and emulators, which hold memory of their own")
+	}
 	const columns, rows = 20 * pieceColumns, 6000
 	const spare = 16 << 20
 	k := parts(t, "f32_gemm")[0]
