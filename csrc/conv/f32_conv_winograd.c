@@ -89,10 +89,10 @@ static void winograd_multiply(void *job, size_t chunk, size_t thread) {
         const size_t stop = nacre_min(j->in_blocks, s + most);
         const size_t channels = nacre_min(stop * j->lanes, j->c.channels) - s * j->lanes, n = channels * blocks * j->lanes;
         nacre_f32_dense_tile t = {
-            .blocks = blocks, .lanes = j->lanes, .x = j->before + (point * j->in_blocks + s) * j->each * j->lanes, .step = step, .steps = stop - s,
+            .blocks = blocks, .lanes = j->lanes, .pitch = j->lanes, .hop = 1, .x = j->before + (point * j->in_blocks + s) * j->each * j->lanes, .step = step, .steps = stop - s,
             .whole = whole > s ? nacre_min(whole, stop) - s : 0, .rest = j->c.channels % j->lanes, .w = w, .start = s == 0 ? zero : NULL,
             .y = j->after + (point * j->out_blocks + first) * j->each * j->lanes, .y_block = j->each * j->lanes, .next = w + n};
-        const dense_cut cut = nacre_dense_cut(j->dense, j->now);
+        const dense_cut cut = nacre_dense_cut(j->dense, 0, j->now);
         const size_t portion = nacre_ceil_div(n, cut.full + cut.tails);
         t.next_step = nacre_ceil_div(portion, channels);
         nacre_dense_row(j->dense, &cut, &t, portion);
