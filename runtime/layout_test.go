@@ -296,6 +296,33 @@ func TestLayoutsParts(t *testing.T) {
 	}
 }
 
+// TestLayoutsTransposed has transposed convolutions that make a tile of each pixel.
+func TestLayoutsTransposed(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	for _, isa := range []string{"", "avx2", "scalar"} {
+		if mask, _ := bindings.ParseISA(isa); mask&^bindings.DetectISA() != 0 {
+			continue
+		}
+		for i, kernel := range [][]int64{{2, 2}, {3, 1}, {1, 2}, {4}} {
+			for _, filters := range []int{5, 16, 40} {
+				in, w := []int{2, 24, 6, 9}[:2+len(kernel)], []int{24, filters}
+				for _, k := range kernel {
+					w = append(w, int(k))
+				}
+				n := newNetwork(in...)
+				list := []string{n.add("Relu", nil, "x"), n.weight(w...)}
+				if i%2 == 0 {
+					list = append(list, n.weight(filters))
+				}
+				y := n.add("ConvTranspose", []*graph.Attr{intsAttr("strides", kernel...)}, list...)
+				m := n.model(n.add("Sigmoid", nil, y))
+				checkLayouts(t, fmt.Sprintf("kernel %v, %d filters, levels %q", kernel, filters, isa), m, n.input(),
+					runtime.Options{ISA: isa, Threads: 2}, device.LayoutsBlocked, 2)
+			}
+		}
+	}
+}
+
 // checkLayouts compares a model under a policy with one of plain values. All steps must
 // be blocked, so many of them copies; none if that is negative.
 func checkLayouts(t *testing.T, name string, m *graph.Model, in map[string]*tensor.Tensor, o runtime.Options, p device.LayoutPolicy, copies int) {

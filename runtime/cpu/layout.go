@@ -40,6 +40,7 @@ func blockedFamilies() [][]blockedRow {
 		blockedCopyRows,
 		blockedEltwiseRows,
 		blockedPoolRows,
+		blockedTransposeRows,
 		reorderRows,
 	}
 }
