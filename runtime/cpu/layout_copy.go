@@ -67,6 +67,7 @@ func bindBlockedParts(b *binder, parts []*op.Value, join bool) error {
 	s, _ := whole.Dims.Concrete()
 	images, image := s[0], l.Extents(s)[1:].Len()
 	at := 0
+	var shares []device.Share
 	for i, v := range parts {
 		s, _ := v.Dims.Concrete()
 		n := l.Extents(s)[1:].Len()
@@ -82,7 +83,15 @@ func bindBlockedParts(b *binder, parts []*op.Value, join bool) error {
 		if err := b.copy(tensor.F32, []array.Copy{c}, src, dst); err != nil {
 			return err
 		}
+		shares = append(shares, device.Share{Operand: i, Offset: tensor.F32.Bytes(at)})
 		at += n
+	}
+	switch {
+	case images > 1:
+	case join:
+		b.step.Joins = shares
+	default:
+		b.step.Splits = shares
 	}
 	return nil
 }
