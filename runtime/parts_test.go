@@ -84,7 +84,9 @@ func TestParts(t *testing.T) {
 					apart.Outputs = append(apart.Outputs, &graph.Value{Name: name})
 				}
 			}
-			model := func(g *graph.Graph) *graph.Model { return &graph.Model{IR: 8, Opsets: []graph.Opset{{Version: 17}}, Graph: g} }
+			model := func(g *graph.Graph) *graph.Model {
+				return &graph.Model{IR: 8, Opsets: []graph.Opset{{Version: 17}}, Graph: g}
+			}
 			got, err := runLayouts(model(&shared), o, policy, in)
 			if err != nil {
 				t.Fatal(err)

@@ -91,7 +91,6 @@ type convWords struct {
 	packed, add bool
 	gemm, apply bindings.Kernel
 	then        op.Epilogue
-	taps        int // that became filters of their own; 0 where weights are those of a convolution
 }
 
 func (v *convWords) words() words {
@@ -114,9 +113,9 @@ func (w *words) conv(s *nn.ConvShape) {
 }
 
 // weights is the words on which packed weights depend; the others are zero, so that
-// values of all extents share them. The taps stand in the place of the images.
+// values of all extents share them.
 func (v *convWords) weights() words {
-	s := nn.ConvShape{Images: v.taps, Groups: v.shape.Groups, Channels: v.shape.Channels, Filters: v.shape.Filters, Kernel: v.shape.Kernel}
+	s := nn.ConvShape{Groups: v.shape.Groups, Channels: v.shape.Channels, Filters: v.shape.Filters, Kernel: v.shape.Kernel}
 	w := convWords{shape: &s, dtype: v.dtype, gemm: v.gemm}
 	return w.words()
 }
