@@ -8,53 +8,119 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// keepParts has values computed where a later step joins them, so that it copies nothing.
-// The last step comes first: a value that is itself joined lies within another.
+// joiner decides which values are computed where a later step joins them, so that it
+// copies nothing.
+type joiner struct {
+	*placer
+	made []int // by value id: the step that computes it, from 1
+	live []int // by step: bytes of the arena's values that are in use
+	most int   // bytes that may be in use
+}
+
+// keepParts finds the values that are computed where later steps join them. The last step
+// comes first: a value that is itself joined lies within another. Memory for the whole is
+// in use from its first part on; parts for which that is much more than a run takes anyway
+// are left to be copied.
 func (p *placer) keepParts() {
-	made := make([]int, len(p.Slots)) // by value id: the step that computes it, from 1
-	for i := range p.Steps {
-		for _, id := range p.Steps[i].Out {
-			if id >= 0 {
-				made[id] = i + 1
-			}
-		}
-	}
+	j := &joiner{placer: p}
 	for i := len(p.Steps) - 1; i >= 0; i-- {
-		if len(p.Steps[i].Joins) > 0 && p.movable(i, p.Steps[i].Out[0]) {
-			p.keepJoined(i, made)
+		if len(p.Steps[i].Joins) == 0 {
+			continue
+		}
+		if j.made == nil {
+			j.count()
+		}
+		if p.movable(i, p.Steps[i].Out[0]) {
+			j.join(i)
 		}
 	}
 }
 
-// keepJoined has the parts that step i joins computed in its output.
-func (p *placer) keepJoined(i int, made []int) {
-	st := &p.Steps[i]
-	whole, kept := p.kept[st.Out[0]]
+// count finds when values are made and how many bytes are in use at every step.
+func (j *joiner) count() {
+	j.made, j.live = make([]int, len(j.Slots)), make([]int, len(j.Steps))
+	for i := range j.Steps {
+		for _, id := range j.Steps[i].Out {
+			if id < 0 {
+				continue
+			}
+			j.made[id] = i + 1
+			for at := i; j.movable(i, id) && at <= min(max(i, j.last[id]), len(j.live)-1); at++ {
+				j.live[at] += alignUp(j.Slots[id].Bytes())
+			}
+		}
+	}
+	peak := slices.Max(j.live)
+	j.most = peak + peak/8
+}
+
+// join has parts that step i joins computed in its output.
+func (j *joiner) join(i int) {
+	st := &j.Steps[i]
+	whole, kept := j.kept[st.Out[0]]
 	if !kept {
-		if whole, kept = p.together(st); kept {
-			p.kept[st.Out[0]] = whole
+		if whole, kept = j.together(st); kept {
+			j.kept[st.Out[0]] = whole
 			return
 		}
+		whole.of = &buffer{bytes: alignUp(j.Slots[st.Out[0]].Bytes()), first: i, last: i}
 	}
+	parts := j.parts(st)
+	for len(parts) > 0 && !j.hasRoom(whole.of, st, parts) {
+		parts = parts[1:]
+	}
+	if len(parts) == 0 {
+		return
+	}
+	first := j.made[st.In[parts[0].Operand]] - 1
+	for at := first; at < whole.of.first; at++ {
+		j.live[at] += j.extra(whole.of, st, parts, at)
+	}
+	whole.of.first = min(whole.of.first, first)
+	for _, share := range parts {
+		j.kept[st.In[share.Operand]] = piece{whole.of, whole.at + share.Offset}
+	}
+	if !kept {
+		j.list = append(j.list, whole.of)
+		j.kept[st.Out[0]] = whole
+	}
+}
+
+// parts lists what a step joins that may be computed in place, the part that is made first
+// in front.
+func (j *joiner) parts(st *Step) (list []device.Share) {
 	for _, share := range st.Joins {
 		id := st.In[share.Operand]
-		first := made[id] - 1
-		if first < 0 || share.Offset%alignment != 0 || !p.movable(first, id) || count(st.In, id) > 1 {
+		if id < 0 || j.made[id] == 0 || share.Offset%alignment != 0 || !j.movable(j.made[id]-1, id) {
 			continue
 		}
-		if _, ok := p.kept[id]; ok {
-			continue
+		if _, ok := j.kept[id]; !ok && slices.Index(st.In, id) == share.Operand {
+			list = append(list, share)
 		}
-		if whole.of == nil {
-			whole.of = &buffer{bytes: alignUp(p.Slots[st.Out[0]].Bytes()), first: i, last: i}
-			p.list = append(p.list, whole.of)
+	}
+	slices.SortStableFunc(list, func(a, b device.Share) int { return j.made[st.In[a.Operand]] - j.made[st.In[b.Operand]] })
+	return list
+}
+
+// hasRoom reports whether the whole may be in use from the first of its parts on.
+func (j *joiner) hasRoom(whole *buffer, st *Step, parts []device.Share) bool {
+	for at := j.made[st.In[parts[0].Operand]] - 1; at < whole.first; at++ {
+		if j.live[at]+j.extra(whole, st, parts, at) > j.most {
+			return false
 		}
-		p.kept[id] = piece{whole.of, whole.at + share.Offset}
-		whole.of.first = min(whole.of.first, first)
 	}
-	if whole.of != nil && !kept {
-		p.kept[st.Out[0]] = whole
+	return true
+}
+
+// extra is the bytes of the whole that none of its parts has at a step.
+func (j *joiner) extra(whole *buffer, st *Step, parts []device.Share, at int) int {
+	n := whole.bytes
+	for _, share := range parts {
+		if id := st.In[share.Operand]; j.made[id]-1 <= at {
+			n -= j.Slots[id].Bytes()
+		}
 	}
+	return n
 }
 
 // together returns where all parts that a step joins lie, one behind the other, because a
@@ -70,15 +136,6 @@ func (p *placer) together(st *Step) (whole piece, ok bool) {
 		}
 	}
 	return whole, len(st.Joins) > 0
-}
-
-func count(list []int, id int) (n int) {
-	for _, other := range list {
-		if other == id {
-			n++
-		}
-	}
-	return n
 }
 
 // movable reports whether value id, which step i computes, may lie anywhere in the arena.
