@@ -301,6 +301,24 @@ func (r *run) fail(pl *plan.Plan, s *plan.Step, err error) error {
 
 // body runs a graph that the step's node holds, in frames of its own.
 func (r *run) body(f *frame, s *plan.Step, attr string, in []tensor.Value) ([]tensor.Value, error) {
+	b, err := bodyOf(s, attr, in, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.ctx.Err(); err != nil {
+		return nil, err
+	}
+	in = f.captured(b, in)
+	pl, err := b.Program.For(r.ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return r.inner(f, s, attr, func() ([]tensor.Value, error) { return r.program(pl, in, nil) })
+}
+
+// bodyOf returns a graph that the step's node holds. Inputs of the graph must be of the
+// types that it declares; those of held are not looked at.
+func bodyOf(s *plan.Step, attr string, in []tensor.Value, held func(input int) bool) (*plan.Body, error) {
 	b := s.Bodies[attr]
 	if b == nil {
 		return nil, graph.Errorf(graph.ErrFormat, "attribute %q, a graph, is missing", attr)
@@ -310,21 +328,24 @@ func (r *run) body(f *frame, s *plan.Step, attr string, in []tensor.Value) ([]te
 	}
 	for i, v := range in {
 		want := b.Decl[i].Type
-		if !takes(want, op.TypeOf(v)) {
+		if (held == nil || !held(i)) && !takes(want, op.TypeOf(v)) {
 			return nil, graph.Errorf(graph.ErrShape, "graph %q takes %v as %q and is given %v", attr, want, b.Decl[i].Name, v)
 		}
 	}
-	if err := r.ctx.Err(); err != nil {
-		return nil, err
-	}
+	return b, nil
+}
+
+// captured returns the inputs of a graph with the values behind them that it captures.
+func (f *frame) captured(b *plan.Body, in []tensor.Value) []tensor.Value {
 	in = slices.Clone(in)
 	for _, id := range b.Captures {
 		in = append(in, f.value(id))
 	}
-	pl, err := b.Program.For(r.ctx, in)
-	if err != nil {
-		return nil, err
-	}
+	return in
+}
+
+// inner runs a graph that the step's node holds, and counts what it gives.
+func (r *run) inner(f *frame, s *plan.Step, attr string, program func() ([]tensor.Value, error)) ([]tensor.Value, error) {
 	if r.prof != nil {
 		outer := r.within
 		defer func() { r.within = outer }()
@@ -332,12 +353,15 @@ func (r *run) body(f *frame, s *plan.Step, attr string, in []tensor.Value) ([]te
 			r.within = outer + " > " + r.within
 		}
 	}
-	out, err := r.program(pl, in, nil)
+	out, err := program()
 	if err != nil {
 		return nil, err
 	}
 	r.garbage += bodyGarbage
 	for _, v := range out {
+		if v == nil {
+			continue
+		}
 		n := tensor.Footprint(v)
 		r.garbage = max(r.garbage-n, 0) // the frame gave it back
 		if err := f.Reserve(n); err != nil {

@@ -138,7 +138,9 @@ func (o *beamSearch) Run(c *op.Run) error {
 	}
 	var d decoder = o.begin(c, w.wish, w.beams)
 	if o.pair != nil {
-		d = o.translate(c, w.wish, w.beams)
+		t := o.translate(c, w.wish, w.beams)
+		defer t.end()
+		d = t
 	}
 	n := 0
 	for step := 1; len(s.written[0]) < w.most; step++ {
@@ -160,7 +162,6 @@ func (o *beamSearch) Run(c *op.Run) error {
 			return err
 		}
 	}
-	d.end()
 	return s.store(c, n)
 }
 

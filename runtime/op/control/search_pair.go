@@ -134,14 +134,14 @@ func (p *pair) start(c *op.Run) (*wish, error) {
 
 // translation is the state of an encoder and a decoder over some texts at once.
 type translation struct {
-	c                   *op.Run
-	s                   *search
-	w                   *wish
-	copies, rows        int
-	ids                 []int32        // of the next run of the decoder, [rows,tokens]
-	fixed               []tensor.Value // mask and hidden states
-	caches, crossCaches []tensor.Value
-	ran                 bool
+	c            *op.Run
+	s            *search
+	w            *wish
+	copies, rows int
+	ids          []int32        // of the next run of the decoder, [rows,tokens]
+	fixed        []tensor.Value // mask and hidden states
+	cross        []tensor.Value // caches of attention to the source
+	caches       op.Stream      // of the decoder's own attention; nil before the encoder has run
 }
 
 // translate returns the state before the encoder has run.
@@ -157,22 +157,21 @@ func (s *search) translate(c *op.Run, w *wish, copies int) *translation {
 
 // run runs the encoder at first, later the decoder.
 func (d *translation) run() ([]float32, int, error) {
-	if !d.ran {
-		d.ran = true
+	if d.caches == nil {
 		return d.encode()
 	}
-	ids := tensor.New(tensor.I32, d.rows, len(d.ids)/d.rows)
-	copy(tensor.View[int32](ids), d.ids)
-	in := append([]tensor.Value{ids}, d.fixed...)
-	in = append(append(in, d.caches...), d.crossCaches...)
-	out, err := d.c.Body(decoderBody, in)
+	ids, err := tensor.From(d.ids, d.rows, len(d.ids)/d.rows)
 	if err != nil {
 		return nil, 0, err
 	}
-	d.c.Release(d.caches...)
-	d.caches = out[1:]
+	in := append([]tensor.Value{ids}, d.fixed...)
+	in = append(in, make([]tensor.Value, 2*d.s.pair.layers)...)
+	out, err := d.caches.Run(append(in, d.cross...))
+	if err != nil {
+		return nil, 0, err
+	}
 	scores, n, err := d.s.last(d.c, out[0], d.rows)
-	d.c.Release(out[0])
+	d.c.Release(out...)
 	return scores, n, err
 }
 
@@ -205,11 +204,11 @@ func (d *translation) encode() ([]float32, int, error) {
 	if d.fixed, err = d.expand(in[1:]); err != nil {
 		return nil, 0, err
 	}
-	own := out[2:][:2*d.s.pair.layers]
-	if d.caches, err = d.expand(own); err != nil {
+	own := 2 + 2*d.s.pair.layers
+	if d.cross, err = d.expand(out[own:]); err != nil {
 		return nil, 0, err
 	}
-	if d.crossCaches, err = d.expand(out[2+len(own):]); err != nil {
+	if err := d.open(out[2:own]); err != nil {
 		return nil, 0, err
 	}
 	all := make([]float32, 0, d.rows*n)
@@ -217,6 +216,39 @@ func (d *translation) encode() ([]float32, int, error) {
 		all = append(all, scores[r/d.copies*n:][:n]...)
 	}
 	return all, n, nil
+}
+
+// open makes the caches of the decoder from those that the encoder gives.
+func (d *translation) open(given []tensor.Value) error {
+	own, err := d.expand(given)
+	if err != nil {
+		return err
+	}
+	l := d.s.pair.loop(d.rows, d.w.most)
+	for i, v := range own {
+		t := v.(*tensor.Tensor) // expand has seen that
+		if len(t.Shape()) != 4 {
+			return graph.Errorf(graph.ErrShape, "the encoder gives %v as a cache, which is of [batch,heads,tokens,size]", t)
+		}
+		l.States[i].DType, l.States[i].Dims = t.DType(), graph.DimsOf(t.Shape())
+		l.States[i].Dims[l.States[i].Axis] = graph.Symbol(op.Rows)
+	}
+	if d.caches, err = d.c.Stream(decoderBody, l); err != nil {
+		return err
+	}
+	return d.caches.Set(own)
+}
+
+// loop describes the runs of the decoder, but for the types of caches.
+func (p *pair) loop(rows, most int) *op.Loop {
+	l := &op.Loop{Room: min(most, maxRoom), Going: map[int]graph.Dims{}}
+	if p.whole {
+		l.Going[0] = graph.Dims{graph.Known(rows), graph.Symbol(op.Rows)}
+	}
+	for i := range 2 * p.layers {
+		l.States = append(l.States, op.LoopState{In: 1 + op.Btoi(p.masked) + op.Btoi(p.hidden) + i, Out: 1 + i, Axis: 2})
+	}
+	return l
 }
 
 // mask returns the mask of the source, which leaves out padding before the text where
@@ -293,11 +325,11 @@ func (d *translation) advance(tokens []int32, from []int) error {
 	if from == nil {
 		return nil
 	}
-	return reorder(d.c, d.caches, 0, from)
+	return d.caches.Gather(0, from)
 }
 
+// end gives back what the decoder takes beside its caches.
 func (d *translation) end() {
 	d.c.Release(d.fixed...)
-	d.c.Release(d.caches...)
-	d.c.Release(d.crossCaches...)
+	d.c.Release(d.cross...)
 }

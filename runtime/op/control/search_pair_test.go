@@ -101,27 +101,6 @@ func TestPairInputs(t *testing.T) {
 	}
 }
 
-// TestReorder moves rows of a cache along its second axis, two of them to each other's
-// places.
-func TestReorder(t *testing.T) {
-	x := tensor.New(tensor.I32, 2, 3, 2)
-	for i := range tensor.View[int32](x) {
-		tensor.View[int32](x)[i] = int32(i)
-	}
-	c := &op.Run{Mem: &purse{left: 64}}
-	if err := reorder(c, []tensor.Value{x}, 1, []int{1, 0, 2}); err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []int32{2, 3, 0, 1, 4, 5, 8, 9, 6, 7, 10, 11} {
-		if got := tensor.View[int32](x)[i]; got != want {
-			t.Errorf("element %d is %d, want %d", i, got, want)
-		}
-	}
-	if err := reorder(c, []tensor.Value{x}, 1, []int{1, 0}); !errors.Is(err, graph.ErrShape) {
-		t.Errorf("rows of another number: got %v", err)
-	}
-}
-
 // TestSilence asks for the probability that a text is none.
 func TestSilence(t *testing.T) {
 	p := &pair{words: speechWords{noSpeech: 1}}
