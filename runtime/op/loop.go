@@ -42,10 +42,18 @@ type Stream interface {
 	Gather(axis int, from []int) error
 }
 
-// BodyLooper is an Op that runs a graph in a Stream. Loop describes that for the inputs
-// of the node as far as they are known, and the types of what a run that adds a row
-// takes. It returns nil for a graph that does not run so. Assumed says which numbers stand for those that are
-// known only while running.
+// BodyLooper is an Op that runs a graph in a Stream.
 type BodyLooper interface {
-	Loop(attr string, in []*Value) (l *Loop, types []graph.Type, assumed string)
+	// Loops describes the runs of a graph for inputs of the node that are known in part;
+	// nil for a graph that does not run in a Stream, or of which too little is known.
+	Loops(attr string, in []*Value) *Loops
+}
+
+// Loops is a Loop as far as it is known before the node runs.
+type Loops struct {
+	Loop
+	// Types are those of the graph's inputs in a run that adds a row, states left out.
+	Types map[int]graph.Type
+	// Assumed says what stands for numbers that only the run tells; "" for none.
+	Assumed string
 }

@@ -3,7 +3,6 @@ package control
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -14,7 +13,9 @@ import (
 // a graph from input_ids, position_ids, attention_mask and pasts to logits and presents,
 // or with an encoder and a decoder.
 type search struct {
-	init       bool  // another graph runs first
+	init       bool // another graph runs first
+	decoder    *graph.Graph
+	beams      int   // input that tells the continuations of a text; 0 for one
 	pair       *pair // nil for a decoder alone
 	pad, eos   int32
 	vocabulary int // -1 for that of the logits
@@ -61,7 +62,11 @@ func readSearch(n *op.Node) (*search, error) {
 		}
 		*id.to = int32(v)
 	}
-	return s, n.Graph(decoderBody)
+	if err := n.Graph(decoderBody); err != nil {
+		return nil, err
+	}
+	s.decoder = n.Attr(decoderBody).Graph
+	return s, nil
 }
 
 // wish is what a search is asked for, from its inputs.
@@ -163,7 +168,8 @@ func newTexts(c *op.Run, w *wish, copies int) (texts, error) {
 	list := make(texts, 0, rows)
 	for b := range w.batch {
 		for range copies {
-			list = append(list, slices.Clone(w.ids[b*w.prompt:][:w.prompt]))
+			text := make([]int32, 0, min(w.most, maxRoom))
+			list = append(list, append(text, w.ids[b*w.prompt:][:w.prompt]...))
 		}
 	}
 	return list, nil

@@ -20,6 +20,7 @@ func newBeamSearch(n *op.Node) (op.Op, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.beams = 3
 	if s.pair, err = readPair(n, n.Int("model_type", textAlone)); err != nil {
 		return nil, err
 	}
@@ -113,6 +114,7 @@ type beams struct {
 	o       *beamSearch
 	w       *beamWish
 	written texts
+	before  texts     // memory of the texts of the step before
 	sums    []float32 // of logarithms of probabilities
 	ended   []finished
 	scores  []float32 // of every step, where they are asked for
@@ -247,11 +249,13 @@ func (s *beams) choose(scores []float32, n int) (tokens []int32, from []int, err
 		}
 		f.end(best[0].score, len(s.written[0]), s.w.length, s.o.early)
 	}
-	next := make(texts, len(from))
-	for r, source := range from {
-		next[r] = append(slices.Clip(s.written[source]), tokens[r])
+	if s.before == nil {
+		s.before = make(texts, len(from))
 	}
-	s.written = next
+	for r, source := range from {
+		s.before[r] = append(append(s.before[r][:0], s.written[source]...), tokens[r])
+	}
+	s.written, s.before = s.before, s.written
 	return tokens, from, nil
 }
 

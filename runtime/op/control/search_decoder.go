@@ -23,8 +23,8 @@ type decoding struct {
 	s              *search
 	rows, most     int
 	ids, positions []int32 // of the next run, [rows,tokens]
-	mask           []int32 // of the next run, [rows,length] in memory for the most tokens
-	spare          []int32 // of as much memory, for the mask behind that
+	mask           []int32 // of the next run, [rows,length]
+	spare          []int32 // memory of the mask before
 	length         int
 	next           []int32 // position of the token after the next run, by row
 	caches         op.Stream
@@ -35,7 +35,8 @@ type decoding struct {
 // of rows.
 func (s *search) begin(c *op.Run, w *wish, copies int) *decoding {
 	d := &decoding{c: c, s: s, rows: w.batch * copies, most: w.most, length: w.prompt}
-	d.mask, d.spare = make([]int32, 0, d.rows*w.most), make([]int32, 0, d.rows*w.most)
+	room := d.rows * min(w.most, maxRoom)
+	d.mask, d.spare = make([]int32, 0, room), make([]int32, 0, room)
 	for b := range w.batch {
 		for range copies {
 			position := int32(0)
@@ -74,7 +75,7 @@ func (d *decoding) run() (logits []float32, vocabulary int, err error) {
 			return nil, 0, err
 		}
 	}
-	inputs := len(d.c.Node.Attr(decoderBody).Graph.Inputs)
+	inputs := len(d.s.decoder.Inputs)
 	out, err := d.caches.Run(append(in, make([]tensor.Value, inputs-len(in))...))
 	if err != nil {
 		return nil, 0, err
@@ -99,7 +100,7 @@ func (d *decoding) operands() ([]tensor.Value, error) {
 
 // start has the graph of the first run make the caches.
 func (d *decoding) start(in []tensor.Value) (logits []float32, vocabulary int, err error) {
-	l, err := loopOf(d.c.Node, initDecoderBody, d.rows, d.most)
+	l, err := loopOf(d.c.Node.Attr(initDecoderBody).Graph, initDecoderBody, d.rows, d.most)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -127,7 +128,7 @@ func (d *decoding) start(in []tensor.Value) (logits []float32, vocabulary int, e
 
 // open makes the caches of the decoder, without tokens.
 func (d *decoding) open() error {
-	l, err := loopOf(d.c.Node, decoderBody, d.rows, d.most)
+	l, err := loopOf(d.s.decoder, decoderBody, d.rows, d.most)
 	if err != nil {
 		return err
 	}
@@ -140,8 +141,7 @@ const maxRoom = 1 << 12
 
 // loopOf describes the runs of a decoder alone, whose pasts are of
 // [2,batch,heads,tokens,size].
-func loopOf(n *graph.Node, body string, rows, most int) (*op.Loop, error) {
-	g := n.Attr(body).Graph
+func loopOf(g *graph.Graph, body string, rows, most int) (*op.Loop, error) {
 	if len(g.Inputs) < 4 {
 		return nil, graph.Errorf(graph.ErrUnsupported, "graph %q has %d inputs, and so no pasts", body, len(g.Inputs))
 	}

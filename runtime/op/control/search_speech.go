@@ -21,6 +21,7 @@ func newSpeechSearch(n *op.Node) (op.Op, error) {
 	if kind != speechToText {
 		return nil, graph.Errorf(graph.ErrFormat, "model_type is %d and should be %d", kind, speechToText)
 	}
+	s.beams = 3
 	if s.pair, err = readPair(n, kind); err != nil {
 		return nil, err
 	}
