@@ -54,32 +54,39 @@ const (
 	both    = "both"    // one is cut and one a copy
 )
 
-// loopDecoder is a decoder of two layers.
-func loopDecoder(b *graph.Builder, form string) *graph.Graph {
-	r := rand.New(rand.NewPCG(3, 4))
-	weight := func(shape ...int) string {
+// noise returns a maker of weights.
+func noise(b *graph.Builder, r *rand.Rand, scale float64) func(shape ...int) string {
+	return func(shape ...int) string {
 		x := tensor.New(tensor.F32, shape...)
 		for i := range tensor.View[float32](x) {
-			tensor.View[float32](x)[i] = float32(r.NormFloat64()) / 2
+			tensor.View[float32](x)[i] = float32(r.NormFloat64() * scale)
 		}
 		return b.Constant(x)
 	}
-	dims := func(text ...string) graph.Dims {
-		var list graph.Dims
-		for _, x := range text {
-			list = append(list, graph.ParseDim(x))
-		}
-		return list
+}
+
+// declared is a type whose extents are words.
+func declared(d tensor.DType, text ...string) graph.Type {
+	dims := make(graph.Dims, len(text))
+	for i, x := range text {
+		dims[i] = graph.ParseDim(x)
 	}
+	return graph.TensorOf(d, dims)
+}
+
+// loopDecoder is a decoder of two layers.
+func loopDecoder(b *graph.Builder, form string) *graph.Graph {
+	weight := noise(b, rand.New(rand.NewPCG(3, 4)), 0.5)
+	heads, size := fmt.Sprint(loopHeads), fmt.Sprint(loopSize)
 	width := loopHeads * loopSize
-	ids := b.Input("input_ids", graph.TensorOf(tensor.I32, dims("b", "s")))
-	places := b.Input("position_ids", graph.TensorOf(tensor.I32, dims("b", "s")))
-	mask := b.Input("attention_mask", graph.TensorOf(tensor.I32, dims("b", "t")))
+	ids := b.Input("input_ids", declared(tensor.I32, "b", "s"))
+	places := b.Input("position_ids", declared(tensor.I32, "b", "s"))
+	mask := b.Input("attention_mask", declared(tensor.I32, "b", "t"))
 	x := b.Op("Add", []string{b.Op("Gather", []string{weight(loopWords, width), ids}), b.Op("Gather", []string{weight(2000, width), places})})
 	type present struct{ value, name string }
 	var presents []present
 	for i := range 2 {
-		past := b.Input(fmt.Sprint("past_", i), graph.TensorOf(tensor.F32, dims("2", "b", fmt.Sprint(loopHeads), "p", fmt.Sprint(loopSize))))
+		past := b.Input(fmt.Sprint("past_", i), declared(tensor.F32, "2", "b", heads, "p", size))
 		seen := mask
 		if (form == slides || form == both) && i == 1 {
 			seen = ""
@@ -99,9 +106,9 @@ func loopDecoder(b *graph.Builder, form string) *graph.Graph {
 		}
 		presents = append(presents, p)
 	}
-	b.Output(b.Op("MatMul", []string{x, weight(width, loopWords)}), "logits", graph.TensorOf(tensor.F32, dims("b", "s", fmt.Sprint(loopWords))))
+	b.Output(b.Op("MatMul", []string{x, weight(width, loopWords)}), "logits", declared(tensor.F32, "b", "s", fmt.Sprint(loopWords)))
 	for _, p := range presents {
-		b.Output(p.value, p.name, graph.TensorOf(tensor.F32, dims("2", "b", fmt.Sprint(loopHeads), "n", fmt.Sprint(loopSize))))
+		b.Output(p.value, p.name, declared(tensor.F32, "2", "b", heads, "n", size))
 	}
 	return b.Graph()
 }

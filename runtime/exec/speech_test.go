@@ -3,6 +3,7 @@ package exec_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -25,35 +26,19 @@ const (
 // speechBody is an encoder or a decoder whose logits are of the mean of the words so far
 // and of the source.
 func speechBody(b *graph.Builder, encoder bool) *graph.Graph {
-	r := rand.New(rand.NewPCG(8, 9))
-	weight := func(shape ...int) string {
-		x := tensor.New(tensor.F32, shape...)
-		for i := range tensor.View[float32](x) {
-			tensor.View[float32](x)[i] = float32(r.NormFloat64())
-		}
-		return b.Constant(x)
-	}
-	cache := func() graph.Type {
-		return graph.TensorOf(tensor.F32, graph.Dims{graph.Symbol("b"), graph.Known(1), graph.Unknown(), graph.Known(speechSize)})
-	}
-	matrix := func(d tensor.DType, names ...string) graph.Type {
-		var dims graph.Dims
-		for _, x := range names {
-			dims = append(dims, graph.ParseDim(x))
-		}
-		return graph.TensorOf(d, dims)
-	}
+	weight := noise(b, rand.New(rand.NewPCG(8, 9)), 1)
+	cache := declared(tensor.F32, "b", "1", "n", fmt.Sprint(speechSize))
 	words, head := weight(speechWords, speechSize), weight(speechSize, speechWords)
 	var ids, pastKey, pastValue, crossKey, crossValue string
 	if encoder {
-		crossKey = b.Input("encoder_input_ids", matrix(tensor.F32, "b", "f", "4"))
-		ids = b.Input("decoder_input_ids", matrix(tensor.I32, "b", "s"))
+		crossKey = b.Input("encoder_input_ids", declared(tensor.F32, "b", "f", "4"))
+		ids = b.Input("decoder_input_ids", declared(tensor.I32, "b", "s"))
 		crossKey = b.Op("Unsqueeze", []string{crossKey, b.Ints(1)})
 		crossValue = b.Op("Neg", []string{crossKey})
 	} else {
-		ids = b.Input("input_ids", matrix(tensor.I32, "b", "1"))
-		pastKey, pastValue = b.Input("past_key_self_0", cache()), b.Input("past_value_self_0", cache())
-		crossKey, crossValue = b.Input("past_key_cross_0", cache()), b.Input("past_value_cross_0", cache())
+		ids = b.Input("input_ids", declared(tensor.I32, "b", "1"))
+		pastKey, pastValue = b.Input("past_key_self_0", cache), b.Input("past_value_self_0", cache)
+		crossKey, crossValue = b.Input("past_key_cross_0", cache), b.Input("past_value_cross_0", cache)
 	}
 	key := b.Op("Unsqueeze", []string{b.Op("Gather", []string{words, ids}), b.Ints(1)})
 	value := b.Op("Neg", []string{key})
@@ -64,15 +49,15 @@ func speechBody(b *graph.Builder, encoder bool) *graph.Graph {
 	mean := func(x string) string { return b.Op("ReduceMean", []string{x, b.Ints(2)}) }
 	x := b.Op("Sub", []string{mean(b.Op("Transpose", []string{key}, graph.IntsAttr("perm", 0, 1, 2, 3))), mean(crossValue)})
 	x = b.Op("Squeeze", []string{x, b.Ints(1)})
-	b.Output(b.Op("MatMul", []string{x, head}), "logits", matrix(tensor.F32, "b", "s", "9"))
+	b.Output(b.Op("MatMul", []string{x, head}), "logits", declared(tensor.F32, "b", "s", "9"))
 	if encoder {
 		b.Output(crossKey, "encoder_hidden_states", graph.Type{})
 	}
-	b.Output(key, "present_key_self_0", cache())
-	b.Output(value, "present_value_self_0", cache())
+	b.Output(key, "present_key_self_0", cache)
+	b.Output(value, "present_value_self_0", cache)
 	if encoder {
-		b.Output(b.Op("Identity", []string{crossKey}), "present_key_cross_0", cache())
-		b.Output(crossValue, "present_value_cross_0", cache())
+		b.Output(b.Op("Identity", []string{crossKey}), "present_key_cross_0", cache)
+		b.Output(crossValue, "present_value_cross_0", cache)
 	}
 	return b.Graph()
 }

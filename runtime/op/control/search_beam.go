@@ -127,16 +127,9 @@ func (o *beamSearch) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	s := &beams{o: o, w: w, ended: make([]finished, w.batch), keep: c.Wants(2)}
-	if s.written, err = newTexts(c, w.wish, w.beams); err != nil {
+	s, err := newBeams(o, c, w)
+	if err != nil {
 		return err
-	}
-	for i := range w.batch {
-		s.ended[i].most = w.beams
-		s.sums = append(s.sums, 0)
-		for range w.beams - 1 {
-			s.sums = append(s.sums, -1e9) // copies of the first, not to be taken at first
-		}
 	}
 	var d decoder = o.begin(c, w.wish, w.beams)
 	if o.pair != nil {
@@ -165,6 +158,22 @@ func (o *beamSearch) Run(c *op.Run) error {
 		}
 	}
 	return s.store(c, n)
+}
+
+// newBeams returns the prompts, each in as many rows as it has beams.
+func newBeams(o *beamSearch, c *op.Run, w *beamWish) (s *beams, err error) {
+	s = &beams{o: o, w: w, ended: make([]finished, w.batch), keep: c.Wants(2)}
+	if s.written, err = newTexts(c, w.wish, w.beams); err != nil {
+		return nil, err
+	}
+	for i := range w.batch {
+		s.ended[i].most = w.beams
+		s.sums = append(s.sums, 0)
+		for range w.beams - 1 {
+			s.sums = append(s.sums, -1e9) // copies of the first, not to be taken at first
+		}
+	}
+	return s, nil
 }
 
 func (s *beams) over() bool {

@@ -87,34 +87,16 @@ func (p *pair) types(l *op.Loops, g *guess, decoder *graph.Graph, source *op.Val
 	} else {
 		read = g.assume("source rows", 1)
 	}
-	declared := func(i, axis int) (graph.Type, bool) {
-		t := decoder.Inputs[i].Type
-		if i > 0 && len(t.Dims) == 0 {
-			return t, false
-		}
-		dims := graph.Dims{graph.Known(rows)}
-		for a, d := range t.Dims[1:] {
-			if n, ok := d.Value(); ok && a+1 != axis {
-				dims = append(dims, graph.Known(n))
-			} else if a+1 == axis {
-				dims = append(dims, graph.Known(read))
-			} else {
-				return t, false
-			}
-		}
-		return graph.TensorOf(t.DType, dims), true
-	}
-	own := l.States[0].In
-	for i := 1; i < len(decoder.Inputs); i++ {
+	for i, in := range decoder.Inputs[1:] {
 		axis := 1
-		if i >= own {
+		if i+1 >= l.States[0].In {
 			axis = 2
 		}
-		t, ok := declared(i, axis)
-		if !ok {
+		dims := filled(in.Type.Dims, map[int]int{0: rows, axis: read})
+		if len(dims) <= axis {
 			return false
 		}
-		l.Types[i] = t
+		l.Types[i+1] = graph.TensorOf(in.Type.DType, dims)
 	}
 	for i := range l.States {
 		s := &l.States[i]
@@ -122,4 +104,20 @@ func (p *pair) types(l *op.Loops, g *guess, decoder *graph.Graph, source *op.Val
 		s.Dims[s.Axis] = graph.Symbol(op.Rows)
 	}
 	return true
+}
+
+// filled returns extents with numbers along some axes; nil if others are not known.
+func filled(dims graph.Dims, numbers map[int]int) graph.Dims {
+	var list graph.Dims
+	for a, d := range dims {
+		n, ok := d.Value()
+		if m, given := numbers[a]; given {
+			n, ok = m, true
+		}
+		if !ok {
+			return nil
+		}
+		list = append(list, graph.Known(n))
+	}
+	return list
 }
