@@ -72,7 +72,7 @@ def greedy(c):
     more = settings(c, vocabulary)
     ids, tokens = prompt(c, vocabulary, more["pad_token_id"])
     length, least, penalty, _ = wishes(c, vocabulary, tokens)
-    first = c.const((c.rng.random((len(ids), vocabulary)) < 0.8).astype(np.int32)) if c.chance(0.3) else None
+    starts = (c.rng.random((len(ids), vocabulary)) < 0.8).astype(np.int32) if c.chance(0.3) else None
     # Padding is no word, so that it tells which texts have ended.
     mask = (c.rng.random(vocabulary) < 0.8).astype(np.int32)
     mask[more["pad_token_id"]] = 0
@@ -80,6 +80,10 @@ def greedy(c):
     if c.op.endswith("Sampling"):
         # A share that only the likeliest token has, as the generators of random numbers differ.
         more |= {"top_p": c.pick([1e-4, 1e-3]), "temperature": c.pick([0.7, 1.3])}
+        # Where all words are forbidden, one of them is drawn; of 8 that many repeats fit in no text.
+        if (mask if starts is None else mask * starts).sum(-1).min() < 8:
+            more["no_repeat_ngram_size"] = None
+    first = None if starts is None else c.const(starts)
     c.single(c.input(ids), length, least, penalty, c.const(mask), first, decoder=decoder(c, vocabulary), **more)
 
 
