@@ -115,7 +115,9 @@ func offerBinary(o *arith.Binary, b *device.Binding, l device.Layout) *offer {
 		case sharesNot:
 			x.in = append(x.in, i)
 		case sharesPixel:
-			x.plain, x.blocked = channelElement*n, channelPixel/float64(l.Block())*blocks
+			planes := float64(b.OutShape(0)[:2].Len())
+			x.plain += channelPlane * planes
+			x.blocked += 2 * channelPlane * planes / float64(l.Block())
 		}
 	}
 	return x
