@@ -52,6 +52,7 @@ const (
 	copied  = "copied"  // the present is a copy
 	slides  = "slides"  // one of two presents is cut to its last 5 rows
 	both    = "both"    // one is cut and one a copy
+	first   = "first"   // a graph of the first run gives the caches to which rows are added
 )
 
 // noise returns a maker of weights.
@@ -127,8 +128,13 @@ func loopSearch(t *testing.T, name, form string, most int) *graph.Model {
 	if name == "BeamSearch" {
 		in = append(in, b.Constant(number(loopBeams)), b.Constant(number(1)))
 	}
-	out := b.Node(op.Microsoft, name, in, 1, graph.IntAttr("eos_token_id", -1), graph.IntAttr("pad_token_id", loopWords-1),
-		graph.GraphAttr("decoder", loopDecoder(b.Body("decoder"), form)))
+	attrs := []*graph.Attr{
+		graph.IntAttr("eos_token_id", -1), graph.IntAttr("pad_token_id", loopWords-1), graph.GraphAttr("decoder", loopDecoder(b.Body("decoder"), form)),
+	}
+	if form == first {
+		attrs = append(attrs, graph.GraphAttr("init_decoder", loopDecoder(b.Body("init_decoder"), form)))
+	}
+	out := b.Node(op.Microsoft, name, in, 1, attrs...)
 	b.Output(out[0], "texts", graph.Type{})
 	m := b.Model(&graph.Model{File: "test"})
 	if err := graph.Validate(m); err != nil {
@@ -170,6 +176,9 @@ func TestLoopsAgree(t *testing.T) {
 		pl, got := searched(t, d, loopSearch(t, name, appends, 400))
 		if text := pl.String(); strings.Count(text, "in place, room 400") != 2 || strings.Contains(text, "a new tensor in each run") {
 			t.Errorf("%s: caches that grow: the plan is\n%s", name, text)
+		}
+		if _, other := searched(t, d, loopSearch(t, name, first, 400)); !slices.Equal(other, want) {
+			t.Errorf("%s: a graph of the first run: got %d, want %d", name, other, want)
 		}
 		met := map[int32]bool{}
 		for i := range want {
