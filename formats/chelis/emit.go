@@ -224,7 +224,11 @@ func (e *emitter) node(n *graph.Node) error {
 		}
 		e.facts[n.Outputs[i]] = f
 	}
-	results := translate(x)
+	x.filled()
+	var results []string
+	if x.err == nil {
+		results = translate(x)
+	}
 	if x.err != nil {
 		return e.skip(x)
 	}

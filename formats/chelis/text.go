@@ -150,6 +150,9 @@ func (e *emitter) weight(b *strings.Builder, w *weight) error {
 	if err != nil {
 		return err
 	}
+	if t.Len() == 0 {
+		return fmt.Errorf("%w: weight %q of extents %v has no elements, and Chelis has no literal for that", ErrWeightConversion, w.name, t.Shape())
+	}
 	text := ""
 	if e.o.Placeholder {
 		text = fmt.Sprintf("reshape(expand(to_tensor([%s]), 0i32, %di64), %s)", number(t.DType(), 0), t.Len(), numbers(t.Shape()))
