@@ -91,6 +91,15 @@ var rounded = map[string]bool{"test_averagepool_2d_ceil_last_window_starts_on_pa
 
 // runModule compares a module with answers or, without them, with a run of the model.
 func runModule(m *graph.Model, text string, inputs map[string]*tensor.Tensor, want []*tensor.Tensor) error {
+	return runWith(m, text, "", inputs, want)
+}
+
+// runStored compares a module and its archive with a run of the model.
+func runStored(m *graph.Model, text, archive string, inputs map[string]*tensor.Tensor) error {
+	return runWith(m, text, archive, inputs, nil)
+}
+
+func runWith(m *graph.Model, text, archive string, inputs map[string]*tensor.Tensor, want []*tensor.Tensor) error {
 	s, err := runtime.New(m, runtime.Options{Threads: 1})
 	if err != nil {
 		return err
@@ -111,7 +120,7 @@ func runModule(m *graph.Model, text string, inputs map[string]*tensor.Tensor, wa
 			want = append(want, results[v.Name])
 		}
 	}
-	got, err := evaluate(text, given, order)
+	got, err := evaluateWith(text, archive, given, order)
 	if err != nil {
 		return err
 	}
