@@ -257,7 +257,7 @@ func (f *Format) write(path string, m *graph.Model, o Options) error {
 
 // network returns the network that a model is or describes, or m where it describes none.
 func network(m *graph.Model) (*graph.Model, error) {
-	n, err := Network(m, Lowering{Ranks: true})
+	n, err := Network(m, Lowering{Ranks: true, Portable: true})
 	if errors.Is(err, ErrNoNetwork) {
 		return m, nil
 	}

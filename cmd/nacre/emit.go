@@ -42,20 +42,22 @@ too large, or holds infinities or NaNs).`,
 				return usagef("-o names the file to write")
 			case to != "chelis":
 				return usagef("--to %s: source text of chelis can be emitted", to)
-			case weights != "inline" && weights != "placeholder":
-				return usagef("--weights %s: it takes inline or placeholder", weights)
+			case weights != "inline" && weights != "placeholder" && weights != "archive":
+				return usagef("--weights %s: it takes inline, placeholder or archive", weights)
+			case weights == "archive" && archive == "":
+				return usagef("--weights archive: --archive names the file of the weights")
 			case o.MaxElements < 1:
 				return usagef("--max-elements %d: it takes 1 or more", o.MaxElements)
 			case o.Module != "" && !moduleName.MatchString(o.Module):
 				return usagef("--module %s: a name is words in title case with dots between, such as Hydronnx.Iris", o.Module)
 			}
-			o.Placeholder = weights == "placeholder"
+			o.Placeholder, o.Archive = weights == "placeholder", weights == "archive"
 			return emitFile(args[0], out, archive, o)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the file to write")
 	cmd.Flags().StringVar(&to, "to", "chelis", "the language")
-	cmd.Flags().StringVar(&weights, "weights", "inline", "inline writes the values of weights, placeholder one literal for each weight")
+	cmd.Flags().StringVar(&weights, "weights", "inline", "inline writes the values of weights, placeholder one literal for each weight, archive what reads them from the file of --archive")
 	cmd.Flags().IntVar(&o.MaxElements, "max-elements", chelis.MaxElements, "the most elements of a weight whose values are written")
 	cmd.Flags().StringVar(&archive, "archive", "", "`FILE` (.hnw) for the weights, which names the module and has its digest")
 	cmd.Flags().StringVar(&o.Module, "module", "", `name of the module, such as "Hydronnx.Iris" (default like the file's)`)

@@ -104,12 +104,21 @@ func TestEmit(t *testing.T) {
 			}
 		}
 	}
+	if code, _, stderr := call("emit", file, "-o", out, "--archive", archive, "--weights", "archive"); code != exitDone {
+		t.Fatalf("%d %s", code, stderr)
+	}
+	text = read(t, out)
+	_, report, _ = call("inspect", archive)
+	if !strings.Contains(string(text), `read_f32(archive, "w1", [4i64, 6i64])`) || !strings.Contains(report, "module.generated_source_sha256 = "+digest(text)+"\n") {
+		t.Errorf("the module does not read the archive: %s\n%s", text, report)
+	}
 	for _, c := range []struct {
 		args []string
 		code int
 		want string
 	}{
 		{[]string{file}, exitUsage, "-o"}, {[]string{file, "-o", out, "--to", "c"}, exitUsage, "chelis"}, {[]string{file, "-o", out, "--weights", "none"}, exitUsage, "placeholder"},
+		{[]string{file, "-o", out, "--weights", "archive"}, exitUsage, "--archive"},
 		{[]string{file, "-o", out, "--max-elements", "23"}, exitFailed, "WeightConversionFailure"}, {[]string{out, "-o", out}, exitFailed, out},
 		{[]string{file, "-o", out, "--module", "not a module"}, exitUsage, "--module"},
 	} {

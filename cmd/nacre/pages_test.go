@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	measured "github.com/nacre-ml/nacre/bench/report"
+	"github.com/nacre-ml/nacre/formats/chelis"
 )
 
 // pages are those with parts that are printed, not written: what stands between the
@@ -17,7 +18,7 @@ import (
 var pages = map[string]map[string]func(t *testing.T) string{
 	"README.md":    {"example": exampleBlock, "serving": servingBlock, "generation": generationBlock, "commands": commandsBlock, "scores": scoresBlock, "speed": speedBlock},
 	"OPERATORS.md": {"operators": operatorsBlock, "operator": customBlock, "kernels": peerBlock},
-	"FORMATS.md":   {"formats": formatsBlock},
+	"FORMATS.md":   {"formats": formatsBlock, "emitted": emittedBlock},
 	"NETWORKS.md":  {"conformance": conformanceBlock},
 }
 
@@ -117,6 +118,27 @@ func formatsBlock(t *testing.T) string {
 		t.Fatalf("nacre formats --markdown: %d, %s", code, stderr)
 	}
 	return "\n" + out + "\n"
+}
+
+// emittedBlock names the operators that modules of Chelis can have.
+func emittedBlock(t *testing.T) string {
+	list := chelis.Operators()
+	if len(list) == 0 {
+		t.Fatal("no operator can be emitted")
+	}
+	var b strings.Builder
+	line := ""
+	for i, name := range list {
+		if i < len(list)-1 {
+			name += ","
+		}
+		if len(line)+1+len(name) > 130 {
+			b.WriteString(line + "\n")
+			line = ""
+		}
+		line = strings.TrimSpace(line + " " + name)
+	}
+	return "\n" + b.String() + line + ".\n\n"
 }
 
 // suites are the official ones, with the number of their models.

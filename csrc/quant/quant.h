@@ -21,7 +21,9 @@
 const nacre_kernel *nacre_quant_kernels(size_t *count);
 
 // How codes, scales, zero points, and what becomes of a sum, are stored. Elements of
-// four and of two bits lie together in a byte, the first in the lowest bits.
+// four and of two bits lie together in a byte, the first in the lowest bits. TABLE8 and
+// TABLE4 are codes without sign of eight and of four bits that are places in a table of
+// numbers.
 typedef enum {
     NACRE_QUANT_F32,
     NACRE_QUANT_U8,
@@ -35,7 +37,9 @@ typedef enum {
     NACRE_QUANT_U4,
     NACRE_QUANT_I4,
     NACRE_QUANT_U2,
-    NACRE_QUANT_I2
+    NACRE_QUANT_I2,
+    NACRE_QUANT_TABLE8,
+    NACRE_QUANT_TABLE4
 } nacre_quant_type;
 
 // ---- i8_gemm ----------------------------------------------------------------

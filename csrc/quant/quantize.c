@@ -21,6 +21,7 @@ typedef struct {
     const void *x;
     const float *scale;
     const int32_t *zero;
+    const float *table;  // numbers of codes that are places in it, else NULL
     void *y;
 } grid_job;
 
@@ -29,7 +30,9 @@ static size_t quant_bits(nacre_quant_type type) {
         case NACRE_QUANT_U2:
         case NACRE_QUANT_I2: return 2;
         case NACRE_QUANT_U4:
+        case NACRE_QUANT_TABLE4:
         case NACRE_QUANT_I4: return 4;
+        case NACRE_QUANT_TABLE8:
         case NACRE_QUANT_U8:
         case NACRE_QUANT_I8: return 8;
         case NACRE_QUANT_U16:
@@ -83,6 +86,26 @@ static void grid_run(const grid_job *j, size_t at, size_t n, const char *x, char
     }
 }
 
+// The numbers of codes at..at+n-1, the first of which are at x and y.
+static void grid_look_up(const grid_job *j, size_t at, size_t n, const uint8_t *x, float *y) {
+    if (j->stored == NACRE_QUANT_TABLE4) {
+        for (size_t i = 0; i < n; i++) y[i] = j->table[x[i / 2] >> i % 2 * 4 & 15];
+    } else {
+        for (size_t i = 0; i < n; i++) y[i] = j->table[x[i]];
+    }
+    for (size_t done = 0; done < n;) {
+        size_t scale, step;
+        const size_t some = nacre_min(grid_stretch(&j->grid, at + done, &scale, &step), n - done);
+        const float *const s = j->scale + scale;
+        if (step == 0) {
+            NACRE_SIMD for (size_t i = 0; i < some; i++) y[done + i] *= s[0];
+        } else {
+            NACRE_SIMD for (size_t i = 0; i < some; i++) y[done + i] *= s[i];
+        }
+        done += some;
+    }
+}
+
 // Numbers in memory as float32: where they lie or in a buffer.
 static const void *grid_widen(const grid_job *j, const char *x, size_t n, float *buffer) {
     if (j->floats == NACRE_QUANT_F32) return x;
@@ -112,11 +135,16 @@ static void grid_block(const grid_job *j, size_t at, size_t n) {
         if (code_bits < 8) grid_pack(j->stored, codes, n, (uint8_t *)y);
         return;
     }
-    if (code_bits < 8) {
-        for (size_t i = 0; i < n; i++) codes[i] = (int8_t)quant_integer(j->stored, x, i);
-        x = (const char *)codes;
+    char *const to = j->floats == NACRE_QUANT_F32 ? y : (char *)floats;
+    if (j->table != NULL) {
+        grid_look_up(j, at, n, (const uint8_t *)x, (float *)(void *)to);
+    } else {
+        if (code_bits < 8) {
+            for (size_t i = 0; i < n; i++) codes[i] = (int8_t)quant_integer(j->stored, x, i);
+            x = (const char *)codes;
+        }
+        grid_run(j, at, n, x, to);
     }
-    grid_run(j, at, n, x, j->floats == NACRE_QUANT_F32 ? y : (char *)floats);
     if (j->floats != NACRE_QUANT_F32) j->half->narrow[quant_half_type(j->floats)](floats, y, n);
 }
 
@@ -264,6 +292,7 @@ static int32_t quant_low(nacre_quant_type type) {
 static void quantize_command(const nacre_call *c, int back) {
     const nacre_quantize_words *const w = (const void *)c->words;
     const nacre_quant_type stored = (nacre_quant_type)(back ? w->x : w->y);
+    const int looked_up = stored == NACRE_QUANT_TABLE8 || stored == NACRE_QUANT_TABLE4;
     grid_job j = {
         .impl = quantize_impl(c),
         .grid = {(size_t)w->outer, (size_t)w->axis, (size_t)w->inner, (size_t)w->block, (size_t)w->per_outer, (size_t)w->per_axis, (size_t)w->per_inner},
@@ -273,7 +302,8 @@ static void quantize_command(const nacre_call *c, int back) {
         .floats = (nacre_quant_type)(back ? w->y : w->x),
         .x = nacre_operand(c, 0),
         .scale = quantize_scales(c),
-        .zero = quantize_zeros(c),
+        .zero = looked_up ? NULL : quantize_zeros(c),
+        .table = looked_up ? nacre_operand(c, 2) : NULL,
         .y = nacre_operand(c, 3),
     };
     if (!back) j.codes.high = (int32_t)((1u << quant_bits(stored)) - 1) + j.codes.low;

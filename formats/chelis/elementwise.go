@@ -22,6 +22,13 @@ func abs(n *node) string {
 	return call("max_elem", n.args[0], call("sub", n.number(0), n.args[0]))
 }
 
+func relu(n *node) string {
+	if isFloat(n.in[0].DType) {
+		return call("relu", n.args[0])
+	}
+	return call("max_elem", n.args[0], n.number(0))
+}
+
 func sign(n *node) string {
 	x, zero := n.args[0], n.let("zero", n.number(0))
 	return call("where", call("gt", x, zero), n.number(1), call("where", call("cmplt", x, zero), n.number(-1), x))

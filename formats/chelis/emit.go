@@ -29,6 +29,9 @@ type Options struct {
 	Module string
 	// Placeholder gives every weight one literal in place of its values.
 	Placeholder bool
+	// Archive leaves the values of initializers to an archive, of which a definition with
+	// the IO effect reads them. They are a parameter of forward then.
+	Archive bool
 	// MaxElements bounds the elements of a weight with values; 0 for the constant of that name.
 	MaxElements int
 	// Infer returns what is known of the outputs of a node.
@@ -69,12 +72,14 @@ type emitter struct {
 	dims    []string          // dimension variables in order
 	extents map[string]string // expressions of their values by symbol
 	missing map[string]error  // why there is no expression of a name
+	bundle  string            // parameter of forward with the weights of an archive
 }
 
 // weight is a constant that a definition holds.
 type weight struct {
 	id, name string
 	tensor   *tensor.Tensor
+	archived bool
 }
 
 // binding is a line of forward.
@@ -89,6 +94,9 @@ func (e *emitter) module() (string, error) {
 	for _, init := range e.m.Graph.Initializers {
 		e.facts[init.Name] = &Fact{Type: graph.TensorOf(init.Tensor.DType(), graph.DimsOf(init.Tensor.Shape())), Const: init.Tensor}
 		e.define(init.Name, init.Tensor)
+	}
+	if e.o.Archive {
+		e.archive()
 	}
 	inputs, err := e.inputs()
 	if err != nil {
@@ -224,7 +232,11 @@ func (e *emitter) node(n *graph.Node) error {
 		}
 		e.facts[n.Outputs[i]] = f
 	}
-	results := translate(x)
+	x.filled()
+	var results []string
+	if x.err == nil {
+		results = translate(x)
+	}
 	if x.err != nil {
 		return e.skip(x)
 	}

@@ -74,6 +74,11 @@ func TestFixtureRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer m.Close()
+		apart, err := emitted(m, Options{Archive: true})
+		if err != nil {
+			t.Errorf("%d, %s: %v", i, r.Model, err)
+			continue
+		}
 		if r.Weights != "" {
 			if err := hnw.Replace(m, filepath.Join(dir, r.Weights)); err != nil {
 				t.Fatal(err)
@@ -94,9 +99,17 @@ func TestFixtureRuns(t *testing.T) {
 			t.Errorf("%d, %s: %v", i, r.Model, err)
 			continue
 		}
+		if r.Weights != "" {
+			read, err := evaluateWith(apart, filepath.Join(dir, r.Weights), inputs, order)
+			if err != nil {
+				t.Errorf("%d, %s with %s: %v\n%s", i, r.Model, r.Weights, err, apart)
+				continue
+			}
+			got = append(got, read...)
+		}
 		for _, want := range r.Outputs {
 			for k, v := range want.Values {
-				if math.Abs(got[0].data[k]-v) > 1e-5 {
+				if math.Abs(got[0].data[k]-v) > 1e-5 || math.Abs(got[len(got)-1].data[k]-v) > 1e-5 {
 					t.Errorf("%d, %s: element %d is %v, want %v", i, r.Model, k, got[0].data[k], v)
 				}
 			}

@@ -63,7 +63,12 @@ type interpreter struct {
 
 // evaluate calls forward and returns its results in order. It fails where types of
 // Chelis do not fit: nothing broadcasts, and no element type becomes another.
-func evaluate(text string, inputs map[string]*array, order []string) (results []*array, err error) {
+func evaluate(text string, inputs map[string]*array, order []string) ([]*array, error) {
+	return evaluateWith(text, "", inputs, order)
+}
+
+// evaluateWith evaluates with the weights of an archive, where forward takes them.
+func evaluateWith(text, archive string, inputs map[string]*array, order []string) (results []*array, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%v", r)
@@ -79,9 +84,13 @@ func evaluate(text string, inputs map[string]*array, order []string) (results []
 	}
 	forward := in.defs["forward"]
 	names := forward.params
+	if n := len(names); n > 0 && names[n-1].kind.name == "ForwardWeights" {
+		in.stored(s, names[n-1].name, archive)
+		names = names[:n-1]
+	}
 	under := ""
 	if len(s.types) > 0 && len(names) == 1 && names[0].kind.name == "ForwardInputs" {
-		under, names = names[0].name+".", s.types[0].body
+		under, names = names[0].name+".", s.record("ForwardInputs")
 	}
 	if len(names) != len(order) {
 		return nil, fmt.Errorf("%d inputs, want %d", len(names), len(order))
@@ -99,7 +108,7 @@ func evaluate(text string, inputs map[string]*array, order []string) (results []
 		fits(r, forward.result, extents)
 		return []*array{r}, nil
 	}
-	body := s.types[len(s.types)-1].body
+	body := s.record("ForwardOutputs")
 	for i, e := range forward.tail.args {
 		r := in.eval(e).(*array)
 		fits(r, body[i].kind, extents)
@@ -131,6 +140,8 @@ func (in *interpreter) eval(e expr) any {
 	switch e.kind {
 	case 'n':
 		return numberOf(e.text)
+	case 's':
+		return strings.Trim(e.text, `"`)
 	case 'i':
 		if v, ok := in.vars[e.text]; ok {
 			return v
@@ -151,6 +162,9 @@ func (in *interpreter) eval(e expr) any {
 	args := make([]any, len(e.args))
 	for i, a := range e.args {
 		args[i] = in.eval(a)
+	}
+	if isReader(e.text) {
+		return readStored(e.text, args)
 	}
 	if n := arity[e.text]; n > 0 && len(args) != n || n == 0 {
 		panic(fmt.Sprintf("%s of %d arguments", e.text, len(args)))

@@ -101,6 +101,11 @@ func batchNorm(n *node) string {
 	if n.int("training_mode", 0) != 0 {
 		return n.refuse(ErrUnsupportedOperator, "unsupported operator: BatchNormalization with training_mode")
 	}
+	for i, f := range n.in[1:] {
+		if f.DType != n.in[0].DType {
+			return n.refuse(ErrUnsupportedDtype, "input %d is of %v and input 0 of %v, and those of one type can be emitted", i+1, f.DType, n.in[0].DType)
+		}
+	}
 	dims := n.in[0].Dims
 	if len(dims) < 2 {
 		return n.refuse(ErrUnsupportedShape, "the input has %d axes, and two or more are wanted", len(dims))

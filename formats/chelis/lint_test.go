@@ -63,6 +63,9 @@ func check(text string) error {
 			return fmt.Errorf("%s is defined twice", d.name)
 		}
 		global[d.name] = true
+		if err := effects(d, s.imports); err != nil {
+			return fmt.Errorf("%s: %w", d.name, err)
+		}
 		if err := scope(d, global, value); err != nil {
 			return fmt.Errorf("%s: %w", d.name, err)
 		}
@@ -71,6 +74,39 @@ func check(text string) error {
 		return fmt.Errorf("there is no forward")
 	}
 	return nil
+}
+
+// isReader reports whether a function is one of Std.Io.Tensors.
+func isReader(name string) bool {
+	kind, ok := strings.CutPrefix(name, "read_")
+	return name == "open_hnw" || ok && kinds[kind] != 0
+}
+
+// effects checks that functions of Std.Io.Tensors are imported, and used with the effect.
+func effects(d definition, imports []string) error {
+	var uses func(e expr) error
+	uses = func(e expr) error {
+		if e.kind == 'c' && isReader(e.text) && (!d.io || !slices.Contains(imports, e.text)) {
+			return fmt.Errorf("%s without its import or effect", e.text)
+		}
+		for _, a := range e.args {
+			if err := uses(a); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, l := range d.lines {
+		if err := uses(l.expr); err != nil {
+			return err
+		}
+		if l.kind.name != "" {
+			if err := variables(l.kind, d.dims); err != nil {
+				return err
+			}
+		}
+	}
+	return uses(d.tail)
 }
 
 // scope checks the names of a definition.
@@ -105,7 +141,7 @@ func scope(d definition, global map[string]bool, value func(string) error) error
 		switch {
 		case e.kind == 'i' && !local[head] && kinds[head] == 0 && head != "true" && head != "false":
 			return fmt.Errorf("%s is used and not bound", e.text)
-		case e.kind == 'c' && len(e.args) == 0 && !global[e.text], e.kind == 'c' && len(e.args) > 0 && arity[e.text] == 0:
+		case e.kind == 'c' && len(e.args) == 0 && !global[e.text], e.kind == 'c' && len(e.args) > 0 && arity[e.text] == 0 && !isReader(e.text):
 			return fmt.Errorf("there is no %s to call", e.text)
 		}
 		for _, a := range e.args {

@@ -76,14 +76,11 @@ func element(t *tensor.Tensor, i int) (string, error) {
 	return float(t.DType(), v), nil
 }
 
-// literal returns an expression of the elements, in nested lists.
+// literal returns an expression of the elements, of which there is one at least, in nested lists.
 func literal(t *tensor.Tensor) (string, error) {
 	t = t.Aligned()
 	shape := t.Shape()
-	if len(shape) == 0 || t.Len() == 0 {
-		if t.Len() == 0 {
-			return "", fmt.Errorf("it has no elements, and Chelis has no literal for that")
-		}
+	if len(shape) == 0 {
 		x, err := element(t, 0)
 		return "reshape(to_tensor([" + x + "]), [])", err
 	}

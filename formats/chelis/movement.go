@@ -180,12 +180,26 @@ func (n *node) axes() []int {
 	for i, k := range list {
 		list[i] = n.axis(k, rank)
 	}
-	return list
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// reducible reports whether Chelis reduces elements of the type of input 0 so.
+func (n *node) reducible() bool {
+	d := n.in[0].DType
+	ok := isFloat(d) || d != tensor.Bool && n.Op != "ReduceMean" && n.Op != "ReduceL2"
+	if !ok {
+		n.refuse(ErrUnsupportedDtype, "%s of %v", n.Op, d)
+	}
+	return ok
 }
 
 func reduction(name string) func(n *node) string {
 	return func(n *node) string {
 		x, axes := n.args[0], n.axes()
+		if n.err != nil || !n.reducible() {
+			return ""
+		}
 		for _, k := range axes {
 			if n.in[0].Dims[k].Is(0) {
 				return n.refuse(ErrUnsupportedShape, "axis %d has no elements", k)

@@ -2,6 +2,7 @@ package chelis
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -24,6 +25,16 @@ func (n *node) refuse(kind error, format string, args ...any) string {
 		n.err = fmt.Errorf("%w: %s", kind, fmt.Sprintf(format, args...))
 	}
 	return ""
+}
+
+// filled refuses results and computed inputs without elements, for which no operation of
+// Chelis is known to be defined.
+func (n *node) filled() {
+	for _, f := range append(slices.Clone(n.in), n.out...) {
+		if f != nil && f.Const == nil && slices.ContainsFunc(f.Dims, func(d graph.Dim) bool { return d.Is(0) }) {
+			n.refuse(ErrUnsupportedShape, "extents %v leave no elements", f.Dims)
+		}
+	}
 }
 
 func (n *node) has(i int) bool { return i < len(n.in) && n.in[i] != nil }
@@ -96,7 +107,7 @@ func (n *node) axis(k, rank int) int {
 	if k < 0 {
 		k += rank
 	}
-	if k < 0 || k > rank {
+	if k < 0 || k >= rank {
 		n.refuse(ErrUnsupportedShape, "there is no axis %d of %d", k, rank)
 		return 0
 	}
@@ -167,6 +178,9 @@ func (n *node) arg(i int) string { return n.spread(n.args[i], n.in[i].Dims, n.ou
 
 // fill returns a tensor of one number.
 func (n *node) fill(d tensor.DType, v float64, dims graph.Dims) string {
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		return n.refuse(ErrWeightConversion, "an attribute is %v, for which Chelis has no literal", v)
+	}
 	return n.repeat(number(d, v), dims)
 }
 

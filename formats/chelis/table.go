@@ -1,11 +1,16 @@
 package chelis
 
+import (
+	"slices"
+	"strings"
+)
+
 // translation returns an expression for each output of a node.
 type translation func(n *node) []string
 
 // translations has a row for each operator that can be emitted, by domain and name.
 var translations = map[string]translation{
-	".Relu": unary("relu"), ".Sigmoid": unary("sigmoid"), ".Tanh": unary("tanh"), ".Sqrt": unary("sqrt"), ".Exp": unary("exp"),
+	".Relu": one(relu), ".Sigmoid": unary("sigmoid"), ".Tanh": unary("tanh"), ".Sqrt": unary("sqrt"), ".Exp": unary("exp"),
 	".Log": unary("log"), ".Sin": unary("sin"), ".Cos": unary("cos"), ".Tan": unary("tan"), ".Floor": unary("floor"), ".Ceil": unary("ceil"),
 	".Not": unary("not"), ".Reciprocal": unary("recip"), ".Abs": one(abs), ".Neg": one(neg), ".Sign": one(sign), ".Clip": one(clip),
 	".LeakyRelu": one(leakyRelu), ".Elu": one(elu), ".Selu": one(selu), ".HardSigmoid": one(hardSigmoidNode), ".HardSwish": one(hardSwish),
@@ -24,6 +29,16 @@ var translations = map[string]translation{
 	".BatchNormalization": one(batchNorm), ".LayerNormalization": one(layerNorm), ".InstanceNormalization": one(instanceNorm), ".GroupNormalization": one(groupNorm),
 	".Conv": one(conv), ".ConvTranspose": one(convTranspose), ".RotaryEmbedding": one(rotaryEmbedding), ".Attention": one(attention), ".MaxPool": one(maxPool), ".AveragePool": one(averagePool),
 	".GlobalAveragePool": one(globalPool("mean")), ".GlobalMaxPool": one(globalPool("max_reduce")),
+}
+
+// Operators returns the names of the operators of ONNX that can be emitted, in order.
+func Operators() []string {
+	list := make([]string, 0, len(translations))
+	for name := range translations {
+		list = append(list, strings.TrimPrefix(name, "."))
+	}
+	slices.Sort(list)
+	return list
 }
 
 // one makes a translation of a function that returns output 0.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-
-	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
 // outputs returns the last expression of forward and its type.
@@ -73,6 +71,10 @@ func (e *emitter) text(inputs []field, tail string, outputs []field) (string, er
 			return "", e.missing[id]
 		}
 	}
+	stored, fields, err := e.archived(used)
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "module %s\n", e.o.Module)
 	exports := "forward"
@@ -87,7 +89,15 @@ func (e *emitter) text(inputs []field, tail string, outputs []field) (string, er
 	if len(outputs) > 1 {
 		exports += ", ForwardOutputs"
 	}
+	loader := ""
+	if len(stored) > 0 {
+		loader = e.ids.Of("stored")
+		exports += ", " + loader + ", ForwardWeights"
+	}
 	fmt.Fprintf(&b, "export (%s)\n", exports)
+	if len(stored) > 0 {
+		b.WriteString(imports(stored))
+	}
 	switch len(inputs) {
 	case 0:
 	case 1:
@@ -98,8 +108,15 @@ func (e *emitter) text(inputs []field, tail string, outputs []field) (string, er
 	if len(outputs) > 1 {
 		result = e.record(&b, "ForwardOutputs", outputs)
 	}
+	if len(stored) > 0 {
+		if parameters != "" {
+			parameters += ", "
+		}
+		parameters += e.bundle + ": " + e.record(&b, "ForwardWeights", fields)
+		e.reading(&b, loader, stored, fields)
+	}
 	for _, w := range e.order {
-		if !used[w.id] {
+		if !used[w.id] || w.archived {
 			continue
 		}
 		if err := e.weight(&b, w); err != nil {
@@ -145,8 +162,7 @@ func (e *emitter) record(b *strings.Builder, name string, fields []field) string
 // weight writes a definition.
 func (e *emitter) weight(b *strings.Builder, w *weight) error {
 	t := w.tensor
-	dims := graph.DimsOf(t.Shape())
-	kind, err := e.kind(graph.TensorOf(t.DType(), dims), "weight", w.name)
+	kind, err := e.weightKind(w)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,10 @@ func (n *node) window(kernel []int) window {
 		case auto == "VALID":
 			before, after = 0, 0
 		case n.int("ceil_mode", 0) != 0:
-			after = max(after, total-before)
+			after = max(0, (results-1)*w.strides[k]+kernel[k]-size-before)
+		}
+		if n.err == nil && (size+before+after-kernel[k])/w.strides[k]+1 != results {
+			n.refuse(ErrUnsupportedShape, "axis %d of %d elements with pads %v, which do not give %d windows", k+2, size, pads, results)
 		}
 		w.before, w.after = append(w.before, before), append(w.after, after)
 	}
@@ -90,18 +93,41 @@ func averagePool(n *node) string {
 	if n.err != nil {
 		return ""
 	}
-	if n.int("ceil_mode", 0) != 0 && n.int("count_include_pad", 0) != 0 {
-		return n.refuse(ErrUnsupportedShape, "ceil_mode with count_include_pad")
-	}
 	x := n.border(n.args[0], w, 0)
-	if !w.padded() || n.int("count_include_pad", 0) != 0 {
+	included := n.int("count_include_pad", 0) != 0
+	past := window{before: make([]int, len(w.before)), after: make([]int, len(w.after))}
+	if included {
+		past.after = n.past(w)
+	}
+	if !w.padded() || included && !past.padded() {
 		return call("reduce_window_mean", x, numbers(w.kernel), numbers(w.strides))
 	}
-	// Elements of the border do not count.
-	in := n.in[0].Dims
-	small := append(graph.Dims{graph.Known(1), graph.Known(1)}, in[2:]...)
-	ones := n.border(n.fill(n.in[0].DType, 1, small), w, 0)
+	// Elements of the border count if pads are included, and those past it never.
+	counted := append(graph.Dims{graph.Known(1), graph.Known(1)}, n.in[0].Dims[2:]...)
+	border := w
+	if included {
+		for k := range w.before {
+			counted[k+2] = graph.Known(n.extent(counted[k+2]) + w.before[k] + w.after[k] - past.after[k])
+		}
+		border = past
+	}
+	ones := n.border(n.fill(n.in[0].DType, 1, counted), border, 0)
 	counts := call("reduce_window_sum", ones, numbers(w.kernel), numbers(w.strides))
-	counted := append(graph.Dims{graph.Known(1), graph.Known(1)}, n.out[0].Dims[2:]...)
-	return call("div", call("reduce_window_sum", x, numbers(w.kernel), numbers(w.strides)), n.spread(counts, counted, n.out[0].Dims))
+	results := append(graph.Dims{graph.Known(1), graph.Known(1)}, n.out[0].Dims[2:]...)
+	return call("div", call("reduce_window_sum", x, numbers(w.kernel), numbers(w.strides)), n.spread(counts, results, n.out[0].Dims))
+}
+
+// past returns how far ceil_mode widens the border behind what pads say.
+func (n *node) past(w window) []int {
+	list := slices.Clone(w.after)
+	pads := n.ints("pads")
+	for k := range list {
+		switch {
+		case n.text("auto_pad", "NOTSET") != "NOTSET":
+			list[k] = 0
+		case pads != nil:
+			list[k] = max(0, list[k]-pads[len(w.after)+k])
+		}
+	}
+	return list
 }

@@ -27,9 +27,10 @@
 //
 // Tensors hold codes, repacked with the first in the lowest bits where they are
 // narrower than a byte; their metadata has the scale. Loom's fp8e4m3 and fp8e5m2 have
-// other numbers than the standard types for a few codes, which Loom writes none of, and its
-// fp4 for most: tensors with such codes hold float32 numbers, and the codes are the bytes
-// as stored. Binary is t1, ternary t2, Q4_0 int4 with the scales
+// other numbers than the standard types for a few codes, which Loom writes none of: tensors
+// with such codes hold float32 numbers, and so do those of fp4 with codes that are not
+// finite. Other tensors of fp4 hold float4e2m1 of twice the numbers, with half the scale. The
+// codes are the bytes as stored. Binary is t1, ternary t2, Q4_0 int4 with the scales
 // of its blocks in a tensor of their own. The topology is metadata of the model, as
 // JSON, so that a conversion to another format keeps it or says that it cannot. A checkpoint may hold more weights than its layer needs, of which
 // the first count, but for float64, float16 and bfloat16 in JSON, where Loom fails.

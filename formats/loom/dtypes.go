@@ -173,7 +173,7 @@ var values = [dtypeCount][]float32{
 
 // standard are the element types that have the numbers of most codes of Loom's own
 // floats.
-var standard = [dtypeCount]tensor.DType{FP8E4M3: tensor.F8E4M3FN, FP8E5M2: tensor.F8E5M2}
+var standard = [dtypeCount]tensor.DType{FP8E4M3: tensor.F8E4M3FN, FP8E5M2: tensor.F8E5M2, FP4: tensor.F4E2M1}
 
 // odd are the codes that stand for another number than in the standard type.
 var odd = [dtypeCount]*[256]bool{FP8E4M3: oddCodes(FP8E4M3), FP8E5M2: oddCodes(FP8E5M2)}
@@ -287,7 +287,8 @@ func (d DType) holds(codes []byte, n int) error {
 
 // tensor returns codes as a tensor of that shape, a view where Nacre packs them the
 // same way. Loom's own floats become the float32 numbers that Restore gives, unless all
-// are codes of a standard type too. Ternary codes of -2, which Loom computes with, make a
+// are codes of a standard type too. Those of FP4 become codes of float4e2m1, for numbers
+// twice as large, while they are finite. Ternary codes of -2, which Loom computes with, make a
 // tensor of int2.
 func (d DType) tensor(codes []byte, scale float32, shape tensor.Shape) (*tensor.Tensor, error) {
 	n := shape.Len()
@@ -298,12 +299,13 @@ func (d DType) tensor(codes []byte, scale float32, shape tensor.Shape) (*tensor.
 	switch {
 	case d.isStandard(codes[:d.Bytes(n)]):
 		return tensor.FromBytes(standard[d], shape, codes[:d.Bytes(n)])
-	case row.codes == tensor.Invalid:
-		w, err := Restore(d, codes, scale, n)
-		if err != nil {
-			return nil, err
+	case d == FP4 && halves(scale):
+		if b, ok := doubled.of(turned(codes[:d.Bytes(n)], n, row.bits)); ok {
+			return tensor.FromBytes(tensor.F4E2M1, shape, b)
 		}
-		return tensor.From(w, shape...)
+		return restored(d, codes, scale, shape)
+	case row.codes == tensor.Invalid:
+		return restored(d, codes, scale, shape)
 	case row.bits >= 8:
 		return tensor.FromBytes(row.codes, shape, codes[:d.Bytes(n)])
 	}

@@ -206,9 +206,9 @@ func TestTensors(t *testing.T) {
 			if layout == nil {
 				continue
 			}
+			at, scale := tensor.Numbers(init.Tensor), sure(scaleOf(init))
 			for i := range want {
-				code := layout.At(init.Tensor.Bytes(), i)
-				if got := float32(code) * b.Scale; got != want[i] {
+				if got := float32(at(i)) * scale; got != want[i] {
 					t.Fatalf("%v of %d: element %d is %g, not %g", d, n, i, got, want[i])
 				}
 			}
@@ -223,25 +223,26 @@ func TestTensors(t *testing.T) {
 	}
 }
 
-// TestOddCodes keeps codes of eight bits as a standard type while that has their numbers,
-// which Loom's own fp4 never has.
+// TestOddCodes keeps codes of floats as a standard type while that has their numbers, or
+// twice those of fp4.
 func TestOddCodes(t *testing.T) {
 	for d, codes := range map[DType]map[byte]tensor.DType{
 		FP8E4M3: {0x00: tensor.F8E4M3FN, 0x80: tensor.F8E4M3FN, 0x08: tensor.F8E4M3FN, 0xfe: tensor.F8E4M3FN, 0x01: tensor.F32, 0x87: tensor.F32, 0x7f: tensor.F32, 0xff: tensor.F32},
 		FP8E5M2: {0x00: tensor.F8E5M2, 0x80: tensor.F8E5M2, 0x04: tensor.F8E5M2, 0xfb: tensor.F8E5M2, 0x7c: tensor.F8E5M2, 0x7e: tensor.F8E5M2, 0x02: tensor.F32, 0x81: tensor.F32, 0xfc: tensor.F32},
-		FP4:     {0x22: tensor.F32},
+		FP4: {0x22: tensor.F4E2M1, 0x00: tensor.F4E2M1, 0x88: tensor.F4E2M1, 0x15: tensor.F4E2M1, 0x9c: tensor.F4E2M1, 0xdb: tensor.F4E2M1, 0x34: tensor.F4E2M1,
+			0x61: tensor.F32, 0x17: tensor.F32, 0xe0: tensor.F32, 0x0f: tensor.F32},
 	} {
 		for c, want := range codes {
-			data := []byte{c, c, c}
-			list, err := (&Blob{DType: d, Scale: 0.5, Native: true, Data: data, Shape: tensor.Shape{3}}).initializers("w")
+			data := bytes.Repeat([]byte{c}, d.Bytes(4))
+			list, err := (&Blob{DType: d, Scale: 0.5, Native: true, Data: data, Shape: tensor.Shape{4}}).initializers("w")
 			if err != nil || list[0].Tensor.DType() != want {
 				t.Errorf("%v with %#x: %v, %v; not %v", d, c, list, err, want)
 				continue
 			}
-			b := &Blob{DType: d, Scale: 2, Native: true, Data: make([]byte, 3), Shape: tensor.Shape{3}}
+			b := &Blob{DType: d, Scale: 2, Native: true, Data: make([]byte, len(data)), Shape: tensor.Shape{4}}
 			back, err := b.from(list[0], nil)
 			numbers := sure(back.Float32())
-			if same := sure(Restore(d, data, 0.5, 3)); err != nil || !same4(numbers[0], same[0]) || want != tensor.F32 && (back.Scale != 0.5 || !bytes.Equal(back.Data, data)) {
+			if same := sure(Restore(d, data, 0.5, 4)); err != nil || !same4(numbers[0], same[0]) || want != tensor.F32 && (back.Scale != 0.5 || !bytes.Equal(back.Data, data)) {
 				t.Errorf("%v with %#x: %+v, %v", d, c, back, err)
 			}
 		}

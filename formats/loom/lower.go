@@ -45,21 +45,22 @@ const twoBits = 25
 
 // lowerer puts the layers of a network into a graph.
 type lowerer struct {
-	b      *graph.Builder // of the graph, or of a branch of it
-	top    *graph.Builder // of the graph
-	net    *Network
-	quirks bool
-	ranks  bool // of inputs are settled
-	inits  map[string]*graph.Initializer
-	shares map[string]*graph.Initializer // parts of inits
-	caches int                           // of attention, so far
-	left   int                           // layers that may follow
-	rules  rules                         // of Metacognition layers so far
+	b        *graph.Builder // of the graph, or of a branch of it
+	top      *graph.Builder // of the graph
+	net      *Network
+	quirks   bool
+	ranks    bool // of inputs are settled
+	portable bool // element types are those of other programs
+	inits    map[string]*graph.Initializer
+	shares   map[string]*graph.Initializer // parts of inits
+	caches   int                           // of attention, so far
+	left     int                           // layers that may follow
+	rules    rules                         // of Metacognition layers so far
 }
 
 func newLowerer(m *graph.Model, n *Network, o container.Lowering) *lowerer {
 	b := graph.NewBuilder("network")
-	w := &lowerer{b: b, top: b, net: n, quirks: o.Quirks, ranks: o.Ranks, left: 2*len(n.Layers) + spareLayers,
+	w := &lowerer{b: b, top: b, net: n, quirks: o.Quirks, ranks: o.Ranks, portable: o.Portable, left: 2*len(n.Layers) + spareLayers,
 		inits: map[string]*graph.Initializer{}, shares: map[string]*graph.Initializer{}}
 	for _, init := range m.Graph.Initializers {
 		w.inits[init.Name] = init

@@ -257,11 +257,15 @@ func TestNoGraph(t *testing.T) {
 	}
 }
 
-// TestEightBits computes with floats of eight bits: of codes that a standard type has too,
-// and of those that are Loom's own.
-func TestEightBits(t *testing.T) {
-	for _, d := range []loom.DType{loom.FP8E4M3, loom.FP8E5M2} {
-		for _, codes := range [][]byte{{0x38, 0xb0, 0x42, 0}, {0x38, 0x01, 0x42, 0x83}} {
+// TestNarrowFloats computes with floats of eight and of four bits: of codes that a standard
+// type has too, and of those that are Loom's own.
+func TestNarrowFloats(t *testing.T) {
+	for d, both := range map[loom.DType][][]byte{
+		loom.FP8E4M3: {{0x38, 0xb0, 0x42, 0}, {0x38, 0x01, 0x42, 0x83}},
+		loom.FP8E5M2: {{0x38, 0xb0, 0x42, 0}, {0x38, 0x01, 0x42, 0x83}},
+		loom.FP4:     {{0x1d, 0x4a}, {0x98, 0x35}},
+	} {
+		for _, codes := range both {
 			l := &loom.Layer{Type: loom.Dense, InputHeight: 2, OutputHeight: 2, DType: d, Activation: loom.Linear, SeqLength: 1,
 				Weights: &loom.Blob{DType: d, Scale: 0.75, Native: true, Data: codes}}
 			n := gridOf(l)
@@ -270,6 +274,34 @@ func TestEightBits(t *testing.T) {
 			want := []float32{2*w[0] - 3*w[1], 2*w[2] - 3*w[3]}
 			if got, err := computed(t, n, false, 2, -3); err != nil || !close32(got, want) {
 				t.Errorf("%v with codes %x: %v, %v; not %v", d, codes, got, err, want)
+			}
+		}
+	}
+}
+
+// TestPackedFP4 keeps weights of fp4 in four bits where they run, and in bytes for ONNX.
+func TestPackedFP4(t *testing.T) {
+	m := must(gridOf(&loom.Layer{Type: loom.Dense, InputHeight: 2, OutputHeight: 3, DType: loom.FP4, Activation: loom.Linear, SeqLength: 1,
+		Weights: &loom.Blob{DType: loom.FP4, Scale: 0.3, Native: true, Data: []byte{0x15, 0xdc, 0x32}}}).Model())
+	for _, c := range []struct {
+		o     formats.Lowering
+		dtype tensor.DType
+		want  []float64
+	}{
+		{formats.Lowering{}, tensor.F4E2M1, []float64{1.5, 6, -6, -4, 3, 2}},
+		{formats.Lowering{Portable: true}, tensor.I8, []float64{3, 12, -12, -8, 6, 4}},
+	} {
+		n, err := formats.Network(m, c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(n.Graph.Initializers) != 1 || n.Graph.Initializers[0].Tensor.DType() != c.dtype {
+			t.Fatalf("%+v: %v, not one of %v", c.o, n.Graph.Initializers, c.dtype)
+		}
+		at := tensor.Numbers(n.Graph.Initializers[0].Tensor)
+		for i, want := range c.want {
+			if at(i) != want {
+				t.Errorf("%+v: element %d is %v, not %v", c.o, i, at(i), want)
 			}
 		}
 	}

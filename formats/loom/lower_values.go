@@ -135,6 +135,9 @@ func ints(s tensor.Shape) []int64 {
 // restored returns an initializer as float32: the numbers of its codes, times the scale
 // that goes with them.
 func (w *lowerer) restored(init *graph.Initializer) (string, error) {
+	if init.Tensor.DType() == tensor.F4E2M1 && w.portable {
+		return w.restoredFP4(init)
+	}
 	name := w.weight(init)
 	switch init.Tensor.DType() {
 	case tensor.F32:
@@ -147,10 +150,23 @@ func (w *lowerer) restored(init *graph.Initializer) (string, error) {
 		return "", err
 	}
 	switch init.Tensor.DType() {
-	case tensor.I8, tensor.U8, tensor.I16, tensor.U16, tensor.I4, tensor.U4, tensor.F8E4M3FN, tensor.F8E5M2:
+	case tensor.I8, tensor.U8, tensor.I16, tensor.U16, tensor.I4, tensor.U4, tensor.F8E4M3FN, tensor.F8E5M2, tensor.F4E2M1:
 		return w.op("DequantizeLinear", name, w.b.Float(scale)), nil
 	}
 	return w.op("Mul", w.cast(name, tensor.F32), w.b.Float(scale)), nil
+}
+
+// restoredFP4 is restored in bytes, which other programs compute with.
+func (w *lowerer) restoredFP4(init *graph.Initializer) (string, error) {
+	scale, err := scaleOf(init)
+	if err != nil {
+		return "", err
+	}
+	name := init.Name
+	if w.shares[name+".bytes"] == nil {
+		w.shares[name+".bytes"] = &graph.Initializer{Name: name, Tensor: wider(init.Tensor)}
+	}
+	return w.op("DequantizeLinear", w.weight(w.shares[name+".bytes"]), w.b.Float(scale/2)), nil
 }
 
 // parts returns the matrices and vectors of a store that holds several, by their names.

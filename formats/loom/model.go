@@ -112,8 +112,9 @@ func (b *Blob) initializers(name string) ([]*graph.Initializer, error) {
 		err = b.initBitNet(init)
 	default:
 		init.Tensor, err = b.DType.tensor(b.Data, b.Scale, b.Shape)
-		if b.DType.Scaled() {
-			init.Meta = []graph.Pair{{Key: "scale", Value: float(float64(b.Scale), 32), Kind: Float32.String()}}
+		if err == nil && b.DType.Scaled() {
+			scale := b.DType.scaleWith(init.Tensor.DType(), b.Scale)
+			init.Meta = []graph.Pair{{Key: "scale", Value: float(float64(scale), 32), Kind: Float32.String()}}
 		}
 	}
 	if err != nil {

@@ -174,6 +174,8 @@ func (b *Blob) take(init *graph.Initializer) error {
 		}
 	}
 	switch {
+	case t.DType() == tensor.F4E2M1:
+		err = b.takeDoubled(init)
 	case values[d] != nil && t.DType() == tensor.F32:
 		err = b.encode(t)
 	case values[d] != nil && !d.isStandard(t.Bytes()):
@@ -185,6 +187,21 @@ func (b *Blob) take(init *graph.Initializer) error {
 		b.Data = append(b.Data, before[used:]...)
 	}
 	return err
+}
+
+// takeDoubled gives a store of FP4 the elements of a tensor of float4e2m1, which has half
+// its scale.
+func (b *Blob) takeDoubled(init *graph.Initializer) error {
+	codes, ok := halved.of(init.Tensor.Bytes())
+	if !ok {
+		return fmt.Errorf("the tensor has numbers of %v whose half %v does not have (the option to dequantise writes float32)", tensor.F4E2M1, b.DType)
+	}
+	if slices.ContainsFunc(init.Meta, func(p graph.Pair) bool { return p.Key == "scale" }) {
+		b.Scale *= 2
+	}
+	n := init.Tensor.Len()
+	b.Data = turned(codes, (n+1)/2*2, 4)
+	return nil
 }
 
 // scaleFor returns the scale that a tensor says, or the one that a store had.
@@ -199,8 +216,7 @@ func scaleFor(init *graph.Initializer, had float32) (float32, error) {
 // may be. Numbers that it has had as codes of a standard type become float32.
 func (b *Blob) dtypeFor(t tensor.DType) (DType, error) {
 	codes := dtypes[b.DType].codes
-	coded := b.DType.isStandard(b.Data[:min(len(b.Data), b.DType.Bytes(b.Shape.Len()))])
-	if codes == t || codes == tensor.Invalid && (t == tensor.F32 && !coded || t == standard[b.DType]) || b.DType == Ternary && t == tensor.I2 {
+	if codes == t || codes == tensor.Invalid && (t == tensor.F32 && !b.isCoded() || t == standard[b.DType]) || b.DType == Ternary && t == tensor.I2 {
 		return b.DType, nil
 	}
 	for d := range dtypeCount {
@@ -209,6 +225,12 @@ func (b *Blob) dtypeFor(t tensor.DType) (DType, error) {
 		}
 	}
 	return 0, fmt.Errorf("a Loom file does not hold elements of %v", t)
+}
+
+// isCoded reports whether the tensor of a store of Loom's own floats has codes.
+func (b *Blob) isCoded() bool {
+	t, err := b.DType.tensor(b.Data, b.Scale, b.Shape)
+	return err == nil && t.DType() == standard[b.DType]
 }
 
 // pack returns the elements of a tensor in the order of files.

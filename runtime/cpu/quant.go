@@ -24,13 +24,15 @@ var quantRows = []row{
 var quantTypes = map[tensor.DType]int{
 	tensor.F32: 0, tensor.U8: 1, tensor.I8: 2, tensor.U16: 3, tensor.I16: 4, tensor.I32: 5, tensor.F16: 6, tensor.BF16: 7,
 	tensor.F8E8M0: 8, tensor.U4: 9, tensor.I4: 10, tensor.U2: 11, tensor.I2: 12,
+	tensor.F8E4M3FN: 13, tensor.F8E4M3FNUZ: 13, tensor.F8E5M2: 13, tensor.F8E5M2FNUZ: 13, tensor.F4E2M1: 14,
 }
 
 // quantType is the word for the type of input i; 0 where it is left out.
 func (b *binder) quantType(i int) int { return quantTypes[b.DType(i)] }
 
-// grid adds a command of kernel f32_quantize or f32_dequantize.
-func (b *binder) grid(kernel string, g quant.Granularity, precision tensor.DType) error {
+// grid adds a command of kernel f32_quantize or f32_dequantize. Operand points is zero
+// points, or the numbers of codes that are floats.
+func (b *binder) grid(kernel string, g quant.Granularity, precision tensor.DType, points device.Operand) error {
 	if b.isEmpty() {
 		return nil
 	}
@@ -43,21 +45,25 @@ func (b *binder) grid(kernel string, g quant.Granularity, precision tensor.DType
 	w.int(b.quantType(0), quantTypes[b.Out[0].DType], floatTypes[precision], b.quantType(1), b.quantType(2))
 	w.dim(b.In[1].Dims.Len())
 	w.part(b.dev.half)
-	return b.run(kernel, w, b.in(0), b.in(1), b.in(2), b.out(0))
+	return b.run(kernel, w, b.in(0), b.in(1), points, b.out(0))
 }
 
 func bindQuantizeLinear(o *quant.QuantizeLinear, b *binder) error {
 	if d := b.Out[0].DType; !d.IsInteger() {
 		return device.Refuse("codes of %v are rounded in Go", d)
 	}
-	return b.grid("f32_quantize", o.Granularity, o.Precision(b.DType(1)))
+	return b.grid("f32_quantize", o.Granularity, o.Precision(b.DType(1)), b.in(2))
 }
 
 func bindDequantizeLinear(o *quant.DequantizeLinear, b *binder) error {
-	if d := b.DType(0); !d.IsInteger() {
-		return device.Refuse("codes of %v are decoded in Go", d)
+	d, points := b.DType(0), b.in(2)
+	if !d.IsInteger() {
+		if b.Has(2) {
+			return device.Refuse("codes of %v with zero points are decoded in Go", d)
+		}
+		points = device.Operand{Place: device.Const, Data: quant.Numbers(d)}
 	}
-	return b.grid("f32_dequantize", o.Granularity, tensor.F32)
+	return b.grid("f32_dequantize", o.Granularity, tensor.F32, points)
 }
 
 func bindDynamicQuantizeLinear(_ *quant.DynamicQuantizeLinear, b *binder) error {

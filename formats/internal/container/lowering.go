@@ -17,4 +17,6 @@ type Lowering struct {
 	// Ranks gives inputs that the file lets have any number of axes the usual number, as
 	// files need that declare inputs.
 	Ranks bool
+	// Portable uses no element types but those that ONNX Runtime computes with.
+	Portable bool
 }

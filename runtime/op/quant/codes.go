@@ -74,15 +74,18 @@ func decodeFloats(list []float32, t *tensor.Tensor) {
 	packed.Float8Of(t.DType().String()).Decode(list, t.Bytes())
 }
 
-// scaledFloats stores the elements of a tensor of floats of 8 bits times a factor.
-func scaledFloats(list []float32, t *tensor.Tensor, f *packed.Float8, scale float32) {
-	var products [256]float32
-	for c := range products {
-		products[c] = f.Float32(byte(c)) * scale
+// Numbers returns the float32 numbers of all codes of a type of floats of 8 or 4 bits, as bytes.
+func Numbers(d tensor.DType) []byte {
+	t, codes := tensor.New(tensor.F32, 1<<d.Bits()), tensor.New(d, 1<<d.Bits())
+	for c := range t.Len() {
+		if d == tensor.F4E2M1 {
+			packed.Fp4.Set(codes.Bytes(), c, int8(c))
+		} else {
+			codes.Bytes()[c] = byte(c)
+		}
 	}
-	for i, c := range t.Bytes() {
-		list[i] = products[c]
-	}
+	decodeFloats(tensor.View[float32](t), codes)
+	return t.Bytes()
 }
 
 // encoder returns what rounds numbers to the elements of a tensor of floats of 8

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -186,11 +185,6 @@ func (o *DequantizeLinear) Run(c *op.Run) error {
 	out, err := c.FloatsFor(y)
 	if err != nil {
 		return err
-	}
-	if f := packed.Float8Of(x.DType().String()); f != nil && zero == nil && len(scale) == 1 {
-		scaledFloats(out, x, f, scale[0])
-		c.PutFloats(y, out)
-		return nil
 	}
 	decodeFloats(out, x)
 	stretches(grid, func(at, n, s, step int) {
