@@ -3,12 +3,13 @@
 // goes through the gates.
 //
 // Sequences are cut into units of as many as fit a tile of a product. Units run
-// on their own through all steps of a block, in any thread; when there are fewer
-// than threads, and a step is long, the hidden states of every step are shared
+// on their own through all steps of a block, in any thread; where threads cannot
+// share them evenly, and a step is long, the hidden states of every step are shared
 // out instead. Neither changes the order in which one element is computed.
 #include <math.h>
 #include <string.h>
 
+#include "core/phases.h"
 #include "core/simd.h"
 #include "half/half.h"
 #include "rnn/rnn.h"
@@ -16,7 +17,8 @@
 enum {
     RNN_BLOCK = 1 << 18, // sums of a block of steps: second-level cache
     RNN_ROWS = 64,       // of the input that are worth a product of their own
-    RNN_GRAIN = 1 << 18  // multiply-adds that are worth a thread's attention
+    RNN_GRAIN = 1 << 18, // multiply-adds that are worth a thread's attention
+    RNN_STEP = 1 << 15   // of a step that threads who wait for it share
 };
 
 // The operands of rnn.h: w and r are packed, bias and peepholes are floats.
@@ -52,9 +54,8 @@ typedef struct {
     float *gemm;
     // Where operands are brought into the form of rnn_operands.
     float *wide_bias, *wide_peepholes, *wide_w, *wide_r;
-    // Of a step that is shared out: units of hidden states and how many are a chunk.
-    size_t step, columns, chunks;
-    bool second;  // GRU's second half
+    // Of a step that is shared out: hidden states of a part, and parts of a unit.
+    size_t columns, chunks;
 } rnn_plan;
 
 static size_t rnn_length(const rnn_plan *p, size_t b) { return p->n->lengths == NULL ? p->n->steps : (size_t)p->n->lengths[b]; }
@@ -361,31 +362,35 @@ static void rnn_unit_chunk(void *job, size_t chunk, size_t thread) {
     }
 }
 
-static void rnn_columns_chunk(void *job, size_t chunk, size_t thread) {
-    (void)thread;
+static void rnn_columns_part(void *job, size_t phase, size_t part) {
     const rnn_plan *const p = job;
-    const rnn_unit u = rnn_unit_at(p, chunk / p->chunks);
-    const size_t j0 = chunk % p->chunks * p->columns;
-    rnn_step(p, &u, p->step, p->second, j0, nacre_min(p->n->hidden, j0 + p->columns));
+    const rnn_unit u = rnn_unit_at(p, part / p->chunks);
+    const size_t j0 = part % p->chunks * p->columns, halves = rnn_resets(p->n) ? 2 : 1;
+    rnn_step(p, &u, p->first + phase / halves, phase % halves != 0, j0, nacre_min(p->n->hidden, j0 + p->columns));
+}
+
+// Parts of a step of one unit: as many as threads share units evenly, and one where units
+// are enough or a step too short.
+static size_t rnn_chunks(const rnn_plan *p, size_t threads) {
+    enum { ENOUGH = 4 };  // units per thread
+    const size_t units = p->n->directions * p->units, work = p->rows * p->width * p->n->hidden;
+    if (threads < 2 || units % threads == 0 || units >= ENOUGH * threads || work * units < RNN_STEP) return 1;
+    size_t chunks = 2;
+    while (units * chunks % threads != 0) chunks++;
+    return units * chunks > NACRE_PHASE_PARTS ? 1 : nacre_min(chunks, nacre_ceil_div(p->n->hidden, p->o->gemm->nr));
 }
 
 static void rnn_run_block(rnn_plan *p, nacre_team *team) {
     const nacre_rnn *const n = p->n;
-    const size_t threads = nacre_team_threads(team), units = n->directions * p->units, work = p->rows * p->width * n->hidden;
-    if (units >= threads || work < RNN_GRAIN) {
-        nacre_parallel(work * units * (p->last - p->first) < RNN_GRAIN ? NULL : team, units, rnn_unit_chunk, p);
+    const size_t units = n->directions * p->units, work = p->rows * p->width * n->hidden, steps = p->last - p->first;
+    const size_t chunks = rnn_chunks(p, nacre_team_threads(team));
+    if (chunks == 1) {
+        nacre_parallel(work * units * steps < RNN_GRAIN ? NULL : team, units, rnn_unit_chunk, p);
         return;
     }
-    enum { SHARES = 2 };  // chunks per thread, so that a slow one does not hold up the rest
-    const size_t panels = nacre_ceil_div(n->hidden, p->o->gemm->nr), want = nacre_ceil_div(threads * SHARES, units);
-    p->columns = nacre_ceil_div(panels, nacre_min(panels, want)) * p->o->gemm->nr;
+    p->columns = nacre_ceil_div(nacre_ceil_div(n->hidden, p->o->gemm->nr), chunks) * p->o->gemm->nr;
     p->chunks = nacre_ceil_div(n->hidden, p->columns);
-    for (p->step = p->first; p->step < p->last && !nacre_stopped(team); p->step++) {
-        p->second = false;
-        nacre_parallel(team, units * p->chunks, rnn_columns_chunk, p);
-        p->second = true;
-        if (rnn_resets(n)) nacre_parallel(team, units * p->chunks, rnn_columns_chunk, p);
-    }
+    nacre_run_phases(team, steps * (rnn_resets(n) ? 2 : 1), units * p->chunks, rnn_columns_part, p);
 }
 
 // ---- weights ----
