@@ -51,6 +51,8 @@ typedef struct {
 typedef struct nacre_f32_gemm nacre_f32_gemm;
 typedef struct nacre_f32_gemm_driver nacre_f32_gemm_driver;
 
+enum { NACRE_GEMM_PANELS = 4 };
+
 // The parts of a product for one ISA level. A kernel row of op f32_gemm has the
 // signature nacre_f32_gemm_fn and returns its parts.
 typedef struct {
@@ -60,6 +62,9 @@ typedef struct {
     // of each operand: a[p*lda + i] with lda >= m, and b[p*nr + j].
     void (*tile)(size_t k, const float *a, size_t lda, const float *b, float *c, size_t ldc, size_t m, size_t n,
                  const nacre_f32_epilogue *e);
+    // One row by 1..NACRE_GEMM_PANELS packed panels of b at once, n <= nr columns of each:
+    // c[q][j] = add[q][j] + sum_p a[p] b[q][p*nr + j]. An add may be NULL, or its c.
+    void (*panels)(size_t count, size_t k, const float *a, const float *const *b, const float *const *add, float *const *c, size_t n);
     // y[j] = sum_p x[p] b[j*ldb + p] for j < n.
     void (*dot)(size_t k, const float *x, const float *b, size_t ldb, float *y, size_t n);
     // y[j] += sum_p x[p*incx] b[p*ldb + j] for j < n.

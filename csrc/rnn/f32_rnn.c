@@ -288,68 +288,109 @@ static void rnn_sum_inputs(rnn_plan *p, nacre_team *team) {
 
 // ---- steps ----
 
-// Adds what a vector per sequence, transposed, gives to hidden states j0..j1-1 of
-// one gate, from the last panel of weights to the first if down.
-static void rnn_multiply(const rnn_plan *p, const rnn_unit *u, size_t gate, const float *x, size_t j0, size_t j1, bool down,
-                         float *sums, size_t ldc, const nacre_f32_epilogue *e) {
-    const size_t hidden = p->n->hidden, nr = p->o->gemm->nr, panels = nacre_ceil_div(j1 - j0, nr);
-    const float *const r = p->o->r + (u->dir * p->n->gates + gate) * p->packed_r;
-    for (size_t i = 0; i < panels; i++) {
-        const size_t j = j0 + (down ? panels - 1 - i : i) * nr;
-        nacre_f32_epilogue at = *e;
-        if (at.add != NULL) at.add += j;
-        if (at.col != NULL) at.col += j;
-        p->o->gemm->tile(hidden, x, u->rows, r + j * hidden, sums + j, ldc, u->rows, nacre_min(nr, j1 - j), &at);
+// Hidden states j0..j1-1 of a unit in one step, or in half of one where the second needs
+// all that the first makes: of these the gates from first to last - 1.
+typedef struct {
+    const rnn_unit *u;
+    size_t step;
+    bool halves, second;
+    size_t first, last;
+    size_t j0, j1;
+    const float *x;  // what the gates' weights multiply, transposed
+    float *sums;
+} rnn_stride;
+
+// What the state of each sequence gives is added to the sums of gate g, or is GRU's linear.
+static const float *rnn_addend(const rnn_plan *p, const rnn_stride *s, size_t g) {
+    if (!p->n->linear || g != 2) return s->sums + g * p->n->hidden;
+    return p->o->bias == NULL ? NULL : p->o->bias + s->u->dir * 2 * p->width + p->width + 2 * p->n->hidden;
+}
+static float *rnn_result(const rnn_plan *p, const rnn_stride *s, size_t g) {
+    return p->n->linear && g == 2 ? p->linear + s->u->states : s->sums + g * p->n->hidden;
+}
+static const float *rnn_weights_of(const rnn_plan *p, const rnn_stride *s, size_t g) {
+    return p->o->r + (s->u->dir * p->n->gates + g) * p->packed_r;
+}
+
+// Adds what the state gives to n states from j on.
+static void rnn_multiply(const rnn_plan *p, const rnn_stride *s, size_t j, size_t n) {
+    const nacre_f32_gemm_impl *const gemm = p->o->gemm;
+    const size_t hidden = p->n->hidden;
+    const float *b[NACRE_GEMM_PANELS], *add[NACRE_GEMM_PANELS];
+    float *c[NACRE_GEMM_PANELS];
+    for (size_t g = s->first; g < s->last; g++) {
+        const float *const addend = rnn_addend(p, s, g);
+        b[g - s->first] = rnn_weights_of(p, s, g) + j * hidden;
+        add[g - s->first] = addend == NULL ? NULL : addend + j;
+        c[g - s->first] = rnn_result(p, s, g) + j;
+    }
+    if (s->u->rows == 1) {
+        gemm->panels(s->last - s->first, hidden, s->x, b, add, c, n);
+        return;
+    }
+    for (size_t i = 0; i < s->last - s->first; i++) {
+        const bool linear = p->n->linear && s->first + i == 2;
+        const nacre_f32_epilogue e = {.alpha = 1, .add = linear ? NULL : add[i], .ld_add = p->sums_batch, .col = linear ? add[i] : NULL};
+        gemm->tile(hidden, s->x, s->u->rows, b[i], c[i], linear ? hidden : p->sums_batch, s->u->rows, n, &e);
     }
 }
 
-// Takes hidden states j0..j1-1 of a unit through a step, or through half of one
-// where the second needs all that the first makes.
+// Takes the sums of n states from j on through the gates.
+static void rnn_activate(const rnn_plan *p, const rnn_stride *s, size_t j, size_t n) {
+    const nacre_f32_rnn_cell_impl *const impl = p->o->impl;
+    const size_t hidden = p->n->hidden;
+    nacre_f32_rnn_step *const run = p->n->gates == 1   ? impl->rnn
+                                    : p->n->gates == 4 ? impl->lstm
+                                    : p->n->linear     ? impl->gru_linear
+                                    : s->second        ? impl->gru_state
+                                                       : impl->gru_reset;
+    for (size_t b = 0; b < s->u->rows; b++) {
+        const size_t at = s->u->states + b * hidden + j;
+        if (s->step >= rnn_length(p, s->u->b + b)) continue;
+        nacre_f32_rnn_units units = {.n = n, .step = hidden, .sums = s->sums + b * p->sums_batch + j, .state = p->state + at};
+        if (p->n->gates == 4) units.cell = p->cell + at;
+        if (p->o->peepholes != NULL) units.peepholes = p->o->peepholes + s->u->dir * 3 * hidden + j;
+        if (p->n->linear) units.linear = p->linear + at;
+        if (s->halves) units.reset = p->reset + at;
+        run(&p->n->cells[s->u->dir], &units);
+    }
+}
+
+// Hands on what a step made: to the next, and to y.
+static void rnn_hand_on(const rnn_plan *p, const rnn_stride *s) {
+    const nacre_rnn *const n = p->n;
+    const rnn_unit *const u = s->u;
+    const size_t count = s->j1 - s->j0;
+    const float *const made = s->halves && !s->second ? p->reset : p->state;
+    float *const made_t = s->halves && !s->second ? p->reset_t : p->state_t[(s->step + 1) % 2];
+    rnn_transpose(p, u->rows, count, made + u->states + s->j0, made_t + u->states + s->j0 * u->rows);
+    for (size_t b = 0; p->o->y != NULL && (s->second || !s->halves) && b < u->rows; b++) {
+        const size_t length = rnn_length(p, u->b + b), t = rnn_backward(n, u->dir) ? length - 1 - s->step : s->step;
+        if (s->step >= length) continue;
+        rnn_put(p, p->o->y, rnn_y_at(n, u->dir, u->b + b, t) + s->j0, count, p->state + u->states + b * n->hidden + s->j0);
+    }
+}
+
+// Takes hidden states j0..j1-1 of a unit through a step, or through half of one.
 static void rnn_step(const rnn_plan *p, const rnn_unit *u, size_t step, bool second, size_t j0, size_t j1) {
     const nacre_rnn *const n = p->n;
-    const nacre_f32_rnn_cell_impl *const impl = p->o->impl;
-    const nacre_rnn_cell *const cell = &n->cells[u->dir];
-    const bool backward = rnn_backward(n, u->dir), halves = rnn_resets(n);
-    const size_t slot = backward ? p->last - 1 - step : step - p->first;
-    float *const sums = p->sums + u->dir * p->sums_dir + u->b * p->sums_batch + slot * p->sums_step;
-    const float *const x = halves && second ? p->reset_t + u->states : p->state_t[step % 2] + u->states;
-    // Every other step goes through the weights from their end, where the step
-    // before left them in the cache.
-    const bool down = step % 2 != 0;
-    const size_t first = halves && second ? 2 : 0, last = halves && !second ? 2 : n->gates;
-    for (size_t i = first; i < last; i++) {
-        const size_t gate = down ? first + last - 1 - i : i;
-        if (n->linear && gate == 2) {
-            const float *const bias = p->o->bias == NULL ? NULL : p->o->bias + u->dir * 2 * p->width + p->width + 2 * n->hidden;
-            const nacre_f32_epilogue e = {.alpha = 1, .col = bias};
-            rnn_multiply(p, u, gate, x, j0, j1, down, p->linear + u->states, n->hidden, &e);
-        } else {
-            float *const sum = sums + gate * n->hidden;
-            const nacre_f32_epilogue e = {.alpha = 1, .add = sum, .ld_add = p->sums_batch};
-            rnn_multiply(p, u, gate, x, j0, j1, down, sum, p->sums_batch, &e);
-        }
+    rnn_stride s = {.u = u, .step = step, .halves = rnn_resets(n), .second = second, .last = n->gates, .j0 = j0, .j1 = j1};
+    const size_t slot = rnn_backward(n, u->dir) ? p->last - 1 - step : step - p->first;
+    s.sums = p->sums + u->dir * p->sums_dir + u->b * p->sums_batch + slot * p->sums_step;
+    s.x = (s.halves && second ? p->reset_t : p->state_t[step % 2]) + u->states;
+    if (s.halves) {
+        s.first = second ? 2 : 0;
+        s.last = second ? 3 : 2;
     }
-    nacre_f32_rnn_step *const run = n->gates == 1   ? impl->rnn
-                                    : n->gates == 4 ? impl->lstm
-                                    : n->linear     ? impl->gru_linear
-                                    : second        ? impl->gru_state
-                                                    : impl->gru_reset;
-    for (size_t b = 0; b < u->rows; b++) {
-        const size_t length = rnn_length(p, u->b + b), at = u->states + b * n->hidden + j0;
-        if (step >= length) continue;
-        nacre_f32_rnn_units units = {.n = j1 - j0, .step = n->hidden, .sums = sums + b * p->sums_batch + j0, .state = p->state + at};
-        if (n->gates == 4) units.cell = p->cell + at;
-        if (p->o->peepholes != NULL) units.peepholes = p->o->peepholes + u->dir * 3 * n->hidden + j0;
-        if (n->linear) units.linear = p->linear + at;
-        if (halves) units.reset = p->reset + at;
-        run(cell, &units);
-        if (p->o->y != NULL && (second || !halves)) {
-            rnn_put(p, p->o->y, rnn_y_at(n, u->dir, u->b + b, backward ? length - 1 - step : step) + j0, j1 - j0, p->state + at);
-        }
+    // Every other step goes through the weights from their end, where the step before left
+    // them in the cache. The gates' arithmetic is done while the next weights arrive.
+    const size_t nr = p->o->gemm->nr, panels = nacre_ceil_div(j1 - j0, nr);
+    for (size_t i = 0; i < panels; i++) {
+        const size_t j = j0 + (step % 2 != 0 ? panels - 1 - i : i) * nr, count = nacre_min(nr, j1 - j);
+        rnn_multiply(p, &s, j, count);
+        rnn_activate(p, &s, j, count);
     }
-    const float *const made = halves && !second ? p->reset : p->state;
-    float *const made_t = halves && !second ? p->reset_t : p->state_t[(step + 1) % 2];
-    rnn_transpose(p, u->rows, j1 - j0, made + u->states + j0, made_t + u->states + j0 * u->rows);
+    rnn_hand_on(p, &s);
 }
 
 static void rnn_unit_chunk(void *job, size_t chunk, size_t thread) {
