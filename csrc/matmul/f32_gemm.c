@@ -181,17 +181,44 @@ typedef struct {
     nacre_f32_epilogue e;   // for row 0 and column 0 of c
 } tile_block;
 
+// The epilogue of the tile at row i and column j.
+static nacre_f32_epilogue tile_epilogue(const tile_block *t, size_t i, size_t j) {
+    nacre_f32_epilogue e = t->e;
+    if (e.add != NULL) e.add += (i - t->i0) * e.ld_add + (j - t->j0);
+    if (e.row != NULL) e.row += i;
+    if (e.col != NULL) e.col += j;
+    return e;
+}
+
+// Row i of the block, of which a holds the numbers.
+static void run_row(const gemm_plan *p, const tile_block *t, size_t i, const float *a) {
+    const size_t nr = p->g.impl->nr;
+    float *const row = t->c + (i - t->i0) * t->ldc;
+    size_t count;
+    for (size_t j = t->j0; j < t->j1; j += count * nr) {
+        const float *b[NACRE_GEMM_PANELS];
+        float *c[NACRE_GEMM_PANELS];
+        nacre_f32_epilogue e[NACRE_GEMM_PANELS];
+        count = nacre_max(1, nacre_min(NACRE_GEMM_PANELS, (t->j1 - j) / nr));
+        for (size_t q = 0; q < count; q++) {
+            const size_t at = j - t->j0 + q * nr;
+            b[q] = t->b + at / nr * t->b_panel;
+            c[q] = row + at;
+            e[q] = tile_epilogue(t, i, t->j0 + at);
+        }
+        p->g.impl->row(count, t->k, a, p->rows, b, c, nacre_min(nr, t->j1 - j), e);
+    }
+}
+
 static void run_tiles(const gemm_plan *p, const tile_block *t) {
     const nacre_f32_gemm *const g = &p->g;
     for (size_t i = t->i0; i < t->i1 && !nacre_stopped(p->team); i += p->rows) {
         const float *const a = t->a + i * g->k + t->k0 * p->rows;
         const size_t m = nacre_min(p->rows, t->i1 - i);
         const float *b = t->b;
-        for (size_t j = t->j0; j < t->j1; j += g->impl->nr, b += t->b_panel) {
-            nacre_f32_epilogue e = t->e;
-            if (e.add != NULL) e.add += (i - t->i0) * e.ld_add + (j - t->j0);
-            if (e.row != NULL) e.row += i;
-            if (e.col != NULL) e.col += j;
+        if (m == 1) run_row(p, t, i, a);
+        for (size_t j = t->j0; m > 1 && j < t->j1; j += g->impl->nr, b += t->b_panel) {
+            const nacre_f32_epilogue e = tile_epilogue(t, i, j);
             g->impl->tile(t->k, a, p->rows, b, t->c + (i - t->i0) * t->ldc + (j - t->j0), t->ldc, m, nacre_min(g->impl->nr, t->j1 - j), &e);
         }
         for (size_t r = i - t->i0; t->last && g->finish.map != NULL && r < i - t->i0 + m; r++) {

@@ -30,12 +30,9 @@ static void tile_scalar(size_t k, const float *a, size_t lda, const float *b, fl
     }
 }
 
-static void panels_scalar(size_t count, size_t k, const float *a, const float *const *b, const float *const *add, float *const *c,
-                          size_t n) {
-    for (size_t q = 0; q < count; q++) {
-        const nacre_f32_epilogue e = {.alpha = 1, .add = add[q]};
-        tile_scalar(k, a, 1, b[q], c[q], 0, 1, n, &e);
-    }
+static void row_scalar(size_t count, size_t k, const float *a, size_t lda, const float *const *b, float *const *c, size_t n,
+                       const nacre_f32_epilogue *e) {
+    for (size_t q = 0; q < count; q++) tile_scalar(k, a, lda, b[q], c[q], 0, 1, n, &e[q]);
 }
 
 static void dot_scalar(size_t k, const float *x, const float *b, size_t ldb, float *y, size_t n) {
@@ -53,7 +50,7 @@ static void axpy_scalar(size_t k, const float *x, size_t incx, const float *b, s
 }
 
 const nacre_f32_gemm_impl *nacre_f32_gemm__scalar(void) {
-    static const nacre_f32_gemm_impl impl = {SCALAR_MR,  SCALAR_NR,   tile_scalar,        panels_scalar,
+    static const nacre_f32_gemm_impl impl = {SCALAR_MR,  SCALAR_NR,   tile_scalar,        row_scalar,
                                              dot_scalar, axpy_scalar, nacre_half__scalar, &nacre_f32_gemm_drivers};
     return &impl;
 }

@@ -62,9 +62,10 @@ typedef struct {
     // of each operand: a[p*lda + i] with lda >= m, and b[p*nr + j].
     void (*tile)(size_t k, const float *a, size_t lda, const float *b, float *c, size_t ldc, size_t m, size_t n,
                  const nacre_f32_epilogue *e);
-    // One row by 1..NACRE_GEMM_PANELS packed panels of b at once, n <= nr columns of each:
-    // c[q][j] = add[q][j] + sum_p a[p] b[q][p*nr + j]. An add may be NULL, or its c.
-    void (*panels)(size_t count, size_t k, const float *a, const float *const *b, const float *const *add, float *const *c, size_t n);
+    // One row of 1..NACRE_GEMM_PANELS tiles at once: tile q has the panel b[q] and goes to
+    // c[q] after e[q]. A tile alone gives the same.
+    void (*row)(size_t count, size_t k, const float *a, size_t lda, const float *const *b, float *const *c, size_t n,
+                const nacre_f32_epilogue *e);
     // y[j] = sum_p x[p] b[j*ldb + p] for j < n.
     void (*dot)(size_t k, const float *x, const float *b, size_t ldb, float *y, size_t n);
     // y[j] += sum_p x[p*incx] b[p*ldb + j] for j < n.

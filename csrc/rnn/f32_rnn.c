@@ -300,38 +300,48 @@ typedef struct {
     float *sums;
 } rnn_stride;
 
-// What the state of each sequence gives is added to the sums of gate g, or is GRU's linear.
-static const float *rnn_addend(const rnn_plan *p, const rnn_stride *s, size_t g) {
-    if (!p->n->linear || g != 2) return s->sums + g * p->n->hidden;
-    return p->o->bias == NULL ? NULL : p->o->bias + s->u->dir * 2 * p->width + p->width + 2 * p->n->hidden;
-}
-static float *rnn_result(const rnn_plan *p, const rnn_stride *s, size_t g) {
-    return p->n->linear && g == 2 ? p->linear + s->u->states : s->sums + g * p->n->hidden;
-}
-static const float *rnn_weights_of(const rnn_plan *p, const rnn_stride *s, size_t g) {
-    return p->o->r + (s->u->dir * p->n->gates + g) * p->packed_r;
+// What becomes of the products of gate g with n states from j on: they are added to the
+// gate's sums, or are GRU's linear.
+static nacre_f32_epilogue rnn_epilogue(const rnn_plan *p, const rnn_stride *s, size_t g, size_t j) {
+    nacre_f32_epilogue e = {.alpha = 1, .ld_add = p->sums_batch};
+    if (!p->n->linear || g != 2) {
+        e.add = s->sums + g * p->n->hidden + j;
+    } else if (p->o->bias != NULL) {
+        e.col = p->o->bias + s->u->dir * 2 * p->width + p->width + 2 * p->n->hidden + j;
+    }
+    return e;
 }
 
-// Adds what the state gives to n states from j on.
+static float *rnn_result(const rnn_plan *p, const rnn_stride *s, size_t g, size_t j) {
+    return (p->n->linear && g == 2 ? p->linear + s->u->states : s->sums + g * p->n->hidden) + j;
+}
+
+static const float *rnn_panel(const rnn_plan *p, const rnn_stride *s, size_t g, size_t j) {
+    return p->o->r + (s->u->dir * p->n->gates + g) * p->packed_r + j * p->n->hidden;
+}
+
+// Adds what the state gives to n states from j on: of one panel, or of a few whole ones
+// in a unit of one row.
 static void rnn_multiply(const rnn_plan *p, const rnn_stride *s, size_t j, size_t n) {
     const nacre_f32_gemm_impl *const gemm = p->o->gemm;
-    const size_t hidden = p->n->hidden;
-    const float *b[NACRE_GEMM_PANELS], *add[NACRE_GEMM_PANELS];
+    const float *b[NACRE_GEMM_PANELS];
     float *c[NACRE_GEMM_PANELS];
+    nacre_f32_epilogue e[NACRE_GEMM_PANELS];
+    size_t count = 0;
     for (size_t g = s->first; g < s->last; g++) {
-        const float *const addend = rnn_addend(p, s, g);
-        b[g - s->first] = rnn_weights_of(p, s, g) + j * hidden;
-        add[g - s->first] = addend == NULL ? NULL : addend + j;
-        c[g - s->first] = rnn_result(p, s, g) + j;
+        for (size_t at = j; at < j + n; at += gemm->nr, count++) {
+            b[count] = rnn_panel(p, s, g, at);
+            c[count] = rnn_result(p, s, g, at);
+            e[count] = rnn_epilogue(p, s, g, at);
+        }
     }
     if (s->u->rows == 1) {
-        gemm->panels(s->last - s->first, hidden, s->x, b, add, c, n);
+        gemm->row(count, p->n->hidden, s->x, 1, b, c, nacre_min(n, gemm->nr), e);
         return;
     }
-    for (size_t i = 0; i < s->last - s->first; i++) {
-        const bool linear = p->n->linear && s->first + i == 2;
-        const nacre_f32_epilogue e = {.alpha = 1, .add = linear ? NULL : add[i], .ld_add = p->sums_batch, .col = linear ? add[i] : NULL};
-        gemm->tile(hidden, s->x, s->u->rows, b[i], c[i], linear ? hidden : p->sums_batch, s->u->rows, n, &e);
+    for (size_t i = 0; i < count; i++) {
+        const size_t ldc = p->n->linear && s->first + i == 2 ? p->n->hidden : p->sums_batch;
+        gemm->tile(p->n->hidden, s->x, s->u->rows, b[i], c[i], ldc, s->u->rows, n, &e[i]);
     }
 }
 
@@ -384,11 +394,14 @@ static void rnn_step(const rnn_plan *p, const rnn_unit *u, size_t step, bool sec
     }
     // Every other step goes through the weights from their end, where the step before left
     // them in the cache. The gates' arithmetic is done while the next weights arrive.
-    const size_t nr = p->o->gemm->nr, panels = nacre_ceil_div(j1 - j0, nr);
-    for (size_t i = 0; i < panels; i++) {
-        const size_t j = j0 + (step % 2 != 0 ? panels - 1 - i : i) * nr, count = nacre_min(nr, j1 - j);
-        rnn_multiply(p, &s, j, count);
-        rnn_activate(p, &s, j, count);
+    const size_t nr = p->o->gemm->nr, gates = s.last - s.first, most = u->rows == 1 ? NACRE_GEMM_PANELS / gates : 1;
+    const size_t strides = nacre_ceil_div(j1 - j0, most * nr);
+    for (size_t i = 0; i < strides; i++) {
+        const size_t j = j0 + (step % 2 != 0 ? strides - 1 - i : i) * most * nr, end = nacre_min(j1, j + most * nr);
+        const size_t whole = nacre_max(nacre_min(end - j, nr), (end - j) / nr * nr);
+        rnn_multiply(p, &s, j, whole);
+        if (whole < end - j) rnn_multiply(p, &s, j + whole, end - j - whole);
+        rnn_activate(p, &s, j, end - j);
     }
     rnn_hand_on(p, &s);
 }
