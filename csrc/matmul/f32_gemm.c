@@ -1,7 +1,8 @@
 // Drivers of f32_gemm: blocking, batches, threads.
 //
 // Few rows by an operand that is not packed are computed from where it lies
-// (lines). All else goes through tiles: a is packed whole, beforehand; b is
+// (lines). All else goes through tiles: by a small b, that is in rows, tiles read
+// both operands where they lie; else a is packed whole, beforehand, and b is
 // packed in blocks that stay in the second-level cache, by whoever needs them.
 // The sum of one element is cut in the same blocks of k whatever the threads,
 // so results do not depend on their number. Blocks of 16-bit floats are widened
@@ -21,7 +22,7 @@ enum {
     HALF_ROWS = 128,         // of a result of 16-bit floats that are summed up at a time
     LINE = 2048,             // columns of a result that are computed at a time in lines
     GRAIN = 1 << 18,         // multiply-adds that are worth a thread's attention
-    PLAIN = 1 << 14,         // elements of operands that are not worth packing
+    PLAIN = 1 << 18,         // elements of b for which operands are not packed
     SHARES = 4               // pieces per thread, so that a slow one does not hold up the rest
 };
 
@@ -123,7 +124,7 @@ static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *
         p.n_step = once ? g->impl->nr : nacre_max(1, BLOCK_B / p.k_step / g->impl->nr) * g->impl->nr;
         p.n_step = nacre_min(p.n_step, nacre_round_up(g->n, g->impl->nr));
         p.a_size = nacre_f32_gemm_packed_a(g->impl, g->m, g->k);
-        const int small = g->m * g->k <= PLAIN && g->k * g->n <= PLAIN;
+        const int small = g->k * g->n <= PLAIN;
         p.a_plain = small && !g->a.packed && !is_half(g->a.type);
         p.b_plain = small && !g->b.packed && g->make_b == NULL && !is_half(g->b.type) && g->b.col == 1;
         p.a_distinct = p.a_plain || (g->a.packed && !is_half(g->a.type)) ? 0 : nacre_batch_distinct(&g->batch, 0);

@@ -10,7 +10,7 @@ enum {
     LINE_ROWS = 4,           // rows that are not worth packing b
     LINE = 1024,             // columns of a result that are computed at a time in lines
     GRAIN = 1 << 17,         // multiply-adds that are worth a thread's attention
-    PLAIN = 1 << 14,         // elements of operands that are not worth packing
+    PLAIN = 1 << 17,         // elements of b for which operands are not packed
     SHARES = 4,              // pieces per thread, so that a slow one does not hold up the rest
     COLUMN_RANK = 8          // batch axes of a single column at most
 };
@@ -94,7 +94,7 @@ static gemm_plan make_plan(const nacre_f64_gemm *given, size_t threads, size_t *
         const size_t mr = g->impl->mr, nr = g->impl->nr;
         p.k_step = nacre_max(1, nacre_ceil_div(g->k, nacre_max(1, nacre_ceil_div(g->k, PANEL_A / mr))));
         p.n_step = nacre_min(nacre_max(1, BLOCK_B / p.k_step / nr) * nr, nacre_round_up(g->n, nr));
-        p.a_plain = g->m * g->k <= PLAIN && g->k * g->n <= PLAIN;
+        p.a_plain = g->k * g->n <= PLAIN;
         p.b_plain = p.a_plain && !g->b_packed && g->make_b == NULL && g->b.col == 1;
         p.a_distinct = p.a_plain ? 0 : nacre_batch_distinct(&g->batch, 0);
         p.a_last = p.a_plain ? align_doubles(mr * g->k) : 0;
@@ -125,7 +125,9 @@ static void pack_panel(size_t k, size_t lanes, const double *src, size_t lane, s
             }
         }
     }
-    for (size_t p = 0; p < k && lanes < width; p++) memset(dst + p * width + lanes, 0, (width - lanes) * sizeof *dst);
+    for (size_t p = 0; p < k && lanes < width; p++) {
+        for (size_t l = lanes; l < width; l++) dst[p * width + l] = 0;
+    }
 }
 
 // ---- tiles ----
