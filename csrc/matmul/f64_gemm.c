@@ -25,6 +25,7 @@ typedef struct {
     size_t i_step, i_count;  // the piece of c that is one chunk of work
     size_t j_step, j_count;
     // Tiles only.
+    size_t rows;        // of a panel of a
     size_t k_step;      // of a sum at a time
     size_t n_step;      // columns of a block of b
     size_t a_distinct;  // matrices of a to pack
@@ -77,7 +78,7 @@ static void cut(gemm_plan *p, size_t threads) {
     p->j_step = nacre_round_up(nacre_ceil_div(g->n, want), p->path == TILES ? 2 * g->impl->nr : 128);
     if (p->path != TILES) p->j_step = nacre_min(p->j_step, LINE);
     p->j_count = nacre_ceil_div(g->n, p->j_step);
-    p->i_step = p->path == TILES ? nacre_round_up(nacre_ceil_div(g->m, nacre_ceil_div(want, p->j_count)), g->impl->mr) : g->m;
+    p->i_step = p->path == TILES ? nacre_round_up(nacre_ceil_div(g->m, nacre_ceil_div(want, p->j_count)), p->rows) : g->m;
     p->i_count = nacre_ceil_div(g->m, p->i_step);
 }
 
@@ -91,13 +92,14 @@ static gemm_plan make_plan(const nacre_f64_gemm *given, size_t threads, size_t *
         return p;
     }
     if (p.path == TILES) {
-        const size_t mr = g->impl->mr, nr = g->impl->nr;
+        const size_t mr = g->impl->mr, few = g->impl->few, nr = g->impl->nr;
         p.k_step = nacre_max(1, nacre_ceil_div(g->k, nacre_max(1, nacre_ceil_div(g->k, PANEL_A / mr))));
         p.n_step = nacre_min(nacre_max(1, BLOCK_B / p.k_step / nr) * nr, nacre_round_up(g->n, nr));
         p.a_plain = g->k * g->n <= PLAIN;
         p.b_plain = p.a_plain && !g->b_packed && g->make_b == NULL && g->b.col == 1;
         p.a_distinct = p.a_plain ? 0 : nacre_batch_distinct(&g->batch, 0);
         p.a_last = p.a_plain ? align_doubles(mr * g->k) : 0;
+        p.rows = p.a_plain && nacre_round_up(g->m, few) < nacre_round_up(g->m, mr) ? few : mr;
         p.a_size = align_doubles(nacre_round_up(g->m, mr) * g->k);
         p.b_size = g->b_packed ? 0 : align_doubles(p.k_step * (p.b_plain ? nr : p.n_step));
     }
@@ -133,17 +135,17 @@ static void pack_panel(size_t k, size_t lanes, const double *src, size_t lane, s
 // ---- tiles ----
 
 // Packs the panel from row i on of a matrix of a.
-static void pack_a(const nacre_f64_gemm *g, size_t offset, size_t i, double *dst) {
-    const size_t mr = g->impl->mr;
-    pack_panel(g->k, nacre_min(mr, g->m - i), g->a.data + offset + i * g->a.row, g->a.row, g->a.col, mr, dst);
+static void pack_a(const gemm_plan *p, size_t offset, size_t i, double *dst) {
+    const nacre_f64_gemm *const g = &p->g;
+    pack_panel(g->k, nacre_min(p->rows, g->m - i), g->a.data + offset + i * g->a.row, g->a.row, g->a.col, p->rows, dst);
 }
 
 static void pack_a_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const gemm_plan *const p = job;
     const nacre_f64_gemm *const g = &p->g;
-    const size_t mr = g->impl->mr, panels = nacre_ceil_div(g->m, mr), matrix = chunk / panels, i = chunk % panels * mr;
-    pack_a(g, nacre_batch_distinct_offset(&g->batch, 0, matrix), i, p->a_packed + matrix * p->a_size + i * g->k);
+    const size_t panels = nacre_ceil_div(g->m, p->rows), matrix = chunk / panels, i = chunk % panels * p->rows;
+    pack_a(p, nacre_batch_distinct_offset(&g->batch, 0, matrix), i, p->a_packed + matrix * p->a_size + i * g->k);
 }
 
 static void pack_b_block(const gemm_plan *p, size_t index, size_t k0, size_t k, size_t j0, size_t n, double *dst) {
@@ -192,18 +194,17 @@ static void fetch_ahead(const double *next, size_t size, size_t tile, size_t til
 // The panel of a from row i on, and its strides.
 static const double *a_panel(const gemm_plan *p, const tile_block *t, size_t i, size_t *row, size_t *col) {
     const nacre_f64_gemm *const g = &p->g;
-    const size_t mr = g->impl->mr;
-    const int lies = p->a_plain && g->m - i >= mr;
+    const int lies = p->a_plain && g->m - i >= p->rows;
     *row = lies ? g->a.row : 1;
-    *col = lies ? g->a.col : mr;
+    *col = lies ? g->a.col : p->rows;
     if (lies) return g->a.data + nacre_batch_offset(&g->batch, 0, t->index) + i * g->a.row + t->k0 * g->a.col;
-    if (p->a_plain) return t->a_last + t->k0 * mr;
-    return p->a_packed + nacre_batch_number(&g->batch, 0, t->index) * p->a_size + i * g->k + t->k0 * mr;
+    if (p->a_plain) return t->a_last + t->k0 * p->rows;
+    return p->a_packed + nacre_batch_number(&g->batch, 0, t->index) * p->a_size + i * g->k + t->k0 * p->rows;
 }
 
 static void run_tiles(const gemm_plan *p, const tile_block *t) {
     const nacre_f64_gemm *const g = &p->g;
-    const size_t mr = g->impl->mr, nr = g->impl->nr;
+    const size_t mr = p->rows, nr = g->impl->nr;
     for (size_t i = t->i0; i < t->i1 && !nacre_stopped(p->team); i += mr) {
         const size_t m = nacre_min(mr, t->i1 - i);
         double *const c = g->c + (t->index * g->m + i) * g->ldc;
@@ -251,8 +252,8 @@ static void tiles_chunk(void *job, size_t chunk, size_t thread) {
     const size_t first = chunk / p->i_count % p->j_count * p->j_step, end = nacre_min(g->n, first + p->j_step);
     double *const last = p->b_blocks + thread * (p->a_last + p->b_size), *const block = last + p->a_last;
     tile_block t = {.index = chunk / per_product, .i0 = i0, .i1 = nacre_min(g->m, i0 + p->i_step), .a_last = last};
-    const size_t whole = g->m / g->impl->mr * g->impl->mr;
-    if (p->a_plain && t.i1 > whole) pack_a(g, nacre_batch_offset(&g->batch, 0, t.index), whole, last);
+    const size_t whole = g->m / p->rows * p->rows;
+    if (p->a_plain && t.i1 > whole) pack_a(p, nacre_batch_offset(&g->batch, 0, t.index), whole, last);
     for (t.j0 = first; t.j0 < end; t.j0 = t.j1) {
         t.j1 = nacre_min(end, t.j0 + p->n_step);
         t.k0 = 0;
@@ -309,7 +310,7 @@ static void gemm_run(const nacre_f64_gemm *given, nacre_team *team, double *scra
         return;
     }
     const int small = p.a_distinct * p.a_size < GRAIN / 16;
-    nacre_parallel(small ? NULL : team, p.a_distinct * nacre_ceil_div(p.g.m, p.g.impl->mr), pack_a_chunk, &p);
+    nacre_parallel(small ? NULL : team, p.a_distinct * nacre_ceil_div(p.g.m, p.rows), pack_a_chunk, &p);
     nacre_parallel(team, p.products * p.i_count * p.j_count, tiles_chunk, &p);
 }
 
