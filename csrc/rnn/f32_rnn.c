@@ -298,6 +298,11 @@ typedef struct {
     size_t j0, j1;
     const float *x;  // what the gates' weights multiply, transposed
     float *sums;
+    // Operands of products with `panels` panels of each gate from state `at` on.
+    size_t at, panels, count;
+    const float *b[NACRE_GEMM_PANELS];
+    float *c[NACRE_GEMM_PANELS];
+    nacre_f32_epilogue e[NACRE_GEMM_PANELS];
 } rnn_stride;
 
 // What becomes of the products of gate g with n states from j on: they are added to the
@@ -320,28 +325,49 @@ static const float *rnn_panel(const rnn_plan *p, const rnn_stride *s, size_t g, 
     return p->o->r + (s->u->dir * p->n->gates + g) * p->packed_r + j * p->n->hidden;
 }
 
-// Adds what the state gives to n states from j on: of one panel, or of a few whole ones
-// in a unit of one row.
-static void rnn_multiply(const rnn_plan *p, const rnn_stride *s, size_t j, size_t n) {
-    const nacre_f32_gemm_impl *const gemm = p->o->gemm;
-    const float *b[NACRE_GEMM_PANELS];
-    float *c[NACRE_GEMM_PANELS];
-    nacre_f32_epilogue e[NACRE_GEMM_PANELS];
-    size_t count = 0;
+// Points the operands at that many panels of each gate from state j on.
+static void rnn_point(const rnn_plan *p, rnn_stride *s, size_t j, size_t panels) {
+    s->count = 0;
     for (size_t g = s->first; g < s->last; g++) {
-        for (size_t at = j; at < j + n; at += gemm->nr, count++) {
-            b[count] = rnn_panel(p, s, g, at);
-            c[count] = rnn_result(p, s, g, at);
-            e[count] = rnn_epilogue(p, s, g, at);
+        for (size_t i = 0; i < panels; i++, s->count++) {
+            const size_t at = j + i * p->o->gemm->nr;
+            s->b[s->count] = rnn_panel(p, s, g, at);
+            s->c[s->count] = rnn_result(p, s, g, at);
+            s->e[s->count] = rnn_epilogue(p, s, g, at);
         }
     }
+    s->panels = panels;
+}
+
+// Moves the operands to state j.
+static void rnn_move(const rnn_plan *p, rnn_stride *s, size_t j) {
+    const ptrdiff_t by = (ptrdiff_t)j - (ptrdiff_t)s->at;
+    for (size_t q = 0; q < s->count; q++) {
+        s->b[q] += by * (ptrdiff_t)p->n->hidden;
+        s->c[q] += by;
+        if (s->e[q].add != NULL) s->e[q].add += by;
+        if (s->e[q].col != NULL) s->e[q].col += by;
+    }
+}
+
+// Adds what the state gives to n states from j on: of one panel, or of a few whole ones
+// in a unit of one row.
+static void rnn_multiply(const rnn_plan *p, rnn_stride *s, size_t j, size_t n) {
+    const nacre_f32_gemm_impl *const gemm = p->o->gemm;
+    const size_t panels = nacre_ceil_div(n, gemm->nr);
+    if (panels == s->panels) {
+        rnn_move(p, s, j);
+    } else {
+        rnn_point(p, s, j, panels);
+    }
+    s->at = j;
     if (s->u->rows == 1) {
-        gemm->row(count, p->n->hidden, s->x, 1, b, c, nacre_min(n, gemm->nr), e);
+        gemm->row(s->count, p->n->hidden, s->x, 1, s->b, s->c, nacre_min(n, gemm->nr), s->e);
         return;
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < s->count; i++) {
         const size_t ldc = p->n->linear && s->first + i == 2 ? p->n->hidden : p->sums_batch;
-        gemm->tile(p->n->hidden, s->x, s->u->rows, b[i], c[i], ldc, s->u->rows, n, &e[i]);
+        gemm->tile(p->n->hidden, s->x, s->u->rows, s->b[i], s->c[i], ldc, s->u->rows, n, &s->e[i]);
     }
 }
 
@@ -384,25 +410,34 @@ static void rnn_hand_on(const rnn_plan *p, const rnn_stride *s) {
 // Takes hidden states j0..j1-1 of a unit through a step, or through half of one.
 static void rnn_step(const rnn_plan *p, const rnn_unit *u, size_t step, bool second, size_t j0, size_t j1) {
     const nacre_rnn *const n = p->n;
-    rnn_stride s = {.u = u, .step = step, .halves = rnn_resets(n), .second = second, .last = n->gates, .j0 = j0, .j1 = j1};
+    rnn_stride s;
+    s.u = u;
+    s.step = step;
+    s.halves = rnn_resets(n);
+    s.second = second;
+    s.first = s.halves && second ? 2 : 0;
+    s.last = s.halves ? s.first + 2 - second : n->gates;
+    s.j0 = j0;
+    s.j1 = j1;
+    s.panels = 0;
     const size_t slot = rnn_backward(n, u->dir) ? p->last - 1 - step : step - p->first;
     s.sums = p->sums + u->dir * p->sums_dir + u->b * p->sums_batch + slot * p->sums_step;
     s.x = (s.halves && second ? p->reset_t : p->state_t[step % 2]) + u->states;
-    if (s.halves) {
-        s.first = second ? 2 : 0;
-        s.last = second ? 3 : 2;
-    }
     // Every other step goes through the weights from their end, where the step before left
-    // them in the cache. The gates' arithmetic is done while the next weights arrive.
-    const size_t nr = p->o->gemm->nr, gates = s.last - s.first, most = u->rows == 1 ? NACRE_GEMM_PANELS / gates : 1;
-    const size_t strides = nacre_ceil_div(j1 - j0, most * nr);
+    // them in the cache. Gates are one stride behind the sums: their arithmetic is done while
+    // weights arrive.
+    const size_t nr = p->o->gemm->nr, gates = s.last - s.first, most = (u->rows == 1 ? NACRE_GEMM_PANELS / gates : 1) * nr;
+    const size_t strides = nacre_ceil_div(j1 - j0, most);
+    size_t before = 0, made = 0;
     for (size_t i = 0; i < strides; i++) {
-        const size_t j = j0 + (step % 2 != 0 ? strides - 1 - i : i) * most * nr, end = nacre_min(j1, j + most * nr);
-        const size_t whole = nacre_max(nacre_min(end - j, nr), (end - j) / nr * nr);
+        const size_t j = j0 + (step % 2 != 0 ? strides - 1 - i : i) * most, n = nacre_min(j1 - j, most), whole = n < nr ? n : n / nr * nr;
         rnn_multiply(p, &s, j, whole);
-        if (whole < end - j) rnn_multiply(p, &s, j + whole, end - j - whole);
-        rnn_activate(p, &s, j, end - j);
+        if (whole < n) rnn_multiply(p, &s, j + whole, n - whole);
+        if (made > 0) rnn_activate(p, &s, before, made);
+        before = j;
+        made = n;
     }
+    if (made > 0) rnn_activate(p, &s, before, made);
     rnn_hand_on(p, &s);
 }
 
