@@ -24,6 +24,7 @@ typedef void (*nacre_phase_task)(void *job, size_t phase, size_t part);
 typedef struct {
     nacre_team *team;
     size_t phases, parts;
+    size_t threads;  // as many as parts at most
     nacre_phase_task task;
     void *job;
     // Parts that are done, of all phases. A thread adds to it when it has done one.
@@ -62,15 +63,16 @@ static inline bool nacre_phase_wait(nacre_phases *p, size_t phase, size_t *patie
     return true;
 }
 
+// Each chunk is a thread of those that go through the phases.
 static inline void nacre_phases_chunk(void *job, size_t chunk, size_t thread) {
-    (void)chunk;
+    (void)thread;
     nacre_phases *const p = job;
-    const size_t threads = nacre_team_threads(p->team);
+    const size_t first = chunk * p->parts / p->threads, last = (chunk + 1) * p->parts / p->threads;
     size_t patience = 0;
     for (;;) {
         const size_t phase = __atomic_load_n(&p->done, __ATOMIC_ACQUIRE) / p->parts;
         if (phase >= p->phases) return;
-        for (size_t part = thread * p->parts / threads; part < (thread + 1) * p->parts / threads; part++) {
+        for (size_t part = first; part < last; part++) {
             if (nacre_stopped(p->team)) return;
             nacre_phase_take(p, phase, part);
         }
@@ -78,12 +80,12 @@ static inline void nacre_phases_chunk(void *job, size_t chunk, size_t thread) {
     }
 }
 
-// Runs task for parts 0..parts-1 of phases 0..phases-1 and returns when all are done, or
+// Runs task for parts 0..parts-1, NACRE_PHASE_PARTS at most, of phases 0..phases-1 and returns when all are done, or
 // when none is left under way once the team is stopped.
 static inline void nacre_run_phases(nacre_team *team, size_t phases, size_t parts, nacre_phase_task task, void *job) {
-    const size_t threads = nacre_team_threads(team);
-    if (threads > 1 && parts > 1) {
-        nacre_phases p = {.team = team, .phases = phases, .parts = parts, .task = task, .job = job};
+    const size_t most = nacre_team_threads(team), threads = most < parts ? most : parts;
+    if (threads > 1) {
+        nacre_phases p = {.team = team, .phases = phases, .parts = parts, .threads = threads, .task = task, .job = job};
         nacre_parallel(team, threads, nacre_phases_chunk, &p);
         return;
     }
