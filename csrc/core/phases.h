@@ -15,7 +15,7 @@
 enum {
     NACRE_PHASE_PARTS = 64,        // most parts of a phase
     NACRE_PHASE_PATIENCE = 64,     // looks at a part of another thread before it is taken from it
-    NACRE_PHASE_SPIN = 1 << 12     // looks before a thread leaves its processor to others
+    NACRE_PHASE_SPIN = 1 << 10     // looks before a thread leaves its processor to others
 };
 
 // A part of a phase. Parts of one phase run at the same time, in any order.
