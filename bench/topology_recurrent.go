@@ -8,17 +8,25 @@ import (
 )
 
 // recurrent is LSTM and GRU layers on one sequence: a step at a time, as
-// networks that listen take them, and a hundred.
+// networks that listen take them, and a hundred; and a few on batches and in both directions.
 func recurrent() []Topology {
 	var list []Topology
 	for _, op := range []string{"LSTM", "GRU"} {
 		for _, hidden := range []int{128, 256, 512} {
 			for _, steps := range []int{1, 100} {
 				list = append(list, Topology{Name: fmt.Sprintf("%s_%d_steps_%d", op, hidden, steps), Kind: Layer, Build: func() *graph.Model {
-					return Recurrent(op, steps, hidden, hidden)
+					return Recurrent(op, steps, 1, 1, hidden, hidden)
 				}})
 			}
 		}
+	}
+	// Whole batches, in both directions, and a plain network.
+	for _, x := range []struct {
+		op                               string
+		steps, batch, directions, hidden int
+	}{{"LSTM", 50, 16, 1, 256}, {"LSTM", 50, 4, 2, 128}, {"GRU", 50, 1, 2, 256}, {"GRU", 50, 16, 1, 128}, {"RNN", 100, 1, 1, 256}} {
+		name := fmt.Sprintf("%s_%d_steps_%d_batch_%d_directions_%d", x.op, x.hidden, x.steps, x.batch, x.directions)
+		list = append(list, Topology{Name: name, Kind: Layer, Build: func() *graph.Model { return Recurrent(x.op, x.steps, x.batch, x.directions, x.hidden, x.hidden) }})
 	}
 	return list
 }
@@ -47,26 +55,30 @@ func Listener() *graph.Model {
 }
 
 // Recurrent is one layer of that operator from a state that is an input.
-func Recurrent(op string, steps, input, hidden int) *graph.Model {
-	gates := map[string]int{"LSTM": 4, "GRU": 3}[op]
+func Recurrent(op string, steps, batch, directions, input, hidden int) *graph.Model {
+	gates := map[string]int{"LSTM": 4, "GRU": 3, "RNN": 1}[op]
 	b := newBuilder(op)
 	inputs := []string{
-		b.input("x", tensor.F32, steps, 1, input), b.weight(input, 1, gates*hidden, input), b.weight(hidden, 1, gates*hidden, hidden),
-		b.weight(100, 1, 2*gates*hidden), "", b.input("h", tensor.F32, 1, 1, hidden),
+		b.input("x", tensor.F32, steps, batch, input), b.weight(input, directions, gates*hidden, input), b.weight(hidden, directions, gates*hidden, hidden),
+		b.weight(100, directions, 2*gates*hidden), "", b.input("h", tensor.F32, directions, batch, hidden),
 	}
 	attrs := []*graph.Attr{integer("hidden_size", int64(hidden))}
-	if op == "LSTM" {
-		inputs = append(inputs, b.input("c", tensor.F32, 1, 1, hidden))
-	} else {
+	if directions == 2 {
+		attrs = append(attrs, graph.StringAttr("direction", "bidirectional"))
+	}
+	switch op {
+	case "LSTM":
+		inputs = append(inputs, b.input("c", tensor.F32, directions, batch, hidden))
+	case "GRU":
 		attrs = append(attrs, integer("linear_before_reset", 1))
 	}
 	y := b.node(op, attrs, inputs...)
 	node := b.g.Nodes[len(b.g.Nodes)-1]
-	b.output(y, steps, 1, 1, hidden)
+	b.output(y, steps, directions, batch, hidden)
 	for range len(inputs) - 5 {
 		state := b.name("state")
 		node.Outputs = append(node.Outputs, state)
-		b.output(state, 1, 1, hidden)
+		b.output(state, directions, batch, hidden)
 	}
 	return b.model()
 }

@@ -43,7 +43,7 @@ func (p *product) row(name string) row {
 func productRows(folder string) ([]row, error) {
 	var list []row
 	for _, wide := range []bool{false, true} {
-		for n := 128; n <= 2048; n *= 2 {
+		for n := 32; n <= 2048; n *= 2 {
 			p := &product{bench.Shape{Name: fmt.Sprint(n), M: n, N: n, K: n, Constant: "none"}, wide}
 			list = append(list, p.row(p.args()[0]+"/"+p.Name))
 		}

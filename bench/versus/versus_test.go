@@ -60,7 +60,7 @@ func TestWork(t *testing.T) {
 	}{
 		{"dense", bench.Perceptron(4, 16, 3), nil, 2 * (4*16 + 16*3), 4 * (4 + 4*16 + 16 + 16*3 + 3 + 3)},
 		{"product", bench.Product(tensor.F64, 3, 5, 7, "none"), nil, 2 * 3 * 5 * 7, 8 * (3*7 + 7*5 + 3*5)},
-		{"recurrent", bench.Recurrent("GRU", 2, 4, 8), nil, 2 * 2 * 3 * 8 * (4 + 8), 4 * (2*4 + 3*8*(4+8) + 2*3*8 + 8 + 2*8 + 8)},
+		{"recurrent", bench.Recurrent("GRU", 2, 1, 1, 4, 8), nil, 2 * 2 * 3 * 8 * (4 + 8), 4 * (2*4 + 3*8*(4+8) + 2*3*8 + 8 + 2*8 + 8)},
 		{"decoder", bench.Decoder(1, 16, 4, 32), map[string]int{"past": 3},
 			2 * (4*16*16 + 2*16*64 + 16*32 + 2*16*4),
 			8 + 4*(4*16*16+2*16*64+16*32+4*16+64+16+32+6*16+1+2+1+2*3*16+32+2*4*16) + 8*(4+3)},

@@ -39,14 +39,6 @@ typedef struct {
     size_t thread;
 } worker_arg;
 
-static inline void cpu_pause(void) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
 static void take_chunks(nacre_pool *p, size_t thread) {
     for (;;) {
         const size_t c = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
@@ -61,7 +53,7 @@ static void *worker(void *arg) {
     free(arg);
     unsigned seen = 0;
     for (;;) {
-        for (int i = 0; i < SPIN && atomic_load_explicit(&p->generation, memory_order_acquire) == seen; i++) cpu_pause();
+        for (int i = 0; i < SPIN && atomic_load_explicit(&p->generation, memory_order_acquire) == seen; i++) nacre_pause();
         if (atomic_load_explicit(&p->generation, memory_order_acquire) == seen) {
             pthread_mutex_lock(&p->mutex);
             while (atomic_load_explicit(&p->generation, memory_order_acquire) == seen) pthread_cond_wait(&p->wake, &p->mutex);
@@ -142,7 +134,7 @@ static void run_job(nacre_team *team, size_t chunks, nacre_task task, void *job)
     atomic_store(&p->open, false);
     for (int i = 0; atomic_load(&p->inside) != 0; i++) {
         if (i < SPIN) {
-            cpu_pause();
+            nacre_pause();
         } else {
             sched_yield();
         }

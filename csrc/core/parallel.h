@@ -42,6 +42,15 @@ static inline int nacre_stopped(const nacre_team *team) {
     return team != NULL && team->stop != NULL && __atomic_load_n(team->stop, __ATOMIC_RELAXED) != 0;
 }
 
+// What a thread does while it looks for work, so that its processor saves power.
+static inline void nacre_pause(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
 // Runs task for chunks 0..chunks-1 and returns when all are done, or when no chunk
 // is left under way once the team is stopped. Which thread takes which chunk is not
 // fixed; results must not depend on it.

@@ -1,7 +1,8 @@
 // Drivers of f32_gemm: blocking, batches, threads.
 //
 // Few rows by an operand that is not packed are computed from where it lies
-// (lines). All else goes through tiles: a is packed whole, beforehand; b is
+// (lines). All else goes through tiles: by a small b, that is in rows, tiles read
+// both operands where they lie; else a is packed whole, beforehand, and b is
 // packed in blocks that stay in the second-level cache, by whoever needs them.
 // The sum of one element is cut in the same blocks of k whatever the threads,
 // so results do not depend on their number. Blocks of 16-bit floats are widened
@@ -21,6 +22,7 @@ enum {
     HALF_ROWS = 128,         // of a result of 16-bit floats that are summed up at a time
     LINE = 2048,             // columns of a result that are computed at a time in lines
     GRAIN = 1 << 18,         // multiply-adds that are worth a thread's attention
+    PLAIN = 1 << 18,         // elements of b for which operands are not packed
     SHARES = 4               // pieces per thread, so that a slow one does not hold up the rest
 };
 
@@ -41,6 +43,7 @@ typedef struct {
     size_t a_distinct; // matrices of a to pack
     size_t a_size;     // of one of them, packed
     size_t b_size;     // of a block of b
+    int a_plain, b_plain; // read where they lie; of b only whole panels
     size_t c_size;     // of a block of c that is to be rounded
     float *a_packed, *b_blocks, *c_blocks;
 } gemm_plan;
@@ -121,8 +124,11 @@ static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *
         p.n_step = once ? g->impl->nr : nacre_max(1, BLOCK_B / p.k_step / g->impl->nr) * g->impl->nr;
         p.n_step = nacre_min(p.n_step, nacre_round_up(g->n, g->impl->nr));
         p.a_size = nacre_f32_gemm_packed_a(g->impl, g->m, g->k);
-        p.a_distinct = g->a.packed && !is_half(g->a.type) ? 0 : nacre_batch_distinct(&g->batch, 0);
-        p.b_size = g->b.packed && !is_half(g->b.type) ? 0 : nacre_align_floats(p.k_step * p.n_step);
+        const int small = g->k * g->n <= PLAIN;
+        p.a_plain = small && !g->a.packed && !is_half(g->a.type);
+        p.b_plain = small && !g->b.packed && g->make_b == NULL && !is_half(g->b.type) && g->b.col == 1;
+        p.a_distinct = p.a_plain || (g->a.packed && !is_half(g->a.type)) ? 0 : nacre_batch_distinct(&g->batch, 0);
+        p.b_size = g->b.packed && !is_half(g->b.type) ? 0 : nacre_align_floats(p.k_step * (p.b_plain ? g->impl->nr : p.n_step));
     }
     cut(&p, threads);
     if (is_half(g->c_type)) p.c_size = nacre_align_floats(nacre_min(p.i_step, g->m) * p.n_step);
@@ -173,31 +179,85 @@ typedef struct {
     size_t k0, k;
     int last;               // the sums end with this block
     size_t i0, i1, j0, j1;  // the piece of c
-    const float *a;         // all panels of the product's a
+    const float *a;         // the product's: all panels, or as it lies
     const float *b;         // panel of column j0, row k0
-    size_t b_panel;         // from one panel of b to the next
+    size_t b_panel, b_row;  // from one panel of b to the next, and from row to row
+    const float *b_last;    // the panel that is not whole, where others are read as they lie
     float *c;               // row i0, column j0
     size_t ldc;
     nacre_f32_epilogue e;   // for row 0 and column 0 of c
 } tile_block;
 
+// The epilogue of the tile at row i and column j.
+static nacre_f32_epilogue tile_epilogue(const tile_block *t, size_t i, size_t j) {
+    nacre_f32_epilogue e = t->e;
+    if (e.add != NULL) e.add += (i - t->i0) * e.ld_add + (j - t->j0);
+    if (e.row != NULL) e.row += i;
+    if (e.col != NULL) e.col += j;
+    return e;
+}
+
+// Row i of the block by panels of b, of which a holds the numbers.
+static void run_row(const gemm_plan *p, const tile_block *t, size_t i, const float *a, size_t lda) {
+    const size_t nr = p->g.impl->nr;
+    float *const row = t->c + (i - t->i0) * t->ldc;
+    size_t count;
+    for (size_t j = t->j0; j < t->j1; j += count * nr) {
+        const float *b[NACRE_GEMM_PANELS];
+        float *c[NACRE_GEMM_PANELS];
+        nacre_f32_epilogue e[NACRE_GEMM_PANELS];
+        count = nacre_max(1, nacre_min(NACRE_GEMM_PANELS, (t->j1 - j) / nr));
+        for (size_t q = 0; q < count; q++) {
+            const size_t at = j - t->j0 + q * nr;
+            b[q] = t->b + at / nr * t->b_panel;
+            c[q] = row + at;
+            e[q] = tile_epilogue(t, i, t->j0 + at);
+        }
+        p->g.impl->row(count, t->k, a, lda, b, c, nacre_min(nr, t->j1 - j), e);
+    }
+}
+
 static void run_tiles(const gemm_plan *p, const tile_block *t) {
     const nacre_f32_gemm *const g = &p->g;
+    const size_t nr = g->impl->nr, a_row = p->a_plain ? g->a.row : 1, a_col = p->a_plain ? g->a.col : p->rows;
     for (size_t i = t->i0; i < t->i1 && !nacre_stopped(p->team); i += p->rows) {
-        const float *const a = t->a + i * g->k + t->k0 * p->rows;
+        const float *const a = t->a + i * (p->a_plain ? g->a.row : g->k) + t->k0 * a_col;
         const size_t m = nacre_min(p->rows, t->i1 - i);
+        const int row = m == 1 && !p->b_plain;
+        if (row) run_row(p, t, i, a, a_col);
         const float *b = t->b;
-        for (size_t j = t->j0; j < t->j1; j += g->impl->nr, b += t->b_panel) {
-            nacre_f32_epilogue e = t->e;
-            if (e.add != NULL) e.add += (i - t->i0) * e.ld_add + (j - t->j0);
-            if (e.row != NULL) e.row += i;
-            if (e.col != NULL) e.col += j;
-            g->impl->tile(t->k, a, p->rows, b, t->c + (i - t->i0) * t->ldc + (j - t->j0), t->ldc, m, nacre_min(g->impl->nr, t->j1 - j), &e);
+        for (size_t j = t->j0; !row && j < t->j1; j += nr, b += t->b_panel) {
+            const size_t n = nacre_min(nr, t->j1 - j);
+            const int last = n < nr && t->b_last != NULL;
+            const nacre_f32_epilogue e = tile_epilogue(t, i, j);
+            g->impl->strided(t->k, a, a_row, a_col, last ? t->b_last : b, last ? nr : t->b_row, t->c + (i - t->i0) * t->ldc + (j - t->j0),
+                             t->ldc, m, n, &e);
         }
         for (size_t r = i - t->i0; t->last && g->finish.map != NULL && r < i - t->i0 + m; r++) {
-            float *const row = t->c + r * t->ldc;
-            g->finish.map(row, row, t->j1 - t->j0, g->finish.params);
+            float *const line = t->c + r * t->ldc;
+            g->finish.map(line, line, t->j1 - t->j0, g->finish.params);
         }
+    }
+}
+
+// Sets where the block's part of b is, which is packed if it has to be.
+static void take_b(const gemm_plan *p, tile_block *t, size_t index, float *block) {
+    const nacre_f32_gemm *const g = &p->g;
+    const size_t nr = g->impl->nr, n = t->j1 - t->j0, whole = n / nr * nr;
+    t->b_row = nr;
+    if (p->b_plain) {
+        t->b = (const float *)at(&g->b, nacre_batch_offset(&g->batch, 1, index)) + t->k0 * g->b.row + t->j0;
+        t->b_panel = nr;
+        t->b_row = g->b.row;
+        t->b_last = block;
+        if (whole < n) pack_b_block(p, index, t->k0, t->k, t->j0 + whole, n - whole, block);
+    } else if (p->b_size == 0) {
+        t->b = (const float *)at(&g->b, nacre_batch_offset(&g->batch, 1, index)) + t->j0 * g->k + t->k0 * nr;
+        t->b_panel = g->k * nr;
+    } else {
+        pack_b_block(p, index, t->k0, t->k, t->j0, n, block);
+        t->b = block;
+        t->b_panel = t->k * nr;
     }
 }
 
@@ -238,14 +298,7 @@ static void tiles_chunk(void *job, size_t chunk, size_t thread) {
                 t.e.low = g->finish.low;
                 t.e.high = g->finish.high;
             }
-            if (p->b_size == 0) {
-                t.b = (const float *)at(&g->b, nacre_batch_offset(&g->batch, 1, index)) + t.j0 * g->k + t.k0 * g->impl->nr;
-                t.b_panel = g->k * g->impl->nr;
-            } else {
-                pack_b_block(p, index, t.k0, t.k, t.j0, t.j1 - t.j0, block);
-                t.b = block;
-                t.b_panel = t.k * g->impl->nr;
-            }
+            take_b(p, &t, index, block);
             run_tiles(p, &t);
             t.k0 += t.k;
         } while (t.k0 < g->k);

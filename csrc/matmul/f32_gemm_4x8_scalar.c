@@ -17,17 +17,27 @@ static float finish_scalar(float sum, size_t i, size_t j, const nacre_f32_epilog
     return v;
 }
 
-static void tile_scalar(size_t k, const float *a, size_t lda, const float *b, float *c, size_t ldc, size_t m, size_t n,
-                        const nacre_f32_epilogue *e) {
+static void strided_scalar(size_t k, const float *a, size_t a_row, size_t a_col, const float *b, size_t b_row, float *c, size_t ldc,
+                           size_t m, size_t n, const nacre_f32_epilogue *e) {
     float sum[SCALAR_MR][SCALAR_NR] = {{0}};
     for (size_t p = 0; p < k; p++) {
         for (size_t i = 0; i < m; i++) {
-            for (size_t j = 0; j < SCALAR_NR; j++) sum[i][j] += a[p * lda + i] * b[p * SCALAR_NR + j];
+            for (size_t j = 0; j < SCALAR_NR; j++) sum[i][j] += a[i * a_row + p * a_col] * b[p * b_row + j];
         }
     }
     for (size_t i = 0; i < m; i++) {
         for (size_t j = 0; j < n; j++) c[i * ldc + j] = finish_scalar(sum[i][j], i, j, e);
     }
+}
+
+static void tile_scalar(size_t k, const float *a, size_t lda, const float *b, float *c, size_t ldc, size_t m, size_t n,
+                        const nacre_f32_epilogue *e) {
+    strided_scalar(k, a, 1, lda, b, SCALAR_NR, c, ldc, m, n, e);
+}
+
+static void row_scalar(size_t count, size_t k, const float *a, size_t lda, const float *const *b, float *const *c, size_t n,
+                       const nacre_f32_epilogue *e) {
+    for (size_t q = 0; q < count; q++) tile_scalar(k, a, lda, b[q], c[q], 0, 1, n, &e[q]);
 }
 
 static void dot_scalar(size_t k, const float *x, const float *b, size_t ldb, float *y, size_t n) {
@@ -45,6 +55,7 @@ static void axpy_scalar(size_t k, const float *x, size_t incx, const float *b, s
 }
 
 const nacre_f32_gemm_impl *nacre_f32_gemm__scalar(void) {
-    static const nacre_f32_gemm_impl impl = {SCALAR_MR, SCALAR_NR, tile_scalar, dot_scalar, axpy_scalar, nacre_half__scalar, &nacre_f32_gemm_drivers};
+    static const nacre_f32_gemm_impl impl = {SCALAR_MR,  SCALAR_NR,   tile_scalar,        strided_scalar, row_scalar,
+                                             dot_scalar, axpy_scalar, nacre_half__scalar, &nacre_f32_gemm_drivers};
     return &impl;
 }

@@ -10,6 +10,7 @@ enum {
     LINE_ROWS = 4,           // rows that are not worth packing b
     LINE = 1024,             // columns of a result that are computed at a time in lines
     GRAIN = 1 << 17,         // multiply-adds that are worth a thread's attention
+    PLAIN = 1 << 17,         // elements of b for which operands are not packed
     SHARES = 4,              // pieces per thread, so that a slow one does not hold up the rest
     COLUMN_RANK = 8          // batch axes of a single column at most
 };
@@ -24,11 +25,16 @@ typedef struct {
     size_t i_step, i_count;  // the piece of c that is one chunk of work
     size_t j_step, j_count;
     // Tiles only.
+    size_t rows;        // of a panel of a
     size_t k_step;      // of a sum at a time
     size_t n_step;      // columns of a block of b
     size_t a_distinct;  // matrices of a to pack
     size_t a_size;      // of one of them, packed
     size_t b_size;      // of a block of b; 0 where b is packed
+    // Operands that are read where they lie, but for rows and columns that fill no tile: those
+    // of a have a panel per thread.
+    int a_plain, b_plain;
+    size_t a_last;      // elements of that panel
     double *a_packed, *b_blocks;
 } gemm_plan;
 
@@ -72,7 +78,7 @@ static void cut(gemm_plan *p, size_t threads) {
     p->j_step = nacre_round_up(nacre_ceil_div(g->n, want), p->path == TILES ? 2 * g->impl->nr : 128);
     if (p->path != TILES) p->j_step = nacre_min(p->j_step, LINE);
     p->j_count = nacre_ceil_div(g->n, p->j_step);
-    p->i_step = p->path == TILES ? nacre_round_up(nacre_ceil_div(g->m, nacre_ceil_div(want, p->j_count)), g->impl->mr) : g->m;
+    p->i_step = p->path == TILES ? nacre_round_up(nacre_ceil_div(g->m, nacre_ceil_div(want, p->j_count)), p->rows) : g->m;
     p->i_count = nacre_ceil_div(g->m, p->i_step);
 }
 
@@ -86,12 +92,16 @@ static gemm_plan make_plan(const nacre_f64_gemm *given, size_t threads, size_t *
         return p;
     }
     if (p.path == TILES) {
-        const size_t mr = g->impl->mr, nr = g->impl->nr;
+        const size_t mr = g->impl->mr, few = g->impl->few, nr = g->impl->nr;
         p.k_step = nacre_max(1, nacre_ceil_div(g->k, nacre_max(1, nacre_ceil_div(g->k, PANEL_A / mr))));
         p.n_step = nacre_min(nacre_max(1, BLOCK_B / p.k_step / nr) * nr, nacre_round_up(g->n, nr));
-        p.a_distinct = nacre_batch_distinct(&g->batch, 0);
+        p.a_plain = g->k * g->n <= PLAIN;
+        p.b_plain = p.a_plain && !g->b_packed && g->make_b == NULL && g->b.col == 1;
+        p.a_distinct = p.a_plain ? 0 : nacre_batch_distinct(&g->batch, 0);
+        p.a_last = p.a_plain ? align_doubles(mr * g->k) : 0;
+        p.rows = p.a_plain && nacre_round_up(g->m, few) < nacre_round_up(g->m, mr) ? few : mr;
         p.a_size = align_doubles(nacre_round_up(g->m, mr) * g->k);
-        p.b_size = g->b_packed ? 0 : align_doubles(p.k_step * p.n_step);
+        p.b_size = g->b_packed ? 0 : align_doubles(p.k_step * (p.b_plain ? nr : p.n_step));
     }
     cut(&p, threads);
     return p;
@@ -100,7 +110,7 @@ static gemm_plan make_plan(const nacre_f64_gemm *given, size_t threads, size_t *
 static size_t gemm_scratch(const nacre_f64_gemm *g, size_t threads) {
     size_t transposed[3 * COLUMN_RANK];
     const gemm_plan p = make_plan(g, threads, transposed);
-    return p.a_distinct * p.a_size + threads * p.b_size;
+    return p.a_distinct * p.a_size + threads * (p.a_last + p.b_size);
 }
 
 // dst[p*width + l] = src[l*lane + p*step] for p < k and l < lanes <= width, and 0 for the
@@ -117,18 +127,25 @@ static void pack_panel(size_t k, size_t lanes, const double *src, size_t lane, s
             }
         }
     }
-    for (size_t p = 0; p < k && lanes < width; p++) memset(dst + p * width + lanes, 0, (width - lanes) * sizeof *dst);
+    for (size_t p = 0; p < k && lanes < width; p++) {
+        for (size_t l = lanes; l < width; l++) dst[p * width + l] = 0;
+    }
 }
 
 // ---- tiles ----
+
+// Packs the panel from row i on of a matrix of a.
+static void pack_a(const gemm_plan *p, size_t offset, size_t i, double *dst) {
+    const nacre_f64_gemm *const g = &p->g;
+    pack_panel(g->k, nacre_min(p->rows, g->m - i), g->a.data + offset + i * g->a.row, g->a.row, g->a.col, p->rows, dst);
+}
 
 static void pack_a_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const gemm_plan *const p = job;
     const nacre_f64_gemm *const g = &p->g;
-    const size_t mr = g->impl->mr, panels = nacre_ceil_div(g->m, mr), matrix = chunk / panels, i = chunk % panels * mr;
-    pack_panel(g->k, nacre_min(mr, g->m - i), g->a.data + nacre_batch_distinct_offset(&g->batch, 0, matrix) + i * g->a.row, g->a.row,
-               g->a.col, mr, p->a_packed + matrix * p->a_size + i * g->k);
+    const size_t panels = nacre_ceil_div(g->m, p->rows), matrix = chunk / panels, i = chunk % panels * p->rows;
+    pack_a(p, nacre_batch_distinct_offset(&g->batch, 0, matrix), i, p->a_packed + matrix * p->a_size + i * g->k);
 }
 
 static void pack_b_block(const gemm_plan *p, size_t index, size_t k0, size_t k, size_t j0, size_t n, double *dst) {
@@ -147,8 +164,10 @@ static void pack_b_block(const gemm_plan *p, size_t index, size_t k0, size_t k, 
 typedef struct {
     size_t index, k0, k;
     size_t i0, i1, j0, j1;  // the piece of c
+    const double *a_last;   // the panel of rows that fill no tile, where others are read as they lie
     const double *b;        // panel of column j0, row k0
-    size_t b_panel;         // from one panel of b to the next
+    size_t b_panel, b_row;  // from one panel of b to the next, and from row to row
+    const double *b_last;   // the panel of columns that fill no tile, where others are read as they lie
 } tile_block;
 
 // What follows the sums of a block: those of blocks before it are in c.
@@ -172,18 +191,31 @@ static void fetch_ahead(const double *next, size_t size, size_t tile, size_t til
     for (size_t i = tile * share; i < nacre_min(size, (tile + 1) * share); i += LINE_DOUBLES) __builtin_prefetch(next + i, 0, 2);
 }
 
+// The panel of a from row i on, and its strides.
+static const double *a_panel(const gemm_plan *p, const tile_block *t, size_t i, size_t *row, size_t *col) {
+    const nacre_f64_gemm *const g = &p->g;
+    const int lies = p->a_plain && g->m - i >= p->rows;
+    *row = lies ? g->a.row : 1;
+    *col = lies ? g->a.col : p->rows;
+    if (lies) return g->a.data + nacre_batch_offset(&g->batch, 0, t->index) + i * g->a.row + t->k0 * g->a.col;
+    if (p->a_plain) return t->a_last + t->k0 * p->rows;
+    return p->a_packed + nacre_batch_number(&g->batch, 0, t->index) * p->a_size + i * g->k + t->k0 * p->rows;
+}
+
 static void run_tiles(const gemm_plan *p, const tile_block *t) {
     const nacre_f64_gemm *const g = &p->g;
-    const size_t mr = g->impl->mr, nr = g->impl->nr;
-    const double *const matrix = p->a_packed + nacre_batch_number(&g->batch, 0, t->index) * p->a_size;
+    const size_t mr = p->rows, nr = g->impl->nr;
     for (size_t i = t->i0; i < t->i1 && !nacre_stopped(p->team); i += mr) {
         const size_t m = nacre_min(mr, t->i1 - i);
         double *const c = g->c + (t->index * g->m + i) * g->ldc;
-        const double *const a = matrix + i * g->k + t->k0 * mr, *b = t->b;
+        size_t a_row, a_col;
+        const double *const a = a_panel(p, t, i, &a_row, &a_col), *b = t->b;
         for (size_t j = t->j0; j < t->j1; j += nr, b += t->b_panel) {
-            if (i + mr < t->i1) fetch_ahead(a + mr * g->k, mr * t->k, (j - t->j0) / nr, nacre_ceil_div(t->j1 - t->j0, nr));
+            const size_t n = nacre_min(nr, t->j1 - j);
+            const int last = n < nr && t->b_last != NULL;
+            if (i + mr < t->i1 && !p->a_plain) fetch_ahead(a + mr * g->k, mr * t->k, (j - t->j0) / nr, nacre_ceil_div(t->j1 - t->j0, nr));
             const nacre_f64_epilogue e = epilogue_of(g, t, i, j);
-            g->impl->tile(t->k, a, b, c + j, g->ldc, m, nacre_min(nr, t->j1 - j), &e);
+            g->impl->tile(t->k, a, a_row, a_col, last ? t->b_last : b, last ? nr : t->b_row, c + j, g->ldc, m, n, &e);
         }
         for (size_t r = 0; t->k0 + t->k == g->k && g->finish.map != NULL && r < m; r++) {
             double *const row = c + r * g->ldc + t->j0;
@@ -192,27 +224,43 @@ static void run_tiles(const gemm_plan *p, const tile_block *t) {
     }
 }
 
+// Sets where the block's part of b is, which is packed if it has to be.
+static void take_b(const gemm_plan *p, tile_block *t, double *block) {
+    const nacre_f64_gemm *const g = &p->g;
+    const size_t nr = g->impl->nr, n = t->j1 - t->j0, whole = n / nr * nr;
+    t->b_row = nr;
+    if (p->b_plain) {
+        t->b = g->b.data + nacre_batch_offset(&g->batch, 1, t->index) + t->k0 * g->b.row + t->j0;
+        t->b_panel = nr;
+        t->b_row = g->b.row;
+        t->b_last = block;
+        if (whole < n) pack_b_block(p, t->index, t->k0, t->k, t->j0 + whole, n - whole, block);
+    } else if (g->b_packed) {
+        t->b = g->b.data + nacre_batch_offset(&g->batch, 1, t->index) + t->j0 * g->k + t->k0 * nr;
+        t->b_panel = g->k * nr;
+    } else {
+        pack_b_block(p, t->index, t->k0, t->k, t->j0, n, block);
+        t->b = block;
+        t->b_panel = t->k * nr;
+    }
+}
+
 static void tiles_chunk(void *job, size_t chunk, size_t thread) {
     const gemm_plan *const p = job;
     const nacre_f64_gemm *const g = &p->g;
     const size_t per_product = p->i_count * p->j_count, i0 = chunk % p->i_count * p->i_step;
     const size_t first = chunk / p->i_count % p->j_count * p->j_step, end = nacre_min(g->n, first + p->j_step);
-    double *const block = p->b_blocks + thread * p->b_size;
-    tile_block t = {.index = chunk / per_product, .i0 = i0, .i1 = nacre_min(g->m, i0 + p->i_step)};
+    double *const last = p->b_blocks + thread * (p->a_last + p->b_size), *const block = last + p->a_last;
+    tile_block t = {.index = chunk / per_product, .i0 = i0, .i1 = nacre_min(g->m, i0 + p->i_step), .a_last = last};
+    const size_t whole = g->m / p->rows * p->rows;
+    if (p->a_plain && t.i1 > whole) pack_a(p, nacre_batch_offset(&g->batch, 0, t.index), whole, last);
     for (t.j0 = first; t.j0 < end; t.j0 = t.j1) {
         t.j1 = nacre_min(end, t.j0 + p->n_step);
         t.k0 = 0;
         do {
             if (nacre_stopped(p->team)) return;
             t.k = nacre_min(p->k_step, g->k - t.k0);
-            if (g->b_packed) {
-                t.b = g->b.data + nacre_batch_offset(&g->batch, 1, t.index) + t.j0 * g->k + t.k0 * g->impl->nr;
-                t.b_panel = g->k * g->impl->nr;
-            } else {
-                pack_b_block(p, t.index, t.k0, t.k, t.j0, t.j1 - t.j0, block);
-                t.b = block;
-                t.b_panel = t.k * g->impl->nr;
-            }
+            take_b(p, &t, block);
             run_tiles(p, &t);
             t.k0 += t.k;
         } while (t.k0 < g->k);
@@ -262,7 +310,7 @@ static void gemm_run(const nacre_f64_gemm *given, nacre_team *team, double *scra
         return;
     }
     const int small = p.a_distinct * p.a_size < GRAIN / 16;
-    nacre_parallel(small ? NULL : team, p.a_distinct * nacre_ceil_div(p.g.m, p.g.impl->mr), pack_a_chunk, &p);
+    nacre_parallel(small ? NULL : team, p.a_distinct * nacre_ceil_div(p.g.m, p.rows), pack_a_chunk, &p);
     nacre_parallel(team, p.products * p.i_count * p.j_count, tiles_chunk, &p);
 }
 

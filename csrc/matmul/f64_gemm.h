@@ -37,8 +37,11 @@ typedef struct nacre_f64_gemm_driver nacre_f64_gemm_driver;
 // The parts of a product for one ISA level, as those of nacre_f32_gemm_impl.
 typedef struct {
     size_t mr, nr;
-    // A tile of c from panels a[p*mr + i], of which rows from m on are zeros, and b[p*nr + j].
-    void (*tile)(size_t k, const double *a, const double *b, double *c, size_t ldc, size_t m, size_t n, const nacre_f64_epilogue *e);
+    size_t few;  // rows of a lower tile, which fill the multipliers as well
+    // A tile of c from a[i*a_row + p*a_col] and b[p*b_row + j], of which nr columns are read,
+    // and few rows if m is at most that, else mr.
+    void (*tile)(size_t k, const double *a, size_t a_row, size_t a_col, const double *b, size_t b_row, double *c, size_t ldc, size_t m,
+                 size_t n, const nacre_f64_epilogue *e);
     void (*dot)(size_t k, const double *x, const double *b, size_t ldb, double *y, size_t n);
     void (*axpy)(size_t k, const double *x, size_t incx, const double *b, size_t ldb, double *y, size_t n);
     const nacre_f64_gemm_driver *driver;

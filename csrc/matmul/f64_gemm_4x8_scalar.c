@@ -4,11 +4,12 @@
 
 enum { SCALAR_MR = 4, SCALAR_NR = 8 };
 
-static void tile_scalar(size_t k, const double *a, const double *b, double *c, size_t ldc, size_t m, size_t n, const nacre_f64_epilogue *e) {
+static void tile_scalar(size_t k, const double *a, size_t a_row, size_t a_col, const double *b, size_t b_row, double *c, size_t ldc, size_t m,
+                        size_t n, const nacre_f64_epilogue *e) {
     double sum[SCALAR_MR][SCALAR_NR] = {{0}};
     for (size_t p = 0; p < k; p++) {
         for (size_t i = 0; i < SCALAR_MR; i++) {
-            for (size_t j = 0; j < SCALAR_NR; j++) sum[i][j] += a[p * SCALAR_MR + i] * b[p * SCALAR_NR + j];
+            for (size_t j = 0; j < SCALAR_NR; j++) sum[i][j] += a[i * a_row + p * a_col] * b[p * b_row + j];
         }
     }
     for (size_t i = 0; i < m; i++) f64_finish_row(e, i, n, sum[i], c + i * ldc);
@@ -29,6 +30,6 @@ static void axpy_scalar(size_t k, const double *x, size_t incx, const double *b,
 }
 
 const nacre_f64_gemm_impl *nacre_f64_gemm__scalar(void) {
-    static const nacre_f64_gemm_impl impl = {SCALAR_MR, SCALAR_NR, tile_scalar, dot_scalar, axpy_scalar, &nacre_f64_gemm_drivers};
+    static const nacre_f64_gemm_impl impl = {SCALAR_MR, SCALAR_NR, SCALAR_MR, tile_scalar, dot_scalar, axpy_scalar, &nacre_f64_gemm_drivers};
     return &impl;
 }

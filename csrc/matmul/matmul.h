@@ -51,6 +51,8 @@ typedef struct {
 typedef struct nacre_f32_gemm nacre_f32_gemm;
 typedef struct nacre_f32_gemm_driver nacre_f32_gemm_driver;
 
+enum { NACRE_GEMM_PANELS = 4 };
+
 // The parts of a product for one ISA level. A kernel row of op f32_gemm has the
 // signature nacre_f32_gemm_fn and returns its parts.
 typedef struct {
@@ -60,6 +62,14 @@ typedef struct {
     // of each operand: a[p*lda + i] with lda >= m, and b[p*nr + j].
     void (*tile)(size_t k, const float *a, size_t lda, const float *b, float *c, size_t ldc, size_t m, size_t n,
                  const nacre_f32_epilogue *e);
+    // The same from operands with other strides: a[i*a_row + p*a_col] and b[p*b_row + j], of
+    // which whole vectors are read that hold the n columns.
+    void (*strided)(size_t k, const float *a, size_t a_row, size_t a_col, const float *b, size_t b_row, float *c, size_t ldc, size_t m,
+                    size_t n, const nacre_f32_epilogue *e);
+    // One row of 1..NACRE_GEMM_PANELS tiles at once: tile q has the panel b[q] and goes to
+    // c[q] after e[q]. A tile alone gives the same.
+    void (*row)(size_t count, size_t k, const float *a, size_t lda, const float *const *b, float *const *c, size_t n,
+                const nacre_f32_epilogue *e);
     // y[j] = sum_p x[p] b[j*ldb + p] for j < n.
     void (*dot)(size_t k, const float *x, const float *b, size_t ldb, float *y, size_t n);
     // y[j] += sum_p x[p*incx] b[p*ldb + j] for j < n.

@@ -3,63 +3,17 @@
 // goes through the gates.
 //
 // Sequences are cut into units of as many as fit a tile of a product. Units run
-// on their own through all steps of a block, in any thread; when there are fewer
-// than threads, and a step is long, the hidden states of every step are shared
+// on their own through all steps of a block, in any thread; where threads cannot
+// share them evenly, and a step is long, the hidden states of every step are shared
 // out instead. Neither changes the order in which one element is computed.
-#include <math.h>
-#include <string.h>
+#include "rnn/f32_rnn.h"
 
 #include "core/simd.h"
-#include "half/half.h"
-#include "rnn/rnn.h"
 
 enum {
     RNN_BLOCK = 1 << 18, // sums of a block of steps: second-level cache
-    RNN_ROWS = 64,       // of the input that are worth a product of their own
-    RNN_GRAIN = 1 << 18  // multiply-adds that are worth a thread's attention
+    RNN_ROWS = 64        // of the input that are worth a product of their own
 };
-
-// The operands of rnn.h: w and r are packed, bias and peepholes are floats.
-typedef struct {
-    const nacre_f32_gemm_impl *gemm;
-    const nacre_f32_rnn_cell_impl *impl;
-    nacre_float_type type;
-    const void *x, *h0, *c0;
-    void *y, *y_h, *y_c;
-    const float *w, *r, *bias, *peepholes;
-    bool pack_w, pack_r;  // as they come they are not packed
-} rnn_operands;
-
-typedef struct {
-    const nacre_rnn *n;
-    const rnn_operands *o;
-    nacre_team *team;
-    size_t width;          // sums of one step of one sequence
-    size_t block;          // steps at a time
-    size_t rows, units;    // sequences of a unit, units of a direction
-    size_t longest;        // steps of the longest sequence
-    bool even;             // all sequences are as long as that
-    size_t packed_w, packed_r;
-    size_t gemm_scratch;
-    // Of a block: steps first..last-1, whose sums lie at sums + direction * sums_dir +
-    // sequence * sums_batch + slot * sums_step.
-    size_t first, last;
-    size_t sums_dir, sums_batch, sums_step;
-    float *sums, *bias;
-    // [directions, batch, hidden]; _t are those of a unit transposed, of which the
-    // state's are read and written in turn.
-    float *state, *state_t[2], *cell, *reset, *reset_t, *linear;
-    float *gemm;
-    // Where operands are brought into the form of rnn_operands.
-    float *wide_bias, *wide_peepholes, *wide_w, *wide_r;
-    // Of a step that is shared out: units of hidden states and how many are a chunk.
-    size_t step, columns, chunks;
-    bool second;  // GRU's second half
-} rnn_plan;
-
-static size_t rnn_length(const rnn_plan *p, size_t b) { return p->n->lengths == NULL ? p->n->steps : (size_t)p->n->lengths[b]; }
-static bool rnn_backward(const nacre_rnn *n, size_t dir) { return dir == 1 || n->reverse; }
-static bool rnn_resets(const nacre_rnn *n) { return n->gates == 3 && !n->linear; }
 
 // Extents and strides; the pointers follow when there is memory.
 static rnn_plan rnn_make_plan(const nacre_rnn *n, const rnn_operands *o, size_t threads) {
@@ -80,7 +34,7 @@ static rnn_plan rnn_make_plan(const nacre_rnn *n, const rnn_operands *o, size_t 
     p.packed_r = driver->packed_b(o->gemm, n->hidden, n->hidden);
     // One product for all sequences, or one for each: the longest blocks need most.
     const size_t axes[] = {batch, 1, 0};
-    nacre_f32_gemm g = {.impl = o->gemm, .m = p.block * batch, .n = p.width, .k = n->input, .b.packed = 1, .row_count = 1};
+    nacre_f32_gemm g = {.impl = o->gemm, .m = p.block * batch, .n = p.width, .k = n->input, .a.type = o->type, .b.packed = 1, .row_count = 1};
     p.gemm_scratch = driver->scratch(&g, threads);
     g.m = p.block;
     g.batch = (nacre_batch){1, axes};
@@ -120,54 +74,7 @@ static size_t rnn_place(rnn_plan *p, float *scratch) {
     return used;
 }
 
-// ---- elements of 16 bits ----
-
-static void *rnn_at(const rnn_plan *p, const void *base, size_t at) {
-    return (char *)(uintptr_t)base + at * (p->o->type == NACRE_FLOAT32 ? sizeof(float) : sizeof(uint16_t));
-}
-
-static void rnn_get(const rnn_plan *p, const void *base, size_t at, size_t n, float *dst) {
-    p->o->gemm->half()->widen[p->o->type](rnn_at(p, base, at), dst, n);
-}
-
-static void rnn_put(const rnn_plan *p, void *base, size_t at, size_t n, const float *src) {
-    p->o->gemm->half()->narrow[p->o->type](src, rnn_at(p, base, at), n);
-}
-
 // ---- what is there before the first step, and after the last ----
-
-// The element of a state as the operands lie.
-static size_t rnn_state_at(const nacre_rnn *n, size_t dir, size_t b) {
-    return (n->batch_first ? b * n->directions + dir : dir * n->batch + b) * n->hidden;
-}
-
-static size_t rnn_y_at(const nacre_rnn *n, size_t dir, size_t b, size_t t) {
-    const size_t row = n->batch_first ? (b * n->steps + t) * n->directions + dir : (t * n->directions + dir) * n->batch + b;
-    return row * n->hidden;
-}
-
-// dst[i * rows + b] = src[b * hidden + i] for the unit's sequences and i < n.
-static void rnn_transpose(const rnn_plan *p, size_t rows, size_t n, const float *src, float *dst) {
-    if (rows == 1) {
-        memcpy(dst, src, n * sizeof *dst);
-    } else {
-        p->o->gemm->driver->pack_panel(p->o->gemm->half(), n, rows, src, NACRE_FLOAT32, p->n->hidden, 1, rows, dst);
-    }
-}
-
-// A unit is some of the sequences in one direction.
-typedef struct {
-    size_t dir, b, rows;
-    size_t states;  // where the unit's states begin
-} rnn_unit;
-
-static rnn_unit rnn_unit_at(const rnn_plan *p, size_t index) {
-    const nacre_rnn *const n = p->n;
-    rnn_unit u = {.dir = index / p->units, .b = index % p->units * p->rows};
-    u.rows = nacre_min(p->rows, n->batch - u.b);
-    u.states = (u.dir * n->batch + u.b) * n->hidden;
-    return u;
-}
 
 static void rnn_get_or_clear(const rnn_plan *p, const void *base, size_t at, size_t n, float *dst) {
     if (base == NULL) {
@@ -285,109 +192,6 @@ static void rnn_sum_inputs(rnn_plan *p, nacre_team *team) {
     }
 }
 
-// ---- steps ----
-
-// Adds what a vector per sequence, transposed, gives to hidden states j0..j1-1 of
-// one gate, from the last panel of weights to the first if down.
-static void rnn_multiply(const rnn_plan *p, const rnn_unit *u, size_t gate, const float *x, size_t j0, size_t j1, bool down,
-                         float *sums, size_t ldc, const nacre_f32_epilogue *e) {
-    const size_t hidden = p->n->hidden, nr = p->o->gemm->nr, panels = nacre_ceil_div(j1 - j0, nr);
-    const float *const r = p->o->r + (u->dir * p->n->gates + gate) * p->packed_r;
-    for (size_t i = 0; i < panels; i++) {
-        const size_t j = j0 + (down ? panels - 1 - i : i) * nr;
-        nacre_f32_epilogue at = *e;
-        if (at.add != NULL) at.add += j;
-        if (at.col != NULL) at.col += j;
-        p->o->gemm->tile(hidden, x, u->rows, r + j * hidden, sums + j, ldc, u->rows, nacre_min(nr, j1 - j), &at);
-    }
-}
-
-// Takes hidden states j0..j1-1 of a unit through a step, or through half of one
-// where the second needs all that the first makes.
-static void rnn_step(const rnn_plan *p, const rnn_unit *u, size_t step, bool second, size_t j0, size_t j1) {
-    const nacre_rnn *const n = p->n;
-    const nacre_f32_rnn_cell_impl *const impl = p->o->impl;
-    const nacre_rnn_cell *const cell = &n->cells[u->dir];
-    const bool backward = rnn_backward(n, u->dir), halves = rnn_resets(n);
-    const size_t slot = backward ? p->last - 1 - step : step - p->first;
-    float *const sums = p->sums + u->dir * p->sums_dir + u->b * p->sums_batch + slot * p->sums_step;
-    const float *const x = halves && second ? p->reset_t + u->states : p->state_t[step % 2] + u->states;
-    // Every other step goes through the weights from their end, where the step
-    // before left them in the cache.
-    const bool down = step % 2 != 0;
-    const size_t first = halves && second ? 2 : 0, last = halves && !second ? 2 : n->gates;
-    for (size_t i = first; i < last; i++) {
-        const size_t gate = down ? first + last - 1 - i : i;
-        if (n->linear && gate == 2) {
-            const float *const bias = p->o->bias == NULL ? NULL : p->o->bias + u->dir * 2 * p->width + p->width + 2 * n->hidden;
-            const nacre_f32_epilogue e = {.alpha = 1, .col = bias};
-            rnn_multiply(p, u, gate, x, j0, j1, down, p->linear + u->states, n->hidden, &e);
-        } else {
-            float *const sum = sums + gate * n->hidden;
-            const nacre_f32_epilogue e = {.alpha = 1, .add = sum, .ld_add = p->sums_batch};
-            rnn_multiply(p, u, gate, x, j0, j1, down, sum, p->sums_batch, &e);
-        }
-    }
-    nacre_f32_rnn_step *const run = n->gates == 1   ? impl->rnn
-                                    : n->gates == 4 ? impl->lstm
-                                    : n->linear     ? impl->gru_linear
-                                    : second        ? impl->gru_state
-                                                    : impl->gru_reset;
-    for (size_t b = 0; b < u->rows; b++) {
-        const size_t length = rnn_length(p, u->b + b), at = u->states + b * n->hidden + j0;
-        if (step >= length) continue;
-        nacre_f32_rnn_units units = {.n = j1 - j0, .step = n->hidden, .sums = sums + b * p->sums_batch + j0, .state = p->state + at};
-        if (n->gates == 4) units.cell = p->cell + at;
-        if (p->o->peepholes != NULL) units.peepholes = p->o->peepholes + u->dir * 3 * n->hidden + j0;
-        if (n->linear) units.linear = p->linear + at;
-        if (halves) units.reset = p->reset + at;
-        run(cell, &units);
-        if (p->o->y != NULL && (second || !halves)) {
-            rnn_put(p, p->o->y, rnn_y_at(n, u->dir, u->b + b, backward ? length - 1 - step : step) + j0, j1 - j0, p->state + at);
-        }
-    }
-    const float *const made = halves && !second ? p->reset : p->state;
-    float *const made_t = halves && !second ? p->reset_t : p->state_t[(step + 1) % 2];
-    rnn_transpose(p, u->rows, j1 - j0, made + u->states + j0, made_t + u->states + j0 * u->rows);
-}
-
-static void rnn_unit_chunk(void *job, size_t chunk, size_t thread) {
-    (void)thread;
-    const rnn_plan *const p = job;
-    const rnn_unit u = rnn_unit_at(p, chunk);
-    for (size_t step = p->first; step < p->last && !nacre_stopped(p->team); step++) {
-        rnn_step(p, &u, step, false, 0, p->n->hidden);
-        if (rnn_resets(p->n)) rnn_step(p, &u, step, true, 0, p->n->hidden);
-    }
-}
-
-static void rnn_columns_chunk(void *job, size_t chunk, size_t thread) {
-    (void)thread;
-    const rnn_plan *const p = job;
-    const rnn_unit u = rnn_unit_at(p, chunk / p->chunks);
-    const size_t j0 = chunk % p->chunks * p->columns;
-    rnn_step(p, &u, p->step, p->second, j0, nacre_min(p->n->hidden, j0 + p->columns));
-}
-
-static void rnn_run_block(rnn_plan *p, nacre_team *team) {
-    const nacre_rnn *const n = p->n;
-    const size_t threads = nacre_team_threads(team), units = n->directions * p->units, work = p->rows * p->width * n->hidden;
-    if (units >= threads || work < RNN_GRAIN) {
-        nacre_parallel(work * units * (p->last - p->first) < RNN_GRAIN ? NULL : team, units, rnn_unit_chunk, p);
-        return;
-    }
-    enum { SHARES = 2 };  // chunks per thread, so that a slow one does not hold up the rest
-    const size_t panels = nacre_ceil_div(n->hidden, p->o->gemm->nr), want = nacre_ceil_div(threads * SHARES, units);
-    p->columns = nacre_ceil_div(panels, nacre_min(panels, want)) * p->o->gemm->nr;
-    p->chunks = nacre_ceil_div(n->hidden, p->columns);
-    for (p->step = p->first; p->step < p->last && !nacre_stopped(team); p->step++) {
-        p->second = false;
-        nacre_parallel(team, units * p->chunks, rnn_columns_chunk, p);
-        p->second = true;
-        if (rnn_resets(n)) nacre_parallel(team, units * p->chunks, rnn_columns_chunk, p);
-    }
-}
-
 // ---- weights ----
 
 typedef struct {
@@ -475,7 +279,7 @@ static void rnn_command(const nacre_call *c) {
     for (p.first = 0; p.first < p.longest && !nacre_stopped(c->team); p.first = p.last) {
         p.last = nacre_min(p.longest, p.first + p.block);
         rnn_sum_inputs(&p, c->team);
-        rnn_run_block(&p, c->team);
+        nacre_f32_rnn_run_steps(&p, c->team);
     }
     rnn_end(&p);
 }

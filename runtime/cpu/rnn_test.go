@@ -145,7 +145,7 @@ func (c *rnnCase) checkRounded(t *testing.T, pool *bindings.Pool, k, gemm bindin
 func TestRNN(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(31, 32))
 	shapes := [][4]int{{1, 1, 1, 1}, {3, 1, 5, 4}, {5, 2, 3, 17}, {4, 3, 8, 33}, {2, 5, 7, 16}, {7, 16, 2, 9}, {0, 2, 3, 5}, {70, 1, 3, 8},
-		{3, 40, 4, 20}, {70, 16, 5, 64}, {3, 2, 20, 310}}
+		{3, 40, 4, 20}, {70, 16, 5, 64}, {3, 2, 20, 310}, {40, 1, 9, 130}}
 	if testing.Short() {
 		shapes = shapes[:9]
 	}
