@@ -57,7 +57,8 @@ typedef struct {
     size_t mr, nr;  // rows and columns of a tile
 
     // A tile of c, 1 <= m <= mr rows and 1 <= n <= nr columns, from a packed panel
-    // of each operand: a[p*lda + i] with lda >= m, and b[p*nr + j].
+    // of each operand: a[p*lda + i] with lda >= m, and b[p*nr + j]. Without e the sums
+    // are stored as they are.
     void (*tile)(size_t k, const float *a, size_t lda, const float *b, float *c, size_t ldc, size_t m, size_t n,
                  const nacre_f32_epilogue *e);
     // y[j] = sum_p x[p] b[j*ldb + p] for j < n.
