@@ -46,6 +46,8 @@ typedef struct {
     const float *col;
     int clamp;
     float low, high;
+    const void *next;   // memory that later tiles read, fetched on the way: so many bytes
+    size_t next_bytes;
 } nacre_f32_epilogue;
 
 typedef struct nacre_f32_gemm nacre_f32_gemm;
