@@ -2,6 +2,7 @@
 #ifndef NACRE_HALF_TRANSPOSE_AVX512_H
 #define NACRE_HALF_TRANSPOSE_AVX512_H
 
+#include "core/vec.h"
 #include "core/x86.h"
 
 #define TRANSPOSE_ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
@@ -22,13 +23,18 @@
         TRANSPOSE_STORE(8 + j, _mm512_shuffle_f32x4(s, t, 0xdd))                                             \
         TRANSPOSE_STORE(12 + j, _mm512_shuffle_f32x4(u, v, 0xdd))                                            \
     }
-#define TRANSPOSE_STORE(i, x) \
-    if ((i) < k) _mm512_mask_storeu_ps(dst + (i) * width, to, x);
+// Whole vectors are stored without a mask, for later loads to find them on their way.
+#define TRANSPOSE_STORE(i, x)                              \
+    if (whole) {                                           \
+        _mm512_storeu_ps(dst + (i) * width, x);            \
+    } else if ((i) < k) {                                  \
+        _mm512_mask_storeu_ps(dst + (i) * width, to, x);   \
+    }
 
-// The first k <= 16 elements of lanes <= 16 rows.
-static inline void nacre_transpose_16(size_t k, size_t lanes, const float *src, size_t lane, size_t width, float *dst) {
+// The first k <= 16 elements of lanes <= 16 rows; both are 16 if whole.
+NACRE_INLINE void nacre_transpose_16(int whole, size_t k, size_t lanes, const float *src, size_t lane, size_t width, float *dst) {
     const __mmask16 from = (__mmask16)((1u << k) - 1), to = (__mmask16)((1u << lanes) - 1);
-#define TRANSPOSE_LOAD(i) const __m512 r##i = (i) < lanes ? _mm512_maskz_loadu_ps(from, src + (i) * lane) : _mm512_setzero_ps();
+#define TRANSPOSE_LOAD(i) const __m512 r##i = whole ? _mm512_loadu_ps(src + (i) * lane) : (i) < lanes ? _mm512_maskz_loadu_ps(from, src + (i) * lane) : _mm512_setzero_ps();
     TRANSPOSE_ROWS(TRANSPOSE_LOAD)
 #undef TRANSPOSE_LOAD
     TRANSPOSE_FOUR(0, r0, r1, r2, r3)
@@ -44,7 +50,13 @@ static inline void nacre_transpose_16(size_t k, size_t lanes, const float *src, 
 static inline void nacre_transpose__avx512(size_t k, size_t lanes, const float *src, size_t lane, size_t width, float *dst) {
     for (size_t p = 0; p < k; p += 16) {
         for (size_t l = 0; l < lanes; l += 16) {
-            nacre_transpose_16(k - p < 16 ? k - p : 16, lanes - l < 16 ? lanes - l : 16, src + l * lane + p, lane, width, dst + p * width + l);
+            const float *const from = src + l * lane + p;
+            float *const to = dst + p * width + l;
+            if (k - p >= 16 && lanes - l >= 16) {
+                nacre_transpose_16(1, 16, 16, from, lane, width, to);
+            } else {
+                nacre_transpose_16(0, k - p < 16 ? k - p : 16, lanes - l < 16 ? lanes - l : 16, from, lane, width, to);
+            }
         }
     }
 }
