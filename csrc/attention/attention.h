@@ -31,13 +31,14 @@ const nacre_kernel *nacre_attention_kernels(size_t *count);
 typedef float nacre_f32_online_softmax_fn(float *x, size_t n, float gain, const float *bias, float *top, float *sum);
 
 // The same step for the rows of a tile, which lie side by side: x[j * width + i] is key j
-// of row i, and so is bias. Row i takes keys j with lo[i] <= j < hi[i], all with lo of NULL;
-// the weights of others are 0. sums[e * width + i], for e < rows, are scaled; NULL for none.
+// of row i, and so is bias. Row i takes keys j with lo[i] <= j < hi[i], and the weights of
+// others are 0; every row takes those with from <= j < to. sums[e * width + i], for e < rows, are scaled; NULL for none.
 typedef struct {
     size_t n, width;
     float *x;
     float gain;
-    const float *bias, *lo, *hi;
+    const float *bias, *lo, *hi;  // bias is NULL for none
+    size_t from, to;              // from <= to <= n
     float *top, *sum;
     float *sums;
     size_t rows;

@@ -158,16 +158,18 @@ static void tiles_weights(const attention_plan *p, const tiles_piece *x, tiles_p
     }
     const size_t nr = p->gemm->nr;
     if (w->cap != 0) p->tanh(x->s, x->s, (c1 - c0) * nr, none);
-    int whole = 1;
+    size_t from = 0, to = c1 - c0;
     for (size_t i = 0; i < y->n; i++) {
-        const attention_row *const r = &y->rows[i];
-        if (r->lo > c0 || r->hi < c1) whole = 0;
-        lo[i] = (float)(nacre_max(r->lo, c0) - c0);
-        hi[i] = (float)(nacre_max(nacre_min(r->hi, c1), c0) - c0);
+        const size_t first = nacre_max(y->rows[i].lo, c0) - c0, end = nacre_max(nacre_min(y->rows[i].hi, c1), c0) - c0;
+        lo[i] = (float)first;
+        hi[i] = (float)end;
+        from = nacre_max(from, nacre_min(first, c1 - c0));
+        to = nacre_min(to, end);
     }
     const nacre_softmax_columns columns = {
         .n = c1 - c0, .width = nr, .x = x->s, .gain = w->cap == 0 ? 1 : (float)w->cap, .bias = tiles_bias(p, x, y, c0, c1),
-        .lo = whole ? NULL : lo, .hi = whole ? NULL : hi, .top = y->top, .sum = y->sum, .sums = y->started ? y->sums : NULL, .rows = (size_t)w->dv,
+        .lo = lo, .hi = hi, .from = from, .to = nacre_max(from, to), .top = y->top, .sum = y->sum, .sums = y->started ? y->sums : NULL,
+        .rows = (size_t)w->dv,
     };
     p->impl->columns(&columns);
 }

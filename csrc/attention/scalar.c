@@ -57,7 +57,7 @@ static float online_softmax_scalar(float *x, size_t n, float gain, const float *
 
 // Score j of row i, in range or -infinity.
 static float column_score(const nacre_softmax_columns *c, size_t j, size_t i) {
-    if (c->lo != NULL && ((float)j < c->lo[i] || (float)j >= c->hi[i])) return -INFINITY;
+    if ((float)j < c->lo[i] || (float)j >= c->hi[i]) return -INFINITY;
     const float s = c->x[j * c->width + i] * c->gain;
     return c->bias == NULL ? s : s + c->bias[j * c->width + i];
 }
