@@ -5,7 +5,7 @@ extern const nacre_entry nacre_attention_gemv_entry, nacre_attention_tiles_entry
     nacre_tensor_scatter_entry;
 
 // The signature of each op's rows.
-typedef nacre_f32_online_softmax_fn attention_row_f32_attention;
+typedef nacre_f32_attention_fn attention_row_f32_attention;
 typedef nacre_f32_rotary_fn attention_row_f32_rotary;
 typedef nacre_f32_linear_attention_fn attention_row_f32_linear_attention;
 typedef nacre_f32_causal_conv_fn attention_row_f32_causal_conv;

@@ -22,13 +22,35 @@ const nacre_kernel *nacre_attention_kernels(size_t *count);
 
 // ---- functions of rows --------------------------------------------------------
 
-// Op f32_attention: one step of a softmax that sees its row in pieces. With top the
+// One step of a softmax that sees its row in pieces. With top the
 // largest score so far and sum the sum of exp(score - top) over those so far:
 //     x[j] = exp(x[j] * gain + bias[j] - new top), for j < n; a bias of NULL is zeros
 // and top and sum take the piece in. Returns exp(old top - new top), by which
 // whatever was weighted before is to be scaled. A row without any score has a
 // top of -inf and a sum of 0.
 typedef float nacre_f32_online_softmax_fn(float *x, size_t n, float gain, const float *bias, float *top, float *sum);
+
+// The same step for the rows of a tile, which lie side by side: x[j * width + i] is key j
+// of row i, and so is bias. Row i takes keys j with lo[i] <= j < hi[i], and the weights of
+// others are 0; every row takes those with from <= j < to. sums[e * width + i], for e < rows, are scaled; NULL for none.
+typedef struct {
+    size_t n, width;
+    float *x;
+    float gain;
+    const float *bias, *lo, *hi;  // bias is NULL for none
+    size_t from, to;              // from <= to <= n
+    float *top, *sum;
+    float *sums;
+    size_t rows;
+} nacre_softmax_columns;
+
+// What rows of op f32_attention return.
+typedef struct {
+    size_t lanes;  // the width of a tile is a multiple of these
+    nacre_f32_online_softmax_fn *row;
+    void (*columns)(const nacre_softmax_columns *c);
+} nacre_f32_attention_impl;
+typedef const nacre_f32_attention_impl *nacre_f32_attention_fn(void);
 
 // Op f32_rotary: n pairs of one head, rotated by the angles whose cosines and
 // sines are given. Pair i is elements i and n + i, or 2i and 2i + 1 if

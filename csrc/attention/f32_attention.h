@@ -8,11 +8,9 @@
 
 enum {
     ATTENTION_GEMV = 4,     // queries per head that are not worth packing for
-    ATTENTION_PANELS = 4,   // panels of queries of one piece of work
-    ATTENTION_WHOLE = 1024, // keys that are taken at once
+    ATTENTION_WHOLE = 1024, // keys that few queries take at once
     ATTENTION_BLOCK = 512,  // of more keys than those
-    ATTENTION_KEYS = 16,    // keys that the queries of a group of heads take in turn
-    ATTENTION_PACK = 256    // keys of a piece of packing
+    ATTENTION_KEYS = 16     // keys that the queries of a group of heads take in turn
 };
 
 // What becomes of the scores of one query.
@@ -26,7 +24,7 @@ typedef struct {
     attention_args a;
     const nacre_f32_gemm_impl *gemm;
     const nacre_half *half;
-    nacre_f32_online_softmax_fn *softmax;
+    const nacre_f32_attention_impl *impl;
     nacre_unary_fn tanh;
     nacre_team *team;
     size_t group;  // heads of q per head of k
@@ -39,37 +37,21 @@ typedef struct {
     int by_head;  // a piece of work is a head of q, not one of k
     // tiles
     size_t pieces;  // of the queries of a head
-    size_t k_size, v_size;
+    size_t k_size, v_size;  // of a head, packed; 0 for values that are taken where they lie
     float *k_packed, *v_packed, *threads;
 } attention_plan;
-
-// Keys of a block, in whole steps.
-static size_t attention_block(const nacre_attention_words *w, size_t keys, size_t step) {
-    if (keys <= ATTENTION_WHOLE || w->qk_stage != NACRE_QK_NONE) return nacre_round_up(nacre_max(keys, 1), step);
-    return ATTENTION_BLOCK / step * step;
-}
-
-// The most that attention_block is for so many keys or fewer.
-static size_t attention_most_block(const nacre_attention_words *w, size_t keys, size_t step) {
-    if (w->qk_stage != NACRE_QK_NONE) return nacre_round_up(nacre_max(keys, 1), step);
-    return nacre_round_up(nacre_max(nacre_min(keys, ATTENTION_WHOLE), 1), step);
-}
 
 static inline size_t attention_ld(size_t block) { return nacre_align_floats(block) + 16; }
 
 // Rows of scores for the bias and for what qk takes.
 enum { ATTENTION_LINES = 2 };
 
-static inline size_t attention_acc(const nacre_attention_words *w, size_t rows) {
-    return w->out.type == NACRE_ELEMENT_F32 ? 0 : nacre_align_floats(rows * (size_t)w->dv);
-}
-
 static int attention_start(const nacre_call *c, attention_plan *p) {
     if (!attention_open(c, &p->a)) return 0;
     const nacre_attention_words *const w = p->a.w;
     p->gemm = nacre_f32_gemm_part(w->gemm);
     p->half = p->gemm->half();
-    p->softmax = (nacre_f32_online_softmax_fn *)c->kernel->fn;
+    p->impl = ((nacre_f32_attention_fn *)c->kernel->fn)();
     p->tanh = (nacre_unary_fn)nacre_part_fn(w->tanh);
     p->team = c->team;
     p->group = w->kv_heads == 0 ? 1 : (size_t)(w->heads / w->kv_heads);
@@ -178,7 +160,7 @@ static void attention_scores(const attention_plan *p, attention_row *r, float *s
         r->factor = 1;
         return;
     }
-    r->factor = p->softmax(s + (lo - c0), hi - lo, gain, bias, &r->top, &r->sum);
+    r->factor = p->impl->row(s + (lo - c0), hi - lo, gain, bias, &r->top, &r->sum);
     memset(s, 0, (lo - c0) * sizeof *s);
     memset(s + (hi - c0), 0, (c1 - hi) * sizeof *s);
     if (stage == NACRE_QK_WEIGHTS) {
@@ -187,28 +169,22 @@ static void attention_scores(const attention_plan *p, attention_row *r, float *s
     }
 }
 
-// Where the sums of row i of a piece of work lie: in the output, or at acc.
-static float *attention_sums(const attention_plan *p, const attention_row *r, float *acc, size_t i) {
-    const nacre_attention_words *const w = p->a.w;
-    if (p->acc == 0) return (float *)(uintptr_t)attention_at(p->a.out, &w->out, r->batch, r->head, r->query);
-    return acc + i * (size_t)w->dv;
-}
-
-// Divides the sums by that of the weights.
+// Writes the sums, divided by that of the weights.
 static void attention_end(const attention_plan *p, const attention_row *r, float *sums) {
     const nacre_attention_words *const w = p->a.w;
     const size_t dv = (size_t)w->dv;
+    void *const out = (void *)(uintptr_t)attention_at(p->a.out, &w->out, r->batch, r->head, r->query);
+    float *const to = w->out.type == NACRE_ELEMENT_F32 ? out : sums;
     if (r->lo >= r->hi || r->sum == 0) {
-        memset(sums, 0, dv * sizeof *sums);
+        memset(to, 0, dv * sizeof *to);
         if (p->a.qk != NULL && w->qk_stage == NACRE_QK_WEIGHTS) {
             memset(attention_qk(&p->a, r->batch, r->head, r->query), 0, (size_t)w->qk_cols * nacre_element_size(w->qk_type));
         }
     } else {
         const float scale = 1 / r->sum;
-        NACRE_SIMD for (size_t i = 0; i < dv; i++) sums[i] *= scale;
+        NACRE_SIMD for (size_t i = 0; i < dv; i++) to[i] = sums[i] * scale;
     }
-    if (p->acc == 0) return;
-    p->half->narrow[w->out.type](sums, (void *)(uintptr_t)attention_at(p->a.out, &w->out, r->batch, r->head, r->query), dv);
+    if (to == sums && w->out.type != NACRE_ELEMENT_F32) p->half->narrow[w->out.type](sums, out, dv);
 }
 
 // The keys that any of the rows attends to; all when their scores are asked for.

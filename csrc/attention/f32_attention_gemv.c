@@ -4,10 +4,33 @@
 #include "attention/f32_attention.h"
 #include "core/simd.h"
 
+// Keys of a block, in whole steps.
+static size_t gemv_block(const nacre_attention_words *w, size_t keys, size_t step) {
+    if (keys <= ATTENTION_WHOLE || w->qk_stage != NACRE_QK_NONE) return nacre_round_up(nacre_max(keys, 1), step);
+    return ATTENTION_BLOCK / step * step;
+}
+
+// The most that gemv_block is for so many keys or fewer.
+static size_t gemv_most_block(const nacre_attention_words *w, size_t keys, size_t step) {
+    if (w->qk_stage != NACRE_QK_NONE) return nacre_round_up(nacre_max(keys, 1), step);
+    return nacre_round_up(nacre_max(nacre_min(keys, ATTENTION_WHOLE), 1), step);
+}
+
+static inline size_t gemv_acc(const nacre_attention_words *w, size_t rows) {
+    return w->out.type == NACRE_ELEMENT_F32 ? 0 : nacre_align_floats(rows * (size_t)w->dv);
+}
+
+// Where the sums of row i of a piece of work lie: in the output, or at acc.
+static float *gemv_sums(const attention_plan *p, const attention_row *r, float *acc, size_t i) {
+    const nacre_attention_words *const w = p->a.w;
+    if (p->acc == 0) return (float *)(uintptr_t)attention_at(p->a.out, &w->out, r->batch, r->head, r->query);
+    return acc + i * (size_t)w->dv;
+}
+
 static size_t gemv_per_thread(const nacre_attention_words *w, size_t rows, size_t ld) {
     const size_t d = (size_t)w->d, dv = (size_t)w->dv;
     const size_t n = (rows + ATTENTION_LINES) * ld + rows * (d + sizeof(attention_row) / sizeof(float)) + ATTENTION_KEYS * nacre_max(d, dv);
-    return nacre_align_floats(n) + attention_acc(w, rows);
+    return nacre_align_floats(n) + gemv_acc(w, rows);
 }
 
 // n rows of k or v from t on, as floats.
@@ -39,7 +62,7 @@ static void gemv_chunk(void *job, size_t chunk, size_t thread) {
         rows[i] = attention_begin(p, b, (int64_t)(h0 + i / q_len), (int64_t)(i % q_len));
         p->half->widen[w->q.type](attention_at(a->q, &w->q, b, rows[i].head, rows[i].query), q + i * d, d);
         NACRE_SIMD for (size_t e = 0; e < d; e++) q[i * d + e] *= scale;
-        memset(attention_sums(p, &rows[i], acc, i), 0, dv * sizeof(float));
+        memset(gemv_sums(p, &rows[i], acc, i), 0, dv * sizeof(float));
     }
     size_t lo, hi, ld;
     attention_rows_range(p, rows, n, &lo, &hi);
@@ -53,16 +76,16 @@ static void gemv_chunk(void *job, size_t chunk, size_t thread) {
         for (size_t i = 0; i < n; i++) {
             attention_scores(p, &rows[i], s + i * p->ld, c0, c1, lines);
             if (rows[i].factor == 1) continue;
-            float *const sums = attention_sums(p, &rows[i], acc, i);
+            float *const sums = gemv_sums(p, &rows[i], acc, i);
             NACRE_SIMD for (size_t e = 0; e < dv; e++) sums[e] *= rows[i].factor;
         }
         for (size_t j = c0; j < c1; j += ATTENTION_KEYS) {
             const size_t m = nacre_min(ATTENTION_KEYS, c1 - j);
             const float *const values = gemv_rows(p, a->v, &w->v, b, kv, j, m, dv, wide, &ld);
-            for (size_t i = 0; i < n; i++) p->gemm->axpy(m, s + i * p->ld + (j - c0), 1, values, ld, attention_sums(p, &rows[i], acc, i), dv);
+            for (size_t i = 0; i < n; i++) p->gemm->axpy(m, s + i * p->ld + (j - c0), 1, values, ld, gemv_sums(p, &rows[i], acc, i), dv);
         }
     }
-    for (size_t i = 0; i < n; i++) attention_end(p, &rows[i], attention_sums(p, &rows[i], acc, i));
+    for (size_t i = 0; i < n; i++) attention_end(p, &rows[i], gemv_sums(p, &rows[i], acc, i));
 }
 
 static void gemv_run(const nacre_call *c) {
@@ -71,11 +94,11 @@ static void gemv_run(const nacre_call *c) {
     const nacre_attention_words *const w = p.a.w;
     if (w->batch * w->heads * w->q_len == 0) return;
     const size_t heads = (size_t)(w->batch * w->kv_heads);
-    p.block = attention_block(w, (size_t)p.a.keys, ATTENTION_KEYS);
+    p.block = gemv_block(w, (size_t)p.a.keys, ATTENTION_KEYS);
     p.ld = attention_ld(p.block);
     p.by_head = heads < nacre_team_threads(c->team);
     p.rows = (size_t)w->q_len * (p.by_head ? 1 : p.group);
-    p.acc = attention_acc(w, p.rows);
+    p.acc = gemv_acc(w, p.rows);
     p.per_thread = gemv_per_thread(w, p.rows, p.ld);
     p.threads = c->scratch;
     nacre_parallel(c->team, p.by_head ? (size_t)(w->batch * w->heads) : heads, gemv_chunk, &p);
@@ -90,7 +113,7 @@ static size_t gemv_scratch(const nacre_kernel *k, const int64_t *words, size_t t
     (void)k;
     const nacre_attention_words *const w = (const void *)words;
     const size_t rows = (size_t)w->q_len * (w->kv_heads == 0 ? 1 : (size_t)(w->heads / w->kv_heads));
-    const size_t ld = attention_ld(attention_most_block(w, (size_t)w->kv_len, ATTENTION_KEYS));
+    const size_t ld = attention_ld(gemv_most_block(w, (size_t)w->kv_len, ATTENTION_KEYS));
     return threads * gemv_per_thread(w, rows, ld) * sizeof(float);
 }
 

@@ -1,19 +1,52 @@
-// Attention of many queries. Keys and values are packed once per head for the tiles of
-// f32_gemm. A piece of work is a few panels of queries of one head, which meet the
-// keys block by block: products, one step of the softmax, products with the values.
-// Blocks of keys do not depend on the threads, so results do not.
+// Attention of many queries. Panels of queries stand as columns of tiles: scores are
+// keys by queries, so that a softmax goes down columns, its weights are at once the right
+// operand of the product with the values, and these are taken where they lie. Keys are
+// packed once per head. A piece of work is a few panels of queries of one head, which
+// meet the keys block by block. Blocks of keys do not depend on the threads, so results
+// do not.
 #include "attention/f32_attention.h"
 #include "core/simd.h"
 
-enum { TILES_MOST_ROWS = ATTENTION_PANELS * 32 };
+enum {
+    TILES_PANELS = 4,   // panels of queries of one piece of work
+    TILES_WIDTH = 32,   // queries of a panel, at most
+    TILES_KEYS = 256,   // keys of a block, about
+    TILES_PACK = 256    // keys of a piece of packing, about
+};
 
-static size_t tiles_rows(const nacre_f32_gemm_impl *g, const nacre_attention_words *w) {
-    return nacre_min((size_t)w->q_len, ATTENTION_PANELS * g->mr);
+// Keys of a block: blocks of about the same size, in whole panels; one where scores are shown.
+static size_t tiles_block(const nacre_f32_gemm_impl *g, const nacre_attention_words *w, size_t keys) {
+    const size_t blocks = w->qk_stage != NACRE_QK_NONE ? 1 : nacre_ceil_div(keys, TILES_KEYS);
+    return nacre_round_up(nacre_max(nacre_ceil_div(keys, nacre_max(blocks, 1)), 1), g->mr);
 }
 
-static size_t tiles_per_thread(const nacre_f32_gemm_impl *g, const nacre_attention_words *w, size_t rows, size_t block) {
-    const size_t n = (rows + ATTENTION_LINES) * attention_ld(block) + rows * (size_t)w->d + g->mr * block;
-    return nacre_align_floats(n) + attention_acc(w, rows);
+// The most that tiles_block is for so many keys or fewer.
+static size_t tiles_most_block(const nacre_f32_gemm_impl *g, const nacre_attention_words *w, size_t keys) {
+    return nacre_round_up(nacre_max(w->qk_stage != NACRE_QK_NONE ? keys : nacre_min(keys, TILES_KEYS), 1), g->mr);
+}
+
+static int tiles_lines(const nacre_attention_words *w) {
+    return w->bias_cols != 0 || w->mask != NACRE_MASK_NONE || w->qk_stage != NACRE_QK_NONE;
+}
+
+// Queries of a piece of work, in whole panels.
+static size_t tiles_rows(const nacre_f32_gemm_impl *g, const nacre_attention_words *w) {
+    return nacre_min(nacre_round_up((size_t)w->q_len, g->nr), TILES_PANELS * g->nr);
+}
+
+static size_t tiles_per_thread(const nacre_f32_gemm_impl *g, const nacre_attention_words *w, size_t block) {
+    const size_t d = (size_t)w->d, dv = (size_t)w->dv;
+    size_t n = block * g->nr + tiles_rows(g, w) * (d + dv) + g->nr * dv;
+    if (tiles_lines(w)) n += block * g->nr + (g->nr + ATTENTION_LINES) * attention_ld(block);
+    return nacre_align_floats(n);
+}
+
+static size_t tiles_k_size(const nacre_f32_gemm_impl *g, const nacre_attention_words *w, size_t keys) {
+    return nacre_align_floats(nacre_round_up(keys, g->mr) * (size_t)w->d);
+}
+
+static size_t tiles_v_size(const nacre_attention_words *w, size_t keys) {
+    return w->v.type == NACRE_ELEMENT_F32 ? 0 : nacre_align_floats(keys * (size_t)w->dv);
 }
 
 static void tiles_pack(void *job, size_t chunk, size_t thread) {
@@ -21,97 +54,194 @@ static void tiles_pack(void *job, size_t chunk, size_t thread) {
     const attention_plan *const p = job;
     const attention_args *const a = &p->a;
     const nacre_attention_words *const w = a->w;
-    const size_t d = (size_t)w->d, dv = (size_t)w->dv, keys = (size_t)a->keys;
-    const size_t nr = p->gemm->nr, step = ATTENTION_PACK / nr * nr, parts = nacre_ceil_div(keys, step);
+    const size_t d = (size_t)w->d, dv = (size_t)w->dv, keys = (size_t)a->keys, mr = p->gemm->mr;
+    const size_t step = TILES_PACK / mr * mr, parts = nacre_ceil_div(keys, step);
     const size_t head = chunk / parts, t0 = chunk % parts * step, t1 = nacre_min(t0 + step, keys);
     const int64_t b = (int64_t)head / w->kv_heads, h = (int64_t)head % w->kv_heads;
     float *const k = p->k_packed + head * p->k_size, *const v = p->v_packed + head * p->v_size;
-    for (size_t t = t0; t < t1; t += nr) {
-        p->gemm->driver->pack_panel(p->half, d, nacre_min(nr, t1 - t), attention_at(a->k, &w->k, b, h, (int64_t)t),
-                                    (nacre_float_type)w->k.type, (size_t)w->k.row, 1, nr, k + t * d);
+    for (size_t t = t0; t < t1; t += mr) {
+        p->gemm->driver->pack_panel(p->half, d, nacre_min(mr, t1 - t), attention_at(a->k, &w->k, b, h, (int64_t)t),
+                                    (nacre_float_type)w->k.type, (size_t)w->k.row, 1, mr, k + t * d);
     }
-    for (size_t e = 0; e < dv; e += nr) {
-        const void *const from = nacre_element_at(attention_at(a->v, &w->v, b, h, (int64_t)t0), w->v.type, (int64_t)e);
-        p->gemm->driver->pack_panel(p->half, t1 - t0, nacre_min(nr, dv - e), from, (nacre_float_type)w->v.type, 1, (size_t)w->v.row, nr,
-                                    v + e * keys + t0 * nr);
+    for (size_t t = t0; p->v_size > 0 && t < t1; t++) {
+        p->half->widen[w->v.type](attention_at(a->v, &w->v, b, h, (int64_t)t), v + t * dv, dv);
     }
 }
+
+// Queries that are columns of tiles.
+typedef struct {
+    size_t n, cols;  // queries; columns, in whole vectors
+    size_t lo, hi;   // keys that any of them attends to
+    int started;     // sums have been written
+    attention_row rows[TILES_WIDTH];
+    float top[TILES_WIDTH], sum[TILES_WIDTH];
+    float *q, *sums;
+} tiles_panel;
 
 // What a piece of work has.
 typedef struct {
-    size_t n;  // rows
-    attention_row rows[TILES_MOST_ROWS];
     const float *keys, *values;
-    float *s, *lines, *weights, *q, *sums;
-    size_t ld_sums;
+    size_t ld_values;
+    float *s, *bias, *lines, *rows, *out;
+    tiles_panel panels[TILES_PANELS];
 } tiles_piece;
 
-// Scores of keys c0 to c1 - 1.
-static void tiles_products(const attention_plan *p, const tiles_piece *x, size_t c0, size_t c1) {
-    const nacre_f32_gemm_impl *const g = p->gemm;
+static void tiles_begin(const attention_plan *p, int64_t b, int64_t h, size_t i0, tiles_panel *x) {
     const nacre_attention_words *const w = p->a.w;
-    const size_t d = (size_t)w->d;
-    const nacre_f32_epilogue product = {.alpha = w->cap == 0 ? (float)w->scale : (float)w->scale / (float)w->cap};
-    for (size_t j = c0; j < c1; j += g->nr) {
-        for (size_t i = 0; i < x->n; i += g->mr) {
-            const size_t m = nacre_min(g->mr, x->n - i);
-            g->tile(d, x->q + i * d, m, x->keys + j * d, x->s + i * p->ld + (j - c0), p->ld, m, nacre_min(g->nr, c1 - j), &product);
-        }
+    const size_t d = (size_t)w->d, nr = p->gemm->nr;
+    const float scale = w->cap == 0 ? (float)w->scale : (float)w->scale / (float)w->cap;
+    x->n = nacre_min(nr, (size_t)w->q_len - i0);
+    x->cols = nacre_round_up(x->n, p->impl->lanes);
+    x->started = 0;
+    for (size_t i = 0; i < nr; i++) {
+        if (i < x->n) x->rows[i] = attention_begin(p, b, h, (int64_t)(i0 + i));
+        x->top[i] = i < x->n ? x->rows[i].top : 0;
+        x->sum[i] = i < x->n ? x->rows[i].sum : 0;
+    }
+    attention_rows_range(p, x->rows, x->n, &x->lo, &x->hi);
+    p->gemm->driver->pack_panel(p->half, d, x->n, attention_at(p->a.q, &w->q, b, h, (int64_t)i0), (nacre_float_type)w->q.type,
+                                (size_t)w->q.row, 1, nr, x->q);
+    float *const q = x->q;
+    NACRE_SIMD for (size_t i = 0; i < d * nr; i++) q[i] *= scale;
+}
+
+// Scores of keys c0 to c1 - 1.
+static void tiles_products(const attention_plan *p, const tiles_piece *x, const tiles_panel *y, size_t c0, size_t c1) {
+    const nacre_f32_gemm_impl *const g = p->gemm;
+    const size_t d = (size_t)p->a.w->d;
+    for (size_t j = c0; j < c1; j += g->mr) {
+        g->tile(d, x->keys + j * d, g->mr, y->q, x->s + (j - c0) * g->nr, g->nr, nacre_min(g->mr, c1 - j), y->cols, NULL);
     }
 }
 
-// The values of keys c0 to c1 - 1, weighted, go to the sums: are these, or come to them.
-static void tiles_sums(const attention_plan *p, tiles_piece *x, size_t c0, size_t c1, int started) {
-    const nacre_f32_gemm_impl *const g = p->gemm;
-    const size_t dv = (size_t)p->a.w->dv, keys = (size_t)p->a.keys;
-    nacre_f32_epilogue sum = {.alpha = 1, .ld_add = x->ld_sums};
-    for (size_t i = 0; i < x->n; i += g->mr) {
-        const size_t m = nacre_min(g->mr, x->n - i);
-        for (size_t r = i; r < i + m; r++) {
-            attention_scores(p, &x->rows[r], x->s + r * p->ld, c0, c1, x->lines);
-            if (!started || x->rows[r].factor == 1) continue;
-            NACRE_SIMD for (size_t e = 0; e < dv; e++) x->sums[r * x->ld_sums + e] *= x->rows[r].factor;
-        }
-        g->driver->pack_panel(p->half, c1 - c0, m, x->s + i * p->ld, NACRE_FLOAT32, p->ld, 1, m, x->weights);
-        for (size_t e = 0; e < dv; e += g->nr) {
-            float *const to = x->sums + i * x->ld_sums + e;
-            sum.add = started ? to : NULL;
-            g->tile(c1 - c0, x->weights, m, x->values + e * keys + c0 * g->nr, to, x->ld_sums, m, nacre_min(g->nr, dv - e), &sum);
-        }
+// The bias of keys c0 to c1 - 1, laid out as scores.
+static const float *tiles_bias(const attention_plan *p, const tiles_piece *x, const tiles_panel *y, size_t c0, size_t c1) {
+    const nacre_attention_words *const w = p->a.w;
+    const attention_row *const r = &y->rows[0];
+    if (p->a.bias == NULL && p->a.mask == NULL) return NULL;
+    if (p->a.mask == NULL && w->bias_type == NACRE_ELEMENT_F32 && w->bias_col == 1) {
+        const float *const from = (const float *)p->a.bias + attention_bias_row(w, r->batch, r->head, r->query) + c0;
+        p->gemm->driver->pack_panel(p->half, c1 - c0, y->n, from, NACRE_FLOAT32, (size_t)w->bias_row, 1, p->gemm->nr, x->bias);
+        return x->bias;
     }
+    memset(x->rows, 0, y->n * p->ld * sizeof *x->rows);
+    for (size_t i = 0; i < y->n; i++) {
+        const size_t lo = nacre_max(y->rows[i].lo, c0), hi = nacre_min(y->rows[i].hi, c1);
+        float *const line = x->rows + i * p->ld + (lo - c0);
+        if (lo >= hi) continue;
+        const float *const from = attention_line(p, &y->rows[i], lo, hi, line);
+        if (from != line) memcpy(line, from, (hi - lo) * sizeof *line);
+    }
+    p->gemm->driver->pack_panel(p->half, c1 - c0, y->n, x->rows, NACRE_FLOAT32, p->ld, 1, p->gemm->nr, x->bias);
+    return x->bias;
+}
+
+// Scores of all keys that are shown become weights, one query after the other.
+static void tiles_show(const attention_plan *p, const tiles_piece *x, tiles_panel *y, size_t c0, size_t c1) {
+    const size_t nr = p->gemm->nr;
+    p->gemm->driver->pack_panel(p->half, y->n, c1 - c0, x->s, NACRE_FLOAT32, nr, 1, p->ld, x->rows);
+    for (size_t i = 0; i < y->n; i++) {
+        attention_scores(p, &y->rows[i], x->rows + i * p->ld, c0, c1, x->lines);
+        y->sum[i] = y->rows[i].sum;
+    }
+    p->gemm->driver->pack_panel(p->half, c1 - c0, y->n, x->rows, NACRE_FLOAT32, p->ld, 1, nr, x->s);
+}
+
+// Scores become weights, and sums are scaled.
+static void tiles_weights(const attention_plan *p, const tiles_piece *x, tiles_panel *y, size_t c0, size_t c1) {
+    const nacre_attention_words *const w = p->a.w;
+    const float none[2] = {0, 0};
+    float lo[TILES_WIDTH] = {0}, hi[TILES_WIDTH] = {0};
+    if (p->a.qk != NULL) {
+        tiles_show(p, x, y, c0, c1);
+        return;
+    }
+    const size_t nr = p->gemm->nr;
+    if (w->cap != 0) p->tanh(x->s, x->s, (c1 - c0) * nr, none);
+    size_t from = 0, to = c1 - c0;
+    for (size_t i = 0; i < y->n; i++) {
+        const size_t first = nacre_max(y->rows[i].lo, c0) - c0, end = nacre_max(nacre_min(y->rows[i].hi, c1), c0) - c0;
+        lo[i] = (float)first;
+        hi[i] = (float)end;
+        from = nacre_max(from, nacre_min(first, c1 - c0));
+        to = nacre_min(to, end);
+    }
+    const nacre_softmax_columns columns = {
+        .n = c1 - c0, .width = nr, .x = x->s, .gain = w->cap == 0 ? 1 : (float)w->cap, .bias = tiles_bias(p, x, y, c0, c1),
+        .lo = lo, .hi = hi, .from = from, .to = nacre_max(from, to), .top = y->top, .sum = y->sum, .sums = y->started ? y->sums : NULL,
+        .rows = (size_t)w->dv,
+    };
+    p->impl->columns(&columns);
+}
+
+// The values of keys c0 to c1 - 1, weighted, go to the sums: are these, or come to them.
+static void tiles_sums(const attention_plan *p, const tiles_piece *x, tiles_panel *y, size_t c0, size_t c1) {
+    const nacre_f32_gemm_impl *const g = p->gemm;
+    const size_t dv = (size_t)p->a.w->dv, rows = g->driver->panel_rows(g, dv);
+    nacre_f32_epilogue sum = {.alpha = 1, .ld_add = g->nr};
+    for (size_t e = 0; e < dv; e += rows) {
+        float *const to = y->sums + e * g->nr;
+        sum.add = to;
+        g->tile(c1 - c0, x->values + c0 * x->ld_values + e, x->ld_values, x->s, to, g->nr, nacre_min(rows, dv - e), y->cols, y->started ? &sum : NULL);
+    }
+    y->started = 1;
+}
+
+// Sums become rows of the output.
+static void tiles_end(const attention_plan *p, const tiles_piece *x, tiles_panel *y) {
+    const size_t dv = (size_t)p->a.w->dv;
+    if (y->started) p->gemm->driver->pack_panel(p->half, y->n, dv, y->sums, NACRE_FLOAT32, p->gemm->nr, 1, dv, x->out);
+    for (size_t i = 0; i < y->n; i++) {
+        y->rows[i].sum = y->sum[i];
+        attention_end(p, &y->rows[i], x->out + i * dv);
+    }
+}
+
+// The keys and values of a head, and scratch of a thread.
+static void tiles_operands(const attention_plan *p, int64_t b, int64_t h, size_t thread, tiles_piece *x) {
+    const nacre_attention_words *const w = p->a.w;
+    const size_t kv = (size_t)b * (size_t)w->kv_heads + (size_t)h / p->group, nr = p->gemm->nr;
+    x->keys = p->k_packed + kv * p->k_size;
+    x->values = p->v_size > 0 ? p->v_packed + kv * p->v_size : attention_at(p->a.v, &w->v, b, h / (int64_t)p->group, 0);
+    x->ld_values = (size_t)(p->v_size > 0 ? w->dv : w->v.row);
+    x->s = p->threads + thread * p->per_thread;
+    float *at = x->s + p->block * nr;
+    for (size_t i = 0; i < p->rows / nr; i++) {
+        x->panels[i].q = at;
+        x->panels[i].sums = at + nr * (size_t)w->d;
+        at += nr * (size_t)(w->d + w->dv);
+    }
+    x->out = at;
+    x->bias = x->out + nr * (size_t)w->dv;
+    x->rows = x->bias + p->block * nr;
+    x->lines = x->rows + nr * p->ld;
 }
 
 static void tiles_chunk(void *job, size_t chunk, size_t thread) {
     const attention_plan *const p = job;
-    const attention_args *const a = &p->a;
-    const nacre_attention_words *const w = a->w;
-    const nacre_f32_gemm_impl *const g = p->gemm;
-    const size_t i0 = chunk % p->pieces * p->rows, bh = chunk / p->pieces, d = (size_t)w->d;
+    const nacre_attention_words *const w = p->a.w;
+    const size_t i0 = chunk % p->pieces * p->rows, bh = chunk / p->pieces, nr = p->gemm->nr;
+    const size_t panels = nacre_ceil_div(nacre_min(p->rows, (size_t)w->q_len - i0), nr);
     const int64_t b = (int64_t)bh / w->heads, h = (int64_t)bh % w->heads;
-    const size_t kv = (size_t)b * (size_t)w->kv_heads + (size_t)h / p->group;
-    tiles_piece x = {.n = nacre_min(p->rows, (size_t)w->q_len - i0), .keys = p->k_packed + kv * p->k_size, .values = p->v_packed + kv * p->v_size};
-    x.s = p->threads + thread * p->per_thread;
-    x.lines = x.s + p->rows * p->ld;
-    x.weights = x.lines + ATTENTION_LINES * p->ld;
-    x.q = x.weights + g->mr * p->block;
-    for (size_t i = 0; i < x.n; i++) x.rows[i] = attention_begin(p, b, h, (int64_t)(i0 + i));
-    for (size_t i = 0; i < x.n; i += g->mr) {
-        const size_t m = nacre_min(g->mr, x.n - i);
-        g->driver->pack_panel(p->half, d, m, attention_at(a->q, &w->q, b, h, (int64_t)(i0 + i)), (nacre_float_type)w->q.type, (size_t)w->q.row, 1,
-                              m, x.q + i * d);
+    tiles_piece x;
+    tiles_operands(p, b, h, thread, &x);
+    size_t lo = (size_t)p->a.keys, hi = 0;
+    for (size_t i = 0; i < panels; i++) {
+        tiles_begin(p, b, h, i0 + i * nr, &x.panels[i]);
+        lo = nacre_min(lo, x.panels[i].lo);
+        hi = nacre_max(hi, x.panels[i].hi);
     }
-    x.sums = attention_sums(p, &x.rows[0], p->threads + (thread + 1) * p->per_thread - p->acc, 0);
-    x.ld_sums = (size_t)(p->acc == 0 ? w->out.row : w->dv);
-    size_t lo, hi;
-    attention_rows_range(p, x.rows, x.n, &lo, &hi);
-    int started = 0;
     for (size_t t = lo / p->block * p->block; t < hi && !nacre_stopped(p->team); t += p->block) {
-        const size_t c0 = nacre_max(lo, t) / g->nr * g->nr, c1 = nacre_min(t + p->block, hi);
-        tiles_products(p, &x, c0, c1);
-        tiles_sums(p, &x, c0, c1, started);
-        started = 1;
+        for (size_t i = 0; i < panels; i++) {
+            tiles_panel *const y = &x.panels[i];
+            const size_t c0 = nacre_max(y->lo, t) / p->gemm->mr * p->gemm->mr, c1 = nacre_min(t + p->block, y->hi);
+            if (c0 >= c1) continue;
+            tiles_products(p, &x, y, c0, c1);
+            tiles_weights(p, &x, y, c0, c1);
+            tiles_sums(p, &x, y, c0, c1);
+        }
     }
-    for (size_t i = 0; i < x.n; i++) attention_end(p, &x.rows[i], x.sums + i * x.ld_sums);
+    for (size_t i = 0; i < panels; i++) tiles_end(p, &x, &x.panels[i]);
 }
 
 static void tiles_run(const nacre_call *c) {
@@ -120,20 +250,24 @@ static void tiles_run(const nacre_call *c) {
     const nacre_attention_words *const w = p.a.w;
     if (w->batch * w->heads * w->q_len == 0) return;
     const size_t heads = (size_t)(w->batch * w->kv_heads), keys = (size_t)p.a.keys;
-    p.block = attention_block(w, keys, p.gemm->nr);
+    p.block = tiles_block(p.gemm, w, keys);
     p.ld = attention_ld(p.block);
     p.rows = tiles_rows(p.gemm, w);
     p.pieces = nacre_ceil_div((size_t)w->q_len, p.rows);
-    p.acc = attention_acc(w, p.rows);
-    p.per_thread = tiles_per_thread(p.gemm, w, p.rows, p.block);
-    p.k_size = p.gemm->driver->packed_b(p.gemm, keys, (size_t)w->d);
-    p.v_size = p.gemm->driver->packed_b(p.gemm, (size_t)w->dv, keys);
+    p.per_thread = tiles_per_thread(p.gemm, w, p.block);
+    p.k_size = tiles_k_size(p.gemm, w, keys);
+    p.v_size = tiles_v_size(w, keys);
     p.k_packed = c->scratch;
     p.v_packed = p.k_packed + heads * p.k_size;
     p.threads = p.v_packed + heads * p.v_size;
-    const size_t step = ATTENTION_PACK / p.gemm->nr * p.gemm->nr;
+    const size_t step = TILES_PACK / p.gemm->mr * p.gemm->mr;
     nacre_parallel(c->team, heads * nacre_ceil_div(keys, step), tiles_pack, &p);
     nacre_parallel(c->team, (size_t)(w->batch * w->heads) * p.pieces, tiles_chunk, &p);
+}
+
+static int tiles_fits(const nacre_kernel *k, const int64_t *words) {
+    const nacre_f32_gemm_impl *const g = nacre_f32_gemm_part(((const nacre_attention_words *)(const void *)words)->gemm);
+    return g->nr <= TILES_WIDTH && g->nr % ((nacre_f32_attention_fn *)k->fn)()->lanes == 0;
 }
 
 static size_t tiles_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
@@ -141,9 +275,9 @@ static size_t tiles_scratch(const nacre_kernel *k, const int64_t *words, size_t 
     const nacre_attention_words *const w = (const void *)words;
     const nacre_f32_gemm_impl *const g = nacre_f32_gemm_part(w->gemm);
     const size_t heads = (size_t)(w->batch * w->kv_heads), keys = (size_t)w->kv_len;
-    const size_t packed = g->driver->packed_b(g, keys, (size_t)w->d) + g->driver->packed_b(g, (size_t)w->dv, keys);
-    return (heads * packed + threads * tiles_per_thread(g, w, tiles_rows(g, w), attention_most_block(w, keys, g->nr))) * sizeof(float);
+    const size_t packed = tiles_k_size(g, w, keys) + tiles_v_size(w, keys);
+    return (heads * packed + threads * tiles_per_thread(g, w, tiles_most_block(g, w, keys))) * sizeof(float);
 }
 
 const nacre_entry nacre_attention_tiles_entry = {
-    .words = sizeof(nacre_attention_words) / 8, .operands = 9, .run = tiles_run, .scratch = tiles_scratch};
+    .words = sizeof(nacre_attention_words) / 8, .operands = 9, .run = tiles_run, .fits = tiles_fits, .scratch = tiles_scratch};

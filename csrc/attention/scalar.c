@@ -30,7 +30,7 @@ void nacre_f32_linear_attention__scalar(const nacre_linear_attention_token *t, f
     }
 }
 
-float nacre_f32_online_softmax__scalar(float *x, size_t n, float gain, const float *bias, float *top, float *sum) {
+static float online_softmax_scalar(float *x, size_t n, float gain, const float *bias, float *top, float *sum) {
     const float before = *top;
     float now = before;
     for (size_t j = 0; j < n; j++) {
@@ -53,6 +53,38 @@ float nacre_f32_online_softmax__scalar(float *x, size_t n, float gain, const flo
     *top = now;
     *sum = *sum * scale + (float)total;
     return scale;
+}
+
+// Score j of row i, in range or -infinity.
+static float column_score(const nacre_softmax_columns *c, size_t j, size_t i) {
+    if ((float)j < c->lo[i] || (float)j >= c->hi[i]) return -INFINITY;
+    const float s = c->x[j * c->width + i] * c->gain;
+    return c->bias == NULL ? s : s + c->bias[j * c->width + i];
+}
+
+static void softmax_columns_scalar(const nacre_softmax_columns *c) {
+    for (size_t i = 0; i < c->width; i++) {
+        const float before = c->top[i];
+        double total = 0;
+        for (size_t j = 0; j < c->n; j++) {
+            const float s = column_score(c, j, i);
+            c->x[j * c->width + i] = s;
+            if (s > c->top[i]) c->top[i] = s;
+        }
+        const float shift = c->top[i] == -INFINITY ? 0 : c->top[i], factor = expf(before - shift);
+        for (size_t j = 0; j < c->n; j++) {
+            float *const x = &c->x[j * c->width + i];
+            *x = expf(*x - shift);
+            total += *x;
+        }
+        c->sum[i] = c->sum[i] * factor + (float)total;
+        for (size_t e = 0; c->sums != NULL && e < c->rows; e++) c->sums[e * c->width + i] *= factor;
+    }
+}
+
+const nacre_f32_attention_impl *nacre_f32_attention__scalar(void) {
+    static const nacre_f32_attention_impl impl = {1, online_softmax_scalar, softmax_columns_scalar};
+    return &impl;
 }
 
 void nacre_f32_rotary__scalar(const float *x, size_t n, const float *cos, const float *sin, bool interleaved, float *out) {

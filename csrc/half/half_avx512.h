@@ -41,10 +41,13 @@ static inline void nacre_bf16_to_f32__avx512(const void *px, void *py, size_t n)
     _mm512_mask_storeu_ps(y, half_first_16(n), _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16)));
 }
 
+#include "half/transpose_avx512.h"
+
 static inline const nacre_half *nacre_half__avx512(void) {
     static const nacre_half table = {
         {nacre_half_copy, nacre_f16_to_f32__avx512, nacre_bf16_to_f32__avx512},
         {nacre_half_copy, nacre_f32_to_f16__avx512, nacre_f32_to_bf16__avx2},
+        nacre_transpose__avx512,
     };
     return &table;
 }

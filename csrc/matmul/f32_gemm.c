@@ -16,13 +16,15 @@
 enum {
     BLOCK_K = 512,           // of a sum, at full panels of a
     PANEL_A = 14 * BLOCK_K,  // elements of one block of a panel of a: first-level cache
-    BLOCK_B = 256 * BLOCK_K, // elements of one block of b: second-level cache
+    BLOCK_B = 256 * BLOCK_K, // elements of one block of b: half the second-level cache
+    FEW_ROWS = 512,          // of a, that are read again for blocks of half the size at no cost
     GEMV_ROWS = 4,          // rows that are worth more than packing b
     HALF_K = 256,            // of a sum, where a panel of 16-bit floats is used once
     HALF_ROWS = 128,         // of a result of 16-bit floats that are summed up at a time
     LINE = 2048,             // columns of a result that are computed at a time in lines
     GRAIN = 1 << 18,         // multiply-adds that are worth a thread's attention
     PLAIN = 1 << 18,         // elements of b for which operands are not packed
+    FETCH_PANELS = 4,        // row panels from which on a block of b lasts until the next one is here
     SHARES = 4               // pieces per thread, so that a slow one does not hold up the rest
 };
 
@@ -121,7 +123,7 @@ static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *
         p.k_step = nacre_max(1, nacre_ceil_div(g->k, nacre_max(1, nacre_ceil_div(g->k, nacre_max(BLOCK_K, PANEL_A / p.rows)))));
         const int once = g->b.packed && is_half(g->b.type) && p.rows >= g->m;
         if (once) p.k_step = nacre_min(p.k_step, HALF_K);
-        p.n_step = once ? g->impl->nr : nacre_max(1, BLOCK_B / p.k_step / g->impl->nr) * g->impl->nr;
+        p.n_step = once ? g->impl->nr : nacre_max(1, (g->m < FEW_ROWS ? BLOCK_B / 2 : BLOCK_B) / p.k_step / g->impl->nr) * g->impl->nr;
         p.n_step = nacre_min(p.n_step, nacre_round_up(g->n, g->impl->nr));
         p.a_size = nacre_f32_gemm_packed_a(g->impl, g->m, g->k);
         const int small = g->k * g->n <= PLAIN;
@@ -186,6 +188,9 @@ typedef struct {
     float *c;               // row i0, column j0
     size_t ldc;
     nacre_f32_epilogue e;   // for row 0 and column 0 of c
+    // What follows b, to be fetched while this block is in use: panels of so many bytes each.
+    const char *next;
+    size_t next_panels, next_bytes, next_step;
 } tile_block;
 
 // The epilogue of the tile at row i and column j.
@@ -217,6 +222,13 @@ static void run_row(const gemm_plan *p, const tile_block *t, size_t i, const flo
     }
 }
 
+// The part of the next block that the tile of panel j fetches, row panel i of n.
+static void fetch_next(const tile_block *t, size_t i, size_t n, size_t j, nacre_f32_epilogue *e) {
+    if (j >= t->next_panels || n < FETCH_PANELS) return;
+    e->next_bytes = t->next_bytes / n;
+    e->next = t->next + j * t->next_step + i * e->next_bytes;
+}
+
 static void run_tiles(const gemm_plan *p, const tile_block *t) {
     const nacre_f32_gemm *const g = &p->g;
     const size_t nr = g->impl->nr, a_row = p->a_plain ? g->a.row : 1, a_col = p->a_plain ? g->a.col : p->rows;
@@ -229,7 +241,8 @@ static void run_tiles(const gemm_plan *p, const tile_block *t) {
         for (size_t j = t->j0; !row && j < t->j1; j += nr, b += t->b_panel) {
             const size_t n = nacre_min(nr, t->j1 - j);
             const int last = n < nr && t->b_last != NULL;
-            const nacre_f32_epilogue e = tile_epilogue(t, i, j);
+            nacre_f32_epilogue e = tile_epilogue(t, i, j);
+            fetch_next(t, (i - t->i0) / p->rows, nacre_ceil_div(t->i1 - t->i0, p->rows), (j - t->j0) / nr, &e);
             g->impl->strided(t->k, a, a_row, a_col, last ? t->b_last : b, last ? nr : t->b_row, t->c + (i - t->i0) * t->ldc + (j - t->j0),
                              t->ldc, m, n, &e);
         }
@@ -259,6 +272,28 @@ static void take_b(const gemm_plan *p, tile_block *t, size_t index, float *block
         t->b = block;
         t->b_panel = t->k * nr;
     }
+}
+
+// Finds the block of a packed b after this one, in the piece of columns j_first to j_end - 1
+// or in the one that this thread may take after it.
+static void find_next(const gemm_plan *p, tile_block *t, size_t j_first, size_t j_end) {
+    const nacre_f32_gemm *const g = &p->g;
+    const size_t nr = g->impl->nr;
+    size_t j0 = t->j0, k0 = t->k0 + t->k, end = j_end;
+    t->next_panels = 0;
+    if (t->last) {
+        j0 = t->j1;
+        k0 = 0;
+    }
+    if (j0 >= j_end) {
+        j0 = j_first + nacre_team_threads(p->team) * p->j_step;
+        end = nacre_min(g->n, j0 + p->j_step);
+    }
+    if (j0 >= g->n) return;
+    t->next_panels = nacre_ceil_div(nacre_min(end, j0 + p->n_step) - j0, nr);
+    t->next_step = t->b_panel * sizeof(float);
+    t->next_bytes = nacre_min(p->k_step, g->k - k0) * nr * sizeof(float);
+    t->next = (const char *)(t->b + ((ptrdiff_t)j0 - (ptrdiff_t)t->j0) * (ptrdiff_t)g->k + ((ptrdiff_t)k0 - (ptrdiff_t)t->k0) * (ptrdiff_t)nr);
 }
 
 static void tiles_chunk(void *job, size_t chunk, size_t thread) {
@@ -299,6 +334,7 @@ static void tiles_chunk(void *job, size_t chunk, size_t thread) {
                 t.e.high = g->finish.high;
             }
             take_b(p, &t, index, block);
+            if (p->b_size == 0 && !p->b_plain) find_next(p, &t, j_first, j_end);
             run_tiles(p, &t);
             t.k0 += t.k;
         } while (t.k0 < g->k);

@@ -6,6 +6,7 @@
 enum { SCALAR_MR = 4, SCALAR_NR = 8 };
 
 static float finish_scalar(float sum, size_t i, size_t j, const nacre_f32_epilogue *e) {
+    if (e == NULL) return sum;
     float v = sum * e->alpha;
     if (e->add != NULL) v += e->add[i * e->ld_add + j];
     if (e->row != NULL) v += e->row[i];

@@ -45,11 +45,11 @@ static void pack_transposed(size_t k, size_t lanes, const float *src, size_t lan
     }
 }
 
-static void pack_f32(size_t k, size_t lanes, const float *src, size_t lane, size_t step, size_t width, float *dst) {
+static void pack_f32(const nacre_half *half, size_t k, size_t lanes, const float *src, size_t lane, size_t step, size_t width, float *dst) {
     if (lane == 1) {
         for (size_t p = 0; p < k; p++) memcpy(dst + p * width, src + p * step, lanes * sizeof *dst);
     } else if (step == 1) {
-        pack_transposed(k, lanes, src, lane, width, dst);
+        (half->transpose != NULL ? half->transpose : pack_transposed)(k, lanes, src, lane, width, dst);
     } else {
         for (size_t p = 0; p < k; p++) {
             for (size_t l = 0; l < lanes; l++) dst[p * width + l] = src[l * lane + p * step];
@@ -81,7 +81,7 @@ void nacre_f32_pack_panel(const nacre_half *half, size_t k, size_t lanes, const 
     enum { PIECE = 2048 };
     uint16_t piece[PIECE];
     if (type == NACRE_FLOAT32) {
-        pack_f32(k, lanes, src, lane, step, width, dst);
+        pack_f32(half, k, lanes, src, lane, step, width, dst);
         return;
     }
     const size_t most = PIECE / width;
@@ -92,10 +92,10 @@ void nacre_f32_pack_panel(const nacre_half *half, size_t k, size_t lanes, const 
     }
 }
 
-static void pack_same(size_t k, size_t lanes, const nacre_f32_operand *x, size_t first, size_t lane, size_t step, size_t width, void *dst,
+static void pack_same(const nacre_half *half, size_t k, size_t lanes, const nacre_f32_operand *x, size_t first, size_t lane, size_t step, size_t width, void *dst,
                       size_t at) {
     if (x->type == NACRE_FLOAT32) {
-        pack_f32(k, lanes, (const float *)x->data + first, lane, step, width, (float *)dst + at);
+        pack_f32(half, k, lanes, (const float *)x->data + first, lane, step, width, (float *)dst + at);
     } else {
         pack_16(k, lanes, (const uint16_t *)x->data + first, lane, step, width, (uint16_t *)dst + at);
     }
@@ -118,12 +118,12 @@ size_t nacre_f32_gemm_packed_b(const nacre_f32_gemm_impl *impl, size_t n, size_t
 void nacre_f32_gemm_pack_a(const nacre_f32_gemm_impl *impl, size_t m, size_t k, const nacre_f32_operand *a, void *dst) {
     const size_t rows = nacre_f32_gemm_panel_rows(impl, m);
     for (size_t i = 0; i < m; i += rows) {
-        pack_same(k, nacre_min(m - i, rows), a, i * a->row, a->row, a->col, rows, dst, i * k);
+        pack_same(impl->half(), k, nacre_min(m - i, rows), a, i * a->row, a->row, a->col, rows, dst, i * k);
     }
 }
 
 void nacre_f32_gemm_pack_b(const nacre_f32_gemm_impl *impl, size_t n, size_t k, const nacre_f32_operand *b, void *dst) {
     for (size_t j = 0; j < n; j += impl->nr) {
-        pack_same(k, nacre_min(n - j, impl->nr), b, j * b->col, b->col, b->row, impl->nr, dst, j * k);
+        pack_same(impl->half(), k, nacre_min(n - j, impl->nr), b, j * b->col, b->col, b->row, impl->nr, dst, j * k);
     }
 }

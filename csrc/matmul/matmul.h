@@ -46,6 +46,8 @@ typedef struct {
     const float *col;
     int clamp;
     float low, high;
+    const void *next;   // memory that later tiles read, fetched on the way: so many bytes
+    size_t next_bytes;
 } nacre_f32_epilogue;
 
 typedef struct nacre_f32_gemm nacre_f32_gemm;
@@ -59,7 +61,8 @@ typedef struct {
     size_t mr, nr;  // rows and columns of a tile
 
     // A tile of c, 1 <= m <= mr rows and 1 <= n <= nr columns, from a packed panel
-    // of each operand: a[p*lda + i] with lda >= m, and b[p*nr + j].
+    // of each operand: a[p*lda + i] with lda >= m, and b[p*nr + j]. Without e the sums
+    // are stored as they are.
     void (*tile)(size_t k, const float *a, size_t lda, const float *b, float *c, size_t ldc, size_t m, size_t n,
                  const nacre_f32_epilogue *e);
     // The same from operands with other strides: a[i*a_row + p*a_col] and b[p*b_row + j], of
