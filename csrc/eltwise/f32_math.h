@@ -6,6 +6,9 @@
 #include <math.h>
 #include <stddef.h>
 
+// How far from 0 sine and cosine are computed.
+#define NACRE_PERIODIC_MOST 1e5f
+
 #define NACRE_BODY "eltwise/f32_math.inc"
 #define NACRE_NAME f32_math
 #include "core/each_level.h"

@@ -28,6 +28,8 @@ var eltwiseULP = map[string]struct{ ulp, abs float64 }{
 	"f32_selu":      {3, 0},
 	"f32_celu":      {3, 0},
 	"f32_erf":       {2, 0},
+	"f32_sin":       {2, 0},
+	"f32_cos":       {2, 0},
 	"f32_softsign":  {2, 0},
 	"f32_swish":     {4, 1e-7},
 	"f32_mish":      {4, 1e-7},
@@ -82,7 +84,7 @@ func TestUnaryFunctions(t *testing.T) {
 		}
 		for _, k := range runnable(t, op) {
 			vectors[op] = vectors[op] || k.ISA() != 0
-			for _, n := range []int{1, 3, 4, 7, 8, 15, 16, 17, 33, len(specials), 1000} {
+			for _, n := range []int{1, 3, 4, 7, 8, 15, 16, 17, 33, len(specials), 1000, 2000} {
 				x := normals(r, n, 0, 4)
 				for i := range x {
 					switch n {
@@ -90,6 +92,11 @@ func TestUnaryFunctions(t *testing.T) {
 						x[i] = specials[i]
 					case 1000: // every magnitude
 						x[i] = float64(math.Float32frombits(r.Uint32()))
+					case 2000: // many periods, and near multiples of half of one
+						x[i] = math.Round(x[i]*1e4/(math.Pi/2)) * (math.Pi / 2)
+						if i%2 == 0 {
+							x[i] += r.NormFloat64()
+						}
 					}
 				}
 				in := stored(tensor.F32, x)
