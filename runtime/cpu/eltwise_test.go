@@ -30,6 +30,12 @@ var eltwiseULP = map[string]struct{ ulp, abs float64 }{
 	"f32_erf":       {2, 0},
 	"f32_sin":       {2, 0},
 	"f32_cos":       {2, 0},
+	"f32_tan":       {4, 0},
+	"f32_asin":      {3, 0},
+	"f32_acos":      {3, 0},
+	"f32_atan":      {2, 0},
+	"f32_sinh":      {4, 0},
+	"f32_cosh":      {4, 0},
 	"f32_pow":       {6, 0},
 	"f32_softsign":  {2, 0},
 	"f32_swish":     {4, 1e-7},
@@ -85,7 +91,7 @@ func TestUnaryFunctions(t *testing.T) {
 		}
 		for _, k := range runnable(t, op) {
 			vectors[op] = vectors[op] || k.ISA() != 0
-			for _, n := range []int{1, 3, 4, 7, 8, 15, 16, 17, 33, len(specials), 1000, 2000} {
+			for _, n := range []int{1, 3, 4, 7, 8, 15, 16, 17, 33, len(specials), 1000, 2000, 3000} {
 				x := normals(r, n, 0, 4)
 				for i := range x {
 					switch n {
@@ -98,6 +104,8 @@ func TestUnaryFunctions(t *testing.T) {
 						if i%2 == 0 {
 							x[i] += r.NormFloat64()
 						}
+					case 3000: // where arcs are
+						x[i] = 2*r.Float64() - 1
 					}
 				}
 				in := stored(tensor.F32, x)
