@@ -242,8 +242,8 @@ func chain(channels, size int) *network {
 	return n
 }
 
-// TestLayoutsChain has a network blocked from its first node to its last, with one copy
-// between layouts, and compares it with that of plain values.
+// TestLayoutsChain has a network blocked from its first node to its last, with a copy
+// between layouts at either end, and compares it with that of plain values.
 func TestLayoutsChain(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	for _, channels := range []int{1, 3, 16, 17, 31, 48} {
@@ -255,7 +255,69 @@ func TestLayoutsChain(t *testing.T) {
 				n := chain(channels, 9)
 				m := n.model(n.g.Nodes[len(n.g.Nodes)-1].Name)
 				checkLayouts(t, fmt.Sprintf("%d channels, levels %q", channels, isa), m, n.input(),
-					runtime.Options{ISA: isa, Threads: 2, NoOptimize: plainGraph}, device.LayoutsBlocked, 1)
+					runtime.Options{ISA: isa, Threads: 2, NoOptimize: plainGraph}, device.LayoutsBlocked, 2)
+			}
+		}
+	}
+}
+
+// TestLayoutsParts has channels that are split, joined and resampled in blocks, as in the
+// necks of detectors: the last part has padding in its last block.
+func TestLayoutsParts(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	axis := &graph.Attr{Name: "axis", Kind: graph.AttrInt, Int: 1}
+	scales := func(n *network) string {
+		name, x := n.weight(4), []float32{1, 1, 2, 3}
+		copy(tensor.View[float32](n.g.Initializers[len(n.g.Initializers)-1].Tensor), x)
+		return name
+	}
+	for _, isa := range []string{"", "avx2", "scalar"} {
+		if mask, _ := bindings.ParseISA(isa); mask&^bindings.DetectISA() != 0 {
+			continue
+		}
+		for _, last := range []int{16, 5} {
+			for _, mode := range []string{"nearest", "linear"} {
+				n := newNetwork(2, 48+last, 5, 6)
+				first := n.depthwise("x", 48+last)
+				sizes, err := tensor.From([]int64{16, 32, int64(last)}, 3)
+				if err != nil {
+					t.Fatal(err)
+				}
+				n.g.Initializers = append(n.g.Initializers, &graph.Initializer{Name: "sizes", Tensor: sizes})
+				n.g.Nodes = append(n.g.Nodes, &graph.Node{Name: "split", Op: "Split", Version: 17, Inputs: []string{first, "sizes"},
+					Outputs: []string{"a", "b", "c"}, Attrs: []*graph.Attr{axis}})
+				y := n.add("Concat", []*graph.Attr{axis}, n.add("Relu", nil, "b"), "a", "b", "c")
+				y = n.add("Resize", []*graph.Attr{graph.StringAttr("mode", mode)}, y, "", scales(n))
+				m := n.model(n.depthwise(y, 80+last))
+				checkLayouts(t, fmt.Sprintf("last part of %d, %s, levels %q", last, mode, isa), m, n.input(),
+					runtime.Options{ISA: isa, Threads: 2}, device.LayoutsBlocked, 2)
+			}
+		}
+	}
+}
+
+// TestLayoutsTransposed has transposed convolutions that make a tile of each pixel.
+func TestLayoutsTransposed(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	for _, isa := range []string{"", "avx2", "scalar"} {
+		if mask, _ := bindings.ParseISA(isa); mask&^bindings.DetectISA() != 0 {
+			continue
+		}
+		for i, kernel := range [][]int64{{2, 2}, {3, 1}, {1, 2}, {4}} {
+			for _, filters := range []int{5, 16, 40} {
+				in, w := []int{2, 24, 6, 9}[:2+len(kernel)], []int{24, filters}
+				for _, k := range kernel {
+					w = append(w, int(k))
+				}
+				n := newNetwork(in...)
+				list := []string{n.add("Relu", nil, "x"), n.weight(w...)}
+				if i%2 == 0 {
+					list = append(list, n.weight(filters))
+				}
+				y := n.add("ConvTranspose", []*graph.Attr{intsAttr("strides", kernel...)}, list...)
+				m := n.model(n.add("Sigmoid", nil, y))
+				checkLayouts(t, fmt.Sprintf("kernel %v, %d filters, levels %q", kernel, filters, isa), m, n.input(),
+					runtime.Options{ISA: isa, Threads: 2}, device.LayoutsBlocked, 2)
 			}
 		}
 	}
@@ -294,7 +356,7 @@ func checkLayouts(t *testing.T, name string, m *graph.Model, in map[string]*tens
 // TestLayoutsByCost has the estimates decide. They hold for some levels only.
 func TestLayoutsByCost(t *testing.T) {
 	testenv.Need(t, bindings.Available())
-	for isa, copies := range map[string]int{"scalar": -1, "avx2": 1, "avx2,avx512": 1} {
+	for isa, copies := range map[string]int{"scalar": -1, "avx2": 2, "avx2,avx512": 2} {
 		if mask, _ := bindings.ParseISA(isa); mask&^bindings.DetectISA() == 0 {
 			n := chain(64, 40)
 			checkLayouts(t, "chain, levels "+isa, n.model(n.g.Nodes[len(n.g.Nodes)-1].Name), n.input(), runtime.Options{ISA: isa}, device.LayoutsByCost, copies)

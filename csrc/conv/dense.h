@@ -17,10 +17,11 @@ typedef struct {
 enum { NACRE_DENSE_PIXELS = 14, NACRE_DENSE_BLOCKS = 2 };  // of a tile at most
 
 // A tile of the result: pixels that follow each other of one or two blocks of filters.
-// What it is summed over comes in steps, each of channels that lie side by side.
+// What it is summed over comes in steps, each of the channels of a block.
 typedef struct {
     size_t pixels, blocks;
-    size_t lanes;         // of a block, and floats from one pixel of x or y to the next
+    size_t lanes;         // of a block, and floats from one pixel of y to the next
+    size_t pitch, hop;    // floats of x from one pixel to the next, and from one channel of a step to the next
     const float *x;       // of the first pixel
     const size_t *step;   // floats from x to the first channel of a step
     size_t steps, whole;  // of the steps the first `whole` have a block of channels
@@ -39,7 +40,9 @@ typedef struct {
 typedef struct {
     size_t lanes;
     size_t pixels[8];  // the sizes of tiles, largest first, 1 and then 0 at the end
-    void (*tile)(const nacre_f32_dense_tile *t);
+    void (*tile)(const nacre_f32_dense_tile *t);  // a pitch of lanes, and a hop of 1
+    size_t plain_pixels[8];
+    void (*plain_tile)(const nacre_f32_dense_tile *t);  // any pitch and hop
 } nacre_f32_dense_impl;
 typedef const nacre_f32_dense_impl *nacre_f32_dense_fn(void);
 const nacre_f32_dense_impl *nacre_f32_conv_blocked__scalar(void);
@@ -47,9 +50,10 @@ const nacre_f32_dense_impl *nacre_f32_conv_blocked__scalar(void);
 // A row of pixels in tiles: all of the largest size but for the last few.
 enum { NACRE_DENSE_TAIL = 2 * NACRE_DENSE_PIXELS };
 typedef struct {
-    size_t full, tail[NACRE_DENSE_TAIL], tails;
+    int plain;  // whether tiles are those of any pitch
+    size_t most, full, tail[NACRE_DENSE_TAIL], tails;
 } dense_cut;
-dense_cut nacre_dense_cut(const nacre_f32_dense_impl *impl, size_t n);
+dense_cut nacre_dense_cut(const nacre_f32_dense_impl *impl, int plain, size_t n);
 
 // Computes a row of which t is the first tile, which it changes: x, y and add move on with
 // the pixels, and next by a portion.

@@ -23,10 +23,12 @@ typedef struct {
     size_t in_blocks, out_blocks, taps, steps, steps_each;
     size_t depth;                  // channels of all steps
     int plain, copied, shared;     // of x; whether steps lie in a copy, one copy for all chunks
+    size_t planes, unit;           // of x: channels of a plain one, or blocks, and floats of a pixel of either
     size_t rows_each, bands, parts, groups_each;
     // Of a copy: slots of a row, of which tap kx of a row of the kernel meets slot kx % slots,
-    // pixels of a slot, and rows.
+    // pixels of a slot, and rows. Plain rows are one slot.
     size_t slots, part, band_rows;
+    size_t pitch, hop;             // of tiles
     dense_cut cut, last;           // of a row, and of the last
     size_t *step;
     float *scratch;
@@ -37,14 +39,16 @@ typedef struct {
 
 // Takes the sizes of the least cost that add up to n; a tile below 4 pixels takes as long
 // as one of 4.
-dense_cut nacre_dense_cut(const nacre_f32_dense_impl *impl, size_t n) {
+dense_cut nacre_dense_cut(const nacre_f32_dense_impl *impl, int plain, size_t n) {
     dense_cut cut = {0};
-    const size_t most = impl->pixels[0];
+    const size_t *const sizes = plain ? impl->plain_pixels : impl->pixels, most = sizes[0];
+    cut.plain = plain;
+    cut.most = most;
     if (n > 2 * most) cut.full = (n - most) / most;
     n -= cut.full * most;
     size_t cost[NACRE_DENSE_TAIL + 1] = {0}, size[NACRE_DENSE_TAIL + 1] = {0};
     for (size_t i = 1; i <= n; i++) {
-        for (const size_t *s = impl->pixels; *s != 0; s++) {
+        for (const size_t *s = sizes; *s != 0; s++) {
             if (*s > i) continue;
             const size_t c = cost[i - *s] + 2 * nacre_max(*s, 4) + 1;
             if (size[i] == 0 || c < cost[i]) cost[i] = c, size[i] = *s;
@@ -60,16 +64,17 @@ static dense_axis dense_axis_of(const nacre_conv *c, size_t d) {
 
 static size_t dense_groups(const dense_job *j) { return nacre_ceil_div(j->out_blocks, NACRE_DENSE_BLOCKS); }
 
-static size_t dense_copy_floats(const dense_job *j) { return j->in_blocks * j->band_rows * j->slots * j->part * j->lanes; }
+static size_t dense_copy_floats(const dense_job *j) { return j->planes * j->band_rows * j->slots * j->part * j->unit; }
 
-static size_t dense_rows_of_value(const dense_job *j, size_t rows) { return (rows - 1) * j->h.stride + (j->h.kernel - 1) * j->h.dilation + 1; }
+// What `n` places of the result reach along an axis of the value, its padding counted in.
+static size_t dense_reach(const dense_axis *a, size_t n) { return (n - 1) * a->stride + (a->kernel - 1) * a->dilation + 1; }
 
 static size_t dense_divisor(size_t a, size_t b) { return b == 0 ? a : dense_divisor(b, a % b); }
 
 // Cuts the work: rows into bands, where the weights are few, and filters into parts.
 static void dense_divide(dense_job *j) {
-    const size_t rows = j->h.out, row = j->in_blocks * j->lanes * (j->copied ? j->slots * j->part : j->width);
-    const size_t weights = j->depth * j->filters, halo = dense_rows_of_value(j, 1);
+    const size_t rows = j->h.out, row = j->planes * j->unit * (j->copied ? j->slots * j->part : j->width);
+    const size_t weights = j->depth * j->filters, halo = dense_reach(&j->h, 1);
     const size_t room = DENSE_BAND / nacre_max(row, 1);
     j->rows_each = room > halo ? 1 + (room - halo) / j->h.stride : 1;
     if (weights <= row * rows) j->rows_each = nacre_min(j->rows_each, nacre_max(nacre_ceil_div(rows, DENSE_CHUNKS), 2));
@@ -81,7 +86,7 @@ static void dense_divide(dense_job *j) {
     j->groups_each = nacre_ceil_div(groups, j->parts);
     j->parts = nacre_ceil_div(groups, j->groups_each);
     j->shared = j->copied && j->parts > 1;
-    j->band_rows = dense_rows_of_value(j, j->shared ? rows : j->rows_each);
+    j->band_rows = dense_reach(&j->h, j->shared ? rows : j->rows_each);
 }
 
 // Pixels of row o of the result.
@@ -100,8 +105,10 @@ static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_wor
     j.steps = j.in_blocks * j.taps;
     j.depth = c.channels * j.taps;
     j.steps_each = nacre_max(1, DENSE_WEIGHTS / (NACRE_DENSE_BLOCKS * j.lanes * j.lanes));
-    j.copied = j.plain || j.h.pad != 0 || j.w.pad != 0 || j.w.stride != 1 || j.h.stride != 1 ||
-               (j.h.out - 1) + (j.h.kernel - 1) * j.h.dilation >= j.h.in || (j.w.out - 1) + (j.w.kernel - 1) * j.w.dilation >= j.w.in;
+    j.planes = j.plain ? j.channels : j.in_blocks;
+    j.unit = j.plain ? 1 : j.lanes;
+    j.copied = j.plain || j.h.pad != 0 || j.w.pad != 0 || j.w.stride != 1 || j.h.stride != 1 || dense_reach(&j.h, j.h.out) > j.h.in ||
+               dense_reach(&j.w, j.w.out) > j.w.in;
     j.width = j.w.out;
     if (!j.copied && j.taps == 1) {
         // Rows of such a value follow each other as pixels do.
@@ -111,47 +118,52 @@ static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_wor
         j.width = nacre_min(pixels, most);
         j.h.in = j.h.out = nacre_ceil_div(pixels, j.width);
     }
-    j.slots = nacre_min(j.w.stride / dense_divisor(j.w.stride, j.w.dilation), j.w.kernel);
-    j.part = j.w.out + (j.w.kernel - 1) * j.w.dilation / j.w.stride;
-    j.cut = nacre_dense_cut(j.impl, j.width);
-    j.last = nacre_dense_cut(j.impl, dense_pixels(&j, j.h.out - 1));
+    j.slots = j.plain ? 1 : nacre_min(j.w.stride / dense_divisor(j.w.stride, j.w.dilation), j.w.kernel);
+    j.part = j.plain ? dense_reach(&j.w, j.w.out) : j.w.out + (j.w.kernel - 1) * j.w.dilation / j.w.stride;
+    j.cut = nacre_dense_cut(j.impl, j.plain, j.width);
+    j.last = nacre_dense_cut(j.impl, j.plain, dense_pixels(&j, j.h.out - 1));
     dense_divide(&j);
+    j.pitch = j.plain ? j.w.stride : j.lanes;
+    j.hop = j.plain ? j.band_rows * j.part : 1;
     return j;
 }
 
 // ---- the copy: rows of the value with zeros around, columns by what is left of a stride ----
 
-// Pixel `column` of row `row` of a block of channels, to lanes floats.
-static void dense_pixel(const dense_job *j, size_t image, size_t block, size_t row, size_t column, float *dst) {
-    if (!j->plain) {
-        memcpy(dst, j->x + (((image * j->in_blocks + block) * j->h.in + row) * j->w.in + column) * j->lanes, j->lanes * sizeof(float));
-        return;
+// Every step-th pixel of x, n of them.
+static inline void dense_pick(const float *x, size_t step, size_t lanes, size_t n, float *dst) {
+    for (size_t i = 0; i < n; i++) memcpy(dst + i * lanes, x + i * step * lanes, lanes * sizeof(float));
+}
+
+// n pixels of a slot, of which the first is column `at` of the padded row of which x are the
+// columns behind the padding.
+static void dense_copy_slot(const dense_job *j, const float *x, size_t at, size_t step, size_t n, float *dst) {
+    const size_t unit = j->unit, end = j->w.in + j->w.pad;
+    const size_t before = at < j->w.pad ? nacre_min(n, nacre_ceil_div(j->w.pad - at, step)) : 0;
+    const size_t first = at + before * step, inside = first < end ? nacre_min(n - before, nacre_ceil_div(end - first, step)) : 0;
+    memset(dst, 0, before * unit * sizeof(float));
+    dst += before * unit;
+    if (inside > 0) x += (first - j->w.pad) * unit;
+    if (step == 1) {
+        memcpy(dst, x, inside * unit * sizeof(float));
+    } else if (unit == 16) {
+        dense_pick(x, step, 16, inside, dst);
+    } else {
+        dense_pick(x, step, unit, inside, dst);
     }
-    const size_t first = block * j->lanes, n = nacre_min(j->lanes, j->channels - first);
-    for (size_t k = 0; k < n; k++) dst[k] = j->x[((image * j->channels + first + k) * j->h.in + row) * j->w.in + column];
+    memset(dst + inside * unit, 0, (n - before - inside) * unit * sizeof(float));
 }
 
 // A row of the copy: zeros where the value has no row.
-static void dense_copy_row(const dense_job *j, size_t image, size_t block, size_t at, float *dst) {
-    const size_t line = j->part * j->lanes;
+static void dense_copy_row(const dense_job *j, size_t image, size_t plane, size_t at, float *dst) {
+    const size_t line = j->part * j->unit;
     if (at < j->h.pad || at - j->h.pad >= j->h.in) {
         memset(dst, 0, j->slots * line * sizeof(float));
         return;
     }
+    const float *const x = j->x + ((image * j->planes + plane) * j->h.in + at - j->h.pad) * j->w.in * j->unit;
     for (size_t slot = 0; slot < j->slots; slot++) {
-        const size_t phase = slot * j->w.dilation % j->w.stride;
-        float *to = dst + slot * line;
-        size_t column = 0;
-        for (; column < j->part && phase + column * j->w.stride < j->w.pad; column++, to += j->lanes) memset(to, 0, j->lanes * sizeof(float));
-        const size_t end = j->w.in + j->w.pad > phase ? nacre_min(j->part, nacre_ceil_div(j->w.in + j->w.pad - phase, j->w.stride)) : 0;
-        if (j->w.stride == 1 && !j->plain && column < end) {
-            const size_t n = (end - column) * j->lanes, from = phase + column - j->w.pad;
-            memcpy(to, j->x + (((image * j->in_blocks + block) * j->h.in + at - j->h.pad) * j->w.in + from) * j->lanes, n * sizeof(float));
-            to += n;
-            column = end;
-        }
-        for (; column < end; column++, to += j->lanes) dense_pixel(j, image, block, at - j->h.pad, phase + column * j->w.stride - j->w.pad, to);
-        for (; column < j->part; column++, to += j->lanes) memset(to, 0, j->lanes * sizeof(float));
+        dense_copy_slot(j, x, slot * j->w.dilation % j->w.stride, j->plain ? 1 : j->w.stride, j->part, dst + slot * line);
     }
 }
 
@@ -164,12 +176,12 @@ static int dense_meets(const dense_job *j, size_t row) {
     return 0;
 }
 
-// The rows of a block of channels that `rows` rows of the result from o on meet.
-static void dense_copy(const dense_job *j, size_t image, size_t block, size_t o, size_t rows, float *dst) {
-    const size_t line = j->slots * j->part * j->lanes;
-    dst += block * j->band_rows * line;
-    for (size_t i = 0; i < dense_rows_of_value(j, rows); i++, dst += line) {
-        if (dense_meets(j, i)) dense_copy_row(j, image, block, o * j->h.stride + i, dst);
+// The rows of a plane that `rows` rows of the result from o on meet.
+static void dense_copy(const dense_job *j, size_t image, size_t plane, size_t o, size_t rows, float *dst) {
+    const size_t line = j->slots * j->part * j->unit;
+    dst += plane * j->band_rows * line;
+    for (size_t i = 0; i < dense_reach(&j->h, rows); i++, dst += line) {
+        if (dense_meets(j, i)) dense_copy_row(j, image, plane, o * j->h.stride + i, dst);
     }
 }
 
@@ -194,11 +206,12 @@ static const float *dense_weights(const dense_job *j, size_t group, size_t block
 }
 
 void nacre_dense_row(const nacre_f32_dense_impl *impl, const dense_cut *cut, nacre_f32_dense_tile *t, size_t portion) {
+    void (*const tile)(const nacre_f32_dense_tile *t) = cut->plain ? impl->plain_tile : impl->tile;
     for (size_t i = 0; i < cut->full + cut->tails; i++) {
-        t->pixels = i < cut->full ? impl->pixels[0] : cut->tail[i - cut->full];
-        impl->tile(t);
+        t->pixels = i < cut->full ? cut->most : cut->tail[i - cut->full];
+        tile(t);
         const size_t moved = t->pixels * t->lanes;
-        t->x += moved;
+        t->x += t->pixels * t->pitch;
         t->y += moved;
         if (t->add != NULL) t->add += moved;
         t->next += portion;
@@ -220,7 +233,7 @@ static void dense_group(const dense_band *b, size_t group) {
             const dense_cut *const cut = o + 1 < j->h.out ? &j->cut : &j->last;
             const size_t tiles = b->rows * (cut->full + cut->tails), portion = nacre_ceil_div(channels * blocks * j->lanes, tiles);
             nacre_f32_dense_tile t = {
-                .blocks = blocks, .lanes = j->lanes, .x = b->x + r * b->x_row, .step = j->step + s, .steps = stop - s,
+                .blocks = blocks, .lanes = j->lanes, .x = b->x + r * b->x_row, .pitch = j->pitch, .hop = j->hop, .step = j->step + s, .steps = stop - s,
                 .whole = whole > s ? nacre_min(whole, stop) - s : 0, .rest = j->channels % j->lanes, .w = dense_weights(j, group, blocks, s),
                 .start = s == 0 ? start : NULL, .y = j->y + at, .y_block = plane, .finish = last ? &j->finish : NULL,
                 .add = s == 0 && j->add != NULL ? j->add + at : NULL,
@@ -244,9 +257,9 @@ static void dense_chunk(void *job, size_t chunk, size_t thread) {
         b.x_row = (j->width < j->w.out ? j->width : j->w.in) * j->lanes;
         b.x = j->x + b.image * j->in_blocks * j->w.in * (j->width < j->w.out ? 1 : j->h.in) * j->lanes + b.o * b.x_row;
     } else {
-        b.x_row = j->h.stride * j->slots * j->part * j->lanes;
+        b.x_row = j->h.stride * j->slots * j->part * j->unit;
         b.x = j->scratch + (j->shared ? b.o * b.x_row : thread * dense_copy_floats(j));
-        for (size_t k = 0; k < j->in_blocks && !j->shared; k++) dense_copy(j, b.image, k, b.o, b.rows, j->scratch + thread * dense_copy_floats(j));
+        for (size_t k = 0; k < j->planes && !j->shared; k++) dense_copy(j, b.image, k, b.o, b.rows, j->scratch + thread * dense_copy_floats(j));
     }
     for (size_t g = part * j->groups_each; g < nacre_min(dense_groups(j), (part + 1) * j->groups_each); g++) dense_group(&b, g);
 }
@@ -268,7 +281,9 @@ static void dense_steps(dense_job *j) {
         for (size_t ky = 0; ky < j->h.kernel; ky++) {
             for (size_t kx = 0; kx < j->w.kernel; kx++, s++) {
                 const size_t row = ky * j->h.dilation, column = kx * j->w.dilation;
-                if (!j->copied) {
+                if (j->plain) {
+                    j->step[s] = (block * j->lanes * j->band_rows + row) * j->part + column;
+                } else if (!j->copied) {
                     j->step[s] = ((block * (j->width < j->w.out ? 1 : j->h.in) + row) * j->w.in + column) * j->lanes;
                 } else {
                     j->step[s] = (((block * j->band_rows + row) * j->slots + kx % j->slots) * j->part + column / j->w.stride) * j->lanes;
@@ -297,7 +312,7 @@ static void dense_command(const nacre_call *c) {
     const size_t out = j.out_blocks * j.h.out * j.w.out * j.lanes;
     for (size_t i = 0; i < j.images; i++) {
         dense_fill f = {&j, i};
-        nacre_parallel(c->team, j.in_blocks, dense_fill_chunk, &f);
+        nacre_parallel(c->team, j.planes, dense_fill_chunk, &f);
         nacre_parallel(c->team, j.bands * j.parts, dense_chunk, &j);
         j.y += out;
         if (j.add != NULL) j.add += out;
@@ -360,7 +375,7 @@ static void tile_scalar(const nacre_f32_dense_tile *t) {
             float *const y = t->y + block * t->y_block + l;
             float v = 0;
             for (size_t s = 0; s < t->steps; s++) {
-                for (size_t k = 0; k < (s < t->whole ? t->lanes : t->rest); k++, w += t->blocks * t->lanes) v += t->x[t->step[s] + k] * *w;
+                for (size_t k = 0; k < (s < t->whole ? t->lanes : t->rest); k++, w += t->blocks * t->lanes) v += t->x[t->step[s] + k * t->hop] * *w;
             }
             v += (t->start == NULL ? *y : t->start[block * t->lanes + l]) + (t->add == NULL ? 0 : t->add[block * t->y_block + l]);
             if (t->finish != NULL) {
@@ -373,6 +388,6 @@ static void tile_scalar(const nacre_f32_dense_tile *t) {
 }
 
 const nacre_f32_dense_impl *nacre_f32_conv_blocked__scalar(void) {
-    static const nacre_f32_dense_impl impl = {1, {1}, tile_scalar};
+    static const nacre_f32_dense_impl impl = {1, {1}, tile_scalar, {1}, tile_scalar};
     return &impl;
 }

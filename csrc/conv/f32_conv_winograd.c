@@ -18,6 +18,7 @@ typedef struct {
     size_t m, points, lanes, in_blocks, out_blocks, groups;
     size_t down, across, tiles;   // tiles of an image, and of all
     size_t each, first, now;      // tiles at a time; those that are computed
+    dense_cut cut;                // of those
     float *before, *after;        // [points][blocks][each][lanes]
     const float *x, *weights, *bias, *add;
     float *y;
@@ -89,13 +90,12 @@ static void winograd_multiply(void *job, size_t chunk, size_t thread) {
         const size_t stop = nacre_min(j->in_blocks, s + most);
         const size_t channels = nacre_min(stop * j->lanes, j->c.channels) - s * j->lanes, n = channels * blocks * j->lanes;
         nacre_f32_dense_tile t = {
-            .blocks = blocks, .lanes = j->lanes, .x = j->before + (point * j->in_blocks + s) * j->each * j->lanes, .step = step, .steps = stop - s,
+            .blocks = blocks, .lanes = j->lanes, .pitch = j->lanes, .hop = 1, .x = j->before + (point * j->in_blocks + s) * j->each * j->lanes, .step = step, .steps = stop - s,
             .whole = whole > s ? nacre_min(whole, stop) - s : 0, .rest = j->c.channels % j->lanes, .w = w, .start = s == 0 ? zero : NULL,
             .y = j->after + (point * j->out_blocks + first) * j->each * j->lanes, .y_block = j->each * j->lanes, .next = w + n};
-        const dense_cut cut = nacre_dense_cut(j->dense, j->now);
-        const size_t portion = nacre_ceil_div(n, cut.full + cut.tails);
+        const size_t portion = nacre_ceil_div(n, j->cut.full + j->cut.tails);
         t.next_step = nacre_ceil_div(portion, channels);
-        nacre_dense_row(j->dense, &cut, &t, portion);
+        nacre_dense_row(j->dense, &j->cut, &t, portion);
         w += n;
     }
 }
@@ -140,6 +140,7 @@ static void winograd_command(const nacre_call *c) {
     j.after = j.before + j.points * j.in_blocks * j.each * j.lanes;
     for (; j.first < j.tiles && !nacre_stopped(c->team); j.first += j.each) {
         j.now = nacre_min(j.each, j.tiles - j.first);
+        j.cut = nacre_dense_cut(j.dense, 0, j.now);
         nacre_parallel(c->team, j.in_blocks, winograd_forward, &j);
         nacre_parallel(c->team, j.points * j.groups, winograd_multiply, &j);
         nacre_parallel(c->team, j.out_blocks, winograd_back, &j);

@@ -207,6 +207,12 @@ static void copy_task(void *arg, size_t chunk, size_t thread) {
     copy_units(job, &b, &w, first, nacre_min(first + w.units_per_chunk, w.units));
 }
 
+// Whether the elements of a box lie where they would be copied to.
+static int copy_lies(const copy_boxes *list, const copy_box *b, const void *src, const void *dst) {
+    const ptrdiff_t width = (ptrdiff_t)list->width;
+    return (const char *)src + b->src_at * width == (const char *)dst + b->dst_at * width && memcmp(b->from, b->to, b->axes * sizeof *b->from) == 0;
+}
+
 void nacre_copy_boxes(const copy_boxes *list, const void *src, void *dst, size_t *starts, nacre_team *team) {
     copy_job job = {list, src, dst, starts, copy_plane(list->width)};
     size_t chunks = 0, elements = 0;
@@ -214,6 +220,7 @@ void nacre_copy_boxes(const copy_boxes *list, const void *src, void *dst, size_t
         const copy_box b = copy_box_of(list, i);
         const copy_walk w = copy_plan(&b, list->width);
         starts[i] = chunks;
+        if (copy_lies(list, &b, src, dst)) continue;
         chunks += nacre_ceil_div(w.units, w.units_per_chunk);
         elements += w.units * w.unit;
     }
@@ -227,9 +234,7 @@ static void copy_run(const nacre_call *c) {
     const copy_boxes list = {
         (nacre_transpose_fn *)nacre_part_fn(w->transpose), (size_t)w->width, (size_t)w->axes, (size_t)w->boxes, w->list,
     };
-    const void *const src = nacre_operand(c, 0);
-    void *const dst = nacre_operand(c, 1);
-    if (src != dst) nacre_copy_boxes(&list, src, dst, c->scratch, c->team);
+    nacre_copy_boxes(&list, nacre_operand(c, 0), nacre_operand(c, 1), c->scratch, c->team);
 }
 
 static size_t copy_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {

@@ -141,13 +141,56 @@ static void walk_rows(const eltwise_walk *w, size_t from, size_t to, eltwise_row
 
 // --- two inputs ---
 
+enum { ELTWISE_PERIOD = 64 };  // elements of a short row that is repeated
+
 typedef struct {
     eltwise_walk walk;
     nacre_binary_fn fn;
     const char *a, *b;
     char *y;
     nacre_lane a_lane, b_lane, y_lane;
+    // Where an input repeats a short row along the innermost axis: its elements, and
+    // which input that is. It stays at the start of the row while the axis is walked.
+    size_t period, repeated;
 } binary_job;
+
+// Makes one axis of the two innermost ones where one input steps along both and the
+// other along the first alone, which is short.
+static void binary_repeat(binary_job *j) {
+    eltwise_walk *const w = &j->walk;
+    if (w->rank < 2 || w->extent[0] > ELTWISE_PERIOD || nacre_max(j->a_lane.bytes, j->b_lane.bytes) > ELTWISE_WIDTH) return;
+    if (j->a_lane.via != NULL || j->b_lane.via != NULL || j->y_lane.via != NULL) return;
+    for (size_t k = 0; k < 2; k++) {
+        const size_t other = 1 - k;
+        if (w->step[0][k] != 1 || w->step[1][k] != 0 || w->step[0][other] != 1 || w->step[1][other] != w->extent[0]) continue;
+        j->period = w->extent[0];
+        j->repeated = k;
+        w->extent[0] *= w->extent[1];
+        w->step[0][k] = 0;
+        w->rank--;
+        memmove(w->extent + 1, w->extent + 2, (w->rank - 1) * sizeof *w->extent);
+        memmove(w->step + 1, w->step + 2, (w->rank - 1) * sizeof *w->step);
+        return;
+    }
+}
+
+// A piece of a row of the output, n elements from y on: a block at a time, of whole
+// repetitions.
+static void binary_repeated(const binary_job *j, const char *a, const char *b, char *out, size_t y, size_t n) {
+    _Alignas(64) char row[ELTWISE_BLOCK * ELTWISE_WIDTH];
+    const size_t size = j->repeated == 0 ? j->a_lane.bytes : j->b_lane.bytes, phase = y % j->period;
+    const char *const from = j->repeated == 0 ? a : b;
+    const size_t block = nacre_min(n, ELTWISE_BLOCK / j->period * j->period), rest = j->period - phase;
+    memcpy(row, from + phase * size, nacre_min(rest, block) * size);
+    if (block > rest) memcpy(row + rest * size, from, nacre_min(phase, block - rest) * size);
+    if (block > j->period) nacre_repeat(row, j->period * size, block / j->period);
+    if (block > j->period && block % j->period != 0) memcpy(row + (block - block % j->period) * size, row, block % j->period * size);
+    for (size_t done = 0; done < n; done += block) {
+        const size_t now = nacre_min(block, n - done);
+        j->fn(j->repeated == 0 ? row : a + done * j->a_lane.bytes, 1, j->repeated == 1 ? row : b + done * j->b_lane.bytes, 1,
+              out + done * j->y_lane.bytes, now);
+    }
+}
 
 static const void *binary_load(nacre_lane lane, const char *at, size_t step, size_t n, char *buffer) {
     if (lane.via == NULL) return at;
@@ -159,6 +202,10 @@ static void binary_row(const void *arg, const size_t *offsets, const size_t *ste
     const binary_job *const j = arg;
     const char *a = j->a + offsets[0] * j->a_lane.bytes, *b = j->b + offsets[1] * j->b_lane.bytes;
     char *out = j->y + y * j->y_lane.bytes;
+    if (j->period != 0) {
+        binary_repeated(j, a, b, out, y, n);
+        return;
+    }
     if (j->a_lane.via == NULL && j->b_lane.via == NULL && j->y_lane.via == NULL) {
         j->fn(a, steps[0], b, steps[1], out, n);
         return;
@@ -187,6 +234,7 @@ void nacre_eltwise_binary(nacre_team *team, nacre_binary_fn fn, const void *a, n
                           nacre_lane b_lane, void *y, nacre_lane y_lane, const size_t *dims, size_t rank) {
     binary_job job = {.fn = fn, .a = a, .b = b, .y = y, .a_lane = a_lane, .b_lane = b_lane, .y_lane = y_lane};
     walk_axes(&job.walk, dims, rank, 2);
+    binary_repeat(&job);
     nacre_parallel(team, nacre_ceil_div(job.walk.n, ELTWISE_CHUNK), binary_chunk, &job);
 }
 

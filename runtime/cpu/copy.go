@@ -19,8 +19,8 @@ var copyRows = []row{
 	copiesRow[*array.Expand](),
 	copiesRow[*array.Tile](),
 	copiesRow[*array.DepthToSpace](),
-	copiesRow[*array.Concat](),
-	copiesRow[*array.Split](),
+	rowFor("copy", bindConcat),
+	rowFor("copy", bindSplit),
 	copiesRow[*array.Pad](),
 	copiesRow[*array.CenterCropPad](),
 	copiesRow[*array.ConstantOfShape](),
@@ -133,6 +133,41 @@ func bindCopies(o array.Copier, b *binder) error {
 		list = list[n:]
 	}
 	return nil
+}
+
+func bindConcat(o *array.Concat, b *binder) error {
+	if err := bindCopies(o, b); err != nil {
+		return err
+	}
+	b.step.Joins = b.shares(axisOf(o.Axis, len(b.Out[0].Dims)), b.In)
+	return nil
+}
+
+func bindSplit(o *array.Split, b *binder) error {
+	if err := bindCopies(o, b); err != nil {
+		return err
+	}
+	b.step.Splits = b.shares(axisOf(o.Axis, len(b.In[0].Dims)), b.Out)
+	return nil
+}
+
+// shares lists where parts lie in the value that they make along an axis, if each is one
+// piece of it.
+func (b *binder) shares(axis int, parts []*op.Value) []device.Share {
+	var list []device.Share
+	at := 0
+	for i, v := range parts {
+		if v == nil {
+			return nil
+		}
+		s, ok := v.Dims.Concrete()
+		if !ok || s[:axis].Len() != 1 {
+			return nil
+		}
+		list = append(list, device.Share{Operand: i, Offset: at})
+		at += v.DType.Bytes(s.Len())
+	}
+	return list
 }
 
 // copy adds a command of copies of elements of type d from src to dst.

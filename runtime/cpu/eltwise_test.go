@@ -282,13 +282,21 @@ func checkNarrowed(t *testing.T, what string, d tensor.DType, x, got []byte) {
 func TestBroadcast(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(7, 8))
 	sub, pick := runnable(t, "i32_sub")[0], runnable(t, "where_4")[0]
-	for trial := range 300 {
+	for trial := range 600 {
 		rank := r.IntN(6)
+		if trial%10 == 1 {
+			rank = 2 + r.IntN(2) // short rows, some of which repeat
+		}
 		var shapes [4]tensor.Shape // of y and the inputs
 		for axis := range rank {
 			d := 1 + r.IntN(5)
-			if axis == rank-1 && trial%10 == 0 {
+			switch {
+			case trial%10 == 0 && axis == rank-1:
 				d = 3000
+			case trial%10 == 1 && axis == rank-1:
+				d = 1 + r.IntN(70)
+			case trial%10 == 1 && axis == rank-2:
+				d = 1 + r.IntN(1500)
 			}
 			for k := range shapes {
 				shapes[k] = append(shapes[k], []int{d, 1}[r.IntN(2)*min(k, 1)])

@@ -20,7 +20,7 @@ type blockedRow struct {
 	offer func(o op.Op, b *device.Binding, l device.Layout) *offer
 }
 
-// offer is which inputs of a node are blocked, whether output 0 is, and estimates of the
+// offer is which inputs of a node are blocked, whether the outputs are, and estimates of the
 // time that plain and blocked values take, in nanoseconds on one thread.
 type offer struct {
 	in             []int
@@ -37,8 +37,10 @@ func blockedRowFor[T op.Op](name string, give func(o T, b *device.Binding, l dev
 func blockedFamilies() [][]blockedRow {
 	return [][]blockedRow{
 		blockedConvRows,
+		blockedCopyRows,
 		blockedEltwiseRows,
 		blockedPoolRows,
+		blockedTransposeRows,
 		reorderRows,
 	}
 }
@@ -68,8 +70,10 @@ func (d *Device) rows(b *device.Binding) []row {
 			return nil
 		}
 	}
-	if b.OutLayout(0) != x.outLayout(d.blocked) {
-		return nil
+	for i, v := range b.Out {
+		if v != nil && b.OutLayout(i) != x.outLayout(d.blocked) {
+			return nil
+		}
 	}
 	return []row{r.row}
 }
@@ -131,7 +135,11 @@ func (d *Device) Layouts(b *device.Binding) []device.LayoutChoice {
 	for i := range b.In {
 		blocked.In[i] = x.inLayout(i, d.blocked)
 	}
-	blocked.Out[0] = x.outLayout(d.blocked)
+	for i, v := range b.Out {
+		if v != nil {
+			blocked.Out[i] = x.outLayout(d.blocked)
+		}
+	}
 	return []device.LayoutChoice{{Cost: inTime(x.plain)}, blocked}
 }
 

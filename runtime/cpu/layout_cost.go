@@ -36,8 +36,7 @@ const (
 	globalElement = 0.1
 
 	eltwiseElement = 0.1
-	channelPixel   = 14.0 // a pixel of a block that meets one number per channel
-	channelElement = 0.35 // the same of a plain value, by element
+	channelPlane   = 14.0 // a plane, or block of them, that meets one number per channel
 
 	reorderCommand = 500.0
 	reorderElement = 0.33
@@ -104,7 +103,10 @@ func denseCost(s *nn.ConvShape, l device.Layout) float64 {
 		multiply *= 0.6
 	}
 	each := multiply*depth*float64(filters*pixels) + denseTile*tiles + blockedWrite*float64(filters*pixels)
-	if taps > 1 || tensor.Shape(s.Stride).Len() > 1 || readsPlain(s, l) {
+	if readsPlain(s, l) {
+		channels = s.Channels
+	}
+	if taps > 1 || tensor.Shape(s.Stride).Len() > 1 {
 		each += denseCopy * float64(channels*tensor.Shape(s.In).Len())
 	}
 	return float64(s.Images) * each

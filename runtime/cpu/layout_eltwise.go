@@ -58,9 +58,8 @@ const (
 	sharesOther                // others, which no row computes
 )
 
-// sharingOf is that of an operand with extents aligned at the last axis of y. One number
-// per channel lies in memory as if blocked where blocks have no padding.
-func sharingOf(operand, y tensor.Shape, block int) sharing {
+// sharingOf is that of an operand with extents aligned at the last axis of y.
+func sharingOf(operand, y tensor.Shape) sharing {
 	switch {
 	case operand.Equal(y):
 		return sharesNot
@@ -68,7 +67,7 @@ func sharingOf(operand, y tensor.Shape, block int) sharing {
 		return sharesOne
 	}
 	channel := len(operand) - (len(y) - 1)
-	if channel < 0 || operand[channel] != y[1] || operand[channel+1:].Len() != 1 || y[1]%block != 0 {
+	if channel < 0 || operand[channel] != y[1] || operand[channel+1:].Len() != 1 {
 		return sharesOther
 	}
 	if channel == 1 && operand[0] != 1 && operand[0] != y[0] {
@@ -79,7 +78,7 @@ func sharingOf(operand, y tensor.Shape, block int) sharing {
 
 // blockedPair is the extents of both operands of a binary function, aligned at the last
 // axis of the result, and how they meet it.
-func blockedPair(o *arith.Binary, b *device.Binding, block int) (shapes [2]tensor.Shape, how [2]sharing, ok bool) {
+func blockedPair(o *arith.Binary, b *device.Binding) (shapes [2]tensor.Shape, how [2]sharing, ok bool) {
 	right, err := o.Right(b.In[0].Dims, b.In[1].Dims)
 	if err != nil {
 		return shapes, how, false
@@ -90,7 +89,7 @@ func blockedPair(o *arith.Binary, b *device.Binding, block int) (shapes [2]tenso
 		if !known {
 			return shapes, how, false
 		}
-		shapes[i], how[i] = s, sharingOf(s, y, block)
+		shapes[i], how[i] = s, sharingOf(s, y)
 		if how[i] == sharesOther {
 			return shapes, how, false
 		}
@@ -104,7 +103,7 @@ func offerBinary(o *arith.Binary, b *device.Binding, l device.Layout) *offer {
 	if !blockable(b.Out[0]) || b.DType(0) != tensor.F32 || o.Bits || o.Result != tensor.Invalid {
 		return nil
 	}
-	_, how, ok := blockedPair(o, b, l.Block())
+	_, how, ok := blockedPair(o, b)
 	if !ok {
 		return nil
 	}
@@ -115,7 +114,16 @@ func offerBinary(o *arith.Binary, b *device.Binding, l device.Layout) *offer {
 		case sharesNot:
 			x.in = append(x.in, i)
 		case sharesPixel:
-			x.plain, x.blocked = channelElement*n, channelPixel/float64(l.Block())*blocks
+			// It is blocked too if it has the axes of the result. Else it lies in memory
+			// as if blocked, where blocks have no padding.
+			if blockable(b.In[i]) && len(b.In[i].Dims) == len(b.Out[0].Dims) {
+				x.in = append(x.in, i)
+			} else if b.OutShape(0)[1]%l.Block() != 0 {
+				return nil
+			}
+			planes := float64(b.OutShape(0)[:2].Len())
+			x.plain += channelPlane * planes
+			x.blocked += 2 * channelPlane * planes / float64(l.Block())
 		}
 	}
 	return x
@@ -123,7 +131,7 @@ func offerBinary(o *arith.Binary, b *device.Binding, l device.Layout) *offer {
 
 func bindBlockedBinary(o *arith.Binary, b *binder) error {
 	block := b.OutLayout(0).Block()
-	shapes, how, ok := blockedPair(o, b.Binding, block)
+	shapes, how, ok := blockedPair(o, b.Binding)
 	if !ok {
 		return device.Refuse("extents %v and %v", b.In[0].Dims, b.In[1].Dims)
 	}
@@ -138,7 +146,9 @@ func bindBlockedBinary(o *arith.Binary, b *binder) error {
 		case sharesNot:
 			dims[i] = x.In[i].Dims
 		case sharesPixel:
-			dims[i] = pixelDims(shapes[i], len(b.OutShape(0)), block)
+			if dims[i] = x.In[i].Dims; b.InLayout(i) == device.Plain {
+				dims[i] = pixelDims(shapes[i], len(b.OutShape(0)), block)
+			}
 		}
 	}
 	left, right := x.in(0), x.in(1)

@@ -50,33 +50,25 @@ func blockedPoolWords(p *nn.Pooling, maximum bool, s tensor.Shape, l device.Layo
 	return w
 }
 
-// offerGlobalPool takes maxima and means; the result is plain.
+// offerGlobalPool takes maxima and means.
 func offerGlobalPool(o *nn.GlobalPool, b *device.Binding, l device.Layout) *offer {
-	if _, _, ok := o.Reduction(); !ok || !blockable(b.In[0]) {
+	if _, _, ok := o.Reduction(); !ok || !blockable(b.In[0]) || !blockable(b.Out[0]) {
 		return nil
 	}
 	n, blocks := elements(b.In[0], l)
 	planes := float64(b.Shape(0)[:2].Len())
-	return &offer{in: []int{0}, plain: planes*globalPlane + globalElement*n, blocked: globalElement * blocks}
+	return &offer{in: []int{0}, out: true, plain: planes*globalPlane + globalElement*n, blocked: globalElement * blocks}
 }
 
-// bindBlockedGlobalPool reduces the pixels of every block. Where the last block has
-// padding, the channels are then copied out of the blocks.
+// bindBlockedGlobalPool reduces the pixels of every block.
 func bindBlockedGlobalPool(o *nn.GlobalPool, b *binder) error {
 	first, mean, _ := o.Reduction()
-	s, block := b.Shape(0), b.InLayout(0).Block()
-	blocks := b.InLayout(0).Extents(s)[:2].Len()
-	r := reduction{graph.Known(blocks), graph.Known(s[2:].Len()), graph.Known(block)}
+	s := b.InLayout(0).Extents(b.Shape(0))
+	axes := len(s)
+	r := reduction{graph.Known(s[:2].Len()), graph.Known(s[2 : axes-1].Len()), graph.Known(s[axes-1])}
 	divisor := graph.Known(1)
 	if mean {
 		divisor = r.n
 	}
-	if s[1]%block == 0 {
-		return b.reduce(r, first, divisor, arith.RootNone, tensor.F32, tensor.F32, b.in(0), b.out(0))
-	}
-	all := b.temp(tensor.F32.Bytes(blocks * block))
-	if err := b.reduce(r, first, divisor, arith.RootNone, tensor.F32, tensor.F32, b.in(0), all); err != nil {
-		return err
-	}
-	return b.copy(tensor.F32, reorderCopies(tensor.Shape{s[0], s[1]}, block, false), all, b.out(0))
+	return b.reduce(r, first, divisor, arith.RootNone, tensor.F32, tensor.F32, b.in(0), b.out(0))
 }

@@ -430,6 +430,8 @@ func TestBlockedRows(t *testing.T) {
 		{"Sub", []tensor.Shape{{48, 1, 1}, {2, 48, 3, 5}}, 0},
 		{"Mul", []tensor.Shape{{2, 16, 7}, {1, 16, 1}}, 0},
 		{"PRelu", []tensor.Shape{{2, 32, 7, 3}, {32, 1, 1}}, 2},
+		{"Mul", []tensor.Shape{{2, 17, 3, 5}, {2, 17, 1, 1}}, 0},
+		{"Div", []tensor.Shape{{1, 17, 1, 1}, {2, 17, 3, 5}}, 1},
 		{"GlobalAveragePool", []tensor.Shape{{2, 17, 9, 5}}, 0},
 		{"GlobalAveragePool", []tensor.Shape{{2, 16, 9, 5}}, 1},
 		{"GlobalMaxPool", []tensor.Shape{{1, 48, 150}}, 0},

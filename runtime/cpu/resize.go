@@ -13,11 +13,7 @@ var resizeRows = []row{rowFor("resample", bindResize)}
 
 // bindResize adds a command for each axis that changes.
 func bindResize(o *vision.Resize, b *binder) error {
-	in, err := b.resizeInputs(o)
-	if err != nil {
-		return err
-	}
-	tables, err := o.Tables(in, b.Shape(0))
+	tables, err := resizeTables(o, b.Binding)
 	if err != nil {
 		return err
 	}
@@ -37,8 +33,9 @@ func bindResize(o *vision.Resize, b *binder) error {
 	return b.resample(o.IsNearest(), tables)
 }
 
-// resizeInputs are the inputs behind the first whose elements count.
-func (b *binder) resizeInputs(o *vision.Resize) ([]*tensor.Tensor, error) {
+// resizeTables returns what becomes of the axes of input 0. The elements of the others must
+// be known where they count.
+func resizeTables(o *vision.Resize, b *device.Binding) ([]*vision.Resample, error) {
 	list := make([]*tensor.Tensor, len(b.In))
 	for i := 1; i < len(list); i++ {
 		if !b.Has(i) || !o.Reads(i) || b.Shape(i).Len() == 0 {
@@ -48,7 +45,7 @@ func (b *binder) resizeInputs(o *vision.Resize) ([]*tensor.Tensor, error) {
 			return nil, &device.NeedValue{Input: i}
 		}
 	}
-	return list, nil
+	return o.Tables(list, b.Shape(0))
 }
 
 // resample adds the commands of the tables, with temporary values between them.

@@ -146,12 +146,23 @@ type Step struct {
 	Temp int
 	// InPlace lists inputs over which output 0 may be computed.
 	InPlace []int
+	// Joins and Splits list operands that the commands copy as they are to the place where
+	// they lie in a larger one, and from there. Where they lie there already, the commands
+	// do nothing.
+	Joins, Splits []Share
 	// Dropped are constant inputs whose elements no command reads, because they were
 	// packed.
 	Dropped uint64
 	// Scattered are constant inputs of which commands copy few elements, as bytes: they
 	// may lie at any address.
 	Scattered uint64
+}
+
+// Share is an operand that is a piece of a larger one: an input within output 0 of a step
+// that joins, an output within input 0 of one that splits.
+type Share struct {
+	Operand int // the index of the input or of the output
+	Offset  int // bytes from the start of the larger operand
 }
 
 // Scratch returns the bytes of scratch that the step takes in all.

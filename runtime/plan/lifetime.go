@@ -19,12 +19,20 @@ type buffer struct {
 	members     []int
 }
 
+// piece is a place in a buffer.
+type piece struct {
+	of *buffer
+	at int // bytes from its start
+}
+
 // placer gives every value of the steps a slot, in the order of the steps.
 type placer struct {
 	*Plan
 	last     []int // by value id: the last step that reads it; -1 for none
 	isResult []bool
-	of       []*buffer // by value id; nil when it is not in the arena
+	of       []*buffer     // by value id; nil when it is not in the arena
+	at       []int         // by value id: bytes from the start of its buffer
+	kept     map[int]piece // by value id: where a value that later steps join is computed
 	list     []*buffer
 }
 
@@ -134,7 +142,7 @@ func (b *builder) findLive(given []int) {
 
 func (b *builder) placeAll() error {
 	n := len(b.Slots)
-	p := &placer{Plan: b.Plan, last: make([]int, n), isResult: make([]bool, n), of: make([]*buffer, n)}
+	p := &placer{Plan: b.Plan, last: make([]int, n), isResult: make([]bool, n), of: make([]*buffer, n), at: make([]int, n), kept: map[int]piece{}}
 	for id := range p.last {
 		p.last[id] = -1
 	}
@@ -157,6 +165,7 @@ func (b *builder) placeAll() error {
 			p.last[n.In[0]] = max(p.last[n.In[0]], p.last[n.Out[0]])
 		}
 	}
+	p.keepParts()
 	at := 0 // the step whose inputs a view's value stands among
 	for _, node := range p.nodes {
 		if node.step < 0 {
@@ -206,7 +215,7 @@ func (p *placer) layOut() {
 	for _, b := range p.list {
 		p.ArenaBytes = max(p.ArenaBytes, b.offset+b.bytes)
 		for _, id := range b.members {
-			p.Slots[id].Offset = b.offset
+			p.Slots[id].Offset = b.offset + p.at[id]
 		}
 	}
 	for i := range p.Steps {
@@ -242,12 +251,14 @@ func (p *placer) step(i int) {
 func (p *placer) view(id, src int) {
 	p.Slots[id].Place, p.Slots[id].ViewOf = View, src
 	if b := p.of[src]; b != nil {
-		p.join(b, id)
+		p.join(b, p.at[src], id)
 	}
 }
 
-func (p *placer) join(b *buffer, id int) {
+// join puts a value at a place in a buffer.
+func (p *placer) join(b *buffer, at, id int) {
 	b.members = append(b.members, id)
+	p.at[id] = at
 	b.last = max(b.last, p.last[id])
 	p.of[id] = b
 }
@@ -259,19 +270,28 @@ func (p *placer) arena(step, k, id int) {
 	s.Place = Arena
 	bytes := alignUp(min(s.Bytes(), 2*maxBytes))
 	p.NaiveBytes += bytes
+	if piece, ok := p.kept[id]; ok {
+		p.join(piece.of, piece.at, id)
+		return
+	}
+	if piece, ok := p.splitOf(st, k, id); ok {
+		p.join(piece.of, piece.at, id)
+		return
+	}
 	if k == 0 {
 		at := slices.IndexFunc(st.InPlace, func(i int) bool {
 			return i < len(st.In) && p.canTakeOver(step, s, st.In[i])
 		})
 		if at >= 0 {
 			st.Over = st.InPlace[at]
-			p.join(p.of[st.In[st.Over]], id)
+			from := st.In[st.Over]
+			p.join(p.of[from], p.at[from], id)
 			return
 		}
 	}
 	b := &buffer{bytes: bytes, first: step, last: step}
 	p.list = append(p.list, b)
-	p.join(b, id)
+	p.join(b, 0, id)
 }
 
 // canTakeOver reports whether value id, an input of the step, lies in the arena

@@ -110,7 +110,7 @@ func (o *Concat) Run(c *op.Run) error { return runCopies(o, c) }
 
 // Split is the inverse of concat.
 type Split struct {
-	axis  int
+	Axis  int   // counted from the end when negative
 	sizes []int // from the attribute; nil for input 1 or equal parts
 	count int   // num_outputs; 0 when left out
 	input bool  // input 1 may hold the sizes
@@ -119,7 +119,7 @@ type Split struct {
 }
 
 func newSplit(n *op.Node) (op.Op, error) {
-	o := &Split{axis: n.Int("axis", 0), input: n.Since == 1 || n.Since >= 13, even: n.Since < 18, outs: len(n.Outputs)}
+	o := &Split{Axis: n.Int("axis", 0), input: n.Since == 1 || n.Since >= 13, even: n.Since < 18, outs: len(n.Outputs)}
 	if n.Since < 13 {
 		o.sizes = n.Ints("split")
 	}
@@ -177,7 +177,7 @@ func (o *Split) Infer(c *op.Infer) error {
 	if !ok {
 		return nil
 	}
-	axis, err := op.NormAxis(o.axis, rank)
+	axis, err := op.NormAxis(o.Axis, rank)
 	if err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (o *Split) partDims(c *op.Infer, d graph.Dim) (graph.Dims, error) {
 // Copies takes the parts of the axis.
 func (o *Split) Copies(c *op.Infer) ([]Copy, error) {
 	in := c.In[0].Dims
-	axis, err := op.NormAxis(o.axis, len(in))
+	axis, err := op.NormAxis(o.Axis, len(in))
 	if err != nil {
 		return nil, err
 	}
