@@ -1,5 +1,4 @@
 #include "core/mem.h"
-#include "core/numbers.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,15 +7,14 @@
 #include <sys/mman.h>
 #endif
 
+// Large blocks are asked for in large pages, as far as they fill them: a page of which a
+// block has a part would hold memory that nobody uses.
 void *nacre_alloc(size_t bytes) {
-    const size_t huge = (size_t)2 << 20;
-    const size_t align = bytes >= huge ? huge : NACRE_ALIGN;
-    if (bytes > SIZE_MAX - align) return NULL;
-    bytes = nacre_round_up(bytes, align);
-    void *const p = aligned_alloc(align, bytes == 0 ? align : bytes);
-    if (p == NULL) return NULL;
+    const size_t huge = (size_t)2 << 20, align = bytes >= huge ? huge : NACRE_ALIGN;
+    void *p;
+    if (posix_memalign(&p, align, bytes == 0 ? align : bytes) != 0) return NULL;
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-    if (align == huge) (void)madvise(p, bytes, MADV_HUGEPAGE);
+    if (align == huge) (void)madvise(p, bytes / huge * huge, MADV_HUGEPAGE);
 #endif
     return p;
 }

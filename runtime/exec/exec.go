@@ -6,12 +6,10 @@ import (
 	"context"
 	"fmt"
 	goruntime "runtime"
-	"slices"
 	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/plan"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -303,67 +301,6 @@ func (r *run) fail(pl *plan.Plan, s *plan.Step, err error) error {
 		n = s.Node.Node
 	}
 	return pl.Program.Fail("run", n, err)
-}
-
-// body runs a graph that the step's node holds, in frames of its own.
-func (r *run) body(f *frame, s *plan.Step, attr string, in []tensor.Value) ([]tensor.Value, error) {
-	b := s.Bodies[attr]
-	if b == nil {
-		return nil, graph.Errorf(graph.ErrFormat, "attribute %q, a graph, is missing", attr)
-	}
-	if len(in) != len(b.Decl) {
-		return nil, graph.Errorf(graph.ErrFormat, "graph %q takes %d inputs and is given %d", attr, len(b.Decl), len(in))
-	}
-	for i, v := range in {
-		want := b.Decl[i].Type
-		if !takes(want, op.TypeOf(v)) {
-			return nil, graph.Errorf(graph.ErrShape, "graph %q takes %v as %q and is given %v", attr, want, b.Decl[i].Name, v)
-		}
-	}
-	if err := r.ctx.Err(); err != nil {
-		return nil, err
-	}
-	in = slices.Clone(in)
-	for _, id := range b.Captures {
-		in = append(in, f.value(id))
-	}
-	pl, err := b.Program.For(r.ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	if r.prof != nil {
-		outer := r.within
-		defer func() { r.within = outer }()
-		if r.within = s.Label() + "." + attr; outer != "" {
-			r.within = outer + " > " + r.within
-		}
-	}
-	out, err := r.program(pl, in, nil)
-	if err != nil {
-		return nil, err
-	}
-	r.garbage += bodyGarbage
-	for _, v := range out {
-		n := tensor.Footprint(v)
-		r.garbage = max(r.garbage-n, 0) // the frame gave it back
-		if err := f.Reserve(n); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// bodyGarbage is about the memory in bytes of Go's heap that running a graph which a node
-// holds takes beside its values.
-const bodyGarbage = 2 << 10
-
-// takes reports whether a body that declares one type can be given another. A
-// value stands for an optional that holds it.
-func takes(want, have graph.Type) bool {
-	if want.Kind == graph.OptionalType && have.Kind != graph.OptionalType && want.Elem != nil {
-		return takes(*want.Elem, have)
-	}
-	return want.Kind == have.Kind && (want.Kind != graph.TensorType || want.DType == have.DType)
 }
 
 // describe lists the operands of a step for messages.

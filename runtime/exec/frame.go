@@ -27,6 +27,7 @@ type frame struct {
 	pinned   device.Pinner
 	more     scratch // for steps in Go
 	call     op.Run
+	loops    []*loop // of the step that runs
 
 	run      *run
 	held     int // bytes that the plan takes and that count for the run's limit
@@ -231,7 +232,7 @@ func (f *frame) reset() {
 	clear(f.call.Values[:cap(f.call.Values)])
 	clear(f.call.Out[:cap(f.call.Out)])
 	clear(f.call.Made[:cap(f.call.Made)])
-	f.call.Body, f.call.BodyType, f.call.Stop = nil, nil, nil
+	f.call.Body, f.call.BodyType, f.call.Stream, f.call.Stop = nil, nil, nil, nil
 	f.run, f.taken, f.held, f.reserved = nil, 0, 0, 0
 }
 

@@ -37,7 +37,11 @@ func (h *held) enterRoom(st *Stream) error {
 	if !ok {
 		return graph.Errorf(graph.ErrMemory, "state %q with %d rows is too large", h.Input, h.group.room)
 	}
-	if limit := st.exec.limit; limit > 0 && n > limit {
+	if st.count != nil {
+		if err := st.count(n); err != nil {
+			return fmt.Errorf("state %q with %d rows: %w", h.Input, h.group.room, err)
+		}
+	} else if limit := st.exec.limit; limit > 0 && n > limit {
 		return graph.Errorf(graph.ErrMemory, "state %q with %d rows takes %d bytes, more than the memory limit of %d", h.Input, h.group.room, n, limit)
 	}
 	b := st.exec.device.Alloc(max(n, 1))
@@ -49,19 +53,20 @@ func (h *held) enterRoom(st *Stream) error {
 		src, rows = h.value.Bytes(), h.group.length
 	}
 	copyRows(b, src, count, row, h.group.room, rows, h.group.length)
+	if st.count != nil {
+		_ = st.count(-len(src)) // less than before cannot be too much
+	}
 	st.exec.device.Free(h.memory)
 	h.memory, h.rows, h.value = b, h.group.room, nil
 	return nil
 }
 
 // leaveRoom moves the state into a tensor of its own.
-func (h *held) leaveRoom(st *Stream) {
+func (h *held) leaveRoom(st *Stream) error {
 	if h.memory == nil {
-		return
+		return nil
 	}
-	h.value = h.tensor()
-	st.exec.device.Free(h.memory)
-	h.memory, h.rows = nil, 0
+	return st.replace(h, h.tensor())
 }
 
 // tensor returns a copy of the state.

@@ -27,10 +27,11 @@ func (r *run) host(f *frame, at int) error {
 		t, _ := v.(*tensor.Tensor)
 		c.In, c.Values = append(c.In, t), append(c.Values, v)
 	}
-	c.Body, c.BodyType = nil, nil
+	c.Body, c.BodyType, c.Stream = nil, nil, nil
 	if s.Bodies != nil {
 		c.BodyType = func(attr string, i int) graph.Type { return s.Bodies[attr].Type(s.Bodies[attr].Outputs[i]) }
 		c.Body = func(attr string, in []tensor.Value) ([]tensor.Value, error) { return r.body(f, s, attr, in) }
+		c.Stream = func(attr string, l *op.Loop) (op.Stream, error) { return r.loop(f, s, attr, l) }
 	}
 	var err error
 	if r.prof == nil {
@@ -56,6 +57,7 @@ func (r *run) hostRun(f *frame, s *plan.Step) error {
 	}
 	err := op.Guard(func() error { return s.Call(c) })
 	f.more.rewind(f.device)
+	f.endLoops()
 	if errors.Is(err, op.ErrStopped) {
 		return r.ctx.Err()
 	}

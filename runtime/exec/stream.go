@@ -23,10 +23,15 @@ type Stream struct {
 	states  []*held
 	groups  []*group
 	room    int               // that memory has at first
+	decl    []graph.Type      // of the program's inputs
 	near    map[string]*group // symbols of extents that follow the length of a group
 	lookup  func(symbol string) (int, bool)
 	numbers error // why extents must be numbers; nil while they need not
 	spoilt  bool  // a run that failed may have changed states
+	// count takes bytes of a limit before they are allocated, or gives them back where n is
+	// negative; nil where each state is held against the executor's limit.
+	count func(n int) error
+	apart bool // states may turn out to be of different lengths
 }
 
 // group is the states that are equally long.
@@ -56,20 +61,25 @@ type held struct {
 // NewStream returns a stream whose states are empty. Room is how many rows the memory of
 // growing states has at first.
 func (e *Executor) NewStream(p *plan.Program, states []graph.State, room int) (*Stream, error) {
-	st := &Stream{exec: e, program: p, room: max(room, 1), near: map[string]*group{}}
+	st := e.newStream(p, room)
+	for _, v := range p.Decl {
+		st.decl = append(st.decl, v.Type)
+	}
 	for _, s := range states {
 		h, err := newHeld(p, s)
-		if err == nil && (st.Holds(h.input) || st.Gives(h.result)) {
-			err = graph.Errorf(graph.ErrState, "state %q with output %q: one of them belongs to another state already", s.Input, s.Output)
+		if err == nil {
+			err = st.hold(h)
 		}
 		if err != nil {
 			return nil, p.Fail("run", nil, err)
 		}
-		st.states = append(st.states, h)
-		if h.axis >= 0 {
-			h.group = st.groupOf(h)
-		}
 	}
+	return st, nil
+}
+
+// newStream returns a stream without states.
+func (e *Executor) newStream(p *plan.Program, room int) *Stream {
+	st := &Stream{exec: e, program: p, room: max(room, 1), near: map[string]*group{}}
 	st.lookup = func(symbol string) (int, bool) {
 		for _, g := range st.groups {
 			if g.symbol == symbol {
@@ -78,7 +88,19 @@ func (e *Executor) NewStream(p *plan.Program, states []graph.State, room int) (*
 		}
 		return 0, false
 	}
-	return st, nil
+	return st
+}
+
+// hold adds a state.
+func (st *Stream) hold(h *held) error {
+	if st.Holds(h.input) || st.Gives(h.result) {
+		return graph.Errorf(graph.ErrState, "state %q with output %q: one of them belongs to another state already", h.Input, h.Output)
+	}
+	st.states = append(st.states, h)
+	if h.axis >= 0 {
+		h.group = st.groupOf(h)
+	}
+	return nil
 }
 
 func newHeld(p *plan.Program, s graph.State) (*held, error) {
@@ -187,12 +209,18 @@ func (st *Stream) Extents() map[string]int {
 // Run computes the results of the program from inputs, of which those that are states are
 // not looked at, and moves the states on. Results that are states are nil.
 func (st *Stream) Run(ctx context.Context, inputs []tensor.Value, prof *Profile) ([]tensor.Value, error) {
-	inputs = slices.Clone(inputs)
+	return st.step(slices.Clone(inputs), func(pl *plan.Plan, inputs []tensor.Value) ([]tensor.Value, error) {
+		return st.exec.start(ctx, pl, inputs, st, prof)
+	})
+}
+
+// step is Run, with the plan run as a caller says.
+func (st *Stream) step(inputs []tensor.Value, run func(*plan.Plan, []tensor.Value) ([]tensor.Value, error)) ([]tensor.Value, error) {
 	pl, err := st.prepare(inputs)
 	if err != nil {
 		return nil, err
 	}
-	results, err := st.exec.start(ctx, pl, inputs, st, prof)
+	results, err := run(pl, inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -273,12 +301,12 @@ func (st *Stream) begin(inputs []tensor.Value) error {
 
 // extent returns the extent with that name among the inputs.
 func (st *Stream) extent(symbol string, inputs []tensor.Value) (int, bool) {
-	for i, v := range st.program.Decl {
+	for i, decl := range st.decl {
 		t, ok := inputs[i].(*tensor.Tensor)
-		if !ok || st.Holds(i) || len(v.Type.Dims) != len(t.Shape()) {
+		if !ok || st.Holds(i) || len(decl.Dims) != len(t.Shape()) {
 			continue
 		}
-		for a, d := range v.Type.Dims {
+		for a, d := range decl.Dims {
 			if isSymbol(d) && d.String() == symbol {
 				return t.Shape()[a], true
 			}
@@ -328,7 +356,7 @@ func (st *Stream) types(inputs []tensor.Value, symbols bool) []graph.Type {
 		if t, ok := v.(*tensor.Tensor); ok {
 			list[i] = graph.TensorOf(t.DType(), st.relative(i, t.Shape(), symbols))
 		} else {
-			list[i] = st.program.Decl[i].Type
+			list[i] = st.decl[i]
 		}
 	}
 	for _, h := range st.states {
@@ -348,7 +376,7 @@ func (st *Stream) types(inputs []tensor.Value, symbols bool) []graph.Type {
 // and a number.
 func (st *Stream) relative(i int, shape tensor.Shape, symbols bool) graph.Dims {
 	d := graph.DimsOf(shape)
-	decl := st.program.Decl[i].Type.Dims
+	decl := st.decl[i].Dims
 	if !symbols || len(decl) != len(shape) {
 		return d
 	}
@@ -376,7 +404,7 @@ func (st *Stream) follows(input, axis int, decl graph.Dims) *group {
 		return nil
 	}
 	name, last := strings.ToLower(d.String()), axis == len(decl)-1
-	if strings.Contains(name, "total") || strings.Contains(name, "past") || last && strings.Contains(strings.ToLower(st.program.Decl[input].Name), "mask") {
+	if strings.Contains(name, "total") || strings.Contains(name, "past") || last && strings.Contains(strings.ToLower(st.program.Names[st.program.Inputs[input]]), "mask") {
 		return st.groups[0]
 	}
 	return nil
@@ -403,7 +431,9 @@ func (st *Stream) reserve(pl *plan.Plan) (bool, error) {
 	}
 	for i, h := range st.states {
 		if !pl.Lengths.States[i].InRoom {
-			h.leaveRoom(st)
+			if err := h.leaveRoom(st); err != nil {
+				return false, err
+			}
 		} else if err := h.enterRoom(st); err != nil {
 			return false, err
 		}
@@ -439,38 +469,4 @@ func (st *Stream) size(f *frame) error {
 		}
 	}
 	return f.resize(st.lookup)
-}
-
-// commit makes the results of a run the states of the next.
-func (st *Stream) commit(pl *plan.Plan, results []tensor.Value) error {
-	next := map[*group]int{}
-	for i, h := range st.states {
-		place := pl.Lengths.States[i]
-		switch {
-		case place.InPlace:
-		case place.InRoom:
-			n, ok := pl.Slots[h.out].Extent(h.axis, st.lookup)
-			if !ok {
-				return fmt.Errorf("the length of state %q is not known", h.Input)
-			}
-			next[h.group] = n
-		default:
-			t, ok := results[h.result].(*tensor.Tensor)
-			if !ok || t.DType() != h.dtype || !h.takes(t.Shape()) {
-				return graph.Errorf(graph.ErrShape, "state %q, %v%v, becomes %v", h.Input, h.dtype, h.shape, results[h.result])
-			}
-			h.value = t
-			if h.axis >= 0 {
-				n := t.Shape()[h.axis]
-				if m, ok := next[h.group]; ok && m != n {
-					return graph.Errorf(graph.ErrShape, "state %q has %d rows and others that are called as long %d", h.Input, n, m)
-				}
-				next[h.group] = n
-			}
-		}
-	}
-	for g, n := range next {
-		g.length = n
-	}
-	return nil
 }

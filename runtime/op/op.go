@@ -138,6 +138,9 @@ type Run struct {
 	// its inputs; its results share no memory with them. They count as if reserved:
 	// Release gives back those that the op does not keep.
 	Body func(attr string, in []tensor.Value) ([]tensor.Value, error)
+	// Stream has that graph run again and again on states that stay where they are. It
+	// lasts to the end of Run.
+	Stream func(attr string, l *Loop) (Stream, error)
 	// BodyType is what is known of output i of that graph before it runs.
 	BodyType func(attr string, i int) graph.Type
 }

@@ -13,8 +13,9 @@ import (
 type bodyPlan struct {
 	attr  string
 	plan  *Plan
-	first bool  // it is that of the first iteration
-	err   error // why there is no plan
+	first bool      // it is that of the first iteration
+	loops *op.Loops // it is that of a run in a stream; nil for others
+	err   error     // why there is no plan
 }
 
 // bodies plans the graphs that the node of a step may run, in the order of its
@@ -37,6 +38,13 @@ func (pl *Plan) bodies(s *Step) []bodyPlan {
 			}
 		}
 		x := bodyPlan{attr: a.Name}
+		if o, ok := s.Op.(op.BodyLooper); ok {
+			if x.loops = o.Loops(a.Name, in); x.loops != nil {
+				x.plan, x.err = pl.loop(b, x.loops)
+				list = append(list, x)
+				continue
+			}
+		}
 		types := own[a.Name]
 		if t, ok := s.Op.(op.BodyStarter); ok {
 			x.first, types = true, t.FirstTypes(a.Name, in)
@@ -49,6 +57,9 @@ func (pl *Plan) bodies(s *Step) []bodyPlan {
 
 // body plans a graph for inputs of its own of those types.
 func (pl *Plan) body(b *Body, types []graph.Type) (*Plan, error) {
+	if types == nil && len(b.Decl) > 0 {
+		return nil, graph.Errorf(graph.ErrShape, "its inputs are known only then")
+	}
 	types = slices.Clone(types)
 	for _, id := range b.Captures {
 		types = append(types, pl.values[id].Type)

@@ -108,7 +108,17 @@ func (t *listingText) body(b *ListedBody, margin string) {
 		t.WriteString(": no steps\n")
 		return
 	}
+	if b.Assumed != "" {
+		fmt.Fprintf(t, ", with %s", b.Assumed)
+	}
 	t.WriteString(":\n")
+	for _, s := range b.States {
+		fmt.Fprintf(t, "%s       state  %s > %s  %s", margin, s.Input, s.Output, s.Place)
+		if s.Room > 0 {
+			fmt.Fprintf(t, ", room %d", s.Room)
+		}
+		t.WriteString("\n")
+	}
 	t.listing(b.Plan, margin)
 }
 

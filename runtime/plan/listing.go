@@ -53,10 +53,14 @@ type ListedOperand struct {
 // ListedBody is a graph that a step may run. Plan is nil where its inputs' extents
 // are known only while running.
 type ListedBody struct {
-	Name  string   `json:"name"`
-	First bool     `json:"first_iteration,omitempty"` // later ones may have other extents
-	Plan  *Listing `json:"plan,omitempty"`
-	Why   string   `json:"why,omitempty"` // there is no plan
+	Name  string `json:"name"`
+	First bool   `json:"first_iteration,omitempty"` // later ones may have other extents
+	// States are those that runs of the graph hand on, and Assumed what stands for numbers
+	// that are known only while running.
+	States  []ListedState `json:"states,omitempty"`
+	Assumed string        `json:"assumed,omitempty"`
+	Plan    *Listing      `json:"plan,omitempty"`
+	Why     string        `json:"why,omitempty"` // there is no plan
 }
 
 // LeftNode is a node that is planned in the run, when what it waits for is there.
@@ -212,6 +216,9 @@ func (b *bodyPlan) list(packed map[*byte]int) ListedBody {
 		return l
 	}
 	l.Plan = b.plan.list(packed)
+	if b.loops != nil {
+		l.States, l.Assumed = b.plan.listStates(), b.loops.Assumed
+	}
 	return l
 }
 

@@ -3,7 +3,6 @@ package control
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -14,7 +13,9 @@ import (
 // a graph from input_ids, position_ids, attention_mask and pasts to logits and presents,
 // or with an encoder and a decoder.
 type search struct {
-	init       bool  // another graph runs first
+	init       bool // another graph runs first
+	decoder    *graph.Graph
+	beams      int   // input that tells the continuations of a text; 0 for one
 	pair       *pair // nil for a decoder alone
 	pad, eos   int32
 	vocabulary int // -1 for that of the logits
@@ -61,7 +62,23 @@ func readSearch(n *op.Node) (*search, error) {
 		}
 		*id.to = int32(v)
 	}
-	return s, n.Graph(decoderBody)
+	if err := n.Graph(decoderBody); err != nil {
+		return nil, err
+	}
+	s.decoder = n.Attr(decoderBody).Graph
+	return s, checkApart(s.decoder)
+}
+
+// checkApart refuses decoders whose pasts and presents are one buffer of the most tokens:
+// they take past_sequence_length.
+func checkApart(g *graph.Graph) error {
+	for _, in := range g.Inputs {
+		switch in.Name {
+		case "past_sequence_length", "beam_width", "cache_indirection":
+			return graph.Errorf(graph.ErrUnsupported, "graph %q takes %s, as decoders do whose pasts and presents share a buffer (past_present_share_buffer); they are not run, and ONNX Runtime has no answers for them on a CPU; export the model with separate ones, which lie in one memory here too", decoderBody, in.Name)
+		}
+	}
+	return nil
 }
 
 // wish is what a search is asked for, from its inputs.
@@ -73,6 +90,7 @@ type wish struct {
 	penalty, temperature       float32
 	words, first               []int32 // masks of the vocabulary: always, and in the first step by text
 	times                      bool    // rules of timestamps hold
+	tails                      texts   // by text: tokens that it goes on with whatever their scores are; nil for none
 }
 
 // wishes reads the inputs that all searches have: ids, most and least tokens, and at
@@ -163,7 +181,8 @@ func newTexts(c *op.Run, w *wish, copies int) (texts, error) {
 	list := make(texts, 0, rows)
 	for b := range w.batch {
 		for range copies {
-			list = append(list, slices.Clone(w.ids[b*w.prompt:][:w.prompt]))
+			text := make([]int32, 0, min(w.most, maxRoom))
+			list = append(list, append(text, w.ids[b*w.prompt:][:w.prompt]...))
 		}
 	}
 	return list, nil
@@ -176,7 +195,13 @@ func (s *search) adjust(w *wish, written texts, scores []float32, n, step int) e
 	}
 	copies := len(written) / w.batch
 	for r, text := range written {
-		row := scores[r*n:][:n]
+		row, tail := scores[r*n:][:n], w.tail(r/copies)
+		if step <= len(tail) {
+			if err := s.force(row, tail[step-1]); err != nil {
+				return err
+			}
+			continue
+		}
 		for _, id := range text {
 			if (id < 0 || int(id) >= n) && (w.penalty != 1 || s.noRepeat > 0) {
 				return graph.Errorf(graph.ErrShape, "token %d is not in a vocabulary of %d", id, n)
@@ -185,7 +210,7 @@ func (s *search) adjust(w *wish, written texts, scores []float32, n, step int) e
 		penalise(row, text, w.penalty)
 		s.forbidRepeats(row, text)
 		forbid(row, w.words)
-		if step == 1 && w.first != nil {
+		if step == len(tail)+1 && w.first != nil {
 			forbid(row, w.first[r/copies*n:][:n])
 		}
 		if len(text) < w.least && s.eos >= 0 && int(s.eos) < n {
@@ -202,6 +227,26 @@ func (s *search) adjust(w *wish, written texts, scores []float32, n, step int) e
 			}
 		}
 	}
+	return nil
+}
+
+// tail returns the tokens that a text goes on with behind its prompt.
+func (w *wish) tail(text int) []int32 {
+	if w.tails == nil {
+		return nil
+	}
+	return w.tails[text]
+}
+
+// force leaves one token to choose, which does not change the score of its text.
+func (s *search) force(row []float32, id int32) error {
+	if int(id) >= len(row) || id == s.eos {
+		return graph.Errorf(graph.ErrShape, "extra_decoding_ids has token %d, which ends texts or is not in a vocabulary of %d", id, len(row))
+	}
+	for i := range row {
+		row[i] = lowest
+	}
+	row[id] = 0
 	return nil
 }
 

@@ -20,6 +20,7 @@ func newBeamSearch(n *op.Node) (op.Op, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.beams = 3
 	if s.pair, err = readPair(n, n.Int("model_type", textAlone)); err != nil {
 		return nil, err
 	}
@@ -113,6 +114,7 @@ type beams struct {
 	o       *beamSearch
 	w       *beamWish
 	written texts
+	before  texts     // memory of the texts of the step before
 	sums    []float32 // of logarithms of probabilities
 	ended   []finished
 	scores  []float32 // of every step, where they are asked for
@@ -125,20 +127,15 @@ func (o *beamSearch) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	s := &beams{o: o, w: w, ended: make([]finished, w.batch), keep: c.Wants(2)}
-	if s.written, err = newTexts(c, w.wish, w.beams); err != nil {
+	s, err := newBeams(o, c, w)
+	if err != nil {
 		return err
-	}
-	for i := range w.batch {
-		s.ended[i].most = w.beams
-		s.sums = append(s.sums, 0)
-		for range w.beams - 1 {
-			s.sums = append(s.sums, -1e9) // copies of the first, not to be taken at first
-		}
 	}
 	var d decoder = o.begin(c, w.wish, w.beams)
 	if o.pair != nil {
-		d = o.translate(c, w.wish, w.beams)
+		t := o.translate(c, w.wish, w.beams)
+		defer t.end()
+		d = t
 	}
 	n := 0
 	for step := 1; len(s.written[0]) < w.most; step++ {
@@ -160,8 +157,23 @@ func (o *beamSearch) Run(c *op.Run) error {
 			return err
 		}
 	}
-	d.end()
 	return s.store(c, n)
+}
+
+// newBeams returns the prompts, each in as many rows as it has beams.
+func newBeams(o *beamSearch, c *op.Run, w *beamWish) (s *beams, err error) {
+	s = &beams{o: o, w: w, ended: make([]finished, w.batch), keep: c.Wants(2)}
+	if s.written, err = newTexts(c, w.wish, w.beams); err != nil {
+		return nil, err
+	}
+	for i := range w.batch {
+		s.ended[i].most = w.beams
+		s.sums = append(s.sums, 0)
+		for range w.beams - 1 {
+			s.sums = append(s.sums, -1e9) // copies of the first, not to be taken at first
+		}
+	}
+	return s, nil
 }
 
 func (s *beams) over() bool {
@@ -246,11 +258,13 @@ func (s *beams) choose(scores []float32, n int) (tokens []int32, from []int, err
 		}
 		f.end(best[0].score, len(s.written[0]), s.w.length, s.o.early)
 	}
-	next := make(texts, len(from))
-	for r, source := range from {
-		next[r] = append(slices.Clip(s.written[source]), tokens[r])
+	if s.before == nil {
+		s.before = make(texts, len(from))
 	}
-	s.written = next
+	for r, source := range from {
+		s.before[r] = append(append(s.before[r][:0], s.written[source]...), tokens[r])
+	}
+	s.written, s.before = s.before, s.written
 	return tokens, from, nil
 }
 

@@ -1,6 +1,8 @@
 package control
 
 import (
+	"slices"
+
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -13,25 +15,28 @@ type decoder interface {
 	// advance makes tokens the next input, one for each row, each behind the row that
 	// from names; nil for its own.
 	advance(tokens []int32, from []int) error
-	// end gives back the caches.
-	end()
 }
 
 // decoding is the state of a decoder over some texts at once.
 type decoding struct {
-	c                    *op.Run
-	s                    *search
-	rows                 int
-	ids, positions, mask []int32 // of the next run, [rows,tokens], [rows,tokens], [rows,length]
-	next                 []int32 // position of the token after the next run, by row
-	pasts                []tensor.Value
-	ran                  bool
+	c              *op.Run
+	s              *search
+	rows, most     int
+	ids, positions []int32 // of the next run, [rows,tokens]
+	mask           []int32 // of the next run, [rows,length]
+	spare          []int32 // memory of the mask before
+	length         int
+	next           []int32 // position of the token after the next run, by row
+	caches         op.Stream
+	ran            bool
 }
 
 // begin returns the state before the first run, with each text of the wish in a number
 // of rows.
 func (s *search) begin(c *op.Run, w *wish, copies int) *decoding {
-	d := &decoding{c: c, s: s, rows: w.batch * copies}
+	d := &decoding{c: c, s: s, rows: w.batch * copies, most: w.most, length: w.prompt}
+	room := d.rows * min(w.most, maxRoom)
+	d.mask, d.spare = make([]int32, 0, room), make([]int32, 0, room)
 	for b := range w.batch {
 		for range copies {
 			position := int32(0)
@@ -56,59 +61,115 @@ func (s *search) begin(c *op.Run, w *wish, copies int) *decoding {
 
 // run runs the decoder and returns the logits of the last token of each row.
 func (d *decoding) run() (logits []float32, vocabulary int, err error) {
-	body := decoderBody
-	if !d.ran && d.s.init {
-		body = initDecoderBody
-	}
-	if d.pasts == nil {
-		if err := d.empty(body); err != nil {
-			return nil, 0, err
-		}
-	}
-	matrix := func(list []int32) tensor.Value {
-		t := tensor.New(tensor.I32, d.rows, len(list)/d.rows)
-		copy(tensor.View[int32](t), list)
-		return t
-	}
-	in := append([]tensor.Value{matrix(d.ids), matrix(d.positions), matrix(d.mask)}, d.pasts...)
-	out, err := d.c.Body(body, in)
+	in, err := d.operands()
 	if err != nil {
 		return nil, 0, err
 	}
-	if d.ran {
-		d.c.Release(d.pasts...)
-	}
+	first := !d.ran && d.s.init
 	d.ran = true
-	if len(out) != 1+len(d.pasts) {
-		return nil, 0, graph.Errorf(graph.ErrFormat, "graph %q has %d outputs for %d pasts", body, len(out), len(d.pasts))
+	if first {
+		return d.start(in)
 	}
-	d.pasts = out[1:]
+	if d.caches == nil {
+		if err := d.open(); err != nil {
+			return nil, 0, err
+		}
+	}
+	inputs := len(d.s.decoder.Inputs)
+	out, err := d.caches.Run(append(in, make([]tensor.Value, inputs-len(in))...))
+	if err != nil {
+		return nil, 0, err
+	}
+	logits, vocabulary, err = d.s.last(d.c, out[0], d.rows)
+	d.c.Release(out...)
+	return logits, vocabulary, err
+}
+
+// operands are the inputs of a run that are no caches.
+func (d *decoding) operands() ([]tensor.Value, error) {
+	list := make([]tensor.Value, 0, 3)
+	for _, x := range [][]int32{d.ids, d.positions, d.mask} {
+		t, err := tensor.From(x, d.rows, len(x)/d.rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, t)
+	}
+	return list, nil
+}
+
+// start has the graph of the first run make the caches.
+func (d *decoding) start(in []tensor.Value) (logits []float32, vocabulary int, err error) {
+	l, err := loopOf(d.c.Node.Attr(initDecoderBody).Graph, initDecoderBody, d.rows, d.most)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, s := range l.States {
+		shape, _ := withRows(s.Dims, s.Axis, 0).Concrete()
+		in = append(in, tensor.New(s.DType, shape...))
+	}
+	out, err := d.c.Body(initDecoderBody, in)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(out) != 1+len(l.States) {
+		return nil, 0, graph.Errorf(graph.ErrFormat, "graph %q has %d outputs for %d pasts", initDecoderBody, len(out), len(l.States))
+	}
+	if err := d.open(); err != nil {
+		return nil, 0, err
+	}
+	if err := d.caches.Set(out[1:]); err != nil {
+		return nil, 0, err
+	}
 	logits, vocabulary, err = d.s.last(d.c, out[0], d.rows)
 	d.c.Release(out[0])
 	return logits, vocabulary, err
 }
 
-// empty makes pasts without tokens, of the types that the graph's inputs have.
-func (d *decoding) empty(body string) error {
-	inputs := d.c.Node.Attr(body).Graph.Inputs
-	if len(inputs) < 4 {
-		return graph.Errorf(graph.ErrUnsupported, "graph %q has %d inputs, and so no pasts", body, len(inputs))
+// open makes the caches of the decoder, without tokens.
+func (d *decoding) open() error {
+	l, err := loopOf(d.s.decoder, decoderBody, d.rows, d.most)
+	if err != nil {
+		return err
 	}
-	for _, in := range inputs[3:] {
+	d.caches, err = d.c.Stream(decoderBody, l)
+	return err
+}
+
+// maxRoom bounds the tokens that caches have memory for before they are there.
+const maxRoom = 1 << 12
+
+// loopOf describes the runs of a decoder alone, whose pasts are of
+// [2,batch,heads,tokens,size].
+func loopOf(g *graph.Graph, body string, rows, most int) (*op.Loop, error) {
+	if len(g.Inputs) < 4 {
+		return nil, graph.Errorf(graph.ErrUnsupported, "graph %q has %d inputs, and so no pasts", body, len(g.Inputs))
+	}
+	if len(g.Outputs) != len(g.Inputs)-2 {
+		return nil, graph.Errorf(graph.ErrFormat, "graph %q has %d outputs for %d pasts", body, len(g.Outputs), len(g.Inputs)-3)
+	}
+	l := &op.Loop{Room: min(most, maxRoom), Going: map[int]graph.Dims{2: {graph.Known(rows), graph.Symbol(op.Rows)}}}
+	for i, in := range g.Inputs[3:] {
 		if len(in.Type.Dims) != 5 {
-			return graph.Errorf(graph.ErrUnsupported, "input %q of graph %q is %v, no past of [2,batch,heads,tokens,size]", in.Name, body, in.Type)
+			return nil, graph.Errorf(graph.ErrUnsupported, "input %q of graph %q is %v, no past of [2,batch,heads,tokens,size]", in.Name, body, in.Type)
 		}
 		heads, ok1 := in.Type.Dims[2].Value()
 		size, ok2 := in.Type.Dims[4].Value()
 		if !ok1 || !ok2 {
-			return graph.Errorf(graph.ErrUnsupported, "input %q of graph %q is %v, whose heads are not known", in.Name, body, in.Type)
+			return nil, graph.Errorf(graph.ErrUnsupported, "input %q of graph %q is %v, whose heads are not known", in.Name, body, in.Type)
 		}
-		d.pasts = append(d.pasts, tensor.New(in.Type.DType, 2, d.rows, heads, 0, size))
+		dims := graph.Dims{graph.Known(2), graph.Known(rows), graph.Known(heads), graph.Symbol(op.Rows), graph.Known(size)}
+		l.States = append(l.States, op.LoopState{In: 3 + i, Out: 1 + i, DType: in.Type.DType, Dims: dims, Axis: 3})
 	}
-	return nil
+	return l, nil
 }
 
-func (d *decoding) end() { d.c.Release(d.pasts...) }
+// withRows returns extents with a number along an axis.
+func withRows(dims graph.Dims, axis, n int) graph.Dims {
+	list := slices.Clone(dims)
+	list[axis] = graph.Known(n)
+	return list
+}
 
 // last returns the logits of the last token of each row.
 func (s *search) last(c *op.Run, v tensor.Value, rows int) ([]float32, int, error) {
@@ -134,17 +195,17 @@ func (s *search) last(c *op.Run, v tensor.Value, rows int) ([]float32, int, erro
 // advance makes tokens the next input, one for each row, each behind the row whose past
 // it follows; nil for its own.
 func (d *decoding) advance(tokens []int32, from []int) error {
-	length := len(d.mask) / d.rows
-	mask, next := make([]int32, 0, len(d.mask)+d.rows), make([]int32, d.rows)
+	mask, next := d.spare[:0], make([]int32, d.rows)
 	for r := range d.rows {
 		source := r
 		if from != nil {
 			source = from[r]
 		}
-		mask = append(append(mask, d.mask[source*length:][:length]...), 1)
+		mask = append(append(mask, d.mask[source*d.length:][:d.length]...), 1)
 		next[r] = d.next[source] + 1
 	}
-	d.ids, d.mask = tokens, mask
+	d.ids, d.spare, d.mask = tokens, d.mask, mask
+	d.length++
 	d.positions = d.positions[:0]
 	for r := range d.rows {
 		d.positions = append(d.positions, next[r]-1)
@@ -153,42 +214,5 @@ func (d *decoding) advance(tokens []int32, from []int) error {
 	if from == nil {
 		return nil
 	}
-	return reorder(d.c, d.pasts, 1, from)
-}
-
-// reorder makes the rows of caches those that from names. Axis is that of the rows. The
-// rows that stay are not touched.
-func reorder(c *op.Run, caches []tensor.Value, axis int, from []int) error {
-	var moved []int
-	for r, source := range from {
-		if r != source {
-			moved = append(moved, r)
-		}
-	}
-	if moved == nil {
-		return nil
-	}
-	for _, v := range caches {
-		t, ok := v.(*tensor.Tensor)
-		if !ok || len(t.Shape()) <= axis || t.Shape()[axis] != len(from) {
-			return graph.Errorf(graph.ErrShape, "a present is %v, without %d rows along axis %d", v, len(from), axis)
-		}
-		outer := t.Shape()[:axis].Len()
-		n := len(t.Bytes()) / max(outer*len(from), 1)
-		if err := c.Mem.Reserve(len(moved) * n); err != nil {
-			return err
-		}
-		kept := tensor.New(tensor.U8, len(moved), n)
-		for k := range outer {
-			rows := t.Bytes()[k*len(from)*n:]
-			for i, r := range moved {
-				copy(kept.Bytes()[i*n:][:n], rows[from[r]*n:])
-			}
-			for i, r := range moved {
-				copy(rows[r*n:][:n], kept.Bytes()[i*n:])
-			}
-		}
-		c.Release(kept)
-	}
-	return nil
+	return d.caches.Gather(1, from)
 }

@@ -78,7 +78,6 @@ func (s *search) write(c *op.Run, w *wish, choose func(scores []float32, rows, n
 			return err
 		}
 	}
-	d.end()
 	out, err := output(c, 0, tensor.I32, w.batch, w.most)
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package control
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -22,11 +21,14 @@ const (
 // where it is of text, and the prompts of the decoder. It gives logits, hidden states,
 // two caches of each layer's own attention and two of each layer's attention to the
 // source. The decoder takes tokens, the mask, perhaps the hidden states, and all
-// caches; it gives logits and the caches of its own attention.
+// caches; it gives logits and the caches of its own attention. An encoder of text may
+// take no prompts and give the caches of attention to the source alone: then the decoder
+// runs from the first token on.
 type pair struct {
 	layers int
 	masked bool // both take a mask of the source
 	hidden bool // the decoder takes the hidden states
+	apart  bool // the encoder takes no prompts
 	whole  bool // the decoder takes whole texts, not their last tokens
 	first  int  // the token that texts begin with, -1 for none
 	words  speechWords
@@ -55,26 +57,18 @@ func readPair(n *op.Node, kind int) (*pair, error) {
 
 // check reports operands of the graphs that are not those of a pair.
 func (p *pair) check(encoder, decoder *graph.Graph) error {
-	takes := []string{"encoder_input_ids", "decoder_input_ids"}
-	if p.masked {
-		takes = []string{"encoder_input_ids", "encoder_attention_mask", "decoder_input_ids"}
-	}
-	if err := named(encoderBody, "inputs", encoder.Inputs, len(takes), takes...); err != nil {
+	p.apart = p.masked && len(encoder.Inputs) == 2
+	if err := p.checkEncoder(encoder); err != nil {
 		return err
 	}
-	p.layers = (len(encoder.Outputs) - 2) / 4
-	if p.layers < 1 || len(encoder.Outputs) != 2+4*p.layers {
-		return graph.Errorf(graph.ErrFormat, "graph %q has %d outputs, not 2 and 4 for each layer", encoderBody, len(encoder.Outputs))
-	}
-	if err := named(encoderBody, "outputs", encoder.Outputs, len(encoder.Outputs), "logits", "encoder_hidden_states", "present_key_self_0", "present_value_self_0"); err != nil {
-		return err
-	}
-	takes = []string{"input_ids"}
+	takes := []string{"input_ids"}
 	if p.masked {
 		takes = append(takes, "encoder_attention_mask")
 	}
 	if len(decoder.Inputs) > len(takes) && decoder.Inputs[len(takes)].Name == "encoder_hidden_states" {
-		p.hidden = true
+		if p.hidden = true; p.apart {
+			return graph.Errorf(graph.ErrFormat, "graph %q takes encoder_hidden_states, and graph %q, which takes no prompts, does not give them", decoderBody, encoderBody)
+		}
 		takes = append(takes, "encoder_hidden_states")
 	}
 	if err := named(decoderBody, "inputs", decoder.Inputs, len(takes)+4*p.layers, takes...); err != nil {
@@ -87,6 +81,27 @@ func (p *pair) check(encoder, decoder *graph.Graph) error {
 	tokens, ok := ids.Dims[1].Value()
 	p.whole = !ok || tokens != 1
 	return named(decoderBody, "outputs", decoder.Outputs, 1+2*p.layers, "logits")
+}
+
+// checkEncoder is check of the encoder.
+func (p *pair) checkEncoder(g *graph.Graph) error {
+	takes := []string{"encoder_input_ids", "encoder_attention_mask", "decoder_input_ids"}
+	gives, first, each := []string{"logits", "encoder_hidden_states", "present_key_self_0", "present_value_self_0"}, 2, 4
+	switch {
+	case p.apart:
+		takes = takes[:2]
+		gives, first, each = []string{"present_key_cross_0", "present_value_cross_0"}, 0, 2
+	case !p.masked:
+		takes = []string{takes[0], takes[2]}
+	}
+	if err := named(encoderBody, "inputs", g.Inputs, len(takes), takes...); err != nil {
+		return err
+	}
+	p.layers = (len(g.Outputs) - first) / each
+	if p.layers < 1 || len(g.Outputs) != first+each*p.layers {
+		return graph.Errorf(graph.ErrFormat, "graph %q has %d outputs, not %d and %d for each layer", encoderBody, len(g.Outputs), first, each)
+	}
+	return named(encoderBody, "outputs", g.Outputs, len(g.Outputs), gives...)
 }
 
 // named reports operands of a graph that are not as many as wanted, or not of the names
@@ -130,174 +145,4 @@ func (p *pair) start(c *op.Run) (*wish, error) {
 		w.ids[i] = int32(p.first)
 	}
 	return w, nil
-}
-
-// translation is the state of an encoder and a decoder over some texts at once.
-type translation struct {
-	c                   *op.Run
-	s                   *search
-	w                   *wish
-	copies, rows        int
-	ids                 []int32        // of the next run of the decoder, [rows,tokens]
-	fixed               []tensor.Value // mask and hidden states
-	caches, crossCaches []tensor.Value
-	ran                 bool
-}
-
-// translate returns the state before the encoder has run.
-func (s *search) translate(c *op.Run, w *wish, copies int) *translation {
-	d := &translation{c: c, s: s, w: w, copies: copies, rows: w.batch * copies}
-	for b := range w.batch {
-		for range copies {
-			d.ids = append(d.ids, w.ids[b*w.prompt:][:w.prompt]...)
-		}
-	}
-	return d
-}
-
-// run runs the encoder at first, later the decoder.
-func (d *translation) run() ([]float32, int, error) {
-	if !d.ran {
-		d.ran = true
-		return d.encode()
-	}
-	ids := tensor.New(tensor.I32, d.rows, len(d.ids)/d.rows)
-	copy(tensor.View[int32](ids), d.ids)
-	in := append([]tensor.Value{ids}, d.fixed...)
-	in = append(append(in, d.caches...), d.crossCaches...)
-	out, err := d.c.Body(decoderBody, in)
-	if err != nil {
-		return nil, 0, err
-	}
-	d.c.Release(d.caches...)
-	d.caches = out[1:]
-	scores, n, err := d.s.last(d.c, out[0], d.rows)
-	d.c.Release(out[0])
-	return scores, n, err
-}
-
-// encode runs the encoder on the texts, and copies what it gives for the rows of each.
-func (d *translation) encode() ([]float32, int, error) {
-	prompts := tensor.New(tensor.I32, d.w.batch, d.w.prompt)
-	copy(tensor.View[int32](prompts), d.w.ids)
-	in := []tensor.Value{d.w.source}
-	if d.s.pair.masked {
-		mask, err := d.mask()
-		if err != nil {
-			return nil, 0, err
-		}
-		in = append(in, mask)
-	}
-	out, err := d.c.Body(encoderBody, append(in, prompts))
-	if err != nil {
-		return nil, 0, err
-	}
-	scores, n, err := d.s.last(d.c, out[0], d.w.batch)
-	if err != nil {
-		return nil, 0, err
-	}
-	d.c.Release(out[0])
-	if d.s.pair.hidden {
-		in = append(in, out[1])
-	} else {
-		d.c.Release(out[1])
-	}
-	if d.fixed, err = d.expand(in[1:]); err != nil {
-		return nil, 0, err
-	}
-	own := out[2:][:2*d.s.pair.layers]
-	if d.caches, err = d.expand(own); err != nil {
-		return nil, 0, err
-	}
-	if d.crossCaches, err = d.expand(out[2+len(own):]); err != nil {
-		return nil, 0, err
-	}
-	all := make([]float32, 0, d.rows*n)
-	for r := range d.rows {
-		all = append(all, scores[r/d.copies*n:][:n]...)
-	}
-	return all, n, nil
-}
-
-// mask returns the mask of the source, which leaves out padding before the text where
-// the wish has none.
-func (d *translation) mask() (tensor.Value, error) {
-	if err := d.c.Mem.Reserve(tensor.SizeOf(tensor.I32, d.w.source.Shape())); err != nil {
-		return nil, err
-	}
-	t := tensor.New(tensor.I32, d.w.source.Shape()...)
-	list := tensor.View[int32](t)
-	if d.w.mask != nil {
-		copy(list, d.w.mask)
-		return t, nil
-	}
-	ids, tokens := tensor.View[int32](d.w.source), d.w.source.Shape()[1]
-	for b := range d.w.batch {
-		begun := false
-		for i := b * tokens; i < (b+1)*tokens; i++ {
-			begun = begun || ids[i] != d.s.pad
-			list[i] = int32(op.Btoi(begun))
-		}
-	}
-	return t, nil
-}
-
-// expand returns values with each row as many times as texts have copies, in place of
-// the values.
-func (d *translation) expand(list []tensor.Value) ([]tensor.Value, error) {
-	expanded := make([]tensor.Value, len(list))
-	for i, v := range list {
-		t, ok := v.(*tensor.Tensor)
-		if !ok || len(t.Shape()) == 0 || t.Shape()[0] != d.w.batch {
-			return nil, graph.Errorf(graph.ErrShape, "the encoder gives %v where the first extent should be %d texts", v, d.w.batch)
-		}
-		if d.copies == 1 {
-			expanded[i] = v
-			continue
-		}
-		shape := append(tensor.Shape{d.rows}, t.Shape()[1:]...)
-		if err := shape.Check(); err != nil {
-			return nil, err
-		}
-		if err := d.c.Mem.Reserve(tensor.SizeOf(t.DType(), shape)); err != nil {
-			return nil, fmt.Errorf("%d copies of %v: %w", d.copies, t, err)
-		}
-		more := tensor.New(t.DType(), shape...)
-		n := len(t.Bytes()) / d.w.batch
-		for r := range d.rows {
-			copy(more.Bytes()[r*n:][:n], t.Bytes()[r/d.copies*n:])
-		}
-		d.c.Release(v)
-		expanded[i] = more
-	}
-	return expanded, nil
-}
-
-// advance makes tokens the next input. The caches of attention to the source are the
-// same for all rows of a text, and stay.
-func (d *translation) advance(tokens []int32, from []int) error {
-	if !d.s.pair.whole {
-		d.ids = tokens
-	} else {
-		length := len(d.ids) / d.rows
-		texts := make([]int32, 0, len(d.ids)+d.rows)
-		for r, id := range tokens {
-			source := r
-			if from != nil {
-				source = from[r]
-			}
-			texts = append(append(texts, d.ids[source*length:][:length]...), id)
-		}
-		d.ids = texts
-	}
-	if from == nil {
-		return nil
-	}
-	return reorder(d.c, d.caches, 0, from)
-}
-
-func (d *translation) end() {
-	d.c.Release(d.fixed...)
-	d.c.Release(d.caches...)
-	d.c.Release(d.crossCaches...)
 }

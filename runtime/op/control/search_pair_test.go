@@ -19,9 +19,11 @@ func values(names string) []*graph.Value {
 }
 
 const (
-	textSource = "encoder_input_ids encoder_attention_mask decoder_input_ids"
-	madeByAll  = "logits encoder_hidden_states present_key_self_0 present_value_self_0 present_key_cross_0 present_value_cross_0"
-	pastsOfOne = " past_key_self_0 past_value_self_0 past_key_cross_0 past_value_cross_0"
+	textSource   = "encoder_input_ids encoder_attention_mask decoder_input_ids"
+	sourceAlone  = "encoder_input_ids encoder_attention_mask"
+	madeOfSource = "present_key_cross_0 present_value_cross_0"
+	madeByAll    = "logits encoder_hidden_states present_key_self_0 present_value_self_0 present_key_cross_0 present_value_cross_0"
+	pastsOfOne   = " past_key_self_0 past_value_self_0 past_key_cross_0 past_value_cross_0"
 )
 
 // TestPairs reads graphs of an encoder and a decoder, of which most are none.
@@ -34,7 +36,12 @@ func TestPairs(t *testing.T) {
 		"text":           {false, textSource, madeByAll, "input_ids encoder_attention_mask" + pastsOfOne, "logits k v", ""},
 		"hidden states":  {false, textSource, madeByAll, "input_ids encoder_attention_mask encoder_hidden_states" + pastsOfOne, "logits k v", ""},
 		"speech":         {true, "encoder_input_ids decoder_input_ids", madeByAll, "input_ids" + pastsOfOne, "logits k v", ""},
-		"no prompts":     {false, "encoder_input_ids encoder_attention_mask", madeByAll, "input_ids encoder_attention_mask" + pastsOfOne, "logits k v", "has 2 inputs and needs 3"},
+		"no prompts":     {false, sourceAlone, madeOfSource, "input_ids encoder_attention_mask" + pastsOfOne, "logits k v", ""},
+		"not its caches": {false, sourceAlone, madeByAll, "input_ids encoder_attention_mask" + pastsOfOne, "logits k v", `should be "present_key_cross_0"`},
+		"half a layer":   {false, sourceAlone, madeOfSource + " k", "input_ids encoder_attention_mask" + pastsOfOne, "logits k v", "has 3 outputs, not 0 and 2"},
+		"not hidden":     {false, sourceAlone, madeOfSource, "input_ids encoder_attention_mask encoder_hidden_states" + pastsOfOne, "logits k v", "does not give them"},
+		"no source":      {false, "encoder_input_ids", madeByAll, "input_ids encoder_attention_mask" + pastsOfOne, "logits k v", "has 1 inputs and needs 3"},
+		"speech alone":   {true, "encoder_input_ids", madeOfSource, "input_ids" + pastsOfOne, "logits k v", "has 1 inputs and needs 2"},
 		"other name":     {false, "ids encoder_attention_mask decoder_input_ids", madeByAll, "input_ids encoder_attention_mask" + pastsOfOne, "logits k v", `should be "encoder_input_ids"`},
 		"no outputs":     {false, textSource, "", "input_ids encoder_attention_mask" + pastsOfOne, "logits k v", "has 0 outputs"},
 		"odd caches":     {false, textSource, madeByAll + " more", "input_ids encoder_attention_mask" + pastsOfOne, "logits k v", "has 7 outputs"},
@@ -98,27 +105,6 @@ func TestPairInputs(t *testing.T) {
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", name, err, c.want)
 		}
-	}
-}
-
-// TestReorder moves rows of a cache along its second axis, two of them to each other's
-// places.
-func TestReorder(t *testing.T) {
-	x := tensor.New(tensor.I32, 2, 3, 2)
-	for i := range tensor.View[int32](x) {
-		tensor.View[int32](x)[i] = int32(i)
-	}
-	c := &op.Run{Mem: &purse{left: 64}}
-	if err := reorder(c, []tensor.Value{x}, 1, []int{1, 0, 2}); err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []int32{2, 3, 0, 1, 4, 5, 8, 9, 6, 7, 10, 11} {
-		if got := tensor.View[int32](x)[i]; got != want {
-			t.Errorf("element %d is %d, want %d", i, got, want)
-		}
-	}
-	if err := reorder(c, []tensor.Value{x}, 1, []int{1, 0}); !errors.Is(err, graph.ErrShape) {
-		t.Errorf("rows of another number: got %v", err)
 	}
 }
 

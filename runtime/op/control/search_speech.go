@@ -21,14 +21,12 @@ func newSpeechSearch(n *op.Node) (op.Op, error) {
 	if kind != speechToText {
 		return nil, graph.Errorf(graph.ErrFormat, "model_type is %d and should be %d", kind, speechToText)
 	}
+	s.beams = 3
 	if s.pair, err = readPair(n, kind); err != nil {
 		return nil, err
 	}
-	if n.Bool("decoder_output_cross_qk", false) || n.HasIn(12) || len(n.Outputs) > 3 && n.Outputs[3] != "" {
-		return nil, graph.Errorf(graph.ErrUnsupported, "scores of attention to the source (decoder_output_cross_qk) are not computed; export the model without them")
-	}
-	if n.HasIn(13) {
-		return nil, graph.Errorf(graph.ErrUnsupported, "input extra_decoding_ids is not computed; put its tokens at the end of decoder_input_ids")
+	if n.Bool("decoder_output_cross_qk", false) || n.HasIn(crossHeads) || len(n.Outputs) > 3 && n.Outputs[3] != "" {
+		return nil, graph.Errorf(graph.ErrUnsupported, "scores of attention to the source (decoder_output_cross_qk, cross_qk_layer_head, cross_qk) are not computed, nor does ONNX Runtime compute them on a CPU; export the model without them")
 	}
 	w := &s.pair.words
 	for name, to := range map[string]*int{"translate_token_id": &w.translate, "transcribe_token_id": &w.transcribe, "start_of_lm_token_id": &w.startOfLM,
@@ -37,6 +35,13 @@ func newSpeechSearch(n *op.Node) (op.Op, error) {
 	}
 	return &speechSearch{&beamSearch{s, n.Bool("early_stopping", false)}}, nil
 }
+
+// Inputs that only this operator has.
+const (
+	crossHeads = 12
+	extraIDs   = 13
+	warmth     = 14
+)
 
 // Infer is that of beamSearch, with a probability for each text.
 func (o *speechSearch) Infer(c *op.Infer) error {
@@ -68,10 +73,33 @@ func (p *pair) speech(c *op.Run, w *wish) (err error) {
 	if w.times && p.words.times <= 0 {
 		return graph.Errorf(graph.ErrFormat, "logits_processor is 1 and beginning_timestamp_token_id is %d, no token", p.words.times)
 	}
-	if w.temperature, err = number(c, 14, "temperature", 1); err == nil && !(w.temperature > 0) {
+	if w.tails, err = p.extra(c, w.batch); err != nil {
+		return err
+	}
+	if w.temperature, err = number(c, warmth, "temperature", 1); err == nil && !(w.temperature > 0) {
 		err = graph.Errorf(graph.ErrShape, "temperature is %v", w.temperature)
 	}
 	return err
+}
+
+// extra reads the tokens that each text goes on with behind its prompt; nil for none. They
+// end at the first negative one.
+func (p *pair) extra(c *op.Run, batch int) (texts, error) {
+	t := c.Given(extraIDs)
+	if t == nil {
+		return nil, nil
+	}
+	if s := t.Shape(); t.DType() != tensor.I32 || len(s) != 2 || s[0] != batch {
+		return nil, graph.Errorf(graph.ErrShape, "extra_decoding_ids %v are not int32 of [%d,tokens]", t, batch)
+	}
+	list := make(texts, batch)
+	for b, n := 0, t.Shape()[1]; b < batch; b++ {
+		list[b] = tensor.View[int32](t)[b*n:][:n]
+		if end := slices.IndexFunc(list[b], func(id int32) bool { return id < 0 }); end >= 0 {
+			list[b] = list[b][:end]
+		}
+	}
+	return list, nil
 }
 
 // silence sets output 4, the probability that each text is none, from the logarithms of
