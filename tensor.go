@@ -121,6 +121,12 @@ func (t *Tensor) Strings() []string { return t.t.Strings() }
 // Clone returns a copy in memory of its own.
 func (t *Tensor) Clone() *Tensor { return &Tensor{*t.t.Clone()} }
 
+// Release leaves t with no elements, of shape [0]. The memory of a result goes back to
+// its session, which writes later results there: slices of its elements and tensors that
+// share them may not be used any more. A result that is not released goes back when
+// Go's collector finds it unused, so Release is for runs that follow each other fast.
+func (t *Tensor) Release() { t.t.Release() }
+
 // Reshape returns a tensor of another shape that shares the memory of t. The
 // error is ErrShape if the shape has another number of elements.
 func (t *Tensor) Reshape(shape ...int) (*Tensor, error) {

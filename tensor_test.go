@@ -159,3 +159,15 @@ func TestText(t *testing.T) {
 	}()
 	nacre.Scalar(1.0).Text(1)
 }
+
+func TestReleaseLeavesNothing(t *testing.T) {
+	x, err := nacre.NewTensor([]float32{1, 2, 3, 4}, 2, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Release()
+	x.Release()
+	if data, err := nacre.Data[float32](x); err != nil || len(data) != 0 || !slices.Equal(x.Shape(), []int{0}) || x.DType() != nacre.Float32 {
+		t.Errorf("a released tensor is %v with %v, %v", x, data, err)
+	}
+}

@@ -17,7 +17,7 @@ import (
 // BenchmarkBound times bound runs of networks and operators whose runs are short, on
 // one thread, in blocks of a hundred. The peer's inputs and outputs are bound likewise.
 func BenchmarkBound(b *testing.B) {
-	for _, top := range append(small(), elementwise()...) {
+	for _, top := range append(small(), operators()...) {
 		b.Run(top.Name, func(b *testing.B) {
 			path := save(b, top)
 			s, inputs := open(b, path, nacre.Options{Threads: 1})

@@ -42,7 +42,7 @@ var Topologies = slices.Concat([]Topology{
 	{Name: "mobilenetv3", Build: MobileNetV3},
 	{Name: "convnext", Build: ConvNeXt},
 	{Name: "bert_base_128", Build: func() *graph.Model { return BERT(12, 768, 12, 128) }},
-}, sight(), sound(), recurrent(), small(), elementwise())
+}, sight(), sound(), recurrent(), small(), operators())
 
 // builder collects nodes; every method returns the name of a new value.
 type builder struct {

@@ -19,15 +19,6 @@ func small() []Topology {
 	}
 }
 
-// elementwise is operators alone, on 2 MB.
-func elementwise() []Topology {
-	var list []Topology
-	for _, op := range []string{"Add", "Relu", "Sigmoid"} {
-		list = append(list, Topology{Name: op + "_512x1024", Kind: Operator, Build: func() *graph.Model { return Elementwise(op, 512, 1024) }})
-	}
-	return list
-}
-
 // Perceptron is dense layers of those widths with a Relu between them and a Softmax.
 func Perceptron(widths ...int) *graph.Model {
 	b := newBuilder("perceptron")
@@ -40,17 +31,6 @@ func Perceptron(widths ...int) *graph.Model {
 		}
 	}
 	b.output(b.node("Softmax", []*graph.Attr{integer("axis", -1)}, x), 1, widths[last+1])
-	return b.model()
-}
-
-// Elementwise is one operator on a matrix, or on two.
-func Elementwise(op string, rows, cols int) *graph.Model {
-	b := newBuilder(op)
-	operands := []string{b.input("x", tensor.F32, rows, cols)}
-	if op == "Add" {
-		operands = append(operands, b.input("y", tensor.F32, rows, cols))
-	}
-	b.output(b.node(op, nil, operands...), rows, cols)
 	return b.model()
 }
 

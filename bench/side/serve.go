@@ -137,7 +137,10 @@ func (v *server) run(kind string) (func() error, error) {
 	switch kind {
 	case "run":
 		return func() error {
-			_, err := v.session.Run(ctx, v.inputs)
+			out, err := v.session.Run(ctx, v.inputs)
+			for _, t := range out {
+				t.Release()
+			}
 			return err
 		}, nil
 	case "bound":

@@ -46,7 +46,10 @@ func rows(shapes string) ([]row, error) {
 		case bench.Short:
 			r.group, r.request, r.peer = report.Short, "bound", "bound"
 		case bench.Operator:
-			r.group, r.request, r.peer, r.goals = report.Operators, "bound", "bound", goalOf[report.Operators]
+			r.group, r.goals = report.Operators, goalOf[report.Operators]
+			bound := r
+			bound.name, bound.request, bound.peer = r.name+"_bound", "bound", "bound"
+			list = append(list, bound)
 		}
 		list = append(list, r)
 	}

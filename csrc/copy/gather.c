@@ -27,10 +27,29 @@ static int64_t gather_number(const gather_job *g, size_t i) {
     return (int64_t)(outer * g->axis) + n;
 }
 
+// Whole blocks first..end - 1 by one index each, the same for every o.
+static void gather_each(const gather_job *g, size_t first, size_t end) {
+    const nacre_gather_words *const w = g->w;
+    const size_t count = (size_t)w->count, block = (size_t)w->block;
+    size_t outer = first / count, k = first % count;
+    for (size_t i = first; i < end; outer++, k = 0) {
+        const char *const src = g->src + outer * g->axis * block;
+        for (; k < count && i < end; k++, i++) {
+            const int64_t n = copy_index(g->c, g->index, w->index_bytes, k, w->extents[0]);
+            if (n < 0) return;
+            copy_block(g->dst + i * block, src + (size_t)n * block, block);
+        }
+    }
+}
+
 static void gather_task(void *arg, size_t chunk, size_t thread) {
     (void)thread;
     const gather_job *const g = arg;
     const size_t block = (size_t)g->w->block, end = nacre_min((chunk + 1) * g->per_chunk, g->total * g->pieces);
+    if (g->pieces == 1 && g->w->tuple == 1 && g->w->shared) {
+        gather_each(g, chunk * g->per_chunk, end);
+        return;
+    }
     for (size_t at = chunk * g->per_chunk; at < end; at++) {
         const size_t i = at / g->pieces, from = at % g->pieces * g->piece;
         const int64_t n = gather_number(g, i);

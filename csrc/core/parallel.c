@@ -5,10 +5,14 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <time.h>
 
-// How long a thread looks for work before it sleeps: a graph hands out the next
-// job within microseconds, a wake-up costs several.
-enum { SPIN = 500 };
+// How long a thread looks for work before it sleeps, since a wake-up costs the caller
+// more than most jobs take. One that took part in the last job looks until no run has
+// been under way for LINGER nanoseconds. It offers its core to others every SPIN pauses,
+// and sleeps if they take it for longer than WANTED nanoseconds: a thread that slept is
+// soon scheduled when there is work, one that has used up its share is not.
+enum { SPIN = 500, LINGER = 200000, WANTED = 20000 };
 
 struct nacre_pool {
     size_t threads;  // the caller counted in
@@ -18,6 +22,7 @@ struct nacre_pool {
     pthread_mutex_t mutex;
     pthread_cond_t wake;
     atomic_uint generation;  // one up for each job
+    atomic_size_t runs;      // under way
     atomic_bool stop;
 
     // The job, written by the owner while the gate is shut. A worker counts
@@ -47,22 +52,50 @@ static void take_chunks(nacre_pool *p, size_t thread) {
     }
 }
 
+static int64_t pool_clock(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static bool has_job(nacre_pool *p, unsigned seen) { return atomic_load_explicit(&p->generation, memory_order_acquire) != seen; }
+
+// Looks for a job after the one that was seen, at most as long as it may; took_part is
+// whether that one had room for the thread.
+static void look(nacre_pool *p, unsigned seen, bool took_part) {
+    for (int64_t last = pool_clock();;) {
+        for (int i = 0; i < SPIN; i++) {
+            if (has_job(p, seen)) return;
+            nacre_pause();
+        }
+        if (!took_part) return;
+        const int64_t now = pool_clock();
+        if (atomic_load_explicit(&p->runs, memory_order_relaxed) > 0) last = now;
+        sched_yield();
+        if (now - last > LINGER || pool_clock() - now > WANTED) return;
+    }
+}
+
 static void *worker(void *arg) {
     nacre_pool *const p = ((worker_arg *)arg)->pool;
     const size_t thread = ((worker_arg *)arg)->thread;
     free(arg);
     unsigned seen = 0;
+    bool took_part = false;
     for (;;) {
-        for (int i = 0; i < SPIN && atomic_load_explicit(&p->generation, memory_order_acquire) == seen; i++) nacre_pause();
-        if (atomic_load_explicit(&p->generation, memory_order_acquire) == seen) {
+        look(p, seen, took_part);
+        if (!has_job(p, seen)) {
             pthread_mutex_lock(&p->mutex);
-            while (atomic_load_explicit(&p->generation, memory_order_acquire) == seen) pthread_cond_wait(&p->wake, &p->mutex);
+            while (!has_job(p, seen)) pthread_cond_wait(&p->wake, &p->mutex);
             pthread_mutex_unlock(&p->mutex);
         }
         seen = atomic_load_explicit(&p->generation, memory_order_acquire);
         if (atomic_load(&p->stop)) return NULL;
         atomic_fetch_add(&p->inside, 1);
-        if (atomic_load(&p->open) && thread < p->limit) take_chunks(p, thread);
+        if (atomic_load(&p->open)) {
+            took_part = thread < p->limit;
+            if (took_part) take_chunks(p, thread);
+        }
         atomic_fetch_sub(&p->inside, 1);
     }
 }
@@ -146,4 +179,12 @@ void nacre_team_init(nacre_team *team, nacre_pool *pool, size_t threads, const i
     const size_t most = pool == NULL ? 1 : pool->threads;
     *team = (nacre_team){pool, threads < most ? threads : most, stop, run_job};
     if (team->threads < 2) team->pool = NULL;
+}
+
+void nacre_team_begin(nacre_team *team) {
+    if (team->pool != NULL) atomic_fetch_add_explicit(&team->pool->runs, 1, memory_order_relaxed);
+}
+
+void nacre_team_end(nacre_team *team) {
+    if (team->pool != NULL) atomic_fetch_sub_explicit(&team->pool->runs, 1, memory_order_relaxed);
 }

@@ -34,6 +34,11 @@ struct nacre_team {
 // Makes a team of at most `threads` threads of the pool.
 void nacre_team_init(nacre_team *team, nacre_pool *pool, size_t threads, const int32_t *stop);
 
+// Mark where a run of the team begins and ends. Threads that take part in its jobs do not
+// sleep between them.
+void nacre_team_begin(nacre_team *team);
+void nacre_team_end(nacre_team *team);
+
 // The threads of a team; 1 for NULL.
 static inline size_t nacre_team_threads(const nacre_team *team) { return team == NULL || team->pool == NULL ? 1 : team->threads; }
 

@@ -14,6 +14,7 @@ void nacre_run(nacre_job *job) {
     job->failure.code = 0;
     const uint64_t *at = job->code;
     size_t i = 0;
+    nacre_team_begin(&team);
     for (; i < job->commands; i++) {
         if (job->times != NULL) job->times[i] = run_clock();
         const nacre_kernel *const kernel = (const nacre_kernel *)(uintptr_t)at[NACRE_COMMAND_KERNEL];
@@ -30,6 +31,7 @@ void nacre_run(nacre_job *job) {
         if (job->failure.code != 0 || nacre_stopped(&team)) break;
         at += at[NACRE_COMMAND_LENGTH];
     }
+    nacre_team_end(&team);
     job->done = i;
     if (job->times != NULL && i == job->commands) job->times[i] = run_clock();
 }

@@ -6,6 +6,8 @@
 
 enum {
     ELTWISE_CHUNK = 1 << 14,  // elements that a thread takes at a time
+    ELTWISE_CHEAP = 1 << 15,  // the same of unary functions of vectors
+    ELTWISE_COSTLY = 1 << 12,  // the same of those that compute one number after the other
     ELTWISE_BLOCK = 1 << 10,  // elements that are converted at a time
     ELTWISE_AXES = 64,        // extents of 2 and more that an address space holds
     ELTWISE_WIDTH = 8,        // bytes of the widest element that is converted
@@ -28,6 +30,7 @@ typedef struct {
     nacre_lane x_lane, y_lane;
     size_t n;
     const void *params;
+    size_t chunk;  // a multiple of ELTWISE_BLOCK
 } map_job;
 
 // Runs up to ELTWISE_BLOCK elements through those of the three steps that are there.
@@ -50,17 +53,18 @@ static void map_block(const map_job *j, const char *x, char *y, size_t n) {
 static void map_chunk(void *arg, size_t chunk, size_t thread) {
     (void)thread;
     const map_job *const j = arg;
-    const size_t end = nacre_min((chunk + 1) * ELTWISE_CHUNK, j->n);
-    const size_t step = j->x_lane.via == NULL && j->y_lane.via == NULL ? ELTWISE_CHUNK : ELTWISE_BLOCK;
-    for (size_t i = chunk * ELTWISE_CHUNK; i < end; i += step) {
+    const size_t end = nacre_min((chunk + 1) * j->chunk, j->n);
+    const size_t step = j->x_lane.via == NULL && j->y_lane.via == NULL ? j->chunk : ELTWISE_BLOCK;
+    for (size_t i = chunk * j->chunk; i < end; i += step) {
         map_block(j, j->x + i * j->x_lane.bytes, j->y + i * j->y_lane.bytes, nacre_min(step, end - i));
     }
 }
 
-void nacre_eltwise_map(nacre_team *team, nacre_unary_fn fn, const void *x, nacre_lane x_lane, void *y,
+// Chunks take tens of microseconds whatever the function costs.
+void nacre_eltwise_map(nacre_team *team, nacre_unary_fn fn, int costly, const void *x, nacre_lane x_lane, void *y,
                        nacre_lane y_lane, size_t n, const void *params) {
-    map_job job = {fn, x, y, x_lane, y_lane, n, params};
-    nacre_parallel(team, nacre_ceil_div(n, ELTWISE_CHUNK), map_chunk, &job);
+    map_job job = {fn, x, y, x_lane, y_lane, n, params, costly ? ELTWISE_COSTLY : ELTWISE_CHEAP};
+    nacre_parallel(team, nacre_ceil_div(n, job.chunk), map_chunk, &job);
 }
 
 // --- broadcasting ---
@@ -280,15 +284,15 @@ static void unary_command(const nacre_call *c) {
         const void *const given = nacre_operand(c, 2 + i);
         if (given != NULL) memcpy(params + i * (size_t)w->size, given, (size_t)w->size);
     }
-    nacre_eltwise_map(c->team, (nacre_unary_fn)c->kernel->fn, nacre_operand(c, 0), lane_of(w->x), nacre_operand(c, 1), lane_of(w->y),
-                      (size_t)w->n, params);
+    nacre_eltwise_map(c->team, (nacre_unary_fn)c->kernel->fn, c->kernel->isa == NACRE_ISA_scalar, nacre_operand(c, 0), lane_of(w->x),
+                      nacre_operand(c, 1), lane_of(w->y), (size_t)w->n, params);
 }
 
 static void convert_command(const nacre_call *c) {
     const nacre_convert_words *const w = (const void *)c->words;
     const nacre_lane x = {(size_t)w->x_bytes, (nacre_convert_fn)c->kernel->fn};
     const nacre_lane y = {(size_t)w->y_bytes, (nacre_convert_fn)nacre_part_fn(w->later)};
-    nacre_eltwise_map(c->team, NULL, nacre_operand(c, 0), x, nacre_operand(c, 1), y, (size_t)w->n, NULL);
+    nacre_eltwise_map(c->team, NULL, 0, nacre_operand(c, 0), x, nacre_operand(c, 1), y, (size_t)w->n, NULL);
 }
 
 static void binary_command(const nacre_call *c) {

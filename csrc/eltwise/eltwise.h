@@ -85,8 +85,9 @@ typedef struct {
 } nacre_fused_words;
 
 // y[i] = fn(x[i]) for n elements; fn may be NULL, which only converts. At least
-// one of fn, x_lane.via and y_lane.via is there.
-void nacre_eltwise_map(nacre_team *team, nacre_unary_fn fn, const void *x, nacre_lane x_lane, void *y,
+// one of fn, x_lane.via and y_lane.via is there. costly tells that fn computes one number
+// after the other.
+void nacre_eltwise_map(nacre_team *team, nacre_unary_fn fn, int costly, const void *x, nacre_lane x_lane, void *y,
                        nacre_lane y_lane, size_t n, const void *params);
 
 // y = fn(a, b) with broadcasting. dims holds rank extents of y, then rank of a

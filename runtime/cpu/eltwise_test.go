@@ -28,6 +28,15 @@ var eltwiseULP = map[string]struct{ ulp, abs float64 }{
 	"f32_selu":      {3, 0},
 	"f32_celu":      {3, 0},
 	"f32_erf":       {2, 0},
+	"f32_sin":       {2, 0},
+	"f32_cos":       {2, 0},
+	"f32_tan":       {4, 0},
+	"f32_asin":      {3, 0},
+	"f32_acos":      {3, 0},
+	"f32_atan":      {2, 0},
+	"f32_sinh":      {4, 0},
+	"f32_cosh":      {4, 0},
+	"f32_pow":       {6, 0},
 	"f32_softsign":  {2, 0},
 	"f32_swish":     {4, 1e-7},
 	"f32_mish":      {4, 1e-7},
@@ -82,7 +91,7 @@ func TestUnaryFunctions(t *testing.T) {
 		}
 		for _, k := range runnable(t, op) {
 			vectors[op] = vectors[op] || k.ISA() != 0
-			for _, n := range []int{1, 3, 4, 7, 8, 15, 16, 17, 33, len(specials), 1000} {
+			for _, n := range []int{1, 3, 4, 7, 8, 15, 16, 17, 33, len(specials), 1000, 2000, 3000} {
 				x := normals(r, n, 0, 4)
 				for i := range x {
 					switch n {
@@ -90,6 +99,13 @@ func TestUnaryFunctions(t *testing.T) {
 						x[i] = specials[i]
 					case 1000: // every magnitude
 						x[i] = float64(math.Float32frombits(r.Uint32()))
+					case 2000: // many periods, and near multiples of half of one
+						x[i] = math.Round(x[i]*1e4/(math.Pi/2)) * (math.Pi / 2)
+						if i%2 == 0 {
+							x[i] += r.NormFloat64()
+						}
+					case 3000: // where arcs are
+						x[i] = 2*r.Float64() - 1
 					}
 				}
 				in := stored(tensor.F32, x)
@@ -99,7 +115,7 @@ func TestUnaryFunctions(t *testing.T) {
 		}
 	}
 	for op := range eltwiseULP {
-		if !vectors[op] && bindings.DetectISA() != 0 {
+		if op != "f32_pow" && !vectors[op] && bindings.DetectISA() != 0 {
 			t.Errorf("%s has a tolerance and no vector variant", op)
 		}
 	}
@@ -162,7 +178,7 @@ func TestBinaryFunctions(t *testing.T) {
 					w := binaryWords(plainF32, plainF32, lane{bytes: size}, oneAxis(n), oneAxis(dims[0]), oneAxis(dims[1]))
 					in := [][]byte{stored(tensor.F32, a), stored(tensor.F32, b)}
 					got, want := runGuarded(t, k, w, pool, n*size, size, in...), runGuarded(t, scalar, w, nil, n*size, size, in...)
-					if size == 1 && !slices.Equal(got, want) || size == 4 && differ(loaded(tensor.F32, got), loaded(tensor.F32, want), 0, 0) >= 0 {
+					if size == 1 && !slices.Equal(got, want) || size == 4 && !allWithin(op, viewAs[float32](got), viewAs[float32](want)) {
 						t.Fatalf("%s/%s, extents %d and %v: %v, not %v", op, k.Variant(), n, dims, got, want)
 					}
 				}
@@ -172,6 +188,47 @@ func TestBinaryFunctions(t *testing.T) {
 }
 
 func oneAxis(n int) graph.Dims { return graph.Dims{graph.Known(n)} }
+
+// allWithin reports whether numbers are as far apart as the function of two may be.
+func allWithin(op string, got, want []float32) bool {
+	tolerance := eltwiseULP[op]
+	for i, w := range want {
+		if !within(float64(got[i]), float64(w), tolerance.ulp, tolerance.abs) {
+			return false
+		}
+	}
+	return true
+}
+
+// TestPowers compares powers of positive numbers, which vectors compute, with those in
+// float64.
+func TestPowers(t *testing.T) {
+	pool, r := testPool(t), rand.New(rand.NewPCG(5, 7))
+	for _, k := range runnable(t, "f32_pow") {
+		for _, n := range []int{1, 5, 16, 100, 511, 513, 40000} {
+			for _, dims := range [][2]int{{n, n}, {1, n}, {n, 1}} {
+				a, b := normals(r, dims[0], 0, 2), normals(r, dims[1], 0, 3)
+				for i := range a {
+					a[i] = float64(float32(math.Exp(a[i])))
+				}
+				for i := range b {
+					b[i] = float64(float32(b[i]))
+					if n%2 == 1 {
+						a[i%len(a)], b[i] = 0, math.Abs(b[i])
+					}
+				}
+				w := binaryWords(plainF32, plainF32, plainF32, oneAxis(n), oneAxis(dims[0]), oneAxis(dims[1]))
+				got := viewAs[float32](runGuarded(t, k, w, pool, n*4, 4, stored(tensor.F32, a), stored(tensor.F32, b)))
+				for i, y := range got {
+					x, p := a[i%len(a)], b[i%len(b)]
+					if want := math.Pow(x, p); !within(float64(y), want, eltwiseULP["f32_pow"].ulp, 0) {
+						t.Fatalf("%s of %d: %g to the power of %g is %g, not %g", k.Variant(), n, x, p, y, want)
+					}
+				}
+			}
+		}
+	}
+}
 
 // TestHalfConversions compares conversions of 16-bit floats with those of package packed:
 // all such floats, and floats near all of them.

@@ -20,19 +20,25 @@ type Executor struct {
 	device device.Device
 	limit  int // bytes that one run may take; 0 for no limit
 	idle   frames
+	memory *recycler // of results
 }
 
 // New returns an executor that runs steps on the device. Limit bounds the memory of
 // one run in bytes; 0 is no limit.
 func New(d device.Device, limit int) *Executor {
-	return &Executor{device: d, limit: limit, idle: frames{places: d.Places()}}
+	return &Executor{device: d, limit: limit, idle: frames{places: d.Places()}, memory: newRecycler(limit)}
 }
 
-// Close frees the idle frames. No run may be under way.
-func (e *Executor) Close() { e.idle.trim() }
+// Close frees the idle frames and the memory of results that came back. No run may be
+// under way.
+func (e *Executor) Close() { e.Trim() }
 
-// Trim frees the idle frames, and those of runs under way when these end.
-func (e *Executor) Trim() { e.idle.trim() }
+// Trim frees the idle frames and the memory of results that came back, and the frames of
+// runs under way when these end.
+func (e *Executor) Trim() {
+	e.idle.trim()
+	e.memory.trim()
+}
 
 // Warm has memory ready for a run of the plan.
 func (e *Executor) Warm(pl *plan.Plan) error {

@@ -208,7 +208,7 @@ func (f *frame) segment(i int) (device.Segment, error) {
 				continue
 			}
 			s := &f.plan.Slots[id]
-			t := tensor.New(s.Type.DType, f.shape(id)...)
+			t := f.run.memory.tensor(s.Type.DType, f.shape(id))
 			f.run.take(f, len(t.Bytes()))
 			f.set(id, t)
 		}
@@ -345,7 +345,7 @@ func collect(stages []*frame) ([]tensor.Value, error) {
 			if err := last.Reserve(tensor.Footprint(v)); err != nil {
 				return nil, fmt.Errorf("output %q: %w", last.plan.Program.Names[id], err)
 			}
-			v = tensor.Replace(v, (*tensor.Tensor).Clone)
+			v = tensor.Replace(v, f.run.memory.clone)
 			if t, ok := v.(*tensor.Tensor); ok && place != plan.Dynamic {
 				f.run.take(f, len(t.Bytes()))
 			}

@@ -14,6 +14,7 @@ type Tensor struct {
 	shape   Shape
 	data    []byte
 	strings []string
+	lent    *loan // nil if the memory is nobody else's
 }
 
 // Align is the alignment, in bytes, of memory that New returns.

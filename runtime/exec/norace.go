@@ -1,0 +1,6 @@
+//go:build !race
+
+package exec
+
+// raceDetector is whether the race detector watches.
+const raceDetector = false

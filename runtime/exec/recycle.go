@@ -1,0 +1,213 @@
+package exec
+
+import (
+	goruntime "runtime"
+	"runtime/metrics"
+	"slices"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// recycler makes memory for results and takes it back once nothing refers to it. A
+// block is an object of Go's heap, so any slice of it keeps it from coming back. Blocks
+// are not cleared.
+type recycler struct {
+	most int // bytes of blocks that may come back, at most
+
+	mu         sync.Mutex
+	free       []block
+	known      int // bytes of blocks that are free or will come back
+	unused     int // bytes of free
+	room       int // bytes that known may reach for now
+	handed     int // bytes that went out a second time since the last collection
+	collecting bool
+	epoch      int // how often trim was called
+}
+
+type block struct {
+	start   *byte
+	bytes   int
+	tracked bool // it is free or will come back
+}
+
+const (
+	leastBlock  = 64 << 10 // bytes of results that are worth a block
+	firstRoom   = 8 << 20
+	mostRoom    = 32 << 20
+	largeBlocks = 3        // blocks that may come back however large they are
+	smallHeap   = 64 << 20 // bytes beside blocks that are collected for their sake
+)
+
+// newRecycler returns a recycler for runs with a memory limit; 0 for no limit.
+func newRecycler(limit int) *recycler {
+	const share = 16
+	c := &recycler{most: int(^uint(0) >> 1)}
+	if limit > 0 {
+		c.most = limit / share
+	}
+	c.room = min(firstRoom, c.most)
+	return c
+}
+
+// tensor returns a tensor whose elements are not set, of a type other than String.
+func (c *recycler) tensor(d tensor.DType, shape tensor.Shape) *tensor.Tensor {
+	n := d.Bytes(shape.Len())
+	if n < leastBlock || raceDetector {
+		return tensor.New(d, shape...)
+	}
+	b, epoch := c.take(n)
+	t, err := tensor.Lend(d, shape, alignedPart(b, n), func() { c.release(b, epoch) })
+	if err != nil { // a shape that the plan has checked
+		panic(err)
+	}
+	return t
+}
+
+// clone returns a copy of t with memory of its own.
+func (c *recycler) clone(t *tensor.Tensor) *tensor.Tensor {
+	if t.DType() == tensor.String {
+		return t.Clone()
+	}
+	to := c.tensor(t.DType(), t.Shape())
+	copy(to.Bytes(), t.Bytes())
+	return to
+}
+
+// take returns a block with room for n aligned bytes, n at least leastBlock, and the epoch.
+func (c *recycler) take(n int) (block, int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := len(c.free) - 1; i >= 0; i-- {
+		b := c.free[i]
+		if b.bytes < n || b.bytes > n+n/4 {
+			continue
+		}
+		c.free = slices.Delete(c.free, i, i+1)
+		c.unused -= b.bytes
+		c.handed += b.bytes
+		c.track(b)
+		c.collect(b.bytes)
+		return b, c.epoch
+	}
+	b := newBlock(n)
+	if c.collecting { // it takes longer than the blocks last
+		c.room = min(c.room+b.bytes, mostRoom, c.most)
+	}
+	if c.known+b.bytes > c.allowed(b.bytes) {
+		c.drop(c.known + b.bytes - c.allowed(b.bytes))
+	}
+	if c.known+b.bytes <= c.allowed(b.bytes) {
+		b.tracked = true
+		c.known += b.bytes
+		c.track(b)
+	}
+	return b, c.epoch
+}
+
+// allowed is how many bytes known may reach with a block of that size.
+func (c *recycler) allowed(bytes int) int { return max(c.room, min(largeBlocks*bytes, c.most)) }
+
+// drop forgets free blocks of n bytes or more, those first that came back first.
+func (c *recycler) drop(n int) {
+	gone := 0
+	for len(c.free) > gone && n > 0 {
+		b := c.free[gone].bytes
+		n, c.known, c.unused = n-b, c.known-b, c.unused-b
+		gone++
+	}
+	c.free = slices.Delete(c.free, 0, gone)
+}
+
+// track has the block come back when nothing refers to it.
+func (c *recycler) track(b block) {
+	epoch, bytes := c.epoch, b.bytes
+	goruntime.SetFinalizer(b.start, func(start *byte) { c.put(block{start, bytes, true}, epoch) })
+}
+
+func (c *recycler) put(b block, epoch int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if epoch == c.epoch {
+		c.free = append(c.free, b)
+		c.unused += b.bytes
+	}
+}
+
+// release is put for a block whose user gives it back. One that would not have come back
+// stays if there is room.
+func (c *recycler) release(b block, epoch int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if epoch != c.epoch {
+		return
+	}
+	if !b.tracked {
+		if c.known+b.bytes > c.allowed(b.bytes) {
+			return
+		}
+		b.tracked = true
+		c.known += b.bytes
+	}
+	goruntime.SetFinalizer(b.start, nil)
+	c.handed = 0
+	c.free = append(c.free, b)
+	c.unused += b.bytes
+}
+
+// trim forgets all blocks; those in use do not come back.
+func (c *recycler) trim() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.epoch++
+	c.free, c.known, c.unused, c.handed = nil, 0, 0, 0
+}
+
+// collect has Go's heap collected beside the runs when few blocks are left of those
+// that came back, unless the heap is large. Blocks that users hold or release cause no
+// collection: a quarter of the known bytes, and two blocks of the size of the last one,
+// went out since the last collection or release.
+func (c *recycler) collect(bytes int) {
+	if c.collecting || c.unused > c.known/2 || c.handed < max(c.known/4, 2*bytes) {
+		return
+	}
+	c.handed = 0
+	if heapBytes() > c.known+smallHeap {
+		return
+	}
+	c.collecting = true
+	go func() {
+		goruntime.GC()
+		c.mu.Lock()
+		c.collecting = false
+		c.mu.Unlock()
+	}()
+}
+
+// heapBytes returns the bytes of Go's heap that the last collection left.
+func heapBytes() int {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	if live[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return int(live[0].Value.Uint64())
+}
+
+// newBlock returns a block with room for n aligned bytes. A strings.Builder does not
+// clear what it grows by.
+func newBlock(n int) block {
+	var b strings.Builder
+	b.Grow(n + tensor.Align - 1)
+	bytes := b.Cap()
+	b.WriteByte(0)
+	return block{start: unsafe.StringData(b.String()), bytes: bytes}
+}
+
+// alignedPart returns n bytes of the block.
+func alignedPart(b block, n int) []byte {
+	skip := int(-uintptr(unsafe.Pointer(b.start)) % tensor.Align)
+	return unsafe.Slice(b.start, b.bytes)[skip : skip+n : skip+n]
+}
