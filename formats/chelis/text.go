@@ -50,22 +50,28 @@ func (e *emitter) outputs() (tail string, result []field, err error) {
 
 var identifiers = regexp.MustCompile(`[a-z_][a-z0-9_]*`)
 
-// text writes the module: what nothing uses is left out.
-func (e *emitter) text(inputs []field, tail string, outputs []field) (string, error) {
-	used := map[string]bool{}
+// needed returns the lines that the last expression of forward needs, the last one first,
+// and the identifiers in them.
+func (e *emitter) needed(tail string) (lines []string, used map[string]bool) {
+	used = map[string]bool{}
 	use := func(expr string) {
 		for _, id := range identifiers.FindAllString(expr, -1) {
 			used[id] = true
 		}
 	}
 	use(tail)
-	var lines []string
 	for i := len(e.lines) - 1; i >= 0; i-- {
 		if l := e.lines[i]; used[l.id] {
 			use(l.expr)
 			lines = append(lines, "  "+l.id+" = "+l.expr+"\n")
 		}
 	}
+	return lines, used
+}
+
+// text writes the module: what nothing uses is left out.
+func (e *emitter) text(inputs []field, tail string, outputs []field) (string, error) {
+	lines, used := e.needed(tail)
 	for id := range e.missing {
 		if used[id] {
 			return "", e.missing[id]
@@ -76,43 +82,10 @@ func (e *emitter) text(inputs []field, tail string, outputs []field) (string, er
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "module %s\n", e.o.Module)
-	exports := "forward"
-	parameters, result := "", outputs[0].kind
-	variables := ""
-	if len(e.dims) > 0 {
-		variables = "[" + strings.Join(e.dims, ", ") + "]"
-	}
-	if len(inputs) > 1 {
-		exports += ", ForwardInputs"
-	}
-	if len(outputs) > 1 {
-		exports += ", ForwardOutputs"
-	}
-	loader := ""
+	loader := e.head(&b, len(inputs) > 1, len(outputs) > 1, stored)
+	parameters, result := e.signature(&b, inputs, outputs)
 	if len(stored) > 0 {
-		loader = e.ids.Of("stored")
-		exports += ", " + loader + ", ForwardWeights"
-	}
-	fmt.Fprintf(&b, "export (%s)\n", exports)
-	if len(stored) > 0 {
-		b.WriteString(imports(stored))
-	}
-	switch len(inputs) {
-	case 0:
-	case 1:
-		parameters = inputs[0].id + ": " + inputs[0].kind
-	default:
-		parameters = "inputs: " + e.record(&b, "ForwardInputs", inputs)
-	}
-	if len(outputs) > 1 {
-		result = e.record(&b, "ForwardOutputs", outputs)
-	}
-	if len(stored) > 0 {
-		if parameters != "" {
-			parameters += ", "
-		}
-		parameters += e.bundle + ": " + e.record(&b, "ForwardWeights", fields)
+		parameters = append(parameters, e.bundle+": "+e.record(&b, "ForwardWeights", fields))
 		e.reading(&b, loader, stored, fields)
 	}
 	for _, w := range e.order {
@@ -123,7 +96,11 @@ func (e *emitter) text(inputs []field, tail string, outputs []field) (string, er
 			return "", err
 		}
 	}
-	fmt.Fprintf(&b, "def forward%s(%s) -> %s = ", variables, parameters, result)
+	variables := ""
+	if len(e.dims) > 0 {
+		variables = "[" + strings.Join(e.dims, ", ") + "]"
+	}
+	fmt.Fprintf(&b, "def forward%s(%s) -> %s = ", variables, strings.Join(parameters, ", "), result)
 	if len(lines) == 0 {
 		return b.String() + tail + "\n", nil
 	}
@@ -132,6 +109,42 @@ func (e *emitter) text(inputs []field, tail string, outputs []field) (string, er
 		b.WriteString(lines[i])
 	}
 	return b.String() + "  " + tail + "\n}\n", nil
+}
+
+// head writes the lines before the declarations, and returns the name of the definition
+// that reads stored weights.
+func (e *emitter) head(b *strings.Builder, manyInputs, manyOutputs bool, stored []*weight) (loader string) {
+	exports := "forward"
+	if manyInputs {
+		exports += ", ForwardInputs"
+	}
+	if manyOutputs {
+		exports += ", ForwardOutputs"
+	}
+	if len(stored) > 0 {
+		loader = e.ids.Of("stored")
+		exports += ", " + loader + ", ForwardWeights"
+	}
+	fmt.Fprintf(b, "module %s\nexport (%s)\n", e.o.Module, exports)
+	if len(stored) > 0 {
+		b.WriteString(imports(stored))
+	}
+	return loader
+}
+
+// signature returns the parameters and the result of forward, whose records it writes.
+func (e *emitter) signature(b *strings.Builder, inputs, outputs []field) (parameters []string, result string) {
+	switch len(inputs) {
+	case 0:
+	case 1:
+		parameters = []string{inputs[0].id + ": " + inputs[0].kind}
+	default:
+		parameters = []string{"inputs: " + e.record(b, "ForwardInputs", inputs)}
+	}
+	if len(outputs) > 1 {
+		return parameters, e.record(b, "ForwardOutputs", outputs)
+	}
+	return parameters, outputs[0].kind
 }
 
 // record writes the type of a record and returns its name with the dimension variables
