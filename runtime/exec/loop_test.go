@@ -156,6 +156,7 @@ func searched(t *testing.T, d device.Device, m *graph.Model) (*plan.Plan, []int3
 	}
 	pl := planFor(t, p, []*tensor.Tensor{ids})
 	e := exec.New(d, 0)
+	e.KeepNoResults() // so that what is allocated tells what is copied
 	defer e.Close()
 	out, err := e.Run(context.Background(), pl, []tensor.Value{ids}, nil)
 	if err != nil {
