@@ -47,6 +47,9 @@ func checkAnswers(t *testing.T, got, want []float32, share float64) {
 	}
 	largest, far := 0.0, 0.0
 	for i, w := range want {
+		if math.IsInf(float64(w), 0) && got[i] == w {
+			continue // a logarithm of 0
+		}
 		largest = max(largest, math.Abs(float64(w)))
 		far = max(far, math.Abs(float64(got[i])-float64(w)))
 	}
