@@ -14,6 +14,14 @@
 // soon scheduled when there is work, one that has used up its share is not.
 enum { SPIN = 500, LINGER = 200000, WANTED = 20000 };
 
+// The chunks first..end-1 of a job, of which the next one is still to be taken. Neighbours
+// go to one thread as far as it comes to them, in all jobs alike: what one job wrote is in
+// the caches of the thread that reads it in the next.
+typedef struct {
+    _Alignas(64) atomic_size_t next;
+    size_t end;
+} pool_share;
+
 struct nacre_pool {
     size_t threads;  // the caller counted in
     pthread_t *workers;
@@ -31,10 +39,10 @@ struct nacre_pool {
     // is over and the owner never waits for one that is asleep.
     nacre_task task;
     void *job;
-    size_t chunks;
-    size_t limit;  // threads that take part
+    size_t limit;   // threads that take part
+    size_t shares;  // of the job's chunks, at most one for each of these threads
+    pool_share *share;
     const nacre_team *team;
-    atomic_size_t next;
     atomic_bool open;
     atomic_size_t inside;
 };
@@ -44,11 +52,16 @@ typedef struct {
     size_t thread;
 } worker_arg;
 
+// Takes chunks of the thread's own share, and then of the others.
 static void take_chunks(nacre_pool *p, size_t thread) {
-    for (;;) {
-        const size_t c = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
-        if (c >= p->chunks || nacre_stopped(p->team)) return;
-        p->task(p->job, c, thread);
+    for (size_t i = 0; i < p->shares; i++) {
+        pool_share *const s = &p->share[(thread + i) % p->shares];
+        for (;;) {
+            const size_t c = atomic_fetch_add_explicit(&s->next, 1, memory_order_relaxed);
+            if (c >= s->end) break;
+            if (nacre_stopped(p->team)) return;
+            p->task(p->job, c, thread);
+        }
     }
 }
 
@@ -112,7 +125,10 @@ nacre_pool *nacre_pool_create(size_t threads) {
     nacre_pool *p = calloc(1, sizeof *p);
     if (p == NULL) return NULL;
     p->workers = calloc(threads - 1, sizeof *p->workers);
-    if (p->workers == NULL) {
+    p->share = aligned_alloc(_Alignof(pool_share), threads * sizeof *p->share);
+    if (p->workers == NULL || p->share == NULL) {
+        free(p->share);
+        free(p->workers);
         free(p);
         return NULL;
     }
@@ -145,6 +161,7 @@ void nacre_pool_destroy(nacre_pool *p) {
     pthread_cond_destroy(&p->wake);
     pthread_mutex_destroy(&p->mutex);
     pthread_mutex_destroy(&p->owner);
+    free(p->share);
     free(p->workers);
     free(p);
 }
@@ -157,10 +174,14 @@ static void run_job(nacre_team *team, size_t chunks, nacre_task task, void *job)
     }
     p->task = task;
     p->job = job;
-    p->chunks = chunks;
     p->limit = team->threads;
     p->team = team;
-    atomic_store_explicit(&p->next, 0, memory_order_relaxed);
+    p->shares = chunks < team->threads ? chunks : team->threads;
+    for (size_t i = 0, first = 0; i < p->shares; i++) {
+        atomic_store_explicit(&p->share[i].next, first, memory_order_relaxed);
+        first += chunks / p->shares + (i < chunks % p->shares);
+        p->share[i].end = first;
+    }
     atomic_store(&p->open, true);
     start_job(p);
     take_chunks(p, 0);
