@@ -86,18 +86,31 @@ typedef struct {
     size_t total;
 } elements_job;
 
+// Elements p..p+n-1, neighbours along the last axis; 0 when an index is bad.
+static inline int gather_neighbours(const elements_job *g, size_t p, size_t n, int64_t base, size_t width, int64_t bytes) {
+    const nacre_elements_words *const w = g->w;
+    const int64_t step = w->axes == 0 ? 0 : w->list[2 * w->axes - 1];
+    for (size_t k = 0; k < n; k++, base += step) {
+        const int64_t x = copy_index(g->c, g->index, bytes, p + k, w->extent);
+        if (x < 0) return 0;
+        copy_block(g->dst + (p + k) * width, g->src + (size_t)(base + x * w->along) * width, width);
+    }
+    return 1;
+}
+
 static void gather_elements_task(void *arg, size_t chunk, size_t thread) {
     (void)thread;
     const elements_job *const g = arg;
     const nacre_elements_words *const w = g->w;
-    const size_t axes = (size_t)w->axes, width = (size_t)w->width;
+    const size_t axes = (size_t)w->axes, row = axes == 0 ? 1 : (size_t)w->list[2 * axes - 2];
     const size_t first = chunk * ELEMENTS_PER_CHUNK, end = nacre_min(first + ELEMENTS_PER_CHUNK, g->total);
-    int64_t at[NACRE_COPY_AXES], base = copy_odometer(w->list, axes, first, at);
-    for (size_t p = first; p < end; p++) {
-        const int64_t x = copy_index(g->c, g->index, w->index_bytes, p, w->extent);
-        if (x < 0) return;
-        copy_block(g->dst + p * width, g->src + (size_t)(base + x * w->along) * width, width);
-        base += copy_advance(w->list, axes, at);
+    int64_t at[NACRE_COPY_AXES];
+    for (size_t p = first, n; p < end; p += n) {
+        const int64_t base = copy_odometer(w->list, axes, p, at);
+        n = nacre_min(row - p % row, end - p);
+        const int sound = w->width == 4 && w->index_bytes == 8 ? gather_neighbours(g, p, n, base, 4, 8)
+                                                               : gather_neighbours(g, p, n, base, (size_t)w->width, w->index_bytes);
+        if (!sound) return;
     }
 }
 

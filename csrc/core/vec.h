@@ -5,6 +5,7 @@
 // target region NACRE_BEGIN_<level> and NACRE_END_<level>, and these functions, each
 // with the prefix nacre_<level>_; the operators + - * / work on the type, too:
 //     load store           lanes at p
+//     load_f16 load_bf16   lanes of 16-bit floats at p, whose bits are uint16_t
 //     load_n store_n       the first n < width lanes at p; load_n fills the others
 //     keep(a)              a, in a register: compilers load it once, however often it is used
 //     set1 add sub mul div sqrt abs
@@ -15,8 +16,11 @@
 //     copysign(a, b)       a with the sign of b
 //     pick(m, a, b)        a in the lanes where m is true, b in others; m is an lt(a, b)
 //     ldexp(a, n)          a * 2^n for integers n, rounded once
+//     fraction(a)          a - floor(a)
+//     scale(a, x, least)   a * 2^floor(x), rounded once, for x below 128; 0 for x below least,
+//                          which is not below -126; NaN for NaN
 //     split(x, &e)         m from sqrt(1/2) to sqrt(2) where x = m * 2^e; x > 0
-//     exp                  vexp_<level>.h
+//     exp fall             vexp_<level>.h; fall is exp up to 0, without subnormal numbers
 //     even(a, b)           lanes 0, 2, 4, ... of a followed by b
 //     odd(a, b)            lanes 1, 3, 5, ... of a followed by b
 //     swap(a, d)           lane i becomes lane i ^ d; d a power of two below the width

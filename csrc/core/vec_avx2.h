@@ -22,6 +22,10 @@ NACRE_INLINE __m256i nacre_avx2_mask(size_t n) {
 }
 
 NACRE_INLINE __m256 nacre_avx2_load(const float *p) { return _mm256_loadu_ps(p); }
+NACRE_INLINE __m256 nacre_avx2_load_f16(const uint16_t *p) { return _mm256_cvtph_ps(_mm_loadu_si128((const void *)p)); }
+NACRE_INLINE __m256 nacre_avx2_load_bf16(const uint16_t *p) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)p)), 16));
+}
 NACRE_INLINE void nacre_avx2_store(float *p, __m256 a) { _mm256_storeu_ps(p, a); }
 NACRE_INLINE __m256 nacre_avx2_load_n(const float *p, size_t n, __m256 fill) {
     const __m256i m = nacre_avx2_mask(n);
@@ -76,6 +80,11 @@ NACRE_INLINE __m256 nacre_avx2_ldexp(__m256 a, __m256 n) {
     return a * nacre_avx2_power(half) * nacre_avx2_power(_mm256_sub_epi32(whole, half));
 }
 
+NACRE_INLINE __m256 nacre_avx2_fraction(__m256 a) { return a - nacre_avx2_floor(a); }
+NACRE_INLINE __m256 nacre_avx2_scale(__m256 a, __m256 x, __m256 least) {
+    const __m256 y = a * nacre_avx2_power(_mm256_cvtps_epi32(nacre_avx2_floor(nacre_avx2_max(least, x))));
+    return nacre_avx2_pick(nacre_avx2_lt(x, least), _mm256_setzero_ps(), y);
+}
 NACRE_INLINE __m256 nacre_avx2_split(__m256 x, __m256 *e) {
     const __m256 tiny = nacre_avx2_lt(x, _mm256_set1_ps(0x1p-126f));
     x = nacre_avx2_pick(tiny, x * _mm256_set1_ps(0x1p+24f), x);
@@ -86,6 +95,7 @@ NACRE_INLINE __m256 nacre_avx2_split(__m256 x, __m256 *e) {
     return _mm256_castsi256_ps(_mm256_add_epi32(fraction, root));
 }
 NACRE_INLINE __m256 nacre_avx2_exp(__m256 a) { return nacre_vexp_avx2(a); }
+NACRE_INLINE __m256 nacre_avx2_fall(__m256 a) { return nacre_vfall_avx2(a); }
 NACRE_INLINE __m256 nacre_avx2_odd(__m256 a, __m256 b) {
     const __m256 s = _mm256_shuffle_ps(a, b, _MM_SHUFFLE(3, 1, 3, 1));
     return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(s), _MM_SHUFFLE(3, 1, 2, 0)));

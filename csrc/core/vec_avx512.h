@@ -20,6 +20,10 @@ NACRE_TARGET_BEGIN(NACRE_AVX512)
 NACRE_INLINE __mmask16 nacre_avx512_mask(size_t n) { return (__mmask16)((1u << n) - 1); }
 
 NACRE_INLINE __m512 nacre_avx512_load(const float *p) { return _mm512_loadu_ps(p); }
+NACRE_INLINE __m512 nacre_avx512_load_f16(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const void *)p)); }
+NACRE_INLINE __m512 nacre_avx512_load_bf16(const uint16_t *p) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)p)), 16));
+}
 NACRE_INLINE void nacre_avx512_store(float *p, __m512 a) { _mm512_storeu_ps(p, a); }
 NACRE_INLINE __m512 nacre_avx512_load_n(const float *p, size_t n, __m512 fill) {
     return _mm512_mask_loadu_ps(fill, nacre_avx512_mask(n), p);
@@ -64,6 +68,10 @@ NACRE_INLINE __m512 nacre_avx512_ceil(__m512 a) { return _mm512_roundscale_ps(a,
 NACRE_INLINE __mmask16 nacre_avx512_lt(__m512 a, __m512 b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 NACRE_INLINE __m512 nacre_avx512_pick(__mmask16 m, __m512 a, __m512 b) { return _mm512_mask_blend_ps(m, b, a); }
 NACRE_INLINE __m512 nacre_avx512_ldexp(__m512 a, __m512 n) { return _mm512_scalef_ps(a, n); }
+NACRE_INLINE __m512 nacre_avx512_fraction(__m512 a) { return _mm512_reduce_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+NACRE_INLINE __m512 nacre_avx512_scale(__m512 a, __m512 x, __m512 least) {
+    return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(x, least, _CMP_NLT_UQ), a, x);
+}
 NACRE_INLINE __m512 nacre_avx512_split(__m512 x, __m512 *e) {
     const __m512 m = _mm512_getmant_ps(x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src);
     const __mmask16 high = _mm512_cmp_ps_mask(m, _mm512_set1_ps(0x1.6a09e6p+0f), _CMP_GT_OQ);
@@ -72,6 +80,7 @@ NACRE_INLINE __m512 nacre_avx512_split(__m512 x, __m512 *e) {
     return _mm512_mask_mul_ps(m, high, m, _mm512_set1_ps(0.5f));
 }
 NACRE_INLINE __m512 nacre_avx512_exp(__m512 a) { return nacre_vexp_avx512(a); }
+NACRE_INLINE __m512 nacre_avx512_fall(__m512 a) { return nacre_vfall_avx512(a); }
 NACRE_INLINE __m512 nacre_avx512_odd(__m512 a, __m512 b) {
     const __m512i i = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
     return _mm512_permutex2var_ps(a, i, b);

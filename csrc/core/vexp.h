@@ -6,6 +6,9 @@
 #define NACRE_VEXP_LOW (-104.0f)
 #define NACRE_VEXP_HIGH 89.0f
 
+// The least number whose power is not subnormal: just above -126 ln 2.
+#define NACRE_VEXP_NORMAL (-0x1.5d589ep6f)
+
 #define NACRE_VEXP_LOG2E 0x1.715476p0f
 
 // ln 2 in two parts, the first with so few bits that n times it is exact.

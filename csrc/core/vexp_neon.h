@@ -8,24 +8,38 @@
 
 #if NACRE_AARCH64
 
-// With n = round(x / ln 2) and r = x - n ln 2, e^x is 2^n e^r. The power is
-// applied in two factors, as n reaches beyond the exponents of one float.
-static inline float32x4_t nacre_vexp_neon(float32x4_t x) {
-    x = vmaxq_f32(x, vdupq_n_f32(NACRE_VEXP_LOW));
-    x = vminq_f32(x, vdupq_n_f32(NACRE_VEXP_HIGH));
-    const float32x4_t n = vrndnq_f32(vmulq_f32(x, vdupq_n_f32(NACRE_VEXP_LOG2E)));
-    float32x4_t r = vfmsq_f32(x, n, vdupq_n_f32(NACRE_VEXP_LN2_HI));
-    r = vfmsq_f32(r, n, vdupq_n_f32(NACRE_VEXP_LN2_LO));
+// With n = round(x / ln 2) and r = x - n ln 2, e^x is 2^n e^r. Returns e^r.
+static inline float32x4_t nacre_vexp_part_neon(float32x4_t x, float32x4_t *n) {
+    *n = vrndnq_f32(vmulq_f32(x, vdupq_n_f32(NACRE_VEXP_LOG2E)));
+    float32x4_t r = vfmsq_f32(x, *n, vdupq_n_f32(NACRE_VEXP_LN2_HI));
+    r = vfmsq_f32(r, *n, vdupq_n_f32(NACRE_VEXP_LN2_LO));
     float32x4_t q = vfmaq_f32(vdupq_n_f32(NACRE_VEXP_C6), vdupq_n_f32(NACRE_VEXP_C7), r);
     q = vfmaq_f32(vdupq_n_f32(NACRE_VEXP_C5), q, r);
     q = vfmaq_f32(vdupq_n_f32(NACRE_VEXP_C4), q, r);
     q = vfmaq_f32(vdupq_n_f32(NACRE_VEXP_C3), q, r);
     q = vfmaq_f32(vdupq_n_f32(NACRE_VEXP_C2), q, r);
-    const float32x4_t p = vaddq_f32(vfmaq_f32(r, vmulq_f32(q, r), r), vdupq_n_f32(1.0f));
+    return vaddq_f32(vfmaq_f32(r, vmulq_f32(q, r), r), vdupq_n_f32(1.0f));
+}
+
+// The power is applied in two factors, as n reaches beyond the exponents of one float.
+static inline float32x4_t nacre_vexp_neon(float32x4_t x) {
+    x = vmaxq_f32(x, vdupq_n_f32(NACRE_VEXP_LOW));
+    x = vminq_f32(x, vdupq_n_f32(NACRE_VEXP_HIGH));
+    float32x4_t n;
+    const float32x4_t p = nacre_vexp_part_neon(x, &n);
     const int32x4_t i = vcvtq_s32_f32(n), half = vshrq_n_s32(i, 1), bias = vdupq_n_s32(127);
     const int32x4_t a = vshlq_n_s32(vaddq_s32(half, bias), 23);
     const int32x4_t b = vshlq_n_s32(vaddq_s32(vsubq_s32(i, half), bias), 23);
     return vmulq_f32(vmulq_f32(p, vreinterpretq_f32_s32(a)), vreinterpretq_f32_s32(b));
+}
+
+// e^x for x <= 0 or NaN; 0 where it is subnormal, which processors are slow to make.
+static inline float32x4_t nacre_vfall_neon(float32x4_t x) {
+    const float32x4_t least = vdupq_n_f32(NACRE_VEXP_NORMAL);
+    float32x4_t n;
+    const float32x4_t p = nacre_vexp_part_neon(vmaxq_f32(x, least), &n);
+    const int32x4_t power = vshlq_n_s32(vaddq_s32(vcvtq_s32_f32(n), vdupq_n_s32(127)), 23);
+    return vbslq_f32(vcltq_f32(x, least), vdupq_n_f32(0.0f), vmulq_f32(p, vreinterpretq_f32_s32(power)));
 }
 
 #endif

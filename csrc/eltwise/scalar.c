@@ -141,26 +141,56 @@ typedef struct {
     uint64_t half[2];
 } nacre_pair64;
 
-// One loop per way of stepping, so that each can be made vector code.
-#define LOOP(C, A, B)                                        \
-    {                                                        \
-        NACRE_EACH y[i] = cond[i * (C)] != 0 ? a[i * (A)] : b[i * (B)]; \
-        return;                                              \
+typedef void pick_fn(const uint8_t *cond, const void *a, const void *b, void *y, size_t n);
+
+// What n elements are read from: x, or where all are one, a block of it.
+static const void *where_source(const void *x, size_t step, size_t size, void *same, size_t n) {
+    if (step != 0) return x;
+    memcpy(same, x, size);
+    nacre_repeat(same, size, nacre_min(n, BLOCK));
+    return same;
+}
+
+// y = f of n elements, each of cond, a and b its own or one for all: that is repeated for
+// a block, so that f needs but one loop.
+static __attribute__((noinline)) void where(pick_fn *f, size_t size, const uint8_t *cond, size_t step_cond, const void *a, size_t step_a,
+                                            const void *b, size_t step_b, uint8_t *y, size_t n) {
+    nacre_pair64 same_a[BLOCK], same_b[BLOCK];
+    uint8_t same_cond[BLOCK];
+    if (n == 0) return;
+    const uint8_t *each_cond = where_source(cond, step_cond, 1, same_cond, n);
+    const uint8_t *each_a = where_source(a, step_a, size, same_a, n), *each_b = where_source(b, step_b, size, same_b, n);
+    const size_t most = step_cond != 0 && step_a != 0 && step_b != 0 ? n : BLOCK;
+    for (size_t left = n; left > 0;) {
+        const size_t now = nacre_min(left, most);
+        f(each_cond, each_a, each_b, y, now);
+        each_cond += now * step_cond, each_a += now * step_a * size, each_b += now * step_b * size;
+        y += now * size, left -= now;
     }
-#define WHERE(name, T)                                                                                      \
-    void nacre_where_##name##__scalar(const uint8_t *cond, size_t step_cond, const void *pa, size_t step_a, \
-                                      const void *pb, size_t step_b, void *py, size_t n) {                  \
+}
+
+// Both elements are read and the bits of one kept, so that no branch depends on the
+// condition.
+#define PICK(T, c, u, v) ((T)(v ^ ((u ^ v) & (T)-(T)(c))))
+#define PICK_PAIR(T, c, u, v) ((c) ? u : v)
+#define WHERE(name, T, KEEP)                                                                                \
+    static void pick_##name(const uint8_t *cond, const void *pa, const void *pb, void *py, size_t n) {      \
         const T *const a = pa, *const b = pb;                                                               \
         T *const y = py;                                                                                    \
-        if (step_cond != 0 && step_a != 0 && step_b != 0) LOOP(1, 1, 1)                                     \
-        if (step_cond != 0 && step_a != 0) LOOP(1, 1, 0)                                                    \
-        if (step_cond != 0 && step_b != 0) LOOP(1, 0, 1)                                                    \
-        LOOP(step_cond, step_a, step_b)                                                                     \
+        NACRE_EACH {                                                                                        \
+            const T u = a[i], v = b[i];                                                                     \
+            y[i] = KEEP(T, cond[i] != 0, u, v);                                                             \
+        }                                                                                                   \
+    }                                                                                                       \
+    void nacre_where_##name##__scalar(const uint8_t *cond, size_t step_cond, const void *a, size_t step_a,  \
+                                      const void *b, size_t step_b, void *y, size_t n) {                    \
+        where(pick_##name, sizeof(T), cond, step_cond, a, step_a, b, step_b, y, n);                         \
     }
-WHERE(1, uint8_t)
-WHERE(2, uint16_t)
-WHERE(4, uint32_t)
-WHERE(8, uint64_t)
-WHERE(16, nacre_pair64)
+WHERE(1, uint8_t, PICK)
+WHERE(2, uint16_t, PICK)
+WHERE(4, uint32_t, PICK)
+WHERE(8, uint64_t, PICK)
+WHERE(16, nacre_pair64, PICK_PAIR)
 #undef WHERE
-#undef LOOP
+#undef PICK
+#undef PICK_PAIR

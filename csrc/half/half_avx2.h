@@ -64,6 +64,7 @@ static inline const nacre_half *nacre_half__avx2(void) {
         {nacre_half_copy, nacre_f16_to_f32__avx2, nacre_bf16_to_f32__avx2},
         {nacre_half_copy, nacre_f32_to_f16__avx2, nacre_f32_to_bf16__avx2},
         NULL,
+        NULL,
     };
     return &table;
 }

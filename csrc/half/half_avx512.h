@@ -43,11 +43,20 @@ static inline void nacre_bf16_to_f32__avx512(const void *px, void *py, size_t n)
 
 #include "half/transpose_avx512.h"
 
+static inline void nacre_rows__avx512(size_t k, size_t lanes, const float *src, size_t step, size_t width, float *dst) {
+    for (size_t l = 0; l < width; l += 16) {
+        const __mmask16 from = half_first_16(lanes <= l ? 0 : lanes - l < 16 ? lanes - l : 16);
+        const __mmask16 to = half_first_16(width - l < 16 ? width - l : 16);
+        for (size_t p = 0; p < k; p++) _mm512_mask_storeu_ps(dst + p * width + l, to, _mm512_maskz_loadu_ps(from, src + p * step + l));
+    }
+}
+
 static inline const nacre_half *nacre_half__avx512(void) {
     static const nacre_half table = {
         {nacre_half_copy, nacre_f16_to_f32__avx512, nacre_bf16_to_f32__avx512},
         {nacre_half_copy, nacre_f32_to_f16__avx512, nacre_f32_to_bf16__avx2},
         nacre_transpose__avx512,
+        nacre_rows__avx512,
     };
     return &table;
 }

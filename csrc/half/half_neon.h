@@ -26,6 +26,7 @@ static inline const nacre_half *nacre_half__neon(void) {
         {nacre_half_copy, nacre_f16_to_f32__neon, nacre_bf16_to_f32__scalar},
         {nacre_half_copy, nacre_f32_to_f16__neon, nacre_f32_to_bf16__scalar},
         NULL,
+        NULL,
     };
     return &table;
 }

@@ -22,6 +22,7 @@ static inline const nacre_half *nacre_half__scalar(void) {
         {nacre_half_copy, nacre_f16_to_f32__scalar, nacre_bf16_to_f32__scalar},
         {nacre_half_copy, nacre_f32_to_f16__scalar, nacre_f32_to_bf16__scalar},
         NULL,
+        NULL,
     };
     return &table;
 }

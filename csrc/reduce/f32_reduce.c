@@ -61,12 +61,13 @@ static void reduce_block(const reduce_job *j, size_t at, size_t rows, size_t col
     j->kernel(room, rows, NACRE_REDUCE_COLS, cols, j->op, out);
 }
 
-static float reduce_root(const reduce_job *j, double acc) {
-    const float v = (float)(acc * j->scale);
-    switch (j->root) {
-    case NACRE_REDUCE_SQRT: return (float)sqrt(v);
-    case NACRE_REDUCE_LOG: return (float)log(v);
-    default: return v;
+// out = the results that sums acc stand for.
+static void reduce_roots(const reduce_job *j, const double *acc, size_t cols, float *out) {
+    NACRE_SIMD for (size_t c = 0; c < cols; c++) out[c] = (float)(acc[c] * j->scale);
+    if (j->root == NACRE_REDUCE_SQRT) {
+        for (size_t c = 0; c < cols; c++) out[c] = (float)sqrt(out[c]);
+    } else if (j->root == NACRE_REDUCE_LOG) {
+        for (size_t c = 0; c < cols; c++) out[c] = (float)log(out[c]);
     }
 }
 
@@ -75,12 +76,17 @@ static void reduce_tile(const reduce_job *j, size_t from, size_t cols, float *ro
     float part[NACRE_REDUCE_COLS];
     double acc[NACRE_REDUCE_COLS];
     const size_t block = j->inner == 1 ? NACRE_REDUCE_ROW : NACRE_REDUCE_ROWS;
-    NACRE_SIMD for (size_t c = 0; c < cols; c++) acc[c] = reduce_of_nothing(j->op);
+    const double nothing = reduce_of_nothing(j->op);
+    NACRE_SIMD for (size_t c = 0; c < cols; c++) acc[c] = nothing;
     for (size_t r = 0; r < j->n && !nacre_stopped(j->team); r += block) {
         reduce_block(j, from + r * j->inner, nacre_min(block, j->n - r), cols, room, part);
-        NACRE_SIMD for (size_t c = 0; c < cols; c++) acc[c] = r == 0 ? part[c] : reduce_join(j->op, acc[c], part[c]);
+        if (r == 0) {
+            NACRE_SIMD for (size_t c = 0; c < cols; c++) acc[c] = part[c];
+        } else {
+            for (size_t c = 0; c < cols; c++) acc[c] = reduce_join(j->op, acc[c], part[c]);
+        }
     }
-    for (size_t c = 0; c < cols; c++) part[c] = reduce_root(j, acc[c]);
+    reduce_roots(j, acc, cols, part);
     if (j->out_type == NACRE_FLOAT32) {
         NACRE_SIMD for (size_t c = 0; c < cols; c++) ((float *)j->out)[to + c] = part[c];
     } else {

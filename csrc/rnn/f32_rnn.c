@@ -34,7 +34,8 @@ static rnn_plan rnn_make_plan(const nacre_rnn *n, const rnn_operands *o, size_t 
     p.packed_r = driver->packed_b(o->gemm, n->hidden, n->hidden);
     // One product for all sequences, or one for each: the longest blocks need most.
     const size_t axes[] = {batch, 1, 0};
-    nacre_f32_gemm g = {.impl = o->gemm, .m = p.block * batch, .n = p.width, .k = n->input, .a.type = o->type, .b.packed = 1, .row_count = 1};
+    nacre_f32_gemm g = {.impl = o->gemm, .m = p.block * batch, .n = p.width, .k = n->input, .b.packed = 1, .row_count = 1};
+    g.a = (nacre_f32_operand){.type = o->type, .row = n->input, .col = 1};
     p.gemm_scratch = driver->scratch(&g, threads);
     g.m = p.block;
     g.batch = (nacre_batch){1, axes};

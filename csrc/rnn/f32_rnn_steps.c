@@ -19,7 +19,7 @@ typedef struct {
     float *sums;
     // Operands of products with `panels` panels of each gate from state `at` on.
     size_t at, panels, count;
-    const float *b[NACRE_GEMM_PANELS];
+    const void *b[NACRE_GEMM_PANELS];
     float *c[NACRE_GEMM_PANELS];
     nacre_f32_epilogue e[NACRE_GEMM_PANELS];
 } rnn_stride;
@@ -62,7 +62,7 @@ static void rnn_point(const rnn_plan *p, rnn_stride *s, size_t j, size_t panels)
 static void rnn_move(const rnn_plan *p, rnn_stride *s, size_t j) {
     const ptrdiff_t by = (ptrdiff_t)j - (ptrdiff_t)s->at;
     for (size_t q = 0; q < s->count; q++) {
-        s->b[q] += by * (ptrdiff_t)p->n->hidden;
+        s->b[q] = (const float *)s->b[q] + by * (ptrdiff_t)p->n->hidden;
         s->c[q] += by;
         if (s->e[q].add != NULL) s->e[q].add += by;
         if (s->e[q].col != NULL) s->e[q].col += by;
@@ -81,7 +81,7 @@ static void rnn_multiply(const rnn_plan *p, rnn_stride *s, size_t j, size_t n) {
     }
     s->at = j;
     if (s->u->rows == 1) {
-        gemm->row(s->count, p->n->hidden, s->x, 1, s->b, s->c, nacre_min(n, gemm->nr), s->e);
+        gemm->row(NACRE_FLOAT32, s->count, p->n->hidden, s->x, 1, s->b, s->c, nacre_min(n, gemm->nr), s->e);
         return;
     }
     for (size_t i = 0; i < s->count; i++) {
