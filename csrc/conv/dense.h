@@ -53,6 +53,7 @@ typedef struct {
     int plain;  // whether tiles are those of any pitch
     size_t most, full, tail[NACRE_DENSE_TAIL], tails;
 } dense_cut;
+dense_cut nacre_dense_cut_by(const size_t *sizes, size_t n);  // sizes as of an impl
 dense_cut nacre_dense_cut(const nacre_f32_dense_impl *impl, int plain, size_t n);
 
 // Computes a row of which t is the first tile, which it changes: x, y and add move on with

@@ -7,7 +7,7 @@
 enum {
     DENSE_BAND = 160 << 10,   // floats of the value that a band of rows meets at most, or one row
     DENSE_WEIGHTS = 9 << 10,  // floats of weights of a chunk of steps at most, or one step
-    DENSE_CHUNKS = 8,         // chunks of work that there are, where they are long enough
+    DENSE_CHUNKS = 4,         // chunks of work for each of several threads, where they are long enough
     DENSE_GRAIN = 1 << 18     // multiply-adds of a chunk of work
 };
 
@@ -18,6 +18,7 @@ typedef struct {
 typedef struct {
     const nacre_f32_dense_impl *impl;
     size_t images, channels, filters, lanes;
+    size_t chunks;                 // that there are to be at least
     dense_axis h, w;
     size_t width;                  // pixels of a row of the result; the last may have fewer
     size_t in_blocks, out_blocks, taps, steps, steps_each;
@@ -39,11 +40,9 @@ typedef struct {
 
 // Takes the sizes of the least cost that add up to n; a tile below 4 pixels takes as long
 // as one of 4.
-dense_cut nacre_dense_cut(const nacre_f32_dense_impl *impl, int plain, size_t n) {
-    dense_cut cut = {0};
-    const size_t *const sizes = plain ? impl->plain_pixels : impl->pixels, most = sizes[0];
-    cut.plain = plain;
-    cut.most = most;
+dense_cut nacre_dense_cut_by(const size_t *sizes, size_t n) {
+    const size_t most = sizes[0];
+    dense_cut cut = {.most = most};
     if (n > 2 * most) cut.full = (n - most) / most;
     n -= cut.full * most;
     size_t cost[NACRE_DENSE_TAIL + 1] = {0}, size[NACRE_DENSE_TAIL + 1] = {0};
@@ -55,6 +54,12 @@ dense_cut nacre_dense_cut(const nacre_f32_dense_impl *impl, int plain, size_t n)
         }
     }
     for (; n > 0; n -= size[n]) cut.tail[cut.tails++] = size[n];
+    return cut;
+}
+
+dense_cut nacre_dense_cut(const nacre_f32_dense_impl *impl, int plain, size_t n) {
+    dense_cut cut = nacre_dense_cut_by(plain ? impl->plain_pixels : impl->pixels, n);
+    cut.plain = plain;
     return cut;
 }
 
@@ -71,20 +76,42 @@ static size_t dense_reach(const dense_axis *a, size_t n) { return (n - 1) * a->s
 
 static size_t dense_divisor(size_t a, size_t b) { return b == 0 ? a : dense_divisor(b, a % b); }
 
+// Groups of a part, where groups alone are to make so many chunks.
+static size_t dense_groups_of(const dense_job *j, size_t chunks) {
+    const size_t groups = dense_groups(j);
+    return nacre_ceil_div(groups, nacre_max(1, nacre_min(groups, chunks)));
+}
+
+// Bands that there are to be of a value whose pixels all follow each other, so that with
+// parts of the filters there are chunks enough.
+static size_t dense_segments(const dense_job *j) {
+    return nacre_ceil_div(j->chunks, j->images * nacre_ceil_div(dense_groups(j), dense_groups_of(j, j->chunks)));
+}
+
+// Pixels of a row of such a value: few enough for a band of them and for chunks enough, and
+// of half a tile or more.
+static size_t dense_segment(const dense_job *j) {
+    const size_t half = NACRE_DENSE_PIXELS / 2;
+    const size_t most = nacre_max(1, DENSE_BAND / (j->in_blocks * j->lanes) / NACRE_DENSE_PIXELS / 2) * NACRE_DENSE_PIXELS;
+    const size_t least = nacre_ceil_div(DENSE_GRAIN, j->depth * NACRE_DENSE_BLOCKS * j->lanes);
+    const size_t each = nacre_round_up(nacre_max(nacre_ceil_div(j->w.out, dense_segments(j)), least), half);
+    return nacre_min(j->w.out, nacre_min(most, each));
+}
+
 // Cuts the work: rows into bands, where the weights are few, and filters into parts.
 static void dense_divide(dense_job *j) {
     const size_t rows = j->h.out, row = j->planes * j->unit * (j->copied ? j->slots * j->part : j->width);
     const size_t weights = j->depth * j->filters, halo = dense_reach(&j->h, 1);
     const size_t room = DENSE_BAND / nacre_max(row, 1);
     j->rows_each = room > halo ? 1 + (room - halo) / j->h.stride : 1;
-    if (weights <= row * rows) j->rows_each = nacre_min(j->rows_each, nacre_max(nacre_ceil_div(rows, DENSE_CHUNKS), 2));
+    const size_t most = j->width < j->w.out ? nacre_ceil_div(rows, dense_segments(j)) : rows;
+    const int few = weights <= row * rows;
+    j->rows_each = nacre_min(j->rows_each, few ? nacre_max(nacre_ceil_div(rows, j->chunks), j->width < j->w.out ? 1 : 2) : most);
     j->rows_each = nacre_min(j->rows_each, rows);
     j->bands = nacre_ceil_div(rows, j->rows_each);
-    const size_t groups = dense_groups(j), work = nacre_max(j->rows_each * j->width * weights, 1);
-    j->parts = j->images * j->bands >= DENSE_CHUNKS ? 1 : nacre_min(groups, nacre_ceil_div(DENSE_CHUNKS, j->images * j->bands));
-    j->parts = nacre_max(1, nacre_min(j->parts, work / DENSE_GRAIN));
-    j->groups_each = nacre_ceil_div(groups, j->parts);
-    j->parts = nacre_ceil_div(groups, j->groups_each);
+    const size_t work = nacre_max(j->rows_each * j->width * weights, 1), chunks = nacre_ceil_div(j->chunks, j->images * j->bands);
+    j->groups_each = dense_groups_of(j, nacre_min(chunks, work / DENSE_GRAIN));
+    j->parts = nacre_ceil_div(dense_groups(j), j->groups_each);
     j->shared = j->copied && j->parts > 1;
     j->band_rows = dense_reach(&j->h, j->shared ? rows : j->rows_each);
 }
@@ -92,11 +119,11 @@ static void dense_divide(dense_job *j) {
 // Pixels of row o of the result.
 static size_t dense_pixels(const dense_job *j, size_t o) { return nacre_min(j->width, j->w.out - (j->width < j->w.out ? o * j->width : 0)); }
 
-static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_words *w) {
+static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_words *w, size_t threads) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const dense_axis one = {1, 1, 1, 1, 1, 0};
     dense_job j = {.impl = ((nacre_f32_dense_fn *)kernel->fn)(), .images = c.images, .channels = c.channels, .filters = c.filters,
-                   .lanes = (size_t)w->block, .plain = w->plain != 0};
+                   .lanes = (size_t)w->block, .plain = w->plain != 0, .chunks = threads > 1 ? threads * DENSE_CHUNKS : 1};
     j.h = c.axes == 1 ? one : dense_axis_of(&c, 0);
     j.w = dense_axis_of(&c, c.axes - 1);
     j.in_blocks = nacre_ceil_div(c.channels, j.lanes);
@@ -110,13 +137,11 @@ static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_wor
     j.copied = j.plain || j.h.pad != 0 || j.w.pad != 0 || j.w.stride != 1 || j.h.stride != 1 || dense_reach(&j.h, j.h.out) > j.h.in ||
                dense_reach(&j.w, j.w.out) > j.w.in;
     j.width = j.w.out;
-    if (!j.copied && j.taps == 1) {
+    if (!j.copied && j.taps == 1 && j.w.out == j.w.in && j.h.out == j.h.in) {
         // Rows of such a value follow each other as pixels do.
-        const size_t pixels = j.w.out * j.h.out;
-        const size_t most = nacre_max(1, DENSE_BAND / (j.in_blocks * j.lanes) / NACRE_DENSE_PIXELS / 2) * NACRE_DENSE_PIXELS;
-        j.w.in = j.w.out = pixels;
-        j.width = nacre_min(pixels, most);
-        j.h.in = j.h.out = nacre_ceil_div(pixels, j.width);
+        j.w.in = j.w.out = j.w.out * j.h.out;
+        j.width = dense_segment(&j);
+        j.h.in = j.h.out = nacre_ceil_div(j.w.out, j.width);
     }
     j.slots = j.plain ? 1 : nacre_min(j.w.stride / dense_divisor(j.w.stride, j.w.dilation), j.w.kernel);
     j.part = j.plain ? dense_reach(&j.w, j.w.out) : j.w.out + (j.w.kernel - 1) * j.w.dilation / j.w.stride;
@@ -295,7 +320,7 @@ static void dense_steps(dense_job *j) {
 
 static void dense_command(const nacre_call *c) {
     const nacre_conv_dense_words *const w = (const void *)c->words;
-    dense_job j = dense_of(c->kernel, w);
+    dense_job j = dense_of(c->kernel, w, nacre_team_threads(c->team));
     j.x = nacre_operand(c, CONV_X);
     j.weights = nacre_operand(c, CONV_W);
     j.bias = nacre_operand(c, CONV_BIAS);
@@ -320,7 +345,7 @@ static void dense_command(const nacre_call *c) {
 }
 
 static size_t dense_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
-    const dense_job j = dense_of(kernel, (const void *)words);
+    const dense_job j = dense_of(kernel, (const void *)words, threads);
     return (nacre_align_floats(j.copied ? dense_copy_floats(&j) * (j.shared ? 1 : threads) : 0)) * sizeof(float) + j.steps * sizeof(size_t);
 }
 

@@ -5,7 +5,7 @@
 #include "conv/command.h"
 
 enum {
-    BLOCKED_GRAIN = 1 << 18,  // multiply-adds of a chunk of work
+    BLOCKED_GRAIN = 1 << 16,  // multiply-adds of a chunk of work
     BLOCKED_HALO = 1 << 14,   // floats of a plane that is copied to scratch with zeros around it
     BLOCKED_NARROW = 24       // columns of such a plane at most
 };

@@ -8,7 +8,8 @@ enum {
     WINOGRAD_FLOATS = 300 << 10,  // of the points of some tiles at most, where these are enough
     WINOGRAD_TILES = 40,          // so many, which have weights read once
     WINOGRAD_DEPTH = 288,         // channels of a chunk of weights at most, or one block
-    WINOGRAD_STEPS = 64           // blocks of such a chunk at most
+    WINOGRAD_STEPS = 64,          // blocks of such a chunk at most
+    WINOGRAD_CHUNKS = 3           // of tiles for each thread, which then shares none
 };
 
 typedef struct {
@@ -37,7 +38,8 @@ static winograd_job winograd_of(const nacre_kernel *kernel, const nacre_conv_win
     j.tiles = j.c.images * j.down * j.across;
     const size_t room = WINOGRAD_FLOATS / (j.points * (j.in_blocks + j.out_blocks) * j.lanes);
     j.each = nacre_max(1, nacre_min(j.tiles, nacre_max(room, WINOGRAD_TILES)));
-    j.each = nacre_max(1, nacre_ceil_div(j.tiles, nacre_max(1, nacre_ceil_div(j.tiles, j.each))));
+    const size_t times = nacre_max(1, j.tiles / j.each);
+    j.each = nacre_max(1, nacre_min(j.tiles, nacre_round_up(nacre_ceil_div(j.tiles, times), NACRE_DENSE_PIXELS / 2)));
     return j;
 }
 
@@ -127,6 +129,32 @@ static void winograd_back(void *job, size_t block, size_t thread) {
     }
 }
 
+static size_t winograd_floats(const winograd_job *j) { return j->points * (j->in_blocks + j->out_blocks) * j->each * j->lanes; }
+
+// Has the tiles from `first` on computed, between points that lie at memory.
+static void winograd_take(winograd_job *j, size_t first, float *memory) {
+    j->first = first;
+    j->now = nacre_min(j->each, j->tiles - first);
+    j->cut = nacre_dense_cut(j->dense, 0, j->now);
+    j->before = memory;
+    j->after = memory + j->points * j->in_blocks * j->each * j->lanes;
+}
+
+// All of some tiles, on one thread.
+static void winograd_chunk(void *job, size_t chunk, size_t thread) {
+    winograd_job j = *(const winograd_job *)job;
+    winograd_take(&j, chunk * j.each, j.before + thread * nacre_align_floats(winograd_floats(&j)));
+    for (size_t block = 0; block < j.in_blocks; block++) winograd_forward(&j, block, thread);
+    for (size_t k = 0; k < j.points * j.groups; k++) winograd_multiply(&j, k, thread);
+    for (size_t block = 0; block < j.out_blocks; block++) winograd_back(&j, block, thread);
+}
+
+// Whether threads have tiles of their own: chunks enough that all have work to the end.
+static int winograd_apart(const winograd_job *j, size_t threads) {
+    const size_t chunks = nacre_ceil_div(j->tiles, j->each);
+    return chunks >= WINOGRAD_CHUNKS * threads || (chunks % threads == 0 && j->tiles % j->each == 0);
+}
+
 static void winograd_command(const nacre_call *c) {
     const nacre_conv_winograd_words *const w = (const void *)c->words;
     winograd_job j = winograd_of(c->kernel, w);
@@ -137,10 +165,12 @@ static void winograd_command(const nacre_call *c) {
     j.y = nacre_operand(c, CONV_Y);
     j.finish = conv_finish(&w->conv);
     j.before = c->scratch;
-    j.after = j.before + j.points * j.in_blocks * j.each * j.lanes;
-    for (; j.first < j.tiles && !nacre_stopped(c->team); j.first += j.each) {
-        j.now = nacre_min(j.each, j.tiles - j.first);
-        j.cut = nacre_dense_cut(j.dense, 0, j.now);
+    if (winograd_apart(&j, nacre_team_threads(c->team))) {
+        nacre_parallel(c->team, nacre_ceil_div(j.tiles, j.each), winograd_chunk, &j);
+        return;
+    }
+    for (size_t first = 0; first < j.tiles && !nacre_stopped(c->team); first += j.each) {
+        winograd_take(&j, first, c->scratch);
         nacre_parallel(c->team, j.in_blocks, winograd_forward, &j);
         nacre_parallel(c->team, j.points * j.groups, winograd_multiply, &j);
         nacre_parallel(c->team, j.out_blocks, winograd_back, &j);
@@ -148,9 +178,8 @@ static void winograd_command(const nacre_call *c) {
 }
 
 static size_t winograd_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
-    (void)threads;
     const winograd_job j = winograd_of(kernel, (const void *)words);
-    return j.points * (j.in_blocks + j.out_blocks) * j.each * j.lanes * sizeof(float);
+    return threads * nacre_align_floats(winograd_floats(&j)) * sizeof(float);
 }
 
 static int winograd_fits(const nacre_kernel *kernel, const int64_t *words) {

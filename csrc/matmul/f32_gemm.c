@@ -1,9 +1,10 @@
 // Drivers of f32_gemm: blocking, batches, threads.
 //
 // Few rows by an operand that is not packed are computed from where it lies
-// (lines). All else goes through tiles: by a small b, that is in rows, tiles read
-// both operands where they lie; else a is packed whole, beforehand, and b is
-// packed in blocks that stay in the second-level cache, by whoever needs them.
+// (lines). All else goes through tiles. They read rows of a where they lie, and other
+// forms of a large product's a packed whole, beforehand. Rows of a small b, or of a b that
+// few rows of a need, are read where they lie, too; else b is packed in blocks that stay in
+// the second-level cache, by whoever needs them.
 // The sum of one element is cut in the same blocks of k whatever the threads,
 // so results do not depend on their number. Blocks of 16-bit floats are widened
 // as they are packed, and results in such a type are summed up in a block of
@@ -15,16 +16,20 @@
 
 enum {
     BLOCK_K = 512,           // of a sum, at full panels of a
-    PANEL_A = 14 * BLOCK_K,  // elements of one block of a panel of a: first-level cache
+    PANEL_A = 12 * BLOCK_K,  // elements of one block of a panel of a: first-level cache
     BLOCK_B = 256 * BLOCK_K, // elements of one block of b: half the second-level cache
     FEW_ROWS = 512,          // of a, that are read again for blocks of half the size at no cost
     GEMV_ROWS = 4,          // rows that are worth more than packing b
+    ROW_COLUMNS = 1024,      // of a block of packed b that one row is multiplied by
     HALF_K = 256,            // of a sum, where a panel of 16-bit floats is used once
     HALF_ROWS = 128,         // of a result of 16-bit floats that are summed up at a time
+    HALF_COLUMNS = 1024,     // of such a result
+    PITCH = 16,              // floats between rows that are widened, so that they are in other sets of a cache
     LINE = 2048,             // columns of a result that are computed at a time in lines
     GRAIN = 1 << 18,         // multiply-adds that are worth a thread's attention
     PLAIN = 1 << 18,         // elements of b for which operands are not packed
-    FETCH_PANELS = 4,        // row panels from which on a block of b lasts until the next one is here
+    PLAIN_ROWS = 256,        // of a, for which packing b costs more than it saves
+    FETCH_PANELS = 2,        // row panels from which on a block of b lasts until the next one is here
     SHARES = 4               // pieces per thread, so that a slow one does not hold up the rest
 };
 
@@ -46,6 +51,9 @@ typedef struct {
     size_t a_size;     // of one of them, packed
     size_t b_size;     // of a block of b
     int a_plain, b_plain; // read where they lie; of b only whole panels
+    int a_wide;           // rows of 16-bit floats are widened as they lie
+    size_t a_row, a_col;  // from one row of a to the next, and from one step of a sum
+    int b_row;            // the one row is multiplied by packed panels of 16-bit floats as they are
     size_t c_size;     // of a block of c that is to be rounded
     float *a_packed, *b_blocks, *c_blocks;
 } gemm_plan;
@@ -109,6 +117,12 @@ static void cut(gemm_plan *p, size_t threads) {
     p->i_count = nacre_ceil_div(g->m, p->i_step);
 }
 
+// What a block of b has at most, whatever m is; it does not fall when another extent grows.
+static size_t most_of_b(const nacre_f32_gemm *g) {
+    const size_t nr = g->impl->nr, k = nacre_min(g->k, PANEL_A);
+    return nacre_min(nacre_round_up(g->n, nr) * k, nacre_max(BLOCK_B, nr * k));
+}
+
 static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *transposed) {
     gemm_plan p = {.g = *given, .products = nacre_batch_count(&given->batch)};
     if (is_column(given)) transpose_column(&p.g, transposed);
@@ -121,19 +135,24 @@ static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *
     if (p.path == TILES) {
         p.rows = nacre_f32_gemm_panel_rows(g->impl, g->m);
         p.k_step = nacre_max(1, nacre_ceil_div(g->k, nacre_max(1, nacre_ceil_div(g->k, nacre_max(BLOCK_K, PANEL_A / p.rows)))));
-        const int once = g->b.packed && is_half(g->b.type) && p.rows >= g->m;
-        if (once) p.k_step = nacre_min(p.k_step, HALF_K);
-        p.n_step = once ? g->impl->nr : nacre_max(1, (g->m < FEW_ROWS ? BLOCK_B / 2 : BLOCK_B) / p.k_step / g->impl->nr) * g->impl->nr;
-        p.n_step = nacre_min(p.n_step, nacre_round_up(g->n, g->impl->nr));
-        p.a_size = nacre_f32_gemm_packed_a(g->impl, g->m, g->k);
+        const int narrow = g->b.packed && is_half(g->b.type), once = narrow && p.rows >= g->m;
+        p.b_row = narrow && g->m == 1;
+        if (once && g->m > 1) p.k_step = nacre_min(p.k_step, HALF_K);
+        p.n_step = g->m == 1 && g->b.packed ? ROW_COLUMNS / g->impl->nr * g->impl->nr : once ? g->impl->nr : nacre_max(1, (g->m < FEW_ROWS ? BLOCK_B / 2 : BLOCK_B) / p.k_step / g->impl->nr) * g->impl->nr;
+        p.n_step = nacre_min(nacre_min(p.n_step, is_half(g->c_type) ? HALF_COLUMNS : p.n_step), nacre_round_up(g->n, g->impl->nr));
         const int small = g->k * g->n <= PLAIN;
-        p.a_plain = small && !g->a.packed && !is_half(g->a.type);
-        p.b_plain = small && !g->b.packed && g->make_b == NULL && !is_half(g->b.type) && g->b.col == 1;
+        p.a_plain = (small || g->a.col == 1) && !g->a.packed && !is_half(g->a.type);
+        const size_t pitch = is_half(g->a.type) && !g->a.packed && g->a.col == 1 ? nacre_round_up(g->k, PITCH) + PITCH : 0;
+        p.a_wide = pitch > 0;
+        p.a_row = p.a_plain ? g->a.row : p.a_wide ? pitch : 1;
+        p.a_col = p.a_plain ? g->a.col : p.a_wide ? 1 : p.rows;
+        p.a_size = p.a_wide ? g->m * pitch : nacre_f32_gemm_packed_a(g->impl, g->m, g->k);
+        p.b_plain = (g->m <= PLAIN_ROWS || small) && !g->b.packed && g->make_b == NULL && !is_half(g->b.type) && g->b.col == 1;
         p.a_distinct = p.a_plain || (g->a.packed && !is_half(g->a.type)) ? 0 : nacre_batch_distinct(&g->batch, 0);
-        p.b_size = g->b.packed && !is_half(g->b.type) ? 0 : nacre_align_floats(p.k_step * (p.b_plain ? g->impl->nr : p.n_step));
+        p.b_size = p.b_row || (g->b.packed && !narrow) ? 0 : nacre_align_floats(most_of_b(g));
     }
     cut(&p, threads);
-    if (is_half(g->c_type)) p.c_size = nacre_align_floats(nacre_min(p.i_step, g->m) * p.n_step);
+    if (is_half(g->c_type)) p.c_size = nacre_align_floats(nacre_min(nacre_round_up(HALF_ROWS, g->impl->mr) + g->impl->mr, g->m) * nacre_min(HALF_COLUMNS, nacre_round_up(g->n, g->impl->nr)));
     return p;
 }
 
@@ -151,13 +170,18 @@ static void pack_a_chunk(void *job, size_t chunk, size_t thread) {
     const nacre_f32_gemm *const g = &p->g;
     const size_t panels = nacre_ceil_div(g->m, p->rows);
     const size_t matrix = chunk / panels, i = chunk % panels * p->rows;
+    const size_t offset = nacre_batch_distinct_offset(&g->batch, 0, matrix);
+    for (size_t r = i; p->a_wide && r < nacre_min(g->m, i + p->rows); r++) {
+        g->impl->half()->widen[g->a.type](at(&g->a, offset + r * g->a.row), p->a_packed + matrix * p->a_size + r * p->a_row, g->k);
+    }
+    if (p->a_wide) return;
     if (g->a.packed) {
-        g->impl->half()->widen[g->a.type](at(&g->a, nacre_batch_distinct_offset(&g->batch, 0, matrix) + i * g->k),
+        g->impl->half()->widen[g->a.type](at(&g->a, offset + i * g->k),
                                           p->a_packed + matrix * p->a_size + i * g->k, p->rows * g->k);
         return;
     }
-    nacre_f32_pack_panel(g->impl->half(), g->k, nacre_min(p->rows, g->m - i), at(&g->a, nacre_batch_distinct_offset(&g->batch, 0, matrix) + i * g->a.row), g->a.type,
-                         g->a.row, g->a.col, p->rows, p->a_packed + matrix * p->a_size + i * g->k);
+    nacre_f32_pack_panel(g->impl->half(), g->k, nacre_min(p->rows, g->m - i), at(&g->a, offset + i * g->a.row), g->a.type, g->a.row, g->a.col,
+                         p->rows, p->a_packed + matrix * p->a_size + i * g->k);
 }
 
 static void pack_b_block(const gemm_plan *p, size_t index, size_t k0, size_t k, size_t j0, size_t n, float *dst) {
@@ -182,7 +206,7 @@ typedef struct {
     int last;               // the sums end with this block
     size_t i0, i1, j0, j1;  // the piece of c
     const float *a;         // the product's: all panels, or as it lies
-    const float *b;         // panel of column j0, row k0
+    const void *b;          // panel of column j0, row k0
     size_t b_panel, b_row;  // from one panel of b to the next, and from row to row
     const float *b_last;    // the panel that is not whole, where others are read as they lie
     float *c;               // row i0, column j0
@@ -191,6 +215,7 @@ typedef struct {
     // What follows b, to be fetched while this block is in use: panels of so many bytes each.
     const char *next;
     size_t next_panels, next_bytes, next_step;
+    int next_once;          // even by a single panel of a
 } tile_block;
 
 // The epilogue of the tile at row i and column j.
@@ -205,45 +230,51 @@ static nacre_f32_epilogue tile_epilogue(const tile_block *t, size_t i, size_t j)
 // Row i of the block by panels of b, of which a holds the numbers.
 static void run_row(const gemm_plan *p, const tile_block *t, size_t i, const float *a, size_t lda) {
     const size_t nr = p->g.impl->nr;
+    const nacre_float_type type = p->b_row ? p->g.b.type : NACRE_FLOAT32;
     float *const row = t->c + (i - t->i0) * t->ldc;
     size_t count;
     for (size_t j = t->j0; j < t->j1; j += count * nr) {
-        const float *b[NACRE_GEMM_PANELS];
+        const void *b[NACRE_GEMM_PANELS];
         float *c[NACRE_GEMM_PANELS];
         nacre_f32_epilogue e[NACRE_GEMM_PANELS];
         count = nacre_max(1, nacre_min(NACRE_GEMM_PANELS, (t->j1 - j) / nr));
         for (size_t q = 0; q < count; q++) {
             const size_t at = j - t->j0 + q * nr;
-            b[q] = t->b + at / nr * t->b_panel;
+            b[q] = (const char *)t->b + at / nr * t->b_panel * nacre_float_size(type);
             c[q] = row + at;
             e[q] = tile_epilogue(t, i, t->j0 + at);
         }
-        p->g.impl->row(count, t->k, a, lda, b, c, nacre_min(nr, t->j1 - j), e);
+        p->g.impl->row(type, count, t->k, a, lda, b, c, nacre_min(nr, t->j1 - j), e);
     }
 }
 
 // The part of the next block that the tile of panel j fetches, row panel i of n.
 static void fetch_next(const tile_block *t, size_t i, size_t n, size_t j, nacre_f32_epilogue *e) {
-    if (j >= t->next_panels || n < FETCH_PANELS) return;
+    if (j >= t->next_panels || (n < FETCH_PANELS && !t->next_once)) return;
     e->next_bytes = t->next_bytes / n;
     e->next = t->next + j * t->next_step + i * e->next_bytes;
 }
 
+// Row i of a from step k0 of the sums on.
+static const float *a_rows(const gemm_plan *p, const tile_block *t, size_t i) {
+    return t->a + i * (p->a_plain || p->a_wide ? p->a_row : p->g.k) + t->k0 * p->a_col;
+}
+
 static void run_tiles(const gemm_plan *p, const tile_block *t) {
     const nacre_f32_gemm *const g = &p->g;
-    const size_t nr = g->impl->nr, a_row = p->a_plain ? g->a.row : 1, a_col = p->a_plain ? g->a.col : p->rows;
+    const size_t nr = g->impl->nr;
     for (size_t i = t->i0; i < t->i1 && !nacre_stopped(p->team); i += p->rows) {
-        const float *const a = t->a + i * (p->a_plain ? g->a.row : g->k) + t->k0 * a_col;
+        const float *const a = a_rows(p, t, i);
         const size_t m = nacre_min(p->rows, t->i1 - i);
         const int row = m == 1 && !p->b_plain;
-        if (row) run_row(p, t, i, a, a_col);
+        if (row) run_row(p, t, i, a, p->a_col);
         const float *b = t->b;
         for (size_t j = t->j0; !row && j < t->j1; j += nr, b += t->b_panel) {
             const size_t n = nacre_min(nr, t->j1 - j);
             const int last = n < nr && t->b_last != NULL;
             nacre_f32_epilogue e = tile_epilogue(t, i, j);
             fetch_next(t, (i - t->i0) / p->rows, nacre_ceil_div(t->i1 - t->i0, p->rows), (j - t->j0) / nr, &e);
-            g->impl->strided(t->k, a, a_row, a_col, last ? t->b_last : b, last ? nr : t->b_row, t->c + (i - t->i0) * t->ldc + (j - t->j0),
+            g->impl->strided(t->k, a, p->a_row, p->a_col, last ? t->b_last : b, last ? nr : t->b_row, t->c + (i - t->i0) * t->ldc + (j - t->j0),
                              t->ldc, m, n, &e);
         }
         for (size_t r = i - t->i0; t->last && g->finish.map != NULL && r < i - t->i0 + m; r++) {
@@ -265,7 +296,7 @@ static void take_b(const gemm_plan *p, tile_block *t, size_t index, float *block
         t->b_last = block;
         if (whole < n) pack_b_block(p, index, t->k0, t->k, t->j0 + whole, n - whole, block);
     } else if (p->b_size == 0) {
-        t->b = (const float *)at(&g->b, nacre_batch_offset(&g->batch, 1, index)) + t->j0 * g->k + t->k0 * nr;
+        t->b = at(&g->b, nacre_batch_offset(&g->batch, 1, index) + t->j0 * g->k + t->k0 * nr);
         t->b_panel = g->k * nr;
     } else {
         pack_b_block(p, index, t->k0, t->k, t->j0, n, block);
@@ -276,9 +307,9 @@ static void take_b(const gemm_plan *p, tile_block *t, size_t index, float *block
 
 // Finds the block of a packed b after this one, in the piece of columns j_first to j_end - 1
 // or in the one that this thread may take after it.
-static void find_next(const gemm_plan *p, tile_block *t, size_t j_first, size_t j_end) {
+static void find_next(const gemm_plan *p, tile_block *t, size_t index, size_t j_first, size_t j_end) {
     const nacre_f32_gemm *const g = &p->g;
-    const size_t nr = g->impl->nr;
+    const size_t nr = g->impl->nr, row = nr * nacre_float_size(g->b.type);
     size_t j0 = t->j0, k0 = t->k0 + t->k, end = j_end;
     t->next_panels = 0;
     if (t->last) {
@@ -291,9 +322,10 @@ static void find_next(const gemm_plan *p, tile_block *t, size_t j_first, size_t 
     }
     if (j0 >= g->n) return;
     t->next_panels = nacre_ceil_div(nacre_min(end, j0 + p->n_step) - j0, nr);
-    t->next_step = t->b_panel * sizeof(float);
-    t->next_bytes = nacre_min(p->k_step, g->k - k0) * nr * sizeof(float);
-    t->next = (const char *)(t->b + ((ptrdiff_t)j0 - (ptrdiff_t)t->j0) * (ptrdiff_t)g->k + ((ptrdiff_t)k0 - (ptrdiff_t)t->k0) * (ptrdiff_t)nr);
+    t->next_step = g->k * row;
+    t->next_bytes = nacre_min(p->k_step, g->k - k0) * row;
+    t->next_once = is_half(g->b.type);
+    t->next = at(&g->b, nacre_batch_offset(&g->batch, 1, index) + j0 * g->k + k0 * nr);
 }
 
 static void tiles_chunk(void *job, size_t chunk, size_t thread) {
@@ -333,8 +365,9 @@ static void tiles_chunk(void *job, size_t chunk, size_t thread) {
                 t.e.low = g->finish.low;
                 t.e.high = g->finish.high;
             }
+            t.e.bare = g->alpha == 1 && t.e.add == NULL && t.e.row == NULL && t.e.col == NULL && !t.e.clamp;
             take_b(p, &t, index, block);
-            if (p->b_size == 0 && !p->b_plain) find_next(p, &t, j_first, j_end);
+            if (g->b.packed && !p->b_row) find_next(p, &t, index, j_first, j_end);
             run_tiles(p, &t);
             t.k0 += t.k;
         } while (t.k0 < g->k);
@@ -384,7 +417,7 @@ static void lines_chunk(void *job, size_t chunk, size_t thread) {
         }
     } else {
         enum { GROUP = 8 };
-        memset(lines, 0, g->m * sizeof lines[0]);
+        for (size_t i = 0; i < g->m; i++) memset(lines[i], 0, n * sizeof lines[i][0]);
         for (size_t k = 0; k < g->k; k += GROUP) {
             for (size_t i = 0; i < g->m; i++) {
                 g->impl->axpy(nacre_min(GROUP, g->k - k), a + i * g->a.row + k * g->a.col, g->a.col, b + k * g->b.row, g->b.row,

@@ -46,6 +46,10 @@ static void pack_transposed(size_t k, size_t lanes, const float *src, size_t lan
 }
 
 static void pack_f32(const nacre_half *half, size_t k, size_t lanes, const float *src, size_t lane, size_t step, size_t width, float *dst) {
+    if (lane == 1 && half->rows != NULL) {
+        half->rows(k, lanes, src, step, width, dst);
+        return;
+    }
     if (lane == 1) {
         for (size_t p = 0; p < k; p++) memcpy(dst + p * width, src + p * step, lanes * sizeof *dst);
     } else if (step == 1) {

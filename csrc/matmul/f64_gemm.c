@@ -5,12 +5,13 @@
 #include "matmul/matmul.h"
 
 enum {
-    PANEL_A = 14 * 256,      // elements of one block of a panel of a: first-level cache
+    PANEL_A = 12 * 256,      // elements of one block of a panel of a: first-level cache
     BLOCK_B = 512 * 256,     // elements of one block of b: second-level cache
     LINE_ROWS = 4,           // rows that are not worth packing b
     LINE = 1024,             // columns of a result that are computed at a time in lines
     GRAIN = 1 << 17,         // multiply-adds that are worth a thread's attention
-    PLAIN = 1 << 17,         // elements of b for which operands are not packed
+    PLAIN = 1 << 18,         // elements of b for which operands are not packed
+    PLAIN_ROWS = 256,        // of a, for which packing b costs more than it saves
     SHARES = 4,              // pieces per thread, so that a slow one does not hold up the rest
     COLUMN_RANK = 8          // batch axes of a single column at most
 };
@@ -34,7 +35,7 @@ typedef struct {
     // Operands that are read where they lie, but for rows and columns that fill no tile: those
     // of a have a panel per thread.
     int a_plain, b_plain;
-    size_t a_last;      // elements of that panel
+    size_t a_last;      // elements of that panel; as many where there is none, so that scratch does not fall
     double *a_packed, *b_blocks;
 } gemm_plan;
 
@@ -82,6 +83,12 @@ static void cut(gemm_plan *p, size_t threads) {
     p->i_count = nacre_ceil_div(g->m, p->i_step);
 }
 
+// What a block of b has at most, whatever m is; it does not fall when another extent grows.
+static size_t most_of_b(const nacre_f64_gemm *g) {
+    const size_t nr = g->impl->nr, k = nacre_min(g->k, PANEL_A / g->impl->mr);
+    return nacre_min(nacre_round_up(g->n, nr) * k, nacre_max(BLOCK_B, nr * k));
+}
+
 static gemm_plan make_plan(const nacre_f64_gemm *given, size_t threads, size_t *transposed) {
     gemm_plan p = {.g = *given, .products = nacre_batch_count(&given->batch)};
     if (is_column(given)) transpose_column(&p.g, transposed);
@@ -95,13 +102,14 @@ static gemm_plan make_plan(const nacre_f64_gemm *given, size_t threads, size_t *
         const size_t mr = g->impl->mr, few = g->impl->few, nr = g->impl->nr;
         p.k_step = nacre_max(1, nacre_ceil_div(g->k, nacre_max(1, nacre_ceil_div(g->k, PANEL_A / mr))));
         p.n_step = nacre_min(nacre_max(1, BLOCK_B / p.k_step / nr) * nr, nacre_round_up(g->n, nr));
-        p.a_plain = g->k * g->n <= PLAIN;
-        p.b_plain = p.a_plain && !g->b_packed && g->make_b == NULL && g->b.col == 1;
+        const int small = g->k * g->n <= PLAIN;
+        p.a_plain = small || g->a.col == 1;
+        p.b_plain = (small || g->m <= PLAIN_ROWS) && !g->b_packed && g->make_b == NULL && g->b.col == 1;
         p.a_distinct = p.a_plain ? 0 : nacre_batch_distinct(&g->batch, 0);
-        p.a_last = p.a_plain ? align_doubles(mr * g->k) : 0;
+        p.a_last = align_doubles(mr * g->k);
         p.rows = p.a_plain && nacre_round_up(g->m, few) < nacre_round_up(g->m, mr) ? few : mr;
         p.a_size = align_doubles(nacre_round_up(g->m, mr) * g->k);
-        p.b_size = g->b_packed ? 0 : align_doubles(p.k_step * (p.b_plain ? nr : p.n_step));
+        p.b_size = g->b_packed ? 0 : align_doubles(most_of_b(g));
     }
     cut(&p, threads);
     return p;
@@ -279,7 +287,7 @@ static void lines_chunk(void *job, size_t chunk, size_t thread) {
     const tile_block all = {.index = index, .k = g->k};
     const nacre_f64_epilogue e = epilogue_of(g, &all, 0, j0);
     double lines[LINE_ROWS][LINE];
-    memset(lines, 0, g->m * sizeof lines[0]);
+    for (size_t i = 0; i < g->m; i++) memset(lines[i], 0, n * sizeof lines[i][0]);
     // Rows of a take turns on a few rows of b, which so are read once.
     enum { GROUP = 8 };
     for (size_t at = 0; at < (p->path == LINE_DOT ? n : g->k); at += GROUP) {

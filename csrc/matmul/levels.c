@@ -1,5 +1,5 @@
 // The bodies of the family for each level. A tile's sums, the vectors of b and the numbers
-// of a in use fill the registers: 28, 2 and 2 of 32; 12, 2 and 1 of 16; 24, 3 and 5 of 32.
+// of a in use fill the registers: 24, 2 and 1 of 32; 12, 2 and 1 of 16; 24, 3 and 5 of 32.
 // Tiles of doubles have the same vectors.
 #include <math.h>
 
@@ -9,9 +9,9 @@
 #include "matmul/f64_finish.h"
 #include "matmul/matmul.h"
 
-#define F32_GEMM_MR_avx512 14
+#define F32_GEMM_MR_avx512 12
 #define F32_GEMM_NV_avx512 2
-#define F32_GEMM_ROWS_avx512(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
+#define F32_GEMM_ROWS_avx512(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 #define F32_GEMM_MR_avx2 6
 #define F32_GEMM_NV_avx2 2
 #define F32_GEMM_ROWS_avx2(X) X(0) X(1) X(2) X(3) X(4) X(5)

@@ -46,6 +46,7 @@ typedef struct {
     const float *col;
     int clamp;
     float low, high;
+    int bare;           // alpha is 1, and there is nothing else
     const void *next;   // memory that later tiles read, fetched on the way: so many bytes
     size_t next_bytes;
 } nacre_f32_epilogue;
@@ -70,8 +71,8 @@ typedef struct {
     void (*strided)(size_t k, const float *a, size_t a_row, size_t a_col, const float *b, size_t b_row, float *c, size_t ldc, size_t m,
                     size_t n, const nacre_f32_epilogue *e);
     // One row of 1..NACRE_GEMM_PANELS tiles at once: tile q has the panel b[q] and goes to
-    // c[q] after e[q]. A tile alone gives the same.
-    void (*row)(size_t count, size_t k, const float *a, size_t lda, const float *const *b, float *const *c, size_t n,
+    // c[q] after e[q]. Panels have elements of that type. A tile alone gives the same.
+    void (*row)(nacre_float_type type, size_t count, size_t k, const float *a, size_t lda, const void *const *b, float *const *c, size_t n,
                 const nacre_f32_epilogue *e);
     // y[j] = sum_p x[p] b[j*ldb + p] for j < n.
     void (*dot)(size_t k, const float *x, const float *b, size_t ldb, float *y, size_t n);
@@ -113,7 +114,8 @@ struct nacre_f32_gemm {
 };
 
 // Elements of scratch that nacre_f32_gemm_run needs on a pool of that many
-// threads; scratch lies at a multiple of 64 bytes.
+// threads; scratch lies at a multiple of 64 bytes. It depends on all of g but addresses, and
+// does not fall when m, n or k grows.
 size_t nacre_f32_gemm_scratch(const nacre_f32_gemm *g, size_t threads);
 void nacre_f32_gemm_run(const nacre_f32_gemm *g, nacre_team *team, float *scratch);
 

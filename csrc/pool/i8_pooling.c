@@ -1,6 +1,6 @@
-// Command i8_pooling. Where the codes of a position are one, the rows under a
-// window become one row and then the columns of that row the results; where they are
-// many, the rows are those of all positions under a window.
+// Command i8_pooling. The rows under a window become one row and then the columns of
+// that row the results; of means of many codes at a position, the rows are those of all
+// positions under a window.
 #include <string.h>
 
 #include "pool/pool.h"
@@ -174,13 +174,66 @@ static void i8_pooling_cells(void *job, size_t chunk, size_t thread) {
     }
 }
 
+// Maxima of the columns from..to of a row of positions, whose windows lie inside it or not.
+static void i8_pooling_max_columns(const i8_pooling *o, const uint8_t *row, size_t from, size_t to, uint8_t *y) {
+    const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
+    const uint8_t *rows[NACRE_POOLING_ROWS];
+    const size_t n = o->inner;
+    for (size_t i = from; i < to; i++) {
+        size_t first, count, listed = 0;
+        pool_taps(a, i, &first, &count);
+        if (count == 0) memset(y + i * n, o->mean.is_signed ? 0x80 : 0, n);
+        for (size_t t = 0; t < count; t++) {
+            rows[listed++] = row + (i * a->stride + (first + t) * a->dilation - a->pad) * n;
+            if (listed < NACRE_POOLING_ROWS && t + 1 < count) continue;
+            o->impl->max(o->mean.is_signed, rows, listed, t + 1 == listed, n, y + i * n);
+            listed = 0;
+        }
+    }
+}
+
+// The same of columns whose windows lie inside the row and move by one.
+static void i8_pooling_max_moving(const i8_pooling *o, const uint8_t *row, size_t from, size_t to, uint8_t *y) {
+    const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
+    const uint8_t *rows[NACRE_POOLING_ROWS];
+    const size_t n = o->inner;
+    size_t listed = 0;
+    for (size_t t = 0; t < a->taps; t++) {
+        rows[listed++] = row + (from + t * a->dilation - a->pad) * n;
+        if (listed < NACRE_POOLING_ROWS && t + 1 < a->taps) continue;
+        o->impl->max(o->mean.is_signed, rows, listed, t + 1 == listed, (to - from) * n, y + from * n);
+        listed = 0;
+    }
+}
+
+// Maxima: the rows of positions under a window become one, and its columns the results.
+static void i8_pooling_lines(void *job, size_t chunk, size_t thread) {
+    const i8_pooling_job *const j = job;
+    const i8_pooling *const o = j->o;
+    const size_t outer = o->p.axes - 1, from = j->inside, to = j->outside;
+    const nacre_pooling_axis *const a = &o->p.axis[outer];
+    const size_t last = nacre_min((chunk + 1) * j->per_chunk, o->p.planes * j->cells);
+    uint8_t *const row = j->buffers + thread * j->buffer;
+    for (size_t r = chunk * j->per_chunk; r < last; r++) {
+        size_t at[NACRE_POOLING_AXES];
+        i8_pooling_place(&o->p, outer, r % j->cells, at);
+        uint8_t *const y = j->y + r * a->out * o->inner;
+        i8_pooling_join(j, outer, a->in * o->inner, j->x + r / j->cells * j->in_plane, at, row);
+        const size_t middle = a->stride == 1 && to > from ? from : a->out;
+        i8_pooling_max_columns(o, row, 0, middle, y);
+        if (middle == a->out) continue;
+        i8_pooling_max_moving(o, row, from, to, y);
+        i8_pooling_max_columns(o, row, to, a->out, y);
+    }
+}
+
 // ---- all ----
 
 // Lays the scratch out, and returns how many bytes it has.
 static size_t i8_pooling_layout(const i8_pooling *o, size_t threads, uint8_t *scratch, i8_pooling_job *j) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     if (o->inner > 1) {
-        j->buffer = nacre_align_bytes(o->p.max ? 0 : o->inner * sizeof(int32_t));
+        j->buffer = nacre_align_bytes(o->p.max ? a->in * o->inner : o->inner * sizeof(int32_t));
         j->buffers = scratch;
         return threads * j->buffer;
     }
@@ -214,14 +267,15 @@ static void i8_pooling_run(const i8_pooling *o, nacre_team *team, const uint8_t 
     i8_pooling_job j = {.o = o, .x = x, .y = y, .in_plane = o->inner, .cells = 1};
     i8_pooling_layout(o, nacre_team_threads(team), scratch, &j);
     size_t taps = 1;
+    const int by_cells = o->inner > 1 && !p->max;
     for (size_t i = 0; i < p->axes; i++) {
         j.in_plane *= p->axis[i].in;
-        if (i + 1 < p->axes || o->inner > 1) {
+        if (i + 1 < p->axes || by_cells) {
             j.cells *= p->axis[i].out;
             taps *= nacre_min(p->axis[i].taps, p->axis[i].in);
         }
     }
-    if (o->inner > 1) {
+    if (by_cells) {
         i8_pooling_start(&j, team, p->planes * j.cells, o->inner * taps, i8_pooling_cells);
         return;
     }
@@ -239,7 +293,7 @@ static void i8_pooling_run(const i8_pooling *o, nacre_team *team, const uint8_t 
     j.inside = nacre_min(nacre_strides(a->pad, a->stride), a->out);
     j.outside = a->pad + a->in < reach ? 0 : nacre_min(a->out, (a->pad + a->in - reach) / a->stride + 1);
     if (j.outside < j.inside) j.outside = j.inside;
-    i8_pooling_start(&j, team, p->planes * j.cells, a->in * (taps + 1), i8_pooling_rows);
+    i8_pooling_start(&j, team, p->planes * j.cells, a->in * o->inner * (taps + 1), o->inner > 1 ? i8_pooling_lines : i8_pooling_rows);
 }
 
 // ---- command ----

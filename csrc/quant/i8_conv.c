@@ -1,6 +1,6 @@
 // Convolutions of bytes: weights times the columns of a value.
 #include "conv/space.h"
-#include "quant/numbers.h"
+#include "quant/i8_conv.h"
 
 enum { I8_SPAN_COLUMNS = 128 };
 
@@ -121,12 +121,15 @@ static void i8_depthwise_write(const void *source, size_t filter, size_t at, siz
     int32_t part[I8_WRITE];
     nacre_i8_finish f = {.m = 1, .sums = part, .a_sums = &none, .type = g->type, .zero = g->zero, .ldc = n};
     f.bias = g->bias == NULL ? NULL : g->bias + filter * g->bias_row;
+    f.then = g->then;
+    f.row = filter;
     f.row_scale = g->row_scale == NULL ? NULL : g->row_scale + filter;
     for (size_t done = 0; done < n; done += I8_WRITE) {
         const size_t column = (at + done) % positions;
         f.n = nacre_min(I8_WRITE, n - done);
         f.b_zero = g->b_zero + column;
         f.col_scale = g->col_scale == NULL ? NULL : g->col_scale + column;
+        f.at = at + done;
         f.c = (uint8_t *)g->c + (at + done) * size;
         g->impl->to_integers(sums + done, f.n, part);
         g->impl->finish(&f);
@@ -150,8 +153,6 @@ static int i8_conv_goes_depthwise(const nacre_i8_conv *j) {
 
 // ---- commands ----
 
-enum { CONV8_X, CONV8_X_SCALE, CONV8_X_ZERO, CONV8_W, CONV8_W_SCALE, CONV8_W_ZERO, CONV8_Y_SCALE, CONV8_Y_ZERO, CONV8_BIAS, CONV8_Y, CONV8_OPERANDS };
-
 static nacre_i8_conv i8_conv_of(const nacre_kernel *k, const nacre_i8_conv_words *w) {
     nacre_i8_conv j = {.c = nacre_conv_of(&w->extents), .x_signed = (int)w->x_signed};
     j.g = (nacre_i8_gemm){
@@ -166,7 +167,8 @@ static nacre_i8_conv i8_conv_of(const nacre_kernel *k, const nacre_i8_conv_words
 typedef struct {
     size_t filters, positions;
     quant_vectors numbers;
-    uint8_t *x, *y;
+    float *row_add;
+    uint8_t *x, *y, *add;
     size_t bytes;
 } i8_conv_layout;
 
@@ -174,24 +176,29 @@ static i8_conv_layout i8_conv_place(const nacre_i8_conv_words *w, const nacre_co
     i8_conv_layout v = {.filters = c->groups * c->filters, .positions = conv_count(c->out, c->axes)};
     const size_t count[2] = {v.filters, v.positions};
     v.numbers = quant_place_vectors(count, scratch, &v.bytes);
+    v.row_add = (float *)(void *)(scratch + v.bytes);
+    v.bytes += nacre_align_bytes(v.filters * sizeof(float));
     if (!w->channels_last) return v;
     v.x = (uint8_t *)scratch + v.bytes;
     v.bytes += nacre_align_bytes(c->images * c->groups * c->channels * conv_count(c->in, c->axes));
     v.y = (uint8_t *)scratch + v.bytes;
     v.bytes += nacre_align_bytes(c->images * v.filters * v.positions);
+    v.add = (uint8_t *)scratch + v.bytes;
+    v.bytes += nacre_align_bytes(c->images * v.filters * v.positions);
     return v;
 }
 
-static void i8_conv_put(const nacre_call *c, const i8_conv_layout *v, quant_tensor x, quant_tensor y) {
+static void i8_conv_put(const nacre_call *c, const i8_conv_layout *v, const i8_conv_numbers *n) {
     const nacre_i8_conv_words *const w = (const void *)c->words;
-    const void *const scale = nacre_operand(c, CONV8_W_SCALE), *const zero = nacre_operand(c, CONV8_W_ZERO);
+    const void *const zero = nacre_operand(c, CONV8_W_ZERO);
     const nacre_quant_type code = w->w_signed ? NACRE_QUANT_I8 : NACRE_QUANT_U8;
     for (size_t f = 0; f < v->filters; f++) {
         v->numbers.zeros[0][f] = zero == NULL ? 0 : quant_integer(code, zero, w->w_zeros == 1 ? 0 : f);
-        v->numbers.scales[0][f] = x.scale * (scale == NULL ? 1 : quant_float((nacre_quant_type)w->w_scale, scale, w->w_scales == 1 ? 0 : f)) / y.scale;
+        v->numbers.scales[0][f] = i8_conv_scale(c, w, n, f);
+        v->row_add[f] = i8_conv_add(c, w, n, f);
     }
     for (size_t i = 0; i < v->positions; i++) {
-        v->numbers.zeros[1][i] = x.zero;
+        v->numbers.zeros[1][i] = n->x.zero;
         v->numbers.scales[1][i] = 1;
     }
 }
@@ -224,17 +231,24 @@ static void i8_conv_command(const nacre_call *c, int depthwise) {
     const nacre_i8_conv_words *const w = (const void *)c->words;
     nacre_i8_conv j = i8_conv_of(c->kernel, w);
     const i8_conv_layout v = i8_conv_place(w, &j.c, c->scratch);
-    const quant_tensor x = quant_tensor_of(c, CONV8_X_SCALE, w->x_scale, w->x_signed ? NACRE_QUANT_I8 : NACRE_QUANT_U8);
-    const quant_tensor y = quant_tensor_of(c, CONV8_Y_SCALE, w->y_scale, j.g.type);
+    const i8_conv_numbers n = i8_conv_numbers_of(c, w);
     uint8_t *const scratch = (uint8_t *)c->scratch + v.bytes;
-    i8_conv_put(c, &v, x, y);
+    i8_conv_put(c, &v, &n);
     j.x = nacre_operand(c, CONV8_X);
-    j.x_zero = x.zero;
-    quant_set_product(&j.g, c, (quant_product_operands){.a = CONV8_W, .bias = CONV8_BIAS, .c = CONV8_Y}, &v.numbers, y.zero);
+    j.x_zero = n.x.zero;
+    quant_set_product(&j.g, c, (quant_product_operands){.a = CONV8_W, .bias = CONV8_BIAS, .c = CONV8_Y}, &v.numbers, n.y.zero);
+    if (w->bias_float) j.g.bias = NULL;
+    nacre_i8_then then = n.then;
+    then.row_add = v.row_add;
+    if (j.g.type != NACRE_QUANT_I32) j.g.then = &then;
     if (w->channels_last) {
         i8_transpose(c->team, j.c.images, conv_count(j.c.in, j.c.axes), j.c.groups * j.c.channels, j.x, v.x);
         j.x = v.x;
         j.g.c = v.y;
+        if (then.codes != NULL) {
+            i8_transpose(c->team, j.c.images, v.positions, v.filters, then.codes, v.add);
+            then.codes = v.add;
+        }
     }
     if (depthwise) {
         const nacre_f32_depthwise t = i8_conv_depthwise(&j);

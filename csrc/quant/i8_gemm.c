@@ -150,6 +150,9 @@ static nacre_i8_finish i8_finish_of(const i8_plan *p, size_t index, size_t j0) {
         .row_scale = g->row_scale == NULL ? NULL : g->row_scale + rows,
         .col_scale = g->col_scale == NULL ? NULL : g->col_scale + cols,
         .add = g->add == NULL ? NULL : g->add + j0,
+        .then = g->then,
+        .row = rows,
+        .at = index * g->m * g->n + j0,
         .type = g->type,
         .zero = g->zero,
         .c = (uint8_t *)g->c + (index * g->m * g->n + j0) * size,
@@ -162,6 +165,8 @@ static nacre_i8_finish i8_finish_at(const nacre_i8_finish *f, size_t i, size_t j
     nacre_i8_finish t = *f;
     const size_t size = f->type == NACRE_QUANT_U8 || f->type == NACRE_QUANT_I8 ? 1 : 4;
     t.a_sums += i;
+    t.row += i;
+    t.at += i * t.ldc + j;
     if (t.a_zero != NULL) t.a_zero += i;
     if (t.b_sums != NULL) t.b_sums += j;
     t.b_zero += j;
@@ -233,15 +238,18 @@ static void i8_tiles_chunk(void *job, size_t chunk, size_t thread) {
     f.a_sums = (const int32_t *)(const void *)(a + i8_sums_of_a(p));
 
     int32_t sums[NACRE_I8_TILE];
-    for (size_t j = 0; j < n; j += impl->nr, b += impl->nr * p->depth) {
+    const size_t panel = impl->nr * p->depth, portion = nacre_ceil_div(panel, nacre_ceil_div(i1 - i0, p->rows));
+    for (size_t j = 0; j < n; j += impl->nr, b += panel) {
+        const uint8_t *next = b + panel;
         for (size_t i = i0; i < i1 && !nacre_stopped(p->team); i += p->rows) {
             nacre_i8_finish t = i8_finish_at(&f, i, j);
             t.m = nacre_min(p->rows, i1 - i);
             t.n = nacre_min(impl->nr, n - j);
             t.sums = sums;
             t.sums_row = impl->nr;
-            impl->tile(p->depth / impl->group, p->rows, t.n, a + i * p->depth * impl->a_bytes, b, sums);
+            impl->tile(p->depth / impl->group, p->rows, t.n, a + i * p->depth * impl->a_bytes, b, sums, next, nacre_ceil_div(portion, nacre_max(1, p->depth / impl->group)));
             impl->finish(&t);
+            next += portion;
         }
     }
 }

@@ -192,7 +192,7 @@ void nacre_i8_column_sums(const nacre_i8_gemm_impl *impl, size_t k, size_t n, co
     for (size_t j = 0; j < n; j += nr, panels += groups * impl->group * nr) {
         for (size_t l = 0; l < nr; l++) sums[j + l] = 0;
         for (size_t g = 0; g < groups; g += step) {
-            impl->tile(nacre_min(groups - g, step), 1, nr, ones, panels + g * impl->group * nr, part);
+            impl->tile(nacre_min(groups - g, step), 1, nr, ones, panels + g * impl->group * nr, part, panels, 0);
             NACRE_SIMD for (size_t l = 0; l < nr; l++) sums[j + l] += part[l];
         }
     }

@@ -47,7 +47,7 @@ typedef enum {
 // s(i,j) = sum_p (a(i,p) - a_zero[i]) (b(p,j) - b_zero[j]) + bias(i,j)
 // c(i,j) = s                              NACRE_QUANT_I32
 //        = s * scale + add[j]             NACRE_QUANT_F32
-//        = saturate(round(s * scale) + zero)   NACRE_QUANT_U8 and NACRE_QUANT_I8
+//        = saturate(round(s * scale + then) + zero)   NACRE_QUANT_U8 and NACRE_QUANT_I8
 // with scale = row_scale[i] * col_scale[j], and halves rounded to even. A scale
 // that is not a number makes the least code.
 //
@@ -55,6 +55,25 @@ typedef enum {
 // other kind become such by an offset of 128 that the zero points take over. The
 // zero points are left out of the products and made up for by sums over rows of
 // a' and columns of b'.
+
+// What follows sums times scales, x, on their way to codes, in steps of the result:
+//     x = x + row_add[i]
+//     x = stage.ratio * (round(x) moved to stage.low..stage.high) + stage.add   with a stage
+//     x = x + ratio * codes(i,j) moved to low..high
+// Halves are rounded to even. Up to a stage, numbers are in steps of its own.
+typedef struct {
+    int there;
+    float low, high, ratio, add;
+} nacre_i8_stage;
+
+typedef struct {
+    const float *row_add;  // or NULL
+    nacre_i8_stage stage;
+    const uint8_t *codes;  // laid out as c, which they may be, or NULL
+    int is_signed;         // of codes
+    float ratio;
+    float low, high;       // counted from the zero point
+} nacre_i8_then;
 
 // What becomes of the sums of one block of c. The pointers are to its first row
 // and column; those that may be NULL say so.
@@ -70,6 +89,8 @@ typedef struct {
     size_t bias_row, bias_col;       // bias(i,j) = bias[i*bias_row + j*bias_col], bias_col 0 or 1
     const float *row_scale, *col_scale;
     const float *add;                // or NULL
+    const nacre_i8_then *then;       // NULL for none; for codes
+    size_t row, at;                  // of the block's first element: its row_add and its place in c
     nacre_quant_type type;
     int32_t zero;
     void *c;
@@ -85,8 +106,9 @@ typedef struct {
     int b_unsigned;  // b' has no sign
 
     // sums[i*nr + j] for i < m <= mr and j < n rounded up to what suits, nr at most:
-    // a[(g*m + i)*group + l], b[(g*nr + j)*group + l] for g < groups, l < group.
-    void (*tile)(size_t groups, size_t m, size_t n, const void *a, const uint8_t *b, int32_t *sums);
+    // a[(g*m + i)*group + l], b[(g*nr + j)*group + l] for g < groups, l < group. Next will be
+    // needed: next_step bytes of it for each group.
+    void (*tile)(size_t groups, size_t m, size_t n, const void *a, const uint8_t *b, int32_t *sums, const uint8_t *next, size_t next_step);
     // sums[j] = sum_p x[p] b[p*ldb + j] for j < n; is_signed is b's.
     void (*line)(size_t k, const int16_t *x, const uint8_t *b, size_t ldb, int is_signed, int32_t *sums, size_t n);
     void (*finish)(const nacre_i8_finish *f);
@@ -126,6 +148,7 @@ typedef struct {
     const int32_t *bias;                 // NULL for none; bias_row above 0 makes it vectors of m*bias_row
     size_t bias_row, bias_col;
     const float *add;  // n numbers, or NULL
+    const nacre_i8_then *then;  // for codes; row_add has vectors of m, of which there are row_count
     nacre_quant_type type;
     int32_t zero;
     void *c;  // rows n apart, products m*n
@@ -310,17 +333,36 @@ typedef struct {
 } nacre_i8_gemm_words;
 
 // i8_conv_gemm and i8_conv_depthwise: operands x, its scale and zero point, w, scales and
-// zero points of w, scale and zero point of y, bias and y. A scale left out is 1; bias may
-// be left out. Of scales and zero points of w there are one, or one for each filter. The w
-// of i8_conv_gemm may be packed. With channels_last, which makes codes, the channels of x
-// and y are their last axis.
+// zero points of w, scale and zero point of y, bias, a value to add, its scale and zero
+// point, scale and zero point of a stage, and y. A scale left out is 1; bias, what to add
+// and the stage may be left out. With a stage, sums and bias become codes of it, and these
+// the numbers that they stand for, before the value is added. Of scales and
+// zero points of w there are one, or one for each filter. The bias is integers that have
+// the scale of the sums, or floats. The w of i8_conv_gemm may be packed. With channels_last,
+// which makes codes, the channels of x and y are their last axis. What is added and the
+// clamp are for codes, and numbers that codes stand for; y may be what is added.
 typedef struct {
     nacre_conv_extents extents;
     int64_t channels_last, x_signed, w_signed, w_packed;
     int64_t x_scale, w_scale, w_scales, w_zeros;  // types of scales, and how many there are
     int64_t y, y_scale;                           // types: NACRE_QUANT_I32, _U8 or _I8; of the scale
+    int64_t bias_float, add_signed, add_scale;    // flags, type
+    int64_t staged, stage_signed, stage_scale;    // flags, type
+    int64_t clamp;                                // whether numbers below low and above high become these
+    double low, high;
     int64_t depthwise;                            // part f32_conv_depthwise, for i8_conv_depthwise
 } nacre_i8_conv_words;
+
+// i8_conv_blocked and i8_conv_depthwise_blocked: the operands of i8_conv_gemm, of which x,
+// the value to add and y are blocked by `block` (conv/blocked.h), or x is plain, and w is
+// what pack wrote: of the numbers that its codes stand for but for the scale, which are
+// codes with sign. There are one or two axes, and one group; of the second command every
+// group has one channel and one filter.
+typedef struct {
+    nacre_i8_conv_words conv;
+    int64_t block;
+    int64_t plain;  // of i8_conv_blocked: whether x is plain; then it has 4 channels at most
+} nacre_i8_conv_blocked_words;
 
 // i8_lstm: a layer of LSTM whose weights are matrices of codes, in each direction
 // w[input, 4*hidden] and r[hidden, 4*hidden]. Operands 0 to 10 are those of f32_rnn, of
@@ -372,6 +414,7 @@ typedef struct {
 
 extern const nacre_entry nacre_quantize_entry, nacre_dequantize_entry, nacre_quantize_dynamic_entry, nacre_i8_pair_entry;
 extern const nacre_entry nacre_i8_gemm_entry, nacre_i8_gemv_entry, nacre_i8_conv_gemm_entry, nacre_i8_conv_depthwise_entry;
+extern const nacre_entry nacre_i8_conv_blocked_entry, nacre_i8_conv_depthwise_blocked_entry;
 extern const nacre_entry nacre_i8_lstm_entry;
 extern const nacre_entry nacre_i8_lookup_entry, nacre_i8_table_entry, nacre_i8_softmax_entry, nacre_i8_softmax_table_entry;
 

@@ -21,7 +21,9 @@ void nacre_i8_lookup__scalar(size_t n, const uint8_t *x, const uint8_t *table, u
 
 enum { I8_SCALAR_MR = 4, I8_SCALAR_NR = 8 };
 
-static void i8_gemm_tile_scalar(size_t groups, size_t m, size_t n, const void *a, const uint8_t *b, int32_t *sums) {
+static void i8_gemm_tile_scalar(size_t groups, size_t m, size_t n, const void *a, const uint8_t *b, int32_t *sums, const uint8_t *next, size_t next_step) {
+    (void)next;
+    (void)next_step;
     const int8_t *const x = a, *const y = (const int8_t *)b;
     for (size_t i = 0; i < m; i++) {
         for (size_t j = 0; j < n; j++) {

@@ -1,0 +1,302 @@
+// Command i8_conv_blocked.
+#include <string.h>
+
+#include "conv/command.h"
+#include "core/simd.h"
+#include "core/vec.h"
+#include "quant/i8_blocked.h"
+
+enum {
+    BLOCKED8_BAND = 192 << 10,  // bytes of the value that a band of rows meets at most, or one row
+    BLOCKED8_CHUNKS = 8,        // chunks of work that there are, where they are long enough
+    BLOCKED8_GRAIN = 1 << 20    // multiply-adds of a chunk of work
+};
+
+static size_t blocked8_depth(const blocked8_job *j) { return (j->whole * j->groups + (j->steps - j->whole) * j->rest) * j->impl->group; }
+
+static size_t blocked8_groups(const blocked8_job *j) { return nacre_ceil_div(j->out_blocks, NACRE_DENSE_BLOCKS); }
+
+static size_t blocked8_copy_bytes(const blocked8_job *j) { return nacre_align_bytes(j->in_blocks * j->band_rows * j->line * j->unit); }
+
+static size_t blocked8_row_pixels(const blocked8_job *j, size_t o) { return j->flat ? nacre_min(j->width, j->pixels - o * j->width) : j->width; }
+
+// Cuts the work: rows into bands, where the weights are few, and filters into parts.
+static void blocked8_divide(blocked8_job *j) {
+    const size_t rows = j->h.out, row = nacre_max(j->in_blocks * j->line * j->unit, 1), halo = blocked8_reach(&j->h, 1);
+    const size_t weights = blocked8_depth(j) * j->out_blocks * j->lanes, room = BLOCKED8_BAND / row;
+    j->rows_each = room > halo ? 1 + (room - halo) / j->h.stride : 1;
+    if (weights <= row * rows) j->rows_each = nacre_min(j->rows_each, nacre_max(nacre_ceil_div(rows, BLOCKED8_CHUNKS), 2));
+    j->rows_each = nacre_min(j->rows_each, rows);
+    j->bands = nacre_ceil_div(rows, j->rows_each);
+    const size_t groups = blocked8_groups(j), work = nacre_max(j->rows_each * j->width * weights, 1);
+    j->parts = j->images * j->bands >= BLOCKED8_CHUNKS ? 1 : nacre_min(groups, nacre_ceil_div(BLOCKED8_CHUNKS, j->images * j->bands));
+    j->parts = nacre_max(1, nacre_min(j->parts, work / BLOCKED8_GRAIN));
+    j->groups_each = nacre_ceil_div(groups, j->parts);
+    j->parts = nacre_ceil_div(groups, j->groups_each);
+    j->shared = j->copied && j->parts > 1;
+    j->band_rows = blocked8_reach(&j->h, j->shared ? rows : j->rows_each);
+}
+
+static void blocked8_flatten(blocked8_job *j) {
+    const size_t most = nacre_max(1, BLOCKED8_BAND / (j->in_blocks * j->unit) / NACRE_DENSE_PIXELS / 2) * NACRE_DENSE_PIXELS;
+    j->flat = 1;
+    j->width = nacre_min(j->pixels, nacre_min(most, nacre_round_up(nacre_ceil_div(j->pixels, BLOCKED8_CHUNKS), NACRE_DENSE_PIXELS)));
+    j->w.in = j->w.out = j->width;
+    j->h.in = j->h.out = nacre_ceil_div(j->pixels, j->width);
+}
+
+// What packed weights depend on.
+static blocked8_job blocked8_form(const nacre_kernel *kernel, const nacre_i8_conv_blocked_words *w) {
+    const nacre_conv c = nacre_conv_of(&w->conv.extents);
+    blocked8_job j = {.impl = ((nacre_i8_blocked_fn *)kernel->fn)(), .images = c.images, .channels = c.channels, .filters = c.filters,
+                      .lanes = (size_t)w->block, .plain = w->plain != 0, .x_signed = w->conv.x_signed != 0};
+    j.x_bytes = j.impl->x_bytes;
+    j.x_unsigned = j.impl->x_unsigned;
+    const size_t channels = j.plain ? BLOCKED8_PLAIN : j.lanes;  // of a pixel that steps meet
+    j.in_blocks = nacre_ceil_div(c.channels, channels);
+    j.out_blocks = nacre_ceil_div(c.filters, j.lanes);
+    j.taps = conv_count(c.kernel, c.axes);
+    j.steps = j.in_blocks * j.taps;
+    j.whole = c.channels / channels * j.taps;
+    j.groups = channels / j.impl->group;
+    j.rest = nacre_ceil_div(c.channels % channels, j.impl->group);
+    j.unit = channels * j.x_bytes;
+    return j;
+}
+
+static blocked8_job blocked8_of(const nacre_kernel *kernel, const nacre_i8_conv_blocked_words *w) {
+    const nacre_conv c = nacre_conv_of(&w->conv.extents);
+    const blocked8_axis one = {1, 1, 1, 1, 1, 0};
+    blocked8_job j = blocked8_form(kernel, w);
+    j.h = c.axes == 1 ? one : blocked8_axis_of(&c, 0);
+    j.w = blocked8_axis_of(&c, c.axes - 1);
+    j.pixels = conv_count(c.out, c.axes);
+    j.width = j.w.out;
+    j.flip = j.x_signed == j.x_unsigned ? 128 : 0;
+    const int beyond = j.h.pad != 0 || j.w.pad != 0 || blocked8_reach(&j.h, j.h.out) > j.h.in || blocked8_reach(&j.w, j.w.out) > j.w.in;
+    j.copied = j.plain || beyond || j.x_bytes != 1 || j.flip != 0;
+    if (!j.plain && !beyond && j.taps == 1 && j.h.stride == 1 && j.w.stride == 1 && j.h.in == j.h.out && j.w.in == j.w.out) blocked8_flatten(&j);
+    j.line = j.copied ? blocked8_reach(&j.w, j.w.out) : j.w.in;
+    j.cut = nacre_dense_cut_by(j.impl->pixels, j.width);
+    j.last = nacre_dense_cut_by(j.impl->pixels, blocked8_row_pixels(&j, j.h.out - 1));
+    blocked8_divide(&j);
+    return j;
+}
+
+// ---- sums ----
+
+typedef struct {
+    const blocked8_job *j;
+    const char *x;  // what steps count from, for the first row of the band
+    size_t x_row;   // bytes from what a row meets to what the next does
+    size_t image, o, rows;
+} blocked8_band;
+
+static const int8_t *blocked8_weights(const blocked8_job *j, size_t group) {
+    return j->weights + group * NACRE_DENSE_BLOCKS * j->lanes * blocked8_depth(j);
+}
+
+// Row o of the result, of blocks `first` and on.
+static void blocked8_row(const blocked8_band *b, size_t first, size_t o, nacre_i8_tile *t, size_t portion) {
+    const blocked8_job *const j = b->j;
+    const dense_cut *const cut = o + 1 < j->h.out ? &j->cut : &j->last;
+    size_t at = ((b->image * j->out_blocks + first) * j->pixels + o * j->width) * j->lanes;
+    nacre_i8_tile_finish f = {.lanes = j->lanes, .row = t->blocks * j->lanes, .then = &j->numbers.then, .zero = j->numbers.y.zero};
+    t->x = b->x + (o - b->o) * b->x_row;
+    for (size_t i = 0; i < cut->full + cut->tails; i++) {
+        t->pixels = f.pixels = i < cut->full ? cut->most : cut->tail[i - cut->full];
+        j->impl->tile(t);
+        for (size_t k = 0; k < t->blocks; k++) {
+            const size_t lane = (first + k) * j->lanes, place = at + k * j->pixels * j->lanes;
+            f.sums = t->sums + k * j->lanes;
+            f.start = j->start + lane;
+            f.scale = j->scale + lane;
+            f.add = j->add + lane;
+            f.codes = j->numbers.then.codes == NULL ? NULL : j->numbers.then.codes + place;
+            f.y = j->y + place;
+            j->impl->finish(&f);
+        }
+        at += t->pixels * j->lanes;
+        t->x += t->pixels * t->pitch;
+        t->next += portion;
+    }
+}
+
+// Filters of a group for the rows of a band.
+static void blocked8_group(const blocked8_band *b, size_t group) {
+    const blocked8_job *const j = b->j;
+    int32_t sums[NACRE_DENSE_PIXELS * NACRE_DENSE_BLOCKS * NACRE_CONV_BLOCK];
+    const size_t first = group * NACRE_DENSE_BLOCKS, blocks = nacre_min(NACRE_DENSE_BLOCKS, j->out_blocks - first);
+    const size_t depth = blocked8_depth(j), tiles = b->rows * (j->cut.full + j->cut.tails);
+    const size_t portion = nacre_ceil_div(depth * blocks * j->lanes, tiles), steps = depth / j->impl->group;
+    nacre_i8_tile t = {.blocks = blocks, .lanes = j->lanes, .pitch = j->w.stride * j->unit, .step = j->step, .steps = j->steps, .whole = j->whole, .groups = j->groups,
+                       .rest = j->rest, .w = blocked8_weights(j, group), .sums = sums, .next = blocked8_weights(j, group + 1),
+                       .next_step = nacre_ceil_div(portion, steps)};
+    for (size_t r = 0; r < b->rows; r++) blocked8_row(b, first, b->o + r, &t, portion);
+}
+
+// Filters of a part for the rows of a band.
+static void blocked8_chunk(void *job, size_t chunk, size_t thread) {
+    const blocked8_job *const j = job;
+    const size_t part = chunk % j->parts, band = chunk / j->parts % j->bands;
+    blocked8_band b = {.j = j, .image = chunk / j->parts / j->bands, .o = band * j->rows_each};
+    b.rows = nacre_min(j->rows_each, j->h.out - b.o);
+    b.x_row = j->h.stride * j->line * j->unit;
+    if (!j->copied) {
+        b.x = (const char *)j->x + b.image * j->in_blocks * (j->flat ? j->pixels : j->h.in * j->w.in) * j->unit + b.o * b.x_row;
+    } else if (j->shared) {
+        b.x = j->copies + b.o * b.x_row;
+    } else {
+        char *const copy = j->copies + thread * blocked8_copy_bytes(j);
+        for (size_t k = 0; k < j->in_blocks; k++) nacre_blocked8_copy(j, b.image, k, b.o, b.rows, copy);
+        b.x = copy;
+    }
+    for (size_t g = part * j->groups_each; g < nacre_min(blocked8_groups(j), (part + 1) * j->groups_each); g++) blocked8_group(&b, g);
+}
+
+typedef struct {
+    const blocked8_job *j;
+    size_t image;
+} blocked8_fill;
+
+static void blocked8_fill_chunk(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const blocked8_fill *const f = job;
+    nacre_blocked8_copy(f->j, f->image, chunk, 0, f->j->h.out, f->j->copies);
+}
+
+// Where steps lie, counted from what the first pixel of a row meets.
+static void blocked8_steps(blocked8_job *j) {
+    const size_t plane = j->copied ? j->band_rows * j->line : j->flat ? j->pixels : j->h.in * j->w.in;
+    for (size_t block = 0, s = 0; block < j->in_blocks; block++) {
+        for (size_t ky = 0; ky < j->h.kernel; ky++) {
+            for (size_t kx = 0; kx < j->w.kernel; kx++, s++) {
+                j->step[s] = (block * plane + ky * j->h.dilation * j->line + kx * j->w.dilation) * j->unit;
+            }
+        }
+    }
+}
+
+// ---- the command ----
+
+// The sums of the weights of filters follow the packed weights.
+static size_t blocked8_weight_bytes(const blocked8_job *j) { return nacre_align_bytes(j->out_blocks * j->lanes * blocked8_depth(j)); }
+
+// Lays out scratch; j may lack copies.
+static size_t blocked8_place(blocked8_job *j, char *scratch, size_t threads) {
+    const size_t filters = nacre_align_bytes(j->out_blocks * j->lanes * 4);
+    j->start = (int32_t *)(void *)scratch;
+    j->scale = (float *)(void *)(scratch + filters);
+    j->add = (float *)(void *)(scratch + 2 * filters);
+    j->step = (size_t *)(void *)(scratch + 3 * filters);
+    const size_t bytes = 3 * filters + nacre_align_bytes(j->steps * sizeof(size_t));
+    j->copies = scratch + bytes;
+    return bytes + (j->copied ? blocked8_copy_bytes(j) * (j->shared ? 1 : threads) : 0);
+}
+
+static void blocked8_command(const nacre_call *c) {
+    const nacre_i8_conv_blocked_words *const w = (const void *)c->words;
+    blocked8_job j = blocked8_of(c->kernel, w);
+    j.x = nacre_operand(c, CONV8_X);
+    j.weights = nacre_operand(c, CONV8_W);
+    j.y = nacre_operand(c, CONV8_Y);
+    j.numbers = i8_conv_numbers_of(c, &w->conv);
+    blocked8_place(&j, c->scratch, nacre_team_threads(c->team));
+    nacre_blocked8_put(&j, c, &w->conv, (const int32_t *)(const void *)(j.weights + blocked8_weight_bytes(&j)));
+    blocked8_steps(&j);
+    if (!j.shared) {
+        nacre_parallel(c->team, j.images * j.bands * j.parts, blocked8_chunk, &j);
+        return;
+    }
+    const size_t in = (j.plain ? j.channels : j.in_blocks * j.lanes) * (j.flat ? j.pixels : j.h.in * j.w.in);
+    const size_t out = j.out_blocks * j.lanes * j.pixels, images = j.images;
+    j.images = 1;
+    for (size_t i = 0; i < images; i++) {
+        blocked8_fill f = {&j, 0};
+        nacre_parallel(c->team, j.in_blocks, blocked8_fill_chunk, &f);
+        nacre_parallel(c->team, j.bands * j.parts, blocked8_chunk, &j);
+        j.x += in;
+        j.y += out;
+        if (j.numbers.then.codes != NULL) j.numbers.then.codes += out;
+    }
+}
+
+static size_t blocked8_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+    blocked8_job j = blocked8_of(kernel, (const void *)words);
+    return blocked8_place(&j, NULL, threads);
+}
+
+static int blocked8_fits(const nacre_kernel *kernel, const int64_t *words) {
+    const nacre_i8_conv_blocked_words *const w = (const void *)words;
+    const nacre_conv c = nacre_conv_of(&w->conv.extents);
+    const nacre_i8_blocked_impl *const impl = ((nacre_i8_blocked_fn *)kernel->fn)();
+    return c.groups == 1 && c.axes <= 2 && w->block <= NACRE_CONV_BLOCK && w->block % 4 == 0 && c.channels > 0 && !conv_is_empty(&c) &&
+           (!w->plain || c.channels <= BLOCKED8_PLAIN) && (impl->lanes == 1 || impl->lanes == (size_t)w->block);
+}
+
+static size_t blocked8_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {
+    if (operand != CONV8_W) return 0;
+    const blocked8_job j = blocked8_form(kernel, (const void *)words);
+    return blocked8_weight_bytes(&j) + nacre_align_bytes(j.out_blocks * j.lanes * sizeof(int32_t));
+}
+
+// Weights are [filters][channels][taps]; packed, [groups of filters][blocks of channels]
+// [taps][groups of channels][blocks of filters][lanes][group] with zeros behind the last
+// filter and the last channel. Codes without sign have a zero point of 128.
+static void blocked8_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
+    (void)operand;
+    const nacre_i8_conv_blocked_words *const w = (const void *)words;
+    const blocked8_job j = blocked8_form(kernel, w);
+    const size_t group = j.impl->group, wide = NACRE_DENSE_BLOCKS * j.lanes, block = j.groups * group;
+    const uint8_t *const from = src, flip = w->conv.w_signed ? 0 : 128;
+    int8_t *out = dst;
+    int32_t *const sums = (int32_t *)(void *)((int8_t *)dst + blocked8_weight_bytes(&j));
+    memset(sums, 0, nacre_align_bytes(j.out_blocks * j.lanes * sizeof(int32_t)));
+    for (size_t f = 0; f < j.out_blocks * j.lanes; f += wide) {
+        const size_t lanes = nacre_min(wide, j.out_blocks * j.lanes - f);
+        for (size_t s = 0; s < j.steps; s++) {
+            const size_t tap = s % j.taps, first = s / j.taps * block, count = s < j.whole ? j.groups : j.rest;
+            for (size_t e = 0; e < count * lanes * group; e++) {
+                const size_t filter = f + e / group % lanes, channel = first + e / group / lanes * group + e % group;
+                int8_t v = 0;
+                if (filter < j.filters && channel < j.channels) v = (int8_t)(from[(filter * j.channels + channel) * j.taps + tap] ^ flip);
+                sums[filter] += v;
+                *out++ = v;
+            }
+        }
+    }
+}
+
+const nacre_entry nacre_i8_conv_blocked_entry = {
+    .words = sizeof(nacre_i8_conv_blocked_words) / 8, .operands = CONV8_OPERANDS, .run = blocked8_command, .fits = blocked8_fits,
+    .scratch = blocked8_scratch, .packed = blocked8_packed, .pack = blocked8_pack,
+};
+
+// ---- the oracle of tiles ----
+
+static void blocked8_tile_scalar(const nacre_i8_tile *t) {
+    const uint8_t *const x = (const uint8_t *)t->x;
+    for (size_t l = 0; l < t->blocks * t->lanes; l++) {
+        const int8_t *w = t->w + l * 2;
+        uint32_t sum = 0;
+        for (size_t s = 0; s < t->steps; s++) {
+            const size_t groups = s < t->whole ? t->groups : t->rest;
+            for (size_t i = 0; i < 2 * groups; i++) sum += (uint32_t)(x[t->step[s] + i] * w[i / 2 * t->blocks * t->lanes * 2 + i % 2]);
+            w += groups * t->blocks * t->lanes * 2;
+        }
+        t->sums[l] = (int32_t)sum;
+    }
+}
+
+#define OWN(name) blocked8_##name##_scalar
+#define LANES f->lanes
+#define LANES_AT_MOST NACRE_CONV_BLOCK
+#include "quant/i8_blocked_finish.inc"
+
+const nacre_i8_blocked_impl *nacre_i8_conv_blocked__scalar(void) {
+    static const nacre_i8_blocked_impl impl = {1, 2, 1, 1, {1}, blocked8_tile_scalar, OWN(tile_finish)};
+    return &impl;
+}
+#undef OWN
+#undef LANES
+#undef LANES_AT_MOST

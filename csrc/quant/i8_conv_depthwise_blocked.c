@@ -1,0 +1,159 @@
+// Command i8_conv_depthwise_blocked.
+#include <string.h>
+
+#include "conv/command.h"
+#include "core/simd.h"
+#include "core/vec.h"
+#include "quant/i8_blocked.h"
+
+enum {
+    DEPTHWISE8_ROWS = 8,         // rows of the result of a chunk of work, at least
+    DEPTHWISE8_GRAIN = 1 << 17,  // multiply-adds of a chunk of work
+    DEPTHWISE8_SLACK = 64        // bytes that are read behind a copy
+};
+
+// The groups of taps of a row of the kernel.
+static size_t depthwise8_groups(const blocked8_job *j) { return nacre_ceil_div(j->w.kernel, NACRE_I8_TAPS); }
+
+static size_t depthwise8_weight_bytes(const blocked8_job *j) {
+    return nacre_align_bytes(j->in_blocks * j->h.kernel * depthwise8_groups(j) * j->lanes * NACRE_I8_TAPS);
+}
+
+static size_t depthwise8_copy_bytes(const blocked8_job *j) { return nacre_align_bytes(j->band_rows * j->line * j->unit + DEPTHWISE8_SLACK); }
+
+// Bands of rows of a block: a copy has those of one block.
+static blocked8_job depthwise8_of(const nacre_i8_conv_blocked_words *w) {
+    const nacre_conv c = nacre_conv_of(&w->conv.extents);
+    const blocked8_axis one = {1, 1, 1, 1, 1, 0};
+    blocked8_job j = {.x_bytes = 1, .x_unsigned = 1, .images = c.images, .channels = c.groups, .filters = c.groups, .lanes = (size_t)w->block,
+                      .x_signed = w->conv.x_signed != 0};
+    j.h = c.axes == 1 ? one : blocked8_axis_of(&c, 0);
+    j.w = blocked8_axis_of(&c, c.axes - 1);
+    j.in_blocks = j.out_blocks = nacre_ceil_div(c.groups, j.lanes);
+    j.unit = j.lanes;
+    j.pixels = j.h.out * j.w.out;
+    j.flip = j.x_signed ? 128 : 0;
+    if (j.pixels == 0) return j;
+    j.line = blocked8_reach(&j.w, j.w.out);
+    const size_t work = j.w.out * j.h.kernel * j.w.kernel * j.lanes;
+    j.rows_each = nacre_min(j.h.out, nacre_max(DEPTHWISE8_ROWS, nacre_ceil_div(DEPTHWISE8_GRAIN, work)));
+    j.bands = nacre_ceil_div(j.h.out, j.rows_each);
+    j.band_rows = blocked8_reach(&j.h, j.rows_each);
+    return j;
+}
+
+typedef struct {
+    const blocked8_job *j;
+    const nacre_i8_depthwise_impl *impl;
+} depthwise8_work;
+
+static void depthwise8_chunk(void *work, size_t chunk, size_t thread) {
+    const depthwise8_work *const d = work;
+    const blocked8_job *const j = d->j;
+    const size_t band = chunk % j->bands, block = chunk / j->bands % j->in_blocks, image = chunk / j->bands / j->in_blocks;
+    const size_t o = band * j->rows_each, rows = nacre_min(j->rows_each, j->h.out - o), lane = block * j->lanes;
+    const size_t line = j->line * j->unit, at = ((image * j->in_blocks + block) * j->pixels + o * j->w.out) * j->lanes;
+    char *const copy = j->copies + thread * depthwise8_copy_bytes(j);
+    blocked8_job one = *j;
+    one.x += block * j->h.in * j->w.in * j->lanes;
+    nacre_blocked8_copy(&one, image, 0, o, rows, copy);
+    nacre_i8_depthwise_row r = {.kernel_h = j->h.kernel, .gap = j->h.dilation * line, .groups = depthwise8_groups(j), .kernel_w = j->w.kernel,
+                                .step = j->w.stride * j->unit, .w = j->weights + block * j->h.kernel * depthwise8_groups(j) * j->lanes * NACRE_I8_TAPS};
+    r.finish = (nacre_i8_tile_finish){.lanes = j->lanes, .row = j->lanes, .start = j->start + lane, .scale = j->scale + lane, .add = j->add + lane,
+                                      .then = &j->numbers.then, .zero = j->numbers.y.zero, .pixels = j->w.out};
+    for (size_t i = 0; i < rows; i++) {
+        r.x = (const uint8_t *)copy + i * j->h.stride * line;
+        r.finish.y = j->y + at + i * j->w.out * j->lanes;
+        r.finish.codes = j->numbers.then.codes == NULL ? NULL : j->numbers.then.codes + at + i * j->w.out * j->lanes;
+        d->impl->row(&r);
+    }
+}
+
+static size_t depthwise8_place(blocked8_job *j, char *scratch, size_t threads) {
+    const size_t filters = nacre_align_bytes(j->out_blocks * j->lanes * 4);
+    j->start = (int32_t *)(void *)scratch;
+    j->scale = (float *)(void *)(scratch + filters);
+    j->add = (float *)(void *)(scratch + 2 * filters);
+    j->copies = scratch + 3 * filters;
+    return 3 * filters + threads * depthwise8_copy_bytes(j);
+}
+
+static void depthwise8_command(const nacre_call *c) {
+    const nacre_i8_conv_blocked_words *const w = (const void *)c->words;
+    blocked8_job j = depthwise8_of(w);
+    j.x = nacre_operand(c, CONV8_X);
+    j.weights = nacre_operand(c, CONV8_W);
+    j.y = nacre_operand(c, CONV8_Y);
+    j.numbers = i8_conv_numbers_of(c, &w->conv);
+    depthwise8_place(&j, c->scratch, nacre_team_threads(c->team));
+    nacre_blocked8_put(&j, c, &w->conv, (const int32_t *)(const void *)(j.weights + depthwise8_weight_bytes(&j)));
+    depthwise8_work d = {&j, ((nacre_i8_depthwise_fn *)c->kernel->fn)()};
+    nacre_parallel(c->team, j.images * j.in_blocks * j.bands, depthwise8_chunk, &d);
+}
+
+static size_t depthwise8_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+    (void)kernel;
+    blocked8_job j = depthwise8_of((const void *)words);
+    return depthwise8_place(&j, NULL, threads);
+}
+
+static int depthwise8_fits(const nacre_kernel *kernel, const int64_t *words) {
+    const nacre_i8_conv_blocked_words *const w = (const void *)words;
+    const nacre_conv c = nacre_conv_of(&w->conv.extents);
+    const size_t lanes = ((nacre_i8_depthwise_fn *)kernel->fn)()->lanes;
+    return c.channels == 1 && c.filters == 1 && c.axes <= 2 && w->block <= NACRE_CONV_BLOCK && !w->plain && !conv_is_empty(&c) &&
+           c.dilation[c.axes - 1] == 1 && (lanes == 1 || lanes == (size_t)w->block);
+}
+
+static size_t depthwise8_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {
+    (void)kernel;
+    if (operand != CONV8_W) return 0;
+    const blocked8_job j = depthwise8_of((const void *)words);
+    return depthwise8_weight_bytes(&j) + nacre_align_bytes(j.out_blocks * j.lanes * sizeof(int32_t));
+}
+
+// Weights are [filters][rows][columns]; packed, [blocks][rows][groups of columns][lanes][4]
+// with zeros behind the last filter and the last column, and then their sums.
+static void depthwise8_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
+    (void)kernel;
+    (void)operand;
+    const nacre_i8_conv_blocked_words *const w = (const void *)words;
+    const blocked8_job j = depthwise8_of(w);
+    const uint8_t *const from = src, flip = w->conv.w_signed ? 0 : 128;
+    const size_t groups = depthwise8_groups(&j);
+    int8_t *const out = dst;
+    int32_t *const sums = (int32_t *)(void *)(out + depthwise8_weight_bytes(&j));
+    memset(out, 0, depthwise8_packed(NULL, words, CONV8_W));
+    for (size_t f = 0; f < j.filters; f++) {
+        for (size_t ky = 0; ky < j.h.kernel; ky++) {
+            for (size_t kx = 0; kx < j.w.kernel; kx++) {
+                const int8_t v = (int8_t)(from[(f * j.h.kernel + ky) * j.w.kernel + kx] ^ flip);
+                out[(((f / j.lanes * j.h.kernel + ky) * groups + kx / NACRE_I8_TAPS) * j.lanes + f % j.lanes) * NACRE_I8_TAPS + kx % NACRE_I8_TAPS] = v;
+                sums[f] += v;
+            }
+        }
+    }
+}
+
+const nacre_entry nacre_i8_conv_depthwise_blocked_entry = {
+    .words = sizeof(nacre_i8_conv_blocked_words) / 8, .operands = CONV8_OPERANDS, .run = depthwise8_command, .fits = depthwise8_fits,
+    .scratch = depthwise8_scratch, .packed = depthwise8_packed, .pack = depthwise8_pack,
+};
+
+// ---- the oracle ----
+
+#define OWN(name) depthwise8_##name##_scalar
+#define LANES f->lanes
+#define LANES_AT_MOST NACRE_CONV_BLOCK
+#include "quant/i8_blocked_finish.inc"
+#undef LANES
+#define LANES r->finish.lanes
+#include "quant/i8_depthwise_row.inc"
+
+const nacre_i8_depthwise_impl *nacre_i8_conv_depthwise_blocked__scalar(void) {
+    static const nacre_i8_depthwise_impl impl = {1, OWN(depthwise_row)};
+    return &impl;
+}
+#undef OWN
+#undef LANES
+#undef LANES_AT_MOST
