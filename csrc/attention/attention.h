@@ -30,9 +30,15 @@ const nacre_kernel *nacre_attention_kernels(size_t *count);
 // top of -inf and a sum of 0.
 typedef float nacre_f32_online_softmax_fn(float *x, size_t n, float gain, const float *bias, float *top, float *sum);
 
+// The least score whose product with log2(e) is finite. Biased scores below it, such as
+// those of masks that hold the least number, count as it; -inf is no score.
+#define NACRE_LEAST_SCORE (-0x1.62e42cp127f)
+
 // The same step for the rows of a tile, which lie side by side: x[j * width + i] is key j
 // of row i, and so is bias. Row i takes keys j with lo[i] <= j < hi[i], and the weights of
-// others are 0; every row takes those with from <= j < to. sums[e * width + i], for e < rows, are scaled; NULL for none.
+// others are 0; every row takes those with from <= j < to. top is in powers of 2: the largest
+// score times log2(e). The ld_sums elements from sums[i * ld_sums] on are scaled, for i < rows;
+// NULL for none. ld_sums is a multiple of the lanes.
 typedef struct {
     size_t n, width;
     float *x;
@@ -41,7 +47,7 @@ typedef struct {
     size_t from, to;              // from <= to <= n
     float *top, *sum;
     float *sums;
-    size_t rows;
+    size_t ld_sums, rows;
 } nacre_softmax_columns;
 
 // What rows of op f32_attention return.

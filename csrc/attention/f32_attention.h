@@ -9,7 +9,7 @@
 enum {
     ATTENTION_GEMV = 4,     // queries per head that are not worth packing for
     ATTENTION_WHOLE = 1024, // keys that few queries take at once
-    ATTENTION_BLOCK = 512,  // of more keys than those
+    ATTENTION_PART = 512,   // of more keys than those, at most
     ATTENTION_KEYS = 16     // keys that the queries of a group of heads take in turn
 };
 
@@ -34,7 +34,9 @@ typedef struct {
     size_t acc;    // elements of sums of a piece of work; 0 if these are the output's
     size_t per_thread;
     // gemv
-    int by_head;  // a piece of work is a head of q, not one of k
+    int by_head;    // a piece of work is a head of q, not one of k
+    size_t parts;   // of the keys
+    float *joined;  // of each query, what its parts have; NULL for one part
     // tiles
     size_t pieces;  // of the queries of a head
     size_t k_size, v_size;  // of a head, packed; 0 for values that are taken where they lie

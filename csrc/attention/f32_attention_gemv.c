@@ -1,28 +1,42 @@
 // Attention of few queries, which are not worth packing keys and values for: the heads
-// that share these go along them where they lie. Blocks of keys do not depend on the
-// threads, so results do not.
+// that share these go along them where they lie. Many keys are cut into parts, and what
+// these give is joined in their order. Parts do not depend on the threads, so results do not.
+#include <math.h>
+
 #include "attention/f32_attention.h"
 #include "core/simd.h"
 
-// Keys of a block, in whole steps.
-static size_t gemv_block(const nacre_attention_words *w, size_t keys, size_t step) {
-    if (keys <= ATTENTION_WHOLE || w->qk_stage != NACRE_QK_NONE) return nacre_round_up(nacre_max(keys, 1), step);
-    return ATTENTION_BLOCK / step * step;
+// Parts of so many keys; one where scores are shown.
+static size_t gemv_parts(const nacre_attention_words *w, size_t keys) {
+    return keys <= ATTENTION_WHOLE || w->qk_stage != NACRE_QK_NONE ? 1 : nacre_ceil_div(keys, ATTENTION_PART);
 }
 
-// The most that gemv_block is for so many keys or fewer.
-static size_t gemv_most_block(const nacre_attention_words *w, size_t keys, size_t step) {
-    if (w->qk_stage != NACRE_QK_NONE) return nacre_round_up(nacre_max(keys, 1), step);
-    return nacre_round_up(nacre_max(nacre_min(keys, ATTENTION_WHOLE), 1), step);
+// The most keys of a part of so many keys or fewer.
+static size_t gemv_most_part(const nacre_attention_words *w, size_t keys) {
+    return nacre_round_up(nacre_max(w->qk_stage != NACRE_QK_NONE ? keys : nacre_min(keys, ATTENTION_WHOLE), 1), ATTENTION_KEYS);
+}
+
+// What a query has of a part: sums of values, the largest score and the sum of weights.
+static inline size_t gemv_joint(const nacre_attention_words *w) { return nacre_align_floats((size_t)w->dv + 2); }
+
+static size_t gemv_joined(const nacre_attention_words *w, size_t parts) {
+    return parts == 1 ? 0 : (size_t)(w->batch * w->heads * w->q_len) * parts * gemv_joint(w);
+}
+
+static float *gemv_join_at(const attention_plan *p, const attention_row *r, size_t part) {
+    const nacre_attention_words *const w = p->a.w;
+    const size_t i = (size_t)((r->batch * w->heads + r->head) * w->q_len + r->query);
+    return p->joined + (i * p->parts + part) * gemv_joint(w);
 }
 
 static inline size_t gemv_acc(const nacre_attention_words *w, size_t rows) {
     return w->out.type == NACRE_ELEMENT_F32 ? 0 : nacre_align_floats(rows * (size_t)w->dv);
 }
 
-// Where the sums of row i of a piece of work lie: in the output, or at acc.
-static float *gemv_sums(const attention_plan *p, const attention_row *r, float *acc, size_t i) {
+// Where the sums of row i of a piece of work lie: in the output, at acc, or with the part.
+static float *gemv_sums(const attention_plan *p, const attention_row *r, float *acc, size_t i, size_t part) {
     const nacre_attention_words *const w = p->a.w;
+    if (p->parts > 1) return gemv_join_at(p, r, part);
     if (p->acc == 0) return (float *)(uintptr_t)attention_at(p->a.out, &w->out, r->batch, r->head, r->query);
     return acc + i * (size_t)w->dv;
 }
@@ -41,51 +55,123 @@ static const float *gemv_rows(const attention_plan *p, const void *x, const nacr
         *ld = (size_t)r->row;
         return from;
     }
-    for (size_t i = 0; i < n; i++) p->half->widen[r->type]((const uint16_t *)from + i * (size_t)r->row, wide + i * d, d);
+    const size_t whole = (size_t)r->row == d ? n : 1;  // rows at once
+    for (size_t i = 0; i < n; i += whole) p->half->widen[r->type]((const uint16_t *)from + i * (size_t)r->row, wide + i * d, whole * d);
     *ld = d;
     return wide;
 }
 
+// Fetches the share of query i of n in rows from t on, up to end, which the queries take next.
+static inline void gemv_fetch(const void *x, const nacre_attention_rows *r, int64_t b, int64_t h, size_t t, size_t end, size_t d, size_t i, size_t n) {
+    enum { LINE = 64 };
+    const size_t bytes = d * nacre_element_size(r->type), last = nacre_min(t + ATTENTION_KEYS * (i + 1) / n, end);
+    for (size_t row = t + ATTENTION_KEYS * i / n; n > 1 && row < last; row++) {
+        const char *const at = attention_at(x, r, b, h, (int64_t)row);
+        for (size_t e = 0; e < bytes; e += LINE) __builtin_prefetch(at + e);
+    }
+}
+
+// A piece of work: queries that share keys and values, and a part of these.
+typedef struct {
+    size_t n, part;
+    int64_t batch, kv;
+    attention_row *rows;
+    float *s, *lines, *q, *wide, *acc;
+} gemv_piece;
+
+static void gemv_begin(const attention_plan *p, size_t chunk, size_t thread, gemv_piece *x) {
+    const nacre_attention_words *const w = p->a.w;
+    const size_t per_batch = (size_t)(p->by_head ? w->heads : w->kv_heads), q_len = (size_t)w->q_len, d = (size_t)w->d;
+    const size_t heads = chunk / p->parts, h0 = heads % per_batch * (p->by_head ? 1 : p->group);
+    const float scale = w->cap == 0 ? (float)w->scale : (float)w->scale / (float)w->cap;
+    x->n = p->rows;
+    x->part = chunk % p->parts;
+    x->batch = (int64_t)(heads / per_batch);
+    x->kv = (int64_t)(h0 / p->group);
+    x->rows = (attention_row *)(void *)(p->threads + thread * p->per_thread);
+    x->s = (float *)(void *)(x->rows + x->n);
+    x->lines = x->s + x->n * p->ld;
+    x->q = x->lines + ATTENTION_LINES * p->ld;
+    x->wide = x->q + x->n * d;
+    x->acc = p->threads + (thread + 1) * p->per_thread - p->acc;
+    for (size_t i = 0; i < x->n; i++) {
+        attention_row *const r = &x->rows[i];
+        *r = attention_begin(p, x->batch, (int64_t)(h0 + i / q_len), (int64_t)(i % q_len));
+        if (x->part > 0) {  // a sink is of the first part
+            r->top = -INFINITY;
+            r->sum = 0;
+        }
+        p->half->widen[w->q.type](attention_at(p->a.q, &w->q, x->batch, r->head, r->query), x->q + i * d, d);
+        NACRE_SIMD for (size_t e = 0; e < d; e++) x->q[i * d + e] *= scale;
+        memset(gemv_sums(p, r, x->acc, i, x->part), 0, (size_t)w->dv * sizeof(float));
+    }
+}
+
+// Weighs the values of keys c0 to c1 - 1.
+static void gemv_weigh(const attention_plan *p, const gemv_piece *x, size_t c0, size_t c1) {
+    const nacre_attention_words *const w = p->a.w;
+    const size_t n = x->n, d = (size_t)w->d, dv = (size_t)w->dv;
+    size_t ld;
+    for (size_t j = c0; j < c1 && !nacre_stopped(p->team); j += ATTENTION_KEYS) {
+        const size_t m = nacre_min(ATTENTION_KEYS, c1 - j);
+        const float *const keys = gemv_rows(p, p->a.k, &w->k, x->batch, x->kv, j, m, d, x->wide, &ld);
+        for (size_t i = 0; i < n; i++) {
+            gemv_fetch(p->a.k, &w->k, x->batch, x->kv, j + m, c1, d, i, n);
+            p->gemm->dot(d, x->q + i * d, keys, ld, x->s + i * p->ld + (j - c0), m);
+        }
+    }
+    for (size_t i = 0; i < n; i++) attention_scores(p, &x->rows[i], x->s + i * p->ld, c0, c1, x->lines);
+    for (size_t j = c0; j < c1 && !nacre_stopped(p->team); j += ATTENTION_KEYS) {
+        const size_t m = nacre_min(ATTENTION_KEYS, c1 - j);
+        const float *const values = gemv_rows(p, p->a.v, &w->v, x->batch, x->kv, j, m, dv, x->wide, &ld);
+        for (size_t i = 0; i < n; i++) {
+            gemv_fetch(p->a.v, &w->v, x->batch, x->kv, j + m, c1, dv, i, n);
+            p->gemm->axpy(m, x->s + i * p->ld + (j - c0), 1, values, ld, gemv_sums(p, &x->rows[i], x->acc, i, x->part), dv);
+        }
+    }
+}
+
 static void gemv_chunk(void *job, size_t chunk, size_t thread) {
     const attention_plan *const p = job;
-    const attention_args *const a = &p->a;
-    const nacre_attention_words *const w = a->w;
-    const size_t per_batch = (size_t)(p->by_head ? w->heads : w->kv_heads), q_len = (size_t)w->q_len, d = (size_t)w->d, dv = (size_t)w->dv;
-    const int64_t b = (int64_t)(chunk / per_batch);
-    const size_t h0 = chunk % per_batch * (p->by_head ? 1 : p->group), n = p->rows;
-    const int64_t kv = (int64_t)(h0 / p->group);
-    attention_row *const rows = (attention_row *)(void *)(p->threads + thread * p->per_thread);
-    float *const s = (float *)(void *)(rows + n), *const lines = s + n * p->ld, *const q = lines + ATTENTION_LINES * p->ld;
-    float *const wide = q + n * d, *const acc = p->threads + (thread + 1) * p->per_thread - p->acc;
-    const float scale = w->cap == 0 ? (float)w->scale : (float)w->scale / (float)w->cap;
-    for (size_t i = 0; i < n; i++) {
-        rows[i] = attention_begin(p, b, (int64_t)(h0 + i / q_len), (int64_t)(i % q_len));
-        p->half->widen[w->q.type](attention_at(a->q, &w->q, b, rows[i].head, rows[i].query), q + i * d, d);
-        NACRE_SIMD for (size_t e = 0; e < d; e++) q[i * d + e] *= scale;
-        memset(gemv_sums(p, &rows[i], acc, i), 0, dv * sizeof(float));
-    }
-    size_t lo, hi, ld;
-    attention_rows_range(p, rows, n, &lo, &hi);
-    for (size_t t = lo / p->block * p->block; t < hi && !nacre_stopped(p->team); t += p->block) {
-        const size_t c0 = nacre_max(lo, t) / ATTENTION_KEYS * ATTENTION_KEYS, c1 = nacre_min(t + p->block, hi);
-        for (size_t j = c0; j < c1; j += ATTENTION_KEYS) {
-            const size_t m = nacre_min(ATTENTION_KEYS, c1 - j);
-            const float *const keys = gemv_rows(p, a->k, &w->k, b, kv, j, m, d, wide, &ld);
-            for (size_t i = 0; i < n; i++) p->gemm->dot(d, q + i * d, keys, ld, s + i * p->ld + (j - c0), m);
-        }
-        for (size_t i = 0; i < n; i++) {
-            attention_scores(p, &rows[i], s + i * p->ld, c0, c1, lines);
-            if (rows[i].factor == 1) continue;
-            float *const sums = gemv_sums(p, &rows[i], acc, i);
-            NACRE_SIMD for (size_t e = 0; e < dv; e++) sums[e] *= rows[i].factor;
-        }
-        for (size_t j = c0; j < c1; j += ATTENTION_KEYS) {
-            const size_t m = nacre_min(ATTENTION_KEYS, c1 - j);
-            const float *const values = gemv_rows(p, a->v, &w->v, b, kv, j, m, dv, wide, &ld);
-            for (size_t i = 0; i < n; i++) p->gemm->axpy(m, s + i * p->ld + (j - c0), 1, values, ld, gemv_sums(p, &rows[i], acc, i), dv);
+    gemv_piece x;
+    size_t lo, hi;
+    gemv_begin(p, chunk, thread, &x);
+    attention_rows_range(p, x.rows, x.n, &lo, &hi);
+    const size_t c0 = nacre_max(lo / ATTENTION_KEYS * ATTENTION_KEYS, x.part * p->block), c1 = nacre_min((x.part + 1) * p->block, hi);
+    if (c0 < c1) gemv_weigh(p, &x, c0, c1);
+    for (size_t i = 0; i < x.n; i++) {
+        float *const sums = gemv_sums(p, &x.rows[i], x.acc, i, x.part);
+        if (p->parts == 1) {
+            attention_end(p, &x.rows[i], sums);
+        } else {
+            sums[p->a.w->dv] = x.rows[i].top;
+            sums[p->a.w->dv + 1] = x.rows[i].sum;
         }
     }
-    for (size_t i = 0; i < n; i++) attention_end(p, &rows[i], gemv_sums(p, &rows[i], acc, i));
+}
+
+// Joins the parts of the queries of a head in those of the first.
+static void gemv_join(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const attention_plan *const p = job;
+    const nacre_attention_words *const w = p->a.w;
+    const size_t dv = (size_t)w->dv;
+    for (int64_t i = 0; i < w->q_len; i++) {
+        attention_row r = attention_begin(p, (int64_t)chunk / w->heads, (int64_t)chunk % w->heads, i);
+        float *const sums = gemv_join_at(p, &r, 0);
+        float top = -INFINITY;
+        for (size_t part = 0; part < p->parts; part++) top = fmaxf(top, gemv_join_at(p, &r, part)[dv]);
+        const float shift = top == -INFINITY ? 0 : top;
+        const float first = expf(sums[dv] - shift);
+        r.sum = sums[dv + 1] * first;
+        NACRE_SIMD for (size_t e = 0; e < dv; e++) sums[e] *= first;
+        for (size_t part = 1; part < p->parts; part++) {
+            const float *const from = gemv_join_at(p, &r, part), factor = expf(from[dv] - shift);
+            r.sum += from[dv + 1] * factor;
+            NACRE_SIMD for (size_t e = 0; e < dv; e++) sums[e] += from[e] * factor;
+        }
+        attention_end(p, &r, sums);
+    }
 }
 
 static void gemv_run(const nacre_call *c) {
@@ -93,15 +179,18 @@ static void gemv_run(const nacre_call *c) {
     if (!attention_start(c, &p)) return;
     const nacre_attention_words *const w = p.a.w;
     if (w->batch * w->heads * w->q_len == 0) return;
-    const size_t heads = (size_t)(w->batch * w->kv_heads);
-    p.block = gemv_block(w, (size_t)p.a.keys, ATTENTION_KEYS);
+    const size_t heads = (size_t)(w->batch * w->kv_heads), keys = (size_t)p.a.keys;
+    p.parts = gemv_parts(w, keys);
+    p.block = nacre_round_up(nacre_max(nacre_ceil_div(keys, p.parts), 1), ATTENTION_KEYS);
     p.ld = attention_ld(p.block);
-    p.by_head = heads < nacre_team_threads(c->team);
+    p.by_head = heads * p.parts < nacre_team_threads(c->team);
     p.rows = (size_t)w->q_len * (p.by_head ? 1 : p.group);
     p.acc = gemv_acc(w, p.rows);
     p.per_thread = gemv_per_thread(w, p.rows, p.ld);
-    p.threads = c->scratch;
-    nacre_parallel(c->team, p.by_head ? (size_t)(w->batch * w->heads) : heads, gemv_chunk, &p);
+    p.joined = c->scratch;
+    p.threads = p.joined + gemv_joined(w, p.parts);
+    nacre_parallel(c->team, (p.by_head ? (size_t)(w->batch * w->heads) : heads) * p.parts, gemv_chunk, &p);
+    if (p.parts > 1) nacre_parallel(c->team, (size_t)(w->batch * w->heads), gemv_join, &p);
 }
 
 static int gemv_fits(const nacre_kernel *k, const int64_t *words) {
@@ -112,9 +201,9 @@ static int gemv_fits(const nacre_kernel *k, const int64_t *words) {
 static size_t gemv_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
     (void)k;
     const nacre_attention_words *const w = (const void *)words;
-    const size_t rows = (size_t)w->q_len * (w->kv_heads == 0 ? 1 : (size_t)(w->heads / w->kv_heads));
-    const size_t ld = attention_ld(gemv_most_block(w, (size_t)w->kv_len, ATTENTION_KEYS));
-    return threads * gemv_per_thread(w, rows, ld) * sizeof(float);
+    const size_t rows = (size_t)w->q_len * (w->kv_heads == 0 ? 1 : (size_t)(w->heads / w->kv_heads)), keys = (size_t)w->kv_len;
+    const size_t ld = attention_ld(gemv_most_part(w, keys));
+    return (gemv_joined(w, gemv_parts(w, keys)) + threads * gemv_per_thread(w, rows, ld)) * sizeof(float);
 }
 
 const nacre_entry nacre_attention_gemv_entry = {

@@ -1,17 +1,23 @@
 // Attention of many queries. Panels of queries stand as columns of tiles: scores are
-// keys by queries, so that a softmax goes down columns, its weights are at once the right
-// operand of the product with the values, and these are taken where they lie. Keys are
-// packed once per head. A piece of work is a few panels of queries of one head, which
-// meet the keys block by block. Blocks of keys do not depend on the threads, so results
-// do not.
+// keys by queries, so that a softmax goes down columns, and its weights are at once the left
+// operand of the product with the values. Keys and values are taken where they lie if
+// tiles can read them there, and else are packed once per head. A piece of work is a few
+// panels of queries of one head, which meet the keys block by block. Blocks of keys do not
+// depend on the threads, so results do not.
 #include "attention/f32_attention.h"
 #include "core/simd.h"
+
+#define TILES_LOG2E 0x1.715476p0
 
 enum {
     TILES_PANELS = 4,   // panels of queries of one piece of work
     TILES_WIDTH = 32,   // queries of a panel, at most
     TILES_KEYS = 256,   // keys of a block, about
-    TILES_PACK = 256    // keys of a piece of packing, about
+    TILES_PACK = 256,   // keys of a piece of packing, about
+    TILES_MANY = 256,   // queries that are many for a key
+    TILES_LINES = 14,   // lines of a cache that are fetched beside a tile of scores, about
+    TILES_FETCH = 1 << 19,  // bytes of keys and values of a head that are fetched before the head's turn
+    TILES_APART = 512   // floats: rows that are multiples of these apart meet in few sets of a cache
 };
 
 // Keys of a block: blocks of about the same size, in whole panels; one where scores are shown.
@@ -34,19 +40,31 @@ static size_t tiles_rows(const nacre_f32_gemm_impl *g, const nacre_attention_wor
     return nacre_min(nacre_round_up((size_t)w->q_len, g->nr), TILES_PANELS * g->nr);
 }
 
+// Floats of a row of sums: whole vectors of any level.
+static size_t tiles_sum(const nacre_attention_words *w) { return nacre_align_floats((size_t)w->dv); }
+
 static size_t tiles_per_thread(const nacre_f32_gemm_impl *g, const nacre_attention_words *w, size_t block) {
-    const size_t d = (size_t)w->d, dv = (size_t)w->dv;
-    size_t n = block * g->nr + tiles_rows(g, w) * (d + dv) + g->nr * dv;
+    size_t n = block * g->nr + tiles_rows(g, w) * ((size_t)w->d + tiles_sum(w));
     if (tiles_lines(w)) n += block * g->nr + (g->nr + ATTENTION_LINES) * attention_ld(block);
     return nacre_align_floats(n);
 }
 
-static size_t tiles_k_size(const nacre_f32_gemm_impl *g, const nacre_attention_words *w, size_t keys) {
+// Of a head of packed keys.
+static size_t tiles_k_room(const nacre_f32_gemm_impl *g, const nacre_attention_words *w, size_t keys) {
     return nacre_align_floats(nacre_round_up(keys, g->mr) * (size_t)w->d);
 }
 
+// The same; 0 if they are taken where they lie.
+static size_t tiles_k_size(const nacre_f32_gemm_impl *g, const nacre_attention_words *w, size_t keys) {
+    if (w->k.type == NACRE_ELEMENT_F32 && (w->k.row < TILES_APART || w->k.row % TILES_APART != 0)) return 0;
+    return tiles_k_room(g, w, keys);
+}
+
+// Of a head of values in whole vectors; 0 if they are taken where they lie, which rows far
+// apart are if few queries meet them.
 static size_t tiles_v_size(const nacre_attention_words *w, size_t keys) {
-    return w->v.type == NACRE_ELEMENT_F32 ? 0 : nacre_align_floats(keys * (size_t)w->dv);
+    const int few = w->v.row < 2 * w->dv || w->q_len * w->heads < TILES_MANY * w->kv_heads;
+    return few && w->v.type == NACRE_ELEMENT_F32 && (size_t)w->dv == tiles_sum(w) ? 0 : keys * tiles_sum(w);
 }
 
 static void tiles_pack(void *job, size_t chunk, size_t thread) {
@@ -54,17 +72,18 @@ static void tiles_pack(void *job, size_t chunk, size_t thread) {
     const attention_plan *const p = job;
     const attention_args *const a = &p->a;
     const nacre_attention_words *const w = a->w;
-    const size_t d = (size_t)w->d, dv = (size_t)w->dv, keys = (size_t)a->keys, mr = p->gemm->mr;
+    const size_t d = (size_t)w->d, dv = (size_t)w->dv, ld = tiles_sum(w), keys = (size_t)a->keys, mr = p->gemm->mr;
     const size_t step = TILES_PACK / mr * mr, parts = nacre_ceil_div(keys, step);
     const size_t head = chunk / parts, t0 = chunk % parts * step, t1 = nacre_min(t0 + step, keys);
     const int64_t b = (int64_t)head / w->kv_heads, h = (int64_t)head % w->kv_heads;
     float *const k = p->k_packed + head * p->k_size, *const v = p->v_packed + head * p->v_size;
-    for (size_t t = t0; t < t1; t += mr) {
+    for (size_t t = t0; p->k_size > 0 && t < t1; t += mr) {
         p->gemm->driver->pack_panel(p->half, d, nacre_min(mr, t1 - t), attention_at(a->k, &w->k, b, h, (int64_t)t),
                                     (nacre_float_type)w->k.type, (size_t)w->k.row, 1, mr, k + t * d);
     }
     for (size_t t = t0; p->v_size > 0 && t < t1; t++) {
-        p->half->widen[w->v.type](attention_at(a->v, &w->v, b, h, (int64_t)t), v + t * dv, dv);
+        p->half->widen[w->v.type](attention_at(a->v, &w->v, b, h, (int64_t)t), v + t * ld, dv);
+        memset(v + t * ld + dv, 0, (ld - dv) * sizeof *v);
     }
 }
 
@@ -78,39 +97,107 @@ typedef struct {
     float *q, *sums;
 } tiles_panel;
 
+// Rows that a later piece of work reads or writes, fetched line by line.
+typedef struct {
+    const char *at;
+    size_t row, bytes, rows;  // bytes from row to row, and of a row
+} tiles_fetch;
+
+enum { TILES_LINE = 64, TILES_FETCHES = 4 };
+
 // What a piece of work has.
 typedef struct {
     const float *keys, *values;
+    size_t key, key_element;  // from one key of a tile, and from one of its elements, to the next
     size_t ld_values;
-    float *s, *bias, *lines, *rows, *out;
+    float *s, *bias, *lines, *rows;
     tiles_panel panels[TILES_PANELS];
+    tiles_fetch fetches[TILES_FETCHES];
+    size_t fetched;  // of fetches, all in
 } tiles_piece;
+
+// Fetches rows of about TILES_LINES lines in all.
+static void tiles_fetch_some(tiles_piece *x) {
+    if (x->fetched == TILES_FETCHES) return;
+    tiles_fetch *const f = &x->fetches[x->fetched];
+    const size_t bytes = f->bytes, row = f->row, n = nacre_min(TILES_LINES * TILES_LINE / (bytes + !bytes) + 1, f->rows);
+    const char *at = f->at;
+    for (size_t i = 0; i < n; i++, at += row) {
+        for (size_t e = 0; e < bytes; e += TILES_LINE) __builtin_prefetch(at + e, 0, 2);
+    }
+    f->at = at;
+    f->rows -= n;
+    if (f->rows == 0) x->fetched++;
+}
+
+// Rows from row on.
+static tiles_fetch tiles_rows_ahead(const void *x, const nacre_attention_rows *r, int64_t b, int64_t h, size_t row, size_t rows, size_t d) {
+    const size_t size = nacre_element_size(r->type);
+    return (tiles_fetch){.at = attention_at(x, r, b, h, (int64_t)row), .row = (size_t)r->row * size, .bytes = d * size, .rows = rows};
+}
+
+// The same of packed heads, whose rows have d floats.
+static tiles_fetch tiles_packed_ahead(const float *head, size_t row, size_t rows, size_t d) {
+    return (tiles_fetch){.at = (const char *)(head + row * d), .row = d * sizeof *head, .bytes = d * sizeof *head, .rows = rows};
+}
+
+// Finds what the piece after a chunk needs: its queries and its part of the output, and a share
+// of the keys and values of the next head.
+static void tiles_look_ahead(const attention_plan *p, size_t chunk, tiles_piece *x) {
+    const attention_args *const a = &p->a;
+    const nacre_attention_words *const w = a->w;
+    const size_t bh = chunk / p->pieces, next = (chunk + 1) / p->pieces, i0 = (chunk + 1) % p->pieces * p->rows;
+    memset(x->fetches, 0, sizeof x->fetches);
+    x->fetched = 0;
+    if (bh + 1 >= (size_t)(w->batch * w->heads) && next != bh) return;
+    const size_t rows = nacre_min(p->rows, (size_t)w->q_len - i0), keys = (size_t)a->keys;
+    int64_t b = (int64_t)next / w->heads, h = (int64_t)next % w->heads;
+    x->fetches[0] = tiles_rows_ahead(a->q, &w->q, b, h, i0, rows, (size_t)w->d);
+    x->fetches[1] = tiles_rows_ahead(a->out, &w->out, b, h, i0, rows, (size_t)w->dv);
+    if (bh + 1 >= (size_t)(w->batch * w->heads) || keys * (size_t)(w->d + w->dv) * sizeof(float) > TILES_FETCH) return;
+    b = (int64_t)(bh + 1) / w->heads;
+    h = (int64_t)(bh + 1) % w->heads;
+    if ((size_t)h % p->group != 0) return;
+    h /= (int64_t)p->group;
+    const size_t kv = (size_t)(b * w->kv_heads + h);
+    const size_t share = nacre_ceil_div(keys, p->pieces), first = nacre_min(chunk % p->pieces * share, keys), n = nacre_min(share, keys - first);
+    x->fetches[2] = p->k_size > 0 ? tiles_packed_ahead(p->k_packed + kv * p->k_size, first, n, (size_t)w->d)
+                                  : tiles_rows_ahead(a->k, &w->k, b, h, first, n, (size_t)w->d);
+    x->fetches[3] = p->v_size > 0 ? tiles_packed_ahead(p->v_packed + kv * p->v_size, first, n, tiles_sum(w))
+                                  : tiles_rows_ahead(a->v, &w->v, b, h, first, n, (size_t)w->dv);
+}
+
+// Whether queries are multiplied by the scale, not their scores.
+static int tiles_scales(const attention_plan *p) { return p->a.w->cap != 0 || p->a.qk != NULL; }
 
 static void tiles_begin(const attention_plan *p, int64_t b, int64_t h, size_t i0, tiles_panel *x) {
     const nacre_attention_words *const w = p->a.w;
     const size_t d = (size_t)w->d, nr = p->gemm->nr;
-    const float scale = w->cap == 0 ? (float)w->scale : (float)w->scale / (float)w->cap;
     x->n = nacre_min(nr, (size_t)w->q_len - i0);
     x->cols = nacre_round_up(x->n, p->impl->lanes);
     x->started = 0;
     for (size_t i = 0; i < nr; i++) {
         if (i < x->n) x->rows[i] = attention_begin(p, b, h, (int64_t)(i0 + i));
-        x->top[i] = i < x->n ? x->rows[i].top : 0;
+        x->top[i] = i < x->n ? x->rows[i].top * (float)TILES_LOG2E : 0;
         x->sum[i] = i < x->n ? x->rows[i].sum : 0;
     }
     attention_rows_range(p, x->rows, x->n, &x->lo, &x->hi);
     p->gemm->driver->pack_panel(p->half, d, x->n, attention_at(p->a.q, &w->q, b, h, (int64_t)i0), (nacre_float_type)w->q.type,
                                 (size_t)w->q.row, 1, nr, x->q);
+    if (!tiles_scales(p)) return;
+    const float scale = w->cap == 0 ? (float)w->scale : (float)w->scale / (float)w->cap;
     float *const q = x->q;
     NACRE_SIMD for (size_t i = 0; i < d * nr; i++) q[i] *= scale;
 }
 
 // Scores of keys c0 to c1 - 1.
-static void tiles_products(const attention_plan *p, const tiles_piece *x, const tiles_panel *y, size_t c0, size_t c1) {
+static void tiles_products(const attention_plan *p, tiles_piece *x, const tiles_panel *y, size_t c0, size_t c1) {
     const nacre_f32_gemm_impl *const g = p->gemm;
     const size_t d = (size_t)p->a.w->d;
     for (size_t j = c0; j < c1; j += g->mr) {
-        g->tile(d, x->keys + j * d, g->mr, y->q, x->s + (j - c0) * g->nr, g->nr, nacre_min(g->mr, c1 - j), y->cols, NULL);
+        tiles_fetch_some(x);
+        const float *const keys = x->keys + j * (p->k_size > 0 ? d : x->key);
+        g->strided(d, keys, x->key, x->key_element, y->q, g->nr, x->s + (j - c0) * g->nr, g->nr, nacre_min(g->mr, c1 - j), y->cols, NULL);
     }
 }
 
@@ -167,9 +254,9 @@ static void tiles_weights(const attention_plan *p, const tiles_piece *x, tiles_p
         to = nacre_min(to, end);
     }
     const nacre_softmax_columns columns = {
-        .n = c1 - c0, .width = nr, .x = x->s, .gain = w->cap == 0 ? 1 : (float)w->cap, .bias = tiles_bias(p, x, y, c0, c1),
+        .n = c1 - c0, .width = nr, .x = x->s, .gain = w->cap == 0 ? (float)w->scale : (float)w->cap, .bias = tiles_bias(p, x, y, c0, c1),
         .lo = lo, .hi = hi, .from = from, .to = nacre_max(from, to), .top = y->top, .sum = y->sum, .sums = y->started ? y->sums : NULL,
-        .rows = (size_t)w->dv,
+        .ld_sums = tiles_sum(w), .rows = y->n,
     };
     p->impl->columns(&columns);
 }
@@ -177,23 +264,25 @@ static void tiles_weights(const attention_plan *p, const tiles_piece *x, tiles_p
 // The values of keys c0 to c1 - 1, weighted, go to the sums: are these, or come to them.
 static void tiles_sums(const attention_plan *p, const tiles_piece *x, tiles_panel *y, size_t c0, size_t c1) {
     const nacre_f32_gemm_impl *const g = p->gemm;
-    const size_t dv = (size_t)p->a.w->dv, rows = g->driver->panel_rows(g, dv);
-    nacre_f32_epilogue sum = {.alpha = 1, .ld_add = g->nr};
-    for (size_t e = 0; e < dv; e += rows) {
-        float *const to = y->sums + e * g->nr;
-        sum.add = to;
-        g->tile(c1 - c0, x->values + c0 * x->ld_values + e, x->ld_values, x->s, to, g->nr, nacre_min(rows, dv - e), y->cols, y->started ? &sum : NULL);
+    const size_t dv = tiles_sum(p->a.w), rows = g->driver->panel_rows(g, y->n);
+    nacre_f32_epilogue sum = {.alpha = 1, .ld_add = dv};
+    for (size_t e = 0; e < dv; e += g->nr) {
+        const float *const values = x->values + c0 * x->ld_values + e;
+        for (size_t i = 0; i < y->n; i += rows) {
+            float *const to = y->sums + i * dv + e;
+            sum.add = to;
+            g->strided(c1 - c0, x->s + i, 1, g->nr, values, x->ld_values, to, dv, nacre_min(rows, y->n - i), nacre_min(g->nr, dv - e),
+                       y->started ? &sum : NULL);
+        }
     }
     y->started = 1;
 }
 
 // Sums become rows of the output.
-static void tiles_end(const attention_plan *p, const tiles_piece *x, tiles_panel *y) {
-    const size_t dv = (size_t)p->a.w->dv;
-    if (y->started) p->gemm->driver->pack_panel(p->half, y->n, dv, y->sums, NACRE_FLOAT32, p->gemm->nr, 1, dv, x->out);
+static void tiles_end(const attention_plan *p, tiles_panel *y) {
     for (size_t i = 0; i < y->n; i++) {
         y->rows[i].sum = y->sum[i];
-        attention_end(p, &y->rows[i], x->out + i * dv);
+        attention_end(p, &y->rows[i], y->sums + i * tiles_sum(p->a.w));
     }
 }
 
@@ -201,18 +290,19 @@ static void tiles_end(const attention_plan *p, const tiles_piece *x, tiles_panel
 static void tiles_operands(const attention_plan *p, int64_t b, int64_t h, size_t thread, tiles_piece *x) {
     const nacre_attention_words *const w = p->a.w;
     const size_t kv = (size_t)b * (size_t)w->kv_heads + (size_t)h / p->group, nr = p->gemm->nr;
-    x->keys = p->k_packed + kv * p->k_size;
+    x->keys = p->k_size > 0 ? p->k_packed + kv * p->k_size : attention_at(p->a.k, &w->k, b, h / (int64_t)p->group, 0);
+    x->key = p->k_size > 0 ? 1 : (size_t)w->k.row;
+    x->key_element = p->k_size > 0 ? p->gemm->mr : 1;
     x->values = p->v_size > 0 ? p->v_packed + kv * p->v_size : attention_at(p->a.v, &w->v, b, h / (int64_t)p->group, 0);
-    x->ld_values = (size_t)(p->v_size > 0 ? w->dv : w->v.row);
+    x->ld_values = p->v_size > 0 ? tiles_sum(w) : (size_t)w->v.row;
     x->s = p->threads + thread * p->per_thread;
     float *at = x->s + p->block * nr;
     for (size_t i = 0; i < p->rows / nr; i++) {
         x->panels[i].q = at;
         x->panels[i].sums = at + nr * (size_t)w->d;
-        at += nr * (size_t)(w->d + w->dv);
+        at += nr * ((size_t)w->d + tiles_sum(w));
     }
-    x->out = at;
-    x->bias = x->out + nr * (size_t)w->dv;
+    x->bias = at;
     x->rows = x->bias + p->block * nr;
     x->lines = x->rows + nr * p->ld;
 }
@@ -225,6 +315,7 @@ static void tiles_chunk(void *job, size_t chunk, size_t thread) {
     const int64_t b = (int64_t)bh / w->heads, h = (int64_t)bh % w->heads;
     tiles_piece x;
     tiles_operands(p, b, h, thread, &x);
+    tiles_look_ahead(p, chunk, &x);
     size_t lo = (size_t)p->a.keys, hi = 0;
     for (size_t i = 0; i < panels; i++) {
         tiles_begin(p, b, h, i0 + i * nr, &x.panels[i]);
@@ -241,7 +332,7 @@ static void tiles_chunk(void *job, size_t chunk, size_t thread) {
             tiles_sums(p, &x, y, c0, c1);
         }
     }
-    for (size_t i = 0; i < panels; i++) tiles_end(p, &x, &x.panels[i]);
+    for (size_t i = 0; i < panels; i++) tiles_end(p, &x.panels[i]);
 }
 
 static void tiles_run(const nacre_call *c) {
@@ -261,7 +352,7 @@ static void tiles_run(const nacre_call *c) {
     p.v_packed = p.k_packed + heads * p.k_size;
     p.threads = p.v_packed + heads * p.v_size;
     const size_t step = TILES_PACK / p.gemm->mr * p.gemm->mr;
-    nacre_parallel(c->team, heads * nacre_ceil_div(keys, step), tiles_pack, &p);
+    if (p.k_size + p.v_size > 0) nacre_parallel(c->team, heads * nacre_ceil_div(keys, step), tiles_pack, &p);
     nacre_parallel(c->team, (size_t)(w->batch * w->heads) * p.pieces, tiles_chunk, &p);
 }
 
@@ -275,7 +366,9 @@ static size_t tiles_scratch(const nacre_kernel *k, const int64_t *words, size_t 
     const nacre_attention_words *const w = (const void *)words;
     const nacre_f32_gemm_impl *const g = nacre_f32_gemm_part(w->gemm);
     const size_t heads = (size_t)(w->batch * w->kv_heads), keys = (size_t)w->kv_len;
-    const size_t packed = tiles_k_size(g, w, keys) + tiles_v_size(w, keys);
+    // Strides and widths of heads that grow may come to where heads are packed.
+    const size_t k_size = w->k.type == NACRE_ELEMENT_F32 && w->k.row < TILES_APART ? 0 : tiles_k_room(g, w, keys);
+    const size_t packed = k_size + keys * tiles_sum(w);
     return (heads * packed + threads * tiles_per_thread(g, w, tiles_most_block(g, w, keys))) * sizeof(float);
 }
 

@@ -58,27 +58,30 @@ static float online_softmax_scalar(float *x, size_t n, float gain, const float *
 // Score j of row i, in range or -infinity.
 static float column_score(const nacre_softmax_columns *c, size_t j, size_t i) {
     if ((float)j < c->lo[i] || (float)j >= c->hi[i]) return -INFINITY;
-    const float s = c->x[j * c->width + i] * c->gain;
-    return c->bias == NULL ? s : s + c->bias[j * c->width + i];
+    float s = c->x[j * c->width + i] * c->gain;
+    if (c->bias == NULL) return s;
+    s += c->bias[j * c->width + i];
+    return s < NACRE_LEAST_SCORE && s > -INFINITY ? NACRE_LEAST_SCORE : s;
 }
 
 static void softmax_columns_scalar(const nacre_softmax_columns *c) {
+    const float log2e = 0x1.715476p0f;
     for (size_t i = 0; i < c->width; i++) {
         const float before = c->top[i];
         double total = 0;
         for (size_t j = 0; j < c->n; j++) {
-            const float s = column_score(c, j, i);
+            const float s = column_score(c, j, i) * log2e;
             c->x[j * c->width + i] = s;
             if (s > c->top[i]) c->top[i] = s;
         }
-        const float shift = c->top[i] == -INFINITY ? 0 : c->top[i], factor = expf(before - shift);
+        const float shift = c->top[i] == -INFINITY ? 0 : c->top[i], factor = exp2f(before - shift);
         for (size_t j = 0; j < c->n; j++) {
             float *const x = &c->x[j * c->width + i];
-            *x = expf(*x - shift);
+            *x = exp2f(*x - shift);
             total += *x;
         }
         c->sum[i] = c->sum[i] * factor + (float)total;
-        for (size_t e = 0; c->sums != NULL && e < c->rows; e++) c->sums[e * c->width + i] *= factor;
+        for (size_t e = 0; c->sums != NULL && i < c->rows && e < c->ld_sums; e++) c->sums[i * c->ld_sums + e] *= factor;
     }
 }
 
