@@ -47,7 +47,7 @@ type Kernel struct{ row *C.nacre_kernel }
 // Op is what the kernel computes, such as f32_gemm.
 func (k Kernel) Op() string { return C.GoString(k.row.op) }
 
-// Variant is how it does so, such as 14x32_avx512; the oracle is scalar.
+// Variant is how it does so, such as 12x32_avx512; the oracle is scalar.
 func (k Kernel) Variant() string { return C.GoString(k.row.variant) }
 
 // ISA is the set of levels that the kernel needs.

@@ -1,0 +1,194 @@
+//go:build cgo && linux && (amd64 || arm64)
+
+// Package vulkan compiles the helper of this folder, which does what the Go package for
+// Vulkan cannot do or not safely.
+package vulkan
+
+/*
+#cgo CFLAGS: -std=c11 -D_DEFAULT_SOURCE -O2 -g0 -Wall -Wextra -I${SRCDIR}/..
+#cgo LDFLAGS: -ldl -lpthread
+
+#include <stdlib.h>
+#include "vulkan/vulkan.h"
+*/
+import "C"
+
+import (
+	"embed"
+	"errors"
+	"math"
+	"unsafe"
+)
+
+// Sources holds what the C files include, so that an edit of it is one of the package.
+//
+//go:embed *.h
+var Sources embed.FS
+
+// How many operands and specialization constants a pipeline has at most.
+const (
+	MostOperands  = C.NACRE_VK_OPERANDS
+	MostConstants = C.NACRE_VK_CONSTANTS
+)
+
+// Status is a VkResult.
+type Status int32
+
+// Load returns the loader's entry point. The error says why there is none.
+func Load() (unsafe.Pointer, error) {
+	var why *C.char
+	p := C.nacre_vk_load(&why)
+	if p == nil {
+		return nil, errors.New(C.GoString(why))
+	}
+	return p, nil
+}
+
+// Log is messages of the validation layer.
+type Log struct{ log *C.nacre_vk_log }
+
+// NewLog returns an empty log.
+func NewLog() *Log { return &Log{C.nacre_vk_log_new()} }
+
+// Take returns the messages so far, a line each, and forgets them.
+func (l *Log) Take() string {
+	var all []byte
+	for {
+		var buf [4096]byte
+		n := C.nacre_vk_log_take(l.log, (*C.char)(unsafe.Pointer(&buf[0])), C.size_t(len(buf)))
+		all = append(all, buf[:n]...)
+		if int(n) < len(buf) {
+			return string(all)
+		}
+	}
+}
+
+// Free gives back the log.
+func (l *Log) Free() { C.nacre_vk_log_free(l.log) }
+
+// Instance makes an instance; with a log it has the validation layer.
+func Instance(load unsafe.Pointer, log *Log) (instance uint64, s Status) {
+	var l *C.nacre_vk_log
+	if log != nil {
+		l = log.log
+	}
+	var i C.uint64_t
+	s = Status(C.nacre_vk_instance(load, l, &i))
+	return uint64(i), s
+}
+
+// Deaf ends the messages of an instance, which is to be destroyed next.
+func Deaf(load unsafe.Pointer, log *Log, instance uint64) {
+	C.nacre_vk_deaf(load, log.log, C.uint64_t(instance))
+}
+
+// Caps is what a device can do beside the limits of Vulkan 1.0.
+type Caps struct {
+	Storage16, Storage8, Float16, Int8, Int16, Int64, Float64    bool
+	IntDot, IntDotFast, CoopMatrix, MemoryModel, SubgroupControl bool
+	SubgroupSize, SubgroupLeast, SubgroupMost                    int
+	SubgroupArithmetic                                           bool
+	ImportAlign, MaxAllocation, MaxSet                           int
+	Driver                                                       string
+	caps                                                         C.nacre_vk_caps
+}
+
+// Query returns what a physical device can do.
+func Query(load unsafe.Pointer, instance, physical uint64) (*Caps, Status) {
+	x := &Caps{}
+	c := &x.caps
+	if s := Status(C.nacre_vk_query(load, C.uint64_t(instance), C.uint64_t(physical), c)); s != 0 {
+		return nil, s
+	}
+	for _, f := range []struct {
+		to   *bool
+		from C.uint32_t
+	}{
+		{&x.Storage16, c.storage16}, {&x.Storage8, c.storage8}, {&x.Float16, c.float16}, {&x.Int8, c.int8}, {&x.Int16, c.int16}, {&x.Int64, c.int64}, {&x.Float64, c.float64},
+		{&x.IntDot, c.int_dot}, {&x.IntDotFast, c.int_dot_fast}, {&x.CoopMatrix, c.coop_matrix}, {&x.MemoryModel, c.memory_model},
+		{&x.SubgroupControl, c.subgroup_control}, {&x.SubgroupArithmetic, c.subgroup_arithmetic},
+	} {
+		*f.to = f.from != 0
+	}
+	x.SubgroupSize, x.SubgroupLeast, x.SubgroupMost = int(c.subgroup_size), int(c.subgroup_least), int(c.subgroup_most)
+	x.ImportAlign, x.Driver = int(c.import_align), C.GoString(&c.driver[0])
+	x.MaxAllocation, x.MaxSet = int(min(c.max_allocation, math.MaxInt64)), int(c.max_set)
+	return x, 0
+}
+
+// Family returns the queue family for compute and the bits of its timestamps; -1 for none.
+func Family(load unsafe.Pointer, instance, physical uint64) (family, timestampBits int) {
+	var bits C.uint32_t
+	n := C.nacre_vk_family(load, C.uint64_t(instance), C.uint64_t(physical), &bits)
+	return int(n), int(bits)
+}
+
+// Device is a device, its queue, and its calls.
+type Device struct {
+	Device, Queue uint64
+	calls         *C.nacre_vk_calls
+}
+
+// NewDevice makes a device with one queue and all features of the caps.
+func NewDevice(load unsafe.Pointer, instance, physical uint64, family int, caps *Caps) (*Device, Status) {
+	var device, queue C.uint64_t
+	d := &Device{}
+	s := Status(C.nacre_vk_device(load, C.uint64_t(instance), C.uint64_t(physical), C.uint32_t(family), &caps.caps, &device, &queue, &d.calls))
+	d.Device, d.Queue = uint64(device), uint64(queue)
+	return d, s
+}
+
+// Free gives back the calls; the device itself stays.
+func (d *Device) Free() { C.nacre_vk_calls_free(d.calls) }
+
+// Layouts makes the layouts of a set of storage buffers and of a pipeline with push
+// constants of so many bytes.
+func (d *Device) Layouts(operands, push int) (set, pipeline uint64, s Status) {
+	var a, b C.uint64_t
+	s = Status(C.nacre_vk_layouts(d.calls, C.uint32_t(operands), C.uint32_t(push), &a, &b))
+	return uint64(a), uint64(b), s
+}
+
+// Pipeline makes a compute pipeline of a module whose entry is main. Constant id k has
+// value k of the constants; a subgroup of 0 is any size.
+func (d *Device) Pipeline(module, layout, cache uint64, constants []uint32, subgroup int) (uint64, Status) {
+	var p C.uint64_t
+	s := Status(C.nacre_vk_pipeline(d.calls, C.uint64_t(module), C.uint64_t(layout), C.uint64_t(cache),
+		(*C.uint32_t)(unsafe.Pointer(unsafe.SliceData(constants))), C.uint32_t(len(constants)), C.uint32_t(subgroup), &p))
+	return uint64(p), s
+}
+
+// Pool makes a pool of descriptors.
+func (d *Device) Pool(sets, operands int) (uint64, Status) {
+	var p C.uint64_t
+	s := Status(C.nacre_vk_pool(d.calls, C.uint32_t(sets), C.uint32_t(operands), &p))
+	return uint64(p), s
+}
+
+// Operand is bytes of a buffer.
+type Operand struct{ Buffer, Offset, Bytes uint64 }
+
+// Set makes a set of storage buffers.
+func (d *Device) Set(pool, layout uint64, list []Operand) (uint64, Status) {
+	var p C.uint64_t
+	s := Status(C.nacre_vk_set(d.calls, C.uint64_t(pool), C.uint64_t(layout), (*C.nacre_vk_operand)(unsafe.Pointer(unsafe.SliceData(list))), C.uint32_t(len(list)), &p))
+	return uint64(p), s
+}
+
+// Barrier makes what was written before visible to what follows and to the host.
+func (d *Device) Barrier(commands uint64) { C.nacre_vk_barrier(d.calls, C.uint64_t(commands)) }
+
+// Copy copies n bytes between buffers.
+func (d *Device) Copy(commands, src uint64, srcAt int, dst uint64, dstAt, n int) {
+	C.nacre_vk_copy(d.calls, C.uint64_t(commands), C.uint64_t(src), C.uint64_t(srcAt), C.uint64_t(dst), C.uint64_t(dstAt), C.uint64_t(n))
+}
+
+// Submit submits commands, whose end signals a fence.
+func (d *Device) Submit(commands, fence uint64) Status {
+	return Status(C.nacre_vk_submit(d.calls, C.uint64_t(d.Queue), C.uint64_t(commands), C.uint64_t(fence)))
+}
+
+// Wait waits for a fence, nanoseconds at most, and resets it.
+func (d *Device) Wait(fence uint64, nanoseconds int64) Status {
+	return Status(C.nacre_vk_wait(d.calls, C.uint64_t(fence), C.uint64_t(nanoseconds)))
+}
