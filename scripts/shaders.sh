@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Compiles the shaders that changed to SPIR-V, in shaders/spv. It needs glslangValidator
+# and SPIRV-Tools: Debian's packages glslang-tools and spirv-tools.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+for tool in glslangValidator spirv-opt spirv-val; do
+  command -v "$tool" >/dev/null || { echo "shaders: $tool is missing" >&2; exit 1; }
+done
+go run ./shaders/internal/generate shaders

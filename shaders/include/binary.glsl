@@ -1,0 +1,19 @@
+// The functions of eltwise/binary, by the names of the CPU's kernels.
+#define F_add 1
+#define F_sub 2
+#define F_mul 3
+#define F_div 4
+#define F_min 5
+#define F_max 6
+#define F_prelu 7
+#define F_pow 8
+#define F_fmod 9
+#define F_mod 10
+#define F_bitand 11
+#define F_bitor 12
+#define F_bitxor 13
+#define F_shl 14
+#define F_shr 15
+#define F_and 16
+#define F_or 17
+#define F_xor 18

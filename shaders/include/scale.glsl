@@ -1,0 +1,26 @@
+// The element type of scales and of what codes stand for: S, SCALE(x) a float of it, and
+// UNSCALE(x) the nearest S of a float. SCALE_F16 chooses float16, else it is float32.
+#ifndef SCALE_GLSL
+#define SCALE_GLSL
+
+#include "bits.glsl"
+
+#ifdef SCALE_F16
+#extension GL_EXT_shader_16bit_storage : require
+#define S float16_t
+#define SCALE(x) float(x)
+#define UNSCALE(x) float16_t(rounded_f16(x))
+#else
+#define S float
+#define SCALE(x) (x)
+#define UNSCALE(x) (x)
+#endif
+
+// Which scale an element of [outer,axis,inner] has: blocks of elements along the axis share
+// one.
+uint scale_of(uint i, uvec2 extent, uint block, uvec3 step) {
+    uint inner = i % extent.y, along = i / extent.y % extent.x, outer = i / extent.y / extent.x;
+    return outer * step.x + along / block * step.y + inner * step.z;
+}
+
+#endif

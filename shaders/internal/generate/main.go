@@ -1,0 +1,114 @@
+// Command generate compiles the shaders that changed, removes modules without a row, and
+// writes spv/index. Its argument is the folder of package shaders.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/nacre-ml/nacre/shaders/internal/compile"
+)
+
+func main() {
+	root := "shaders"
+	if len(os.Args) > 1 {
+		root = os.Args[1]
+	}
+	if err := generate(root); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func generate(root string) error {
+	tools, err := compile.Tools()
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(root, "spv", "index"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	old, err := compile.ParseIndex(string(text))
+	if err != nil {
+		old = nil // an index that cannot be read: everything is compiled
+	}
+	dir, err := os.MkdirTemp("", "shaders")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	index, err := compileAll(root, dir, tools, old)
+	if err != nil {
+		return err
+	}
+	if err := removeStale(root, index); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(root, "spv", "index"), []byte(compile.FormatIndex(index)), 0o644)
+}
+
+// compileAll makes the modules that old has no equal entry for, as many at a time as
+// there are processors.
+func compileAll(root, dir, tools string, old map[string]compile.Entry) (map[string]compile.Entry, error) {
+	var (
+		index = map[string]compile.Entry{}
+		errs  []error
+		mu    sync.Mutex
+		wg    sync.WaitGroup
+		slots = make(chan struct{}, runtime.GOMAXPROCS(0))
+	)
+	for _, j := range compile.Jobs() {
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			entry, err := makeOne(root, dir, tools, j, old[j.File])
+			mu.Lock()
+			defer mu.Unlock()
+			index[j.File] = entry
+			errs = append(errs, err)
+		})
+	}
+	wg.Wait()
+	return index, errors.Join(errs...)
+}
+
+func makeOne(root, dir, tools string, j compile.Job, old compile.Entry) (compile.Entry, error) {
+	hash, err := j.Hash(root)
+	if err != nil {
+		return compile.Entry{}, err
+	}
+	path := filepath.Join(root, "spv", j.File)
+	if old.Source == hash && old.Tools == tools {
+		if have, err := os.ReadFile(path); err == nil && compile.Sum(have) == old.Module {
+			return old, nil
+		}
+	}
+	code, err := j.Compile(root, dir)
+	if err != nil {
+		return compile.Entry{}, err
+	}
+	fmt.Println(j.File)
+	return compile.Entry{Source: hash, Module: compile.Sum(code), Tools: tools}, os.WriteFile(path, code, 0o644)
+}
+
+func removeStale(root string, index map[string]compile.Entry) error {
+	files, err := os.ReadDir(filepath.Join(root, "spv"))
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if _, ok := index[f.Name()]; ok || !strings.HasSuffix(f.Name(), ".spv") {
+			continue
+		}
+		if err := os.Remove(filepath.Join(root, "spv", f.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}

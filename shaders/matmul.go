@@ -1,0 +1,6 @@
+package shaders
+
+var matmulKernels = []Kernel{
+	{"matmul/gemm", 4, 25, 1 << 3, []string{"rows", "columns"}, elements("f32 f16 bf16 i32 u32 i64 u64")},
+	{"matmul/gemv", 4, 25, 1 << 3, []string{"rows", "columns", "neighbours"}, elements("f32 f16 bf16 i32 u32 i64 u64")},
+}

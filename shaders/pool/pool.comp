@@ -1,0 +1,71 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+#include "types.glsl"
+#include "math.glsl"
+
+// Windows over up to three axes of planes, an element of the result per invocation. KIND is
+// 0 for the greatest element, 1 for the mean, 2 for the root of power p of the sum of
+// powers.
+
+layout(constant_id = 1) const uint KIND = 0;
+
+layout(std430, binding = 0) readonly buffer X { T x[]; };
+layout(std430, binding = 1) writeonly buffer Y { T y[]; };
+
+layout(push_constant) uniform Words {
+    uint n;
+    uint id_, ih, iw;
+    uint od, oh, ow;
+    uint kd, kh, kw;
+    uint sd, sh, sw;
+    uint dd, dh, dw;
+    uint pd, ph, pw;
+    uint ed, eh, ew; // padding at the ends
+    uint count_pad;
+    float power;
+};
+
+// counted returns the taps of a window along an axis that lie in the value and its padding.
+uint counted(uint out_, uint stride, uint pad, uint taps, uint dilation, uint extent, uint end) {
+    uint count = 0;
+    for (uint t = 0; t < taps; t++) {
+        if (out_ * stride + t * dilation < pad + extent + end) count++;
+    }
+    return count;
+}
+
+void main() {
+    uint at = flat_index();
+    if (at >= n) return;
+    uint ox = at % ow, oy = at / ow % oh, oz = at / ow / oh % od, plane = at / ow / oh / od;
+    float result = KIND == 0 ? -INFINITY : 0.0;
+    uint met = 0;
+    for (uint kz = 0; kz < kd; kz++) {
+        uint z = oz * sd + kz * dd - pd;
+        if (z >= id_) continue;
+        for (uint ky = 0; ky < kh; ky++) {
+            uint r = oy * sh + ky * dh - ph;
+            if (r >= ih) continue;
+            for (uint kx = 0; kx < kw; kx++) {
+                uint c = ox * sw + kx * dw - pw;
+                if (c >= iw) continue;
+                float v = LOAD(x[((plane * id_ + z) * ih + r) * iw + c]);
+                met++;
+                if (KIND == 0) {
+                    if (is_nan(v) || v > result && !is_nan(result)) result = v;
+                } else if (KIND == 1) {
+                    result += v;
+                } else {
+                    result += power == 1.0 ? abs(v) : power == 2.0 ? v * v : m_exp(power * m_log(abs(v)));
+                }
+            }
+        }
+    }
+    if (KIND == 1) {
+        if (count_pad != 0) met = counted(oz, sd, pd, kd, dd, id_, ed) * counted(oy, sh, ph, kh, dh, ih, eh) * counted(ox, sw, pw, kw, dw, iw, ew);
+        result /= float(met);
+    }
+    if (KIND == 2) result = power == 1.0 ? result : power == 2.0 ? sqrt(result) : m_exp(m_log(result) / power);
+    y[at] = STORE(result);
+}

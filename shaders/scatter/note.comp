@@ -1,0 +1,19 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#define INDEX 1
+#define FAULT 2
+#include "common.glsl"
+#include "index.glsl"
+#include "target.glsl"
+
+// The number, from 1 on, of the last update of each block of the output; an update per
+// invocation. Winner holds 0 for blocks without one.
+
+layout(std430, binding = 0) buffer Winner { uint winner[]; };
+
+void main() {
+    uint block = TUPLES != 0 ? step : 1, k = flat_index();
+    if (k >= total / block) return;
+    uint to = target(k * block);
+    if (to != NOWHERE) atomicMax(winner[to / block], k + 1);
+}

@@ -1,0 +1,37 @@
+package shaders
+
+import (
+	"fmt"
+	"strings"
+)
+
+// elementNeeds is what buffers of an element type need.
+var elementNeeds = map[string]Feature{
+	"f16": Storage16, "bf16": Storage16, "i16": Storage16, "u16": Storage16,
+	"i8": Storage8, "u8": Storage8, "bool": Storage8, "i64": Int64, "u64": Int64,
+}
+
+// elements returns one variant per element type of include/types.glsl, as in "f32", with
+// what all of them need besides.
+func elements(names string, also ...Feature) []Variant {
+	var all []Variant
+	for _, name := range strings.Fields(names) {
+		v := Variant{Name: name, Defines: []string{"TYPE_" + strings.ToUpper(name)}, Needs: elementNeeds[name]}
+		for _, f := range also {
+			v.Needs |= f
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// widths returns one variant per width of include/width.glsl, as in "w4", with what all
+// of them need besides. Elements of 8 bytes are pairs, which need nothing.
+func widths(also Feature) []Variant {
+	needs := map[int]Feature{1: Storage8, 2: Storage16}
+	var all []Variant
+	for _, w := range []int{1, 2, 4, 8} {
+		all = append(all, Variant{Name: fmt.Sprint("w", w), Defines: []string{fmt.Sprint("WIDTH=", w)}, Needs: needs[w] | also})
+	}
+	return all
+}
