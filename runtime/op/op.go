@@ -203,26 +203,28 @@ func (c *Run) Alloc(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, 
 }
 
 // Ints returns the elements of an integer tensor of any rank.
-func Ints(t *tensor.Tensor) ([]int, error) {
+func Ints(t *tensor.Tensor) ([]int, error) { return AppendInts(make([]int, 0, t.Len()), t) }
+
+// AppendInts appends the elements of an integer tensor of any rank to a list.
+func AppendInts(list []int, t *tensor.Tensor) ([]int, error) {
 	switch t.DType() {
 	case tensor.I64:
-		return ints(tensor.View[int64](t.Aligned())), nil
+		return appendInts(list, tensor.View[int64](t.Aligned())), nil
 	case tensor.I32:
-		return ints(tensor.View[int32](t.Aligned())), nil
+		return appendInts(list, tensor.View[int32](t.Aligned())), nil
 	case tensor.I16:
-		return ints(tensor.View[int16](t.Aligned())), nil
+		return appendInts(list, tensor.View[int16](t.Aligned())), nil
 	case tensor.I8:
-		return ints(tensor.View[int8](t)), nil
+		return appendInts(list, tensor.View[int8](t)), nil
 	case tensor.U8:
-		return ints(tensor.View[uint8](t)), nil
+		return appendInts(list, tensor.View[uint8](t)), nil
 	}
 	return nil, fmt.Errorf("%v where integers are needed", t)
 }
 
-func ints[T int64 | int32 | int16 | int8 | uint8](s []T) []int {
-	list := make([]int, len(s))
-	for i, v := range s {
-		list[i] = int(v)
+func appendInts[T int64 | int32 | int16 | int8 | uint8](list []int, s []T) []int {
+	for _, v := range s {
+		list = append(list, int(v))
 	}
 	return list
 }

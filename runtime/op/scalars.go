@@ -11,7 +11,8 @@ import (
 
 // ScalarInt returns the only element of an integer tensor.
 func ScalarInt(t *tensor.Tensor, name string) (int, error) {
-	list, err := Ints(t)
+	var one [1]int
+	list, err := AppendInts(one[:0], t)
 	if err != nil {
 		return 0, graph.Errorf(graph.ErrShape, "%s is %w", name, err)
 	}

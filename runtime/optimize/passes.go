@@ -53,6 +53,7 @@ func Passes() []Pass {
 	return append(Required(),
 		Pass{"inline_if", inlineIf},
 		Pass{"fuse_widening", fuseWidening},
+		Pass{"fuse_quantized", fuseQuantized},
 		Pass{"fold_const", foldConst},
 		Pass{"drop_dead", dropDead},
 		Pass{"remove_noop", removeNoop},

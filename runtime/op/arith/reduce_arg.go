@@ -7,26 +7,27 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// argReduce finds where along an axis the largest or smallest element is. A NaN
-// counts as beyond every number.
-type argReduce struct {
-	axis       int
-	keep, last bool
-	largest    bool
+// ArgReduce is the operators ArgMax and ArgMin: where along an axis the largest or the
+// smallest element is. A NaN counts as beyond every number.
+type ArgReduce struct {
+	axis    int
+	keep    bool
+	Last    bool // of equals the last counts, not the first
+	Largest bool
 }
 
 func newArgReduce(largest bool) func(n *op.Node) (op.Op, error) {
 	return func(n *op.Node) (op.Op, error) {
-		o := &argReduce{axis: n.Int("axis", 0), keep: n.Bool("keepdims", true), largest: largest}
+		o := &ArgReduce{axis: n.Int("axis", 0), keep: n.Bool("keepdims", true), Largest: largest}
 		if n.Since >= 12 {
-			o.last = n.Bool("select_last_index", false)
+			o.Last = n.Bool("select_last_index", false)
 		}
 		return o, nil
 	}
 }
 
 // Infer drops the axis, or makes it 1.
-func (o *argReduce) Infer(c *op.Infer) error {
+func (o *ArgReduce) Infer(c *op.Infer) error {
 	rank, ok := c.In[0].Rank()
 	if !ok {
 		c.Set(0, tensor.I64, nil)
@@ -50,47 +51,54 @@ func (o *argReduce) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run computes the output.
-func (o *argReduce) Run(c *op.Run) error {
-	x := c.In[0]
-	shape := x.Shape()
+// View is the view of an input of that shape along the axis.
+func (o *ArgReduce) View(shape tensor.Shape) (op.AxisView, error) {
 	if len(shape) == 0 {
 		shape = tensor.Shape{1}
 	}
 	axis, err := op.NormAxis(o.axis, len(shape))
 	if err != nil {
+		return op.AxisView{}, err
+	}
+	return op.ViewAlong(shape, axis), nil
+}
+
+// Run computes the output.
+func (o *ArgReduce) Run(c *op.Run) error {
+	x := c.In[0]
+	s, err := o.View(x.Shape())
+	if err != nil {
 		return err
 	}
-	s := op.ViewAlong(shape, axis)
 	out := tensor.View[int64](c.Out[0])
 	if len(out) == 0 {
 		return nil
 	}
 	switch x.DType() {
 	case tensor.F32:
-		argFloats(o, tensor.View[float32](x), s, out)
+		argBest(o, tensor.View[float32](x), s, out)
 	case tensor.F64:
-		argFloats(o, tensor.View[float64](x), s, out)
+		argBest(o, tensor.View[float64](x), s, out)
 	case tensor.F16:
-		argWide(o, tensor.View[packed.F16](x), s, out)
+		argBest(o, op.Convert(tensor.View[packed.F16](x), packed.F16.Float32), s, out)
 	case tensor.BF16:
-		argWide(o, tensor.View[packed.BF16](x), s, out)
+		argBest(o, op.Convert(tensor.View[packed.BF16](x), packed.BF16.Float32), s, out)
 	case tensor.I8:
-		argInts(o, tensor.View[int8](x), s, out)
+		argBest(o, tensor.View[int8](x), s, out)
 	case tensor.I16:
-		argInts(o, tensor.View[int16](x), s, out)
+		argBest(o, tensor.View[int16](x), s, out)
 	case tensor.I32:
-		argInts(o, tensor.View[int32](x), s, out)
+		argBest(o, tensor.View[int32](x), s, out)
 	case tensor.I64:
-		argInts(o, tensor.View[int64](x), s, out)
+		argBest(o, tensor.View[int64](x), s, out)
 	case tensor.U8:
-		argInts(o, tensor.View[uint8](x), s, out)
+		argBest(o, tensor.View[uint8](x), s, out)
 	case tensor.U16:
-		argInts(o, tensor.View[uint16](x), s, out)
+		argBest(o, tensor.View[uint16](x), s, out)
 	case tensor.U32:
-		argInts(o, tensor.View[uint32](x), s, out)
+		argBest(o, tensor.View[uint32](x), s, out)
 	case tensor.U64:
-		argInts(o, tensor.View[uint64](x), s, out)
+		argBest(o, tensor.View[uint64](x), s, out)
 	}
 	return nil
 }
@@ -98,79 +106,121 @@ func (o *argReduce) Run(c *op.Run) error {
 // Beyond is a > b, with a NaN greater than every number.
 func Beyond[T float32 | float64](a, b T) bool { return a > b || a != a && b == b }
 
-// under is a < b, with a NaN smaller than every number.
-func under[T float32 | float64](a, b T) bool { return a < b || a != a && b == b }
+// argColumns is the most neighbouring lanes that are searched together.
+const argColumns = 256
 
-func argFloats[T float32 | float64](o *argReduce, x []T, s op.AxisView, out []int64) {
-	if o.largest {
-		argBest(o, x, s, out, Beyond[T])
-	} else {
-		argBest(o, x, s, out, under[T])
-	}
-}
-
-func argInts[T op.Integer](o *argReduce, x []T, s op.AxisView, out []int64) {
-	if o.largest {
-		argBest(o, x, s, out, func(a, b T) bool { return a > b })
-	} else {
-		argBest(o, x, s, out, func(a, b T) bool { return a < b })
-	}
-}
-
-func argWide[T interface{ Float32() float32 }](o *argReduce, x []T, s op.AxisView, out []int64) {
-	better := under[float32]
-	if o.largest {
-		better = Beyond[float32]
-	}
-	argBest(o, x, s, out, func(a, b T) bool { return better(a.Float32(), b.Float32()) })
-}
-
-func argBest[T any](o *argReduce, x []T, s op.AxisView, out []int64, better func(a, b T) bool) {
+// argBest writes the place of the best element of every lane.
+func argBest[T op.Number](o *ArgReduce, x []T, s op.AxisView, out []int64) {
 	for a := range s.Outer {
-		for i := range s.Inner {
-			at := a*s.N*s.Inner + i
-			best, where := x[at], 0
-			for k := 1; k < s.N; k++ {
-				v := x[at+k*s.Inner]
-				if better(v, best) || o.last && !better(best, v) {
-					best, where = v, k
-				}
-			}
-			out[a*s.Inner+i] = int64(where)
+		lanes, where := x[a*s.N*s.Inner:][:s.N*s.Inner], out[a*s.Inner:][:s.Inner]
+		if s.Inner == 1 {
+			where[0] = argLane(o, lanes)
+			continue
+		}
+		for i := 0; i < s.Inner; i += argColumns {
+			argLanes(o, lanes[i:], s, where[i:min(i+argColumns, s.Inner)])
 		}
 	}
 }
 
-// cumulate adds up, or multiplies, along an axis.
-type cumulate struct{ product, exclusive, reverse bool }
+// argLane returns the place of the best element.
+func argLane[T op.Number](o *ArgReduce, x []T) int64 {
+	best, where := x[0], 0
+	if o.Largest {
+		for k, v := range x[1:] {
+			if v < best || v == best && !o.Last {
+				continue
+			}
+			if argTakes(v, best, o.Last) {
+				best, where = v, k+1
+			}
+		}
+		return int64(where)
+	}
+	for k, v := range x[1:] {
+		if v > best || v == best && !o.Last {
+			continue
+		}
+		if argTakes(v, best, o.Last) {
+			best, where = v, k+1
+		}
+	}
+	return int64(where)
+}
+
+// argLanes is argLane of neighbouring lanes, argColumns at most.
+func argLanes[T op.Number](o *ArgReduce, x []T, s op.AxisView, where []int64) {
+	var room [argColumns]T
+	best := room[:len(where)]
+	copy(best, x)
+	clear(where)
+	for k := 1; k < s.N; k++ {
+		row := x[k*s.Inner:][:len(best)]
+		if o.Largest {
+			for i, v := range row {
+				if v < best[i] || v == best[i] && !o.Last {
+					continue
+				}
+				if argTakes(v, best[i], o.Last) {
+					best[i], where[i] = v, int64(k)
+				}
+			}
+			continue
+		}
+		for i, v := range row {
+			if v > best[i] || v == best[i] && !o.Last {
+				continue
+			}
+			if argTakes(v, best[i], o.Last) {
+				best[i], where[i] = v, int64(k)
+			}
+		}
+	}
+}
+
+// argTakes reports whether v takes the place of the best element so far: v is better,
+// equal where the last of equals counts, or one of them is a NaN.
+func argTakes[T op.Number](v, best T, last bool) bool { return best == best || v != v && last }
+
+// Cumulate is the operators CumSum and CumProd: sums or products of the elements up to each
+// along an axis.
+type Cumulate struct {
+	Product   bool
+	Exclusive bool // of the elements before it
+	Reverse   bool // from the last element on
+}
 
 func newCumulate(product bool) func(n *op.Node) (op.Op, error) {
 	return func(n *op.Node) (op.Op, error) {
-		return &cumulate{product, n.Bool("exclusive", false), n.Bool("reverse", false)}, nil
+		return &Cumulate{product, n.Bool("exclusive", false), n.Bool("reverse", false)}, nil
 	}
 }
 
 // Infer keeps type and shape.
-func (o *cumulate) Infer(c *op.Infer) error {
+func (o *Cumulate) Infer(c *op.Infer) error {
 	c.Set(0, c.In[0].DType, c.In[0].Dims)
 	return nil
 }
 
-// Run computes the output.
-func (o *cumulate) Run(c *op.Run) error {
-	axes, err := op.Ints(c.In[1])
+// View is the view of an input of that shape along the axis that input 1 names.
+func (o *Cumulate) View(shape tensor.Shape, input *tensor.Tensor) (op.AxisView, error) {
+	axis, err := op.ScalarInt(input, "axis")
 	if err != nil {
-		return err
+		return op.AxisView{}, err
 	}
+	if axis, err = op.NormAxis(axis, len(shape)); err != nil {
+		return op.AxisView{}, err
+	}
+	return op.ViewAlong(shape, axis), nil
+}
+
+// Run computes the output.
+func (o *Cumulate) Run(c *op.Run) error {
 	x, out := c.In[0], c.Out[0]
-	if len(axes) != 1 {
-		return graph.Errorf(graph.ErrShape, "axis is %v; it takes one number", c.In[1])
-	}
-	axis, err := op.NormAxis(axes[0], len(x.Shape()))
+	s, err := o.View(x.Shape(), c.In[1])
 	if err != nil || x.Len() == 0 {
 		return err
 	}
-	s := op.ViewAlong(x.Shape(), axis)
 	switch x.DType() {
 	case tensor.F64:
 		running(o, tensor.View[float64](x), s, tensor.View[float64](out))
@@ -198,32 +248,80 @@ func (o *cumulate) Run(c *op.Run) error {
 }
 
 // running writes the partial sums or products. Integers wrap around alike whatever their sign.
-func running[T float32 | float64 | uint8 | uint16 | uint32 | uint64](o *cumulate, x []T, s op.AxisView, out []T) {
+func running[T float32 | float64 | uint8 | uint16 | uint32 | uint64](o *Cumulate, x []T, s op.AxisView, out []T) {
+	size := s.N * s.Inner
 	for a := range s.Outer {
-		for i := range s.Inner {
-			at, step := a*s.N*s.Inner+i, s.Inner
-			if o.reverse {
-				at, step = at+(s.N-1)*s.Inner, -s.Inner
-			}
-			var sum T
-			if o.product {
-				sum = 1
-			}
-			for range s.N {
-				v := x[at]
-				if o.exclusive {
-					out[at] = sum
-				}
-				if o.product {
-					sum *= v
-				} else {
-					sum += v
-				}
-				if !o.exclusive {
-					out[at] = sum
-				}
-				at += step
-			}
+		if s.Inner == 1 {
+			runningLane(o, x[a*size:][:size], out[a*size:][:size])
+		} else {
+			runningRows(o, x[a*size:][:size], s, out[a*size:][:size])
 		}
+	}
+}
+
+// runningLane is running of one lane.
+func runningLane[T float32 | float64 | uint8 | uint16 | uint32 | uint64](o *Cumulate, x, out []T) {
+	at, step := 0, 1
+	if o.Reverse {
+		at, step = len(x)-1, -1
+	}
+	var sum T
+	if o.Product {
+		sum = 1
+	}
+	for range x {
+		v := x[at]
+		if o.Exclusive {
+			out[at] = sum
+		}
+		if o.Product {
+			sum *= v
+		} else {
+			sum += v
+		}
+		if !o.Exclusive {
+			out[at] = sum
+		}
+		at += step
+	}
+}
+
+// runningRows is running of neighbouring lanes: each row is made of the one before.
+func runningRows[T float32 | float64 | uint8 | uint16 | uint32 | uint64](o *Cumulate, x []T, s op.AxisView, out []T) {
+	var before int
+	for k := range s.N {
+		at := k * s.Inner
+		if o.Reverse {
+			at = (s.N - 1 - k) * s.Inner
+		}
+		y, v := out[at:][:s.Inner], x[at:][:s.Inner]
+		switch {
+		case k == 0 && !o.Exclusive:
+			copy(y, v)
+		case k == 0:
+			for i := range y {
+				y[i] = T(op.Btoi(o.Product))
+			}
+		default:
+			if o.Exclusive {
+				v = x[before:][:s.Inner]
+			}
+			runningRow(o.Product, out[before:][:s.Inner], v, y)
+		}
+		before = at
+	}
+}
+
+// runningRow writes the sums or products of a and b.
+func runningRow[T float32 | float64 | uint8 | uint16 | uint32 | uint64](product bool, a, b, y []T) {
+	a, b = a[:len(y)], b[:len(y)]
+	if product {
+		for i := range y {
+			y[i] = a[i] * b[i]
+		}
+		return
+	}
+	for i := range y {
+		y[i] = a[i] + b[i]
 	}
 }

@@ -7,9 +7,6 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// internalDomain is that of operators which no file holds and passes put in.
-const internalDomain = "nacre"
-
 // sumLike undoes a broadcast: it adds up input 0 over the axes along which a
 // tensor of input 1's shape was stretched to have that of input 0.
 type sumLike struct{}
@@ -44,5 +41,5 @@ func (sumLike) Run(c *op.Run) error {
 }
 
 var sumLikeRows = []op.Row{
-	{Domain: internalDomain, Name: "SumLike", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Numeric, New: newSumLike},
+	{Domain: op.Internal, Name: "SumLike", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Numeric, New: newSumLike},
 }

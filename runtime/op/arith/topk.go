@@ -10,19 +10,19 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// topK picks the k largest or smallest elements along an axis, best first, and
-// says where they lay. Of equals the one with the lower index is better; a NaN
+// TopK is the operator of that name: the k largest or smallest elements along an axis,
+// best first, and where they lay. Of equals the one with the lower index is better; a NaN
 // counts as larger than every number. They are sorted also where the node does
 // not ask for it.
-type topK struct {
+type TopK struct {
 	axis     int
 	k        int // when no input says
 	fixed    bool
-	smallest bool
+	Smallest bool
 }
 
 func newTopK(n *op.Node) (op.Op, error) {
-	o := &topK{axis: n.Int("axis", -1)}
+	o := &TopK{axis: n.Int("axis", -1)}
 	if n.Since < 10 {
 		o.fixed, o.k = true, n.Int("k", -1)
 		if o.k < 0 {
@@ -31,14 +31,14 @@ func newTopK(n *op.Node) (op.Op, error) {
 		return o, nil
 	}
 	if n.Since >= 11 {
-		o.smallest = !n.Bool("largest", true)
+		o.Smallest = !n.Bool("largest", true)
 		n.Ignore("sorted")
 	}
 	return o, nil
 }
 
 // Infer sets the extent of the axis to k.
-func (o *topK) Infer(c *op.Infer) error {
+func (o *TopK) Infer(c *op.Infer) error {
 	in := c.In[0]
 	k := graph.Known(o.k)
 	if !o.fixed {
@@ -76,8 +76,17 @@ func checkK(k, n graph.Dim) error {
 	return nil
 }
 
+// View is the view of an input of that shape along the axis.
+func (o *TopK) View(shape tensor.Shape) (op.AxisView, error) {
+	axis, err := op.NormAxis(o.axis, len(shape))
+	if err != nil {
+		return op.AxisView{}, err
+	}
+	return op.ViewAlong(shape, axis), nil
+}
+
 // Run computes the outputs that are there.
-func (o *topK) Run(c *op.Run) error {
+func (o *TopK) Run(c *op.Run) error {
 	x, k := c.In[0], o.k
 	if !o.fixed {
 		var err error
@@ -93,10 +102,13 @@ func (o *topK) Run(c *op.Run) error {
 	if err := checkK(graph.Known(k), graph.Known(n)); err != nil {
 		return err
 	}
-	shape := x.Shape().Clone()
-	shape[axis] = k
+	var shape tensor.Shape
+	if slices.Contains(c.Out, nil) {
+		shape = x.Shape().Clone()
+		shape[axis] = k
+	}
 	from := op.ViewAlong(x.Shape(), axis)
-	where, err := o.places(c, shape)
+	where, err := o.places(c, from.Outer*k*from.Inner, shape)
 	if err != nil {
 		return err
 	}
@@ -111,10 +123,11 @@ func (o *topK) Run(c *op.Run) error {
 	return err
 }
 
-// places returns where to write the indices: output 1, or else scratch memory.
-func (o *topK) places(c *op.Run, shape tensor.Shape) ([]int64, error) {
+// places returns where to write the n indices: output 1 of that shape, or else scratch
+// memory.
+func (o *TopK) places(c *op.Run, n int, shape tensor.Shape) ([]int64, error) {
 	if !c.Wants(1) {
-		return c.ScratchInt64s(shape.Len())
+		return c.ScratchInt64s(n)
 	}
 	t, err := c.Output(1, tensor.I64, shape)
 	if err != nil {
@@ -123,7 +136,7 @@ func (o *topK) places(c *op.Run, shape tensor.Shape) ([]int64, error) {
 	return tensor.View[int64](t), nil
 }
 
-func (o *topK) find(x *tensor.Tensor, s op.AxisView, k int, where []int64) {
+func (o *TopK) find(x *tensor.Tensor, s op.AxisView, k int, where []int64) {
 	switch x.DType() {
 	case tensor.F32:
 		findTop(o, tensor.View[float32](x), s, k, where)
@@ -172,29 +185,92 @@ type ranked[T op.Number] struct {
 }
 
 // findTop writes the places of the k best elements of every lane.
-func findTop[T op.Number](o *topK, x []T, s op.AxisView, k int, where []int64) {
+func findTop[T op.Number](o *TopK, x []T, s op.AxisView, k int, where []int64) {
 	rank := func(a, b ranked[T]) int { return cmp.Or(ascending(b.v, a.v), a.at-b.at) }
-	if o.smallest {
+	if o.Smallest {
 		rank = func(a, b ranked[T]) int { return cmp.Or(ascending(a.v, b.v), a.at-b.at) }
 	}
 	if k == 0 {
 		return
 	}
-	best := make([]ranked[T], 0, k)
+	var few [fewBest]ranked[T]
+	best := few[:0]
+	if k > fewBest {
+		best = make([]ranked[T], 0, k)
+	}
 	for a := range s.Outer {
 		for i := range s.Inner {
 			at := a*s.N*s.Inner + i
-			best = best[:0]
-			for j := range s.N {
-				best = keepBest(best, k, ranked[T]{x[at+j*s.Inner], j}, rank)
+			if best = best[:0]; k <= fewBest {
+				best = insertBest(o.Smallest, best, k, x[at:], s)
+			} else {
+				for j := range k {
+					best = keepBest(best, k, ranked[T]{x[at+j*s.Inner], j}, rank)
+				}
+				best = keepLater(o.Smallest, best, x[at:], s, rank)
+				slices.SortFunc(best, rank)
 			}
-			slices.SortFunc(best, rank)
 			to := a*k*s.Inner + i
 			for j, r := range best {
 				where[to+j*s.Inner] = int64(r.at)
 			}
 		}
 	}
+}
+
+// fewBest is the most elements that are kept in order, and not in a heap.
+const fewBest = 32
+
+// insertBest returns the k best elements of a lane, the best first.
+func insertBest[T op.Number](smallest bool, best []ranked[T], k int, x []T, s op.AxisView) []ranked[T] {
+	n, inner, at := s.N, s.Inner, 0
+	var worst T
+	for j := range n {
+		v := x[at]
+		at += inner
+		if j >= k && (smallest && v >= worst || !smallest && v <= worst) {
+			continue
+		}
+		i := len(best)
+		if i < k {
+			best = append(best, ranked[T]{})
+		} else if i--; !ahead(smallest, v, worst) {
+			continue
+		}
+		for ; i > 0 && ahead(smallest, v, best[i-1].v); i-- {
+			best[i] = best[i-1]
+		}
+		best[i] = ranked[T]{v, j}
+		worst = best[len(best)-1].v
+	}
+	return best
+}
+
+// ahead reports whether v ranks before w wherever it is; a NaN is above all numbers.
+func ahead[T op.Number](smallest bool, v, w T) bool {
+	if smallest {
+		return v < w || w != w && v == v
+	}
+	return v > w || v != v && w == w
+}
+
+// keepLater adds the elements of a lane from the k-th on to a heap of the k before; most
+// are no better than the worst of those, and of equals the first ranks higher.
+func keepLater[T op.Number](smallest bool, best []ranked[T], x []T, s op.AxisView, rank func(a, b ranked[T]) int) []ranked[T] {
+	k, worst := len(best), best[0].v
+	for j := k; j < s.N; j++ {
+		v := x[j*s.Inner]
+		if smallest {
+			if v >= worst {
+				continue
+			}
+		} else if v <= worst {
+			continue
+		}
+		best = keepBest(best, k, ranked[T]{v, j}, rank)
+		worst = best[0].v
+	}
+	return best
 }
 
 // keepBest adds e to a heap of the k best so far, the worst of them on top.

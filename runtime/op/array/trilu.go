@@ -23,22 +23,35 @@ func (o *Trilu) Infer(c *op.Infer) error {
 	return nil
 }
 
+// Diagonal returns the number k of the diagonal for matrices of an input of that shape, no
+// further off than they reach. Input is input 1, nil where it is left out.
+func (o *Trilu) Diagonal(shape tensor.Shape, input *tensor.Tensor) (int, error) {
+	if input == nil {
+		return 0, nil
+	}
+	list, err := op.Ints(input)
+	if err != nil {
+		return 0, err
+	}
+	if len(list) != 1 {
+		return 0, graph.Errorf(graph.ErrShape, "k is %v, not one element", input)
+	}
+	rows, cols := shape[len(shape)-2], shape[len(shape)-1]
+	return min(max(list[0], -rows), cols), nil
+}
+
 func (o *Trilu) Run(c *op.Run) error {
-	k := 0
+	var input *tensor.Tensor
 	if c.Has(1) {
-		list, err := op.Ints(c.In[1])
-		if err != nil {
-			return err
-		}
-		if len(list) != 1 {
-			return graph.Errorf(graph.ErrShape, "k is %v, not one element", c.In[1])
-		}
-		k = list[0]
+		input = c.In[1]
 	}
 	shape := c.In[0].Shape()
+	k, err := o.Diagonal(shape, input)
+	if err != nil {
+		return err
+	}
 	rank := len(shape)
 	rows, cols := shape[rank-2], shape[rank-1]
-	k = min(max(k, -rows), cols)
 	batch := op.StridedAxis{N: shape[:rank-2].Len(), From: rows * cols, To: rows * cols}
 	blank := batch
 	blank.From = 0

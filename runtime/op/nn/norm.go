@@ -165,21 +165,21 @@ func (o *LRN) Run(c *op.Run) error {
 	return nil
 }
 
-// lpNorm divides by the norm along an axis; where that is 0 the output is 0.
-type lpNorm struct{ axis, p int }
+// LpNorm divides by the norm along an axis; where that is 0 the output is 0.
+type LpNorm struct{ Axis, P int }
 
 func newLpNorm(n *op.Node) (op.Op, error) {
-	o := &lpNorm{n.Int("axis", -1), n.Int("p", 2)}
-	if o.p != 1 && o.p != 2 {
-		return nil, graph.Errorf(graph.ErrFormat, "p is %d; it takes 1 or 2", o.p)
+	o := &LpNorm{n.Int("axis", -1), n.Int("p", 2)}
+	if o.P != 1 && o.P != 2 {
+		return nil, graph.Errorf(graph.ErrFormat, "p is %d; it takes 1 or 2", o.P)
 	}
 	return o, nil
 }
 
 // Infer keeps type and shape.
-func (o *lpNorm) Infer(c *op.Infer) error {
+func (o *LpNorm) Infer(c *op.Infer) error {
 	if rank, ok := c.In[0].Rank(); ok {
-		if _, err := op.NormAxis(o.axis, rank); err != nil {
+		if _, err := op.NormAxis(o.Axis, rank); err != nil {
 			return err
 		}
 	}
@@ -188,19 +188,19 @@ func (o *lpNorm) Infer(c *op.Infer) error {
 }
 
 // Run computes the output, which may lie over the input.
-func (o *lpNorm) Run(c *op.Run) error {
+func (o *LpNorm) Run(c *op.Run) error {
 	shape := c.In[0].Shape()
-	axis, err := op.NormAxis(o.axis, len(shape))
+	axis, err := op.NormAxis(o.Axis, len(shape))
 	if err != nil || shape.Len() == 0 {
 		return err
 	}
 	s := op.ViewAlong(shape, axis)
 	if c.In[0].DType() == tensor.F64 {
-		lpNormalize(tensor.View[float64](c.In[0]), s, o.p, tensor.View[float64](c.Out[0]))
+		lpNormalize(tensor.View[float64](c.In[0]), s, o.P, tensor.View[float64](c.Out[0]))
 		return nil
 	}
 	return c.InSlices(s.Outer, func(x, out []float32, _, count int) {
-		lpNormalize(x, op.AxisView{Outer: count, N: s.N, Inner: s.Inner}, o.p, out)
+		lpNormalize(x, op.AxisView{Outer: count, N: s.N, Inner: s.Inner}, o.P, out)
 	})
 }
 
@@ -228,21 +228,21 @@ func lpNormalize[T float32 | float64](x []T, s op.AxisView, p int, out []T) {
 	})
 }
 
-// meanVariance brings the elements along some axes to mean 0 and variance 1.
-type meanVariance struct{ axes []int }
+// MeanVariance brings the elements along some axes to mean 0 and variance 1.
+type MeanVariance struct{ Axes []int }
 
 func newMeanVariance(n *op.Node) (op.Op, error) {
-	o := &meanVariance{[]int{0, 2, 3}}
+	o := &MeanVariance{[]int{0, 2, 3}}
 	if n.Has("axes") {
-		o.axes = n.Ints("axes")
+		o.Axes = n.Ints("axes")
 	}
 	return o, nil
 }
 
 // Infer keeps type and shape.
-func (o *meanVariance) Infer(c *op.Infer) error {
+func (o *MeanVariance) Infer(c *op.Infer) error {
 	if rank, ok := c.In[0].Rank(); ok {
-		if _, err := op.NormAxes(o.axes, rank); err != nil {
+		if _, err := op.NormAxes(o.Axes, rank); err != nil {
 			return err
 		}
 	}
@@ -251,9 +251,9 @@ func (o *meanVariance) Infer(c *op.Infer) error {
 }
 
 // Run computes the output.
-func (o *meanVariance) Run(c *op.Run) error {
+func (o *MeanVariance) Run(c *op.Run) error {
 	shape := c.In[0].Shape()
-	axes, err := op.NormAxes(o.axes, len(shape))
+	axes, err := op.NormAxes(o.Axes, len(shape))
 	if err != nil || shape.Len() == 0 {
 		return err
 	}

@@ -23,9 +23,9 @@ const (
 type Pool struct {
 	Kind        PoolKind
 	Window      *Window
-	CountPad    bool // averages count the padding
-	columnMajor bool // indices count the first spatial axis fastest
-	p           float64
+	CountPad    bool    // averages count the padding
+	columnMajor bool    // indices count the first spatial axis fastest
+	P           float64 // of PoolNorm: the power of elements
 }
 
 func newPool(kind PoolKind) func(n *op.Node) (op.Op, error) {
@@ -46,7 +46,7 @@ func newPool(kind PoolKind) func(n *op.Node) (op.Op, error) {
 		case PoolAverage:
 			o.CountPad = n.Bool("count_include_pad", false)
 		case PoolNorm:
-			o.p, err = normOrder(n)
+			o.P, err = normOrder(n)
 		}
 		return o, err
 	}
@@ -169,19 +169,19 @@ func (o *Pool) slowMean(c *op.Run, p *Pooling) {
 			switch {
 			case o.Kind == PoolAverage:
 				sum += x[at]
-			case o.p == 2:
+			case o.P == 2:
 				sum += x[at] * x[at]
 			default:
-				sum += math.Pow(math.Abs(x[at]), o.p)
+				sum += math.Pow(math.Abs(x[at]), o.P)
 			}
 		}
 		switch {
 		case o.Kind == PoolAverage:
 			out[i] = sum / float64(max(divisor, 1))
-		case o.p == 2:
+		case o.P == 2:
 			out[i] = math.Sqrt(sum)
 		default:
-			out[i] = math.Pow(sum, 1/o.p)
+			out[i] = math.Pow(sum, 1/o.P)
 		}
 	})
 	op.PutDoubles(c.Out[0], out)
@@ -293,6 +293,14 @@ func (o *GlobalPool) Reduction() (r arith.Reduction, mean, ok bool) {
 		return arith.ReduceSum, true, true
 	}
 	return 0, false, false
+}
+
+// Norm returns p of a pooling by p-norms; 0 for others.
+func (o *GlobalPool) Norm() float64 {
+	if o.kind == PoolNorm {
+		return o.p
+	}
+	return 0
 }
 
 func newGlobalPool(kind PoolKind) func(n *op.Node) (op.Op, error) {

@@ -1,6 +1,8 @@
 package quant
 
 import (
+	"slices"
+
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/nn"
@@ -101,7 +103,10 @@ func channelsLast[T any](list []T) []T {
 }
 
 // Infer is that of Conv.
-func (o *QLinearConv) Infer(c *op.Infer) error {
+func (o *QLinearConv) Infer(c *op.Infer) error { return o.infer(c, tensor.I32) }
+
+// infer is Infer with a bias of one of those types.
+func (o *QLinearConv) infer(c *op.Infer, bias ...tensor.DType) error {
 	if err := checkBytes(c, 0, 3, 7); err != nil {
 		return err
 	}
@@ -121,16 +126,16 @@ func (o *QLinearConv) Infer(c *op.Infer) error {
 	if err := checkFilters(c, 3, 4, 5); err != nil {
 		return err
 	}
-	x, bias := c.In[0].Dims, graph.Dims(nil)
+	x, added := c.In[0].Dims, graph.Dims(nil)
 	if o.ChannelsLast {
 		x = channelsFirst(x)
 	}
 	if c.Has(8) {
-		if bias = c.In[8].Dims; c.In[8].DType != tensor.I32 {
-			return graph.Errorf(graph.ErrShape, "B is %v, not int32", c.In[8].Type)
+		if added = c.In[8].Dims; !slices.Contains(bias, c.In[8].DType) {
+			return graph.Errorf(graph.ErrShape, "B is %v, not %v", c.In[8].Type, bias)
 		}
 	}
-	dims, err := o.conv.Dims(x, c.In[3].Dims, bias)
+	dims, err := o.conv.Dims(x, c.In[3].Dims, added)
 	if err != nil {
 		return err
 	}
@@ -141,8 +146,73 @@ func (o *QLinearConv) Infer(c *op.Infer) error {
 	return nil
 }
 
+// FusedQLinearConv is QLinearConv to whose result, before it is quantised, a quantised
+// value is added, followed by an activation. The bias may be floats. With a stage, the
+// result is quantised by the stage's scale and zero point, and dequantised, before the value
+// is added.
+type FusedQLinearConv struct {
+	QLinearConv
+	Then op.Epilogue
+}
+
+// The inputs of FusedQLinearConv behind those of QLinearConv: what is added, its scale and
+// zero point, and the scale and zero point of a stage.
+const (
+	FusedQLinearConvZ = iota + 9
+	FusedQLinearConvZScale
+	FusedQLinearConvZZero
+	FusedQLinearConvStage
+	FusedQLinearConvStageZero
+)
+
+func newFusedQLinearConv(n *op.Node) (op.Op, error) {
+	inner, err := newQLinearConv(n)
+	if err != nil {
+		return nil, err
+	}
+	if n.HasIn(FusedQLinearConvStage) != n.HasIn(FusedQLinearConvStageZero) {
+		return nil, graph.Errorf(graph.ErrFormat, "scale and zero point of a stage must both be there or both be left out")
+	}
+	then, err := op.ReadEpilogue(n)
+	if then.Func != "" && then.Func != "relu" && then.Func != "clip" {
+		return nil, graph.Errorf(graph.ErrUnsupported, "activation %q", n.Str("activation", ""))
+	}
+	return &FusedQLinearConv{*inner.(*QLinearConv), then}, err
+}
+
+// Infer is that of Conv; what is added has the shape of the output.
+func (o *FusedQLinearConv) Infer(c *op.Infer) error {
+	if err := o.infer(c, tensor.I32, tensor.F32); err != nil {
+		return err
+	}
+	if c.Has(FusedQLinearConvStage) {
+		if err := checkBytes(c, FusedQLinearConvStageZero); err != nil {
+			return err
+		}
+		if err := checkPerTensor(c, c.In[FusedQLinearConvStageZero].DType, FusedQLinearConvStage, FusedQLinearConvStageZero); err != nil {
+			return err
+		}
+	}
+	if !c.Has(FusedQLinearConvZ) {
+		return nil
+	}
+	z := c.In[FusedQLinearConvZ]
+	if err := checkBytes(c, FusedQLinearConvZ); err != nil {
+		return err
+	}
+	if err := checkPerTensor(c, z.DType, FusedQLinearConvZScale, FusedQLinearConvZZero); err != nil {
+		return err
+	}
+	if !sameExtents(z.Dims, c.Out[0].Dims) {
+		return graph.Errorf(graph.ErrShape, "Z is %v and the output %v", z.Type, c.Out[0].Type)
+	}
+	return nil
+}
+
 var convRows = []op.Row{
 	{Name: "ConvInteger", Since: []int{10}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: byteTypes, New: newConvInteger},
 	{Name: "QLinearConv", Since: []int{10}, In: [2]int{8, 9}, Out: [2]int{1, 1}, Types: byteTypes, New: newQLinearConv},
 	{Domain: op.Microsoft, Name: "QLinearConv", Since: []int{1}, In: [2]int{8, 9}, Out: [2]int{1, 1}, Types: byteTypes, New: newQLinearConv},
+	{Domain: op.Internal, Name: "FusedQLinearConv", Since: []int{1}, In: [2]int{8, 14}, Optional: op.Inputs(8, 9, 10, 11, 12, 13), Out: [2]int{1, 1}, Types: byteTypes,
+		InPlace: []int{FusedQLinearConvZ}, New: newFusedQLinearConv},
 }

@@ -84,6 +84,9 @@ type Pool struct {
 	last   bool // channels are the last axis
 }
 
+// ChannelsLast reports whether channels are the last axis.
+func (o *Pool) ChannelsLast() bool { return o.last }
+
 func newQLinearAveragePool(n *op.Node) (op.Op, error) {
 	w, err := nn.ReadWindow(n, true)
 	return &Pool{pool: nn.Pool{Kind: nn.PoolAverage, Window: w, CountPad: n.Bool("count_include_pad", false)}, last: n.Bool("channels_last", false)}, err

@@ -104,7 +104,26 @@ func (o *QLinearWhere) Infer(c *op.Infer) error {
 	return err
 }
 
+// CodeTable is codes that a table has for those of input 0: element b of input 1, of 256, for
+// the code whose byte is b.
+type CodeTable struct{}
+
+func newCodeTable(*op.Node) (op.Op, error) { return &CodeTable{}, nil }
+
+// Infer keeps the shape.
+func (o *CodeTable) Infer(c *op.Infer) error {
+	if err := checkBytes(c, 0, 1); err != nil {
+		return err
+	}
+	if n := c.In[1].Dims; n != nil && (len(n) != 1 || n[0].IsKnown() && !n[0].Is(256)) {
+		return graph.Errorf(graph.ErrShape, "the table is %v; 256 codes are needed", c.In[1].Type)
+	}
+	c.Set(0, c.In[1].DType, c.In[0].Dims)
+	return nil
+}
+
 var tableRows = []op.Row{
+	{Domain: op.Internal, Name: "CodeTable", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, New: newCodeTable},
 	{Domain: op.Microsoft, Name: "QLinearSigmoid", Since: []int{1}, In: [2]int{4, 5}, Optional: op.Inputs(2), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, New: newQLinearSigmoid},
 	{Domain: op.Microsoft, Name: "QLinearLeakyRelu", Since: []int{1}, In: [2]int{4, 5}, Optional: op.Inputs(2), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, New: newQLinearLeakyRelu},
 	{Domain: op.Microsoft, Name: "QLinearConcat", Since: []int{1}, In: [2]int{5, op.Any}, Optional: func(i int) bool { return i > 1 && i%3 == 1 }, Out: [2]int{1, 1}, Types: byteTypes, Typed: 2, New: newQLinearConcat},

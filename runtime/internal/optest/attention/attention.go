@@ -184,6 +184,32 @@ func attentionCase(s *cases.Suite, d tensor.DType, note string, n []int, causal 
 		Ulps: Ulps, Attrs: cases.Attrs("scale", 0.25, "softcap", 4.0, "is_causal", causal, "q_num_heads", heads, "kv_num_heads", kvHeads)})
 }
 
+// hideAll adds a case whose mask holds the least float32 for all keys of some queries, as
+// exporters write it: such scores are all the same, so that all keys count alike. Products
+// of queries and keys are 0.
+func hideAll(s *cases.Suite, queries int) {
+	const keys, size = 40, 8
+	q, k, v := s.Any(tensor.F32, 1, 2, queries, size), tensor.New(tensor.F32, 1, 2, keys, size), s.Any(tensor.F32, 1, 2, keys, size)
+	hidden := func(i, j int) bool { return i%3 == 1 || j > i }
+	mask := cases.Filled(tensor.F32, func(at []int) float64 {
+		if hidden(at[2], at[3]) {
+			return -math.MaxFloat32
+		}
+		return 0
+	}, 1, 1, queries, keys)
+	value := byHead(v)
+	y := cases.Filled(tensor.F32, func(at []int) float64 {
+		sum, n := 0.0, 0.0
+		for j := range keys {
+			if at[2]%3 == 1 || !hidden(at[2], j) {
+				sum, n = sum+value(at[0], at[1], j, at[3]), n+1
+			}
+		}
+		return sum / n
+	}, 1, 2, queries, size)
+	s.Add(cases.Case{Op: "Attention", Version: 23, Note: "mask of the least number", In: cases.In(q, k, v, mask), Want: cases.Want(y), Ulps: 64, Attrs: cases.Attrs()})
+}
+
 // attentionShapes are lengths, windows, masks and sequences longer than a block.
 func attentionShapes(s *cases.Suite) {
 	const d = tensor.F32
@@ -213,6 +239,7 @@ func attentionShapes(s *cases.Suite) {
 		add(a, 24, "lengths", append(operands, nil, nil, nil, lengths), "is_causal", causal)
 	}
 	for _, queries := range []int{3, 30} {
+		hideAll(s, queries)
 		a := build(1, 2, queries, 40, 8)
 		a.Score = func(_, _, i, j int) float64 {
 			if j > i || j <= i-4 {

@@ -143,7 +143,9 @@ func globalPoolCases(s *cases.Suite, d tensor.DType) {
 		w := Plain(space...)
 		s.Add(cases.Case{Op: "GlobalMaxPool", Version: 1, In: cases.In(x), Want: cases.Want(Pooled(x, w, Largest))})
 		s.Add(cases.Case{Op: "GlobalAveragePool", Version: 1, In: cases.In(x), Want: cases.Want(Pooled(x, w, Mean)), Ulps: 16})
-		s.Add(cases.Case{Op: "GlobalLpPool", Version: 2, Attrs: cases.Attrs("p", 3), In: cases.In(x), Want: cases.Want(Pooled(x, w, norm(3))), Ulps: 16})
+		for _, p := range []int{1, 2, 3} {
+			s.Add(cases.Case{Op: "GlobalLpPool", Version: 2, Attrs: cases.Attrs("p", p), In: cases.In(x), Want: cases.Want(Pooled(x, w, norm(float64(p)))), Ulps: 16})
+		}
 		s.Add(cases.Case{Op: "GlobalLpPool", Version: 1, Until: 2, Attrs: cases.Attrs("p", 3.0), In: cases.In(x), Want: cases.Want(Pooled(x, w, norm(3))), Ulps: 16})
 	}
 }

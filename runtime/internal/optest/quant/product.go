@@ -170,6 +170,18 @@ func convCases(s *cases.Suite) {
 	convCase(s, tensor.I8, tensor.I8, tensor.I8, []int{6, 7}, three, 1, 17, 35)
 	convCase(s, tensor.U8, tensor.U8, tensor.U8, []int{5, 37}, three, 9, 1, 1)
 	convFails(s)
+	tableCases(s)
+}
+
+func tableCases(s *cases.Suite) {
+	for _, types := range [][2]tensor.DType{{tensor.U8, tensor.I8}, {tensor.I8, tensor.U8}} {
+		x, table := codesOf(s, types[0], 2, 3, 70), codesOf(s, types[1], 256)
+		y := tensor.New(types[1], x.Shape()...)
+		for i, b := range x.Bytes() {
+			y.Bytes()[i] = table.Bytes()[b]
+		}
+		s.Add(cases.Case{Domain: "nacre", Op: "CodeTable", Version: 1, In: cases.In(x, table), Want: cases.Want(y)})
+	}
 }
 
 // convCase convolves images with group·filters filters of some channels.
@@ -223,11 +235,41 @@ func convCase(s *cases.Suite, dx, dw, codes tensor.DType, space []int, w nn.Wind
 		s.Add(cases.Case{Op: "QLinearConv", Version: 10, Note: w.Auto, Attrs: window, In: plain, Want: cases.Want(y)})
 		s.Add(cases.Case{Op: "QLinearConv", Version: 10, Note: w.Auto, Attrs: window, In: append(slices.Clone(plain), bias), Want: cases.Want(biased)})
 		s.Add(cases.Case{Domain: cases.Microsoft, Op: "QLinearConv", Version: 1, Note: w.Auto, Attrs: window, In: plain, Want: cases.Want(y)})
+		fusedConvCases(s, w.Attrs("group", group), w.Auto, plain, list, shape)
 		last := slices.Clone(plain)
 		last[0] = behindChannels(x)
 		s.Add(cases.Case{Domain: cases.Microsoft, Op: "QLinearConv", Version: 1, Note: "channels last " + w.Auto, Attrs: w.Attrs("group", group, "channels_last", 1),
 			In: append(last, bias), Want: cases.Want(behindChannels(biased))})
 	}
+}
+
+// fusedConvCases are convolutions with those inputs of QLinearConv and those sums, with a bias of
+// floats, a value that is added, a clamp, and a stage before the value.
+func fusedConvCases(s *cases.Suite, window []*graph.Attr, note string, plain []*tensor.Tensor, sums []float64, shape tensor.Shape) {
+	scale, yScale, yZero := plain[4], float32(cases.Number(plain[6], 0)), plain[7]
+	bias := s.Between(tensor.F32, -2, 2, shape[1])
+	z, zScale, zZero := codesOf(s, yZero.DType(), shape...), cases.Scalar(tensor.F32, 0.7), codesOf(s, yZero.DType())
+	stage, stageZero := cases.Scalar(tensor.F32, 0.9), codesOf(s, tensor.I8)
+	y, staged := tensor.New(yZero.DType(), shape...), tensor.New(yZero.DType(), shape...)
+	ratio := float32(0.7) / yScale
+	cases.Each(shape, func(i int, at []int) {
+		weight := float32(0.3) * float32(cases.Number(scale, at[1]%scale.Len()))
+		back := float32(float32(cases.Number(zZero, 0)) * ratio)
+		more := float32(float32(cases.Number(z, i)) * ratio)
+		end := func(v float32) float64 {
+			v = min(max(v+more, -3/yScale), 2.5/yScale)
+			return math.RoundToEven(float64(v)) + cases.Number(yZero, 0)
+		}
+		sum, b := float32(sums[i]), float32(cases.Number(bias, at[1]))
+		putCode(y, i, end(float32(sum*float32(weight/yScale))+float32(b/yScale-back)))
+		low := -128 - cases.Number(stageZero, 0)
+		code := math.RoundToEven(min(max(float64(float32(sum*float32(weight/0.9))+b/0.9), low), low+255))
+		putCode(staged, i, end(float32(float32(code)*float32(float32(0.9)/yScale))-back))
+	})
+	attrs := append(slices.Clone(window), cases.Attrs("activation", "Clip", "activation_params", []float64{-3, 2.5})...)
+	in := append(slices.Clone(plain), bias, z, zScale, zZero)
+	s.Add(cases.Case{Domain: "nacre", Op: "FusedQLinearConv", Version: 1, Note: note, Attrs: attrs, In: in, Want: cases.Want(y)})
+	s.Add(cases.Case{Domain: "nacre", Op: "FusedQLinearConv", Version: 1, Note: "stage " + note, Attrs: attrs, In: append(slices.Clone(in), stage, stageZero), Want: cases.Want(staged)})
 }
 
 // behindChannels is t with axis 1 behind all others.
@@ -253,4 +295,10 @@ func convFails(s *cases.Suite) {
 	fails(graph.ErrShape, "QLinearConv", "bias of another number", x, one, u, w, one, i, one, u, s.Any(tensor.I32, 2))
 	fails(graph.ErrShape, "QLinearConv", "bias of floats", x, one, u, w, one, i, one, u, s.Any(tensor.F32, 3))
 	fails(graph.ErrShape, "QLinearConv", "scales of the result", x, one, u, w, one, i, s.Any(tensor.F32, 3), u)
+	fused := func(note string, attrs []*graph.Attr, in ...*tensor.Tensor) {
+		s.Add(cases.Case{Domain: "nacre", Op: "FusedQLinearConv", Version: 1, Note: note, Attrs: attrs, In: in, Fails: graph.ErrShape})
+	}
+	fused("another shape is added", nil, x, one, u, w, one, i, one, u, nil, codesOf(s, tensor.U8, 1, 3, 5), one, u)
+	fused("scales of what is added", nil, x, one, u, w, one, i, one, u, nil, codesOf(s, tensor.U8, 1, 3, 4), s.Any(tensor.F32, 3), u)
+	s.Add(cases.Case{Domain: "nacre", Op: "CodeTable", Version: 1, Note: "short", In: cases.In(x, codesOf(s, tensor.U8, 255)), Fails: graph.ErrShape})
 }

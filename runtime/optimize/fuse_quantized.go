@@ -1,0 +1,371 @@
+package optimize
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// A coded value is codes of 8 bits that stand for (codes - zero) * scale.
+type coded struct {
+	codes, scale, zero string
+}
+
+// inputs lists the codes, the scale and the zero point.
+func (c *coded) inputs() []string { return []string{c.codes, c.scale, c.zero} }
+
+// fuseQuantized has float32 operators between DequantizeLinear and QuantizeLinear computed
+// on codes of 8 bits: convolutions with what is added and a clamp behind them, functions of
+// elements, which become tables, products, sums, averages, and operators that move elements. Codes may differ by one where the
+// floats that they are rounded from lie halfway.
+func fuseQuantized(s *Scope) (*Edit, error) {
+	m := newMatcher(s)
+	for _, n := range m.live {
+		if m.replaced[n] || !is(n, quantizers...) {
+			continue
+		}
+		y, ok := m.point(n, n.Outputs[0])
+		if !ok {
+			continue
+		}
+		for _, write := range codeRules {
+			if by, used := write(m, n, y); by != nil && m.replace(n, by...) {
+				m.retire(used...)
+				m.retire(n)
+				break
+			}
+		}
+	}
+	for _, n := range m.live {
+		if by := m.codedProduct(n); by != nil && !m.replaced[n] && m.replace(n, by) {
+			m.retire(n)
+		}
+	}
+	return m.result()
+}
+
+// Operators between floats and codes.
+var (
+	quantizers   = []string{"QuantizeLinear", microsoft + ".QuantizeLinear"}
+	dequantizers = []string{"DequantizeLinear", microsoft + ".DequantizeLinear"}
+)
+
+// codeRules return nodes that compute what a QuantizeLinear node does, whose result is y, and
+// the nodes whose work they do; nil for none.
+var codeRules = []func(m *matcher, root *graph.Node, y coded) (by, used []*graph.Node){
+	(*matcher).codedConv,
+	(*matcher).codedTable,
+	(*matcher).codedPair,
+	(*matcher).codedMatMul,
+	(*matcher).codedMean,
+	(*matcher).codedMove,
+	(*matcher).codedConcat,
+}
+
+// point returns codes with the scale and the zero point of a node between floats and codes;
+// ok is false unless they are one float32 and one zero point.
+func (m *matcher) point(n *graph.Node, codes string) (c coded, ok bool) {
+	d := m.dtype(codes)
+	if d != tensor.U8 && d != tensor.I8 || m.dtype(n.Inputs[1]) != tensor.F32 || !m.isOne(n.Inputs[1]) {
+		return c, false
+	}
+	c = coded{codes, n.Inputs[1], ""}
+	if len(n.Inputs) > 2 && n.Inputs[2] != "" {
+		c.zero = n.Inputs[2]
+		return c, m.isOne(c.zero)
+	}
+	c.zero = m.noZero(d)
+	return c, true
+}
+
+func (m *matcher) isOne(name string) bool {
+	d := m.dims(name)
+	return d != nil && d.Len().Is(1)
+}
+
+// noZero is a zero point of 0.
+func (m *matcher) noZero(d tensor.DType) string {
+	key := "zero point of " + d.String()
+	if m.vectors[key] == "" {
+		m.vectors[key] = m.add("zero_point", tensor.New(d))
+	}
+	return m.vectors[key]
+}
+
+// dequantised returns what DequantizeLinear makes a float32 value of.
+func (m *matcher) dequantised(name string) (c coded, ok bool) {
+	n := m.producer(name, dequantizers...)
+	if n == nil || m.dtype(name) != tensor.F32 {
+		return c, false
+	}
+	return m.point(n, n.Inputs[0])
+}
+
+// weights returns what DequantizeLinear makes weights of, with a scale and a zero point for
+// all or for each place along an axis.
+func (m *matcher) weights(name string, axis int) (c coded, ok bool) {
+	if c, ok = m.dequantised(name); ok {
+		return c, true
+	}
+	n := m.producer(name, "DequantizeLinear")
+	if n == nil || m.dtype(name) != tensor.F32 || m.dtype(n.Inputs[1]) != tensor.F32 || intOr(n, "block_size", 0) != 0 {
+		return c, false
+	}
+	d, dims := m.dtype(n.Inputs[0]), m.dims(n.Inputs[0])
+	if d != tensor.U8 && d != tensor.I8 || dims == nil || len(m.dims(n.Inputs[1])) != 1 {
+		return c, false
+	}
+	if at := int(intOr(n, "axis", 1)); at != axis && at+len(dims) != axis {
+		return c, false
+	}
+	c = coded{n.Inputs[0], n.Inputs[1], ""}
+	if len(n.Inputs) > 2 && n.Inputs[2] != "" {
+		c.zero = n.Inputs[2]
+	} else {
+		c.zero = m.noZero(d)
+	}
+	return c, true
+}
+
+// only returns the node that computes a float32 value for one consumer, if it applies one of
+// the operators.
+func (m *matcher) only(name string, ops ...string) *graph.Node {
+	if n := m.producer(name, ops...); n != nil && m.consumer(n) != nil && m.dtype(name) == tensor.F32 {
+		return n
+	}
+	return nil
+}
+
+// clamped returns the operand of a clamp that computes a value, and the clamp as attributes
+// of a node; without one it is the value.
+func (m *matcher) clamped(name string) (of string, list []*graph.Attr, used []*graph.Node) {
+	n := m.only(name, "Relu", "Clip")
+	if n == nil {
+		return name, nil, nil
+	}
+	f, ok := m.activation(n)
+	if !ok {
+		return name, nil, nil
+	}
+	return n.Inputs[0], f.attrs("FusedConv"), []*graph.Node{n}
+}
+
+// codedConv is a convolution, to which a value may be added, and a clamp.
+func (m *matcher) codedConv(root *graph.Node, y coded) (by, used []*graph.Node) {
+	value, clamp, used := m.clamped(root.Inputs[0])
+	conv, z := m.only(value, "Conv"), []string(nil)
+	if sum := m.only(value, "Add"); sum != nil {
+		for i := 0; i < 2 && conv == nil; i++ {
+			added, ok := m.dequantised(sum.Inputs[i])
+			if !ok || !m.sameDims(added.codes, value) {
+				continue
+			}
+			n, stage, between := m.staged(sum.Inputs[1-i])
+			conv, z, used = n, append(added.inputs(), stage...), slices.Concat(used, between, []*graph.Node{sum})
+		}
+	}
+	if conv == nil {
+		return nil, nil
+	}
+	x, ok := m.dequantised(conv.Inputs[0])
+	w, ok2 := m.weights(conv.Inputs[1], 0)
+	if !ok || !ok2 {
+		return nil, nil
+	}
+	inputs := slices.Concat(x.inputs(), w.inputs(), []string{y.scale, y.zero})
+	if len(conv.Inputs) > 2 {
+		inputs = append(inputs, conv.Inputs[2])
+	}
+	if z != nil {
+		inputs = append(inputs, make([]string, 9-len(inputs))...)
+		inputs = append(inputs, z...)
+	}
+	return []*graph.Node{instead(root, nacreDomain, "FusedQLinearConv", 1, inputs, slices.Concat(conv.Attrs, clamp)...)}, append(used, conv)
+}
+
+// staged returns the convolution that computes a value, which may be quantised and
+// dequantised then: by that scale and zero point, and by those nodes.
+func (m *matcher) staged(value string) (conv *graph.Node, stage []string, between []*graph.Node) {
+	if conv = m.only(value, "Conv"); conv != nil {
+		return conv, nil, nil
+	}
+	to := m.only(value, dequantizers...)
+	if to == nil {
+		return nil, nil, nil
+	}
+	c, ok := m.dequantised(value)
+	from := m.producer(c.codes, quantizers...)
+	if !ok || from == nil || m.consumer(from) == nil {
+		return nil, nil, nil
+	}
+	p, ok := m.point(from, c.codes)
+	if !ok || !m.equals(p.scale, c.scale) || !m.equals(p.zero, c.zero) {
+		return nil, nil, nil
+	}
+	return m.only(from.Inputs[0], "Conv"), []string{c.scale, c.zero}, []*graph.Node{from, to}
+}
+
+// codedPair is a sum or a product of two values. A Relu behind it is what saturation does
+// where the zero point is the least code.
+func (m *matcher) codedPair(root *graph.Node, y coded) (by, used []*graph.Node) {
+	value := root.Inputs[0]
+	if relu := m.only(value, "Relu"); relu != nil && m.isLeast(y) {
+		value, used = relu.Inputs[0], []*graph.Node{relu}
+	}
+	n := m.only(value, "Add", "Mul")
+	if n == nil {
+		return nil, nil
+	}
+	a, ok := m.dequantised(n.Inputs[0])
+	b, ok2 := m.dequantised(n.Inputs[1])
+	if !ok || !ok2 {
+		return nil, nil
+	}
+	return []*graph.Node{instead(root, microsoft, "QLinear"+n.Op, 1, slices.Concat(a.inputs(), b.inputs(), []string{y.scale, y.zero}))}, append(used, n)
+}
+
+// isLeast reports whether a zero point is the least code.
+func (m *matcher) isLeast(y coded) bool {
+	zero, ok := m.scalar(y.zero)
+	least := 0.0
+	if m.dtype(y.codes) == tensor.I8 {
+		least = -128
+	}
+	return ok && zero == least
+}
+
+// codedMatMul is a product.
+func (m *matcher) codedMatMul(root *graph.Node, y coded) (by, used []*graph.Node) {
+	n := m.only(root.Inputs[0], "MatMul")
+	if n == nil {
+		return nil, nil
+	}
+	a, ok := m.dequantised(n.Inputs[0])
+	b, ok2 := m.weights(n.Inputs[1], len(m.dims(n.Inputs[1]))-1)
+	if !ok || !ok2 {
+		return nil, nil
+	}
+	return []*graph.Node{instead(root, "", "QLinearMatMul", 10, slices.Concat(a.inputs(), b.inputs(), []string{y.scale, y.zero}))}, []*graph.Node{n}
+}
+
+// codedMean is an average.
+func (m *matcher) codedMean(root *graph.Node, y coded) (by, used []*graph.Node) {
+	n := m.only(root.Inputs[0], "AveragePool", "GlobalAveragePool")
+	if n == nil {
+		return nil, nil
+	}
+	x, ok := m.dequantised(n.Inputs[0])
+	if !ok || m.dtype(x.codes) != m.dtype(y.codes) {
+		return nil, nil
+	}
+	return []*graph.Node{instead(root, microsoft, "QLinear"+n.Op, 1, append(x.inputs(), y.scale, y.zero), n.Attrs...)}, []*graph.Node{n}
+}
+
+// moves are the operators whose result has elements of their first input and no others.
+var moves = []string{"MaxPool", "Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze", "Slice", "Gather", "Expand", "Tile", "DepthToSpace", "SpaceToDepth"}
+
+// byteMaxPool is the first version of MaxPool that takes codes.
+const byteMaxPool = 12
+
+// codedMove is an operator that moves elements, of codes that mean the same before and behind.
+func (m *matcher) codedMove(root *graph.Node, y coded) (by, used []*graph.Node) {
+	n := m.only(root.Inputs[0], moves...)
+	if n == nil || len(n.Outputs) > 1 {
+		return nil, nil
+	}
+	x, ok := m.dequantised(n.Inputs[0])
+	if !ok || m.dtype(x.codes) != m.dtype(y.codes) || !m.equals(x.scale, y.scale) || !m.equals(x.zero, y.zero) {
+		return nil, nil
+	}
+	moved := instead(root, n.Domain, n.Op, n.Version, slices.Clone(n.Inputs), n.Attrs...)
+	moved.Inputs[0] = x.codes
+	if n.Op == "MaxPool" {
+		moved.Version = max(byteMaxPool, n.Version)
+	}
+	return []*graph.Node{moved}, []*graph.Node{n}
+}
+
+// equals reports whether two values of one element are the same.
+func (m *matcher) equals(a, b string) bool {
+	if m.same(a, b) {
+		return true
+	}
+	x, ok := m.scalar(a)
+	y, ok2 := m.scalar(b)
+	return ok && ok2 && x == y
+}
+
+// codedConcat is values that are joined; codes that mean something else are looked up.
+func (m *matcher) codedConcat(root *graph.Node, y coded) (by, used []*graph.Node) {
+	n := m.only(root.Inputs[0], "Concat")
+	if n == nil {
+		return nil, nil
+	}
+	joined := instead(root, n.Domain, n.Op, n.Version, make([]string, len(n.Inputs)), n.Attrs...)
+	for i, name := range n.Inputs {
+		x, ok := m.dequantised(name)
+		if !ok {
+			return nil, nil
+		}
+		joined.Inputs[i] = x.codes
+		if m.dtype(x.codes) == m.dtype(y.codes) && m.equals(x.scale, y.scale) && m.equals(x.zero, y.zero) {
+			continue
+		}
+		c := &codeChain{matcher: m}
+		if !c.take(m.producer(name, dequantizers...)) {
+			return nil, nil
+		}
+		if joined.Inputs[i] = m.fresh(x.codes); !c.convert(root, joined.Inputs[i], &by) {
+			return nil, nil
+		}
+	}
+	return append(by, joined), []*graph.Node{n}
+}
+
+// codedProduct is a product of codes whose result stays float32.
+func (m *matcher) codedProduct(n *graph.Node) *graph.Node {
+	if !is(n, "MatMul", "Gemm") || m.dtype(n.Outputs[0]) != tensor.F32 {
+		return nil
+	}
+	a, ok := m.dequantised(n.Inputs[0])
+	turned := intOr(n, "transB", 0) != 0
+	axis := len(m.dims(n.Inputs[1])) - 1
+	if turned {
+		axis = 0
+	}
+	b, ok2 := m.weights(n.Inputs[1], axis)
+	if !ok || !ok2 || m.constant(b.codes) == nil || intOr(n, "transA", 0) != 0 || floatOr(n, "alpha", 1) != 1 || floatOr(n, "beta", 1) != 1 {
+		return nil
+	}
+	inputs := []string{a.codes, b.codes, a.scale, b.scale, a.zero, b.zero}
+	if len(n.Inputs) > 2 && n.Inputs[2] != "" {
+		vector := m.columnVector(n.Inputs[2], n.Outputs[0])
+		if vector == "" {
+			return nil
+		}
+		inputs = append(inputs, vector)
+	}
+	if turned {
+		inputs[1] = m.turned(b.codes)
+	}
+	return instead(n, microsoft, "MatMulIntegerToFloat", 1, inputs)
+}
+
+// turned returns the name of a constant matrix of codes with its axes exchanged.
+func (m *matcher) turned(name string) string {
+	key := "turned " + m.canonical(name)
+	if m.vectors[key] == "" {
+		from := m.constant(name)
+		rows, cols := from.Shape()[0], from.Shape()[1]
+		to := tensor.New(from.DType(), cols, rows)
+		x, y := from.Bytes(), to.Bytes()
+		for i := range rows {
+			for j := range cols {
+				y[j*rows+i] = x[i*cols+j]
+			}
+		}
+		m.vectors[key] = m.add(name, to)
+	}
+	return m.vectors[key]
+}
