@@ -68,6 +68,7 @@ type attentionCase struct {
 	maskData                             []byte
 	sink                                 bool
 	shown                                bool
+	aside                                bool // heads of q, k and v lie side by side
 }
 
 const (
@@ -93,7 +94,13 @@ func (c *attentionCase) words(t *testing.T, isa bindings.ISA) words {
 	b := testBinder(t, isa, in, out)
 	var x [3]headRows
 	for i := range x {
-		x[i] = b.heads(b.in(i), c.dtype, attention.WholeHeads(in[i].Dims))
+		d := in[i].Dims
+		rows := attention.WholeHeads(d)
+		if c.aside {
+			n, _ := d[1].Value()
+			rows = attention.HeadsSideBySide(graph.Dims{d[0], d[2], d[1].Mul(d[3])}, graph.Known(0), n, d[3])
+		}
+		x[i] = b.heads(b.in(i), c.dtype, rows)
 	}
 	a := b.newAttention(x[0], x[1], x[2])
 	a.scores, a.mask = caseScores, caseMask
@@ -166,6 +173,34 @@ func TestAttention(t *testing.T) {
 		} {
 			c := &attentionCase{heads: s[0], kvHeads: s[1], queries: queries, keys: keys, d: s[4], dv: s[5], dtype: floatKinds[i%3].t, set: set}
 			c.check(t, r, pool, fmt.Sprint(s, " setting ", i))
+		}
+	}
+}
+
+// TestAttentionPlaces has keys and values that tiles take where they lie, and some that
+// they do not: rows that are far apart, or a large power of two.
+func TestAttentionPlaces(t *testing.T) {
+	pool := testPool(t)
+	r := rand.New(rand.NewPCG(33, 34))
+	for _, s := range [][6]int{{2, 2, 45, 300, 16, 48}, {4, 2, 70, 40, 24, 32}, {3, 3, 260, 37, 20, 16}, {4, 2, 150, 290, 16, 64}, {4, 4, 19, 33, 128, 64}} {
+		for _, aside := range []bool{false, true} {
+			for _, causal := range []bool{false, true} {
+				c := &attentionCase{heads: s[0], kvHeads: s[1], queries: s[2], keys: s[3], d: s[4], dv: s[5], dtype: tensor.F32, aside: aside}
+				c.set = func(a *attentionCommand) { a.causal, a.past = causal, graph.Known(s[3]-min(s[2], s[3])) }
+				c.check(t, r, pool, fmt.Sprint(s, " aside ", aside, " causal ", causal))
+			}
+		}
+	}
+}
+
+// TestAttentionScales has scales that change the order of scores, or are close to nothing.
+func TestAttentionScales(t *testing.T) {
+	pool := testPool(t)
+	r := rand.New(rand.NewPCG(35, 36))
+	for _, scale := range []float32{-0.5, 0, 0x1p-120, 30} {
+		for _, queries := range []int{1, 40} {
+			c := &attentionCase{heads: 2, kvHeads: 1, queries: queries, keys: 1100, d: 16, dv: 16, dtype: tensor.F32, set: func(a *attentionCommand) { a.scale = &scale }}
+			c.check(t, r, pool, fmt.Sprint("scale ", scale, " queries ", queries))
 		}
 	}
 }
@@ -292,16 +327,16 @@ func TestAttentionFailures(t *testing.T) {
 func TestAttentionSpecial(t *testing.T) {
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(29, 30))
-	const heads, queries, keys, d = 1, 6, 20, 3
-	for _, causal := range []bool{false, true} {
+	const heads, keys, d = 1, 1100, 3
+	for queries, causal := range map[int]bool{6: false, 7: true, 3: false, 4: true} {
 		c := &attentionCase{heads: heads, kvHeads: heads, queries: queries, keys: keys, d: d, dv: d, dtype: tensor.F32, set: func(a *attentionCommand) { a.causal = causal }}
 		q, k, v := attentionNormals(r, 2*queries*d), attentionNormals(r, 2*keys*d), attentionNormals(r, 2*keys*d)
-		q[4*d] = math.NaN()
+		q[2*d] = math.NaN()
 		k[3*d] = math.Inf(1)
 		v[2*d] = math.NaN()
 		operands := [][]byte{stored(tensor.F32, q), stored(tensor.F32, k), stored(tensor.F32, v), nil, nil, nil, nil, nil, nil}
 		outs := []output{{at: 7, dtype: tensor.F32, n: 2 * queries * d}}
-		checkVariants(t, "f32_attention", fmt.Sprint("special, causal ", causal), c.words(t, bindings.DetectISA()), pool, 1e-5, 1e-5, outs, operands...)
+		checkVariants(t, "f32_attention", fmt.Sprint("special, queries ", queries, " causal ", causal), c.words(t, bindings.DetectISA()), pool, 1e-5, 1e-5, outs, operands...)
 	}
 }
 

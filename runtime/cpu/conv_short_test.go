@@ -17,6 +17,7 @@ import (
 // TestConvShort compares convolutions of few places with the same by weights that are not
 // constant, which are products of columns.
 func TestConvShort(t *testing.T) {
+	t.Parallel()
 	testPool(t)
 	r := rand.New(rand.NewPCG(31, 32))
 	registry, short := standard.Registry(), 0

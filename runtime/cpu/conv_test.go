@@ -138,10 +138,12 @@ func checkConvs(t *testing.T, formula string, transposed bool, kernels ...string
 }
 
 func TestConv(t *testing.T) {
+	t.Parallel()
 	checkConvs(t, "f64_conv", false, "f32_conv_depthwise", "f32_conv_gemm", "f64_conv_gemm")
 }
 
 func TestConvTranspose(t *testing.T) {
+	t.Parallel()
 	checkConvs(t, "f64_conv_transpose", true, "f32_conv_transpose")
 }
 

@@ -65,6 +65,7 @@ func eachTranspose(t *testing.T, f func(k bindings.Kernel, width int)) {
 }
 
 func TestCopy(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name     string
 		src, dst int // elements
@@ -188,6 +189,7 @@ func TestSlice(t *testing.T) {
 }
 
 func TestGather(t *testing.T) {
+	t.Parallel()
 	pool, r := testPool(t), rand.New(rand.NewPCG(9, 10))
 	for _, block := range []int{1, 2, 3, 4, 8, 12, 16, 100, 70000} {
 		for _, shared := range []bool{true, false} {

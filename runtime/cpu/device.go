@@ -29,6 +29,8 @@ type Device struct {
 	blocked   device.Layout // of blocked values
 	estimated bool          // the estimates of times hold for the levels
 	direct    bool          // convolutions are computed without transforms
+
+	accelerator device.Accelerator // nil for none
 }
 
 // New returns a device that uses kernels of the levels in isa, on at most that many
@@ -131,6 +133,17 @@ func (d *Device) bindRow(r row, b *device.Binding, skip map[string]int) (*device
 		x.step.Commands = []device.Command{}
 	}
 	return x.step, nil
+}
+
+// Accelerator returns the device that computes some of the nodes; nil for none.
+func (d *Device) Accelerator() device.Accelerator { return d.accelerator }
+
+// WithAccelerator returns a device whose plans put nodes on an accelerator that it
+// computes.
+func (d *Device) WithAccelerator(a device.Accelerator) *Device {
+	with := *d
+	with.accelerator = a
+	return &with
 }
 
 // Record lays out commands in memory outside Go's heap.

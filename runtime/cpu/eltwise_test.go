@@ -280,6 +280,7 @@ func checkNarrowed(t *testing.T, what string, d tensor.DType, x, got []byte) {
 // TestBroadcast compares random shapes with plain index arithmetic, on one thread and on
 // several.
 func TestBroadcast(t *testing.T) {
+	t.Parallel()
 	pool, r := testPool(t), rand.New(rand.NewPCG(7, 8))
 	sub, pick := runnable(t, "i32_sub")[0], runnable(t, "where_4")[0]
 	for trial := range 600 {
@@ -339,23 +340,38 @@ func source(i int, y, x tensor.Shape) int {
 	return index
 }
 
+// TestWhereWidths selects elements of every width, each of the condition and the two values
+// its own or one for all.
 func TestWhereWidths(t *testing.T) {
 	pool := testPool(t)
-	cond, six := []byte{1, 0, 7, 0, 0, 1}, oneAxis(6)
-	for _, size := range []int{1, 2, 4, 8, 16} {
-		for _, k := range runnable(t, fmt.Sprintf("where_%d", size)) {
-			a, b := make([]byte, 6*size), make([]byte, 6*size)
-			for i := range a {
-				a[i], b[i] = byte(i), byte(128+i)
+	for _, n := range []int{6, 83, 600} {
+		for mode := range 8 {
+			each := func(k int) int { return mode >> k & 1 }
+			extent := func(k int) int { return max(1, n*each(k)) }
+			cond := make([]byte, extent(0))
+			for i := range cond {
+				cond[i] = []byte{1, 0, 7, 0, 0, 255, 128}[i*i%7]
 			}
-			y := runGuarded(t, k, whereWords(size, six, six, six, six), pool, 6*size, size, cond, a, b)
-			for i := range y {
-				want := b[i]
-				if cond[i/size] != 0 {
-					want = a[i]
+			for _, size := range []int{1, 2, 4, 8, 16} {
+				a, b := make([]byte, extent(1)*size), make([]byte, extent(2)*size)
+				for i := range a {
+					a[i] = byte(i * 5)
 				}
-				if y[i] != want {
-					t.Fatalf("%d bytes: byte %d is %d, not %d", size, i, y[i], want)
+				for i := range b {
+					b[i] = byte(128 + i*3)
+				}
+				w := whereWords(size, oneAxis(n), oneAxis(len(cond)), oneAxis(extent(1)), oneAxis(extent(2)))
+				for _, k := range runnable(t, fmt.Sprintf("where_%d", size)) {
+					y := runGuarded(t, k, w, pool, n*size, size, cond, a, b)
+					for i := range y {
+						want := b[i/size*each(2)*size+i%size]
+						if cond[i/size*each(0)] != 0 {
+							want = a[i/size*each(1)*size+i%size]
+						}
+						if y[i] != want {
+							t.Fatalf("%d elements of %d bytes, mode %d: byte %d is %d, not %d", n, size, mode, i, y[i], want)
+						}
+					}
 				}
 			}
 		}

@@ -40,6 +40,7 @@ func blockedFamilies() [][]blockedRow {
 		blockedCopyRows,
 		blockedEltwiseRows,
 		blockedPoolRows,
+		blockedQuantRows,
 		blockedTransposeRows,
 		reorderRows,
 	}
@@ -155,11 +156,21 @@ const maxBlocked = min(1<<40, math.MaxInt>>6)
 // blockable reports whether a value is one that kernels compute on in blocks: float32
 // with channels and spatial axes.
 func blockable(v *op.Value) bool {
-	if v == nil || v.Kind != graph.TensorType || v.DType != tensor.F32 || len(v.Dims) < 3 {
+	return blockableAs(v, func(d tensor.DType) bool { return d == tensor.F32 })
+}
+
+// blockableAs is blockable for other types of elements.
+func blockableAs(v *op.Value, of func(d tensor.DType) bool) bool {
+	if v == nil || v.Kind != graph.TensorType || !of(v.DType) || len(v.Dims) < 3 {
 		return false
 	}
 	s, ok := v.Dims.Concrete()
 	return ok && s.Check() == nil && s.Len() > 0 && s.Len() <= maxBlocked
+}
+
+// movable reports whether a value is one that kernels copy in blocks.
+func movable(v *op.Value) bool {
+	return blockableAs(v, func(d tensor.DType) bool { return d == tensor.F32 || isByte(d) })
 }
 
 // elements is the elements of a value and, padding counted in, those of its blocks.

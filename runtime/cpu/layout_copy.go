@@ -6,7 +6,6 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/array"
 	"github.com/nacre-ml/nacre/runtime/op/vision"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var blockedCopyRows = []blockedRow{
@@ -17,7 +16,7 @@ var blockedCopyRows = []blockedRow{
 
 // offerConcat takes values joined along their channels.
 func offerConcat(o *array.Concat, b *device.Binding, l device.Layout) *offer {
-	if !blockable(b.Out[0]) || axisOf(o.Axis, len(b.Out[0].Dims)) != 1 || !wholeBlocks(b.In, l) {
+	if !movable(b.Out[0]) || axisOf(o.Axis, len(b.Out[0].Dims)) != 1 || !wholeBlocks(b.In, l) {
 		return nil
 	}
 	x := offerCopy(b.Out[0], l)
@@ -29,7 +28,7 @@ func offerConcat(o *array.Concat, b *device.Binding, l device.Layout) *offer {
 
 // offerSplit takes values whose channels are split.
 func offerSplit(o *array.Split, b *device.Binding, l device.Layout) *offer {
-	if !blockable(b.In[0]) || axisOf(o.Axis, len(b.In[0].Dims)) != 1 || !wholeBlocks(b.Out, l) {
+	if !movable(b.In[0]) || axisOf(o.Axis, len(b.In[0].Dims)) != 1 || !wholeBlocks(b.Out, l) {
 		return nil
 	}
 	x := offerCopy(b.In[0], l)
@@ -39,14 +38,18 @@ func offerSplit(o *array.Split, b *device.Binding, l device.Layout) *offer {
 
 func offerCopy(v *op.Value, l device.Layout) *offer {
 	n, blocks := elements(v, l)
-	return &offer{out: true, plain: eltwiseElement * n, blocked: eltwiseElement * blocks}
+	each := eltwiseElement
+	if isByte(v.DType) {
+		each = byteElement
+	}
+	return &offer{out: true, plain: each * n, blocked: each * blocks}
 }
 
-// wholeBlocks reports whether parts of a value are blockable, and all but the last have
+// wholeBlocks reports whether parts of a value are movable, and all but the last have
 // whole blocks of channels.
 func wholeBlocks(parts []*op.Value, l device.Layout) bool {
 	for i, v := range parts {
-		if !blockable(v) {
+		if !movable(v) {
 			return false
 		}
 		if c, _ := v.Dims[1].Value(); c%l.Block() != 0 && i < len(parts)-1 {
@@ -80,10 +83,10 @@ func bindBlockedParts(b *binder, parts []*op.Value, join bool) error {
 			c.From, c.To, c.Axes[0].From, c.Axes[0].To = c.To, c.From, c.Axes[0].To, c.Axes[0].From
 			src, dst = b.in(i), b.out(0)
 		}
-		if err := b.copy(tensor.F32, []array.Copy{c}, src, dst); err != nil {
+		if err := b.copy(whole.DType, []array.Copy{c}, src, dst); err != nil {
 			return err
 		}
-		shares = append(shares, device.Share{Operand: i, Offset: tensor.F32.Bytes(at)})
+		shares = append(shares, device.Share{Operand: i, Offset: whole.DType.Bytes(at)})
 		at += n
 	}
 	switch {

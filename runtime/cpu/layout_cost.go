@@ -38,6 +38,13 @@ const (
 	eltwiseElement = 0.1
 	channelPlane   = 14.0 // a plane, or block of them, that meets one number per channel
 
+	byteGemm     = 0.1   // a multiply-add of a product of plain codes, columns filled up to gemmColumns
+	byteGather   = 0.06  // an element of the matrix of what the kernel meets
+	byteMultiply = 0.048 // a multiply-add of codes in blocks, filters filled up to whole blocks
+	byteTile     = 60.0  // a few pixels of two blocks
+	byteWindow   = 0.4   // of the time of floats that windows over codes in blocks take
+	byteElement  = 0.04  // an element of codes
+
 	reorderCommand = 500.0
 	reorderElement = 0.33
 )

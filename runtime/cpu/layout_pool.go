@@ -5,6 +5,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op/arith"
 	"github.com/nacre-ml/nacre/runtime/op/nn"
+	"github.com/nacre-ml/nacre/runtime/op/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -15,7 +16,14 @@ var blockedPoolRows = []blockedRow{
 
 // offerPool takes maxima and means over one or two axes.
 func offerPool(o *nn.Pool, b *device.Binding, l device.Layout) *offer {
-	if !blockable(b.In[0]) || !blockable(b.Out[0]) || b.Wants(1) || o.Kind == nn.PoolNorm || len(b.In[0].Dims) > 4 {
+	if b.Wants(1) {
+		return nil
+	}
+	if o.Kind == nn.PoolMax && blockableAs(b.In[0], isByte) && blockableAs(b.Out[0], isByte) {
+		n, blocks := elements(b.In[0], l)
+		return &offer{in: []int{0}, out: true, plain: byteElement * n, blocked: byteElement * blocks}
+	}
+	if !blockable(b.In[0]) || !blockable(b.Out[0]) || o.Kind == nn.PoolNorm || len(b.In[0].Dims) > 4 {
 		return nil
 	}
 	p, err := o.Windows(b.Shape(0))
@@ -36,6 +44,9 @@ func bindBlockedPool(o *nn.Pool, b *binder) error {
 	p, err := o.Windows(b.Shape(0))
 	if err != nil {
 		return err
+	}
+	if isByte(b.DType(0)) {
+		return b.poolBytes(bytePool(&quant.BytePooling{Pooling: *p, Inner: 1}, b.Shape(0), b.InLayout(0)), true)
 	}
 	return b.run("f32_pooling_blocked", blockedPoolWords(p, o.Kind == nn.PoolMax, b.Shape(0), b.OutLayout(0)), b.in(0), b.out(0))
 }

@@ -13,7 +13,7 @@ var reorderRows = []blockedRow{
 
 func offerReorder(_ device.Reorder, b *device.Binding, l device.Layout) *offer {
 	from, to := b.InLayout(0), b.OutLayout(0)
-	if !blockable(b.In[0]) || min(from, to) != device.Plain || max(from, to) != l {
+	if !movable(b.In[0]) || min(from, to) != device.Plain || max(from, to) != l {
 		return nil
 	}
 	n, _ := elements(b.In[0], l)

@@ -81,6 +81,7 @@ func depthwiseCases(r *rand.Rand) []convCase {
 
 // TestBlockedDepthwise compares all variants with the formula on plain values.
 func TestBlockedDepthwise(t *testing.T) {
+	t.Parallel()
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(21, 22))
 	tried := map[string]bool{}
@@ -186,6 +187,7 @@ func denseCases(r *rand.Rand) []convCase {
 
 // TestBlockedDense compares all variants with the formula on plain values.
 func TestBlockedDense(t *testing.T) {
+	t.Parallel()
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(25, 26))
 	tried := map[string]bool{}
@@ -214,6 +216,7 @@ func TestBlockedDense(t *testing.T) {
 // TestWinograd compares all variants with the formula: they may be off by three times
 // what sums of products by chains of multiply-adds are.
 func TestWinograd(t *testing.T) {
+	t.Parallel()
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(27, 28))
 	tried := map[string]bool{}
@@ -275,6 +278,7 @@ func largestError(got, want []float64) float64 {
 
 // TestBlockedPooling compares all variants with the formula on plain values.
 func TestBlockedPooling(t *testing.T) {
+	t.Parallel()
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(23, 24))
 	tried := map[string]bool{}

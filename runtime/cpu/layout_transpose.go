@@ -14,123 +14,197 @@ import (
 )
 
 var blockedTransposeRows = []blockedRow{
-	blockedRowFor("tiles", offerConvTranspose, bindBlockedConvTranspose),
+	blockedRowFor("phases", offerConvTranspose, bindBlockedConvTranspose),
 }
 
-// tiling is a transposed convolution whose windows lie side by side: every pixel becomes
-// a tile of the result, of the kernel's extents.
-type tiling struct {
-	shape  *nn.ConvShape
-	taps   int
-	pixels *nn.ConvShape // the convolution of each pixel by one tap
+// phased is a transposed convolution as ordinary ones: one for each place that an element
+// of the result has within a stride, by the part of the kernel that meets such elements.
+type phased struct {
+	shape *nn.ConvShape
+	list  []phase
 }
 
-// tilingOf returns the tiling that a node is, if it is one by constants.
-func tilingOf(o *nn.ConvTranspose, b *device.Binding, l device.Layout) (*tiling, bool) {
+type phase struct {
+	conv  *nn.ConvShape
+	at    []int // of the phase's first element in the result
+	first []int // of the kernel's elements that the phase has, every stride-th
+}
+
+// phasedOf returns the convolutions that make up a node, if its weights are constant,
+// every phase has elements of the kernel, and none would have to leave out of the value.
+func phasedOf(o *nn.ConvTranspose, b *device.Binding) (*phased, bool) {
 	if b.Const(1) == nil {
 		return nil, false
 	}
 	s, err := o.Shape(b.Shape(0), b.Shape(1))
-	if err != nil || s.Groups != 1 || s.Channels == 0 || len(s.In) > 2 || !slices.Equal(s.Kernel, s.Stride) {
+	if err != nil || s.Groups != 1 || s.Channels == 0 || len(s.In) > 2 {
 		return nil, false
 	}
 	for d := range s.In {
-		if s.Pad[d] != 0 || s.Out[d] != s.In[d]*s.Kernel[d] || s.Dilation[d] != 1 && s.Kernel[d] != 1 {
+		if s.Dilation[d] != 1 && s.Kernel[d] != 1 || s.Kernel[d] < s.Stride[d] || s.Stride[d] > s.Out[d] {
 			return nil, false
 		}
 	}
-	t := &tiling{shape: s, taps: tensor.Shape(s.Kernel).Len()}
-	one := slices.Repeat([]int{1}, len(s.In))
-	t.pixels = &nn.ConvShape{Images: s.Images, Groups: 1, Channels: s.Channels, Filters: s.Filters, In: s.In, Out: s.In,
-		Kernel: one, Stride: one, Dilation: one, Pad: make([]int, len(s.In))}
-	return t, t.taps <= maxBlockedTaps
+	n := tensor.Shape(s.Stride).Len()
+	if n > maxBlockedTaps || tensor.Shape(s.Kernel).Len() > maxBlockedTaps {
+		return nil, false
+	}
+	t := &phased{shape: s}
+	for i := range n {
+		p, ok := phaseOf(s, i)
+		if !ok {
+			return nil, false
+		}
+		t.list = append(t.list, p)
+	}
+	return t, true
+}
+
+// phaseOf returns phase i of a transposed convolution, counted with the last axis fastest.
+func phaseOf(s *nn.ConvShape, i int) (p phase, ok bool) {
+	axes := len(s.In)
+	one := slices.Repeat([]int{1}, axes)
+	c := &nn.ConvShape{Images: s.Images, Groups: 1, Channels: s.Channels, Filters: s.Filters, In: s.In, Out: make([]int, axes),
+		Kernel: make([]int, axes), Stride: one, Dilation: one, Pad: make([]int, axes)}
+	p = phase{conv: c, at: make([]int, axes), first: make([]int, axes)}
+	for d := axes - 1; d >= 0; d-- {
+		stride := s.Stride[d]
+		p.at[d], i = i%stride, i/stride
+		p.first[d] = (p.at[d] + s.Pad[d]) % stride
+		c.Out[d] = (s.Out[d] - p.at[d] + stride - 1) / stride
+		c.Kernel[d] = (s.Kernel[d] - p.first[d] + stride - 1) / stride
+		c.Pad[d] = c.Kernel[d] - 1 - (p.at[d]+s.Pad[d])/stride
+		if c.Pad[d] < 0 {
+			return p, false
+		}
+	}
+	return p, !mostlyPadding(c)
 }
 
 func offerConvTranspose(o *nn.ConvTranspose, b *device.Binding, l device.Layout) *offer {
 	if !blockable(b.In[0]) || !blockable(b.Out[0]) {
 		return nil
 	}
-	t, ok := tilingOf(o, b, l)
+	t, ok := phasedOf(o, b)
 	if !ok {
 		return nil
 	}
 	n, blocks := elements(b.Out[0], l)
-	taps := float64(t.taps)
-	return &offer{in: []int{0}, out: true,
-		plain: taps*gemmConvCost(t.pixels, l) + 4*eltwiseElement*n, blocked: taps*denseCost(t.pixels, l) + eltwiseElement*blocks}
+	taps, phases := float64(tensor.Shape(t.shape.Kernel).Len()), float64(len(t.list))
+	pixel := *t.shape
+	pixel.Out, pixel.Kernel = pixel.In, slices.Repeat([]int{1}, len(pixel.In))
+	x := &offer{in: []int{0}, out: true, plain: taps*gemmConvCost(&pixel, l) + 4*eltwiseElement*n*taps/phases, blocked: eltwiseElement * blocks}
+	for _, p := range t.list {
+		x.blocked += denseCost(p.conv, l)
+	}
+	return x
 }
 
-// bindBlockedConvTranspose convolves the pixels by one tap after the other and puts each
-// where it belongs.
+// bindBlockedConvTranspose computes one phase after the other and puts each where it
+// belongs.
 func bindBlockedConvTranspose(o *nn.ConvTranspose, b *binder) error {
 	l := b.OutLayout(0)
-	t, ok := tilingOf(o, b.Binding, l)
+	t, ok := phasedOf(o, b.Binding)
 	if !ok {
-		return device.Refuse("windows overlap, or weights are not constant")
+		return device.Refuse("no convolutions of constant weights make up the result")
 	}
-	v := blockedConvWords{convWords: convWords{shape: t.pixels, dtype: tensor.F32, packed: true}, block: l.Block(), kernel: "f32_conv_blocked"}
-	k, err := b.choose(v.kernel, v.words())
+	list, most := make([]blockedConvWords, len(t.list)), 0
+	for i, p := range t.list {
+		list[i] = blockedConvWords{convWords: convWords{shape: p.conv, dtype: tensor.F32, packed: true}, block: l.Block(), kernel: "f32_conv_blocked"}
+		most = max(most, l.Bytes(tensor.F32, append(tensor.Shape{p.conv.Images, p.conv.Filters}, p.conv.Out...)))
+	}
+	k, err := b.choose(list[0].kernel, list[0].words())
 	if err != nil {
 		return err
 	}
-	weights, ok, err := b.tapWeights(t, k, v.weights())
+	weights, ok, err := b.phaseWeights(t, k, list)
 	if err != nil {
 		return err
 	}
 	if !ok {
 		return device.Refuse("the weights are not constant")
 	}
-	out := append(tensor.Shape{t.pixels.Images, t.pixels.Filters}, t.pixels.Out...)
-	pixels, all := b.temp(l.Bytes(tensor.F32, out)), weights.Data
-	for tap := range t.taps {
-		each := len(all) / t.taps
-		weights.Data = all[tap*each:][:each]
-		if err := b.add(k, []bindings.Kernel{{}}, v.words(), b.in(0), weights, b.in(2), device.Operand{}, pixels); err != nil {
+	part := b.temp(most)
+	for i, p := range t.list {
+		if err := b.add(k, []bindings.Kernel{{}}, list[i].words(), b.in(0), weights[i], b.in(2), device.Operand{}, part); err != nil {
 			return err
 		}
-		if err := b.copy(tensor.F32, []array.Copy{t.copyOf(tap, l.Block())}, pixels, b.out(0)); err != nil {
+		if err := b.copy(tensor.F32, []array.Copy{p.copyTo(t.shape, l.Block())}, part, b.out(0)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tapWeights is the weights [channels, filters, kernel...] packed for each tap.
-func (b *binder) tapWeights(t *tiling, k bindings.Kernel, w words) (o device.Operand, ok bool, err error) {
+// phaseWeights is the weights [channels, filters, kernel...] packed for each phase.
+func (b *binder) phaseWeights(t *phased, k bindings.Kernel, list []blockedConvWords) (each []device.Operand, ok bool, err error) {
 	constant := b.Const(1)
 	if b.dev.packs.weights.moves(constant) {
-		return o, false, nil
+		return nil, false, nil
 	}
-	list, err := b.numbers(w)
-	if err != nil {
-		return o, false, err
+	numbers, bytes := make([][]int64, len(list)), make([]int, len(list)+1)
+	for i := range list {
+		if numbers[i], err = b.numbers(list[i].weights()); err != nil {
+			return nil, false, err
+		}
+		bytes[i+1] = bytes[i] + k.Packed(numbers[i], 1)
 	}
-	n := k.Packed(list, 1)
-	key := packKey{kernel: k.Word(), operand: 1, words: fmt.Sprint("taps ", list, t.shape.Kernel)}
-	data, err := b.dev.packs.get(constant, key, n*t.taps, func(w *tensor.Tensor, all []byte) error {
-		x, rows := tensor.View[float32](w), make([]float32, t.shape.Filters*t.shape.Channels)
-		for tap := range t.taps {
-			for i := range rows {
-				rows[i] = x[(i%t.shape.Channels*t.shape.Filters+i/t.shape.Channels)*t.taps+tap]
-			}
-			k.Pack(list, 1, unsafe.Pointer(unsafe.SliceData(rows)), all[tap*n:][:n])
+	key := packKey{kernel: k.Word(), operand: 1, words: fmt.Sprint("phases ", numbers, t.shape.Kernel, t.shape.Stride, t.shape.Pad)}
+	data, err := b.dev.packs.get(constant, key, bytes[len(list)], func(w *tensor.Tensor, all []byte) error {
+		for i, p := range t.list {
+			rows := p.weights(t.shape, tensor.View[float32](w))
+			k.Pack(numbers[i], 1, unsafe.Pointer(unsafe.SliceData(rows)), all[bytes[i]:bytes[i+1]])
 		}
 		return nil
 	})
-	return b.packedOperand(1, data, err)
+	whole, ok, err := b.packedOperand(1, data, err)
+	if err != nil || !ok {
+		return nil, ok, err
+	}
+	for i := range list {
+		o := whole
+		o.Data = whole.Data[bytes[i]:bytes[i+1]]
+		each = append(each, o)
+	}
+	return each, true, nil
 }
 
-// copyOf puts the pixels [images, blocks, rows, columns, block] of a tap to the result.
-func (t *tiling) copyOf(tap, block int) array.Copy {
-	known := graph.Known
-	rows, high, columns, wide := 1, 1, t.shape.In[0], t.shape.Kernel[0]
-	if len(t.shape.In) == 2 {
-		rows, high, columns, wide = t.shape.In[0], t.shape.Kernel[0], t.shape.In[1], t.shape.Kernel[1]
+// weights is those of the phase's convolution, [filters, channels, kernel...], of the
+// weights [channels, filters, kernel...] of the transposed one.
+func (p *phase) weights(s *nn.ConvShape, w []float32) []float32 {
+	places := []int{0}
+	for d, n := range p.conv.Kernel {
+		next := make([]int, 0, len(places)*n)
+		for _, at := range places {
+			for k := n - 1; k >= 0; k-- {
+				next = append(next, at*s.Kernel[d]+p.first[d]+k*s.Stride[d])
+			}
+		}
+		places = next
 	}
-	blocks := (t.shape.Filters + block - 1) / block * t.shape.Images
-	return array.Copy{From: known(0), To: known((tap/wide*columns*wide + tap%wide) * block), Axes: []array.CopyAxis{
-		{N: known(blocks * rows), From: known(columns * block), To: known(high * columns * wide * block)},
-		{N: known(columns), From: known(block), To: known(wide * block)},
-		{N: known(block), From: known(1), To: known(1)},
-	}}
+	taps, rows := tensor.Shape(s.Kernel).Len(), make([]float32, 0, s.Filters*s.Channels*len(places))
+	for f := range s.Filters {
+		for c := range s.Channels {
+			for _, at := range places {
+				rows = append(rows, w[(c*s.Filters+f)*taps+at])
+			}
+		}
+	}
+	return rows
+}
+
+// copyTo puts what a phase computed, [images, blocks, spatial..., block], to the result.
+func (p *phase) copyTo(s *nn.ConvShape, block int) array.Copy {
+	known := graph.Known
+	c := array.Copy{From: known(0), Axes: []array.CopyAxis{{N: known(block), From: known(1), To: known(1)}}}
+	from, to, at := block, block, 0
+	for d := len(s.In) - 1; d >= 0; d-- {
+		at += p.at[d] * to
+		c.Axes = append(c.Axes, array.CopyAxis{N: known(p.conv.Out[d]), From: known(from), To: known(to * s.Stride[d])})
+		from, to = from*p.conv.Out[d], to*s.Out[d]
+	}
+	blocks := (s.Filters + block - 1) / block * s.Images
+	c.To, c.Axes = known(at), append(c.Axes, array.CopyAxis{N: known(blocks), From: known(from), To: known(to)})
+	slices.Reverse(c.Axes)
+	return c
 }

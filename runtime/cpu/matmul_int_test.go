@@ -25,6 +25,7 @@ func integerAt(data []byte, i int, d tensor.DType) int64 {
 // TestIntGemm multiplies matrices of integers with every kernel, in a batch of two that
 // shares b, and into every type that results may have.
 func TestIntGemm(t *testing.T) {
+	t.Parallel()
 	pool, r := testPool(t), rand.New(rand.NewPCG(5, 6))
 	for _, in := range []tensor.DType{tensor.I1, tensor.I2, tensor.I4, tensor.I8, tensor.I16, tensor.U1, tensor.U2, tensor.U4, tensor.U8, tensor.U16} {
 		for _, s := range [][3]int{{1, 1, 1}, {3, 5, 7}, {35, 129, 3}, {2, 3, 0}, {33, 140, 261}, {1, 256, 300}} {

@@ -77,6 +77,13 @@ func gemmCases() []gemmCase {
 		add("batch, b shared", func(c *gemmCase) { c.batch, c.bFixed, c.pack = []int{2, 2}, true, true })
 		add("batch, packed", func(c *gemmCase) { c.batch, c.pack, c.col = []int{3}, true, true })
 	}
+	if !testing.Short() {
+		// So many rows, and so large a right operand, that it is packed in blocks.
+		large := gemmCase{name: "large", m: 257, n: 70, k: 3800, alpha: 1, dtype: tensor.F32}
+		list = append(list, large)
+		large.name, large.aT, large.bType = "large, transposed a, f16 b", true, tensor.F16
+		list = append(list, large)
+	}
 	return list
 }
 
@@ -210,6 +217,7 @@ func (d *gemmData) check(t *testing.T, k bindings.Kernel, pool *bindings.Pool) {
 
 // TestGemm compares all variants of products of floats with the formula.
 func TestGemm(t *testing.T) {
+	t.Parallel()
 	pool, r := testPool(t), rand.New(rand.NewPCG(1, 2))
 	fitted := 0
 	for _, c := range gemmCases() {
@@ -288,6 +296,34 @@ func wideCase[T uint32 | uint64](t *testing.T, r *rand.Rand, pool *bindings.Pool
 		for i, v := range y {
 			if v != want[i] {
 				t.Fatalf("%s/%s %v: element %d is %v, not %v", name, kernel.Variant(), s, i, v, want[i])
+			}
+		}
+	}
+}
+
+// TestGemmScratch checks that a product of smaller extents needs no more scratch: plans
+// reserve that of the largest.
+func TestGemmScratch(t *testing.T) {
+	extents := []int{2, 5, 12, 13, 25, 100, 257, 600, 2000, 7000}
+	for _, kernel := range append(runnable(t, "f32_gemm"), runnable(t, "f64_gemm")...) {
+		for _, c := range []gemmCase{{dtype: tensor.F32}, {dtype: tensor.F32, aT: true}, {dtype: tensor.F32, bT: true}, {dtype: tensor.F16}, {dtype: tensor.F32, bType: tensor.BF16}, {dtype: tensor.F16, pack: true}} {
+			scratch := func(m, n, k int) int {
+				d := &gemmData{gemmCase: c, products: 1, aStrides: strides2(m, k, c.aT), bStride: strides2(k, n, c.bT)}
+				d.m, d.n, d.k = m, n, k
+				g := d.gemm(t, kernel)
+				g.bPacked = c.pack
+				return kernel.Scratch(numbersOf(t, g.words()), 2)
+			}
+			for _, m := range extents {
+				for _, n := range extents {
+					for _, k := range extents {
+						most := scratch(m, n, k)
+						if a, b, d := scratch(max(m/2, 2), n, k), scratch(m, max(n/2, 2), k), scratch(m, n, k/2+1); max(a, b, d) > most {
+							t.Fatalf("%s/%s %v, %d x %d x %d: %d, with half the rows %d, columns %d, steps %d",
+								kernel.Op(), kernel.Variant(), c, m, n, k, most, a, b, d)
+						}
+					}
+				}
 			}
 		}
 	}

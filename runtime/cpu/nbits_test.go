@@ -188,6 +188,7 @@ var nbitsShapes = [][2]int{{1, 1}, {3, 16}, {5, 129}, {33, 31}, {17, 700}, {70, 
 var scaleTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16}
 
 func TestNBits(t *testing.T) {
+	t.Parallel()
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(31, 32))
 	for _, s := range nbitsShapes {

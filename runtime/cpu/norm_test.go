@@ -55,6 +55,7 @@ func TestSoftmaxSpecial(t *testing.T) {
 		"only minus infinity": {-inf, -inf},
 		"infinity":            {inf, 1},
 		"NaN":                 {1, math.NaN(), 2},
+		"steep":               {0, -80, -87.3, -87.4, -95, -104, -1e9, -inf},
 	} {
 		for _, pad := range []int{0, 20, 60} {
 			x := append(slices.Repeat([]float64{-3}, pad), special...)

@@ -13,6 +13,7 @@ var quantRows = []row{
 	rowFor("dequantize", bindDequantizeLinear),
 	rowFor("dynamic", bindDynamicQuantizeLinear),
 	rowFor("pair", bindQLinearPair),
+	rowFor("lookup", bindCodeTable),
 	rowFor("lookup", bindQLinearUnary),
 	rowFor("lookup", bindQLinearConcat),
 	rowFor("lookup", bindQLinearWhere),
@@ -160,6 +161,11 @@ func (b *binder) runNow(k bindings.Kernel, w words, operands []device.Operand) e
 	defer s.Free()
 	_, err = s.Run(nil, false)
 	return err
+}
+
+func bindCodeTable(_ *quant.CodeTable, b *binder) error {
+	n := b.In[0].Dims.Len()
+	return b.lookup(graph.Known(1), n, n, b.in(0), b.in(1), b.out(0))
 }
 
 func bindQLinearUnary(o *quant.QLinearUnary, b *binder) error {

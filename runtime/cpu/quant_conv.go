@@ -2,6 +2,8 @@ package cpu
 
 import (
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/nn"
 	"github.com/nacre-ml/nacre/runtime/op/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -12,6 +14,10 @@ var quantConvRows = []row{
 	rowFor("gemm", func(o *quant.ConvInteger, b *binder) error { return bindConvInteger(o, "i8_conv_gemm", b) }),
 	rowFor("depthwise", func(o *quant.QLinearConv, b *binder) error { return bindQLinearConv(o, "i8_conv_depthwise", b) }),
 	rowFor("gemm", func(o *quant.QLinearConv, b *binder) error { return bindQLinearConv(o, "i8_conv_gemm", b) }),
+	rowFor("depthwise", func(o *quant.FusedQLinearConv, b *binder) error {
+		return bindFusedQLinearConv(o, "i8_conv_depthwise", b)
+	}),
+	rowFor("gemm", func(o *quant.FusedQLinearConv, b *binder) error { return bindFusedQLinearConv(o, "i8_conv_gemm", b) }),
 }
 
 // byteConv is nacre_i8_conv_words of csrc/quant/quant.h.
@@ -21,6 +27,11 @@ type byteConv struct {
 	xScale, wScale, wScales, wZeros int
 	result                          tensor.DType
 	yScale                          int
+	biasFloat, addSigned            bool
+	addScale                        int
+	staged, stageSigned             bool
+	stageScale                      int
+	then                            op.Epilogue
 	depthwise                       bindings.Kernel
 }
 
@@ -29,6 +40,13 @@ func (v *byteConv) words() words {
 	w.conv(v.shape)
 	w.bool(v.last, v.xSigned, v.wSigned, v.wPacked)
 	w.int(v.xScale, v.wScale, v.wScales, v.wZeros, quantTypes[v.result], v.yScale)
+	w.bool(v.biasFloat, v.addSigned)
+	w.int(v.addScale)
+	w.bool(v.staged, v.stageSigned)
+	w.int(v.stageScale)
+	low, high, clamps := clampOf(v.then)
+	w.bool(clamps)
+	w.float(low, high)
 	w.part(v.depthwise)
 	return w
 }
@@ -39,8 +57,23 @@ func (v *byteConv) weights() words {
 	return (&byteConv{shape: &s, wSigned: v.wSigned}).words()
 }
 
-// byteWeights is the number of the weights of a convolution of bytes.
-const byteWeights = 3
+// Operands of a convolution of bytes: its weights, what is added, and a stage's scale.
+const (
+	byteWeights = 3
+	byteAdd     = 9
+	byteStage   = 12
+)
+
+// describe sets what depends on the inputs, listed for operands in order.
+func (v *byteConv) describe(b *binder, in []int) {
+	v.result = b.Out[0].DType
+	v.xSigned, v.wSigned = b.DType(in[0]) == tensor.I8, b.DType(in[byteWeights]) == tensor.I8
+	v.xScale, v.wScale, v.yScale = b.quantType(in[1]), b.quantType(in[4]), b.quantType(in[6])
+	v.wScales, v.wZeros = b.Shape(in[4]).Len(), b.Shape(in[5]).Len()
+	v.biasFloat = b.DType(in[8]) == tensor.F32
+	v.addSigned, v.addScale = b.DType(in[byteAdd]) == tensor.I8, b.quantType(in[byteAdd+1])
+	v.staged, v.stageSigned, v.stageScale = b.Has(in[byteStage]), b.DType(in[byteStage+1]) == tensor.I8, b.quantType(in[byteStage])
+}
 
 // convBytes adds a convolution of bytes by a kernel of that op. In lists the inputs for its
 // operands in order, but for the result.
@@ -51,10 +84,7 @@ func (b *binder) convBytes(kernel string, v *byteConv, in []int) (err error) {
 	if v.depthwise, err = b.kernel("f32_conv_depthwise"); err != nil {
 		return err
 	}
-	v.result = b.Out[0].DType
-	v.xSigned, v.wSigned = b.DType(in[0]) == tensor.I8, b.DType(in[byteWeights]) == tensor.I8
-	v.xScale, v.wScale, v.yScale = b.quantType(in[1]), b.quantType(in[4]), b.quantType(in[6])
-	v.wScales, v.wZeros = b.Shape(in[4]).Len(), b.Shape(in[5]).Len()
+	v.describe(b, in)
 	k, err := b.choose(kernel, v.words())
 	if err != nil {
 		return err
@@ -66,8 +96,20 @@ func (b *binder) convBytes(kernel string, v *byteConv, in []int) (err error) {
 	if v.wPacked = packed; !packed {
 		weights = b.in(in[byteWeights])
 	}
-	return b.add(k, []bindings.Kernel{v.depthwise}, v.words(), b.in(in[0]), b.in(in[1]), b.in(in[2]), weights, b.in(in[4]), b.in(in[5]),
-		b.in(in[6]), b.in(in[7]), b.in(in[8]), b.out(0))
+	return b.add(k, []bindings.Kernel{v.depthwise}, v.words(), b.byteOperands(in, weights)...)
+}
+
+// byteOperands lists the operands of a convolution of bytes.
+func (b *binder) byteOperands(in []int, weights device.Operand) []device.Operand {
+	list := make([]device.Operand, 0, len(in)+1)
+	for i, x := range in {
+		if i == byteWeights {
+			list = append(list, weights)
+		} else {
+			list = append(list, b.in(x))
+		}
+	}
+	return append(list, b.out(0))
 }
 
 func bindConvInteger(o *quant.ConvInteger, kernel string, b *binder) error {
@@ -75,13 +117,29 @@ func bindConvInteger(o *quant.ConvInteger, kernel string, b *binder) error {
 	if err != nil {
 		return err
 	}
-	return b.convBytes(kernel, &byteConv{shape: s}, []int{0, none, 2, 1, none, 3, none, none, none})
+	return b.convBytes(kernel, &byteConv{shape: s}, []int{0, none, 2, 1, none, 3, none, none, none, none, none, none, none, none})
 }
+
+// linearInputs are the inputs of QLinearConv and fusedInputs those of FusedQLinearConv for
+// the operands of kernels.
+var (
+	linearInputs = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, none, none, none, none, none}
+	fusedInputs  = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, quant.FusedQLinearConvZ, quant.FusedQLinearConvZScale, quant.FusedQLinearConvZZero,
+		quant.FusedQLinearConvStage, quant.FusedQLinearConvStageZero}
+)
 
 func bindQLinearConv(o *quant.QLinearConv, kernel string, b *binder) error {
 	s, err := o.Shape(b.Shape(0), b.Shape(3))
 	if err != nil {
 		return err
 	}
-	return b.convBytes(kernel, &byteConv{shape: s, last: o.ChannelsLast}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8})
+	return b.convBytes(kernel, &byteConv{shape: s, last: o.ChannelsLast}, linearInputs)
+}
+
+func bindFusedQLinearConv(o *quant.FusedQLinearConv, kernel string, b *binder) error {
+	s, err := o.Shape(b.Shape(0), b.Shape(3))
+	if err != nil {
+		return err
+	}
+	return b.convBytes(kernel, &byteConv{shape: s, last: o.ChannelsLast, then: o.Then}, fusedInputs)
 }

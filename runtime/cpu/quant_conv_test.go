@@ -41,6 +41,7 @@ type byteConvData struct {
 // TestByteConv compares convolutions of codes, with weights as they are and packed, and
 // channels first and last, with the formula.
 func TestByteConv(t *testing.T) {
+	t.Parallel()
 	pool, r := testPool(t), rand.New(rand.NewPCG(9, 10))
 	fits := map[string]bool{}
 	for _, s := range byteConvShapes() {
@@ -112,7 +113,7 @@ func (d *byteConvData) check(t *testing.T, pool *bindings.Pool, k bindings.Kerne
 	if !k.Fits(numbersOf(t, v.words())) {
 		return false
 	}
-	ops := [][]byte{d.x, nil, d.xZero, d.w, nil, d.wZero, nil, nil, codesIn(tensor.I32, d.bias)}
+	ops := [][]byte{d.x, nil, d.xZero, d.w, nil, d.wZero, nil, nil, codesIn(tensor.I32, d.bias), nil, nil, nil, nil, nil}
 	want := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(sums))), 4*len(sums))
 	d.compare(t, pool, k, v, ops, want)
 	v.result = tensor.U8

@@ -1,0 +1,225 @@
+package cpu
+
+import (
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
+	"github.com/nacre-ml/nacre/runtime/op/quant"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var blockedQuantRows = []blockedRow{
+	blockedRowFor("blocked",
+		func(o *quant.QLinearConv, b *device.Binding, l device.Layout) *offer {
+			return offerByteConv(o, linearInputs, b, l)
+		},
+		func(o *quant.QLinearConv, b *binder) error {
+			return bindBlockedByteConv(o, op.Epilogue{}, linearInputs, b)
+		}),
+	blockedRowFor("blocked",
+		func(o *quant.FusedQLinearConv, b *device.Binding, l device.Layout) *offer {
+			return offerByteConv(&o.QLinearConv, fusedInputs, b, l)
+		},
+		func(o *quant.FusedQLinearConv, b *binder) error {
+			return bindBlockedByteConv(&o.QLinearConv, o.Then, fusedInputs, b)
+		}),
+	blockedRowFor("windows", offerBytePool, bindBlockedBytePool),
+	blockedRowFor("pair", offerPair, func(o *quant.QLinearPair, b *binder) error { return bindPhysical(o, b, bindQLinearPair) }),
+	blockedRowFor("lookup",
+		func(_ *quant.CodeTable, b *device.Binding, l device.Layout) *offer { return offerCodes(b, l) },
+		func(o *quant.CodeTable, b *binder) error { return bindPhysical(o, b, bindCodeTable) }),
+	blockedRowFor("quantize",
+		func(_ *quant.QuantizeLinear, b *device.Binding, l device.Layout) *offer { return offerGrid(b, l) },
+		func(o *quant.QuantizeLinear, b *binder) error { return bindPhysical(o, b, bindQuantizeLinear) }),
+	blockedRowFor("dequantize",
+		func(_ *quant.DequantizeLinear, b *device.Binding, l device.Layout) *offer { return offerGrid(b, l) },
+		func(o *quant.DequantizeLinear, b *binder) error { return bindPhysical(o, b, bindDequantizeLinear) }),
+}
+
+// isByte reports whether elements are codes of 8 bits.
+func isByte(d tensor.DType) bool { return d == tensor.U8 || d == tensor.I8 }
+
+// plainByteChannels is the most channels of a plain value that convolutions of codes in
+// blocks read.
+const plainByteChannels = 4
+
+// offerByteConv takes convolutions of all channels by constant weights whose zero points
+// are in the middle of their codes.
+func offerByteConv(o *quant.QLinearConv, in []int, b *device.Binding, l device.Layout) *offer {
+	if o.ChannelsLast || !blockableAs(b.In[0], isByte) || !blockableAs(b.Out[0], isByte) || len(b.In[0].Dims) > 4 || !centred(b, in) {
+		return nil
+	}
+	s, err := o.Shape(b.Shape(0), b.Shape(3))
+	if err != nil || mostlyPadding(s) {
+		return nil
+	}
+	x := &offer{in: []int{0}, out: true}
+	switch {
+	case isDepthwise(s):
+		w := windowOf(s.Images*s.Groups, s.In, s.Out, tensor.Shape(s.Kernel).Len())
+		blocks := w
+		blocks.planes = l.Extents(b.Shape(0))[:2].Len()
+		x.plain, x.blocked = w.depthwiseCost(l), byteWindow*blocks.blockedCost(l)
+	case s.Groups == 1 && s.Channels > 0:
+		if s.Channels <= plainByteChannels {
+			x.in = nil
+		}
+		x.plain, x.blocked = byteGemmCost(s, l), byteDenseCost(s, l)
+	default:
+		return nil
+	}
+	if z := in[byteAdd]; z != none && b.Has(z) {
+		if !blockableAs(b.In[z], isByte) {
+			return nil
+		}
+		x.in = append(x.in, z)
+	}
+	return x
+}
+
+// isDepthwise reports whether a convolution is one of single channels that kernels for codes
+// in blocks take.
+func isDepthwise(s *nn.ConvShape) bool {
+	return s.Channels == 1 && s.Filters == 1 && s.Dilation[len(s.Dilation)-1] == 1
+}
+
+// centred reports whether the weights of a convolution are constant and their zero points
+// 0, or 128 of codes without sign.
+func centred(b *device.Binding, in []int) bool {
+	w := in[byteWeights]
+	if b.Const(w) == nil {
+		return false
+	}
+	zero, middle := in[byteWeights+2], byte(0)
+	if b.DType(w) == tensor.U8 {
+		middle = 128
+	}
+	if !b.Has(zero) {
+		return middle == 0
+	}
+	z := b.Const(zero)
+	if z == nil {
+		return false
+	}
+	for _, v := range z.Bytes() {
+		if v != middle {
+			return false
+		}
+	}
+	return true
+}
+
+// bindBlockedByteConv adds a command of a convolution whose result is blocked.
+func bindBlockedByteConv(o *quant.QLinearConv, then op.Epilogue, in []int, b *binder) error {
+	s, err := o.Shape(b.Shape(0), b.Shape(3))
+	if err != nil {
+		return err
+	}
+	v := blockedByteConv{byteConv: byteConv{shape: s, then: then, wPacked: true}, block: b.OutLayout(0).Block(), plain: b.InLayout(0) == device.Plain}
+	v.describe(b, in)
+	kernel := "i8_conv_blocked"
+	if isDepthwise(s) {
+		kernel = "i8_conv_depthwise_blocked"
+	}
+	k, err := b.choose(kernel, v.words())
+	if err != nil {
+		return err
+	}
+	weights, ok, err := b.packed(in[byteWeights], k, v.weights(), byteWeights)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return device.Refuse("the weights are not constant")
+	}
+	return b.add(k, nil, v.words(), b.byteOperands(in, weights)...)
+}
+
+// blockedByteConv is nacre_i8_conv_blocked_words of csrc/quant/quant.h.
+type blockedByteConv struct {
+	byteConv
+	block int
+	plain bool
+}
+
+func (v *blockedByteConv) words() words { return v.with(v.byteConv.words()) }
+
+// weights is the words on which packed weights depend.
+func (v *blockedByteConv) weights() words { return v.with(v.byteConv.weights()) }
+
+func (v *blockedByteConv) with(w words) words {
+	w.int(v.block)
+	w.bool(v.plain)
+	return w
+}
+
+// bytePool is a window over codes in blocks, whose channels are their last axis.
+func bytePool(p *quant.BytePooling, s tensor.Shape, l device.Layout) *quant.BytePooling {
+	x := *p
+	x.Planes, x.Inner = l.Extents(s)[:2].Len(), l.Block()
+	return &x
+}
+
+func offerBytePool(o *quant.Pool, b *device.Binding, l device.Layout) *offer {
+	if !blockableAs(b.In[0], isByte) || !blockableAs(b.Out[0], isByte) || o.ChannelsLast() {
+		return nil
+	}
+	n, blocks := elements(b.In[0], l)
+	return &offer{in: []int{0}, out: true, plain: byteElement * n, blocked: byteElement * blocks}
+}
+
+func bindBlockedBytePool(o *quant.Pool, b *binder) error {
+	p, err := o.Windows(b.Shape(0))
+	if err != nil {
+		return err
+	}
+	if err := p.CheckAverage(); err != nil {
+		return err
+	}
+	return b.poolBytes(bytePool(p, b.Shape(0), b.InLayout(0)), false)
+}
+
+// offerPair takes operands of the same extents.
+func offerPair(_ *quant.QLinearPair, b *device.Binding, l device.Layout) *offer {
+	if !blockableAs(b.Out[0], isByte) || !b.Shape(quant.QLinearPairA).Equal(b.OutShape(0)) || !b.Shape(quant.QLinearPairB).Equal(b.OutShape(0)) {
+		return nil
+	}
+	n, blocks := elements(b.Out[0], l)
+	return &offer{in: []int{quant.QLinearPairA, quant.QLinearPairB}, out: true, plain: byteElement * n, blocked: byteElement * blocks}
+}
+
+// offerCodes takes functions of codes.
+func offerCodes(b *device.Binding, l device.Layout) *offer {
+	if !blockableAs(b.In[0], isByte) || !blockableAs(b.Out[0], isByte) {
+		return nil
+	}
+	n, blocks := elements(b.In[0], l)
+	return &offer{in: []int{0}, out: true, plain: byteElement * n, blocked: byteElement * blocks}
+}
+
+// offerGrid takes codes of 8 bits with one scale.
+func offerGrid(b *device.Binding, l device.Layout) *offer {
+	either := func(d tensor.DType) bool { return isByte(d) || d == tensor.F32 }
+	if !blockableAs(b.In[0], either) || !blockableAs(b.Out[0], either) || b.Shape(1).Len() != 1 {
+		return nil
+	}
+	n, blocks := elements(b.In[0], l)
+	return &offer{in: []int{0}, out: true, plain: byteElement * n, blocked: byteElement * blocks}
+}
+
+// byteGemmCost is the time of a convolution of plain codes.
+func byteGemmCost(s *nn.ConvShape, l device.Layout) float64 {
+	taps, pixels := tensor.Shape(s.Kernel).Len(), tensor.Shape(s.Out).Len()
+	columns := (pixels + gemmColumns - 1) / gemmColumns * gemmColumns
+	depth := float64(s.Channels * taps)
+	return float64(s.Images) * (byteGemm/float64(l.Block())*depth*float64(s.Filters*columns) + byteGather*depth*float64(pixels))
+}
+
+// byteDenseCost is the time of the same convolution whose result is blocked.
+func byteDenseCost(s *nn.ConvShape, l device.Layout) float64 {
+	block, pixels := l.Block(), tensor.Shape(s.Out).Len()
+	filters, channels := (s.Filters+block-1)/block*block, (s.Channels+3)/4*4
+	depth := float64(channels * tensor.Shape(s.Kernel).Len())
+	tiles := float64((pixels+densePixels-1)/densePixels) * float64((filters+2*block-1)/(2*block))
+	return float64(s.Images) * (byteMultiply/float64(block)*depth*float64(filters*pixels) + byteTile*tiles)
+}
