@@ -18,12 +18,16 @@ const allowed = `
 packed                   :
 csrc                     :
 internal/testenv         :
+shaders                  :
+shaders/internal/compile : shaders
+shaders/internal/generate : shaders/internal/compile
 internal/mapped          :
 internal/output          : internal/mapped
 formats/internal/binio   : internal/mapped
 csrc/FAMILY              : csrc
 bindings/internal/families : csrc/FAMILY
 bindings                 : csrc bindings/internal/families
+bindings/vulkan          : csrc/FAMILY
 runtime/tensor           : packed
 runtime/graph            : runtime/tensor
 runtime/internal/picture/jpeg :
@@ -46,6 +50,7 @@ runtime/op/standard      : runtime/op runtime/op/arith runtime/op/array runtime/
 runtime/optimize         : runtime/graph runtime/op runtime/tensor
 runtime/device           : runtime/graph runtime/op runtime/tensor
 runtime/cpu              : runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/openinfer runtime/op/quant runtime/op/vision runtime/tensor packed bindings internal/mapped
+runtime/vulkan           : bindings/vulkan shaders runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/nn runtime/op/quant runtime/op/vision runtime/tensor packed
 runtime/plan             : runtime/device runtime/graph runtime/op runtime/tensor
 runtime/exec             : runtime/device runtime/plan runtime/op runtime/graph runtime/tensor
 runtime/internal/optest/cases : runtime/graph runtime/op runtime/tensor packed
@@ -78,7 +83,7 @@ formats/chelis           : runtime/graph runtime/tensor formats/hnw
 generate/tokenizer/internal/jinja :
 generate/tokenizer       : generate/tokenizer/internal/jinja
 formats                  : formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
-.                        : formats runtime runtime/graph runtime/op runtime/plan runtime/exec runtime/tensor packed bindings runtime/cpu
+.                        : formats runtime runtime/device runtime/graph runtime/op runtime/plan runtime/exec runtime/tensor packed bindings runtime/cpu
 generate                 : .
 cmd                      : *
 bench                    : *

@@ -296,17 +296,32 @@ func TestLayoutsParts(t *testing.T) {
 	}
 }
 
-// TestLayoutsTransposed has transposed convolutions that make a tile of each pixel.
+// TestLayoutsTransposed has transposed convolutions whose windows lie side by side, overlap,
+// are cut off at the ends and reach beyond them.
 func TestLayoutsTransposed(t *testing.T) {
 	testenv.Need(t, bindings.Available())
+	cases := []struct{ kernel, stride, pads, more []int64 }{
+		{kernel: []int64{2, 2}, stride: []int64{2, 2}},
+		{kernel: []int64{3, 1}, stride: []int64{3, 1}},
+		{kernel: []int64{1, 2}, stride: []int64{1, 2}},
+		{kernel: []int64{4}, stride: []int64{4}},
+		{kernel: []int64{4, 4}, stride: []int64{2, 2}, pads: []int64{1, 1, 1, 1}},
+		{kernel: []int64{3, 3}, stride: []int64{2, 2}, pads: []int64{1, 1, 1, 1}},
+		{kernel: []int64{3, 3}, stride: []int64{2, 2}, pads: []int64{1, 1, 1, 1}, more: []int64{1, 1}},
+		{kernel: []int64{3, 3}, stride: []int64{2, 2}, pads: []int64{0, 1, 1, 0}, more: []int64{0, 1}},
+		{kernel: []int64{3, 5}, stride: []int64{1, 3}, pads: []int64{2, 0, 1, 3}},
+		{kernel: []int64{5, 2}, stride: []int64{2, 1}},
+		{kernel: []int64{16}, stride: []int64{8}, pads: []int64{4, 4}},
+		{kernel: []int64{11}, stride: []int64{5}, pads: []int64{3, 2}, more: []int64{2}},
+	}
 	for _, isa := range []string{"", "avx2", "scalar"} {
 		if mask, _ := bindings.ParseISA(isa); mask&^bindings.DetectISA() != 0 {
 			continue
 		}
-		for i, kernel := range [][]int64{{2, 2}, {3, 1}, {1, 2}, {4}} {
+		for i, c := range cases {
 			for _, filters := range []int{5, 16, 40} {
-				in, w := []int{2, 24, 6, 9}[:2+len(kernel)], []int{24, filters}
-				for _, k := range kernel {
+				in, w := []int{2, 24, 6, 9}[:2+len(c.kernel)], []int{24, filters}
+				for _, k := range c.kernel {
 					w = append(w, int(k))
 				}
 				n := newNetwork(in...)
@@ -314,9 +329,15 @@ func TestLayoutsTransposed(t *testing.T) {
 				if i%2 == 0 {
 					list = append(list, n.weight(filters))
 				}
-				y := n.add("ConvTranspose", []*graph.Attr{intsAttr("strides", kernel...)}, list...)
-				m := n.model(n.add("Sigmoid", nil, y))
-				checkLayouts(t, fmt.Sprintf("kernel %v, %d filters, levels %q", kernel, filters, isa), m, n.input(),
+				attrs := []*graph.Attr{intsAttr("strides", c.stride...)}
+				if c.pads != nil {
+					attrs = append(attrs, intsAttr("pads", c.pads...))
+				}
+				if c.more != nil {
+					attrs = append(attrs, intsAttr("output_padding", c.more...))
+				}
+				m := n.model(n.add("Sigmoid", nil, n.add("ConvTranspose", attrs, list...)))
+				checkLayouts(t, fmt.Sprintf("%+v, %d filters, levels %q", c, filters, isa), m, n.input(),
 					runtime.Options{ISA: isa, Threads: 2}, device.LayoutsBlocked, 2)
 			}
 		}

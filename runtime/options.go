@@ -32,6 +32,8 @@ type Options struct {
 	// Packs shares rearranged weights with other sessions of the same model; nil
 	// keeps them for this session.
 	Packs *cpu.Packs
+	// Accelerator computes the nodes that it can; nil for none.
+	Accelerator device.Accelerator
 	// Layouts says in which layouts values lie; the zero value is a good choice.
 	Layouts device.LayoutPolicy
 }

@@ -121,7 +121,7 @@ func Compile(ctx context.Context, m *graph.Model, o Options) (*Program, error) {
 	if d.Weights() != nil {
 		releaseUnused(source.Graph, &graph.Graph{})
 	}
-	return o.program(ctx, m, d.WithLayouts(o.Layouts).WithDirectConv(o.DirectConv))
+	return o.program(ctx, m, d.WithLayouts(o.Layouts).WithDirectConv(o.DirectConv).WithAccelerator(o.Accelerator))
 }
 
 // program binds a rewritten model to the device.

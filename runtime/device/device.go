@@ -29,6 +29,9 @@ type Device interface {
 	// A Reorder of a value takes the layouts of its binding alone, and has one choice, which
 	// tells its cost.
 	Layouts(b *Binding) []LayoutChoice
+	// Accelerator returns the device that computes some of the nodes in memory of its own;
+	// nil for none.
+	Accelerator() Accelerator
 	// Record lays commands out for runs. Memory is attached with Segment.Rebase.
 	Record(list []Recorded) (Segment, error)
 	// Alloc returns n bytes at a multiple of 64, not cleared; nil when there is no
@@ -81,7 +84,7 @@ type Segment interface {
 // Kernel is a row of a device's table of kernels.
 type Kernel interface {
 	Op() string      // what it computes, such as f32_gemm
-	Variant() string // how, such as 14x32_avx512
+	Variant() string // how, such as 12x32_avx512
 }
 
 // Place says where an operand of a command lies.
@@ -103,6 +106,7 @@ type Operand struct {
 	Index  int
 	Offset graph.Dim
 	Data   []byte
+	Bytes  int // of the operand, on an accelerator; 0 for all behind the offset
 }
 
 // At returns the operand moved by so many bytes.
@@ -128,6 +132,7 @@ type Recorded struct {
 	*Command
 	Bases   []int
 	Offsets []graph.Dim
+	Bytes   []int // of the value that an operand is part of; 0 where that is not known
 	Scratch Slot
 }
 
@@ -156,6 +161,8 @@ type Step struct {
 	// Scattered are constant inputs of which commands copy few elements, as bytes: they
 	// may lie at any address.
 	Scattered uint64
+	// Work is the multiply-adds of the step, or its elements, for estimates of time.
+	Work int
 }
 
 // Share is an operand that is a piece of a larger one: an input within output 0 of a step
@@ -175,7 +182,7 @@ func (s *Step) Scratch() int {
 }
 
 // String returns the row and its kernels, each followed by its parts, such as
-// "gemm: f32_gemm/14x32_avx512".
+// "gemm: f32_gemm/12x32_avx512".
 func (s *Step) String() string {
 	parts := make([]string, len(s.Commands))
 	for i := range s.Commands {

@@ -3,6 +3,7 @@ package device
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -10,8 +11,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Layout is the order of a value's elements in memory: plain, or blocked by a number of
-// channels. Layouts exist inside a plan; tensors are plain.
+// Layout is the order of a value's elements in memory: plain, blocked by a number of
+// channels, or plain in the memory of an accelerator. Layouts exist inside a plan; tensors
+// are plain.
 //
 // A value [N,C,...] blocked by c is the row-major array [N,⌈C/c⌉,...,c], whose blocks
 // hold c channels each. The elements of the last block behind channel C-1 are padding.
@@ -25,13 +27,21 @@ const Plain Layout = 0
 // Blocked returns the layout in blocks of so many channels, 2 to 255.
 func Blocked(channels int) Layout { return Layout(channels) }
 
-// Block returns the channels of a block; 0 for Plain.
-func (l Layout) Block() int { return int(l) }
+// Block returns the channels of a block; 0 for Plain and Offloaded.
+func (l Layout) Block() int {
+	if l == Offloaded {
+		return 0
+	}
+	return int(l)
+}
 
-// String is plain, or the word blocked and the channels of a block.
+// String is plain, offloaded, or the word blocked and the channels of a block.
 func (l Layout) String() string {
-	if l == Plain {
+	switch l {
+	case Plain:
 		return "plain"
+	case Offloaded:
+		return "offloaded"
 	}
 	return "blocked" + strconv.Itoa(l.Block())
 }
@@ -39,7 +49,7 @@ func (l Layout) String() string {
 // Extents returns the extents of the row-major array that holds a value of that shape.
 // Blocked values have two axes or more.
 func (l Layout) Extents(s tensor.Shape) tensor.Shape {
-	if l == Plain {
+	if l.Block() == 0 {
 		return s
 	}
 	list := slices.Clone(s)
@@ -98,7 +108,14 @@ func (Reorder) Infer(c *op.Infer) error {
 
 // Reordering returns the binding of a node that copies value v, called input, to a layout.
 func Reordering(v *op.Value, from, to Layout, input, output string) *Binding {
-	n := &graph.Node{Name: "reorder " + output, Op: "Reorder", Version: 1, Inputs: []string{input}, Outputs: []string{output}}
+	name := "Reorder"
+	switch {
+	case to == Offloaded:
+		name = "Upload"
+	case from == Offloaded:
+		name = "Download"
+	}
+	n := &graph.Node{Name: strings.ToLower(name) + " " + output, Op: name, Version: 1, Inputs: []string{input}, Outputs: []string{output}}
 	return &Binding{
 		Op: Reorder{}, Row: &op.Row{Name: n.Op}, Node: n, In: []*op.Value{v}, Out: []*op.Value{{Type: v.Type}},
 		InLayouts: []Layout{from}, OutLayouts: []Layout{to},

@@ -18,6 +18,7 @@ type frame struct {
 	plan     *plan.Plan
 	arena    []byte
 	scratch  []byte
+	memory   device.Memory    // of an accelerator; nil for none
 	segments []device.Segment // by segment of the plan; nil for a step in Go or no command
 	fixed    []*tensor.Tensor // by value id: those that stay from run to run
 	values   []tensor.Value   // by value id: those that were asked for
@@ -46,12 +47,15 @@ func (f *frame) setUp(pl *plan.Plan) error {
 	if err := f.grow(&f.scratch, pl.ScratchBytes, "scratch"); err != nil {
 		return err
 	}
+	if err := f.growMemory(pl.DeviceBytes); err != nil {
+		return err
+	}
 	f.segments = make([]device.Segment, len(pl.Segments))
 	for i := range pl.Segments {
 		if len(pl.Segments[i].Recorded) == 0 {
 			continue
 		}
-		s, err := f.device.Record(pl.Segments[i].Recorded)
+		s, err := f.record(&pl.Segments[i])
 		if err != nil {
 			return err
 		}
@@ -112,6 +116,31 @@ func (f *frame) grow(b *[]byte, n int, what string) error {
 		return fmt.Errorf("%w for %s of %d bytes", graph.ErrMemory, what, n)
 	}
 	return nil
+}
+
+// growMemory makes the memory of an accelerator at least n bytes.
+func (f *frame) growMemory(n int) (err error) {
+	if n == 0 || f.memory != nil && f.memory.Bytes() >= n {
+		return nil
+	}
+	f.freeMemory()
+	f.memory, err = f.device.Accelerator().NewMemory(n)
+	return err
+}
+
+func (f *frame) freeMemory() {
+	if f.memory != nil {
+		f.memory.Free()
+		f.memory = nil
+	}
+}
+
+// record lays out the commands of a segment on the device that runs them.
+func (f *frame) record(seg *plan.Segment) (device.Segment, error) {
+	if seg.Offloaded {
+		return f.device.Accelerator().Record(seg.Recorded, f.memory)
+	}
+	return f.device.Record(seg.Recorded)
 }
 
 // set gives an input its value.
@@ -260,6 +289,7 @@ func (f *frame) free() {
 	f.freeSegments()
 	f.device.Free(f.arena)
 	f.device.Free(f.scratch)
+	f.freeMemory()
 	f.more.free(f.device)
 	f.arena, f.scratch, f.plan = nil, nil, nil
 }

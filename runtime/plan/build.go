@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -33,6 +34,9 @@ type inferred struct {
 	needed  bool
 
 	inLayouts, outLayouts []device.Layout // nil for all plain
+
+	offloaded *device.Step // of an accelerator that can compute it
+	stays     string       // why none does
 }
 
 // stage plans as many of the nodes as have inputs of known extents. The values of
@@ -237,6 +241,9 @@ func (b *builder) bind(x *inferred) error {
 	if err := b.align(x, step); err != nil {
 		return err
 	}
+	if b.Program.device.Accelerator() != nil {
+		b.stayed = append(b.stayed, x.stays)
+	}
 	b.nodes = append(b.nodes, placed{x.Node, len(b.Steps)})
 	b.Steps = append(b.Steps, Step{Node: x.Node, Step: step, InLayouts: x.inLayouts, OutLayouts: x.outLayouts, Over: -1, Dynamic: x.dynamic})
 	return nil
@@ -253,6 +260,9 @@ func (b *builder) binding(x *inferred) *device.Binding {
 // align makes sure that constants whose elements a step reads lie as the device needs
 // them, which a mapped file does not promise.
 func (b *builder) align(x *inferred, step *device.Step) error {
+	if x.isOffloaded() {
+		return nil
+	}
 	for i, id := range x.In {
 		if id < 0 || b.values[id].Const == nil || b.values[id].Const.IsAligned() || step.Drops(i) || step.Scatters(i) {
 			continue
@@ -286,6 +296,12 @@ func (b *builder) alignConst(id int) error {
 // them when it runs.
 func (b *builder) step(x *inferred, d *device.Binding) (*device.Step, error) {
 	var refusal *device.Refusal
+	if x.isOffloaded() {
+		if x.offloaded != nil {
+			return x.offloaded, nil
+		}
+		return b.Program.device.Accelerator().Bind(d)
+	}
 	if !x.dynamic {
 		step, err := b.Program.device.Bind(d)
 		if !errors.As(err, &refusal) || !d.IsPlain() {
@@ -297,6 +313,11 @@ func (b *builder) step(x *inferred, d *device.Binding) (*device.Step, error) {
 	}
 	x.dynamic = x.dynamic || !x.sized()
 	return device.HostAfter(d, refusal)
+}
+
+// isOffloaded reports whether an accelerator computes the node.
+func (x *inferred) isOffloaded() bool {
+	return slices.Contains(x.inLayouts, device.Offloaded) || slices.Contains(x.outLayouts, device.Offloaded)
 }
 
 // sized reports whether all extents of the outputs are numbers.

@@ -59,6 +59,9 @@ func (t *listingText) step(i int, s *ListedStep, margin string) {
 		fmt.Fprintf(tw, "%s       out\t%d\t%s\n", margin, o.Index, o.text())
 	}
 	_ = tw.Flush() // a Builder takes all
+	if s.Stays != "" {
+		fmt.Fprintf(t, "%s       stays  %s\n", margin, s.Stays)
+	}
 	if s.Scratch > 0 {
 		fmt.Fprintf(t, "%s       scratch  %d bytes\n", margin, s.Scratch)
 	}
@@ -76,7 +79,7 @@ func (o *ListedOperand) text() string {
 	place := o.Place
 	switch {
 	case o.Offset != nil:
-		place = fmt.Sprintf("arena %d+%s", *o.Offset, bytes)
+		place = fmt.Sprintf("%s %d+%s", o.Place, *o.Offset, bytes)
 	case o.View != "":
 		place = "view of " + o.View
 	case o.Packed > 0:
@@ -124,6 +127,9 @@ func (t *listingText) body(b *ListedBody, margin string) {
 
 func (t *listingText) memory(m *Memory) {
 	fmt.Fprintf(t, "arena %d bytes (%d without sharing), scratch %d, results %d, ", m.Arena, m.Unshared, m.Scratch, m.Results)
+	if m.Device > 0 {
+		fmt.Fprintf(t, "device memory %d, ", m.Device)
+	}
 	if m.Bodies > 0 {
 		fmt.Fprintf(t, "graphs of nodes %d, ", m.Bodies)
 	}

@@ -19,31 +19,44 @@ type assignment struct {
 	missing map[int]bool // values of which only the added one is computed so far
 }
 
-// assignLayouts decides in which layouts nodes compute, so that their time and that of
-// copies between layouts is the least by the device's estimates, and puts the copies
-// among the nodes.
+// assignLayouts decides which nodes an accelerator computes, and then in which layouts the
+// others compute, so that their time and that of copies is the least by the devices'
+// estimates, and puts the copies among the nodes.
 func (b *builder) assignLayouts() {
+	if a := b.Program.device.Accelerator(); a != nil {
+		b.assign(func(x *inferred) []device.LayoutChoice { return b.offload(a, x) })
+	}
+	b.assign(b.block)
+}
+
+// assign has nodes compute in one of the two layouts that ask offers for them.
+func (b *builder) assign(ask func(x *inferred) []device.LayoutChoice) {
 	a := &assignment{builder: b, choices: make([][]device.LayoutChoice, len(b.todo)), blocked: map[int]int{}, missing: map[int]bool{}}
-	if a.ask() {
+	for i := range a.todo {
+		x := &a.todo[i]
+		if !x.needed || x.inLayouts != nil || x.outLayouts != nil {
+			continue
+		}
+		if list := ask(x); len(list) > 1 {
+			a.choices[i] = list[:2]
+			a.other = max(a.other, layoutIn(&list[1]))
+		}
+	}
+	if a.other != device.Plain {
 		a.rewrite(a.decide())
 	}
 }
 
-// ask asks the device for its choices, and reports whether there are any.
-func (a *assignment) ask() bool {
-	for i := range a.todo {
-		x := &a.todo[i]
-		if !x.needed || x.dynamic || x.Row.View {
-			continue
-		}
-		if d := a.binding(x); d.OnlyNumbers() && !d.HasRoom() {
-			if list := a.Program.device.Layouts(d); len(list) > 1 {
-				a.choices[i] = list[:2]
-				a.other = max(a.other, layoutIn(&list[1]))
-			}
-		}
+// block asks the session's device for its choices.
+func (b *builder) block(x *inferred) []device.LayoutChoice {
+	if x.dynamic || x.Row.View {
+		return nil
 	}
-	return a.other != device.Plain
+	d := b.binding(x)
+	if !d.OnlyNumbers() || d.HasRoom() {
+		return nil
+	}
+	return b.Program.device.Layouts(d)
 }
 
 // layoutIn returns the layout beside Plain that a choice has.
@@ -117,7 +130,8 @@ func (a *assignment) uses() []*valueUse {
 	return uses
 }
 
-// eachPlain calls f for every value that is read as it is whatever is decided.
+// eachPlain calls f for every value that is read as it is whatever is decided. What a run
+// returns is copied out of an accelerator's memory in any case, which decides nothing.
 func (a *assignment) eachPlain(choices [][]device.LayoutChoice, f func(id int)) {
 	for i := range a.todo {
 		for k, id := range a.todo[i].In {
@@ -126,7 +140,9 @@ func (a *assignment) eachPlain(choices [][]device.LayoutChoice, f func(id int)) 
 			}
 		}
 	}
-	a.eachLeft(f)
+	if a.other != device.Offloaded {
+		a.eachLeft(f)
+	}
 }
 
 // eachLeft calls f for every value that is read when the stage has ended.
@@ -147,16 +163,19 @@ func (a *assignment) eachLeft(f func(id int)) {
 }
 
 // copies adds the cost of a copy of a value: it is there once if any node reads the value
-// in another layout than it is computed in.
+// in another layout than it is computed in. What no node of the stage computes is copied to
+// an accelerator in any case.
 func (a *assignment) copies(c *cut, id int, u *valueUse) {
-	list := a.Program.device.Layouts(device.Reordering(a.values[id], device.Plain, a.other, "", ""))
-	cost := int(list[0].Cost)
+	cost := a.copyCost(id)
 	if u.from != sink {
 		out := c.vertex()
 		c.edge(u.from, out, cost)
 		for _, v := range u.to {
 			c.edge(out, v, unbounded)
 		}
+	}
+	if a.other == device.Offloaded && !a.computes(id) {
+		return
 	}
 	in := c.vertex()
 	c.edge(in, u.from, cost)
@@ -165,6 +184,21 @@ func (a *assignment) copies(c *cut, id int, u *valueUse) {
 			c.edge(v, in, unbounded)
 		}
 	}
+}
+
+// copyCost is the time of a copy of a value between the two layouts.
+func (a *assignment) copyCost(id int) int {
+	v := a.values[id]
+	if a.other != device.Offloaded {
+		return int(a.Program.device.Layouts(device.Reordering(v, device.Plain, a.other, "", ""))[0].Cost)
+	}
+	shape, _ := v.Dims.Concrete()
+	return int(a.Program.device.Accelerator().Transfer(v.DType.Bytes(shape.Len())))
+}
+
+// computes reports whether a node of the stage computes the value.
+func (b *builder) computes(id int) bool {
+	return slices.ContainsFunc(b.todo, func(x inferred) bool { return x.needed && slices.Contains(x.Out, id) })
 }
 
 // rewrite has the chosen nodes compute in the other layout, and puts copies before the
@@ -183,6 +217,9 @@ func (a *assignment) rewrite(chosen []bool) {
 		if chosen[i] {
 			a.relayout(&x, &a.choices[i][1])
 		} else {
+			if a.other == device.Offloaded && a.choices[i] != nil {
+				x.stays = "copies of its operands take longer than it saves"
+			}
 			for _, id := range x.In {
 				a.needPlain(id)
 			}

@@ -34,6 +34,8 @@ type placer struct {
 	at       []int         // by value id: bytes from the start of its buffer
 	kept     map[int]piece // by value id: where a value that later steps join is computed
 	list     []*buffer
+	device   []*buffer // those in an accelerator's memory
+	apart    int       // bytes of device if no two values shared memory
 }
 
 // maxBytes bounds the values of one plan together: more than any machine has,
@@ -174,7 +176,7 @@ func (b *builder) placeAll() error {
 		}
 		at = node.step
 		p.step(at)
-		if p.NaiveBytes > maxBytes || p.ResultBytes > maxBytes {
+		if p.NaiveBytes > maxBytes || p.ResultBytes > maxBytes || p.apart > maxBytes {
 			return p.Program.fail(p.Steps[at].Node.Node, graph.Errorf(graph.ErrShape, "outputs up to here take more than %d bytes", maxBytes))
 		}
 	}
@@ -211,16 +213,28 @@ func (p *placer) copies() {
 }
 
 func (p *placer) layOut() {
-	layout(p.list)
-	for _, b := range p.list {
-		p.ArenaBytes = max(p.ArenaBytes, b.offset+b.bytes)
+	p.ArenaBytes, p.DeviceScratch = p.place(p.list), p.place(p.device)
+	scratch := 0
+	for i := range p.Steps {
+		if p.Steps[i].Offloaded() {
+			scratch = max(scratch, p.Steps[i].Temp)
+			continue
+		}
+		p.ScratchBytes = max(p.ScratchBytes, device.AlignUp(p.Steps[i].Scratch()))
+	}
+	p.DeviceBytes = p.DeviceScratch + scratch
+}
+
+// place lays out buffers of one memory and returns the bytes that they take together.
+func (p *placer) place(list []*buffer) (bytes int) {
+	layout(list)
+	for _, b := range list {
+		bytes = max(bytes, b.offset+b.bytes)
 		for _, id := range b.members {
 			p.Slots[id].Offset = b.offset + p.at[id]
 		}
 	}
-	for i := range p.Steps {
-		p.ScratchBytes = max(p.ScratchBytes, device.AlignUp(p.Steps[i].Scratch()))
-	}
+	return bytes
 }
 
 func (p *placer) step(i int) {
@@ -269,7 +283,14 @@ func (p *placer) arena(step, k, id int) {
 	st, s := &p.Steps[step], &p.Slots[id]
 	s.Place = Arena
 	bytes := alignUp(min(s.Bytes(), 2*maxBytes))
-	p.NaiveBytes += bytes
+	list := &p.list
+	if s.Layout == device.Offloaded {
+		align := p.Program.device.Accelerator().Align()
+		bytes, list = (bytes+align-1)/align*align, &p.device
+		p.apart += bytes
+	} else {
+		p.NaiveBytes += bytes
+	}
 	if piece, ok := p.kept[id]; ok {
 		p.join(piece.of, piece.at, id)
 		return
@@ -290,7 +311,7 @@ func (p *placer) arena(step, k, id int) {
 		}
 	}
 	b := &buffer{bytes: bytes, first: step, last: step}
-	p.list = append(p.list, b)
+	*list = append(*list, b)
 	p.join(b, 0, id)
 }
 

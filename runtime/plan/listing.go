@@ -26,6 +26,8 @@ type ListedStep struct {
 	Inputs  []ListedOperand `json:"inputs"`
 	Outputs []ListedOperand `json:"outputs"`
 	Bodies  []ListedBody    `json:"bodies,omitempty"`
+	// Stays is why an accelerator does not compute the step; empty where there is none.
+	Stays string `json:"stays,omitempty"`
 }
 
 // ListedKernel is one command of a step.
@@ -79,6 +81,7 @@ type Memory struct {
 	Scratch  int `json:"scratch_bytes"`
 	Results  int `json:"result_bytes"`
 	Bodies   int `json:"body_bytes,omitempty"`
+	Device   int `json:"device_bytes,omitempty"` // of an accelerator's memory
 	Packed   int `json:"packed_constant_bytes"`
 	Peak     int `json:"peak_bytes"`
 }
@@ -96,7 +99,7 @@ func (pl *Plan) Listing() *Listing {
 
 // list lists the plan, and notes the packed constants of its steps.
 func (pl *Plan) list(packed map[*byte]int) *Listing {
-	l := &Listing{Steps: []ListedStep{}, Memory: Memory{Arena: pl.ArenaBytes, Unshared: pl.NaiveBytes, Scratch: pl.ScratchBytes, Results: pl.ResultBytes}}
+	l := &Listing{Steps: []ListedStep{}, Memory: Memory{Arena: pl.ArenaBytes, Unshared: pl.NaiveBytes, Scratch: pl.ScratchBytes, Results: pl.ResultBytes, Device: pl.DeviceBytes}}
 	for i := range pl.Steps {
 		s := pl.listStep(i, packed)
 		for _, b := range s.Bodies {
@@ -116,11 +119,11 @@ func (pl *Plan) list(packed map[*byte]int) *Listing {
 func (pl *Plan) listStep(i int, packed map[*byte]int) ListedStep {
 	s := &pl.Steps[i]
 	l := ListedStep{
-		Node: s.Label(), Op: s.OpName(), Device: pl.Program.device.Name(), Binder: s.Binder, How: pl.How(i), Scratch: s.Scratch(),
+		Node: s.Label(), Op: s.OpName(), Device: pl.deviceOf(s), Binder: s.Binder, How: pl.How(i), Scratch: s.Scratch(),
 		Inputs: []ListedOperand{}, Outputs: []ListedOperand{},
 	}
-	if s.OnHost() {
-		l.Device = "host"
+	if i < len(pl.stayed) {
+		l.Stays = pl.stayed[i]
 	}
 	sizes := map[int]int{}
 	for k := range s.Commands {
@@ -180,14 +183,16 @@ func (pl *Plan) listOperand(k, id int, layouts []device.Layout) ListedOperand {
 	if n := s.Bytes(); s.Most != nil {
 		o.Bytes = &n
 	}
-	if k < len(layouts) && layouts[k] != device.Plain {
+	if k < len(layouts) && layouts[k].Block() > 0 {
 		o.Layout = layouts[k].String()
 	}
 	switch s.Place {
 	case Held:
 		pl.listState(&o, id)
 	case Arena:
-		o.Offset = &s.Offset
+		if o.Offset = &s.Offset; s.Layout == device.Offloaded {
+			o.Place = pl.Program.device.Accelerator().Name()
+		}
 	case View:
 		o.View = pl.Name(s.ViewOf)
 	}
@@ -238,7 +243,7 @@ func (pl *Plan) listLeft(n *Node) LeftNode {
 	return l
 }
 
-// How says where and with what a step runs, such as "cpu gemm: f32_gemm/14x32_avx512", or
+// How says where and with what a step runs, such as "cpu gemm: f32_gemm/12x32_avx512", or
 // for a step in Go that makes commands while it runs the row that bound it, such as
 // "host: trees".
 func (pl *Plan) How(i int) string {
@@ -249,5 +254,16 @@ func (pl *Plan) How(i int) string {
 		}
 		return "host"
 	}
-	return pl.Program.device.Name() + " " + s.Step.String()
+	return pl.deviceOf(s) + " " + s.Step.String()
+}
+
+// deviceOf returns the name of the device that runs a step, or host.
+func (pl *Plan) deviceOf(s *Step) string {
+	switch {
+	case s.OnHost():
+		return "host"
+	case s.Offloaded():
+		return pl.Program.device.Accelerator().Name()
+	}
+	return pl.Program.device.Name()
 }

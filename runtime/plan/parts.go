@@ -146,8 +146,8 @@ func (p *placer) movable(i, id int) bool {
 }
 
 // isState reports whether a value is one of those of a state.
-func (p *placer) isState(id int) bool {
-	return p.Lengths != nil && slices.ContainsFunc(p.Lengths.States, func(s State) bool { return s.In == id || s.Out == id })
+func (pl *Plan) isState(id int) bool {
+	return pl.Lengths != nil && slices.ContainsFunc(pl.Lengths.States, func(s State) bool { return s.In == id || s.Out == id })
 }
 
 // splitOf returns the place of output k of a step in the value that the step splits.

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"context"
+	"slices"
+
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -26,9 +28,9 @@ const (
 
 // The bases of commands' operands. Those of values follow.
 const (
-	BaseArena = 1 + iota
-	BaseScratch
-	firstBase
+	BaseArena   = 1
+	BaseScratch = 2
+	firstBase   = device.BaseDevice + 1
 )
 
 // Slot is where one value lies during a run.
@@ -78,10 +80,16 @@ type Step struct {
 // OnHost reports whether the step is Go.
 func (s *Step) OnHost() bool { return s.Call != nil }
 
-// Segment is steps that run in one call of the device: those from First up to End.
+// Offloaded reports whether an accelerator runs the step.
+func (s *Step) Offloaded() bool {
+	return slices.Contains(s.InLayouts, device.Offloaded) || slices.Contains(s.OutLayouts, device.Offloaded)
+}
+
+// Segment is steps that run in one call of a device: those from First up to End.
 // A step on the host is a segment of its own.
 type Segment struct {
 	First, End int
+	Offloaded  bool // an accelerator runs the steps
 	Recorded   []device.Recorded
 	Owner      []int // the step of each command
 	// Weights are constants to be held while the steps run, and Scattered those of which
@@ -101,6 +109,9 @@ type Plan struct {
 	// values shared memory, ScratchBytes the most that a step takes beside, ResultBytes
 	// the memory made for the caller.
 	ArenaBytes, NaiveBytes, ScratchBytes, ResultBytes int
+	// DeviceBytes is what a run takes of an accelerator's memory: values, and behind them
+	// scratch from DeviceScratch on.
+	DeviceBytes, DeviceScratch int
 	// Bases is one more than the last base of a value.
 	Bases int
 	// Lengths has the symbols in extents, and the states; nil for a plan whose extents are
@@ -108,6 +119,7 @@ type Plan struct {
 	Lengths *Lengths
 
 	added   []string    // names of the values that the plan adds
+	stayed  []string    // by step: why an accelerator does not compute it
 	values  []*op.Value // by id: what is known when the plan ends
 	ready   []bool      // by id: the value is there when the plan ends
 	nodes   []placed    // in order: those of the steps, and views

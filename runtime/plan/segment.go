@@ -12,8 +12,8 @@ func (b *builder) record() {
 		st := &b.Steps[i]
 		last := len(b.Segments) - 1
 		reads := weights.of(b, st)
-		if last < 0 || st.OnHost() || b.Steps[b.Segments[last].First].OnHost() || weights.exceed(reads) {
-			b.Segments = append(b.Segments, Segment{First: i})
+		if last < 0 || st.OnHost() || b.Steps[b.Segments[last].First].OnHost() || st.Offloaded() != b.Segments[last].Offloaded || weights.exceed(reads) {
+			b.Segments = append(b.Segments, Segment{First: i, Offloaded: st.Offloaded()})
 			last++
 			weights.begin()
 		}
@@ -33,7 +33,7 @@ func (b *builder) resolve(st *Step, c *device.Command) device.Recorded {
 	own := *c
 	own.Operands = append([]device.Operand(nil), c.Operands...)
 	r := device.Recorded{
-		Command: &own, Bases: make([]int, len(own.Operands)), Offsets: make([]graph.Dim, len(own.Operands)),
+		Command: &own, Bases: make([]int, len(own.Operands)), Offsets: make([]graph.Dim, len(own.Operands)), Bytes: make([]int, len(own.Operands)),
 		Scratch: device.Slot{Base: BaseScratch, Offset: device.AlignUp(st.Temp)},
 	}
 	for i := range own.Operands {
@@ -41,18 +41,24 @@ func (b *builder) resolve(st *Step, c *device.Command) device.Recorded {
 		r.Offsets[i] = o.Offset
 		switch o.Place {
 		case device.Temp:
-			r.Bases[i] = BaseScratch
+			if r.Bases[i] = BaseScratch; st.Offloaded() {
+				r.Bases[i], r.Offsets[i] = device.BaseDevice, o.Offset.Add(graph.Known(b.DeviceScratch))
+			}
 		case device.In, device.Out:
 			id := st.Out
 			if o.Place == device.In {
 				id = st.In
 			}
 			s := &b.Slots[b.root(id[o.Index])]
+			r.Bytes[i] = s.Bytes()
 			switch s.Place {
 			case Const:
 				o.Data = s.Const.Bytes()
 			case Arena:
-				r.Bases[i], r.Offsets[i] = BaseArena, o.Offset.Add(graph.Known(s.Offset))
+				if r.Bases[i] = BaseArena; s.Layout == device.Offloaded {
+					r.Bases[i] = device.BaseDevice
+				}
+				r.Offsets[i] = o.Offset.Add(graph.Known(s.Offset))
 			default:
 				r.Bases[i] = s.Base
 			}

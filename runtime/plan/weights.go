@@ -26,7 +26,7 @@ func (w *segmentWeights) begin() { w.met, w.bytes = map[unsafe.Pointer]bool{}, 0
 
 // of returns the constants of a step, some perhaps more than once.
 func (w *segmentWeights) of(b *builder, st *Step) (list []reading) {
-	if w.all == nil {
+	if w.all == nil || st.Offloaded() {
 		return nil
 	}
 	for i, id := range st.In {

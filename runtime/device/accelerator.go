@@ -1,0 +1,59 @@
+package device
+
+import (
+	"time"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+)
+
+// Accelerator is a device with memory of its own, such as a GPU, that computes some of
+// the nodes of a plan. Values get into its memory and out of it by steps of the plan.
+// Methods may be called from many goroutines at once.
+type Accelerator interface {
+	// Name is how plans and messages call the device, such as vulkan.
+	Name() string
+	// Bind makes the step of a node whose operands have the layout Offloaded, but for
+	// constants, which the step brings into the device's memory. A Reorder copies between
+	// Plain and Offloaded. The error is a *Refusal for nodes that the device does not
+	// compute.
+	Bind(b *Binding) (*Step, error)
+	// Saves estimates the time that a bound step takes less than the session's device does;
+	// Transfer that of a copy of n bytes to or from the device.
+	Saves(b *Binding, s *Step) time.Duration
+	Transfer(n int) time.Duration
+	// Align is the alignment of values in the device's memory, in bytes.
+	Align() int
+	// NewMemory returns n bytes of the device's memory, not cleared.
+	NewMemory(n int) (Memory, error)
+	// Record lays commands out for runs. Operands from BaseDevice lie in m. Other bases are
+	// addresses of the session's memory, and are attached with Segment.Rebase.
+	Record(list []Recorded, m Memory) (Segment, error)
+	// Close frees the constants that steps brought into the device's memory. No plan may be
+	// in use.
+	Close()
+}
+
+// Memory is memory of an accelerator.
+type Memory interface {
+	Bytes() int
+	Free()
+}
+
+// Offloaded is row-major order in the memory of an accelerator.
+const Offloaded Layout = 1
+
+// BaseDevice is the base of operands that lie in the memory of an accelerator; those of a
+// session's memory are other numbers.
+const BaseDevice = 3
+
+// OffloadLayouts returns the layouts of a node's operands on an accelerator.
+func OffloadLayouts(list []*op.Value) []Layout {
+	layouts := make([]Layout, len(list))
+	for i, v := range list {
+		if v != nil && v.Kind == graph.TensorType && v.Const == nil {
+			layouts[i] = Offloaded
+		}
+	}
+	return layouts
+}

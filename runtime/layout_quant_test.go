@@ -1,0 +1,179 @@
+package runtime_test
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// codes writes networks as quantisers do: float32 operators between DequantizeLinear and
+// QuantizeLinear.
+type codes struct {
+	*network
+	of     tensor.DType      // of activations
+	points map[string]string // zero point of values; scales are all those of step
+}
+
+const codeStep = 0.0625
+
+func newCodes(seed int, shape ...int) *codes {
+	n := newNetwork(shape...)
+	for range seed {
+		n.r.Uint64()
+	}
+	return &codes{n, []tensor.DType{tensor.U8, tensor.I8}[seed%2], map[string]string{}}
+}
+
+func (c *codes) constant(t *tensor.Tensor) string {
+	name := fmt.Sprint("c", len(c.g.Initializers))
+	c.g.Initializers = append(c.g.Initializers, &graph.Initializer{Name: name, Tensor: t})
+	return name
+}
+
+func (c *codes) scale(v float32) string {
+	t := tensor.New(tensor.F32)
+	tensor.View[float32](t)[0] = v
+	return c.constant(t)
+}
+
+// quantise adds QuantizeLinear and DequantizeLinear.
+func (c *codes) quantise(x string) string {
+	zero := tensor.New(c.of)
+	zero.Bytes()[0] = byte(c.r.IntN(40))
+	point := []string{c.scale(codeStep), c.constant(zero)}
+	return c.add("DequantizeLinear", nil, append([]string{c.add("QuantizeLinear", nil, append([]string{x}, point...)...)}, point...)...)
+}
+
+// filters are weights of 8 bits, with a scale for all or for each.
+func (c *codes) filters(shape ...int) string {
+	of := []tensor.DType{tensor.U8, tensor.I8}[c.r.IntN(2)]
+	w, n := tensor.New(of, shape...), 1
+	for i := range w.Bytes() {
+		w.Bytes()[i] = byte(c.r.Uint32())
+	}
+	dims := []int{}
+	if c.r.IntN(2) == 0 {
+		n, dims = shape[0], []int{shape[0]}
+	}
+	scale, zero := tensor.New(tensor.F32, dims...), tensor.New(of, dims...)
+	for i := range n {
+		tensor.View[float32](scale)[i] = float32((0.5 + c.r.Float64()) / 128 / math.Sqrt(float64(len(w.Bytes())/shape[0])))
+		if of == tensor.U8 {
+			zero.Bytes()[i] = 128
+		}
+	}
+	axis := &graph.Attr{Name: "axis", Kind: graph.AttrInt}
+	return c.add("DequantizeLinear", []*graph.Attr{axis}, c.constant(w), c.constant(scale), c.constant(zero))
+}
+
+// conv adds a convolution of all channels, or of single ones, that keeps the extents but for
+// the stride.
+func (c *codes) conv(x string, in, out int, kernel, stride int64, single bool) string {
+	pad := kernel / 2
+	list := []*graph.Attr{intsAttr("pads", pad, pad, pad, pad), intsAttr("strides", stride, stride)}
+	if single {
+		list = append(list, &graph.Attr{Name: "group", Kind: graph.AttrInt, Int: int64(in)})
+		return c.add("Conv", list, x, c.filters(in, 1, int(kernel), int(kernel)), c.weight(in))
+	}
+	if c.r.IntN(3) == 0 {
+		return c.add("Conv", list, x, c.filters(out, in, int(kernel), int(kernel)))
+	}
+	return c.add("Conv", list, x, c.filters(out, in, int(kernel), int(kernel)), c.weight(out))
+}
+
+// block adds an inverted residual with one of some activations.
+func (c *codes) block(x string, channels, hidden int, kernel int64) string {
+	active := func(y string) string {
+		switch c.r.IntN(3) {
+		case 0:
+			return c.quantise(c.add("Relu", nil, y))
+		case 1:
+			y = c.quantise(y)
+			return c.quantise(c.add("Mul", nil, y, c.quantise(c.add("Sigmoid", nil, y))))
+		}
+		return c.quantise(c.add("Clip", nil, y, c.scale(0), c.scale(6)))
+	}
+	y := active(c.conv(x, channels, hidden, 1, 1, false))
+	y = active(c.conv(y, hidden, hidden, kernel, 1, true))
+	y = c.conv(y, hidden, channels, 1, 1, false)
+	if c.r.IntN(2) == 0 {
+		y = c.quantise(y)
+	}
+	return c.quantise(c.add("Add", nil, y, x))
+}
+
+// TestLayoutsCodes has networks of codes blocked from their first convolution on. They
+// compute the same as those of plain values, and nearly the same as the networks as they are
+// written.
+func TestLayoutsCodes(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	for seed := range 24 {
+		channels, hidden, kernel := []int{16, 7, 24, 33}[seed%4], []int{32, 19, 50}[seed%3], []int64{3, 5}[seed/2%2]
+		c := newCodes(seed, 2, 3, 13, 14)
+		x := c.quantise("x")
+		y := c.quantise(c.add("Relu", nil, c.conv(x, 3, channels, 3, int64(1+seed%2), false)))
+		y = c.block(y, channels, hidden, kernel)
+		pooled := c.add("MaxPool", []*graph.Attr{intsAttr("kernel_shape", 3, 3), intsAttr("strides", int64(1+seed%2), int64(1+seed%2)), intsAttr("pads", 1, 1, 1, 1)}, y)
+		q := c.g.Nodes[len(c.g.Nodes)-2] // what the last DequantizeLinear has is quantised alike
+		again := append([]string{pooled}, q.Inputs[1:]...)
+		y = c.add("DequantizeLinear", nil, append([]string{c.add("QuantizeLinear", nil, again...)}, q.Inputs[1:]...)...)
+		y = c.block(y, channels, hidden, kernel)
+		axis := []*graph.Attr{{Name: "axis", Kind: graph.AttrInt, Int: 1}}
+		wide := (channels + 15) / 16 * 16
+		y = c.quantise(c.add("Concat", axis, c.quantise(c.conv(y, channels, wide, 1, 1, false)), y))
+		channels += wide
+		y = c.quantise(c.conv(y, channels, channels, 3, 2, true))
+		y = c.quantise(c.add("GlobalAveragePool", nil, y))
+		m := c.model(c.g.Nodes[len(c.g.Nodes)-1].Inputs[0], y)
+		in := c.input()
+		for _, isa := range []string{"", "avx2", "scalar"} {
+			if mask, _ := bindings.ParseISA(isa); mask&^bindings.DetectISA() == 0 {
+				t.Run(fmt.Sprint(seed, isa), func(t *testing.T) { checkCodes(t, m, in, isa) })
+			}
+		}
+	}
+}
+
+func checkCodes(t *testing.T, m *graph.Model, in map[string]*tensor.Tensor, isa string) {
+	var runs []*layoutRun
+	for _, o := range []struct {
+		policy  device.LayoutPolicy
+		options runtime.Options
+	}{
+		{device.LayoutsBlocked, runtime.Options{ISA: isa, Threads: 2}},
+		{device.LayoutsBlocked, runtime.Options{ISA: isa, Threads: 1}},
+		{device.LayoutsPlain, runtime.Options{ISA: isa, Threads: 2}},
+		{device.LayoutsPlain, runtime.Options{ISA: isa, Threads: 2, NoOptimize: true}},
+	} {
+		r, err := runLayouts(m, o.options, o.policy, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, r)
+	}
+	if steps, _ := blockedSteps(runs[0].plan); steps < 9 || 2*len(runs[0].plan.Steps) > len(runs[3].plan.Steps) {
+		t.Errorf("%d steps are blocked of a plan that was to have less than half of\n%v\n%v", steps, runs[3].plan, runs[0].plan)
+	}
+	for name, want := range runs[0].out {
+		for i, r := range runs[1:3] {
+			if !bytes.Equal(r.out[name].Bytes(), want.Bytes()) {
+				t.Errorf("%s: run %d differs", name, i)
+			}
+		}
+		written := runs[3].out[name]
+		for i, b := range want.Bytes() {
+			if d := int(int8(b - written.Bytes()[i])); want.DType() != tensor.F32 && (d < -2 || d > 2) {
+				t.Errorf("%s: code %d is %d, and %d as the network is written", name, i, b, written.Bytes()[i])
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// offload returns the choices between the session's device and an accelerator for a node,
+// and notes why there is none.
+func (b *builder) offload(a device.Accelerator, x *inferred) []device.LayoutChoice {
+	d := b.binding(x)
+	if why := b.keptBack(x, d); why != "" {
+		x.stays = why
+		return nil
+	}
+	d.InLayouts, d.OutLayouts = device.OffloadLayouts(d.In), device.OffloadLayouts(d.Out)
+	if b.isView(x) {
+		for i := range d.InLayouts[1:] {
+			d.InLayouts[1+i] = device.Plain
+		}
+		return []device.LayoutChoice{{}, {In: d.InLayouts, Out: d.OutLayouts}}
+	}
+	step, err := a.Bind(d)
+	if err != nil {
+		x.stays = refusal(err)
+		return nil
+	}
+	x.offloaded = step
+	return []device.LayoutChoice{{Cost: a.Saves(d, step)}, {In: d.InLayouts, Out: d.OutLayouts}}
+}
+
+// refusal says why an accelerator does not compute a node.
+func refusal(err error) string {
+	var need *device.NeedValue
+	if errors.As(err, &need) {
+		return fmt.Sprintf("the elements of input %d are known only while running", need.Input)
+	}
+	return err.Error()
+}
+
+// isView reports whether a node gives its input's bytes another shape.
+func (b *builder) isView(x *inferred) bool {
+	return x.Row.View && len(x.Out) == 1 && x.out[0].Kind == graph.TensorType
+}
+
+// keptBack says why a node stays on the session's device whatever an accelerator
+// computes; empty if nothing speaks against another.
+func (b *builder) keptBack(x *inferred, d *device.Binding) string {
+	switch {
+	case x.dynamic:
+		return "extents of its outputs are known only while running"
+	case x.Bodies != nil:
+		return "it runs graphs"
+	case !d.OnlyNumbers():
+		return "not all of its operands are tensors of numbers"
+	case d.HasRoom():
+		return "the memory of a state has more room than its value"
+	case b.isView(x) && (x.in[0] == nil || x.in[0].Const != nil):
+		return "it is a view of a constant"
+	}
+	for _, id := range append(append([]int(nil), x.inputs()...), x.Out...) {
+		if id < 0 || b.values[id].Const != nil {
+			continue
+		}
+		v := b.values[id]
+		shape, ok := v.Dims.Concrete()
+		switch {
+		case !ok:
+			return "extents are expressions over lengths"
+		case b.isState(id):
+			return "it reads or writes a state"
+		case v.DType.Bits()%8 != 0 || v.DType == tensor.String:
+			return fmt.Sprintf("elements of type %v", v.DType)
+		case shape.Len() == 0:
+			return "it has no elements"
+		}
+	}
+	return ""
+}
