@@ -1,0 +1,142 @@
+package vulkan
+
+import (
+	"errors"
+	"time"
+
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+)
+
+// Accelerator is a device with the constants of one model.
+type Accelerator struct {
+	dev     *Device
+	weights *weights
+}
+
+// Name is vulkan.
+func (a *Accelerator) Name() string { return a.dev.Name() }
+
+// Align is the alignment of values, in bytes.
+func (a *Accelerator) Align() int { return align }
+
+// NewMemory returns n bytes of the device's memory.
+func (a *Accelerator) NewMemory(n int) (device.Memory, error) {
+	m, err := a.dev.pool.alloc(n)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Close frees the model's constants. No plan may use them any more.
+func (a *Accelerator) Close() { a.weights.free() }
+
+// The estimates of times: of a session's device, which computes cpuRate multiply-adds and
+// reads cpuBytes bytes in a second, and of copies to and from the device.
+const (
+	cpuRate      = 5e9
+	cpuBytes     = 4e9
+	linkBytes    = 8e9
+	stepTime     = 20 * time.Microsecond
+	transferTime = 30 * time.Microsecond
+)
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// Saves estimates the time that a bound step takes less than the session's device does.
+// Constants of which steps read few elements do not count.
+func (a *Accelerator) Saves(b *device.Binding, s *device.Step) time.Duration {
+	if a.dev.options.Everything {
+		return time.Hour
+	}
+	n := 0
+	count := func(v *op.Value) {
+		if v != nil && v.Kind == graph.TensorType {
+			shape, _ := v.Dims.Concrete()
+			n += v.DType.Bytes(shape.Len())
+		}
+	}
+	for i, v := range b.In {
+		if !s.Scatters(i) {
+			count(v)
+		}
+	}
+	for _, v := range b.Out {
+		count(v)
+	}
+	return stepTime + seconds(float64(s.Work)/cpuRate) + seconds(float64(n)/cpuBytes)
+}
+
+// Transfer estimates the time of a copy of n bytes.
+func (a *Accelerator) Transfer(n int) time.Duration {
+	return transferTime + seconds(float64(n)/linkBytes)
+}
+
+// Bind asks the rows of the node's operator, best first.
+func (a *Accelerator) Bind(b *device.Binding) (*device.Step, error) {
+	if _, ok := b.Op.(device.Reorder); ok {
+		return bindTransfer(b), nil
+	}
+	rows := rowsOf(b)
+	if len(rows) == 0 {
+		return nil, device.Refuse("device vulkan has no row for the operator")
+	}
+	var refused device.Refusal
+	for _, r := range rows {
+		step, err := a.bindRow(r, b)
+		if err == nil {
+			return step, nil
+		}
+		var no *device.Refusal
+		if !errors.As(err, &no) {
+			return nil, err
+		}
+		no.Row = r.name
+		refused.List = append(refused.List, no)
+	}
+	return nil, &refused
+}
+
+func (a *Accelerator) bindRow(r row, b *device.Binding) (*device.Step, error) {
+	x := &binder{Binding: b, dev: a.dev, step: &device.Step{Binder: r.name, InPlace: b.Row.InPlace}}
+	if err := x.checkOperands(); err != nil {
+		return nil, err
+	}
+	if err := op.Guard(func() error { return r.bind(b.Op, x) }); err != nil {
+		return nil, err
+	}
+	if x.step.Commands == nil {
+		x.step.Commands = []device.Command{}
+	}
+	return x.step, nil
+}
+
+// transferKernel is a copy between the session's memory and the device's.
+type transferKernel string
+
+// The transfers.
+const (
+	upload   transferKernel = "upload"
+	download transferKernel = "download"
+)
+
+// Op returns the name of the transfer.
+func (t transferKernel) Op() string { return string(t) }
+
+// Variant is staged: copies go through memory that both sides see.
+func (t transferKernel) Variant() string { return "staged" }
+
+// bindTransfer makes the step of a copy to the device or back, whose word is its bytes.
+func bindTransfer(b *device.Binding) *device.Step {
+	k := upload
+	if b.InLayout(0) == device.Offloaded {
+		k = download
+	}
+	n := b.DType(0).Bytes(b.Shape(0).Len())
+	return &device.Step{Binder: "transfer", Commands: []device.Command{{
+		Kernel: k, Words: []graph.Dim{graph.Known(n)},
+		Operands: []device.Operand{{Place: device.In}, {Place: device.Out}},
+	}}}
+}

@@ -1,0 +1,237 @@
+package vulkan
+
+import (
+	"math"
+	"reflect"
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+	"github.com/nacre-ml/nacre/shaders"
+)
+
+// row is one way in which the device computes operators of one Go type.
+type row struct {
+	of   reflect.Type
+	name string
+	bind func(o op.Op, b *binder) error
+}
+
+// rowFor is a row of operators of type T. Bind adds dispatches to the step or refuses.
+func rowFor[T op.Op](name string, bind func(o T, b *binder) error) row {
+	return row{reflect.TypeFor[T](), name, func(o op.Op, b *binder) error { return bind(o.(T), b) }}
+}
+
+// rowsOf returns the rows for a node, best first.
+func rowsOf(b *device.Binding) []row { return byType()[reflect.TypeOf(b.Op)] }
+
+// binder makes the step of one node.
+type binder struct {
+	*device.Binding
+	dev  *Device
+	step *device.Step
+}
+
+// groupSize is the invocations of a workgroup along x, unless a kernel says otherwise.
+const groupSize = 64
+
+// words is the push constants of a dispatch.
+type words []uint32
+
+// int appends integers.
+func (w *words) int(list ...int) {
+	for _, n := range list {
+		*w = append(*w, uint32(n))
+	}
+}
+
+// float appends the bits of numbers.
+func (w *words) float(list ...float64) {
+	for _, f := range list {
+		*w = append(*w, math.Float32bits(float32(f)))
+	}
+}
+
+// bool appends 1 or 0.
+func (w *words) bool(list ...bool) {
+	for _, b := range list {
+		w.int(op.Btoi(b))
+	}
+}
+
+// typeNames are the names that variants have for element types; bools are bytes.
+var typeNames = map[tensor.DType]string{
+	tensor.F32: "f32", tensor.F16: "f16", tensor.BF16: "bf16",
+	tensor.I8: "i8", tensor.I16: "i16", tensor.I32: "i32", tensor.I64: "i64",
+	tensor.U8: "u8", tensor.U16: "u16", tensor.U32: "u32", tensor.U64: "u64", tensor.Bool: "u8",
+}
+
+// typeName returns the name that variants have for elements of type d.
+func typeName(d tensor.DType) (string, error) {
+	if name := typeNames[d]; name != "" {
+		return name, nil
+	}
+	return "", device.Refuse("no shader computes on %v elements", d)
+}
+
+// floatName is typeName of a type of floats.
+func floatName(d tensor.DType) (string, error) {
+	if d == tensor.F32 || d == tensor.F16 || d == tensor.BF16 {
+		return typeName(d)
+	}
+	return "", device.Refuse("the shader computes on floats, not on %v elements", d)
+}
+
+// widths are the names of variants that move elements of so many bytes.
+var widths = map[int]string{1: "w1", 2: "w2", 4: "w4", 8: "w8"}
+
+// widthName returns the name that variants have for the width of elements of type d.
+func widthName(d tensor.DType) (string, error) {
+	if name := widths[d.Bits()/8]; name != "" && d.Bits()%8 == 0 {
+		return name, nil
+	}
+	return "", device.Refuse("no shader moves %v elements", d)
+}
+
+// checkOperands refuses operands that a shader cannot see as a whole, or index.
+func (b *binder) checkOperands() error {
+	for _, list := range [][]*op.Value{b.In, b.Out} {
+		for _, v := range list {
+			if v == nil {
+				continue
+			}
+			shape, ok := v.Dims.Concrete()
+			if !ok {
+				return device.Refuse("extents %v are not known", v.Dims)
+			}
+			if shape.Len() > math.MaxInt32 {
+				return device.Refuse("an operand has %d elements, and shaders count to %d", shape.Len(), math.MaxInt32)
+			}
+		}
+	}
+	return nil
+}
+
+// isVisible reports whether a shader sees so many bytes at a time.
+func (b *binder) isVisible(n int) bool { return n <= b.dev.info.Caps.MaxRange }
+
+// checkVisible refuses operands of a dispatch that a shader does not see as a whole.
+func (b *binder) checkVisible(operands []device.Operand) error {
+	for _, o := range operands {
+		n := o.Bytes
+		switch {
+		case n > 0:
+		case o.Place == device.In:
+			n = b.DType(o.Index).Bytes(b.Shape(o.Index).Len())
+		case o.Place == device.Out:
+			n = b.Out[o.Index].DType.Bytes(b.OutShape(o.Index).Len())
+		default:
+			n = len(o.Data)
+		}
+		if !b.isVisible(n) {
+			return device.Refuse("an operand has %d bytes, and shaders see %d at a time", n, b.dev.info.Caps.MaxRange)
+		}
+	}
+	return nil
+}
+
+// in is input i as an operand; none if it is left out.
+func (b *binder) in(i int) device.Operand {
+	if !b.Has(i) {
+		return device.Operand{}
+	}
+	return device.Operand{Place: device.In, Index: i}
+}
+
+// out is output i as an operand; none if it is left out.
+func (b *binder) out(i int) device.Operand {
+	if !b.Wants(i) {
+		return device.Operand{}
+	}
+	return device.Operand{Place: device.Out, Index: i}
+}
+
+// temp is n bytes of scratch that last for all dispatches of the step.
+func (b *binder) temp(n int) device.Operand {
+	o := device.Operand{Place: device.Temp, Offset: graph.Known(b.step.Temp), Bytes: n}
+	b.step.Temp += alignUp(n)
+	return o
+}
+
+// constant is numbers that the step brings with it.
+func constant[T float32 | int32 | uint32](list ...T) device.Operand {
+	return device.Operand{Place: device.Const, Data: unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 4*len(list))}
+}
+
+// module returns a shader's variant, or refuses what the device lacks.
+func (b *binder) module(name, variant string) (*shaders.Module, error) {
+	m, err := shaders.Find(name, variant)
+	if err != nil {
+		return nil, device.Refuse("%v", err)
+	}
+	if missing := m.Variant.Needs &^ b.dev.features; missing != 0 {
+		return nil, device.Refuse("shader %s/%s needs %v, which the device lacks", name, variant, missing)
+	}
+	return m, nil
+}
+
+// flat adds a dispatch of n invocations in a flat grid. Constants are those of the row
+// behind the size of a workgroup.
+func (b *binder) flat(name, variant string, n int, constants []uint32, w words, operands ...device.Operand) error {
+	return b.dispatch(name, variant, groupSize, b.flatGroups((n+groupSize-1)/groupSize), constants, w, operands...)
+}
+
+// flatGroups spreads groups over the axes of a grid.
+func (b *binder) flatGroups(n int) [3]int { return b.dev.flatGroups(n) }
+
+func (d *Device) flatGroups(n int) [3]int {
+	most := min(d.info.Caps.MaxGroups[0], 65535)
+	y := (n + most - 1) / most
+	if y <= 1 {
+		return [3]int{n, 1, 1}
+	}
+	return [3]int{(n + y - 1) / y, y, 1}
+}
+
+// dispatch adds a dispatch of a grid of workgroups of so many invocations. Nothing is added
+// for an empty grid.
+func (b *binder) dispatch(name, variant string, size int, groups [3]int, constants []uint32, w words, operands ...device.Operand) error {
+	m, err := b.module(name, variant)
+	if err != nil {
+		return err
+	}
+	if groups[0] == 0 || groups[1] == 0 || groups[2] == 0 {
+		return nil
+	}
+	if most := b.dev.info.Caps.MaxBuffers; len(operands) > most {
+		return device.Refuse("shader %s has %d operands, and the device takes %d", name, len(operands), most)
+	}
+	if err := b.checkVisible(operands); err != nil {
+		return err
+	}
+	for k, most := range b.dev.info.Caps.MaxGroups {
+		if groups[k] > most {
+			return device.Refuse("a grid has %d workgroups along an axis, and the device takes %d", groups[k], most)
+		}
+	}
+	if len(operands) != m.Kernel.Operands || len(w) != m.Kernel.Push || len(constants) != len(m.Kernel.Constants) {
+		return graph.Errorf(graph.ErrFormat, "%w: shader %s takes %d operands, %d words and %d constants, and is given %d, %d and %d", op.ErrInternal,
+			name, m.Kernel.Operands, m.Kernel.Push, len(m.Kernel.Constants), len(operands), len(w), len(constants))
+	}
+	c := device.Command{Kernel: &kernel{module: m, constants: append([]uint32{uint32(size)}, constants...), groups: groups}, Operands: operands}
+	for _, x := range w {
+		c.Words = append(c.Words, graph.Known(int(x)))
+	}
+	b.step.Commands = append(b.step.Commands, c)
+	return nil
+}
+
+// works says how many multiply-adds the last dispatch takes.
+func (b *binder) works(n int) {
+	b.step.Work += n
+	if c := b.step.Commands; len(c) > 0 {
+		c[len(c)-1].Kernel.(*kernel).work = n
+	}
+}

@@ -1,0 +1,141 @@
+package vulkan
+
+import (
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
+)
+
+var convRows = []row{
+	rowFor("pointwise", func(o *nn.Conv, b *binder) error { return bindPointwise(o, op.Epilogue{}, b) }),
+	rowFor("conv", func(o *nn.Conv, b *binder) error { return bindConv(o, op.Epilogue{}, b) }),
+	rowFor("pointwise", func(o *nn.FusedConv, b *binder) error { return bindPointwise(&o.Conv, o.Then, b) }),
+	rowFor("conv", func(o *nn.FusedConv, b *binder) error { return bindConv(&o.Conv, o.Then, b) }),
+	rowFor("conv", bindConvTranspose),
+}
+
+// spatialAxes is the spatial axes that shaders compute on.
+const spatialAxes = 3
+
+// spread puts extents of up to three axes behind ones of value fill.
+func spread(list []int, fill int) []int {
+	out := []int{fill, fill, fill}
+	copy(out[spatialAxes-len(list):], list)
+	return out
+}
+
+// convWords is the words of a convolution up to its paddings.
+func convWords(s *nn.ConvShape) (w words, err error) {
+	if len(s.In) > spatialAxes {
+		return nil, device.Refuse("a convolution over %d axes", len(s.In))
+	}
+	w.int(s.Groups, s.Channels, s.Filters)
+	for _, list := range [][]int{s.In, s.Out, s.Kernel, s.Stride, s.Dilation} {
+		w.int(spread(list, 1)...)
+	}
+	w.int(spread(s.Pad, 0)...)
+	return w, nil
+}
+
+func product3(list []int) int {
+	n := 1
+	for _, x := range list {
+		n *= x
+	}
+	return n
+}
+
+// bindPointwise binds convolutions by single elements as products of the filters and each
+// image, whose planes are the rows of a matrix.
+func bindPointwise(o *nn.Conv, then op.Epilogue, b *binder) error {
+	s, err := o.Shape(b.Shape(0), b.Shape(1))
+	if err != nil {
+		return err
+	}
+	if _, err := floatName(b.DType(0)); err != nil {
+		return err
+	}
+	n := product3(s.Out)
+	switch {
+	case product3(s.Kernel) != 1 || n != product3(s.In) || product3(s.Stride) != 1:
+		return device.Refuse("the filters are not single elements of the same place")
+	case b.Has(2) && b.Has(3):
+		return device.Refuse("a bias and a value are added")
+	case s.Groups > 1 && s.Images > 1 || s.Filters < fewFilters:
+		return device.Refuse("%d groups of %d filters", s.Groups, s.Filters)
+	}
+	p := &product{m: s.Filters, n: n, k: s.Channels, aRow: s.Channels, aCol: 1, bRow: n, bCol: 1}
+	c := addend{beta: 1}
+	switch {
+	case b.Has(2):
+		c.operand, c.row = b.in(2), 1
+	case b.Has(3):
+		c.operand, c.row, c.col, c.batch = b.in(3), n, 1, s.Filters*n
+	}
+	if s.Images > 1 {
+		p.batch = []batchAxis{{s.Images, 0, s.Channels * n}}
+	}
+	if s.Groups > 1 {
+		p.batch = []batchAxis{{s.Groups, s.Filters * s.Channels, s.Channels * n}}
+		if b.Has(2) {
+			c.batch = s.Filters
+		}
+	}
+	return b.products(p, 0, b.in(1), b.in(0), 1, c, then)
+}
+
+// fewFilters is the filters of a group below which an invocation computes one element.
+const fewFilters = 8
+
+func bindConv(o *nn.Conv, then op.Epilogue, b *binder) error {
+	variant, err := floatName(b.DType(0))
+	if err != nil {
+		return err
+	}
+	s, err := o.Shape(b.Shape(0), b.Shape(1))
+	if err != nil {
+		return err
+	}
+	w, err := convWords(s)
+	if err != nil {
+		return err
+	}
+	function, err := epilogueNumber(then)
+	if err != nil {
+		return err
+	}
+	w.int(op.Btoi(b.Has(2)) | op.Btoi(b.Has(3))<<1)
+	w = append(w, function)
+	w.float(then.P, then.Q)
+	operands := []device.Operand{b.in(0), b.in(1), b.in(2), b.in(3), b.out(0)}
+	pixels, n := product3(s.Out), b.OutShape(0).Len()
+	depth := s.Channels * product3(s.Kernel)
+	defer func() { b.works(n * depth) }()
+	if s.Filters < fewFilters {
+		w.int(n)
+		return b.flat("conv/direct", variant, n, nil, w, operands...)
+	}
+	rows, cols := tileOf(s.Filters, pixels)
+	grid := tiles(s.Filters, pixels, rows, cols, s.Images*s.Groups)
+	return b.dispatch("conv/gemm", variant, tileSide*tileSide, grid, []uint32{uint32(rows), uint32(cols)}, w, operands...)
+}
+
+func bindConvTranspose(o *nn.ConvTranspose, b *binder) error {
+	variant, err := floatName(b.DType(0))
+	if err != nil {
+		return err
+	}
+	s, err := o.Shape(b.Shape(0), b.Shape(1))
+	if err != nil {
+		return err
+	}
+	w, err := convWords(s)
+	if err != nil {
+		return err
+	}
+	n := b.OutShape(0).Len()
+	w.bool(b.Has(2))
+	w.int(n)
+	defer b.works(n * s.Channels * product3(s.Kernel))
+	return b.flat("conv/transpose", variant, n, nil, w, b.in(0), b.in(1), b.in(2), b.out(0))
+}

@@ -1,0 +1,116 @@
+package vulkan
+
+import (
+	"errors"
+
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/array"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var copyRows = []row{
+	copiesRow[*array.Transpose](),
+	copiesRow[*array.Expand](),
+	copiesRow[*array.Tile](),
+	copiesRow[*array.DepthToSpace](),
+	copiesRow[*array.Concat](),
+	copiesRow[*array.Split](),
+	copiesRow[*array.Pad](),
+	copiesRow[*array.CenterCropPad](),
+	copiesRow[*array.ConstantOfShape](),
+	copiesRow[*array.EyeLike](),
+	copiesRow[*array.Slice](),
+}
+
+// copiesRow is the row of operators that are strided copies.
+func copiesRow[T array.Copier]() row {
+	return rowFor("copy", func(o T, b *binder) error { return bindCopies(o, b) })
+}
+
+func bindCopies(o array.Copier, b *binder) error {
+	list, err := o.Copies(&op.Infer{In: b.In, Out: b.Out})
+	var need *array.ElementsError
+	switch {
+	case errors.As(err, &need):
+		return device.Refuse("the elements of input %d are known only while running", need.Input)
+	case errors.Is(err, array.ErrSymbolic), errors.Is(err, graph.ErrUnsupported):
+		return device.Refuse("%v", err)
+	case err != nil:
+		return err
+	}
+	b.step.InPlace = nil
+	for i := range list {
+		if err := b.copy(&list[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copy adds the dispatch of one copy.
+func (b *binder) copy(c *array.Copy) error {
+	src := b.in(c.In)
+	if v := c.Value; v != nil {
+		src = device.Operand{Place: device.Const, Data: v.Aligned().Bytes()}
+	}
+	ends, err := known(c.From, c.To)
+	if err != nil {
+		return err
+	}
+	axes := make([]axisSteps, len(c.Axes))
+	for i, a := range c.Axes {
+		n, err := known(a.N, a.From, a.To)
+		if err != nil {
+			return err
+		}
+		axes[i] = axisSteps{n[0], n[1], n[2]}
+	}
+	return b.strided(b.Out[c.Out].DType, ends[0], ends[1], axes, src, b.out(c.Out))
+}
+
+// axisSteps is an extent, and the steps along it in a source and a destination.
+type axisSteps struct{ n, from, to int }
+
+// copyAxes is the most axes of a copy.
+const copyAxes = 8
+
+// strided adds a dispatch that copies elements of type d between places that steps along
+// axes tell. Steps may be negative.
+func (b *binder) strided(d tensor.DType, from, to int, axes []axisSteps, x, y device.Operand) error {
+	variant, err := widthName(d)
+	if err != nil {
+		return err
+	}
+	list, n := []axisSteps{}, 1
+	for _, a := range axes {
+		n *= a.n
+		last := len(list) - 1
+		switch {
+		case a.n == 1:
+		case last >= 0 && list[last].from == a.from*a.n && list[last].to == a.to*a.n:
+			list[last] = axisSteps{list[last].n * a.n, a.from, a.to}
+		default:
+			list = append(list, a)
+		}
+	}
+	if len(list) > copyAxes {
+		return device.Refuse("a copy has %d axes", len(list))
+	}
+	for range copyAxes - len(list) {
+		list = append([]axisSteps{{1, 0, 0}}, list...)
+	}
+	w := words{}
+	w.int(n, from, to)
+	for _, a := range list {
+		w.int(a.n)
+	}
+	for _, a := range list {
+		w.int(a.from)
+	}
+	for _, a := range list {
+		w.int(a.to)
+	}
+	return b.flat("copy/strided", variant, n, nil, w, x, y)
+}

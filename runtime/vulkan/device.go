@@ -1,0 +1,191 @@
+// Package vulkan computes nodes on GPUs through Vulkan. Open returns a device that is
+// handed to the options of a session; plans then put the nodes on it that it computes.
+//
+// Each family of operators is one file: the rows of its operators, each a function that
+// turns a node with known extents into dispatches of shaders.
+package vulkan
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	vk "github.com/nacre-ml/nacre/bindings/vulkan"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/shaders"
+)
+
+// Options say how a device is used. The zero value is a good choice.
+type Options struct {
+	// Validate gets the messages of the validation layers, which are loaded unless it is nil.
+	Validate func(message string)
+	// Everything has every node computed on the device that it can compute, even where the
+	// copies of operands take longer than that saves.
+	Everything bool
+	// Without is features that are not used although the device has them.
+	Without shaders.Feature
+	// Progress is told, while constants are copied to the device, how many bytes of those that
+	// a segment of a plan reads are there. It is called by one goroutine at a time.
+	Progress func(done, total int)
+	// MaxRange bounds, in bytes, what of a buffer a shader sees; 0 for the device's limit.
+	MaxRange int
+	// MaxGroups bounds the workgroups along an axis of a dispatch; 0 for the device's limit.
+	MaxGroups int
+}
+
+// Device is an open Vulkan device. It may be used from many goroutines at once, and by
+// sessions of many models.
+type Device struct {
+	instance *vk.Instance
+	dev      *vk.Device
+	info     vk.Info
+	options  Options
+	features shaders.Feature
+	pool     *pool
+
+	mu        sync.Mutex
+	pipelines map[string]*vk.Pipeline
+}
+
+// Devices describes the Vulkan devices of the machine. The error says what is missing
+// where there is no Vulkan.
+func Devices() ([]vk.Info, error) {
+	i, err := vk.Open(vk.Options{})
+	if err != nil {
+		return nil, failure(err)
+	}
+	defer i.Close()
+	return i.Devices(), nil
+}
+
+// Open opens the device of that name: an index of Devices, a part of a device's name, or
+// nothing for the first. The error is graph.ErrDevice.
+func Open(name string, o Options) (*Device, error) {
+	i, err := vk.Open(vk.Options{Validate: o.Validate})
+	if err != nil {
+		return nil, failure(err)
+	}
+	d, err := open(i, name, o)
+	if err != nil {
+		i.Close()
+		return nil, failure(err)
+	}
+	return d, nil
+}
+
+func open(i *vk.Instance, name string, o Options) (*Device, error) {
+	at, err := find(i.Devices(), name)
+	if err != nil {
+		return nil, err
+	}
+	dev, err := i.Open(at)
+	if err != nil {
+		return nil, err
+	}
+	d := &Device{instance: i, dev: dev, info: dev.Info(), options: o, pipelines: map[string]*vk.Pipeline{}}
+	d.features = Features(&d.info) &^ o.Without
+	if o.MaxRange > 0 {
+		d.info.Caps.MaxRange = min(d.info.Caps.MaxRange, o.MaxRange)
+	}
+	if o.MaxGroups > 0 {
+		for k := range d.info.Caps.MaxGroups {
+			d.info.Caps.MaxGroups[k] = min(d.info.Caps.MaxGroups[k], o.MaxGroups)
+		}
+	}
+	d.pool = newPool(dev, &d.info.Caps)
+	return d, nil
+}
+
+// find returns the index of the device that a name means.
+func find(list []vk.Info, name string) (int, error) {
+	if len(list) == 0 {
+		return 0, fmt.Errorf("no Vulkan device was found; install the driver of the GPU, or mesa-vulkan-drivers for one in software")
+	}
+	if n, err := strconv.Atoi(name); err == nil {
+		if n < 0 || n >= len(list) {
+			return 0, fmt.Errorf("there is no Vulkan device %d; the last is %d", n, len(list)-1)
+		}
+		return n, nil
+	}
+	var names []string
+	for i := range list {
+		if strings.Contains(strings.ToLower(list[i].Name), strings.ToLower(name)) {
+			return i, nil
+		}
+		names = append(names, list[i].Name)
+	}
+	return 0, fmt.Errorf("no Vulkan device has %q in its name; have %s", name, strings.Join(names, ", "))
+}
+
+// failure marks an error as one of a device.
+func failure(err error) error {
+	if err == nil {
+		return nil
+	}
+	return graph.Errorf(graph.ErrDevice, "vulkan: %w", err)
+}
+
+// Features returns what a device has of what shaders may need.
+func Features(i *vk.Info) (f shaders.Feature) {
+	c := &i.Caps
+	for _, x := range []struct {
+		has bool
+		bit shaders.Feature
+	}{
+		{c.Storage16, shaders.Storage16},
+		{c.Storage8, shaders.Storage8},
+		{c.Float16, shaders.Float16},
+		{c.Int8, shaders.Int8},
+		{c.Int16, shaders.Int16},
+		{c.Int64, shaders.Int64},
+		{c.Float64, shaders.Float64},
+		{c.IntDot, shaders.IntDot},
+		{c.CoopMatrix, shaders.CoopMatrix},
+		{c.SubgroupArithmetic, shaders.SubgroupArithmetic},
+	} {
+		if x.has {
+			f |= x.bit
+		}
+	}
+	return f
+}
+
+// Name is vulkan.
+func (d *Device) Name() string { return "vulkan" }
+
+// Info describes the device.
+func (d *Device) Info() vk.Info { return d.info }
+
+// Accelerator returns what the plans of one model use the device with, which holds the
+// model's constants until it is closed.
+func (d *Device) Accelerator() (device.Accelerator, error) {
+	return &Accelerator{dev: d, weights: newWeights(d)}, nil
+}
+
+// Close gives the device back. No session may use it any more.
+func (d *Device) Close() {
+	for _, p := range d.pipelines {
+		p.Free()
+	}
+	d.pool.free()
+	d.dev.Close()
+	d.instance.Close()
+}
+
+// pipeline returns the pipeline of a kernel, which is made once.
+func (d *Device) pipeline(k *kernel) (*vk.Pipeline, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	key := k.key()
+	if p := d.pipelines[key]; p != nil {
+		return p, nil
+	}
+	p, err := d.dev.NewPipeline(k.module.Code, k.constants, k.module.Kernel.Operands, 4*k.module.Kernel.Push, 0)
+	if err != nil {
+		return nil, failure(fmt.Errorf("shader %s/%s: %w", k.Op(), k.Variant(), err))
+	}
+	d.pipelines[key] = p
+	return p, nil
+}

@@ -1,0 +1,359 @@
+package vulkan
+
+import (
+	"strings"
+
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/arith"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+	"github.com/nacre-ml/nacre/shaders"
+)
+
+var eltwiseRows = []row{
+	rowFor("unary", func(o *arith.Unary, b *binder) error { return bindUnary(o, b) }),
+	rowFor("clip", bindClip),
+	rowFor("unary", func(o *arith.NumberTest, b *binder) error { return bindUnary(&o.Unary, b) }),
+	rowFor("binary", bindBinary),
+	rowFor("binary", func(o *arith.Equal, b *binder) error { return bindBinary(&o.Binary, b) }),
+	rowFor("pow", bindPow),
+	rowFor("variadic", bindVariadic),
+	rowFor("where", bindWhere),
+	rowFor("fused", bindFused),
+}
+
+// function returns the number that shaders have for a function.
+func function(include, name string) (uint32, error) {
+	n, ok := shaders.Number(include, name)
+	if !ok {
+		return 0, device.Refuse("no shader computes the function %s", name)
+	}
+	return n, nil
+}
+
+// epilogueNumber returns the number of the function of an epilogue; 0 for none.
+func epilogueNumber(e op.Epilogue) (uint32, error) {
+	if e.Func == "" {
+		return 0, nil
+	}
+	return function("unary", e.Func)
+}
+
+// computedAs returns the element type that a function takes elements of type d for: that
+// of the bits, if the function is one of bits.
+func computedAs(d tensor.DType, bits bool) tensor.DType {
+	unsigned, ok := map[tensor.DType]tensor.DType{tensor.I8: tensor.U8, tensor.I16: tensor.U16, tensor.I32: tensor.U32, tensor.I64: tensor.U64}[d]
+	if bits && ok {
+		return unsigned
+	}
+	return d
+}
+
+func bindUnary(o *arith.Unary, b *binder) error {
+	d := computedAs(b.DType(0), o.Bits)
+	if o.Integers && d.IsInteger() && !o.Bits {
+		return device.Refuse("%v elements are computed as float64", d)
+	}
+	shader, name := "eltwise/unary", o.Func
+	if o.Result == tensor.Bool {
+		shader = "eltwise/test"
+	}
+	return b.unary(shader, name, d, b.OutShape(0).Len(), o.P, o.Q, b.in(0), b.out(0))
+}
+
+// unary adds a dispatch of a function of n elements of type d.
+func (b *binder) unary(shader, name string, d tensor.DType, n int, p, q float64, x, y device.Operand) error {
+	variant, err := typeName(d)
+	if err != nil {
+		return err
+	}
+	if !floats[d] && !intFunctions[name] {
+		return device.Refuse("no shader computes the function %s of %v elements", name, d)
+	}
+	f, err := function("unary", name)
+	if err != nil {
+		return err
+	}
+	var w words
+	w.int(n, 0, 0)
+	w.float(p, q)
+	if shader == "eltwise/unary" {
+		w.int(0, 0)
+	}
+	return b.flat(shader, variant, n, []uint32{f}, w, x, y)
+}
+
+// bindClip moves elements up to the lower end and down to the upper one, which may be
+// values.
+func bindClip(o *arith.Clip, b *binder) error {
+	if !o.Inputs {
+		return bindUnary(&o.Unary, b)
+	}
+	d, out := b.DType(0), b.OutShape(0)
+	x := b.in(0)
+	for i, name := range []string{"max", "min"} {
+		if !b.Has(1 + i) {
+			continue
+		}
+		if err := b.pairs("eltwise/binary", name, d, x, b.in(1+i), b.out(0), out, out, nil); err != nil {
+			return err
+		}
+		x = b.out(0)
+	}
+	if x.Place == device.In {
+		return b.copyAll(d, out.Len(), x, b.out(0))
+	}
+	return nil
+}
+
+// broadcastAxes is the most axes of values that shaders broadcast.
+const broadcastAxes = 6
+
+// broadcast returns the extents of out with as few axes as there can be, and of each
+// input the steps along them: 0 where it is stretched.
+func broadcast(out tensor.Shape, inputs ...tensor.Shape) (dims []int, steps [][]int) {
+	steps = make([][]int, len(inputs))
+	for a := range out {
+		if out[a] == 1 {
+			continue
+		}
+		var own []int
+		for _, s := range inputs {
+			own = append(own, stepAlong(s, a-len(out)+len(s)))
+		}
+		last := len(dims) - 1
+		joins := last >= 0
+		for i := range own {
+			joins = joins && steps[i][last] == own[i]*out[a]
+		}
+		if joins {
+			dims[last] *= out[a]
+			for i := range own {
+				steps[i][last] = own[i]
+			}
+			continue
+		}
+		dims = append(dims, out[a])
+		for i := range own {
+			steps[i] = append(steps[i], own[i])
+		}
+	}
+	return dims, steps
+}
+
+// stepAlong is the elements between neighbours along an axis; 0 for an axis of one element
+// and one that is not there.
+func stepAlong(s tensor.Shape, axis int) int {
+	if axis < 0 || s[axis] == 1 {
+		return 0
+	}
+	return s[axis+1:].Len()
+}
+
+// under appends n extents, and steps of each input along them, innermost last.
+func (w *words) under(n int, dims []int, steps ...[]int) error {
+	if len(dims) > n {
+		return device.Refuse("values are stretched along %d axes", len(dims))
+	}
+	for range n - len(dims) {
+		w.int(1)
+	}
+	w.int(dims...)
+	for _, s := range steps {
+		w.int(make([]int, n-len(dims))...)
+		w.int(s...)
+	}
+	return nil
+}
+
+// pairs adds a dispatch of a function of two values of type d, stretched to out.
+func (b *binder) pairs(shader, name string, d tensor.DType, x, y, z device.Operand, out, xs, ys tensor.Shape) error {
+	variant, err := typeName(d)
+	if err != nil {
+		return err
+	}
+	if floats[d] != floatPairs[name] && shader == "eltwise/binary" && !anyPairs[name] {
+		return device.Refuse("no shader computes the function %s of %v elements", name, d)
+	}
+	if d == tensor.Bool && shader == "eltwise/compare" {
+		variant = "bool"
+	}
+	include := strings.TrimPrefix(shader, "eltwise/")
+	f, err := function(include, name)
+	if err != nil {
+		return err
+	}
+	dims, steps := broadcast(out, xs, ys)
+	var w words
+	w.int(out.Len(), 0, 0, 0)
+	if err := w.under(broadcastAxes, dims, steps...); err != nil {
+		return err
+	}
+	return b.flat(shader, variant, out.Len(), []uint32{f}, w, x, y, z)
+}
+
+func bindBinary(o *arith.Binary, b *binder) error {
+	d := computedAs(b.DType(0), o.Bits)
+	right, err := o.Right(b.In[0].Dims, b.In[1].Dims)
+	if err != nil {
+		return err
+	}
+	ys, _ := right.Concrete()
+	x, y, xs := b.in(0), b.in(1), b.Shape(0)
+	if o.Swap {
+		x, y, xs, ys = y, x, ys, xs
+	}
+	shader := "eltwise/binary"
+	if _, ok := shaders.Number("compare", o.Func); ok {
+		shader = "eltwise/compare"
+	}
+	return b.pairs(shader, o.Func, d, x, y, b.out(0), b.OutShape(0), xs, ys)
+}
+
+func bindPow(o *arith.Pow, b *binder) error {
+	base, power := b.DType(0), b.DType(1)
+	if base != power || !floats[base] {
+		return device.Refuse("%v elements are raised to powers of type %v", base, power)
+	}
+	right, err := o.Right(b.In[0].Dims, b.In[1].Dims)
+	if err != nil {
+		return err
+	}
+	ys, _ := right.Concrete()
+	return b.pairs("eltwise/binary", "pow", base, b.in(0), b.in(1), b.out(0), b.OutShape(0), b.Shape(0), ys)
+}
+
+// set returns the names as a set.
+func set(names ...string) map[string]bool {
+	m := map[string]bool{}
+	for _, n := range names {
+		m[n] = true
+	}
+	return m
+}
+
+// The functions of integers, and of two numbers those of floats alone and of all numbers.
+var (
+	intFunctions = set("abs", "neg", "sign", "relu", "bitnot", "not")
+	floatPairs   = set()
+	anyPairs     = set("add", "sub", "mul", "div", "min", "max", "prelu", "fmod", "pow")
+)
+
+// floats are the element types that shaders compute on as floats.
+var floats = map[tensor.DType]bool{tensor.F32: true, tensor.F16: true, tensor.BF16: true}
+
+// bindVariadic joins the first two inputs into the output and then the others one by one.
+// The output may lie over the first input only if none of the later ones is the same.
+func bindVariadic(o *arith.Variadic, b *binder) error {
+	d, out := b.DType(0), b.OutShape(0)
+	if len(b.In) == 1 {
+		return b.copyAll(d, out.Len(), b.in(0), b.out(0))
+	}
+	if d != tensor.F32 && (o.Mean || len(b.In) > 2 && floats[d]) {
+		return device.Refuse("%v elements of %d inputs are rounded once", d, len(b.In))
+	}
+	if len(b.In) > 2 {
+		b.step.InPlace = nil
+	}
+	x, xs := b.in(0), b.Shape(0)
+	for i := 1; i < len(b.In); i++ {
+		if err := b.pairs("eltwise/binary", o.Func, d, x, b.in(i), b.out(0), out, xs, b.Shape(i)); err != nil {
+			return err
+		}
+		x, xs = b.out(0), out
+	}
+	if !o.Mean {
+		return nil
+	}
+	return b.pairs("eltwise/binary", "div", d, x, constant(float32(len(b.In))), b.out(0), out, out, nil)
+}
+
+func bindWhere(_ *arith.Where, b *binder) error {
+	variant, err := widthName(b.DType(1))
+	if err != nil {
+		return err
+	}
+	out := b.OutShape(0)
+	dims, steps := broadcast(out, b.Shape(0), b.Shape(1), b.Shape(2))
+	var w words
+	w.int(out.Len(), 0, 0, 0, 0)
+	if err := w.under(broadcastAxes, dims, steps...); err != nil {
+		return err
+	}
+	return b.flat("eltwise/where", variant, out.Len(), nil, w, b.in(0), b.in(1), b.in(2), b.out(0))
+}
+
+// bindFused computes an activation and an operation with input 1, in either order.
+func bindFused(o *arith.Fused, b *binder) error {
+	d, out := b.DType(0), b.OutShape(0)
+	if !b.Has(1) {
+		return b.unary("eltwise/unary", o.Unary, d, out.Len(), o.P, 0, b.in(0), b.out(0))
+	}
+	if d != tensor.F32 {
+		return device.Refuse("%v elements are rounded once", d)
+	}
+	x := b.in(0)
+	b.step.InPlace = nil
+	if o.First {
+		if err := b.unary("eltwise/unary", o.Unary, d, out.Len(), o.P, 0, x, b.out(0)); err != nil {
+			return err
+		}
+		x = b.out(0)
+	}
+	if err := b.pairs("eltwise/binary", o.Binary, d, x, b.in(1), b.out(0), out, out, b.Shape(1)); err != nil || o.First {
+		return err
+	}
+	return b.unary("eltwise/unary", o.Unary, d, out.Len(), o.P, 0, b.out(0), b.out(0))
+}
+
+// copyAll adds a dispatch that copies n elements.
+func (b *binder) copyAll(d tensor.DType, n int, x, y device.Operand) error {
+	before := len(b.step.Commands)
+	err := b.strided(d, 0, 0, []axisSteps{{n, 1, 1}}, x, y)
+	for i := range b.step.Commands[before:] {
+		b.step.Commands[before+i].Kernel.(*kernel).whole = true
+	}
+	return err
+}
+
+var castRows = []row{
+	rowFor("cast", bindCast),
+}
+
+func bindCast(_ *arith.Cast, b *binder) error {
+	from, to, n := b.DType(0), b.Out[0].DType, b.OutShape(0).Len()
+	if from == to {
+		return b.copyAll(from, n, b.in(0), b.out(0))
+	}
+	x, err := typeName(from)
+	if err != nil {
+		return err
+	}
+	y, err := typeName(to)
+	if err != nil {
+		return err
+	}
+	if from == tensor.Bool {
+		x = "bool"
+	}
+	if to == tensor.Bool {
+		y = "bool"
+	}
+	var w words
+	w.int(n, 0, 0)
+	return b.flat("eltwise/cast", x+"_"+y, n, nil, w, b.in(0), b.out(0))
+}
+
+// known returns the numbers of extents; refused where one is none.
+func known(list ...graph.Dim) ([]int, error) {
+	out := make([]int, len(list))
+	for i, d := range list {
+		n, ok := d.Value()
+		if !ok {
+			return nil, device.Refuse("extent %v is not known", d)
+		}
+		out[i] = n
+	}
+	return out, nil
+}

@@ -1,0 +1,25 @@
+package vulkan
+
+import (
+	"fmt"
+
+	"github.com/nacre-ml/nacre/shaders"
+)
+
+// kernel is a shader with its specialization constants and its grid.
+type kernel struct {
+	module    *shaders.Module
+	constants []uint32
+	groups    [3]int
+	work      int  // multiply-adds
+	whole     bool // operand 1 becomes a copy of operand 0; nothing is to do where they lie in one place
+}
+
+// Op returns the shader's name, such as eltwise/unary.
+func (k *kernel) Op() string { return k.module.Kernel.Name }
+
+// Variant returns the name of the shader's variant, such as f32.
+func (k *kernel) Variant() string { return k.module.Variant.Name }
+
+// key is the same for kernels that have one pipeline.
+func (k *kernel) key() string { return fmt.Sprint(k.Op(), "/", k.Variant(), k.constants) }

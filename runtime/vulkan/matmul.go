@@ -1,0 +1,266 @@
+package vulkan
+
+import (
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/arith"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var matmulRows = []row{
+	rowFor("gemm", func(_ *arith.MatMul, b *binder) error { return bindMatMul(&arith.FusedMatMul{Alpha: 1}, b) }),
+	rowFor("gemm", bindMatMulBias),
+	rowFor("gemm", bindMatMul),
+	rowFor("gemm", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, b) }),
+	rowFor("gemm", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, b) }),
+}
+
+// batchAxes is the most axes of a batch that a dispatch steps over.
+const batchAxes = 3
+
+// product is a batch of products of matrices [m,k] and [k,n], whose results follow each
+// other without gaps. Strides are in elements.
+type product struct {
+	m, n, k                int
+	aRow, aCol, bRow, bCol int
+	batch                  []batchAxis // outermost first
+}
+
+// batchAxis is an extent and the strides of both operands: 0 where one is shared.
+type batchAxis struct{ n, a, b int }
+
+// stridesOf is the elements from one index to the next along each axis of a row-major
+// value.
+func stridesOf(s tensor.Shape) []int {
+	list, step := make([]int, len(s)), 1
+	for i := len(s) - 1; i >= 0; i-- {
+		list[i] = step
+		step *= s[i]
+	}
+	return list
+}
+
+// matrixAxes returns the extents and strides of an operand in the order of its axes. A
+// vector has the axis that makes it a row or a column.
+func matrixAxes(order arith.AxisOrder, s tensor.Shape, row bool) (dims, steps []int) {
+	strides := stridesOf(s)
+	if len(s) == 1 {
+		if row {
+			return []int{1, s[0]}, []int{s[0], 1}
+		}
+		return []int{s[0], 1}, []int{1, 1}
+	}
+	return numbers(order.Apply(graph.DimsOf(s))), numbers(order.Apply(graph.DimsOf(strides)))
+}
+
+func numbers(list []graph.Dim) []int {
+	out := make([]int, len(list))
+	for i, d := range list {
+		out[i], _ = d.Value()
+	}
+	return out
+}
+
+// productOf cuts operands into products, as few as there can be: axes of a batch that both
+// operands step over alike become one, and rows that share their right operand one matrix.
+func productOf(order [2]arith.AxisOrder, a, b tensor.Shape) *product {
+	da, sa := matrixAxes(order[0], a, true)
+	db, sb := matrixAxes(order[1], b, false)
+	la, lb := len(da)-2, len(db)-2
+	p := &product{m: da[la], k: da[la+1], n: db[lb+1], aRow: sa[la], aCol: sa[la+1], bRow: sb[lb], bCol: sb[lb+1]}
+	for i := max(la, lb); i > 0; i-- {
+		x := batchAxis{1, 0, 0}
+		if i <= la && da[la-i] != 1 {
+			x.n, x.a = da[la-i], sa[la-i]
+		}
+		if i <= lb && db[lb-i] != 1 {
+			x.n, x.b = db[lb-i], sb[lb-i]
+		}
+		if x.n == 1 {
+			continue
+		}
+		if last := len(p.batch) - 1; last >= 0 && p.batch[last].a == x.a*x.n && p.batch[last].b == x.b*x.n {
+			p.batch[last] = batchAxis{p.batch[last].n * x.n, x.a, x.b}
+			continue
+		}
+		p.batch = append(p.batch, x)
+	}
+	if last := len(p.batch) - 1; last >= 0 && p.batch[last].b == 0 && p.batch[last].a == p.m*p.aRow {
+		p.m *= p.batch[last].n
+		p.batch = p.batch[:last]
+	}
+	return p
+}
+
+// addend is what is added to products: an operand and its strides over rows, columns and
+// matrices, and its factor.
+type addend struct {
+	operand         device.Operand
+	row, col, batch int
+	beta            float32
+}
+
+// tile is the sizes of tiles of products: what an invocation of 16 x 16 computes.
+const tileSide = 16
+
+// tileOf returns the rows and columns that an invocation computes of results [m,n].
+func tileOf(m, n int) (rows, cols int) {
+	rows, cols = 4, 4
+	for rows > 1 && m <= tileSide*rows/2 {
+		rows /= 2
+	}
+	for cols > 1 && n <= tileSide*cols/2 {
+		cols /= 2
+	}
+	return rows, cols
+}
+
+// tiles returns the grid of tiles of results [m,n], a result per z.
+func tiles(m, n, rows, cols, z int) [3]int {
+	return [3]int{(n + tileSide*cols - 1) / (tileSide * cols), (m + tileSide*rows - 1) / (tileSide * rows), z}
+}
+
+// multiply adds the dispatches of products. A right operand that a shader does not see as
+// a whole is cut at rows, whose products are added up in the output.
+func (b *binder) multiply(p *product, alpha float32, c addend, then op.Epilogue) error {
+	d := b.DType(0)
+	if b.DType(1) != d || b.Has(2) && b.DType(2) != d {
+		return device.Refuse("operands are %v and %v", d, b.DType(1))
+	}
+	if d.IsInteger() && (alpha != 1 || c.beta != 1 && c.operand.Place != device.None) {
+		return device.Refuse("%v elements are scaled", d)
+	}
+	if len(p.batch) > batchAxes {
+		return device.Refuse("the batch has %d axes", len(p.batch))
+	}
+	right, size := b.in(1), d.Bytes(1)
+	rows := p.k
+	if n := d.Bytes(b.Shape(1).Len()); !b.isVisible(n) {
+		var err error
+		if rows, err = b.visibleRows(p, size); err != nil {
+			return err
+		}
+	}
+	for k := 0; k == 0 || k < p.k; k += rows {
+		part := *p
+		part.k = min(rows, p.k-k)
+		if rows < p.k {
+			right = b.in(1).At(graph.Known(k * p.bRow * size))
+			right.Bytes = part.k * p.bRow * size
+		}
+		last := op.Epilogue{}
+		if k+rows >= p.k {
+			last = then
+		}
+		if err := b.products(&part, k*p.aCol, b.in(0), right, alpha, c, last); err != nil {
+			return err
+		}
+		c = addend{operand: b.out(0), row: p.n, col: 1, batch: p.m * p.n, beta: 1}
+	}
+	return nil
+}
+
+// visibleRows returns how many rows of the right operand a shader sees at a time.
+func (b *binder) visibleRows(p *product, size int) (int, error) {
+	if len(p.batch) > 0 || p.bCol != 1 || b.DType(0) != tensor.F32 {
+		return 0, device.Refuse("the right operand has more bytes than shaders see at a time, and is not cut at rows")
+	}
+	step := 1
+	for step*p.bRow*size%align != 0 {
+		step *= 2
+	}
+	rows := b.dev.info.Caps.MaxRange / (p.bRow * size) / step * step
+	if rows == 0 {
+		return 0, device.Refuse("%d rows of the right operand have more bytes than shaders see at a time", step)
+	}
+	return rows, nil
+}
+
+// products adds the dispatch of products whose left rows begin at an element.
+func (b *binder) products(p *product, first int, left, right device.Operand, alpha float32, c addend, then op.Epilogue) error {
+	return b.scaledProducts(b.out(0), p, first, left, right, alpha, c, then)
+}
+
+// productsTo adds the dispatch of products alone, to any place.
+func (b *binder) productsTo(y device.Operand, p *product, left, right device.Operand) error {
+	return b.scaledProducts(y, p, 0, left, right, 1, addend{}, op.Epilogue{})
+}
+
+func (b *binder) scaledProducts(y device.Operand, p *product, first int, left, right device.Operand, alpha float32, c addend, then op.Epilogue) error {
+	variant, err := typeName(b.DType(0))
+	if err != nil {
+		return err
+	}
+	function, err := epilogueNumber(then)
+	if err != nil {
+		return err
+	}
+	batch := []batchAxis{{1, 0, 0}, {1, 0, 0}, {1, 0, 0}}
+	copy(batch[batchAxes-len(p.batch):], p.batch)
+	z := batch[0].n * batch[1].n * batch[2].n
+	var w words
+	w.int(p.m, p.n, p.k, p.aRow, p.aCol, p.bRow, p.bCol, batch[1].n, batch[2].n)
+	w.int(batch[0].a, batch[1].a, batch[2].a, batch[0].b, batch[1].b, batch[2].b)
+	w.int(c.row, c.col, c.batch)
+	w.bool(c.operand.Place != device.None)
+	w.float(float64(alpha), float64(c.beta))
+	w = append(w, function)
+	w.float(then.P, then.Q)
+	w.int(first)
+	defer b.works(p.m * p.n * p.k * z)
+	operands := []device.Operand{left, right, c.operand, y}
+	if p.m <= fewRows {
+		return b.fewRows(p, z, variant, w, operands)
+	}
+	rows, cols := tileOf(p.m, p.n)
+	return b.dispatch("matmul/gemm", variant, tileSide*tileSide, tiles(p.m, p.n, rows, cols, z), []uint32{uint32(rows), uint32(cols)}, w, operands...)
+}
+
+// fewRows is the rows of products up to which groups share the axis that is summed over.
+const fewRows = 4
+
+// fewRows adds the dispatch of products of few rows.
+func (b *binder) fewRows(p *product, z int, variant string, w words, operands []device.Operand) error {
+	size := min(256, b.dev.info.Caps.MaxInvocations)
+	columns, neighbours := 16, uint32(1)
+	if p.bCol != 1 && p.bRow == 1 {
+		columns, neighbours = 4, 0
+	}
+	groups := [3]int{(p.n + columns - 1) / columns, 1, z}
+	return b.dispatch("matmul/gemv", variant, size, groups, []uint32{uint32(p.m), uint32(columns), neighbours}, w, operands...)
+}
+
+func bindMatMul(o *arith.FusedMatMul, b *binder) error {
+	return b.multiply(productOf(o.Order, b.Shape(0), b.Shape(1)), o.Alpha, addend{}, op.Epilogue{})
+}
+
+// bindMatMulBias adds input 2, a number for each column.
+func bindMatMulBias(o *arith.MatMulBias, b *binder) error {
+	if b.Has(3) && b.Has(2) {
+		return device.Refuse("a bias and a value are added")
+	}
+	p := productOf([2]arith.AxisOrder{}, b.Shape(0), b.Shape(1))
+	c := addend{operand: b.in(2), col: 1, beta: 1}
+	if b.Has(3) {
+		c = addend{operand: b.in(3), row: p.n, col: 1, batch: p.m * p.n, beta: 1}
+	}
+	return b.multiply(p, 1, c, o.Then)
+}
+
+func bindGemm(o *arith.Gemm, then op.Epilogue, b *binder) error {
+	if b.Has(2) && o.Beta == 0 {
+		return device.Refuse("beta is 0")
+	}
+	p := productOf([2]arith.AxisOrder{{Matrix: o.TransA}, {Matrix: o.TransB}}, b.Shape(0), b.Shape(1))
+	c := addend{operand: b.in(2), beta: o.Beta}
+	if s := b.Shape(2); b.Has(2) {
+		if n := len(s); n > 0 && s[n-1] != 1 {
+			c.col = 1
+		}
+		if n := len(s); n > 1 && s[n-2] != 1 {
+			c.row = s[n-1]
+		}
+	}
+	return b.multiply(p, o.Alpha, c, then)
+}

@@ -1,0 +1,144 @@
+package vulkan
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	vk "github.com/nacre-ml/nacre/bindings/vulkan"
+)
+
+// align is the alignment of memory: the most that Vulkan lets a device ask of the offsets
+// of storage buffers.
+const align = 256
+
+func alignUp(n int) int { return (n + align - 1) / align * align }
+
+// blockBytes is the size of blocks that memory is cut from, where the heap is not small.
+const blockBytes = 64 << 20
+
+// pool hands out device memory in pieces of few large blocks.
+type pool struct {
+	dev  *vk.Device
+	most int // bytes of a buffer
+	size int // bytes of a block
+
+	mu     sync.Mutex
+	blocks []*block
+}
+
+// block is a buffer of which pieces are in use.
+type block struct {
+	buffer *vk.Buffer
+	bytes  int
+	gaps   []gap // in order, none touching the next
+}
+
+// gap is free bytes of a block.
+type gap struct{ at, bytes int }
+
+// Memory is a piece of a block.
+type Memory struct {
+	pool      *pool
+	block     *block
+	at, bytes int
+}
+
+func newPool(dev *vk.Device, c *vk.Caps) *pool {
+	const share = 8
+	return &pool{dev: dev, most: c.MaxAllocation, size: alignUp(min(blockBytes, c.HeapBytes/share))}
+}
+
+// alloc returns n bytes at a multiple of align. Pieces of more than half a block have one
+// of their own.
+func (p *pool) alloc(n int) (*Memory, error) {
+	n = alignUp(max(n, 1))
+	if p.most > 0 && n > p.most {
+		return nil, failure(fmt.Errorf("%w: %d bytes, and the device gives %d at a time", vk.ErrNoMemory, n, p.most))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n <= p.size/2 {
+		for _, b := range p.blocks {
+			if at := b.take(n); at >= 0 {
+				return &Memory{p, b, at, n}, nil
+			}
+		}
+	}
+	size := n
+	if n <= p.size/2 {
+		size = p.size
+	}
+	buffer, err := p.dev.NewBuffer(size, vk.Local)
+	if err != nil {
+		return nil, failure(fmt.Errorf("%d bytes of device memory: %w", size, err))
+	}
+	b := &block{buffer: buffer, bytes: size, gaps: []gap{{0, size}}}
+	p.blocks = append(p.blocks, b)
+	return &Memory{p, b, b.take(n), n}, nil
+}
+
+// take returns the offset of n bytes in the smallest gap that holds them; -1 for none.
+func (b *block) take(n int) int {
+	best := -1
+	for i, g := range b.gaps {
+		if g.bytes >= n && (best < 0 || g.bytes < b.gaps[best].bytes) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return -1
+	}
+	g := &b.gaps[best]
+	at := g.at
+	if g.at, g.bytes = g.at+n, g.bytes-n; g.bytes == 0 {
+		b.gaps = slices.Delete(b.gaps, best, best+1)
+	}
+	return at
+}
+
+// give makes bytes of a block free and joins them with the gaps beside them.
+func (b *block) give(at, n int) {
+	i, _ := slices.BinarySearchFunc(b.gaps, at, func(g gap, at int) int { return g.at - at })
+	b.gaps = slices.Insert(b.gaps, i, gap{at, n})
+	if i+1 < len(b.gaps) && at+n == b.gaps[i+1].at {
+		b.gaps[i].bytes += b.gaps[i+1].bytes
+		b.gaps = slices.Delete(b.gaps, i+1, i+2)
+	}
+	if i > 0 && b.gaps[i-1].at+b.gaps[i-1].bytes == at {
+		b.gaps[i-1].bytes += b.gaps[i].bytes
+		b.gaps = slices.Delete(b.gaps, i, i+1)
+	}
+}
+
+// Bytes returns the size of the memory.
+func (m *Memory) Bytes() int { return m.bytes }
+
+// Free gives the memory back. The last block that is not in use is kept.
+func (m *Memory) Free() {
+	p := m.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m.block.give(m.at, m.bytes)
+	if !m.block.isFree() {
+		return
+	}
+	if slices.ContainsFunc(p.blocks, func(b *block) bool { return b != m.block && b.isFree() }) || m.block.bytes > p.size {
+		m.block.buffer.Free()
+		p.blocks = slices.DeleteFunc(p.blocks, func(b *block) bool { return b == m.block })
+	}
+}
+
+func (b *block) isFree() bool { return len(b.gaps) == 1 && b.gaps[0].bytes == b.bytes }
+
+func (p *pool) free() {
+	for _, b := range p.blocks {
+		b.buffer.Free()
+	}
+	p.blocks = nil
+}
+
+// operand returns bytes of the memory as an operand of a dispatch.
+func (m *Memory) operand(at, n int) vk.Operand {
+	return vk.Operand{Buffer: m.block.buffer, Offset: m.at + at, Bytes: n}
+}

@@ -1,0 +1,271 @@
+package vulkan
+
+import (
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/arith"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var normRows = []row{
+	rowFor("softmax", bindSoftmax),
+	rowFor("lrn", bindLRN),
+	rowFor("lp_norm", bindLpNorm),
+	rowFor("mean_variance", bindMeanVariance),
+	rowFor("layer_norm", func(o *nn.LayerNorm, b *binder) error { return bindLayerNorm(o, b.out(1), b.out(2), b) }),
+	rowFor("layer_norm", func(o *nn.SimplifiedNorm, b *binder) error {
+		return bindLayerNorm(&o.LayerNorm, device.Operand{}, b.out(1), b)
+	}),
+	rowFor("skip_norm", bindSkipNorm),
+	rowFor("group_norm", bindGroupNorm),
+	rowFor("batch_norm", bindBatchNorm),
+}
+
+// lanes adds a dispatch of a workgroup for each of so many lanes, of as many invocations
+// as a lane of n elements keeps busy.
+func (b *binder) lanes(name, variant string, lanes, n int, constants []uint32, w words, operands ...device.Operand) error {
+	size := 16
+	for size < 256 && size < n {
+		size *= 2
+	}
+	size = min(size, b.dev.info.Caps.MaxInvocations)
+	defer b.works(n * lanes)
+	return b.dispatch(name, variant, size, b.flatGroups(lanes), constants, w, operands...)
+}
+
+// sameTypes returns the variant for inputs that have the elements of input 0.
+func (b *binder) sameTypes() (string, error) {
+	for i, v := range b.In {
+		if v != nil && v.DType != b.DType(0) {
+			return "", device.Refuse("inputs 0 and %d have elements %v and %v", i, b.DType(0), v.DType)
+		}
+	}
+	return floatName(b.DType(0))
+}
+
+func bindSoftmax(o *nn.Softmax, b *binder) error {
+	variant, err := floatName(b.DType(0))
+	if err != nil {
+		return err
+	}
+	outer, n, inner, err := o.Split(b.In[0].Dims)
+	if err != nil {
+		return err
+	}
+	s, err := known(outer, n, inner)
+	if err != nil {
+		return err
+	}
+	mode := uint32(op.Btoi(o.Log))
+	if o.Hard {
+		mode = 2
+	}
+	b.step.InPlace = nil
+	var w words
+	w.int(s[0]*s[2], s[1], s[2])
+	return b.lanes("norm/softmax", variant, s[0]*s[2], s[1], []uint32{mode}, w, b.in(0), b.out(0))
+}
+
+func bindLpNorm(o *nn.LpNorm, b *binder) error {
+	variant, err := floatName(b.DType(0))
+	if err != nil {
+		return err
+	}
+	axis, err := op.NormAxis(o.Axis, len(b.Shape(0)))
+	if err != nil {
+		return err
+	}
+	s := op.ViewAlong(b.Shape(0), axis)
+	b.step.InPlace = nil
+	var w words
+	w.int(s.Outer*s.Inner, s.N, s.Inner)
+	return b.lanes("norm/lp", variant, s.Outer*s.Inner, s.N, []uint32{uint32(o.P)}, w, b.in(0), b.out(0))
+}
+
+// bindMeanVariance subtracts means and divides by deviations, to which 1e-9 is added.
+func bindMeanVariance(o *nn.MeanVariance, b *binder) error {
+	x := b.Shape(0)
+	if b.DType(0) != tensor.F32 {
+		return device.Refuse("%v elements are rounded once", b.DType(0))
+	}
+	axes, err := op.NormAxes(o.Axes, len(x))
+	if err != nil {
+		return err
+	}
+	kept, reduced, n := x.Clone(), make([]bool, len(x)), 1
+	for _, a := range axes {
+		n, kept[a], reduced[a] = n*x[a], 1, true
+	}
+	list := reductions(x, reduced)
+	b.step.InPlace = nil
+	mean, deviation := b.temp(4*kept.Len()), b.temp(4*kept.Len())
+	means := part{first: arith.ReduceSum, divisor: n, from: tensor.F32, to: tensor.F32}
+	deviations := part{first: arith.ReduceSumSquare, root: arith.RootSqrt, divisor: n, from: tensor.F32, to: tensor.F32}
+	for _, step := range []func() error{
+		func() error { return b.runs(list, means, false, b.in(0), mean) },
+		func() error { return b.pairs("eltwise/binary", "sub", tensor.F32, b.in(0), mean, b.out(0), x, x, kept) },
+		func() error { return b.runs(list, deviations, false, b.out(0), deviation) },
+		func() error {
+			return b.pairs("eltwise/binary", "add", tensor.F32, deviation, constant(float32(1e-9)), deviation, kept, kept, nil)
+		},
+		func() error {
+			return b.pairs("eltwise/binary", "div", tensor.F32, b.out(0), deviation, b.out(0), x, x, kept)
+		},
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func bindLRN(o *nn.LRN, b *binder) error {
+	variant, err := floatName(b.DType(0))
+	if err != nil {
+		return err
+	}
+	s := b.Shape(0)
+	b.step.InPlace = nil
+	var w words
+	w.int(s.Len(), s[1], s[2:].Len(), (o.Size-1)/2, o.Size/2)
+	w.float(float64(o.Alpha/float32(o.Size)), float64(o.Beta), float64(o.Bias))
+	return b.flat("norm/lrn", variant, s.Len(), nil, w, b.in(0), b.out(0))
+}
+
+// rows is a normalisation of rows by norm/layer.
+type rows struct {
+	rows, n, skip                  int
+	centred                        bool
+	epsilon                        float64
+	x, skipped, bias, scale, shift device.Operand
+	y, mean, inverse, sum          device.Operand
+}
+
+func (b *binder) normRows(variant string, r *rows) error {
+	there := func(list ...device.Operand) (n int) {
+		for i, o := range list {
+			n |= op.Btoi(o.Place != device.None) << i
+		}
+		return n
+	}
+	b.step.InPlace = nil
+	var w words
+	w.int(r.rows, r.n, r.skip, there(r.bias, r.scale, r.shift), there(r.mean, r.inverse, r.sum))
+	w.float(r.epsilon)
+	return b.lanes("norm/layer", variant, r.rows, r.n, []uint32{uint32(op.Btoi(r.centred))}, w,
+		r.x, r.skipped, r.bias, r.scale, r.shift, r.y, r.mean, r.inverse, r.sum)
+}
+
+func bindLayerNorm(o *nn.LayerNorm, mean, inverse device.Operand, b *binder) error {
+	variant, err := b.sameTypes()
+	if err != nil {
+		return err
+	}
+	if b.Out[0].DType != b.DType(0) {
+		return device.Refuse("%v elements become %v", b.DType(0), b.Out[0].DType)
+	}
+	x := b.In[0].Dims
+	for i, v := range b.In[1:] {
+		if v != nil && !o.PerElement(x, v.Dims) {
+			return device.Refuse("parameter %d of shape %v does not have an element for each of a row of %v", i+1, v.Dims, x)
+		}
+	}
+	for _, v := range b.Out[1:] {
+		if v != nil && v.DType != tensor.F32 {
+			return device.Refuse("statistics are %v", v.DType)
+		}
+	}
+	count, n, err := o.Split(x)
+	if err != nil {
+		return err
+	}
+	s, err := known(count, n)
+	if err != nil {
+		return err
+	}
+	return b.normRows(variant, &rows{
+		rows: s[0], n: s[1], centred: o.Centred, epsilon: float64(o.Epsilon), x: b.in(0), scale: b.in(1), shift: b.in(2), y: b.out(0), mean: mean, inverse: inverse,
+	})
+}
+
+func bindSkipNorm(o *nn.SkipNorm, b *binder) error {
+	variant, err := b.sameTypes()
+	if err != nil {
+		return err
+	}
+	for _, i := range []int{1, 2} {
+		if b.Wants(i) && b.Out[i].DType != tensor.F32 {
+			return device.Refuse("statistics are %v", b.Out[i].DType)
+		}
+	}
+	x, skip := b.Shape(0), b.Shape(1)
+	n := x[len(x)-1]
+	r := &rows{
+		rows: x.Len() / n, n: n, skip: skip.Len() / n, centred: o.Centred, epsilon: float64(o.Epsilon),
+		x: b.in(0), skipped: b.in(1), scale: b.in(2), y: b.out(0), mean: b.out(1), inverse: b.out(2), sum: b.out(3),
+	}
+	beta, bias := o.Inputs()
+	if beta >= 0 {
+		r.shift = b.in(beta)
+	}
+	r.bias = b.in(bias)
+	return b.normRows(variant, r)
+}
+
+func bindGroupNorm(o *nn.GroupNorm, b *binder) error {
+	variant, err := b.sameTypes()
+	if err != nil {
+		return err
+	}
+	groups, params, err := o.Split(b.In[0].Dims[1])
+	if err != nil {
+		return err
+	}
+	s, err := known(groups, params)
+	if err != nil {
+		return err
+	}
+	if err := b.haveElements(s[1], 1, 2); err != nil {
+		return err
+	}
+	x := b.Shape(0)
+	b.step.InPlace = nil
+	var w words
+	w.int(x[0], x[1], x[2:].Len(), s[0], s[1])
+	w.float(float64(o.Epsilon))
+	return b.lanes("norm/group", variant, x[0]*s[0], x[1]/s[0]*x[2:].Len(), nil, w, b.in(0), b.in(1), b.in(2), b.out(0))
+}
+
+func bindBatchNorm(o *nn.BatchNorm, b *binder) error {
+	if o.Training {
+		return device.Refuse("training is computed in Go")
+	}
+	variant, err := b.sameTypes()
+	if err != nil {
+		return err
+	}
+	batch, channels, inner := o.Split(b.In[0].Dims)
+	s, err := known(batch, channels, inner)
+	if err != nil {
+		return err
+	}
+	if err := b.haveElements(s[1], 1, 2, 3, 4); err != nil {
+		return err
+	}
+	n := b.Shape(0).Len()
+	var w words
+	w.int(n, s[1], s[2])
+	w.float(o.Epsilon)
+	return b.flat("norm/batch", variant, n, nil, w, b.in(0), b.in(1), b.in(2), b.in(3), b.in(4), b.out(0))
+}
+
+// haveElements refuses inputs that do not have that many elements.
+func (b *binder) haveElements(n int, inputs ...int) error {
+	for _, i := range inputs {
+		if b.Shape(i).Len() != n {
+			return device.Refuse("input %d has %d elements, not %d", i, b.Shape(i).Len(), n)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package vulkan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/arith"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var orderRows = []row{
+	rowFor("arg", bindArg),
+	rowFor("running", bindRunning),
+	rowFor("top", bindTopK),
+}
+
+// kinds are the numbers of include/order.glsl for what the bits of elements mean.
+var kinds = map[tensor.DType]uint32{
+	tensor.U8: 0, tensor.U16: 0, tensor.U32: 0, tensor.U64: 0,
+	tensor.I8: 1, tensor.I16: 1, tensor.I32: 1, tensor.I64: 1,
+	tensor.F32: 2, tensor.BF16: 2, tensor.F64: 2, tensor.F16: 3,
+}
+
+// ordered returns the variant and the kind of elements of type d that are compared.
+func ordered(d tensor.DType) (variant string, kind uint32, err error) {
+	kind, ok := kinds[d]
+	if !ok {
+		return "", 0, device.Refuse("no shader compares %v elements", d)
+	}
+	variant, err = widthName(d)
+	return variant, kind, err
+}
+
+func bindArg(o *arith.ArgReduce, b *binder) error {
+	variant, kind, err := ordered(b.DType(0))
+	if err != nil {
+		return err
+	}
+	s, err := o.View(b.Shape(0))
+	if err != nil {
+		return err
+	}
+	b.step.InPlace = nil
+	flags := words{kind}
+	flags.bool(o.Largest, o.Last)
+	return b.along("reduce/arg", variant, s, flags, b.in(0), b.out(0))
+}
+
+// along adds a dispatch of a workgroup for each lane of a view.
+func (b *binder) along(name, variant string, s op.AxisView, constants words, operands ...device.Operand) error {
+	var w words
+	w.int(s.Outer*s.Inner, s.N, s.Inner)
+	return b.lanes(name, variant, s.Outer*s.Inner, s.N, constants, w, operands...)
+}
+
+// runningAxes is the most axes of a value whose axis is known only while running.
+const runningAxes = 8
+
+// bindRunning computes sums and products. Integers wrap around alike whatever their sign.
+func bindRunning(o *arith.Cumulate, b *binder) error {
+	variant, err := typeName(computedAs(b.DType(0), true))
+	if err != nil {
+		return err
+	}
+	x, axis := b.Shape(0), b.in(1)
+	extents := []int(x)
+	var longest, most int // the elements of a lane, and the lanes
+	var flags words
+	flags.bool(o.Product, o.Exclusive, o.Reverse)
+	w := words{uint32(x.Len())}
+	fault := device.Operand{}
+	if c := b.Const(1); c != nil {
+		s, err := o.View(x, c)
+		if err != nil {
+			return err
+		}
+		extents, longest, most, axis = []int{s.Outer, s.N, s.Inner}, s.N, s.Outer*s.Inner, device.Operand{}
+		flags.int(0)
+		w.int(1)
+	} else {
+		if len(x) == 0 || len(x) > runningAxes || b.Shape(1).Len() != 1 {
+			return device.Refuse("the axis %v of %d is known only while running", b.Shape(1), len(x))
+		}
+		longest, most = slices.Max(x), x.Len()/slices.Min(x)
+		flags.int(int(b.indexWords(1)))
+		w.int(0)
+		fault = b.fault(fmt.Sprintf("axis %%d is not one of a value with %d axes", len(x)))
+	}
+	w.int(len(extents))
+	w.int(extents...)
+	w.int(make([]int, runningAxes-len(extents))...)
+	b.step.InPlace = nil
+	return b.lanes("reduce/running", variant, most, longest, flags, w, b.in(0), axis, b.out(0), fault)
+}

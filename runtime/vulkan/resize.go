@@ -1,0 +1,90 @@
+package vulkan
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op/vision"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var resizeRows = []row{
+	rowFor("resample", bindResize),
+}
+
+// bindResize adds a dispatch for each axis that changes. Values between them are float32
+// where elements are interpolated.
+func bindResize(o *vision.Resize, b *binder) error {
+	tables, err := resizeTables(o, b)
+	if err != nil {
+		return err
+	}
+	d := b.DType(0)
+	b.step.InPlace = nil
+	switch {
+	case len(tables) == 0:
+		return b.copyAll(d, b.OutShape(0).Len(), b.in(0), b.out(0))
+	case !o.IsNearest() && !floats[d]:
+		return device.Refuse("%v elements are interpolated in Go", d)
+	case slices.ContainsFunc(tables, func(t *vision.Resample) bool { return t.Outside != nil }):
+		return device.Refuse("outputs that lie outside the input are filled in Go")
+	}
+	x, shape, from := b.in(0), b.Shape(0).Clone(), d
+	for i, t := range tables {
+		shape[t.Axis] = t.Out
+		y, to := b.out(0), d
+		if i < len(tables)-1 {
+			if !o.IsNearest() {
+				to = tensor.F32
+			}
+			y = b.temp(to.Bytes(shape.Len()))
+		}
+		if err := b.resample(o.IsNearest(), t, shape, from, to, x, y); err != nil {
+			return err
+		}
+		x, from = y, to
+	}
+	return nil
+}
+
+// resizeTables returns what becomes of the axes of input 0. The elements of the others must
+// be constant where they count.
+func resizeTables(o *vision.Resize, b *binder) ([]*vision.Resample, error) {
+	list := make([]*tensor.Tensor, len(b.In))
+	for i := 1; i < len(list); i++ {
+		if !b.Has(i) || !o.Reads(i) || b.Shape(i).Len() == 0 {
+			continue
+		}
+		if list[i] = b.Const(i); list[i] == nil {
+			return nil, device.Refuse("the elements of input %d are known only while running", i)
+		}
+	}
+	return o.Tables(list, b.Shape(0))
+}
+
+// resample adds the dispatch of one axis, to a value of that shape.
+func (b *binder) resample(nearest bool, t *vision.Resample, shape tensor.Shape, from, to tensor.DType, x, y device.Operand) error {
+	n := shape.Len()
+	var w words
+	w.int(n, t.In, shape[t.Axis+1:].Len(), t.Out)
+	if nearest {
+		variant, err := widthName(from)
+		if err != nil {
+			return err
+		}
+		return b.flat("resize/nearest", variant, n, nil, w, x, constant(t.Start...), y)
+	}
+	variant, err := floatName(from)
+	if err != nil {
+		return err
+	}
+	if from != to {
+		variant += "_" + typeNames[to]
+	}
+	weights := make([]float32, len(t.Weights))
+	for i, v := range t.Weights {
+		weights[i] = float32(v)
+	}
+	w.int(t.Taps)
+	return b.flat("resize/resample", variant, n, nil, w, x, constant(t.Start...), constant(weights...), y)
+}

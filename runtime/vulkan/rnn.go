@@ -1,0 +1,93 @@
+package vulkan
+
+import (
+	"fmt"
+
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var rnnRows = []row{
+	rowFor("rnn", bindRecurrent),
+}
+
+// The most units, and the invocations of a group, of rnn/cells.
+const (
+	mostUnits = 1024
+	cellsSide = 128
+)
+
+// ownFunctions are the numbers of functions that rnn/cells has beside those of unary.glsl.
+var ownFunctions = map[string]uint32{"Affine": 1000, "ScaledTanh": 1001}
+
+// cellFunction returns the number of an activation.
+func cellFunction(name string) (uint32, error) {
+	if name == "" {
+		return 0, nil
+	}
+	if n, ok := ownFunctions[name]; ok {
+		return n, nil
+	}
+	a, ok := op.FindActivation(name)
+	if !ok {
+		return 0, device.Refuse("no shader computes the activation %s", name)
+	}
+	return function("unary", a.Kernel)
+}
+
+// bindRecurrent adds the products of the inputs, and then the steps.
+func bindRecurrent(o *nn.Recurrent, b *binder) error {
+	x, weights := b.Shape(0), b.Shape(2)
+	steps, batch, input, n := x[0], x[1], x[2], weights[2]
+	if o.BatchFirst {
+		steps, batch = batch, steps
+	}
+	switch {
+	case b.DType(0) != tensor.F32:
+		return device.Refuse("elements are %v", b.DType(0))
+	case n > mostUnits || b.dev.info.Caps.MaxInvocations < cellsSide:
+		return device.Refuse("there are %d units", n)
+	}
+	constants := []uint32{uint32(o.Gates), uint32(op.Btoi(o.Linear)), uint32(op.Btoi(o.Cells[0].InputForget)), uint32(op.Btoi(o.BatchFirst)), uint32(op.Btoi(o.Reverse))}
+	var alphas, betas []float64
+	for _, c := range o.Cells {
+		for _, f := range c.Functions {
+			kind, err := cellFunction(f.Name)
+			if err != nil {
+				return err
+			}
+			constants = append(constants, kind)
+			alphas, betas = append(alphas, float64(f.Alpha)), append(betas, float64(f.Beta))
+		}
+	}
+	b.step.InPlace = nil
+	rows, gates := steps*batch, o.Gates*n
+	sums := b.temp(tensor.F32.Bytes(o.Directions * rows * gates))
+	p := &product{m: rows, n: gates, k: input, aRow: input, aCol: 1, bRow: 1, bCol: input}
+	if o.Directions > 1 {
+		p.batch = []batchAxis{{o.Directions, 0, gates * input}}
+	}
+	if err := b.productsTo(sums, p, b.in(0), b.in(1)); err != nil {
+		return err
+	}
+	var w words
+	w.int(steps, batch, n, o.Directions)
+	w.int(bits(b.Has(3), b.Has(4), b.Has(5), b.Has(6), b.Has(7)), bits(b.Wants(0), b.Wants(1), b.Wants(2)))
+	w.float(float64(o.Cells[0].Clip))
+	w.float(alphas...)
+	w.float(betas...)
+	defer b.works(o.Directions * rows * gates * n)
+	return b.dispatch("rnn/cells", "f32", cellsSide, b.flatGroups(o.Directions*batch), constants, w,
+		sums, b.in(2), b.in(3), b.in(4), b.in(5), b.in(6), b.in(7), b.out(0), b.out(1), b.out(2),
+		b.fault(fmt.Sprintf("the length of sequence %%d is not in 0..%d", steps)))
+}
+
+// bits returns a number whose bit k says whether list[k] is true.
+func bits(list ...bool) (n int) {
+	for k, x := range list {
+		n |= op.Btoi(x) << k
+	}
+	return n
+}

@@ -1,0 +1,38 @@
+package vulkan
+
+import (
+	"reflect"
+	"sync"
+)
+
+// families lists the rows of every family, one line per file; of one operator the best
+// row stands first.
+func families() [][]row {
+	return [][]row{
+		attentionRows,
+		castRows,
+		convRows,
+		copyRows,
+		eltwiseRows,
+		indexRows,
+		matmulRows,
+		normRows,
+		orderRows,
+		poolRows,
+		quantRows,
+		reduceRows,
+		resizeRows,
+		rnnRows,
+	}
+}
+
+// byType finds the rows of an operator by its Go type.
+var byType = sync.OnceValue(func() map[reflect.Type][]row {
+	m := map[reflect.Type][]row{}
+	for _, f := range families() {
+		for _, r := range f {
+			m[r.of] = append(m[r.of], r)
+		}
+	}
+	return m
+})

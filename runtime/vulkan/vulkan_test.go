@@ -1,0 +1,131 @@
+package vulkan_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/nacre-ml/nacre/internal/testenv"
+	engine "github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/optest"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+	"github.com/nacre-ml/nacre/runtime/vulkan"
+	"github.com/nacre-ml/nacre/shaders"
+)
+
+// open opens the first device. What the validation layer says fails the test.
+func open(t testing.TB, o vulkan.Options) *vulkan.Device {
+	t.Helper()
+	o.Validate = func(message string) { t.Errorf("the validation layer says: %s", message) }
+	d, err := vulkan.Open("", o)
+	testenv.Need(t, err)
+	t.Cleanup(d.Close)
+	return d
+}
+
+// accelerator returns what the plans of one model use a device with.
+func accelerator(t testing.TB, d *vulkan.Device) device.Accelerator {
+	t.Helper()
+	a, err := d.Accelerator()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.Close)
+	return a
+}
+
+// single computes nodes on a device, each as a model of its own.
+type single struct {
+	device   *vulkan.Device
+	registry *op.Registry
+	constant func(i int, t *tensor.Tensor) bool // whether input i is one
+	offload  map[string]int                     // by operator: nodes that the device computed
+}
+
+// isParameter reports whether an operator may need the elements of an input to be bound.
+func isParameter(i int, t *tensor.Tensor) bool {
+	return i > 0 && t.DType().IsInteger() && t.Len() <= 32
+}
+
+func (s *single) eval(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	m, inputs := s.model(n, in)
+	a, err := s.device.Accelerator()
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	e, err := engine.New(m, engine.Options{NoOptimize: true, Accelerator: a, Threads: 1, Registry: s.registry, MemoryLimit: 1 << 30})
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	values, prof, err := e.Profile(context.Background(), inputs)
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range prof.Steps {
+		if step.Op == n.OpName() && step.How[:3] == "vul" {
+			s.offload[n.Op]++
+		}
+	}
+	out := make([]*tensor.Tensor, len(n.Outputs))
+	for i, name := range n.Outputs {
+		out[i], _ = values[name].(*tensor.Tensor)
+	}
+	return out, nil
+}
+
+// model returns a model of one node, and its inputs.
+func (s *single) model(n *graph.Node, in []*tensor.Tensor) (*graph.Model, map[string]tensor.Value) {
+	g := &graph.Graph{Name: "g", Nodes: []*graph.Node{n}}
+	inputs := map[string]tensor.Value{}
+	for i, t := range in {
+		if t == nil || slices.ContainsFunc(g.Initializers, func(x *graph.Initializer) bool { return x.Name == n.Inputs[i] }) || inputs[n.Inputs[i]] != nil {
+			continue
+		}
+		if s.constant(i, t) {
+			g.Initializers = append(g.Initializers, &graph.Initializer{Name: n.Inputs[i], Tensor: t})
+			continue
+		}
+		g.Inputs = append(g.Inputs, &graph.Value{Name: n.Inputs[i], Type: graph.TensorOf(t.DType(), graph.DimsOf(t.Shape()))})
+		inputs[n.Inputs[i]] = t
+	}
+	for _, name := range n.Outputs {
+		if name != "" {
+			g.Outputs = append(g.Outputs, &graph.Value{Name: name})
+		}
+	}
+	return &graph.Model{Graph: g}, inputs
+}
+
+// TestOperators checks the cases of all operators: with all that the device has, without
+// what devices may lack, and with low limits.
+func TestOperators(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of models: not in short runs")
+	}
+	for _, setting := range []struct {
+		name    string
+		options vulkan.Options
+	}{
+		{"all", vulkan.Options{}},
+		{"bare", vulkan.Options{Without: ^shaders.Feature(0)}},
+		{"low limits", vulkan.Options{MaxRange: 4096, MaxGroups: 8}},
+	} {
+		t.Run(setting.name, func(t *testing.T) {
+			if !testenv.Complete() && setting.name != "all" {
+				t.Skip("the cases again: in complete runs")
+			}
+			setting.options.Everything = true
+			s := &single{device: open(t, setting.options), registry: standard.Registry(), constant: isParameter, offload: map[string]int{}}
+			optest.Run(t, s.eval)
+			if len(s.offload) < 30 {
+				t.Errorf("only %d operators ran on the device: %v", len(s.offload), s.offload)
+			}
+		})
+	}
+}

@@ -1,0 +1,127 @@
+package vulkan
+
+import (
+	"sync"
+	"unsafe"
+
+	vk "github.com/nacre-ml/nacre/bindings/vulkan"
+)
+
+// weights is the constants of a model that lie in the device's memory, each once however
+// many plans and sessions read it.
+type weights struct {
+	dev *Device
+
+	mu   sync.Mutex
+	held map[weight]*Memory
+
+	progress sync.Mutex // held while progress is told
+}
+
+// weight is the bytes of a constant, which stay where they are.
+type weight struct {
+	data  *byte
+	bytes int
+}
+
+func newWeights(d *Device) *weights { return &weights{dev: d, held: map[weight]*Memory{}} }
+
+// get returns the device memory that holds the bytes of a constant.
+func (w *weights) get(data []byte) (*Memory, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	key := weight{unsafe.SliceData(data), len(data)}
+	if m := w.held[key]; m != nil {
+		return m, nil
+	}
+	m, err := w.dev.upload(data)
+	if err == nil {
+		w.held[key] = m
+	}
+	return m, err
+}
+
+// hold has constants in the device's memory, and reports progress.
+func (w *weights) hold(list [][]byte) error {
+	total, done := 0, 0
+	missing := map[weight][]byte{}
+	w.mu.Lock()
+	for _, data := range list {
+		key := weight{unsafe.SliceData(data), len(data)}
+		if w.held[key] == nil && missing[key] == nil {
+			missing[key] = data
+			total += len(data)
+		}
+	}
+	w.mu.Unlock()
+	for _, data := range missing {
+		if _, err := w.get(data); err != nil {
+			return err
+		}
+		done += len(data)
+		if w.dev.options.Progress != nil {
+			w.progress.Lock()
+			w.dev.options.Progress(done, total)
+			w.progress.Unlock()
+		}
+	}
+	return nil
+}
+
+func (w *weights) free() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range w.held {
+		m.Free()
+	}
+	w.held = nil
+}
+
+// stagingBytes is the most bytes that are copied to the device at a time.
+const stagingBytes = 16 << 20
+
+// upload returns device memory with a copy of the bytes.
+func (d *Device) upload(data []byte) (*Memory, error) {
+	m, err := d.pool.alloc(len(data))
+	if err != nil {
+		return nil, err
+	}
+	if err := d.fill(m, data); err != nil {
+		m.Free()
+		return nil, failure(err)
+	}
+	return m, nil
+}
+
+func (d *Device) fill(m *Memory, data []byte) error {
+	staging, err := d.dev.NewBuffer(min(wholeWords(len(data)), stagingBytes), vk.Staging)
+	if err != nil {
+		return err
+	}
+	defer staging.Free()
+	for at := 0; at < len(data); at += stagingBytes {
+		n := copy(staging.Host(), data[at:])
+		if err := d.once(func(r *vk.Recorder) { r.Copy(m.block.buffer, m.at+at, staging, 0, n) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wholeWords is n rounded up to words of 32 bits.
+func wholeWords(n int) int { return (max(n, 1) + 3) &^ 3 }
+
+// once records commands and runs them.
+func (d *Device) once(record func(r *vk.Recorder)) error {
+	r, err := d.dev.NewRecorder(0, 0, 0)
+	if err != nil {
+		return err
+	}
+	defer r.Free()
+	record(r)
+	r.Barrier()
+	if err := r.End(); err != nil {
+		return err
+	}
+	return r.Run()
+}
