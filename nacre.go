@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/runtime/cpu"
+	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
@@ -16,8 +17,8 @@ import (
 //
 // A model holds the weights, which lie in the mapped file or in memory, what its
 // sessions rearrange of them for kernels, and a program for each choice of ISA,
-// WeightBudget, NoOptimize, DirectConv, Operators, Outputs, Quirks and Seed that a session was made
-// with. All sessions share these.
+// WeightBudget, NoOptimize, DirectConv, Operators, Outputs, Quirks, Seed and Device that a session was
+// made with. All sessions share these.
 type Model struct {
 	source   *graph.Model // what the file says
 	networks sync.Map     // func() (*graph.Model, error) by formats.Lowering
@@ -26,6 +27,7 @@ type Model struct {
 	mu       sync.Mutex
 	moving   map[int]*cpu.Packs // by budget: those of sessions whose weights come and go
 	programs map[rewriting]*program
+	devices  map[Device]device.Accelerator
 	sessions int // open, or being made
 	closed   bool
 }
@@ -40,6 +42,7 @@ type rewriting struct {
 	lowering   formats.Lowering
 	budget     int
 	directConv bool
+	device     Device
 }
 
 func newModel(m *graph.Model) *Model {
@@ -195,7 +198,10 @@ func (m *Model) Close() error {
 	for _, p := range m.moving {
 		p.Close()
 	}
-	m.programs = nil
+	for _, a := range m.devices {
+		a.Close()
+	}
+	m.programs, m.devices = nil, nil
 	return public(m.source.Close())
 }
 
@@ -226,7 +232,7 @@ func (m *Model) NewSessionContext(ctx context.Context, o Options) (*Session, err
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	how := rewriting{o.ISA, o.NoOptimize, o.Threads, o.Operators, fmt.Sprintf("%q", o.Outputs), o.lowering(), o.WeightBudget, o.DirectConv}
+	how := rewriting{o.ISA, o.NoOptimize, o.Threads, o.Operators, fmt.Sprintf("%q", o.Outputs), o.lowering(), o.WeightBudget, o.DirectConv, o.Device}
 	for {
 		s, again, err := m.session(ctx, how, o)
 		if !again {
@@ -279,6 +285,27 @@ func (m *Model) enter(how rewriting) (p *program, first bool, err error) {
 		m.programs[how] = p
 	}
 	return p, first, nil
+}
+
+// accelerator returns what plans use a device with; nil for none.
+func (m *Model) accelerator(d Device) (device.Accelerator, error) {
+	if d == nil {
+		return nil, nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if a := m.devices[d]; a != nil {
+		return a, nil
+	}
+	a, err := d.Accelerator()
+	if err != nil {
+		return nil, err
+	}
+	if m.devices == nil {
+		m.devices = map[Device]device.Accelerator{}
+	}
+	m.devices[d] = a
+	return a, nil
 }
 
 // failed takes back what enter did. A program that could not be made is forgotten,

@@ -8,6 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/cpu"
+	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -59,9 +60,21 @@ type Options struct {
 	// Quirks runs networks of formats whose own program computes something surprising or
 	// wrong as that program does, rather than as it means to. It matters to files of Loom.
 	Quirks bool
+	// Device computes the nodes that it can, such as a GPU that package runtime/vulkan
+	// opened; nil for the CPU alone, which computes the others in any case. The weights that
+	// it reads lie in its memory until the model is closed. It must stay open until then.
+	Device Device
 	// Seed is that of weights that a file leaves to chance: those of architectures of Loom.
 	// Equal seeds give equal weights.
 	Seed uint64
+}
+
+// Device is a device with memory of its own beside the CPU, for any number of models.
+type Device interface {
+	// Name is how plans call the device.
+	Name() string
+	// Accelerator returns what the plans of one model use the device with.
+	Accelerator() (device.Accelerator, error)
 }
 
 // lowering returns the options of the network that sessions run.

@@ -73,7 +73,12 @@ func (p *program) make(ctx context.Context, m *Model, o Options) {
 		p.listed = append(p.listed, v)
 		p.unused[v.Name] = !slices.Contains(source.Graph.Inputs, v)
 	}
-	p.engine, err = runtime.Compile(ctx, source, o.below(m.packsOf(network, o.WeightBudget)))
+	below := o.below(m.packsOf(network, o.WeightBudget))
+	if below.Accelerator, err = m.accelerator(o.Device); err != nil {
+		p.err = public(err)
+		return
+	}
+	p.engine, err = runtime.Compile(ctx, source, below)
 	p.err, p.stopped = public(err), err != nil && ctx.Err() != nil
 }
 

@@ -222,24 +222,32 @@ func (f *benchFlags) measure(ctx context.Context, s *nacre.Session, inputs map[s
 func work(pl *nacre.Plan) float64 {
 	total := 0.0
 	for _, s := range pl.Steps() {
-		if len(s.Inputs) < 2 || len(s.Outputs) < 1 {
+		name, _, _ := strings.Cut(s.Op, "-")
+		at, ok := weightsOf[name]
+		if !ok || at >= len(s.Inputs) || len(s.Outputs) < 1 {
 			continue
 		}
-		a, b, y := extents(s.Inputs[0]), extents(s.Inputs[1]), extents(s.Outputs[0])
+		a, b, y := extents(s.Inputs[0]), extents(s.Inputs[at]), extents(s.Outputs[0])
 		if len(a) == 0 || len(b) == 0 || len(y) == 0 {
 			continue
 		}
-		name, _, _ := strings.Cut(s.Op, "-")
-		switch name {
-		case "Conv":
+		switch {
+		case strings.HasSuffix(name, "Conv"):
 			total += 2 * float64(y.Len()) * float64(b[1:].Len())
-		case "MatMul":
-			total += 2 * float64(y.Len()) * float64(a[len(a)-1])
-		case "Gemm":
+		case strings.HasSuffix(name, "Gemm"):
 			total += 2 * float64(a.Len()) * float64(y[len(y)-1])
+		default:
+			total += 2 * float64(y.Len()) * float64(a[len(a)-1])
 		}
 	}
 	return total
+}
+
+// weightsOf is which input of convolutions and products is the right operand.
+var weightsOf = map[string]int{
+	"Conv": 1, "com.microsoft.FusedConv": 1, "QLinearConv": 3, "com.microsoft.QLinearConv": 3, "nacre.FusedQLinearConv": 3,
+	"MatMul": 1, "nacre.FusedMatMul": 1, "com.microsoft.FusedMatMul": 1, "MatMulInteger": 1, "com.microsoft.MatMulIntegerToFloat": 1, "QLinearMatMul": 3,
+	"Gemm": 1, "com.microsoft.FusedGemm": 1, "nacre.WidenedGemm": 1,
 }
 
 // extents returns the shape of a value of a plan; nil if it is not known.

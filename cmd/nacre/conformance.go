@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -23,6 +26,8 @@ type conformanceFlags struct {
 	json    string
 	list    bool
 	timeout time.Duration
+	where   string
+	places  places // nil unless where is asked for
 }
 
 func conformanceCommand() *cobra.Command {
@@ -47,6 +52,7 @@ compared.`,
 	flags.StringVar(&f.json, "json", "", "write the outcome of every case to `FILE`")
 	flags.Float64Var(&f.tol.Rel, "rtol", 1e-3, "relative part of the tolerance")
 	flags.Float64Var(&f.tol.Abs, "atol", 1e-7, "absolute part of the tolerance")
+	flags.StringVar(&f.where, "where", "", "write to `FILE` which operators, on which element types, a device beside the CPU computed")
 	flags.DurationVar(&f.timeout, "timeout", time.Minute, "time that one model may take")
 	f.session.add(flags)
 	return cmd
@@ -93,6 +99,9 @@ func (f *conformanceFlags) run(ctx context.Context, dirs []string, stdout, stder
 		}
 		return nil
 	}
+	if f.where != "" {
+		f.places = places{}
+	}
 	bar := newProgress(stderr, len(cases))
 	for _, c := range cases {
 		r := f.judge(ctx, c, o)
@@ -110,8 +119,53 @@ func (f *conformanceFlags) run(ctx context.Context, dirs []string, stdout, stder
 			return err
 		}
 	}
+	if f.where != "" {
+		if err := writeFile(f.where, f.places.write); err != nil {
+			return err
+		}
+	}
 	if t.Failed > 0 {
 		return errReported
+	}
+	return nil
+}
+
+// places is operators with the element type of their first operand, such as "Add float32",
+// that a device beside the CPU computed.
+type places map[string]bool
+
+// run is RunValues that notes the steps; nil notes none.
+func (p places) run(ctx context.Context, s *nacre.Session, in map[string]nacre.Value) (map[string]nacre.Value, error) {
+	if p == nil {
+		return s.RunValues(ctx, in)
+	}
+	out, prof, err := s.Profile(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range prof.Steps() {
+		device, _, _ := strings.Cut(step.How, " ")
+		name, _, _ := strings.Cut(step.Op, "-")
+		if device == "cpu" || device == "host:" || device == "host" || name == "Upload" || name == "Download" {
+			continue
+		}
+		types := strings.FieldsFunc(step.Inputs, func(r rune) bool { return r == ',' || r == ' ' })
+		at := slices.IndexFunc(types, func(t string) bool { return t != "none" })
+		if at < 0 {
+			continue
+		}
+		kind, _, _ := strings.Cut(types[at], "[")
+		p[name+" "+kind] = true
+	}
+	return out, nil
+}
+
+// write writes a line for each.
+func (p places) write(w io.Writer) error {
+	for _, line := range slices.Sorted(maps.Keys(p)) {
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -181,7 +235,7 @@ func (f *conformanceFlags) attempt(ctx context.Context, c testCase, o nacre.Opti
 		return err.Error()
 	}
 	for i, data := range sets {
-		if reason := check(ctx, m, s, data, tol, worst); reason != "" {
+		if reason := f.places.check(ctx, m, s, data, tol, worst); reason != "" {
 			if len(sets) > 1 {
 				reason = fmt.Sprintf("set %d: %s", i, reason)
 			}
@@ -193,8 +247,8 @@ func (f *conformanceFlags) attempt(ctx context.Context, c testCase, o nacre.Opti
 
 // check runs the model on one set and compares, up to the first output that
 // differs.
-func check(ctx context.Context, m *nacre.Model, s *nacre.Session, data *testData, tol compare.Tolerance, worst *float64) string {
-	out, err := s.RunValues(ctx, data.inputs)
+func (p places) check(ctx context.Context, m *nacre.Model, s *nacre.Session, data *testData, tol compare.Tolerance, worst *float64) string {
+	out, err := p.run(ctx, s, data.inputs)
 	if err != nil {
 		return err.Error()
 	}

@@ -5,20 +5,23 @@ import (
 	"io"
 	"os"
 	goruntime "runtime"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/dustin/go-humanize"
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
+	"github.com/nacre-ml/nacre/runtime/vulkan"
 	"github.com/spf13/cobra"
 )
 
 func devicesCommand() *cobra.Command {
-	var asJSON, ops, markdown bool
+	var asJSON, ops, markdown, probe bool
 	cmd := &cobra.Command{
 		Use:   "devices",
-		Short: "Show the CPU, its kernels, and the operators",
+		Short: "Show the CPU, its kernels, the Vulkan devices, and the operators",
 		Args:  takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := cmd.OutOrStdout()
@@ -39,6 +42,11 @@ func devicesCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if probe {
+				if err := c.probe(); err != nil {
+					return err
+				}
+			}
 			if asJSON {
 				return writeJSON(w, c)
 			}
@@ -47,6 +55,7 @@ func devicesCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&ops, "ops", false, "print the operators: name, versions, element types")
+	cmd.Flags().BoolVar(&probe, "probe", false, "measure the memory and the arithmetic of the Vulkan devices, and what products reach of them")
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "with --ops: as a Markdown table")
 	return cmd
 }
@@ -59,6 +68,61 @@ type cpuReport struct {
 	Levels  []levelReport `json:"levels"`
 	InUse   string        `json:"in_use"`
 	Kernels []kernelRow   `json:"kernels"`
+	// Vulkan is the devices for --device vulkan, or NoVulkan why there are none.
+	Vulkan   []vulkanReport `json:"vulkan"`
+	NoVulkan string         `json:"no_vulkan,omitempty"`
+}
+
+// vulkanReport is one Vulkan device.
+type vulkanReport struct {
+	Index    int    `json:"index"`
+	Name     string `json:"name"`
+	Driver   string `json:"driver"`
+	Type     string `json:"type"`
+	Version  string `json:"version"`
+	Memory   int    `json:"memory_bytes"`
+	Features string `json:"features"`
+	// Probe is what the device does in a second, if that was asked for.
+	Probe *vulkan.Probe `json:"probe,omitempty"`
+}
+
+// probe measures the Vulkan devices.
+func (c *cpuReport) probe() error {
+	for i := range c.Vulkan {
+		d, err := vulkan.Open(strconv.Itoa(c.Vulkan[i].Index), vulkan.Options{})
+		if err != nil {
+			return err
+		}
+		c.Vulkan[i].Probe, err = d.Probe()
+		d.Close()
+		if err != nil {
+			return fmt.Errorf("vulkan:%d: %w", c.Vulkan[i].Index, err)
+		}
+	}
+	return nil
+}
+
+// probeText writes what a probe measured, and its part of the ceilings.
+func probeText(w io.Writer, p *vulkan.Probe) {
+	const giga = 1e9
+	fmt.Fprintf(w, "  copy\t%.2f GB/s\tread and written\n", p.CopyBytes/giga)
+	fmt.Fprintf(w, "  multiply-adds\t%.2f GFLOPS\tfloat32\n", 2*p.Multiplies/giga)
+	fmt.Fprintf(w, "  gemv %d\t%.2f GB/s\t%.0f %% of the copy\n", p.GEMVSide, p.GEMVBytes/giga, 100*p.GEMVBytes/p.CopyBytes)
+	fmt.Fprintf(w, "  gemm %d\t%.2f GFLOPS\t%.0f %% of the multiply-adds\n", p.GEMMSide, 2*p.GEMM/giga, 100*p.GEMM/p.Multiplies)
+}
+
+// describeVulkan lists the Vulkan devices.
+func (c *cpuReport) describeVulkan() {
+	c.Vulkan = []vulkanReport{}
+	list, err := vulkan.Devices()
+	if err != nil {
+		c.NoVulkan = err.Error()
+		return
+	}
+	for i := range list {
+		d := &list[i]
+		c.Vulkan = append(c.Vulkan, vulkanReport{d.Index, d.Name, d.Driver, d.Type, d.Version, d.Caps.HeapBytes, vulkan.Features(d).String(), nil})
+	}
 }
 
 type levelReport struct {
@@ -101,6 +165,7 @@ func describeCPU() (*cpuReport, error) {
 		}
 		c.Kernels[i].Variants = append(c.Kernels[i].Variants, k.Variant())
 	}
+	c.describeVulkan()
 	return c, nil
 }
 
@@ -130,6 +195,15 @@ func (c *cpuReport) text(w io.Writer) error {
 		fmt.Fprintf(tw, "level %s\t%s\t%s\n", l.Name, has, l.Text)
 	}
 	fmt.Fprintf(tw, "in use\t%s\n", c.InUse)
+	for _, d := range c.Vulkan {
+		fmt.Fprintf(tw, "vulkan:%d\t%s\t%s, %s, Vulkan %s, %s; has %s\n", d.Index, d.Name, d.Driver, d.Type, d.Version, humanize.IBytes(uint64(d.Memory)), d.Features)
+		if d.Probe != nil {
+			probeText(tw, d.Probe)
+		}
+	}
+	if c.NoVulkan != "" {
+		fmt.Fprintf(tw, "vulkan\tnone\t%s\n", c.NoVulkan)
+	}
 	for _, k := range c.Kernels {
 		list := make([]string, len(k.Variants))
 		for i, v := range k.Variants {

@@ -45,7 +45,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root.AddCommand(
 		bounded(runCommand()), bounded(generateCommand()), bounded(heapBounded(inspectCommand())), bounded(heapBounded(verifyCommand())),
 		bounded(heapBounded(convertCommand())), bounded(heapBounded(emitCommand())), conformanceCommand(),
-		bounded(benchCommand()), devicesCommand(), formatsCommand(), bounded(demoCommand()), versionCommand(),
+		bounded(benchCommand()), bounded(checkCommand()), devicesCommand(), formatsCommand(), bounded(demoCommand()), versionCommand(),
 	)
 	// Cobra calls RunE when flags and arguments are what the command takes.
 	for _, c := range root.Commands() {

@@ -3,13 +3,19 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"os"
 	goruntime "runtime"
 	"strings"
+	"sync"
+	"time"
 
+	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/pflag"
 
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
 // sessionFlags are the flags of every command that runs a model.
@@ -28,7 +34,7 @@ type sessionFlags struct {
 func (f *sessionFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.threads, "threads", 0, "threads that one run may use; 0 takes one per CPU")
 	flags.StringVar(&f.isa, "isa", "", `instruction-set levels that kernels may use, such as "avx2" or "scalar"`)
-	flags.StringVar(&f.device, "device", "cpu", "device to run on")
+	flags.StringVar(&f.device, "device", "cpu", "device to run on: cpu, vulkan, vulkan:NUMBER, vulkan:NAME, or auto for a GPU where there is one")
 	flags.Var(&f.memory, "memory-limit", `memory that one run may take beside weights and inputs, such as "512MiB" (default most of the machine's)`)
 	flags.Var(&f.weights, "weight-budget", "weights that may be in memory at a time; others are read from the file when they are needed (default all)")
 	flags.BoolVar(&f.noOptimize, "no-optimize", false, "run the graph as the file has it")
@@ -44,14 +50,61 @@ func (f *sessionFlags) options() (nacre.Options, error) {
 	if err := o.Validate(); err != nil {
 		return o, usageError{err}
 	}
-	kind, _, _ := strings.Cut(f.device, ":")
-	switch kind {
-	case "cpu":
-		return o, nil
-	case "vulkan":
-		return o, graph.Errorf(graph.ErrDevice, "--device %s: this program was built without the Vulkan device; --device cpu runs every model", f.device)
+	var err error
+	o.Device, err = openDevice(f.device)
+	return o, err
+}
+
+// devices has the devices that the process has opened, by what --device says. They stay
+// open until it ends.
+var devices = struct {
+	sync.Mutex
+	open map[string]nacre.Device
+}{open: map[string]nacre.Device{}}
+
+// openDevice returns the device beside the CPU that --device says; nil for none.
+func openDevice(name string) (nacre.Device, error) {
+	kind, which, _ := strings.Cut(name, ":")
+	if kind == "cpu" && which == "" {
+		return nil, nil
 	}
-	return o, usagef("--device %s is no device; have cpu", f.device)
+	if kind != "vulkan" && name != "auto" {
+		return nil, usagef("--device %s is no device; have cpu, vulkan, vulkan:NUMBER, vulkan:NAME, auto", name)
+	}
+	devices.Lock()
+	defer devices.Unlock()
+	if d := devices.open[name]; d != nil {
+		return d, nil
+	}
+	d, err := vulkan.Open(which, vulkan.Options{Progress: uploadBar(os.Stderr)})
+	switch {
+	case err == nil:
+		devices.open[name] = d
+		return d, nil
+	case name == "auto":
+		return nil, nil
+	}
+	return nil, fmt.Errorf("--device %s: %w; --device cpu runs every model", name, err)
+}
+
+// uploadBar returns a function that shows how many bytes of weights are on a device; nil
+// where w is no terminal.
+func uploadBar(w io.Writer) func(done, total int) {
+	if !terminal(w) {
+		return nil
+	}
+	var bar *progressbar.ProgressBar
+	return func(done, total int) {
+		if bar == nil || bar.GetMax() != total {
+			bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription("weights"), progressbar.OptionShowBytes(true),
+				progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
+		}
+		_ = bar.Set(done)
+		if done == total {
+			_ = bar.Finish()
+			bar = nil
+		}
+	}
 }
 
 // count returns the number of threads that runs use.
