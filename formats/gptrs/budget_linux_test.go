@@ -158,6 +158,9 @@ func child(t *testing.T, path string, budget int) (grown int, tokens string) {
 // TestWeightBudget runs a checkpoint with less memory than its weights take: by the
 // option, and by what the file says. States and the memory of a run are small.
 func TestWeightBudget(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short runs are those of sanitizers and the race detector, which hold memory of their own")
+	}
 	const slack = 24 << 20
 	all := (wideLayers*12*wideEmbed + 2*wideVocab) * wideEmbed * 4
 	var want string

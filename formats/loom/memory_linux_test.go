@@ -118,6 +118,9 @@ func mostMemory(t *testing.T) int {
 // TestMemory runs networks of 65 MB from files of both formats, each in a process that
 // takes their weights once, and little beside.
 func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short runs are those of sanitizers and the race detector, which hold memory of their own")
+	}
 	const spare = 24 << 20
 	program, err := os.Executable()
 	if err != nil {

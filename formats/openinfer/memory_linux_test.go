@@ -79,6 +79,9 @@ func mostMemory(t *testing.T) int {
 // beside.
 func TestMemory(t *testing.T) {
 	testenv.Need(t, bindings.Available())
+	if testing.Short() {
+		t.Skip("short runs are those of sanitizers and the race detector, which hold memory of their own")
+	}
 	const spare = 24 << 20
 	program, err := os.Executable()
 	if err != nil {
