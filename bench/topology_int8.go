@@ -42,9 +42,7 @@ func ResNet18QDQ() *graph.Model {
 	x := q.quantise(q.input("x", tensor.F32, 1, 3, 224, 224), 1.0/255, 0)
 	x = residual{
 		conv: func(x string, in, out, kernel, stride int, active bool) string {
-			k, s, p := int64(kernel), int64(stride), int64(kernel/2)
-			y := q.node("Conv", []*graph.Attr{ints("kernel_shape", k, k), ints("strides", s, s), ints("pads", p, p, p, p)},
-				q.float(x), q.filters(out, in, kernel), q.bias(out))
+			y := q.filtered(x, in, out, kernel, stride, 1)
 			if active {
 				return q.quantise(q.node("Relu", nil, y), step, 0)
 			}
@@ -57,6 +55,42 @@ func ResNet18QDQ() *graph.Model {
 	}.resnet18(x)
 	q.classifier(q.float(x), 512)
 	return q.model()
+}
+
+// MobileNetV2QDQ returns the network of Sandler et al., "MobileNetV2" (2018), as quantisers
+// write it.
+func MobileNetV2QDQ() *graph.Model {
+	q := &quantised{newBuilder("mobilenetv2_int8"), map[string][]string{}}
+	least, most := q.scalar(0), q.scalar(6)
+	active := func(x string) string { return q.quantise(q.node("Clip", nil, x, least, most), 6.0/255, 0) }
+	x := q.quantise(q.input("x", tensor.F32, 1, 3, 224, 224), 1.0/255, 0)
+	x = active(q.filtered(x, 3, 32, 3, 2, 1))
+	in := 32
+	for _, row := range [][4]int{{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}} {
+		out, stride := row[1], row[3]
+		for range row[2] {
+			y, hidden := x, in*row[0]
+			if row[0] > 1 {
+				y = active(q.filtered(y, in, hidden, 1, 1, 1))
+			}
+			y = active(q.filtered(y, hidden, hidden, 3, stride, hidden))
+			y = q.quantise(q.filtered(y, hidden, out, 1, 1, 1), step, middle)
+			if stride == 1 && in == out {
+				y = q.quantise(q.node("Add", nil, q.float(x), q.float(y)), step, middle)
+			}
+			x, in, stride = y, out, 1
+		}
+	}
+	x = active(q.filtered(x, in, 1280, 1, 1, 1))
+	q.classifier(q.float(x), 1280)
+	return q.model()
+}
+
+// filtered returns the convolution of a quantised value, as float32.
+func (q *quantised) filtered(x string, in, out, kernel, stride, group int) string {
+	k, s, p := int64(kernel), int64(stride), int64(kernel/2)
+	return q.node("Conv", []*graph.Attr{ints("kernel_shape", k, k), ints("strides", s, s), ints("pads", p, p, p, p), integer("group", int64(group))},
+		q.float(x), q.filters(out, in/group, kernel), q.bias(out))
 }
 
 // step is the scale of activations and middle their zero point where they have a sign.

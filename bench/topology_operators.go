@@ -60,6 +60,28 @@ func operators() []Topology {
 		}
 		return b.node("Gather", nil, x, b.ints(v...)), []int{rows, cols}
 	})
+	for axis := range int64(2) {
+		add(fmt.Sprint("CumSum", axis), rows, cols, 0, func(b *builder, x string) (string, []int) {
+			return b.node("CumSum", nil, x, b.ints(axis)), []int{rows, cols}
+		})
+		shape := []int{rows, cols}
+		shape[axis] = 1
+		add(fmt.Sprint("ArgMax", axis), rows, cols, 0, func(b *builder, x string) (string, []int) {
+			place := b.node("ArgMax", []*graph.Attr{integer("axis", axis)}, x)
+			return b.node("Cast", []*graph.Attr{integer("to", 1)}, place), shape
+		})
+	}
+	add("TopK", rows, cols, 0, func(b *builder, x string) (string, []int) {
+		return b.nodes("TopK", 2, nil, x, b.ints(10))[0], []int{rows, 10}
+	})
+	add("ConvTranspose", 512, 512, 0, func(b *builder, x string) (string, []int) {
+		x = b.node("Reshape", nil, x, b.ints(1, 64, 64, 64))
+		attrs := []*graph.Attr{ints("kernel_shape", 4, 4), ints("strides", 2, 2), ints("pads", 1, 1, 1, 1)}
+		return b.node("ConvTranspose", attrs, x, b.weight(256, 64, 32, 4, 4), b.weight(100, 32)), []int{1, 32, 128, 128}
+	})
+	add("ConvGroups", 512, 512, 0, func(b *builder, x string) (string, []int) {
+		return b.conv(b.node("Reshape", nil, x, b.ints(1, 256, 32, 32)), 256, 256, 3, 1, 32), []int{1, 256, 32, 32}
+	})
 	add("Concat", rows, cols, 0, func(b *builder, x string) (string, []int) {
 		return b.concat(x, b.input("y", tensor.F32, rows, cols)), []int{rows, 2 * cols}
 	})

@@ -15,7 +15,8 @@ import (
 )
 
 // Process is a runtime in a process of its own that has opened a model. It answers each
-// line that it is asked with one line, as peers/onnxruntime.py says.
+// line that it is asked with one line, as peers/onnxruntime.py says. It is stopped while it
+// has no line to answer.
 type Process struct {
 	Opened float64 // seconds that opening the model took
 	Close  func()  // ends the process and waits for its end
@@ -44,12 +45,16 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	}
 	p := &Process{cmd: cmd, in: in, out: bufio.NewReader(out)}
 	p.Close = sync.OnceFunc(func() {
+		rest(cmd.Process, false)
 		in.Close()
 		cmd.Wait()
 	})
 	line, err := p.out.ReadString('\n')
 	if err == nil {
 		_, err = fmt.Sscanf(line, "ready %g", &p.Opened)
+	}
+	if err == nil {
+		err = rest(cmd.Process, true)
 	}
 	if err != nil {
 		p.Close()
@@ -63,11 +68,14 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 func (p *Process) Ask(request string) (string, error) {
 	late := time.AfterFunc(patience, func() { p.cmd.Process.Kill() })
 	defer late.Stop()
-	_, err := fmt.Fprintln(p.in, request)
+	err := rest(p.cmd.Process, false)
+	if err == nil {
+		_, err = fmt.Fprintln(p.in, request)
+	}
 	if err == nil {
 		var line string
 		if line, err = p.out.ReadString('\n'); err == nil {
-			return strings.TrimSpace(line), nil
+			return strings.TrimSpace(line), rest(p.cmd.Process, true)
 		}
 	}
 	return "", fmt.Errorf("%s does not answer %q: %w", p.cmd, request, err)
