@@ -1,6 +1,6 @@
 # Everyday work needs no make: go build ./... and go test ./... are enough.
 
-.PHONY: demo build test bench-peers fmt check clean
+.PHONY: demo build test bench-peers shaders fmt check clean
 
 demo: build ## build the command and read the pictures it carries
 	@./nacre demo
@@ -17,6 +17,10 @@ test: ## everything, complete: installs what it needs, then scripts/test.sh
 bench-peers: ## Nacre in turn with other runtimes; ARGS='-run networks/ -quick' chooses
 	@scripts/check-tools.sh
 	scripts/bench-peers.sh $(ARGS)
+
+shaders: ## the SPIR-V of the shaders that changed
+	@scripts/check-tools.sh
+	scripts/shaders.sh
 
 fmt: ## format the Go code
 	gofmt -w $$(git ls-files '*.go')

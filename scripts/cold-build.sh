@@ -5,7 +5,7 @@
 # and hours differ.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-bound=1.6 # the aim, 75 s where the standard library takes 52, is 1.44
+bound=1.76 # 1.6 for what the module is made of, and 0.16 for the Go package for Vulkan alone
 
 tmp=$(mktemp -d)
 trap 'chmod -R u+w "$tmp"; rm -rf "$tmp"' EXIT

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the complete test run needs beside Go and a C compiler: Debian
-# packages for the cross build, CMake and clang, and a Python environment in
+# packages for the cross build, CMake, clang and shaders, and a Python environment in
 # .venv that holds the peers we compare with. What is there already is left as
 # it is, so a second run is quick.
 set -euo pipefail
@@ -17,6 +17,12 @@ aarch64-linux-gnu-gcc                     gcc-aarch64-linux-gnu
 /usr/aarch64-linux-gnu/include/stdlib.h   libc6-dev-arm64-cross
 python3                                   python3-venv
 /usr/share/doc/libopenblas-dev            libopenblas-dev
+/usr/share/doc/mesa-vulkan-drivers        mesa-vulkan-drivers
+/usr/share/doc/libvulkan1                 libvulkan1
+/usr/share/doc/libvulkan-dev              libvulkan-dev
+/usr/share/doc/vulkan-validationlayers    vulkan-validationlayers
+glslangValidator                          glslang-tools
+spirv-opt                                 spirv-tools
 '
 
 missing=()

@@ -6,6 +6,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 export NACRE_TEST_COMPLETE=1 # what a test would leave out for want of data or a tool is a failure
 export NACRE_ONNX_DATA=$PWD/.cache/onnx/1.22.0
+# Tests of Vulkan run on Mesa's device in software, on one thread, whatever else there is.
+export LP_NUM_THREADS=1
+for driver in /usr/share/vulkan/icd.d/lvp_icd.*.json; do
+  [ ! -e "$driver" ] || export VK_DRIVER_FILES=$driver VK_ICD_FILENAMES=$driver
+done
 sources() { git ls-files --cached --others --exclude-standard "$@"; }
 
 format() { # gofmt
@@ -78,6 +83,18 @@ all          nacre-ubsan
 END
 }
 
+vulkan() { # the official tests on a Vulkan device; the operators that ran there may not become fewer
+  mkdir -p build
+  go build -o build/nacre ./cmd/nacre
+  build/nacre conformance "$NACRE_ONNX_DATA" --device vulkan --timeout 5m --where build/vulkan.txt >build/conformance.txt || true
+  tail -n 20 build/conformance.txt
+  grep -qx '1914 passed, 0 failed, 0 skipped' build/conformance.txt
+  local lost
+  lost=$(LC_ALL=C comm -23 runtime/vulkan/testdata/official.txt build/vulkan.txt)
+  [ -z "$lost" ] || { printf 'not on the device any more:\n%s\n' "$lost" >&2; return 1; }
+  printf '%d operators with element types ran on the device\n' "$(wc -l <build/vulkan.txt)"
+}
+
 netlib() { # the rows of the system's CBLAS
   CGO_LDFLAGS=-lopenblas go test -tags netlib ./bindings ./runtime/cpu ./runtime/op/standard
 }
@@ -86,8 +103,10 @@ scalar() { # the same kernels and operators with no instruction-set extension
   NACRE_ISA=scalar go test -short ./bindings ./runtime/...
 }
 
-race() { # the race detector
-  go test -race -short ./runtime/... ./formats/... ./generate/... .
+race() { # the race detector; it does not see C, and has nothing to find where one goroutine works alone
+  local kernels='Gemm|Conv|IntGemm|BlockedDense|Broadcast|BlockedDepthwise|ConvTranspose|Winograd|Gather|BlockedPooling|Copy|NBits|ByteConv|ByteConvThen|ConvShort'
+  local alone='InPlace|InputsStay|MemoryFails|InputsLeftOut|NeededInputs|InferWithout'
+  go test -race -short -skip "^Test($kernels|$alone)\$|^TestCPU\$/^(scalar|avx2)" ./runtime/... ./formats/... ./generate/... .
 }
 
 asan() { # out-of-bounds and use-after-free in C, seen from Go
@@ -163,7 +182,7 @@ tokenizers() { # ids, texts and chats that packages of PyPI answer
   scripts/tokenizers/compare.sh 2000
 }
 
-steps=(format vet cross cold staticcheck tidy data tests conformance netlib scalar race asan ubsan clang neon library consumer peer converted tokenizers)
+steps=(format vet cross cold staticcheck tidy data tests conformance vulkan netlib scalar race asan ubsan clang neon library consumer peer converted tokenizers)
 [ $# -eq 0 ] || steps=("$@")
 all=$SECONDS
 for step in "${steps[@]}"; do
