@@ -8,14 +8,36 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/plan"
 	"github.com/nacre-ml/nacre/runtime/tensor"
+	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
 // TestStreams compares the runs of a stream with runs that are given the states.
 func TestStreams(t *testing.T) {
+	checkStreams(t, func(testing.TB) device.Accelerator { return nil })
+}
+
+// TestStreamsOffloaded is TestStreams of streams on an accelerator.
+func TestStreamsOffloaded(t *testing.T) {
+	checkStreams(t, func(t testing.TB) device.Accelerator {
+		d, err := vulkan.Open("", vulkan.Options{Everything: true, Validate: func(message string) { t.Error(message) }})
+		testenv.Need(t, err)
+		t.Cleanup(d.Close)
+		a, err := d.Accelerator()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(a.Close)
+		return a
+	})
+}
+
+func checkStreams(t *testing.T, accelerator func(testing.TB) device.Accelerator) {
 	for _, tt := range streamNets {
 		t.Run(tt.name, func(t *testing.T) {
 			s := openNet(t, tt.build())
@@ -23,7 +45,9 @@ func TestStreams(t *testing.T) {
 			if len(states) != tt.states {
 				t.Fatalf("states are %v", states)
 			}
-			st, err := s.NewStream(states, 4)
+			a := accelerator(t)
+			runs := openNetOn(t, tt.build(), a)
+			st, err := runs.NewStream(states, 4)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,6 +74,9 @@ func TestStreams(t *testing.T) {
 				if x.InRoom != tt.room {
 					t.Errorf("state %q lies in room: %t", pl.Program.Names[x.In], x.InRoom)
 				}
+				if held := pl.Slots[x.In].Layout == device.Offloaded; a != nil && x.InRoom && held == tt.here {
+					t.Errorf("state %q lies on the accelerator: %t", pl.Program.Names[x.In], held)
+				}
 			}
 		})
 	}
@@ -57,10 +84,15 @@ func TestStreams(t *testing.T) {
 
 func openNet(t *testing.T, m *graph.Model) *Session {
 	t.Helper()
+	return openNetOn(t, m, nil)
+}
+
+func openNetOn(t *testing.T, m *graph.Model, a device.Accelerator) *Session {
+	t.Helper()
 	if err := graph.Validate(m); err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(m, Options{Threads: 2, Registry: standard.Registry()})
+	s, err := New(m, Options{Threads: 2, Registry: standard.Registry(), Accelerator: a})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,9 +85,12 @@ func (a *assignment) decide() []bool {
 		}
 	}
 	for id, u := range a.uses() {
-		if u != nil {
+		if u != nil && !a.isHeld(id) {
 			a.copies(c, id, u)
 		}
+	}
+	if a.other == device.Offloaded {
+		a.holdTogether(c)
 	}
 	side := c.solve()
 	chosen := make([]bool, len(a.todo))
@@ -192,7 +195,7 @@ func (a *assignment) copyCost(id int) int {
 	if a.other != device.Offloaded {
 		return int(a.Program.device.Layouts(device.Reordering(v, device.Plain, a.other, "", ""))[0].Cost)
 	}
-	shape, _ := v.Dims.Concrete()
+	shape, _ := a.Lengths.most(v.Dims)
 	return int(a.Program.device.Accelerator().Transfer(v.DType.Bytes(shape.Len())))
 }
 
@@ -237,12 +240,18 @@ func (a *assignment) relayout(x *inferred, c *device.LayoutChoice) {
 		switch {
 		case k >= len(c.In) || c.In[k] == device.Plain:
 			a.needPlain(id)
+		case a.isHeld(id):
+			a.Slots[id].Layout = a.other
 		case a.values[id].Const == nil:
 			n.In[k] = a.needOther(id)
 		}
 	}
 	for k, id := range n.Out {
-		if k < len(c.Out) && c.Out[k] != device.Plain {
+		switch {
+		case k >= len(c.Out) || c.Out[k] == device.Plain:
+		case a.isHeld(id):
+			a.Slots[id].Layout = a.other
+		default:
 			n.Out[k] = a.add(id)
 			a.missing[id] = true
 		}

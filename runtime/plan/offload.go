@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -57,8 +58,8 @@ func (b *builder) keptBack(x *inferred, d *device.Binding) string {
 		return "it runs graphs"
 	case !d.OnlyNumbers():
 		return "not all of its operands are tensors of numbers"
-	case d.HasRoom():
-		return "the memory of a state has more room than its value"
+	case d.HasRoom() && b.isView(x):
+		return "it is a view of a state whose memory has more room than its value"
 	case b.isView(x) && (x.in[0] == nil || x.in[0].Const != nil):
 		return "it is a view of a constant"
 	}
@@ -67,12 +68,10 @@ func (b *builder) keptBack(x *inferred, d *device.Binding) string {
 			continue
 		}
 		v := b.values[id]
-		shape, ok := v.Dims.Concrete()
+		shape, ok := b.Lengths.most(v.Dims)
 		switch {
 		case !ok:
-			return "extents are expressions over lengths"
-		case b.isState(id):
-			return "it reads or writes a state"
+			return "extents are known only while running"
 		case v.DType.Bits()%8 != 0 || v.DType == tensor.String:
 			return fmt.Sprintf("elements of type %v", v.DType)
 		case shape.Len() == 0:
@@ -80,4 +79,32 @@ func (b *builder) keptBack(x *inferred, d *device.Binding) string {
 		}
 	}
 	return ""
+}
+
+// isHeld reports whether a value is that of a state in memory with room. It has no copies:
+// the memory is that of the device whose nodes read it and add to it.
+func (a *assignment) isHeld(id int) bool { return a.Lengths.of(id) >= 0 }
+
+// holdTogether has the nodes that touch a state in memory with room compute on one device.
+func (a *assignment) holdTogether(c *cut) {
+	touch := map[int]int{} // the vertex of a node, by state
+	for i := range a.todo {
+		x := &a.todo[i]
+		if !x.needed {
+			continue
+		}
+		for _, id := range slices.Concat(x.In, x.Out) {
+			s := a.Lengths.of(id)
+			if s < 0 {
+				continue
+			}
+			v := a.vertex[i]
+			w, ok := touch[s]
+			touch[s] = v
+			if ok && v != w {
+				c.edge(v, w, unbounded)
+				c.edge(w, v, unbounded)
+			}
+		}
+	}
 }

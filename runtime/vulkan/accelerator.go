@@ -54,8 +54,8 @@ func (a *Accelerator) Saves(b *device.Binding, s *device.Step) time.Duration {
 	n := 0
 	count := func(v *op.Value) {
 		if v != nil && v.Kind == graph.TensorType {
-			shape, _ := v.Dims.Concrete()
-			n += v.DType.Bytes(shape.Len())
+			most, _ := b.Max(v.Dims.Len())
+			n += v.DType.Bytes(most)
 		}
 	}
 	for i, v := range b.In {
@@ -83,6 +83,9 @@ func (a *Accelerator) Bind(b *device.Binding) (*device.Step, error) {
 	if len(rows) == 0 {
 		return nil, device.Refuse("device vulkan has no row for the operator")
 	}
+	if hasLengths(b) {
+		return a.bindLengths(b)
+	}
 	var refused device.Refusal
 	for _, r := range rows {
 		step, err := a.bindRow(r, b)
@@ -100,6 +103,9 @@ func (a *Accelerator) Bind(b *device.Binding) (*device.Step, error) {
 }
 
 func (a *Accelerator) bindRow(r row, b *device.Binding) (*device.Step, error) {
+	if b.HasRoom() && !r.room {
+		return nil, device.Refuse("an operand lies in memory with more room than it takes")
+	}
 	x := &binder{Binding: b, dev: a.dev, step: &device.Step{Binder: r.name, InPlace: b.Row.InPlace}}
 	if err := x.checkOperands(); err != nil {
 		return nil, err
@@ -134,9 +140,8 @@ func bindTransfer(b *device.Binding) *device.Step {
 	if b.InLayout(0) == device.Offloaded {
 		k = download
 	}
-	n := b.DType(0).Bytes(b.Shape(0).Len())
 	return &device.Step{Binder: "transfer", Commands: []device.Command{{
-		Kernel: k, Words: []graph.Dim{graph.Known(n)},
+		Kernel: k, Words: []graph.Dim{b.In[0].Dims.Len().Mul(graph.Known(b.DType(0).Bits() / 8))},
 		Operands: []device.Operand{{Place: device.In}, {Place: device.Out}},
 	}}}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 var attentionRows = []row{
-	rowFor("attention", bindAttention),
+	rowFor("attention", bindAttention).withRoom(),
 	rowFor("rotary", bindRotary),
 }
 
@@ -34,6 +34,9 @@ func bindAttention(o *attention.Attention, b *binder) error {
 		return device.Refuse("scores are a result, softmax is in float64, or queries see a window")
 	case b.DType(attention.Key) != d || b.DType(attention.Value) != d:
 		return device.Refuse("operands are %v, %v and %v", d, b.DType(attention.Key), b.DType(attention.Value))
+	}
+	if err := b.onlyRoom([]int{attention.PastKey, attention.PastValue}, []int{1, 2}); err != nil {
+		return err
 	}
 	q, k, v, err := o.Operands(b.In)
 	if err != nil {
@@ -94,7 +97,8 @@ func bindAttention(o *attention.Attention, b *binder) error {
 }
 
 // grown joins the rows of an operand with those of the past in an input, in an output if
-// the node has that, and returns where they lie. Without both it is the operand itself.
+// the node has that, and returns where they lie. Without both it is the operand itself. The
+// past stays where it is if it lies in the output's memory.
 func (b *binder) grown(h attention.HeadRows, operand, past, output int) (device.Operand, attention.HeadRows, error) {
 	if !b.Has(past) && !b.Wants(output) {
 		return b.in(operand), h, nil
@@ -103,15 +107,17 @@ func (b *binder) grown(h attention.HeadRows, operand, past, output int) (device.
 	if err != nil {
 		return device.Operand{}, h, err
 	}
-	kept, d := 0, b.DType(operand)
+	kept, room, d := 0, 0, b.DType(operand)
 	if b.Has(past) {
-		if kept = b.Shape(past)[2]; b.DType(past) != d {
+		if kept, room = b.Shape(past)[2], b.memory(past)[2]; b.DType(past) != d {
 			return device.Operand{}, h, device.Refuse("the past is %v", b.DType(past))
 		}
 	}
 	rows := kept + s[2]
 	to := b.out(output)
-	if !b.Wants(output) {
+	if b.Wants(output) {
+		rows = b.outMemory(output)[2]
+	} else {
 		to = b.temp(d.Bytes(s[0] * s[1] * rows * s[3]))
 	}
 	place := func(n, start, perBatch, perHead, perRow, at int, x device.Operand) error {
@@ -121,8 +127,11 @@ func (b *binder) grown(h attention.HeadRows, operand, past, output int) (device.
 		}
 		return b.strided(d, start, at, axes, x, to)
 	}
-	if err := place(kept, 0, s[1]*kept*s[3], kept*s[3], s[3], 0, b.in(past)); err != nil {
+	if err := place(kept, 0, s[1]*room*s[3], room*s[3], s[3], 0, b.in(past)); err != nil {
 		return to, h, err
+	}
+	if kept > 0 && room == rows {
+		b.staysWhole()
 	}
 	if err := place(s[2], s[4], s[5], s[6], s[7], kept*s[3], b.in(operand)); err != nil {
 		return to, h, err

@@ -3,6 +3,7 @@ package vulkan
 import (
 	"math"
 	"reflect"
+	"slices"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime/device"
@@ -17,11 +18,18 @@ type row struct {
 	of   reflect.Type
 	name string
 	bind func(o op.Op, b *binder) error
+	room bool // operands may lie in memory with more room than they take
 }
 
 // rowFor is a row of operators of type T. Bind adds dispatches to the step or refuses.
 func rowFor[T op.Op](name string, bind func(o T, b *binder) error) row {
-	return row{reflect.TypeFor[T](), name, func(o op.Op, b *binder) error { return bind(o.(T), b) }}
+	return row{of: reflect.TypeFor[T](), name: name, bind: func(o op.Op, b *binder) error { return bind(o.(T), b) }}
+}
+
+// withRoom returns the row with operands that may lie in memory with room.
+func (r row) withRoom() row {
+	r.room = true
+	return r
 }
 
 // rowsOf returns the rows for a node, best first.
@@ -124,14 +132,40 @@ func (b *binder) checkVisible(operands []device.Operand) error {
 		switch {
 		case n > 0:
 		case o.Place == device.In:
-			n = b.DType(o.Index).Bytes(b.Shape(o.Index).Len())
+			n = b.DType(o.Index).Bytes(b.memory(o.Index).Len())
 		case o.Place == device.Out:
-			n = b.Out[o.Index].DType.Bytes(b.OutShape(o.Index).Len())
+			n = b.Out[o.Index].DType.Bytes(b.outMemory(o.Index).Len())
 		default:
 			n = len(o.Data)
 		}
 		if !b.isVisible(n) {
 			return device.Refuse("an operand has %d bytes, and shaders see %d at a time", n, b.dev.info.Caps.MaxRange)
+		}
+	}
+	return nil
+}
+
+// memory returns the extents of the memory of input i, and outMemory that of output i.
+func (b *binder) memory(i int) tensor.Shape {
+	s, _ := b.Memory(i).Concrete()
+	return s
+}
+
+func (b *binder) outMemory(i int) tensor.Shape {
+	s, _ := b.OutMemory(i).Concrete()
+	return s
+}
+
+// onlyRoom refuses operands that lie in memory with room, other than these.
+func (b *binder) onlyRoom(inputs, outputs []int) error {
+	for i, d := range b.InRoom {
+		if d != nil && !slices.Contains(inputs, i) {
+			return device.Refuse("input %d lies in memory with room", i)
+		}
+	}
+	for i, d := range b.OutRoom {
+		if d != nil && !slices.Contains(outputs, i) {
+			return device.Refuse("output %d lies in memory with room", i)
 		}
 	}
 	return nil

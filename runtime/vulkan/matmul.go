@@ -9,9 +9,9 @@ import (
 )
 
 var matmulRows = []row{
-	rowFor("gemm", func(_ *arith.MatMul, b *binder) error { return bindMatMul(&arith.FusedMatMul{Alpha: 1}, b) }),
+	rowFor("gemm", func(_ *arith.MatMul, b *binder) error { return bindMatMul(&arith.FusedMatMul{Alpha: 1}, b) }).withRoom(),
 	rowFor("gemm", bindMatMulBias),
-	rowFor("gemm", bindMatMul),
+	rowFor("gemm", bindMatMul).withRoom(),
 	rowFor("gemm", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, b) }),
 	rowFor("gemm", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, b) }),
 }
@@ -41,10 +41,10 @@ func stridesOf(s tensor.Shape) []int {
 	return list
 }
 
-// matrixAxes returns the extents and strides of an operand in the order of its axes. A
-// vector has the axis that makes it a row or a column.
-func matrixAxes(order arith.AxisOrder, s tensor.Shape, row bool) (dims, steps []int) {
-	strides := stridesOf(s)
+// matrixAxes returns the extents of an operand and its strides in memory, in the order of its
+// axes. A vector has the axis that makes it a row or a column.
+func matrixAxes(order arith.AxisOrder, s, memory tensor.Shape, row bool) (dims, steps []int) {
+	strides := stridesOf(memory)
 	if len(s) == 1 {
 		if row {
 			return []int{1, s[0]}, []int{s[0], 1}
@@ -64,9 +64,9 @@ func numbers(list []graph.Dim) []int {
 
 // productOf cuts operands into products, as few as there can be: axes of a batch that both
 // operands step over alike become one, and rows that share their right operand one matrix.
-func productOf(order [2]arith.AxisOrder, a, b tensor.Shape) *product {
-	da, sa := matrixAxes(order[0], a, true)
-	db, sb := matrixAxes(order[1], b, false)
+func productOf(order [2]arith.AxisOrder, b *binder) *product {
+	da, sa := matrixAxes(order[0], b.Shape(0), b.memory(0), true)
+	db, sb := matrixAxes(order[1], b.Shape(1), b.memory(1), false)
 	la, lb := len(da)-2, len(db)-2
 	p := &product{m: da[la], k: da[la+1], n: db[lb+1], aRow: sa[la], aCol: sa[la+1], bRow: sb[lb], bCol: sb[lb+1]}
 	for i := max(la, lb); i > 0; i-- {
@@ -232,7 +232,10 @@ func (b *binder) fewRows(p *product, z int, variant string, w words, operands []
 }
 
 func bindMatMul(o *arith.FusedMatMul, b *binder) error {
-	return b.multiply(productOf(o.Order, b.Shape(0), b.Shape(1)), o.Alpha, addend{}, op.Epilogue{})
+	if b.OutRoom != nil {
+		return device.Refuse("products follow each other without gaps")
+	}
+	return b.multiply(productOf(o.Order, b), o.Alpha, addend{}, op.Epilogue{})
 }
 
 // bindMatMulBias adds input 2, a number for each column.
@@ -240,7 +243,7 @@ func bindMatMulBias(o *arith.MatMulBias, b *binder) error {
 	if b.Has(3) && b.Has(2) {
 		return device.Refuse("a bias and a value are added")
 	}
-	p := productOf([2]arith.AxisOrder{}, b.Shape(0), b.Shape(1))
+	p := productOf([2]arith.AxisOrder{}, b)
 	c := addend{operand: b.in(2), col: 1, beta: 1}
 	if b.Has(3) {
 		c = addend{operand: b.in(3), row: p.n, col: 1, batch: p.m * p.n, beta: 1}
@@ -252,7 +255,7 @@ func bindGemm(o *arith.Gemm, then op.Epilogue, b *binder) error {
 	if b.Has(2) && o.Beta == 0 {
 		return device.Refuse("beta is 0")
 	}
-	p := productOf([2]arith.AxisOrder{{Matrix: o.TransA}, {Matrix: o.TransB}}, b.Shape(0), b.Shape(1))
+	p := productOf([2]arith.AxisOrder{{Matrix: o.TransA}, {Matrix: o.TransB}}, b)
 	c := addend{operand: b.in(2), beta: o.Beta}
 	if s := b.Shape(2); b.Has(2) {
 		if n := len(s); n > 0 && s[n-1] != 1 {
