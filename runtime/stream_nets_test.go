@@ -252,7 +252,7 @@ var streamNets = []struct {
 		n.node("MatMul weights fvalue -> a")
 		n.merged()
 		return n.model(17)
-	}, false},
+	}, true},
 	{"window", false, 1, func() *graph.Model {
 		n := newNet()
 		n.input("x", tensor.F32, "b,s,16")
@@ -266,7 +266,7 @@ var streamNets = []struct {
 		n.node("Slice all start end axis -> present")
 		n.node("ReduceMean present -> y", intsAttr("axes", 1), intAttr("keepdims", 1))
 		return n.model(17)
-	}, false},
+	}, true},
 	{"lstm", false, 2, func() *graph.Model {
 		n := newNet()
 		n.input("x", tensor.F32, "1,1,16")

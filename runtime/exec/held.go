@@ -76,6 +76,19 @@ func (h *held) enterRoom(st *Stream, offloaded bool) error {
 	return nil
 }
 
+// enterAccelerator moves a state without a growing axis to memory of the accelerator.
+func (h *held) enterAccelerator(st *Stream) error {
+	if h.offloaded != nil {
+		return nil
+	}
+	m, err := st.offload(h.value.Bytes())
+	if err != nil {
+		return fmt.Errorf("state %q: %w", h.Input, err)
+	}
+	h.offloaded, h.value = m, nil
+	return nil
+}
+
 // offload returns memory of the accelerator with a copy of b.
 func (st *Stream) offload(b []byte) (device.Memory, error) {
 	m, err := st.exec.device.Accelerator().NewMemory(len(b))
@@ -107,6 +120,9 @@ func (h *held) content() (b []byte, rows int, err error) {
 			rows = h.group.length
 		}
 		return h.value.Bytes(), rows, nil
+	case h.offloaded != nil && h.group == nil:
+		b = make([]byte, h.dtype.Bytes(h.shape.Len()))
+		return b, 0, h.offloaded.Read(0, b)
 	case h.offloaded != nil:
 		count, row := h.blocks()
 		b = make([]byte, count*row*h.rows)
@@ -145,6 +161,9 @@ func (h *held) tensor() (*tensor.Tensor, error) {
 		return nil, err
 	}
 	shape := slices.Clone(h.shape)
+	if h.group == nil {
+		return tensor.FromBytes(h.dtype, shape, src)
+	}
 	shape[h.axis] = h.group.length
 	t := tensor.New(h.dtype, shape...)
 	count, row := h.blocks()
@@ -248,6 +267,10 @@ func (h *held) copy(from *held, st *Stream) error {
 	}
 	src, rows, err := from.content()
 	if err != nil {
+		return err
+	}
+	if from.group == nil {
+		h.value, err = tensor.FromBytes(h.dtype, slices.Clone(h.shape), src)
 		return err
 	}
 	b := st.exec.device.Alloc(len(src))

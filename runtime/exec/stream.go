@@ -433,11 +433,19 @@ func (st *Stream) reserve(pl *plan.Plan) (bool, error) {
 		return fits, nil
 	}
 	for i, h := range st.states {
-		if !pl.Lengths.States[i].InRoom {
+		switch x := &pl.Lengths.States[i]; {
+		case x.Offloaded:
+			if err := h.enterAccelerator(st); err != nil {
+				return false, err
+			}
+			continue
+		case !x.InRoom:
 			if err := h.leaveRoom(st); err != nil {
 				return false, err
 			}
-		} else if err := h.enterRoom(st, pl.Slots[h.in].Layout == device.Offloaded); err != nil {
+			continue
+		}
+		if err := h.enterRoom(st, pl.Slots[h.in].Layout == device.Offloaded); err != nil {
 			return false, err
 		}
 	}

@@ -210,6 +210,9 @@ func (a *assignment) rewrite(chosen []bool) {
 	if !slices.Contains(chosen, true) {
 		return
 	}
+	if a.other == device.Offloaded {
+		a.holdFixed(chosen)
+	}
 	todo := a.todo
 	a.todo = make([]inferred, 0, len(todo))
 	for i, x := range todo {
@@ -229,6 +232,7 @@ func (a *assignment) rewrite(chosen []bool) {
 		}
 		a.todo = append(a.todo, x)
 	}
+	a.replaceFixed()
 	a.eachLeft(a.needPlain)
 }
 

@@ -81,9 +81,87 @@ func (b *builder) keptBack(x *inferred, d *device.Binding) string {
 	return ""
 }
 
-// isHeld reports whether a value is that of a state in memory with room. It has no copies:
-// the memory is that of the device whose nodes read it and add to it.
-func (a *assignment) isHeld(id int) bool { return a.Lengths.of(id) >= 0 }
+// isHeld reports whether a value is that of a state in memory with room, or of one that an
+// accelerator holds. It has no copies: the memory is that of the device whose nodes read it.
+func (a *assignment) isHeld(id int) bool {
+	return a.Lengths.of(id) >= 0 ||
+		a.Lengths != nil && slices.ContainsFunc(a.Lengths.States, func(s State) bool { return s.Offloaded && s.In == id })
+}
+
+// holdFixed finds the states without a growing axis that can lie in the accelerator's memory:
+// nodes there are all that read them, and compute what replaces them, which no other reads.
+func (a *assignment) holdFixed(chosen []bool) {
+	if a.Lengths == nil {
+		return
+	}
+	for i := range a.Lengths.States {
+		s := &a.Lengths.States[i]
+		s.Offloaded = s.Axis < 0 && a.Done() && s.In != s.Out && !a.expose[s.Out] && a.isOne(s.Out) && a.sameValue(s.In, s.Out) &&
+			a.onlyThere(chosen, s.In, s.Out)
+	}
+}
+
+// isOne reports whether a value is one result of the program.
+func (a *assignment) isOne(id int) bool {
+	n := 0
+	for _, x := range a.Program.Outputs {
+		if x == id {
+			n++
+		}
+	}
+	return n == 1
+}
+
+// sameValue reports whether two values have the same type and extents, which are numbers.
+func (a *assignment) sameValue(id, other int) bool {
+	v, w := a.values[id], a.values[other]
+	s, ok := v.Dims.Concrete()
+	t, known := w.Dims.Concrete()
+	return ok && known && v.Const == nil && w.Const == nil && v.DType == w.DType && s.Equal(t) && s.Len() > 0
+}
+
+// onlyThere reports whether nodes on the accelerator are all that read in and out, and
+// compute out.
+func (a *assignment) onlyThere(chosen []bool, in, out int) bool {
+	read, made := false, false
+	for i := range a.todo {
+		x := &a.todo[i]
+		if !x.needed {
+			continue
+		}
+		for k, id := range x.In {
+			if id != in && id != out {
+				continue
+			}
+			if !chosen[i] || a.choices[i][1].In[k] == device.Plain {
+				return false
+			}
+			read = read || id == in
+		}
+		for k, id := range x.Out {
+			if id == out {
+				made = chosen[i] && a.choices[i][1].Out[k] != device.Plain
+			}
+		}
+	}
+	return read && made
+}
+
+// replaceFixed puts copies of results over the states in the accelerator's memory that they
+// replace.
+func (a *assignment) replaceFixed() {
+	if a.Lengths == nil {
+		return
+	}
+	for i := range a.Lengths.States {
+		if s := &a.Lengths.States[i]; s.Offloaded && a.missing[s.Out] {
+			delete(a.missing, s.Out)
+			s.from = a.blocked[s.Out]
+			a.Slots[s.Out].Layout = a.other
+			a.reorder(a.blocked[s.Out], s.Out, a.other, a.other)
+		}
+	}
+}
 
 // holdTogether has the nodes that touch a state in memory with room compute on one device.
 func (a *assignment) holdTogether(c *cut) {

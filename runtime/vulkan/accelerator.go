@@ -77,6 +77,11 @@ func (a *Accelerator) Transfer(n int) time.Duration {
 // Bind asks the rows of the node's operator, best first.
 func (a *Accelerator) Bind(b *device.Binding) (*device.Step, error) {
 	if _, ok := b.Op.(device.Reorder); ok {
+		if b.InLayout(0) == b.OutLayout(0) {
+			return a.bindRow(row{name: "copy", bind: func(_ op.Op, b *binder) error {
+				return b.copyAll(b.DType(0), b.Shape(0).Len(), b.in(0), b.out(0))
+			}}, b)
+		}
 		return bindTransfer(b), nil
 	}
 	rows := rowsOf(b)

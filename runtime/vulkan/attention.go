@@ -17,6 +17,9 @@ var attentionRows = []row{
 	rowFor("attention", bindProjectedAttention).withRoom(),
 	rowFor("attention", bindFlexAttention),
 	rowFor("rotary", bindRotary),
+	rowFor("linear", bindLinearAttention),
+	rowFor("causal", bindCausalConv),
+	rowFor("rows", bindTensorScatter),
 }
 
 // The most elements of a head, and the invocations of a group, of attention/attention.

@@ -123,6 +123,7 @@ func TestOperators(t *testing.T) {
 			setting.options.Everything = true
 			s := &single{device: open(t, setting.options), registry: standard.Registry(), constant: isParameter, offload: map[string]int{}}
 			optest.Run(t, s.eval)
+			t.Logf("nodes on the device: %v", s.offload)
 			if len(s.offload) < 30 {
 				t.Errorf("only %d operators ran on the device: %v", len(s.offload), s.offload)
 			}
