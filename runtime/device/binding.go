@@ -87,6 +87,22 @@ func (b *Binding) OutShape(i int) tensor.Shape {
 	return s
 }
 
+// StoresInts reports whether all that a node computes is integers known as expressions
+// over lengths, of which one at least is no number. No input needs to be read for them.
+func (b *Binding) StoresInts() bool {
+	if len(b.Out) != 1 || b.Out[0] == nil || b.Out[0].Const != nil || b.Out[0].Ints == nil {
+		return false
+	}
+	symbolic := false
+	for _, d := range b.Out[0].Ints {
+		if d.IsUnknown() {
+			return false
+		}
+		symbolic = symbolic || !d.IsKnown()
+	}
+	return symbolic
+}
+
 // OnlyNumbers reports whether all operands are tensors of numbers, which devices
 // compute on.
 func (b *Binding) OnlyNumbers() bool {

@@ -138,7 +138,7 @@ func (a *assignment) uses() []*valueUse {
 func (a *assignment) eachPlain(choices [][]device.LayoutChoice, f func(id int)) {
 	for i := range a.todo {
 		for k, id := range a.todo[i].In {
-			if id >= 0 && a.todo[i].needed && (choices[i] == nil || k >= len(choices[i][1].In) || choices[i][1].In[k] == device.Plain) {
+			if id >= 0 && a.todo[i].needed && !a.todo[i].unread && (choices[i] == nil || k >= len(choices[i][1].In) || choices[i][1].In[k] == device.Plain) {
 				f(id)
 			}
 		}
@@ -220,6 +220,9 @@ func (a *assignment) rewrite(chosen []bool) {
 			a.todo = append(a.todo, x)
 			continue
 		}
+		if x.unread {
+			x.forgetInputs()
+		}
 		if chosen[i] {
 			a.relayout(&x, &a.choices[i][1])
 		} else {
@@ -234,6 +237,16 @@ func (a *assignment) rewrite(chosen []bool) {
 	}
 	a.replaceFixed()
 	a.eachLeft(a.needPlain)
+}
+
+// forgetInputs has a node read no input.
+func (x *inferred) forgetInputs() {
+	n := *x.Node
+	n.In = make([]int, len(x.In))
+	for k := range n.In {
+		n.In[k] = -1
+	}
+	x.Node = &n
 }
 
 // relayout has a node compute in the layouts of a choice.

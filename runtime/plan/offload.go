@@ -14,6 +14,7 @@ import (
 // and notes why there is none.
 func (b *builder) offload(a device.Accelerator, x *inferred) []device.LayoutChoice {
 	d := b.binding(x)
+	x.unread = d.StoresInts() && !b.isView(x)
 	if why := b.keptBack(x, d); why != "" {
 		x.stays = why
 		return nil
@@ -24,6 +25,9 @@ func (b *builder) offload(a device.Accelerator, x *inferred) []device.LayoutChoi
 			d.InLayouts[1+i] = device.Plain
 		}
 		return []device.LayoutChoice{{}, {In: d.InLayouts, Out: d.OutLayouts}}
+	}
+	if x.unread {
+		d.InLayouts = nil
 	}
 	step, err := a.Bind(d)
 	if err != nil {
@@ -63,7 +67,11 @@ func (b *builder) keptBack(x *inferred, d *device.Binding) string {
 	case b.isView(x) && (x.in[0] == nil || x.in[0].Const != nil):
 		return "it is a view of a constant"
 	}
-	for _, id := range append(append([]int(nil), x.inputs()...), x.Out...) {
+	list := append([]int(nil), x.Out...)
+	if !x.unread {
+		list = append(list, x.inputs()...)
+	}
+	for _, id := range list {
 		if id < 0 || b.values[id].Const != nil {
 			continue
 		}

@@ -84,12 +84,12 @@ func (a *Accelerator) Bind(b *device.Binding) (*device.Step, error) {
 		}
 		return bindTransfer(b), nil
 	}
+	if hasLengths(b) {
+		return a.bindLengths(b)
+	}
 	rows := rowsOf(b)
 	if len(rows) == 0 {
 		return nil, device.Refuse("device vulkan has no row for the operator")
-	}
-	if hasLengths(b) {
-		return a.bindLengths(b)
 	}
 	var refused device.Refusal
 	for _, r := range rows {

@@ -1,12 +1,14 @@
 package vulkan
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // sized is the command of a node whose extents are expressions over lengths: the
@@ -14,8 +16,8 @@ import (
 // all inputs, all outputs, and scratch.
 type sized struct {
 	device.Kernel // the first kernel for the greatest lengths
-	acc           *Accelerator
 	binding       *device.Binding
+	bind          func(b *device.Binding) (*device.Step, error)
 	temp          int // bytes of scratch
 }
 
@@ -36,6 +38,33 @@ func hasLengths(b *device.Binding) bool {
 		}
 	}
 	return false
+}
+
+// bindStore makes the step of a node whose output is integers that are known.
+func (a *Accelerator) bindStore(b *device.Binding) (*device.Step, error) {
+	return a.bindRow(row{name: "store", room: true, bind: func(_ op.Op, b *binder) error {
+		list, ok := b.Out[0].IntVec()
+		if !ok || b.OutShape(0).Len() != len(list) {
+			return device.Refuse("the elements are not known")
+		}
+		n, err := known(list...)
+		if err != nil {
+			return err
+		}
+		b.step.InPlace = nil
+		var data []byte
+		for _, x := range n {
+			switch b.Out[0].DType {
+			case tensor.I64:
+				data = binary.LittleEndian.AppendUint64(data, uint64(x))
+			case tensor.I32:
+				data = binary.LittleEndian.AppendUint32(data, uint32(x))
+			default:
+				return device.Refuse("the elements have type %v", b.Out[0].DType)
+			}
+		}
+		return b.copyAll(b.Out[0].DType, len(n), device.Operand{Place: device.Const, Data: data}, b.out(0))
+	}}, b)
 }
 
 // eachLength calls f for every extent of operands.
@@ -59,11 +88,15 @@ func (a *Accelerator) bindLengths(b *device.Binding) (*device.Step, error) {
 	if !ok {
 		return nil, device.Refuse("extents of operands have no bound")
 	}
-	step, err := a.Bind(most)
+	bind := a.Bind
+	if b.StoresInts() {
+		bind = a.bindStore
+	}
+	step, err := bind(most)
 	if err != nil {
 		return nil, err
 	}
-	k := &sized{Kernel: noKernel{}, acc: a, binding: b, temp: step.Temp}
+	k := &sized{Kernel: noKernel{}, binding: b, bind: bind, temp: step.Temp}
 	c := device.Command{Kernel: k}
 	for i := range step.Commands {
 		if i == 0 {
@@ -79,7 +112,7 @@ func (a *Accelerator) bindLengths(b *device.Binding) (*device.Step, error) {
 func sizedOperands(b *device.Binding) (list []device.Operand) {
 	for i := range b.In {
 		o := device.Operand{}
-		if b.Has(i) {
+		if b.Has(i) && !b.StoresInts() {
 			o = device.Operand{Place: device.In, Index: i}
 		}
 		list = append(list, o)
@@ -145,7 +178,7 @@ func (k *sized) expand(r *device.Recorded, length func(symbol string) (int, bool
 	if !ok {
 		return nil, fmt.Errorf("extents of operands of %s are not known", k.binding.Row.Name)
 	}
-	step, err := k.acc.Bind(b)
+	step, err := k.bind(b)
 	if err != nil {
 		return nil, err
 	}
