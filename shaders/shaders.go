@@ -96,6 +96,7 @@ var table = slices.Concat(
 	copyKernels,
 	eltwiseKernels,
 	gatherKernels,
+	lossKernels,
 	matmulKernels,
 	normKernels,
 	poolKernels,
@@ -105,6 +106,8 @@ var table = slices.Concat(
 	resizeKernels,
 	rnnKernels,
 	scatterKernels,
+	signalKernels,
+	visionKernels,
 )
 
 // Kernels returns the table. Callers do not change it.

@@ -60,11 +60,12 @@ const Offloaded Layout = 1
 // session's memory are other numbers.
 const BaseDevice = 3
 
-// OffloadLayouts returns the layouts of a node's operands on an accelerator.
+// OffloadLayouts returns the layouts of a node's operands on an accelerator. Operands without
+// elements stay where they are.
 func OffloadLayouts(list []*op.Value) []Layout {
 	layouts := make([]Layout, len(list))
 	for i, v := range list {
-		if v != nil && v.Kind == graph.TensorType && v.Const == nil {
+		if v != nil && v.Kind == graph.TensorType && v.Const == nil && !v.Dims.Len().Is(0) {
 			layouts[i] = Offloaded
 		}
 	}

@@ -82,7 +82,7 @@ func (b *builder) keptBack(x *inferred, d *device.Binding) string {
 			return "extents are known only while running"
 		case v.DType.Bits()%8 != 0 || v.DType == tensor.String:
 			return fmt.Sprintf("elements of type %v", v.DType)
-		case shape.Len() == 0:
+		case shape.Len() == 0 && slices.Contains(x.Out, id):
 			return "it has no elements"
 		}
 	}

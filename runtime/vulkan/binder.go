@@ -128,6 +128,9 @@ func (b *binder) isVisible(n int) bool { return n <= b.dev.info.Caps.MaxRange }
 // checkVisible refuses operands of a dispatch that a shader does not see as a whole.
 func (b *binder) checkVisible(operands []device.Operand) error {
 	for _, o := range operands {
+		if o.Place == device.In && b.memory(o.Index).Len() == 0 {
+			return device.Refuse("input %d has no elements", o.Index)
+		}
 		n := o.Bytes
 		switch {
 		case n > 0:

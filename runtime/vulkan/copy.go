@@ -1,6 +1,7 @@
 package vulkan
 
 import (
+	"encoding/binary"
 	"errors"
 
 	"github.com/nacre-ml/nacre/runtime/device"
@@ -179,4 +180,21 @@ func (b *binder) strided(d tensor.DType, from, to int, axes []axisSteps, x, y de
 		w.int(a.to)
 	}
 	return b.flat("copy/strided", variant, n, nil, w, x, y)
+}
+
+// clear adds a dispatch that makes n elements of type d 0.
+func (b *binder) clear(y device.Operand, d tensor.DType, n int) error { return b.fill(y, tensor.New(d, 1), n) }
+
+// fill adds a dispatch that writes an element n times.
+func (b *binder) fill(y device.Operand, element *tensor.Tensor, n int) error {
+	variant, err := widthName(element.DType())
+	if err != nil {
+		return err
+	}
+	var value [8]byte
+	copy(value[:], element.Bytes())
+	w := words{uint32(n), 0, binary.LittleEndian.Uint32(value[:]), binary.LittleEndian.Uint32(value[4:])}
+	w.int(1, 1, 1, 1, 1, 1, 1, n)
+	w.int(0, 0, 0, 0, 0, 0, 0, 1)
+	return b.flat("copy/fill", variant, n, nil, w, y)
 }

@@ -14,6 +14,7 @@ var matmulRows = []row{
 	rowFor("gemm", bindMatMul).withRoom(),
 	rowFor("gemm", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, b) }),
 	rowFor("gemm", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, b) }),
+	rowFor("det", bindDet),
 }
 
 // batchAxes is the most axes of a batch that a dispatch steps over.
@@ -266,4 +267,22 @@ func bindGemm(o *arith.Gemm, then op.Epilogue, b *binder) error {
 		}
 	}
 	return b.multiply(p, o.Alpha, c, then)
+}
+
+// mostDet is the most rows of a matrix whose determinant one invocation computes.
+const mostDet = 64
+
+func bindDet(_ arith.Det, b *binder) error {
+	variant, err := floatName(b.DType(0))
+	if err != nil {
+		return err
+	}
+	s := b.Shape(0)
+	n, count := s[len(s)-1], b.OutShape(0).Len()
+	if n > mostDet {
+		return device.Refuse("matrices have %d rows", n)
+	}
+	b.step.InPlace = nil
+	defer b.works(count * n * n * n)
+	return b.flat("matmul/det", variant, count, nil, words{uint32(count), uint32(n)}, b.in(0), b.temp(4*count*n*n), b.out(0))
 }

@@ -15,6 +15,7 @@ func families() [][]row {
 		copyRows,
 		eltwiseRows,
 		indexRows,
+		lossRows,
 		matmulRows,
 		normRows,
 		orderRows,
@@ -23,6 +24,8 @@ func families() [][]row {
 		reduceRows,
 		resizeRows,
 		rnnRows,
+		signalRows,
+		visionRows,
 	}
 }
 
