@@ -183,7 +183,9 @@ func (b *binder) strided(d tensor.DType, from, to int, axes []axisSteps, x, y de
 }
 
 // clear adds a dispatch that makes n elements of type d 0.
-func (b *binder) clear(y device.Operand, d tensor.DType, n int) error { return b.fill(y, tensor.New(d, 1), n) }
+func (b *binder) clear(y device.Operand, d tensor.DType, n int) error {
+	return b.fill(y, tensor.New(d, 1), n)
+}
 
 // fill adds a dispatch that writes an element n times.
 func (b *binder) fill(y device.Operand, element *tensor.Tensor, n int) error {

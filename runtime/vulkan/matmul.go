@@ -63,11 +63,11 @@ func numbers(list []graph.Dim) []int {
 	return out
 }
 
-// productOf cuts operands into products, as few as there can be: axes of a batch that both
+// productOf cuts inputs left and right into products, as few as there can be: axes of a batch that both
 // operands step over alike become one, and rows that share their right operand one matrix.
-func productOf(order [2]arith.AxisOrder, b *binder) *product {
-	da, sa := matrixAxes(order[0], b.Shape(0), b.memory(0), true)
-	db, sb := matrixAxes(order[1], b.Shape(1), b.memory(1), false)
+func productOf(order [2]arith.AxisOrder, b *binder, left, right int) *product {
+	da, sa := matrixAxes(order[0], b.Shape(left), b.memory(left), true)
+	db, sb := matrixAxes(order[1], b.Shape(right), b.memory(right), false)
 	la, lb := len(da)-2, len(db)-2
 	p := &product{m: da[la], k: da[la+1], n: db[lb+1], aRow: sa[la], aCol: sa[la+1], bRow: sb[lb], bCol: sb[lb+1]}
 	for i := max(la, lb); i > 0; i-- {
@@ -236,7 +236,7 @@ func bindMatMul(o *arith.FusedMatMul, b *binder) error {
 	if b.OutRoom != nil {
 		return device.Refuse("products follow each other without gaps")
 	}
-	return b.multiply(productOf(o.Order, b), o.Alpha, addend{}, op.Epilogue{})
+	return b.multiply(productOf(o.Order, b, 0, 1), o.Alpha, addend{}, op.Epilogue{})
 }
 
 // bindMatMulBias adds input 2, a number for each column.
@@ -244,7 +244,7 @@ func bindMatMulBias(o *arith.MatMulBias, b *binder) error {
 	if b.Has(3) && b.Has(2) {
 		return device.Refuse("a bias and a value are added")
 	}
-	p := productOf([2]arith.AxisOrder{}, b)
+	p := productOf([2]arith.AxisOrder{}, b, 0, 1)
 	c := addend{operand: b.in(2), col: 1, beta: 1}
 	if b.Has(3) {
 		c = addend{operand: b.in(3), row: p.n, col: 1, batch: p.m * p.n, beta: 1}
@@ -256,7 +256,7 @@ func bindGemm(o *arith.Gemm, then op.Epilogue, b *binder) error {
 	if b.Has(2) && o.Beta == 0 {
 		return device.Refuse("beta is 0")
 	}
-	p := productOf([2]arith.AxisOrder{{Matrix: o.TransA}, {Matrix: o.TransB}}, b)
+	p := productOf([2]arith.AxisOrder{{Matrix: o.TransA}, {Matrix: o.TransB}}, b, 0, 1)
 	c := addend{operand: b.in(2), beta: o.Beta}
 	if s := b.Shape(2); b.Has(2) {
 		if n := len(s); n > 0 && s[n-1] != 1 {

@@ -20,6 +20,8 @@ func families() [][]row {
 		normRows,
 		orderRows,
 		poolRows,
+		quantConvRows,
+		quantProductRows,
 		quantRows,
 		reduceRows,
 		resizeRows,

@@ -18,13 +18,13 @@ const mostPoints = 4096
 
 // transforming is a dispatch of signal/dft.
 type transforming struct {
-	lanes, points, n            int // lanes of numbers of the result, and points of the transform
-	there                       int // numbers of a lane of x
-	frames, perOuter, perFrame  int
-	inner                       int
-	parts, outParts             int
-	windowed                    bool
-	window                      device.Operand
+	lanes, points, n           int // lanes of numbers of the result, and points of the transform
+	there                      int // numbers of a lane of x
+	frames, perOuter, perFrame int
+	inner                      int
+	parts, outParts            int
+	windowed                   bool
+	window                     device.Operand
 }
 
 func (b *binder) transform(t *transforming) error {
