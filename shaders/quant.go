@@ -10,11 +10,16 @@ var quantKernels = []Kernel{
 	{"quant/dynamic", 3, 1, 1<<1 | 1<<2, nil, []Variant{{Name: "f32", Needs: Storage8}}},
 	{"quant/lookup", 3, 4, 1 << 2, nil, []Variant{{Name: "bytes", Needs: Storage8}}},
 	{"quant/nbits", 6, 8, 1 << 5, []string{"bits", "rows", "columns"}, elements("f32 f16 bf16")},
+	{"quant/pack", 4, 8, 1 << 3, []string{"least", "most", "bits"}, scales},
 	{"quant/pair", 9, 19, 1 << 8, []string{"product", "signed", "half", "zeros"}, []Variant{{Name: "bytes", Needs: Storage8}}},
 	{"quant/product", 11, 25, 1 << 10, []string{"a signed", "b signed", "y signed", "half"}, products()},
 	{"quant/quantize", 4, 8, 1 << 3, []string{"least", "most"}, codes("i8 u8 i16 u16")},
+	{"quant/unpack", 5, 8, 1 << 4, []string{"bits", "kind", "numbers"}, scales},
 	{"quant/table", 5, 1, 1 << 4, []string{"function", "signed", "half", "zeros"}, []Variant{{Name: "bytes", Needs: Storage8}}},
 }
+
+// scales is variants for scales of float32 and of float16.
+var scales = []Variant{{Name: "f32"}, {"f16", []string{"SCALE_F16"}, Storage16}}
 
 // products returns variants for kinds of results, each with an instruction for dot products,
 // as in bytes_dot, and without.

@@ -80,8 +80,10 @@ func (b *builder) keptBack(x *inferred, d *device.Binding) string {
 		switch {
 		case !ok:
 			return "extents are known only while running"
-		case v.DType.Bits()%8 != 0 || v.DType == tensor.String:
+		case v.DType == tensor.String:
 			return fmt.Sprintf("elements of type %v", v.DType)
+		case v.DType.Bits()%8 != 0 && !isConcrete(v.Dims):
+			return fmt.Sprintf("elements of type %v, whose number is known only while running", v.DType)
 		case shape.Len() == 0 && slices.Contains(x.Out, id):
 			return "it has no elements"
 		}
@@ -193,4 +195,9 @@ func (a *assignment) holdTogether(c *cut) {
 			}
 		}
 	}
+}
+
+func isConcrete(d graph.Dims) bool {
+	_, ok := d.Concrete()
+	return ok
 }

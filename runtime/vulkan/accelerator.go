@@ -145,8 +145,12 @@ func bindTransfer(b *device.Binding) *device.Step {
 	if b.InLayout(0) == device.Offloaded {
 		k = download
 	}
+	n := b.In[0].Dims.Len().Mul(graph.Known(b.DType(0).Bits() / 8))
+	if b.DType(0).Bits()%8 != 0 {
+		n = graph.Known(b.DType(0).Bytes(b.Shape(0).Len()))
+	}
 	return &device.Step{Binder: "transfer", Commands: []device.Command{{
-		Kernel: k, Words: []graph.Dim{b.In[0].Dims.Len().Mul(graph.Known(b.DType(0).Bits() / 8))},
+		Kernel: k, Words: []graph.Dim{n},
 		Operands: []device.Operand{{Place: device.In}, {Place: device.Out}},
 	}}}
 }

@@ -109,6 +109,10 @@ func (b *binder) attend(a *attending) error {
 	if a.q.size > mostHead || a.v.size > mostHead || a.k.heads == 0 || a.k.rows == 0 || b.dev.info.Caps.MaxInvocations < attentionSide {
 		return device.Refuse("heads have %d and %d elements, and %d keys", a.q.size, a.v.size, a.k.rows)
 	}
+	blocks := (a.k.rows + attentionSide - 1) / attentionSide
+	if err := b.loops(blocks*a.q.size + a.k.rows*(1+(a.v.size+attentionSide-1)/attentionSide)); err != nil {
+		return err
+	}
 	var w words
 	w.int(a.q.batch, a.q.heads, a.q.heads/a.k.heads, a.q.rows, a.k.rows, a.q.size, a.v.size)
 	w.heads(a.q)

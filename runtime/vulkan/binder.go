@@ -265,6 +265,14 @@ func (b *binder) dispatch(name, variant string, size int, groups [3]int, constan
 	return nil
 }
 
+// loops refuses invocations whose loops take more iterations than the device ends them after.
+func (b *binder) loops(n int) error {
+	if most := b.dev.mostLoop(); n > most {
+		return device.Refuse("loops of an invocation take %d iterations, and the device ends them after %d", n, most)
+	}
+	return nil
+}
+
 // works says how many multiply-adds the last dispatch takes.
 func (b *binder) works(n int) {
 	b.step.Work += n

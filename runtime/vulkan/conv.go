@@ -34,6 +34,9 @@ func bindDeformConv(o *nn.DeformConv, b *binder) error {
 		return device.Refuse("a convolution over %d axes", len(s.In))
 	}
 	n, taps := b.OutShape(0).Len(), product3(s.Kernel)
+	if err := b.loops(s.Channels / s.Groups * taps * (6 + 4<<len(s.In))); err != nil {
+		return err
+	}
 	var w words
 	w.int(n, s.Groups, s.Fields, s.Channels, s.Filters)
 	for _, list := range [][]int{s.In, s.Out, s.Kernel, s.Stride, s.Dilation} {

@@ -152,6 +152,15 @@ func Features(i *vk.Info) (f shaders.Feature) {
 	return f
 }
 
+// mostLoop is the most iterations of loops that an invocation may take in all: drivers in
+// software end its loops after 65535.
+func (d *Device) mostLoop() int {
+	if d.info.Type == "cpu" {
+		return 1 << 15
+	}
+	return 1 << 24
+}
+
 // Name is vulkan.
 func (d *Device) Name() string { return "vulkan" }
 

@@ -40,6 +40,9 @@ func bindLinearAttention(o *attention.LinearAttention, b *binder) error {
 	w.float(scale)
 	b.step.InPlace = nil
 	n := k[0] * o.KVHeads * dv
+	if err := b.loops(k[1] * dk * (2 + max(1, o.Heads/o.KVHeads))); err != nil {
+		return err
+	}
 	defer b.works(4 * n * dk * k[1])
 	constants := []uint32{uint32(op.Btoi(b.Has(5))), uint32(op.Btoi(b.Has(3))), uint32(op.Btoi(b.Wants(1)))}
 	return b.flat("attention/linear", variant, n, constants, w,

@@ -5,6 +5,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/arith"
+	"github.com/nacre-ml/nacre/runtime/op/openinfer"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -15,6 +16,7 @@ var matmulRows = []row{
 	rowFor("gemm", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, b) }),
 	rowFor("gemm", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, b) }),
 	rowFor("det", bindDet),
+	rowFor("packed", bindPackedMatMul),
 }
 
 // batchAxes is the most axes of a batch that a dispatch steps over.
@@ -270,7 +272,7 @@ func bindGemm(o *arith.Gemm, then op.Epilogue, b *binder) error {
 }
 
 // mostDet is the most rows of a matrix whose determinant one invocation computes.
-const mostDet = 64
+const mostDet = 40
 
 func bindDet(_ arith.Det, b *binder) error {
 	variant, err := floatName(b.DType(0))
@@ -285,4 +287,37 @@ func bindDet(_ arith.Det, b *binder) error {
 	b.step.InPlace = nil
 	defer b.works(count * n * n * n)
 	return b.flat("matmul/det", variant, count, nil, words{uint32(count), uint32(n)}, b.in(0), b.temp(4*count*n*n), b.out(0))
+}
+
+// bindPackedMatMul multiplies matrices of integers of 16 bits or fewer as they lie.
+func bindPackedMatMul(_ *openinfer.MatMul, b *binder) error {
+	d, result := b.DType(0), b.Out[0].DType
+	kind, err := packedKind(d)
+	if err != nil {
+		return err
+	}
+	p := productOf([2]arith.AxisOrder{}, b, 0, 1)
+	// Sums of 32 bits are those of 64 while they do not wrap.
+	const most = 1 << 31
+	switch {
+	case len(p.batch) > batchAxes:
+		return device.Refuse("the batch has %d axes", len(p.batch))
+	case result.Bits() == 64 && (d.Bits() > 8 || p.k > most>>(2*d.Bits())):
+		return device.Refuse("sums of %d products of %v elements may take 64 bits", p.k, d)
+	case result == tensor.T1:
+		return device.Refuse("results are %v", result)
+	}
+	each := max(1, 32/result.Bits())
+	if err := b.loops(each * p.k); err != nil {
+		return err
+	}
+	batch := []batchAxis{{1, 0, 0}, {1, 0, 0}, {1, 0, 0}}
+	copy(batch[batchAxes-len(p.batch):], p.batch)
+	total := b.OutShape(0).Len()
+	var w words
+	w.int(total, p.m, p.n, p.k, p.aRow, p.aCol, p.bRow, p.bCol, batch[1].n, batch[2].n)
+	w.int(batch[0].a, batch[1].a, batch[2].a, batch[0].b, batch[1].b, batch[2].b)
+	b.step.InPlace = nil
+	defer b.works(total * p.k)
+	return b.flat("matmul/packed", "integers", (total+each-1)/each, []uint32{uint32(d.Bits()), kind, uint32(result.Bits())}, w, b.in(0), b.in(1), b.out(0))
 }

@@ -42,26 +42,21 @@ func (b *binder) grid(shader string, g quant.Granularity, d tensor.DType, consta
 	default:
 		return device.Refuse("scales are %v", b.DType(1))
 	}
-	at, err := g.Grid(b.In[0].Dims, b.In[1].Dims)
-	if err != nil {
-		return err
-	}
-	s, err := known(at.Axis, at.Inner, at.Block, at.PerOuter, at.PerAxis, at.PerInner)
-	if err != nil {
-		return err
-	}
 	n := b.OutShape(0).Len()
+	w, err := b.gridWords(g, n)
+	if err != nil {
+		return err
+	}
 	b.step.InPlace = nil
-	var w words
-	w.int(n)
-	w.int(s...)
-	w.bool(b.Has(2))
 	return b.flat(shader, variant, n, constants, w, b.in(0), b.in(1), b.in(2), b.out(0))
 }
 
 func bindQuantizeLinear(o *quant.QuantizeLinear, b *binder) error {
 	d := b.Out[0].DType
 	limits, ok := codeRanges[d]
+	if d.IsInteger() && d.Bits() < 8 {
+		return b.pack(o, d)
+	}
 	if !ok || o.Precision(b.DType(1)) != tensor.F32 || b.DType(0) != b.DType(1) {
 		return device.Refuse("codes are %v, values %v and scales %v", d, b.DType(0), b.DType(1))
 	}
@@ -72,7 +67,96 @@ func bindDequantizeLinear(o *quant.DequantizeLinear, b *binder) error {
 	if b.Out[0].DType != b.DType(1) {
 		return device.Refuse("scales are %v and results %v", b.DType(1), b.Out[0].DType)
 	}
+	if d := b.DType(0); d.Bits() < 8 || !d.IsInteger() {
+		return b.unpack(o.Granularity, d)
+	}
 	return b.grid("quant/dequantize", o.Granularity, b.DType(0), nil)
+}
+
+// gridWords is the words of where scales lie: those of grid.
+func (b *binder) gridWords(g quant.Granularity, n int) (words, error) {
+	at, err := g.Grid(b.In[0].Dims, b.In[1].Dims)
+	if err != nil {
+		return nil, err
+	}
+	s, err := known(at.Axis, at.Inner, at.Block, at.PerOuter, at.PerAxis, at.PerInner)
+	if err != nil {
+		return nil, err
+	}
+	var w words
+	w.int(n)
+	w.int(s...)
+	w.bool(b.Has(2))
+	return w, nil
+}
+
+// scaleVariant is the variant for scales of a type.
+func scaleVariant(d tensor.DType) (string, error) {
+	if d != tensor.F32 && d != tensor.F16 {
+		return "", device.Refuse("scales are %v", d)
+	}
+	return typeName(d)
+}
+
+// packedKind is the kind of integers of a type, as packed.glsl numbers them.
+func packedKind(d tensor.DType) (uint32, error) {
+	switch {
+	case d == tensor.T1:
+		return 2, nil
+	case d.IsInteger() && d.Bits() <= 16:
+		return uint32(op.Btoi(d.Kind() == tensor.Signed)), nil
+	}
+	return 0, device.Refuse("elements are %v", d)
+}
+
+// unpack decodes codes of fewer than 8 bits, and codes that are floats.
+func (b *binder) unpack(g quant.Granularity, d tensor.DType) error {
+	variant, err := scaleVariant(b.DType(1))
+	if err != nil {
+		return err
+	}
+	if b.Has(2) && b.DType(2) != d || d.Bits() > 8 {
+		return device.Refuse("codes are %v and zero points %v", d, b.DType(2))
+	}
+	kind, table := uint32(0), device.Operand{}
+	if d.IsInteger() {
+		if kind, err = packedKind(d); err != nil {
+			return err
+		}
+	} else {
+		table = device.Operand{Place: device.Const, Data: quant.Numbers(d)}
+	}
+	n := b.OutShape(0).Len()
+	w, err := b.gridWords(g, n)
+	if err != nil {
+		return err
+	}
+	b.step.InPlace = nil
+	constants := []uint32{uint32(d.Bits()), kind, uint32(op.Btoi(!d.IsInteger()))}
+	return b.flat("quant/unpack", variant, n, constants, w, b.in(0), b.in(1), b.in(2), table, b.out(0))
+}
+
+// pack makes codes of fewer than 8 bits.
+func (b *binder) pack(o *quant.QuantizeLinear, d tensor.DType) error {
+	variant, err := scaleVariant(b.DType(1))
+	if err != nil {
+		return err
+	}
+	if o.Precision(b.DType(1)) != tensor.F32 || b.DType(0) != b.DType(1) || b.Has(2) && b.DType(2) != d {
+		return device.Refuse("values are %v, scales %v and zero points %v", b.DType(0), b.DType(1), b.DType(2))
+	}
+	n, bits := b.OutShape(0).Len(), d.Bits()
+	w, err := b.gridWords(o.Granularity, n)
+	if err != nil {
+		return err
+	}
+	least, most := 0, 1<<bits-1
+	if d.Kind() == tensor.Signed {
+		least, most = -1<<(bits-1), 1<<(bits-1)-1
+	}
+	each := 32 / bits
+	b.step.InPlace = nil
+	return b.flat("quant/pack", variant, (n+each-1)/each, []uint32{uint32(least), uint32(most), uint32(bits)}, w, b.in(0), b.in(1), b.in(2), b.out(0))
 }
 
 // bindNBits multiplies by weights of few bits as they lie.

@@ -91,6 +91,9 @@ func (b *binder) convBytes(c *byteConv) error {
 	case tensor.F32:
 		bias = 2
 	}
+	if err := b.loops(2 * c.shape.Channels * product3(c.shape.Kernel)); err != nil {
+		return err
+	}
 	n := b.OutShape(0).Len()
 	w = append(words{uint32(n)}, w...)
 	count := func(i int) int {

@@ -94,6 +94,9 @@ func (b *binder) byteProduct(in byteInputs, g *bytes, result tensor.DType, y dev
 	batch := []batchAxis{{1, 0, 0}, {1, 0, 0}, {1, 0, 0}}
 	copy(batch[batchAxes-len(g.batch):], g.batch)
 	z := batch[0].n * batch[1].n * batch[2].n
+	if err := b.loops(6 * g.k); err != nil {
+		return err
+	}
 	var w words
 	w.int(g.m, g.n, g.k, g.aRow, g.aCol, g.bRow, g.bCol, batch[1].n, batch[2].n)
 	w.int(batch[0].a, batch[1].a, batch[2].a, batch[0].b, batch[1].b, batch[2].b)

@@ -213,7 +213,11 @@ func (s *segment) transfer(r *device.Recorded, up bool, staged int, length func(
 	if !ok || n > r.Bytes[1-host] {
 		return transfer{}, fmt.Errorf("%v bytes of a copy are %d, and its memory has %d", r.Words[0], n, r.Bytes[1-host])
 	}
-	return transfer{base: r.Bases[host], host: s.hosts[r.Bases[host]], offset: at, staging: staged, bytes: n, isCopy: true, up: up}, nil
+	from := s.hosts[r.Bases[host]]
+	if data := r.Operands[host].Data; data != nil {
+		from = unsafe.Pointer(unsafe.SliceData(data)) // of a constant
+	}
+	return transfer{base: r.Bases[host], host: from, offset: at, staging: staged, bytes: n, isCopy: true, up: up}, nil
 }
 
 // operand returns operand k of a dispatch. Own is where in the segment's constants the next
