@@ -127,6 +127,10 @@ neon() { # the kernels of 64-bit ARM, under emulation
     go test -short -exec 'qemu-aarch64 -L /usr/aarch64-linux-gnu' ./bindings ./runtime/cpu ./packed
 }
 
+android() { # all code compiles for Android, and the programs are what its loader takes
+  scripts/test-android.sh
+}
+
 library() { # csrc as a C library: both compilers, sanitizers, the cross build
   cmake --preset default -B build/gcc -DCMAKE_C_COMPILER=gcc
   cmake --build build/gcc --parallel "$(nproc)"
@@ -182,7 +186,7 @@ tokenizers() { # ids, texts and chats that packages of PyPI answer
   scripts/tokenizers/compare.sh 2000
 }
 
-steps=(format vet cross cold staticcheck tidy data tests conformance vulkan netlib scalar race asan ubsan clang neon library consumer peer converted tokenizers)
+steps=(format vet cross cold staticcheck tidy data tests conformance vulkan netlib scalar race asan ubsan clang neon android library consumer peer converted tokenizers)
 [ $# -eq 0 ] || steps=("$@")
 all=$SECONDS
 for step in "${steps[@]}"; do
