@@ -55,19 +55,6 @@ func (h *headRows) len() int { return h.batch * h.heads * h.rows * h.size }
 
 func (w *words) heads(h headRows) { w.int(h.start, h.perBatch, h.perHead, h.perRow) }
 
-// inMemory is the inputs with the extents of their memory.
-func (b *binder) inMemory() []*op.Value {
-	list := append([]*op.Value(nil), b.In...)
-	for i, d := range b.InRoom {
-		if d != nil {
-			v := *list[i]
-			v.Dims = d
-			list[i] = &v
-		}
-	}
-	return list
-}
-
 // The masks that are added, as attention/attention numbers them.
 const (
 	maskNone = iota
@@ -232,14 +219,14 @@ func intWords(d tensor.DType) (int, error) {
 }
 
 func bindAttention(o *attention.Attention, b *binder) error {
-	if err := b.onlyRoom([]int{attention.Key, attention.Value, attention.PastKey, attention.PastValue}, []int{1, 2}); err != nil {
+	if err := b.OnlyRoom([]int{attention.Key, attention.Value, attention.PastKey, attention.PastValue}, []int{1, 2}); err != nil {
 		return err
 	}
 	d := b.DType(0)
 	if o.InFloat64(b.In) || b.DType(attention.Key) != d || b.DType(attention.Value) != d {
 		return device.Refuse("operands are %v, %v and %v, or softmax is in float64", d, b.DType(attention.Key), b.DType(attention.Value))
 	}
-	qh, kh, vh, err := o.Operands(b.inMemory())
+	qh, kh, vh, err := o.Operands(b.InMemory())
 	if err != nil {
 		return err
 	}

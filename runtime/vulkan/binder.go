@@ -3,7 +3,6 @@ package vulkan
 import (
 	"math"
 	"reflect"
-	"slices"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime/device"
@@ -157,21 +156,6 @@ func (b *binder) memory(i int) tensor.Shape {
 func (b *binder) outMemory(i int) tensor.Shape {
 	s, _ := b.OutMemory(i).Concrete()
 	return s
-}
-
-// onlyRoom refuses operands that lie in memory with room, other than these.
-func (b *binder) onlyRoom(inputs, outputs []int) error {
-	for i, d := range b.InRoom {
-		if d != nil && !slices.Contains(inputs, i) {
-			return device.Refuse("input %d lies in memory with room", i)
-		}
-	}
-	for i, d := range b.OutRoom {
-		if d != nil && !slices.Contains(outputs, i) {
-			return device.Refuse("output %d lies in memory with room", i)
-		}
-	}
-	return nil
 }
 
 // in is input i as an operand; none if it is left out.

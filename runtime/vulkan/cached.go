@@ -120,7 +120,7 @@ func (b *binder) append(x headRows, a appending, c cache) (headRows, error) {
 }
 
 func bindMultiHeadAttention(o *attention.MultiHeadAttention, b *binder) error {
-	if err := b.onlyRoom([]int{attention.MultiPastKey, attention.MultiPastValue}, []int{1, 2}); err != nil {
+	if err := b.OnlyRoom([]int{attention.MultiPastKey, attention.MultiPastValue}, []int{1, 2}); err != nil {
 		return err
 	}
 	in := make([]*op.Value, max(len(b.In), attention.MultiPastLength+1))
@@ -171,7 +171,7 @@ func bindMultiHeadAttention(o *attention.MultiHeadAttention, b *binder) error {
 }
 
 func bindGroupQueryAttention(o *attention.GroupQueryAttention, b *binder) error {
-	if err := b.onlyRoom([]int{attention.GroupPastKey, attention.GroupPastValue}, []int{1, 2}); err != nil {
+	if err := b.OnlyRoom([]int{attention.GroupPastKey, attention.GroupPastValue}, []int{1, 2}); err != nil {
 		return err
 	}
 	if b.Has(attention.GroupQueryNorm) || b.Has(attention.GroupKeyNorm) || b.Wants(3) {
@@ -244,7 +244,7 @@ func (b *binder) groupRoom(rows int) (past, room int, err error) {
 // bindProjectedAttention makes queries, keys and values by one product, side by side in
 // rows, and attends to them.
 func bindProjectedAttention(o *attention.ProjectedAttention, b *binder) error {
-	if err := b.onlyRoom([]int{attention.ProjectedPast}, []int{1}); err != nil {
+	if err := b.OnlyRoom([]int{attention.ProjectedPast}, []int{1}); err != nil {
 		return err
 	}
 	if o.Rotary {

@@ -58,7 +58,7 @@ func bindAppend(o *array.Concat, b *binder) error {
 	if b.InRoom == nil || b.OutRoom == nil {
 		return device.Refuse("no operand lies in memory with room")
 	}
-	if err := b.onlyRoom([]int{0}, []int{0}); err != nil {
+	if err := b.OnlyRoom([]int{0}, []int{0}); err != nil {
 		return err
 	}
 	memory := b.memory(0)
