@@ -87,6 +87,7 @@ formats                  : formats/huggingface formats/onnx formats/safetensors 
 generate                 : .
 cmd                      : *
 bench                    : *
+examples/device          : . runtime/vulkan
 `
 
 const module = "github.com/nacre-ml/nacre"

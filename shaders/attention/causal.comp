@@ -24,10 +24,10 @@ layout(push_constant) uniform Words {
 };
 
 // Element i of the state and what follows it.
-T element(uint row, uint i) {
-    if (i >= before) return x[row * n + i - before];
-    if (HAS_PAST != 0) return past[row * before + i];
-    return STORE(0.0);
+float element(uint row, uint i) {
+    if (i >= before) return LOAD(x[row * n + i - before]);
+    if (HAS_PAST != 0) return LOAD(past[row * before + i]);
+    return 0.0;
 }
 
 void main() {
@@ -35,11 +35,11 @@ void main() {
     if (at >= total) return;
     uint row = at / per_row, i = at % per_row;
     if (i >= n) {
-        state[row * before + i - n] = element(row, i);
+        state[row * before + i - n] = STORE(element(row, i));
         return;
     }
     uint channel = row % channels;
     float sum = BIASED != 0 ? LOAD(bias[channel]) : 0.0;
-    for (uint j = 0; j < taps; j++) sum += LOAD(w[channel * taps + j]) * LOAD(element(row, i + j * step));
+    for (uint j = 0; j < taps; j++) sum += LOAD(w[channel * taps + j]) * element(row, i + j * step);
     y[row * n + i] = STORE(SILU != 0 ? sum * m_sigmoid(sum) : sum);
 }
