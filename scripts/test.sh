@@ -105,7 +105,7 @@ scalar() { # the same kernels and operators with no instruction-set extension
 
 race() { # the race detector; it does not see C, and has nothing to find where one goroutine works alone
   local kernels='Gemm|Conv|IntGemm|BlockedDense|Broadcast|BlockedDepthwise|ConvTranspose|Winograd|Gather|BlockedPooling|Copy|NBits|ByteConv|ByteConvThen|ConvShort'
-  local alone='InPlace|InputsStay|MemoryFails|InputsLeftOut|NeededInputs|InferWithout'
+  local alone='StreamsOffloaded|BoundStreamsOffloaded|InPlace|InputsStay|MemoryFails|InputsLeftOut|NeededInputs|InferWithout'
   go test -race -short -skip "^Test($kernels|$alone)\$|^TestCPU\$/^(scalar|avx2)" ./runtime/... ./formats/... ./generate/... .
 }
 
