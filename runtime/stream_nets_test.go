@@ -128,12 +128,13 @@ func (n *net) merged() {
 }
 
 // streamNets are networks with states. Room says whether their states are expected in
-// memory with room.
+// memory with room, here whether that is the session's where there is an accelerator.
 var streamNets = []struct {
 	name   string
 	room   bool
 	states int
 	build  func() *graph.Model
+	here   bool
 }{
 	{"attention", true, 2, func() *graph.Model {
 		n := newNet()
@@ -145,7 +146,7 @@ var streamNets = []struct {
 		n.node("Attention tq tk tv _ past.key past.value -> a present.key present.value", intAttr("is_causal", 1))
 		n.merged()
 		return n.model(23)
-	}},
+	}, false},
 	{"multi_head", true, 2, func() *graph.Model {
 		n := newNet()
 		n.input("x", tensor.F32, "b,s,16")
@@ -154,7 +155,7 @@ var streamNets = []struct {
 		n.projected(4)
 		n.node("com.microsoft:MultiHeadAttention q k v _ _ _ past.key past.value -> y present.key present.value", intAttr("num_heads", 4))
 		return n.model(17)
-	}},
+	}, false},
 	{"group_query", true, 2, func() *graph.Model {
 		n := newNet()
 		n.input("x", tensor.F32, "b,s,16")
@@ -173,7 +174,7 @@ var streamNets = []struct {
 		n.node("Cast total -> total32", intAttr("to", 6))
 		n.node("com.microsoft:GroupQueryAttention q k v past.key past.value last32 total32 -> y present.key present.value", intAttr("num_heads", 4), intAttr("kv_num_heads", 2))
 		return n.model(17)
-	}},
+	}, false},
 	{"concat", true, 2, func() *graph.Model {
 		n := newNet()
 		n.input("x", tensor.F32, "b,s,16")
@@ -193,7 +194,7 @@ var streamNets = []struct {
 		n.node("MatMul weights present.value -> a")
 		n.merged()
 		return n.model(17)
-	}},
+	}, false},
 	{"projected", true, 1, func() *graph.Model {
 		n := newNet()
 		n.input("x", tensor.F32, "b,s,16")
@@ -204,7 +205,7 @@ var streamNets = []struct {
 		n.floats("bias", 48)
 		n.node("com.microsoft:Attention x w bias _ past_0 -> y present_0", intAttr("num_heads", 4), intAttr("unidirectional", 1))
 		return n.model(17)
-	}},
+	}, false},
 	{"fused concat", true, 2, func() *graph.Model {
 		n := newNet()
 		n.input("x", tensor.F32, "b,s,16")
@@ -229,7 +230,7 @@ var streamNets = []struct {
 		n.node("MatMul weights fvalue -> a")
 		n.merged()
 		return n.model(17)
-	}},
+	}, false},
 	{"repeated heads", false, 2, func() *graph.Model {
 		n := newNet()
 		n.input("x", tensor.F32, "b,s,16")
@@ -251,7 +252,7 @@ var streamNets = []struct {
 		n.node("MatMul weights fvalue -> a")
 		n.merged()
 		return n.model(17)
-	}},
+	}, true},
 	{"window", false, 1, func() *graph.Model {
 		n := newNet()
 		n.input("x", tensor.F32, "b,s,16")
@@ -265,7 +266,7 @@ var streamNets = []struct {
 		n.node("Slice all start end axis -> present")
 		n.node("ReduceMean present -> y", intsAttr("axes", 1), intAttr("keepdims", 1))
 		return n.model(17)
-	}},
+	}, true},
 	{"lstm", false, 2, func() *graph.Model {
 		n := newNet()
 		n.input("x", tensor.F32, "1,1,16")
@@ -278,7 +279,7 @@ var streamNets = []struct {
 		n.floats("r", 1, 32, 8)
 		n.node("LSTM x w r _ _ h c -> y hn cn", intAttr("hidden_size", 8))
 		return n.model(17)
-	}},
+	}, false},
 	{"scatter", false, 2, func() *graph.Model {
 		n := newNet()
 		n.input("x", tensor.F32, "1,2,1,8")
@@ -293,7 +294,7 @@ var streamNets = []struct {
 		n.node("ReduceSum cache_out two -> y", intAttr("keepdims", 0))
 		n.ints("two", 2)
 		return n.model(24)
-	}},
+	}, false},
 }
 
 func scalar[T int64 | float32](v T) *tensor.Tensor {

@@ -8,14 +8,38 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/plan"
 	"github.com/nacre-ml/nacre/runtime/tensor"
+	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
 // TestStreams compares the runs of a stream with runs that are given the states.
 func TestStreams(t *testing.T) {
+	checkStreams(t, func(testing.TB) device.Accelerator { return nil })
+}
+
+// TestStreamsOffloaded is TestStreams of streams on an accelerator.
+func TestStreamsOffloaded(t *testing.T) { checkStreams(t, offloading) }
+
+// offloading is an accelerator that computes all that it can.
+func offloading(t testing.TB) device.Accelerator {
+	t.Helper()
+	d, err := vulkan.Open("", vulkan.Options{Everything: true, Validate: func(message string) { t.Error(message) }})
+	testenv.Need(t, err)
+	t.Cleanup(d.Close)
+	a, err := d.Accelerator()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.Close)
+	return a
+}
+
+func checkStreams(t *testing.T, accelerator func(testing.TB) device.Accelerator) {
 	for _, tt := range streamNets {
 		t.Run(tt.name, func(t *testing.T) {
 			s := openNet(t, tt.build())
@@ -23,7 +47,9 @@ func TestStreams(t *testing.T) {
 			if len(states) != tt.states {
 				t.Fatalf("states are %v", states)
 			}
-			st, err := s.NewStream(states, 4)
+			a := accelerator(t)
+			runs := openNetOn(t, tt.build(), a)
+			st, err := runs.NewStream(states, 4)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,6 +76,9 @@ func TestStreams(t *testing.T) {
 				if x.InRoom != tt.room {
 					t.Errorf("state %q lies in room: %t", pl.Program.Names[x.In], x.InRoom)
 				}
+				if held := pl.Slots[x.In].Layout == device.Offloaded; a != nil && held == tt.here {
+					t.Errorf("state %q lies on the accelerator: %t", pl.Program.Names[x.In], held)
+				}
 			}
 		})
 	}
@@ -57,10 +86,15 @@ func TestStreams(t *testing.T) {
 
 func openNet(t *testing.T, m *graph.Model) *Session {
 	t.Helper()
+	return openNetOn(t, m, nil)
+}
+
+func openNetOn(t *testing.T, m *graph.Model, a device.Accelerator) *Session {
+	t.Helper()
 	if err := graph.Validate(m); err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(m, Options{Threads: 2, Registry: standard.Registry()})
+	s, err := New(m, Options{Threads: 2, Registry: standard.Registry(), Accelerator: a})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,12 +342,20 @@ func inputTypes(pl *plan.Plan) []graph.Type {
 // TestBoundStreams compares bound runs of a stream with runs of another, and counts what
 // they allocate.
 func TestBoundStreams(t *testing.T) {
+	checkBoundStreams(t, func(testing.TB) device.Accelerator { return nil })
+}
+
+// TestBoundStreamsOffloaded is TestBoundStreams on an accelerator.
+func TestBoundStreamsOffloaded(t *testing.T) { checkBoundStreams(t, offloading) }
+
+func checkBoundStreams(t *testing.T, accelerator func(testing.TB) device.Accelerator) {
 	for _, tt := range streamNets {
 		if !tt.room && tt.name != "lstm" && tt.name != "scatter" || tt.name == "concat" {
 			continue
 		}
 		t.Run(tt.name, func(t *testing.T) {
-			s := openNet(t, tt.build())
+			a := accelerator(t)
+			s := openNetOn(t, tt.build(), a)
 			states := graph.FindStates(tt.build().Graph)
 			var streams [2]*Stream
 			for i := range streams {
@@ -360,7 +402,7 @@ func TestBoundStreams(t *testing.T) {
 				if err := b.Run(context.Background()); err != nil {
 					t.Fatal(err)
 				}
-			}); n != 0 {
+			}); n != 0 && a == nil {
 				t.Errorf("a run allocates %v times", n)
 			}
 			streams[1].Reset()

@@ -105,7 +105,7 @@ scalar() { # the same kernels and operators with no instruction-set extension
 
 race() { # the race detector; it does not see C, and has nothing to find where one goroutine works alone
   local kernels='Gemm|Conv|IntGemm|BlockedDense|Broadcast|BlockedDepthwise|ConvTranspose|Winograd|Gather|BlockedPooling|Copy|NBits|ByteConv|ByteConvThen|ConvShort'
-  local alone='InPlace|InputsStay|MemoryFails|InputsLeftOut|NeededInputs|InferWithout'
+  local alone='StreamsOffloaded|BoundStreamsOffloaded|InPlace|InputsStay|MemoryFails|InputsLeftOut|NeededInputs|InferWithout'
   go test -race -short -skip "^Test($kernels|$alone)\$|^TestCPU\$/^(scalar|avx2)" ./runtime/... ./formats/... ./generate/... .
 }
 
@@ -125,6 +125,10 @@ clang() { # the kernels as clang compiles them
 neon() { # the kernels of 64-bit ARM, under emulation
   CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOARCH=arm64 \
     go test -short -exec 'qemu-aarch64 -L /usr/aarch64-linux-gnu' ./bindings ./runtime/cpu ./packed
+}
+
+android() { # all code compiles for Android, and the programs are what its loader takes
+  scripts/test-android.sh
 }
 
 library() { # csrc as a C library: both compilers, sanitizers, the cross build
@@ -182,7 +186,7 @@ tokenizers() { # ids, texts and chats that packages of PyPI answer
   scripts/tokenizers/compare.sh 2000
 }
 
-steps=(format vet cross cold staticcheck tidy data tests conformance vulkan netlib scalar race asan ubsan clang neon library consumer peer converted tokenizers)
+steps=(format vet cross cold staticcheck tidy data tests conformance vulkan netlib scalar race asan ubsan clang neon android library consumer peer converted tokenizers)
 [ $# -eq 0 ] || steps=("$@")
 all=$SECONDS
 for step in "${steps[@]}"; do

@@ -1,9 +1,34 @@
 package shaders
 
 var quantKernels = []Kernel{
+	{
+		"quant/conv", 15, 26, 1 << 14,
+		[]string{"x signed", "w signed", "y signed", "half", "last", "bias", "adds", "stage", "clamps", "x zero"},
+		[]Variant{{"bytes", []string{"RESULT_BYTES"}, Storage8}, {Name: "integers"}},
+	},
 	{"quant/dequantize", 4, 8, 1 << 3, nil, codes("i8 u8 i16 u16 i32")},
+	{"quant/dynamic", 3, 1, 1<<1 | 1<<2, nil, []Variant{{Name: "f32", Needs: Storage8}}},
+	{"quant/lookup", 3, 4, 1 << 2, nil, []Variant{{Name: "bytes", Needs: Storage8}}},
 	{"quant/nbits", 6, 8, 1 << 5, []string{"bits", "rows", "columns"}, elements("f32 f16 bf16")},
+	{"quant/pack", 4, 8, 1 << 3, []string{"least", "most", "bits"}, scales},
+	{"quant/pair", 9, 19, 1 << 8, []string{"product", "signed", "half", "zeros"}, []Variant{{Name: "bytes", Needs: Storage8}}},
+	{"quant/product", 11, 25, 1 << 10, []string{"a signed", "b signed", "y signed", "half"}, products()},
 	{"quant/quantize", 4, 8, 1 << 3, []string{"least", "most"}, codes("i8 u8 i16 u16")},
+	{"quant/unpack", 5, 8, 1 << 4, []string{"bits", "kind", "numbers"}, scales},
+	{"quant/table", 5, 1, 1 << 4, []string{"function", "signed", "half", "zeros"}, []Variant{{Name: "bytes", Needs: Storage8}}},
+}
+
+// scales is variants for scales of float32 and of float16.
+var scales = []Variant{{Name: "f32"}, {"f16", []string{"SCALE_F16"}, Storage16}}
+
+// products returns variants for kinds of results, each with an instruction for dot products,
+// as in bytes_dot, and without.
+func products() []Variant {
+	list := []Variant{{"bytes", []string{"RESULT_BYTES"}, Storage8}, {"floats", []string{"RESULT_FLOATS"}, 0}, {Name: "integers"}}
+	for _, v := range list[:3:3] {
+		list = append(list, Variant{v.Name + "_dot", append([]string{"DOT"}, v.Defines...), v.Needs | IntDot})
+	}
+	return list
 }
 
 // codes returns variants for types of codes with scales of float32 and, as i8_f16, of

@@ -6,7 +6,7 @@
 // keeps; users need no shader compiler.
 //
 // Every module follows the same conventions:
-//   - operand k is the storage buffer at binding k of set 0
+//   - operand k is the storage buffer at binding k of set 0; a variant may have no use for some
 //   - parameters are push constants, at most 32 words of 4 bytes
 //   - specialization constant 0 is the size of a group along x; constants 1 and up
 //     are those that Kernel.Constants names
@@ -96,6 +96,7 @@ var table = slices.Concat(
 	copyKernels,
 	eltwiseKernels,
 	gatherKernels,
+	lossKernels,
 	matmulKernels,
 	normKernels,
 	poolKernels,
@@ -105,6 +106,8 @@ var table = slices.Concat(
 	resizeKernels,
 	rnnKernels,
 	scatterKernels,
+	signalKernels,
+	visionKernels,
 )
 
 // Kernels returns the table. Callers do not change it.

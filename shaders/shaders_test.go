@@ -150,6 +150,7 @@ func TestNumbersDiffer(t *testing.T) {
 
 // TestModules checks what each module says of itself against its row.
 func TestModules(t *testing.T) {
+	used := map[*shaders.Kernel]uint32{} // operands of any variant
 	each(t, func(t *testing.T, m *shaders.Module) {
 		b := parse(t, m.Code)
 		if b.version != 0x00010300 {
@@ -164,15 +165,19 @@ func TestModules(t *testing.T) {
 		if most := uint32(len(m.Kernel.Constants)); len(b.constants) == 0 || b.constants[0] != 0 || slices.Max(b.constants) > most {
 			t.Errorf("specialization constants %v, in the row 0 to %d", b.constants, most)
 		}
-		want := make([]uint32, m.Kernel.Operands)
-		for i := range want {
-			want[i] = uint32(i)
-		}
-		if !slices.Equal(b.bindings, want) {
+		if !slices.IsSorted(b.bindings) || slices.Max(b.bindings) >= uint32(m.Kernel.Operands) {
 			t.Errorf("bindings %v, of %d operands", b.bindings, m.Kernel.Operands)
+		}
+		for _, k := range b.bindings {
+			used[m.Kernel] |= 1 << k
 		}
 		if b.push != 4*m.Kernel.Push {
 			t.Errorf("%d bytes of push constants, in the row %d words", b.push, m.Kernel.Push)
 		}
 	})
+	for k, mask := range used {
+		if mask != 1<<k.Operands-1 {
+			t.Errorf("%s: operands %b are used by some variant, of %d", k.Name, mask, k.Operands)
+		}
+	}
 }

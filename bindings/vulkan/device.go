@@ -5,6 +5,7 @@ package vulkan
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -229,6 +230,10 @@ func (d *Device) NewPipeline(code, constants []uint32, operands, push, subgroup 
 	if err != nil {
 		return nil, err
 	}
+	// The package stores the address of the code in C's memory.
+	var pinned runtime.Pinner
+	pinned.Pin(unsafe.SliceData(code))
+	defer pinned.Unpin()
 	info := vk.ShaderModuleCreateInfo{SType: vk.StructureTypeShaderModuleCreateInfo, CodeSize: uint(4 * len(code)), PCode: code}
 	defer info.Free()
 	var module vk.ShaderModule

@@ -81,6 +81,7 @@ type vulkanReport struct {
 	Type     string `json:"type"`
 	Version  string `json:"version"`
 	Memory   int    `json:"memory_bytes"`
+	Level    string `json:"level"`
 	Features string `json:"features"`
 	// Probe is what the device does in a second, if that was asked for.
 	Probe *vulkan.Probe `json:"probe,omitempty"`
@@ -121,7 +122,7 @@ func (c *cpuReport) describeVulkan() {
 	}
 	for i := range list {
 		d := &list[i]
-		c.Vulkan = append(c.Vulkan, vulkanReport{d.Index, d.Name, d.Driver, d.Type, d.Version, d.Caps.HeapBytes, vulkan.Features(d).String(), nil})
+		c.Vulkan = append(c.Vulkan, vulkanReport{d.Index, d.Name, d.Driver, d.Type, d.Version, d.Caps.HeapBytes, vulkan.LevelOf(vulkan.Features(d)).String(), vulkan.Features(d).String(), nil})
 	}
 }
 
@@ -196,7 +197,7 @@ func (c *cpuReport) text(w io.Writer) error {
 	}
 	fmt.Fprintf(tw, "in use\t%s\n", c.InUse)
 	for _, d := range c.Vulkan {
-		fmt.Fprintf(tw, "vulkan:%d\t%s\t%s, %s, Vulkan %s, %s; has %s\n", d.Index, d.Name, d.Driver, d.Type, d.Version, humanize.IBytes(uint64(d.Memory)), d.Features)
+		fmt.Fprintf(tw, "vulkan:%d\t%s\t%s, %s, Vulkan %s, %s; level %s: %s\n", d.Index, d.Name, d.Driver, d.Type, d.Version, humanize.IBytes(uint64(d.Memory)), d.Level, d.Features)
 		if d.Probe != nil {
 			probeText(tw, d.Probe)
 		}

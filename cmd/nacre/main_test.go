@@ -125,6 +125,7 @@ func TestExitCodes(t *testing.T) {
 		{"flags that exclude each other", []string{"run", digits, "--test-data", ".", "--input", "a=b"}, 2, "test-data"},
 		{"bad threads", []string{"run", digits, "--threads", "-1"}, 2, "negative"},
 		{"unknown device", []string{"run", digits, "--device", "abacus"}, 2, "abacus"},
+		{"no such level", []string{"run", digits, "--device", "vulkan:0/L9"}, 1, "0/L9"},
 		{"no such device", []string{"run", digits, "--device", "vulkan:no such device"}, 1, "--device cpu runs every model"},
 		{"no file", []string{"run", filepath.Join(dir, "none.onnx")}, 1, "none.onnx"},
 		{"broken file", []string{"verify", broken}, 1, "broken.onnx"},

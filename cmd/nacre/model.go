@@ -34,7 +34,7 @@ type sessionFlags struct {
 func (f *sessionFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.threads, "threads", 0, "threads that one run may use; 0 takes one per CPU")
 	flags.StringVar(&f.isa, "isa", "", `instruction-set levels that kernels may use, such as "avx2" or "scalar"`)
-	flags.StringVar(&f.device, "device", "cpu", "device to run on: cpu, vulkan, vulkan:NUMBER, vulkan:NAME, or auto for a GPU where there is one")
+	flags.StringVar(&f.device, "device", "cpu", "device to run on: cpu, vulkan, vulkan:NUMBER, vulkan:NAME, or auto for a GPU where there is one; /L0 to /L3 behind the name bounds what shaders use")
 	flags.Var(&f.memory, "memory-limit", `memory that one run may take beside weights and inputs, such as "512MiB" (default most of the machine's)`)
 	flags.Var(&f.weights, "weight-budget", "weights that may be in memory at a time; others are read from the file when they are needed (default all)")
 	flags.BoolVar(&f.noOptimize, "no-optimize", false, "run the graph as the file has it")
@@ -64,11 +64,12 @@ var devices = struct {
 
 // openDevice returns the device beside the CPU that --device says; nil for none.
 func openDevice(name string) (nacre.Device, error) {
-	kind, which, _ := strings.Cut(name, ":")
-	if kind == "cpu" && which == "" {
+	device, level := vulkan.CutLevel(name)
+	kind, which, _ := strings.Cut(device, ":")
+	if name == "cpu" {
 		return nil, nil
 	}
-	if kind != "vulkan" && name != "auto" {
+	if kind != "vulkan" && device != "auto" {
 		return nil, usagef("--device %s is no device; have cpu, vulkan, vulkan:NUMBER, vulkan:NAME, auto", name)
 	}
 	devices.Lock()
@@ -76,12 +77,12 @@ func openDevice(name string) (nacre.Device, error) {
 	if d := devices.open[name]; d != nil {
 		return d, nil
 	}
-	d, err := vulkan.Open(which, vulkan.Options{Progress: uploadBar(os.Stderr)})
+	d, err := vulkan.Open(which, vulkan.Options{Progress: uploadBar(os.Stderr), Level: level})
 	switch {
 	case err == nil:
 		devices.open[name] = d
 		return d, nil
-	case name == "auto":
+	case device == "auto":
 		return nil, nil
 	}
 	return nil, fmt.Errorf("--device %s: %w; --device cpu runs every model", name, err)

@@ -2,12 +2,10 @@ package cpu
 
 import (
 	"math"
-	"slices"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/attention"
 	"github.com/nacre-ml/nacre/runtime/op/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -122,21 +120,6 @@ func (b *binder) memory(a *appending, past, output int) error {
 	}
 	if output >= 0 && b.Wants(output) {
 		a.cacheMemory = b.OutMemory(output)[2]
-	}
-	return nil
-}
-
-// onlyRoom refuses operands that lie in memory with room, other than these.
-func (b *binder) onlyRoom(inputs, outputs []int) error {
-	for i, d := range b.InRoom {
-		if d != nil && !slices.Contains(inputs, i) {
-			return device.Refuse("input %d lies in memory with room", i)
-		}
-	}
-	for i, d := range b.OutRoom {
-		if d != nil && !slices.Contains(outputs, i) {
-			return device.Refuse("output %d lies in memory with room", i)
-		}
 	}
 	return nil
 }
@@ -328,10 +311,10 @@ func (b *binder) shownWords(a *attentionCommand, w *words) device.Operand {
 
 func bindAttention(o *attention.Attention, b *binder) error {
 	inputs := []int{attention.Key, attention.Value, attention.PastKey, attention.PastValue}
-	if err := b.onlyRoom(inputs, []int{1, 2}); err != nil {
+	if err := b.OnlyRoom(inputs, []int{1, 2}); err != nil {
 		return err
 	}
-	qh, kh, vh, err := o.Operands(b.inMemory())
+	qh, kh, vh, err := o.Operands(b.InMemory())
 	if err != nil {
 		return err
 	}
@@ -384,22 +367,6 @@ func (b *binder) grown(x headRows, past, output int) (headRows, error) {
 		return x, err
 	}
 	return b.appendRows(x, a)
-}
-
-// inMemory is the inputs with the extents of their memory.
-func (b *binder) inMemory() []*op.Value {
-	if b.InRoom == nil {
-		return b.In
-	}
-	list := slices.Clone(b.In)
-	for i, d := range b.InRoom {
-		if d != nil {
-			v := *list[i]
-			v.Dims = d
-			list[i] = &v
-		}
-	}
-	return list
 }
 
 // rows is the rows of input i, which is [batch,heads,rows,size] or

@@ -9,7 +9,7 @@ import (
 )
 
 func bindMultiHeadAttention(o *attention.MultiHeadAttention, b *binder) error {
-	if err := b.onlyRoom([]int{attention.MultiPastKey, attention.MultiPastValue}, []int{1, 2}); err != nil {
+	if err := b.OnlyRoom([]int{attention.MultiPastKey, attention.MultiPastValue}, []int{1, 2}); err != nil {
 		return err
 	}
 	qh, kh, vh, err := o.Operands(padded(b.In, attention.MultiPastLength))
@@ -100,7 +100,7 @@ func padded(list []*op.Value, last int) []*op.Value {
 }
 
 func bindGroupQueryAttention(o *attention.GroupQueryAttention, b *binder) error {
-	if err := b.onlyRoom([]int{attention.GroupPastKey, attention.GroupPastValue}, []int{1, 2}); err != nil {
+	if err := b.OnlyRoom([]int{attention.GroupPastKey, attention.GroupPastValue}, []int{1, 2}); err != nil {
 		return err
 	}
 	qh, kh, vh, err := o.Operands(padded(b.In, attention.GroupKeyNorm))

@@ -10,7 +10,7 @@ import (
 )
 
 func bindProjectedAttention(o *attention.ProjectedAttention, b *binder) error {
-	if err := b.onlyRoom([]int{attention.ProjectedPast}, []int{1}); err != nil {
+	if err := b.OnlyRoom([]int{attention.ProjectedPast}, []int{1}); err != nil {
 		return err
 	}
 	x, w := b.In[attention.ProjectedInput].Dims, b.In[attention.ProjectedWeights].Dims

@@ -53,7 +53,7 @@ func bindAppend(o *array.Concat, b *binder) error {
 	if !b.HasRoom() {
 		return device.Refuse("no operand lies in memory with room")
 	}
-	if err := b.onlyRoom([]int{0}, []int{0}); err != nil {
+	if err := b.OnlyRoom([]int{0}, []int{0}); err != nil {
 		return err
 	}
 	rank := len(b.In[0].Dims)

@@ -89,7 +89,7 @@ func (d *Device) NewFlag() (device.Flag, error) {
 // Bind asks the rows of the node's operator, best first.
 func (d *Device) Bind(b *device.Binding) (*device.Step, error) {
 	rows := d.rows(b)
-	if storesInts(b) {
+	if b.StoresInts() {
 		store := row{name: "store", bind: func(_ op.Op, b *binder) error { return bindStore(b) }, room: true}
 		rows = append([]row{store}, rows...)
 	}

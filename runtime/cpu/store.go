@@ -31,19 +31,3 @@ func bindStore(b *binder) error {
 	}
 	return device.Refuse("the elements have type %v", v.DType)
 }
-
-// storesInts reports whether all that a node computes is integers known as expressions
-// over lengths, of which one at least is no number.
-func storesInts(b *device.Binding) bool {
-	if len(b.Out) != 1 || b.Out[0] == nil || b.Out[0].Const != nil || b.Out[0].Ints == nil {
-		return false
-	}
-	symbolic := false
-	for _, d := range b.Out[0].Ints {
-		if d.IsUnknown() {
-			return false
-		}
-		symbolic = symbolic || !d.IsKnown()
-	}
-	return symbolic
-}

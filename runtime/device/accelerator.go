@@ -27,8 +27,9 @@ type Accelerator interface {
 	// NewMemory returns n bytes of the device's memory, not cleared.
 	NewMemory(n int) (Memory, error)
 	// Record lays commands out for runs. Operands from BaseDevice lie in m. Other bases are
-	// addresses of the session's memory, and are attached with Segment.Rebase.
-	Record(list []Recorded, m Memory) (Segment, error)
+	// addresses of the session's memory, set with Segment.Rebase, or memory of the
+	// accelerator, set with AcceleratorSegment.Attach.
+	Record(list []Recorded, m Memory) (AcceleratorSegment, error)
 	// Close frees the constants that steps brought into the device's memory. No plan may be
 	// in use.
 	Close()
@@ -37,7 +38,19 @@ type Accelerator interface {
 // Memory is memory of an accelerator.
 type Memory interface {
 	Bytes() int
+	// Write copies src to the memory, and Read bytes of the memory to dst, from an offset
+	// on.
+	Write(at int, src []byte) error
+	Read(at int, dst []byte) error
 	Free()
+}
+
+// AcceleratorSegment is commands of an accelerator. Those whose words depend on lengths, or
+// whose operands lie in attached memory, need a call of Resize before they run.
+type AcceleratorSegment interface {
+	Segment
+	// Attach sets the memory that a base stands for.
+	Attach(base int, m Memory)
 }
 
 // Offloaded is row-major order in the memory of an accelerator.
@@ -47,11 +60,12 @@ const Offloaded Layout = 1
 // session's memory are other numbers.
 const BaseDevice = 3
 
-// OffloadLayouts returns the layouts of a node's operands on an accelerator.
+// OffloadLayouts returns the layouts of a node's operands on an accelerator. Operands without
+// elements stay where they are.
 func OffloadLayouts(list []*op.Value) []Layout {
 	layouts := make([]Layout, len(list))
 	for i, v := range list {
-		if v != nil && v.Kind == graph.TensorType && v.Const == nil {
+		if v != nil && v.Kind == graph.TensorType && v.Const == nil && !v.Dims.Len().Is(0) {
 			layouts[i] = Offloaded
 		}
 	}

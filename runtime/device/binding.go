@@ -2,6 +2,7 @@ package device
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -29,6 +30,37 @@ type Binding struct {
 
 // HasRoom reports whether the memory of an operand has more room than its value takes.
 func (b *Binding) HasRoom() bool { return b.InRoom != nil || b.OutRoom != nil }
+
+// OnlyRoom refuses operands whose memory has more room than they take, other than these.
+func (b *Binding) OnlyRoom(inputs, outputs []int) error {
+	for i, d := range b.InRoom {
+		if d != nil && !slices.Contains(inputs, i) {
+			return Refuse("input %d lies in memory with room", i)
+		}
+	}
+	for i, d := range b.OutRoom {
+		if d != nil && !slices.Contains(outputs, i) {
+			return Refuse("output %d lies in memory with room", i)
+		}
+	}
+	return nil
+}
+
+// InMemory returns the inputs with the extents of their memory.
+func (b *Binding) InMemory() []*op.Value {
+	if b.InRoom == nil {
+		return b.In
+	}
+	list := slices.Clone(b.In)
+	for i, d := range b.InRoom {
+		if d != nil {
+			v := *list[i]
+			v.Dims = d
+			list[i] = &v
+		}
+	}
+	return list
+}
 
 // Memory returns the extents of the memory of input i.
 func (b *Binding) Memory(i int) graph.Dims {
@@ -85,6 +117,22 @@ func (b *Binding) OutShape(i int) tensor.Shape {
 	}
 	s, _ := b.Out[i].Dims.Concrete()
 	return s
+}
+
+// StoresInts reports whether all that a node computes is integers known as expressions
+// over lengths, of which one at least is no number. No input needs to be read for them.
+func (b *Binding) StoresInts() bool {
+	if len(b.Out) != 1 || b.Out[0] == nil || b.Out[0].Const != nil || b.Out[0].Ints == nil {
+		return false
+	}
+	symbolic := false
+	for _, d := range b.Out[0].Ints {
+		if d.IsUnknown() {
+			return false
+		}
+		symbolic = symbolic || !d.IsKnown()
+	}
+	return symbolic
 }
 
 // OnlyNumbers reports whether all operands are tensors of numbers, which devices

@@ -213,7 +213,7 @@ func (b *Bound) begin() error {
 	}
 	f := b.frame
 	for i, h := range s.stream.states {
-		if h.memory != nil {
+		if h.memory != nil || h.offloaded != nil {
 			continue
 		}
 		if err := s.take(b.run.device, i); err != nil {
@@ -266,7 +266,7 @@ func (s *boundStream) fits(pl *plan.Plan) bool {
 		if h.group == nil {
 			continue
 		}
-		if n, ok := pl.Slots[h.out].Extent(h.axis, s.stream.lookup); !ok || n > h.rows || h.memory == nil || h.rows != h.group.room {
+		if n, ok := pl.Slots[h.out].Extent(h.axis, s.stream.lookup); !ok || n > h.rows || !h.inRoom(pl.Slots[h.in].Layout == device.Offloaded) {
 			return false
 		}
 	}

@@ -43,8 +43,11 @@ func (st *Stream) replace(h *held, t *tensor.Tensor) error {
 	if h.value != nil {
 		n -= len(h.value.Bytes())
 	}
-	st.exec.device.Free(h.memory)
-	h.memory, h.rows, h.value = nil, 0, t
+	if h.offloaded != nil {
+		n -= h.offloaded.Bytes()
+	}
+	h.release(st)
+	h.value = t
 	if st.count != nil {
 		return st.count(n)
 	}

@@ -165,6 +165,15 @@ func (f *frame) rebase(id int, t *tensor.Tensor) {
 // readdress is rebase for memory that stays where it is.
 func (f *frame) readdress(id int, t *tensor.Tensor) { f.readdressAt(id, t.Bytes()) }
 
+// attach tells the commands in which memory of an accelerator a value lies.
+func (f *frame) attach(id int, m device.Memory) {
+	for _, s := range f.segments {
+		if a, ok := s.(device.AcceleratorSegment); ok {
+			a.Attach(f.plan.Slots[id].Base, m)
+		}
+	}
+}
+
 func (f *frame) readdressAt(id int, memory []byte) {
 	base := f.plan.Slots[id].Base
 	for _, s := range f.segments {

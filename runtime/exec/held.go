@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -27,9 +28,15 @@ func (h *held) blocks() (count, row int) {
 	return h.shape[:h.axis].Len(), h.dtype.Bytes(h.shape[h.axis+1:].Len())
 }
 
+// inRoom reports whether the state lies in memory with the room of its group: of the
+// session, or of an accelerator.
+func (h *held) inRoom(offloaded bool) bool {
+	return h.rows == h.group.room && (h.memory != nil && !offloaded || h.offloaded != nil && offloaded)
+}
+
 // enterRoom moves the state into memory with the room of its group.
-func (h *held) enterRoom(st *Stream) error {
-	if h.memory != nil && h.rows == h.group.room {
+func (h *held) enterRoom(st *Stream, offloaded bool) error {
+	if h.inRoom(offloaded) {
 		return nil
 	}
 	count, row := h.blocks()
@@ -44,42 +51,124 @@ func (h *held) enterRoom(st *Stream) error {
 	} else if limit := st.exec.limit; limit > 0 && n > limit {
 		return graph.Errorf(graph.ErrMemory, "state %q with %d rows takes %d bytes, more than the memory limit of %d", h.Input, h.group.room, n, limit)
 	}
+	src, rows, err := h.content()
+	if err != nil {
+		return err
+	}
 	b := st.exec.device.Alloc(max(n, 1))
 	if b == nil {
 		return fmt.Errorf("%w for %d bytes of state %q", graph.ErrMemory, n, h.Input)
 	}
-	src, rows := h.memory, h.rows
-	if h.value != nil {
-		src, rows = h.value.Bytes(), h.group.length
-	}
 	copyRows(b, src, count, row, h.group.room, rows, h.group.length)
+	var m device.Memory
+	if offloaded {
+		m, err = st.offload(b)
+		st.exec.device.Free(b)
+		if b = nil; err != nil {
+			return fmt.Errorf("state %q: %w", h.Input, err)
+		}
+	}
 	if st.count != nil {
 		_ = st.count(-len(src)) // less than before cannot be too much
 	}
-	st.exec.device.Free(h.memory)
-	h.memory, h.rows, h.value = b, h.group.room, nil
+	h.release(st)
+	h.memory, h.offloaded, h.rows, h.value = b, m, h.group.room, nil
 	return nil
+}
+
+// enterAccelerator moves a state without a growing axis to memory of the accelerator.
+func (h *held) enterAccelerator(st *Stream) error {
+	if h.offloaded != nil {
+		return nil
+	}
+	m, err := st.offload(h.value.Bytes())
+	if err != nil {
+		return fmt.Errorf("state %q: %w", h.Input, err)
+	}
+	h.offloaded, h.value = m, nil
+	return nil
+}
+
+// offload returns memory of the accelerator with a copy of b.
+func (st *Stream) offload(b []byte) (device.Memory, error) {
+	m, err := st.exec.device.Accelerator().NewMemory(len(b))
+	if err != nil {
+		return nil, err
+	}
+	if err := m.Write(0, b); err != nil {
+		m.Free()
+		return nil, err
+	}
+	return m, nil
+}
+
+// release gives back the memory with room.
+func (h *held) release(st *Stream) {
+	st.exec.device.Free(h.memory)
+	if h.offloaded != nil {
+		h.offloaded.Free()
+	}
+	h.memory, h.offloaded, h.rows = nil, nil, 0
+}
+
+// content returns the bytes of the state, and the rows that a block of them has room for.
+func (h *held) content() (b []byte, rows int, err error) {
+	switch {
+	case h.value != nil:
+		rows = 0
+		if h.group != nil {
+			rows = h.group.length
+		}
+		return h.value.Bytes(), rows, nil
+	case h.offloaded != nil && h.group == nil:
+		b = make([]byte, h.dtype.Bytes(h.shape.Len()))
+		return b, 0, h.offloaded.Read(0, b)
+	case h.offloaded != nil:
+		count, row := h.blocks()
+		b = make([]byte, count*row*h.rows)
+		return b, h.rows, h.offloaded.Read(0, b)
+	}
+	return h.memory, h.rows, nil
 }
 
 // leaveRoom moves the state into a tensor of its own.
 func (h *held) leaveRoom(st *Stream) error {
-	if h.memory == nil {
+	if h.memory == nil && h.offloaded == nil {
 		return nil
 	}
-	return st.replace(h, h.tensor())
+	t, err := h.tensor()
+	if err != nil {
+		return err
+	}
+	return st.replace(h, t)
+}
+
+// leaveAccelerator moves the state into memory of the session.
+func (h *held) leaveAccelerator(st *Stream) error {
+	if h.offloaded == nil {
+		return nil
+	}
+	return h.enterRoom(st, false)
 }
 
 // tensor returns a copy of the state.
-func (h *held) tensor() *tensor.Tensor {
+func (h *held) tensor() (*tensor.Tensor, error) {
 	if h.value != nil {
-		return h.value.Clone()
+		return h.value.Clone(), nil
+	}
+	src, rows, err := h.content()
+	if err != nil {
+		return nil, err
 	}
 	shape := slices.Clone(h.shape)
+	if h.group == nil {
+		return tensor.FromBytes(h.dtype, shape, src)
+	}
 	shape[h.axis] = h.group.length
 	t := tensor.New(h.dtype, shape...)
 	count, row := h.blocks()
-	copyRows(t.Bytes(), h.memory, count, row, h.group.length, h.rows, h.group.length)
-	return t
+	copyRows(t.Bytes(), src, count, row, h.group.length, rows, h.group.length)
+	return t, nil
 }
 
 // copyRows copies the first rows of each block of src, which has from rows to a block, to
@@ -105,8 +194,8 @@ func product(list ...int) (int, bool) {
 // those of the next inputs.
 func (st *Stream) Reset() {
 	for _, h := range st.states {
-		st.exec.device.Free(h.memory)
-		h.memory, h.rows, h.value, h.shape = nil, 0, nil, nil
+		h.release(st)
+		h.value, h.shape = nil, nil
 	}
 	for _, g := range st.groups {
 		g.length, g.room = 0, max(g.room, st.room)
@@ -159,20 +248,39 @@ func (st *Stream) Fork() (*Stream, error) {
 	for i, h := range st.states {
 		to := out.states[i]
 		to.shape = h.shape
-		switch {
-		case h.memory != nil:
-			if to.memory = st.exec.device.Alloc(len(h.memory)); to.memory == nil {
-				out.Close()
-				return nil, st.program.Fail("run", nil, fmt.Errorf("%w for a copy of state %q", graph.ErrMemory, h.Input))
-			}
-			count, row := h.blocks()
-			copyRows(to.memory, h.memory, count, row, h.rows, h.rows, h.group.length)
-			to.rows = h.rows
-		case h.value != nil:
-			to.value = h.value.Clone()
+		if err := to.copy(h, out); err != nil {
+			out.Close()
+			return nil, st.program.Fail("run", nil, err)
 		}
 	}
 	return out, nil
+}
+
+// copy makes the state of a stream a copy of another of the same extents.
+func (h *held) copy(from *held, st *Stream) error {
+	if from.value != nil {
+		h.value = from.value.Clone()
+		return nil
+	}
+	if from.memory == nil && from.offloaded == nil {
+		return nil
+	}
+	src, rows, err := from.content()
+	if err != nil {
+		return err
+	}
+	if from.group == nil {
+		h.value, err = tensor.FromBytes(h.dtype, slices.Clone(h.shape), src)
+		return err
+	}
+	b := st.exec.device.Alloc(len(src))
+	if b == nil {
+		return fmt.Errorf("%w for a copy of state %q", graph.ErrMemory, h.Input)
+	}
+	count, row := h.blocks()
+	copyRows(b, src, count, row, rows, rows, from.group.length)
+	h.memory, h.rows = b, rows
+	return nil
 }
 
 // State returns a copy of the state that an input of that name reads; nil before its extents
@@ -182,7 +290,11 @@ func (st *Stream) State(input string) (*tensor.Tensor, error) {
 	if err != nil || h.shape == nil {
 		return nil, err
 	}
-	return h.tensor(), nil
+	t, err := h.tensor()
+	if err != nil {
+		return nil, st.program.Fail("run", nil, err)
+	}
+	return t, nil
 }
 
 // SetState has the next run read a copy of t as an input. States that are called equally
@@ -200,8 +312,8 @@ func (st *Stream) SetState(input string, t *tensor.Tensor) error {
 			return st.program.Fail("run", nil, graph.Errorf(graph.ErrShape, "state %q is %v%v and is given %v", input, h.dtype, h.dims, t))
 		}
 	}
-	st.exec.device.Free(h.memory)
-	h.memory, h.rows, h.value = nil, 0, t.Clone()
+	h.release(st)
+	h.value = t.Clone()
 	h.shape = slices.Clone(t.Shape())
 	if h.axis >= 0 {
 		h.group.length = t.Shape()[h.axis]
@@ -224,6 +336,9 @@ func (st *Stream) Bytes() int {
 	n := 0
 	for _, h := range st.states {
 		n += len(h.memory)
+		if h.offloaded != nil {
+			n += h.offloaded.Bytes()
+		}
 		if h.value != nil {
 			n += len(h.value.Bytes())
 		}

@@ -176,6 +176,9 @@ func (x *loop) Gather(axis int, from []int) error {
 
 // gather moves blocks of one state.
 func (x *loop) gather(h *held, axis int, list []move) error {
+	if err := h.leaveAccelerator(x.Stream); err != nil {
+		return err
+	}
 	memory, room := h.memory, h.rows
 	if h.value != nil {
 		memory, room = h.value.Bytes(), h.group.length

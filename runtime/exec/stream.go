@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/plan"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -54,8 +55,10 @@ type held struct {
 	dtype   tensor.DType
 	shape   tensor.Shape   // but for the axis; nil before it is known
 	value   *tensor.Tensor // nil while the state lies in memory with room, or is not there yet
-	memory  []byte         // with room; nil while it is in value
+	memory  []byte         // with room; nil while it is elsewhere
 	rows    int            // that memory has room for
+	// offloaded is memory of an accelerator with room; nil while the state is elsewhere.
+	offloaded device.Memory
 }
 
 // NewStream returns a stream whose states are empty. Room is how many rows the memory of
@@ -430,11 +433,19 @@ func (st *Stream) reserve(pl *plan.Plan) (bool, error) {
 		return fits, nil
 	}
 	for i, h := range st.states {
-		if !pl.Lengths.States[i].InRoom {
+		switch x := &pl.Lengths.States[i]; {
+		case x.Offloaded:
+			if err := h.enterAccelerator(st); err != nil {
+				return false, err
+			}
+			continue
+		case !x.InRoom:
 			if err := h.leaveRoom(st); err != nil {
 				return false, err
 			}
-		} else if err := h.enterRoom(st); err != nil {
+			continue
+		}
+		if err := h.enterRoom(st, pl.Slots[h.in].Layout == device.Offloaded); err != nil {
 			return false, err
 		}
 	}
@@ -464,7 +475,11 @@ func (st *Stream) attach(f *frame) error {
 // size gives a frame the lengths, and the memory of the states that have room.
 func (st *Stream) size(f *frame) error {
 	for _, h := range st.states {
-		if h.memory != nil && f.plan.Slots[h.in].Place == plan.Held {
+		switch {
+		case f.plan.Slots[h.in].Place != plan.Held:
+		case h.offloaded != nil:
+			f.attach(h.in, h.offloaded)
+		case h.memory != nil:
 			f.readdressAt(h.in, h.memory)
 		}
 	}

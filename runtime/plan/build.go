@@ -35,6 +35,7 @@ type inferred struct {
 
 	inLayouts, outLayouts []device.Layout // nil for all plain
 
+	unread    bool         // no device reads the inputs
 	offloaded *device.Step // of an accelerator that can compute it
 	stays     string       // why none does
 }

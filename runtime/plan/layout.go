@@ -85,9 +85,12 @@ func (a *assignment) decide() []bool {
 		}
 	}
 	for id, u := range a.uses() {
-		if u != nil {
+		if u != nil && !a.isHeld(id) {
 			a.copies(c, id, u)
 		}
+	}
+	if a.other == device.Offloaded {
+		a.holdTogether(c)
 	}
 	side := c.solve()
 	chosen := make([]bool, len(a.todo))
@@ -135,7 +138,7 @@ func (a *assignment) uses() []*valueUse {
 func (a *assignment) eachPlain(choices [][]device.LayoutChoice, f func(id int)) {
 	for i := range a.todo {
 		for k, id := range a.todo[i].In {
-			if id >= 0 && a.todo[i].needed && (choices[i] == nil || k >= len(choices[i][1].In) || choices[i][1].In[k] == device.Plain) {
+			if id >= 0 && a.todo[i].needed && !a.todo[i].unread && (choices[i] == nil || k >= len(choices[i][1].In) || choices[i][1].In[k] == device.Plain) {
 				f(id)
 			}
 		}
@@ -192,7 +195,7 @@ func (a *assignment) copyCost(id int) int {
 	if a.other != device.Offloaded {
 		return int(a.Program.device.Layouts(device.Reordering(v, device.Plain, a.other, "", ""))[0].Cost)
 	}
-	shape, _ := v.Dims.Concrete()
+	shape, _ := a.Lengths.most(v.Dims)
 	return int(a.Program.device.Accelerator().Transfer(v.DType.Bytes(shape.Len())))
 }
 
@@ -207,12 +210,18 @@ func (a *assignment) rewrite(chosen []bool) {
 	if !slices.Contains(chosen, true) {
 		return
 	}
+	if a.other == device.Offloaded {
+		a.holdFixed(chosen)
+	}
 	todo := a.todo
 	a.todo = make([]inferred, 0, len(todo))
 	for i, x := range todo {
 		if !x.needed {
 			a.todo = append(a.todo, x)
 			continue
+		}
+		if x.unread {
+			x.forgetInputs()
 		}
 		if chosen[i] {
 			a.relayout(&x, &a.choices[i][1])
@@ -226,7 +235,18 @@ func (a *assignment) rewrite(chosen []bool) {
 		}
 		a.todo = append(a.todo, x)
 	}
+	a.replaceFixed()
 	a.eachLeft(a.needPlain)
+}
+
+// forgetInputs has a node read no input.
+func (x *inferred) forgetInputs() {
+	n := *x.Node
+	n.In = make([]int, len(x.In))
+	for k := range n.In {
+		n.In[k] = -1
+	}
+	x.Node = &n
 }
 
 // relayout has a node compute in the layouts of a choice.
@@ -237,12 +257,18 @@ func (a *assignment) relayout(x *inferred, c *device.LayoutChoice) {
 		switch {
 		case k >= len(c.In) || c.In[k] == device.Plain:
 			a.needPlain(id)
+		case a.isHeld(id):
+			a.Slots[id].Layout = a.other
 		case a.values[id].Const == nil:
 			n.In[k] = a.needOther(id)
 		}
 	}
 	for k, id := range n.Out {
-		if k < len(c.Out) && c.Out[k] != device.Plain {
+		switch {
+		case k >= len(c.Out) || c.Out[k] == device.Plain:
+		case a.isHeld(id):
+			a.Slots[id].Layout = a.other
+		default:
 			n.Out[k] = a.add(id)
 			a.missing[id] = true
 		}

@@ -29,6 +29,10 @@ type State struct {
 	InRoom bool
 	// InPlace says that a state without a growing axis is updated where it lies.
 	InPlace bool
+	// Offloaded says that a state without a growing axis lies in an accelerator's memory, to
+	// which a run copies the result that replaces it, value from, unless that is computed there.
+	Offloaded bool
+	from      int
 }
 
 // errRoom says that an operand cannot lie in memory with room.
@@ -148,9 +152,10 @@ func (l *Lengths) place(pl *Plan) {
 	}
 	for i := range l.States {
 		s := &l.States[i]
-		if !s.InRoom {
+		if !s.InRoom && !s.Offloaded {
 			continue
 		}
+		s.InPlace = s.InPlace || s.Offloaded
 		in, out := &pl.Slots[s.In], &pl.Slots[s.Out]
 		in.Place, out.Place, out.Base = Held, Held, in.Base
 	}
@@ -164,7 +169,11 @@ func (p *placer) updates(step, id int) bool {
 	}
 	for i := range p.Lengths.States {
 		s := &p.Lengths.States[i]
-		if s.Axis >= 0 || s.Out != id || !p.replaces(step, s) {
+		out := s.Out
+		if s.Offloaded {
+			out = s.from
+		}
+		if s.Axis >= 0 || out != id || !p.replaces(step, s, out) {
 			continue
 		}
 		s.InPlace = true
@@ -175,10 +184,10 @@ func (p *placer) updates(step, id int) bool {
 	return false
 }
 
-// replaces reports whether a step may compute the result of a state over its input.
-func (p *placer) replaces(step int, s *State) bool {
-	st, in, out := &p.Steps[step], &p.Slots[s.In], &p.Slots[s.Out]
-	if st.OnHost() || st.Out[0] != s.Out || p.last[s.In] != step || in.Shape == nil || !in.Shape.Equal(out.Shape) || in.Type.DType != out.Type.DType {
+// replaces reports whether a step may compute value id, the result of a state, over its input.
+func (p *placer) replaces(step int, s *State, id int) bool {
+	st, in, out := &p.Steps[step], &p.Slots[s.In], &p.Slots[id]
+	if st.OnHost() || st.Out[0] != id || p.last[s.In] != step || in.Shape == nil || !in.Shape.Equal(out.Shape) || in.Type.DType != out.Type.DType {
 		return false
 	}
 	found := 0

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -13,6 +14,7 @@ import (
 // and notes why there is none.
 func (b *builder) offload(a device.Accelerator, x *inferred) []device.LayoutChoice {
 	d := b.binding(x)
+	x.unread = d.StoresInts() && !b.isView(x)
 	if why := b.keptBack(x, d); why != "" {
 		x.stays = why
 		return nil
@@ -23,6 +25,9 @@ func (b *builder) offload(a device.Accelerator, x *inferred) []device.LayoutChoi
 			d.InLayouts[1+i] = device.Plain
 		}
 		return []device.LayoutChoice{{}, {In: d.InLayouts, Out: d.OutLayouts}}
+	}
+	if x.unread {
+		d.InLayouts = nil
 	}
 	step, err := a.Bind(d)
 	if err != nil {
@@ -57,27 +62,142 @@ func (b *builder) keptBack(x *inferred, d *device.Binding) string {
 		return "it runs graphs"
 	case !d.OnlyNumbers():
 		return "not all of its operands are tensors of numbers"
-	case d.HasRoom():
-		return "the memory of a state has more room than its value"
+	case d.HasRoom() && b.isView(x):
+		return "it is a view of a state whose memory has more room than its value"
 	case b.isView(x) && (x.in[0] == nil || x.in[0].Const != nil):
 		return "it is a view of a constant"
 	}
-	for _, id := range append(append([]int(nil), x.inputs()...), x.Out...) {
+	list := append([]int(nil), x.Out...)
+	if !x.unread {
+		list = append(list, x.inputs()...)
+	}
+	for _, id := range list {
 		if id < 0 || b.values[id].Const != nil {
 			continue
 		}
 		v := b.values[id]
-		shape, ok := v.Dims.Concrete()
+		shape, ok := b.Lengths.most(v.Dims)
 		switch {
 		case !ok:
-			return "extents are expressions over lengths"
-		case b.isState(id):
-			return "it reads or writes a state"
-		case v.DType.Bits()%8 != 0 || v.DType == tensor.String:
+			return "extents are known only while running"
+		case v.DType == tensor.String:
 			return fmt.Sprintf("elements of type %v", v.DType)
-		case shape.Len() == 0:
+		case v.DType.Bits()%8 != 0 && !isConcrete(v.Dims):
+			return fmt.Sprintf("elements of type %v, whose number is known only while running", v.DType)
+		case shape.Len() == 0 && slices.Contains(x.Out, id):
 			return "it has no elements"
 		}
 	}
 	return ""
+}
+
+// isHeld reports whether a value is that of a state in memory with room, or of one that an
+// accelerator holds. It has no copies: the memory is that of the device whose nodes read it.
+func (a *assignment) isHeld(id int) bool {
+	return a.Lengths.of(id) >= 0 ||
+		a.Lengths != nil && slices.ContainsFunc(a.Lengths.States, func(s State) bool { return s.Offloaded && s.In == id })
+}
+
+// holdFixed finds the states without a growing axis that can lie in the accelerator's memory:
+// nodes there are all that read them, and compute what replaces them, which no other reads.
+func (a *assignment) holdFixed(chosen []bool) {
+	if a.Lengths == nil {
+		return
+	}
+	for i := range a.Lengths.States {
+		s := &a.Lengths.States[i]
+		s.Offloaded = s.Axis < 0 && a.Done() && s.In != s.Out && !a.expose[s.Out] && a.isOne(s.Out) && a.sameValue(s.In, s.Out) &&
+			a.onlyThere(chosen, s.In, s.Out)
+	}
+}
+
+// isOne reports whether a value is one result of the program.
+func (a *assignment) isOne(id int) bool {
+	n := 0
+	for _, x := range a.Program.Outputs {
+		if x == id {
+			n++
+		}
+	}
+	return n == 1
+}
+
+// sameValue reports whether two values have the same type and extents, which are numbers.
+func (a *assignment) sameValue(id, other int) bool {
+	v, w := a.values[id], a.values[other]
+	s, ok := v.Dims.Concrete()
+	t, known := w.Dims.Concrete()
+	return ok && known && v.Const == nil && w.Const == nil && v.DType == w.DType && s.Equal(t) && s.Len() > 0
+}
+
+// onlyThere reports whether nodes on the accelerator are all that read in and out, and
+// compute out.
+func (a *assignment) onlyThere(chosen []bool, in, out int) bool {
+	read, made := false, false
+	for i := range a.todo {
+		x := &a.todo[i]
+		if !x.needed {
+			continue
+		}
+		for k, id := range x.In {
+			if id != in && id != out {
+				continue
+			}
+			if !chosen[i] || a.choices[i][1].In[k] == device.Plain {
+				return false
+			}
+			read = read || id == in
+		}
+		for k, id := range x.Out {
+			if id == out {
+				made = chosen[i] && a.choices[i][1].Out[k] != device.Plain
+			}
+		}
+	}
+	return read && made
+}
+
+// replaceFixed puts copies of results over the states in the accelerator's memory that they
+// replace.
+func (a *assignment) replaceFixed() {
+	if a.Lengths == nil {
+		return
+	}
+	for i := range a.Lengths.States {
+		if s := &a.Lengths.States[i]; s.Offloaded && a.missing[s.Out] {
+			delete(a.missing, s.Out)
+			s.from = a.blocked[s.Out]
+			a.Slots[s.Out].Layout = a.other
+			a.reorder(a.blocked[s.Out], s.Out, a.other, a.other)
+		}
+	}
+}
+
+// holdTogether has the nodes that touch a state in memory with room compute on one device.
+func (a *assignment) holdTogether(c *cut) {
+	touch := map[int]int{} // the vertex of a node, by state
+	for i := range a.todo {
+		x := &a.todo[i]
+		if !x.needed {
+			continue
+		}
+		for _, id := range slices.Concat(x.In, x.Out) {
+			s := a.Lengths.of(id)
+			if s < 0 {
+				continue
+			}
+			v := a.vertex[i]
+			w, ok := touch[s]
+			touch[s] = v
+			if ok && v != w {
+				c.edge(v, w, unbounded)
+				c.edge(w, v, unbounded)
+			}
+		}
+	}
+}
+
+func isConcrete(d graph.Dims) bool {
+	_, ok := d.Concrete()
+	return ok
 }

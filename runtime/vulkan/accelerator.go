@@ -54,8 +54,8 @@ func (a *Accelerator) Saves(b *device.Binding, s *device.Step) time.Duration {
 	n := 0
 	count := func(v *op.Value) {
 		if v != nil && v.Kind == graph.TensorType {
-			shape, _ := v.Dims.Concrete()
-			n += v.DType.Bytes(shape.Len())
+			most, _ := b.Max(v.Dims.Len())
+			n += v.DType.Bytes(most)
 		}
 	}
 	for i, v := range b.In {
@@ -77,7 +77,15 @@ func (a *Accelerator) Transfer(n int) time.Duration {
 // Bind asks the rows of the node's operator, best first.
 func (a *Accelerator) Bind(b *device.Binding) (*device.Step, error) {
 	if _, ok := b.Op.(device.Reorder); ok {
+		if b.InLayout(0) == b.OutLayout(0) {
+			return a.bindRow(row{name: "copy", bind: func(_ op.Op, b *binder) error {
+				return b.copyAll(b.DType(0), b.Shape(0).Len(), b.in(0), b.out(0))
+			}}, b)
+		}
 		return bindTransfer(b), nil
+	}
+	if hasLengths(b) {
+		return a.bindLengths(b)
 	}
 	rows := rowsOf(b)
 	if len(rows) == 0 {
@@ -100,6 +108,9 @@ func (a *Accelerator) Bind(b *device.Binding) (*device.Step, error) {
 }
 
 func (a *Accelerator) bindRow(r row, b *device.Binding) (*device.Step, error) {
+	if b.HasRoom() && !r.room {
+		return nil, device.Refuse("an operand lies in memory with more room than it takes")
+	}
 	x := &binder{Binding: b, dev: a.dev, step: &device.Step{Binder: r.name, InPlace: b.Row.InPlace}}
 	if err := x.checkOperands(); err != nil {
 		return nil, err
@@ -134,9 +145,12 @@ func bindTransfer(b *device.Binding) *device.Step {
 	if b.InLayout(0) == device.Offloaded {
 		k = download
 	}
-	n := b.DType(0).Bytes(b.Shape(0).Len())
+	n := b.In[0].Dims.Len().Mul(graph.Known(b.DType(0).Bits() / 8))
+	if b.DType(0).Bits()%8 != 0 {
+		n = graph.Known(b.DType(0).Bytes(b.Shape(0).Len()))
+	}
 	return &device.Step{Binder: "transfer", Commands: []device.Command{{
-		Kernel: k, Words: []graph.Dim{graph.Known(n)},
+		Kernel: k, Words: []graph.Dim{n},
 		Operands: []device.Operand{{Place: device.In}, {Place: device.Out}},
 	}}}
 }

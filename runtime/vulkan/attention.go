@@ -11,8 +11,15 @@ import (
 )
 
 var attentionRows = []row{
-	rowFor("attention", bindAttention),
+	rowFor("attention", bindAttention).withRoom(),
+	rowFor("attention", bindMultiHeadAttention).withRoom(),
+	rowFor("attention", bindGroupQueryAttention).withRoom(),
+	rowFor("attention", bindProjectedAttention).withRoom(),
+	rowFor("attention", bindFlexAttention),
 	rowFor("rotary", bindRotary),
+	rowFor("linear", bindLinearAttention),
+	rowFor("causal", bindCausalConv),
+	rowFor("rows", bindTensorScatter),
 }
 
 // The most elements of a head, and the invocations of a group, of attention/attention.
@@ -21,183 +28,252 @@ const (
 	attentionSide = 64
 )
 
-func bindAttention(o *attention.Attention, b *binder) error {
-	d := b.DType(attention.Query)
-	variant, err := floatName(d)
-	if err != nil {
-		return err
-	}
-	switch {
-	case b.Has(attention.Lengths):
-		return device.Refuse("the keys that are there are told by a value")
-	case b.Wants(3) || o.InFloat64(b.In) || o.Window != 0:
-		return device.Refuse("scores are a result, softmax is in float64, or queries see a window")
-	case b.DType(attention.Key) != d || b.DType(attention.Value) != d:
-		return device.Refuse("operands are %v, %v and %v", d, b.DType(attention.Key), b.DType(attention.Value))
-	}
-	q, k, v, err := o.Operands(b.In)
-	if err != nil {
-		return err
-	}
-	var w words
-	s, err := known(q.Batch, q.Heads, k.Heads, q.Rows, k.Rows, q.Size, v.Size)
-	if err != nil {
-		return err
-	}
-	batch, heads, kvHeads, rows, keys, size, width := s[0], s[1], s[2], s[3], s[4], s[5], s[6]
-	if size > mostHead || width > mostHead || kvHeads == 0 || keys == 0 || b.dev.info.Caps.MaxInvocations < attentionSide {
-		return device.Refuse("heads have %d and %d elements", size, width)
-	}
-	b.step.InPlace = nil
-	past := 0
-	if b.Has(attention.PastKey) {
-		past = b.Shape(attention.PastKey)[2]
-	}
-	keyAt, k, err := b.grown(k, attention.Key, attention.PastKey, 1)
-	if err != nil {
-		return err
-	}
-	valueAt, v, err := b.grown(v, attention.Value, attention.PastValue, 2)
-	if err != nil {
-		return err
-	}
-	keys += past
-	w.int(batch*heads*rows, heads, heads/kvHeads, rows, keys, size, width)
-	for _, h := range []attention.HeadRows{q, k, v} {
-		list, err := known(h.Start, h.PerBatch, h.PerHead, h.PerRow)
-		if err != nil {
-			return err
-		}
-		w.int(list...)
-	}
-	if len(b.Shape(0)) == 4 {
-		w.int(heads*rows*width, rows*width, width)
-	} else {
-		w.int(rows*heads*width, width, heads*width)
-	}
-	mask, err := b.maskWords(&w, tensor.Shape{batch, heads, rows, keys})
-	if err != nil {
-		return err
-	}
-	if mask == maskBytes {
-		variant += "_bytes"
-	}
-	scale := 1 / math.Sqrt(float64(size))
-	if o.Scale != nil {
-		scale = float64(*o.Scale)
-	}
-	w.float(scale, float64(o.Softcap))
-	w.int(past)
-	defer b.works(batch * heads * rows * keys * (size + width))
-	return b.dispatch("attention/attention", variant, attentionSide, b.flatGroups(batch*heads*rows), []uint32{mask, uint32(op.Btoi(o.Causal))}, w,
-		b.in(attention.Query), keyAt, valueAt, b.in(attention.Mask), b.out(0))
+// headRows is an operand of attention in memory: [batch,heads,rows,size], the elements from
+// one to the next along the first three, and the first.
+type headRows struct {
+	batch, heads, rows, size         int
+	start, perBatch, perHead, perRow int
+	at                               device.Operand
 }
 
-// grown joins the rows of an operand with those of the past in an input, in an output if
-// the node has that, and returns where they lie. Without both it is the operand itself.
-func (b *binder) grown(h attention.HeadRows, operand, past, output int) (device.Operand, attention.HeadRows, error) {
-	if !b.Has(past) && !b.Wants(output) {
-		return b.in(operand), h, nil
-	}
+// heads is an operand that a view of it describes.
+func heads(x device.Operand, h attention.HeadRows) (headRows, error) {
 	s, err := known(h.Batch, h.Heads, h.Rows, h.Size, h.Start, h.PerBatch, h.PerHead, h.PerRow)
 	if err != nil {
-		return device.Operand{}, h, err
+		return headRows{}, err
 	}
-	kept, d := 0, b.DType(operand)
-	if b.Has(past) {
-		if kept = b.Shape(past)[2]; b.DType(past) != d {
-			return device.Operand{}, h, device.Refuse("the past is %v", b.DType(past))
-		}
-	}
-	rows := kept + s[2]
-	to := b.out(output)
-	if !b.Wants(output) {
-		to = b.temp(d.Bytes(s[0] * s[1] * rows * s[3]))
-	}
-	place := func(n, start, perBatch, perHead, perRow, at int, x device.Operand) error {
-		axes := []axisSteps{{s[0], perBatch, s[1] * rows * s[3]}, {s[1], perHead, rows * s[3]}, {n, perRow, s[3]}, {s[3], 1, 1}}
-		if n == 0 {
-			return nil
-		}
-		return b.strided(d, start, at, axes, x, to)
-	}
-	if err := place(kept, 0, s[1]*kept*s[3], kept*s[3], s[3], 0, b.in(past)); err != nil {
-		return to, h, err
-	}
-	if err := place(s[2], s[4], s[5], s[6], s[7], kept*s[3], b.in(operand)); err != nil {
-		return to, h, err
-	}
-	return to, attention.WholeHeads(graph.Dims{h.Batch, h.Heads, graph.Known(rows), h.Size}), nil
+	return headRows{s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], x}, nil
 }
 
-// The masks, as attention/attention numbers them.
+// whole is [batch,heads,rows,size] whose heads have room for more rows.
+func whole(x device.Operand, batch, heads, rows, size, room int) headRows {
+	return headRows{batch, heads, rows, size, 0, heads * room * size, room * size, size, x}
+}
+
+// len is the number of elements.
+func (h *headRows) len() int { return h.batch * h.heads * h.rows * h.size }
+
+func (w *words) heads(h headRows) { w.int(h.start, h.perBatch, h.perHead, h.perRow) }
+
+// The masks that are added, as attention/attention numbers them.
 const (
 	maskNone = iota
 	maskAdded
 	maskBytes
 )
 
-// maskWords appends the steps of the mask along the axes of scores, and returns its kind.
-func (b *binder) maskWords(w *words, scores tensor.Shape) (uint32, error) {
-	if !b.Has(attention.Mask) {
-		w.int(0, 0, 0, 0)
-		return maskNone, nil
-	}
-	s := b.Shape(attention.Mask)
-	if n := len(s); n > 0 && s[n-1] != 1 && s[n-1] != scores[3] {
-		return 0, device.Refuse("the mask has %d columns for %d keys", s[n-1], scores[3])
-	}
-	for a := range scores {
-		w.int(stepAlong(s, a-len(scores)+len(s)))
-	}
-	switch b.DType(attention.Mask) {
-	case tensor.Bool:
-		return maskBytes, nil
-	case b.DType(attention.Query):
-		return maskAdded, nil
-	}
-	return 0, device.Refuse("masks are %v", b.DType(attention.Mask))
-}
-
-// The rows of tables that tokens take, as attention/rotary numbers them.
+// The sinks.
 const (
-	positionsOfTokens = iota
-	positionsGiven
-	positionsFrom
+	noSink = iota
+	zeroSinks
+	givenSinks
 )
 
-func bindRotary(o *attention.RotaryEmbedding, b *binder) error {
+// attending is a dispatch of attention/attention.
+type attending struct {
+	q, k, v    headRows
+	scale      *float32 // nil for 1/sqrt(size)
+	cap        float32
+	past       int // keys before that of the first query, without lengths
+	causal     bool
+	window     int
+	lengths    device.Operand // none where all batches have all keys
+	scores     int            // input that is added to scores; negative for none
+	there      int            // input of integers that tell keys; negative for none
+	filter     float32
+	sink       int
+	sinkInput  int
+	stage      int // of output 3; negative for none
+	sideBySide bool
+}
+
+// attend adds the dispatch, whose result is output 0.
+func (b *binder) attend(a *attending) error {
 	variant, err := floatName(b.DType(0))
 	if err != nil {
 		return err
 	}
-	h, pairs, err := o.Operands(b.In)
-	if err != nil {
+	if a.q.size > mostHead || a.v.size > mostHead || a.k.heads == 0 || a.k.rows == 0 || b.dev.info.Caps.MaxInvocations < attentionSide {
+		return device.Refuse("heads have %d and %d elements, and %d keys", a.q.size, a.v.size, a.k.rows)
+	}
+	blocks := (a.k.rows + attentionSide - 1) / attentionSide
+	if err := b.loops(blocks*a.q.size + a.k.rows*(1+(a.v.size+attentionSide-1)/attentionSide)); err != nil {
 		return err
 	}
-	s, err := known(h.Batch, h.Heads, h.Rows, h.Size, pairs, h.Start, h.PerBatch, h.PerHead, h.PerRow)
-	if err != nil {
-		return err
-	}
-	index, positions := 1, positionsOfTokens
-	if b.Has(o.Positions) {
-		if positions = positionsGiven; attention.OffsetPosition(b.In[o.Positions], o.Offset) {
-			positions = positionsFrom
-		}
-		switch b.DType(o.Positions) {
-		case tensor.I64:
-			index = 2
-		case tensor.I32:
-		default:
-			return device.Refuse("positions are %v", b.DType(o.Positions))
-		}
-	}
-	caches := b.Shape(o.Cos)
-	n := s[0] * s[1] * s[2] * s[3]
-	b.step.InPlace = nil
 	var w words
-	w.int(n, s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], caches[:len(caches)-1].Len())
-	constants := []uint32{uint32(index), uint32(op.Btoi(o.Interleaved)), uint32(positions)}
-	return b.flat("attention/rotary", variant, n, constants, w, b.in(0), b.in(o.Cos), b.in(o.Sin), b.in(o.Positions), b.out(0),
-		b.fault("position %d is not one of the caches' rows"))
+	w.int(a.q.batch, a.q.heads, a.q.heads/a.k.heads, a.q.rows, a.k.rows, a.q.size, a.v.size)
+	w.heads(a.q)
+	w.heads(a.k)
+	w.heads(a.v)
+	mask, added, err := b.maskWords(a, &w)
+	if err != nil {
+		return err
+	}
+	if mask == maskBytes {
+		variant += "_bytes"
+	}
+	scale := 1 / math.Sqrt(float64(max(a.q.size, 1)))
+	if a.scale != nil {
+		scale = float64(*a.scale)
+	}
+	w.float(scale, float64(a.cap))
+	w.int(a.past)
+	keys, there, intWords, err := b.keyWords(a, &w)
+	if err != nil {
+		return err
+	}
+	sink := device.Operand{}
+	if a.sink == givenSinks {
+		if b.DType(a.sinkInput) != b.DType(0) {
+			return device.Refuse("sinks are %v", b.DType(a.sinkInput))
+		}
+		sink = b.in(a.sinkInput)
+	}
+	stage, shown := 0, device.Operand{}
+	if a.stage >= 0 && b.Wants(3) {
+		if stage, shown = a.stage+1, b.out(3); a.lengths.Place != device.None || b.Out[3].DType != b.DType(0) {
+			return device.Refuse("scores are shown of keys whose number differs among batches, or as %v", b.Out[3].DType)
+		}
+	}
+	constants := []uint32{
+		mask, uint32(op.Btoi(a.causal)), uint32(a.window), uint32(op.Btoi(a.lengths.Place != device.None)),
+		uint32(keys), uint32(intWords), uint32(a.sink), uint32(stage), uint32(op.Btoi(a.sideBySide)),
+	}
+	n := a.q.batch * a.q.heads * a.q.rows
+	b.step.InPlace = nil
+	defer b.works(n * a.k.rows * (a.q.size + a.v.size))
+	return b.dispatch("attention/attention", variant, attentionSide, b.flatGroups(n), constants, w,
+		a.q.at, a.k.at, a.v.at, added, there, a.lengths, sink, shown, b.out(0))
+}
+
+// maskWords appends the steps of what is added along the axes of scores and the keys that
+// it has, and returns its kind and where it lies.
+func (b *binder) maskWords(a *attending, w *words) (uint32, device.Operand, error) {
+	if a.scores < 0 || !b.Has(a.scores) {
+		w.int(0, 0, 0, 0, -1)
+		return maskNone, device.Operand{}, nil
+	}
+	s := b.Shape(a.scores)
+	cols := -1
+	if n := len(s); n > 0 && s[n-1] != 1 {
+		cols = s[n-1]
+	}
+	if cols > a.k.rows {
+		return 0, device.Operand{}, device.Refuse("the mask has %d columns for %d keys", cols, a.k.rows)
+	}
+	for i := range 4 {
+		w.int(stepAlong(s, i-4+len(s)))
+	}
+	w.int(cols)
+	switch b.DType(a.scores) {
+	case tensor.Bool:
+		return maskBytes, b.in(a.scores), nil
+	case b.DType(0):
+		return maskAdded, b.in(a.scores), nil
+	}
+	return 0, device.Operand{}, device.Refuse("masks are %v", b.DType(a.scores))
+}
+
+// keyWords appends the columns of integers that tell keys and what the others add, and
+// returns their form, where they lie, and their words.
+func (b *binder) keyWords(a *attending, w *words) (form attention.KeyMask, there device.Operand, words int, err error) {
+	if a.there < 0 || !b.Has(a.there) {
+		w.int(0)
+		w.float(0)
+		return attention.NoMask, there, 1, nil
+	}
+	if words, err = intWords(b.DType(a.there)); err != nil {
+		return form, there, words, err
+	}
+	form, err = attention.KeyMaskOf(b.In[a.there], graph.Known(a.q.batch), graph.Known(a.q.rows))
+	if err != nil {
+		return form, there, words, err
+	}
+	s, total, fits := b.Shape(a.there), a.k.rows, true
+	cols := s[len(s)-1]
+	switch form {
+	case attention.KeysThere:
+		fits = cols == total || a.past > 0 && cols == total-a.past
+	case attention.PairsThere:
+		fits = cols == total
+	case attention.SquareOf:
+		fits = cols >= total && a.past+a.q.rows <= cols
+	}
+	if !fits || a.lengths.Place != device.None {
+		return form, there, words, device.Refuse("a mask %v for %d keys", s, total)
+	}
+	w.int(cols)
+	w.float(float64(a.filter))
+	return form, b.in(a.there), words, nil
+}
+
+// intWords returns the words of an integer of a type that shaders read as words.
+func intWords(d tensor.DType) (int, error) {
+	switch d {
+	case tensor.I32:
+		return 1, nil
+	case tensor.I64:
+		return 2, nil
+	}
+	return 0, device.Refuse("the shader reads integers of 32 and 64 bits, not %v", d)
+}
+
+func bindAttention(o *attention.Attention, b *binder) error {
+	if err := b.OnlyRoom([]int{attention.Key, attention.Value, attention.PastKey, attention.PastValue}, []int{1, 2}); err != nil {
+		return err
+	}
+	d := b.DType(0)
+	if o.InFloat64(b.In) || b.DType(attention.Key) != d || b.DType(attention.Value) != d {
+		return device.Refuse("operands are %v, %v and %v, or softmax is in float64", d, b.DType(attention.Key), b.DType(attention.Value))
+	}
+	qh, kh, vh, err := o.Operands(b.InMemory())
+	if err != nil {
+		return err
+	}
+	rows := func(i int) graph.Dim { return b.In[i].Dims[len(b.In[i].Dims)-2] }
+	kh.Rows, vh.Rows = rows(attention.Key), rows(attention.Value)
+	a := &attending{
+		scale: o.Scale, cap: o.Softcap, causal: o.Causal, window: o.Window, scores: attention.Mask, there: -1, stage: o.Stage,
+		sideBySide: len(b.In[0].Dims) == 3,
+	}
+	if a.q, err = heads(b.in(attention.Query), qh); err != nil {
+		return err
+	}
+	if a.k, err = heads(b.in(attention.Key), kh); err != nil {
+		return err
+	}
+	if a.v, err = heads(b.in(attention.Value), vh); err != nil {
+		return err
+	}
+	if b.Has(attention.PastKey) {
+		a.past = b.Shape(attention.PastKey)[2]
+	}
+	if a.k, err = b.grown(a.k, attention.PastKey, 1, appending{kept: a.past}); err != nil {
+		return err
+	}
+	if a.v, err = b.grown(a.v, attention.PastValue, 2, appending{kept: a.past}); err != nil {
+		return err
+	}
+	if b.Has(attention.Lengths) {
+		l := lengths{kind: lengthsKeys, batch: a.q.batch, tokens: a.q.rows, room: a.k.rows, past: a.past, ends: !b.Has(attention.PastKey)}
+		if a.lengths, err = b.lengths(l, attention.Lengths, -1); err != nil {
+			return err
+		}
+	}
+	return b.attend(a)
+}
+
+// bindFlexAttention is attention without graphs.
+func bindFlexAttention(o *attention.FlexAttention, b *binder) error {
+	if o.InFloat64(b.DType(0)) {
+		return device.Refuse("scores are computed in float64")
+	}
+	a := &attending{scores: -1, there: -1, stage: -1}
+	for i, h := range []*headRows{&a.q, &a.k, &a.v} {
+		s := b.Shape(i)
+		*h = whole(b.in(i), s[0], s[1], s[2], s[3], s[2])
+	}
+	scale := o.ScaleFor(a.q.size)
+	a.scale = &scale
+	return b.attend(a)
 }

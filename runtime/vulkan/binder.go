@@ -17,11 +17,18 @@ type row struct {
 	of   reflect.Type
 	name string
 	bind func(o op.Op, b *binder) error
+	room bool // operands may lie in memory with more room than they take
 }
 
 // rowFor is a row of operators of type T. Bind adds dispatches to the step or refuses.
 func rowFor[T op.Op](name string, bind func(o T, b *binder) error) row {
-	return row{reflect.TypeFor[T](), name, func(o op.Op, b *binder) error { return bind(o.(T), b) }}
+	return row{of: reflect.TypeFor[T](), name: name, bind: func(o op.Op, b *binder) error { return bind(o.(T), b) }}
+}
+
+// withRoom returns the row with operands that may lie in memory with room.
+func (r row) withRoom() row {
+	r.room = true
+	return r
 }
 
 // rowsOf returns the rows for a node, best first.
@@ -120,13 +127,16 @@ func (b *binder) isVisible(n int) bool { return n <= b.dev.info.Caps.MaxRange }
 // checkVisible refuses operands of a dispatch that a shader does not see as a whole.
 func (b *binder) checkVisible(operands []device.Operand) error {
 	for _, o := range operands {
+		if o.Place == device.In && b.memory(o.Index).Len() == 0 {
+			return device.Refuse("input %d has no elements", o.Index)
+		}
 		n := o.Bytes
 		switch {
 		case n > 0:
 		case o.Place == device.In:
-			n = b.DType(o.Index).Bytes(b.Shape(o.Index).Len())
+			n = b.DType(o.Index).Bytes(b.memory(o.Index).Len())
 		case o.Place == device.Out:
-			n = b.Out[o.Index].DType.Bytes(b.OutShape(o.Index).Len())
+			n = b.Out[o.Index].DType.Bytes(b.outMemory(o.Index).Len())
 		default:
 			n = len(o.Data)
 		}
@@ -135,6 +145,17 @@ func (b *binder) checkVisible(operands []device.Operand) error {
 		}
 	}
 	return nil
+}
+
+// memory returns the extents of the memory of input i, and outMemory that of output i.
+func (b *binder) memory(i int) tensor.Shape {
+	s, _ := b.Memory(i).Concrete()
+	return s
+}
+
+func (b *binder) outMemory(i int) tensor.Shape {
+	s, _ := b.OutMemory(i).Concrete()
+	return s
 }
 
 // in is input i as an operand; none if it is left out.
@@ -225,6 +246,14 @@ func (b *binder) dispatch(name, variant string, size int, groups [3]int, constan
 		c.Words = append(c.Words, graph.Known(int(x)))
 	}
 	b.step.Commands = append(b.step.Commands, c)
+	return nil
+}
+
+// loops refuses invocations whose loops take more iterations than the device ends them after.
+func (b *binder) loops(n int) error {
+	if most := b.dev.mostLoop(); n > most {
+		return device.Refuse("loops of an invocation take %d iterations, and the device ends them after %d", n, most)
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/nn"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var convRows = []row{
@@ -12,6 +13,41 @@ var convRows = []row{
 	rowFor("pointwise", func(o *nn.FusedConv, b *binder) error { return bindPointwise(&o.Conv, o.Then, b) }),
 	rowFor("conv", func(o *nn.FusedConv, b *binder) error { return bindConv(&o.Conv, o.Then, b) }),
 	rowFor("conv", bindConvTranspose),
+	rowFor("deform", bindDeformConv),
+}
+
+// bindDeformConv reads every pixel at an offset of its own.
+func bindDeformConv(o *nn.DeformConv, b *binder) error {
+	variant, err := b.sameTypes()
+	if err != nil {
+		return err
+	}
+	shapes := make([]tensor.Shape, len(b.In))
+	for i := range shapes {
+		shapes[i] = b.Shape(i)
+	}
+	s, err := o.Extents(shapes)
+	if err != nil {
+		return err
+	}
+	if len(s.In) > spatialAxes {
+		return device.Refuse("a convolution over %d axes", len(s.In))
+	}
+	n, taps := b.OutShape(0).Len(), product3(s.Kernel)
+	if err := b.loops(s.Channels / s.Groups * taps * (6 + 4<<len(s.In))); err != nil {
+		return err
+	}
+	var w words
+	w.int(n, s.Groups, s.Fields, s.Channels, s.Filters)
+	for _, list := range [][]int{s.In, s.Out, s.Kernel, s.Stride, s.Dilation} {
+		w.int(spread(list, 1)...)
+	}
+	w.int(spread(s.Pad, 0)...)
+	w.int(taps, s.Out.Len())
+	b.step.InPlace = nil
+	defer b.works(n * s.Channels / s.Groups * taps << len(s.In))
+	constants := []uint32{uint32(len(s.In)), uint32(op.Btoi(b.Has(3))), uint32(op.Btoi(b.Has(4)))}
+	return b.flat("conv/deform", variant, n, constants, w, b.in(0), b.in(1), b.in(2), b.in(3), b.in(4), b.out(0))
 }
 
 // spatialAxes is the spatial axes that shaders compute on.

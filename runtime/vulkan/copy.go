@@ -1,6 +1,7 @@
 package vulkan
 
 import (
+	"encoding/binary"
 	"errors"
 
 	"github.com/nacre-ml/nacre/runtime/device"
@@ -11,6 +12,8 @@ import (
 )
 
 var copyRows = []row{
+	rowFor("append", bindAppend).withRoom(),
+	rowFor("transpose of room", bindTransposeOfRoom).withRoom(),
 	copiesRow[*array.Transpose](),
 	copiesRow[*array.Expand](),
 	copiesRow[*array.Tile](),
@@ -47,6 +50,70 @@ func bindCopies(o array.Copier, b *binder) error {
 		}
 	}
 	return nil
+}
+
+// bindAppend puts the values behind the first into the memory of the first, which has
+// room for them, where the output lies too.
+func bindAppend(o *array.Concat, b *binder) error {
+	if b.InRoom == nil || b.OutRoom == nil {
+		return device.Refuse("no operand lies in memory with room")
+	}
+	if err := b.OnlyRoom([]int{0}, []int{0}); err != nil {
+		return err
+	}
+	memory := b.memory(0)
+	axis, err := op.NormAxis(o.Axis, len(memory))
+	if err != nil {
+		return err
+	}
+	for a, n := range b.Shape(0) {
+		if a != axis && memory[a] != n || memory[a] != b.outMemory(0)[a] {
+			return device.Refuse("rows are added along axis %d and there is room along another", axis)
+		}
+	}
+	outer, inner := memory[:axis].Len(), memory[axis+1:].Len()
+	b.step.InPlace = nil
+	at := 0
+	for i := range b.In {
+		rows, pitch := b.Shape(i)[axis]*inner, b.memory(i)[axis]*inner
+		axes := []axisSteps{{outer, pitch, memory[axis] * inner}, {rows, 1, 1}}
+		if rows > 0 {
+			if err := b.strided(b.DType(0), 0, at, axes, b.in(i), b.out(0)); err != nil {
+				return err
+			}
+			if i == 0 {
+				b.staysWhole()
+			}
+		}
+		at += rows
+	}
+	return nil
+}
+
+// staysWhole says of the last dispatch that it has nothing to do where both operands lie in
+// one place.
+func (b *binder) staysWhole() {
+	if c := b.step.Commands; len(c) > 0 {
+		c[len(c)-1].Kernel.(*kernel).whole = true
+	}
+}
+
+// bindTransposeOfRoom permutes the axes of a value whose memory has more room.
+func bindTransposeOfRoom(o *array.Transpose, b *binder) error {
+	if b.InRoom == nil || b.OutRoom != nil {
+		return device.Refuse("the input fills its memory, or the output does not")
+	}
+	perm, err := o.Perm(len(b.Shape(0)))
+	if err != nil {
+		return err
+	}
+	b.step.InPlace = nil
+	from, to := stridesOf(b.memory(0)), stridesOf(b.OutShape(0))
+	axes := make([]axisSteps, len(perm))
+	for i, p := range perm {
+		axes[i] = axisSteps{b.OutShape(0)[i], from[p], to[i]}
+	}
+	return b.strided(b.DType(0), 0, 0, axes, b.in(0), b.out(0))
 }
 
 // copy adds the dispatch of one copy.
@@ -113,4 +180,23 @@ func (b *binder) strided(d tensor.DType, from, to int, axes []axisSteps, x, y de
 		w.int(a.to)
 	}
 	return b.flat("copy/strided", variant, n, nil, w, x, y)
+}
+
+// clear adds a dispatch that makes n elements of type d 0.
+func (b *binder) clear(y device.Operand, d tensor.DType, n int) error {
+	return b.fill(y, tensor.New(d, 1), n)
+}
+
+// fill adds a dispatch that writes an element n times.
+func (b *binder) fill(y device.Operand, element *tensor.Tensor, n int) error {
+	variant, err := widthName(element.DType())
+	if err != nil {
+		return err
+	}
+	var value [8]byte
+	copy(value[:], element.Bytes())
+	w := words{uint32(n), 0, binary.LittleEndian.Uint32(value[:]), binary.LittleEndian.Uint32(value[4:])}
+	w.int(1, 1, 1, 1, 1, 1, 1, n)
+	w.int(0, 0, 0, 0, 0, 0, 0, 1)
+	return b.flat("copy/fill", variant, n, nil, w, y)
 }

@@ -24,8 +24,8 @@ type Options struct {
 	// Everything has every node computed on the device that it can compute, even where the
 	// copies of operands take longer than that saves.
 	Everything bool
-	// Without is features that are not used although the device has them.
-	Without shaders.Feature
+	// Level bounds the features that shaders may use; 0 for all that the device has.
+	Level Level
 	// Progress is told, while constants are copied to the device, how many bytes of those that
 	// a segment of a plan reads are there. It is called by one goroutine at a time.
 	Progress func(done, total int)
@@ -85,7 +85,7 @@ func open(i *vk.Instance, name string, o Options) (*Device, error) {
 		return nil, err
 	}
 	d := &Device{instance: i, dev: dev, info: dev.Info(), options: o, pipelines: map[string]*vk.Pipeline{}}
-	d.features = Features(&d.info) &^ o.Without
+	d.features = Features(&d.info) & o.Level.features()
 	if o.MaxRange > 0 {
 		d.info.Caps.MaxRange = min(d.info.Caps.MaxRange, o.MaxRange)
 	}
@@ -150,6 +150,15 @@ func Features(i *vk.Info) (f shaders.Feature) {
 		}
 	}
 	return f
+}
+
+// mostLoop is the most iterations of loops that an invocation may take in all: drivers in
+// software end its loops after 65535.
+func (d *Device) mostLoop() int {
+	if d.info.Type == "cpu" {
+		return 1 << 15
+	}
+	return 1 << 24
 }
 
 // Name is vulkan.

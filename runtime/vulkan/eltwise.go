@@ -7,6 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/arith"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 	"github.com/nacre-ml/nacre/shaders"
 )
@@ -318,7 +319,9 @@ func (b *binder) copyAll(d tensor.DType, n int, x, y device.Operand) error {
 }
 
 var castRows = []row{
+	rowFor("bits", bindBitCast),
 	rowFor("cast", bindCast),
+	rowFor("copy", bindDropout),
 }
 
 func bindCast(_ *arith.Cast, b *binder) error {
@@ -356,4 +359,28 @@ func known(list ...graph.Dim) ([]int, error) {
 		out[i] = n
 	}
 	return out, nil
+}
+
+// bindBitCast copies bits.
+func bindBitCast(_ *arith.BitCast, b *binder) error {
+	if b.Out[0].DType == tensor.Bool {
+		return device.Refuse("bits become bools in Go")
+	}
+	return b.copyAll(b.Out[0].DType, b.OutShape(0).Len(), b.in(0), b.out(0))
+}
+
+// bindDropout copies its input, and has the mask keep all elements.
+func bindDropout(o *nn.Dropout, b *binder) error {
+	if !o.Copies(b.In) {
+		return device.Refuse("elements may be dropped by chance")
+	}
+	if b.Wants(0) {
+		if err := b.copyAll(b.DType(0), b.Shape(0).Len(), b.in(0), b.out(0)); err != nil {
+			return err
+		}
+	}
+	if !b.Wants(1) {
+		return nil
+	}
+	return b.fill(b.out(1), op.One(b.Out[1].DType), b.Shape(0).Len())
 }

@@ -78,7 +78,7 @@ func (s *segment) failed(c *chunk) (command int, err error) {
 // clearFaults makes the words of all faults 0.
 func (s *segment) clearFaults() error {
 	clear(s.staging.Host()[s.faultsAt:][:faultBytes*len(s.faults)])
-	return s.acc.dev.once(func(r *vk.Recorder) {
+	return once(s.acc.dev.dev, func(r *vk.Recorder) {
 		for i, f := range s.faults {
 			o := s.constants.operand(f.at, faultBytes)
 			r.Copy(o.Buffer, o.Offset, s.staging, s.staged(i), faultBytes)

@@ -21,7 +21,10 @@ func (h *hazards) add(s *segment, i int) {
 
 // touches lists what command i reads and writes of the device's memory.
 func (s *segment) touches(i int) (reads, writes []vk.Operand) {
-	if t := &s.copies[i]; t.bytes > 0 {
+	if t := &s.copies[i]; t.isCopy {
+		if t.bytes == 0 {
+			return nil, nil
+		}
 		o := []vk.Operand{s.memory.operand(s.deviceAt(i), t.bytes)}
 		if t.up {
 			return nil, o

@@ -5,15 +5,18 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/arith"
+	"github.com/nacre-ml/nacre/runtime/op/openinfer"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var matmulRows = []row{
-	rowFor("gemm", func(_ *arith.MatMul, b *binder) error { return bindMatMul(&arith.FusedMatMul{Alpha: 1}, b) }),
+	rowFor("gemm", func(_ *arith.MatMul, b *binder) error { return bindMatMul(&arith.FusedMatMul{Alpha: 1}, b) }).withRoom(),
 	rowFor("gemm", bindMatMulBias),
-	rowFor("gemm", bindMatMul),
+	rowFor("gemm", bindMatMul).withRoom(),
 	rowFor("gemm", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, b) }),
 	rowFor("gemm", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, b) }),
+	rowFor("det", bindDet),
+	rowFor("packed", bindPackedMatMul),
 }
 
 // batchAxes is the most axes of a batch that a dispatch steps over.
@@ -41,10 +44,10 @@ func stridesOf(s tensor.Shape) []int {
 	return list
 }
 
-// matrixAxes returns the extents and strides of an operand in the order of its axes. A
-// vector has the axis that makes it a row or a column.
-func matrixAxes(order arith.AxisOrder, s tensor.Shape, row bool) (dims, steps []int) {
-	strides := stridesOf(s)
+// matrixAxes returns the extents of an operand and its strides in memory, in the order of its
+// axes. A vector has the axis that makes it a row or a column.
+func matrixAxes(order arith.AxisOrder, s, memory tensor.Shape, row bool) (dims, steps []int) {
+	strides := stridesOf(memory)
 	if len(s) == 1 {
 		if row {
 			return []int{1, s[0]}, []int{s[0], 1}
@@ -62,11 +65,11 @@ func numbers(list []graph.Dim) []int {
 	return out
 }
 
-// productOf cuts operands into products, as few as there can be: axes of a batch that both
+// productOf cuts inputs left and right into products, as few as there can be: axes of a batch that both
 // operands step over alike become one, and rows that share their right operand one matrix.
-func productOf(order [2]arith.AxisOrder, a, b tensor.Shape) *product {
-	da, sa := matrixAxes(order[0], a, true)
-	db, sb := matrixAxes(order[1], b, false)
+func productOf(order [2]arith.AxisOrder, b *binder, left, right int) *product {
+	da, sa := matrixAxes(order[0], b.Shape(left), b.memory(left), true)
+	db, sb := matrixAxes(order[1], b.Shape(right), b.memory(right), false)
 	la, lb := len(da)-2, len(db)-2
 	p := &product{m: da[la], k: da[la+1], n: db[lb+1], aRow: sa[la], aCol: sa[la+1], bRow: sb[lb], bCol: sb[lb+1]}
 	for i := max(la, lb); i > 0; i-- {
@@ -232,7 +235,10 @@ func (b *binder) fewRows(p *product, z int, variant string, w words, operands []
 }
 
 func bindMatMul(o *arith.FusedMatMul, b *binder) error {
-	return b.multiply(productOf(o.Order, b.Shape(0), b.Shape(1)), o.Alpha, addend{}, op.Epilogue{})
+	if b.OutRoom != nil {
+		return device.Refuse("products follow each other without gaps")
+	}
+	return b.multiply(productOf(o.Order, b, 0, 1), o.Alpha, addend{}, op.Epilogue{})
 }
 
 // bindMatMulBias adds input 2, a number for each column.
@@ -240,7 +246,7 @@ func bindMatMulBias(o *arith.MatMulBias, b *binder) error {
 	if b.Has(3) && b.Has(2) {
 		return device.Refuse("a bias and a value are added")
 	}
-	p := productOf([2]arith.AxisOrder{}, b.Shape(0), b.Shape(1))
+	p := productOf([2]arith.AxisOrder{}, b, 0, 1)
 	c := addend{operand: b.in(2), col: 1, beta: 1}
 	if b.Has(3) {
 		c = addend{operand: b.in(3), row: p.n, col: 1, batch: p.m * p.n, beta: 1}
@@ -252,7 +258,7 @@ func bindGemm(o *arith.Gemm, then op.Epilogue, b *binder) error {
 	if b.Has(2) && o.Beta == 0 {
 		return device.Refuse("beta is 0")
 	}
-	p := productOf([2]arith.AxisOrder{{Matrix: o.TransA}, {Matrix: o.TransB}}, b.Shape(0), b.Shape(1))
+	p := productOf([2]arith.AxisOrder{{Matrix: o.TransA}, {Matrix: o.TransB}}, b, 0, 1)
 	c := addend{operand: b.in(2), beta: o.Beta}
 	if s := b.Shape(2); b.Has(2) {
 		if n := len(s); n > 0 && s[n-1] != 1 {
@@ -263,4 +269,55 @@ func bindGemm(o *arith.Gemm, then op.Epilogue, b *binder) error {
 		}
 	}
 	return b.multiply(p, o.Alpha, c, then)
+}
+
+// mostDet is the most rows of a matrix whose determinant one invocation computes.
+const mostDet = 40
+
+func bindDet(_ arith.Det, b *binder) error {
+	variant, err := floatName(b.DType(0))
+	if err != nil {
+		return err
+	}
+	s := b.Shape(0)
+	n, count := s[len(s)-1], b.OutShape(0).Len()
+	if n > mostDet {
+		return device.Refuse("matrices have %d rows", n)
+	}
+	b.step.InPlace = nil
+	defer b.works(count * n * n * n)
+	return b.flat("matmul/det", variant, count, nil, words{uint32(count), uint32(n)}, b.in(0), b.temp(4*count*n*n), b.out(0))
+}
+
+// bindPackedMatMul multiplies matrices of integers of 16 bits or fewer as they lie.
+func bindPackedMatMul(_ *openinfer.MatMul, b *binder) error {
+	d, result := b.DType(0), b.Out[0].DType
+	kind, err := packedKind(d)
+	if err != nil {
+		return err
+	}
+	p := productOf([2]arith.AxisOrder{}, b, 0, 1)
+	// Sums of 32 bits are those of 64 while they do not wrap.
+	const most = 1 << 31
+	switch {
+	case len(p.batch) > batchAxes:
+		return device.Refuse("the batch has %d axes", len(p.batch))
+	case result.Bits() == 64 && (d.Bits() > 8 || p.k > most>>(2*d.Bits())):
+		return device.Refuse("sums of %d products of %v elements may take 64 bits", p.k, d)
+	case result == tensor.T1:
+		return device.Refuse("results are %v", result)
+	}
+	each := max(1, 32/result.Bits())
+	if err := b.loops(each * p.k); err != nil {
+		return err
+	}
+	batch := []batchAxis{{1, 0, 0}, {1, 0, 0}, {1, 0, 0}}
+	copy(batch[batchAxes-len(p.batch):], p.batch)
+	total := b.OutShape(0).Len()
+	var w words
+	w.int(total, p.m, p.n, p.k, p.aRow, p.aCol, p.bRow, p.bCol, batch[1].n, batch[2].n)
+	w.int(batch[0].a, batch[1].a, batch[2].a, batch[0].b, batch[1].b, batch[2].b)
+	b.step.InPlace = nil
+	defer b.works(total * p.k)
+	return b.flat("matmul/packed", "integers", (total+each-1)/each, []uint32{uint32(d.Bits()), kind, uint32(result.Bits())}, w, b.in(0), b.in(1), b.out(0))
 }

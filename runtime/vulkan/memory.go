@@ -142,3 +142,56 @@ func (p *pool) free() {
 func (m *Memory) operand(at, n int) vk.Operand {
 	return vk.Operand{Buffer: m.block.buffer, Offset: m.at + at, Bytes: n}
 }
+
+// stagingBytes is the most bytes that are copied to or from the device at a time.
+const stagingBytes = 16 << 20
+
+// Write copies src to the memory from an offset on.
+func (m *Memory) Write(at int, src []byte) error {
+	return m.pool.staged(len(src), func(r *vk.Recorder, staging *vk.Buffer, done, n int) func() {
+		copy(staging.Host(), src[done:][:n])
+		r.Copy(m.block.buffer, m.at+at+done, staging, 0, n)
+		return func() {}
+	})
+}
+
+// Read copies bytes of the memory from an offset on to dst.
+func (m *Memory) Read(at int, dst []byte) error {
+	return m.pool.staged(len(dst), func(r *vk.Recorder, staging *vk.Buffer, done, n int) func() {
+		r.Copy(staging, 0, m.block.buffer, m.at+at+done, n)
+		return func() { copy(dst[done:][:n], staging.Host()) }
+	})
+}
+
+// staged copies bytes by way of staging memory, in pieces. Record records the copy of one,
+// and returns what is done when it is there.
+func (p *pool) staged(bytes int, record func(r *vk.Recorder, staging *vk.Buffer, done, n int) func()) error {
+	staging, err := p.dev.NewBuffer(min(wholeWords(bytes), stagingBytes), vk.Staging)
+	if err != nil {
+		return failure(err)
+	}
+	defer staging.Free()
+	for done := 0; done < bytes; done += stagingBytes {
+		var then func()
+		if err := once(p.dev, func(r *vk.Recorder) { then = record(r, staging, done, min(bytes-done, stagingBytes)) }); err != nil {
+			return failure(err)
+		}
+		then()
+	}
+	return nil
+}
+
+// once records commands and runs them.
+func once(dev *vk.Device, record func(r *vk.Recorder)) error {
+	r, err := dev.NewRecorder(0, 0, 0)
+	if err != nil {
+		return err
+	}
+	defer r.Free()
+	record(r)
+	r.Barrier()
+	if err := r.End(); err != nil {
+		return err
+	}
+	return r.Run()
+}

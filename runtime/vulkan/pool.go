@@ -2,11 +2,100 @@ package vulkan
 
 import (
 	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/nn"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var poolRows = []row{
 	rowFor("windows", bindPool),
+	rowFor("fold", bindCol2Im),
+	rowFor("unpool", bindMaxUnpool),
+}
+
+// bindCol2Im adds up, for each pixel, the elements of blocks that lie over it.
+func bindCol2Im(o *nn.Col2Im, b *binder) error {
+	variant, err := typeName(b.DType(0))
+	if err != nil {
+		return err
+	}
+	var lists [3][]int
+	for i := 1; i < 3; i++ {
+		list, ok := b.In[i].IntVec()
+		if !ok {
+			return &device.NeedValue{Input: i}
+		}
+		if lists[i], err = known(list...); err != nil {
+			return err
+		}
+	}
+	f, err := o.Extents(b.Shape(0), lists[1], lists[2])
+	if err != nil {
+		return err
+	}
+	if len(f.Image) > spatialAxes {
+		return device.Refuse("an image of %d axes", len(f.Image))
+	}
+	n := b.OutShape(0).Len()
+	var w words
+	w.int(n, f.Blocks.Len())
+	for _, list := range [][]int{f.Image, f.Blocks, f.Block, f.Stride, f.Dilation} {
+		w.int(spread(list, 1)...)
+	}
+	w.int(spread(f.Pad, 0)...)
+	b.step.InPlace = nil
+	defer b.works(n * f.Block.Len())
+	return b.flat("pool/fold", variant, n, nil, w, b.in(0), b.out(0))
+}
+
+// unpoolAxes is the axes of pool/unpool.
+const unpoolAxes = 2 + spatialAxes
+
+// bindMaxUnpool notes the last element of each place, and writes those.
+func bindMaxUnpool(o *nn.MaxUnpool, b *binder) error {
+	variant, err := widthName(b.DType(0))
+	if err != nil {
+		return err
+	}
+	indexWords, err := intWords(b.DType(1))
+	if err != nil {
+		return err
+	}
+	x, y := b.Shape(0), b.OutShape(0)
+	var given []int
+	if b.Has(2) {
+		given = y
+	}
+	from, to, err := o.Extents(x, given)
+	if err != nil {
+		return err
+	}
+	if len(to) > unpoolAxes || b.Shape(1).Len() != x.Len() {
+		return device.Refuse("a value of %d axes with %v indices", len(to), b.Shape(1))
+	}
+	n := x.Len()
+	w := words{uint32(n), uint32(from.Len())}
+	for _, s := range []tensor.Shape{from, to} {
+		for range unpoolAxes - len(s) {
+			w.int(1)
+		}
+		w.int(s...)
+	}
+	b.step.InPlace = nil
+	winners := b.temp(4 * y.Len())
+	if err := b.clear(winners, tensor.I32, y.Len()); err != nil {
+		return err
+	}
+	if err := b.clear(b.out(0), b.DType(0), y.Len()); err != nil {
+		return err
+	}
+	for _, note := range []uint32{1, 0} {
+		if err := b.flat("pool/unpool", variant, n, []uint32{note, uint32(indexWords)}, w, b.in(0), b.in(1), winners, b.out(0),
+			b.fault("the index of element %d is not there")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func bindPool(o *nn.Pool, b *binder) error {
@@ -18,10 +107,7 @@ func bindPool(o *nn.Pool, b *binder) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case b.Wants(1):
-		return device.Refuse("indices of maxima are found in Go")
-	case len(p.Axes) > spatialAxes:
+	if len(p.Axes) > spatialAxes {
 		return device.Refuse("a window of %d axes", len(p.Axes))
 	}
 	var in, out, taps, stride, dilation, pad, end []int
@@ -44,5 +130,9 @@ func bindPool(o *nn.Pool, b *binder) error {
 		kind = 1
 	}
 	defer b.works(n * product3(taps))
-	return b.flat("pool/pool", variant, n, []uint32{kind}, w, b.in(0), b.out(0))
+	indices := uint32(op.Btoi(b.Wants(1)))
+	if indices != 0 && o.ColumnMajor {
+		indices = 2
+	}
+	return b.flat("pool/pool", variant, n, []uint32{kind, indices}, w, b.in(0), b.out(0), b.out(1))
 }

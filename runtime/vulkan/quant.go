@@ -2,6 +2,7 @@ package vulkan
 
 import (
 	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -10,6 +11,14 @@ var quantRows = []row{
 	rowFor("quantize", bindQuantizeLinear),
 	rowFor("dequantize", bindDequantizeLinear),
 	rowFor("codes", bindNBits),
+	rowFor("dynamic", bindDynamicQuantizeLinear),
+	rowFor("pair", bindQLinearPair),
+	rowFor("lookup", func(_ *quant.CodeTable, b *binder) error {
+		n := b.Shape(0).Len()
+		return b.lookup(n, n, 0, n, b.in(0), b.in(1))
+	}),
+	rowFor("lookup", bindQLinearUnary),
+	rowFor("lookup", bindQLinearConcat),
 }
 
 // codeRanges are the least and the greatest code of types that values are quantised to.
@@ -33,26 +42,21 @@ func (b *binder) grid(shader string, g quant.Granularity, d tensor.DType, consta
 	default:
 		return device.Refuse("scales are %v", b.DType(1))
 	}
-	at, err := g.Grid(b.In[0].Dims, b.In[1].Dims)
-	if err != nil {
-		return err
-	}
-	s, err := known(at.Axis, at.Inner, at.Block, at.PerOuter, at.PerAxis, at.PerInner)
-	if err != nil {
-		return err
-	}
 	n := b.OutShape(0).Len()
+	w, err := b.gridWords(g, n)
+	if err != nil {
+		return err
+	}
 	b.step.InPlace = nil
-	var w words
-	w.int(n)
-	w.int(s...)
-	w.bool(b.Has(2))
 	return b.flat(shader, variant, n, constants, w, b.in(0), b.in(1), b.in(2), b.out(0))
 }
 
 func bindQuantizeLinear(o *quant.QuantizeLinear, b *binder) error {
 	d := b.Out[0].DType
 	limits, ok := codeRanges[d]
+	if d.IsInteger() && d.Bits() < 8 {
+		return b.pack(o, d)
+	}
 	if !ok || o.Precision(b.DType(1)) != tensor.F32 || b.DType(0) != b.DType(1) {
 		return device.Refuse("codes are %v, values %v and scales %v", d, b.DType(0), b.DType(1))
 	}
@@ -63,7 +67,96 @@ func bindDequantizeLinear(o *quant.DequantizeLinear, b *binder) error {
 	if b.Out[0].DType != b.DType(1) {
 		return device.Refuse("scales are %v and results %v", b.DType(1), b.Out[0].DType)
 	}
+	if d := b.DType(0); d.Bits() < 8 || !d.IsInteger() {
+		return b.unpack(o.Granularity, d)
+	}
 	return b.grid("quant/dequantize", o.Granularity, b.DType(0), nil)
+}
+
+// gridWords is the words of where scales lie: those of grid.
+func (b *binder) gridWords(g quant.Granularity, n int) (words, error) {
+	at, err := g.Grid(b.In[0].Dims, b.In[1].Dims)
+	if err != nil {
+		return nil, err
+	}
+	s, err := known(at.Axis, at.Inner, at.Block, at.PerOuter, at.PerAxis, at.PerInner)
+	if err != nil {
+		return nil, err
+	}
+	var w words
+	w.int(n)
+	w.int(s...)
+	w.bool(b.Has(2))
+	return w, nil
+}
+
+// scaleVariant is the variant for scales of a type.
+func scaleVariant(d tensor.DType) (string, error) {
+	if d != tensor.F32 && d != tensor.F16 {
+		return "", device.Refuse("scales are %v", d)
+	}
+	return typeName(d)
+}
+
+// packedKind is the kind of integers of a type, as packed.glsl numbers them.
+func packedKind(d tensor.DType) (uint32, error) {
+	switch {
+	case d == tensor.T1:
+		return 2, nil
+	case d.IsInteger() && d.Bits() <= 16:
+		return uint32(op.Btoi(d.Kind() == tensor.Signed)), nil
+	}
+	return 0, device.Refuse("elements are %v", d)
+}
+
+// unpack decodes codes of fewer than 8 bits, and codes that are floats.
+func (b *binder) unpack(g quant.Granularity, d tensor.DType) error {
+	variant, err := scaleVariant(b.DType(1))
+	if err != nil {
+		return err
+	}
+	if b.Has(2) && b.DType(2) != d || d.Bits() > 8 {
+		return device.Refuse("codes are %v and zero points %v", d, b.DType(2))
+	}
+	kind, table := uint32(0), device.Operand{}
+	if d.IsInteger() {
+		if kind, err = packedKind(d); err != nil {
+			return err
+		}
+	} else {
+		table = device.Operand{Place: device.Const, Data: quant.Numbers(d)}
+	}
+	n := b.OutShape(0).Len()
+	w, err := b.gridWords(g, n)
+	if err != nil {
+		return err
+	}
+	b.step.InPlace = nil
+	constants := []uint32{uint32(d.Bits()), kind, uint32(op.Btoi(!d.IsInteger()))}
+	return b.flat("quant/unpack", variant, n, constants, w, b.in(0), b.in(1), b.in(2), table, b.out(0))
+}
+
+// pack makes codes of fewer than 8 bits.
+func (b *binder) pack(o *quant.QuantizeLinear, d tensor.DType) error {
+	variant, err := scaleVariant(b.DType(1))
+	if err != nil {
+		return err
+	}
+	if o.Precision(b.DType(1)) != tensor.F32 || b.DType(0) != b.DType(1) || b.Has(2) && b.DType(2) != d {
+		return device.Refuse("values are %v, scales %v and zero points %v", b.DType(0), b.DType(1), b.DType(2))
+	}
+	n, bits := b.OutShape(0).Len(), d.Bits()
+	w, err := b.gridWords(o.Granularity, n)
+	if err != nil {
+		return err
+	}
+	least, most := 0, 1<<bits-1
+	if d.Kind() == tensor.Signed {
+		least, most = -1<<(bits-1), 1<<(bits-1)-1
+	}
+	each := 32 / bits
+	b.step.InPlace = nil
+	return b.flat("quant/pack", variant, (n+each-1)/each, []uint32{uint32(least), uint32(most), uint32(bits)}, w, b.in(0), b.in(1), b.in(2), b.out(0))
 }
 
 // bindNBits multiplies by weights of few bits as they lie.
@@ -99,4 +192,109 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 	groups := [3]int{(o.N + columns - 1) / columns, (m + rows - 1) / rows, 1}
 	return b.dispatch("quant/nbits", variant, min(256, b.dev.info.Caps.MaxInvocations), groups, []uint32{uint32(o.Bits), uint32(rows), columns}, w,
 		b.in(0), b.in(1), b.in(2), b.in(3), b.in(5), b.out(0))
+}
+
+// quantizeDynamic adds dispatches that quantise the n floats of input 0 for their range, with
+// the scale and the zero point that they find.
+func (b *binder) quantizeDynamic(n int, codes, scale, zero device.Operand) error {
+	if b.DType(0) != tensor.F32 {
+		return device.Refuse("values are %v", b.DType(0))
+	}
+	b.step.InPlace = nil
+	if err := b.lanes("quant/dynamic", "f32", 1, n, nil, words{uint32(n)}, b.in(0), scale, zero); err != nil {
+		return err
+	}
+	var w words
+	w.int(n, 1, n, 1, 0, 0, 0, 1) // all elements lie behind one axis of one element
+	return b.flat("quant/quantize", "u8", n, []uint32{0, 255}, w, b.in(0), scale, zero, codes)
+}
+
+func bindDynamicQuantizeLinear(_ *quant.DynamicQuantizeLinear, b *binder) error {
+	if !b.Wants(0) || !b.Wants(1) || !b.Wants(2) {
+		return device.Refuse("an output is left out")
+	}
+	return b.quantizeDynamic(b.Shape(0).Len(), b.out(0), b.out(1), b.out(2))
+}
+
+func bindQLinearPair(o *quant.QLinearPair, b *binder) error {
+	const a, c, y = quant.QLinearPairA, quant.QLinearPairB, quant.QLinearPairYScale
+	half := tensor.F16 == b.DType(y)
+	for _, i := range []int{a + 1, c + 1, y} {
+		if b.DType(i) != b.DType(y) || !half && b.DType(i) != tensor.F32 {
+			return device.Refuse("scales are %v and %v", b.DType(y), b.DType(i))
+		}
+	}
+	dims, steps := broadcast(b.OutShape(0), b.Shape(a), b.Shape(c))
+	n := b.OutShape(0).Len()
+	w := words{uint32(n)}
+	if err := w.under(broadcastAxes, dims, steps...); err != nil {
+		return err
+	}
+	zeros := op.Btoi(b.Has(a+2)) | op.Btoi(b.Has(c+2))<<1 | op.Btoi(b.Has(y+1))<<2
+	constants := []uint32{uint32(op.Btoi(o.Product)), signed(b.DType(a)), uint32(op.Btoi(half)), uint32(zeros)}
+	b.step.InPlace = nil
+	var operands []device.Operand
+	for i := range y + 2 {
+		operands = append(operands, b.in(i))
+	}
+	return b.flat("quant/pair", "bytes", n, constants, w, append(operands, b.out(0))...)
+}
+
+// lookup adds a dispatch that takes codes from a table, in rows of n that lie to apart in the
+// result from an element on.
+func (b *binder) lookup(total, n, start, to int, x, table device.Operand) error {
+	b.step.InPlace = nil
+	var w words
+	w.int(total, n, start, to)
+	return b.flat("quant/lookup", "bytes", total, nil, w, x, table, b.out(0))
+}
+
+// tableFunctions are the numbers of quant/table for functions of what codes stand for.
+var tableFunctions = map[string]uint32{"": 0, "sigmoid": 1, "leaky_relu": 2}
+
+// table adds a dispatch that makes the codes of a function of codes, both of the type of input
+// x: the scales are inputs from and to, with zero points behind them.
+func (b *binder) table(x, from, to int, f string, alpha float32) (device.Operand, error) {
+	t := b.temp(256)
+	if b.DType(from) != b.DType(to) || b.DType(to) != tensor.F32 && b.DType(to) != tensor.F16 {
+		return t, device.Refuse("scales are %v and %v", b.DType(from), b.DType(to))
+	}
+	zeros := op.Btoi(b.Has(from+1)) | op.Btoi(b.Has(to+1))<<1
+	constants := []uint32{tableFunctions[f], signed(b.DType(x)), uint32(op.Btoi(b.DType(to) == tensor.F16)), uint32(zeros)}
+	var w words
+	w.float(float64(alpha))
+	return t, b.flat("quant/table", "bytes", 256, constants, w, b.in(from), b.in(from+1), b.in(to), b.in(to+1), t)
+}
+
+func bindQLinearUnary(o *quant.QLinearUnary, b *binder) error {
+	t, err := b.table(0, 1, 3, o.Func, o.Alpha)
+	if err != nil {
+		return err
+	}
+	n := b.Shape(0).Len()
+	return b.lookup(n, n, 0, n, b.in(0), t)
+}
+
+func bindQLinearConcat(o *quant.QLinearConcat, b *binder) error {
+	y := b.OutShape(0)
+	axis, err := o.Axis(len(y))
+	if err != nil {
+		return err
+	}
+	at := 0
+	for _, i := range o.Values {
+		t, err := b.table(i, i+1, 0, "", 0)
+		if err != nil {
+			return err
+		}
+		n := b.Shape(i)[axis:].Len()
+		if n == 0 {
+			continue
+		}
+		if err := b.lookup(b.Shape(i).Len(), n, at, y[axis:].Len(), b.in(i), t); err != nil {
+			return err
+		}
+		at += n
+	}
+	return nil
 }

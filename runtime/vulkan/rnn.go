@@ -72,17 +72,38 @@ func bindRecurrent(o *nn.Recurrent, b *binder) error {
 	if err := b.productsTo(sums, p, b.in(0), b.in(1)); err != nil {
 		return err
 	}
-	var w words
-	w.int(steps, batch, n, o.Directions)
-	w.int(bits(b.Has(3), b.Has(4), b.Has(5), b.Has(6), b.Has(7)), bits(b.Wants(0), b.Wants(1), b.Wants(2)))
-	w.float(float64(o.Cells[0].Clip))
-	w.float(alphas...)
-	w.float(betas...)
-	defer b.works(o.Directions * rows * gates * n)
-	return b.dispatch("rnn/cells", "f32", cellsSide, b.flatGroups(o.Directions*batch), constants, w,
-		sums, b.in(2), b.in(3), b.in(4), b.in(5), b.in(6), b.in(7), b.out(0), b.out(1), b.out(2),
-		b.fault(fmt.Sprintf("the length of sequence %%d is not in 0..%d", steps)))
+	// What a dispatch hands on to the next: states, and cells of LSTM.
+	size := tensor.F32.Bytes(o.Directions * batch * n)
+	carried := [2]device.Operand{b.temp(size), b.temp(size)}
+	each := max(1, b.dev.mostLoop()/(gates*((n+cellsSide-1)/cellsSide)))
+	fault := b.fault(fmt.Sprintf("the length of sequence %%d is not in 0..%d", steps))
+	for from := 0; from < steps; from += each {
+		to := min(from+each, steps)
+		states, results := [2]device.Operand{b.in(5), b.in(6)}, [2]device.Operand{b.out(1), b.out(2)}
+		hasState, hasCell, wantsState, wantsCell := b.Has(5), b.Has(6), b.Wants(1), b.Wants(2)
+		if from > 0 {
+			states, hasState, hasCell = carried, true, o.Gates == lstmGates
+		}
+		if to < steps {
+			results, wantsState, wantsCell = carried, true, o.Gates == lstmGates
+		}
+		var w words
+		w.int(steps, batch, n, o.Directions, from, to)
+		w.int(bits(b.Has(3), b.Has(4), hasState, hasCell, b.Has(7)), bits(b.Wants(0), wantsState, wantsCell))
+		w.float(float64(o.Cells[0].Clip))
+		w.float(alphas...)
+		w.float(betas...)
+		if err := b.dispatch("rnn/cells", "f32", cellsSide, b.flatGroups(o.Directions*batch), constants, w,
+			sums, b.in(2), b.in(3), b.in(4), states[0], states[1], b.in(7), b.out(0), results[0], results[1], fault); err != nil {
+			return err
+		}
+		b.works(o.Directions * (to - from) * batch * gates * n)
+	}
+	return nil
 }
+
+// lstmGates is the gates of an LSTM.
+const lstmGates = 4
 
 // bits returns a number whose bit k says whether list[k] is true.
 func bits(list ...bool) (n int) {

@@ -15,14 +15,19 @@ func families() [][]row {
 		copyRows,
 		eltwiseRows,
 		indexRows,
+		lossRows,
 		matmulRows,
 		normRows,
 		orderRows,
 		poolRows,
+		quantConvRows,
+		quantProductRows,
 		quantRows,
 		reduceRows,
 		resizeRows,
 		rnnRows,
+		signalRows,
+		visionRows,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/array"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // scatterReductions are the numbers of scatter/reduce for reductions.
@@ -54,21 +55,13 @@ func (b *binder) scatterLast(t *targets, n, inner int, tuples bool) error {
 	}
 	blocks := b.Shape(0).Len() / block
 	winners := b.temp(4 * blocks)
-	if err := b.zero(blocks, winners); err != nil {
+	if err := b.clear(winners, tensor.I32, blocks); err != nil {
 		return err
 	}
 	if err := b.flat("scatter/note", "index", n/block, t.constants, t.words, winners, b.in(1), t.fault); err != nil {
 		return err
 	}
 	return b.flat("scatter/write", variant, n, t.constants, t.words, b.in(2), b.in(1), winners, b.out(0), t.fault)
-}
-
-// zero adds a dispatch that makes n words 0.
-func (b *binder) zero(n int, o device.Operand) error {
-	w := words{uint32(n), 0, 0, 0}
-	w.int(1, 1, 1, 1, 1, 1, 1, n)
-	w.int(0, 0, 0, 0, 0, 0, 0, 1)
-	return b.flat("copy/fill", "w4", n, nil, w, o)
 }
 
 // scatterJoined adds a dispatch that joins updates with the output, in their order.

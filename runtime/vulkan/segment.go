@@ -2,10 +2,12 @@ package vulkan
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
 	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
 // maxDispatches bounds the dispatches of one submission, and maxWork their multiply-adds:
@@ -15,15 +17,23 @@ const (
 	maxWork       = 1 << 30
 )
 
-// segment is commands recorded once, which a run submits: copies of values from the
-// session's memory, dispatches, and copies back.
+// segment is commands that a run submits: copies of values from the session's memory,
+// dispatches, and copies back. They are recorded once, or for the lengths and the attached
+// memory of each run where they depend on them.
 type segment struct {
 	acc       *Accelerator
-	memory    *Memory // of the frame
-	constants *Memory // those that steps bring with them; nil for none
+	memory    *Memory           // of the frame
+	given     []device.Recorded // as the plan has them
+	hosts     map[int]unsafe.Pointer
+	attached  map[int]*Memory // by base: what is not in the frame's memory
+	lengths   string          // for which the commands are recorded
+	stale     bool            // memory was attached since
+	names     []string        // of the lengths that count; nil before they are asked for
+	constants *Memory         // those that steps bring with them; nil for none
 	staging   *vk.Buffer
-	list      []device.Recorded
-	copies    []transfer // by command; bytes is 0 for dispatches
+	list      []device.Recorded // what is recorded: given, with dispatches instead of nodes
+	owner     []int             // by command of list: the one of given that it is of
+	copies    []transfer        // by command
 	operands  [][]vk.Operand
 	faults    []fault // in the order of commands
 	faultsAt  int     // where staging memory has their words
@@ -38,6 +48,7 @@ type transfer struct {
 	host         unsafe.Pointer // what base stands for
 	staging      int            // offset in staging memory
 	bytes        int
+	isCopy       bool // else the command is a dispatch
 	up           bool
 }
 
@@ -51,24 +62,74 @@ type chunk struct {
 func (c *chunk) has(i int) bool { return i >= c.first && i < c.end }
 
 // Record lays commands out for runs in memory m.
-func (a *Accelerator) Record(list []device.Recorded, m device.Memory) (device.Segment, error) {
+func (a *Accelerator) Record(list []device.Recorded, m device.Memory) (device.AcceleratorSegment, error) {
 	memory, _ := m.(*Memory)
-	s := &segment{acc: a, memory: memory, list: list, copies: make([]transfer, len(list)), operands: make([][]vk.Operand, len(list))}
-	err := s.prepare()
-	if err == nil {
-		s.plain, err = s.record(false)
+	s := &segment{acc: a, memory: memory, given: list, hosts: map[int]unsafe.Pointer{}, attached: map[int]*Memory{}}
+	if s.varies() {
+		s.stale = true
+		return s, nil
 	}
-	if err != nil {
+	if err := s.lay(nil); err != nil {
 		s.Free()
-		return nil, failure(err)
+		return nil, err
 	}
 	return s, nil
 }
 
+// varies reports whether the commands depend on lengths, or on attached memory.
+func (s *segment) varies() bool {
+	for i := range s.given {
+		r := &s.given[i]
+		_, copies := r.Kernel.(transferKernel)
+		if _, ok := r.Kernel.(*sized); ok || copies && !r.Words[0].IsKnown() {
+			return true
+		}
+		for k, base := range r.Bases {
+			if !copies && base > device.BaseDevice && r.Operands[k].Place != device.None {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lay records the commands for lengths.
+func (s *segment) lay(length func(symbol string) (int, bool)) error {
+	err := s.expand(length)
+	if err == nil {
+		err = s.prepare(length)
+	}
+	if err == nil {
+		s.plain, err = s.record(false)
+	}
+	return failure(err)
+}
+
+// expand puts the dispatches of nodes whose extents have lengths in their place.
+func (s *segment) expand(length func(symbol string) (int, bool)) error {
+	s.list, s.owner = make([]device.Recorded, 0, len(s.given)), make([]int, 0, len(s.given))
+	for i := range s.given {
+		list := s.given[i : i+1]
+		if k, ok := list[0].Kernel.(*sized); ok {
+			var err error
+			if list, err = k.expand(&s.given[i], length); err != nil {
+				return err
+			}
+		}
+		for range list {
+			s.owner = append(s.owner, i)
+		}
+		s.list = append(s.list, list...)
+	}
+	s.copies, s.operands, s.faults = make([]transfer, len(s.list)), make([][]vk.Operand, len(s.list)), nil
+	return nil
+}
+
 // prepare finds the operands of all commands, and makes staging memory.
-func (s *segment) prepare() error {
+func (s *segment) prepare(length func(symbol string) (int, bool)) error {
 	staged := 0
-	if err := s.bringConstants(); err != nil {
+	err := s.bringConstants()
+	if err != nil {
 		return err
 	}
 	if err := s.acc.weights.hold(s.weights()); err != nil {
@@ -78,7 +139,9 @@ func (s *segment) prepare() error {
 	for i := range s.list {
 		r := &s.list[i]
 		if t, ok := r.Kernel.(transferKernel); ok {
-			s.copies[i] = s.transfer(r, t == upload, staged)
+			if s.copies[i], err = s.transfer(r, t == upload, staged, length); err != nil {
+				return err
+			}
 			staged += alignUp(s.copies[i].bytes)
 			continue
 		}
@@ -98,7 +161,10 @@ func (s *segment) prepare() error {
 	if staged += faultBytes * len(s.faults); staged == 0 {
 		return nil
 	}
-	var err error
+	if s.staging != nil && s.staging.Bytes() >= staged {
+		return nil
+	}
+	s.freeStaging()
 	s.staging, err = s.acc.dev.dev.NewBuffer(staged, vk.Staging)
 	return err
 }
@@ -137,14 +203,21 @@ func (s *segment) bringConstants() error {
 
 // transfer returns the copy of an upload or a download, whose operands are the value and
 // its copy.
-func (s *segment) transfer(r *device.Recorded, up bool, staged int) transfer {
+func (s *segment) transfer(r *device.Recorded, up bool, staged int, length func(symbol string) (int, bool)) (transfer, error) {
 	host := 0
 	if !up {
 		host = 1
 	}
 	at, _ := r.Offsets[host].Value()
-	n, _ := r.Words[0].Value()
-	return transfer{base: r.Bases[host], offset: at, staging: staged, bytes: n, up: up}
+	n, ok := r.Words[0].Eval(length)
+	if !ok || n > r.Bytes[1-host] {
+		return transfer{}, fmt.Errorf("%v bytes of a copy are %d, and its memory has %d", r.Words[0], n, r.Bytes[1-host])
+	}
+	from := s.hosts[r.Bases[host]]
+	if data := r.Operands[host].Data; data != nil {
+		from = unsafe.Pointer(unsafe.SliceData(data)) // of a constant
+	}
+	return transfer{base: r.Bases[host], host: from, offset: at, staging: staged, bytes: n, isCopy: true, up: up}, nil
 }
 
 // operand returns operand k of a dispatch. Own is where in the segment's constants the next
@@ -171,8 +244,12 @@ func (s *segment) operand(r *device.Recorded, k, own int) (vk.Operand, int, erro
 			n = o.Bytes
 		}
 		return m.operand(at, wholeWords(n)), 0, nil
-	case r.Bases[k] != device.BaseDevice:
-		return vk.Operand{}, 0, fmt.Errorf("operand %d of %s lies in the session's memory", k, r.Kernel.Op())
+	}
+	memory := s.memory
+	if r.Bases[k] != device.BaseDevice {
+		if memory = s.attached[r.Bases[k]]; memory == nil {
+			return vk.Operand{}, 0, fmt.Errorf("operand %d of %s does not lie in the device's memory", k, r.Kernel.Op())
+		}
 	}
 	n := r.Bytes[k]
 	if o.Bytes > 0 {
@@ -180,8 +257,8 @@ func (s *segment) operand(r *device.Recorded, k, own int) (vk.Operand, int, erro
 	} else if inner, _ := o.Offset.Value(); inner > 0 {
 		n -= inner
 	}
-	n = min(wholeWords(n), s.memory.bytes-at, s.acc.dev.info.Caps.MaxRange)
-	return s.memory.operand(at, n), 0, nil
+	n = min(wholeWords(n), memory.bytes-at, s.acc.dev.info.Caps.MaxRange)
+	return memory.operand(at, n), 0, nil
 }
 
 // record records the commands in chunks, with times of all of them if timed.
@@ -253,7 +330,10 @@ func (s *segment) recordChunk(c *chunk, timed bool) (err error) {
 // command records one command.
 func (s *segment) command(r *vk.Recorder, i int) error {
 	x := &s.list[i]
-	if t := &s.copies[i]; t.bytes > 0 {
+	if t := &s.copies[i]; t.isCopy {
+		if t.bytes == 0 {
+			return nil
+		}
 		o := s.memory.operand(s.deviceAt(i), t.bytes)
 		if t.up {
 			r.Copy(o.Buffer, o.Offset, s.staging, t.staging, t.bytes)
@@ -290,15 +370,73 @@ func (s *segment) deviceAt(i int) int {
 
 // Rebase sets the address that a base of the session's memory stands for.
 func (s *segment) Rebase(base int, address unsafe.Pointer) {
+	s.hosts[base] = address
 	for i := range s.copies {
-		if t := &s.copies[i]; t.bytes > 0 && t.base == base {
+		if t := &s.copies[i]; t.base == base {
 			t.host = address
 		}
 	}
 }
 
-// Resize does nothing: words and offsets are numbers.
-func (s *segment) Resize(func(symbol string) (int, bool)) error { return nil }
+// Attach sets the memory that a base stands for.
+func (s *segment) Attach(base int, m device.Memory) {
+	memory, _ := m.(*Memory)
+	if s.attached[base] != memory {
+		s.attached[base], s.stale = memory, true
+	}
+}
+
+// Resize records the commands again if lengths, or memory, are others than before.
+func (s *segment) Resize(length func(symbol string) (int, bool)) error {
+	if !s.varies() {
+		return nil
+	}
+	key := s.lengthsOf(length)
+	if !s.stale && key == s.lengths {
+		return nil
+	}
+	s.freeRecorded()
+	s.stale = true
+	if err := s.lay(length); err != nil {
+		return err
+	}
+	s.lengths, s.stale = key, false
+	return nil
+}
+
+// lengthsOf writes the lengths on which the commands depend.
+func (s *segment) lengthsOf(length func(symbol string) (int, bool)) string {
+	var key []byte
+	for _, symbol := range s.symbols() {
+		n, _ := length(symbol)
+		key = fmt.Appendf(key, "%d ", n)
+	}
+	return string(key)
+}
+
+// symbols lists the lengths on which the commands depend.
+func (s *segment) symbols() []string {
+	if s.names != nil {
+		return s.names
+	}
+	s.names = []string{}
+	add := func(d graph.Dim) {
+		for _, x := range d.Symbols() {
+			if !slices.Contains(s.names, x) {
+				s.names = append(s.names, x)
+			}
+		}
+	}
+	for i := range s.given {
+		for _, w := range s.given[i].Words {
+			add(w)
+		}
+		if k, ok := s.given[i].Kernel.(*sized); ok {
+			k.eachLength(add)
+		}
+	}
+	return s.names
+}
 
 // Run copies values in, submits the chunks, and copies values out.
 func (s *segment) Run(stop device.Flag, timed bool) (int, error) {
@@ -316,22 +454,22 @@ func (s *segment) Run(stop device.Flag, timed bool) (int, error) {
 	s.move(true)
 	for _, c := range chunks {
 		if stop != nil && stop.IsSet() {
-			return c.first, nil
+			return s.owner[c.first], nil
 		}
 		if err := c.recorder.Run(); err != nil {
-			return c.first, failure(err)
+			return s.owner[c.first], failure(err)
 		}
 		if at, err := s.failed(c); err != nil {
-			return at, err
+			return s.owner[at], err
 		}
 		if timed {
 			if err := s.addTimes(c); err != nil {
-				return c.first, failure(err)
+				return s.owner[c.first], failure(err)
 			}
 		}
 	}
 	s.move(false)
-	return len(s.list), nil
+	return len(s.given), nil
 }
 
 // move copies values to staging memory, or from there.
@@ -365,7 +503,19 @@ func (s *segment) addTimes(c *chunk) error {
 }
 
 // Times is when each command of a timed run began, and when the last ended.
-func (s *segment) Times() []int64 { return s.times }
+func (s *segment) Times() []int64 {
+	list, at := make([]int64, 0, len(s.given)+1), 0
+	if len(s.times) == 0 {
+		return make([]int64, len(s.given)+1)
+	}
+	for i := range s.given {
+		list = append(list, s.times[at])
+		for at < len(s.owner) && s.owner[at] == i {
+			at++
+		}
+	}
+	return append(list, s.times[len(s.times)-1])
+}
 
 // Bytes returns the session's memory that the segment takes.
 func (s *segment) Bytes() int {
@@ -377,13 +527,25 @@ func (s *segment) Bytes() int {
 
 // Free gives back what the segment holds.
 func (s *segment) Free() {
+	s.freeRecorded()
+	s.freeStaging()
+}
+
+// freeRecorded gives back what is recorded.
+func (s *segment) freeRecorded() {
 	freeChunks(s.plain)
 	freeChunks(s.timed)
-	if s.staging != nil {
-		s.staging.Free()
-	}
+	s.plain, s.timed = nil, nil
 	if s.constants != nil {
 		s.constants.Free()
+		s.constants = nil
+	}
+}
+
+func (s *segment) freeStaging() {
+	if s.staging != nil {
+		s.staging.Free()
+		s.staging = nil
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 	"github.com/nacre-ml/nacre/runtime/vulkan"
-	"github.com/nacre-ml/nacre/shaders"
 )
 
 // open opens the first device. What the validation layer says fails the test.
@@ -113,8 +112,8 @@ func TestOperators(t *testing.T) {
 		options vulkan.Options
 	}{
 		{"all", vulkan.Options{}},
-		{"bare", vulkan.Options{Without: ^shaders.Feature(0)}},
-		{"low limits", vulkan.Options{MaxRange: 4096, MaxGroups: 8}},
+		{"level 0", vulkan.Options{Level: vulkan.L0}},
+		{"level 1, low limits", vulkan.Options{Level: vulkan.L1, MaxRange: 4096, MaxGroups: 8}},
 	} {
 		t.Run(setting.name, func(t *testing.T) {
 			if !testenv.Complete() && setting.name != "all" {
@@ -123,6 +122,7 @@ func TestOperators(t *testing.T) {
 			setting.options.Everything = true
 			s := &single{device: open(t, setting.options), registry: standard.Registry(), constant: isParameter, offload: map[string]int{}}
 			optest.Run(t, s.eval)
+			t.Logf("nodes on the device: %v", s.offload)
 			if len(s.offload) < 30 {
 				t.Errorf("only %d operators ran on the device: %v", len(s.offload), s.offload)
 			}

@@ -3,8 +3,6 @@ package vulkan
 import (
 	"sync"
 	"unsafe"
-
-	vk "github.com/nacre-ml/nacre/bindings/vulkan"
 )
 
 // weights is the constants of a model that lie in the device's memory, each once however
@@ -77,51 +75,18 @@ func (w *weights) free() {
 	w.held = nil
 }
 
-// stagingBytes is the most bytes that are copied to the device at a time.
-const stagingBytes = 16 << 20
-
 // upload returns device memory with a copy of the bytes.
 func (d *Device) upload(data []byte) (*Memory, error) {
 	m, err := d.pool.alloc(len(data))
 	if err != nil {
 		return nil, err
 	}
-	if err := d.fill(m, data); err != nil {
+	if err := m.Write(0, data); err != nil {
 		m.Free()
-		return nil, failure(err)
+		return nil, err
 	}
 	return m, nil
 }
 
-func (d *Device) fill(m *Memory, data []byte) error {
-	staging, err := d.dev.NewBuffer(min(wholeWords(len(data)), stagingBytes), vk.Staging)
-	if err != nil {
-		return err
-	}
-	defer staging.Free()
-	for at := 0; at < len(data); at += stagingBytes {
-		n := copy(staging.Host(), data[at:])
-		if err := d.once(func(r *vk.Recorder) { r.Copy(m.block.buffer, m.at+at, staging, 0, n) }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // wholeWords is n rounded up to words of 32 bits.
 func wholeWords(n int) int { return (max(n, 1) + 3) &^ 3 }
-
-// once records commands and runs them.
-func (d *Device) once(record func(r *vk.Recorder)) error {
-	r, err := d.dev.NewRecorder(0, 0, 0)
-	if err != nil {
-		return err
-	}
-	defer r.Free()
-	record(r)
-	r.Barrier()
-	if err := r.End(); err != nil {
-		return err
-	}
-	return r.Run()
-}

@@ -1,13 +1,19 @@
 // Attention of a query, a group per query: y = sum of weights of keys times values, where
 // weights are the softmax of F(scale q k) plus a mask. Keys are seen in blocks of a group's
 // invocations, with the greatest score and the sum of weights so far. Of a query without any
-// key the result is 0. MASK is 0 for none, 1 for floats that are added, 2 for bytes that
-// hide keys where they are 0.
+// key the result is 0.
+//
+// MASK is 0 for none, 1 for floats that are added, 2 for bytes that hide keys where they are
+// 0. KEYS says which integers tell the keys that are there, as runtime/op/attention numbers
+// them; others have filter added to their scores. SINK gives each head a score without a
+// value: 0 for 1, one of the operand for 2. STAGE, unless it is 0, has scores shown: 1 as
+// products, 2 capped, 3 masked, 4 as weights.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "types.glsl"
 #include "math_active.glsl"
+#include "ints.glsl"
 #ifdef MASK_BYTES
 #extension GL_EXT_shader_8bit_storage : require
 #define M uint8_t
@@ -17,22 +23,35 @@
 
 layout(constant_id = 1) const uint MASK = 0;
 layout(constant_id = 2) const uint CAUSAL = 0;
+layout(constant_id = 3) const uint WINDOW = 0; // keys that a query sees at most; 0 for all
+layout(constant_id = 4) const uint LENGTHS = 0;
+layout(constant_id = 5) const uint KEYS = 0;
+layout(constant_id = 6) const uint KEY_WORDS = 1; // of the integers of KEYS
+layout(constant_id = 7) const uint SINK = 0;
+layout(constant_id = 8) const uint STAGE = 0;
+layout(constant_id = 9) const uint SIDE_BY_SIDE = 0; // heads of the result, in rows
 
 layout(std430, binding = 0) readonly buffer Q { T q[]; };
 layout(std430, binding = 1) readonly buffer K { T k[]; };
 layout(std430, binding = 2) readonly buffer V { T v[]; };
 layout(std430, binding = 3) readonly buffer Mask { M mask[]; };
-layout(std430, binding = 4) writeonly buffer Y { T y[]; };
+layout(std430, binding = 4) readonly buffer There { int there[]; };
+layout(std430, binding = 5) readonly buffer Lengths { int lengths[]; };
+layout(std430, binding = 6) readonly buffer Sink { T sink[]; };
+layout(std430, binding = 7) writeonly buffer Shown { T shown[]; };
+layout(std430, binding = 8) writeonly buffer Y { T y[]; };
 
 layout(push_constant) uniform Words {
-    uint total, heads, group, rows, keys, size, width; // group: queries' heads of a key's head
+    uint batch, heads, group, rows, keys, size, width; // group: queries' heads of a key's head
     uint q_start, q_batch, q_head, q_row;
     uint k_start, k_batch, k_head, k_row;
     uint v_start, v_batch, v_head, v_row;
-    uint y_batch, y_head, y_row;
     uint m_batch, m_head, m_row, m_col;
+    int m_cols; // keys that the mask has; negative for all
     float scale, cap;
-    uint past; // keys before that of the first query
+    int past;       // keys before that of the first query, without lengths
+    int there_cols; // integers of a row of KEYS
+    float filter_;
 };
 
 const uint MOST = 256; // elements of a head
@@ -54,36 +73,84 @@ float greatest(float x) {
     return part[0];
 }
 
+// The keys from lo to hi - 1 that a query sees, among total.
+struct Seen {
+    int lo, hi, total, position;
+};
+
+Seen seen_by(uint b, uint row) {
+    Seen s = Seen(0, int(keys), int(keys), past + int(row));
+    if (LENGTHS != 0) {
+        s.position = lengths[b] + int(row);
+        s.hi = lengths[batch + b];
+        s.total = lengths[2 * batch];
+    }
+    if (CAUSAL != 0 && KEYS == 0) s.hi = min(s.hi, s.position + 1);
+    if (WINDOW > 0) s.lo = max(0, s.position + 1 - int(WINDOW));
+    if (MASK != 0 && m_cols >= 0) s.hi = min(s.hi, m_cols);
+    return s;
+}
+
+int integer(int i) { return INT_OF(there, i, KEY_WORDS); }
+
+// What integers add to the score of a key.
+float of_key(uint b, uint row, int key, Seen s) {
+    if (CAUSAL != 0 && key > s.position) return -3.402823466e+38;
+    bool is = false;
+    switch (KEYS) {
+    case 1: is = key < integer(int(b)); break;
+    case 2: is = key >= integer(int(batch + b)) && key < integer(int(b)); break;
+    case 3: {
+        int always = s.total - there_cols;
+        is = key < always || integer(int(b) * there_cols + key - always) > 0;
+        break;
+    }
+    case 4: is = integer((int(b) * int(rows) + int(row)) * there_cols + key) > 0; break;
+    case 5: is = integer((int(b) * there_cols + s.position) * there_cols + key) > 0; break;
+    }
+    return is ? 0.0 : filter_;
+}
+
+// The score of a key at a stage.
+float score_of(uint b, uint row, int key, uint k_at, uint m_at, Seen s, uint stage) {
+    float score = 0.0;
+    for (uint i = 0; i < size; i++) score += query[i] * LOAD(k[k_at + uint(key) * k_row + i]);
+    score *= scale;
+    if (cap != 0.0 && stage > 1) score = cap * m_tanh(score / cap);
+    if (stage <= 2) return score;
+    if (key < s.lo || key >= s.hi) return -INFINITY;
+#ifdef MASK_BYTES
+    if (MASK == 2 && uint(mask[m_at + uint(key) * m_col]) == 0u) return -INFINITY;
+#else
+    if (MASK == 1) score += LOAD(mask[m_at + uint(key) * m_col]);
+#endif
+    if (KEYS != 0) score += of_key(b, row, key, s);
+    return score;
+}
+
 void main() {
     uint lane = flat_group();
-    if (lane >= total) return;
+    if (lane >= batch * heads * rows) return;
     uint id = gl_LocalInvocationID.x;
-    uint row = lane % rows, head = lane / rows % heads, batch = lane / rows / heads;
-    uint k_at = k_start + batch * k_batch + head / group * k_head;
-    uint v_at = v_start + batch * v_batch + head / group * v_head;
-    uint q_at = q_start + batch * q_batch + head * q_head + row * q_row;
-    uint m_at = batch * m_batch + head * m_head + row * m_row;
+    uint row = lane % rows, head = lane / rows % heads, b = lane / rows / heads;
+    uint k_at = k_start + b * k_batch + head / group * k_head;
+    uint v_at = v_start + b * v_batch + head / group * v_head;
+    uint q_at = q_start + b * q_batch + head * q_head + row * q_row;
+    uint m_at = b * m_batch + head * m_head + row * m_row;
+    Seen s = seen_by(b, row);
     for (uint i = id; i < size; i += SIDE) query[i] = LOAD(q[q_at + i]);
     barrier();
 
     float top = -INFINITY, sum = 0.0;
+    if (SINK != 0) {
+        top = SINK == 1 ? 0.0 : LOAD(sink[head]);
+        sum = 1.0;
+    }
     float acc[MOST / SIDE];
     for (uint c = 0; c < MOST / SIDE; c++) acc[c] = 0.0;
-    uint end = CAUSAL != 0 ? min(keys, row + past + 1) : keys;
-    for (uint first = 0; first < end; first += SIDE) {
-        uint j = first + id;
-        float score = -INFINITY;
-        if (j < end) {
-            float dot_ = 0.0;
-            for (uint i = 0; i < size; i++) dot_ += query[i] * LOAD(k[k_at + j * k_row + i]);
-            score = dot_ * scale;
-            if (cap != 0.0) score = cap * m_tanh(score / cap);
-#ifdef MASK_BYTES
-            if (MASK == 2 && uint(mask[m_at + j * m_col]) == 0u) score = -INFINITY;
-#else
-            if (MASK == 1) score += LOAD(mask[m_at + j * m_col]);
-#endif
-        }
+    for (int first = s.lo / int(SIDE) * int(SIDE); first < s.hi; first += int(SIDE)) {
+        int j = first + int(id);
+        float score = j < s.hi ? score_of(b, row, j, k_at, m_at, s, 3) : -INFINITY;
         float now = max_nan(top, greatest(score));
         float shift = now == -INFINITY ? 0.0 : now;
         float w = score == -INFINITY ? 0.0 : m_exp(score - shift);
@@ -92,18 +159,25 @@ void main() {
         weight[id] = w;
         barrier();
         sum *= factor;
-        uint count = min(SIDE, end - first);
+        uint count = uint(min(int(SIDE), s.hi - first));
         for (uint i = 0; i < count; i++) sum += weight[i];
         for (uint c = 0; c < MOST / SIDE; c++) {
             uint e = c * SIDE + id;
             if (e >= width) continue;
-            float s = acc[c] * factor;
-            for (uint i = 0; i < count; i++) s += weight[i] * LOAD(v[v_at + (first + i) * v_row + e]);
-            acc[c] = s;
+            float a = acc[c] * factor;
+            for (uint i = 0; i < count; i++) a += weight[i] * LOAD(v[v_at + (uint(first) + i) * v_row + e]);
+            acc[c] = a;
         }
     }
+    uint y_at = SIDE_BY_SIDE != 0 ? ((b * rows + row) * heads + head) * width : lane * width;
     for (uint c = 0; c < MOST / SIDE; c++) {
         uint e = c * SIDE + id;
-        if (e < width) y[batch * y_batch + head * y_head + row * y_row + e] = STORE(sum == 0.0 ? 0.0 : acc[c] / sum);
+        if (e < width) y[y_at + e] = STORE(sum == 0.0 ? 0.0 : acc[c] / sum);
+    }
+    if (STAGE == 0) return;
+    for (uint j = id; j < keys; j += SIDE) {
+        float score = score_of(b, row, int(j), k_at, m_at, s, STAGE);
+        if (STAGE == 4) score = score == -INFINITY || sum == 0.0 ? 0.0 : m_exp(score - top) / sum;
+        shown[lane * keys + j] = STORE(score);
     }
 }

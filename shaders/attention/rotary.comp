@@ -1,7 +1,8 @@
 // Heads [batch,heads,rows,size] whose first pairs are turned by angles with the cosines and
 // sines of a row of two tables; other elements are copied. An element per invocation.
 // Pairs are neighbours if INTERLEAVED, else size apart. The row is that of the token for
-// POSITIONS 0, the index of the token for 1, and the first index and the tokens behind for 2.
+// POSITIONS 0, the index of the token for 1, the first index and the tokens behind for 2, and
+// the index of the batch and the tokens behind for 3.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define INDEX 3
@@ -20,7 +21,8 @@ layout(std430, binding = 4) writeonly buffer Y { T y[]; };
 
 layout(push_constant) uniform Words {
     uint total, heads, rows, size, pairs;
-    uint start, per_batch, per_head, per_row;
+    uint start, per_batch, per_head, per_row; // of x
+    uint y_start, y_batch, y_head, y_row;
     uint table; // rows of the tables
 };
 
@@ -28,16 +30,16 @@ void main() {
     uint i = flat_index();
     if (i >= total) return;
     uint e = i % size, r = i / size % rows, h = i / size / rows % heads, b = i / size / rows / heads;
-    uint head = start + b * per_batch + h * per_head + r * per_row;
+    uint head = start + b * per_batch + h * per_head + r * per_row, to = y_start + b * y_batch + h * y_head + r * y_row + e;
     if (e >= 2 * pairs) {
-        y[head + e] = x[head + e];
+        y[to] = x[head + e];
         return;
     }
     uint at = b * rows + r;
     if (POSITIONS != 0) {
-        uint k = POSITIONS == 1 ? at : 0;
+        uint k = POSITIONS == 1 ? at : POSITIONS == 3 ? b : 0;
         int first = index[k * INDEX_WORDS];
-        uint place = uint(first) + (POSITIONS == 2 ? r : 0);
+        uint place = uint(first) + (POSITIONS >= 2 ? r : 0);
         bool wide = INDEX_WORDS == 2 && index[k * INDEX_WORDS + 1] != first >> 31;
         if (wide || first < 0 || place >= table) {
             atomicMax(fault, ~k);
@@ -50,5 +52,5 @@ void main() {
     uint one = head + (INTERLEAVED != 0 ? 2 * pair : pair), two = one + (INTERLEAVED != 0 ? 1 : pairs);
     float c = LOAD(cosines[at * pairs + pair]), s = LOAD(sines[at * pairs + pair]);
     float p = LOAD(x[one]), q = LOAD(x[two]);
-    y[head + e] = STORE(second ? s * p + c * q : c * p - s * q);
+    y[to] = STORE(second ? s * p + c * q : c * p - s * q);
 }

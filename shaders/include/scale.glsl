@@ -16,6 +16,18 @@
 #define UNSCALE(x) (x)
 #endif
 
+// v / s: quotients of drivers may be a few units off, which decides ties; what they leave
+// corrects them. Of large quotients the last bits do not count.
+float quotient(float v, float s) {
+    precise float q = v / s;
+    if (magnitude(q) < 65536.0) {
+        precise float left = fma(-q, s, v);
+        precise float better = q + left / s;
+        q = better;
+    }
+    return q;
+}
+
 // Which scale an element of [outer,axis,inner] has: blocks of elements along the axis share
 // one.
 uint scale_of(uint i, uvec2 extent, uint block, uvec3 step) {

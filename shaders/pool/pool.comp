@@ -6,12 +6,15 @@
 
 // Windows over up to three axes of planes, an element of the result per invocation. KIND is
 // 0 for the greatest element, 1 for the mean, 2 for the root of power p of the sum of
-// powers.
+// powers. With INDICES 1 maxima, which NaN is none of, have their indices too; with 2 indices
+// count the first spatial axis fastest.
 
 layout(constant_id = 1) const uint KIND = 0;
+layout(constant_id = 2) const uint INDICES = 0;
 
 layout(std430, binding = 0) readonly buffer X { T x[]; };
 layout(std430, binding = 1) writeonly buffer Y { T y[]; };
+layout(std430, binding = 2) writeonly buffer Index { uvec2 index[]; };
 
 layout(push_constant) uniform Words {
     uint n;
@@ -40,7 +43,7 @@ void main() {
     if (at >= n) return;
     uint ox = at % ow, oy = at / ow % oh, oz = at / ow / oh % od, plane = at / ow / oh / od;
     float result = KIND == 0 ? -INFINITY : 0.0;
-    uint met = 0;
+    uint met = 0, where = 0;
     for (uint kz = 0; kz < kd; kz++) {
         uint z = oz * sd + kz * dd - pd;
         if (z >= id_) continue;
@@ -52,7 +55,11 @@ void main() {
                 if (c >= iw) continue;
                 float v = LOAD(x[((plane * id_ + z) * ih + r) * iw + c]);
                 met++;
-                if (KIND == 0) {
+                if (INDICES != 0) {
+                    if (met != 1 && !(v > result)) continue;
+                    if (v > result) result = v;
+                    where = INDICES == 1 ? (z * ih + r) * iw + c : (c * ih + r) * id_ + z;
+                } else if (KIND == 0) {
                     if (is_nan(v) || v > result && !is_nan(result)) result = v;
                 } else if (KIND == 1) {
                     result += v;
@@ -67,5 +74,6 @@ void main() {
         result /= float(met);
     }
     if (KIND == 2) result = power == 1.0 ? result : power == 2.0 ? sqrt(result) : m_exp(m_log(result) / power);
+    if (INDICES != 0) index[at] = uvec2(plane * id_ * ih * iw + where, 0);
     y[at] = STORE(result);
 }

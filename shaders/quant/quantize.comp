@@ -24,14 +24,7 @@ void main() {
     uint i = flat_index();
     if (i >= n) return;
     uint at = scale_of(i, uvec2(axis, inner), block, uvec3(per_outer, per_axis, per_inner));
-    float v = SCALE(x[i]), s = SCALE(scale[at]);
-    // Quotients may be a few units off, which decides ties; what they leave corrects them.
-    precise float q = v / s;
-    if (magnitude(q) < 65536.0) {
-        precise float left = fma(-q, s, v);
-        precise float better = q + left / s;
-        q = better;
-    }
+    float q = quotient(SCALE(x[i]), SCALE(scale[at]));
     int code = int(roundEven(clamp(is_nan(q) ? -1.0e6 : q, -1.0e6, 1.0e6)));
     if (has_zero != 0) code += int(LOAD(zero[at]));
     y[i] = T(clamp(code, LEAST, MOST));

@@ -1,7 +1,8 @@
 // Recurrent networks, a group per sequence and direction, whose steps follow each other.
 // What the inputs add up to per gate comes with them: sums [directions,steps,batch,gates*n],
-// or with the batch axis before the steps. GATES is 1 for RNN, 3 for GRU, 4 for LSTM;
-// KIND_f to KIND_h are the functions of the first direction and of the second.
+// or with the batch axis before the steps. A dispatch computes the steps between two. GATES is 1
+// for RNN, 3 for GRU, 4 for LSTM; KIND_f to KIND_h are the functions of the first direction and
+// of the second.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -34,6 +35,7 @@ layout(std430, binding = 10) buffer Fault { uint fault; };
 
 layout(push_constant) uniform Words {
     uint steps, batch, n, directions;
+    uint from, to;
     uint has;   // bits: bias, lengths, first state, first cell, peepholes
     uint wants; // bits: y, last state, last cell
     float clip_;
@@ -94,7 +96,7 @@ void main() {
         cell[j] = (has & 8) != 0 ? LOAD(cell0[first + j]) : 0.0;
     }
     barrier();
-    for (uint s = 0; s < steps; s++) {
+    for (uint s = from; s < to; s++) {
         uint t = backward && s < count ? count - 1 - s : s;
         uint row = (BATCH_FIRST != 0 ? b * steps + t : t * batch + b);
         uint sums_at = (direction * steps * batch + row) * GATES * n;

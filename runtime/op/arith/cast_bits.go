@@ -8,9 +8,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// bitCast takes the bits of elements for elements of another type of the same
+// BitCast takes the bits of elements for elements of another type of the same
 // width. What becomes a bool is true unless it is 0.
-type bitCast struct{ to tensor.DType }
+type BitCast struct{ to tensor.DType }
 
 func newBitCast(n *op.Node) (op.Op, error) {
 	to, err := op.ElementType(n.Int("to", 0))
@@ -20,11 +20,11 @@ func newBitCast(n *op.Node) (op.Op, error) {
 	if to == tensor.String {
 		return nil, graph.Errorf(graph.ErrFormat, "attribute to is string, which has no bits")
 	}
-	return &bitCast{to}, nil
+	return &BitCast{to}, nil
 }
 
 // Infer keeps the shape.
-func (o *bitCast) Infer(c *op.Infer) error {
+func (o *BitCast) Infer(c *op.Infer) error {
 	if from := c.In[0].DType; from.Bits() != o.to.Bits() {
 		return graph.Errorf(graph.ErrShape, "elements of type %v are not as wide as those of type %v", from, o.to)
 	}
@@ -33,7 +33,7 @@ func (o *bitCast) Infer(c *op.Infer) error {
 }
 
 // Run computes the output, which may lie over the input.
-func (o *bitCast) Run(c *op.Run) error {
+func (o *BitCast) Run(c *op.Run) error {
 	to := c.Out[0].Bytes()
 	copy(to, c.In[0].Bytes())
 	if o.to == tensor.Bool {

@@ -8,13 +8,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// det is the determinant of every square matrix, by elimination in double.
-type det struct{}
+// Det is the determinant of every square matrix, by elimination in double.
+type Det struct{}
 
-func newDet(*op.Node) (op.Op, error) { return det{}, nil }
+func newDet(*op.Node) (op.Op, error) { return Det{}, nil }
 
 // Infer removes the last two axes.
-func (det) Infer(c *op.Infer) error {
+func (Det) Infer(c *op.Infer) error {
 	in := c.In[0]
 	c.Set(0, in.DType, nil)
 	rank, ok := in.Rank()
@@ -32,7 +32,7 @@ func (det) Infer(c *op.Infer) error {
 }
 
 // Run computes the output.
-func (det) Run(c *op.Run) error {
+func (Det) Run(c *op.Run) error {
 	x, out := op.Doubles(c.In[0]), c.Out[0]
 	if out.Len() == 0 {
 		return nil

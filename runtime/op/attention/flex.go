@@ -38,6 +38,9 @@ func (o *FlexAttention) precision(d tensor.DType) tensor.DType {
 	return tensor.F32
 }
 
+// InFloat64 reports whether scores of operands of type d are computed in float64.
+func (o *FlexAttention) InFloat64(d tensor.DType) bool { return o.precision(d) == tensor.F64 }
+
 // Infer sets what follows from the operands.
 func (o *FlexAttention) Infer(c *op.Infer) error {
 	for i, v := range c.In {
@@ -106,7 +109,7 @@ func (o *FlexAttention) Compute(c *op.Run, kernels FlexKernels) error {
 	if err != nil {
 		return err
 	}
-	if err := kernels.Scores(t[0], t[1], o.scaleFor(q[3]), scores); err != nil {
+	if err := kernels.Scores(t[0], t[1], o.ScaleFor(q[3]), scores); err != nil {
 		return err
 	}
 	weights, err := o.weigh(c, kernels, scores)
@@ -124,8 +127,8 @@ func (o *FlexAttention) Compute(c *op.Run, kernels FlexKernels) error {
 	return nil
 }
 
-// scaleFor is the scale of the scores of heads of that size.
-func (o *FlexAttention) scaleFor(size int) float32 {
+// ScaleFor is the scale of the scores of heads of that size.
+func (o *FlexAttention) ScaleFor(size int) float32 {
 	if o.scale != nil {
 		return *o.scale
 	}

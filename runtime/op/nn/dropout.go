@@ -9,9 +9,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// dropout copies its input and, in training, drops elements by chance and scales
+// Dropout copies its input and, in training, drops elements by chance and scales
 // the others up.
-type dropout struct {
+type Dropout struct {
 	ratio  float64 // when inputs do not say
 	train  bool    // when inputs do not say
 	inputs bool    // inputs 1 and 2 may be ratio and training mode
@@ -21,7 +21,7 @@ type dropout struct {
 }
 
 func newDropout(n *op.Node) (op.Op, error) {
-	o := &dropout{inputs: n.Since >= 12, typed: n.Since < 10, ratio: 0.5}
+	o := &Dropout{inputs: n.Since >= 12, typed: n.Since < 10, ratio: 0.5}
 	if o.inputs {
 		o.seed, o.seeded = uint32(n.Int("seed", 0)), n.Has("seed")
 		return o, nil
@@ -34,7 +34,7 @@ func newDropout(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-func (o *dropout) Infer(c *op.Infer) error {
+func (o *Dropout) Infer(c *op.Infer) error {
 	in := c.In[0]
 	c.Set(0, in.DType, in.Dims)
 	if o.typed {
@@ -51,8 +51,17 @@ func (o *dropout) Infer(c *op.Infer) error {
 	return nil
 }
 
+// Copies reports whether it is known that no element is dropped.
+func (o *Dropout) Copies(in []*op.Value) bool {
+	if len(in) > 2 && in[2] != nil {
+		train := in[2].Const
+		return train != nil && train.Len() == 1 && train.Bytes()[0] == 0
+	}
+	return !o.train
+}
+
 // settings returns whether elements are dropped, and which part of them.
-func (o *dropout) settings(c *op.Run) (train bool, ratio float64, err error) {
+func (o *Dropout) settings(c *op.Run) (train bool, ratio float64, err error) {
 	train, ratio = o.train, o.ratio
 	for _, i := range []int{1, 2} {
 		if c.Has(i) && c.In[i].Len() != 1 {
@@ -71,7 +80,7 @@ func (o *dropout) settings(c *op.Run) (train bool, ratio float64, err error) {
 	return train && ratio != 0, ratio, nil
 }
 
-func (o *dropout) Run(c *op.Run) error {
+func (o *Dropout) Run(c *op.Run) error {
 	train, ratio, err := o.settings(c)
 	if err != nil {
 		return err
@@ -93,7 +102,7 @@ func (o *dropout) Run(c *op.Run) error {
 }
 
 // drop writes the mask and applies it to output 0, which holds the input.
-func (o *dropout) drop(c *op.Run, ratio float64) error {
+func (o *Dropout) drop(c *op.Run, ratio float64) error {
 	if o.typed {
 		return graph.Errorf(graph.ErrUnsupported, "training with a mask of elements of type %v; write the model for opset 12 or later", c.In[0].DType())
 	}

@@ -9,17 +9,17 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// col2im adds up blocks, one per column, into the image that a window cut them
+// Col2Im adds up blocks, one per column, into the image that a window cut them
 // from.
-type col2im struct{ window *Window }
+type Col2Im struct{ window *Window }
 
 func newCol2Im(n *op.Node) (op.Op, error) {
 	w, err := ReadWindow(n, false)
-	return &col2im{w}, err
+	return &Col2Im{w}, err
 }
 
 // Infer sets [batch,channels,...].
-func (o *col2im) Infer(c *op.Infer) error {
+func (o *Col2Im) Infer(c *op.Infer) error {
 	x := c.In[0]
 	c.Set(0, x.DType, nil)
 	if rank, ok := x.Rank(); ok && rank != 3 {
@@ -47,15 +47,15 @@ func (o *col2im) Infer(c *op.Infer) error {
 	return nil
 }
 
-// folding is the extents of one Col2Im.
-type folding struct {
-	win             *Window
-	batch, channels int
-	image, block    tensor.Shape
-	blocks          tensor.Shape // how many along each axis
+// Folding is the extents of one Col2Im. Lists have one number for each axis of the image.
+type Folding struct {
+	Batch, Channels       int
+	Image, Block          tensor.Shape
+	Blocks                tensor.Shape // how many along each axis
+	Stride, Dilation, Pad []int        // Pad is pixels before the first
 }
 
-func (o *col2im) extents(c *op.Run) (*folding, error) {
+func (o *Col2Im) extents(c *op.Run) (*Folding, error) {
 	image, err := op.Ints(c.In[1])
 	if err != nil {
 		return nil, err
@@ -64,7 +64,11 @@ func (o *col2im) extents(c *op.Run) (*folding, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := c.In[0].Shape()
+	return o.Extents(c.In[0].Shape(), image, block)
+}
+
+// Extents returns the extents for columns of shape x.
+func (o *Col2Im) Extents(x tensor.Shape, image, block []int) (*Folding, error) {
 	switch err := tensor.Shape(image).Check(); {
 	case err != nil:
 		return nil, graph.Errorf(graph.ErrShape, "input 1, the extents of the image, is %v: %w", image, err)
@@ -81,22 +85,22 @@ func (o *col2im) extents(c *op.Run) (*folding, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &folding{win: win, batch: x[0], image: image, block: block, blocks: blocks}
-	if f.block.Check() != nil || f.blocks.Check() != nil || x[1]%f.block.Len() != 0 || x[2] != f.blocks.Len() {
+	f := &Folding{Batch: x[0], Image: image, Block: block, Blocks: blocks, Stride: win.stride, Dilation: win.dilation, Pad: win.padBegin}
+	if f.Block.Check() != nil || f.Blocks.Check() != nil || x[1]%f.Block.Len() != 0 || x[2] != f.Blocks.Len() {
 		return nil, graph.Errorf(graph.ErrShape, "columns %v do not hold blocks of %v for an image of %v, which are %v", x, block, image, blocks)
 	}
-	f.channels = x[1] / f.block.Len()
+	f.Channels = x[1] / f.Block.Len()
 	return f, nil
 }
 
 // Run computes the output.
-func (o *col2im) Run(c *op.Run) error {
+func (o *Col2Im) Run(c *op.Run) error {
 	f, err := o.extents(c)
 	if err != nil {
 		return err
 	}
 	x := c.In[0]
-	out, err := c.Output(0, x.DType(), slices.Concat(tensor.Shape{f.batch, f.channels}, f.image))
+	out, err := c.Output(0, x.DType(), slices.Concat(tensor.Shape{f.Batch, f.Channels}, f.Image))
 	if err != nil {
 		return err
 	}
@@ -125,21 +129,21 @@ func (o *col2im) Run(c *op.Run) error {
 	return nil
 }
 
-func foldBlocks[T op.Number](f *folding, x, out []T) {
+func foldBlocks[T op.Number](f *Folding, x, out []T) {
 	clear(out)
 	if len(out) == 0 {
 		return
 	}
-	count, size := f.blocks.Len(), f.block.Len()
-	steps, blockSteps, elementSteps := f.image.Strides(), f.blocks.Strides(), f.block.Strides()
-	for plane := range f.batch * f.channels {
-		to := out[plane*f.image.Len():][:f.image.Len()]
+	count, size := f.Blocks.Len(), f.Block.Len()
+	steps, blockSteps, elementSteps := f.Image.Strides(), f.Blocks.Strides(), f.Block.Strides()
+	for plane := range f.Batch * f.Channels {
+		to := out[plane*f.Image.Len():][:f.Image.Len()]
 		for e := range size {
 			from := x[(plane*size+e)*count:][:count]
 			for b, v := range from {
 				at, inside := 0, true
-				for a, n := range f.image {
-					i := b/blockSteps[a]%f.blocks[a]*f.win.stride[a] - f.win.padBegin[a] + e/elementSteps[a]%f.block[a]*f.win.dilation[a]
+				for a, n := range f.Image {
+					i := b/blockSteps[a]%f.Blocks[a]*f.Stride[a] - f.Pad[a] + e/elementSteps[a]%f.Block[a]*f.Dilation[a]
 					inside = inside && i >= 0 && i < n
 					at += i * steps[a]
 				}
@@ -151,18 +155,18 @@ func foldBlocks[T op.Number](f *folding, x, out []T) {
 	}
 }
 
-// maxUnpool puts elements where a maximum pool found them and zeros elsewhere. The
+// MaxUnpool puts elements where a maximum pool found them and zeros elsewhere. The
 // indices are into the output that follows from the window; where an input gives
 // another shape, that output is its first corner.
-type maxUnpool struct{ window *Window }
+type MaxUnpool struct{ window *Window }
 
 func newMaxUnpool(n *op.Node) (op.Op, error) {
 	w, err := ReadWindow(n, false)
-	return &maxUnpool{w}, err
+	return &MaxUnpool{w}, err
 }
 
 // pooledFrom returns the extents of space that the window pools to in.
-func (o *maxUnpool) pooledFrom(in graph.Dims) (graph.Dims, error) {
+func (o *MaxUnpool) pooledFrom(in graph.Dims) (graph.Dims, error) {
 	w, err := o.window.bind(len(in), nil)
 	if err != nil {
 		return nil, err
@@ -182,7 +186,7 @@ func (o *maxUnpool) pooledFrom(in graph.Dims) (graph.Dims, error) {
 }
 
 // Infer sets [batch,channels,...].
-func (o *maxUnpool) Infer(c *op.Infer) error {
+func (o *MaxUnpool) Infer(c *op.Infer) error {
 	x := c.In[0]
 	c.Set(0, x.DType, nil)
 	if !c.In[1].DType.IsInteger() {
@@ -213,8 +217,35 @@ func (o *maxUnpool) Infer(c *op.Infer) error {
 	return nil
 }
 
+// Extents returns the extents that indices count in for an input of shape x, and those of the
+// output, which are others where they are given.
+func (o *MaxUnpool) Extents(x tensor.Shape, given []int) (from, out tensor.Shape, err error) {
+	space, err := o.pooledFrom(graph.DimsOf(x[2:]))
+	if err != nil {
+		return nil, nil, err
+	}
+	dims := op.JoinDims(graph.DimsOf(x[:2]), space)
+	from, _ = dims.Concrete()
+	if err := from.Check(); err != nil {
+		return nil, nil, graph.Errorf(graph.ErrShape, "%w", err)
+	}
+	if given == nil {
+		return from, from, nil
+	}
+	out = given
+	if len(out) != len(from) || out.Check() != nil {
+		return nil, nil, graph.Errorf(graph.ErrShape, "output_shape %v for an input of %v", out, x)
+	}
+	for a, n := range from {
+		if out[a] < n {
+			return nil, nil, graph.Errorf(graph.ErrShape, "output_shape %v is less than %v, which the window covers", out, from)
+		}
+	}
+	return from, out, nil
+}
+
 // Run computes the output.
-func (o *maxUnpool) Run(c *op.Run) error {
+func (o *MaxUnpool) Run(c *op.Run) error {
 	x := c.In[0]
 	index, err := op.Ints(c.In[1])
 	if err != nil {
@@ -223,30 +254,15 @@ func (o *maxUnpool) Run(c *op.Run) error {
 	if len(index) != x.Len() {
 		return graph.Errorf(graph.ErrShape, "%d indices for %v", len(index), x)
 	}
-	space, err := o.pooledFrom(graph.DimsOf(x.Shape()[2:]))
-	if err != nil {
-		return err
-	}
-	dims := op.JoinDims(graph.DimsOf(x.Shape()[:2]), space)
-	from, _ := dims.Concrete()
-	if err := from.Check(); err != nil {
-		return graph.Errorf(graph.ErrShape, "%w", err)
-	}
-	shape := from
+	var given []int
 	if c.Has(2) {
-		list, err := op.Ints(c.In[2])
-		if err != nil {
+		if given, err = op.Ints(c.In[2]); err != nil {
 			return err
 		}
-		shape = list
-		if len(shape) != len(from) || shape.Check() != nil {
-			return graph.Errorf(graph.ErrShape, "output_shape %v for an input of %v", shape, x)
-		}
-		for a, n := range from {
-			if shape[a] < n {
-				return graph.Errorf(graph.ErrShape, "output_shape %v is less than %v, which the window covers", shape, from)
-			}
-		}
+	}
+	from, shape, err := o.Extents(x.Shape(), given)
+	if err != nil {
+		return err
 	}
 	out, err := c.Output(0, x.DType(), shape)
 	if err != nil {

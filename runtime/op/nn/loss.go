@@ -9,29 +9,29 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// loss is minus the logarithm of the probability that each sample's class has.
+// Loss is minus the logarithm of the probability that each sample's class has.
 // Scores are [batch,classes,...] and classes [batch,...]; the scores are those
 // logarithms already, or else become them here. A sample of the class to be
 // ignored counts for nothing.
-type loss struct {
-	softmax   bool
-	reduction string
-	ignore    int
-	ignores   bool
+type Loss struct {
+	Softmax   bool
+	Reduction string // none, mean or sum
+	Ignore    int
+	Ignores   bool
 }
 
 func newLoss(softmax bool) func(n *op.Node) (op.Op, error) {
 	return func(n *op.Node) (op.Op, error) {
-		o := &loss{softmax: softmax, reduction: n.Str("reduction", "mean"), ignore: n.Int("ignore_index", 0), ignores: n.Has("ignore_index")}
-		if !slices.Contains([]string{"none", "mean", "sum"}, o.reduction) {
-			return nil, graph.Errorf(graph.ErrFormat, "reduction is %q; it takes none, mean or sum", o.reduction)
+		o := &Loss{Softmax: softmax, Reduction: n.Str("reduction", "mean"), Ignore: n.Int("ignore_index", 0), Ignores: n.Has("ignore_index")}
+		if !slices.Contains([]string{"none", "mean", "sum"}, o.Reduction) {
+			return nil, graph.Errorf(graph.ErrFormat, "reduction is %q; it takes none, mean or sum", o.Reduction)
 		}
 		return o, nil
 	}
 }
 
 // Infer sets a scalar, or one number per sample.
-func (o *loss) Infer(c *op.Infer) error {
+func (o *Loss) Infer(c *op.Infer) error {
 	scores, classes := c.In[0], c.In[1]
 	if d := classes.DType; d != tensor.I32 && d != tensor.I64 {
 		return graph.Errorf(graph.ErrShape, "classes have elements of type %v, not int32 or int64", d)
@@ -68,7 +68,7 @@ func (o *loss) Infer(c *op.Infer) error {
 			}
 		}
 	}
-	if o.reduction != "none" {
+	if o.Reduction != "none" {
 		samples = graph.Dims{}
 	}
 	c.Set(0, scores.DType, samples)
@@ -76,7 +76,7 @@ func (o *loss) Infer(c *op.Infer) error {
 }
 
 // Run computes the outputs that are there.
-func (o *loss) Run(c *op.Run) error {
+func (o *Loss) Run(c *op.Run) error {
 	shape := c.In[0].Shape()
 	s := op.ViewAlong(shape, 1)
 	classes, err := op.Ints(c.In[1])
@@ -84,7 +84,7 @@ func (o *loss) Run(c *op.Run) error {
 		return err
 	}
 	logs := op.Doubles(c.In[0])
-	if o.softmax {
+	if o.Softmax {
 		scores := logs
 		logs = make([]float64, len(scores))
 		SoftmaxDoubles(scores, s, true, logs)
@@ -96,7 +96,7 @@ func (o *loss) Run(c *op.Run) error {
 	list := make([]float64, len(classes))
 	sum, total := 0.0, 0.0
 	for i, class := range classes {
-		if o.ignores && class == o.ignore {
+		if o.Ignores && class == o.Ignore {
 			continue
 		}
 		if class < 0 || class >= s.N {
@@ -109,7 +109,7 @@ func (o *loss) Run(c *op.Run) error {
 		list[i] = -weight * logs[(i/s.Inner*s.N+class)*s.Inner+i%s.Inner]
 		sum, total = sum+list[i], total+weight
 	}
-	switch o.reduction {
+	switch o.Reduction {
 	case "sum":
 		list = []float64{sum}
 	case "mean":

@@ -24,7 +24,7 @@ type Pool struct {
 	Kind        PoolKind
 	Window      *Window
 	CountPad    bool    // averages count the padding
-	columnMajor bool    // indices count the first spatial axis fastest
+	ColumnMajor bool    // indices count the first spatial axis fastest
 	P           float64 // of PoolNorm: the power of elements
 }
 
@@ -39,7 +39,7 @@ func newPool(kind PoolKind) func(n *op.Node) (op.Op, error) {
 		case PoolMax:
 			switch order := n.Int("storage_order", 0); order {
 			case 0, 1:
-				o.columnMajor = order == 1
+				o.ColumnMajor = order == 1
 			default:
 				return nil, graph.Errorf(graph.ErrFormat, "storage_order is %d; it takes 0 or 1", order)
 			}
@@ -203,7 +203,7 @@ func poolLargest[T op.Integer | float32 | float64](o *Pool, p *Pooling, x []T, l
 		out[i] = best
 		if index != nil {
 			index[i] = int64(where)
-			if o.columnMajor {
+			if o.ColumnMajor {
 				index[i] = int64(columnMajor(p, where))
 			}
 		}

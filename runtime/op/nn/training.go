@@ -8,72 +8,91 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// optimizer is one step of a method that moves values against their gradients.
+// Optimizer is one step of a method that moves values against their gradients.
 // Inputs are the rate, the number of steps before, all values, all gradients, and
 // then all states of the first kind, of the second kind and so on; outputs are
 // all new values and all new states.
-type optimizer struct {
-	states int
-	// begin returns the step for a rate and a number of steps before.
-	begin func(rate float64, steps int) stepFunc
+type Optimizer struct {
+	Method              Method
+	Norm, Post, Epsilon float64 // norm_coefficient, norm_coefficient_post, epsilon
+	Alpha, Beta, Decay  float64
+	states              int
 }
 
-// stepFunc returns the new value of one element and changes its states.
-type stepFunc = func(x, gradient float64, states []float64) float64
+// Method is how an Optimizer moves values.
+type Method int
+
+// The methods.
+const (
+	Adagrad Method = iota
+	Adam
+	Momentum
+	Nesterov
+)
 
 func newAdagrad(n *op.Node) (op.Op, error) {
-	norm, decay, epsilon := float64(n.Float("norm_coefficient", 0)), float64(n.Float("decay_factor", 0)), float64(n.Float("epsilon", 1e-6))
-	return &optimizer{states: 1, begin: func(rate float64, steps int) stepFunc {
-		rate /= 1 + float64(steps)*decay
-		return func(x, gradient float64, state []float64) float64 {
-			gradient += norm * x
-			state[0] += gradient * gradient
-			return x - rate*gradient/(math.Sqrt(state[0])+epsilon)
-		}
-	}}, nil
+	return &Optimizer{
+		Method: Adagrad, states: 1,
+		Norm: float64(n.Float("norm_coefficient", 0)), Decay: float64(n.Float("decay_factor", 0)), Epsilon: float64(n.Float("epsilon", 1e-6)),
+	}, nil
 }
 
 func newAdam(n *op.Node) (op.Op, error) {
-	norm, post, epsilon := float64(n.Float("norm_coefficient", 0)), float64(n.Float("norm_coefficient_post", 0)), float64(n.Float("epsilon", 1e-6))
-	alpha, beta := float64(n.Float("alpha", 0.9)), float64(n.Float("beta", 0.999))
-	return &optimizer{states: 2, begin: func(rate float64, steps int) stepFunc {
-		if steps > 0 {
-			t := float64(steps)
-			rate *= math.Sqrt(1-math.Pow(beta, t)) / (1 - math.Pow(alpha, t))
-		}
-		return func(x, gradient float64, state []float64) float64 {
-			gradient += norm * x
-			state[0] = alpha*state[0] + (1-alpha)*gradient
-			state[1] = beta*state[1] + (1-beta)*gradient*gradient
-			return (1 - post) * (x - rate*state[0]/(math.Sqrt(state[1])+epsilon))
-		}
-	}}, nil
+	return &Optimizer{
+		Method: Adam, states: 2,
+		Norm: float64(n.Float("norm_coefficient", 0)), Post: float64(n.Float("norm_coefficient_post", 0)), Epsilon: float64(n.Float("epsilon", 1e-6)),
+		Alpha: float64(n.Float("alpha", 0.9)), Beta: float64(n.Float("beta", 0.999)),
+	}, nil
 }
 
 func newMomentum(n *op.Node) (op.Op, error) {
-	norm, alpha, beta := float64(n.Float("norm_coefficient", 0)), float64(n.Float("alpha", 0)), float64(n.Float("beta", 0))
-	mode := n.Str("mode", "")
-	if mode != "standard" && mode != "nesterov" {
+	o := &Optimizer{states: 1, Norm: float64(n.Float("norm_coefficient", 0)), Alpha: float64(n.Float("alpha", 0)), Beta: float64(n.Float("beta", 0))}
+	switch mode := n.Str("mode", ""); mode {
+	case "standard":
+		o.Method = Momentum
+	case "nesterov":
+		o.Method = Nesterov
+	default:
 		return nil, graph.Errorf(graph.ErrFormat, "mode is %q; it takes standard or nesterov", mode)
 	}
-	return &optimizer{states: 1, begin: func(rate float64, steps int) stepFunc {
-		part := beta
-		if steps <= 0 {
-			part = 1
-		}
-		return func(x, gradient float64, state []float64) float64 {
-			gradient += norm * x
-			state[0] = alpha*state[0] + part*gradient
-			if mode == "nesterov" {
-				return x - rate*(gradient+alpha*state[0])
-			}
-			return x - rate*state[0]
-		}
-	}}, nil
+	return o, nil
 }
 
-// values returns how many values the node optimizes.
-func (o *optimizer) values(inputs int) (int, error) {
+// begin returns the rate of a step, and what a gradient counts in a momentum.
+func (o *Optimizer) begin(rate float64, steps int) (rateNow, part float64) {
+	part = o.Beta
+	switch t := float64(steps); {
+	case o.Method == Adagrad:
+		rate /= 1 + t*o.Decay
+	case o.Method == Adam && steps > 0:
+		rate *= math.Sqrt(1-math.Pow(o.Beta, t)) / (1 - math.Pow(o.Alpha, t))
+	case steps <= 0:
+		part = 1
+	}
+	return rate, part
+}
+
+// step returns the new value of one element and changes its states.
+func (o *Optimizer) step(rate, part, x, gradient float64, state []float64) float64 {
+	gradient += o.Norm * x
+	switch o.Method {
+	case Adagrad:
+		state[0] += gradient * gradient
+		return x - rate*gradient/(math.Sqrt(state[0])+o.Epsilon)
+	case Adam:
+		state[0] = o.Alpha*state[0] + (1-o.Alpha)*gradient
+		state[1] = o.Beta*state[1] + (1-o.Beta)*gradient*gradient
+		return (1 - o.Post) * (x - rate*state[0]/(math.Sqrt(state[1])+o.Epsilon))
+	}
+	state[0] = o.Alpha*state[0] + part*gradient
+	if o.Method == Nesterov {
+		return x - rate*(gradient+o.Alpha*state[0])
+	}
+	return x - rate*state[0]
+}
+
+// Values returns how many values a node with so many inputs optimizes.
+func (o *Optimizer) Values(inputs int) (int, error) {
 	n := (inputs - 2) / (2 + o.states)
 	if inputs != 2+n*(2+o.states) || n == 0 {
 		return 0, graph.Errorf(graph.ErrFormat, "has %d inputs; it takes two and then %d for every value", inputs, 2+o.states)
@@ -82,8 +101,8 @@ func (o *optimizer) values(inputs int) (int, error) {
 }
 
 // Infer keeps the types of values and states.
-func (o *optimizer) Infer(c *op.Infer) error {
-	n, err := o.values(len(c.In))
+func (o *Optimizer) Infer(c *op.Infer) error {
+	n, err := o.Values(len(c.In))
 	if err != nil {
 		return err
 	}
@@ -112,8 +131,8 @@ func (o *optimizer) Infer(c *op.Infer) error {
 }
 
 // Run computes the outputs that are there.
-func (o *optimizer) Run(c *op.Run) error {
-	n, err := o.values(len(c.In))
+func (o *Optimizer) Run(c *op.Run) error {
+	n, err := o.Values(len(c.In))
 	if err != nil {
 		return err
 	}
@@ -125,7 +144,7 @@ func (o *optimizer) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	step := o.begin(rate, steps)
+	rate, part := o.begin(rate, steps)
 	state := make([]float64, o.states)
 	for v := range n {
 		x, gradients := op.Doubles(c.In[2+v]), op.Doubles(c.In[2+n+v])
@@ -140,7 +159,7 @@ func (o *optimizer) Run(c *op.Run) error {
 			for k := range state {
 				state[k] = lists[1+k][i]
 			}
-			lists[0][i] = step(x[i], gradients[i], state)
+			lists[0][i] = o.step(rate, part, x[i], gradients[i], state)
 			for k := range state {
 				lists[1+k][i] = state[k]
 			}

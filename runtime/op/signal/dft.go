@@ -8,19 +8,19 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// dft transforms along an axis of a value whose last axis holds one number, the
+// DFT transforms along an axis of a value whose last axis holds one number, the
 // real part, or two. One-sided, the forward transform of real numbers leaves out
 // the half that mirrors the other, and the inverse takes only that half and
 // gives real numbers. Transforms of double numbers, and of lengths with a prime
 // factor above 5, are computed in double, all others in single precision.
-type dft struct {
+type DFT struct {
 	axis              int
 	axisInput         bool
-	inverse, oneSided bool
+	Inverse, OneSided bool
 }
 
 func newDFT(n *op.Node) (op.Op, error) {
-	o := &dft{axis: -2, axisInput: n.Since >= 20, inverse: n.Bool("inverse", false), oneSided: n.Bool("onesided", false)}
+	o := &DFT{axis: -2, axisInput: n.Since >= 20, Inverse: n.Bool("inverse", false), OneSided: n.Bool("onesided", false)}
 	if !o.axisInput {
 		o.axis = n.Int("axis", 1)
 	}
@@ -28,7 +28,7 @@ func newDFT(n *op.Node) (op.Op, error) {
 }
 
 // place checks the axis for a value of that rank.
-func (o *dft) place(axis, rank int) (int, error) {
+func (o *DFT) place(axis, rank int) (int, error) {
 	a, err := op.NormAxis(axis, rank)
 	if err == nil && a == rank-1 {
 		err = graph.Errorf(graph.ErrShape, "axis %d is that of real and imaginary parts", axis)
@@ -37,22 +37,22 @@ func (o *dft) place(axis, rank int) (int, error) {
 }
 
 // parts checks the last axis, of the parts of complex numbers.
-func (o *dft) parts(n graph.Dim) error {
+func (o *DFT) parts(n graph.Dim) error {
 	k, ok := n.Value()
 	switch {
 	case ok && k != 1 && k != 2:
 		return graph.Errorf(graph.ErrShape, "the last axis has %d elements, not one or two for the parts of a number", k)
-	case ok && o.oneSided && k == 2 && !o.inverse:
+	case ok && o.OneSided && k == 2 && !o.Inverse:
 		return graph.Errorf(graph.ErrShape, "a one-sided transform takes real numbers, and the last axis has two elements")
-	case ok && o.oneSided && k == 1 && o.inverse:
+	case ok && o.OneSided && k == 1 && o.Inverse:
 		return graph.Errorf(graph.ErrShape, "a one-sided inverse transform takes complex numbers, and the last axis has one element")
 	}
 	return nil
 }
 
 // length returns how many points the transform has where none are given.
-func (o *dft) length(n graph.Dim) graph.Dim {
-	if o.oneSided && o.inverse {
+func (o *DFT) length(n graph.Dim) graph.Dim {
+	if o.OneSided && o.Inverse {
 		return n.Sub(graph.Known(1)).Mul(graph.Known(2))
 	}
 	return n
@@ -60,18 +60,18 @@ func (o *dft) length(n graph.Dim) graph.Dim {
 
 // extents returns how many numbers come of a transform of that many points, and
 // of how many parts each is.
-func (o *dft) extents(length graph.Dim) (n, parts graph.Dim) {
+func (o *DFT) extents(length graph.Dim) (n, parts graph.Dim) {
 	switch {
-	case o.oneSided && o.inverse:
+	case o.OneSided && o.Inverse:
 		return length, graph.Known(1)
-	case o.oneSided:
+	case o.OneSided:
 		return length.Div(graph.Known(2)).Add(graph.Known(1)), graph.Known(2)
 	}
 	return length, graph.Known(2)
 }
 
 // Infer sets axis and last axis.
-func (o *dft) Infer(c *op.Infer) error {
+func (o *DFT) Infer(c *op.Infer) error {
 	in := c.In[0]
 	c.Set(0, in.DType, nil)
 	axis, known := o.axis, true
@@ -115,29 +115,49 @@ func (o *dft) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run computes the output.
-func (o *dft) Run(c *op.Run) error {
-	in := c.In[0].Shape()
-	at := o.axis
-	var err error
-	if o.axisInput && c.Has(2) {
-		if at, err = op.ScalarInt(c.In[2], "axis"); err != nil {
-			return err
-		}
+// Plan returns the axis and the number of points of a transform of a value of shape in; axis
+// and length are those that inputs give, nil for none.
+func (o *DFT) Plan(in tensor.Shape, length, axis *int) (at, points int, err error) {
+	at = o.axis
+	if o.axisInput && axis != nil {
+		at = *axis
 	}
-	axis, err := o.place(at, len(in))
+	if at, err = o.place(at, len(in)); err != nil {
+		return 0, 0, err
+	}
+	points, _ = o.length(graph.Known(in[at])).Value()
+	if length != nil {
+		points = *length
+	}
+	if points < 1 || points > op.MaxElements {
+		return 0, 0, graph.Errorf(graph.ErrShape, "a transform of %d points", points)
+	}
+	return at, points, nil
+}
+
+// given returns the integer in an input; nil if it is left out.
+func given(c *op.Run, i int, what string) (*int, error) {
+	if !c.Has(i) {
+		return nil, nil
+	}
+	n, err := op.ScalarInt(c.In[i], what)
+	return &n, err
+}
+
+// Run computes the output.
+func (o *DFT) Run(c *op.Run) error {
+	in := c.In[0].Shape()
+	asked, err := given(c, 1, "dft_length")
 	if err != nil {
 		return err
 	}
-	points := o.length(graph.Known(in[axis]))
-	length, _ := points.Value()
-	if c.Has(1) {
-		if length, err = op.ScalarInt(c.In[1], "dft_length"); err != nil {
-			return err
-		}
+	at, err := given(c, 2, "axis")
+	if err != nil {
+		return err
 	}
-	if length < 1 || length > op.MaxElements {
-		return graph.Errorf(graph.ErrShape, "a transform of %d points", length)
+	axis, length, err := o.Plan(in, asked, at)
+	if err != nil {
+		return err
 	}
 	n, p := o.extents(graph.Known(length))
 	shape := in.Clone()
@@ -168,7 +188,7 @@ func (o *dft) Run(c *op.Run) error {
 }
 
 // lanes transforms every lane along the axis.
-func lanes[F realType](o *dft, x []F, in tensor.Shape, axis, length int, out []F, shape tensor.Shape) {
+func lanes[F realType](o *DFT, x []F, in tensor.Shape, axis, length int, out []F, shape tensor.Shape) {
 	f := newFourier[F](length)
 	src, dst := make([]complexOf[F], length), make([]complexOf[F], length)
 	last := len(in) - 1
@@ -197,16 +217,16 @@ func lanes[F realType](o *dft, x []F, in tensor.Shape, axis, length int, out []F
 }
 
 // transform changes src.
-func transform[F realType](o *dft, f *fourier[F], dst, src []complexOf[F], isReal bool) {
+func transform[F realType](o *DFT, f *fourier[F], dst, src []complexOf[F], isReal bool) {
 	switch {
-	case !o.inverse && isReal:
+	case !o.Inverse && isReal:
 		f.runReal(dst, src)
 		return
-	case !o.inverse:
+	case !o.Inverse:
 		f.run(dst, src)
 		return
 	}
-	if o.oneSided {
+	if o.OneSided {
 		for k := 1; k < (f.n+1)/2; k++ {
 			src[f.n-k] = src[k].conj()
 		}
@@ -214,14 +234,14 @@ func transform[F realType](o *dft, f *fourier[F], dst, src []complexOf[F], isRea
 	f.inverse(dst, src)
 }
 
-// stft transforms frames of a signal [batch,samples,parts], each multiplied by a
+// STFT transforms frames of a signal [batch,samples,parts], each multiplied by a
 // window, to [batch,frames,points,2].
-type stft struct{ oneSided bool }
+type STFT struct{ OneSided bool }
 
-func newSTFT(n *op.Node) (op.Op, error) { return &stft{n.Bool("onesided", true)}, nil }
+func newSTFT(n *op.Node) (op.Op, error) { return &STFT{n.Bool("onesided", true)}, nil }
 
 // Infer sets the extents that follow from step and frame length.
-func (o *stft) Infer(c *op.Infer) error {
+func (o *STFT) Infer(c *op.Infer) error {
 	in := c.In[0]
 	if err := op.SameTypes([]*op.Value{in, c.Given(2)}); err != nil {
 		return err
@@ -248,7 +268,7 @@ func (o *stft) Infer(c *op.Infer) error {
 		if len(in.Dims) != 3 {
 			return graph.Errorf(graph.ErrShape, "signal is %v; it takes [batch,samples,parts]", in.Type)
 		}
-		if err := (&dft{oneSided: o.oneSided}).parts(in.Dims[2]); err != nil {
+		if err := (&DFT{OneSided: o.OneSided}).parts(in.Dims[2]); err != nil {
 			return err
 		}
 		batch, samples = in.Dims[0], in.Dims[1]
@@ -257,7 +277,7 @@ func (o *stft) Infer(c *op.Infer) error {
 		return err
 	}
 	frames := samples.Sub(length).Div(step).Add(graph.Known(1))
-	points, parts := (&dft{oneSided: o.oneSided}).extents(length)
+	points, parts := (&DFT{OneSided: o.OneSided}).extents(length)
 	c.Set(0, in.DType, graph.Dims{batch, frames, points, parts})
 	return nil
 }
@@ -273,7 +293,7 @@ func checkFrames(samples, step, length graph.Dim) error {
 }
 
 // Run computes the output.
-func (o *stft) Run(c *op.Run) error {
+func (o *STFT) Run(c *op.Run) error {
 	in := c.In[0].Shape()
 	step, err := op.ScalarInt(c.In[1], "frame_step")
 	if err != nil {
@@ -296,7 +316,7 @@ func (o *stft) Run(c *op.Run) error {
 		return graph.Errorf(graph.ErrShape, "a window of %d samples for frames of %d", window.Len(), length)
 	}
 	points := length
-	if o.oneSided {
+	if o.OneSided {
 		points = length/2 + 1
 	}
 	frames := (in[1]-length)/step + 1

@@ -13,14 +13,14 @@ import (
 // power of them.
 const maxGridAxes = 8
 
-// gridSample reads an image of any number of axes at the places that a grid
+// GridSample reads an image of any number of axes at the places that a grid
 // names, between its pixels. Places are from -1 to 1 along each axis, innermost
 // axis first.
-type gridSample struct {
-	mode    string // linear, nearest or cubic
-	padding string // zeros, border or reflection
-	corners bool   // -1 and 1 are the centres of the outermost pixels, not their edges
-	outside bool   // cubic taps surround places beyond the border, not the border
+type GridSample struct {
+	Mode    string // linear, nearest or cubic
+	Padding string // zeros, border or reflection
+	Corners bool   // -1 and 1 are the centres of the outermost pixels, not their edges
+	Outside bool   // cubic taps surround places beyond the border, not the border
 }
 
 func newGridSample(n *op.Node) (op.Op, error) {
@@ -31,19 +31,19 @@ func newGridSample(n *op.Node) (op.Op, error) {
 		def = "linear"
 	}
 	mode := n.Str("mode", def)
-	o := &gridSample{mode: modes[mode], padding: n.Str("padding_mode", "zeros"), corners: n.Bool("align_corners", false)}
-	o.outside = n.Domain == op.Microsoft && o.mode == "cubic"
-	if o.mode == "" {
+	o := &GridSample{Mode: modes[mode], Padding: n.Str("padding_mode", "zeros"), Corners: n.Bool("align_corners", false)}
+	o.Outside = n.Domain == op.Microsoft && o.Mode == "cubic"
+	if o.Mode == "" {
 		return nil, graph.Errorf(graph.ErrFormat, "mode %q is not one of version %d of the operator", mode, n.Since)
 	}
-	if !slices.Contains([]string{"zeros", "border", "reflection"}, o.padding) {
-		return nil, graph.Errorf(graph.ErrFormat, "padding_mode is %q; it takes zeros, border or reflection", o.padding)
+	if !slices.Contains([]string{"zeros", "border", "reflection"}, o.Padding) {
+		return nil, graph.Errorf(graph.ErrFormat, "padding_mode is %q; it takes zeros, border or reflection", o.Padding)
 	}
 	return o, nil
 }
 
 // Infer joins batch and channels of the image with the axes of the grid.
-func (o *gridSample) Infer(c *op.Infer) error {
+func (o *GridSample) Infer(c *op.Infer) error {
 	x, grid := c.In[0], c.In[1]
 	if !op.Floats.Has(grid.DType) {
 		return graph.Errorf(graph.ErrUnsupported, "the grid has elements of type %v", grid.DType)
@@ -81,7 +81,7 @@ func (o *gridSample) Infer(c *op.Infer) error {
 }
 
 // Run computes the output.
-func (o *gridSample) Run(c *op.Run) error {
+func (o *GridSample) Run(c *op.Run) error {
 	x, out := c.In[0], c.Out[0]
 	if out.Len() == 0 {
 		return nil
@@ -115,7 +115,7 @@ type gridTaps struct {
 
 // sampleGrid reads every channel of every image. The taps of a place are found
 // once for all channels.
-func sampleGrid[T float32 | float64](o *gridSample, x []T, shape tensor.Shape, grid []float64, out tensor.Shape, to []T) {
+func sampleGrid[T float32 | float64](o *GridSample, x []T, shape tensor.Shape, grid []float64, out tensor.Shape, to []T) {
 	axes, space := shape[2:], shape[2:].Len()
 	places, channels := out[2:].Len(), shape[1]
 	r := len(axes)
@@ -166,20 +166,20 @@ func combine[T float32 | float64](list []gridTaps, steps []int, offsets []int, p
 }
 
 // taps returns what a place along an axis of n pixels is read from.
-func (o *gridSample) taps(place float64, n int) gridTaps {
+func (o *GridSample) taps(place float64, n int) gridTaps {
 	lo, hi := -0.5, float64(n)-0.5
 	x := ((place+1)*float64(n) - 1) / 2
-	if o.corners {
+	if o.Corners {
 		lo, hi = 0, float64(n-1)
 		x = (place + 1) / 2 * float64(n-1)
 	}
-	if o.mode == "nearest" {
+	if o.Mode == "nearest" {
 		x = math.RoundToEven(x)
 	}
 	if x < lo || x > hi {
-		switch o.padding {
+		switch o.Padding {
 		case "border":
-			far := 2 * float64(op.Btoi(o.outside))
+			far := 2 * float64(op.Btoi(o.Outside))
 			x = min(max(x, -far), float64(n-1)+far)
 		case "reflection":
 			x = reflect(x, lo, hi)
@@ -192,7 +192,7 @@ func (o *gridSample) taps(place float64, n int) gridTaps {
 	var t gridTaps
 	first := math.Floor(x)
 	part := x - first
-	switch o.mode {
+	switch o.Mode {
 	case "nearest":
 		o.add(&t, int(x), n, lo, hi, 1)
 	case "linear":
@@ -207,9 +207,9 @@ func (o *gridSample) taps(place float64, n int) gridTaps {
 }
 
 // add adds pixel i, or the one that stands for it beyond the border.
-func (o *gridSample) add(t *gridTaps, i, n int, lo, hi, part float64) {
+func (o *GridSample) add(t *gridTaps, i, n int, lo, hi, part float64) {
 	if i < 0 || i >= n {
-		switch o.padding {
+		switch o.Padding {
 		case "zeros":
 			return
 		case "border":
@@ -244,16 +244,16 @@ func cubicParts(t float64) [4]float64 {
 	return [4]float64{far(t + 1), near(t), near(1 - t), far(2 - t)}
 }
 
-// affineGrid applies one affine map per batch to evenly spaced places of an image
+// AffineGrid applies one affine map per batch to evenly spaced places of an image
 // or a volume.
-type affineGrid struct{ corners bool }
+type AffineGrid struct{ Corners bool }
 
 func newAffineGrid(n *op.Node) (op.Op, error) {
-	return &affineGrid{n.Bool("align_corners", false)}, nil
+	return &AffineGrid{n.Bool("align_corners", false)}, nil
 }
 
 // Infer sets [batch,...,axes] from the size [batch,channels,...].
-func (o *affineGrid) Infer(c *op.Infer) error {
+func (o *AffineGrid) Infer(c *op.Infer) error {
 	theta := c.In[0]
 	c.Set(0, theta.DType, nil)
 	size, err := c.In[1].Extents()
@@ -283,7 +283,7 @@ func (o *affineGrid) Infer(c *op.Infer) error {
 }
 
 // Run computes the output.
-func (o *affineGrid) Run(c *op.Run) error {
+func (o *AffineGrid) Run(c *op.Run) error {
 	size, err := op.Ints(c.In[1])
 	if err != nil {
 		return err
@@ -321,8 +321,8 @@ func (o *affineGrid) Run(c *op.Run) error {
 }
 
 // place is where element i of n lies between -1 and 1.
-func (o *affineGrid) place(i, n int) float64 {
-	if !o.corners {
+func (o *AffineGrid) place(i, n int) float64 {
+	if !o.Corners {
 		return (2*float64(i)+1)/float64(n) - 1
 	}
 	if n == 1 {

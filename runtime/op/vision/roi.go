@@ -12,34 +12,34 @@ import (
 // larger than the image would ask for.
 const maxRoiGrid = 1 << 12
 
-// roiAlign samples regions of feature maps at points between pixels and pools
+// RoiAlign samples regions of feature maps at points between pixels and pools
 // the samples of every bin.
-type roiAlign struct {
-	height, width int
-	ratio         int // samples of a bin along each axis; 0 for as many as it has pixels
-	scale         float64
-	offset        float64 // of pixel centres
-	largest       bool
+type RoiAlign struct {
+	Height, Width int
+	Ratio         int // samples of a bin along each axis; 0 for as many as it has pixels
+	Scale         float64
+	Offset        float64 // of pixel centres
+	Largest       bool
 }
 
 func newRoiAlign(n *op.Node) (op.Op, error) {
-	o := &roiAlign{
-		height: n.Int("output_height", 1), width: n.Int("output_width", 1),
-		ratio: n.Int("sampling_ratio", 0), scale: float64(n.Float("spatial_scale", 1)),
+	o := &RoiAlign{
+		Height: n.Int("output_height", 1), Width: n.Int("output_width", 1),
+		Ratio: n.Int("sampling_ratio", 0), Scale: float64(n.Float("spatial_scale", 1)),
 	}
-	if o.height < 1 || o.width < 1 || o.ratio < 0 || o.ratio > maxRoiGrid {
-		return nil, graph.Errorf(graph.ErrFormat, "output is %dx%d of %d samples; it takes 1 or more, and samples from 0 to %d", o.height, o.width, o.ratio, maxRoiGrid)
+	if o.Height < 1 || o.Width < 1 || o.Ratio < 0 || o.Ratio > maxRoiGrid {
+		return nil, graph.Errorf(graph.ErrFormat, "output is %dx%d of %d samples; it takes 1 or more, and samples from 0 to %d", o.Height, o.Width, o.Ratio, maxRoiGrid)
 	}
 	switch mode := n.Str("mode", "avg"); mode {
 	case "avg", "max":
-		o.largest = mode == "max"
+		o.Largest = mode == "max"
 	default:
 		return nil, graph.Errorf(graph.ErrFormat, "mode is %q; it takes avg or max", mode)
 	}
 	if n.Since >= 16 {
 		switch mode := n.Str("coordinate_transformation_mode", "half_pixel"); mode {
 		case "half_pixel":
-			o.offset = 0.5
+			o.Offset = 0.5
 		case "output_half_pixel":
 		default:
 			return nil, graph.Errorf(graph.ErrFormat, "coordinate_transformation_mode is %q; it takes half_pixel or output_half_pixel", mode)
@@ -49,11 +49,11 @@ func newRoiAlign(n *op.Node) (op.Op, error) {
 }
 
 // Infer sets [regions,channels,height,width].
-func (o *roiAlign) Infer(c *op.Infer) error {
+func (o *RoiAlign) Infer(c *op.Infer) error {
 	if d := c.In[2].DType; !d.IsInteger() {
 		return graph.Errorf(graph.ErrShape, "batch_indices have elements of type %v, not int64", d)
 	}
-	return inferRegions(c, 4, o.height, o.width)
+	return inferRegions(c, 4, o.Height, o.Width)
 }
 
 // inferRegions is the shape rule of operators on images and a list of regions,
@@ -81,7 +81,7 @@ func inferRegions(c *op.Infer, numbers, height, width int) error {
 }
 
 // Run computes the output.
-func (o *roiAlign) Run(c *op.Run) error {
+func (o *RoiAlign) Run(c *op.Run) error {
 	batch, err := op.Ints(c.In[2])
 	if err != nil {
 		return err
@@ -113,13 +113,13 @@ type between struct {
 
 // axisSamples returns the places of the samples along an axis of n pixels, as
 // many for each of the bins.
-func (o *roiAlign) axisSamples(from, to float64, bins, n int) ([]between, error) {
-	start, end := from*o.scale-o.offset, to*o.scale-o.offset
+func (o *RoiAlign) axisSamples(from, to float64, bins, n int) ([]between, error) {
+	start, end := from*o.Scale-o.Offset, to*o.Scale-o.Offset
 	extent := end - start
-	if o.offset == 0 {
+	if o.Offset == 0 {
 		extent = max(extent, 1)
 	}
-	count := o.ratio
+	count := o.Ratio
 	if count == 0 {
 		f := math.Ceil(extent / float64(bins))
 		if !(f <= maxRoiGrid) {
@@ -150,30 +150,30 @@ func placeBetween(at float64, n int) between {
 	return between{lo, lo + 1, 1 - part, part}
 }
 
-func alignRegions[T float32 | float64](o *roiAlign, x []T, shape tensor.Shape, rois []float64, batch []int, out []T) error {
+func alignRegions[T float32 | float64](o *RoiAlign, x []T, shape tensor.Shape, rois []float64, batch []int, out []T) error {
 	if len(x) == 0 {
 		clear(out)
 		return nil
 	}
-	image, bins := shape[2]*shape[3], o.height*o.width
+	image, bins := shape[2]*shape[3], o.Height*o.Width
 	for r, b := range batch {
 		if b < 0 || b >= shape[0] {
 			return graph.Errorf(graph.ErrShape, "batch index %d of %d images", b, shape[0])
 		}
 		roi := rois[4*r:][:4]
-		ys, err := o.axisSamples(roi[1], roi[3], o.height, shape[2])
+		ys, err := o.axisSamples(roi[1], roi[3], o.Height, shape[2])
 		if err != nil {
 			return err
 		}
-		xs, err := o.axisSamples(roi[0], roi[2], o.width, shape[3])
+		xs, err := o.axisSamples(roi[0], roi[2], o.Width, shape[3])
 		if err != nil {
 			return err
 		}
 		for ch := range shape[1] {
 			plane, to := x[(b*shape[1]+ch)*image:][:image], out[(r*shape[1]+ch)*bins:][:bins]
 			for i := range to {
-				h, w := len(ys)/o.height, len(xs)/o.width
-				to[i] = poolSamples(o, plane, shape[3], ys[i/o.width*h:][:h], xs[i%o.width*w:][:w])
+				h, w := len(ys)/o.Height, len(xs)/o.Width
+				to[i] = poolSamples(o, plane, shape[3], ys[i/o.Width*h:][:h], xs[i%o.Width*w:][:w])
 			}
 		}
 	}
@@ -182,7 +182,7 @@ func alignRegions[T float32 | float64](o *roiAlign, x []T, shape tensor.Shape, r
 
 // poolSamples returns the mean of the samples of a bin; or the largest of their
 // terms, as a sample is the sum of four, which is how the standard has it.
-func poolSamples[T float32 | float64](o *roiAlign, plane []T, row int, ys, xs []between) T {
+func poolSamples[T float32 | float64](o *RoiAlign, plane []T, row int, ys, xs []between) T {
 	sum, top := 0.0, math.Inf(-1)
 	for _, y := range ys {
 		for _, x := range xs {
@@ -197,18 +197,18 @@ func poolSamples[T float32 | float64](o *roiAlign, plane []T, row int, ys, xs []
 	switch count := len(ys) * len(xs); {
 	case count == 0:
 		return 0
-	case o.largest:
+	case o.Largest:
 		return T(top)
 	default:
 		return T(sum / float64(count))
 	}
 }
 
-// maxRoiPool cuts regions, in whole pixels, into bins and takes the largest pixel
+// MaxRoiPool cuts regions, in whole pixels, into bins and takes the largest pixel
 // of each; 0 where a bin has none.
-type maxRoiPool struct {
-	height, width int
-	scale         float64
+type MaxRoiPool struct {
+	Height, Width int
+	Scale         float64
 }
 
 func newMaxRoiPool(n *op.Node) (op.Op, error) {
@@ -216,14 +216,14 @@ func newMaxRoiPool(n *op.Node) (op.Op, error) {
 	if len(shape) != 2 || shape[0] < 1 || shape[1] < 1 {
 		return nil, graph.Errorf(graph.ErrFormat, "pooled_shape is %v; it takes two extents of 1 or more", shape)
 	}
-	return &maxRoiPool{shape[0], shape[1], float64(n.Float("spatial_scale", 1))}, nil
+	return &MaxRoiPool{shape[0], shape[1], float64(n.Float("spatial_scale", 1))}, nil
 }
 
 // Infer sets [regions,channels,height,width].
-func (o *maxRoiPool) Infer(c *op.Infer) error { return inferRegions(c, 5, o.height, o.width) }
+func (o *MaxRoiPool) Infer(c *op.Infer) error { return inferRegions(c, 5, o.Height, o.Width) }
 
 // Run computes the output.
-func (o *maxRoiPool) Run(c *op.Run) error {
+func (o *MaxRoiPool) Run(c *op.Run) error {
 	rois := op.Doubles(c.In[1])
 	if c.In[0].DType() == tensor.F64 {
 		return poolRegions(o, tensor.View[float64](c.In[0]), c.In[0].Shape(), rois, tensor.View[float64](c.Out[0]))
@@ -241,11 +241,11 @@ func (o *maxRoiPool) Run(c *op.Run) error {
 
 // bins returns the first pixel of every bin along an axis of n pixels, and that
 // behind its last.
-func (o *maxRoiPool) bins(from, to float64, bins, n int) ([][2]int, error) {
-	start, end := math.Round(from*o.scale), math.Round(to*o.scale)
+func (o *MaxRoiPool) bins(from, to float64, bins, n int) ([][2]int, error) {
+	start, end := math.Round(from*o.Scale), math.Round(to*o.Scale)
 	const far = 1 << 40
 	if !(math.Abs(start) < far && math.Abs(end) < far) {
-		return nil, graph.Errorf(graph.ErrShape, "a region of interest from %g to %g; scaled by %g, both must be within ±%d", from, to, o.scale, int64(far))
+		return nil, graph.Errorf(graph.ErrShape, "a region of interest from %g to %g; scaled by %g, both must be within ±%d", from, to, o.Scale, int64(far))
 	}
 	size := max(end-start+1, 1) / float64(bins)
 	list := make([][2]int, bins)
@@ -256,18 +256,18 @@ func (o *maxRoiPool) bins(from, to float64, bins, n int) ([][2]int, error) {
 	return list, nil
 }
 
-func poolRegions[T float32 | float64](o *maxRoiPool, x []T, shape tensor.Shape, rois []float64, out []T) error {
-	image, bins := shape[2]*shape[3], o.height*o.width
+func poolRegions[T float32 | float64](o *MaxRoiPool, x []T, shape tensor.Shape, rois []float64, out []T) error {
+	image, bins := shape[2]*shape[3], o.Height*o.Width
 	for r := range len(rois) / 5 {
 		roi := rois[5*r:][:5]
 		if !(roi[0] >= 0 && roi[0] < float64(shape[0])) {
 			return graph.Errorf(graph.ErrShape, "batch index %g of %d images", roi[0], shape[0])
 		}
-		ys, err := o.bins(roi[2], roi[4], o.height, shape[2])
+		ys, err := o.bins(roi[2], roi[4], o.Height, shape[2])
 		if err != nil {
 			return err
 		}
-		xs, err := o.bins(roi[1], roi[3], o.width, shape[3])
+		xs, err := o.bins(roi[1], roi[3], o.Width, shape[3])
 		if err != nil {
 			return err
 		}
@@ -275,7 +275,7 @@ func poolRegions[T float32 | float64](o *maxRoiPool, x []T, shape tensor.Shape, 
 			plane := x[(int(roi[0])*shape[1]+ch)*image:][:image]
 			to := out[(r*shape[1]+ch)*bins:][:bins]
 			for i := range to {
-				to[i] = largestIn(plane, shape[3], ys[i/o.width], xs[i%o.width])
+				to[i] = largestIn(plane, shape[3], ys[i/o.Width], xs[i%o.Width])
 			}
 		}
 	}

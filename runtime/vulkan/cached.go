@@ -1,0 +1,313 @@
+package vulkan
+
+import (
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/attention"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// The kinds of lengths, as attention/lengths numbers them.
+const (
+	lengthsLast = iota
+	lengthsKeys
+	lengthsPast
+)
+
+// lengths is a dispatch of attention/lengths.
+type lengths struct {
+	kind, batch, tokens int
+	room, past          int
+	ends                bool
+}
+
+// lengths adds the dispatch, which reads how many keys there are from inputs, the second of
+// which may be negative for none, and returns where it puts them.
+func (b *binder) lengths(l lengths, input, all int) (device.Operand, error) {
+	to := b.temp(4 * (2*l.batch + 1))
+	n, err := intWords(b.DType(input))
+	if err != nil {
+		return to, err
+	}
+	m, total := 1, device.Operand{}
+	if all >= 0 {
+		if m, err = intWords(b.DType(all)); err != nil {
+			return to, err
+		}
+		total = b.in(all)
+	}
+	var w words
+	w.int(l.batch, l.tokens, l.room, l.past)
+	constants := []uint32{uint32(l.kind), uint32(op.Btoi(l.ends)), uint32(n), uint32(m)}
+	return to, b.flat("attention/lengths", "i32", l.batch, constants, w, b.in(input), total, to,
+		b.fault("the keys of batch %d are not as many as there is room for"))
+}
+
+// appending is a cache of keys or values that grows.
+type appending struct {
+	kept    int            // rows of the past that count, without lengths
+	lengths device.Operand // none where all batches have as many rows
+	bias    device.Operand // none without
+	biasAt  int            // its first element
+	room    int            // rows that the cache has; 0 for those of the past and the new ones
+}
+
+// grown is the rows of an operand behind those of the past in an input, in an output if the
+// node has that. Without both, and without a bias, it is the operand itself. The past stays
+// where it is if it lies in the output's memory.
+func (b *binder) grown(x headRows, past, output int, a appending) (headRows, error) {
+	hasPast, wants := past >= 0 && b.Has(past), output >= 0 && b.Wants(output)
+	if !hasPast && !wants && a.bias.Place == device.None {
+		return x, nil
+	}
+	d := b.DType(0)
+	if hasPast && b.DType(past) != d || wants && b.Out[output].DType != d {
+		return x, device.Refuse("the past is %v", b.DType(past))
+	}
+	if a.room == 0 {
+		a.room = a.kept + x.rows
+	}
+	c := cache{rows: a.room, room: a.room}
+	if hasPast {
+		c.from, c.pastRoom = b.in(past), b.memory(past)[2]
+	}
+	switch {
+	case wants:
+		c.at, c.room = b.out(output), b.outMemory(output)[2]
+		c.inPlace = hasPast && b.isRoom(past, output)
+	default:
+		c.at = b.temp(d.Bytes(x.batch * x.heads * a.room * x.size))
+	}
+	return b.append(x, a, c)
+}
+
+// isRoom reports whether input i and output k are the memory of a state, which has room.
+func (b *binder) isRoom(i, k int) bool {
+	return i < len(b.InRoom) && b.InRoom[i] != nil && k < len(b.OutRoom) && b.OutRoom[k] != nil
+}
+
+// cache is where rows behind a past are put.
+type cache struct {
+	from       device.Operand // the past; none without
+	fromAt     int            // its first element
+	pastRoom   int            // rows that its memory has for a head
+	at         device.Operand
+	start      int // its first element
+	rows, room int // rows that count, and those that memory has for a head
+	inPlace    bool
+}
+
+// append adds the dispatch of attention/append, and returns the cache.
+func (b *binder) append(x headRows, a appending, c cache) (headRows, error) {
+	variant, err := floatName(b.DType(0))
+	if err != nil {
+		return x, err
+	}
+	n := c.rows
+	if c.inPlace {
+		n = x.rows
+	}
+	total := x.batch * x.heads * n * x.size
+	var w words
+	w.int(total, x.heads, x.rows, x.size, a.kept)
+	w.heads(x)
+	w.int(a.biasAt, c.fromAt, c.pastRoom*x.size, c.start, c.rows, c.room*x.size)
+	constants := []uint32{uint32(op.Btoi(a.lengths.Place != device.None)), uint32(op.Btoi(c.inPlace)), uint32(op.Btoi(a.bias.Place != device.None))}
+	y := whole(c.at, x.batch, x.heads, c.rows, x.size, c.room)
+	y.start = c.start
+	b.step.InPlace = nil
+	return y, b.flat("attention/append", variant, total, constants, w, c.from, x.at, a.bias, a.lengths, c.at)
+}
+
+func bindMultiHeadAttention(o *attention.MultiHeadAttention, b *binder) error {
+	if err := b.OnlyRoom([]int{attention.MultiPastKey, attention.MultiPastValue}, []int{1, 2}); err != nil {
+		return err
+	}
+	in := make([]*op.Value, max(len(b.In), attention.MultiPastLength+1))
+	copy(in, b.In)
+	qh, kh, vh, err := o.Operands(in)
+	if err != nil {
+		return err
+	}
+	var x [3]headRows
+	for i, h := range []attention.MultiHeadOperand{qh, kh, vh} {
+		if x[i], err = heads(b.in(h.Input), h.HeadRows); err != nil {
+			return err
+		}
+	}
+	a := &attending{
+		scale: o.Scale, causal: o.Causal, filter: o.Filter, there: attention.MultiMask, scores: attention.MultiScores, stage: attention.ScoresBiased, sideBySide: true,
+	}
+	grow := appending{}
+	if b.Has(attention.MultiPastKey) {
+		rows := b.Shape(attention.MultiPastKey)[2]
+		if grow.kept = rows; b.Has(attention.MultiPastLength) {
+			l := lengths{kind: lengthsPast, batch: x[1].batch, tokens: x[1].rows, room: rows, past: rows}
+			if a.lengths, err = b.lengths(l, attention.MultiPastLength, -1); err != nil {
+				return err
+			}
+			grow = appending{lengths: a.lengths, room: rows}
+		}
+	}
+	a.past = grow.kept
+	for i, h := range []attention.MultiHeadOperand{qh, kh, vh} {
+		own, past, output := grow, attention.MultiPastKey+i-1, i
+		if i == 0 {
+			own, past, output = appending{}, -1, -1
+		}
+		if h.Biased {
+			at, err := known(h.Bias)
+			if err != nil {
+				return err
+			}
+			own.bias, own.biasAt = b.in(attention.MultiBias), at[0]
+		}
+		if x[i], err = b.grown(x[i], past, output, own); err != nil {
+			return err
+		}
+	}
+	a.q, a.k, a.v = x[0], x[1], x[2]
+	return b.attend(a)
+}
+
+func bindGroupQueryAttention(o *attention.GroupQueryAttention, b *binder) error {
+	if err := b.OnlyRoom([]int{attention.GroupPastKey, attention.GroupPastValue}, []int{1, 2}); err != nil {
+		return err
+	}
+	if b.Has(attention.GroupQueryNorm) || b.Has(attention.GroupKeyNorm) || b.Wants(3) {
+		return device.Refuse("queries and keys are normalised, or scores are a result")
+	}
+	in := make([]*op.Value, max(len(b.In), attention.GroupKeyNorm+1))
+	copy(in, b.In)
+	qh, kh, vh, err := o.Operands(in)
+	if err != nil {
+		return err
+	}
+	inputs := [3]int{attention.GroupQuery, attention.GroupKey, attention.GroupValue}
+	if !b.Has(attention.GroupKey) {
+		inputs = [3]int{}
+	}
+	var x [3]headRows
+	for i, h := range []attention.HeadRows{qh, kh, vh} {
+		if x[i], err = heads(b.in(inputs[i]), h); err != nil {
+			return err
+		}
+	}
+	past, room, err := b.groupRoom(x[1].rows)
+	if err != nil {
+		return err
+	}
+	a := &attending{scale: o.Scale, cap: o.Softcap, causal: o.Causal, window: o.Window, scores: attention.GroupScores, there: -1, stage: -1, sideBySide: true}
+	switch {
+	case b.Has(attention.GroupSink):
+		a.sink, a.sinkInput = givenSinks, attention.GroupSink
+	case o.Smooth:
+		a.sink = zeroSinks
+	}
+	l := lengths{kind: lengthsLast, batch: x[0].batch, tokens: x[0].rows, room: room, past: past}
+	if a.lengths, err = b.lengths(l, attention.GroupLast, attention.GroupTotal); err != nil {
+		return err
+	}
+	for i := 0; i < 2 && o.Rotary; i++ {
+		if x[i], err = b.rotatedHeads(x[i], o.Interleaved, attention.GroupCos, attention.GroupSin, attention.GroupPositions, a.lengths); err != nil {
+			return err
+		}
+	}
+	for i := 1; i < 3; i++ {
+		if x[i], err = b.grown(x[i], attention.GroupPastKey+i-1, i, appending{lengths: a.lengths, room: room}); err != nil {
+			return err
+		}
+	}
+	a.q, a.k, a.v = x[0], x[1], x[2]
+	return b.attend(a)
+}
+
+// groupRoom is the rows that the past has room for and those that the cache has.
+func (b *binder) groupRoom(rows int) (past, room int, err error) {
+	if !b.Has(attention.GroupPastKey) {
+		return 0, rows, nil
+	}
+	past = b.Shape(attention.GroupPastKey)[2]
+	if b.Wants(1) {
+		return past, b.OutShape(1)[2], nil
+	}
+	if list, ok := b.In[attention.GroupTotal].IntVec(); ok && len(list) == 1 {
+		n, err := known(list[0])
+		if err != nil {
+			return past, 0, err
+		}
+		return past, max(past, n[0]), nil
+	}
+	return past, 0, device.Refuse("the number of keys is known only while running")
+}
+
+// bindProjectedAttention makes queries, keys and values by one product, side by side in
+// rows, and attends to them.
+func bindProjectedAttention(o *attention.ProjectedAttention, b *binder) error {
+	if err := b.OnlyRoom([]int{attention.ProjectedPast}, []int{1}); err != nil {
+		return err
+	}
+	if o.Rotary {
+		return device.Refuse("queries and keys are rotated by angles without tables")
+	}
+	d := b.DType(0)
+	x, columns := b.Shape(attention.ProjectedInput), b.Shape(attention.ProjectedWeights)
+	p := &product{m: x[0] * x[1], n: columns[1], k: columns[0], aRow: columns[0], aCol: 1, bRow: columns[1], bCol: 1}
+	all := b.temp(d.Bytes(p.m * p.n))
+	bias := addend{operand: b.in(attention.ProjectedBias), col: 1, beta: 1}
+	if err := b.scaledProducts(all, p, 0, b.in(attention.ProjectedInput), b.in(attention.ProjectedWeights), 1, bias, op.Epilogue{}); err != nil {
+		return err
+	}
+	qh, kh, vh, err := o.Operands(b.In)
+	if err != nil {
+		return err
+	}
+	a := &attending{scale: o.Scale, causal: o.Causal, filter: o.Filter, there: attention.ProjectedMask, scores: attention.ProjectedScores, stage: -1, sideBySide: true}
+	for i, h := range []attention.HeadRows{qh, kh, vh} {
+		if *[]*headRows{&a.q, &a.k, &a.v}[i], err = heads(all, h); err != nil {
+			return err
+		}
+	}
+	if !b.Has(attention.ProjectedPast) && !b.Wants(1) {
+		return b.attend(a)
+	}
+	grow := appending{}
+	if b.Has(attention.ProjectedPast) {
+		rows := b.Shape(attention.ProjectedPast)[3]
+		if grow.kept = rows; o.Shared {
+			l := lengths{kind: lengthsPast, batch: a.k.batch, tokens: a.k.rows, room: rows, past: rows}
+			if a.lengths, err = b.lengths(l, attention.ProjectedPastLength, -1); err != nil {
+				return err
+			}
+			grow = appending{lengths: a.lengths, room: rows}
+		}
+	}
+	if grow.room == 0 {
+		grow.room = grow.kept + a.k.rows
+	}
+	a.past = grow.kept
+	return b.attendHalves(a, grow, d)
+}
+
+// attendHalves puts keys and values into the two halves of a cache, and attends to them.
+func (b *binder) attendHalves(a *attending, grow appending, d tensor.DType) (err error) {
+	c := cache{rows: grow.room, room: grow.room}
+	if b.Has(attention.ProjectedPast) {
+		c.from, c.pastRoom = b.in(attention.ProjectedPast), b.memory(attention.ProjectedPast)[3]
+	}
+	if b.Wants(1) {
+		c.at, c.room = b.out(1), b.outMemory(1)[3]
+		c.inPlace = b.isRoom(attention.ProjectedPast, 1)
+	} else {
+		c.at = b.temp(d.Bytes(2 * a.k.batch * a.k.heads * c.room * a.k.size))
+	}
+	head := a.k.batch * a.k.heads * a.k.size
+	if a.k, err = b.append(a.k, grow, c); err != nil {
+		return err
+	}
+	c.fromAt, c.start = head*c.pastRoom, head*c.room
+	if a.v, err = b.append(a.v, grow, c); err != nil {
+		return err
+	}
+	return b.attend(a)
+}

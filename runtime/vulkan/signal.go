@@ -1,0 +1,114 @@
+package vulkan
+
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/signal"
+)
+
+var signalRows = []row{
+	rowFor("dft", bindDFT),
+	rowFor("dft", bindSTFT),
+}
+
+// mostPoints is the most points of a transform that is summed directly.
+const mostPoints = 4096
+
+// transforming is a dispatch of signal/dft.
+type transforming struct {
+	lanes, points, n           int // lanes of numbers of the result, and points of the transform
+	there                      int // numbers of a lane of x
+	frames, perOuter, perFrame int
+	inner                      int
+	parts, outParts            int
+	windowed                   bool
+	window                     device.Operand
+}
+
+func (b *binder) transform(t *transforming) error {
+	variant, err := floatName(b.DType(0))
+	if err != nil {
+		return err
+	}
+	if t.n > mostPoints {
+		return device.Refuse("a transform of %d points; the device sums %d", t.n, mostPoints)
+	}
+	table := make([]float32, 0, 2*t.n)
+	for k := range t.n {
+		sin, cos := math.Sincos(2 * math.Pi * float64(k) / float64(t.n))
+		table = append(table, float32(cos), float32(sin))
+	}
+	total := t.lanes * t.points
+	var w words
+	w.int(total, t.n, t.points, t.there, t.frames, t.perOuter, t.perFrame, t.inner)
+	b.step.InPlace = nil
+	defer b.works(4 * total * t.n)
+	constants := []uint32{uint32(t.parts), uint32(t.outParts), uint32(op.Btoi(t.windowed))}
+	return b.flat("signal/dft", variant, total, constants, w, b.in(0), constant(table...), t.window, b.out(0))
+}
+
+// number returns the integer of an input that is known; nil if it is left out.
+func (b *binder) number(i int) (*int, error) {
+	if !b.Has(i) {
+		return nil, nil
+	}
+	list, ok := b.In[i].IntVec()
+	if !ok || len(list) != 1 {
+		return nil, &device.NeedValue{Input: i}
+	}
+	n, err := known(list...)
+	if err != nil {
+		return nil, err
+	}
+	return &n[0], nil
+}
+
+func bindDFT(o *signal.DFT, b *binder) error {
+	if o.Inverse {
+		return device.Refuse("inverse transforms are computed by the CPU")
+	}
+	length, err := b.number(1)
+	if err != nil {
+		return err
+	}
+	at, err := b.number(2)
+	if err != nil {
+		return err
+	}
+	x, y := b.Shape(0), b.OutShape(0)
+	axis, n, err := o.Plan(x, length, at)
+	if err != nil {
+		return err
+	}
+	last := len(x) - 1
+	outer, inner := x[:axis].Len(), x[axis+1:last].Len()
+	return b.transform(&transforming{
+		lanes: outer * inner, points: y[axis], n: n, there: min(x[axis], n), frames: 1, perOuter: x[axis] * inner, inner: inner,
+		parts: x[last], outParts: y[last],
+	})
+}
+
+func bindSTFT(_ *signal.STFT, b *binder) error {
+	step, err := b.number(1)
+	if err != nil {
+		return err
+	}
+	length, err := b.number(3)
+	if err != nil {
+		return err
+	}
+	x, y := b.Shape(0), b.OutShape(0)
+	n := b.Shape(2).Len()
+	if length != nil {
+		n = *length
+	}
+	if b.Has(2) && (b.Shape(2).Len() != n || b.DType(2) != b.DType(0)) {
+		return device.Refuse("a window of %d samples for frames of %d", b.Shape(2).Len(), n)
+	}
+	return b.transform(&transforming{
+		lanes: y[0] * y[1], points: y[2], n: n, there: n, frames: y[1], perOuter: x[1], perFrame: *step, inner: 1,
+		parts: x[2], outParts: 2, windowed: b.Has(2), window: b.in(2),
+	})
+}

@@ -1,0 +1,18 @@
+// Products of four bytes with signs that lie in a word, summed up and added to a sum. With
+// DOT the device has an instruction for it.
+#ifndef DOT_GLSL
+#define DOT_GLSL
+
+#ifdef DOT
+#extension GL_EXT_spirv_intrinsics : require
+spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6019, 6018], id = 4450)
+int packed_dot(uint a, uint b, spirv_literal int format);
+int dot4(uint a, uint b, int sum) { return sum + packed_dot(a, b, 0); }
+#else
+int dot4(uint a, uint b, int sum) {
+    for (int i = 0; i < 4; i++) sum += bitfieldExtract(int(a), 8 * i, 8) * bitfieldExtract(int(b), 8 * i, 8);
+    return sum;
+}
+#endif
+
+#endif

@@ -1,0 +1,47 @@
+// Discrete Fourier transforms of n points of lanes of real or complex numbers, a number of the
+// result per invocation, summed directly. Table has cosines and sines of whole turns over n.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+#include "types.glsl"
+
+layout(constant_id = 1) const uint PARTS = 1;     // of a number of x
+layout(constant_id = 2) const uint OUT_PARTS = 2; // of a number of y
+layout(constant_id = 3) const uint WINDOWED = 0;
+
+layout(std430, binding = 0) readonly buffer X { T x[]; };
+layout(std430, binding = 1) readonly buffer Table { vec2 table[]; };
+layout(std430, binding = 2) readonly buffer Window { T window[]; };
+layout(std430, binding = 3) writeonly buffer Y { T y[]; };
+
+layout(push_constant) uniform Words {
+    uint total, n, points;     // points: numbers of a lane of y
+    uint there;                // numbers of a lane of x; others are 0
+    uint frames, per_outer, per_frame, inner; // where lanes of x begin, in numbers
+};
+
+vec2 number(uint at, uint j) {
+    if (j >= there) return vec2(0.0);
+    uint i = (at + j * inner) * PARTS;
+    vec2 v = vec2(LOAD(x[i]), PARTS == 2 ? LOAD(x[i + 1]) : 0.0);
+    if (WINDOWED != 0) v *= LOAD(window[j]);
+    return v;
+}
+
+void main() {
+    uint i = flat_index();
+    if (i >= total) return;
+    uint in_ = i % inner, k = i / inner % points, outer = i / inner / points;
+    uint at = outer / frames * per_outer + outer % frames * per_frame + in_;
+    precise vec2 sum = vec2(0.0), lost = vec2(0.0);
+    for (uint j = 0; j < n; j++) {
+        vec2 v = number(at, j), root = table[j * k % n];
+        root.y = -root.y;
+        precise vec2 term = vec2(v.x * root.x - v.y * root.y, v.x * root.y + v.y * root.x) - lost;
+        precise vec2 next = sum + term;
+        lost = (next - sum) - term;
+        sum = next;
+    }
+    y[i * OUT_PARTS] = STORE(sum.x);
+    if (OUT_PARTS == 2) y[i * 2 + 1] = STORE(sum.y);
+}
