@@ -298,7 +298,7 @@ func bindPackedMatMul(_ *openinfer.MatMul, b *binder) error {
 	}
 	p := productOf([2]arith.AxisOrder{}, b, 0, 1)
 	// Sums of 32 bits are those of 64 while they do not wrap.
-	const most = 1 << 31
+	const most = 1<<31 - 1
 	switch {
 	case len(p.batch) > batchAxes:
 		return device.Refuse("the batch has %d axes", len(p.batch))
