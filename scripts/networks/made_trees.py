@@ -62,6 +62,7 @@ def sk(name, family, what, expression, target="two", feeds=rows, **tolerance):
     def model(path):
         import skl2onnx
         import sklearn.base
+        import sklearn.svm
 
         x, y = table(name, target)
         if feeds is counts:
@@ -70,7 +71,8 @@ def sk(name, family, what, expression, target="two", feeds=rows, **tolerance):
             x = holes(x, name)
         m = estimator(expression).fit(x, y)
         scores = "decision_function" if family == linear else "predict_proba"
-        options = {id(m): {"zipmap": False}} if sklearn.base.is_classifier(m) and hasattr(m, scores) else None
+        maps = sklearn.base.is_classifier(m) and hasattr(m, scores) and not isinstance(m, sklearn.svm.LinearSVC)
+        options = {id(m): {"zipmap": False}} if maps else None
         converted = skl2onnx.to_onnx(m, x[:1], options=options, target_opset={"": 21, "ai.onnx.ml": 3})
         with open(path, "wb") as f:
             f.write(converted.SerializeToString())
