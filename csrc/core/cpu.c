@@ -15,12 +15,30 @@ const nacre_isa_row *nacre_isa_at(int i) {
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 // XCR0 says which register files the operating system saves.
 static uint64_t xcr0(void) {
     uint32_t lo, hi;
     __asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
     return (uint64_t)hi << 32 | lo;
+}
+
+// Whether this process may use the registers of tiles. Linux gives them to processes that
+// ask, once for all threads.
+static int may_use_tiles(uint64_t os) {
+    const uint64_t tiles = 0x60000;
+#if defined(__linux__)
+    enum { REQ_XCOMP_PERM = 0x1023, TILE_DATA = 18 };
+    return (os & tiles) == tiles && syscall(SYS_arch_prctl, REQ_XCOMP_PERM, TILE_DATA) == 0;
+#else
+    (void)os;
+    (void)tiles;
+    return 0;
+#endif
 }
 
 uint32_t nacre_cpu_detect(void) {
@@ -37,6 +55,8 @@ uint32_t nacre_cpu_detect(void) {
     if ((os & 0xe6) == 0xe6 && (b & f) && (b & dq) && (b & bw) && (b & vl)) {
         mask |= NACRE_ISA_avx512;
         if (c & (1u << 11)) mask |= NACRE_ISA_avx512vnni;
+        const uint32_t amx = 1u << 22 | 1u << 24 | 1u << 25;
+        if ((c & (1u << 11)) && (d & amx) == amx && may_use_tiles(os)) mask |= NACRE_ISA_amx;
     }
     return mask;
 }

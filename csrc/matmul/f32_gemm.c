@@ -156,10 +156,14 @@ static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *
     return p;
 }
 
+// Whether the product goes another way than those below.
+static int by_parts(const nacre_f32_gemm *g) { return g->impl->parts != NULL && g->impl->parts->fits(g); }
+
 size_t nacre_f32_gemm_scratch(const nacre_f32_gemm *g, size_t threads) {
     size_t transposed[3 * COLUMN_RANK];
     const gemm_plan p = make_plan(g, threads, transposed);
-    return p.a_distinct * p.a_size + threads * (p.b_size + p.c_size);
+    const size_t n = p.a_distinct * p.a_size + threads * (p.b_size + p.c_size);
+    return g->impl->parts == NULL ? n : nacre_max(n, g->impl->parts->scratch(g, threads));
 }
 
 // ---- tiles ----
@@ -429,6 +433,10 @@ static void lines_chunk(void *job, size_t chunk, size_t thread) {
 }
 
 void nacre_f32_gemm_run(const nacre_f32_gemm *given, nacre_team *team, float *scratch) {
+    if (by_parts(given)) {
+        given->impl->parts->run(given, team, scratch);
+        return;
+    }
     size_t transposed[3 * COLUMN_RANK];
     gemm_plan p = make_plan(given, nacre_team_threads(team), transposed);
     if (p.products == 0) return;

@@ -56,6 +56,15 @@ typedef struct nacre_f32_gemm_driver nacre_f32_gemm_driver;
 
 enum { NACRE_GEMM_PANELS = 4 };
 
+// A way of products that takes some of them: scratch and run as those of the driver, and
+// scratch 0 for those that it never takes.
+typedef struct {
+    int (*fits)(const nacre_f32_gemm *g);
+    size_t (*scratch)(const nacre_f32_gemm *g, size_t threads);
+    void (*run)(const nacre_f32_gemm *g, nacre_team *team, float *scratch);
+} nacre_f32_gemm_parts;
+extern const nacre_f32_gemm_parts nacre_f32_gemm_amx;
+
 // The parts of a product for one ISA level. A kernel row of op f32_gemm has the
 // signature nacre_f32_gemm_fn and returns its parts.
 typedef struct {
@@ -80,6 +89,7 @@ typedef struct {
     void (*axpy)(size_t k, const float *x, size_t incx, const float *b, size_t ldb, float *y, size_t n);
     nacre_half_fn *half;  // conversions of the same level
     const nacre_f32_gemm_driver *driver;
+    const nacre_f32_gemm_parts *parts;  // another way for large products, or NULL
 } nacre_f32_gemm_impl;
 typedef const nacre_f32_gemm_impl *nacre_f32_gemm_fn(void);
 

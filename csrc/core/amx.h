@@ -1,0 +1,48 @@
+// Tiles of AMX: eight registers of 16 rows of 64 bytes. The instructions are named in
+// assembler, so that a compiler needs no flag for them, and with a clobber of memory, which
+// the intrinsics of some compilers lack.
+//
+// A task that uses tiles begins with nacre_amx_begin and ends with nacre_amx_end: between
+// them all tiles are whole, and after them a switch of threads saves none.
+#ifndef NACRE_CORE_AMX_H
+#define NACRE_CORE_AMX_H
+
+#include "core/x86.h"
+
+#if NACRE_X86_64
+#include <stddef.h>
+#include <stdint.h>
+
+enum { NACRE_AMX_ROWS = 16, NACRE_AMX_LINE = 64, NACRE_AMX_BYTES = NACRE_AMX_ROWS * NACRE_AMX_LINE };
+
+// The layout of LDTILECFG.
+typedef struct {
+    uint8_t palette, start, reserved[14];
+    uint16_t line[16];
+    uint8_t rows[16];
+} nacre_amx_shape;
+
+static inline void nacre_amx_begin(void) {
+    static const nacre_amx_shape whole = {
+        .palette = 1,
+        .line = {NACRE_AMX_LINE, NACRE_AMX_LINE, NACRE_AMX_LINE, NACRE_AMX_LINE, NACRE_AMX_LINE, NACRE_AMX_LINE, NACRE_AMX_LINE, NACRE_AMX_LINE},
+        .rows = {NACRE_AMX_ROWS, NACRE_AMX_ROWS, NACRE_AMX_ROWS, NACRE_AMX_ROWS, NACRE_AMX_ROWS, NACRE_AMX_ROWS, NACRE_AMX_ROWS, NACRE_AMX_ROWS},
+    };
+    __asm__ volatile("ldtilecfg %0" : : "m"(whole) : "memory");
+}
+
+static inline void nacre_amx_end(void) { __asm__ volatile("tilerelease" : : : "memory"); }
+
+// t is the number of a tile; rows lie `line` bytes apart.
+#define NACRE_AMX_ZERO(t) __asm__ volatile("tilezero %%tmm" #t : : : "memory")
+#define NACRE_AMX_LOAD(t, p, line) __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #t : : "r"(p), "r"((size_t)(line)) : "memory")
+#define NACRE_AMX_STORE(t, p, line) __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" : : "r"(p), "r"((size_t)(line)) : "memory")
+
+// c += a b: of 16 rows of 32 bfloat16 and 16 pairs of rows, [k/2][column][2], in float32; the
+// same of 64 signed bytes by 16 fours of rows, in int32, and of bytes of which those of a have no sign.
+#define NACRE_AMX_BF16(c, a, b) __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : : "memory")
+#define NACRE_AMX_S8(c, a, b) __asm__ volatile("tdpbssd %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : : "memory")
+#define NACRE_AMX_U8S8(c, a, b) __asm__ volatile("tdpbusd %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : : "memory")
+
+#endif
+#endif

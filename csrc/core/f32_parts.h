@@ -1,0 +1,179 @@
+// Products of floats on tiles of bfloat16 (core/amx.h).
+//
+// A float32 is the sum of three parts, each a bfloat16: its digits by eights, rounded to
+// nearest, so that a part is at most 2^-8 of the one before. A product is the sum of the
+// products of parts whose numbers, from 0 on, add up to 2 at most; what is left out is at most 2^-24
+// of it. A bfloat16 is one part, a float16 the sum of two. Sums are float32. Digits below
+// 2^-126 are lost, of numbers below 2^-102. Infinities, NaNs and numbers that would round to an
+// infinity have no parts: who meets them computes with floats.
+//
+// Numbers come in steps of 32 of a sum, which lie as 16 and 16: a line of a part holds, for 16
+// places, the pair of a number of the first half and its neighbour of the second.
+#ifndef NACRE_CORE_F32_PARTS_H
+#define NACRE_CORE_F32_PARTS_H
+
+#include "core/amx.h"
+#include "core/numbers.h"
+#include "core/vec.h"
+
+#if NACRE_X86_64
+
+enum {
+    NACRE_PARTS = 3,
+    NACRE_PARTS_DEPTH = 32,  // numbers of a sum in a step
+    NACRE_PARTS_SIDE = 32,   // rows and columns of a square of sums
+    NACRE_PARTS_SUMS = NACRE_PARTS_SIDE * NACRE_PARTS_SIDE,
+    NACRE_PARTS_RIGHT = 2 * NACRE_AMX_BYTES  // bytes of a part of a step of the right operand
+};
+
+NACRE_TARGET_BEGIN(NACRE_AVX512)
+
+// Writes the first `parts` parts of 16 pairs, `part` bytes apart; returns ones for numbers
+// without parts.
+NACRE_INLINE __mmask16 nacre_parts_split(size_t parts, __m512 x0, __m512 x1, char *dst, size_t part) {
+    const __m512i half = _mm512_set1_epi32(0x8000), high = _mm512_set1_epi32((int)0xffff0000u), top = _mm512_set1_epi32(0x7f800000);
+    __mmask16 odd = 0;
+    for (size_t p = 0; p < parts; p++, dst += part) {
+        const __m512i t0 = _mm512_add_epi32(_mm512_castps_si512(x0), half), t1 = _mm512_add_epi32(_mm512_castps_si512(x1), half);
+        if (p == 0) {
+            odd = _mm512_cmpeq_epi32_mask(_mm512_and_si512(t0, top), top) | _mm512_cmpeq_epi32_mask(_mm512_and_si512(t1, top), top);
+        }
+        // t0 >> 16 | t1 & high
+        _mm512_storeu_si512(dst, _mm512_ternarylogic_epi32(_mm512_srli_epi32(t0, 16), t1, high, 0xf8));
+        if (p + 1 == parts) break;
+        x0 = _mm512_sub_ps(x0, _mm512_castsi512_ps(_mm512_and_si512(t0, high)));
+        x1 = _mm512_sub_ps(x1, _mm512_castsi512_ps(_mm512_and_si512(t1, high)));
+    }
+    return odd;
+}
+
+// Lines of `rows` rows: row i has `first` numbers at x + i*row and `second` ones `gap` behind
+// them, and zeros where these are below 16. Returns whether a number has no parts.
+NACRE_INLINE int nacre_parts_lines(size_t parts, const float *x, size_t row, size_t gap, size_t first, size_t second, size_t rows, char *dst,
+                                   size_t part) {
+    const __mmask16 m0 = (__mmask16)((1u << first) - 1), m1 = (__mmask16)((1u << second) - 1);
+    __mmask16 odd = 0;
+    if (second == 0) gap = 0;
+    if (first == 16 && second == 16) {
+        for (size_t i = 0; i < rows; i++, x += row, dst += NACRE_AMX_LINE) {
+            odd |= nacre_parts_split(parts, _mm512_loadu_ps(x), _mm512_loadu_ps(x + gap), dst, part);
+        }
+        return odd != 0;
+    }
+    for (size_t i = 0; i < rows; i++, x += row, dst += NACRE_AMX_LINE) {
+        odd |= nacre_parts_split(parts, _mm512_maskz_loadu_ps(m0, x), _mm512_maskz_loadu_ps(m1, x + gap), dst, part);
+    }
+    return odd != 0;
+}
+
+// A square of sums: [2][2] tiles, each [16][16].
+typedef struct {
+    size_t a_parts, b_parts;  // of a number of either operand
+    size_t steps;
+    const char *a;            // lines of the first row, step 0; other rows follow
+    size_t a_part;            // bytes from a part to the next
+    const size_t *step;       // bytes from a to each step
+    const char *b;            // [steps][b_parts][2] tiles
+    size_t rows, columns;     // that count: of 17 and more, both tiles
+    float *sums;
+    int add;                  // whether sums hold some already
+    const char *next;         // rows of two lines that will be read later, fetched on the way
+    size_t next_row, next_rows;
+} nacre_parts_square;
+
+// The tiles of parts are loaded between the products that need none of them.
+#define NACRE_PARTS_LEFT(t, p, tile) NACRE_AMX_LOAD(t, a + (p) * x->a_part + (tile) * NACRE_AMX_BYTES, NACRE_AMX_LINE)
+#define NACRE_PARTS_WEIGHTS(t, q, tile) NACRE_AMX_LOAD(t, b + (q) * NACRE_PARTS_RIGHT + (tile) * NACRE_AMX_BYTES, NACRE_AMX_LINE)
+#define NACRE_PARTS_MULTIPLY(p, q)                                                       \
+    if (p < a_parts && q < b_parts) {                                                    \
+        const int left = a_at != p, right = b_at != q;                                   \
+        if (left) NACRE_PARTS_LEFT(4, p, 0);                                             \
+        if (right) NACRE_PARTS_WEIGHTS(6, q, 0);                                         \
+        NACRE_AMX_BF16(0, 4, 6);                                                         \
+        if (wide && right) NACRE_PARTS_WEIGHTS(7, q, 1);                                 \
+        if (wide) NACRE_AMX_BF16(1, 4, 7);                                               \
+        if (tall && left) NACRE_PARTS_LEFT(5, p, 1);                                     \
+        if (tall) NACRE_AMX_BF16(2, 5, 6);                                               \
+        if (wide && tall) NACRE_AMX_BF16(3, 5, 7);                                       \
+        a_at = p;                                                                        \
+        b_at = q;                                                                        \
+    }
+
+NACRE_INLINE void nacre_parts_multiply_of(int tall, int wide, size_t a_parts, size_t b_parts, const nacre_parts_square *x) {
+    if (x->add) {
+        NACRE_AMX_LOAD(0, x->sums, NACRE_AMX_LINE);
+        if (wide) NACRE_AMX_LOAD(1, x->sums + 256, NACRE_AMX_LINE);
+        if (tall) NACRE_AMX_LOAD(2, x->sums + 512, NACRE_AMX_LINE);
+        if (wide && tall) NACRE_AMX_LOAD(3, x->sums + 768, NACRE_AMX_LINE);
+    } else {
+        NACRE_AMX_ZERO(0);
+        if (wide) NACRE_AMX_ZERO(1);
+        if (tall) NACRE_AMX_ZERO(2);
+        if (wide && tall) NACRE_AMX_ZERO(3);
+    }
+    const char *b = x->b, *next = x->next;
+    const size_t rows = nacre_ceil_div(x->next_rows, x->steps + !x->steps);
+    for (size_t s = 0; s < x->steps; s++, b += b_parts * NACRE_PARTS_RIGHT) {
+        const char *const a = x->a + x->step[s];
+        size_t a_at = NACRE_PARTS, b_at = NACRE_PARTS;
+        for (size_t i = 0; i < rows; i++, next += x->next_row) {
+            __builtin_prefetch(next, 0, 2);
+            __builtin_prefetch(next + NACRE_AMX_LINE, 0, 2);
+        }
+        NACRE_PARTS_MULTIPLY(0, 2)
+        NACRE_PARTS_MULTIPLY(0, 1)
+        NACRE_PARTS_MULTIPLY(0, 0)
+        NACRE_PARTS_MULTIPLY(2, 0)
+        NACRE_PARTS_MULTIPLY(1, 0)
+        NACRE_PARTS_MULTIPLY(1, 1)
+    }
+    NACRE_AMX_STORE(0, x->sums, NACRE_AMX_LINE);
+    if (wide) NACRE_AMX_STORE(1, x->sums + 256, NACRE_AMX_LINE);
+    if (tall) NACRE_AMX_STORE(2, x->sums + 512, NACRE_AMX_LINE);
+    if (wide && tall) NACRE_AMX_STORE(3, x->sums + 768, NACRE_AMX_LINE);
+}
+
+NACRE_INLINE void nacre_parts_multiply_by(size_t a_parts, size_t b_parts, const nacre_parts_square *x) {
+    const int tall = x->rows > NACRE_AMX_ROWS, wide = x->columns > NACRE_AMX_ROWS;
+    if (tall && wide) {
+        nacre_parts_multiply_of(1, 1, a_parts, b_parts, x);
+    } else if (tall) {
+        nacre_parts_multiply_of(1, 0, a_parts, b_parts, x);
+    } else if (wide) {
+        nacre_parts_multiply_of(0, 1, a_parts, b_parts, x);
+    } else {
+        nacre_parts_multiply_of(0, 0, a_parts, b_parts, x);
+    }
+}
+
+static void nacre_parts_multiply(const nacre_parts_square *x) {
+    if (x->a_parts == NACRE_PARTS && x->b_parts == NACRE_PARTS) {
+        nacre_parts_multiply_by(NACRE_PARTS, NACRE_PARTS, x);
+    } else {
+        nacre_parts_multiply_by(x->a_parts, x->b_parts, x);
+    }
+}
+
+// Where sum (i, j) of a square lies.
+static inline size_t nacre_parts_at(size_t i, size_t j) { return (i / 16 * 2 + j / 16) * 256 + i % 16 * 16 + j % 16; }
+
+// Adds `count` numbers of a step, computed with floats: of rows x + i*row by those at
+// w + k*w_row of each column.
+static inline void nacre_parts_plain(const float *x, size_t row, size_t count, size_t rows, const float *w, size_t w_row, size_t columns,
+                                     float *sums) {
+    for (size_t i = 0; i < rows; i++) {
+        for (size_t j = 0; j < columns; j++) {
+            float v = sums[nacre_parts_at(i, j)];
+            for (size_t k = 0; k < count; k++) v += x[i * row + k] * w[k * w_row + j];
+            sums[nacre_parts_at(i, j)] = v;
+        }
+    }
+}
+
+// 16 sums of row i, those of column tile h.
+NACRE_INLINE __m512 nacre_parts_row(const float *sums, size_t i, size_t h) { return _mm512_loadu_ps(sums + nacre_parts_at(i, h * 16)); }
+
+NACRE_TARGET_END
+
+#endif
+#endif

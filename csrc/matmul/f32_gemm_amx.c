@@ -1,0 +1,334 @@
+// Products of f32_gemm on tiles of bfloat16 parts (core/f32_parts.h).
+//
+// Rows of a are split into parts beforehand, some rows of a product or some products at a
+// time. b is split where it is needed, a few steps of 32 columns that stay in the
+// first-level cache, by whoever multiplies by them. Sums lie in squares of 32 until they are
+// whole. Steps with numbers that have no parts are computed with floats. The order of the sums of an
+// element depends on k alone, so results depend neither on the threads nor on where an element lies.
+#include <string.h>
+
+#include "core/f32_parts.h"
+#include "matmul/matmul.h"
+
+#if NACRE_X86_64
+
+enum {
+    PARTS_FEW = 32,          // rows from which on splitting b pays
+    PARTS_LEFT = 4 << 20,    // bytes of parts of a at a time, or 32 rows
+    PARTS_ROWS = 256,        // rows of a block of a
+    PARTS_BLOCK = 768 << 10, // bytes of it: in the second-level cache
+    PARTS_STEPS = 3,         // steps of b at a time
+    PARTS_WIDE = 32,         // squares side by side that wait for the next block of a
+    PARTS_AHEAD = 64,        // numbers of a that are fetched before they are split
+    PARTS_PIECES = 3         // pieces of work for each of several threads
+};
+
+typedef struct {
+    const nacre_f32_gemm *g;
+    const nacre_team *team;
+    size_t products, steps;
+    size_t a_parts, b_parts;
+    size_t first, count;     // products of a round
+    size_t row, rows, lines; // rows of each product in a round, and lines that they take
+    size_t i_step, i_count;  // rows of a block, and blocks
+    size_t j_step, j_count;
+    size_t k_steps;          // steps of a block
+    char *a;                 // [count][steps][a_parts][lines]
+    uint8_t *odd;            // [count][steps]: whether a number of a has no parts
+    char *threads;
+    size_t per_thread;
+} parts_job;
+
+// What a thread has.
+typedef struct {
+    char *b;       // [PARTS_STEPS][b_parts][2] tiles
+    float *panel;  // of b, where it does not lie as floats
+    float *sums;   // squares
+} parts_memory;
+
+enum { PANEL_FLOATS = PARTS_STEPS * NACRE_PARTS_DEPTH * NACRE_PARTS_SIDE, RIGHT_BYTES = PARTS_STEPS * NACRE_PARTS * NACRE_PARTS_RIGHT };
+
+static size_t parts_of(nacre_float_type type) { return type == NACRE_FLOAT32 ? 3 : type == NACRE_BFLOAT16 ? 1 : 2; }
+
+// Estimates of cycles for a step of a sum: of a square, of splitting 32 numbers of a and of b,
+// and of a sum with floats; for a square that is begun and finished.
+enum { PARTS_SQUARE = 500, PARTS_SPLIT_A = 24, PARTS_SPLIT_B = 16, PARTS_FINISH = 700 };
+#define PARTS_FLOATS 1.15
+
+// Whether parts take less time than floats.
+static int parts_pay(const nacre_f32_gemm *g) {
+    const double m = (double)g->m, n = (double)g->n, steps = (double)g->k / NACRE_PARTS_DEPTH;
+    const double squares = (double)nacre_ceil_div(g->m, NACRE_PARTS_SIDE) * (double)nacre_ceil_div(g->n, NACRE_PARTS_SIDE);
+    const double split = m * PARTS_SPLIT_A + n * (double)nacre_ceil_div(g->m, PARTS_ROWS) * PARTS_SPLIT_B;
+    return steps * (squares * PARTS_SQUARE + split) + squares * PARTS_FINISH < steps * PARTS_FLOATS * m * n;
+}
+
+static int parts_can(const nacre_f32_gemm *g) {
+    return g->m >= PARTS_FEW && g->n >= NACRE_AMX_ROWS && g->k >= NACRE_PARTS_DEPTH && !g->a.packed && g->a.col == 1;
+}
+
+static int parts_fits(const nacre_f32_gemm *g) { return parts_can(g) && parts_pay(g); }
+
+// Bytes of the parts of 32 rows of a.
+static size_t parts_side(const parts_job *p) { return p->steps * p->a_parts * NACRE_PARTS_SIDE * NACRE_AMX_LINE; }
+
+static parts_job parts_make(const nacre_f32_gemm *g) {
+    parts_job p = {.g = g, .products = nacre_batch_count(&g->batch), .steps = nacre_ceil_div(g->k, NACRE_PARTS_DEPTH)};
+    p.a_parts = parts_of(g->a.type);
+    p.b_parts = parts_of(g->b.type);
+    const size_t block = nacre_min(nacre_round_up(g->m, NACRE_PARTS_SIDE), PARTS_ROWS) * p.a_parts * NACRE_AMX_LINE;
+    p.k_steps = nacre_max(1, PARTS_BLOCK / block / PARTS_STEPS) * PARTS_STEPS;
+    return p;
+}
+
+// Bytes of the parts of a at a time, at most.
+static size_t parts_left(const parts_job *p) {
+    const size_t side = parts_side(p), sides = nacre_ceil_div(p->g->m, NACRE_PARTS_SIDE) * p->products;
+    return nacre_min(sides * side, nacre_max(side, PARTS_LEFT));
+}
+
+// Squares of a thread.
+static size_t parts_squares(const parts_job *p) {
+    const size_t down = nacre_min(nacre_ceil_div(p->g->m, NACRE_PARTS_SIDE), PARTS_ROWS / NACRE_PARTS_SIDE);
+    return down * (p->steps <= p->k_steps ? 1 : nacre_min(nacre_ceil_div(p->g->n, NACRE_PARTS_SIDE), PARTS_WIDE));
+}
+
+static size_t parts_per_thread(const parts_job *p) { return RIGHT_BYTES + PANEL_FLOATS * sizeof(float) + parts_squares(p) * NACRE_PARTS_SUMS * sizeof(float); }
+
+static size_t parts_odd(const parts_job *p) { return nacre_align_bytes(parts_left(p) / NACRE_AMX_BYTES); }
+
+static size_t parts_scratch(const nacre_f32_gemm *g, size_t threads) {
+    if (!parts_can(g)) return 0;
+    const parts_job p = parts_make(g);
+    return (parts_left(&p) + parts_odd(&p) + threads * parts_per_thread(&p)) / sizeof(float);
+}
+
+// ---- a ----
+
+NACRE_TARGET_BEGIN(NACRE_AVX512)
+
+// Splits 32 rows of a.
+static void parts_split_chunk(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const parts_job *const p = job;
+    const nacre_f32_gemm *const g = p->g;
+    const size_t sides = p->lines / NACRE_PARTS_SIDE, slot = chunk / sides, at = chunk % sides * NACRE_PARTS_SIDE;
+    const size_t rows = nacre_min(NACRE_PARTS_SIDE, p->rows - at), size = nacre_float_size(g->a.type), part = p->lines * NACRE_AMX_LINE;
+    const char *const a = (const char *)g->a.data + (nacre_batch_offset(&g->batch, 0, p->first + slot) + (p->row + at) * g->a.row) * size;
+    char *dst = p->a + slot * p->steps * p->a_parts * part + at * NACRE_AMX_LINE;
+    float wide[NACRE_PARTS_SIDE * NACRE_PARTS_DEPTH];
+    for (size_t s = 0; s < p->steps; s++, dst += p->a_parts * part) {
+        const size_t k0 = s * NACRE_PARTS_DEPTH, n = nacre_min(g->k - k0, NACRE_PARTS_DEPTH), first = nacre_min(n, 16);
+        const float *x = (const float *)(const void *)a + k0;
+        size_t row = g->a.row;
+        if (g->a.type != NACRE_FLOAT32) {
+            for (size_t i = 0; i < rows; i++) g->impl->half()->widen[g->a.type](a + (i * g->a.row + k0) * size, wide + i * NACRE_PARTS_DEPTH, n);
+            x = wide;
+            row = NACRE_PARTS_DEPTH;
+        }
+        for (size_t i = 0; i < rows; i++) {
+            const char *const ahead = a + (i * g->a.row + k0 + PARTS_AHEAD) * size;
+            __builtin_prefetch(ahead, 0, 3);
+            __builtin_prefetch(ahead + NACRE_AMX_LINE, 0, 3);
+        }
+        if (nacre_parts_lines(p->a_parts, x, row, 16, first, n - first, rows, dst, part)) {
+            __atomic_store_n(&p->odd[slot * p->steps + s], 1, __ATOMIC_RELAXED);
+        }
+    }
+}
+
+// ---- b ----
+
+// Where numbers of b lie as floats: that of row k and column j at at[k*row + j].
+typedef struct {
+    const float *at;
+    size_t row;
+} parts_right;
+
+// Rows k0..k0+k-1 of n columns from j on.
+static parts_right parts_floats(const parts_job *p, size_t index, size_t k0, size_t k, size_t j, size_t n, float *panel) {
+    const nacre_f32_gemm *const g = p->g;
+    const size_t nr = NACRE_PARTS_SIDE, size = nacre_float_size(g->b.type);
+    if (g->make_b != NULL) {
+        g->make_b(g->source, index, k0, k, j, n, panel);
+        return (parts_right){panel, nr};
+    }
+    const char *const b = (const char *)g->b.data + nacre_batch_offset(&g->batch, 1, index) * size;
+    if (g->b.packed) {
+        const char *const from = b + (j * g->k + k0 * nr) * size;
+        if (g->b.type == NACRE_FLOAT32) return (parts_right){(const float *)(const void *)from, nr};
+        g->impl->half()->widen[g->b.type](from, panel, k * nr);
+        return (parts_right){panel, nr};
+    }
+    const char *const from = b + (k0 * g->b.row + j * g->b.col) * size;
+    if (g->b.type == NACRE_FLOAT32 && g->b.col == 1) return (parts_right){(const float *)(const void *)from, g->b.row};
+    nacre_f32_pack_panel(g->impl->half(), k, n, from, g->b.type, g->b.col, g->b.row, nr, panel);
+    return (parts_right){panel, nr};
+}
+
+// Splits k rows of n columns; returns whether a number has no parts.
+static int parts_split_right(size_t parts, parts_right b, size_t k, size_t n, char *dst) {
+    int odd = 0;
+    for (size_t k0 = 0; k0 < k; k0 += NACRE_PARTS_DEPTH, dst += parts * NACRE_PARTS_RIGHT) {
+        const size_t there = nacre_min(k - k0, NACRE_PARTS_DEPTH), both = there > 16 ? there - 16 : 0, one = nacre_min(there, 16);
+        for (size_t j = 0; j < n; j += 16) {
+            const size_t columns = nacre_min(n - j, 16);
+            const float *const x = b.at + k0 * b.row + j;
+            char *const to = dst + j / 16 * NACRE_AMX_BYTES;
+            odd |= nacre_parts_lines(parts, x, b.row, 16 * b.row, columns, columns, both, to, NACRE_PARTS_RIGHT);
+            odd |= nacre_parts_lines(parts, x + both * b.row, b.row, 0, columns, 0, one - both, to + both * NACRE_AMX_LINE, NACRE_PARTS_RIGHT);
+            for (size_t q = 0; q < parts && one < 16; q++) memset(to + q * NACRE_PARTS_RIGHT + one * NACRE_AMX_LINE, 0, (16 - one) * NACRE_AMX_LINE);
+        }
+    }
+    return odd;
+}
+
+// ---- sums ----
+
+// Writes the rows of a square that are whole sums, from row i and column j of product index on.
+static void parts_finish(const parts_job *p, size_t index, size_t i, size_t j, size_t rows, size_t columns, const float *sums) {
+    const nacre_f32_gemm *const g = p->g;
+    const nacre_f32_finish *const f = &g->finish;
+    const __m512 alpha = _mm512_set1_ps(g->alpha), low = _mm512_set1_ps(f->low), high = _mm512_set1_ps(f->high);
+    float line[NACRE_PARTS_SIDE];
+    for (size_t r = 0; r < rows; r++) {
+        const size_t at = (index * g->m + i + r) * g->ldc + j;
+        float *const c = g->c_type == NACRE_FLOAT32 ? (float *)g->c + at : line;
+        const __m512 row = _mm512_set1_ps(g->row == NULL ? 0 : g->row[index % g->row_count * g->m + i + r]);
+        for (size_t e = 0; e < columns; e += 16) {
+            const __mmask16 m = (__mmask16)((1u << nacre_min(16, columns - e)) - 1);
+            __m512 v = nacre_parts_row(sums, r, e / 16);
+            if (g->alpha != 1) v = _mm512_mul_ps(v, alpha);
+            if (f->add != NULL) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(m, f->add + at + e));
+            if (g->row != NULL) v = _mm512_add_ps(v, row);
+            if (g->col != NULL) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(m, g->col + j + e));
+            if (f->clamp) v = _mm512_min_ps(high, _mm512_max_ps(low, v));
+            _mm512_mask_storeu_ps(c + e, m, v);
+        }
+        if (f->map != NULL) f->map(c, c, columns, f->params);
+        if (g->c_type != NACRE_FLOAT32) g->impl->half()->narrow[g->c_type](line, (uint16_t *)g->c + at, columns);
+    }
+}
+
+NACRE_TARGET_END
+
+// A block of rows and steps, and columns.
+typedef struct {
+    size_t slot, index;
+    size_t i0, rows;       // in the round
+    size_t s0, steps;
+    size_t j, columns;
+    parts_memory m;
+    float *sums;           // squares, one below the other
+} parts_block;
+
+// The steps s..s+n-1 with floats.
+static void parts_plainly(const parts_job *p, const parts_block *x, parts_right b, size_t s, size_t n) {
+    const nacre_f32_gemm *const g = p->g;
+    const size_t size = nacre_float_size(g->a.type), k0 = s * NACRE_PARTS_DEPTH, k = nacre_min(g->k - k0, n * NACRE_PARTS_DEPTH);
+    const char *const a = (const char *)g->a.data + (nacre_batch_offset(&g->batch, 0, x->index) + (p->row + x->i0) * g->a.row + k0) * size;
+    float wide[PARTS_STEPS * NACRE_PARTS_DEPTH];
+    for (size_t i = 0; i < x->rows; i++) {
+        float *const sums = x->sums + i / NACRE_PARTS_SIDE * NACRE_PARTS_SUMS;
+        const float *row = (const float *)(const void *)a + i * g->a.row;
+        if (g->a.type != NACRE_FLOAT32) {
+            g->impl->half()->widen[g->a.type](a + i * g->a.row * size, wide, k);
+            row = wide;
+        }
+        nacre_parts_plain(row, 0, k, 1, b.at, b.row, x->columns, sums + nacre_parts_at(i % NACRE_PARTS_SIDE, 0));
+    }
+}
+
+// Adds a few steps to all squares of a block.
+static void parts_add(const parts_job *p, const parts_block *x, size_t s, size_t n) {
+    const size_t k0 = s * NACRE_PARTS_DEPTH, k = nacre_min(p->g->k - k0, n * NACRE_PARTS_DEPTH), part = p->lines * NACRE_AMX_LINE;
+    const parts_right b = parts_floats(p, x->index, k0, k, x->j, x->columns, x->m.panel);
+    int odd = parts_split_right(p->b_parts, b, k, x->columns, x->m.b);
+    for (size_t i = 0; i < n; i++) odd |= p->odd[x->slot * p->steps + s + i];
+    if (odd) {
+        if (s == 0) memset(x->sums, 0, nacre_ceil_div(x->rows, NACRE_PARTS_SIDE) * NACRE_PARTS_SUMS * sizeof(float));
+        parts_plainly(p, x, b, s, n);
+        return;
+    }
+    size_t step[PARTS_STEPS];
+    for (size_t i = 0; i < n; i++) step[i] = i * p->a_parts * part;
+    nacre_parts_square t = {.a_parts = p->a_parts, .b_parts = p->b_parts, .steps = n, .a_part = part, .step = step, .b = x->m.b, .columns = x->columns, .add = s > 0};
+    const char *const a = p->a + (x->slot * p->steps + s) * p->a_parts * part + x->i0 * NACRE_AMX_LINE;
+    // The numbers of b that come next, of which each square fetches its share.
+    const size_t squares = nacre_ceil_div(x->rows, NACRE_PARTS_SIDE);
+    if (b.at != x->m.panel) {
+        t.next = (const char *)(b.at + k * b.row);
+        t.next_row = b.row * sizeof(float);
+        t.next_rows = nacre_ceil_div(k, squares);
+    }
+    for (size_t q = 0; q < squares; q++) {
+        t.a = a + q * NACRE_PARTS_SIDE * NACRE_AMX_LINE;
+        t.rows = nacre_min(NACRE_PARTS_SIDE, x->rows - q * NACRE_PARTS_SIDE);
+        t.sums = x->sums + q * NACRE_PARTS_SUMS;
+        nacre_parts_multiply(&t);
+        if (t.next != NULL) t.next += t.next_rows * t.next_row;
+    }
+}
+
+static void parts_chunk(void *job, size_t chunk, size_t thread) {
+    const parts_job *const p = job;
+    const nacre_f32_gemm *const g = p->g;
+    const size_t j0 = chunk / p->i_count % p->j_count * p->j_step, j1 = nacre_min(g->n, j0 + p->j_step);
+    char *const memory = p->threads + thread * p->per_thread;
+    parts_block x = {.slot = chunk / p->i_count / p->j_count, .i0 = chunk % p->i_count * p->i_step};
+    x.m = (parts_memory){memory, (float *)(void *)(memory + RIGHT_BYTES), (float *)(void *)(memory + RIGHT_BYTES) + PANEL_FLOATS};
+    x.index = p->first + x.slot;
+    x.rows = nacre_min(p->i_step, p->rows - x.i0);
+    const size_t squares = nacre_ceil_div(x.rows, NACRE_PARTS_SIDE), wait = p->steps > p->k_steps;
+    nacre_amx_begin();
+    for (x.s0 = 0; x.s0 < p->steps; x.s0 += p->k_steps) {
+        const size_t end = nacre_min(p->steps, x.s0 + p->k_steps);
+        for (x.j = j0; x.j < j1 && !nacre_stopped(p->team); x.j += NACRE_PARTS_SIDE) {
+            x.columns = nacre_min(NACRE_PARTS_SIDE, j1 - x.j);
+            x.sums = x.m.sums + (wait ? (x.j - j0) / NACRE_PARTS_SIDE * squares * NACRE_PARTS_SUMS : 0);
+            for (size_t s = x.s0; s < end; s += PARTS_STEPS) parts_add(p, &x, s, nacre_min(PARTS_STEPS, end - s));
+            for (size_t q = 0; q < squares && end == p->steps; q++) {
+                const size_t i = q * NACRE_PARTS_SIDE;
+                parts_finish(p, x.index, p->row + x.i0 + i, x.j, nacre_min(NACRE_PARTS_SIDE, x.rows - i), x.columns, x.sums + q * NACRE_PARTS_SUMS);
+            }
+        }
+    }
+    nacre_amx_end();
+}
+
+// Cuts the rows of a round into blocks, and columns so that there are pieces enough.
+static void parts_cut(parts_job *p, size_t threads) {
+    p->lines = nacre_round_up(p->rows, NACRE_PARTS_SIDE);
+    p->i_count = nacre_ceil_div(p->rows, PARTS_ROWS);
+    p->i_step = nacre_round_up(nacre_ceil_div(p->rows, p->i_count), NACRE_PARTS_SIDE);
+    p->i_count = nacre_ceil_div(p->rows, p->i_step);
+    const size_t want = threads < 2 ? 1 : nacre_ceil_div(threads * PARTS_PIECES, p->count * p->i_count);
+    p->j_step = nacre_round_up(nacre_ceil_div(p->g->n, want), NACRE_PARTS_SIDE);
+    if (p->steps > p->k_steps) p->j_step = nacre_min(p->j_step, PARTS_WIDE * NACRE_PARTS_SIDE);
+    p->j_count = nacre_ceil_div(p->g->n, p->j_step);
+}
+
+static void parts_run(const nacre_f32_gemm *g, nacre_team *team, float *scratch) {
+    parts_job p = parts_make(g);
+    const size_t threads = nacre_team_threads(team), most = nacre_max(1, PARTS_LEFT / parts_side(&p)), sides = nacre_ceil_div(g->m, NACRE_PARTS_SIDE);
+    const size_t rows = nacre_min(g->m, most * NACRE_PARTS_SIDE), products = nacre_max(1, most / sides);
+    p.team = team;
+    p.a = (char *)scratch;
+    p.odd = (uint8_t *)p.a + parts_left(&p);
+    p.threads = (char *)p.odd + parts_odd(&p);
+    p.per_thread = parts_per_thread(&p);
+    for (p.first = 0; p.first < p.products; p.first += p.count) {
+        p.count = nacre_min(products, p.products - p.first);
+        for (p.row = 0; p.row < g->m && !nacre_stopped(team); p.row += rows) {
+            p.rows = nacre_min(rows, g->m - p.row);
+            parts_cut(&p, threads);
+            memset(p.odd, 0, p.count * p.steps);
+            nacre_parallel(team, p.count * p.lines / NACRE_PARTS_SIDE, parts_split_chunk, &p);
+            nacre_parallel(team, p.count * p.i_count * p.j_count, parts_chunk, &p);
+        }
+    }
+}
+
+const nacre_f32_gemm_parts nacre_f32_gemm_amx = {parts_fits, parts_scratch, parts_run};
+
+#endif
