@@ -36,6 +36,14 @@ typedef struct {
     size_t next_step;                // floats of them for a channel
 } nacre_f32_dense_tile;
 
+// A way of convolutions that takes some of them: scratch in bytes.
+typedef struct {
+    int (*fits)(const nacre_conv_dense_words *w);
+    size_t (*scratch)(const nacre_conv_dense_words *w, size_t threads);
+    void (*run)(const nacre_call *c);
+} nacre_f32_dense_parts;
+extern const nacre_f32_dense_parts nacre_f32_dense_amx;
+
 // A row of op f32_conv_blocked with l lanes takes blocks of l channels, one of 1 lane any.
 typedef struct {
     size_t lanes;
@@ -43,6 +51,7 @@ typedef struct {
     void (*tile)(const nacre_f32_dense_tile *t);  // a pitch of lanes, and a hop of 1
     size_t plain_pixels[8];
     void (*plain_tile)(const nacre_f32_dense_tile *t);  // any pitch and hop
+    const nacre_f32_dense_parts *parts;                 // another way for large ones, or NULL
 } nacre_f32_dense_impl;
 typedef const nacre_f32_dense_impl *nacre_f32_dense_fn(void);
 const nacre_f32_dense_impl *nacre_f32_conv_blocked__scalar(void);

@@ -318,8 +318,18 @@ static void dense_steps(dense_job *j) {
     }
 }
 
+// Whether the convolution goes another way than those below.
+static int dense_by_parts(const nacre_kernel *kernel, const nacre_conv_dense_words *w) {
+    const nacre_f32_dense_parts *const parts = ((nacre_f32_dense_fn *)kernel->fn)()->parts;
+    return parts != NULL && parts->fits(w);
+}
+
 static void dense_command(const nacre_call *c) {
     const nacre_conv_dense_words *const w = (const void *)c->words;
+    if (dense_by_parts(c->kernel, w)) {
+        ((nacre_f32_dense_fn *)c->kernel->fn)()->parts->run(c);
+        return;
+    }
     dense_job j = dense_of(c->kernel, w, nacre_team_threads(c->team));
     j.x = nacre_operand(c, CONV_X);
     j.weights = nacre_operand(c, CONV_W);
@@ -345,7 +355,9 @@ static void dense_command(const nacre_call *c) {
 }
 
 static size_t dense_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
-    const dense_job j = dense_of(kernel, (const void *)words, threads);
+    const nacre_conv_dense_words *const w = (const void *)words;
+    if (dense_by_parts(kernel, w)) return ((nacre_f32_dense_fn *)kernel->fn)()->parts->scratch(w, threads);
+    const dense_job j = dense_of(kernel, w, threads);
     return (nacre_align_floats(j.copied ? dense_copy_floats(&j) * (j.shared ? 1 : threads) : 0)) * sizeof(float) + j.steps * sizeof(size_t);
 }
 
@@ -413,6 +425,6 @@ static void tile_scalar(const nacre_f32_dense_tile *t) {
 }
 
 const nacre_f32_dense_impl *nacre_f32_conv_blocked__scalar(void) {
-    static const nacre_f32_dense_impl impl = {1, {1}, tile_scalar, {1}, tile_scalar};
+    static const nacre_f32_dense_impl impl = {1, {1}, tile_scalar, {1}, tile_scalar, NULL};
     return &impl;
 }

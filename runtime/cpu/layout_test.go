@@ -213,6 +213,87 @@ func TestBlockedDense(t *testing.T) {
 	}
 }
 
+// largeDense are convolutions of which variants that compute in other ways take some.
+var largeDense = []convCase{
+	{channels: 48, filter: 20, in: []int{23, 30}, kernel: []int{3, 3}, before: []int{1, 1}, behind: []int{1, 1}},
+	{channels: 130, filter: 64, in: []int{9, 11}, kernel: []int{1, 1}},
+	{channels: 40, filter: 33, in: []int{31, 29}, kernel: []int{3, 5}, stride: []int{2, 3}, dilation: []int{1, 2}, before: []int{1, 4}, behind: []int{2, 3}},
+	{channels: 64, filter: 96, in: []int{300}, kernel: []int{5}, dilation: []int{3}, before: []int{12}, behind: []int{0}},
+	{channels: 512, filter: 64, in: []int{7, 7}, kernel: []int{3, 3}, before: []int{1, 1}, behind: []int{1, 1}, images: 2},
+}
+
+func (c convCase) whole() convCase {
+	n := len(c.in)
+	c.images, c.groups = max(c.images, 1), 1
+	for _, list := range []*[]int{&c.stride, &c.dilation} {
+		if *list == nil {
+			*list = ones(n)
+		}
+	}
+	for _, list := range []*[]int{&c.before, &c.behind} {
+		if *list == nil {
+			*list = make([]int, n)
+		}
+	}
+	return c
+}
+
+// TestDenseErrors compares all variants with the formula on numbers of all digits: none may be
+// off by more than three times what the sums of scalar code are, at most.
+func TestDenseErrors(t *testing.T) {
+	t.Parallel()
+	pool := testPool(t)
+	r := rand.New(rand.NewPCG(29, 30))
+	for i, c := range largeDense {
+		c = c.whole()
+		d := newConvData(r, &c, c.shape())
+		for _, list := range [][]float64{d.x, d.w, d.bias} {
+			for k := range list {
+				list[k] = float64(float32(r.NormFloat64()))
+			}
+		}
+		d.add = nil
+		want := d.formula(t, "f64_conv", op.Epilogue{})
+		direct := largestError(d.blocked(t, partOf(t, "f32_conv_blocked", 0), pool, 16, false, 0, op.Epilogue{}), want)
+		for _, k := range runnable(t, "f32_conv_blocked") {
+			got := d.blocked(t, k, pool, 16, false, 0, op.Epilogue{})
+			if got == nil {
+				continue
+			}
+			if off := largestError(got, want); !(off <= 3*direct) {
+				t.Errorf("case %d, %s: off by %g, the sums of scalar code by %g", i, k.Variant(), off, direct)
+			}
+		}
+	}
+}
+
+// TestDenseSpecial puts infinities, NaNs and the largest numbers into values and weights: they must
+// reach exactly the elements that use them.
+func TestDenseSpecial(t *testing.T) {
+	t.Parallel()
+	pool := testPool(t)
+	r := rand.New(rand.NewPCG(31, 32))
+	for i, c := range largeDense {
+		c = c.whole()
+		d := newConvData(r, &c, c.shape())
+		if i%2 == 0 {
+			d.x[r.IntN(len(d.x))], d.x[r.IntN(len(d.x))], d.w[r.IntN(len(d.w))] = math.Inf(1), math.NaN(), math.Inf(-1)
+		} else {
+			d.x[r.IntN(len(d.x))] = -math.MaxFloat32
+		}
+		d.add = nil
+		want := d.blocked(t, partOf(t, "f32_conv_blocked", 0), pool, 16, false, 0, op.Epilogue{})
+		for _, k := range runnable(t, "f32_conv_blocked") {
+			got := d.blocked(t, k, pool, 16, false, 0, op.Epilogue{})
+			for e := range got {
+				if math.IsNaN(got[e]) != math.IsNaN(want[e]) || !math.IsNaN(want[e]) && math.Abs(want[e]) < 1e30 && got[e] != want[e] {
+					t.Fatalf("case %d, %s: element %d is %g, not %g", i, k.Variant(), e, got[e], want[e])
+				}
+			}
+		}
+	}
+}
+
 // TestWinograd compares all variants with the formula: they may be off by three times
 // what sums of products by chains of multiply-adds are.
 func TestWinograd(t *testing.T) {

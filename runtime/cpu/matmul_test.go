@@ -243,7 +243,13 @@ func TestGemm(t *testing.T) {
 // TestGemmSpecial puts infinities and NaNs into one row of a and one column of b: they
 // must reach exactly the elements that use them.
 func TestGemmSpecial(t *testing.T) {
-	const m, n, k = 17, 37, 21
+	for _, size := range [][3]int{{17, 37, 21}, {129, 100, 300}} {
+		gemmSpecial(t, size[0], size[1], size[2])
+	}
+}
+
+func gemmSpecial(t *testing.T, m, n, k int) {
+	t.Helper()
 	pool, r := testPool(t), rand.New(rand.NewPCG(3, 4))
 	for _, kernel := range append(runnable(t, "f32_gemm"), runnable(t, "f64_gemm")...) {
 		dtype := tensor.F32
@@ -296,6 +302,50 @@ func wideCase[T uint32 | uint64](t *testing.T, r *rand.Rand, pool *bindings.Pool
 		for i, v := range y {
 			if v != want[i] {
 				t.Fatalf("%s/%s %v: element %d is %v, not %v", name, kernel.Variant(), s, i, v, want[i])
+			}
+		}
+	}
+}
+
+// TestGemmErrors compares the variants on numbers of all digits and of all sizes: none may be off by
+// more than twice what the sums of scalar code are, at most.
+func TestGemmErrors(t *testing.T) {
+	t.Parallel()
+	pool, none := testPool(t), []byte(nil)
+	r := rand.New(rand.NewPCG(9, 10))
+	for _, c := range []gemmCase{
+		{m: 128, n: 96, k: 64}, {m: 65, n: 130, k: 33}, {m: 300, n: 70, k: 1100}, {m: 64, n: 200, k: 256, bT: true}, {m: 97, n: 65, k: 200, pack: true},
+	} {
+		c.alpha, c.dtype = 1, tensor.F32
+		d := c.data(r)
+		for _, list := range [][]float64{d.a, d.b} {
+			for i := range list {
+				list[i] = float64(float32(r.NormFloat64() * math.Exp2(float64(r.IntN(20)-10))))
+			}
+		}
+		errors := func(kernel bindings.Kernel) float64 {
+			y := loaded(c.dtype, runGuarded(t, kernel, d.gemm(t, kernel).words(), pool, c.dtype.Bytes(c.m*c.n), 4, stored(c.dtype, d.a), stored(c.dtype, d.b), none, none, none))
+			most := 0.0
+			for i := range c.m {
+				for j := range c.n {
+					sum, size := 0.0, 0.0
+					for p := range c.k {
+						b := d.b[p*c.n+j]
+						if c.bT {
+							b = d.b[j*c.k+p]
+						}
+						sum += d.a[i*c.k+p] * b
+						size += math.Abs(d.a[i*c.k+p] * b)
+					}
+					most = max(most, math.Abs(y[i*c.n+j]-sum)/size)
+				}
+			}
+			return most
+		}
+		scalar := errors(partOf(t, "f32_gemm", 0))
+		for _, kernel := range runnable(t, "f32_gemm") {
+			if off := errors(kernel); !(off <= 2*scalar) {
+				t.Errorf("%d x %d x %d, %s: off by %g of the sum of magnitudes, scalar code by %g", c.m, c.n, c.k, kernel.Variant(), off, scalar)
 			}
 		}
 	}

@@ -1,0 +1,414 @@
+// Convolutions of blocked values on tiles of bfloat16 parts (core/f32_parts.h).
+//
+// The part of the value that a band of the result meets is split into parts, with zeros
+// around, two blocks of channels to a step of the sums. Columns and rows lie by what is left of
+// a stride, so that whatever the stride, pixels of the result that follow each other meet
+// lines that follow each other: a band is one run of pixels, which from row to row of the result has the pixels
+// between in it, whose sums are of no use. Weights are split where they are needed, a few
+// steps of 32 filters. Steps with numbers that have no parts are computed with floats. The
+// order of the sums of a pixel depends on neither threads nor bands.
+#include <string.h>
+
+#include "conv/command.h"
+#include "conv/dense.h"
+#include "core/f32_parts.h"
+
+#if NACRE_X86_64
+
+enum {
+    PARTS_BLOCK = 16,         // channels of a block
+    PARTS_LEFT = 800 << 10,   // bytes of parts of a band, or 32 pixels
+    PARTS_PIXELS = 2048,      // of a band at most
+    PARTS_STEPS = 3,          // steps of weights at a time
+    PARTS_PIECES = 3,         // pieces of work for each of several threads
+    PARTS_LEAST = 96,         // pixels of a band that is cut for them
+    PARTS_CHANNELS = 24,      // from which on most of a step is there
+    // Estimates of cycles: as those of f32_gemm on tiles.
+    PARTS_SQUARE = 480,
+    PARTS_SPLIT_X = 24,
+    PARTS_SPLIT_W = 16
+};
+#define PARTS_FLOATS 1.15
+
+// An axis: tap k meets slot k % slots, `shift` places behind where the first tap does. A slot
+// has a place for every place of the result and `more`.
+typedef struct {
+    size_t in, out, kernel, stride, dilation, pad, slots, more;
+} parts_axis;
+
+typedef struct {
+    nacre_conv c;
+    parts_axis h, w;
+    size_t in_blocks, out_blocks, groups, pairs, taps, steps;
+    size_t rows_each, columns_each;  // of a band
+    size_t down, across, parts;      // bands, and parts of the filters
+    size_t part, line, lines;        // places of a row of a slot, of a slot, and of a part of a pair
+    size_t left, squares;            // bytes of all parts of a band; squares of it
+    char *memory;
+    size_t per_thread;
+    const nacre_team *team;
+    // Of the band that all threads share.
+    size_t band;
+    const float *x, *weights, *bias, *add;
+    float *y;
+    nacre_f32_finish finish;
+} parts_job;
+
+static size_t parts_divisor(size_t a, size_t b) { return b == 0 ? a : parts_divisor(b, a % b); }
+
+static parts_axis parts_axis_of(const nacre_conv *c, size_t d) {
+    parts_axis a = {.in = c->in[d], .out = c->out[d], .kernel = c->kernel[d], .stride = c->stride[d], .dilation = c->dilation[d], .pad = c->pad[d]};
+    a.slots = nacre_min(a.stride / parts_divisor(a.stride, a.dilation), a.kernel);
+    a.more = (a.kernel - 1) * a.dilation / a.stride;
+    return a;
+}
+
+static int parts_is_pointwise(const parts_axis *a) { return a->kernel == 1 && a->stride == 1 && a->pad == 0 && a->in == a->out; }
+
+// Sets what depends on the rows and columns of a band.
+static void parts_extents(parts_job *j) {
+    j->part = j->columns_each + j->w.more;
+    j->line = (j->rows_each + j->h.more) * j->part;
+    j->lines = j->h.slots * j->w.slots * j->line;
+    j->left = nacre_align_bytes((j->pairs * NACRE_PARTS * j->lines + NACRE_PARTS_SIDE) * NACRE_AMX_LINE + j->pairs);
+    j->squares = nacre_ceil_div((j->rows_each - 1) * j->part + j->columns_each, NACRE_PARTS_SIDE);
+    j->down = nacre_ceil_div(j->h.out, j->rows_each);
+    j->across = nacre_ceil_div(j->w.out, j->columns_each);
+}
+
+// Cuts the result into bands of at most so many pixels.
+static void parts_bands(parts_job *j, size_t most) {
+    j->columns_each = j->w.out;
+    if (j->w.out > most) {
+        const size_t across = nacre_ceil_div(j->w.out, most);
+        j->columns_each = nacre_min(j->w.out, nacre_round_up(nacre_ceil_div(j->w.out, across), NACRE_PARTS_SIDE));
+    }
+    j->rows_each = nacre_max(1, nacre_min(j->h.out, most / (j->columns_each + j->w.more)));
+    j->rows_each = nacre_ceil_div(j->h.out, nacre_ceil_div(j->h.out, j->rows_each));
+    parts_extents(j);
+}
+
+static parts_job parts_of(const nacre_conv_dense_words *w, size_t threads) {
+    parts_job j = {.c = nacre_conv_of(&w->conv.extents)};
+    const parts_axis one = {1, 1, 1, 1, 1, 0, 1, 0};
+    j.h = j.c.axes == 1 ? one : parts_axis_of(&j.c, 0);
+    j.w = parts_axis_of(&j.c, j.c.axes - 1);
+    if (parts_is_pointwise(&j.h) && parts_is_pointwise(&j.w)) {
+        // Rows of such a value follow each other as pixels do.
+        j.w.in = j.w.out = j.w.out * j.h.out;
+        j.h = one;
+    }
+    j.in_blocks = nacre_ceil_div(j.c.channels, PARTS_BLOCK);
+    j.out_blocks = nacre_ceil_div(j.c.filters, PARTS_BLOCK);
+    j.groups = nacre_ceil_div(j.out_blocks, NACRE_DENSE_BLOCKS);
+    j.pairs = nacre_ceil_div(j.in_blocks, 2);
+    j.taps = j.h.kernel * j.w.kernel;
+    j.steps = j.pairs * j.taps;
+    const size_t pixel = j.pairs * NACRE_PARTS * NACRE_AMX_LINE * j.h.slots * j.w.slots;
+    size_t most = nacre_max(NACRE_PARTS_SIDE, nacre_min(PARTS_PIXELS, PARTS_LEFT / pixel)), want = threads < 2 ? 1 : threads * PARTS_PIECES;
+    want = nacre_ceil_div(want, j.c.images);
+    const size_t each = nacre_round_up(nacre_ceil_div(j.h.out * j.w.out, want), NACRE_PARTS_SIDE);
+    if (each >= PARTS_LEAST) most = nacre_min(most, each);
+    parts_bands(&j, most);
+    j.parts = nacre_min(j.groups, threads < 2 ? 1 : nacre_ceil_div(want, j.down * j.across));
+    j.per_thread = nacre_align_bytes(PARTS_STEPS * NACRE_PARTS * NACRE_PARTS_RIGHT + j.squares * NACRE_PARTS_SUMS * sizeof(float) + (j.parts > 1 ? 0 : j.left));
+    return j;
+}
+
+// Whether parts take less time than floats.
+static int parts_pay(const parts_job *j) {
+    const double pixels = (double)(j->h.out * j->w.out), bands = (double)(j->down * j->across), groups = (double)j->groups, steps = (double)j->steps;
+    const double multiply = steps * bands * ((double)j->squares * (double)j->out_blocks / 2 * PARTS_SQUARE + groups * NACRE_PARTS_SIDE * PARTS_SPLIT_W);
+    const double split = bands * (double)(j->pairs * j->lines) * PARTS_SPLIT_X;
+    return multiply + split < PARTS_FLOATS * pixels * (double)(j->c.channels * j->taps) / NACRE_PARTS_DEPTH * (double)j->out_blocks * PARTS_BLOCK;
+}
+
+static int parts_fits(const nacre_conv_dense_words *w) {
+    const nacre_conv c = nacre_conv_of(&w->conv.extents);
+    if (w->plain || w->block != PARTS_BLOCK || c.channels < PARTS_CHANNELS) return 0;
+    const parts_job j = parts_of(w, 1);
+    return j.h.out * j.w.out >= NACRE_AMX_ROWS && parts_pay(&j);
+}
+
+static size_t parts_scratch(const nacre_conv_dense_words *w, size_t threads) {
+    const parts_job j = parts_of(w, threads);
+    return threads * j.per_thread + (j.parts > 1 ? j.left : 0);
+}
+
+// ---- the value ----
+
+// A band: rows o.. and columns p.. of the result.
+typedef struct {
+    size_t image, o, rows, p, columns;
+} parts_band;
+
+static parts_band parts_band_of(const parts_job *j, size_t band) {
+    parts_band b = {.image = band / j->across / j->down, .o = band / j->across % j->down * j->rows_each, .p = band % j->across * j->columns_each};
+    b.rows = nacre_min(j->rows_each, j->h.out - b.o);
+    b.columns = nacre_min(j->columns_each, j->w.out - b.p);
+    return b;
+}
+
+// Channels of a block.
+static size_t parts_channels(const parts_job *j, size_t block) {
+    return block * PARTS_BLOCK >= j->c.channels ? 0 : nacre_min(PARTS_BLOCK, j->c.channels - block * PARTS_BLOCK);
+}
+
+static uint8_t *parts_odd(const parts_job *j, char *left) { return (uint8_t *)left + (j->pairs * NACRE_PARTS * j->lines + NACRE_PARTS_SIDE) * NACRE_AMX_LINE; }
+
+NACRE_TARGET_BEGIN(NACRE_AVX512)
+
+static void parts_zeros(const parts_job *j, char *dst, size_t n) {
+    for (size_t q = 0; q < NACRE_PARTS; q++) memset(dst + q * j->lines * NACRE_AMX_LINE, 0, n * NACRE_AMX_LINE);
+}
+
+// A row of a slot: n places from place `at` of the padded axis on, a stride apart. Returns
+// whether a number has no parts.
+static int parts_slot_row(const parts_job *j, const float *x, size_t gap, size_t first, size_t second, size_t at, size_t n, char *dst) {
+    const parts_axis *const a = &j->w;
+    const size_t end = a->in + a->pad;
+    const size_t before = at < a->pad ? nacre_min(n, nacre_strides(a->pad - at, a->stride)) : 0, from = at + before * a->stride;
+    const size_t inside = from < end ? nacre_min(n - before, nacre_strides(end - from, a->stride)) : 0;
+    int odd = 0;
+    parts_zeros(j, dst, before);
+    dst += before * NACRE_AMX_LINE;
+    if (inside > 0) {
+        odd = nacre_parts_lines(NACRE_PARTS, x + (from - a->pad) * PARTS_BLOCK, a->stride * PARTS_BLOCK, gap, first, second, inside, dst,
+                                j->lines * NACRE_AMX_LINE);
+    }
+    parts_zeros(j, dst + inside * NACRE_AMX_LINE, n - before - inside);
+    return odd;
+}
+
+// Splits two blocks of channels of what a band meets.
+static void parts_split_pair(const parts_job *j, const parts_band *b, size_t pair, char *left) {
+    const size_t plane = j->h.in * j->w.in * PARTS_BLOCK, first = parts_channels(j, 2 * pair), second = parts_channels(j, 2 * pair + 1);
+    const float *const x = j->x + (b->image * j->in_blocks + 2 * pair) * plane;
+    const size_t rows = b->rows + j->h.more, columns = b->columns + j->w.more;
+    char *const dst = left + pair * NACRE_PARTS * j->lines * NACRE_AMX_LINE;
+    int odd = 0;
+    for (size_t hs = 0; hs < j->h.slots; hs++) {
+        for (size_t ws = 0; ws < j->w.slots; ws++) {
+            const size_t down = b->o * j->h.stride + hs * j->h.dilation % j->h.stride, across = b->p * j->w.stride + ws * j->w.dilation % j->w.stride;
+            char *line = dst + (hs * j->w.slots + ws) * j->line * NACRE_AMX_LINE;
+            for (size_t r = 0; r < rows; r++, line += j->part * NACRE_AMX_LINE) {
+                const size_t at = down + r * j->h.stride;
+                if (at < j->h.pad || at - j->h.pad >= j->h.in) {
+                    parts_zeros(j, line, columns);
+                    continue;
+                }
+                odd |= parts_slot_row(j, x + (at - j->h.pad) * j->w.in * PARTS_BLOCK, plane, first, second, across, columns, line);
+            }
+        }
+    }
+    parts_odd(j, left)[pair] = (uint8_t)odd;
+}
+
+// ---- weights ----
+
+// Those of step (block, tap) of a group of so many blocks.
+static const float *parts_weights(const parts_job *j, size_t group, size_t blocks, size_t block, size_t tap) {
+    const size_t depth = j->c.channels * j->taps;
+    return j->weights + (group * NACRE_DENSE_BLOCKS * depth + blocks * (block * PARTS_BLOCK * j->taps + tap * parts_channels(j, block))) * PARTS_BLOCK;
+}
+
+// Splits the weights of a step; returns whether a number has no parts.
+static int parts_split_weights(const parts_job *j, size_t group, size_t blocks, size_t s, char *dst) {
+    const size_t pair = s / j->taps, tap = s % j->taps, row = blocks * PARTS_BLOCK;
+    const size_t first = parts_channels(j, 2 * pair), second = parts_channels(j, 2 * pair + 1);
+    const float *const w = parts_weights(j, group, blocks, 2 * pair, tap);
+    const size_t gap = second == 0 ? 0 : (size_t)(parts_weights(j, group, blocks, 2 * pair + 1, tap) - w);
+    int odd = 0;
+    for (size_t h = 0; h < blocks; h++, dst += NACRE_AMX_BYTES) {
+        const float *const from = w + h * PARTS_BLOCK;
+        odd |= nacre_parts_lines(NACRE_PARTS, from, row, gap, PARTS_BLOCK, PARTS_BLOCK, second, dst, NACRE_PARTS_RIGHT);
+        odd |= nacre_parts_lines(NACRE_PARTS, from + second * row, row, 0, PARTS_BLOCK, 0, first - second, dst + second * NACRE_AMX_LINE, NACRE_PARTS_RIGHT);
+        for (size_t q = 0; q < NACRE_PARTS && first < PARTS_BLOCK; q++) memset(dst + q * NACRE_PARTS_RIGHT + first * NACRE_AMX_LINE, 0, (PARTS_BLOCK - first) * NACRE_AMX_LINE);
+    }
+    return odd;
+}
+
+// ---- sums ----
+
+// Filters of a group for a band.
+typedef struct {
+    const parts_band *b;
+    size_t group, blocks;
+    const char *left;
+    char *right;
+    float *sums;
+} parts_group;
+
+// Writes the pixels of a square.
+static void parts_finish(const parts_job *j, const parts_group *g, size_t square) {
+    const parts_band *const b = g->b;
+    const nacre_f32_finish *const f = &j->finish;
+    const float *const sums = g->sums + square * NACRE_PARTS_SUMS;
+    const size_t filter = g->group * NACRE_DENSE_BLOCKS * PARTS_BLOCK, plane = j->h.out * j->w.out * PARTS_BLOCK;
+    const __m512 low = _mm512_set1_ps(f->low), high = _mm512_set1_ps(f->high);
+    __m512 start[NACRE_DENSE_BLOCKS];
+    for (size_t h = 0; h < NACRE_DENSE_BLOCKS; h++) {
+        const size_t at = filter + h * PARTS_BLOCK, n = at < j->c.filters ? nacre_min(PARTS_BLOCK, j->c.filters - at) : 0;
+        start[h] = j->bias == NULL ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), j->bias + (n > 0 ? at : 0));
+    }
+    const size_t place = square * NACRE_PARTS_SIDE, corner = (b->image * j->out_blocks + g->group * NACRE_DENSE_BLOCKS) * plane;
+    size_t r = place / j->part, c = place % j->part;
+    for (size_t i = 0; i < NACRE_PARTS_SIDE && r < b->rows; i++) {
+        if (c < b->columns) {
+            const size_t at = corner + ((b->o + r) * j->w.out + b->p + c) * PARTS_BLOCK;
+            for (size_t h = 0; h < g->blocks; h++) {
+                __m512 v = _mm512_add_ps(nacre_parts_row(sums, i, h), start[h]);
+                if (j->add != NULL) v = _mm512_add_ps(v, _mm512_loadu_ps(j->add + at + h * plane));
+                if (f->clamp) v = _mm512_min_ps(high, _mm512_max_ps(low, v));
+                _mm512_storeu_ps(j->y + at + h * plane, v);
+            }
+        }
+        if (++c == j->part) c = 0, r++;
+    }
+}
+
+NACRE_TARGET_END
+
+// Applies the function of elements to the rows of a group.
+static void parts_map(const parts_job *j, const parts_group *g) {
+    const parts_band *const b = g->b;
+    const size_t plane = j->h.out * j->w.out * PARTS_BLOCK, corner = (b->image * j->out_blocks + g->group * NACRE_DENSE_BLOCKS) * plane;
+    for (size_t h = 0; h < g->blocks; h++) {
+        for (size_t r = 0; r < b->rows; r++) {
+            float *const y = j->y + corner + h * plane + ((b->o + r) * j->w.out + b->p) * PARTS_BLOCK;
+            j->finish.map(y, y, b->columns * PARTS_BLOCK, j->finish.params);
+        }
+    }
+}
+
+// Adds a step to all squares of a group with floats.
+static void parts_plainly(const parts_job *j, const parts_group *g, size_t s) {
+    const parts_band *const b = g->b;
+    const size_t pair = s / j->taps, tap = s % j->taps, ky = tap / j->w.kernel, kx = tap % j->w.kernel;
+    const float zeros[PARTS_BLOCK] = {0};
+    for (size_t r = 0; r < b->rows; r++) {
+        for (size_t c = 0; c < b->columns; c++) {
+            const size_t at = r * j->part + c, row = (b->o + r) * j->h.stride + ky * j->h.dilation, column = (b->p + c) * j->w.stride + kx * j->w.dilation;
+            const int outside = row < j->h.pad || row - j->h.pad >= j->h.in || column < j->w.pad || column - j->w.pad >= j->w.in;
+            float *const sums = g->sums + at / NACRE_PARTS_SIDE * NACRE_PARTS_SUMS + nacre_parts_at(at % NACRE_PARTS_SIDE, 0);
+            for (size_t block = 2 * pair; block < nacre_min(2 * pair + 2, j->in_blocks); block++) {
+                const size_t at_x = outside ? 0 : (((b->image * j->in_blocks + block) * j->h.in + row - j->h.pad) * j->w.in + column - j->w.pad) * PARTS_BLOCK;
+                nacre_parts_plain(outside ? zeros : j->x + at_x, 0, parts_channels(j, block), 1, parts_weights(j, g->group, g->blocks, block, tap), g->blocks * PARTS_BLOCK,
+                                  g->blocks * PARTS_BLOCK, sums);
+            }
+        }
+    }
+}
+
+// Fetches the weights of a step that square q of so many is to fetch, of those that follow step s.
+static void parts_ahead(const parts_job *j, const parts_group *g, size_t s, size_t q, size_t squares, nacre_parts_square *t) {
+    const size_t runs = 2 * PARTS_STEPS, each = nacre_ceil_div(runs, squares);
+    t->next_rows = 0;
+    for (size_t run = q * each; run < nacre_min(runs, (q + 1) * each); run++) {
+        const size_t step = s + run / 2, block = step / j->taps * 2 + run % 2;
+        if (step >= j->steps || block >= j->in_blocks) continue;
+        const char *const w = (const char *)parts_weights(j, g->group, g->blocks, block, step % j->taps);
+        const size_t bytes = parts_channels(j, block) * g->blocks * PARTS_BLOCK * sizeof(float);
+        if (t->next_rows == 0) {
+            t->next = w;
+            t->next_row = 2 * NACRE_AMX_LINE;
+            t->next_rows = bytes / t->next_row;
+            continue;
+        }
+        for (size_t i = 0; i < bytes; i += NACRE_AMX_LINE) __builtin_prefetch(w + i, 0, 2);
+    }
+}
+
+// Adds n steps from s on to all squares of a group.
+static void parts_add(const parts_job *j, const parts_group *g, size_t s, size_t n) {
+    const parts_band *const b = g->b;
+    const size_t part = j->lines * NACRE_AMX_LINE, span = (b->rows - 1) * j->part + b->columns, squares = nacre_ceil_div(span, NACRE_PARTS_SIDE);
+    size_t step[PARTS_STEPS];
+    int odd = 0;
+    for (size_t i = 0; i < n; i++) {
+        const size_t pair = (s + i) / j->taps, tap = (s + i) % j->taps, ky = tap / j->w.kernel, kx = tap % j->w.kernel;
+        const size_t slot = ky % j->h.slots * j->w.slots + kx % j->w.slots;
+        const size_t line = slot * j->line + ky * j->h.dilation / j->h.stride * j->part + kx * j->w.dilation / j->w.stride;
+        step[i] = pair * NACRE_PARTS * part + line * NACRE_AMX_LINE;
+        odd |= parts_split_weights(j, g->group, g->blocks, s + i, g->right + i * NACRE_PARTS * NACRE_PARTS_RIGHT) | parts_odd(j, (char *)g->left)[pair];
+    }
+    if (odd) {
+        if (s == 0) memset(g->sums, 0, squares * NACRE_PARTS_SUMS * sizeof(float));
+        for (size_t i = 0; i < n; i++) parts_plainly(j, g, s + i);
+        return;
+    }
+    nacre_parts_square t = {.a_parts = NACRE_PARTS, .b_parts = NACRE_PARTS, .steps = n, .a_part = part, .step = step, .b = g->right,
+                            .columns = g->blocks * PARTS_BLOCK, .add = s > 0};
+    for (size_t q = 0; q < squares; q++) {
+        parts_ahead(j, g, s + n, q, squares, &t);
+        t.a = g->left + q * NACRE_PARTS_SIDE * NACRE_AMX_LINE;
+        t.rows = nacre_min(NACRE_PARTS_SIDE, span - q * NACRE_PARTS_SIDE);
+        t.sums = g->sums + q * NACRE_PARTS_SUMS;
+        nacre_parts_multiply(&t);
+    }
+}
+
+// The groups of a part of the filters for a band.
+static void parts_groups(const parts_job *j, const parts_band *b, size_t part, const char *left, char *memory) {
+    const size_t first = part * j->groups / j->parts, end = (part + 1) * j->groups / j->parts;
+    const size_t squares = nacre_ceil_div((b->rows - 1) * j->part + b->columns, NACRE_PARTS_SIDE);
+    parts_group g = {.b = b, .left = left, .right = memory, .sums = (float *)(void *)(memory + PARTS_STEPS * NACRE_PARTS * NACRE_PARTS_RIGHT)};
+    nacre_amx_begin();
+    for (g.group = first; g.group < end && !nacre_stopped(j->team); g.group++) {
+        g.blocks = nacre_min(NACRE_DENSE_BLOCKS, j->out_blocks - g.group * NACRE_DENSE_BLOCKS);
+        for (size_t s = 0; s < j->steps; s += PARTS_STEPS) parts_add(j, &g, s, nacre_min(PARTS_STEPS, j->steps - s));
+        for (size_t q = 0; q < squares; q++) parts_finish(j, &g, q);
+        if (j->finish.map != NULL) parts_map(j, &g);
+    }
+    nacre_amx_end();
+}
+
+static void parts_chunk(void *job, size_t chunk, size_t thread) {
+    const parts_job *const j = job;
+    const parts_band b = parts_band_of(j, chunk);
+    char *const memory = j->memory + thread * j->per_thread, *const left = memory + j->per_thread - j->left;
+    for (size_t pair = 0; pair < j->pairs; pair++) parts_split_pair(j, &b, pair, left);
+    parts_groups(j, &b, 0, left, memory);
+}
+
+static char *parts_shared(const parts_job *j) { return j->memory - j->left; }
+
+static void parts_split_chunk(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const parts_job *const j = job;
+    const parts_band b = parts_band_of(j, j->band);
+    parts_split_pair(j, &b, chunk, parts_shared(j));
+}
+
+static void parts_filters_chunk(void *job, size_t chunk, size_t thread) {
+    const parts_job *const j = job;
+    const parts_band b = parts_band_of(j, j->band);
+    parts_groups(j, &b, chunk, parts_shared(j), j->memory + thread * j->per_thread);
+}
+
+static void parts_run(const nacre_call *c) {
+    const nacre_conv_dense_words *const w = (const void *)c->words;
+    parts_job j = parts_of(w, nacre_team_threads(c->team));
+    j.team = c->team;
+    j.x = nacre_operand(c, CONV_X);
+    j.weights = nacre_operand(c, CONV_W);
+    j.bias = nacre_operand(c, CONV_BIAS);
+    j.add = nacre_operand(c, CONV_ADD);
+    j.y = nacre_operand(c, CONV_Y);
+    j.finish = conv_finish(&w->conv);
+    j.memory = c->scratch;
+    const size_t bands = j.c.images * j.down * j.across;
+    if (j.parts == 1) {
+        nacre_parallel(c->team, bands, parts_chunk, &j);
+        return;
+    }
+    j.memory += j.left;
+    for (j.band = 0; j.band < bands && !nacre_stopped(c->team); j.band++) {
+        nacre_parallel(c->team, j.pairs, parts_split_chunk, &j);
+        nacre_parallel(c->team, j.parts, parts_filters_chunk, &j);
+    }
+}
+
+const nacre_f32_dense_parts nacre_f32_dense_amx = {parts_fits, parts_scratch, parts_run};
+
+#endif
