@@ -7,6 +7,7 @@
 // between in it, whose sums are of no use. Weights are split where they are needed, a few
 // steps of 32 filters. Steps with numbers that have no parts are computed with floats. The
 // order of the sums of a pixel depends on neither threads nor bands.
+#include <math.h>
 #include <string.h>
 
 #include "conv/command.h"
@@ -19,14 +20,17 @@ enum {
     PARTS_BLOCK = 16,         // channels of a block
     PARTS_LEFT = 800 << 10,   // bytes of parts of a band, or 32 pixels
     PARTS_PIXELS = 2048,      // of a band at most
-    PARTS_STEPS = 3,          // steps of weights at a time
+    PARTS_STEPS = 3,          // steps of weights at a time,
+    PARTS_MOST_STEPS = 4,     // or all, if there are no more
     PARTS_PIECES = 3,         // pieces of work for each of several threads
     PARTS_LEAST = 96,         // pixels of a band that is cut for them
     PARTS_CHANNELS = 24,      // from which on most of a step is there
-    // Estimates of cycles: as those of f32_gemm on tiles.
-    PARTS_SQUARE = 480,
-    PARTS_SPLIT_X = 24,
-    PARTS_SPLIT_W = 16
+    // Estimates of cycles: of a square and a step, of splitting 32 numbers of the value and of
+    // the weights, and of 16 numbers of the result, which meet memory.
+    PARTS_SQUARE = 600,
+    PARTS_SPLIT_X = 60,
+    PARTS_SPLIT_W = 50,
+    PARTS_FINISH = 40
 };
 #define PARTS_FLOATS 1.15
 
@@ -39,7 +43,7 @@ typedef struct {
 typedef struct {
     nacre_conv c;
     parts_axis h, w;
-    size_t in_blocks, out_blocks, groups, pairs, taps, steps;
+    size_t in_blocks, out_blocks, groups, pairs, taps, steps, steps_each;
     size_t rows_each, columns_each;  // of a band
     size_t down, across, parts;      // bands, and parts of the filters
     size_t part, line, lines;        // places of a row of a slot, of a slot, and of a part of a pair
@@ -104,6 +108,7 @@ static parts_job parts_of(const nacre_conv_dense_words *w, size_t threads) {
     j.pairs = nacre_ceil_div(j.in_blocks, 2);
     j.taps = j.h.kernel * j.w.kernel;
     j.steps = j.pairs * j.taps;
+    j.steps_each = j.steps <= PARTS_MOST_STEPS ? j.steps : PARTS_STEPS;
     const size_t pixel = j.pairs * NACRE_PARTS * NACRE_AMX_LINE * j.h.slots * j.w.slots;
     size_t most = nacre_max(NACRE_PARTS_SIDE, nacre_min(PARTS_PIXELS, PARTS_LEFT / pixel)), want = threads < 2 ? 1 : threads * PARTS_PIECES;
     want = nacre_ceil_div(want, j.c.images);
@@ -111,7 +116,7 @@ static parts_job parts_of(const nacre_conv_dense_words *w, size_t threads) {
     if (each >= PARTS_LEAST) most = nacre_min(most, each);
     parts_bands(&j, most);
     j.parts = nacre_min(j.groups, threads < 2 ? 1 : nacre_ceil_div(want, j.down * j.across));
-    j.per_thread = nacre_align_bytes(PARTS_STEPS * NACRE_PARTS * NACRE_PARTS_RIGHT + j.squares * NACRE_PARTS_SUMS * sizeof(float) + (j.parts > 1 ? 0 : j.left));
+    j.per_thread = nacre_align_bytes(PARTS_MOST_STEPS * NACRE_PARTS * NACRE_PARTS_RIGHT + j.squares * NACRE_PARTS_SUMS * sizeof(float) + (j.parts > 1 ? 0 : j.left));
     return j;
 }
 
@@ -119,8 +124,8 @@ static parts_job parts_of(const nacre_conv_dense_words *w, size_t threads) {
 static int parts_pay(const parts_job *j) {
     const double pixels = (double)(j->h.out * j->w.out), bands = (double)(j->down * j->across), groups = (double)j->groups, steps = (double)j->steps;
     const double multiply = steps * bands * ((double)j->squares * (double)j->out_blocks / 2 * PARTS_SQUARE + groups * NACRE_PARTS_SIDE * PARTS_SPLIT_W);
-    const double split = bands * (double)(j->pairs * j->lines) * PARTS_SPLIT_X;
-    return multiply + split < PARTS_FLOATS * pixels * (double)(j->c.channels * j->taps) / NACRE_PARTS_DEPTH * (double)j->out_blocks * PARTS_BLOCK;
+    const double split = bands * (double)(j->pairs * j->lines) * PARTS_SPLIT_X, finish = pixels * (double)j->out_blocks * PARTS_FINISH;
+    return multiply + split + finish < PARTS_FLOATS * pixels * (double)(j->c.channels * j->taps) / NACRE_PARTS_DEPTH * (double)j->out_blocks * PARTS_BLOCK;
 }
 
 static int parts_fits(const nacre_conv_dense_words *w) {
@@ -239,31 +244,45 @@ typedef struct {
     float *sums;
 } parts_group;
 
-// Writes the pixels of a square.
-static void parts_finish(const parts_job *j, const parts_group *g, size_t square) {
-    const parts_band *const b = g->b;
+// Writes n pixels of a block whose sums follow each other.
+static void parts_store(const parts_job *j, const float *sums, __m512 start, size_t at, size_t n) {
     const nacre_f32_finish *const f = &j->finish;
-    const float *const sums = g->sums + square * NACRE_PARTS_SUMS;
+    const __m512 low = _mm512_set1_ps(f->clamp ? f->low : -INFINITY), high = _mm512_set1_ps(f->clamp ? f->high : INFINITY);
+    float *const y = j->y + at;
+    if (j->add == NULL) {
+        for (size_t i = 0; i < n * PARTS_BLOCK; i += PARTS_BLOCK) {
+            const __m512 v = _mm512_add_ps(_mm512_loadu_ps(sums + i), start);
+            _mm512_storeu_ps(y + i, _mm512_min_ps(high, _mm512_max_ps(low, v)));
+        }
+        return;
+    }
+    const float *const add = j->add + at;
+    for (size_t i = 0; i < n * PARTS_BLOCK; i += PARTS_BLOCK) {
+        const __m512 v = _mm512_add_ps(_mm512_add_ps(_mm512_loadu_ps(sums + i), start), _mm512_loadu_ps(add + i));
+        _mm512_storeu_ps(y + i, _mm512_min_ps(high, _mm512_max_ps(low, v)));
+    }
+}
+
+// Writes the pixels of a square.
+static void parts_finish(const parts_job *j, const parts_group *g, size_t square, const float *sums) {
+    const parts_band *const b = g->b;
     const size_t filter = g->group * NACRE_DENSE_BLOCKS * PARTS_BLOCK, plane = j->h.out * j->w.out * PARTS_BLOCK;
-    const __m512 low = _mm512_set1_ps(f->low), high = _mm512_set1_ps(f->high);
+    const size_t place = square * NACRE_PARTS_SIDE, corner = (b->image * j->out_blocks + g->group * NACRE_DENSE_BLOCKS) * plane;
     __m512 start[NACRE_DENSE_BLOCKS];
     for (size_t h = 0; h < NACRE_DENSE_BLOCKS; h++) {
         const size_t at = filter + h * PARTS_BLOCK, n = at < j->c.filters ? nacre_min(PARTS_BLOCK, j->c.filters - at) : 0;
         start[h] = j->bias == NULL ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), j->bias + (n > 0 ? at : 0));
     }
-    const size_t place = square * NACRE_PARTS_SIDE, corner = (b->image * j->out_blocks + g->group * NACRE_DENSE_BLOCKS) * plane;
-    size_t r = place / j->part, c = place % j->part;
-    for (size_t i = 0; i < NACRE_PARTS_SIDE && r < b->rows; i++) {
+    size_t r = place / j->part, c = place % j->part, n;
+    for (size_t i = 0; i < NACRE_PARTS_SIDE && r < b->rows; i += n) {
+        n = nacre_min(j->part - c, NACRE_PARTS_SIDE - i);
         if (c < b->columns) {
+            n = nacre_min(nacre_min(n, b->columns - c), NACRE_AMX_ROWS - i % NACRE_AMX_ROWS);
             const size_t at = corner + ((b->o + r) * j->w.out + b->p + c) * PARTS_BLOCK;
-            for (size_t h = 0; h < g->blocks; h++) {
-                __m512 v = _mm512_add_ps(nacre_parts_row(sums, i, h), start[h]);
-                if (j->add != NULL) v = _mm512_add_ps(v, _mm512_loadu_ps(j->add + at + h * plane));
-                if (f->clamp) v = _mm512_min_ps(high, _mm512_max_ps(low, v));
-                _mm512_storeu_ps(j->y + at + h * plane, v);
-            }
+            for (size_t h = 0; h < g->blocks; h++) parts_store(j, sums + nacre_parts_at(i, h * PARTS_BLOCK), start[h], at + h * plane, n);
         }
-        if (++c == j->part) c = 0, r++;
+        c += n;
+        if (c == j->part) c = 0, r++;
     }
 }
 
@@ -302,7 +321,7 @@ static void parts_plainly(const parts_job *j, const parts_group *g, size_t s) {
 
 // Fetches the weights of a step that square q of so many is to fetch, of those that follow step s.
 static void parts_ahead(const parts_job *j, const parts_group *g, size_t s, size_t q, size_t squares, nacre_parts_square *t) {
-    const size_t runs = 2 * PARTS_STEPS, each = nacre_ceil_div(runs, squares);
+    const size_t runs = 2 * j->steps_each, each = nacre_ceil_div(runs, squares);
     t->next_rows = 0;
     for (size_t run = q * each; run < nacre_min(runs, (q + 1) * each); run++) {
         const size_t step = s + run / 2, block = step / j->taps * 2 + run % 2;
@@ -323,7 +342,7 @@ static void parts_ahead(const parts_job *j, const parts_group *g, size_t s, size
 static void parts_add(const parts_job *j, const parts_group *g, size_t s, size_t n) {
     const parts_band *const b = g->b;
     const size_t part = j->lines * NACRE_AMX_LINE, span = (b->rows - 1) * j->part + b->columns, squares = nacre_ceil_div(span, NACRE_PARTS_SIDE);
-    size_t step[PARTS_STEPS];
+    size_t step[PARTS_MOST_STEPS];
     int odd = 0;
     for (size_t i = 0; i < n; i++) {
         const size_t pair = (s + i) / j->taps, tap = (s + i) % j->taps, ky = tap / j->w.kernel, kx = tap % j->w.kernel;
@@ -332,9 +351,11 @@ static void parts_add(const parts_job *j, const parts_group *g, size_t s, size_t
         step[i] = pair * NACRE_PARTS * part + line * NACRE_AMX_LINE;
         odd |= parts_split_weights(j, g->group, g->blocks, s + i, g->right + i * NACRE_PARTS * NACRE_PARTS_RIGHT) | parts_odd(j, (char *)g->left)[pair];
     }
+    const int last = s + n == j->steps;
     if (odd) {
         if (s == 0) memset(g->sums, 0, squares * NACRE_PARTS_SUMS * sizeof(float));
         for (size_t i = 0; i < n; i++) parts_plainly(j, g, s + i);
+        for (size_t q = 0; q < squares && last; q++) parts_finish(j, g, q, g->sums + q * NACRE_PARTS_SUMS);
         return;
     }
     nacre_parts_square t = {.a_parts = NACRE_PARTS, .b_parts = NACRE_PARTS, .steps = n, .a_part = part, .step = step, .b = g->right,
@@ -345,19 +366,18 @@ static void parts_add(const parts_job *j, const parts_group *g, size_t s, size_t
         t.rows = nacre_min(NACRE_PARTS_SIDE, span - q * NACRE_PARTS_SIDE);
         t.sums = g->sums + q * NACRE_PARTS_SUMS;
         nacre_parts_multiply(&t);
+        if (last) parts_finish(j, g, q, t.sums);
     }
 }
 
 // The groups of a part of the filters for a band.
 static void parts_groups(const parts_job *j, const parts_band *b, size_t part, const char *left, char *memory) {
     const size_t first = part * j->groups / j->parts, end = (part + 1) * j->groups / j->parts;
-    const size_t squares = nacre_ceil_div((b->rows - 1) * j->part + b->columns, NACRE_PARTS_SIDE);
-    parts_group g = {.b = b, .left = left, .right = memory, .sums = (float *)(void *)(memory + PARTS_STEPS * NACRE_PARTS * NACRE_PARTS_RIGHT)};
+    parts_group g = {.b = b, .left = left, .right = memory, .sums = (float *)(void *)(memory + PARTS_MOST_STEPS * NACRE_PARTS * NACRE_PARTS_RIGHT)};
     nacre_amx_begin();
     for (g.group = first; g.group < end && !nacre_stopped(j->team); g.group++) {
         g.blocks = nacre_min(NACRE_DENSE_BLOCKS, j->out_blocks - g.group * NACRE_DENSE_BLOCKS);
-        for (size_t s = 0; s < j->steps; s += PARTS_STEPS) parts_add(j, &g, s, nacre_min(PARTS_STEPS, j->steps - s));
-        for (size_t q = 0; q < squares; q++) parts_finish(j, &g, q);
+        for (size_t s = 0; s < j->steps; s += j->steps_each) parts_add(j, &g, s, nacre_min(j->steps_each, j->steps - s));
         if (j->finish.map != NULL) parts_map(j, &g);
     }
     nacre_amx_end();
