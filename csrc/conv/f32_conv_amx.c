@@ -244,21 +244,21 @@ typedef struct {
     float *sums;
 } parts_group;
 
-// Writes n pixels of a block whose sums follow each other.
+// Writes n pixels of a block, whose sums are in rows of a square that follow each other.
 static void parts_store(const parts_job *j, const float *sums, __m512 start, size_t at, size_t n) {
     const nacre_f32_finish *const f = &j->finish;
     const __m512 low = _mm512_set1_ps(f->clamp ? f->low : -INFINITY), high = _mm512_set1_ps(f->clamp ? f->high : INFINITY);
     float *const y = j->y + at;
     if (j->add == NULL) {
         for (size_t i = 0; i < n * PARTS_BLOCK; i += PARTS_BLOCK) {
-            const __m512 v = _mm512_add_ps(_mm512_loadu_ps(sums + i), start);
+            const __m512 v = _mm512_add_ps(_mm512_loadu_ps(sums + 2 * i), start);
             _mm512_storeu_ps(y + i, _mm512_min_ps(high, _mm512_max_ps(low, v)));
         }
         return;
     }
     const float *const add = j->add + at;
     for (size_t i = 0; i < n * PARTS_BLOCK; i += PARTS_BLOCK) {
-        const __m512 v = _mm512_add_ps(_mm512_add_ps(_mm512_loadu_ps(sums + i), start), _mm512_loadu_ps(add + i));
+        const __m512 v = _mm512_add_ps(_mm512_add_ps(_mm512_loadu_ps(sums + 2 * i), start), _mm512_loadu_ps(add + i));
         _mm512_storeu_ps(y + i, _mm512_min_ps(high, _mm512_max_ps(low, v)));
     }
 }
@@ -277,9 +277,9 @@ static void parts_finish(const parts_job *j, const parts_group *g, size_t square
     for (size_t i = 0; i < NACRE_PARTS_SIDE && r < b->rows; i += n) {
         n = nacre_min(j->part - c, NACRE_PARTS_SIDE - i);
         if (c < b->columns) {
-            n = nacre_min(nacre_min(n, b->columns - c), NACRE_AMX_ROWS - i % NACRE_AMX_ROWS);
+            n = nacre_min(n, b->columns - c);
             const size_t at = corner + ((b->o + r) * j->w.out + b->p + c) * PARTS_BLOCK;
-            for (size_t h = 0; h < g->blocks; h++) parts_store(j, sums + nacre_parts_at(i, h * PARTS_BLOCK), start[h], at + h * plane, n);
+            for (size_t h = 0; h < g->blocks; h++) parts_store(j, sums + i * NACRE_PARTS_SIDE + h * PARTS_BLOCK, start[h], at + h * plane, n);
         }
         c += n;
         if (c == j->part) c = 0, r++;
@@ -309,7 +309,7 @@ static void parts_plainly(const parts_job *j, const parts_group *g, size_t s) {
         for (size_t c = 0; c < b->columns; c++) {
             const size_t at = r * j->part + c, row = (b->o + r) * j->h.stride + ky * j->h.dilation, column = (b->p + c) * j->w.stride + kx * j->w.dilation;
             const int outside = row < j->h.pad || row - j->h.pad >= j->h.in || column < j->w.pad || column - j->w.pad >= j->w.in;
-            float *const sums = g->sums + at / NACRE_PARTS_SIDE * NACRE_PARTS_SUMS + nacre_parts_at(at % NACRE_PARTS_SIDE, 0);
+            float *const sums = g->sums + at / NACRE_PARTS_SIDE * NACRE_PARTS_SUMS + at % NACRE_PARTS_SIDE * NACRE_PARTS_SIDE;
             for (size_t block = 2 * pair; block < nacre_min(2 * pair + 2, j->in_blocks); block++) {
                 const size_t at_x = outside ? 0 : (((b->image * j->in_blocks + block) * j->h.in + row - j->h.pad) * j->w.in + column - j->w.pad) * PARTS_BLOCK;
                 nacre_parts_plain(outside ? zeros : j->x + at_x, 0, parts_channels(j, block), 1, parts_weights(j, g->group, g->blocks, block, tap), g->blocks * PARTS_BLOCK,

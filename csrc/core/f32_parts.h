@@ -12,6 +12,8 @@
 #ifndef NACRE_CORE_F32_PARTS_H
 #define NACRE_CORE_F32_PARTS_H
 
+#include <string.h>
+
 #include "core/amx.h"
 #include "core/numbers.h"
 #include "core/vec.h"
@@ -66,7 +68,24 @@ NACRE_INLINE int nacre_parts_lines(size_t parts, const float *x, size_t row, siz
     return odd != 0;
 }
 
-// A square of sums: [2][2] tiles, each [16][16].
+// Splits k numbers of each of n columns, 32 at most, for a right operand: number p of column j
+// is x[p*row + j]. Returns whether a number has no parts.
+NACRE_INLINE int nacre_parts_right(size_t parts, const float *x, size_t row, size_t k, size_t n, char *dst) {
+    int odd = 0;
+    for (size_t p = 0; p < k; p += NACRE_PARTS_DEPTH, x += NACRE_PARTS_DEPTH * row, dst += parts * NACRE_PARTS_RIGHT) {
+        const size_t there = nacre_min(k - p, NACRE_PARTS_DEPTH), both = there > 16 ? there - 16 : 0, one = nacre_min(there, 16);
+        for (size_t j = 0; j < n; j += 16) {
+            const size_t columns = nacre_min(n - j, 16);
+            char *const to = dst + j / 16 * NACRE_AMX_BYTES;
+            odd |= nacre_parts_lines(parts, x + j, row, 16 * row, columns, columns, both, to, NACRE_PARTS_RIGHT);
+            odd |= nacre_parts_lines(parts, x + j + both * row, row, 0, columns, 0, one - both, to + both * NACRE_AMX_LINE, NACRE_PARTS_RIGHT);
+            for (size_t q = 0; q < parts && one < 16; q++) memset(to + q * NACRE_PARTS_RIGHT + one * NACRE_AMX_LINE, 0, (16 - one) * NACRE_AMX_LINE);
+        }
+    }
+    return odd;
+}
+
+// A square of sums, [32][32].
 typedef struct {
     size_t a_parts, b_parts;  // of a number of either operand
     size_t steps;
@@ -80,6 +99,10 @@ typedef struct {
     const char *next;         // rows of two lines that will be read later, fetched on the way
     size_t next_row, next_rows;
 } nacre_parts_square;
+
+// Moves tile (r, c) of the sums.
+#define NACRE_PARTS_SQUARE(move, t, r, c) \
+    NACRE_AMX_##move(t, x->sums + (r) * NACRE_AMX_ROWS * NACRE_PARTS_SIDE + (c) * NACRE_AMX_ROWS, NACRE_PARTS_SIDE * sizeof(float))
 
 // The tiles of parts are loaded between the products that need none of them.
 #define NACRE_PARTS_LEFT(t, p, tile) NACRE_AMX_LOAD(t, a + (p) * x->a_part + (tile) * NACRE_AMX_BYTES, NACRE_AMX_LINE)
@@ -101,10 +124,10 @@ typedef struct {
 
 NACRE_INLINE void nacre_parts_multiply_of(int tall, int wide, size_t a_parts, size_t b_parts, const nacre_parts_square *x) {
     if (x->add) {
-        NACRE_AMX_LOAD(0, x->sums, NACRE_AMX_LINE);
-        if (wide) NACRE_AMX_LOAD(1, x->sums + 256, NACRE_AMX_LINE);
-        if (tall) NACRE_AMX_LOAD(2, x->sums + 512, NACRE_AMX_LINE);
-        if (wide && tall) NACRE_AMX_LOAD(3, x->sums + 768, NACRE_AMX_LINE);
+        NACRE_PARTS_SQUARE(LOAD, 0, 0, 0);
+        if (wide) NACRE_PARTS_SQUARE(LOAD, 1, 0, 1);
+        if (tall) NACRE_PARTS_SQUARE(LOAD, 2, 1, 0);
+        if (wide && tall) NACRE_PARTS_SQUARE(LOAD, 3, 1, 1);
     } else {
         NACRE_AMX_ZERO(0);
         if (wide) NACRE_AMX_ZERO(1);
@@ -127,10 +150,10 @@ NACRE_INLINE void nacre_parts_multiply_of(int tall, int wide, size_t a_parts, si
         NACRE_PARTS_MULTIPLY(1, 0)
         NACRE_PARTS_MULTIPLY(1, 1)
     }
-    NACRE_AMX_STORE(0, x->sums, NACRE_AMX_LINE);
-    if (wide) NACRE_AMX_STORE(1, x->sums + 256, NACRE_AMX_LINE);
-    if (tall) NACRE_AMX_STORE(2, x->sums + 512, NACRE_AMX_LINE);
-    if (wide && tall) NACRE_AMX_STORE(3, x->sums + 768, NACRE_AMX_LINE);
+    NACRE_PARTS_SQUARE(STORE, 0, 0, 0);
+    if (wide) NACRE_PARTS_SQUARE(STORE, 1, 0, 1);
+    if (tall) NACRE_PARTS_SQUARE(STORE, 2, 1, 0);
+    if (wide && tall) NACRE_PARTS_SQUARE(STORE, 3, 1, 1);
 }
 
 NACRE_INLINE void nacre_parts_multiply_by(size_t a_parts, size_t b_parts, const nacre_parts_square *x) {
@@ -154,24 +177,18 @@ static void nacre_parts_multiply(const nacre_parts_square *x) {
     }
 }
 
-// Where sum (i, j) of a square lies.
-static inline size_t nacre_parts_at(size_t i, size_t j) { return (i / 16 * 2 + j / 16) * 256 + i % 16 * 16 + j % 16; }
-
 // Adds `count` numbers of a step, computed with floats: of rows x + i*row by those at
 // w + k*w_row of each column.
 static inline void nacre_parts_plain(const float *x, size_t row, size_t count, size_t rows, const float *w, size_t w_row, size_t columns,
                                      float *sums) {
     for (size_t i = 0; i < rows; i++) {
         for (size_t j = 0; j < columns; j++) {
-            float v = sums[nacre_parts_at(i, j)];
+            float v = sums[i * NACRE_PARTS_SIDE + j];
             for (size_t k = 0; k < count; k++) v += x[i * row + k] * w[k * w_row + j];
-            sums[nacre_parts_at(i, j)] = v;
+            sums[i * NACRE_PARTS_SIDE + j] = v;
         }
     }
 }
-
-// 16 sums of row i, those of column tile h.
-NACRE_INLINE __m512 nacre_parts_row(const float *sums, size_t i, size_t h) { return _mm512_loadu_ps(sums + nacre_parts_at(i, h * 16)); }
 
 NACRE_TARGET_END
 

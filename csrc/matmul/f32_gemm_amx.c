@@ -166,23 +166,6 @@ static parts_right parts_floats(const parts_job *p, size_t index, size_t k0, siz
     return (parts_right){panel, nr};
 }
 
-// Splits k rows of n columns; returns whether a number has no parts.
-static int parts_split_right(size_t parts, parts_right b, size_t k, size_t n, char *dst) {
-    int odd = 0;
-    for (size_t k0 = 0; k0 < k; k0 += NACRE_PARTS_DEPTH, dst += parts * NACRE_PARTS_RIGHT) {
-        const size_t there = nacre_min(k - k0, NACRE_PARTS_DEPTH), both = there > 16 ? there - 16 : 0, one = nacre_min(there, 16);
-        for (size_t j = 0; j < n; j += 16) {
-            const size_t columns = nacre_min(n - j, 16);
-            const float *const x = b.at + k0 * b.row + j;
-            char *const to = dst + j / 16 * NACRE_AMX_BYTES;
-            odd |= nacre_parts_lines(parts, x, b.row, 16 * b.row, columns, columns, both, to, NACRE_PARTS_RIGHT);
-            odd |= nacre_parts_lines(parts, x + both * b.row, b.row, 0, columns, 0, one - both, to + both * NACRE_AMX_LINE, NACRE_PARTS_RIGHT);
-            for (size_t q = 0; q < parts && one < 16; q++) memset(to + q * NACRE_PARTS_RIGHT + one * NACRE_AMX_LINE, 0, (16 - one) * NACRE_AMX_LINE);
-        }
-    }
-    return odd;
-}
-
 // ---- sums ----
 
 // Writes the rows of a square that are whole sums, from row i and column j of product index on.
@@ -197,7 +180,7 @@ static void parts_finish(const parts_job *p, size_t index, size_t i, size_t j, s
         const __m512 row = _mm512_set1_ps(g->row == NULL ? 0 : g->row[index % g->row_count * g->m + i + r]);
         for (size_t e = 0; e < columns; e += 16) {
             const __mmask16 m = (__mmask16)((1u << nacre_min(16, columns - e)) - 1);
-            __m512 v = nacre_parts_row(sums, r, e / 16);
+            __m512 v = _mm512_loadu_ps(sums + r * NACRE_PARTS_SIDE + e);
             if (g->alpha != 1) v = _mm512_mul_ps(v, alpha);
             if (f->add != NULL) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(m, f->add + at + e));
             if (g->row != NULL) v = _mm512_add_ps(v, row);
@@ -209,8 +192,6 @@ static void parts_finish(const parts_job *p, size_t index, size_t i, size_t j, s
         if (g->c_type != NACRE_FLOAT32) g->impl->half()->narrow[g->c_type](line, (uint16_t *)g->c + at, columns);
     }
 }
-
-NACRE_TARGET_END
 
 // A block of rows and steps, and columns.
 typedef struct {
@@ -235,7 +216,7 @@ static void parts_plainly(const parts_job *p, const parts_block *x, parts_right 
             g->impl->half()->widen[g->a.type](a + i * g->a.row * size, wide, k);
             row = wide;
         }
-        nacre_parts_plain(row, 0, k, 1, b.at, b.row, x->columns, sums + nacre_parts_at(i % NACRE_PARTS_SIDE, 0));
+        nacre_parts_plain(row, 0, k, 1, b.at, b.row, x->columns, sums + i % NACRE_PARTS_SIDE * NACRE_PARTS_SIDE);
     }
 }
 
@@ -243,7 +224,7 @@ static void parts_plainly(const parts_job *p, const parts_block *x, parts_right 
 static void parts_add(const parts_job *p, const parts_block *x, size_t s, size_t n) {
     const size_t k0 = s * NACRE_PARTS_DEPTH, k = nacre_min(p->g->k - k0, n * NACRE_PARTS_DEPTH), part = p->lines * NACRE_AMX_LINE;
     const parts_right b = parts_floats(p, x->index, k0, k, x->j, x->columns, x->m.panel);
-    int odd = parts_split_right(p->b_parts, b, k, x->columns, x->m.b);
+    int odd = nacre_parts_right(p->b_parts, b.at, b.row, k, x->columns, x->m.b);
     for (size_t i = 0; i < n; i++) odd |= p->odd[x->slot * p->steps + s + i];
     if (odd) {
         if (s == 0) memset(x->sums, 0, nacre_ceil_div(x->rows, NACRE_PARTS_SIDE) * NACRE_PARTS_SUMS * sizeof(float));
@@ -269,6 +250,8 @@ static void parts_add(const parts_job *p, const parts_block *x, size_t s, size_t
         if (t.next != NULL) t.next += t.next_rows * t.next_row;
     }
 }
+
+NACRE_TARGET_END
 
 static void parts_chunk(void *job, size_t chunk, size_t thread) {
     const parts_job *const p = job;
