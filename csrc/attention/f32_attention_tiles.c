@@ -4,21 +4,8 @@
 // tiles can read them there, and else are packed once per head. A piece of work is a few
 // panels of queries of one head, which meet the keys block by block. Blocks of keys do not
 // depend on the threads, so results do not.
-#include "attention/f32_attention.h"
+#include "attention/tiles.h"
 #include "core/simd.h"
-
-#define TILES_LOG2E 0x1.715476p0
-
-enum {
-    TILES_PANELS = 4,   // panels of queries of one piece of work
-    TILES_WIDTH = 32,   // queries of a panel, at most
-    TILES_KEYS = 256,   // keys of a block, about
-    TILES_PACK = 256,   // keys of a piece of packing, about
-    TILES_MANY = 256,   // queries that are many for a key
-    TILES_LINES = 14,   // lines of a cache that are fetched beside a tile of scores, about
-    TILES_FETCH = 1 << 19,  // bytes of keys and values of a head that are fetched before the head's turn
-    TILES_APART = 512   // floats: rows that are multiples of these apart meet in few sets of a cache
-};
 
 // Keys of a block: blocks of about the same size, in whole panels; one where scores are shown.
 static size_t tiles_block(const nacre_f32_gemm_impl *g, const nacre_attention_words *w, size_t keys) {
@@ -30,18 +17,6 @@ static size_t tiles_block(const nacre_f32_gemm_impl *g, const nacre_attention_wo
 static size_t tiles_most_block(const nacre_f32_gemm_impl *g, const nacre_attention_words *w, size_t keys) {
     return nacre_round_up(nacre_max(w->qk_stage != NACRE_QK_NONE ? keys : nacre_min(keys, TILES_KEYS), 1), g->mr);
 }
-
-static int tiles_lines(const nacre_attention_words *w) {
-    return w->bias_cols != 0 || w->mask != NACRE_MASK_NONE || w->qk_stage != NACRE_QK_NONE;
-}
-
-// Queries of a piece of work, in whole panels.
-static size_t tiles_rows(const nacre_f32_gemm_impl *g, const nacre_attention_words *w) {
-    return nacre_min(nacre_round_up((size_t)w->q_len, g->nr), TILES_PANELS * g->nr);
-}
-
-// Floats of a row of sums: whole vectors of any level.
-static size_t tiles_sum(const nacre_attention_words *w) { return nacre_align_floats((size_t)w->dv); }
 
 static size_t tiles_per_thread(const nacre_f32_gemm_impl *g, const nacre_attention_words *w, size_t block) {
     size_t n = block * g->nr + tiles_rows(g, w) * ((size_t)w->d + tiles_sum(w));
@@ -87,16 +62,6 @@ static void tiles_pack(void *job, size_t chunk, size_t thread) {
     }
 }
 
-// Queries that are columns of tiles.
-typedef struct {
-    size_t n, cols;  // queries; columns, in whole vectors
-    size_t lo, hi;   // keys that any of them attends to
-    int started;     // sums have been written
-    attention_row rows[TILES_WIDTH];
-    float top[TILES_WIDTH], sum[TILES_WIDTH];
-    float *q, *sums;
-} tiles_panel;
-
 // Rows that a later piece of work reads or writes, fetched line by line.
 typedef struct {
     const char *at;
@@ -110,7 +75,7 @@ typedef struct {
     const float *keys, *values;
     size_t key, key_element;  // from one key of a tile, and from one of its elements, to the next
     size_t ld_values;
-    float *s, *bias, *lines, *rows;
+    tiles_room room;
     tiles_panel panels[TILES_PANELS];
     tiles_fetch fetches[TILES_FETCHES];
     size_t fetched;  // of fetches, all in
@@ -167,29 +132,6 @@ static void tiles_look_ahead(const attention_plan *p, size_t chunk, tiles_piece 
                                   : tiles_rows_ahead(a->v, &w->v, b, h, first, n, (size_t)w->dv);
 }
 
-// Whether queries are multiplied by the scale, not their scores.
-static int tiles_scales(const attention_plan *p) { return p->a.w->cap != 0 || p->a.qk != NULL; }
-
-static void tiles_begin(const attention_plan *p, int64_t b, int64_t h, size_t i0, tiles_panel *x) {
-    const nacre_attention_words *const w = p->a.w;
-    const size_t d = (size_t)w->d, nr = p->gemm->nr;
-    x->n = nacre_min(nr, (size_t)w->q_len - i0);
-    x->cols = nacre_round_up(x->n, p->impl->lanes);
-    x->started = 0;
-    for (size_t i = 0; i < nr; i++) {
-        if (i < x->n) x->rows[i] = attention_begin(p, b, h, (int64_t)(i0 + i));
-        x->top[i] = i < x->n ? x->rows[i].top * (float)TILES_LOG2E : 0;
-        x->sum[i] = i < x->n ? x->rows[i].sum : 0;
-    }
-    attention_rows_range(p, x->rows, x->n, &x->lo, &x->hi);
-    p->gemm->driver->pack_panel(p->half, d, x->n, attention_at(p->a.q, &w->q, b, h, (int64_t)i0), (nacre_float_type)w->q.type,
-                                (size_t)w->q.row, 1, nr, x->q);
-    if (!tiles_scales(p)) return;
-    const float scale = w->cap == 0 ? (float)w->scale : (float)w->scale / (float)w->cap;
-    float *const q = x->q;
-    NACRE_SIMD for (size_t i = 0; i < d * nr; i++) q[i] *= scale;
-}
-
 // Scores of keys c0 to c1 - 1.
 static void tiles_products(const attention_plan *p, tiles_piece *x, const tiles_panel *y, size_t c0, size_t c1) {
     const nacre_f32_gemm_impl *const g = p->gemm;
@@ -197,68 +139,8 @@ static void tiles_products(const attention_plan *p, tiles_piece *x, const tiles_
     for (size_t j = c0; j < c1; j += g->mr) {
         tiles_fetch_some(x);
         const float *const keys = x->keys + j * (p->k_size > 0 ? d : x->key);
-        g->strided(d, keys, x->key, x->key_element, y->q, g->nr, x->s + (j - c0) * g->nr, g->nr, nacre_min(g->mr, c1 - j), y->cols, NULL);
+        g->strided(d, keys, x->key, x->key_element, y->q, g->nr, x->room.s + (j - c0) * g->nr, g->nr, nacre_min(g->mr, c1 - j), y->cols, NULL);
     }
-}
-
-// The bias of keys c0 to c1 - 1, laid out as scores.
-static const float *tiles_bias(const attention_plan *p, const tiles_piece *x, const tiles_panel *y, size_t c0, size_t c1) {
-    const nacre_attention_words *const w = p->a.w;
-    const attention_row *const r = &y->rows[0];
-    if (p->a.bias == NULL && p->a.mask == NULL) return NULL;
-    if (p->a.mask == NULL && w->bias_type == NACRE_ELEMENT_F32 && w->bias_col == 1) {
-        const float *const from = (const float *)p->a.bias + attention_bias_row(w, r->batch, r->head, r->query) + c0;
-        p->gemm->driver->pack_panel(p->half, c1 - c0, y->n, from, NACRE_FLOAT32, (size_t)w->bias_row, 1, p->gemm->nr, x->bias);
-        return x->bias;
-    }
-    memset(x->rows, 0, y->n * p->ld * sizeof *x->rows);
-    for (size_t i = 0; i < y->n; i++) {
-        const size_t lo = nacre_max(y->rows[i].lo, c0), hi = nacre_min(y->rows[i].hi, c1);
-        float *const line = x->rows + i * p->ld + (lo - c0);
-        if (lo >= hi) continue;
-        const float *const from = attention_line(p, &y->rows[i], lo, hi, line);
-        if (from != line) memcpy(line, from, (hi - lo) * sizeof *line);
-    }
-    p->gemm->driver->pack_panel(p->half, c1 - c0, y->n, x->rows, NACRE_FLOAT32, p->ld, 1, p->gemm->nr, x->bias);
-    return x->bias;
-}
-
-// Scores of all keys that are shown become weights, one query after the other.
-static void tiles_show(const attention_plan *p, const tiles_piece *x, tiles_panel *y, size_t c0, size_t c1) {
-    const size_t nr = p->gemm->nr;
-    p->gemm->driver->pack_panel(p->half, y->n, c1 - c0, x->s, NACRE_FLOAT32, nr, 1, p->ld, x->rows);
-    for (size_t i = 0; i < y->n; i++) {
-        attention_scores(p, &y->rows[i], x->rows + i * p->ld, c0, c1, x->lines);
-        y->sum[i] = y->rows[i].sum;
-    }
-    p->gemm->driver->pack_panel(p->half, c1 - c0, y->n, x->rows, NACRE_FLOAT32, p->ld, 1, nr, x->s);
-}
-
-// Scores become weights, and sums are scaled.
-static void tiles_weights(const attention_plan *p, const tiles_piece *x, tiles_panel *y, size_t c0, size_t c1) {
-    const nacre_attention_words *const w = p->a.w;
-    const float none[2] = {0, 0};
-    float lo[TILES_WIDTH] = {0}, hi[TILES_WIDTH] = {0};
-    if (p->a.qk != NULL) {
-        tiles_show(p, x, y, c0, c1);
-        return;
-    }
-    const size_t nr = p->gemm->nr;
-    if (w->cap != 0) p->tanh(x->s, x->s, (c1 - c0) * nr, none);
-    size_t from = 0, to = c1 - c0;
-    for (size_t i = 0; i < y->n; i++) {
-        const size_t first = nacre_max(y->rows[i].lo, c0) - c0, end = nacre_max(nacre_min(y->rows[i].hi, c1), c0) - c0;
-        lo[i] = (float)first;
-        hi[i] = (float)end;
-        from = nacre_max(from, nacre_min(first, c1 - c0));
-        to = nacre_min(to, end);
-    }
-    const nacre_softmax_columns columns = {
-        .n = c1 - c0, .width = nr, .x = x->s, .gain = w->cap == 0 ? (float)w->scale : (float)w->cap, .bias = tiles_bias(p, x, y, c0, c1),
-        .lo = lo, .hi = hi, .from = from, .to = nacre_max(from, to), .top = y->top, .sum = y->sum, .sums = y->started ? y->sums : NULL,
-        .ld_sums = tiles_sum(w), .rows = y->n,
-    };
-    p->impl->columns(&columns);
 }
 
 // The values of keys c0 to c1 - 1, weighted, go to the sums: are these, or come to them.
@@ -271,7 +153,7 @@ static void tiles_sums(const attention_plan *p, const tiles_piece *x, tiles_pane
         for (size_t i = 0; i < y->n; i += rows) {
             float *const to = y->sums + i * dv + e;
             sum.add = to;
-            g->strided(c1 - c0, x->s + i, 1, g->nr, values, x->ld_values, to, dv, nacre_min(rows, y->n - i), nacre_min(g->nr, dv - e),
+            g->strided(c1 - c0, x->room.s + i, 1, g->nr, values, x->ld_values, to, dv, nacre_min(rows, y->n - i), nacre_min(g->nr, dv - e),
                        y->started ? &sum : NULL);
         }
     }
@@ -295,16 +177,16 @@ static void tiles_operands(const attention_plan *p, int64_t b, int64_t h, size_t
     x->key_element = p->k_size > 0 ? p->gemm->mr : 1;
     x->values = p->v_size > 0 ? p->v_packed + kv * p->v_size : attention_at(p->a.v, &w->v, b, h / (int64_t)p->group, 0);
     x->ld_values = p->v_size > 0 ? tiles_sum(w) : (size_t)w->v.row;
-    x->s = p->threads + thread * p->per_thread;
-    float *at = x->s + p->block * nr;
+    x->room.s = p->threads + thread * p->per_thread;
+    float *at = x->room.s + p->block * nr;
     for (size_t i = 0; i < p->rows / nr; i++) {
         x->panels[i].q = at;
         x->panels[i].sums = at + nr * (size_t)w->d;
         at += nr * ((size_t)w->d + tiles_sum(w));
     }
-    x->bias = at;
-    x->rows = x->bias + p->block * nr;
-    x->lines = x->rows + nr * p->ld;
+    x->room.bias = at;
+    x->room.rows = x->room.bias + p->block * nr;
+    x->room.lines = x->room.rows + nr * p->ld;
 }
 
 static void tiles_chunk(void *job, size_t chunk, size_t thread) {
@@ -328,7 +210,7 @@ static void tiles_chunk(void *job, size_t chunk, size_t thread) {
             const size_t c0 = nacre_max(y->lo, t) / p->gemm->mr * p->gemm->mr, c1 = nacre_min(t + p->block, y->hi);
             if (c0 >= c1) continue;
             tiles_products(p, &x, y, c0, c1);
-            tiles_weights(p, &x, y, c0, c1);
+            tiles_weights(p, &x.room, y, c0, c1, y->started ? y->sums : NULL);
             tiles_sums(p, &x, y, c0, c1);
         }
     }
