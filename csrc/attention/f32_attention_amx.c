@@ -10,7 +10,8 @@
 #if NACRE_X86_64
 
 enum {
-    PARTS_STEPS = 4,          // steps of weights at a time
+    PARTS_STEPS = 2,          // steps of weights at a time
+    PARTS_KEYS = 256,         // keys of a block, about
     PARTS_QUERIES = 96,       // of a key, from which on splitting it pays
     PARTS_HEADS = 32 << 20    // bytes of all heads at most
 };
@@ -30,7 +31,7 @@ extern const nacre_entry nacre_attention_tiles_entry;
 
 static size_t parts_block(const nacre_attention_words *w, size_t keys) {
     (void)w;
-    return nacre_round_up(nacre_max(nacre_ceil_div(keys, nacre_max(nacre_ceil_div(keys, TILES_KEYS), 1)), 1), NACRE_PARTS_SIDE);
+    return nacre_round_up(nacre_max(nacre_ceil_div(keys, nacre_max(nacre_ceil_div(keys, PARTS_KEYS), 1)), 1), NACRE_PARTS_SIDE);
 }
 
 static void parts_sizes(parts_job *j, const nacre_attention_words *w, size_t keys) {
@@ -41,7 +42,7 @@ static void parts_sizes(parts_job *j, const nacre_attention_words *w, size_t key
     j->k_bytes = j->d_steps * NACRE_PARTS * j->k_lines * NACRE_AMX_LINE;
     j->v_bytes = j->k_steps * NACRE_PARTS * j->v_lines * NACRE_AMX_LINE;
     // Scores of a block, or the sums of a panel turned.
-    j->square = nacre_max(nacre_min(j->k_lines, nacre_round_up(TILES_KEYS, NACRE_PARTS_SIDE)), nacre_align_floats((size_t)w->dv)) * NACRE_PARTS_SIDE;
+    j->square = nacre_max(nacre_min(j->k_lines, nacre_round_up(PARTS_KEYS, NACRE_PARTS_SIDE)), nacre_align_floats((size_t)w->dv)) * NACRE_PARTS_SIDE;
 }
 
 // Floats of a panel: its queries, their parts, its sums.
@@ -53,7 +54,7 @@ static size_t parts_panel(const parts_job *j, const nacre_attention_words *w) {
 static size_t parts_floats(const parts_job *j, const nacre_attention_words *w, const nacre_f32_gemm_impl *g, size_t keys) {
     const size_t panels = tiles_rows(g, w) / g->nr;
     size_t n = j->square + PARTS_STEPS * NACRE_PARTS * NACRE_PARTS_RIGHT / sizeof(float) + panels * parts_panel(j, w);
-    const size_t block = nacre_min(nacre_round_up(keys, NACRE_PARTS_SIDE), nacre_round_up(TILES_KEYS, NACRE_PARTS_SIDE));
+    const size_t block = nacre_min(nacre_round_up(keys, NACRE_PARTS_SIDE), nacre_round_up(PARTS_KEYS, NACRE_PARTS_SIDE));
     if (tiles_lines(w)) n += block * g->nr + (g->nr + ATTENTION_LINES) * attention_ld(block);
     return nacre_align_floats(n);
 }
