@@ -38,11 +38,10 @@ static inline void nacre_amx_end(void) { __asm__ volatile("tilerelease" : : : "m
 #define NACRE_AMX_LOAD(t, p, line) __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #t : : "r"(p), "r"((size_t)(line)) : "memory")
 #define NACRE_AMX_STORE(t, p, line) __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" : : "r"(p), "r"((size_t)(line)) : "memory")
 
-// c += a b: of 16 rows of 32 bfloat16 and 16 pairs of rows, [k/2][column][2], in float32; the
-// same of 64 signed bytes by 16 fours of rows, in int32, and of bytes of which those of a have no sign.
+// c += a b: of 16 rows of 32 bfloat16 and 16 pairs of rows, [k/2][column][2], in float32; and
+// of 16 rows of 64 signed bytes and 16 fours of rows of bytes without sign, in int32.
 #define NACRE_AMX_BF16(c, a, b) __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : : "memory")
-#define NACRE_AMX_S8(c, a, b) __asm__ volatile("tdpbssd %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : : "memory")
-#define NACRE_AMX_U8S8(c, a, b) __asm__ volatile("tdpbusd %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : : "memory")
+#define NACRE_AMX_S8U8(c, a, b) __asm__ volatile("tdpbsud %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : : "memory")
 
 #endif
 #endif

@@ -67,7 +67,7 @@ static i8_plan i8_make_plan(const nacre_i8_gemm *g, size_t threads) {
     i8_plan p = {.g = g, .products = nacre_batch_count(&g->batch), .lines = i8_lines(g)};
     if (g->m == 0 || g->n == 0) p.products = 0;
     if (p.products == 0) return p;
-    p.depth = nacre_round_up(g->k, g->impl->group);
+    p.depth = nacre_round_up(g->k, g->impl->a_group);
     p.rows = nacre_i8_panel_rows(g->impl, g->m);
     i8_cut(&p, threads);
     const size_t columns = nacre_min(p.j_step, g->n);

@@ -10,7 +10,7 @@ size_t nacre_i8_panel_rows(const nacre_i8_gemm_impl *impl, size_t m) {
     return panels == 0 ? 1 : nacre_ceil_div(m, panels);
 }
 
-static size_t i8_depth(const nacre_i8_gemm_impl *impl, size_t k) { return nacre_round_up(k, impl->group); }
+static size_t i8_depth(const nacre_i8_gemm_impl *impl, size_t k) { return nacre_round_up(k, impl->a_group); }
 
 // Where the sums lie behind the panels.
 static size_t i8_panels_a(const nacre_i8_gemm_impl *impl, size_t m, size_t k) {
@@ -22,7 +22,8 @@ static size_t i8_panels_b(const nacre_i8_gemm_impl *impl, size_t n, size_t k) {
 }
 
 size_t nacre_i8_gemm_packed_a(const nacre_i8_gemm_impl *impl, size_t m, size_t k) {
-    return i8_panels_a(impl, m, k) + nacre_align_bytes(nacre_round_up(m, nacre_i8_panel_rows(impl, m)) * sizeof(int32_t));
+    const size_t slack = impl->a_group > impl->group ? NACRE_I8_ROWS * impl->a_group : 0;
+    return i8_panels_a(impl, m, k) + nacre_align_bytes(nacre_round_up(m, nacre_i8_panel_rows(impl, m)) * sizeof(int32_t)) + slack;
 }
 
 size_t nacre_i8_gemm_packed_b(const nacre_i8_gemm_impl *impl, size_t n, size_t k) {
@@ -37,7 +38,7 @@ static int32_t i8_put_row(const nacre_i8_gemm_impl *impl, size_t k, const uint8_
     int32_t sum = 0;
     for (size_t p = 0; p < k; p++) {
         const int8_t v = (int8_t)(a[p * col] ^ flip);
-        const size_t at = p / impl->group * step * impl->group + p % impl->group;
+        const size_t at = p / impl->a_group * step * impl->a_group + p % impl->a_group;
         if (impl->a_bytes == 1) {
             ((int8_t *)dst)[at] = v;
         } else {
@@ -64,16 +65,30 @@ static int32_t i8_put_row_of_fours(size_t k, const uint8_t *a, uint8_t flip, uin
     return sum;
 }
 
+// The same for groups of any size.
+static int32_t i8_put_lines(size_t group, size_t k, const uint8_t *a, uint8_t flip, uint8_t *dst, size_t step) {
+    int32_t sum = 0;
+    for (size_t p = 0; p < k; p += group, dst += step * group) {
+        const size_t n = nacre_min(group, k - p);
+        const uint8_t *const from = a + p;
+        NACRE_SIMD for (size_t i = 0; i < n; i++) dst[i] = from[i] ^ flip;
+        NACRE_SIMD_SUM(sum) for (size_t i = 0; i < n; i++) sum += (int8_t)(from[i] ^ flip);
+    }
+    return sum;
+}
+
 void nacre_i8_pack_a_panel(const nacre_i8_gemm_impl *impl, size_t k, size_t lanes, size_t rows, const uint8_t *a,
                            const nacre_i8_operand *form, uint8_t *dst, int32_t *sums) {
     const uint8_t flip = form->is_signed ? 0 : 0x80;
-    const size_t unit = impl->group * impl->a_bytes;
-    if (lanes < rows || k % impl->group != 0) memset(dst, 0, i8_depth(impl, k) * rows * impl->a_bytes);
+    const size_t unit = impl->a_group * impl->a_bytes;
+    if (lanes < rows || k % impl->a_group != 0) memset(dst, 0, i8_depth(impl, k) * rows * impl->a_bytes);
     for (size_t r = 0; r < rows; r++) sums[r] = 0;
     for (size_t r = 0; r < lanes; r++) {
         const uint8_t *const row = a + r * form->row;
-        if (form->col == 1 && impl->group == 4 && impl->a_bytes == 1) {
+        if (form->col == 1 && impl->a_group == 4 && impl->a_bytes == 1) {
             sums[r] = i8_put_row_of_fours(k, row, flip, dst + r * unit, rows);
+        } else if (form->col == 1 && impl->a_bytes == 1) {
+            sums[r] = i8_put_lines(impl->a_group, k, row, flip, dst + r * unit, rows);
         } else {
             sums[r] = i8_put_row(impl, k, row, form->col, flip, dst + r * unit, rows);
         }
@@ -162,7 +177,7 @@ void nacre_i8_pack_b_panels(const nacre_i8_gemm_impl *impl, size_t k, size_t n, 
     const size_t group = impl->group, nr = impl->nr, depth = i8_depth(impl, k);
     for (size_t j = 0; j < n; j += nr, dst += nr * depth, b += nr * form->col) {
         const size_t lanes = nacre_min(n - j, nr);
-        if (lanes < nr) memset(dst, 0, nr * depth);
+        if (lanes < nr || depth > nacre_round_up(k, group)) memset(dst, 0, nr * depth);
         for (size_t p = 0; p < k; p += group) {
             uint8_t *const to = dst + p * nr;
             const size_t there = nacre_min(k - p, group);

@@ -102,11 +102,13 @@ typedef struct {
 typedef struct {
     size_t mr, nr;   // rows and columns of a tile
     size_t group;    // numbers of k that lie together in packed operands
+    size_t a_group;  // of a: these, or a multiple; k is filled up to them
     size_t a_bytes;  // of one a' in a packed panel: 1 or 2
     int b_unsigned;  // b' has no sign
 
     // sums[i*nr + j] for i < m <= mr and j < n rounded up to what suits, nr at most:
-    // a[(g*m + i)*group + l], b[(g*nr + j)*group + l] for g < groups, l < group. Next will be
+    // a[(g*m + i)*group + l], b[(g*nr + j)*group + l] for g < groups, l < group, and the same of a by
+    // a_group. Behind a there is as much as of a panel of 16 rows. Next will be
     // needed: next_step bytes of it for each group.
     void (*tile)(size_t groups, size_t m, size_t n, const void *a, const uint8_t *b, int32_t *sums, const uint8_t *next, size_t next_step);
     // sums[j] = sum_p x[p] b[p*ldb + j] for j < n; is_signed is b's.

@@ -36,7 +36,7 @@ static void i8_gemm_tile_scalar(size_t groups, size_t m, size_t n, const void *a
 
 const nacre_i8_gemm_impl *nacre_i8_gemm_4x8__scalar(void) {
     static const nacre_i8_gemm_impl impl = {
-        I8_SCALAR_MR, I8_SCALAR_NR, 1, 1, 0, i8_gemm_tile_scalar, OWN(line), OWN(finish), OWN(to_floats), OWN(to_integers),
+        I8_SCALAR_MR, I8_SCALAR_NR, 1, 1, 1, 0, i8_gemm_tile_scalar, OWN(line), OWN(finish), OWN(to_floats), OWN(to_integers),
     };
     return &impl;
 }
