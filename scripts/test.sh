@@ -78,6 +78,7 @@ all          nacre        --threads 2 --no-optimize
 scalar       nacre
 avx2         nacre
 avx2,avx512  nacre
+avx2,avx512,avx512vnni nacre
 all          nacre-asan
 all          nacre-ubsan
 END

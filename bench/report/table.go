@@ -34,7 +34,7 @@ func (r *Results) Text() string {
 	}
 	fmt.Fprintf(&b, "Runs alternate, %d of each. Times are milliseconds, best/median. A ratio is the time of the fastest peer over Nacre's.\n", r.Rounds)
 	b.WriteString("scale: the time on one thread over that on more.\n" +
-		"fma, read: operations, and bytes of weights, inputs and outputs, as a part of the ceiling. Winograd and int8 need fewer\n" +
+		"fma, read: operations, and bytes of weights, inputs and outputs, as a part of the ceiling. Winograd, int8 and AMX need fewer\n" +
 		"multiply-adds of float32 than are counted, and caches hold small models: both may exceed 100%.\n" +
 		"memory: Nacre's peak in runs over the peer's. open: the peer's time to open the model over Nacre's.\n")
 	for _, g := range r.groups() {
