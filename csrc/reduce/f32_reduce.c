@@ -8,7 +8,7 @@
 // Elements that a chunk of work should at least read.
 enum { REDUCE_GRAIN = 1 << 15 };
 
-// Floats that a block of 16-bit elements is widened to.
+// Floats that a block of 16-bit elements is widened to, or exponentials of a block.
 enum { REDUCE_ROOM = NACRE_REDUCE_ROWS * NACRE_REDUCE_COLS };
 
 typedef struct {
@@ -21,7 +21,8 @@ typedef struct {
     nacre_reduce_op op;
     nacre_reduce_root root;
     double scale;
-    float *scratch;    // REDUCE_ROOM elements per thread, if x is of 16 bits
+    float *scratch;    // REDUCE_ROOM elements per thread, if x is of 16 bits or has exponentials taken
+    void (*exp)(const void *x, void *y, size_t n, const void *params);  // or NULL
     size_t tiles;      // of columns per outer index
     size_t per_chunk;  // tiles
     nacre_team *team;
@@ -46,19 +47,42 @@ static inline double reduce_of_nothing(nacre_reduce_op op) {
 }
 
 // Rows of cols columns from element at on.
-static void reduce_block(const reduce_job *j, size_t at, size_t rows, size_t cols, float *room, float *out) {
+static void reduce_block(const reduce_job *j, nacre_reduce_op op, size_t at, size_t rows, size_t cols, float *room, float *out) {
     if (j->x_type == NACRE_FLOAT32) {
-        j->kernel((const float *)j->x + at, rows, j->inner, cols, j->op, out);
+        j->kernel((const float *)j->x + at, rows, j->inner, cols, op, out);
         return;
     }
     const uint16_t *const x = (const uint16_t *)j->x + at;
     if (j->inner == 1) {
         j->half->widen[j->x_type](x, room, rows);
-        j->kernel(room, rows, 1, 1, j->op, out);
+        j->kernel(room, rows, 1, 1, op, out);
         return;
     }
     for (size_t r = 0; r < rows; r++) j->half->widen[j->x_type](x + r * j->inner, room + r * NACRE_REDUCE_COLS, cols);
-    j->kernel(room, rows, NACRE_REDUCE_COLS, cols, j->op, out);
+    j->kernel(room, rows, NACRE_REDUCE_COLS, cols, op, out);
+}
+
+// The same of the exponentials of what each column has above `shift`.
+static void reduce_exp_block(const reduce_job *j, size_t at, size_t rows, size_t cols, const float *shift, float *room, float *out) {
+    const float none[2] = {0, 0};
+    const int line = j->inner == 1;
+    for (size_t r = 0; r < (line ? 1 : rows); r++) {
+        const size_t n = line ? rows : cols, from = at + r * j->inner;
+        float *const to = room + r * cols;
+        const float *x = (const float *)j->x + from;
+        if (j->x_type != NACRE_FLOAT32) {
+            j->half->widen[j->x_type]((const uint16_t *)j->x + from, to, n);
+            x = to;
+        }
+        if (line) {
+            const float least = shift[0];
+            NACRE_SIMD for (size_t i = 0; i < n; i++) to[i] = x[i] - least;
+        } else {
+            NACRE_SIMD for (size_t i = 0; i < n; i++) to[i] = x[i] - shift[i];
+        }
+    }
+    j->exp(room, room, rows * cols, none);
+    j->kernel(room, rows, line ? 1 : cols, cols, NACRE_REDUCE_SUM, out);
 }
 
 // out = the results that sums acc stand for.
@@ -71,22 +95,40 @@ static void reduce_roots(const reduce_job *j, const double *acc, size_t cols, fl
     }
 }
 
-// One tile of columns; a single column of a value whose inner extent is 1 is a row.
-static void reduce_tile(const reduce_job *j, size_t from, size_t cols, float *room, size_t to) {
+// acc = what op makes of a tile, or of its exponentials where there is a shift.
+static void reduce_over(const reduce_job *j, nacre_reduce_op op, size_t from, size_t cols, const float *shift, float *room, double *acc) {
     float part[NACRE_REDUCE_COLS];
-    double acc[NACRE_REDUCE_COLS];
     const size_t block = j->inner == 1 ? NACRE_REDUCE_ROW : NACRE_REDUCE_ROWS;
-    const double nothing = reduce_of_nothing(j->op);
+    const double nothing = reduce_of_nothing(op);
     NACRE_SIMD for (size_t c = 0; c < cols; c++) acc[c] = nothing;
     for (size_t r = 0; r < j->n && !nacre_stopped(j->team); r += block) {
-        reduce_block(j, from + r * j->inner, nacre_min(block, j->n - r), cols, room, part);
+        const size_t at = from + r * j->inner, rows = nacre_min(block, j->n - r);
+        if (shift != NULL) {
+            reduce_exp_block(j, at, rows, cols, shift, room, part);
+        } else {
+            reduce_block(j, op, at, rows, cols, room, part);
+        }
         if (r == 0) {
             NACRE_SIMD for (size_t c = 0; c < cols; c++) acc[c] = part[c];
         } else {
-            for (size_t c = 0; c < cols; c++) acc[c] = reduce_join(j->op, acc[c], part[c]);
+            for (size_t c = 0; c < cols; c++) acc[c] = reduce_join(op, acc[c], part[c]);
         }
     }
-    reduce_roots(j, acc, cols, part);
+}
+
+// One tile of columns; a single column of a value whose inner extent is 1 is a row.
+static void reduce_tile(const reduce_job *j, size_t from, size_t cols, float *room, size_t to) {
+    float part[NACRE_REDUCE_COLS], shift[NACRE_REDUCE_COLS] = {0};
+    double acc[NACRE_REDUCE_COLS];
+    if (j->exp == NULL) {
+        reduce_over(j, j->op, from, cols, NULL, room, acc);
+        reduce_roots(j, acc, cols, part);
+    } else {
+        reduce_over(j, NACRE_REDUCE_MAX, from, cols, NULL, room, acc);
+        for (size_t c = 0; c < cols; c++) shift[c] = isfinite(acc[c]) ? (float)acc[c] : 0;
+        reduce_over(j, NACRE_REDUCE_SUM, from, cols, shift, room, acc);
+        for (size_t c = 0; c < cols; c++) part[c] = (float)(log(acc[c]) + shift[c]);
+    }
     if (j->out_type == NACRE_FLOAT32) {
         NACRE_SIMD for (size_t c = 0; c < cols; c++) ((float *)j->out)[to + c] = part[c];
     } else {
@@ -120,6 +162,7 @@ static void reduce_command(const nacre_call *c) {
         .root = (nacre_reduce_root)w->root,
         .scale = 1 / (double)w->divisor,
         .scratch = c->scratch,
+        .exp = (void (*)(const void *, void *, size_t, const void *))nacre_part_fn(w->exp),
         .team = c->team,
     };
     j.tiles = nacre_ceil_div(j.inner, NACRE_REDUCE_COLS);
@@ -131,7 +174,7 @@ static void reduce_command(const nacre_call *c) {
 static size_t reduce_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
     (void)k;
     const nacre_f32_reduce_words *const w = (const void *)words;
-    return w->x_type == NACRE_FLOAT32 ? 0 : threads * REDUCE_ROOM * sizeof(float);
+    return w->x_type == NACRE_FLOAT32 && w->exp == 0 ? 0 : threads * REDUCE_ROOM * sizeof(float);
 }
 
 const nacre_entry nacre_f32_reduce_entry = {

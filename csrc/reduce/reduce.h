@@ -42,6 +42,7 @@ typedef struct {
     int64_t root;     // nacre_reduce_root
     int64_t x_type, out_type;
     int64_t half;  // part; 0 where both types are float
+    int64_t exp;   // part, f32_exp, for log(sum over k of exp(x[o, k, i])), whose op is a sum; else 0
 } nacre_f32_reduce_words;
 
 extern const nacre_entry nacre_f32_reduce_entry;

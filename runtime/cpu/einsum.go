@@ -3,6 +3,7 @@ package cpu
 import (
 	"slices"
 
+	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op/arith"
@@ -217,7 +218,7 @@ func (e *einsum) sum(x *named, kept []rune, last bool) (*named, error) {
 	outer, _, _ := x.joined(names)
 	n, _, _ := x.joined(summed)
 	r := reduction{graph.Known(outer), graph.Known(n), graph.Known(1)}
-	return y, e.reduce(r, arith.ReduceSum, graph.Known(1), arith.RootNone, tensor.F32, tensor.F32, x.at, y.at)
+	return y, e.reduce(r, arith.ReduceSum, graph.Known(1), arith.RootNone, tensor.F32, tensor.F32, bindings.Kernel{}, x.at, y.at)
 }
 
 // sumWide adds up by products with 1.

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op/arith"
@@ -81,5 +82,5 @@ func bindBlockedGlobalPool(o *nn.GlobalPool, b *binder) error {
 	if mean {
 		divisor = r.n
 	}
-	return b.reduce(r, first, divisor, arith.RootNone, tensor.F32, tensor.F32, b.in(0), b.out(0))
+	return b.reduce(r, first, divisor, arith.RootNone, tensor.F32, tensor.F32, bindings.Kernel{}, b.in(0), b.out(0))
 }

@@ -45,9 +45,6 @@ func reductions(dims graph.Dims, reduced []bool) []reduction {
 // bindReduce reduces one run of axes after another. All but the first join partial
 // results.
 func bindReduce(o *arith.Reduce, b *binder) error {
-	if o.Logs {
-		return device.Refuse("sums of exponentials are computed in Go")
-	}
 	reduced, known, err := o.Reduced(b.In)
 	if err != nil {
 		return err
@@ -57,6 +54,12 @@ func bindReduce(o *arith.Reduce, b *binder) error {
 	}
 	if name := intReductions[b.DType(0)]; name != "" {
 		return b.reduceInts(name, o, reduced)
+	}
+	var exp bindings.Kernel
+	if o.Logs {
+		if exp, err = b.function(tensor.F32, "exp"); err != nil {
+			return err
+		}
 	}
 	if _, _, err := b.float32Types(b.DType(0)); err != nil {
 		return err
@@ -77,7 +80,7 @@ func bindReduce(o *arith.Reduce, b *binder) error {
 			return device.Refuse("extents %v are not known", b.In[0].Dims)
 		}
 		part := b.temp(tensor.F32.Bytes(n))
-		if err := b.reduce(r, first, graph.Known(1), arith.RootNone, from, tensor.F32, x, part); err != nil {
+		if err := b.reduce(r, first, graph.Known(1), arith.RootNone, from, tensor.F32, exp, x, part); err != nil {
 			return err
 		}
 		x, from = part, tensor.F32
@@ -85,7 +88,7 @@ func bindReduce(o *arith.Reduce, b *binder) error {
 			first = arith.ReduceSum
 		}
 	}
-	return b.reduce(list[len(list)-1], first, divisor, o.Root, from, b.Out[0].DType, x, b.out(0))
+	return b.reduce(list[len(list)-1], first, divisor, o.Root, from, b.Out[0].DType, exp, x, b.out(0))
 }
 
 // intReductions are the kernels that reduce integers.
@@ -94,7 +97,7 @@ var intReductions = map[tensor.DType]string{tensor.I64: "i64_reduce", tensor.I32
 // reduceInts reduces one run of axes after another.
 func (b *binder) reduceInts(kernel string, o *arith.Reduce, reduced []bool) error {
 	d := b.DType(0)
-	if o.Mean || o.Root != arith.RootNone || o.First == arith.ReduceSumSquare || o.First == arith.ReduceSumAbs || b.Out[0].DType != d {
+	if o.Logs || o.Mean || o.Root != arith.RootNone || o.First == arith.ReduceSumSquare || o.First == arith.ReduceSumAbs || b.Out[0].DType != d {
 		return device.Refuse("this reduction of integers is computed in Go")
 	}
 	list, x := reductions(b.In[0].Dims, reduced), b.in(0)
@@ -123,23 +126,29 @@ func (b *binder) reduceInts(kernel string, o *arith.Reduce, reduced []bool) erro
 	return nil
 }
 
-// reduce adds a command.
-func (b *binder) reduce(r reduction, first arith.Reduction, divisor graph.Dim, root arith.Root, from, to tensor.DType, x, out device.Operand) error {
+// reduce adds a command; exp is a part for logarithms of sums of exponentials, else none.
+func (b *binder) reduce(r reduction, first arith.Reduction, divisor graph.Dim, root arith.Root, from, to tensor.DType, exp bindings.Kernel, x, out device.Operand) error {
 	types, half, err := b.float32Types(from, to)
 	if err != nil {
 		return err
 	}
-	return b.float32("f32_reduce", reduceWords(r, first, divisor, root, types, half), half, x, out)
+	w := reduceWords(r, first, divisor, root, types, half, exp)
+	k, err := b.choose("f32_reduce", w)
+	if err != nil {
+		return err
+	}
+	return b.add(k, []bindings.Kernel{half, exp}, w, x, out)
 }
 
 // reduceWords takes the types of x and out.
-func reduceWords(r reduction, first arith.Reduction, divisor graph.Dim, root arith.Root, types []int, half bindings.Kernel) (w words) {
+func reduceWords(r reduction, first arith.Reduction, divisor graph.Dim, root arith.Root, types []int, half, exp bindings.Kernel) (w words) {
 	w.dim(r.outer, r.n, r.inner)
 	w.int(int(first))
 	w.dim(divisor)
 	w.int(int(root))
 	w.int(types...)
 	w.part(half)
+	w.part(exp)
 	return w
 }
 
@@ -154,5 +163,5 @@ func bindGlobalPool(o *nn.GlobalPool, b *binder) error {
 	if mean {
 		divisor = r.n
 	}
-	return b.reduce(r, first, divisor, arith.RootNone, b.DType(0), b.Out[0].DType, b.in(0), b.out(0))
+	return b.reduce(r, first, divisor, arith.RootNone, b.DType(0), b.Out[0].DType, bindings.Kernel{}, b.in(0), b.out(0))
 }

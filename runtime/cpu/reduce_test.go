@@ -34,10 +34,49 @@ func TestReduce(t *testing.T) {
 				if first == arith.ReduceSumSquare {
 					root = arith.RootSqrt
 				}
-				w := reduceWords(reductionOf(s), first, graph.Known(2), root, []int{floatTypes[d.t], floatTypes[d.t]}, halfFor(t, d.t))
+				w := reduceWords(reductionOf(s), first, graph.Known(2), root, []int{floatTypes[d.t], floatTypes[d.t]}, halfFor(t, d.t), bindings.Kernel{})
 				// Each accumulator adds a few hundred numbers of size 4 at most.
 				checkVariants(t, "f32_reduce", fmt.Sprint(first, s, d.t), w, pool, 1e-6*float64(s[1]), 1e-5*float64(min(s[1], 100))+d.relative,
 					[]output{{at: 1, dtype: d.t, n: s[0] * s[2]}}, stored(d.t, x), nil)
+			}
+		}
+	}
+}
+
+// TestReduceExponentials compares logarithms of sums of exponentials with the formula, of numbers
+// large and small, and of infinities.
+func TestReduceExponentials(t *testing.T) {
+	pool, r := testPool(t), rand.New(rand.NewPCG(5, 6))
+	for _, s := range append([][3]int{{2, 0, 3}, {3, 4, 0}}, steps...) {
+		for i, spread := range []float64{1, 100} {
+			x := normals(r, volume(s[:]), 0, spread)
+			if i == 1 && len(x) > 3 {
+				x[0], x[1], x[2] = math.Inf(-1), math.Inf(1), math.NaN()
+			}
+			for _, d := range floatKinds {
+				x, want := rounded(d.t, x), make([]float64, s[0]*s[2])
+				for o := range want {
+					most, sum := math.Inf(-1), 0.0
+					at := func(k int) float64 { return x[(o/max(s[2], 1)*s[1]+k)*s[2]+o%max(s[2], 1)] }
+					for k := range s[1] {
+						most = max(most, at(k))
+					}
+					if math.IsInf(most, 0) || math.IsNaN(most) {
+						want[o] = most
+						continue
+					}
+					for k := range s[1] {
+						sum += math.Exp(at(k) - most)
+					}
+					want[o] = most + math.Log(sum)
+				}
+				for _, k := range runnable(t, "f32_reduce") {
+					w := reduceWords(reductionOf(s), arith.ReduceSum, graph.Known(1), arith.RootNone, []int{floatTypes[d.t], floatTypes[d.t]}, halfFor(t, d.t), partOf(t, "f32_exp", k.ISA()))
+					got := runOutputs(t, k, w, pool, []output{{at: 1, dtype: d.t, n: len(want)}}, stored(d.t, x), nil)
+					if i := differ(got, want, 1e-5, 1e-5+d.relative); i >= 0 {
+						t.Fatalf("%s %v %v: element %d is %v, not %v", k.Variant(), s, d.t, i, got[i], want[i])
+					}
+				}
 			}
 		}
 	}
@@ -67,7 +106,7 @@ func TestReduceSpecial(t *testing.T) {
 				x := make([]float64, 3*n)
 				x[at] = c.value
 				for rows, s := range map[int][3]int{n: {1, n, 1}, 3: {1, 3, n}} {
-					w := reduceWords(reductionOf(s), c.first, graph.Known(1), arith.RootNone, []int{0, 0}, halfFor(t, tensor.F32))
+					w := reduceWords(reductionOf(s), c.first, graph.Known(1), arith.RootNone, []int{0, 0}, halfFor(t, tensor.F32), bindings.Kernel{})
 					got := runOutputs(t, k, w, pool, []output{{at: 1, dtype: tensor.F32, n: s[2]}}, stored(tensor.F32, x), nil)
 					if v := got[at%s[2]]; differ([]float64{v}, []float64{c.want}, 0, 0) >= 0 {
 						t.Fatalf("%s, %s at %d of %d rows: %v", k.Variant(), c.name, at, rows, v)
@@ -87,7 +126,7 @@ func TestReduceInfinities(t *testing.T) {
 			x[i] = v
 		}
 		for _, k := range runnable(t, "f32_reduce") {
-			w := reduceWords(reductionOf([3]int{1, len(x), 1}), first, graph.Known(1), arith.RootNone, []int{0, 0}, halfFor(t, tensor.F32))
+			w := reduceWords(reductionOf([3]int{1, len(x), 1}), first, graph.Known(1), arith.RootNone, []int{0, 0}, halfFor(t, tensor.F32), bindings.Kernel{})
 			if got := runOutputs(t, k, w, pool, []output{{at: 1, dtype: tensor.F32, n: 1}}, stored(tensor.F32, x), nil); got[0] != v {
 				t.Errorf("%s: reduction %d of infinities is %v", k.Variant(), first, got[0])
 			}
