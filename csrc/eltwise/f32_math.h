@@ -14,6 +14,7 @@ void nacre_f32_sin__scalar(const void *x, void *y, size_t n, const void *params)
 void nacre_f32_cos__scalar(const void *x, void *y, size_t n, const void *params);
 void nacre_f32_tan__scalar(const void *x, void *y, size_t n, const void *params);
 void nacre_f32_pow__scalar(const void *a, size_t step_a, const void *b, size_t step_b, void *y, size_t n);
+void nacre_f32_fmod__scalar(const void *a, size_t step_a, const void *b, size_t step_b, void *y, size_t n);
 
 #define NACRE_BODY "eltwise/f32_math.inc"
 #define NACRE_NAME f32_math

@@ -14,6 +14,10 @@
 #define NACRE_NAME f32_pow
 #include "core/each_level.h"
 
+#define NACRE_BODY "eltwise/f32_fmod.inc"
+#define NACRE_NAME f32_fmod
+#include "core/each_level.h"
+
 // Advanced SIMD is part of the base instruction set, for which the scalar loops are
 // compiled.
 #if NACRE_X86_64

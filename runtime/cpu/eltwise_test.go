@@ -167,11 +167,16 @@ func TestBinaryFunctions(t *testing.T) {
 		}
 		scalar := partOf(t, op, 0)
 		for _, k := range runnable(t, op) {
-			for _, n := range []int{1, 2, 7, 16, 31, 200} {
+			for _, n := range []int{1, 2, 7, 16, 31, 90, 200} {
 				for _, dims := range [][2]int{{n, n}, {1, n}, {n, 1}, {1, 1}} {
 					a, b := normals(r, dims[0], 0, 4), normals(r, dims[1], 0, 4)
 					for i := range a {
-						if r.IntN(3) == 0 {
+						switch {
+						case n == 31: // all alike
+						case n == 90: // whole numbers, and multiples of the smallest there are
+							unit := math.Ldexp(1, -149*(i%2))
+							a[i], b[i%len(b)] = float64(r.IntN(400)-200)*unit, float64(1+r.IntN(20))*unit
+						case r.IntN(3) == 0:
 							a[i], b[i%len(b)] = specials[r.IntN(len(specials))], specials[r.IntN(len(specials))]
 						}
 					}
