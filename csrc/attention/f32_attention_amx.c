@@ -2,12 +2,15 @@
 // transposed, are split into parts once per head. Scores are keys by queries, and so are at once
 // the right operand of the product with the values, whose sums are elements by queries. Numbers
 // that have no parts, in an operand or among weights, have all computed with floats.
+#include "attention/attention.h"
+#include "core/target.h"
+
+#if NACRE_X86_64
+
 #include <math.h>
 
 #include "attention/tiles.h"
 #include "core/f32_parts.h"
-
-#if NACRE_X86_64
 
 enum {
     PARTS_STEPS = 2,          // steps of weights at a time
