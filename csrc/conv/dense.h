@@ -36,7 +36,8 @@ typedef struct {
     size_t next_step;                // floats of them for a channel
 } nacre_f32_dense_tile;
 
-// A way of convolutions that takes some of them: scratch in bytes.
+// A way of convolutions that takes some of them: scratch is in bytes, for all extents up to those, and
+// 0 for convolutions that it never takes.
 typedef struct {
     int (*fits)(const nacre_conv_dense_words *w);
     size_t (*scratch)(const nacre_conv_dense_words *w, size_t threads);

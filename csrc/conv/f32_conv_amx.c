@@ -69,12 +69,26 @@ static parts_axis parts_axis_of(const nacre_conv *c, size_t d) {
 
 static int parts_is_pointwise(const parts_axis *a) { return a->kernel == 1 && a->stride == 1 && a->pad == 0 && a->in == a->out; }
 
+// Pixels of a band at most, or one row of a slot.
+static size_t parts_most(const parts_job *j) {
+    const size_t pixel = j->pairs * NACRE_PARTS * NACRE_AMX_LINE * j->h.slots * j->w.slots;
+    return nacre_max(NACRE_PARTS_SIDE, nacre_min(PARTS_PIXELS, PARTS_LEFT / pixel));
+}
+
+static size_t parts_left(const parts_job *j, size_t lines) {
+    return nacre_align_bytes((j->pairs * NACRE_PARTS * lines + NACRE_PARTS_SIDE) * NACRE_AMX_LINE + j->pairs);
+}
+
+static size_t parts_room(size_t squares) {
+    return nacre_align_bytes(PARTS_MOST_STEPS * NACRE_PARTS * NACRE_PARTS_RIGHT + squares * NACRE_PARTS_SUMS * sizeof(float));
+}
+
 // Sets what depends on the rows and columns of a band.
 static void parts_extents(parts_job *j) {
     j->part = j->columns_each + j->w.more;
     j->line = (j->rows_each + j->h.more) * j->part;
     j->lines = j->h.slots * j->w.slots * j->line;
-    j->left = nacre_align_bytes((j->pairs * NACRE_PARTS * j->lines + NACRE_PARTS_SIDE) * NACRE_AMX_LINE + j->pairs);
+    j->left = parts_left(j, j->lines);
     j->squares = nacre_ceil_div((j->rows_each - 1) * j->part + j->columns_each, NACRE_PARTS_SIDE);
     j->down = nacre_ceil_div(j->h.out, j->rows_each);
     j->across = nacre_ceil_div(j->w.out, j->columns_each);
@@ -109,14 +123,13 @@ static parts_job parts_of(const nacre_conv_dense_words *w, size_t threads) {
     j.taps = j.h.kernel * j.w.kernel;
     j.steps = j.pairs * j.taps;
     j.steps_each = j.steps <= PARTS_MOST_STEPS ? j.steps : PARTS_STEPS;
-    const size_t pixel = j.pairs * NACRE_PARTS * NACRE_AMX_LINE * j.h.slots * j.w.slots;
-    size_t most = nacre_max(NACRE_PARTS_SIDE, nacre_min(PARTS_PIXELS, PARTS_LEFT / pixel)), want = threads < 2 ? 1 : threads * PARTS_PIECES;
+    size_t most = parts_most(&j), want = threads < 2 ? 1 : threads * PARTS_PIECES;
     want = nacre_ceil_div(want, j.c.images);
     const size_t each = nacre_round_up(nacre_ceil_div(j.h.out * j.w.out, want), NACRE_PARTS_SIDE);
     if (each >= PARTS_LEAST) most = nacre_min(most, each);
     parts_bands(&j, most);
     j.parts = nacre_min(j.groups, threads < 2 ? 1 : nacre_ceil_div(want, j.down * j.across));
-    j.per_thread = nacre_align_bytes(PARTS_MOST_STEPS * NACRE_PARTS * NACRE_PARTS_RIGHT + j.squares * NACRE_PARTS_SUMS * sizeof(float) + (j.parts > 1 ? 0 : j.left));
+    j.per_thread = parts_room(j.squares) + (j.parts > 1 ? 0 : j.left);
     return j;
 }
 
@@ -128,16 +141,24 @@ static int parts_pay(const parts_job *j) {
     return multiply + split + finish < PARTS_FLOATS * pixels * (double)(j->c.channels * j->taps) / NACRE_PARTS_DEPTH * (double)j->out_blocks * PARTS_BLOCK;
 }
 
+static int parts_can(const nacre_conv_dense_words *w) {
+    return !w->plain && w->block == PARTS_BLOCK && (size_t)w->conv.extents.channels >= PARTS_CHANNELS;
+}
+
 static int parts_fits(const nacre_conv_dense_words *w) {
-    const nacre_conv c = nacre_conv_of(&w->conv.extents);
-    if (w->plain || w->block != PARTS_BLOCK || c.channels < PARTS_CHANNELS) return 0;
+    if (!parts_can(w)) return 0;
     const parts_job j = parts_of(w, 1);
     return j.h.out * j.w.out >= NACRE_AMX_ROWS && parts_pay(&j);
 }
 
+// What bands of any number take: it does not fall when the value grows.
 static size_t parts_scratch(const nacre_conv_dense_words *w, size_t threads) {
-    const parts_job j = parts_of(w, threads);
-    return threads * j.per_thread + (j.parts > 1 ? j.left : 0);
+    if (!parts_can(w)) return 0;
+    const parts_job j = parts_of(w, 1);
+    const size_t most = nacre_round_up(parts_most(&j), NACRE_PARTS_SIDE), row = nacre_min(j.w.out, most) + j.w.more;
+    const size_t pixels = nacre_min(j.h.out * row, nacre_max(most, row));
+    const size_t lines = j.h.slots * j.w.slots * (pixels + j.h.more * row);
+    return threads * (parts_room(nacre_ceil_div(pixels, NACRE_PARTS_SIDE)) + parts_left(&j, lines)) + parts_left(&j, lines);
 }
 
 // ---- the value ----

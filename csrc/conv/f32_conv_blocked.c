@@ -356,9 +356,10 @@ static void dense_command(const nacre_call *c) {
 
 static size_t dense_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
     const nacre_conv_dense_words *const w = (const void *)words;
-    if (dense_by_parts(kernel, w)) return ((nacre_f32_dense_fn *)kernel->fn)()->parts->scratch(w, threads);
+    const nacre_f32_dense_parts *const parts = ((nacre_f32_dense_fn *)kernel->fn)()->parts;
     const dense_job j = dense_of(kernel, w, threads);
-    return (nacre_align_floats(j.copied ? dense_copy_floats(&j) * (j.shared ? 1 : threads) : 0)) * sizeof(float) + j.steps * sizeof(size_t);
+    const size_t other = parts == NULL ? 0 : parts->scratch(w, threads);
+    return nacre_max(other, (nacre_align_floats(j.copied ? dense_copy_floats(&j) * (j.shared ? 1 : threads) : 0)) * sizeof(float) + j.steps * sizeof(size_t));
 }
 
 static int dense_fits(const nacre_kernel *kernel, const int64_t *words) {

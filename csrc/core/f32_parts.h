@@ -177,16 +177,22 @@ static void nacre_parts_multiply(const nacre_parts_square *x) {
     }
 }
 
-// Adds `count` numbers of a step, computed with floats: of rows x + i*row by those at
+// Adds `count` numbers of a sum, computed with floats: of rows x + i*row by those at
 // w + k*w_row of each column.
 static inline void nacre_parts_plain(const float *x, size_t row, size_t count, size_t rows, const float *w, size_t w_row, size_t columns,
                                      float *sums) {
-    for (size_t i = 0; i < rows; i++) {
-        for (size_t j = 0; j < columns; j++) {
-            float v = sums[i * NACRE_PARTS_SIDE + j];
-            for (size_t k = 0; k < count; k++) v += x[i * row + k] * w[k * w_row + j];
-            sums[i * NACRE_PARTS_SIDE + j] = v;
+    const __mmask16 m0 = (__mmask16)((1u << nacre_min(columns, 16)) - 1), m1 = (__mmask16)((1u << (columns > 16 ? columns - 16 : 0)) - 1);
+    const size_t second = m1 == 0 ? 0 : 16;
+    for (size_t i = 0; i < rows; i++, x += row, sums += NACRE_PARTS_SIDE) {
+        __m512 a = _mm512_maskz_loadu_ps(m0, sums), b = _mm512_maskz_loadu_ps(m1, sums + second);
+        const float *line = w;
+        for (size_t k = 0; k < count; k++, line += w_row) {
+            const __m512 v = _mm512_set1_ps(x[k]);
+            a = _mm512_fmadd_ps(v, _mm512_maskz_loadu_ps(m0, line), a);
+            b = _mm512_fmadd_ps(v, _mm512_maskz_loadu_ps(m1, line + second), b);
         }
+        _mm512_mask_storeu_ps(sums, m0, a);
+        _mm512_mask_storeu_ps(sums + second, m1, b);
     }
 }
 
