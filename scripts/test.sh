@@ -119,6 +119,10 @@ ubsan() { # undefined behaviour in C
     CGO_LDFLAGS='-fsanitize=undefined' go test -short ./bindings ./runtime/cpu
 }
 
+tiles() { # the kernels of AMX where no processor has it, on tiles that are memory
+  CGO_CFLAGS='-g -O2 -DNACRE_AMX_EMULATED' go test -short -run 'Gemm|Product|Dense|ByteConv|Attention' ./runtime/cpu
+}
+
 clang() { # the kernels as clang compiles them
   CC=clang go test -short ./bindings ./runtime/cpu
 }
@@ -187,7 +191,7 @@ tokenizers() { # ids, texts and chats that packages of PyPI answer
   scripts/tokenizers/compare.sh 2000
 }
 
-steps=(format vet cross cold staticcheck tidy data tests conformance vulkan netlib scalar race asan ubsan clang neon android library consumer peer converted tokenizers)
+steps=(format vet cross cold staticcheck tidy data tests conformance vulkan netlib scalar race asan ubsan tiles clang neon android library consumer peer converted tokenizers)
 [ $# -eq 0 ] || steps=("$@")
 all=$SECONDS
 for step in "${steps[@]}"; do

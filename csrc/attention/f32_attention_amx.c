@@ -7,6 +7,7 @@
 
 #if NACRE_X86_64
 
+#include <float.h>
 #include <math.h>
 
 #include "attention/tiles.h"
@@ -136,17 +137,22 @@ static void parts_rescale(const parts_job *j, tiles_panel *y, const float *befor
     }
 }
 
+// Whether all weights so far are finite: they are not negative, and their sums would tell.
+static int parts_finite(const tiles_panel *y) {
+    int finite = 1;
+    for (size_t i = 0; i < y->n; i++) finite &= y->sum[i] <= FLT_MAX;
+    return finite;
+}
+
 // The values of keys c0 to c1 - 1, weighted, go to the sums: are these, or come to them.
-static void parts_sums(parts_job *j, size_t kv, const parts_piece *x, tiles_panel *y, size_t c0, size_t c1) {
+static void parts_sums(const parts_job *j, size_t kv, const parts_piece *x, tiles_panel *y, size_t c0, size_t c1) {
     const size_t part = j->v_lines * NACRE_AMX_LINE;
     size_t step[PARTS_STEPS];
     nacre_parts_square t = {.a_parts = NACRE_PARTS, .b_parts = NACRE_PARTS, .a_part = part, .step = step, .b = x->weights, .columns = y->n};
     for (size_t i = 0; i < PARTS_STEPS; i++) step[i] = i * NACRE_PARTS * part;
     for (size_t c = c0; c < c1; c += PARTS_STEPS * NACRE_PARTS_DEPTH) {
         const size_t n = nacre_min(c1 - c, PARTS_STEPS * NACRE_PARTS_DEPTH);
-        if (nacre_parts_right(NACRE_PARTS, x->room.s + (c - c0) * NACRE_PARTS_SIDE, NACRE_PARTS_SIDE, n, NACRE_PARTS_SIDE, x->weights)) {
-            __atomic_store_n(&j->odd, 1, __ATOMIC_RELAXED);
-        }
+        (void)nacre_parts_right(NACRE_PARTS, x->room.s + (c - c0) * NACRE_PARTS_SIDE, NACRE_PARTS_SIDE, n, NACRE_PARTS_SIDE, x->weights);
         t.steps = nacre_ceil_div(n, NACRE_PARTS_DEPTH);
         t.add = y->started;
         for (size_t e = 0; e < j->v_lines; e += NACRE_PARTS_SIDE) {
@@ -224,6 +230,7 @@ static void parts_chunk(void *job, size_t chunk, size_t thread) {
             memcpy(before, y->top, sizeof before);
             tiles_weights(p, &x.room, y, c0, c1, NULL);
             if (y->started) parts_rescale(j, y, before);
+            if (!parts_finite(y)) __atomic_store_n(&j->odd, 1, __ATOMIC_RELAXED);
             parts_sums(j, kv, &x, y, c0, c1);
         }
     }
@@ -256,6 +263,10 @@ static void parts_run(const nacre_call *c) {
     if (j.odd) nacre_attention_tiles_entry.run(c);
 }
 
+static int parts_pay(const nacre_attention_words *w) {
+    return NACRE_AMX_ALWAYS || (w->q_len * w->heads / w->kv_heads >= PARTS_QUERIES && w->q_len > NACRE_AMX_ROWS && w->kv_len >= NACRE_PARTS_SIDE && w->d >= 16 && w->dv >= 16);
+}
+
 static int parts_fits(const nacre_kernel *k, const int64_t *words) {
     (void)k;
     const nacre_attention_words *const w = (const void *)words;
@@ -263,8 +274,7 @@ static int parts_fits(const nacre_kernel *k, const int64_t *words) {
     parts_job j;
     parts_sizes(&j, w, (size_t)w->kv_len);
     return g->nr == NACRE_PARTS_SIDE && w->k.type == NACRE_ELEMENT_F32 && w->v.type == NACRE_ELEMENT_F32 && w->qk_stage == NACRE_QK_NONE &&
-           w->kv_heads > 0 && w->q_len * w->heads / w->kv_heads >= PARTS_QUERIES && w->q_len > NACRE_AMX_ROWS && w->kv_len >= NACRE_PARTS_SIDE &&
-           w->d >= 16 && w->dv >= 16 && parts_heads(&j, w) <= PARTS_HEADS;
+           w->kv_heads > 0 && parts_pay(w) && parts_heads(&j, w) <= PARTS_HEADS;
 }
 
 static size_t parts_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {

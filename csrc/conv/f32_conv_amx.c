@@ -142,13 +142,13 @@ static int parts_pay(const parts_job *j) {
 }
 
 static int parts_can(const nacre_conv_dense_words *w) {
-    return !w->plain && w->block == PARTS_BLOCK && (size_t)w->conv.extents.channels >= PARTS_CHANNELS;
+    return !w->plain && w->block == PARTS_BLOCK && (NACRE_AMX_ALWAYS || (size_t)w->conv.extents.channels >= PARTS_CHANNELS);
 }
 
 static int parts_fits(const nacre_conv_dense_words *w) {
     if (!parts_can(w)) return 0;
     const parts_job j = parts_of(w, 1);
-    return j.h.out * j.w.out >= NACRE_AMX_ROWS && parts_pay(&j);
+    return NACRE_AMX_ALWAYS || (j.h.out * j.w.out >= NACRE_AMX_ROWS && parts_pay(&j));
 }
 
 // What bands of any number take: it does not fall when the value grows.

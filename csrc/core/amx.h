@@ -4,6 +4,10 @@
 //
 // A task that uses tiles begins with nacre_amx_begin and ends with nacre_amx_end: between
 // them all tiles are whole, and after them a switch of threads saves none.
+//
+// With NACRE_AMX_EMULATED defined, tiles are memory of the thread and their instructions are
+// C, and kernels use tiles also where these cost time: tests run them on processors with
+// AVX-512 and AVX-512 VNNI alone, and on small operands.
 #ifndef NACRE_CORE_AMX_H
 #define NACRE_CORE_AMX_H
 
@@ -14,6 +18,12 @@
 #include <stdint.h>
 
 enum { NACRE_AMX_ROWS = 16, NACRE_AMX_LINE = 64, NACRE_AMX_BYTES = NACRE_AMX_ROWS * NACRE_AMX_LINE };
+
+#ifdef NACRE_AMX_EMULATED
+#define NACRE_AMX_ALWAYS 1
+#include "core/amx_emulated.h"
+#else
+#define NACRE_AMX_ALWAYS 0
 
 // The layout of LDTILECFG.
 typedef struct {
@@ -43,5 +53,6 @@ static inline void nacre_amx_end(void) { __asm__ volatile("tilerelease" : : : "m
 #define NACRE_AMX_BF16(c, a, b) __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : : "memory")
 #define NACRE_AMX_S8U8(c, a, b) __asm__ volatile("tdpbsud %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : : "memory")
 
+#endif
 #endif
 #endif

@@ -27,16 +27,21 @@ static uint64_t xcr0(void) {
     return (uint64_t)hi << 32 | lo;
 }
 
-// Whether this process may use the registers of tiles. Linux gives them to processes that
-// ask, once for all threads.
-static int may_use_tiles(uint64_t os) {
-    const uint64_t tiles = 0x60000;
-#if defined(__linux__)
-    enum { REQ_XCOMP_PERM = 0x1023, TILE_DATA = 18 };
-    return (os & tiles) == tiles && syscall(SYS_arch_prctl, REQ_XCOMP_PERM, TILE_DATA) == 0;
-#else
+// Whether the processor has tiles of bfloat16 and int8 and this process may use them. Linux
+// gives them to processes that ask, once for all threads.
+static int may_use_tiles(uint32_t features, uint64_t os) {
+#if defined(NACRE_AMX_EMULATED)
+    (void)features;
     (void)os;
-    (void)tiles;
+    return 1;
+#elif defined(__linux__)
+    const uint32_t amx = 1u << 22 | 1u << 24 | 1u << 25;
+    const uint64_t tiles = 0x60000;
+    enum { REQ_XCOMP_PERM = 0x1023, TILE_DATA = 18 };
+    return (features & amx) == amx && (os & tiles) == tiles && syscall(SYS_arch_prctl, REQ_XCOMP_PERM, TILE_DATA) == 0;
+#else
+    (void)features;
+    (void)os;
     return 0;
 #endif
 }
@@ -55,8 +60,7 @@ uint32_t nacre_cpu_detect(void) {
     if ((os & 0xe6) == 0xe6 && (b & f) && (b & dq) && (b & bw) && (b & vl)) {
         mask |= NACRE_ISA_avx512;
         if (c & (1u << 11)) mask |= NACRE_ISA_avx512vnni;
-        const uint32_t amx = 1u << 22 | 1u << 24 | 1u << 25;
-        if ((c & (1u << 11)) && (d & amx) == amx && may_use_tiles(os)) mask |= NACRE_ISA_amx;
+        if ((c & (1u << 11)) && may_use_tiles(d, os)) mask |= NACRE_ISA_amx;
     }
     return mask;
 }

@@ -13,7 +13,10 @@
 #if NACRE_X86_64
 
 enum {
-    PARTS_FEW = 32,          // rows from which on splitting b pays
+    // Extents from which on splitting b pays.
+    PARTS_LEAST_M = NACRE_AMX_ALWAYS ? 1 : 32,
+    PARTS_LEAST_N = NACRE_AMX_ALWAYS ? 1 : 16,
+    PARTS_LEAST_K = NACRE_AMX_ALWAYS ? 1 : 32,
     PARTS_LEFT = 4 << 20,    // bytes of parts of a at a time, or 32 rows
     PARTS_ROWS = 256,        // rows of a block of a
     PARTS_BLOCK = 768 << 10, // bytes of it: in the second-level cache
@@ -64,10 +67,10 @@ static int parts_pay(const nacre_f32_gemm *g) {
 }
 
 static int parts_can(const nacre_f32_gemm *g) {
-    return g->m >= PARTS_FEW && g->n >= NACRE_AMX_ROWS && g->k >= NACRE_PARTS_DEPTH && !g->a.packed && g->a.col == 1;
+    return g->m >= PARTS_LEAST_M && g->n >= PARTS_LEAST_N && g->k >= PARTS_LEAST_K && !g->a.packed && g->a.col == 1;
 }
 
-static int parts_fits(const nacre_f32_gemm *g) { return parts_can(g) && parts_pay(g); }
+static int parts_fits(const nacre_f32_gemm *g) { return parts_can(g) && (NACRE_AMX_ALWAYS || parts_pay(g)); }
 
 // Bytes of the parts of 32 rows of a.
 static size_t parts_side(const parts_job *p) { return p->steps * p->a_parts * NACRE_PARTS_SIDE * NACRE_AMX_LINE; }

@@ -220,6 +220,8 @@ var largeDense = []convCase{
 	{channels: 40, filter: 33, in: []int{31, 29}, kernel: []int{3, 5}, stride: []int{2, 3}, dilation: []int{1, 2}, before: []int{1, 4}, behind: []int{2, 3}},
 	{channels: 64, filter: 96, in: []int{300}, kernel: []int{5}, dilation: []int{3}, before: []int{12}, behind: []int{0}},
 	{channels: 512, filter: 64, in: []int{7, 7}, kernel: []int{3, 3}, before: []int{1, 1}, behind: []int{1, 1}, images: 2},
+	{channels: 96, filter: 64, in: []int{34, 31}, kernel: []int{3, 3}, before: []int{1, 1}, behind: []int{1, 1}},
+	{channels: 128, filter: 64, in: []int{1500}, kernel: []int{3}},
 }
 
 func (c convCase) whole() convCase {
