@@ -29,6 +29,10 @@ enum {
     GRAIN = 1 << 18,         // multiply-adds that are worth a thread's attention
     PLAIN = 1 << 18,         // elements of b for which operands are not packed
     PLAIN_ROWS = 256,        // of a, for which packing b costs more than it saves
+    SAME_SETS = 4096,        // bytes between addresses that share a set of the first-level cache
+    MOST_ROWS = 14,          // of a tile of any variant
+    COPY_ROWS = 4,           // rows that have room in a set
+    COPY_PANELS = 4,         // panels of b from which on copying rows of a that do pays
     FETCH_PANELS = 2,        // row panels from which on a block of b lasts until the next one is here
     SHARES = 4               // pieces per thread, so that a slow one does not hold up the rest
 };
@@ -259,26 +263,42 @@ static void fetch_next(const tile_block *t, size_t i, size_t n, size_t j, nacre_
     e->next = t->next + j * t->next_step + i * e->next_bytes;
 }
 
-// Row i of a from step k0 of the sums on.
-static const float *a_rows(const gemm_plan *p, const tile_block *t, size_t i) {
-    return t->a + i * (p->a_plain || p->a_wide ? p->a_row : p->g.k) + t->k0 * p->a_col;
+// Rows of a from step k0 of the sums on.
+typedef struct {
+    const float *data;
+    size_t row, col;                         // from one row to the next, and from one step to the next
+    float copy[PANEL_A + MOST_ROWS * PITCH]; // of rows that lie so many bytes apart that they evict each other
+} tile_rows;
+
+static void take_rows(const gemm_plan *p, const tile_block *t, size_t i, size_t m, tile_rows *x) {
+    x->data = t->a + i * (p->a_plain || p->a_wide ? p->a_row : p->g.k) + t->k0 * p->a_col;
+    x->row = p->a_row;
+    x->col = p->a_col;
+    const size_t pitch = t->k + PITCH;
+    if (!p->a_plain || x->col != 1 || x->row * sizeof(float) % SAME_SETS != 0 || m <= COPY_ROWS || t->j1 - t->j0 < COPY_PANELS * p->g.impl->nr) return;
+    if (m * pitch > sizeof x->copy / sizeof x->copy[0]) return;
+    for (size_t r = 0; r < m; r++) memcpy(x->copy + r * pitch, x->data + r * x->row, t->k * sizeof(float));
+    x->data = x->copy;
+    x->row = pitch;
 }
 
 static void run_tiles(const gemm_plan *p, const tile_block *t) {
     const nacre_f32_gemm *const g = &p->g;
     const size_t nr = g->impl->nr;
+    tile_rows x;
     for (size_t i = t->i0; i < t->i1 && !nacre_stopped(p->team); i += p->rows) {
-        const float *const a = a_rows(p, t, i);
         const size_t m = nacre_min(p->rows, t->i1 - i);
+        take_rows(p, t, i, m, &x);
+        const float *const a = x.data;
         const int row = m == 1 && !p->b_plain;
-        if (row) run_row(p, t, i, a, p->a_col);
+        if (row) run_row(p, t, i, a, x.col);
         const float *b = t->b;
         for (size_t j = t->j0; !row && j < t->j1; j += nr, b += t->b_panel) {
             const size_t n = nacre_min(nr, t->j1 - j);
             const int last = n < nr && t->b_last != NULL;
             nacre_f32_epilogue e = tile_epilogue(t, i, j);
             fetch_next(t, (i - t->i0) / p->rows, nacre_ceil_div(t->i1 - t->i0, p->rows), (j - t->j0) / nr, &e);
-            g->impl->strided(t->k, a, p->a_row, p->a_col, last ? t->b_last : b, last ? nr : t->b_row, t->c + (i - t->i0) * t->ldc + (j - t->j0),
+            g->impl->strided(t->k, a, x.row, x.col, last ? t->b_last : b, last ? nr : t->b_row, t->c + (i - t->i0) * t->ldc + (j - t->j0),
                              t->ldc, m, n, &e);
         }
         for (size_t r = i - t->i0; t->last && g->finish.map != NULL && r < i - t->i0 + m; r++) {
