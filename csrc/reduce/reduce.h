@@ -47,6 +47,44 @@ typedef struct {
 
 extern const nacre_entry nacre_f32_reduce_entry;
 
+// Op f32_arg:
+//     out[c] = where among x[r * stride + c], r < n, the largest or, with least, the smallest is
+// for c < cols; n > 0. A NaN is beyond every number. Of equals the first counts, or the last.
+// A row of a contiguous value is the case stride 1, cols 1.
+typedef void nacre_f32_arg_fn(const float *x, size_t n, size_t stride, size_t cols, int least, int last, int64_t *out);
+
+enum { NACRE_ARG_PLACES = 1 << 24 };  // elements of a lane that vectors can count
+
+// What f32_arg has for one column.
+int64_t nacre_arg_lane(const float *x, size_t n, size_t stride, int least, int last);
+nacre_f32_arg_fn nacre_f32_arg__scalar;
+
+// Command: out[o, i] = the place along k of x[o, k, i]. Operands: x, and out of int64.
+typedef struct {
+    int64_t outer, n, inner;  // n > 0
+    int64_t least, last;
+} nacre_f32_arg_words;
+
+extern const nacre_entry nacre_f32_arg_entry;
+
+enum { NACRE_SCAN_COLS = 1024 };  // columns at most that a kernel is given, where they are neighbours
+
+// Op f32_scan: sums or products of the elements of columns up to each, or before each.
+//     y[k * step + c * lane] = op over r <= k, or r < k, of x[r * step + c * lane]
+// for k < n and c < cols, one after the other. Of nothing the sum is 0 and the product 1.
+typedef void nacre_f32_scan_fn(const float *x, size_t n, ptrdiff_t step, size_t cols, size_t lane, int product, int exclusive, float *y);
+
+nacre_f32_scan_fn nacre_f32_scan__scalar;
+
+// Command: the same along k of x[o, k, i], from the last element on with reverse. Operands:
+// x, y.
+typedef struct {
+    int64_t outer, n, inner;
+    int64_t product, exclusive, reverse;
+} nacre_f32_scan_words;
+
+extern const nacre_entry nacre_f32_scan_entry;
+
 // Ops i64_reduce and i32_reduce: out = op over r < rows of x[r * stride]; SUM and PROD
 // wrap, MAX and MIN need rows > 0.
 typedef void nacre_int_reduce_fn(const void *x, size_t rows, size_t stride, nacre_reduce_op op, void *out);

@@ -181,6 +181,10 @@ func loaded(d tensor.DType, b []byte) []float64 {
 			list[i] = float64(viewAs[packed.F16](b)[i].Float32())
 		case tensor.BF16:
 			list[i] = float64(viewAs[packed.BF16](b)[i].Float32())
+		case tensor.I64:
+			list[i] = float64(viewAs[int64](b)[i])
+		default:
+			panic(d)
 		}
 	}
 	return list

@@ -4,6 +4,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/arith"
 	"github.com/nacre-ml/nacre/runtime/op/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -12,6 +13,8 @@ import (
 var reduceRows = []row{
 	rowFor("reduce", bindReduce),
 	rowFor("reduce", bindGlobalPool),
+	rowFor("arg", bindArg),
+	rowFor("scan", bindScan),
 }
 
 // reduction takes the middle axis out of a value [outer,n,inner].
@@ -89,6 +92,62 @@ func bindReduce(o *arith.Reduce, b *binder) error {
 		}
 	}
 	return b.reduce(list[len(list)-1], first, divisor, o.Root, from, b.Out[0].DType, exp, x, b.out(0))
+}
+
+// along is the reduction of one axis.
+func along(dims graph.Dims, axis int) reduction {
+	return reduction{dims[:axis].Len(), dims[axis], dims[axis+1:].Len()}
+}
+
+// bindArg finds places of float32 numbers.
+func bindArg(o *arith.ArgReduce, b *binder) error {
+	if d := b.DType(0); d != tensor.F32 {
+		return device.Refuse("places of %v elements are found in Go", d)
+	}
+	dims := b.In[0].Dims
+	if len(dims) == 0 {
+		dims = graph.Dims{graph.Known(1)}
+	}
+	axis, err := o.Axis(len(dims))
+	if err != nil {
+		return err
+	}
+	r := along(dims, axis)
+	if n, ok := r.n.Value(); !ok || n == 0 {
+		return device.Refuse("places among %v elements are found in Go", r.n)
+	}
+	return b.run("f32_arg", argWords(r, !o.Largest, o.Last), b.in(0), b.out(0))
+}
+
+func argWords(r reduction, least, last bool) (w words) {
+	w.dim(r.outer, r.n, r.inner)
+	w.bool(least, last)
+	return w
+}
+
+// bindScan forms running sums and products of float32 numbers.
+func bindScan(o *arith.Cumulate, b *binder) error {
+	if d := b.DType(0); d != tensor.F32 {
+		return device.Refuse("running sums of %v elements are formed in Go", d)
+	}
+	axes, known := b.In[1].KnownInts()
+	if !known {
+		return &device.NeedValue{Input: 1}
+	}
+	if len(axes) != 1 {
+		return device.Refuse("%d numbers of axes", len(axes))
+	}
+	axis, err := op.NormAxis(axes[0], len(b.In[0].Dims))
+	if err != nil {
+		return err
+	}
+	return b.run("f32_scan", scanWords(along(b.In[0].Dims, axis), o.Product, o.Exclusive, o.Reverse), b.in(0), b.out(0))
+}
+
+func scanWords(r reduction, product, exclusive, reverse bool) (w words) {
+	w.dim(r.outer, r.n, r.inner)
+	w.bool(product, exclusive, reverse)
+	return w
 }
 
 // intReductions are the kernels that reduce integers.

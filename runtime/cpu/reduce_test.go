@@ -193,3 +193,91 @@ func intReduce[T int32 | int64](t *testing.T, pool *bindings.Pool, kernel string
 		}
 	}
 }
+
+// TestArg compares places with a loop, of numbers with equals, infinities and NaNs.
+func TestArg(t *testing.T) {
+	pool, r := testPool(t), rand.New(rand.NewPCG(7, 8))
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, s := range append([][3]int{{3, 4, 0}, {0, 4, 3}, {300, 200, 1}}, steps...) {
+		for _, odd := range []float64{0, inf, -inf, nan} {
+			x := make([]float64, volume(s[:]))
+			for i := range x {
+				x[i] = float64(r.IntN(max(s[1], 5)))
+				if r.IntN(max(s[1]/2, 3)) == 0 {
+					x[i] = odd
+				}
+			}
+			for _, c := range [][2]bool{{false, false}, {false, true}, {true, false}, {true, true}} {
+				least, last := c[0], c[1]
+				want := make([]float64, s[0]*s[2])
+				for o := range want {
+					at := func(k int) float64 { return x[(o/s[2]*s[1]+k)*s[2]+o%s[2]] }
+					best := 0
+					for k := 1; k < s[1]; k++ {
+						v, b := at(k), at(best)
+						if better := b == b && (v != v || least && v < b || !least && v > b); better || last && (v == b || v != v && b != b) {
+							best = k
+						}
+					}
+					want[o] = float64(best)
+				}
+				for _, k := range runnable(t, "f32_arg") {
+					got := runOutputs(t, k, argWords(reductionOf(s), least, last), pool, []output{{at: 1, dtype: tensor.I64, n: len(want)}}, stored(tensor.F32, x), nil)
+					if i := differ(got, want, 0, 0); i >= 0 {
+						t.Fatalf("%s %v, least %v, last %v, %v among them: place %d is %v, not %v", k.Variant(), s, least, last, odd, i, got[i], want[i])
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestScan compares running sums and products with a loop, to the bit.
+func TestScan(t *testing.T) {
+	pool, r := testPool(t), rand.New(rand.NewPCG(9, 10))
+	for _, s := range append([][3]int{{2, 0, 3}, {3, 4, 0}, {300, 200, 1}, {2, 40, 2500}}, steps...) {
+		x := normals(r, volume(s[:]), 0, 1)
+		for i := range x {
+			if r.IntN(7) == 0 {
+				x[i] = math.Copysign(0, -1)
+			}
+		}
+		x = rounded(tensor.F32, x)
+		for bits := range 8 {
+			product, exclusive, reverse := bits&1 != 0, bits&2 != 0, bits&4 != 0
+			want := make([]float64, len(x))
+			for o := range s[0] * s[2] {
+				sum := float32(math.Copysign(0, -1))
+				if product {
+					sum = 1
+				} else if exclusive {
+					sum = 0
+				}
+				for k := range s[1] {
+					if reverse {
+						k = s[1] - 1 - k
+					}
+					at := (o/s[2]*s[1]+k)*s[2] + o%s[2]
+					before := sum
+					if product {
+						sum *= float32(x[at])
+					} else {
+						sum += float32(x[at])
+					}
+					want[at] = float64(sum)
+					if exclusive {
+						want[at] = float64(before)
+					}
+				}
+			}
+			for _, k := range runnable(t, "f32_scan") {
+				got := runOutputs(t, k, scanWords(reductionOf(s), product, exclusive, reverse), pool, []output{{at: 1, dtype: tensor.F32, n: len(want)}}, stored(tensor.F32, x), nil)
+				for i := range want {
+					if math.Float64bits(got[i]) != math.Float64bits(want[i]) {
+						t.Fatalf("%s %v, product %v, exclusive %v, reverse %v: element %d is %v, not %v", k.Variant(), s, product, exclusive, reverse, i, got[i], want[i])
+					}
+				}
+			}
+		}
+	}
+}

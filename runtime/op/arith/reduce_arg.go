@@ -56,12 +56,15 @@ func (o *ArgReduce) View(shape tensor.Shape) (op.AxisView, error) {
 	if len(shape) == 0 {
 		shape = tensor.Shape{1}
 	}
-	axis, err := op.NormAxis(o.axis, len(shape))
+	axis, err := o.Axis(len(shape))
 	if err != nil {
 		return op.AxisView{}, err
 	}
 	return op.ViewAlong(shape, axis), nil
 }
+
+// Axis is the axis of an input of that rank.
+func (o *ArgReduce) Axis(rank int) (int, error) { return op.NormAxis(o.axis, rank) }
 
 // Run computes the output.
 func (o *ArgReduce) Run(c *op.Run) error {

@@ -1,0 +1,54 @@
+// Places of the largest or the smallest numbers.
+#include "reduce/reduce.h"
+
+enum { ARG_GRAIN = 1 << 15 };  // elements that a chunk of work should at least read
+
+int64_t nacre_arg_lane(const float *x, size_t n, size_t stride, int least, int last) {
+    float best = x[0];
+    size_t at = 0;
+    for (size_t k = 1; k < n; k++) {
+        const float v = x[k * stride];
+        const int same = v == best || (v != v && best != best);
+        const int better = best == best && (v != v || (least ? v < best : v > best));
+        if (better || (same && last)) {
+            best = v;
+            at = k;
+        }
+    }
+    return (int64_t)at;
+}
+
+void nacre_f32_arg__scalar(const float *x, size_t n, size_t stride, size_t cols, int least, int last, int64_t *out) {
+    for (size_t c = 0; c < cols; c++) out[c] = nacre_arg_lane(x + c, n, stride, least, last);
+}
+
+typedef struct {
+    const nacre_f32_arg_words *w;
+    nacre_f32_arg_fn *kernel;
+    const float *x;
+    int64_t *out;
+    size_t n, inner, all, tiles;  // tiles of columns per outer index, and of all
+    size_t per_chunk;
+} arg_job;
+
+static void arg_chunk(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const arg_job *const j = job;
+    const size_t last = nacre_min((chunk + 1) * j->per_chunk, j->all);
+    for (size_t t = chunk * j->per_chunk; t < last; t++) {
+        const size_t o = t / j->tiles, c = t % j->tiles * NACRE_REDUCE_COLS;
+        j->kernel(j->x + o * j->n * j->inner + c, j->n, j->inner, nacre_min(NACRE_REDUCE_COLS, j->inner - c), j->w->least != 0, j->w->last != 0, j->out + o * j->inner + c);
+    }
+}
+
+static void arg_command(const nacre_call *c) {
+    const nacre_f32_arg_words *const w = (const void *)c->words;
+    arg_job j = {.w = w, .kernel = (nacre_f32_arg_fn *)c->kernel->fn, .x = nacre_operand(c, 0), .out = nacre_operand(c, 1), .n = (size_t)w->n, .inner = (size_t)w->inner};
+    j.tiles = nacre_ceil_div(j.inner, NACRE_REDUCE_COLS);
+    j.all = (size_t)w->outer * j.tiles;
+    const size_t tile = j.n * nacre_min(j.inner, NACRE_REDUCE_COLS);
+    j.per_chunk = tile >= ARG_GRAIN ? 1 : ARG_GRAIN / nacre_max(tile, 1);
+    nacre_parallel(j.all <= j.per_chunk ? NULL : c->team, nacre_ceil_div(j.all, j.per_chunk), arg_chunk, &j);
+}
+
+const nacre_entry nacre_f32_arg_entry = {.words = sizeof(nacre_f32_arg_words) / 8, .operands = 2, .run = arg_command};
