@@ -4,8 +4,8 @@
 
 enum {
     SCAN_GRAIN = 1 << 15,  // elements that a chunk of work should at least read
-    SCAN_LANES = 8,        // of which sums are formed at a time: each waits for its last addition
-    SCAN_SHARES = 2,       // pieces per thread
+    SCAN_LANES = 2,        // whose sums are formed at a time: more share sets of the first-level cache
+    SCAN_ROWS = 16,        // of a piece, where lanes are rows
     SCAN_LEAST = 64        // columns of a piece
 };
 
@@ -13,11 +13,15 @@ NACRE_INLINE void scan_lanes(size_t lanes, const float *x, size_t n, ptrdiff_t s
     float sums[SCAN_LANES];
     for (size_t l = 0; l < lanes; l++) sums[l] = product ? 1.0f : exclusive ? 0.0f : -0.0f;
     for (size_t k = 0; k < n; k++, x += step, y += step) {
+        // Numbers are read before any is written: processors take addresses that differ by a
+        // multiple of 4096 for the same at first.
+        float read[SCAN_LANES], before[SCAN_LANES];
+        for (size_t l = 0; l < lanes; l++) read[l] = x[l * lane];
         for (size_t l = 0; l < lanes; l++) {
-            const float before = sums[l], v = x[l * lane];
-            sums[l] = product ? before * v : before + v;
-            y[l * lane] = exclusive ? before : sums[l];
+            before[l] = sums[l];
+            sums[l] = product ? sums[l] * read[l] : sums[l] + read[l];
         }
+        for (size_t l = 0; l < lanes; l++) y[l * lane] = exclusive ? before[l] : sums[l];
     }
 }
 
@@ -60,8 +64,8 @@ static void scan_command(const nacre_call *c) {
     scan_job j = {.w = w, .kernel = (nacre_f32_scan_fn *)c->kernel->fn, .x = nacre_operand(c, 0), .y = nacre_operand(c, 1), .n = (size_t)w->n, .inner = (size_t)w->inner};
     const size_t outer = (size_t)w->outer, threads = nacre_team_threads(c->team);
     j.lanes = j.inner == 1 ? outer : j.inner;
-    const size_t blocks = j.inner == 1 ? 1 : outer, want = threads < 2 ? 1 : nacre_ceil_div(threads * SCAN_SHARES, nacre_max(blocks, 1));
-    j.tile = j.inner == 1 ? 2 * SCAN_LANES : nacre_round_up(nacre_ceil_div(j.lanes, want), SCAN_LEAST);
+    const size_t blocks = j.inner == 1 ? 1 : outer, want = threads < 2 ? 1 : nacre_ceil_div(threads, nacre_max(blocks, 1));
+    j.tile = j.inner == 1 ? SCAN_ROWS : nacre_round_up(nacre_ceil_div(j.lanes, want), SCAN_LEAST);
     j.tile = nacre_max(1, nacre_min(j.tile, NACRE_SCAN_COLS));
     j.tiles = nacre_ceil_div(j.lanes, j.tile);
     j.all = blocks * j.tiles;
