@@ -15,6 +15,7 @@
 //     neg rint floor ceil  of each lane; rint rounds halves to even
 //     copysign(a, b)       a with the sign of b
 //     pick(m, a, b)        a in the lanes where m is true, b in others; m is an lt(a, b)
+//     bits(m)              an unsigned whose bit i is lane i of m, an lt(a, b)
 //     ldexp(a, n)          a * 2^n for integers n, rounded once
 //     fraction(a)          a - floor(a)
 //     scale(a, x, least)   a * 2^floor(x), rounded once, for x below 128; 0 for x below least,

@@ -67,6 +67,7 @@ NACRE_INLINE __m256 nacre_avx2_rint(__m256 a) { return _mm256_round_ps(a, _MM_FR
 NACRE_INLINE __m256 nacre_avx2_floor(__m256 a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
 NACRE_INLINE __m256 nacre_avx2_ceil(__m256 a) { return _mm256_round_ps(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
 NACRE_INLINE __m256 nacre_avx2_lt(__m256 a, __m256 b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+NACRE_INLINE unsigned nacre_avx2_bits(__m256 m) { return (unsigned)_mm256_movemask_ps(m); }
 NACRE_INLINE __m256 nacre_avx2_pick(__m256 m, __m256 a, __m256 b) { return _mm256_blendv_ps(b, a, m); }
 
 NACRE_INLINE __m256 nacre_avx2_power(__m256i n) {

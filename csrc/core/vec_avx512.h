@@ -66,6 +66,7 @@ NACRE_INLINE __m512 nacre_avx512_rint(__m512 a) {
 NACRE_INLINE __m512 nacre_avx512_floor(__m512 a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
 NACRE_INLINE __m512 nacre_avx512_ceil(__m512 a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
 NACRE_INLINE __mmask16 nacre_avx512_lt(__m512 a, __m512 b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+NACRE_INLINE unsigned nacre_avx512_bits(__mmask16 m) { return m; }
 NACRE_INLINE __m512 nacre_avx512_pick(__mmask16 m, __m512 a, __m512 b) { return _mm512_mask_blend_ps(m, b, a); }
 NACRE_INLINE __m512 nacre_avx512_ldexp(__m512 a, __m512 n) { return _mm512_scalef_ps(a, n); }
 NACRE_INLINE __m512 nacre_avx512_fraction(__m512 a) { return _mm512_reduce_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }

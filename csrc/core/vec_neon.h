@@ -60,6 +60,10 @@ NACRE_INLINE float32x4_t nacre_neon_rint(float32x4_t a) { return vrndnq_f32(a); 
 NACRE_INLINE float32x4_t nacre_neon_floor(float32x4_t a) { return vrndmq_f32(a); }
 NACRE_INLINE float32x4_t nacre_neon_ceil(float32x4_t a) { return vrndpq_f32(a); }
 NACRE_INLINE uint32x4_t nacre_neon_lt(float32x4_t a, float32x4_t b) { return vcltq_f32(a, b); }
+NACRE_INLINE unsigned nacre_neon_bits(uint32x4_t m) {
+    const uint32x4_t each = {1, 2, 4, 8};
+    return vaddvq_u32(vandq_u32(m, each));
+}
 NACRE_INLINE float32x4_t nacre_neon_pick(uint32x4_t m, float32x4_t a, float32x4_t b) { return vbslq_f32(m, a, b); }
 
 NACRE_INLINE float32x4_t nacre_neon_power(int32x4_t n) {

@@ -12,3 +12,7 @@
 #define NACRE_BODY "reduce/f32_scan.inc"
 #define NACRE_NAME f32_scan
 #include "core/each_level.h"
+
+#define NACRE_BODY "reduce/f32_topk.inc"
+#define NACRE_NAME f32_topk
+#include "core/each_level.h"

@@ -85,6 +85,42 @@ typedef struct {
 
 extern const nacre_entry nacre_f32_scan_entry;
 
+enum { NACRE_TOPK_MOST = 128 };  // elements that f32_topk finds at most
+
+// Op f32_topk: the k largest or, with least, smallest of n neighbours, best first, and their
+// places; k <= n, k <= NACRE_TOPK_MOST. Of equals the first is better. A NaN is above all
+// numbers.
+typedef void nacre_f32_topk_fn(const float *x, size_t n, size_t k, int least, float *best, int64_t *places);
+
+nacre_f32_topk_fn nacre_f32_topk__scalar;
+
+// Whether x[i] is better than x[j] where i > j.
+static inline int nacre_topk_ahead(float a, float b, int least) {
+    return least ? a < b || (b != b && a == a) : a > b || (a != a && b == b);
+}
+
+// Puts x[i] among the `count` best so far, of which there is room for k.
+static inline size_t nacre_topk_insert(float v, size_t i, size_t count, size_t k, int least, float *best, int64_t *places) {
+    size_t to = count < k ? count : k - 1;
+    if (count == k && !nacre_topk_ahead(v, best[to], least)) return count;
+    for (; to > 0 && nacre_topk_ahead(v, best[to - 1], least); to--) {
+        best[to] = best[to - 1];
+        places[to] = places[to - 1];
+    }
+    best[to] = v;
+    places[to] = (int64_t)i;
+    return count < k ? count + 1 : k;
+}
+
+// Command: for rows of n neighbours. Operands: x, the values and the places, int64; either
+// of these may be left out.
+typedef struct {
+    int64_t rows, n, k;
+    int64_t least;
+} nacre_f32_topk_words;
+
+extern const nacre_entry nacre_f32_topk_entry;
+
 // Ops i64_reduce and i32_reduce: out = op over r < rows of x[r * stride]; SUM and PROD
 // wrap, MAX and MIN need rows > 0.
 typedef void nacre_int_reduce_fn(const void *x, size_t rows, size_t stride, nacre_reduce_op op, void *out);

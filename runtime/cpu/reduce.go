@@ -15,6 +15,7 @@ var reduceRows = []row{
 	rowFor("reduce", bindGlobalPool),
 	rowFor("arg", bindArg),
 	rowFor("scan", bindScan),
+	rowFor("topk", bindTopK),
 }
 
 // reduction takes the middle axis out of a value [outer,n,inner].
@@ -147,6 +148,38 @@ func bindScan(o *arith.Cumulate, b *binder) error {
 func scanWords(r reduction, product, exclusive, reverse bool) (w words) {
 	w.dim(r.outer, r.n, r.inner)
 	w.bool(product, exclusive, reverse)
+	return w
+}
+
+// bindTopK finds the best of float32 numbers that are neighbours.
+func bindTopK(o *arith.TopK, b *binder) error {
+	if d := b.DType(0); d != tensor.F32 {
+		return device.Refuse("the best %v elements are found in Go", d)
+	}
+	dims := b.In[0].Dims
+	axis, err := o.Axis(len(dims))
+	if err != nil {
+		return err
+	}
+	r := along(dims, axis)
+	if !r.inner.Is(1) {
+		return device.Refuse("the best elements of lanes that are no rows are found in Go")
+	}
+	k, known := o.K(b.In)
+	if !known {
+		return &device.NeedValue{Input: 1}
+	}
+	if n, ok := r.n.Value(); !ok || k < 0 || k > n {
+		return device.Refuse("the best %d of %v elements are found in Go", k, r.n)
+	}
+	w := topKWords(r, k, o.Smallest)
+	return b.run("f32_topk", w, b.in(0), b.out(0), b.out(1))
+}
+
+func topKWords(r reduction, k int, least bool) (w words) {
+	w.dim(r.outer, r.n)
+	w.int(k)
+	w.bool(least)
 	return w
 }
 

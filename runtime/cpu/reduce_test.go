@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/arith"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -275,6 +277,55 @@ func TestScan(t *testing.T) {
 				for i := range want {
 					if math.Float64bits(got[i]) != math.Float64bits(want[i]) {
 						t.Fatalf("%s %v, product %v, exclusive %v, reverse %v: element %d is %v, not %v", k.Variant(), s, product, exclusive, reverse, i, got[i], want[i])
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestTopK compares the best elements and their places with a stable sort.
+func TestTopK(t *testing.T) {
+	pool, r := testPool(t), rand.New(rand.NewPCG(11, 12))
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, s := range [][3]int{{3, 5, 0}, {0, 4, 3}, {1, 1, 1}, {2, 7, 7}, {3, 16, 1}, {5, 129, 3}, {300, 200, 10}, {2, 1000, 128}, {1, 4097, 64}} {
+		for _, odd := range []float64{0, inf, -inf, nan} {
+			rows, n, k := s[0], s[1], s[2]
+			x := make([]float64, rows*n)
+			for i := range x {
+				x[i] = float64(r.IntN(max(n, 5)))
+				if r.IntN(max(n/2, 3)) == 0 {
+					x[i] = odd
+				}
+			}
+			for _, least := range []bool{false, true} {
+				var values, places []float64
+				for row := range rows {
+					list := make([]int, n)
+					for i := range list {
+						list[i] = i
+					}
+					slices.SortStableFunc(list, func(i, j int) int {
+						a, b := x[row*n+i], x[row*n+j]
+						order := cmp.Compare(b, a)
+						if a != a || b != b {
+							order = cmp.Compare(op.Btoi(b != b), op.Btoi(a != a))
+						}
+						if least {
+							order = -order
+						}
+						return order
+					})
+					for _, i := range list[:k] {
+						values, places = append(values, x[row*n+i]), append(places, float64(i))
+					}
+				}
+				w := topKWords(reduction{graph.Known(rows), graph.Known(n), graph.Known(1)}, k, least)
+				want := slices.Concat(values, places)
+				for _, kernel := range runnable(t, "f32_topk") {
+					got := runOutputs(t, kernel, w, pool, []output{{at: 1, dtype: tensor.F32, n: rows * k}, {at: 2, dtype: tensor.I64, n: rows * k}}, stored(tensor.F32, x), nil, nil)
+					if i := differ(got, want, 0, 0); i >= 0 {
+						t.Fatalf("%s %v, least %v, %v among them: element %d is %v, not %v", kernel.Variant(), s, least, odd, i, got[i], want[i])
 					}
 				}
 			}

@@ -78,11 +78,26 @@ func checkK(k, n graph.Dim) error {
 
 // View is the view of an input of that shape along the axis.
 func (o *TopK) View(shape tensor.Shape) (op.AxisView, error) {
-	axis, err := op.NormAxis(o.axis, len(shape))
+	axis, err := o.Axis(len(shape))
 	if err != nil {
 		return op.AxisView{}, err
 	}
 	return op.ViewAlong(shape, axis), nil
+}
+
+// Axis is the axis of an input of that rank.
+func (o *TopK) Axis(rank int) (int, error) { return op.NormAxis(o.axis, rank) }
+
+// K is the number of elements, if it is known.
+func (o *TopK) K(in []*op.Value) (k int, known bool) {
+	if o.fixed {
+		return o.k, true
+	}
+	list, known := in[1].KnownInts()
+	if !known || len(list) != 1 {
+		return 0, false
+	}
+	return list[0], true
 }
 
 // Run computes the outputs that are there.
