@@ -270,6 +270,7 @@ typedef struct {
     float copy[PANEL_A + MOST_ROWS * PITCH]; // of rows that lie so many bytes apart that they evict each other
 } tile_rows;
 
+// Finds m rows from row i on, or copies them.
 static void take_rows(const gemm_plan *p, const tile_block *t, size_t i, size_t m, tile_rows *x) {
     x->data = t->a + i * (p->a_plain || p->a_wide ? p->a_row : p->g.k) + t->k0 * p->a_col;
     x->row = p->a_row;

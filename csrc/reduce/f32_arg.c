@@ -27,7 +27,7 @@ typedef struct {
     nacre_f32_arg_fn *kernel;
     const float *x;
     int64_t *out;
-    size_t n, inner, all, tiles;  // tiles of columns per outer index, and of all
+    size_t n, inner, all, tiles;  // all tiles of columns, and those of an outer index
     size_t per_chunk;
 } arg_job;
 

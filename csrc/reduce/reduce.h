@@ -94,12 +94,13 @@ typedef void nacre_f32_topk_fn(const float *x, size_t n, size_t k, int least, fl
 
 nacre_f32_topk_fn nacre_f32_topk__scalar;
 
-// Whether x[i] is better than x[j] where i > j.
+// Whether a, which comes later, is better than b.
 static inline int nacre_topk_ahead(float a, float b, int least) {
     return least ? a < b || (b != b && a == a) : a > b || (a != a && b == b);
 }
 
-// Puts x[i] among the `count` best so far, of which there is room for k.
+// Puts v of place i among the `count` best so far, of which there is room for k. Returns how
+// many there are then.
 static inline size_t nacre_topk_insert(float v, size_t i, size_t count, size_t k, int least, float *best, int64_t *places) {
     size_t to = count < k ? count : k - 1;
     if (count == k && !nacre_topk_ahead(v, best[to], least)) return count;
