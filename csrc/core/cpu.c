@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+int nacre_exp;
 static const nacre_isa_row isa_rows[] = {
 #define NACRE_ISA(name, bit, text) {#name, text, 1u << (bit)},
 #include "core/isa.inc"

@@ -10,6 +10,8 @@
 //     keep(a)              a, in a register: compilers load it once, however often it is used
 //     set1 add sub mul div sqrt abs
 //     fma(a, b, c)         a * b + c, rounded once
+//     add_product(&c, a, b)  c = fma(a, b, c) in the register where c is: compilers that are free
+//                          to choose others run out of them in loops of many sums
 //     max min              with a NaN in the first operand: the second
 //     maxnan minnan        with a NaN in either operand: NaN
 //     neg rint floor ceil  of each lane; rint rounds halves to even

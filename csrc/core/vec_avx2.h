@@ -39,6 +39,9 @@ NACRE_INLINE void nacre_avx2_store_d(double *p, __m256d a) { _mm256_storeu_pd(p,
 NACRE_INLINE __m256d nacre_avx2_set1_d(double a) { return _mm256_set1_pd(a); }
 NACRE_INLINE __m256d nacre_avx2_fma_d(__m256d a, __m256d b, __m256d c) { return _mm256_fmadd_pd(a, b, c); }
 
+NACRE_INLINE void nacre_avx2_add_product(__m256 *sum, __m256 a, __m256 b) {
+    __asm__("vfmadd231ps %2, %1, %0" : "+x"(*sum) : "x"(a), "x"(b));
+}
 NACRE_INLINE __m256 nacre_avx2_keep(__m256 a) {
     __asm__("" : "+x"(a));
     return a;

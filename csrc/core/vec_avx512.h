@@ -36,6 +36,9 @@ NACRE_INLINE void nacre_avx512_store_d(double *p, __m512d a) { _mm512_storeu_pd(
 NACRE_INLINE __m512d nacre_avx512_set1_d(double a) { return _mm512_set1_pd(a); }
 NACRE_INLINE __m512d nacre_avx512_fma_d(__m512d a, __m512d b, __m512d c) { return _mm512_fmadd_pd(a, b, c); }
 
+NACRE_INLINE void nacre_avx512_add_product(__m512 *sum, __m512 a, __m512 b) {
+    __asm__("vfmadd231ps %2, %1, %0" : "+v"(*sum) : "v"(a), "v"(b));
+}
 NACRE_INLINE __m512 nacre_avx512_keep(__m512 a) {
     __asm__("" : "+v"(a));
     return a;

@@ -36,6 +36,7 @@ NACRE_INLINE void nacre_neon_store_d(double *p, float64x2_t a) { vst1q_f64(p, a)
 NACRE_INLINE float64x2_t nacre_neon_set1_d(double a) { return vdupq_n_f64(a); }
 NACRE_INLINE float64x2_t nacre_neon_fma_d(float64x2_t a, float64x2_t b, float64x2_t c) { return vfmaq_f64(c, a, b); }
 
+NACRE_INLINE void nacre_neon_add_product(float32x4_t *sum, float32x4_t a, float32x4_t b) { *sum = vfmaq_f32(*sum, a, b); }
 NACRE_INLINE float32x4_t nacre_neon_keep(float32x4_t a) {
     __asm__("" : "+w"(a));
     return a;

@@ -2,8 +2,8 @@
 //
 // Few rows by an operand that is not packed are computed from where it lies
 // (lines). All else goes through tiles. They read rows of a where they lie, and other
-// forms of a large product's a packed whole, beforehand. Rows of a small b, or of a b that
-// few rows of a need, are read where they lie, too; else b is packed in blocks that stay in
+// forms of a large product's a packed whole, beforehand. Rows of a b that few rows of a
+// need are read where they lie, too; else b is packed in blocks that stay in
 // the second-level cache, by whoever needs them.
 // The sum of one element is cut in the same blocks of k whatever the threads,
 // so results do not depend on their number. Blocks of 16-bit floats are widened
@@ -27,8 +27,7 @@ enum {
     PITCH = 16,              // floats between rows that are widened, so that they are in other sets of a cache
     LINE = 2048,             // columns of a result that are computed at a time in lines
     GRAIN = 1 << 18,         // multiply-adds that are worth a thread's attention
-    PLAIN = 1 << 18,         // elements of b for which operands are not packed
-    PLAIN_ROWS = 256,        // of a, for which packing b costs more than it saves
+    SMALL_B = 1 << 18,       // elements of b for which rows of a are read where they lie, whatever their strides
     SAME_SETS = 4096,        // bytes between addresses that share a set of the first-level cache
     MOST_ROWS = 14,          // of a tile of any variant
     COPY_ROWS = 4,           // rows that have room in a set
@@ -144,14 +143,14 @@ static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *
         if (once && g->m > 1) p.k_step = nacre_min(p.k_step, HALF_K);
         p.n_step = g->m == 1 && g->b.packed ? ROW_COLUMNS / g->impl->nr * g->impl->nr : once ? g->impl->nr : nacre_max(1, (g->m < FEW_ROWS ? BLOCK_B / 2 : BLOCK_B) / p.k_step / g->impl->nr) * g->impl->nr;
         p.n_step = nacre_min(nacre_min(p.n_step, is_half(g->c_type) ? HALF_COLUMNS : p.n_step), nacre_round_up(g->n, g->impl->nr));
-        const int small = g->k * g->n <= PLAIN;
+        const int small = g->k * g->n <= SMALL_B;
         p.a_plain = (small || g->a.col == 1) && !g->a.packed && !is_half(g->a.type);
         const size_t pitch = is_half(g->a.type) && !g->a.packed && g->a.col == 1 ? nacre_round_up(g->k, PITCH) + PITCH : 0;
         p.a_wide = pitch > 0;
         p.a_row = p.a_plain ? g->a.row : p.a_wide ? pitch : 1;
         p.a_col = p.a_plain ? g->a.col : p.a_wide ? 1 : p.rows;
         p.a_size = p.a_wide ? g->m * pitch : nacre_f32_gemm_packed_a(g->impl, g->m, g->k);
-        p.b_plain = (g->m <= PLAIN_ROWS || small) && !g->b.packed && g->make_b == NULL && !is_half(g->b.type) && g->b.col == 1;
+        p.b_plain = g->m <= g->impl->plain_rows && !g->b.packed && g->make_b == NULL && !is_half(g->b.type) && g->b.col == 1;
         p.a_distinct = p.a_plain || (g->a.packed && !is_half(g->a.type)) ? 0 : nacre_batch_distinct(&g->batch, 0);
         p.b_size = p.b_row || (g->b.packed && !narrow) ? 0 : nacre_align_floats(most_of_b(g));
     }

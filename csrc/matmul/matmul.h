@@ -68,7 +68,8 @@ extern const nacre_f32_gemm_parts nacre_f32_gemm_amx;
 // The parts of a product for one ISA level. A kernel row of op f32_gemm has the
 // signature nacre_f32_gemm_fn and returns its parts.
 typedef struct {
-    size_t mr, nr;  // rows and columns of a tile
+    size_t mr, nr;      // rows and columns of a tile
+    size_t plain_rows;  // of a, up to which packing b costs more than it saves
 
     // A tile of c, 1 <= m <= mr rows and 1 <= n <= nr columns, from a packed panel
     // of each operand: a[p*lda + i] with lda >= m, and b[p*nr + j]. Without e the sums
