@@ -17,11 +17,12 @@ typedef struct {
 enum { NACRE_DENSE_PIXELS = 14, NACRE_DENSE_BLOCKS = 2 };  // of a tile at most
 
 // A tile of the result: pixels that follow each other of one or two blocks of filters.
-// What it is summed over comes in steps, each of the channels of a block.
+// What it is summed over comes in steps, each of the channels of a block, which lie side by
+// side, or of a plain value's one channel.
 typedef struct {
     size_t pixels, blocks;
     size_t lanes;         // of a block, and floats from one pixel of y to the next
-    size_t pitch, hop;    // floats of x from one pixel to the next, and from one channel of a step to the next
+    size_t pitch;         // floats of x from one pixel to the next
     const float *x;       // of the first pixel
     const size_t *step;   // floats from x to the first channel of a step
     size_t steps, whole;  // of the steps the first `whole` have a block of channels
@@ -48,10 +49,12 @@ extern const nacre_f32_dense_parts nacre_f32_dense_amx;
 // A row of op f32_conv_blocked with l lanes takes blocks of l channels, one of 1 lane any.
 typedef struct {
     size_t lanes;
+    size_t band;     // floats of the value that a band of rows meets at most, or one row: second-level cache
+    size_t weights;  // floats of weights of a chunk of steps at most, or one step: first-level cache
     size_t pixels[8];  // the sizes of tiles, largest first, 1 and then 0 at the end
-    void (*tile)(const nacre_f32_dense_tile *t);  // a pitch of lanes, and a hop of 1
+    void (*tile)(const nacre_f32_dense_tile *t);        // of blocked values: a pitch of lanes
     size_t plain_pixels[8];
-    void (*plain_tile)(const nacre_f32_dense_tile *t);  // any pitch and hop
+    void (*plain_tile)(const nacre_f32_dense_tile *t);  // of plain ones: steps of 1 channel, any pitch
     const nacre_f32_dense_parts *parts;                 // another way for large ones, or NULL
 } nacre_f32_dense_impl;
 typedef const nacre_f32_dense_impl *nacre_f32_dense_fn(void);

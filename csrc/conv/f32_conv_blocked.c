@@ -5,10 +5,8 @@
 #include "conv/dense.h"
 
 enum {
-    DENSE_BAND = 160 << 10,   // floats of the value that a band of rows meets at most, or one row
-    DENSE_WEIGHTS = 9 << 10,  // floats of weights of a chunk of steps at most, or one step
-    DENSE_CHUNKS = 4,         // chunks of work for each of several threads, where they are long enough
-    DENSE_GRAIN = 1 << 18     // multiply-adds of a chunk of work
+    DENSE_CHUNKS = 4,     // chunks of work for each of several threads, where they are long enough
+    DENSE_GRAIN = 1 << 18 // multiply-adds of a chunk of work
 };
 
 typedef struct {
@@ -29,7 +27,7 @@ typedef struct {
     // Of a copy: slots of a row, of which tap kx of a row of the kernel meets slot kx % slots,
     // pixels of a slot, and rows. Plain rows are one slot.
     size_t slots, part, band_rows;
-    size_t pitch, hop;             // of tiles
+    size_t pitch;                  // of tiles
     dense_cut cut, last;           // of a row, and of the last
     size_t *step;
     float *scratch;
@@ -92,7 +90,7 @@ static size_t dense_segments(const dense_job *j) {
 // of half a tile or more.
 static size_t dense_segment(const dense_job *j) {
     const size_t half = NACRE_DENSE_PIXELS / 2;
-    const size_t most = nacre_max(1, DENSE_BAND / (j->in_blocks * j->lanes) / NACRE_DENSE_PIXELS / 2) * NACRE_DENSE_PIXELS;
+    const size_t most = nacre_max(1, j->impl->band / (j->in_blocks * j->lanes) / NACRE_DENSE_PIXELS / 2) * NACRE_DENSE_PIXELS;
     const size_t least = nacre_ceil_div(DENSE_GRAIN, j->depth * NACRE_DENSE_BLOCKS * j->lanes);
     const size_t each = nacre_round_up(nacre_max(nacre_ceil_div(j->w.out, dense_segments(j)), least), half);
     return nacre_min(j->w.out, nacre_min(most, each));
@@ -102,7 +100,7 @@ static size_t dense_segment(const dense_job *j) {
 static void dense_divide(dense_job *j) {
     const size_t rows = j->h.out, row = j->planes * j->unit * (j->copied ? j->slots * j->part : j->width);
     const size_t weights = j->depth * j->filters, halo = dense_reach(&j->h, 1);
-    const size_t room = DENSE_BAND / nacre_max(row, 1);
+    const size_t room = j->impl->band / nacre_max(row, 1);
     j->rows_each = room > halo ? 1 + (room - halo) / j->h.stride : 1;
     const size_t most = j->width < j->w.out ? nacre_ceil_div(rows, dense_segments(j)) : rows;
     const int few = weights <= row * rows;
@@ -129,9 +127,9 @@ static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_wor
     j.in_blocks = nacre_ceil_div(c.channels, j.lanes);
     j.out_blocks = nacre_ceil_div(c.filters, j.lanes);
     j.taps = j.h.kernel * j.w.kernel;
-    j.steps = j.in_blocks * j.taps;
     j.depth = c.channels * j.taps;
-    j.steps_each = nacre_max(1, DENSE_WEIGHTS / (NACRE_DENSE_BLOCKS * j.lanes * j.lanes));
+    j.steps = j.plain ? j.depth : j.in_blocks * j.taps;
+    j.steps_each = nacre_max(1, j.impl->weights / (NACRE_DENSE_BLOCKS * j.lanes * (j.plain ? 1 : j.lanes)));
     j.planes = j.plain ? j.channels : j.in_blocks;
     j.unit = j.plain ? 1 : j.lanes;
     j.copied = j.plain || j.h.pad != 0 || j.w.pad != 0 || j.w.stride != 1 || j.h.stride != 1 || dense_reach(&j.h, j.h.out) > j.h.in ||
@@ -149,7 +147,6 @@ static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_wor
     j.last = nacre_dense_cut(j.impl, j.plain, dense_pixels(&j, j.h.out - 1));
     dense_divide(&j);
     j.pitch = j.plain ? j.w.stride : j.lanes;
-    j.hop = j.plain ? j.band_rows * j.part : 1;
     return j;
 }
 
@@ -221,6 +218,7 @@ typedef struct {
 
 // Channels of the first s steps.
 static size_t dense_channels(const dense_job *j, size_t s) {
+    if (j->plain) return s;
     const size_t whole = j->channels / j->lanes * j->taps;
     return nacre_min(s, whole) * j->lanes + (s > whole ? s - whole : 0) * (j->channels % j->lanes);
 }
@@ -247,7 +245,7 @@ void nacre_dense_row(const nacre_f32_dense_impl *impl, const dense_cut *cut, nac
 static void dense_group(const dense_band *b, size_t group) {
     const dense_job *const j = b->j;
     const size_t first = group * NACRE_DENSE_BLOCKS, blocks = nacre_min(NACRE_DENSE_BLOCKS, j->out_blocks - first);
-    const size_t whole = j->channels / j->lanes * j->taps, plane = j->w.out * (j->width < j->w.out ? 1 : j->h.out) * j->lanes;
+    const size_t whole = j->plain ? 0 : j->channels / j->lanes * j->taps, plane = j->w.out * (j->width < j->w.out ? 1 : j->h.out) * j->lanes;
     float start[NACRE_DENSE_BLOCKS * NACRE_CONV_BLOCK] = {0};
     for (size_t k = 0, f = first * j->lanes; k < blocks * j->lanes && f < j->filters && j->bias != NULL; k++, f++) start[k] = j->bias[f];
     for (size_t s = 0; s < j->steps; s += j->steps_each) {
@@ -258,8 +256,8 @@ static void dense_group(const dense_band *b, size_t group) {
             const dense_cut *const cut = o + 1 < j->h.out ? &j->cut : &j->last;
             const size_t tiles = b->rows * (cut->full + cut->tails), portion = nacre_ceil_div(channels * blocks * j->lanes, tiles);
             nacre_f32_dense_tile t = {
-                .blocks = blocks, .lanes = j->lanes, .x = b->x + r * b->x_row, .pitch = j->pitch, .hop = j->hop, .step = j->step + s, .steps = stop - s,
-                .whole = whole > s ? nacre_min(whole, stop) - s : 0, .rest = j->channels % j->lanes, .w = dense_weights(j, group, blocks, s),
+                .blocks = blocks, .lanes = j->lanes, .x = b->x + r * b->x_row, .pitch = j->pitch, .step = j->step + s, .steps = stop - s,
+                .whole = whole > s ? nacre_min(whole, stop) - s : 0, .rest = j->plain ? 1 : j->channels % j->lanes, .w = dense_weights(j, group, blocks, s),
                 .start = s == 0 ? start : NULL, .y = j->y + at, .y_block = plane, .finish = last ? &j->finish : NULL,
                 .add = s == 0 && j->add != NULL ? j->add + at : NULL,
                 .next = dense_weights(j, group, blocks, stop) + r * (cut->full + cut->tails) * portion, .next_step = nacre_ceil_div(portion, channels)};
@@ -304,14 +302,15 @@ static void dense_fill_chunk(void *job, size_t chunk, size_t thread) {
 static void dense_steps(dense_job *j) {
     for (size_t block = 0, s = 0; block < j->in_blocks; block++) {
         for (size_t ky = 0; ky < j->h.kernel; ky++) {
-            for (size_t kx = 0; kx < j->w.kernel; kx++, s++) {
-                const size_t row = ky * j->h.dilation, column = kx * j->w.dilation;
-                if (j->plain) {
-                    j->step[s] = (block * j->lanes * j->band_rows + row) * j->part + column;
-                } else if (!j->copied) {
-                    j->step[s] = ((block * (j->width < j->w.out ? 1 : j->h.in) + row) * j->w.in + column) * j->lanes;
-                } else {
-                    j->step[s] = (((block * j->band_rows + row) * j->slots + kx % j->slots) * j->part + column / j->w.stride) * j->lanes;
+            for (size_t kx = 0; kx < j->w.kernel; kx++) {
+                const size_t row = ky * j->h.dilation, column = kx * j->w.dilation, first = block * j->lanes;
+                for (size_t c = first; j->plain && c < nacre_min(j->channels, first + j->lanes); c++) {
+                    j->step[s++] = (c * j->band_rows + row) * j->part + column;
+                }
+                if (!j->plain && !j->copied) {
+                    j->step[s++] = ((block * (j->width < j->w.out ? 1 : j->h.in) + row) * j->w.in + column) * j->lanes;
+                } else if (!j->plain) {
+                    j->step[s++] = (((block * j->band_rows + row) * j->slots + kx % j->slots) * j->part + column / j->w.stride) * j->lanes;
                 }
             }
         }
@@ -413,7 +412,7 @@ static void tile_scalar(const nacre_f32_dense_tile *t) {
             float *const y = t->y + block * t->y_block + l;
             float v = 0;
             for (size_t s = 0; s < t->steps; s++) {
-                for (size_t k = 0; k < (s < t->whole ? t->lanes : t->rest); k++, w += t->blocks * t->lanes) v += t->x[t->step[s] + k * t->hop] * *w;
+                for (size_t k = 0; k < (s < t->whole ? t->lanes : t->rest); k++, w += t->blocks * t->lanes) v += t->x[t->step[s] + k] * *w;
             }
             v += (t->start == NULL ? *y : t->start[block * t->lanes + l]) + (t->add == NULL ? 0 : t->add[block * t->y_block + l]);
             if (t->finish != NULL) {
@@ -426,6 +425,6 @@ static void tile_scalar(const nacre_f32_dense_tile *t) {
 }
 
 const nacre_f32_dense_impl *nacre_f32_conv_blocked__scalar(void) {
-    static const nacre_f32_dense_impl impl = {1, {1}, tile_scalar, {1}, tile_scalar, NULL};
+    static const nacre_f32_dense_impl impl = {1, 32 << 10, 3 << 10, {1}, tile_scalar, {1}, tile_scalar, NULL};
     return &impl;
 }

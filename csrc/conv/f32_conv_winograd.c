@@ -92,7 +92,7 @@ static void winograd_multiply(void *job, size_t chunk, size_t thread) {
         const size_t stop = nacre_min(j->in_blocks, s + most);
         const size_t channels = nacre_min(stop * j->lanes, j->c.channels) - s * j->lanes, n = channels * blocks * j->lanes;
         nacre_f32_dense_tile t = {
-            .blocks = blocks, .lanes = j->lanes, .pitch = j->lanes, .hop = 1, .x = j->before + (point * j->in_blocks + s) * j->each * j->lanes, .step = step, .steps = stop - s,
+            .blocks = blocks, .lanes = j->lanes, .pitch = j->lanes, .x = j->before + (point * j->in_blocks + s) * j->each * j->lanes, .step = step, .steps = stop - s,
             .whole = whole > s ? nacre_min(whole, stop) - s : 0, .rest = j->c.channels % j->lanes, .w = w, .start = s == 0 ? zero : NULL,
             .y = j->after + (point * j->out_blocks + first) * j->each * j->lanes, .y_block = j->each * j->lanes, .next = w + n};
         const size_t portion = nacre_ceil_div(n, j->cut.full + j->cut.tails);
