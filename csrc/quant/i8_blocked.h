@@ -90,6 +90,7 @@ typedef struct {
     int flat, plain, copied, shared;  // shared: steps lie in one copy for all chunks
     size_t in_blocks, out_blocks, taps, steps;
     size_t whole, groups, rest;       // steps of whole blocks; groups of a block's channels, and of the last's
+    size_t run;                       // steps whose channels follow each other, which tiles take as one
     size_t unit;                      // bytes of a pixel that steps meet
     size_t line, band_rows;           // pixels of a row of a copy, and rows
     size_t rows_each, bands, parts, groups_each;

@@ -57,9 +57,9 @@ static blocked8_job blocked8_form(const nacre_kernel *kernel, const nacre_i8_con
     j.out_blocks = nacre_ceil_div(c.filters, j.lanes);
     j.taps = conv_count(c.kernel, c.axes);
     j.steps = j.in_blocks * j.taps;
-    j.whole = c.channels / channels * j.taps;
+    j.whole = j.plain ? j.steps : c.channels / channels * j.taps;
     j.groups = channels / j.impl->group;
-    j.rest = nacre_ceil_div(c.channels % channels, j.impl->group);
+    j.rest = j.plain ? 0 : nacre_ceil_div(c.channels % channels, j.impl->group);
     j.unit = channels * j.x_bytes;
     return j;
 }
@@ -71,6 +71,7 @@ static blocked8_job blocked8_of(const nacre_kernel *kernel, const nacre_i8_conv_
     j.h = c.axes == 1 ? one : blocked8_axis_of(&c, 0);
     j.w = blocked8_axis_of(&c, c.axes - 1);
     j.pixels = conv_count(c.out, c.axes);
+    j.run = j.w.dilation == 1 && j.rest == 0 ? j.w.kernel : 1;
     j.width = j.w.out;
     j.flip = j.x_signed == j.x_unsigned ? 128 : 0;
     const int beyond = j.h.pad != 0 || j.w.pad != 0 || blocked8_reach(&j.h, j.h.out) > j.h.in || blocked8_reach(&j.w, j.w.out) > j.w.in;
@@ -129,8 +130,8 @@ static void blocked8_group(const blocked8_band *b, size_t group) {
     const size_t first = group * NACRE_DENSE_BLOCKS, blocks = nacre_min(NACRE_DENSE_BLOCKS, j->out_blocks - first);
     const size_t depth = blocked8_depth(j), tiles = b->rows * (j->cut.full + j->cut.tails);
     const size_t portion = nacre_ceil_div(depth * blocks * j->lanes, tiles), steps = depth / j->impl->group;
-    nacre_i8_tile t = {.blocks = blocks, .lanes = j->lanes, .pitch = j->w.stride * j->unit, .step = j->step, .steps = j->steps, .whole = j->whole, .groups = j->groups,
-                       .rest = j->rest, .w = blocked8_weights(j, group), .sums = sums, .next = blocked8_weights(j, group + 1),
+    nacre_i8_tile t = {.blocks = blocks, .lanes = j->lanes, .pitch = j->w.stride * j->unit, .step = j->step, .steps = j->steps / j->run, .whole = j->whole / j->run,
+                       .groups = j->groups * j->run, .rest = j->rest, .w = blocked8_weights(j, group), .sums = sums, .next = blocked8_weights(j, group + 1),
                        .next_step = nacre_ceil_div(portion, steps)};
     for (size_t r = 0; r < b->rows; r++) blocked8_row(b, first, b->o + r, &t, portion);
 }
@@ -170,7 +171,7 @@ static void blocked8_steps(blocked8_job *j) {
     const size_t plane = j->copied ? j->band_rows * j->line : j->flat ? j->pixels : j->h.in * j->w.in;
     for (size_t block = 0, s = 0; block < j->in_blocks; block++) {
         for (size_t ky = 0; ky < j->h.kernel; ky++) {
-            for (size_t kx = 0; kx < j->w.kernel; kx++, s++) {
+            for (size_t kx = 0; kx < j->w.kernel; kx += j->run, s++) {
                 j->step[s] = (block * plane + ky * j->h.dilation * j->line + kx * j->w.dilation) * j->unit;
             }
         }
