@@ -2,22 +2,30 @@
 # The processor time of a build of the command by itself: of this module and what it
 # requires, with nothing in the build cache but the standard library. Fails above a bound,
 # which is a multiple of what the standard library takes in the same run, since machines
-# and hours differ.
+# and hours differ. Other work on the machine slows one build more than the next, so a
+# ratio above the bound is measured again, and the least time of each build counts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bound=1.76 # 1.6 for what the module is made of, and 0.16 for the Go package for Vulkan alone
+runs=3
 
 tmp=$(mktemp -d)
 trap 'chmod -R u+w "$tmp"; rm -rf "$tmp"' EXIT
 export GOCACHE=$tmp/cache CCACHE_DISABLE=1
 TIMEFORMAT='%U %S'
-{ time go build std 2>&3; } 3>&2 2>"$tmp/times"
-{ time go build -o "$tmp/nacre" ./cmd/nacre 2>&3; } 3>&2 2>>"$tmp/times"
-awk -v bound=$bound '{
-  if (NR == 1) std = $1 + $2
-  else {
-    printf "%.1f s of processor time (%.1f user, %.1f system), %.2f of the %.1f s of the standard library; the bound is %.2f\n",
-      $1 + $2, $1, $2, ($1 + $2) / std, std, bound
-    exit $1 + $2 > bound * std
+go mod download # no part of a build
+for ((run = 1; run <= runs; run++)); do
+  rm -rf "$GOCACHE"
+  { time go build std 2>&3; } 3>&2 2>>"$tmp/std"
+  { time go build -o "$tmp/nacre" ./cmd/nacre 2>&3; } 3>&2 2>>"$tmp/module"
+  if paste "$tmp/std" "$tmp/module" | awk -v bound=$bound '{
+    if (NR == 1 || $1 + $2 < std) std = $1 + $2
+    if (NR == 1 || $3 + $4 < module) { module = $3 + $4; user = $3; kernel = $4 }
   }
-}' "$tmp/times"
+  END {
+    printf "%.1f s of processor time (%.1f user, %.1f system), %.2f of the %.1f s of the standard library; the bound is %.2f\n",
+      module, user, kernel, module / std, std, bound
+    exit module > bound * std
+  }'; then exit 0; fi
+done
+exit 1
