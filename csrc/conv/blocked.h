@@ -19,6 +19,11 @@ typedef struct {
     int64_t block;  // at most NACRE_CONV_BLOCK
 } nacre_conv_blocked_words;
 
+// Pixels first..stop-1 of a row of the result.
+typedef struct {
+    size_t first, stop;
+} nacre_conv_span;
+
 // A row of the result of one block.
 typedef struct {
     const float *x;        // the row of the value under the first row of the kernel that meets the value
@@ -30,6 +35,8 @@ typedef struct {
     float *y;
     size_t block;
     size_t in, out, kernel_w, stride, dilation, pad;  // of the columns
+    const nacre_conv_span *meet;  // the pixels that meet no padding under each column of the kernel
+    size_t begin, stop;           // of those that meet none under any; stop, at least begin, is behind the last
     const nacre_f32_finish *finish;                   // of which only the clamp counts
 } nacre_f32_blocked_row;
 

@@ -1,14 +1,8 @@
 // Command f32_conv_depthwise_blocked.
-#include <string.h>
-
 #include "conv/blocked.h"
 #include "conv/command.h"
 
-enum {
-    BLOCKED_GRAIN = 1 << 16,  // multiply-adds of a chunk of work
-    BLOCKED_HALO = 1 << 14,   // floats of a plane that is copied to scratch with zeros around it
-    BLOCKED_NARROW = 24       // columns of such a plane at most
-};
+enum { BLOCKED_GRAIN = 1 << 16 };  // multiply-adds of a chunk of work
 
 typedef struct {
     const nacre_f32_blocked_depthwise_impl *impl;
@@ -16,22 +10,12 @@ typedef struct {
     size_t block, blocks;
     size_t in_h, out_h, kernel_h, stride_h, dilation_h, pad_h, columns;  // columns is the axis of the columns
     size_t rows, rows_each;  // of the result in all, of a chunk
-    size_t halo_h, halo_w;   // extents of a plane with the zeros around it; 0 where it is not copied
-    float *scratch;          // BLOCKED_HALO floats for each thread
+    nacre_conv_span *meet;   // under each column of the kernel
+    size_t begin, stop;      // under all of them
     const float *x, *w, *bias, *add;
     float *y;
     nacre_f32_finish finish;
 } blocked_job;
-
-// Has planes copied whose pixels mostly meet padding.
-static void blocked_halo(blocked_job *j) {
-    const size_t d = j->columns, width = (j->c.out[d] - 1) * j->c.stride[d] + (j->c.kernel[d] - 1) * j->c.dilation[d] + 1;
-    const size_t height = (j->out_h - 1) * j->stride_h + (j->kernel_h - 1) * j->dilation_h + 1;
-    if (j->rows == 0 || j->c.out[d] == 0 || width > BLOCKED_NARROW || height > BLOCKED_HALO / (width * j->block)) return;
-    j->halo_h = height;
-    j->halo_w = width;
-    j->rows_each = nacre_round_up(j->rows_each, j->out_h);
-}
 
 static blocked_job blocked_of(const nacre_kernel *kernel, const nacre_conv_blocked_words *w) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
@@ -47,8 +31,23 @@ static blocked_job blocked_of(const nacre_kernel *kernel, const nacre_conv_block
     j.rows = c.images * j.blocks * j.out_h;
     const size_t work = c.out[j.columns] * conv_count(c.kernel, c.axes) * j.block;
     j.rows_each = work >= BLOCKED_GRAIN || work == 0 ? 1 : BLOCKED_GRAIN / work;
-    blocked_halo(&j);
     return j;
+}
+
+// The pixels of a row that meet no padding: under each column of the kernel, and under all.
+static void blocked_meets(blocked_job *j) {
+    const size_t d = j->columns, out = j->c.out[d], stride = j->c.stride[d];
+    j->begin = 0;
+    j->stop = out;
+    for (size_t kx = 0; kx < j->c.kernel[d]; kx++) {
+        const size_t at = kx * j->c.dilation[d], end = j->c.in[d] + j->c.pad[d];
+        nacre_conv_span *const s = j->meet + kx;
+        s->first = at >= j->c.pad[d] ? 0 : nacre_min(out, nacre_strides(j->c.pad[d] - at, stride));
+        s->stop = at >= end ? 0 : nacre_min(out, nacre_strides(end - at, stride));
+        j->begin = nacre_max(j->begin, s->first);
+        j->stop = nacre_min(j->stop, s->stop);
+    }
+    j->stop = nacre_max(j->stop, j->begin);
 }
 
 // The rows of the kernel that meet the value from row o of the result: from *first on.
@@ -60,57 +59,43 @@ static size_t blocked_meet(const blocked_job *j, size_t o, size_t *first) {
     return stop > begin ? stop - begin : 0;
 }
 
-// Copies a plane among zeros.
-static void blocked_surround(const blocked_job *j, size_t plane, float *dst) {
-    const size_t d = j->columns, pad = j->c.pad[d], wide = j->halo_w * j->block;
-    const size_t rows = j->pad_h < j->halo_h ? nacre_min(j->in_h, j->halo_h - j->pad_h) : 0;
-    const size_t n = pad < j->halo_w ? nacre_min(j->c.in[d], j->halo_w - pad) : 0;
-    memset(dst, 0, j->halo_h * wide * sizeof(float));
-    for (size_t i = 0; i < rows && n > 0; i++) {
-        const float *const src = j->x + (plane * j->in_h + i) * j->c.in[d] * j->block;
-        memcpy(dst + (j->pad_h + i) * wide + pad * j->block, src, n * j->block * sizeof(float));
-    }
-}
-
-// Row o of the result of a plane; halo is the plane among zeros, or NULL.
-static void blocked_row(const blocked_job *j, size_t plane, size_t o, const float *bias, const float *halo) {
-    const size_t d = j->columns, width = (halo != NULL ? j->halo_w : j->c.in[d]) * j->block, y = (plane * j->out_h + o) * j->c.out[d] * j->block;
+// Row o of the result of a plane.
+static void blocked_row(const blocked_job *j, size_t plane, size_t o, const float *bias) {
+    const size_t d = j->columns, width = j->c.in[d] * j->block, y = (plane * j->out_h + o) * j->c.out[d] * j->block;
     size_t first;
     nacre_f32_blocked_row r = {.x = j->x, .w = j->w, .bias = bias, .block = j->block, .finish = &j->finish};
     r.kernel_h = blocked_meet(j, o, &first);
-    if (halo != NULL) {
-        r.kernel_h = j->kernel_h;
-        r.x = halo + o * j->stride_h * width;
-        r.w += plane % j->blocks * j->kernel_h * j->c.kernel[d] * j->block;
-    } else if (r.kernel_h > 0) {
+    if (r.kernel_h > 0) {
         r.x += (plane * j->in_h + o * j->stride_h + first * j->dilation_h - j->pad_h) * width;
         r.w += (plane % j->blocks * j->kernel_h + first) * j->c.kernel[d] * j->block;
     }
     r.gap = j->dilation_h * width;
     r.add = j->add == NULL ? NULL : j->add + y;
     r.y = j->y + y;
-    r.in = width / j->block;
+    r.in = j->c.in[d];
     r.out = j->c.out[d];
     r.kernel_w = j->c.kernel[d];
     r.stride = j->c.stride[d];
     r.dilation = j->c.dilation[d];
-    r.pad = halo != NULL ? 0 : j->c.pad[d];
+    r.pad = j->c.pad[d];
+    r.meet = j->meet;
+    r.begin = j->begin;
+    r.stop = j->stop;
     j->impl->row(&r);
     if (j->finish.map != NULL) j->finish.map(r.y, r.y, r.out * j->block, j->finish.params);
 }
 
 static void blocked_chunk(void *job, size_t chunk, size_t thread) {
     const blocked_job *const j = job;
-    float *const halo = j->halo_w > 0 ? j->scratch + thread * BLOCKED_HALO : NULL;
+    (void)thread;
     const size_t first = chunk * j->rows_each, stop = nacre_min(j->rows, first + j->rows_each);
     float bias[NACRE_CONV_BLOCK];
     for (size_t i = first, plane = first / j->out_h, o = first % j->out_h; i < stop; i++) {
         if (i == first || o == 0) {
             const size_t channel = plane % j->blocks * j->block;
             for (size_t k = 0; k < j->block; k++) bias[k] = j->bias == NULL || channel + k >= j->c.groups ? 0 : j->bias[channel + k];
-            if (halo != NULL) blocked_surround(j, plane, halo);
         }
-        blocked_row(j, plane, o, bias, halo);
+        blocked_row(j, plane, o, bias);
         if (++o < j->out_h) continue;
         o = 0;
         plane++;
@@ -125,9 +110,9 @@ static int blocked_fits(const nacre_kernel *kernel, const int64_t *words) {
 }
 
 static size_t blocked_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
-    (void)kernel;
-    (void)words;
-    return threads * BLOCKED_HALO * sizeof(float);
+    (void)threads;
+    const blocked_job j = blocked_of(kernel, (const void *)words);
+    return j.c.kernel[j.columns] * sizeof(nacre_conv_span);
 }
 
 static size_t blocked_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {
@@ -159,7 +144,8 @@ static void blocked_command(const nacre_call *c) {
     j.add = nacre_operand(c, CONV_ADD);
     j.y = nacre_operand(c, CONV_Y);
     j.finish = conv_finish(&w->conv);
-    j.scratch = c->scratch;
+    j.meet = c->scratch;
+    blocked_meets(&j);
     nacre_parallel(c->team, nacre_ceil_div(j.rows, j.rows_each), blocked_chunk, &j);
 }
 

@@ -57,6 +57,9 @@ func depthwiseCases(r *rand.Rand) []convCase {
 		{images: 2, in: []int{29}, kernel: []int{4}, stride: ones(1), dilation: []int{2}, before: []int{3}, behind: []int{0}},
 		{images: 1, in: []int{1, 2}, kernel: []int{2, 2}, stride: []int{1, 3}, dilation: ones(2), before: []int{5, 9}, behind: []int{5, 9}},
 		{images: 1, in: []int{2, 3}, kernel: []int{7, 7}, stride: ones(2), dilation: ones(2), before: []int{3, 3}, behind: []int{3, 3}},
+		{images: 1, in: []int{14, 14}, kernel: []int{7, 7}, stride: ones(2), dilation: ones(2), before: []int{3, 3}, behind: []int{3, 3}},
+		{images: 1, in: []int{4, 31}, kernel: []int{3, 11}, stride: ones(2), dilation: ones(2), before: []int{1, 5}, behind: []int{1, 5}},
+		{images: 1, in: []int{9, 58}, kernel: []int{5, 5}, stride: []int{1, 2}, dilation: ones(2), before: []int{2, 2}, behind: []int{2, 2}},
 	}
 	for range 12 {
 		c := convCase{images: 1}
