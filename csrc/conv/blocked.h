@@ -24,29 +24,32 @@ typedef struct {
     size_t first, stop;
 } nacre_conv_span;
 
-// A row of the result of one block.
+// Rows of the result of one block that follow each other and meet the same rows of the kernel.
 typedef struct {
+    size_t rows;
     const float *x;        // the row of the value under the first row of the kernel that meets the value
+    size_t next;           // floats from what a row meets to what the next does
     size_t kernel_h;       // rows of the kernel that meet the value
     size_t gap;            // floats from one of these rows of the value to the next
     const float *w;        // their first; [kernel_h][kernel_w][block]
     const float *bias;     // a block
     const float *add;      // laid out as y, or NULL
-    float *y;
+    float *y;              // [rows][out][block]
     size_t block;
     size_t in, out, kernel_w, stride, dilation, pad;  // of the columns
     const nacre_conv_span *meet;  // the pixels that meet no padding under each column of the kernel
     size_t begin, stop;           // of those that meet none under any; stop, at least begin, is behind the last
     const nacre_f32_finish *finish;                   // of which only the clamp counts
-} nacre_f32_blocked_row;
+} nacre_f32_blocked_rows;
 
-// y[o] = clamp(bias + sum of w[ky][kx] x[ky*gap][o*stride + kx*dilation - pad] + add[o]),
+// y[i][o] = clamp(bias + sum of w[ky][kx] x[i*next + ky*gap][o*stride + kx*dilation - pad] + add[i][o]),
 // channel by channel. A row of op f32_conv_depthwise_blocked with l lanes takes blocks
 // that are multiples of l.
 typedef struct {
     size_t lanes;
-    void (*row)(const nacre_f32_blocked_row *r);
+    void (*rows)(const nacre_f32_blocked_rows *r);
 } nacre_f32_blocked_depthwise_impl;
 typedef const nacre_f32_blocked_depthwise_impl *nacre_f32_blocked_depthwise_fn(void);
+const nacre_f32_blocked_depthwise_impl *nacre_f32_depthwise_blocked__scalar(void);
 
 #endif

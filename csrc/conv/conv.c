@@ -3,16 +3,18 @@
 #include "conv/blocked.h"
 #include "conv/command.h"
 #include "conv/dense.h"
+#include "conv/expand.h"
 #include "conv/winograd.h"
 #include "core/simd.h"
 
-extern const nacre_entry nacre_f32_conv_depthwise_entry, nacre_f32_conv_depthwise_blocked_entry, nacre_f32_conv_blocked_entry, nacre_f32_conv_winograd_entry, nacre_f32_conv_gemm_entry, nacre_f32_conv_transpose_entry, nacre_f64_conv_gemm_entry, nacre_f64_conv_entry;
+extern const nacre_entry nacre_f32_conv_depthwise_entry, nacre_f32_conv_depthwise_blocked_entry, nacre_f32_conv_blocked_entry, nacre_f32_conv_expand_entry, nacre_f32_conv_winograd_entry, nacre_f32_conv_gemm_entry, nacre_f32_conv_transpose_entry, nacre_f64_conv_gemm_entry, nacre_f64_conv_entry;
 
 // The signature of each op's rows.
 typedef nacre_f32_im2col_fn conv_row_f32_conv_gemm;
 typedef nacre_f32_depthwise_fn conv_row_f32_conv_depthwise;
 typedef nacre_f32_blocked_depthwise_fn conv_row_f32_conv_depthwise_blocked;
 typedef nacre_f32_dense_fn conv_row_f32_conv_blocked;
+typedef nacre_f32_expand_fn conv_row_f32_conv_expand;
 typedef nacre_f32_winograd_fn conv_row_f32_conv_winograd;
 typedef nacre_f32_col2im_fn conv_row_f32_conv_transpose;
 typedef nacre_f64_im2col_fn conv_row_f64_conv_gemm;

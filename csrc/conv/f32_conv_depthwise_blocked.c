@@ -2,7 +2,10 @@
 #include "conv/blocked.h"
 #include "conv/command.h"
 
-enum { BLOCKED_GRAIN = 1 << 16 };  // multiply-adds of a chunk of work
+enum {
+    BLOCKED_GRAIN = 1 << 16,  // multiply-adds of a chunk of work
+    BLOCKED_PIECE = 1 << 11   // floats of rows that a function of elements follows, where a row has less
+};
 
 typedef struct {
     const nacre_f32_blocked_depthwise_impl *impl;
@@ -12,6 +15,7 @@ typedef struct {
     size_t rows, rows_each;  // of the result in all, of a chunk
     nacre_conv_span *meet;   // under each column of the kernel
     size_t begin, stop;      // under all of them
+    size_t begin_h, stop_h;  // the rows that meet no padding
     const float *x, *w, *bias, *add;
     float *y;
     nacre_f32_finish finish;
@@ -34,20 +38,23 @@ static blocked_job blocked_of(const nacre_kernel *kernel, const nacre_conv_block
     return j;
 }
 
-// The pixels of a row that meet no padding: under each column of the kernel, and under all.
+// The positions of the result along axis d that meet no padding under position k of the kernel.
+static nacre_conv_span blocked_span(const nacre_conv *c, size_t d, size_t k) {
+    const size_t at = k * c->dilation[d], end = c->in[d] + c->pad[d];
+    return (nacre_conv_span){.first = at >= c->pad[d] ? 0 : nacre_min(c->out[d], nacre_strides(c->pad[d] - at, c->stride[d])),
+                             .stop = at >= end ? 0 : nacre_min(c->out[d], nacre_strides(end - at, c->stride[d]))};
+}
+
+// What meets no padding: under each column of the kernel, under all, and rows.
 static void blocked_meets(blocked_job *j) {
-    const size_t d = j->columns, out = j->c.out[d], stride = j->c.stride[d];
-    j->begin = 0;
-    j->stop = out;
-    for (size_t kx = 0; kx < j->c.kernel[d]; kx++) {
-        const size_t at = kx * j->c.dilation[d], end = j->c.in[d] + j->c.pad[d];
-        nacre_conv_span *const s = j->meet + kx;
-        s->first = at >= j->c.pad[d] ? 0 : nacre_min(out, nacre_strides(j->c.pad[d] - at, stride));
-        s->stop = at >= end ? 0 : nacre_min(out, nacre_strides(end - at, stride));
-        j->begin = nacre_max(j->begin, s->first);
-        j->stop = nacre_min(j->stop, s->stop);
-    }
-    j->stop = nacre_max(j->stop, j->begin);
+    const size_t d = j->columns, last = j->c.kernel[d] - 1;
+    for (size_t kx = 0; kx <= last; kx++) j->meet[kx] = blocked_span(&j->c, d, kx);
+    j->begin = j->meet[0].first;
+    j->stop = nacre_max(j->begin, j->meet[last].stop);
+    j->stop_h = 1;
+    if (j->c.axes == 1) return;
+    j->begin_h = blocked_span(&j->c, 0, 0).first;
+    j->stop_h = blocked_span(&j->c, 0, j->kernel_h - 1).stop;
 }
 
 // The rows of the kernel that meet the value from row o of the result: from *first on.
@@ -59,16 +66,17 @@ static size_t blocked_meet(const blocked_job *j, size_t o, size_t *first) {
     return stop > begin ? stop - begin : 0;
 }
 
-// Row o of the result of a plane.
-static void blocked_row(const blocked_job *j, size_t plane, size_t o, const float *bias) {
+// Rows of the result of a plane from row o on, one or such as meet no padding.
+static void blocked_rows(const blocked_job *j, size_t plane, size_t o, size_t rows, const float *bias) {
     const size_t d = j->columns, width = j->c.in[d] * j->block, y = (plane * j->out_h + o) * j->c.out[d] * j->block;
     size_t first;
-    nacre_f32_blocked_row r = {.x = j->x, .w = j->w, .bias = bias, .block = j->block, .finish = &j->finish};
+    nacre_f32_blocked_rows r = {.rows = rows, .x = j->x, .w = j->w, .bias = bias, .block = j->block, .finish = &j->finish};
     r.kernel_h = blocked_meet(j, o, &first);
     if (r.kernel_h > 0) {
         r.x += (plane * j->in_h + o * j->stride_h + first * j->dilation_h - j->pad_h) * width;
         r.w += (plane % j->blocks * j->kernel_h + first) * j->c.kernel[d] * j->block;
     }
+    r.next = j->stride_h * width;
     r.gap = j->dilation_h * width;
     r.add = j->add == NULL ? NULL : j->add + y;
     r.y = j->y + y;
@@ -81,22 +89,25 @@ static void blocked_row(const blocked_job *j, size_t plane, size_t o, const floa
     r.meet = j->meet;
     r.begin = j->begin;
     r.stop = j->stop;
-    j->impl->row(&r);
-    if (j->finish.map != NULL) j->finish.map(r.y, r.y, r.out * j->block, j->finish.params);
+    j->impl->rows(&r);
+    if (j->finish.map != NULL) j->finish.map(r.y, r.y, rows * r.out * j->block, j->finish.params);
 }
 
 static void blocked_chunk(void *job, size_t chunk, size_t thread) {
     const blocked_job *const j = job;
     (void)thread;
     const size_t first = chunk * j->rows_each, stop = nacre_min(j->rows, first + j->rows_each);
+    const size_t most = j->finish.map == NULL ? j->out_h : nacre_max(1, BLOCKED_PIECE / (j->c.out[j->columns] * j->block));
     float bias[NACRE_CONV_BLOCK];
-    for (size_t i = first, plane = first / j->out_h, o = first % j->out_h; i < stop; i++) {
+    for (size_t i = first, plane = first / j->out_h, o = first % j->out_h, rows = 0; i < stop; i += rows) {
         if (i == first || o == 0) {
             const size_t channel = plane % j->blocks * j->block;
             for (size_t k = 0; k < j->block; k++) bias[k] = j->bias == NULL || channel + k >= j->c.groups ? 0 : j->bias[channel + k];
         }
-        blocked_row(j, plane, o, bias);
-        if (++o < j->out_h) continue;
+        rows = o < j->begin_h || o >= j->stop_h ? 1 : nacre_min(most, nacre_min(stop - i, j->stop_h - o));
+        blocked_rows(j, plane, o, rows, bias);
+        o += rows;
+        if (o < j->out_h) continue;
         o = 0;
         plane++;
     }

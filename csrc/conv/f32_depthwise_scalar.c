@@ -40,15 +40,16 @@ const nacre_f32_depthwise_impl *nacre_f32_depthwise__scalar(void) {
 }
 
 // The oracle of f32_conv_depthwise_blocked.
-static void blocked_row_scalar(const nacre_f32_blocked_row *r) {
-    for (size_t i = 0; i < r->out * r->block; i++) {
-        const size_t o = i / r->block, channel = i % r->block;
+static void blocked_rows_scalar(const nacre_f32_blocked_rows *r) {
+    for (size_t i = 0; i < r->rows * r->out * r->block; i++) {
+        const size_t row = i / r->block / r->out, o = i / r->block % r->out, channel = i % r->block;
+        const float *const x = r->x + row * r->next;
         float v = r->bias[channel];
         for (size_t kx = 0; kx < r->kernel_w; kx++) {
             const size_t at = o * r->stride + kx * r->dilation;
             if (at < r->pad || at - r->pad >= r->in) continue;
             for (size_t ky = 0; ky < r->kernel_h; ky++) {
-                v += r->w[(ky * r->kernel_w + kx) * r->block + channel] * r->x[ky * r->gap + (at - r->pad) * r->block + channel];
+                v += r->w[(ky * r->kernel_w + kx) * r->block + channel] * x[ky * r->gap + (at - r->pad) * r->block + channel];
             }
         }
         if (r->add != NULL) v += r->add[i];
@@ -61,6 +62,6 @@ static void blocked_row_scalar(const nacre_f32_blocked_row *r) {
 }
 
 const nacre_f32_blocked_depthwise_impl *nacre_f32_depthwise_blocked__scalar(void) {
-    static const nacre_f32_blocked_depthwise_impl impl = {1, blocked_row_scalar};
+    static const nacre_f32_blocked_depthwise_impl impl = {1, blocked_rows_scalar};
     return &impl;
 }

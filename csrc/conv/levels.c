@@ -4,6 +4,7 @@
 #include "conv/blocked.h"
 #include "conv/conv.h"
 #include "conv/dense.h"
+#include "conv/expand.h"
 #include "conv/mask_x86.h"
 #include "conv/space.h"
 #include "conv/winograd.h"
@@ -19,6 +20,10 @@
 
 #define NACRE_BODY "conv/f32_conv_blocked.inc"
 #define NACRE_NAME f32_conv_blocked
+#include "core/each_level.h"
+
+#define NACRE_BODY "conv/f32_conv_expand.inc"
+#define NACRE_NAME f32_conv_expand
 #include "core/each_level.h"
 
 #define NACRE_BODY "conv/f32_winograd.inc"

@@ -39,6 +39,7 @@ func blockedFamilies() [][]blockedRow {
 		blockedConvRows,
 		blockedCopyRows,
 		blockedEltwiseRows,
+		expandRows,
 		blockedPoolRows,
 		blockedQuantRows,
 		blockedTransposeRows,

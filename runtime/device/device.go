@@ -29,6 +29,10 @@ type Device interface {
 	// A Reorder of a value takes the layouts of its binding alone, and has one choice, which
 	// tells its cost.
 	Layouts(b *Binding) []LayoutChoice
+	// Join returns the binding that Joining makes of two nodes where one step of both takes
+	// less than two: nil where it does not. Only the second reads what the first computes,
+	// and no input is state.
+	Join(first, second *Binding) *Binding
 	// Accelerator returns the device that computes some of the nodes in memory of its own;
 	// nil for none.
 	Accelerator() Accelerator

@@ -58,6 +58,7 @@ func (p *Program) stage(ctx context.Context, values []*op.Value, ready []bool, n
 		}
 		b.prune()
 		b.assignLayouts()
+		b.join()
 		again, err := b.bindAll(ctx)
 		if err != nil {
 			return nil, err

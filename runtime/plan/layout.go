@@ -149,18 +149,18 @@ func (a *assignment) eachPlain(choices [][]device.LayoutChoice, f func(id int)) 
 }
 
 // eachLeft calls f for every value that is read when the stage has ended.
-func (a *assignment) eachLeft(f func(id int)) {
-	for _, n := range a.rest {
+func (b *builder) eachLeft(f func(id int)) {
+	for _, n := range b.rest {
 		for _, id := range n.In {
 			if id >= 0 {
 				f(id)
 			}
 		}
 	}
-	for _, id := range a.Program.Outputs {
+	for _, id := range b.Program.Outputs {
 		f(id)
 	}
-	for id := range a.expose {
+	for id := range b.expose {
 		f(id)
 	}
 }

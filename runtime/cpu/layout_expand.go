@@ -1,0 +1,174 @@
+package cpu
+
+import (
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// expandConv is a convolution of single pixels and, behind it, a depthwise one. Operands are
+// those of the first, so many, and weights and bias of the second.
+type expandConv struct {
+	expand, depthwise thenConv
+	operands          int
+}
+
+// thenConv is a convolution and what follows its sums.
+type thenConv struct {
+	*nn.Conv
+	then op.Epilogue
+}
+
+// Infer infers one convolution, and the other from its result.
+func (o *expandConv) Infer(c *op.Infer) error {
+	between := &op.Value{}
+	if err := o.expand.Infer(&op.Infer{In: c.In[:o.operands], Out: []*op.Value{between}, Body: c.Body}); err != nil {
+		return err
+	}
+	return o.depthwise.Infer(&op.Infer{In: append([]*op.Value{between}, c.In[o.operands:]...), Out: c.Out, Body: c.Body})
+}
+
+// expandRows are of nodes that Join makes, in blocks only.
+var expandRows = []blockedRow{
+	blockedRowFor("blocked", offerExpand, bindExpand),
+}
+
+func offerExpand(_ *expandConv, _ *device.Binding, _ device.Layout) *offer {
+	return &offer{in: []int{0}, out: true}
+}
+
+// thenConvOf returns a convolution to whose result nothing is added.
+func thenConvOf(b *device.Binding) (thenConv, bool) {
+	if b.Has(3) {
+		return thenConv{}, false
+	}
+	switch o := b.Op.(type) {
+	case *nn.Conv:
+		return thenConv{o, op.Epilogue{}}, true
+	case *nn.FusedConv:
+		return thenConv{&o.Conv, o.Then}, true
+	}
+	return thenConv{}, false
+}
+
+// Join joins a convolution of single pixels of a blocked value with a depthwise one of its
+// result.
+func (d *Device) Join(first, second *device.Binding) *device.Binding {
+	expand, ok := thenConvOf(first)
+	depthwise, also := thenConvOf(second)
+	if !ok || !also || first.InLayout(0) != d.blocked || second.InLayout(0) != d.blocked || second.OutLayout(0) != d.blocked {
+		return nil
+	}
+	a, err := expand.Shape(first.Shape(0), first.Shape(1))
+	if err != nil {
+		return nil
+	}
+	c, err := depthwise.Shape(second.Shape(0), second.Shape(1))
+	if err != nil || !isPointwise(a) || c.Channels != 1 || c.Filters != 1 || len(c.Kernel) != 2 {
+		return nil
+	}
+	if d.layouts == device.LayoutsByCost && !d.joinPays(a) {
+		return nil
+	}
+	return device.Joining(first, second, &expandConv{expand, depthwise, len(first.In)}, "ExpandConv")
+}
+
+// isPointwise reports whether a convolution of one group takes every pixel for itself.
+func isPointwise(s *nn.ConvShape) bool {
+	if s.Groups != 1 || len(s.Kernel) != 2 {
+		return false
+	}
+	for d := range s.Kernel {
+		if s.Kernel[d] != 1 || s.Stride[d] != 1 || s.Pad[d] != 0 || s.In[d] != s.Out[d] {
+			return false
+		}
+	}
+	return true
+}
+
+// The least of what is between two convolutions that is better not stored: the bytes of all
+// of it, and the pixels of a row, which a row of tiles computes. Convolutions of partChannels
+// or more are quicker on tiles of AMX, which have a command of their own: PARTS_CHANNELS of
+// csrc/conv/f32_conv_amx.c.
+const (
+	joinBytes    = 256 << 10
+	joinWidth    = 14
+	partChannels = 24
+)
+
+// joinPays reports whether one step of two convolutions takes less than two.
+func (d *Device) joinPays(a *nn.ConvShape) bool {
+	if mask, err := bindings.ParseISA("amx"); err == nil && d.isa&mask != 0 && a.Channels >= partChannels {
+		return false
+	}
+	return 4*a.Filters*tensor.Shape(a.Out).Len() >= joinBytes && a.Out[1] >= joinWidth
+}
+
+// bindExpand adds a command of both convolutions.
+func bindExpand(o *expandConv, b *binder) error {
+	a, err := o.expand.Shape(b.Shape(0), b.Shape(1))
+	if err != nil {
+		return err
+	}
+	c, err := o.depthwise.Shape(append(tensor.Shape{a.Images, a.Filters}, a.Out...), b.Shape(o.operands))
+	if err != nil {
+		return err
+	}
+	v := newExpandWords(a, c, o.expand.then, o.depthwise.then, b.OutLayout(0).Block())
+	weights, err := b.expandWeights(&v.expand, 1)
+	if err != nil {
+		return err
+	}
+	depthwise, err := b.expandWeights(&v.depthwise, o.operands)
+	if err != nil {
+		return err
+	}
+	k, err := b.choose("f32_conv_expand", v.words())
+	if err != nil {
+		return err
+	}
+	var bias device.Operand
+	if o.operands > 2 {
+		bias = b.in(2)
+	}
+	parts := []bindings.Kernel{v.expand.apply, v.depthwise.apply}
+	return b.add(k, parts, v.words(), b.in(0), weights, bias, depthwise, b.in(o.operands+1), b.out(0))
+}
+
+// expandWeights is the weights of one of the convolutions, input i, packed as they are for that
+// convolution alone, and finds what follows it.
+func (b *binder) expandWeights(v *blockedConvWords, i int) (device.Operand, error) {
+	var err error
+	if v.apply, err = b.mapped(tensor.F32, v.then); err != nil {
+		return device.Operand{}, err
+	}
+	k, err := b.choose(v.kernel, v.words())
+	if err != nil {
+		return device.Operand{}, err
+	}
+	weights, ok, err := b.packed(i, k, v.weights(), 1)
+	if err == nil && !ok {
+		err = device.Refuse("the weights are not constant")
+	}
+	return weights, err
+}
+
+// expandWords is nacre_conv_expand_words of csrc/conv/expand.h: the words of two convolutions.
+type expandWords struct {
+	expand, depthwise blockedConvWords
+}
+
+func newExpandWords(a, c *nn.ConvShape, then, thenDepthwise op.Epilogue, block int) *expandWords {
+	return &expandWords{
+		blockedConvWords{convWords: convWords{shape: a, dtype: tensor.F32, packed: true, then: then}, block: block, kernel: "f32_conv_blocked"},
+		blockedConvWords{convWords: convWords{shape: c, dtype: tensor.F32, packed: true, then: thenDepthwise}, block: block, kernel: "f32_conv_depthwise_blocked"},
+	}
+}
+
+func (v *expandWords) words() words {
+	w := append(v.expand.convWords.words(), v.depthwise.convWords.words()...)
+	w.int(v.expand.block)
+	return w
+}
