@@ -23,7 +23,8 @@
 //     scale(a, x, least)   a * 2^floor(x), rounded once, for x below 128; 0 for x below least,
 //                          which is not below -126; NaN for NaN
 //     split(x, &e)         m from sqrt(1/2) to sqrt(2) where x = m * 2^e; x > 0
-//     exp fall             vexp_<level>.h; fall is exp up to 0, without subnormal numbers
+//     exp exp_below fall   vexp_<level>.h; exp_below is exp up to 89, and fall is exp up to 0, without
+//                          subnormal numbers
 //     even(a, b)           lanes 0, 2, 4, ... of a followed by b
 //     odd(a, b)            lanes 1, 3, 5, ... of a followed by b
 //     swap(a, d)           lane i becomes lane i ^ d; d a power of two below the width

@@ -91,6 +91,7 @@ NACRE_INLINE float32x4_t nacre_neon_split(float32x4_t x, float32x4_t *e) {
     *e = vcvtq_f32_s32(vshrq_n_s32(from, 23)) - vbslq_f32(tiny, vdupq_n_f32(24.0f), vdupq_n_f32(0.0f));
     return vreinterpretq_f32_s32(vaddq_s32(fraction, root));
 }
+NACRE_INLINE float32x4_t nacre_neon_exp_below(float32x4_t a) { return nacre_vexp_below_neon(a); }
 NACRE_INLINE float32x4_t nacre_neon_exp(float32x4_t a) { return nacre_vexp_neon(a); }
 NACRE_INLINE float32x4_t nacre_neon_fall(float32x4_t a) { return nacre_vfall_neon(a); }
 NACRE_INLINE float32x4_t nacre_neon_odd(float32x4_t a, float32x4_t b) { return vuzp2q_f32(a, b); }

@@ -15,7 +15,7 @@
 #define NACRE_VEXP_LN2_HI 0x1.62e400p-1f
 #define NACRE_VEXP_LN2_LO 0x1.7f7d1cp-20f
 
-// e^r is 1 + r + r^2 (C2 + C3 r + ... + C7 r^5) within 7e-10 on [-ln 2 / 2,
+// On levels without tables e^r is 1 + r + r^2 (C2 + C3 r + ... + C7 r^5) within 7e-10 on [-ln 2 / 2,
 // ln 2 / 2]: the interpolation at Chebyshev nodes, rounded to floats.
 #define NACRE_VEXP_C2 0x1.000000p-1f
 #define NACRE_VEXP_C3 0x1.555556p-3f

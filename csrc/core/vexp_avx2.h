@@ -24,10 +24,10 @@ static inline __m256 nacre_vexp_part_avx2(__m256 x, __m256 *n) {
 }
 
 // The power is applied in two factors, as n reaches beyond the exponents of one float.
-static inline __m256 nacre_vexp_avx2(__m256 x) {
+// X is at most NACRE_VEXP_HIGH, or NaN.
+static inline __m256 nacre_vexp_below_avx2(__m256 x) {
     // The second operand is the result when the first is compared with a NaN.
     x = _mm256_max_ps(_mm256_set1_ps(NACRE_VEXP_LOW), x);
-    x = _mm256_min_ps(_mm256_set1_ps(NACRE_VEXP_HIGH), x);
     __m256 n;
     const __m256 p = nacre_vexp_part_avx2(x, &n);
     const __m256i i = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(i, 1), bias = _mm256_set1_epi32(127);
@@ -35,6 +35,8 @@ static inline __m256 nacre_vexp_avx2(__m256 x) {
     const __m256i b = _mm256_slli_epi32(_mm256_add_epi32(_mm256_sub_epi32(i, half), bias), 23);
     return _mm256_mul_ps(_mm256_mul_ps(p, _mm256_castsi256_ps(a)), _mm256_castsi256_ps(b));
 }
+
+static inline __m256 nacre_vexp_avx2(__m256 x) { return nacre_vexp_below_avx2(_mm256_min_ps(_mm256_set1_ps(NACRE_VEXP_HIGH), x)); }
 
 // e^x for x <= 0 or NaN; 0 where it is subnormal, which processors are slow to make.
 static inline __m256 nacre_vfall_avx2(__m256 x) {

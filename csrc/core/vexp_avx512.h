@@ -10,27 +10,42 @@
 #if NACRE_X86_64
 NACRE_TARGET_BEGIN(NACRE_AVX512)
 
-// With n = round(x / ln 2) and r = x - n ln 2, e^x is 2^n e^r. Returns e^r.
+// 2^(i/16), rounded, and by how much of these numbers they are too small.
+static const float nacre_vexp_root[16] = {
+    0x1.0p+0f, 0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f,
+    0x1.306fep+0f, 0x1.3dea64p+0f, 0x1.4bfdaep+0f, 0x1.5ab07ep+0f,
+    0x1.6a09e6p+0f, 0x1.7a1148p+0f, 0x1.8ace54p+0f, 0x1.9c4918p+0f,
+    0x1.ae89fap+0f, 0x1.c199bep+0f, 0x1.d5818ep+0f, 0x1.ea4afap+0f};
+static const float nacre_vexp_lack[16] = {
+    0x0.0p+0f, 0x1.8d96d4p-25f, -0x1.9c0c22p-27f, 0x1.964904p-25f,
+    0x1.125002p-25f, 0x1.370be4p-25f, -0x1.0a355p-25f, -0x1.00d8acp-27f,
+    0x1.26055cp-26f, -0x1.05cb44p-25f, 0x1.67a1cap-28f, 0x1.a3b5e4p-28f,
+    -0x1.f9c304p-27f, -0x1.6961b4p-28f, -0x1.a5217cp-28f, 0x1.61428ep-28f};
+
+// With n = x / ln 2, rounded to a multiple of 1/16, and r = x - n ln 2, e^x is 2^n e^r; e^r is
+// 1 + r + r^2 (c2 + c3 r) within 2e-9. Returns what times 2^floor(n) is e^x: adding 1.5 * 2^19
+// rounds, and leaves the sixteenths of n in the lowest bits.
 static inline __m512 nacre_vexp_part_avx512(__m512 x, __m512 *n) {
-    *n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(NACRE_VEXP_LOG2E)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    const __m512 round = _mm512_set1_ps(0x1.8p19f), t = _mm512_fmadd_ps(x, _mm512_set1_ps(NACRE_VEXP_LOG2E), round);
+    const __m512i sixteenths = _mm512_castps_si512(t);
+    *n = _mm512_sub_ps(t, round);
     __m512 r = _mm512_fnmadd_ps(*n, _mm512_set1_ps(NACRE_VEXP_LN2_HI), x);
     r = _mm512_fnmadd_ps(*n, _mm512_set1_ps(NACRE_VEXP_LN2_LO), r);
-    __m512 q = _mm512_fmadd_ps(_mm512_set1_ps(NACRE_VEXP_C7), r, _mm512_set1_ps(NACRE_VEXP_C6));
-    q = _mm512_fmadd_ps(q, r, _mm512_set1_ps(NACRE_VEXP_C5));
-    q = _mm512_fmadd_ps(q, r, _mm512_set1_ps(NACRE_VEXP_C4));
-    q = _mm512_fmadd_ps(q, r, _mm512_set1_ps(NACRE_VEXP_C3));
-    q = _mm512_fmadd_ps(q, r, _mm512_set1_ps(NACRE_VEXP_C2));
-    return _mm512_add_ps(_mm512_fmadd_ps(_mm512_mul_ps(q, r), r, r), _mm512_set1_ps(1.0f));
+    const __m512 q = _mm512_fmadd_ps(_mm512_set1_ps(0x1.555556p-3f), r, _mm512_set1_ps(0x1.00029p-1f));
+    const __m512 lack = _mm512_permutexvar_ps(sixteenths, _mm512_loadu_ps(nacre_vexp_lack));
+    const __m512 root = _mm512_permutexvar_ps(sixteenths, _mm512_loadu_ps(nacre_vexp_root));
+    return _mm512_fmadd_ps(root, _mm512_add_ps(_mm512_fmadd_ps(_mm512_mul_ps(r, r), q, r), lack), root);
 }
 
-static inline __m512 nacre_vexp_avx512(__m512 x) {
+// e^x for x up to NACRE_VEXP_HIGH, and NaN.
+static inline __m512 nacre_vexp_below_avx512(__m512 x) {
     // The second operand is the result when the first is compared with a NaN.
-    x = _mm512_max_ps(_mm512_set1_ps(NACRE_VEXP_LOW), x);
-    x = _mm512_min_ps(_mm512_set1_ps(NACRE_VEXP_HIGH), x);
     __m512 n;
-    const __m512 p = nacre_vexp_part_avx512(x, &n);
+    const __m512 p = nacre_vexp_part_avx512(_mm512_max_ps(_mm512_set1_ps(NACRE_VEXP_LOW), x), &n);
     return _mm512_scalef_ps(p, n);
 }
+
+static inline __m512 nacre_vexp_avx512(__m512 x) { return nacre_vexp_below_avx512(_mm512_min_ps(_mm512_set1_ps(NACRE_VEXP_HIGH), x)); }
 
 // e^x for x <= 0 or NaN; 0 where it is subnormal, which processors are slow to make.
 static inline __m512 nacre_vfall_avx512(__m512 x) {

@@ -22,9 +22,9 @@ static inline float32x4_t nacre_vexp_part_neon(float32x4_t x, float32x4_t *n) {
 }
 
 // The power is applied in two factors, as n reaches beyond the exponents of one float.
-static inline float32x4_t nacre_vexp_neon(float32x4_t x) {
+// X is at most NACRE_VEXP_HIGH, or NaN.
+static inline float32x4_t nacre_vexp_below_neon(float32x4_t x) {
     x = vmaxq_f32(x, vdupq_n_f32(NACRE_VEXP_LOW));
-    x = vminq_f32(x, vdupq_n_f32(NACRE_VEXP_HIGH));
     float32x4_t n;
     const float32x4_t p = nacre_vexp_part_neon(x, &n);
     const int32x4_t i = vcvtq_s32_f32(n), half = vshrq_n_s32(i, 1), bias = vdupq_n_s32(127);
@@ -32,6 +32,8 @@ static inline float32x4_t nacre_vexp_neon(float32x4_t x) {
     const int32x4_t b = vshlq_n_s32(vaddq_s32(vsubq_s32(i, half), bias), 23);
     return vmulq_f32(vmulq_f32(p, vreinterpretq_f32_s32(a)), vreinterpretq_f32_s32(b));
 }
+
+static inline float32x4_t nacre_vexp_neon(float32x4_t x) { return nacre_vexp_below_neon(vminq_f32(x, vdupq_n_f32(NACRE_VEXP_HIGH))); }
 
 // e^x for x <= 0 or NaN; 0 where it is subnormal, which processors are slow to make.
 static inline float32x4_t nacre_vfall_neon(float32x4_t x) {
