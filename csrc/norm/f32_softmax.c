@@ -1,5 +1,11 @@
 // Softmax in tiles of columns.
+#include <string.h>
+
 #include "norm/strip.h"
+
+// Elements of a column at most that are read where they lie. Those of longer ones may evict each
+// other from the cache, where extents are powers of two, so they are copied.
+enum { SOFTMAX_IN_PLACE = 8 };
 
 typedef struct {
     nacre_f32_softmax_fn *kernel;
@@ -15,15 +21,26 @@ typedef struct {
 // A tile in scratch has rows of as many elements as the widest one.
 static size_t softmax_width(size_t inner) { return nacre_min(inner, NACRE_NORM_COLS); }
 
+static int softmax_in_place(nacre_float_type type, size_t n, size_t inner) {
+    return type == NACRE_FLOAT32 && (inner == 1 || n <= SOFTMAX_IN_PLACE);
+}
+
 static void softmax_tile(const softmax_job *j, size_t at, size_t cols, float *tile) {
-    if (j->type.type == NACRE_FLOAT32) {
+    if (softmax_in_place(j->type.type, j->n, j->inner)) {
         j->kernel((const float *)j->x + at, j->n, j->inner, cols, j->log, (float *)j->out + at);
         return;
     }
     const size_t width = softmax_width(j->inner), rows = j->inner == 1 ? 1 : j->n, row = j->inner == 1 ? j->n : cols;
-    for (size_t k = 0; k < rows; k++) norm_read(j->type, j->x, at + k * j->inner, row, tile + k * width);
+    for (size_t k = 0; k < rows; k++) {
+        const float *const x = norm_read(j->type, j->x, at + k * j->inner, row, tile + k * width);
+        if (x != tile + k * width) memcpy(tile + k * width, x, row * sizeof(float));
+    }
     j->kernel(tile, j->n, width, cols, j->log, tile);
-    for (size_t k = 0; k < rows; k++) norm_write(j->type, j->out, at + k * j->inner, row, tile + k * width);
+    for (size_t k = 0; k < rows; k++) {
+        float *const y = norm_room(j->type, j->out, at + k * j->inner, tile + k * width);
+        if (y != tile + k * width) memcpy(y, tile + k * width, row * sizeof(float));
+        norm_write(j->type, j->out, at + k * j->inner, row, y);
+    }
 }
 
 static void softmax_chunk(void *job, size_t chunk, size_t thread) {
@@ -58,7 +75,7 @@ static void softmax_command(const nacre_call *c) {
 static size_t softmax_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
     (void)k;
     const nacre_f32_softmax_words *const w = (const void *)words;
-    if (w->type == NACRE_FLOAT32) return 0;
+    if (softmax_in_place((nacre_float_type)w->type, (size_t)w->n, (size_t)w->inner)) return 0;
     return threads * nacre_align_floats((size_t)w->n * softmax_width((size_t)w->inner)) * sizeof(float);
 }
 
