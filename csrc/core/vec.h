@@ -19,12 +19,10 @@
 //     pick(m, a, b)        a in the lanes where m is true, b in others; m is an lt(a, b)
 //     bits(m)              an unsigned whose bit i is lane i of m, an lt(a, b)
 //     ldexp(a, n)          a * 2^n for integers n, rounded once
-//     fraction(a)          a - floor(a)
-//     scale(a, x, least)   a * 2^floor(x), rounded once, for x below 128; 0 for x below least,
-//                          which is not below -126; NaN for NaN
 //     split(x, &e)         m from sqrt(1/2) to sqrt(2) where x = m * 2^e; x > 0
 //     exp exp_below fall   vexp_<level>.h; exp_below is exp up to 89, and fall is exp up to 0, without
 //                          subnormal numbers
+//     power_below(x)       2^x for x up to 0; 0 below -125; NaN for NaN
 //     even(a, b)           lanes 0, 2, 4, ... of a followed by b
 //     odd(a, b)            lanes 1, 3, 5, ... of a followed by b
 //     swap(a, d)           lane i becomes lane i ^ d; d a power of two below the width

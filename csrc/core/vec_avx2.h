@@ -84,11 +84,6 @@ NACRE_INLINE __m256 nacre_avx2_ldexp(__m256 a, __m256 n) {
     return a * nacre_avx2_power(half) * nacre_avx2_power(_mm256_sub_epi32(whole, half));
 }
 
-NACRE_INLINE __m256 nacre_avx2_fraction(__m256 a) { return a - nacre_avx2_floor(a); }
-NACRE_INLINE __m256 nacre_avx2_scale(__m256 a, __m256 x, __m256 least) {
-    const __m256 y = a * nacre_avx2_power(_mm256_cvtps_epi32(nacre_avx2_floor(nacre_avx2_max(least, x))));
-    return nacre_avx2_pick(nacre_avx2_lt(x, least), _mm256_setzero_ps(), y);
-}
 NACRE_INLINE __m256 nacre_avx2_split(__m256 x, __m256 *e) {
     const __m256 tiny = nacre_avx2_lt(x, _mm256_set1_ps(0x1p-126f));
     x = nacre_avx2_pick(tiny, x * _mm256_set1_ps(0x1p+24f), x);
@@ -101,6 +96,7 @@ NACRE_INLINE __m256 nacre_avx2_split(__m256 x, __m256 *e) {
 NACRE_INLINE __m256 nacre_avx2_exp_below(__m256 a) { return nacre_vexp_below_avx2(a); }
 NACRE_INLINE __m256 nacre_avx2_exp(__m256 a) { return nacre_vexp_avx2(a); }
 NACRE_INLINE __m256 nacre_avx2_fall(__m256 a) { return nacre_vfall_avx2(a); }
+NACRE_INLINE __m256 nacre_avx2_power_below(__m256 a) { return nacre_vpower_avx2(a); }
 NACRE_INLINE __m256 nacre_avx2_odd(__m256 a, __m256 b) {
     const __m256 s = _mm256_shuffle_ps(a, b, _MM_SHUFFLE(3, 1, 3, 1));
     return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(s), _MM_SHUFFLE(3, 1, 2, 0)));

@@ -72,10 +72,6 @@ NACRE_INLINE __mmask16 nacre_avx512_lt(__m512 a, __m512 b) { return _mm512_cmp_p
 NACRE_INLINE unsigned nacre_avx512_bits(__mmask16 m) { return m; }
 NACRE_INLINE __m512 nacre_avx512_pick(__mmask16 m, __m512 a, __m512 b) { return _mm512_mask_blend_ps(m, b, a); }
 NACRE_INLINE __m512 nacre_avx512_ldexp(__m512 a, __m512 n) { return _mm512_scalef_ps(a, n); }
-NACRE_INLINE __m512 nacre_avx512_fraction(__m512 a) { return _mm512_reduce_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
-NACRE_INLINE __m512 nacre_avx512_scale(__m512 a, __m512 x, __m512 least) {
-    return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(x, least, _CMP_NLT_UQ), a, x);
-}
 NACRE_INLINE __m512 nacre_avx512_split(__m512 x, __m512 *e) {
     const __m512 m = _mm512_getmant_ps(x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src);
     const __mmask16 high = _mm512_cmp_ps_mask(m, _mm512_set1_ps(0x1.6a09e6p+0f), _CMP_GT_OQ);
@@ -86,6 +82,7 @@ NACRE_INLINE __m512 nacre_avx512_split(__m512 x, __m512 *e) {
 NACRE_INLINE __m512 nacre_avx512_exp_below(__m512 a) { return nacre_vexp_below_avx512(a); }
 NACRE_INLINE __m512 nacre_avx512_exp(__m512 a) { return nacre_vexp_avx512(a); }
 NACRE_INLINE __m512 nacre_avx512_fall(__m512 a) { return nacre_vfall_avx512(a); }
+NACRE_INLINE __m512 nacre_avx512_power_below(__m512 a) { return nacre_vpower_avx512(a); }
 NACRE_INLINE __m512 nacre_avx512_odd(__m512 a, __m512 b) {
     const __m512i i = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
     return _mm512_permutex2var_ps(a, i, b);

@@ -78,11 +78,6 @@ NACRE_INLINE float32x4_t nacre_neon_ldexp(float32x4_t a, float32x4_t n) {
     return a * nacre_neon_power(half) * nacre_neon_power(vsubq_s32(whole, half));
 }
 
-NACRE_INLINE float32x4_t nacre_neon_fraction(float32x4_t a) { return a - nacre_neon_floor(a); }
-NACRE_INLINE float32x4_t nacre_neon_scale(float32x4_t a, float32x4_t x, float32x4_t least) {
-    const float32x4_t y = a * nacre_neon_power(vcvtq_s32_f32(nacre_neon_floor(nacre_neon_max(least, x))));
-    return nacre_neon_pick(nacre_neon_lt(x, least), vdupq_n_f32(0.0f), y);
-}
 NACRE_INLINE float32x4_t nacre_neon_split(float32x4_t x, float32x4_t *e) {
     const uint32x4_t tiny = vcltq_f32(x, vdupq_n_f32(0x1p-126f));
     x = vbslq_f32(tiny, x * vdupq_n_f32(0x1p+24f), x);
@@ -94,6 +89,7 @@ NACRE_INLINE float32x4_t nacre_neon_split(float32x4_t x, float32x4_t *e) {
 NACRE_INLINE float32x4_t nacre_neon_exp_below(float32x4_t a) { return nacre_vexp_below_neon(a); }
 NACRE_INLINE float32x4_t nacre_neon_exp(float32x4_t a) { return nacre_vexp_neon(a); }
 NACRE_INLINE float32x4_t nacre_neon_fall(float32x4_t a) { return nacre_vfall_neon(a); }
+NACRE_INLINE float32x4_t nacre_neon_power_below(float32x4_t a) { return nacre_vpower_neon(a); }
 NACRE_INLINE float32x4_t nacre_neon_odd(float32x4_t a, float32x4_t b) { return vuzp2q_f32(a, b); }
 NACRE_INLINE float32x4_t nacre_neon_even(float32x4_t a, float32x4_t b) { return vuzp1q_f32(a, b); }
 NACRE_INLINE float32x4_t nacre_neon_swap(float32x4_t a, size_t d) { return d == 2 ? vextq_f32(a, a, 2) : vrev64q_f32(a); }

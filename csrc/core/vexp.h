@@ -15,6 +15,9 @@
 #define NACRE_VEXP_LN2_HI 0x1.62e400p-1f
 #define NACRE_VEXP_LN2_LO 0x1.7f7d1cp-20f
 
+// Below LOW powers of two count as 0.
+#define NACRE_VPOWER_LOW (-125.0f)
+
 // On levels without tables e^r is 1 + r + r^2 (C2 + C3 r + ... + C7 r^5) within 7e-10 on [-ln 2 / 2,
 // ln 2 / 2]: the interpolation at Chebyshev nodes, rounded to floats.
 #define NACRE_VEXP_C2 0x1.000000p-1f
@@ -23,5 +26,13 @@
 #define NACRE_VEXP_C5 0x1.1110e0p-7f
 #define NACRE_VEXP_C6 0x1.6d4324p-10f
 #define NACRE_VEXP_C7 0x1.a124f2p-13f
+
+// There 2^r is 1 + r (C1 + C2 r + ... + C6 r^5) within 3e-9 on [0, 1].
+#define NACRE_VPOWER_C1 0x1.62e42cp-1f
+#define NACRE_VPOWER_C2 0x1.ebfd3ap-3f
+#define NACRE_VPOWER_C3 0x1.c68af6p-5f
+#define NACRE_VPOWER_C4 0x1.3cfd82p-7f
+#define NACRE_VPOWER_C5 0x1.47373ap-10f
+#define NACRE_VPOWER_C6 0x1.c4456ep-13f
 
 #endif

@@ -47,6 +47,20 @@ static inline __m256 nacre_vfall_avx2(__m256 x) {
     return _mm256_andnot_ps(_mm256_cmp_ps(x, least, _CMP_LT_OQ), _mm256_mul_ps(p, _mm256_castsi256_ps(power)));
 }
 
+// 2^x for x <= 0 or NaN; 0 below -125, as processors are slow to make subnormal numbers.
+static inline __m256 nacre_vpower_avx2(__m256 x) {
+    const __m256 least = _mm256_set1_ps(NACRE_VPOWER_LOW), r = _mm256_sub_ps(x, _mm256_floor_ps(x));
+    __m256 q = _mm256_fmadd_ps(_mm256_set1_ps(NACRE_VPOWER_C6), r, _mm256_set1_ps(NACRE_VPOWER_C5));
+    q = _mm256_fmadd_ps(q, r, _mm256_set1_ps(NACRE_VPOWER_C4));
+    q = _mm256_fmadd_ps(q, r, _mm256_set1_ps(NACRE_VPOWER_C3));
+    q = _mm256_fmadd_ps(q, r, _mm256_set1_ps(NACRE_VPOWER_C2));
+    q = _mm256_fmadd_ps(q, r, _mm256_set1_ps(NACRE_VPOWER_C1));
+    q = _mm256_fmadd_ps(q, r, _mm256_set1_ps(1.0f));
+    const __m256i n = _mm256_cvtps_epi32(_mm256_floor_ps(_mm256_max_ps(least, x)));
+    const __m256 power = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n, _mm256_set1_epi32(127)), 23));
+    return _mm256_andnot_ps(_mm256_cmp_ps(x, least, _CMP_LT_OQ), _mm256_mul_ps(q, power));
+}
+
 NACRE_TARGET_END
 #endif
 

@@ -55,6 +55,18 @@ static inline __m512 nacre_vfall_avx512(__m512 x) {
     return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(x, least, _CMP_NLT_UQ), p, n);
 }
 
+// 2^x for x <= 0 or NaN; 0 below -125, as processors are slow to make subnormal numbers. With n and r
+// as above, but of x itself, 2^r is 1 + r (c1 + r (c2 + c3 r)) within 2e-9.
+static inline __m512 nacre_vpower_avx512(__m512 x) {
+    const __m512 round = _mm512_set1_ps(0x1.8p19f), t = _mm512_add_ps(x, round), n = _mm512_sub_ps(t, round), r = _mm512_sub_ps(x, n);
+    const __m512i sixteenths = _mm512_castps_si512(t);
+    const __m512 q = _mm512_fmadd_ps(_mm512_fmadd_ps(_mm512_set1_ps(0x1.c6b08ep-5f), r, _mm512_set1_ps(0x1.ec00ccp-3f)), r, _mm512_set1_ps(0x1.62e43p-1f));
+    const __m512 lack = _mm512_permutexvar_ps(sixteenths, _mm512_loadu_ps(nacre_vexp_lack));
+    const __m512 root = _mm512_permutexvar_ps(sixteenths, _mm512_loadu_ps(nacre_vexp_root));
+    const __mmask16 normal = _mm512_cmp_ps_mask(x, _mm512_set1_ps(NACRE_VPOWER_LOW), _CMP_NLT_UQ);
+    return _mm512_maskz_scalef_ps(normal, _mm512_fmadd_ps(root, _mm512_fmadd_ps(q, r, lack), root), n);
+}
+
 NACRE_TARGET_END
 #endif
 

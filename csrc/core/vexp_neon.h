@@ -44,6 +44,20 @@ static inline float32x4_t nacre_vfall_neon(float32x4_t x) {
     return vbslq_f32(vcltq_f32(x, least), vdupq_n_f32(0.0f), vmulq_f32(p, vreinterpretq_f32_s32(power)));
 }
 
+// 2^x for x <= 0 or NaN; 0 below -125, as processors are slow to make subnormal numbers.
+static inline float32x4_t nacre_vpower_neon(float32x4_t x) {
+    const float32x4_t least = vdupq_n_f32(NACRE_VPOWER_LOW), r = vsubq_f32(x, vrndmq_f32(x));
+    float32x4_t q = vfmaq_f32(vdupq_n_f32(NACRE_VPOWER_C5), vdupq_n_f32(NACRE_VPOWER_C6), r);
+    q = vfmaq_f32(vdupq_n_f32(NACRE_VPOWER_C4), q, r);
+    q = vfmaq_f32(vdupq_n_f32(NACRE_VPOWER_C3), q, r);
+    q = vfmaq_f32(vdupq_n_f32(NACRE_VPOWER_C2), q, r);
+    q = vfmaq_f32(vdupq_n_f32(NACRE_VPOWER_C1), q, r);
+    q = vfmaq_f32(vdupq_n_f32(1.0f), q, r);
+    const int32x4_t n = vcvtq_s32_f32(vrndmq_f32(vmaxq_f32(least, x)));
+    const float32x4_t power = vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(n, vdupq_n_s32(127)), 23));
+    return vbslq_f32(vcltq_f32(x, least), vdupq_n_f32(0.0f), vmulq_f32(q, power));
+}
+
 #endif
 
 #endif
