@@ -6,8 +6,8 @@
 
 // The words of command f32_conv_blocked. Operands are those of f32_conv_gemm: add and y
 // are blocked, x is blocked or, with plain, plain, w is what pack wrote, and bias, which
-// may be left out, is plain. All are float32; there is one group, and there are one or two
-// axes. Add may be y.
+// may be left out, is plain. All are float32; there are one or two axes, and one group or such
+// as have whole blocks of channels and of filters, of a blocked x. Add may be y.
 typedef struct {
     nacre_conv_words conv;
     int64_t block;  // at most NACRE_CONV_BLOCK

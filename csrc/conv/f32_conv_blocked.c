@@ -15,11 +15,12 @@ typedef struct {
 
 typedef struct {
     const nacre_f32_dense_impl *impl;
-    size_t images, channels, filters, lanes;
+    size_t images, groups, channels, filters, lanes;  // channels and filters of one group
     size_t chunks;                 // that there are to be at least
     dense_axis h, w;
     size_t width;                  // pixels of a row of the result; the last may have fewer
-    size_t in_blocks, out_blocks, taps, steps, steps_each;
+    size_t in_blocks, out_blocks;  // of one group
+    size_t taps, steps, steps_each;
     size_t depth;                  // channels of all steps
     int plain, copied, shared;     // of x; whether steps lie in a copy, one copy for all chunks
     size_t planes, unit;           // of x: channels of a plain one, or blocks, and floats of a pixel of either
@@ -65,7 +66,10 @@ static dense_axis dense_axis_of(const nacre_conv *c, size_t d) {
     return (dense_axis){c->in[d], c->out[d], c->kernel[d], c->stride[d], c->dilation[d], c->pad[d]};
 }
 
-static size_t dense_groups(const dense_job *j) { return nacre_ceil_div(j->out_blocks, NACRE_DENSE_BLOCKS); }
+// Groups of blocks of filters: of one group of the convolution, of all.
+static size_t dense_groups_in(const dense_job *j) { return nacre_ceil_div(j->out_blocks, NACRE_DENSE_BLOCKS); }
+
+static size_t dense_groups(const dense_job *j) { return j->groups * dense_groups_in(j); }
 
 static size_t dense_copy_floats(const dense_job *j) { return j->planes * j->band_rows * j->slots * j->part * j->unit; }
 
@@ -99,7 +103,7 @@ static size_t dense_segment(const dense_job *j) {
 // Cuts the work: rows into bands, where the weights are few, and filters into parts.
 static void dense_divide(dense_job *j) {
     const size_t rows = j->h.out, row = j->planes * j->unit * (j->copied ? j->slots * j->part : j->width);
-    const size_t weights = j->depth * j->filters, halo = dense_reach(&j->h, 1);
+    const size_t weights = j->groups * j->depth * j->filters, halo = dense_reach(&j->h, 1);
     const size_t room = j->impl->band / nacre_max(row, 1);
     j->rows_each = room > halo ? 1 + (room - halo) / j->h.stride : 1;
     const size_t most = j->width < j->w.out ? nacre_ceil_div(rows, dense_segments(j)) : rows;
@@ -120,7 +124,7 @@ static size_t dense_pixels(const dense_job *j, size_t o) { return nacre_min(j->w
 static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_words *w, size_t threads) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const dense_axis one = {1, 1, 1, 1, 1, 0};
-    dense_job j = {.impl = ((nacre_f32_dense_fn *)kernel->fn)(), .images = c.images, .channels = c.channels, .filters = c.filters,
+    dense_job j = {.impl = ((nacre_f32_dense_fn *)kernel->fn)(), .images = c.images, .groups = c.groups, .channels = c.channels, .filters = c.filters,
                    .lanes = (size_t)w->block, .plain = w->plain != 0, .chunks = threads > 1 ? threads * DENSE_CHUNKS : 1};
     j.h = c.axes == 1 ? one : dense_axis_of(&c, 0);
     j.w = dense_axis_of(&c, c.axes - 1);
@@ -130,7 +134,7 @@ static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_wor
     j.depth = c.channels * j.taps;
     j.steps = j.plain ? j.depth : j.in_blocks * j.taps;
     j.steps_each = nacre_max(1, j.impl->weights / (NACRE_DENSE_BLOCKS * j.lanes * (j.plain ? 1 : j.lanes)));
-    j.planes = j.plain ? j.channels : j.in_blocks;
+    j.planes = j.plain ? j.channels : j.groups * j.in_blocks;
     j.unit = j.plain ? 1 : j.lanes;
     j.copied = j.plain || j.h.pad != 0 || j.w.pad != 0 || j.w.stride != 1 || j.h.stride != 1 || dense_reach(&j.h, j.h.out) > j.h.in ||
                dense_reach(&j.w, j.w.out) > j.w.in;
@@ -213,6 +217,7 @@ typedef struct {
     const dense_job *j;
     const float *x;     // what steps count from, for row 0 of the band
     size_t x_row;       // floats from what a row meets to what the next does
+    size_t x_plane;     // floats from a block of channels to the next
     size_t image, o, rows;
 } dense_band;
 
@@ -223,9 +228,9 @@ static size_t dense_channels(const dense_job *j, size_t s) {
     return nacre_min(s, whole) * j->lanes + (s > whole ? s - whole : 0) * (j->channels % j->lanes);
 }
 
-// Weights of a group from step s on.
-static const float *dense_weights(const dense_job *j, size_t group, size_t blocks, size_t s) {
-    return j->weights + (group * NACRE_DENSE_BLOCKS * j->depth + blocks * dense_channels(j, s)) * j->lanes;
+// Weights of blocks from block `first` of the result on, from step s on.
+static const float *dense_weights(const dense_job *j, size_t first, size_t blocks, size_t s) {
+    return j->weights + (first * j->depth + blocks * dense_channels(j, s)) * j->lanes;
 }
 
 void nacre_dense_row(const nacre_f32_dense_impl *impl, const dense_cut *cut, nacre_f32_dense_tile *t, size_t portion) {
@@ -244,23 +249,25 @@ void nacre_dense_row(const nacre_f32_dense_impl *impl, const dense_cut *cut, nac
 // Filters of a group, from the first block of those on.
 static void dense_group(const dense_band *b, size_t group) {
     const dense_job *const j = b->j;
-    const size_t first = group * NACRE_DENSE_BLOCKS, blocks = nacre_min(NACRE_DENSE_BLOCKS, j->out_blocks - first);
+    const size_t of = group / dense_groups_in(j), within = group % dense_groups_in(j) * NACRE_DENSE_BLOCKS;
+    const size_t first = of * j->out_blocks + within, blocks = nacre_min(NACRE_DENSE_BLOCKS, j->out_blocks - within);
+    const float *const x = b->x + of * j->in_blocks * b->x_plane;
     const size_t whole = j->plain ? 0 : j->channels / j->lanes * j->taps, plane = j->w.out * (j->width < j->w.out ? 1 : j->h.out) * j->lanes;
     float start[NACRE_DENSE_BLOCKS * NACRE_CONV_BLOCK] = {0};
-    for (size_t k = 0, f = first * j->lanes; k < blocks * j->lanes && f < j->filters && j->bias != NULL; k++, f++) start[k] = j->bias[f];
+    for (size_t k = 0, f = first * j->lanes; k < blocks * j->lanes && f < j->groups * j->filters && j->bias != NULL; k++, f++) start[k] = j->bias[f];
     for (size_t s = 0; s < j->steps; s += j->steps_each) {
         const size_t stop = nacre_min(j->steps, s + j->steps_each), last = stop == j->steps;
         const size_t channels = dense_channels(j, stop) - dense_channels(j, s);
         for (size_t r = 0; r < b->rows; r++) {
-            const size_t o = b->o + r, pixels = dense_pixels(j, o), at = (b->image * j->out_blocks + first) * plane + o * j->width * j->lanes;
+            const size_t o = b->o + r, pixels = dense_pixels(j, o), at = (b->image * j->groups * j->out_blocks + first) * plane + o * j->width * j->lanes;
             const dense_cut *const cut = o + 1 < j->h.out ? &j->cut : &j->last;
             const size_t tiles = b->rows * (cut->full + cut->tails), portion = nacre_ceil_div(channels * blocks * j->lanes, tiles);
             nacre_f32_dense_tile t = {
-                .blocks = blocks, .lanes = j->lanes, .x = b->x + r * b->x_row, .pitch = j->pitch, .step = j->step + s, .steps = stop - s,
-                .whole = whole > s ? nacre_min(whole, stop) - s : 0, .rest = j->plain ? 1 : j->channels % j->lanes, .w = dense_weights(j, group, blocks, s),
+                .blocks = blocks, .lanes = j->lanes, .x = x + r * b->x_row, .pitch = j->pitch, .step = j->step + s, .steps = stop - s,
+                .whole = whole > s ? nacre_min(whole, stop) - s : 0, .rest = j->plain ? 1 : j->channels % j->lanes, .w = dense_weights(j, first, blocks, s),
                 .start = s == 0 ? start : NULL, .y = j->y + at, .y_block = plane, .finish = last ? &j->finish : NULL,
                 .add = s == 0 && j->add != NULL ? j->add + at : NULL,
-                .next = dense_weights(j, group, blocks, stop) + r * (cut->full + cut->tails) * portion, .next_step = nacre_ceil_div(portion, channels)};
+                .next = dense_weights(j, first, blocks, stop) + r * (cut->full + cut->tails) * portion, .next_step = nacre_ceil_div(portion, channels)};
             nacre_dense_row(j->impl, cut, &t, portion);
             for (size_t k = 0; k < blocks && last && j->finish.map != NULL; k++) {
                 float *const y = j->y + at + k * plane;
@@ -278,9 +285,11 @@ static void dense_chunk(void *job, size_t chunk, size_t thread) {
     b.rows = nacre_min(j->rows_each, j->h.out - b.o);
     if (!j->copied) {
         b.x_row = (j->width < j->w.out ? j->width : j->w.in) * j->lanes;
-        b.x = j->x + b.image * j->in_blocks * j->w.in * (j->width < j->w.out ? 1 : j->h.in) * j->lanes + b.o * b.x_row;
+        b.x_plane = j->w.in * (j->width < j->w.out ? 1 : j->h.in) * j->lanes;
+        b.x = j->x + b.image * j->planes * b.x_plane + b.o * b.x_row;
     } else {
         b.x_row = j->h.stride * j->slots * j->part * j->unit;
+        b.x_plane = j->band_rows * j->slots * j->part * j->unit;
         b.x = j->scratch + (j->shared ? b.o * b.x_row : thread * dense_copy_floats(j));
         for (size_t k = 0; k < j->planes && !j->shared; k++) dense_copy(j, b.image, k, b.o, b.rows, j->scratch + thread * dense_copy_floats(j));
     }
@@ -343,7 +352,7 @@ static void dense_command(const nacre_call *c) {
         nacre_parallel(c->team, j.images * j.bands * j.parts, dense_chunk, &j);
         return;
     }
-    const size_t out = j.out_blocks * j.h.out * j.w.out * j.lanes;
+    const size_t out = j.groups * j.out_blocks * j.h.out * j.w.out * j.lanes;
     for (size_t i = 0; i < j.images; i++) {
         dense_fill f = {&j, i};
         nacre_parallel(c->team, j.planes, dense_fill_chunk, &f);
@@ -365,7 +374,9 @@ static int dense_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_conv_dense_words *const w = (const void *)words;
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const nacre_f32_dense_impl *const impl = ((nacre_f32_dense_fn *)kernel->fn)();
-    return w->conv.type == NACRE_FLOAT32 && c.groups == 1 && c.axes <= 2 && w->block <= NACRE_CONV_BLOCK && c.channels > 0 && !conv_is_empty(&c) &&
+    const size_t block = (size_t)w->block;
+    if (c.groups != 1 && (w->plain || c.channels % block != 0 || c.filters % block != 0)) return 0;
+    return w->conv.type == NACRE_FLOAT32 && c.axes <= 2 && w->block <= NACRE_CONV_BLOCK && c.channels > 0 && !conv_is_empty(&c) &&
            (impl->lanes == 1 || impl->lanes == (size_t)w->block);
 }
 
@@ -373,25 +384,25 @@ static size_t dense_packed(const nacre_kernel *kernel, const int64_t *words, siz
     (void)kernel;
     const nacre_conv_dense_words *const w = (const void *)words;
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
-    return operand == CONV_W ? nacre_round_up(c.filters, (size_t)w->block) * conv_depth(&c) * sizeof(float) : 0;
+    return operand == CONV_W ? c.groups * nacre_round_up(c.filters, (size_t)w->block) * conv_depth(&c) * sizeof(float) : 0;
 }
 
-// Weights are [filters][channels][taps]; packed, [groups][blocks of channels][taps]
-// [channels][blocks of filters][lanes] with zeros behind the last filter.
+// Weights are [filters][channels][taps] of each group of the convolution; packed, [groups of
+// blocks][blocks of channels][taps][channels][blocks of filters][lanes] with zeros behind the last filter.
 static void dense_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
     (void)kernel;
     (void)operand;
     const nacre_conv_dense_words *const words_of = (const void *)words;
     const nacre_conv c = nacre_conv_of(&words_of->conv.extents);
     const size_t lanes = (size_t)words_of->block, taps = conv_count(c.kernel, c.axes), group = NACRE_DENSE_BLOCKS * lanes;
-    const float *const w = src;
     float *out = dst;
-    for (size_t f = 0; f < c.filters; f += group) {
-        const size_t wide = nacre_min(group, nacre_round_up(c.filters - f, lanes));
+    for (size_t i = 0; i < c.groups * nacre_ceil_div(c.filters, group); i++) {
+        const float *const w = (const float *)src + i / nacre_ceil_div(c.filters, group) * c.filters * c.channels * taps;
+        const size_t f = i % nacre_ceil_div(c.filters, group) * group, wide = nacre_min(group, nacre_round_up(c.filters - f, lanes));
         for (size_t k = 0; k < c.channels; k += lanes) {
             for (size_t tap = 0; tap < taps; tap++) {
-                for (size_t i = k; i < nacre_min(c.channels, k + lanes); i++) {
-                    for (size_t l = f; l < f + wide; l++) *out++ = l < c.filters ? w[(l * c.channels + i) * taps + tap] : 0;
+                for (size_t from = k; from < nacre_min(c.channels, k + lanes); from++) {
+                    for (size_t l = f; l < f + wide; l++) *out++ = l < c.filters ? w[(l * c.channels + from) * taps + tap] : 0;
                 }
             }
         }

@@ -40,7 +40,7 @@ func offerConv(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
 		blocks := w
 		blocks.planes = l.Extents(b.Shape(0))[:2].Len()
 		x.plain, x.blocked = w.depthwiseCost(l), blocks.blockedCost(l)
-	case s.Groups == 1 && s.Channels > 0 && !mostlyPadding(s):
+	case (s.Groups == 1 && s.Channels > 0 || groupsOfBlocks(s, l)) && !mostlyPadding(s):
 		if readsPlain(s, l) {
 			x.in = nil
 		}
@@ -57,6 +57,12 @@ func offerConv(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
 	return x
 }
 
+// groupsOfBlocks reports whether the groups of a convolution have whole blocks of channels and of
+// filters.
+func groupsOfBlocks(s *nn.ConvShape, l device.Layout) bool {
+	return s.Channels > 0 && s.Filters > 0 && s.Channels%l.Block() == 0 && s.Filters%l.Block() == 0
+}
+
 // mostlyPadding reports whether what the kernel of a convolution reaches is much larger than
 // the value: kernels for blocks put the value among zeros.
 func mostlyPadding(s *nn.ConvShape) bool {
@@ -70,7 +76,7 @@ func mostlyPadding(s *nn.ConvShape) bool {
 
 // readsPlain reports whether the blocked form of a convolution reads a plain value: one
 // of so few channels that most of a block would be padding.
-func readsPlain(s *nn.ConvShape, l device.Layout) bool { return 2*s.Channels <= l.Block() }
+func readsPlain(s *nn.ConvShape, l device.Layout) bool { return s.Groups == 1 && 2*s.Channels <= l.Block() }
 
 // bindBlockedConv adds a command of a convolution whose result is blocked.
 func bindBlockedConv(o *nn.Conv, then op.Epilogue, b *binder) error {
@@ -108,7 +114,7 @@ func bindBlockedConv(o *nn.Conv, then op.Epilogue, b *binder) error {
 // is not computed so.
 func winogradTile(s *nn.ConvShape) int {
 	one := []int{1, 1}
-	if !slices.Equal(s.Kernel, []int{3, 3}) || !slices.Equal(s.Stride, one) || !slices.Equal(s.Dilation, one) || min(s.Channels, s.Filters) < 16 {
+	if s.Groups != 1 || !slices.Equal(s.Kernel, []int{3, 3}) || !slices.Equal(s.Stride, one) || !slices.Equal(s.Dilation, one) || min(s.Channels, s.Filters) < 16 {
 		return 0
 	}
 	tiles := func(m int) int { return s.Images * ((s.Out[0] + m - 1) / m) * ((s.Out[1] + m - 1) / m) }

@@ -92,7 +92,7 @@ func gemmConvCost(s *nn.ConvShape, l device.Layout) float64 {
 	if taps > 1 {
 		each += gemmTap * depth * float64(pixels)
 	}
-	return float64(s.Images) * each
+	return float64(s.Images*s.Groups) * each
 }
 
 // denseCost is the time of the same convolution whose result is blocked.
@@ -116,7 +116,7 @@ func denseCost(s *nn.ConvShape, l device.Layout) float64 {
 	if taps > 1 || tensor.Shape(s.Stride).Len() > 1 {
 		each += denseCopy * float64(channels*tensor.Shape(s.In).Len())
 	}
-	return float64(s.Images) * each
+	return float64(s.Images*s.Groups) * each
 }
 
 // poolCost is the time of pooling of plain values.

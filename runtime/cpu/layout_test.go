@@ -167,6 +167,9 @@ func (d *convData) blocked(t *testing.T, k bindings.Kernel, pool *bindings.Pool,
 func denseCases(r *rand.Rand) []convCase {
 	list := slices.DeleteFunc(convCases(), func(c convCase) bool { return c.groups != 1 || len(c.in) > 2 })
 	list = append(list,
+		convCase{name: "groups of whole blocks", images: 2, groups: 3, channels: 32, filter: 64, in: []int{14, 15}, kernel: []int{3, 3}, stride: []int{1, 2}, dilation: ones(2), before: ones(2), behind: ones(2)},
+		convCase{name: "groups of single pixels", images: 2, groups: 4, channels: 64, filter: 32, in: []int{29, 30}, kernel: ones(2), stride: ones(2), dilation: ones(2), before: make([]int, 2), behind: make([]int, 2)},
+		convCase{name: "groups along one axis", images: 1, groups: 2, channels: 32, filter: 96, in: []int{77}, kernel: []int{5}, stride: ones(1), dilation: []int{2}, before: []int{4}, behind: []int{3}},
 		convCase{name: "pointwise on a large map", images: 1, groups: 1, channels: 130, filter: 40, in: []int{60, 61}, kernel: ones(2), stride: ones(2), dilation: ones(2), before: make([]int, 2), behind: make([]int, 2)},
 		convCase{name: "3x3 on a large map", images: 2, groups: 1, channels: 48, filter: 20, in: []int{70, 72}, kernel: []int{3, 3}, stride: ones(2), dilation: ones(2), before: ones(2), behind: ones(2)},
 		convCase{name: "many weights", images: 2, groups: 1, channels: 96, filter: 300, in: []int{6, 7}, kernel: []int{3, 3}, stride: ones(2), dilation: ones(2), before: ones(2), behind: ones(2)})
