@@ -1,4 +1,4 @@
-// Depthwise convolutions of blocked values.
+// Convolutions of blocked values whose groups lie within blocks, such as depthwise ones.
 //
 // A value [images][channels][rows][columns] blocked by c is [images][blocks][rows]
 // [columns][c]: block b holds channels b*c and on, and what the last block holds behind
@@ -12,8 +12,8 @@ enum { NACRE_CONV_BLOCK = 64 };  // channels of a block at most
 
 // The words of command f32_conv_depthwise_blocked. Operands are those of
 // f32_conv_depthwise: x, add and y are blocked, w is what pack wrote, and bias, which may
-// be left out, is plain. All are float32; every group has one channel and one filter,
-// and there are one or two axes. Add may be y.
+// be left out, is plain. All are float32; every group has as many filters as channels, a
+// divisor of the block, and there are one or two axes. Add may be y.
 typedef struct {
     nacre_conv_words conv;
     int64_t block;  // at most NACRE_CONV_BLOCK
@@ -31,7 +31,9 @@ typedef struct {
     size_t next;           // floats from what a row meets to what the next does
     size_t kernel_h;       // rows of the kernel that meet the value
     size_t gap;            // floats from one of these rows of the value to the next
-    const float *w;        // their first; [kernel_h][kernel_w][block]
+    const float *w;        // their first; [kernel_h][kernel_w][channels][block]
+    size_t channels;       // of a group
+    const int32_t *from;   // [channels][lanes]: the lane of each channel of a lane's group
     const float *bias;     // a block
     const float *add;      // laid out as y, or NULL
     float *y;              // [rows][out][block]
@@ -42,9 +44,9 @@ typedef struct {
     const nacre_f32_finish *finish;                   // of which only the clamp counts
 } nacre_f32_blocked_rows;
 
-// y[i][o] = clamp(bias + sum of w[ky][kx] x[i*next + ky*gap][o*stride + kx*dilation - pad] + add[i][o]),
-// channel by channel. A row of op f32_conv_depthwise_blocked with l lanes takes blocks
-// that are multiples of l.
+// y[i][o] = clamp(bias + sum of w[ky][kx][k] x[i*next + ky*gap][o*stride + kx*dilation - pad] + add[i][o]),
+// lane by lane, of x channel k of the lane's group. A row of op f32_conv_depthwise_blocked with l lanes takes blocks
+// that are multiples of l, and groups of which l is a multiple.
 typedef struct {
     size_t lanes;
     void (*rows)(const nacre_f32_blocked_rows *r);

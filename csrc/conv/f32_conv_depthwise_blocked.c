@@ -11,9 +11,11 @@ typedef struct {
     const nacre_f32_blocked_depthwise_impl *impl;
     nacre_conv c;
     size_t block, blocks;
+    size_t channels;         // of the result
     size_t in_h, out_h, kernel_h, stride_h, dilation_h, pad_h, columns;  // columns is the axis of the columns
     size_t rows, rows_each;  // of the result in all, of a chunk
     nacre_conv_span *meet;   // under each column of the kernel
+    int32_t *from;           // of rows
     size_t begin, stop;      // under all of them
     size_t begin_h, stop_h;  // the rows that meet no padding
     const float *x, *w, *bias, *add;
@@ -25,7 +27,8 @@ static blocked_job blocked_of(const nacre_kernel *kernel, const nacre_conv_block
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const int flat = c.axes == 1;
     blocked_job j = {.impl = ((nacre_f32_blocked_depthwise_fn *)kernel->fn)(), .c = c, .block = (size_t)w->block, .columns = c.axes - 1};
-    j.blocks = nacre_ceil_div(c.groups, j.block);
+    j.channels = c.groups * c.filters;
+    j.blocks = nacre_ceil_div(j.channels, j.block);
     j.in_h = flat ? 1 : c.in[0];
     j.out_h = flat ? 1 : c.out[0];
     j.kernel_h = flat ? 1 : c.kernel[0];
@@ -33,7 +36,7 @@ static blocked_job blocked_of(const nacre_kernel *kernel, const nacre_conv_block
     j.dilation_h = flat ? 1 : c.dilation[0];
     j.pad_h = flat ? 0 : c.pad[0];
     j.rows = c.images * j.blocks * j.out_h;
-    const size_t work = c.out[j.columns] * conv_count(c.kernel, c.axes) * j.block;
+    const size_t work = c.out[j.columns] * conv_count(c.kernel, c.axes) * c.channels * j.block;
     j.rows_each = work >= BLOCKED_GRAIN || work == 0 ? 1 : BLOCKED_GRAIN / work;
     return j;
 }
@@ -74,8 +77,10 @@ static void blocked_rows(const blocked_job *j, size_t plane, size_t o, size_t ro
     r.kernel_h = blocked_meet(j, o, &first);
     if (r.kernel_h > 0) {
         r.x += (plane * j->in_h + o * j->stride_h + first * j->dilation_h - j->pad_h) * width;
-        r.w += (plane % j->blocks * j->kernel_h + first) * j->c.kernel[d] * j->block;
+        r.w += (plane % j->blocks * j->kernel_h + first) * j->c.kernel[d] * j->c.channels * j->block;
     }
+    r.channels = j->c.channels;
+    r.from = j->from;
     r.next = j->stride_h * width;
     r.gap = j->dilation_h * width;
     r.add = j->add == NULL ? NULL : j->add + y;
@@ -102,7 +107,7 @@ static void blocked_chunk(void *job, size_t chunk, size_t thread) {
     for (size_t i = first, plane = first / j->out_h, o = first % j->out_h, rows = 0; i < stop; i += rows) {
         if (i == first || o == 0) {
             const size_t channel = plane % j->blocks * j->block;
-            for (size_t k = 0; k < j->block; k++) bias[k] = j->bias == NULL || channel + k >= j->c.groups ? 0 : j->bias[channel + k];
+            for (size_t k = 0; k < j->block; k++) bias[k] = j->bias == NULL || channel + k >= j->channels ? 0 : j->bias[channel + k];
         }
         rows = o < j->begin_h || o >= j->stop_h ? 1 : nacre_min(most, nacre_min(stop - i, j->stop_h - o));
         blocked_rows(j, plane, o, rows, bias);
@@ -116,23 +121,24 @@ static void blocked_chunk(void *job, size_t chunk, size_t thread) {
 static int blocked_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_conv_blocked_words *const w = (const void *)words;
     const blocked_job j = blocked_of(kernel, w);
-    return w->conv.type == NACRE_FLOAT32 && nacre_conv_is_depthwise(&j.c) && j.c.filters == 1 && j.block <= NACRE_CONV_BLOCK &&
-           j.block % j.impl->lanes == 0;
+    const size_t lanes = j.impl->lanes, group = j.c.channels;
+    if (group == 0 || group != j.c.filters || j.block % group != 0 || (lanes > 1 && lanes % group != 0)) return 0;
+    return w->conv.type == NACRE_FLOAT32 && nacre_conv_is_small(&j.c) && j.block <= NACRE_CONV_BLOCK && j.block % lanes == 0;
 }
 
 static size_t blocked_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
     (void)threads;
     const blocked_job j = blocked_of(kernel, (const void *)words);
-    return j.c.kernel[j.columns] * sizeof(nacre_conv_span);
+    return j.c.kernel[j.columns] * sizeof(nacre_conv_span) + j.c.channels * j.impl->lanes * sizeof(int32_t);
 }
 
 static size_t blocked_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {
     const blocked_job j = blocked_of(kernel, (const void *)words);
-    return operand == CONV_W ? j.blocks * conv_count(j.c.kernel, j.c.axes) * j.block * sizeof(float) : 0;
+    return operand == CONV_W ? j.blocks * conv_depth(&j.c) * j.block * sizeof(float) : 0;
 }
 
-// Weights are [groups][kernel]; packed, [blocks][kernel][block] with zeros behind the
-// last channel.
+// Weights are [filters][channels][kernel]; packed, [blocks][kernel][channels][block] with zeros
+// behind the last filter.
 static void blocked_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
     (void)operand;
     const blocked_job j = blocked_of(kernel, (const void *)words);
@@ -141,7 +147,9 @@ static void blocked_pack(const nacre_kernel *kernel, const int64_t *words, size_
     float *out = dst;
     for (size_t b = 0; b < j.blocks; b++) {
         for (size_t tap = 0; tap < taps; tap++) {
-            for (size_t k = b * j.block; k < (b + 1) * j.block; k++) *out++ = k < j.c.groups ? w[k * taps + tap] : 0;
+            for (size_t k = 0; k < j.c.channels; k++) {
+                for (size_t f = b * j.block; f < (b + 1) * j.block; f++) *out++ = f < j.channels ? w[(f * j.c.channels + k) * taps + tap] : 0;
+            }
         }
     }
 }
@@ -156,7 +164,11 @@ static void blocked_command(const nacre_call *c) {
     j.y = nacre_operand(c, CONV_Y);
     j.finish = conv_finish(&w->conv);
     j.meet = c->scratch;
+    j.from = (int32_t *)(j.meet + j.c.kernel[j.columns]);
     blocked_meets(&j);
+    for (size_t i = 0; i < j.c.channels * j.impl->lanes; i++) {
+        j.from[i] = (int32_t)(i % j.impl->lanes / j.c.channels * j.c.channels + i / j.impl->lanes);
+    }
     nacre_parallel(c->team, nacre_ceil_div(j.rows, j.rows_each), blocked_chunk, &j);
 }
 

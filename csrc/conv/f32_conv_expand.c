@@ -123,7 +123,7 @@ static void expand_result(const expand_band *b, size_t o, size_t rows) {
         const nacre_f32_blocked_rows r = {
             .rows = rows, .x = b->rows + (k * j->room + o * j->c.stride[0] - b->base) * line, .next = j->c.stride[0] * line,
             .kernel_h = j->c.kernel[0], .gap = j->c.dilation[0] * line, .w = j->depthwise_w + block * taps * j->lanes,
-            .bias = b->bias + k * j->lanes, .y = y, .block = j->lanes, .in = j->width, .out = j->c.out[1], .kernel_w = j->c.kernel[1],
+            .bias = b->bias + k * j->lanes, .y = y, .block = j->lanes, .channels = 1, .in = j->width, .out = j->c.out[1], .kernel_w = j->c.kernel[1],
             .stride = j->c.stride[1], .dilation = j->c.dilation[1], .meet = j->meet, .stop = j->c.out[1], .finish = &j->depthwise_finish};
         j->depthwise->rows(&r);
         if (j->depthwise_finish.map != NULL) j->depthwise_finish.map(y, y, rows * r.out * j->lanes, j->depthwise_finish.params);

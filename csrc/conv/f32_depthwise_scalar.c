@@ -49,7 +49,10 @@ static void blocked_rows_scalar(const nacre_f32_blocked_rows *r) {
             const size_t at = o * r->stride + kx * r->dilation;
             if (at < r->pad || at - r->pad >= r->in) continue;
             for (size_t ky = 0; ky < r->kernel_h; ky++) {
-                v += r->w[(ky * r->kernel_w + kx) * r->block + channel] * x[ky * r->gap + (at - r->pad) * r->block + channel];
+                for (size_t k = 0; k < r->channels; k++) {
+                    const float *const pixel = x + ky * r->gap + (at - r->pad) * r->block;
+                    v += r->w[((ky * r->kernel_w + kx) * r->channels + k) * r->block + channel] * pixel[channel / r->channels * r->channels + k];
+                }
             }
         }
         if (r->add != NULL) v += r->add[i];

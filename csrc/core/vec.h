@@ -25,6 +25,7 @@
 //     power_below(x)       2^x for x up to 0; 0 below -125; NaN for NaN
 //     even(a, b)           lanes 0, 2, 4, ... of a followed by b
 //     odd(a, b)            lanes 1, 3, 5, ... of a followed by b
+//     arrange(a, from)     lanes from[i] of a, numbers int32_t
 //     swap(a, d)           lane i becomes lane i ^ d; d a power of two below the width
 //     first(a)             lane 0, a float
 //     gather(p, index)     p[index[i]] for each lane, the indices int32_t

@@ -93,6 +93,9 @@ NACRE_INLINE __m256 nacre_avx2_split(__m256 x, __m256 *e) {
     *e = _mm256_cvtepi32_ps(_mm256_srai_epi32(from, 23)) - _mm256_and_ps(tiny, _mm256_set1_ps(24.0f));
     return _mm256_castsi256_ps(_mm256_add_epi32(fraction, root));
 }
+NACRE_INLINE __m256 nacre_avx2_arrange(__m256 a, const int32_t *from) {
+    return _mm256_permutevar8x32_ps(a, _mm256_loadu_si256((const __m256i *)from));
+}
 NACRE_INLINE __m256 nacre_avx2_exp_below(__m256 a) { return nacre_vexp_below_avx2(a); }
 NACRE_INLINE __m256 nacre_avx2_exp(__m256 a) { return nacre_vexp_avx2(a); }
 NACRE_INLINE __m256 nacre_avx2_fall(__m256 a) { return nacre_vfall_avx2(a); }

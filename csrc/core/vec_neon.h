@@ -86,6 +86,10 @@ NACRE_INLINE float32x4_t nacre_neon_split(float32x4_t x, float32x4_t *e) {
     *e = vcvtq_f32_s32(vshrq_n_s32(from, 23)) - vbslq_f32(tiny, vdupq_n_f32(24.0f), vdupq_n_f32(0.0f));
     return vreinterpretq_f32_s32(vaddq_s32(fraction, root));
 }
+NACRE_INLINE float32x4_t nacre_neon_arrange(float32x4_t a, const int32_t *from) {
+    const int32x4_t bytes = vaddq_s32(vmulq_n_s32(vld1q_s32(from), 0x04040404), vdupq_n_s32(0x03020100));
+    return vreinterpretq_f32_u8(vqtbl1q_u8(vreinterpretq_u8_f32(a), vreinterpretq_u8_s32(bytes)));
+}
 NACRE_INLINE float32x4_t nacre_neon_exp_below(float32x4_t a) { return nacre_vexp_below_neon(a); }
 NACRE_INLINE float32x4_t nacre_neon_exp(float32x4_t a) { return nacre_vexp_neon(a); }
 NACRE_INLINE float32x4_t nacre_neon_fall(float32x4_t a) { return nacre_vfall_neon(a); }

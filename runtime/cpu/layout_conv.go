@@ -21,7 +21,8 @@ var blockedConvRows = []blockedRow{
 // csrc/conv/conv.h.
 const maxBlockedTaps = 1024
 
-// offerConv takes convolutions by constant weights, of single channels or of all.
+// offerConv takes convolutions by constant weights: of all channels, of groups of whole blocks, and of
+// blocks of whole groups.
 func offerConv(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
 	if !blockable(b.In[0]) || !blockable(b.Out[0]) || b.Const(1) == nil || len(b.In[0].Dims) > 4 {
 		return nil
@@ -35,11 +36,13 @@ func offerConv(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
 	switch {
 	case taps > maxBlockedTaps:
 		return nil
-	case s.Channels == 1 && s.Filters == 1:
+	case groupsInBlocks(s, l):
 		w := windowOf(s.Images*s.Groups, s.In, s.Out, taps)
-		blocks := w
-		blocks.planes = l.Extents(b.Shape(0))[:2].Len()
+		blocks := windowOf(l.Extents(b.Shape(0))[:2].Len(), s.In, s.Out, taps*s.Channels)
 		x.plain, x.blocked = w.depthwiseCost(l), blocks.blockedCost(l)
+		if s.Channels > 1 {
+			x.plain = gemmConvCost(s, l)
+		}
 	case (s.Groups == 1 && s.Channels > 0 || groupsOfBlocks(s, l)) && !mostlyPadding(s):
 		if readsPlain(s, l) {
 			x.in = nil
@@ -55,6 +58,12 @@ func offerConv(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
 		x.in = append(x.in, 3)
 	}
 	return x
+}
+
+// groupsInBlocks reports whether blocks have whole groups, of as many filters as channels: one
+// for a depthwise convolution.
+func groupsInBlocks(s *nn.ConvShape, l device.Layout) bool {
+	return s.Channels == s.Filters && s.Channels > 0 && s.Channels < l.Block() && l.Block()%s.Channels == 0 && (s.Groups > 1 || s.Channels == 1)
 }
 
 // groupsOfBlocks reports whether the groups of a convolution have whole blocks of channels and of
@@ -86,7 +95,7 @@ func bindBlockedConv(o *nn.Conv, then op.Epilogue, b *binder) error {
 	}
 	v := blockedConvWords{convWords: convWords{shape: s, dtype: tensor.F32, add: b.Has(3), packed: true, then: then}, block: b.OutLayout(0).Block()}
 	v.kernel = "f32_conv_depthwise_blocked"
-	if s.Channels != 1 || s.Filters != 1 {
+	if !groupsInBlocks(s, b.OutLayout(0)) {
 		v.kernel, v.plain = "f32_conv_blocked", b.InLayout(0) == device.Plain
 		if tile := winogradTile(s); tile > 0 && !v.plain && !b.dev.direct {
 			v.kernel, v.tile = "f32_conv_winograd", tile

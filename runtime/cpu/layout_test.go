@@ -77,6 +77,10 @@ func depthwiseCases(r *rand.Rand) []convCase {
 	for i := range list {
 		c := &list[i]
 		c.name, c.groups, c.channels, c.filter = fmt.Sprint("case ", i), []int{1, 3, 17, 31, 16, 40}[i%6], 1, 1
+		if i%2 == 1 {
+			c.channels = []int{4, 2, 8}[i/2%3]
+			c.filter = c.channels
+		}
 		c.noBias = i%5 == 4
 	}
 	return list
