@@ -85,7 +85,9 @@ func mostlyPadding(s *nn.ConvShape) bool {
 
 // readsPlain reports whether the blocked form of a convolution reads a plain value: one
 // of so few channels that most of a block would be padding.
-func readsPlain(s *nn.ConvShape, l device.Layout) bool { return s.Groups == 1 && 2*s.Channels <= l.Block() }
+func readsPlain(s *nn.ConvShape, l device.Layout) bool {
+	return s.Groups == 1 && 2*s.Channels <= l.Block()
+}
 
 // bindBlockedConv adds a command of a convolution whose result is blocked.
 func bindBlockedConv(o *nn.Conv, then op.Epilogue, b *binder) error {
