@@ -35,7 +35,7 @@ type block struct {
 
 const (
 	leastBlock  = 64 << 10 // bytes of results that are worth a block
-	firstRoom   = 8 << 20
+	firstRoom   = 16 << 20
 	mostRoom    = 32 << 20
 	largeBlocks = 3        // blocks that may come back however large they are
 	smallHeap   = 64 << 20 // bytes beside blocks that are collected for their sake
@@ -170,7 +170,7 @@ func (c *recycler) trim() {
 // collection: a quarter of the known bytes, and two blocks of the size of the last one,
 // went out since the last collection or release.
 func (c *recycler) collect(bytes int) {
-	if c.collecting || c.unused > c.known/2 || c.handed < max(c.known/4, 2*bytes) {
+	if c.collecting || c.unused >= max(c.known/4, 2*bytes) || c.handed < max(c.known/4, 2*bytes) {
 		return
 	}
 	c.handed = 0
