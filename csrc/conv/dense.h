@@ -6,8 +6,9 @@
 
 // The words of command f32_conv_blocked. Operands are those of f32_conv_gemm: add and y
 // are blocked, x is blocked or, with plain, plain, w is what pack wrote, and bias, which
-// may be left out, is plain. All are float32; there are one or two axes, and one group or such
-// as have whole blocks of channels and of filters, of a blocked x. Add may be y.
+// may be left out, is plain. All are float32. There is one group, or groups have whole blocks of
+// channels and of filters and x is blocked; there are one or two axes, or three of a plain x or of
+// groups with whole blocks of channels. Add may be y.
 typedef struct {
     nacre_conv_words conv;
     int64_t block;  // at most NACRE_CONV_BLOCK

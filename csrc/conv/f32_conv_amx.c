@@ -142,7 +142,7 @@ static int parts_pay(const parts_job *j) {
 }
 
 static int parts_can(const nacre_conv_dense_words *w) {
-    return !w->plain && w->conv.extents.groups == 1 && w->block == PARTS_BLOCK && (NACRE_AMX_ALWAYS || (size_t)w->conv.extents.channels >= PARTS_CHANNELS);
+    return !w->plain && w->conv.extents.groups == 1 && w->conv.extents.axes <= 2 && w->block == PARTS_BLOCK && (NACRE_AMX_ALWAYS || (size_t)w->conv.extents.channels >= PARTS_CHANNELS);
 }
 
 static int parts_fits(const nacre_conv_dense_words *w) {

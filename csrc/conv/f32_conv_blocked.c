@@ -15,12 +15,14 @@ typedef struct {
 
 typedef struct {
     const nacre_f32_dense_impl *impl;
-    size_t images, groups, channels, filters, lanes;  // channels and filters of one group
+    size_t images, groups, channels, filters, lanes;  // images are all slices; channels and filters of one group
+    size_t first;                  // of the images at hand
     size_t chunks;                 // that there are to be at least
-    dense_axis h, w;
+    dense_axis d, h, w;            // a result has slices along d, of which each is computed by itself
     size_t width;                  // pixels of a row of the result; the last may have fewer
     size_t in_blocks, out_blocks;  // of one group
     size_t taps, steps, steps_each;
+    size_t slice_steps;            // of a position of the kernel along d
     size_t depth;                  // channels of all steps
     int plain, copied, shared;     // of x; whether steps lie in a copy, one copy for all chunks
     size_t planes, unit;           // of x: channels of a plain one, or blocks, and floats of a pixel of either
@@ -71,7 +73,10 @@ static size_t dense_groups_in(const dense_job *j) { return nacre_ceil_div(j->out
 
 static size_t dense_groups(const dense_job *j) { return j->groups * dense_groups_in(j); }
 
-static size_t dense_copy_floats(const dense_job *j) { return j->planes * j->band_rows * j->slots * j->part * j->unit; }
+static size_t dense_copy_floats(const dense_job *j) { return j->planes * j->d.kernel * j->band_rows * j->slots * j->part * j->unit; }
+
+// Pixels of a slice of the value.
+static size_t dense_slice(const dense_job *j) { return j->w.in * (j->width < j->w.out ? 1 : j->h.in); }
 
 // What `n` places of the result reach along an axis of the value, its padding counted in.
 static size_t dense_reach(const dense_axis *a, size_t n) { return (n - 1) * a->stride + (a->kernel - 1) * a->dilation + 1; }
@@ -102,7 +107,7 @@ static size_t dense_segment(const dense_job *j) {
 
 // Cuts the work: rows into bands, where the weights are few, and filters into parts.
 static void dense_divide(dense_job *j) {
-    const size_t rows = j->h.out, row = j->planes * j->unit * (j->copied ? j->slots * j->part : j->width);
+    const size_t rows = j->h.out, row = j->planes * j->d.kernel * j->unit * (j->copied ? j->slots * j->part : j->width);
     const size_t weights = j->groups * j->depth * j->filters, halo = dense_reach(&j->h, 1);
     const size_t room = j->impl->band / nacre_max(row, 1);
     j->rows_each = room > halo ? 1 + (room - halo) / j->h.stride : 1;
@@ -124,15 +129,18 @@ static size_t dense_pixels(const dense_job *j, size_t o) { return nacre_min(j->w
 static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_words *w, size_t threads) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const dense_axis one = {1, 1, 1, 1, 1, 0};
-    dense_job j = {.impl = ((nacre_f32_dense_fn *)kernel->fn)(), .images = c.images, .groups = c.groups, .channels = c.channels, .filters = c.filters,
+    dense_job j = {.impl = ((nacre_f32_dense_fn *)kernel->fn)(), .groups = c.groups, .channels = c.channels, .filters = c.filters,
                    .lanes = (size_t)w->block, .plain = w->plain != 0, .chunks = threads > 1 ? threads * DENSE_CHUNKS : 1};
-    j.h = c.axes == 1 ? one : dense_axis_of(&c, 0);
+    j.d = c.axes == 3 ? dense_axis_of(&c, 0) : one;
+    j.h = c.axes == 1 ? one : dense_axis_of(&c, c.axes - 2);
     j.w = dense_axis_of(&c, c.axes - 1);
+    j.images = c.images * j.d.out;
     j.in_blocks = nacre_ceil_div(c.channels, j.lanes);
     j.out_blocks = nacre_ceil_div(c.filters, j.lanes);
-    j.taps = j.h.kernel * j.w.kernel;
+    j.taps = j.d.kernel * j.h.kernel * j.w.kernel;
     j.depth = c.channels * j.taps;
     j.steps = j.plain ? j.depth : j.in_blocks * j.taps;
+    j.slice_steps = j.steps / j.d.kernel;
     j.steps_each = nacre_max(1, j.impl->weights / (NACRE_DENSE_BLOCKS * j.lanes * (j.plain ? 1 : j.lanes)));
     j.planes = j.plain ? j.channels : j.groups * j.in_blocks;
     j.unit = j.plain ? 1 : j.lanes;
@@ -180,14 +188,14 @@ static void dense_copy_slot(const dense_job *j, const float *x, size_t at, size_
     memset(dst + inside * unit, 0, (n - before - inside) * unit * sizeof(float));
 }
 
-// A row of the copy: zeros where the value has no row.
-static void dense_copy_row(const dense_job *j, size_t image, size_t plane, size_t at, float *dst) {
+// A row of the copy from a slice of a plane: zeros where the value has no row.
+static void dense_copy_row(const dense_job *j, size_t slice, size_t at, float *dst) {
     const size_t line = j->part * j->unit;
     if (at < j->h.pad || at - j->h.pad >= j->h.in) {
         memset(dst, 0, j->slots * line * sizeof(float));
         return;
     }
-    const float *const x = j->x + ((image * j->planes + plane) * j->h.in + at - j->h.pad) * j->w.in * j->unit;
+    const float *const x = j->x + (slice * j->h.in + at - j->h.pad) * j->w.in * j->unit;
     for (size_t slot = 0; slot < j->slots; slot++) {
         dense_copy_slot(j, x, slot * j->w.dilation % j->w.stride, j->plain ? 1 : j->w.stride, j->part, dst + slot * line);
     }
@@ -202,12 +210,25 @@ static int dense_meets(const dense_job *j, size_t row) {
     return 0;
 }
 
-// The rows of a plane that `rows` rows of the result from o on meet.
+// The positions of the kernel along d, first..stop-1, that meet the value from slice o of the result.
+static size_t dense_slices(const dense_job *j, size_t o, size_t *first) {
+    const size_t at = o * j->d.stride, end = j->d.in + j->d.pad;
+    const size_t stop = at >= end ? 0 : nacre_min(j->d.kernel, nacre_ceil_div(end - at, j->d.dilation));
+    *first = at >= j->d.pad ? 0 : nacre_ceil_div(j->d.pad - at, j->d.dilation);
+    *first = nacre_min(*first, stop);
+    return stop;
+}
+
+// The rows of a plane that `rows` rows of the result from o on meet, of each slice that it meets.
 static void dense_copy(const dense_job *j, size_t image, size_t plane, size_t o, size_t rows, float *dst) {
-    const size_t line = j->slots * j->part * j->unit;
-    dst += plane * j->band_rows * line;
-    for (size_t i = 0; i < dense_reach(&j->h, rows); i++, dst += line) {
-        if (dense_meets(j, i)) dense_copy_row(j, image, plane, o * j->h.stride + i, dst);
+    const size_t line = j->slots * j->part * j->unit, at = image % j->d.out * j->d.stride;
+    size_t kd;
+    for (const size_t stop = dense_slices(j, image % j->d.out, &kd); kd < stop; kd++) {
+        const size_t slice = (image / j->d.out * j->planes + plane) * j->d.in + at + kd * j->d.dilation - j->d.pad;
+        float *to = dst + (plane * j->d.kernel + kd) * j->band_rows * line;
+        for (size_t i = 0; i < dense_reach(&j->h, rows); i++, to += line) {
+            if (dense_meets(j, i)) dense_copy_row(j, slice, o * j->h.stride + i, to);
+        }
     }
 }
 
@@ -253,43 +274,48 @@ static void dense_group(const dense_band *b, size_t group) {
     const size_t first = of * j->out_blocks + within, blocks = nacre_min(NACRE_DENSE_BLOCKS, j->out_blocks - within);
     const float *const x = b->x + of * j->in_blocks * b->x_plane;
     const size_t whole = j->plain ? 0 : j->channels / j->lanes * j->taps, plane = j->w.out * (j->width < j->w.out ? 1 : j->h.out) * j->lanes;
+    const size_t image = b->image / j->d.out, slice = b->image % j->d.out;
     float start[NACRE_DENSE_BLOCKS * NACRE_CONV_BLOCK] = {0};
     for (size_t k = 0, f = first * j->lanes; k < blocks * j->lanes && f < j->groups * j->filters && j->bias != NULL; k++, f++) start[k] = j->bias[f];
-    for (size_t s = 0; s < j->steps; s += j->steps_each) {
-        const size_t stop = nacre_min(j->steps, s + j->steps_each), last = stop == j->steps;
-        const size_t channels = dense_channels(j, stop) - dense_channels(j, s);
+    size_t begin, end = dense_slices(j, slice, &begin) * j->slice_steps, s = begin *= j->slice_steps;
+    do {
+        const size_t stop = nacre_min(end, s + j->steps_each), last = stop == end;
+        const size_t channels = nacre_max(1, dense_channels(j, stop) - dense_channels(j, s));
         for (size_t r = 0; r < b->rows; r++) {
-            const size_t o = b->o + r, pixels = dense_pixels(j, o), at = (b->image * j->groups * j->out_blocks + first) * plane + o * j->width * j->lanes;
+            const size_t o = b->o + r, pixels = dense_pixels(j, o), at = ((image * j->groups * j->out_blocks + first) * j->d.out + slice) * plane + o * j->width * j->lanes;
             const dense_cut *const cut = o + 1 < j->h.out ? &j->cut : &j->last;
             const size_t tiles = b->rows * (cut->full + cut->tails), portion = nacre_ceil_div(channels * blocks * j->lanes, tiles);
             nacre_f32_dense_tile t = {
                 .blocks = blocks, .lanes = j->lanes, .x = x + r * b->x_row, .pitch = j->pitch, .step = j->step + s, .steps = stop - s,
                 .whole = whole > s ? nacre_min(whole, stop) - s : 0, .rest = j->plain ? 1 : j->channels % j->lanes, .w = dense_weights(j, first, blocks, s),
-                .start = s == 0 ? start : NULL, .y = j->y + at, .y_block = plane, .finish = last ? &j->finish : NULL,
-                .add = s == 0 && j->add != NULL ? j->add + at : NULL,
+                .start = s == begin ? start : NULL, .y = j->y + at, .y_block = j->d.out * plane, .finish = last ? &j->finish : NULL,
+                .add = s == begin && j->add != NULL ? j->add + at : NULL,
                 .next = dense_weights(j, first, blocks, stop) + r * (cut->full + cut->tails) * portion, .next_step = nacre_ceil_div(portion, channels)};
             nacre_dense_row(j->impl, cut, &t, portion);
             for (size_t k = 0; k < blocks && last && j->finish.map != NULL; k++) {
-                float *const y = j->y + at + k * plane;
+                float *const y = j->y + at + k * j->d.out * plane;
                 j->finish.map(y, y, pixels * j->lanes, j->finish.params);
             }
         }
-    }
+        s = stop;
+    } while (s < end);
 }
 
 // Filters of a part for the rows of a band.
 static void dense_chunk(void *job, size_t chunk, size_t thread) {
     const dense_job *const j = job;
     const size_t part = chunk % j->parts, band = chunk / j->parts % j->bands;
-    dense_band b = {.j = j, .image = chunk / j->parts / j->bands, .o = band * j->rows_each};
+    dense_band b = {.j = j, .image = j->first + chunk / j->parts / j->bands, .o = band * j->rows_each};
     b.rows = nacre_min(j->rows_each, j->h.out - b.o);
     if (!j->copied) {
         b.x_row = (j->width < j->w.out ? j->width : j->w.in) * j->lanes;
-        b.x_plane = j->w.in * (j->width < j->w.out ? 1 : j->h.in) * j->lanes;
-        b.x = j->x + b.image * j->planes * b.x_plane + b.o * b.x_row;
+        // Where the first positions of the kernel along d meet padding, this begins before the value.
+        const ptrdiff_t slice = (ptrdiff_t)(b.image % j->d.out * j->d.stride) - (ptrdiff_t)j->d.pad;
+        b.x_plane = j->d.in * dense_slice(j) * j->lanes;
+        b.x = j->x + b.image / j->d.out * j->planes * b.x_plane + slice * (ptrdiff_t)(dense_slice(j) * j->lanes) + b.o * b.x_row;
     } else {
         b.x_row = j->h.stride * j->slots * j->part * j->unit;
-        b.x_plane = j->band_rows * j->slots * j->part * j->unit;
+        b.x_plane = j->d.kernel * j->band_rows * j->slots * j->part * j->unit;
         b.x = j->scratch + (j->shared ? b.o * b.x_row : thread * dense_copy_floats(j));
         for (size_t k = 0; k < j->planes && !j->shared; k++) dense_copy(j, b.image, k, b.o, b.rows, j->scratch + thread * dense_copy_floats(j));
     }
@@ -307,20 +333,28 @@ static void dense_fill_chunk(void *job, size_t chunk, size_t thread) {
     dense_copy(f->j, f->image, chunk, 0, f->j->h.out, f->j->scratch);
 }
 
-// Where steps lie, counted from what the first pixel of a row meets.
+// Where the steps of a position of the kernel and a block of channels lie, counted from what the
+// first pixel of a row meets. Returns the next step.
+static size_t *dense_steps_at(const dense_job *j, size_t block, size_t kd, size_t ky, size_t kx, size_t *step) {
+    const size_t row = ky * j->h.dilation, column = kx * j->w.dilation, first = block * j->lanes;
+    if (!j->copied) {
+        *step++ = ((block * j->d.in + kd * j->d.dilation) * dense_slice(j) + row * j->w.in + column) * j->lanes;
+    } else if (!j->plain) {
+        const size_t line = ((block * j->d.kernel + kd) * j->band_rows + row) * j->slots + kx % j->slots;
+        *step++ = (line * j->part + column / j->w.stride) * j->lanes;
+    }
+    for (size_t c = first; j->plain && c < nacre_min(j->channels, first + j->lanes); c++) {
+        *step++ = ((c * j->d.kernel + kd) * j->band_rows + row) * j->part + column;
+    }
+    return step;
+}
+
 static void dense_steps(dense_job *j) {
-    for (size_t block = 0, s = 0; block < j->in_blocks; block++) {
-        for (size_t ky = 0; ky < j->h.kernel; ky++) {
-            for (size_t kx = 0; kx < j->w.kernel; kx++) {
-                const size_t row = ky * j->h.dilation, column = kx * j->w.dilation, first = block * j->lanes;
-                for (size_t c = first; j->plain && c < nacre_min(j->channels, first + j->lanes); c++) {
-                    j->step[s++] = (c * j->band_rows + row) * j->part + column;
-                }
-                if (!j->plain && !j->copied) {
-                    j->step[s++] = ((block * (j->width < j->w.out ? 1 : j->h.in) + row) * j->w.in + column) * j->lanes;
-                } else if (!j->plain) {
-                    j->step[s++] = (((block * j->band_rows + row) * j->slots + kx % j->slots) * j->part + column / j->w.stride) * j->lanes;
-                }
+    size_t *step = j->step;
+    for (size_t kd = 0; kd < j->d.kernel; kd++) {
+        for (size_t block = 0; block < j->in_blocks; block++) {
+            for (size_t ky = 0; ky < j->h.kernel; ky++) {
+                for (size_t kx = 0; kx < j->w.kernel; kx++) step = dense_steps_at(j, block, kd, ky, kx, step);
             }
         }
     }
@@ -352,13 +386,10 @@ static void dense_command(const nacre_call *c) {
         nacre_parallel(c->team, j.images * j.bands * j.parts, dense_chunk, &j);
         return;
     }
-    const size_t out = j.groups * j.out_blocks * j.h.out * j.w.out * j.lanes;
-    for (size_t i = 0; i < j.images; i++) {
-        dense_fill f = {&j, i};
+    for (; j.first < j.images; j.first++) {
+        dense_fill f = {&j, j.first};
         nacre_parallel(c->team, j.planes, dense_fill_chunk, &f);
         nacre_parallel(c->team, j.bands * j.parts, dense_chunk, &j);
-        j.y += out;
-        if (j.add != NULL) j.add += out;
     }
 }
 
@@ -376,7 +407,8 @@ static int dense_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_f32_dense_impl *const impl = ((nacre_f32_dense_fn *)kernel->fn)();
     const size_t block = (size_t)w->block;
     if (c.groups != 1 && (w->plain || c.channels % block != 0 || c.filters % block != 0)) return 0;
-    return w->conv.type == NACRE_FLOAT32 && c.axes <= 2 && w->block <= NACRE_CONV_BLOCK && c.channels > 0 && !conv_is_empty(&c) &&
+    if (c.axes == 3 && !w->plain && c.channels % block != 0) return 0;
+    return w->conv.type == NACRE_FLOAT32 && c.axes <= 3 && w->block <= NACRE_CONV_BLOCK && c.channels > 0 && !conv_is_empty(&c) &&
            (impl->lanes == 1 || impl->lanes == (size_t)w->block);
 }
 
@@ -387,23 +419,33 @@ static size_t dense_packed(const nacre_kernel *kernel, const int64_t *words, siz
     return operand == CONV_W ? c.groups * nacre_round_up(c.filters, (size_t)w->block) * conv_depth(&c) * sizeof(float) : 0;
 }
 
+// The weights of `wide` filters from f on for a block of channels from k on and a position of the kernel.
+// Returns what follows them.
+static float *dense_pack_step(const nacre_conv *c, const float *w, size_t lanes, size_t f, size_t wide, size_t k, size_t tap, float *out) {
+    const size_t taps = conv_count(c->kernel, c->axes);
+    for (size_t from = k; from < nacre_min(c->channels, k + lanes); from++) {
+        for (size_t l = f; l < f + wide; l++) *out++ = l < c->filters ? w[(l * c->channels + from) * taps + tap] : 0;
+    }
+    return out;
+}
+
 // Weights are [filters][channels][taps] of each group of the convolution; packed, [groups of
-// blocks][blocks of channels][taps][channels][blocks of filters][lanes] with zeros behind the last filter.
+// blocks][taps along the first of three axes][blocks of channels][other taps][channels][blocks of
+// filters][lanes] with zeros behind the last filter.
 static void dense_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
     (void)kernel;
     (void)operand;
     const nacre_conv_dense_words *const words_of = (const void *)words;
     const nacre_conv c = nacre_conv_of(&words_of->conv.extents);
     const size_t lanes = (size_t)words_of->block, taps = conv_count(c.kernel, c.axes), group = NACRE_DENSE_BLOCKS * lanes;
+    const size_t each = c.axes == 3 ? taps / c.kernel[0] : taps;
     float *out = dst;
     for (size_t i = 0; i < c.groups * nacre_ceil_div(c.filters, group); i++) {
         const float *const w = (const float *)src + i / nacre_ceil_div(c.filters, group) * c.filters * c.channels * taps;
         const size_t f = i % nacre_ceil_div(c.filters, group) * group, wide = nacre_min(group, nacre_round_up(c.filters - f, lanes));
-        for (size_t k = 0; k < c.channels; k += lanes) {
-            for (size_t tap = 0; tap < taps; tap++) {
-                for (size_t from = k; from < nacre_min(c.channels, k + lanes); from++) {
-                    for (size_t l = f; l < f + wide; l++) *out++ = l < c.filters ? w[(l * c.channels + from) * taps + tap] : 0;
-                }
+        for (size_t kd = 0; kd < taps; kd += each) {
+            for (size_t k = 0; k < c.channels; k += lanes) {
+                for (size_t tap = kd; tap < kd + each; tap++) out = dense_pack_step(&c, w, lanes, f, wide, k, tap, out);
             }
         }
     }
@@ -436,6 +478,6 @@ static void tile_scalar(const nacre_f32_dense_tile *t) {
 }
 
 const nacre_f32_dense_impl *nacre_f32_conv_blocked__scalar(void) {
-    static const nacre_f32_dense_impl impl = {1, 32 << 10, 3 << 10, {1}, tile_scalar, {1}, tile_scalar, NULL};
+    static const nacre_f32_dense_impl impl = {1, 160 << 10, 9 << 10, {1}, tile_scalar, {1}, tile_scalar, NULL};
     return &impl;
 }

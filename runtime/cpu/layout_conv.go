@@ -24,7 +24,7 @@ const maxBlockedTaps = 1024
 // offerConv takes convolutions by constant weights: of all channels, of groups of whole blocks, and of
 // blocks of whole groups.
 func offerConv(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
-	if !blockable(b.In[0]) || !blockable(b.Out[0]) || b.Const(1) == nil || len(b.In[0].Dims) > 4 {
+	if !blockable(b.In[0]) || !blockable(b.Out[0]) || b.Const(1) == nil || len(b.In[0].Dims) > 5 {
 		return nil
 	}
 	s, err := o.Shape(b.Shape(0), b.Shape(1))
@@ -44,6 +44,9 @@ func offerConv(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
 			x.plain = gemmConvCost(s, l)
 		}
 	case (s.Groups == 1 && s.Channels > 0 || groupsOfBlocks(s, l)) && !mostlyPadding(s):
+		if len(s.In) == 3 && s.Channels%l.Block() != 0 && !readsPlain(s, l) {
+			return nil
+		}
 		if readsPlain(s, l) {
 			x.in = nil
 		}
@@ -63,7 +66,7 @@ func offerConv(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
 // groupsInBlocks reports whether blocks have whole groups, of as many filters as channels: one
 // for a depthwise convolution.
 func groupsInBlocks(s *nn.ConvShape, l device.Layout) bool {
-	return s.Channels == s.Filters && s.Channels > 0 && s.Channels < l.Block() && l.Block()%s.Channels == 0 && (s.Groups > 1 || s.Channels == 1)
+	return len(s.In) <= 2 && s.Channels == s.Filters && s.Channels > 0 && s.Channels < l.Block() && l.Block()%s.Channels == 0 && (s.Groups > 1 || s.Channels == 1)
 }
 
 // groupsOfBlocks reports whether the groups of a convolution have whole blocks of channels and of

@@ -169,10 +169,15 @@ func (d *convData) blocked(t *testing.T, k bindings.Kernel, pool *bindings.Pool,
 
 // denseCases are convolutions of all channels: those of convCases, and some at random.
 func denseCases(r *rand.Rand) []convCase {
-	list := slices.DeleteFunc(convCases(), func(c convCase) bool { return c.groups != 1 || len(c.in) > 2 })
+	list := slices.DeleteFunc(convCases(), func(c convCase) bool { return c.groups != 1 })
 	list = append(list,
 		convCase{name: "groups of whole blocks", images: 2, groups: 3, channels: 32, filter: 64, in: []int{14, 15}, kernel: []int{3, 3}, stride: []int{1, 2}, dilation: ones(2), before: ones(2), behind: ones(2)},
 		convCase{name: "groups of single pixels", images: 2, groups: 4, channels: 64, filter: 32, in: []int{29, 30}, kernel: ones(2), stride: ones(2), dilation: ones(2), before: make([]int, 2), behind: make([]int, 2)},
+		convCase{name: "three axes", images: 2, groups: 1, channels: 32, filter: 20, in: []int{5, 9, 11}, kernel: []int{3, 3, 3}, stride: []int{1, 1, 2}, dilation: []int{1, 1, 1}, before: []int{1, 1, 1}, behind: []int{1, 1, 1}},
+		convCase{name: "three axes without padding", images: 1, groups: 1, channels: 16, filter: 33, in: []int{6, 7, 9}, kernel: []int{2, 3, 3}, stride: []int{2, 1, 1}, dilation: []int{2, 1, 1}, before: []int{0, 0, 0}, behind: []int{0, 0, 0}},
+		convCase{name: "three axes, one pixel of each slice", images: 2, groups: 2, channels: 32, filter: 32, in: []int{4, 14, 14}, kernel: []int{3, 1, 1}, stride: []int{1, 1, 1}, dilation: []int{3, 1, 1}, before: []int{4, 0, 0}, behind: []int{5, 0, 0}},
+		convCase{name: "three axes, slices that meet padding alone", images: 2, groups: 1, channels: 16, filter: 17, in: []int{1, 5, 6}, kernel: []int{2, 3, 1}, stride: []int{1, 1, 1}, dilation: []int{4, 1, 1}, before: []int{3, 1, 0}, behind: []int{4, 1, 0}},
+		convCase{name: "three axes of few channels", images: 2, groups: 1, channels: 3, filter: 24, in: []int{7, 15, 16}, kernel: []int{3, 5, 3}, stride: []int{2, 2, 1}, dilation: []int{1, 1, 2}, before: []int{1, 2, 2}, behind: []int{1, 2, 2}},
 		convCase{name: "groups along one axis", images: 1, groups: 2, channels: 32, filter: 96, in: []int{77}, kernel: []int{5}, stride: ones(1), dilation: []int{2}, before: []int{4}, behind: []int{3}},
 		convCase{name: "pointwise on a large map", images: 1, groups: 1, channels: 130, filter: 40, in: []int{60, 61}, kernel: ones(2), stride: ones(2), dilation: ones(2), before: make([]int, 2), behind: make([]int, 2)},
 		convCase{name: "3x3 on a large map", images: 2, groups: 1, channels: 48, filter: 20, in: []int{70, 72}, kernel: []int{3, 3}, stride: ones(2), dilation: ones(2), before: ones(2), behind: ones(2)},
