@@ -55,7 +55,7 @@ func blockedLayout(isa bindings.ISA) (l device.Layout, estimated bool) {
 	for _, level := range []struct {
 		name  string
 		block int
-	}{{"avx512", 16}, {"avx2", 8}} {
+	}{{"avx512", 16}, {"avx2", 8}, {"neon", 4}} {
 		if mask, err := bindings.ParseISA(level.name); err == nil && isa&mask != 0 {
 			return device.Blocked(level.block), true
 		}

@@ -39,6 +39,9 @@ var blockedQuantRows = []blockedRow{
 // isByte reports whether elements are codes of 8 bits.
 func isByte(d tensor.DType) bool { return d == tensor.U8 || d == tensor.I8 }
 
+// byteBlock is the least channels of a block of codes that variants for vectors take.
+const byteBlock = 8
+
 // plainByteChannels is the most channels of a plain value that convolutions of codes in
 // blocks read.
 const plainByteChannels = 4
@@ -46,7 +49,7 @@ const plainByteChannels = 4
 // offerByteConv takes convolutions of all channels by constant weights whose zero points
 // are in the middle of their codes.
 func offerByteConv(o *quant.QLinearConv, in []int, b *device.Binding, l device.Layout) *offer {
-	if o.ChannelsLast || !blockableAs(b.In[0], isByte) || !blockableAs(b.Out[0], isByte) || len(b.In[0].Dims) > 4 || !centred(b, in) {
+	if l.Block() < byteBlock || o.ChannelsLast || !blockableAs(b.In[0], isByte) || !blockableAs(b.Out[0], isByte) || len(b.In[0].Dims) > 4 || !centred(b, in) {
 		return nil
 	}
 	s, err := o.Shape(b.Shape(0), b.Shape(3))
