@@ -142,6 +142,12 @@ func TestLayoutsCodes(t *testing.T) {
 	}
 }
 
+// onNEON reports whether the levels of that name are those of a processor with NEON.
+func onNEON(isa string) bool {
+	mask, _ := bindings.ParseISA("neon")
+	return isa == "" && mask&bindings.DetectISA() != 0
+}
+
 func checkCodes(t *testing.T, m *graph.Model, in map[string]*tensor.Tensor, isa string) {
 	var runs []*layoutRun
 	for _, o := range []struct {
@@ -159,7 +165,8 @@ func checkCodes(t *testing.T, m *graph.Model, in map[string]*tensor.Tensor, isa 
 		}
 		runs = append(runs, r)
 	}
-	if steps, _ := blockedSteps(runs[0].plan); steps < 9 || 2*len(runs[0].plan.Steps) > len(runs[3].plan.Steps) {
+	// Blocks of 4 channels have no codes.
+	if steps, _ := blockedSteps(runs[0].plan); !(steps == 0 && onNEON(isa)) && steps < 9 || 2*len(runs[0].plan.Steps) > len(runs[3].plan.Steps) {
 		t.Errorf("%d steps are blocked of a plan that was to have less than half of\n%v\n%v", steps, runs[3].plan, runs[0].plan)
 	}
 	for name, want := range runs[0].out {

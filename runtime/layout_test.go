@@ -377,7 +377,7 @@ func checkLayouts(t *testing.T, name string, m *graph.Model, in map[string]*tens
 // TestLayoutsByCost has the estimates decide. They hold for some levels only.
 func TestLayoutsByCost(t *testing.T) {
 	testenv.Need(t, bindings.Available())
-	for isa, copies := range map[string]int{"scalar": -1, "avx2": 2, "avx2,avx512": 2} {
+	for isa, copies := range map[string]int{"scalar": -1, "avx2": 2, "avx2,avx512": 2, "neon": 2} {
 		if mask, _ := bindings.ParseISA(isa); mask&^bindings.DetectISA() == 0 {
 			n := chain(64, 40)
 			checkLayouts(t, "chain, levels "+isa, n.model(n.g.Nodes[len(n.g.Nodes)-1].Name), n.input(), runtime.Options{ISA: isa}, device.LayoutsByCost, copies)
@@ -385,6 +385,9 @@ func TestLayoutsByCost(t *testing.T) {
 	}
 	n := newNetwork(1, 64, 40, 40)
 	checkLayouts(t, "one function", n.model(n.add("Relu", nil, "x")), n.input(), runtime.Options{}, device.LayoutsByCost, -1)
+	if onNEON("") {
+		return // vectors of 4 take so long that copies pay
+	}
 	n = newNetwork(1, 64, 40, 40)
 	y := n.add("Conv", nil, "x", n.weight(64, 64, 1, 1))
 	y = n.add("Conv", nil, n.depthwise(y, 64), n.weight(64, 64, 1, 1))

@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"slices"
+
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/nn"
@@ -42,6 +44,12 @@ func isByte(d tensor.DType) bool { return d == tensor.U8 || d == tensor.I8 }
 // byteBlock is the least channels of a block of codes that variants for vectors take.
 const byteBlock = 8
 
+// hasCodes reports whether an operand of a node has codes of 8 bits.
+func hasCodes(b *device.Binding) bool {
+	code := func(v *op.Value) bool { return v != nil && isByte(v.DType) }
+	return slices.ContainsFunc(b.In, code) || slices.ContainsFunc(b.Out, code)
+}
+
 // plainByteChannels is the most channels of a plain value that convolutions of codes in
 // blocks read.
 const plainByteChannels = 4
@@ -49,7 +57,7 @@ const plainByteChannels = 4
 // offerByteConv takes convolutions of all channels by constant weights whose zero points
 // are in the middle of their codes.
 func offerByteConv(o *quant.QLinearConv, in []int, b *device.Binding, l device.Layout) *offer {
-	if l.Block() < byteBlock || o.ChannelsLast || !blockableAs(b.In[0], isByte) || !blockableAs(b.Out[0], isByte) || len(b.In[0].Dims) > 4 || !centred(b, in) {
+	if o.ChannelsLast || !blockableAs(b.In[0], isByte) || !blockableAs(b.Out[0], isByte) || len(b.In[0].Dims) > 4 || !centred(b, in) {
 		return nil
 	}
 	s, err := o.Shape(b.Shape(0), b.Shape(3))
