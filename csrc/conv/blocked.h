@@ -41,12 +41,13 @@ typedef struct {
     size_t in, out, kernel_w, stride, dilation, pad;  // of the columns
     const nacre_conv_span *meet;  // the pixels that meet no padding under each column of the kernel
     size_t begin, stop;           // of those that meet none under any; stop, at least begin, is behind the last
-    const nacre_f32_finish *finish;                   // of which only the clamp counts
+    const nacre_f32_finish *finish;  // of which only the clamp counts
 } nacre_f32_blocked_rows;
 
 // y[i][o] = clamp(bias + sum of w[ky][kx][k] x[i*next + ky*gap][o*stride + kx*dilation - pad] + add[i][o]),
-// lane by lane, of x channel k of the lane's group. A row of op f32_conv_depthwise_blocked with l lanes takes blocks
-// that are multiples of l, and groups of which l is a multiple.
+// lane by lane, of x channel k of the lane's group. A row of op f32_conv_depthwise_blocked
+// with l lanes takes blocks that are multiples of l and, unless l is 1, groups of which l
+// is a multiple.
 typedef struct {
     size_t lanes;
     void (*rows)(const nacre_f32_blocked_rows *r);

@@ -10,7 +10,8 @@
 // the first convolution, those of the second, and y; x and y are blocked, weights are what
 // f32_conv_blocked and f32_conv_depthwise_blocked pack, and a bias, which may be left out,
 // is plain. All are float32. The first has one group, two axes, a kernel and strides of 1
-// and no padding; the second takes what it computes. Nothing is added to either. Of the result of the first a few rows are there at a time.
+// and no padding; the second takes what it computes. Nothing is added to either. Of the
+// result of the first a few rows are there at a time.
 typedef struct {
     nacre_conv_words expand, depthwise;
     int64_t block;  // at most NACRE_CONV_BLOCK

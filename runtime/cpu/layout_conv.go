@@ -37,11 +37,9 @@ func offerConv(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
 	case taps > maxBlockedTaps:
 		return nil
 	case groupsInBlocks(s, l):
-		w := windowOf(s.Images*s.Groups, s.In, s.Out, taps)
-		blocks := windowOf(l.Extents(b.Shape(0))[:2].Len(), s.In, s.Out, taps*s.Channels)
-		x.plain, x.blocked = w.depthwiseCost(l), blocks.blockedCost(l)
-		if s.Channels > 1 {
-			x.plain = gemmConvCost(s, l)
+		x.plain, x.blocked = gemmConvCost(s, l), windowOf(l.Extents(b.Shape(0))[:2].Len(), s.In, s.Out, taps*s.Channels).blockedCost(l)
+		if s.Channels == 1 {
+			x.plain = windowOf(s.Images*s.Groups, s.In, s.Out, taps).depthwiseCost(l)
 		}
 	case (s.Groups == 1 && s.Channels > 0 || groupsOfBlocks(s, l)) && !mostlyPadding(s):
 		if len(s.In) == 3 && s.Channels%l.Block() != 0 && !readsPlain(s, l) {
@@ -106,21 +104,27 @@ func bindBlockedConv(o *nn.Conv, then op.Epilogue, b *binder) error {
 			v.kernel, v.tile = "f32_conv_winograd", tile
 		}
 	}
-	if v.apply, err = b.mapped(tensor.F32, then); err != nil {
-		return err
-	}
-	k, err := b.choose(v.kernel, v.words())
+	k, weights, err := b.blockedConv(&v, 1)
 	if err != nil {
 		return err
-	}
-	weights, ok, err := b.packed(1, k, v.weights(), 1)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return device.Refuse("the weights are not constant")
 	}
 	return b.add(k, []bindings.Kernel{v.apply}, v.words(), b.in(0), weights, b.in(2), b.in(3), b.out(0))
+}
+
+// blockedConv finds what follows the sums of a convolution, its kernel, and its weights, input i,
+// packed for that kernel.
+func (b *binder) blockedConv(v *blockedConvWords, i int) (k bindings.Kernel, weights device.Operand, err error) {
+	if v.apply, err = b.mapped(tensor.F32, v.then); err != nil {
+		return k, weights, err
+	}
+	if k, err = b.choose(v.kernel, v.words()); err != nil {
+		return k, weights, err
+	}
+	weights, ok, err := b.packed(i, k, v.weights(), 1)
+	if err == nil && !ok {
+		err = device.Refuse("the weights are not constant")
+	}
+	return k, weights, err
 }
 
 // winogradTile is the side of tiles in which a convolution takes least, by what it saves of

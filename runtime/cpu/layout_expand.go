@@ -117,11 +117,11 @@ func bindExpand(o *expandConv, b *binder) error {
 		return err
 	}
 	v := newExpandWords(a, c, o.expand.then, o.depthwise.then, b.OutLayout(0).Block())
-	weights, err := b.expandWeights(&v.expand, 1)
+	_, weights, err := b.blockedConv(&v.expand, 1)
 	if err != nil {
 		return err
 	}
-	depthwise, err := b.expandWeights(&v.depthwise, o.operands)
+	_, depthwise, err := b.blockedConv(&v.depthwise, o.operands)
 	if err != nil {
 		return err
 	}
@@ -135,24 +135,6 @@ func bindExpand(o *expandConv, b *binder) error {
 	}
 	parts := []bindings.Kernel{v.expand.apply, v.depthwise.apply}
 	return b.add(k, parts, v.words(), b.in(0), weights, bias, depthwise, b.in(o.operands+1), b.out(0))
-}
-
-// expandWeights is the weights of one of the convolutions, input i, packed as they are for that
-// convolution alone, and finds what follows it.
-func (b *binder) expandWeights(v *blockedConvWords, i int) (device.Operand, error) {
-	var err error
-	if v.apply, err = b.mapped(tensor.F32, v.then); err != nil {
-		return device.Operand{}, err
-	}
-	k, err := b.choose(v.kernel, v.words())
-	if err != nil {
-		return device.Operand{}, err
-	}
-	weights, ok, err := b.packed(i, k, v.weights(), 1)
-	if err == nil && !ok {
-		err = device.Refuse("the weights are not constant")
-	}
-	return weights, err
 }
 
 // expandWords is nacre_conv_expand_words of csrc/conv/expand.h: the words of two convolutions.

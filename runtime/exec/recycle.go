@@ -170,7 +170,8 @@ func (c *recycler) trim() {
 // collection: a quarter of the known bytes, and two blocks of the size of the last one,
 // went out since the last collection or release.
 func (c *recycler) collect(bytes int) {
-	if c.collecting || c.unused >= max(c.known/4, 2*bytes) || c.handed < max(c.known/4, 2*bytes) {
+	few := max(c.known/4, 2*bytes)
+	if c.collecting || c.unused >= few || c.handed < few {
 		return
 	}
 	c.handed = 0

@@ -1,0 +1,343 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// depthwiseCases are convolutions of odd and of whole numbers of channels.
+func depthwiseCases(r *rand.Rand) []convCase {
+	list := []convCase{
+		{images: 2, in: []int{7, 7}, kernel: []int{3, 3}, stride: ones(2), dilation: ones(2), before: ones(2), behind: ones(2)},
+		{images: 1, in: []int{20, 37}, kernel: []int{3, 3}, stride: ones(2), dilation: ones(2), before: ones(2), behind: ones(2)},
+		{images: 1, in: []int{21, 35}, kernel: []int{5, 5}, stride: []int{2, 2}, dilation: ones(2), before: []int{2, 1}, behind: []int{2, 2}},
+		{images: 2, in: []int{29}, kernel: []int{4}, stride: ones(1), dilation: []int{2}, before: []int{3}, behind: []int{0}},
+		{images: 1, in: []int{1, 2}, kernel: []int{2, 2}, stride: []int{1, 3}, dilation: ones(2), before: []int{5, 9}, behind: []int{5, 9}},
+		{images: 1, in: []int{2, 3}, kernel: []int{7, 7}, stride: ones(2), dilation: ones(2), before: []int{3, 3}, behind: []int{3, 3}},
+		{images: 1, in: []int{14, 14}, kernel: []int{7, 7}, stride: ones(2), dilation: ones(2), before: []int{3, 3}, behind: []int{3, 3}},
+		{images: 1, in: []int{4, 31}, kernel: []int{3, 11}, stride: ones(2), dilation: ones(2), before: []int{1, 5}, behind: []int{1, 5}},
+		{images: 1, in: []int{9, 58}, kernel: []int{5, 5}, stride: []int{1, 2}, dilation: ones(2), before: []int{2, 2}, behind: []int{2, 2}},
+	}
+	for range 12 {
+		c := convCase{images: 1}
+		for range 2 {
+			k := 1 + r.IntN(6)
+			c.kernel = append(c.kernel, k)
+			c.dilation = append(c.dilation, 1+r.IntN(3))
+			c.stride = append(c.stride, 1+r.IntN(3))
+			c.before = append(c.before, r.IntN(k+1))
+			c.behind = append(c.behind, r.IntN(k+1))
+			c.in = append(c.in, 3*k+r.IntN(30))
+		}
+		list = append(list, c)
+	}
+	for i := range list {
+		c := &list[i]
+		c.name, c.groups, c.channels, c.filter = fmt.Sprint("case ", i), []int{1, 3, 17, 31, 16, 40}[i%6], 1, 1
+		if i%2 == 1 {
+			c.channels = []int{4, 2, 8}[i/2%3]
+			c.filter = c.channels
+		}
+		c.noBias = i%5 == 4
+	}
+	return list
+}
+
+// TestBlockedDepthwise compares all variants with the formula on plain values.
+func TestBlockedDepthwise(t *testing.T) {
+	t.Parallel()
+	pool := testPool(t)
+	r := rand.New(rand.NewPCG(21, 22))
+	tried := map[string]bool{}
+	for i, c := range depthwiseCases(r) {
+		d := newConvData(r, &c, c.shape())
+		if i%3 == 2 {
+			for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+				d.x[r.IntN(len(d.x))] = v
+			}
+		}
+		for e, then := range convEpilogues {
+			if d.add = nil; (i+e)%2 == 0 {
+				d.add = quarters(r, d.out)
+			}
+			want := d.formula(t, "f64_conv", then)
+			for _, k := range runnable(t, "f32_conv_depthwise_blocked") {
+				for _, block := range testBlocks {
+					if d.checkBlocked(t, fmt.Sprint(c.name, " ", then.Func), k, pool, block, false, then, want) {
+						tried[k.Variant()] = true
+					}
+				}
+			}
+		}
+	}
+	if len(tried) != len(runnable(t, "f32_conv_depthwise_blocked")) {
+		t.Errorf("only %v fit", tried)
+	}
+}
+
+// checkBlocked compares a kernel on values in blocks with what is wanted of plain ones.
+// It reports whether the kernel fits.
+func (d *convData) checkBlocked(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, block int, plain bool, then op.Epilogue, want []float64) bool {
+	t.Helper()
+	got := d.blocked(t, k, pool, block, plain, 0, then)
+	if got == nil {
+		return false
+	}
+	if i := differ(got, want, 0, 0); i >= 0 {
+		t.Fatalf("%s, %s in blocks of %d: element %d is %v, not %v", name, k.Variant(), block, i, got[i], want[i])
+	}
+	return true
+}
+
+// blocked computes the convolution of values in blocks; nil if the kernel does not fit.
+func (d *convData) blocked(t *testing.T, k bindings.Kernel, pool *bindings.Pool, block int, plain bool, tile int, then op.Epilogue) []float64 {
+	t.Helper()
+	v := blockedConvWords{convWords: convWords{shape: d.shape, dtype: tensor.F32, packed: true, add: d.add != nil, then: then}, block: block,
+		kernel: k.Op(), plain: plain, tile: tile}
+	if then.Func == "leaky_relu" {
+		v.apply = partOf(t, "f32_leaky_relu", k.ISA())
+	}
+	if !k.Fits(numbersOf(t, v.words())) {
+		return nil
+	}
+	in := append(tensor.Shape{d.shape.Images, d.shape.Groups * d.shape.Channels}, d.shape.In...)
+	out := append(tensor.Shape{d.shape.Images, d.shape.Groups * d.shape.Filters}, d.shape.Out...)
+	x := stored(tensor.F32, d.x)
+	if !plain {
+		x = toBlocks(d.x, in, block)
+	}
+	w := stored(tensor.F32, d.w)
+	packed := bindings.Alloc(k.Packed(numbersOf(t, v.weights()), 1))
+	defer bindings.Free(packed)
+	k.Pack(numbersOf(t, v.weights()), 1, unsafe.Pointer(unsafe.SliceData(w)), packed)
+	n, bias := device.Blocked(block).Bytes(tensor.F32, out), stored(tensor.F32, d.bias)
+	got := fromBlocks(runGuarded(t, k, v.words(), pool, n, 4, x, packed, bias, toBlocks(d.add, out, block)), out, block)
+	if d.add != nil {
+		y := toBlocks(d.add, out, block)
+		if f, failed := runCommand(t, k, v.words(), pool, x, packed, bias, y, y); failed {
+			t.Fatalf("%s/%s failed: %v", k.Op(), k.Variant(), failure(f))
+		}
+		if differ(fromBlocks(y, out, block), got, 0, 0) >= 0 {
+			t.Fatalf("%s/%s: in place of what is added, the result differs", k.Op(), k.Variant())
+		}
+	}
+	return got
+}
+
+// denseCases are convolutions of all channels: those of convCases, and some at random.
+func denseCases(r *rand.Rand) []convCase {
+	list := slices.DeleteFunc(convCases(), func(c convCase) bool { return c.groups != 1 })
+	list = append(list,
+		convCase{name: "groups of whole blocks", images: 2, groups: 3, channels: 32, filter: 64, in: []int{14, 15}, kernel: []int{3, 3}, stride: []int{1, 2}, dilation: ones(2), before: ones(2), behind: ones(2)},
+		convCase{name: "groups of single pixels", images: 2, groups: 4, channels: 64, filter: 32, in: []int{29, 30}, kernel: ones(2), stride: ones(2), dilation: ones(2), before: make([]int, 2), behind: make([]int, 2)},
+		convCase{name: "three axes", images: 2, groups: 1, channels: 32, filter: 20, in: []int{5, 9, 11}, kernel: []int{3, 3, 3}, stride: []int{1, 1, 2}, dilation: []int{1, 1, 1}, before: []int{1, 1, 1}, behind: []int{1, 1, 1}},
+		convCase{name: "three axes without padding", images: 1, groups: 1, channels: 16, filter: 33, in: []int{6, 7, 9}, kernel: []int{2, 3, 3}, stride: []int{2, 1, 1}, dilation: []int{2, 1, 1}, before: []int{0, 0, 0}, behind: []int{0, 0, 0}},
+		convCase{name: "three axes, one pixel of each slice", images: 2, groups: 2, channels: 32, filter: 32, in: []int{4, 14, 14}, kernel: []int{3, 1, 1}, stride: []int{1, 1, 1}, dilation: []int{3, 1, 1}, before: []int{4, 0, 0}, behind: []int{5, 0, 0}},
+		convCase{name: "three axes, slices that meet padding alone", images: 2, groups: 1, channels: 16, filter: 17, in: []int{1, 5, 6}, kernel: []int{2, 3, 1}, stride: []int{1, 1, 1}, dilation: []int{4, 1, 1}, before: []int{3, 1, 0}, behind: []int{4, 1, 0}},
+		convCase{name: "three axes of few channels", images: 2, groups: 1, channels: 3, filter: 24, in: []int{7, 15, 16}, kernel: []int{3, 5, 3}, stride: []int{2, 2, 1}, dilation: []int{1, 1, 2}, before: []int{1, 2, 2}, behind: []int{1, 2, 2}},
+		convCase{name: "groups along one axis", images: 1, groups: 2, channels: 32, filter: 96, in: []int{77}, kernel: []int{5}, stride: ones(1), dilation: []int{2}, before: []int{4}, behind: []int{3}},
+		convCase{name: "pointwise on a large map", images: 1, groups: 1, channels: 130, filter: 40, in: []int{60, 61}, kernel: ones(2), stride: ones(2), dilation: ones(2), before: make([]int, 2), behind: make([]int, 2)},
+		convCase{name: "3x3 on a large map", images: 2, groups: 1, channels: 48, filter: 20, in: []int{70, 72}, kernel: []int{3, 3}, stride: ones(2), dilation: ones(2), before: ones(2), behind: ones(2)},
+		convCase{name: "many weights", images: 2, groups: 1, channels: 96, filter: 300, in: []int{6, 7}, kernel: []int{3, 3}, stride: ones(2), dilation: ones(2), before: ones(2), behind: ones(2)})
+	for i := range 16 {
+		c := convCase{name: fmt.Sprint("at random ", i), images: 1 + r.IntN(2), groups: 1, channels: 1 + r.IntN(70), filter: 1 + r.IntN(70), noBias: i%5 == 4}
+		for range 1 + i%4/3 + i%2 {
+			k := 1 + r.IntN(5)
+			c.kernel = append(c.kernel, k)
+			c.dilation = append(c.dilation, 1+r.IntN(3))
+			c.stride = append(c.stride, 1+r.IntN(3))
+			c.before = append(c.before, r.IntN(k+1))
+			c.behind = append(c.behind, r.IntN(k+1))
+			c.in = append(c.in, 3*k+r.IntN(20))
+		}
+		if len(c.in) < 3 {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// TestBlockedDense compares all variants with the formula on plain values.
+func TestBlockedDense(t *testing.T) {
+	t.Parallel()
+	pool := testPool(t)
+	r := rand.New(rand.NewPCG(25, 26))
+	tried := map[string]bool{}
+	for i, c := range denseCases(r) {
+		d := newConvData(r, &c, c.shape())
+		then := convEpilogues[i%len(convEpilogues)]
+		if d.add = nil; i%2 == 0 {
+			d.add = quarters(r, d.out)
+		}
+		want := d.formula(t, "f64_conv", then)
+		for _, k := range runnable(t, "f32_conv_blocked") {
+			for _, block := range testBlocks {
+				for _, plain := range []bool{false, true} {
+					if d.checkBlocked(t, fmt.Sprint(c.name, " ", then.Func, " plain ", plain), k, pool, block, plain, then, want) {
+						tried[k.Variant()] = true
+					}
+				}
+			}
+		}
+	}
+	if len(tried) != len(runnable(t, "f32_conv_blocked")) {
+		t.Errorf("only %v fit", tried)
+	}
+}
+
+// largeDense are convolutions of which variants that compute in other ways take some.
+var largeDense = []convCase{
+	{channels: 48, filter: 20, in: []int{23, 30}, kernel: []int{3, 3}, before: []int{1, 1}, behind: []int{1, 1}},
+	{channels: 130, filter: 64, in: []int{9, 11}, kernel: []int{1, 1}},
+	{channels: 40, filter: 33, in: []int{31, 29}, kernel: []int{3, 5}, stride: []int{2, 3}, dilation: []int{1, 2}, before: []int{1, 4}, behind: []int{2, 3}},
+	{channels: 64, filter: 96, in: []int{300}, kernel: []int{5}, dilation: []int{3}, before: []int{12}, behind: []int{0}},
+	{channels: 512, filter: 64, in: []int{7, 7}, kernel: []int{3, 3}, before: []int{1, 1}, behind: []int{1, 1}, images: 2},
+	{channels: 96, filter: 64, in: []int{34, 31}, kernel: []int{3, 3}, before: []int{1, 1}, behind: []int{1, 1}},
+	{channels: 128, filter: 64, in: []int{1500}, kernel: []int{3}},
+}
+
+func (c convCase) whole() convCase {
+	n := len(c.in)
+	c.images, c.groups = max(c.images, 1), 1
+	for _, list := range []*[]int{&c.stride, &c.dilation} {
+		if *list == nil {
+			*list = ones(n)
+		}
+	}
+	for _, list := range []*[]int{&c.before, &c.behind} {
+		if *list == nil {
+			*list = make([]int, n)
+		}
+	}
+	return c
+}
+
+// TestDenseErrors compares all variants with the formula on numbers of all digits: none may be
+// off by more than three times what the sums of scalar code are, at most.
+func TestDenseErrors(t *testing.T) {
+	t.Parallel()
+	pool := testPool(t)
+	r := rand.New(rand.NewPCG(29, 30))
+	for i, c := range largeDense {
+		c = c.whole()
+		d := newConvData(r, &c, c.shape())
+		for _, list := range [][]float64{d.x, d.w, d.bias} {
+			for k := range list {
+				list[k] = float64(float32(r.NormFloat64()))
+			}
+		}
+		d.add = nil
+		want := d.formula(t, "f64_conv", op.Epilogue{})
+		direct := largestError(d.blocked(t, partOf(t, "f32_conv_blocked", 0), pool, 16, false, 0, op.Epilogue{}), want)
+		for _, k := range runnable(t, "f32_conv_blocked") {
+			got := d.blocked(t, k, pool, 16, false, 0, op.Epilogue{})
+			if got == nil {
+				continue
+			}
+			if off := largestError(got, want); !(off <= 3*direct) {
+				t.Errorf("case %d, %s: off by %g, the sums of scalar code by %g", i, k.Variant(), off, direct)
+			}
+		}
+	}
+}
+
+// TestDenseSpecial puts infinities, NaNs and the largest numbers into values and weights: they must
+// reach exactly the elements that use them.
+func TestDenseSpecial(t *testing.T) {
+	t.Parallel()
+	pool := testPool(t)
+	r := rand.New(rand.NewPCG(31, 32))
+	for i, c := range largeDense {
+		c = c.whole()
+		d := newConvData(r, &c, c.shape())
+		if i%2 == 0 {
+			d.x[r.IntN(len(d.x))], d.x[r.IntN(len(d.x))], d.w[r.IntN(len(d.w))] = math.Inf(1), math.NaN(), math.Inf(-1)
+		} else {
+			d.x[r.IntN(len(d.x))] = -math.MaxFloat32
+		}
+		d.add = nil
+		want := d.blocked(t, partOf(t, "f32_conv_blocked", 0), pool, 16, false, 0, op.Epilogue{})
+		for _, k := range runnable(t, "f32_conv_blocked") {
+			got := d.blocked(t, k, pool, 16, false, 0, op.Epilogue{})
+			for e := range got {
+				if math.IsNaN(got[e]) != math.IsNaN(want[e]) || !math.IsNaN(want[e]) && math.Abs(want[e]) < 1e30 && got[e] != want[e] {
+					t.Fatalf("case %d, %s: element %d is %g, not %g", i, k.Variant(), e, got[e], want[e])
+				}
+			}
+		}
+	}
+}
+
+// TestWinograd compares all variants with the formula: they may be off by three times
+// what sums of products by chains of multiply-adds are.
+func TestWinograd(t *testing.T) {
+	t.Parallel()
+	pool := testPool(t)
+	r := rand.New(rand.NewPCG(27, 28))
+	tried := map[string]bool{}
+	for i, c := range []convCase{
+		{channels: 16, filter: 16, in: []int{12, 12}},
+		{channels: 64, filter: 40, in: []int{9, 14}, images: 2},
+		{channels: 5, filter: 3, in: []int{7, 5}, before: []int{2, 3}, behind: []int{0, 2}},
+		{channels: 100, filter: 33, in: []int{8, 7}},
+		{channels: 33, filter: 70, in: []int{3, 3}, before: []int{0, 0}, behind: []int{0, 0}, noBias: true},
+		{channels: 1, filter: 1, in: []int{1, 30}, images: 3},
+		{channels: 24, filter: 70, in: []int{25, 30}},
+	} {
+		c.images, c.groups, c.kernel, c.stride, c.dilation = max(c.images, 1), 1, []int{3, 3}, ones(2), ones(2)
+		if c.before == nil {
+			c.before, c.behind = ones(2), ones(2)
+		}
+		d := newConvData(r, &c, c.shape())
+		if i%2 == 0 {
+			d.add = make([]float64, d.out)
+		}
+		for _, list := range [][]float64{d.x, d.w, d.bias, d.add} {
+			for k := range list {
+				list[k] = float64(float32(r.NormFloat64()))
+			}
+		}
+		scale := largestError(make([]float64, d.out), d.formula(t, "f64_conv", op.Epilogue{}))
+		for e, then := range convEpilogues[i%2 : i%2+2] {
+			want := d.formula(t, "f64_conv", then)
+			direct := largestError(d.blocked(t, partOf(t, "f32_conv_blocked", 0), pool, 8, false, 0, then), want)
+			for _, k := range runnable(t, "f32_conv_winograd") {
+				for _, block := range testBlocks {
+					for _, tile := range []int{2, 4} {
+						got := d.blocked(t, k, pool, block, false, tile, then)
+						if got == nil {
+							continue
+						}
+						tried[k.Variant()] = true
+						if off := largestError(got, want); !(off <= 3*direct+1e-6*scale) {
+							t.Errorf("case %d, epilogue %d, %s, tiles of %d, blocks of %d: off by %g, direct by %g", i, e, k.Variant(), tile, block, off, direct)
+						}
+					}
+				}
+			}
+		}
+	}
+	if len(tried) != len(runnable(t, "f32_conv_winograd")) {
+		t.Errorf("only %v fit", tried)
+	}
+}
+
+// largestError is the largest difference of two lists.
+func largestError(got, want []float64) float64 {
+	off := 0.0
+	for i, w := range want {
+		off = max(off, math.Abs(got[i]-w))
+	}
+	return off
+}
+
+
