@@ -339,5 +339,3 @@ func largestError(got, want []float64) float64 {
 	}
 	return off
 }
-
-
