@@ -17,8 +17,8 @@
 enum {
     BLOCK_K = 512,           // of a sum, at full panels of a
     PANEL_A = 12 * BLOCK_K,  // elements of one block of a panel of a: first-level cache
-    BLOCK_B = 256 * BLOCK_K, // elements of one block of b: half the second-level cache
-    FEW_ROWS = 512,          // of a, that are read again for blocks of half the size at no cost
+    FEW_ROWS = 512,          // of a, that are read again for smaller blocks of b at no cost
+    FEW_B = 128 * BLOCK_K,   // elements of such a block at most
     GEMV_ROWS = 4,          // rows that are worth more than packing b
     ROW_COLUMNS = 1024,      // of a block of packed b that one row is multiplied by
     HALF_K = 256,            // of a sum, where a panel of 16-bit floats is used once
@@ -123,7 +123,7 @@ static void cut(gemm_plan *p, size_t threads) {
 // What a block of b has at most, whatever m is; it does not fall when another extent grows.
 static size_t most_of_b(const nacre_f32_gemm *g) {
     const size_t nr = g->impl->nr, k = nacre_min(g->k, PANEL_A);
-    return nacre_min(nacre_round_up(g->n, nr) * k, nacre_max(BLOCK_B, nr * k));
+    return nacre_min(nacre_round_up(g->n, nr) * k, nacre_max(g->impl->block_b, nr * k));
 }
 
 static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *transposed) {
@@ -141,7 +141,8 @@ static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *
         const int narrow = g->b.packed && is_half(g->b.type), once = narrow && p.rows >= g->m;
         p.b_row = narrow && g->m == 1;
         if (once && g->m > 1) p.k_step = nacre_min(p.k_step, HALF_K);
-        p.n_step = g->m == 1 && g->b.packed ? ROW_COLUMNS / g->impl->nr * g->impl->nr : once ? g->impl->nr : nacre_max(1, (g->m < FEW_ROWS ? BLOCK_B / 2 : BLOCK_B) / p.k_step / g->impl->nr) * g->impl->nr;
+        const size_t block = g->m < FEW_ROWS ? nacre_min(FEW_B, g->impl->block_b) : g->impl->block_b;
+        p.n_step = g->m == 1 && g->b.packed ? ROW_COLUMNS / g->impl->nr * g->impl->nr : once ? g->impl->nr : nacre_max(1, block / p.k_step / g->impl->nr) * g->impl->nr;
         p.n_step = nacre_min(nacre_min(p.n_step, is_half(g->c_type) ? HALF_COLUMNS : p.n_step), nacre_round_up(g->n, g->impl->nr));
         const int small = g->k * g->n <= SMALL_B;
         p.a_plain = (small || g->a.col == 1) && !g->a.packed && !is_half(g->a.type);

@@ -3,7 +3,7 @@
 #include "half/half_scalar.h"
 #include "matmul/matmul.h"
 
-enum { SCALAR_MR = 4, SCALAR_NR = 8, SCALAR_PLAIN_ROWS = 256 };
+enum { SCALAR_MR = 4, SCALAR_NR = 8, SCALAR_PLAIN_ROWS = 256, SCALAR_BLOCK_B = 128 << 10 };
 
 static float finish_scalar(float sum, size_t i, size_t j, const nacre_f32_epilogue *e) {
     if (e == NULL) return sum;
@@ -68,7 +68,7 @@ static void axpy_scalar(size_t k, const float *x, size_t incx, const float *b, s
 }
 
 const nacre_f32_gemm_impl *nacre_f32_gemm__scalar(void) {
-    static const nacre_f32_gemm_impl impl = {SCALAR_MR,  SCALAR_NR,   SCALAR_PLAIN_ROWS,  tile_scalar,             strided_scalar, row_scalar,
-                                             dot_scalar, axpy_scalar, nacre_half__scalar, &nacre_f32_gemm_drivers, NULL};
+    static const nacre_f32_gemm_impl impl = {SCALAR_MR,  SCALAR_NR,  SCALAR_PLAIN_ROWS, SCALAR_BLOCK_B,     tile_scalar,             strided_scalar,
+                                             row_scalar, dot_scalar, axpy_scalar,       nacre_half__scalar, &nacre_f32_gemm_drivers, NULL};
     return &impl;
 }

@@ -6,12 +6,13 @@
 
 enum {
     PANEL_A = 12 * 256,      // elements of one block of a panel of a: first-level cache
-    BLOCK_B = 512 * 256,     // elements of one block of b: second-level cache
     LINE_ROWS = 4,           // rows that are not worth packing b
     LINE = 1024,             // columns of a result that are computed at a time in lines
     GRAIN = 1 << 17,         // multiply-adds that are worth a thread's attention
     PLAIN = 1 << 18,         // elements of b for which operands are not packed
     PLAIN_ROWS = 256,        // of a, for which packing b costs more than it saves
+    SAME_SETS = 4096,        // bytes between addresses that share a set of the first-level cache
+    SHARED_ROWS = 32,        // PLAIN_ROWS where rows of b lie so far apart, and evict each other
     SHARES = 4,              // pieces per thread, so that a slow one does not hold up the rest
     COLUMN_RANK = 8          // batch axes of a single column at most
 };
@@ -86,7 +87,7 @@ static void cut(gemm_plan *p, size_t threads) {
 // What a block of b has at most, whatever m is; it does not fall when another extent grows.
 static size_t most_of_b(const nacre_f64_gemm *g) {
     const size_t nr = g->impl->nr, k = nacre_min(g->k, PANEL_A / g->impl->mr);
-    return nacre_min(nacre_round_up(g->n, nr) * k, nacre_max(BLOCK_B, nr * k));
+    return nacre_min(nacre_round_up(g->n, nr) * k, nacre_max(g->impl->block_b, nr * k));
 }
 
 static gemm_plan make_plan(const nacre_f64_gemm *given, size_t threads, size_t *transposed) {
@@ -101,10 +102,11 @@ static gemm_plan make_plan(const nacre_f64_gemm *given, size_t threads, size_t *
     if (p.path == TILES) {
         const size_t mr = g->impl->mr, few = g->impl->few, nr = g->impl->nr;
         p.k_step = nacre_max(1, nacre_ceil_div(g->k, nacre_max(1, nacre_ceil_div(g->k, PANEL_A / mr))));
-        p.n_step = nacre_min(nacre_max(1, BLOCK_B / p.k_step / nr) * nr, nacre_round_up(g->n, nr));
+        p.n_step = nacre_min(nacre_max(1, g->impl->block_b / p.k_step / nr) * nr, nacre_round_up(g->n, nr));
         const int small = g->k * g->n <= PLAIN;
         p.a_plain = small || g->a.col == 1;
-        p.b_plain = (small || g->m <= PLAIN_ROWS) && !g->b_packed && g->make_b == NULL && g->b.col == 1;
+        const int apart = g->b.row * sizeof(double) % SAME_SETS == 0;
+        p.b_plain = (apart ? g->m <= SHARED_ROWS : small || g->m <= PLAIN_ROWS) && !g->b_packed && g->make_b == NULL && g->b.col == 1;
         p.a_distinct = p.a_plain ? 0 : nacre_batch_distinct(&g->batch, 0);
         p.a_last = align_doubles(mr * g->k);
         p.rows = p.a_plain && nacre_round_up(g->m, few) < nacre_round_up(g->m, mr) ? few : mr;

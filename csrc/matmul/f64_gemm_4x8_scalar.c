@@ -2,7 +2,7 @@
 #include "matmul/f64_finish.h"
 #include "matmul/f64_gemm.h"
 
-enum { SCALAR_MR = 4, SCALAR_NR = 8 };
+enum { SCALAR_MR = 4, SCALAR_NR = 8, SCALAR_BLOCK_B = 128 << 10 };
 
 static void tile_scalar(size_t k, const double *a, size_t a_row, size_t a_col, const double *b, size_t b_row, double *c, size_t ldc, size_t m,
                         size_t n, const nacre_f64_epilogue *e) {
@@ -30,6 +30,6 @@ static void axpy_scalar(size_t k, const double *x, size_t incx, const double *b,
 }
 
 const nacre_f64_gemm_impl *nacre_f64_gemm__scalar(void) {
-    static const nacre_f64_gemm_impl impl = {SCALAR_MR, SCALAR_NR, SCALAR_MR, tile_scalar, dot_scalar, axpy_scalar, &nacre_f64_gemm_drivers};
+    static const nacre_f64_gemm_impl impl = {SCALAR_MR, SCALAR_NR, SCALAR_MR, SCALAR_BLOCK_B, tile_scalar, dot_scalar, axpy_scalar, &nacre_f64_gemm_drivers};
     return &impl;
 }

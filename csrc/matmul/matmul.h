@@ -70,6 +70,7 @@ extern const nacre_f32_gemm_parts nacre_f32_gemm_amx;
 typedef struct {
     size_t mr, nr;      // rows and columns of a tile
     size_t plain_rows;  // of a, up to which packing b costs more than it saves
+    size_t block_b;     // elements of one block of b: a part of the second-level cache
 
     // A tile of c, 1 <= m <= mr rows and 1 <= n <= nr columns, from a packed panel
     // of each operand: a[p*lda + i] with lda >= m, and b[p*nr + j]. Without e the sums
