@@ -19,12 +19,14 @@ typedef struct {
     size_t first;                  // of the images at hand
     size_t chunks;                 // that there are to be at least
     dense_axis d, h, w;            // a result has slices along d, of which each is computed by itself
+    dense_axis from_h, from_w;     // of a picked value: its rows and columns as they lie
     size_t width;                  // pixels of a row of the result; the last may have fewer
     size_t in_blocks, out_blocks;  // of one group
     size_t taps, steps, steps_each;
     size_t slice_steps;            // of a position of the kernel along d
     size_t depth;                  // channels of all steps
     int plain, copied, shared;     // of x; whether steps lie in a copy, one copy for all chunks
+    int picked;                    // whether the copy is of pixels a stride apart, which then follow each other
     size_t planes, unit;           // of x: channels of a plain one, or blocks, and floats of a pixel of either
     size_t rows_each, bands, parts, groups_each;
     // Of a copy: slots of a row, of which tap kx of a row of the kernel meets slot kx % slots,
@@ -147,14 +149,21 @@ static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_wor
     j.copied = j.plain || j.h.pad != 0 || j.w.pad != 0 || j.w.stride != 1 || j.h.stride != 1 || dense_reach(&j.h, j.h.out) > j.h.in ||
                dense_reach(&j.w, j.w.out) > j.w.in;
     j.width = j.w.out;
-    if (!j.copied && j.taps == 1 && j.w.out == j.w.in && j.h.out == j.h.in) {
+    j.picked = j.copied && !j.plain && j.taps == 1 && j.h.pad == 0 && j.w.pad == 0;
+    j.from_h = j.h;
+    j.from_w = j.w;
+    if (j.picked) {
+        j.h = (dense_axis){j.h.out, j.h.out, 1, 1, 1, 0};
+        j.w = (dense_axis){j.w.out, j.w.out, 1, 1, 1, 0};
+    }
+    if ((j.picked || !j.copied) && j.taps == 1 && j.w.out == j.w.in && j.h.out == j.h.in) {
         // Rows of such a value follow each other as pixels do.
         j.w.in = j.w.out = j.w.out * j.h.out;
         j.width = dense_segment(&j);
         j.h.in = j.h.out = nacre_ceil_div(j.w.out, j.width);
     }
     j.slots = j.plain ? 1 : nacre_min(j.w.stride / dense_divisor(j.w.stride, j.w.dilation), j.w.kernel);
-    j.part = j.plain ? dense_reach(&j.w, j.w.out) : j.w.out + (j.w.kernel - 1) * j.w.dilation / j.w.stride;
+    j.part = j.picked ? j.width : j.plain ? dense_reach(&j.w, j.w.out) : j.w.out + (j.w.kernel - 1) * j.w.dilation / j.w.stride;
     j.cut = nacre_dense_cut(j.impl, j.plain, j.width);
     j.last = nacre_dense_cut(j.impl, j.plain, dense_pixels(&j, j.h.out - 1));
     dense_divide(&j);
@@ -188,9 +197,23 @@ static void dense_copy_slot(const dense_job *j, const float *x, size_t at, size_
     memset(dst + inside * unit, 0, (n - before - inside) * unit * sizeof(float));
 }
 
+// A row of the copy from a slice of a plane of a picked value.
+static void dense_pick_row(const dense_job *j, size_t slice, size_t at, float *dst) {
+    const dense_axis *const h = &j->from_h, *const w = &j->from_w;
+    for (size_t p = at * j->width, end = p + dense_pixels(j, at), n; p < end; p += n, dst += n * j->unit) {
+        const size_t row = p / w->out * h->stride, column = p % w->out;
+        n = nacre_min(end - p, w->out - column);
+        dense_pick(j->x + ((slice * h->in + row) * w->in + column * w->stride) * j->unit, w->stride, j->unit, n, dst);
+    }
+}
+
 // A row of the copy from a slice of a plane: zeros where the value has no row.
 static void dense_copy_row(const dense_job *j, size_t slice, size_t at, float *dst) {
     const size_t line = j->part * j->unit;
+    if (j->picked) {
+        dense_pick_row(j, slice, at, dst);
+        return;
+    }
     if (at < j->h.pad || at - j->h.pad >= j->h.in) {
         memset(dst, 0, j->slots * line * sizeof(float));
         return;
