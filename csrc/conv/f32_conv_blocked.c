@@ -146,10 +146,10 @@ static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_wor
     j.steps_each = nacre_max(1, j.impl->weights / (NACRE_DENSE_BLOCKS * j.lanes * (j.plain ? 1 : j.lanes)));
     j.planes = j.plain ? j.channels : j.groups * j.in_blocks;
     j.unit = j.plain ? 1 : j.lanes;
-    j.copied = j.plain || j.h.pad != 0 || j.w.pad != 0 || j.w.stride != 1 || j.h.stride != 1 || dense_reach(&j.h, j.h.out) > j.h.in ||
-               dense_reach(&j.w, j.w.out) > j.w.in;
+    const int inside = j.h.pad == 0 && j.w.pad == 0 && dense_reach(&j.h, j.h.out) <= j.h.in && dense_reach(&j.w, j.w.out) <= j.w.in;
+    j.copied = j.plain || !inside || j.w.stride != 1 || j.h.stride != 1;
     j.width = j.w.out;
-    j.picked = j.copied && !j.plain && j.taps == 1 && j.h.pad == 0 && j.w.pad == 0;
+    j.picked = j.copied && inside && !j.plain && j.taps == 1;
     j.from_h = j.h;
     j.from_w = j.w;
     if (j.picked) {
