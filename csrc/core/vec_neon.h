@@ -92,6 +92,7 @@ NACRE_INLINE float32x4_t nacre_neon_arrange(float32x4_t a, const int32_t *from) 
 }
 NACRE_INLINE float32x4_t nacre_neon_exp_below(float32x4_t a) { return nacre_vexp_below_neon(a); }
 NACRE_INLINE float32x4_t nacre_neon_exp_scaled(float32x4_t a) { return nacre_vexp_below_neon(a); }
+NACRE_INLINE float32x4_t nacre_neon_exp_coarse(float32x4_t a) { return nacre_vexp_below_neon(a); }
 NACRE_INLINE float32x4_t nacre_neon_exp_scale(void) { return vdupq_n_f32(1.0f); }
 NACRE_INLINE float32x4_t nacre_neon_exp(float32x4_t a) { return nacre_vexp_neon(a); }
 NACRE_INLINE float32x4_t nacre_neon_fall(float32x4_t a) { return nacre_vfall_neon(a); }
