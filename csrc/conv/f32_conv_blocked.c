@@ -298,22 +298,28 @@ static void dense_group(const dense_band *b, size_t group) {
     const float *const x = b->x + of * j->in_blocks * b->x_plane;
     const size_t whole = j->plain ? 0 : j->channels / j->lanes * j->taps, plane = j->w.out * (j->width < j->w.out ? 1 : j->h.out) * j->lanes;
     const size_t image = b->image / j->d.out, slice = b->image % j->d.out;
-    float start[NACRE_DENSE_BLOCKS * NACRE_CONV_BLOCK] = {0};
-    for (size_t k = 0, f = first * j->lanes; k < blocks * j->lanes && f < j->groups * j->filters && j->bias != NULL; k++, f++) start[k] = j->bias[f];
+    float start[NACRE_DENSE_BLOCKS * NACRE_CONV_BLOCK];
+    const size_t wide = blocks * j->lanes, biased = j->bias == NULL ? 0 : nacre_min(wide, j->groups * j->filters - first * j->lanes);
+    if (biased > 0) memcpy(start, j->bias + first * j->lanes, biased * sizeof(float));
+    memset(start + biased, 0, (wide - biased) * sizeof(float));
     size_t begin, end = dense_slices(j, slice, &begin) * j->slice_steps, s = begin *= j->slice_steps;
     do {
         const size_t stop = nacre_min(end, s + j->steps_each), last = stop == end;
         const size_t channels = nacre_max(1, dense_channels(j, stop) - dense_channels(j, s));
+        const nacre_f32_dense_tile common = {
+            .blocks = blocks, .lanes = j->lanes, .pitch = j->pitch, .step = j->step + s, .steps = stop - s,
+            .whole = whole > s ? nacre_min(whole, stop) - s : 0, .rest = j->plain ? 1 : j->channels % j->lanes, .w = dense_weights(j, first, blocks, s),
+            .start = s == begin ? start : NULL, .y_block = j->d.out * plane, .finish = last ? &j->finish : NULL};
         for (size_t r = 0; r < b->rows; r++) {
             const size_t o = b->o + r, pixels = dense_pixels(j, o), at = ((image * j->groups * j->out_blocks + first) * j->d.out + slice) * plane + o * j->width * j->lanes;
             const dense_cut *const cut = o + 1 < j->h.out ? &j->cut : &j->last;
             const size_t tiles = b->rows * (cut->full + cut->tails), portion = nacre_ceil_div(channels * blocks * j->lanes, tiles);
-            nacre_f32_dense_tile t = {
-                .blocks = blocks, .lanes = j->lanes, .x = x + r * b->x_row, .pitch = j->pitch, .step = j->step + s, .steps = stop - s,
-                .whole = whole > s ? nacre_min(whole, stop) - s : 0, .rest = j->plain ? 1 : j->channels % j->lanes, .w = dense_weights(j, first, blocks, s),
-                .start = s == begin ? start : NULL, .y = j->y + at, .y_block = j->d.out * plane, .finish = last ? &j->finish : NULL,
-                .add = s == begin && j->add != NULL ? j->add + at : NULL,
-                .next = dense_weights(j, first, blocks, stop) + r * (cut->full + cut->tails) * portion, .next_step = nacre_ceil_div(portion, channels)};
+            nacre_f32_dense_tile t = common;
+            t.x = x + r * b->x_row;
+            t.y = j->y + at;
+            t.add = s == begin && j->add != NULL ? j->add + at : NULL;
+            t.next = dense_weights(j, first, blocks, stop) + r * (cut->full + cut->tails) * portion;
+            t.next_step = nacre_ceil_div(portion, channels);
             nacre_dense_row(j->impl, cut, &t, portion);
             for (size_t k = 0; k < blocks && last && j->finish.map != NULL; k++) {
                 float *const y = j->y + at + k * j->d.out * plane;

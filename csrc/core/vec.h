@@ -22,6 +22,8 @@
 //     split(x, &e)         m from sqrt(1/2) to sqrt(2) where x = m * 2^e; x > 0
 //     exp exp_below fall   vexp_<level>.h; exp_below is exp up to 89, and fall is exp up to 0, without
 //                          subnormal numbers
+//     exp_scaled(a)        e^a for a up to 44, times exp_scale(), which may make subnormal numbers normal
+//     exp_coarse(a)        the same with an error of up to 1 + |a| / 22 ULP
 //     power_below(x)       2^x for x up to 0; 0 below -125; NaN for NaN
 //     even(a, b)           lanes 0, 2, 4, ... of a followed by b
 //     odd(a, b)            lanes 1, 3, 5, ... of a followed by b

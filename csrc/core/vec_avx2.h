@@ -97,6 +97,9 @@ NACRE_INLINE __m256 nacre_avx2_arrange(__m256 a, const int32_t *from) {
     return _mm256_permutevar8x32_ps(a, _mm256_loadu_si256((const __m256i *)from));
 }
 NACRE_INLINE __m256 nacre_avx2_exp_below(__m256 a) { return nacre_vexp_below_avx2(a); }
+NACRE_INLINE __m256 nacre_avx2_exp_scaled(__m256 a) { return nacre_vexp_scaled_avx2(a); }
+NACRE_INLINE __m256 nacre_avx2_exp_coarse(__m256 a) { return nacre_vexp_coarse_avx2(a); }
+NACRE_INLINE __m256 nacre_avx2_exp_scale(void) { return _mm256_set1_ps(NACRE_VEXP_SCALE); }
 NACRE_INLINE __m256 nacre_avx2_exp(__m256 a) { return nacre_vexp_avx2(a); }
 NACRE_INLINE __m256 nacre_avx2_fall(__m256 a) { return nacre_vfall_avx2(a); }
 NACRE_INLINE __m256 nacre_avx2_power_below(__m256 a) { return nacre_vpower_avx2(a); }

@@ -91,6 +91,9 @@ NACRE_INLINE float32x4_t nacre_neon_arrange(float32x4_t a, const int32_t *from) 
     return vreinterpretq_f32_u8(vqtbl1q_u8(vreinterpretq_u8_f32(a), vreinterpretq_u8_s32(bytes)));
 }
 NACRE_INLINE float32x4_t nacre_neon_exp_below(float32x4_t a) { return nacre_vexp_below_neon(a); }
+NACRE_INLINE float32x4_t nacre_neon_exp_scaled(float32x4_t a) { return nacre_vexp_below_neon(a); }
+NACRE_INLINE float32x4_t nacre_neon_exp_coarse(float32x4_t a) { return nacre_vexp_below_neon(a); }
+NACRE_INLINE float32x4_t nacre_neon_exp_scale(void) { return vdupq_n_f32(1.0f); }
 NACRE_INLINE float32x4_t nacre_neon_exp(float32x4_t a) { return nacre_vexp_neon(a); }
 NACRE_INLINE float32x4_t nacre_neon_fall(float32x4_t a) { return nacre_vfall_neon(a); }
 NACRE_INLINE float32x4_t nacre_neon_power_below(float32x4_t a) { return nacre_vpower_neon(a); }

@@ -84,6 +84,37 @@ func TestBlockedDepthwise(t *testing.T) {
 	}
 }
 
+// TestBlockedDepthwiseWidths has rows of every number of pixels that tiles divide in another way.
+func TestBlockedDepthwiseWidths(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(23, 24))
+	for _, kernel := range []int{3, 5, 7} {
+		for _, stride := range []int{1, 2} {
+			for width := 1; width <= 30; width++ {
+				before, behind := r.IntN(min(kernel, 5)), r.IntN(kernel)
+				in := max(1, (width-1)*stride+kernel-before-behind)
+				c := convCase{name: fmt.Sprint("kernel ", kernel, " by ", stride, ", ", in, " columns, ", before, " before and ", behind, " behind"), images: 1,
+					groups: 9, channels: 1, filter: 1, in: []int{4, in}, kernel: []int{3, kernel}, stride: []int{1, stride}, dilation: ones(2),
+					before: []int{1, before}, behind: []int{1, behind}, noBias: width%5 == 4}
+				d := newConvData(r, &c, c.shape())
+				if width%3 == 2 {
+					d.x[r.IntN(len(d.x))], d.x[r.IntN(len(d.x))] = math.NaN(), math.Inf(1)
+				}
+				if d.add = nil; width%2 == 0 {
+					d.add = quarters(r, d.out)
+				}
+				then := convEpilogues[width%len(convEpilogues)]
+				want := d.formula(t, "f64_conv", then)
+				for _, k := range runnable(t, "f32_conv_depthwise_blocked") {
+					for _, block := range testBlocks {
+						d.checkBlocked(t, fmt.Sprint(c.name, " ", then.Func), k, nil, block, false, then, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // checkBlocked compares a kernel on values in blocks with what is wanted of plain ones.
 // It reports whether the kernel fits.
 func (d *convData) checkBlocked(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, block int, plain bool, then op.Epilogue, want []float64) bool {
