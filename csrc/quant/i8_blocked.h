@@ -85,17 +85,22 @@ typedef struct {
     size_t x_bytes;                     // of a code that steps meet: 1 or 2
     int x_unsigned;                     // such bytes have no sign
     size_t images, channels, filters, lanes;
+    size_t group_channels, group_filters;  // of a group of the convolution
     blocked8_axis h, w;
     size_t pixels, width;
     int flat, plain, copied, shared;  // shared: steps lie in one copy for all chunks
     size_t in_blocks, out_blocks, taps, steps;
-    size_t whole, groups, rest;       // steps of whole blocks; groups of a block's channels, and of the last's
+    size_t step_channels;             // of a block, or a divisor of it that groups of the convolution are made of
+    size_t whole, groups, rest;       // steps of all these channels; groups of such a step, and of the last ones
     size_t run;                       // steps whose channels follow each other, which tiles take as one
     size_t unit;                      // bytes of a pixel that steps meet
+    size_t blocks;                    // of filters that tiles take together, which meet the same steps
+    size_t weight_count;              // packed ones
     size_t line, band_rows;           // pixels of a row of a copy, and rows
     size_t rows_each, bands, parts, groups_each;
     dense_cut cut, last;
     size_t *step;
+    size_t *place;  // of the weights of each group of blocks of filters
     char *copies;
     int32_t *start;
     float *scale, *add;

@@ -12,9 +12,37 @@ enum {
     BLOCKED8_GRAIN = 1 << 20    // multiply-adds of a chunk of work
 };
 
-static size_t blocked8_depth(const blocked8_job *j) { return (j->whole * j->groups + (j->steps - j->whole) * j->rest) * j->impl->group; }
+// The steps that a group of blocks of filters meets: first..stop-1, the first `whole` of all channels
+// of a step.
+typedef struct {
+    size_t first, stop, whole;
+} blocked8_span;
 
-static size_t blocked8_groups(const blocked8_job *j) { return nacre_ceil_div(j->out_blocks, NACRE_DENSE_BLOCKS); }
+static size_t blocked8_groups(const blocked8_job *j) { return nacre_ceil_div(j->out_blocks, j->blocks); }
+
+static size_t blocked8_blocks(const blocked8_job *j, size_t group) { return nacre_min(j->blocks, j->out_blocks - group * j->blocks); }
+
+static blocked8_span blocked8_span_of(const blocked8_job *j, size_t group) {
+    blocked8_span s = {0, j->steps, j->whole};
+    if (j->group_channels == j->channels) return s;
+    const size_t wide = j->blocks * j->lanes, last = nacre_min(j->filters, (group + 1) * wide) - 1;
+    s.first = group * wide / j->group_filters * j->group_channels / j->step_channels * j->taps;
+    s.stop = nacre_ceil_div((last / j->group_filters + 1) * j->group_channels, j->step_channels) * j->taps;
+    s.whole = nacre_min(s.stop, j->whole) - s.first;
+    return s;
+}
+
+// Channels of the steps of a group of blocks of filters.
+static size_t blocked8_depth(const blocked8_job *j, size_t group) {
+    const blocked8_span s = blocked8_span_of(j, group);
+    return (s.whole * j->groups + (s.stop - s.first - s.whole) * j->rest) * j->impl->group;
+}
+
+static size_t blocked8_count_weights(const blocked8_job *j) {
+    size_t sum = 0;
+    for (size_t g = 0; g < blocked8_groups(j); g++) sum += blocked8_depth(j, g) * blocked8_blocks(j, g) * j->lanes;
+    return sum;
+}
 
 static size_t blocked8_copy_bytes(const blocked8_job *j) { return nacre_align_bytes(j->in_blocks * j->band_rows * j->line * j->unit); }
 
@@ -23,7 +51,7 @@ static size_t blocked8_row_pixels(const blocked8_job *j, size_t o) { return j->f
 // Cuts the work: rows into bands, where the weights are few, and filters into parts.
 static void blocked8_divide(blocked8_job *j) {
     const size_t rows = j->h.out, row = nacre_max(j->in_blocks * j->line * j->unit, 1), halo = blocked8_reach(&j->h, 1);
-    const size_t weights = blocked8_depth(j) * j->out_blocks * j->lanes, room = BLOCKED8_BAND / row;
+    const size_t weights = j->weight_count, room = BLOCKED8_BAND / row;
     j->rows_each = room > halo ? 1 + (room - halo) / j->h.stride : 1;
     if (weights <= row * rows) j->rows_each = nacre_min(j->rows_each, nacre_max(nacre_ceil_div(rows, BLOCKED8_CHUNKS), 2));
     j->rows_each = nacre_min(j->rows_each, rows);
@@ -45,22 +73,36 @@ static void blocked8_flatten(blocked8_job *j) {
     j->h.in = j->h.out = nacre_ceil_div(j->pixels, j->width);
 }
 
+static size_t blocked8_divisor(size_t a, size_t b) { return b == 0 ? a : blocked8_divisor(b, a % b); }
+
 // What packed weights depend on.
 static blocked8_job blocked8_form(const nacre_kernel *kernel, const nacre_i8_conv_blocked_words *w) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
-    blocked8_job j = {.impl = ((nacre_i8_blocked_fn *)kernel->fn)(), .images = c.images, .channels = c.channels, .filters = c.filters,
-                      .lanes = (size_t)w->block, .plain = w->plain != 0, .x_signed = w->conv.x_signed != 0};
+    blocked8_job j = {.impl = ((nacre_i8_blocked_fn *)kernel->fn)(), .images = c.images, .channels = c.groups * c.channels,
+                      .filters = c.groups * c.filters, .group_channels = c.channels, .group_filters = c.filters, .lanes = (size_t)w->block,
+                      .plain = w->plain != 0, .x_signed = w->conv.x_signed != 0};
     j.x_bytes = j.impl->x_bytes;
     j.x_unsigned = j.impl->x_unsigned;
     const size_t channels = j.plain ? BLOCKED8_PLAIN : j.lanes;  // of a pixel that steps meet
-    j.in_blocks = nacre_ceil_div(c.channels, channels);
-    j.out_blocks = nacre_ceil_div(c.filters, j.lanes);
+    j.in_blocks = nacre_ceil_div(j.channels, channels);
+    j.out_blocks = nacre_ceil_div(j.filters, j.lanes);
     j.taps = conv_count(c.kernel, c.axes);
-    j.steps = j.in_blocks * j.taps;
-    j.whole = j.plain ? j.steps : c.channels / channels * j.taps;
-    j.groups = channels / j.impl->group;
-    j.rest = j.plain ? 0 : nacre_ceil_div(c.channels % channels, j.impl->group);
+    j.step_channels = c.groups == 1 ? channels : blocked8_divisor(channels, c.channels);
+    if (j.step_channels % j.impl->group != 0) j.step_channels = j.impl->group;
+    j.steps = nacre_ceil_div(j.channels, j.step_channels) * j.taps;
+    j.whole = j.plain ? j.steps : j.channels / j.step_channels * j.taps;
+    j.groups = j.step_channels / j.impl->group;
+    j.rest = j.plain ? 0 : nacre_ceil_div(j.channels % j.step_channels, j.impl->group);
     j.unit = channels * j.x_bytes;
+    // Single blocks meet fewer channels of other groups, and take more time for each.
+    j.blocks = 1;
+    const size_t single = blocked8_count_weights(&j);
+    j.blocks = NACRE_DENSE_BLOCKS;
+    j.weight_count = blocked8_count_weights(&j);
+    if (single + single / 4 <= j.weight_count) {
+        j.blocks = 1;
+        j.weight_count = single;
+    }
     return j;
 }
 
@@ -71,7 +113,7 @@ static blocked8_job blocked8_of(const nacre_kernel *kernel, const nacre_i8_conv_
     j.h = c.axes == 1 ? one : blocked8_axis_of(&c, 0);
     j.w = blocked8_axis_of(&c, c.axes - 1);
     j.pixels = conv_count(c.out, c.axes);
-    j.run = j.w.dilation == 1 && j.rest == 0 ? j.w.kernel : 1;
+    j.run = j.w.dilation == 1 && j.rest == 0 && j.step_channels * j.x_bytes == j.unit ? j.w.kernel : 1;
     j.width = j.w.out;
     j.flip = j.x_signed == j.x_unsigned ? 128 : 0;
     const int beyond = j.h.pad != 0 || j.w.pad != 0 || blocked8_reach(&j.h, j.h.out) > j.h.in || blocked8_reach(&j.w, j.w.out) > j.w.in;
@@ -92,10 +134,6 @@ typedef struct {
     size_t x_row;   // bytes from what a row meets to what the next does
     size_t image, o, rows;
 } blocked8_band;
-
-static const int8_t *blocked8_weights(const blocked8_job *j, size_t group) {
-    return j->weights + group * NACRE_DENSE_BLOCKS * j->lanes * blocked8_depth(j);
-}
 
 // Row o of the result, of blocks `first` and on.
 static void blocked8_row(const blocked8_band *b, size_t first, size_t o, nacre_i8_tile *t, size_t portion) {
@@ -127,13 +165,14 @@ static void blocked8_row(const blocked8_band *b, size_t first, size_t o, nacre_i
 static void blocked8_group(const blocked8_band *b, size_t group) {
     const blocked8_job *const j = b->j;
     int32_t sums[NACRE_DENSE_PIXELS * NACRE_DENSE_BLOCKS * NACRE_CONV_BLOCK];
-    const size_t first = group * NACRE_DENSE_BLOCKS, blocks = nacre_min(NACRE_DENSE_BLOCKS, j->out_blocks - first);
-    const size_t depth = blocked8_depth(j), tiles = b->rows * (j->cut.full + j->cut.tails);
-    const size_t portion = nacre_ceil_div(depth * blocks * j->lanes, tiles), steps = depth / j->impl->group;
-    nacre_i8_tile t = {.blocks = blocks, .lanes = j->lanes, .pitch = j->w.stride * j->unit, .step = j->step, .steps = j->steps / j->run, .whole = j->whole / j->run,
-                       .groups = j->groups * j->run, .rest = j->rest, .w = blocked8_weights(j, group), .sums = sums, .next = blocked8_weights(j, group + 1),
-                       .next_step = nacre_ceil_div(portion, steps)};
-    for (size_t r = 0; r < b->rows; r++) blocked8_row(b, first, b->o + r, &t, portion);
+    const size_t blocks = blocked8_blocks(j, group), depth = blocked8_depth(j, group), tiles = b->rows * (j->cut.full + j->cut.tails);
+    const size_t portion = nacre_ceil_div(depth * blocks * j->lanes, tiles);
+    const blocked8_span s = blocked8_span_of(j, group);
+    nacre_i8_tile t = {.blocks = blocks, .lanes = j->lanes, .pitch = j->w.stride * j->unit, .step = j->step + s.first / j->run,
+                       .steps = (s.stop - s.first) / j->run, .whole = s.whole / j->run, .groups = j->groups * j->run, .rest = j->rest,
+                       .w = j->weights + j->place[group], .sums = sums, .next = j->weights + j->place[group + 1],
+                       .next_step = nacre_ceil_div(portion, depth / j->impl->group)};
+    for (size_t r = 0; r < b->rows; r++) blocked8_row(b, group * j->blocks, b->o + r, &t, portion);
 }
 
 // Filters of a part for the rows of a band.
@@ -166,22 +205,24 @@ static void blocked8_fill_chunk(void *job, size_t chunk, size_t thread) {
     nacre_blocked8_copy(f->j, f->image, chunk, 0, f->j->h.out, f->j->copies);
 }
 
-// Where steps lie, counted from what the first pixel of a row meets.
-static void blocked8_steps(blocked8_job *j) {
+// Where steps lie, counted from what the first pixel of a row meets, and weights.
+static void blocked8_places(blocked8_job *j) {
     const size_t plane = j->copied ? j->band_rows * j->line : j->flat ? j->pixels : j->h.in * j->w.in;
-    for (size_t block = 0, s = 0; block < j->in_blocks; block++) {
+    for (size_t at = 0, s = 0; s < j->steps / j->run; at += j->step_channels * j->x_bytes) {
         for (size_t ky = 0; ky < j->h.kernel; ky++) {
             for (size_t kx = 0; kx < j->w.kernel; kx += j->run, s++) {
-                j->step[s] = (block * plane + ky * j->h.dilation * j->line + kx * j->w.dilation) * j->unit;
+                j->step[s] = (at / j->unit * plane + ky * j->h.dilation * j->line + kx * j->w.dilation) * j->unit + at % j->unit;
             }
         }
     }
+    j->place[0] = 0;
+    for (size_t g = 0; g < blocked8_groups(j); g++) j->place[g + 1] = j->place[g] + blocked8_depth(j, g) * blocked8_blocks(j, g) * j->lanes;
 }
 
 // ---- the command ----
 
 // The sums of the weights of filters follow the packed weights.
-static size_t blocked8_weight_bytes(const blocked8_job *j) { return nacre_align_bytes(j->out_blocks * j->lanes * blocked8_depth(j)); }
+static size_t blocked8_weight_bytes(const blocked8_job *j) { return nacre_align_bytes(j->weight_count); }
 
 // Lays out scratch; j may lack copies.
 static size_t blocked8_place(blocked8_job *j, char *scratch, size_t threads) {
@@ -190,7 +231,8 @@ static size_t blocked8_place(blocked8_job *j, char *scratch, size_t threads) {
     j->scale = (float *)(void *)(scratch + filters);
     j->add = (float *)(void *)(scratch + 2 * filters);
     j->step = (size_t *)(void *)(scratch + 3 * filters);
-    const size_t bytes = 3 * filters + nacre_align_bytes(j->steps * sizeof(size_t));
+    j->place = j->step + j->steps;
+    const size_t bytes = 3 * filters + nacre_align_bytes((j->steps + blocked8_groups(j) + 1) * sizeof(size_t));
     j->copies = scratch + bytes;
     return bytes + (j->copied ? blocked8_copy_bytes(j) * (j->shared ? 1 : threads) : 0);
 }
@@ -204,7 +246,7 @@ static void blocked8_command(const nacre_call *c) {
     j.numbers = i8_conv_numbers_of(c, &w->conv);
     blocked8_place(&j, c->scratch, nacre_team_threads(c->team));
     nacre_blocked8_put(&j, c, &w->conv, (const int32_t *)(const void *)(j.weights + blocked8_weight_bytes(&j)));
-    blocked8_steps(&j);
+    blocked8_places(&j);
     if (!j.shared) {
         nacre_parallel(c->team, j.images * j.bands * j.parts, blocked8_chunk, &j);
         return;
@@ -231,8 +273,8 @@ static int blocked8_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_i8_conv_blocked_words *const w = (const void *)words;
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const nacre_i8_blocked_impl *const impl = ((nacre_i8_blocked_fn *)kernel->fn)();
-    return c.groups == 1 && c.axes <= 2 && w->block <= NACRE_CONV_BLOCK && w->block % 4 == 0 && c.channels > 0 && !conv_is_empty(&c) &&
-           (!w->plain || c.channels <= BLOCKED8_PLAIN) && (impl->lanes == 1 || impl->lanes == (size_t)w->block);
+    return c.axes <= 2 && w->block <= NACRE_CONV_BLOCK && w->block % 4 == 0 && c.channels > 0 && !conv_is_empty(&c) &&
+           (!w->plain || (c.groups == 1 && c.channels <= BLOCKED8_PLAIN)) && (impl->lanes == 1 || impl->lanes == (size_t)w->block);
 }
 
 static size_t blocked8_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {
@@ -241,26 +283,29 @@ static size_t blocked8_packed(const nacre_kernel *kernel, const int64_t *words, 
     return blocked8_weight_bytes(&j) + nacre_align_bytes(j.out_blocks * j.lanes * sizeof(int32_t));
 }
 
-// Weights are [filters][channels][taps]; packed, [groups of filters][blocks of channels]
-// [taps][groups of channels][blocks of filters][lanes][group] with zeros behind the last
-// filter and the last channel. Codes without sign have a zero point of 128.
+// Weights are [filters][channels][taps]; packed, [groups of blocks of filters][steps]
+// [groups of channels][blocks of filters][lanes][group] with zeros behind the last filter
+// and the last channel, and for channels of other groups of the convolution. Codes without
+// sign have a zero point of 128.
 static void blocked8_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
     (void)operand;
     const nacre_i8_conv_blocked_words *const w = (const void *)words;
     const blocked8_job j = blocked8_form(kernel, w);
-    const size_t group = j.impl->group, wide = NACRE_DENSE_BLOCKS * j.lanes, block = j.groups * group;
+    const size_t group = j.impl->group;
     const uint8_t *const from = src, flip = w->conv.w_signed ? 0 : 128;
     int8_t *out = dst;
     int32_t *const sums = (int32_t *)(void *)((int8_t *)dst + blocked8_weight_bytes(&j));
     memset(sums, 0, nacre_align_bytes(j.out_blocks * j.lanes * sizeof(int32_t)));
-    for (size_t f = 0; f < j.out_blocks * j.lanes; f += wide) {
-        const size_t lanes = nacre_min(wide, j.out_blocks * j.lanes - f);
-        for (size_t s = 0; s < j.steps; s++) {
-            const size_t tap = s % j.taps, first = s / j.taps * block, count = s < j.whole ? j.groups : j.rest;
+    for (size_t g = 0; g < blocked8_groups(&j); g++) {
+        const size_t lanes = blocked8_blocks(&j, g) * j.lanes;
+        const blocked8_span span = blocked8_span_of(&j, g);
+        for (size_t s = span.first; s < span.stop; s++) {
+            const size_t tap = s % j.taps, first = s / j.taps * j.step_channels, count = s < j.whole ? j.groups : j.rest;
             for (size_t e = 0; e < count * lanes * group; e++) {
-                const size_t filter = f + e / group % lanes, channel = first + e / group / lanes * group + e % group;
+                const size_t filter = g * j.blocks * j.lanes + e / group % lanes, channel = first + e / group / lanes * group + e % group;
+                const size_t own = channel - filter / j.group_filters * j.group_channels;  // of the filter's group, wrapped below it
                 int8_t v = 0;
-                if (filter < j.filters && channel < j.channels) v = (int8_t)(from[(filter * j.channels + channel) * j.taps + tap] ^ flip);
+                if (filter < j.filters && own < j.group_channels) v = (int8_t)(from[(filter * j.group_channels + own) * j.taps + tap] ^ flip);
                 sums[filter] += v;
                 *out++ = v;
             }

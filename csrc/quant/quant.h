@@ -358,8 +358,8 @@ typedef struct {
 // i8_conv_blocked and i8_conv_depthwise_blocked: the operands of i8_conv_gemm, of which x,
 // the value to add and y are blocked by `block` (conv/blocked.h), or x is plain, and w is
 // what pack wrote: of the numbers that its codes stand for but for the scale, which are
-// codes with sign. There are one or two axes, and one group; of the second command every
-// group has one channel and one filter.
+// codes with sign. There are one or two axes, and one group where x is plain; of the second
+// command every group has one channel and one filter.
 typedef struct {
     nacre_i8_conv_words conv;
     int64_t block;

@@ -54,8 +54,8 @@ func hasCodes(b *device.Binding) bool {
 // blocks read.
 const plainByteChannels = 4
 
-// offerByteConv takes convolutions of all channels by constant weights whose zero points
-// are in the middle of their codes.
+// offerByteConv takes convolutions by constant weights whose zero points are in the middle
+// of their codes.
 func offerByteConv(o *quant.QLinearConv, in []int, b *device.Binding, l device.Layout) *offer {
 	if o.ChannelsLast || !blockableAs(b.In[0], isByte) || !blockableAs(b.Out[0], isByte) || len(b.In[0].Dims) > 4 || !centred(b, in) {
 		return nil
@@ -71,8 +71,8 @@ func offerByteConv(o *quant.QLinearConv, in []int, b *device.Binding, l device.L
 		blocks := w
 		blocks.planes = l.Extents(b.Shape(0))[:2].Len()
 		x.plain, x.blocked = w.depthwiseCost(l), byteWindow*blocks.blockedCost(l)
-	case s.Groups == 1 && s.Channels > 0:
-		if s.Channels <= plainByteChannels {
+	case s.Channels > 0:
+		if s.Groups == 1 && s.Channels <= plainByteChannels {
 			x.in = nil
 		}
 		x.plain, x.blocked = byteGemmCost(s, l), byteDenseCost(s, l)
@@ -223,14 +223,26 @@ func byteGemmCost(s *nn.ConvShape, l device.Layout) float64 {
 	taps, pixels := tensor.Shape(s.Kernel).Len(), tensor.Shape(s.Out).Len()
 	columns := (pixels + gemmColumns - 1) / gemmColumns * gemmColumns
 	depth := float64(s.Channels * taps)
-	return float64(s.Images) * (byteGemm/float64(l.Block())*depth*float64(s.Filters*columns) + byteGather*depth*float64(pixels))
+	return float64(s.Images*s.Groups) * (byteGemm/float64(l.Block())*depth*float64(s.Filters*columns) + byteGather*depth*float64(pixels))
 }
 
 // byteDenseCost is the time of the same convolution whose result is blocked.
 func byteDenseCost(s *nn.ConvShape, l device.Layout) float64 {
 	block, pixels := l.Block(), tensor.Shape(s.Out).Len()
-	filters, channels := (s.Filters+block-1)/block*block, (s.Channels+3)/4*4
-	depth := float64(channels * tensor.Shape(s.Kernel).Len())
+	filters, channels := (s.Groups*s.Filters+block-1)/block*block, float64((s.Channels+3)/4*4)
+	if s.Groups > 1 {
+		channels *= groupsOfBlock(s, block)
+	}
+	depth := channels * float64(tensor.Shape(s.Kernel).Len())
 	tiles := float64((pixels+densePixels-1)/densePixels) * float64((filters+2*block-1)/(2*block))
 	return float64(s.Images) * (byteMultiply/float64(block)*depth*float64(filters*pixels) + byteTile*tiles)
+}
+
+// groupsOfBlock is the groups of whose filters a block has some, on average.
+func groupsOfBlock(s *nn.ConvShape, block int) float64 {
+	common := block
+	for n := s.Filters; n > 0; {
+		common, n = n, common%n
+	}
+	return float64(block+s.Filters-common) / float64(s.Filters)
 }
