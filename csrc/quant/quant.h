@@ -355,11 +355,13 @@ typedef struct {
     int64_t depthwise;                            // part f32_conv_depthwise, for i8_conv_depthwise
 } nacre_i8_conv_words;
 
-// i8_conv_blocked and i8_conv_depthwise_blocked: the operands of i8_conv_gemm, of which x,
+// i8_conv_blocked, i8_conv_winograd and i8_conv_depthwise_blocked: the operands of
+// i8_conv_gemm, of which x,
 // the value to add and y are blocked by `block` (conv/blocked.h), or x is plain, and w is
 // what pack wrote: of the numbers that its codes stand for but for the scale, which are
-// codes with sign. There are one or two axes, and one group where x is plain; of the second
-// command every group has one channel and one filter.
+// codes with sign. There are one or two axes, and one group where x is plain. The second
+// command has one group, kernels of 3x3, strides and dilations of 1, and x is blocked; of the
+// third every group has one channel and one filter.
 typedef struct {
     nacre_i8_conv_words conv;
     int64_t block;
@@ -416,7 +418,7 @@ typedef struct {
 
 extern const nacre_entry nacre_quantize_entry, nacre_dequantize_entry, nacre_quantize_dynamic_entry, nacre_i8_pair_entry;
 extern const nacre_entry nacre_i8_gemm_entry, nacre_i8_gemv_entry, nacre_i8_conv_gemm_entry, nacre_i8_conv_depthwise_entry;
-extern const nacre_entry nacre_i8_conv_blocked_entry, nacre_i8_conv_depthwise_blocked_entry;
+extern const nacre_entry nacre_i8_conv_blocked_entry, nacre_i8_conv_winograd_entry, nacre_i8_conv_depthwise_blocked_entry;
 extern const nacre_entry nacre_i8_lstm_entry;
 extern const nacre_entry nacre_i8_lookup_entry, nacre_i8_table_entry, nacre_i8_softmax_entry, nacre_i8_softmax_table_entry;
 

@@ -136,6 +136,12 @@ func bindBlockedByteConv(o *quant.QLinearConv, then op.Epilogue, in []int, b *bi
 	if err != nil {
 		return err
 	}
+	if byteWinograd(s) && !v.plain && !b.dev.direct {
+		// Products of pairs of 16 bits are fewer; levels that multiply more bytes at a time have no variant.
+		if w, err := b.choose("i8_conv_winograd", v.words()); err == nil && w.ISA() == k.ISA() {
+			k = w
+		}
+	}
 	weights, ok, err := b.packed(in[byteWeights], k, v.weights(), byteWeights)
 	if err != nil {
 		return err
@@ -144,6 +150,12 @@ func bindBlockedByteConv(o *quant.QLinearConv, then op.Epilogue, in []int, b *bi
 		return device.Refuse("the weights are not constant")
 	}
 	return b.add(k, nil, v.words(), b.byteOperands(in, weights)...)
+}
+
+// byteWinograd reports whether a convolution of codes takes less time in tiles of 2x2 pixels: where
+// these are enough for the weights that are read, which are larger.
+func byteWinograd(s *nn.ConvShape) bool {
+	return len(s.Out) == 2 && s.Images*((s.Out[0]+1)/2)*((s.Out[1]+1)/2) >= 16 && min(s.Channels, s.Filters) >= 16
 }
 
 // blockedByteConv is nacre_i8_conv_blocked_words of csrc/quant/quant.h.

@@ -20,6 +20,8 @@ func byteConvShapes() []*nn.ConvShape {
 	list := []*nn.ConvShape{
 		{Images: 1, Groups: 2, Channels: 1, Filters: 6, In: []int{20, 40}, Out: []int{5, 25}, Kernel: []int{16, 16}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{0, 0}},
 		{Images: 1, Groups: 2, Channels: 1, Filters: 1, In: []int{20, 40}, Out: []int{4, 25}, Kernel: []int{17, 16}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{0, 0}},
+		{Images: 2, Groups: 1, Channels: 21, Filters: 50, In: []int{15, 12}, Out: []int{15, 13}, Kernel: []int{3, 3}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{1, 2}},
+		{Images: 2, Groups: 1, Channels: 33, Filters: 24, In: []int{67, 41}, Out: []int{65, 39}, Kernel: []int{3, 3}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{0, 0}},
 		{Images: 1, Groups: 1, Channels: 3, Filters: 7, In: []int{3, 300}, Out: []int{3, 300}, Kernel: []int{3, 3}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{1, 1}},
 	}
 	for i, g := range [][3]int{{3, 24, 24}, {4, 12, 12}, {2, 32, 32}, {6, 16, 8}, {3, 20, 28}, {5, 6, 6}, {7, 5, 9}, {16, 4, 4}, {11, 2, 2}, {6, 32, 64}} {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -65,7 +66,7 @@ func TestByteConvThen(t *testing.T) {
 				}
 			}
 			want := f.codes(d)
-			for _, name := range []string{"i8_conv_depthwise", "i8_conv_gemm", "i8_conv_blocked", "i8_conv_depthwise_blocked"} {
+			for _, name := range []string{"i8_conv_depthwise", "i8_conv_gemm", "i8_conv_blocked", "i8_conv_winograd", "i8_conv_depthwise_blocked"} {
 				for _, k := range runnable(t, name) {
 					t.Run(fmt.Sprint(i, v, k.Op(), k.Variant()), func(t *testing.T) {
 						if d.checkThen(t, pool, k, &f, want) {
@@ -76,7 +77,7 @@ func TestByteConvThen(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"i8_conv_blocked", "i8_conv_depthwise_blocked"} {
+	for _, name := range []string{"i8_conv_blocked", "i8_conv_winograd", "i8_conv_depthwise_blocked"} {
 		for _, k := range runnable(t, name) {
 			if !ran[name+"/"+k.Variant()] {
 				t.Errorf("%s/%s fits no case", name, k.Variant())
@@ -150,7 +151,7 @@ func (d *byteConvData) checkThen(t *testing.T, pool *bindings.Pool, k bindings.K
 		v.staged, v.stageSigned = true, f.stage == tensor.I8
 		ops[byteStage], ops[byteStage+1] = stored(tensor.F32, []float64{f.yScale / 2}), []byte{f.middle}
 	}
-	if strings.HasSuffix(k.Op(), "_blocked") {
+	if strings.HasSuffix(k.Op(), "_blocked") || k.Op() == "i8_conv_winograd" {
 		fits := false
 		for _, block := range []int{4, 8, 16} {
 			for _, plain := range []bool{false, true} {
@@ -217,4 +218,26 @@ func bytesOutOfBlocks(y []byte, images, channels, block int) []byte {
 		x[i] = y[((i/inner/channels*blocks+c/block)*inner+i%inner)*block+c%block]
 	}
 	return x
+}
+
+// TestByteWinogradLargest has the largest codes and weights of as many channels as kernels with
+// fewer products take.
+func TestByteWinogradLargest(t *testing.T) {
+	t.Parallel()
+	const most = 1 << 29 / (9 * 255 * 128)
+	pool := testPool(t)
+	for _, sign := range []byte{127, 128} {
+		for _, channels := range []int{most, most + 1} {
+			s := &nn.ConvShape{Images: 1, Groups: 1, Channels: channels, Filters: 3, In: []int{3, 4}, Out: []int{3, 4}, Kernel: []int{3, 3}, Stride: ones(2), Dilation: ones(2), Pad: ones(2)}
+			d := &byteConvData{shape: s, xType: tensor.U8, wType: tensor.I8, xZero: []byte{0}, wZero: []byte{0}, wScale: []float64{1 << 10, 1 << 10, 1 << 10}, bias: make([]int, s.Filters)}
+			d.x, d.w = bytes.Repeat([]byte{255}, channels*volume(s.In)), bytes.Repeat([]byte{sign}, channels*s.Filters*9)
+			f := byteThen{addType: tensor.U8, result: tensor.I8, yScale: 1 << 32}
+			want := f.codes(d)
+			for _, k := range runnable(t, "i8_conv_winograd") {
+				if fits := d.checkThen(t, pool, k, &f, want); fits != (channels == most) {
+					t.Errorf("%s, %d channels: fits %v", k.Variant(), channels, fits)
+				}
+			}
+		}
+	}
 }
