@@ -20,6 +20,7 @@ type codes struct {
 	*network
 	of     tensor.DType      // of activations
 	points map[string]string // zero point of values; scales are all those of step
+	moved  bool              // whether zero points of weights are not in the middle of their codes
 }
 
 const codeStep = 0.0625
@@ -29,7 +30,7 @@ func newCodes(seed int, shape ...int) *codes {
 	for range seed {
 		n.r.Uint64()
 	}
-	return &codes{n, []tensor.DType{tensor.U8, tensor.I8}[seed%2], map[string]string{}}
+	return &codes{n, []tensor.DType{tensor.U8, tensor.I8}[seed%2], map[string]string{}, seed%5 > 2}
 }
 
 func (c *codes) constant(t *tensor.Tensor) string {
@@ -68,6 +69,9 @@ func (c *codes) filters(shape ...int) string {
 		tensor.View[float32](scale)[i] = float32((0.5 + c.r.Float64()) / 128 / math.Sqrt(float64(len(w.Bytes())/shape[0])))
 		if of == tensor.U8 {
 			zero.Bytes()[i] = 128
+		}
+		if c.moved {
+			zero.Bytes()[i] += byte(c.r.IntN(9) - 4)
 		}
 	}
 	axis := &graph.Attr{Name: "axis", Kind: graph.AttrInt}

@@ -31,6 +31,7 @@ typedef struct {
     const int32_t *sums, *start;
     const float *scale, *add;
     const nacre_i8_then *then;  // without row_add and codes
+    const int32_t *more;        // what is added to sums, [pixels][lanes], or NULL
     const uint8_t *codes;       // [pixels][lanes], as y, which they may be, or NULL
     int32_t zero;
     uint8_t *y;
@@ -86,6 +87,7 @@ typedef struct {
     int x_unsigned;                     // such bytes have no sign
     size_t images, channels, filters, lanes;
     size_t group_channels, group_filters;  // of a group of the convolution
+    size_t window;                         // codes that a sum has
     blocked8_axis h, w;
     size_t pixels, width;
     int flat, plain, copied, shared;  // shared: steps lie in one copy for all chunks
@@ -101,8 +103,10 @@ typedef struct {
     dense_cut cut, last;
     size_t *step;
     size_t *place;  // of the weights of each group of blocks of filters
+    int32_t *totals;
     char *copies;
-    int32_t *start;
+    int moved;        // weights have zero points, counted as packed ones are: w_zero of filters
+    int32_t *start, *w_zero;
     float *scale, *add;
     int32_t pad;   // what stands for the zero point of x
     uint8_t flip;  // of bytes of x on their way to a copy
@@ -123,8 +127,10 @@ static inline blocked8_axis blocked8_axis_of(const nacre_conv *c, size_t d) {
 // them, with what stands for the zero point around.
 void nacre_blocked8_copy(const blocked8_job *j, size_t image, size_t block, size_t o, size_t rows, char *dst);
 
-// Reads the numbers of the command, of which start, scale and add have room for all filters
-// of whole blocks. Sums are those of the packed weights of filters.
+// Lays out start, w_zero, scale and add for all filters of whole blocks, and returns bytes.
+size_t nacre_blocked8_place(blocked8_job *j, char *scratch);
+
+// Reads the numbers of the command. Sums are those of the packed weights of filters.
 void nacre_blocked8_put(blocked8_job *j, const nacre_call *c, const nacre_i8_conv_words *w, const int32_t *sums);
 
 #endif

@@ -80,12 +80,8 @@ static size_t winograd8_thread_bytes(const winograd8_job *j) {
 
 static size_t winograd8_place(winograd8_job *j, char *scratch, size_t threads) {
     blocked8_job *const b = &j->of;
-    const size_t filters = nacre_align_bytes(b->out_blocks * b->lanes * 4);
-    b->start = (int32_t *)(void *)scratch;
-    b->scale = (float *)(void *)(scratch + filters);
-    b->add = (float *)(void *)(scratch + 2 * filters);
-    j->points = (int16_t *)(void *)(scratch + 3 * filters);
-    const size_t bytes = 3 * filters + (b->shared ? winograd8_point_bytes(j) : 0);
+    const size_t numbers = nacre_blocked8_place(b, scratch), bytes = numbers + (b->shared ? winograd8_point_bytes(j) : 0);
+    j->points = (int16_t *)(void *)(scratch + numbers);
     j->scratch = scratch + bytes;
     return bytes + threads * winograd8_thread_bytes(j);
 }
@@ -227,7 +223,7 @@ static int winograd8_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_i8_conv_blocked_words *const w = (const void *)words;
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const nacre_i8_winograd_impl *const impl = ((nacre_i8_winograd_fn *)kernel->fn)();
-    if (c.groups != 1 || c.axes != 2 || w->plain || conv_is_empty(&c) || c.channels == 0 || c.channels > WINOGRAD8_CHANNELS) return 0;
+    if (c.groups != 1 || c.axes != 2 || w->plain || w->w_moved || conv_is_empty(&c) || c.channels == 0 || c.channels > WINOGRAD8_CHANNELS) return 0;
     for (size_t d = 0; d < 2; d++) {
         if (c.kernel[d] != 3 || c.stride[d] != 1 || c.dilation[d] != 1) return 0;
     }

@@ -54,10 +54,9 @@ func hasCodes(b *device.Binding) bool {
 // blocks read.
 const plainByteChannels = 4
 
-// offerByteConv takes convolutions by constant weights whose zero points are in the middle
-// of their codes.
+// offerByteConv takes convolutions by constant weights.
 func offerByteConv(o *quant.QLinearConv, in []int, b *device.Binding, l device.Layout) *offer {
-	if o.ChannelsLast || !blockableAs(b.In[0], isByte) || !blockableAs(b.Out[0], isByte) || len(b.In[0].Dims) > 4 || !centred(b, in) {
+	if o.ChannelsLast || !blockableAs(b.In[0], isByte) || !blockableAs(b.Out[0], isByte) || len(b.In[0].Dims) > 4 || b.Const(in[byteWeights]) == nil {
 		return nil
 	}
 	s, err := o.Shape(b.Shape(0), b.Shape(3))
@@ -94,13 +93,10 @@ func isDepthwise(s *nn.ConvShape) bool {
 	return s.Channels == 1 && s.Filters == 1 && s.Dilation[len(s.Dilation)-1] == 1
 }
 
-// centred reports whether the weights of a convolution are constant and their zero points
-// 0, or 128 of codes without sign.
+// centred reports whether the zero points of the weights of a convolution are known to be 0,
+// or 128 of codes without sign.
 func centred(b *device.Binding, in []int) bool {
 	w := in[byteWeights]
-	if b.Const(w) == nil {
-		return false
-	}
 	zero, middle := in[byteWeights+2], byte(0)
 	if b.DType(w) == tensor.U8 {
 		middle = 128
@@ -126,7 +122,7 @@ func bindBlockedByteConv(o *quant.QLinearConv, then op.Epilogue, in []int, b *bi
 	if err != nil {
 		return err
 	}
-	v := blockedByteConv{byteConv: byteConv{shape: s, then: then, wPacked: true}, block: b.OutLayout(0).Block(), plain: b.InLayout(0) == device.Plain}
+	v := blockedByteConv{byteConv: byteConv{shape: s, then: then, wPacked: true}, block: b.OutLayout(0).Block(), plain: b.InLayout(0) == device.Plain, moved: !centred(b.Binding, in)}
 	v.describe(b, in)
 	kernel := "i8_conv_blocked"
 	if isDepthwise(s) {
@@ -161,8 +157,8 @@ func byteWinograd(s *nn.ConvShape) bool {
 // blockedByteConv is nacre_i8_conv_blocked_words of csrc/quant/quant.h.
 type blockedByteConv struct {
 	byteConv
-	block int
-	plain bool
+	block        int
+	plain, moved bool
 }
 
 func (v *blockedByteConv) words() words { return v.with(v.byteConv.words()) }
@@ -172,7 +168,7 @@ func (v *blockedByteConv) weights() words { return v.with(v.byteConv.weights()) 
 
 func (v *blockedByteConv) with(w words) words {
 	w.int(v.block)
-	w.bool(v.plain)
+	w.bool(v.plain, v.moved)
 	return w
 }
 

@@ -47,6 +47,9 @@ func TestByteConvThen(t *testing.T) {
 			if d.wType == tensor.U8 {
 				d.wZero[0] = 128
 			}
+			if i%2 > 0 {
+				d.wZero = someBytes(r, []int{1, filters}[i/2%2])
+			}
 			f := byteThen{addType: byteCodes[r.IntN(2)], addScale: 0.02, addZero: byte(r.Uint32()), result: byteCodes[r.IntN(2)], yScale: 0.25, yZero: byte(r.Uint32())}
 			if i%3 > 0 {
 				f.add = someBytes(r, s.Images*filters*volume(s.Out))
@@ -54,7 +57,7 @@ func TestByteConvThen(t *testing.T) {
 			if f.add != nil && v > 0 {
 				f.stage, f.middle = byteCodes[v&1], byte(r.Uint32())
 			}
-			if i%2 > 0 {
+			if i%4 > 1 {
 				f.then = op.Epilogue{Func: "clip", P: -6, Q: 6}
 			}
 			for k := range filters {
@@ -70,7 +73,7 @@ func TestByteConvThen(t *testing.T) {
 				for _, k := range runnable(t, name) {
 					t.Run(fmt.Sprint(i, v, k.Op(), k.Variant()), func(t *testing.T) {
 						if d.checkThen(t, pool, k, &f, want) {
-							ran[name+"/"+k.Variant()] = true
+							ran[fmt.Sprint(name, "/", k.Variant(), " ", d.centred())] = true
 						}
 					})
 				}
@@ -79,11 +82,19 @@ func TestByteConvThen(t *testing.T) {
 	}
 	for _, name := range []string{"i8_conv_blocked", "i8_conv_winograd", "i8_conv_depthwise_blocked"} {
 		for _, k := range runnable(t, name) {
-			if !ran[name+"/"+k.Variant()] {
-				t.Errorf("%s/%s fits no case", name, k.Variant())
+			for _, centred := range []bool{true, false} {
+				if fits := ran[fmt.Sprint(name, "/", k.Variant(), " ", centred)]; fits != (centred || name != "i8_conv_winograd") {
+					t.Errorf("%s/%s, zero points of weights in the middle %v: some case fits %v", name, k.Variant(), centred, fits)
+				}
 			}
 		}
 	}
+}
+
+// centred reports whether the zero point of all weights is 0, or 128 of codes without sign.
+func (d *byteConvData) centred() bool {
+	middle := map[tensor.DType]byte{tensor.U8: 128}[d.wType]
+	return len(d.wZero) == 1 && d.wZero[0] == middle
 }
 
 // codes is the formula: floats are rounded as by the kernels, step by step.
@@ -137,7 +148,7 @@ func saturatedAt(d tensor.DType, v float64, zero int) byte {
 
 func (d *byteConvData) checkThen(t *testing.T, pool *bindings.Pool, k bindings.Kernel, f *byteThen, want []byte) bool {
 	t.Helper()
-	v := byteConv{shape: d.shape, xSigned: d.xType == tensor.I8, wSigned: d.wType == tensor.I8, wScales: len(d.wScale), wZeros: 1, result: f.result,
+	v := byteConv{shape: d.shape, xSigned: d.xType == tensor.I8, wSigned: d.wType == tensor.I8, wScales: len(d.wScale), wZeros: len(d.wZero), result: f.result,
 		biasFloat: f.bias != nil, addSigned: f.addType == tensor.I8, then: f.then}
 	ops := [][]byte{d.x, stored(tensor.F32, []float64{0.5}), d.xZero, d.w, stored(tensor.F32, d.wScale), d.wZero, stored(tensor.F32, []float64{f.yScale}),
 		{f.yZero}, codesIn(tensor.I32, d.bias), nil, nil, nil, nil, nil}
@@ -155,7 +166,7 @@ func (d *byteConvData) checkThen(t *testing.T, pool *bindings.Pool, k bindings.K
 		fits := false
 		for _, block := range []int{4, 8, 16} {
 			for _, plain := range []bool{false, true} {
-				b := blockedByteConv{v, block, plain}
+				b := blockedByteConv{v, block, plain, !d.centred()}
 				fits = d.checkBlocked(t, pool, k, &b, ops, want) || fits
 			}
 		}
