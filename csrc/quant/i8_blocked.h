@@ -37,6 +37,13 @@ typedef struct {
     uint8_t *y;
 } nacre_i8_tile_finish;
 
+// sums[p*row + l] -= w_zero[l] * totals[p]
+typedef struct {
+    size_t pixels, lanes, row;
+    int32_t *sums;
+    const int32_t *w_zero, *totals;
+} nacre_i8_move;
+
 // A row of op i8_conv_blocked with l lanes takes blocks of l channels, one of 1 lane any.
 typedef struct {
     size_t lanes;
@@ -45,6 +52,7 @@ typedef struct {
     int x_unsigned;   // bytes have no sign
     size_t pixels[8]; // the sizes of tiles, largest first, 1 and then 0 at the end
     void (*tile)(const nacre_i8_tile *t);
+    void (*move)(const nacre_i8_move *m);
     void (*finish)(const nacre_i8_tile_finish *f);
 } nacre_i8_blocked_impl;
 typedef const nacre_i8_blocked_impl *nacre_i8_blocked_fn(void);
@@ -68,6 +76,9 @@ typedef struct {
 typedef struct {
     size_t lanes;
     void (*row)(const nacre_i8_depthwise_row *r);
+    // more[o][l] = -w_zero[l] * sum of the codes under the kernel, of the row of which the kernel meets
+    // `line` bytes. columns has as many numbers.
+    void (*more)(const nacre_i8_depthwise_row *r, const int32_t *w_zero, size_t line, int32_t *columns, int32_t *more);
 } nacre_i8_depthwise_impl;
 typedef const nacre_i8_depthwise_impl *nacre_i8_depthwise_fn(void);
 

@@ -199,13 +199,15 @@ static void blocked8_sum_codes(const blocked8_band *b, size_t first, size_t last
 // Takes what zero points of weights add away from the sums of pixels from `pixel` on.
 static void blocked8_move(const blocked8_band *b, size_t first, size_t o, size_t pixel, const nacre_i8_tile *t) {
     const blocked8_job *const j = b->j;
-    const size_t wide = t->blocks * j->lanes;
-    for (size_t l = 0; l < nacre_min(wide, j->filters - first * j->lanes); l++) {
-        const size_t filter = first * j->lanes + l;
-        const int32_t *const totals = blocked8_totals_of(b, filter / j->group_filters, o) + pixel;
-        for (size_t p = 0; p < t->pixels; p++) {
-            t->sums[p * wide + l] = (int32_t)((uint32_t)t->sums[p * wide + l] - (uint32_t)j->w_zero[filter] * (uint32_t)totals[p]);
-        }
+    const size_t begin = first * j->lanes, stop = nacre_min(j->filters, begin + t->blocks * j->lanes);
+    nacre_i8_move m = {.pixels = t->pixels, .row = t->blocks * j->lanes};
+    for (size_t filter = begin; filter < stop; filter += m.lanes) {
+        const size_t group = filter / j->group_filters;
+        m.lanes = nacre_min(stop, (group + 1) * j->group_filters) - filter;
+        m.sums = t->sums + filter - begin;
+        m.w_zero = j->w_zero + filter;
+        m.totals = blocked8_totals_of(b, group, o) + pixel;
+        j->impl->move(&m);
     }
 }
 
@@ -428,9 +430,10 @@ static void blocked8_tile_scalar(const nacre_i8_tile *t) {
 #define LANES f->lanes
 #define LANES_AT_MOST NACRE_CONV_BLOCK
 #include "quant/i8_blocked_finish.inc"
+#include "quant/i8_blocked_move.inc"
 
 const nacre_i8_blocked_impl *nacre_i8_conv_blocked__scalar(void) {
-    static const nacre_i8_blocked_impl impl = {1, 2, 1, 1, {1}, blocked8_tile_scalar, OWN(tile_finish)};
+    static const nacre_i8_blocked_impl impl = {1, 2, 1, 1, {1}, blocked8_tile_scalar, OWN(move), OWN(tile_finish)};
     return &impl;
 }
 #undef OWN

@@ -57,25 +57,6 @@ static size_t depthwise8_thread_bytes(const blocked8_job *j) {
     return depthwise8_copy_bytes(j) + depthwise8_column_bytes(j) + depthwise8_more_bytes(j);
 }
 
-// What zero points of weights add to a row: they times the sums of the codes under the kernel.
-static void depthwise8_more(const blocked8_job *j, const nacre_i8_depthwise_row *r, const int32_t *w_zero, int32_t *columns, int32_t *more) {
-    const size_t lanes = j->lanes, n = j->line * lanes;
-    memset(columns, 0, n * sizeof(int32_t));
-    for (size_t ky = 0; ky < r->kernel_h; ky++) {
-        const uint8_t *const x = r->x + ky * r->gap;
-        NACRE_SIMD for (size_t i = 0; i < n; i++) columns[i] += x[i];
-    }
-    for (size_t o = 0; o < j->w.out; o++) {
-        int32_t *const to = more + o * lanes;
-        memset(to, 0, lanes * sizeof(int32_t));
-        for (size_t kx = 0; kx < r->kernel_w; kx++) {
-            const int32_t *const from = columns + (o * j->w.stride + kx) * lanes;
-            NACRE_SIMD for (size_t l = 0; l < lanes; l++) to[l] -= from[l];
-        }
-        NACRE_SIMD for (size_t l = 0; l < lanes; l++) to[l] *= w_zero[l];
-    }
-}
-
 static void depthwise8_chunk(void *work, size_t chunk, size_t thread) {
     const depthwise8_work *const d = work;
     const blocked8_job *const j = d->j;
@@ -94,7 +75,7 @@ static void depthwise8_chunk(void *work, size_t chunk, size_t thread) {
     for (size_t i = 0; i < rows; i++) {
         r.x = (const uint8_t *)copy + i * j->h.stride * line;
         if (j->moved) {
-            depthwise8_more(j, &r, j->w_zero + lane, columns, more);
+            d->impl->more(&r, j->w_zero + lane, line, columns, more);
             r.finish.more = more;
         }
         r.finish.y = j->y + at + i * j->w.out * j->lanes;
@@ -179,10 +160,11 @@ const nacre_entry nacre_i8_conv_depthwise_blocked_entry = {
 #include "quant/i8_blocked_finish.inc"
 #undef LANES
 #define LANES r->finish.lanes
+#include "quant/i8_depthwise_more.inc"
 #include "quant/i8_depthwise_row.inc"
 
 const nacre_i8_depthwise_impl *nacre_i8_conv_depthwise_blocked__scalar(void) {
-    static const nacre_i8_depthwise_impl impl = {1, OWN(depthwise_row)};
+    static const nacre_i8_depthwise_impl impl = {1, OWN(depthwise_row), OWN(depthwise_more)};
     return &impl;
 }
 #undef OWN
