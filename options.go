@@ -43,10 +43,10 @@ type Options struct {
 	// model's own nodes in plans and profiles.
 	NoOptimize bool
 	// DirectConv computes convolutions as sums of products alone. Those by 3x3 kernels may
-	// otherwise be computed with fewer products (Winograd), whose results are about as
-	// exact but where elements are infinite or not numbers, or overflow: such reach all
-	// pixels of a tile of up to 4 x 4, and not those alone whose kernel meets them. The
-	// weights take 1 to 4 times their memory then.
+	// otherwise be computed with fewer products (Winograd), whose results of 8-bit codes are
+	// the same, and of floats about as exact but where elements are infinite or not numbers,
+	// or overflow: such reach all pixels of a tile of up to 4 x 4, and not those alone whose
+	// kernel meets them. The weights take 1 to 4 times their memory then.
 	DirectConv bool
 	// Operators has the operators that nodes of the model may use; nil for the
 	// standard ones. A registry of package runtime/op holds, beside those, what the

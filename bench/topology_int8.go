@@ -86,6 +86,31 @@ func MobileNetV2QDQ() *graph.Model {
 	return q.model()
 }
 
+// RegNetQDQ returns the network X of 1.6 GF of Radosavovic et al., "Designing Network Design
+// Spaces" (2020), whose groups have 24 channels, as quantisers write it.
+func RegNetQDQ() *graph.Model {
+	q := &quantised{newBuilder("regnet_int8"), map[string][]string{}}
+	active := func(x string) string { return q.quantise(q.node("Relu", nil, x), step, 0) }
+	x := q.quantise(q.input("x", tensor.F32, 1, 3, 224, 224), 1.0/255, 0)
+	x = active(q.filtered(x, 3, 32, 3, 2, 1))
+	in := 32
+	for _, row := range [][2]int{{72, 2}, {168, 4}, {408, 10}, {912, 2}} {
+		out, stride := row[0], 2
+		for range row[1] {
+			y := active(q.filtered(x, in, out, 1, 1, 1))
+			y = active(q.filtered(y, out, out, 3, stride, out/24))
+			y = q.quantise(q.filtered(y, out, out, 1, 1, 1), step, middle)
+			if stride == 2 {
+				x = q.quantise(q.filtered(x, in, out, 1, 2, 1), step, middle)
+			}
+			x = active(q.node("Add", nil, q.float(x), q.float(y)))
+			in, stride = out, 1
+		}
+	}
+	q.classifier(q.float(x), in)
+	return q.model()
+}
+
 // filtered returns the convolution of a quantised value, as float32.
 func (q *quantised) filtered(x string, in, out, kernel, stride, group int) string {
 	k, s, p := int64(kernel), int64(stride), int64(kernel/2)

@@ -15,6 +15,7 @@ func sight() []Topology {
 		{Name: "densenet121", Build: DenseNet},
 		{Name: "resnet18_int8", Build: ResNet18QDQ, Share: 0.02},
 		{Name: "mobilenetv2_int8", Build: MobileNetV2QDQ, Share: 0.02},
+		{Name: "regnet_int8", Build: RegNetQDQ, Share: 0.02},
 		{Name: "vit_tiny", Build: ViT},
 		{Name: "detr_320", Build: DETR},
 		{Name: "swin_tiny", Build: Swin},

@@ -85,6 +85,21 @@ void nacre_blocked8_copy(const blocked8_job *j, size_t image, size_t block, size
 
 // ---- numbers ----
 
+size_t nacre_blocked8_place(blocked8_job *j, char *scratch) {
+    const size_t filters = nacre_align_bytes(j->out_blocks * j->lanes * 4);
+    j->start = (int32_t *)(void *)scratch;
+    j->w_zero = (int32_t *)(void *)(scratch + filters);
+    j->scale = (float *)(void *)(scratch + 2 * filters);
+    j->add = (float *)(void *)(scratch + 3 * filters);
+    return 4 * filters;
+}
+
+static int32_t blocked8_w_zero(const nacre_call *c, const nacre_i8_conv_words *w, size_t filter) {
+    const void *const zero = nacre_operand(c, CONV8_W_ZERO);
+    const nacre_quant_type code = w->w_signed ? NACRE_QUANT_I8 : NACRE_QUANT_U8;
+    return (zero == NULL ? 0 : quant_integer(code, zero, w->w_zeros == 1 ? 0 : filter)) - (w->w_signed ? 0 : 128);
+}
+
 // What sums start with makes up for the zero point of x and for codes that were moved.
 void nacre_blocked8_put(blocked8_job *j, const nacre_call *c, const nacre_i8_conv_words *w, const int32_t *sums) {
     const int32_t *const bias = w->bias_float ? NULL : nacre_operand(c, CONV8_BIAS);
@@ -95,7 +110,9 @@ void nacre_blocked8_put(blocked8_job *j, const nacre_call *c, const nacre_i8_con
     j->numbers.then.high = j->numbers.then.high < low + 255 ? j->numbers.then.high : low + 255;
     for (size_t f = 0; f < j->out_blocks * j->lanes; f++) {
         const int there = f < j->filters;
-        j->start[f] = there ? (int32_t)((bias == NULL ? 0 : (uint32_t)bias[f]) - (uint32_t)j->pad * (uint32_t)sums[f]) : 0;
+        j->w_zero[f] = there && j->moved ? blocked8_w_zero(c, w, f) : 0;
+        const uint32_t weights = (uint32_t)sums[f] - (uint32_t)j->w_zero[f] * (uint32_t)j->window;
+        j->start[f] = there ? (int32_t)((bias == NULL ? 0 : (uint32_t)bias[f]) - (uint32_t)j->pad * weights) : 0;
         j->scale[f] = there ? i8_conv_scale(c, w, &j->numbers, f) : 0;
         j->add[f] = there ? i8_conv_add(c, w, &j->numbers, f) : 0;
     }

@@ -31,10 +31,18 @@ typedef struct {
     const int32_t *sums, *start;
     const float *scale, *add;
     const nacre_i8_then *then;  // without row_add and codes
+    const int32_t *more;        // what is added to sums, [pixels][lanes], or NULL
     const uint8_t *codes;       // [pixels][lanes], as y, which they may be, or NULL
     int32_t zero;
     uint8_t *y;
 } nacre_i8_tile_finish;
+
+// sums[p*row + l] -= w_zero[l] * totals[p]
+typedef struct {
+    size_t pixels, lanes, row;
+    int32_t *sums;
+    const int32_t *w_zero, *totals;
+} nacre_i8_move;
 
 // A row of op i8_conv_blocked with l lanes takes blocks of l channels, one of 1 lane any.
 typedef struct {
@@ -44,6 +52,7 @@ typedef struct {
     int x_unsigned;   // bytes have no sign
     size_t pixels[8]; // the sizes of tiles, largest first, 1 and then 0 at the end
     void (*tile)(const nacre_i8_tile *t);
+    void (*move)(const nacre_i8_move *m);
     void (*finish)(const nacre_i8_tile_finish *f);
 } nacre_i8_blocked_impl;
 typedef const nacre_i8_blocked_impl *nacre_i8_blocked_fn(void);
@@ -67,6 +76,9 @@ typedef struct {
 typedef struct {
     size_t lanes;
     void (*row)(const nacre_i8_depthwise_row *r);
+    // more[o][l] = -w_zero[l] * sum of the codes under the kernel, of the row of which the kernel meets
+    // `line` bytes. columns has as many numbers.
+    void (*more)(const nacre_i8_depthwise_row *r, const int32_t *w_zero, size_t line, int32_t *columns, int32_t *more);
 } nacre_i8_depthwise_impl;
 typedef const nacre_i8_depthwise_impl *nacre_i8_depthwise_fn(void);
 
@@ -85,19 +97,27 @@ typedef struct {
     size_t x_bytes;                     // of a code that steps meet: 1 or 2
     int x_unsigned;                     // such bytes have no sign
     size_t images, channels, filters, lanes;
+    size_t group_channels, group_filters;  // of a group of the convolution
+    size_t window;                         // codes that a sum has
     blocked8_axis h, w;
     size_t pixels, width;
     int flat, plain, copied, shared;  // shared: steps lie in one copy for all chunks
     size_t in_blocks, out_blocks, taps, steps;
-    size_t whole, groups, rest;       // steps of whole blocks; groups of a block's channels, and of the last's
+    size_t step_channels;             // of a block, or a divisor of it that groups of the convolution are made of
+    size_t whole, groups, rest;       // steps of all these channels; groups of such a step, and of the last ones
     size_t run;                       // steps whose channels follow each other, which tiles take as one
     size_t unit;                      // bytes of a pixel that steps meet
+    size_t blocks;                    // of filters that tiles take together, which meet the same steps
+    size_t weight_count;              // packed ones
     size_t line, band_rows;           // pixels of a row of a copy, and rows
     size_t rows_each, bands, parts, groups_each;
     dense_cut cut, last;
     size_t *step;
+    size_t *place;  // of the weights of each group of blocks of filters
+    int32_t *totals;
     char *copies;
-    int32_t *start;
+    int moved;        // weights have zero points, counted as packed ones are: w_zero of filters
+    int32_t *start, *w_zero;
     float *scale, *add;
     int32_t pad;   // what stands for the zero point of x
     uint8_t flip;  // of bytes of x on their way to a copy
@@ -118,8 +138,10 @@ static inline blocked8_axis blocked8_axis_of(const nacre_conv *c, size_t d) {
 // them, with what stands for the zero point around.
 void nacre_blocked8_copy(const blocked8_job *j, size_t image, size_t block, size_t o, size_t rows, char *dst);
 
-// Reads the numbers of the command, of which start, scale and add have room for all filters
-// of whole blocks. Sums are those of the packed weights of filters.
+// Lays out start, w_zero, scale and add for all filters of whole blocks, and returns bytes.
+size_t nacre_blocked8_place(blocked8_job *j, char *scratch);
+
+// Reads the numbers of the command. Sums are those of the packed weights of filters.
 void nacre_blocked8_put(blocked8_job *j, const nacre_call *c, const nacre_i8_conv_words *w, const int32_t *sums);
 
 #endif

@@ -12,18 +12,69 @@ enum {
     BLOCKED8_GRAIN = 1 << 20    // multiply-adds of a chunk of work
 };
 
-static size_t blocked8_depth(const blocked8_job *j) { return (j->whole * j->groups + (j->steps - j->whole) * j->rest) * j->impl->group; }
+// The steps that a group of blocks of filters meets: first..stop-1, the first `whole` of all channels
+// of a step.
+typedef struct {
+    size_t first, stop, whole;
+} blocked8_span;
 
-static size_t blocked8_groups(const blocked8_job *j) { return nacre_ceil_div(j->out_blocks, NACRE_DENSE_BLOCKS); }
+static size_t blocked8_groups(const blocked8_job *j) { return nacre_ceil_div(j->out_blocks, j->blocks); }
+
+static size_t blocked8_blocks(const blocked8_job *j, size_t group) { return nacre_min(j->blocks, j->out_blocks - group * j->blocks); }
+
+// The steps that groups first..last of the convolution meet.
+static blocked8_span blocked8_span_of_groups(const blocked8_job *j, size_t first, size_t last) {
+    blocked8_span s = {0, j->steps, j->whole};
+    if (j->group_channels == j->channels) return s;
+    s.first = first * j->group_channels / j->step_channels * j->taps;
+    s.stop = nacre_ceil_div((last + 1) * j->group_channels, j->step_channels) * j->taps;
+    s.whole = nacre_min(s.stop, j->whole) - s.first;
+    return s;
+}
+
+static blocked8_span blocked8_span_of(const blocked8_job *j, size_t group) {
+    const size_t wide = j->blocks * j->lanes, last = nacre_min(j->filters, (group + 1) * wide) - 1;
+    return blocked8_span_of_groups(j, group * wide / j->group_filters, last / j->group_filters);
+}
+
+// Channels of steps.
+static size_t blocked8_span_depth(const blocked8_job *j, blocked8_span s) {
+    return (s.whole * j->groups + (s.stop - s.first - s.whole) * j->rest) * j->impl->group;
+}
+
+static size_t blocked8_depth(const blocked8_job *j, size_t group) { return blocked8_span_depth(j, blocked8_span_of(j, group)); }
+
+static size_t blocked8_count_weights(const blocked8_job *j) {
+    size_t sum = 0;
+    for (size_t g = 0; g < blocked8_groups(j); g++) sum += blocked8_depth(j, g) * blocked8_blocks(j, g) * j->lanes;
+    return sum;
+}
 
 static size_t blocked8_copy_bytes(const blocked8_job *j) { return nacre_align_bytes(j->in_blocks * j->band_rows * j->line * j->unit); }
+
+// Behind the packed weights there are the sums of the weights of filters and, where weights have zero
+// points, weights of 1 for each group of the convolution, of a block.
+static size_t blocked8_weight_bytes(const blocked8_job *j) { return nacre_align_bytes(j->weight_count); }
+
+static size_t blocked8_sum_bytes(const blocked8_job *j) { return nacre_align_bytes(j->out_blocks * j->lanes * sizeof(int32_t)); }
+
+static size_t blocked8_one_bytes(const blocked8_job *j) {
+    size_t sum = 0;
+    for (size_t g = 0; j->moved && g < j->filters / j->group_filters; g++) sum += blocked8_span_depth(j, blocked8_span_of_groups(j, g, g)) * j->lanes;
+    return nacre_align_bytes(sum);
+}
+
+// Of a thread.
+static size_t blocked8_total_bytes(const blocked8_job *j) {
+    return j->moved ? nacre_align_bytes(j->filters / j->group_filters * j->rows_each * j->width * sizeof(int32_t)) : 0;
+}
 
 static size_t blocked8_row_pixels(const blocked8_job *j, size_t o) { return j->flat ? nacre_min(j->width, j->pixels - o * j->width) : j->width; }
 
 // Cuts the work: rows into bands, where the weights are few, and filters into parts.
 static void blocked8_divide(blocked8_job *j) {
     const size_t rows = j->h.out, row = nacre_max(j->in_blocks * j->line * j->unit, 1), halo = blocked8_reach(&j->h, 1);
-    const size_t weights = blocked8_depth(j) * j->out_blocks * j->lanes, room = BLOCKED8_BAND / row;
+    const size_t weights = j->weight_count, room = BLOCKED8_BAND / row;
     j->rows_each = room > halo ? 1 + (room - halo) / j->h.stride : 1;
     if (weights <= row * rows) j->rows_each = nacre_min(j->rows_each, nacre_max(nacre_ceil_div(rows, BLOCKED8_CHUNKS), 2));
     j->rows_each = nacre_min(j->rows_each, rows);
@@ -45,22 +96,37 @@ static void blocked8_flatten(blocked8_job *j) {
     j->h.in = j->h.out = nacre_ceil_div(j->pixels, j->width);
 }
 
+static size_t blocked8_divisor(size_t a, size_t b) { return b == 0 ? a : blocked8_divisor(b, a % b); }
+
 // What packed weights depend on.
 static blocked8_job blocked8_form(const nacre_kernel *kernel, const nacre_i8_conv_blocked_words *w) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
-    blocked8_job j = {.impl = ((nacre_i8_blocked_fn *)kernel->fn)(), .images = c.images, .channels = c.channels, .filters = c.filters,
-                      .lanes = (size_t)w->block, .plain = w->plain != 0, .x_signed = w->conv.x_signed != 0};
+    blocked8_job j = {.impl = ((nacre_i8_blocked_fn *)kernel->fn)(), .images = c.images, .channels = c.groups * c.channels,
+                      .filters = c.groups * c.filters, .group_channels = c.channels, .group_filters = c.filters, .lanes = (size_t)w->block,
+                      .plain = w->plain != 0, .x_signed = w->conv.x_signed != 0, .moved = w->w_moved != 0};
     j.x_bytes = j.impl->x_bytes;
     j.x_unsigned = j.impl->x_unsigned;
     const size_t channels = j.plain ? BLOCKED8_PLAIN : j.lanes;  // of a pixel that steps meet
-    j.in_blocks = nacre_ceil_div(c.channels, channels);
-    j.out_blocks = nacre_ceil_div(c.filters, j.lanes);
+    j.in_blocks = nacre_ceil_div(j.channels, channels);
+    j.out_blocks = nacre_ceil_div(j.filters, j.lanes);
     j.taps = conv_count(c.kernel, c.axes);
-    j.steps = j.in_blocks * j.taps;
-    j.whole = j.plain ? j.steps : c.channels / channels * j.taps;
-    j.groups = channels / j.impl->group;
-    j.rest = j.plain ? 0 : nacre_ceil_div(c.channels % channels, j.impl->group);
+    j.window = c.channels * j.taps;
+    j.step_channels = c.groups == 1 ? channels : blocked8_divisor(channels, c.channels);
+    if (j.step_channels % j.impl->group != 0) j.step_channels = j.impl->group;
+    j.steps = nacre_ceil_div(j.channels, j.step_channels) * j.taps;
+    j.whole = j.plain ? j.steps : j.channels / j.step_channels * j.taps;
+    j.groups = j.step_channels / j.impl->group;
+    j.rest = j.plain ? 0 : nacre_ceil_div(j.channels % j.step_channels, j.impl->group);
     j.unit = channels * j.x_bytes;
+    // Single blocks meet fewer channels of other groups, and take more time for each.
+    j.blocks = 1;
+    const size_t single = blocked8_count_weights(&j);
+    j.blocks = NACRE_DENSE_BLOCKS;
+    j.weight_count = blocked8_count_weights(&j);
+    if (single + single / 4 <= j.weight_count) {
+        j.blocks = 1;
+        j.weight_count = single;
+    }
     return j;
 }
 
@@ -71,7 +137,7 @@ static blocked8_job blocked8_of(const nacre_kernel *kernel, const nacre_i8_conv_
     j.h = c.axes == 1 ? one : blocked8_axis_of(&c, 0);
     j.w = blocked8_axis_of(&c, c.axes - 1);
     j.pixels = conv_count(c.out, c.axes);
-    j.run = j.w.dilation == 1 && j.rest == 0 ? j.w.kernel : 1;
+    j.run = j.w.dilation == 1 && j.rest == 0 && j.step_channels * j.x_bytes == j.unit ? j.w.kernel : 1;
     j.width = j.w.out;
     j.flip = j.x_signed == j.x_unsigned ? 128 : 0;
     const int beyond = j.h.pad != 0 || j.w.pad != 0 || blocked8_reach(&j.h, j.h.out) > j.h.in || blocked8_reach(&j.w, j.w.out) > j.w.in;
@@ -91,22 +157,71 @@ typedef struct {
     const char *x;  // what steps count from, for the first row of the band
     size_t x_row;   // bytes from what a row meets to what the next does
     size_t image, o, rows;
+    int32_t *totals;  // of codes under the kernel: [groups of the convolution][rows][width], where weights have zero points
 } blocked8_band;
 
-static const int8_t *blocked8_weights(const blocked8_job *j, size_t group) {
-    return j->weights + group * NACRE_DENSE_BLOCKS * j->lanes * blocked8_depth(j);
+// A tile of a band that meets steps.
+static nacre_i8_tile blocked8_tile_of(const blocked8_job *j, blocked8_span s, size_t blocks, const int8_t *weights, int32_t *sums) {
+    return (nacre_i8_tile){.blocks = blocks, .lanes = j->lanes, .pitch = j->w.stride * j->unit, .step = j->step + s.first / j->run,
+                           .steps = (s.stop - s.first) / j->run, .whole = s.whole / j->run, .groups = j->groups * j->run, .rest = j->rest,
+                           .w = weights, .sums = sums, .next = weights};
+}
+
+static const dense_cut *blocked8_cut(const blocked8_job *j, size_t o) { return o + 1 < j->h.out ? &j->cut : &j->last; }
+
+static int32_t *blocked8_totals_of(const blocked8_band *b, size_t group, size_t o) {
+    return b->totals + (group * b->j->rows_each + o - b->o) * b->j->width;
+}
+
+// The totals of groups first..last of the convolution: sums by weights of 1.
+static void blocked8_sum_codes(const blocked8_band *b, size_t first, size_t last) {
+    const blocked8_job *const j = b->j;
+    int32_t sums[NACRE_DENSE_PIXELS * NACRE_CONV_BLOCK];
+    const int8_t *ones = j->weights + blocked8_weight_bytes(j) + blocked8_sum_bytes(j);
+    for (size_t g = 0; g <= last; g++) {
+        const blocked8_span s = blocked8_span_of_groups(j, g, g);
+        nacre_i8_tile t = blocked8_tile_of(j, s, 1, ones, sums);
+        ones += blocked8_span_depth(j, s) * j->lanes;
+        for (size_t o = b->o; g >= first && o < b->o + b->rows; o++) {
+            const dense_cut *const cut = blocked8_cut(j, o);
+            int32_t *to = blocked8_totals_of(b, g, o);
+            t.x = b->x + (o - b->o) * b->x_row;
+            for (size_t i = 0; i < cut->full + cut->tails; i++) {
+                t.pixels = i < cut->full ? cut->most : cut->tail[i - cut->full];
+                j->impl->tile(&t);
+                for (size_t p = 0; p < t.pixels; p++) *to++ = sums[p * j->lanes];
+                t.x += t.pixels * t.pitch;
+            }
+        }
+    }
+}
+
+// Takes what zero points of weights add away from the sums of pixels from `pixel` on.
+static void blocked8_move(const blocked8_band *b, size_t first, size_t o, size_t pixel, const nacre_i8_tile *t) {
+    const blocked8_job *const j = b->j;
+    const size_t begin = first * j->lanes, stop = nacre_min(j->filters, begin + t->blocks * j->lanes);
+    nacre_i8_move m = {.pixels = t->pixels, .row = t->blocks * j->lanes};
+    for (size_t filter = begin; filter < stop; filter += m.lanes) {
+        const size_t group = filter / j->group_filters;
+        m.lanes = nacre_min(stop, (group + 1) * j->group_filters) - filter;
+        m.sums = t->sums + filter - begin;
+        m.w_zero = j->w_zero + filter;
+        m.totals = blocked8_totals_of(b, group, o) + pixel;
+        j->impl->move(&m);
+    }
 }
 
 // Row o of the result, of blocks `first` and on.
 static void blocked8_row(const blocked8_band *b, size_t first, size_t o, nacre_i8_tile *t, size_t portion) {
     const blocked8_job *const j = b->j;
-    const dense_cut *const cut = o + 1 < j->h.out ? &j->cut : &j->last;
-    size_t at = ((b->image * j->out_blocks + first) * j->pixels + o * j->width) * j->lanes;
+    const dense_cut *const cut = blocked8_cut(j, o);
+    size_t pixel = 0, at = ((b->image * j->out_blocks + first) * j->pixels + o * j->width) * j->lanes;
     nacre_i8_tile_finish f = {.lanes = j->lanes, .row = t->blocks * j->lanes, .then = &j->numbers.then, .zero = j->numbers.y.zero};
     t->x = b->x + (o - b->o) * b->x_row;
     for (size_t i = 0; i < cut->full + cut->tails; i++) {
         t->pixels = f.pixels = i < cut->full ? cut->most : cut->tail[i - cut->full];
         j->impl->tile(t);
+        if (j->moved) blocked8_move(b, first, o, pixel, t);
         for (size_t k = 0; k < t->blocks; k++) {
             const size_t lane = (first + k) * j->lanes, place = at + k * j->pixels * j->lanes;
             f.sums = t->sums + k * j->lanes;
@@ -117,6 +232,7 @@ static void blocked8_row(const blocked8_band *b, size_t first, size_t o, nacre_i
             f.y = j->y + place;
             j->impl->finish(&f);
         }
+        pixel += t->pixels;
         at += t->pixels * j->lanes;
         t->x += t->pixels * t->pitch;
         t->next += portion;
@@ -127,13 +243,12 @@ static void blocked8_row(const blocked8_band *b, size_t first, size_t o, nacre_i
 static void blocked8_group(const blocked8_band *b, size_t group) {
     const blocked8_job *const j = b->j;
     int32_t sums[NACRE_DENSE_PIXELS * NACRE_DENSE_BLOCKS * NACRE_CONV_BLOCK];
-    const size_t first = group * NACRE_DENSE_BLOCKS, blocks = nacre_min(NACRE_DENSE_BLOCKS, j->out_blocks - first);
-    const size_t depth = blocked8_depth(j), tiles = b->rows * (j->cut.full + j->cut.tails);
-    const size_t portion = nacre_ceil_div(depth * blocks * j->lanes, tiles), steps = depth / j->impl->group;
-    nacre_i8_tile t = {.blocks = blocks, .lanes = j->lanes, .pitch = j->w.stride * j->unit, .step = j->step, .steps = j->steps / j->run, .whole = j->whole / j->run,
-                       .groups = j->groups * j->run, .rest = j->rest, .w = blocked8_weights(j, group), .sums = sums, .next = blocked8_weights(j, group + 1),
-                       .next_step = nacre_ceil_div(portion, steps)};
-    for (size_t r = 0; r < b->rows; r++) blocked8_row(b, first, b->o + r, &t, portion);
+    const size_t blocks = blocked8_blocks(j, group), depth = blocked8_depth(j, group), tiles = b->rows * (j->cut.full + j->cut.tails);
+    const size_t portion = nacre_ceil_div(depth * blocks * j->lanes, tiles);
+    nacre_i8_tile t = blocked8_tile_of(j, blocked8_span_of(j, group), blocks, j->weights + j->place[group], sums);
+    t.next = j->weights + j->place[group + 1];
+    t.next_step = nacre_ceil_div(portion, depth / j->impl->group);
+    for (size_t r = 0; r < b->rows; r++) blocked8_row(b, group * j->blocks, b->o + r, &t, portion);
 }
 
 // Filters of a part for the rows of a band.
@@ -152,7 +267,12 @@ static void blocked8_chunk(void *job, size_t chunk, size_t thread) {
         for (size_t k = 0; k < j->in_blocks; k++) nacre_blocked8_copy(j, b.image, k, b.o, b.rows, copy);
         b.x = copy;
     }
-    for (size_t g = part * j->groups_each; g < nacre_min(blocked8_groups(j), (part + 1) * j->groups_each); g++) blocked8_group(&b, g);
+    const size_t first = part * j->groups_each, stop = nacre_min(blocked8_groups(j), first + j->groups_each), wide = j->blocks * j->lanes;
+    if (j->moved) {
+        b.totals = j->totals + thread * (blocked8_total_bytes(j) / sizeof(int32_t));
+        blocked8_sum_codes(&b, first * wide / j->group_filters, (nacre_min(j->filters, stop * wide) - 1) / j->group_filters);
+    }
+    for (size_t g = first; g < stop; g++) blocked8_group(&b, g);
 }
 
 typedef struct {
@@ -166,31 +286,30 @@ static void blocked8_fill_chunk(void *job, size_t chunk, size_t thread) {
     nacre_blocked8_copy(f->j, f->image, chunk, 0, f->j->h.out, f->j->copies);
 }
 
-// Where steps lie, counted from what the first pixel of a row meets.
-static void blocked8_steps(blocked8_job *j) {
+// Where steps lie, counted from what the first pixel of a row meets, and weights.
+static void blocked8_places(blocked8_job *j) {
     const size_t plane = j->copied ? j->band_rows * j->line : j->flat ? j->pixels : j->h.in * j->w.in;
-    for (size_t block = 0, s = 0; block < j->in_blocks; block++) {
+    for (size_t at = 0, s = 0; s < j->steps / j->run; at += j->step_channels * j->x_bytes) {
         for (size_t ky = 0; ky < j->h.kernel; ky++) {
             for (size_t kx = 0; kx < j->w.kernel; kx += j->run, s++) {
-                j->step[s] = (block * plane + ky * j->h.dilation * j->line + kx * j->w.dilation) * j->unit;
+                j->step[s] = (at / j->unit * plane + ky * j->h.dilation * j->line + kx * j->w.dilation) * j->unit + at % j->unit;
             }
         }
     }
+    j->place[0] = 0;
+    for (size_t g = 0; g < blocked8_groups(j); g++) j->place[g + 1] = j->place[g] + blocked8_depth(j, g) * blocked8_blocks(j, g) * j->lanes;
 }
 
 // ---- the command ----
 
-// The sums of the weights of filters follow the packed weights.
-static size_t blocked8_weight_bytes(const blocked8_job *j) { return nacre_align_bytes(j->out_blocks * j->lanes * blocked8_depth(j)); }
-
 // Lays out scratch; j may lack copies.
 static size_t blocked8_place(blocked8_job *j, char *scratch, size_t threads) {
-    const size_t filters = nacre_align_bytes(j->out_blocks * j->lanes * 4);
-    j->start = (int32_t *)(void *)scratch;
-    j->scale = (float *)(void *)(scratch + filters);
-    j->add = (float *)(void *)(scratch + 2 * filters);
-    j->step = (size_t *)(void *)(scratch + 3 * filters);
-    const size_t bytes = 3 * filters + nacre_align_bytes(j->steps * sizeof(size_t));
+    const size_t numbers = nacre_blocked8_place(j, scratch);
+    j->step = (size_t *)(void *)(scratch + numbers);
+    j->place = j->step + j->steps;
+    const size_t places = numbers + nacre_align_bytes((j->steps + blocked8_groups(j) + 1) * sizeof(size_t));
+    j->totals = (int32_t *)(void *)(scratch + places);
+    const size_t bytes = places + threads * blocked8_total_bytes(j);
     j->copies = scratch + bytes;
     return bytes + (j->copied ? blocked8_copy_bytes(j) * (j->shared ? 1 : threads) : 0);
 }
@@ -204,7 +323,7 @@ static void blocked8_command(const nacre_call *c) {
     j.numbers = i8_conv_numbers_of(c, &w->conv);
     blocked8_place(&j, c->scratch, nacre_team_threads(c->team));
     nacre_blocked8_put(&j, c, &w->conv, (const int32_t *)(const void *)(j.weights + blocked8_weight_bytes(&j)));
-    blocked8_steps(&j);
+    blocked8_places(&j);
     if (!j.shared) {
         nacre_parallel(c->team, j.images * j.bands * j.parts, blocked8_chunk, &j);
         return;
@@ -231,36 +350,54 @@ static int blocked8_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_i8_conv_blocked_words *const w = (const void *)words;
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const nacre_i8_blocked_impl *const impl = ((nacre_i8_blocked_fn *)kernel->fn)();
-    return c.groups == 1 && c.axes <= 2 && w->block <= NACRE_CONV_BLOCK && w->block % 4 == 0 && c.channels > 0 && !conv_is_empty(&c) &&
-           (!w->plain || c.channels <= BLOCKED8_PLAIN) && (impl->lanes == 1 || impl->lanes == (size_t)w->block);
+    return c.axes <= 2 && w->block <= NACRE_CONV_BLOCK && w->block % 4 == 0 && c.channels > 0 && !conv_is_empty(&c) &&
+           (!w->plain || (c.groups == 1 && c.channels <= BLOCKED8_PLAIN)) && (impl->lanes == 1 || impl->lanes == (size_t)w->block);
 }
 
 static size_t blocked8_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {
     if (operand != CONV8_W) return 0;
     const blocked8_job j = blocked8_form(kernel, (const void *)words);
-    return blocked8_weight_bytes(&j) + nacre_align_bytes(j.out_blocks * j.lanes * sizeof(int32_t));
+    return blocked8_weight_bytes(&j) + blocked8_sum_bytes(&j) + blocked8_one_bytes(&j);
 }
 
-// Weights are [filters][channels][taps]; packed, [groups of filters][blocks of channels]
-// [taps][groups of channels][blocks of filters][lanes][group] with zeros behind the last
-// filter and the last channel. Codes without sign have a zero point of 128.
+// Weights of 1 of the channels of each group of the convolution, [steps][groups of channels][lanes][group].
+static void blocked8_pack_ones(const blocked8_job *j, int8_t *out) {
+    const size_t each = j->lanes * j->impl->group;
+    for (size_t g = 0; j->moved && g < j->filters / j->group_filters; g++) {
+        const blocked8_span span = blocked8_span_of_groups(j, g, g);
+        for (size_t s = span.first; s < span.stop; s++) {
+            for (size_t e = 0; e < (s < j->whole ? j->groups : j->rest) * each; e++) {
+                const size_t channel = s / j->taps * j->step_channels + e / each * j->impl->group + e % j->impl->group;
+                *out++ = channel / j->group_channels == g;
+            }
+        }
+    }
+}
+
+// Weights are [filters][channels][taps]; packed, [groups of blocks of filters][steps]
+// [groups of channels][blocks of filters][lanes][group] with zeros behind the last filter
+// and the last channel, and for channels of other groups of the convolution. Codes without
+// sign are moved by 128.
 static void blocked8_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
     (void)operand;
     const nacre_i8_conv_blocked_words *const w = (const void *)words;
     const blocked8_job j = blocked8_form(kernel, w);
-    const size_t group = j.impl->group, wide = NACRE_DENSE_BLOCKS * j.lanes, block = j.groups * group;
+    const size_t group = j.impl->group;
     const uint8_t *const from = src, flip = w->conv.w_signed ? 0 : 128;
     int8_t *out = dst;
     int32_t *const sums = (int32_t *)(void *)((int8_t *)dst + blocked8_weight_bytes(&j));
-    memset(sums, 0, nacre_align_bytes(j.out_blocks * j.lanes * sizeof(int32_t)));
-    for (size_t f = 0; f < j.out_blocks * j.lanes; f += wide) {
-        const size_t lanes = nacre_min(wide, j.out_blocks * j.lanes - f);
-        for (size_t s = 0; s < j.steps; s++) {
-            const size_t tap = s % j.taps, first = s / j.taps * block, count = s < j.whole ? j.groups : j.rest;
+    memset(sums, 0, blocked8_sum_bytes(&j));
+    blocked8_pack_ones(&j, (int8_t *)sums + blocked8_sum_bytes(&j));
+    for (size_t g = 0; g < blocked8_groups(&j); g++) {
+        const size_t lanes = blocked8_blocks(&j, g) * j.lanes;
+        const blocked8_span span = blocked8_span_of(&j, g);
+        for (size_t s = span.first; s < span.stop; s++) {
+            const size_t tap = s % j.taps, first = s / j.taps * j.step_channels, count = s < j.whole ? j.groups : j.rest;
             for (size_t e = 0; e < count * lanes * group; e++) {
-                const size_t filter = f + e / group % lanes, channel = first + e / group / lanes * group + e % group;
+                const size_t filter = g * j.blocks * j.lanes + e / group % lanes, channel = first + e / group / lanes * group + e % group;
+                const size_t own = channel - filter / j.group_filters * j.group_channels;  // of the filter's group, wrapped below it
                 int8_t v = 0;
-                if (filter < j.filters && channel < j.channels) v = (int8_t)(from[(filter * j.channels + channel) * j.taps + tap] ^ flip);
+                if (filter < j.filters && own < j.group_channels) v = (int8_t)(from[(filter * j.group_channels + own) * j.taps + tap] ^ flip);
                 sums[filter] += v;
                 *out++ = v;
             }
@@ -293,9 +430,10 @@ static void blocked8_tile_scalar(const nacre_i8_tile *t) {
 #define LANES f->lanes
 #define LANES_AT_MOST NACRE_CONV_BLOCK
 #include "quant/i8_blocked_finish.inc"
+#include "quant/i8_blocked_move.inc"
 
 const nacre_i8_blocked_impl *nacre_i8_conv_blocked__scalar(void) {
-    static const nacre_i8_blocked_impl impl = {1, 2, 1, 1, {1}, blocked8_tile_scalar, OWN(tile_finish)};
+    static const nacre_i8_blocked_impl impl = {1, 2, 1, 1, {1}, blocked8_tile_scalar, OWN(move), OWN(tile_finish)};
     return &impl;
 }
 #undef OWN

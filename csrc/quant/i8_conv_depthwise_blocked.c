@@ -26,13 +26,14 @@ static blocked8_job depthwise8_of(const nacre_i8_conv_blocked_words *w) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const blocked8_axis one = {1, 1, 1, 1, 1, 0};
     blocked8_job j = {.x_bytes = 1, .x_unsigned = 1, .images = c.images, .channels = c.groups, .filters = c.groups, .lanes = (size_t)w->block,
-                      .x_signed = w->conv.x_signed != 0};
+                      .x_signed = w->conv.x_signed != 0, .moved = w->w_moved != 0};
     j.h = c.axes == 1 ? one : blocked8_axis_of(&c, 0);
     j.w = blocked8_axis_of(&c, c.axes - 1);
     j.in_blocks = j.out_blocks = nacre_ceil_div(c.groups, j.lanes);
     j.unit = j.lanes;
     j.pixels = j.h.out * j.w.out;
     j.flip = j.x_signed ? 128 : 0;
+    j.window = j.h.kernel * j.w.kernel;
     if (j.pixels == 0) return j;
     j.line = blocked8_reach(&j.w, j.w.out);
     const size_t work = j.w.out * j.h.kernel * j.w.kernel * j.lanes;
@@ -47,13 +48,23 @@ typedef struct {
     const nacre_i8_depthwise_impl *impl;
 } depthwise8_work;
 
+// Numbers of a row of the copy, and of one of the result.
+static size_t depthwise8_column_bytes(const blocked8_job *j) { return j->moved ? nacre_align_bytes(j->line * j->lanes * sizeof(int32_t)) : 0; }
+
+static size_t depthwise8_more_bytes(const blocked8_job *j) { return j->moved ? nacre_align_bytes(j->w.out * j->lanes * sizeof(int32_t)) : 0; }
+
+static size_t depthwise8_thread_bytes(const blocked8_job *j) {
+    return depthwise8_copy_bytes(j) + depthwise8_column_bytes(j) + depthwise8_more_bytes(j);
+}
+
 static void depthwise8_chunk(void *work, size_t chunk, size_t thread) {
     const depthwise8_work *const d = work;
     const blocked8_job *const j = d->j;
     const size_t band = chunk % j->bands, block = chunk / j->bands % j->in_blocks, image = chunk / j->bands / j->in_blocks;
     const size_t o = band * j->rows_each, rows = nacre_min(j->rows_each, j->h.out - o), lane = block * j->lanes;
     const size_t line = j->line * j->unit, at = ((image * j->in_blocks + block) * j->pixels + o * j->w.out) * j->lanes;
-    char *const copy = j->copies + thread * depthwise8_copy_bytes(j);
+    char *const copy = j->copies + thread * depthwise8_thread_bytes(j);
+    int32_t *const columns = (int32_t *)(void *)(copy + depthwise8_copy_bytes(j)), *const more = columns + depthwise8_column_bytes(j) / sizeof(int32_t);
     blocked8_job one = *j;
     one.x += block * j->h.in * j->w.in * j->lanes;
     nacre_blocked8_copy(&one, image, 0, o, rows, copy);
@@ -63,6 +74,10 @@ static void depthwise8_chunk(void *work, size_t chunk, size_t thread) {
                                       .then = &j->numbers.then, .zero = j->numbers.y.zero, .pixels = j->w.out};
     for (size_t i = 0; i < rows; i++) {
         r.x = (const uint8_t *)copy + i * j->h.stride * line;
+        if (j->moved) {
+            d->impl->more(&r, j->w_zero + lane, line, columns, more);
+            r.finish.more = more;
+        }
         r.finish.y = j->y + at + i * j->w.out * j->lanes;
         r.finish.codes = j->numbers.then.codes == NULL ? NULL : j->numbers.then.codes + at + i * j->w.out * j->lanes;
         d->impl->row(&r);
@@ -70,12 +85,9 @@ static void depthwise8_chunk(void *work, size_t chunk, size_t thread) {
 }
 
 static size_t depthwise8_place(blocked8_job *j, char *scratch, size_t threads) {
-    const size_t filters = nacre_align_bytes(j->out_blocks * j->lanes * 4);
-    j->start = (int32_t *)(void *)scratch;
-    j->scale = (float *)(void *)(scratch + filters);
-    j->add = (float *)(void *)(scratch + 2 * filters);
-    j->copies = scratch + 3 * filters;
-    return 3 * filters + threads * depthwise8_copy_bytes(j);
+    const size_t numbers = nacre_blocked8_place(j, scratch);
+    j->copies = scratch + numbers;
+    return numbers + threads * depthwise8_thread_bytes(j);
 }
 
 static void depthwise8_command(const nacre_call *c) {
@@ -148,10 +160,11 @@ const nacre_entry nacre_i8_conv_depthwise_blocked_entry = {
 #include "quant/i8_blocked_finish.inc"
 #undef LANES
 #define LANES r->finish.lanes
+#include "quant/i8_depthwise_more.inc"
 #include "quant/i8_depthwise_row.inc"
 
 const nacre_i8_depthwise_impl *nacre_i8_conv_depthwise_blocked__scalar(void) {
-    static const nacre_i8_depthwise_impl impl = {1, OWN(depthwise_row)};
+    static const nacre_i8_depthwise_impl impl = {1, OWN(depthwise_row), OWN(depthwise_more)};
     return &impl;
 }
 #undef OWN

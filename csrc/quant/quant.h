@@ -355,15 +355,17 @@ typedef struct {
     int64_t depthwise;                            // part f32_conv_depthwise, for i8_conv_depthwise
 } nacre_i8_conv_words;
 
-// i8_conv_blocked and i8_conv_depthwise_blocked: the operands of i8_conv_gemm, of which x,
+// i8_conv_blocked, i8_conv_winograd and i8_conv_depthwise_blocked: the operands of
+// i8_conv_gemm, of which x,
 // the value to add and y are blocked by `block` (conv/blocked.h), or x is plain, and w is
-// what pack wrote: of the numbers that its codes stand for but for the scale, which are
-// codes with sign. There are one or two axes, and one group; of the second command every
-// group has one channel and one filter.
+// what pack wrote: of codes with sign, which are those of w or, without sign, moved by 128. There are one or two axes, and one group where x is plain. The second
+// command has one group, kernels of 3x3, strides and dilations of 1, and x is blocked; of the
+// third every group has one channel and one filter.
 typedef struct {
     nacre_i8_conv_words conv;
     int64_t block;
-    int64_t plain;  // of i8_conv_blocked: whether x is plain; then it has 4 channels at most
+    int64_t plain;    // of i8_conv_blocked: whether x is plain; then it has 4 channels at most
+    int64_t w_moved;  // whether zero points of w may be others than 0, or 128 of codes without sign; not of i8_conv_winograd
 } nacre_i8_conv_blocked_words;
 
 // i8_lstm: a layer of LSTM whose weights are matrices of codes, in each direction
@@ -416,7 +418,7 @@ typedef struct {
 
 extern const nacre_entry nacre_quantize_entry, nacre_dequantize_entry, nacre_quantize_dynamic_entry, nacre_i8_pair_entry;
 extern const nacre_entry nacre_i8_gemm_entry, nacre_i8_gemv_entry, nacre_i8_conv_gemm_entry, nacre_i8_conv_depthwise_entry;
-extern const nacre_entry nacre_i8_conv_blocked_entry, nacre_i8_conv_depthwise_blocked_entry;
+extern const nacre_entry nacre_i8_conv_blocked_entry, nacre_i8_conv_winograd_entry, nacre_i8_conv_depthwise_blocked_entry;
 extern const nacre_entry nacre_i8_lstm_entry;
 extern const nacre_entry nacre_i8_lookup_entry, nacre_i8_table_entry, nacre_i8_softmax_entry, nacre_i8_softmax_table_entry;
 

@@ -54,10 +54,9 @@ func hasCodes(b *device.Binding) bool {
 // blocks read.
 const plainByteChannels = 4
 
-// offerByteConv takes convolutions of all channels by constant weights whose zero points
-// are in the middle of their codes.
+// offerByteConv takes convolutions by constant weights.
 func offerByteConv(o *quant.QLinearConv, in []int, b *device.Binding, l device.Layout) *offer {
-	if o.ChannelsLast || !blockableAs(b.In[0], isByte) || !blockableAs(b.Out[0], isByte) || len(b.In[0].Dims) > 4 || !centred(b, in) {
+	if o.ChannelsLast || !blockableAs(b.In[0], isByte) || !blockableAs(b.Out[0], isByte) || len(b.In[0].Dims) > 4 || b.Const(in[byteWeights]) == nil {
 		return nil
 	}
 	s, err := o.Shape(b.Shape(0), b.Shape(3))
@@ -71,8 +70,8 @@ func offerByteConv(o *quant.QLinearConv, in []int, b *device.Binding, l device.L
 		blocks := w
 		blocks.planes = l.Extents(b.Shape(0))[:2].Len()
 		x.plain, x.blocked = w.depthwiseCost(l), byteWindow*blocks.blockedCost(l)
-	case s.Groups == 1 && s.Channels > 0:
-		if s.Channels <= plainByteChannels {
+	case s.Channels > 0:
+		if s.Groups == 1 && s.Channels <= plainByteChannels {
 			x.in = nil
 		}
 		x.plain, x.blocked = byteGemmCost(s, l), byteDenseCost(s, l)
@@ -94,13 +93,10 @@ func isDepthwise(s *nn.ConvShape) bool {
 	return s.Channels == 1 && s.Filters == 1 && s.Dilation[len(s.Dilation)-1] == 1
 }
 
-// centred reports whether the weights of a convolution are constant and their zero points
-// 0, or 128 of codes without sign.
+// centred reports whether the zero points of the weights of a convolution are known to be 0,
+// or 128 of codes without sign.
 func centred(b *device.Binding, in []int) bool {
 	w := in[byteWeights]
-	if b.Const(w) == nil {
-		return false
-	}
 	zero, middle := in[byteWeights+2], byte(0)
 	if b.DType(w) == tensor.U8 {
 		middle = 128
@@ -126,7 +122,7 @@ func bindBlockedByteConv(o *quant.QLinearConv, then op.Epilogue, in []int, b *bi
 	if err != nil {
 		return err
 	}
-	v := blockedByteConv{byteConv: byteConv{shape: s, then: then, wPacked: true}, block: b.OutLayout(0).Block(), plain: b.InLayout(0) == device.Plain}
+	v := blockedByteConv{byteConv: byteConv{shape: s, then: then, wPacked: true}, block: b.OutLayout(0).Block(), plain: b.InLayout(0) == device.Plain, moved: !centred(b.Binding, in)}
 	v.describe(b, in)
 	kernel := "i8_conv_blocked"
 	if isDepthwise(s) {
@@ -135,6 +131,12 @@ func bindBlockedByteConv(o *quant.QLinearConv, then op.Epilogue, in []int, b *bi
 	k, err := b.choose(kernel, v.words())
 	if err != nil {
 		return err
+	}
+	if byteWinograd(s) && !v.plain && !b.dev.direct {
+		// Products of pairs of 16 bits are fewer; levels that multiply more bytes at a time have no variant.
+		if w, err := b.choose("i8_conv_winograd", v.words()); err == nil && w.ISA() == k.ISA() {
+			k = w
+		}
 	}
 	weights, ok, err := b.packed(in[byteWeights], k, v.weights(), byteWeights)
 	if err != nil {
@@ -146,11 +148,17 @@ func bindBlockedByteConv(o *quant.QLinearConv, then op.Epilogue, in []int, b *bi
 	return b.add(k, nil, v.words(), b.byteOperands(in, weights)...)
 }
 
+// byteWinograd reports whether a convolution of codes takes less time in tiles of 2x2 pixels: where
+// these are enough for the weights that are read, which are larger.
+func byteWinograd(s *nn.ConvShape) bool {
+	return len(s.Out) == 2 && s.Images*((s.Out[0]+1)/2)*((s.Out[1]+1)/2) >= 16 && min(s.Channels, s.Filters) >= 16
+}
+
 // blockedByteConv is nacre_i8_conv_blocked_words of csrc/quant/quant.h.
 type blockedByteConv struct {
 	byteConv
-	block int
-	plain bool
+	block        int
+	plain, moved bool
 }
 
 func (v *blockedByteConv) words() words { return v.with(v.byteConv.words()) }
@@ -160,7 +168,7 @@ func (v *blockedByteConv) weights() words { return v.with(v.byteConv.weights()) 
 
 func (v *blockedByteConv) with(w words) words {
 	w.int(v.block)
-	w.bool(v.plain)
+	w.bool(v.plain, v.moved)
 	return w
 }
 
@@ -223,14 +231,26 @@ func byteGemmCost(s *nn.ConvShape, l device.Layout) float64 {
 	taps, pixels := tensor.Shape(s.Kernel).Len(), tensor.Shape(s.Out).Len()
 	columns := (pixels + gemmColumns - 1) / gemmColumns * gemmColumns
 	depth := float64(s.Channels * taps)
-	return float64(s.Images) * (byteGemm/float64(l.Block())*depth*float64(s.Filters*columns) + byteGather*depth*float64(pixels))
+	return float64(s.Images*s.Groups) * (byteGemm/float64(l.Block())*depth*float64(s.Filters*columns) + byteGather*depth*float64(pixels))
 }
 
 // byteDenseCost is the time of the same convolution whose result is blocked.
 func byteDenseCost(s *nn.ConvShape, l device.Layout) float64 {
 	block, pixels := l.Block(), tensor.Shape(s.Out).Len()
-	filters, channels := (s.Filters+block-1)/block*block, (s.Channels+3)/4*4
-	depth := float64(channels * tensor.Shape(s.Kernel).Len())
+	filters, channels := (s.Groups*s.Filters+block-1)/block*block, float64((s.Channels+3)/4*4)
+	if s.Groups > 1 {
+		channels *= groupsOfBlock(s, block)
+	}
+	depth := channels * float64(tensor.Shape(s.Kernel).Len())
 	tiles := float64((pixels+densePixels-1)/densePixels) * float64((filters+2*block-1)/(2*block))
 	return float64(s.Images) * (byteMultiply/float64(block)*depth*float64(filters*pixels) + byteTile*tiles)
+}
+
+// groupsOfBlock is the groups of whose filters a block has some, on average.
+func groupsOfBlock(s *nn.ConvShape, block int) float64 {
+	common := block
+	for n := s.Filters; n > 0; {
+		common, n = n, common%n
+	}
+	return float64(block+s.Filters-common) / float64(s.Filters)
 }

@@ -14,12 +14,21 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// byteConvShapes are as those of floats, and kernels at the limit of what goes depthwise.
+// byteConvShapes are as those of floats, kernels at the limit of what goes depthwise, and
+// groups of whole blocks and of parts of them.
 func byteConvShapes() []*nn.ConvShape {
 	list := []*nn.ConvShape{
 		{Images: 1, Groups: 2, Channels: 1, Filters: 6, In: []int{20, 40}, Out: []int{5, 25}, Kernel: []int{16, 16}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{0, 0}},
 		{Images: 1, Groups: 2, Channels: 1, Filters: 1, In: []int{20, 40}, Out: []int{4, 25}, Kernel: []int{17, 16}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{0, 0}},
+		{Images: 2, Groups: 1, Channels: 21, Filters: 50, In: []int{15, 12}, Out: []int{15, 13}, Kernel: []int{3, 3}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{1, 2}},
+		{Images: 2, Groups: 1, Channels: 33, Filters: 24, In: []int{67, 41}, Out: []int{65, 39}, Kernel: []int{3, 3}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{0, 0}},
 		{Images: 1, Groups: 1, Channels: 3, Filters: 7, In: []int{3, 300}, Out: []int{3, 300}, Kernel: []int{3, 3}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{1, 1}},
+	}
+	for i, g := range [][3]int{{3, 24, 24}, {4, 12, 12}, {2, 32, 32}, {6, 16, 8}, {3, 20, 28}, {5, 6, 6}, {7, 5, 9}, {16, 4, 4}, {11, 2, 2}, {6, 32, 64}} {
+		k, stride := []int{3, 1, 2}[i%3], 1+i%4/3
+		c := convCase{images: 1 + i%2, groups: g[0], channels: g[1], filter: g[2], in: []int{9, 8}, kernel: []int{k, k}, stride: []int{1, stride}, dilation: ones(2),
+			before: []int{k / 2, k / 3}, behind: []int{k / 3, k / 2}}
+		list = append(list, c.shape())
 	}
 	for _, c := range convCases() {
 		if s := c.shape(); volume(s.Out)*s.Images*s.Filters > 0 && s.Channels > 0 && volume(s.Out) < 20000 {

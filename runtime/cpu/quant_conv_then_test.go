@@ -12,6 +12,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -46,6 +47,9 @@ func TestByteConvThen(t *testing.T) {
 			if d.wType == tensor.U8 {
 				d.wZero[0] = 128
 			}
+			if i%2 > 0 {
+				d.wZero = someBytes(r, []int{1, filters}[i/2%2])
+			}
 			f := byteThen{addType: byteCodes[r.IntN(2)], addScale: 0.02, addZero: byte(r.Uint32()), result: byteCodes[r.IntN(2)], yScale: 0.25, yZero: byte(r.Uint32())}
 			if i%3 > 0 {
 				f.add = someBytes(r, s.Images*filters*volume(s.Out))
@@ -53,7 +57,7 @@ func TestByteConvThen(t *testing.T) {
 			if f.add != nil && v > 0 {
 				f.stage, f.middle = byteCodes[v&1], byte(r.Uint32())
 			}
-			if i%2 > 0 {
+			if i%4 > 1 {
 				f.then = op.Epilogue{Func: "clip", P: -6, Q: 6}
 			}
 			for k := range filters {
@@ -65,24 +69,32 @@ func TestByteConvThen(t *testing.T) {
 				}
 			}
 			want := f.codes(d)
-			for _, name := range []string{"i8_conv_depthwise", "i8_conv_gemm", "i8_conv_blocked", "i8_conv_depthwise_blocked"} {
+			for _, name := range []string{"i8_conv_depthwise", "i8_conv_gemm", "i8_conv_blocked", "i8_conv_winograd", "i8_conv_depthwise_blocked"} {
 				for _, k := range runnable(t, name) {
 					t.Run(fmt.Sprint(i, v, k.Op(), k.Variant()), func(t *testing.T) {
 						if d.checkThen(t, pool, k, &f, want) {
-							ran[name+"/"+k.Variant()] = true
+							ran[fmt.Sprint(name, "/", k.Variant(), " ", d.centred())] = true
 						}
 					})
 				}
 			}
 		}
 	}
-	for _, name := range []string{"i8_conv_blocked", "i8_conv_depthwise_blocked"} {
+	for _, name := range []string{"i8_conv_blocked", "i8_conv_winograd", "i8_conv_depthwise_blocked"} {
 		for _, k := range runnable(t, name) {
-			if !ran[name+"/"+k.Variant()] {
-				t.Errorf("%s/%s fits no case", name, k.Variant())
+			for _, centred := range []bool{true, false} {
+				if fits := ran[fmt.Sprint(name, "/", k.Variant(), " ", centred)]; fits != (centred || name != "i8_conv_winograd") {
+					t.Errorf("%s/%s, zero points of weights in the middle %v: some case fits %v", name, k.Variant(), centred, fits)
+				}
 			}
 		}
 	}
+}
+
+// centred reports whether the zero point of all weights is 0, or 128 of codes without sign.
+func (d *byteConvData) centred() bool {
+	middle := map[tensor.DType]byte{tensor.U8: 128}[d.wType]
+	return len(d.wZero) == 1 && d.wZero[0] == middle
 }
 
 // codes is the formula: floats are rounded as by the kernels, step by step.
@@ -136,7 +148,7 @@ func saturatedAt(d tensor.DType, v float64, zero int) byte {
 
 func (d *byteConvData) checkThen(t *testing.T, pool *bindings.Pool, k bindings.Kernel, f *byteThen, want []byte) bool {
 	t.Helper()
-	v := byteConv{shape: d.shape, xSigned: d.xType == tensor.I8, wSigned: d.wType == tensor.I8, wScales: len(d.wScale), wZeros: 1, result: f.result,
+	v := byteConv{shape: d.shape, xSigned: d.xType == tensor.I8, wSigned: d.wType == tensor.I8, wScales: len(d.wScale), wZeros: len(d.wZero), result: f.result,
 		biasFloat: f.bias != nil, addSigned: f.addType == tensor.I8, then: f.then}
 	ops := [][]byte{d.x, stored(tensor.F32, []float64{0.5}), d.xZero, d.w, stored(tensor.F32, d.wScale), d.wZero, stored(tensor.F32, []float64{f.yScale}),
 		{f.yZero}, codesIn(tensor.I32, d.bias), nil, nil, nil, nil, nil}
@@ -150,11 +162,11 @@ func (d *byteConvData) checkThen(t *testing.T, pool *bindings.Pool, k bindings.K
 		v.staged, v.stageSigned = true, f.stage == tensor.I8
 		ops[byteStage], ops[byteStage+1] = stored(tensor.F32, []float64{f.yScale / 2}), []byte{f.middle}
 	}
-	if strings.HasSuffix(k.Op(), "_blocked") {
+	if strings.HasSuffix(k.Op(), "_blocked") || k.Op() == "i8_conv_winograd" {
 		fits := false
 		for _, block := range []int{4, 8, 16} {
 			for _, plain := range []bool{false, true} {
-				b := blockedByteConv{v, block, plain}
+				b := blockedByteConv{v, block, plain, !d.centred()}
 				fits = d.checkBlocked(t, pool, k, &b, ops, want) || fits
 			}
 		}
@@ -217,4 +229,26 @@ func bytesOutOfBlocks(y []byte, images, channels, block int) []byte {
 		x[i] = y[((i/inner/channels*blocks+c/block)*inner+i%inner)*block+c%block]
 	}
 	return x
+}
+
+// TestByteWinogradLargest has the largest codes and weights of as many channels as kernels with
+// fewer products take.
+func TestByteWinogradLargest(t *testing.T) {
+	t.Parallel()
+	const most = 1 << 29 / (9 * 255 * 128)
+	pool := testPool(t)
+	for _, sign := range []byte{127, 128} {
+		for _, channels := range []int{most, most + 1} {
+			s := &nn.ConvShape{Images: 1, Groups: 1, Channels: channels, Filters: 3, In: []int{3, 4}, Out: []int{3, 4}, Kernel: []int{3, 3}, Stride: ones(2), Dilation: ones(2), Pad: ones(2)}
+			d := &byteConvData{shape: s, xType: tensor.U8, wType: tensor.I8, xZero: []byte{0}, wZero: []byte{0}, wScale: []float64{1 << 10, 1 << 10, 1 << 10}, bias: make([]int, s.Filters)}
+			d.x, d.w = bytes.Repeat([]byte{255}, channels*volume(s.In)), bytes.Repeat([]byte{sign}, channels*s.Filters*9)
+			f := byteThen{addType: tensor.U8, result: tensor.I8, yScale: 1 << 32}
+			want := f.codes(d)
+			for _, k := range runnable(t, "i8_conv_winograd") {
+				if fits := d.checkThen(t, pool, k, &f, want); fits != (channels == most) {
+					t.Errorf("%s, %d channels: fits %v", k.Variant(), channels, fits)
+				}
+			}
+		}
+	}
 }
