@@ -21,6 +21,8 @@ var poolings = []nn.Pooling{
 	{Planes: 2, Axes: []nn.PoolingAxis{{In: 30, Out: 91, Taps: 140, Stride: 2, Dilation: 1, Pad: 150, PadEnd: 139}}},
 	{Planes: 2, Axes: []nn.PoolingAxis{{In: 30, Out: 320, Taps: 2, Stride: 1, Dilation: 9, Pad: 100, PadEnd: 199}}},
 	{Planes: 1, Axes: []nn.PoolingAxis{{In: 3, Out: 7, Taps: 2, Stride: 1, Dilation: 1, Pad: 2, PadEnd: 3}, {In: 2, Out: 8, Taps: 3, Stride: 1, Dilation: 1, Pad: 4, PadEnd: 4}}},
+	{Planes: 2, Axes: []nn.PoolingAxis{{In: 7, Out: 3, Taps: 3, Stride: 2, Dilation: 1}, {In: 10, Out: 5, Taps: 3, Stride: 2, Dilation: 1, Pad: 1, PadEnd: 1}, {In: 31, Out: 16, Taps: 3, Stride: 2, Dilation: 1, Pad: 1, PadEnd: 1}}},
+	{Planes: 1, Axes: []nn.PoolingAxis{{In: 2, Out: 8, Taps: 3, Stride: 1, Dilation: 1, Pad: 4, PadEnd: 4}, {In: 3, Out: 7, Taps: 2, Stride: 1, Dilation: 1, Pad: 2, PadEnd: 3}, {In: 9, Out: 9, Taps: 5, Stride: 1, Dilation: 1, Pad: 2, PadEnd: 2}}},
 }
 
 // poolingPlace is the elements of a plane under the window of an output, and how many
