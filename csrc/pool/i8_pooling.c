@@ -6,7 +6,10 @@
 #include "pool/pool.h"
 #include "pool/taps.h"
 
-enum { I8_POOLING_PLANES = 64 };  // planes whose totals are finished at a time
+enum {
+    I8_POOLING_PLANES = 64,  // planes whose totals are finished at a time
+    I8_POOLING_STRIDE = 4    // strides up to which maxima of all positions take less than those of some
+};
 
 typedef struct {
     const nacre_i8_pooling_impl *impl;
@@ -25,7 +28,7 @@ typedef struct {
     size_t inside, outside;  // outputs of the last axis whose taps all lie in the input
     int32_t *valid;          // taps of each output of the last axis in the input
     float *counted;          // and those that count
-    uint8_t *buffers;        // of each thread: a row as sums or codes, then sums of results
+    uint8_t *buffers;        // of each thread: a row as sums or codes, then sums of results or maxima
     size_t buffer, results;  // bytes of both, and where the second begins
 } i8_pooling_job;
 
@@ -192,17 +195,39 @@ static void i8_pooling_max_columns(const i8_pooling *o, const uint8_t *row, size
     }
 }
 
-// The same of columns whose windows lie inside the row and move by one.
-static void i8_pooling_max_moving(const i8_pooling *o, const uint8_t *row, size_t from, size_t to, uint8_t *y) {
+// Maxima of n codes from the first on, of windows that move by one code at a time.
+static void i8_pooling_max_moving(const i8_pooling *o, const uint8_t *first, size_t n, uint8_t *y) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     const uint8_t *rows[NACRE_POOLING_ROWS];
-    const size_t n = o->inner;
     size_t listed = 0;
     for (size_t t = 0; t < a->taps; t++) {
-        rows[listed++] = row + (from + t * a->dilation - a->pad) * n;
+        rows[listed++] = first + t * a->dilation * o->inner;
         if (listed < NACRE_POOLING_ROWS && t + 1 < a->taps) continue;
-        o->impl->max(o->mean.is_signed, rows, listed, t + 1 == listed, (to - from) * n, y + from * n);
+        o->impl->max(o->mean.is_signed, rows, listed, t + 1 == listed, n, y);
         listed = 0;
+    }
+}
+
+// Every stride-th of n positions.
+static inline void i8_pooling_pick(const uint8_t *x, size_t stride, size_t inner, size_t n, uint8_t *y) {
+    for (size_t i = 0; i < n; i++) memcpy(y + i * inner, x + i * stride * inner, inner);
+}
+
+// Maxima of the columns from..to of a row of positions, whose windows lie inside it: of all
+// positions between them, and then of those that windows reach by their stride.
+static void i8_pooling_max_inside(const i8_pooling *o, const uint8_t *row, size_t from, size_t to, uint8_t *all, uint8_t *y) {
+    const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
+    const uint8_t *const first = row + (from * a->stride - a->pad) * o->inner;
+    if (a->stride == 1) {
+        i8_pooling_max_moving(o, first, (to - from) * o->inner, y + from * o->inner);
+        return;
+    }
+    i8_pooling_max_moving(o, first, ((to - from - 1) * a->stride + 1) * o->inner, all);
+    switch (o->inner) {
+        case 4: i8_pooling_pick(all, a->stride, 4, to - from, y + from * 4); break;
+        case 8: i8_pooling_pick(all, a->stride, 8, to - from, y + from * 8); break;
+        case 16: i8_pooling_pick(all, a->stride, 16, to - from, y + from * 16); break;
+        default: i8_pooling_pick(all, a->stride, o->inner, to - from, y + from * o->inner); break;
     }
 }
 
@@ -219,10 +244,10 @@ static void i8_pooling_lines(void *job, size_t chunk, size_t thread) {
         i8_pooling_place(&o->p, outer, r % j->cells, at);
         uint8_t *const y = j->y + r * a->out * o->inner;
         i8_pooling_join(j, outer, a->in * o->inner, j->x + r / j->cells * j->in_plane, at, row);
-        const size_t middle = a->stride == 1 && to > from ? from : a->out;
+        const size_t middle = a->stride <= I8_POOLING_STRIDE && to > from ? from : a->out;
         i8_pooling_max_columns(o, row, 0, middle, y);
         if (middle == a->out) continue;
-        i8_pooling_max_moving(o, row, from, to, y);
+        i8_pooling_max_inside(o, row, from, to, row + j->results, y);
         i8_pooling_max_columns(o, row, to, a->out, y);
     }
 }
@@ -233,7 +258,8 @@ static void i8_pooling_lines(void *job, size_t chunk, size_t thread) {
 static size_t i8_pooling_layout(const i8_pooling *o, size_t threads, uint8_t *scratch, i8_pooling_job *j) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     if (o->inner > 1) {
-        j->buffer = nacre_align_bytes(o->p.max ? a->in * o->inner : o->inner * sizeof(int32_t));
+        j->results = nacre_align_bytes(o->p.max ? a->in * o->inner : o->inner * sizeof(int32_t));
+        j->buffer = o->p.max ? 2 * j->results : j->results;
         j->buffers = scratch;
         return threads * j->buffer;
     }

@@ -138,7 +138,7 @@ func TestBytePooling(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))
 	for _, base := range poolings {
 		for v := range 24 {
-			p := &quant.BytePooling{Pooling: base, Inner: []int{1, 2, 37}[v%3]}
+			p := &quant.BytePooling{Pooling: base, Inner: []int{1, 4, 8, 16, 37}[v%5]}
 			c := bytePoolCase{p: p, maximum: v&2 != 0, codes: tensor.U8, scale: []float64{0.25, 1, 2.5, 40}[v%4], scales: tensor.F32}
 			p.CountPad = v&4 != 0
 			if v&1 != 0 {
