@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
@@ -136,7 +137,10 @@ func TestPoolingSpecial(t *testing.T) {
 func TestBytePooling(t *testing.T) {
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(15, 16))
-	for _, base := range poolings {
+	for _, base := range append(slices.Clip(poolings),
+		nn.Pooling{Planes: 2, Axes: []nn.PoolingAxis{{In: 5, Out: 4, Taps: 2, Stride: 1, Dilation: 1}, {In: 40, Out: 7, Taps: 6, Stride: 6, Dilation: 1, Pad: 2, PadEnd: 2}}},
+		nn.Pooling{Planes: 1, Axes: []nn.PoolingAxis{{In: 17000, Out: 8500, Taps: 3, Stride: 2, Dilation: 1, Pad: 1, PadEnd: 0}}},
+	) {
 		for v := range 24 {
 			p := &quant.BytePooling{Pooling: base, Inner: []int{1, 4, 8, 16, 37}[v%5]}
 			c := bytePoolCase{p: p, maximum: v&2 != 0, codes: tensor.U8, scale: []float64{0.25, 1, 2.5, 40}[v%4], scales: tensor.F32}
