@@ -140,7 +140,7 @@ func TestLayoutsCodes(t *testing.T) {
 		y = c.quantise(c.add("GlobalAveragePool", nil, y))
 		m := c.model(c.g.Nodes[len(c.g.Nodes)-1].Inputs[0], y)
 		in := c.input()
-		for _, isa := range []string{"", "avx2", "scalar"} {
+		for _, isa := range []string{"", "avx2", "neon", "scalar"} {
 			if mask, _ := bindings.ParseISA(isa); mask&^bindings.DetectISA() == 0 {
 				t.Run(fmt.Sprint(seed, isa), func(t *testing.T) { checkCodes(t, m, in, isa) })
 			}
@@ -148,10 +148,36 @@ func TestLayoutsCodes(t *testing.T) {
 	}
 }
 
-// onNEON reports whether the levels of that name are those of a processor with NEON.
-func onNEON(isa string) bool {
-	mask, _ := bindings.ParseISA("neon")
-	return isa == "" && mask&bindings.DetectISA() != 0
+// TestLayoutsCodesByCost has the estimates decide: codes are in blocks from the first convolution
+// to the last.
+func TestLayoutsCodesByCost(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	for _, isa := range []string{"avx2", "avx2,avx512,avx512vnni", "neon", "neon,dotprod", "neon,i8mm"} {
+		if mask, _ := bindings.ParseISA(isa); mask&^bindings.DetectISA() != 0 {
+			continue
+		}
+		c := newCodes(1, 1, 3, 32, 32)
+		y := c.quantise(c.add("Relu", nil, c.conv(c.quantise("x"), 3, 32, 3, 2, 1)))
+		y = c.block(c.block(y, 32, 96, 3), 32, 96, 5)
+		m, in := c.model(y), c.input()
+		got, err := runLayouts(m, runtime.Options{ISA: isa}, device.LayoutsByCost, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The first step makes codes of x, and the last ones floats and plain values.
+		if steps, reorders := blockedSteps(got.plan); steps < len(got.plan.Steps)-2 || reorders != 1 {
+			t.Errorf("levels %s: %d of %d steps are blocked and %d of them copies\n%v", isa, steps, len(got.plan.Steps), reorders, got.plan)
+		}
+		want, err := runLayouts(m, runtime.Options{ISA: isa}, device.LayoutsPlain, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, w := range want.out {
+			if d := differs(got.out[k], w, 0); d != "" {
+				t.Errorf("levels %s: %s: %s", isa, k, d)
+			}
+		}
+	}
 }
 
 func checkCodes(t *testing.T, m *graph.Model, in map[string]*tensor.Tensor, isa string) {
@@ -171,8 +197,7 @@ func checkCodes(t *testing.T, m *graph.Model, in map[string]*tensor.Tensor, isa 
 		}
 		runs = append(runs, r)
 	}
-	// Blocks of 4 channels have no codes.
-	if steps, _ := blockedSteps(runs[0].plan); !(steps == 0 && onNEON(isa)) && steps < 11 || 2*len(runs[0].plan.Steps) > len(runs[3].plan.Steps) {
+	if steps, _ := blockedSteps(runs[0].plan); steps < 11 || 2*len(runs[0].plan.Steps) > len(runs[3].plan.Steps) {
 		t.Errorf("%d steps are blocked of a plan that was to have less than half of\n%v\n%v", steps, runs[3].plan, runs[0].plan)
 	}
 	for name, want := range runs[0].out {

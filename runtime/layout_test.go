@@ -296,6 +296,37 @@ func TestLayoutsParts(t *testing.T) {
 	}
 }
 
+// TestLayoutsVolumes has a network along three axes in blocks from its first convolution to its
+// last, as in the segmentation of volumes.
+func TestLayoutsVolumes(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	axis := &graph.Attr{Name: "axis", Kind: graph.AttrInt, Int: 1}
+	pads := intsAttr("pads", 1, 1, 1, 1, 1, 1)
+	for _, isa := range []string{"", "avx2", "neon", "scalar"} {
+		if mask, _ := bindings.ParseISA(isa); mask&^bindings.DetectISA() != 0 {
+			continue
+		}
+		for _, counted := range []int64{0, 1} {
+			n := newNetwork(2, 2, 6, 8, 10)
+			conv := func(x string, in, out int) string {
+				return n.add("Sigmoid", nil, n.add("Conv", []*graph.Attr{pads}, x, n.weight(out, in, 3, 3, 3), n.weight(out)))
+			}
+			first := conv("x", 2, 32)
+			y := n.add("MaxPool", []*graph.Attr{intsAttr("kernel_shape", 2, 3, 3), intsAttr("strides", 2, 2, 2), intsAttr("pads", 0, 1, 0, 0, 0, 1)}, first)
+			y = conv(y, 32, 64)
+			mean := []*graph.Attr{intsAttr("kernel_shape", 3, 3, 3), pads, {Name: "count_include_pad", Kind: graph.AttrInt, Int: counted}}
+			y = n.add("Add", nil, conv(n.add("AveragePool", mean, y), 64, 64), y)
+			y = n.add("Sigmoid", nil, n.add("ConvTranspose", []*graph.Attr{intsAttr("strides", 2, 2, 2)}, y, n.weight(64, 32, 2, 2, 2)))
+			y = conv(n.add("Concat", []*graph.Attr{axis}, first, y), 64, 32)
+			scales := n.weight(5)
+			copy(tensor.View[float32](n.g.Initializers[len(n.g.Initializers)-1].Tensor), []float32{1, 1, 2, 1, 3})
+			y = n.add("Resize", []*graph.Attr{graph.StringAttr("mode", "linear")}, y, "", scales)
+			m := n.model(n.add("GlobalMaxPool", nil, n.add("Mul", nil, y, n.weight(32, 1, 1, 1))), n.add("GlobalAveragePool", nil, y))
+			checkLayouts(t, fmt.Sprintf("counted %d, levels %q", counted, isa), m, n.input(), runtime.Options{ISA: isa, Threads: 2}, device.LayoutsBlocked, 2)
+		}
+	}
+}
+
 // TestLayoutsTransposed has transposed convolutions whose windows lie side by side, overlap,
 // are cut off at the ends and reach beyond them.
 func TestLayoutsTransposed(t *testing.T) {
@@ -313,6 +344,8 @@ func TestLayoutsTransposed(t *testing.T) {
 		{kernel: []int64{5, 2}, stride: []int64{2, 1}},
 		{kernel: []int64{16}, stride: []int64{8}, pads: []int64{4, 4}},
 		{kernel: []int64{11}, stride: []int64{5}, pads: []int64{3, 2}, more: []int64{2}},
+		{kernel: []int64{2, 2, 2}, stride: []int64{2, 2, 2}},
+		{kernel: []int64{4, 3, 3}, stride: []int64{2, 1, 2}, pads: []int64{1, 1, 0, 1, 1, 1}, more: []int64{0, 0, 1}},
 	}
 	for _, isa := range []string{"", "avx2", "scalar"} {
 		if mask, _ := bindings.ParseISA(isa); mask&^bindings.DetectISA() != 0 {
@@ -320,7 +353,10 @@ func TestLayoutsTransposed(t *testing.T) {
 		}
 		for i, c := range cases {
 			for _, filters := range []int{5, 16, 40} {
-				in, w := []int{2, 24, 6, 9}[:2+len(c.kernel)], []int{24, filters}
+				in, w := []int{2, 32, 6, 9, 4}[:2+len(c.kernel)], []int{32, filters}
+				if len(c.kernel) < 3 {
+					in[1], w[0] = 24, 24 // the last block has padding where it has 16 channels
+				}
 				for _, k := range c.kernel {
 					w = append(w, int(k))
 				}

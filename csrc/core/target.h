@@ -29,8 +29,10 @@
 #define NACRE_AVX512VNNI "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni"
 #if defined(__clang__)
 #define NACRE_DOTPROD "dotprod"
+#define NACRE_I8MM "i8mm"
 #else
 #define NACRE_DOTPROD "arch=armv8.2-a+dotprod"
+#define NACRE_I8MM "arch=armv8.2-a+i8mm"
 #endif
 
 // A product and a sum stay two roundings unless a kernel asks for fma: results

@@ -6,7 +6,7 @@
 #include "pool/pool.h"
 
 // The words of command f32_pooling_blocked. Operands are x and y, of float32. There are
-// one or two axes; planes are those of blocks.
+// up to three axes; planes are those of blocks.
 typedef struct {
     nacre_pooling_extents extents;
     int64_t block;
@@ -15,13 +15,15 @@ typedef struct {
 // A row of the result of one plane.
 typedef struct {
     const float *x;   // the first row of the value under the window that lies in the value
-    size_t rows;      // how many of them
+    size_t slices;    // of such rows; 0 if none lies there
+    size_t away;      // floats from one to the next
+    size_t rows;      // of a slice
     size_t gap;       // floats from one to the next
     const nacre_pooling_axis *columns;
     size_t block;
     bool max;
     const float *counts;  // of an average: columns that count, by output
-    float outer;          // rows that count
+    float outer;          // rows that count, of all slices
     float *y;
 } nacre_f32_blocked_pooling;
 

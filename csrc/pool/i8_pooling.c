@@ -1,12 +1,16 @@
 // Command i8_pooling. The rows under a window become one row and then the columns of
-// that row the results; of means of many codes at a position, the rows are those of all
-// positions under a window.
+// that row the results; of some means of many codes at a position, the rows are those of
+// all positions under a window.
 #include <string.h>
 
 #include "pool/pool.h"
 #include "pool/taps.h"
 
-enum { I8_POOLING_PLANES = 64 };  // planes whose totals are finished at a time
+enum {
+    I8_POOLING_PLANES = 64,  // planes whose totals are finished at a time
+    I8_POOLING_STRIDE = 4,   // strides up to which windows at all positions take less than those at some
+    I8_POOLING_ROW = 1 << 16 // sums of a row of many codes at a position, at most
+};
 
 typedef struct {
     const nacre_i8_pooling_impl *impl;
@@ -23,10 +27,11 @@ typedef struct {
     size_t cells;            // rows or positions of a plane's result
     size_t per_chunk;        // of them
     size_t inside, outside;  // outputs of the last axis whose taps all lie in the input
-    int32_t *valid;          // taps of each output of the last axis in the input
+    int32_t *valid;          // taps of each output of the last axis in the input, for each code there
     float *counted;          // and those that count
-    uint8_t *buffers;        // of each thread: a row as sums or codes, then sums of results
-    size_t buffer, results;  // bytes of both, and where the second begins
+    uint8_t *buffers;        // of each thread: a row as sums or codes, sums of results, and windows at all positions
+    size_t buffer;           // bytes of all
+    size_t results, all;     // where the second and the third begin
 } i8_pooling_job;
 
 // Joins rows of `width` bytes, one for each tap of the first n axes that lies in the
@@ -79,8 +84,26 @@ static void i8_pooling_place(const nacre_pooling *p, size_t n, size_t cell, size
     for (size_t a = n; a-- > 0; cell /= p->axis[a].out) at[a] = cell % p->axis[a].out;
 }
 
-// ---- one code at a position ----
+// Every stride-th of n positions of so many bytes.
+static inline void i8_pooling_pick(const void *x, size_t stride, size_t bytes, size_t n, void *y) {
+    for (size_t i = 0; i < n; i++) memcpy((char *)y + i * bytes, (const char *)x + i * stride * bytes, bytes);
+}
 
+// i8_pooling_pick, whose copies take an instruction each for the codes and the sums of blocks.
+static void i8_pooling_spread(const void *x, size_t stride, size_t bytes, size_t n, void *y) {
+    switch (bytes) {
+        case 4: i8_pooling_pick(x, stride, 4, n, y); break;
+        case 8: i8_pooling_pick(x, stride, 8, n, y); break;
+        case 16: i8_pooling_pick(x, stride, 16, n, y); break;
+        case 32: i8_pooling_pick(x, stride, 32, n, y); break;
+        case 64: i8_pooling_pick(x, stride, 64, n, y); break;
+        default: i8_pooling_pick(x, stride, bytes, n, y); break;
+    }
+}
+
+// ---- rows ----
+
+// Of one code at a position.
 static void i8_pooling_max_edge(const i8_pooling *o, const uint8_t *row, size_t from, size_t to, uint8_t *y) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     const uint8_t flip = o->mean.is_signed ? 0x80 : 0;  // orders codes with sign as those without
@@ -98,18 +121,33 @@ static void i8_pooling_max_edge(const i8_pooling *o, const uint8_t *row, size_t 
 
 static void i8_pooling_sum_edge(const i8_pooling *o, const int32_t *row, size_t from, size_t to, int32_t *sums) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
+    const size_t n = o->inner;
     for (size_t i = from; i < to; i++) {
         size_t first, count;
         pool_taps(a, i, &first, &count);
-        sums[i] = 0;
-        for (size_t t = first; t < first + count; t++) sums[i] += row[i * a->stride + t * a->dilation - a->pad];
+        memset(sums + i * n, 0, n * sizeof(int32_t));
+        for (size_t t = first; t < first + count; t++) {
+            for (size_t k = 0; k < n; k++) sums[i * n + k] += row[(i * a->stride + t * a->dilation - a->pad) * n + k];
+        }
     }
 }
 
+// Sums of n windows that lie inside a row, from the first on.
+static void i8_pooling_sum_inside(const i8_pooling *o, const int32_t *first, size_t n, int32_t *all, int32_t *sums) {
+    const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
+    if (o->inner == 1 || a->stride == 1) {
+        o->impl->sum_along(first, a->taps, a->stride, a->dilation * o->inner, n * o->inner, sums);
+        return;
+    }
+    o->impl->sum_along(first, a->taps, 1, a->dilation * o->inner, ((n - 1) * a->stride + 1) * o->inner, all);
+    i8_pooling_spread(all, a->stride, o->inner * sizeof(int32_t), n, sums);
+}
+
+// Maxima of one code at a position, and means.
 static void i8_pooling_rows(void *job, size_t chunk, size_t thread) {
     const i8_pooling_job *const j = job;
     const i8_pooling *const o = j->o;
-    const size_t outer = o->p.axes - 1, from = j->inside, to = j->outside;
+    const size_t outer = o->p.axes - 1, from = j->inside, to = j->outside, n = o->inner;
     const nacre_pooling_axis *const a = &o->p.axis[outer];
     const size_t last = nacre_min((chunk + 1) * j->per_chunk, o->p.planes * j->cells);
     uint8_t *const buffer = j->buffers + thread * j->buffer;
@@ -118,8 +156,8 @@ static void i8_pooling_rows(void *job, size_t chunk, size_t thread) {
         size_t at[NACRE_POOLING_AXES];
         i8_pooling_place(&o->p, outer, r % j->cells, at);
         const uint8_t *const plane = j->x + r / j->cells * j->in_plane;
-        uint8_t *const y = j->y + r * a->out;
-        const size_t rows = i8_pooling_join(j, outer, a->in, plane, at, buffer);
+        uint8_t *const y = j->y + r * a->out * n;
+        const size_t rows = i8_pooling_join(j, outer, a->in * n, plane, at, buffer);
         const size_t begin = from * a->stride - a->pad;  // of the first window that lies inside
         if (o->p.max) {
             i8_pooling_max_edge(o, buffer, 0, from, y);
@@ -130,9 +168,9 @@ static void i8_pooling_rows(void *job, size_t chunk, size_t thread) {
             continue;
         }
         i8_pooling_sum_edge(o, row, 0, from, sums);
-        if (to > from) o->impl->sum_along(row + begin, a->taps, a->stride, a->dilation, to - from, sums + from);
+        if (to > from) i8_pooling_sum_inside(o, row + begin * n, to - from, (int32_t *)(void *)(buffer + j->all), sums + from * n);
         i8_pooling_sum_edge(o, row, to, a->out, sums);
-        o->impl->mean(&o->mean, sums, j->valid, j->counted, 1, (int32_t)rows, i8_pooling_counted(&o->p, outer, at), a->out, y);
+        o->impl->mean(&o->mean, sums, j->valid, j->counted, 1, (int32_t)rows, i8_pooling_counted(&o->p, outer, at), a->out * n, y);
     }
 }
 
@@ -155,6 +193,7 @@ static void i8_pooling_totals(void *job, size_t chunk, size_t thread) {
 
 // ---- many codes at a position ----
 
+// Means, position by position.
 static void i8_pooling_cells(void *job, size_t chunk, size_t thread) {
     const i8_pooling_job *const j = job;
     const i8_pooling *const o = j->o;
@@ -166,8 +205,7 @@ static void i8_pooling_cells(void *job, size_t chunk, size_t thread) {
         i8_pooling_place(&o->p, axes, r % j->cells, at);
         const uint8_t *const plane = j->x + r / j->cells * j->in_plane;
         uint8_t *const y = j->y + r * n;
-        const size_t rows = i8_pooling_join(j, axes, n, plane, at, o->p.max ? (void *)y : (void *)sums);
-        if (o->p.max) continue;
+        const size_t rows = i8_pooling_join(j, axes, n, plane, at, sums);
         const int32_t valid = (int32_t)rows;
         const float counted = i8_pooling_counted(&o->p, axes, at);
         o->impl->mean(&o->mean, sums, &valid, &counted, 0, 1, 1, n, y);
@@ -192,18 +230,30 @@ static void i8_pooling_max_columns(const i8_pooling *o, const uint8_t *row, size
     }
 }
 
-// The same of columns whose windows lie inside the row and move by one.
-static void i8_pooling_max_moving(const i8_pooling *o, const uint8_t *row, size_t from, size_t to, uint8_t *y) {
+// Maxima of n codes from the first on, of windows that move by one code at a time.
+static void i8_pooling_max_moving(const i8_pooling *o, const uint8_t *first, size_t n, uint8_t *y) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     const uint8_t *rows[NACRE_POOLING_ROWS];
-    const size_t n = o->inner;
     size_t listed = 0;
     for (size_t t = 0; t < a->taps; t++) {
-        rows[listed++] = row + (from + t * a->dilation - a->pad) * n;
+        rows[listed++] = first + t * a->dilation * o->inner;
         if (listed < NACRE_POOLING_ROWS && t + 1 < a->taps) continue;
-        o->impl->max(o->mean.is_signed, rows, listed, t + 1 == listed, (to - from) * n, y + from * n);
+        o->impl->max(o->mean.is_signed, rows, listed, t + 1 == listed, n, y);
         listed = 0;
     }
+}
+
+// Maxima of the columns from..to of a row of positions, whose windows lie inside it: of all
+// positions between them, and then of those that windows reach by their stride.
+static void i8_pooling_max_inside(const i8_pooling *o, const uint8_t *row, size_t from, size_t to, uint8_t *all, uint8_t *y) {
+    const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
+    const uint8_t *const first = row + (from * a->stride - a->pad) * o->inner;
+    if (a->stride == 1) {
+        i8_pooling_max_moving(o, first, (to - from) * o->inner, y + from * o->inner);
+        return;
+    }
+    i8_pooling_max_moving(o, first, ((to - from - 1) * a->stride + 1) * o->inner, all);
+    i8_pooling_spread(all, a->stride, o->inner, to - from, y + from * o->inner);
 }
 
 // Maxima: the rows of positions under a window become one, and its columns the results.
@@ -219,34 +269,15 @@ static void i8_pooling_lines(void *job, size_t chunk, size_t thread) {
         i8_pooling_place(&o->p, outer, r % j->cells, at);
         uint8_t *const y = j->y + r * a->out * o->inner;
         i8_pooling_join(j, outer, a->in * o->inner, j->x + r / j->cells * j->in_plane, at, row);
-        const size_t middle = a->stride == 1 && to > from ? from : a->out;
+        const size_t middle = a->stride <= I8_POOLING_STRIDE && to > from ? from : a->out;
         i8_pooling_max_columns(o, row, 0, middle, y);
         if (middle == a->out) continue;
-        i8_pooling_max_moving(o, row, from, to, y);
+        i8_pooling_max_inside(o, row, from, to, row + j->all, y);
         i8_pooling_max_columns(o, row, to, a->out, y);
     }
 }
 
 // ---- all ----
-
-// Lays the scratch out, and returns how many bytes it has.
-static size_t i8_pooling_layout(const i8_pooling *o, size_t threads, uint8_t *scratch, i8_pooling_job *j) {
-    const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
-    if (o->inner > 1) {
-        j->buffer = nacre_align_bytes(o->p.max ? a->in * o->inner : o->inner * sizeof(int32_t));
-        j->buffers = scratch;
-        return threads * j->buffer;
-    }
-    const size_t numbers = o->p.max ? 0 : nacre_align_bytes(a->out * sizeof(int32_t));
-    j->results = nacre_align_bytes(o->p.max ? a->in : a->in * sizeof(int32_t));
-    j->buffer = j->results + numbers;
-    if (scratch != NULL) {
-        j->valid = (int32_t *)(void *)scratch;
-        j->counted = (float *)(void *)(scratch + numbers);
-        j->buffers = scratch + 2 * numbers;
-    }
-    return 2 * numbers + threads * j->buffer;
-}
 
 static int i8_pooling_whole(const nacre_pooling *p) {
     for (size_t a = 0; a < p->axes; a++) {
@@ -254,6 +285,29 @@ static int i8_pooling_whole(const nacre_pooling *p) {
         if (x->out != 1 || x->taps != x->in || x->dilation != 1 || x->pad != 0) return 0;
     }
     return !p->max;
+}
+
+// Whether means go by cells: of whole planes, of windows far apart and of long rows.
+static int i8_pooling_by_cells(const i8_pooling *o) {
+    const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
+    if (o->inner == 1 || o->p.max) return 0;
+    return i8_pooling_whole(&o->p) || a->stride > I8_POOLING_STRIDE || nacre_max(a->in, a->out) > I8_POOLING_ROW / o->inner;
+}
+
+// Lays the scratch out, and returns how many bytes it has.
+static size_t i8_pooling_layout(const i8_pooling *o, size_t threads, uint8_t *scratch, i8_pooling_job *j) {
+    const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
+    const size_t n = o->inner, most = n == 1 || o->p.max ? SIZE_MAX : nacre_max(I8_POOLING_ROW, n);
+    const size_t numbers = o->p.max ? 0 : nacre_align_bytes(nacre_min(a->out * n, most) * sizeof(int32_t));
+    j->results = nacre_align_bytes(nacre_min(a->in * n, most) * (o->p.max ? 1 : sizeof(int32_t)));
+    j->all = j->results + numbers;
+    j->buffer = j->all + (n == 1 ? 0 : j->results);
+    if (scratch != NULL) {
+        j->valid = (int32_t *)(void *)scratch;
+        j->counted = (float *)(void *)(scratch + numbers);
+        j->buffers = scratch + 2 * numbers;
+    }
+    return 2 * numbers + threads * j->buffer;
 }
 
 static void i8_pooling_start(i8_pooling_job *j, nacre_team *team, size_t units, size_t work, nacre_task task) {
@@ -267,7 +321,7 @@ static void i8_pooling_run(const i8_pooling *o, nacre_team *team, const uint8_t 
     i8_pooling_job j = {.o = o, .x = x, .y = y, .in_plane = o->inner, .cells = 1};
     i8_pooling_layout(o, nacre_team_threads(team), scratch, &j);
     size_t taps = 1;
-    const int by_cells = o->inner > 1 && !p->max;
+    const int by_cells = i8_pooling_by_cells(o);
     for (size_t i = 0; i < p->axes; i++) {
         j.in_plane *= p->axis[i].in;
         if (i + 1 < p->axes || by_cells) {
@@ -279,21 +333,21 @@ static void i8_pooling_run(const i8_pooling *o, nacre_team *team, const uint8_t 
         i8_pooling_start(&j, team, p->planes * j.cells, o->inner * taps, i8_pooling_cells);
         return;
     }
-    if (i8_pooling_whole(p)) {
+    if (o->inner == 1 && i8_pooling_whole(p)) {
         i8_pooling_start(&j, team, p->planes, j.in_plane, i8_pooling_totals);
         return;
     }
-    for (size_t i = 0; i < a->out && !p->max; i++) {
+    for (size_t i = 0; i < a->out * o->inner && !p->max; i++) {
         size_t first, count;
-        pool_taps(a, i, &first, &count);
+        pool_taps(a, i / o->inner, &first, &count);
         j.valid[i] = (int32_t)count;
-        j.counted[i] = pool_divisor(a, i, p->count_pad);
+        j.counted[i] = pool_divisor(a, i / o->inner, p->count_pad);
     }
     const size_t reach = (a->taps - 1) * a->dilation + 1;
     j.inside = nacre_min(nacre_strides(a->pad, a->stride), a->out);
     j.outside = a->pad + a->in < reach ? 0 : nacre_min(a->out, (a->pad + a->in - reach) / a->stride + 1);
     if (j.outside < j.inside) j.outside = j.inside;
-    i8_pooling_start(&j, team, p->planes * j.cells, a->in * o->inner * (taps + 1), o->inner > 1 ? i8_pooling_lines : i8_pooling_rows);
+    i8_pooling_start(&j, team, p->planes * j.cells, a->in * o->inner * (taps + 1), o->inner > 1 && p->max ? i8_pooling_lines : i8_pooling_rows);
 }
 
 // ---- command ----

@@ -39,8 +39,8 @@ static void blocked_pooling_scalar(const nacre_f32_blocked_pooling *r) {
         for (size_t t = 0; t < c->taps; t++) {
             const size_t at = o * c->stride + t * c->dilation;
             if (at < c->pad || at - c->pad >= c->in) continue;
-            for (size_t k = 0; k < r->rows; k++) {
-                const float v = r->x[k * r->gap + (at - c->pad) * r->block + channel];
+            for (size_t k = 0; k < r->slices * r->rows; k++) {
+                const float v = r->x[k / r->rows * r->away + k % r->rows * r->gap + (at - c->pad) * r->block + channel];
                 acc = !r->max ? acc + v : v > acc ? v : acc;
             }
         }

@@ -61,8 +61,8 @@ typedef const nacre_i8_blocked_impl *nacre_i8_blocked_fn(void);
 
 enum { NACRE_I8_TAPS = 4 };  // columns of the kernel that lie together in packed weights
 
-// A row of the result of a block. The value is bytes without sign; behind it, 64 bytes can
-// be read.
+// A row of the result of a block. The value is bytes, moved by 128 where a variant takes them
+// with another sign; behind it, 64 bytes can be read.
 typedef struct {
     const uint8_t *x;  // what the first column of the kernel meets for the first pixel
     size_t kernel_h, gap;  // rows of the kernel, and bytes from what one meets to what the next does
@@ -75,6 +75,7 @@ typedef struct {
 // lane any.
 typedef struct {
     size_t lanes;
+    int x_unsigned;  // bytes have no sign
     void (*row)(const nacre_i8_depthwise_row *r);
     // more[o][l] = -w_zero[l] * sum of the codes under the kernel, of the row of which the kernel meets
     // `line` bytes. columns has as many numbers.

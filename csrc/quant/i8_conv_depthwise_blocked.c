@@ -22,17 +22,18 @@ static size_t depthwise8_weight_bytes(const blocked8_job *j) {
 static size_t depthwise8_copy_bytes(const blocked8_job *j) { return nacre_align_bytes(j->band_rows * j->line * j->unit + DEPTHWISE8_SLACK); }
 
 // Bands of rows of a block: a copy has those of one block.
-static blocked8_job depthwise8_of(const nacre_i8_conv_blocked_words *w) {
+static blocked8_job depthwise8_of(const nacre_kernel *kernel, const nacre_i8_conv_blocked_words *w) {
+    const nacre_i8_depthwise_impl *const impl = ((nacre_i8_depthwise_fn *)kernel->fn)();
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const blocked8_axis one = {1, 1, 1, 1, 1, 0};
-    blocked8_job j = {.x_bytes = 1, .x_unsigned = 1, .images = c.images, .channels = c.groups, .filters = c.groups, .lanes = (size_t)w->block,
+    blocked8_job j = {.x_bytes = 1, .x_unsigned = impl->x_unsigned, .images = c.images, .channels = c.groups, .filters = c.groups, .lanes = (size_t)w->block,
                       .x_signed = w->conv.x_signed != 0, .moved = w->w_moved != 0};
     j.h = c.axes == 1 ? one : blocked8_axis_of(&c, 0);
     j.w = blocked8_axis_of(&c, c.axes - 1);
     j.in_blocks = j.out_blocks = nacre_ceil_div(c.groups, j.lanes);
     j.unit = j.lanes;
     j.pixels = j.h.out * j.w.out;
-    j.flip = j.x_signed ? 128 : 0;
+    j.flip = j.x_signed == j.x_unsigned ? 128 : 0;
     j.window = j.h.kernel * j.w.kernel;
     if (j.pixels == 0) return j;
     j.line = blocked8_reach(&j.w, j.w.out);
@@ -92,7 +93,7 @@ static size_t depthwise8_place(blocked8_job *j, char *scratch, size_t threads) {
 
 static void depthwise8_command(const nacre_call *c) {
     const nacre_i8_conv_blocked_words *const w = (const void *)c->words;
-    blocked8_job j = depthwise8_of(w);
+    blocked8_job j = depthwise8_of(c->kernel, w);
     j.x = nacre_operand(c, CONV8_X);
     j.weights = nacre_operand(c, CONV8_W);
     j.y = nacre_operand(c, CONV8_Y);
@@ -104,8 +105,7 @@ static void depthwise8_command(const nacre_call *c) {
 }
 
 static size_t depthwise8_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
-    (void)kernel;
-    blocked8_job j = depthwise8_of((const void *)words);
+    blocked8_job j = depthwise8_of(kernel, (const void *)words);
     return depthwise8_place(&j, NULL, threads);
 }
 
@@ -118,24 +118,22 @@ static int depthwise8_fits(const nacre_kernel *kernel, const int64_t *words) {
 }
 
 static size_t depthwise8_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {
-    (void)kernel;
     if (operand != CONV8_W) return 0;
-    const blocked8_job j = depthwise8_of((const void *)words);
+    const blocked8_job j = depthwise8_of(kernel, (const void *)words);
     return depthwise8_weight_bytes(&j) + nacre_align_bytes(j.out_blocks * j.lanes * sizeof(int32_t));
 }
 
 // Weights are [filters][rows][columns]; packed, [blocks][rows][groups of columns][lanes][4]
 // with zeros behind the last filter and the last column, and then their sums.
 static void depthwise8_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
-    (void)kernel;
     (void)operand;
     const nacre_i8_conv_blocked_words *const w = (const void *)words;
-    const blocked8_job j = depthwise8_of(w);
+    const blocked8_job j = depthwise8_of(kernel, w);
     const uint8_t *const from = src, flip = w->conv.w_signed ? 0 : 128;
     const size_t groups = depthwise8_groups(&j);
     int8_t *const out = dst;
     int32_t *const sums = (int32_t *)(void *)(out + depthwise8_weight_bytes(&j));
-    memset(out, 0, depthwise8_packed(NULL, words, CONV8_W));
+    memset(out, 0, depthwise8_packed(kernel, words, CONV8_W));
     for (size_t f = 0; f < j.filters; f++) {
         for (size_t ky = 0; ky < j.h.kernel; ky++) {
             for (size_t kx = 0; kx < j.w.kernel; kx++) {
@@ -160,11 +158,13 @@ const nacre_entry nacre_i8_conv_depthwise_blocked_entry = {
 #include "quant/i8_blocked_finish.inc"
 #undef LANES
 #define LANES r->finish.lanes
+#define CODE uint8_t
 #include "quant/i8_depthwise_more.inc"
+#undef CODE
 #include "quant/i8_depthwise_row.inc"
 
 const nacre_i8_depthwise_impl *nacre_i8_conv_depthwise_blocked__scalar(void) {
-    static const nacre_i8_depthwise_impl impl = {1, OWN(depthwise_row), OWN(depthwise_more)};
+    static const nacre_i8_depthwise_impl impl = {1, 1, OWN(depthwise_row), OWN(depthwise_more)};
     return &impl;
 }
 #undef OWN

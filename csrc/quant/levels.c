@@ -6,5 +6,6 @@
 #define NACRE_NAME f32_quantize
 #include "core/each_level.h"
 
+#include "quant/i8_blocked_neon.inc"
 #include "quant/quant_neon.inc"
 #include "quant/quant_x86.inc"

@@ -124,7 +124,7 @@ func (d *Device) Layouts(b *device.Binding) []device.LayoutChoice {
 		return nil
 	}
 	_, x := d.offer(b)
-	if x == nil || d.blocked.Block() < byteBlock && hasCodes(b) {
+	if x == nil {
 		return nil
 	}
 	if _, ok := b.Op.(device.Reorder); ok {

@@ -8,7 +8,9 @@ import (
 )
 
 // Estimates are nanoseconds on one thread, for vectors as wide as a block. What a
-// multiply-add takes is divided by the channels of a block.
+// multiply-add takes is divided by the channels of a block. Those of NEON follow from counts
+// of instructions: SDOT adds 16 products of codes where FMLA adds 4, in the same proportion as
+// the instructions of AVX-512.
 const (
 	planeCommand = 25.0  // a plane of a depthwise convolution
 	plainTap     = 0.26  // a multiply-add, columns filled up to whole vectors
@@ -70,7 +72,7 @@ type window struct {
 	planes, in, rows, columns, taps int
 }
 
-// windowOf is the window over spatial extents, one or two.
+// windowOf is the window over spatial extents.
 func windowOf(planes int, in, out tensor.Shape, taps int) window {
 	last := len(out) - 1
 	return window{planes, in.Len(), out[:last].Len(), out[last], taps}

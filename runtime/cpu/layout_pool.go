@@ -15,7 +15,7 @@ var blockedPoolRows = []blockedRow{
 	blockedRowFor("reduce", offerGlobalPool, bindBlockedGlobalPool),
 }
 
-// offerPool takes maxima and means over one or two axes.
+// offerPool takes maxima and means over up to three axes.
 func offerPool(o *nn.Pool, b *device.Binding, l device.Layout) *offer {
 	if b.Wants(1) {
 		return nil
@@ -24,21 +24,21 @@ func offerPool(o *nn.Pool, b *device.Binding, l device.Layout) *offer {
 		n, blocks := elements(b.In[0], l)
 		return &offer{in: []int{0}, out: true, plain: byteElement * n, blocked: byteElement * blocks}
 	}
-	if !blockable(b.In[0]) || !blockable(b.Out[0]) || o.Kind == nn.PoolNorm || len(b.In[0].Dims) > 4 {
+	if !blockable(b.In[0]) || !blockable(b.Out[0]) || o.Kind == nn.PoolNorm || len(b.In[0].Dims) > 5 {
 		return nil
 	}
 	p, err := o.Windows(b.Shape(0))
 	if err != nil {
 		return nil
 	}
-	taps, lines := 1, 0
-	for _, a := range p.Axes {
-		taps, lines = taps*a.Taps, lines+a.Taps
+	rows, columns := 1, p.Axes[len(p.Axes)-1].Taps
+	for _, a := range p.Axes[:len(p.Axes)-1] {
+		rows *= a.Taps
 	}
-	w := windowOf(p.Planes, b.Shape(0)[2:], b.OutShape(0)[2:], taps)
+	w := windowOf(p.Planes, b.Shape(0)[2:], b.OutShape(0)[2:], rows*columns)
 	blocks := w
 	blocks.planes = l.Extents(b.Shape(0))[:2].Len()
-	return &offer{in: []int{0}, out: true, plain: w.poolCost(lines), blocked: blocks.blockedCost(l)}
+	return &offer{in: []int{0}, out: true, plain: w.poolCost(rows + columns), blocked: blocks.blockedCost(l)}
 }
 
 func bindBlockedPool(o *nn.Pool, b *binder) error {

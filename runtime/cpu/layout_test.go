@@ -55,9 +55,6 @@ func TestBlockedPooling(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 24))
 	tried := map[string]bool{}
 	for i, p := range poolings {
-		if len(p.Axes) > 2 {
-			continue
-		}
 		p.Planes = []int{2 * 17, 2 * 3, 2 * 16, 2 * 31}[i%4]
 		in, out := tensor.Shape{2, p.Planes / 2}, tensor.Shape{2, p.Planes / 2}
 		for _, a := range p.Axes {

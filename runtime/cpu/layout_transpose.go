@@ -31,13 +31,14 @@ type phase struct {
 }
 
 // phasedOf returns the convolutions that make up a node, if its weights are constant,
-// every phase has elements of the kernel, and none would have to leave out of the value.
-func phasedOf(o *nn.ConvTranspose, b *device.Binding) (*phased, bool) {
+// every phase has elements of the kernel, none would have to leave out of the value, and
+// kernels for these blocks take them.
+func phasedOf(o *nn.ConvTranspose, b *device.Binding, l device.Layout) (*phased, bool) {
 	if b.Const(1) == nil {
 		return nil, false
 	}
 	s, err := o.Shape(b.Shape(0), b.Shape(1))
-	if err != nil || s.Groups != 1 || s.Channels == 0 || len(s.In) > 2 {
+	if err != nil || s.Groups != 1 || s.Channels == 0 || len(s.In) > 3 || len(s.In) == 3 && s.Channels%l.Block() != 0 {
 		return nil, false
 	}
 	for d := range s.In {
@@ -85,7 +86,7 @@ func offerConvTranspose(o *nn.ConvTranspose, b *device.Binding, l device.Layout)
 	if !blockable(b.In[0]) || !blockable(b.Out[0]) {
 		return nil
 	}
-	t, ok := phasedOf(o, b)
+	t, ok := phasedOf(o, b, l)
 	if !ok {
 		return nil
 	}
@@ -104,7 +105,7 @@ func offerConvTranspose(o *nn.ConvTranspose, b *device.Binding, l device.Layout)
 // belongs.
 func bindBlockedConvTranspose(o *nn.ConvTranspose, b *binder) error {
 	l := b.OutLayout(0)
-	t, ok := phasedOf(o, b.Binding)
+	t, ok := phasedOf(o, b.Binding, l)
 	if !ok {
 		return device.Refuse("no convolutions of constant weights make up the result")
 	}

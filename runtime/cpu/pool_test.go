@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
@@ -21,6 +22,8 @@ var poolings = []nn.Pooling{
 	{Planes: 2, Axes: []nn.PoolingAxis{{In: 30, Out: 91, Taps: 140, Stride: 2, Dilation: 1, Pad: 150, PadEnd: 139}}},
 	{Planes: 2, Axes: []nn.PoolingAxis{{In: 30, Out: 320, Taps: 2, Stride: 1, Dilation: 9, Pad: 100, PadEnd: 199}}},
 	{Planes: 1, Axes: []nn.PoolingAxis{{In: 3, Out: 7, Taps: 2, Stride: 1, Dilation: 1, Pad: 2, PadEnd: 3}, {In: 2, Out: 8, Taps: 3, Stride: 1, Dilation: 1, Pad: 4, PadEnd: 4}}},
+	{Planes: 2, Axes: []nn.PoolingAxis{{In: 7, Out: 3, Taps: 3, Stride: 2, Dilation: 1}, {In: 10, Out: 5, Taps: 3, Stride: 2, Dilation: 1, Pad: 1, PadEnd: 1}, {In: 31, Out: 16, Taps: 3, Stride: 2, Dilation: 1, Pad: 1, PadEnd: 1}}},
+	{Planes: 1, Axes: []nn.PoolingAxis{{In: 2, Out: 8, Taps: 3, Stride: 1, Dilation: 1, Pad: 4, PadEnd: 4}, {In: 3, Out: 7, Taps: 2, Stride: 1, Dilation: 1, Pad: 2, PadEnd: 3}, {In: 9, Out: 9, Taps: 5, Stride: 1, Dilation: 1, Pad: 2, PadEnd: 2}}},
 }
 
 // poolingPlace is the elements of a plane under the window of an output, and how many
@@ -134,9 +137,12 @@ func TestPoolingSpecial(t *testing.T) {
 func TestBytePooling(t *testing.T) {
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(15, 16))
-	for _, base := range poolings {
+	for _, base := range append(slices.Clip(poolings),
+		nn.Pooling{Planes: 2, Axes: []nn.PoolingAxis{{In: 5, Out: 4, Taps: 2, Stride: 1, Dilation: 1}, {In: 40, Out: 7, Taps: 6, Stride: 6, Dilation: 1, Pad: 2, PadEnd: 2}}},
+		nn.Pooling{Planes: 1, Axes: []nn.PoolingAxis{{In: 17000, Out: 8500, Taps: 3, Stride: 2, Dilation: 1, Pad: 1, PadEnd: 0}}},
+	) {
 		for v := range 24 {
-			p := &quant.BytePooling{Pooling: base, Inner: []int{1, 2, 37}[v%3]}
+			p := &quant.BytePooling{Pooling: base, Inner: []int{1, 4, 8, 16, 37}[v%5]}
 			c := bytePoolCase{p: p, maximum: v&2 != 0, codes: tensor.U8, scale: []float64{0.25, 1, 2.5, 40}[v%4], scales: tensor.F32}
 			p.CountPad = v&4 != 0
 			if v&1 != 0 {
