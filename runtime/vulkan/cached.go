@@ -255,7 +255,8 @@ func bindProjectedAttention(o *attention.ProjectedAttention, b *binder) error {
 	p := &product{m: x[0] * x[1], n: columns[1], k: columns[0], aRow: columns[0], aCol: 1, bRow: columns[1], bCol: 1}
 	all := b.temp(d.Bytes(p.m * p.n))
 	bias := addend{operand: b.in(attention.ProjectedBias), col: 1, beta: 1}
-	if err := b.scaledProducts(all, p, 0, b.in(attention.ProjectedInput), b.in(attention.ProjectedWeights), 1, bias, op.Epilogue{}); err != nil {
+	m := &multiplying{product: p, dtype: d, left: b.in(attention.ProjectedInput), right: b.in(attention.ProjectedWeights), out: all, alpha: 1, c: bias}
+	if err := b.products(m); err != nil {
 		return err
 	}
 	qh, kh, vh, err := o.Operands(b.In)

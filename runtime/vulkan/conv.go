@@ -117,7 +117,7 @@ func bindPointwise(o *nn.Conv, then op.Epilogue, b *binder) error {
 			c.batch = s.Filters
 		}
 	}
-	return b.products(p, 0, b.in(1), b.in(0), 1, c, then)
+	return b.products(&multiplying{product: p, dtype: b.DType(0), left: b.in(1), right: b.in(0), out: b.out(0), alpha: 1, c: c, then: then})
 }
 
 // fewFilters is the filters of a group below which an invocation computes one element.

@@ -13,6 +13,7 @@ func families() [][]row {
 		castRows,
 		convRows,
 		copyRows,
+		einsumRows,
 		eltwiseRows,
 		indexRows,
 		lossRows,
