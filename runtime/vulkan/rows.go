@@ -24,6 +24,7 @@ func families() [][]row {
 		quantConvRows,
 		quantProductRows,
 		quantRows,
+		randomRows,
 		reduceRows,
 		resizeRows,
 		rnnRows,
