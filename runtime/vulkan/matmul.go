@@ -210,22 +210,55 @@ func (b *binder) products(x *multiplying) error {
 	batch := []batchAxis{{1, 0, 0}, {1, 0, 0}, {1, 0, 0}}
 	copy(batch[batchAxes-len(x.batch):], x.batch)
 	z := batch[0].n * batch[1].n * batch[2].n
-	var w words
+	var w, after words
 	w.int(x.m, x.n, x.k, x.aRow, x.aCol, x.bRow, x.bCol, batch[1].n, batch[2].n)
 	w.int(batch[0].a, batch[1].a, batch[2].a, batch[0].b, batch[1].b, batch[2].b)
-	w.int(x.c.row, x.c.col, x.c.batch)
-	w.bool(x.c.operand.Place != device.None)
-	w.float(float64(x.alpha), float64(x.c.beta))
-	w = append(w, function)
-	w.float(x.then.P, x.then.Q)
+	after.int(x.c.row, x.c.col, x.c.batch)
+	after.bool(x.c.operand.Place != device.None)
+	after.float(float64(x.alpha), float64(x.c.beta))
+	after = append(after, function)
+	after.float(x.then.P, x.then.Q)
+	w = append(w, after...)
 	w.int(x.first)
-	defer b.works(x.m * x.n * x.k * z)
-	operands := []device.Operand{x.left, x.right, x.c.operand, x.out}
 	if x.m <= fewRows {
-		return b.fewRows(x.product, z, variant, w, operands)
+		defer b.works(x.m * x.n * x.k * z)
+		return b.fewRows(x.product, z, variant, w, []device.Operand{x.left, x.right, x.c.operand, x.out})
 	}
 	rows, cols := tileOf(x.m, x.n)
-	return b.dispatch("matmul/gemm", variant, tileSide*tileSide, tiles(x.m, x.n, rows, cols, z), []uint32{uint32(rows), uint32(cols)}, w, operands...)
+	grid, total, size := tiles(x.m, x.n, rows, cols, z), z*x.m*x.n, max(4, x.dtype.Bits()/8)
+	parts, sums := b.parts(product3(grid[:]), x.k, leastTerms, size*total), device.Operand{}
+	if parts = min(parts, b.dev.info.Caps.MaxGroups[2]/z); parts > 1 {
+		sums = b.temp(parts * size * total)
+	}
+	parts = max(parts, 1)
+	grid[2] *= parts
+	constants := []uint32{uint32(rows), uint32(cols), uint32(parts)}
+	err = b.dispatch("matmul/gemm", variant, tileSide*tileSide, grid, constants, w, x.left, x.right, x.c.operand, x.out, sums)
+	b.works(x.m * x.n * x.k * z)
+	if err != nil || parts == 1 {
+		return err
+	}
+	w = words{}
+	w.int(total, x.m, x.n, parts)
+	return b.flat("matmul/join", variant, total, nil, append(w, after...), sums, x.c.operand, x.out)
+}
+
+// The groups that a dispatch should have, and the most that share an axis; the least terms of
+// a sum, and keys of a query, that one of these takes.
+const (
+	manyGroups = 128
+	mostParts  = 16
+	leastTerms = 256
+)
+
+// parts returns among how many groups an axis of n elements is shared, where a dispatch would
+// have few: of at least so many elements each, with results of so many bytes each.
+func (b *binder) parts(groups, n, least, bytes int) int {
+	parts := min(manyGroups/max(groups, 1), n/least, mostParts)
+	for parts > 1 && !b.isVisible(parts*bytes) {
+		parts--
+	}
+	return max(parts, 1)
 }
 
 // fewRows is the rows of products up to which groups share the axis that is summed over.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nacre-ml/nacre/packed"
@@ -23,6 +24,13 @@ type nodeCase struct {
 	near       float64
 }
 
+// narrowFloats are the types that shaders compute on as floats, and nears how far results of
+// sums may be off.
+var (
+	narrowFloats = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16}
+	nears        = map[tensor.DType]float64{tensor.F32: 1e-5, tensor.F16: 2e-3, tensor.BF16: 2e-2}
+)
+
 // number is an attribute.
 func number(name string, v float64) *graph.Attr {
 	return &graph.Attr{Name: name, Kind: graph.AttrFloat, Float: float32(v)}
@@ -36,7 +44,7 @@ func extents(name string, list ...int64) *graph.Attr {
 // odd are n numbers from -2 to 2 with some that are none, or have no digits left.
 func odd(r *rand.Rand, n int) []float32 {
 	list := some(r, n)
-	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e-41, -0.0, 3e38} {
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e-41, math.Copysign(0, -1)} {
 		list[r.IntN(n)] = float32(v)
 	}
 	return list
@@ -45,7 +53,7 @@ func odd(r *rand.Rand, n int) []float32 {
 // drawnNodes are nodes that draw numbers.
 func drawnNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 	const n = 20011
-	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.BF16} {
+	for _, d := range narrowFloats {
 		like := tensor.New(d, n)
 		for _, seed := range []float64{0, 1, 1e9} {
 			list = append(list,
@@ -61,9 +69,9 @@ func drawnNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 		chances[i] = float32(math.Ldexp(1, -r.IntN(60))) * r.Float32()
 	}
 	copy(chances, []float32{0, 1, -1, 2, float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1e-41, 0x1p-53, 0x1.fffffep-1})
-	for _, p := range []*tensor.Tensor{tensorOf(t, chances, n), tensorOf(t, op.Convert(chances, packed.ToF16), n), tensorOf(t, op.Convert(chances, packed.ToBF16), n)} {
+	for _, d := range narrowFloats {
 		for _, code := range []int64{1, 6, 9, 12} { // float32, int32, bool, uint32
-			list = append(list, nodeCase{op: "Bernoulli", attrs: []*graph.Attr{number("seed", 3), ints("dtype", code)}, in: []*tensor.Tensor{p}, outs: 1})
+			list = append(list, nodeCase{op: "Bernoulli", attrs: []*graph.Attr{number("seed", 3), ints("dtype", code)}, in: []*tensor.Tensor{typed(t, d, chances, n)}, outs: 1})
 		}
 	}
 	return list
@@ -99,28 +107,93 @@ func roundedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 		}
 		attrs := []*graph.Attr{ints("N", n), ints("K", k), ints("bits", bits), ints("block_size", block), ints("accuracy_level", 4)}
 		for _, m := range []int{1, 7} {
-			for _, d := range []tensor.DType{tensor.F32, tensor.F16} {
-				rows, scales := tensorOf(t, odd(r, m*k), m, k), tensorOf(t, some(r, n*blocks), n*blocks)
-				near := 1e-4
-				if d == tensor.F16 {
-					rows, scales = tensorOf(t, op.Convert(odd(r, m*k), packed.ToF16), m, k), tensorOf(t, op.Convert(some(r, n*blocks), packed.ToF16), n*blocks)
-					near = 2e-3
-				}
-				list = append(list, nodeCase{domain: op.Microsoft, op: "MatMulNBits", attrs: attrs, in: []*tensor.Tensor{rows, tensorOf(t, codes, n, blocks, block*int(bits)/8), scales}, outs: 1, near: near})
+			for _, d := range narrowFloats {
+				in := []*tensor.Tensor{typed(t, d, odd(r, m*k), m, k), tensorOf(t, codes, n, blocks, block*int(bits)/8), typed(t, d, some(r, n*blocks), n*blocks)}
+				list = append(list, nodeCase{domain: op.Microsoft, op: "MatMulNBits", attrs: attrs, in: in, outs: 1, near: 10 * nears[d]})
 			}
 		}
 	}
 	return list
 }
 
-// TestNodes compares nodes on the device with those on the CPU.
+// typed is numbers as elements of float32, float16 or bfloat16.
+func typed(t *testing.T, d tensor.DType, list []float32, shape ...int) *tensor.Tensor {
+	switch d {
+	case tensor.F16:
+		return tensorOf(t, op.Convert(list, packed.ToF16), shape...)
+	case tensor.BF16:
+		return tensorOf(t, op.Convert(list, packed.ToBF16), shape...)
+	}
+	return tensorOf(t, list, shape...)
+}
+
+// sharedNodes are nodes with so few results, of so many terms, that groups share these.
+func sharedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
+	const m, n, k, keys = 33, 70, 2101, 1501
+	small := func(count int) []float32 {
+		return op.Convert(some(r, count), func(v float32) float32 { return v / 16 })
+	}
+	for _, d := range narrowFloats {
+		near := nears[d]
+		a, b, c := typed(t, d, odd(r, 2*m*k), 2, m, k), typed(t, d, small(k*n), k, n), typed(t, d, some(r, n), n)
+		list = append(list, nodeCase{op: "MatMul", in: []*tensor.Tensor{a, b}, outs: 1, near: near},
+			nodeCase{op: "Gemm", attrs: []*graph.Attr{number("alpha", 0.5), number("beta", 2), ints("transA", 1)}, in: []*tensor.Tensor{typed(t, d, small(k*m), k, m), b, c}, outs: 1, near: near})
+		q, key, value := typed(t, d, some(r, 2*4*13), 2, 4, 1, 13), typed(t, d, some(r, 2*2*keys*13), 2, 2, keys, 13), typed(t, d, some(r, 2*2*keys*9), 2, 2, keys, 9)
+		mask := odd(r, keys)
+		mask[3] = 0
+		for _, in := range [][]*tensor.Tensor{{q, key, value}, {q, key, typed(t, d, odd(r, 2*2*keys*9), 2, 2, keys, 9)}, {q, key, value, typed(t, d, mask, 1, keys)}, {q, typed(t, d, odd(r, 2*2*keys*13), 2, 2, keys, 13), value}} {
+			list = append(list, nodeCase{op: "Attention", in: in, outs: 1, near: near})
+		}
+	}
+	list = append(list, nodeCase{op: "MatMul", in: []*tensor.Tensor{tensorOf(t, picks(r, m*k, 1<<40), m, k), tensorOf(t, picks(r, k*n, 1<<40), k, n)}, outs: 1})
+	for _, window := range []int64{-1, 300} {
+		const batch, heads, kvHeads, size = 2, 4, 2, 10
+		last, total := tensorOf(t, []int32{keys - 1, 40}, batch), tensorOf(t, []int32{keys})
+		in := []*tensor.Tensor{random(r, batch, 1, heads*size), random(r, batch, 1, kvHeads*size), random(r, batch, 1, kvHeads*size), random(r, batch, kvHeads, keys, size), random(r, batch, kvHeads, keys, size),
+			last, total, nil, nil, nil, nil, random(r, heads)}
+		attrs := []*graph.Attr{ints("num_heads", heads), ints("kv_num_heads", kvHeads), ints("local_window_size", window)}
+		list = append(list, nodeCase{domain: op.Microsoft, op: "GroupQueryAttention", attrs: attrs, in: in, outs: 3, near: 1e-5})
+	}
+	return list
+}
+
+// TestNodes compares nodes on the device with those on the CPU, with all that it has and with
+// low limits.
 func TestNodes(t *testing.T) {
+	t.Run("all", func(t *testing.T) {
+		s := compareNodes(t, vulkan.Options{})
+		for name, n := range s.ran {
+			if s.offload[name] != n {
+				t.Errorf("%d of %d nodes %s ran on the device", s.offload[name], n, name)
+			}
+		}
+		for _, name := range []string{"matmul/join", "attention/join"} {
+			if !strings.Contains(s.how, name) {
+				t.Errorf("no node ran by %s", name)
+			}
+		}
+	})
+	t.Run("low limits", func(t *testing.T) {
+		if s := compareNodes(t, vulkan.Options{MaxRange: 1 << 16, MaxGroups: 8}); len(s.offload) == 0 {
+			t.Error("no node ran on the device")
+		}
+	})
+}
+
+// compared is nodes that were compared.
+type compared struct {
+	*single
+	ran map[string]int // by operator
+	how string         // what computed them
+}
+
+func compareNodes(t *testing.T, o vulkan.Options) *compared {
 	r := rand.New(rand.NewPCG(17, 3))
-	s := &single{device: open(t, vulkan.Options{Everything: true}), registry: standard.Registry(), offload: map[string]int{}}
+	o.Everything = true
+	s := &compared{&single{device: open(t, o), registry: standard.Registry(), offload: map[string]int{}}, map[string]int{}, ""}
 	s.constant = func(i int, x *tensor.Tensor) bool { return isParameter(i, x) || i > 0 && x.DType() == tensor.U8 }
-	ran := map[string]int{}
-	for _, c := range slices.Concat(drawnNodes(t, r), groupedNodes(t, r), roundedNodes(t, r)) {
-		n := &graph.Node{Name: c.op, Domain: c.domain, Op: c.op, Version: 22, Attrs: c.attrs}
+	for _, c := range slices.Concat(drawnNodes(t, r), groupedNodes(t, r), roundedNodes(t, r), sharedNodes(t, r)) {
+		n := &graph.Node{Name: c.op, Domain: c.domain, Op: c.op, Version: 24, Attrs: c.attrs}
 		if c.domain != "" {
 			n.Version = 1
 		}
@@ -131,7 +204,7 @@ func TestNodes(t *testing.T) {
 			}
 		}
 		n.Outputs = []string{"x", "y", "z"}[:c.outs]
-		want, err := onCPU(s, n, c.in)
+		want, err := onCPU(s.single, n, c.in)
 		if err != nil {
 			t.Fatalf("%s %v: %v", c.op, c.in, err)
 		}
@@ -140,8 +213,9 @@ func TestNodes(t *testing.T) {
 			t.Fatalf("%s %v: %v", c.op, c.in, err)
 		}
 		if want[0].Len() > 0 {
-			ran[c.op]++
+			s.ran[c.op]++
 		}
+		s.how += s.single.how
 		for i := range want {
 			if at := differ(got[i], want[i], c.near); at >= 0 {
 				a, b := op.Doubles(got[i]), op.Doubles(want[i])
@@ -149,9 +223,5 @@ func TestNodes(t *testing.T) {
 			}
 		}
 	}
-	for name, n := range ran {
-		if s.offload[name] != n {
-			t.Errorf("%d of %d nodes %s ran on the device", s.offload[name], n, name)
-		}
-	}
+	return s
 }
