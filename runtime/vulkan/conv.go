@@ -9,8 +9,10 @@ import (
 
 var convRows = []row{
 	rowFor("pointwise", func(o *nn.Conv, b *binder) error { return bindPointwise(o, op.Epilogue{}, b) }),
+	rowFor("winograd", func(o *nn.Conv, b *binder) error { return bindWinograd(o, op.Epilogue{}, b) }),
 	rowFor("conv", func(o *nn.Conv, b *binder) error { return bindConv(o, op.Epilogue{}, b) }),
 	rowFor("pointwise", func(o *nn.FusedConv, b *binder) error { return bindPointwise(&o.Conv, o.Then, b) }),
+	rowFor("winograd", func(o *nn.FusedConv, b *binder) error { return bindWinograd(&o.Conv, o.Then, b) }),
 	rowFor("conv", func(o *nn.FusedConv, b *binder) error { return bindConv(&o.Conv, o.Then, b) }),
 	rowFor("conv", bindConvTranspose),
 	rowFor("deform", bindDeformConv),

@@ -157,6 +157,15 @@ func sharedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 	return list
 }
 
+// transformedNodes are convolutions by 3x3 filters.
+func transformedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
+	for _, d := range narrowFloats {
+		in := []*tensor.Tensor{typed(t, d, some(r, 17*15*18), 1, 17, 15, 18), typed(t, d, some(r, 19*17*9), 19, 17, 3, 3), typed(t, d, some(r, 19), 19)}
+		list = append(list, nodeCase{op: "Conv", attrs: []*graph.Attr{extents("pads", 1, 0, 1, 2)}, in: in, outs: 1, near: 10 * nears[d]})
+	}
+	return list
+}
+
 // TestNodes compares nodes on the device with those on the CPU, with all that it has and with
 // low limits.
 func TestNodes(t *testing.T) {
@@ -167,7 +176,7 @@ func TestNodes(t *testing.T) {
 				t.Errorf("%d of %d nodes %s ran on the device", s.offload[name], n, name)
 			}
 		}
-		for _, name := range []string{"matmul/join", "attention/join"} {
+		for _, name := range []string{"matmul/join", "attention/join", "conv/points"} {
 			if !strings.Contains(s.how, name) {
 				t.Errorf("no node ran by %s", name)
 			}
@@ -192,7 +201,7 @@ func compareNodes(t *testing.T, o vulkan.Options) *compared {
 	o.Everything = true
 	s := &compared{&single{device: open(t, o), registry: standard.Registry(), offload: map[string]int{}}, map[string]int{}, ""}
 	s.constant = func(i int, x *tensor.Tensor) bool { return isParameter(i, x) || i > 0 && x.DType() == tensor.U8 }
-	for _, c := range slices.Concat(drawnNodes(t, r), groupedNodes(t, r), roundedNodes(t, r), sharedNodes(t, r)) {
+	for _, c := range slices.Concat(drawnNodes(t, r), groupedNodes(t, r), roundedNodes(t, r), sharedNodes(t, r), transformedNodes(t, r)) {
 		n := &graph.Node{Name: c.op, Domain: c.domain, Op: c.op, Version: 24, Attrs: c.attrs}
 		if c.domain != "" {
 			n.Version = 1
