@@ -166,6 +166,31 @@ func transformedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 	return list
 }
 
+// packedNodes are OpenInfer's functions of all bits that elements can have, stretched.
+func packedNodes(r *rand.Rand) (list []nodeCase) {
+	const rows, columns = 5, 131
+	for _, d := range []tensor.DType{tensor.I1, tensor.U2, tensor.I4, tensor.I8, tensor.U16, tensor.I32, tensor.F8E5M2, tensor.F16, tensor.BF16, tensor.F32} {
+		operand := func(shape ...int) *tensor.Tensor {
+			t := tensor.New(d, shape...)
+			for i := range t.Bytes() {
+				t.Bytes()[i] = byte(r.Uint32())
+			}
+			if d.IsFloat() && d.Bits() == 32 {
+				copy(tensor.View[float32](t), few(r, t.Len()))
+			}
+			return t
+		}
+		for _, name := range []string{"add", "mul", "div", "min", "lt", "filter"} {
+			in := []*tensor.Tensor{operand(rows, columns), operand(columns)}
+			if name == "filter" {
+				in = append(in, operand(rows, 1))
+			}
+			list = append(list, nodeCase{domain: "openinfer", op: name, in: in, outs: 1, near: float64(op.Btoi(d.IsFloat())) * 1e-6})
+		}
+	}
+	return list
+}
+
 // TestNodes compares nodes on the device with those on the CPU, with all that it has and with
 // low limits.
 func TestNodes(t *testing.T) {
@@ -201,7 +226,7 @@ func compareNodes(t *testing.T, o vulkan.Options) *compared {
 	o.Everything = true
 	s := &compared{&single{device: open(t, o), registry: standard.Registry(), offload: map[string]int{}}, map[string]int{}, ""}
 	s.constant = func(i int, x *tensor.Tensor) bool { return isParameter(i, x) || i > 0 && x.DType() == tensor.U8 }
-	for _, c := range slices.Concat(drawnNodes(t, r), groupedNodes(t, r), roundedNodes(t, r), sharedNodes(t, r), transformedNodes(t, r)) {
+	for _, c := range slices.Concat(drawnNodes(t, r), groupedNodes(t, r), roundedNodes(t, r), sharedNodes(t, r), transformedNodes(t, r), packedNodes(r)) {
 		n := &graph.Node{Name: c.op, Domain: c.domain, Op: c.op, Version: 24, Attrs: c.attrs}
 		if c.domain != "" {
 			n.Version = 1

@@ -20,6 +20,7 @@ func families() [][]row {
 		matmulRows,
 		normRows,
 		orderRows,
+		packedRows,
 		poolRows,
 		quantConvRows,
 		quantProductRows,
