@@ -1,5 +1,7 @@
 package shaders
 
+import "slices"
+
 var quantKernels = []Kernel{
 	{
 		"quant/conv", 15, 26, 1 << 14,
@@ -9,13 +11,19 @@ var quantKernels = []Kernel{
 	{"quant/dequantize", 4, 8, 1 << 3, nil, codes("i8 u8 i16 u16 i32")},
 	{"quant/dynamic", 3, 1, 1<<1 | 1<<2, nil, []Variant{{Name: "f32", Needs: Storage8}}},
 	{"quant/lookup", 3, 4, 1 << 2, nil, []Variant{{Name: "bytes", Needs: Storage8}}},
-	{"quant/nbits", 6, 8, 1 << 5, []string{"bits", "rows", "columns"}, elements("f32 f16 bf16")},
+	{"quant/nbits", 6, 8, 1 << 5, []string{"bits", "rows", "columns"}, slices.Concat(elements("f32 f16 bf16"), floatRows)},
 	{"quant/pack", 4, 8, 1 << 3, []string{"least", "most", "bits"}, scales},
 	{"quant/pair", 9, 19, 1 << 8, []string{"product", "signed", "half", "zeros"}, []Variant{{Name: "bytes", Needs: Storage8}}},
 	{"quant/product", 11, 25, 1 << 10, []string{"a signed", "b signed", "y signed", "half"}, products()},
 	{"quant/quantize", 4, 8, 1 << 3, []string{"least", "most"}, codes("i8 u8 i16 u16")},
 	{"quant/unpack", 5, 8, 1 << 4, []string{"bits", "kind", "numbers"}, scales},
+	{"quant/round", 2, 4, 1 << 1, nil, elements("f32 f16 bf16")},
 	{"quant/table", 5, 1, 1 << 4, []string{"function", "signed", "half", "zeros"}, []Variant{{Name: "bytes", Needs: Storage8}}},
+}
+
+// floatRows is variants for rows of float32 beside scales of 16 bits.
+var floatRows = []Variant{
+	{"f32_f16", []string{"TYPE_F16", "FLOAT_ROWS"}, Storage16}, {"f32_bf16", []string{"TYPE_BF16", "FLOAT_ROWS"}, Storage16},
 }
 
 // scales is variants for scales of float32 and of float16.

@@ -102,6 +102,7 @@ var table = slices.Concat(
 	poolKernels,
 	probeKernels,
 	quantKernels,
+	randomKernels,
 	reduceKernels,
 	resizeKernels,
 	rnnKernels,

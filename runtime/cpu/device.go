@@ -139,9 +139,12 @@ func (d *Device) bindRow(r row, b *device.Binding, skip map[string]int) (*device
 func (d *Device) Accelerator() device.Accelerator { return d.accelerator }
 
 // WithAccelerator returns a device whose plans put nodes on an accelerator that it
-// computes.
+// computes: convolutions without transforms if they are so here.
 func (d *Device) WithAccelerator(a device.Accelerator) *Device {
 	with := *d
+	if a != nil && d.direct {
+		a = a.WithDirectConv()
+	}
 	with.accelerator = a
 	return &with
 }

@@ -22,6 +22,9 @@ type Accelerator interface {
 	// Transfer that of a copy of n bytes to or from the device.
 	Saves(b *Binding, s *Step) time.Duration
 	Transfer(n int) time.Duration
+	// WithDirectConv returns the device, with the same constants, whose convolutions are sums
+	// of products alone.
+	WithDirectConv() Accelerator
 	// Align is the alignment of values in the device's memory, in bytes.
 	Align() int
 	// NewMemory returns n bytes of the device's memory, not cleared.

@@ -11,12 +11,20 @@ import (
 
 // Accelerator is a device with the constants of one model.
 type Accelerator struct {
-	dev     *Device
-	weights *weights
+	dev        *Device
+	weights    *weights
+	directConv bool
 }
 
 // Name is vulkan.
 func (a *Accelerator) Name() string { return a.dev.Name() }
+
+// WithDirectConv returns the device with convolutions without transforms.
+func (a *Accelerator) WithDirectConv() device.Accelerator {
+	c := *a
+	c.directConv = true
+	return &c
+}
 
 // Align is the alignment of values, in bytes.
 func (a *Accelerator) Align() int { return align }
@@ -111,7 +119,7 @@ func (a *Accelerator) bindRow(r row, b *device.Binding) (*device.Step, error) {
 	if b.HasRoom() && !r.room {
 		return nil, device.Refuse("an operand lies in memory with more room than it takes")
 	}
-	x := &binder{Binding: b, dev: a.dev, step: &device.Step{Binder: r.name, InPlace: b.Row.InPlace}}
+	x := &binder{Binding: b, dev: a.dev, directConv: a.directConv, step: &device.Step{Binder: r.name, InPlace: b.Row.InPlace}}
 	if err := x.checkOperands(); err != nil {
 		return nil, err
 	}

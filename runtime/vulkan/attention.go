@@ -135,15 +135,31 @@ func (b *binder) attend(a *attending) error {
 			return device.Refuse("scores are shown of keys whose number differs among batches, or as %v", b.Out[3].DType)
 		}
 	}
+	n, parts, partial := a.q.batch*a.q.heads*a.q.rows, 1, device.Operand{}
+	if stage == 0 {
+		parts = b.parts(n, a.k.rows, leastTerms, 4*n*(a.v.size+2))
+	}
+	y := b.out(0)
+	if parts > 1 {
+		y, partial = device.Operand{}, b.temp(parts*4*n*(a.v.size+2))
+	}
+	w.int(parts)
 	constants := []uint32{
 		mask, uint32(op.Btoi(a.causal)), uint32(a.window), uint32(op.Btoi(a.lengths.Place != device.None)),
 		uint32(keys), uint32(intWords), uint32(a.sink), uint32(stage), uint32(op.Btoi(a.sideBySide)),
+		uint32(op.Btoi(parts > 1)),
 	}
-	n := a.q.batch * a.q.heads * a.q.rows
 	b.step.InPlace = nil
-	defer b.works(n * a.k.rows * (a.q.size + a.v.size))
-	return b.dispatch("attention/attention", variant, attentionSide, b.flatGroups(n), constants, w,
-		a.q.at, a.k.at, a.v.at, added, there, a.lengths, sink, shown, b.out(0))
+	err = b.dispatch("attention/attention", variant, attentionSide, b.flatGroups(n*parts), constants, w,
+		a.q.at, a.k.at, a.v.at, added, there, a.lengths, sink, shown, y, partial)
+	b.works(n * a.k.rows * (a.q.size + a.v.size))
+	if err != nil || parts == 1 {
+		return err
+	}
+	total := n * a.v.size
+	w = words{}
+	w.int(total, a.q.heads, a.q.rows, a.v.size, parts)
+	return b.flat("attention/join", typeNames[b.DType(0)], total, []uint32{uint32(op.Btoi(a.sideBySide))}, w, partial, b.out(0))
 }
 
 // maskWords appends the steps of what is added along the axes of scores and the keys that

@@ -37,8 +37,9 @@ func rowsOf(b *device.Binding) []row { return byType()[reflect.TypeOf(b.Op)] }
 // binder makes the step of one node.
 type binder struct {
 	*device.Binding
-	dev  *Device
-	step *device.Step
+	dev        *Device
+	directConv bool // convolutions are computed without transforms
+	step       *device.Step
 }
 
 // groupSize is the invocations of a workgroup along x, unless a kernel says otherwise.

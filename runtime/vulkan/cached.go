@@ -174,8 +174,8 @@ func bindGroupQueryAttention(o *attention.GroupQueryAttention, b *binder) error 
 	if err := b.OnlyRoom([]int{attention.GroupPastKey, attention.GroupPastValue}, []int{1, 2}); err != nil {
 		return err
 	}
-	if b.Has(attention.GroupQueryNorm) || b.Has(attention.GroupKeyNorm) || b.Wants(3) {
-		return device.Refuse("queries and keys are normalised, or scores are a result")
+	if b.Wants(3) {
+		return device.Refuse("scores of keys whose number differs among batches are a result")
 	}
 	in := make([]*op.Value, max(len(b.In), attention.GroupKeyNorm+1))
 	copy(in, b.In)
@@ -208,6 +208,11 @@ func bindGroupQueryAttention(o *attention.GroupQueryAttention, b *binder) error 
 	if a.lengths, err = b.lengths(l, attention.GroupLast, attention.GroupTotal); err != nil {
 		return err
 	}
+	for i, norm := range []int{attention.GroupQueryNorm, attention.GroupKeyNorm} {
+		if x[i], err = b.normalisedHeads(x[i], norm, float64(o.Epsilon)); err != nil {
+			return err
+		}
+	}
 	for i := 0; i < 2 && o.Rotary; i++ {
 		if x[i], err = b.rotatedHeads(x[i], o.Interleaved, attention.GroupCos, attention.GroupSin, attention.GroupPositions, a.lengths); err != nil {
 			return err
@@ -220,6 +225,29 @@ func bindGroupQueryAttention(o *attention.GroupQueryAttention, b *binder) error 
 	}
 	a.q, a.k, a.v = x[0], x[1], x[2]
 	return b.attend(a)
+}
+
+// normalisedHeads is queries or keys with heads scaled to a mean square of 1, and by the
+// weights in an input; without that, as they are.
+func (b *binder) normalisedHeads(x headRows, weights int, epsilon float64) (headRows, error) {
+	if !b.Has(weights) {
+		return x, nil
+	}
+	d := b.DType(0)
+	variant, err := floatName(d)
+	if err != nil {
+		return x, err
+	}
+	y := b.sideBySide(x)
+	from := x.at
+	if x.start != 0 || x.perBatch != y.perBatch || x.perHead != y.perHead || x.perRow != y.perRow {
+		axes := []axisSteps{{x.batch, x.perBatch, y.perBatch}, {x.rows, x.perRow, y.perRow}, {x.heads, x.perHead, y.perHead}, {x.size, 1, 1}}
+		from = b.temp(d.Bytes(x.len()))
+		if err := b.strided(d, x.start, 0, axes, x.at, from); err != nil {
+			return x, err
+		}
+	}
+	return y, b.normRows(variant, &rows{rows: x.batch * x.rows * x.heads, n: x.size, epsilon: epsilon, x: from, scale: b.in(weights), y: y.at})
 }
 
 // groupRoom is the rows that the past has room for and those that the cache has.
@@ -247,15 +275,13 @@ func bindProjectedAttention(o *attention.ProjectedAttention, b *binder) error {
 	if err := b.OnlyRoom([]int{attention.ProjectedPast}, []int{1}); err != nil {
 		return err
 	}
-	if o.Rotary {
-		return device.Refuse("queries and keys are rotated by angles without tables")
-	}
 	d := b.DType(0)
 	x, columns := b.Shape(attention.ProjectedInput), b.Shape(attention.ProjectedWeights)
 	p := &product{m: x[0] * x[1], n: columns[1], k: columns[0], aRow: columns[0], aCol: 1, bRow: columns[1], bCol: 1}
 	all := b.temp(d.Bytes(p.m * p.n))
 	bias := addend{operand: b.in(attention.ProjectedBias), col: 1, beta: 1}
-	if err := b.scaledProducts(all, p, 0, b.in(attention.ProjectedInput), b.in(attention.ProjectedWeights), 1, bias, op.Epilogue{}); err != nil {
+	m := &multiplying{product: p, dtype: d, left: b.in(attention.ProjectedInput), right: b.in(attention.ProjectedWeights), out: all, alpha: 1, c: bias}
+	if err := b.products(m); err != nil {
 		return err
 	}
 	qh, kh, vh, err := o.Operands(b.In)
@@ -267,9 +293,6 @@ func bindProjectedAttention(o *attention.ProjectedAttention, b *binder) error {
 		if *[]*headRows{&a.q, &a.k, &a.v}[i], err = heads(all, h); err != nil {
 			return err
 		}
-	}
-	if !b.Has(attention.ProjectedPast) && !b.Wants(1) {
-		return b.attend(a)
 	}
 	grow := appending{}
 	if b.Has(attention.ProjectedPast) {
@@ -286,6 +309,14 @@ func bindProjectedAttention(o *attention.ProjectedAttention, b *binder) error {
 		grow.room = grow.kept + a.k.rows
 	}
 	a.past = grow.kept
+	for _, x := range []*headRows{&a.q, &a.k} {
+		if *x, err = b.turnedHeads(o, *x, grow); err != nil {
+			return err
+		}
+	}
+	if !b.Has(attention.ProjectedPast) && !b.Wants(1) {
+		return b.attend(a)
+	}
 	return b.attendHalves(a, grow, d)
 }
 

@@ -9,8 +9,10 @@ import (
 
 var convRows = []row{
 	rowFor("pointwise", func(o *nn.Conv, b *binder) error { return bindPointwise(o, op.Epilogue{}, b) }),
+	rowFor("winograd", func(o *nn.Conv, b *binder) error { return bindWinograd(o, op.Epilogue{}, b) }),
 	rowFor("conv", func(o *nn.Conv, b *binder) error { return bindConv(o, op.Epilogue{}, b) }),
 	rowFor("pointwise", func(o *nn.FusedConv, b *binder) error { return bindPointwise(&o.Conv, o.Then, b) }),
+	rowFor("winograd", func(o *nn.FusedConv, b *binder) error { return bindWinograd(&o.Conv, o.Then, b) }),
 	rowFor("conv", func(o *nn.FusedConv, b *binder) error { return bindConv(&o.Conv, o.Then, b) }),
 	rowFor("conv", bindConvTranspose),
 	rowFor("deform", bindDeformConv),
@@ -117,7 +119,7 @@ func bindPointwise(o *nn.Conv, then op.Epilogue, b *binder) error {
 			c.batch = s.Filters
 		}
 	}
-	return b.products(p, 0, b.in(1), b.in(0), 1, c, then)
+	return b.products(&multiplying{product: p, dtype: b.DType(0), left: b.in(1), right: b.in(0), out: b.out(0), alpha: 1, c: c, then: then})
 }
 
 // fewFilters is the filters of a group below which an invocation computes one element.

@@ -329,23 +329,28 @@ func bindCast(_ *arith.Cast, b *binder) error {
 	if from == to {
 		return b.copyAll(from, n, b.in(0), b.out(0))
 	}
-	x, err := typeName(from)
+	return b.convert(from, to, n, b.in(0), b.out(0))
+}
+
+// convert adds a dispatch that turns n elements into another type.
+func (b *binder) convert(from, to tensor.DType, n int, x, y device.Operand) error {
+	name, err := typeName(from)
 	if err != nil {
 		return err
 	}
-	y, err := typeName(to)
+	other, err := typeName(to)
 	if err != nil {
 		return err
 	}
 	if from == tensor.Bool {
-		x = "bool"
+		name = "bool"
 	}
 	if to == tensor.Bool {
-		y = "bool"
+		other = "bool"
 	}
 	var w words
 	w.int(n, 0, 0)
-	return b.flat("eltwise/cast", x+"_"+y, n, nil, w, b.in(0), b.out(0))
+	return b.flat("eltwise/cast", name+"_"+other, n, nil, w, x, y)
 }
 
 // known returns the numbers of extents; refused where one is none.

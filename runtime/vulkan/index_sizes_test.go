@@ -187,7 +187,8 @@ func TestIndexSizes(t *testing.T) {
 }
 
 // differ returns the first element of got that is not within near of that of want, by the
-// larger of 1 and the element; -1 for none. With near 0 the bits must be the same.
+// larger of 1 and the element; -1 for none. With near 0 the bits must be the same, else NaNs
+// are alike.
 func differ(got, want *tensor.Tensor, near float64) int {
 	if near == 0 {
 		for i, v := range want.Bytes() {
@@ -200,7 +201,7 @@ func differ(got, want *tensor.Tensor, near float64) int {
 	a, _ := op.Numbers(got)
 	b, _ := op.Numbers(want)
 	for i, v := range b {
-		if v != a[i] && !(math.Abs(v-a[i]) <= near*max(1, math.Abs(v))) {
+		if v != a[i] && !(math.IsNaN(v) && math.IsNaN(a[i])) && !(math.Abs(v-a[i]) <= near*max(1, math.Abs(v))) {
 			return i
 		}
 	}

@@ -80,20 +80,25 @@ func productOf(order [2]arith.AxisOrder, b *binder, left, right int) *product {
 		if i <= lb && db[lb-i] != 1 {
 			x.n, x.b = db[lb-i], sb[lb-i]
 		}
-		if x.n == 1 {
-			continue
-		}
-		if last := len(p.batch) - 1; last >= 0 && p.batch[last].a == x.a*x.n && p.batch[last].b == x.b*x.n {
-			p.batch[last] = batchAxis{p.batch[last].n * x.n, x.a, x.b}
-			continue
-		}
-		p.batch = append(p.batch, x)
+		p.step(x)
 	}
 	if last := len(p.batch) - 1; last >= 0 && p.batch[last].b == 0 && p.batch[last].a == p.m*p.aRow {
 		p.m *= p.batch[last].n
 		p.batch = p.batch[:last]
 	}
 	return p
+}
+
+// step adds an axis to the batch, inside the others.
+func (p *product) step(x batchAxis) {
+	if x.n == 1 {
+		return
+	}
+	if last := len(p.batch) - 1; last >= 0 && p.batch[last].a == x.a*x.n && p.batch[last].b == x.b*x.n {
+		p.batch[last] = batchAxis{p.batch[last].n * x.n, x.a, x.b}
+		return
+	}
+	p.batch = append(p.batch, x)
 }
 
 // addend is what is added to products: an operand and its strides over rows, columns and
@@ -134,9 +139,6 @@ func (b *binder) multiply(p *product, alpha float32, c addend, then op.Epilogue)
 	if d.IsInteger() && (alpha != 1 || c.beta != 1 && c.operand.Place != device.None) {
 		return device.Refuse("%v elements are scaled", d)
 	}
-	if len(p.batch) > batchAxes {
-		return device.Refuse("the batch has %d axes", len(p.batch))
-	}
 	right, size := b.in(1), d.Bytes(1)
 	rows := p.k
 	if n := d.Bytes(b.Shape(1).Len()); !b.isVisible(n) {
@@ -156,7 +158,8 @@ func (b *binder) multiply(p *product, alpha float32, c addend, then op.Epilogue)
 		if k+rows >= p.k {
 			last = then
 		}
-		if err := b.products(&part, k*p.aCol, b.in(0), right, alpha, c, last); err != nil {
+		x := &multiplying{product: &part, dtype: d, left: b.in(0), right: right, out: b.out(0), first: k * p.aCol, alpha: alpha, c: c, then: last}
+		if err := b.products(x); err != nil {
 			return err
 		}
 		c = addend{operand: b.out(0), row: p.n, col: 1, batch: p.m * p.n, beta: 1}
@@ -180,44 +183,82 @@ func (b *binder) visibleRows(p *product, size int) (int, error) {
 	return rows, nil
 }
 
-// products adds the dispatch of products whose left rows begin at an element.
-func (b *binder) products(p *product, first int, left, right device.Operand, alpha float32, c addend, then op.Epilogue) error {
-	return b.scaledProducts(b.out(0), p, first, left, right, alpha, c, then)
+// multiplying is a dispatch of products: out = F(alpha * left right + c).
+type multiplying struct {
+	*product
+	dtype            tensor.DType
+	left, right, out device.Operand
+	first            int // element of left with which its rows begin
+	alpha            float32
+	c                addend
+	then             op.Epilogue
 }
 
-// productsTo adds the dispatch of products alone, to any place.
-func (b *binder) productsTo(y device.Operand, p *product, left, right device.Operand) error {
-	return b.scaledProducts(y, p, 0, left, right, 1, addend{}, op.Epilogue{})
-}
-
-func (b *binder) scaledProducts(y device.Operand, p *product, first int, left, right device.Operand, alpha float32, c addend, then op.Epilogue) error {
-	variant, err := typeName(b.DType(0))
+// products adds the dispatch.
+func (b *binder) products(x *multiplying) error {
+	variant, err := typeName(x.dtype)
 	if err != nil {
 		return err
 	}
-	function, err := epilogueNumber(then)
+	function, err := epilogueNumber(x.then)
 	if err != nil {
 		return err
+	}
+	if len(x.batch) > batchAxes {
+		return device.Refuse("the batch has %d axes", len(x.batch))
 	}
 	batch := []batchAxis{{1, 0, 0}, {1, 0, 0}, {1, 0, 0}}
-	copy(batch[batchAxes-len(p.batch):], p.batch)
+	copy(batch[batchAxes-len(x.batch):], x.batch)
 	z := batch[0].n * batch[1].n * batch[2].n
-	var w words
-	w.int(p.m, p.n, p.k, p.aRow, p.aCol, p.bRow, p.bCol, batch[1].n, batch[2].n)
+	var w, after words
+	w.int(x.m, x.n, x.k, x.aRow, x.aCol, x.bRow, x.bCol, batch[1].n, batch[2].n)
 	w.int(batch[0].a, batch[1].a, batch[2].a, batch[0].b, batch[1].b, batch[2].b)
-	w.int(c.row, c.col, c.batch)
-	w.bool(c.operand.Place != device.None)
-	w.float(float64(alpha), float64(c.beta))
-	w = append(w, function)
-	w.float(then.P, then.Q)
-	w.int(first)
-	defer b.works(p.m * p.n * p.k * z)
-	operands := []device.Operand{left, right, c.operand, y}
-	if p.m <= fewRows {
-		return b.fewRows(p, z, variant, w, operands)
+	after.int(x.c.row, x.c.col, x.c.batch)
+	after.bool(x.c.operand.Place != device.None)
+	after.float(float64(x.alpha), float64(x.c.beta))
+	after = append(after, function)
+	after.float(x.then.P, x.then.Q)
+	w = append(w, after...)
+	w.int(x.first)
+	if x.m <= fewRows {
+		defer b.works(x.m * x.n * x.k * z)
+		return b.fewRows(x.product, z, variant, w, []device.Operand{x.left, x.right, x.c.operand, x.out})
 	}
-	rows, cols := tileOf(p.m, p.n)
-	return b.dispatch("matmul/gemm", variant, tileSide*tileSide, tiles(p.m, p.n, rows, cols, z), []uint32{uint32(rows), uint32(cols)}, w, operands...)
+	rows, cols := tileOf(x.m, x.n)
+	grid, total, size := tiles(x.m, x.n, rows, cols, z), z*x.m*x.n, max(4, x.dtype.Bits()/8)
+	parts, sums := b.parts(product3(grid[:]), x.k, leastTerms, size*total), device.Operand{}
+	if parts = min(parts, b.dev.info.Caps.MaxGroups[2]/z); parts > 1 {
+		sums = b.temp(parts * size * total)
+	}
+	parts = max(parts, 1)
+	grid[2] *= parts
+	constants := []uint32{uint32(rows), uint32(cols), uint32(parts)}
+	err = b.dispatch("matmul/gemm", variant, tileSide*tileSide, grid, constants, w, x.left, x.right, x.c.operand, x.out, sums)
+	b.works(x.m * x.n * x.k * z)
+	if err != nil || parts == 1 {
+		return err
+	}
+	w = words{}
+	w.int(total, x.m, x.n, parts)
+	return b.flat("matmul/join", variant, total, nil, append(w, after...), sums, x.c.operand, x.out)
+}
+
+// The groups that a dispatch should have, and the most that share an axis; the least terms of
+// a sum, and keys of a query, that one of these takes.
+const (
+	manyGroups = 128
+	mostParts  = 16
+	leastTerms = 256
+)
+
+// parts returns among how many groups an axis of n elements is shared, where a dispatch would
+// have few: of at least so many elements each, with results of so many bytes each.
+func (b *binder) parts(groups, n, least, bytes int) int {
+	parts := min(manyGroups/max(groups, 1), n/least, mostParts)
+	for parts > 1 && !b.isVisible(parts*bytes) {
+		parts--
+	}
+	return max(parts, 1)
 }
 
 // fewRows is the rows of products up to which groups share the axis that is summed over.

@@ -167,8 +167,6 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 		return err
 	}
 	switch {
-	case o.Rounds:
-		return device.Refuse("rows are rounded to 8 bits, as accuracy_level permits")
 	case b.Has(4):
 		return device.Refuse("columns are spread over blocks")
 	case b.DType(2) != d || b.Has(5) && b.DType(5) != d || b.Out[0].DType != d:
@@ -182,6 +180,20 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 	if b.Has(3) {
 		zeros = (o.Blocks()*o.Bits + 7) / 8
 	}
+	a := b.in(0)
+	if o.Rounds {
+		a = b.temp(tensor.F32.Bytes(m * o.K))
+		if err := b.loops(2 * o.Block); err != nil {
+			return err
+		}
+		total := m * o.Blocks()
+		if err := b.flat("quant/round", variant, total, nil, words{uint32(total), uint32(o.K), uint32(o.Block), uint32(o.Blocks())}, b.in(0), a); err != nil {
+			return err
+		}
+		if d != tensor.F32 {
+			variant = "f32_" + variant
+		}
+	}
 	rows := min(m, fewRows)
 	const columns = 4
 	var w words
@@ -191,7 +203,7 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 	defer b.works(m * o.N * o.K)
 	groups := [3]int{(o.N + columns - 1) / columns, (m + rows - 1) / rows, 1}
 	return b.dispatch("quant/nbits", variant, min(256, b.dev.info.Caps.MaxInvocations), groups, []uint32{uint32(o.Bits), uint32(rows), columns}, w,
-		b.in(0), b.in(1), b.in(2), b.in(3), b.in(5), b.out(0))
+		a, b.in(1), b.in(2), b.in(3), b.in(5), b.out(0))
 }
 
 // quantizeDynamic adds dispatches that quantise the n floats of input 0 for their range, with

@@ -1,9 +1,10 @@
 package vulkan
 
 import (
-	"slices"
+	"encoding/binary"
 
 	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/vision"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -26,8 +27,6 @@ func bindResize(o *vision.Resize, b *binder) error {
 		return b.copyAll(d, b.OutShape(0).Len(), b.in(0), b.out(0))
 	case !o.IsNearest() && !floats[d]:
 		return device.Refuse("%v elements are interpolated in Go", d)
-	case slices.ContainsFunc(tables, func(t *vision.Resample) bool { return t.Outside != nil }):
-		return device.Refuse("outputs that lie outside the input are filled in Go")
 	}
 	x, shape, from := b.in(0), b.Shape(0).Clone(), d
 	for i, t := range tables {
@@ -43,6 +42,31 @@ func bindResize(o *vision.Resize, b *binder) error {
 			return err
 		}
 		x, from = y, to
+	}
+	return b.outside(o, tables)
+}
+
+// outside adds a dispatch for each axis that has places outside the input.
+func (b *binder) outside(o *vision.Resize, tables []*vision.Resample) error {
+	d, shape := b.DType(0), b.OutShape(0)
+	for _, t := range tables {
+		if t.Outside == nil {
+			continue
+		}
+		variant, err := widthName(d)
+		if err != nil {
+			return err
+		}
+		list := make([]uint32, t.Out)
+		for i, outside := range t.Outside {
+			list[i] = uint32(op.Btoi(outside))
+		}
+		var value [8]byte
+		copy(value[:], o.OutsideBytes(d))
+		w := words{uint32(shape.Len()), uint32(shape[t.Axis+1:].Len()), uint32(t.Out), binary.LittleEndian.Uint32(value[:]), binary.LittleEndian.Uint32(value[4:])}
+		if err := b.flat("resize/outside", variant, shape.Len(), nil, w, constant(list...), b.out(0)); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func bindRecurrent(o *nn.Recurrent, b *binder) error {
 	if o.Directions > 1 {
 		p.batch = []batchAxis{{o.Directions, 0, gates * input}}
 	}
-	if err := b.productsTo(sums, p, b.in(0), b.in(1)); err != nil {
+	if err := b.products(&multiplying{product: p, dtype: b.DType(0), left: b.in(0), right: b.in(1), out: sums, alpha: 1}); err != nil {
 		return err
 	}
 	// What a dispatch hands on to the next: states, and cells of LSTM.

@@ -1,9 +1,12 @@
 package vulkan
 
 import (
+	"math"
+
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/attention"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // The rows of tables that tokens take, as attention/rotary numbers them.
@@ -19,7 +22,8 @@ type rotation struct {
 	x, out      headRows
 	pairs       int
 	interleaved bool
-	cos, sin    int // inputs
+	cos, sin    device.Operand
+	table       int // rows of cos and sin
 	positions   int
 	index       device.Operand
 	indexWords  int
@@ -41,18 +45,14 @@ func (b *binder) rotate(r *rotation) error {
 	if err != nil {
 		return err
 	}
-	if b.DType(r.cos) != b.DType(0) {
-		return device.Refuse("cosines are %v", b.DType(r.cos))
-	}
-	caches := b.Shape(r.cos)
 	var w words
 	w.int(r.x.len(), r.x.heads, r.x.rows, r.x.size, r.pairs)
 	w.heads(r.x)
 	w.heads(r.out)
-	w.int(caches[:len(caches)-1].Len())
+	w.int(r.table)
 	b.step.InPlace = nil
 	constants := []uint32{uint32(max(r.indexWords, 1)), uint32(op.Btoi(r.interleaved)), uint32(r.positions)}
-	return b.flat("attention/rotary", variant, r.x.len(), constants, w, r.x.at, b.in(r.cos), b.in(r.sin), r.index, r.out.at,
+	return b.flat("attention/rotary", variant, r.x.len(), constants, w, r.x.at, r.cos, r.sin, r.index, r.out.at,
 		b.fault("position %d is not one of the caches' rows"))
 }
 
@@ -65,7 +65,10 @@ func bindRotary(o *attention.RotaryEmbedding, b *binder) error {
 	if err != nil {
 		return err
 	}
-	r := &rotation{pairs: n[0], interleaved: o.Interleaved, cos: o.Cos, sin: o.Sin}
+	r := &rotation{pairs: n[0], interleaved: o.Interleaved}
+	if err := r.tables(b, o.Cos, o.Sin); err != nil {
+		return err
+	}
 	if r.x, err = heads(b.in(0), h); err != nil {
 		return err
 	}
@@ -79,13 +82,61 @@ func bindRotary(o *attention.RotaryEmbedding, b *binder) error {
 	return b.rotate(r)
 }
 
+// tables takes cosines and sines from inputs.
+func (r *rotation) tables(b *binder, cos, sin int) error {
+	if b.DType(cos) != b.DType(0) {
+		return device.Refuse("cosines are %v", b.DType(cos))
+	}
+	s := b.Shape(cos)
+	r.cos, r.sin, r.table = b.in(cos), b.in(sin), s[:len(s)-1].Len()
+	return nil
+}
+
+// angles makes cosines and sines of so many positions: pair i turns by a position over
+// base^(i/pairs).
+func (r *rotation) angles(d tensor.DType, positions int, base float64) {
+	cosines, sines := make([]float64, positions*r.pairs), make([]float64, positions*r.pairs)
+	for i := range cosines {
+		at, pair := float64(i/r.pairs), float64(i%r.pairs)
+		sines[i], cosines[i] = math.Sincos(at / math.Pow(base, pair/float64(r.pairs)))
+	}
+	list := func(x []float64) device.Operand {
+		t := tensor.New(d, len(x))
+		op.PutDoubles(t, x)
+		return device.Operand{Place: device.Const, Data: t.Bytes()}
+	}
+	r.cos, r.sin, r.table = list(cosines), list(sines), positions
+}
+
+// sideBySide is scratch for as many heads, side by side in rows.
+func (b *binder) sideBySide(x headRows) headRows {
+	width := x.heads * x.size
+	return headRows{x.batch, x.heads, x.rows, x.size, 0, x.rows * width, x.size, width, b.temp(b.DType(0).Bytes(x.len()))}
+}
+
+// turnedHeads is queries or keys, rotated as ProjectedAttention asks: by the positions behind
+// those of the past.
+func (b *binder) turnedHeads(o *attention.ProjectedAttention, x headRows, past appending) (headRows, error) {
+	if !o.Rotary || o.Pairs(x.size) == 0 {
+		return x, nil
+	}
+	r := &rotation{x: x, out: b.sideBySide(x), pairs: o.Pairs(x.size), positions: positionsFrom, index: constant(int32(past.kept))}
+	if past.lengths.Place != device.None {
+		r.positions, r.index = positionsOfBatches, past.lengths
+	}
+	const base = 10000
+	r.angles(b.DType(0), past.room, base)
+	return r.out, b.rotate(r)
+}
+
 // rotatedHeads is queries or keys, rotated by the positions of lengths, or by those of an
 // input that is there.
 func (b *binder) rotatedHeads(x headRows, interleaved bool, cos, sin, positions int, list device.Operand) (headRows, error) {
-	y := x
-	y.start, y.perBatch, y.perHead, y.perRow = 0, x.rows*x.heads*x.size, x.size, x.heads*x.size
-	y.at = b.temp(b.DType(0).Bytes(x.len()))
-	r := &rotation{x: x, out: y, pairs: b.Shape(cos)[1], interleaved: interleaved, cos: cos, sin: sin, positions: positionsOfBatches, index: list}
+	y := b.sideBySide(x)
+	r := &rotation{x: x, out: y, pairs: b.Shape(cos)[1], interleaved: interleaved, positions: positionsOfBatches, index: list}
+	if err := r.tables(b, cos, sin); err != nil {
+		return y, err
+	}
 	if b.Has(positions) {
 		if err := r.given(b, positions, true); err != nil {
 			return y, err

@@ -23,6 +23,7 @@ type transforming struct {
 	frames, perOuter, perFrame int
 	inner                      int
 	parts, outParts            int
+	inverse                    bool // to real numbers
 	windowed                   bool
 	window                     device.Operand
 }
@@ -45,7 +46,7 @@ func (b *binder) transform(t *transforming) error {
 	w.int(total, t.n, t.points, t.there, t.frames, t.perOuter, t.perFrame, t.inner)
 	b.step.InPlace = nil
 	defer b.works(4 * total * t.n)
-	constants := []uint32{uint32(t.parts), uint32(t.outParts), uint32(op.Btoi(t.windowed))}
+	constants := []uint32{uint32(t.parts), uint32(t.outParts), uint32(op.Btoi(t.windowed)), uint32(op.Btoi(t.inverse))}
 	return b.flat("signal/dft", variant, total, constants, w, b.in(0), constant(table...), t.window, b.out(0))
 }
 
@@ -66,8 +67,9 @@ func (b *binder) number(i int) (*int, error) {
 }
 
 func bindDFT(o *signal.DFT, b *binder) error {
-	if o.Inverse {
-		return device.Refuse("inverse transforms are computed by the CPU")
+	if o.Inverse && !o.OneSided {
+		// What cancels in published results, and on the CPU, leaves what stages in float32 round.
+		return device.Refuse("sums of complex numbers round otherwise than the stages of an inverse transform")
 	}
 	length, err := b.number(1)
 	if err != nil {
@@ -86,7 +88,7 @@ func bindDFT(o *signal.DFT, b *binder) error {
 	outer, inner := x[:axis].Len(), x[axis+1:last].Len()
 	return b.transform(&transforming{
 		lanes: outer * inner, points: y[axis], n: n, there: min(x[axis], n), frames: 1, perOuter: x[axis] * inner, inner: inner,
-		parts: x[last], outParts: y[last],
+		parts: x[last], outParts: y[last], inverse: o.Inverse,
 	})
 }
 

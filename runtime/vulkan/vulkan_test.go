@@ -43,6 +43,7 @@ type single struct {
 	registry *op.Registry
 	constant func(i int, t *tensor.Tensor) bool // whether input i is one
 	offload  map[string]int                     // by operator: nodes that the device computed
+	how      string                             // what computed the last of them
 }
 
 // isParameter reports whether an operator may need the elements of an input to be bound.
@@ -69,6 +70,7 @@ func (s *single) eval(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, err
 	for _, step := range prof.Steps {
 		if step.Op == n.OpName() && step.How[:3] == "vul" {
 			s.offload[n.Op]++
+			s.how = step.How
 		}
 	}
 	out := make([]*tensor.Tensor, len(n.Outputs))

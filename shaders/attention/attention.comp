@@ -7,7 +7,9 @@
 // 0. KEYS says which integers tell the keys that are there, as runtime/op/attention numbers
 // them; others have filter added to their scores. SINK gives each head a score without a
 // value: 0 for 1, one of the operand for 2. STAGE, unless it is 0, has scores shown: 1 as
-// products, 2 capped, 3 masked, 4 as weights.
+// products, 2 capped, 3 masked, 4 as weights. If CUT, so many groups as there are parts share
+// the keys of a query; each writes its greatest score, its sum of weights and its sums of
+// values, for attention/join.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -30,6 +32,7 @@ layout(constant_id = 6) const uint KEY_WORDS = 1; // of the integers of KEYS
 layout(constant_id = 7) const uint SINK = 0;
 layout(constant_id = 8) const uint STAGE = 0;
 layout(constant_id = 9) const uint SIDE_BY_SIDE = 0; // heads of the result, in rows
+layout(constant_id = 10) const uint CUT = 0;
 
 layout(std430, binding = 0) readonly buffer Q { T q[]; };
 layout(std430, binding = 1) readonly buffer K { T k[]; };
@@ -40,6 +43,7 @@ layout(std430, binding = 5) readonly buffer Lengths { int lengths[]; };
 layout(std430, binding = 6) readonly buffer Sink { T sink[]; };
 layout(std430, binding = 7) writeonly buffer Shown { T shown[]; };
 layout(std430, binding = 8) writeonly buffer Y { T y[]; };
+layout(std430, binding = 9) writeonly buffer Parts { float of_parts[]; };
 
 layout(push_constant) uniform Words {
     uint batch, heads, group, rows, keys, size, width; // group: queries' heads of a key's head
@@ -52,6 +56,7 @@ layout(push_constant) uniform Words {
     int past;       // keys before that of the first query, without lengths
     int there_cols; // integers of a row of KEYS
     float filter_;
+    uint parts;
 };
 
 const uint MOST = 256; // elements of a head
@@ -129,7 +134,7 @@ float score_of(uint b, uint row, int key, uint k_at, uint m_at, Seen s, uint sta
 }
 
 void main() {
-    uint lane = flat_group();
+    uint lane = CUT != 0 ? flat_group() / parts : flat_group(), own = CUT != 0 ? flat_group() % parts : 0;
     if (lane >= batch * heads * rows) return;
     uint id = gl_LocalInvocationID.x;
     uint row = lane % rows, head = lane / rows % heads, b = lane / rows / heads;
@@ -142,15 +147,22 @@ void main() {
     barrier();
 
     float top = -INFINITY, sum = 0.0;
-    if (SINK != 0) {
+    if (SINK != 0 && own == 0) {
         top = SINK == 1 ? 0.0 : LOAD(sink[head]);
         sum = 1.0;
     }
     float acc[MOST / SIDE];
     for (uint c = 0; c < MOST / SIDE; c++) acc[c] = 0.0;
-    for (int first = s.lo / int(SIDE) * int(SIDE); first < s.hi; first += int(SIDE)) {
+    int begin = s.lo / int(SIDE) * int(SIDE), end = s.hi;
+    if (CUT != 0) {
+        int blocks = (max(end - begin, 0) + int(SIDE) - 1) / int(SIDE);
+        int each = (blocks + int(parts) - 1) / int(parts) * int(SIDE);
+        begin += int(own) * each;
+        end = min(end, begin + each);
+    }
+    for (int first = begin; first < end; first += int(SIDE)) {
         int j = first + int(id);
-        float score = j < s.hi ? score_of(b, row, j, k_at, m_at, s, 3) : -INFINITY;
+        float score = j < end ? score_of(b, row, j, k_at, m_at, s, 3) : -INFINITY;
         float now = max_nan(top, greatest(score));
         float shift = now == -INFINITY ? 0.0 : now;
         float w = score == -INFINITY ? 0.0 : m_exp(score - shift);
@@ -159,7 +171,7 @@ void main() {
         weight[id] = w;
         barrier();
         sum *= factor;
-        uint count = uint(min(int(SIDE), s.hi - first));
+        uint count = uint(min(int(SIDE), end - first));
         for (uint i = 0; i < count; i++) sum += weight[i];
         for (uint c = 0; c < MOST / SIDE; c++) {
             uint e = c * SIDE + id;
@@ -168,6 +180,18 @@ void main() {
             for (uint i = 0; i < count; i++) a += weight[i] * LOAD(v[v_at + (uint(first) + i) * v_row + e]);
             acc[c] = a;
         }
+    }
+    if (CUT != 0) {
+        uint at = (lane * parts + own) * (width + 2);
+        if (id == 0) {
+            of_parts[at] = top;
+            of_parts[at + 1] = sum;
+        }
+        for (uint c = 0; c < MOST / SIDE; c++) {
+            uint e = c * SIDE + id;
+            if (e < width) of_parts[at + 2 + e] = acc[c];
+        }
+        return;
     }
     uint y_at = SIDE_BY_SIDE != 0 ? ((b * rows + row) * heads + head) * width : lane * width;
     for (uint c = 0; c < MOST / SIDE; c++) {

@@ -1,7 +1,7 @@
 // Products of rows [m,k] and weights [n,k] of BITS bits, whose blocks of columns have a scale
 // and a zero point each: y = a w^T + bias. Codes are read as words and decoded in
 // registers. A group computes COLUMNS columns of ROWS rows; its invocations share the k axis
-// in parts, whose sums are joined in a fixed order.
+// in parts, whose sums are joined in a fixed order. FLOAT_ROWS has rows of float32.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -11,7 +11,13 @@ layout(constant_id = 1) const uint BITS_PER_CODE = 4;
 layout(constant_id = 2) const uint ROWS = 1;
 layout(constant_id = 3) const uint COLUMNS = 4;
 
+#ifdef FLOAT_ROWS
+layout(std430, binding = 0) readonly buffer A { float a[]; };
+#define LOAD_A(x) (x)
+#else
 layout(std430, binding = 0) readonly buffer A { T a[]; };
+#define LOAD_A(x) LOAD(x)
+#endif
 layout(std430, binding = 1) readonly buffer Codes { uint codes[]; };
 layout(std430, binding = 2) readonly buffer Scales { T scales[]; };
 layout(std430, binding = 3) readonly buffer Zeros { uint zeros[]; };
@@ -50,7 +56,7 @@ void main() {
         for (uint e = 0; e < PER_WORD && at + e < k; e++) {
             float v = (float(word >> e * BITS_PER_CODE & MASK) - zero) * scale;
             for (uint r = 0; r < ROWS; r++) {
-                if (row0 + r < m) sums[r] += LOAD(a[(row0 + r) * k + at + e]) * v;
+                if (row0 + r < m) sums[r] += LOAD_A(a[(row0 + r) * k + at + e]) * v;
             }
         }
     }

@@ -1,5 +1,7 @@
 // Discrete Fourier transforms of n points of lanes of real or complex numbers, a number of the
 // result per invocation, summed directly. Table has cosines and sines of whole turns over n.
+// INVERSE transforms are divided by n, and take the half of the points behind the middle to
+// mirror the other.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -8,6 +10,7 @@
 layout(constant_id = 1) const uint PARTS = 1;     // of a number of x
 layout(constant_id = 2) const uint OUT_PARTS = 2; // of a number of y
 layout(constant_id = 3) const uint WINDOWED = 0;
+layout(constant_id = 4) const uint INVERSE = 0;
 
 layout(std430, binding = 0) readonly buffer X { T x[]; };
 layout(std430, binding = 1) readonly buffer Table { vec2 table[]; };
@@ -35,13 +38,16 @@ void main() {
     uint at = outer / frames * per_outer + outer % frames * per_frame + in_;
     precise vec2 sum = vec2(0.0), lost = vec2(0.0);
     for (uint j = 0; j < n; j++) {
-        vec2 v = number(at, j), root = table[j * k % n];
-        root.y = -root.y;
+        bool mirrored = INVERSE != 0 && j > n / 2;
+        vec2 v = number(at, mirrored ? n - j : j), root = table[j * k % n];
+        if (mirrored) v.y = -v.y;
+        if (INVERSE == 0) root.y = -root.y;
         precise vec2 term = vec2(v.x * root.x - v.y * root.y, v.x * root.y + v.y * root.x) - lost;
         precise vec2 next = sum + term;
         lost = (next - sum) - term;
         sum = next;
     }
+    if (INVERSE != 0) sum /= float(n);
     y[i * OUT_PARTS] = STORE(sum.x);
     if (OUT_PARTS == 2) y[i * 2 + 1] = STORE(sum.y);
 }

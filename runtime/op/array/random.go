@@ -10,43 +10,43 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// rngSource is the random numbers of an operator. A node with a seed
+// RandomSource is the random numbers of an operator. A node with a seed
 // draws the same numbers in every run, the same as others with that seed; one
 // without draws from a stream of its own that is new in every run.
-type rngSource struct {
-	seed   uint64
-	seeded bool
+type RandomSource struct {
+	Seed   uint64 // the key of Philox
+	Seeded bool
 }
 
-func newRNGSource(n *op.Node) rngSource {
-	return rngSource{uint64(math.Float32bits(n.Float("seed", 0))), n.Has("seed")}
+func newRandomSource(n *op.Node) RandomSource {
+	return RandomSource{uint64(math.Float32bits(n.Float("seed", 0))), n.Has("seed")}
 }
 
 // stream returns the generator for one run.
-func (c rngSource) stream() philox {
-	if c.seeded {
-		return newPhilox(c.seed)
+func (c RandomSource) stream() philox {
+	if c.Seeded {
+		return newPhilox(c.Seed)
 	}
 	return newPhilox(rand.Uint64())
 }
 
-// randomFill makes a tensor of independent numbers, uniform from low to high or
+// RandomFill makes a tensor of independent numbers, uniform from low to high or
 // normal with a mean and a deviation.
-type randomFill struct {
-	rngSource
+type RandomFill struct {
+	RandomSource
 	shape  tensor.Shape // of the node; nil for that of input 0
 	to     tensor.DType // Invalid for that of input 0
-	normal bool
-	a, b   float64 // low and high, or mean and deviation
+	Normal bool
+	A, B   float64 // low and high, or mean and deviation
 }
 
 func newRandomFill(normal, like bool) func(n *op.Node) (op.Op, error) {
 	return func(n *op.Node) (op.Op, error) {
-		o := &randomFill{rngSource: newRNGSource(n), normal: normal}
+		o := &RandomFill{RandomSource: newRandomSource(n), Normal: normal}
 		if normal {
-			o.a, o.b = float64(n.Float("mean", 0)), float64(n.Float("scale", 1))
+			o.A, o.B = float64(n.Float("mean", 0)), float64(n.Float("scale", 1))
 		} else {
-			o.a, o.b = float64(n.Float("low", 0)), float64(n.Float("high", 1))
+			o.A, o.B = float64(n.Float("low", 0)), float64(n.Float("high", 1))
 		}
 		def := tensor.F32
 		if like {
@@ -63,7 +63,7 @@ func newRandomFill(normal, like bool) func(n *op.Node) (op.Op, error) {
 }
 
 // Infer takes shape and type from the node, or from the input.
-func (o *randomFill) Infer(c *op.Infer) error {
+func (o *RandomFill) Infer(c *op.Infer) error {
 	if o.shape != nil {
 		c.Set(0, o.to, graph.DimsOf(o.shape))
 		return nil
@@ -86,23 +86,23 @@ func likeType(to tensor.DType, in *op.Value, made op.Types) (tensor.DType, error
 }
 
 // Run computes the output.
-func (o *randomFill) Run(c *op.Run) error {
+func (o *RandomFill) Run(c *op.Run) error {
 	g := o.stream()
 	list := make([]float64, c.Out[0].Len())
 	for i := range list {
-		if o.normal {
-			list[i] = o.a + o.b*g.normal(i)
+		if o.Normal {
+			list[i] = o.A + o.B*g.normal(i)
 		} else {
-			list[i] = o.a + (o.b-o.a)*g.uniform(i)
+			list[i] = o.A + (o.B-o.A)*g.uniform(i)
 		}
 	}
 	op.PutDoubles(c.Out[0], list)
 	return nil
 }
 
-// bernoulli is 1 with the probability that the input says, else 0.
-type bernoulli struct {
-	rngSource
+// Bernoulli is 1 with the probability that the input says, else 0.
+type Bernoulli struct {
+	RandomSource
 	to tensor.DType // Invalid for that of the input
 }
 
@@ -110,18 +110,18 @@ var bernoulliTypes = slices.Concat(op.Numeric, op.Boolean)
 
 func newBernoulli(n *op.Node) (op.Op, error) {
 	to, err := n.ElementType("dtype", tensor.Invalid, bernoulliTypes)
-	return &bernoulli{newRNGSource(n), to}, err
+	return &Bernoulli{newRandomSource(n), to}, err
 }
 
 // Infer keeps the shape.
-func (o *bernoulli) Infer(c *op.Infer) error {
+func (o *Bernoulli) Infer(c *op.Infer) error {
 	d, err := likeType(o.to, c.In[0], bernoulliTypes)
 	c.Set(0, d, c.In[0].Dims)
 	return err
 }
 
 // Run computes the output.
-func (o *bernoulli) Run(c *op.Run) error {
+func (o *Bernoulli) Run(c *op.Run) error {
 	g := o.stream()
 	p := op.Doubles(c.In[0])
 	list := make([]float64, len(p))
@@ -132,16 +132,16 @@ func (o *bernoulli) Run(c *op.Run) error {
 	return nil
 }
 
-// multinomial draws outcomes for every row of logarithms of probabilities, which
+// Multinomial draws outcomes for every row of logarithms of probabilities, which
 // need not add up to 1.
-type multinomial struct {
-	rngSource
+type Multinomial struct {
+	RandomSource
 	samples int
 	to      tensor.DType
 }
 
 func newMultinomial(n *op.Node) (op.Op, error) {
-	o := &multinomial{rngSource: newRNGSource(n), samples: n.Int("sample_size", 1)}
+	o := &Multinomial{RandomSource: newRandomSource(n), samples: n.Int("sample_size", 1)}
 	if o.samples < 0 || o.samples > op.MaxElements {
 		return nil, graph.Errorf(graph.ErrFormat, "sample_size is %d", o.samples)
 	}
@@ -151,7 +151,7 @@ func newMultinomial(n *op.Node) (op.Op, error) {
 }
 
 // Infer sets [batch,samples].
-func (o *multinomial) Infer(c *op.Infer) error {
+func (o *Multinomial) Infer(c *op.Infer) error {
 	batch := graph.Unknown()
 	if rank, ok := c.In[0].Rank(); ok {
 		if rank != 2 {
@@ -164,7 +164,7 @@ func (o *multinomial) Infer(c *op.Infer) error {
 }
 
 // Run computes the output.
-func (o *multinomial) Run(c *op.Run) error {
+func (o *Multinomial) Run(c *op.Run) error {
 	g := o.stream()
 	x, n := op.Doubles(c.In[0]), c.In[0].Shape()[1]
 	list := make([]float64, c.Out[0].Len())

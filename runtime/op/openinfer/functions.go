@@ -26,11 +26,11 @@ func mul[C number](y []C, in [][]C, _ *params[C]) {
 	}
 }
 
-// quotient rounds integers towards zero; what is divided by zero becomes p.a.
+// quotient rounds integers towards zero; what is divided by zero becomes p.A.
 func quotient[C number](y []C, in [][]C, p *params[C]) {
 	for i, b := range in[1] {
 		if b == 0 {
-			y[i] = p.a
+			y[i] = p.A
 		} else {
 			y[i] = in[0][i] / b
 		}
@@ -43,7 +43,7 @@ func euclid(y []int64, in [][]int64, p *params[int64]) {
 		a := in[0][i]
 		switch {
 		case b == 0:
-			y[i] = p.a
+			y[i] = p.A
 		case a%b >= 0:
 			y[i] = a / b
 		case b > 0:
@@ -102,7 +102,7 @@ func is[C number](v bool) C {
 
 func reciprocal[C float32 | float64](y []C, in [][]C, p *params[C]) {
 	for i, a := range in[0] {
-		y[i] = p.a
+		y[i] = p.A
 		if a != 0 {
 			y[i] = 1 / a
 		}
@@ -132,15 +132,15 @@ func fused64(y []float64, in [][]float64, _ *params[float64]) {
 	}
 }
 
-// relu multiplies what is below zero by p.a; nothing exceeds p.b, if that is given. A NaN
+// relu multiplies what is below zero by p.A; nothing exceeds p.B, if that is given. A NaN
 // stays one.
 func relu[C float32 | float64](y []C, in [][]C, p *params[C]) {
 	for i, a := range in[0] {
 		if !(a >= 0) {
-			a *= p.a
+			a *= p.A
 		}
-		if p.limit && a > p.b {
-			a = p.b
+		if p.Limit && a > p.B {
+			a = p.B
 		}
 		y[i] = a
 	}
@@ -151,23 +151,23 @@ func reluInts(y []int64, in [][]int64, p *params[int64]) {
 	spare := 64 - max(p.bits, 8)
 	for i, a := range in[0] {
 		if a < 0 {
-			a = a * p.a << spare >> spare
+			a = a * p.A << spare >> spare
 		}
-		if p.limit && a > p.b {
-			a = p.b
+		if p.Limit && a > p.B {
+			a = p.B
 		}
 		y[i] = a
 	}
 }
 
-// clamp makes p.a of what is below, then p.b of what is above it. A NaN stays one.
+// clamp makes p.A of what is below, then p.B of what is above it. A NaN stays one.
 func clamp[C number](y []C, in [][]C, p *params[C]) {
 	for i, a := range in[0] {
-		if a < p.a {
-			a = p.a
+		if a < p.A {
+			a = p.A
 		}
-		if a > p.b {
-			a = p.b
+		if a > p.B {
+			a = p.B
 		}
 		y[i] = a
 	}
@@ -230,27 +230,18 @@ func not[C int64 | uint64](y []C, in [][]C, p *params[C]) {
 	}
 }
 
-// shiftLeft takes a count for elements below a byte modulo 8, else modulo 64.
+// shiftLeft moves bits up by p.A places.
 func shiftLeft[C int64 | uint64](y []C, in [][]C, p *params[C]) {
-	n := p.count()
 	for i, a := range in[0] {
-		y[i] = a << n
+		y[i] = a << p.A
 	}
 }
 
-// shiftRight takes a count as shiftLeft does, and keeps the sign.
+// shiftRight moves bits down by p.A places, and keeps the sign.
 func shiftRight[C int64 | uint64](y []C, in [][]C, p *params[C]) {
-	n := p.count()
 	for i, a := range in[0] {
-		y[i] = a >> n
+		y[i] = a >> p.A
 	}
-}
-
-func (p *params[C]) count() int {
-	if p.bits < 8 {
-		return int(uint64(p.a) % 8)
-	}
-	return int(uint64(p.a) % 64)
 }
 
 // popcount counts the ones within the width of an element.
@@ -321,6 +312,6 @@ func signBit[C float32 | float64](y []C, in [][]C, _ *params[C]) {
 
 func fill[C number](y []C, _ [][]C, p *params[C]) {
 	for i := range y {
-		y[i] = p.a
+		y[i] = p.A
 	}
 }

@@ -14,9 +14,14 @@ type function[C number] func(y []C, in [][]C, p *params[C])
 // params is what a function needs beside elements.
 type params[C number] struct {
 	bits int // of an element
-	a, b C   // the numbers that are inputs, or what they are when they are left out
-	// limit says that b is given, where no number stands for one left out.
-	limit bool
+	Numbers[C]
+}
+
+// Numbers is the numbers of a function that are inputs, or what they are when they are left
+// out. Limit says that B is given, where no number stands for one left out.
+type Numbers[C number] struct {
+	A, B  C
+	Limit bool
 }
 
 // pointwise is an operator on elements side by side, with broadcasting.
@@ -38,11 +43,17 @@ type pointwise struct {
 	how     scalarRule
 }
 
-// pointwiseOp is pointwise for a node.
-type pointwiseOp struct {
+// Pointwise is an operator on elements side by side.
+type Pointwise struct {
 	*pointwise
 	acc tensor.DType // of the output; Invalid for none
 }
+
+// Name returns the operator's name.
+func (o *Pointwise) Name() string { return o.name }
+
+// Operands returns how many inputs are operands; numbers follow.
+func (o *Pointwise) Operands() int { return o.operands }
 
 func (o *pointwise) types() (list op.Types) {
 	if o.f != nil {
@@ -63,7 +74,7 @@ func (o *pointwise) types() (list op.Types) {
 func (o *pointwise) row() op.Row {
 	return op.Row{Domain: Domain, Name: o.name, Since: []int{1}, In: [2]int{o.operands, o.operands + o.scalars}, Out: [2]int{1, 1},
 		Types: o.types(), InPlace: []int{0}, New: func(n *op.Node) (_ op.Op, err error) {
-			node := &pointwiseOp{pointwise: o}
+			node := &Pointwise{pointwise: o}
 			if o.acc {
 				node.acc, err = accumulator(n)
 			}
@@ -72,7 +83,7 @@ func (o *pointwise) row() op.Row {
 }
 
 // Infer broadcasts the extents.
-func (o *pointwiseOp) Infer(c *op.Infer) error {
+func (o *Pointwise) Infer(c *op.Infer) error {
 	if err := op.SameTypes(c.In[:o.operands]); err != nil {
 		return err
 	}
@@ -98,7 +109,7 @@ func (o *pointwiseOp) Infer(c *op.Infer) error {
 }
 
 // Run computes the output block by block.
-func (o *pointwiseOp) Run(c *op.Run) error {
+func (o *Pointwise) Run(c *op.Run) error {
 	switch d := c.In[0].DType(); {
 	case d == tensor.F64:
 		return runPointwise(c, o, o.d)
@@ -110,20 +121,19 @@ func (o *pointwiseOp) Run(c *op.Run) error {
 	return runPointwise(c, o, o.u)
 }
 
-func runPointwise[C number](c *op.Run, o *pointwiseOp, f function[C]) error {
+func runPointwise[C number](c *op.Run, o *Pointwise, f function[C]) error {
 	out := c.Out[0]
 	p := &params[C]{bits: c.In[0].DType().Bits()}
 	if c.In[0].DType() == tensor.Bool {
 		p.bits = 1
 	}
-	if o.how != nil {
-		if err := readScalars(c, o.pointwise, p); err != nil {
-			return err
-		}
+	n, err := NumbersOf[C](o, c.In[0].DType(), c.In[min(o.operands, len(c.In)):])
+	if err != nil {
+		return err
 	}
+	p.Numbers = n
 	in := make([]spread, o.operands)
 	for i := range in {
-		var err error
 		if in[i], err = spreadTo(c.In[i], out.Shape()); err != nil {
 			return err
 		}

@@ -5,7 +5,6 @@ import (
 	"math/big"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -18,12 +17,12 @@ type scalar struct {
 	f     float64
 }
 
-// scalarAt reads input i, which may be left out.
-func scalarAt(c *op.Run, i int) (s scalar, err error) {
-	if !c.Has(i) {
+// scalarOf reads input i, which may be left out.
+func scalarOf(t *tensor.Tensor, i int) (s scalar, err error) {
+	if t == nil {
 		return s, nil
 	}
-	t := c.In[i].Aligned()
+	t = t.Aligned()
 	if t.Len() != 1 {
 		return s, graph.Errorf(graph.ErrShape, "input %d is %v; it must be one number", i, t)
 	}

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -18,31 +17,37 @@ type numbers struct {
 	// low and high say that a and b become the nearest numbers that elements can be;
 	// else integers keep their low bits.
 	low, high bool
-	limit     bool // as in params
+	limit     bool   // as in Numbers
+	modulo    uint64 // of a; 0 for none
 }
 
-// readScalars sets the parameters that a node has as inputs.
-func readScalars[C number](c *op.Run, o *pointwise, p *params[C]) error {
+// NumbersOf returns the numbers of a function of elements of type d; list has the inputs
+// behind the operands, nil for those left out.
+func NumbersOf[C number](o *Pointwise, d tensor.DType, list []*tensor.Tensor) (p Numbers[C], err error) {
+	if o.how == nil {
+		return p, nil
+	}
 	var given [2]scalar
-	for i := range o.scalars {
-		var err error
-		if given[i], err = scalarAt(c, o.operands+i); err != nil {
-			return err
+	for i := range min(o.scalars, len(list)) {
+		if given[i], err = scalarOf(list[i], o.operands+i); err != nil {
+			return p, err
 		}
 	}
-	d := c.In[0].DType()
 	n, err := o.how(o.name, given[0], given[1], d)
 	if err != nil {
-		return err
+		return p, err
 	}
-	p.a, p.b, p.limit = as[C](n.a), as[C](n.b), n.limit
+	p.A, p.B, p.Limit = as[C](n.a), as[C](n.b), n.limit
 	if n.low {
-		p.a = limited[C](n.a, d)
+		p.A = limited[C](n.a, d)
 	}
 	if n.high {
-		p.b = limited[C](n.b, d)
+		p.B = limited[C](n.b, d)
 	}
-	return nil
+	if n.modulo > 0 {
+		p.A = C(uint64(p.A) % n.modulo)
+	}
+	return p, nil
 }
 
 func float(v float64) scalar { return scalar{there: true, kind: tensor.Float, f: v} }
@@ -72,15 +77,20 @@ func clampRule(_ string, a, b scalar, _ tensor.DType) (numbers, error) {
 	return numbers{low: true, high: true, a: a.orElse(math.Inf(-1)), b: b.orElse(math.Inf(1))}, nil
 }
 
-// shiftRule takes negative counts for 0.
-func shiftRule(name string, a, _ scalar, _ tensor.DType) (numbers, error) {
+// shiftRule takes negative counts for 0, others for elements below a byte modulo 8, else
+// modulo 64.
+func shiftRule(name string, a, _ scalar, d tensor.DType) (numbers, error) {
 	switch {
 	case !a.there:
 		return numbers{}, missing(name, "bits")
 	case a.kind == tensor.Signed && a.i < 0, a.kind == tensor.Float && !(a.f > 0):
 		a = float(0)
 	}
-	return numbers{a: a}, nil
+	n := numbers{a: a, modulo: 64}
+	if d.Bits() < 8 {
+		n.modulo = 8
+	}
+	return n, nil
 }
 
 func fillRule(name string, a, _ scalar, _ tensor.DType) (numbers, error) {

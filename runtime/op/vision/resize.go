@@ -240,6 +240,11 @@ func (o *Resize) Run(c *op.Run) error {
 	return nil
 }
 
+// OutsideBytes returns the element of outputs that stand for places outside the input.
+func (o *Resize) OutsideBytes(d tensor.DType) []byte {
+	return elementBytes(d, float64(o.extrapolation))
+}
+
 // extrapolate overwrites the outputs that stand for places outside the input.
 func (o *Resize) extrapolate(out *tensor.Tensor, tables []*Resample) {
 	size := max(out.DType().Bits()/8, 1)
@@ -247,7 +252,7 @@ func (o *Resize) extrapolate(out *tensor.Tensor, tables []*Resample) {
 		if t.Outside == nil || out.DType() == tensor.String {
 			continue
 		}
-		value := elementBytes(out.DType(), float64(o.extrapolation))
+		value := o.OutsideBytes(out.DType())
 		inner := out.Shape()[t.Axis+1:].Len()
 		for a := range out.Shape()[:t.Axis].Len() {
 			for j, outside := range t.Outside {

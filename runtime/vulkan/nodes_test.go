@@ -1,0 +1,261 @@
+package vulkan_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+	"github.com/nacre-ml/nacre/runtime/vulkan"
+)
+
+// nodeCase is a node whose outputs on the device must be those on the CPU, within near.
+type nodeCase struct {
+	domain, op string
+	attrs      []*graph.Attr
+	in         []*tensor.Tensor // nil where an input is left out
+	outs       int
+	near       float64
+}
+
+// narrowFloats are the types that shaders compute on as floats, and nears how far results of
+// sums may be off.
+var (
+	narrowFloats = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16}
+	nears        = map[tensor.DType]float64{tensor.F32: 1e-5, tensor.F16: 2e-3, tensor.BF16: 2e-2}
+)
+
+// number is an attribute.
+func number(name string, v float64) *graph.Attr {
+	return &graph.Attr{Name: name, Kind: graph.AttrFloat, Float: float32(v)}
+}
+
+// extents is an attribute.
+func extents(name string, list ...int64) *graph.Attr {
+	return &graph.Attr{Name: name, Kind: graph.AttrInts, Ints: list}
+}
+
+// odd are n numbers from -2 to 2 with some that are none, or have no digits left.
+func odd(r *rand.Rand, n int) []float32 {
+	list := some(r, n)
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e-41, math.Copysign(0, -1)} {
+		list[r.IntN(n)] = float32(v)
+	}
+	return list
+}
+
+// drawnNodes are nodes that draw numbers.
+func drawnNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
+	const n = 20011
+	for _, d := range narrowFloats {
+		like := tensor.New(d, n)
+		for _, seed := range []float64{0, 1, 1e9} {
+			list = append(list,
+				nodeCase{op: "RandomUniformLike", attrs: []*graph.Attr{number("seed", seed), number("low", -3.7), number("high", 12.3)}, in: []*tensor.Tensor{like}, outs: 1},
+				nodeCase{op: "RandomNormalLike", attrs: []*graph.Attr{number("seed", seed), number("mean", 0.1), number("scale", 2.5)}, in: []*tensor.Tensor{like}, outs: 1})
+		}
+	}
+	list = append(list,
+		nodeCase{op: "RandomUniform", attrs: []*graph.Attr{number("seed", 7), extents("shape", 3, 0, 2)}, outs: 1},
+		nodeCase{op: "RandomNormal", attrs: []*graph.Attr{number("seed", 7), extents("shape", 3, 67)}, outs: 1})
+	chances := some(r, n)
+	for i := range chances {
+		chances[i] = float32(math.Ldexp(1, -r.IntN(60))) * r.Float32()
+	}
+	copy(chances, []float32{0, 1, -1, 2, float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1e-41, 0x1p-53, 0x1.fffffep-1})
+	for _, d := range narrowFloats {
+		for _, code := range []int64{1, 6, 9, 12} { // float32, int32, bool, uint32
+			list = append(list, nodeCase{op: "Bernoulli", attrs: []*graph.Attr{number("seed", 3), ints("dtype", code)}, in: []*tensor.Tensor{typed(t, d, chances, n)}, outs: 1})
+		}
+	}
+	return list
+}
+
+// groupedNodes are attentions whose queries and keys are normalised, apart and packed.
+func groupedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
+	const batch, tokens, heads, kvHeads, size, room, positions = 2, 3, 4, 2, 10, 9, 16
+	attrs := []*graph.Attr{ints("num_heads", heads), ints("kv_num_heads", kvHeads), number("qk_norm_epsilon", 1e-3)}
+	last, total := tensorOf(t, []int32{5, 3}, batch), tensorOf(t, []int32{6})
+	pastK, pastV := random(r, batch, kvHeads, room, size), random(r, batch, kvHeads, room, size)
+	cos, sin := random(r, positions, size/2), random(r, positions, size/2)
+	q, k, v := random(r, batch, tokens, heads*size), random(r, batch, tokens, kvHeads*size), random(r, batch, tokens, kvHeads*size)
+	all := random(r, batch, tokens, (heads+2*kvHeads)*size)
+	for _, rotary := range []int64{0, 1} {
+		own := append(slices.Clone(attrs), ints("do_rotary", rotary), ints("rotary_interleaved", 1-rotary))
+		for _, in := range [][]*tensor.Tensor{{q, k, v}, {all, nil, nil}} {
+			in = append(in, pastK, pastV, last, total, cos, sin, nil, nil, nil, nil, nil, random(r, size), random(r, size))
+			list = append(list, nodeCase{domain: op.Microsoft, op: "GroupQueryAttention", attrs: own, in: in, outs: 3, near: 1e-5})
+		}
+	}
+	return list
+}
+
+// roundedNodes are products of rows that are rounded to 8 bits.
+func roundedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
+	const n, k, block = 37, 100, 32
+	const blocks = (k + block - 1) / block
+	for _, bits := range []int64{2, 4, 8} {
+		codes := make([]uint8, n*blocks*block*int(bits)/8)
+		for i := range codes {
+			codes[i] = uint8(r.Uint32())
+		}
+		attrs := []*graph.Attr{ints("N", n), ints("K", k), ints("bits", bits), ints("block_size", block), ints("accuracy_level", 4)}
+		for _, m := range []int{1, 7} {
+			for _, d := range narrowFloats {
+				in := []*tensor.Tensor{typed(t, d, odd(r, m*k), m, k), tensorOf(t, codes, n, blocks, block*int(bits)/8), typed(t, d, some(r, n*blocks), n*blocks)}
+				list = append(list, nodeCase{domain: op.Microsoft, op: "MatMulNBits", attrs: attrs, in: in, outs: 1, near: 10 * nears[d]})
+			}
+		}
+	}
+	return list
+}
+
+// typed is numbers as elements of float32, float16 or bfloat16.
+func typed(t *testing.T, d tensor.DType, list []float32, shape ...int) *tensor.Tensor {
+	switch d {
+	case tensor.F16:
+		return tensorOf(t, op.Convert(list, packed.ToF16), shape...)
+	case tensor.BF16:
+		return tensorOf(t, op.Convert(list, packed.ToBF16), shape...)
+	}
+	return tensorOf(t, list, shape...)
+}
+
+// sharedNodes are nodes with so few results, of so many terms, that groups share these.
+func sharedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
+	const m, n, k, keys = 33, 70, 2101, 1501
+	small := func(count int) []float32 {
+		return op.Convert(some(r, count), func(v float32) float32 { return v / 16 })
+	}
+	for _, d := range narrowFloats {
+		near := nears[d]
+		a, b, c := typed(t, d, odd(r, 2*m*k), 2, m, k), typed(t, d, small(k*n), k, n), typed(t, d, some(r, n), n)
+		list = append(list, nodeCase{op: "MatMul", in: []*tensor.Tensor{a, b}, outs: 1, near: near},
+			nodeCase{op: "Gemm", attrs: []*graph.Attr{number("alpha", 0.5), number("beta", 2), ints("transA", 1)}, in: []*tensor.Tensor{typed(t, d, small(k*m), k, m), b, c}, outs: 1, near: near})
+		q, key, value := typed(t, d, some(r, 2*4*13), 2, 4, 1, 13), typed(t, d, some(r, 2*2*keys*13), 2, 2, keys, 13), typed(t, d, some(r, 2*2*keys*9), 2, 2, keys, 9)
+		mask := odd(r, keys)
+		mask[3] = 0
+		for _, in := range [][]*tensor.Tensor{{q, key, value}, {q, key, typed(t, d, odd(r, 2*2*keys*9), 2, 2, keys, 9)}, {q, key, value, typed(t, d, mask, 1, keys)}, {q, typed(t, d, odd(r, 2*2*keys*13), 2, 2, keys, 13), value}} {
+			list = append(list, nodeCase{op: "Attention", in: in, outs: 1, near: near})
+		}
+	}
+	list = append(list, nodeCase{op: "MatMul", in: []*tensor.Tensor{tensorOf(t, picks(r, m*k, 1<<40), m, k), tensorOf(t, picks(r, k*n, 1<<40), k, n)}, outs: 1})
+	for _, window := range []int64{-1, 300} {
+		const batch, heads, kvHeads, size = 2, 4, 2, 10
+		last, total := tensorOf(t, []int32{keys - 1, 40}, batch), tensorOf(t, []int32{keys})
+		in := []*tensor.Tensor{random(r, batch, 1, heads*size), random(r, batch, 1, kvHeads*size), random(r, batch, 1, kvHeads*size), random(r, batch, kvHeads, keys, size), random(r, batch, kvHeads, keys, size),
+			last, total, nil, nil, nil, nil, random(r, heads)}
+		attrs := []*graph.Attr{ints("num_heads", heads), ints("kv_num_heads", kvHeads), ints("local_window_size", window)}
+		list = append(list, nodeCase{domain: op.Microsoft, op: "GroupQueryAttention", attrs: attrs, in: in, outs: 3, near: 1e-5})
+	}
+	return list
+}
+
+// transformedNodes are convolutions by 3x3 filters.
+func transformedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
+	for _, d := range narrowFloats {
+		in := []*tensor.Tensor{typed(t, d, some(r, 17*15*18), 1, 17, 15, 18), typed(t, d, some(r, 19*17*9), 19, 17, 3, 3), typed(t, d, some(r, 19), 19)}
+		list = append(list, nodeCase{op: "Conv", attrs: []*graph.Attr{extents("pads", 1, 0, 1, 2)}, in: in, outs: 1, near: 10 * nears[d]})
+	}
+	return list
+}
+
+// packedNodes are OpenInfer's functions of all bits that elements can have, stretched.
+func packedNodes(r *rand.Rand) (list []nodeCase) {
+	const rows, columns = 5, 131
+	for _, d := range []tensor.DType{tensor.I1, tensor.U2, tensor.I4, tensor.I8, tensor.U16, tensor.I32, tensor.F8E5M2, tensor.F16, tensor.BF16, tensor.F32} {
+		operand := func(shape ...int) *tensor.Tensor {
+			t := tensor.New(d, shape...)
+			for i := range t.Bytes() {
+				t.Bytes()[i] = byte(r.Uint32())
+			}
+			if d.IsFloat() && d.Bits() == 32 {
+				copy(tensor.View[float32](t), few(r, t.Len()))
+			}
+			return t
+		}
+		for _, name := range []string{"add", "mul", "div", "min", "lt", "filter"} {
+			in := []*tensor.Tensor{operand(rows, columns), operand(columns)}
+			if name == "filter" {
+				in = append(in, operand(rows, 1))
+			}
+			list = append(list, nodeCase{domain: "openinfer", op: name, in: in, outs: 1, near: float64(op.Btoi(d.IsFloat())) * 1e-6})
+		}
+	}
+	return list
+}
+
+// TestNodes compares nodes on the device with those on the CPU, with all that it has and with
+// low limits.
+func TestNodes(t *testing.T) {
+	t.Run("all", func(t *testing.T) {
+		s := compareNodes(t, vulkan.Options{})
+		for name, n := range s.ran {
+			if s.offload[name] != n {
+				t.Errorf("%d of %d nodes %s ran on the device", s.offload[name], n, name)
+			}
+		}
+		for _, name := range []string{"matmul/join", "attention/join", "conv/points"} {
+			if !strings.Contains(s.how, name) {
+				t.Errorf("no node ran by %s", name)
+			}
+		}
+	})
+	t.Run("low limits", func(t *testing.T) {
+		if s := compareNodes(t, vulkan.Options{MaxRange: 1 << 16, MaxGroups: 8}); len(s.offload) == 0 {
+			t.Error("no node ran on the device")
+		}
+	})
+}
+
+// compared is nodes that were compared.
+type compared struct {
+	*single
+	ran map[string]int // by operator
+	how string         // what computed them
+}
+
+func compareNodes(t *testing.T, o vulkan.Options) *compared {
+	r := rand.New(rand.NewPCG(17, 3))
+	o.Everything = true
+	s := &compared{&single{device: open(t, o), registry: standard.Registry(), offload: map[string]int{}}, map[string]int{}, ""}
+	s.constant = func(i int, x *tensor.Tensor) bool { return isParameter(i, x) || i > 0 && x.DType() == tensor.U8 }
+	for _, c := range slices.Concat(drawnNodes(t, r), groupedNodes(t, r), roundedNodes(t, r), sharedNodes(t, r), transformedNodes(t, r), packedNodes(r)) {
+		n := &graph.Node{Name: c.op, Domain: c.domain, Op: c.op, Version: 24, Attrs: c.attrs}
+		if c.domain != "" {
+			n.Version = 1
+		}
+		for i, x := range c.in {
+			n.Inputs = append(n.Inputs, "")
+			if x != nil {
+				n.Inputs[i] = "in" + string(rune('a'+i))
+			}
+		}
+		n.Outputs = []string{"x", "y", "z"}[:c.outs]
+		want, err := onCPU(s.single, n, c.in)
+		if err != nil {
+			t.Fatalf("%s %v: %v", c.op, c.in, err)
+		}
+		got, err := s.eval(n, c.in)
+		if err != nil {
+			t.Fatalf("%s %v: %v", c.op, c.in, err)
+		}
+		if want[0].Len() > 0 {
+			s.ran[c.op]++
+		}
+		s.how += s.single.how
+		for i := range want {
+			if at := differ(got[i], want[i], c.near); at >= 0 {
+				a, b := op.Doubles(got[i]), op.Doubles(want[i])
+				t.Errorf("output %d of %s %v differs at %d: %v, want %v", i, c.op, c.in, at, a[at], b[at])
+			}
+		}
+	}
+	return s
+}

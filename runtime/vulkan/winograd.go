@@ -1,0 +1,70 @@
+package vulkan
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Tiles of include/winograd.glsl: the pixels of a side, and the points of one. Convolutions
+// have at least so many tiles, channels and filters for transforms to take less time than
+// what they save of products.
+const (
+	winogradTile   = 4
+	winogradPoints = (winogradTile + 2) * (winogradTile + 2)
+	leastTiles     = 16
+	leastChannels  = 16
+)
+
+// bindWinograd binds convolutions by 3x3 filters as products of points of tiles, all of one
+// point a matrix.
+func bindWinograd(o *nn.Conv, then op.Epilogue, b *binder) error {
+	variant, err := floatName(b.DType(0))
+	if err != nil {
+		return err
+	}
+	s, err := o.Shape(b.Shape(0), b.Shape(1))
+	if err != nil {
+		return err
+	}
+	one := []int{1, 1}
+	switch {
+	case b.directConv:
+		return device.Refuse("convolutions are computed without transforms")
+	case s.Groups != 1 || !slices.Equal(s.Kernel, []int{3, 3}) || !slices.Equal(s.Stride, one) || !slices.Equal(s.Dilation, one):
+		return device.Refuse("the filters are not 3x3 elements side by side of all channels")
+	}
+	down, across := (s.Out[0]+winogradTile-1)/winogradTile, (s.Out[1]+winogradTile-1)/winogradTile
+	tiles := s.Images * down * across
+	if tiles < leastTiles || min(s.Channels, s.Filters) < leastChannels {
+		return device.Refuse("there are %d tiles, %d channels and %d filters", tiles, s.Channels, s.Filters)
+	}
+	function, err := epilogueNumber(then)
+	if err != nil {
+		return err
+	}
+	points := func(n int) device.Operand { return b.temp(tensor.F32.Bytes(winogradPoints * n)) }
+	filters, pixels, results := points(s.Filters*s.Channels), points(s.Channels*tiles), points(s.Filters*tiles)
+	b.step.InPlace = nil
+	if err := b.flat("conv/points_filter", variant, s.Filters*s.Channels, nil, words{uint32(s.Filters * s.Channels)}, b.in(1), filters); err != nil {
+		return err
+	}
+	var w words
+	w.int(s.Channels*tiles, s.Channels, s.In[0], s.In[1], s.Pad[0], s.Pad[1], down, across, tiles)
+	if err := b.flat("conv/points", variant, s.Channels*tiles, nil, w, b.in(0), pixels); err != nil {
+		return err
+	}
+	p := &product{m: s.Filters, n: tiles, k: s.Channels, aRow: s.Channels, aCol: 1, bRow: tiles, bCol: 1}
+	p.step(batchAxis{winogradPoints, s.Filters * s.Channels, s.Channels * tiles})
+	if err := b.products(&multiplying{product: p, dtype: tensor.F32, left: filters, right: pixels, out: results, alpha: 1}); err != nil {
+		return err
+	}
+	w = words{}
+	w.int(s.Filters*tiles, s.Filters, s.Out[0], s.Out[1], down, across, tiles, op.Btoi(b.Has(2))|op.Btoi(b.Has(3))<<1)
+	w = append(w, function)
+	w.float(then.P, then.Q)
+	return b.flat("conv/pixels", variant, s.Filters*tiles, nil, w, results, b.in(2), b.in(3), b.out(0))
+}

@@ -1,0 +1,111 @@
+package vulkan_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/nacre-ml/nacre/internal/testenv"
+	engine "github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+	"github.com/nacre-ml/nacre/runtime/vulkan"
+)
+
+// convolved is a convolution by 3x3 filters on a device, or the CPU, and what computed it.
+func convolved(t *testing.T, a device.Accelerator, direct bool, in []*tensor.Tensor, pads ...int64) (y *tensor.Tensor, how string) {
+	t.Helper()
+	g := &graph.Graph{Name: "conv", Outputs: []*graph.Value{{Name: "y"}}}
+	n := node("Conv", "xwb"[:len(in)], "c", extents("pads", pads...))
+	for i, x := range in[:1] {
+		g.Inputs = append(g.Inputs, &graph.Value{Name: n.Inputs[i], Type: graph.TensorOf(x.DType(), graph.DimsOf(x.Shape()))})
+	}
+	for i, x := range in[1:] {
+		g.Initializers = append(g.Initializers, &graph.Initializer{Name: n.Inputs[1+i], Tensor: x})
+	}
+	g.Nodes = []*graph.Node{n, node("Sigmoid", "c", "s"), node("Mul", "cs", "y")}
+	s, err := engine.New(&graph.Model{Graph: g}, engine.Options{Accelerator: a, Threads: 1, DirectConv: direct})
+	testenv.Need(t, err)
+	defer s.Close()
+	out, prof, err := s.Profile(context.Background(), map[string]tensor.Value{"x": in[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range prof.Steps {
+		how += prof.Steps[i].How
+	}
+	return out["y"].(*tensor.Tensor), how
+}
+
+// TestWinograd compares convolutions with those in float64: they may be off by three times
+// what sums of products are.
+func TestWinograd(t *testing.T) {
+	r := rand.New(rand.NewPCG(27, 28))
+	a := accelerator(t, open(t, vulkan.Options{Everything: true}))
+	for _, c := range []struct {
+		x    []int // images, channels, height, width
+		f    int
+		bias bool
+		pads []int64
+	}{
+		{[]int{1, 16, 16, 16}, 16, true, []int64{1, 1, 1, 1}},
+		{[]int{2, 64, 13, 14}, 40, true, []int64{1, 1, 1, 1}},
+		{[]int{1, 19, 18, 21}, 17, false, []int64{2, 3, 0, 1}},
+		{[]int{3, 100, 11, 19}, 33, true, []int64{0, 0, 0, 0}},
+		{[]int{5, 33, 3, 30}, 70, true, []int64{0, 1, 1, 1}},
+	} {
+		wide := []*tensor.Tensor{random(r, c.x...), random(r, c.f, c.x[1], 3, 3)}
+		if c.bias {
+			wide = append(wide, random(r, c.f))
+		}
+		exact := make([]*tensor.Tensor, len(wide))
+		for i, x := range wide {
+			exact[i] = tensorOf(t, op.Doubles(x), x.Shape()...)
+		}
+		want, _ := convolved(t, nil, true, exact, c.pads...)
+		errorOf := func(direct bool) float64 {
+			y, how := convolved(t, a, direct, wide, c.pads...)
+			if strings.Contains(how, "conv/points") == direct {
+				t.Errorf("%v: with transforms %v: %s", c.x, !direct, how)
+			}
+			off := 0.0
+			for i, w := range op.Doubles(want) {
+				off = max(off, math.Abs(op.Doubles(y)[i]-w))
+			}
+			return off
+		}
+		if off, direct := errorOf(false), errorOf(true); !(off <= 3*direct) {
+			t.Errorf("%v: off by %g, direct by %g", c.x, off, direct)
+		}
+	}
+}
+
+// TestWinogradOdd checks that an element that is no number reaches every pixel whose filter
+// meets it, and none of other tiles.
+func TestWinogradOdd(t *testing.T) {
+	const channels, side, row, col = 16, 20, 9, 6
+	r := rand.New(rand.NewPCG(29, 30))
+	a := accelerator(t, open(t, vulkan.Options{Everything: true}))
+	x, w := random(r, 1, channels, side, side), random(r, channels, channels, 3, 3)
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		tensor.View[float32](x)[row*side+col] = float32(v)
+		y, how := convolved(t, a, false, []*tensor.Tensor{x, w}, 1, 1, 1, 1)
+		if !strings.Contains(how, "conv/points") {
+			t.Fatalf("%s computed it", how)
+		}
+		for i, v := range tensor.View[float32](y) {
+			i, j := i/side%side, i%side
+			odd := math.IsNaN(float64(v)) || math.IsInf(float64(v), 0)
+			met := i >= row-1 && i <= row+1 && j >= col-1 && j <= col+1
+			// The tiles whose pixels, and those around them, have the element.
+			near := i >= 8 && i <= 11 && j >= 4 && j <= 7
+			if met && !odd && v != 0 || odd && !near {
+				t.Fatalf("with an element %v at %d,%d, pixel %d,%d is %v", tensor.View[float32](x)[row*side+col], row, col, i, j, v)
+			}
+		}
+	}
+}

@@ -1,0 +1,39 @@
+// The points of tiles of pixels of an image [n,c,h,w], a tile of a channel per invocation:
+// y[36,c,tiles].
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+#include "types.glsl"
+#include "winograd.glsl"
+
+layout(std430, binding = 0) readonly buffer X { T x[]; };
+layout(std430, binding = 1) writeonly buffer Y { float y[]; };
+
+layout(push_constant) uniform Words {
+    uint total, channels, height, width;
+    uint pad_top, pad_left;
+    uint down, across; // tiles of an image
+    uint tiles;        // of all
+};
+
+void main() {
+    uint i = flat_index();
+    if (i >= total) return;
+    uint tile = i % tiles, channel = i / tiles;
+    uint image = tile / (down * across), top = tile / across % down * TILE, left = tile % across * TILE;
+    uint at = (image * channels + channel) * height * width;
+    float rows[POINTS], v[SIDE];
+    for (uint c = 0; c < SIDE; c++) {
+        for (uint r = 0; r < SIDE; r++) {
+            uint row = top + r - pad_top, col = left + c - pad_left; // beyond an edge they are large
+            v[r] = row < height && col < width ? LOAD(x[at + row * width + col]) : 0.0;
+        }
+        points_of(v);
+        for (uint r = 0; r < SIDE; r++) rows[r * SIDE + c] = v[r];
+    }
+    for (uint r = 0; r < SIDE; r++) {
+        for (uint c = 0; c < SIDE; c++) v[c] = rows[r * SIDE + c];
+        points_of(v);
+        for (uint c = 0; c < SIDE; c++) y[(r * SIDE + c) * total + i] = v[c];
+    }
+}
