@@ -314,6 +314,8 @@ func TestLayoutsVolumes(t *testing.T) {
 			first := conv("x", 2, 32)
 			y := n.add("MaxPool", []*graph.Attr{intsAttr("kernel_shape", 2, 3, 3), intsAttr("strides", 2, 2, 2), intsAttr("pads", 0, 1, 0, 0, 0, 1)}, first)
 			y = conv(y, 32, 64)
+			group := &graph.Attr{Name: "group", Kind: graph.AttrInt, Int: 64}
+			y = n.add("Sigmoid", nil, n.add("Conv", []*graph.Attr{group, pads}, y, n.weight(64, 1, 3, 3, 3), n.weight(64)))
 			mean := []*graph.Attr{intsAttr("kernel_shape", 3, 3, 3), pads, {Name: "count_include_pad", Kind: graph.AttrInt, Int: counted}}
 			y = n.add("Add", nil, conv(n.add("AveragePool", mean, y), 64, 64), y)
 			y = n.add("Sigmoid", nil, n.add("ConvTranspose", []*graph.Attr{intsAttr("strides", 2, 2, 2)}, y, n.weight(64, 32, 2, 2, 2)))

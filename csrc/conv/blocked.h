@@ -13,7 +13,7 @@ enum { NACRE_CONV_BLOCK = 64 };  // channels of a block at most
 // The words of command f32_conv_depthwise_blocked. Operands are those of
 // f32_conv_depthwise: x, add and y are blocked, w is what pack wrote, and bias, which may
 // be left out, is plain. All are float32; every group has as many filters as channels, a
-// divisor of the block, and there are one or two axes. Add may be y.
+// divisor of the block, and there are up to three axes. Add may be y.
 typedef struct {
     nacre_conv_words conv;
     int64_t block;  // at most NACRE_CONV_BLOCK

@@ -174,14 +174,14 @@ struct nacre_f32_depthwise_driver {
 };
 extern const nacre_f32_depthwise_driver nacre_f32_depthwise_drivers;
 
-// Whether a convolution has one axis or two and no large kernel, extents of values not looked at.
+// Whether a convolution has no large kernel, extents of values not looked at.
 static inline int nacre_conv_is_small(const nacre_conv *c) {
     size_t taps = 1;
     for (size_t d = 0; d < c->axes; d++) taps = taps > NACRE_DEPTHWISE_KERNEL ? taps : taps * c->kernel[d];
-    return c->axes <= 2 && taps <= NACRE_DEPTHWISE_KERNEL;
+    return taps <= NACRE_DEPTHWISE_KERNEL;
 }
 
-// Whether it also has one channel in a group.
-static inline int nacre_conv_is_depthwise(const nacre_conv *c) { return c->channels == 1 && nacre_conv_is_small(c); }
+// Whether it also has one axis or two, and one channel in a group.
+static inline int nacre_conv_is_depthwise(const nacre_conv *c) { return c->channels == 1 && c->axes <= 2 && nacre_conv_is_small(c); }
 
 #endif

@@ -4,15 +4,20 @@
 
 enum {
     BLOCKED_GRAIN = 1 << 16,  // multiply-adds of a chunk of work
-    BLOCKED_PIECE = 1 << 11   // floats of rows that a function of elements follows, where a row has less
+    BLOCKED_PIECE = 1 << 11   // floats of rows that are gone over again, where a row has less
 };
+
+typedef struct {
+    size_t in, out, kernel, stride, dilation, pad;
+} blocked_axis;
 
 typedef struct {
     const nacre_f32_blocked_depthwise_impl *impl;
     nacre_conv c;
     size_t block, blocks;
     size_t channels;         // of the result
-    size_t in_h, out_h, kernel_h, stride_h, dilation_h, pad_h, columns;  // columns is the axis of the columns
+    blocked_axis d, h;       // of slices and of rows
+    size_t columns;          // the axis of the columns
     size_t rows, rows_each;  // of the result in all, of a chunk
     nacre_conv_span *meet;   // under each column of the kernel
     int32_t *from;           // of rows
@@ -23,66 +28,73 @@ typedef struct {
     nacre_f32_finish finish;
 } blocked_job;
 
+// Axis d, or one of a single position where there are fewer.
+static blocked_axis blocked_axis_of(const nacre_conv *c, size_t d) {
+    if (d >= c->axes) return (blocked_axis){1, 1, 1, 1, 1, 0};
+    return (blocked_axis){c->in[d], c->out[d], c->kernel[d], c->stride[d], c->dilation[d], c->pad[d]};
+}
+
 static blocked_job blocked_of(const nacre_kernel *kernel, const nacre_conv_blocked_words *w) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
-    const int flat = c.axes == 1;
     blocked_job j = {.impl = ((nacre_f32_blocked_depthwise_fn *)kernel->fn)(), .c = c, .block = (size_t)w->block, .columns = c.axes - 1};
     j.channels = c.groups * c.filters;
     j.blocks = nacre_ceil_div(j.channels, j.block);
-    j.in_h = flat ? 1 : c.in[0];
-    j.out_h = flat ? 1 : c.out[0];
-    j.kernel_h = flat ? 1 : c.kernel[0];
-    j.stride_h = flat ? 1 : c.stride[0];
-    j.dilation_h = flat ? 1 : c.dilation[0];
-    j.pad_h = flat ? 0 : c.pad[0];
-    j.rows = c.images * j.blocks * j.out_h;
+    j.d = blocked_axis_of(&c, c.axes - 3);
+    j.h = blocked_axis_of(&c, c.axes - 2);
+    j.rows = c.images * j.blocks * j.d.out * j.h.out;
     const size_t work = c.out[j.columns] * conv_count(c.kernel, c.axes) * c.channels * j.block;
     j.rows_each = work >= BLOCKED_GRAIN || work == 0 ? 1 : BLOCKED_GRAIN / work;
     return j;
 }
 
-// The positions of the result along axis d that meet no padding under position k of the kernel.
-static nacre_conv_span blocked_span(const nacre_conv *c, size_t d, size_t k) {
-    const size_t at = k * c->dilation[d], end = c->in[d] + c->pad[d];
-    return (nacre_conv_span){.first = at >= c->pad[d] ? 0 : nacre_min(c->out[d], nacre_strides(c->pad[d] - at, c->stride[d])),
-                             .stop = at >= end ? 0 : nacre_min(c->out[d], nacre_strides(end - at, c->stride[d]))};
+// The positions of the result along an axis that meet no padding under position k of the kernel.
+static nacre_conv_span blocked_span(const blocked_axis *a, size_t k) {
+    const size_t at = k * a->dilation, end = a->in + a->pad;
+    return (nacre_conv_span){.first = at >= a->pad ? 0 : nacre_min(a->out, nacre_strides(a->pad - at, a->stride)),
+                             .stop = at >= end ? 0 : nacre_min(a->out, nacre_strides(end - at, a->stride))};
 }
 
 // What meets no padding: under each column of the kernel, under all, and rows.
 static void blocked_meets(blocked_job *j) {
-    const size_t d = j->columns, last = j->c.kernel[d] - 1;
-    for (size_t kx = 0; kx <= last; kx++) j->meet[kx] = blocked_span(&j->c, d, kx);
+    const blocked_axis w = blocked_axis_of(&j->c, j->columns);
+    for (size_t kx = 0; kx < w.kernel; kx++) j->meet[kx] = blocked_span(&w, kx);
     j->begin = j->meet[0].first;
-    j->stop = nacre_max(j->begin, j->meet[last].stop);
-    j->stop_h = 1;
-    if (j->c.axes == 1) return;
-    j->begin_h = blocked_span(&j->c, 0, 0).first;
-    j->stop_h = blocked_span(&j->c, 0, j->kernel_h - 1).stop;
+    j->stop = nacre_max(j->begin, j->meet[w.kernel - 1].stop);
+    j->begin_h = blocked_span(&j->h, 0).first;
+    j->stop_h = blocked_span(&j->h, j->h.kernel - 1).stop;
 }
 
-// The rows of the kernel that meet the value from row o of the result: from *first on.
-static size_t blocked_meet(const blocked_job *j, size_t o, size_t *first) {
-    const size_t at = o * j->stride_h, end = j->in_h + j->pad_h;
-    const size_t begin = at >= j->pad_h ? 0 : nacre_strides(j->pad_h - at, j->dilation_h);
-    const size_t stop = at >= end ? 0 : nacre_min(j->kernel_h, nacre_strides(end - at, j->dilation_h));
+// The positions of the kernel along an axis that meet the value from position o of the result: from
+// *first on. What the first meets is at *at.
+static size_t blocked_meet(const blocked_axis *a, size_t o, size_t *first, size_t *at) {
+    const size_t from = o * a->stride, end = a->in + a->pad;
+    const size_t begin = from >= a->pad ? 0 : nacre_strides(a->pad - from, a->dilation);
+    const size_t stop = from >= end ? 0 : nacre_min(a->kernel, nacre_strides(end - from, a->dilation));
+    *first = *at = 0;
+    if (stop <= begin) return 0;
     *first = begin;
-    return stop > begin ? stop - begin : 0;
+    *at = from + begin * a->dilation - a->pad;
+    return stop - begin;
 }
 
-// Rows of the result of a plane from row o on, one or such as meet no padding.
-static void blocked_rows(const blocked_job *j, size_t plane, size_t o, size_t rows, const float *bias) {
-    const size_t d = j->columns, width = j->c.in[d] * j->block, y = (plane * j->out_h + o) * j->c.out[d] * j->block;
-    size_t first;
-    nacre_f32_blocked_rows r = {.rows = rows, .x = j->x, .w = j->w, .bias = bias, .block = j->block, .finish = &j->finish};
-    r.kernel_h = blocked_meet(j, o, &first);
-    if (r.kernel_h > 0) {
-        r.x += (plane * j->in_h + o * j->stride_h + first * j->dilation_h - j->pad_h) * width;
-        r.w += (plane % j->blocks * j->kernel_h + first) * j->c.kernel[d] * j->c.channels * j->block;
-    }
+// Rows of the result from row o of a slice on, one or such as meet no padding. Slices of the
+// kernel follow each other, and what they add up to lies in the result.
+static void blocked_rows(const blocked_job *j, size_t slice, size_t o, size_t rows, const float *bias) {
+    static const float zeros[NACRE_CONV_BLOCK];
+    const nacre_f32_finish none = {0};
+    const size_t d = j->columns, plane = slice / j->d.out, width = j->c.in[d] * j->block, y = (slice * j->h.out + o) * j->c.out[d] * j->block;
+    const size_t taps = j->c.kernel[d] * j->c.channels * j->block;
+    size_t first_d, at_d, first, at;
+    const size_t slices = blocked_meet(&j->d, slice % j->d.out, &first_d, &at_d);
+    nacre_f32_blocked_rows r = {.rows = rows, .bias = bias, .block = j->block};
+    r.kernel_h = blocked_meet(&j->h, o, &first, &at);
+    if (slices == 0) r.kernel_h = 0;
+    r.x = j->x + ((plane * j->d.in + at_d) * j->h.in + at) * width;
+    r.w = j->w + ((plane % j->blocks * j->d.kernel + first_d) * j->h.kernel + first) * taps;
     r.channels = j->c.channels;
     r.from = j->from;
-    r.next = j->stride_h * width;
-    r.gap = j->dilation_h * width;
+    r.next = j->h.stride * width;
+    r.gap = j->h.dilation * width;
     r.add = j->add == NULL ? NULL : j->add + y;
     r.y = j->y + y;
     r.in = j->c.in[d];
@@ -94,7 +106,15 @@ static void blocked_rows(const blocked_job *j, size_t plane, size_t o, size_t ro
     r.meet = j->meet;
     r.begin = j->begin;
     r.stop = j->stop;
-    j->impl->rows(&r);
+    const size_t passes = r.kernel_h == 0 ? 1 : slices;
+    for (size_t k = 1; k <= passes; k++) {
+        r.finish = k < passes ? &none : &j->finish;
+        j->impl->rows(&r);
+        r.bias = zeros;
+        r.add = r.y;
+        r.x += j->d.dilation * j->h.in * width;
+        r.w += j->h.kernel * taps;
+    }
     if (j->finish.map != NULL) j->finish.map(r.y, r.y, rows * r.out * j->block, j->finish.params);
 }
 
@@ -102,19 +122,19 @@ static void blocked_chunk(void *job, size_t chunk, size_t thread) {
     const blocked_job *const j = job;
     (void)thread;
     const size_t first = chunk * j->rows_each, stop = nacre_min(j->rows, first + j->rows_each);
-    const size_t most = j->finish.map == NULL ? j->out_h : nacre_max(1, BLOCKED_PIECE / (j->c.out[j->columns] * j->block));
+    const size_t most = j->finish.map == NULL && j->d.kernel == 1 ? j->h.out : nacre_max(1, BLOCKED_PIECE / (j->c.out[j->columns] * j->block));
     float bias[NACRE_CONV_BLOCK];
-    for (size_t i = first, plane = first / j->out_h, o = first % j->out_h, rows = 0; i < stop; i += rows) {
+    for (size_t i = first, slice = first / j->h.out, o = first % j->h.out, rows = 0; i < stop; i += rows) {
         if (i == first || o == 0) {
-            const size_t channel = plane % j->blocks * j->block;
+            const size_t channel = slice / j->d.out % j->blocks * j->block;
             for (size_t k = 0; k < j->block; k++) bias[k] = j->bias == NULL || channel + k >= j->channels ? 0 : j->bias[channel + k];
         }
         rows = o < j->begin_h || o >= j->stop_h ? 1 : nacre_min(most, nacre_min(stop - i, j->stop_h - o));
-        blocked_rows(j, plane, o, rows, bias);
+        blocked_rows(j, slice, o, rows, bias);
         o += rows;
-        if (o < j->out_h) continue;
+        if (o < j->h.out) continue;
         o = 0;
-        plane++;
+        slice++;
     }
 }
 
@@ -123,7 +143,7 @@ static int blocked_fits(const nacre_kernel *kernel, const int64_t *words) {
     const blocked_job j = blocked_of(kernel, w);
     const size_t lanes = j.impl->lanes, group = j.c.channels;
     if (group == 0 || group != j.c.filters || j.block % group != 0 || (lanes > 1 && lanes % group != 0)) return 0;
-    return w->conv.type == NACRE_FLOAT32 && nacre_conv_is_small(&j.c) && j.block <= NACRE_CONV_BLOCK && j.block % lanes == 0;
+    return w->conv.type == NACRE_FLOAT32 && j.c.axes <= 3 && nacre_conv_is_small(&j.c) && j.block <= NACRE_CONV_BLOCK && j.block % lanes == 0;
 }
 
 static size_t blocked_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {

@@ -38,7 +38,7 @@ func offerConv(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
 		return nil
 	case groupsInBlocks(s, l):
 		x.plain, x.blocked = gemmConvCost(s, l), windowOf(l.Extents(b.Shape(0))[:2].Len(), s.In, s.Out, taps*s.Channels).blockedCost(l)
-		if s.Channels == 1 {
+		if s.Channels == 1 && len(s.In) <= 2 {
 			x.plain = windowOf(s.Images*s.Groups, s.In, s.Out, taps).depthwiseCost(l)
 		}
 	case (s.Groups == 1 && s.Channels > 0 || groupsOfBlocks(s, l)) && !mostlyPadding(s):
@@ -64,7 +64,7 @@ func offerConv(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
 // groupsInBlocks reports whether blocks have whole groups, of as many filters as channels: one
 // for a depthwise convolution.
 func groupsInBlocks(s *nn.ConvShape, l device.Layout) bool {
-	return len(s.In) <= 2 && s.Channels == s.Filters && s.Channels > 0 && s.Channels < l.Block() && l.Block()%s.Channels == 0 && (s.Groups > 1 || s.Channels == 1)
+	return s.Channels == s.Filters && s.Channels > 0 && s.Channels < l.Block() && l.Block()%s.Channels == 0 && (s.Groups > 1 || s.Channels == 1)
 }
 
 // groupsOfBlocks reports whether the groups of a convolution have whole blocks of channels and of

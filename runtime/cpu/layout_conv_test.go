@@ -27,9 +27,15 @@ func depthwiseCases(r *rand.Rand) []convCase {
 		{images: 1, in: []int{4, 31}, kernel: []int{3, 11}, stride: ones(2), dilation: ones(2), before: []int{1, 5}, behind: []int{1, 5}},
 		{images: 1, in: []int{9, 58}, kernel: []int{5, 5}, stride: []int{1, 2}, dilation: ones(2), before: []int{2, 2}, behind: []int{2, 2}},
 	}
-	for range 12 {
+	list = append(list,
+		convCase{images: 2, in: []int{5, 8, 13}, kernel: []int{3, 3, 3}, stride: ones(3), dilation: ones(3), before: ones(3), behind: ones(3)},
+		convCase{images: 1, in: []int{9, 14, 30}, kernel: []int{3, 3, 3}, stride: []int{2, 2, 2}, dilation: ones(3), before: ones(3), behind: []int{1, 0, 1}},
+		convCase{images: 2, in: []int{2, 6, 9}, kernel: []int{3, 1, 5}, stride: ones(3), dilation: []int{2, 1, 1}, before: []int{6, 1, 2}, behind: []int{5, 0, 2}},
+		convCase{images: 1, in: []int{6, 20, 31}, kernel: []int{2, 5, 4}, stride: []int{1, 2, 3}, dilation: []int{3, 2, 1}, before: []int{0, 3, 1}, behind: []int{0, 4, 2}},
+	)
+	for i := range 12 {
 		c := convCase{images: 1}
-		for range 2 {
+		for range 2 + i%3/2 {
 			k := 1 + r.IntN(6)
 			c.kernel = append(c.kernel, k)
 			c.dilation = append(c.dilation, 1+r.IntN(3))
