@@ -9,7 +9,8 @@
 enum {
     BLOCKED8_BAND = 192 << 10,  // bytes of the value that a band of rows meets at most, or one row
     BLOCKED8_CHUNKS = 8,        // chunks of work that there are, where they are long enough
-    BLOCKED8_GRAIN = 1 << 20    // multiply-adds of a chunk of work
+    BLOCKED8_GRAIN = 1 << 20,   // multiply-adds of a chunk of work
+    BLOCKED8_TILES = 4          // whose sums become codes together
 };
 
 // The steps that a group of blocks of filters meets: first..stop-1, the first `whole` of all channels
@@ -211,38 +212,51 @@ static void blocked8_move(const blocked8_band *b, size_t first, size_t o, size_t
     }
 }
 
+// Codes of pixels from `pixel` on of row o of the result, of blocks `first` and on.
+static void blocked8_finish(const blocked8_band *b, size_t first, size_t o, size_t pixel, const nacre_i8_tile *t, size_t pixels) {
+    const blocked8_job *const j = b->j;
+    nacre_i8_tile_finish f = {.pixels = pixels, .lanes = j->lanes, .row = t->blocks * j->lanes, .then = &j->numbers.then, .zero = j->numbers.y.zero};
+    for (size_t k = 0; k < t->blocks; k++) {
+        const size_t lane = (first + k) * j->lanes;
+        const size_t at = ((b->image * j->out_blocks + first + k) * j->pixels + o * j->width + pixel) * j->lanes;
+        f.sums = t->sums + k * j->lanes;
+        f.start = j->start + lane;
+        f.scale = j->scale + lane;
+        f.add = j->add + lane;
+        f.codes = j->numbers.then.codes == NULL ? NULL : j->numbers.then.codes + at;
+        f.y = j->y + at;
+        j->impl->finish(&f);
+    }
+}
+
 // Row o of the result, of blocks `first` and on.
 static void blocked8_row(const blocked8_band *b, size_t first, size_t o, nacre_i8_tile *t, size_t portion) {
     const blocked8_job *const j = b->j;
     const dense_cut *const cut = blocked8_cut(j, o);
-    size_t pixel = 0, at = ((b->image * j->out_blocks + first) * j->pixels + o * j->width) * j->lanes;
-    nacre_i8_tile_finish f = {.lanes = j->lanes, .row = t->blocks * j->lanes, .then = &j->numbers.then, .zero = j->numbers.y.zero};
+    const size_t tiles = cut->full + cut->tails;
+    int32_t *const sums = t->sums;
+    size_t pixel = 0, pixels = 0;  // pixels have sums and no codes
     t->x = b->x + (o - b->o) * b->x_row;
-    for (size_t i = 0; i < cut->full + cut->tails; i++) {
-        t->pixels = f.pixels = i < cut->full ? cut->most : cut->tail[i - cut->full];
+    for (size_t i = 0; i < tiles; i++) {
+        t->pixels = i < cut->full ? cut->most : cut->tail[i - cut->full];
         j->impl->tile(t);
-        if (j->moved) blocked8_move(b, first, o, pixel, t);
-        for (size_t k = 0; k < t->blocks; k++) {
-            const size_t lane = (first + k) * j->lanes, place = at + k * j->pixels * j->lanes;
-            f.sums = t->sums + k * j->lanes;
-            f.start = j->start + lane;
-            f.scale = j->scale + lane;
-            f.add = j->add + lane;
-            f.codes = j->numbers.then.codes == NULL ? NULL : j->numbers.then.codes + place;
-            f.y = j->y + place;
-            j->impl->finish(&f);
-        }
-        pixel += t->pixels;
-        at += t->pixels * j->lanes;
+        if (j->moved) blocked8_move(b, first, o, pixel + pixels, t);
+        pixels += t->pixels;
+        t->sums += t->pixels * t->blocks * j->lanes;
         t->x += t->pixels * t->pitch;
         t->next += portion;
+        if ((i + 1) % BLOCKED8_TILES != 0 && i + 1 < tiles) continue;
+        t->sums = sums;
+        blocked8_finish(b, first, o, pixel, t, pixels);
+        pixel += pixels;
+        pixels = 0;
     }
 }
 
 // Filters of a group for the rows of a band.
 static void blocked8_group(const blocked8_band *b, size_t group) {
     const blocked8_job *const j = b->j;
-    int32_t sums[NACRE_DENSE_PIXELS * NACRE_DENSE_BLOCKS * NACRE_CONV_BLOCK];
+    int32_t sums[BLOCKED8_TILES * NACRE_DENSE_PIXELS * NACRE_DENSE_BLOCKS * NACRE_CONV_BLOCK];
     const size_t blocks = blocked8_blocks(j, group), depth = blocked8_depth(j, group), tiles = b->rows * (j->cut.full + j->cut.tails);
     const size_t portion = nacre_ceil_div(depth * blocks * j->lanes, tiles);
     nacre_i8_tile t = blocked8_tile_of(j, blocked8_span_of(j, group), blocks, j->weights + j->place[group], sums);
