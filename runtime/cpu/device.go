@@ -28,6 +28,7 @@ type Device struct {
 	layouts   device.LayoutPolicy
 	blocked   device.Layout // of blocked values
 	estimated bool          // the estimates of times hold for the levels
+	codes     bool          // codes of 8 bits may be blocked
 	direct    bool          // convolutions are computed without transforms
 
 	accelerator device.Accelerator // nil for none
@@ -41,7 +42,7 @@ func New(isa bindings.ISA, pool *bindings.Pool, threads int, packs *Packs) (*Dev
 		return nil, err
 	}
 	d := &Device{isa: isa, pool: pool, threads: max(1, min(threads, pool.Threads())), packs: packs, half: half}
-	d.blocked, d.estimated = blockedLayout(isa)
+	d.blocked, d.estimated, d.codes = blockedLayout(isa)
 	return d, nil
 }
 

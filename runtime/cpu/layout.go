@@ -124,7 +124,7 @@ func (d *Device) Layouts(b *device.Binding) []device.LayoutChoice {
 		return nil
 	}
 	_, x := d.offer(b)
-	if x == nil {
+	if x == nil || !d.codes && hasCodes(b) {
 		return nil
 	}
 	if _, ok := b.Op.(device.Reorder); ok {

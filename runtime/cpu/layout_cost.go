@@ -51,18 +51,25 @@ const (
 	reorderElement = 0.33
 )
 
-// blockedLayout is the layout of blocked values, and whether the estimates hold for the
-// levels; where they do not, values are blocked by request only.
-func blockedLayout(isa bindings.ISA) (l device.Layout, estimated bool) {
-	for _, level := range []struct {
-		name  string
-		block int
-	}{{"avx512", 16}, {"avx2", 8}, {"neon", 4}} {
+// blockedLevels are the levels with vectors of their own, widest first: the channels of a
+// block, and the levels that multiply codes of 8 bits in such blocks.
+var blockedLevels = []struct {
+	name  string
+	block int
+	codes string
+}{{"avx512", 16, "avx512,avx512vnni"}, {"avx2", 8, "avx2"}, {"neon", 4, "neon"}}
+
+// blockedLayout is the layout of blocked values, whether the estimates hold for the
+// levels, and whether codes of 8 bits may be blocked. Where estimates do not hold, values are
+// blocked by request only. Codes may not where scalar code alone would multiply them.
+func blockedLayout(isa bindings.ISA) (l device.Layout, estimated, codes bool) {
+	for _, level := range blockedLevels {
 		if mask, err := bindings.ParseISA(level.name); err == nil && isa&mask != 0 {
-			return device.Blocked(level.block), true
+			all, _ := bindings.ParseISA(level.codes)
+			return device.Blocked(level.block), true, all&^isa == 0
 		}
 	}
-	return device.Blocked(8), false
+	return device.Blocked(8), false, true
 }
 
 // window is the extents on which the time of a depthwise convolution or of pooling

@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"slices"
+
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/nn"
@@ -38,6 +40,12 @@ var blockedQuantRows = []blockedRow{
 
 // isByte reports whether elements are codes of 8 bits.
 func isByte(d tensor.DType) bool { return d == tensor.U8 || d == tensor.I8 }
+
+// hasCodes reports whether an operand of a node has codes of 8 bits.
+func hasCodes(b *device.Binding) bool {
+	code := func(v *op.Value) bool { return v != nil && isByte(v.DType) }
+	return slices.ContainsFunc(b.In, code) || slices.ContainsFunc(b.Out, code)
+}
 
 // plainByteChannels is the most channels of a plain value that convolutions of codes in
 // blocks read.

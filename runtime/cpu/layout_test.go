@@ -19,6 +19,38 @@ import (
 // testBlocks are the channels of blocks that kernels are tried with.
 var testBlocks = []int{4, 8, 16, 32}
 
+// TestBlockedLevels has codes blocked where a kernel of vectors multiplies them in blocks of that
+// size, and nowhere else but in scalar code.
+func TestBlockedLevels(t *testing.T) {
+	for _, level := range blockedLevels {
+		base, err := bindings.ParseISA(level.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := bindings.ParseISA(level.codes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []bindings.ISA
+		for _, k := range bindings.Variants("i8_conv_blocked") {
+			rows = append(rows, k.ISA())
+		}
+		// Rows are those of the processor at hand.
+		if all&bindings.DetectISA() == all && !slices.Contains(rows, all) {
+			t.Errorf("no row of i8_conv_blocked is of levels %s", level.codes)
+		}
+		for _, isa := range []bindings.ISA{base, all} {
+			l, estimated, codes := blockedLayout(isa)
+			if l.Block() != level.block || !estimated || codes != (isa == all) {
+				t.Errorf("levels %v: blocks of %d, estimated %v, codes %v", isa, l.Block(), estimated, codes)
+			}
+		}
+	}
+	if _, estimated, codes := blockedLayout(0); estimated || !codes {
+		t.Errorf("scalar code: estimated %v, codes %v", estimated, codes)
+	}
+}
+
 // toBlocks is a value in blocks whose padding is not a number.
 func toBlocks(list []float64, s tensor.Shape, block int) []byte {
 	if list == nil {
