@@ -251,23 +251,63 @@ func bindVariadic(o *arith.Variadic, b *binder) error {
 	if len(b.In) == 1 {
 		return b.copyAll(d, out.Len(), b.in(0), b.out(0))
 	}
-	if d != tensor.F32 && (o.Mean || len(b.In) > 2 && floats[d]) {
-		return device.Refuse("%v elements of %d inputs are rounded once", d, len(b.In))
-	}
 	if len(b.In) > 2 {
 		b.step.InPlace = nil
 	}
-	x, xs := b.in(0), b.Shape(0)
+	if floats[d] && (o.Mean || len(b.In) > 2) {
+		return b.inFloat32(func(y device.Operand) error { return b.joinAll(o, tensor.F32, b.widened, y) })
+	}
+	if o.Mean {
+		return device.Refuse("no shader computes means of %v elements", d)
+	}
+	return b.joinAll(o, d, func(i int) (device.Operand, error) { return b.in(i), nil }, b.out(0))
+}
+
+// joinAll adds the dispatches that join all inputs, at places with elements of type d.
+func (b *binder) joinAll(o *arith.Variadic, d tensor.DType, place func(i int) (device.Operand, error), y device.Operand) error {
+	out, xs := b.OutShape(0), b.Shape(0)
+	x, err := place(0)
+	if err != nil {
+		return err
+	}
 	for i := 1; i < len(b.In); i++ {
-		if err := b.pairs("eltwise/binary", o.Func, d, x, b.in(i), b.out(0), out, xs, b.Shape(i)); err != nil {
+		next, err := place(i)
+		if err != nil {
 			return err
 		}
-		x, xs = b.out(0), out
+		if err := b.pairs("eltwise/binary", o.Func, d, x, next, y, out, xs, b.Shape(i)); err != nil {
+			return err
+		}
+		x, xs = y, out
 	}
 	if !o.Mean {
 		return nil
 	}
-	return b.pairs("eltwise/binary", "div", d, x, constant(float32(len(b.In))), b.out(0), out, out, nil)
+	return b.pairs("eltwise/binary", "div", d, x, constant(float32(len(b.In))), y, out, out, nil)
+}
+
+// widened is input i, of floats, as float32.
+func (b *binder) widened(i int) (device.Operand, error) {
+	d, n := b.DType(i), b.Shape(i).Len()
+	if d == tensor.F32 {
+		return b.in(i), nil
+	}
+	t := b.temp(tensor.F32.Bytes(n))
+	return t, b.convert(d, tensor.F32, n, b.in(i), t)
+}
+
+// inFloat32 adds dispatches that compute output 0, of floats, as float32, which is rounded
+// once.
+func (b *binder) inFloat32(add func(y device.Operand) error) error {
+	d, n := b.Out[0].DType, b.OutShape(0).Len()
+	if d == tensor.F32 {
+		return add(b.out(0))
+	}
+	t := b.temp(tensor.F32.Bytes(n))
+	if err := add(t); err != nil {
+		return err
+	}
+	return b.convert(tensor.F32, d, n, t, b.out(0))
 }
 
 func bindWhere(_ *arith.Where, b *binder) error {
@@ -291,21 +331,34 @@ func bindFused(o *arith.Fused, b *binder) error {
 	if !b.Has(1) {
 		return b.unary("eltwise/unary", o.Unary, d, out.Len(), o.P, 0, b.in(0), b.out(0))
 	}
-	if d != tensor.F32 {
-		return device.Refuse("%v elements are rounded once", d)
+	if !floats[d] {
+		return device.Refuse("no shader computes the function %s of %v elements", o.Unary, d)
 	}
-	x := b.in(0)
 	b.step.InPlace = nil
-	if o.First {
-		if err := b.unary("eltwise/unary", o.Unary, d, out.Len(), o.P, 0, x, b.out(0)); err != nil {
-			return err
-		}
-		x = b.out(0)
-	}
-	if err := b.pairs("eltwise/binary", o.Binary, d, x, b.in(1), b.out(0), out, out, b.Shape(1)); err != nil || o.First {
+	return b.inFloat32(func(y device.Operand) error { return b.fused(o, y) })
+}
+
+// fused adds the dispatches of both, in float32.
+func (b *binder) fused(o *arith.Fused, y device.Operand) error {
+	out := b.OutShape(0)
+	x, err := b.widened(0)
+	if err != nil {
 		return err
 	}
-	return b.unary("eltwise/unary", o.Unary, d, out.Len(), o.P, 0, b.out(0), b.out(0))
+	other, err := b.widened(1)
+	if err != nil {
+		return err
+	}
+	if o.First {
+		if err := b.unary("eltwise/unary", o.Unary, tensor.F32, out.Len(), o.P, 0, x, y); err != nil {
+			return err
+		}
+		x = y
+	}
+	if err := b.pairs("eltwise/binary", o.Binary, tensor.F32, x, other, y, out, out, b.Shape(1)); err != nil || o.First {
+		return err
+	}
+	return b.unary("eltwise/unary", o.Unary, tensor.F32, out.Len(), o.P, 0, y, y)
 }
 
 // copyAll adds a dispatch that copies n elements.

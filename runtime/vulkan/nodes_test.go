@@ -191,6 +191,19 @@ func packedNodes(r *rand.Rand) (list []nodeCase) {
 	return list
 }
 
+// recurrentNodes are recurrent networks.
+func recurrentNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
+	const steps, batch, input, units = 5, 3, 7, 9
+	for _, d := range narrowFloats {
+		for _, gates := range []int{3, 4} {
+			in := []*tensor.Tensor{typed(t, d, some(r, steps*batch*input), steps, batch, input), typed(t, d, some(r, gates*units*input), 1, gates*units, input),
+				typed(t, d, some(r, gates*units*units), 1, gates*units, units), typed(t, d, some(r, 2*gates*units), 1, 2*gates*units), tensorOf(t, []int32{5, 2, 4}, batch)}
+			list = append(list, nodeCase{op: map[int]string{3: "GRU", 4: "LSTM"}[gates], attrs: []*graph.Attr{ints("hidden_size", units)}, in: in, outs: 2, near: nears[d]})
+		}
+	}
+	return list
+}
+
 // TestNodes compares nodes on the device with those on the CPU, with all that it has and with
 // low limits.
 func TestNodes(t *testing.T) {
@@ -226,7 +239,7 @@ func compareNodes(t *testing.T, o vulkan.Options) *compared {
 	o.Everything = true
 	s := &compared{&single{device: open(t, o), registry: standard.Registry(), offload: map[string]int{}}, map[string]int{}, ""}
 	s.constant = func(i int, x *tensor.Tensor) bool { return isParameter(i, x) || i > 0 && x.DType() == tensor.U8 }
-	for _, c := range slices.Concat(drawnNodes(t, r), groupedNodes(t, r), roundedNodes(t, r), sharedNodes(t, r), transformedNodes(t, r), packedNodes(r)) {
+	for _, c := range slices.Concat(drawnNodes(t, r), groupedNodes(t, r), roundedNodes(t, r), sharedNodes(t, r), transformedNodes(t, r), packedNodes(r), recurrentNodes(t, r)) {
 		n := &graph.Node{Name: c.op, Domain: c.domain, Op: c.op, Version: 24, Attrs: c.attrs}
 		if c.domain != "" {
 			n.Version = 1

@@ -85,11 +85,22 @@ func bindLpNorm(o *nn.LpNorm, b *binder) error {
 
 // bindMeanVariance subtracts means and divides by deviations, to which 1e-9 is added.
 func bindMeanVariance(o *nn.MeanVariance, b *binder) error {
-	x := b.Shape(0)
-	if b.DType(0) != tensor.F32 {
-		return device.Refuse("%v elements are rounded once", b.DType(0))
+	if _, err := floatName(b.DType(0)); err != nil {
+		return err
 	}
-	axes, err := op.NormAxes(o.Axes, len(x))
+	axes, err := op.NormAxes(o.Axes, len(b.Shape(0)))
+	if err != nil {
+		return err
+	}
+	b.step.InPlace = nil
+	return b.inFloat32(func(y device.Operand) error { return b.normalise(axes, y) })
+}
+
+// normalise adds the dispatches that move what lies along axes to mean 0 and variance 1, in
+// float32.
+func (b *binder) normalise(axes []int, y device.Operand) error {
+	x := b.Shape(0)
+	in, err := b.widened(0)
 	if err != nil {
 		return err
 	}
@@ -98,19 +109,18 @@ func bindMeanVariance(o *nn.MeanVariance, b *binder) error {
 		n, kept[a], reduced[a] = n*x[a], 1, true
 	}
 	list := reductions(x, reduced)
-	b.step.InPlace = nil
 	mean, deviation := b.temp(4*kept.Len()), b.temp(4*kept.Len())
 	means := part{first: arith.ReduceSum, divisor: n, from: tensor.F32, to: tensor.F32}
 	deviations := part{first: arith.ReduceSumSquare, root: arith.RootSqrt, divisor: n, from: tensor.F32, to: tensor.F32}
 	for _, step := range []func() error{
-		func() error { return b.runs(list, means, false, b.in(0), mean) },
-		func() error { return b.pairs("eltwise/binary", "sub", tensor.F32, b.in(0), mean, b.out(0), x, x, kept) },
-		func() error { return b.runs(list, deviations, false, b.out(0), deviation) },
+		func() error { return b.runs(list, means, false, in, mean) },
+		func() error { return b.pairs("eltwise/binary", "sub", tensor.F32, in, mean, y, x, x, kept) },
+		func() error { return b.runs(list, deviations, false, y, deviation) },
 		func() error {
 			return b.pairs("eltwise/binary", "add", tensor.F32, deviation, constant(float32(1e-9)), deviation, kept, kept, nil)
 		},
 		func() error {
-			return b.pairs("eltwise/binary", "div", tensor.F32, b.out(0), deviation, b.out(0), x, x, kept)
+			return b.pairs("eltwise/binary", "div", tensor.F32, y, deviation, y, x, x, kept)
 		},
 	} {
 		if err := step(); err != nil {

@@ -45,8 +45,6 @@ func bindRecurrent(o *nn.Recurrent, b *binder) error {
 		steps, batch = batch, steps
 	}
 	switch {
-	case b.DType(0) != tensor.F32:
-		return device.Refuse("elements are %v", b.DType(0))
 	case n > mostUnits || b.dev.info.Caps.MaxInvocations < cellsSide:
 		return device.Refuse("there are %d units", n)
 	}
@@ -63,13 +61,17 @@ func bindRecurrent(o *nn.Recurrent, b *binder) error {
 		}
 	}
 	b.step.InPlace = nil
+	in, out, err := b.recurrentOperands()
+	if err != nil {
+		return err
+	}
 	rows, gates := steps*batch, o.Gates*n
 	sums := b.temp(tensor.F32.Bytes(o.Directions * rows * gates))
 	p := &product{m: rows, n: gates, k: input, aRow: input, aCol: 1, bRow: 1, bCol: input}
 	if o.Directions > 1 {
 		p.batch = []batchAxis{{o.Directions, 0, gates * input}}
 	}
-	if err := b.products(&multiplying{product: p, dtype: b.DType(0), left: b.in(0), right: b.in(1), out: sums, alpha: 1}); err != nil {
+	if err := b.products(&multiplying{product: p, dtype: tensor.F32, left: in[0], right: in[1], out: sums, alpha: 1}); err != nil {
 		return err
 	}
 	// What a dispatch hands on to the next: states, and cells of LSTM.
@@ -79,7 +81,7 @@ func bindRecurrent(o *nn.Recurrent, b *binder) error {
 	fault := b.fault(fmt.Sprintf("the length of sequence %%d is not in 0..%d", steps))
 	for from := 0; from < steps; from += each {
 		to := min(from+each, steps)
-		states, results := [2]device.Operand{b.in(5), b.in(6)}, [2]device.Operand{b.out(1), b.out(2)}
+		states, results := [2]device.Operand{in[5], in[6]}, [2]device.Operand{out[1], out[2]}
 		hasState, hasCell, wantsState, wantsCell := b.Has(5), b.Has(6), b.Wants(1), b.Wants(2)
 		if from > 0 {
 			states, hasState, hasCell = carried, true, o.Gates == lstmGates
@@ -94,10 +96,47 @@ func bindRecurrent(o *nn.Recurrent, b *binder) error {
 		w.float(alphas...)
 		w.float(betas...)
 		if err := b.dispatch("rnn/cells", "f32", cellsSide, b.flatGroups(o.Directions*batch), constants, w,
-			sums, b.in(2), b.in(3), b.in(4), states[0], states[1], b.in(7), b.out(0), results[0], results[1], fault); err != nil {
+			sums, in[2], in[3], in[4], states[0], states[1], in[7], out[0], results[0], results[1], fault); err != nil {
 			return err
 		}
 		b.works(o.Directions * (to - from) * batch * gates * n)
+	}
+	return b.narrowed(out[:])
+}
+
+// lengthsInput is the input of the lengths of sequences, the one of integers.
+const lengthsInput = 4
+
+// recurrentOperands returns the inputs as float32, and places for such outputs.
+func (b *binder) recurrentOperands() (in [8]device.Operand, out [3]device.Operand, err error) {
+	for i := range in {
+		if in[i] = b.in(i); i == lengthsInput || !b.Has(i) {
+			continue
+		}
+		if _, err = floatName(b.DType(i)); err != nil {
+			return in, out, err
+		}
+		if in[i], err = b.widened(i); err != nil {
+			return in, out, err
+		}
+	}
+	for i := range out {
+		if out[i] = b.out(i); b.Wants(i) && b.Out[i].DType != tensor.F32 {
+			out[i] = b.temp(tensor.F32.Bytes(b.OutShape(i).Len()))
+		}
+	}
+	return in, out, nil
+}
+
+// narrowed adds dispatches that round outputs, where they lie in other places as float32.
+func (b *binder) narrowed(list []device.Operand) error {
+	for i, y := range list {
+		if y.Place != device.Temp {
+			continue
+		}
+		if err := b.convert(tensor.F32, b.Out[i].DType, b.OutShape(i).Len(), y, b.out(i)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
