@@ -117,7 +117,7 @@ func (c *checking) compare(ctx context.Context, nodes []*graph.Node) (found bool
 		return false, fmt.Errorf("--against %s: %w", c.against.device, err)
 	}
 	for _, n := range nodes {
-		for _, name := range n.Outputs {
+		for _, name := range outputsOf([]*graph.Node{n}) {
 			r := compare.Values(plain(got[name]), plain(want[name]), c.tol)
 			if c.worst = max(c.worst, r.Share); !r.Match() {
 				return true, c.differ(n, name, r, got, want, c.inputs, c.stdout, c.stderr)

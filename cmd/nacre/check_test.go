@@ -1,0 +1,62 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// TestCheck compares scalar code with the best kernels: all values of a network agree within the
+// tolerance, outputs that nodes leave out are none of them, and with no tolerance the first node
+// that is rounded differently is named and its operands are written.
+func TestCheck(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	b := graph.NewBuilder("check")
+	b.Opset("", 17)
+	x := b.Input("x", graph.TensorOf(tensor.F32, graph.DimsOf(tensor.Shape{5, 2, 64})))
+	weights := func(name string, shape ...int) string {
+		w := tensor.New(tensor.F32, shape...)
+		for i, v := 0, tensor.View[float32](w); i < len(v); i++ {
+			v[i] = float32(i%17-8) / 64
+		}
+		return b.Weight(&graph.Initializer{Name: name, Tensor: w})
+	}
+	y := b.Op("Relu", []string{x})
+	hidden := b.Node("", "LSTM", []string{y, weights("w", 1, 64, 64), weights("r", 1, 64, 16)}, 2,
+		graph.IntAttr("hidden_size", 16))
+	b.Output(b.Op("Exp", []string{hidden[1]}), "out", graph.Type{})
+	m := b.Model(&graph.Model{IR: 10})
+	for _, n := range m.Graph.Nodes {
+		if n.Op == "LSTM" {
+			n.Outputs[0] = ""
+		}
+	}
+	path := filepath.Join(t.TempDir(), "check.onnx")
+	if err := formats.Save(path, m, formats.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := call("check", path, "--isa", "scalar")
+	if code != 0 || !strings.Contains(stdout, "3 values of 3 nodes agree") {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	if bindings.DetectISA() == 0 {
+		return // both ways are the same
+	}
+	saved := filepath.Join(t.TempDir(), "saved")
+	code, stdout, stderr = call("check", path, "--isa", "scalar", "--rtol", "0", "--atol", "0", "--save", saved)
+	if code != 1 || !strings.Contains(stdout, "(LSTM-") || !strings.Contains(stdout, "differs first") {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	for _, name := range []string{"device.npy", "against.npy", "input0.npy"} {
+		if _, err := os.Stat(filepath.Join(saved, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
