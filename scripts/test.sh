@@ -11,6 +11,7 @@ export LP_NUM_THREADS=1
 for driver in /usr/share/vulkan/icd.d/lvp_icd.*.json; do
   [ ! -e "$driver" ] || export VK_DRIVER_FILES=$driver VK_ICD_FILENAMES=$driver
 done
+patience='-timeout=20m' # for a package whose kernels or device are emulated, on a busy machine
 sources() { git ls-files --cached --others --exclude-standard "$@"; }
 
 format() { # gofmt
@@ -52,7 +53,7 @@ data() { # the official ONNX backend tests
 }
 
 tests() { # go test of every package
-  go test ./...
+  go test "$patience" ./...
   go -C bench/plot test ./...
 }
 
@@ -107,11 +108,11 @@ scalar() { # the same kernels and operators with no instruction-set extension
 race() { # the race detector; it does not see C, and has nothing to find where one goroutine works alone
   local kernels='Gemm|Conv|IntGemm|BlockedDense|Broadcast|BlockedDepthwise|ConvTranspose|Winograd|Gather|BlockedPooling|Copy|NBits|ByteConv|ByteConvThen|ConvShort'
   local alone='StreamsOffloaded|BoundStreamsOffloaded|InPlace|InputsStay|MemoryFails|InputsLeftOut|NeededInputs|InferWithout'
-  go test -race -short -skip "^Test($kernels|$alone)\$|^TestCPU\$/^(scalar|avx2)" ./runtime/... ./formats/... ./generate/... .
+  go test "$patience" -race -short -skip "^Test($kernels|$alone)\$|^TestCPU\$/^(scalar|avx2)" ./runtime/... ./formats/... ./generate/... .
 }
 
 asan() { # out-of-bounds and use-after-free in C, seen from Go
-  go test -asan -short ./bindings ./runtime/cpu ./runtime/op/...
+  go test "$patience" -asan -short ./bindings ./runtime/cpu ./runtime/op/...
 }
 
 ubsan() { # undefined behaviour in C
@@ -129,7 +130,7 @@ clang() { # the kernels as clang compiles them
 
 neon() { # the kernels of 64-bit ARM, under emulation
   CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOARCH=arm64 \
-    go test -short -exec 'qemu-aarch64 -L /usr/aarch64-linux-gnu' ./bindings ./runtime/cpu ./packed
+    go test "$patience" -short -exec 'qemu-aarch64 -L /usr/aarch64-linux-gnu' ./bindings ./runtime/cpu ./packed
 }
 
 android() { # all code compiles for Android, and the programs are what its loader takes

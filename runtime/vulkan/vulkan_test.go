@@ -118,6 +118,7 @@ func TestOperators(t *testing.T) {
 		{"level 1, low limits", vulkan.Options{Level: vulkan.L1, MaxRange: 4096, MaxGroups: 8}},
 	} {
 		t.Run(setting.name, func(t *testing.T) {
+			t.Parallel() // a device in software has one thread
 			if !testenv.Complete() && setting.name != "all" {
 				t.Skip("the cases again: in complete runs")
 			}
