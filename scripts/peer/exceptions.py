@@ -53,6 +53,20 @@ def narrow_quotient(case):
     return case.types[0] == np.float16
 
 
+def multiplies_bytes():
+    """Whether this processor adds up products of bytes without saturation: an x86 one with VNNI, or another."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as info:
+            flags = next((line.split() for line in info if line.startswith("flags")), [])
+    except OSError:
+        return True
+    return not flags or not {"avx512_vnni", "avx_vnni"}.isdisjoint(flags)
+
+
+def saturates(case):
+    return np.dtype("int8") in case.types.values() and not multiplies_bytes()
+
+
 def one_score(case):
     """Whether a transform is asked for of the only score of a sample."""
     targets = next((a.i for a in case.nodes[-1].attribute if a.name in ("targets", "n_targets")), 1)
@@ -69,9 +83,12 @@ UNTRANSFORMED = ("ONNX Runtime leaves the only score of a sample as it is", one_
 OVERLOOKED = ("ONNX Runtime overlooks dilations when it derives padding", dilated_same)
 TRUNCATED = ("ONNX Runtime truncates interpolated integers, the reference rounds them", interpolates_integers)
 
+SATURATED = ("ONNX Runtime saturates the sum of two products with codes that have a sign, without VNNI", saturates)
+
 ROUNDED_UP = ("by the standard's formula VALID rounds down even if asked to round up", valid_rounded_up)
 
 EXCEPTIONS = {  # by operator: why, and which cases
+    "ConvInteger": [SATURATED],
     "ConvTranspose": [
         ("ONNX Runtime cuts the result where SAME would need negative padding", gaps),
     ],
@@ -94,6 +111,7 @@ EXCEPTIONS = {  # by operator: why, and which cases
     "MatMul": [
         ("ONNX Runtime does not clear products of nothing", lambda c: any(0 in a.shape for a in c.feeds.values())),
     ],
+    "MatMulInteger": [SATURATED],
     "MaxPool": [OVERLOOKED, ROUNDED_UP],
     "AveragePool": [OVERLOOKED, ROUNDED_UP],
     "LpPool": [
@@ -106,6 +124,8 @@ EXCEPTIONS = {  # by operator: why, and which cases
         ROUNDED_UP,
     ],
     "com.microsoft.NhwcMaxPool": [OVERLOOKED, ROUNDED_UP],
+    "QLinearConv": [SATURATED],
+    "QLinearMatMul": [SATURATED],
     "QuantizeLinear": [
         ("the standard divides in the scale's type, ONNX Runtime float16 in float32", narrow_quotient),
     ],
