@@ -68,7 +68,7 @@ func (b *binder) number(i int) (*int, error) {
 
 func bindDFT(o *signal.DFT, b *binder) error {
 	if o.Inverse && !o.OneSided {
-		// What cancels in published results, and on the CPU, leaves what stages in float32 round.
+		// Published results, and those of the CPU, have the rounding errors of stages in float32.
 		return device.Refuse("sums of complex numbers round otherwise than the stages of an inverse transform")
 	}
 	length, err := b.number(1)
