@@ -72,6 +72,9 @@ func TestBlockedDepthwise(t *testing.T) {
 			}
 		}
 		for e, then := range convEpilogues {
+			if testing.Short() && e != i%len(convEpilogues) {
+				continue
+			}
 			if d.add = nil; (i+e)%2 == 0 {
 				d.add = quarters(r, d.out)
 			}
@@ -187,7 +190,7 @@ func denseCases(r *rand.Rand) []convCase {
 		convCase{name: "three axes of few channels", images: 2, groups: 1, channels: 3, filter: 24, in: []int{7, 15, 16}, kernel: []int{3, 5, 3}, stride: []int{2, 2, 1}, dilation: []int{1, 1, 2}, before: []int{1, 2, 2}, behind: []int{1, 2, 2}},
 		convCase{name: "groups along one axis", images: 1, groups: 2, channels: 32, filter: 96, in: []int{77}, kernel: []int{5}, stride: ones(1), dilation: []int{2}, before: []int{4}, behind: []int{3}},
 		convCase{name: "pointwise on a large map", images: 1, groups: 1, channels: 130, filter: 40, in: []int{60, 61}, kernel: ones(2), stride: ones(2), dilation: ones(2), before: make([]int, 2), behind: make([]int, 2)},
-		convCase{name: "3x3 on a large map", images: 2, groups: 1, channels: 48, filter: 20, in: []int{70, 72}, kernel: []int{3, 3}, stride: ones(2), dilation: ones(2), before: ones(2), behind: ones(2)},
+		convCase{name: "3x3 on a large map", images: 1, groups: 1, channels: 48, filter: 20, in: []int{40, 72}, kernel: []int{3, 3}, stride: ones(2), dilation: ones(2), before: ones(2), behind: ones(2)},
 		convCase{name: "many weights", images: 2, groups: 1, channels: 96, filter: 300, in: []int{6, 7}, kernel: []int{3, 3}, stride: ones(2), dilation: ones(2), before: ones(2), behind: ones(2)})
 	for i := range 16 {
 		c := convCase{name: fmt.Sprint("at random ", i), images: 1 + r.IntN(2), groups: 1, channels: 1 + r.IntN(70), filter: 1 + r.IntN(70), noBias: i%5 == 4}
@@ -221,7 +224,10 @@ func TestBlockedDense(t *testing.T) {
 		}
 		want := d.formula(t, "f64_conv", then)
 		for _, k := range runnable(t, "f32_conv_blocked") {
-			for _, block := range testBlocks {
+			for b, block := range testBlocks {
+				if testing.Short() && k.ISA() == 0 && b != i%len(testBlocks) {
+					continue // scalar code is slow where it is emulated
+				}
 				for _, plain := range []bool{false, true} {
 					if d.checkBlocked(t, fmt.Sprint(c.name, " ", then.Func, " plain ", plain), k, pool, block, plain, then, want) {
 						tried[k.Variant()] = true
