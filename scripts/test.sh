@@ -97,8 +97,8 @@ vulkan() { # the official tests on a Vulkan device; the operators that ran there
   printf '%d operators with element types ran on the device\n' "$(wc -l <build/vulkan.txt)"
 }
 
-netlib() { # the rows of the system's CBLAS
-  CGO_LDFLAGS=-lopenblas go test -tags netlib ./bindings ./runtime/cpu ./runtime/op/standard
+netlib() { # the rows of the system's CBLAS; CGO_LDFLAGS would compile all C code again
+  go test -tags netlib -ldflags='-extldflags=-lopenblas' ./bindings ./runtime/cpu ./runtime/op/standard
 }
 
 scalar() { # the same kernels and operators with no instruction-set extension
@@ -197,16 +197,15 @@ steps=(format vet cross cold staticcheck tidy data tests conformance vulkan netl
 all=$SECONDS
 for step in "${steps[@]}"; do
   printf '\n== %s\n' "$step"
-  start=$SECONDS
+  TIMEFORMAT="== $step: %0R s, of processors %0U s"
   # A subshell of its own, outside any condition, so that set -e holds in it.
   set +e
-  (set -e; "$step")
+  time (set -e; "$step")
   status=$?
   set -e
   if [ $status -ne 0 ]; then
     printf '\nFAILED: step %s (scripts/test.sh %s repeats it)\n' "$step" "$step" >&2
     exit 1
   fi
-  printf '== %s: ok, %d s\n' "$step" $((SECONDS - start))
 done
 printf '\nPASSED: %d steps in %d s\n' ${#steps[@]} $((SECONDS - all))
