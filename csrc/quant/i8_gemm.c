@@ -206,6 +206,24 @@ static void i8_lines_chunk(void *job, size_t chunk, size_t thread) {
     g->impl->finish(&f);
 }
 
+// One row by the panels of n columns of b, several at a time.
+static void i8_row(const i8_plan *p, const nacre_i8_finish *f, size_t n, const uint8_t *a, const uint8_t *b) {
+    const nacre_i8_gemm_impl *const impl = p->g->impl;
+    const size_t groups = p->depth / impl->group, panel = impl->nr * p->depth, wide = NACRE_I8_WIDE * impl->nr;
+    int32_t sums[NACRE_I8_TILE];
+    const size_t most = NACRE_I8_TILE / wide * wide;
+    for (size_t j = 0; j < n && !nacre_stopped(p->team); j += most) {
+        nacre_i8_finish t = i8_finish_at(f, 0, j);
+        t.m = 1;
+        t.n = nacre_min(most, n - j);
+        t.sums = sums;
+        size_t at = 0;
+        for (; at + wide <= t.n; at += wide, b += NACRE_I8_WIDE * panel) impl->row(groups, a, b, panel, sums + at);
+        for (; at < t.n; at += impl->nr, b += panel) impl->tile(groups, 1, nacre_min(impl->nr, t.n - at), a, b, sums + at, b, 0);
+        impl->finish(&t);
+    }
+}
+
 static void i8_tiles_chunk(void *job, size_t chunk, size_t thread) {
     const i8_plan *const p = job;
     const nacre_i8_gemm *const g = p->g;
@@ -237,6 +255,10 @@ static void i8_tiles_chunk(void *job, size_t chunk, size_t thread) {
                                          : p->a_packed + nacre_batch_number(&g->batch, 0, index) * p->a_size;
     f.a_sums = (const int32_t *)(const void *)(a + i8_sums_of_a(p));
 
+    if (g->m == 1) {
+        i8_row(p, &f, n, a, b);
+        return;
+    }
     int32_t sums[NACRE_I8_TILE];
     const size_t panel = impl->nr * p->depth, portion = nacre_ceil_div(panel, nacre_ceil_div(i1 - i0, p->rows));
     for (size_t j = 0; j < n; j += impl->nr, b += panel) {

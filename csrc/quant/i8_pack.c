@@ -65,7 +65,24 @@ static int32_t i8_put_row_of_fours(size_t k, const uint8_t *a, uint8_t flip, uin
     return sum;
 }
 
-// The same for groups of any size.
+// The same as numbers of 16 bits, in groups of two.
+static int32_t i8_put_row_of_twos(size_t k, const uint8_t *a, uint8_t flip, uint8_t *dst, size_t step) {
+    int32_t sum = 0;
+    size_t p = 0;
+    for (; p + 2 <= k; p += 2, dst += step * 4) {
+        const int16_t two[2] = {(int8_t)(a[p] ^ flip), (int8_t)(a[p + 1] ^ flip)};
+        memcpy(dst, two, sizeof two);
+        sum += two[0] + two[1];
+    }
+    if (p < k) {
+        const int16_t one = (int8_t)(a[p] ^ flip);
+        memcpy(dst, &one, sizeof one);
+        sum += one;
+    }
+    return sum;
+}
+
+// Groups of any size that lie together in a, as bytes.
 static int32_t i8_put_lines(size_t group, size_t k, const uint8_t *a, uint8_t flip, uint8_t *dst, size_t step) {
     int32_t sum = 0;
     for (size_t p = 0; p < k; p += group, dst += step * group) {
@@ -77,6 +94,14 @@ static int32_t i8_put_lines(size_t group, size_t k, const uint8_t *a, uint8_t fl
     return sum;
 }
 
+// A row alone as numbers of 16 bits.
+static int32_t i8_put_numbers(size_t k, const uint8_t *a, uint8_t flip, int16_t *dst) {
+    int32_t sum = 0;
+    NACRE_SIMD for (size_t i = 0; i < k; i++) dst[i] = (int8_t)(a[i] ^ flip);
+    NACRE_SIMD_SUM(sum) for (size_t i = 0; i < k; i++) sum += dst[i];
+    return sum;
+}
+
 void nacre_i8_pack_a_panel(const nacre_i8_gemm_impl *impl, size_t k, size_t lanes, size_t rows, const uint8_t *a,
                            const nacre_i8_operand *form, uint8_t *dst, int32_t *sums) {
     const uint8_t flip = form->is_signed ? 0 : 0x80;
@@ -85,7 +110,11 @@ void nacre_i8_pack_a_panel(const nacre_i8_gemm_impl *impl, size_t k, size_t lane
     for (size_t r = 0; r < rows; r++) sums[r] = 0;
     for (size_t r = 0; r < lanes; r++) {
         const uint8_t *const row = a + r * form->row;
-        if (form->col == 1 && impl->a_group == 4 && impl->a_bytes == 1) {
+        if (form->col == 1 && rows == 1 && impl->a_bytes == 2) {
+            sums[r] = i8_put_numbers(k, row, flip, (int16_t *)(void *)dst);
+        } else if (form->col == 1 && impl->a_group == 2 && impl->a_bytes == 2) {
+            sums[r] = i8_put_row_of_twos(k, row, flip, dst + r * unit, rows);
+        } else if (form->col == 1 && impl->a_group == 4 && impl->a_bytes == 1) {
             sums[r] = i8_put_row_of_fours(k, row, flip, dst + r * unit, rows);
         } else if (form->col == 1 && impl->a_bytes == 1) {
             sums[r] = i8_put_lines(impl->a_group, k, row, flip, dst + r * unit, rows);

@@ -111,6 +111,8 @@ typedef struct {
     // a_group. Behind a there is as much as of a panel of 16 rows. Next will be
     // needed: next_step bytes of it for each group.
     void (*tile)(size_t groups, size_t m, size_t n, const void *a, const uint8_t *b, int32_t *sums, const uint8_t *next, size_t next_step);
+    // The same of one row by NACRE_I8_WIDE panels of b, each step bytes behind the other: sums[p*nr + j].
+    void (*row)(size_t groups, const void *a, const uint8_t *b, size_t step, int32_t *sums);
     // sums[j] = sum_p x[p] b[p*ldb + j] for j < n; is_signed is b's.
     void (*line)(size_t k, const int16_t *x, const uint8_t *b, size_t ldb, int is_signed, int32_t *sums, size_t n);
     void (*finish)(const nacre_i8_finish *f);
@@ -120,8 +122,8 @@ typedef struct {
 } nacre_i8_gemm_impl;
 typedef const nacre_i8_gemm_impl *nacre_i8_gemm_fn(void);
 
-// The most numbers of a tile, and rows of one.
-enum { NACRE_I8_TILE = 512, NACRE_I8_ROWS = 16 };
+// The most numbers of a tile, rows of one, and panels of b that one row meets at a time.
+enum { NACRE_I8_TILE = 512, NACRE_I8_ROWS = 16, NACRE_I8_WIDE = 4 };
 
 // A matrix of bytes as it is stored, or as nacre_i8_gemm_pack_a or _b wrote it;
 // then strides and sign are those of what was packed, and only the sign counts.
