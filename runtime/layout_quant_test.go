@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
@@ -21,6 +22,7 @@ type codes struct {
 	of     tensor.DType      // of activations
 	points map[string]string // zero point of values; scales are all those of step
 	moved  bool              // whether zero points of weights are not in the middle of their codes
+	axes   int               // spatial ones
 }
 
 const codeStep = 0.0625
@@ -30,7 +32,7 @@ func newCodes(seed int, shape ...int) *codes {
 	for range seed {
 		n.r.Uint64()
 	}
-	return &codes{n, []tensor.DType{tensor.U8, tensor.I8}[seed%2], map[string]string{}, seed%5 > 2}
+	return &codes{n, []tensor.DType{tensor.U8, tensor.I8}[seed%2], map[string]string{}, seed%5 > 2, len(shape) - 2}
 }
 
 func (c *codes) constant(t *tensor.Tensor) string {
@@ -80,16 +82,15 @@ func (c *codes) filters(shape ...int) string {
 
 // conv adds a convolution in groups that keeps the extents but for the stride.
 func (c *codes) conv(x string, in, out int, kernel, stride int64, groups int) string {
-	pad := kernel / 2
-	list := []*graph.Attr{intsAttr("pads", pad, pad, pad, pad), intsAttr("strides", stride, stride)}
+	list := []*graph.Attr{intsAttr("pads", slices.Repeat([]int64{kernel / 2}, 2*c.axes)...), intsAttr("strides", slices.Repeat([]int64{stride}, c.axes)...)}
 	if groups > 1 {
 		list = append(list, &graph.Attr{Name: "group", Kind: graph.AttrInt, Int: int64(groups)})
-		return c.add("Conv", list, x, c.filters(out, in/groups, int(kernel), int(kernel)), c.weight(out))
 	}
-	if c.r.IntN(3) == 0 {
-		return c.add("Conv", list, x, c.filters(out, in, int(kernel), int(kernel)))
+	shape := append([]int{out, in / groups}, slices.Repeat([]int{int(kernel)}, c.axes)...)
+	if groups == 1 && c.r.IntN(3) == 0 {
+		return c.add("Conv", list, x, c.filters(shape...))
 	}
-	return c.add("Conv", list, x, c.filters(out, in, int(kernel), int(kernel)), c.weight(out))
+	return c.add("Conv", list, x, c.filters(shape...), c.weight(out))
 }
 
 // block adds an inverted residual with one of some activations.
@@ -145,6 +146,20 @@ func TestLayoutsCodes(t *testing.T) {
 				t.Run(fmt.Sprint(seed, isa), func(t *testing.T) { checkCodes(t, m, in, isa) })
 			}
 		}
+	}
+}
+
+// TestLayoutsCodesAxes has networks of codes along one axis and along three blocked.
+func TestLayoutsCodesAxes(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	for seed, shape := range [][]int{{2, 3, 50}, {2, 3, 6, 9, 10}, {1, 4, 40}, {1, 4, 5, 8, 7}} {
+		channels := []int{16, 7, 24, 33}[seed]
+		c := newCodes(seed, shape...)
+		y := c.quantise(c.add("Relu", nil, c.conv(c.quantise("x"), shape[1], channels, 3, 1, 1)))
+		y = c.block(c.block(c.block(y, channels, 32, 3), channels, 20, 3), channels, 50, 1)
+		y = c.quantise(c.conv(y, channels, 2*channels, 3, 2, channels))
+		y = c.quantise(c.conv(y, 2*channels, 24, 1, 1, 1))
+		checkCodes(t, c.model(y), c.input(), "")
 	}
 }
 

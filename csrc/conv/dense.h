@@ -6,9 +6,8 @@
 
 // The words of command f32_conv_blocked. Operands are those of f32_conv_gemm: add and y
 // are blocked, x is blocked or, with plain, plain, w is what pack wrote, and bias, which
-// may be left out, is plain. All are float32. There is one group, or groups have whole blocks of
-// channels and of filters and x is blocked; there are one or two axes, or three of a plain x or of
-// groups with whole blocks of channels. Add may be y.
+// may be left out, is plain. All are float32. There is one group, or x is blocked; there are up to
+// three axes. Add may be y.
 typedef struct {
     nacre_conv_words conv;
     int64_t block;  // at most NACRE_CONV_BLOCK
@@ -31,6 +30,7 @@ typedef struct {
     const float *w;       // [channels of all steps][blocks][lanes]
     const float *start;   // what is added to sums, [blocks][lanes]; NULL for what y holds
     const float *add;     // and beside it: laid out as y, which it may be, or NULL
+    const float *own;     // of blocked values, [blocks][lanes]: below 0 for lanes that are stored, else 0; NULL where all are
     float *y;
     size_t y_block;                  // floats from a block of y to the next
     const nacre_f32_finish *finish;  // NULL where more is to be summed; of it the clamp counts

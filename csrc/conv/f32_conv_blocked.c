@@ -21,8 +21,12 @@ typedef struct {
     dense_axis d, h, w;            // a result has slices along d, of which each is computed by itself
     dense_axis from_h, from_w;     // of a picked value: its rows and columns as they lie
     size_t width;                  // pixels of a row of the result; the last may have fewer
-    size_t in_blocks, out_blocks;  // of one group
-    size_t taps, steps, steps_each;
+    size_t in_blocks, out_blocks;  // of all groups
+    size_t group_blocks;           // of filters that a group has a part of, at most
+    size_t step_channels;          // of a block, which weights have together: all, or those of which groups are made
+    size_t in_period, out_period;  // groups after which another begins where a block does
+    size_t taps, steps, steps_each;  // of one group
+    size_t whole, rest;            // steps of whole blocks, channels of the others
     size_t slice_steps;            // of a position of the kernel along d
     size_t depth;                  // channels of all steps
     int plain, copied, shared;     // of x; whether steps lie in a copy, one copy for all chunks
@@ -71,7 +75,7 @@ static dense_axis dense_axis_of(const nacre_conv *c, size_t d) {
 }
 
 // Groups of blocks of filters: of one group of the convolution, of all.
-static size_t dense_groups_in(const dense_job *j) { return nacre_ceil_div(j->out_blocks, NACRE_DENSE_BLOCKS); }
+static size_t dense_groups_in(const dense_job *j) { return nacre_ceil_div(j->group_blocks, NACRE_DENSE_BLOCKS); }
 
 static size_t dense_groups(const dense_job *j) { return j->groups * dense_groups_in(j); }
 
@@ -85,10 +89,22 @@ static size_t dense_reach(const dense_axis *a, size_t n) { return (n - 1) * a->s
 
 static size_t dense_divisor(size_t a, size_t b) { return b == 0 ? a : dense_divisor(b, a % b); }
 
-// Groups of a part, where groups alone are to make so many chunks.
+// Groups of a part, where groups alone are to make so many chunks. Those of the convolution that
+// share a block are of one part.
 static size_t dense_groups_of(const dense_job *j, size_t chunks) {
-    const size_t groups = dense_groups(j);
-    return nacre_ceil_div(groups, nacre_max(1, nacre_min(groups, chunks)));
+    const size_t groups = dense_groups(j), unit = j->out_period == 1 ? 1 : j->out_period * dense_groups_in(j);
+    return nacre_round_up(nacre_ceil_div(groups, nacre_max(1, nacre_min(groups, chunks))), unit);
+}
+
+// The blocks of filters of which group g of the convolution has a part: the first, and how many.
+static size_t dense_first_block(const dense_job *j, size_t g) { return g * j->filters / j->lanes; }
+
+static size_t dense_blocks(const dense_job *j, size_t g) { return nacre_ceil_div((g + 1) * j->filters, j->lanes) - dense_first_block(j, g); }
+
+// Blocks of a group of those of group g, from block `within` of that on.
+static size_t dense_blocks_from(const dense_job *j, size_t g, size_t within) {
+    const size_t blocks = dense_blocks(j, g);
+    return within < blocks ? nacre_min(NACRE_DENSE_BLOCKS, blocks - within) : 0;
 }
 
 // Bands that there are to be of a value whose pixels all follow each other, so that with
@@ -101,7 +117,7 @@ static size_t dense_segments(const dense_job *j) {
 // of half a tile or more.
 static size_t dense_segment(const dense_job *j) {
     const size_t half = NACRE_DENSE_PIXELS / 2;
-    const size_t most = nacre_max(1, j->impl->band / (j->in_blocks * j->lanes) / NACRE_DENSE_PIXELS / 2) * NACRE_DENSE_PIXELS;
+    const size_t most = nacre_max(1, j->impl->band / (nacre_ceil_div(j->channels, j->lanes) * j->lanes) / NACRE_DENSE_PIXELS / 2) * NACRE_DENSE_PIXELS;
     const size_t least = nacre_ceil_div(DENSE_GRAIN, j->depth * NACRE_DENSE_BLOCKS * j->lanes);
     const size_t each = nacre_round_up(nacre_max(nacre_ceil_div(j->w.out, dense_segments(j)), least), half);
     return nacre_min(j->w.out, nacre_min(most, each));
@@ -128,23 +144,40 @@ static void dense_divide(dense_job *j) {
 // Pixels of row o of the result.
 static size_t dense_pixels(const dense_job *j, size_t o) { return nacre_min(j->width, j->w.out - (j->width < j->w.out ? o * j->width : 0)); }
 
-static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_words *w, size_t threads) {
+// What packed weights depend on. A step has the channels of a block, and the last ones may have fewer.
+// Where groups do not begin where blocks do, and along three axes, of which each slice of the kernel
+// has steps of all channels, all steps have as many as divide both.
+static dense_job dense_form(const nacre_conv_dense_words *w) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const dense_axis one = {1, 1, 1, 1, 1, 0};
-    dense_job j = {.impl = ((nacre_f32_dense_fn *)kernel->fn)(), .groups = c.groups, .channels = c.channels, .filters = c.filters,
-                   .lanes = (size_t)w->block, .plain = w->plain != 0, .chunks = threads > 1 ? threads * DENSE_CHUNKS : 1};
+    dense_job j = {.groups = c.groups, .channels = c.channels, .filters = c.filters, .lanes = (size_t)w->block, .plain = w->plain != 0};
     j.d = c.axes == 3 ? dense_axis_of(&c, 0) : one;
     j.h = c.axes == 1 ? one : dense_axis_of(&c, c.axes - 2);
     j.w = dense_axis_of(&c, c.axes - 1);
-    j.images = c.images * j.d.out;
-    j.in_blocks = nacre_ceil_div(c.channels, j.lanes);
-    j.out_blocks = nacre_ceil_div(c.filters, j.lanes);
+    j.in_blocks = nacre_ceil_div(c.groups * c.channels, j.lanes);
+    j.out_blocks = nacre_ceil_div(c.groups * c.filters, j.lanes);
+    const size_t in = dense_divisor(j.lanes, c.channels), out = dense_divisor(j.lanes, c.filters);
+    j.in_period = c.groups == 1 ? 1 : j.lanes / in;
+    j.out_period = c.groups == 1 ? 1 : j.lanes / out;
+    j.group_blocks = c.groups == 1 ? j.out_blocks : nacre_ceil_div(c.filters + j.lanes - out, j.lanes);
     j.taps = j.d.kernel * j.h.kernel * j.w.kernel;
     j.depth = c.channels * j.taps;
-    j.steps = j.plain ? j.depth : j.in_blocks * j.taps;
+    j.step_channels = c.groups == 1 && c.axes < 3 ? j.lanes : in;
+    j.steps = j.plain ? j.depth : nacre_ceil_div(c.channels, j.step_channels) * j.taps;
     j.slice_steps = j.steps / j.d.kernel;
-    j.steps_each = nacre_max(1, j.impl->weights / (NACRE_DENSE_BLOCKS * j.lanes * (j.plain ? 1 : j.lanes)));
-    j.planes = j.plain ? j.channels : j.groups * j.in_blocks;
+    const int blocks = !j.plain && j.step_channels == j.lanes;
+    j.whole = blocks ? c.channels / j.lanes * j.taps : 0;
+    j.rest = j.plain ? 1 : blocks ? c.channels % j.lanes : j.step_channels;
+    return j;
+}
+
+static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_words *w, size_t threads) {
+    dense_job j = dense_form(w);
+    j.impl = ((nacre_f32_dense_fn *)kernel->fn)();
+    j.chunks = threads > 1 ? threads * DENSE_CHUNKS : 1;
+    j.images = (size_t)w->conv.extents.images * j.d.out;
+    j.steps_each = nacre_max(1, j.impl->weights / (NACRE_DENSE_BLOCKS * j.lanes * (j.plain ? 1 : j.step_channels)));
+    j.planes = j.plain ? j.channels : j.in_blocks;
     j.unit = j.plain ? 1 : j.lanes;
     const int inside = j.h.pad == 0 && j.w.pad == 0 && dense_reach(&j.h, j.h.out) <= j.h.in && dense_reach(&j.w, j.w.out) <= j.w.in;
     j.copied = j.plain || !inside || j.w.stride != 1 || j.h.stride != 1;
@@ -267,14 +300,12 @@ typedef struct {
 
 // Channels of the first s steps.
 static size_t dense_channels(const dense_job *j, size_t s) {
-    if (j->plain) return s;
-    const size_t whole = j->channels / j->lanes * j->taps;
-    return nacre_min(s, whole) * j->lanes + (s > whole ? s - whole : 0) * (j->channels % j->lanes);
+    return nacre_min(s, j->whole) * j->lanes + (s > j->whole ? s - j->whole : 0) * j->rest;
 }
 
-// Weights of blocks from block `first` of the result on, from step s on.
-static const float *dense_weights(const dense_job *j, size_t first, size_t blocks, size_t s) {
-    return j->weights + (first * j->depth + blocks * dense_channels(j, s)) * j->lanes;
+// Weights of blocks from block `first` of group g of the convolution on, from step s on.
+static const float *dense_weights(const dense_job *j, size_t g, size_t first, size_t blocks, size_t s) {
+    return j->weights + ((g * j->group_blocks + first) * j->depth + blocks * dense_channels(j, s)) * j->lanes;
 }
 
 void nacre_dense_row(const nacre_f32_dense_impl *impl, const dense_cut *cut, nacre_f32_dense_tile *t, size_t portion) {
@@ -294,34 +325,41 @@ void nacre_dense_row(const nacre_f32_dense_impl *impl, const dense_cut *cut, nac
 static void dense_group(const dense_band *b, size_t group) {
     const dense_job *const j = b->j;
     const size_t of = group / dense_groups_in(j), within = group % dense_groups_in(j) * NACRE_DENSE_BLOCKS;
-    const size_t first = of * j->out_blocks + within, blocks = nacre_min(NACRE_DENSE_BLOCKS, j->out_blocks - within);
-    const float *const x = b->x + of * j->in_blocks * b->x_plane;
-    const size_t whole = j->plain ? 0 : j->channels / j->lanes * j->taps, plane = j->w.out * (j->width < j->w.out ? 1 : j->h.out) * j->lanes;
+    const size_t first = dense_first_block(j, of) + within, blocks = dense_blocks_from(j, of, within);
+    if (blocks == 0) return;
+    const float *const x = b->x + of / j->in_period * j->in_period * j->channels / j->lanes * b->x_plane;
+    const size_t *const step = j->step + of % j->in_period * j->steps;
+    const size_t plane = j->w.out * (j->width < j->w.out ? 1 : j->h.out) * j->lanes;
     const size_t image = b->image / j->d.out, slice = b->image % j->d.out;
-    float start[NACRE_DENSE_BLOCKS * NACRE_CONV_BLOCK];
-    const size_t wide = blocks * j->lanes, biased = j->bias == NULL ? 0 : nacre_min(wide, j->groups * j->filters - first * j->lanes);
-    if (biased > 0) memcpy(start, j->bias + first * j->lanes, biased * sizeof(float));
-    memset(start + biased, 0, (wide - biased) * sizeof(float));
+    float start[NACRE_DENSE_BLOCKS * NACRE_CONV_BLOCK], own[NACRE_DENSE_BLOCKS * NACRE_CONV_BLOCK];
+    int shared = 0;  // whether other groups have filters of the blocks
+    for (size_t l = 0, f = first * j->lanes; l < blocks * j->lanes; l++, f++) {
+        const int there = f >= of * j->filters && f < (of + 1) * j->filters;
+        start[l] = there && j->bias != NULL ? j->bias[f] : 0;
+        own[l] = there ? -1.0f : 0.0f;
+        shared |= !there && f < j->groups * j->filters;
+    }
     size_t begin, end = dense_slices(j, slice, &begin) * j->slice_steps, s = begin *= j->slice_steps;
     do {
         const size_t stop = nacre_min(end, s + j->steps_each), last = stop == end;
         const size_t channels = nacre_max(1, dense_channels(j, stop) - dense_channels(j, s));
         const nacre_f32_dense_tile common = {
-            .blocks = blocks, .lanes = j->lanes, .pitch = j->pitch, .step = j->step + s, .steps = stop - s,
-            .whole = whole > s ? nacre_min(whole, stop) - s : 0, .rest = j->plain ? 1 : j->channels % j->lanes, .w = dense_weights(j, first, blocks, s),
-            .start = s == begin ? start : NULL, .y_block = j->d.out * plane, .finish = last ? &j->finish : NULL};
+            .blocks = blocks, .lanes = j->lanes, .pitch = j->pitch, .step = step + s, .steps = stop - s,
+            .whole = j->whole > s ? nacre_min(j->whole, stop) - s : 0, .rest = j->rest, .w = dense_weights(j, of, within, blocks, s),
+            .start = s == begin ? start : NULL, .y_block = j->d.out * plane, .own = shared ? own : NULL, .finish = last ? &j->finish : NULL};
         for (size_t r = 0; r < b->rows; r++) {
-            const size_t o = b->o + r, pixels = dense_pixels(j, o), at = ((image * j->groups * j->out_blocks + first) * j->d.out + slice) * plane + o * j->width * j->lanes;
+            const size_t o = b->o + r, pixels = dense_pixels(j, o), at = ((image * j->out_blocks + first) * j->d.out + slice) * plane + o * j->width * j->lanes;
             const dense_cut *const cut = o + 1 < j->h.out ? &j->cut : &j->last;
             const size_t tiles = b->rows * (cut->full + cut->tails), portion = nacre_ceil_div(channels * blocks * j->lanes, tiles);
             nacre_f32_dense_tile t = common;
             t.x = x + r * b->x_row;
             t.y = j->y + at;
             t.add = s == begin && j->add != NULL ? j->add + at : NULL;
-            t.next = dense_weights(j, first, blocks, stop) + r * (cut->full + cut->tails) * portion;
+            t.next = dense_weights(j, of, within, blocks, stop) + r * (cut->full + cut->tails) * portion;
             t.next_step = nacre_ceil_div(portion, channels);
             nacre_dense_row(j->impl, cut, &t, portion);
             for (size_t k = 0; k < blocks && last && j->finish.map != NULL; k++) {
+                if ((of + 1) * j->filters < nacre_min((first + k + 1) * j->lanes, j->groups * j->filters)) continue;  // the next group's, too
                 float *const y = j->y + at + k * j->d.out * plane;
                 j->finish.map(y, y, pixels * j->lanes, j->finish.params);
             }
@@ -362,28 +400,30 @@ static void dense_fill_chunk(void *job, size_t chunk, size_t thread) {
     dense_copy(f->j, f->image, chunk, 0, f->j->h.out, f->j->scratch);
 }
 
-// Where the steps of a position of the kernel and a block of channels lie, counted from what the
-// first pixel of a row meets. Returns the next step.
-static size_t *dense_steps_at(const dense_job *j, size_t block, size_t kd, size_t ky, size_t kx, size_t *step) {
-    const size_t row = ky * j->h.dilation, column = kx * j->w.dilation, first = block * j->lanes;
+// Where the steps of a position of the kernel and the channels from `first` on lie, counted from what
+// the first pixel of a row meets. Returns the next step.
+static size_t *dense_steps_at(const dense_job *j, size_t first, size_t kd, size_t ky, size_t kx, size_t *step) {
+    const size_t row = ky * j->h.dilation, column = kx * j->w.dilation, block = first / j->lanes, lane = first % j->lanes;
     if (!j->copied) {
-        *step++ = ((block * j->d.in + kd * j->d.dilation) * dense_slice(j) + row * j->w.in + column) * j->lanes;
+        *step++ = ((block * j->d.in + kd * j->d.dilation) * dense_slice(j) + row * j->w.in + column) * j->lanes + lane;
     } else if (!j->plain) {
         const size_t line = ((block * j->d.kernel + kd) * j->band_rows + row) * j->slots + kx % j->slots;
-        *step++ = (line * j->part + column / j->w.stride) * j->lanes;
+        *step++ = (line * j->part + column / j->w.stride) * j->lanes + lane;
     }
-    for (size_t c = first; j->plain && c < nacre_min(j->channels, first + j->lanes); c++) {
+    for (size_t c = first; j->plain && c < nacre_min(j->channels, first + j->step_channels); c++) {
         *step++ = ((c * j->d.kernel + kd) * j->band_rows + row) * j->part + column;
     }
     return step;
 }
 
+// The steps of each group of a period.
 static void dense_steps(dense_job *j) {
     size_t *step = j->step;
-    for (size_t kd = 0; kd < j->d.kernel; kd++) {
-        for (size_t block = 0; block < j->in_blocks; block++) {
+    for (size_t i = 0; i < j->in_period * j->d.kernel; i++) {
+        const size_t first = i / j->d.kernel * j->channels, kd = i % j->d.kernel;
+        for (size_t c = first; c < first + j->channels; c += j->step_channels) {
             for (size_t ky = 0; ky < j->h.kernel; ky++) {
-                for (size_t kx = 0; kx < j->w.kernel; kx++) step = dense_steps_at(j, block, kd, ky, kx, step);
+                for (size_t kx = 0; kx < j->w.kernel; kx++) step = dense_steps_at(j, c, kd, ky, kx, step);
             }
         }
     }
@@ -427,54 +467,54 @@ static size_t dense_scratch(const nacre_kernel *kernel, const int64_t *words, si
     const nacre_f32_dense_parts *const parts = ((nacre_f32_dense_fn *)kernel->fn)()->parts;
     const dense_job j = dense_of(kernel, w, threads);
     const size_t other = parts == NULL ? 0 : parts->scratch(w, threads);
-    return nacre_max(other, (nacre_align_floats(j.copied ? dense_copy_floats(&j) * (j.shared ? 1 : threads) : 0)) * sizeof(float) + j.steps * sizeof(size_t));
+    return nacre_max(other, (nacre_align_floats(j.copied ? dense_copy_floats(&j) * (j.shared ? 1 : threads) : 0)) * sizeof(float) + j.in_period * j.steps * sizeof(size_t));
 }
 
 static int dense_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_conv_dense_words *const w = (const void *)words;
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const nacre_f32_dense_impl *const impl = ((nacre_f32_dense_fn *)kernel->fn)();
-    const size_t block = (size_t)w->block;
-    if (c.groups != 1 && (w->plain || c.channels % block != 0 || c.filters % block != 0)) return 0;
-    if (c.axes == 3 && !w->plain && c.channels % block != 0) return 0;
+    if (c.groups != 1 && w->plain) return 0;
     return w->conv.type == NACRE_FLOAT32 && c.axes <= 3 && w->block <= NACRE_CONV_BLOCK && c.channels > 0 && !conv_is_empty(&c) &&
            (impl->lanes == 1 || impl->lanes == (size_t)w->block);
 }
 
 static size_t dense_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {
     (void)kernel;
-    const nacre_conv_dense_words *const w = (const void *)words;
-    const nacre_conv c = nacre_conv_of(&w->conv.extents);
-    return operand == CONV_W ? c.groups * nacre_round_up(c.filters, (size_t)w->block) * conv_depth(&c) * sizeof(float) : 0;
+    const dense_job j = dense_form((const void *)words);
+    return operand == CONV_W ? j.groups * j.group_blocks * j.lanes * j.depth * sizeof(float) : 0;
 }
 
-// The weights of `wide` filters from f on for a block of channels from k on and a position of the kernel.
-// Returns what follows them.
-static float *dense_pack_step(const nacre_conv *c, const float *w, size_t lanes, size_t f, size_t wide, size_t k, size_t tap, float *out) {
-    const size_t taps = conv_count(c->kernel, c->axes);
-    for (size_t from = k; from < nacre_min(c->channels, k + lanes); from++) {
-        for (size_t l = f; l < f + wide; l++) *out++ = l < c->filters ? w[(l * c->channels + from) * taps + tap] : 0;
+// The weights of `wide` filters of group g from filter f on, counted from the block where the group
+// begins, for a step of channels from k on and a position of the kernel. Returns what follows them.
+static float *dense_pack_step(const dense_job *j, const float *w, size_t g, size_t f, size_t wide, size_t k, size_t tap, float *out) {
+    const size_t before = g * j->filters % j->lanes;  // filters of that block
+    for (size_t from = k; from < nacre_min(j->channels, k + j->step_channels); from++) {
+        for (size_t l = f; l < f + wide; l++) {
+            const int there = l >= before && l - before < j->filters;
+            *out++ = there ? w[((g * j->filters + l - before) * j->channels + from) * j->taps + tap] : 0;
+        }
     }
     return out;
 }
 
 // Weights are [filters][channels][taps] of each group of the convolution; packed, [groups of
-// blocks][taps along the first of three axes][blocks of channels][other taps][channels][blocks of
-// filters][lanes] with zeros behind the last filter.
+// blocks][taps along the first of three axes][steps of channels][other taps][channels][blocks of
+// filters][lanes] of each, with zeros for filters of others.
 static void dense_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
     (void)kernel;
     (void)operand;
-    const nacre_conv_dense_words *const words_of = (const void *)words;
-    const nacre_conv c = nacre_conv_of(&words_of->conv.extents);
-    const size_t lanes = (size_t)words_of->block, taps = conv_count(c.kernel, c.axes), group = NACRE_DENSE_BLOCKS * lanes;
-    const size_t each = c.axes == 3 ? taps / c.kernel[0] : taps;
-    float *out = dst;
-    for (size_t i = 0; i < c.groups * nacre_ceil_div(c.filters, group); i++) {
-        const float *const w = (const float *)src + i / nacre_ceil_div(c.filters, group) * c.filters * c.channels * taps;
-        const size_t f = i % nacre_ceil_div(c.filters, group) * group, wide = nacre_min(group, nacre_round_up(c.filters - f, lanes));
-        for (size_t kd = 0; kd < taps; kd += each) {
-            for (size_t k = 0; k < c.channels; k += lanes) {
-                for (size_t tap = kd; tap < kd + each; tap++) out = dense_pack_step(&c, w, lanes, f, wide, k, tap, out);
+    const dense_job j = dense_form((const void *)words);
+    const size_t each = j.taps / j.d.kernel;
+    for (size_t g = 0; g < j.groups; g++) {
+        float *out = (float *)dst + g * j.group_blocks * j.depth * j.lanes;
+        for (size_t within = 0, blocks; (blocks = dense_blocks_from(&j, g, within)) > 0; within += blocks) {
+            for (size_t kd = 0; kd < j.taps; kd += each) {
+                for (size_t k = 0; k < j.channels; k += j.step_channels) {
+                    for (size_t tap = kd; tap < kd + each; tap++) {
+                        out = dense_pack_step(&j, src, g, within * j.lanes, blocks * j.lanes, k, tap, out);
+                    }
+                }
             }
         }
     }
@@ -501,7 +541,7 @@ static void tile_scalar(const nacre_f32_dense_tile *t) {
                 if (t->finish->clamp && v < t->finish->low) v = t->finish->low;
                 if (t->finish->clamp && v > t->finish->high) v = t->finish->high;
             }
-            *y = v;
+            if (t->own == NULL || t->own[block * t->lanes + l] < 0) *y = v;
         }
     }
 }

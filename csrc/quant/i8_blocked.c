@@ -35,7 +35,7 @@ static void blocked8_codes(const blocked8_job *j, const uint8_t *x, size_t n, ch
 
 // n pixels of a plain value, channels side by side.
 static void blocked8_gather(const blocked8_job *j, const uint8_t *x, size_t n, char *dst) {
-    const size_t plane = j->h.in * j->w.in;
+    const size_t plane = j->d.in * j->h.in * j->w.in;
     blocked8_pad(j, n, dst);
     for (size_t c = 0; c < j->channels; c++) {
         const uint8_t *const from = x + c * plane;
@@ -49,20 +49,20 @@ static void blocked8_gather(const blocked8_job *j, const uint8_t *x, size_t n, c
     }
 }
 
-// Row `at` of the padded value.
-static void blocked8_copy_row(const blocked8_job *j, size_t image, size_t block, size_t at, char *dst) {
-    if (at < j->h.pad || at - j->h.pad >= j->h.in) {
+// Row `at` of slice `slice` of the padded value.
+static void blocked8_copy_row(const blocked8_job *j, size_t image, size_t block, size_t slice, size_t at, char *dst) {
+    if (slice < j->d.pad || slice - j->d.pad >= j->d.in || at < j->h.pad || at - j->h.pad >= j->h.in) {
         blocked8_pad(j, j->line, dst);
         return;
     }
-    const size_t row = at - j->h.pad, pixels = j->flat ? j->pixels : j->h.in * j->w.in, first = row * j->w.in;
+    const size_t row = at - j->h.pad, pixels = blocked8_slice(j), first = row * j->w.in, place = (slice - j->d.pad) * pixels + first;
     const size_t inside = nacre_min(nacre_min(j->w.in, pixels - first), j->line - nacre_min(j->line, j->w.pad));
     const size_t before = nacre_min(j->line, j->w.pad);
     blocked8_pad(j, before, dst);
     if (j->plain) {
-        blocked8_gather(j, j->x + image * j->channels * pixels + first, inside, dst + before * j->unit);
+        blocked8_gather(j, j->x + image * j->channels * j->d.in * pixels + place, inside, dst + before * j->unit);
     } else {
-        blocked8_codes(j, j->x + ((image * j->in_blocks + block) * pixels + first) * j->lanes, inside * j->lanes, dst + before * j->unit);
+        blocked8_codes(j, j->x + ((image * j->in_blocks + block) * j->d.in * pixels + place) * j->lanes, inside * j->lanes, dst + before * j->unit);
     }
     blocked8_pad(j, j->line - before - inside, dst + (before + inside) * j->unit);
 }
@@ -76,10 +76,13 @@ static int blocked8_meets(const blocked8_job *j, size_t row) {
 }
 
 void nacre_blocked8_copy(const blocked8_job *j, size_t image, size_t block, size_t o, size_t rows, char *dst) {
-    const size_t line = j->line * j->unit;
-    dst += block * j->band_rows * line;
-    for (size_t i = 0; i < blocked8_reach(&j->h, rows); i++, dst += line) {
-        if (blocked8_meets(j, i)) blocked8_copy_row(j, image, block, o * j->h.stride + i, dst);
+    const size_t line = j->line * j->unit, slice = image % j->d.out * j->d.stride;
+    dst += block * blocked8_copy_lines(j) * line;
+    for (size_t kd = 0; kd < j->d.kernel; kd++) {
+        for (size_t i = 0; i < blocked8_reach(&j->h, rows); i++) {
+            if (!blocked8_meets(j, i)) continue;
+            blocked8_copy_row(j, image / j->d.out, block, slice + kd * j->d.dilation, o * j->h.stride + i, dst + (i * j->row_lines + kd * j->slice_lines) * line);
+        }
     }
 }
 

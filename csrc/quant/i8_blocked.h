@@ -100,8 +100,8 @@ typedef struct {
     size_t images, channels, filters, lanes;
     size_t group_channels, group_filters;  // of a group of the convolution
     size_t window;                         // codes that a sum has
-    blocked8_axis h, w;
-    size_t pixels, width;
+    blocked8_axis d, h, w;  // a result has slices along d, of which each is computed by itself, like an image
+    size_t pixels, width;   // of a slice, of a row
     int flat, plain, copied, shared;  // shared: steps lie in one copy for all chunks
     size_t in_blocks, out_blocks, taps, steps;
     size_t step_channels;             // of a block, or a divisor of it that groups of the convolution are made of
@@ -111,7 +111,9 @@ typedef struct {
     size_t blocks;                    // of filters that tiles take together, which meet the same steps
     size_t weight_count;              // packed ones
     size_t line, band_rows;           // pixels of a row of a copy, and rows
+    size_t row_lines, slice_lines;    // of a copy: lines from a row to the next, from a slice under the kernel to the next
     size_t rows_each, bands, parts, groups_each;
+    size_t first;                     // of the slices at hand
     dense_cut cut, last;
     size_t *step;
     size_t *place;  // of the weights of each group of blocks of filters
@@ -131,12 +133,20 @@ typedef struct {
 
 static inline size_t blocked8_reach(const blocked8_axis *a, size_t n) { return (n - 1) * a->stride + (a->kernel - 1) * a->dilation + 1; }
 
+// Axis d of three, of which the convolution has the last ones; those before have one position.
 static inline blocked8_axis blocked8_axis_of(const nacre_conv *c, size_t d) {
+    if (d + c->axes < 3) return (blocked8_axis){1, 1, 1, 1, 1, 0};
+    d -= 3 - c->axes;
     return (blocked8_axis){c->in[d], c->out[d], c->kernel[d], c->stride[d], c->dilation[d], c->pad[d]};
 }
 
-// Copies the rows of a block that `rows` rows of the result from o on meet, as steps take
-// them, with what stands for the zero point around.
+// Pixels of a slice of the value.
+static inline size_t blocked8_slice(const blocked8_job *j) { return j->flat ? j->pixels : j->h.in * j->w.in; }
+
+static inline size_t blocked8_copy_lines(const blocked8_job *j) { return j->d.kernel * j->band_rows; }
+
+// Copies the rows of a block that `rows` rows of a slice of the result from o on meet, as steps take
+// them, with what stands for the zero point around. Image counts slices of images.
 void nacre_blocked8_copy(const blocked8_job *j, size_t image, size_t block, size_t o, size_t rows, char *dst);
 
 // Lays out start, w_zero, scale and add for all filters of whole blocks, and returns bytes.

@@ -51,7 +51,7 @@ static size_t blocked8_count_weights(const blocked8_job *j) {
     return sum;
 }
 
-static size_t blocked8_copy_bytes(const blocked8_job *j) { return nacre_align_bytes(j->in_blocks * j->band_rows * j->line * j->unit); }
+static size_t blocked8_copy_bytes(const blocked8_job *j) { return nacre_align_bytes(j->in_blocks * blocked8_copy_lines(j) * j->line * j->unit); }
 
 // Behind the packed weights there are the sums of the weights of filters and, where weights have zero
 // points, weights of 1 for each group of the convolution, of a block.
@@ -74,7 +74,7 @@ static size_t blocked8_row_pixels(const blocked8_job *j, size_t o) { return j->f
 
 // Cuts the work: rows into bands, where the weights are few, and filters into parts.
 static void blocked8_divide(blocked8_job *j) {
-    const size_t rows = j->h.out, row = nacre_max(j->in_blocks * j->line * j->unit, 1), halo = blocked8_reach(&j->h, 1);
+    const size_t rows = j->h.out, row = nacre_max(j->in_blocks * j->d.kernel * j->line * j->unit, 1), halo = blocked8_reach(&j->h, 1);
     const size_t weights = j->weight_count, room = BLOCKED8_BAND / row;
     j->rows_each = room > halo ? 1 + (room - halo) / j->h.stride : 1;
     if (weights <= row * rows) j->rows_each = nacre_min(j->rows_each, nacre_max(nacre_ceil_div(rows, BLOCKED8_CHUNKS), 2));
@@ -92,17 +92,23 @@ static void blocked8_divide(blocked8_job *j) {
 static void blocked8_flatten(blocked8_job *j) {
     const size_t most = nacre_max(1, BLOCKED8_BAND / (j->in_blocks * j->unit) / NACRE_DENSE_PIXELS / 2) * NACRE_DENSE_PIXELS;
     j->flat = 1;
+    j->images /= j->d.out;
+    j->pixels *= j->d.out;
+    j->d.in = j->d.out = 1;
     j->width = nacre_min(j->pixels, nacre_min(most, nacre_round_up(nacre_ceil_div(j->pixels, BLOCKED8_CHUNKS), NACRE_DENSE_PIXELS)));
     j->w.in = j->w.out = j->width;
     j->h.in = j->h.out = nacre_ceil_div(j->pixels, j->width);
 }
+
+// Whether the kernel meets padding, or what is behind it.
+static int blocked8_beyond(const blocked8_axis *a) { return a->pad != 0 || blocked8_reach(a, a->out) > a->in; }
 
 static size_t blocked8_divisor(size_t a, size_t b) { return b == 0 ? a : blocked8_divisor(b, a % b); }
 
 // What packed weights depend on.
 static blocked8_job blocked8_form(const nacre_kernel *kernel, const nacre_i8_conv_blocked_words *w) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
-    blocked8_job j = {.impl = ((nacre_i8_blocked_fn *)kernel->fn)(), .images = c.images, .channels = c.groups * c.channels,
+    blocked8_job j = {.impl = ((nacre_i8_blocked_fn *)kernel->fn)(), .channels = c.groups * c.channels,
                       .filters = c.groups * c.filters, .group_channels = c.channels, .group_filters = c.filters, .lanes = (size_t)w->block,
                       .plain = w->plain != 0, .x_signed = w->conv.x_signed != 0, .moved = w->w_moved != 0};
     j.x_bytes = j.impl->x_bytes;
@@ -133,21 +139,24 @@ static blocked8_job blocked8_form(const nacre_kernel *kernel, const nacre_i8_con
 
 static blocked8_job blocked8_of(const nacre_kernel *kernel, const nacre_i8_conv_blocked_words *w) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
-    const blocked8_axis one = {1, 1, 1, 1, 1, 0};
     blocked8_job j = blocked8_form(kernel, w);
-    j.h = c.axes == 1 ? one : blocked8_axis_of(&c, 0);
-    j.w = blocked8_axis_of(&c, c.axes - 1);
-    j.pixels = conv_count(c.out, c.axes);
+    j.d = blocked8_axis_of(&c, 0);
+    j.h = blocked8_axis_of(&c, 1);
+    j.w = blocked8_axis_of(&c, 2);
+    j.images = c.images * j.d.out;
+    j.pixels = j.h.out * j.w.out;
     j.run = j.w.dilation == 1 && j.rest == 0 && j.step_channels * j.x_bytes == j.unit ? j.w.kernel : 1;
     j.width = j.w.out;
     j.flip = j.x_signed == j.x_unsigned ? 128 : 0;
-    const int beyond = j.h.pad != 0 || j.w.pad != 0 || blocked8_reach(&j.h, j.h.out) > j.h.in || blocked8_reach(&j.w, j.w.out) > j.w.in;
+    const int beyond = blocked8_beyond(&j.d) || blocked8_beyond(&j.h) || blocked8_beyond(&j.w);
     j.copied = j.plain || beyond || j.x_bytes != 1 || j.flip != 0;
-    if (!j.plain && !beyond && j.taps == 1 && j.h.stride == 1 && j.w.stride == 1 && j.h.in == j.h.out && j.w.in == j.w.out) blocked8_flatten(&j);
+    if (!j.plain && !beyond && j.taps == 1 && j.h.stride == 1 && j.w.stride == 1 && j.d.in == j.d.out && j.h.in == j.h.out && j.w.in == j.w.out) blocked8_flatten(&j);
     j.line = j.copied ? blocked8_reach(&j.w, j.w.out) : j.w.in;
     j.cut = nacre_dense_cut_by(j.impl->pixels, j.width);
     j.last = nacre_dense_cut_by(j.impl->pixels, blocked8_row_pixels(&j, j.h.out - 1));
     blocked8_divide(&j);
+    j.row_lines = 1;
+    j.slice_lines = j.band_rows;
     return j;
 }
 
@@ -215,10 +224,11 @@ static void blocked8_move(const blocked8_band *b, size_t first, size_t o, size_t
 // Codes of pixels from `pixel` on of row o of the result, of blocks `first` and on.
 static void blocked8_finish(const blocked8_band *b, size_t first, size_t o, size_t pixel, const nacre_i8_tile *t, size_t pixels) {
     const blocked8_job *const j = b->j;
+    const size_t image = b->image / j->d.out, slice = b->image % j->d.out;
     nacre_i8_tile_finish f = {.pixels = pixels, .lanes = j->lanes, .row = t->blocks * j->lanes, .then = &j->numbers.then, .zero = j->numbers.y.zero};
     for (size_t k = 0; k < t->blocks; k++) {
         const size_t lane = (first + k) * j->lanes;
-        const size_t at = ((b->image * j->out_blocks + first + k) * j->pixels + o * j->width + pixel) * j->lanes;
+        const size_t at = (((image * j->out_blocks + first + k) * j->d.out + slice) * j->pixels + o * j->width + pixel) * j->lanes;
         f.sums = t->sums + k * j->lanes;
         f.start = j->start + lane;
         f.scale = j->scale + lane;
@@ -269,11 +279,12 @@ static void blocked8_group(const blocked8_band *b, size_t group) {
 static void blocked8_chunk(void *job, size_t chunk, size_t thread) {
     const blocked8_job *const j = job;
     const size_t part = chunk % j->parts, band = chunk / j->parts % j->bands;
-    blocked8_band b = {.j = j, .image = chunk / j->parts / j->bands, .o = band * j->rows_each};
+    blocked8_band b = {.j = j, .image = j->first + chunk / j->parts / j->bands, .o = band * j->rows_each};
     b.rows = nacre_min(j->rows_each, j->h.out - b.o);
     b.x_row = j->h.stride * j->line * j->unit;
     if (!j->copied) {
-        b.x = (const char *)j->x + b.image * j->in_blocks * (j->flat ? j->pixels : j->h.in * j->w.in) * j->unit + b.o * b.x_row;
+        const size_t slice = b.image % j->d.out * j->d.stride;
+        b.x = (const char *)j->x + (b.image / j->d.out * j->in_blocks * j->d.in + slice) * blocked8_slice(j) * j->unit + b.o * b.x_row;
     } else if (j->shared) {
         b.x = j->copies + b.o * b.x_row;
     } else {
@@ -289,25 +300,20 @@ static void blocked8_chunk(void *job, size_t chunk, size_t thread) {
     for (size_t g = first; g < stop; g++) blocked8_group(&b, g);
 }
 
-typedef struct {
-    const blocked8_job *j;
-    size_t image;
-} blocked8_fill;
-
 static void blocked8_fill_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
-    const blocked8_fill *const f = job;
-    nacre_blocked8_copy(f->j, f->image, chunk, 0, f->j->h.out, f->j->copies);
+    const blocked8_job *const j = job;
+    nacre_blocked8_copy(j, j->first, chunk, 0, j->h.out, j->copies);
 }
 
 // Where steps lie, counted from what the first pixel of a row meets, and weights.
 static void blocked8_places(blocked8_job *j) {
-    const size_t plane = j->copied ? j->band_rows * j->line : j->flat ? j->pixels : j->h.in * j->w.in;
+    const size_t slice = j->copied ? j->slice_lines * j->line : j->d.dilation * blocked8_slice(j);
+    const size_t plane = j->copied ? blocked8_copy_lines(j) * j->line : j->d.in * blocked8_slice(j);
     for (size_t at = 0, s = 0; s < j->steps / j->run; at += j->step_channels * j->x_bytes) {
-        for (size_t ky = 0; ky < j->h.kernel; ky++) {
-            for (size_t kx = 0; kx < j->w.kernel; kx += j->run, s++) {
-                j->step[s] = (at / j->unit * plane + ky * j->h.dilation * j->line + kx * j->w.dilation) * j->unit + at % j->unit;
-            }
+        for (size_t row = 0; row < j->d.kernel * j->h.kernel; row++) {
+            const size_t first = at / j->unit * plane + row / j->h.kernel * slice + row % j->h.kernel * j->h.dilation * j->line;
+            for (size_t kx = 0; kx < j->w.kernel; kx += j->run, s++) j->step[s] = (first + kx * j->w.dilation) * j->unit + at % j->unit;
         }
     }
     j->place[0] = 0;
@@ -342,16 +348,9 @@ static void blocked8_command(const nacre_call *c) {
         nacre_parallel(c->team, j.images * j.bands * j.parts, blocked8_chunk, &j);
         return;
     }
-    const size_t in = (j.plain ? j.channels : j.in_blocks * j.lanes) * (j.flat ? j.pixels : j.h.in * j.w.in);
-    const size_t out = j.out_blocks * j.lanes * j.pixels, images = j.images;
-    j.images = 1;
-    for (size_t i = 0; i < images; i++) {
-        blocked8_fill f = {&j, 0};
-        nacre_parallel(c->team, j.in_blocks, blocked8_fill_chunk, &f);
+    for (; j.first < j.images; j.first++) {
+        nacre_parallel(c->team, j.in_blocks, blocked8_fill_chunk, &j);
         nacre_parallel(c->team, j.bands * j.parts, blocked8_chunk, &j);
-        j.x += in;
-        j.y += out;
-        if (j.numbers.then.codes != NULL) j.numbers.then.codes += out;
     }
 }
 
@@ -364,7 +363,7 @@ static int blocked8_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_i8_conv_blocked_words *const w = (const void *)words;
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const nacre_i8_blocked_impl *const impl = ((nacre_i8_blocked_fn *)kernel->fn)();
-    return c.axes <= 2 && w->block <= NACRE_CONV_BLOCK && w->block % 4 == 0 && c.channels > 0 && !conv_is_empty(&c) &&
+    return c.axes <= 3 && w->block <= NACRE_CONV_BLOCK && w->block % 4 == 0 && c.channels > 0 && !conv_is_empty(&c) &&
            (!w->plain || (c.groups == 1 && c.channels <= BLOCKED8_PLAIN)) && (impl->lanes == 1 || impl->lanes == (size_t)w->block);
 }
 

@@ -15,29 +15,37 @@ enum {
 // The groups of taps of a row of the kernel.
 static size_t depthwise8_groups(const blocked8_job *j) { return nacre_ceil_div(j->w.kernel, NACRE_I8_TAPS); }
 
+// Rows of the kernel, of all slices.
+static size_t depthwise8_rows(const blocked8_job *j) { return j->d.kernel * j->h.kernel; }
+
 static size_t depthwise8_weight_bytes(const blocked8_job *j) {
-    return nacre_align_bytes(j->in_blocks * j->h.kernel * depthwise8_groups(j) * j->lanes * NACRE_I8_TAPS);
+    return nacre_align_bytes(j->in_blocks * depthwise8_rows(j) * depthwise8_groups(j) * j->lanes * NACRE_I8_TAPS);
 }
 
-static size_t depthwise8_copy_bytes(const blocked8_job *j) { return nacre_align_bytes(j->band_rows * j->line * j->unit + DEPTHWISE8_SLACK); }
+static size_t depthwise8_copy_bytes(const blocked8_job *j) { return nacre_align_bytes(blocked8_copy_lines(j) * j->line * j->unit + DEPTHWISE8_SLACK); }
 
-// Bands of rows of a block: a copy has those of one block.
+// Bands of rows of a block: a copy has those of one block, each row with those of other slices that the
+// kernel meets behind it. So all rows under the kernel are as far apart, where rows have no dilation or
+// there is one slice.
 static blocked8_job depthwise8_of(const nacre_kernel *kernel, const nacre_i8_conv_blocked_words *w) {
     const nacre_i8_depthwise_impl *const impl = ((nacre_i8_depthwise_fn *)kernel->fn)();
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
-    const blocked8_axis one = {1, 1, 1, 1, 1, 0};
-    blocked8_job j = {.x_bytes = 1, .x_unsigned = impl->x_unsigned, .images = c.images, .channels = c.groups, .filters = c.groups, .lanes = (size_t)w->block,
+    blocked8_job j = {.x_bytes = 1, .x_unsigned = impl->x_unsigned, .channels = c.groups, .filters = c.groups, .lanes = (size_t)w->block,
                       .x_signed = w->conv.x_signed != 0, .moved = w->w_moved != 0};
-    j.h = c.axes == 1 ? one : blocked8_axis_of(&c, 0);
-    j.w = blocked8_axis_of(&c, c.axes - 1);
+    j.d = blocked8_axis_of(&c, 0);
+    j.h = blocked8_axis_of(&c, 1);
+    j.w = blocked8_axis_of(&c, 2);
+    j.images = c.images * j.d.out;
+    j.row_lines = j.d.kernel;
+    j.slice_lines = 1;
     j.in_blocks = j.out_blocks = nacre_ceil_div(c.groups, j.lanes);
     j.unit = j.lanes;
     j.pixels = j.h.out * j.w.out;
     j.flip = j.x_signed == j.x_unsigned ? 128 : 0;
-    j.window = j.h.kernel * j.w.kernel;
+    j.window = depthwise8_rows(&j) * j.w.kernel;
     if (j.pixels == 0) return j;
     j.line = blocked8_reach(&j.w, j.w.out);
-    const size_t work = j.w.out * j.h.kernel * j.w.kernel * j.lanes;
+    const size_t work = j.w.out * j.window * j.lanes;
     j.rows_each = nacre_min(j.h.out, nacre_max(DEPTHWISE8_ROWS, nacre_ceil_div(DEPTHWISE8_GRAIN, work)));
     j.bands = nacre_ceil_div(j.h.out, j.rows_each);
     j.band_rows = blocked8_reach(&j.h, j.rows_each);
@@ -63,18 +71,19 @@ static void depthwise8_chunk(void *work, size_t chunk, size_t thread) {
     const blocked8_job *const j = d->j;
     const size_t band = chunk % j->bands, block = chunk / j->bands % j->in_blocks, image = chunk / j->bands / j->in_blocks;
     const size_t o = band * j->rows_each, rows = nacre_min(j->rows_each, j->h.out - o), lane = block * j->lanes;
-    const size_t line = j->line * j->unit, at = ((image * j->in_blocks + block) * j->pixels + o * j->w.out) * j->lanes;
+    const size_t line = j->line * j->unit, slice = image % j->d.out;
+    const size_t at = (((image / j->d.out * j->in_blocks + block) * j->d.out + slice) * j->pixels + o * j->w.out) * j->lanes;
     char *const copy = j->copies + thread * depthwise8_thread_bytes(j);
     int32_t *const columns = (int32_t *)(void *)(copy + depthwise8_copy_bytes(j)), *const more = columns + depthwise8_column_bytes(j) / sizeof(int32_t);
     blocked8_job one = *j;
-    one.x += block * j->h.in * j->w.in * j->lanes;
+    one.x += block * j->d.in * j->h.in * j->w.in * j->lanes;
     nacre_blocked8_copy(&one, image, 0, o, rows, copy);
-    nacre_i8_depthwise_row r = {.kernel_h = j->h.kernel, .gap = j->h.dilation * line, .groups = depthwise8_groups(j), .kernel_w = j->w.kernel,
-                                .step = j->w.stride * j->unit, .w = j->weights + block * j->h.kernel * depthwise8_groups(j) * j->lanes * NACRE_I8_TAPS};
+    nacre_i8_depthwise_row r = {.kernel_h = depthwise8_rows(j), .gap = (j->d.kernel == 1 ? j->h.dilation : 1) * line, .groups = depthwise8_groups(j), .kernel_w = j->w.kernel,
+                                .step = j->w.stride * j->unit, .w = j->weights + block * depthwise8_rows(j) * depthwise8_groups(j) * j->lanes * NACRE_I8_TAPS};
     r.finish = (nacre_i8_tile_finish){.lanes = j->lanes, .row = j->lanes, .start = j->start + lane, .scale = j->scale + lane, .add = j->add + lane,
                                       .then = &j->numbers.then, .zero = j->numbers.y.zero, .pixels = j->w.out};
     for (size_t i = 0; i < rows; i++) {
-        r.x = (const uint8_t *)copy + i * j->h.stride * line;
+        r.x = (const uint8_t *)copy + i * j->h.stride * j->row_lines * line;
         if (j->moved) {
             d->impl->more(&r, j->w_zero + lane, line, columns, more);
             r.finish.more = more;
@@ -113,7 +122,8 @@ static int depthwise8_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_i8_conv_blocked_words *const w = (const void *)words;
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const size_t lanes = ((nacre_i8_depthwise_fn *)kernel->fn)()->lanes;
-    return c.channels == 1 && c.filters == 1 && c.axes <= 2 && w->block <= NACRE_CONV_BLOCK && !w->plain && !conv_is_empty(&c) &&
+    if (c.axes == 3 && c.kernel[0] != 1 && c.dilation[1] != 1) return 0;
+    return c.channels == 1 && c.filters == 1 && c.axes <= 3 && w->block <= NACRE_CONV_BLOCK && !w->plain && !conv_is_empty(&c) &&
            c.dilation[c.axes - 1] == 1 && (lanes == 1 || lanes == (size_t)w->block);
 }
 
@@ -123,7 +133,7 @@ static size_t depthwise8_packed(const nacre_kernel *kernel, const int64_t *words
     return depthwise8_weight_bytes(&j) + nacre_align_bytes(j.out_blocks * j.lanes * sizeof(int32_t));
 }
 
-// Weights are [filters][rows][columns]; packed, [blocks][rows][groups of columns][lanes][4]
+// Weights are [filters][slices][rows][columns]; packed, [blocks][rows][slices][groups of columns][lanes][4]
 // with zeros behind the last filter and the last column, and then their sums.
 static void depthwise8_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
     (void)operand;
@@ -135,10 +145,11 @@ static void depthwise8_pack(const nacre_kernel *kernel, const int64_t *words, si
     int32_t *const sums = (int32_t *)(void *)(out + depthwise8_weight_bytes(&j));
     memset(out, 0, depthwise8_packed(kernel, words, CONV8_W));
     for (size_t f = 0; f < j.filters; f++) {
-        for (size_t ky = 0; ky < j.h.kernel; ky++) {
+        for (size_t row = 0; row < depthwise8_rows(&j); row++) {
+            const size_t kd = row % j.d.kernel, ky = row / j.d.kernel;
             for (size_t kx = 0; kx < j.w.kernel; kx++) {
-                const int8_t v = (int8_t)(from[(f * j.h.kernel + ky) * j.w.kernel + kx] ^ flip);
-                out[(((f / j.lanes * j.h.kernel + ky) * groups + kx / NACRE_I8_TAPS) * j.lanes + f % j.lanes) * NACRE_I8_TAPS + kx % NACRE_I8_TAPS] = v;
+                const int8_t v = (int8_t)(from[((f * j.d.kernel + kd) * j.h.kernel + ky) * j.w.kernel + kx] ^ flip);
+                out[(((f / j.lanes * depthwise8_rows(&j) + row) * groups + kx / NACRE_I8_TAPS) * j.lanes + f % j.lanes) * NACRE_I8_TAPS + kx % NACRE_I8_TAPS] = v;
                 sums[f] += v;
             }
         }

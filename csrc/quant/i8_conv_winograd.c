@@ -41,8 +41,10 @@ static winograd8_job winograd8_of(const nacre_kernel *kernel, const nacre_i8_con
     j.groups = nacre_ceil_div(b->out_blocks, NACRE_DENSE_BLOCKS);
     j.weight = j.depth * NACRE_DENSE_BLOCKS * b->lanes;
     if (conv_is_empty(&c)) return j;
-    b->h = blocked8_axis_of(&c, 0);
-    b->w = blocked8_axis_of(&c, 1);
+    b->d = blocked8_axis_of(&c, 0);
+    b->h = blocked8_axis_of(&c, 1);
+    b->w = blocked8_axis_of(&c, 2);
+    b->row_lines = 1;
     j.rows = b->h.out;
     j.width = b->w.out;
     b->h.out = nacre_round_up(j.rows, 2);

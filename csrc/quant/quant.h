@@ -358,11 +358,12 @@ typedef struct {
 } nacre_i8_conv_words;
 
 // i8_conv_blocked, i8_conv_winograd and i8_conv_depthwise_blocked: the operands of
-// i8_conv_gemm, of which x,
-// the value to add and y are blocked by `block` (conv/blocked.h), or x is plain, and w is
-// what pack wrote: of codes with sign, which are those of w or, without sign, moved by 128. There are one or two axes, and one group where x is plain. The second
-// command has one group, kernels of 3x3, strides and dilations of 1, and x is blocked; of the
-// third every group has one channel and one filter.
+// i8_conv_gemm, of which x, the value to add and y are blocked by `block` (conv/blocked.h), or x
+// is plain, and w is what pack wrote: of codes with sign, which are those of w or, without sign,
+// moved by 128. There are up to three axes, and one group where x is plain. The second command
+// has one group, kernels of 3x3, strides and dilations of 1, and x is blocked; of the third every
+// group has one channel and one filter, columns have no dilation, and rows have none where kernels
+// have several slices.
 typedef struct {
     nacre_i8_conv_words conv;
     int64_t block;

@@ -21,8 +21,7 @@ var blockedConvRows = []blockedRow{
 // csrc/conv/conv.h.
 const maxBlockedTaps = 1024
 
-// offerConv takes convolutions by constant weights: of all channels, of groups of whole blocks, and of
-// blocks of whole groups.
+// offerConv takes convolutions by constant weights.
 func offerConv(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
 	if !blockable(b.In[0]) || !blockable(b.Out[0]) || b.Const(1) == nil || len(b.In[0].Dims) > 5 {
 		return nil
@@ -41,10 +40,7 @@ func offerConv(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
 		if s.Channels == 1 && len(s.In) <= 2 {
 			x.plain = windowOf(s.Images*s.Groups, s.In, s.Out, taps).depthwiseCost(l)
 		}
-	case (s.Groups == 1 && s.Channels > 0 || groupsOfBlocks(s, l)) && !mostlyPadding(s):
-		if len(s.In) == 3 && s.Channels%l.Block() != 0 && !readsPlain(s, l) {
-			return nil
-		}
+	case s.Channels > 0 && !mostlyPadding(s):
 		if readsPlain(s, l) {
 			x.in = nil
 		}
@@ -65,12 +61,6 @@ func offerConv(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
 // for a depthwise convolution.
 func groupsInBlocks(s *nn.ConvShape, l device.Layout) bool {
 	return s.Channels == s.Filters && s.Channels > 0 && s.Channels < l.Block() && l.Block()%s.Channels == 0 && (s.Groups > 1 || s.Channels == 1)
-}
-
-// groupsOfBlocks reports whether the groups of a convolution have whole blocks of channels and of
-// filters.
-func groupsOfBlocks(s *nn.ConvShape, l device.Layout) bool {
-	return s.Channels > 0 && s.Filters > 0 && s.Channels%l.Block() == 0 && s.Filters%l.Block() == 0
 }
 
 // mostlyPadding reports whether what the kernel of a convolution reaches is much larger than
@@ -131,8 +121,7 @@ func (b *binder) blockedConv(v *blockedConvWords, i int) (k bindings.Kernel, wei
 // products and by how often few tiles have all transformed weights read; 0 for one that
 // is not computed so.
 func winogradTile(s *nn.ConvShape) int {
-	one := []int{1, 1}
-	if s.Groups != 1 || !slices.Equal(s.Kernel, []int{3, 3}) || !slices.Equal(s.Stride, one) || !slices.Equal(s.Dilation, one) || min(s.Channels, s.Filters) < 16 {
+	if !transforms(s) {
 		return 0
 	}
 	tiles := func(m int) int { return s.Images * ((s.Out[0] + m - 1) / m) * ((s.Out[1] + m - 1) / m) }
@@ -143,6 +132,12 @@ func winogradTile(s *nn.ConvShape) int {
 		return 2
 	}
 	return 0
+}
+
+// transforms reports whether a convolution is of those that take less products of transformed values.
+func transforms(s *nn.ConvShape) bool {
+	one := []int{1, 1}
+	return s.Groups == 1 && slices.Equal(s.Kernel, []int{3, 3}) && slices.Equal(s.Stride, one) && slices.Equal(s.Dilation, one) && min(s.Channels, s.Filters) >= 16
 }
 
 // blockedConvWords is the words of a kernel: nacre_conv_blocked_words of

@@ -183,6 +183,15 @@ func denseCases(r *rand.Rand) []convCase {
 	list = append(list,
 		convCase{name: "groups of whole blocks", images: 2, groups: 3, channels: 32, filter: 64, in: []int{14, 15}, kernel: []int{3, 3}, stride: []int{1, 2}, dilation: ones(2), before: ones(2), behind: ones(2)},
 		convCase{name: "groups of single pixels", images: 2, groups: 4, channels: 64, filter: 32, in: []int{29, 30}, kernel: ones(2), stride: ones(2), dilation: ones(2), before: make([]int, 2), behind: make([]int, 2)},
+		convCase{name: "groups of 24", images: 2, groups: 5, channels: 24, filter: 24, in: []int{13, 15}, kernel: []int{3, 3}, stride: ones(2), dilation: ones(2), before: ones(2), behind: ones(2)},
+		convCase{name: "groups of 12 by two", images: 1, groups: 6, channels: 12, filter: 12, in: []int{17, 30}, kernel: []int{3, 3}, stride: []int{2, 2}, dilation: ones(2), before: ones(2), behind: []int{0, 1}},
+		convCase{name: "groups of 9 channels and 20 filters", images: 2, groups: 7, channels: 9, filter: 20, in: []int{8, 11}, kernel: []int{2, 3}, stride: ones(2), dilation: []int{1, 2}, before: ones(2), behind: ones(2)},
+		convCase{name: "groups of 40 channels and 6 filters", images: 1, groups: 11, channels: 40, filter: 6, in: []int{9, 10}, kernel: []int{3, 3}, stride: ones(2), dilation: ones(2), before: make([]int, 2), behind: make([]int, 2), noBias: true},
+		convCase{name: "groups of 72 channels and many weights", images: 2, groups: 2, channels: 72, filter: 44, in: []int{7, 7}, kernel: []int{3, 3}, stride: ones(2), dilation: ones(2), before: ones(2), behind: ones(2)},
+		convCase{name: "groups of 24, single pixels", images: 1, groups: 5, channels: 24, filter: 40, in: []int{40, 30}, kernel: ones(2), stride: ones(2), dilation: ones(2), before: make([]int, 2), behind: make([]int, 2)},
+		convCase{name: "groups of 2 channels and 3 filters", images: 1, groups: 9, channels: 2, filter: 3, in: []int{30}, kernel: []int{3}, stride: ones(1), dilation: ones(1), before: ones(1), behind: ones(1)},
+		convCase{name: "groups along three axes", images: 2, groups: 3, channels: 20, filter: 12, in: []int{4, 7, 9}, kernel: []int{3, 3, 2}, stride: []int{1, 2, 1}, dilation: ones(3), before: []int{1, 1, 0}, behind: []int{1, 1, 1}},
+		convCase{name: "three axes of 20 channels", images: 1, groups: 1, channels: 20, filter: 30, in: []int{4, 9, 8}, kernel: []int{2, 3, 3}, stride: ones(3), dilation: ones(3), before: []int{1, 1, 1}, behind: []int{0, 1, 1}},
 		convCase{name: "three axes", images: 2, groups: 1, channels: 32, filter: 20, in: []int{5, 9, 11}, kernel: []int{3, 3, 3}, stride: []int{1, 1, 2}, dilation: []int{1, 1, 1}, before: []int{1, 1, 1}, behind: []int{1, 1, 1}},
 		convCase{name: "three axes without padding", images: 1, groups: 1, channels: 16, filter: 33, in: []int{6, 7, 9}, kernel: []int{2, 3, 3}, stride: []int{2, 1, 1}, dilation: []int{2, 1, 1}, before: []int{0, 0, 0}, behind: []int{0, 0, 0}},
 		convCase{name: "three axes, one pixel of each slice", images: 2, groups: 2, channels: 32, filter: 32, in: []int{4, 14, 14}, kernel: []int{3, 1, 1}, stride: []int{1, 1, 1}, dilation: []int{3, 1, 1}, before: []int{4, 0, 0}, behind: []int{5, 0, 0}},
@@ -250,11 +259,12 @@ var largeDense = []convCase{
 	{channels: 512, filter: 64, in: []int{7, 7}, kernel: []int{3, 3}, before: []int{1, 1}, behind: []int{1, 1}, images: 2},
 	{channels: 96, filter: 64, in: []int{34, 31}, kernel: []int{3, 3}, before: []int{1, 1}, behind: []int{1, 1}},
 	{channels: 128, filter: 64, in: []int{1500}, kernel: []int{3}},
+	{groups: 5, channels: 24, filter: 12, in: []int{15, 17}, kernel: []int{3, 3}, before: []int{1, 1}, behind: []int{1, 1}},
 }
 
 func (c convCase) whole() convCase {
 	n := len(c.in)
-	c.images, c.groups = max(c.images, 1), 1
+	c.images, c.groups = max(c.images, 1), max(c.groups, 1)
 	for _, list := range []*[]int{&c.stride, &c.dilation} {
 		if *list == nil {
 			*list = ones(n)

@@ -27,8 +27,11 @@ const (
 	gemmColumns   = 32
 	denseMultiply = 0.185 // a multiply-add, filters filled up to whole blocks
 	denseTile     = 15.0  // a few pixels of two blocks
+	denseStep     = 1.0   // channels of such a tile that are fewer than those of a block
 	densePixels   = 14
-	denseCopy     = 0.1 // an element of the value, in blocks, that is put among zeros
+	denseCopy     = 0.1 // an element of the value, in blocks, that is put among zeros or beside others
+	denseBy2      = 0.6 // of the time of products, what it is with transforms of tiles of 2x2 pixels
+	denseBy4      = 0.4 // and of 4x4
 
 	poolRow = 33.0 // a row of plain pooling
 	poolTap = 0.1  // a row or a column under a window, by element of the result
@@ -44,6 +47,8 @@ const (
 	byteGather   = 0.06  // an element of the matrix of what the kernel meets
 	byteMultiply = 0.048 // a multiply-add of codes in blocks, filters filled up to whole blocks
 	byteTile     = 60.0  // a few pixels of two blocks
+	byteBy2      = 0.6   // of the time of products, what it is with transforms of tiles of 2x2 pixels
+	byteBy2Block = 8     // channels of a block where codes are transformed
 	byteWindow   = 0.4   // of the time of floats that windows over codes in blocks take
 	byteElement  = 0.04  // an element of codes
 
@@ -106,26 +111,78 @@ func gemmConvCost(s *nn.ConvShape, l device.Layout) float64 {
 
 // denseCost is the time of the same convolution whose result is blocked.
 func denseCost(s *nn.ConvShape, l device.Layout) float64 {
-	block, pixels := l.Block(), tensor.Shape(s.Out).Len()
-	filters, channels := (s.Filters+block-1)/block*block, (s.Channels+block-1)/block*block
-	taps := tensor.Shape(s.Kernel).Len()
-	depth := float64(s.Channels * taps)
+	block, plain := l.Block(), readsPlain(s, l)
+	pixels := tilePixels(s, !plain && singlePixels(s))
+	filters := (s.Filters + block - 1) / block * block
+	if s.Groups > 1 {
+		filters = s.Filters + block - divisor(block, s.Filters) // of blocks of which a group has a part, on average
+	}
+	depth := float64(s.Channels * tensor.Shape(s.Kernel).Len())
 	tiles := float64((pixels+densePixels-1)/densePixels) * float64((filters+2*block-1)/(2*block))
 	multiply := denseMultiply / float64(block)
 	switch winogradTile(s) {
 	case 4:
-		multiply *= 0.4
+		multiply *= denseBy4
 	case 2:
-		multiply *= 0.6
+		multiply *= denseBy2
 	}
 	each := multiply*depth*float64(filters*pixels) + denseTile*tiles + blockedWrite*float64(filters*pixels)
-	if readsPlain(s, l) {
-		channels = s.Channels
+	if common := divisor(block, s.Channels); common < block && !plain && (s.Groups > 1 || len(s.In) == 3) {
+		each += denseStep * tiles * depth / float64(common)
 	}
-	if taps > 1 || tensor.Shape(s.Stride).Len() > 1 {
-		each += denseCopy * float64(channels*tensor.Shape(s.In).Len())
+	return float64(s.Images*s.Groups) * (each + denseCopy*float64(copiedElements(s, l, plain)))
+}
+
+// copiedElements is the elements of a group of a value that are copied: among zeros, or side by side
+// where pixels of the result meet some that are a stride apart.
+func copiedElements(s *nn.ConvShape, l device.Layout, plain bool) int {
+	channels, pixels := s.Channels, tensor.Shape(s.In).Len()
+	if s.Groups == 1 && !plain {
+		channels = (channels + l.Block() - 1) / l.Block() * l.Block()
 	}
-	return float64(s.Images*s.Groups) * each
+	last := max(0, len(s.In)-2)
+	switch {
+	case plain || meetsPadding(s, last):
+	case tensor.Shape(s.Stride[last:]).Len() == 1:
+		return 0
+	case singlePixels(s):
+		pixels = tensor.Shape(s.Out).Len()
+	}
+	return channels * pixels
+}
+
+// tilePixels is the pixels of a result, of which tiles fill up rows: to 4 at least, and to even numbers.
+// Those of flat slices are one row.
+func tilePixels(s *nn.ConvShape, flat bool) int {
+	row := len(s.Out) - 1
+	if flat {
+		row = max(0, row-1)
+	}
+	n := tensor.Shape(s.Out[row:]).Len()
+	return tensor.Shape(s.Out[:row]).Len() * max(4, n+n%2)
+}
+
+// singlePixels reports whether every pixel of the result of a convolution meets one of the value.
+func singlePixels(s *nn.ConvShape) bool {
+	return tensor.Shape(s.Kernel).Len() == 1 && !meetsPadding(s, 0)
+}
+
+// meetsPadding reports whether the kernel of a convolution meets padding along an axis from d on.
+func meetsPadding(s *nn.ConvShape, d int) bool {
+	for ; d < len(s.In); d++ {
+		if s.Pad[d] > 0 || (s.Out[d]-1)*s.Stride[d]+(s.Kernel[d]-1)*s.Dilation[d]+1 > s.In[d] {
+			return true
+		}
+	}
+	return false
+}
+
+// divisor is the greatest common divisor.
+func divisor(a, b int) int {
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 // poolCost is the time of pooling of plain values.

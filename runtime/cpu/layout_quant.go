@@ -53,7 +53,7 @@ const plainByteChannels = 4
 
 // offerByteConv takes convolutions by constant weights.
 func offerByteConv(o *quant.QLinearConv, in []int, b *device.Binding, l device.Layout) *offer {
-	if o.ChannelsLast || !blockableAs(b.In[0], isByte) || !blockableAs(b.Out[0], isByte) || len(b.In[0].Dims) > 4 || b.Const(in[byteWeights]) == nil {
+	if o.ChannelsLast || !blockableAs(b.In[0], isByte) || !blockableAs(b.Out[0], isByte) || len(b.In[0].Dims) > 5 || b.Const(in[byteWeights]) == nil {
 		return nil
 	}
 	s, err := o.Shape(b.Shape(0), b.Shape(3))
@@ -85,9 +85,10 @@ func offerByteConv(o *quant.QLinearConv, in []int, b *device.Binding, l device.L
 }
 
 // isDepthwise reports whether a convolution is one of single channels that kernels for codes
-// in blocks take.
+// in blocks take: rows under the kernel are as far apart, those of several slices, too.
 func isDepthwise(s *nn.ConvShape) bool {
-	return s.Channels == 1 && s.Filters == 1 && s.Dilation[len(s.Dilation)-1] == 1
+	last := len(s.Dilation) - 1
+	return s.Channels == 1 && s.Filters == 1 && s.Dilation[last] == 1 && (last < 2 || s.Kernel[0] == 1 || s.Dilation[1] == 1)
 }
 
 // centred reports whether the zero points of the weights of a convolution are known to be 0,
@@ -148,7 +149,7 @@ func bindBlockedByteConv(o *quant.QLinearConv, then op.Epilogue, in []int, b *bi
 // byteWinograd reports whether a convolution of codes takes less time in tiles of 2x2 pixels: where
 // these are enough for the weights that are read, which are larger.
 func byteWinograd(s *nn.ConvShape) bool {
-	return len(s.Out) == 2 && s.Images*((s.Out[0]+1)/2)*((s.Out[1]+1)/2) >= 16 && min(s.Channels, s.Filters) >= 16
+	return transforms(s) && s.Images*((s.Out[0]+1)/2)*((s.Out[1]+1)/2) >= 16
 }
 
 // blockedByteConv is nacre_i8_conv_blocked_words of csrc/quant/quant.h.
@@ -233,21 +234,21 @@ func byteGemmCost(s *nn.ConvShape, l device.Layout) float64 {
 
 // byteDenseCost is the time of the same convolution whose result is blocked.
 func byteDenseCost(s *nn.ConvShape, l device.Layout) float64 {
-	block, pixels := l.Block(), tensor.Shape(s.Out).Len()
+	block, pixels := l.Block(), tilePixels(s, singlePixels(s) && tensor.Shape(s.Stride).Len() == 1)
 	filters, channels := (s.Groups*s.Filters+block-1)/block*block, float64((s.Channels+3)/4*4)
 	if s.Groups > 1 {
 		channels *= groupsOfBlock(s, block)
 	}
 	depth := channels * float64(tensor.Shape(s.Kernel).Len())
 	tiles := float64((pixels+densePixels-1)/densePixels) * float64((filters+2*block-1)/(2*block))
-	return float64(s.Images) * (byteMultiply/float64(block)*depth*float64(filters*pixels) + byteTile*tiles)
+	multiply := byteMultiply / float64(block)
+	if block == byteBy2Block && byteWinograd(s) {
+		multiply *= byteBy2
+	}
+	return float64(s.Images) * (multiply*depth*float64(filters*pixels) + byteTile*tiles)
 }
 
 // groupsOfBlock is the groups of whose filters a block has some, on average.
 func groupsOfBlock(s *nn.ConvShape, block int) float64 {
-	common := block
-	for n := s.Filters; n > 0; {
-		common, n = n, common%n
-	}
-	return float64(block+s.Filters-common) / float64(s.Filters)
+	return float64(block+s.Filters-divisor(block, s.Filters)) / float64(s.Filters)
 }

@@ -30,6 +30,15 @@ func byteConvShapes() []*nn.ConvShape {
 			before: []int{k / 2, k / 3}, behind: []int{k / 3, k / 2}}
 		list = append(list, c.shape())
 	}
+	list = append(list,
+		&nn.ConvShape{Images: 2, Groups: 1, Channels: 21, Filters: 36, In: []int{4, 9, 8}, Out: []int{4, 9, 9}, Kernel: []int{3, 3, 3}, Stride: ones(3), Dilation: ones(3), Pad: []int{1, 1, 2}},
+		&nn.ConvShape{Images: 1, Groups: 1, Channels: 32, Filters: 40, In: []int{7, 8, 9}, Out: []int{2, 6, 4}, Kernel: []int{2, 3, 2}, Stride: []int{3, 1, 2}, Dilation: []int{2, 1, 1}, Pad: make([]int, 3)},
+		&nn.ConvShape{Images: 2, Groups: 1, Channels: 16, Filters: 64, In: []int{3, 8, 9}, Out: []int{3, 8, 9}, Kernel: ones(3), Stride: ones(3), Dilation: ones(3), Pad: make([]int, 3)},
+		&nn.ConvShape{Images: 2, Groups: 3, Channels: 12, Filters: 20, In: []int{5, 6, 7}, Out: []int{3, 6, 8}, Kernel: []int{3, 1, 2}, Stride: []int{2, 1, 1}, Dilation: ones(3), Pad: []int{1, 0, 1}},
+		&nn.ConvShape{Images: 1, Groups: 1, Channels: 96, Filters: 200, In: []int{2, 5, 6}, Out: []int{2, 5, 6}, Kernel: []int{3, 3, 3}, Stride: ones(3), Dilation: ones(3), Pad: ones(3)},
+		&nn.ConvShape{Images: 2, Groups: 20, Channels: 1, Filters: 1, In: []int{5, 9, 30}, Out: []int{5, 9, 30}, Kernel: []int{3, 3, 3}, Stride: ones(3), Dilation: ones(3), Pad: ones(3)},
+		&nn.ConvShape{Images: 1, Groups: 37, Channels: 1, Filters: 1, In: []int{6, 11, 19}, Out: []int{2, 6, 9}, Kernel: []int{2, 3, 5}, Stride: []int{2, 2, 2}, Dilation: []int{3, 1, 1}, Pad: []int{0, 1, 2}},
+		&nn.ConvShape{Images: 1, Groups: 9, Channels: 1, Filters: 1, In: []int{3, 11, 19}, Out: []int{3, 9, 17}, Kernel: []int{1, 2, 3}, Stride: ones(3), Dilation: []int{1, 2, 1}, Pad: make([]int, 3)})
 	for _, c := range convCases() {
 		if s := c.shape(); volume(s.Out)*s.Images*s.Filters > 0 && s.Channels > 0 && volume(s.Out) < 20000 {
 			list = append(list, s)
