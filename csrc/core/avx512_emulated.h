@@ -37,23 +37,23 @@ typedef union {
 } nacre_512;
 
 // Functions of AVX2 on both halves, none of which moves anything between its own.
-#define BOTH1(R, X, name, half)                                         \
-    CALLED R nacre_512_##name(R a) {                                  \
-        nacre_512 x = {.X = a};                                         \
-        EACH(2) x.X##2[i] = half(x.X##2[i]);                            \
-        return x.X;                                                     \
+#define BOTH1(R, X, name, half)               \
+    CALLED R nacre_512_##name(R a) {          \
+        nacre_512 x = {.X = a};               \
+        EACH(2) x.X##2[i] = half(x.X##2[i]);  \
+        return x.X;                           \
     }
-#define BOTH2(R, X, name, half)                                         \
-    CALLED R nacre_512_##name(R a, R b) {                             \
-        nacre_512 x = {.X = a}, y = {.X = b};                           \
-        EACH(2) x.X##2[i] = half(x.X##2[i], y.X##2[i]);                 \
-        return x.X;                                                     \
+#define BOTH2(R, X, name, half)                          \
+    CALLED R nacre_512_##name(R a, R b) {                \
+        nacre_512 x = {.X = a}, y = {.X = b};            \
+        EACH(2) x.X##2[i] = half(x.X##2[i], y.X##2[i]);  \
+        return x.X;                                      \
     }
-#define BOTH3(R, X, name, half)                                         \
-    CALLED R nacre_512_##name(R a, R b, R c) {                        \
-        nacre_512 x = {.X = a}, y = {.X = b}, z = {.X = c};             \
-        EACH(2) x.X##2[i] = half(x.X##2[i], y.X##2[i], z.X##2[i]);      \
-        return x.X;                                                     \
+#define BOTH3(R, X, name, half)                                     \
+    CALLED R nacre_512_##name(R a, R b, R c) {                      \
+        nacre_512 x = {.X = a}, y = {.X = b}, z = {.X = c};         \
+        EACH(2) x.X##2[i] = half(x.X##2[i], y.X##2[i], z.X##2[i]);  \
+        return x.X;                                                 \
     }
 BOTH2(__m512, ps, add_ps, _mm256_add_ps)
 BOTH2(__m512, ps, sub_ps, _mm256_sub_ps)
@@ -95,26 +95,26 @@ BOTH2(__m512i, si, unpackhi_epi64, _mm256_unpackhi_epi64)
 // ---- of each lane ----
 
 // A lane of the result, for each i of n, from the vectors a, b and c.
-#define LANES1(name, R, RX, A, AX, n, lane, expr)         \
-    CALLED R nacre_512_##name(A va) {                   \
-        const nacre_512 a = {.AX = va};                   \
-        nacre_512 y;                                      \
-        EACH(n) y.lane[i] = expr;                         \
-        return y.RX;                                      \
+#define LANES1(name, R, RX, A, AX, n, lane, expr)  \
+    CALLED R nacre_512_##name(A va) {              \
+        const nacre_512 a = {.AX = va};            \
+        nacre_512 y;                               \
+        EACH(n) y.lane[i] = expr;                  \
+        return y.RX;                               \
     }
-#define LANES2(name, R, RX, n, lane, expr)                \
-    CALLED R nacre_512_##name(R va, R vb) {             \
-        const nacre_512 a = {.RX = va}, b = {.RX = vb};   \
-        nacre_512 y;                                      \
-        EACH(n) y.lane[i] = expr;                         \
-        return y.RX;                                      \
+#define LANES2(name, R, RX, n, lane, expr)               \
+    CALLED R nacre_512_##name(R va, R vb) {              \
+        const nacre_512 a = {.RX = va}, b = {.RX = vb};  \
+        nacre_512 y;                                     \
+        EACH(n) y.lane[i] = expr;                        \
+        return y.RX;                                     \
     }
-#define COUNT(name, n, lane, expr)                        \
-    CALLED __m512i nacre_512_##name(__m512i va, int by) { \
-        const nacre_512 a = {.si = va};                   \
-        nacre_512 y;                                      \
-        EACH(n) y.lane[i] = expr;                         \
-        return y.si;                                      \
+#define COUNT(name, n, lane, expr)                         \
+    CALLED __m512i nacre_512_##name(__m512i va, int by) {  \
+        const nacre_512 a = {.si = va};                    \
+        nacre_512 y;                                       \
+        EACH(n) y.lane[i] = expr;                          \
+        return y.si;                                       \
     }
 LANES1(abs_ps, __m512, ps, __m512, ps, 16, f32, fabsf(a.f32[i]))
 LANES1(cvtepi32_ps, __m512, ps, __m512i, si, 16, f32, (float)a.i32[i])
@@ -292,9 +292,9 @@ CALLED __m512i nacre_512_mask_blend_epi16(__mmask32 m, __m512i a, __m512i b) {
     return y.si;
 }
 
-#define MASKED(name)                                                                       \
-    EMULATED __m512 nacre_512_mask_##name(__m512 old, __mmask16 m, __m512 a, __m512 b) {   \
-        return nacre_512_mask_blend_ps(m, old, nacre_512_##name(a, b));                    \
+#define MASKED(name)                                                                      \
+    EMULATED __m512 nacre_512_mask_##name(__m512 old, __mmask16 m, __m512 a, __m512 b) {  \
+        return nacre_512_mask_blend_ps(m, old, nacre_512_##name(a, b));                   \
     }
 MASKED(add_ps)
 MASKED(mul_ps)
@@ -349,11 +349,11 @@ CALLED __m512i nacre_512_broadcast_i32x4(__m128i a) {
 
 // ---- constants ----
 
-#define ALL(name, T, R, RX, n, lane)          \
-    EMULATED R nacre_512_##name(T a) {        \
-        nacre_512 y;                          \
-        EACH(n) y.lane[i] = a;                \
-        return y.RX;                          \
+#define ALL(name, T, R, RX, n, lane)    \
+    EMULATED R nacre_512_##name(T a) {  \
+        nacre_512 y;                    \
+        EACH(n) y.lane[i] = a;          \
+        return y.RX;                    \
     }
 ALL(set1_ps, float, __m512, ps, 16, f32)
 ALL(set1_pd, double, __m512d, pd, 8, f64)
@@ -368,14 +368,14 @@ EMULATED __m512i nacre_512_setzero_si512(void) { return nacre_512_set1_epi32(0);
 
 // ---- memory ----
 
-#define MEMORY(X, R)                                                                                \
-    EMULATED R nacre_512_loadu_##X(const void *p) {                                                 \
-        R y;                                                                                        \
-        memcpy(&y, p, sizeof y);                                                                    \
-        return y;                                                                                   \
-    }                                                                                               \
-    EMULATED void nacre_512_storeu_##X(void *p, R a) {                                              \
-        memcpy(p, &a, sizeof a);                                                                    \
+#define MEMORY(X, R)                                    \
+    EMULATED R nacre_512_loadu_##X(const void *p) {     \
+        R y;                                            \
+        memcpy(&y, p, sizeof y);                        \
+        return y;                                       \
+    }                                                   \
+    EMULATED void nacre_512_storeu_##X(void *p, R a) {  \
+        memcpy(p, &a, sizeof a);                        \
     }
 MEMORY(ps, __m512)
 MEMORY(pd, __m512d)
@@ -383,27 +383,27 @@ MEMORY(si512, __m512i)
 #undef MEMORY
 
 // Lanes that the mask leaves out are not touched in memory.
-#define SOME(X, M, R, n, T)                                                                         \
-    CALLED R nacre_512_mask_loadu_##X(R old, M m, const void *p) {                                \
-        union {                                                                                     \
-            R v;                                                                                    \
-            T lane[n];                                                                              \
-        } y = {old};                                                                                \
-        EACH(n) if (m >> i & 1) memcpy(&y.lane[i], (const T *)p + i, sizeof(T));                    \
-        return y.v;                                                                                 \
-    }                                                                                               \
-    CALLED R nacre_512_maskz_loadu_##X(M m, const void *p) {                                      \
-        static const T zero[n];                                                                     \
-        R old;                                                                                      \
-        memcpy(&old, zero, sizeof old);                                                             \
-        return nacre_512_mask_loadu_##X(old, m, p);                                                 \
-    }                                                                                               \
-    CALLED void nacre_512_mask_storeu_##X(void *p, M m, R a) {                                    \
-        const union {                                                                               \
-            R v;                                                                                    \
-            T lane[n];                                                                              \
-        } x = {a};                                                                                  \
-        EACH(n) if (m >> i & 1) memcpy((T *)p + i, &x.lane[i], sizeof(T));                          \
+#define SOME(X, M, R, n, T)                                                       \
+    CALLED R nacre_512_mask_loadu_##X(R old, M m, const void *p) {                \
+        union {                                                                   \
+            R v;                                                                  \
+            T lane[n];                                                            \
+        } y = {old};                                                              \
+        EACH(n) if (m >> i & 1) memcpy(&y.lane[i], (const T *)p + i, sizeof(T));  \
+        return y.v;                                                               \
+    }                                                                             \
+    CALLED R nacre_512_maskz_loadu_##X(M m, const void *p) {                      \
+        static const T zero[n];                                                   \
+        R old;                                                                    \
+        memcpy(&old, zero, sizeof old);                                           \
+        return nacre_512_mask_loadu_##X(old, m, p);                               \
+    }                                                                             \
+    CALLED void nacre_512_mask_storeu_##X(void *p, M m, R a) {                    \
+        const union {                                                             \
+            R v;                                                                  \
+            T lane[n];                                                            \
+        } x = {a};                                                                \
+        EACH(n) if (m >> i & 1) memcpy((T *)p + i, &x.lane[i], sizeof(T));        \
     }
 SOME(ps, __mmask16, __m512, 16, uint32_t)
 SOME(epi8, __mmask64, __m512i, 64, uint8_t)

@@ -43,9 +43,11 @@
 #if defined(__clang__)
 #define NACRE_DOTPROD "dotprod"
 #define NACRE_I8MM "i8mm"
+#define NACRE_FP16 "fullfp16"
 #else
 #define NACRE_DOTPROD "arch=armv8.2-a+dotprod"
 #define NACRE_I8MM "arch=armv8.2-a+i8mm"
+#define NACRE_FP16 "arch=armv8.2-a+fp16"
 #endif
 
 // A product and a sum stay two roundings unless a kernel asks for fma: results

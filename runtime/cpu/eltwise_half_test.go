@@ -90,10 +90,10 @@ func TestHalfFunctions(t *testing.T) {
 }
 
 // TestHalfNodes compares nodes that are computed in float16 with those of a session without
-// that level, and expects the ones to have no conversion.
+// such a level, and expects the ones to have no conversion.
 func TestHalfNodes(t *testing.T) {
 	testenv.Need(t, bindings.Available())
-	level, err := bindings.ParseISA("avx512fp16")
+	level, err := bindings.ParseISA("avx512fp16,fp16")
 	if err != nil {
 		t.Fatal(err)
 	}
