@@ -15,8 +15,8 @@ import (
 // gemmShape is one line of shapes/*.txt.
 type gemmShape struct{ Shape }
 
-// BenchmarkGemm multiplies float32 matrices of the shapes of shapes/*.txt, and float64
-// matrices of those of squares.txt, on
+// BenchmarkGemm multiplies float32 matrices of the shapes of shapes/*.txt, and float64 and
+// bfloat16 matrices of those of squares.txt, on
 // one thread, right operands that are constant packed, with every variant that the CPU has. It reports the best rate, the
 // median, and what part the best is of the best rate of multiply-adds alone,
 // which is measured in turn with the product.
@@ -36,41 +36,48 @@ func BenchmarkGemm(b *testing.B) {
 			gemms[float32](b, "f32_gemm", model+"/"+s.Name, &s)
 			if model == "squares" {
 				gemms[float64](b, "f64_gemm", "f64/"+s.Name, &s)
+				gemms[uint16](b, "f32_gemm", "bf16/"+s.Name, &s)
 			}
 		}
 	}
 }
 
+// element is what matrices have: uint16 is the bits of bfloat16.
+type element interface{ float32 | float64 | uint16 }
+
 // gemms times every variant of an op that takes such matrices of type T.
-func gemms[T float32 | float64](b *testing.B, op, name string, s *gemmShape) {
+func gemms[T element](b *testing.B, op, name string, s *gemmShape) {
 	for _, k := range bindings.Variants(op) {
-		if k.ISA()&^bindings.DetectISA() == 0 && k.Fits(s.words(false)) {
+		if k.ISA()&^bindings.DetectISA() == 0 && k.Fits(gemmWords[T](s, false)) {
 			b.Run(name+"/"+k.Variant(), func(b *testing.B) { runGemm[T](b, s, k) })
 		}
 	}
 }
 
-// words is nacre_f32_gemm_words of csrc/matmul/matmul.h.
-func (s *gemmShape) words(packed bool) []int64 {
-	m, n, k, right := int64(s.M), int64(s.N), int64(s.K), int64(0)
+// gemmWords is nacre_f32_gemm_words of csrc/matmul/matmul.h.
+func gemmWords[T element](s *gemmShape, packed bool) []int64 {
+	m, n, k, right, float := int64(s.M), int64(s.N), int64(s.K), int64(0), int64(0)
 	if packed {
 		right = 1
 	}
+	if unsafe.Sizeof(T(0)) == 2 {
+		float = 2 // NACRE_BFLOAT16
+	}
 	bits := func(f float64) int64 { return int64(math.Float64bits(f)) }
 	return []int64{
-		m, n, k, 0, 0, k, 1, 0, right, n, 1, 0, n,
+		m, n, k, float, 0, k, 1, float, right, n, 1, float, n,
 		bits(1), 0, bits(math.Inf(-1)), bits(math.Inf(1)), 0, 0, 0, 0,
 	}
 }
 
 // gemmCode is a command of the product, with its right operand packed if that is constant.
-func gemmCode[T float32 | float64](b *testing.B, s *gemmShape, kernel bindings.Kernel) *bindings.Code {
+func gemmCode[T element](b *testing.B, s *gemmShape, kernel bindings.Kernel) *bindings.Code {
 	a, x, c := floatsOf[T](b, s.M*s.K), floatsOf[T](b, s.K*s.N), floatsOf[T](b, s.M*s.N)
-	words := s.words(false)
+	words := gemmWords[T](s, false)
 	if n := kernel.Packed(words, 1); s.Constant == "b" && n > 0 {
 		p := floatsOf[T](b, n/int(unsafe.Sizeof(x[0])))
 		kernel.Pack(words, 1, unsafe.Pointer(&x[0]), bytesOf(p))
-		words, x = s.words(true), p
+		words, x = gemmWords[T](s, true), p
 	}
 	if !kernel.Fits(words) {
 		b.Fatal("the variant takes the matrices as they are, and not packed")
@@ -90,7 +97,7 @@ func gemmCode[T float32 | float64](b *testing.B, s *gemmShape, kernel bindings.K
 	return code
 }
 
-func runGemm[T float32 | float64](b *testing.B, s *gemmShape, kernel bindings.Kernel) {
+func runGemm[T element](b *testing.B, s *gemmShape, kernel bindings.Kernel) {
 	code := gemmCode[T](b, s, kernel)
 	size := int(unsafe.Sizeof(T(0)))
 	var rates, times []float64
@@ -112,18 +119,18 @@ func runGemm[T float32 | float64](b *testing.B, s *gemmShape, kernel bindings.Ke
 	slices.Sort(times)
 	ops := 2 * float64(s.M) * float64(s.N) * float64(s.K)
 	b.ReportMetric(ops/times[0]/1e9, "GFLOPS")
-	b.ReportMetric(ops/times[0]/slices.Max(rates)*float64(size/4), "of-ceiling")
+	b.ReportMetric(ops/times[0]/slices.Max(rates)*float64(max(size/4, 1)), "of-ceiling")
 	b.ReportMetric(ops/times[len(times)/2]/1e9, "median-GFLOPS")
 	b.ReportMetric(float64(size*s.K*s.N)/times[0]/1e9, "GB/s-of-b")
 }
 
 // bytesOf returns floats as bytes.
-func bytesOf[T float32 | float64](s []T) []byte {
+func bytesOf[T element](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(T(0))))
 }
 
-// floatsOf returns n small numbers outside Go's heap.
-func floatsOf[T float32 | float64](b *testing.B, n int) []T {
+// floatsOf returns n small whole numbers outside Go's heap.
+func floatsOf[T element](b *testing.B, n int) []T {
 	bytes := bindings.Alloc(n * int(unsafe.Sizeof(T(0))))
 	if bytes == nil {
 		b.Fatal("no memory")
@@ -131,7 +138,12 @@ func floatsOf[T float32 | float64](b *testing.B, n int) []T {
 	b.Cleanup(func() { bindings.Free(bytes) })
 	list := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(bytes))), n)
 	for i := range list {
-		list[i] = T(i%7) - 3
+		switch p := any(&list[i]).(type) {
+		case *uint16:
+			*p = uint16(math.Float32bits(float32(i%7)-3) >> 16)
+		default:
+			list[i] = T(i%7) - 3
+		}
 	}
 	return list
 }

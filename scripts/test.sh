@@ -120,8 +120,8 @@ ubsan() { # undefined behaviour in C
     CGO_LDFLAGS='-fsanitize=undefined' go test -short ./bindings ./runtime/cpu
 }
 
-tiles() { # the kernels of AMX where no processor has it, on tiles that are memory
-  CGO_CFLAGS='-g -O2 -DNACRE_AMX_EMULATED' go test -short -run 'Gemm|Product|Dense|ByteConv|Attention' ./runtime/cpu
+emulated() { # the kernels of AVX-512, its extensions and AMX on any x86-64, as C
+  CGO_CFLAGS='-g -O2 -Wno-psabi -DNACRE_EMULATED' go test "$patience" -short ./runtime/cpu
 }
 
 clang() { # the kernels as clang compiles them
@@ -192,7 +192,7 @@ tokenizers() { # ids, texts and chats that packages of PyPI answer
   scripts/tokenizers/compare.sh 2000
 }
 
-steps=(format vet cross cold staticcheck tidy data tests conformance vulkan netlib scalar race asan ubsan tiles clang neon android library consumer peer converted tokenizers)
+steps=(format vet cross cold staticcheck tidy data tests conformance vulkan netlib scalar race asan ubsan emulated clang neon android library consumer peer converted tokenizers)
 [ $# -eq 0 ] || steps=("$@")
 all=$SECONDS
 for step in "${steps[@]}"; do

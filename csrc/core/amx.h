@@ -5,9 +5,8 @@
 // A task that uses tiles begins with nacre_amx_begin and ends with nacre_amx_end: between
 // them all tiles are whole, and after them a switch of threads saves none.
 //
-// With NACRE_AMX_EMULATED defined, tiles are memory of the thread and their instructions are
-// C, and kernels use tiles also where these cost time: tests run them on processors with
-// AVX-512 and AVX-512 VNNI alone, and on small operands.
+// With NACRE_EMULATED defined, tiles are memory of the thread and their instructions are
+// C, and kernels use tiles also where these cost time: tests run them on small operands.
 #ifndef NACRE_CORE_AMX_H
 #define NACRE_CORE_AMX_H
 
@@ -19,7 +18,7 @@
 
 enum { NACRE_AMX_ROWS = 16, NACRE_AMX_LINE = 64, NACRE_AMX_BYTES = NACRE_AMX_ROWS * NACRE_AMX_LINE };
 
-#ifdef NACRE_AMX_EMULATED
+#ifdef NACRE_EMULATED
 #define NACRE_AMX_ALWAYS 1
 #include "core/amx_emulated.h"
 #else

@@ -28,27 +28,35 @@ static uint64_t xcr0(void) {
     return (uint64_t)hi << 32 | lo;
 }
 
-// Whether the processor has tiles of bfloat16 and int8 and this process may use them. Linux
-// gives them to processes that ask, once for all threads.
-static int may_use_tiles(uint32_t features, uint64_t os) {
-#if defined(NACRE_AMX_EMULATED)
-    (void)features;
-    (void)os;
-    return 1;
-#elif defined(__linux__)
-    const uint32_t amx = 1u << 22 | 1u << 24 | 1u << 25;
+// Whether this process may use tiles. Linux gives them to processes that ask, once for all
+// threads.
+static int may_use_tiles(uint64_t os) {
+#if defined(__linux__)
     const uint64_t tiles = 0x60000;
     enum { REQ_XCOMP_PERM = 0x1023, TILE_DATA = 18 };
-    return (features & amx) == amx && (os & tiles) == tiles && syscall(SYS_arch_prctl, REQ_XCOMP_PERM, TILE_DATA) == 0;
+    return (os & tiles) == tiles && syscall(SYS_arch_prctl, REQ_XCOMP_PERM, TILE_DATA) == 0;
 #else
-    (void)features;
     (void)os;
     return 0;
 #endif
 }
 
+// The levels of AVX-512 and those that build on them, of a processor with such leaves 7.0 and
+// 7.1 of CPUID.
+static uint32_t detect_avx512(uint32_t b, uint32_t c, uint32_t d, uint32_t a1, uint64_t os) {
+    const uint32_t amx = 1u << 22 | 1u << 24 | 1u << 25;
+    const uint32_t f = 1u << 16, dq = 1u << 17, bw = 1u << 30, vl = 1u << 31;
+    if ((os & 0xe6) != 0xe6 || !(b & f) || !(b & dq) || !(b & bw) || !(b & vl)) return 0;
+    uint32_t mask = NACRE_ISA_avx512;
+    if (c & (1u << 11)) mask |= NACRE_ISA_avx512vnni;
+    if (a1 & (1u << 5)) mask |= NACRE_ISA_avx512bf16;
+    if (d & (1u << 23)) mask |= NACRE_ISA_avx512fp16;
+    if ((mask & NACRE_ISA_avx512vnni) && (d & amx) == amx && may_use_tiles(os)) mask |= NACRE_ISA_amx;
+    return mask;
+}
+
 uint32_t nacre_cpu_detect(void) {
-    uint32_t a, b, c, d, mask = 0;
+    uint32_t a, b, c, d;
     if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
     const uint32_t fma = 1u << 12, osxsave = 1u << 27, f16c = 1u << 29;
     if ((c & fma) == 0 || (c & osxsave) == 0 || (c & f16c) == 0) return 0;
@@ -56,14 +64,14 @@ uint32_t nacre_cpu_detect(void) {
     if ((os & 0x6) != 0x6) return 0;
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
     if ((b & (1u << 5)) == 0) return 0;
-    mask |= NACRE_ISA_avx2;
-    const uint32_t f = 1u << 16, dq = 1u << 17, bw = 1u << 30, vl = 1u << 31;
-    if ((os & 0xe6) == 0xe6 && (b & f) && (b & dq) && (b & bw) && (b & vl)) {
-        mask |= NACRE_ISA_avx512;
-        if (c & (1u << 11)) mask |= NACRE_ISA_avx512vnni;
-        if ((c & (1u << 11)) && may_use_tiles(d, os)) mask |= NACRE_ISA_amx;
-    }
-    return mask;
+#ifdef NACRE_EMULATED
+    (void)detect_avx512;
+    return NACRE_ISA_avx2 | NACRE_ISA_avx512 | NACRE_ISA_avx512vnni | NACRE_ISA_avx512bf16 | NACRE_ISA_avx512fp16 | NACRE_ISA_amx;
+#else
+    uint32_t a1 = 0, b1, c1, d1;
+    if (a >= 1) __cpuid_count(7, 1, a1, b1, c1, d1);  // a is the last leaf 7 there is
+    return NACRE_ISA_avx2 | detect_avx512(b, c, d, a1, os);
+#endif
 }
 
 #elif defined(__aarch64__) && defined(__linux__)

@@ -11,6 +11,14 @@
 #define NACRE_AARCH64 1
 #endif
 
+// Whether kernels are compiled for AVX512-FP16: compilers that know it come with assemblers
+// that do.
+#if NACRE_X86_64
+#if defined(NACRE_EMULATED) || (defined(__clang__) ? __clang_major__ >= 14 : __GNUC__ >= 12)
+#define NACRE_AVX512FP16 1
+#endif
+#endif
+
 #define NACRE_PRAGMA(x) _Pragma(#x)
 
 #if defined(__clang__)
@@ -25,14 +33,21 @@
 
 // Feature strings of the levels in isa.inc; the row and the region must agree.
 #define NACRE_AVX2 "avx2,fma,f16c"
+#ifdef NACRE_EMULATED
+#define NACRE_AVX512 NACRE_AVX2
+#define NACRE_AVX512VNNI NACRE_AVX2
+#else
 #define NACRE_AVX512 "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl"
 #define NACRE_AVX512VNNI "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni"
+#endif
 #if defined(__clang__)
 #define NACRE_DOTPROD "dotprod"
 #define NACRE_I8MM "i8mm"
+#define NACRE_FP16 "fullfp16"
 #else
 #define NACRE_DOTPROD "arch=armv8.2-a+dotprod"
 #define NACRE_I8MM "arch=armv8.2-a+i8mm"
+#define NACRE_FP16 "arch=armv8.2-a+fp16"
 #endif
 
 // A product and a sum stay two roundings unless a kernel asks for fma: results

@@ -37,10 +37,16 @@ NACRE_INLINE __m512d nacre_avx512_set1_d(double a) { return _mm512_set1_pd(a); }
 NACRE_INLINE __m512d nacre_avx512_fma_d(__m512d a, __m512d b, __m512d c) { return _mm512_fmadd_pd(a, b, c); }
 
 NACRE_INLINE void nacre_avx512_add_product(__m512 *sum, __m512 a, __m512 b) {
+#ifdef NACRE_EMULATED
+    *sum = _mm512_fmadd_ps(a, b, *sum);
+#else
     __asm__("vfmadd231ps %2, %1, %0" : "+v"(*sum) : "v"(a), "v"(b));
+#endif
 }
 NACRE_INLINE __m512 nacre_avx512_keep(__m512 a) {
+#ifndef NACRE_EMULATED
     __asm__("" : "+v"(a));
+#endif
     return a;
 }
 NACRE_INLINE __m512 nacre_avx512_set1(float a) { return _mm512_set1_ps(a); }

@@ -1,4 +1,7 @@
 // Target regions of 64-bit x86 and its intrinsics.
+//
+// With NACRE_EMULATED defined, AVX-512 is C and AVX2, and so are its extensions and AMX
+// (core/halves.h, core/amx.h): tests run their kernels on processors without them.
 #ifndef NACRE_CORE_X86_H
 #define NACRE_CORE_X86_H
 
@@ -6,6 +9,9 @@
 
 #if NACRE_X86_64
 #include <immintrin.h>
+#ifdef NACRE_EMULATED
+#include "core/avx512_emulated.h"
+#endif
 #endif
 
 #endif

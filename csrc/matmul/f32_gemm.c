@@ -7,7 +7,8 @@
 // the second-level cache, by whoever needs them.
 // The sum of one element is cut in the same blocks of k whatever the threads,
 // so results do not depend on their number. Blocks of 16-bit floats are widened
-// as they are packed, and results in such a type are summed up in a block of
+// as they are packed, unless both operands are bfloat16 and there are tiles of
+// pairs of these, and results in such a type are summed up in a block of
 // floats and rounded once.
 #include <string.h>
 
@@ -53,7 +54,8 @@ typedef struct {
     size_t a_distinct; // matrices of a to pack
     size_t a_size;     // of one of them, packed
     size_t b_size;     // of a block of b
-    int a_plain, b_plain; // read where they lie; of b only whole panels
+    int pairs;            // both operands are bfloat16 and stay so
+    int a_plain, b_plain; // read where they lie; of b of floats only whole panels
     int a_wide;           // rows of 16-bit floats are widened as they lie
     size_t a_row, a_col;  // from one row of a to the next, and from one step of a sum
     int b_row;            // the one row is multiplied by packed panels of 16-bit floats as they are
@@ -66,6 +68,10 @@ static const void *at(const nacre_f32_operand *x, size_t offset) {
 }
 
 static int is_half(nacre_float_type type) { return type != NACRE_FLOAT32; }
+
+static int by_pairs(const nacre_f32_gemm *g) {
+    return g->impl->pairs != NULL && g->a.type == NACRE_BFLOAT16 && g->b.type == NACRE_BFLOAT16 && !g->a.packed && g->a.col == 1 && g->make_b == NULL;
+}
 
 static gemm_path choose_path(const nacre_f32_gemm *g) {
     if (g->m > GEMV_ROWS || g->a.packed || g->b.packed || g->make_b != NULL) return TILES;
@@ -138,20 +144,22 @@ static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *
     if (p.path == TILES) {
         p.rows = nacre_f32_gemm_panel_rows(g->impl, g->m);
         p.k_step = nacre_max(1, nacre_ceil_div(g->k, nacre_max(1, nacre_ceil_div(g->k, nacre_max(BLOCK_K, PANEL_A / p.rows)))));
-        const int narrow = g->b.packed && is_half(g->b.type), once = narrow && p.rows >= g->m;
+        p.pairs = by_pairs(g);
+        const int narrow = g->b.packed && is_half(g->b.type) && !p.pairs, once = narrow && p.rows >= g->m;
         p.b_row = narrow && g->m == 1;
         if (once && g->m > 1) p.k_step = nacre_min(p.k_step, HALF_K);
+        if (p.pairs) p.k_step = nacre_round_up(p.k_step, 2);
         const size_t block = g->m < FEW_ROWS ? nacre_min(FEW_B, g->impl->block_b) : g->impl->block_b;
         p.n_step = g->m == 1 && g->b.packed ? ROW_COLUMNS / g->impl->nr * g->impl->nr : once ? g->impl->nr : nacre_max(1, block / p.k_step / g->impl->nr) * g->impl->nr;
         p.n_step = nacre_min(nacre_min(p.n_step, is_half(g->c_type) ? HALF_COLUMNS : p.n_step), nacre_round_up(g->n, g->impl->nr));
         const int small = g->k * g->n <= SMALL_B;
-        p.a_plain = (small || g->a.col == 1) && !g->a.packed && !is_half(g->a.type);
-        const size_t pitch = is_half(g->a.type) && !g->a.packed && g->a.col == 1 ? nacre_round_up(g->k, PITCH) + PITCH : 0;
+        p.a_plain = p.pairs || ((small || g->a.col == 1) && !g->a.packed && !is_half(g->a.type));
+        const size_t pitch = !p.a_plain && is_half(g->a.type) && !g->a.packed && g->a.col == 1 ? nacre_round_up(g->k, PITCH) + PITCH : 0;
         p.a_wide = pitch > 0;
         p.a_row = p.a_plain ? g->a.row : p.a_wide ? pitch : 1;
         p.a_col = p.a_plain ? g->a.col : p.a_wide ? 1 : p.rows;
         p.a_size = p.a_wide ? g->m * pitch : nacre_f32_gemm_packed_a(g->impl, g->m, g->k);
-        p.b_plain = g->m <= g->impl->plain_rows && !g->b.packed && g->make_b == NULL && !is_half(g->b.type) && g->b.col == 1;
+        p.b_plain = g->m <= g->impl->plain_rows && !g->b.packed && g->make_b == NULL && (p.pairs || !is_half(g->b.type)) && g->b.col == 1;
         p.a_distinct = p.a_plain || (g->a.packed && !is_half(g->a.type)) ? 0 : nacre_batch_distinct(&g->batch, 0);
         p.b_size = p.b_row || (g->b.packed && !narrow) ? 0 : nacre_align_floats(most_of_b(g));
     }
@@ -199,6 +207,11 @@ static void pack_b_block(const gemm_plan *p, size_t index, size_t k0, size_t k, 
         return;
     }
     const size_t nr = g->impl->nr, offset = nacre_batch_offset(&g->batch, 1, index);
+    if (p->pairs) {
+        const nacre_f32_operand b = {at(&g->b, offset + k0 * g->b.row + j0 * g->b.col), 0, g->b.type, g->b.row, g->b.col};
+        nacre_f32_gemm_pack_b(g->impl, n, k, &b, dst);
+        return;
+    }
     for (size_t j = 0; j < n; j += nr) {
         if (g->b.packed) {
             g->impl->half()->widen[g->b.type](at(&g->b, offset + (j0 + j) * g->k + k0 * nr), dst + j * k, k * nr);
@@ -213,7 +226,7 @@ typedef struct {
     size_t k0, k;
     int last;               // the sums end with this block
     size_t i0, i1, j0, j1;  // the piece of c
-    const float *a;         // the product's: all panels, or as it lies
+    const void *a;          // the product's: all panels, or as it lies
     const void *b;          // panel of column j0, row k0
     size_t b_panel, b_row;  // from one panel of b to the next, and from row to row
     const float *b_last;    // the panel that is not whole, where others are read as they lie
@@ -236,9 +249,9 @@ static nacre_f32_epilogue tile_epilogue(const tile_block *t, size_t i, size_t j)
 }
 
 // Row i of the block by panels of b, of which a holds the numbers.
-static void run_row(const gemm_plan *p, const tile_block *t, size_t i, const float *a, size_t lda) {
+static void run_row(const gemm_plan *p, const tile_block *t, size_t i, const void *a, size_t lda) {
     const size_t nr = p->g.impl->nr;
-    const nacre_float_type type = p->b_row ? p->g.b.type : NACRE_FLOAT32;
+    const nacre_float_type type = p->b_row || p->pairs ? p->g.b.type : NACRE_FLOAT32;
     float *const row = t->c + (i - t->i0) * t->ldc;
     size_t count;
     for (size_t j = t->j0; j < t->j1; j += count * nr) {
@@ -252,7 +265,11 @@ static void run_row(const gemm_plan *p, const tile_block *t, size_t i, const flo
             c[q] = row + at;
             e[q] = tile_epilogue(t, i, t->j0 + at);
         }
-        p->g.impl->row(type, count, t->k, a, lda, b, c, nacre_min(nr, t->j1 - j), e);
+        if (p->pairs) {
+            p->g.impl->pairs->row(count, t->k, a, b, c, nacre_min(nr, t->j1 - j), e);
+        } else {
+            p->g.impl->row(type, count, t->k, a, lda, b, c, nacre_min(nr, t->j1 - j), e);
+        }
     }
 }
 
@@ -272,7 +289,7 @@ typedef struct {
 
 // Finds m rows from row i on, or copies them.
 static void take_rows(const gemm_plan *p, const tile_block *t, size_t i, size_t m, tile_rows *x) {
-    x->data = t->a + i * (p->a_plain || p->a_wide ? p->a_row : p->g.k) + t->k0 * p->a_col;
+    x->data = (const float *)t->a + i * (p->a_plain || p->a_wide ? p->a_row : p->g.k) + t->k0 * p->a_col;
     x->row = p->a_row;
     x->col = p->a_col;
     const size_t pitch = t->k + PITCH;
@@ -283,25 +300,38 @@ static void take_rows(const gemm_plan *p, const tile_block *t, size_t i, size_t 
     x->row = pitch;
 }
 
+// Rows i..i+m-1 of a block.
+static void run_panel(const gemm_plan *p, const tile_block *t, size_t i, size_t m, tile_rows *x) {
+    const nacre_f32_gemm *const g = &p->g;
+    const size_t nr = g->impl->nr, panels = nacre_ceil_div(t->i1 - t->i0, p->rows);
+    const uint16_t *const pairs = p->pairs ? (const uint16_t *)t->a + i * p->a_row + t->k0 : NULL;
+    if (!p->pairs) take_rows(p, t, i, m, x);
+    if (m == 1 && !p->b_plain) {
+        run_row(p, t, i, p->pairs ? (const void *)pairs : x->data, p->pairs ? 1 : x->col);
+        return;
+    }
+    const size_t step = t->b_panel * nacre_float_size(p->pairs ? NACRE_BFLOAT16 : NACRE_FLOAT32);
+    const char *b = t->b;
+    for (size_t j = t->j0; j < t->j1; j += nr, b += step) {
+        const size_t n = nacre_min(nr, t->j1 - j);
+        const int last = n < nr && t->b_last != NULL;
+        float *const c = t->c + (i - t->i0) * t->ldc + (j - t->j0);
+        nacre_f32_epilogue e = tile_epilogue(t, i, j);
+        fetch_next(t, (i - t->i0) / p->rows, panels, (j - t->j0) / nr, &e);
+        if (p->pairs) {
+            g->impl->pairs->tile(t->k, pairs, p->a_row, (const void *)b, t->b_row, c, t->ldc, m, n, &e);
+        } else {
+            g->impl->strided(t->k, x->data, x->row, x->col, last ? t->b_last : (const void *)b, last ? nr : t->b_row, c, t->ldc, m, n, &e);
+        }
+    }
+}
+
 static void run_tiles(const gemm_plan *p, const tile_block *t) {
     const nacre_f32_gemm *const g = &p->g;
-    const size_t nr = g->impl->nr;
     tile_rows x;
     for (size_t i = t->i0; i < t->i1 && !nacre_stopped(p->team); i += p->rows) {
         const size_t m = nacre_min(p->rows, t->i1 - i);
-        take_rows(p, t, i, m, &x);
-        const float *const a = x.data;
-        const int row = m == 1 && !p->b_plain;
-        if (row) run_row(p, t, i, a, x.col);
-        const float *b = t->b;
-        for (size_t j = t->j0; !row && j < t->j1; j += nr, b += t->b_panel) {
-            const size_t n = nacre_min(nr, t->j1 - j);
-            const int last = n < nr && t->b_last != NULL;
-            nacre_f32_epilogue e = tile_epilogue(t, i, j);
-            fetch_next(t, (i - t->i0) / p->rows, nacre_ceil_div(t->i1 - t->i0, p->rows), (j - t->j0) / nr, &e);
-            g->impl->strided(t->k, a, x.row, x.col, last ? t->b_last : b, last ? nr : t->b_row, t->c + (i - t->i0) * t->ldc + (j - t->j0),
-                             t->ldc, m, n, &e);
-        }
+        run_panel(p, t, i, m, &x);
         for (size_t r = i - t->i0; t->last && g->finish.map != NULL && r < i - t->i0 + m; r++) {
             float *const line = t->c + r * t->ldc;
             g->finish.map(line, line, t->j1 - t->j0, g->finish.params);
@@ -315,9 +345,10 @@ static void take_b(const gemm_plan *p, tile_block *t, size_t index, float *block
     const size_t nr = g->impl->nr, n = t->j1 - t->j0, whole = n / nr * nr;
     t->b_row = nr;
     if (p->b_plain) {
-        t->b = (const float *)at(&g->b, nacre_batch_offset(&g->batch, 1, index)) + t->k0 * g->b.row + t->j0;
+        t->b = at(&g->b, nacre_batch_offset(&g->batch, 1, index) + t->k0 * g->b.row + t->j0);
         t->b_panel = nr;
         t->b_row = g->b.row;
+        if (p->pairs) return;
         t->b_last = block;
         if (whole < n) pack_b_block(p, index, t->k0, t->k, t->j0 + whole, n - whole, block);
     } else if (p->b_size == 0) {

@@ -2,7 +2,9 @@
 // of a in use fill the registers: 24, 2 and 1 of 32; 12, 2 and 1 of 16; 24, 3 and 5 of 32.
 // Tiles of doubles have the same vectors.
 #include <math.h>
+#include <string.h>
 
+#include "core/halves.h"
 #include "core/simd.h"
 #include "core/vec.h"
 #include "half/half_levels.h"

@@ -65,6 +65,15 @@ typedef struct {
 } nacre_f32_gemm_parts;
 extern const nacre_f32_gemm_parts nacre_f32_gemm_amx;
 
+// Tiles of products of two operands of bfloat16, as those of nacre_f32_gemm_impl but for the
+// types: rows of a lie as they are given, each number behind the one before, and so do those
+// of b.
+typedef struct {
+    void (*tile)(size_t k, const uint16_t *a, size_t a_row, const uint16_t *b, size_t b_row, float *c, size_t ldc, size_t m, size_t n,
+                 const nacre_f32_epilogue *e);
+    void (*row)(size_t count, size_t k, const uint16_t *a, const void *const *b, float *const *c, size_t n, const nacre_f32_epilogue *e);
+} nacre_f32_gemm_pairs;
+
 // The parts of a product for one ISA level. A kernel row of op f32_gemm has the
 // signature nacre_f32_gemm_fn and returns its parts.
 typedef struct {
@@ -92,6 +101,7 @@ typedef struct {
     nacre_half_fn *half;  // conversions of the same level
     const nacre_f32_gemm_driver *driver;
     const nacre_f32_gemm_parts *parts;  // another way for large products, or NULL
+    const nacre_f32_gemm_pairs *pairs;  // tiles of bfloat16, or NULL where it is widened
 } nacre_f32_gemm_impl;
 typedef const nacre_f32_gemm_impl *nacre_f32_gemm_fn(void);
 

@@ -3,6 +3,7 @@
 #include "probe/probe.h"
 
 #if NACRE_X86_64
+#ifndef NACRE_EMULATED
 NACRE_TARGET_BEGIN(NACRE_AVX512)
 
 // 24 independent sums; zmm24 and zmm25 are the factors, both zero.
@@ -29,6 +30,7 @@ size_t nacre_f32_fma_rate__avx512(size_t ops) {
 }
 
 NACRE_TARGET_END
+#endif
 
 NACRE_TARGET_BEGIN(NACRE_AVX2)
 

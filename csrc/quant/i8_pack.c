@@ -165,6 +165,29 @@ static void i8_interleave4(const uint8_t *const *rows, size_t n, uint8_t flip, u
     }
 }
 
+// dst[8*j + l] = rows[l][j] ^ flip for j < n.
+static void i8_interleave8(const uint8_t *const *rows, size_t n, uint8_t flip, uint8_t *dst) {
+    size_t j = 0;
+#if NACRE_AARCH64
+    for (; j + 8 <= n; j += 8, dst += 64) {
+        uint16x8_t twos[4];
+        for (size_t l = 0; l < 4; l++) {
+            const uint8x8x2_t v = vzip_u8(vld1_u8(rows[2 * l] + j), vld1_u8(rows[2 * l + 1] + j));
+            twos[l] = vreinterpretq_u16_u8(veorq_u8(vcombine_u8(v.val[0], v.val[1]), vdupq_n_u8(flip)));
+        }
+        const uint16x8x2_t a = vzipq_u16(twos[0], twos[1]), b = vzipq_u16(twos[2], twos[3]);
+        for (size_t h = 0; h < 2; h++) {
+            const uint32x4x2_t v = vzipq_u32(vreinterpretq_u32_u16(a.val[h]), vreinterpretq_u32_u16(b.val[h]));
+            vst1q_u8(dst + 32 * h, vreinterpretq_u8_u32(v.val[0]));
+            vst1q_u8(dst + 32 * h + 16, vreinterpretq_u8_u32(v.val[1]));
+        }
+    }
+#endif
+    for (; j < n; j++, dst += 8) {
+        for (size_t l = 0; l < 8; l++) dst[l] = rows[l][j] ^ flip;
+    }
+}
+
 static void i8_interleave2(const uint8_t *const *rows, size_t n, uint8_t flip, uint8_t *dst) {
     size_t j = 0;
 #if NACRE_X86_64
@@ -186,9 +209,11 @@ static void i8_interleave2(const uint8_t *const *rows, size_t n, uint8_t flip, u
 // the last stand for zeros of b'.
 static void i8_pack_group(const nacre_i8_gemm_impl *impl, size_t there, size_t n, const uint8_t *b, size_t row, uint8_t flip,
                           uint8_t *dst) {
-    const uint8_t *rows[4];
+    const uint8_t *rows[8];
     for (size_t l = 0; l < impl->group; l++) rows[l] = b + (l < there ? l : 0) * row;
-    if (impl->group == 4) {
+    if (impl->group == 8) {
+        i8_interleave8(rows, n, flip, dst);
+    } else if (impl->group == 4) {
         i8_interleave4(rows, n, flip, dst);
     } else if (impl->group == 2) {
         i8_interleave2(rows, n, flip, dst);

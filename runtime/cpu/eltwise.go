@@ -97,8 +97,11 @@ func (b *binder) function(d tensor.DType, name string) (bindings.Kernel, error) 
 
 // params are two numbers of type d side by side, as words.
 func params(d tensor.DType, p, q float64) [2]int64 {
-	if d == tensor.F64 {
+	switch d {
+	case tensor.F64:
 		return paramsOf(p, q)
+	case tensor.F16:
+		return paramsOf(uint16(packed.ToF16(float32(p))), uint16(packed.ToF16(float32(q))))
 	}
 	return paramsOf(float32(p), float32(q))
 }
@@ -117,6 +120,28 @@ func computedAs(d tensor.DType, bits bool) (compute, from tensor.DType) {
 		return unsignedOf(d), unsignedOf(d)
 	}
 	return wide(d), d
+}
+
+// own returns d where it is float16 and the session's levels compute the function in it, and
+// the type that elements of type d are widened to otherwise. Kernels of float16 give the
+// numbers that float32 gives, rounded once.
+func (b *binder) own(d tensor.DType, name string) tensor.DType {
+	if d == tensor.F16 {
+		if k, err := b.function(d, name); err == nil && k.ISA() != 0 {
+			return d
+		}
+	}
+	return wide(d)
+}
+
+// exact reports whether numbers are ones of float16.
+func exact(list ...float64) bool {
+	for _, v := range list {
+		if float64(packed.ToF16(float32(v)).Float32()) != v {
+			return false
+		}
+	}
+	return true
 }
 
 // elements returns the kernel of a function on elements of type compute, and the lanes by
@@ -140,8 +165,12 @@ func bindUnary(o *arith.Unary, b *binder) error {
 func (b *binder) unary(o *arith.Unary, low, high device.Operand, given *[2]int64) error {
 	d := b.DType(0)
 	compute, from := computedAs(d, o.Bits)
-	if o.Integers && d.IsInteger() && !o.Bits {
+	switch {
+	case o.Bits:
+	case o.Integers && d.IsInteger():
 		compute = tensor.F64
+	case given != nil || exact(o.P, o.Q):
+		compute = b.own(d, o.Func)
 	}
 	k, in, out, err := b.elements(o.Func, from, compute, o.Result == tensor.Bool)
 	if err != nil {
@@ -166,15 +195,16 @@ func unaryWords(n graph.Dim, x, y lane, p [2]int64, d tensor.DType) (w words) {
 }
 
 // bindClip has the ends of the interval read when they are not constant. Ends of
-// 16-bit floats are widened first.
+// 16-bit floats are widened first where the elements are.
 func bindClip(o *arith.Clip, b *binder) error {
 	d := b.DType(0)
 	if !o.Inputs {
 		return bindUnary(&o.Unary, b)
 	}
-	limits := largest(d)
+	compute := b.own(d, o.Func)
+	limits := largest(d, compute)
 	ends := [2]device.Operand{b.in(1), b.in(2)}
-	if wide(d) != d {
+	if compute != d {
 		for i := range ends {
 			if !b.Has(1 + i) {
 				continue
@@ -190,8 +220,8 @@ func bindClip(o *arith.Clip, b *binder) error {
 }
 
 // largest are the least and the greatest number of a type, as parameters of the type
-// that kernels compute in.
-func largest(d tensor.DType) [2]int64 {
+// compute that kernels compute in.
+func largest(d, compute tensor.DType) [2]int64 {
 	switch d {
 	case tensor.F64:
 		return paramsOf(-math.MaxFloat64, math.MaxFloat64)
@@ -212,8 +242,8 @@ func largest(d tensor.DType) [2]int64 {
 	case tensor.U64:
 		return paramsOf[uint64](0, math.MaxUint64)
 	case tensor.F16:
-		hi := packed.F16(0x7bff).Float32()
-		return paramsOf(-hi, hi)
+		hi := float64(packed.F16(0x7bff).Float32())
+		return params(compute, -hi, hi)
 	case tensor.BF16:
 		hi := packed.BF16(0x7f7f).Float32()
 		return paramsOf(-hi, hi)
@@ -272,6 +302,9 @@ func (w *words) under(y graph.Dims, inputs ...graph.Dims) {
 func bindBinary(o *arith.Binary, b *binder) error {
 	d := b.DType(0)
 	compute, from := computedAs(d, o.Bits)
+	if !o.Bits {
+		compute = b.own(d, o.Func)
+	}
 	k, in, out, err := b.elements(o.Func, from, compute, o.Result == tensor.Bool)
 	if err != nil {
 		return err
@@ -334,6 +367,9 @@ func bindPow(o *arith.Pow, b *binder) error {
 func bindVariadic(o *arith.Variadic, b *binder) error {
 	d := b.DType(0)
 	compute := wide(d)
+	if !o.Mean {
+		compute = b.own(d, o.Func)
+	}
 	k, in, out, err := b.elements(o.Func, d, compute, false)
 	if err != nil {
 		return err

@@ -66,6 +66,10 @@ func gemmCases() []gemmCase {
 		add("packed f16", func(c *gemmCase) { c.dtype, c.pack, c.row, c.aT = tensor.F16, true, true, true })
 		add("bf16", func(c *gemmCase) { c.dtype, c.col = tensor.BF16, true })
 		add("packed bf16, batch", func(c *gemmCase) { c.dtype, c.pack, c.bT, c.batch = tensor.BF16, true, true, []int{2} })
+		add("bf16, transposed b, function", func(c *gemmCase) { c.dtype, c.bT, c.then = tensor.BF16, true, leak })
+		add("packed bf16, added, clamp", func(c *gemmCase) {
+			c.dtype, c.pack, c.all, c.row, c.then, c.alpha = tensor.BF16, true, true, true, clamp, 0.5
+		})
 		add("f64", func(c *gemmCase) { c.dtype = tensor.F64 })
 		add("f64, both transposed, row, col", func(c *gemmCase) { c.dtype, c.aT, c.bT, c.row, c.col = tensor.F64, true, true, true, true })
 		add("f64, transposed b, added, clamp", func(c *gemmCase) { c.dtype, c.bT, c.all, c.alpha, c.then = tensor.F64, true, true, 0.5, clamp })
@@ -240,30 +244,67 @@ func TestGemm(t *testing.T) {
 	}
 }
 
+// TestGemmWhole multiplies whole numbers of bfloat16 whose sums are exact, and short enough for
+// bfloat16, in any order.
+func TestGemmWhole(t *testing.T) {
+	t.Parallel()
+	pool, r, none := testPool(t), rand.New(rand.NewPCG(19, 20)), []byte(nil)
+	for _, s := range [][3]int{{1, 32, 2}, {1, 150, 77}, {2, 31, 1}, {12, 64, 64}, {13, 33, 129}, {40, 70, 1025}, {300, 40, 33}} {
+		for _, c := range []gemmCase{{}, {bT: true}, {pack: true}, {aT: true, pack: true}} {
+			c.m, c.n, c.k, c.alpha, c.dtype = s[0], s[1], s[2], 1, tensor.BF16
+			d := c.data(r)
+			for _, list := range [][]float64{d.a, d.b} {
+				for i := range list {
+					list[i] = float64(r.IntN(3) - 1)
+				}
+			}
+			d.formula()
+			for _, kernel := range runnable(t, "f32_gemm") {
+				g := d.gemm(t, kernel)
+				b := stored(tensor.BF16, d.b)
+				if list := numbersOf(t, g.forPacking()); c.pack && kernel.Packed(list, 1) > 0 {
+					dst := bindings.Alloc(kernel.Packed(list, 1))
+					defer bindings.Free(dst)
+					kernel.Pack(list, 1, unsafe.Pointer(unsafe.SliceData(b)), dst)
+					b, g.bPacked = dst, true
+				}
+				w := g.words()
+				if !kernel.Fits(numbersOf(t, w)) {
+					continue
+				}
+				y := loaded(tensor.BF16, runGuarded(t, kernel, w, pool, 2*len(d.want), 2, stored(tensor.BF16, d.a), b, none, none, none))
+				if i := differ(y, d.want, 0, 0); i >= 0 {
+					t.Fatalf("%s, %dx%dx%d, %+v: element %d is %g, not %g", kernel.Variant(), c.m, c.n, c.k, c, i, y[i], d.want[i])
+				}
+			}
+		}
+	}
+}
+
 // TestGemmSpecial puts infinities and NaNs into one row of a and one column of b: they
 // must reach exactly the elements that use them.
 func TestGemmSpecial(t *testing.T) {
 	for _, size := range [][3]int{{17, 37, 21}, {129, 100, 300}} {
-		gemmSpecial(t, size[0], size[1], size[2])
+		for _, kernel := range runnable(t, "f32_gemm") {
+			gemmSpecial(t, kernel, tensor.F32, size[0], size[1], size[2])
+			gemmSpecial(t, kernel, tensor.BF16, size[0], size[1], size[2])
+		}
+		for _, kernel := range runnable(t, "f64_gemm") {
+			gemmSpecial(t, kernel, tensor.F64, size[0], size[1], size[2])
+		}
 	}
 }
 
-func gemmSpecial(t *testing.T, m, n, k int) {
+func gemmSpecial(t *testing.T, kernel bindings.Kernel, dtype tensor.DType, m, n, k int) {
 	t.Helper()
 	pool, r := testPool(t), rand.New(rand.NewPCG(3, 4))
-	for _, kernel := range append(runnable(t, "f32_gemm"), runnable(t, "f64_gemm")...) {
-		dtype := tensor.F32
-		if kernel.Op() == "f64_gemm" {
-			dtype = tensor.F64
-		}
-		d, none := gemmCase{m: m, n: n, k: k, alpha: 1, dtype: dtype}.data(r), []byte(nil)
-		d.a[3*k+5], d.b[7*n+30] = math.Inf(1), math.NaN()
-		y := loaded(dtype, runGuarded(t, kernel, d.gemm(t, kernel).words(), pool, dtype.Bytes(m*n), dtype.Bytes(1), stored(dtype, d.a), stored(dtype, d.b), none, none, none))
-		for i := range m {
-			for j := range n {
-				if v := y[i*n+j]; math.IsNaN(v) != (j == 30) || math.IsInf(v, 0) != (i == 3 && j != 30) {
-					t.Fatalf("%s: element %d,%d is %g", kernel.Variant(), i, j, v)
-				}
+	d, none := gemmCase{m: m, n: n, k: k, alpha: 1, dtype: dtype}.data(r), []byte(nil)
+	d.a[3*k+5], d.b[7*n+30] = math.Inf(1), math.NaN()
+	y := loaded(dtype, runGuarded(t, kernel, d.gemm(t, kernel).words(), pool, dtype.Bytes(m*n), dtype.Bytes(1), stored(dtype, d.a), stored(dtype, d.b), none, none, none))
+	for i := range m {
+		for j := range n {
+			if v := y[i*n+j]; math.IsNaN(v) != (j == 30) || math.IsInf(v, 0) != (i == 3 && j != 30) {
+				t.Fatalf("%s of %v: element %d,%d is %g", kernel.Variant(), dtype, i, j, v)
 			}
 		}
 	}
