@@ -35,3 +35,18 @@ func widths(also Feature) []Variant {
 	}
 	return all
 }
+
+// matrixConstants are the constants of include/matrix.glsl, and those that follow them.
+func matrixConstants(more ...string) []string {
+	return append(strings.Fields("m n k subgroup down across rows cols deep left_down right_down"), more...)
+}
+
+// matrices returns one variant per element type of operands of cooperative matrices.
+func matrices(names string) []Variant {
+	needs := map[string]Feature{"f16": Float16, "bf16": CoopBF16}
+	list := elements(names, CoopMatrix, Subgroup)
+	for i := range list {
+		list[i].Needs |= needs[list[i].Name]
+	}
+	return list
+}

@@ -65,8 +65,8 @@ func (d *Device) timeProduct(m, n int) (float64, error) {
 		const columns = 16
 		return d.time("matmul/gemv", "f32", []uint32{256, 1, columns, 1}, w, [3]int{n / columns, 1, 1}, sizes...)
 	}
-	rows, cols := tileOf(m, n)
-	return d.time("matmul/gemm", "f32", []uint32{tileSide * tileSide, uint32(rows), uint32(cols)}, w, tiles(m, n, rows, cols, 1), sizes...)
+	t := plainTiling("matmul/gemm", m, n)
+	return d.time(t.shader, "f32", append([]uint32{uint32(t.size)}, t.constants...), w, t.grid(m, n, 1), sizes...)
 }
 
 // time returns the seconds of the fastest run of a shader on buffers of those bytes.
