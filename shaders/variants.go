@@ -41,12 +41,17 @@ func matrixConstants(more ...string) []string {
 	return append(strings.Fields("m n k subgroup down across rows cols deep left_down right_down"), more...)
 }
 
-// matrices returns one variant per element type of operands of cooperative matrices.
+// matrixNeeds is what cooperative matrices of an element type need.
+var matrixNeeds = map[string]Feature{
+	"f16": CoopMatrix | Subgroup | Float16, "bf16": CoopMatrix | Subgroup | CoopBF16, "i8": CoopMatrix | Subgroup | Int8,
+}
+
+// matrices returns one variant per element type of operands of cooperative matrices, which
+// lie in buffers too.
 func matrices(names string) []Variant {
-	needs := map[string]Feature{"f16": Float16, "bf16": CoopBF16}
-	list := elements(names, CoopMatrix, Subgroup)
+	list := elements(names)
 	for i := range list {
-		list[i].Needs |= needs[list[i].Name]
+		list[i].Needs |= matrixNeeds[list[i].Name]
 	}
 	return list
 }

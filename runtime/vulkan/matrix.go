@@ -1,6 +1,9 @@
 package vulkan
 
 import (
+	"maps"
+	"slices"
+
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/shaders"
@@ -50,6 +53,16 @@ func matrices(c *vk.Caps, f shaders.Feature) map[string]vk.Matrix {
 		}
 	}
 	return best
+}
+
+// Matrices lists the products of cooperative matrices that shaders use of a device, as in f16
+// 16x16x16.
+func Matrices(i *vk.Info) (list []string) {
+	all := matrices(&i.Caps, Features(i))
+	for _, elements := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, all[elements].String())
+	}
+	return list
 }
 
 // matrixSide is an operand of products by matrices.

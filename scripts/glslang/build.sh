@@ -11,8 +11,9 @@ for tool in cargo cmake; do
   command -v "$tool" >/dev/null || { echo "glslang: $tool is missing" >&2; exit 1; }
 done
 rm -rf $made
-cargo vendor --quiet --locked --manifest-path scripts/glslang/Cargo.toml $made/sources >/dev/null
-sources=$PWD/$made/sources/shaderc-sys/build
+# The sources have Go packages of their own, which ./... leaves out by the name of this folder.
+cargo vendor --quiet --locked --manifest-path scripts/glslang/Cargo.toml $made/_sources >/dev/null
+sources=$PWD/$made/_sources/shaderc-sys/build
 cmake -S "$sources/glslang" -B $made/compiler -DCMAKE_BUILD_TYPE=Release -DENABLE_OPT=OFF -DENABLE_HLSL=OFF -DGLSLANG_TESTS=OFF
 cmake --build $made/compiler --target glslang-standalone --parallel "$(nproc)"
 cmake -S "$sources/spirv-tools" -B $made/validator -DCMAKE_BUILD_TYPE=Release -DSPIRV-Headers_SOURCE_DIR="$sources/spirv-headers" -DSPIRV_SKIP_TESTS=ON -DSPIRV_WERROR=OFF

@@ -8,15 +8,8 @@
 #ifndef MATRIX_GLSL
 #define MATRIX_GLSL
 
-#extension GL_KHR_cooperative_matrix : require
-#extension GL_KHR_memory_scope_semantics : require
-#extension GL_KHR_shader_subgroup_basic : require
-#extension GL_EXT_control_flow_attributes : require
+#include "matrix_types.glsl"
 
-layout(constant_id = 1) const uint MATRIX_M = 16; // extents of one matrix product
-layout(constant_id = 2) const uint MATRIX_N = 16;
-layout(constant_id = 3) const uint MATRIX_K = 16;
-layout(constant_id = 4) const uint SUBGROUP = 32; // invocations of a subgroup
 layout(constant_id = 5) const uint DOWN = 1;      // subgroups of a workgroup, and those along rows
 layout(constant_id = 6) const uint ACROSS = 1;
 layout(constant_id = 7) const uint ROWS = 1; // matrices of a subgroup
@@ -26,22 +19,10 @@ layout(constant_id = 10) const uint LEFT_DOWN = 0; // whether neighbours lie alo
 layout(constant_id = 11) const uint RIGHT_DOWN = 0;
 
 // Words of eight elements, and those of them that keep lines of a tile apart.
-#if defined(MATRIX_BYTES)
-#extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
-#define ELEMENT int8_t
-#define SUM int
+#ifdef TYPE_I8
 #define WORD uvec2
 #define APART 2
-#elif defined(TYPE_BF16)
-#extension GL_EXT_bfloat16 : require
-#define ELEMENT bfloat16_t
-#define SUM float
-#define WORD uvec4
-#define APART 1
 #else
-#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
-#define ELEMENT float16_t
-#define SUM float
 #define WORD uvec4
 #define APART 1
 #endif
@@ -70,14 +51,14 @@ void result(uint row, uint col, SUM sum);
 
 // A word of the low bits of eight numbers.
 WORD word_of(uint e[8]) {
-#ifdef MATRIX_BYTES
+#ifdef TYPE_I8
     return WORD(e[0] | e[1] << 8 | e[2] << 16 | e[3] << 24, e[4] | e[5] << 8 | e[6] << 16 | e[7] << 24);
 #else
     return WORD(e[0] | e[1] << 16, e[2] | e[3] << 16, e[4] | e[5] << 16, e[6] | e[7] << 16);
 #endif
 }
 
-#ifdef MATRIX_BYTES
+#ifdef TYPE_I8
 #include "dot.glsl"
 
 // Sums of the codes of rows and columns, which zero points are multiplied by.
@@ -140,9 +121,9 @@ const int RIGHT_ORDER = RIGHT_DOWN != 0 ? gl_CooperativeMatrixLayoutRowMajor : g
 // Multiplies the tiles between first and end along k, and hands over the sums.
 void multiply(uint first, uint end) {
     uint row0 = gl_SubgroupID / ACROSS * MATRIX_M * ROWS, col0 = gl_SubgroupID % ACROSS * MATRIX_N * COLS;
-    coopmat<SUM, gl_ScopeSubgroup, MATRIX_M, MATRIX_N, gl_MatrixUseAccumulator> sums[ROWS * COLS];
-    [[unroll]] for (uint i = 0; i < ROWS * COLS; i++) sums[i] = coopmat<SUM, gl_ScopeSubgroup, MATRIX_M, MATRIX_N, gl_MatrixUseAccumulator>(SUM(0));
-#ifdef MATRIX_BYTES
+    SUM_MATRIX sums[ROWS * COLS];
+    [[unroll]] for (uint i = 0; i < ROWS * COLS; i++) sums[i] = SUM_MATRIX(SUM(0));
+#ifdef TYPE_I8
     add_lines(true);
 #endif
     fetch(first, end);
@@ -151,20 +132,20 @@ void multiply(uint first, uint end) {
         stage();
         barrier();
         if (k0 + TILE_K < end) fetch(k0 + TILE_K, end);
-#ifdef MATRIX_BYTES
+#ifdef TYPE_I8
         add_lines(false);
 #endif
         [[unroll]] for (uint d = 0; d < TILE_K; d += MATRIX_K) {
-            coopmat<ELEMENT, gl_ScopeSubgroup, MATRIX_M, MATRIX_K, gl_MatrixUseA> l[ROWS];
+            LEFT_MATRIX l[ROWS];
             [[unroll]] for (uint i = 0; i < ROWS; i++) coopMatLoad(l[i], left, left_at(row0 + i * MATRIX_M, d), LEFT_STRIDE, LEFT_ORDER);
             [[unroll]] for (uint j = 0; j < COLS; j++) {
-                coopmat<ELEMENT, gl_ScopeSubgroup, MATRIX_K, MATRIX_N, gl_MatrixUseB> r;
+                RIGHT_MATRIX r;
                 coopMatLoad(r, right, right_at(col0 + j * MATRIX_N, d), RIGHT_STRIDE, RIGHT_ORDER);
                 [[unroll]] for (uint i = 0; i < ROWS; i++) sums[i * COLS + j] = coopMatMulAdd(l[i], r, sums[i * COLS + j]);
             }
         }
     }
-#ifdef MATRIX_BYTES
+#ifdef TYPE_I8
     barrier(); // for the sums of lines
 #endif
     uint base = gl_SubgroupID * MATRIX_M * MATRIX_N;

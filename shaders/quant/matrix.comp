@@ -3,7 +3,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
-#define MATRIX_BYTES
+#define TYPE_I8
 #include "matrix.glsl"
 #define SIGNS 14
 #include "product.glsl"
