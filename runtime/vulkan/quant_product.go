@@ -101,6 +101,9 @@ func (b *binder) byteProduct(in byteInputs, g *bytes, result tensor.DType, y dev
 	w.int(g.biasRow, g.biasCol)
 	w.bool(added > 0)
 	w.float(g.alpha)
+	if err := b.loops(6 * g.k); err != nil {
+		return err
+	}
 	b.step.InPlace = nil
 	defer b.works(g.m * g.n * g.k * z)
 	operands := []device.Operand{a, aScale, aZero, b.in(in.b), bScale, bZero, yScale, yZero, bias, add, y}
@@ -112,9 +115,6 @@ func (b *binder) byteProduct(in byteInputs, g *bytes, result tensor.DType, y dev
 	}
 	if b.dev.features&shaders.IntDot != 0 {
 		variant += "_dot"
-	}
-	if err := b.loops(6 * g.k); err != nil {
-		return err
 	}
 	n := (g.n + 3) / 4 * g.m * z
 	return b.dispatch("quant/product", variant, groupSize, b.flatGroups((n+groupSize-1)/groupSize), signs, w, operands...)
