@@ -15,8 +15,8 @@ layout(push_constant) uniform Words { uint left, right; };
 const uint CHAINS = 8;
 
 void main() {
-    LEFT_MATRIX a = LEFT_MATRIX(ELEMENT(left));
-    RIGHT_MATRIX b = RIGHT_MATRIX(ELEMENT(right));
+    LEFT_MATRIX a = LEFT_MATRIX(ELEMENT(SUM(left)));
+    RIGHT_MATRIX b = RIGHT_MATRIX(ELEMENT(SUM(right)));
     SUM_MATRIX sums[CHAINS];
     [[unroll]] for (uint i = 0; i < CHAINS; i++) sums[i] = SUM_MATRIX(SUM(i));
     for (uint k = 0; k < LOOPS; k++) {
