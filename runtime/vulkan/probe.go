@@ -24,7 +24,8 @@ type Probe struct {
 	Repetitions int  // of which the best counts
 }
 
-// MatrixProbe is what a device does in a second by cooperative matrices of one type.
+// MatrixProbe is what a device does in a second by cooperative matrices of one type. Of
+// Multiplies, whose operands stay the same, drivers in software compute a part once.
 type MatrixProbe struct {
 	Matrix     string  // its extents, as in f16 16x16x16
 	Multiplies float64 // multiply-adds
