@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Compiles the shaders that changed to SPIR-V, in shaders/spv. It needs glslangValidator
-# and SPIRV-Tools: Debian's packages glslang-tools and spirv-tools.
+# and SPIRV-Tools: Debian's packages glslang-tools and spirv-tools. Where a shader changed that
+# uses cooperative matrices, scripts/glslang/build.sh builds the compiler that it takes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

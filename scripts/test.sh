@@ -188,6 +188,17 @@ networks() { # networks of others, in every way to run them; not in the list bel
   .venv/bin/python scripts/networks .cache/networks --table build/networks.json >build/networks.md
 }
 
+matrices() { # Vulkan on a device in software with cooperative matrices; not in the list below: it downloads a root of Debian sid, and must be root
+  mkdir -p build
+  go build -o build/nacre ./cmd/nacre
+  go test -c -o build/vulkan.test ./runtime/vulkan
+  scripts/sid.sh build/nacre devices | grep 'level L3'
+  scripts/sid.sh env -C "$PWD/runtime/vulkan" "$PWD/build/vulkan.test" "-test.${patience#-}"
+  scripts/sid.sh build/nacre conformance "$NACRE_ONNX_DATA" --device vulkan --timeout 5m >build/conformance.txt || true
+  tail -n 20 build/conformance.txt
+  grep -qx '1914 passed, 0 failed, 0 skipped' build/conformance.txt
+}
+
 tokenizers() { # ids, texts and chats that packages of PyPI answer
   scripts/tokenizers/compare.sh 2000
 }

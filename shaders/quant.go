@@ -11,7 +11,9 @@ var quantKernels = []Kernel{
 	{"quant/dequantize", 4, 8, 1 << 3, nil, codes("i8 u8 i16 u16 i32")},
 	{"quant/dynamic", 3, 1, 1<<1 | 1<<2, nil, []Variant{{Name: "f32", Needs: Storage8}}},
 	{"quant/lookup", 3, 4, 1 << 2, nil, []Variant{{Name: "bytes", Needs: Storage8}}},
+	{"quant/matrix", 11, 25, 1 << 10, matrixConstants("left words", "right words", "a signed", "b signed", "y signed", "half"), results(matrixNeeds["i8"])},
 	{"quant/nbits", 6, 8, 1 << 5, []string{"bits", "rows", "columns"}, slices.Concat(elements("f32 f16 bf16"), floatRows)},
+	{"quant/nbits_matrix", 6, 8, 1 << 5, matrixConstants("left words", "bits"), matrices("f16 bf16")},
 	{"quant/pack", 4, 8, 1 << 3, []string{"least", "most", "bits"}, scales},
 	{"quant/pair", 9, 19, 1 << 8, []string{"product", "signed", "half", "zeros"}, []Variant{{Name: "bytes", Needs: Storage8}}},
 	{"quant/product", 11, 25, 1 << 10, []string{"a signed", "b signed", "y signed", "half"}, products()},
@@ -29,12 +31,17 @@ var floatRows = []Variant{
 // scales is variants for scales of float32 and of float16.
 var scales = []Variant{{Name: "f32"}, {"f16", []string{"SCALE_F16"}, Storage16}}
 
+// results returns variants for kinds of results, with what all of them need besides.
+func results(also Feature) []Variant {
+	return []Variant{{"bytes", []string{"RESULT_BYTES"}, also | Storage8}, {"floats", []string{"RESULT_FLOATS"}, also}, {Name: "integers", Needs: also}}
+}
+
 // products returns variants for kinds of results, each with an instruction for dot products,
 // as in bytes_dot, and without.
 func products() []Variant {
-	list := []Variant{{"bytes", []string{"RESULT_BYTES"}, Storage8}, {"floats", []string{"RESULT_FLOATS"}, 0}, {Name: "integers"}}
-	for _, v := range list[:3:3] {
-		list = append(list, Variant{v.Name + "_dot", append([]string{"DOT"}, v.Defines...), v.Needs | IntDot})
+	list := results(0)
+	for _, v := range results(IntDot) {
+		list = append(list, Variant{v.Name + "_dot", append([]string{"DOT"}, v.Defines...), v.Needs})
 	}
 	return list
 }

@@ -38,14 +38,15 @@ const (
 	Int8                                   // arithmetic on 8-bit integers
 	IntDot                                 // dot products of packed integers
 	CoopMatrix                             // cooperative matrices
-	Subgroup                               // subgroups with elections and ballots
+	CoopBF16                               // those of bfloat16
+	Subgroup                               // subgroups
 	SubgroupArithmetic                     // sums and maxima over subgroups
 	SubgroupShuffle                        // shuffles in subgroups
 )
 
 var featureNames = []string{
 	"16-bit storage", "8-bit storage", "64-bit integers", "64-bit floats", "arithmetic on 16-bit floats", "arithmetic on 16-bit integers",
-	"arithmetic on 8-bit integers", "integer dot products", "cooperative matrices", "subgroups", "sums over subgroups", "shuffles in subgroups",
+	"arithmetic on 8-bit integers", "integer dot products", "cooperative matrices", "cooperative matrices of bfloat16", "subgroups", "sums over subgroups", "shuffles in subgroups",
 }
 
 // String lists the features.

@@ -24,6 +24,9 @@ var capabilities = map[uint32]shaders.Feature{
 	6017: shaders.IntDot,
 	6018: shaders.IntDot,
 	6019: shaders.IntDot,
+	5116: shaders.CoopBF16,
+	5118: shaders.CoopBF16,
+	5345: shaders.CoopMatrix, // the memory model, without which there are no matrices
 	6022: shaders.CoopMatrix,
 }
 

@@ -35,3 +35,24 @@ func widths(also Feature) []Variant {
 	}
 	return all
 }
+
+// matrixConstants are the constants of include/matrix.glsl, and those that follow them.
+func matrixConstants(more ...string) []string {
+	return append(strings.Fields("m n k subgroup down across rows cols deep left_down right_down"), more...)
+}
+
+// matrixNeeds is what cooperative matrices of an element type need. Conversions to bfloat16
+// declare arithmetic on float16 too.
+var matrixNeeds = map[string]Feature{
+	"f16": CoopMatrix | Subgroup | Float16, "bf16": CoopMatrix | Subgroup | CoopBF16 | Float16, "i8": CoopMatrix | Subgroup | Int8,
+}
+
+// matrices returns one variant per element type of operands of cooperative matrices, which
+// lie in buffers too.
+func matrices(names string) []Variant {
+	list := elements(names)
+	for i := range list {
+		list[i].Needs |= matrixNeeds[list[i].Name]
+	}
+	return list
+}

@@ -194,10 +194,17 @@ func (i *Instance) describe(p vk.PhysicalDevice) (d *physical, ok bool, err erro
 
 func capsOf(c *helper.Caps, l *vk.PhysicalDeviceLimits) Caps {
 	list := func(a [3]uint32) [3]int { return [3]int{int(a[0]), int(a[1]), int(a[2])} }
+	elements := map[helper.ElementType]string{helper.F16: "f16", helper.BF16: "bf16", helper.F32: "f32", helper.I8: "i8", helper.I32: "i32"}
+	var matrices []Matrix
+	for _, m := range c.Matrices {
+		if a, sum := elements[m.Operands], elements[m.Sums]; a != "" && sum != "" {
+			matrices = append(matrices, Matrix{m.M, m.N, m.K, a, sum})
+		}
+	}
 	return Caps{
 		Storage16: c.Storage16, Storage8: c.Storage8, Float16: c.Float16, Int8: c.Int8, Int16: c.Int16, Int64: c.Int64, Float64: c.Float64,
-		IntDot: c.IntDot, IntDotFast: c.IntDotFast, CoopMatrix: c.CoopMatrix, MemoryModel: c.MemoryModel, SubgroupControl: c.SubgroupControl,
-		SubgroupSize: c.SubgroupSize, SubgroupLeast: c.SubgroupLeast, SubgroupMost: c.SubgroupMost, SubgroupArithmetic: c.SubgroupArithmetic,
+		IntDot: c.IntDot, IntDotFast: c.IntDotFast, CoopMatrix: c.CoopMatrix, CoopBF16: c.CoopBF16, Matrices: matrices, MemoryModel: c.MemoryModel, SubgroupControl: c.SubgroupControl,
+		SubgroupSize: c.SubgroupSize, SubgroupLeast: c.SubgroupLeast, SubgroupMost: c.SubgroupMost, Subgroups: c.Subgroups, SubgroupBasic: c.SubgroupBasic, SubgroupArithmetic: c.SubgroupArithmetic,
 		MaxRange: int(l.MaxStorageBufferRange), MaxShared: int(l.MaxComputeSharedMemorySize), MaxInvocations: int(l.MaxComputeWorkGroupInvocations),
 		MaxPush: int(l.MaxPushConstantsSize), MaxBuffers: min(int(l.MaxPerStageDescriptorStorageBuffers), int(l.MaxDescriptorSetStorageBuffers), c.MaxSet, helper.MostOperands),
 		OffsetAlign: int(l.MinStorageBufferOffsetAlignment), ImportAlign: c.ImportAlign,

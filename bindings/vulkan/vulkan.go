@@ -4,7 +4,10 @@
 // the helper in csrc/vulkan.
 package vulkan
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // The errors that calls return, for errors.Is.
 var (
@@ -29,18 +32,30 @@ type Info struct {
 }
 
 // Caps is what a device can do: the features that shaders may need, and limits in bytes,
-// counts and nanoseconds. Unified says that the host sees the device's own memory.
+// counts and nanoseconds. Subgroups is how many a workgroup may have where their size is
+// required. Unified says that the host sees the device's own memory.
 type Caps struct {
-	Storage16, Storage8, Float16, Int8, Int16, Int64, Float64             bool
-	IntDot, IntDotFast, CoopMatrix, MemoryModel, SubgroupControl, Unified bool
-	SubgroupSize, SubgroupLeast, SubgroupMost                             int
-	SubgroupArithmetic                                                    bool
-	MaxRange, MaxShared, MaxInvocations, MaxPush, MaxBuffers              int
-	MaxAllocation, HeapBytes, OffsetAlign, ImportAlign                    int
-	MaxGroups, MaxGroupSize                                               [3]int
-	TimestampBits                                                         int
-	TimestampPeriod                                                       float64
+	Storage16, Storage8, Float16, Int8, Int16, Int64, Float64                       bool
+	IntDot, IntDotFast, CoopMatrix, CoopBF16, MemoryModel, SubgroupControl, Unified bool
+	SubgroupSize, SubgroupLeast, SubgroupMost, Subgroups                            int
+	SubgroupBasic, SubgroupArithmetic                                               bool
+	Matrices                                                                        []Matrix
+	MaxRange, MaxShared, MaxInvocations, MaxPush, MaxBuffers                        int
+	MaxAllocation, HeapBytes, OffsetAlign, ImportAlign                              int
+	MaxGroups, MaxGroupSize                                                         [3]int
+	TimestampBits                                                                   int
+	TimestampPeriod                                                                 float64
 }
+
+// Matrix is a product of matrices [M,K] and [K,N] that a subgroup computes: the types of
+// the elements of both operands, and of sums. A device lists those that it has.
+type Matrix struct {
+	M, N, K        int
+	Operands, Sums string // f16, bf16, f32, i8 or i32
+}
+
+// String returns the product as in f16 16x16x16.
+func (m Matrix) String() string { return fmt.Sprintf("%s %dx%dx%d", m.Operands, m.M, m.N, m.K) }
 
 // Kind is a kind of memory.
 type Kind int

@@ -83,6 +83,8 @@ type vulkanReport struct {
 	Memory   int    `json:"memory_bytes"`
 	Level    string `json:"level"`
 	Features string `json:"features"`
+	// Matrices is the extents of the products that cooperative matrices compute, by elements.
+	Matrices []string `json:"matrices,omitempty"`
 	// Probe is what the device does in a second, if that was asked for.
 	Probe *vulkan.Probe `json:"probe,omitempty"`
 }
@@ -110,6 +112,10 @@ func probeText(w io.Writer, p *vulkan.Probe) {
 	fmt.Fprintf(w, "  multiply-adds\t%.2f GFLOPS\tfloat32\n", 2*p.Multiplies/giga)
 	fmt.Fprintf(w, "  gemv %d\t%.2f GB/s\t%.0f %% of the copy\n", p.GEMVSide, p.GEMVBytes/giga, 100*p.GEMVBytes/p.CopyBytes)
 	fmt.Fprintf(w, "  gemm %d\t%.2f GFLOPS\t%.0f %% of the multiply-adds\n", p.GEMMSide, 2*p.GEMM/giga, 100*p.GEMM/p.Multiplies)
+	for _, m := range p.Matrices {
+		fmt.Fprintf(w, "  matrices\t%.2f GFLOPS\t%s\n", 2*m.Multiplies/giga, m.Matrix)
+		fmt.Fprintf(w, "  gemm %d\t%.2f GFLOPS\t%.0f %% of the matrices, by %s\n", p.GEMMSide, 2*m.GEMM/giga, 100*m.GEMM/m.Multiplies, m.Shader)
+	}
 }
 
 // describeVulkan lists the Vulkan devices.
@@ -122,7 +128,8 @@ func (c *cpuReport) describeVulkan() {
 	}
 	for i := range list {
 		d := &list[i]
-		c.Vulkan = append(c.Vulkan, vulkanReport{d.Index, d.Name, d.Driver, d.Type, d.Version, d.Caps.HeapBytes, vulkan.LevelOf(vulkan.Features(d)).String(), vulkan.Features(d).String(), nil})
+		f := vulkan.Features(d)
+		c.Vulkan = append(c.Vulkan, vulkanReport{d.Index, d.Name, d.Driver, d.Type, d.Version, d.Caps.HeapBytes, vulkan.LevelOf(f).String(), f.String(), vulkan.Matrices(d), nil})
 	}
 }
 
@@ -198,6 +205,9 @@ func (c *cpuReport) text(w io.Writer) error {
 	fmt.Fprintf(tw, "in use\t%s\n", c.InUse)
 	for _, d := range c.Vulkan {
 		fmt.Fprintf(tw, "vulkan:%d\t%s\t%s, %s, Vulkan %s, %s; level %s: %s\n", d.Index, d.Name, d.Driver, d.Type, d.Version, humanize.IBytes(uint64(d.Memory)), d.Level, d.Features)
+		if len(d.Matrices) > 0 {
+			fmt.Fprintf(tw, "  matrices\t%s\n", strings.Join(d.Matrices, ", "))
+		}
 		if d.Probe != nil {
 			probeText(tw, d.Probe)
 		}

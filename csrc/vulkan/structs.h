@@ -157,6 +157,12 @@ typedef struct {
 } vk_pipeline_info;
 
 typedef struct {
+    uint32_t type;
+    void *next;
+    uint32_t m, n, k, a, b, c, result, saturating, scope;
+} vk_matrix;
+
+typedef struct {
     uint32_t type, count;
 } vk_pool_size;
 

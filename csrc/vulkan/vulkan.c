@@ -38,7 +38,10 @@ enum {
     SUBGROUP_CONTROL = 1000225002,
     INT_DOT = 1000280000,
     INT_DOT_PROPERTIES = 1000280001,
+    BFLOAT16 = 1000141000,
     COOP_MATRIX = 1000506000,
+    COOP_MATRIX_ENTRY = 1000506001,
+    COOP_MATRIX_PROPERTIES = 1000506002,
 
     API_1_1 = 1 << 22 | 1 << 12,
     STORAGE_BUFFER = 7,
@@ -47,7 +50,10 @@ enum {
     ALL_STAGES_USED = 0x800 | 0x1000 | 0x4000, // compute, transfer, host
     ALL_WRITES = 0x40 | 0x1000,
     ALL_ACCESSES = 0x20 | 0x40 | 0x800 | 0x1000 | 0x2000,
+    BASIC = 1,
     ARITHMETIC = 4,
+    WHOLE_SUBGROUPS = 2,
+    SUBGROUP_SCOPE = 3,
 
     // Places of flags in the features of Vulkan 1.0.
     FLOAT64_FLAG = 39,
@@ -178,7 +184,7 @@ static int has(const extensions *x, const char *name) {
 
 static const char STORAGE8_NAME[] = "VK_KHR_8bit_storage", FLOAT16_NAME[] = "VK_KHR_shader_float16_int8", INT_DOT_NAME[] = "VK_KHR_shader_integer_dot_product",
                   COOP_NAME[] = "VK_KHR_cooperative_matrix", MODEL_NAME[] = "VK_KHR_vulkan_memory_model", CONTROL_NAME[] = "VK_EXT_subgroup_size_control",
-                  DRIVER_NAME[] = "VK_KHR_driver_properties", IMPORT_NAME[] = "VK_EXT_external_memory_host";
+                  BFLOAT16_NAME[] = "VK_KHR_shader_bfloat16", DRIVER_NAME[] = "VK_KHR_driver_properties", IMPORT_NAME[] = "VK_EXT_external_memory_host";
 
 // Puts a struct in a chain if a device has the extension that it is of.
 static void chain(vk_head *first, vk_head *s, uint32_t type, int there) {
@@ -186,6 +192,24 @@ static void chain(vk_head *first, vk_head *s, uint32_t type, int there) {
     if (!there) return;
     s->next = first->next;
     first->next = s;
+}
+
+// Lists the products of matrices whose operands have one type, and whose sums are added to
+// sums of the same type without saturating.
+static void list_matrices(vk_load load, void *instance, void *physical, nacre_vk_caps *caps) {
+    int32_t (*list)(void *, uint32_t *, vk_matrix *) = (int32_t (*)(void *, uint32_t *, vk_matrix *))load(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+    uint32_t n = 0;
+    if (!list || list(physical, &n, NULL) != 0) return;
+    vk_matrix *all = calloc(n + 1, sizeof *all);
+    if (!all) return;
+    for (uint32_t i = 0; i < n; i++) all[i].type = COOP_MATRIX_ENTRY;
+    if (list(physical, &n, all) < 0) n = 0;
+    for (uint32_t i = 0; i < n && caps->matrix_count < NACRE_VK_MATRICES; i++) {
+        const vk_matrix *x = &all[i];
+        if (x->a != x->b || x->c != x->result || x->saturating || x->scope != SUBGROUP_SCOPE) continue;
+        caps->matrices[caps->matrix_count++] = (nacre_vk_matrix){x->m, x->n, x->k, x->a, x->c};
+    }
+    free(all);
 }
 
 int32_t nacre_vk_query(void *loader, uint64_t instance, uint64_t physical, nacre_vk_caps *caps) {
@@ -201,7 +225,7 @@ int32_t nacre_vk_query(void *loader, uint64_t instance, uint64_t physical, nacre
         free(x.list);
         return status;
     }
-    vk_features all = {.head.type = FEATURES2}, f[7] = {0};
+    vk_features all = {.head.type = FEATURES2}, f[8] = {0};
     chain(&all.head, &f[0].head, STORAGE16, 1);
     chain(&all.head, &f[1].head, STORAGE8, has(&x, STORAGE8_NAME));
     chain(&all.head, &f[2].head, FLOAT16_INT8, has(&x, FLOAT16_NAME));
@@ -209,37 +233,45 @@ int32_t nacre_vk_query(void *loader, uint64_t instance, uint64_t physical, nacre
     chain(&all.head, &f[4].head, COOP_MATRIX, has(&x, COOP_NAME));
     chain(&all.head, &f[5].head, MEMORY_MODEL, has(&x, MODEL_NAME));
     chain(&all.head, &f[6].head, SUBGROUP_CONTROL, has(&x, CONTROL_NAME));
+    chain(&all.head, &f[7].head, BFLOAT16, has(&x, BFLOAT16_NAME));
     features2(p, &all);
     caps->storage16 = f[0].flags[0];
     caps->storage8 = f[1].flags[0];
     caps->float16 = f[2].flags[0];
     caps->int8 = f[2].flags[1];
     caps->int_dot = f[3].flags[0];
-    caps->coop_matrix = f[4].flags[0];
     caps->memory_model = f[5].flags[0] & f[5].flags[1]; // with the scope of a device, which atomics have
-    caps->subgroup_control = f[6].flags[0];
+    caps->subgroup_control = f[6].flags[0] & f[6].flags[1]; // with whole subgroups
+    caps->coop_matrix = f[4].flags[0];
+    caps->coop_bf16 = f[7].flags[0] & f[7].flags[2];
     caps->float64 = all.flags[FLOAT64_FLAG];
     caps->int64 = all.flags[INT64_FLAG];
     caps->int16 = all.flags[INT16_FLAG];
 
     vk_properties2 whole = {.head.type = PROPERTIES2};
-    vk_properties q[6] = {0};
+    vk_properties q[7] = {0};
     chain(&whole.head, &q[0].head, SUBGROUP, 1);
     chain(&whole.head, &q[1].head, SUBGROUP_CONTROL_PROPERTIES, has(&x, CONTROL_NAME));
     chain(&whole.head, &q[2].head, INT_DOT_PROPERTIES, has(&x, INT_DOT_NAME));
     chain(&whole.head, &q[3].head, DRIVER, has(&x, DRIVER_NAME));
     chain(&whole.head, &q[4].head, IMPORT_HOST, has(&x, IMPORT_NAME));
     chain(&whole.head, &q[5].head, MAINTENANCE3, 1);
+    chain(&whole.head, &q[6].head, COOP_MATRIX_PROPERTIES, has(&x, COOP_NAME));
     properties2(p, &whole);
     caps->subgroup_size = caps->subgroup_least = caps->subgroup_most = q[0].words[0];
+    caps->subgroup_basic = (q[0].words[1] & COMPUTE) != 0 && (q[0].words[2] & BASIC) != 0;
     caps->subgroup_arithmetic = (q[0].words[1] & COMPUTE) != 0 && (q[0].words[2] & ARITHMETIC) != 0;
     if (has(&x, CONTROL_NAME)) {
         caps->subgroup_least = q[1].words[0];
         caps->subgroup_most = q[1].words[1];
+        caps->subgroups = q[1].words[2];
         if (!(q[1].words[3] & COMPUTE)) caps->subgroup_control = 0;
     }
     caps->int_dot_fast = q[2].words[4]; // packed 4 x 8 bits, signed
     if (has(&x, DRIVER_NAME)) memcpy(caps->driver, &q[3].words[1], sizeof caps->driver - 1);
+    if (!(q[6].words[0] & COMPUTE) || !caps->memory_model || !caps->subgroup_control) caps->coop_matrix = 0;
+    if (caps->coop_matrix) list_matrices(load, i, p, caps);
+    caps->coop_bf16 &= caps->coop_matrix;
     memcpy(&caps->import_align, &q[4].words, sizeof caps->import_align);
     caps->max_set = q[5].words[0];
     memcpy(&caps->max_allocation, &q[5].words[2], sizeof caps->max_allocation);
@@ -309,7 +341,7 @@ int32_t nacre_vk_device(void *loader, uint64_t instance, uint64_t physical, uint
     int32_t (*create)(void *, const vk_device_info *, const void *, void **) = (int32_t (*)(void *, const vk_device_info *, const void *, void **))load(i, "vkCreateDevice");
     void (*get_queue)(void *, uint32_t, uint32_t, void **) = (void (*)(void *, uint32_t, uint32_t, void **))load(i, "vkGetDeviceQueue");
     if (!create || !get_queue) return NO_EXTENSION;
-    vk_features all = {.head.type = FEATURES2}, f[7] = {0};
+    vk_features all = {.head.type = FEATURES2}, f[8] = {0};
     all.flags[FLOAT64_FLAG] = caps->float64;
     all.flags[INT64_FLAG] = caps->int64;
     all.flags[INT16_FLAG] = caps->int16;
@@ -320,7 +352,8 @@ int32_t nacre_vk_device(void *loader, uint64_t instance, uint64_t physical, uint
     f[3].flags[0] = caps->int_dot;
     f[4].flags[0] = caps->coop_matrix;
     f[5].flags[0] = f[5].flags[1] = caps->memory_model;
-    f[6].flags[0] = caps->subgroup_control;
+    f[6].flags[0] = f[6].flags[1] = caps->subgroup_control;
+    f[7].flags[0] = f[7].flags[2] = caps->coop_bf16;
     const char *names[8];
     uint32_t count = 0;
     chain(&all.head, &f[0].head, STORAGE16, 1);
@@ -331,6 +364,7 @@ int32_t nacre_vk_device(void *loader, uint64_t instance, uint64_t physical, uint
         {caps->storage8, STORAGE8, STORAGE8_NAME},   {caps->float16 | caps->int8, FLOAT16_INT8, FLOAT16_NAME},
         {caps->int_dot, INT_DOT, INT_DOT_NAME},      {caps->coop_matrix, COOP_MATRIX, COOP_NAME},
         {caps->memory_model, MEMORY_MODEL, MODEL_NAME}, {caps->subgroup_control, SUBGROUP_CONTROL, CONTROL_NAME},
+        {caps->coop_bf16, BFLOAT16, BFLOAT16_NAME},
     };
     for (size_t k = 0; k < sizeof optional / sizeof *optional; k++) {
         chain(&all.head, &f[1 + k].head, optional[k].type, optional[k].on != 0);
@@ -370,7 +404,7 @@ int32_t nacre_vk_pipeline(nacre_vk_calls *c, uint64_t module, uint64_t layout, u
     vk_subgroup_size size = {.type = SUBGROUP_SIZE, .size = subgroup};
     const vk_pipeline_info info = {
         .type = PIPELINE,
-        .stage = {.type = STAGE, .next = subgroup ? &size : NULL, .stage = COMPUTE, .module = module, .name = "main", .constants = &all},
+        .stage = {.type = STAGE, .next = subgroup ? &size : NULL, .flags = subgroup ? WHOLE_SUBGROUPS : 0, .stage = COMPUTE, .module = module, .name = "main", .constants = &all},
         .layout = layout,
         .base_index = -1,
     };

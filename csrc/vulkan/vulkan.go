@@ -84,14 +84,33 @@ func Deaf(load unsafe.Pointer, log *Log, instance uint64) {
 
 // Caps is what a device can do beside the limits of Vulkan 1.0.
 type Caps struct {
-	Storage16, Storage8, Float16, Int8, Int16, Int64, Float64    bool
-	IntDot, IntDotFast, CoopMatrix, MemoryModel, SubgroupControl bool
-	SubgroupSize, SubgroupLeast, SubgroupMost                    int
-	SubgroupArithmetic                                           bool
-	ImportAlign, MaxAllocation, MaxSet                           int
-	Driver                                                       string
-	caps                                                         C.nacre_vk_caps
+	Storage16, Storage8, Float16, Int8, Int16, Int64, Float64              bool
+	IntDot, IntDotFast, CoopMatrix, CoopBF16, MemoryModel, SubgroupControl bool
+	SubgroupSize, SubgroupLeast, SubgroupMost, Subgroups                   int
+	SubgroupBasic, SubgroupArithmetic                                      bool
+	Matrices                                                               []Matrix
+	ImportAlign, MaxAllocation, MaxSet                                     int
+	Driver                                                                 string
+	caps                                                                   C.nacre_vk_caps
 }
+
+// Matrix is a product of matrices [M,K] and [K,N] that a subgroup computes.
+type Matrix struct {
+	M, N, K        int
+	Operands, Sums ElementType
+}
+
+// ElementType is a type of the elements of matrices.
+type ElementType int
+
+// The types of elements that shaders use.
+const (
+	F16  ElementType = C.NACRE_VK_F16
+	BF16 ElementType = C.NACRE_VK_BF16
+	F32  ElementType = C.NACRE_VK_F32
+	I8   ElementType = C.NACRE_VK_I8
+	I32  ElementType = C.NACRE_VK_I32
+)
 
 // Query returns what a physical device can do.
 func Query(load unsafe.Pointer, instance, physical uint64) (*Caps, Status) {
@@ -105,12 +124,16 @@ func Query(load unsafe.Pointer, instance, physical uint64) (*Caps, Status) {
 		from C.uint32_t
 	}{
 		{&x.Storage16, c.storage16}, {&x.Storage8, c.storage8}, {&x.Float16, c.float16}, {&x.Int8, c.int8}, {&x.Int16, c.int16}, {&x.Int64, c.int64}, {&x.Float64, c.float64},
-		{&x.IntDot, c.int_dot}, {&x.IntDotFast, c.int_dot_fast}, {&x.CoopMatrix, c.coop_matrix}, {&x.MemoryModel, c.memory_model},
-		{&x.SubgroupControl, c.subgroup_control}, {&x.SubgroupArithmetic, c.subgroup_arithmetic},
+		{&x.IntDot, c.int_dot}, {&x.IntDotFast, c.int_dot_fast}, {&x.CoopMatrix, c.coop_matrix}, {&x.CoopBF16, c.coop_bf16}, {&x.MemoryModel, c.memory_model},
+		{&x.SubgroupControl, c.subgroup_control}, {&x.SubgroupBasic, c.subgroup_basic}, {&x.SubgroupArithmetic, c.subgroup_arithmetic},
 	} {
 		*f.to = f.from != 0
 	}
 	x.SubgroupSize, x.SubgroupLeast, x.SubgroupMost = int(c.subgroup_size), int(c.subgroup_least), int(c.subgroup_most)
+	x.Subgroups = int(c.subgroups)
+	for _, m := range c.matrices[:c.matrix_count] {
+		x.Matrices = append(x.Matrices, Matrix{int(m.m), int(m.n), int(m.k), ElementType(m.operands), ElementType(m.sums)})
+	}
 	x.ImportAlign, x.Driver = int(c.import_align), C.GoString(&c.driver[0])
 	x.MaxAllocation, x.MaxSet = int(min(c.max_allocation, math.MaxInt64)), int(c.max_set)
 	return x, 0
@@ -150,7 +173,7 @@ func (d *Device) Layouts(operands, push int) (set, pipeline uint64, s Status) {
 }
 
 // Pipeline makes a compute pipeline of a module whose entry is main. Constant id k has
-// value k of the constants; a subgroup of 0 is any size.
+// value k of the constants. With a subgroup other than 0 all subgroups have that size.
 func (d *Device) Pipeline(module, layout, cache uint64, constants []uint32, subgroup int) (uint64, Status) {
 	var p C.uint64_t
 	s := Status(C.nacre_vk_pipeline(d.calls, C.uint64_t(module), C.uint64_t(layout), C.uint64_t(cache),

@@ -8,11 +8,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// What a device can do, of what shaders and plans ask for.
+// Types of the elements of matrices, as the specification numbers them.
+enum { NACRE_VK_F16 = 0, NACRE_VK_F32 = 1, NACRE_VK_I8 = 3, NACRE_VK_I32 = 5, NACRE_VK_BF16 = 1000141000 };
+
+// A product of matrices [m,k] and [k,n] of operands of one type, that a subgroup computes.
+typedef struct {
+    uint32_t m, n, k, operands, sums;
+} nacre_vk_matrix;
+
+// How many products of matrices are listed at most.
+enum { NACRE_VK_MATRICES = 32 };
+
+// What a device can do, of what shaders and plans ask for. It has cooperative matrices only with
+// what their shaders need besides: the memory model, and whole subgroups of a required size.
 typedef struct {
     uint32_t storage16, storage8, float16, int8, int16, int64, float64;
-    uint32_t int_dot, int_dot_fast, coop_matrix, memory_model, subgroup_control;
-    uint32_t subgroup_size, subgroup_least, subgroup_most, subgroup_arithmetic;
+    uint32_t int_dot, int_dot_fast, coop_matrix, coop_bf16, memory_model, subgroup_control;
+    uint32_t subgroup_size, subgroup_least, subgroup_most, subgroups, subgroup_basic, subgroup_arithmetic; // subgroups: of a workgroup at most
+    uint32_t matrix_count;
+    nacre_vk_matrix matrices[NACRE_VK_MATRICES];
     uint64_t import_align; // 0 for none
     uint64_t max_allocation, max_set;
     char driver[256];
@@ -52,6 +66,7 @@ void nacre_vk_calls_free(nacre_vk_calls *calls);
 int32_t nacre_vk_family(void *load, uint64_t instance, uint64_t physical, uint32_t *timestamp_bits);
 
 int32_t nacre_vk_layouts(nacre_vk_calls *c, uint32_t operands, uint32_t push, uint64_t *set, uint64_t *pipeline);
+// With a subgroup size other than 0 all subgroups are whole and have that size.
 int32_t nacre_vk_pipeline(nacre_vk_calls *c, uint64_t module, uint64_t layout, uint64_t cache, const uint32_t *constants, uint32_t count, uint32_t subgroup,
                           uint64_t *pipeline);
 int32_t nacre_vk_pool(nacre_vk_calls *c, uint32_t sets, uint32_t operands, uint64_t *pool);

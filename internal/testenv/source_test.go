@@ -11,8 +11,9 @@ import (
 )
 
 // reasons are the names of which one must stand in the condition of a skip that is not
-// this package's: a short run, a complete run, the race detector, or another system or processor.
-var reasons = map[string]bool{"Short": true, "Complete": true, "GOOS": true, "GOARCH": true, "isRandom": true, "raceDetector": true}
+// this package's: a short run, a complete run, the race detector, or another system, processor
+// or device.
+var reasons = map[string]bool{"Short": true, "Complete": true, "GOOS": true, "GOARCH": true, "CoopMatrix": true, "isRandom": true, "raceDetector": true}
 
 // TestNoQuietSkips reads all tests of the module. What a test lacks is for Skip to say,
 // which a complete run fails.

@@ -153,9 +153,15 @@ func bindConv(o *nn.Conv, then op.Epilogue, b *binder) error {
 		w.int(n)
 		return b.flat("conv/direct", variant, n, nil, w, operands...)
 	}
-	rows, cols := tileOf(s.Filters, pixels)
-	grid := tiles(s.Filters, pixels, rows, cols, s.Images*s.Groups)
-	return b.dispatch("conv/gemm", variant, tileSide*tileSide, grid, []uint32{uint32(rows), uint32(cols)}, w, operands...)
+	z := s.Images * s.Groups
+	filters := sideOf(s.Filters, depth, depth, 1)
+	t := b.dev.matrixTiling("conv/matrix", variant, s.Filters, pixels, z, 1, filters, matrixSide{down: true})
+	if t == nil {
+		t = plainTiling("conv/gemm", s.Filters, pixels)
+	} else {
+		t.constants = append(t.constants, wordConstants(filters)...)
+	}
+	return b.dispatch(t.shader, variant, t.size, t.grid(s.Filters, pixels, z), t.constants, w, operands...)
 }
 
 func bindConvTranspose(o *nn.ConvTranspose, b *binder) error {

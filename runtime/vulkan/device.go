@@ -43,6 +43,7 @@ type Device struct {
 	info     vk.Info
 	options  Options
 	features shaders.Feature
+	matrices map[string]vk.Matrix // by elements of operands
 	pool     *pool
 
 	mu        sync.Mutex
@@ -86,6 +87,7 @@ func open(i *vk.Instance, name string, o Options) (*Device, error) {
 	}
 	d := &Device{instance: i, dev: dev, info: dev.Info(), options: o, pipelines: map[string]*vk.Pipeline{}}
 	d.features = Features(&d.info) & o.Level.features()
+	d.matrices = matrices(&d.info.Caps, d.features)
 	if o.MaxRange > 0 {
 		d.info.Caps.MaxRange = min(d.info.Caps.MaxRange, o.MaxRange)
 	}
@@ -143,6 +145,8 @@ func Features(i *vk.Info) (f shaders.Feature) {
 		{c.Float64, shaders.Float64},
 		{c.IntDot, shaders.IntDot},
 		{c.CoopMatrix, shaders.CoopMatrix},
+		{c.CoopBF16, shaders.CoopBF16},
+		{c.SubgroupBasic, shaders.Subgroup},
 		{c.SubgroupArithmetic, shaders.SubgroupArithmetic},
 	} {
 		if x.has {
@@ -191,7 +195,11 @@ func (d *Device) pipeline(k *kernel) (*vk.Pipeline, error) {
 	if p := d.pipelines[key]; p != nil {
 		return p, nil
 	}
-	p, err := d.dev.NewPipeline(k.module.Code, k.constants, k.module.Kernel.Operands, 4*k.module.Kernel.Push, 0)
+	subgroup := 0
+	if k.module.Variant.Needs&shaders.CoopMatrix != 0 {
+		subgroup = d.info.Caps.SubgroupSize
+	}
+	p, err := d.dev.NewPipeline(k.module.Code, k.constants, k.module.Kernel.Operands, 4*k.module.Kernel.Push, subgroup)
 	if err != nil {
 		return nil, failure(fmt.Errorf("shader %s/%s: %w", k.Op(), k.Variant(), err))
 	}

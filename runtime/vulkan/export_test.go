@@ -1,5 +1,10 @@
 package vulkan
 
+import (
+	vk "github.com/nacre-ml/nacre/bindings/vulkan"
+	"github.com/nacre-ml/nacre/shaders"
+)
+
 // PoolBytes returns the device memory that blocks take, and what of it is in use.
 func (d *Device) PoolBytes() (all, used int) {
 	d.pool.mu.Lock()
@@ -18,4 +23,15 @@ func (d *Device) Pipelines() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.pipelines)
+}
+
+// MatrixTile returns the rows and columns of the tiles by which a device with such caps computes
+// z products [m,n] of row-major matrices; 0 for none.
+func MatrixTile(c vk.Caps, elements string, m, n, z int) (rows, cols int) {
+	d := &Device{info: vk.Info{Caps: c}, matrices: matrices(&c, shaders.CoopMatrix)}
+	t := d.matrixTiling("matmul/matrix", elements, m, n, z, 1, matrixSide{words: true}, matrixSide{down: true, words: true})
+	if t == nil {
+		return 0, 0
+	}
+	return t.rows, t.cols
 }

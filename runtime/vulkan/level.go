@@ -26,7 +26,7 @@ var levelFeatures = []shaders.Feature{
 	shaders.Storage16 | shaders.Storage8 | shaders.Int64 | shaders.Float64 | shaders.Float16 | shaders.Int16 | shaders.Int8 |
 		shaders.Subgroup | shaders.SubgroupArithmetic | shaders.SubgroupShuffle,
 	shaders.IntDot,
-	shaders.CoopMatrix,
+	shaders.CoopMatrix | shaders.CoopBF16,
 }
 
 // features returns what shaders may use at a level.

@@ -109,26 +109,6 @@ type addend struct {
 	beta            float32
 }
 
-// tile is the sizes of tiles of products: what an invocation of 16 x 16 computes.
-const tileSide = 16
-
-// tileOf returns the rows and columns that an invocation computes of results [m,n].
-func tileOf(m, n int) (rows, cols int) {
-	rows, cols = 4, 4
-	for rows > 1 && m <= tileSide*rows/2 {
-		rows /= 2
-	}
-	for cols > 1 && n <= tileSide*cols/2 {
-		cols /= 2
-	}
-	return rows, cols
-}
-
-// tiles returns the grid of tiles of results [m,n], a result per z.
-func tiles(m, n, rows, cols, z int) [3]int {
-	return [3]int{(n + tileSide*cols - 1) / (tileSide * cols), (m + tileSide*rows - 1) / (tileSide * rows), z}
-}
-
 // multiply adds the dispatches of products. A right operand that a shader does not see as
 // a whole is cut at rows, whose products are added up in the output.
 func (b *binder) multiply(p *product, alpha float32, c addend, then op.Epilogue) error {
@@ -224,16 +204,15 @@ func (b *binder) products(x *multiplying) error {
 		defer b.works(x.m * x.n * x.k * z)
 		return b.fewRows(x.product, z, variant, w, []device.Operand{x.left, x.right, x.c.operand, x.out})
 	}
-	rows, cols := tileOf(x.m, x.n)
-	grid, total, size := tiles(x.m, x.n, rows, cols, z), z*x.m*x.n, max(4, x.dtype.Bits()/8)
+	t := b.tiling(x, batch, z, variant)
+	grid, total, size := t.grid(x.m, x.n, z), z*x.m*x.n, max(4, x.dtype.Bits()/8)
 	parts, sums := b.parts(product3(grid[:]), x.k, leastTerms, size*total), device.Operand{}
 	if parts = min(parts, b.dev.info.Caps.MaxGroups[2]/z); parts > 1 {
 		sums = b.temp(parts * size * total)
 	}
 	parts = max(parts, 1)
 	grid[2] *= parts
-	constants := []uint32{uint32(rows), uint32(cols), uint32(parts)}
-	err = b.dispatch("matmul/gemm", variant, tileSide*tileSide, grid, constants, w, x.left, x.right, x.c.operand, x.out, sums)
+	err = b.dispatch(t.shader, variant, t.size, grid, append(t.constants, uint32(parts)), w, x.left, x.right, x.c.operand, x.out, sums)
 	b.works(x.m * x.n * x.k * z)
 	if err != nil || parts == 1 {
 		return err
@@ -241,6 +220,18 @@ func (b *binder) products(x *multiplying) error {
 	w = words{}
 	w.int(total, x.m, x.n, parts)
 	return b.flat("matmul/join", variant, total, nil, append(w, after...), sums, x.c.operand, x.out)
+}
+
+// tiling chooses cooperative matrices where the device has them, and else tiles in shared memory.
+func (b *binder) tiling(x *multiplying, batch []batchAxis, z int, variant string) *tiling {
+	left := sideOf(x.m, x.k, x.aRow, x.aCol, x.first, batch[0].a, batch[1].a, batch[2].a)
+	right := sideOf(x.n, x.k, x.bCol, x.bRow, batch[0].b, batch[1].b, batch[2].b)
+	t := b.dev.matrixTiling("matmul/matrix", variant, x.m, x.n, z, b.parts(1, x.k, leastTerms, 0), left, right)
+	if t == nil {
+		return plainTiling("matmul/gemm", x.m, x.n)
+	}
+	t.constants = append(t.constants, wordConstants(left, right)...)
+	return t
 }
 
 // The groups that a dispatch should have, and the most that share an axis; the least terms of

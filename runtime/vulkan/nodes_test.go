@@ -236,10 +236,14 @@ type compared struct {
 
 func compareNodes(t *testing.T, o vulkan.Options) *compared {
 	r := rand.New(rand.NewPCG(17, 3))
+	return compareWith(t, o, slices.Concat(drawnNodes(t, r), groupedNodes(t, r), roundedNodes(t, r), sharedNodes(t, r), transformedNodes(t, r), packedNodes(r), recurrentNodes(t, r)))
+}
+
+func compareWith(t *testing.T, o vulkan.Options, list []nodeCase) *compared {
 	o.Everything = true
 	s := &compared{&single{device: open(t, o), registry: standard.Registry(), offload: map[string]int{}}, map[string]int{}, ""}
 	s.constant = func(i int, x *tensor.Tensor) bool { return isParameter(i, x) || i > 0 && x.DType() == tensor.U8 }
-	for _, c := range slices.Concat(drawnNodes(t, r), groupedNodes(t, r), roundedNodes(t, r), sharedNodes(t, r), transformedNodes(t, r), packedNodes(r), recurrentNodes(t, r)) {
+	for _, c := range list {
 		n := &graph.Node{Name: c.op, Domain: c.domain, Op: c.op, Version: 24, Attrs: c.attrs}
 		if c.domain != "" {
 			n.Version = 1

@@ -1,6 +1,9 @@
 package vulkan
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
@@ -16,8 +19,18 @@ type Probe struct {
 	GEMVSide    int     // of that matrix
 	GEMM        float64 // multiply-adds, in products of square matrices of float32
 	GEMMSide    int     // of those matrices
-	HasTimes    bool    // false: the device has no timestamps, and the host's clock is taken
-	Repetitions int     // of which the best counts
+	Matrices    []MatrixProbe
+	HasTimes    bool // false: the device has no timestamps, and the host's clock is taken
+	Repetitions int  // of which the best counts
+}
+
+// MatrixProbe is what a device does in a second by cooperative matrices of one type. Of
+// Multiplies, whose operands stay the same, drivers in software compute a part once.
+type MatrixProbe struct {
+	Matrix     string  // its extents, as in f16 16x16x16
+	Multiplies float64 // multiply-adds
+	GEMM       float64 // multiply-adds, in products of square matrices of GEMMSide
+	Shader     string  // that computes these
 }
 
 // probeRuns is the runs of which the best counts.
@@ -42,31 +55,88 @@ func (d *Device) Probe() (*Probe, error) {
 	}
 	p.CopyBytes = 2 * float64(bytes) / seconds
 	n := p.GEMVSide
-	if seconds, err = d.timeProduct(1, n); err != nil {
+	if seconds, err = d.timeRow(n); err != nil {
 		return nil, err
 	}
 	p.GEMVBytes = 4 * float64(n*n) / seconds
 	n = p.GEMMSide
-	if seconds, err = d.timeProduct(n, n); err != nil {
+	if seconds, _, err = d.TimeProduct("f32", n); err != nil {
 		return nil, err
 	}
 	p.GEMM = float64(n*n*n) / seconds
+	for _, elements := range slices.Sorted(maps.Keys(d.matrices)) {
+		m, err := d.probeMatrix(elements, n, loops/32)
+		if err != nil {
+			return nil, err
+		}
+		p.Matrices = append(p.Matrices, *m)
+	}
 	return p, nil
 }
 
-// timeProduct returns the seconds of a product [m,n] by [n,n].
-func (d *Device) timeProduct(m, n int) (float64, error) {
+// probeMatrix measures cooperative matrices of a type of elements, in loops and in products of
+// square matrices of that side.
+func (d *Device) probeMatrix(elements string, side, loops int) (*MatrixProbe, error) {
+	x, subgroup := d.matrices[elements], d.info.Caps.SubgroupSize
+	p := &MatrixProbe{Matrix: x.String()}
+	const groups, subgroups, chains = 1 << 10, 4, 8
+	constants := []uint32{uint32(subgroups * subgroup), uint32(x.M), uint32(x.N), uint32(x.K), uint32(subgroup), uint32(loops)}
+	seconds, err := d.time("probe/matrix", elements, constants, words{1, 1}, [3]int{groups, 1, 1}, 4*groups*subgroups*x.M*x.N)
+	if err != nil {
+		return nil, err
+	}
+	p.Multiplies = float64(x.M*x.N*x.K*groups*subgroups*chains*loops) / seconds
+	if seconds, p.Shader, err = d.TimeProduct(elements, side); err != nil {
+		return nil, err
+	}
+	p.GEMM = float64(side*side*side) / seconds
+	return p, nil
+}
+
+// squares returns the words of a product [m,n] by [n,n] up to its batch, which has one matrix.
+func squares(m, n int) words {
 	w := make(words, 0, shaders.MaxPush)
-	w.int(m, n, n, n, 1, n, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+	w.int(m, n, n, n, 1, n, 1, 1, 1, 0, 0, 0, 0, 0, 0)
+	return w
+}
+
+// plainSums appends the words of a product to which nothing is done.
+func (w words) plainSums() words {
+	w.int(0, 0, 0, 0)
 	w.float(1, 0)
 	w.int(0, 0, 0, 0)
-	sizes := []int{4 * m * n, 4 * n * n, 256, 4 * m * n}
-	if m == 1 {
-		const columns = 16
-		return d.time("matmul/gemv", "f32", []uint32{256, 1, columns, 1}, w, [3]int{n / columns, 1, 1}, sizes...)
+	return w
+}
+
+// timeRow returns the seconds of a product [1,n] by [n,n] of float32.
+func (d *Device) timeRow(n int) (float64, error) {
+	const columns = 16
+	return d.time("matmul/gemv", "f32", []uint32{256, 1, columns, 1}, squares(1, n).plainSums(), [3]int{n / columns, 1, 1}, 4*n, 4*n*n, 256, 4*n)
+}
+
+// TimeProduct returns the seconds of a product of square matrices of that side, whose elements
+// are f32, f16, bf16 or i8, and the shader that computes it.
+func (d *Device) TimeProduct(elements string, n int) (seconds float64, shader string, err error) {
+	left, right := matrixSide{words: true}, matrixSide{down: true, words: true}
+	bytes := map[string]int{"f32": 4, "f16": 2, "bf16": 2, "i8": 1}[elements] * n * n
+	if elements == "i8" {
+		t := d.matrixTiling("quant/matrix", elements, n, n, 1, 1, left, right)
+		if t == nil {
+			return 0, "", failure(fmt.Errorf("the device has no cooperative matrices of %s", elements))
+		}
+		constants := slices.Concat([]uint32{uint32(t.size)}, t.constants, wordConstants(left, right), make([]uint32, 4))
+		w := append(squares(n, n), make(words, 10)...)
+		seconds, err = d.time(t.shader, "integers", constants, w, t.grid(n, n, 1), bytes, 256, 256, bytes, 256, 256, 256, 256, 256, 256, 4*bytes)
+		return seconds, t.shader, err
 	}
-	rows, cols := tileOf(m, n)
-	return d.time("matmul/gemm", "f32", []uint32{tileSide * tileSide, uint32(rows), uint32(cols)}, w, tiles(m, n, rows, cols, 1), sizes...)
+	t := plainTiling("matmul/gemm", n, n)
+	if x := d.matrixTiling("matmul/matrix", elements, n, n, 1, 1, left, right); x != nil {
+		t = x
+		t.constants = append(t.constants, wordConstants(left, right)...)
+	}
+	constants := slices.Concat([]uint32{uint32(t.size)}, t.constants, []uint32{1})
+	seconds, err = d.time(t.shader, elements, constants, squares(n, n).plainSums(), t.grid(n, n, 1), bytes, bytes, 256, bytes, 256)
+	return seconds, t.shader, err
 }
 
 // time returns the seconds of the fastest run of a shader on buffers of those bytes.
@@ -74,6 +144,9 @@ func (d *Device) time(name, variant string, constants []uint32, w words, groups 
 	m, err := shaders.Find(name, variant)
 	if err != nil {
 		return 0, err
+	}
+	if missing := m.Variant.Needs &^ d.features; missing != 0 {
+		return 0, failure(fmt.Errorf("shader %s/%s needs %v, which the device lacks", name, variant, missing))
 	}
 	p, err := d.pipeline(&kernel{module: m, constants: constants})
 	if err != nil {

@@ -1,6 +1,8 @@
 package vulkan
 
 import (
+	"slices"
+
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/quant"
@@ -201,9 +203,13 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 	w.bool(b.Has(5))
 	b.step.InPlace = nil
 	defer b.works(m * o.N * o.K)
+	operands := []device.Operand{a, b.in(1), b.in(2), b.in(3), b.in(5), b.out(0)}
+	left := sideOf(m, o.K, o.K, 1)
+	if t := b.dev.matrixTiling("quant/nbits_matrix", variant, m, o.N, 1, 1, left, matrixSide{}); t != nil && o.Block%wordElements == 0 {
+		return b.dispatch(t.shader, variant, t.size, t.grid(m, o.N, 1), slices.Concat(t.constants, wordConstants(left), []uint32{uint32(o.Bits)}), w, operands...)
+	}
 	groups := [3]int{(o.N + columns - 1) / columns, (m + rows - 1) / rows, 1}
-	return b.dispatch("quant/nbits", variant, min(256, b.dev.info.Caps.MaxInvocations), groups, []uint32{uint32(o.Bits), uint32(rows), columns}, w,
-		a, b.in(1), b.in(2), b.in(3), b.in(5), b.out(0))
+	return b.dispatch("quant/nbits", variant, min(256, b.dev.info.Caps.MaxInvocations), groups, []uint32{uint32(o.Bits), uint32(rows), columns}, w, operands...)
 }
 
 // quantizeDynamic adds dispatches that quantise the n floats of input 0 for their range, with

@@ -1,6 +1,8 @@
 package vulkan
 
 import (
+	"slices"
+
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/arith"
@@ -62,8 +64,8 @@ func (b *binder) halfScales(list ...int) (uint32, error) {
 
 func signed(d tensor.DType) uint32 { return uint32(op.Btoi(d == tensor.I8)) }
 
-// byteProduct adds the dispatch of products of bytes, with an instruction for dot products
-// where the device has it.
+// byteProduct adds the dispatch of products of bytes, by cooperative matrices or with an
+// instruction for dot products where the device has them.
 func (b *binder) byteProduct(in byteInputs, g *bytes, result tensor.DType, y device.Operand) error {
 	half, err := b.halfScales(in.aScale, in.bScale, in.yScale)
 	if err != nil {
@@ -72,9 +74,6 @@ func (b *binder) byteProduct(in byteInputs, g *bytes, result tensor.DType, y dev
 	variant := map[tensor.DType]string{tensor.I32: "integers", tensor.F32: "floats", tensor.U8: "bytes", tensor.I8: "bytes"}[result]
 	if variant == "" {
 		return device.Refuse("results are %v", result)
-	}
-	if b.dev.features&shaders.IntDot != 0 {
-		variant += "_dot"
 	}
 	if len(g.batch) > batchAxes {
 		return device.Refuse("the batch has %d axes", len(g.batch))
@@ -94,9 +93,6 @@ func (b *binder) byteProduct(in byteInputs, g *bytes, result tensor.DType, y dev
 	batch := []batchAxis{{1, 0, 0}, {1, 0, 0}, {1, 0, 0}}
 	copy(batch[batchAxes-len(g.batch):], g.batch)
 	z := batch[0].n * batch[1].n * batch[2].n
-	if err := b.loops(6 * g.k); err != nil {
-		return err
-	}
 	var w words
 	w.int(g.m, g.n, g.k, g.aRow, g.aCol, g.bRow, g.bCol, batch[1].n, batch[2].n)
 	w.int(batch[0].a, batch[1].a, batch[2].a, batch[0].b, batch[1].b, batch[2].b)
@@ -105,11 +101,23 @@ func (b *binder) byteProduct(in byteInputs, g *bytes, result tensor.DType, y dev
 	w.int(g.biasRow, g.biasCol)
 	w.bool(added > 0)
 	w.float(g.alpha)
-	n := (g.n + 3) / 4 * g.m * z
+	if err := b.loops(6 * g.k); err != nil {
+		return err
+	}
 	b.step.InPlace = nil
 	defer b.works(g.m * g.n * g.k * z)
-	return b.dispatch("quant/product", variant, groupSize, b.flatGroups((n+groupSize-1)/groupSize), []uint32{signed(aType), signed(b.DType(in.b)), signed(result), half}, w,
-		a, aScale, aZero, b.in(in.b), bScale, bZero, yScale, yZero, bias, add, y)
+	operands := []device.Operand{a, aScale, aZero, b.in(in.b), bScale, bZero, yScale, yZero, bias, add, y}
+	signs := []uint32{signed(aType), signed(b.DType(in.b)), signed(result), half}
+	left := sideOf(g.m, g.k, g.aRow, g.aCol, batch[0].a, batch[1].a, batch[2].a)
+	right := sideOf(g.n, g.k, g.bCol, g.bRow, batch[0].b, batch[1].b, batch[2].b)
+	if t := b.dev.matrixTiling("quant/matrix", "i8", g.m, g.n, z, 1, left, right); t != nil {
+		return b.dispatch(t.shader, variant, t.size, t.grid(g.m, g.n, z), slices.Concat(t.constants, wordConstants(left, right), signs), w, operands...)
+	}
+	if b.dev.features&shaders.IntDot != 0 {
+		variant += "_dot"
+	}
+	n := (g.n + 3) / 4 * g.m * z
+	return b.dispatch("quant/product", variant, groupSize, b.flatGroups((n+groupSize-1)/groupSize), signs, w, operands...)
 }
 
 func bindQLinearMatMul(o *quant.QLinearMatMul, b *binder) error {

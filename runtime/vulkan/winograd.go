@@ -3,6 +3,7 @@ package vulkan
 import (
 	"slices"
 
+	vk "github.com/nacre-ml/nacre/bindings/vulkan"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/nn"
@@ -34,6 +35,8 @@ func bindWinograd(o *nn.Conv, then op.Epilogue, b *binder) error {
 	switch {
 	case b.directConv:
 		return device.Refuse("convolutions are computed without transforms")
+	case b.dev.matrices[variant] != vk.Matrix{}:
+		return device.Refuse("cooperative matrices compute all products of %v elements in less time", b.DType(0))
 	case s.Groups != 1 || !slices.Equal(s.Kernel, []int{3, 3}) || !slices.Equal(s.Stride, one) || !slices.Equal(s.Dilation, one):
 		return device.Refuse("the filters are not 3x3 elements side by side of all channels")
 	}

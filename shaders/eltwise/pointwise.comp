@@ -127,8 +127,15 @@ float rounded(float u) {
     return magnitude(u - whole) >= 0.5 ? whole + copy_sign(1.0, u) : whole;
 }
 
+// Integers in the order of numbers, those below the normal ones too, which comparisons of floats
+// may take for 0. Zeros of both signs are equal.
+int key_of(float x) {
+    int bits = floatBitsToInt(x);
+    return bits < 0 ? int(0x80000000u) - bits : bits;
+}
+
 // Numbers of which one is below the other, and none is a NaN.
-bool precedes(float u, float v) { return !is_nan(u) && !is_nan(v) && u < v; }
+bool precedes(float u, float v) { return !is_nan(u) && !is_nan(v) && key_of(u) < key_of(v); }
 
 float of_floats(float u, float v, float w) {
     float low = uintBitsToFloat(a), high = uintBitsToFloat(b);
@@ -164,12 +171,12 @@ int compared(float u, float v) {
     bool odd = is_nan(u) || is_nan(v);
     switch (FUNCTION) {
     case F_sign: return int(precedes(0.0, u)) - int(precedes(u, 0.0));
-    case F_eq: return int(!odd && u == v);
-    case F_ne: return int(odd || u != v);
+    case F_eq: return int(!odd && key_of(u) == key_of(v));
+    case F_ne: return int(odd || key_of(u) != key_of(v));
     case F_lt: return int(precedes(u, v));
-    case F_le: return int(!odd && u <= v);
+    case F_le: return int(!odd && key_of(u) <= key_of(v));
     case F_gt: return int(precedes(v, u));
-    case F_ge: return int(!odd && u >= v);
+    case F_ge: return int(!odd && key_of(u) >= key_of(v));
     default: return int(is_negative(u));
     }
 }

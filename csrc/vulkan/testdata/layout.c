@@ -101,6 +101,7 @@ WORD(1, VkPhysicalDeviceShaderFloat16Int8Features, shaderInt8);
 WORD(0, VkPhysicalDeviceShaderIntegerDotProductFeatures, shaderIntegerDotProduct);
 WORD(0, VkPhysicalDeviceVulkanMemoryModelFeatures, vulkanMemoryModel);
 WORD(0, VkPhysicalDeviceSubgroupSizeControlFeatures, subgroupSizeControl);
+WORD(1, VkPhysicalDeviceSubgroupSizeControlFeatures, computeFullSubgroups);
 
 ROOM(vk_properties2, VkPhysicalDeviceProperties2);
 ROOM(vk_properties, VkPhysicalDeviceSubgroupProperties);
@@ -114,6 +115,7 @@ WORD(1, VkPhysicalDeviceSubgroupProperties, supportedStages);
 WORD(2, VkPhysicalDeviceSubgroupProperties, supportedOperations);
 WORD(0, VkPhysicalDeviceSubgroupSizeControlProperties, minSubgroupSize);
 WORD(1, VkPhysicalDeviceSubgroupSizeControlProperties, maxSubgroupSize);
+WORD(2, VkPhysicalDeviceSubgroupSizeControlProperties, maxComputeWorkgroupSubgroups);
 WORD(3, VkPhysicalDeviceSubgroupSizeControlProperties, requiredSubgroupSizeStages);
 WORD(4, VkPhysicalDeviceShaderIntegerDotProductProperties, integerDotProduct4x8BitPackedSignedAccelerated);
 WORD(1, VkPhysicalDeviceDriverProperties, driverName);
@@ -151,8 +153,29 @@ NUMBER(SUBGROUP_CONTROL, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL
 NUMBER(INT_DOT, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES);
 NUMBER(INT_DOT_PROPERTIES, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES);
 #ifdef VK_KHR_cooperative_matrix
+SIZE(vk_matrix, VkCooperativeMatrixPropertiesKHR);
+PLACE(vk_matrix, m, VkCooperativeMatrixPropertiesKHR, MSize);
+PLACE(vk_matrix, k, VkCooperativeMatrixPropertiesKHR, KSize);
+PLACE(vk_matrix, a, VkCooperativeMatrixPropertiesKHR, AType);
+PLACE(vk_matrix, result, VkCooperativeMatrixPropertiesKHR, ResultType);
+PLACE(vk_matrix, saturating, VkCooperativeMatrixPropertiesKHR, saturatingAccumulation);
+PLACE(vk_matrix, scope, VkCooperativeMatrixPropertiesKHR, scope);
 WORD(0, VkPhysicalDeviceCooperativeMatrixFeaturesKHR, cooperativeMatrix);
+WORD(0, VkPhysicalDeviceCooperativeMatrixPropertiesKHR, cooperativeMatrixSupportedStages);
 NUMBER(COOP_MATRIX, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR);
+NUMBER(COOP_MATRIX_ENTRY, VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR);
+NUMBER(COOP_MATRIX_PROPERTIES, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR);
+NUMBER(SUBGROUP_SCOPE, VK_SCOPE_SUBGROUP_KHR);
+NUMBER(NACRE_VK_F16, VK_COMPONENT_TYPE_FLOAT16_KHR);
+NUMBER(NACRE_VK_F32, VK_COMPONENT_TYPE_FLOAT32_KHR);
+NUMBER(NACRE_VK_I8, VK_COMPONENT_TYPE_SINT8_KHR);
+NUMBER(NACRE_VK_I32, VK_COMPONENT_TYPE_SINT32_KHR);
+#endif
+#ifdef VK_KHR_shader_bfloat16
+WORD(0, VkPhysicalDeviceShaderBfloat16FeaturesKHR, shaderBFloat16Type);
+WORD(2, VkPhysicalDeviceShaderBfloat16FeaturesKHR, shaderBFloat16CooperativeMatrix);
+NUMBER(BFLOAT16, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR);
+NUMBER(NACRE_VK_BF16, VK_COMPONENT_TYPE_BFLOAT16_KHR);
 #endif
 NUMBER(API_1_1, VK_API_VERSION_1_1);
 NUMBER(STORAGE_BUFFER, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER);
@@ -161,6 +184,8 @@ NUMBER(COMPUTE_QUEUE, VK_QUEUE_COMPUTE_BIT);
 NUMBER(ALL_STAGES_USED, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_HOST_BIT);
 NUMBER(ALL_WRITES, VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
 NUMBER(ALL_ACCESSES, VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_HOST_READ_BIT);
+NUMBER(BASIC, VK_SUBGROUP_FEATURE_BASIC_BIT);
+NUMBER(WHOLE_SUBGROUPS, VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT);
 NUMBER(ARITHMETIC, VK_SUBGROUP_FEATURE_ARITHMETIC_BIT);
 NUMBER(NO_MEMORY, VK_ERROR_OUT_OF_HOST_MEMORY);
 NUMBER(NO_EXTENSION, VK_ERROR_EXTENSION_NOT_PRESENT);

@@ -20,11 +20,17 @@ import (
 // flags are those of the compiler.
 var flags = []string{"--target-env", "vulkan1.1", "--quiet", "-g0"}
 
+// lock pins the compiler of matrix modules; its path is below the root.
+const lock = "../scripts/glslang/Cargo.lock"
+
 // Job is a module to make.
 type Job struct {
 	File    string // of the module, in spv
 	Source  string // path below the root
 	Defines []string
+	// Matrices says that the module uses cooperative matrices, which take a newer compiler
+	// than the others, and are not optimized: optimizers have broken such modules.
+	Matrices bool
 }
 
 // Jobs returns one per variant of every kernel.
@@ -35,7 +41,7 @@ func Jobs() []Job {
 		k := &kernels[i]
 		for j := range k.Variants {
 			v := &k.Variants[j]
-			all = append(all, Job{File: shaders.File(k, v), Source: k.Name + ".comp", Defines: v.Defines})
+			all = append(all, Job{File: shaders.File(k, v), Source: k.Name + ".comp", Defines: v.Defines, Matrices: v.Needs&shaders.CoopMatrix != 0})
 		}
 	}
 	return all
@@ -61,12 +67,17 @@ func gather(root, path string, texts map[string][]byte) error {
 	return nil
 }
 
-// Hash returns the SHA-256 of all that a module is made from: source, includes, defines
-// and flags. Root is the folder of package shaders.
+// Hash returns the SHA-256 of all that a module is made from: source, includes, defines,
+// flags, and what pins the compiler. Root is the folder of package shaders.
 func (j Job) Hash(root string) (string, error) {
 	texts := map[string][]byte{}
 	if err := gather(root, j.Source, texts); err != nil {
 		return "", err
+	}
+	if j.Matrices {
+		if err := gather(root, lock, texts); err != nil {
+			return "", err
+		}
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q\n", flags, j.Defines)
@@ -80,37 +91,54 @@ func (j Job) Hash(root string) (string, error) {
 // Sum returns the SHA-256 of a module as the index has it.
 func Sum(module []byte) string { return fmt.Sprintf("%x", sha256.Sum256(module)) }
 
-// Tools returns the versions of the compiler and the optimizer, or what is missing.
-func Tools() (string, error) {
-	compiler, err := exec.Command("glslangValidator", "--version").Output()
-	if err != nil {
-		return "", fmt.Errorf("glslangValidator: %w", err)
+// Tools is the programs that make modules, and their versions.
+type Tools struct {
+	compiler, optimizer, validator string // no optimizer: none is run
+	Version                        string
+}
+
+// Find returns the tools of the job, or what is missing. Those of matrix modules are what
+// scripts/glslang/build.sh made.
+func (j Job) Find(root string) (*Tools, error) {
+	t := &Tools{compiler: "glslangValidator", optimizer: "spirv-opt", validator: "spirv-val"}
+	if j.Matrices {
+		built := filepath.Join(root, "..", "build", "glslang")
+		t = &Tools{compiler: filepath.Join(built, "compiler", "StandAlone", "glslang"), validator: filepath.Join(built, "validator", "tools", "spirv-val")}
 	}
-	optimizer, err := exec.Command("spirv-opt", "--version").Output()
+	compiler, err := exec.Command(t.compiler, "--version").Output()
 	if err != nil {
-		return "", fmt.Errorf("spirv-opt: %w", err)
+		return nil, fmt.Errorf("%s: %w", t.compiler, err)
 	}
 	version := regexp.MustCompile(`Glslang Version: \S+`).FindString(string(compiler))
-	name, _, _ := strings.Cut(string(optimizer), " unknown hash")
 	if version == "" {
-		return "", fmt.Errorf("glslangValidator names no version")
+		return nil, fmt.Errorf("%s names no version", t.compiler)
 	}
-	return strings.ReplaceAll(version, "Glslang Version: ", "glslang ") + ", " + strings.TrimSpace(name), nil
+	t.Version = strings.ReplaceAll(version, "Glslang Version: ", "glslang ")
+	if t.optimizer == "" {
+		return t, nil
+	}
+	optimizer, err := exec.Command(t.optimizer, "--version").Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.optimizer, err)
+	}
+	name, _, _ := strings.Cut(string(optimizer), " unknown hash")
+	t.Version += ", " + strings.TrimSpace(name)
+	return t, nil
 }
 
 // Compile returns the module; dir is for files on the way. It was validated.
-func (j Job) Compile(root, dir string) ([]byte, error) {
-	plain := filepath.Join(dir, "plain_"+j.File)
-	best := filepath.Join(dir, j.File)
+func (j Job) Compile(t *Tools, root, dir string) ([]byte, error) {
+	made := filepath.Join(dir, j.File)
 	args := append(slices.Clone(flags), "-I"+filepath.Join(root, "include"))
 	for _, d := range j.Defines {
 		args = append(args, "-D"+d)
 	}
-	for _, c := range [][]string{
-		append(append([]string{"glslangValidator"}, args...), "-o", plain, filepath.Join(root, j.Source)),
-		{"spirv-opt", "-O", plain, "-o", best},
-		{"spirv-val", "--target-env", "vulkan1.1", best},
-	} {
+	steps := [][]string{append(append([]string{t.compiler}, args...), "-o", made, filepath.Join(root, j.Source))}
+	if t.optimizer != "" {
+		steps = append(steps, []string{t.optimizer, "-O", made, "-o", made})
+	}
+	steps = append(steps, []string{t.validator, "--target-env", "vulkan1.1", made})
+	for _, c := range steps {
 		cmd := exec.Command(c[0], c[1:]...)
 		var out strings.Builder
 		cmd.Stdout, cmd.Stderr = io.Writer(&out), io.Writer(&out)
@@ -118,5 +146,5 @@ func (j Job) Compile(root, dir string) ([]byte, error) {
 			return nil, fmt.Errorf("%s: %s: %w\n%s", j.File, c[0], err, out.String())
 		}
 	}
-	return os.ReadFile(best)
+	return os.ReadFile(made)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -26,10 +27,6 @@ func main() {
 }
 
 func generate(root string) error {
-	tools, err := compile.Tools()
-	if err != nil {
-		return err
-	}
 	text, err := os.ReadFile(filepath.Join(root, "spv", "index"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -43,7 +40,7 @@ func generate(root string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	index, err := compileAll(root, dir, tools, old)
+	index, err := compileAll(root, dir, old)
 	if err != nil {
 		return err
 	}
@@ -55,7 +52,7 @@ func generate(root string) error {
 
 // compileAll makes the modules that old has no equal entry for, as many at a time as
 // there are processors.
-func compileAll(root, dir, tools string, old map[string]compile.Entry) (map[string]compile.Entry, error) {
+func compileAll(root, dir string, old map[string]compile.Entry) (map[string]compile.Entry, error) {
 	var (
 		index = map[string]compile.Entry{}
 		errs  []error
@@ -67,7 +64,7 @@ func compileAll(root, dir, tools string, old map[string]compile.Entry) (map[stri
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			entry, err := makeOne(root, dir, tools, j, old[j.File])
+			entry, err := makeOne(root, dir, j, old[j.File])
 			mu.Lock()
 			defer mu.Unlock()
 			index[j.File] = entry
@@ -78,23 +75,57 @@ func compileAll(root, dir, tools string, old map[string]compile.Entry) (map[stri
 	return index, errors.Join(errs...)
 }
 
-func makeOne(root, dir, tools string, j compile.Job, old compile.Entry) (compile.Entry, error) {
+func makeOne(root, dir string, j compile.Job, old compile.Entry) (compile.Entry, error) {
 	hash, err := j.Hash(root)
 	if err != nil {
 		return compile.Entry{}, err
 	}
 	path := filepath.Join(root, "spv", j.File)
-	if old.Source == hash && old.Tools == tools {
-		if have, err := os.ReadFile(path); err == nil && compile.Sum(have) == old.Module {
-			return old, nil
-		}
+	have, err := os.ReadFile(path)
+	same := err == nil && old.Source == hash && compile.Sum(have) == old.Module
+	if same && j.Matrices {
+		return old, nil // the hash is of the compiler too
 	}
-	code, err := j.Compile(root, dir)
+	tools, err := find(root, j)
+	if err != nil {
+		return compile.Entry{}, err
+	}
+	if same && old.Tools == tools.Version {
+		return old, nil
+	}
+	code, err := j.Compile(tools, root, dir)
 	if err != nil {
 		return compile.Entry{}, err
 	}
 	fmt.Println(j.File)
-	return compile.Entry{Source: hash, Module: compile.Sum(code), Tools: tools}, os.WriteFile(path, code, 0o644)
+	return compile.Entry{Source: hash, Module: compile.Sum(code), Tools: tools.Version}, os.WriteFile(path, code, 0o644)
+}
+
+// found has the tools of matrix modules and of the others.
+var found [2]struct {
+	once  sync.Once
+	tools *compile.Tools
+	err   error
+}
+
+// find returns the tools of a job. The compiler of matrix modules is built where it is not
+// there yet.
+func find(root string, j compile.Job) (*compile.Tools, error) {
+	f := &found[0]
+	if j.Matrices {
+		f = &found[1]
+	}
+	f.once.Do(func() {
+		if j.Matrices {
+			c := exec.Command("scripts/glslang/build.sh")
+			c.Stdout, c.Stderr = os.Stderr, os.Stderr
+			if f.err = c.Run(); f.err != nil {
+				return
+			}
+		}
+		f.tools, f.err = j.Find(root)
+	})
+	return f.tools, f.err
 }
 
 func removeStale(root string, index map[string]compile.Entry) error {

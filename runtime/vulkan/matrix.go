@@ -1,0 +1,145 @@
+package vulkan
+
+import (
+	"maps"
+	"slices"
+
+	vk "github.com/nacre-ml/nacre/bindings/vulkan"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/shaders"
+)
+
+// matrixTile is how a workgroup computes by cooperative matrices: its subgroups, the matrices
+// of each of these, and the matrices along k that lie in shared memory at a time.
+type matrixTile struct {
+	down, across, rows, cols, deep int
+	leastM, leastN                 int // rows and columns of products that take it
+}
+
+// matrixTiles are the tiles, largest first. A product takes the first that fits it and makes
+// enough workgroups, or the last that fits it; one that none fits is computed without matrices.
+var matrixTiles = []matrixTile{
+	{2, 4, 4, 4, 2, 65, 129},
+	{2, 4, 4, 2, 2, 65, 65},
+	{2, 2, 2, 2, 2, 33, 33},
+	{1, 4, 2, 1, 2, 17, 17},
+	{1, 2, 1, 1, 2, fewRows + 1, fewRows + 1},
+}
+
+// matrixElement is a type of the elements of operands: its bytes, and the type of sums.
+type matrixElement struct {
+	bytes int
+	sums  string
+}
+
+var matrixElements = map[string]matrixElement{"f16": {2, "f32"}, "bf16": {2, "f32"}, "i8": {1, "i32"}}
+
+// wordElements is the elements that shaders read at a time. Matrices have whole multiples of
+// them along each axis.
+const wordElements = 8
+
+// matrices returns the largest products of matrices that shaders of a device may use, by the
+// elements of operands.
+func matrices(c *vk.Caps, f shaders.Feature) map[string]vk.Matrix {
+	best := map[string]vk.Matrix{}
+	if f&shaders.CoopMatrix == 0 {
+		return best
+	}
+	for _, m := range c.Matrices {
+		old := best[m.Operands]
+		whole := m.M%wordElements == 0 && m.N%wordElements == 0 && m.K%wordElements == 0
+		if whole && matrixElements[m.Operands].sums == m.Sums && m.M*m.N*m.K > old.M*old.N*old.K {
+			best[m.Operands] = m
+		}
+	}
+	return best
+}
+
+// Matrices lists the products of cooperative matrices that shaders use of a device, as in f16
+// 16x16x16.
+func Matrices(i *vk.Info) (list []string) {
+	all := matrices(&i.Caps, Features(i))
+	for _, elements := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, all[elements].String())
+	}
+	return list
+}
+
+// matrixSide is an operand of products by matrices.
+type matrixSide struct {
+	down  bool // neighbours in memory lie along rows or columns, not along k
+	words bool // it is read by whole words
+}
+
+// sideOf describes an operand of n rows or columns of k elements, with its strides along
+// those and along k. The other numbers say where it begins.
+func sideOf(n, k, step, kStep int, begins ...int) matrixSide {
+	s := matrixSide{down: step == 1 && kStep != 1}
+	neighbours, next, line := k, kStep, step
+	if s.down {
+		neighbours, next, line = n, step, kStep
+	}
+	s.words = next == 1
+	for _, x := range append(begins, neighbours, line) {
+		s.words = s.words && x%wordElements == 0
+	}
+	return s
+}
+
+// wordConstants returns whether operands are read by words.
+func wordConstants(sides ...matrixSide) (list []uint32) {
+	for _, s := range sides {
+		list = append(list, uint32(op.Btoi(s.words)))
+	}
+	return list
+}
+
+// matrixTiling returns the tiles of a shader that computes z products [m,n] by cooperative
+// matrices, each tile shared by as many groups as parts; nil where there are no such matrices.
+func (d *Device) matrixTiling(shader, elements string, m, n, z, parts int, left, right matrixSide) *tiling {
+	x, ok := d.matrices[elements]
+	if !ok {
+		return nil
+	}
+	var best *tiling
+	for _, t := range matrixTiles {
+		if m < t.leastM || n < t.leastN || !d.holds(x, t, left, right) {
+			continue
+		}
+		subgroup := d.info.Caps.SubgroupSize
+		best = &tiling{shader: shader, size: t.down * t.across * subgroup, rows: x.M * t.rows * t.down, cols: x.N * t.cols * t.across}
+		for _, c := range []int{x.M, x.N, x.K, subgroup, t.down, t.across, t.rows, t.cols, t.deep, op.Btoi(left.down), op.Btoi(right.down)} {
+			best.constants = append(best.constants, uint32(c))
+		}
+		if grid := best.grid(m, n, z); product3(grid[:])*parts >= manyGroups {
+			break
+		}
+	}
+	return best
+}
+
+// holds reports whether a workgroup of the device has the invocations and the memory for a
+// tile.
+func (d *Device) holds(x vk.Matrix, t matrixTile, left, right matrixSide) bool {
+	c := &d.info.Caps
+	subgroups := t.down * t.across
+	if subgroups > c.Subgroups || subgroups*c.SubgroupSize > min(c.MaxInvocations, c.MaxGroupSize[0]) {
+		return false
+	}
+	m, n, k := x.M*t.rows*t.down, x.N*t.cols*t.across, x.K*t.deep
+	element := matrixElements[x.Operands]
+	bytes := 4*subgroups*x.M*x.N + element.staged(m, k, left) + element.staged(n, k, right)
+	if x.Operands == "i8" {
+		bytes += 4 * (m + n) // sums of codes
+	}
+	return bytes <= c.MaxShared
+}
+
+// staged returns the bytes of shared memory of a tile of n rows or columns of k elements.
+func (e matrixElement) staged(n, k int, s matrixSide) int {
+	const apart = 16
+	if s.down {
+		n, k = k, n
+	}
+	return n * (k*e.bytes + apart)
+}

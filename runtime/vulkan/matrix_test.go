@@ -1,0 +1,184 @@
+package vulkan_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	vk "github.com/nacre-ml/nacre/bindings/vulkan"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+	"github.com/nacre-ml/nacre/runtime/vulkan"
+)
+
+// matrixNodes are products and convolutions of extents that matrices divide and do not, with
+// neighbours along every axis.
+func matrixNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
+	for _, d := range []tensor.DType{tensor.F16, tensor.BF16} {
+		near := 4 * nears[d]
+		list = append(list, floatProducts(t, r, d, near)...)
+		list = append(list, convolutions(t, r, d, near)...)
+		list = append(list, fewBits(t, r, d, near)...)
+	}
+	return append(list, codeProducts(t, r)...)
+}
+
+func floatProducts(t *testing.T, r *rand.Rand, d tensor.DType, near float64) (list []nodeCase) {
+	for _, s := range [][3]int{{5, 7, 3}, {37, 70, 45}, {64, 48, 40}, {130, 264, 72}, {24, 136, 1024}} {
+		m, n, k := s[0], s[1], s[2]
+		for turned := range int64(4) {
+			a, b := []int{m, k}, []int{k, n}
+			if turned&1 != 0 {
+				slices.Reverse(a)
+			}
+			if turned&2 != 0 {
+				slices.Reverse(b)
+			}
+			attrs := []*graph.Attr{ints("transA", turned&1), ints("transB", turned>>1), number("alpha", 0.5), number("beta", 2), text("activation", "LeakyRelu"), number("activation_alpha", 0.25)}
+			in := []*tensor.Tensor{typed(t, d, odd(r, m*k), a...), typed(t, d, some(r, k*n), b...), typed(t, d, odd(r, n), n)}
+			list = append(list, nodeCase{domain: op.Microsoft, op: "FusedGemm", attrs: attrs, in: in, outs: 1, near: near})
+		}
+		for _, shape := range [][]int{{k, n}, {3, k, n}, {2, 1, k, n}} {
+			b := typed(t, d, odd(r, tensor.Shape(shape).Len()), shape...)
+			list = append(list, nodeCase{op: "MatMul", in: []*tensor.Tensor{typed(t, d, some(r, 3*m*k), 3, m, k), b}, outs: 1, near: near})
+		}
+	}
+	return list
+}
+
+func convolutions(t *testing.T, r *rand.Rand, d tensor.DType, near float64) (list []nodeCase) {
+	for _, c := range []struct {
+		x, w  []int
+		attrs []*graph.Attr
+	}{
+		{[]int{2, 16, 9, 11}, []int{24, 16, 1, 1}, nil},
+		{[]int{1, 16, 8, 8}, []int{40, 16, 1, 1}, nil},
+		{[]int{2, 5, 11, 9}, []int{17, 5, 3, 3}, []*graph.Attr{extents("pads", 1, 0, 1, 2), extents("strides", 2, 1)}},
+		{[]int{1, 32, 12, 17}, []int{40, 16, 3, 2}, []*graph.Attr{ints("group", 2), extents("dilations", 2, 3), extents("pads", 2, 3, 2, 3)}},
+		{[]int{1, 24, 50}, []int{16, 24, 5}, []*graph.Attr{extents("pads", 2, 2)}},
+		{[]int{2, 3, 5, 6, 7}, []int{9, 3, 2, 3, 2}, []*graph.Attr{extents("pads", 1, 1, 1, 0, 1, 1)}},
+	} {
+		filters := c.w[0]
+		in := []*tensor.Tensor{typed(t, d, odd(r, tensor.Shape(c.x).Len()), c.x...), typed(t, d, some(r, tensor.Shape(c.w).Len()), c.w...), typed(t, d, some(r, filters), filters)}
+		list = append(list, nodeCase{op: "Conv", attrs: c.attrs, in: in, outs: 1, near: near})
+	}
+	return list
+}
+
+// fewBits are products by weights of few bits, which are rounded to elements of type d. They
+// are so small that this is within what results may be off.
+func fewBits(t *testing.T, r *rand.Rand, d tensor.DType, near float64) (list []nodeCase) {
+	for _, s := range [][3]int{{7, 37, 100}, {40, 64, 128}} {
+		m, n, k := s[0], s[1], s[2]
+		for _, bits := range []int{2, 4, 8} {
+			const block = 32
+			blocks := (k + block - 1) / block
+			bytes := func(n int) []uint8 { return op.Convert(picks(r, n, 256), func(x int64) uint8 { return uint8(x) }) }
+			attrs := []*graph.Attr{ints("N", int64(n)), ints("K", int64(k)), ints("bits", int64(bits)), ints("block_size", block)}
+			scales := op.Convert(some(r, n*blocks), func(v float32) float32 { return v / 128 })
+			in := []*tensor.Tensor{typed(t, d, odd(r, m*k), m, k), tensorOf(t, bytes(n*blocks*block*bits/8), n, blocks, block*bits/8), typed(t, d, scales, n*blocks)}
+			list = append(list, nodeCase{domain: op.Microsoft, op: "MatMulNBits", attrs: attrs, in: in, outs: 1, near: 2 * near})
+			zeros := tensorOf(t, bytes(n*((blocks*bits+7)/8)), n*((blocks*bits+7)/8))
+			in = append(slices.Clone(in), zeros, nil, typed(t, d, some(r, n), n))
+			list = append(list, nodeCase{domain: op.Microsoft, op: "MatMulNBits", attrs: attrs, in: in, outs: 1, near: 2 * near})
+		}
+	}
+	return list
+}
+
+// codeProducts are products of codes with zero points of every kind.
+func codeProducts(t *testing.T, r *rand.Rand) (list []nodeCase) {
+	codes := func(d tensor.DType, shape ...int) *tensor.Tensor {
+		x := tensor.New(d, shape...)
+		for i := range x.Bytes() {
+			x.Bytes()[i] = byte(r.Uint32())
+		}
+		return x
+	}
+	scale := func(n int) *tensor.Tensor {
+		list := make([]float32, n)
+		for i := range list {
+			list[i] = 1e-3 * (1 + r.Float32())
+		}
+		return tensorOf(t, list, n)
+	}
+	types := []tensor.DType{tensor.U8, tensor.I8}
+	for _, s := range [][3]int{{5, 7, 3}, {37, 70, 45}, {64, 48, 40}, {129, 200, 328}} {
+		m, n, k := s[0], s[1], s[2]
+		for _, a := range types {
+			for _, b := range types {
+				list = append(list,
+					nodeCase{op: "MatMulInteger", in: []*tensor.Tensor{codes(a, 2, m, k), codes(b, k, n), codes(a, 1), codes(b, n)}, outs: 1},
+					nodeCase{op: "MatMulInteger", in: []*tensor.Tensor{codes(a, m, k), codes(b, k, n)}, outs: 1},
+					nodeCase{op: "QLinearMatMul", in: []*tensor.Tensor{codes(a, m, k), scale(1), codes(a, 1), codes(b, k, n), scale(n), codes(b, n), scale(1), codes(a, 1)}, outs: 1},
+					nodeCase{domain: op.Microsoft, op: "QGemm", attrs: []*graph.Attr{ints("transA", 1), ints("transB", 1)}, outs: 1, near: 1e-6,
+						in: []*tensor.Tensor{codes(a, k, m), scale(1), codes(a, 1), codes(b, n, k), scale(1), codes(b, 1), tensorOf(t, op.Convert(picks(r, n, 1000), func(x int64) int32 { return int32(x) }), n)}})
+			}
+		}
+	}
+	return list
+}
+
+// TestMatrices compares products by cooperative matrices with those on the CPU, and with those
+// of the level below.
+func TestMatrices(t *testing.T) {
+	if d := open(t, vulkan.Options{}); !d.Info().Caps.CoopMatrix {
+		t.Skip("the device has no cooperative matrices")
+	}
+	for _, setting := range []struct {
+		name    string
+		options vulkan.Options
+		has     bool
+	}{
+		{"level 3", vulkan.Options{Level: vulkan.L3}, true},
+		{"level 2", vulkan.Options{Level: vulkan.L2}, false},
+		{"low limits", vulkan.Options{MaxRange: 1 << 16, MaxGroups: 8}, true},
+	} {
+		t.Run(setting.name, func(t *testing.T) {
+			t.Parallel()
+			s := compareWith(t, setting.options, matrixNodes(t, rand.New(rand.NewPCG(7, 3))))
+			for _, name := range []string{"matmul/matrix", "conv/matrix", "quant/matrix", "quant/nbits_matrix"} {
+				if strings.Contains(s.how, name) != setting.has {
+					t.Errorf("a node ran by %s: %v", name, !setting.has)
+				}
+			}
+		})
+	}
+}
+
+// TestMatrixTiles checks which tiles products take on devices of different limits.
+func TestMatrixTiles(t *testing.T) {
+	nvidia := vk.Caps{SubgroupSize: 32, Subgroups: 64, MaxInvocations: 1024, MaxGroupSize: [3]int{1024, 1024, 64}, MaxShared: 48 << 10}
+	for _, x := range []struct {
+		m, n, k        int
+		operands, sums string
+	}{{16, 8, 8, "f16", "f32"}, {16, 16, 32, "f16", "f16"}, {16, 16, 16, "f16", "f32"}, {16, 8, 16, "f16", "f32"}, {16, 16, 32, "i8", "i32"}} {
+		nvidia.Matrices = append(nvidia.Matrices, vk.Matrix{M: x.m, N: x.n, K: x.k, Operands: x.operands, Sums: x.sums})
+	}
+	small := nvidia
+	small.MaxShared, small.MaxInvocations = 16<<10, 128
+	for _, tt := range []struct {
+		name       string
+		caps       vk.Caps
+		elements   string
+		m, n, z    int
+		rows, cols int // 0: no tile
+	}{
+		{"large", nvidia, "f16", 4096, 4096, 1, 128, 256},
+		{"few groups", nvidia, "f16", 1024, 1024, 1, 64, 64},
+		{"narrow", nvidia, "f16", 4096, 64, 1, 32, 64},
+		{"batch", nvidia, "f16", 128, 256, 128, 128, 256},
+		{"vector", nvidia, "f16", 4096, 1, 1, 0, 0},
+		{"few rows", nvidia, "f16", 5, 4096, 1, 16, 32},
+		{"codes", nvidia, "i8", 4096, 4096, 1, 128, 256},
+		{"no such elements", nvidia, "bf16", 4096, 4096, 1, 0, 0},
+		{"little memory", small, "f16", 4096, 4096, 1, 64, 64},
+	} {
+		rows, cols := vulkan.MatrixTile(tt.caps, tt.elements, tt.m, tt.n, tt.z)
+		if rows != tt.rows || cols != tt.cols {
+			t.Errorf("%s: the tile is %dx%d, want %dx%d", tt.name, rows, cols, tt.rows, tt.cols)
+		}
+	}
+}

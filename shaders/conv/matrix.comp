@@ -1,0 +1,47 @@
+// The convolutions of conv/gemm, by cooperative matrices. Behind the constants of matrix.glsl is
+// whether filters are read by whole words; neighbours of filters lie along k, those of windows
+// are pixels.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+#include "types.glsl"
+#include "matrix.glsl"
+#include "conv.glsl"
+
+layout(constant_id = 12) const uint LEFT_WORDS = 0;
+
+layout(std430, binding = 0) readonly buffer XBits { uint16_t x_bits[]; };
+layout(std430, binding = 1) readonly buffer WBits { uint16_t w_bits[]; };
+layout(std430, binding = 1) readonly buffer WWords { WORD w_words[]; };
+
+WORD left_word(uint line, uint at, uint k0, uint end) {
+    uint row = gl_WorkGroupID.y * TILE_M + line, d = k0 + at, first = w_begin() + row * depth() + d;
+    if (LEFT_WORDS != 0) return row < filters && d < end ? w_words[first / 8] : WORD(0);
+    uint e[8];
+    [[unroll]] for (uint i = 0; i < 8; i++) e[i] = row < filters && d + i < end ? uint(w_bits[first + i]) : 0u;
+    return word_of(e);
+}
+
+// Finds the place of the first pixel in the image, and goes on from there.
+WORD right_word(uint line, uint at, uint k0, uint end) {
+    uint d = k0 + line, pixel = gl_WorkGroupID.x * TILE_N + at;
+    if (d >= end || pixel >= pixels()) return WORD(0);
+    uint channel = d / taps(), tap = d % taps(), begin = x_begin() + channel * plane();
+    uint px = pixel % ow, py = pixel / ow % oh, pz = pixel / ow / oh;
+    int tx = int(tap % kw * dw) - int(pw), ty = int(tap / kw % kh * dh) - int(ph), tz = int(tap / kw / kh * dd) - int(pd);
+    uint e[8];
+    [[unroll]] for (uint i = 0; i < 8; i++) {
+        uint fx = uint(int(px * sw) + tx), fy = uint(int(py * sh) + ty), fz = uint(int(pz * sd) + tz);
+        bool inside = pixel + i < pixels() && fx < iw && fy < ih && fz < id_;
+        e[i] = inside ? uint(x_bits[begin + (fz * ih + fy) * iw + fx]) : 0u;
+        if (++px == ow) {
+            px = 0;
+            if (++py == oh) py = 0, pz++;
+        }
+    }
+    return word_of(e);
+}
+
+void result(uint row, uint col, SUM sum) { take_sum(gl_WorkGroupID.y * TILE_M + row, gl_WorkGroupID.x * TILE_N + col, sum); }
+
+void main() { multiply(0, depth()); }

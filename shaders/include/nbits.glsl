@@ -1,0 +1,39 @@
+// Operands of products of rows [m,k] and weights [n,k] of BITS_PER_CODE bits, whose blocks of
+// columns have a scale and a zero point each: y = a w^T + bias. Codes are read as words.
+// BITS_ID is the id of the constant. Behind types.glsl.
+#ifndef NBITS_GLSL
+#define NBITS_GLSL
+
+layout(constant_id = BITS_ID) const uint BITS_PER_CODE = 4;
+
+layout(std430, binding = 1) readonly buffer Codes { uint codes[]; };
+layout(std430, binding = 2) readonly buffer Scales { T scales[]; };
+layout(std430, binding = 3) readonly buffer Zeros { uint zeros[]; };
+layout(std430, binding = 4) readonly buffer Bias { T bias[]; };
+layout(std430, binding = 5) writeonly buffer Y { T y[]; };
+
+layout(push_constant) uniform Words {
+    uint m, n, k;
+    uint block, blocks; // columns of a block, and blocks of a row
+    uint row_words;     // of codes
+    uint zero_bytes;    // of the zero points of a row; 0 for the middle code
+    uint has_bias;
+};
+
+const uint MASK = (1u << BITS_PER_CODE) - 1u;
+const uint PER_WORD = 32 / BITS_PER_CODE;
+
+float scale_of(uint col, uint b) { return LOAD(scales[col * blocks + b]); }
+
+float zero_of(uint col, uint b) {
+    if (zero_bytes == 0) return float(1u << (BITS_PER_CODE - 1u));
+    uint bit = col * zero_bytes * 8 + b * BITS_PER_CODE;
+    return float(zeros[bit / 32] >> bit % 32 & MASK);
+}
+
+void take_sum(uint row, uint col, float sum) {
+    if (has_bias != 0) sum += LOAD(bias[col]);
+    y[row * n + col] = STORE(sum);
+}
+
+#endif
