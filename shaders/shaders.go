@@ -94,6 +94,7 @@ var table = slices.Concat(
 	attentionKernels,
 	convKernels,
 	copyKernels,
+	countKernels,
 	eltwiseKernels,
 	gatherKernels,
 	lossKernels,

@@ -13,6 +13,7 @@ func families() [][]row {
 		castRows,
 		convRows,
 		copyRows,
+		countRows,
 		einsumRows,
 		eltwiseRows,
 		indexRows,
