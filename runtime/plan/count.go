@@ -31,6 +31,9 @@ func (x *inferred) counted() []*op.Value {
 		if v == nil {
 			continue
 		}
+		if v.Dims == nil {
+			return nil
+		}
 		shape := make(tensor.Shape, len(v.Dims))
 		for k, d := range v.Dims {
 			if shape[k], ok = d.Value(); !ok {
