@@ -109,6 +109,7 @@ var table = slices.Concat(
 	rnnKernels,
 	scatterKernels,
 	signalKernels,
+	textKernels,
 	visionKernels,
 )
 

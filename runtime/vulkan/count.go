@@ -260,7 +260,7 @@ func bindSuppress(o *vision.Suppress, b *binder) error {
 	lanes, n := scores[0]*scores[1], scores[2]
 	most := n
 	if t := b.Const(2); t != nil && given&1 != 0 {
-		most = min(max(int(tensor.View[int64](t)[0]), 0), n)
+		most = min(max(int(tensor.View[int64](t.Aligned())[0]), 0), n)
 	}
 	size := min(256, b.dev.info.Caps.MaxInvocations)
 	if err := b.loops((most + 1) * ((n + size - 1) / size)); err != nil {

@@ -31,6 +31,7 @@ func families() [][]row {
 		resizeRows,
 		rnnRows,
 		signalRows,
+		textRows,
 		visionRows,
 	}
 }
