@@ -9,6 +9,9 @@ var valuesE2M1 = [16]float32{0, 0.5, 1, 1.5, 2, 3, 4, 6, signed32(0x80, 0), -0.5
 // Float32 returns the value, exactly.
 func (x F4E2M1) Float32() float32 { return valuesE2M1[x&15] }
 
+// RulesE2M1 are the rules of F4E2M1.
+var RulesE2M1 = Rules{Fraction: 1, Bias: 1, Max: 7, Over: 7, NaN: 8}
+
 // ToF4E2M1 rounds to nearest, ties to the code whose last bit is 0. Values beyond
 // 6 become 6, and a NaN, which the format lacks, becomes -0.
 func ToF4E2M1(f float32) F4E2M1 {

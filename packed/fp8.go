@@ -80,6 +80,18 @@ func (f *Float8) value(code byte) float32 {
 	return signed32(code, digits*power2(exponent-f.bias-f.fraction))
 }
 
+// Rules is what rounding to a float of few bits takes: the bits of the fraction, the bias of
+// the exponent, and the codes of the greatest number, of what is beyond it when not
+// saturating, and of a NaN, without the sign.
+type Rules struct {
+	Fraction, Bias int
+	Max, Over, NaN byte
+	OneZero        bool // there is no negative zero
+}
+
+// Rules returns the rules of the format.
+func (f *Float8) Rules() Rules { return Rules{f.fraction, f.bias, f.max, f.over, f.nan, f.unsigned} }
+
 // Float32 returns the value of a code, exactly.
 func (f *Float8) Float32(code byte) float32 { return f.values[code] }
 

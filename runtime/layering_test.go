@@ -50,7 +50,7 @@ runtime/op/standard      : runtime/op runtime/op/arith runtime/op/array runtime/
 runtime/optimize         : runtime/graph runtime/op runtime/tensor
 runtime/device           : runtime/graph runtime/op runtime/tensor
 runtime/cpu              : runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/openinfer runtime/op/quant runtime/op/vision runtime/tensor packed bindings internal/mapped
-runtime/vulkan           : bindings/vulkan shaders runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/nn runtime/op/openinfer runtime/op/quant runtime/op/signal runtime/op/vision runtime/tensor packed
+runtime/vulkan           : bindings/vulkan shaders runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/nn runtime/op/openinfer runtime/op/quant runtime/op/signal runtime/op/text runtime/op/vision runtime/tensor packed
 runtime/plan             : runtime/device runtime/graph runtime/op runtime/tensor
 runtime/exec             : runtime/device runtime/plan runtime/op runtime/graph runtime/tensor
 runtime/internal/optest/cases : runtime/graph runtime/op runtime/tensor packed

@@ -15,6 +15,8 @@ var eltwiseKernels = []Kernel{
 			Variant{Name: "bool", Defines: []string{"TYPE_U8", "LOGIC"}, Needs: Storage8})},
 	{Name: "eltwise/pointwise", Operands: 4, Push: 27, Writes: 1 << 3, Constants: []string{"FUNCTION", "bits", "kind", "out bits", "out kind", "operands", "limited"},
 		Variants: []Variant{{Name: "packed"}}},
+	{Name: "eltwise/power", Operands: 3, Push: 19, Writes: 1 << 2, Constants: []string{"bits", "signed"},
+		Variants: elements("f32 f16 bf16")},
 	{Name: "eltwise/where", Operands: 4, Push: 29, Writes: 1 << 3, Variants: widths(Storage8)},
 	{Name: "eltwise/cast", Operands: 2, Push: 3, Writes: 1 << 1,
 		Variants: casts("f32 f16 bf16 i32 u32 i64 i8 u8 bool")},

@@ -3,6 +3,7 @@ package shaders
 import "slices"
 
 var quantKernels = []Kernel{
+	{"quant/bnb4", 5, 6, 1 << 4, []string{"rows", "columns"}, elements("f32 f16 bf16")},
 	{
 		"quant/conv", 15, 26, 1 << 14,
 		[]string{"x signed", "w signed", "y signed", "half", "last", "bias", "adds", "stage", "clamps", "x zero"},
@@ -11,14 +12,16 @@ var quantKernels = []Kernel{
 	{"quant/dequantize", 4, 8, 1 << 3, nil, codes("i8 u8 i16 u16 i32")},
 	{"quant/dynamic", 3, 1, 1<<1 | 1<<2, nil, []Variant{{Name: "f32", Needs: Storage8}}},
 	{"quant/lookup", 3, 4, 1 << 2, nil, []Variant{{Name: "bytes", Needs: Storage8}}},
+	{"quant/low", 2, 1, 1 << 1, []string{"bits"}, []Variant{{Name: "integers"}}},
 	{"quant/matrix", 11, 25, 1 << 10, matrixConstants("left words", "right words", "a signed", "b signed", "y signed", "half"), results(matrixNeeds["i8"])},
+	{"quant/narrow", 5, 8, 1 << 4, []string{"bits", "digits", "bias", "most", "over", "none", "one zero", "scaled", "precision"}, scales},
 	{"quant/nbits", 6, 8, 1 << 5, []string{"bits", "rows", "columns"}, slices.Concat(elements("f32 f16 bf16"), floatRows)},
 	{"quant/nbits_matrix", 6, 8, 1 << 5, matrixConstants("left words", "bits"), matrices("f16 bf16")},
-	{"quant/pack", 4, 8, 1 << 3, []string{"least", "most", "bits"}, scales},
+	{"quant/pack", 4, 8, 1 << 3, []string{"least", "most", "bits", "precision"}, scales},
 	{"quant/pair", 9, 19, 1 << 8, []string{"product", "signed", "half", "zeros"}, []Variant{{Name: "bytes", Needs: Storage8}}},
 	{"quant/product", 11, 25, 1 << 10, []string{"a signed", "b signed", "y signed", "half"}, products()},
-	{"quant/quantize", 4, 8, 1 << 3, []string{"least", "most"}, codes("i8 u8 i16 u16")},
-	{"quant/unpack", 5, 8, 1 << 4, []string{"bits", "kind", "numbers"}, scales},
+	{"quant/quantize", 4, 8, 1 << 3, []string{"least", "most", "precision"}, codes("i8 u8 i16 u16")},
+	{"quant/unpack", 5, 8, 1 << 4, []string{"bits", "kind", "numbers", "scaled"}, scales},
 	{"quant/round", 2, 4, 1 << 1, nil, elements("f32 f16 bf16")},
 	{"quant/table", 5, 1, 1 << 4, []string{"function", "signed", "half", "zeros"}, []Variant{{Name: "bytes", Needs: Storage8}}},
 }
@@ -28,8 +31,8 @@ var floatRows = []Variant{
 	{"f32_f16", []string{"TYPE_F16", "FLOAT_ROWS"}, Storage16}, {"f32_bf16", []string{"TYPE_BF16", "FLOAT_ROWS"}, Storage16},
 }
 
-// scales is variants for scales of float32 and of float16.
-var scales = []Variant{{Name: "f32"}, {"f16", []string{"SCALE_F16"}, Storage16}}
+// scales is variants for scales of float32, float16 and bfloat16.
+var scales = []Variant{{Name: "f32"}, {"f16", []string{"SCALE_F16"}, Storage16}, {"bf16", []string{"SCALE_BF16"}, Storage16}}
 
 // results returns variants for kinds of results, with what all of them need besides.
 func results(also Feature) []Variant {
@@ -46,13 +49,14 @@ func products() []Variant {
 	return list
 }
 
-// codes returns variants for types of codes with scales of float32 and, as i8_f16, of
-// float16.
+// codes returns variants for types of codes with each type of scales, as i8 and i8_f16.
 func codes(names string) []Variant {
 	list := elements(names)
-	for _, v := range elements(names, Storage16) {
-		v.Name, v.Defines = v.Name+"_f16", append(v.Defines, "SCALE_F16")
-		list = append(list, v)
+	for _, s := range scales[1:] {
+		for _, v := range elements(names, s.Needs) {
+			v.Name, v.Defines = v.Name+"_"+s.Name, append(v.Defines, s.Defines...)
+			list = append(list, v)
+		}
 	}
 	return list
 }

@@ -13,5 +13,6 @@ var reduceKernels = []Kernel{
 	{"reduce/log_sum", 2, 3, 1 << 1, nil, slices.Concat(elements("f32 f16 bf16"), partial)},
 	{"reduce/arg", 2, 3, 1 << 1, []string{"kind", "largest", "last"}, widths(0)},
 	{"reduce/top", 4, 6, 1<<2 | 1<<3, []string{"kind", "smallest", "wants", "merge"}, widths(0)},
+	{"reduce/window", 2, 18, 1 << 1, []string{"FUNCTION", "bits", "kind", "out bits", "out kind", "last"}, []Variant{{Name: "packed"}}},
 	{"reduce/running", 4, 11, 1<<2 | 1<<3, []string{"product", "exclusive", "reverse", "axis words"}, elements("f32 f16 bf16 u8 u16 u32 u64")},
 }

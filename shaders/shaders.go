@@ -95,6 +95,7 @@ var table = slices.Concat(
 	attentionKernels,
 	convKernels,
 	copyKernels,
+	countKernels,
 	eltwiseKernels,
 	gatherKernels,
 	lossKernels,
@@ -109,6 +110,7 @@ var table = slices.Concat(
 	rnnKernels,
 	scatterKernels,
 	signalKernels,
+	textKernels,
 	visionKernels,
 )
 

@@ -16,8 +16,7 @@ var einsumRows = []row{
 // einsum makes the commands of one summation.
 type einsum struct {
 	*binder
-	dtype  tensor.DType // in which sums are computed
-	values []device.Operand
+	dtype tensor.DType // in which sums are computed
 }
 
 // sumType is the type in which sums of elements of type d are computed.
@@ -65,73 +64,36 @@ func bindEinsum(o *arith.Einsum, b *binder) error {
 	if err != nil {
 		return err
 	}
-	return e.bind(moves)
+	return arith.Walk[device.Operand](e, len(b.In), moves)
 }
 
-func (e *einsum) bind(moves *arith.SummationMoves) error {
-	for i := range e.In {
-		x, err := e.widened(i)
-		if err != nil {
-			return err
-		}
-		e.values = append(e.values, x)
-	}
-	for _, n := range moves.Sizes {
-		e.values = append(e.values, e.temp(e.dtype.Bytes(n)))
-	}
-	for i := range moves.List {
-		if err := e.move(&moves.List[i]); err != nil {
-			return err
-		}
-	}
-	if moves.Result == arith.SummationOutput {
-		return nil
-	}
-	return e.convert(e.dtype, e.Out[0].DType, e.Out[0].Dims.Len(), e.value(moves.Result), e.out(0))
-}
-
-// value is a value of moves.
-func (e *einsum) value(i int) device.Operand {
-	if i == arith.SummationOutput {
-		return e.out(0)
-	}
-	return e.values[i]
-}
-
-// widened is input i in the type that sums are computed in.
-func (e *einsum) widened(i int) (device.Operand, error) {
+// Input is input i in the type that sums are computed in.
+func (e *einsum) Input(i int) (device.Operand, error) {
 	d, n := e.DType(i), e.Shape(i).Len()
 	if sameBits(d, e.dtype) {
 		return e.in(i), nil
 	}
-	t := e.temp(e.dtype.Bytes(n))
+	t := e.Scratch(n)
 	return t, e.convert(d, e.dtype, graph.Known(n), e.in(i), t)
 }
 
-func (e *einsum) move(m *arith.SummationMove) error {
-	x, y := e.value(m.From), e.value(m.To)
-	switch m.Kind {
-	case arith.SummationCopy:
-		axes := make([]array.CopyAxis, len(m.Axes))
-		for i, a := range m.Axes {
-			axes[i] = array.CopyAxis{N: graph.Known(a.N), From: graph.Known(a.A), To: graph.Known(a.B)}
-		}
-		return e.copy(e.dtype, []array.Copy{{Axes: axes}}, x, y)
-	case arith.SummationSum:
-		return e.sum(m, x, y)
+// Scratch is room for n sums.
+func (e *einsum) Scratch(n int) device.Operand { return e.temp(e.dtype.Bytes(n)) }
+
+// Output is the output.
+func (e *einsum) Output() device.Operand { return e.out(0) }
+
+// Copy adds a command that copies elements.
+func (e *einsum) Copy(list []arith.SummationAxis, x, y device.Operand) error {
+	axes := make([]array.CopyAxis, len(list))
+	for i, a := range list {
+		axes[i] = array.CopyAxis{N: graph.Known(a.N), From: graph.Known(a.A), To: graph.Known(a.B)}
 	}
-	p := &product{
-		m: graph.Known(m.M), n: graph.Known(m.N), k: graph.Known(m.K),
-		aRow: graph.Known(m.ARow), aCol: graph.Known(m.ACol), bRow: graph.Known(m.BRow), bCol: graph.Known(m.BCol),
-	}
-	for _, a := range m.Axes {
-		p.batch = append(p.batch, batchAxis{graph.Known(a.N), graph.Known(a.A), graph.Known(a.B)})
-	}
-	return e.multiply(e.dtype, p, x, e.value(m.By), y)
+	return e.copy(e.dtype, []array.Copy{{Axes: axes}}, x, y)
 }
 
-// sum adds up rows: wide ones by products with 1.
-func (e *einsum) sum(m *arith.SummationMove, x, y device.Operand) error {
+// Sum adds up rows: wide ones by products with 1.
+func (e *einsum) Sum(m *arith.SummationMove, x, y device.Operand) error {
 	if e.dtype == tensor.F32 {
 		r := reduction{graph.Known(m.M), graph.Known(m.K), graph.Known(1)}
 		return e.reduce(r, arith.ReduceSum, graph.Known(1), arith.RootNone, tensor.F32, tensor.F32, bindings.Kernel{}, x, y)
@@ -142,4 +104,21 @@ func (e *einsum) sum(m *arith.SummationMove, x, y device.Operand) error {
 	}
 	p := &product{m: graph.Known(m.M), n: graph.Known(1), k: graph.Known(m.K), aRow: graph.Known(m.ARow), aCol: graph.Known(m.ACol)}
 	return e.multiply(e.dtype, p, x, one, y)
+}
+
+// Products adds a batch of products.
+func (e *einsum) Products(m *arith.SummationMove, left, right, y device.Operand) error {
+	p := &product{
+		m: graph.Known(m.M), n: graph.Known(m.N), k: graph.Known(m.K),
+		aRow: graph.Known(m.ARow), aCol: graph.Known(m.ACol), bRow: graph.Known(m.BRow), bCol: graph.Known(m.BCol),
+	}
+	for _, a := range m.Axes {
+		p.batch = append(p.batch, batchAxis{graph.Known(a.N), graph.Known(a.A), graph.Known(a.B)})
+	}
+	return e.multiply(e.dtype, p, left, right, y)
+}
+
+// Convert gives sums the type of the output.
+func (e *einsum) Convert(x device.Operand) error {
+	return e.convert(e.dtype, e.Out[0].DType, e.Out[0].Dims.Len(), x, e.out(0))
 }

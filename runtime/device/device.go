@@ -196,6 +196,9 @@ func (s *Step) String() string {
 			parts[i] += " " + p.Op() + "/" + p.Variant()
 		}
 	}
+	if len(parts) == 0 {
+		return s.Binder
+	}
 	return s.Binder + ": " + strings.Join(parts, ", ")
 }
 

@@ -252,6 +252,9 @@ func (r *run) segment(f *frame, i int) (at int, err error) {
 	if f.plan.Steps[seg.First].OnHost() {
 		return seg.First, r.host(f, seg.First)
 	}
+	if f.plan.Steps[seg.First].Fetches() {
+		return seg.First, r.fetch(f, seg.First)
+	}
 	return r.commands(f, i)
 }
 

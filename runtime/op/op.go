@@ -33,6 +33,16 @@ type Runner interface {
 	Run(c *Run) error
 }
 
+// Counter is an Op of whose outputs all unknown extents are one number that a run counts. A
+// device that counts it writes the elements of outputs one after the other into memory for
+// the most of them.
+type Counter interface {
+	Op
+	// Most returns the most that the number can be, from the extents of the inputs; those
+	// of an input that is left out are nil.
+	Most(in []tensor.Shape) int
+}
+
 // Any is a count without limit in Row.In and Row.Out.
 const Any = -1
 

@@ -37,6 +37,7 @@ type inferred struct {
 
 	unread    bool         // no device reads the inputs
 	offloaded *device.Step // of an accelerator that can compute it
+	most      []*op.Value  // what it makes of a node whose extents it counts
 	stays     string       // why none does
 }
 
@@ -108,7 +109,7 @@ func (b *builder) infer(n *Node) error {
 			known = known && b.hasExtents(x.out[i])
 		}
 	}
-	if !known && !n.Row.DynamicOutputs && b.exposeInputs(n) {
+	if !known && !n.Row.DynamicOutputs && !b.counts(n) && b.exposeInputs(n) {
 		b.leave(n)
 		return nil
 	}
@@ -130,6 +131,12 @@ func (b *builder) hasExtents(v *op.Value) bool {
 	}
 	_, ok := b.Lengths.most(v.Dims)
 	return ok
+}
+
+// counts reports whether an accelerator may count the unknown extents of a node.
+func (b *builder) counts(n *Node) bool {
+	_, ok := n.Op.(op.Counter)
+	return ok && b.Program.device.Accelerator() != nil
 }
 
 func (b *builder) leave(n *Node) { b.rest = append(b.rest, n) }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -225,6 +226,10 @@ func (a *assignment) rewrite(chosen []bool) {
 		}
 		if chosen[i] {
 			a.relayout(&x, &a.choices[i][1])
+			if x.most != nil {
+				a.count(&x)
+				continue
+			}
 		} else {
 			if a.other == device.Offloaded && a.choices[i] != nil {
 				x.stays = "copies of its operands take longer than it saves"
@@ -278,12 +283,17 @@ func (a *assignment) relayout(x *inferred, c *device.LayoutChoice) {
 
 // add adds the value that has the elements of value id in the other layout.
 func (a *assignment) add(id int) int {
+	a.blocked[id] = a.extra(a.values[id].Type, a.Program.Names[id]+" ("+a.other.String()+")")
+	return a.blocked[id]
+}
+
+// extra adds a value in the other layout.
+func (a *assignment) extra(t graph.Type, name string) int {
 	added := len(a.values)
-	a.blocked[id] = added
-	a.values = append(a.values, &op.Value{Type: a.values[id].Type})
+	a.values = append(a.values, &op.Value{Type: t})
 	a.ready = append(a.ready, true)
 	a.Slots = append(a.Slots, Slot{Layout: a.other})
-	a.added = append(a.added, a.Program.Names[id]+" ("+a.other.String()+")")
+	a.added = append(a.added, name)
 	return added
 }
 

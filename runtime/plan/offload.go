@@ -14,6 +14,10 @@ import (
 // and notes why there is none.
 func (b *builder) offload(a device.Accelerator, x *inferred) []device.LayoutChoice {
 	d := b.binding(x)
+	if x.dynamic {
+		x.most = x.counted()
+		d.Out = x.most
+	}
 	x.unread = d.StoresInts() && !b.isView(x)
 	if why := b.keptBack(x, d); why != "" {
 		x.stays = why
@@ -35,6 +39,9 @@ func (b *builder) offload(a device.Accelerator, x *inferred) []device.LayoutChoi
 		return nil
 	}
 	x.offloaded = step
+	if x.most != nil {
+		d.OutLayouts = nil // its results are copied when the stage ends, which decides nothing
+	}
 	return []device.LayoutChoice{{Cost: a.Saves(d, step)}, {In: d.InLayouts, Out: d.OutLayouts}}
 }
 
@@ -56,7 +63,7 @@ func (b *builder) isView(x *inferred) bool {
 // computes; empty if nothing speaks against another.
 func (b *builder) keptBack(x *inferred, d *device.Binding) string {
 	switch {
-	case x.dynamic:
+	case x.dynamic && x.most == nil:
 		return "extents of its outputs are known only while running"
 	case x.Bodies != nil:
 		return "it runs graphs"
@@ -67,15 +74,14 @@ func (b *builder) keptBack(x *inferred, d *device.Binding) string {
 	case b.isView(x) && (x.in[0] == nil || x.in[0].Const != nil):
 		return "it is a view of a constant"
 	}
-	list := append([]int(nil), x.Out...)
+	list := d.Out
 	if !x.unread {
-		list = append(list, x.inputs()...)
+		list = slices.Concat(d.Out, d.In)
 	}
-	for _, id := range list {
-		if id < 0 || b.values[id].Const != nil {
+	for i, v := range list {
+		if v == nil || v.Const != nil {
 			continue
 		}
-		v := b.values[id]
 		shape, ok := b.Lengths.most(v.Dims)
 		switch {
 		case !ok:
@@ -84,7 +90,7 @@ func (b *builder) keptBack(x *inferred, d *device.Binding) string {
 			return fmt.Sprintf("elements of type %v", v.DType)
 		case v.DType.Bits()%8 != 0 && !isConcrete(v.Dims):
 			return fmt.Sprintf("elements of type %v, whose number is known only while running", v.DType)
-		case shape.Len() == 0 && slices.Contains(x.Out, id):
+		case shape.Len() == 0 && i < len(d.Out):
 			return "it has no elements"
 		}
 	}

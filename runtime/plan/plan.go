@@ -80,13 +80,16 @@ type Step struct {
 // OnHost reports whether the step is Go.
 func (s *Step) OnHost() bool { return s.Call != nil }
 
+// isAlone reports whether the step is a segment of its own.
+func (s *Step) isAlone() bool { return s.OnHost() || s.Fetches() }
+
 // Offloaded reports whether an accelerator runs the step.
 func (s *Step) Offloaded() bool {
 	return slices.Contains(s.InLayouts, device.Offloaded) || slices.Contains(s.OutLayouts, device.Offloaded)
 }
 
 // Segment is steps that run in one call of a device: those from First up to End.
-// A step on the host is a segment of its own.
+// A step on the host is a segment of its own, and so is one that fetches.
 type Segment struct {
 	First, End int
 	Offloaded  bool // an accelerator runs the steps

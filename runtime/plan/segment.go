@@ -12,7 +12,7 @@ func (b *builder) record() {
 		st := &b.Steps[i]
 		last := len(b.Segments) - 1
 		reads := weights.of(b, st)
-		if last < 0 || st.OnHost() || b.Steps[b.Segments[last].First].OnHost() || st.Offloaded() != b.Segments[last].Offloaded || weights.exceed(reads) {
+		if last < 0 || st.isAlone() || b.Steps[b.Segments[last].First].isAlone() || st.Offloaded() != b.Segments[last].Offloaded || weights.exceed(reads) {
 			b.Segments = append(b.Segments, Segment{First: i, Offloaded: st.Offloaded()})
 			last++
 			weights.begin()

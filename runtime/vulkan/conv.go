@@ -83,14 +83,32 @@ func product3(list []int) int {
 	return n
 }
 
+// convolution is a convolution of floats, and the function that follows.
+type convolution struct {
+	*nn.ConvShape
+	variant  string
+	function uint32
+}
+
+// convolution refuses convolutions of other elements, and functions that no shader computes.
+func (b *binder) convolution(o *nn.Conv, then op.Epilogue) (*convolution, error) {
+	variant, err := floatName(b.DType(0))
+	if err != nil {
+		return nil, err
+	}
+	s, err := o.Shape(b.Shape(0), b.Shape(1))
+	if err != nil {
+		return nil, err
+	}
+	function, err := epilogueNumber(then)
+	return &convolution{s, variant, function}, err
+}
+
 // bindPointwise binds convolutions by single elements as products of the filters and each
 // image, whose planes are the rows of a matrix.
 func bindPointwise(o *nn.Conv, then op.Epilogue, b *binder) error {
-	s, err := o.Shape(b.Shape(0), b.Shape(1))
+	s, err := b.convolution(o, then)
 	if err != nil {
-		return err
-	}
-	if _, err := floatName(b.DType(0)); err != nil {
 		return err
 	}
 	n := product3(s.Out)
@@ -126,24 +144,16 @@ func bindPointwise(o *nn.Conv, then op.Epilogue, b *binder) error {
 const fewFilters = 8
 
 func bindConv(o *nn.Conv, then op.Epilogue, b *binder) error {
-	variant, err := floatName(b.DType(0))
+	s, err := b.convolution(o, then)
 	if err != nil {
 		return err
 	}
-	s, err := o.Shape(b.Shape(0), b.Shape(1))
-	if err != nil {
-		return err
-	}
-	w, err := convWords(s)
-	if err != nil {
-		return err
-	}
-	function, err := epilogueNumber(then)
+	w, err := convWords(s.ConvShape)
 	if err != nil {
 		return err
 	}
 	w.int(op.Btoi(b.Has(2)) | op.Btoi(b.Has(3))<<1)
-	w = append(w, function)
+	w = append(w, s.function)
 	w.float(then.P, then.Q)
 	operands := []device.Operand{b.in(0), b.in(1), b.in(2), b.in(3), b.out(0)}
 	pixels, n := product3(s.Out), b.OutShape(0).Len()
@@ -151,17 +161,17 @@ func bindConv(o *nn.Conv, then op.Epilogue, b *binder) error {
 	defer func() { b.works(n * depth) }()
 	if s.Filters < fewFilters {
 		w.int(n)
-		return b.flat("conv/direct", variant, n, nil, w, operands...)
+		return b.flat("conv/direct", s.variant, n, nil, w, operands...)
 	}
 	z := s.Images * s.Groups
 	filters := sideOf(s.Filters, depth, depth, 1)
-	t := b.dev.matrixTiling("conv/matrix", variant, s.Filters, pixels, z, 1, filters, matrixSide{down: true})
+	t := b.dev.matrixTiling("conv/matrix", s.variant, s.Filters, pixels, z, 1, filters, matrixSide{down: true})
 	if t == nil {
 		t = plainTiling("conv/gemm", s.Filters, pixels)
 	} else {
 		t.constants = append(t.constants, wordConstants(filters)...)
 	}
-	return b.dispatch(t.shader, variant, t.size, t.grid(s.Filters, pixels, z), t.constants, w, operands...)
+	return b.dispatch(t.shader, s.variant, t.size, t.grid(s.Filters, pixels, z), t.constants, w, operands...)
 }
 
 func bindConvTranspose(o *nn.ConvTranspose, b *binder) error {

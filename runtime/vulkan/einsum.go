@@ -14,8 +14,7 @@ var einsumRows = []row{
 // einsum makes the dispatches of one summation.
 type einsum struct {
 	*binder
-	dtype  tensor.DType // in which sums are computed
-	values []device.Operand
+	dtype tensor.DType // in which sums are computed
 }
 
 // sumTypes are the types in which sums are computed: narrow integers wrap around in 32 bits
@@ -51,58 +50,49 @@ func bindEinsum(o *arith.Einsum, b *binder) error {
 	if err != nil {
 		return err
 	}
-	return e.bind(moves)
+	return arith.Walk[device.Operand](e, len(b.In), moves)
 }
 
-func (e *einsum) bind(moves *arith.SummationMoves) error {
-	d := e.DType(0)
-	for i := range e.In {
-		x, n := e.in(i), e.Shape(i).Len()
-		if d != e.dtype {
-			x = e.temp(e.dtype.Bytes(n))
-			if err := e.convert(d, e.dtype, n, e.in(i), x); err != nil {
-				return err
-			}
-		}
-		e.values = append(e.values, x)
+// Input is input i in the type that sums are computed in.
+func (e *einsum) Input(i int) (device.Operand, error) {
+	d, n := e.DType(0), e.Shape(i).Len()
+	if d == e.dtype {
+		return e.in(i), nil
 	}
-	for _, n := range moves.Sizes {
-		e.values = append(e.values, e.temp(e.dtype.Bytes(n)))
-	}
-	for i := range moves.List {
-		if err := e.move(&moves.List[i]); err != nil {
-			return err
-		}
-	}
-	if moves.Result == arith.SummationOutput {
-		return nil
-	}
-	return e.convert(e.dtype, d, e.OutShape(0).Len(), e.value(moves.Result), e.out(0))
+	t := e.Scratch(n)
+	return t, e.convert(d, e.dtype, n, e.in(i), t)
 }
 
-// value is a value of moves.
-func (e *einsum) value(i int) device.Operand {
-	if i == arith.SummationOutput {
-		return e.out(0)
+// Scratch is room for n sums.
+func (e *einsum) Scratch(n int) device.Operand { return e.temp(e.dtype.Bytes(n)) }
+
+// Output is the output.
+func (e *einsum) Output() device.Operand { return e.out(0) }
+
+// Copy adds a dispatch that copies elements.
+func (e *einsum) Copy(list []arith.SummationAxis, x, y device.Operand) error {
+	axes := make([]axisSteps, len(list))
+	for i, a := range list {
+		axes[i] = axisSteps{a.N, a.A, a.B}
 	}
-	return e.values[i]
+	return e.strided(e.dtype, 0, 0, axes, x, y)
 }
 
-func (e *einsum) move(m *arith.SummationMove) error {
-	x, y := e.value(m.From), e.value(m.To)
-	switch m.Kind {
-	case arith.SummationCopy:
-		axes := make([]axisSteps, len(m.Axes))
-		for i, a := range m.Axes {
-			axes[i] = axisSteps{a.N, a.A, a.B}
-		}
-		return e.strided(e.dtype, 0, 0, axes, x, y)
-	case arith.SummationSum:
-		return e.part(&part{reduction: reduction{m.M, m.K, 1}, first: arith.ReduceSum, divisor: 1, from: e.dtype, to: e.dtype}, false, x, y)
-	}
+// Sum adds up rows.
+func (e *einsum) Sum(m *arith.SummationMove, x, y device.Operand) error {
+	return e.part(&part{reduction: reduction{m.M, m.K, 1}, first: arith.ReduceSum, divisor: 1, from: e.dtype, to: e.dtype}, false, x, y)
+}
+
+// Products adds a batch of products.
+func (e *einsum) Products(m *arith.SummationMove, left, right, y device.Operand) error {
 	p := &product{m: m.M, n: m.N, k: m.K, aRow: m.ARow, aCol: m.ACol, bRow: m.BRow, bCol: m.BCol}
 	for _, a := range m.Axes {
 		p.step(batchAxis{a.N, a.A, a.B})
 	}
-	return e.products(&multiplying{product: p, dtype: e.dtype, left: x, right: e.value(m.By), out: y, alpha: 1})
+	return e.products(&multiplying{product: p, dtype: e.dtype, left: left, right: right, out: y, alpha: 1})
+}
+
+// Convert gives sums the type of the output.
+func (e *einsum) Convert(x device.Operand) error {
+	return e.convert(e.dtype, e.DType(0), e.OutShape(0).Len(), x, e.out(0))
 }

@@ -214,7 +214,7 @@ func bindBinary(o *arith.Binary, b *binder) error {
 
 func bindPow(o *arith.Pow, b *binder) error {
 	base, power := b.DType(0), b.DType(1)
-	if base != power || !floats[base] {
+	if base != power && !power.IsInteger() || !floats[base] {
 		return device.Refuse("%v elements are raised to powers of type %v", base, power)
 	}
 	right, err := o.Right(b.In[0].Dims, b.In[1].Dims)
@@ -222,7 +222,25 @@ func bindPow(o *arith.Pow, b *binder) error {
 		return err
 	}
 	ys, _ := right.Concrete()
+	if power.IsInteger() {
+		return b.powers(ys)
+	}
 	return b.pairs("eltwise/binary", "pow", base, b.in(0), b.in(1), b.out(0), b.OutShape(0), b.Shape(0), ys)
+}
+
+// powers adds a dispatch of powers whose exponents are integers.
+func (b *binder) powers(ys tensor.Shape) error {
+	variant, err := floatName(b.DType(0))
+	if err != nil {
+		return err
+	}
+	d, out := b.DType(1), b.OutShape(0)
+	dims, steps := broadcast(out, b.Shape(0), ys)
+	w := words{uint32(out.Len())}
+	if err := w.under(broadcastAxes, dims, steps...); err != nil {
+		return err
+	}
+	return b.flat("eltwise/power", variant, out.Len(), []uint32{uint32(d.Bits()), uint32(op.Btoi(d.Kind() == tensor.Signed))}, w, b.in(0), b.in(1), b.out(0))
 }
 
 // set returns the names as a set.
@@ -377,10 +395,19 @@ var castRows = []row{
 	rowFor("copy", bindDropout),
 }
 
-func bindCast(_ *arith.Cast, b *binder) error {
+func bindCast(o *arith.Cast, b *binder) error {
 	from, to, n := b.DType(0), b.Out[0].DType, b.OutShape(0).Len()
 	if from == to {
 		return b.copyAll(from, n, b.in(0), b.out(0))
+	}
+	if _, ok := rulesOf(to); ok {
+		return b.narrow(from, o.Saturate, false, 0, unscaled(n))
+	}
+	if _, ok := rulesOf(from); ok || lowTypes[from] && floats[to] {
+		return b.widen()
+	}
+	if lowTypes[to] {
+		return b.low(from)
 	}
 	return b.convert(from, to, n, b.in(0), b.out(0))
 }

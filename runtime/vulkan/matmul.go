@@ -15,7 +15,9 @@ var matmulRows = []row{
 	rowFor("gemm", bindMatMul).withRoom(),
 	rowFor("gemm", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, b) }),
 	rowFor("gemm", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, b) }),
+	rowFor("gemm", bindWidenedGemm),
 	rowFor("det", bindDet),
+	rowFor("inverse", bindInverse),
 	rowFor("packed", bindPackedMatMul),
 }
 
@@ -273,26 +275,48 @@ func bindMatMul(o *arith.FusedMatMul, b *binder) error {
 	return b.multiply(productOf(o.Order, b, 0, 1), o.Alpha, addend{}, op.Epilogue{})
 }
 
-// bindMatMulBias adds input 2, a number for each column.
+// bindMatMulBias adds input 2, a number for each column, and input 3, a value.
 func bindMatMulBias(o *arith.MatMulBias, b *binder) error {
-	if b.Has(3) && b.Has(2) {
-		return device.Refuse("a bias and a value are added")
-	}
 	p := productOf([2]arith.AxisOrder{}, b, 0, 1)
 	c := addend{operand: b.in(2), col: 1, beta: 1}
-	if b.Has(3) {
+	switch {
+	case !b.Has(3):
+	case !b.Has(2):
 		c = addend{operand: b.in(3), row: p.n, col: 1, batch: p.m * p.n, beta: 1}
+	case o.Then.Func != "" || b.DType(3) != b.DType(0):
+		return device.Refuse("a bias and a value are added, and a function follows")
+	default:
+		b.step.InPlace = nil // products come before the value is read
+		if err := b.multiply(p, 1, c, o.Then); err != nil {
+			return err
+		}
+		y := b.OutShape(0)
+		return b.pairs("eltwise/binary", "add", b.DType(0), b.out(0), b.in(3), b.out(0), y, y, b.Shape(3))
 	}
 	return b.multiply(p, 1, c, o.Then)
 }
 
 func bindGemm(o *arith.Gemm, then op.Epilogue, b *binder) error {
-	if b.Has(2) && o.Beta == 0 {
-		return device.Refuse("beta is 0")
-	}
 	p := productOf([2]arith.AxisOrder{{Matrix: o.TransA}, {Matrix: o.TransB}}, b, 0, 1)
-	c := addend{operand: b.in(2), beta: o.Beta}
-	if s := b.Shape(2); b.Has(2) {
+	return b.multiply(p, o.Alpha, b.gemmAddend(o), then)
+}
+
+// bindWidenedGemm has the right operand become float32 first.
+func bindWidenedGemm(o *arith.WidenedGemm, b *binder) error {
+	p := productOf([2]arith.AxisOrder{{Matrix: o.TransA}, {Matrix: o.TransB}}, b, 0, 1)
+	n := b.Shape(1).Len()
+	right := b.temp(tensor.F32.Bytes(n))
+	if err := b.convert(b.DType(1), tensor.F32, n, b.in(1), right); err != nil {
+		return err
+	}
+	return b.products(&multiplying{product: p, dtype: tensor.F32, left: b.in(0), right: right, out: b.out(0), alpha: o.Alpha, c: b.gemmAddend(&o.Gemm)})
+}
+
+// gemmAddend is what Gemm adds: its input 2, unless the factor is 0.
+func (b *binder) gemmAddend(o *arith.Gemm) addend {
+	c := addend{beta: 1}
+	if s := b.Shape(2); b.Has(2) && o.Beta != 0 {
+		c = addend{operand: b.in(2), beta: o.Beta}
 		if n := len(s); n > 0 && s[n-1] != 1 {
 			c.col = 1
 		}
@@ -300,11 +324,14 @@ func bindGemm(o *arith.Gemm, then op.Epilogue, b *binder) error {
 			c.row = s[n-1]
 		}
 	}
-	return b.multiply(p, o.Alpha, c, then)
+	return c
 }
 
-// mostDet is the most rows of a matrix whose determinant one invocation computes.
-const mostDet = 40
+// The most rows of a matrix whose determinant, and whose inverse, one invocation computes.
+const (
+	mostDet     = 40
+	mostInverse = 30
+)
 
 func bindDet(_ arith.Det, b *binder) error {
 	variant, err := floatName(b.DType(0))
@@ -319,6 +346,22 @@ func bindDet(_ arith.Det, b *binder) error {
 	b.step.InPlace = nil
 	defer b.works(count * n * n * n)
 	return b.flat("matmul/det", variant, count, nil, words{uint32(count), uint32(n)}, b.in(0), b.temp(4*count*n*n), b.out(0))
+}
+
+func bindInverse(_ arith.Inverse, b *binder) error {
+	variant, err := floatName(b.DType(0))
+	if err != nil {
+		return err
+	}
+	s := b.Shape(0)
+	n := s[len(s)-1]
+	if n > mostInverse {
+		return device.Refuse("matrices have %d rows", n)
+	}
+	count := s.Len() / (n * n)
+	b.step.InPlace = nil
+	defer b.works(2 * count * n * n * n)
+	return b.flat("matmul/inverse", variant, count, nil, words{uint32(count), uint32(n)}, b.in(0), b.temp(tensor.F64.Bytes(s.Len())), b.temp(4*count*n), b.out(0))
 }
 
 // bindPackedMatMul multiplies matrices of integers of 16 bits or fewer as they lie.

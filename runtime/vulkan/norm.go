@@ -248,9 +248,6 @@ func bindGroupNorm(o *nn.GroupNorm, b *binder) error {
 }
 
 func bindBatchNorm(o *nn.BatchNorm, b *binder) error {
-	if o.Training {
-		return device.Refuse("training is computed in Go")
-	}
 	variant, err := b.sameTypes()
 	if err != nil {
 		return err
@@ -265,9 +262,35 @@ func bindBatchNorm(o *nn.BatchNorm, b *binder) error {
 	}
 	n := b.Shape(0).Len()
 	var w words
+	if o.Training {
+		w.int(s...)
+		w.float(o.Epsilon, o.Momentum)
+		return b.train(variant, s, w)
+	}
 	w.int(n, s[1], s[2])
 	w.float(o.Epsilon)
 	return b.flat("norm/batch", variant, n, nil, w, b.in(0), b.in(1), b.in(2), b.in(3), b.in(4), b.out(0))
+}
+
+// train adds a dispatch of channels [batch,channels,inner] by their own statistics, which are
+// outputs.
+func (b *binder) train(variant string, s []int, w words) error {
+	const inputs, outputs = 5, 5
+	size := s[0] * s[2]
+	if err := b.loops(3 * ((size + groupSize - 1) / groupSize)); err != nil {
+		return err
+	}
+	var operands []device.Operand
+	for i := range inputs {
+		operands = append(operands, b.in(i))
+	}
+	wants := uint32(0)
+	for i := range outputs {
+		operands = append(operands, b.out(i))
+		wants |= uint32(op.Btoi(b.Wants(i))) << i
+	}
+	b.step.InPlace = nil
+	return b.lanes("norm/train", variant, s[1], size, []uint32{wants}, w, operands...)
 }
 
 // haveElements refuses inputs that do not have that many elements.

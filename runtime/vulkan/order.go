@@ -18,7 +18,7 @@ var orderRows = []row{
 
 // kinds are the numbers of include/order.glsl for what the bits of elements mean.
 var kinds = map[tensor.DType]uint32{
-	tensor.U8: 0, tensor.U16: 0, tensor.U32: 0, tensor.U64: 0,
+	tensor.Bool: 0, tensor.U8: 0, tensor.U16: 0, tensor.U32: 0, tensor.U64: 0,
 	tensor.I8: 1, tensor.I16: 1, tensor.I32: 1, tensor.I64: 1,
 	tensor.F32: 2, tensor.BF16: 2, tensor.F64: 2, tensor.F16: 3,
 }

@@ -2,6 +2,7 @@ package vulkan
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -11,6 +12,10 @@ import (
 
 var packedRows = []row{
 	rowFor("packed", bindPackedPointwise),
+	rowFor("packed", bindPackedCast),
+	rowFor("packed", bindPackedReduce),
+	rowFor("packed", bindPackedArg),
+	rowFor("packed", bindPackedFinite),
 }
 
 // The kinds of elements, as eltwise/pointwise numbers them.
@@ -40,8 +45,16 @@ func elementKind(d tensor.DType) (uint32, error) {
 	return 0, device.Refuse("elements are %v", d)
 }
 
-// bindPackedPointwise computes elements as they lie, those of a word by an invocation.
-func bindPackedPointwise(o *openinfer.Pointwise, b *binder) error {
+// packedFunction is a function of elements that are decoded in registers, of so many operands.
+type packedFunction struct {
+	name     string
+	operands int
+	numbers  [2]uint32
+	limited  bool
+}
+
+// packed adds a dispatch that computes elements as they lie, those of a word by an invocation.
+func (b *binder) packed(f packedFunction) error {
 	d, out := b.DType(0), b.Out[0].DType
 	kind, err := elementKind(d)
 	if err != nil {
@@ -51,20 +64,13 @@ func bindPackedPointwise(o *openinfer.Pointwise, b *binder) error {
 	if err != nil {
 		return err
 	}
-	if o.Name() == "fma" {
-		return device.Refuse("a product and a sum are rounded once")
-	}
-	f, err := function("pointwise", o.Name())
-	if err != nil {
-		return err
-	}
-	numbers, limited, err := b.numbersOf(o)
+	number, err := function("pointwise", f.name)
 	if err != nil {
 		return err
 	}
 	const most = 3 // operands
 	var operands [most]device.Operand
-	shapes := make([]tensor.Shape, o.Operands())
+	shapes := make([]tensor.Shape, f.operands)
 	for i := range shapes {
 		operands[i], shapes[i] = b.in(i), b.Shape(i)
 	}
@@ -75,10 +81,120 @@ func bindPackedPointwise(o *openinfer.Pointwise, b *binder) error {
 		return err
 	}
 	w.int(make([]int, broadcastAxes*(most-len(shapes)))...)
-	w = append(w, numbers[:]...)
+	w = append(w, f.numbers[:]...)
 	b.step.InPlace = nil
-	constants := []uint32{f, uint32(d.Bits()), kind, uint32(out.Bits()), to, uint32(len(shapes)), uint32(op.Btoi(limited))}
+	constants := []uint32{number, uint32(d.Bits()), kind, uint32(out.Bits()), to, uint32(len(shapes)), uint32(op.Btoi(f.limited))}
 	return b.flat("eltwise/pointwise", "packed", (total+each-1)/each, constants, w, operands[0], operands[1], operands[2], b.out(0))
+}
+
+func bindPackedPointwise(o *openinfer.Pointwise, b *binder) error {
+	if o.Name() == "fma" {
+		return device.Refuse("a product and a sum are rounded once")
+	}
+	if _, err := elementKind(b.DType(0)); err != nil {
+		return err
+	}
+	numbers, limited, err := b.numbersOf(o)
+	if err != nil {
+		return err
+	}
+	return b.packed(packedFunction{o.Name(), o.Operands(), numbers, limited})
+}
+
+func bindPackedCast(o *openinfer.Cast, b *binder) error {
+	return b.packed(packedFunction{name: "cast", operands: 1, numbers: [2]uint32{uint32(o.Mode)}})
+}
+
+func bindPackedReduce(o *openinfer.Reduce, b *binder) error {
+	axes, err := o.Axes(b.Shape(0))
+	if err != nil {
+		return err
+	}
+	return b.window(o.Name(), axes, false)
+}
+
+func bindPackedArg(o *openinfer.Arg, b *binder) error {
+	axis, err := o.Axis(b.Shape(0))
+	if err != nil {
+		return err
+	}
+	name := "argmin_axis"
+	if o.Largest {
+		name = "argmax_axis"
+	}
+	return b.window(name, []int{axis}, o.Last)
+}
+
+func bindPackedFinite(_ *openinfer.Finite, b *binder) error {
+	axes := make([]int, len(b.Shape(0)))
+	for i := range axes {
+		axes[i] = i
+	}
+	return b.window("is_finite", axes, false)
+}
+
+// The most axes of results, and of the elements of one, and the most of those.
+const (
+	windowAxes = 4
+	mostWindow = 1 << 16
+)
+
+// window adds a dispatch that reduces the elements along axes, in order.
+func (b *binder) window(name string, axes []int, last bool) error {
+	x, out := b.Shape(0), b.Out[0].DType
+	kind, err := elementKind(b.DType(0))
+	if err != nil {
+		return err
+	}
+	to := kind
+	if out.Bits() != 64 {
+		if to, err = elementKind(out); err != nil {
+			return err
+		}
+	} else if !out.IsInteger() {
+		return device.Refuse("results are %v", out)
+	}
+	number, err := function("window", name)
+	if err != nil {
+		return err
+	}
+	var kept, over []axisSteps
+	count := 1
+	for i, step := range stridesOf(x) {
+		list := &kept
+		if slices.Contains(axes, i) {
+			list, count = &over, count*x[i]
+		}
+		if n := len(*list); x[i] != 1 && n > 0 && (*list)[n-1].from == step*x[i] {
+			(*list)[n-1] = axisSteps{(*list)[n-1].n * x[i], step, 0}
+		} else if x[i] != 1 {
+			*list = append(*list, axisSteps{x[i], step, 0})
+		}
+	}
+	if len(kept) > windowAxes || len(over) > windowAxes || count > mostWindow {
+		return device.Refuse("%d elements along %d axes are reduced to one", count, len(over))
+	}
+	total, each := b.OutShape(0).Len(), 32/min(out.Bits(), 32)
+	if err := b.loops(each * (count*(1+2*windowAxes) + 64)); err != nil {
+		return err
+	}
+	w := words{}
+	w.int(total, count)
+	for _, list := range [][]axisSteps{kept, over} {
+		var dims, steps [windowAxes]int
+		for i := range dims {
+			dims[i] = 1
+			if at := i - (windowAxes - len(list)); at >= 0 {
+				dims[i], steps[i] = max(list[at].n, 1), list[at].from
+			}
+		}
+		w.int(dims[:]...)
+		w.int(steps[:]...)
+	}
+	b.step.InPlace = nil
+	defer b.works(total * count)
+	constants := []uint32{number, uint32(b.DType(0).Bits()), kind, uint32(out.Bits()), to, uint32(op.Btoi(last))}
+	return b.flat("reduce/window", "packed", (total+each-1)/each, constants, w, b.in(0), b.out(0))
 }
 
 // numbersOf returns the numbers of a function that are inputs, as words.

@@ -13,6 +13,7 @@ var quantRows = []row{
 	rowFor("quantize", bindQuantizeLinear),
 	rowFor("dequantize", bindDequantizeLinear),
 	rowFor("codes", bindNBits),
+	rowFor("codes", bindBnb4),
 	rowFor("dynamic", bindDynamicQuantizeLinear),
 	rowFor("pair", bindQLinearPair),
 	rowFor("lookup", func(_ *quant.CodeTable, b *binder) error {
@@ -28,6 +29,9 @@ var codeRanges = map[tensor.DType][2]int{
 	tensor.I8: {-128, 127}, tensor.U8: {0, 255}, tensor.I16: {-32768, 32767}, tensor.U16: {0, 65535},
 }
 
+// precisions are the numbers of include/scale.glsl for types.
+var precisions = map[tensor.DType]uint32{tensor.F32: 0, tensor.F16: 1, tensor.BF16: 2}
+
 // grid adds a dispatch on codes of type d with scales, which are input 1.
 func (b *binder) grid(shader string, g quant.Granularity, d tensor.DType, constants []uint32) error {
 	if d == tensor.Bool || b.Has(2) && b.DType(2) != d {
@@ -37,12 +41,12 @@ func (b *binder) grid(shader string, g quant.Granularity, d tensor.DType, consta
 	if err != nil {
 		return err
 	}
-	switch b.DType(1) {
-	case tensor.F32:
-	case tensor.F16:
-		variant += "_f16"
-	default:
-		return device.Refuse("scales are %v", b.DType(1))
+	scales, err := scaleVariant(b.DType(1))
+	if err != nil {
+		return err
+	}
+	if scales != "f32" {
+		variant += "_" + scales
 	}
 	n := b.OutShape(0).Len()
 	w, err := b.gridWords(g, n)
@@ -59,10 +63,20 @@ func bindQuantizeLinear(o *quant.QuantizeLinear, b *binder) error {
 	if d.IsInteger() && d.Bits() < 8 {
 		return b.pack(o, d)
 	}
-	if !ok || o.Precision(b.DType(1)) != tensor.F32 || b.DType(0) != b.DType(1) {
+	if _, ok := rulesOf(d); ok {
+		if b.DType(0) != b.DType(1) || b.Has(2) && b.DType(2) != d {
+			return device.Refuse("values are %v, scales %v and zero points %v", b.DType(0), b.DType(1), b.DType(2))
+		}
+		w, err := b.gridWords(o.Granularity, b.OutShape(0).Len())
+		if err != nil {
+			return err
+		}
+		return b.narrow(b.DType(0), o.Saturate, true, precisions[o.Precision(b.DType(1))], w)
+	}
+	if !ok || b.DType(0) != b.DType(1) {
 		return device.Refuse("codes are %v, values %v and scales %v", d, b.DType(0), b.DType(1))
 	}
-	return b.grid("quant/quantize", o.Granularity, d, []uint32{uint32(limits[0]), uint32(limits[1])})
+	return b.grid("quant/quantize", o.Granularity, d, []uint32{uint32(limits[0]), uint32(limits[1]), precisions[o.Precision(b.DType(1))]})
 }
 
 func bindDequantizeLinear(o *quant.DequantizeLinear, b *binder) error {
@@ -94,7 +108,7 @@ func (b *binder) gridWords(g quant.Granularity, n int) (words, error) {
 
 // scaleVariant is the variant for scales of a type.
 func scaleVariant(d tensor.DType) (string, error) {
-	if d != tensor.F32 && d != tensor.F16 {
+	if !floats[d] {
 		return "", device.Refuse("scales are %v", d)
 	}
 	return typeName(d)
@@ -120,13 +134,9 @@ func (b *binder) unpack(g quant.Granularity, d tensor.DType) error {
 	if b.Has(2) && b.DType(2) != d || d.Bits() > 8 {
 		return device.Refuse("codes are %v and zero points %v", d, b.DType(2))
 	}
-	kind, table := uint32(0), device.Operand{}
-	if d.IsInteger() {
-		if kind, err = packedKind(d); err != nil {
-			return err
-		}
-	} else {
-		table = device.Operand{Place: device.Const, Data: quant.Numbers(d)}
+	codes, err := codesOf(d)
+	if err != nil {
+		return err
 	}
 	n := b.OutShape(0).Len()
 	w, err := b.gridWords(g, n)
@@ -134,8 +144,7 @@ func (b *binder) unpack(g quant.Granularity, d tensor.DType) error {
 		return err
 	}
 	b.step.InPlace = nil
-	constants := []uint32{uint32(d.Bits()), kind, uint32(op.Btoi(!d.IsInteger()))}
-	return b.flat("quant/unpack", variant, n, constants, w, b.in(0), b.in(1), b.in(2), table, b.out(0))
+	return b.flat("quant/unpack", variant, n, append(codes.constants, 1), w, b.in(0), b.in(1), b.in(2), codes.table, b.out(0))
 }
 
 // pack makes codes of fewer than 8 bits.
@@ -144,7 +153,7 @@ func (b *binder) pack(o *quant.QuantizeLinear, d tensor.DType) error {
 	if err != nil {
 		return err
 	}
-	if o.Precision(b.DType(1)) != tensor.F32 || b.DType(0) != b.DType(1) || b.Has(2) && b.DType(2) != d {
+	if b.DType(0) != b.DType(1) || b.Has(2) && b.DType(2) != d {
 		return device.Refuse("values are %v, scales %v and zero points %v", b.DType(0), b.DType(1), b.DType(2))
 	}
 	n, bits := b.OutShape(0).Len(), d.Bits()
@@ -158,7 +167,7 @@ func (b *binder) pack(o *quant.QuantizeLinear, d tensor.DType) error {
 	}
 	each := 32 / bits
 	b.step.InPlace = nil
-	return b.flat("quant/pack", variant, (n+each-1)/each, []uint32{uint32(least), uint32(most), uint32(bits)}, w, b.in(0), b.in(1), b.in(2), b.out(0))
+	return b.flat("quant/pack", variant, (n+each-1)/each, []uint32{uint32(least), uint32(most), uint32(bits), precisions[o.Precision(b.DType(1))]}, w, b.in(0), b.in(1), b.in(2), b.out(0))
 }
 
 // bindNBits multiplies by weights of few bits as they lie.
@@ -212,6 +221,35 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 	return b.dispatch("quant/nbits", variant, min(256, b.dev.info.Caps.MaxInvocations), groups, []uint32{uint32(o.Bits), uint32(rows), columns}, w, operands...)
 }
 
+// bindBnb4 multiplies by weights of 4 bits whose codes a table explains.
+func bindBnb4(o *quant.MatMulBnb4, b *binder) error {
+	d := b.DType(0)
+	variant, err := floatName(d)
+	if err != nil {
+		return err
+	}
+	if b.DType(2) != d {
+		return device.Refuse("rows are %v and factors %v", d, b.DType(2))
+	}
+	deep, n, step, along := o.K, o.N, o.K, 1
+	if o.Plain {
+		deep, n, step, along = o.N, o.K, 1, o.K
+	}
+	m := b.Shape(0).Len() / deep
+	size := min(256, b.dev.info.Caps.MaxInvocations)
+	rows := min(m, fewRows)
+	const columns = 4
+	if err := b.loops((deep*columns + size - 1) / size * rows); err != nil {
+		return err
+	}
+	var w words
+	w.int(m, n, deep, o.Block, step, along)
+	b.step.InPlace = nil
+	defer b.works(m * o.N * o.K)
+	groups := [3]int{(n + columns - 1) / columns, (m + rows - 1) / rows, 1}
+	return b.dispatch("quant/bnb4", variant, size, groups, []uint32{uint32(rows), columns}, w, b.in(0), b.in(1), b.in(2), constant(o.Table...), b.out(0))
+}
+
 // quantizeDynamic adds dispatches that quantise the n floats of input 0 for their range, with
 // the scale and the zero point that they find.
 func (b *binder) quantizeDynamic(n int, codes, scale, zero device.Operand) error {
@@ -224,7 +262,7 @@ func (b *binder) quantizeDynamic(n int, codes, scale, zero device.Operand) error
 	}
 	var w words
 	w.int(n, 1, n, 1, 0, 0, 0, 1) // all elements lie behind one axis of one element
-	return b.flat("quant/quantize", "u8", n, []uint32{0, 255}, w, b.in(0), scale, zero, codes)
+	return b.flat("quant/quantize", "u8", n, []uint32{0, 255, 0}, w, b.in(0), scale, zero, codes)
 }
 
 func bindDynamicQuantizeLinear(_ *quant.DynamicQuantizeLinear, b *binder) error {

@@ -3,7 +3,6 @@ package vulkan
 import (
 	"math"
 
-	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/op/array"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -11,17 +10,7 @@ import (
 var randomRows = []row{
 	rowFor("random", bindRandomFill),
 	rowFor("random", bindBernoulli),
-	rowFor("random", func(*array.Multinomial, *binder) error {
-		return device.Refuse("outcomes are drawn from sums in float64, each of the one before")
-	}),
-}
-
-// keyOf returns the key of a node's numbers.
-func keyOf(s array.RandomSource) (words, error) {
-	if !s.Seeded {
-		return nil, device.Refuse("the node has no seed, and its numbers are new in every run")
-	}
-	return words{uint32(s.Seed), uint32(s.Seed >> 32)}, nil
+	rowFor("random", bindMultinomial),
 }
 
 // double appends the bits of a float64.
@@ -35,26 +24,18 @@ func bindRandomFill(o *array.RandomFill, b *binder) error {
 	if err != nil {
 		return err
 	}
-	key, err := keyOf(o.RandomSource)
-	if err != nil {
-		return err
-	}
 	n := b.OutShape(0).Len()
-	w := append(words{uint32(n)}, key...)
+	w := words{uint32(n)}
 	w.double(o.A)
 	w.double(o.B)
 	constants := words{}
 	constants.bool(o.Normal)
-	return b.flat("random/fill", variant, n, constants, w, b.out(0))
+	return b.flat("random/fill", variant, n, constants, w, b.key(o.RandomSource), b.out(0))
 }
 
 // bindBernoulli draws integers and turns them into the output's type.
 func bindBernoulli(o *array.Bernoulli, b *binder) error {
 	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
-	key, err := keyOf(o.RandomSource)
 	if err != nil {
 		return err
 	}
@@ -64,8 +45,34 @@ func bindBernoulli(o *array.Bernoulli, b *binder) error {
 		drawn = b.temp(4 * n)
 	}
 	b.step.InPlace = nil
-	if err := b.flat("random/bernoulli", variant, n, nil, append(words{uint32(n)}, key...), b.in(0), drawn); err != nil || d == tensor.U32 {
+	if err := b.flat("random/bernoulli", variant, n, nil, words{uint32(n)}, b.in(0), b.key(o.RandomSource), drawn); err != nil || d == tensor.U32 {
 		return err
 	}
 	return b.convert(tensor.U32, d, n, drawn, b.out(0))
 }
+
+// bindMultinomial adds up the chances of the outcomes of a row, and looks up each sample among
+// the sums.
+func bindMultinomial(o *array.Multinomial, b *binder) error {
+	variant, err := floatName(b.DType(0))
+	if err != nil {
+		return err
+	}
+	rows, n, total := b.Shape(0)[0], b.Shape(0)[1], b.OutShape(0).Len()
+	if err := b.loops(2 * ((n + 15) / 16)); err != nil {
+		return err
+	}
+	sums := b.temp(tensor.F64.Bytes(rows * n))
+	b.step.InPlace = nil
+	var w words
+	w.int(rows, n)
+	if err := b.lanes("random/chances", variant, rows, n, nil, w, b.in(0), sums, b.fault("row %d has no outcome to draw")); err != nil {
+		return err
+	}
+	w = words{}
+	w.int(total, n, total/rows)
+	return b.flat("random/outcome", "f64", total, []uint32{b.outWords(0)}, w, sums, b.key(o.RandomSource), b.out(0))
+}
+
+// outWords is the words of an integer of output i.
+func (b *binder) outWords(i int) uint32 { return uint32(b.Out[i].DType.Bits() / 32) }

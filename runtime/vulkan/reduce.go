@@ -11,6 +11,7 @@ import (
 var reduceRows = []row{
 	rowFor("reduce", bindReduce),
 	rowFor("reduce", bindGlobalPool),
+	rowFor("reduce", bindSumLike),
 }
 
 // reduction takes the middle axis out of a value [outer,n,inner].
@@ -57,8 +58,26 @@ func bindReduce(o *arith.Reduce, b *binder) error {
 		return device.Refuse("%v elements are computed in Go", d)
 	}
 	b.step.InPlace = nil
+	if b.Shape(0).Len() == 0 {
+		none, err := o.Empty(d)
+		if err != nil {
+			return device.Refuse("%v", err)
+		}
+		return b.fill(b.out(0), none, b.OutShape(0).Len())
+	}
 	whole := part{first: o.First, root: o.Root, divisor: divisor(o, b.Shape(0), reduced), from: d, to: d}
 	return b.runs(reductions(b.Shape(0), reduced), whole, o.Logs, b.in(0), b.out(0))
+}
+
+// bindSumLike adds up over the axes along which a value was stretched.
+func bindSumLike(o arith.SumLike, b *binder) error {
+	reduced, err := o.Reduced(b.Shape(0), b.Shape(1))
+	if err != nil {
+		return err
+	}
+	b.step.InPlace = nil
+	d := b.DType(0)
+	return b.runs(reductions(b.Shape(0), reduced), part{first: arith.ReduceSum, divisor: 1, from: d, to: d}, false, b.in(0), b.out(0))
 }
 
 // runs reduces one run of axes after another. All but the first join partial results.

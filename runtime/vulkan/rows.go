@@ -13,6 +13,7 @@ func families() [][]row {
 		castRows,
 		convRows,
 		copyRows,
+		countRows,
 		einsumRows,
 		eltwiseRows,
 		indexRows,
@@ -30,6 +31,7 @@ func families() [][]row {
 		resizeRows,
 		rnnRows,
 		signalRows,
+		textRows,
 		visionRows,
 	}
 }

@@ -37,6 +37,8 @@ type segment struct {
 	operands  [][]vk.Operand
 	faults    []fault // in the order of commands
 	faultsAt  int     // where staging memory has their words
+	keys      []drawn
+	keysAt    int // where staging memory has them
 	plain     []*chunk
 	timed     []*chunk // nil until a run is timed
 	times     []int64
@@ -121,7 +123,7 @@ func (s *segment) expand(length func(symbol string) (int, bool)) error {
 		}
 		s.list = append(s.list, list...)
 	}
-	s.copies, s.operands, s.faults = make([]transfer, len(s.list)), make([][]vk.Operand, len(s.list)), nil
+	s.copies, s.operands, s.faults, s.keys = make([]transfer, len(s.list)), make([][]vk.Operand, len(s.list)), nil, nil
 	return nil
 }
 
@@ -150,15 +152,19 @@ func (s *segment) prepare(length func(symbol string) (int, bool)) error {
 			if err != nil {
 				return err
 			}
-			if x := &r.Operands[k]; x.Index == faultIndex {
+			switch x := &r.Operands[k]; x.Index {
+			case faultIndex:
 				s.faults = append(s.faults, fault{i, own, string(x.Data)})
+			case drawIndex:
+				s.keys = append(s.keys, drawn{i, own})
 			}
 			own += n
 			s.operands[i] = append(s.operands[i], o)
 		}
 	}
 	s.faultsAt = staged
-	if staged += faultBytes * len(s.faults); staged == 0 {
+	s.keysAt = s.faultsAt + faultBytes*len(s.faults)
+	if staged = s.keysAt + keyBytes*len(s.keys); staged == 0 {
 		return nil
 	}
 	if s.staging != nil && s.staging.Bytes() >= staged {
@@ -305,6 +311,7 @@ func (s *segment) recordChunk(c *chunk, timed bool) (err error) {
 	if c.recorder, err = s.acc.dev.dev.NewRecorder(c.end-c.first, operands, stamps); err != nil {
 		return err
 	}
+	s.copyKeys(c)
 	var h hazards
 	for i := c.first; i < c.end; i++ {
 		if h.conflicts(s, i) || timed && i > c.first {
@@ -452,6 +459,7 @@ func (s *segment) Run(stop device.Flag, timed bool) (int, error) {
 		chunks, s.times = s.timed, s.times[:0]
 	}
 	s.move(true)
+	s.draw()
 	for _, c := range chunks {
 		if stop != nil && stop.IsSet() {
 			return s.owner[c.first], nil

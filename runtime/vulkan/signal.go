@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/device"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/signal"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var signalRows = []row{
@@ -16,38 +16,76 @@ var signalRows = []row{
 // mostPoints is the most points of a transform that is summed directly.
 const mostPoints = 4096
 
-// transforming is a dispatch of signal/dft.
+// transforming is a transform of lanes of numbers.
 type transforming struct {
 	lanes, points, n           int // lanes of numbers of the result, and points of the transform
 	there                      int // numbers of a lane of x
 	frames, perOuter, perFrame int
 	inner                      int
 	parts, outParts            int
-	inverse                    bool // to real numbers
+	inverse, mirrored          bool
 	windowed                   bool
 	window                     device.Operand
 }
 
+// transform adds dispatches for passes over the factors of n where the session's device goes
+// by these too, with the same rounding errors, or a dispatch of sums.
 func (b *binder) transform(t *transforming) error {
 	variant, err := floatName(b.DType(0))
 	if err != nil {
 		return err
-	}
-	if t.n > mostPoints {
-		return device.Refuse("a transform of %d points; the device sums %d", t.n, mostPoints)
 	}
 	table := make([]float32, 0, 2*t.n)
 	for k := range t.n {
 		sin, cos := math.Sincos(2 * math.Pi * float64(k) / float64(t.n))
 		table = append(table, float32(cos), float32(sin))
 	}
+	b.step.InPlace = nil
+	if factors, ok := signal.Factors(t.n); ok {
+		return b.passes(t, variant, factors, constant(table...))
+	}
+	if t.n > mostPoints {
+		return device.Refuse("a transform of %d points; the device sums %d", t.n, mostPoints)
+	}
 	total := t.lanes * t.points
 	var w words
 	w.int(total, t.n, t.points, t.there, t.frames, t.perOuter, t.perFrame, t.inner)
-	b.step.InPlace = nil
 	defer b.works(4 * total * t.n)
-	constants := []uint32{uint32(t.parts), uint32(t.outParts), uint32(op.Btoi(t.windowed)), uint32(op.Btoi(t.inverse))}
+	constants := words{}
+	constants.int(t.parts, t.outParts)
+	constants.bool(t.windowed, t.inverse, t.mirrored)
 	return b.flat("signal/dft", variant, total, constants, w, b.in(0), constant(table...), t.window, b.out(0))
+}
+
+// passes adds dispatches that bring the numbers of lanes together, transform them, and take
+// the points apart.
+func (b *binder) passes(t *transforming, variant string, factors []int, table device.Operand) error {
+	total, size := t.lanes*t.n, tensor.F32.Bytes(2*t.lanes*t.n)
+	from, to := b.temp(size), b.temp(size)
+	constants, w := words{}, words{}
+	constants.int(t.parts)
+	constants.bool(t.windowed, t.inverse, t.mirrored)
+	w.int(total, t.n, t.there, t.frames, t.perOuter, t.perFrame, t.inner)
+	if err := b.flat("signal/lanes", variant, total, constants, w, b.in(0), t.window, from); err != nil {
+		return err
+	}
+	done := 1
+	for _, r := range factors {
+		w = words{}
+		w.int(total/r, t.n, done)
+		if err := b.flat("signal/pass", "f32", total/r, []uint32{uint32(r)}, w, from, table, to); err != nil {
+			return err
+		}
+		b.works(8 * total)
+		done *= r
+		from, to = to, from
+	}
+	constants, w = words{}, words{}
+	constants.int(t.outParts)
+	constants.bool(t.parts == 1 && !t.inverse, t.inverse)
+	w.int(t.lanes*t.points, t.n, t.points, t.inner)
+	w.float(float64(1 / float32(t.n)))
+	return b.flat("signal/points", variant, t.lanes*t.points, constants, w, from, b.out(0))
 }
 
 // number returns the integer of an input that is known; nil if it is left out.
@@ -67,10 +105,6 @@ func (b *binder) number(i int) (*int, error) {
 }
 
 func bindDFT(o *signal.DFT, b *binder) error {
-	if o.Inverse && !o.OneSided {
-		// Published results, and those of the CPU, have the rounding errors of stages in float32.
-		return device.Refuse("sums of complex numbers round otherwise than the stages of an inverse transform")
-	}
 	length, err := b.number(1)
 	if err != nil {
 		return err
@@ -88,7 +122,7 @@ func bindDFT(o *signal.DFT, b *binder) error {
 	outer, inner := x[:axis].Len(), x[axis+1:last].Len()
 	return b.transform(&transforming{
 		lanes: outer * inner, points: y[axis], n: n, there: min(x[axis], n), frames: 1, perOuter: x[axis] * inner, inner: inner,
-		parts: x[last], outParts: y[last], inverse: o.Inverse,
+		parts: x[last], outParts: y[last], inverse: o.Inverse, mirrored: o.Inverse && o.OneSided,
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/vision"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var visionRows = []row{
@@ -14,9 +15,16 @@ var visionRows = []row{
 }
 
 func bindGridSample(o *vision.GridSample, b *binder) error {
-	variant, err := b.sameTypes()
+	variant, err := floatName(b.DType(0))
 	if err != nil {
 		return err
+	}
+	switch b.DType(1) {
+	case b.DType(0):
+	case tensor.F32:
+		variant += "_f32"
+	default:
+		return device.Refuse("images are %v and places %v", b.DType(0), b.DType(1))
 	}
 	x, y := b.Shape(0), b.OutShape(0)
 	axes := len(x) - 2

@@ -23,11 +23,7 @@ const (
 // bindWinograd binds convolutions by 3x3 filters as products of points of tiles, all of one
 // point a matrix.
 func bindWinograd(o *nn.Conv, then op.Epilogue, b *binder) error {
-	variant, err := floatName(b.DType(0))
-	if err != nil {
-		return err
-	}
-	s, err := o.Shape(b.Shape(0), b.Shape(1))
+	s, err := b.convolution(o, then)
 	if err != nil {
 		return err
 	}
@@ -35,7 +31,7 @@ func bindWinograd(o *nn.Conv, then op.Epilogue, b *binder) error {
 	switch {
 	case b.directConv:
 		return device.Refuse("convolutions are computed without transforms")
-	case b.dev.matrices[variant] != vk.Matrix{}:
+	case b.dev.matrices[s.variant] != vk.Matrix{}:
 		return device.Refuse("cooperative matrices compute all products of %v elements in less time", b.DType(0))
 	case s.Groups != 1 || !slices.Equal(s.Kernel, []int{3, 3}) || !slices.Equal(s.Stride, one) || !slices.Equal(s.Dilation, one):
 		return device.Refuse("the filters are not 3x3 elements side by side of all channels")
@@ -45,19 +41,15 @@ func bindWinograd(o *nn.Conv, then op.Epilogue, b *binder) error {
 	if tiles < leastTiles || min(s.Channels, s.Filters) < leastChannels {
 		return device.Refuse("there are %d tiles, %d channels and %d filters", tiles, s.Channels, s.Filters)
 	}
-	function, err := epilogueNumber(then)
-	if err != nil {
-		return err
-	}
 	points := func(n int) device.Operand { return b.temp(tensor.F32.Bytes(winogradPoints * n)) }
 	filters, pixels, results := points(s.Filters*s.Channels), points(s.Channels*tiles), points(s.Filters*tiles)
 	b.step.InPlace = nil
-	if err := b.flat("conv/points_filter", variant, s.Filters*s.Channels, nil, words{uint32(s.Filters * s.Channels)}, b.in(1), filters); err != nil {
+	if err := b.flat("conv/points_filter", s.variant, s.Filters*s.Channels, nil, words{uint32(s.Filters * s.Channels)}, b.in(1), filters); err != nil {
 		return err
 	}
 	var w words
 	w.int(s.Channels*tiles, s.Channels, s.In[0], s.In[1], s.Pad[0], s.Pad[1], down, across, tiles)
-	if err := b.flat("conv/points", variant, s.Channels*tiles, nil, w, b.in(0), pixels); err != nil {
+	if err := b.flat("conv/points", s.variant, s.Channels*tiles, nil, w, b.in(0), pixels); err != nil {
 		return err
 	}
 	p := &product{m: s.Filters, n: tiles, k: s.Channels, aRow: s.Channels, aCol: 1, bRow: tiles, bCol: 1}
@@ -67,7 +59,7 @@ func bindWinograd(o *nn.Conv, then op.Epilogue, b *binder) error {
 	}
 	w = words{}
 	w.int(s.Filters*tiles, s.Filters, s.Out[0], s.Out[1], down, across, tiles, op.Btoi(b.Has(2))|op.Btoi(b.Has(3))<<1)
-	w = append(w, function)
+	w = append(w, s.function)
 	w.float(then.P, then.Q)
-	return b.flat("conv/pixels", variant, s.Filters*tiles, nil, w, results, b.in(2), b.in(3), b.out(0))
+	return b.flat("conv/pixels", s.variant, s.Filters*tiles, nil, w, results, b.in(2), b.in(3), b.out(0))
 }

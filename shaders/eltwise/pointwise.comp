@@ -4,20 +4,10 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
-#include "narrow.glsl"
+#include "elements.glsl"
 #include "pointwise.glsl"
 
-#define KIND_UNSIGNED 0
-#define KIND_SIGNED 1
-#define KIND_BOOL 2
-#define KIND_FLOAT 3 // and above
-#define KIND_BFLOAT 4
-
 layout(constant_id = 1) const uint FUNCTION = 0;
-layout(constant_id = 2) const uint BITS = 4;
-layout(constant_id = 3) const uint KIND = 0;
-layout(constant_id = 4) const uint OUT_BITS = 4;
-layout(constant_id = 5) const uint OUT_KIND = 0;
 layout(constant_id = 6) const uint OPERANDS = 1;
 layout(constant_id = 7) const uint LIMITED = 0; // relu has a greatest result
 
@@ -32,8 +22,6 @@ layout(push_constant) uniform Words {
     uint a, b; // numbers of the function
 };
 
-#define CODE_OF(x, i) (BITS == 32 ? x[i] : x[(i) / (32 / BITS)] >> (i) % (32 / BITS) * BITS & (1u << BITS % 32) - 1u)
-
 // The place of element i of the result in an operand.
 uint place(uint i, uint operand) {
     uint at = 0;
@@ -43,23 +31,6 @@ uint place(uint i, uint operand) {
     }
     return at;
 }
-
-int integer(uint code) {
-    if (KIND == KIND_SIGNED) return int(code << 32 - BITS) >> 32 - BITS;
-    return KIND == KIND_BOOL ? int(min(code, 1u)) : int(code);
-}
-
-float number(uint code) {
-    if (KIND == KIND_BFLOAT) return float_of_bf16(code);
-    return BITS == 32 ? uintBitsToFloat(code) : of_narrow(code, BITS - 6);
-}
-
-uint code_of(float v) {
-    if (OUT_KIND == KIND_BFLOAT) return bf16_bits(v);
-    return OUT_BITS == 32 ? floatBitsToUint(v) : narrow_bits(v, OUT_BITS - 6);
-}
-
-bool below(int u, int v) { return KIND == KIND_SIGNED ? u < v : uint(u) < uint(v); }
 
 uint size_of(int v) { return uint(KIND == KIND_SIGNED && v < 0 ? -v : v); }
 
@@ -181,8 +152,27 @@ int compared(float u, float v) {
     }
 }
 
+// The code of the integer nearest to u, after rounding as a says, or of the float nearest to it.
+uint converted(uint code) {
+    if (OUT_KIND >= KIND_FLOAT) return KIND >= KIND_FLOAT ? code_of(number(code)) : code_of_integer(integer(code));
+    if (KIND < KIND_FLOAT) return uint(integer(code));
+    float u = number(code);
+    if (is_nan(u)) return 0;
+    switch (a) {
+    case 0: u = trunc(u); break;
+    case 1: u = floor(u); break;
+    case 2: u = ceil(u); break;
+    default: u = rounded(u);
+    }
+    float most = uintBitsToFloat(127 + OUT_BITS - uint(OUT_KIND == KIND_SIGNED) << 23); // one more than there is
+    if (u >= most) return OUT_KIND == KIND_SIGNED ? (1u << OUT_BITS - 1) - 1 : 0xffffffffu >> 32 - OUT_BITS;
+    if (OUT_KIND == KIND_SIGNED) return u <= -most ? 1u << OUT_BITS - 1 : uint(int(u));
+    return u <= 0.0 ? 0 : uint(u);
+}
+
 uint result(uint i) {
     uint u = CODE_OF(first, place(i, 0)), v = OPERANDS > 1 ? CODE_OF(second, place(i, 1)) : 0, w = OPERANDS > 2 ? CODE_OF(third, place(i, 2)) : 0;
+    if (FUNCTION == F_cast) return converted(u);
     if (KIND < KIND_FLOAT) return uint(of_integers(u, integer(u), integer(v), integer(w)));
     if (OUT_KIND < KIND_FLOAT) return uint(compared(number(u), number(v)));
     return code_of(of_floats(number(u), number(v), number(w)));

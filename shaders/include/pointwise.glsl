@@ -33,3 +33,4 @@
 #define F_filter 32
 #define F_is_neg 33
 #define F_fill 34
+#define F_cast 35

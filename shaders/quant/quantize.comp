@@ -8,6 +8,7 @@
 
 layout(constant_id = 1) const int LEAST = 0;
 layout(constant_id = 2) const int MOST = 0;
+layout(constant_id = 3) const uint PRECISION = 0; // of numbers, scales and quotients
 
 layout(std430, binding = 0) readonly buffer X { S x[]; };
 layout(std430, binding = 1) readonly buffer Scales { S scale[]; };
@@ -24,7 +25,7 @@ void main() {
     uint i = flat_index();
     if (i >= n) return;
     uint at = scale_of(i, uvec2(axis, inner), block, uvec3(per_outer, per_axis, per_inner));
-    float q = quotient(SCALE(x[i]), SCALE(scale[at]));
+    float q = quotient_in(PRECISION, SCALE(x[i]), SCALE(scale[at]));
     int code = int(roundEven(clamp(is_nan(q) ? -1.0e6 : q, -1.0e6, 1.0e6)));
     if (has_zero != 0) code += int(LOAD(zero[at]));
     y[i] = T(clamp(code, LEAST, MOST));

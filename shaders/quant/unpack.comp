@@ -1,5 +1,5 @@
-// Y[i] = (x[i] - zero) * scale for codes that lie in words, with the zero point and the scale of
-// the element's block. NUMBERS has a table of what codes are, else they are integers.
+// Y[i] = x[i] or, with SCALED, (x[i] - zero) * scale for codes that lie in words, with the zero
+// point and the scale of the element's block. NUMBERS has a table of what codes are, else they are integers.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -9,6 +9,7 @@
 layout(constant_id = 1) const uint BITS = 4;
 layout(constant_id = 2) const uint KIND = 0;
 layout(constant_id = 3) const uint NUMBERS = 0;
+layout(constant_id = 4) const uint SCALED = 1;
 
 layout(std430, binding = 0) readonly buffer X { uint x[]; };
 layout(std430, binding = 1) readonly buffer Scales { S scale[]; };
@@ -27,9 +28,11 @@ float number(uint code) { return NUMBERS != 0 ? table[code] : float(decoded(code
 void main() {
     uint i = flat_index();
     if (i >= n) return;
-    uint at = scale_of(i, uvec2(axis, inner), block, uvec3(per_outer, per_axis, per_inner));
     precise float v = number(BITS_OF(x, i, BITS));
-    if (has_zero != 0) v -= number(BITS_OF(zero, at, BITS));
-    v *= SCALE(scale[at]);
+    if (SCALED != 0) {
+        uint at = scale_of(i, uvec2(axis, inner), block, uvec3(per_outer, per_axis, per_inner));
+        if (has_zero != 0) v -= number(BITS_OF(zero, at, BITS));
+        v *= SCALE(scale[at]);
+    }
     y[i] = UNSCALE(v);
 }

@@ -7,9 +7,10 @@
 #include "philox.glsl"
 
 layout(std430, binding = 0) readonly buffer X { T x[]; };
-layout(std430, binding = 1) writeonly buffer Y { uint y[]; };
+layout(std430, binding = 1) readonly buffer Key { uvec2 key; };
+layout(std430, binding = 2) writeonly buffer Y { uint y[]; };
 
-layout(push_constant) uniform Words { uint total, key0, key1; };
+layout(push_constant) uniform Words { uint total; };
 
 // The least whole number that is not below p times 2^53, for p from 0 to 1.
 uvec2 threshold(float p) {
@@ -27,7 +28,7 @@ void main() {
     uint i = flat_index();
     if (i >= total) return;
     float p = LOAD(x[i]);
-    uvec2 u = philox(i, uvec2(key0, key1)), t = threshold(p);
+    uvec2 u = philox(i, key), t = threshold(p);
     bool below = u.x < t.x || u.x == t.x && u.y < t.y;
     y[i] = uint(!is_nan(p) && !is_negative(p) && (p >= 1.0 || below));
 }

@@ -6,15 +6,14 @@
 #include "common.glsl"
 #include "types.glsl"
 #include "philox.glsl"
+#include "unit.glsl"
 
 layout(constant_id = 1) const uint NORMAL = 0;
 
-layout(std430, binding = 0) writeonly buffer Y { T y[]; };
+layout(std430, binding = 0) readonly buffer Key { uvec2 key; };
+layout(std430, binding = 1) writeonly buffer Y { T y[]; };
 
-layout(push_constant) uniform Words { uint total, key0, key1, a_low, a_high, b_low, b_high; };
-
-// A number of 53 bits over 2^53.
-double unit(uvec2 bits) { return (double(bits.x) * 4294967296.0lf + double(bits.y)) / 9007199254740992.0lf; }
+layout(push_constant) uniform Words { uint total, a_low, a_high, b_low, b_high; };
 
 // The nearest float32, ties to even; numbers below the least normal one become 0.
 float nearest(double v) {
@@ -75,7 +74,6 @@ dvec2 turned(double b) {
 void main() {
     uint i = flat_index();
     if (i >= total) return;
-    uvec2 key = uvec2(key0, key1);
     double a = packDouble2x32(uvec2(a_low, a_high)), b = packDouble2x32(uvec2(b_low, b_high));
     precise double v;
     if (NORMAL == 0) {

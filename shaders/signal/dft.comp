@@ -1,7 +1,7 @@
 // Discrete Fourier transforms of n points of lanes of real or complex numbers, a number of the
 // result per invocation, summed directly. Table has cosines and sines of whole turns over n.
-// INVERSE transforms are divided by n, and take the half of the points behind the middle to
-// mirror the other.
+// INVERSE transforms are divided by n; with MIRRORED the points behind the middle are the
+// conjugates of those before it.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -11,6 +11,7 @@ layout(constant_id = 1) const uint PARTS = 1;     // of a number of x
 layout(constant_id = 2) const uint OUT_PARTS = 2; // of a number of y
 layout(constant_id = 3) const uint WINDOWED = 0;
 layout(constant_id = 4) const uint INVERSE = 0;
+layout(constant_id = 5) const uint MIRRORED = 0;
 
 layout(std430, binding = 0) readonly buffer X { T x[]; };
 layout(std430, binding = 1) readonly buffer Table { vec2 table[]; };
@@ -38,7 +39,7 @@ void main() {
     uint at = outer / frames * per_outer + outer % frames * per_frame + in_;
     precise vec2 sum = vec2(0.0), lost = vec2(0.0);
     for (uint j = 0; j < n; j++) {
-        bool mirrored = INVERSE != 0 && j > n / 2;
+        bool mirrored = MIRRORED != 0 && j > n / 2;
         vec2 v = number(at, mirrored ? n - j : j), root = table[j * k % n];
         if (mirrored) v.y = -v.y;
         if (INVERSE == 0) root.y = -root.y;

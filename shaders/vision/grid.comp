@@ -1,5 +1,5 @@
 // Images [batch,channels,...] read between their pixels at the places of a grid
-// [batch,...,axes], an element of the result per invocation. Places are from -1 to 1, innermost
+// [batch,...,axes], an element of the result per invocation. GRID_F32 has places of float32. Places are from -1 to 1, innermost
 // axis first. MODE is 0 for the nearest pixel, 1 for linear and 2 for cubic interpolation;
 // PADDING 0 for zeros, 1 for the border and 2 for reflection; CORNERS has -1 and 1 be the
 // centres of the outermost pixels; OUTSIDE has cubic taps surround places beyond the border.
@@ -16,7 +16,13 @@ layout(constant_id = 4) const uint CORNERS = 0;
 layout(constant_id = 5) const uint OUTSIDE = 0;
 
 layout(std430, binding = 0) readonly buffer X { T x[]; };
+#ifdef GRID_F32
+layout(std430, binding = 1) readonly buffer Grid { float grid[]; };
+#define PLACE(x) (x)
+#else
 layout(std430, binding = 1) readonly buffer Grid { T grid[]; };
+#define PLACE(x) LOAD(x)
+#endif
 layout(std430, binding = 2) writeonly buffer Y { T y[]; };
 
 layout(push_constant) uniform Words {
@@ -89,7 +95,7 @@ void main() {
     const uint count = MODE == 0 ? 1 : MODE == 1 ? 2 : 4;
     uint all_ = 1;
     for (uint a = 0; a < AXES; a++) {
-        taps(a, LOAD(grid[(b * places + p) * AXES + AXES - 1 - a]), extent[MOST - AXES + a]);
+        taps(a, PLACE(grid[(b * places + p) * AXES + AXES - 1 - a]), extent[MOST - AXES + a]);
         all_ *= count;
     }
     float sum = 0.0;

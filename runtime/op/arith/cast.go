@@ -14,7 +14,7 @@ import (
 // CastLike, to that of input 1.
 type Cast struct {
 	to       tensor.DType // Invalid for CastLike
-	saturate bool
+	Saturate bool         // narrow floats: what is beyond all numbers becomes the greatest
 	rounding packed.Rounding
 }
 
@@ -38,7 +38,7 @@ func newCastLike(n *op.Node) (op.Op, error) {
 }
 
 func (o *Cast) readRounding(n *op.Node) error {
-	o.saturate = n.Since < 19 || n.Bool("saturate", true)
+	o.Saturate = n.Since < 19 || n.Bool("saturate", true)
 	if n.Since < 24 {
 		return nil
 	}

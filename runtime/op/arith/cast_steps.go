@@ -128,7 +128,7 @@ func decoderOf(from, to tensor.DType) (tensor.DType, func(dst, src *tensor.Tenso
 func (o *Cast) encoderOf(to, source tensor.DType) (tensor.DType, func(dst, src *tensor.Tensor, from int) error) {
 	if f := packed.Float8Of(to.String()); f != nil {
 		return tensor.F32, func(dst, src *tensor.Tensor, at int) error {
-			f.Encode(dst.Bytes()[at:], tensor.View[float32](src), o.saturate)
+			f.Encode(dst.Bytes()[at:], tensor.View[float32](src), o.Saturate)
 			return nil
 		}
 	}
@@ -136,7 +136,7 @@ func (o *Cast) encoderOf(to, source tensor.DType) (tensor.DType, func(dst, src *
 	case to == tensor.F8E8M0:
 		return tensor.F32, func(dst, src *tensor.Tensor, at int) error {
 			for i, v := range tensor.View[float32](src) {
-				dst.Bytes()[at+i] = byte(packed.ToF8E8M0(v, o.rounding, o.saturate))
+				dst.Bytes()[at+i] = byte(packed.ToF8E8M0(v, o.rounding, o.Saturate))
 			}
 			return nil
 		}

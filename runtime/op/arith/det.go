@@ -71,14 +71,14 @@ func determinant(m []float64, n int) float64 {
 	return d
 }
 
-// inverse is that of every square matrix, by elimination in double. A matrix that
+// Inverse is that of every square matrix, by elimination in double. A matrix that
 // has none yields what dividing by 0 does.
-type inverse struct{}
+type Inverse struct{}
 
-func newInverse(*op.Node) (op.Op, error) { return inverse{}, nil }
+func newInverse(*op.Node) (op.Op, error) { return Inverse{}, nil }
 
 // Infer keeps the shape of square matrices.
-func (inverse) Infer(c *op.Infer) error {
+func (Inverse) Infer(c *op.Infer) error {
 	in := c.In[0]
 	c.Set(0, in.DType, in.Dims)
 	rank, ok := in.Rank()
@@ -95,7 +95,7 @@ func (inverse) Infer(c *op.Infer) error {
 }
 
 // Run computes the output.
-func (inverse) Run(c *op.Run) error {
+func (Inverse) Run(c *op.Run) error {
 	n := op.FromEnd(c.In[0].Shape(), 1)
 	if c.Out[0].Len() == 0 {
 		return nil

@@ -45,6 +45,12 @@ func reduceAny(r *Reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor)
 	return nil
 }
 
+// Empty returns what the reduction makes of no elements of type d.
+func (r *Reducer) Empty(d tensor.DType) (*tensor.Tensor, error) {
+	y := tensor.New(d, 1)
+	return y, reduceAny(r, tensor.New(d, 0), []bool{true}, y)
+}
+
 // Accumulate makes acc[o] = step(acc[o], v) for every element v of x and the
 // output element o that it belongs to.
 func Accumulate[T, A any](x []T, shape tensor.Shape, reduced []bool, acc []A, step func(A, T) A) {

@@ -5,39 +5,48 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// sumLike undoes a broadcast: it adds up input 0 over the axes along which a
+// SumLike undoes a broadcast: it adds up input 0 over the axes along which a
 // tensor of input 1's shape was stretched to have that of input 0.
-type sumLike struct{}
+type SumLike struct{}
 
-func newSumLike(*op.Node) (op.Op, error) { return sumLike{}, nil }
+func newSumLike(*op.Node) (op.Op, error) { return SumLike{}, nil }
 
 // Infer takes the shape from input 1.
-func (sumLike) Infer(c *op.Infer) error {
+func (SumLike) Infer(c *op.Infer) error {
 	c.Set(0, c.In[0].DType, c.In[1].Dims)
 	return nil
 }
 
-// Run computes the output.
-func (sumLike) Run(c *op.Run) error {
-	x, like, out := c.In[0].Shape(), c.In[1].Shape(), c.Out[0]
+// Reduced says for each axis of a value whether it was stretched from that of another shape.
+func (SumLike) Reduced(x, like tensor.Shape) ([]bool, error) {
 	lead := len(x) - len(like)
 	if lead < 0 {
-		return graph.Errorf(graph.ErrShape, "%v was not stretched to %v", like, x)
+		return nil, graph.Errorf(graph.ErrShape, "%v was not stretched to %v", like, x)
 	}
 	reduced := make([]bool, len(x))
 	for i, n := range x {
 		reduced[i] = i < lead || like[i-lead] == 1 && n != 1
 		if !reduced[i] && n != like[i-lead] {
-			return graph.Errorf(graph.ErrShape, "%v was not stretched to %v", like, x)
+			return nil, graph.Errorf(graph.ErrShape, "%v was not stretched to %v", like, x)
 		}
 	}
+	return reduced, nil
+}
+
+// Run computes the output.
+func (o SumLike) Run(c *op.Run) error {
+	reduced, err := o.Reduced(c.In[0].Shape(), c.In[1].Shape())
+	if err != nil {
+		return err
+	}
 	if !slices.Contains(reduced, true) {
-		op.CopyInto(out, c.In[0])
+		op.CopyInto(c.Out[0], c.In[0])
 		return nil
 	}
-	return reduceAny(&reducers[0], c.In[0], reduced, out)
+	return reduceAny(&reducers[0], c.In[0], reduced, c.Out[0])
 }
 
 var sumLikeRows = []op.Row{

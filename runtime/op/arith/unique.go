@@ -11,26 +11,26 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// unique keeps one of each group of equal elements, or of equal slices along an
+// Unique keeps one of each group of equal elements, or of equal slices along an
 // axis, in ascending order or in that of first occurrence. NaNs equal each other
 // and come after all numbers.
-type unique struct {
+type Unique struct {
 	axis   int
 	flat   bool
-	sorted bool
-	short  bool // there is no output of first places
+	Sorted bool // in ascending order
+	Short  bool // there is no output of first places
 }
 
 // newShortUnique is com.microsoft's: values in order of first occurrence, the group
 // of every element, counts.
-func newShortUnique(*op.Node) (op.Op, error) { return &unique{flat: true, short: true}, nil }
+func newShortUnique(*op.Node) (op.Op, error) { return &Unique{flat: true, Short: true}, nil }
 
 func newUnique(n *op.Node) (op.Op, error) {
-	return &unique{axis: n.Int("axis", 0), flat: !n.Has("axis"), sorted: n.Bool("sorted", true)}, nil
+	return &Unique{axis: n.Int("axis", 0), flat: !n.Has("axis"), Sorted: n.Bool("sorted", true)}, nil
 }
 
 // Infer leaves the number of slices open.
-func (o *unique) Infer(c *op.Infer) error {
+func (o *Unique) Infer(c *op.Infer) error {
 	in := c.In[0]
 	c.Set(1, tensor.I64, graph.UnknownDims(1))
 	c.Set(2, tensor.I64, graph.UnknownDims(1))
@@ -39,9 +39,9 @@ func (o *unique) Infer(c *op.Infer) error {
 	if o.flat {
 		c.Set(0, in.DType, graph.UnknownDims(1))
 		if ok {
-			c.Set(2-op.Btoi(o.short), tensor.I64, graph.Dims{in.Dims.Len()})
+			c.Set(2-op.Btoi(o.Short), tensor.I64, graph.Dims{in.Dims.Len()})
 		}
-		if ok && o.short && rank != 1 {
+		if ok && o.Short && rank != 1 {
 			return graph.Errorf(graph.ErrShape, "input is %v; it takes one axis", in.Type)
 		}
 		return nil
@@ -64,14 +64,28 @@ func (o *unique) Infer(c *op.Infer) error {
 // group is the slices that are equal: the first of them, and their number.
 type group struct{ first, count int }
 
-// Run computes the outputs that are there.
-func (o *unique) Run(c *op.Run) error {
-	x := c.In[0]
-	shape := x.Shape()
+// View returns the axis along which slices are compared, and the extents that have it.
+func (o *Unique) View(x tensor.Shape) (tensor.Shape, int, error) {
 	if o.flat {
-		shape = tensor.Shape{shape.Len()}
+		x = tensor.Shape{x.Len()}
 	}
-	axis, err := op.NormAxis(o.axis, len(shape))
+	axis, err := op.NormAxis(o.axis, len(x))
+	return x, axis, err
+}
+
+// Most returns the slices.
+func (o *Unique) Most(in []tensor.Shape) int {
+	shape, axis, err := o.View(in[0])
+	if err != nil {
+		return 0
+	}
+	return shape[axis]
+}
+
+// Run computes the outputs that are there.
+func (o *Unique) Run(c *op.Run) error {
+	x := c.In[0]
+	shape, axis, err := o.View(x.Shape())
 	if err != nil {
 		return err
 	}
@@ -101,7 +115,7 @@ func (o *unique) Run(c *op.Run) error {
 
 // putLists writes the outputs behind the first: first places, group of every slice,
 // counts.
-func (o *unique) putLists(c *op.Run, groups []group, of []int) error {
+func (o *Unique) putLists(c *op.Run, groups []group, of []int) error {
 	if err := c.Mem.Reserve(2 * int(unsafe.Sizeof(0)) * len(groups)); err != nil {
 		return err
 	}
@@ -109,7 +123,7 @@ func (o *unique) putLists(c *op.Run, groups []group, of []int) error {
 	for i, g := range groups {
 		firsts[i], counts[i] = g.first, g.count
 	}
-	for i, list := range [][]int{firsts, of, counts}[op.Btoi(o.short):] {
+	for i, list := range [][]int{firsts, of, counts}[op.Btoi(o.Short):] {
 		if !c.Wants(i + 1) {
 			continue
 		}
@@ -124,7 +138,7 @@ func (o *unique) putLists(c *op.Run, groups []group, of []int) error {
 
 // groups returns the groups in the order of the output, and the number of the
 // group that each slice is in.
-func (o *unique) groups(c *op.Run, x *tensor.Tensor, s op.AxisView) (list []group, of []int, err error) {
+func (o *Unique) groups(c *op.Run, x *tensor.Tensor, s op.AxisView) (list []group, of []int, err error) {
 	if err := c.Mem.Reserve(2 * int(unsafe.Sizeof(0)) * s.N); err != nil {
 		return nil, nil, err
 	}
@@ -151,7 +165,7 @@ func (o *unique) groups(c *op.Run, x *tensor.Tensor, s op.AxisView) (list []grou
 		list[len(list)-1].count++
 		of[i] = len(list) - 1
 	}
-	if o.sorted {
+	if o.Sorted {
 		return list, of, nil
 	}
 	list, of = byFirstPlace(list, of)
@@ -180,7 +194,7 @@ func byFirstPlace(list []group, of []int) ([]group, []int) {
 
 // comparison returns the order of slices: that of their first elements which
 // differ.
-func (o *unique) comparison(x *tensor.Tensor, s op.AxisView) func(a, b int) int {
+func (o *Unique) comparison(x *tensor.Tensor, s op.AxisView) func(a, b int) int {
 	element := elementOrder(x)
 	return func(a, b int) int {
 		for i := range s.Outer {

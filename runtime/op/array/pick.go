@@ -9,18 +9,18 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// compress keeps the slices of an axis, or the elements of the flattened input,
+// Compress keeps the slices of an axis, or the elements of the flattened input,
 // for which a condition holds.
-type compress struct {
+type Compress struct {
 	axis int
 	flat bool
 }
 
 func newCompress(n *op.Node) (op.Op, error) {
-	return &compress{axis: n.Int("axis", 0), flat: !n.Has("axis")}, nil
+	return &Compress{axis: n.Int("axis", 0), flat: !n.Has("axis")}, nil
 }
 
-func (o *compress) Infer(c *op.Infer) error {
+func (o *Compress) Infer(c *op.Infer) error {
 	in, cond := c.In[0], c.In[1]
 	if cond.DType != tensor.Bool || cond.Dims != nil && len(cond.Dims) != 1 {
 		return graph.Errorf(graph.ErrShape, "condition is %v, not a vector of bool", cond.Type)
@@ -52,12 +52,26 @@ func (o *compress) Infer(c *op.Infer) error {
 	return nil
 }
 
-func (o *compress) Run(c *op.Run) error {
-	in := c.In[0].Shape()
+// View returns the axis whose slices are kept, and the extents that have it.
+func (o *Compress) View(in tensor.Shape) (tensor.Shape, int, error) {
 	if o.flat {
 		in = tensor.Shape{in.Len()}
 	}
 	axis, err := op.NormAxis(o.axis, len(in))
+	return in, axis, err
+}
+
+// Most returns the slices of the axis that the condition is about.
+func (o *Compress) Most(in []tensor.Shape) int {
+	shape, axis, err := o.View(in[0])
+	if err != nil {
+		return 0
+	}
+	return min(shape[axis], in[1].Len())
+}
+
+func (o *Compress) Run(c *op.Run) error {
+	in, axis, err := o.View(c.In[0].Shape())
 	if err != nil {
 		return err
 	}
@@ -91,13 +105,13 @@ func (o *compress) Run(c *op.Run) error {
 	return nil
 }
 
-// nonZero lists the places of the elements that are not zero: one row of
+// NonZero lists the places of the elements that are not zero: one row of
 // indices per axis, one column per element, in row-major order.
-type nonZero struct{}
+type NonZero struct{}
 
-func newNonZero(*op.Node) (op.Op, error) { return nonZero{}, nil }
+func newNonZero(*op.Node) (op.Op, error) { return NonZero{}, nil }
 
-func (nonZero) Infer(c *op.Infer) error {
+func (NonZero) Infer(c *op.Infer) error {
 	rows := graph.Unknown()
 	if rank, ok := c.In[0].Rank(); ok {
 		rows = graph.Known(rank)
@@ -106,7 +120,10 @@ func (nonZero) Infer(c *op.Infer) error {
 	return nil
 }
 
-func (nonZero) Run(c *op.Run) error {
+// Most returns the elements.
+func (NonZero) Most(in []tensor.Shape) int { return in[0].Len() }
+
+func (NonZero) Run(c *op.Run) error {
 	in := c.In[0]
 	isSet := setTest(in)
 	count := 0
@@ -132,6 +149,12 @@ func (nonZero) Run(c *op.Run) error {
 	return nil
 }
 
+// HasZeros reports whether elements have zeros of both signs. The sign is the highest bit of
+// the last byte of every part.
+func HasZeros(d tensor.DType) bool {
+	return d.Kind() == tensor.Complex || d.IsFloat() && !slices.Contains([]tensor.DType{tensor.F8E4M3FNUZ, tensor.F8E5M2FNUZ, tensor.F8E8M0}, d)
+}
+
 // setTest returns a function that tells whether element i is not zero, which an
 // empty string is, too, and so are negative zeros.
 func setTest(t *tensor.Tensor) func(i int) bool {
@@ -150,8 +173,7 @@ func setTest(t *tensor.Tensor) func(i int) bool {
 	if d.Kind() == tensor.Complex {
 		part /= 2
 	}
-	// The sign is the highest bit of the last byte of every part.
-	signs := d.Kind() == tensor.Complex || d.IsFloat() && !slices.Contains([]tensor.DType{tensor.F8E4M3FNUZ, tensor.F8E5M2FNUZ, tensor.F8E8M0}, d)
+	signs := HasZeros(d)
 	return func(i int) bool {
 		for j, v := range t.Bytes()[i*w:][:w] {
 			if signs && j%part == part-1 {

@@ -6,11 +6,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// argOp finds where along an axis the largest or smallest element is. A NaN that comes
+// Arg finds where along an axis the largest or smallest element is. A NaN that comes
 // first stays; others are passed over.
-type argOp struct {
-	largest, last, keep bool
-	axis                int
+type Arg struct {
+	Largest, Last bool // of equal elements the last counts
+	keep          bool
+	axis          int
 }
 
 var argRows = []op.Row{
@@ -24,16 +25,19 @@ func newArg(largest bool) func(n *op.Node) (op.Op, error) {
 		if len(axes) != 1 {
 			return nil, graph.Errorf(graph.ErrFormat, "attribute axes is %v; it must name one axis", axes)
 		}
-		return &argOp{largest: largest, last: !n.Bool("select_first", true), keep: n.Bool("keepdims", false), axis: axes[0]}, nil
+		return &Arg{Largest: largest, Last: !n.Bool("select_first", true), keep: n.Bool("keepdims", false), axis: axes[0]}, nil
 	}
 }
 
 // Infer drops the axis, or makes it 1.
-func (o *argOp) Infer(c *op.Infer) error { return inferReduced(c, tensor.I64, []int{o.axis}, o.keep) }
+func (o *Arg) Infer(c *op.Infer) error { return inferReduced(c, tensor.I64, []int{o.axis}, o.keep) }
+
+// Axis returns the axis of a value of that shape.
+func (o *Arg) Axis(x tensor.Shape) (int, error) { return op.NormAxis(o.axis, len(x)) }
 
 // Run computes the output.
-func (o *argOp) Run(c *op.Run) error {
-	axis, err := op.NormAxis(o.axis, len(c.In[0].Shape()))
+func (o *Arg) Run(c *op.Run) error {
+	axis, err := o.Axis(c.In[0].Shape())
 	if err != nil {
 		return err
 	}
@@ -53,7 +57,7 @@ func (o *argOp) Run(c *op.Run) error {
 }
 
 // find keeps the best element of each of a block of results.
-func find[C number](c *op.Run, o *argOp, s op.AxisView, out []int64) error {
+func find[C number](c *op.Run, o *Arg, s op.AxisView, out []int64) error {
 	t, best, x := c.In[0].Aligned(), make([]C, block), make([]C, block)
 	for outer := range s.Outer {
 		for inner := 0; inner < s.Inner; inner += block {
@@ -78,10 +82,10 @@ func find[C number](c *op.Run, o *argOp, s op.AxisView, out []int64) error {
 
 // better puts the elements that are beyond the best so far, or, if the last is wanted, as
 // good, in their place.
-func better[C number](o *argOp, k int64, x, best []C, where []int64) {
+func better[C number](o *Arg, k int64, x, best []C, where []int64) {
 	for i, v := range x {
 		b := best[i]
-		if o.largest && v > b || !o.largest && v < b || o.last && v == b {
+		if o.Largest && v > b || !o.Largest && v < b || o.Last && v == b {
 			best[i], where[i] = v, k
 		}
 	}

@@ -9,12 +9,23 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// cast makes integers wider, and floats of integers. Floats become the nearest integer
+// Cast makes integers wider, and floats of integers. Floats become the nearest integer
 // that there is, after round; a NaN becomes 0.
-type cast struct {
-	to    tensor.DType
-	round func(float64) float64
+type Cast struct {
+	to   tensor.DType
+	Mode Rounding
 }
+
+// Rounding is how a float becomes a whole number.
+type Rounding int
+
+// The roundings.
+const (
+	Trunc Rounding = iota
+	Floor
+	Ceil
+	Nearest // of two the one that is further from 0
+)
 
 // castTypes are the types that a cast makes.
 var castTypes = slices.Concat(op.Integers, singleTypes, doubleTypes)
@@ -23,23 +34,27 @@ var castRows = []op.Row{
 	{Domain: Domain, Name: "cast", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: numberTypes, New: newCast},
 }
 
-// roundings are the ways to make a float a whole number.
-var roundings = map[string]func(float64) float64{"trunc": math.Trunc, "floor": math.Floor, "ceil": math.Ceil, "nearest": math.Round}
+// roundings are the roundings by name, and round is what they do.
+var (
+	roundings = map[string]Rounding{"trunc": Trunc, "floor": Floor, "ceil": Ceil, "nearest": Nearest}
+	round     = map[Rounding]func(float64) float64{Trunc: math.Trunc, Floor: math.Floor, Ceil: math.Ceil, Nearest: math.Round}
+)
 
 func newCast(n *op.Node) (op.Op, error) {
 	to, err := typeNamed(n, "to", castTypes)
 	if err != nil {
 		return nil, err
 	}
-	mode := n.Str("rounding_mode", "trunc")
-	if roundings[mode] == nil {
-		return nil, graph.Errorf(graph.ErrFormat, "attribute rounding_mode is %q; it must be trunc, floor, ceil or nearest", mode)
+	name := n.Str("rounding_mode", "trunc")
+	mode, ok := roundings[name]
+	if !ok {
+		return nil, graph.Errorf(graph.ErrFormat, "attribute rounding_mode is %q; it must be trunc, floor, ceil or nearest", name)
 	}
-	return &cast{to, roundings[mode]}, nil
+	return &Cast{to, mode}, nil
 }
 
 // Infer keeps the extents.
-func (o *cast) Infer(c *op.Infer) error {
+func (o *Cast) Infer(c *op.Infer) error {
 	if d := c.In[0].DType; d.IsInteger() && o.to.IsInteger() && (d.Kind() != o.to.Kind() || d.Bits() >= o.to.Bits()) {
 		return graph.Errorf(graph.ErrUnsupported, "no cast from %v to %v; integers become floats and wider integers of the same sign", d, o.to)
 	}
@@ -48,7 +63,7 @@ func (o *cast) Infer(c *op.Infer) error {
 }
 
 // Run converts block by block.
-func (o *cast) Run(c *op.Run) error {
+func (o *Cast) Run(c *op.Run) error {
 	t, y := c.In[0].Aligned(), c.Out[0]
 	return c.Parallel(t.Len(), share, func(from, to int) error {
 		var b castBuffers
@@ -70,8 +85,8 @@ type castBuffers struct {
 }
 
 // convert makes n elements, from the one numbered at on.
-func (o *cast) convert(y, t *tensor.Tensor, at, n int, b *castBuffers) {
-	x, i, u := b.x[:n], b.i[:n], b.u[:n]
+func (o *Cast) convert(y, t *tensor.Tensor, at, n int, b *castBuffers) {
+	x, i, u, whole := b.x[:n], b.i[:n], b.u[:n], round[o.Mode]
 	switch from, to := t.DType().Kind(), o.to.Kind(); {
 	case to == tensor.Float:
 		load(x, t, at)
@@ -86,14 +101,14 @@ func (o *cast) convert(y, t *tensor.Tensor, at, n int, b *castBuffers) {
 		load(x, t, at)
 		low, high := bounds[int64](o.to)
 		for k, v := range x {
-			i[k] = min(max(toInt(o.round(v)), low), high)
+			i[k] = min(max(toInt(whole(v)), low), high)
 		}
 		store(y, at, i)
 	default:
 		load(x, t, at)
 		_, high := bounds[uint64](o.to)
 		for k, v := range x {
-			u[k] = min(toUint(o.round(v)), high)
+			u[k] = min(toUint(whole(v)), high)
 		}
 		store(y, at, u)
 	}

@@ -8,22 +8,22 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// finite reports whether no element is infinite or a NaN.
-type finite struct{}
+// Finite reports whether no element is infinite or a NaN.
+type Finite struct{}
 
 var finiteRows = []op.Row{
 	{Domain: Domain, Name: "is_finite", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: slices.Concat(singleTypes, doubleTypes),
-		New: func(*op.Node) (op.Op, error) { return &finite{}, nil }},
+		New: func(*op.Node) (op.Op, error) { return &Finite{}, nil }},
 }
 
 // Infer gives one bool without axes.
-func (*finite) Infer(c *op.Infer) error {
+func (*Finite) Infer(c *op.Infer) error {
 	c.Set(0, tensor.Bool, graph.Dims{})
 	return nil
 }
 
 // Run looks at elements until one is not finite.
-func (*finite) Run(c *op.Run) error {
+func (*Finite) Run(c *op.Run) error {
 	t, x, all := c.In[0].Aligned(), make([]float64, block), true
 	for at := 0; at < t.Len() && all; at += block {
 		if c.Stopped() {

@@ -24,8 +24,8 @@ type reduction struct {
 	d     step[float64]
 }
 
-// reduceOp is a reduction for a node.
-type reduceOp struct {
+// Reduce is a reduction for a node.
+type Reduce struct {
 	*reduction
 	axes []int
 	keep bool
@@ -49,15 +49,29 @@ var reduceRows = func() (rows []op.Row) {
 }()
 
 func (r *reduction) new(n *op.Node) (_ op.Op, err error) {
-	o := &reduceOp{reduction: r, axes: n.Ints("axes"), keep: n.Bool("keepdims", false)}
+	o := &Reduce{reduction: r, axes: n.Ints("axes"), keep: n.Bool("keepdims", false)}
 	if r.acc {
 		o.acc, err = accumulator(n)
 	}
 	return o, err
 }
 
+// Name returns the operator's name.
+func (o *Reduce) Name() string { return o.name }
+
+// Axes returns the axes that are reduced. No elements are an error where results need one.
+func (o *Reduce) Axes(x tensor.Shape) ([]int, error) {
+	list, err := op.NormAxes(o.axes, len(x))
+	for _, a := range list {
+		if x[a] == 0 && o.first {
+			return nil, graph.Errorf(graph.ErrShape, "%s of no elements: %v has none along axes %v", o.name, x, o.axes)
+		}
+	}
+	return list, err
+}
+
 // Infer drops the axes, or makes them 1.
-func (o *reduceOp) Infer(c *op.Infer) error {
+func (o *Reduce) Infer(c *op.Infer) error {
 	d := c.In[0].DType
 	if o.acc != tensor.Invalid {
 		if d.Kind() != o.acc.Kind() || d.Bits() >= o.acc.Bits() {
@@ -92,7 +106,7 @@ func inferReduced(c *op.Infer, d tensor.DType, axes []int, keep bool) error {
 }
 
 // Run computes the output.
-func (o *reduceOp) Run(c *op.Run) error {
+func (o *Reduce) Run(c *op.Run) error {
 	switch d := c.In[0].DType(); {
 	case d == tensor.F64:
 		return runReduce(c, o, o.d)
@@ -104,7 +118,7 @@ func (o *reduceOp) Run(c *op.Run) error {
 	return runReduce(c, o, o.u)
 }
 
-func runReduce[C number](c *op.Run, o *reduceOp, f step[C]) error {
+func runReduce[C number](c *op.Run, o *Reduce, f step[C]) error {
 	w, err := newWindow(c.In[0], o.axes)
 	if err != nil {
 		return err
@@ -137,7 +151,7 @@ func runReduce[C number](c *op.Run, o *reduceOp, f step[C]) error {
 func resultsFor(count int) int { return max(share/max(count, 1)&^7, 8) }
 
 // reduceRun computes results side by side, from the one numbered at on.
-func reduceRun[C number](c *op.Run, o *reduceOp, w *window, at int, acc, x []C, f step[C]) error {
+func reduceRun[C number](c *op.Run, o *Reduce, w *window, at int, acc, x []C, f step[C]) error {
 	for i := range acc {
 		acc[i] = C(o.start)
 	}

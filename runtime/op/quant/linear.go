@@ -24,7 +24,7 @@ type QuantizeLinear struct {
 	Granularity
 	codes     tensor.DType // Invalid where the zero point's type is meant
 	precision tensor.DType // of the quotient; Invalid where the scale's type is meant
-	saturate  bool         // numbers too large for codes of 8 bits become the largest
+	Saturate  bool         // numbers too large for codes of 8 bits become the largest
 }
 
 func newQuantizeLinear(n *op.Node) (op.Op, error) {
@@ -32,7 +32,7 @@ func newQuantizeLinear(n *op.Node) (op.Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &QuantizeLinear{Granularity: g, saturate: n.Since < 19 || n.Bool("saturate", true)}
+	o := &QuantizeLinear{Granularity: g, Saturate: n.Since < 19 || n.Bool("saturate", true)}
 	if n.Since >= 21 {
 		if o.codes, err = typeIn(n, "output_dtype", allCodes); err != nil {
 			return nil, err
@@ -107,7 +107,7 @@ func (o *QuantizeLinear) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	return roundFloats(c, grid, precision, numbers, scale, c.Given(2), y, o.saturate)
+	return roundFloats(c, grid, precision, numbers, scale, c.Given(2), y, o.Saturate)
 }
 
 // scalesIn returns the scales in that precision.

@@ -62,11 +62,17 @@ func factors(n int) (list []int, rest int) {
 	return list, n
 }
 
-// isPrecise reports whether a transform of that length loses little in single
-// precision: long sums and convolutions lose more.
-func isPrecise(n int) bool {
+// Factors returns what the passes of a transform of n points are over, factors from 2 to 5.
+// It reports false for other lengths: long sums and convolutions lose more in single
+// precision.
+func Factors(n int) ([]int, bool) {
 	list, rest := factors(n)
-	return rest == 1 && (len(list) == 0 || slices.Max(list) <= 5)
+	return list, rest == 1 && (len(list) == 0 || slices.Max(list) <= 5)
+}
+
+func isPrecise(n int) bool {
+	_, ok := Factors(n)
+	return ok
 }
 
 func newFourier[F realType](n int) *fourier[F] {

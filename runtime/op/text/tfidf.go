@@ -9,16 +9,16 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// tfIdf counts the n-grams of a pool in rows of items, [n] or [rows,n]. The
+// TfIdf counts the n-grams of a pool in rows of items, [n] or [rows,n]. The
 // items of an n-gram stand next to each other, or 1 to skips others lie between
 // each two of them. The pool's k-th n-gram counts at coordinate indexes[k] of
 // the output, which several may share: there their numbers are added.
-type tfIdf struct {
+type TfIdf struct {
 	mode       string    // TF for counts, IDF for weights of what occurs, TFIDF for counts times weights
 	weights    []float32 // one per n-gram of the pool; nil for 1
 	indexes    []int
 	width      int // coordinates
-	skips      int
+	Skips      int // items that may lie between two of an n-gram
 	fewest     int // items of an n-gram
 	most       int
 	strings    map[string]int32 // items of a pool of strings, and their numbers
@@ -26,14 +26,35 @@ type tfIdf struct {
 	tree       map[gramStep]int32
 	leaves     []int32 // by node of the tree: the n-gram that ends there, from 1
 	ofIntegers bool
+	grams      []Gram // those that count, in order; of a pool of integers
 }
+
+// Gram is an n-gram of a pool of integers: its items, the coordinate at which it counts, and
+// its weight.
+type Gram struct {
+	Items  []int64
+	To     int
+	Weight float32
+}
+
+// Grams returns the n-grams of a pool of integers that count, by coordinate, and in the order
+// of the pool where they share one.
+func (o *TfIdf) Grams() []Gram {
+	return slices.SortedStableFunc(slices.Values(o.grams), func(a, b Gram) int { return a.To - b.To })
+}
+
+// Counted reports whether an n-gram counts as often as it occurs, not once.
+func (o *TfIdf) Counted() bool { return o.mode != "IDF" }
+
+// Weighted reports whether n-grams have weights.
+func (o *TfIdf) Weighted() bool { return o.mode != "TF" && o.weights != nil }
 
 // gramStep leads from a node of the tree of n-grams to another.
 type gramStep struct{ node, item int32 }
 
 func newTfIdf(n *op.Node) (op.Op, error) {
-	o := &tfIdf{
-		mode: n.Str("mode", ""), weights: n.Floats("weights"), indexes: n.Ints("ngram_indexes"), skips: n.Int("max_skip_count", 0),
+	o := &TfIdf{
+		mode: n.Str("mode", ""), weights: n.Floats("weights"), indexes: n.Ints("ngram_indexes"), Skips: n.Int("max_skip_count", 0),
 		fewest: n.Int("min_gram_length", 0), most: n.Int("max_gram_length", 0), ofIntegers: n.Has("pool_int64s"),
 		strings: map[string]int32{}, ints: map[int64]int32{}, tree: map[gramStep]int32{}, leaves: []int32{0},
 	}
@@ -57,7 +78,7 @@ func newTfIdf(n *op.Node) (op.Op, error) {
 	if err := o.check(starts); err != nil {
 		return nil, err
 	}
-	return o, o.load(pool, starts)
+	return o, o.load(pool, numbers, starts)
 }
 
 // numbered returns the number of an item, a new one if it has none.
@@ -70,14 +91,14 @@ func numbered[T comparable](items map[T]int32, item T) int32 {
 	return n
 }
 
-func (o *tfIdf) check(starts []int) error {
+func (o *TfIdf) check(starts []int) error {
 	switch {
 	case !slices.Contains([]string{"TF", "IDF", "TFIDF"}, o.mode):
 		return graph.Errorf(graph.ErrFormat, "mode is %q; it takes TF, IDF or TFIDF", o.mode)
 	case o.fewest < 1 || o.most < o.fewest || o.most > len(starts):
 		return graph.Errorf(graph.ErrFormat, "n-grams have %d to %d items, and the pool those of 1 to %d", o.fewest, o.most, len(starts))
-	case o.skips < 0:
-		return graph.Errorf(graph.ErrFormat, "max_skip_count is %d", o.skips)
+	case o.Skips < 0:
+		return graph.Errorf(graph.ErrFormat, "max_skip_count is %d", o.Skips)
 	case len(o.indexes) == 0:
 		return graph.Errorf(graph.ErrFormat, "ngram_indexes is empty")
 	case o.weights != nil && len(o.weights) != len(o.indexes):
@@ -91,9 +112,9 @@ func (o *tfIdf) check(starts []int) error {
 	return nil
 }
 
-// load builds the tree of n-grams; those of i+1 items lie in the pool from
+// load builds the tree of n-grams, of which numbers has the items where these are integers; those of i+1 items lie in the pool from
 // starts[i] on.
-func (o *tfIdf) load(pool []int32, starts []int) error {
+func (o *TfIdf) load(pool []int32, numbers, starts []int) error {
 	gram := 0
 	for i, start := range starts {
 		end, size := len(pool), i+1
@@ -119,13 +140,20 @@ func (o *tfIdf) load(pool []int32, starts []int) error {
 				return graph.Errorf(graph.ErrFormat, "n-grams %d and %d of the pool are equal", o.leaves[node]-1, gram-1)
 			}
 			o.leaves[node] = int32(gram)
+			if o.ofIntegers {
+				g := Gram{Items: op.Convert(numbers[at:at+size], func(v int) int64 { return int64(v) }), To: o.indexes[gram-1], Weight: 1}
+				if o.weights != nil {
+					g.Weight = o.weights[gram-1]
+				}
+				o.grams = append(o.grams, g)
+			}
 		}
 	}
 	return nil
 }
 
 // step returns the node that item leads to, a new one if there is none.
-func (o *tfIdf) step(node, item int32) int32 {
+func (o *TfIdf) step(node, item int32) int32 {
 	next := numbered(o.tree, gramStep{node, item}) + 1
 	if int(next) == len(o.leaves) {
 		o.leaves = append(o.leaves, 0)
@@ -134,7 +162,7 @@ func (o *tfIdf) step(node, item int32) int32 {
 }
 
 // Infer sets a row of counts for every row of items.
-func (o *tfIdf) Infer(c *op.Infer) error {
+func (o *TfIdf) Infer(c *op.Infer) error {
 	x := c.In[0]
 	if (x.DType == tensor.String) == o.ofIntegers {
 		return graph.Errorf(graph.ErrShape, "input has elements of type %v; the pool's are others", x.DType)
@@ -151,7 +179,7 @@ func (o *tfIdf) Infer(c *op.Infer) error {
 }
 
 // Run counts row by row.
-func (o *tfIdf) Run(c *op.Run) error {
+func (o *TfIdf) Run(c *op.Run) error {
 	shape := c.In[0].Shape()
 	if len(shape) != 1 && len(shape) != 2 {
 		return graph.Errorf(graph.ErrShape, "input is %v; it takes [n] or [rows,n]", c.In[0])
@@ -176,7 +204,7 @@ func (o *tfIdf) Run(c *op.Run) error {
 
 // number looks up the numbers of len(items) elements of t; -1 for items that are
 // not in the pool.
-func (o *tfIdf) number(t *tensor.Tensor, from int, items []int32) {
+func (o *TfIdf) number(t *tensor.Tensor, from int, items []int32) {
 	for i := range items {
 		var ok bool
 		switch t.DType() {
@@ -195,8 +223,8 @@ func (o *tfIdf) number(t *tensor.Tensor, from int, items []int32) {
 
 // count adds the n-grams of items to counts. Those of one item do not depend on
 // skips and count once.
-func (o *tfIdf) count(items []int32, counts []int) {
-	for distance := 1; distance == 1 || distance-1 <= o.skips && distance < len(items) && o.most > 1; distance++ {
+func (o *TfIdf) count(items []int32, counts []int) {
+	for distance := 1; distance == 1 || distance-1 <= o.Skips && distance < len(items) && o.most > 1; distance++ {
 		for start := range items {
 			node := int32(0)
 			for size, at := 1, start; size <= o.most && at < len(items); size, at = size+1, at+distance {
@@ -214,17 +242,17 @@ func (o *tfIdf) count(items []int32, counts []int) {
 }
 
 // weigh writes a row of the output.
-func (o *tfIdf) weigh(counts []int, row []float32) {
+func (o *TfIdf) weigh(counts []int, row []float32) {
 	clear(row)
 	for gram, n := range counts {
 		if n == 0 {
 			continue
 		}
 		v := float32(n)
-		if o.mode == "IDF" {
+		if !o.Counted() {
 			v = 1
 		}
-		if o.mode != "TF" && o.weights != nil {
+		if o.Weighted() {
 			v *= o.weights[gram]
 		}
 		row[o.indexes[gram]] += v

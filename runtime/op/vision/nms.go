@@ -9,23 +9,25 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// suppress picks, for every class of every batch, boxes by score, best first, and
+// Suppress picks, for every class of every batch, boxes by score, best first, and
 // leaves out those that overlap one picked before by more than a threshold. Of
 // equal scores the box with the lower index comes first. With a score threshold,
 // only boxes above it are looked at; a score that is no number never is.
-type suppress struct{ center bool }
+type Suppress struct {
+	Center bool // a box is a center and extents, not two corners
+}
 
 func newSuppress(n *op.Node) (op.Op, error) {
 	switch v := n.Int("center_point_box", 0); v {
 	case 0, 1:
-		return &suppress{v == 1}, nil
+		return &Suppress{v == 1}, nil
 	default:
 		return nil, graph.Errorf(graph.ErrFormat, "center_point_box is %d; it takes 0 or 1", v)
 	}
 }
 
 // Infer leaves the number of boxes open.
-func (o *suppress) Infer(c *op.Infer) error {
+func (o *Suppress) Infer(c *op.Infer) error {
 	boxes, scores := c.In[0], c.In[1]
 	if scores.DType != boxes.DType {
 		return graph.Errorf(graph.ErrShape, "boxes are %v and scores %v", boxes.Type, scores.Type)
@@ -51,7 +53,7 @@ type pickLimits struct {
 	scored     bool
 }
 
-func (o *suppress) limits(c *op.Run) (l pickLimits, err error) {
+func (o *Suppress) limits(c *op.Run) (l pickLimits, err error) {
 	if c.Has(2) && c.In[2].Len() > 0 {
 		if l.most, err = op.ScalarInt(c.In[2], "max_output_boxes_per_class"); err != nil {
 			return l, err
@@ -69,11 +71,22 @@ func (o *suppress) limits(c *op.Run) (l pickLimits, err error) {
 	return l, err
 }
 
+// Most returns the boxes of all classes.
+func (o *Suppress) Most(in []tensor.Shape) int { return in[1].Len() }
+
+// Check returns an error for boxes and scores that do not fit each other.
+func (o *Suppress) Check(boxes, scores tensor.Shape) error {
+	if len(boxes) != 3 || len(scores) != 3 || boxes[2] != 4 || boxes[0] != scores[0] || boxes[1] != scores[2] {
+		return graph.Errorf(graph.ErrShape, "boxes are %v and scores %v; they take [batch,boxes,4] and [batch,classes,boxes]", boxes, scores)
+	}
+	return nil
+}
+
 // Run computes the output.
-func (o *suppress) Run(c *op.Run) error {
+func (o *Suppress) Run(c *op.Run) error {
 	bs, ss := c.In[0].Shape(), c.In[1].Shape()
-	if len(bs) != 3 || len(ss) != 3 || bs[2] != 4 || bs[0] != ss[0] || bs[1] != ss[2] {
-		return graph.Errorf(graph.ErrShape, "boxes are %v and scores %v; they take [batch,boxes,4] and [batch,classes,boxes]", bs, ss)
+	if err := o.Check(bs, ss); err != nil {
+		return err
 	}
 	l, err := o.limits(c)
 	if err != nil {
@@ -101,13 +114,13 @@ func (o *suppress) Run(c *op.Run) error {
 // corners is a box by its lower and its upper corner.
 type corners struct{ lo, hi [2]float32 }
 
-func (o *suppress) corners(list []float32) []corners {
+func (o *Suppress) corners(list []float32) []corners {
 	boxes := make([]corners, len(list)/4)
 	for i := range boxes {
 		p := list[4*i:][:4]
 		for a := range 2 {
 			lo, hi := p[a], p[a+2]
-			if o.center {
+			if o.Center {
 				lo, hi = p[a]-p[a+2]/2, p[a]+p[a+2]/2
 			}
 			boxes[i].lo[a], boxes[i].hi[a] = min(lo, hi), max(lo, hi)

@@ -1,0 +1,21 @@
+// Ones for elements of BITS bits that are not zero, else zeros. MASK is what counts of an
+// element, or of its upper word.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+
+layout(constant_id = 1) const uint BITS = 32;
+layout(constant_id = 2) const uint MASK = 0xffffffffu;
+
+layout(std430, binding = 0) readonly buffer X { uint x[]; };
+layout(std430, binding = 1) writeonly buffer Flags { uint flags[]; };
+
+layout(push_constant) uniform Words { uint total; };
+
+void main() {
+    const uint each = 32 / min(BITS, 32u);
+    uint i = flat_index();
+    if (i >= total) return;
+    uint code = BITS == 64 ? x[2 * i] | x[2 * i + 1] & MASK : x[i / each] >> i % each * BITS & MASK;
+    flags[i] = uint(code != 0);
+}

@@ -1,0 +1,14 @@
+// Sums of all elements up to each, from those within pieces, and those of all pieces before.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+
+layout(std430, binding = 0) readonly buffer Before { uint before[]; };
+layout(std430, binding = 1) buffer Sums { uint sums[]; };
+
+layout(push_constant) uniform Words { uint total, piece; };
+
+void main() {
+    uint i = flat_index();
+    if (i < total) sums[i] += before[i / piece];
+}
