@@ -108,17 +108,47 @@ int key_of(float x) {
 // Numbers of which one is below the other, and none is a NaN.
 bool precedes(float u, float v) { return !is_nan(u) && !is_nan(v) && key_of(u) < key_of(v); }
 
+// Numbers below the normal ones count as 0 on some devices. They are whole multiples of 2^-149.
+bool is_tiny(float x) { return (floatBitsToUint(x) & 0x7fffffffu) - 1u < 0x7fffffu; }
+float multiples(float x) { return copy_sign(float(floatBitsToUint(x) & 0x7fffffu), x); }
+
+// Multiplies a tiny number and one of at least 2^24: the product is a normal number, or infinite.
+float large_multiple(float u, float v) {
+    precise float z = multiples(u) * 2.6469779601696886e-23 * v * 5.293955920339377e-23; // 2^-75 and 2^-74
+    return z;
+}
+
+float product(float u, float v) {
+    const float LARGE = 16777216.0;
+    precise float z = u * v;
+    if (is_tiny(u) && magnitude(v) >= LARGE) return large_multiple(u, v);
+    if (is_tiny(v) && magnitude(u) >= LARGE) return large_multiple(v, u);
+    return z;
+}
+
+float quotient(float u, float v) {
+    precise float z = u / v;
+    if (!is_tiny(v)) return z;
+    // The quotient is a normal number, or too large for one.
+    if (is_tiny(u)) {
+        z = multiples(u) / multiples(v);
+        return z;
+    }
+    z = u * 18889465931478580854784.0 / multiples(v) * 37778931862957161709568.0; // 2^74 and 2^75
+    return z;
+}
+
 float of_floats(float u, float v, float w) {
     float low = uintBitsToFloat(a), high = uintBitsToFloat(b);
     precise float z = low;
     switch (FUNCTION) {
     case F_add: z = u + v; break;
     case F_sub: z = u - v; break;
-    case F_mul: z = u * v; break;
-    case F_div: if (!is_zero(v)) z = u / v; break;
+    case F_mul: z = product(u, v); break;
+    case F_div: if (!is_zero(v)) z = quotient(u, v); break;
     case F_abs: z = magnitude(u); break;
     case F_neg: z = negated(u); break;
-    case F_recip: if (!is_zero(u)) z = 1.0 / u; break;
+    case F_recip: if (!is_zero(u)) z = quotient(1.0, u); break;
     case F_relu:
         z = precedes(u, 0.0) ? u * low : u;
         if (LIMITED != 0 && precedes(high, z)) z = high;
@@ -127,8 +157,8 @@ float of_floats(float u, float v, float w) {
         z = precedes(u, low) ? low : u;
         if (precedes(high, z)) z = high;
         break;
-    case F_floor: z = copy_sign(floor(u), u); break;
-    case F_ceil: z = copy_sign(ceil(u), u); break;
+    case F_floor: z = copy_sign(is_tiny(u) ? float(is_negative(u)) : floor(u), u); break;
+    case F_ceil: z = copy_sign(is_tiny(u) ? float(!is_negative(u)) : ceil(u), u); break;
     case F_round: z = copy_sign(rounded(u), u); break;
     case F_trunc: z = copy_sign(trunc(u), u); break;
     case F_min: z = is_nan(u) || precedes(v, u) ? v : u; break;

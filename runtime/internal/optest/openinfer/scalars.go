@@ -134,7 +134,7 @@ func numberedCase(s *cases.Suite, f numbered, d tensor.DType, p []any) {
 	for _, v := range p {
 		in = append(in, inputOf(v))
 	}
-	s.Add(cases.Case{Domain: domain, Op: f.name, Version: 1, In: in, Want: cases.Want(want)})
+	s.Add(cases.Case{Domain: domain, Op: f.name, Version: 1, In: in, Want: cases.Want(want), Ulps: flushed[d]})
 }
 
 func quotientOf(f func(z, x, y *big.Int) *big.Int) func(tensor.DType, []*big.Int, []any) *big.Int {
