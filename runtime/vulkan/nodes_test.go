@@ -1,6 +1,7 @@
 package vulkan_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -183,8 +184,11 @@ func packedNodes(r *rand.Rand) (list []nodeCase) {
 			for i := range t.Bytes() {
 				t.Bytes()[i] = byte(r.Uint32())
 			}
-			if d.IsFloat() && d.Bits() == 32 {
+			switch d { // whose numbers below the normal ones devices may take for 0
+			case tensor.F32:
 				copy(tensor.View[float32](t), few(r, t.Len()))
+			case tensor.BF16:
+				copy(tensor.View[packed.BF16](t), op.Convert(few(r, t.Len()), packed.ToBF16))
 			}
 			return t
 		}
@@ -293,6 +297,15 @@ func TestNodes(t *testing.T) {
 	})
 }
 
+// element is an element as text.
+func element(t *tensor.Tensor, at int) string {
+	if list := op.Doubles(t); list != nil {
+		return fmt.Sprint(list[at])
+	}
+	size := t.DType().Bytes(1)
+	return fmt.Sprintf("bytes %x", t.Bytes()[at*size:][:size])
+}
+
 // compared is nodes that were compared.
 type compared struct {
 	*single
@@ -338,8 +351,7 @@ func compareWith(t *testing.T, o vulkan.Options, list []nodeCase) *compared {
 				t.Fatalf("output %d of %s %v is %v, want %v", i, c.op, c.in, got[i], want[i])
 			}
 			if at := differ(got[i], want[i], c.near); at >= 0 {
-				a, b := op.Doubles(got[i]), op.Doubles(want[i])
-				t.Errorf("output %d of %s %v differs at %d: %v, want %v", i, c.op, c.in, at, a[at], b[at])
+				t.Errorf("output %d of %s %v differs at %d: %s, want %s", i, c.op, c.in, at, element(got[i], at), element(want[i], at))
 			}
 		}
 	}
