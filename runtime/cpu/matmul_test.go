@@ -300,7 +300,11 @@ func gemmSpecial(t *testing.T, kernel bindings.Kernel, dtype tensor.DType, m, n,
 	pool, r := testPool(t), rand.New(rand.NewPCG(3, 4))
 	d, none := gemmCase{m: m, n: n, k: k, alpha: 1, dtype: dtype}.data(r), []byte(nil)
 	d.a[3*k+5], d.b[7*n+30] = math.Inf(1), math.NaN()
-	y := loaded(dtype, runGuarded(t, kernel, d.gemm(t, kernel).words(), pool, dtype.Bytes(m*n), dtype.Bytes(1), stored(dtype, d.a), stored(dtype, d.b), none, none, none))
+	w := d.gemm(t, kernel).words()
+	if !kernel.Fits(numbersOf(t, w)) {
+		return // CBLAS has no elements of 16 bits
+	}
+	y := loaded(dtype, runGuarded(t, kernel, w, pool, dtype.Bytes(m*n), dtype.Bytes(1), stored(dtype, d.a), stored(dtype, d.b), none, none, none))
 	for i := range m {
 		for j := range n {
 			if v := y[i*n+j]; math.IsNaN(v) != (j == 30) || math.IsInf(v, 0) != (i == 3 && j != 30) {
