@@ -20,7 +20,7 @@ typedef struct {
     size_t chunks;                 // that there are to be at least
     dense_axis d, h, w;            // a result has slices along d, of which each is computed by itself
     dense_axis from_h, from_w;     // of a picked value: its rows and columns as they lie
-    size_t width;                  // pixels of a row of the result; the last may have fewer
+    size_t width;                  // pixels of a row of the result; the last may have fewer. Rows are segments of one where it is below w.out
     size_t in_blocks, out_blocks;  // of all groups
     size_t group_blocks;           // of filters that a group has a part of, at most
     size_t step_channels;          // of a block, which weights have together: all, or those of which groups are made
@@ -116,11 +116,18 @@ static size_t dense_segments(const dense_job *j) {
 // Pixels of a row of such a value: few enough for a band of them and for chunks enough, and
 // of half a tile or more.
 static size_t dense_segment(const dense_job *j) {
-    const size_t half = NACRE_DENSE_PIXELS / 2;
-    const size_t most = nacre_max(1, j->impl->band / (nacre_ceil_div(j->channels, j->lanes) * j->lanes) / NACRE_DENSE_PIXELS / 2) * NACRE_DENSE_PIXELS;
+    const size_t half = NACRE_DENSE_PIXELS / 2, pixel = j->planes * j->unit * j->w.stride;
+    const size_t most = nacre_max(1, j->impl->band / pixel / NACRE_DENSE_PIXELS / 2) * NACRE_DENSE_PIXELS;
     const size_t least = nacre_ceil_div(DENSE_GRAIN, j->depth * NACRE_DENSE_BLOCKS * j->lanes);
     const size_t each = nacre_round_up(nacre_max(nacre_ceil_div(j->w.out, dense_segments(j)), least), half);
     return nacre_min(j->w.out, nacre_min(most, each));
+}
+
+// Makes a value of one row one of segments, each of which meets a row that is copied or lies in it.
+static void dense_cut_line(dense_job *j) {
+    j->width = dense_segment(j);
+    const size_t n = nacre_ceil_div(j->w.out, j->width);
+    j->h = (dense_axis){n, n, 1, 1, 1, 0};
 }
 
 // Cuts the work: rows into bands, where the weights are few, and filters into parts.
@@ -192,11 +199,12 @@ static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_wor
     if ((j.picked || !j.copied) && j.taps == 1 && j.w.out == j.w.in && j.h.out == j.h.in) {
         // Rows of such a value follow each other as pixels do.
         j.w.in = j.w.out = j.w.out * j.h.out;
-        j.width = dense_segment(&j);
-        j.h.in = j.h.out = nacre_ceil_div(j.w.out, j.width);
+        dense_cut_line(&j);
+    } else if (j.h.in == 1 && j.h.out == 1 && j.h.kernel == 1 && j.h.pad == 0) {
+        dense_cut_line(&j);
     }
     j.slots = j.plain ? 1 : nacre_min(j.w.stride / dense_divisor(j.w.stride, j.w.dilation), j.w.kernel);
-    j.part = j.picked ? j.width : j.plain ? dense_reach(&j.w, j.w.out) : j.w.out + (j.w.kernel - 1) * j.w.dilation / j.w.stride;
+    j.part = j.picked ? j.width : j.plain ? dense_reach(&j.w, j.width) : j.width + (j.w.kernel - 1) * j.w.dilation / j.w.stride;
     j.cut = nacre_dense_cut(j.impl, j.plain, j.width);
     j.last = nacre_dense_cut(j.impl, j.plain, dense_pixels(&j, j.h.out - 1));
     dense_divide(&j);
@@ -251,9 +259,11 @@ static void dense_copy_row(const dense_job *j, size_t slice, size_t at, float *d
         memset(dst, 0, j->slots * line * sizeof(float));
         return;
     }
-    const float *const x = j->x + (slice * j->h.in + at - j->h.pad) * j->w.in * j->unit;
+    const int segments = j->width < j->w.out;
+    const float *const x = j->x + (slice * dense_slice(j) + (segments ? 0 : at - j->h.pad) * j->w.in) * j->unit;
+    const size_t first = segments ? at * j->width * j->w.stride : 0;
     for (size_t slot = 0; slot < j->slots; slot++) {
-        dense_copy_slot(j, x, slot * j->w.dilation % j->w.stride, j->plain ? 1 : j->w.stride, j->part, dst + slot * line);
+        dense_copy_slot(j, x, first + slot * j->w.dilation % j->w.stride, j->plain ? 1 : j->w.stride, j->part, dst + slot * line);
     }
 }
 

@@ -28,6 +28,7 @@ enum {
     PITCH = 16,              // floats between rows that are widened, so that they are in other sets of a cache
     LINE = 2048,             // columns of a result that are computed at a time in lines
     GRAIN = 1 << 18,         // multiply-adds that are worth a thread's attention
+    READING_ROWS = 8,        // rows that are multiplied while b is read: fewer take as long
     SMALL_B = 1 << 18,       // elements of b for which rows of a are read where they lie, whatever their strides
     SAME_SETS = 4096,        // bytes between addresses that share a set of the first-level cache
     MOST_ROWS = 14,          // of a tile of any variant
@@ -113,7 +114,7 @@ static int is_column(const nacre_f32_gemm *g) {
 // Cuts one product into pieces: columns first, for rows share a block of b.
 static void cut(gemm_plan *p, size_t threads) {
     const nacre_f32_gemm *const g = &p->g;
-    const size_t work = g->m * nacre_max(g->k, 1) / GRAIN * g->n + g->m * nacre_max(g->k, 1) % GRAIN * g->n / GRAIN;
+    const size_t mk = nacre_max(g->m, READING_ROWS) * nacre_max(g->k, 1), work = mk / GRAIN * g->n + mk % GRAIN * g->n / GRAIN;
     size_t want = threads < 2 ? 1 : nacre_max(1, nacre_min(threads * SHARES, work * p->products));
     want = nacre_ceil_div(want, p->products);
     const size_t unit = p->path == TILES ? g->b.packed ? g->impl->nr : 4 * g->impl->nr : 256;

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -86,6 +87,9 @@ func bindBlockedConv(o *nn.Conv, then op.Epilogue, b *binder) error {
 	if err != nil {
 		return err
 	}
+	if p := loneProduct(s, b.OutLayout(0)); p != nil && !b.Has(3) && b.InLayout(0) != device.Plain {
+		return b.shortProduct(p, then, b.in(0), b.out(0))
+	}
 	v := blockedConvWords{convWords: convWords{shape: s, dtype: tensor.F32, add: b.Has(3), packed: true, then: then}, block: b.OutLayout(0).Block()}
 	v.kernel = "f32_conv_depthwise_blocked"
 	if !groupsInBlocks(s, b.OutLayout(0)) {
@@ -99,6 +103,17 @@ func bindBlockedConv(o *nn.Conv, then op.Epilogue, b *binder) error {
 		return err
 	}
 	return b.add(k, []bindings.Kernel{v.apply}, v.words(), b.in(0), weights, b.in(2), b.in(3), b.out(0))
+}
+
+// loneProduct is the product of rows of channels by weights that a convolution of single pixels is;
+// nil for another, and for one whose rows do not follow each other in blocks.
+func loneProduct(s *nn.ConvShape, l device.Layout) *product {
+	lone := volumeOf(s.In) == 1 && volumeOf(s.Out) == 1 && volumeOf(s.Kernel) == 1 && s.Groups == 1
+	if !lone || s.Images > 1 && (s.Channels%l.Block() > 0 || s.Filters%l.Block() > 0) {
+		return nil
+	}
+	n, k := graph.Known(s.Filters), graph.Known(s.Channels)
+	return &product{m: graph.Known(s.Images), n: n, k: k, aRow: k, aCol: graph.Known(1), bRow: graph.Known(1), bCol: k}
 }
 
 // blockedConv finds what follows the sums of a convolution, its kernel, and its weights, input i,
