@@ -94,7 +94,7 @@ func bindBlockedConv(o *nn.Conv, then op.Epilogue, b *binder) error {
 	v.kernel = "f32_conv_depthwise_blocked"
 	if !groupsInBlocks(s, b.OutLayout(0)) {
 		v.kernel, v.plain = "f32_conv_blocked", b.InLayout(0) == device.Plain
-		if tile := winogradTile(s); tile > 0 && !v.plain && !b.dev.direct {
+		if tile := winogradTile(s, v.block); tile > 0 && !v.plain && !b.dev.direct {
 			v.kernel, v.tile = "f32_conv_winograd", tile
 		}
 	}
@@ -133,17 +133,21 @@ func (b *binder) blockedConv(v *blockedConvWords, i int) (k bindings.Kernel, wei
 }
 
 // winogradTile is the side of tiles in which a convolution takes least, by what it saves of
-// products and by how often few tiles have all transformed weights read; 0 for one that
-// is not computed so.
-func winogradTile(s *nn.ConvShape) int {
+// products and by how often few tiles have all transformed weights read, which wide vectors
+// wait for; 0 for one that is not computed so.
+func winogradTile(s *nn.ConvShape, block int) int {
 	if !transforms(s) {
 		return 0
+	}
+	few := 25
+	if block < 16 {
+		few = 16
 	}
 	tiles := func(m int) int { return s.Images * ((s.Out[0] + m - 1) / m) * ((s.Out[1] + m - 1) / m) }
 	switch {
 	case tiles(4) >= 25, tiles(4) >= 16 && s.Out[0]%4 == 0 && s.Out[1]%4 == 0:
 		return 4
-	case tiles(2) >= 25:
+	case tiles(2) >= few:
 		return 2
 	}
 	return 0

@@ -120,7 +120,7 @@ func denseCost(s *nn.ConvShape, l device.Layout) float64 {
 	depth := float64(s.Channels * tensor.Shape(s.Kernel).Len())
 	tiles := float64((pixels+densePixels-1)/densePixels) * float64((filters+2*block-1)/(2*block))
 	multiply := denseMultiply / float64(block)
-	switch winogradTile(s) {
+	switch winogradTile(s, block) {
 	case 4:
 		multiply *= denseBy4
 	case 2:
