@@ -45,13 +45,20 @@ static void pack_transposed(size_t k, size_t lanes, const float *src, size_t lan
     }
 }
 
+// Steps of a constant number of lanes.
+static inline void pack_steps(size_t k, size_t lanes, const float *src, size_t step, size_t width, float *dst) {
+    for (size_t p = 0; p < k; p++) memcpy(dst + p * width, src + p * step, lanes * sizeof *dst);
+}
+
 static void pack_f32(const nacre_half *half, size_t k, size_t lanes, const float *src, size_t lane, size_t step, size_t width, float *dst) {
     if (lane == 1 && half->rows != NULL) {
         half->rows(k, lanes, src, step, width, dst);
         return;
     }
-    if (lane == 1) {
-        for (size_t p = 0; p < k; p++) memcpy(dst + p * width, src + p * step, lanes * sizeof *dst);
+    if (lane == 1 && lanes == 16) {
+        pack_steps(k, 16, src, step, width, dst);
+    } else if (lane == 1) {
+        pack_steps(k, lanes, src, step, width, dst);
     } else if (step == 1) {
         (half->transpose != NULL ? half->transpose : pack_transposed)(k, lanes, src, lane, width, dst);
     } else {
