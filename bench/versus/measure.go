@@ -13,7 +13,7 @@ import (
 // blockSeconds is about how long runs are that are timed together, and fewestRounds how
 // many rounds a row has however long they take.
 const (
-	blockSeconds = 2e-3
+	blockSeconds = 20e-3
 	mostRuns     = 1000
 	fewestRounds = 3
 )

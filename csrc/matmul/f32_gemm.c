@@ -114,14 +114,16 @@ static int is_column(const nacre_f32_gemm *g) {
            g->batch.rank <= COLUMN_RANK;
 }
 
-// Cuts one product into pieces: columns first, for rows share a block of b.
+// Cuts one product into pieces: columns first, for rows share a block of b, but only rows where a packed b is
+// the smaller, which all pieces read.
 static void cut(gemm_plan *p, size_t threads) {
     const nacre_f32_gemm *const g = &p->g;
     const size_t mk = nacre_max(g->m, READING_ROWS) * nacre_max(g->k, 1), work = mk / GRAIN * g->n + mk % GRAIN * g->n / GRAIN;
     size_t want = threads < 2 ? 1 : nacre_max(1, nacre_min(threads * SHARES, work * p->products));
     want = nacre_ceil_div(want, p->products);
     const size_t unit = p->path == TILES ? g->b.packed ? g->impl->nr : 4 * g->impl->nr : 256;
-    p->j_step = nacre_round_up(nacre_ceil_div(g->n, want), unit);
+    const int rows = p->path == TILES && g->b.packed && g->m >= g->n;
+    p->j_step = nacre_round_up(rows ? g->n : nacre_ceil_div(g->n, want), unit);
     if (p->path != TILES) p->j_step = nacre_min(p->j_step, LINE);
     p->j_count = nacre_ceil_div(g->n, p->j_step);
     p->i_step = g->m;
