@@ -98,6 +98,7 @@ var table = slices.Concat(
 	countKernels,
 	eltwiseKernels,
 	gatherKernels,
+	generateKernels,
 	lossKernels,
 	matmulKernels,
 	normKernels,

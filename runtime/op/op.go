@@ -71,7 +71,10 @@ type Row struct {
 	// Impure says that Run may yield other results from the same inputs, so that
 	// nodes are never computed ahead of a run.
 	Impure bool
-	New    func(n *Node) (Op, error)
+	// Generates says that elements follow from a few numbers and their places, so that a
+	// device fills memory with them in less time than it copies them.
+	Generates bool
+	New       func(n *Node) (Op, error)
 }
 
 // Value is what is known of an operand before it is computed.

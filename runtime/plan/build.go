@@ -41,14 +41,20 @@ type inferred struct {
 	stays     string       // why none does
 }
 
+// facts is what is known, by id, when a stage begins.
+type facts struct {
+	values      []*op.Value
+	ready, late []bool
+}
+
 // stage plans as many of the nodes as have inputs of known extents. The values of
 // given are there already, in that place.
 // Lengths are the lengths and states that the extents depend on, or nil.
-func (p *Program) stage(ctx context.Context, values []*op.Value, ready []bool, nodes []*Node, given []int, place Place, lengths *Lengths) (*Plan, error) {
+func (p *Program) stage(ctx context.Context, at *facts, nodes []*Node, given []int, place Place, lengths *Lengths) (*Plan, error) {
 	wait := map[*Node]int{}
 	for {
-		b := &builder{Plan: &Plan{Program: p, Slots: make([]Slot, len(values)), Bases: firstBase, Lengths: lengths}, expose: map[int]bool{}, moving: map[int]*tensor.Tensor{}, wait: wait}
-		b.values, b.ready = append(b.values, values...), append(b.ready, ready...)
+		b := &builder{Plan: &Plan{Program: p, Slots: make([]Slot, len(at.values)), Bases: firstBase, Lengths: lengths}, expose: map[int]bool{}, moving: map[int]*tensor.Tensor{}, wait: wait}
+		b.values, b.ready, b.late = append(b.values, at.values...), append(b.ready, at.ready...), append(b.late, at.late...)
 		for _, n := range nodes {
 			if err := ctx.Err(); err != nil {
 				return nil, p.fail(n.Node, err)
@@ -88,14 +94,16 @@ func (b *builder) infer(n *Node) error {
 		return nil
 	}
 	x := inferred{Node: n, in: make([]*op.Value, len(n.inputs()))}
+	late := false
 	for i, id := range n.inputs() {
 		if id >= 0 {
 			x.in[i] = b.values[id]
+			late = late || b.late[id]
 		}
 	}
 	var err error
 	x.out, err = n.infer(x.in, b.values)
-	if err == nil {
+	if err == nil && !(late && b.generates(&x)) {
 		err = fold(b.Program, n, x.in, x.out)
 	}
 	if err != nil {
@@ -116,7 +124,7 @@ func (b *builder) infer(n *Node) error {
 	x.dynamic = !known || n.Row.DynamicOutputs
 	for i, id := range n.Out {
 		if id >= 0 {
-			b.values[id], b.ready[id] = x.out[i], b.hasExtents(x.out[i])
+			b.values[id], b.ready[id], b.late[id] = x.out[i], b.hasExtents(x.out[i]), late
 		}
 	}
 	b.todo = append(b.todo, x)
@@ -137,6 +145,26 @@ func (b *builder) hasExtents(v *op.Value) bool {
 func (b *builder) counts(n *Node) bool {
 	_, ok := n.Op.(op.Counter)
 	return ok && b.Program.device.Accelerator() != nil
+}
+
+// generates reports whether an accelerator fills the memory of what a node makes of a few
+// numbers. Short integers are not left to it: shapes and indices may follow from them.
+func (b *builder) generates(x *inferred) bool {
+	a := b.Program.device.Accelerator()
+	if a == nil || !x.Row.Generates {
+		return false
+	}
+	v := x.out[0]
+	shape, ok := v.Dims.Concrete()
+	if !ok || v.DType.IsInteger() && shape.Len() <= op.MaxInts {
+		return false
+	}
+	d := b.binding(x)
+	if b.keptBack(x, d) != "" {
+		return false
+	}
+	_, err := a.Bind(d)
+	return err == nil
 }
 
 func (b *builder) leave(n *Node) { b.rest = append(b.rest, n) }

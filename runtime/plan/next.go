@@ -33,20 +33,20 @@ func (pl *Plan) Next(ctx context.Context, values []tensor.Value) (*Plan, error) 
 
 func (pl *Plan) goOn(ctx context.Context, values []tensor.Value) (*Plan, error) {
 	n := len(pl.Program.Names)
-	known, ready := slices.Clone(pl.values[:n]), slices.Clone(pl.ready[:n])
+	known, ready, late := slices.Clone(pl.values[:n]), slices.Clone(pl.ready[:n]), slices.Clone(pl.late[:n])
 	for _, id := range pl.live {
 		if pl.Slots[id].Place != Dynamic {
 			continue
 		}
-		known[id], ready[id] = &op.Value{Type: op.TypeOf(values[id])}, true
+		known[id], ready[id], late[id] = &op.Value{Type: op.TypeOf(values[id])}, true, true
 		if t := known[id].Type; t.Kind != graph.TensorType {
 			known[id].Type = pl.values[id].Type
 		}
 	}
 	for _, id := range pl.exposed {
 		t := values[id].(*tensor.Tensor).Clone()
-		known[id] = &op.Value{Type: graph.TensorOf(t.DType(), graph.DimsOf(t.Shape())), Const: t}
+		known[id], late[id] = &op.Value{Type: graph.TensorOf(t.DType(), graph.DimsOf(t.Shape())), Const: t}, true
 	}
 	given := slices.DeleteFunc(slices.Clone(pl.live), func(id int) bool { return known[id].Const != nil })
-	return pl.Program.stage(ctx, known, ready, pl.rest, given, Earlier, pl.Lengths)
+	return pl.Program.stage(ctx, &facts{known, ready, late}, pl.rest, given, Earlier, pl.Lengths)
 }

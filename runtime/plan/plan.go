@@ -125,6 +125,7 @@ type Plan struct {
 	stayed  []string    // by step: why an accelerator does not compute it
 	values  []*op.Value // by id: what is known when the plan ends
 	ready   []bool      // by id: the value is there when the plan ends
+	late    []bool      // by id: what is known of the value follows from what an earlier stage of the run computed
 	nodes   []placed    // in order: those of the steps, and views
 	rest    []*Node     // left for the next stage
 	exposed []int       // ids whose elements decide extents of the rest
@@ -186,5 +187,5 @@ func (p *Program) planWith(ctx context.Context, inputs []graph.Type, lengths *Le
 	for id, v := range values {
 		ready[id] = ready[id] || v.Const != nil
 	}
-	return p.stage(ctx, values, ready, p.Nodes, p.Inputs, Input, lengths)
+	return p.stage(ctx, &facts{values, ready, make([]bool, len(values))}, p.Nodes, p.Inputs, Input, lengths)
 }

@@ -16,6 +16,7 @@ func families() [][]row {
 		countRows,
 		einsumRows,
 		eltwiseRows,
+		generateRows,
 		indexRows,
 		lossRows,
 		matmulRows,

@@ -10,18 +10,18 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// rangeOp counts from start to before limit in steps of delta.
-type rangeOp struct{}
+// Range counts from start to before limit in steps of delta.
+type Range struct{}
 
 func newRange(n *op.Node) (op.Op, error) {
 	if n.Since >= 27 {
 		// Whatever type is asked for, at least its precision is kept.
 		n.Ignore("stash_type")
 	}
-	return rangeOp{}, nil
+	return Range{}, nil
 }
 
-func (rangeOp) Infer(c *op.Infer) error {
+func (Range) Infer(c *op.Infer) error {
 	d := c.In[0].DType
 	for i, v := range c.In {
 		if v.DType != d {
@@ -104,7 +104,7 @@ func intRange(start, limit, delta *tensor.Tensor) (int, error) {
 	return int(n), nil
 }
 
-func (rangeOp) Run(c *op.Run) error {
+func (Range) Run(c *op.Run) error {
 	n, err := rangeLen(c.In[0], c.In[1], c.In[2])
 	if err != nil {
 		return err
@@ -137,30 +137,30 @@ func (rangeOp) Run(c *op.Run) error {
 	return nil
 }
 
-// rangeByOne is rangeOp whose delta may be left out.
-type rangeByOne struct{ rangeOp }
+// RangeByOne is a Range whose delta may be left out.
+type RangeByOne struct{ Range }
 
-func newRangeByOne(*op.Node) (op.Op, error) { return rangeByOne{}, nil }
+func newRangeByOne(*op.Node) (op.Op, error) { return RangeByOne{}, nil }
 
 // Infer and Run add the delta 1.
-func (o rangeByOne) Infer(c *op.Infer) error {
+func (o RangeByOne) Infer(c *op.Infer) error {
 	all := *c
 	if !c.Has(2) && op.Numeric.Has(c.In[0].DType) {
 		one := tensor.New(c.In[0].DType)
 		op.SetNumbers(one, []float64{1})
 		all.In = []*op.Value{c.In[0], c.In[1], op.Known(one)}
 	}
-	return o.rangeOp.Infer(&all)
+	return o.Range.Infer(&all)
 }
 
-func (o rangeByOne) Run(c *op.Run) error {
+func (o RangeByOne) Run(c *op.Run) error {
 	all := *c
 	if !c.Has(2) {
 		one := tensor.New(c.In[0].DType())
 		op.SetNumbers(one, []float64{1})
 		all.In = []*tensor.Tensor{c.In[0], c.In[1], one}
 	}
-	return o.rangeOp.Run(&all)
+	return o.Range.Run(&all)
 }
 
 func count[T float32 | float64 | int64 | int32 | int16](c *op.Run) {
@@ -173,6 +173,6 @@ func count[T float32 | float64 | int64 | int32 | int16](c *op.Run) {
 }
 
 var rangeRows = []op.Row{
-	{Name: "Range", Since: []int{11, 27}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: slices.Concat(op.Floats, op.Types{tensor.I16, tensor.I32, tensor.I64}), New: newRange},
-	{Domain: op.Microsoft, Name: "Range", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32, tensor.F64, tensor.I16, tensor.I32, tensor.I64}, New: newRangeByOne},
+	{Name: "Range", Since: []int{11, 27}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: slices.Concat(op.Floats, op.Types{tensor.I16, tensor.I32, tensor.I64}), Generates: true, New: newRange},
+	{Domain: op.Microsoft, Name: "Range", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32, tensor.F64, tensor.I16, tensor.I32, tensor.I64}, Generates: true, New: newRangeByOne},
 }

@@ -2,14 +2,15 @@ package signal
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// cosineWindow is a sum of cosines: terms[k]·cos(2πkn/size) over k.
-type cosineWindow struct {
+// CosineWindow is a sum of cosines: terms[k]·cos(2πkn/period) over k.
+type CosineWindow struct {
 	terms    []float64
 	periodic bool
 	to       tensor.DType
@@ -18,12 +19,12 @@ type cosineWindow struct {
 func newCosineWindow(terms ...float64) func(n *op.Node) (op.Op, error) {
 	return func(n *op.Node) (op.Op, error) {
 		to, err := n.ElementType("output_datatype", tensor.F32, op.Numeric)
-		return &cosineWindow{terms, n.Bool("periodic", true), to}, err
+		return &CosineWindow{terms, n.Bool("periodic", true), to}, err
 	}
 }
 
 // Infer sets [size].
-func (o *cosineWindow) Infer(c *op.Infer) error {
+func (o *CosineWindow) Infer(c *op.Infer) error {
 	size, err := c.ScalarDim(0, "size")
 	if err != nil {
 		return err
@@ -36,7 +37,7 @@ func (o *cosineWindow) Infer(c *op.Infer) error {
 }
 
 // Run computes the output.
-func (o *cosineWindow) Run(c *op.Run) error {
+func (o *CosineWindow) Run(c *op.Run) error {
 	size, err := op.ScalarInt(c.In[0], "size")
 	if err != nil {
 		return err
@@ -45,34 +46,43 @@ func (o *cosineWindow) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	period := float64(size)
-	if !o.periodic {
-		period = max(period-1, 1)
-	}
+	terms, period := o.Terms(size)
 	list := make([]float64, size)
 	for i := range list {
-		for k, t := range o.terms {
-			if size == 1 {
-				t = math.Abs(t) // the top of the window
-			}
-			list[i] += t * math.Cos(2*math.Pi*float64(k*i)/period)
+		for k, t := range terms {
+			list[i] += t * math.Cos(2*math.Pi*float64(k*i)/float64(period))
 		}
 	}
 	op.SetNumbers(out, list)
 	return nil
 }
 
-// melWeights makes the matrix [bins of a spectrum, bands] of triangles that are
+// Terms returns what the cosines of a window of that size are multiplied by, at most three
+// numbers, and the period.
+func (o *CosineWindow) Terms(size int) (terms []float64, period int) {
+	terms, period = slices.Clone(o.terms), size
+	if !o.periodic {
+		period = max(size-1, 1)
+	}
+	if size == 1 {
+		for k, t := range terms {
+			terms[k] = math.Abs(t) // the top of the window
+		}
+	}
+	return terms, period
+}
+
+// MelWeights makes the matrix [bins of a spectrum, bands] of triangles that are
 // evenly spaced on the mel scale.
-type melWeights struct{ to tensor.DType }
+type MelWeights struct{ to tensor.DType }
 
 func newMelWeights(n *op.Node) (op.Op, error) {
 	to, err := n.ElementType("output_datatype", tensor.F32, op.Numeric)
-	return &melWeights{to}, err
+	return &MelWeights{to}, err
 }
 
 // Infer sets [bins,bands].
-func (o *melWeights) Infer(c *op.Infer) error {
+func (o *MelWeights) Infer(c *op.Infer) error {
 	bands, err := c.ScalarDim(0, "num_mel_bins")
 	if err != nil {
 		return err
@@ -91,7 +101,7 @@ func (o *melWeights) Infer(c *op.Infer) error {
 }
 
 // Run computes the output.
-func (o *melWeights) Run(c *op.Run) error {
+func (o *MelWeights) Run(c *op.Run) error {
 	var whole [3]int
 	for i, name := range []string{"num_mel_bins", "dft_length", "sample_rate"} {
 		var err error
@@ -115,7 +125,7 @@ func (o *melWeights) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	corners, err := melCorners(bands, length, rate, bins, edges)
+	corners, err := MelCorners(bands, length, rate, edges)
 	if err != nil {
 		return err
 	}
@@ -127,8 +137,10 @@ func (o *melWeights) Run(c *op.Run) error {
 	return nil
 }
 
-// melCorners returns the bins where triangles begin, peak and end.
-func melCorners(bands, length, rate, bins int, edges [2]float64) ([]int, error) {
+// MelCorners returns the bins of a spectrum of that many points where triangles begin, peak
+// and end. The rate is positive.
+func MelCorners(bands, length, rate int, edges [2]float64) ([]int, error) {
+	bins := length/2 + 1
 	mel := func(hertz float64) float64 { return 2595 * math.Log10(1+hertz/700) }
 	low := mel(edges[0])
 	step := (mel(edges[1]) - low) / float64(bands+2)
@@ -161,9 +173,9 @@ func triangle(column []float64, step, a, b, c int) {
 var (
 	sizeTypes  = op.Types{tensor.I32, tensor.I64}
 	windowRows = []op.Row{
-		{Name: "HannWindow", Since: []int{17}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: sizeTypes, New: newCosineWindow(0.5, -0.5)},
-		{Name: "HammingWindow", Since: []int{17}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: sizeTypes, New: newCosineWindow(25.0/46, -21.0/46)},
-		{Name: "BlackmanWindow", Since: []int{17}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: sizeTypes, New: newCosineWindow(0.42, -0.5, 0.08)},
-		{Name: "MelWeightMatrix", Since: []int{17}, In: [2]int{5, 5}, Out: [2]int{1, 1}, Types: sizeTypes, New: newMelWeights},
+		{Name: "HannWindow", Since: []int{17}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: sizeTypes, Generates: true, New: newCosineWindow(0.5, -0.5)},
+		{Name: "HammingWindow", Since: []int{17}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: sizeTypes, Generates: true, New: newCosineWindow(25.0/46, -21.0/46)},
+		{Name: "BlackmanWindow", Since: []int{17}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: sizeTypes, Generates: true, New: newCosineWindow(0.42, -0.5, 0.08)},
+		{Name: "MelWeightMatrix", Since: []int{17}, In: [2]int{5, 5}, Out: [2]int{1, 1}, Types: sizeTypes, Generates: true, New: newMelWeights},
 	}
 )
