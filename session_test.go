@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -394,4 +395,35 @@ func TestSessionAgain(t *testing.T) {
 	}
 	refused = nil
 	closeAll(t, ready(t, m, nacre.Options{Operators: r}), m)
+}
+
+// TestSessionDropped runs sessions that nobody closes: the program goes on when they are collected.
+func TestSessionDropped(t *testing.T) {
+	drop := func() {
+		m, err := nacre.Open("cmd/nacre/demo/digits.onnx")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := m.NewSession(nacre.Options{Threads: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := s.ZeroInputs(map[string]int{"batch": 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Run(context.Background(), in); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Bind(in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		drop()
+	}
+	for range 5 {
+		runtime.GC()
+		time.Sleep(10 * time.Millisecond) // finalizers run beside
+	}
 }
