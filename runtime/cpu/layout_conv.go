@@ -72,7 +72,7 @@ func mostlyPadding(s *nn.ConvShape) bool {
 		reach *= float64(s.Out[d]-1)*float64(s.Stride[d]) + float64(s.Kernel[d]-1)*float64(s.Dilation[d]) + 1
 		value *= float64(s.In[d])
 	}
-	return reach > 4*value+1<<12
+	return reach > 4*value+1<<8
 }
 
 // readsPlain reports whether the blocked form of a convolution reads a plain value: one

@@ -69,6 +69,7 @@ func Passes() []Pass {
 		Pass{"fuse_attention", fuseAttention},
 		Pass{"fuse_matmul_add", fuseMatMulAdd},
 		Pass{"fold_scale", foldScale},
+		Pass{"trim_kernel", trimKernel},
 		Pass{"norm_as_conv", normAsConv},
 		Pass{"fuse_skip_norm", fuseSkipNorm},
 		Pass{"fuse_residual", fuseResidual},
