@@ -13,7 +13,9 @@ func TestTrimKernel(t *testing.T) {
 	pads := func(v ...int64) *graph.Attr { return attrInts("pads", v...) }
 	dilations := func(v ...int64) *graph.Attr { return attrInts("dilations", v...) }
 	strides := func(v ...int64) *graph.Attr { return attrInts("strides", v...) }
-	auto := func(how string) *graph.Attr { return &graph.Attr{Name: "auto_pad", Kind: graph.AttrString, Str: []byte(how)} }
+	auto := func(how string) *graph.Attr {
+		return &graph.Attr{Name: "auto_pad", Kind: graph.AttrString, Str: []byte(how)}
+	}
 	for _, tt := range []struct {
 		name   string
 		in     []any
