@@ -110,6 +110,8 @@ bool precedes(float u, float v) { return !is_nan(u) && !is_nan(v) && key_of(u) <
 
 // Numbers below the normal ones count as 0 on some devices. They are whole multiples of 2^-149.
 bool is_tiny(float x) { return (floatBitsToUint(x) & 0x7fffffffu) - 1u < 0x7fffffu; }
+float whole_below(float x) { return is_tiny(x) ? -float(is_negative(x)) : floor(x); }
+float whole_above(float x) { return is_tiny(x) ? float(!is_negative(x)) : ceil(x); }
 float multiples(float x) { return copy_sign(float(floatBitsToUint(x) & 0x7fffffu), x); }
 
 // Multiplies a tiny number and one of at least 2^24: the product is a normal number, or infinite.
@@ -157,8 +159,8 @@ float of_floats(float u, float v, float w) {
         z = precedes(u, low) ? low : u;
         if (precedes(high, z)) z = high;
         break;
-    case F_floor: z = copy_sign(is_tiny(u) ? float(is_negative(u)) : floor(u), u); break;
-    case F_ceil: z = copy_sign(is_tiny(u) ? float(!is_negative(u)) : ceil(u), u); break;
+    case F_floor: z = copy_sign(whole_below(u), u); break;
+    case F_ceil: z = copy_sign(whole_above(u), u); break;
     case F_round: z = copy_sign(rounded(u), u); break;
     case F_trunc: z = copy_sign(trunc(u), u); break;
     case F_min: z = is_nan(u) || precedes(v, u) ? v : u; break;
@@ -190,8 +192,8 @@ uint converted(uint code) {
     if (is_nan(u)) return 0;
     switch (a) {
     case 0: u = trunc(u); break;
-    case 1: u = floor(u); break;
-    case 2: u = ceil(u); break;
+    case 1: u = whole_below(u); break;
+    case 2: u = whole_above(u); break;
     default: u = rounded(u);
     }
     float most = uintBitsToFloat(127 + OUT_BITS - uint(OUT_KIND == KIND_SIGNED) << 23); // one more than there is
