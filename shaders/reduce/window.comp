@@ -6,6 +6,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "elements.glsl"
+#include "tiny.glsl"
 #include "window.glsl"
 
 layout(constant_id = 1) const uint FUNCTION = 0;
@@ -93,13 +94,13 @@ uint of_floats(uint result) {
         float v = number(code_at(result, k));
         switch (FUNCTION) {
         case F_is_finite: best &= uint(!is_nan(v) && !is_inf(v)); break;
-        case F_prod_axis: all = all * v; break;
+        case F_prod_axis: all = k == 0 ? v : product(all, v); break;
         case F_sum_axis:
         case F_mean_axis: all = all + v; break;
         default:
             bool odd = is_nan(v) || is_nan(all);
-            bool better = FUNCTION == F_max_axis || FUNCTION == F_argmax_axis ? v > all : v < all;
-            if (k == 0 || !odd && (better || LAST != 0 && v == all)) {
+            bool better = FUNCTION == F_max_axis || FUNCTION == F_argmax_axis ? precedes(all, v) : precedes(v, all);
+            if (k == 0 || better || LAST != 0 && !odd && key_of(v) == key_of(all)) {
                 all = v;
                 best = k;
             }
