@@ -9,8 +9,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// LlamaSize is the extents of a decoder.
-type LlamaSize struct{ Layers, Width, Heads, KVHeads, Hidden, Words int }
+// LlamaSize is the extents of a decoder, and whether its products take weights of 4 bits, in
+// blocks of 32 with a scale each, or of float32.
+type LlamaSize struct {
+	Layers, Width, Heads, KVHeads, Hidden, Words int
+	FourBits                                     bool
+}
 
 // Llama returns the decoder of Touvron et al., "LLaMA" (2023), as converters write it:
 // with the input input_ids, the output logits and a cache of keys and values.
@@ -43,7 +47,26 @@ func (l *llama) weight(scale float64, shape ...int) string {
 }
 
 func (l *llama) linear(x string, in, out int) string {
+	if l.FourBits {
+		return l.fourBits(x, in, out)
+	}
 	return l.Op("MatMul", []string{x, l.weight(1/math.Sqrt(float64(in)), in, out)})
+}
+
+// fourBits is linear by random codes.
+func (l *llama) fourBits(x string, in, out int) string {
+	const block = 32
+	codes, scales := tensor.New(tensor.U8, out, in/block, block/2), tensor.New(tensor.F32, out*in/block)
+	for i := range codes.Bytes() {
+		codes.Bytes()[i] = byte(l.rand.Uint32())
+	}
+	for i := range tensor.View[float32](scales) {
+		tensor.View[float32](scales)[i] = float32(l.rand.Float64() / (4 * math.Sqrt(float64(in))))
+	}
+	l.made++
+	name := fmt.Sprint("weight_", l.made)
+	return l.Node("com.microsoft", "MatMulNBits", []string{x, l.Weight(&graph.Initializer{Name: name, Tensor: codes}), l.Weight(&graph.Initializer{Name: name + "_scales", Tensor: scales})}, 1,
+		graph.IntAttr("K", int64(in)), graph.IntAttr("N", int64(out)), graph.IntAttr("bits", 4), graph.IntAttr("block_size", block))[0]
 }
 
 func (l *llama) norm(x string) string {

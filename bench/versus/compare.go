@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -31,7 +30,7 @@ func newComparison(o options) (*comparison, error) {
 	}
 	c := &comparison{options: o}
 	c.results = report.Results{
-		Date: time.Now().Format(time.DateOnly), CPU: cpuName(), Cores: runtime.NumCPU(), Commit: commit(), Rounds: o.rounds,
+		Date: time.Now().Format(time.DateOnly), CPU: cpuName(), Cores: runtime.NumCPU(), Commit: report.Commit(), Rounds: o.rounds,
 	}
 	c.results.Load[0] = load()
 	var found []peer
@@ -175,19 +174,6 @@ func cpuName() string {
 		}
 	}
 	return runtime.GOARCH
-}
-
-// commit returns the commit of the working tree, with "+" behind it where files differ.
-func commit() string {
-	id, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
-	if err != nil {
-		return "unknown"
-	}
-	name := strings.TrimSpace(string(id))
-	if changes, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no").Output(); err != nil || len(changes) > 0 {
-		name += "+"
-	}
-	return name
 }
 
 // load returns how many processes wanted to run in the last minute; 0 where the system
