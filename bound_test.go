@@ -10,8 +10,8 @@ import (
 	"github.com/nacre-ml/nacre"
 )
 
-// bound binds the digits network, one thread.
-func bound(t *testing.T) (*nacre.Session, *nacre.Bound) {
+// openDigits opens the digits network, one thread, and makes inputs of a batch of one.
+func openDigits(t *testing.T) (*nacre.Model, *nacre.Session, map[string]*nacre.Tensor) {
 	t.Helper()
 	m, err := nacre.Open("cmd/nacre/demo/digits.onnx")
 	if err != nil {
@@ -25,6 +25,13 @@ func bound(t *testing.T) (*nacre.Session, *nacre.Bound) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return m, s, inputs
+}
+
+// bound binds the digits network.
+func bound(t *testing.T) (*nacre.Session, *nacre.Bound) {
+	t.Helper()
+	m, s, inputs := openDigits(t)
 	b, err := s.Bind(inputs)
 	if err != nil {
 		t.Fatal(err)

@@ -400,18 +400,7 @@ func TestSessionAgain(t *testing.T) {
 // TestSessionDropped runs sessions that nobody closes: the program goes on when they are collected.
 func TestSessionDropped(t *testing.T) {
 	drop := func() {
-		m, err := nacre.Open("cmd/nacre/demo/digits.onnx")
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := m.NewSession(nacre.Options{Threads: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		in, err := s.ZeroInputs(map[string]int{"batch": 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, s, in := openDigits(t)
 		if _, err := s.Run(context.Background(), in); err != nil {
 			t.Fatal(err)
 		}

@@ -296,6 +296,33 @@ func TestLayoutsParts(t *testing.T) {
 	}
 }
 
+// TestLayoutsPixels has convolutions of single pixels in blocks, as in squeeze and excitation, of
+// one image and of two whose rows have padding between them or none; and one that meets padding
+// alone.
+func TestLayoutsPixels(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	for _, isa := range []string{"", "avx2", "scalar"} {
+		if mask, _ := bindings.ParseISA(isa); mask&^bindings.DetectISA() != 0 {
+			continue
+		}
+		for _, images := range []int{1, 2} {
+			for _, channels := range []int{32, 45} {
+				n := newNetwork(images, channels, 5, 6)
+				first := n.depthwise("x", channels)
+				conv := func(x string, in, out int, attrs ...*graph.Attr) string {
+					return n.add("Conv", attrs, x, n.weight(out, in, 1, 1), n.weight(out))
+				}
+				narrow := n.add("HardSwish", nil, conv(n.add("GlobalAveragePool", nil, first), channels, 64))
+				y := n.add("Mul", nil, first, n.add("Sigmoid", nil, conv(narrow, 64, channels)))
+				beside := conv(narrow, 64, channels, intsAttr("pads", 1, 1, 1, 1), intsAttr("strides", 3, 3))
+				m := n.model(n.add("Add", nil, y, beside))
+				checkLayouts(t, fmt.Sprintf("%d images, %d channels, levels %q", images, channels, isa), m, n.input(),
+					runtime.Options{ISA: isa, Threads: 2}, device.LayoutsBlocked, 2)
+			}
+		}
+	}
+}
+
 // TestLayoutsVolumes has a network along three axes in blocks from its first convolution to its
 // last, as in the segmentation of volumes.
 func TestLayoutsVolumes(t *testing.T) {

@@ -1,5 +1,5 @@
-// Gpu measures a Vulkan device by its own clock: memory, multiply-adds, products, and the tokens
-// of a decoder with weights of 4 bits, each beside its ceiling.
+// Gpu measures memory, multiply-adds and products of a Vulkan device, and the tokens of a decoder
+// with weights of 4 bits on it, each beside its ceiling.
 //
 //	go run ./bench/gpu                        # the first device
 //	go run ./bench/gpu -device H200 -out bench/results
@@ -10,10 +10,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -63,10 +63,11 @@ func run(which, out string) error {
 	}
 	date, commit := time.Now().Format(time.DateOnly), report.Commit()
 	title := fmt.Sprintf("%s, commit %s, %s, driver %s", date, commit, d.Info().Name, d.Info().Driver)
-	if err := write(os.Stdout, title, rows); err != nil || out == "" {
+	text := table(title, rows)
+	if _, err := os.Stdout.WriteString(text); err != nil || out == "" {
 		return err
 	}
-	return save(filepath.Join(out, fmt.Sprintf("%s-%s-vulkan.txt", date, commit)), func(w io.Writer) error { return write(w, title, rows) })
+	return report.WriteFile(filepath.Join(out, fmt.Sprintf("%s-%s-vulkan.txt", date, commit)), []byte(text))
 }
 
 // measure probes the device and then has it decode.
@@ -158,9 +159,10 @@ func tokens(s *nacre.Session) ([]time.Duration, error) {
 	return times, nil
 }
 
-// write writes the table.
-func write(w io.Writer, title string, rows []row) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+// table is the rows below a title.
+func table(title string, rows []row) string {
+	var b strings.Builder
+	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tw, "%s\n\nwhat\trate\t\tof the ceiling\tgoal\n", title)
 	for _, r := range rows {
 		share, goal := "", ""
@@ -172,22 +174,6 @@ func write(w io.Writer, title string, rows []row) error {
 		}
 		fmt.Fprintf(tw, "%s\t%.4g\t%s\t%s\t%s\n", r.what, r.rate, r.unit, share, goal)
 	}
-	return tw.Flush()
-}
-
-// save writes a file as a whole or not at all.
-func save(path string, to func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".gpu")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	if err = errors.Join(to(f), f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	tw.Flush()
+	return b.String()
 }

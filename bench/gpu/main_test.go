@@ -34,15 +34,12 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-func TestWrite(t *testing.T) {
-	var b strings.Builder
+func TestTable(t *testing.T) {
 	rows := []row{{what: "copy", rate: 100, unit: "GB/s"}, {"gemv", 65, 100, "GB/s", "copy", 0.7}, {"gemm", 80, 100, "GFLOP/s", "multiply-adds", 0.6}}
-	if err := write(&b, "a device", rows); err != nil {
-		t.Fatal(err)
-	}
+	text := table("a device", rows)
 	for _, want := range []string{"a device\n", "65% of copy", "below 70%", "80% of multiply-adds", "60%"} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("%q is missing from\n%s", want, b.String())
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing from\n%s", want, text)
 		}
 	}
 }

@@ -162,7 +162,7 @@ func (r *Results) Save(path string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(data, '\n'), 0o644)
+	return WriteFile(path, append(data, '\n'))
 }
 
 // Load reads what Save wrote.

@@ -148,7 +148,7 @@ func finish(r *report.Results, folder string, failed int) error {
 		if err := r.Save(base + ".json"); err != nil {
 			return err
 		}
-		if err := os.WriteFile(base+".txt", []byte(text), 0o644); err != nil {
+		if err := report.WriteFile(base+".txt", []byte(text)); err != nil {
 			return err
 		}
 		fmt.Fprintf(os.Stderr, "written: %s.json, %s.txt\n", base, base)

@@ -29,9 +29,6 @@ enum {
     LINE = 2048,             // columns of a result that are computed at a time in lines
     GRAIN = 1 << 18,         // multiply-adds that are worth a thread's attention
     READING_ROWS = 8,        // rows that are multiplied while b is read: fewer take as long
-    PACKED_ROWS = 8,         // of b, that go to some panels at a time
-    PACKED_PANELS = 8,
-    LINE_FLOATS = 16,        // of a line of a cache
     SMALL_B = 1 << 18,       // elements of b for which rows of a are read where they lie, whatever their strides
     SAME_SETS = 4096,        // bytes between addresses that share a set of the first-level cache
     MOST_ROWS = 14,          // of a tile of any variant
@@ -114,8 +111,8 @@ static int is_column(const nacre_f32_gemm *g) {
            g->batch.rank <= COLUMN_RANK;
 }
 
-// Cuts one product into pieces: columns first, for rows share a block of b, but only rows where a packed b is
-// the smaller, which all pieces read.
+// Cuts one product into pieces: of columns first, for rows share a block of b; of rows alone where b is packed
+// and the smaller operand, for pieces of rows all read b and those of columns all read a.
 static void cut(gemm_plan *p, size_t threads) {
     const nacre_f32_gemm *const g = &p->g;
     const size_t mk = nacre_max(g->m, READING_ROWS) * nacre_max(g->k, 1), work = mk / GRAIN * g->n + mk % GRAIN * g->n / GRAIN;
@@ -206,23 +203,6 @@ static void pack_a_chunk(void *job, size_t chunk, size_t thread) {
                          p->rows, p->a_packed + matrix * p->a_size + i * g->k);
 }
 
-// Packs panels of k rows of b, of n columns that follow each other. A few rows at a time go to all panels,
-// so that a line is read beside the one before, while the next rows are fetched.
-static void pack_lines(const nacre_f32_gemm *g, const float *src, size_t k, size_t n, float *dst) {
-    const size_t nr = g->impl->nr, row = g->b.row;
-    for (size_t p = 0, rows; p < k; p += rows) {
-        rows = nacre_min(PACKED_ROWS, k - p);
-        for (size_t j = 0; j < n; j += nr) {
-            const float *const from = src + p * row + j;
-            const size_t lanes = nacre_min(nr, n - j);
-            for (size_t q = rows; q < nacre_min(2 * rows, k - p); q++) {
-                for (size_t l = 0; l < lanes; l += LINE_FLOATS) __builtin_prefetch(from + q * row + l);
-            }
-            nacre_f32_pack_panel(g->impl->half(), rows, lanes, from, NACRE_FLOAT32, 1, row, nr, dst + j * k + p * nr);
-        }
-    }
-}
-
 static void pack_b_block(const gemm_plan *p, size_t index, size_t k0, size_t k, size_t j0, size_t n, float *dst) {
     const nacre_f32_gemm *const g = &p->g;
     if (g->make_b != NULL) {
@@ -230,15 +210,9 @@ static void pack_b_block(const gemm_plan *p, size_t index, size_t k0, size_t k, 
         return;
     }
     const size_t nr = g->impl->nr, offset = nacre_batch_offset(&g->batch, 1, index);
-    if (p->pairs) {
+    if (p->pairs || (!g->b.packed && g->b.type == NACRE_FLOAT32)) {
         const nacre_f32_operand b = {at(&g->b, offset + k0 * g->b.row + j0 * g->b.col), 0, g->b.type, g->b.row, g->b.col};
         nacre_f32_gemm_pack_b(g->impl, n, k, &b, dst);
-        return;
-    }
-    if (!g->b.packed && g->b.col == 1 && g->b.type == NACRE_FLOAT32) {
-        const float *const src = (const float *)g->b.data + offset + k0 * g->b.row + j0;
-        const size_t each = PACKED_PANELS * nr;
-        for (size_t j = 0; j < n; j += each) pack_lines(g, src + j, k, nacre_min(each, n - j), dst + j * k);
         return;
     }
     for (size_t j = 0; j < n; j += nr) {
@@ -620,23 +594,4 @@ const nacre_entry nacre_f32_gemv_dot_entry = {
 };
 const nacre_entry nacre_f32_gemv_axpy_entry = {
     .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = gemm_command, .fits = gemv_axpy_fits, .scratch = gemm_command_scratch,
-};
-
-static void wide_command(const nacre_call *c) {
-    const nacre_wide_gemm_words *const w = (const void *)c->words;
-    const nacre_wide_gemm g = {
-        .m = (size_t)w->m, .n = (size_t)w->n, .k = (size_t)w->k, .a_row = (size_t)w->a_row, .a_col = (size_t)w->a_col,
-        .b_row = (size_t)w->b_row, .b_col = (size_t)w->b_col, .ldc = (size_t)w->ldc, .batch = {(size_t)w->rank, (const size_t *)w->axes},
-    };
-    ((nacre_wide_gemm_fn *)c->kernel->fn)(&g, c->team, nacre_operand(c, 0), nacre_operand(c, 1), nacre_operand(c, 2), c->scratch);
-}
-
-static size_t wide_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
-    (void)kernel;
-    (void)words;
-    return NACRE_WIDE_SCRATCH * 8 * threads;
-}
-
-const nacre_entry nacre_wide_gemm_entry = {
-    .words = sizeof(nacre_wide_gemm_words) / 8, .operands = 3, .run = wide_command, .scratch = wide_scratch,
 };

@@ -45,7 +45,7 @@ static void pack_transposed(size_t k, size_t lanes, const float *src, size_t lan
     }
 }
 
-// Steps of a constant number of lanes.
+// Steps whose lanes follow each other. Calls with a constant number of lanes need no loop over them.
 static inline void pack_steps(size_t k, size_t lanes, const float *src, size_t step, size_t width, float *dst) {
     for (size_t p = 0; p < k; p++) memcpy(dst + p * width, src + p * step, lanes * sizeof *dst);
 }
@@ -133,7 +133,30 @@ void nacre_f32_gemm_pack_a(const nacre_f32_gemm_impl *impl, size_t m, size_t k, 
     }
 }
 
+// Panels of n columns of b that follow each other. A few rows at a time go to all panels, so that a line is
+// read beside the one before, while the next rows are fetched.
+static void pack_rows(const nacre_f32_gemm_impl *impl, size_t n, size_t k, const float *src, size_t row, float *dst) {
+    enum { ROWS = 8, LINE = 64 / sizeof(float) };
+    for (size_t p = 0, rows; p < k; p += rows) {
+        rows = nacre_min(ROWS, k - p);
+        for (size_t j = 0; j < n; j += impl->nr) {
+            const float *const from = src + p * row + j;
+            const size_t lanes = nacre_min(impl->nr, n - j);
+            for (size_t q = rows; q < nacre_min(2 * rows, k - p); q++) {
+                for (size_t l = 0; l < lanes; l += LINE) __builtin_prefetch(from + q * row + l);
+            }
+            pack_f32(impl->half(), rows, lanes, from, 1, row, impl->nr, dst + j * k + p * impl->nr);
+        }
+    }
+}
+
 void nacre_f32_gemm_pack_b(const nacre_f32_gemm_impl *impl, size_t n, size_t k, const nacre_f32_operand *b, void *dst) {
+    enum { PANELS = 8 };  // that are written at a time: more would evict each other
+    if (b->type == NACRE_FLOAT32 && b->col == 1) {
+        const size_t each = PANELS * impl->nr;
+        for (size_t j = 0; j < n; j += each) pack_rows(impl, nacre_min(each, n - j), k, (const float *)b->data + j, b->row, (float *)dst + j * k);
+        return;
+    }
     for (size_t j = 0; j < n; j += impl->nr) {
         pack_same(impl->half(), k, nacre_min(n - j, impl->nr), b, j * b->col, b->col, b->row, impl->nr, dst, j * k);
     }

@@ -108,7 +108,7 @@ func bindBlockedConv(o *nn.Conv, then op.Epilogue, b *binder) error {
 // loneProduct is the product of rows of channels by weights that a convolution of single pixels is;
 // nil for another, and for one whose rows do not follow each other in blocks.
 func loneProduct(s *nn.ConvShape, l device.Layout) *product {
-	lone := volumeOf(s.In) == 1 && volumeOf(s.Out) == 1 && volumeOf(s.Kernel) == 1 && s.Groups == 1
+	lone := volumeOf(s.In) == 1 && volumeOf(s.Out) == 1 && volumeOf(s.Kernel) == 1 && slices.Max(s.Pad) == 0 && s.Groups == 1
 	if !lone || s.Images > 1 && (s.Channels%l.Block() > 0 || s.Filters%l.Block() > 0) {
 		return nil
 	}

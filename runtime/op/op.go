@@ -43,6 +43,17 @@ type Counter interface {
 	Most(in []tensor.Shape) int
 }
 
+// Sliding is an Op whose second input, the kernel, slides over the first.
+type Sliding interface {
+	Op
+	// Slides returns how it does along each spatial axis.
+	Slides(x, kernel tensor.Shape) ([]Slide, error)
+}
+
+// Slide is the extents of one spatial axis, and the padding before the value. What is behind
+// it follows from Out.
+type Slide struct{ In, Out, Kernel, Stride, Dilation, Pad int }
+
 // Any is a count without limit in Row.In and Row.Out.
 const Any = -1
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -28,41 +29,30 @@ func trimKernel(s *Scope) (*Edit, error) {
 func (m *matcher) trimmed(n *graph.Node) *graph.Node {
 	w := m.constant(n.Inputs[1])
 	in, known := m.dims(n.Inputs[0]).Concrete()
-	out, also := m.dims(n.Outputs[0]).Concrete()
-	if w == nil || !known || !also || !slices.Contains(floats, w.DType()) || len(in) != len(w.Shape()) || out.Len() == 0 || !m.own(n.Inputs[1], w) {
+	if w == nil || !known || !slices.Contains(floats, w.DType()) || len(in) != len(w.Shape()) || len(in) < 3 || !m.own(n.Inputs[1], w) {
 		return nil
 	}
-	axes := len(in) - 2
-	attr := func(name string, each int) []int {
-		if list := attrs(n).Ints(name); len(list) == each*axes {
-			return list
-		}
-		return slices.Repeat([]int{1}, axes)
+	o, _, err := m.Registry.New(n)
+	if err != nil {
+		return nil
 	}
-	strides, dilations := attr("strides", 1), attr("dilations", 1)
-	pads := attrs(n).Ints("pads")
-	if len(pads) != 2*axes {
-		pads = make([]int, 2*axes)
+	conv, ok := o.(op.Sliding)
+	if !ok {
+		return nil
 	}
-	first, kernel, fewer := make([]int, axes), make([]int, axes), false
-	pads = slices.Clone(pads)
-	for i := range axes {
-		k := axisKernel{in: in[2+i], out: out[2+i], size: w.Shape()[2+i], stride: strides[i], dilation: dilations[i]}
-		switch total := max(0, k.reach(k.size)-k.in); attrs(n).Str("auto_pad", "NOTSET") {
-		case "NOTSET", "":
-			k.pad = pads[i]
-		case "SAME_UPPER":
-			k.pad = total / 2
-		case "SAME_LOWER":
-			k.pad = total - total/2
-		}
-		var ok bool
-		if first[i], kernel[i], ok = k.met(); !ok {
+	slides, err := conv.Slides(in, w.Shape())
+	if err != nil {
+		return nil
+	}
+	axes, fewer := len(slides), false
+	first, kernel, pads := make([]int, axes), make([]int, axes), make([]int64, 2*axes)
+	for i, s := range slides {
+		var before, behind int
+		if first[i], kernel[i], before, behind, ok = met(s); !ok {
 			return nil
 		}
-		fewer = fewer || kernel[i] < k.size
-		pads[i] = k.pad - first[i]*k.dilation
-		pads[axes+i] = max(0, k.reach(kernel[i])-k.in-pads[i])
+		fewer = fewer || kernel[i] < s.Kernel
+		pads[i], pads[axes+i] = int64(before), int64(behind)
 	}
 	if !fewer {
 		return nil
@@ -73,28 +63,19 @@ func (m *matcher) trimmed(n *graph.Node) *graph.Node {
 	for _, name := range []string{"auto_pad", "kernel_shape", "pads"} {
 		r.Attrs = without(r.Attrs, name)
 	}
-	list := make([]int64, len(pads))
-	for i, v := range pads {
-		list[i] = int64(v)
-	}
-	r.Attrs = append(slices.Clone(r.Attrs), intsAttr("pads", list...))
+	r.Attrs = append(r.Attrs, intsAttr("pads", pads...))
 	return &r
 }
 
-// axisKernel is one axis of a convolution.
-type axisKernel struct{ in, out, size, stride, dilation, pad int }
-
-// reach is what a kernel of n elements covers, padding counted in.
-func (k *axisKernel) reach(n int) int { return (k.out-1)*k.stride + (n-1)*k.dilation + 1 }
-
-// met returns the first element of the kernel that meets the value and how many are from it
-// to the last; ok is false where none does, or where the rest would need padding below 0.
-func (k *axisKernel) met() (first, n int, ok bool) {
+// met returns the first element of the kernel that meets the value, how many there are from
+// it to the last, and the padding that these need. It reports false where none meets the
+// value, or where the padding would be below 0.
+func met(s op.Slide) (first, n, before, behind int, ok bool) {
 	first, last := -1, -1
-	for i := range k.size {
-		from := i*k.dilation - k.pad
-		for o := range k.out {
-			if at := from + o*k.stride; at >= 0 && at < k.in {
+	for i := range s.Kernel {
+		from := i*s.Dilation - s.Pad
+		for o := range s.Out {
+			if at := from + o*s.Stride; at >= 0 && at < s.In {
 				if last = i; first < 0 {
 					first = i
 				}
@@ -102,14 +83,13 @@ func (k *axisKernel) met() (first, n int, ok bool) {
 			}
 		}
 	}
-	if first < 0 || first*k.dilation > k.pad {
-		return 0, 0, false
+	if first < 0 || first*s.Dilation > s.Pad {
+		return 0, 0, 0, 0, false
 	}
-	n = last - first + 1
-	// The extent of the result must follow from the padding behind, which is 0 or more.
-	pad := k.pad - first*k.dilation
-	behind := max(0, k.reach(n)-k.in-pad)
-	return first, n, (k.in+pad+behind-(n-1)*k.dilation-1)/k.stride+1 == k.out
+	n, before = last-first+1, s.Pad-first*s.Dilation
+	reach := (n-1)*s.Dilation + 1
+	behind = max(0, (s.Out-1)*s.Stride+reach-s.In-before)
+	return first, n, before, behind, (s.In+before+behind-reach)/s.Stride+1 == s.Out
 }
 
 // cutOut returns the box of those extents that begins at first along the axes behind the

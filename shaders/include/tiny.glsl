@@ -13,10 +13,13 @@ int key_of(float x) {
 // Numbers of which one is below the other, and none is a NaN.
 bool precedes(float u, float v) { return !is_nan(u) && !is_nan(v) && key_of(u) < key_of(v); }
 
-// Numbers below the normal ones count as 0 on some devices. They are whole multiples of 2^-149.
 bool is_tiny(float x) { return (floatBitsToUint(x) & 0x7fffffffu) - 1u < 0x7fffffu; }
+
+// The whole numbers next to one, or it.
 float whole_below(float x) { return is_tiny(x) ? -float(is_negative(x)) : floor(x); }
 float whole_above(float x) { return is_tiny(x) ? float(!is_negative(x)) : ceil(x); }
+
+// A tiny number as a multiple of 2^-149, which it is.
 float multiples(float x) { return copy_sign(float(floatBitsToUint(x) & 0x7fffffu), x); }
 
 // Multiplies a tiny number and one of at least 2^24: the product is a normal number, or infinite.
@@ -25,6 +28,7 @@ float large_multiple(float u, float v) {
     return z;
 }
 
+// Of tiny numbers that are not 0, unless the product is tiny itself.
 float product(float u, float v) {
     const float LARGE = 16777216.0;
     precise float z = u * v;

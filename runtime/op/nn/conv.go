@@ -172,6 +172,19 @@ func (o *Conv) Shape(x, w tensor.Shape) (*ConvShape, error) {
 	}, nil
 }
 
+// Slides returns the spatial axes of Shape.
+func (o *Conv) Slides(x, w tensor.Shape) ([]op.Slide, error) {
+	s, err := o.Shape(x, w)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]op.Slide, len(s.In))
+	for i := range list {
+		list[i] = op.Slide{In: s.In[i], Out: s.Out[i], Kernel: s.Kernel[i], Stride: s.Stride[i], Dilation: s.Dilation[i], Pad: s.Pad[i]}
+	}
+	return list, nil
+}
+
 var convRows = []op.Row{
 	{Name: "Conv", Since: []int{1, 11, 22}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, New: NewConv},
 	{Name: "ConvTranspose", Since: []int{1, 11, 22}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, New: newConvTranspose},
