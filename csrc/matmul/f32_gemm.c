@@ -24,6 +24,7 @@ enum {
     PANEL_A = 12 * BLOCK_K,  // elements of one block of a panel of a: first-level cache
     STRIP = 4,               // panels of b that each panel of a block of rows is multiplied by in turn
     PACK_PANELS = 48,        // panels of b from which on packing a block of rows pays
+    PACK_SAME = 32,          // the same where rows evict each other
     FEW_ROWS = 512,          // of a, that are read again for smaller blocks of b at no cost
     FEW_B = 128 * BLOCK_K,   // elements of such a block at most
     GEMV_ROWS = 4,          // rows that are worth more than packing b
@@ -149,7 +150,7 @@ static size_t most_of_b(const nacre_f32_gemm *g, int one_strip) {
 // What the copy of a block of rows has at most; it does not fall when an extent grows.
 static size_t most_of_rows(const nacre_f32_gemm *g) {
     if (g->impl->block_a == 0) return PANEL_A + MOST_ROWS * PITCH;
-    return g->n < PACK_PANELS * g->impl->nr ? 0 : nacre_min(g->impl->block_a, nacre_round_up(g->m, g->impl->mr) * g->k);
+    return g->n < PACK_SAME * g->impl->nr ? 0 : nacre_min(g->impl->block_a, nacre_round_up(g->m, g->impl->mr) * g->k);
 }
 
 // Rows of a up to which b is read where it lies. Where the second-level cache is small, they are fewer the
@@ -351,9 +352,10 @@ static void take_rows(const gemm_plan *p, const tile_block *t, size_t i, size_t 
     s->row = p->a_row;
     s->col = p->a_col;
     s->panel = p->rows * (p->a_plain || p->a_wide ? p->a_row : g->k);
+    const int same = s->row * sizeof(float) % SAME_SETS == 0;
     if (!p->a_plain || s->col != 1) return;
     if (p->m_step > p->rows) {
-        if (columns < PACK_PANELS * g->impl->nr) return;
+        if (columns < (same ? PACK_SAME : PACK_PANELS) * g->impl->nr) return;
         for (size_t r = 0; r < m; r += p->rows) {
             nacre_f32_pack_panel(g->impl->half(), t->k, nacre_min(p->rows, m - r), s->a + r * s->row, NACRE_FLOAT32, s->row, 1, p->rows, t->rows + r * t->k);
         }
@@ -362,7 +364,7 @@ static void take_rows(const gemm_plan *p, const tile_block *t, size_t i, size_t 
         s->panel = p->rows * t->k;
     } else {
         const size_t pitch = t->k + PITCH;
-        if (s->row * sizeof(float) % SAME_SETS != 0 || m <= COPY_ROWS || columns < COPY_PANELS * g->impl->nr || m * pitch > p->rows_size) return;
+        if (!same || m <= COPY_ROWS || columns < COPY_PANELS * g->impl->nr || m * pitch > p->rows_size) return;
         for (size_t r = 0; r < m; r++) memcpy(t->rows + r * pitch, s->a + r * s->row, t->k * sizeof(float));
         s->row = pitch;
     }

@@ -6,6 +6,11 @@
 
 enum {
     PANEL_A = 12 * 256,      // elements of one block of a panel of a: first-level cache
+    ROWS_K = 384,            // of a sum, at blocks of rows of a
+    STRIP = 4,               // panels of b that each panel of a block of rows is multiplied by in turn
+    PACK_PANELS = 48,        // panels of b from which on packing a block of rows pays
+    PACK_SAME = 32,          // the same where rows evict each other
+    PLAIN_SPREAD = (64 << 10) - 1, // rows of a, times bytes between sets that rows of b lie in
     LINE_ROWS = 4,           // rows that are not worth packing b
     LINE = 1024,             // columns of a result that are computed at a time in lines
     GRAIN = 1 << 17,         // multiply-adds that are worth a thread's attention
@@ -13,6 +18,8 @@ enum {
     PLAIN_ROWS = 256,        // of a, for which packing b costs more than it saves
     SAME_SETS = 4096,        // bytes between addresses that share a set of the first-level cache
     SHARED_ROWS = 32,        // PLAIN_ROWS where rows of b lie so far apart, and evict each other
+    SMALL_ROWS = 24,         // PLAIN_ROWS where the second-level cache is small
+    SMALL = 1 << 15,         // PLAIN there
     SHARES = 4,              // pieces per thread, so that a slow one does not hold up the rest
     COLUMN_RANK = 8          // batch axes of a single column at most
 };
@@ -28,11 +35,15 @@ typedef struct {
     size_t j_step, j_count;
     // Tiles only.
     size_t rows;        // of a panel of a
+    size_t m_step;      // rows of a block of a: panels
     size_t k_step;      // of a sum at a time
     size_t n_step;      // columns of a block of b
+    size_t n_strip;     // columns of it that all rows of a block of a are multiplied by before the next ones
+    int one_strip;      // no strip is needed again, so the room is for one
     size_t a_distinct;  // matrices of a to pack
     size_t a_size;      // of one of them, packed
     size_t b_size;      // of a block of b; 0 where b is packed
+    size_t rows_size;   // of a packed block of rows of a
     // Operands that are read where they lie, but for rows and columns that fill no tile: those
     // of a have a panel per thread.
     int a_plain, b_plain;
@@ -84,10 +95,28 @@ static void cut(gemm_plan *p, size_t threads) {
     p->i_count = nacre_ceil_div(g->m, p->i_step);
 }
 
-// What a block of b has at most, whatever m is; it does not fall when another extent grows.
-static size_t most_of_b(const nacre_f64_gemm *g) {
+// What a block of b has at most; it does not fall when an extent grows.
+static size_t most_of_b(const nacre_f64_gemm *g, int one_strip) {
     const size_t nr = g->impl->nr, k = nacre_min(g->k, PANEL_A / g->impl->mr);
-    return nacre_min(nacre_round_up(g->n, nr) * k, nacre_max(g->impl->block_b, nr * k));
+    return nacre_min(nacre_round_up(g->n, nr) * k, one_strip ? STRIP * nr * k : nacre_max(g->impl->block_b, nr * k));
+}
+
+// What a packed block of rows has at most; it does not fall when an extent grows.
+static size_t most_of_rows(const nacre_f64_gemm *g) {
+    if (g->n < PACK_SAME * g->impl->nr) return 0;
+    return nacre_min(g->impl->block_a, nacre_round_up(g->m, g->impl->mr) * g->k);
+}
+
+static int same_sets(size_t row) { return row * sizeof(double) % SAME_SETS == 0; }
+
+// Rows of a up to which b is read where it lies. Where the second-level cache is small, they are fewer the
+// fewer sets the rows of b are spread over.
+static size_t plain_rows(const nacre_f64_gemm *g) {
+    const size_t bytes = g->b.row * sizeof(double), apart = nacre_max(1, bytes & (0 - bytes));
+    const int small = g->k * g->n <= (g->impl->block_a > 0 ? SMALL : PLAIN);
+    if (small && !same_sets(g->b.row)) return g->m;
+    if (g->impl->block_a > 0) return nacre_min(SMALL_ROWS, PLAIN_SPREAD / apart);
+    return same_sets(g->b.row) ? SHARED_ROWS : PLAIN_ROWS;
 }
 
 static gemm_plan make_plan(const nacre_f64_gemm *given, size_t threads, size_t *transposed) {
@@ -101,17 +130,22 @@ static gemm_plan make_plan(const nacre_f64_gemm *given, size_t threads, size_t *
     }
     if (p.path == TILES) {
         const size_t mr = g->impl->mr, few = g->impl->few, nr = g->impl->nr;
-        p.k_step = nacre_max(1, nacre_ceil_div(g->k, nacre_max(1, nacre_ceil_div(g->k, PANEL_A / mr))));
+        const int blocks = g->impl->block_a > 0;
+        const size_t deepest = blocks ? nacre_min(ROWS_K, PANEL_A / mr) : PANEL_A / mr;
+        p.k_step = nacre_max(1, nacre_ceil_div(g->k, nacre_max(1, nacre_ceil_div(g->k, deepest))));
         p.n_step = nacre_min(nacre_max(1, g->impl->block_b / p.k_step / nr) * nr, nacre_round_up(g->n, nr));
         const int small = g->k * g->n <= PLAIN;
         p.a_plain = small || g->a.col == 1;
-        const int apart = g->b.row * sizeof(double) % SAME_SETS == 0;
-        p.b_plain = (apart ? g->m <= SHARED_ROWS : small || g->m <= PLAIN_ROWS) && !g->b_packed && g->make_b == NULL && g->b.col == 1;
+        p.b_plain = g->m <= plain_rows(g) && !g->b_packed && g->make_b == NULL && g->b.col == 1;
         p.a_distinct = p.a_plain ? 0 : nacre_batch_distinct(&g->batch, 0);
         p.a_last = align_doubles(mr * g->k);
         p.rows = p.a_plain && nacre_round_up(g->m, few) < nacre_round_up(g->m, mr) ? few : mr;
         p.a_size = align_doubles(nacre_round_up(g->m, mr) * g->k);
-        p.b_size = g->b_packed ? 0 : align_doubles(most_of_b(g));
+        p.m_step = blocks ? g->impl->block_a / nacre_max(1, nacre_min(g->k, deepest)) / p.rows * p.rows : p.rows;
+        p.n_strip = blocks ? nacre_min(p.n_step, STRIP * nr) : p.n_step;
+        p.one_strip = blocks && g->m <= p.m_step;
+        p.rows_size = align_doubles(most_of_rows(g));
+        p.b_size = g->b_packed ? 0 : align_doubles(most_of_b(g, p.one_strip));
     }
     cut(&p, threads);
     return p;
@@ -120,15 +154,22 @@ static gemm_plan make_plan(const nacre_f64_gemm *given, size_t threads, size_t *
 static size_t gemm_scratch(const nacre_f64_gemm *g, size_t threads) {
     size_t transposed[3 * COLUMN_RANK];
     const gemm_plan p = make_plan(g, threads, transposed);
-    return p.a_distinct * p.a_size + threads * (p.a_last + p.b_size);
+    return p.a_distinct * p.a_size + threads * (p.a_last + p.b_size + p.rows_size);
+}
+
+// Steps whose lanes follow each other. Calls with a constant number of lanes need no loop over them.
+static inline void pack_steps(size_t k, size_t lanes, const double *src, size_t step, size_t width, double *dst) {
+    for (size_t p = 0; p < k; p++) memcpy(dst + p * width, src + p * step, lanes * sizeof *dst);
 }
 
 // dst[p*width + l] = src[l*lane + p*step] for p < k and l < lanes <= width, and 0 for the
 // other l < width.
 static void pack_panel(size_t k, size_t lanes, const double *src, size_t lane, size_t step, size_t width, double *dst) {
     enum { DEPTH = 8 };  // rows of a panel that are written while they are near
-    if (lane == 1) {
-        for (size_t p = 0; p < k; p++) memcpy(dst + p * width, src + p * step, lanes * sizeof *dst);
+    if (lane == 1 && lanes == 8) {
+        pack_steps(k, 8, src, step, width, dst);
+    } else if (lane == 1) {
+        pack_steps(k, lanes, src, step, width, dst);
     } else {
         for (size_t p = 0; p < k; p += DEPTH) {
             const size_t end = nacre_min(k, p + DEPTH);
@@ -139,6 +180,23 @@ static void pack_panel(size_t k, size_t lanes, const double *src, size_t lane, s
     }
     for (size_t p = 0; p < k && lanes < width; p++) {
         for (size_t l = lanes; l < width; l++) dst[p * width + l] = 0;
+    }
+}
+
+// Panels of n columns of b that follow each other, whose columns lie side by side. A few rows at a time go to
+// all panels, so that a line is read beside the one before, while the next rows are fetched.
+static void pack_rows(size_t nr, size_t n, size_t k, const double *src, size_t row, double *dst) {
+    enum { ROWS = 8, LINE = 64 / sizeof(double) };
+    for (size_t p = 0, rows; p < k; p += rows) {
+        rows = nacre_min(ROWS, k - p);
+        for (size_t j = 0; j < n; j += nr) {
+            const double *const from = src + p * row + j;
+            const size_t lanes = nacre_min(nr, n - j);
+            for (size_t q = rows; q < nacre_min(2 * rows, k - p); q++) {
+                for (size_t l = 0; l < lanes; l += LINE) __builtin_prefetch(from + q * row + l);
+            }
+            pack_panel(rows, lanes, from, 1, row, nr, dst + j * k + p * nr);
+        }
     }
 }
 
@@ -166,6 +224,11 @@ static void pack_b_block(const gemm_plan *p, size_t index, size_t k0, size_t k, 
     }
     const size_t nr = g->impl->nr;
     const double *const b = g->b.data + nacre_batch_offset(&g->batch, 1, index) + k0 * g->b.row;
+    enum { PANELS = 8 };  // that are written at a time: more would evict each other
+    if (g->b.col == 1) {
+        for (size_t j = 0; j < n; j += PANELS * nr) pack_rows(nr, nacre_min(PANELS * nr, n - j), k, b + j0 + j, g->b.row, dst + j * k);
+        return;
+    }
     for (size_t j = 0; j < n; j += nr) {
         pack_panel(k, nacre_min(nr, n - j), b + (j0 + j) * g->b.col, g->b.col, g->b.row, nr, dst + j * k);
     }
@@ -174,11 +237,23 @@ static void pack_b_block(const gemm_plan *p, size_t index, size_t k0, size_t k, 
 typedef struct {
     size_t index, k0, k;
     size_t i0, i1, j0, j1;  // the piece of c
+    const double *a;        // the product's: as it lies, or all panels
     const double *a_last;   // the panel of rows that fill no tile, where others are read as they lie
-    const double *b;        // panel of column j0, row k0
+    double *rows;           // room for a packed block of rows
+    double *block;          // room for b
+    const double *b;        // panel of column j0, row k0, but of strips that are packed
     size_t b_panel, b_row;  // from one panel of b to the next, and from row to row
     const double *b_last;   // the panel of columns that fill no tile, where others are read as they lie
+    int b_packs;            // strips are packed as the first block of rows meets them
 } tile_block;
+
+// Rows i to i + m - 1 of a and columns j to j_end - 1 of b.
+typedef struct {
+    size_t i, m;
+    const double *a;  // the rows in panels, or NULL where a panel is found for itself
+    size_t j, j_end;
+    const double *b;
+} tile_strip;
 
 // What follows the sums of a block: those of blocks before it are in c.
 static nacre_f64_epilogue epilogue_of(const nacre_f64_gemm *g, const tile_block *t, size_t i, size_t j) {
@@ -202,55 +277,89 @@ static void fetch_ahead(const double *next, size_t size, size_t tile, size_t til
 }
 
 // The panel of a from row i on, and its strides.
-static const double *a_panel(const gemm_plan *p, const tile_block *t, size_t i, size_t *row, size_t *col) {
+static const double *a_panel(const gemm_plan *p, const tile_block *t, const tile_strip *s, size_t i, size_t *row, size_t *col) {
     const nacre_f64_gemm *const g = &p->g;
-    const int lies = p->a_plain && g->m - i >= p->rows;
+    const int lies = s->a == NULL && p->a_plain && g->m - i >= p->rows;
     *row = lies ? g->a.row : 1;
     *col = lies ? g->a.col : p->rows;
-    if (lies) return g->a.data + nacre_batch_offset(&g->batch, 0, t->index) + i * g->a.row + t->k0 * g->a.col;
+    if (s->a != NULL) return s->a + (i - s->i) * t->k;
+    if (lies) return t->a + i * g->a.row + t->k0 * g->a.col;
     if (p->a_plain) return t->a_last + t->k0 * p->rows;
-    return p->a_packed + nacre_batch_number(&g->batch, 0, t->index) * p->a_size + i * g->k + t->k0 * p->rows;
+    return t->a + i * g->k + t->k0 * p->rows;
 }
 
-static void run_tiles(const gemm_plan *p, const tile_block *t) {
+// Packs rows i to i + m - 1 of a where there are columns enough for it to pay.
+static void take_rows(const gemm_plan *p, const tile_block *t, size_t i, size_t m, tile_strip *s) {
     const nacre_f64_gemm *const g = &p->g;
-    const size_t mr = p->rows, nr = g->impl->nr;
-    for (size_t i = t->i0; i < t->i1 && !nacre_stopped(p->team); i += mr) {
-        const size_t m = nacre_min(mr, t->i1 - i);
-        double *const c = g->c + (t->index * g->m + i) * g->ldc;
-        size_t a_row, a_col;
-        const double *const a = a_panel(p, t, i, &a_row, &a_col), *b = t->b;
-        for (size_t j = t->j0; j < t->j1; j += nr, b += t->b_panel) {
-            const size_t n = nacre_min(nr, t->j1 - j);
-            const int last = n < nr && t->b_last != NULL;
-            if (i + mr < t->i1 && !p->a_plain) fetch_ahead(a + mr * g->k, mr * t->k, (j - t->j0) / nr, nacre_ceil_div(t->j1 - t->j0, nr));
-            const nacre_f64_epilogue e = epilogue_of(g, t, i, j);
-            g->impl->tile(t->k, a, a_row, a_col, last ? t->b_last : b, last ? nr : t->b_row, c + j, g->ldc, m, n, &e);
+    *s = (tile_strip){.i = i, .m = m};
+    if (p->m_step == p->rows || !p->a_plain || t->j1 - t->j0 < (same_sets(g->a.row) ? PACK_SAME : PACK_PANELS) * g->impl->nr) return;
+    const double *const a = t->a + i * g->a.row + t->k0 * g->a.col;
+    for (size_t r = 0; r < m; r += p->rows) {
+        pack_panel(t->k, nacre_min(p->rows, m - r), a + r * g->a.row, g->a.row, g->a.col, p->rows, t->rows + r * t->k);
+    }
+    s->a = t->rows;
+}
+
+// The panel of rows from row i on by the strip.
+static void run_panel(const gemm_plan *p, const tile_block *t, const tile_strip *s, size_t i) {
+    const nacre_f64_gemm *const g = &p->g;
+    const size_t nr = g->impl->nr, m = nacre_min(p->rows, s->i + s->m - i), panel = (i - s->i) / p->rows, panels = nacre_ceil_div(s->m, p->rows);
+    double *const c = g->c + (t->index * g->m + i) * g->ldc;
+    size_t a_row, a_col;
+    const double *const a = a_panel(p, t, s, i, &a_row, &a_col), *b = s->b;
+    for (size_t j = s->j; j < s->j_end; j += nr, b += t->b_panel) {
+        const size_t n = nacre_min(nr, s->j_end - j), ahead = j + p->n_strip;
+        const int last = n < nr && t->b_last != NULL;
+        if (i + p->rows < t->i1 && !p->a_plain) fetch_ahead(a + p->rows * g->k, p->rows * t->k, (j - s->j) / nr, nacre_ceil_div(s->j_end - s->j, nr));
+        nacre_f64_epilogue e = epilogue_of(g, t, i, j);
+        if (ahead < t->j1 && !t->b_packs && !p->b_plain) {
+            e.next_bytes = t->k * nr * sizeof(double) / panels;
+            e.next = (const char *)(b + (ahead - j) / nr * t->b_panel) + panel * e.next_bytes;
         }
-        for (size_t r = 0; t->k0 + t->k == g->k && g->finish.map != NULL && r < m; r++) {
-            double *const row = c + r * g->ldc + t->j0;
-            g->finish.map(row, row, t->j1 - t->j0, g->finish.params);
+        g->impl->tile(t->k, a, a_row, a_col, last ? t->b_last : b, last ? nr : t->b_row, c + j, g->ldc, m, n, &e);
+    }
+    for (size_t r = 0; t->k0 + t->k == g->k && g->finish.map != NULL && r < m; r++) {
+        double *const row = c + r * g->ldc + s->j;
+        g->finish.map(row, row, s->j_end - s->j, g->finish.params);
+    }
+}
+
+static void run_tiles(const gemm_plan *p, tile_block *t) {
+    const size_t nr = p->g.impl->nr;
+    const int packs = t->b_packs;
+    tile_strip s;
+    for (size_t i = t->i0; i < t->i1; i += p->m_step, t->b_packs = 0) {
+        take_rows(p, t, i, nacre_min(p->m_step, t->i1 - i), &s);
+        for (s.j = t->j0; s.j < t->j1; s.j = s.j_end) {
+            s.j_end = nacre_min(t->j1, s.j + p->n_strip);
+            double *const room = t->block + (p->one_strip ? 0 : (s.j - t->j0) / nr * t->b_panel);
+            s.b = packs ? room : t->b + (s.j - t->j0) / nr * t->b_panel;
+            if (t->b_packs) pack_b_block(p, t->index, t->k0, t->k, s.j, s.j_end - s.j, room);
+            for (size_t r = i; r < i + s.m; r += p->rows) {
+                if (nacre_stopped(p->team)) return;
+                run_panel(p, t, &s, r);
+            }
         }
     }
 }
 
-// Sets where the block's part of b is, which is packed if it has to be.
-static void take_b(const gemm_plan *p, tile_block *t, double *block) {
+// Sets where the block's part of b is, or will be.
+static void take_b(const gemm_plan *p, tile_block *t) {
     const nacre_f64_gemm *const g = &p->g;
     const size_t nr = g->impl->nr, n = t->j1 - t->j0, whole = n / nr * nr;
     t->b_row = nr;
+    t->b_packs = 0;
     if (p->b_plain) {
         t->b = g->b.data + nacre_batch_offset(&g->batch, 1, t->index) + t->k0 * g->b.row + t->j0;
         t->b_panel = nr;
         t->b_row = g->b.row;
-        t->b_last = block;
-        if (whole < n) pack_b_block(p, t->index, t->k0, t->k, t->j0 + whole, n - whole, block);
+        t->b_last = t->block;
+        if (whole < n) pack_b_block(p, t->index, t->k0, t->k, t->j0 + whole, n - whole, t->block);
     } else if (g->b_packed) {
         t->b = g->b.data + nacre_batch_offset(&g->batch, 1, t->index) + t->j0 * g->k + t->k0 * nr;
         t->b_panel = g->k * nr;
     } else {
-        pack_b_block(p, t->index, t->k0, t->k, t->j0, n, block);
-        t->b = block;
+        t->b_packs = 1;
         t->b_panel = t->k * nr;
     }
 }
@@ -260,17 +369,21 @@ static void tiles_chunk(void *job, size_t chunk, size_t thread) {
     const nacre_f64_gemm *const g = &p->g;
     const size_t per_product = p->i_count * p->j_count, i0 = chunk % p->i_count * p->i_step;
     const size_t first = chunk / p->i_count % p->j_count * p->j_step, end = nacre_min(g->n, first + p->j_step);
-    double *const last = p->b_blocks + thread * (p->a_last + p->b_size), *const block = last + p->a_last;
-    tile_block t = {.index = chunk / per_product, .i0 = i0, .i1 = nacre_min(g->m, i0 + p->i_step), .a_last = last};
-    const size_t whole = g->m / p->rows * p->rows;
-    if (p->a_plain && t.i1 > whole) pack_a(p, nacre_batch_offset(&g->batch, 0, t.index), whole, last);
+    double *const last = p->b_blocks + thread * (p->a_last + p->b_size + p->rows_size);
+    tile_block t = {
+        .index = chunk / per_product, .i0 = i0, .i1 = nacre_min(g->m, i0 + p->i_step),
+        .a_last = last, .block = last + p->a_last, .rows = last + p->a_last + p->b_size,
+    };
+    const size_t whole = g->m / p->rows * p->rows, offset = nacre_batch_offset(&g->batch, 0, t.index);
+    t.a = p->a_plain ? g->a.data + offset : p->a_packed + nacre_batch_number(&g->batch, 0, t.index) * p->a_size;
+    if (p->a_plain && t.i1 > whole) pack_a(p, offset, whole, last);
     for (t.j0 = first; t.j0 < end; t.j0 = t.j1) {
         t.j1 = nacre_min(end, t.j0 + p->n_step);
         t.k0 = 0;
         do {
             if (nacre_stopped(p->team)) return;
             t.k = nacre_min(p->k_step, g->k - t.k0);
-            take_b(p, &t, block);
+            take_b(p, &t);
             run_tiles(p, &t);
             t.k0 += t.k;
         } while (t.k0 < g->k);

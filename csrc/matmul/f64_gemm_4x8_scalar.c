@@ -30,6 +30,6 @@ static void axpy_scalar(size_t k, const double *x, size_t incx, const double *b,
 }
 
 const nacre_f64_gemm_impl *nacre_f64_gemm__scalar(void) {
-    static const nacre_f64_gemm_impl impl = {SCALAR_MR, SCALAR_NR, SCALAR_MR, SCALAR_BLOCK_B, tile_scalar, dot_scalar, axpy_scalar, &nacre_f64_gemm_drivers};
+    static const nacre_f64_gemm_impl impl = {SCALAR_MR, SCALAR_NR, SCALAR_MR, 0, SCALAR_BLOCK_B, tile_scalar, dot_scalar, axpy_scalar, &nacre_f64_gemm_drivers};
     return &impl;
 }
