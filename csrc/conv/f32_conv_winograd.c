@@ -5,11 +5,12 @@
 #include "conv/winograd.h"
 
 enum {
-    WINOGRAD_FLOATS = 300 << 10,  // of the points of some tiles at most, where these are enough
+    WINOGRAD_BANDS = 2,           // of points of some tiles at most, where these are enough: those of dense convolutions
     WINOGRAD_TILES = 40,          // so many, which have weights read once
     WINOGRAD_DEPTH = 288,         // channels of a chunk of weights at most, or one block
     WINOGRAD_STEPS = 64,          // blocks of such a chunk at most
-    WINOGRAD_CHUNKS = 3           // of tiles for each thread, which then shares none
+    WINOGRAD_CHUNKS = 3,          // of tiles for each thread, which then shares none
+    WINOGRAD_APART = 16           // floats: a line of a cache
 };
 
 typedef struct {
@@ -36,12 +37,15 @@ static winograd_job winograd_of(const nacre_kernel *kernel, const nacre_conv_win
     j.down = nacre_ceil_div(j.c.out[0], j.m);
     j.across = nacre_ceil_div(j.c.out[1], j.m);
     j.tiles = j.c.images * j.down * j.across;
-    const size_t room = WINOGRAD_FLOATS / (j.points * (j.in_blocks + j.out_blocks) * j.lanes);
+    const size_t room = WINOGRAD_BANDS * j.dense->band / (j.points * (j.in_blocks + j.out_blocks) * j.lanes);
     j.each = nacre_max(1, nacre_min(j.tiles, nacre_max(room, WINOGRAD_TILES)));
     const size_t times = nacre_max(1, j.tiles / j.each);
     j.each = nacre_max(1, nacre_min(j.tiles, nacre_round_up(nacre_ceil_div(j.tiles, times), NACRE_DENSE_PIXELS / 2)));
     return j;
 }
+
+// Floats from a point of all blocks to the next: points of a tile lie in sets of a cache of their own.
+static size_t winograd_gap(const winograd_job *j, size_t blocks) { return blocks * j->each * j->lanes + WINOGRAD_APART; }
 
 // A tile: its image, and the pixel of the result where it begins.
 typedef struct {
@@ -56,7 +60,7 @@ static winograd_tile winograd_at(const winograd_job *j, size_t tile) {
 static void winograd_forward(void *job, size_t block, size_t thread) {
     (void)thread;
     const winograd_job *const j = job;
-    const size_t side = j->m + 2, width = j->c.in[1] * j->lanes, gap = j->in_blocks * j->each * j->lanes;
+    const size_t side = j->m + 2, width = j->c.in[1] * j->lanes, gap = winograd_gap(j, j->in_blocks);
     float patch[NACRE_WINOGRAD_POINTS * NACRE_CONV_BLOCK];
     for (size_t i = 0; i < j->now; i++) {
         const winograd_tile t = winograd_at(j, j->first + i);
@@ -92,9 +96,9 @@ static void winograd_multiply(void *job, size_t chunk, size_t thread) {
         const size_t stop = nacre_min(j->in_blocks, s + most);
         const size_t channels = nacre_min(stop * j->lanes, j->c.channels) - s * j->lanes, n = channels * blocks * j->lanes;
         nacre_f32_dense_tile t = {
-            .blocks = blocks, .lanes = j->lanes, .pitch = j->lanes, .x = j->before + (point * j->in_blocks + s) * j->each * j->lanes, .step = step, .steps = stop - s,
+            .blocks = blocks, .lanes = j->lanes, .pitch = j->lanes, .x = j->before + point * winograd_gap(j, j->in_blocks) + s * j->each * j->lanes, .step = step, .steps = stop - s,
             .whole = whole > s ? nacre_min(whole, stop) - s : 0, .rest = j->c.channels % j->lanes, .w = w, .start = s == 0 ? zero : NULL,
-            .y = j->after + (point * j->out_blocks + first) * j->each * j->lanes, .y_block = j->each * j->lanes, .next = w + n};
+            .y = j->after + point * winograd_gap(j, j->out_blocks) + first * j->each * j->lanes, .y_block = j->each * j->lanes, .next = w + n};
         const size_t portion = nacre_ceil_div(n, j->cut.full + j->cut.tails);
         t.next_step = nacre_ceil_div(portion, channels);
         nacre_dense_row(j->dense, &j->cut, &t, portion);
@@ -106,7 +110,7 @@ static void winograd_multiply(void *job, size_t chunk, size_t thread) {
 static void winograd_back(void *job, size_t block, size_t thread) {
     (void)thread;
     const winograd_job *const j = job;
-    const size_t width = j->c.out[1] * j->lanes, gap = j->out_blocks * j->each * j->lanes;
+    const size_t width = j->c.out[1] * j->lanes, gap = winograd_gap(j, j->out_blocks);
     float bias[NACRE_CONV_BLOCK] = {0}, patch[NACRE_WINOGRAD_POINTS * NACRE_CONV_BLOCK], more[NACRE_WINOGRAD_POINTS * NACRE_CONV_BLOCK];
     for (size_t k = 0, f = block * j->lanes; k < j->lanes && f < j->c.filters && j->bias != NULL; k++, f++) bias[k] = j->bias[f];
     for (size_t i = 0; i < j->now; i++) {
@@ -129,7 +133,7 @@ static void winograd_back(void *job, size_t block, size_t thread) {
     }
 }
 
-static size_t winograd_floats(const winograd_job *j) { return j->points * (j->in_blocks + j->out_blocks) * j->each * j->lanes; }
+static size_t winograd_floats(const winograd_job *j) { return j->points * (winograd_gap(j, j->in_blocks) + winograd_gap(j, j->out_blocks)); }
 
 // Has the tiles from `first` on computed, between points that lie at memory.
 static void winograd_take(winograd_job *j, size_t first, float *memory) {
@@ -137,7 +141,7 @@ static void winograd_take(winograd_job *j, size_t first, float *memory) {
     j->now = nacre_min(j->each, j->tiles - first);
     j->cut = nacre_dense_cut(j->dense, 0, j->now);
     j->before = memory;
-    j->after = memory + j->points * j->in_blocks * j->each * j->lanes;
+    j->after = memory + j->points * winograd_gap(j, j->in_blocks);
 }
 
 // All of some tiles, on one thread.
