@@ -154,10 +154,11 @@ static size_t most_of_rows(const nacre_f32_gemm *g) {
 }
 
 // Rows of a up to which b is read where it lies. Where the second-level cache is small, they are fewer the
-// fewer sets the rows of b are spread over.
+// fewer sets the rows of b are spread over, and few if b is large.
 static size_t plain_rows(const nacre_f32_gemm *g) {
     const size_t bytes = g->b.row * nacre_float_size(g->b.type), apart = nacre_max(1, bytes & (0 - bytes));
-    return g->impl->block_a == 0 ? g->impl->plain_rows : nacre_min(g->impl->plain_rows, PLAIN_SPREAD / apart);
+    if (g->impl->block_a == 0) return g->impl->plain_rows;
+    return nacre_min(g->k * g->n <= SMALL_B ? g->impl->plain_rows : FEW_PANELS * g->impl->mr, PLAIN_SPREAD / apart);
 }
 
 static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *transposed) {

@@ -110,12 +110,12 @@ static size_t most_of_rows(const nacre_f64_gemm *g) {
 static int same_sets(size_t row) { return row * sizeof(double) % SAME_SETS == 0; }
 
 // Rows of a up to which b is read where it lies. Where the second-level cache is small, they are fewer the
-// fewer sets the rows of b are spread over.
+// fewer sets the rows of b are spread over, and few if b is large.
 static size_t plain_rows(const nacre_f64_gemm *g) {
     const size_t bytes = g->b.row * sizeof(double), apart = nacre_max(1, bytes & (0 - bytes));
     const int small = g->k * g->n <= (g->impl->block_a > 0 ? SMALL : PLAIN);
     if (small && !same_sets(g->b.row)) return g->m;
-    if (g->impl->block_a > 0) return nacre_min(SMALL_ROWS, PLAIN_SPREAD / apart);
+    if (g->impl->block_a > 0) return nacre_min(g->k * g->n <= PLAIN ? SMALL_ROWS : 2 * g->impl->mr, PLAIN_SPREAD / apart);
     return same_sets(g->b.row) ? SHARED_ROWS : PLAIN_ROWS;
 }
 
