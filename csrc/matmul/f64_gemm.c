@@ -1,23 +1,20 @@
 // Drivers of f64_gemm: blocking, batches, threads, as in f32_gemm.c.
 #include <string.h>
 
+#include "matmul/blocks.h"
 #include "matmul/f64_finish.h"
 #include "matmul/matmul.h"
 
 enum {
     PANEL_A = 12 * 256,      // elements of one block of a panel of a: first-level cache
     ROWS_K = 384,            // of a sum, at blocks of rows of a
-    STRIP = 4,               // panels of b that each panel of a block of rows is multiplied by in turn
-    PACK_PANELS = 48,        // panels of b from which on packing a block of rows pays
-    PACK_SAME = 32,          // the same where rows evict each other
-    PLAIN_SPREAD = (64 << 10) - 1, // rows of a, times bytes between sets that rows of b lie in
+    PLAIN_SPREAD = 64 << 10, // more than rows of a times bytes between the sets of a cache that rows of b lie in, where b is read as it lies
     LINE_ROWS = 4,           // rows that are not worth packing b
     LINE = 1024,             // columns of a result that are computed at a time in lines
     GRAIN = 1 << 17,         // multiply-adds that are worth a thread's attention
     PLAIN = 1 << 18,         // elements of b for which operands are not packed
     PLAIN_ROWS = 256,        // of a, for which packing b costs more than it saves
-    SAME_SETS = 4096,        // bytes between addresses that share a set of the first-level cache
-    SHARED_ROWS = 32,        // PLAIN_ROWS where rows of b lie so far apart, and evict each other
+    SHARED_ROWS = 32,        // PLAIN_ROWS where rows of b evict each other
     SMALL_ROWS = 24,         // PLAIN_ROWS where the second-level cache is small
     SMALL = 1 << 15,         // PLAIN there
     SHARES = 4,              // pieces per thread, so that a slow one does not hold up the rest
@@ -98,25 +95,23 @@ static void cut(gemm_plan *p, size_t threads) {
 // What a block of b has at most; it does not fall when an extent grows.
 static size_t most_of_b(const nacre_f64_gemm *g, int one_strip) {
     const size_t nr = g->impl->nr, k = nacre_min(g->k, PANEL_A / g->impl->mr);
-    return nacre_min(nacre_round_up(g->n, nr) * k, one_strip ? STRIP * nr * k : nacre_max(g->impl->block_b, nr * k));
+    return nacre_min(nacre_round_up(g->n, nr) * k, one_strip ? GEMM_STRIP * nr * k : nacre_max(g->impl->block_b, nr * k));
 }
 
 // What a packed block of rows has at most; it does not fall when an extent grows.
 static size_t most_of_rows(const nacre_f64_gemm *g) {
-    if (g->n < PACK_SAME * g->impl->nr) return 0;
+    if (g->n < GEMM_PACK_SAME * g->impl->nr) return 0;
     return nacre_min(g->impl->block_a, nacre_round_up(g->m, g->impl->mr) * g->k);
 }
-
-static int same_sets(size_t row) { return row * sizeof(double) % SAME_SETS == 0; }
 
 // Rows of a up to which b is read where it lies. Where the second-level cache is small, they are fewer the
 // fewer sets the rows of b are spread over, and few if b is large.
 static size_t plain_rows(const nacre_f64_gemm *g) {
-    const size_t bytes = g->b.row * sizeof(double), apart = nacre_max(1, bytes & (0 - bytes));
+    const size_t bytes = g->b.row * sizeof(double);
     const int small = g->k * g->n <= (g->impl->block_a > 0 ? SMALL : PLAIN);
-    if (small && !same_sets(g->b.row)) return g->m;
-    if (g->impl->block_a > 0) return nacre_min(g->k * g->n <= PLAIN ? SMALL_ROWS : 2 * g->impl->mr, PLAIN_SPREAD / apart);
-    return same_sets(g->b.row) ? SHARED_ROWS : PLAIN_ROWS;
+    if (small && !gemm_same_sets(bytes)) return g->m;
+    if (g->impl->block_a > 0) return nacre_min(g->k * g->n <= PLAIN ? SMALL_ROWS : 2 * g->impl->mr, (PLAIN_SPREAD - 1) / gemm_spread(bytes));
+    return gemm_same_sets(bytes) ? SHARED_ROWS : PLAIN_ROWS;
 }
 
 static gemm_plan make_plan(const nacre_f64_gemm *given, size_t threads, size_t *transposed) {
@@ -142,7 +137,7 @@ static gemm_plan make_plan(const nacre_f64_gemm *given, size_t threads, size_t *
         p.rows = p.a_plain && nacre_round_up(g->m, few) < nacre_round_up(g->m, mr) ? few : mr;
         p.a_size = align_doubles(nacre_round_up(g->m, mr) * g->k);
         p.m_step = blocks ? g->impl->block_a / nacre_max(1, nacre_min(g->k, deepest)) / p.rows * p.rows : p.rows;
-        p.n_strip = blocks ? nacre_min(p.n_step, STRIP * nr) : p.n_step;
+        p.n_strip = blocks ? nacre_min(p.n_step, GEMM_STRIP * nr) : p.n_step;
         p.one_strip = blocks && g->m <= p.m_step;
         p.rows_size = align_doubles(most_of_rows(g));
         p.b_size = g->b_packed ? 0 : align_doubles(most_of_b(g, p.one_strip));
@@ -292,7 +287,7 @@ static const double *a_panel(const gemm_plan *p, const tile_block *t, const tile
 static void take_rows(const gemm_plan *p, const tile_block *t, size_t i, size_t m, tile_strip *s) {
     const nacre_f64_gemm *const g = &p->g;
     *s = (tile_strip){.i = i, .m = m};
-    if (p->m_step == p->rows || !p->a_plain || t->j1 - t->j0 < (same_sets(g->a.row) ? PACK_SAME : PACK_PANELS) * g->impl->nr) return;
+    if (p->m_step == p->rows || !p->a_plain || !gemm_packs_rows(g->a.row * sizeof(double), (t->j1 - t->j0) / g->impl->nr)) return;
     const double *const a = t->a + i * g->a.row + t->k0 * g->a.col;
     for (size_t r = 0; r < m; r += p->rows) {
         pack_panel(t->k, nacre_min(p->rows, m - r), a + r * g->a.row, g->a.row, g->a.col, p->rows, t->rows + r * t->k);

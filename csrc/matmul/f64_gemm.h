@@ -41,7 +41,7 @@ typedef struct {
     size_t mr, nr;
     size_t few;      // rows of a lower tile, which fill the multipliers as well
     size_t block_a;  // elements of a block of rows of a: most of the second-level cache; 0 where b has it
-    size_t block_b;  // elements of one block of b: a part of the next cache
+    size_t block_b;  // elements of one block of b: a part of the second-level cache, or of the next one where a has that
     // A tile of c from a[i*a_row + p*a_col] and b[p*b_row + j], of which nr columns are read,
     // and few rows if m is at most that, else mr.
     void (*tile)(size_t k, const double *a, size_t a_row, size_t a_col, const double *b, size_t b_row, double *c, size_t ldc, size_t m,
