@@ -49,6 +49,15 @@ func (k Kernel) Operands() int { return int(k.row.entry.operands) }
 // zero Kernel.
 func (k Kernel) Word() int64 { return int64(uintptr(unsafe.Pointer(k.row))) }
 
+// Packing tells kernels apart that rearrange constants in other ways: those that have it
+// in common write the same for the same words.
+type Packing struct{ entry, row uintptr }
+
+// Packing is how the kernel rearranges constants.
+func (k Kernel) Packing() Packing {
+	return Packing{uintptr(unsafe.Pointer(k.row.entry.pack)), uintptr(unsafe.Pointer(k.row.fn))}
+}
+
 func words(list []int64) *C.int64_t { return (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(list))) }
 
 // Fits reports whether the kernel computes what the words say.

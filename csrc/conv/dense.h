@@ -38,15 +38,6 @@ typedef struct {
     size_t next_step;                // floats of them for a channel
 } nacre_f32_dense_tile;
 
-// A way of convolutions that takes some of them: scratch is in bytes, for all extents up to those, and
-// 0 for convolutions that it never takes.
-typedef struct {
-    int (*fits)(const nacre_conv_dense_words *w);
-    size_t (*scratch)(const nacre_conv_dense_words *w, size_t threads);
-    void (*run)(const nacre_call *c);
-} nacre_f32_dense_parts;
-extern const nacre_f32_dense_parts nacre_f32_dense_amx;
-
 // A row of op f32_conv_blocked with l lanes takes blocks of l channels, one of 1 lane any.
 typedef struct {
     size_t lanes;
@@ -56,10 +47,15 @@ typedef struct {
     void (*tile)(const nacre_f32_dense_tile *t);        // of blocked values: a pitch of lanes
     size_t plain_pixels[8];
     void (*plain_tile)(const nacre_f32_dense_tile *t);  // of plain ones: steps of 1 channel, any pitch
-    const nacre_f32_dense_parts *parts;                 // another way for large ones, or NULL
 } nacre_f32_dense_impl;
 typedef const nacre_f32_dense_impl *nacre_f32_dense_fn(void);
 const nacre_f32_dense_impl *nacre_f32_conv_blocked__scalar(void);
+
+// Of the entry of these rows, for others of the op: which convolutions there are, and weights, which all
+// rows pack alike.
+int nacre_dense_fits(const nacre_kernel *kernel, const int64_t *words);
+size_t nacre_dense_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand);
+void nacre_dense_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst);
 
 // A row of pixels in tiles: all of the largest size but for the last few.
 enum { NACRE_DENSE_TAIL = 2 * NACRE_DENSE_PIXELS };

@@ -18,21 +18,20 @@
 
 enum {
     PARTS_BLOCK = 16,         // channels of a block
-    PARTS_LEFT = 800 << 10,   // bytes of parts of a band, or 32 pixels
+    PARTS_LEFT = 1250 << 10,  // bytes of parts of a band, or 32 pixels: in the second-level cache
     PARTS_PIXELS = 2048,      // of a band at most
     PARTS_STEPS = 3,          // steps of weights at a time,
     PARTS_MOST_STEPS = 4,     // or all, if there are no more
-    PARTS_PIECES = 3,         // pieces of work for each of several threads
-    PARTS_LEAST = 96,         // pixels of a band that is cut for them
+    PARTS_MORE_BANDS = 4,     // than fit in the cache, up to which a cut is looked for, and as many for each of several threads
     PARTS_CHANNELS = 24,      // from which on most of a step is there
-    // Estimates of cycles: of a square and a step, of splitting 32 numbers of the value and of
-    // the weights, and of 16 numbers of the result, which meet memory.
-    PARTS_SQUARE = 600,
-    PARTS_SPLIT_X = 60,
-    PARTS_SPLIT_W = 50,
-    PARTS_FINISH = 40
+    // Estimates of cycles: of 16 pixels and 32 filters in a step, of splitting 32 numbers of the value and of
+    // the weights, and of 16 numbers of the result.
+    PARTS_SIXTEEN = 350,
+    PARTS_SPLIT_X = 23,
+    PARTS_SPLIT_W = 25,
+    PARTS_FINISH = 7
 };
-#define PARTS_FLOATS 1.15
+#define PARTS_FLOATS 1.3 // of a number of the value and 32 filters
 
 // An axis: tap k meets slot k % slots, `shift` places behind where the first tap does. A slot
 // has a place for every place of the result and `more`.
@@ -45,14 +44,12 @@ typedef struct {
     parts_axis h, w;
     size_t in_blocks, out_blocks, groups, pairs, taps, steps, steps_each;
     size_t rows_each, columns_each;  // of a band
-    size_t down, across, parts;      // bands, and parts of the filters
+    size_t down, across, parts;      // bands, and parts of the filters, of which each is computed by itself
     size_t part, line, lines;        // places of a row of a slot, of a slot, and of a part of a pair
     size_t left, squares;            // bytes of all parts of a band; squares of it
     char *memory;
     size_t per_thread;
     const nacre_team *team;
-    // Of the band that all threads share.
-    size_t band;
     const float *x, *weights, *bias, *add;
     float *y;
     nacre_f32_finish finish;
@@ -106,6 +103,36 @@ static void parts_bands(parts_job *j, size_t most) {
     parts_extents(j);
 }
 
+// Cycles of all bands on so many threads.
+static double parts_cycles(const parts_job *j, size_t threads) {
+    const size_t span = (j->rows_each - 1) * j->part + j->columns_each, pieces = j->c.images * j->down * j->across * j->parts;
+    const double blocks = (double)j->out_blocks / NACRE_DENSE_BLOCKS, groups = (double)j->groups;
+    const double sixteens = (double)nacre_ceil_div(span, NACRE_AMX_ROWS) * blocks * PARTS_SIXTEEN, weights = groups * NACRE_PARTS_SIDE * PARTS_SPLIT_W;
+    const double sums = (double)j->steps * (sixteens + weights) + (double)(j->rows_each * j->columns_each * j->out_blocks) * PARTS_FINISH;
+    const double split = (double)(j->pairs * j->lines) * PARTS_SPLIT_X;
+    return (double)nacre_ceil_div(pieces, threads) * ((double)nacre_ceil_div(j->groups, j->parts) / groups * sums + split);
+}
+
+// Cuts the result for so many threads as the estimate has it.
+static void parts_cut(parts_job *j, size_t threads) {
+    const size_t pixels = j->h.out * j->w.out, most = parts_most(j), least = nacre_ceil_div(pixels, most);
+    const size_t last = least + PARTS_MORE_BANDS * threads;
+    size_t each = most, parts = 1;
+    double best = INFINITY;
+    for (size_t bands = least; bands <= last; bands++) {
+        const size_t at = nacre_min(most, nacre_round_up(nacre_ceil_div(pixels, bands), NACRE_AMX_ROWS));
+        parts_bands(j, at);
+        for (size_t n = 1; n <= nacre_min(threads, j->groups); n++) {
+            j->parts = n;
+            const double cycles = parts_cycles(j, threads);
+            if (cycles < best) best = cycles, each = at, parts = n;
+        }
+        if (at <= NACRE_PARTS_SIDE) break;
+    }
+    parts_bands(j, each);
+    j->parts = parts;
+}
+
 static parts_job parts_of(const nacre_conv_dense_words *w, size_t threads) {
     parts_job j = {.c = nacre_conv_of(&w->conv.extents)};
     const parts_axis one = {1, 1, 1, 1, 1, 0, 1, 0};
@@ -123,42 +150,37 @@ static parts_job parts_of(const nacre_conv_dense_words *w, size_t threads) {
     j.taps = j.h.kernel * j.w.kernel;
     j.steps = j.pairs * j.taps;
     j.steps_each = j.steps <= PARTS_MOST_STEPS ? j.steps : PARTS_STEPS;
-    size_t most = parts_most(&j), want = threads < 2 ? 1 : threads * PARTS_PIECES;
-    want = nacre_ceil_div(want, j.c.images);
-    const size_t each = nacre_round_up(nacre_ceil_div(j.h.out * j.w.out, want), NACRE_PARTS_SIDE);
-    if (each >= PARTS_LEAST) most = nacre_min(most, each);
-    parts_bands(&j, most);
-    j.parts = nacre_min(j.groups, threads < 2 ? 1 : nacre_ceil_div(want, j.down * j.across));
-    j.per_thread = parts_room(j.squares) + (j.parts > 1 ? 0 : j.left);
+    parts_cut(&j, threads);
+    j.per_thread = parts_room(j.squares) + j.left;
     return j;
 }
 
-// Whether parts take less time than floats.
+// Whether parts take less time than floats. It is asked of one thread, so that results do not depend on their number.
 static int parts_pay(const parts_job *j) {
-    const double pixels = (double)(j->h.out * j->w.out), bands = (double)(j->down * j->across), groups = (double)j->groups, steps = (double)j->steps;
-    const double multiply = steps * bands * ((double)j->squares * (double)j->out_blocks / 2 * PARTS_SQUARE + groups * NACRE_PARTS_SIDE * PARTS_SPLIT_W);
-    const double split = bands * (double)(j->pairs * j->lines) * PARTS_SPLIT_X, finish = pixels * (double)j->out_blocks * PARTS_FINISH;
-    return multiply + split + finish < PARTS_FLOATS * pixels * (double)(j->c.channels * j->taps) / NACRE_PARTS_DEPTH * (double)j->out_blocks * PARTS_BLOCK;
+    const double pixels = (double)(j->c.images * j->h.out * j->w.out), sums = (double)(j->c.channels * j->taps) * (double)j->out_blocks / NACRE_DENSE_BLOCKS;
+    return parts_cycles(j, 1) < PARTS_FLOATS * pixels * sums;
 }
 
 static int parts_can(const nacre_conv_dense_words *w) {
     return !w->plain && w->conv.extents.groups == 1 && w->conv.extents.axes <= 2 && w->block == PARTS_BLOCK && (NACRE_AMX_ALWAYS || (size_t)w->conv.extents.channels >= PARTS_CHANNELS);
 }
 
-static int parts_fits(const nacre_conv_dense_words *w) {
-    if (!parts_can(w)) return 0;
+static int parts_fits(const nacre_kernel *kernel, const int64_t *words) {
+    const nacre_conv_dense_words *const w = (const void *)words;
+    if (!parts_can(w) || !nacre_dense_fits(kernel, words)) return 0;
     const parts_job j = parts_of(w, 1);
     return NACRE_AMX_ALWAYS || (j.h.out * j.w.out >= NACRE_AMX_ROWS && parts_pay(&j));
 }
 
 // What bands of any number take: it does not fall when the value grows.
-static size_t parts_scratch(const nacre_conv_dense_words *w, size_t threads) {
-    if (!parts_can(w)) return 0;
+static size_t parts_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+    (void)kernel;
+    const nacre_conv_dense_words *const w = (const void *)words;
     const parts_job j = parts_of(w, 1);
     const size_t most = nacre_round_up(parts_most(&j), NACRE_PARTS_SIDE), row = nacre_min(j.w.out, most) + j.w.more;
     const size_t pixels = nacre_min(j.h.out * row, nacre_max(most, row));
     const size_t lines = j.h.slots * j.w.slots * (pixels + j.h.more * row);
-    return threads * (parts_room(nacre_ceil_div(pixels, NACRE_PARTS_SIDE)) + parts_left(&j, lines)) + parts_left(&j, lines);
+    return threads * (parts_room(nacre_ceil_div(pixels, NACRE_PARTS_SIDE)) + parts_left(&j, lines) + nacre_align_bytes(sizeof(size_t)));
 }
 
 // ---- the value ----
@@ -404,27 +426,20 @@ static void parts_groups(const parts_job *j, const parts_band *b, size_t part, c
     nacre_amx_end();
 }
 
+// The number of the band whose parts a thread has, and 1; 0 for none.
+static size_t *parts_held(const parts_job *j, size_t thread) {
+    return (size_t *)(void *)j->memory + thread * (nacre_align_bytes(sizeof(size_t)) / sizeof(size_t));
+}
+
 static void parts_chunk(void *job, size_t chunk, size_t thread) {
     const parts_job *const j = job;
-    const parts_band b = parts_band_of(j, chunk);
-    char *const memory = j->memory + thread * j->per_thread, *const left = memory + j->per_thread - j->left;
-    for (size_t pair = 0; pair < j->pairs; pair++) parts_split_pair(j, &b, pair, left);
-    parts_groups(j, &b, 0, left, memory);
-}
-
-static char *parts_shared(const parts_job *j) { return j->memory - j->left; }
-
-static void parts_split_chunk(void *job, size_t chunk, size_t thread) {
-    (void)thread;
-    const parts_job *const j = job;
-    const parts_band b = parts_band_of(j, j->band);
-    parts_split_pair(j, &b, chunk, parts_shared(j));
-}
-
-static void parts_filters_chunk(void *job, size_t chunk, size_t thread) {
-    const parts_job *const j = job;
-    const parts_band b = parts_band_of(j, j->band);
-    parts_groups(j, &b, chunk, parts_shared(j), j->memory + thread * j->per_thread);
+    const size_t number = chunk / j->parts;
+    const parts_band b = parts_band_of(j, number);
+    char *const memory = (char *)parts_held(j, nacre_team_threads(j->team)) + thread * j->per_thread, *const left = memory + j->per_thread - j->left;
+    size_t *const held = parts_held(j, thread);
+    for (size_t pair = 0; pair < j->pairs && *held != number + 1; pair++) parts_split_pair(j, &b, pair, left);
+    *held = number + 1;
+    parts_groups(j, &b, chunk % j->parts, left, memory);
 }
 
 static void parts_run(const nacre_call *c) {
@@ -438,18 +453,13 @@ static void parts_run(const nacre_call *c) {
     j.y = nacre_operand(c, CONV_Y);
     j.finish = conv_finish(&w->conv);
     j.memory = c->scratch;
-    const size_t bands = j.c.images * j.down * j.across;
-    if (j.parts == 1) {
-        nacre_parallel(c->team, bands, parts_chunk, &j);
-        return;
-    }
-    j.memory += j.left;
-    for (j.band = 0; j.band < bands && !nacre_stopped(c->team); j.band++) {
-        nacre_parallel(c->team, j.pairs, parts_split_chunk, &j);
-        nacre_parallel(c->team, j.parts, parts_filters_chunk, &j);
-    }
+    for (size_t thread = 0; thread < nacre_team_threads(c->team); thread++) *parts_held(&j, thread) = 0;
+    nacre_parallel(c->team, j.c.images * j.down * j.across * j.parts, parts_chunk, &j);
 }
 
-const nacre_f32_dense_parts nacre_f32_dense_amx = {parts_fits, parts_scratch, parts_run};
+const nacre_entry nacre_f32_conv_parts_entry = {
+    .words = sizeof(nacre_conv_dense_words) / 8, .operands = CONV_OPERANDS, .run = parts_run, .fits = parts_fits,
+    .scratch = parts_scratch, .packed = nacre_dense_packed, .pack = nacre_dense_pack,
+};
 
 #endif

@@ -439,18 +439,8 @@ static void dense_steps(dense_job *j) {
     }
 }
 
-// Whether the convolution goes another way than those below.
-static int dense_by_parts(const nacre_kernel *kernel, const nacre_conv_dense_words *w) {
-    const nacre_f32_dense_parts *const parts = ((nacre_f32_dense_fn *)kernel->fn)()->parts;
-    return parts != NULL && parts->fits(w);
-}
-
 static void dense_command(const nacre_call *c) {
     const nacre_conv_dense_words *const w = (const void *)c->words;
-    if (dense_by_parts(c->kernel, w)) {
-        ((nacre_f32_dense_fn *)c->kernel->fn)()->parts->run(c);
-        return;
-    }
     dense_job j = dense_of(c->kernel, w, nacre_team_threads(c->team));
     j.x = nacre_operand(c, CONV_X);
     j.weights = nacre_operand(c, CONV_W);
@@ -474,13 +464,11 @@ static void dense_command(const nacre_call *c) {
 
 static size_t dense_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
     const nacre_conv_dense_words *const w = (const void *)words;
-    const nacre_f32_dense_parts *const parts = ((nacre_f32_dense_fn *)kernel->fn)()->parts;
     const dense_job j = dense_of(kernel, w, threads);
-    const size_t other = parts == NULL ? 0 : parts->scratch(w, threads);
-    return nacre_max(other, (nacre_align_floats(j.copied ? dense_copy_floats(&j) * (j.shared ? 1 : threads) : 0)) * sizeof(float) + j.in_period * j.steps * sizeof(size_t));
+    return nacre_align_floats(j.copied ? dense_copy_floats(&j) * (j.shared ? 1 : threads) : 0) * sizeof(float) + j.in_period * j.steps * sizeof(size_t);
 }
 
-static int dense_fits(const nacre_kernel *kernel, const int64_t *words) {
+int nacre_dense_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_conv_dense_words *const w = (const void *)words;
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const nacre_f32_dense_impl *const impl = ((nacre_f32_dense_fn *)kernel->fn)();
@@ -489,7 +477,7 @@ static int dense_fits(const nacre_kernel *kernel, const int64_t *words) {
            (impl->lanes == 1 || impl->lanes == (size_t)w->block);
 }
 
-static size_t dense_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {
+size_t nacre_dense_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {
     (void)kernel;
     const dense_job j = dense_form((const void *)words);
     return operand == CONV_W ? j.groups * j.group_blocks * j.lanes * j.depth * sizeof(float) : 0;
@@ -511,7 +499,7 @@ static float *dense_pack_step(const dense_job *j, const float *w, size_t g, size
 // Weights are [filters][channels][taps] of each group of the convolution; packed, [groups of
 // blocks][taps along the first of three axes][steps of channels][other taps][channels][blocks of
 // filters][lanes] of each, with zeros for filters of others.
-static void dense_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
+void nacre_dense_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
     (void)kernel;
     (void)operand;
     const dense_job j = dense_form((const void *)words);
@@ -531,8 +519,8 @@ static void dense_pack(const nacre_kernel *kernel, const int64_t *words, size_t 
 }
 
 const nacre_entry nacre_f32_conv_blocked_entry = {
-    .words = sizeof(nacre_conv_dense_words) / 8, .operands = CONV_OPERANDS, .run = dense_command, .fits = dense_fits,
-    .scratch = dense_scratch, .packed = dense_packed, .pack = dense_pack,
+    .words = sizeof(nacre_conv_dense_words) / 8, .operands = CONV_OPERANDS, .run = dense_command, .fits = nacre_dense_fits,
+    .scratch = dense_scratch, .packed = nacre_dense_packed, .pack = nacre_dense_pack,
 };
 
 // ---- the oracle of tiles ----
@@ -557,6 +545,6 @@ static void tile_scalar(const nacre_f32_dense_tile *t) {
 }
 
 const nacre_f32_dense_impl *nacre_f32_conv_blocked__scalar(void) {
-    static const nacre_f32_dense_impl impl = {1, 160 << 10, 9 << 10, {1}, tile_scalar, {1}, tile_scalar, NULL};
+    static const nacre_f32_dense_impl impl = {1, 160 << 10, 9 << 10, {1}, tile_scalar, {1}, tile_scalar};
     return &impl;
 }

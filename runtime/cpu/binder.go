@@ -273,6 +273,6 @@ func (b *binder) packedPieces(t *tensor.Tensor, k bindings.Kernel, w words, oper
 	if n == 0 {
 		return nil, nil
 	}
-	key := packKey{kernel: k.Word(), operand: operand, words: string(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 8*len(list)))}
+	key := packKey{packing: k.Packing(), operand: operand, words: string(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 8*len(list)))}
 	return b.dev.packs.getPieces(t, key, n, cut(list, n))
 }

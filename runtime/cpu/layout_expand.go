@@ -89,21 +89,25 @@ func isPointwise(s *nn.ConvShape) bool {
 }
 
 // The least of what is between two convolutions that is better not stored: the bytes of all
-// of it, and the pixels of a row, which a row of tiles computes. Convolutions of partChannels
-// or more are quicker on tiles of AMX, which have a command of their own: PARTS_CHANNELS of
-// csrc/conv/f32_conv_amx.c.
+// of it, and the pixels of a row, which a row of tiles computes.
 const (
-	joinBytes    = 256 << 10
-	joinWidth    = 14
-	partChannels = 24
+	joinBytes = 256 << 10
+	joinWidth = 14
 )
 
-// joinPays reports whether one step of two convolutions takes less than two.
+// joinPays reports whether one step of two convolutions takes less than two. It has no tiles of
+// AMX, which take less than both where the first convolution takes them.
 func (d *Device) joinPays(a *nn.ConvShape) bool {
-	if mask, err := bindings.ParseISA("amx"); err == nil && d.isa&mask != 0 && a.Channels >= partChannels {
+	if 4*a.Filters*tensor.Shape(a.Out).Len() < joinBytes || a.Out[1] < joinWidth {
 		return false
 	}
-	return 4*a.Filters*tensor.Shape(a.Out).Len() >= joinBytes && a.Out[1] >= joinWidth
+	expand := blockedConvWords{convWords: convWords{shape: a, dtype: tensor.F32, packed: true}, block: d.blocked.Block(), kernel: "f32_conv_blocked"}
+	k, err := (&binder{Binding: &device.Binding{}, dev: d}).choose(expand.kernel, expand.words())
+	if err != nil {
+		return false
+	}
+	tiles, err := bindings.ParseISA("amx")
+	return err != nil || k.ISA()&tiles == 0
 }
 
 // bindExpand adds a command of both convolutions.

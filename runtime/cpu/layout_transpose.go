@@ -114,11 +114,14 @@ func bindBlockedConvTranspose(o *nn.ConvTranspose, b *binder) error {
 		list[i] = blockedConvWords{convWords: convWords{shape: p.conv, dtype: tensor.F32, packed: true}, block: l.Block(), kernel: "f32_conv_blocked"}
 		most = max(most, l.Bytes(tensor.F32, append(tensor.Shape{p.conv.Images, p.conv.Filters}, p.conv.Out...)))
 	}
-	k, err := b.choose(list[0].kernel, list[0].words())
-	if err != nil {
-		return err
+	kernels := make([]bindings.Kernel, len(list))
+	for i := range list {
+		var err error
+		if kernels[i], err = b.choose(list[i].kernel, list[i].words()); err != nil {
+			return err
+		}
 	}
-	weights, ok, err := b.phaseWeights(t, k, list)
+	weights, ok, err := b.phaseWeights(t, kernels, list)
 	if err != nil {
 		return err
 	}
@@ -127,7 +130,7 @@ func bindBlockedConvTranspose(o *nn.ConvTranspose, b *binder) error {
 	}
 	part := b.temp(most)
 	for i, p := range t.list {
-		if err := b.add(k, []bindings.Kernel{{}}, list[i].words(), b.in(0), weights[i], b.in(2), device.Operand{}, part); err != nil {
+		if err := b.add(kernels[i], []bindings.Kernel{{}}, list[i].words(), b.in(0), weights[i], b.in(2), device.Operand{}, part); err != nil {
 			return err
 		}
 		if err := b.copy(tensor.F32, []array.Copy{p.copyTo(t.shape, l.Block())}, part, b.out(0)); err != nil {
@@ -138,7 +141,7 @@ func bindBlockedConvTranspose(o *nn.ConvTranspose, b *binder) error {
 }
 
 // phaseWeights is the weights [channels, filters, kernel...] packed for each phase.
-func (b *binder) phaseWeights(t *phased, k bindings.Kernel, list []blockedConvWords) (each []device.Operand, ok bool, err error) {
+func (b *binder) phaseWeights(t *phased, kernels []bindings.Kernel, list []blockedConvWords) (each []device.Operand, ok bool, err error) {
 	constant := b.Const(1)
 	if b.dev.packs.weights.moves(constant) {
 		return nil, false, nil
@@ -148,13 +151,13 @@ func (b *binder) phaseWeights(t *phased, k bindings.Kernel, list []blockedConvWo
 		if numbers[i], err = b.numbers(list[i].weights()); err != nil {
 			return nil, false, err
 		}
-		bytes[i+1] = bytes[i] + k.Packed(numbers[i], 1)
+		bytes[i+1] = bytes[i] + kernels[i].Packed(numbers[i], 1)
 	}
-	key := packKey{kernel: k.Word(), operand: 1, words: fmt.Sprint("phases ", numbers, t.shape.Kernel, t.shape.Stride, t.shape.Pad)}
+	key := packKey{packing: kernels[0].Packing(), operand: 1, words: fmt.Sprint("phases ", numbers, t.shape.Kernel, t.shape.Stride, t.shape.Pad)}
 	data, err := b.dev.packs.get(constant, key, bytes[len(list)], func(w *tensor.Tensor, all []byte) error {
 		for i, p := range t.list {
 			rows := p.weights(t.shape, tensor.View[float32](w))
-			k.Pack(numbers[i], 1, unsafe.Pointer(unsafe.SliceData(rows)), all[bytes[i]:bytes[i+1]])
+			kernels[i].Pack(numbers[i], 1, unsafe.Pointer(unsafe.SliceData(rows)), all[bytes[i]:bytes[i+1]])
 		}
 		return nil
 	})

@@ -21,7 +21,7 @@ type Packs struct {
 // packKey is a constant, and all that its packing depends on.
 type packKey struct {
 	data    unsafe.Pointer
-	kernel  int64
+	packing bindings.Packing
 	operand int
 	words   string
 }
