@@ -29,9 +29,10 @@ enum {
     PARTS_SIXTEEN = 350,
     PARTS_SPLIT_X = 23,
     PARTS_SPLIT_W = 25,
-    PARTS_FINISH = 7
+    PARTS_FINISH = 7,
+    PARTS_LONG = 200000 // of a piece, whose thread may be slower than others: half of what is beyond is waited for
 };
-#define PARTS_FLOATS 1.3 // of a number of the value and 32 filters
+#define PARTS_FLOATS 1.15 // of a number of the value and 32 filters
 
 // An axis: tap k meets slot k % slots, `shift` places behind where the first tap does. A slot
 // has a place for every place of the result and `more`.
@@ -110,7 +111,9 @@ static double parts_cycles(const parts_job *j, size_t threads) {
     const double sixteens = (double)nacre_ceil_div(span, NACRE_AMX_ROWS) * blocks * PARTS_SIXTEEN, weights = groups * NACRE_PARTS_SIDE * PARTS_SPLIT_W;
     const double sums = (double)j->steps * (sixteens + weights) + (double)(j->rows_each * j->columns_each * j->out_blocks) * PARTS_FINISH;
     const double split = (double)(j->pairs * j->lines) * PARTS_SPLIT_X;
-    return (double)nacre_ceil_div(pieces, threads) * ((double)nacre_ceil_div(j->groups, j->parts) / groups * sums + split);
+    const double piece = (double)nacre_ceil_div(j->groups, j->parts) / groups * sums + split;
+    const double wait = threads > 1 && piece > PARTS_LONG ? (piece - PARTS_LONG) / 2 : 0;
+    return (double)nacre_ceil_div(pieces, threads) * piece + wait;
 }
 
 // Cuts the result for so many threads as the estimate has it.
