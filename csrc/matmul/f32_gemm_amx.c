@@ -1,9 +1,9 @@
 // Products of f32_gemm on tiles of bfloat16 parts (core/f32_parts.h).
 //
-// Rows of a are split into parts beforehand, some rows of a product or some products at a
-// time. b is split where it is needed, a few steps of 32 columns that stay in the
-// first-level cache, by whoever multiplies by them. Sums lie in squares of 32 until they are
-// whole. Steps with numbers that have no parts are computed with floats. The order of the sums of an
+// A block of rows of a is split into parts by the thread that multiplies by it, some steps of the sums at
+// a time, which stay in its second-level cache. b is split where it is needed, a few steps of 32
+// columns that stay in the first-level cache. Sums lie in squares of 32 until they are
+// whole. Steps of a square with numbers that have no parts are computed with floats. The order of the sums of an
 // element depends on k alone, so results depend neither on the threads nor on where an element lies.
 #include <string.h>
 
@@ -17,13 +17,11 @@ enum {
     PARTS_LEAST_M = NACRE_AMX_ALWAYS ? 1 : 32,
     PARTS_LEAST_N = NACRE_AMX_ALWAYS ? 1 : 16,
     PARTS_LEAST_K = NACRE_AMX_ALWAYS ? 1 : 32,
-    PARTS_LEFT = 4 << 20,    // bytes of parts of a at a time, or 32 rows
     PARTS_ROWS = 256,        // rows of a block of a
-    PARTS_BLOCK = 768 << 10, // bytes of it: in the second-level cache
+    PARTS_BLOCK = 768 << 10, // bytes of its parts: in the second-level cache
     PARTS_STEPS = 3,         // steps of b at a time
-    PARTS_WIDE = 32,         // squares side by side that wait for the next block of a
-    PARTS_AHEAD = 64,        // numbers of a that are fetched before they are split
-    PARTS_PIECES = 3         // pieces of work for each of several threads
+    PARTS_WIDE = 32,         // squares side by side that wait for the next steps of a
+    PARTS_AHEAD = 64         // numbers of a that are fetched before they are split
 };
 
 typedef struct {
@@ -31,13 +29,9 @@ typedef struct {
     const nacre_team *team;
     size_t products, steps;
     size_t a_parts, b_parts;
-    size_t first, count;     // products of a round
-    size_t row, rows, lines; // rows of each product in a round, and lines that they take
     size_t i_step, i_count;  // rows of a block, and blocks
     size_t j_step, j_count;
     size_t k_steps;          // steps of a block
-    char *a;                 // [count][steps][a_parts][lines]
-    uint8_t *odd;            // [count][steps]: whether a number of a has no parts
     char *threads;
     size_t per_thread;
 } parts_job;
@@ -47,6 +41,8 @@ typedef struct {
     char *b;       // [PARTS_STEPS][b_parts][2] tiles
     float *panel;  // of b, where it does not lie as floats
     float *sums;   // squares
+    char *a;       // [k_steps][a_parts][i_step] lines
+    uint8_t *odd;  // [k_steps][i_step / 32]: whether a number of a has no parts
 } parts_memory;
 
 enum { PANEL_FLOATS = PARTS_STEPS * NACRE_PARTS_DEPTH * NACRE_PARTS_SIDE, RIGHT_BYTES = PARTS_STEPS * NACRE_PARTS * NACRE_PARTS_RIGHT };
@@ -54,16 +50,21 @@ enum { PANEL_FLOATS = PARTS_STEPS * NACRE_PARTS_DEPTH * NACRE_PARTS_SIDE, RIGHT_
 static size_t parts_of(nacre_float_type type) { return type == NACRE_FLOAT32 ? 3 : type == NACRE_BFLOAT16 ? 1 : 2; }
 
 // Estimates of cycles for a step of a sum: of a square, of splitting 32 numbers of a and of b,
-// and of a sum with floats; for a square that is begun and finished.
-enum { PARTS_SQUARE = 500, PARTS_SPLIT_A = 24, PARTS_SPLIT_B = 16, PARTS_FINISH = 700 };
-#define PARTS_FLOATS 1.15
+// and of a product with floats; for a square that is begun and finished; and the length of a
+// piece of work whose thread may be slower than others: half of what is beyond is waited for.
+enum { PARTS_SQUARE = 620, PARTS_SPLIT_A = 30, PARTS_SPLIT_B = 45, PARTS_FINISH = 700, PARTS_LONG = 200000 };
+#define PARTS_FLOATS 1.25
 
-// Whether parts take less time than floats.
+// Cycles of rows by columns.
+static double parts_cycles(const nacre_f32_gemm *g, size_t rows, size_t columns) {
+    const double squares = (double)nacre_ceil_div(rows, NACRE_PARTS_SIDE) * (double)nacre_ceil_div(columns, NACRE_PARTS_SIDE);
+    const double split = (double)rows * PARTS_SPLIT_A + (double)columns * (double)nacre_ceil_div(rows, PARTS_ROWS) * PARTS_SPLIT_B;
+    return (double)nacre_ceil_div(g->k, NACRE_PARTS_DEPTH) * (squares * PARTS_SQUARE + split) + squares * PARTS_FINISH;
+}
+
+// Whether parts take less time than floats, whatever the threads.
 static int parts_pay(const nacre_f32_gemm *g) {
-    const double m = (double)g->m, n = (double)g->n, steps = (double)g->k / NACRE_PARTS_DEPTH;
-    const double squares = (double)nacre_ceil_div(g->m, NACRE_PARTS_SIDE) * (double)nacre_ceil_div(g->n, NACRE_PARTS_SIDE);
-    const double split = m * PARTS_SPLIT_A + n * (double)nacre_ceil_div(g->m, PARTS_ROWS) * PARTS_SPLIT_B;
-    return steps * (squares * PARTS_SQUARE + split) + squares * PARTS_FINISH < steps * PARTS_FLOATS * m * n;
+    return parts_cycles(g, g->m, g->n) < (double)g->k / NACRE_PARTS_DEPTH * PARTS_FLOATS * (double)g->m * (double)g->n;
 }
 
 static int parts_can(const nacre_f32_gemm *g) {
@@ -72,70 +73,95 @@ static int parts_can(const nacre_f32_gemm *g) {
 
 static int parts_fits(const nacre_f32_gemm *g) { return parts_can(g) && (NACRE_AMX_ALWAYS || parts_pay(g)); }
 
-// Bytes of the parts of 32 rows of a.
-static size_t parts_side(const parts_job *p) { return p->steps * p->a_parts * NACRE_PARTS_SIDE * NACRE_AMX_LINE; }
+// Bytes of the parts of 32 rows of a for a step.
+static size_t parts_side(const parts_job *p) { return p->a_parts * NACRE_PARTS_SIDE * NACRE_AMX_LINE; }
+
+// Steps of a block of so many rows.
+static size_t parts_steps(const parts_job *p, size_t rows) {
+    const size_t most = PARTS_BLOCK / (nacre_ceil_div(rows, NACRE_PARTS_SIDE) * parts_side(p));
+    return nacre_min(p->steps, nacre_max(1, most / PARTS_STEPS) * PARTS_STEPS);
+}
 
 static parts_job parts_make(const nacre_f32_gemm *g) {
     parts_job p = {.g = g, .products = nacre_batch_count(&g->batch), .steps = nacre_ceil_div(g->k, NACRE_PARTS_DEPTH)};
     p.a_parts = parts_of(g->a.type);
     p.b_parts = parts_of(g->b.type);
-    const size_t block = nacre_min(nacre_round_up(g->m, NACRE_PARTS_SIDE), PARTS_ROWS) * p.a_parts * NACRE_AMX_LINE;
-    p.k_steps = nacre_max(1, PARTS_BLOCK / block / PARTS_STEPS) * PARTS_STEPS;
     return p;
 }
 
-// Bytes of the parts of a at a time, at most.
+// Bytes of the parts of a that a thread has, at most.
 static size_t parts_left(const parts_job *p) {
-    const size_t side = parts_side(p), sides = nacre_ceil_div(p->g->m, NACRE_PARTS_SIDE) * p->products;
-    return nacre_min(sides * side, nacre_max(side, PARTS_LEFT));
+    return nacre_min(nacre_ceil_div(p->g->m, NACRE_PARTS_SIDE) * p->steps * parts_side(p), PARTS_BLOCK);
 }
 
-// Squares of a thread.
+static size_t parts_odd(const parts_job *p) { return nacre_align_bytes(parts_left(p) / (NACRE_PARTS_SIDE * NACRE_AMX_LINE)); }
+
+// Squares of a thread, at most.
 static size_t parts_squares(const parts_job *p) {
-    const size_t down = nacre_min(nacre_ceil_div(p->g->m, NACRE_PARTS_SIDE), PARTS_ROWS / NACRE_PARTS_SIDE);
-    return down * (p->steps <= p->k_steps ? 1 : nacre_min(nacre_ceil_div(p->g->n, NACRE_PARTS_SIDE), PARTS_WIDE));
+    const size_t rows = nacre_min(p->g->m, PARTS_ROWS), wait = p->steps > parts_steps(p, rows);
+    return nacre_ceil_div(rows, NACRE_PARTS_SIDE) * (wait ? nacre_min(nacre_ceil_div(p->g->n, NACRE_PARTS_SIDE), PARTS_WIDE) : 1);
 }
 
-static size_t parts_per_thread(const parts_job *p) { return RIGHT_BYTES + PANEL_FLOATS * sizeof(float) + parts_squares(p) * NACRE_PARTS_SUMS * sizeof(float); }
-
-static size_t parts_odd(const parts_job *p) { return nacre_align_bytes(parts_left(p) / NACRE_AMX_BYTES); }
+static size_t parts_per_thread(const parts_job *p) {
+    return RIGHT_BYTES + (PANEL_FLOATS + parts_squares(p) * NACRE_PARTS_SUMS) * sizeof(float) + parts_left(p) + parts_odd(p);
+}
 
 static size_t parts_scratch(const nacre_f32_gemm *g, size_t threads) {
     if (!parts_can(g)) return 0;
     const parts_job p = parts_make(g);
-    return (parts_left(&p) + parts_odd(&p) + threads * parts_per_thread(&p)) / sizeof(float);
+    return threads * parts_per_thread(&p) / sizeof(float);
 }
+
+static parts_memory parts_memory_of(const parts_job *p, size_t thread) {
+    parts_memory m = {.b = p->threads + thread * p->per_thread};
+    m.panel = (float *)(void *)(m.b + RIGHT_BYTES);
+    m.sums = m.panel + PANEL_FLOATS;
+    m.a = (char *)(m.sums + parts_squares(p) * NACRE_PARTS_SUMS);
+    m.odd = (uint8_t *)m.a + parts_left(p);
+    return m;
+}
+
+// A block of rows and steps, and columns.
+typedef struct {
+    size_t index;          // of the product
+    size_t i0, rows, squares;
+    size_t s0, steps;
+    size_t j, columns;
+    parts_memory m;
+    float *sums;           // squares, one below the other
+} parts_block;
+
+// Bytes from a part of a of a step to the next.
+static size_t parts_part(const parts_block *x) { return x->squares * NACRE_PARTS_SIDE * NACRE_AMX_LINE; }
 
 // ---- a ----
 
 NACRE_TARGET_BEGIN(NACRE_AVX512)
 
-// Splits 32 rows of a.
-static void parts_split_chunk(void *job, size_t chunk, size_t thread) {
-    (void)thread;
-    const parts_job *const p = job;
+// Splits the block of a.
+static void parts_split(const parts_job *p, const parts_block *x) {
     const nacre_f32_gemm *const g = p->g;
-    const size_t sides = p->lines / NACRE_PARTS_SIDE, slot = chunk / sides, at = chunk % sides * NACRE_PARTS_SIDE;
-    const size_t rows = nacre_min(NACRE_PARTS_SIDE, p->rows - at), size = nacre_float_size(g->a.type), part = p->lines * NACRE_AMX_LINE;
-    const char *const a = (const char *)g->a.data + (nacre_batch_offset(&g->batch, 0, p->first + slot) + (p->row + at) * g->a.row) * size;
-    char *dst = p->a + slot * p->steps * p->a_parts * part + at * NACRE_AMX_LINE;
+    const size_t size = nacre_float_size(g->a.type), part = parts_part(x);
     float wide[NACRE_PARTS_SIDE * NACRE_PARTS_DEPTH];
-    for (size_t s = 0; s < p->steps; s++, dst += p->a_parts * part) {
-        const size_t k0 = s * NACRE_PARTS_DEPTH, n = nacre_min(g->k - k0, NACRE_PARTS_DEPTH), first = nacre_min(n, 16);
-        const float *x = (const float *)(const void *)a + k0;
-        size_t row = g->a.row;
-        if (g->a.type != NACRE_FLOAT32) {
-            for (size_t i = 0; i < rows; i++) g->impl->half()->widen[g->a.type](a + (i * g->a.row + k0) * size, wide + i * NACRE_PARTS_DEPTH, n);
-            x = wide;
-            row = NACRE_PARTS_DEPTH;
-        }
-        for (size_t i = 0; i < rows; i++) {
-            const char *const ahead = a + (i * g->a.row + k0 + PARTS_AHEAD) * size;
-            __builtin_prefetch(ahead, 0, 3);
-            __builtin_prefetch(ahead + NACRE_AMX_LINE, 0, 3);
-        }
-        if (nacre_parts_lines(p->a_parts, x, row, 16, first, n - first, rows, dst, part)) {
-            __atomic_store_n(&p->odd[slot * p->steps + s], 1, __ATOMIC_RELAXED);
+    for (size_t q = 0; q < x->squares; q++) {
+        const size_t at = q * NACRE_PARTS_SIDE, rows = nacre_min(NACRE_PARTS_SIDE, x->rows - at);
+        const char *const a = (const char *)g->a.data + (nacre_batch_offset(&g->batch, 0, x->index) + (x->i0 + at) * g->a.row) * size;
+        char *dst = x->m.a + at * NACRE_AMX_LINE;
+        for (size_t s = 0; s < x->steps; s++, dst += p->a_parts * part) {
+            const size_t k0 = (x->s0 + s) * NACRE_PARTS_DEPTH, n = nacre_min(g->k - k0, NACRE_PARTS_DEPTH), first = nacre_min(n, 16);
+            const float *from = (const float *)(const void *)a + k0;
+            size_t row = g->a.row;
+            if (g->a.type != NACRE_FLOAT32) {
+                for (size_t i = 0; i < rows; i++) g->impl->half()->widen[g->a.type](a + (i * g->a.row + k0) * size, wide + i * NACRE_PARTS_DEPTH, n);
+                from = wide;
+                row = NACRE_PARTS_DEPTH;
+            }
+            for (size_t i = 0; i < rows; i++) {
+                const char *const ahead = a + (i * g->a.row + k0 + PARTS_AHEAD) * size;
+                __builtin_prefetch(ahead, 0, 3);
+                __builtin_prefetch(ahead + NACRE_AMX_LINE, 0, 3);
+            }
+            x->m.odd[s * x->squares + q] = (uint8_t)nacre_parts_lines(p->a_parts, from, row, 16, first, n - first, rows, dst, part);
         }
     }
 }
@@ -196,57 +222,47 @@ static void parts_finish(const parts_job *p, size_t index, size_t i, size_t j, s
     }
 }
 
-// A block of rows and steps, and columns.
-typedef struct {
-    size_t slot, index;
-    size_t i0, rows;       // in the round
-    size_t s0, steps;
-    size_t j, columns;
-    parts_memory m;
-    float *sums;           // squares, one below the other
-} parts_block;
-
-// The steps s..s+n-1 with floats.
-static void parts_plainly(const parts_job *p, const parts_block *x, parts_right b, size_t s, size_t n) {
+// The steps s..s+n-1 of square q with floats.
+static void parts_plainly(const parts_job *p, const parts_block *x, parts_right b, size_t s, size_t n, size_t q) {
     const nacre_f32_gemm *const g = p->g;
     const size_t size = nacre_float_size(g->a.type), k0 = s * NACRE_PARTS_DEPTH, k = nacre_min(g->k - k0, n * NACRE_PARTS_DEPTH);
-    const char *const a = (const char *)g->a.data + (nacre_batch_offset(&g->batch, 0, x->index) + (p->row + x->i0) * g->a.row + k0) * size;
+    const size_t at = q * NACRE_PARTS_SIDE, rows = nacre_min(NACRE_PARTS_SIDE, x->rows - at);
+    const char *const a = (const char *)g->a.data + (nacre_batch_offset(&g->batch, 0, x->index) + (x->i0 + at) * g->a.row + k0) * size;
+    float *const sums = x->sums + q * NACRE_PARTS_SUMS;
     float wide[PARTS_STEPS * NACRE_PARTS_DEPTH];
-    for (size_t i = 0; i < x->rows; i++) {
-        float *const sums = x->sums + i / NACRE_PARTS_SIDE * NACRE_PARTS_SUMS;
+    if (s == 0) memset(sums, 0, NACRE_PARTS_SUMS * sizeof(float));
+    for (size_t i = 0; i < rows; i++) {
         const float *row = (const float *)(const void *)a + i * g->a.row;
         if (g->a.type != NACRE_FLOAT32) {
             g->impl->half()->widen[g->a.type](a + i * g->a.row * size, wide, k);
             row = wide;
         }
-        nacre_parts_plain(row, 0, k, 1, b.at, b.row, x->columns, sums + i % NACRE_PARTS_SIDE * NACRE_PARTS_SIDE);
+        nacre_parts_plain(row, 0, k, 1, b.at, b.row, x->columns, sums + i * NACRE_PARTS_SIDE);
     }
 }
 
 // Adds a few steps to all squares of a block.
 static void parts_add(const parts_job *p, const parts_block *x, size_t s, size_t n) {
-    const size_t k0 = s * NACRE_PARTS_DEPTH, k = nacre_min(p->g->k - k0, n * NACRE_PARTS_DEPTH), part = p->lines * NACRE_AMX_LINE;
+    const size_t k0 = s * NACRE_PARTS_DEPTH, k = nacre_min(p->g->k - k0, n * NACRE_PARTS_DEPTH), part = parts_part(x);
     const parts_right b = parts_floats(p, x->index, k0, k, x->j, x->columns, x->m.panel);
-    int odd = nacre_parts_right(p->b_parts, b.at, b.row, k, x->columns, x->m.b);
-    for (size_t i = 0; i < n; i++) odd |= p->odd[x->slot * p->steps + s + i];
-    if (odd) {
-        if (s == 0) memset(x->sums, 0, nacre_ceil_div(x->rows, NACRE_PARTS_SIDE) * NACRE_PARTS_SUMS * sizeof(float));
-        parts_plainly(p, x, b, s, n);
-        return;
-    }
+    const int odd_b = nacre_parts_right(p->b_parts, b.at, b.row, k, x->columns, x->m.b);
     size_t step[PARTS_STEPS];
     for (size_t i = 0; i < n; i++) step[i] = i * p->a_parts * part;
     nacre_parts_square t = {.a_parts = p->a_parts, .b_parts = p->b_parts, .steps = n, .a_part = part, .step = step, .b = x->m.b, .columns = x->columns, .add = s > 0};
-    const char *const a = p->a + (x->slot * p->steps + s) * p->a_parts * part + x->i0 * NACRE_AMX_LINE;
     // The numbers of b that come next, of which each square fetches its share.
-    const size_t squares = nacre_ceil_div(x->rows, NACRE_PARTS_SIDE);
     if (b.at != x->m.panel) {
         t.next = (const char *)(b.at + k * b.row);
         t.next_row = b.row * sizeof(float);
-        t.next_rows = nacre_ceil_div(k, squares);
+        t.next_rows = nacre_ceil_div(k, x->squares);
     }
-    for (size_t q = 0; q < squares; q++) {
-        t.a = a + q * NACRE_PARTS_SIDE * NACRE_AMX_LINE;
+    for (size_t q = 0; q < x->squares; q++) {
+        int odd = odd_b;
+        for (size_t i = 0; i < n; i++) odd |= x->m.odd[(s - x->s0 + i) * x->squares + q];
+        if (odd) {
+            parts_plainly(p, x, b, s, n, q);
+            continue;
+        }
+        t.a = x->m.a + (s - x->s0) * p->a_parts * part + q * NACRE_PARTS_SIDE * NACRE_AMX_LINE;
         t.rows = nacre_min(NACRE_PARTS_SIDE, x->rows - q * NACRE_PARTS_SIDE);
         t.sums = x->sums + q * NACRE_PARTS_SUMS;
         nacre_parts_multiply(&t);
@@ -260,59 +276,62 @@ static void parts_chunk(void *job, size_t chunk, size_t thread) {
     const parts_job *const p = job;
     const nacre_f32_gemm *const g = p->g;
     const size_t j0 = chunk / p->i_count % p->j_count * p->j_step, j1 = nacre_min(g->n, j0 + p->j_step);
-    char *const memory = p->threads + thread * p->per_thread;
-    parts_block x = {.slot = chunk / p->i_count / p->j_count, .i0 = chunk % p->i_count * p->i_step};
-    x.m = (parts_memory){memory, (float *)(void *)(memory + RIGHT_BYTES), (float *)(void *)(memory + RIGHT_BYTES) + PANEL_FLOATS};
-    x.index = p->first + x.slot;
-    x.rows = nacre_min(p->i_step, p->rows - x.i0);
-    const size_t squares = nacre_ceil_div(x.rows, NACRE_PARTS_SIDE), wait = p->steps > p->k_steps;
+    parts_block x = {.index = chunk / p->i_count / p->j_count, .i0 = chunk % p->i_count * p->i_step, .m = parts_memory_of(p, thread)};
+    x.rows = nacre_min(p->i_step, g->m - x.i0);
+    x.squares = nacre_ceil_div(x.rows, NACRE_PARTS_SIDE);
+    const size_t wait = p->steps > p->k_steps;
     nacre_amx_begin();
-    for (x.s0 = 0; x.s0 < p->steps; x.s0 += p->k_steps) {
+    for (; x.s0 < p->steps; x.s0 += p->k_steps) {
         const size_t end = nacre_min(p->steps, x.s0 + p->k_steps);
+        x.steps = end - x.s0;
+        parts_split(p, &x);
         for (x.j = j0; x.j < j1 && !nacre_stopped(p->team); x.j += NACRE_PARTS_SIDE) {
             x.columns = nacre_min(NACRE_PARTS_SIDE, j1 - x.j);
-            x.sums = x.m.sums + (wait ? (x.j - j0) / NACRE_PARTS_SIDE * squares * NACRE_PARTS_SUMS : 0);
+            x.sums = x.m.sums + (wait ? (x.j - j0) / NACRE_PARTS_SIDE * x.squares * NACRE_PARTS_SUMS : 0);
             for (size_t s = x.s0; s < end; s += PARTS_STEPS) parts_add(p, &x, s, nacre_min(PARTS_STEPS, end - s));
-            for (size_t q = 0; q < squares && end == p->steps; q++) {
+            for (size_t q = 0; q < x.squares && end == p->steps; q++) {
                 const size_t i = q * NACRE_PARTS_SIDE;
-                parts_finish(p, x.index, p->row + x.i0 + i, x.j, nacre_min(NACRE_PARTS_SIDE, x.rows - i), x.columns, x.sums + q * NACRE_PARTS_SUMS);
+                parts_finish(p, x.index, x.i0 + i, x.j, nacre_min(NACRE_PARTS_SIDE, x.rows - i), x.columns, x.sums + q * NACRE_PARTS_SUMS);
             }
         }
     }
     nacre_amx_end();
 }
 
-// Cuts the rows of a round into blocks, and columns so that there are pieces enough.
-static void parts_cut(parts_job *p, size_t threads) {
-    p->lines = nacre_round_up(p->rows, NACRE_PARTS_SIDE);
-    p->i_count = nacre_ceil_div(p->rows, PARTS_ROWS);
-    p->i_step = nacre_round_up(nacre_ceil_div(p->rows, p->i_count), NACRE_PARTS_SIDE);
-    p->i_count = nacre_ceil_div(p->rows, p->i_step);
-    const size_t want = threads < 2 ? 1 : nacre_ceil_div(threads * PARTS_PIECES, p->count * p->i_count);
-    p->j_step = nacre_round_up(nacre_ceil_div(p->g->n, want), NACRE_PARTS_SIDE);
+// Cuts c into so many blocks of rows and pieces of columns, or more.
+static void parts_pieces(parts_job *p, size_t down, size_t across) {
+    p->i_step = nacre_round_up(nacre_ceil_div(p->g->m, down), NACRE_PARTS_SIDE);
+    p->i_count = nacre_ceil_div(p->g->m, p->i_step);
+    p->k_steps = parts_steps(p, p->i_step);
+    p->j_step = nacre_round_up(nacre_ceil_div(p->g->n, across), NACRE_PARTS_SIDE);
     if (p->steps > p->k_steps) p->j_step = nacre_min(p->j_step, PARTS_WIDE * NACRE_PARTS_SIDE);
     p->j_count = nacre_ceil_div(p->g->n, p->j_step);
 }
 
-static void parts_run(const nacre_f32_gemm *g, nacre_team *team, float *scratch) {
-    parts_job p = parts_make(g);
-    const size_t threads = nacre_team_threads(team), most = nacre_max(1, PARTS_LEFT / parts_side(&p)), sides = nacre_ceil_div(g->m, NACRE_PARTS_SIDE);
-    const size_t rows = nacre_min(g->m, most * NACRE_PARTS_SIDE), products = nacre_max(1, most / sides);
-    p.team = team;
-    p.a = (char *)scratch;
-    p.odd = (uint8_t *)p.a + parts_left(&p);
-    p.threads = (char *)p.odd + parts_odd(&p);
-    p.per_thread = parts_per_thread(&p);
-    for (p.first = 0; p.first < p.products; p.first += p.count) {
-        p.count = nacre_min(products, p.products - p.first);
-        for (p.row = 0; p.row < g->m && !nacre_stopped(team); p.row += rows) {
-            p.rows = nacre_min(rows, g->m - p.row);
-            parts_cut(&p, threads);
-            memset(p.odd, 0, p.count * p.steps);
-            nacre_parallel(team, p.count * p.lines / NACRE_PARTS_SIDE, parts_split_chunk, &p);
-            nacre_parallel(team, p.count * p.i_count * p.j_count, parts_chunk, &p);
+// Cuts c for so many threads as the estimate has it.
+static void parts_cut(parts_job *p, size_t threads) {
+    const size_t least = nacre_ceil_div(p->g->m, PARTS_ROWS), more = threads < 2 ? 0 : 2 * threads;
+    double best = 0;
+    size_t down = least, across = 1;
+    for (size_t i = least; i <= least + more && threads > 1; i++) {
+        for (size_t j = 1; j <= more; j++) {
+            parts_pieces(p, i, j);
+            const double piece = parts_cycles(p->g, p->i_step, p->j_step);
+            double cycles = (double)nacre_ceil_div(p->products * p->i_count * p->j_count, threads) * piece;
+            if (piece > PARTS_LONG) cycles += (piece - PARTS_LONG) / 2;
+            if (best == 0 || cycles < best) best = cycles, down = i, across = j;
         }
     }
+    parts_pieces(p, down, across);
+}
+
+static void parts_run(const nacre_f32_gemm *g, nacre_team *team, float *scratch) {
+    parts_job p = parts_make(g);
+    p.team = team;
+    p.threads = (char *)scratch;
+    p.per_thread = parts_per_thread(&p);
+    parts_cut(&p, nacre_team_threads(team));
+    nacre_parallel(team, p.products * p.i_count * p.j_count, parts_chunk, &p);
 }
 
 const nacre_f32_gemm_parts nacre_f32_gemm_amx = {parts_fits, parts_scratch, parts_run};
