@@ -4,6 +4,7 @@
 
 enum {
     BLOCKED_GRAIN = 1 << 16,  // multiply-adds of a chunk of work
+    BLOCKED_BAND = 1 << 9,    // pixels of slices that threads share by rows
     BLOCKED_PIECE = 1 << 11   // floats of rows that are gone over again, where a row has less
 };
 
@@ -19,6 +20,7 @@ typedef struct {
     blocked_axis d, h;       // of slices and of rows
     size_t columns;          // the axis of the columns
     size_t rows, rows_each;  // of the result in all, of a chunk
+    size_t bands;            // of the rows of a slice: those of one band follow each other, of all slices, as pixels do for other convolutions
     nacre_conv_span *meet;   // under each column of the kernel
     int32_t *from;           // of rows
     size_t begin, stop;      // under all of them
@@ -44,6 +46,7 @@ static blocked_job blocked_of(const nacre_kernel *kernel, const nacre_conv_block
     j.rows = c.images * j.blocks * j.d.out * j.h.out;
     const size_t work = c.out[j.columns] * conv_count(c.kernel, c.axes) * c.channels * j.block;
     j.rows_each = work >= BLOCKED_GRAIN || work == 0 ? 1 : BLOCKED_GRAIN / work;
+    j.bands = 1;
     return j;
 }
 
@@ -118,23 +121,34 @@ static void blocked_rows(const blocked_job *j, size_t slice, size_t o, size_t ro
     if (j->finish.map != NULL) j->finish.map(r.y, r.y, rows * r.out * j->block, j->finish.params);
 }
 
+// The row at place i of the order of rows: *o of *slice. Returns the rows of its band from there on.
+static size_t blocked_at(const blocked_job *j, size_t i, size_t *slice, size_t *o) {
+    const size_t slices = j->rows / j->h.out;
+    size_t band = 0, first = 0, end = j->h.out / j->bands;
+    while (i >= slices * end) {
+        band++;
+        first = end;
+        end = (band + 1) * j->h.out / j->bands;
+    }
+    *slice = (i - slices * first) / (end - first);
+    *o = first + (i - slices * first) % (end - first);
+    return end - *o;
+}
+
 static void blocked_chunk(void *job, size_t chunk, size_t thread) {
     const blocked_job *const j = job;
     (void)thread;
-    const size_t first = chunk * j->rows_each, stop = nacre_min(j->rows, first + j->rows_each);
+    const size_t stop = nacre_min(j->rows, (chunk + 1) * j->rows_each);
     const size_t most = j->finish.map == NULL && j->d.kernel == 1 ? j->h.out : nacre_max(1, BLOCKED_PIECE / (j->c.out[j->columns] * j->block));
     float bias[NACRE_CONV_BLOCK];
-    for (size_t i = first, slice = first / j->h.out, o = first % j->h.out, rows = 0; i < stop; i += rows) {
-        if (i == first || o == 0) {
-            const size_t channel = slice / j->d.out % j->blocks * j->block;
-            for (size_t k = 0; k < j->block; k++) bias[k] = j->bias == NULL || channel + k >= j->channels ? 0 : j->bias[channel + k];
-        }
-        rows = o < j->begin_h || o >= j->stop_h ? 1 : nacre_min(most, nacre_min(stop - i, j->stop_h - o));
+    for (size_t i = chunk * j->rows_each, before = j->rows, rows; i < stop; i += rows) {
+        size_t slice, o;
+        const size_t left = nacre_min(stop - i, blocked_at(j, i, &slice, &o));
+        const size_t channel = slice / j->d.out % j->blocks * j->block;
+        for (size_t k = 0; slice != before && k < j->block; k++) bias[k] = j->bias == NULL || channel + k >= j->channels ? 0 : j->bias[channel + k];
+        before = slice;
+        rows = o < j->begin_h || o >= j->stop_h ? 1 : nacre_min(most, nacre_min(left, j->stop_h - o));
         blocked_rows(j, slice, o, rows, bias);
-        o += rows;
-        if (o < j->h.out) continue;
-        o = 0;
-        slice++;
     }
 }
 
@@ -184,6 +198,8 @@ static void blocked_command(const nacre_call *c) {
     j.y = nacre_operand(c, CONV_Y);
     j.finish = conv_finish(&w->conv);
     j.meet = c->scratch;
+    const size_t threads = nacre_team_threads(c->team);
+    if (j.h.out * j.c.out[j.columns] >= BLOCKED_BAND && j.h.out >= threads) j.bands = threads;
     j.from = (int32_t *)(j.meet + j.c.kernel[j.columns]);
     blocked_meets(&j);
     for (size_t i = 0; i < j.c.channels * j.impl->lanes; i++) {
