@@ -74,7 +74,7 @@ static size_t parts_most(const parts_job *j) {
 }
 
 static size_t parts_left(const parts_job *j, size_t lines) {
-    return nacre_align_bytes((j->pairs * NACRE_PARTS * lines + NACRE_PARTS_SIDE) * NACRE_AMX_LINE + j->pairs);
+    return nacre_align_bytes((j->pairs * NACRE_PARTS * lines + NACRE_PARTS_SIDE) * NACRE_AMX_LINE + j->pairs * (1 + lines));
 }
 
 static size_t parts_room(size_t squares) {
@@ -205,6 +205,8 @@ static size_t parts_channels(const parts_job *j, size_t block) {
     return block * PARTS_BLOCK >= j->c.channels ? 0 : nacre_min(PARTS_BLOCK, j->c.channels - block * PARTS_BLOCK);
 }
 
+// Whether a pair has lines with numbers that have no parts, [pairs], and which, [pairs][lines]: these
+// are there only where it has.
 static uint8_t *parts_odd(const parts_job *j, char *left) { return (uint8_t *)left + (j->pairs * NACRE_PARTS * j->lines + NACRE_PARTS_SIDE) * NACRE_AMX_LINE; }
 
 NACRE_TARGET_BEGIN(NACRE_AVX512)
@@ -213,22 +215,33 @@ static void parts_zeros(const parts_job *j, char *dst, size_t n) {
     for (size_t q = 0; q < NACRE_PARTS; q++) memset(dst + q * j->lines * NACRE_AMX_LINE, 0, n * NACRE_AMX_LINE);
 }
 
-// A row of a slot: n places from place `at` of the padded axis on, a stride apart. Returns
-// whether a number has no parts.
-static int parts_slot_row(const parts_job *j, const float *x, size_t gap, size_t first, size_t second, size_t at, size_t n, char *dst) {
+static uint8_t *parts_odd_lines(const parts_job *j, char *left, size_t pair) { return parts_odd(j, left) + j->pairs + pair * j->lines; }
+
+// Splits n places of a pair, a stride apart, to lines from place `line` of the pair's on. Lines with
+// numbers that have no parts become zeros.
+static void parts_split_lines(const parts_job *j, size_t pair, const float *x, size_t gap, size_t first, size_t second, size_t n, char *left, size_t line) {
+    const size_t row = j->w.stride * PARTS_BLOCK, part = j->lines * NACRE_AMX_LINE;
+    char *dst = left + pair * NACRE_PARTS * part + line * NACRE_AMX_LINE;
+    if (!nacre_parts_lines(NACRE_PARTS, x, row, gap, first, second, n, dst, part)) return;
+    uint8_t *const odd = parts_odd_lines(j, left, pair), *const has = parts_odd(j, left) + pair;
+    if (!*has) memset(odd, 0, j->lines);
+    *has = 1;
+    for (size_t i = 0; i < n; i++, x += row, dst += NACRE_AMX_LINE) {
+        odd[line + i] = (uint8_t)nacre_parts_lines(NACRE_PARTS, x, row, gap, first, second, 1, dst, part);
+        if (odd[line + i]) parts_zeros(j, dst, 1);
+    }
+}
+
+// A row of a slot, from a pair's place `line` on: n places from place `at` of the padded axis on, a stride apart.
+static void parts_slot_row(const parts_job *j, size_t pair, const float *x, size_t gap, size_t first, size_t second, size_t at, size_t n, char *left, size_t line) {
     const parts_axis *const a = &j->w;
     const size_t end = a->in + a->pad;
     const size_t before = at < a->pad ? nacre_min(n, nacre_strides(a->pad - at, a->stride)) : 0, from = at + before * a->stride;
     const size_t inside = from < end ? nacre_min(n - before, nacre_strides(end - from, a->stride)) : 0;
-    int odd = 0;
+    char *const dst = left + (pair * NACRE_PARTS * j->lines + line) * NACRE_AMX_LINE;
     parts_zeros(j, dst, before);
-    dst += before * NACRE_AMX_LINE;
-    if (inside > 0) {
-        odd = nacre_parts_lines(NACRE_PARTS, x + (from - a->pad) * PARTS_BLOCK, a->stride * PARTS_BLOCK, gap, first, second, inside, dst,
-                                j->lines * NACRE_AMX_LINE);
-    }
-    parts_zeros(j, dst + inside * NACRE_AMX_LINE, n - before - inside);
-    return odd;
+    if (inside > 0) parts_split_lines(j, pair, x + (from - a->pad) * PARTS_BLOCK, gap, first, second, inside, left, line + before);
+    parts_zeros(j, dst + (before + inside) * NACRE_AMX_LINE, n - before - inside);
 }
 
 // Splits two blocks of channels of what a band meets.
@@ -236,23 +249,21 @@ static void parts_split_pair(const parts_job *j, const parts_band *b, size_t pai
     const size_t plane = j->h.in * j->w.in * PARTS_BLOCK, first = parts_channels(j, 2 * pair), second = parts_channels(j, 2 * pair + 1);
     const float *const x = j->x + (b->image * j->in_blocks + 2 * pair) * plane;
     const size_t rows = b->rows + j->h.more, columns = b->columns + j->w.more;
-    char *const dst = left + pair * NACRE_PARTS * j->lines * NACRE_AMX_LINE;
-    int odd = 0;
+    parts_odd(j, left)[pair] = 0;
     for (size_t hs = 0; hs < j->h.slots; hs++) {
         for (size_t ws = 0; ws < j->w.slots; ws++) {
             const size_t down = b->o * j->h.stride + hs * j->h.dilation % j->h.stride, across = b->p * j->w.stride + ws * j->w.dilation % j->w.stride;
-            char *line = dst + (hs * j->w.slots + ws) * j->line * NACRE_AMX_LINE;
-            for (size_t r = 0; r < rows; r++, line += j->part * NACRE_AMX_LINE) {
+            size_t line = (hs * j->w.slots + ws) * j->line;
+            for (size_t r = 0; r < rows; r++, line += j->part) {
                 const size_t at = down + r * j->h.stride;
                 if (at < j->h.pad || at - j->h.pad >= j->h.in) {
-                    parts_zeros(j, line, columns);
+                    parts_zeros(j, left + (pair * NACRE_PARTS * j->lines + line) * NACRE_AMX_LINE, columns);
                     continue;
                 }
-                odd |= parts_slot_row(j, x + (at - j->h.pad) * j->w.in * PARTS_BLOCK, plane, first, second, across, columns, line);
+                parts_slot_row(j, pair, x + (at - j->h.pad) * j->w.in * PARTS_BLOCK, plane, first, second, across, columns, left, line);
             }
         }
     }
-    parts_odd(j, left)[pair] = (uint8_t)odd;
 }
 
 // ---- weights ----
@@ -346,13 +357,15 @@ static void parts_map(const parts_job *j, const parts_group *g) {
     }
 }
 
-// Adds a step to all squares of a group with floats.
-static void parts_plainly(const parts_job *j, const parts_group *g, size_t s) {
+// Adds a step with floats to the pixels of a group whose places are odd, which begin with that of the first,
+// or to all for NULL.
+static void parts_plainly(const parts_job *j, const parts_group *g, size_t s, const uint8_t *odd) {
     const parts_band *const b = g->b;
     const size_t pair = s / j->taps, tap = s % j->taps, ky = tap / j->w.kernel, kx = tap % j->w.kernel;
     const float zeros[PARTS_BLOCK] = {0};
     for (size_t r = 0; r < b->rows; r++) {
         for (size_t c = 0; c < b->columns; c++) {
+            if (odd != NULL && !odd[r * j->part + c]) continue;
             const size_t at = r * j->part + c, row = (b->o + r) * j->h.stride + ky * j->h.dilation, column = (b->p + c) * j->w.stride + kx * j->w.dilation;
             const int outside = row < j->h.pad || row - j->h.pad >= j->h.in || column < j->w.pad || column - j->w.pad >= j->w.in;
             float *const sums = g->sums + at / NACRE_PARTS_SIDE * NACRE_PARTS_SUMS + at % NACRE_PARTS_SIDE * NACRE_PARTS_SIDE;
@@ -389,31 +402,34 @@ static void parts_add(const parts_job *j, const parts_group *g, size_t s, size_t
     const parts_band *const b = g->b;
     const size_t part = j->lines * NACRE_AMX_LINE, span = (b->rows - 1) * j->part + b->columns, squares = nacre_ceil_div(span, NACRE_PARTS_SIDE);
     size_t step[PARTS_MOST_STEPS];
-    int odd = 0;
+    const uint8_t *lines[PARTS_MOST_STEPS];
+    int odd = 0, odd_weights = 0;
     for (size_t i = 0; i < n; i++) {
         const size_t pair = (s + i) / j->taps, tap = (s + i) % j->taps, ky = tap / j->w.kernel, kx = tap % j->w.kernel;
         const size_t slot = ky % j->h.slots * j->w.slots + kx % j->w.slots;
         const size_t line = slot * j->line + ky * j->h.dilation / j->h.stride * j->part + kx * j->w.dilation / j->w.stride;
         step[i] = pair * NACRE_PARTS * part + line * NACRE_AMX_LINE;
-        odd |= parts_split_weights(j, g->group, g->blocks, s + i, g->right + i * NACRE_PARTS * NACRE_PARTS_RIGHT) | parts_odd(j, (char *)g->left)[pair];
+        lines[i] = parts_odd(j, (char *)g->left)[pair] ? parts_odd_lines(j, (char *)g->left, pair) + line : NULL;
+        odd |= lines[i] != NULL;
+        odd_weights |= parts_split_weights(j, g->group, g->blocks, s + i, g->right + i * NACRE_PARTS * NACRE_PARTS_RIGHT);
     }
     const int last = s + n == j->steps;
-    if (odd) {
-        if (s == 0) memset(g->sums, 0, squares * NACRE_PARTS_SUMS * sizeof(float));
-        for (size_t i = 0; i < n; i++) parts_plainly(j, g, s + i);
-        for (size_t q = 0; q < squares && last; q++) parts_finish(j, g, q, g->sums + q * NACRE_PARTS_SUMS);
-        return;
-    }
+    if (odd_weights && s == 0) memset(g->sums, 0, squares * NACRE_PARTS_SUMS * sizeof(float));
     nacre_parts_square t = {.a_parts = NACRE_PARTS, .b_parts = NACRE_PARTS, .steps = n, .a_part = part, .step = step, .b = g->right,
                             .columns = g->blocks * PARTS_BLOCK, .add = s > 0};
-    for (size_t q = 0; q < squares; q++) {
+    for (size_t q = 0; q < squares && !odd_weights; q++) {
         parts_ahead(j, g, s + n, q, squares, &t);
         t.a = g->left + q * NACRE_PARTS_SIDE * NACRE_AMX_LINE;
         t.rows = nacre_min(NACRE_PARTS_SIDE, span - q * NACRE_PARTS_SIDE);
         t.sums = g->sums + q * NACRE_PARTS_SUMS;
         nacre_parts_multiply(&t);
-        if (last) parts_finish(j, g, q, t.sums);
+        if (last && !odd) parts_finish(j, g, q, t.sums);
     }
+    if (!odd && !odd_weights) return;
+    for (size_t i = 0; i < n; i++) {
+        if (odd_weights || lines[i] != NULL) parts_plainly(j, g, s + i, odd_weights ? NULL : lines[i]);
+    }
+    for (size_t q = 0; q < squares && last; q++) parts_finish(j, g, q, g->sums + q * NACRE_PARTS_SUMS);
 }
 
 // The groups of a part of the filters for a band.

@@ -283,6 +283,41 @@ func (c convCase) whole() convCase {
 	return c
 }
 
+// TestDenseThreads holds convolutions to the same bits on any number of threads, also those beside an
+// infinity, which some variants compute in another way.
+func TestDenseThreads(t *testing.T) {
+	t.Parallel()
+	pools, r := testPools(t, 4), rand.New(rand.NewPCG(35, 36))
+	for _, c := range largeDense {
+		c = c.whole()
+		d := newConvData(r, &c, c.shape())
+		d.add = nil
+		for _, list := range [][]float64{d.x, d.w, d.bias} {
+			for k := range list {
+				list[k] = float64(float32(r.NormFloat64()))
+			}
+		}
+		d.x[len(d.x)/2] = math.Inf(1)
+		for _, k := range runnable(t, "f32_conv_blocked") {
+			if k.ISA() == 0 {
+				continue // scalar code is slow, and has tiles of one pixel
+			}
+			for _, block := range testBlocks {
+				want := d.blocked(t, k, pools[0], block, false, 0, op.Epilogue{})
+				for i, pool := range pools[1:] {
+					if want == nil {
+						break
+					}
+					got := d.blocked(t, k, pool, block, false, 0, op.Epilogue{})
+					if !slices.EqualFunc(got, want, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }) {
+						t.Errorf("%s, %d channels to %d of %v, blocks of %d: %d threads give other bits than one", k.Variant(), c.channels, c.filter, c.in, block, i+2)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestDenseErrors compares all variants with the formula on numbers of all digits: none may be
 // off by more than three times what the sums of scalar code are, at most.
 func TestDenseErrors(t *testing.T) {

@@ -1,13 +1,16 @@
 package cpu
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -291,6 +294,53 @@ func TestGemmSpecial(t *testing.T) {
 		}
 		for _, kernel := range runnable(t, "f64_gemm") {
 			gemmSpecial(t, kernel, tensor.F64, size[0], size[1], size[2])
+		}
+	}
+}
+
+// testPools returns pools of 1 to n threads.
+func testPools(t *testing.T, n int) []*bindings.Pool {
+	t.Helper()
+	testenv.Need(t, bindings.Available())
+	list := make([]*bindings.Pool, n)
+	for i := range list {
+		p, err := bindings.NewPool(i + 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p != nil {
+			t.Cleanup(p.Close)
+		}
+		list[i] = p
+	}
+	return list
+}
+
+// TestGemmThreads holds products to the same bits on any number of threads, also those beside an
+// infinity, which some variants compute in another way.
+func TestGemmThreads(t *testing.T) {
+	t.Parallel()
+	pools, r, none := testPools(t, 4), rand.New(rand.NewPCG(33, 34)), []byte(nil)
+	for _, size := range [][3]int{{200, 150, 300}, {300, 90, 1100}, {70, 500, 130}, {40, 70, 64}} {
+		for _, dtype := range []tensor.DType{tensor.F32, tensor.BF16, tensor.F64} {
+			d := gemmCase{m: size[0], n: size[1], k: size[2], alpha: 1, dtype: dtype}.data(r)
+			d.a[37*d.k+50] = math.Inf(1)
+			op := map[bool]string{true: "f64_gemm", false: "f32_gemm"}[dtype == tensor.F64]
+			for _, kernel := range runnable(t, op) {
+				w := d.gemm(t, kernel).words()
+				if !kernel.Fits(numbersOf(t, w)) || testing.Short() && kernel.ISA() == 0 {
+					continue
+				}
+				var want []byte
+				for i, pool := range pools {
+					y := runGuarded(t, kernel, w, pool, dtype.Bytes(len(d.want)), dtype.Bytes(1), stored(dtype, d.a), stored(dtype, d.b), none, none, none)
+					if i == 0 {
+						want = slices.Clone(y)
+					} else if !bytes.Equal(y, want) {
+						t.Errorf("%s of %v, %v: %d threads give other bits than one", kernel.Variant(), dtype, size, i+1)
+					}
+				}
+			}
 		}
 	}
 }
