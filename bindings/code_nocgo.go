@@ -19,6 +19,12 @@ func (Kernel) Operands() int { return 0 }
 // Word is the kernel as a word of a command.
 func (Kernel) Word() int64 { return 0 }
 
+// Packing tells kernels apart that rearrange constants in other ways.
+type Packing struct{}
+
+// Packing is how the kernel rearranges constants.
+func (Kernel) Packing() Packing { return Packing{} }
+
 // Fits reports whether the kernel computes what the words say.
 func (Kernel) Fits([]int64) bool { return false }
 
