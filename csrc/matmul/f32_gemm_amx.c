@@ -50,9 +50,9 @@ enum { PANEL_FLOATS = PARTS_STEPS * NACRE_PARTS_DEPTH * NACRE_PARTS_SIDE, RIGHT_
 static size_t parts_of(nacre_float_type type) { return type == NACRE_FLOAT32 ? 3 : type == NACRE_BFLOAT16 ? 1 : 2; }
 
 // Estimates of cycles for a step of a sum: of a square, of splitting 32 numbers of a and of b,
-// and of a product with floats; for a square that is begun and finished; and the length of a
-// piece of work whose thread may be slower than others: half of what is beyond is waited for.
-enum { PARTS_SQUARE = 620, PARTS_SPLIT_A = 30, PARTS_SPLIT_B = 45, PARTS_FINISH = 700, PARTS_LONG = 200000 };
+// and of a product with floats and packing 32 numbers of b for it; for a square that is begun and finished; and
+// the length of a piece of work whose thread may be slower than others: half of what is beyond is waited for.
+enum { PARTS_SQUARE = 620, PARTS_SPLIT_A = 30, PARTS_SPLIT_B = 45, PARTS_PACK_B = 12, PARTS_FINISH = 700, PARTS_LONG = 200000 };
 #define PARTS_FLOATS 1.25
 
 // Cycles of rows by columns.
@@ -64,7 +64,8 @@ static double parts_cycles(const nacre_f32_gemm *g, size_t rows, size_t columns)
 
 // Whether parts take less time than floats, whatever the threads.
 static int parts_pay(const nacre_f32_gemm *g) {
-    return parts_cycles(g, g->m, g->n) < (double)g->k / NACRE_PARTS_DEPTH * PARTS_FLOATS * (double)g->m * (double)g->n;
+    const double floats = PARTS_FLOATS * (double)g->m + (g->b.packed ? 0 : PARTS_PACK_B);
+    return parts_cycles(g, g->m, g->n) < (double)g->k / NACRE_PARTS_DEPTH * (double)g->n * floats;
 }
 
 static int parts_can(const nacre_f32_gemm *g) {
