@@ -4,8 +4,8 @@
 // (lines). All else goes through tiles. They read rows of a where they lie, and other
 // forms of a large product's a packed whole, beforehand. Rows of a b that few rows of a
 // need are read where they lie, too; else b is packed in blocks, by whoever needs them.
-// Where the second-level cache is small, it holds a block of rows of a, which strips of b
-// pass by, each asked for while the one before is in use; else it holds a block of b, which
+// On some levels the second-level cache holds a block of rows of a, which strips of b
+// pass by, each asked for while the one before is in use; on others it holds a block of b, which
 // panels of a pass by.
 // The sum of one element is cut in the same blocks of k whatever the threads,
 // so results do not depend on their number. Blocks of 16-bit floats are widened
@@ -34,7 +34,6 @@ enum {
     GRAIN = 1 << 18,         // multiply-adds that are worth a thread's attention
     READING_ROWS = 8,        // rows that are multiplied while b is read: fewer take as long
     SMALL_B = 1 << 18,       // elements of b for which rows of a are read where they lie, whatever their strides
-    PLAIN_SPREAD = 32 << 10, // more than rows of a times bytes between the sets of a cache that rows of b lie in, where b is read as it lies
     MOST_ROWS = 14,          // of a tile of any variant
     SHARES = 4               // pieces per thread, so that a slow one does not hold up the rest
 };
@@ -110,11 +109,11 @@ static size_t most_of_rows(const nacre_f32_gemm *g) {
     return g->n < GEMM_PACK_SAME * g->impl->nr ? 0 : nacre_min(g->impl->block_a, nacre_round_up(g->m, g->impl->mr) * g->k);
 }
 
-// Rows of a up to which b is read where it lies. Where the second-level cache is small, they are fewer the
+// Rows of a up to which b is read where it lies. Where caches are small, they are fewer the
 // fewer sets the rows of b are spread over, and few if b is large.
 static size_t plain_rows(const nacre_f32_gemm *g) {
-    if (g->impl->block_a == 0) return g->impl->plain_rows;
-    const size_t most = (PLAIN_SPREAD - 1) / gemm_spread(g->b.row * nacre_float_size(g->b.type));
+    if (g->impl->plain_spread == 0) return g->impl->plain_rows;
+    const size_t most = (g->impl->plain_spread - 1) / gemm_spread(g->b.row * nacre_float_size(g->b.type));
     return nacre_min(g->k * g->n <= SMALL_B ? g->impl->plain_rows : FEW_PANELS * g->impl->mr, most);
 }
 

@@ -14,14 +14,16 @@
 #define F32_GEMM_MR_avx512 12
 #define F32_GEMM_NV_avx512 2
 #define F32_GEMM_PLAIN_ROWS_avx512 256
-#define F32_GEMM_BLOCK_A_avx512 0
-#define F32_GEMM_BLOCK_B_avx512 (128 << 10)
+#define F32_GEMM_PLAIN_SPREAD_avx512 0
+#define F32_GEMM_BLOCK_A_avx512 (144 << 10)
+#define F32_GEMM_BLOCK_B_avx512 (768 << 10)
 #define F64_GEMM_BLOCK_A_avx512 0
 #define F64_GEMM_BLOCK_B_avx512 (128 << 10)
 #define F32_GEMM_ROWS_avx512(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 #define F32_GEMM_MR_avx2 6
 #define F32_GEMM_NV_avx2 2
 #define F32_GEMM_PLAIN_ROWS_avx2 64
+#define F32_GEMM_PLAIN_SPREAD_avx2 (32 << 10)
 #define F32_GEMM_BLOCK_A_avx2 (108 << 10)
 #define F32_GEMM_BLOCK_B_avx2 (768 << 10)
 #define F64_GEMM_BLOCK_A_avx2 (54 << 10)
@@ -30,6 +32,7 @@
 #define F32_GEMM_MR_neon 8
 #define F32_GEMM_NV_neon 3
 #define F32_GEMM_PLAIN_ROWS_neon 256
+#define F32_GEMM_PLAIN_SPREAD_neon 0
 #define F32_GEMM_BLOCK_A_neon 0
 #define F32_GEMM_BLOCK_B_neon (128 << 10)
 #define F64_GEMM_BLOCK_A_neon 0

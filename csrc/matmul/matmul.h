@@ -79,6 +79,7 @@ typedef struct {
 typedef struct {
     size_t mr, nr;      // rows and columns of a tile
     size_t plain_rows;  // of a, up to which packing b costs more than it saves
+    size_t plain_spread;  // more than rows of a times bytes between the sets of a cache that rows of such a b lie in; 0 for any
     size_t block_a;     // elements of a block of rows of a: most of the second-level cache; 0 where b has it
     size_t block_b;     // elements of one block of b: a part of the second-level cache, or of the next one where a has that
 
