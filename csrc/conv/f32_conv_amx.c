@@ -5,8 +5,8 @@
 // a stride, so that whatever the stride, pixels of the result that follow each other meet
 // lines that follow each other: a band is one run of pixels, which from row to row of the result has the pixels
 // between in it, whose sums are of no use. Weights are split where they are needed, a few
-// steps of 32 filters. Steps with numbers that have no parts are computed with floats. The
-// order of the sums of a pixel depends on neither threads nor bands.
+// steps of 32 filters. Steps are computed with floats for pixels with numbers that have no parts, and
+// for all pixels where weights have none. The order of the sums of a pixel depends on neither threads nor bands.
 #include <math.h>
 #include <string.h>
 

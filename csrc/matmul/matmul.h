@@ -77,11 +77,11 @@ typedef struct {
 // The parts of a product for one ISA level. A kernel row of op f32_gemm has the
 // signature nacre_f32_gemm_fn and returns its parts.
 typedef struct {
-    size_t mr, nr;      // rows and columns of a tile
-    size_t plain_rows;  // of a, up to which packing b costs more than it saves
+    size_t mr, nr;        // rows and columns of a tile
+    size_t plain_rows;    // of a, up to which packing b costs more than it saves
     size_t plain_spread;  // more than rows of a times bytes between the sets of a cache that rows of such a b lie in; 0 for any
-    size_t block_a;     // elements of a block of rows of a: most of the second-level cache; 0 where b has it
-    size_t block_b;     // elements of one block of b: a part of the second-level cache, or of the next one where a has that
+    size_t block_a;       // elements of a block of rows of a: most of the second-level cache; 0 where b has it
+    size_t block_b;       // elements of one block of b: a part of the second-level cache, or of the next one where a has that
 
     // A tile of c, 1 <= m <= mr rows and 1 <= n <= nr columns, from a packed panel
     // of each operand: a[p*lda + i] with lda >= m, and b[p*nr + j]. Without e the sums
