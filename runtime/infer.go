@@ -55,7 +55,7 @@ func small(in, out []*op.Value) ([]*tensor.Tensor, bool) {
 			return nil, false
 		}
 		list[i] = v.Const
-		total += len(v.Const.Bytes())
+		total += v.Const.Size()
 	}
 	for _, v := range out {
 		shape, ok := v.Dims.Concrete()

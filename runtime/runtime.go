@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/nacre-ml/nacre/bindings"
-	"github.com/nacre-ml/nacre/internal/mapped"
 	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/exec"
@@ -165,8 +164,8 @@ func (p *Program) LastRows(ctx context.Context, outputs []string) (*Program, err
 	return o.program(ctx, m, p.device)
 }
 
-// releaseUnused gives pages of mapped files back that hold weights which the rewritten
-// graph does not have any more.
+// releaseUnused gives memory of weights back which the rewritten graph does not have any
+// more.
 func releaseUnused(source, rewritten *graph.Graph) {
 	kept := map[*tensor.Tensor]bool{}
 	for _, init := range rewritten.Initializers {
@@ -174,7 +173,7 @@ func releaseUnused(source, rewritten *graph.Graph) {
 	}
 	for _, init := range source.Initializers {
 		if !kept[init.Tensor] {
-			mapped.Release(init.Tensor.Bytes())
+			init.Tensor.Forget()
 		}
 	}
 }

@@ -45,7 +45,7 @@ func NewMovingPacks(weights *Weights) *Packs {
 }
 
 // get returns n bytes at a multiple of 64 outside Go's heap that fill wrote, by the
-// first call with that key. The pages of a mapped file that w lies on are given back.
+// first call with that key, which gives memory of w back that can be had again.
 func (p *Packs) get(w *tensor.Tensor, k packKey, n int, fill func(w *tensor.Tensor, dst []byte) error) ([]byte, error) {
 	return p.getPieces(w, k, n, pieces{1, 1, func(w *tensor.Tensor, _, _ int, dst []byte) error { return fill(w, dst) }})
 }
@@ -60,17 +60,17 @@ type pieces struct {
 	fill func(w *tensor.Tensor, from, rows int, all []byte) error
 }
 
-// getPieces is get of a constant that is packed piece by piece. The pages of each are given
-// back before the next is read.
+// getPieces is get of a constant that is packed piece by piece. The pages of each in a mapped
+// file are given back before the next is read.
 func (p *Packs) getPieces(w *tensor.Tensor, k packKey, n int, cut pieces) ([]byte, error) {
-	k.data = w.Pointer()
+	k.data = w.Identity()
 	return p.keep(k, w, func() ([]byte, error) {
 		b, err := allocPack(n)
 		if err != nil {
 			return nil, err
 		}
 		err = cut.each(w, b)
-		mapped.Release(w.Bytes())
+		w.Forget()
 		return b, err
 	})
 }
@@ -91,13 +91,13 @@ func (c pieces) each(w *tensor.Tensor, all []byte) error {
 		if err := aligned(part, func(w *tensor.Tensor) error { return c.fill(w, from, rows, all) }); err != nil {
 			return err
 		}
-		mapped.Release(part.Bytes())
+		part.Forget()
 	}
 	return nil
 }
 
 // keep returns the bytes outside Go's heap that the first call with that key made. The
-// key's data is an address within of.
+// key's data is the identity of the constant of, which it keeps.
 func (p *Packs) keep(k packKey, of any, fill func() ([]byte, error)) ([]byte, error) {
 	p.mu.Lock()
 	e := p.list[k]
@@ -159,7 +159,7 @@ func (p *Packs) Aligned(w *tensor.Tensor) (*tensor.Tensor, error) {
 	if p.weights.moves(w) {
 		return p.weights.aligned(w)
 	}
-	b, err := p.keep(packKey{data: w.Pointer()}, w, func() ([]byte, error) {
+	b, err := p.keep(packKey{data: w.Identity()}, w, func() ([]byte, error) {
 		b, err := allocPack(len(w.Bytes()))
 		if err == nil {
 			move(b, w.Bytes())

@@ -3,6 +3,7 @@ package cpu
 import (
 	"bytes"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
@@ -79,6 +80,39 @@ func TestOnePiece(t *testing.T) {
 		list := numbersOf(t, g.forPacking())
 		if cut := g.pieces(k, list, k.Packed(list, 1)); cut.rows != 1 || cut.step != 1 {
 			t.Errorf("%s: %d pieces of %d", name, cut.rows, cut.step)
+		}
+	}
+}
+
+// TestPackForgets packs derived weights, which have no memory of their own after that, and
+// packs them once for tensors that share them.
+func TestPackForgets(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	fills := 0
+	w := tensor.Derive(tensor.F32, tensor.Shape{64, 1024}, func(data []byte) {
+		fills++
+		rand.NewChaCha8([32]byte{5}).Read(data)
+	})
+	same, err := w.Reshape(tensor.Shape{1 << 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	packs := NewPacks()
+	defer packs.Close()
+	for _, x := range []*tensor.Tensor{w, same} {
+		b, err := packs.get(x, packKey{}, x.Size(), func(x *tensor.Tensor, dst []byte) error {
+			copy(dst, x.Bytes())
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		runtime.GC()
+		if fills != 1 || packs.Bytes() != w.Size() {
+			t.Fatalf("filled %d times, %d bytes packed", fills, packs.Bytes())
+		}
+		if x == same && (!bytes.Equal(b, w.Bytes()) || fills != 2) {
+			t.Errorf("other elements, or memory that was kept: filled %d times", fills)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func NewWeights(budget int, pinned map[unsafe.Pointer]bool) *Weights {
 
 // moves reports whether a constant comes and goes.
 func (w *Weights) moves(t *tensor.Tensor) bool {
-	return w != nil && t != nil && len(t.Bytes()) >= leastMoved && mapped.Contains(t.Bytes())
+	return w != nil && t != nil && t.Size() >= leastMoved && !t.IsDerived() && mapped.Contains(t.Bytes())
 }
 
 // Segment is half the budget, so that what the next steps read can come while others

@@ -93,8 +93,8 @@ func (b *Builder) Weight(init *Initializer) string {
 // small constants are one.
 func (b *Builder) Constant(t *tensor.Tensor) string {
 	key := ""
-	if data := t.Bytes(); len(data) <= 64 && t.DType() != tensor.String {
-		key = fmt.Sprint(t.DType(), t.Shape(), data)
+	if t.Size() <= 64 && t.DType() != tensor.String {
+		key = fmt.Sprint(t.DType(), t.Shape(), t.Bytes())
 		if name, ok := b.consts[key]; ok {
 			return name
 		}

@@ -98,22 +98,37 @@ func (c *Run) FloatsInOut() (x, out []float32, err error) {
 }
 
 // Doubles returns the elements of a float tensor as float64: its own if they are
-// that. A tensor left out has none.
+// float64, else a converted copy. A tensor left out has none.
 func Doubles(t *tensor.Tensor) []float64 {
-	if t == nil {
+	switch {
+	case t == nil || !Floats.Has(t.DType()):
 		return nil
+	case t.DType() == tensor.F64:
+		return tensor.View[float64](t)
 	}
+	list := make([]float64, t.Len())
+	GetDoubles(list, t)
+	return list
+}
+
+// GetDoubles stores the elements of a float tensor in list, which has as many.
+func GetDoubles(list []float64, t *tensor.Tensor) {
 	switch t.DType() {
 	case tensor.F64:
-		return tensor.View[float64](t)
+		copy(list, tensor.View[float64](t))
 	case tensor.F32:
-		return Convert(tensor.View[float32](t), func(v float32) float64 { return float64(v) })
+		for i, v := range tensor.View[float32](t) {
+			list[i] = float64(v)
+		}
 	case tensor.F16:
-		return Convert(tensor.View[packed.F16](t), func(v packed.F16) float64 { return float64(v.Float32()) })
+		for i, v := range tensor.View[packed.F16](t) {
+			list[i] = float64(v.Float32())
+		}
 	case tensor.BF16:
-		return Convert(tensor.View[packed.BF16](t), func(v packed.BF16) float64 { return float64(v.Float32()) })
+		for i, v := range tensor.View[packed.BF16](t) {
+			list[i] = float64(v.Float32())
+		}
 	}
-	return nil
 }
 
 // Convert returns the results of a function of each element.

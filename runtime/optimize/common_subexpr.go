@@ -67,7 +67,7 @@ func (s *Scope) commonConstants(e *Edit) {
 	}
 	for _, init := range s.Graph.Initializers {
 		t := init.Tensor
-		if len(t.Bytes()) > commonBytes || t.Strings() != nil || inputs[init.Name] {
+		if t.Size() > commonBytes || t.Strings() != nil || inputs[init.Name] {
 			continue
 		}
 		h := maphash.Bytes(seed, t.Bytes())

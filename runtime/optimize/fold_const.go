@@ -38,10 +38,10 @@ func foldConst(s *Scope) (*Edit, error) {
 			if name == "" || v.Const == nil {
 				continue
 			}
-			size += len(v.Const.Bytes())
+			size += v.Const.Size()
 			if folded[name] == nil && !counted[name] {
 				counted[name] = true
-				room += 2 * len(v.Const.Bytes())
+				room += 2 * v.Const.Size()
 			}
 		}
 		if size > room {
@@ -54,7 +54,7 @@ func foldConst(s *Scope) (*Edit, error) {
 		e.Replace[n] = nil
 		for _, t := range out {
 			if t != nil {
-				room -= len(t.Bytes())
+				room -= t.Size()
 			}
 		}
 		for i, name := range n.Outputs {

@@ -240,7 +240,7 @@ func (m *matcher) folded(l *linear) *graph.Node {
 	r := *l.node
 	r.Inputs = slices.Clone(r.Inputs[:2])
 	if slices.ContainsFunc(l.mul, func(v float64) bool { return v != 1 }) {
-		weights, ok := scaledBy(l.weights, func(i int) float64 { return l.mul[i/l.step%l.count+i/l.group*l.count] })
+		weights, ok := l.scaled()
 		if !ok {
 			return nil
 		}
@@ -261,39 +261,4 @@ func (m *matcher) folded(l *linear) *graph.Node {
 		r.Attrs = without(r.Attrs, "beta")
 	}
 	return &r
-}
-
-// scaledRun is the number of weights that are scaled at a time. It bounds the
-// memory of their copy in float64.
-const scaledRun = 1 << 16
-
-// largest is the largest number of each type of floats.
-var largest = map[tensor.DType]float64{tensor.F32: math.MaxFloat32, tensor.F64: math.MaxFloat64, tensor.F16: 65504, tensor.BF16: 0x1.fep127}
-
-// scaledBy returns a tensor of floats with element i multiplied by mul(i); ok is
-// false if a product exceeds the element type.
-func scaledBy(t *tensor.Tensor, mul func(i int) float64) (out *tensor.Tensor, ok bool) {
-	out = tensor.New(t.DType(), t.Shape()...)
-	most := largest[t.DType()]
-	t = t.Aligned()
-	size := t.DType().Bytes(1)
-	for first := 0; first < t.Len(); first += scaledRun {
-		n := min(scaledRun, t.Len()-first)
-		part := func(t *tensor.Tensor) *tensor.Tensor {
-			p, err := tensor.FromBytes(t.DType(), tensor.Shape{n}, t.Bytes()[first*size:][:n*size])
-			if err != nil {
-				panic(err) // the size is right
-			}
-			return p
-		}
-		list, _ := op.Numbers(part(t))
-		product := make([]float64, n)
-		for i, v := range list {
-			if product[i] = v * mul(first+i); !(math.Abs(product[i]) <= most) {
-				return nil, false
-			}
-		}
-		op.SetNumbers(part(out), product)
-	}
-	return out, true
 }

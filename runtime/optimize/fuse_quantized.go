@@ -358,14 +358,15 @@ func (m *matcher) turned(name string) string {
 	if m.vectors[key] == "" {
 		from := m.constant(name)
 		rows, cols := from.Shape()[0], from.Shape()[1]
-		to := tensor.New(from.DType(), cols, rows)
-		x, y := from.Bytes(), to.Bytes()
-		for i := range rows {
-			for j := range cols {
-				y[j*rows+i] = x[i*cols+j]
+		m.vectors[key] = m.add(name, tensor.Derive(from.DType(), tensor.Shape{cols, rows}, func(y []byte) {
+			x := from.Bytes()
+			defer from.Forget()
+			for i := range rows {
+				for j := range cols {
+					y[j*rows+i] = x[i*cols+j]
+				}
 			}
-		}
-		m.vectors[key] = m.add(name, to)
+		}))
 	}
 	return m.vectors[key]
 }

@@ -124,7 +124,7 @@ func isSmall(in []*op.Value) bool {
 	total := 0
 	for _, v := range in {
 		if v != nil && v.Const != nil {
-			total += len(v.Const.Bytes())
+			total += v.Const.Size()
 		}
 	}
 	return total <= inferBytes
@@ -183,7 +183,7 @@ func (s *Scope) compute(n *graph.Node, row *op.Row, in, out []*op.Value, growth 
 			return nil
 		}
 		tensors[i] = v.Const
-		growth += len(v.Const.Bytes())
+		growth += v.Const.Size()
 	}
 	for i, v := range out {
 		shape, ok := v.Dims.Concrete()

@@ -95,22 +95,22 @@ func met(s op.Slide) (first, n, before, behind int, ok bool) {
 // cutOut returns the box of those extents that begins at first along the axes behind the
 // first two.
 func cutOut(w *tensor.Tensor, first, extents []int) *tensor.Tensor {
-	shape := w.Shape()
-	out := tensor.New(w.DType(), append(slices.Clone(shape[:2]), extents...)...)
-	size := w.DType().Bytes(1)
-	from, to := w.Bytes(), out.Bytes()
-	var walk func(axis, at int)
-	walk = func(axis, at int) {
-		if axis == len(extents)-1 {
-			to = to[copy(to, from[(at+first[axis])*size:][:extents[axis]*size]):]
-			return
+	shape, size := w.Shape(), w.DType().Bytes(1)
+	return tensor.Derive(w.DType(), append(slices.Clone(shape[:2]), extents...), func(to []byte) {
+		from := w.Bytes()
+		defer w.Forget()
+		var walk func(axis, at int)
+		walk = func(axis, at int) {
+			if axis == len(extents)-1 {
+				to = to[copy(to, from[(at+first[axis])*size:][:extents[axis]*size]):]
+				return
+			}
+			for i := range extents[axis] {
+				walk(axis+1, (at+first[axis]+i)*shape[2+axis+1])
+			}
 		}
-		for i := range extents[axis] {
-			walk(axis+1, (at+first[axis]+i)*shape[2+axis+1])
+		for i := range shape[0] * shape[1] {
+			walk(0, i*shape[2])
 		}
-	}
-	for i := range shape[0] * shape[1] {
-		walk(0, i*shape[2])
-	}
-	return out
+	})
 }

@@ -97,7 +97,7 @@ func fold(p *Program, n *Node, in, out []*op.Value) error {
 			return nil
 		}
 		tensors[i] = v.Const
-		total += max(len(v.Const.Bytes()), v.Const.Len())
+		total += max(v.Const.Size(), v.Const.Len())
 	}
 	known := true
 	for i, v := range out {

@@ -93,18 +93,20 @@ func View[T Element](t *Tensor) []T {
 	if t.dtype.Bits() != 8*int(unsafe.Sizeof(zero)) {
 		panic(fmt.Sprintf("tensor: %v elements viewed as %T", t.dtype, zero))
 	}
-	if len(t.data) == 0 {
+	data := t.Bytes()
+	if len(data) == 0 {
 		return nil
 	}
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(t.data))), t.Len())
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), t.Len())
 }
 
 // Pointer returns the address of the first element; nil for an empty tensor.
 func (t *Tensor) Pointer() unsafe.Pointer {
-	if len(t.data) == 0 {
+	data := t.Bytes()
+	if len(data) == 0 {
 		return nil
 	}
-	return unsafe.Pointer(unsafe.SliceData(t.data))
+	return unsafe.Pointer(unsafe.SliceData(data))
 }
 
 func bytesOf[T Element](s []T) []byte {

@@ -22,7 +22,7 @@ func Lend(d DType, shape Shape, data []byte, back func()) (*Tensor, error) {
 // more.
 func (t *Tensor) Release() {
 	lent := t.lent
-	t.shape, t.data, t.strings, t.lent = Shape{0}, nil, nil, nil
+	t.shape, t.data, t.strings, t.lent, t.derived = Shape{0}, nil, nil, nil, nil
 	if lent != nil && !lent.over.Swap(true) {
 		lent.back()
 	}

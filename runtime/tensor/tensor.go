@@ -14,7 +14,8 @@ type Tensor struct {
 	shape   Shape
 	data    []byte
 	strings []string
-	lent    *loan // nil if the memory is nobody else's
+	lent    *loan    // nil if the memory is nobody else's
+	derived *derived // nil if data has the elements
 }
 
 // Align is the alignment, in bytes, of memory that New returns.
@@ -75,7 +76,20 @@ func (t *Tensor) Shape() Shape { return t.shape }
 func (t *Tensor) Len() int { return t.shape.Len() }
 
 // Bytes are the elements as they lie in memory; nil for strings.
-func (t *Tensor) Bytes() []byte { return t.data }
+func (t *Tensor) Bytes() []byte {
+	if t.derived != nil {
+		return t.derived.bytes(t.Size())
+	}
+	return t.data
+}
+
+// Size is the number of bytes of the elements; 0 for strings.
+func (t *Tensor) Size() int {
+	if t.derived != nil {
+		return t.dtype.Bytes(t.shape.Len())
+	}
+	return len(t.data)
+}
 
 // Strings are the elements of a String tensor; nil for others.
 func (t *Tensor) Strings() []string { return t.strings }
@@ -88,13 +102,13 @@ func (t *Tensor) Reshape(shape Shape) (*Tensor, error) {
 	if shape.Len() != t.Len() {
 		return nil, fmt.Errorf("%v has %d elements and %v has %d", t.shape, t.Len(), shape, shape.Len())
 	}
-	return &Tensor{dtype: t.dtype, shape: shape.Clone(), data: t.data, strings: t.strings}, nil
+	return &Tensor{dtype: t.dtype, shape: shape.Clone(), data: t.data, strings: t.strings, derived: t.derived}, nil
 }
 
 // Clone returns a copy with memory of its own.
 func (t *Tensor) Clone() *Tensor {
 	c := New(t.dtype, t.shape...)
-	copy(c.data, t.data)
+	copy(c.data, t.Bytes())
 	copy(c.strings, t.strings)
 	return c
 }

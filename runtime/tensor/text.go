@@ -17,14 +17,14 @@ func (t *Tensor) Text(i int) string {
 		return strconv.Quote(t.strings[i])
 	}
 	if l := d.Layout(); l != nil {
-		code := l.At(t.data, i)
+		code := l.At(t.Bytes(), i)
 		if d.IsFloat() {
 			return fmt.Sprintf("0x%x", code)
 		}
 		return strconv.Itoa(int(code))
 	}
 	size := d.Bits() / 8
-	b := t.data[i*size : (i+1)*size]
+	b := t.Bytes()[i*size : (i+1)*size]
 	switch d {
 	case F32:
 		return float32Text(b)
