@@ -71,6 +71,7 @@ BOTH2(__m512d, pd, unpackhi_pd, _mm256_unpackhi_pd)
 BOTH1(__m512, ps, sqrt_ps, _mm256_sqrt_ps)
 BOTH3(__m512, ps, fmadd_ps, _mm256_fmadd_ps)
 BOTH3(__m512, ps, fnmadd_ps, _mm256_fnmadd_ps)
+BOTH3(__m512, ps, fnmsub_ps, _mm256_fnmsub_ps)
 BOTH3(__m512d, pd, fmadd_pd, _mm256_fmadd_pd)
 BOTH2(__m512i, si, and_si512, _mm256_and_si256)
 BOTH2(__m512i, si, or_si512, _mm256_or_si256)
@@ -470,6 +471,8 @@ NACRE_TARGET_END
 #define _mm512_fmadd_ps nacre_512_fmadd_ps
 #undef _mm512_fnmadd_ps
 #define _mm512_fnmadd_ps nacre_512_fnmadd_ps
+#undef _mm512_fnmsub_ps
+#define _mm512_fnmsub_ps nacre_512_fnmsub_ps
 #undef _mm512_fmadd_pd
 #define _mm512_fmadd_pd nacre_512_fmadd_pd
 #undef _mm512_and_si512

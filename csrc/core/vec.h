@@ -24,6 +24,8 @@
 //                          subnormal numbers
 //     exp_scaled(a)        e^a for a up to 44, times exp_scale(), which may make subnormal numbers normal
 //     exp_coarse(a)        the same with an error of up to 1 + |a| / 22 ULP
+//     exp_minus(a)         e^-a with that error, 0 from 104 on, and infinite or its opposite far below -88;
+//                          on levels of 16 lanes
 //     power_below(x)       2^x for x up to 0; 0 below -125; NaN for NaN
 //     even(a, b)           lanes 0, 2, 4, ... of a followed by b
 //     odd(a, b)            lanes 1, 3, 5, ... of a followed by b

@@ -91,6 +91,7 @@ NACRE_INLINE __m512 nacre_avx512_arrange(__m512 a, const int32_t *from) {
 NACRE_INLINE __m512 nacre_avx512_exp_below(__m512 a) { return nacre_vexp_below_avx512(a); }
 NACRE_INLINE __m512 nacre_avx512_exp_scaled(__m512 a) { return nacre_vexp_below_avx512(a); }
 NACRE_INLINE __m512 nacre_avx512_exp_coarse(__m512 a) { return nacre_vexp_below_avx512(a); }
+NACRE_INLINE __m512 nacre_avx512_exp_minus(__m512 a) { return nacre_vexp_minus_avx512(a); }
 NACRE_INLINE __m512 nacre_avx512_exp_scale(void) { return _mm512_set1_ps(1.0f); }
 NACRE_INLINE __m512 nacre_avx512_exp(__m512 a) { return nacre_vexp_avx512(a); }
 NACRE_INLINE __m512 nacre_avx512_fall(__m512 a) { return nacre_vfall_avx512(a); }
