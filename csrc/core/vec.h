@@ -16,6 +16,7 @@
 //     maxnan minnan        with a NaN in either operand: NaN
 //     neg rint floor ceil  of each lane; rint rounds halves to even
 //     copysign(a, b)       a with the sign of b
+//     once(a)              a, which is loaded once where loads are as scarce as what is done with it
 //     pick(m, a, b)        a in the lanes where m is true, b in others; m is an lt(a, b)
 //     bits(m)              an unsigned whose bit i is lane i of m, an lt(a, b)
 //     ldexp(a, n)          a * 2^n for integers n, rounded once

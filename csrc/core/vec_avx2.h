@@ -50,6 +50,7 @@ NACRE_INLINE __m256 nacre_avx2_set1(float a) { return _mm256_set1_ps(a); }
 NACRE_INLINE __m256 nacre_avx2_add(__m256 a, __m256 b) { return _mm256_add_ps(a, b); }
 NACRE_INLINE __m256 nacre_avx2_sub(__m256 a, __m256 b) { return _mm256_sub_ps(a, b); }
 NACRE_INLINE __m256 nacre_avx2_mul(__m256 a, __m256 b) { return _mm256_mul_ps(a, b); }
+NACRE_INLINE __m256 nacre_avx2_once(__m256 a) { return a; }
 NACRE_INLINE __m256 nacre_avx2_div(__m256 a, __m256 b) { return _mm256_div_ps(a, b); }
 NACRE_INLINE __m256 nacre_avx2_sqrt(__m256 a) { return _mm256_sqrt_ps(a); }
 NACRE_INLINE __m256 nacre_avx2_abs(__m256 a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }

@@ -85,6 +85,12 @@ NACRE_INLINE __m512 nacre_avx512_split(__m512 x, __m512 *e) {
     *e = _mm512_mask_add_ps(power, high, power, _mm512_set1_ps(1.0f));
     return _mm512_mask_mul_ps(m, high, m, _mm512_set1_ps(0.5f));
 }
+NACRE_INLINE __m512 nacre_avx512_once(__m512 a) {
+#ifndef NACRE_EMULATED
+    __asm__("" : "+v"(a));  // compilers would read it from memory in each product
+#endif
+    return a;
+}
 NACRE_INLINE __m512 nacre_avx512_arrange(__m512 a, const int32_t *from) {
     return _mm512_permutexvar_ps(_mm512_loadu_si512(from), a);
 }

@@ -45,6 +45,7 @@ NACRE_INLINE float32x4_t nacre_neon_set1(float a) { return vdupq_n_f32(a); }
 NACRE_INLINE float32x4_t nacre_neon_add(float32x4_t a, float32x4_t b) { return vaddq_f32(a, b); }
 NACRE_INLINE float32x4_t nacre_neon_sub(float32x4_t a, float32x4_t b) { return vsubq_f32(a, b); }
 NACRE_INLINE float32x4_t nacre_neon_mul(float32x4_t a, float32x4_t b) { return vmulq_f32(a, b); }
+NACRE_INLINE float32x4_t nacre_neon_once(float32x4_t a) { return a; }
 NACRE_INLINE float32x4_t nacre_neon_div(float32x4_t a, float32x4_t b) { return vdivq_f32(a, b); }
 NACRE_INLINE float32x4_t nacre_neon_sqrt(float32x4_t a) { return vsqrtq_f32(a); }
 NACRE_INLINE float32x4_t nacre_neon_abs(float32x4_t a) { return vabsq_f32(a); }
