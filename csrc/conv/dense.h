@@ -51,6 +51,14 @@ typedef struct {
 typedef const nacre_f32_dense_impl *nacre_f32_dense_fn(void);
 const nacre_f32_dense_impl *nacre_f32_conv_blocked__scalar(void);
 
+// Whether the channels are summed up in halves, of which a thread can have each: those of small maps with
+// many channels and half as many filters or fewer. Such a value lies by channels in the caches of the
+// threads that wrote it. Half is the floats that a kernel needs for the sums of the second, laid out as y; it
+// does not depend on how many pixels there are. Join adds these to y, and finishes it.
+int nacre_dense_halved(const nacre_conv_dense_words *w);
+size_t nacre_dense_half(const nacre_conv_dense_words *w);
+void nacre_dense_join(const nacre_call *c, float *half);
+
 // Of the entry of these rows, for others of the op: which convolutions there are, and weights, which all
 // rows pack alike.
 int nacre_dense_fits(const nacre_kernel *kernel, const int64_t *words);

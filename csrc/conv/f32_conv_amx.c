@@ -44,11 +44,14 @@ typedef struct {
     nacre_conv c;
     parts_axis h, w;
     size_t in_blocks, out_blocks, groups, pairs, taps, steps, steps_each;
+    size_t depth;                    // channels of all steps
+    size_t halves, first_block;      // of the channels: pairs and steps are those of one, channels those of the one at hand
     size_t rows_each, columns_each;  // of a band
     size_t down, across, parts;      // bands, and parts of the filters, of which each is computed by itself
     size_t part, line, lines;        // places of a row of a slot, of a slot, and of a part of a pair
     size_t left, squares;            // bytes of all parts of a band; squares of it
     char *memory;
+    float *half;                     // sums of the second half; NULL where it is added to the result
     size_t per_thread;
     const nacre_team *team;
     const float *x, *weights, *bias, *add;
@@ -106,10 +109,10 @@ static void parts_bands(parts_job *j, size_t most) {
 
 // Cycles of all bands on so many threads.
 static double parts_cycles(const parts_job *j, size_t threads) {
-    const size_t span = (j->rows_each - 1) * j->part + j->columns_each, pieces = j->c.images * j->down * j->across * j->parts;
+    const size_t span = (j->rows_each - 1) * j->part + j->columns_each, pieces = j->halves * j->c.images * j->down * j->across * j->parts;
     const double blocks = (double)j->out_blocks / NACRE_DENSE_BLOCKS, groups = (double)j->groups;
     const double sixteens = (double)nacre_ceil_div(span, NACRE_AMX_ROWS) * blocks * PARTS_SIXTEEN, weights = groups * NACRE_PARTS_SIDE * PARTS_SPLIT_W;
-    const double sums = (double)j->steps * (sixteens + weights) + (double)(j->rows_each * j->columns_each * j->out_blocks) * PARTS_FINISH;
+    const double sums = (double)j->steps * (sixteens + weights) + (double)(j->rows_each * j->columns_each * j->out_blocks) * PARTS_FINISH / (double)j->halves;
     const double split = (double)(j->pairs * j->lines) * PARTS_SPLIT_X;
     const double piece = (double)nacre_ceil_div(j->groups, j->parts) / groups * sums + split;
     const double wait = threads > 1 && piece > PARTS_LONG ? (piece - PARTS_LONG) / 2 : 0;
@@ -149,8 +152,10 @@ static parts_job parts_of(const nacre_conv_dense_words *w, size_t threads) {
     j.in_blocks = nacre_ceil_div(j.c.channels, PARTS_BLOCK);
     j.out_blocks = nacre_ceil_div(j.c.filters, PARTS_BLOCK);
     j.groups = nacre_ceil_div(j.out_blocks, NACRE_DENSE_BLOCKS);
-    j.pairs = nacre_ceil_div(j.in_blocks, 2);
+    j.halves = nacre_dense_halved(w) ? 2 : 1;
+    j.pairs = nacre_ceil_div(j.in_blocks, 2 * j.halves);
     j.taps = j.h.kernel * j.w.kernel;
+    j.depth = j.c.channels * j.taps;
     j.steps = j.pairs * j.taps;
     j.steps_each = j.steps <= PARTS_MOST_STEPS ? j.steps : PARTS_STEPS;
     parts_cut(&j, threads);
@@ -183,7 +188,7 @@ static size_t parts_scratch(const nacre_kernel *kernel, const int64_t *words, si
     const size_t most = nacre_round_up(parts_most(&j), NACRE_PARTS_SIDE), row = nacre_min(j.w.out, most) + j.w.more;
     const size_t pixels = nacre_min(j.h.out * row, nacre_max(most, row));
     const size_t lines = j.h.slots * j.w.slots * (pixels + j.h.more * row);
-    return threads * (parts_room(nacre_ceil_div(pixels, NACRE_PARTS_SIDE)) + parts_left(&j, lines) + nacre_align_bytes(sizeof(size_t)));
+    return threads * (parts_room(nacre_ceil_div(pixels, NACRE_PARTS_SIDE)) + parts_left(&j, lines) + nacre_align_bytes(sizeof(size_t))) + nacre_dense_half(w) * sizeof(float);
 }
 
 // ---- the value ----
@@ -270,8 +275,8 @@ static void parts_split_pair(const parts_job *j, const parts_band *b, size_t pai
 
 // Those of step (block, tap) of a group of so many blocks.
 static const float *parts_weights(const parts_job *j, size_t group, size_t blocks, size_t block, size_t tap) {
-    const size_t depth = j->c.channels * j->taps;
-    return j->weights + (group * NACRE_DENSE_BLOCKS * depth + blocks * (block * PARTS_BLOCK * j->taps + tap * parts_channels(j, block))) * PARTS_BLOCK;
+    const size_t from = (j->first_block + block) * PARTS_BLOCK * j->taps + tap * parts_channels(j, block);
+    return j->weights + (group * NACRE_DENSE_BLOCKS * j->depth + blocks * from) * PARTS_BLOCK;
 }
 
 // Splits the weights of a step; returns whether a number has no parts.
@@ -450,10 +455,30 @@ static size_t *parts_held(const parts_job *j, size_t thread) {
     return (size_t *)(void *)j->memory + thread * (nacre_align_bytes(sizeof(size_t)) / sizeof(size_t));
 }
 
+// A half of the channels. The second is summed up beside the result, or added to it by a thread that has both.
+static parts_job parts_half_of(const parts_job *j, size_t half) {
+    parts_job v = *j;
+    if (j->halves == 1) return v;
+    v.first_block = half * 2 * j->pairs;
+    v.c.channels = nacre_min(j->c.channels - v.first_block * PARTS_BLOCK, 2 * j->pairs * PARTS_BLOCK);
+    v.pairs = nacre_ceil_div(v.c.channels, 2 * PARTS_BLOCK);
+    v.steps = v.pairs;
+    v.x += v.first_block * j->h.in * j->w.in * PARTS_BLOCK;
+    if (half > 0) v.bias = v.add = NULL;
+    if (half > 0 && j->half == NULL) {
+        v.add = j->y;
+        return v;
+    }
+    if (half > 0) v.y = j->half;
+    v.finish = (nacre_f32_finish){0};
+    return v;
+}
+
 static void parts_chunk(void *job, size_t chunk, size_t thread) {
-    const parts_job *const j = job;
-    const size_t number = chunk / j->parts;
-    const parts_band b = parts_band_of(j, number);
+    const parts_job *const all = job;
+    const size_t number = chunk / all->parts, bands = all->c.images * all->down * all->across;
+    const parts_job half = parts_half_of(all, number / bands), *const j = &half;
+    const parts_band b = parts_band_of(j, number % bands);
     char *const memory = (char *)parts_held(j, nacre_team_threads(j->team)) + thread * j->per_thread, *const left = memory + j->per_thread - j->left;
     size_t *const held = parts_held(j, thread);
     for (size_t pair = 0; pair < j->pairs && *held != number + 1; pair++) parts_split_pair(j, &b, pair, left);
@@ -471,9 +496,11 @@ static void parts_run(const nacre_call *c) {
     j.add = nacre_operand(c, CONV_ADD);
     j.y = nacre_operand(c, CONV_Y);
     j.finish = conv_finish(&w->conv);
-    j.memory = c->scratch;
+    j.half = j.halves > 1 && nacre_team_threads(c->team) > 1 ? c->scratch : NULL;
+    j.memory = (char *)((float *)c->scratch + nacre_dense_half(w));
     for (size_t thread = 0; thread < nacre_team_threads(c->team); thread++) *parts_held(&j, thread) = 0;
-    nacre_parallel(c->team, j.c.images * j.down * j.across * j.parts, parts_chunk, &j);
+    nacre_parallel(c->team, j.halves * j.c.images * j.down * j.across * j.parts, parts_chunk, &j);
+    if (j.half != NULL) nacre_dense_join(c, j.half);
 }
 
 const nacre_entry nacre_f32_conv_parts_entry = {

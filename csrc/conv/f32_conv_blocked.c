@@ -6,8 +6,24 @@
 
 enum {
     DENSE_CHUNKS = 4,     // chunks of work for each of several threads, where they are long enough
-    DENSE_GRAIN = 1 << 18 // multiply-adds of a chunk of work
+    DENSE_GRAIN = 1 << 18, // multiply-adds of a chunk of work
+    DENSE_HALF_PIXELS = 256,    // of all images at most, whose channels are summed up in halves,
+    DENSE_HALF_CHANNELS = 256   // and channels at least
 };
+
+size_t nacre_dense_half(const nacre_conv_dense_words *w) {
+    const nacre_conv c = nacre_conv_of(&w->conv.extents);
+    if (w->plain != 0 || c.groups != 1 || c.axes > 2 || c.channels < DENSE_HALF_CHANNELS || c.channels < 2 * c.filters) return 0;
+    for (size_t d = 0; d < c.axes; d++) {
+        if (c.kernel[d] != 1 || c.stride[d] != 1 || c.pad[d] != 0 || c.in[d] != c.out[d]) return 0;
+    }
+    return DENSE_HALF_PIXELS * nacre_round_up(c.filters, (size_t)w->block);
+}
+
+int nacre_dense_halved(const nacre_conv_dense_words *w) {
+    const nacre_conv c = nacre_conv_of(&w->conv.extents);
+    return nacre_dense_half(w) > 0 && c.images * conv_count(c.out, c.axes) <= DENSE_HALF_PIXELS;
+}
 
 typedef struct {
     size_t in, out, kernel, stride, dilation, pad;
@@ -26,6 +42,8 @@ typedef struct {
     size_t step_channels;          // of a block, which weights have together: all, or those of which groups are made
     size_t in_period, out_period;  // groups after which another begins where a block does
     size_t taps, steps, steps_each;  // of one group
+    size_t halves, half_steps;     // of the channels
+    int beside;                    // whether the second half is summed up beside the result; else it is added to that
     size_t whole, rest;            // steps of whole blocks, channels of the others
     size_t slice_steps;            // of a position of the kernel along d
     size_t depth;                  // channels of all steps
@@ -41,7 +59,7 @@ typedef struct {
     size_t *step;
     float *scratch;
     const float *x, *weights, *bias, *add;
-    float *y;
+    float *y, *half;
     nacre_f32_finish finish;
 } dense_job;
 
@@ -141,7 +159,7 @@ static void dense_divide(dense_job *j) {
     j->rows_each = nacre_min(j->rows_each, few ? nacre_max(nacre_ceil_div(rows, j->chunks), j->width < j->w.out ? 1 : 2) : most);
     j->rows_each = nacre_min(j->rows_each, rows);
     j->bands = nacre_ceil_div(rows, j->rows_each);
-    const size_t work = nacre_max(j->rows_each * j->width * weights, 1), chunks = nacre_ceil_div(j->chunks, j->images * j->bands);
+    const size_t work = nacre_max(j->rows_each * j->width * weights, 1), chunks = nacre_ceil_div(j->chunks, j->halves * j->images * j->bands);
     j->groups_each = dense_groups_of(j, nacre_min(chunks, work / DENSE_GRAIN));
     j->parts = nacre_ceil_div(dense_groups(j), j->groups_each);
     j->shared = j->copied && j->parts > 1;
@@ -205,6 +223,9 @@ static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_wor
     }
     j.slots = j.plain ? 1 : nacre_min(j.w.stride / dense_divisor(j.w.stride, j.w.dilation), j.w.kernel);
     j.part = j.picked ? j.width : j.plain ? dense_reach(&j.w, j.width) : j.width + (j.w.kernel - 1) * j.w.dilation / j.w.stride;
+    j.halves = nacre_dense_halved(w) ? 2 : 1;
+    j.beside = j.halves > 1 && threads > 1;
+    j.half_steps = nacre_ceil_div(j.steps, j.halves);
     j.cut = nacre_dense_cut(j.impl, j.plain, j.width);
     j.last = nacre_dense_cut(j.impl, j.plain, dense_pixels(&j, j.h.out - 1));
     dense_divide(&j);
@@ -306,6 +327,7 @@ typedef struct {
     size_t x_row;       // floats from what a row meets to what the next does
     size_t x_plane;     // floats from a block of channels to the next
     size_t image, o, rows;
+    size_t half;        // of the channels
 } dense_band;
 
 // Channels of the first s steps.
@@ -350,28 +372,36 @@ static void dense_group(const dense_band *b, size_t group) {
         shared |= !there && f < j->groups * j->filters;
     }
     size_t begin, end = dense_slices(j, slice, &begin) * j->slice_steps, s = begin *= j->slice_steps;
+    float *const y = b->half > 0 && j->beside ? j->half : j->y;
+    const int added = b->half > 0 && !j->beside;
+    const nacre_f32_finish *const finish = b->half + 1 < j->halves || j->beside ? NULL : &j->finish;
+    if (j->halves > 1) {
+        s = begin = b->half * j->half_steps;
+        end = nacre_min(j->steps, begin + j->half_steps);
+        if (b->half > 0) memset(start, 0, sizeof start);
+    }
     do {
         const size_t stop = nacre_min(end, s + j->steps_each), last = stop == end;
         const size_t channels = nacre_max(1, dense_channels(j, stop) - dense_channels(j, s));
         const nacre_f32_dense_tile common = {
             .blocks = blocks, .lanes = j->lanes, .pitch = j->pitch, .step = step + s, .steps = stop - s,
             .whole = j->whole > s ? nacre_min(j->whole, stop) - s : 0, .rest = j->rest, .w = dense_weights(j, of, within, blocks, s),
-            .start = s == begin ? start : NULL, .y_block = j->d.out * plane, .own = shared ? own : NULL, .finish = last ? &j->finish : NULL};
+            .start = s == begin && !added ? start : NULL, .y_block = j->d.out * plane, .own = shared ? own : NULL, .finish = last ? finish : NULL};
         for (size_t r = 0; r < b->rows; r++) {
             const size_t o = b->o + r, pixels = dense_pixels(j, o), at = ((image * j->out_blocks + first) * j->d.out + slice) * plane + o * j->width * j->lanes;
             const dense_cut *const cut = o + 1 < j->h.out ? &j->cut : &j->last;
             const size_t tiles = b->rows * (cut->full + cut->tails), portion = nacre_ceil_div(channels * blocks * j->lanes, tiles);
             nacre_f32_dense_tile t = common;
             t.x = x + r * b->x_row;
-            t.y = j->y + at;
-            t.add = s == begin && j->add != NULL ? j->add + at : NULL;
+            t.y = y + at;
+            t.add = s == begin && b->half == 0 && j->add != NULL ? j->add + at : NULL;
             t.next = dense_weights(j, of, within, blocks, stop) + r * (cut->full + cut->tails) * portion;
             t.next_step = nacre_ceil_div(portion, channels);
             nacre_dense_row(j->impl, cut, &t, portion);
-            for (size_t k = 0; k < blocks && last && j->finish.map != NULL; k++) {
+            for (size_t k = 0; k < blocks && last && finish != NULL && finish->map != NULL; k++) {
                 if ((of + 1) * j->filters < nacre_min((first + k + 1) * j->lanes, j->groups * j->filters)) continue;  // the next group's, too
-                float *const y = j->y + at + k * j->d.out * plane;
-                j->finish.map(y, y, pixels * j->lanes, j->finish.params);
+                float *const made = y + at + k * j->d.out * plane;
+                finish->map(made, made, pixels * j->lanes, finish->params);
             }
         }
         s = stop;
@@ -381,8 +411,8 @@ static void dense_group(const dense_band *b, size_t group) {
 // Filters of a part for the rows of a band.
 static void dense_chunk(void *job, size_t chunk, size_t thread) {
     const dense_job *const j = job;
-    const size_t part = chunk % j->parts, band = chunk / j->parts % j->bands;
-    dense_band b = {.j = j, .image = j->first + chunk / j->parts / j->bands, .o = band * j->rows_each};
+    const size_t part = chunk % j->parts, band = chunk / j->parts % j->bands, image = chunk / j->parts / j->bands;
+    dense_band b = {.j = j, .image = j->first + image % j->images, .o = band * j->rows_each, .half = image / j->images};
     b.rows = nacre_min(j->rows_each, j->h.out - b.o);
     if (!j->copied) {
         b.x_row = (j->width < j->w.out ? j->width : j->w.in) * j->lanes;
@@ -397,6 +427,18 @@ static void dense_chunk(void *job, size_t chunk, size_t thread) {
         for (size_t k = 0; k < j->planes && !j->shared; k++) dense_copy(j, b.image, k, b.o, b.rows, j->scratch + thread * dense_copy_floats(j));
     }
     for (size_t g = part * j->groups_each; g < nacre_min(dense_groups(j), (part + 1) * j->groups_each); g++) dense_group(&b, g);
+}
+
+// Adds the second half of the channels to a block of filters: tiles of no steps.
+static void dense_join_chunk(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const dense_job *const j = job;
+    for (size_t o = 0; o < j->h.out; o++) {
+        const size_t n = dense_pixels(j, o) * j->lanes, at = (chunk * j->from_h.out * j->from_w.out + o * j->width) * j->lanes;
+        nacre_f32_dense_tile t = {.blocks = 1, .lanes = j->lanes, .pitch = j->pitch, .x = j->x, .w = j->weights, .add = j->half + at, .y = j->y + at, .finish = &j->finish, .next = j->weights};
+        nacre_dense_row(j->impl, o + 1 < j->h.out ? &j->cut : &j->last, &t, 0);
+        if (j->finish.map != NULL) j->finish.map(j->y + at, j->y + at, n, j->finish.params);
+    }
 }
 
 typedef struct {
@@ -439,6 +481,22 @@ static void dense_steps(dense_job *j) {
     }
 }
 
+// Floats of the copies, or of the second half of the channels.
+static size_t dense_room(const dense_job *j, const nacre_conv_dense_words *w, size_t threads) {
+    return nacre_align_floats(j->copied ? dense_copy_floats(j) * (j->shared ? 1 : threads) : nacre_dense_half(w));
+}
+
+void nacre_dense_join(const nacre_call *c, float *half) {
+    const nacre_conv_dense_words *const w = (const void *)c->words;
+    dense_job j = dense_of(c->kernel, w, nacre_team_threads(c->team));
+    j.x = nacre_operand(c, CONV_X);
+    j.weights = nacre_operand(c, CONV_W);
+    j.y = nacre_operand(c, CONV_Y);
+    j.finish = conv_finish(&w->conv);
+    j.half = half;
+    nacre_parallel(c->team, j.images * j.out_blocks, dense_join_chunk, &j);
+}
+
 static void dense_command(const nacre_call *c) {
     const nacre_conv_dense_words *const w = (const void *)c->words;
     dense_job j = dense_of(c->kernel, w, nacre_team_threads(c->team));
@@ -449,10 +507,12 @@ static void dense_command(const nacre_call *c) {
     j.y = nacre_operand(c, CONV_Y);
     j.finish = conv_finish(&w->conv);
     j.scratch = c->scratch;
-    j.step = (size_t *)(j.scratch + nacre_align_floats(j.copied ? dense_copy_floats(&j) * (j.shared ? 1 : nacre_team_threads(c->team)) : 0));
+    j.half = j.scratch;
+    j.step = (size_t *)(j.scratch + dense_room(&j, w, nacre_team_threads(c->team)));
     dense_steps(&j);
     if (!j.shared) {
-        nacre_parallel(c->team, j.images * j.bands * j.parts, dense_chunk, &j);
+        nacre_parallel(c->team, j.halves * j.images * j.bands * j.parts, dense_chunk, &j);
+        if (j.beside) nacre_dense_join(c, j.half);
         return;
     }
     for (; j.first < j.images; j.first++) {
@@ -465,7 +525,7 @@ static void dense_command(const nacre_call *c) {
 static size_t dense_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
     const nacre_conv_dense_words *const w = (const void *)words;
     const dense_job j = dense_of(kernel, w, threads);
-    return nacre_align_floats(j.copied ? dense_copy_floats(&j) * (j.shared ? 1 : threads) : 0) * sizeof(float) + j.in_period * j.steps * sizeof(size_t);
+    return dense_room(&j, w, threads) * sizeof(float) + j.in_period * j.steps * sizeof(size_t);
 }
 
 int nacre_dense_fits(const nacre_kernel *kernel, const int64_t *words) {

@@ -152,6 +152,17 @@ static void blocked_chunk(void *job, size_t chunk, size_t thread) {
     }
 }
 
+// Cuts rows into chunks of whole slices, with which the slices are shared evenly, as those are that
+// other convolutions wrote.
+static void blocked_share(blocked_job *j, size_t threads) {
+    const size_t slices = j->rows / j->h.out;
+    if (threads < 2 || j->bands > 1 || slices < threads) return;
+    const size_t each = nacre_ceil_div(slices, threads);
+    size_t pieces = nacre_min(each, nacre_ceil_div(each * j->h.out, j->rows_each));
+    while (each % pieces != 0) pieces++;
+    j->rows_each = each / pieces * j->h.out;
+}
+
 static int blocked_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_conv_blocked_words *const w = (const void *)words;
     const blocked_job j = blocked_of(kernel, w);
@@ -200,6 +211,7 @@ static void blocked_command(const nacre_call *c) {
     j.meet = c->scratch;
     const size_t threads = nacre_team_threads(c->team);
     if (j.h.out * j.c.out[j.columns] >= BLOCKED_BAND && j.h.out >= threads) j.bands = threads;
+    blocked_share(&j, threads);
     j.from = (int32_t *)(j.meet + j.c.kernel[j.columns]);
     blocked_meets(&j);
     for (size_t i = 0; i < j.c.channels * j.impl->lanes; i++) {
