@@ -112,8 +112,9 @@ static double parts_cycles(const parts_job *j, size_t threads) {
     const size_t span = (j->rows_each - 1) * j->part + j->columns_each, pieces = j->halves * j->c.images * j->down * j->across * j->parts;
     const double blocks = (double)j->out_blocks / NACRE_DENSE_BLOCKS, groups = (double)j->groups;
     const double sixteens = (double)nacre_ceil_div(span, NACRE_AMX_ROWS) * blocks * PARTS_SIXTEEN, weights = groups * NACRE_PARTS_SIDE * PARTS_SPLIT_W;
-    const double sums = (double)j->steps * (sixteens + weights) + (double)(j->rows_each * j->columns_each * j->out_blocks) * PARTS_FINISH / (double)j->halves;
-    const double split = (double)(j->pairs * j->lines) * PARTS_SPLIT_X;
+    const double pairs = (double)nacre_ceil_div(j->in_blocks, 2) / (double)j->halves; // of a half, one with another
+    const double sums = pairs * (double)j->taps * (sixteens + weights) + (double)(j->rows_each * j->columns_each * j->out_blocks) * PARTS_FINISH / (double)j->halves;
+    const double split = pairs * (double)j->lines * PARTS_SPLIT_X;
     const double piece = (double)nacre_ceil_div(j->groups, j->parts) / groups * sums + split;
     const double wait = threads > 1 && piece > PARTS_LONG ? (piece - PARTS_LONG) / 2 : 0;
     return (double)nacre_ceil_div(pieces, threads) * piece + wait;

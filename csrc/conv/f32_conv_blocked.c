@@ -224,8 +224,8 @@ static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_wor
     j.slots = j.plain ? 1 : nacre_min(j.w.stride / dense_divisor(j.w.stride, j.w.dilation), j.w.kernel);
     j.part = j.picked ? j.width : j.plain ? dense_reach(&j.w, j.width) : j.width + (j.w.kernel - 1) * j.w.dilation / j.w.stride;
     j.halves = nacre_dense_halved(w) ? 2 : 1;
-    j.beside = j.halves > 1 && threads > 1;
     j.half_steps = nacre_ceil_div(j.steps, j.halves);
+    j.beside = j.halves > 1 && (threads > 1 || j.half_steps > j.steps_each);
     j.cut = nacre_dense_cut(j.impl, j.plain, j.width);
     j.last = nacre_dense_cut(j.impl, j.plain, dense_pixels(&j, j.h.out - 1));
     dense_divide(&j);
@@ -383,6 +383,8 @@ static void dense_group(const dense_band *b, size_t group) {
     do {
         const size_t stop = nacre_min(end, s + j->steps_each), last = stop == end;
         const size_t channels = nacre_max(1, dense_channels(j, stop) - dense_channels(j, s));
+        const size_t more = last ? dense_blocks_from(j, of, within + blocks) : 0;  // whose weights are next
+        const float *const next = more > 0 ? dense_weights(j, of, within + blocks, more, begin) : dense_weights(j, of, within, blocks, stop);
         const nacre_f32_dense_tile common = {
             .blocks = blocks, .lanes = j->lanes, .pitch = j->pitch, .step = step + s, .steps = stop - s,
             .whole = j->whole > s ? nacre_min(j->whole, stop) - s : 0, .rest = j->rest, .w = dense_weights(j, of, within, blocks, s),
@@ -395,7 +397,7 @@ static void dense_group(const dense_band *b, size_t group) {
             t.x = x + r * b->x_row;
             t.y = y + at;
             t.add = s == begin && b->half == 0 && j->add != NULL ? j->add + at : NULL;
-            t.next = dense_weights(j, of, within, blocks, stop) + r * (cut->full + cut->tails) * portion;
+            t.next = next + r * (cut->full + cut->tails) * portion;
             t.next_step = nacre_ceil_div(portion, channels);
             nacre_dense_row(j->impl, cut, &t, portion);
             for (size_t k = 0; k < blocks && last && finish != NULL && finish->map != NULL; k++) {

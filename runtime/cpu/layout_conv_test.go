@@ -264,6 +264,10 @@ var largeDense = []convCase{
 	{channels: 512, filter: 64, in: []int{7, 7}, kernel: []int{3, 3}, before: []int{1, 1}, behind: []int{1, 1}, images: 2},
 	{channels: 96, filter: 64, in: []int{34, 31}, kernel: []int{3, 3}, before: []int{1, 1}, behind: []int{1, 1}},
 	{channels: 128, filter: 64, in: []int{1500}, kernel: []int{3}},
+	{channels: 300, filter: 100, in: []int{7, 7}, kernel: []int{1, 1}, images: 2},
+	{channels: 528, filter: 72, in: []int{14, 14}, kernel: []int{1, 1}},
+	{channels: 256, filter: 17, in: []int{5, 9}, kernel: []int{1, 1}},
+	{channels: 272, filter: 136, in: []int{256}, kernel: []int{1}},
 	{groups: 5, channels: 24, filter: 12, in: []int{15, 17}, kernel: []int{3, 3}, before: []int{1, 1}, behind: []int{1, 1}},
 }
 
@@ -288,11 +292,14 @@ func (c convCase) whole() convCase {
 func TestDenseThreads(t *testing.T) {
 	t.Parallel()
 	pools, r := testPools(t, 4), rand.New(rand.NewPCG(35, 36))
-	for _, c := range largeDense {
+	for i, c := range largeDense {
 		c = c.whole()
 		d := newConvData(r, &c, c.shape())
-		d.add = nil
-		for _, list := range [][]float64{d.x, d.w, d.bias} {
+		then := convEpilogues[i%len(convEpilogues)]
+		if d.add = nil; i%2 == 0 {
+			d.add = make([]float64, d.out)
+		}
+		for _, list := range [][]float64{d.x, d.w, d.bias, d.add} {
 			for k := range list {
 				list[k] = float64(float32(r.NormFloat64()))
 			}
@@ -303,12 +310,12 @@ func TestDenseThreads(t *testing.T) {
 				continue // scalar code is slow, and has tiles of one pixel
 			}
 			for _, block := range testBlocks {
-				want := d.blocked(t, k, pools[0], block, false, 0, op.Epilogue{})
+				want := d.blocked(t, k, pools[0], block, false, 0, then)
 				for i, pool := range pools[1:] {
 					if want == nil {
 						break
 					}
-					got := d.blocked(t, k, pool, block, false, 0, op.Epilogue{})
+					got := d.blocked(t, k, pool, block, false, 0, then)
 					if !slices.EqualFunc(got, want, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }) {
 						t.Errorf("%s, %d channels to %d of %v, blocks of %d: %d threads give other bits than one", k.Variant(), c.channels, c.filter, c.in, block, i+2)
 					}
