@@ -28,7 +28,7 @@ csrc/FAMILY              : csrc
 bindings/internal/families : csrc/FAMILY
 bindings                 : csrc bindings/internal/families
 bindings/vulkan          : csrc/FAMILY
-runtime/tensor           : packed
+runtime/tensor           : packed internal/mapped
 runtime/graph            : runtime/tensor
 runtime/internal/picture/jpeg :
 runtime/internal/picture/jpeg2000 :

@@ -5,10 +5,10 @@
 #include "conv/dense.h"
 
 enum {
-    DENSE_CHUNKS = 4,     // chunks of work for each of several threads, where they are long enough
-    DENSE_GRAIN = 1 << 18, // multiply-adds of a chunk of work
-    DENSE_HALF_PIXELS = 256,    // of all images at most, whose channels are summed up in halves,
-    DENSE_HALF_CHANNELS = 256   // and channels at least
+    DENSE_CHUNKS = 4,          // chunks of work for each of several threads, where they are long enough
+    DENSE_GRAIN = 1 << 18,     // multiply-adds of a chunk of work
+    DENSE_HALF_PIXELS = 256,   // of all images at most, whose channels are summed up in halves,
+    DENSE_HALF_CHANNELS = 256  // and channels at least
 };
 
 size_t nacre_dense_half(const nacre_conv_dense_words *w) {
