@@ -190,6 +190,7 @@ EMULATED __m512 nacre_512_roundscale_ps(__m512 a, const int how) {
 }
 
 CALLED float nacre_512_scalef(float a, float n) {
+    if (a != a && isinf(n)) return n > 0 ? n : 0;
     if (a != a || n != n) return a + n;
     return isinf(n) ? a * (n > 0 ? n : 0) : ldexpf(a, (int)fminf(fmaxf(floorf(n), -1000), 1000));
 }

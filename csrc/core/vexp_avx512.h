@@ -48,7 +48,8 @@ static inline __m512 nacre_vexp_below_avx512(__m512 x) {
 static inline __m512 nacre_vexp_avx512(__m512 x) { return nacre_vexp_below_avx512(_mm512_min_ps(_mm512_set1_ps(NACRE_VEXP_HIGH), x)); }
 
 // e^-x in fewer steps, with an error of 1 + |x| / 22 ULP. Where it is too large for a float it is
-// infinite, or minus that where x is so large that nothing is left of r.
+// infinite, or minus that where x is so large that nothing is left of r. Of minus infinity r is NaN,
+// which scaled by infinity is infinite.
 static inline __m512 nacre_vexp_minus_avx512(__m512 x) {
     x = _mm512_min_ps(_mm512_set1_ps(-NACRE_VEXP_LOW), x);
     const __m512 round = _mm512_set1_ps(0x1.8p19f), t = _mm512_fnmadd_ps(x, _mm512_set1_ps(NACRE_VEXP_LOG2E), round), n = _mm512_sub_ps(t, round);
