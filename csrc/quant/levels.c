@@ -1,4 +1,6 @@
 // The bodies of the family for each level.
+#include <string.h>
+
 #include "core/vec.h"
 #include "quant/quant.h"
 

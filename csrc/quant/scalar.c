@@ -1,4 +1,6 @@
 // The oracles of the family.
+#include <string.h>
+
 #include "core/simd.h"
 #include "core/vec.h"
 #include "quant/quant.h"
