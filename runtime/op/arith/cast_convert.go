@@ -14,78 +14,98 @@ import (
 func convertElements(y, x *tensor.Tensor) {
 	switch x.DType() {
 	case tensor.F32:
-		convertFrom(y, tensor.View[float32](x))
+		convertAs(y, tensor.View[float32](x), toWidest[float32, float64])
 	case tensor.F64:
-		convertFrom(y, tensor.View[float64](x))
+		convertAs(y, tensor.View[float64](x), toWidest[float64, float64])
 	case tensor.F16:
-		convertFrom(y, op.Convert(tensor.View[packed.F16](x), packed.F16.Float32))
+		convertAs(y, tensor.View[packed.F16](x), func(v packed.F16) float64 { return float64(v.Float32()) })
 	case tensor.BF16:
-		convertFrom(y, op.Convert(tensor.View[packed.BF16](x), packed.BF16.Float32))
+		convertAs(y, tensor.View[packed.BF16](x), func(v packed.BF16) float64 { return float64(v.Float32()) })
 	case tensor.I8:
-		convertFrom(y, tensor.View[int8](x))
+		convertAs(y, tensor.View[int8](x), toWidest[int8, int64])
 	case tensor.I16:
-		convertFrom(y, tensor.View[int16](x))
+		convertAs(y, tensor.View[int16](x), toWidest[int16, int64])
 	case tensor.I32:
-		convertFrom(y, tensor.View[int32](x))
+		convertAs(y, tensor.View[int32](x), toWidest[int32, int64])
 	case tensor.I64:
-		convertFrom(y, tensor.View[int64](x))
+		convertAs(y, tensor.View[int64](x), toWidest[int64, int64])
 	case tensor.U8:
-		convertFrom(y, tensor.View[uint8](x))
+		convertAs(y, tensor.View[uint8](x), toWidest[uint8, uint64])
 	case tensor.U16:
-		convertFrom(y, tensor.View[uint16](x))
+		convertAs(y, tensor.View[uint16](x), toWidest[uint16, uint64])
 	case tensor.U32:
-		convertFrom(y, tensor.View[uint32](x))
+		convertAs(y, tensor.View[uint32](x), toWidest[uint32, uint64])
 	case tensor.U64:
-		convertFrom(y, tensor.View[uint64](x))
+		convertAs(y, tensor.View[uint64](x), toWidest[uint64, uint64])
 	case tensor.Bool:
-		convertFrom(y, op.Convert(x.Bytes(), func(b byte) uint8 { return uint8(op.Btoi(b != 0)) }))
+		convertAs(y, x.Bytes(), func(b byte) uint64 { return uint64(op.Btoi(b != 0)) })
 	default:
 		panic("op: no conversion from " + x.DType().String())
 	}
 }
 
-func convertFrom[S op.Number](y *tensor.Tensor, x []S) {
+// widest are the types that hold all numbers of their kind.
+type widest interface{ float64 | int64 | uint64 }
+
+func toWidest[S op.Number, W widest](v S) W { return W(v) }
+
+// convertAs converts a block of elements to the widest type of their kind and that to the
+// type of y, so that few pairs of types need code.
+func convertAs[S any, W widest](y *tensor.Tensor, x []S, widen func(S) W) {
+	var block [512]W
+	for at := 0; at < len(x); at += len(block) {
+		n := min(len(x)-at, len(block))
+		for i, v := range x[at : at+n] {
+			block[i] = widen(v)
+		}
+		convertBlock(y, at, block[:n])
+	}
+}
+
+// convertBlock sets the elements of y from number at on.
+func convertBlock[W widest](y *tensor.Tensor, at int, x []W) {
 	switch y.DType() {
 	case tensor.F32:
-		castInto(y, x, func(v S) float32 { return float32(v) })
+		castInto(y, at, x, func(v W) float32 { return float32(v) })
 	case tensor.F64:
-		castInto(y, x, func(v S) float64 { return float64(v) })
+		castInto(y, at, x, func(v W) float64 { return float64(v) })
 	case tensor.F16:
-		castInto(y, x, func(v S) packed.F16 { return packed.ToF16(roundedOdd(v)) })
+		castInto(y, at, x, func(v W) packed.F16 { return packed.ToF16(roundedOdd(v)) })
 	case tensor.BF16:
-		castInto(y, x, func(v S) packed.BF16 { return packed.ToBF16(roundedOdd(v)) })
+		castInto(y, at, x, func(v W) packed.BF16 { return packed.ToBF16(roundedOdd(v)) })
 	case tensor.I8:
-		castInto(y, x, toInteger[int8](x, math.MinInt8, math.MaxInt8))
+		castInto(y, at, x, toInteger[W](math.MinInt8, int8(math.MaxInt8)))
 	case tensor.I16:
-		castInto(y, x, toInteger[int16](x, math.MinInt16, math.MaxInt16))
+		castInto(y, at, x, toInteger[W](math.MinInt16, int16(math.MaxInt16)))
 	case tensor.I32:
-		castInto(y, x, toInteger[int32](x, math.MinInt32, math.MaxInt32))
+		castInto(y, at, x, toInteger[W](math.MinInt32, int32(math.MaxInt32)))
 	case tensor.I64:
-		castInto(y, x, toInteger[int64](x, math.MinInt64, math.MaxInt64))
+		castInto(y, at, x, toInteger[W](math.MinInt64, int64(math.MaxInt64)))
 	case tensor.U8:
-		castInto(y, x, toInteger[uint8](x, 0, math.MaxUint8))
+		castInto(y, at, x, toInteger[W](0, uint8(math.MaxUint8)))
 	case tensor.U16:
-		castInto(y, x, toInteger[uint16](x, 0, math.MaxUint16))
+		castInto(y, at, x, toInteger[W](0, uint16(math.MaxUint16)))
 	case tensor.U32:
-		castInto(y, x, toInteger[uint32](x, 0, math.MaxUint32))
+		castInto(y, at, x, toInteger[W](0, uint32(math.MaxUint32)))
 	case tensor.U64:
-		castInto(y, x, toInteger[uint64](x, 0, math.MaxUint64))
+		castInto(y, at, x, toInteger[W](0, uint64(math.MaxUint64)))
 	case tensor.Bool:
-		castInto(y, x, func(v S) bool { return v != 0 })
+		castInto(y, at, x, func(v W) bool { return v != 0 })
 	default:
 		panic("op: no conversion to " + y.DType().String())
 	}
 }
 
-func castInto[S any, D tensor.Element](y *tensor.Tensor, x []S, f func(S) D) {
-	for i, out := 0, tensor.View[D](y); i < len(x); i++ {
-		out[i] = f(x[i])
+// castInto sets the elements of y from number at on to those of x.
+func castInto[S any, D tensor.Element](y *tensor.Tensor, at int, x []S, f func(S) D) {
+	out := tensor.View[D](y)[at:]
+	for i, v := range x {
+		out[i] = f(v)
 	}
 }
 
-// toInteger is the conversion of numbers, such as those of a list, to integers from
-// low to high.
-func toInteger[D op.Integer, S op.Number](_ []S, low, high D) func(S) D {
+// toInteger is the conversion of numbers to integers from low to high.
+func toInteger[S op.Number, D op.Integer](low, high D) func(S) D {
 	if half := 0.5; S(half) == 0 {
 		return func(v S) D { return D(v) }
 	}

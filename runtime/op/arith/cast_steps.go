@@ -30,7 +30,7 @@ func (o *Cast) stepsFor(from, to tensor.DType) castSteps {
 // on the way to fewer bits is rounded once in all.
 func (s *castSteps) convert(y, x *tensor.Tensor) {
 	if s.encode != nil && s.target == tensor.F32 && s.source == tensor.F64 {
-		castInto(y, tensor.View[float64](x), roundedOdd)
+		castInto(y, 0, tensor.View[float64](x), roundedOdd)
 		return
 	}
 	convertElements(y, x)

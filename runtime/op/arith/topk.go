@@ -162,19 +162,19 @@ func (o *TopK) find(x *tensor.Tensor, s op.AxisView, k int, where []int64) {
 	case tensor.BF16:
 		findTop(o, op.Convert(tensor.View[packed.BF16](x), packed.BF16.Float32), s, k, where)
 	case tensor.I8:
-		findTop(o, tensor.View[int8](x), s, k, where)
+		findTop(o, op.Convert(tensor.View[int8](x), func(v int8) int32 { return int32(v) }), s, k, where)
 	case tensor.I16:
-		findTop(o, tensor.View[int16](x), s, k, where)
+		findTop(o, op.Convert(tensor.View[int16](x), func(v int16) int32 { return int32(v) }), s, k, where)
 	case tensor.I32:
 		findTop(o, tensor.View[int32](x), s, k, where)
 	case tensor.I64:
 		findTop(o, tensor.View[int64](x), s, k, where)
 	case tensor.U8:
-		findTop(o, tensor.View[uint8](x), s, k, where)
+		findTop(o, op.Convert(tensor.View[uint8](x), func(v uint8) int32 { return int32(v) }), s, k, where)
 	case tensor.U16:
-		findTop(o, tensor.View[uint16](x), s, k, where)
+		findTop(o, op.Convert(tensor.View[uint16](x), func(v uint16) int32 { return int32(v) }), s, k, where)
 	case tensor.U32:
-		findTop(o, tensor.View[uint32](x), s, k, where)
+		findTop(o, op.Convert(tensor.View[uint32](x), func(v uint32) int64 { return int64(v) }), s, k, where)
 	case tensor.U64:
 		findTop(o, tensor.View[uint64](x), s, k, where)
 	}
