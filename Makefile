@@ -1,6 +1,6 @@
 # Everyday work needs no make: go build ./... and go test ./... are enough.
 
-.PHONY: demo build test bench-peers shaders fmt check clean
+.PHONY: demo build test test-full bench-peers shaders fmt check clean
 
 demo: build ## build the command and read the pictures it carries
 	@./nacre demo
@@ -9,10 +9,15 @@ build: ## the command, as ./nacre
 	@scripts/check-tools.sh
 	go build -o nacre ./cmd/nacre
 
-test: ## everything, complete: installs what it needs, then scripts/test.sh
+test: ## what a commit must pass: installs what it needs, then scripts/test.sh
 	@scripts/check-tools.sh
 	scripts/setup-test.sh
 	scripts/test.sh
+
+test-full: ## every step of scripts/test.sh, also those that commits take in turns
+	@scripts/check-tools.sh
+	scripts/setup-test.sh
+	scripts/test.sh full
 
 bench-peers: ## Nacre in turn with other runtimes; ARGS='-run networks/ -quick' chooses
 	@scripts/check-tools.sh

@@ -33,4 +33,4 @@ if ANDROID_NDK_HOME= scripts/android.sh build/android 2>build/android.txt; then
 fi
 grep -q ANDROID_NDK_HOME build/android.txt
 # glibc and bionic differ in types that package net calls by.
-GOFLAGS=-tags=netgo,osusergo ANDROID_NDK_HOME=$ndk scripts/android.sh build/android
+GOFLAGS="${GOFLAGS-} -tags=netgo,osusergo" ANDROID_NDK_HOME=$ndk scripts/android.sh build/android

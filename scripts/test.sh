@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# Every check of the project, one after the other; the first that fails ends the
-# run. Arguments choose steps by name. scripts/setup-test.sh installs what the
-# steps need.
+# Checks of the project, one after the other; the first that fails ends the run.
+# Steps of a group check alike things in other ways, at a cost each. A run without arguments
+# takes every step without a group, and one of each group, which the commit chooses, so that
+# commits take turns. The argument full takes all; names of steps take just these.
+# scripts/setup-test.sh installs what the steps need.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+export GOFLAGS="${GOFLAGS:+$GOFLAGS }-trimpath" # a build is found again whatever folder the checkout is in
 export NACRE_TEST_COMPLETE=1 # what a test would leave out for want of data or a tool is a failure
 export NACRE_ONNX_DATA=$PWD/.cache/onnx/1.22.0
 # Tests of Vulkan run on Mesa's device in software, on one thread, whatever else there is.
@@ -11,7 +14,9 @@ export LP_NUM_THREADS=1
 for driver in /usr/share/vulkan/icd.d/lvp_icd.*.json; do
   [ ! -e "$driver" ] || export VK_DRIVER_FILES=$driver VK_ICD_FILENAMES=$driver
 done
-patience='-timeout=20m' # for a package whose kernels or device are emulated, on a busy machine
+long=80m # no test or model ends for want of time on a slow machine: what is stuck, ends with the whole run
+patience=-timeout=$long
+mkdir -p build
 sources() { git ls-files --cached --others --exclude-standard "$@"; }
 
 format() { # gofmt
@@ -57,40 +62,36 @@ tests() { # go test of every package
   go -C bench/plot test ./...
 }
 
-conformance() { # the official tests in every way to run them; none may fail or be left out
-  mkdir -p build
+# conform runs the official tests with a program at some levels of instruction sets; none may
+# fail or be left out. Levels that the CPU lacks count for nothing.
+conform() { # PROGRAM LEVELS OPTION...
+  local program=$1 levels=$2
+  shift 2
+  printf '%s with %s%s: ' "$program" "$levels" "${*:+, $*}"
+  NACRE_ISA=${levels/all/} "build/$program" conformance "$NACRE_ONNX_DATA" --timeout "$long" "$@" >build/conformance.txt || true
+  tail -n 20 build/conformance.txt
+  grep -qx '1914 passed, 0 failed, 0 skipped' build/conformance.txt
+}
+
+conformance() { # the official tests on one thread and two, optimised and not
   go build -o build/nacre ./cmd/nacre
-  go build -asan -o build/nacre-asan ./cmd/nacre
-  CGO_CFLAGS='-g -O1 -fsanitize=undefined -fno-sanitize-recover=undefined' CGO_LDFLAGS='-fsanitize=undefined' \
-    go build -o build/nacre-ubsan ./cmd/nacre
-  # Levels that the CPU lacks count for nothing, so some ways may be the same.
-  local levels program options
-  while read -r levels program options; do
-    printf '%s with %s%s: ' "$program" "$levels" "${options:+, $options}"
-    # shellcheck disable=SC2086 # options are several words
-    NACRE_ISA=${levels/all/} build/$program conformance "$NACRE_ONNX_DATA" $options >build/conformance.txt || true
-    tail -n 20 build/conformance.txt
-    grep -qx '1914 passed, 0 failed, 0 skipped' build/conformance.txt
-  done <<'END'
-all          nacre        --threads 1
-all          nacre        --threads 2
-all          nacre        --threads 1 --no-optimize
-all          nacre        --threads 2 --no-optimize
-scalar       nacre
-avx2         nacre
-avx2,avx512  nacre
-avx2,avx512,avx512vnni nacre
-all          nacre-asan
-all          nacre-ubsan
-END
+  conform nacre all --threads 1
+  conform nacre all --threads 2
+  conform nacre all --threads 1 --no-optimize
+  conform nacre all --threads 2 --no-optimize
+}
+
+levels() { # the official tests at levels of instruction sets below the best
+  go build -o build/nacre ./cmd/nacre
+  conform nacre scalar
+  conform nacre avx2
+  conform nacre avx2,avx512
+  conform nacre avx2,avx512,avx512vnni
 }
 
 vulkan() { # the official tests on a Vulkan device; the operators that ran there may not become fewer
-  mkdir -p build
   go build -o build/nacre ./cmd/nacre
-  build/nacre conformance "$NACRE_ONNX_DATA" --device vulkan --timeout 5m --where build/vulkan.txt >build/conformance.txt || true
-  tail -n 20 build/conformance.txt
-  grep -qx '1914 passed, 0 failed, 0 skipped' build/conformance.txt
+  conform nacre all --device vulkan --where build/vulkan.txt
   local lost
   lost=$(LC_ALL=C comm -23 runtime/vulkan/testdata/official.txt build/vulkan.txt)
   [ -z "$lost" ] || { printf 'not on the device any more:\n%s\n' "$lost" >&2; return 1; }
@@ -98,11 +99,11 @@ vulkan() { # the official tests on a Vulkan device; the operators that ran there
 }
 
 netlib() { # the rows of the system's CBLAS; CGO_LDFLAGS would compile all C code again
-  go test -tags netlib -ldflags='-extldflags=-lopenblas' ./bindings ./runtime/cpu ./runtime/op/standard
+  go test "$patience" -tags netlib -ldflags='-extldflags=-lopenblas' ./bindings ./runtime/cpu ./runtime/op/standard
 }
 
 scalar() { # the same kernels and operators with no instruction-set extension
-  NACRE_ISA=scalar go test -short ./bindings ./runtime/...
+  NACRE_ISA=scalar go test "$patience" -short ./bindings ./runtime/...
 }
 
 race() { # the race detector; it does not see C, and has nothing to find where one goroutine works alone
@@ -113,13 +114,17 @@ race() { # the race detector; it does not see C, and has nothing to find where o
     xargs go test "$patience" -race -short -skip "^Test($kernels|$alone)\$|^TestCPU\$/^(scalar|avx2)"
 }
 
-asan() { # out-of-bounds and use-after-free in C, seen from Go
+asan() { # out-of-bounds and use-after-free in C, in tests of kernels and in the official tests
   go test "$patience" -asan -short ./bindings ./runtime/cpu ./runtime/op/...
+  go build -asan -o build/nacre-asan ./cmd/nacre
+  conform nacre-asan all
 }
 
-ubsan() { # undefined behaviour in C
-  CGO_CFLAGS='-g -O1 -fsanitize=undefined -fno-sanitize-recover=undefined' \
-    CGO_LDFLAGS='-fsanitize=undefined' go test -short ./bindings ./runtime/cpu
+ubsan() { # undefined behaviour in C, in tests of kernels and in the official tests
+  local -x CGO_CFLAGS='-g -O1 -fsanitize=undefined -fno-sanitize-recover=undefined' CGO_LDFLAGS=-fsanitize=undefined
+  go test "$patience" -short ./bindings ./runtime/cpu
+  go build -o build/nacre-ubsan ./cmd/nacre
+  conform nacre-ubsan all
 }
 
 emulated() { # the kernels of AVX-512, its extensions and AMX on any x86-64, as C
@@ -127,7 +132,7 @@ emulated() { # the kernels of AVX-512, its extensions and AMX on any x86-64, as 
 }
 
 clang() { # the kernels as clang compiles them
-  CC=clang go test -short ./bindings ./runtime/cpu
+  CC=clang go test "$patience" -short ./bindings ./runtime/cpu
 }
 
 neon() { # the kernels of 64-bit ARM, under emulation
@@ -179,7 +184,6 @@ converted() { # networks of other formats as ONNX, which ONNX Runtime answers
 
 networks() { # networks of others, in every way to run them; not in the list below: it downloads. Its table is build/networks.md
   scripts/fetch-networks.sh
-  mkdir -p build
   go build -o build/nacre ./cmd/nacre
   local way
   for way in '--isa scalar' '--isa avx2' '--threads 1' '--threads 2 --no-optimize' '--threads 2'; do
@@ -191,7 +195,6 @@ networks() { # networks of others, in every way to run them; not in the list bel
 }
 
 matrices() { # Vulkan on a device in software with cooperative matrices; not in the list below: it downloads a root of Debian sid, and must be root
-  mkdir -p build
   go build -o build/nacre ./cmd/nacre
   go test -c -o build/vulkan.test ./runtime/vulkan
   scripts/sid.sh build/nacre devices | grep 'level L3'
@@ -205,8 +208,57 @@ tokenizers() { # ids, texts and chats that packages of PyPI answer
   scripts/tokenizers/compare.sh 2000
 }
 
-steps=(format vet cross cold staticcheck tidy data tests conformance vulkan netlib scalar race asan ubsan emulated clang neon android library consumer peer converted tokenizers)
-[ $# -eq 0 ] || steps=("$@")
+# Every step, and the group it belongs to.
+table='
+format
+tidy
+cold
+vet
+staticcheck
+data
+tests
+conformance
+vulkan
+netlib
+consumer
+peer
+converted
+tokenizers
+cross        build
+android      build
+library      build
+race         fault
+asan         fault
+ubsan        fault
+scalar       level
+levels       level
+emulated     level
+clang        level
+neon         level
+'
+
+# sampled prints the steps of a run without arguments. The commit, or NACRE_TEST_SEED, is the
+# number that chooses in each group.
+sampled() {
+  local seed=${NACRE_TEST_SEED:-$((16#$(git rev-parse --short=7 HEAD | cut -c1-7)))}
+  awk -v seed="$seed" '
+    NF == 1 { print $1 }
+    NF == 2 { if (!members[$2]++) group[++groups] = $2; step[$2, members[$2] - 1] = $1 }
+    END {
+      for (i = 1; i <= groups; i++) {
+        n = members[group[i]]
+        print step[group[i], seed % n]
+        seed = int(seed / n)
+      }
+    }' <<<"$table"
+}
+
+case ${1-} in
+'') mapfile -t steps < <(sampled) ;;
+full) mapfile -t steps < <(awk 'NF { print $1 }' <<<"$table") ;;
+*) steps=("$@") ;;
+esac
+[ $# -gt 0 ] || printf 'steps: %s\n' "${steps[*]}"
 all=$SECONDS
 for step in "${steps[@]}"; do
   printf '\n== %s\n' "$step"
