@@ -43,7 +43,13 @@
 #if defined(__clang__)
 #define NACRE_DOTPROD "dotprod"
 #define NACRE_I8MM "i8mm"
+// A clang with versions of functions takes the architecture's name of half-precision arithmetic,
+// an older one the name of its own backend alone.
+#if __has_attribute(target_version)
+#define NACRE_FP16 "fp16"
+#else
 #define NACRE_FP16 "fullfp16"
+#endif
 #else
 #define NACRE_DOTPROD "arch=armv8.2-a+dotprod"
 #define NACRE_I8MM "arch=armv8.2-a+i8mm"

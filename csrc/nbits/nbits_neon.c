@@ -24,9 +24,11 @@ NACRE_INLINE float32x4_t nbits_permuted_neon(float32x4_t v, int32x4_t index) {
     return nacre_neon_gather(from, at);
 }
 
+typedef const float *neon_table;
+
 #define K(name) f32_nbits_##name##_neon
 #define WIDE_COLS 4
-#define T const float *
+#define T neon_table
 #define CENTRED(v, bits) veorq_s32(v, vreinterpretq_s32_u8(vdupq_n_u8((bits) == 8 ? 0x80 : (bits) == 4 ? 0x88 : 0xaa)))
 #define TOP(v, bits) vcvtq_f32_s32(vshlq_s32(v, vdupq_n_s32((int32_t)(bits)-32)))
 #define ENTRY(v, t) K(entry)(v, t)
