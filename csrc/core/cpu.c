@@ -88,6 +88,20 @@ uint32_t nacre_cpu_detect(void) {
     return mask;
 }
 
+#elif defined(__aarch64__) && defined(__APPLE__)
+#include <sys/sysctl.h>
+
+static uint32_t level_if(const char *feature, uint32_t level) {
+    int there = 0;
+    size_t bytes = sizeof there;
+    return sysctlbyname(feature, &there, &bytes, NULL, 0) == 0 && there ? level : 0;
+}
+
+uint32_t nacre_cpu_detect(void) {
+    return NACRE_ISA_neon | level_if("hw.optional.arm.FEAT_DotProd", NACRE_ISA_dotprod) |
+           level_if("hw.optional.arm.FEAT_FP16", NACRE_ISA_fp16) | level_if("hw.optional.arm.FEAT_I8MM", NACRE_ISA_i8mm);
+}
+
 #elif defined(__aarch64__)
 uint32_t nacre_cpu_detect(void) { return NACRE_ISA_neon; }
 #else

@@ -1,6 +1,23 @@
 #include "core/mem.h"
 
 #include <stdint.h>
+#if defined(_WIN32)
+
+#define WIN32_LEAN_AND_MEAN
+#include <malloc.h>
+#include <windows.h>
+
+void *nacre_alloc(size_t bytes) { return _aligned_malloc(bytes == 0 ? NACRE_ALIGN : bytes, NACRE_ALIGN); }
+
+void nacre_free(void *p) { _aligned_free(p); }
+
+size_t nacre_physical_memory(void) {
+    MEMORYSTATUSEX m = {.dwLength = sizeof m};
+    return GlobalMemoryStatusEx(&m) && m.ullTotalPhys <= SIZE_MAX ? (size_t)m.ullTotalPhys : 0;
+}
+
+#else
+
 #include <stdlib.h>
 #include <unistd.h>
 #if defined(__linux__)
@@ -28,3 +45,5 @@ size_t nacre_physical_memory(void) {
 #endif
     return 0;
 }
+
+#endif

@@ -6,7 +6,7 @@
 
 enum { NACRE_ALIGN = 64 };
 
-// At least `bytes` bytes at a multiple of NACRE_ALIGN, not cleared; blocks of
+// At least `bytes` bytes at a multiple of NACRE_ALIGN, not cleared; on Linux, blocks of
 // 2 MiB and more ask for huge pages. NULL when there is no memory.
 void *nacre_alloc(size_t bytes);
 void nacre_free(void *p);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/mem.h"
+
 // How long a thread looks for work before it sleeps, since a wake-up costs the caller
 // more than most jobs take. One that took part in the last job looks until no run has
 // been under way for LINGER nanoseconds. It offers its core to others every SPIN pauses,
@@ -18,7 +20,7 @@ enum { SPIN = 500, LINGER = 200000, WANTED = 20000 };
 // go to one thread as far as it comes to them, in all jobs alike: what one job wrote is in
 // the caches of the thread that reads it in the next.
 typedef struct {
-    _Alignas(64) atomic_size_t next;
+    _Alignas(NACRE_ALIGN) atomic_size_t next;
     size_t end;
 } pool_share;
 
@@ -125,9 +127,9 @@ nacre_pool *nacre_pool_create(size_t threads) {
     nacre_pool *p = calloc(1, sizeof *p);
     if (p == NULL) return NULL;
     p->workers = calloc(threads - 1, sizeof *p->workers);
-    p->share = aligned_alloc(_Alignof(pool_share), threads * sizeof *p->share);
+    p->share = nacre_alloc(threads * sizeof *p->share);
     if (p->workers == NULL || p->share == NULL) {
-        free(p->share);
+        nacre_free(p->share);
         free(p->workers);
         free(p);
         return NULL;
@@ -161,7 +163,7 @@ void nacre_pool_destroy(nacre_pool *p) {
     pthread_cond_destroy(&p->wake);
     pthread_mutex_destroy(&p->mutex);
     pthread_mutex_destroy(&p->owner);
-    free(p->share);
+    nacre_free(p->share);
     free(p->workers);
     free(p);
 }
