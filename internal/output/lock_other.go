@@ -4,7 +4,7 @@ package output
 
 import "os"
 
-// renameOpen reports whether a file may get its name while it is open.
+// renameOpen reports whether a file may be renamed or removed while it is open.
 const renameOpen = false
 
 // hold marks a new file as one that this process writes.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// renameOpen reports whether a file may get its name while it is open.
+// renameOpen reports whether a file may be renamed or removed while it is open.
 const renameOpen = true
 
 // hold marks a new file as one that this process writes. It fails when another process

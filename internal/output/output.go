@@ -222,9 +222,17 @@ func (p *File) Discard() {
 
 // remove removes an unfinished file; pending is locked.
 func (p *File) remove() {
-	os.Remove(p.file.Name())
+	p.drop()
 	p.file.Close()
 	p.file = nil
+}
+
+// drop takes an unfinished file out of its folder and out of the list; pending is locked.
+func (p *File) drop() {
+	if !renameOpen {
+		p.file.Close()
+	}
+	os.Remove(p.file.Name())
 	delete(pending.files, p)
 }
 
@@ -235,7 +243,6 @@ func Abandon() {
 	defer pending.Unlock()
 	pending.abandoned = true
 	for p := range pending.files {
-		os.Remove(p.file.Name())
-		delete(pending.files, p)
+		p.drop()
 	}
 }
