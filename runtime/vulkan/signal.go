@@ -135,7 +135,10 @@ func bindSTFT(_ *signal.STFT, b *binder) error {
 	if err != nil {
 		return err
 	}
-	x, y := b.Shape(0), b.OutShape(0)
+	x, y, parts := b.Shape(0), b.OutShape(0), 1
+	if len(x) == 3 {
+		parts = x[2]
+	}
 	n := b.Shape(2).Len()
 	if length != nil {
 		n = *length
@@ -145,6 +148,6 @@ func bindSTFT(_ *signal.STFT, b *binder) error {
 	}
 	return b.transform(&transforming{
 		lanes: y[0] * y[1], points: y[2], n: n, there: n, frames: y[1], perOuter: x[1], perFrame: *step, inner: 1,
-		parts: x[2], outParts: 2, windowed: b.Has(2), window: b.in(2),
+		parts: parts, outParts: 2, windowed: b.Has(2), window: b.in(2),
 	})
 }

@@ -235,7 +235,8 @@ func transform[F realType](o *DFT, f *fourier[F], dst, src []complexOf[F], isRea
 }
 
 // STFT transforms frames of a signal [batch,samples,parts], each multiplied by a
-// window, to [batch,frames,points,2].
+// window, to [batch,frames,points,2]. A signal [batch,samples] is real: exporters
+// leave the last axis out, and ONNX Runtime takes it so.
 type STFT struct{ OneSided bool }
 
 func newSTFT(n *op.Node) (op.Op, error) { return &STFT{n.Bool("onesided", true)}, nil }
@@ -264,12 +265,14 @@ func (o *STFT) Infer(c *op.Infer) error {
 		return graph.Errorf(graph.ErrFormat, "neither a window nor a frame length is given")
 	}
 	batch, samples := graph.Unknown(), graph.Unknown()
-	if in.Dims != nil {
-		if len(in.Dims) != 3 {
-			return graph.Errorf(graph.ErrShape, "signal is %v; it takes [batch,samples,parts]", in.Type)
+	if rank, ok := in.Rank(); ok {
+		if rank != 2 && rank != 3 {
+			return graph.Errorf(graph.ErrShape, "signal is %v; it takes [batch,samples,parts] or [batch,samples]", in.Type)
 		}
-		if err := (&DFT{OneSided: o.OneSided}).parts(in.Dims[2]); err != nil {
-			return err
+		if rank == 3 {
+			if err := (&DFT{OneSided: o.OneSided}).parts(in.Dims[2]); err != nil {
+				return err
+			}
 		}
 		batch, samples = in.Dims[0], in.Dims[1]
 	}
@@ -295,6 +298,9 @@ func checkFrames(samples, step, length graph.Dim) error {
 // Run computes the output.
 func (o *STFT) Run(c *op.Run) error {
 	in := c.In[0].Shape()
+	if len(in) == 2 {
+		in = tensor.Shape{in[0], in[1], 1}
+	}
 	step, err := op.ScalarInt(c.In[1], "frame_step")
 	if err != nil {
 		return err

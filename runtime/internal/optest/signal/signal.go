@@ -163,6 +163,11 @@ func stftCases(s *cases.Suite, d tensor.DType) {
 			s.Add(cases.Case{Op: "STFT", Version: 17, Attrs: list, In: cases.In(x, hop, window), Want: cases.Want(y), Ulps: ulps})
 			s.Add(cases.Case{Op: "STFT", Version: 17, Attrs: list, In: cases.In(x, hop, window, size), Want: cases.Want(y), Ulps: ulps})
 			s.Add(cases.Case{Op: "STFT", Version: 17, Attrs: list, In: cases.In(x, hop, nil, size), Want: cases.Want(plain), Ulps: ulps})
+			if parts == 1 {
+				x := cases.Seen(x, 2, samples)
+				s.Add(cases.Case{Op: "STFT", Version: 17, Note: "two axes", Attrs: list, In: cases.In(x, hop, window), Want: cases.Want(y), Ulps: ulps})
+				s.Add(cases.Case{Op: "STFT", Version: 17, Note: "two axes", Attrs: list, In: cases.In(x, hop, nil, size), Want: cases.Want(plain), Ulps: ulps})
+			}
 			s.Add(cases.Case{Op: "STFT", Version: 17, Note: "too long", Attrs: list, In: cases.In(x, hop, nil, cases.Scalar(tensor.I64, 42)), Fails: graph.ErrShape})
 			s.Add(cases.Case{Op: "STFT", Version: 17, Note: "no step", Attrs: list, In: cases.In(x, cases.Scalar(tensor.I64, 0), window), Fails: graph.ErrShape})
 		}
