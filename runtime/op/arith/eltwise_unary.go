@@ -113,7 +113,7 @@ var unaryRows = []op.Row{
 	unaryRow("Sign", []int{9, 13}, op.Numeric, "sign"),
 	unaryRow("Relu", []int{1, 6, 13, 14}, numericSigned, "relu"),
 	unaryRow("LeakyRelu", []int{1, 6, 16}, op.Floats, "leaky_relu", alphaLeak),
-	unaryRow("ThresholdedRelu", []int{10, 22}, op.Floats, "thresholded_relu", alphaOne),
+	unaryRow("ThresholdedRelu", []int{1, 10, 22}, op.Floats, "thresholded_relu", alphaOne),
 	unaryRow("Elu", []int{1, 6, 22}, op.Floats, "elu", alphaOne),
 	unaryRow("Celu", []int{12, 28}, op.Floats, "celu", alphaOne),
 	unaryRow("Sigmoid", since1613, op.Floats, "sigmoid"),

@@ -22,10 +22,8 @@ type Pad struct {
 
 func newPad(n *op.Node) (op.Op, error) {
 	o := &Pad{mode: n.Str("mode", "constant"), attrs: n.Since < 11}
-	modes := []string{"constant", "reflect", "edge"}
-	if n.Since >= 19 {
-		modes = append(modes, "wrap")
-	}
+	// wrap came with version 19; exporters write it into older versions too.
+	modes := []string{"constant", "reflect", "edge", "wrap"}
 	if !slices.Contains(modes, o.mode) {
 		return nil, graph.Errorf(graph.ErrFormat, "mode %q is not one of %q", o.mode, modes)
 	}

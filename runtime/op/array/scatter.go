@@ -29,12 +29,10 @@ func newScatterND(n *op.Node) (op.Op, error) {
 
 func (o *Scatter) readReduction(n *op.Node) error {
 	o.Reduce = "none"
-	known := []string{"none", "add", "mul"}
+	// max and min came with version 18; exporters write them into version 16 too.
+	known := []string{"none", "add", "mul", "max", "min"}
 	if n.Since >= 16 {
 		o.Reduce = n.Str("reduction", "none")
-	}
-	if n.Since >= 18 {
-		known = append(known, "max", "min")
 	}
 	if !slices.Contains(known, o.Reduce) {
 		return graph.Errorf(graph.ErrFormat, "reduction %q is not one of %q", o.Reduce, known)

@@ -75,7 +75,7 @@ func unaries() []unary {
 		{"Softsign", 1, cases.Floats, func(x float64) float64 { return x / (1 + math.Abs(x)) }, -9, 9, 2, nil},
 		{"LeakyRelu", 1, cases.Floats, func(x float64) float64 { return cases.Choose(x < 0, float64(float32(0.01))*x, x) }, -9, 9, 2, nil},
 		{"LeakyRelu", 6, cases.Floats, func(x float64) float64 { return cases.Choose(x < 0, 0.25*x, x) }, -9, 9, 2, cases.Attrs("alpha", 0.25)},
-		{"ThresholdedRelu", 10, cases.Floats, func(x float64) float64 { return cases.Choose(x > 1, x, 0) }, -3, 3, 0, nil},
+		{"ThresholdedRelu", 1, cases.Floats, func(x float64) float64 { return cases.Choose(x > 1, x, 0) }, -3, 3, 0, nil},
 		{"ThresholdedRelu", 10, cases.Floats, func(x float64) float64 { return cases.Choose(x > -0.5, x, 0) }, -3, 3, 0, cases.Attrs("alpha", -0.5)},
 		{"Elu", 1, cases.Floats, func(x float64) float64 { return elu(x, 1) }, -9, 9, 3, nil},
 		{"Elu", 6, cases.Floats, func(x float64) float64 { return elu(x, 0.5) }, -9, 9, 3, cases.Attrs("alpha", 0.5)},
