@@ -53,12 +53,14 @@ func (v *Value) KnownAxes() (list []int, ok bool, err error) {
 }
 
 // Extents returns the elements of a vector that stands for extents, unknown
-// ones where only their count is known; nil when not even that is.
+// ones where only their count is known; nil when not even that is. A scalar
+// stands for one extent.
 func (v *Value) Extents() (graph.Dims, error) {
 	if err := v.checkIndex(); err != nil {
 		return nil, err
 	}
-	if rank, ok := v.Rank(); ok && rank != 1 {
+	rank, ranked := v.Rank()
+	if ranked && rank > 1 {
 		return nil, graph.Errorf(graph.ErrShape, "a shape is given as %v, not as a vector", v.Type)
 	}
 	if v.Const != nil && v.Const.Len() > MaxInts {
@@ -67,15 +69,17 @@ func (v *Value) Extents() (graph.Dims, error) {
 	if list, ok := v.IntVec(); ok {
 		return append(make(graph.Dims, 0, len(list)), list...), nil
 	}
-	if rank, ok := v.Rank(); ok && rank == 1 {
-		if n, ok := v.Dims[0].Value(); ok {
-			if n > MaxInts {
-				return nil, graph.Errorf(graph.ErrShape, "a shape with %d axes", n)
-			}
-			return graph.UnknownDims(n), nil
-		}
+	if !ranked {
+		return nil, nil
 	}
-	return nil, nil
+	n, ok := v.Dims.Len().Value()
+	switch {
+	case !ok:
+		return nil, nil
+	case n > MaxInts:
+		return nil, graph.Errorf(graph.ErrShape, "a shape with %d axes", n)
+	}
+	return graph.UnknownDims(n), nil
 }
 
 // SetInts says what is known of the elements of output i, a scalar or vector of

@@ -88,7 +88,7 @@ func bindMeanVariance(o *nn.MeanVariance, b *binder) error {
 	if _, err := floatName(b.DType(0)); err != nil {
 		return err
 	}
-	axes, err := op.NormAxes(o.Axes, len(b.Shape(0)))
+	axes, err := o.Axes(len(b.Shape(0)))
 	if err != nil {
 		return err
 	}

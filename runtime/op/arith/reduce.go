@@ -88,8 +88,13 @@ func newReduce(r *Reducer) func(n *op.Node) (op.Op, error) {
 	}
 }
 
-// reducedAxes says for each axis whether it is reduced.
+// reducedAxes says for each axis whether it is reduced. A scalar counts as a vector of one
+// element: its axis 0 or -1 may be named.
 func (o *Reduce) reducedAxes(axes []int, rank int) ([]bool, error) {
+	if rank == 0 {
+		_, err := op.NormAxes(axes, 1)
+		return nil, err
+	}
 	list, err := op.NormAxes(axes, rank)
 	if err != nil {
 		return nil, err

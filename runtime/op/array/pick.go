@@ -10,7 +10,7 @@ import (
 )
 
 // Compress keeps the slices of an axis, or the elements of the flattened input,
-// for which a condition holds.
+// for which a condition holds. The condition is read as a vector, whatever its axes.
 type Compress struct {
 	axis int
 	flat bool
@@ -22,8 +22,8 @@ func newCompress(n *op.Node) (op.Op, error) {
 
 func (o *Compress) Infer(c *op.Infer) error {
 	in, cond := c.In[0], c.In[1]
-	if cond.DType != tensor.Bool || cond.Dims != nil && len(cond.Dims) != 1 {
-		return graph.Errorf(graph.ErrShape, "condition is %v, not a vector of bool", cond.Type)
+	if cond.DType != tensor.Bool {
+		return graph.Errorf(graph.ErrShape, "condition is %v, not of bool", cond.Type)
 	}
 	count := graph.Unknown()
 	if cond.Const != nil {

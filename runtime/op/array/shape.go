@@ -222,13 +222,17 @@ func (o *axesOp) squeezed(c *op.Infer, axes []int) (graph.Dims, error) {
 		}
 		return out, nil
 	}
-	axes, err := op.NormAxes(axes, len(in))
-	if err != nil {
-		return nil, err
+	gone := make([]bool, len(in)) // an axis may be named twice
+	for _, a := range axes {
+		i, err := op.NormAxis(a, len(in))
+		if err != nil {
+			return nil, err
+		}
+		gone[i] = true
 	}
 	for i, d := range in {
-		switch gone := slices.Contains(axes, i); {
-		case !gone:
+		switch {
+		case !gone[i]:
 			out = append(out, d)
 		case d.IsKnown() && !d.Is(1):
 			return nil, graph.Errorf(graph.ErrShape, "axis %d of %v has not one element", i, c.In[0].Type)

@@ -229,20 +229,30 @@ func lpNormalize[T float32 | float64](x []T, s op.AxisView, p int, out []T) {
 }
 
 // MeanVariance brings the elements along some axes to mean 0 and variance 1.
-type MeanVariance struct{ Axes []int }
+type MeanVariance struct {
+	axes []int // nil for axes 0, 2 and 3, as far as they are there
+}
 
 func newMeanVariance(n *op.Node) (op.Op, error) {
-	o := &MeanVariance{[]int{0, 2, 3}}
+	o := &MeanVariance{}
 	if n.Has("axes") {
-		o.Axes = n.Ints("axes")
+		o.axes = append([]int{}, n.Ints("axes")...)
 	}
 	return o, nil
+}
+
+// Axes returns the axes of a value of that rank, along which elements belong together.
+func (o *MeanVariance) Axes(rank int) ([]int, error) {
+	if o.axes != nil {
+		return op.NormAxes(o.axes, rank)
+	}
+	return slices.DeleteFunc([]int{0, 2, 3}, func(a int) bool { return a >= rank }), nil
 }
 
 // Infer keeps type and shape.
 func (o *MeanVariance) Infer(c *op.Infer) error {
 	if rank, ok := c.In[0].Rank(); ok {
-		if _, err := op.NormAxes(o.Axes, rank); err != nil {
+		if _, err := o.Axes(rank); err != nil {
 			return err
 		}
 	}
@@ -253,7 +263,7 @@ func (o *MeanVariance) Infer(c *op.Infer) error {
 // Run computes the output.
 func (o *MeanVariance) Run(c *op.Run) error {
 	shape := c.In[0].Shape()
-	axes, err := op.NormAxes(o.Axes, len(shape))
+	axes, err := o.Axes(len(shape))
 	if err != nil || shape.Len() == 0 {
 		return err
 	}

@@ -77,6 +77,13 @@ func reduceCases(s *cases.Suite) {
 		s.Add(cases.Case{Op: r.op, Version: r.inputs, Note: "no axes, all", In: cases.In(x, cases.Ints()), Want: cases.Want(all), Ulps: r.ulps})
 		s.Add(cases.Case{Op: r.op, Version: 1, Until: r.inputs, Note: "axis", Attrs: cases.Attrs("axes", []int{2}), In: cases.In(x), Fails: graph.ErrShape})
 		s.Add(cases.Case{Op: r.op, Version: r.inputs, Note: "axis", In: cases.In(x, cases.Ints(-3)), Fails: graph.ErrShape})
+		one := s.Between(tensor.F32, max(r.lo, 0.5), 2)
+		for _, axis := range []int{0, -1} {
+			alone := Reduced(one, nil, true, r.f)
+			s.Add(cases.Case{Op: r.op, Version: 1, Until: r.inputs, Note: "scalar", Attrs: cases.Attrs("axes", []int{axis}), In: cases.In(one), Want: cases.Want(alone), Ulps: r.ulps})
+			s.Add(cases.Case{Op: r.op, Version: r.inputs, Note: "scalar", In: cases.In(one, cases.Ints(axis)), Want: cases.Want(alone), Ulps: r.ulps})
+		}
+		s.Add(cases.Case{Op: r.op, Version: r.inputs, Note: "axis of a scalar", In: cases.In(one, cases.Ints(1)), Fails: graph.ErrShape})
 		manyReduced(s, r)
 	}
 	argCases(s)

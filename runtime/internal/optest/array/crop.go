@@ -26,6 +26,7 @@ func cropPadCases(s *cases.Suite, d tensor.DType) {
 	add("crop", []int{3, 2, 3}, nil, cases.In(x, cases.Ints(3, 2, 3)))
 	add("pad", []int{7, 6, 3}, nil, cases.In(x, cases.Ints(7, 6, 3)))
 	add("both", []int{3, 8, 3}, cases.Attrs("axes", []int{1, -3}), cases.In(x, cases.Ints(8, 3)))
+	add("scalar", []int{4, 7, 3}, cases.Attrs("axes", []int{1}), cases.In(x, cases.Scalar(tensor.I64, 7)))
 	if d == tensor.F32 {
 		s.Add(cases.Case{Op: "CenterCropPad", Version: 18, Note: "count", In: cases.In(x, cases.Ints(3)), Fails: graph.ErrShape})
 	}

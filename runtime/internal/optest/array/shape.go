@@ -22,6 +22,7 @@ func shapeCases(s *cases.Suite) {
 	}
 	x := s.Any(tensor.F32, 2, 1, 3)
 	s.Add(cases.Case{Op: "Squeeze", Version: 1, Note: "all", In: cases.In(x), Want: cases.Want(cases.Seen(x, 2, 3))})
+	s.Add(cases.Case{Op: "Squeeze", Version: 13, Note: "twice", In: cases.In(x, cases.Ints(1, -2)), Want: cases.Want(cases.Seen(x, 2, 3))})
 	s.Add(cases.Case{Op: "Squeeze", Version: 13, Note: "not one", In: cases.In(x, cases.Ints(0)), Fails: graph.ErrShape})
 	s.Add(cases.Case{Op: "Flatten", Version: 1, Note: "none", Attrs: cases.Attrs("axis", 0), In: cases.In(x), Want: cases.Want(cases.Seen(x, 1, 6))})
 	s.Add(cases.Case{Op: "Flatten", Version: 9, Note: "all", Attrs: cases.Attrs("axis", 3), In: cases.In(x), Want: cases.Want(cases.Seen(x, 6, 1))})

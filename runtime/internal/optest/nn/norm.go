@@ -152,6 +152,8 @@ func lpNormCases(s *cases.Suite, d tensor.DType) {
 		return list
 	})
 	s.Add(cases.Case{Op: "MeanVarianceNormalization", Version: 9, In: cases.In(x), Want: cases.Want(y), Ulps: 16})
+	flat := cases.Seen(x, 2, 3, 20)
+	s.Add(cases.Case{Op: "MeanVarianceNormalization", Version: 9, Note: "three axes", In: cases.In(flat), Want: cases.Want(cases.Seen(y, 2, 3, 20)), Ulps: 16})
 }
 
 // moments are the mean and the variance.
