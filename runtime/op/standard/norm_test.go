@@ -73,7 +73,7 @@ func TestNorm(t *testing.T) {
 		{name: "layer integer scale", op: "LayerNormalization", version: 17, in: in(rows, from([]int32{1, 1}, 2))},
 		{name: "lrn size", op: "LRN", version: 13, in: in(rows)},
 		{name: "lp order", op: "LpNormalization", version: 22, attrs: attrs("p", 3), in: in(rows)},
-		{name: "mean and variance axes", op: "MeanVarianceNormalization", version: 13, in: in(rows)},
+		{name: "mean and variance axes", op: "MeanVarianceNormalization", version: 13, attrs: attrs("axes", []int64{3}), in: in(rows)},
 	})
 }
 
