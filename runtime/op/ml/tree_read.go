@@ -144,7 +144,10 @@ func (e *entries) link(m *TreeModel, yes, no []int) error {
 }
 
 // readVotes reads the attributes that begin with prefix, of votes at leaves. Old
-// converters also wrote votes of other nodes, which never count.
+// converters also wrote votes of other nodes, which never count. Votes of a leaf
+// for one of several targets are joined. If there is one target, the first vote of
+// a leaf counts alone, as in ONNX Runtime: skl2onnx writes the number of a leaf
+// once per class.
 func readVotes(n *op.Node, m *TreeModel, e *entries, prefix string, join func(a, b float64) float64) error {
 	trees, ids, targets := n.Ints(prefix+"_treeids"), n.Ints(prefix+"_nodeids"), n.Ints(prefix+"_ids")
 	weights, double, err := readReals(n, prefix+"_weights")
@@ -168,6 +171,9 @@ func readVotes(n *op.Node, m *TreeModel, e *entries, prefix string, join func(a,
 		if at := e.place[k]; at < 0 {
 			m.Votes[^at] = append(m.Votes[^at], TreeVote{target, w})
 		}
+	}
+	if m.Targets == 1 {
+		join = func(first, _ float64) float64 { return first }
 	}
 	m.join(join)
 	return nil

@@ -162,11 +162,24 @@ func grid(s *cases.Suite, d tensor.DType, rows, features int) *tensor.Tensor {
 	return x
 }
 
-// scoresOf joins what trees give one sample. Seen is the targets with a vote.
+// more adds votes for the target of some vote in list: none, one or two.
+func more(s *cases.Suite, list []ballot) []ballot {
+	for range s.IntN(3) {
+		list = append(list, ballot{list[s.IntN(len(list))].target, weight(s, 0, 1)})
+	}
+	return list
+}
+
+// scoresOf joins what trees give one sample. Seen is the targets with a vote. Of several votes for
+// the only target of a forest, the first counts.
 func scoresOf(trees []*tree, x []float64, targets int, how string) (scores []float64, seen []bool) {
 	scores, seen = make([]float64, targets), make([]bool, targets)
 	for _, t := range trees {
-		for _, v := range t.leaf(x).votes {
+		votes := t.leaf(x).votes
+		if targets == 1 {
+			votes = votes[:1]
+		}
+		for _, v := range votes {
 			switch k := v.target; {
 			case !seen[k]:
 				scores[k] = v.weight
@@ -239,7 +252,7 @@ func treeRegressions(s *cases.Suite, note string, x *tensor.Tensor, count, depth
 					list = append(list, ballot{k, weight(s, -1, 1)})
 				}
 			}
-			return list
+			return more(s, list)
 		})
 		post := transforms[s.IntN(4)]
 		y := tensor.New(tensor.F32, rows, targets)
@@ -286,6 +299,9 @@ func treeClassifications(s *cases.Suite, note string, x *tensor.Tensor, count, d
 				}
 				list = append(list, ballot{k, weight(s, lo, 1)})
 				voted[k], positive = true, positive && list[len(list)-1].weight >= 0
+			}
+			if len(list) > 0 {
+				list = more(s, list)
 			}
 			return list
 		})
