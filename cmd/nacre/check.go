@@ -33,7 +33,7 @@ func checkCommand() *cobra.Command {
 		Long: `Run a model twice on the same inputs, on --device and on --against, and compare every
 value that the nodes of its main graph compute. Inputs that no file gives are random.
 The first node, in the order of the graph, of which an output differs is named with the
-types of its operands; --save writes these, and the output of both ways, as .npy files.`,
+types of its operands; --save writes these, and the output of both ways, as nacre run --out does.`,
 		Example: `  nacre check model.onnx --device vulkan
   nacre check model.onnx --device vulkan:1 --save difference
   nacre check model.onnx --device cpu --isa scalar`,

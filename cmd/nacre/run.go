@@ -38,8 +38,13 @@ func runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run MODEL",
 		Short: "Run a model on inputs from files, or on stored test data",
-		Long: `Run a model once, on inputs from files, and print what comes out, or store it
-as .npy files. Names of axes that the model leaves open follow from the inputs.
+		Long: `Run a model once, on inputs from files, and print what comes out, or store it.
+Names of axes that the model leaves open follow from the inputs.
+
+With --out every tensor becomes a .npy file. Sequences and maps, such as the class
+probabilities of CatBoost and scikit-learn, become .json files: a map is an object,
+a sequence a list, a tensor in one has dtype, shape and values. With --json one object
+of that form, with a member for each output, goes to stdout.
 
 With --test-data the model runs on folders of input_K.pb and output_K.pb, and
 every output is compared with the stored one.
@@ -85,12 +90,12 @@ and shape.`,
 	flags.StringVar(&f.testData, "test-data", "", "`DIR` with input_K.pb and output_K.pb, or with folders of those")
 	flags.Float64Var(&f.tol.Rel, "rtol", 1e-3, "test data: relative part of the tolerance")
 	flags.Float64Var(&f.tol.Abs, "atol", 1e-4, "test data: absolute part of the tolerance")
-	flags.StringVar(&f.out, "out", "", "`DIR` for the outputs, as .npy files; with --tokens, and for checkpoints of gpt.rs, a .ten file for the logits")
+	flags.StringVar(&f.out, "out", "", "`DIR` for the outputs, as .npy files, or .json for sequences and maps; with --tokens, and for checkpoints of gpt.rs, a .ten file for the logits")
 	flags.StringVar(&f.profile, "profile", "", "`FILE` for the time of every step (Chrome trace); a table goes to stderr")
 	flags.BoolVar(&f.plan, "plan", false, "print the plan of the run instead of running; needs no inputs")
 	flags.BoolVar(&f.stream, "stream", false, "print the plan of a run of a stream, which holds the model's states")
 	f.dims.add(flags)
-	flags.BoolVar(&f.json, "json", false, "print the plan as JSON")
+	flags.BoolVar(&f.json, "json", false, "print the outputs, or the plan, as JSON")
 	flags.StringVar(&f.weights, "weights", "", "`FILE` (.hnw) that has the weights to run with")
 	flags.StringVar(&f.export, "export-weights", "", "`FILE` (.hnw) for the weights that the model has")
 	f.session.add(flags)
@@ -99,12 +104,13 @@ and shape.`,
 	cmd.MarkFlagsMutuallyExclusive("test-data", "input")
 	cmd.MarkFlagsMutuallyExclusive("test-data", "out")
 	cmd.MarkFlagsMutuallyExclusive("test-data", "plan")
+	cmd.MarkFlagsMutuallyExclusive("test-data", "json")
 	return cmd
 }
 
 func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Writer) (err error) {
-	if !f.plan && (f.json || f.stream || f.dims.list != nil) {
-		return usagef("--json, --stream and --dim are for --plan")
+	if !f.plan && (f.stream || f.dims.list != nil) {
+		return usagef("--stream and --dim are for --plan")
 	}
 	o, err := f.session.options()
 	if err != nil {
@@ -118,13 +124,18 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	if err := f.archives(m, stderr); err != nil || f.exportOnly() {
 		return err
 	}
-	if isProgram(m) && f.testData == "" && f.profile == "" && !f.plan {
+	program := isProgram(m) && f.testData == "" && f.profile == "" && !f.plan
+	forward := !isProgram(m) && f.testData == "" && f.profile == "" && !f.plan && f.forwards.used(m)
+	if f.json && (program || forward) {
+		return usagef("--json is for --plan, and for models that take their inputs from --input")
+	}
+	if program {
 		return f.program(ctx, m, o, stdout, stderr)
 	}
 	if !isProgram(m) && f.programs.given() {
 		return usagef("--model and --steps are for programs of OpenInfer")
 	}
-	if f.testData == "" && !f.plan && f.profile == "" && f.forwards.used(m) {
+	if forward {
 		return f.forward(ctx, m, stdout, stderr)
 	}
 	if f.forwards != (forwardFlags{}) {
@@ -169,15 +180,23 @@ func (f *runFlags) plain(ctx context.Context, s *nacre.Session, stdout, stderr i
 func (f *runFlags) show(s *nacre.Session, out map[string]nacre.Value, took time.Duration, stdout, stderr io.Writer) error {
 	fmt.Fprintf(stderr, "ran in %v\n", took.Round(time.Microsecond))
 	computed := slices.DeleteFunc(s.Outputs(), func(v nacre.Info) bool { return out[v.Name] == nil })
+	listing := stdout
+	if f.json {
+		listing = stderr
+	}
 	if f.out != "" {
-		return writeOutputs(stdout, f.out, computed, out)
+		if err := writeOutputs(listing, f.out, computed, out); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.json:
+		return writeJSON(stdout, outputsJSON(computed, out))
+	case f.out != "":
+		return nil
 	}
 	for _, v := range computed {
-		if t, ok := out[v.Name].(*nacre.Tensor); ok {
-			summary(stdout, v.Name, t)
-		} else {
-			fmt.Fprintf(stdout, "%s %v\n", v.Name, out[v.Name])
-		}
+		describe(stdout, v.Name, out[v.Name])
 	}
 	return nil
 }
@@ -249,7 +268,7 @@ func (f *runFlags) compare(ctx context.Context, s *nacre.Session, stdout, stderr
 			if !r.Match() {
 				verdict, failed = "MISMATCH: "+r.Reason, failed+1
 			}
-			fmt.Fprintf(stdout, "%s %s %v abs %.3g rel %.3g %s\n", set, want.name, want.value, r.MaxAbs, r.MaxRel, verdict)
+			fmt.Fprintf(stdout, "%s %s %s abs %.3g rel %.3g %s\n", set, want.name, kindAndCount(want.value), r.MaxAbs, r.MaxRel, verdict)
 		}
 	}
 	if failed > 0 {

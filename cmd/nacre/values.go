@@ -12,7 +12,6 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
 	"github.com/nacre-ml/nacre/internal/output"
-	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -67,32 +66,33 @@ func best(at func(int) float64, n, k int) []string {
 	return list
 }
 
-// writeOutputs stores every output as a .npy file in the folder. Element types
-// that the format lacks are widened to one that holds every value of theirs.
+// writeOutputs stores every output in the folder: a tensor as a .npy file, sequences,
+// maps and optional values as a .json file. Element types that .npy lacks are widened
+// to one that holds every value of theirs.
 func writeOutputs(w io.Writer, folder string, values []nacre.Info, out map[string]nacre.Value) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
 	used := map[string]bool{}
 	for _, v := range values {
-		x, ok := out[v.Name].(*nacre.Tensor)
-		if !ok {
-			return graph.Errorf(graph.ErrUnsupported, "output %q is %v; .npy files hold tensors only", v.Name, out[v.Name])
-		}
-		t, err := writable(plainTensor(x))
-		if err != nil {
-			return fmt.Errorf("output %q: %w", v.Name, err)
+		ending, write := ".json", func(f io.Writer) error { return writeJSON(f, asJSON(out[v.Name])) }
+		if x, ok := out[v.Name].(*nacre.Tensor); ok {
+			t, err := writable(plainTensor(x))
+			if err != nil {
+				return fmt.Errorf("output %q: %w", v.Name, err)
+			}
+			ending, write = ".npy", func(f io.Writer) error { return npy.Write(f, t) }
 		}
 		name := fileName(v.Name)
-		for used[name] {
+		for used[name+ending] {
 			name += "_"
 		}
-		used[name] = true
-		path := filepath.Join(folder, name+".npy")
-		if err := writeFile(path, func(f io.Writer) error { return npy.Write(f, t) }); err != nil {
+		used[name+ending] = true
+		path := filepath.Join(folder, name+ending)
+		if err := writeFile(path, write); err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s %v -> %s\n", v.Name, out[v.Name], path)
+		fmt.Fprintf(w, "%s %s -> %s\n", v.Name, kindAndCount(out[v.Name]), path)
 	}
 	return nil
 }

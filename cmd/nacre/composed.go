@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// shownParts is the number of items or keys of a value that a terminal is shown.
+const shownParts = 8
+
+// describe prints an output: the summary of a tensor, the entries of a map, and for
+// sequences and optional values a line for each item.
+func describe(w io.Writer, name string, v nacre.Value) {
+	if t, ok := v.(*nacre.Tensor); ok {
+		summary(w, name, t)
+		return
+	}
+	switch v := v.(type) {
+	case *nacre.Sequence:
+		fmt.Fprintf(w, "%s %s\n", name, kindAndCount(v))
+		for _, item := range v.Items[:min(len(v.Items), shownParts)] {
+			fmt.Fprintf(w, "  %s\n", brief(item))
+		}
+		if more := len(v.Items) - shownParts; more > 0 {
+			fmt.Fprintf(w, "  and %d more\n", more)
+		}
+	default:
+		fmt.Fprintf(w, "%s %s\n", name, brief(v))
+	}
+}
+
+// kindAndCount returns the type of a value in a few words, however many items it has.
+func kindAndCount(v nacre.Value) string {
+	if s, ok := v.(*nacre.Sequence); ok {
+		return "sequence of " + plural(len(s.Items), "value")
+	}
+	return fmt.Sprint(v)
+}
+
+// brief returns a value in one line: entries of a map, and types of anything else.
+func brief(v nacre.Value) string {
+	if o, ok := v.(*nacre.Optional); ok && o != nil && o.Item != nil {
+		return brief(o.Item)
+	}
+	m, ok := v.(*nacre.Map)
+	if !ok || m == nil {
+		return fmt.Sprint(v)
+	}
+	keys, values := plainTensor(m.Keys), plainTensor(m.Values)
+	list := make([]string, min(keys.Len(), shownParts), shownParts+1)
+	at := tensor.Numbers(values)
+	names, plainValues := numbers(keys, len(list)), numbers(values, len(list))
+	for i := range list {
+		if at != nil && values.DType().IsFloat() {
+			list[i] = fmt.Sprintf("%v: %.4g", names[i], at(i))
+		} else {
+			list[i] = fmt.Sprintf("%v: %v", names[i], plainValues[i])
+		}
+	}
+	if more := keys.Len() - len(list); more > 0 {
+		list = append(list, fmt.Sprintf("and %d more", more))
+	}
+	return "{" + strings.Join(list, ", ") + "}"
+}
+
+// jsonTensor is a tensor in JSON. The elements are in row-major order.
+type jsonTensor struct {
+	DType  string       `json:"dtype"`
+	Shape  tensor.Shape `json:"shape"`
+	Values []any        `json:"values"`
+}
+
+// jsonObject is an object of JSON whose members keep their order.
+type jsonObject []jsonMember
+
+type jsonMember struct {
+	key   string
+	value any
+}
+
+// MarshalJSON writes the members in order.
+func (o jsonObject) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		key, err := json.Marshal(m.key)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(m.value)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// asJSON returns a value as JSON has it: a tensor with its type and shape, a sequence as a
+// list, a map as an object whose keys are text, and null for an optional value that is not there.
+func asJSON(v nacre.Value) any {
+	switch v := v.(type) {
+	case *nacre.Tensor:
+		t := plainTensor(v)
+		list := numbers(t, t.Len())
+		if list == nil {
+			list = []any{}
+		}
+		return jsonTensor{t.DType().String(), append(tensor.Shape{}, t.Shape()...), list}
+	case *nacre.Sequence:
+		list := make([]any, len(v.Items))
+		for i, item := range v.Items {
+			list[i] = asJSON(item)
+		}
+		return list
+	case *nacre.Map:
+		keys, values := plainTensor(v.Keys), plainTensor(v.Values)
+		o, names := make(jsonObject, keys.Len()), numbers(keys, keys.Len())
+		for i, value := range numbers(values, values.Len()) {
+			o[i] = jsonMember{jsonKey(names[i]), value}
+		}
+		return o
+	case *nacre.Optional:
+		if v.Item != nil {
+			return asJSON(v.Item)
+		}
+	}
+	return json.RawMessage("null")
+}
+
+// jsonKey returns a key of a map as text.
+func jsonKey(k any) string {
+	switch k := k.(type) {
+	case string:
+		return k
+	case int64:
+		return strconv.FormatInt(k, 10)
+	}
+	return fmt.Sprint(k)
+}
+
+// outputsJSON returns the outputs as one object, in the order of the model.
+func outputsJSON(values []nacre.Info, out map[string]nacre.Value) jsonObject {
+	o := make(jsonObject, len(values))
+	for i, v := range values {
+		o[i] = jsonMember{v.Name, asJSON(out[v.Name])}
+	}
+	return o
+}
