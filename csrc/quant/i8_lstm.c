@@ -176,8 +176,9 @@ static void i8_lstm_direction(i8_lstm *p, nacre_team *team) {
     if (x.m > 0) nacre_i8_gemm_dynamic_run(&x, p->quantize, team, x.m * x.k, p->x, p->scratch);
     for (p->step = 0; p->step < p->longest && !nacre_stopped(team); p->step++) {
         for (size_t b = 0; b < n->batch; b++) {
+            // The last state of a sequence is quantised with the others once more, as in ONNX Runtime.
             const size_t at = b * n->hidden;
-            i8_lstm_copy(p->active + at, p->step < i8_lstm_length(n, b) ? p->state + at : NULL, n->hidden);
+            i8_lstm_copy(p->active + at, p->step <= i8_lstm_length(n, b) ? p->state + at : NULL, n->hidden);
         }
         nacre_i8_gemm_dynamic_run(&h, p->quantize, team, states, p->active, p->scratch);
         nacre_parallel(states < I8_LSTM_GRAIN ? NULL : team, n->batch, i8_lstm_chunk, p);

@@ -9,7 +9,10 @@ import (
 
 // DynamicQuantizeLSTM is LSTM whose weights, W [directions, input, 4*hidden] and R
 // [directions, hidden, 4*hidden], are codes. Its input, as far as the longest
-// sequence goes, is quantised as a whole, and so are the states before every step.
+// sequence goes, is quantised as a whole, and so are the states before every step. The
+// state of a sequence that has ended counts in the step behind its last, and is 0 from then
+// on. ONNX Runtime computes the same on one thread; on several it quantises the states of each
+// thread's share of the batch by themselves.
 type DynamicQuantizeLSTM struct{ nn.Recurrent }
 
 // The inputs of DynamicQuantizeLSTM that LSTM has not.

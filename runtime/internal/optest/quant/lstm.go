@@ -81,7 +81,7 @@ func lstmCase(s *cases.Suite, d tensor.DType, direction string, all, columns boo
 		for step := range longest {
 			states := make([]float64, batch*hidden)
 			for b := range batch {
-				if step < int(cases.Number(lengths, b)) {
+				if step <= int(cases.Number(lengths, b)) {
 					copy(states[b*hidden:][:hidden], h[(dir*batch+b)*hidden:])
 				}
 			}
