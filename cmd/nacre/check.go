@@ -33,8 +33,13 @@ func checkCommand() *cobra.Command {
 		Long: `Run a model twice on the same inputs, on --device and on --against, and compare every
 value that the nodes of its main graph compute. Inputs that no file gives are random.
 The first node, in the order of the graph, of which an output differs is named with the
-types of its operands; --save writes these, and the output of both ways, as nacre run --out does.`,
-		Example: `  nacre check model.onnx --device vulkan
+types of its operands; --save writes these, and the output of both ways, as nacre run --out does.
+
+If no flag asks for another way (--device, --against, --isa, --no-optimize, --direct-conv,
+--weight-budget), the optimised network is compared with the graph as the file has it: all
+values together, then the outputs alone, for which nodes may be joined.`,
+		Example: `  nacre check model.onnx
+  nacre check model.onnx --device vulkan
   nacre check model.onnx --device vulkan:1 --save difference
   nacre check model.onnx --device cpu --isa scalar`,
 		Args: takes(1),
@@ -64,6 +69,9 @@ func (f *checkFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 	if err != nil {
 		return err
 	}
+	theirs.Quirks, theirs.Seed = mine.Quirks, mine.Seed
+	alike := f.alike()
+	theirs.NoOptimize = alike
 	m, err := nacre.OpenContext(ctx, path)
 	if err != nil {
 		return err
@@ -82,6 +90,11 @@ func (f *checkFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 	if found, err := c.compare(ctx, nodes); found || err != nil {
 		return err
 	}
+	if alike {
+		if found, err := c.compare(ctx, computing(network.Graph)); found || err != nil {
+			return err
+		}
+	}
 	if c.separately {
 		for i := range nodes {
 			if found, err := c.compare(ctx, nodes[i:i+1]); found || err != nil {
@@ -91,6 +104,21 @@ func (f *checkFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 	}
 	_, err = fmt.Fprintf(stdout, "%d values of %d nodes agree; the largest error is %.3g of what is allowed\n", len(outputsOf(nodes)), len(nodes), c.worst)
 	return err
+}
+
+// alike reports whether both sides would run in the same way.
+func (f *checkFlags) alike() bool {
+	mine, theirs := f.session, f.against
+	mine.threads, mine.memory, mine.quirks, mine.seed = theirs.threads, theirs.memory, theirs.quirks, theirs.seed
+	return mine == theirs
+}
+
+// computing returns the nodes that compute outputs of the graph.
+func computing(g *graph.Graph) []*graph.Node {
+	isOutput := func(name string) bool {
+		return slices.ContainsFunc(g.Outputs, func(v *graph.Value) bool { return v.Name == name })
+	}
+	return slices.DeleteFunc(slices.Clone(g.Live()), func(n *graph.Node) bool { return !slices.ContainsFunc(n.Outputs, isOutput) })
 }
 
 // checking is one comparison.

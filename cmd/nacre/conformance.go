@@ -39,7 +39,7 @@ func conformanceCommand() *cobra.Command {
 beside light_NAME_output_0.pb), run every model, and compare. A line is printed
 for each failure, then how many passed, failed and were skipped. A model without
 stored results is skipped. Of models that draw random numbers, type and shape are
-compared.`,
+compared. A folder without stored results, or a --run that no case matches, is a failure.`,
 		Args: atLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -91,7 +91,13 @@ func (f *conformanceFlags) run(ctx context.Context, dirs []string, stdout, stder
 		if err != nil {
 			return err
 		}
+		if len(found) == 0 && f.pattern == "" {
+			return fmt.Errorf("%s: no model with stored results is there (%d without); a case is model.onnx beside test_data_set_0/output_0.pb", dir, bare)
+		}
 		cases, t.Skipped = append(cases, found...), t.Skipped+bare
+	}
+	if len(cases) == 0 {
+		return fmt.Errorf("--run %s: no case of %s matches", f.pattern, strings.Join(dirs, ", "))
 	}
 	if f.list {
 		for _, c := range cases {
