@@ -33,7 +33,7 @@ type Bound struct {
 // must be tensors whose shapes follow from those of the inputs; the error is
 // ErrUnsupported if one is not, and otherwise as that of Run.
 func (s *Session) Bind(inputs map[string]*Tensor) (*Bound, error) {
-	list, err := accept(context.Background(), s, inputs, belowTensor)
+	s, list, err := accept(context.Background(), s, inputs, belowTensor)
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ type Info struct {
 	Elem *Info
 	Key  DType
 	// Required reports whether a run must be given the input. It is false for an
-	// input that has a value in the model, which is a constant for Nacre, for a dynamic
+	// input that has a value in the model (Session.Overridable), for a dynamic
 	// variable of a program of OpenInfer, for an input that no chosen output needs
 	// (Options.Outputs), and for outputs and weights.
 	Required bool

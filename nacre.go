@@ -18,7 +18,7 @@ import (
 // A model holds the weights, which lie in the mapped file or in memory, what its
 // sessions rearrange of them for kernels, and a program for each choice of ISA,
 // WeightBudget, NoOptimize, DirectConv, Operators, Outputs, Quirks, Seed and Device that a session was
-// made with. All sessions share these.
+// made with, and for each set of inputs whose value in the model its runs override. All sessions share these.
 type Model struct {
 	source   *graph.Model // what the file says
 	networks sync.Map     // func() (*graph.Model, error) by formats.Lowering
@@ -43,6 +43,7 @@ type rewriting struct {
 	budget     int
 	directConv bool
 	device     Device
+	taken      string // inputs that have a value in the model and that runs take
 }
 
 func newModel(m *graph.Model) *Model {
@@ -232,9 +233,17 @@ func (m *Model) NewSessionContext(ctx context.Context, o Options) (*Session, err
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	how := rewriting{o.ISA, o.NoOptimize, o.Threads, o.Operators, fmt.Sprintf("%q", o.Outputs), o.lowering(), o.WeightBudget, o.DirectConv, o.Device}
+	return m.newSession(ctx, o, nil)
+}
+
+// newSession makes a session whose runs take the named inputs although these have a value
+// in the model.
+func (m *Model) newSession(ctx context.Context, o Options, taken []string) (*Session, error) {
+	how := rewriting{
+		o.ISA, o.NoOptimize, o.Threads, o.Operators, fmt.Sprintf("%q", o.Outputs), o.lowering(), o.WeightBudget, o.DirectConv, o.Device, fmt.Sprintf("%q", taken),
+	}
 	for {
-		s, again, err := m.session(ctx, how, o)
+		s, again, err := m.session(ctx, how, o, taken)
 		if !again {
 			return s, err
 		}
@@ -243,7 +252,7 @@ func (m *Model) NewSessionContext(ctx context.Context, o Options) (*Session, err
 
 // session makes a session. Again reports that another caller was making the program
 // and its context ended.
-func (m *Model) session(ctx context.Context, how rewriting, o Options) (s *Session, again bool, err error) {
+func (m *Model) session(ctx context.Context, how rewriting, o Options, taken []string) (s *Session, again bool, err error) {
 	p, first, err := m.enter(how)
 	if err != nil {
 		return nil, false, err
@@ -254,7 +263,7 @@ func (m *Model) session(ctx context.Context, how rewriting, o Options) (s *Sessi
 		}
 	}()
 	if first {
-		p.make(ctx, m, o)
+		p.make(ctx, m, o, taken)
 	} else if err := p.wait(ctx); err != nil {
 		return nil, false, fmt.Errorf("%s: %w", m.source.File, err)
 	}

@@ -45,13 +45,14 @@ func (s *Session) LastRows(ctx context.Context, outputs ...string) (*Session, er
 	}
 	p := &program{
 		made: s.program.made, network: s.program.network, engine: engine,
-		unused: s.program.unused, fixed: s.program.fixed, listed: s.program.listed, defaults: s.program.defaults,
+		unused: s.program.unused, fixed: s.program.fixed, taken: s.program.taken,
+		listed: s.program.listed, defaulted: s.program.defaulted, defaults: s.program.defaults,
 	}
 	r, err := newSession(s.model, p, s.options)
 	if err != nil {
 		return nil, err
 	}
-	r.of = s
+	r.of, r.last = s, slices.Clone(outputs)
 	if s.rows == nil {
 		s.rows = map[string]*Session{}
 	}
@@ -62,11 +63,14 @@ func (s *Session) LastRows(ctx context.Context, outputs ...string) (*Session, er
 	return r, nil
 }
 
-// each calls a function for all sessions that LastRows returned.
+// each calls a function for all sessions that LastRows and taking returned.
 func (s *Session) each(f func(*Session) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.rows {
+		f(r)
+	}
+	for _, r := range s.overriding {
 		f(r)
 	}
 }

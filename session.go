@@ -2,7 +2,6 @@ package nacre
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -18,13 +17,15 @@ type program struct {
 	made    chan struct{}
 	network *graph.Model
 	engine  *runtime.Program
-	// unused names inputs of the model that the chosen outputs do not need, and fixed
-	// those that have a value in the model.
-	unused, fixed map[string]bool
-	listed        []*graph.Value // inputs that are not fixed
-	defaults      *defaults
-	err           error
-	stopped       bool // the context of the caller that was to make it ended
+	// unused names inputs of the model that the chosen outputs do not need, fixed inputs
+	// that have a constant value in the model, and taken inputs that have a value and that
+	// runs of this program take all the same.
+	unused, fixed, taken map[string]bool
+	listed               []*graph.Value // inputs that runs take
+	defaulted            []*graph.Value // inputs whose value runs of another program override
+	defaults             *defaults
+	err                  error
+	stopped              bool // the context of the caller that was to make it ended
 }
 
 // wait returns when the program is made, or with the context's error.
@@ -47,10 +48,10 @@ func (p *program) ended() bool {
 	}
 }
 
-// make makes the program of a model.
-func (p *program) make(ctx context.Context, m *Model, o Options) {
+// make makes the program of a model, whose runs take the named inputs although these have
+// a value in the model.
+func (p *program) make(ctx context.Context, m *Model, o Options, taken []string) {
 	defer close(p.made)
-	p.unused, p.fixed = map[string]bool{}, map[string]bool{}
 	network, err := m.lowered(o.lowering())
 	if err != nil {
 		p.err = err
@@ -63,22 +64,13 @@ func (p *program) make(ctx context.Context, m *Model, o Options) {
 	}
 	p.network = network
 	p.defaults = &defaults{from: formats.ProgramDefaults(network)}
-	for _, in := range inputsOf(network) {
-		p.fixed[in.Name] = !in.Required && !p.defaults.has(in.Name)
-	}
-	for _, v := range network.Graph.Inputs {
-		if p.fixed[v.Name] {
-			continue
-		}
-		p.listed = append(p.listed, v)
-		p.unused[v.Name] = !slices.Contains(source.Graph.Inputs, v)
-	}
+	p.splitInputs(source.Graph.Inputs, taken)
 	below := o.below(m.packsOf(network, o.WeightBudget))
 	if below.Accelerator, err = m.accelerator(o.Device); err != nil {
 		p.err = public(err)
 		return
 	}
-	p.engine, err = runtime.Compile(ctx, source, below)
+	p.engine, err = runtime.Compile(ctx, withoutDefaults(source, taken), below)
 	p.err, p.stopped = public(err), err != nil && ctx.Err() != nil
 }
 
@@ -103,9 +95,11 @@ type Session struct {
 	options Options
 	closed  atomic.Bool
 
-	mu   sync.Mutex
-	rows map[string]*Session // that LastRows returned, by what it was given
-	of   *Session            // the session whose LastRows returned this one, or nil
+	mu         sync.Mutex
+	rows       map[string]*Session // that LastRows returned, by what it was given
+	overriding map[string]*Session // that taking returned, by the inputs that they take
+	of         *Session            // the session whose LastRows returned this one, or nil
+	last       []string            // the outputs that LastRows was given then
 }
 
 func newSession(m *Model, p *program, o Options) (*Session, error) {
@@ -135,7 +129,8 @@ func (s *Session) Model() *Model { return s.model }
 // Inputs describes the inputs that runs may be given, in the order of the model and
 // in a new slice. A run must be given those that are required; the others are those
 // that no chosen output needs (Options.Outputs) and dynamic variables of programs of
-// OpenInfer. Inputs that have a constant value in the model are not among them.
+// OpenInfer. Inputs that have a value in the model are not among them; Overridable
+// describes those that runs may give another.
 func (s *Session) Inputs() []Info {
 	return infos(s.program.listed, func(name string) bool { return !s.program.unused[name] && !s.program.defaults.has(name) })
 }
@@ -154,7 +149,7 @@ func (s *Session) Outputs() []Info { return infos(s.engine.Outputs(), never) }
 //
 // The error is
 //   - ErrMissingInput if a required input is not there or nil;
-//   - ErrUnknownInput if there is one that Inputs does not list;
+//   - ErrUnknownInput if there is one that neither Inputs nor Overridable lists;
 //   - ErrShape if an input has another type or shape than the model declares, or than
 //     an operator takes, or elements that the model does not take, such as token ids
 //     beyond its vocabulary;
@@ -165,7 +160,7 @@ func (s *Session) Outputs() []Info { return infos(s.engine.Outputs(), never) }
 //
 // It names the file and, where a node failed, the node, its operator and its inputs.
 func (s *Session) Run(ctx context.Context, inputs map[string]*Tensor) (map[string]*Tensor, error) {
-	in, err := accept(ctx, s, inputs, belowTensor)
+	s, in, err := accept(ctx, s, inputs, belowTensor)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +186,7 @@ func (s *Session) tensors(results map[string]tensor.Value, otherwise string) (ma
 
 // RunValues is Run for models that take or give sequences, optionals or maps.
 func (s *Session) RunValues(ctx context.Context, inputs map[string]Value) (map[string]Value, error) {
-	in, err := accept(ctx, s, inputs, below)
+	s, in, err := accept(ctx, s, inputs, below)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +199,7 @@ func (s *Session) RunValues(ctx context.Context, inputs map[string]Value) (map[s
 
 // Profile is RunValues that also returns the time of every step.
 func (s *Session) Profile(ctx context.Context, inputs map[string]Value) (map[string]Value, *Profile, error) {
-	in, err := accept(ctx, s, inputs, below)
+	s, in, err := accept(ctx, s, inputs, below)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -219,7 +214,7 @@ func (s *Session) Profile(ctx context.Context, inputs map[string]Value) (map[str
 // elements do not matter. A run with such inputs finds the plan ready. It fails as
 // Run does with these inputs, but for the memory limit.
 func (s *Session) Plan(inputs map[string]*Tensor) (*Plan, error) {
-	in, err := accept(context.Background(), s, inputs, belowTensor)
+	s, in, err := accept(context.Background(), s, inputs, belowTensor)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +233,7 @@ func (s *Session) Plan(inputs map[string]*Tensor) (*Plan, error) {
 // Inputs, with a number for every extent of a tensor. Inputs that are not required
 // may be left out.
 func (s *Session) PlanTypes(inputs []Info) (*Plan, error) {
-	types, err := s.types(inputs)
+	s, types, err := s.types(inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -249,25 +244,29 @@ func (s *Session) PlanTypes(inputs []Info) (*Plan, error) {
 	return &Plan{p}, nil
 }
 
-// types returns the types that the engine takes for those inputs.
-func (s *Session) types(inputs []Info) (map[string]graph.Type, error) {
+// types returns the types that the engine takes for those inputs, and the session whose
+// engine takes them.
+func (s *Session) types(inputs []Info) (*Session, map[string]graph.Type, error) {
 	named := make(map[string]Info, len(inputs))
 	for _, v := range inputs {
 		named[v.Name] = v
 	}
 	types := map[string]graph.Type{}
-	in, err := accept(context.Background(), s, named, func(v Info) (tensor.Value, error) {
+	s, in, err := accept(context.Background(), s, named, func(v Info) (tensor.Value, error) {
 		if !s.program.unused[v.Name] {
 			types[v.Name] = v.below()
 		}
 		return &tensor.Tensor{}, nil
 	})
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, v := range s.program.listed {
 		if _, given := types[v.Name]; !given && in[v.Name] != nil {
 			types[v.Name] = v.Type
 		}
 	}
-	return types, err
+	return s, types, nil
 }
 
 // belowTensor is below for tensors.
@@ -286,35 +285,45 @@ func aboveAll(values map[string]tensor.Value) map[string]Value {
 	return out
 }
 
-// accept checks the names of the inputs of a run and returns those that the engine
-// takes. The engine checks types and shapes.
-func accept[V any](ctx context.Context, s *Session, inputs map[string]V, below func(V) (tensor.Value, error)) (map[string]tensor.Value, error) {
+// accept checks the names of the inputs of a run. It returns those that the engine takes,
+// and the session of that engine: s, or the one that takes the inputs with a value in the
+// model that are given another. The engine checks types and shapes.
+func accept[V any](ctx context.Context, s *Session, inputs map[string]V, below func(V) (tensor.Value, error)) (*Session, map[string]tensor.Value, error) {
 	file := s.model.source.File
 	if err := s.usable(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	in := make(map[string]tensor.Value, len(inputs))
+	var overridden []string
 	for name, v := range inputs {
 		value, err := below(v)
 		if err != nil {
-			return nil, markf(ErrShape, "%s: input %q: %w", file, name, err)
+			return nil, nil, markf(ErrShape, "%s: input %q: %w", file, name, err)
 		}
 		if unused, known := s.program.unused[name]; value == nil || unused {
 			continue
+		} else if !known && s.program.overrides(name) {
+			overridden = append(overridden, name)
 		} else if !known {
-			return nil, s.unknown(name, s.Inputs())
+			return nil, nil, s.unknown(name, s.Inputs())
 		}
 		in[name] = value
 	}
+	if overridden != nil {
+		var err error
+		if s, err = s.taking(ctx, overridden); err != nil {
+			return nil, nil, err
+		}
+	}
 	if err := s.fill(in); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, v := range s.program.listed {
 		if in[v.Name] == nil && !s.program.unused[v.Name] {
-			return nil, markf(ErrMissingInput, "%s: input %q is missing; the model takes %s", file, v.Name, names(s.Inputs()))
+			return nil, nil, markf(ErrMissingInput, "%s: input %q is missing; the model takes %s", file, v.Name, names(s.Inputs()))
 		}
 	}
-	return in, nil
+	return s, in, nil
 }
 
 // usable reports a closed session and a nil context.
@@ -334,7 +343,11 @@ func (s *Session) closedError() error {
 
 // unknown says why an input is not among those that a run takes.
 func (s *Session) unknown(name string, takes []Info) error {
-	if s.program.fixed[name] {
+	switch {
+	case s.program.fixed[name] && s.program.network.IR > 0:
+		return markf(ErrUnknownInput, "%s: input %q has a value in the model, which is a constant before IR version %d; in a file of a later ir_version runs may give another",
+			s.model.source.File, name, overridableIR)
+	case s.program.fixed[name]:
 		return markf(ErrUnknownInput, "%s: input %q has a value in the model and cannot be given", s.model.source.File, name)
 	}
 	return markf(ErrUnknownInput, "%s: the model takes no input %q; it takes %s", s.model.source.File, name, names(takes))

@@ -3,6 +3,7 @@ package nacre
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -55,6 +56,9 @@ type StreamOptions struct {
 	// Room is the rows that the memory of growing states has at first; 0 for 256. It
 	// doubles when it is full.
 	Room int
+	// Override names inputs that have a value in the model and that runs may give another, of
+	// those that Session.Overridable describes. A run that leaves one out has the model's value.
+	Override []string
 }
 
 // Stream is a sequence of runs of a session. It holds the states of the model, which
@@ -72,13 +76,14 @@ type StreamOptions struct {
 type Stream struct {
 	mu      sync.Mutex
 	session *Session
-	engine  *runtime.Stream // nil after Close
-	states  map[string]bool // inputs that the stream holds
-	implied map[string]bool // inputs that Run makes when they are left out
+	engine  *runtime.Stream           // nil after Close
+	states  map[string]bool           // inputs that the stream holds
+	implied map[string]bool           // inputs that Run makes when they are left out
+	initial map[string]*tensor.Tensor // values that the model has for states
 }
 
-// NewStream returns a stream whose growing states have no rows and whose other states
-// hold zeros. The error is ErrOption for a model without states, for a state that names
+// NewStream returns a stream whose states hold the values that the model has for them. Of
+// the others, those that grow have no rows, and the rest hold zeros. The error is ErrOption for a model without states, for a state that names
 // no input or none of the outputs that the session computes, has no such axis, is named
 // twice or has an output of another type, and for a negative room; ErrUnsupported for a state whose elements are strings or narrower than a
 // byte, or whose number of axes is open; and ErrClosed after Close.
@@ -97,6 +102,10 @@ func (s *Session) NewStream(o StreamOptions) (*Stream, error) {
 	case o.Room < 0:
 		return nil, markf(ErrOption, "%s: option Room is %d; it must not be negative", file, o.Room)
 	}
+	s, err := s.forStream(states, o.Override)
+	if err != nil {
+		return nil, err
+	}
 	list := make([]graph.State, len(states))
 	for i, st := range states {
 		list[i] = graph.State(st)
@@ -114,15 +123,65 @@ func (s *Session) NewStream(o StreamOptions) (*Stream, error) {
 	case err != nil:
 		return nil, mark(ErrOption, err)
 	}
-	return newStream(s, e), nil
+	st, err := newStream(s, e)
+	if err == nil {
+		err = st.start()
+	}
+	if err != nil {
+		return nil, public(err)
+	}
+	return st, nil
 }
 
-func newStream(s *Session, e *runtime.Stream) *Stream {
-	st := &Stream{session: s, engine: e, states: map[string]bool{}, implied: map[string]bool{}}
+// forStream returns the session whose runs take, beside the inputs of s, those that have a
+// value in the model and are states or named by override.
+func (s *Session) forStream(states []State, override []string) (*Session, error) {
+	var taken []string
+	for _, st := range states {
+		if s.program.overrides(st.Input) {
+			taken = append(taken, st.Input)
+		}
+	}
+	for _, name := range override {
+		switch _, taken := s.program.unused[name]; {
+		case s.program.overrides(name):
+		case taken:
+			return nil, markf(ErrOption, "%s: option Override: input %q has no value in the model, or no output needs it", s.model.source.File, name)
+		default:
+			return nil, mark(ErrOption, fmt.Errorf("option Override: %w", s.unknown(name, s.Overridable())))
+		}
+		taken = append(taken, name)
+	}
+	if taken == nil {
+		return s, nil
+	}
+	return s.taking(context.Background(), taken)
+}
+
+func newStream(s *Session, e *runtime.Stream) (*Stream, error) {
+	st := &Stream{session: s, engine: e, states: map[string]bool{}, implied: map[string]bool{}, initial: map[string]*tensor.Tensor{}}
 	for i, v := range s.engine.Inputs() {
 		st.states[v.Name], st.implied[v.Name] = e.Holds(i), e.Implies(i)
+		if !st.states[v.Name] || !s.program.taken[v.Name] {
+			continue
+		}
+		t, err := s.program.valueOf(v.Name)
+		if err != nil {
+			return nil, err
+		}
+		st.initial[v.Name] = t
 	}
-	return st
+	return st, nil
+}
+
+// start gives states the values that the model has for them.
+func (s *Stream) start() error {
+	for name, t := range s.initial {
+		if err := s.engine.SetState(name, t); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Inputs describes the inputs that runs of the stream may be given, in the order of the
@@ -199,12 +258,22 @@ func (s *Stream) accept(ctx context.Context, inputs map[string]*Tensor) (map[str
 		if t == nil || s.session.program.unused[name] {
 			continue
 		}
-		if _, known := s.session.program.unused[name]; !known {
+		if _, known := s.session.program.unused[name]; !known && s.session.program.overrides(name) {
+			return nil, markf(ErrUnknownInput, "%s: input %q has a value in the model, which runs of the stream keep; StreamOptions.Override lets them give another", s.session.model.source.File, name)
+		} else if !known {
 			return nil, s.session.unknown(name, s.Inputs())
 		}
 		in[name] = &t.t
 	}
-	return in, s.session.fill(in)
+	if err := s.session.fill(in); err != nil {
+		return nil, err
+	}
+	for name := range s.initial {
+		if inputs[name] == nil {
+			delete(in, name)
+		}
+	}
+	return in, nil
 }
 
 // Bind makes memory for runs of the stream on inputs of the element types and shapes of
@@ -256,13 +325,14 @@ func (s *Stream) Len() int {
 	return s.engine.Length()
 }
 
-// Reset empties the states, as NewStream does, and frees their memory. The extents of the
+// Reset has the states begin anew, as NewStream does, and frees their memory. The extents of the
 // next inputs, such as the batch, may differ from those before.
 func (s *Stream) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.engine != nil {
 		s.engine.Reset()
+		_ = s.start() // NewStream was given the same
 	}
 }
 
@@ -290,7 +360,7 @@ func (s *Stream) Fork() (*Stream, error) {
 	if err != nil {
 		return nil, public(err)
 	}
-	return newStream(s.session, e), nil
+	return &Stream{session: s.session, engine: e, states: s.states, implied: s.implied, initial: s.initial}, nil
 }
 
 // State returns a copy of the state that the next run reads as the input of that name;

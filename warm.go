@@ -24,7 +24,7 @@ func (s *Session) Warm(ctx context.Context, sizes ...map[string]int) error {
 		if err != nil {
 			return err
 		}
-		types, err := s.types(inputs)
+		s, types, err := s.types(inputs)
 		if err != nil {
 			return err
 		}

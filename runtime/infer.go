@@ -74,3 +74,14 @@ func evaluate(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	}
 	return cpu.EvalUntil(nil, standard.Registry(), n, isa, in)
 }
+
+// Dense returns a sparse tensor with all its elements.
+func Dense(t *graph.SparseTensor) (*tensor.Tensor, error) {
+	n := &graph.Node{Op: "Constant", Version: 13, Outputs: []string{"dense"},
+		Attrs: []*graph.Attr{{Name: "sparse_value", Kind: graph.AttrSparse, Sparse: t}}}
+	list, err := evaluate(n, nil)
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
+}

@@ -126,7 +126,7 @@ func (f *benchFlags) inputs(s *nacre.Session, e *openExtents) (map[string]*nacre
 		return nil, err
 	}
 	for name, t := range inputs {
-		if err := e.take(find(s.Inputs(), name), t.Shape()); err != nil {
+		if err := e.take(find(accepted(s), name), t.Shape()); err != nil {
 			return nil, err
 		}
 	}

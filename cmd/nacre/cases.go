@@ -112,7 +112,7 @@ func (c *testCase) data(s *nacre.Session) ([]*testData, error) {
 	}
 	var list []*testData
 	for _, set := range c.sets {
-		d, err := set.load(s.Inputs(), s.Outputs())
+		d, err := set.load(s)
 		if err != nil {
 			return nil, err
 		}

@@ -26,15 +26,28 @@ func (f *inputFlags) add(flags *pflag.FlagSet) {
 	f.image.add(flags)
 }
 
+// taker is a session or a stream.
+type taker interface{ Inputs() []nacre.Info }
+
+// accepted describes the inputs that runs must be given and those that have a value in the
+// model, which runs may override.
+func accepted(s taker) []nacre.Info {
+	list := s.Inputs()
+	if o, ok := s.(interface{ Overridable() []nacre.Info }); ok {
+		list = append(list, o.Overridable()...)
+	}
+	return list
+}
+
 // load reads the files that the flags name, as the inputs of a session or of a stream.
-func (f *inputFlags) load(s interface{ Inputs() []nacre.Info }) (map[string]*nacre.Tensor, error) {
-	inputs := map[string]*nacre.Tensor{}
+func (f *inputFlags) load(s taker) (map[string]*nacre.Tensor, error) {
+	inputs, known := map[string]*nacre.Tensor{}, accepted(s)
 	for _, arg := range f.files {
 		name, path, ok := strings.Cut(arg, "=")
 		if !ok || path == "" {
 			return nil, usagef("--input %s: the form is NAME=FILE", arg)
 		}
-		v := find(s.Inputs(), name)
+		v := find(known, name)
 		if v.Name == "" {
 			return nil, fmt.Errorf("the model takes no input %q; it takes %s", name, valueList(s.Inputs()))
 		}

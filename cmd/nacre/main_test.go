@@ -15,8 +15,12 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/cmd/nacre/demo"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
+	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -138,6 +142,7 @@ func TestExitCodes(t *testing.T) {
 		{"dim of no input", []string{"bench", digits, "--dim", "time=3"}, 1, `"time"`},
 		{"bad pattern", []string{"conformance", dir, "--run", "("}, 2, "--run"},
 		{"markdown of nothing", []string{"devices", "--markdown"}, 2, "--ops"},
+		{"no cases", []string{"conformance", t.TempDir()}, 1, "no model with stored results"},
 		{"no test data", []string{"run", digits, "--test-data", dir}, 1, "output_0.pb"},
 	}
 	for _, c := range cases {
@@ -283,6 +288,52 @@ func testFolder(t *testing.T, dir string) {
 	write(t, filepath.Join(dir, "cases", "broken", "test_data_set_0", "output_0.pb"), nil)
 }
 
+// TestRunOverridden gives an input that has a value in the model another, by --input and by
+// stored data that counts it or does not.
+func TestRunOverridden(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	vector := func(v ...float32) *tensor.Tensor {
+		x, err := tensor.From(v, len(v))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	of := func(name string) *graph.Value {
+		return &graph.Value{Name: name, Type: graph.TensorOf(tensor.F32, graph.Dims{graph.Symbol("n")})}
+	}
+	m := &graph.Model{IR: 8, Opsets: []graph.Opset{{Version: 17}}, Graph: &graph.Graph{
+		Inputs: []*graph.Value{of("bias"), of("x")}, Outputs: []*graph.Value{of("y")},
+		Initializers: []*graph.Initializer{{Name: "bias", Tensor: vector(1, 2)}},
+		Nodes:        []*graph.Node{{Op: "Add", Version: 17, Inputs: []string{"x", "bias"}, Outputs: []string{"y"}}},
+	}}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "model.onnx")
+	if err := formats.Save(path, m, formats.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "test_data_set_0", "input_0.pb"), pbBytes("x", vector(10, 10)))
+	write(t, filepath.Join(dir, "test_data_set_0", "output_0.pb"), pbBytes("y", vector(11, 12)))
+	bias := write(t, filepath.Join(dir, "test_data_set_1", "input_0.pb"), pbBytes("bias", vector(3, 3)))
+	x := write(t, filepath.Join(dir, "test_data_set_1", "input_1.pb"), pbBytes("x", vector(10, 10)))
+	write(t, filepath.Join(dir, "test_data_set_1", "output_0.pb"), pbBytes("y", vector(13, 13)))
+	if code, stdout, stderr := call("conformance", dir); code != 0 {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	if code, stdout, stderr := call("run", path, "--test-data", dir); code != 0 || strings.Count(stdout, "ok\n") != 2 {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	for _, flags := range [][]string{{"--input", "x=" + x}, {"--input", "x=" + x, "--input", "bias=" + bias}} {
+		want := map[int]string{2: "first 11 12", 4: "first 13 13"}[len(flags)]
+		if code, stdout, stderr := call(append([]string{"run", path}, flags...)...); code != 0 || !strings.Contains(stdout, want) {
+			t.Errorf("%q: exit code %d\n%s%s", flags, code, stdout, stderr)
+		}
+		if code, stdout, stderr := call(append([]string{"run", path, "--plan"}, flags...)...); code != 0 || !strings.Contains(stdout, "Add-17") {
+			t.Errorf("%q: exit code %d\n%s%s", flags, code, stdout, stderr)
+		}
+	}
+}
+
 func TestRunTestData(t *testing.T) {
 	dir := t.TempDir()
 	testFolder(t, dir)
@@ -323,6 +374,12 @@ func TestConformanceCommand(t *testing.T) {
 	}
 	if code, stdout, _ = call("conformance", folder, "--run", "^right$"); code != 0 || stdout != "1 passed, 0 failed, 0 skipped\n" {
 		t.Errorf("exit code %d, stdout %q", code, stdout)
+	}
+	if code, _, stderr = call("conformance", folder, "--run", "^none$"); code != 1 || !strings.Contains(stderr, "no case of") {
+		t.Errorf("no case matches: exit code %d, stderr %q", code, stderr)
+	}
+	if code, _, stderr = call("conformance", folder, filepath.Join(folder, "bare")); code != 1 || !strings.Contains(stderr, "(1 without)") {
+		t.Errorf("a folder without results: exit code %d, stderr %q", code, stderr)
 	}
 	if code, stdout, _ = call("conformance", folder, "--list"); code != 0 || stdout != "broken\nright\nwrong\n" {
 		t.Errorf("exit code %d, stdout %q", code, stdout)

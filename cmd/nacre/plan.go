@@ -62,7 +62,13 @@ func (f *runFlags) planOf(s *nacre.Session, types []nacre.Info) (*nacre.Plan, er
 	if !f.stream {
 		return s.PlanTypes(types)
 	}
-	stream, err := s.NewStream(nacre.StreamOptions{})
+	var overridden []string
+	for _, v := range s.Overridable() {
+		if find(types, v.Name).Name != "" {
+			overridden = append(overridden, v.Name)
+		}
+	}
+	stream, err := s.NewStream(nacre.StreamOptions{Override: overridden})
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +89,8 @@ func (f *runFlags) planOf(s *nacre.Session, types []nacre.Info) (*nacre.Plan, er
 	return stream.Plan(inputs)
 }
 
-// types are those of the required inputs among infos, with numbers for all extents.
+// types are those of the inputs that are given, and of the required ones among infos, with
+// numbers for all extents.
 func (f *runFlags) types(s *nacre.Session, infos []nacre.Info, e *openExtents) ([]nacre.Info, error) {
 	given, err := f.input.load(s)
 	var missing missingError
@@ -91,18 +98,18 @@ func (f *runFlags) types(s *nacre.Session, infos []nacre.Info, e *openExtents) (
 		return nil, err
 	}
 	for name, t := range given {
-		if err := e.take(find(s.Inputs(), name), t.Shape()); err != nil {
+		if err := e.take(find(accepted(s), name), t.Shape()); err != nil {
 			return nil, err
 		}
 	}
 	var list []nacre.Info
-	for _, v := range infos {
+	for _, v := range slices.Concat(infos, s.Overridable()) {
 		t := given[v.Name]
 		switch {
-		case !v.Required:
-			continue
 		case t != nil:
 			v.DType, v.Shape = t.DType(), sizes(t.Shape())
+		case !v.Required:
+			continue
 		case v.Kind == nacre.TensorKind && v.Shape == nil:
 			return nil, fmt.Errorf("the model leaves the number of axes of input %q open (--input %s=FILE says it)", v.Name, v.Name)
 		case v.Kind == nacre.TensorKind:

@@ -254,7 +254,7 @@ func (f *runFlags) compare(ctx context.Context, s *nacre.Session, stdout, stderr
 	}
 	failed := 0
 	for _, set := range sets {
-		data, err := set.load(s.Inputs(), s.Outputs())
+		data, err := set.load(s)
 		if err != nil {
 			return err
 		}

@@ -61,13 +61,20 @@ func isSet(dir string) bool {
 	return err == nil
 }
 
-// load reads the set for a model with those inputs and outputs.
-func (t testSet) load(inputs, outputs []nacre.Info) (*testData, error) {
-	in, err := t.read("input", inputs)
+// load reads the set for the model of a session.
+func (t testSet) load(s *nacre.Session) (*testData, error) {
+	numbers, err := t.numbers("input")
 	if err != nil {
 		return nil, err
 	}
-	out, err := t.read("output", outputs)
+	in, err := t.read("input", numbers, inputsFor(s, len(numbers)))
+	if err != nil {
+		return nil, err
+	}
+	if numbers, err = t.numbers("output"); err != nil {
+		return nil, err
+	}
+	out, err := t.read("output", numbers, s.Outputs())
 	if err != nil {
 		return nil, err
 	}
@@ -78,13 +85,20 @@ func (t testSet) load(inputs, outputs []nacre.Info) (*testData, error) {
 	return data, nil
 }
 
-// read returns the values of one kind with the names that the model has for
-// them: the files' number is the place in the model's list.
-func (t testSet) read(kind string, values []nacre.Info) ([]namedValue, error) {
-	numbers, err := t.numbers(kind)
-	if err != nil {
-		return nil, err
+// inputsFor returns the inputs that the numbers of n files count: those of the session,
+// or, where there are more files, those that runs may override too, in the order of the model.
+func inputsFor(s *nacre.Session, n int) []nacre.Info {
+	inputs := s.Inputs()
+	if n <= len(inputs) {
+		return inputs
 	}
+	known := accepted(s)
+	return slices.DeleteFunc(s.Model().Inputs(), func(v nacre.Info) bool { return find(known, v.Name).Name == "" })
+}
+
+// read returns the values of one kind with the names that the model has for
+// them: the files' number is the place in values.
+func (t testSet) read(kind string, numbers []int, values []nacre.Info) ([]namedValue, error) {
 	var list []namedValue
 	for _, k := range numbers {
 		file := filepath.Join(t.dir, fmt.Sprintf("%s_%d.pb", kind, k))

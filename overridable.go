@@ -1,0 +1,160 @@
+package nacre
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// overridableIR is the version of ONNX from which an initializer that is also an input is
+// the default of that input. Before it, such an initializer is a constant.
+const overridableIR = 4
+
+// mostOverridden bounds the sets of overridden inputs that have a program of their own.
+// Further sets share the program that takes all of them.
+const mostOverridden = 8
+
+// Overridable describes the inputs that have a value in the model and that runs may give
+// another, in the order of the model and in a new slice. They are the initializers that an
+// ONNX file of IR version 4 or later also lists as inputs. Inputs does not list them.
+//
+// A session computes and rearranges such values ahead, as constants. The first run that
+// overrides some of them makes a program in which those are inputs, which later runs that
+// override the same find again. It takes the time of another session and shares the other
+// weights.
+func (s *Session) Overridable() []Info {
+	return infos(s.program.defaulted, never)
+}
+
+// splitInputs sorts the inputs of the network: those that runs must be given or that a
+// program of OpenInfer has a default for (listed), those with a constant value (fixed), and those whose value runs
+// may override (defaulted). Inputs named by taken have a value and are listed.
+func (p *program) splitInputs(used []*graph.Value, taken []string) {
+	p.unused, p.fixed, p.taken = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	required := map[string]bool{}
+	for _, in := range inputsOf(p.network) {
+		required[in.Name] = in.Required || p.defaults.has(in.Name)
+	}
+	for _, v := range p.network.Graph.Inputs {
+		unused := !slices.Contains(used, v)
+		switch {
+		case required[v.Name]:
+			p.listed, p.unused[v.Name] = append(p.listed, v), unused
+		case p.network.IR < overridableIR:
+			p.fixed[v.Name] = true
+		case unused:
+			p.unused[v.Name] = true
+		case slices.Contains(taken, v.Name):
+			p.listed, p.unused[v.Name], p.taken[v.Name] = append(p.listed, v), false, true
+		default:
+			p.defaulted = append(p.defaulted, v)
+		}
+	}
+}
+
+// overrides reports whether an input has a value that runs of the program do not take.
+func (p *program) overrides(name string) bool {
+	return slices.ContainsFunc(p.defaulted, func(v *graph.Value) bool { return v.Name == name })
+}
+
+// withoutDefaults returns the model without the values of the named inputs. It shares all
+// else with m.
+func withoutDefaults(m *graph.Model, names []string) *graph.Model {
+	if len(names) == 0 {
+		return m
+	}
+	g := *m.Graph
+	g.Initializers = slices.DeleteFunc(slices.Clone(g.Initializers), func(t *graph.Initializer) bool { return slices.Contains(names, t.Name) })
+	g.Sparse = slices.DeleteFunc(slices.Clone(g.Sparse), func(t *graph.SparseInitializer) bool { return slices.Contains(names, t.Name) })
+	c := *m
+	c.Graph, c.Closer = &g, nil
+	return &c
+}
+
+// fillTaken adds the model's values of inputs that the program takes and a run leaves out.
+func (p *program) fillTaken(in map[string]tensor.Value) error {
+	for name := range p.taken {
+		if in[name] != nil {
+			continue
+		}
+		t, err := p.valueOf(name)
+		if err != nil {
+			return err
+		}
+		in[name] = t
+	}
+	return nil
+}
+
+// valueOf returns the value that the model has for an input.
+func (p *program) valueOf(name string) (*tensor.Tensor, error) {
+	for _, t := range p.network.Graph.Initializers {
+		if t.Name == name {
+			return t.Tensor, nil
+		}
+	}
+	for _, t := range p.network.Graph.Sparse {
+		if t.Name == name {
+			return runtime.Dense(t.Tensor)
+		}
+	}
+	return nil, fmt.Errorf("input %q has no value in the model", name)
+}
+
+// taking returns the session whose runs take the named inputs, of those that Overridable
+// describes, beside the inputs of s. It ends with s.
+func (s *Session) taking(ctx context.Context, names []string) (*Session, error) {
+	if s.of != nil {
+		of, err := s.of.taking(ctx, names)
+		if err != nil {
+			return nil, err
+		}
+		return of.LastRows(ctx, s.last...)
+	}
+	names = slices.Clone(names)
+	slices.Sort(names)
+	names, key := slices.Compact(names), ""
+	s.mu.Lock()
+	key = fmt.Sprintf("%q", names)
+	if s.overriding[key] == nil && len(s.overriding) >= mostOverridden {
+		names = names[:0]
+		for _, v := range s.program.defaulted {
+			names = append(names, v.Name)
+		}
+		slices.Sort(names)
+		key = fmt.Sprintf("%q", names)
+	}
+	o := s.overriding[key]
+	s.mu.Unlock()
+	if o != nil {
+		return o, nil
+	}
+	made, err := s.model.newSession(ctx, s.options, names)
+	if err != nil {
+		return nil, err
+	}
+	return s.keep(key, made), nil
+}
+
+// keep stores a session for runs that override inputs, and returns it. If another caller
+// was first, it closes made and returns the session of that caller.
+func (s *Session) keep(key string, made *Session) *Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o := s.overriding[key]; o != nil {
+		made.Close()
+		return o
+	}
+	if s.overriding == nil {
+		s.overriding = map[string]*Session{}
+	}
+	s.overriding[key] = made
+	if s.closed.Load() {
+		made.Close()
+	}
+	return made
+}
