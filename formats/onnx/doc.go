@@ -10,7 +10,7 @@
 // Read are IR versions 1 to 14, operator sets of the standard domain 1 to 28,
 // and all 26 element types. Fields this package does not know are skipped, as
 // are training information, device configurations and type denotations. Refused
-// are tensor segments, external data outside the model's folder or behind links,
+// are tensor segments, external data outside the model's folder,
 // functions that call themselves, and whatever exceeds Limits.
 //
 // Elements narrower than 16 bits in int32_data take one entry each, those

@@ -32,10 +32,17 @@ func newExternal(find func(parts []string) (*binio.File, error), limit int) *ext
 	return &external{find: find, limit: limit, files: map[string]*binio.File{}}
 }
 
-// beside finds files in the folder of a model.
+// beside finds files beneath the folder of a model.
 func beside(model string) func(parts []string) (*binio.File, error) {
 	folder := filepath.Dir(model)
-	return func(parts []string) (*binio.File, error) { return openBeneath(folder, parts) }
+	return func(parts []string) (*binio.File, error) {
+		root, err := os.OpenRoot(folder)
+		if err != nil {
+			return nil, err
+		}
+		defer root.Close()
+		return binio.Beneath(root, strings.Join(parts, "/"))
+	}
 }
 
 // within finds files in a file system.
@@ -192,74 +199,4 @@ func split(location string) ([]string, error) {
 		return nil, errors.New("location names no file")
 	}
 	return parts, nil
-}
-
-// openBeneath opens a regular file with one name; neither it nor a folder on the way
-// may be a link, unless it is one of a cache of Hugging Face (binio.Blob). It walks down folder by folder and makes sure of each that what was
-// opened is what was looked at, so that nothing can be exchanged in between.
-func openBeneath(folder string, parts []string) (*binio.File, error) {
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { root.Close() }()
-	for _, name := range parts[:len(parts)-1] {
-		info, err := root.Lstat(name)
-		if err != nil {
-			return nil, err
-		}
-		if !info.IsDir() {
-			return nil, fmt.Errorf("%q is no folder (links are refused)", name)
-		}
-		next, err := root.OpenRoot(name)
-		if err != nil {
-			return nil, err
-		}
-		root.Close()
-		root = next
-		opened, err := root.Stat(".")
-		if err != nil {
-			return nil, err
-		}
-		if !os.SameFile(info, opened) {
-			return nil, fmt.Errorf("%q changed while it was opened", name)
-		}
-	}
-	name := parts[len(parts)-1]
-	path := filepath.Join(folder, filepath.Join(parts[:len(parts)-1]...))
-	if folder, blob, ok := binio.Blob(root, path, name); ok {
-		blobs, err := os.OpenRoot(folder)
-		if err != nil {
-			return nil, err
-		}
-		defer blobs.Close()
-		return openFile(blobs, blob)
-	}
-	return openFile(root, name)
-}
-
-func openFile(root *os.Root, name string) (*binio.File, error) {
-	info, err := root.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file (links are refused)")
-	}
-	f, err := root.OpenFile(name, os.O_RDONLY|openFlags, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	opened, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !os.SameFile(info, opened) {
-		return nil, errors.New("it changed while it was opened")
-	}
-	if n, err := linkCount(f, opened); err != nil || n != 1 {
-		return nil, fmt.Errorf("it has %d names (hard links are refused)", n)
-	}
-	return binio.Map(f)
 }

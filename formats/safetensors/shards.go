@@ -107,8 +107,7 @@ func newSet(file string, fsys fs.FS) *set {
 		model: &graph.Model{Format: Name, File: file, Graph: &graph.Graph{}}, fsys: fsys}
 }
 
-// setOf returns a set in a folder, which links must not leave but for those of a cache of
-// Hugging Face (binio.Blob).
+// setOf returns a set in a folder, of the files that binio.Beneath opens.
 func setOf(file, folder string) *set {
 	s := newSet(file, nil)
 	root, err := os.OpenRoot(folder)
@@ -244,28 +243,12 @@ func (s *set) open(name string) *binio.File {
 	return f
 }
 
-// find opens a file of the folder, or what a link in a cache of Hugging Face stands for.
+// find opens a file of the folder.
 func (s *set) find(name string) (*binio.File, error) {
 	if s.root == nil {
 		return binio.OpenFS(s.fsys, name)
 	}
-	folder, blob, ok := binio.Blob(s.root, s.root.Name(), name)
-	if !ok {
-		return binio.OpenFS(s.fsys, name)
-	}
-	blobs, err := os.OpenRoot(folder)
-	if err != nil {
-		return nil, err
-	}
-	defer blobs.Close()
-	if info, err := blobs.Lstat(blob); err == nil && !info.Mode().IsRegular() {
-		return nil, errors.New("it is a link to no regular file")
-	}
-	f, err := binio.OpenFS(blobs.FS(), blob)
-	if err == nil {
-		f.Path = filepath.Join(s.root.Name(), name)
-	}
-	return f, err
+	return binio.Beneath(s.root, name)
 }
 
 // index opens the shards that an index names and compares what they have with it.

@@ -111,7 +111,7 @@ func TestIndexRefused(t *testing.T) {
 		`{"weight_map":{"x":"nix.safetensors"}}`:                                                     "no such file",
 		`{"weight_map":{"x":"bad.safetensors"}}`:                                                     "bad.safetensors at byte 0",
 		`{"weight_map":{"x":"sub"}}`:                                                                 "no regular file",
-		`{"weight_map":{"x":"out.safetensors"}}`:                                                     "escapes",
+		`{"weight_map":{"x":"out.safetensors"}}`:                                                     "leaves the model's folder",
 		`{"weight_map":{"x":"../a.safetensors"}}`:                                                    "no path beneath",
 		`{"weight_map":{"x":"sub/../a.safetensors"}}`:                                                "no path beneath",
 		`{"weight_map":{"x":"./a.safetensors"}}`:                                                     "no path beneath",

@@ -7,20 +7,19 @@ import (
 	"strings"
 )
 
-// Blob returns the folder and the name of the file that a link in a cache of Hugging Face
-// stands for, a link of that name in the folder root, which has that path; ok is false for
-// everything else. Such a cache keeps the files of a
+// blobOf returns the folder and the name of the file that a link in a cache of Hugging Face
+// stands for, a link of that path below the folder root; ok is false for everything else. Such a cache keeps the files of a
 // repository in the folder blobs. Its folder snapshots/REVISION has links to them, which
 // go up to the repository and down to one blob and nowhere else:
 // ../../blobs/NAME, with one ".." more in each folder below.
 //
 // https://huggingface.co/docs/huggingface_hub/guides/manage-cache
-func Blob(root *os.Root, path, name string) (folder, blob string, ok bool) {
+func blobOf(root *os.Root, name string) (folder, blob string, ok bool) {
 	link, err := root.Readlink(name)
 	if err != nil {
 		return "", "", false
 	}
-	path, err = filepath.Abs(path)
+	path, err := filepath.Abs(filepath.Join(root.Name(), filepath.Dir(name)))
 	if err != nil {
 		return "", "", false
 	}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package binio
+
+const openFlags = 0

@@ -1,0 +1,8 @@
+//go:build unix
+
+package binio
+
+import "syscall"
+
+// openFlags keep the opening of a pipe from waiting for a writer.
+const openFlags = syscall.O_NONBLOCK
