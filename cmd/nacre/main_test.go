@@ -425,3 +425,20 @@ func TestDevices(t *testing.T) {
 		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
 	}
 }
+
+// TestVerifyWarns verifies a model whose metadata has a key twice.
+func TestVerifyWarns(t *testing.T) {
+	data, err := os.ReadFile(digits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		entry := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "twice")
+		data = protowire.AppendBytes(protowire.AppendTag(data, 14, protowire.BytesType), entry)
+	}
+	path := write(t, filepath.Join(t.TempDir(), "digits.onnx"), data)
+	code, stdout, stderr := call("verify", path)
+	if code != 0 || !strings.Contains(stdout, "can run") || !strings.Contains(stderr, `warning: `+path) || !strings.Contains(stderr, `"twice" twice`) {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+}

@@ -20,7 +20,8 @@ func verifyCommand() *cobra.Command {
 		Use:   "verify FILE",
 		Short: "Check that a model file is sound and that this program can run it",
 		Long: `Check a model file: its structure, checksums of external data where the file has
-some, names and types. Every problem is reported. Then show what it holds, where
+some, names and types. Every problem is reported, and warnings of what the format
+forbids and other programs take. Then show what it holds, where
 its format has such a text (of a checkpoint of gpt.rs the kind of its network; a
 kind that is not known is said to be so and is no failure), and make the model ready to run, which finds operators
 that are missing and shapes that cannot be.`,
@@ -29,21 +30,24 @@ that are missing and shapes that cannot be.`,
 			if problems := formats.Verify(args[0]); len(problems) > 0 {
 				return errors.Join(problems...)
 			}
-			return canRun(cmd.Context(), cmd.OutOrStdout(), args[0], weights)
+			return canRun(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], weights)
 		},
 	}
 	addProgramModel(cmd.Flags(), &weights)
 	return cmd
 }
 
-// canRun shows what a sound file holds, makes a session of it, and says what the model
+// canRun shows warnings and what a sound file holds, makes a session of it, and says what the model
 // takes and gives.
-func canRun(ctx context.Context, w io.Writer, path, weights string) (err error) {
+func canRun(ctx context.Context, w, stderr io.Writer, path, weights string) (err error) {
 	m, err := openModel(ctx, path, weights)
 	if err != nil {
 		return err
 	}
 	defer func() { err = join(err, m) }()
+	for _, warning := range m.Source().Warnings {
+		fmt.Fprintln(stderr, "warning:", warning)
+	}
 	g := m.Source().Graph
 	fmt.Fprintf(w, "%s: well formed, %s, %s\n", path, plural(len(g.Nodes), "node"), plural(len(g.Initializers), "weight"))
 	if err := formats.Summary(w, m.Source()); err != nil {

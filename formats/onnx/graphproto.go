@@ -9,6 +9,7 @@ import (
 // graph reads a GraphProto, whose nodes are of the versions that s says.
 func (d *decoder) graph(m message, s *scope) *graph.Graph {
 	g := &graph.Graph{}
+	met, outputs := initializers{}, map[string]bool{}
 	defer d.leave()
 	if !d.enter(m.start, "graphs") {
 		return g
@@ -21,13 +22,20 @@ func (d *decoder) graph(m message, s *scope) *graph.Graph {
 			g.Name = m.name()
 		case 5:
 			p, t := d.namedTensor(m.sub("TensorProto"))
-			g.Initializers = append(g.Initializers, &graph.Initializer{Name: p.name, Tensor: t, Doc: p.doc, Meta: p.meta, Stored: d.stored(t)})
+			if !d.repeated(m.at, met, p.name, t) {
+				g.Initializers = append(g.Initializers, &graph.Initializer{Name: p.name, Tensor: t, Doc: p.doc, Meta: p.meta, Stored: d.stored(t)})
+			}
 		case 10:
 			g.Doc = m.text()
 		case 11:
 			g.Inputs = append(g.Inputs, d.value(m.sub("ValueInfoProto")))
 		case 12:
-			g.Outputs = append(g.Outputs, d.value(m.sub("ValueInfoProto")))
+			v := d.value(m.sub("ValueInfoProto"))
+			if outputs[v.Name] {
+				d.warn(m.at, "output %q is listed twice", v.Name)
+			}
+			outputs[v.Name] = true
+			g.Outputs = append(g.Outputs, v)
 		case 13:
 			g.Values = append(g.Values, d.value(m.sub("ValueInfoProto")))
 		case 14:

@@ -173,7 +173,8 @@ func TestHostile(t *testing.T) {
 		{"operator set later", opset("", 29), "operator set 29 is newer than 28"},
 		{"operator set zero", opset("", 0), "version 0 of operator set"},
 		{"operator set huge", opset("x", 1<<40), "version 1099511627776"},
-		{"operator set twice", modelBytes(none, func(e *encoder) { e.message(8, func(e *encoder) { e.int(2, 16) }) }), "versions 17 and 16"},
+		{"initializer twice", modelBytes(weights(tensorBytes(1, []int64{1}, raw(1, 2, 3, 4)), tensorBytes(1, []int64{1}, raw(1, 2, 3, 5)))), `initializer "w" is stored twice, with values that differ`},
+		{"initializer twice, of two types", modelBytes(weights(tensorBytes(1, []int64{1}, raw(1, 2, 3, 4)), tensorBytes(6, []int64{1}, raw(1, 2, 3, 4)))), "values that differ"},
 		{"operator sets many", modelBytes(none, func(e *encoder) {
 			for i := range 300 {
 				e.message(8, func(e *encoder) { e.entry(1, fmt.Sprint("d", i)); e.int(2, 1) })

@@ -144,6 +144,8 @@ func (d *decoder) model() *graph.Model {
 			model.Functions = append(model.Functions, d.function(m.sub("FunctionProto"), s))
 		}
 	}
+	d.repeatedKeys(model.Meta)
+	model.Warnings = d.warnings
 	return model
 }
 

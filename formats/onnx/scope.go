@@ -51,7 +51,8 @@ func (s *scope) version(domain string) int {
 	return 1
 }
 
-// opset reads an OperatorSetIdProto and adds it to the list, unless it is there.
+// opset reads an OperatorSetIdProto and adds it to the list. Of two imports of a domain the
+// later one counts, as in ONNX Runtime; the standard domain has two names.
 func (d *decoder) opset(m message, list []graph.Opset) []graph.Opset {
 	var o graph.Opset
 	at, version := m.start, int64(0)
@@ -74,11 +75,14 @@ func (d *decoder) opset(m message, list []graph.Opset) []graph.Opset {
 		return list
 	}
 	o.Version = int(version)
-	for _, x := range list {
+	for i, x := range list {
 		if x.Domain == o.Domain {
-			if x.Version != o.Version {
-				d.bad(at, "versions %d and %d of operator set %q are imported", x.Version, o.Version, standard(o.Domain))
+			if x.Version == o.Version {
+				d.warn(at, "operator set %q is imported twice", standard(o.Domain))
+			} else {
+				d.warn(at, "operator set %q is imported twice, as version %d and as version %d, which counts", standard(o.Domain), x.Version, o.Version)
 			}
+			list[i] = o
 			return list
 		}
 	}

@@ -26,6 +26,7 @@ type decoder struct {
 	// collect makes settle keep failures and go on behind the broken message.
 	collect  bool
 	problems []error
+	warnings []error // of what the standard forbids and is read all the same
 }
 
 func newDecoder(file string, data []byte, o Options) *decoder {
@@ -41,6 +42,13 @@ func (d *decoder) fail(at int, kind error, format string, args ...any) {
 
 func (d *decoder) bad(at int, format string, args ...any) {
 	d.fail(at, graph.ErrFormat, format, args...)
+}
+
+// warn records what is read although the standard forbids it.
+func (d *decoder) warn(at int, format string, args ...any) {
+	if len(d.warnings) < maxProblems {
+		d.warnings = append(d.warnings, &graph.Error{Stage: "load", File: d.file, Offset: int64(at), Kind: graph.ErrFormat, Err: fmt.Errorf(format, args...)})
+	}
 }
 
 // settle is called behind a message that others do not depend on.

@@ -30,6 +30,9 @@ type Model struct {
 	// Streaming is how the file wants its constants in memory; nil for all at once.
 	Streaming *Streaming
 
+	// Warnings says what the format forbids and the reader took all the same; nil for nothing.
+	Warnings []error
+
 	// Container is the version of the file format, where that counts its own.
 	Container int
 	// Source is what the file says beside its tensors, in a type of the format's own
