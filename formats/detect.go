@@ -76,34 +76,6 @@ func misnamed(f *binio.File, promised Format, err error) error {
 	return &e
 }
 
-// strangers are files that are often given for models, by how they begin, and what to do
-// with them.
-var strangers = []struct {
-	at     int
-	begins string
-	is     string
-}{
-	{0, "version https://git-lfs", "it is a pointer of Git LFS, and git lfs pull fetches the file that it stands for"},
-	{0, "<!DOCTYPE", "it is a page of the web, perhaps of a download that failed"},
-	{0, "<!doctype", "it is a page of the web, perhaps of a download that failed"},
-	{0, "<html", "it is a page of the web, perhaps of a download that failed"},
-	{0, "PK\x03\x04", "it is a zip archive; files of PyTorch are, which torch.onnx.export converts"},
-	{0, "\x1f\x8b", "it is compressed by gzip, and gunzip unpacks it"},
-	{0, "\x89HDF\r\n", "it is an HDF5 file; files of Keras are, which tf2onnx converts"},
-	{4, "TFL3", "it is a file of TensorFlow Lite, which tf2onnx converts"},
-	{0, "GGUF", "it is a file of GGUF"},
-}
-
-// resembles says what content of no format seems to be, for messages.
-func resembles(data []byte) string {
-	for _, s := range strangers {
-		if s.at <= len(data) && strings.HasPrefix(string(data[s.at:min(len(data), s.at+len(s.begins))]), s.begins) {
-			return ": " + s.is
-		}
-	}
-	return ""
-}
-
 // beginnings lists what content is told by.
 func beginnings() string {
 	list := make([]string, len(Formats))

@@ -10,13 +10,16 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 )
 
-// internal are the kernels of ONNX Runtime that no file holds: it puts them into graphs
-// itself. The key is a domain, or a domain and an operator.
+// internal are the kernels that ONNX Runtime puts into graphs itself. Only files that it saved
+// for itself hold them (op.Unportable). The key is a domain, or a domain and an operator.
 var internal = map[string]string{
 	"com.microsoft.nchwc":    "blocked layouts",
 	"ai.onnx MemcpyFromHost": "copies between devices",
 	"ai.onnx MemcpyToHost":   "copies between devices",
 }
+
+// ownFiles ends the lines of internal kernels.
+const ownFiles = ", of files that ONNX Runtime saves for itself; the error says how to get a portable file"
 
 // absent are the kernels that files may hold and that are not here, with the reason.
 var absent = map[string]string{}
@@ -80,7 +83,7 @@ func peerBlock(t *testing.T) string {
 	for _, domain := range domains {
 		var missing []string
 		if why, ok := internal[domain]; ok {
-			missing = append(missing, "all: "+why+", which no file holds")
+			missing = append(missing, "all: "+why+ownFiles)
 		}
 		for _, name := range list {
 			of, op, _ := strings.Cut(name, " ")
@@ -89,7 +92,7 @@ func peerBlock(t *testing.T) string {
 			}
 			why := absent[name]
 			if w, ok := internal[name]; ok {
-				why = w + ", which no file holds"
+				why = w + ownFiles
 			}
 			missing = append(missing, op+": "+why)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
 )
 
 func verifyCommand() *cobra.Command {
@@ -64,13 +65,19 @@ func canRun(ctx context.Context, w, stderr io.Writer, path, weights string) (err
 		return err
 	}
 	var missing []string
+	hint := ""
 	for _, o := range operators(network) {
-		if !o.Implemented {
-			missing = append(missing, domainName(o.Domain)+"."+o.Op)
+		if o.Implemented {
+			continue
+		}
+		name := domainName(o.Domain) + "." + o.Op
+		missing = append(missing, name)
+		if why := op.Unportable(&graph.Node{Domain: o.Domain, Op: o.Op}); why != "" && hint == "" {
+			hint = "; " + name + " " + why
 		}
 	}
 	if missing != nil {
-		return graph.Errorf(graph.ErrUnsupported, "%s: not implemented: %s", path, strings.Join(missing, ", "))
+		return graph.Errorf(graph.ErrUnsupported, "%s: not implemented: %s%s", path, strings.Join(missing, ", "), hint)
 	}
 	s, err := m.NewSessionContext(ctx, nacre.Options{Threads: 1})
 	if err != nil {

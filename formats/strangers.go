@@ -1,0 +1,61 @@
+package formats
+
+import (
+	"bytes"
+	"regexp"
+)
+
+// strangers are files that are often given for models, by how they begin, and what to do
+// with them.
+var strangers = []struct {
+	at     int
+	begins string
+	is     string
+}{
+	{0, "version https://git-lfs", "it is a pointer of Git LFS, and git lfs pull fetches the file that it stands for"},
+	{0, "<!DOCTYPE", "it is a page of the web, perhaps of a download that failed"},
+	{0, "<!doctype", "it is a page of the web, perhaps of a download that failed"},
+	{0, "<html", "it is a page of the web, perhaps of a download that failed"},
+	{0, "PK\x03\x04", "it is a zip archive; files of PyTorch are, which torch.onnx.export converts"},
+	{0, "\x1f\x8b", "it is compressed by gzip, and gunzip unpacks it"},
+	{0, "\x89HDF\r\n", "it is an HDF5 file; files of Keras are, which tf2onnx converts"},
+	{4, "TFL3", "it is a file of TensorFlow Lite, which tf2onnx converts"},
+	{4, "ORTM", "it is a model in the ORT format, which ONNX Runtime alone reads; take the .onnx file that it was made of, or have a session of onnxruntime " +
+		"write it again, with SessionOptions.optimized_model_filepath and the config entry session.save_model_format=ONNX"},
+	{0, "GGUF", "it is a file of GGUF"},
+}
+
+// texts are the forms of ONNX models that are text, by what their beginning matches behind
+// white space and comments, and the name that package onnx has for them.
+var texts = []struct {
+	begins *regexp.Regexp
+	is     string
+	format string
+}{
+	{regexp.MustCompile(`^\{\s*"(irVersion|ir_version|opsetImport|opset_import|producerName|producer_name|graph)"`), "JSON", "json"},
+	{regexp.MustCompile(`^<\s*(ir_version|opset_import|producer_name)\s*:`), "the text language of ONNX", "onnxtxt"},
+	{regexp.MustCompile(`^((ir_version|producer_name|producer_version|domain|model_version|doc_string)\s*:|(graph|opset_import)\s*:?\s*\{)`), "protobuf text", "textproto"},
+}
+
+// blank matches white space and comments.
+var blank = regexp.MustCompile(`^(\s+|#[^\n]*\n|//[^\n]*\n)*`)
+
+// mostBegins bounds, in bytes, the beginning of a text that is looked at.
+const mostBegins = 4096
+
+// resembles says what content of no format seems to be, for messages.
+func resembles(data []byte) string {
+	for _, s := range strangers {
+		if s.at <= len(data) && bytes.HasPrefix(data[s.at:], []byte(s.begins)) {
+			return ": " + s.is
+		}
+	}
+	begin := data[:min(len(data), mostBegins)]
+	begin = begin[len(blank.Find(begin)):]
+	for _, t := range texts {
+		if t.begins.Match(begin) {
+			return ": it is an ONNX model as " + t.is + `; onnx.save(onnx.load(FILE, format="` + t.format + `"), "model.onnx") in Python converts it`
+		}
+	}
+	return ""
+}
