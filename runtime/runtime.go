@@ -113,6 +113,8 @@ func Compile(ctx context.Context, m *graph.Model, o Options) (*Program, error) {
 	}
 	defer stop.End()
 	source := m
+	kept := o
+	o.Registry = o.Registry.Once()
 	if m, err = o.optimize(ctx, m, isa, stop.Flag()); err != nil {
 		return nil, err
 	}
@@ -120,7 +122,11 @@ func Compile(ctx context.Context, m *graph.Model, o Options) (*Program, error) {
 	if d.Weights() != nil {
 		releaseUnused(source.Graph, &graph.Graph{})
 	}
-	return o.program(ctx, m, d.WithLayouts(o.Layouts).WithDirectConv(o.DirectConv).WithAccelerator(o.Accelerator))
+	p, err := o.program(ctx, m, d.WithLayouts(o.Layouts).WithDirectConv(o.DirectConv).WithAccelerator(o.Accelerator))
+	if err == nil {
+		p.options = kept
+	}
+	return p, err
 }
 
 // program binds a rewritten model to the device.

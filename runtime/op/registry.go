@@ -11,7 +11,10 @@ import (
 
 // Registry finds the row of an operator. The zero value is empty. It must not
 // change while sessions use it.
-type Registry struct{ rows map[string]*Row }
+type Registry struct {
+	rows map[string]*Row
+	made *madeOps // nil for a registry that remembers nothing
+}
 
 // Register adds an operator. Its domain and name must not be taken, and it must
 // have a version and a constructor.
@@ -95,7 +98,14 @@ func (r *Registry) Match(n *graph.Node) (*Row, int, error) {
 }
 
 // New binds the node's operator to its attributes.
-func (r *Registry) New(n *graph.Node) (o Op, row *Row, err error) {
+func (r *Registry) New(n *graph.Node) (Op, *Row, error) {
+	if r.made != nil {
+		return r.made.of(r, n)
+	}
+	return r.bind(n)
+}
+
+func (r *Registry) bind(n *graph.Node) (o Op, row *Row, err error) {
 	defer guard(&err)
 	row, since, err := r.Match(n)
 	if err != nil {

@@ -29,6 +29,11 @@ func newEdit() *Edit {
 	return &Edit{Replace: map[*graph.Node][]*graph.Node{}, Drop: map[string]bool{}, Rename: map[string]string{}}
 }
 
+// empty reports whether the edit changes nothing.
+func (e *Edit) empty() bool {
+	return e == nil || len(e.Replace) == 0 && len(e.Add) == 0 && len(e.Drop) == 0 && len(e.Sparse) == 0 && len(e.Rename) == 0
+}
+
 // removes reports whether the edit removes or replaces a node.
 func (e *Edit) removes(n *graph.Node) bool {
 	_, ok := e.Replace[n]

@@ -14,32 +14,47 @@ import (
 // consumer reads elements of a value: dead nodes, Shape and Size are none.
 type matcher struct {
 	*Scope
+	*index
+	replaced map[*graph.Node]bool // nodes of patterns that edit replaces
+	vectors  map[string]string    // names of added vectors of integers, by content
+	edit     *Edit
+}
+
+// An index is what matchers know of one graph. It does not change.
+type index struct {
 	live      []*graph.Node            // nodes that bind, in topological order
 	bound     map[*graph.Node]bool     // set of live
 	consumers map[string][]*graph.Node // by canonical name, one entry per input
 	escaping  map[string]bool          // canonical names of graph outputs and captured values
 	copies    map[string]string        // canonical names of copies
 	extents   classes
-	replaced  map[*graph.Node]bool // nodes of patterns that edit replaces
-	vectors   map[string]string    // names of added vectors of integers, by content
-	edit      *Edit
 }
 
 func newMatcher(s *Scope) *matcher {
-	m := &matcher{
-		Scope: s, bound: map[*graph.Node]bool{}, consumers: map[string][]*graph.Node{}, escaping: map[string]bool{}, copies: map[string]string{},
-		extents: classes{}, replaced: map[*graph.Node]bool{}, vectors: map[string]string{}, edit: newEdit(),
-	}
-	for _, n := range s.Graph.Live() {
-		if _, _, err := s.Registry.New(n); err == nil && len(n.Inputs) > 0 && len(n.Outputs) > 0 && !alignsAxes(n) {
-			m.live, m.bound[n] = append(m.live, n), true
-		}
-		m.index(n)
-	}
-	for _, o := range s.Graph.Outputs {
-		m.escaping[m.canonical(o.Name)] = true
+	m := &matcher{Scope: s, index: s.index, replaced: map[*graph.Node]bool{}, vectors: map[string]string{}, edit: newEdit()}
+	if m.index == nil {
+		m.read()
+		s.index = m.index
 	}
 	return m
+}
+
+// read makes the index.
+func (m *matcher) read() {
+	n := len(m.Nodes)
+	m.index = &index{
+		live: make([]*graph.Node, 0, n), bound: make(map[*graph.Node]bool, n), consumers: make(map[string][]*graph.Node, n),
+		escaping: map[string]bool{}, copies: map[string]string{}, extents: classes{},
+	}
+	for _, n := range m.Graph.Live() {
+		if _, _, err := m.Registry.New(n); err == nil && len(n.Inputs) > 0 && len(n.Outputs) > 0 && !alignsAxes(n) {
+			m.live, m.bound[n] = append(m.live, n), true
+		}
+		m.note(n)
+	}
+	for _, o := range m.Graph.Outputs {
+		m.escaping[m.canonical(o.Name)] = true
+	}
 }
 
 // alignsAxes reports whether the attributes of a node of an operator set before 7
@@ -48,8 +63,8 @@ func alignsAxes(n *graph.Node) bool {
 	return n.Version < 7 && is(n, "Add", "Sub", "Mul", "Div", "Pow") && len(n.Attrs) > 0
 }
 
-// index records what a node reads.
-func (m *matcher) index(n *graph.Node) {
+// note records what a node reads.
+func (m *matcher) note(n *graph.Node) {
 	switch {
 	case m.bound[n] && m.isCopy(n):
 		m.copies[n.Outputs[0]] = m.canonical(n.Inputs[0])

@@ -82,9 +82,11 @@ func Passes() []Pass {
 // Run applies the passes in order, each once to every graph of the model, and returns
 // the rewritten model.
 func Run(m *graph.Model, passes []Pass, c Context) (*graph.Model, error) {
+	r := rewriter{context: c, names: newNames(m)}
 	for _, p := range passes {
-		r := rewriter{pass: p, context: c, model: m, names: newNames(m)}
-		g, err := r.graph(m.Graph, nil, nil)
+		r.pass, r.model = p, m
+		r.scopes, r.before = map[place]*Scope{}, r.scopes
+		g, err := r.graph(m.Graph, place{}, nil)
 		if ended := c.done(); ended != nil {
 			err = ended
 		}
@@ -98,36 +100,60 @@ func Run(m *graph.Model, passes []Pass, c Context) (*graph.Model, error) {
 	return m, nil
 }
 
-// A rewriter applies one pass to a model.
+// A rewriter applies passes to a model. Scopes of graphs that a pass leaves as they are
+// serve the next pass too, with everything that is known of their values.
 type rewriter struct {
 	pass    Pass
 	context Context
-	model   *graph.Model
+	model   *graph.Model // before the pass
 	names   *names
+	before  map[place]*Scope // of the pass before
+	scopes  map[place]*Scope // of this pass
 }
 
-// graph rewrites a graph and then its subgraphs. Types are those of graph inputs that
-// the file does not declare.
-func (r *rewriter) graph(g *graph.Graph, outer *Scope, types []graph.Type) (*graph.Graph, error) {
+// place is where a graph stands: in an attribute of a node, or at the top.
+type place struct {
+	outer *Scope // of the graph around; nil at the top
+	node  *graph.Node
+	attr  string
+	graph *graph.Graph
+}
+
+// scope returns the scope of a graph. Types are those of graph inputs that the file does
+// not declare, which follow from the place.
+func (r *rewriter) scope(g *graph.Graph, at place, types []graph.Type) *Scope {
+	at.graph = g
+	s := r.before[at]
+	if s == nil {
+		s = newScope(r.context, r.model, g, at.outer, r.names)
+		s.inputs = types
+	}
+	s.Model, r.scopes[at] = r.model, s
+	return s
+}
+
+// graph rewrites a graph and then its subgraphs.
+func (r *rewriter) graph(g *graph.Graph, at place, types []graph.Type) (*graph.Graph, error) {
 	if err := r.context.done(); err != nil {
 		return nil, err
 	}
-	s := newScope(r.context, r.model, g, outer, r.names)
-	s.inputs = types
+	s := r.scope(g, at, types)
 	e, err := r.pass.Run(s)
 	if err != nil {
 		return nil, err
 	}
-	if e != nil {
+	if !e.empty() {
 		g = e.apply(g)
-		s = newScope(r.context, r.model, g, outer, r.names)
-		s.inputs = types
+		s = r.scope(g, at, types)
 	}
 	return r.inside(g, s)
 }
 
 // inside returns the graph with rewritten subgraphs.
 func (r *rewriter) inside(g *graph.Graph, s *Scope) (*graph.Graph, error) {
+	if !s.nested {
+		return g, nil
+	}
 	edited := *g
 	edited.Nodes = make([]*graph.Node, len(g.Nodes))
 	same := true
@@ -138,7 +164,7 @@ func (r *rewriter) inside(g *graph.Graph, s *Scope) (*graph.Graph, error) {
 				return sub
 			}
 			var changed *graph.Graph
-			changed, err = r.graph(sub, s, s.bodyTypes(n, attr))
+			changed, err = r.graph(sub, place{outer: s, node: n, attr: attr}, s.bodyTypes(n, attr))
 			return changed
 		})
 		if err != nil {

@@ -29,14 +29,16 @@ type Scope struct {
 	makers  map[string]*graph.Node // by output
 	users   map[string]int         // number of uses by nodes, including captures of subgraphs
 	outputs map[string]bool
+	nested  bool                 // whether nodes have subgraphs
 	known   map[string]*op.Value // facts about values; nil before inference
+	index   *index               // of the graph; nil before the first matcher
 	room    *int                 // bytes that inference may still compute, with enclosing graphs
 }
 
 func newScope(c Context, m *graph.Model, g *graph.Graph, outer *Scope, n *names) *Scope {
 	s := &Scope{
 		Context: c, Model: m, Graph: g, outer: outer, names: n,
-		defined: map[string]bool{}, inner: map[string]bool{}, outputs: map[string]bool{},
+		defined: make(map[string]bool, len(g.Nodes)+len(g.Initializers)), inner: map[string]bool{}, outputs: map[string]bool{},
 		makers: make(map[string]*graph.Node, len(g.Nodes)), users: make(map[string]int, len(g.Nodes)),
 	}
 	if outer != nil {
@@ -53,10 +55,14 @@ func newScope(c Context, m *graph.Model, g *graph.Graph, outer *Scope, n *names)
 				s.makers[name] = n
 			}
 		}
-		for _, name := range slices.Concat(n.Inputs, n.Captured()) {
+		for _, name := range n.Inputs {
+			s.users[name]++
+		}
+		for _, name := range n.Captured() {
 			s.users[name]++
 		}
 		for _, sub := range subgraphs(n) {
+			s.nested = true
 			defineAll(sub, s.inner)
 		}
 	}
