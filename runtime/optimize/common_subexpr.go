@@ -2,10 +2,9 @@ package optimize
 
 import (
 	"bytes"
-	"fmt"
 	"hash/maphash"
+	"math"
 	"slices"
-	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -20,18 +19,20 @@ const commonBytes = 1 << 12
 func commonSubexpr(s *Scope) (*Edit, error) {
 	e := newEdit()
 	s.commonConstants(e)
-	first := map[string]*graph.Node{}
+	h := hasher{seed: maphash.MakeSeed(), edit: e}
+	first := map[uint64][]*graph.Node{}
 	for _, n := range s.Nodes {
-		key, ok := s.expression(n, e)
-		if !ok {
+		row, _, err := s.Registry.Find(n)
+		if err != nil || row.Impure || slices.ContainsFunc(n.Attrs, func(a *graph.Attr) bool { return !isPlain(a) }) {
 			continue
 		}
-		m := first[key]
-		if m == nil {
-			first[key] = n
+		sum := h.node(n)
+		i := slices.IndexFunc(first[sum], func(m *graph.Node) bool { return e.same(n, m) })
+		if i < 0 {
+			first[sum] = append(first[sum], n)
 			continue
 		}
-		e.share(s, n, m)
+		e.share(s, n, first[sum][i])
 	}
 	return e, nil
 }
@@ -86,49 +87,81 @@ func equalTensors(a, b *tensor.Tensor) bool {
 	return a.DType() == b.DType() && a.Shape().Equal(b.Shape()) && slices.Equal(a.Strings(), b.Strings()) && bytes.Equal(a.Bytes(), b.Bytes())
 }
 
-// expression returns a text that is equal for nodes that compute the same; ok is
-// false if the node must not be shared.
-func (s *Scope) expression(n *graph.Node, e *Edit) (key string, ok bool) {
-	row, _, err := s.Registry.Find(n)
-	if err != nil || row.Impure || len(subgraphs(n)) > 0 {
-		return "", false
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%q.%q:%q-%d", n.Domain, n.Op, n.Overload, n.Version)
-	for _, name := range n.Inputs {
-		fmt.Fprintf(&b, " %q", e.name(name))
-	}
-	for _, name := range n.Outputs {
-		fmt.Fprint(&b, " ", name != "")
-	}
-	list := slices.Clone(n.Attrs)
-	slices.SortFunc(list, func(x, y *graph.Attr) int { return strings.Compare(x.Name, y.Name) })
-	for _, a := range list {
-		text, ok := constantText(a)
-		if !ok {
-			return "", false
-		}
-		fmt.Fprintf(&b, " %q=%d%s", a.Name, a.Kind, text)
-	}
-	return b.String(), true
+// same reports whether two nodes compute the same.
+func (e *Edit) same(n, m *graph.Node) bool {
+	inputs := func(a, b string) bool { return e.name(a) == e.name(b) }
+	outputs := func(a, b string) bool { return (a == "") == (b == "") }
+	return n.Domain == m.Domain && n.Op == m.Op && n.Overload == m.Overload && n.Version == m.Version &&
+		slices.EqualFunc(n.Inputs, m.Inputs, inputs) && slices.EqualFunc(n.Outputs, m.Outputs, outputs) &&
+		len(n.Attrs) == len(m.Attrs) && !slices.ContainsFunc(n.Attrs, func(a *graph.Attr) bool { return !equalAttrs(a, m.Attr(a.Name)) })
 }
 
-// constantText returns a text that differs between values of an attribute; ok is
-// false if its kind has none.
-func constantText(a *graph.Attr) (text string, ok bool) {
+// isPlain reports whether an attribute is of a kind that equalAttrs compares.
+func isPlain(a *graph.Attr) bool {
 	switch a.Kind {
-	case graph.AttrFloat:
-		return fmt.Sprintf("%b", a.Float), true
-	case graph.AttrInt:
-		return fmt.Sprint(a.Int), true
-	case graph.AttrString:
-		return fmt.Sprintf("%q", a.Str), true
-	case graph.AttrFloats:
-		return fmt.Sprintf("%b", a.Floats), true
-	case graph.AttrInts:
-		return fmt.Sprint(a.Ints), true
-	case graph.AttrStrings:
-		return fmt.Sprintf("%q", a.Strs), true
+	case graph.AttrFloat, graph.AttrInt, graph.AttrString, graph.AttrFloats, graph.AttrInts, graph.AttrStrings:
+		return true
 	}
-	return "", false
+	return false
+}
+
+// hasher computes numbers that are equal for nodes that compute the same.
+type hasher struct {
+	seed maphash.Seed
+	edit *Edit
+}
+
+func (h *hasher) node(n *graph.Node) uint64 {
+	type shape struct {
+		domain, op, overload             string
+		version, inputs, outputs, wanted int
+	}
+	of := shape{n.Domain, n.Op, n.Overload, n.Version, len(n.Inputs), len(n.Outputs), 0}
+	for _, name := range n.Outputs {
+		if name != "" {
+			of.wanted++
+		}
+	}
+	var sum maphash.Hash
+	sum.SetSeed(h.seed)
+	maphash.WriteComparable(&sum, of)
+	for _, name := range n.Inputs {
+		maphash.WriteComparable(&sum, h.edit.name(name))
+	}
+	all := sum.Sum64()
+	for _, a := range n.Attrs { // in any order
+		all += h.attr(a)
+	}
+	return all
+}
+
+func (h *hasher) attr(a *graph.Attr) uint64 {
+	type scalar struct {
+		name  string
+		kind  graph.AttrKind
+		float uint32
+		int   int64
+	}
+	var sum maphash.Hash
+	sum.SetSeed(h.seed)
+	maphash.WriteComparable(&sum, scalar{a.Name, a.Kind, math.Float32bits(a.Float), a.Int})
+	sum.Write(a.Str)
+	for _, v := range a.Floats {
+		maphash.WriteComparable(&sum, math.Float32bits(v))
+	}
+	for _, v := range a.Ints {
+		maphash.WriteComparable(&sum, v)
+	}
+	for _, v := range a.Strs {
+		sum.Write(v)
+	}
+	return sum.Sum64()
+}
+
+// equalAttrs reports whether two attributes have the same value, floats bit for bit; b may
+// be nil.
+func equalAttrs(a, b *graph.Attr) bool {
+	bits := func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) }
+	return b != nil && a.Kind == b.Kind && bits(a.Float, b.Float) && a.Int == b.Int && string(a.Str) == string(b.Str) &&
+		slices.EqualFunc(a.Floats, b.Floats, bits) && slices.Equal(a.Ints, b.Ints) && slices.EqualFunc(a.Strs, b.Strs, slices.Equal)
 }

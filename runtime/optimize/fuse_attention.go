@@ -15,7 +15,7 @@ func fuseAttention(s *Scope) (*Edit, error) {
 	m := newMatcher(s)
 	weights := uncast(zeroed(uncast(where(apply("Softmax", x), (*match).isLastSoftmax))))
 	product := apply("MatMul", weights, y)
-	for _, n := range m.live {
+	for _, n := range m.candidates(product) {
 		for _, shared := range []bool{true, false} {
 			if m.find(product, n, func(found *match) bool { return found.attend(shared) }) {
 				break

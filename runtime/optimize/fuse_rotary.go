@@ -13,7 +13,7 @@ import (
 func fuseRotary(s *Scope) (*Edit, error) {
 	w := &rotaryWriter{builder: builder{matcher: newMatcher(s)}, caches: map[string]string{}}
 	for _, form := range rotaryForms() {
-		for _, n := range w.live {
+		for _, n := range w.candidates(form.pattern) {
 			w.find(form.pattern, n, func(found *match) bool {
 				r := found.rotation(form)
 				return w.private(found.nodes, n) && w.isRotation(&r) && w.write(found, r)

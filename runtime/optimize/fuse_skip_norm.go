@@ -14,7 +14,7 @@ func fuseSkipNorm(s *Scope) (*Edit, error) {
 	m := newMatcher(s)
 	skip := map[string]string{"LayerNormalization": "SkipLayerNormalization", "RMSNormalization": "SkipSimplifiedLayerNormalization"}
 	normalization := applyAny(slices.Sorted(maps.Keys(skip)), add(x, y))
-	for _, n := range m.live {
+	for _, n := range m.candidates(normalization) {
 		m.find(normalization, n, func(found *match) bool {
 			sum := m.producer(n.Inputs[0], "Add")
 			if m.edit.removes(sum) || !found.normalizesRows() {

@@ -27,6 +27,7 @@ type index struct {
 	consumers map[string][]*graph.Node // by canonical name, one entry per input
 	escaping  map[string]bool          // canonical names of graph outputs and captured values
 	copies    map[string]string        // canonical names of copies
+	makes     map[string][]int         // by operator, which of live have a first output that it computes or copies of that
 	extents   classes
 }
 
@@ -44,7 +45,7 @@ func (m *matcher) read() {
 	n := len(m.Nodes)
 	m.index = &index{
 		live: make([]*graph.Node, 0, n), bound: make(map[*graph.Node]bool, n), consumers: make(map[string][]*graph.Node, n),
-		escaping: map[string]bool{}, copies: map[string]string{}, extents: classes{},
+		escaping: map[string]bool{}, copies: map[string]string{}, makes: map[string][]int{}, extents: classes{},
 	}
 	for _, n := range m.Graph.Live() {
 		if _, _, err := m.Registry.New(n); err == nil && len(n.Inputs) > 0 && len(n.Outputs) > 0 && !alignsAxes(n) {
@@ -55,6 +56,19 @@ func (m *matcher) read() {
 	for _, o := range m.Graph.Outputs {
 		m.escaping[m.canonical(o.Name)] = true
 	}
+	for i, n := range m.live {
+		if by := m.maker(m.canonical(n.Outputs[0])); m.bound[by] {
+			m.makes[opName(by)] = append(m.makes[opName(by)], i)
+		}
+	}
+}
+
+// opName names an operator as is has it.
+func opName(n *graph.Node) string {
+	if n.Domain == "" {
+		return n.Op
+	}
+	return n.Domain + "." + n.Op
 }
 
 // alignsAxes reports whether the attributes of a node of an operator set before 7

@@ -21,7 +21,7 @@ func inverseRoot(a pattern) formula {
 
 // mean matches the mean of a over its last axes, which stay with an extent of 1.
 func mean(a pattern) formula {
-	return func(m *match, value string, next func() bool) bool {
+	return formula{roots: []string{"ReduceMean"}, needs: append(needsOf(a), "ReduceMean"), find: func(m *match, value string, next func() bool) bool {
 		n := m.producer(value, "ReduceMean")
 		if n == nil || intOr(n, "keepdims", 1) != 1 {
 			return false
@@ -30,7 +30,7 @@ func mean(a pattern) formula {
 		return count > 0 && m.through(n, func() bool {
 			return axes.accept(m, float64(count), value, func() bool { return a.match(m, n.Inputs[0], next) })
 		})
-	}
+	}}
 }
 
 // lastAxes returns the number of axes that a node reduces, if they are the last ones
@@ -106,7 +106,7 @@ func (m *match) norm() norm {
 // precedence. A scale and, if biased, a bias that follow become its operands.
 func (m *matcher) fuseNorms(op string, version int, biased bool, patterns ...pattern) {
 	for _, p := range patterns {
-		for _, n := range m.live {
+		for _, n := range m.candidates(p) {
 			m.find(p, n, func(found *match) bool {
 				s := found.norm()
 				return m.ofType(s.x, narrowFloats) && m.normalize(m.withParameters(s, biased), op, version)

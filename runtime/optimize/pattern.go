@@ -59,20 +59,45 @@ const (
 	bias  variable = "bias"
 )
 
-// A formula is a pattern given by its match method.
-type formula func(m *match, value string, next func() bool) bool
+// A formula is a pattern given by its match method. Roots and needs let graphs, and nodes of
+// them, be passed over in which it matches nothing.
+type formula struct {
+	find  func(m *match, value string, next func() bool) bool
+	roots []string // operators one of which computes every value that it matches; nil for any
+	needs []string // operators all of which a graph must have
+}
 
-func (f formula) match(m *match, value string, next func() bool) bool { return f(m, value, next) }
+func (f formula) match(m *match, value string, next func() bool) bool { return f.find(m, value, next) }
+
+// limits returns the roots and needs of a pattern.
+func limits(p pattern) (roots, needs []string) {
+	f, _ := p.(formula)
+	return f.roots, f.needs
+}
+
+// needsOf returns what all of several patterns need.
+func needsOf(list ...pattern) (needs []string) {
+	for _, p := range list {
+		_, n := limits(p)
+		needs = append(needs, n...)
+	}
+	return needs
+}
 
 // apply matches the first output of an operator whose first operands match.
 func apply(op string, operands ...pattern) formula { return applyAny([]string{op}, operands...) }
 
 // applyAny matches like apply the first output of one of several operators.
 func applyAny(ops []string, operands ...pattern) formula {
-	return func(m *match, value string, next func() bool) bool {
+	f := formula{roots: ops, needs: needsOf(operands...)}
+	if len(ops) == 1 {
+		f.needs = append(f.needs, ops[0])
+	}
+	f.find = func(m *match, value string, next func() bool) bool {
 		n := m.producer(value, ops...)
 		return n != nil && m.through(n, func() bool { return m.operands(n.Inputs, operands, next) })
 	}
+	return f
 }
 
 // through adds a node to the match while next runs.
@@ -110,24 +135,41 @@ func sqrt(a pattern) formula { return apply("Sqrt", a) }
 
 // either matches what one of several patterns matches.
 func either(list ...pattern) formula {
-	return func(m *match, value string, next func() bool) bool {
+	var f formula
+	for i, p := range list {
+		roots, needs := limits(p)
+		if i == 0 {
+			f.roots, f.needs = roots, needs
+			continue
+		}
+		if f.roots != nil && roots != nil {
+			f.roots = slices.Concat(f.roots, roots)
+		} else {
+			f.roots = nil
+		}
+		f.needs = slices.DeleteFunc(slices.Clone(f.needs), func(op string) bool { return !slices.Contains(needs, op) })
+	}
+	f.find = func(m *match, value string, next func() bool) bool {
 		return slices.ContainsFunc(list, func(p pattern) bool { return p.match(m, value, next) })
 	}
+	return f
 }
 
 // as binds a variable to what a pattern matches.
 func as(v variable, p pattern) formula {
-	return func(m *match, value string, next func() bool) bool {
+	roots, needs := limits(p)
+	return formula{roots: roots, needs: needs, find: func(m *match, value string, next func() bool) bool {
 		return p.match(m, value, func() bool { return v.match(m, value, next) })
-	}
+	}}
 }
 
 // where matches what a pattern matches if the node that computes the value meets a
 // condition.
 func where(p pattern, condition func(m *match, n *graph.Node) bool) formula {
-	return func(m *match, value string, next func() bool) bool {
+	roots, needs := limits(p)
+	return formula{roots: roots, needs: needs, find: func(m *match, value string, next func() bool) bool {
 		return p.match(m, value, func() bool { return condition(m, m.maker(m.canonical(value))) && next() })
-	}
+	}}
 }
 
 // once matches what a pattern matches if the value is used once. Unlike a private
@@ -185,7 +227,7 @@ func (p parameter) accept(m *match, c float64, _ string, next func() bool) bool 
 
 // plus matches a + c with its operands in either order.
 func plus(c numeral, a pattern) formula {
-	return func(m *match, value string, next func() bool) bool {
+	return formula{roots: []string{"Add"}, needs: append(needsOf(a), "Add"), find: func(m *match, value string, next func() bool) bool {
 		n := m.producer(value, "Add")
 		if n == nil {
 			return false
@@ -194,7 +236,7 @@ func plus(c numeral, a pattern) formula {
 		return ok && m.through(n, func() bool {
 			return c.accept(m, number, value, func() bool { return a.match(m, other, next) })
 		})
-	}
+	}}
 }
 
 // over matches c / a.
@@ -205,7 +247,7 @@ func power(a pattern, c numeral) formula { return numeric("Pow", 1, c, a) }
 
 // numeric matches a binary operator with the number c as operand i.
 func numeric(op string, i int, c numeral, a pattern) formula {
-	return func(m *match, value string, next func() bool) bool {
+	return formula{roots: []string{op}, needs: append(needsOf(a), op), find: func(m *match, value string, next func() bool) bool {
 		n := m.producer(value, op)
 		if n == nil {
 			return false
@@ -214,17 +256,25 @@ func numeric(op string, i int, c numeral, a pattern) formula {
 		return ok && m.through(n, func() bool {
 			return c.accept(m, number, value, func() bool { return a.match(m, n.Inputs[1-i], next) })
 		})
-	}
+	}}
 }
 
 // product matches the product of a number and factors in any order and grouping.
 // Quotients by numbers and squares and cubes are products too. Without a number in
 // the graph the number is 1.
 func product(c numeral, factors ...pattern) formula {
-	return func(m *match, value string, next func() bool) bool {
+	f := formula{roots: products, needs: needsOf(factors...)}
+	if len(factors) == 1 { // which may be all there is
+		f.roots = either(formula{roots: products}, factors[0]).roots
+	}
+	f.find = func(m *match, value string, next func() bool) bool {
 		return m.product([]string{value}, 1, factors, maxProduct, func(number float64) bool { return c.accept(m, number, value, next) })
 	}
+	return f
 }
+
+// products are the operators of products.
+var products = []string{"Mul", "Div", "Pow"}
 
 // maxProduct bounds the nodes that a product is spread over.
 const maxProduct = 6
@@ -247,7 +297,7 @@ func (m *match) product(values []string, number float64, factors []pattern, dept
 			}
 		}
 	}
-	n := m.producer(value, "Mul", "Div", "Pow")
+	n := m.producer(value, products...)
 	if n == nil || depth == 0 {
 		return false
 	}

@@ -20,7 +20,7 @@ type rule struct {
 func rewrite(s *Scope, rules ...rule) (*Edit, error) {
 	m := newMatcher(s)
 	for _, r := range rules {
-		for _, n := range m.live {
+		for _, n := range m.candidates(r.pattern) {
 			m.find(r.pattern, n, func(found *match) bool {
 				if !m.private(found.nodes, n) || r.when != nil && !r.when(found) {
 					return false
@@ -39,6 +39,28 @@ func (m *match) reads(n *graph.Node) bool {
 	return slices.ContainsFunc(n.Inputs, func(name string) bool {
 		return slices.Contains(m.nodes, m.maker(m.canonical(name)))
 	})
+}
+
+// candidates returns the nodes whose first outputs a pattern may match, in topological order.
+func (m *matcher) candidates(p pattern) []*graph.Node {
+	roots, needs := limits(p)
+	switch {
+	case slices.ContainsFunc(needs, func(op string) bool { return len(m.makes[op]) == 0 }):
+		return nil
+	case roots == nil:
+		return m.live
+	}
+	var at []int
+	for _, op := range roots {
+		at = append(at, m.makes[op]...)
+	}
+	slices.Sort(at)
+	at = slices.Compact(at)
+	list := make([]*graph.Node, len(at))
+	for i, k := range at {
+		list[i] = m.live[k]
+	}
+	return list
 }
 
 // find matches a pattern with the first output of root and calls accept for every
