@@ -124,7 +124,7 @@ var controlCases = []struct {
 	{"loop by condition", looping(), values{"n": scalar[int64](100), "x": vec(4), "s": vec(0)},
 		values{"last": vec(12), "all": rows(1, 4, 8, 12)}, ""},
 	{"loop never", looping(), values{"n": scalar[int64](0), "x": vec(4), "s": vec(7)},
-		values{"last": vec(7), "all": tensor.New(tensor.I64, 0)}, ""},
+		values{"last": vec(7), "all": tensor.New(tensor.I64, 0, 0)}, ""},
 	{"loop that grows", subgraph("x n:int", "y", node("Loop", "n _ x", "y", body("body",
 		subgraph("i:int c:bool v", "c2 w", node("Identity", "c", "c2"), node("Concat", "v v", "w", attr("axis", 0)))))),
 		values{"x": vec(1), "n": scalar[int64](3)}, values{"y": vec(1, 1, 1, 1, 1, 1, 1, 1)}, ""},

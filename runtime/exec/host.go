@@ -29,7 +29,7 @@ func (r *run) host(f *frame, at int) error {
 	}
 	c.Body, c.BodyType, c.Stream = nil, nil, nil
 	if s.Bodies != nil {
-		c.BodyType = func(attr string, i int) graph.Type { return s.Bodies[attr].Type(s.Bodies[attr].Outputs[i]) }
+		c.BodyType = func(attr string, i int) graph.Type { return s.Bodies[attr].DeclaredType(i) }
 		c.Body = func(attr string, in []tensor.Value) ([]tensor.Value, error) { return r.body(f, s, attr, in) }
 		c.Stream = func(attr string, l *op.Loop) (op.Stream, error) { return r.loop(f, s, attr, l) }
 	}

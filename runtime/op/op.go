@@ -165,7 +165,7 @@ type Run struct {
 	// Stream has that graph run again and again on states that stay where they are. It
 	// lasts to the end of Run.
 	Stream func(attr string, l *Loop) (Stream, error)
-	// BodyType is what is known of output i of that graph before it runs.
+	// BodyType is the type of output i of that graph that follows from its declarations alone.
 	BodyType func(attr string, i int) graph.Type
 }
 

@@ -85,3 +85,40 @@ func (pl *Plan) bodyInputs(s *Step, in []*op.Value) map[string][]graph.Type {
 	_, _ = op.InferWith(s.Op, s.Node.Node, c)
 	return seen
 }
+
+// DeclaredType returns the type of output i as the graph declares it. The extents that follow
+// from those of the declared inputs are added, and an extent that contradicts them is unknown.
+func (b *Body) DeclaredType(i int) graph.Type {
+	t := b.Type(b.Outputs[i])
+	if t.Kind != graph.TensorType {
+		return t
+	}
+	in := make([]*op.Value, len(b.Inputs))
+	for k, id := range b.Inputs {
+		in[k] = b.values[id]
+		if k < len(b.Decl) {
+			in[k] = &op.Value{Type: b.Decl[k].Type}
+		}
+	}
+	// A graph that its own declarations do not fit says nothing of its results.
+	if values, err := b.infer(in); err == nil {
+		t.Dims = values[b.Outputs[i]].Dims
+	}
+	said := b.results[i].Type.Dims
+	switch {
+	case said == nil:
+	case len(said) != len(t.Dims):
+		t.Dims = said
+	default:
+		t.Dims = slices.Clone(t.Dims)
+		for a, d := range said {
+			switch {
+			case !t.Dims[a].IsKnown():
+				t.Dims[a] = d
+			case d.IsKnown() && !d.Same(t.Dims[a]):
+				t.Dims[a] = graph.Unknown()
+			}
+		}
+	}
+	return t
+}

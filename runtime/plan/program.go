@@ -26,9 +26,10 @@ type Program struct {
 	Outputs []int          // ids of the results
 	Nodes   []*Node
 
-	values []*op.Value // by id: what is known before the inputs' extents are
-	device device.Device
-	plans  planCache
+	values  []*op.Value    // by id: what is known before the inputs' extents are
+	results []*graph.Value // what the model says of Outputs
+	device  device.Device
+	plans   planCache
 }
 
 // Node is one bound node. An id of -1 is an operand left out.
@@ -117,10 +118,11 @@ func (c *compiler) compile(g *graph.Graph, types []graph.Type) error {
 		if v.Type.Kind == graph.NoType {
 			return c.fail(nil, graph.Errorf(graph.ErrFormat, "input %q has no type", in.Name))
 		}
+		given := v.Type
 		if c.outer != nil {
-			v.Type = loose(v.Type)
+			given = loose(given)
 		}
-		c.Inputs = append(c.Inputs, c.define(v.Name, &op.Value{Type: v.Type}))
+		c.Inputs = append(c.Inputs, c.define(v.Name, &op.Value{Type: given}))
 		c.Decl = append(c.Decl, &v)
 	}
 	for _, n := range nodes {
@@ -135,6 +137,7 @@ func (c *compiler) compile(g *graph.Graph, types []graph.Type) error {
 		}
 		c.Outputs = append(c.Outputs, id)
 	}
+	c.results = g.Outputs
 	return nil
 }
 

@@ -128,16 +128,36 @@ func (branch) Run(c *op.Run) error {
 
 // loop runs a graph again and again, with values carried from one iteration to
 // the next (https://onnx.ai/onnx/operators/onnx__Loop.html).
-type loop struct{}
+//
+// The body is given its number and its condition in the shape that it declares: as a vector of
+// one element if it declares an axis, else as a scalar.
+type loop struct {
+	number, condition tensor.Shape
+}
 
 const body = "body"
 
 func newLoop(n *op.Node) (op.Op, error) {
-	return loop{}, n.Graph(body)
+	if err := n.Graph(body); err != nil {
+		return nil, err
+	}
+	in := n.Attr(body).Graph.Inputs
+	return loop{declaredOne(in, 0), declaredOne(in, 1)}, nil
 }
 
-func (loop) BodyTypes(_ string, in []*op.Value) ([]graph.Type, bool) {
-	types := []graph.Type{graph.TensorOf(tensor.I64, graph.Dims{}), graph.TensorOf(tensor.Bool, graph.Dims{})}
+// declaredOne returns the shape of the one element that input i of a body is.
+func declaredOne(in []*graph.Value, i int) tensor.Shape {
+	if i < len(in) && len(in[i].Type.Dims) > 0 {
+		return tensor.Shape{1}
+	}
+	return tensor.Shape{}
+}
+
+func (o loop) BodyTypes(_ string, in []*op.Value) ([]graph.Type, bool) {
+	types := []graph.Type{
+		graph.TensorOf(tensor.I64, graph.DimsOf(o.number)),
+		graph.TensorOf(tensor.Bool, graph.DimsOf(o.condition)),
+	}
 	return append(types, carriedTypes(in[2:])...), true
 }
 
@@ -205,7 +225,7 @@ func stacked(t graph.Type, axis int) graph.Type {
 	return graph.TensorOf(t.DType, append(dims, t.Dims[axis:]...))
 }
 
-func (loop) Run(c *op.Run) error {
+func (o loop) Run(c *op.Run) error {
 	trips, more := int64(math.MaxInt64), true
 	var err error
 	if c.Has(0) {
@@ -221,7 +241,9 @@ func (loop) Run(c *op.Run) error {
 	state := append([]tensor.Value{}, c.Values[2:]...)
 	scans := make([][]*tensor.Tensor, len(c.Out)-len(state))
 	for i := int64(0); i < trips && more; i++ {
-		in := append([]tensor.Value{op.Scalar(i), op.Scalar(more)}, state...)
+		number, condition := tensor.New(tensor.I64, o.number...), tensor.New(tensor.Bool, o.condition...)
+		tensor.View[int64](number)[0], tensor.View[bool](condition)[0] = i, more
+		in := append([]tensor.Value{number, condition}, state...)
 		out, err := c.Body(body, in)
 		if err != nil {
 			return fmt.Errorf("iteration %d: %w", i, err)
