@@ -57,11 +57,7 @@ func (f *frame) captured(b *plan.Body, in []tensor.Value) []tensor.Value {
 // inner runs a graph that the step's node holds, and counts what it gives.
 func (r *run) inner(f *frame, s *plan.Step, attr string, program func() ([]tensor.Value, error)) ([]tensor.Value, error) {
 	if r.prof != nil {
-		outer := r.within
-		defer func() { r.within = outer }()
-		if r.within = s.Label() + "." + attr; outer != "" {
-			r.within = outer + " > " + r.within
-		}
+		defer r.enter(s, attr)()
 	}
 	out, err := program()
 	if err != nil {
@@ -79,6 +75,16 @@ func (r *run) inner(f *frame, s *plan.Step, attr string, program func() ([]tenso
 		}
 	}
 	return out, nil
+}
+
+// enter has the profile say of steps that they are of a graph that the step's node holds, until
+// leave is called.
+func (r *run) enter(s *plan.Step, attr string) (leave func()) {
+	outer := r.within
+	if r.within = s.Label() + "." + attr; outer != "" {
+		r.within = outer + " > " + r.within
+	}
+	return func() { r.within = outer }
 }
 
 // bodyGarbage is about the memory in bytes of Go's heap that running a graph which a node

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	goruntime "runtime"
+	"slices"
 	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/device"
@@ -72,7 +73,7 @@ func (e *Executor) start(ctx context.Context, pl *plan.Plan, inputs []tensor.Val
 		return nil, err
 	}
 	defer r.unwatch()
-	results, err := r.program(pl, inputs, st)
+	results, err := r.program(pl, alignedAll(inputs), st)
 	if ended := ctx.Err(); err == nil && ended != nil {
 		results, err = nil, r.fail(pl, nil, ended)
 	}
@@ -131,7 +132,7 @@ func (r *run) program(pl *plan.Plan, inputs []tensor.Value, st *Stream) (results
 		if len(list) == 1 {
 			for i, id := range pl.Program.Inputs {
 				if pl.Slots[id].Place != plan.Held {
-					f.set(id, aligned(inputs[i]))
+					f.set(id, inputs[i])
 				}
 			}
 		} else {
@@ -289,12 +290,26 @@ func (r *run) commands(f *frame, i int) (int, error) {
 	return 0, nil
 }
 
-// aligned returns v with every tensor as kernels need it.
-func aligned(v tensor.Value) tensor.Value {
-	if t, ok := v.(*tensor.Tensor); ok {
-		return t.Aligned()
+// alignedAll returns the values with every tensor in a sequence, an optional or a map as kernels
+// need it.
+func alignedAll(values []tensor.Value) []tensor.Value {
+	list := values
+	for i, v := range values {
+		if _, ok := v.(*tensor.Tensor); ok || isAligned(v) {
+			continue
+		}
+		if &list[0] == &values[0] {
+			list = slices.Clone(values)
+		}
+		list[i] = tensor.Replace(v, (*tensor.Tensor).Aligned)
 	}
-	return tensor.Replace(v, (*tensor.Tensor).Aligned)
+	return list
+}
+
+func isAligned(v tensor.Value) bool {
+	all := true
+	tensor.Walk(v, func(t *tensor.Tensor) { all = all && t.IsAligned() })
+	return all
 }
 
 // fail says where a run ended.

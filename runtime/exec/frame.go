@@ -28,7 +28,8 @@ type frame struct {
 	pinned   device.Pinner
 	more     scratch // for steps in Go
 	call     op.Run
-	loops    []*loop // of the step that runs
+	loops    []*loop       // of the step that runs
+	repeats  []*repetition // of the step that runs
 
 	run      *run
 	held     int // bytes that the plan takes and that count for the run's limit
@@ -222,13 +223,15 @@ func (f *frame) fix(id int) *tensor.Tensor {
 		}
 		shape := f.shape(id).Clone()
 		n := s.Type.DType.Bytes(shape.Len())
-		t, _ = tensor.FromBytes(s.Type.DType, shape, f.arena[s.Offset:s.Offset+n:s.Offset+n])
+		t, _ = tensor.Borrow(s.Type.DType, shape, f.arena[s.Offset:s.Offset+n:s.Offset+n])
 	case plan.View:
 		from, _ := f.value(s.ViewOf).(*tensor.Tensor)
 		if from == nil || s.Most == nil {
 			return nil
 		}
-		t, _ = from.Reshape(f.shape(id).Clone())
+		if t = from; !t.Shape().Equal(f.shape(id)) {
+			t, _ = from.Reshape(f.shape(id))
+		}
 		if p := f.plan.Slots[f.plan.Root(id)].Place; p != plan.Arena && p != plan.Const {
 			return t
 		}
@@ -270,7 +273,7 @@ func (f *frame) reset() {
 	clear(f.call.Values[:cap(f.call.Values)])
 	clear(f.call.Out[:cap(f.call.Out)])
 	clear(f.call.Made[:cap(f.call.Made)])
-	f.call.Body, f.call.BodyType, f.call.Stream, f.call.Stop = nil, nil, nil, nil
+	f.call.Body, f.call.BodyType, f.call.Stream, f.call.Repeat, f.call.Stop = nil, nil, nil, nil, nil
 	f.run, f.taken, f.held, f.reserved = nil, 0, 0, 0
 }
 
@@ -303,36 +306,16 @@ func (f *frame) free() {
 	f.arena, f.scratch, f.plan = nil, nil, nil
 }
 
-// keep returns v in memory that outlives the frame's steps: tensors in the arena
-// are copied.
+// keep returns v in memory that outlives the frame's steps.
 func (f *frame) keep(v tensor.Value) (tensor.Value, error) {
-	size := 0
-	tensor.Walk(v, func(t *tensor.Tensor) {
-		if f.owns(t) {
-			size += tensor.Footprint(t)
-		}
-	})
+	size := tensor.Borrowed(v)
 	if size == 0 {
 		return v, nil
 	}
 	if err := f.Reserve(size); err != nil {
 		return nil, err
 	}
-	return tensor.Replace(v, func(t *tensor.Tensor) *tensor.Tensor {
-		if f.owns(t) {
-			return t.Clone()
-		}
-		return t
-	}), nil
-}
-
-// owns reports whether the elements lie in the arena.
-func (f *frame) owns(t *tensor.Tensor) bool {
-	if len(t.Bytes()) == 0 || len(f.arena) == 0 {
-		return false
-	}
-	at, start := uintptr(t.Pointer()), uintptr(unsafe.Pointer(unsafe.SliceData(f.arena)))
-	return at >= start && at < start+uintptr(len(f.arena))
+	return tensor.Own(v), nil
 }
 
 // holdConst has a constant in memory until drop.

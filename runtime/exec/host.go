@@ -27,11 +27,12 @@ func (r *run) host(f *frame, at int) error {
 		t, _ := v.(*tensor.Tensor)
 		c.In, c.Values = append(c.In, t), append(c.Values, v)
 	}
-	c.Body, c.BodyType, c.Stream = nil, nil, nil
+	c.Body, c.BodyType, c.Stream, c.Repeat = nil, nil, nil, nil
 	if s.Bodies != nil {
 		c.BodyType = func(attr string, i int) graph.Type { return s.Bodies[attr].DeclaredType(i) }
 		c.Body = func(attr string, in []tensor.Value) ([]tensor.Value, error) { return r.body(f, s, attr, in) }
 		c.Stream = func(attr string, l *op.Loop) (op.Stream, error) { return r.loop(f, s, attr, l) }
+		c.Repeat = func(attr string) (op.Repeat, error) { return r.repeat(f, s, attr) }
 	}
 	var err error
 	if r.prof == nil {
@@ -54,6 +55,9 @@ func (r *run) hostRun(f *frame, s *plan.Step) error {
 	}
 	if err := f.outputs(s); err != nil {
 		return err
+	}
+	if s.Bodies != nil {
+		defer f.endRepeats() // after made has copied what lies in their memory
 	}
 	err := op.Guard(func() error { return s.Call(c) })
 	f.more.rewind(f.device)

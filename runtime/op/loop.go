@@ -27,6 +27,15 @@ type LoopState struct {
 	Axis    int
 }
 
+// Repeat is runs of a graph that follow each other.
+type Repeat interface {
+	// Run runs the graph on inputs, which it does not change, and returns its outputs in a list
+	// that the next run uses again. They may be inputs, and many are borrowed tensors. Those
+	// that the next run is given last to its end, and others until it begins. The op counts
+	// neither outputs nor releases them.
+	Run(in []tensor.Value) ([]tensor.Value, error)
+}
+
 // Stream is runs of a graph that follow each other. States are without rows at first, and
 // lie in memory with room where the graph's operators add rows to them. States of a graph
 // that does not add rows in place are new tensors after each run.

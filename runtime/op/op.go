@@ -162,6 +162,9 @@ type Run struct {
 	// its inputs; its results share no memory with them. They count as if reserved:
 	// Release gives back those that the op does not keep.
 	Body func(attr string, in []tensor.Value) ([]tensor.Value, error)
+	// Repeat has that graph run again and again, each time on what the op gives it. It lasts
+	// to the end of Run.
+	Repeat func(attr string) (Repeat, error)
 	// Stream has that graph run again and again on states that stay where they are. It
 	// lasts to the end of Run.
 	Stream func(attr string, l *Loop) (Stream, error)

@@ -33,10 +33,14 @@ func Footprint(v Value) int {
 		}
 		return SizeOf(v.dtype, v.shape) + textBytes(v.strings)
 	case *Sequence:
+		if n := v.bytes.Load(); n > 0 {
+			return int(n)
+		}
 		n := SequenceBytes(len(v.Items))
 		for _, item := range v.Items {
 			n += Footprint(item)
 		}
+		v.bytes.Store(int64(n))
 		return n
 	case *Optional:
 		return ItemBytes + Footprint(v.Item)

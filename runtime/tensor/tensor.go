@@ -16,6 +16,8 @@ type Tensor struct {
 	strings []string
 	lent    *loan    // nil if the memory is nobody else's
 	derived *derived // nil if data has the elements
+
+	borrowed bool // the owner of the memory uses it again
 }
 
 // Align is the alignment, in bytes, of memory that New returns.
@@ -53,6 +55,19 @@ func FromBytes(d DType, shape Shape, data []byte) (*Tensor, error) {
 	}
 	return &Tensor{dtype: d, shape: shape.Clone(), data: data}, nil
 }
+
+// Borrow is FromBytes over memory that its owner uses again. A value that outlives the step
+// which is given such a tensor holds a copy of it.
+func Borrow(d DType, shape Shape, data []byte) (*Tensor, error) {
+	t, err := FromBytes(d, shape, data)
+	if err == nil {
+		t.borrowed = true
+	}
+	return t, err
+}
+
+// IsBorrowed reports whether the owner of the memory uses it again.
+func (t *Tensor) IsBorrowed() bool { return t.borrowed }
 
 // FromStrings returns a tensor over s, which it keeps.
 func FromStrings(s []string, shape ...int) (*Tensor, error) {
@@ -102,7 +117,7 @@ func (t *Tensor) Reshape(shape Shape) (*Tensor, error) {
 	if shape.Len() != t.Len() {
 		return nil, fmt.Errorf("%v has %d elements and %v has %d", t.shape, t.Len(), shape, shape.Len())
 	}
-	return &Tensor{dtype: t.dtype, shape: shape.Clone(), data: t.data, strings: t.strings, derived: t.derived}, nil
+	return &Tensor{dtype: t.dtype, shape: shape.Clone(), data: t.data, strings: t.strings, derived: t.derived, borrowed: t.borrowed}, nil
 }
 
 // Clone returns a copy with memory of its own.

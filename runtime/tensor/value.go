@@ -3,6 +3,7 @@ package tensor
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 )
 
 // Value is an operand of an operator: a *Tensor, a *Sequence, an *Optional or a
@@ -13,8 +14,32 @@ type Value interface {
 	isValue()
 }
 
-// Sequence is values of one type in order.
-type Sequence struct{ Items []Value }
+// Sequence is values of one type in order. It must not be copied.
+type Sequence struct {
+	Items []Value
+
+	end   *atomic.Int64 // items of the array that sequences have; nil if Append may not add any
+	bytes atomic.Int64  // Footprint; 0 before it is counted
+	owned atomic.Bool   // Own has nothing to copy
+}
+
+// Append returns the items of s and v behind them. It takes the array of s if that has room and
+// no other sequence goes on there, so that n calls in a row take time in proportion to n.
+func (s *Sequence) Append(v Value) *Sequence {
+	n := len(s.Items)
+	out := &Sequence{Items: s.Items, end: s.end}
+	if n == cap(s.Items) || s.end == nil || !s.end.CompareAndSwap(int64(n), int64(n+1)) {
+		const first = 4
+		out.Items, out.end = make([]Value, n, max(2*n, first)), new(atomic.Int64)
+		copy(out.Items, s.Items)
+		out.end.Store(int64(n + 1))
+	}
+	out.Items = append(out.Items, v)
+	out.bytes.Store(int64(Footprint(s) + ItemBytes + Footprint(v)))
+	t, ok := v.(*Tensor)
+	out.owned.Store(s.owned.Load() && ok && !t.borrowed)
+	return out
+}
 
 // Optional is a value or none.
 type Optional struct{ Item Value } // nil for none
@@ -78,7 +103,7 @@ func Replace(v Value, f func(t *Tensor) *Tensor) Value {
 		for i, item := range v.Items {
 			items[i] = Replace(item, f)
 		}
-		return &Sequence{items}
+		return &Sequence{Items: items}
 	case *Optional:
 		if v.Item == nil {
 			return v
@@ -88,4 +113,34 @@ func Replace(v Value, f func(t *Tensor) *Tensor) Value {
 		return &Map{f(v.Keys), f(v.Values)}
 	}
 	return v
+}
+
+// Borrowed returns the memory that Own takes.
+func Borrowed(v Value) int {
+	if s, ok := v.(*Sequence); ok && s.owned.Load() {
+		return 0
+	}
+	n := 0
+	Walk(v, func(t *Tensor) {
+		if t.borrowed {
+			n += Footprint(t)
+		}
+	})
+	if s, ok := v.(*Sequence); ok && n == 0 {
+		s.owned.Store(true)
+	}
+	return n
+}
+
+// Own returns v with copies of its borrowed tensors.
+func Own(v Value) Value {
+	if Borrowed(v) == 0 {
+		return v
+	}
+	return Replace(v, func(t *Tensor) *Tensor {
+		if t.borrowed {
+			return t.Clone()
+		}
+		return t
+	})
 }

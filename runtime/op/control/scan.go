@@ -170,7 +170,11 @@ func (o *scan) Run(c *op.Run) error {
 	if o.batched {
 		return o.batch(c, list)
 	}
-	out, err := o.one(c, list, -1)
+	runs, err := c.Repeat(body)
+	if err != nil {
+		return err
+	}
+	out, err := o.one(c, runs, list, -1)
 	for i, t := range out {
 		c.Set(i, t)
 	}
@@ -193,6 +197,10 @@ func (o *scan) batch(c *op.Run, list []*tensor.Tensor) error {
 			return graph.Errorf(graph.ErrShape, "sequence_lens is %v for a batch of %d", c.In[0], n)
 		}
 	}
+	runs, err := c.Repeat(body)
+	if err != nil {
+		return err
+	}
 	results := make([][]*tensor.Tensor, o.nodeOut)
 	for b := range n {
 		member := make([]*tensor.Tensor, len(list))
@@ -206,11 +214,13 @@ func (o *scan) batch(c *op.Run, list []*tensor.Tensor) error {
 		if lengths != nil {
 			length = lengths[b]
 		}
-		out, err := o.one(c, member, length)
+		out, err := o.one(c, runs, member, length)
 		if err != nil {
 			return fmt.Errorf("batch %d: %w", b, err)
 		}
-		releaseAll(c, member[o.states:])
+		for _, t := range member[o.states:] {
+			c.Release(t)
+		}
 		for i, t := range out {
 			results[i] = append(results[i], t)
 		}
@@ -241,8 +251,9 @@ func (o *scan) lengthOf(list []*tensor.Tensor) (steps int, axes []int, err error
 	return steps, axes, nil
 }
 
-// one runs the body over the scan inputs, or over the first length indices.
-func (o *scan) one(c *op.Run, list []*tensor.Tensor, length int) ([]*tensor.Tensor, error) {
+// one runs the body over the scan inputs, or over the first length indices. It returns the last
+// states and the scan outputs, filled up with zeros to as many indices as the inputs have.
+func (o *scan) one(c *op.Run, runs op.Repeat, list []*tensor.Tensor, length int) ([]*tensor.Tensor, error) {
 	steps, axes, err := o.lengthOf(list[o.states:])
 	if err != nil {
 		return nil, err
@@ -250,72 +261,137 @@ func (o *scan) one(c *op.Run, list []*tensor.Tensor, length int) ([]*tensor.Tens
 	if length > steps {
 		return nil, graph.Errorf(graph.ErrShape, "sequence length %d of %d indices", length, steps)
 	}
-	run := steps
+	count := steps
 	if length >= 0 {
-		run = length
+		count = length
 	}
-	state := make([]tensor.Value, o.states)
-	for i := range state {
-		state[i] = list[i]
+	in := make([]tensor.Value, len(list))
+	for i, t := range list {
+		in[i] = t
 	}
-	lists := make([][]*tensor.Tensor, o.scanOuts)
-	for k := range run {
-		in := slices.Clone(state)
-		for i, t := range list[o.states:] {
+	inputs := make([]slicer, o.inputs)
+	for i, t := range list[o.states:] {
+		if inputs[i], err = newSlicer(c, t, axes[i]); err != nil {
+			return nil, err
+		}
+	}
+	whole := make([]*tensor.Tensor, o.scanOuts)
+	for k := range count {
+		for i := range inputs {
 			at := k
 			if o.inRev[i] {
 				at = steps - 1 - k
 			}
-			part, err := indexed(c, t, axes[i], at)
-			if err != nil {
+			if in[o.states+i], err = inputs[i].index(c, at); err != nil {
 				return nil, fmt.Errorf("iteration %d: %w", k, err)
 			}
-			in = append(in, part)
 		}
-		out, err := c.Body(body, in)
+		out, err := runs.Run(in)
 		if err == nil {
-			err = collect(c, lists, out[o.states:])
+			err = o.store(c, whole, out[o.states:], k, steps)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("iteration %d: %w", k, err)
 		}
-		c.Release(in[o.states:]...)
-		if k > 0 {
-			c.Release(state...)
-		}
-		copy(state, out)
+		copy(in[:o.states], out)
 	}
-	return o.results(c, state, lists, steps)
+	return o.results(c, in[:o.states], whole)
 }
 
-// results are the last states and the stacked scan outputs, filled up with zeros
-// to that many indices.
-func (o *scan) results(c *op.Run, state []tensor.Value, lists [][]*tensor.Tensor, steps int) ([]*tensor.Tensor, error) {
+// store puts scan outputs of iteration k into place. The first ones make the tensors.
+func (o *scan) store(c *op.Run, whole []*tensor.Tensor, out []tensor.Value, k, steps int) error {
+	for i, v := range out {
+		t, ok := v.(*tensor.Tensor)
+		if !ok {
+			return graph.Errorf(graph.ErrShape, "%v cannot be stacked", v)
+		}
+		axis, err := op.NormAxis(o.outAxes[i], len(t.Shape())+1)
+		if err != nil {
+			return fmt.Errorf("output %d: %w", o.states+i, err)
+		}
+		if whole[i] == nil {
+			full := slices.Insert(t.Shape().Clone(), axis, steps)
+			if err := full.Check(); err != nil {
+				return graph.Errorf(graph.ErrShape, "%w", err)
+			}
+			if whole[i], err = newTensor(c, t.DType(), full); err != nil {
+				return err
+			}
+		}
+		at := k
+		if o.outRev[i] {
+			at = steps - 1 - k
+		}
+		s := slab{whole[i], axis, at, 1}
+		if t.DType() != whole[i].DType() || !s.takes(t) {
+			return graph.Errorf(graph.ErrShape, "%v beside %v along axis %d", t, whole[i], axis)
+		}
+		s.copy(t, true)
+	}
+	return nil
+}
+
+// results are the last states and the scan outputs.
+func (o *scan) results(c *op.Run, state []tensor.Value, whole []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	out := make([]*tensor.Tensor, 0, o.nodeOut)
 	for i, v := range state {
 		t, ok := v.(*tensor.Tensor)
 		if !ok {
 			return nil, graph.Errorf(graph.ErrShape, "state %d is %v, no tensor", i, v)
 		}
-		out = append(out, t)
+		if err := c.Mem.Reserve(tensor.Borrowed(t)); err != nil {
+			return nil, err
+		}
+		out = append(out, tensor.Own(t).(*tensor.Tensor))
 	}
-	for k, list := range lists {
-		for len(list) > 0 && len(list) < steps {
-			zeros, err := newTensor(c, list[0].DType(), list[0].Shape())
-			if err != nil {
-				return nil, err
+	for k, t := range whole {
+		if t == nil {
+			var err error
+			if t, err = stack(c, nil, o.outAxes[k], c.BodyType(body, o.states+k)); err != nil {
+				return nil, fmt.Errorf("output %d: %w", o.states+k, err)
 			}
-			list = append(list, zeros)
 		}
-		if o.outRev[k] {
-			slices.Reverse(list)
-		}
-		t, err := stack(c, list, o.outAxes[k], c.BodyType(body, o.states+k))
-		if err != nil {
-			return nil, fmt.Errorf("output %d: %w", o.states+k, err)
-		}
-		releaseAll(c, list)
 		out = append(out, t)
 	}
 	return out, nil
+}
+
+// slicer gives the indices along an axis of a tensor, without that axis.
+type slicer struct {
+	whole *tensor.Tensor
+	axis  int
+	shape tensor.Shape
+	part  *tensor.Tensor // that each index is copied to; nil for others
+}
+
+// smallSlice is the bytes up to which an index is copied to memory that stays, which takes less
+// time than pinning it where it lies.
+const smallSlice = 16 << 10
+
+func newSlicer(c *op.Run, t *tensor.Tensor, axis int) (slicer, error) {
+	s := slicer{whole: t, axis: axis, shape: slices.Delete(t.Shape().Clone(), axis, axis+1)}
+	if t.DType() == tensor.String || s.views() && t.DType().Bytes(s.shape.Len()) > smallSlice {
+		return s, nil
+	}
+	var err error
+	s.part, err = spare(c, t.DType(), s.shape)
+	return s, err
+}
+
+// views reports whether the elements of each index lie together, in whole bytes.
+func (s *slicer) views() bool {
+	return s.whole.Shape()[:s.axis].Len() == 1 && op.Width(s.whole.DType()) > 0
+}
+
+// index returns index i. It is borrowed until the next call.
+func (s *slicer) index(c *op.Run, i int) (*tensor.Tensor, error) {
+	switch {
+	case s.part != nil:
+		slab{s.whole, s.axis, i, 1}.copy(s.part, false)
+		return s.part, nil
+	case s.views():
+		n := s.whole.DType().Bytes(s.shape.Len())
+		return tensor.Borrow(s.whole.DType(), s.shape, s.whole.Bytes()[i*n:(i+1)*n:(i+1)*n])
+	}
+	return indexed(c, s.whole, s.axis, i)
 }

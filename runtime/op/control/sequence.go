@@ -18,6 +18,15 @@ func elemOf(v *op.Value) (graph.Type, error) {
 
 // sequenceItems returns the elements of the sequence that input i is.
 func sequenceItems(c *op.Run, i int) ([]tensor.Value, error) {
+	s, err := sequenceAt(c, i)
+	if err != nil {
+		return nil, err
+	}
+	return s.Items, nil
+}
+
+// sequenceAt returns the sequence that input i is.
+func sequenceAt(c *op.Run, i int) (*tensor.Sequence, error) {
 	v := c.Values[i]
 	if o, ok := v.(*tensor.Optional); ok && o.Item != nil {
 		v = o.Item
@@ -26,7 +35,7 @@ func sequenceItems(c *op.Run, i int) ([]tensor.Value, error) {
 	if !ok {
 		return nil, graph.Errorf(graph.ErrShape, "input %d is %v, no sequence", i, c.Values[i])
 	}
-	return s.Items, nil
+	return s, nil
 }
 
 // readPosition returns the place that input i names among n, counted from the end
@@ -115,10 +124,11 @@ func runAt(c *op.Run) error {
 }
 
 func runInsert(c *op.Run) error {
-	items, err := sequenceItems(c, 0)
+	s, err := sequenceAt(c, 0)
 	if err != nil {
 		return err
 	}
+	items := s.Items
 	at, err := readPosition(c, 2, len(items)+1, len(items))
 	if err != nil {
 		return err
@@ -135,10 +145,15 @@ func runInsert(c *op.Run) error {
 	if at < 0 {
 		return graph.Errorf(graph.ErrShape, "position is before the first of %d elements", len(items))
 	}
-	if err := c.Mem.Reserve(tensor.SequenceBytes(len(items) + 1)); err != nil {
+	if err := c.Mem.Reserve(tensor.SequenceBytes(len(items)+1) + tensor.Borrowed(c.Values[1])); err != nil {
 		return err
 	}
-	c.Set(0, &tensor.Sequence{Items: slices.Concat(items[:at], c.Values[1:2], items[at:])})
+	item := tensor.Own(c.Values[1])
+	if at == len(items) {
+		c.Set(0, s.Append(item))
+		return nil
+	}
+	c.Set(0, &tensor.Sequence{Items: slices.Concat(items[:at], []tensor.Value{item}, items[at:])})
 	return nil
 }
 

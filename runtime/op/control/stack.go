@@ -112,6 +112,12 @@ type slab struct {
 	axis, at, n int
 }
 
+// takes reports whether part has the extents of the slab, without an axis of extent 1.
+func (s slab) takes(part *tensor.Tensor) bool {
+	whole, shape := s.whole.Shape(), part.Shape()
+	return len(shape) == len(whole)-1 && shape[:s.axis].Equal(whole[:s.axis]) && shape[s.axis:].Equal(whole[s.axis+1:])
+}
+
 // copy moves the elements of the slab to part, or with in those of part to it.
 func (s slab) copy(part *tensor.Tensor, in bool) {
 	shape := s.whole.Shape()

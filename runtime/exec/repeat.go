@@ -1,0 +1,307 @@
+package exec
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/plan"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// repetition runs a graph that a step's node holds again and again within the step. As long as the
+// types of the inputs stay, it keeps the plan and the frame. Results that commands make lie in
+// buffers that later runs use again.
+type repetition struct {
+	run   *run
+	outer *frame
+	at    *plan.Step
+	attr  string
+	body  *plan.Body
+	in    []tensor.Value // of the graph, the captured values behind its own inputs
+	types []inputType    // of the graph's own inputs in the last run
+
+	plan    *plan.Plan
+	frame   *frame         // nil for a plan of several stages
+	given   []tensor.Value // by id: the captured values
+	pinned  device.Pinner  // captured values
+	buffers [][]*tensor.Tensor
+	out     []tensor.Value
+	counted int // bytes of results in Go's heap
+}
+
+// inputType is what plans depend on.
+type inputType struct {
+	dtype tensor.DType // Invalid for a value that is no tensor
+	shape tensor.Shape
+	other bool // the value is no tensor
+}
+
+// is reports whether a value is of the type.
+func (i *inputType) is(v tensor.Value) bool {
+	t, ok := v.(*tensor.Tensor)
+	if !ok {
+		return v != nil && i.other
+	}
+	return !i.other && t.DType() == i.dtype && t.Shape().Equal(i.shape)
+}
+
+// repeat returns a repetition of a graph that a step's node holds. It lasts to the end of the step.
+func (r *run) repeat(f *frame, s *plan.Step, attr string) (*repetition, error) {
+	b := s.Bodies[attr]
+	if b == nil {
+		return nil, graph.Errorf(graph.ErrFormat, "attribute %q, a graph, is missing", attr)
+	}
+	x := &repetition{run: r, outer: f, at: s, attr: attr, body: b}
+	x.in = f.captured(b, make([]tensor.Value, len(b.Decl)))
+	x.types = make([]inputType, len(b.Decl))
+	x.buffers, x.out = make([][]*tensor.Tensor, len(b.Outputs)), make([]tensor.Value, len(b.Outputs))
+	f.repeats = append(f.repeats, x)
+	return x, nil
+}
+
+// endRepeats gives back the memory of the repetitions of a step.
+func (f *frame) endRepeats() {
+	for _, x := range f.repeats {
+		x.leave()
+		for _, list := range x.buffers {
+			for _, t := range list {
+				x.free(t)
+			}
+		}
+	}
+	f.repeats = nil
+}
+
+// Run runs the graph.
+func (x *repetition) Run(in []tensor.Value) ([]tensor.Value, error) {
+	r := x.run
+	if err := r.ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := x.choose(in); err != nil {
+		return nil, err
+	}
+	if r.prof != nil {
+		defer r.enter(x.at, x.attr)()
+	}
+	var err error
+	if x.frame == nil {
+		x.out, err = r.program(x.plan, x.in, nil)
+	} else {
+		err = x.once()
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.garbage += bodyGarbage
+	n := 0
+	for _, v := range x.out {
+		if t, ok := v.(*tensor.Tensor); !ok || !t.IsBorrowed() {
+			n += tensor.Footprint(v)
+		}
+	}
+	n, x.counted = n-x.counted, n
+	if n == 0 {
+		return x.out, nil
+	}
+	return x.out, x.outer.Reserve(n)
+}
+
+// choose takes the inputs of a run and sees to it that plan and frame are for their types.
+func (x *repetition) choose(in []tensor.Value) error {
+	same := x.plan != nil && len(in) == len(x.types)
+	for i := 0; same && i < len(in); i++ {
+		same = x.types[i].is(in[i])
+	}
+	if same {
+		copy(x.in, in)
+		return nil
+	}
+	if _, err := bodyOf(x.at, x.attr, in, nil); err != nil {
+		return err
+	}
+	copy(x.in, in)
+	pl, err := x.body.Program.For(x.run.ctx, x.in)
+	if err != nil {
+		return err
+	}
+	for i, v := range in {
+		t, ok := v.(*tensor.Tensor)
+		x.types[i] = inputType{other: !ok}
+		if ok {
+			x.types[i] = inputType{dtype: t.DType(), shape: t.Shape()}
+		}
+	}
+	if pl == x.plan {
+		return nil
+	}
+	x.leave()
+	x.plan = pl
+	if !pl.Done() {
+		return nil
+	}
+	return x.begin()
+}
+
+// begin gets a frame for the plan.
+func (x *repetition) begin() error {
+	f, err := x.run.frame(x.plan)
+	if err != nil {
+		return err
+	}
+	x.frame = f
+	// Buffers count by themselves.
+	f.held -= x.plan.ResultBytes
+	x.run.budget += x.plan.ResultBytes
+	own := len(x.types)
+	for i, id := range x.plan.Program.Inputs[own:] {
+		v := x.in[own+i]
+		if t, ok := v.(*tensor.Tensor); ok {
+			t = t.Aligned()
+			v = t
+			if x.plan.Slots[id].Base != 0 {
+				x.pinned.Pin(t.Pointer())
+				f.readdress(id, t)
+			}
+		}
+		f.values[id] = v
+	}
+	x.given = append(x.given[:0], f.values...)
+	return nil
+}
+
+// leave gives the frame back.
+func (x *repetition) leave() {
+	if x.frame != nil {
+		x.run.release(x.frame)
+		x.run.idle.put(x.frame)
+	}
+	x.pinned.Unpin()
+	x.frame, x.plan = nil, nil
+}
+
+// once runs the plan in the frame.
+func (x *repetition) once() error {
+	f, r := x.frame, x.run
+	copy(f.values, x.given)
+	clear(f.shared)
+	for i, id := range x.plan.Program.Inputs[:len(x.types)] {
+		f.set(id, x.in[i])
+	}
+	for k, id := range x.plan.Program.Outputs {
+		s := &x.plan.Slots[id]
+		if s.Place != plan.Result || f.values[id] != nil {
+			continue
+		}
+		t, err := x.buffer(k, s.Type.DType, s.Shape)
+		if err != nil {
+			return r.fail(x.plan, nil, err)
+		}
+		f.values[id] = t
+		f.readdress(id, t)
+	}
+	if err := r.stage(f); err != nil {
+		return err
+	}
+	for k, id := range x.plan.Program.Outputs {
+		v, err := x.result(k, id)
+		if err != nil {
+			return r.fail(x.plan, nil, err)
+		}
+		x.out[k] = v
+	}
+	f.pinned.Unpin()
+	r.budget += f.reserved
+	f.reserved = 0
+	return nil
+}
+
+// result returns output k in memory that stays to the end of the next run.
+func (x *repetition) result(k, id int) (tensor.Value, error) {
+	f := x.frame
+	v := f.value(id)
+	if v == nil {
+		return nil, fmt.Errorf("output %q was not computed", x.plan.Program.Names[id])
+	}
+	root := &x.plan.Slots[x.plan.Root(id)]
+	t, ok := v.(*tensor.Tensor)
+	switch root.Place {
+	case plan.Const:
+		if w := f.device.Weights(); w != nil {
+			drop, err := holdConst(w, root.Const)
+			if err != nil {
+				return nil, err
+			}
+			defer drop()
+			return t.Clone(), nil
+		}
+	case plan.Arena:
+		to, err := x.buffer(k, t.DType(), t.Shape())
+		if err != nil {
+			return nil, err
+		}
+		copy(to.Bytes(), t.Bytes())
+		return to, nil
+	case plan.Dynamic:
+		if ok && t.IsBorrowed() {
+			return t.Clone(), nil
+		}
+	}
+	return v, nil
+}
+
+// buffer returns memory for output k that no input of the run lies in.
+func (x *repetition) buffer(k int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
+	list := x.buffers[k]
+	for i := 0; i < len(list); i++ {
+		t := list[i]
+		switch {
+		case x.reads(t):
+		case t.DType() == d && t.Shape().Equal(shape):
+			return t, nil
+		default:
+			x.free(t)
+			list[i] = list[len(list)-1]
+			list = list[:len(list)-1]
+			i--
+		}
+	}
+	n := d.Bytes(shape.Len())
+	if err := x.run.count(n); err != nil {
+		return nil, err
+	}
+	b := x.run.device.Alloc(max(n, 1))
+	if b == nil {
+		return nil, errors.Join(graph.ErrMemory, fmt.Errorf("no %d bytes for output %d of graph %q", n, k, x.attr))
+	}
+	t, err := tensor.Borrow(d, shape, b[:n])
+	if err != nil {
+		return nil, err
+	}
+	x.run.take(x.outer, n)
+	x.buffers[k] = append(list, t)
+	return t, nil
+}
+
+// reads reports whether an input of the run lies in a buffer.
+func (x *repetition) reads(buffer *tensor.Tensor) bool {
+	if buffer.Size() == 0 {
+		return false
+	}
+	for _, v := range x.in[:len(x.types)] {
+		if t, ok := v.(*tensor.Tensor); ok && t.Pointer() == buffer.Pointer() {
+			return true
+		}
+	}
+	return false
+}
+
+// free gives back a buffer.
+func (x *repetition) free(buffer *tensor.Tensor) {
+	n := buffer.Size()
+	x.run.take(x.outer, -n)
+	_ = x.run.count(-n) // less than before cannot be too much
+	x.run.device.Free(buffer.Bytes())
+}
