@@ -22,6 +22,10 @@ type loop struct {
 // loop returns a stream of a graph that the step's node holds. Its memory lasts to the
 // end of the step.
 func (r *run) loop(f *frame, s *plan.Step, attr string, l *op.Loop) (op.Stream, error) {
+	return r.newLoop(f, s, attr, l)
+}
+
+func (r *run) newLoop(f *frame, s *plan.Step, attr string, l *op.Loop) (*loop, error) {
 	b := s.Bodies[attr]
 	if b == nil {
 		return nil, graph.Errorf(graph.ErrFormat, "attribute %q, a graph, is missing", attr)

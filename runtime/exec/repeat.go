@@ -3,6 +3,7 @@ package exec
 import (
 	"errors"
 	"fmt"
+	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -26,9 +27,10 @@ type repetition struct {
 	frame   *frame         // nil for a plan of several stages
 	given   []tensor.Value // by id: the captured values
 	pinned  device.Pinner  // captured values
-	buffers [][]*tensor.Tensor
+	buffers [][]buffer     // by output
 	out     []tensor.Value
-	counted int // bytes of results in Go's heap
+	counted int   // bytes of results in Go's heap
+	grown   *loop // growing states that it holds; nil for none
 }
 
 // inputType is what plans depend on.
@@ -36,6 +38,12 @@ type inputType struct {
 	dtype tensor.DType // Invalid for a value that is no tensor
 	shape tensor.Shape
 	other bool // the value is no tensor
+}
+
+// buffer is memory of results. The tensor is the last that lay there.
+type buffer struct {
+	memory []byte
+	*tensor.Tensor
 }
 
 // is reports whether a value is of the type.
@@ -56,7 +64,7 @@ func (r *run) repeat(f *frame, s *plan.Step, attr string) (*repetition, error) {
 	x := &repetition{run: r, outer: f, at: s, attr: attr, body: b}
 	x.in = f.captured(b, make([]tensor.Value, len(b.Decl)))
 	x.types = make([]inputType, len(b.Decl))
-	x.buffers, x.out = make([][]*tensor.Tensor, len(b.Outputs)), make([]tensor.Value, len(b.Outputs))
+	x.buffers, x.out = make([][]buffer, len(b.Outputs)), make([]tensor.Value, len(b.Outputs))
 	f.repeats = append(f.repeats, x)
 	return x, nil
 }
@@ -66,8 +74,8 @@ func (f *frame) endRepeats() {
 	for _, x := range f.repeats {
 		x.leave()
 		for _, list := range x.buffers {
-			for _, t := range list {
-				x.free(t)
+			for _, b := range list {
+				x.free(b.memory)
 			}
 		}
 	}
@@ -86,18 +94,18 @@ func (x *repetition) Run(in []tensor.Value) ([]tensor.Value, error) {
 	if r.prof != nil {
 		defer r.enter(x.at, x.attr)()
 	}
-	var err error
-	if x.frame == nil {
-		x.out, err = r.program(x.plan, x.in, nil)
-	} else {
-		err = x.once()
+	if err := x.once(); err != nil {
+		return nil, err
 	}
-	if err != nil {
+	if err := x.commit(); err != nil {
 		return nil, err
 	}
 	r.garbage += bodyGarbage
 	n := 0
 	for _, v := range x.out {
+		if v == nil {
+			continue
+		}
 		if t, ok := v.(*tensor.Tensor); !ok || !t.IsBorrowed() {
 			n += tensor.Footprint(v)
 		}
@@ -111,6 +119,12 @@ func (x *repetition) Run(in []tensor.Value) ([]tensor.Value, error) {
 
 // choose takes the inputs of a run and sees to it that plan and frame are for their types.
 func (x *repetition) choose(in []tensor.Value) error {
+	if x.grown != nil {
+		if held, err := x.chooseGrown(in); held || err != nil {
+			return err
+		}
+		in = x.in[:len(in)]
+	}
 	same := x.plan != nil && len(in) == len(x.types)
 	for i := 0; same && i < len(in); i++ {
 		same = x.types[i].is(in[i])
@@ -134,19 +148,18 @@ func (x *repetition) choose(in []tensor.Value) error {
 			x.types[i] = inputType{dtype: t.DType(), shape: t.Shape()}
 		}
 	}
+	return x.begin(pl)
+}
+
+// begin gets a frame for the plan, unless it has one.
+func (x *repetition) begin(pl *plan.Plan) error {
 	if pl == x.plan {
 		return nil
 	}
 	x.leave()
-	x.plan = pl
-	if !pl.Done() {
+	if x.plan = pl; !pl.Done() {
 		return nil
 	}
-	return x.begin()
-}
-
-// begin gets a frame for the plan.
-func (x *repetition) begin() error {
 	f, err := x.run.frame(x.plan)
 	if err != nil {
 		return err
@@ -182,20 +195,29 @@ func (x *repetition) leave() {
 	x.frame, x.plan = nil, nil
 }
 
-// once runs the plan in the frame.
-func (x *repetition) once() error {
+// once runs the plan.
+func (x *repetition) once() (err error) {
 	f, r := x.frame, x.run
+	if f == nil {
+		x.out, err = r.program(x.plan, x.in, nil)
+		return err
+	}
 	copy(f.values, x.given)
 	clear(f.shared)
 	for i, id := range x.plan.Program.Inputs[:len(x.types)] {
 		f.set(id, x.in[i])
+	}
+	if x.grown != nil {
+		if err := x.grown.attach(f); err != nil {
+			return r.fail(x.plan, nil, err)
+		}
 	}
 	for k, id := range x.plan.Program.Outputs {
 		s := &x.plan.Slots[id]
 		if s.Place != plan.Result || f.values[id] != nil {
 			continue
 		}
-		t, err := x.buffer(k, s.Type.DType, s.Shape)
+		t, err := x.buffer(k, s.Type.DType, f.shape(id), s.Bytes())
 		if err != nil {
 			return r.fail(x.plan, nil, err)
 		}
@@ -221,11 +243,14 @@ func (x *repetition) once() error {
 // result returns output k in memory that stays to the end of the next run.
 func (x *repetition) result(k, id int) (tensor.Value, error) {
 	f := x.frame
+	root := &x.plan.Slots[x.plan.Root(id)]
+	if root.Place == plan.Held {
+		return nil, nil
+	}
 	v := f.value(id)
 	if v == nil {
 		return nil, fmt.Errorf("output %q was not computed", x.plan.Program.Names[id])
 	}
-	root := &x.plan.Slots[x.plan.Root(id)]
 	t, ok := v.(*tensor.Tensor)
 	switch root.Place {
 	case plan.Const:
@@ -238,7 +263,7 @@ func (x *repetition) result(k, id int) (tensor.Value, error) {
 			return t.Clone(), nil
 		}
 	case plan.Arena:
-		to, err := x.buffer(k, t.DType(), t.Shape())
+		to, err := x.buffer(k, t.DType(), t.Shape(), t.Size())
 		if err != nil {
 			return nil, err
 		}
@@ -252,56 +277,59 @@ func (x *repetition) result(k, id int) (tensor.Value, error) {
 	return v, nil
 }
 
-// buffer returns memory for output k that no input of the run lies in.
-func (x *repetition) buffer(k int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
-	list := x.buffers[k]
-	for i := 0; i < len(list); i++ {
-		t := list[i]
-		switch {
-		case x.reads(t):
-		case t.DType() == d && t.Shape().Equal(shape):
-			return t, nil
-		default:
-			x.free(t)
-			list[i] = list[len(list)-1]
-			list = list[:len(list)-1]
-			i--
+// buffer returns memory for output k that no input of the run lies in. If it is new it has room
+// for most bytes.
+func (x *repetition) buffer(k int, d tensor.DType, shape tensor.Shape, most int) (*tensor.Tensor, error) {
+	list, n := x.buffers[k], d.Bytes(shape.Len())
+	for i := range list {
+		b := &list[i]
+		if x.reads(b) {
+			continue
 		}
+		if n > len(b.memory) {
+			x.free(b.memory)
+			list[i] = list[len(list)-1]
+			x.buffers[k] = list[:len(list)-1]
+			break
+		}
+		if b.DType() == d && b.Shape().Equal(shape) {
+			return b.Tensor, nil
+		}
+		var err error
+		b.Tensor, err = tensor.Borrow(d, shape, b.memory[:n])
+		return b.Tensor, err
 	}
-	n := d.Bytes(shape.Len())
-	if err := x.run.count(n); err != nil {
+	size := max(n, most, 1)
+	if err := x.run.count(size); err != nil {
 		return nil, err
 	}
-	b := x.run.device.Alloc(max(n, 1))
-	if b == nil {
-		return nil, errors.Join(graph.ErrMemory, fmt.Errorf("no %d bytes for output %d of graph %q", n, k, x.attr))
+	memory := x.run.device.Alloc(size)
+	if memory == nil {
+		return nil, errors.Join(graph.ErrMemory, fmt.Errorf("no %d bytes for output %d of graph %q", size, k, x.attr))
 	}
-	t, err := tensor.Borrow(d, shape, b[:n])
+	t, err := tensor.Borrow(d, shape, memory[:n])
 	if err != nil {
+		x.run.device.Free(memory)
 		return nil, err
 	}
-	x.run.take(x.outer, n)
-	x.buffers[k] = append(list, t)
+	x.run.take(x.outer, size)
+	x.buffers[k] = append(x.buffers[k], buffer{memory, t})
 	return t, nil
 }
 
 // reads reports whether an input of the run lies in a buffer.
-func (x *repetition) reads(buffer *tensor.Tensor) bool {
-	if buffer.Size() == 0 {
-		return false
-	}
+func (x *repetition) reads(b *buffer) bool {
 	for _, v := range x.in[:len(x.types)] {
-		if t, ok := v.(*tensor.Tensor); ok && t.Pointer() == buffer.Pointer() {
+		if t, ok := v.(*tensor.Tensor); ok && t.Pointer() == unsafe.Pointer(unsafe.SliceData(b.memory)) {
 			return true
 		}
 	}
 	return false
 }
 
-// free gives back a buffer.
-func (x *repetition) free(buffer *tensor.Tensor) {
-	n := buffer.Size()
-	x.run.take(x.outer, -n)
-	_ = x.run.count(-n) // less than before cannot be too much
-	x.run.device.Free(buffer.Bytes())
+// free gives back the memory of a buffer.
+func (x *repetition) free(memory []byte) {
+	x.run.take(x.outer, -len(memory))
+	_ = x.run.count(-len(memory)) // less than before cannot be too much
+	x.run.device.Free(memory)
 }

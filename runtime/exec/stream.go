@@ -32,7 +32,8 @@ type Stream struct {
 	// count takes bytes of a limit before they are allocated, or gives them back where n is
 	// negative; nil where each state is held against the executor's limit.
 	count func(n int) error
-	apart bool // states may turn out to be of different lengths
+	apart bool       // states may turn out to be of different lengths
+	last  *plan.Plan // that prepare returned; nil for none
 }
 
 // group is the states that are equally long.
@@ -266,6 +267,7 @@ func (st *Stream) prepare(inputs []tensor.Value) (*plan.Plan, error) {
 		}
 		if fits {
 			st.fill(inputs)
+			st.last = pl
 			return pl, nil
 		}
 	}

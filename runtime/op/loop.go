@@ -34,6 +34,13 @@ type Repeat interface {
 	// that the next run is given last to its end, and others until it begins. The op counts
 	// neither outputs nor releases them.
 	Run(in []tensor.Value) ([]tensor.Value, error)
+	// Grow has inputs be growing states that the repeat holds from then on, in memory with room.
+	// Their first values are among in. For inputs that it holds, Run takes and returns nil. If
+	// it cannot hold them any more, Run returns them again. Grow reports whether the graph grows
+	// them as the states say.
+	Grow(states []LoopState, in []tensor.Value, room int) (bool, error)
+	// State returns a copy of the state at an input that the repeat holds.
+	State(input int) (tensor.Value, error)
 }
 
 // Stream is runs of a graph that follow each other. States are without rows at first, and

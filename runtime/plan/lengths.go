@@ -96,6 +96,28 @@ func (l *Lengths) describe(d *device.Binding, n *Node) {
 	}
 	d.Bound = l.bound
 	d.InRoom, d.OutRoom = l.rooms(n.inputs(), d.In), l.rooms(n.Out, d.Out)
+	if d.OutRoom != nil {
+		return
+	}
+	// Rows that follow each other in memory lie as they would without room behind them.
+	spread := false
+	for i, id := range n.inputs() {
+		if d.InRoom == nil || d.InRoom[i] == nil {
+			continue
+		}
+		if l.States[l.of(id)].isOneBlock(d.In[i].Dims) {
+			d.InRoom[i] = nil
+		}
+		spread = spread || d.InRoom[i] != nil
+	}
+	if !spread {
+		d.InRoom = nil
+	}
+}
+
+// isOneBlock reports whether the rows of a value of those extents follow each other in memory.
+func (s *State) isOneBlock(d graph.Dims) bool {
+	return !slices.ContainsFunc(d[:s.Axis], func(n graph.Dim) bool { return !n.Is(1) })
 }
 
 func (l *Lengths) rooms(ids []int, values []*op.Value) []graph.Dims {
@@ -134,7 +156,7 @@ func (b *builder) settle() bool {
 // input with more rows.
 func (b *builder) grows(s *State) bool {
 	in, out := b.values[s.In], b.values[s.Out]
-	if !b.Done() || s.In == s.Out || out.Const != nil || len(in.Dims) != len(out.Dims) || in.DType != out.DType {
+	if !b.Done() || s.In == s.Out || !b.adds(s) || out.Const != nil || len(in.Dims) != len(out.Dims) || in.DType != out.DType {
 		return false
 	}
 	for i := range in.Dims {
@@ -143,6 +165,13 @@ func (b *builder) grows(s *State) bool {
 		}
 	}
 	return true
+}
+
+// adds reports whether the node that computes the result of a state reads its input.
+func (b *builder) adds(s *State) bool {
+	return slices.ContainsFunc(b.todo, func(x inferred) bool {
+		return slices.Contains(x.Out, s.Out) && slices.Contains(x.In, s.In)
+	})
 }
 
 // place puts the values of states into their memory.

@@ -135,6 +135,7 @@ func (o loop) Run(c *op.Run) error {
 	state := in[2:]
 	piles := make([]pile, len(c.Out)-len(state))
 	var runs op.Repeat
+	grow := growth{shapes: make([]tensor.Shape, len(state))}
 	for i := int64(0); i < trips && more; i++ {
 		if runs == nil {
 			if runs, err = c.Repeat(body); err != nil {
@@ -145,8 +146,16 @@ func (o loop) Run(c *op.Run) error {
 		if more, err = o.iterate(c, runs, in, piles, trips); err != nil {
 			return fmt.Errorf("iteration %d: %w", i, err)
 		}
+		if err = grow.watch(runs, in, trips-i-1); err != nil {
+			return fmt.Errorf("iteration %d: %w", i, err)
+		}
 	}
 	for i, v := range state {
+		if v == nil && grow.held {
+			if v, err = runs.State(2 + i); err != nil {
+				return err
+			}
+		}
 		c.Set(i, v)
 	}
 	for k := range piles {

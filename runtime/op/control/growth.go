@@ -1,0 +1,101 @@
+package control
+
+import (
+	"fmt"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// growth finds the states of a loop that become longer with every iteration, and has them lie in
+// memory with room: one plan then serves all their lengths.
+type growth struct {
+	shapes []tensor.Shape // of the states before the last iteration; nil for no tensor
+	seen   int            // iterations in a row after which states were longer, and the others as before
+	held   bool           // states are held
+	never  bool           // the graph does not grow them as they seem to
+}
+
+// watched is the iterations in a row after which states count as growing.
+const watched = 2
+
+// mostRoom is the bytes up to which the memory of a state has room for all iterations at once.
+const mostRoom = 1 << 20
+
+// watch looks at the states, inputs 2 and on of the body, after an iteration. Left is how many
+// may follow.
+func (g *growth) watch(runs op.Repeat, in []tensor.Value, left int64) error {
+	if g.held || g.never {
+		return nil
+	}
+	var states []op.LoopState
+	plain, room := true, 0
+	var symbols map[int]graph.Dim // by length
+	for i, v := range in[2:] {
+		t, ok := v.(*tensor.Tensor)
+		if !ok {
+			continue
+		}
+		last := g.shapes[i]
+		g.shapes[i] = t.Shape()
+		if last == nil || last.Equal(t.Shape()) {
+			continue
+		}
+		axis, more := longer(last, t.Shape())
+		if axis < 0 || t.DType() == tensor.String || t.DType().Bits()%8 != 0 {
+			plain = false
+			continue
+		}
+		n := t.Shape()[axis]
+		if symbols == nil {
+			symbols = map[int]graph.Dim{}
+		}
+		if _, ok := symbols[n]; !ok {
+			symbols[n] = graph.Symbol(fmt.Sprint(op.Rows, len(symbols)))
+		}
+		dims := graph.DimsOf(t.Shape())
+		dims[axis] = symbols[n]
+		states = append(states, op.LoopState{In: 2 + i, Out: 1 + i, DType: t.DType(), Dims: dims, Axis: axis})
+		room = max(room, 2*n)
+		if all := int64(n) + left*int64(more); left < mostRoom && all <= int64(mostRoom/max(t.Size()/n, 1)) {
+			room = max(room, int(all))
+		}
+	}
+	if !plain || states == nil {
+		g.seen = 0
+		return nil
+	}
+	if g.seen++; g.seen < watched || left <= 0 {
+		return nil
+	}
+	held, err := runs.Grow(states, in, room)
+	if err != nil {
+		return err
+	}
+	if g.held, g.never = held, !held; held {
+		for _, s := range states {
+			in[s.In] = nil
+		}
+	}
+	return nil
+}
+
+// longer returns the only axis along which b is another shape than a, and by how much it is
+// longer; -1 if there is none such.
+func longer(a, b tensor.Shape) (axis, more int) {
+	axis = -1
+	if len(a) != len(b) {
+		return -1, 0
+	}
+	for i := range a {
+		switch {
+		case a[i] == b[i]:
+		case axis >= 0 || b[i] < a[i]:
+			return -1, 0
+		default:
+			axis, more = i, b[i]-a[i]
+		}
+	}
+	return axis, more
+}
