@@ -1,6 +1,6 @@
 # Everyday work needs no make: go build ./... and go test ./... are enough.
 
-.PHONY: demo build test test-full bench-peers shaders fmt check clean
+.PHONY: demo build test test-full bench-peers bench-operators shaders fmt check clean
 
 demo: build ## build the command and read the pictures it carries
 	@./nacre demo
@@ -22,6 +22,11 @@ test-full: ## every step of scripts/test.sh, also those that commits take in tur
 bench-peers: ## Nacre in turn with other runtimes; ARGS='-run networks/ -quick' chooses
 	@scripts/check-tools.sh
 	scripts/bench-peers.sh $(ARGS)
+
+bench-operators: ## every operator in turn with ONNX Runtime; ARGS='-run Conv -quick' chooses
+	@scripts/check-tools.sh
+	scripts/setup-python.sh
+	go run ./bench/walk -out bench/results $(ARGS)
 
 shaders: ## the SPIR-V of the shaders that changed
 	@scripts/check-tools.sh

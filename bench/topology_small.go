@@ -119,3 +119,23 @@ func (b *builder) cached(layer int, what, rows string, heads, width int) string 
 	})
 	return present
 }
+
+// Chain returns that many operators of elements, each of which takes the result of the one before.
+func Chain(nodes int) *graph.Model {
+	b := newBuilder("chain")
+	x := b.input("x", tensor.F32, 1, 16)
+	for i := range nodes {
+		switch i % 4 {
+		case 0:
+			x = b.node("Mul", nil, x, b.scalar(0.5))
+		case 1:
+			x = b.node("Sigmoid", nil, x)
+		case 2:
+			x = b.node("Add", nil, x, b.weight(1, 16))
+		case 3:
+			x = b.node("Relu", nil, x)
+		}
+	}
+	b.output(x, 1, 16)
+	return b.model()
+}

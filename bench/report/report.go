@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // Results is what one run of the comparison measured.
@@ -185,9 +186,11 @@ func Load(path string) (*Results, error) {
 	return r, nil
 }
 
-// Newest returns the last results of a folder, whose names begin with their dates.
+// Newest returns the last results of a folder, whose names are a date and a commit. Other names are
+// those of other programs.
 func Newest(folder string) (string, error) {
 	list, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	list = slices.DeleteFunc(list, func(path string) bool { return strings.Count(filepath.Base(path), "-") != 3 })
 	if err == nil && len(list) == 0 {
 		err = errors.New("no results in " + folder)
 	}

@@ -69,7 +69,7 @@ func TestSave(t *testing.T) {
 		t.Error("results were found in an empty folder")
 	}
 	r := sample()
-	for _, name := range []string{"2026-01-02-abc.json", "2025-12-31-fff.json"} {
+	for _, name := range []string{"2026-01-02-abc.json", "2025-12-31-fff.json", "2026-01-03-abc-operators.json"} {
 		if err := r.Save(filepath.Join(folder, name)); err != nil {
 			t.Fatal(err)
 		}

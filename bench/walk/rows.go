@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/nacre-ml/nacre/bench"
+	"github.com/nacre-ml/nacre/bench/operators"
+	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/formats/onnx"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// Groups of rows.
+const (
+	ofOperators = "operators"
+	ofOpening   = "opening"
+)
+
+// row is a model whose runs, or whose opening, is timed.
+type row struct {
+	group, name string
+	drawn       bool    // results are random numbers
+	share       float64 // how far they may be from the peer's, as operators.Row says
+	build       func(folder string) error
+}
+
+// rows returns all rows.
+func rows() ([]row, error) {
+	table, err := operators.Rows()
+	if err != nil {
+		return nil, err
+	}
+	var list []row
+	for _, r := range table {
+		list = append(list, row{
+			group: ofOperators, name: r.Name, drawn: r.Drawn, share: r.Share,
+			build: func(folder string) error { return operatorFolder(&r, folder) },
+		})
+	}
+	for _, n := range networks() {
+		list = append(list, row{group: ofOpening, name: n.Name, build: func(folder string) error { return saved(folder, n.Build()) }})
+	}
+	return list, nil
+}
+
+// networks are those of package bench, and two that have many nodes and many numbers in attributes.
+func networks() []bench.Topology {
+	var list []bench.Topology
+	for _, t := range bench.Topologies {
+		if t.Kind != bench.Operator {
+			list = append(list, t)
+		}
+	}
+	return append(list,
+		bench.Topology{Name: "gpt2_prefill_128", Build: func() *graph.Model { return bench.GPT2(128) }},
+		bench.Topology{Name: "chain_20000", Build: func() *graph.Model { return bench.Chain(20000) }},
+		bench.Topology{Name: "forest_100x10", Build: func() *graph.Model { return bench.Trees(100, 10, 20, 10) }},
+	)
+}
+
+func saved(folder string, m *graph.Model) error {
+	return formats.Save(filepath.Join(folder, "model.onnx"), m, formats.Options{})
+}
+
+// operatorFolder writes the model of a row of operators, and its inputs.
+func operatorFolder(r *operators.Row, folder string) error {
+	m, err := r.Build()
+	if err != nil {
+		return err
+	}
+	if err := saved(folder, &m.Model); err != nil {
+		return err
+	}
+	data := filepath.Join(folder, "test_data_set_0")
+	if err := os.MkdirAll(data, 0o777); err != nil {
+		return err
+	}
+	for i, t := range m.Feeds {
+		proto, err := onnx.WriteTensor(nil, m.Graph.Inputs[i].Name, t)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(data, fmt.Sprintf("input_%d.pb", i)), proto, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
