@@ -133,7 +133,7 @@ func (f *frame) outputs(s *plan.Step) error {
 		case slot.Place == plan.Result && f.values[id] != nil:
 			f.call.Out[i], _ = f.values[id].(*tensor.Tensor)
 		case slot.Place == plan.Result: // the plan counts it
-			f.call.Out[i] = tensor.New(d, shape...)
+			f.call.Out[i] = f.heap(d, shape)
 			f.run.take(f, len(f.call.Out[i].Bytes()))
 			f.set(id, f.call.Out[i])
 		default:
@@ -156,8 +156,16 @@ func (f *frame) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tenso
 	if err := f.Reserve(tensor.SizeOf(d, shape)); err != nil {
 		return nil, fmt.Errorf("output %d, %v%v: %w", i, d, shape, err)
 	}
-	f.call.Out[i] = tensor.New(d, shape...)
+	f.call.Out[i] = f.heap(d, shape)
 	return f.call.Out[i], nil
+}
+
+// heap returns a tensor in Go's heap. Its elements are not set unless they are strings.
+func (f *frame) heap(d tensor.DType, shape tensor.Shape) *tensor.Tensor {
+	if d == tensor.String {
+		return tensor.New(d, shape...)
+	}
+	return f.run.memory.tensor(d, shape)
 }
 
 // Scratch returns memory for the step that runs.
