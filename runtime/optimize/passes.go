@@ -52,6 +52,7 @@ func Required() []Pass {
 func Passes() []Pass {
 	return append(Required(),
 		Pass{"inline_if", inlineIf},
+		Pass{"expand_composed", expandComposed},
 		Pass{"fuse_widening", fuseWidening},
 		Pass{"fuse_quantized", fuseQuantized},
 		Pass{"fold_const", foldConst},

@@ -83,14 +83,14 @@ func (o *Loss) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	logs := op.Doubles(c.In[0])
+	log := tensor.Numbers(c.In[0])
 	if o.Softmax {
-		scores := logs
-		logs = make([]float64, len(scores))
-		SoftmaxDoubles(scores, s, true, logs)
+		logs := make([]float64, shape.Len())
+		SoftmaxDoubles(op.Doubles(c.In[0]), s, true, logs)
 		if c.Wants(1) {
 			op.PutDoubles(c.Out[1], logs)
 		}
+		log = func(i int) float64 { return logs[i] }
 	}
 	weights := op.Doubles(c.Given(2))
 	list := make([]float64, len(classes))
@@ -106,7 +106,7 @@ func (o *Loss) Run(c *op.Run) error {
 		if weights != nil {
 			weight = weights[class]
 		}
-		list[i] = -weight * logs[(i/s.Inner*s.N+class)*s.Inner+i%s.Inner]
+		list[i] = -weight * log((i/s.Inner*s.N+class)*s.Inner+i%s.Inner)
 		sum, total = sum+list[i], total+weight
 	}
 	switch o.Reduction {

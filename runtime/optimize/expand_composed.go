@@ -1,0 +1,130 @@
+package optimize
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// expandComposed replaces operators of float32 that no device has kernels of by the operators that they
+// are composed of. Results are rounded at each of these.
+func expandComposed(s *Scope) (*Edit, error) {
+	m := newMatcher(s)
+	for _, n := range m.live {
+		expand := composed[n.Domain][n.Op]
+		if expand == nil || m.dtype(n.Inputs[0]) != tensor.F32 {
+			continue
+		}
+		if b := (&builder{matcher: m}); expand(b, n) {
+			m.replace(n, b.nodes...)
+		}
+	}
+	return m.result()
+}
+
+// composed has functions that add the nodes that compute what a node does, or return false.
+var composed = map[string]map[string]func(b *builder, n *graph.Node) bool{
+	"": {
+		"Affine":                    expandAffine,
+		"Hardmax":                   expandHardmax,
+		"ImageScaler":               expandImageScaler,
+		"MeanVarianceNormalization": expandMeanVariance,
+		"ParametricSoftplus":        expandScaled("Softplus"),
+		"Scale": func(b *builder, n *graph.Node) bool {
+			b.finish(n, "", "Mul", 14, []string{n.Inputs[0], b.float(floatOr(n, "scale", 1))})
+			return true
+		},
+		"ScaledTanh":              expandScaled("Tanh"),
+		"SoftmaxCrossEntropyLoss": expandCrossEntropy,
+	},
+	op.Microsoft: {
+		"GatedAdd": func(b *builder, n *graph.Node) bool {
+			b.finish(n, "", "Add", 14, []string{n.Inputs[0], b.apply("Mul", 14, []string{n.Inputs[1], n.Inputs[2]})})
+			return true
+		},
+	},
+}
+
+// float adds a float32 scalar.
+func (b *builder) float(v float64) string {
+	t := tensor.New(tensor.F32)
+	op.SetNumbers(t, []float64{v})
+	return b.add("number", t)
+}
+
+func expandAffine(b *builder, n *graph.Node) bool {
+	y := b.apply("Mul", 14, []string{n.Inputs[0], b.float(floatOr(n, "alpha", 1))})
+	b.finish(n, "", "Add", 14, []string{y, b.float(floatOr(n, "beta", 0))})
+	return true
+}
+
+// expandScaled expands alpha·f(beta·x).
+func expandScaled(f string) func(b *builder, n *graph.Node) bool {
+	return func(b *builder, n *graph.Node) bool {
+		y := b.apply("Mul", 14, []string{n.Inputs[0], b.float(floatOr(n, "beta", 1))})
+		y = b.apply(f, 13, []string{y})
+		b.finish(n, "", "Mul", 14, []string{y, b.float(floatOr(n, "alpha", 1))})
+		return true
+	}
+}
+
+// expandImageScaler multiplies by a number and adds one for each channel.
+func expandImageScaler(b *builder, n *graph.Node) bool {
+	bias := attrs(n).Floats("bias")
+	t := tensor.New(tensor.F32, len(bias), 1, 1)
+	copy(tensor.View[float32](t), bias)
+	y := b.apply("Mul", 14, []string{n.Inputs[0], b.float(floatOr(n, "scale", 1))})
+	b.finish(n, "", "Add", 14, []string{y, b.add("bias", t)})
+	return true
+}
+
+// expandMeanVariance subtracts means and divides by the roots of the means of squares, to which the
+// definition adds 1e-9.
+func expandMeanVariance(b *builder, n *graph.Node) bool {
+	axes := []int64{0, 2, 3}
+	if a := n.Attr("axes"); a != nil {
+		axes = a.Ints
+	}
+	means := func(x string) string { return b.apply("ReduceMean", 13, []string{x}, intsAttr("axes", axes...)) }
+	d := b.apply("Sub", 14, []string{n.Inputs[0], means(n.Inputs[0])})
+	v := b.apply("Sqrt", 13, []string{means(b.apply("Mul", 14, []string{d, d}))})
+	b.finish(n, "", "Div", 14, []string{d, b.apply("Add", 14, []string{v, b.float(1e-9)})})
+	return true
+}
+
+// expandHardmax sets the first of the largest elements to 1.
+func expandHardmax(b *builder, n *graph.Node) bool {
+	rank, known := b.rank(n.Inputs[0])
+	axis := int(intOr(n, "axis", -1))
+	if n.Version < 13 {
+		if axis = int(intOr(n, "axis", 1)); known && axis != rank-1 && axis != -1 {
+			return false // several axes are one
+		}
+	}
+	axis, err := op.NormAxis(axis, rank)
+	if !known || err != nil {
+		return false
+	}
+	size, known := b.dims(n.Inputs[0])[axis].Value()
+	if !known || size == 0 {
+		return false
+	}
+	depth, values := tensor.New(tensor.I64), tensor.New(tensor.F32, 2)
+	tensor.View[int64](depth)[0], tensor.View[float32](values)[1] = int64(size), 1
+	at := b.apply("ArgMax", 13, []string{n.Inputs[0]}, intAttr("axis", int64(axis)), intAttr("keepdims", 0))
+	b.finish(n, "", "OneHot", 11, []string{at, b.add("depth", depth), b.add("values", values)}, intAttr("axis", int64(axis)))
+	return true
+}
+
+// expandCrossEntropy takes the loss of logarithms that a node of their own computes.
+func expandCrossEntropy(b *builder, n *graph.Node) bool {
+	logs := &graph.Node{Name: b.fresh("LogSoftmax"), Op: "LogSoftmax", Version: 13, Inputs: n.Inputs[:1:1], Attrs: []*graph.Attr{intAttr("axis", 1)}}
+	if logs.Outputs = []string{logs.Name}; len(n.Outputs) > 1 && n.Outputs[1] != "" {
+		logs.Outputs = n.Outputs[1:2:2]
+	}
+	b.nodes = append(b.nodes, logs)
+	b.finish(n, "", "NegativeLogLikelihoodLoss", 13, append(slices.Clone(logs.Outputs), n.Inputs[1:]...), n.Attrs...)
+	return true
+}
