@@ -21,6 +21,7 @@ var convRows = []row{
 	rowFor("formula", func(o *nn.FusedConv, b *binder) error { return bindFusedConv(o, "f64_conv", b) }),
 	rowFor("gemm", func(o *nn.ConvTranspose, b *binder) error { return bindConvTranspose(o, "f32_conv_transpose", b) }),
 	rowFor("formula", func(o *nn.ConvTranspose, b *binder) error { return bindConvTranspose(o, "f64_conv_transpose", b) }),
+	rowFor("gemm", bindPaddedTranspose),
 }
 
 func bindConv(o *nn.Conv, kernel string, then op.Epilogue, b *binder) error {
@@ -46,9 +47,38 @@ func bindConvTranspose(o *nn.ConvTranspose, kernel string, b *binder) error {
 	return b.conv(kernel, s, op.Epilogue{})
 }
 
+// bindPaddedTranspose binds a transposed convolution with the padding that input 2 has.
+func bindPaddedTranspose(o *nn.PaddedTranspose, b *binder) error {
+	var pads []int
+	if b.Has(2) {
+		t := b.Const(2)
+		if t == nil {
+			return &device.NeedValue{Input: 2}
+		}
+		var err error
+		if pads, err = op.Ints(t); err != nil {
+			return err
+		}
+	}
+	t, err := o.With(pads)
+	if err != nil {
+		return err
+	}
+	s, err := t.Shape(b.Shape(0), b.Shape(1))
+	if err != nil {
+		return err
+	}
+	return b.convWith("f32_conv_transpose", s, op.Epilogue{}, b.in(3), device.Operand{})
+}
+
 // conv adds a command of a convolution of input 0 by input 1, to which inputs 2, the
 // bias, and 3 are added. Nothing is added for no elements.
 func (b *binder) conv(kernel string, s *nn.ConvShape, then op.Epilogue) error {
+	return b.convWith(kernel, s, then, b.in(2), b.in(3))
+}
+
+// convWith is conv with a bias and an addend, of which either may be none.
+func (b *binder) convWith(kernel string, s *nn.ConvShape, then op.Epilogue, bias, add device.Operand) error {
 	d := b.DType(0)
 	if doubles := strings.HasPrefix(kernel, "f64_"); doubles != (d == tensor.F64) {
 		return device.Refuse("the elements are %v", d)
@@ -56,7 +86,7 @@ func (b *binder) conv(kernel string, s *nn.ConvShape, then op.Epilogue) error {
 	if b.OutShape(0).Len() == 0 {
 		return nil
 	}
-	v := convWords{shape: s, dtype: d, add: b.Has(3), then: then}
+	v := convWords{shape: s, dtype: d, add: add.Place != device.None, then: then}
 	var err error
 	switch {
 	case d != tensor.F64:
@@ -81,7 +111,7 @@ func (b *binder) conv(kernel string, s *nn.ConvShape, then op.Epilogue) error {
 	if v.packed = packed; !packed {
 		weights = b.in(1)
 	}
-	return b.add(k, []bindings.Kernel{v.gemm, v.apply}, v.words(), b.in(0), weights, b.in(2), b.in(3), b.out(0))
+	return b.add(k, []bindings.Kernel{v.gemm, v.apply}, v.words(), b.in(0), weights, bias, add, b.out(0))
 }
 
 // convWords is nacre_conv_words of csrc/conv/conv.h.

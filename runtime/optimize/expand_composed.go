@@ -44,6 +44,7 @@ var composed = map[string]map[string]func(b *builder, n *graph.Node) bool{
 			b.finish(n, "", "Add", 14, []string{n.Inputs[0], b.apply("Mul", 14, []string{n.Inputs[1], n.Inputs[2]})})
 			return true
 		},
+		"LinearAttentionGate": expandLinearGate,
 	},
 }
 
@@ -115,6 +116,18 @@ func expandHardmax(b *builder, n *graph.Node) bool {
 	tensor.View[int64](depth)[0], tensor.View[float32](values)[1] = int64(size), 1
 	at := b.apply("ArgMax", 13, []string{n.Inputs[0]}, intAttr("axis", int64(axis)), intAttr("keepdims", 0))
 	b.finish(n, "", "OneHot", 11, []string{at, b.add("depth", depth), b.add("values", values)}, intAttr("axis", int64(axis)))
+	return true
+}
+
+// expandLinearGate computes the decay, and the rate of update if it is wanted.
+func expandLinearGate(b *builder, n *graph.Node) bool {
+	decay := b.apply("Softplus", 1, []string{b.apply("Add", 14, []string{n.Inputs[0], n.Inputs[1]})})
+	if len(n.Outputs) > 1 && n.Outputs[1] != "" {
+		rate := instead(n, "", "Sigmoid", 13, n.Inputs[3:4])
+		rate.Name, rate.Outputs = b.fresh("Sigmoid"), n.Outputs[1:2]
+		b.nodes = append(b.nodes, rate)
+	}
+	b.finish(n, "", "Mul", 14, []string{decay, n.Inputs[2]})
 	return true
 }
 

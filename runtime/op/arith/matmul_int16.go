@@ -52,8 +52,12 @@ func (matMulInt16) Run(c *op.Run) error {
 			return op.ErrStopped
 		}
 		clear(wide)
-		for j, v := range a[(w.At[0]*m+i%m)*k:][:k] {
-			for q, x := range b[(w.At[1]*k+j)*n:][:n] {
+		row, rows := a[(w.At[0]*m+i%m)*k:][:k], b[w.At[1]*k*n:]
+		for ; len(row) >= 4; row, rows = row[4:], rows[4*n:] {
+			addRows(wide, [4]int64(row), rows[:n], rows[n:2*n], rows[2*n:3*n], rows[3*n:4*n])
+		}
+		for j, v := range row {
+			for q, x := range rows[j*n:][:n] {
 				wide[q] += v * x
 			}
 		}
@@ -67,6 +71,14 @@ func (matMulInt16) Run(c *op.Run) error {
 		}
 	}
 	return nil
+}
+
+// addRows adds four rows, each times a factor.
+func addRows(sum []int64, f [4]int64, a, b, c, d []int64) {
+	a, b, c, d = a[:len(sum)], b[:len(sum)], c[:len(sum)], d[:len(sum)]
+	for i := range sum {
+		sum[i] += f[0]*a[i] + f[1]*b[i] + f[2]*c[i] + f[3]*d[i]
+	}
 }
 
 // narrowTo keeps the low 32 bits.

@@ -124,7 +124,19 @@ func (NonZero) Infer(c *op.Infer) error {
 func (NonZero) Most(in []tensor.Shape) int { return in[0].Len() }
 
 func (NonZero) Run(c *op.Run) error {
-	in := c.In[0]
+	in := c.In[0].Aligned()
+	switch in.DType() {
+	case tensor.F32:
+		return listSet(c, tensor.View[float32](in))
+	case tensor.F64:
+		return listSet(c, tensor.View[float64](in))
+	case tensor.I64:
+		return listSet(c, tensor.View[int64](in))
+	case tensor.I32:
+		return listSet(c, tensor.View[int32](in))
+	case tensor.U8, tensor.Bool:
+		return listSet(c, in.Bytes())
+	}
 	isSet := setTest(in)
 	count := 0
 	for i := range in.Len() {
@@ -145,6 +157,45 @@ func (NonZero) Run(c *op.Run) error {
 			list[a*count+at] = int64(i / steps[a] % n)
 		}
 		at++
+	}
+	return nil
+}
+
+// listSet is NonZero of elements of which 0 is the only one that is not set, beside a negative zero.
+func listSet[T comparable](c *op.Run, list []T) error {
+	var zero T
+	count := 0
+	for _, v := range list {
+		if v != zero {
+			count++
+		}
+	}
+	shape := c.In[0].Shape()
+	out, err := c.Alloc(0, tensor.I64, tensor.Shape{len(shape), count})
+	if err != nil || count == 0 || len(shape) == 0 {
+		return err
+	}
+	places, steps, n := tensor.View[int64](out), shape.Strides(), shape[len(shape)-1]
+	last := places[(len(shape)-1)*count:]
+	at := 0
+	for from := 0; from < len(list); from += n {
+		if c.Stopped() {
+			return op.ErrStopped
+		}
+		first := at
+		for j, v := range list[from:][:n] {
+			if v != zero {
+				last[at] = int64(j)
+				at++
+			}
+		}
+		for a := range len(shape) - 1 {
+			place := int64(from / steps[a] % shape[a])
+			row := places[a*count:][first:at]
+			for k := range row {
+				row[k] = place
+			}
+		}
 	}
 	return nil
 }

@@ -41,10 +41,28 @@ func (extractor) Run(c *op.Run) error {
 			return graph.Errorf(graph.ErrShape, "index %d is not one of %d elements", i, n)
 		}
 	}
-	if c.Out[0].Len() > 0 {
-		op.GatherBlocks(x, c.Out[0], index, x.Len()/n, n, 1)
+	switch y := c.Out[0]; {
+	case y.Len() == 0:
+	case y.DType() == tensor.F32:
+		extract(tensor.View[float32](x), tensor.View[float32](y), index, n)
+	case y.DType() == tensor.F64:
+		extract(tensor.View[float64](x), tensor.View[float64](y), index, n)
+	case y.DType() == tensor.I64:
+		extract(tensor.View[int64](x), tensor.View[int64](y), index, n)
+	default:
+		op.GatherBlocks(x, y, index, x.Len()/n, n, 1)
 	}
 	return nil
+}
+
+// extract takes elements of rows of n.
+func extract[T any](x, y []T, index []int64, n int) {
+	for ; len(x) > 0; x, y = x[n:], y[len(index):] {
+		row, out := x[:n], y[:len(index)]
+		for k, i := range index {
+			out[k] = row[i]
+		}
+	}
 }
 
 var extractorRows = []op.Row{

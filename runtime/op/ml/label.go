@@ -16,6 +16,8 @@ type table struct {
 	keys   tensor.DType
 	texts  map[string]int
 	bits   map[uint64]int
+	near   []int64 // the places of integers from first on; nil if keys are not near each other
+	first  int64
 	values *tensor.Tensor // a vector; the last is for elements that have none
 }
 
@@ -46,11 +48,45 @@ func newTable(keys, values, other *tensor.Tensor, first bool) (*table, error) {
 		return t, nil
 	}
 	t.bits = make(map[uint64]int, n)
-	return t, eachKey(keys, func(i int, bits uint64) {
+	err := eachKey(keys, func(i int, bits uint64) {
 		if _, there := t.bits[bits]; !there || !first {
 			t.bits[bits] = i
 		}
 	})
+	if keys.DType() == tensor.I64 || keys.DType() == tensor.I32 {
+		t.list()
+	}
+	return t, err
+}
+
+// list makes the list of places of integers that are near each other.
+func (t *table) list() {
+	const spread = 8 // entries for each key, at most
+	low, high := int64(math.MaxInt64), int64(math.MinInt64)
+	for bits := range t.bits {
+		low, high = min(low, int64(bits)), max(high, int64(bits))
+	}
+	if size := uint64(high) - uint64(low); len(t.bits) > 0 && size < uint64(spread*len(t.bits)) {
+		t.first, t.near = low, make([]int64, size+1)
+		for i := range t.near {
+			t.near[i] = int64(t.values.Len() - 1)
+		}
+		for bits, k := range t.bits {
+			t.near[int64(bits)-low] = int64(k)
+		}
+	}
+}
+
+// findNear is find for integers, if there is a list of their places.
+func findNear[T int32 | int64](t *table, x []T, index []int64) {
+	none := int64(t.values.Len() - 1)
+	for i, v := range x {
+		if k := uint64(int64(v)) - uint64(t.first); k < uint64(len(t.near)) {
+			index[i] = t.near[k]
+		} else {
+			index[i] = none
+		}
+	}
 }
 
 func isTableKey(d tensor.DType) bool {
@@ -109,6 +145,15 @@ func (t *table) find(x *tensor.Tensor, index []int64) error {
 		}
 		return nil
 	}
+	switch {
+	case t.near == nil:
+	case x.DType() == tensor.I64:
+		findNear(t, tensor.View[int64](x.Aligned()), index)
+		return nil
+	case x.DType() == tensor.I32:
+		findNear(t, tensor.View[int32](x.Aligned()), index)
+		return nil
+	}
 	return eachKey(x, func(i int, bits uint64) {
 		index[i] = none
 		if k, ok := t.bits[bits]; ok {
@@ -150,10 +195,22 @@ func (o *relabel) Run(c *op.Run) error {
 	if err := t.find(x, index); err != nil {
 		return err
 	}
-	if len(index) > 0 {
-		op.GatherBlocks(t.values, c.Out[0], index, 1, t.values.Len(), 1)
+	switch y := c.Out[0]; {
+	case len(index) == 0:
+	case y.DType() == tensor.F32:
+		lookUp(tensor.View[float32](t.values), tensor.View[float32](y), index)
+	case y.DType() == tensor.I64:
+		lookUp(tensor.View[int64](t.values), tensor.View[int64](y), index)
+	default:
+		op.GatherBlocks(t.values, y, index, 1, t.values.Len(), 1)
 	}
 	return nil
+}
+
+func lookUp[T any](values, out []T, index []int64) {
+	for i, k := range index {
+		out[i] = values[k]
+	}
 }
 
 // defaultText and defaultNumber are the defaults that the node has or the standard gives.

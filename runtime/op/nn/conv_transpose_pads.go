@@ -6,20 +6,20 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// paddedTranspose is ConvTranspose whose padding is an input:
-// ConvTransposeWithDynamicPads.
-type paddedTranspose struct{ ConvTranspose }
+// PaddedTranspose is ConvTranspose whose padding is an input:
+// ConvTransposeWithDynamicPads. The bias is input 3.
+type PaddedTranspose struct{ ConvTranspose }
 
 func newPaddedTranspose(n *op.Node) (op.Op, error) {
 	o, err := newConvTranspose(n)
 	if err != nil {
 		return nil, err
 	}
-	return &paddedTranspose{*o.(*ConvTranspose)}, nil
+	return &PaddedTranspose{*o.(*ConvTranspose)}, nil
 }
 
-// with returns the transposed convolution with the padding of an input.
-func (o *paddedTranspose) with(pads []int) (*ConvTranspose, error) {
+// With returns the transposed convolution with the padding of an input.
+func (o *PaddedTranspose) With(pads []int) (*ConvTranspose, error) {
 	t, w := o.ConvTranspose, *o.window
 	for _, v := range pads {
 		if v < 0 || v > maxWindow {
@@ -47,7 +47,7 @@ func operands[T any](list []T) (pads T, rest []T) {
 }
 
 // Infer computes the extents of the output where the padding is known.
-func (o *paddedTranspose) Infer(c *op.Infer) error {
+func (o *PaddedTranspose) Infer(c *op.Infer) error {
 	pads, in := operands(c.In)
 	list, ok := []int(nil), true
 	if pads != nil {
@@ -56,7 +56,7 @@ func (o *paddedTranspose) Infer(c *op.Infer) error {
 			return err
 		}
 	}
-	t, err := o.with(list)
+	t, err := o.With(list)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (o *paddedTranspose) Infer(c *op.Infer) error {
 }
 
 // Run adds every element of the input, times the weights, to the output.
-func (o *paddedTranspose) Run(c *op.Run) error {
+func (o *PaddedTranspose) Run(c *op.Run) error {
 	pads, in := operands(c.In)
 	list, err := []int(nil), error(nil)
 	if pads != nil {
@@ -78,7 +78,7 @@ func (o *paddedTranspose) Run(c *op.Run) error {
 			return err
 		}
 	}
-	t, err := o.with(list)
+	t, err := o.With(list)
 	if err != nil {
 		return err
 	}

@@ -43,20 +43,21 @@ func (o *maskedPool) Run(c *op.Run) error {
 	if channels == 0 || len(mask) < plane+channels-1 {
 		return graph.Errorf(graph.ErrShape, "mask %v is smaller than a plane of %v", c.In[1], c.In[0])
 	}
-	line := len(shape) == 3
+	line, size := len(shape) == 3, c.Out[0].Shape()[2:].Len()
 	eachWindow(p, func(i int, taps []int, _ int) {
-		best, ended := float32(-math.MaxFloat32), -1
+		best, ended := float32(-math.MaxFloat32), 0
+		base := i / size * plane
+		mask, x := mask[base%channels:], x[base:]
 		for _, at := range taps {
-			first := at / plane * plane % channels // of the plane's mask
-			in := at % plane
-			if ended == at/row {
+			in := at - base
+			if in < ended {
 				continue
 			}
-			if (in > 0 || line) && mask[first+in] == 0 {
-				ended = at / row
+			if (in > 0 || line) && mask[in] == 0 {
+				ended = (in/row + 1) * row // taps ascend: those that follow in the row end here
 				continue
 			}
-			best = max(best, x[at])
+			best = max(best, x[in])
 		}
 		out[i] = best
 	})

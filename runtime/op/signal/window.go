@@ -48,13 +48,25 @@ func (o *CosineWindow) Run(c *op.Run) error {
 	}
 	terms, period := o.Terms(size)
 	list := make([]float64, size)
-	for i := range list {
-		for k, t := range terms {
-			list[i] += t * math.Cos(2*math.Pi*float64(k*i)/float64(period))
-		}
+	for k, t := range terms {
+		addCosines(list, t, 2*math.Pi*float64(k)/float64(period))
 	}
 	op.SetNumbers(out, list)
 	return nil
+}
+
+// addCosines adds t·cos(i·step) to element i. Within a block it turns a unit vector by the step, which is off by
+// a few units in the last place of a float64 at the block's end.
+func addCosines(list []float64, t, step float64) {
+	const block = 16
+	sin, cos := math.Sincos(step)
+	for at := 0; at < len(list); at += block {
+		y, x := math.Sincos(float64(at) * step)
+		for i := range list[at:min(at+block, len(list))] {
+			list[at+i] += t * x
+			x, y = x*cos-y*sin, y*cos+x*sin
+		}
+	}
 }
 
 // Terms returns what the cosines of a window of that size are multiplied by, at most three
@@ -129,12 +141,22 @@ func (o *MelWeights) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
+	if o.to == tensor.F32 {
+		triangles(tensor.View[float32](out), bands, corners)
+		return nil
+	}
 	list := make([]float64, bins*bands)
+	triangles(list, bands, corners)
+	op.SetNumbers(out, list)
+	return nil
+}
+
+// triangles writes the matrix of triangles with those corners.
+func triangles[T float32 | float64](list []T, bands int, corners []int) {
+	clear(list)
 	for band := range bands {
 		triangle(list[band:], bands, corners[band], corners[band+1], corners[band+2])
 	}
-	op.SetNumbers(out, list)
-	return nil
 }
 
 // MelCorners returns the bins of a spectrum of that many points where triangles begin, peak
@@ -158,15 +180,15 @@ func MelCorners(bands, length, rate int, edges [2]float64) ([]int, error) {
 
 // triangle writes a column of a matrix: rising from bin a to 1 at bin b, falling
 // to bin c.
-func triangle(column []float64, step, a, b, c int) {
+func triangle[T float32 | float64](column []T, step, a, b, c int) {
 	if a == b {
 		column[b*step] = 1
 	}
 	for j := a; j <= b && a < b; j++ {
-		column[j*step] = float64(j-a) / float64(b-a)
+		column[j*step] = T(float64(j-a) / float64(b-a))
 	}
 	for j := b; j < c; j++ {
-		column[j*step] = float64(c-j) / float64(c-b)
+		column[j*step] = T(float64(c-j) / float64(c-b))
 	}
 }
 
