@@ -16,18 +16,28 @@
 // Packed vectors are transposed, their rows padded to a multiple of this.
 enum { NACRE_ML_PAD = 16 };
 
+// Functions of the square d of a distance.
+typedef enum {
+    NACRE_RBF_EXP,     // exp(-gamma * d)
+    NACRE_RBF_SQUARE,  // d
+    NACRE_RBF_ROOT,    // the root of d
+} nacre_rbf_function;
+
 // The words of command f32_rbf, of x[rows, k] and n vectors v[n, k] to y[rows, n]:
-//     y[r, j] = exp(-gamma * sum over i < k of (x[r, i] - v[j, i])^2)
-// Operands are x, v and y; v is constant, as pack writes it.
+//     y[r, j] = function(sum over i < k of (x[r, i] - v[j, i])^2)
+// Operands are x, v and y; v is as pack writes it if packed is set.
 typedef struct {
     int64_t rows, k, n;
     double gamma;
+    int64_t function;  // nacre_rbf_function
+    int64_t packed;
 } nacre_f32_rbf_words;
 
 // A row of the op: out_j, for each j < n, of one x and the elements v[i * stride + j] of
 // vector j. stride is a multiple of NACRE_ML_PAD, and what lies behind n in a row of v is
 // any number.
-typedef void nacre_f32_rbf_fn(const float *x, const float *v, size_t n, size_t stride, size_t k, float gamma, float *out);
+typedef void nacre_f32_rbf_fn(const float *x, const float *v, size_t n, size_t stride, size_t k, nacre_rbf_function function,
+                              float gamma, float *out);
 
 // ---- f32_forest, f64_forest ---------------------------------------------------------
 

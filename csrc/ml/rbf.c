@@ -8,6 +8,7 @@ typedef struct {
     nacre_f32_rbf_fn *kernel;
     const float *x, *v;
     size_t rows, k, n, stride;
+    nacre_rbf_function function;
     float gamma;
     float *y;
     size_t rows_per, columns_per, blocks;  // of a chunk; chunks of columns
@@ -20,14 +21,36 @@ static void rbf_task(void *job, size_t chunk, size_t thread) {
     const rbf_job *const j = job;
     const size_t at = chunk % j->blocks * j->columns_per, n = j->n - at < j->columns_per ? j->n - at : j->columns_per;
     const size_t first = chunk / j->blocks * j->rows_per, last = nacre_chunk_end(first, j->rows_per, j->rows);
-    for (size_t r = first; r < last; r++) j->kernel(j->x + r * j->k, j->v + at, n, j->stride, j->k, j->gamma, j->y + r * j->n + at);
+    for (size_t r = first; r < last; r++) j->kernel(j->x + r * j->k, j->v + at, n, j->stride, j->k, j->function, j->gamma, j->y + r * j->n + at);
+}
+
+typedef struct {
+    const float *v;
+    size_t k, n, stride, rows_per;
+    float *to;
+} pack_job;
+
+// Transposes rows_per rows of the packed vectors.
+static void pack_task(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const pack_job *const j = job;
+    const size_t first = chunk * j->rows_per, last = nacre_chunk_end(first, j->rows_per, j->k);
+    for (size_t i = first; i < last; i++) {
+        for (size_t p = 0; p < j->stride; p++) j->to[i * j->stride + p] = p < j->n ? j->v[p * j->k + i] : 0;
+    }
 }
 
 static void rbf_run(const nacre_call *c) {
     const nacre_f32_rbf_words *const w = (const void *)c->words;
     rbf_job j = {.kernel = (nacre_f32_rbf_fn *)c->kernel->fn, .x = nacre_operand(c, 0), .v = nacre_operand(c, 1), .rows = (size_t)w->rows,
-                 .k = (size_t)w->k, .n = (size_t)w->n, .stride = rbf_stride((size_t)w->n), .gamma = (float)w->gamma, .y = nacre_operand(c, 2)};
+                 .k = (size_t)w->k, .n = (size_t)w->n, .stride = rbf_stride((size_t)w->n), .function = (nacre_rbf_function)w->function,
+                 .gamma = (float)w->gamma, .y = nacre_operand(c, 2)};
     if (j.rows == 0 || j.n == 0) return;
+    if (w->packed == 0) {
+        pack_job p = {.v = j.v, .k = j.k, .n = j.n, .stride = j.stride, .rows_per = 1 + RBF_GRAIN / j.stride, .to = c->scratch};
+        nacre_parallel(c->team, nacre_ceil_div(p.k, p.rows_per), pack_task, &p);
+        j.v = p.to;
+    }
     j.columns_per = rbf_stride(RBF_GRAIN / (j.k + 1) + 1);
     j.blocks = nacre_ceil_div(j.n, j.columns_per);
     j.rows_per = j.blocks > 1 ? 1 : 1 + RBF_GRAIN / (j.n * (j.k + 1));
@@ -44,14 +67,17 @@ static void rbf_pack(const nacre_kernel *kernel, const int64_t *words, size_t op
     (void)kernel;
     (void)operand;
     const nacre_f32_rbf_words *const w = (const void *)words;
-    const size_t k = (size_t)w->k, n = (size_t)w->n, stride = rbf_stride(n);
-    const float *const v = src;
-    float *const to = dst;
-    for (size_t i = 0; i < k; i++) {
-        for (size_t j = 0; j < stride; j++) to[i * stride + j] = j < n ? v[j * k + i] : 0;
-    }
+    pack_job p = {.v = src, .k = (size_t)w->k, .n = (size_t)w->n, .stride = rbf_stride((size_t)w->n), .rows_per = (size_t)w->k, .to = dst};
+    pack_task(&p, 0, 0);
+}
+
+static size_t rbf_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
+    (void)threads;
+    const nacre_f32_rbf_words *const w = (const void *)words;
+    return w->packed ? 0 : rbf_packed(k, words, 1);
 }
 
 const nacre_entry nacre_f32_rbf_entry = {
     .words = sizeof(nacre_f32_rbf_words) / 8, .operands = 3, .run = rbf_run, .packed = rbf_packed, .pack = rbf_pack,
+    .scratch = rbf_scratch,
 };

@@ -19,6 +19,7 @@ var mlRows = []row{
 	learnedRow[*ml.SVMClassifier]("vectors"),
 	learnedRow[*ml.TreeRegressor]("trees"),
 	learnedRow[*ml.TreeClassifier]("trees"),
+	rowFor("distances", bindDistances),
 }
 
 // learnedRow is the row of an operator whose outputs may be strings.
@@ -101,11 +102,37 @@ func (l *learning) Linear(m *ml.LinearMap, alpha float32, x []float32, rows int,
 	return l.finish()
 }
 
-// rbfWords is nacre_f32_rbf_words of csrc/ml/ml.h.
+// Functions of distances: nacre_rbf_function of csrc/ml/ml.h.
+const (
+	rbfExp = iota
+	rbfSquare
+	rbfRoot
+)
+
+// rbfWords is nacre_f32_rbf_words of csrc/ml/ml.h, of constant vectors.
 func rbfWords(m *ml.LinearMap, gamma float32, rows int) (w words) {
 	w.int(rows, m.Features(), m.Rows())
 	w.float(float64(gamma))
+	w.int(rbfExp)
+	w.bool(true)
 	return w
+}
+
+// bindDistances compares the rows of two matrices.
+func bindDistances(o *ml.Distances, b *binder) error {
+	if b.DType(0) != tensor.F32 {
+		return device.Refuse("distances of %v elements are computed in Go", b.DType(0))
+	}
+	var w words
+	w.dim(b.In[0].Dims[0], b.In[0].Dims[1], b.In[1].Dims[0])
+	w.float(0)
+	function := rbfRoot
+	if o.Squared {
+		function = rbfSquare
+	}
+	w.int(function)
+	w.bool(false)
+	return b.run("f32_rbf", w, b.in(0), b.in(1), b.out(0))
 }
 
 // RBF compares rows with vectors.

@@ -52,6 +52,39 @@ func TestRBF(t *testing.T) {
 	}
 }
 
+// TestDistances compares all variants with the scalar one, and that with the formula, on vectors that
+// are not packed.
+func TestDistances(t *testing.T) {
+	pool, r := testPool(t), rand.New(rand.NewPCG(17, 18))
+	for _, s := range [][3]int{{1, 1, 1}, {3, 5, 7}, {2, 16, 16}, {5, 3, 17}, {7, 40, 130}, {300, 20, 65}, {0, 4, 4}, {2, 0, 3}, {2, 40000, 40}} {
+		rows, width, n := s[0], s[1], s[2]
+		x, v := rounded(tensor.F32, normals(r, rows*width, 0, 2)), rounded(tensor.F32, normals(r, n*width, 0, 2))
+		for _, function := range []int{rbfSquare, rbfRoot} {
+			var w words
+			w.int(rows, width, n)
+			w.float(0)
+			w.int(function)
+			w.bool(false)
+			out := []output{{at: 2, dtype: tensor.F32, n: rows * n}}
+			in := [][]byte{stored(tensor.F32, x), stored(tensor.F32, v), nil}
+			checkVariants(t, "f32_rbf", fmt.Sprint(s, function), w, pool, 1e-30, 3e-4, out, in...)
+			for i, got := range runOutputs(t, partOf(t, "f32_rbf", 0), w, pool, out, in...) {
+				want := 0.0
+				for f := range width {
+					d := x[i/n*width+f] - v[i%n*width+f]
+					want += d * d
+				}
+				if function == rbfRoot {
+					want = math.Sqrt(want)
+				}
+				if math.Abs(got-want) > 3e-4*want {
+					t.Fatalf("%v, function %d: element %d is %v, not %v", s, function, i, got, want)
+				}
+			}
+		}
+	}
+}
+
 // randomForest grows trees of random shape whose leaves have votes, or for one target
 // weights.
 func randomForest[T float32 | float64](r *rand.Rand, trees, depth, features, targets int, missing bool) *treeLists[T] {

@@ -8,23 +8,23 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// distances are those of every row of A [M,N] and every row of B [K,N], [M,K], as
+// Distances are those of every row of A [M,N] and every row of B [K,N], [M,K], as
 // nearest neighbours and Gaussian processes use them.
-type distances struct{ squared bool }
+type Distances struct{ Squared bool }
 
 func newDistances(n *op.Node) (op.Op, error) {
 	switch metric := n.Str("metric", "sqeuclidean"); metric {
 	case "sqeuclidean":
-		return &distances{squared: true}, nil
+		return &Distances{Squared: true}, nil
 	case "euclidean":
-		return &distances{}, nil
+		return &Distances{}, nil
 	default:
 		return nil, graph.Errorf(graph.ErrUnsupported, "metric %q; euclidean and sqeuclidean are computed", metric)
 	}
 }
 
 // Infer joins the numbers of rows.
-func (o *distances) Infer(c *op.Infer) error {
+func (o *Distances) Infer(c *op.Infer) error {
 	a, b := c.In[0], c.In[1]
 	out := graph.UnknownDims(2)
 	c.Set(0, a.DType, out)
@@ -48,11 +48,11 @@ func (o *distances) Infer(c *op.Infer) error {
 }
 
 // Run computes the output.
-func (o *distances) Run(c *op.Run) error {
+func (o *Distances) Run(c *op.Run) error {
 	if c.Out[0].DType() == tensor.F64 {
-		measure[float64](c, o.squared)
+		measure[float64](c, o.Squared)
 	} else {
-		measure[float32](c, o.squared)
+		measure[float32](c, o.Squared)
 	}
 	return nil
 }
