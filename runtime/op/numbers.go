@@ -38,6 +38,23 @@ func Numbers(t *tensor.Tensor) (list []float64, ok bool) {
 	return Doubles(t), Floats.Has(t.DType())
 }
 
+// Dot returns the sum of the products of the elements of x and as many of y, in four sums.
+func Dot(x, y []float32) float32 {
+	var a, b, c, d float32
+	y = y[:len(x)]
+	for ; len(x) >= 4; x, y = x[4:], y[4:] {
+		p, q := (*[4]float32)(x), (*[4]float32)(y)
+		a += p[0] * q[0]
+		b += p[1] * q[1]
+		c += p[2] * q[2]
+		d += p[3] * q[3]
+	}
+	for i, v := range x {
+		a += v * y[i]
+	}
+	return (a + b) + (c + d)
+}
+
 func toDoubles[T Integer](t *tensor.Tensor) []float64 {
 	return Convert(tensor.View[T](t), func(v T) float64 { return float64(v) })
 }

@@ -1,6 +1,7 @@
 package optimize
 
 import (
+	"math"
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -14,7 +15,7 @@ func expandComposed(s *Scope) (*Edit, error) {
 	m := newMatcher(s)
 	for _, n := range m.live {
 		expand := composed[n.Domain][n.Op]
-		if expand == nil || m.dtype(n.Inputs[0]) != tensor.F32 {
+		if expand == nil || m.dtype(n.Outputs[0]) != tensor.F32 {
 			continue
 		}
 		if b := (&builder{matcher: m}); expand(b, n) {
@@ -45,6 +46,7 @@ var composed = map[string]map[string]func(b *builder, n *graph.Node) bool{
 			return true
 		},
 		"LinearAttentionGate": expandLinearGate,
+		"WordConvEmbedding":   expandWordConv,
 	},
 }
 
@@ -128,6 +130,44 @@ func expandLinearGate(b *builder, n *graph.Node) bool {
 		b.nodes = append(b.nodes, rate)
 	}
 	b.finish(n, "", "Mul", 14, []string{decay, n.Inputs[2]})
+	return true
+}
+
+// expandWordConv embeds words by a convolution over the embeddings of their characters, whose windows begin no later
+// than the last that lies in the word, or at the first character.
+func expandWordConv(b *builder, n *graph.Node) bool {
+	ids, weights, bias, table := n.Inputs[0], n.Inputs[1], n.Inputs[2], n.Inputs[3]
+	words, w := b.dims(ids), b.dims(weights)
+	shape, known := w.Concrete()
+	if !known || len(shape) != 4 || len(words) != 2 || !b.hasDims(bias, w[:1]) {
+		return false
+	}
+	length, known := words[1].Value()
+	window, size := shape[2], shape[3]
+	if !known || shape[1] != 1 || window < 1 || window > length || size < 1 {
+		return false
+	}
+	ints := func(v ...int32) string {
+		t := tensor.New(tensor.I32, len(v))
+		copy(tensor.View[int32](t), v)
+		return b.add("ints", t)
+	}
+	begins := make([]int32, length-window+1)
+	for i := range begins {
+		begins[i] = int32(i)
+	}
+	turn := intsAttr("perm", 0, 2, 1)
+	x := b.apply("Transpose", 13, []string{b.apply("Gather", 13, []string{table, ids})}, turn)
+	filters := b.apply("Transpose", 13, []string{b.apply("Reshape", 13, []string{weights, b.vector(shape[0], window, size)})}, turn)
+	y := b.apply("Conv", 11, []string{x, filters, bias})
+	count := b.apply("Cast", 13, []string{b.apply("Greater", 13, []string{ids, ints(0)})}, intAttr("to", 6))
+	count = b.apply("ReduceSum", 13, []string{count, b.vector(1)})
+	last := b.apply("Max", 13, []string{b.apply("Sub", 14, []string{count, ints(int32(window))}), ints(0)})
+	begun := b.apply("LessOrEqual", 16, []string{ints(begins...), last})
+	y = b.apply("Where", 16, []string{b.apply("Unsqueeze", 13, []string{begun, b.vector(1)}), y, b.float(math.Inf(-1))})
+	y = b.apply("Tanh", 13, []string{b.apply("ReduceMax", 13, []string{y}, intsAttr("axes", 2), intAttr("keepdims", 0))})
+	empty := b.apply("Equal", 13, []string{b.apply("Slice", 13, []string{ids, b.vector(0), b.vector(1), b.vector(1)}), ints(0)})
+	b.finish(n, "", "Where", 16, []string{empty, b.float(0), y})
 	return true
 }
 

@@ -53,8 +53,8 @@ func (matMulInt16) Run(c *op.Run) error {
 		}
 		clear(wide)
 		row, rows := a[(w.At[0]*m+i%m)*k:][:k], b[w.At[1]*k*n:]
-		for ; len(row) >= 4; row, rows = row[4:], rows[4*n:] {
-			addRows(wide, [4]int64(row), rows[:n], rows[n:2*n], rows[2*n:3*n], rows[3*n:4*n])
+		for ; len(row) >= 8; row, rows = row[8:], rows[8*n:] {
+			addRows(wide, (*[8]int64)(row), rows)
 		}
 		for j, v := range row {
 			for q, x := range rows[j*n:][:n] {
@@ -73,11 +73,17 @@ func (matMulInt16) Run(c *op.Run) error {
 	return nil
 }
 
-// addRows adds four rows, each times a factor.
-func addRows(sum []int64, f [4]int64, a, b, c, d []int64) {
-	a, b, c, d = a[:len(sum)], b[:len(sum)], c[:len(sum)], d[:len(sum)]
+// addRows adds eight rows, each times a factor.
+func addRows(sum []int64, by *[8]int64, rows []int64) {
+	n := len(sum)
+	var r [8][]int64
+	for i := range r {
+		r[i] = rows[i*n:][:n]
+	}
+	r0, r1, r2, r3, r4, r5, r6, r7 := r[0][:n], r[1][:n], r[2][:n], r[3][:n], r[4][:n], r[5][:n], r[6][:n], r[7][:n]
+	f := *by
 	for i := range sum {
-		sum[i] += f[0]*a[i] + f[1]*b[i] + f[2]*c[i] + f[3]*d[i]
+		sum[i] += f[0]*r0[i] + f[1]*r1[i] + f[2]*r2[i] + f[3]*r3[i] + f[4]*r4[i] + f[5]*r5[i] + f[6]*r6[i] + f[7]*r7[i]
 	}
 }
 

@@ -277,11 +277,7 @@ func (r *decoderRun) attend(b, h int, weights, scaled, out []float32) {
 	query := r.query[(b*r.heads+h)*r.size:][:r.size]
 	most := float32(math.Inf(-1))
 	for t := range weights {
-		sum := float32(0)
-		for i, v := range r.keys[r.row(b, h, t):][:r.size] {
-			sum += v * query[i]
-		}
-		sum *= scale
+		sum := op.Dot(query, r.keys[r.row(b, h, t):]) * scale
 		if scaled != nil {
 			scaled[t] = sum
 		}
@@ -300,8 +296,17 @@ func (r *decoderRun) attend(b, h int, weights, scaled, out []float32) {
 		total += weights[t]
 	}
 	clear(out)
-	for t, v := range weights {
-		w := v / total
+	t := 0
+	for ; t+4 <= len(weights); t += 4 {
+		w := [4]float32{weights[t] / total, weights[t+1] / total, weights[t+2] / total, weights[t+3] / total}
+		v0, v1 := r.values[r.row(b, h, t):][:len(out)], r.values[r.row(b, h, t+1):][:len(out)]
+		v2, v3 := r.values[r.row(b, h, t+2):][:len(out)], r.values[r.row(b, h, t+3):][:len(out)]
+		for i := range out {
+			out[i] += (w[0]*v0[i] + w[1]*v1[i]) + (w[2]*v2[i] + w[3]*v3[i])
+		}
+	}
+	for ; t < len(weights); t++ {
+		w := weights[t] / total
 		for i, x := range r.values[r.row(b, h, t):][:r.size] {
 			out[i] += w * x
 		}

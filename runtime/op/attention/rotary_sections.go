@@ -122,20 +122,30 @@ func (o *sectionRotary) Run(c *op.Run) error {
 			return graph.Errorf(graph.ErrShape, "position %d is not in caches of %d", p, limit)
 		}
 	}
+	turns, err := c.ScratchFloats(2 * n)
+	if err != nil {
+		return err
+	}
+	step, far := 1, n // from a pair to the next, and between the numbers of a pair
+	if o.rotary.Interleaved {
+		step, far = 2, 1
+	}
 	copy(y, x)
 	for token := range batch * rows {
 		if c.Stopped() {
 			return op.ErrStopped
 		}
+		for j, k := range o.which {
+			angle := int(positions[k*batch*rows+token])*n + j
+			turns[j], turns[n+j] = cos[angle], sin[angle]
+		}
 		for h := range heads {
 			at := token/rows*rows*heads*size + h*perHead + token%rows*perRow
-			for j, k := range o.which {
-				angle := int(positions[k*batch*rows+token])*n + j
-				a, b := at+j, at+j+n
-				if o.rotary.Interleaved {
-					a, b = at+2*j, at+2*j+1
-				}
-				y[a], y[b] = x[a]*cos[angle]-x[b]*sin[angle], x[a]*sin[angle]+x[b]*cos[angle]
+			from, to := x[at:][:size], y[at:][:size]
+			for j, v := range turns[:n] {
+				w, a := turns[n+j], j*step
+				p, q := from[a], from[a+far]
+				to[a], to[a+far] = p*v-q*w, p*w+q*v
 			}
 		}
 	}

@@ -251,10 +251,13 @@ func (o *engramGate) Run(c *op.Run) error {
 // gate returns the factor of one stream of one token.
 func (o *engramGate) gate(key, query, keyScale, queryScale []float32) float32 {
 	k, q := inverseRMS(key, o.epsilon), inverseRMS(query, o.epsilon)
-	dot := 0.0
+	var sums [4]float64
+	n := len(key)
+	query, keyScale, queryScale = query[:n], keyScale[:n], queryScale[:n]
 	for i, v := range key {
-		dot += float64(v*k*keyScale[i]) * float64(query[i]*q*queryScale[i])
+		sums[i&3] += float64(v*k*keyScale[i]) * float64(query[i]*q*queryScale[i])
 	}
+	dot := (sums[0] + sums[1]) + (sums[2] + sums[3])
 	dot /= math.Sqrt(float64(len(key)))
 	root := math.Sqrt(max(math.Abs(dot), 1e-6))
 	switch {

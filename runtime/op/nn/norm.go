@@ -3,6 +3,7 @@ package nn
 import (
 	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -207,21 +208,33 @@ func (o *LpNorm) Run(c *op.Run) error {
 func lpNormalize[T float32 | float64](x []T, s op.AxisView, p int, out []T) {
 	s.Each(func(at int) {
 		norm := 0.0
-		for k := range s.N {
-			v := float64(x[at+k*s.Inner])
-			if p == 1 {
-				norm += math.Abs(v)
-			} else {
+		switch {
+		case p == 2 && s.Inner == 1:
+			norm = math.Sqrt(squares(x[at:][:s.N]))
+		case p == 2:
+			for k := range s.N {
+				v := float64(x[at+k*s.Inner])
 				norm += v * v
 			}
-		}
-		if p == 2 {
 			norm = math.Sqrt(norm)
+		default:
+			for k := range s.N {
+				norm += math.Abs(float64(x[at+k*s.Inner]))
+			}
 		}
-		for k := range s.N {
-			if q := at + k*s.Inner; norm == 0 {
-				out[q] = 0
-			} else {
+		switch {
+		case norm == 0:
+			for k := range s.N {
+				out[at+k*s.Inner] = 0
+			}
+		case s.Inner == 1 && unsafe.Sizeof(T(0)) == 4:
+			by, row := 1/norm, out[at:][:s.N] // float32 rounds the same but for ties
+			for k, v := range x[at:][:s.N] {
+				row[k] = T(float64(v) * by)
+			}
+		default:
+			for k := range s.N {
+				q := at + k*s.Inner
 				out[q] = T(float64(x[q]) / norm)
 			}
 		}

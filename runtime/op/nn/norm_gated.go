@@ -87,11 +87,23 @@ func (o *gatedNorm) Run(c *op.Run) error {
 
 // inverseRMS returns 1 over the root of the mean square.
 func inverseRMS(x []float32, epsilon float32) float32 {
-	sum := 0.0
-	for _, v := range x {
-		sum += float64(v) * float64(v)
+	return float32(1 / math.Sqrt(squares(x)/float64(len(x))+float64(epsilon)))
+}
+
+// squares returns the sum of the squares of numbers, in four sums.
+func squares[T float32 | float64](x []T) float64 {
+	var a, b, c, d float64
+	for ; len(x) >= 4; x = x[4:] {
+		p := (*[4]T)(x)
+		a += float64(p[0]) * float64(p[0])
+		b += float64(p[1]) * float64(p[1])
+		c += float64(p[2]) * float64(p[2])
+		d += float64(p[3]) * float64(p[3])
 	}
-	return float32(1 / math.Sqrt(sum/float64(len(x))+float64(epsilon)))
+	for _, v := range x {
+		a += float64(v) * float64(v)
+	}
+	return (a + b) + (c + d)
 }
 
 func sigmoid(v float32) float32 { return float32(1 / (1 + math.Exp(-float64(v)))) }

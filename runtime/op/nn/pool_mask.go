@@ -43,25 +43,39 @@ func (o *maskedPool) Run(c *op.Run) error {
 	if channels == 0 || len(mask) < plane+channels-1 {
 		return graph.Errorf(graph.ErrShape, "mask %v is smaller than a plane of %v", c.In[1], c.In[0])
 	}
-	line, size := len(shape) == 3, c.Out[0].Shape()[2:].Len()
-	eachWindow(p, func(i int, taps []int, _ int) {
-		best, ended := float32(-math.MaxFloat32), 0
-		base := i / size * plane
-		mask, x := mask[base%channels:], x[base:]
-		for _, at := range taps {
-			in := at - base
-			if in < ended {
-				continue
-			}
-			if (in > 0 || line) && mask[in] == 0 {
-				ended = (in/row + 1) * row // taps ascend: those that follow in the row end here
-				continue
-			}
-			best = max(best, x[in])
+	// Windows over rows of elements list the rows; those along the last axis then list elements.
+	axis, lead := p.Axes[len(p.Axes)-1], *p
+	lead.Axes = p.Axes[:len(p.Axes)-1]
+	rows, line := plane/max(row, 1), len(shape) == 3
+	var stopped error
+	eachWindow(&lead, func(i int, taps []int, _ int) {
+		if stopped != nil || c.Stopped() {
+			stopped = op.ErrStopped
+			return
 		}
-		out[i] = best
+		to := out[i*axis.Out:][:axis.Out]
+		for o := range to {
+			to[o] = -math.MaxFloat32
+		}
+		for _, r := range taps {
+			base := r / rows * plane
+			from := r*row - base
+			keep, x := mask[base%channels+from:][:row], x[base+from:][:row]
+			for o := range to {
+				first, count, _ := tapsOf(axis, o, false)
+				at := o*axis.Stride + first*axis.Dilation - axis.Pad
+				best := to[o]
+				for ; count > 0; count, at = count-1, at+axis.Dilation {
+					if keep[at] == 0 && (line || from+at > 0) {
+						break
+					}
+					best = max(best, x[at])
+				}
+				to[o] = best
+			}
+		}
 	})
-	return nil
+	return stopped
 }
 
 var maskedRows = []op.Row{

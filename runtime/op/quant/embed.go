@@ -93,11 +93,9 @@ func known(d graph.Dims) bool {
 
 // byteTable is rows of bytes that stand for numbers.
 type byteTable struct {
-	data  []byte
-	n     int // of a row
-	delta float32
-	zero  float32
-	neg   bool // bytes are signed
+	data    []byte
+	n       int // of a row
+	numbers [256]float32
 }
 
 // table returns table i of the inputs; nil where it is left out.
@@ -110,16 +108,15 @@ func (o *embedNorm) table(c *op.Run, i int) (*byteTable, error) {
 	if s == nil || z == nil || s.Len() != 1 || z.Len() != 1 || z.DType() != t.DType() {
 		return nil, graph.Errorf(graph.ErrShape, "scale %v or zero point %v is not one for %v", s, z, t)
 	}
-	b := &byteTable{data: t.Bytes(), n: t.Shape()[len(t.Shape())-1], delta: tensor.View[float32](s)[0], neg: t.DType() == tensor.I8}
-	b.zero = b.code(z.Bytes()[0])
-	return b, nil
-}
-
-func (b *byteTable) code(v byte) float32 {
-	if b.neg {
-		return float32(int8(v))
+	code := func(v byte) float32 { return float32(v) }
+	if t.DType() == tensor.I8 {
+		code = func(v byte) float32 { return float32(int8(v)) }
 	}
-	return float32(v)
+	b := &byteTable{data: t.Bytes(), n: t.Shape()[len(t.Shape())-1]}
+	for v := range b.numbers {
+		b.numbers[v] = (code(byte(v)) - code(z.Bytes()[0])) * tensor.View[float32](s)[0]
+	}
+	return b, nil
 }
 
 // add adds the numbers of a row to a list.
@@ -127,8 +124,9 @@ func (b *byteTable) add(list []float32, row int) error {
 	if row < 0 || (row+1)*b.n > len(b.data) {
 		return graph.Errorf(graph.ErrShape, "there is no row %d in a table of %d", row, len(b.data)/max(b.n, 1))
 	}
+	list = list[:b.n]
 	for i, v := range b.data[row*b.n:][:b.n] {
-		list[i] += (b.code(v) - b.zero) * b.delta
+		list[i] += b.numbers[v]
 	}
 	return nil
 }
@@ -185,15 +183,18 @@ func (o *embedNorm) Run(c *op.Run) error {
 
 // normalise gives a row the mean 0 and the variance 1, then the scale and the bias.
 func normalise(row, gamma, beta []float32, epsilon float32) {
-	mean, square := 0.0, 0.0
-	for _, v := range row {
-		mean += float64(v)
+	var sums, parts [4]float64
+	for i, v := range row {
+		sums[i&3] += float64(v)
 	}
-	mean /= float64(len(row))
-	for _, v := range row {
-		square += (float64(v) - mean) * (float64(v) - mean)
+	mean := ((sums[0] + sums[1]) + (sums[2] + sums[3])) / float64(len(row))
+	for i, v := range row {
+		d := float64(v) - mean
+		parts[i&3] += d * d
 	}
+	square := (parts[0] + parts[1]) + (parts[2] + parts[3])
 	inverse := 1 / math.Sqrt(square/float64(len(row))+float64(epsilon))
+	gamma, beta = gamma[:len(row)], beta[:len(row)]
 	for i, v := range row {
 		row[i] = float32((float64(v)-mean)*inverse)*gamma[i] + beta[i]
 	}

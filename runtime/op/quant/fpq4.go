@@ -97,11 +97,7 @@ func (o *fpQ4) Run(c *op.Run) error {
 		}
 		o.column(values, data[j*column:][:column])
 		for r := range rows {
-			sum := float32(0)
-			for i, v := range x[r*k:][:k] {
-				sum += v * values[i]
-			}
-			y[r*n+j] = sum
+			y[r*n+j] = op.Dot(x[r*k:][:k], values)
 		}
 	}
 	return nil

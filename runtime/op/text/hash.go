@@ -36,7 +36,20 @@ func (o *murmur) Infer(c *op.Infer) error {
 
 // Run hashes the bytes of each element.
 func (o *murmur) Run(c *op.Run) error {
-	x, out := c.In[0], c.Out[0].Bytes()
+	x, out := c.In[0].Aligned(), c.Out[0].Bytes()
+	switch to := out; x.DType() {
+	case tensor.I64, tensor.U64, tensor.F64:
+		for from := x.Bytes(); len(from) > 0; from, to = from[8:], to[4:] {
+			h := mixed(mixed(o.seed, binary.LittleEndian.Uint32(from)), binary.LittleEndian.Uint32(from[4:]))
+			binary.NativeEndian.PutUint32(to, spread(h^8))
+		}
+		return nil
+	case tensor.I32, tensor.U32, tensor.F32:
+		for from := x.Bytes(); len(from) > 0; from, to = from[4:], to[4:] {
+			binary.NativeEndian.PutUint32(to, spread(mixed(o.seed, binary.LittleEndian.Uint32(from))^4))
+		}
+		return nil
+	}
 	width := x.DType().Bytes(1)
 	for i := range x.Len() {
 		var h uint32
@@ -50,23 +63,32 @@ func (o *murmur) Run(c *op.Run) error {
 	return nil
 }
 
+// scramble is what murmur3 makes of a word.
+func scramble(k uint32) uint32 { return bits.RotateLeft32(k*0xcc9e2d51, 15) * 0x1b873593 }
+
+// mixed is the state of murmur3 after a word.
+func mixed(h, k uint32) uint32 { return bits.RotateLeft32(h^scramble(k), 13)*5 + 0xe6546b64 }
+
+// spread is the last step of murmur3.
+func spread(h uint32) uint32 {
+	h = (h ^ h>>16) * 0x85ebca6b
+	h = (h ^ h>>13) * 0xc2b2ae35
+	return h ^ h>>16
+}
+
 // murmur3 is MurmurHash3_x86_32 by Austin Appleby.
 func murmur3(data []byte, seed uint32) uint32 {
-	scramble := func(k uint32) uint32 { return bits.RotateLeft32(k*0xcc9e2d51, 15) * 0x1b873593 }
 	h := seed
 	n := uint32(len(data))
 	for ; len(data) >= 4; data = data[4:] {
-		h = bits.RotateLeft32(h^scramble(binary.LittleEndian.Uint32(data)), 13)*5 + 0xe6546b64
+		h = mixed(h, binary.LittleEndian.Uint32(data))
 	}
 	if len(data) > 0 {
 		var tail [4]byte
 		copy(tail[:], data)
 		h ^= scramble(binary.LittleEndian.Uint32(tail[:]))
 	}
-	h ^= n
-	h = (h ^ h>>16) * 0x85ebca6b
-	h = (h ^ h>>13) * 0xc2b2ae35
-	return h ^ h>>16
+	return spread(h ^ n)
 }
 
 var hashRows = []op.Row{

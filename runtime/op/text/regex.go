@@ -25,8 +25,15 @@ func newRegexMatch(n *op.Node) (op.Op, error) {
 	if !n.Has("pattern") {
 		return nil, graph.Errorf(graph.ErrFormat, "has no attribute pattern")
 	}
-	re, _, err := compilePattern(n.Str("pattern", ""))
-	return &regexMatch{re}, err
+	_, tree, err := compilePattern(n.Str("pattern", ""))
+	if err != nil {
+		return nil, err
+	}
+	re, err := regexp.Compile(`\A(?:` + tree.String() + `)\z`)
+	if err != nil {
+		return nil, graph.Errorf(graph.ErrFormat, "pattern: %w", err)
+	}
+	return &regexMatch{re}, nil
 }
 
 // compilePattern returns a pattern and its parse. Of the matches that start first
@@ -81,8 +88,7 @@ func (o *regexMatch) Infer(c *op.Infer) error {
 func (o *regexMatch) Run(c *op.Run) error {
 	y := tensor.View[bool](c.Out[0])
 	for i, s := range c.In[0].Strings() {
-		at := o.pattern.FindStringIndex(s)
-		y[i] = at != nil && at[0] == 0 && at[1] == len(s)
+		y[i] = o.pattern.MatchString(s)
 	}
 	return nil
 }

@@ -72,9 +72,9 @@ func (o *bifurcation) match(source, tokens []int64) int64 {
 	for n := o.least; n <= o.most && n <= len(tokens); n++ {
 		last := tokens[len(tokens)-n:]
 		found, at := 0, 0
-		for i := 0; i+n <= len(source); i++ {
-			if slices.Equal(source[i:i+n], last) {
-				found, at = found+1, i+n
+		for i := n; i <= len(source); i++ {
+			if source[i-1] == last[n-1] && slices.Equal(source[i-n:i], last) {
+				found, at = found+1, i
 			}
 		}
 		switch found {
