@@ -32,9 +32,12 @@ var (
 	ErrUnsupported = errors.New("nacre: unsupported")
 	// ErrFormat reports a file that breaks the rules of its format.
 	ErrFormat = errors.New("nacre: malformed file")
-	// ErrMemory reports a run that exceeds Options.MemoryLimit, or a tensor larger than
-	// the memory of the machine.
+	// ErrMemory reports a run that exceeds Options.MemoryLimit or what is left of
+	// Options.MemoryBudget, or a tensor larger than the memory of the machine.
 	ErrMemory = errors.New("nacre: not enough memory")
+	// ErrBusy reports a run that did not begin because Options.MaxWaiting runs wait already,
+	// or because it waited for Options.MaxWait. The same run may succeed later.
+	ErrBusy = errors.New("nacre: too many runs wait")
 	// ErrState reports a stream whose states cannot do what is asked of them.
 	ErrState = errors.New("nacre: state of a stream")
 	// ErrInUse reports a call that a model refuses because of its sessions: Close while one
@@ -78,6 +81,7 @@ var kinds = []struct{ below, kind error }{
 	{graph.ErrDevice, ErrDevice},
 	{graph.ErrMemory, ErrMemory},
 	{graph.ErrState, ErrState},
+	{graph.ErrBusy, ErrBusy},
 	{op.ErrInternal, ErrInternal},
 }
 

@@ -19,12 +19,12 @@ import (
 )
 
 // A service shares one session among all its requests. A request that is cancelled
-// ends its run.
+// ends its run, and one that would wait in a long line is told to come back.
 func Example_service() {
 	model, err := nacre.Open("cmd/nacre/demo/digits.onnx")
 	check(err)
 	defer model.Close()
-	session, err := model.NewSession(nacre.Options{Threads: 1, MemoryLimit: 64 << 20})
+	session, err := model.NewSession(nacre.Options{Threads: 1, MemoryLimit: 64 << 20, MaxWaiting: 100})
 	check(err)
 	defer session.Close()
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -37,6 +37,8 @@ func Example_service() {
 		switch {
 		case errors.Is(err, nacre.ErrShape):
 			http.Error(w, err.Error(), http.StatusBadRequest)
+		case errors.Is(err, nacre.ErrBusy):
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		case err != nil:
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		default:
@@ -54,9 +56,12 @@ func Example_service() {
 		response.Body.Close()
 		fmt.Println(response.StatusCode, strings.TrimSpace(string(text)))
 	}
+	stats := session.Stats()
+	fmt.Println(stats.Runs, "run,", stats.Waiting, "waiting,", stats.Refused, "refused")
 	// Output:
 	// 200 a seven, with probability 0.99
 	// 400 shape [1,1,8,8] has 64 elements, not 3
+	// 1 run, 0 waiting, 0 refused
 }
 
 func recognise(ctx context.Context, s *nacre.Session, pixels []float32) ([]float32, error) {

@@ -3,6 +3,7 @@ package nacre
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/formats"
@@ -30,6 +31,17 @@ type Options struct {
 	// of the memory of the machine where that is less. Memory that the run does not need
 	// any more and that Go has not collected yet may take a quarter of the limit more.
 	MemoryLimit int
+	// MemoryBudget bounds, in bytes, what the runs and streams of all sessions that have it
+	// take together; nil for DefaultMemoryBudget, or for no such bound where MemoryLimit is
+	// more than that.
+	MemoryBudget *MemoryBudget
+	// MaxWaiting bounds how many runs of the session may wait at a time, for a place or for
+	// memory of MemoryBudget: one more fails with ErrBusy at once. 0 is no bound; with -1 none
+	// waits.
+	MaxWaiting int
+	// MaxWait bounds how long a run waits, which then fails with ErrBusy. With 0 it waits
+	// until its context ends.
+	MaxWait time.Duration
 	// WeightBudget bounds, in bytes, the weights in memory at a time; 0 for what the file
 	// asks for (runtime.weight_streaming of a checkpoint of gpt.rs), else all of them.
 	// Weights are read from the mapped file when nodes need them, and the least recently
@@ -92,6 +104,15 @@ func (o Options) Validate() error {
 	if o.MemoryLimit < 0 {
 		errs = append(errs, fmt.Errorf("option MemoryLimit is %d; it must not be negative", o.MemoryLimit))
 	}
+	if o.MaxWaiting < -1 {
+		errs = append(errs, fmt.Errorf("option MaxWaiting is %d; it must not be less than -1", o.MaxWaiting))
+	}
+	if o.MaxWait < 0 {
+		errs = append(errs, fmt.Errorf("option MaxWait is %v; it must not be negative", o.MaxWait))
+	}
+	if o.MemoryBudget != nil && o.MemoryBudget.memory == nil {
+		errs = append(errs, errors.New("option MemoryBudget is none that NewMemoryBudget made"))
+	}
 	if o.WeightBudget < 0 {
 		errs = append(errs, fmt.Errorf("option WeightBudget is %d; it must not be negative", o.WeightBudget))
 	}
@@ -141,6 +162,7 @@ func (o Options) check() error {
 // below returns the options of the engine.
 func (o Options) below(packs *cpu.Packs) runtime.Options {
 	return runtime.Options{
-		Threads: o.Threads, ISA: o.ISA, MemoryLimit: o.MemoryLimit, NoOptimize: o.NoOptimize, DirectConv: o.DirectConv, Registry: o.Operators, Packs: packs,
+		Threads: o.Threads, ISA: o.ISA, MemoryLimit: o.MemoryLimit, Memory: o.memory(), MaxWaiting: o.MaxWaiting, MaxWait: o.MaxWait,
+		NoOptimize: o.NoOptimize, DirectConv: o.DirectConv, Registry: o.Operators, Packs: packs,
 	}
 }

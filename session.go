@@ -78,8 +78,12 @@ func (p *program) make(ctx context.Context, m *Model, o Options, taken []string)
 // goroutines at once.
 //
 // Each run that is under way has memory of its own, of about Plan.PeakBytes beside
-// its inputs. As many runs as the machine has CPUs are under way at a time; another one
-// waits for a place, a second at most. A session keeps the memory of runs that have ended for later ones, that of as many runs
+// its inputs. As many runs of the process as the machine has CPUs are under way at a time.
+// Another run waits for its turn, first come, first served, until its context ends;
+// Options.MaxWaiting and MaxWait bound that. A run that an operator starts goes on in the
+// place of the run that the operator belongs to.
+//
+// A session keeps the memory of runs that have ended for later ones, that of as many runs
 // of one plan as may be under way, until Trim or Close. All sessions share the threads of
 // the process: to answer many callers at once, a session with few threads and many
 // goroutines gives the most answers, and one with many threads and few goroutines the
@@ -145,7 +149,8 @@ func (s *Session) Outputs() []Info { return infos(s.engine.Outputs(), never) }
 // to the caller.
 //
 // A context that is cancelled, or whose deadline passes, ends the run with the
-// context's error: between two pieces of work, also within a node that takes long.
+// context's error: between two pieces of work, also within a node that takes long, and
+// also while it waits, which the message then says.
 //
 // The error is
 //   - ErrMissingInput if a required input is not there or nil;
@@ -153,7 +158,9 @@ func (s *Session) Outputs() []Info { return infos(s.engine.Outputs(), never) }
 //   - ErrShape if an input has another type or shape than the model declares, or than
 //     an operator takes, or elements that the model does not take, such as token ids
 //     beyond its vocabulary;
-//   - ErrMemory if the run exceeds Options.MemoryLimit;
+//   - ErrMemory if the run exceeds Options.MemoryLimit, or what Options.MemoryBudget can
+//     give;
+//   - ErrBusy if it would have to wait longer, or in a longer line, than the options say;
 //   - ErrUnsupported if an output is no tensor, which RunValues returns;
 //   - ErrOption if ctx is nil;
 //   - ErrClosed after Close.

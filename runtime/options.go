@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	goruntime "runtime"
+	"time"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -23,6 +25,13 @@ type Options struct {
 	// MemoryLimit bounds, in bytes, what one run may take beside weights and
 	// inputs; 0 is DefaultMemoryLimit.
 	MemoryLimit int
+	// Memory is what runs and streams take their bytes from; nil for no limit beside
+	// MemoryLimit.
+	Memory *exec.Memory
+	// MaxWaiting is how many runs may wait to begin, negative for none, and MaxWait how
+	// long one waits; 0 for no bound.
+	MaxWaiting int
+	MaxWait    time.Duration
 	// NoOptimize runs the graph as the file has it.
 	NoOptimize bool
 	// DirectConv computes convolutions without transforms.
@@ -65,6 +74,10 @@ func (o Options) memoryLimit() int {
 		return DefaultMemoryLimit()
 	}
 	return o.MemoryLimit
+}
+
+func (o Options) limits() exec.Limits {
+	return exec.Limits{Run: o.memoryLimit(), Memory: o.Memory, Waiting: o.MaxWaiting, Patience: o.MaxWait}
 }
 
 func (o Options) isa() (bindings.ISA, error) {

@@ -184,13 +184,13 @@ func releaseUnused(source, rewritten *graph.Graph) {
 	}
 }
 
-// NewSession makes a session that runs the program. Of the options MemoryLimit
-// matters.
+// NewSession makes a session that runs the program. Of the options those that bound runs
+// matter.
 func (p *Program) NewSession(o Options) (*Session, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return &Session{program: p.program, outputs: p.outputs, limits: p.limits, exec: exec.New(p.device, o.memoryLimit())}, nil
+	return &Session{program: p.program, outputs: p.outputs, limits: p.limits, exec: exec.New(p.device, o.limits())}, nil
 }
 
 // New makes a session of a validated model, whose tensors must stay valid until
@@ -246,6 +246,12 @@ func (s *Session) Trim() error {
 	s.program.Forget()
 	return nil
 }
+
+// Stats returns what the session does and has done.
+func (s *Session) Stats() exec.Stats { return s.exec.Stats() }
+
+// Plans is how many plans the program keeps for later runs.
+func (s *Session) Plans() int { return s.program.Plans() }
 
 // Warm makes the plan of PlanTypes, and memory for one run of it.
 func (s *Session) Warm(types map[string]graph.Type) error {

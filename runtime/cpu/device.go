@@ -4,10 +4,11 @@
 package cpu
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
@@ -55,17 +56,16 @@ func (d *Device) Alloc(n int) []byte { return bindings.Alloc(n) }
 // Free gives back memory from Alloc.
 func (d *Device) Free(b []byte) { bindings.Free(b) }
 
-// Enter waits for one of as many places as the process has threads for.
-func (d *Device) Enter(ctx context.Context) (place bool, err error) { return bindings.Enter(ctx) }
-
-// Leave gives the place back.
-func (d *Device) Leave(place bool) { bindings.Leave(place) }
-
-// Places is how many places there are.
+// Threads is how many threads one run may use.
 func (d *Device) Threads() int { return d.threads }
 
-// Places is how many runs the process has threads for.
-func (d *Device) Places() int { return bindings.Places() }
+// admitted has one place for every CPU of the process.
+var admitted = sync.OnceValue(func() *device.Supply {
+	return device.NewSupply(max(runtime.NumCPU(), runtime.GOMAXPROCS(0)))
+})
+
+// Places is the supply that all sessions of the process share.
+func (d *Device) Places() *device.Supply { return admitted() }
 
 // Aligned returns t, or a copy at a multiple of its element size.
 func (d *Device) Aligned(t *tensor.Tensor) (*tensor.Tensor, error) { return d.packs.Aligned(t) }

@@ -4,7 +4,6 @@
 package device
 
 import (
-	"context"
 	"strings"
 	"unsafe"
 
@@ -47,14 +46,11 @@ type Device interface {
 	Aligned(t *tensor.Tensor) (*tensor.Tensor, error)
 	// Weights returns the constants that come and go; nil where all stay in memory.
 	Weights() Weights
-	// Enter waits until the device has room for one more run, or ctx is done; Leave ends
-	// it. More runs at a time than there are threads only get in each other's way.
-	Enter(ctx context.Context) (place bool, err error)
-	Leave(place bool)
+	// Places is the supply of which every run takes one. More runs at a time than there are
+	// threads only get in each other's way.
+	Places() *Supply
 	// Threads is how many threads one run may use.
 	Threads() int
-	// Places is how many runs the device has room for.
-	Places() int
 	// NewFlag returns a flag that ends runs.
 	NewFlag() (Flag, error)
 }

@@ -57,7 +57,7 @@ func (f *frame) captured(b *plan.Body, in []tensor.Value) []tensor.Value {
 // inner runs a graph that the step's node holds, and counts what it gives.
 func (r *run) inner(f *frame, s *plan.Step, attr string, program func() ([]tensor.Value, error)) ([]tensor.Value, error) {
 	if r.prof != nil {
-		defer r.enter(s, attr)()
+		defer r.enterBody(s, attr)()
 	}
 	out, err := program()
 	if err != nil {
@@ -77,9 +77,9 @@ func (r *run) inner(f *frame, s *plan.Step, attr string, program func() ([]tenso
 	return out, nil
 }
 
-// enter has the profile say of steps that they are of a graph that the step's node holds, until
+// enterBody has the profile say of steps that they are of a graph that the step's node holds, until
 // leave is called.
-func (r *run) enter(s *plan.Step, attr string) (leave func()) {
+func (r *run) enterBody(s *plan.Step, attr string) (leave func()) {
 	outer := r.within
 	if r.within = s.Label() + "." + attr; outer != "" {
 		r.within = outer + " > " + r.within

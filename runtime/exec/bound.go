@@ -17,6 +17,7 @@ type Bound struct {
 	run     run
 	frame   *frame
 	memory  []byte // of inputs
+	kept    int    // bytes of the shared memory that inputs take
 	inputs  []*tensor.Tensor
 	outputs []*tensor.Tensor
 	pins    []device.Pinner // of outputs
@@ -27,7 +28,7 @@ type Bound struct {
 // Bind makes memory for a plan all of whose inputs and results are tensors with known
 // extents. Inputs hold zeros at first.
 func (e *Executor) Bind(pl *plan.Plan) (*Bound, error) {
-	b := &Bound{run: run{Executor: e, limited: e.limit > 0, budget: e.limit}}
+	b := &Bound{run: run{Executor: e, limited: e.limit > 0, budget: e.limit, bound: true}}
 	for _, id := range append(append([]int(nil), pl.Program.Inputs...), pl.Program.Outputs...) {
 		if s := &pl.Slots[id]; s.Shape == nil || s.Type.DType == tensor.String || !pl.Done() {
 			return nil, b.run.fail(pl, nil, graph.Errorf(graph.ErrUnsupported, "value %q is %v, whose memory is not known before a run; use Run", pl.Program.Names[id], s.Type))
@@ -35,6 +36,7 @@ func (e *Executor) Bind(pl *plan.Plan) (*Bound, error) {
 	}
 	f, err := b.run.frame(pl)
 	if err != nil {
+		b.run.unclaim()
 		return nil, err
 	}
 	b.frame = f
@@ -60,7 +62,7 @@ func (b *Bound) makeInputs(pl *plan.Plan) error {
 	for i, id := range pl.Program.Inputs {
 		at[i+1] = at[i] + (pl.Slots[id].Bytes()+tensor.Align-1)/tensor.Align*tensor.Align
 	}
-	if err := b.frame.grow(&b.memory, at[len(at)-1], "inputs"); err != nil {
+	if err := b.grow(&b.memory, at[len(at)-1]); err != nil {
 		return err
 	}
 	clear(b.memory)
@@ -75,6 +77,19 @@ func (b *Bound) makeInputs(pl *plan.Plan) error {
 		b.frame.set(id, t)
 	}
 	return nil
+}
+
+// grow makes memory of inputs at least n bytes.
+func (b *Bound) grow(memory *[]byte, n int) error {
+	more := n - len(*memory)
+	if more <= 0 {
+		return nil
+	}
+	if err := b.run.keep(more); err != nil {
+		return fmt.Errorf("inputs: %w", err)
+	}
+	b.kept += more
+	return b.frame.grow(memory, n, "inputs")
 }
 
 // Input returns the memory of input i, for the caller to fill before a run.
@@ -117,7 +132,7 @@ func firstOf(list []int, id int) int {
 
 // Run computes the results from the elements of the inputs. A flag that follows the
 // context is kept for later runs with the same context.
-func (b *Bound) Run(ctx context.Context, prof *Profile) error {
+func (b *Bound) Run(ctx context.Context, prof *Profile) (err error) {
 	r := &b.run
 	r.ctx, r.prof = ctx, prof
 	if b.steps != nil {
@@ -129,11 +144,10 @@ func (b *Bound) Run(ctx context.Context, prof *Profile) error {
 	f.run = r
 	r.budget += f.reserved
 	f.reserved = 0
-	place, err := r.device.Enter(ctx)
-	if err != nil {
-		return r.waited(f.plan, err)
+	if err := r.enter(f.plan, 0); err != nil {
+		return err
 	}
-	defer r.device.Leave(place)
+	defer func() { r.leave(err) }()
 	if err := r.watch(); err != nil {
 		return err
 	}
@@ -180,6 +194,8 @@ func (b *Bound) Close() {
 		b.frame.reset()
 		b.frame.free()
 	}
+	b.run.unclaim()
+	b.run.move(-b.kept)
 	d.Free(b.memory)
-	b.frame, b.memory, b.inputs = nil, nil, nil
+	b.frame, b.memory, b.inputs, b.kept = nil, nil, nil, 0
 }

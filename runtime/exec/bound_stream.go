@@ -33,7 +33,7 @@ type turn struct {
 // extents, and the extents of results may not depend on lengths.
 func (st *Stream) Bind(inputs []tensor.Value) (*Bound, error) {
 	e := st.exec
-	b := &Bound{run: run{Executor: e, limited: e.limit > 0, budget: e.limit}}
+	b := &Bound{run: run{Executor: e, limited: e.limit > 0, budget: e.limit, bound: true}}
 	b.steps = &boundStream{stream: st, given: slices.Clone(inputs), turns: make([]*turn, len(st.states))}
 	n := len(st.program.Outputs)
 	b.outputs, b.placed, b.pins = make([]*tensor.Tensor, n), make([]bool, n), make([]device.Pinner, n)
@@ -133,12 +133,12 @@ func (s *boundStream) check(pl *plan.Plan) error {
 func (b *Bound) fillInputs(pl *plan.Plan) error {
 	fixed, going := b.steps.layOut(pl)
 	if b.inputs == nil {
-		if err := b.frame.grow(&b.memory, max(fixed[len(fixed)-1], 1), "inputs"); err != nil {
+		if err := b.grow(&b.memory, max(fixed[len(fixed)-1], 1)); err != nil {
 			return err
 		}
 		b.inputs = make([]*tensor.Tensor, len(pl.Program.Inputs))
 	}
-	if err := b.frame.grow(&b.steps.masks, max(going[len(going)-1], 1), "inputs"); err != nil {
+	if err := b.grow(&b.steps.masks, max(going[len(going)-1], 1)); err != nil {
 		return err
 	}
 	for i, id := range pl.Program.Inputs {

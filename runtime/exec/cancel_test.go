@@ -68,7 +68,7 @@ func checkCancelled(t *testing.T, g *graph.Graph, in []tensor.Value) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := exec.New(d, 0)
+	e := exec.New(d, exec.Limits{})
 	defer e.Close()
 	late := time.Duration(0)
 	for range attempts {

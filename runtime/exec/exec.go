@@ -4,10 +4,12 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	goruntime "runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -19,20 +21,42 @@ import (
 // each call has frames of its own, and frames are kept for the next calls.
 type Executor struct {
 	device device.Device
-	limit  int // bytes that one run may take; 0 for no limit
+	limit  int     // bytes that one run may take; 0 for no limit
+	shared *Memory // beside other executors; nil for no limit
 	idle   frames
 	memory *recycler // of results
+	line   device.Line
+	counts counters
 }
 
-// New returns an executor that runs steps on the device. Limit bounds the memory of
-// one run in bytes; 0 is no limit.
-func New(d device.Device, limit int) *Executor {
-	return &Executor{device: d, limit: limit, idle: frames{places: d.Places()}, memory: newRecycler(limit)}
+// Limits bound the runs of an executor. The zero value is no limit.
+type Limits struct {
+	// Run is how many bytes one run may take.
+	Run int
+	// Memory is what all runs take their bytes from.
+	Memory *Memory
+	// Waiting is how many runs may wait to begin, negative for none, and Patience how long
+	// one waits.
+	Waiting  int
+	Patience time.Duration
+}
+
+// New returns an executor that runs steps on the device.
+func New(d device.Device, l Limits) *Executor {
+	e := &Executor{device: d, limit: l.Run, shared: l.Memory}
+	e.line.Most, e.line.Patience = l.Waiting, l.Patience
+	e.idle.places, e.idle.shared = d.Places().Units(), l.Memory
+	e.memory = newRecycler(l.Run, l.Memory)
+	l.Memory.join(e)
+	return e
 }
 
 // Close frees the idle frames and the memory of results that came back. No run may be
 // under way.
-func (e *Executor) Close() { e.Trim() }
+func (e *Executor) Close() {
+	e.Trim()
+	e.shared.part(e)
+}
 
 // Trim frees the idle frames and the memory of results that came back, and the frames of
 // runs under way when these end.
@@ -49,6 +73,7 @@ func (e *Executor) Warm(pl *plan.Plan) error {
 		return err
 	}
 	e.idle.put(f)
+	r.unclaim()
 	return nil
 }
 
@@ -62,18 +87,17 @@ func (e *Executor) Run(ctx context.Context, pl *plan.Plan, inputs []tensor.Value
 }
 
 // start is Run, of a stream unless that is nil.
-func (e *Executor) start(ctx context.Context, pl *plan.Plan, inputs []tensor.Value, st *Stream, prof *Profile) ([]tensor.Value, error) {
+func (e *Executor) start(ctx context.Context, pl *plan.Plan, inputs []tensor.Value, st *Stream, prof *Profile) (results []tensor.Value, err error) {
 	r := &run{Executor: e, ctx: ctx, prof: prof, limited: e.limit > 0, budget: e.limit}
-	place, err := e.device.Enter(ctx)
-	if err != nil {
-		return nil, r.waited(pl, err)
+	if err := r.enter(pl, pl.PeakBytes()); err != nil {
+		return nil, err
 	}
-	defer e.device.Leave(place)
+	defer func() { r.leave(err) }()
 	if err := r.watch(); err != nil {
 		return nil, err
 	}
 	defer r.unwatch()
-	results, err := r.program(pl, alignedAll(inputs), st)
+	results, err = r.program(pl, alignedAll(inputs), st)
 	if ended := ctx.Err(); err == nil && ended != nil {
 		results, err = nil, r.fail(pl, nil, ended)
 	}
@@ -99,6 +123,11 @@ type run struct {
 	taken   int    // bytes of arenas, scratch and results that frames hold
 	most    int    // that taken was
 	within  string // the nodes whose graphs run, as StepTime has them
+
+	bound   bool      // the run is of a Bound, which keeps its memory
+	claimed int       // bytes of the shared memory that the run has taken
+	placed  bool      // the run has a place
+	begun   time.Time // after it waited
 }
 
 // take counts memory of a frame.
@@ -159,16 +188,21 @@ func (r *run) program(pl *plan.Plan, inputs []tensor.Value, st *Stream) (results
 
 // frame returns a frame for the plan whose memory counts for the run.
 func (r *run) frame(pl *plan.Plan) (*frame, error) {
-	if r.limited && pl.PeakBytes() > r.budget {
-		return nil, r.fail(pl, nil, r.exceeds(pl.PeakBytes(), r.budget))
+	n := pl.PeakBytes()
+	if r.limited && n > r.budget {
+		return nil, r.fail(pl, nil, r.exceeds(n, r.budget))
 	}
-	f, err := r.idle.get(pl, r.device)
+	r.budget -= n
+	err := r.claim()
+	var f *frame
+	if err == nil {
+		f, err = r.idle.get(pl, r.device)
+	}
 	if err != nil {
+		r.budget += n
 		return nil, r.fail(pl, nil, err)
 	}
-	f.run = r
-	f.held = pl.PeakBytes()
-	r.budget -= f.held
+	f.run, f.held = r, n
 	r.take(f, len(f.arena)+len(f.scratch))
 	return f, nil
 }
@@ -189,10 +223,11 @@ func (r *run) count(n int) error {
 	if r.budget -= n; r.budget < 0 && n > 0 {
 		return r.exceeds(n, left)
 	}
-	if n > 0 {
-		r.collect()
+	if n <= 0 {
+		return nil
 	}
-	return nil
+	r.collect()
+	return r.claim()
 }
 
 // leastGarbage is the memory in bytes that a run drops at least before it has Go's heap
@@ -208,9 +243,16 @@ func (r *run) collect() {
 	}
 }
 
-// waited reports a context that ended before the run began.
+// waited reports why a run did not begin.
 func (r *run) waited(pl *plan.Plan, err error) error {
-	return r.fail(pl, nil, fmt.Errorf("it waited for other runs to end: %w", err))
+	switch {
+	case errors.Is(err, graph.ErrMemory):
+	case errors.Is(err, graph.ErrBusy):
+		err = fmt.Errorf("the process is busy: %w", err)
+	default:
+		err = fmt.Errorf("it waited for other runs to end: %w", err)
+	}
+	return r.fail(pl, nil, err)
 }
 
 // exceeds reports n bytes that go beyond the limit, of which left bytes are free.

@@ -278,7 +278,7 @@ func TestRandomGraphs(t *testing.T) {
 		m := randomModel(r, 1+r.IntN(40), length)
 		p := compile(t, m)
 		var err error
-		e := exec.New(optest.Device(t), 0)
+		e := exec.New(optest.Device(t), exec.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -312,7 +312,7 @@ func TestRandomGraphs(t *testing.T) {
 func TestDynamicExtents(t *testing.T) {
 	m := model("a", "y z", node("Keep", "a", "k"), node("Step", "k", "y"), node("View", "k", "w"), node("Sum", "w y", "z"))
 	var err error
-	e := exec.New(optest.Device(t), 0)
+	e := exec.New(optest.Device(t), exec.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -332,7 +332,7 @@ func TestDynamicExtents(t *testing.T) {
 func TestErrorNamesTheNode(t *testing.T) {
 	m := model("a", "y", node("Step", "a", "s"), node("Broken", "s", "y"))
 	m.Graph.Nodes[1].Name = "culprit"
-	e := exec.New(optest.Device(t), 0)
+	e := exec.New(optest.Device(t), exec.Limits{})
 	defer e.Close()
 	in := []*tensor.Tensor{vector(t, 1, 2)}
 	_, err := run(e, planFor(t, compile(t, m), in), in)
@@ -347,7 +347,7 @@ func TestErrorNamesTheNode(t *testing.T) {
 
 func TestPanicIsAnError(t *testing.T) {
 	m := model("a", "y", node("Panics", "a", "y"))
-	e := exec.New(optest.Device(t), 0)
+	e := exec.New(optest.Device(t), exec.Limits{})
 	defer e.Close()
 	in := []*tensor.Tensor{vector(t, 1, 2)}
 	_, err := run(e, planFor(t, compile(t, m), in), in)
@@ -365,7 +365,7 @@ func TestPanicIsAnError(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	m := model("a", "y", node("Step", "a", "y"))
-	e := exec.New(optest.Device(t), 0)
+	e := exec.New(optest.Device(t), exec.Limits{})
 	defer e.Close()
 	in := []*tensor.Tensor{vector(t, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -377,7 +377,7 @@ func TestCancel(t *testing.T) {
 
 func TestMemoryLimit(t *testing.T) {
 	m := model("a", "y", node("Keep", "a", "k"), node("Step", "k", "y"))
-	e := exec.New(optest.Device(t), 300)
+	e := exec.New(optest.Device(t), exec.Limits{Run: 300})
 	defer e.Close()
 	for _, tt := range []struct {
 		n  int
@@ -400,7 +400,7 @@ func TestHammer(t *testing.T) {
 	m := randomModel(r, 60, 64)
 	p := compile(t, m)
 	var err error
-	e := exec.New(optest.Device(t), 0)
+	e := exec.New(optest.Device(t), exec.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -273,7 +273,7 @@ func (f *frame) reset() {
 	clear(f.call.Values[:cap(f.call.Values)])
 	clear(f.call.Out[:cap(f.call.Out)])
 	clear(f.call.Made[:cap(f.call.Made)])
-	f.call.Body, f.call.BodyType, f.call.Stream, f.call.Repeat, f.call.Stop = nil, nil, nil, nil, nil
+	f.call.Body, f.call.BodyType, f.call.Stream, f.call.Repeat, f.call.Stop, f.call.Ctx = nil, nil, nil, nil, nil, nil
 	f.run, f.taken, f.held, f.reserved = nil, 0, 0, 0
 }
 

@@ -55,6 +55,12 @@ func (h *held) enterRoom(st *Stream, offloaded bool) error {
 	if err != nil {
 		return err
 	}
+	if st.count == nil {
+		if err := st.exec.keep(n); err != nil {
+			return fmt.Errorf("state %q with %d rows: %w", h.Input, h.group.room, err)
+		}
+		st.kept += n
+	}
 	b := st.exec.device.Alloc(max(n, 1))
 	if b == nil {
 		return fmt.Errorf("%w for %d bytes of state %q", graph.ErrMemory, n, h.Input)
@@ -201,6 +207,24 @@ func (st *Stream) Reset() {
 		g.length, g.room = 0, max(g.room, st.room)
 	}
 	st.spoilt = false
+	st.settle()
+}
+
+// settle counts the bytes that the states take of the shared memory now.
+func (st *Stream) settle() {
+	if st.count != nil {
+		return
+	}
+	n := 0
+	for _, h := range st.states {
+		if n += len(h.memory); h.value != nil {
+			n += len(h.value.Bytes())
+		}
+	}
+	if n != st.kept {
+		st.exec.move(n - st.kept)
+		st.kept = n
+	}
 }
 
 // Truncate cuts the growing states to their first n rows. All states must grow, and be
@@ -228,6 +252,7 @@ func (st *Stream) Truncate(n int) error {
 	for _, g := range st.groups {
 		g.length = n
 	}
+	st.settle()
 	return nil
 }
 
@@ -253,6 +278,7 @@ func (st *Stream) Fork() (*Stream, error) {
 			return nil, st.program.Fail("run", nil, err)
 		}
 	}
+	out.settle()
 	return out, nil
 }
 
@@ -314,6 +340,7 @@ func (st *Stream) SetState(input string, t *tensor.Tensor) error {
 	}
 	h.release(st)
 	h.value = t.Clone()
+	defer st.settle()
 	h.shape = slices.Clone(t.Shape())
 	if h.axis >= 0 {
 		h.group.length = t.Shape()[h.axis]

@@ -14,7 +14,7 @@ import (
 // host sets up the operands of a step and runs it in Go.
 func (r *run) host(f *frame, at int) error {
 	s, c := &f.plan.Steps[at], &f.call
-	c.Node, c.Mem, c.Stop, c.Threads = s.Node.Node, f, nil, f.device.Threads()
+	c.Node, c.Mem, c.Ctx, c.Stop, c.Threads = s.Node.Node, f, r.ctx, nil, f.device.Threads()
 	if r.stop != nil {
 		c.Stop = r.stop
 	}
@@ -59,7 +59,7 @@ func (r *run) hostRun(f *frame, s *plan.Step) error {
 	if s.Bodies != nil {
 		defer f.endRepeats() // after made has copied what lies in their memory
 	}
-	err := op.Guard(func() error { return s.Call(c) })
+	err := op.Guard(func() error { return callOperator(s, c) })
 	f.more.rewind(f.device)
 	f.endLoops()
 	if errors.Is(err, op.ErrStopped) {

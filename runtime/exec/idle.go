@@ -13,6 +13,7 @@ import (
 type frames struct {
 	mu     sync.Mutex
 	places int      // runs that the device admits at a time
+	shared *Memory  // that the frames take their bytes from
 	list   []*frame // the one that ended first in front
 	bytes  int      // of list
 	epoch  int      // how often trim was called
@@ -79,7 +80,7 @@ func (fs *frames) put(f *frame) {
 func (fs *frames) keep(f *frame) (rest []*frame) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	if f.epoch != fs.epoch {
+	if f.epoch != fs.epoch || !fs.shared.spare(f.bytes()) {
 		return []*frame{f}
 	}
 	fs.list = append(fs.list, f)
@@ -111,7 +112,9 @@ func (fs *frames) beyond(n, bytes int) bool {
 
 func (fs *frames) remove(i int) *frame {
 	f := fs.list[i]
-	fs.bytes -= f.bytes()
+	n := f.bytes()
+	fs.bytes -= n
+	fs.shared.give(n)
 	copy(fs.list[i:], fs.list[i+1:])
 	fs.list[len(fs.list)-1] = nil
 	fs.list = fs.list[:len(fs.list)-1]
@@ -121,11 +124,26 @@ func (fs *frames) remove(i int) *frame {
 // trim frees the idle frames. Those that are in use are freed when they are put back.
 func (fs *frames) trim() {
 	fs.mu.Lock()
-	list := fs.list
-	fs.list, fs.bytes = nil, 0
 	fs.epoch++
+	fs.mu.Unlock()
+	fs.drop()
+}
+
+// drop frees the idle frames.
+func (fs *frames) drop() {
+	fs.mu.Lock()
+	list, bytes := fs.list, fs.bytes
+	fs.list, fs.bytes = nil, 0
 	fs.mu.Unlock()
 	for _, f := range list {
 		f.free()
 	}
+	fs.shared.give(bytes)
+}
+
+// held is the bytes of the idle frames.
+func (fs *frames) held() int {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	return fs.bytes
 }

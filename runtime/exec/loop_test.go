@@ -155,7 +155,7 @@ func searched(t *testing.T, d device.Device, m *graph.Model) (*plan.Plan, []int3
 		t.Fatal(err)
 	}
 	pl := planFor(t, p, []*tensor.Tensor{ids})
-	e := exec.New(d, 0)
+	e := exec.New(d, exec.Limits{})
 	e.KeepNoResults() // so that what is allocated tells what is copied
 	defer e.Close()
 	out, err := e.Run(context.Background(), pl, []tensor.Value{ids}, nil)
@@ -213,7 +213,7 @@ func TestLoopLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		ids := tensor.New(tensor.I32, loopTexts, 3)
-		e := exec.New(d, 1<<19)
+		e := exec.New(d, exec.Limits{Run: 1 << 19})
 		_, err = e.Run(context.Background(), planFor(t, p, []*tensor.Tensor{ids}), []tensor.Value{ids}, nil)
 		e.Close()
 		if !errors.Is(err, graph.ErrMemory) {

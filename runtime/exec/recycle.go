@@ -15,7 +15,8 @@ import (
 // block is an object of Go's heap, so any slice of it keeps it from coming back. Blocks
 // are not cleared.
 type recycler struct {
-	most int // bytes of blocks that may come back, at most
+	most   int     // bytes of blocks that may come back, at most
+	shared *Memory // that free blocks take their bytes from
 
 	mu         sync.Mutex
 	free       []block
@@ -42,9 +43,9 @@ const (
 )
 
 // newRecycler returns a recycler for runs with a memory limit; 0 for no limit.
-func newRecycler(limit int) *recycler {
+func newRecycler(limit int, shared *Memory) *recycler {
 	const share = 16
-	c := &recycler{most: int(^uint(0) >> 1)}
+	c := &recycler{most: int(^uint(0) >> 1), shared: shared}
 	if limit > 0 {
 		c.most = limit / share
 	}
@@ -87,6 +88,7 @@ func (c *recycler) take(n int) (block, int) {
 		}
 		c.free = slices.Delete(c.free, i, i+1)
 		c.unused -= b.bytes
+		c.shared.give(b.bytes)
 		c.handed += b.bytes
 		c.track(b)
 		c.collect(b.bytes)
@@ -97,7 +99,7 @@ func (c *recycler) take(n int) (block, int) {
 		c.room = min(c.room+b.bytes, mostRoom, c.most)
 	}
 	if c.known+b.bytes > c.allowed(b.bytes) {
-		c.drop(c.known + b.bytes - c.allowed(b.bytes))
+		c.forget(c.known + b.bytes - c.allowed(b.bytes))
 	}
 	if c.known+b.bytes <= c.allowed(b.bytes) {
 		b.tracked = true
@@ -110,15 +112,40 @@ func (c *recycler) take(n int) (block, int) {
 // allowed is how many bytes known may reach with a block of that size.
 func (c *recycler) allowed(bytes int) int { return max(c.room, min(largeBlocks*bytes, c.most)) }
 
-// drop forgets free blocks of n bytes or more, those first that came back first.
-func (c *recycler) drop(n int) {
-	gone := 0
+// forget forgets free blocks of n bytes or more, those first that came back first.
+func (c *recycler) forget(n int) {
+	gone, before := 0, c.unused
 	for len(c.free) > gone && n > 0 {
 		b := c.free[gone].bytes
 		n, c.known, c.unused = n-b, c.known-b, c.unused-b
 		gone++
 	}
 	c.free = slices.Delete(c.free, 0, gone)
+	c.shared.give(before - c.unused)
+}
+
+// drop forgets all free blocks.
+func (c *recycler) drop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forget(c.unused)
+}
+
+// idle is the bytes of the free blocks.
+func (c *recycler) idle() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.unused
+}
+
+// add makes a tracked block free, or forgets it where a run wants its bytes.
+func (c *recycler) add(b block) {
+	if !c.shared.spare(b.bytes) {
+		c.known -= b.bytes
+		return
+	}
+	c.free = append(c.free, b)
+	c.unused += b.bytes
 }
 
 // track has the block come back when nothing refers to it.
@@ -131,8 +158,7 @@ func (c *recycler) put(b block, epoch int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if epoch == c.epoch {
-		c.free = append(c.free, b)
-		c.unused += b.bytes
+		c.add(b)
 	}
 }
 
@@ -153,8 +179,7 @@ func (c *recycler) release(b block, epoch int) {
 	}
 	goruntime.SetFinalizer(b.start, nil)
 	c.handed = 0
-	c.free = append(c.free, b)
-	c.unused += b.bytes
+	c.add(b)
 }
 
 // trim forgets all blocks; those in use do not come back.
@@ -162,6 +187,7 @@ func (c *recycler) trim() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.epoch++
+	c.shared.give(c.unused)
 	c.free, c.known, c.unused, c.handed = nil, 0, 0, 0
 }
 

@@ -42,7 +42,7 @@ func recycles(t *testing.T) {
 
 func TestResultsComeBack(t *testing.T) {
 	recycles(t)
-	c := newRecycler(0)
+	c := newRecycler(0, nil)
 	made := func() uintptr { return start(c.tensor(tensor.U8, tensor.Shape{blockLen})) }
 	first := made()
 	if first%tensor.Align != 0 {
@@ -61,7 +61,7 @@ func TestResultsComeBack(t *testing.T) {
 // TestKeptResultsStay keeps one slice, or one view, of every result, while others of
 // the same size are made and dropped.
 func TestKeptResultsStay(t *testing.T) {
-	c := newRecycler(0)
+	c := newRecycler(0, nil)
 	var all sync.WaitGroup
 	for worker := range 4 {
 		all.Go(func() {
@@ -91,7 +91,7 @@ func TestKeptResultsStay(t *testing.T) {
 
 func TestRelease(t *testing.T) {
 	recycles(t)
-	c := newRecycler(0)
+	c := newRecycler(0, nil)
 	r := c.tensor(tensor.U8, tensor.Shape{blockLen})
 	copied := *r
 	at := start(r)
@@ -116,7 +116,7 @@ func TestRelease(t *testing.T) {
 func TestRecyclerIsBounded(t *testing.T) {
 	recycles(t)
 	const limit = 64 << 20
-	c := newRecycler(limit)
+	c := newRecycler(limit, nil)
 	var list []*tensor.Tensor
 	for range 16 {
 		list = append(list, c.tensor(tensor.U8, tensor.Shape{blockLen}))

@@ -92,7 +92,7 @@ func (x *repetition) Run(in []tensor.Value) ([]tensor.Value, error) {
 		return nil, err
 	}
 	if r.prof != nil {
-		defer r.enter(x.at, x.attr)()
+		defer r.enterBody(x.at, x.attr)()
 	}
 	if err := x.once(); err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func TestDeviceWithoutRows(t *testing.T) {
 			t.Errorf("step %d, %s, is not on the host", i, pl.Steps[i].Label())
 		}
 	}
-	e := exec.New(d, 0)
+	e := exec.New(d, exec.Limits{})
 	defer e.Close()
 	out, err := run(e, pl, []*tensor.Tensor{x})
 	if err != nil {

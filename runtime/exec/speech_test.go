@@ -112,7 +112,7 @@ func spoken(t *testing.T, prompts, tails []int32) ([]int32, []float32, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := exec.New(d, 0)
+	e := exec.New(d, exec.Limits{})
 	defer e.Close()
 	result, err := e.Run(context.Background(), planFor(t, p, []*tensor.Tensor{sound}), []tensor.Value{sound}, nil)
 	if err != nil {

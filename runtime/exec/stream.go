@@ -33,6 +33,7 @@ type Stream struct {
 	// negative; nil where each state is held against the executor's limit.
 	count func(n int) error
 	apart bool       // states may turn out to be of different lengths
+	kept  int        // bytes of the shared memory that the states take, unless count takes them
 	last  *plan.Plan // that prepare returned; nil for none
 }
 
@@ -228,7 +229,8 @@ func (st *Stream) step(inputs []tensor.Value, run func(*plan.Plan, []tensor.Valu
 	if err != nil {
 		return nil, err
 	}
-	if err := st.commit(pl, results); err != nil {
+	err = st.commit(pl, results)
+	if st.settle(); err != nil {
 		return nil, st.program.Fail("run", nil, err)
 	}
 	for _, h := range st.states {
@@ -266,6 +268,7 @@ func (st *Stream) prepare(inputs []tensor.Value) (*plan.Plan, error) {
 			return nil, st.program.Fail("run", nil, err)
 		}
 		if fits {
+			st.settle()
 			st.fill(inputs)
 			st.last = pl
 			return pl, nil

@@ -106,20 +106,17 @@ func boundAdd(t *testing.T, d device.Device) *exec.Bound {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := exec.New(d, 0).Bind(pl)
+	b, err := exec.New(d, exec.Limits{}).Bind(pl)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
-// full is a device on which runs wait until their context ends.
+// full is a device without a place for a run.
 type full struct{ device.Device }
 
-func (full) Enter(ctx context.Context) (bool, error) {
-	<-ctx.Done()
-	return false, ctx.Err()
-}
+func (full) Places() *device.Supply { return device.NewSupply(0) }
 
 // TestWaitedSays checks that a run which never began says so.
 func TestWaitedSays(t *testing.T) {

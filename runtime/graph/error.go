@@ -15,6 +15,7 @@ var (
 	ErrDevice      = errors.New("device not available")
 	ErrMemory      = errors.New("not enough memory")
 	ErrState       = errors.New("state of a stream")
+	ErrBusy        = errors.New("too many runs wait")
 )
 
 // Error says where something failed. The layer that knows a place fills it in

@@ -7,6 +7,7 @@
 package op
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -155,7 +156,9 @@ type Run struct {
 	Made   []tensor.Value   // outputs of other kinds, and tensors made elsewhere
 	Mem    Memory
 	Stop   Flag // nil for a run that nothing ends
-	Node   *graph.Node
+	// Ctx is the context of the run that the node is in; nil outside a run.
+	Ctx  context.Context
+	Node *graph.Node
 	// Threads is how many goroutines Parallel may use; 0 is 1.
 	Threads int
 	// Body runs the graph that an attribute of the node holds. It does not change
@@ -171,6 +174,32 @@ type Run struct {
 	// BodyType is the type of output i of that graph that follows from its declarations alone.
 	BodyType func(attr string, i int) graph.Type
 }
+
+// Context returns the context of the run. A session that Run runs is given it, or a context
+// made of it: the inner run then goes on in the place of the outer run, whichever goroutine
+// starts it, and ends with it.
+func (c *Run) Context() context.Context {
+	if c.Ctx == nil {
+		return context.Background()
+	}
+	return within{c.Ctx}
+}
+
+// within is the context of an operator that runs.
+type within struct{ context.Context }
+
+type withinKey struct{}
+
+// Value is true for withinKey.
+func (w within) Value(key any) any {
+	if key == (withinKey{}) {
+		return true
+	}
+	return w.Context.Value(key)
+}
+
+// Within reports whether ctx is from Run.Context of an operator that a run runs.
+func Within(ctx context.Context) bool { return ctx.Value(withinKey{}) != nil }
 
 // Stopped reports whether the run is to end.
 func (c *Run) Stopped() bool { return c.Stop != nil && c.Stop.IsSet() }

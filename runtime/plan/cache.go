@@ -105,6 +105,13 @@ func (p *Program) Forget() {
 	}
 }
 
+// Plans is how many plans Forget would drop, but for the graphs that nodes hold.
+func (p *Program) Plans() int {
+	p.plans.mu.Lock()
+	defer p.plans.mu.Unlock()
+	return len(p.plans.plans)
+}
+
 // declared replaces the types of values that are no tensors by those that the program
 // knows, on which alone plans depend.
 func (p *Program) declared(types []graph.Type) []graph.Type {

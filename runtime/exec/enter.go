@@ -1,0 +1,211 @@
+package exec
+
+import (
+	"reflect"
+	goruntime "runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/plan"
+)
+
+// Stats is what an executor does and has done.
+type Stats struct {
+	Waiting, Running       int           // runs that wait to begin, and that are under way
+	Runs, Failed, Refused  int           // runs that ended, of them with an error, and that never began
+	Waited, Ran            time.Duration // of all runs together
+	RunBytes, StreamBytes  int           // taken by runs under way, and by streams and Bounds
+	IdleBytes, ResultBytes int           // kept for later runs, and of that for results
+}
+
+// counters are the numbers of Stats that change from run to run.
+type counters struct {
+	running, runs, failed, refused, waited, ran, runBytes, streamBytes atomic.Int64
+}
+
+// Stats returns what the executor does and has done.
+func (e *Executor) Stats() Stats {
+	c := &e.counts
+	results := e.memory.idle()
+	return Stats{
+		Waiting: e.line.Waiting(), Running: int(c.running.Load()),
+		Runs: int(c.runs.Load()), Failed: int(c.failed.Load()), Refused: int(c.refused.Load()),
+		Waited: time.Duration(c.waited.Load()), Ran: time.Duration(c.ran.Load()),
+		RunBytes: int(c.runBytes.Load()), StreamBytes: int(c.streamBytes.Load()),
+		IdleBytes: e.idle.held() + results, ResultBytes: results,
+	}
+}
+
+// enter waits until the run may begin: for a place, and for n bytes of the shared memory. A
+// run that an operator of another run starts does not wait, as the other run waits for it.
+func (r *run) enter(pl *plan.Plan, n int) error {
+	nested := op.Within(r.ctx)
+	var err error
+	switch {
+	case r.limited && n > r.budget:
+		err = r.exceeds(n, r.budget)
+	case r.shared != nil && !r.shared.bytes.Could(n):
+		err = r.shared.short(n)
+	case nested:
+	case r.device.Places().Try(1):
+		r.placed = true
+	case inOperator():
+		nested = true
+	default:
+		begin := time.Now()
+		err = r.device.Places().Wait(r.ctx, 1, &r.line, nil)
+		r.placed = err == nil
+		r.counts.waited.Add(int64(time.Since(begin)))
+	}
+	if err == nil && n > 0 {
+		err = r.enterMemory(n, nested)
+	}
+	if err != nil {
+		r.leavePlace()
+		r.counts.refused.Add(1)
+		return r.waited(pl, err)
+	}
+	r.counts.running.Add(1)
+	r.begun = time.Now()
+	return nil
+}
+
+// enterMemory takes n bytes of the shared memory.
+func (r *run) enterMemory(n int, nested bool) error {
+	if r.shared != nil && !r.shared.bytes.Try(n) {
+		begin := time.Now()
+		defer func() { r.counts.waited.Add(int64(time.Since(begin))) }()
+		if err := r.waitMemory(n, nested); err != nil {
+			return err
+		}
+	}
+	r.claimed = n
+	r.counts.runBytes.Add(int64(n))
+	return nil
+}
+
+func (r *run) waitMemory(n int, nested bool) error {
+	if nested || inOperator() {
+		return r.shared.take(n)
+	}
+	if r.shared.reclaim(); r.shared.bytes.Try(n) {
+		return nil
+	}
+	return r.shared.wait(r.ctx, n, &r.line)
+}
+
+// leave ends a run that enter let begin.
+func (r *run) leave(err error) {
+	c := &r.counts
+	c.ran.Add(int64(time.Since(r.begun)))
+	if c.runs.Add(1); err != nil {
+		c.failed.Add(1)
+	}
+	c.running.Add(-1)
+	if !r.bound {
+		r.unclaim()
+	}
+	r.leavePlace()
+}
+
+func (r *run) leavePlace() {
+	if r.placed {
+		r.device.Places().Give(1)
+		r.placed = false
+	}
+}
+
+// leastClaim is the number of bytes that a run under way takes of the shared memory at least.
+const leastClaim = 64 << 10
+
+// claim takes of the shared memory what the run holds beyond what it has taken.
+func (r *run) claim() error {
+	need := r.limit - r.budget - r.claimed
+	if need <= 0 {
+		return nil
+	}
+	if r.bound {
+		err := r.keep(need)
+		if err == nil {
+			r.claimed += need
+		}
+		return err
+	}
+	n := max(need, leastClaim)
+	if r.shared != nil && !r.shared.bytes.Take(n) {
+		n = need
+		if err := r.shared.take(n); err != nil {
+			return err
+		}
+	}
+	r.claimed += n
+	r.counts.runBytes.Add(int64(n))
+	return nil
+}
+
+// unclaim gives back what the run has taken of the shared memory.
+func (r *run) unclaim() {
+	if r.bound {
+		r.move(-r.claimed)
+	} else {
+		r.shared.give(r.claimed)
+		r.counts.runBytes.Add(-int64(r.claimed))
+	}
+	r.claimed = 0
+}
+
+// keep takes n bytes of the shared memory for a stream or a Bound.
+func (e *Executor) keep(n int) error {
+	if err := e.shared.keep(n); err != nil {
+		return err
+	}
+	e.counts.streamBytes.Add(int64(n))
+	return nil
+}
+
+// move is keep of bytes that are in use already, or gives them back if n is negative.
+func (e *Executor) move(n int) {
+	e.shared.move(n)
+	e.counts.streamBytes.Add(int64(n))
+}
+
+// callOperator runs an operator in Go. inOperator finds it on the stack.
+//
+//go:noinline
+func callOperator(s *plan.Step, c *op.Run) error { return s.Call(c) }
+
+// operatorFrame is the address on the stack of the one call in callOperator.
+var operatorFrame = sync.OnceValue(func() (pc uintptr) {
+	probe := func(*op.Run) error {
+		name := goruntime.FuncForPC(reflect.ValueOf(callOperator).Pointer()).Name()
+		for _, at := range stack() {
+			frame, _ := goruntime.CallersFrames([]uintptr{at}).Next()
+			if frame.Function == name {
+				pc = at
+			}
+		}
+		return nil
+	}
+	_ = callOperator(&plan.Step{Step: &device.Step{Call: probe}}, nil)
+	return pc
+})
+
+// stack is the callers of the caller.
+func stack() []uintptr {
+	pcs := make([]uintptr, 64)
+	for {
+		n := goruntime.Callers(3, pcs)
+		if n < len(pcs) {
+			return pcs[:n]
+		}
+		pcs = make([]uintptr, 4*len(pcs))
+	}
+}
+
+// inOperator reports whether an operator of a run has called the caller, on the goroutine of
+// that run. Such an operator may start a run with a context of its own.
+func inOperator() bool { return slices.Contains(stack(), operatorFrame()) }
