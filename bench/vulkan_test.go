@@ -15,7 +15,7 @@ import (
 // multiply-adds, counted as two operations, and names the shader.
 func BenchmarkVulkanGemm(b *testing.B) {
 	for level := vulkan.L0; level <= vulkan.L3; level++ {
-		d, err := vulkan.Open("", vulkan.Options{Level: level})
+		d, err := vulkan.Open("0", vulkan.Options{Level: level})
 		testenv.Need(b, err)
 		n := 4096
 		if d.Info().Type == "cpu" {

@@ -19,7 +19,7 @@ func TestDevice(t *testing.T) {
 	if testing.Short() {
 		t.Skip("hundreds of runs of a device in software: not in short runs")
 	}
-	d, err := vulkan.Open("", vulkan.Options{Everything: true, Validate: func(message string) { t.Error(message) }})
+	d, err := vulkan.Open("0", vulkan.Options{Everything: true, Validate: func(message string) { t.Error(message) }})
 	testenv.Need(t, err)
 	defer d.Close()
 	prompt := []int32{7, 200, 31, 7, 7, 90, 255, 0, 13}

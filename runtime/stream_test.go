@@ -28,7 +28,7 @@ func TestStreamsOffloaded(t *testing.T) { checkStreams(t, offloading) }
 // offloading is an accelerator that computes all that it can.
 func offloading(t testing.TB) device.Accelerator {
 	t.Helper()
-	d, err := vulkan.Open("", vulkan.Options{Everything: true, Validate: func(message string) { t.Error(message) }})
+	d, err := vulkan.Open("0", vulkan.Options{Everything: true, Validate: func(message string) { t.Error(message) }})
 	testenv.Need(t, err)
 	t.Cleanup(d.Close)
 	a, err := d.Accelerator()

@@ -91,7 +91,7 @@ levels() { # the official tests at levels of instruction sets below the best
 
 vulkan() { # the official tests on a Vulkan device; the operators that ran there may not become fewer
   go build -o build/nacre ./cmd/nacre
-  conform nacre all --device vulkan --where build/vulkan.txt
+  conform nacre all --device vulkan:0 --where build/vulkan.txt
   local lost
   lost=$(LC_ALL=C comm -23 runtime/vulkan/testdata/official.txt build/vulkan.txt)
   [ -z "$lost" ] || { printf 'not on the device any more:\n%s\n' "$lost" >&2; return 1; }
@@ -199,7 +199,7 @@ matrices() { # Vulkan on a device in software with cooperative matrices; not in 
   go test -c -o build/vulkan.test ./runtime/vulkan
   scripts/sid.sh build/nacre devices | grep 'level L3'
   scripts/sid.sh env -C "$PWD/runtime/vulkan" "$PWD/build/vulkan.test" "-test.${patience#-}"
-  scripts/sid.sh build/nacre conformance "$NACRE_ONNX_DATA" --device vulkan --timeout 5m >build/conformance.txt || true
+  scripts/sid.sh build/nacre conformance "$NACRE_ONNX_DATA" --device vulkan:0 --timeout 5m >build/conformance.txt || true
   tail -n 20 build/conformance.txt
   grep -qx '1914 passed, 0 failed, 0 skipped' build/conformance.txt
 }

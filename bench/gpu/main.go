@@ -1,7 +1,7 @@
 // Gpu measures memory, multiply-adds and products of a Vulkan device, and the tokens of a decoder
 // with weights of 4 bits on it, each beside its ceiling.
 //
-//	go run ./bench/gpu                        # the first device
+//	go run ./bench/gpu                        # the first GPU
 //	go run ./bench/gpu -device H200 -out bench/results
 package main
 
@@ -42,7 +42,7 @@ type row struct {
 }
 
 func main() {
-	which := flag.String("device", "", "`number` or part of the name; empty for the first device")
+	which := flag.String("device", "", "`number` or part of the name; empty for the first GPU")
 	out := flag.String("out", "", "`folder` for the table; none if empty")
 	flag.Parse()
 	if err := run(*which, *out); err != nil {

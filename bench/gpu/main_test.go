@@ -13,7 +13,7 @@ func TestMeasure(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures a device: not in short runs")
 	}
-	d, err := vulkan.Open("", vulkan.Options{})
+	d, err := vulkan.Open("0", vulkan.Options{})
 	testenv.Need(t, err)
 	defer d.Close()
 	rows, err := measure(d)

@@ -75,8 +75,8 @@ func (m *Memory) take(n int) error {
 
 // short reports n bytes that are not left.
 func (m *Memory) short(n int) error {
-	return fmt.Errorf("%w: it takes %d bytes and %d are left of the %d that sessions share; the option MemoryBudget sets them",
-		graph.ErrMemory, n, max(m.bytes.Left(), 0), m.Limit())
+	const text = "%w: it takes %d bytes and %d are left of the %d that sessions share; the option MemoryBudget sets them"
+	return fmt.Errorf(text, graph.ErrMemory, n, max(m.bytes.Left(), 0), m.Limit())
 }
 
 // wait takes n bytes for a run that is to begin, when other runs have given them back.

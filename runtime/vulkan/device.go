@@ -61,8 +61,9 @@ func Devices() ([]vk.Info, error) {
 	return i.Devices(), nil
 }
 
-// Open opens the device of that name: an index of Devices, a part of a device's name, or
-// nothing for the first. The error is graph.ErrDevice.
+// Open opens the device of that name: an index of Devices, or a part of a device's name.
+// Without a name it opens the first that is no CPU: drivers in software are slower than the
+// kernels, and are there for tests. The error is graph.ErrDevice.
 func Open(name string, o Options) (*Device, error) {
 	i, err := vk.Open(vk.Options{Validate: o.Validate})
 	if err != nil {
@@ -113,12 +114,18 @@ func find(list []vk.Info, name string) (int, error) {
 	}
 	var names []string
 	for i := range list {
-		if strings.Contains(strings.ToLower(list[i].Name), strings.ToLower(name)) {
+		switch {
+		case name == "" && list[i].Type == "cpu":
+		case strings.Contains(strings.ToLower(list[i].Name), strings.ToLower(name)):
 			return i, nil
 		}
-		names = append(names, list[i].Name)
+		names = append(names, fmt.Sprintf("%d, %s", i, list[i].Name))
 	}
-	return 0, fmt.Errorf("no Vulkan device has %q in its name; have %s", name, strings.Join(names, ", "))
+	have := strings.Join(names, "; ")
+	if name == "" {
+		return 0, fmt.Errorf("every Vulkan device is one in software, which must be named, by its number or by a part of its name: %s", have)
+	}
+	return 0, fmt.Errorf("no Vulkan device has %q in its name; have %s", name, have)
 }
 
 // failure marks an error as one of a device.

@@ -20,7 +20,7 @@ import (
 func open(t testing.TB, o vulkan.Options) *vulkan.Device {
 	t.Helper()
 	o.Validate = func(message string) { t.Errorf("the validation layer says: %s", message) }
-	d, err := vulkan.Open("", o)
+	d, err := vulkan.Open("0", o)
 	testenv.Need(t, err)
 	t.Cleanup(d.Close)
 	return d
