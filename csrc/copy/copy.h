@@ -74,6 +74,25 @@ typedef struct {
 // i < n. Sums and products of integers wrap around; a NaN wins over every number.
 typedef void nacre_scatter_reduce_fn(void *dst, const void *src, size_t n);
 
+// Ops <type>_fold, operands x, y: the windows of an image added up where they were cut
+// from it. x is [planes, window..., blocks...] and y is [planes, image...]. An axis of the
+// image has `blocks` windows, and element e of window b lies at b * stride - pad +
+// e * dilation; elements beside the image are passed over. Integers wrap around. 16-bit
+// floats are added up by f32_fold, with the conversions of part half.
+typedef struct {
+    int64_t image, window, blocks, stride, dilation, pad;
+} nacre_fold_axis;
+
+typedef struct {
+    int64_t planes;
+    int64_t width, type;  // bytes of an element; nacre_float_type, which float32 stands for where half is 0
+    int64_t half, axes;
+    nacre_fold_axis list[];
+} nacre_fold_words;
+
+// dst[r * to + i * step] += src[r * from + i] for r < rows, i < n.
+typedef void nacre_fold_fn(const void *src, size_t from, void *dst, size_t to, size_t rows, size_t n, size_t step);
+
 // Op triangle, operands x, k, y: the upper triangle of every [rows, cols] matrix from
 // diagonal k on, or the lower one up to it, and zeros elsewhere. k is an int64 or
 // left out, which is 0.

@@ -17,6 +17,7 @@ func families() [][]row {
 		einsumRows,
 		eltwiseRows,
 		flexRows,
+		foldRows,
 		gatherRows,
 		matmulRows,
 		intMatMulRows,

@@ -1,0 +1,6 @@
+// The bodies of the family for each level.
+#include "copy/copy.h"
+
+#define NACRE_BODY "copy/f32_fold.inc"
+#define NACRE_NAME f32_fold
+#include "core/each_level.h"
