@@ -191,10 +191,14 @@ func (f *benchFlags) measure(ctx context.Context, s *nacre.Session, inputs map[s
 	times := make([]float64, f.count)
 	for i := range times {
 		start := time.Now()
-		if _, err := s.Run(ctx, inputs); err != nil {
+		out, err := s.Run(ctx, inputs)
+		if err != nil {
 			return nil, err
 		}
 		times[i] = milliseconds(time.Since(start))
+		for _, t := range out {
+			t.Release()
+		}
 	}
 	_, prof, err := s.Profile(ctx, asValues(inputs))
 	if err != nil {

@@ -24,6 +24,10 @@
 #define NACRE_BODY "eltwise/f32_binary.inc"
 #define NACRE_NAME f32_binary
 #include "core/each_level.h"
+
+#define NACRE_BODY "eltwise/convert.inc"
+#define NACRE_NAME convert
+#include "core/each_level.h"
 #endif
 
 #define NACRE_CONVERT_KERNEL(op, variant, isa, function) void function(const void *, void *, size_t);

@@ -124,15 +124,6 @@ NACRE_LOGIC(TEST, bool, uint8_t)
 #undef NACRE_DTYPE
 #undef ROW
 
-// Rounds to the neighbour with an odd last bit unless x is exact: rounding that
-// again, to at most 22 bits, gives what rounding x once would.
-static inline float nacre_narrow_odd(double x) {
-    const float f = (float)x;
-    if ((double)f == x || x != x) return f;
-    const uint32_t bits = nacre_bits_of_float(f);
-    return nacre_float_of_bits((fabs((double)f) > fabs(x) ? bits - 1 : bits) | 1);
-}
-
 NACRE_CONVERT_LOOP(nacre_f64_to_odd__scalar, double, float, nacre_narrow_odd(x))
 
 // Selection by element width: the elements are only moved.

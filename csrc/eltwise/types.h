@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/half.h"
+
 // The type in which sums and products of T are taken: for integers an unsigned
 // one, in which overflow is defined, and no narrower than int.
 typedef float nacre_wrap_f32;
@@ -60,6 +62,16 @@ static inline int64_t nacre_ipow(int64_t a, int64_t b) {
     return (int64_t)power;
 }
 
+// Rounds to the neighbour with an odd last bit unless x is exact: rounding that
+// again, to at most 22 bits, gives what rounding x once would.
+static inline float nacre_narrow_odd(double x) {
+    const float f = (float)x;
+    const uint32_t bits = nacre_bits_of_float(f);
+    const double size = x < 0 ? -x : x, got = f < 0 ? -(double)f : (double)f;
+    const uint32_t down = got > size, inexact = got < size || got > size;
+    return nacre_float_of_bits((bits - down) | inexact);
+}
+
 // Conversions by the kinds of source and destination. Integers keep their low
 // bits; floats out of an integer's range give its nearest value, a NaN gives 0.
 #define NACRE_FROM_FLOAT_TO_FLOAT(s, S, d, D) (D) x
@@ -72,12 +84,46 @@ static inline int64_t nacre_ipow(int64_t a, int64_t b) {
 #define NACRE_FROM_FLOAT_TO_SIGNED(s, S, d, D) NACRE_SATURATE(S, d, D)
 #define NACRE_FROM_FLOAT_TO_UNSIGNED(s, S, d, D) NACRE_SATURATE(S, d, D)
 
-// The first float past the range: a power of two, so exact in any float type.
+// The first float past the range: a power of two, so exact in any float type. The last
+// float before it.
 #define NACRE_PAST(S, d) ((S)(NACRE_MAX_##d / 2 + 1) * 2)
-#define NACRE_SATURATE(S, d, D)                         \
-    x >= NACRE_PAST(S, d)      ? NACRE_MAX_##d          \
-    : x < (S)NACRE_MIN_##d     ? NACRE_MIN_##d          \
-                               : (D)(((x >= (S)NACRE_MIN_##d) & (x < NACRE_PAST(S, d))) ? x : 0)
+#define NACRE_LAST(S, d) (NACRE_PAST(S, d) * (1 - (sizeof(S) == 4 ? (S)FLT_EPSILON : (S)DBL_EPSILON) / 2))
+
+// The integer type on the way to one: conversions of vectors make signed ones of a float's
+// size.
+#define NACRE_VIA_i8 int32_t
+#define NACRE_VIA_i16 int32_t
+#define NACRE_VIA_i32 int32_t
+#define NACRE_VIA_i64 int64_t
+#define NACRE_VIA_u8 int32_t
+#define NACRE_VIA_u16 int32_t
+#define NACRE_VIA_u32 int64_t
+#define NACRE_VIA_u64 uint64_t
+
+// Numbers are moved into the range first, so that no lane of a vector takes a branch. The
+// last float before the end of the range may lie below the greatest integer.
+#define NACRE_MOVED(S, d) (x >= (S)NACRE_MIN_##d ? x < NACRE_PAST(S, d) ? x : NACRE_LAST(S, d) : (S)NACRE_MIN_##d)
+#define NACRE_SATURATE(S, d, D)                                                                       \
+    ((NACRE_VIA_##d)NACRE_LAST(S, d) != NACRE_MAX_##d && x >= NACRE_PAST(S, d)) ? NACRE_MAX_##d       \
+    : x != x                                                                    ? 0                   \
+                                                                                : (D)(NACRE_VIA_##d)(NACRE_MOVED(S, d))
+
+// The rows of conversions between floats and integers, which have instructions that differ
+// from level to level.
+#define NACRE_CONVERSIONS_OF_FLOATS(ROW)                                \
+    NACRE_CONVERSIONS(ROW, f32, float, FLOAT)                           \
+    NACRE_CONVERSIONS(ROW, f64, double, FLOAT)                          \
+    NACRE_CONVERSIONS_TO_FLOATS(ROW, i8, int8_t)                        \
+    NACRE_CONVERSIONS_TO_FLOATS(ROW, i16, int16_t)                      \
+    NACRE_CONVERSIONS_TO_FLOATS(ROW, i32, int32_t)                      \
+    NACRE_CONVERSIONS_TO_FLOATS(ROW, i64, int64_t)                      \
+    NACRE_CONVERSIONS_TO_FLOATS(ROW, u8, uint8_t)                       \
+    NACRE_CONVERSIONS_TO_FLOATS(ROW, u16, uint16_t)                     \
+    NACRE_CONVERSIONS_TO_FLOATS(ROW, u32, uint32_t)                     \
+    NACRE_CONVERSIONS_TO_FLOATS(ROW, u64, uint64_t)
+#define NACRE_CONVERSIONS_TO_FLOATS(ROW, s, S) \
+    ROW(s, S, f32, float, (float)x)            \
+    ROW(s, S, f64, double, (double)x)
 
 // The rows of conversions from s to every type that C code computes on.
 #define NACRE_CONVERSIONS(ROW, s, S, kind)                                 \
