@@ -13,6 +13,7 @@ type filter struct {
 	mode, coords, nearest     string
 	cubicA                    float64
 	excludeOutside, antialias bool
+	first                     bool // nearest is that of Resize 10 and Upsample: ceil for axes that shrink, else floor
 }
 
 // Resample is a filter worked out for one axis. Output j is the sum over t < Taps of
@@ -28,21 +29,28 @@ type Resample struct {
 // maxTaps bounds the weights of an axis before those of one input are joined.
 const maxTaps = 1 << 28
 
-// place is where in the input output j lies, as a position between elements.
-func (f *filter) place(r resized, j int) float64 {
-	x, in, out := float64(j), float64(r.In), float64(r.Out)
+// place returns the position of output j between the elements of the input. It computes in
+// float32, as PyTorch and ONNX Runtime do, so that a scale that float32 does not hold leads to
+// the element that was meant: at scale 0.1, output 1 is at 10, not just below. An axis of scale 1
+// stays as it is, unless it is cropped.
+func (f *filter) place(r resized, j int) float32 {
+	x, in, out := float32(j), float32(r.In), float32(r.Out)
+	if r.scale == 1 && f.coords != "tf_crop_and_resize" {
+		return x
+	}
 	switch f.coords {
 	case "half_pixel_symmetric":
-		// The output's extent before it was rounded.
-		exact := r.scale * in
-		return in/2*(1-out/exact) + (x+0.5)/r.scale - 0.5
+		// The part of the output's extent that is left when it is rounded down.
+		left := out / float32(r.scale*in)
+		offset := float32(in / 2 * (1 - left))
+		return float32(float64(offset) + (float64(x)+0.5)/float64(r.scale) - 0.5)
 	case "pytorch_half_pixel":
 		if r.Out == 1 {
 			return 0
 		}
 	case "align_corners":
-		if exact := r.scale * in; exact != 1 {
-			return x * (in - 1) / (exact - 1)
+		if exact := float32(r.scale * in); exact != 1 {
+			return float32(x*(in-1)) / (exact - 1)
 		}
 		return 0
 	case "asymmetric":
@@ -51,9 +59,9 @@ func (f *filter) place(r resized, j int) float64 {
 		return (x + 0.5) / r.scale
 	case "tf_crop_and_resize":
 		if r.Out > 1 {
-			return r.begin*(in-1) + x*(r.end-r.begin)*(in-1)/(out-1)
+			return float32(r.begin*(in-1)) + float32(float32(x*(r.end-r.begin))*(in-1))/(out-1)
 		}
-		return 0.5 * (r.begin + r.end) * (in - 1)
+		return float32(0.5*(r.begin+r.end)) * (in - 1)
 	}
 	return (x+0.5)/r.scale - 0.5
 }
@@ -90,7 +98,7 @@ func (f *filter) resample(r resized) (*Resample, error) {
 	t := &Resample{resized: r, Start: make([]int32, r.Out)}
 	first, span := 0, 1
 	if f.mode != "nearest" {
-		first, span = f.span(r.scale)
+		first, span = f.span(float64(r.scale))
 		if span > maxTaps/max(r.Out, 1) {
 			return nil, graph.Errorf(graph.ErrUnsupported, "axis %d takes %d inputs for each of %d outputs, too many", r.Axis, span, r.Out)
 		}
@@ -99,7 +107,7 @@ func (f *filter) resample(r resized) (*Resample, error) {
 	t.Weights = make([]float64, t.Taps*r.Out)
 	list := make([]float64, span)
 	for j := range r.Out {
-		x := f.place(r, j)
+		x := float64(f.place(r, j))
 		if f.coords == "tf_crop_and_resize" && (x < 0 || x > float64(r.In-1)) {
 			if t.Outside == nil {
 				t.Outside = make([]bool, r.Out)
@@ -108,27 +116,35 @@ func (f *filter) resample(r resized) (*Resample, error) {
 		}
 		x = max(min(x, math.MaxInt32), math.MinInt32)
 		if f.mode == "nearest" {
-			t.Start[j], t.Weights[j] = int32(min(max(f.round(x), 0), r.In-1)), 1
+			t.Start[j], t.Weights[j] = int32(min(max(f.round(x, r.scale), 0), r.In-1)), 1
 			continue
 		}
 		// The element before the place, which lies in (0, 1] behind it.
 		before := int(math.Ceil(x)) - 1
-		f.fill(list, first, x-float64(before), r.scale)
+		f.fill(list, first, x-float64(before), float64(r.scale))
 		t.join(j, before+first, list, f.excludeOutside)
 	}
 	return t, nil
 }
 
-func (f *filter) round(x float64) int {
+// nearHalf is how far from the middle between two elements a place may be to count as there.
+const nearHalf = 1e-6
+
+// round returns the element for a place along an axis of that scale.
+func (f *filter) round(x float64, scale float32) int {
+	low := math.Floor(x)
+	if f.first && scale < 1 {
+		return int(math.Ceil(x))
+	}
 	switch f.nearest {
 	case "round_prefer_floor":
-		return int(math.Ceil(x - 0.5))
+		return int(low) + op.Btoi(x-low > 0.5+nearHalf)
 	case "round_prefer_ceil":
-		return int(math.Floor(x + 0.5))
+		return int(low) + op.Btoi(x-low >= 0.5-nearHalf)
 	case "ceil":
 		return int(math.Ceil(x))
 	}
-	return int(math.Floor(x))
+	return int(low)
 }
 
 // fill writes the weights of the inputs at distances first, first+1, ... from

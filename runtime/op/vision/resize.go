@@ -47,7 +47,7 @@ func newResize(n *op.Node) (op.Op, error) {
 // that later became asymmetric.
 func newUpsample(n *op.Node) (op.Op, error) {
 	o := &Resize{roi: -1, scales: 1, sizes: -1, policy: "stretch",
-		filter: filter{mode: n.Str("mode", "nearest"), coords: "asymmetric", nearest: "floor"}}
+		filter: filter{mode: n.Str("mode", "nearest"), coords: "asymmetric", nearest: "floor", first: true}}
 	if o.filter.mode == "bilinear" && n.Since == 1 {
 		o.filter.mode = "linear"
 	}
@@ -170,7 +170,7 @@ func (o *Resize) symbolic(in graph.Dims, axes []int, t targets) graph.Dims {
 		case t.sizes != nil || o.filter.coords == "tf_crop_and_resize":
 		case t.scales[i] == float32(int32(t.scales[i])):
 			dims[a] = in[a].Mul(graph.Known(int(t.scales[i])))
-		case 1/t.scales[i] == float32(int32(1/t.scales[i])):
+		case 1/t.scales[i] == float32(int32(1/t.scales[i])) && float64(t.scales[i])*float64(1/t.scales[i]) >= 1:
 			dims[a] = in[a].Div(graph.Known(int(1 / t.scales[i])))
 		}
 	}
@@ -200,6 +200,9 @@ func (o *Resize) Tables(in []*tensor.Tensor, shape tensor.Shape) ([]*Resample, e
 		return nil, err
 	}
 	tables := make([]*Resample, 0, len(list))
+	if o.copies(list) {
+		return tables, nil
+	}
 	for _, r := range list {
 		t, err := o.filter.resample(r)
 		if err != nil {
@@ -218,6 +221,13 @@ func (o *Resize) Tables(in []*tensor.Tensor, shape tensor.Shape) ([]*Resample, e
 		return b.Axis - a.Axis
 	})
 	return tables, nil
+}
+
+// copies reports whether the output is the input, as it is with mode nearest if no extent
+// changes, however the scales were rounded.
+func (o *Resize) copies(list []resized) bool {
+	return o.IsNearest() && o.filter.coords != "tf_crop_and_resize" &&
+		!slices.ContainsFunc(list, func(r resized) bool { return r.In != r.Out })
 }
 
 // Run computes in Go what no device does.

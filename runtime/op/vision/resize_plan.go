@@ -14,7 +14,7 @@ import (
 type targets struct {
 	scales     []float32
 	sizes      []int
-	begin, end []float64
+	begin, end []float32
 }
 
 func (o *Resize) targets(in []*tensor.Tensor, n int) (t targets, err error) {
@@ -54,18 +54,20 @@ func (o *Resize) targets(in []*tensor.Tensor, n int) (t targets, err error) {
 			return t, graph.Errorf(graph.ErrShape, "size %d is below 0", s)
 		}
 	}
-	t.begin, t.end = make([]float64, n), slices.Repeat([]float64{1}, n)
+	t.begin, t.end = make([]float32, n), slices.Repeat([]float32{1}, n)
 	if o.filter.coords != "tf_crop_and_resize" {
 		return t, nil
 	}
-	roi := op.Doubles(given(o.roi))
-	if len(roi) != 2*n {
-		return t, graph.Errorf(graph.ErrShape, "roi has %d elements for %d axes; it takes two per axis", len(roi), n)
+	region := op.Doubles(given(o.roi))
+	if len(region) != 2*n {
+		return t, graph.Errorf(graph.ErrShape, "roi has %d elements for %d axes; it takes two per axis", len(region), n)
 	}
-	for _, v := range roi {
+	roi := make([]float32, 2*n)
+	for i, v := range region {
 		if math.IsNaN(v) || math.Abs(v) > math.MaxInt32 {
 			return t, graph.Errorf(graph.ErrShape, "roi %v is out of range", v)
 		}
+		roi[i] = float32(v)
 	}
 	t.begin, t.end = roi[:n], roi[n:]
 	return t, nil
@@ -74,8 +76,8 @@ func (o *Resize) targets(in []*tensor.Tensor, n int) (t targets, err error) {
 // resized is one axis that the operator changes, or may change.
 type resized struct {
 	Axis, In, Out int
-	scale         float64
-	begin, end    float64 // of the region of interest
+	scale         float32
+	begin, end    float32 // of the region of interest
 }
 
 // plan computes the output's extents. Like the scales themselves, their product
@@ -86,13 +88,13 @@ func (o *Resize) plan(shape tensor.Shape, axes []int, t targets) ([]resized, err
 	for i, a := range axes {
 		r := resized{Axis: a, In: shape[a], begin: t.begin[i], end: t.end[i]}
 		if t.sizes != nil {
-			r.Out, r.scale = t.sizes[i], float64(t.sizes[i])/float64(r.In)
+			r.Out, r.scale = t.sizes[i], float32(t.sizes[i])/float32(r.In)
 		} else {
-			out := float32(r.In) * float32(r.end-r.begin) * t.scales[i]
+			out := t.scales[i] * (r.end - r.begin) * float32(r.In)
 			if !(out >= 0 && out < math.MaxInt32) {
 				return nil, graph.Errorf(graph.ErrShape, "axis %d of %d elements at scale %v would have %v", a, r.In, t.scales[i], out)
 			}
-			r.Out, r.scale = int(out), float64(t.scales[i])
+			r.Out, r.scale = int(out), t.scales[i]
 		}
 		if r.In == 0 && r.Out > 0 {
 			return nil, graph.Errorf(graph.ErrShape, "axis %d is empty and cannot become %d elements", a, r.Out)
@@ -120,7 +122,7 @@ func (o *Resize) keepAspect(list []resized) error {
 		scale = slices.MaxFunc(list, compareScale).scale
 	}
 	for i := range list {
-		out := math.Floor(scale*float64(list[i].In) + 0.5)
+		out := math.Floor(float64(scale*float32(list[i].In)) + 0.5)
 		if out > math.MaxInt32 {
 			return graph.Errorf(graph.ErrShape, "axis %d would have %v elements", list[i].Axis, out)
 		}

@@ -20,29 +20,29 @@ type tap struct {
 	weight float64
 }
 
-// place is where in the input, of n elements, output element i of m lies.
-func (p sampling) place(i, n, m int, scale float64) float64 {
-	x := float64(i)
+// place is where in the input, of n elements, output element i of m lies, in float32.
+func (p sampling) place(i, n, m int, factor float64) float64 {
+	x, in, scale := float32(i), float32(n), float32(factor)
 	switch p.coords {
 	case "align_corners":
 		// The standard takes the extent before it is rounded down.
-		if exact := scale * float64(n); exact != 1 {
-			return x * float64(n-1) / (exact - 1)
+		if exact := scale * in; exact != 1 {
+			return float64(float32(x*(in-1)) / (exact - 1))
 		}
 		return 0
 	case "asymmetric":
-		return x / scale
+		return float64(x / scale)
 	case "pytorch_half_pixel":
 		if m == 1 {
 			return 0
 		}
 	case "tf_half_pixel_for_nn":
-		return (x + 0.5) / scale
+		return float64((x + 0.5) / scale)
 	case "half_pixel_symmetric":
-		center := float64(n) / 2
-		return center*(1-float64(m)/(scale*float64(n))) + (x+0.5)/scale - 0.5
+		left := float32(m) / float32(scale*in)
+		return float64(float32(float64(float32(in/2*(1-left))) + (float64(x)+0.5)/float64(scale) - 0.5))
 	}
-	return (x+0.5)/scale - 0.5
+	return float64((x+0.5)/scale - 0.5)
 }
 
 // taps are the input elements that make up the one at x.
@@ -153,6 +153,49 @@ func resizeCases(s *cases.Suite) {
 		}
 	}
 	resizeCase(s, tensor.F32, []int{1, 3, 40, 41}, []float64{1, 1, 2, 2}, sampling{"linear", "half_pixel", "floor", false})
+	roundedCases(s)
+}
+
+// roundedCases are rows of numbers 0, 1, ... resized by scales that float32 does not hold. A
+// place that is a whole number or a half, but for rounding, counts as that.
+func roundedCases(s *cases.Suite) {
+	for _, c := range []struct {
+		n       int
+		scale   float64
+		coords  string
+		nearest string
+		want    []float64
+	}{
+		{35, 0.1, "asymmetric", "floor", []float64{0, 10, 20}},
+		{11, 0.3, "asymmetric", "floor", []float64{0, 3, 6}},
+		{7, 1.7, "asymmetric", "floor", []float64{0, 0, 1, 1, 2, 2, 3, 4, 4, 5, 5}},
+		{31, 0.3, "asymmetric", "ceil", []float64{0, 4, 7, 10, 14, 17, 20, 24, 27}},
+		{40, 0.3, "half_pixel", "round_prefer_ceil", []float64{1, 5, 8, 11, 15, 18, 21, 24, 28, 31, 35, 38}},
+		{12, 1.3, "half_pixel", "round_prefer_floor", []float64{0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 10, 11}},
+		{4, 1.2, "asymmetric", "floor", []float64{0, 1, 2, 3}},
+		{9, 0.35, "half_pixel_symmetric", "floor", []float64{1, 3, 6}},
+	} {
+		x := cases.Vector(tensor.F32, count(c.n)...)
+		a := cases.Attrs("mode", "nearest", "coordinate_transformation_mode", c.coords, "nearest_mode", c.nearest)
+		version := 11
+		if c.coords == "half_pixel_symmetric" {
+			version = 19
+		}
+		given := cases.In(x, tensor.New(tensor.F32, 0), cases.Vector(tensor.F32, c.scale))
+		s.Add(cases.Case{Op: "Resize", Version: version, Note: "rounded " + c.coords, Attrs: a, In: given, Want: cases.Want(cases.Vector(tensor.F32, c.want...))})
+	}
+	// The first version takes the element behind the place along axes that shrink.
+	given := cases.In(cases.Vector(tensor.F32, count(8)...), cases.Vector(tensor.F32, 0.6))
+	s.Add(cases.Case{Op: "Resize", Version: 10, Until: 11, Note: "shrunk", In: given, Want: cases.Want(cases.Vector(tensor.F32, 0, 2, 4, 5))})
+}
+
+// count returns 0, 1, ... n-1.
+func count(n int) []float64 {
+	list := make([]float64, n)
+	for i := range list {
+		list[i] = float64(i)
+	}
+	return list
 }
 
 // resizeCase resizes by scales that are exact in float32.
