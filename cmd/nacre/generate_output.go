@@ -116,10 +116,14 @@ func (w *writer) stream(ctx context.Context, q *generate.Sequence) (string, erro
 	return string(text), nil
 }
 
-// speed writes a number of tokens, what they took, and how many a second.
+// speed writes a number of tokens, what they took, and how many a second. Clocks of some systems
+// do not see short times.
 func speed(tokens int, took time.Duration) string {
-	if tokens == 0 {
+	switch {
+	case tokens == 0:
 		return "0 tokens"
+	case took <= 0:
+		return plural(tokens, "token") + " in less than the clock tells"
 	}
 	return fmt.Sprintf("%s in %v, %.4g tokens/s", plural(tokens, "token"), took.Round(time.Microsecond), float64(tokens)/took.Seconds())
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nacre-ml/nacre/bench"
 	"github.com/nacre-ml/nacre/bindings"
@@ -230,6 +231,18 @@ func TestGenerateEnd(t *testing.T) {
 			if got := strings.Trim(strings.ReplaceAll(fmt.Sprint(c.Tokens), " ", ","), "[]"); got != strings.Join(ids[:at], ",") || c.Reason != "stop token" {
 				t.Errorf("%v %q: %s ended by %s; want %q", files, prompt, got, c.Reason, ids[:at])
 			}
+		}
+	}
+}
+
+func TestSpeed(t *testing.T) {
+	for want, s := range map[string]string{
+		"0 tokens":                             speed(0, time.Second),
+		"20 tokens in 1ms, 2e+04 tokens/s":     speed(20, time.Millisecond),
+		"1 token in less than the clock tells": speed(1, 0),
+	} {
+		if s != want {
+			t.Errorf("%q, not %q", s, want)
 		}
 	}
 }
