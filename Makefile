@@ -16,7 +16,7 @@ test: ## what a commit must pass: installs what it needs, then scripts/test.sh
 
 test-full: ## every step of scripts/test.sh, also those that commits take in turns
 	@scripts/check-tools.sh
-	scripts/setup-test.sh
+	scripts/setup-test.sh full
 	scripts/test.sh full
 
 bench-peers: ## Nacre in turn with other runtimes; ARGS='-run networks/ -quick' chooses

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Installs what the complete test run needs beside Go and a C compiler: Debian
-# packages for the cross build, CMake, clang and shaders, and a Python environment in
-# .venv that holds the peers we compare with. What is there already is left as
-# it is, so a second run is quick.
+# Installs what scripts/test.sh needs beside Go and a C compiler: Debian packages for
+# the cross build, CMake, clang and shaders, and a Python environment in .venv that
+# holds the peers we compare with. With the argument full it installs what
+# scripts/test.sh full needs too. What is there already is left as it is, so a second run
+# is quick.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,6 +24,10 @@ python3                                   python3-venv
 /usr/share/doc/vulkan-validationlayers    vulkan-validationlayers
 glslangValidator                          glslang-tools
 spirv-opt                                 spirv-tools
+'
+[ "${1-}" != full ] || needs+='
+wine                                      wine
+/usr/lib/wine/wine64                      wine64
 '
 
 missing=()

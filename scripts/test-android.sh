@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs scripts/android.sh with a stand-in for an NDK, made of the compiler for 64-bit ARM on
-# Linux: what is checked is that all code compiles for Android, that the flag which that compiler
-# refuses is left out, and that the programs pass the script's own checks.
+# Runs scripts/android.sh with a stand-in for an NDK, made of a clang as recent as those of NDKs
+# (scripts/zig.sh) and the headers of Linux: what is checked is that all code compiles for Android,
+# that the flag which clang refuses for 64 bits is left out, and that the programs pass the
+# script's own checks.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 ndk=$PWD/build/ndk
@@ -22,7 +23,7 @@ int __android_log_vprint(int priority, const char *tag, const char *format, va_l
 C
 cat >"$bin/aarch64-linux-android24-clang" <<CC
 #!/usr/bin/env bash
-exec aarch64-linux-gnu-gcc -D__ANDROID__ -D__ANDROID_API__=24 -I "$ndk/include" -L "$ndk/lib" -Wl,--dynamic-linker=/system/bin/linker64 "\$@"
+exec "$PWD/scripts/zig.sh" linux/arm64 -D__ANDROID__ -D__ANDROID_API__=24 -I "$ndk/include" -L "$ndk/lib" -Wl,--dynamic-linker=/system/bin/linker64 "\$@"
 CC
 chmod +x "$bin/aarch64-linux-android24-clang"
 "$bin/aarch64-linux-android24-clang" -shared -fPIC -Wl,-soname,liblog.so -o "$ndk/lib/liblog.so" "$ndk/log.c"

@@ -2,7 +2,8 @@
 # Checks of the project, one after the other; the first that fails ends the run.
 # Steps of a group check alike things in other ways, at a cost each. A run without arguments
 # takes every step without a group, and one of each group, which the commit chooses, so that
-# commits take turns. The argument full takes all; names of steps take just these.
+# commits take turns. The argument full takes all, those of the group full too; names of steps
+# take just these.
 # scripts/setup-test.sh installs what the steps need.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -32,12 +33,34 @@ vet() { # go vet, with and without cgo
   CGO_ENABLED=0 go build ./...
 }
 
+# systems prints the systems of the table in README.md whose row names a step, GOOS/GOARCH.
+systems() { # STEP
+  awk -F ' *[|] *' -v step="\`$1\`" 'index($4, step) { gsub(", ", "\n", $2); print $2; found = 1 } END { exit !found }' README.md
+}
+
 cross() { # everything compiles without cgo for other systems and processors
-  local target
-  for target in linux/386 linux/arm linux/arm64 darwin/arm64 windows/amd64 js/wasm; do
+  local target targets
+  targets=$(systems cross)
+  for target in $targets; do
     printf '%s\n' "$target"
     CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go build ./...
   done
+}
+
+ports() { # the command with its kernels, as a recent clang compiles and links them for other systems
+  local targets
+  targets=$(systems ports)
+  # shellcheck disable=SC2086 # one argument for each system
+  scripts/ports.sh $targets
+  build/ports/linux-amd64/nacre demo | tail -n 1
+  qemu-aarch64 -L /usr/aarch64-linux-gnu build/ports/linux-arm64/nacre demo | tail -n 1
+}
+
+wine() { # the command and the kernels for Windows, in Wine
+  scripts/test-wine.sh
+  conform nacre-windows all
+  CC="'$PWD/scripts/zig.sh' windows/amd64" CGO_ENABLED=1 GOOS=windows GOARCH=amd64 \
+    go test "$patience" -short -exec "$PWD/scripts/wine.sh" ./bindings ./runtime/cpu ./packed
 }
 
 cold() { # the processor time of a build with an empty cache
@@ -227,6 +250,7 @@ tokenizers
 cross        build
 android      build
 library      build
+ports        build
 race         fault
 asan         fault
 ubsan        fault
@@ -235,6 +259,7 @@ levels       level
 emulated     level
 clang        level
 neon         level
+wine         full
 '
 
 # sampled prints the steps of a run without arguments. The commit, or NACRE_TEST_SEED, is the
@@ -243,7 +268,7 @@ sampled() {
   local seed=${NACRE_TEST_SEED:-$((16#$(git rev-parse --short=7 HEAD | cut -c1-7)))}
   awk -v seed="$seed" '
     NF == 1 { print $1 }
-    NF == 2 { if (!members[$2]++) group[++groups] = $2; step[$2, members[$2] - 1] = $1 }
+    NF == 2 && $2 != "full" { if (!members[$2]++) group[++groups] = $2; step[$2, members[$2] - 1] = $1 }
     END {
       for (i = 1; i <= groups; i++) {
         n = members[group[i]]
