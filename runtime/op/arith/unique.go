@@ -1,11 +1,8 @@
 package arith
 
 import (
-	"cmp"
 	"slices"
-	"unsafe"
 
-	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -115,133 +112,86 @@ func (o *Unique) Run(c *op.Run) error {
 
 // putLists writes the outputs behind the first: first places, group of every slice,
 // counts.
-func (o *Unique) putLists(c *op.Run, groups []group, of []int) error {
-	if err := c.Mem.Reserve(2 * int(unsafe.Sizeof(0)) * len(groups)); err != nil {
-		return err
+func (o *Unique) putLists(c *op.Run, groups []group, of []int64) error {
+	lists := []struct {
+		n  int
+		at func(i int) int64
+	}{
+		{len(groups), func(i int) int64 { return int64(groups[i].first) }},
+		{len(of), func(i int) int64 { return of[i] }},
+		{len(groups), func(i int) int64 { return int64(groups[i].count) }},
 	}
-	firsts, counts := make([]int, len(groups)), make([]int, len(groups))
-	for i, g := range groups {
-		firsts[i], counts[i] = g.first, g.count
-	}
-	for i, list := range [][]int{firsts, of, counts}[op.Btoi(o.Short):] {
+	for i, list := range lists[op.Btoi(o.Short):] {
 		if !c.Wants(i + 1) {
 			continue
 		}
-		t, err := c.Output(i+1, tensor.I64, tensor.Shape{len(list)})
+		t, err := c.Output(i+1, tensor.I64, tensor.Shape{list.n})
 		if err != nil {
 			return err
 		}
-		op.PutInts(t, list)
+		out := tensor.View[int64](t)
+		for k := range out {
+			out[k] = list.at(k)
+		}
 	}
 	return nil
 }
 
 // groups returns the groups in the order of the output, and the number of the
 // group that each slice is in.
-func (o *Unique) groups(c *op.Run, x *tensor.Tensor, s op.AxisView) (list []group, of []int, err error) {
-	if err := c.Mem.Reserve(2 * int(unsafe.Sizeof(0)) * s.N); err != nil {
+func (o *Unique) groups(c *op.Run, x *tensor.Tensor, s op.AxisView) (list []group, of []int64, err error) {
+	keys, err := newUniqueKeys(c, x, s)
+	if err != nil {
 		return nil, nil, err
 	}
-	compare := o.comparison(x, s)
-	order := make([]int, s.N)
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(compare(a, b), a-b) })
-	count := 0
-	for k, i := range order {
-		if k == 0 || compare(order[k-1], i) != 0 {
-			count++
-		}
-	}
-	if err := c.Mem.Reserve(groupBytes * count); err != nil {
+	if of, err = c.ScratchInt64s(s.N); err != nil {
 		return nil, nil, err
 	}
-	of, list = make([]int, s.N), make([]group, 0, count)
-	for k, i := range order {
-		if k == 0 || compare(order[k-1], i) != 0 {
-			list = append(list, group{first: i})
+	if keys.width == 1 {
+		list, err = findGroups(c, of, func(i int) uint64 { return keys.list[i] })
+	} else {
+		list, err = findGroups(c, of, keys.text)
+	}
+	if err != nil || !o.Sorted {
+		return list, of, err
+	}
+	return keys.sort(list, of), of, nil
+}
+
+const (
+	// groupBytes is the memory in bytes that finding and sorting one group takes.
+	groupBytes = 128
+	// uniqueStretch is the number of slices that are looked at between two checks for the end
+	// of the run.
+	uniqueStretch = 1 << 14
+)
+
+// findGroups sets the group of every slice, and returns the groups by their first slices.
+func findGroups[K comparable](c *op.Run, of []int64, key func(i int) K) (list []group, err error) {
+	groups := map[K]int{}
+	for from := 0; from < len(of); from += uniqueStretch {
+		if c.Stopped() {
+			return nil, op.ErrStopped
 		}
-		list[len(list)-1].count++
-		of[i] = len(list) - 1
-	}
-	if o.Sorted {
-		return list, of, nil
-	}
-	list, of = byFirstPlace(list, of)
-	return list, of, nil
-}
-
-// groupBytes is the memory in bytes that putting one group in order takes.
-const groupBytes = 48
-
-// byFirstPlace puts groups in the order of their first places.
-func byFirstPlace(list []group, of []int) ([]group, []int) {
-	byFirst := make([]int, len(list))
-	for i := range byFirst {
-		byFirst[i] = i
-	}
-	slices.SortFunc(byFirst, func(a, b int) int { return list[a].first - list[b].first })
-	moved, to := make([]group, len(list)), make([]int, len(list))
-	for i, g := range byFirst {
-		moved[i], to[g] = list[g], i
-	}
-	for i, g := range of {
-		of[i] = to[g]
-	}
-	return moved, of
-}
-
-// comparison returns the order of slices: that of their first elements which
-// differ.
-func (o *Unique) comparison(x *tensor.Tensor, s op.AxisView) func(a, b int) int {
-	element := elementOrder(x)
-	return func(a, b int) int {
-		for i := range s.Outer {
-			for j := range s.Inner {
-				if d := element((i*s.N+a)*s.Inner+j, (i*s.N+b)*s.Inner+j); d != 0 {
-					return d
-				}
+		to, before := min(from+uniqueStretch, len(of)), len(list)
+		if err := c.Mem.Reserve(groupBytes * (to - from)); err != nil {
+			return nil, err
+		}
+		for i := from; i < to; i++ {
+			k := key(i)
+			g, ok := groups[k]
+			if !ok {
+				g = len(list)
+				groups[k], list = g, append(list, group{first: i})
 			}
+			list[g].count++
+			of[i] = int64(g)
 		}
-		return 0
+		if err := c.Mem.Reserve(-groupBytes * (to - from - (len(list) - before))); err != nil {
+			return nil, err
+		}
 	}
-}
-
-// elementOrder returns a comparison of elements by their numbers.
-func elementOrder(t *tensor.Tensor) func(i, j int) int {
-	switch t.DType() {
-	case tensor.F32:
-		return orderOf(tensor.View[float32](t))
-	case tensor.F64:
-		return orderOf(tensor.View[float64](t))
-	case tensor.F16:
-		return orderOf(op.Convert(tensor.View[packed.F16](t), packed.F16.Float32))
-	case tensor.BF16:
-		return orderOf(op.Convert(tensor.View[packed.BF16](t), packed.BF16.Float32))
-	case tensor.I8:
-		return orderOf(tensor.View[int8](t))
-	case tensor.I16:
-		return orderOf(tensor.View[int16](t))
-	case tensor.I32:
-		return orderOf(tensor.View[int32](t))
-	case tensor.I64:
-		return orderOf(tensor.View[int64](t))
-	case tensor.U16:
-		return orderOf(tensor.View[uint16](t))
-	case tensor.U32:
-		return orderOf(tensor.View[uint32](t))
-	case tensor.U64:
-		return orderOf(tensor.View[uint64](t))
-	case tensor.String:
-		list := t.Strings()
-		return func(i, j int) int { return cmp.Compare(list[i], list[j]) }
-	}
-	return orderOf(t.Bytes())
-}
-
-func orderOf[T op.Number](list []T) func(i, j int) int {
-	return func(i, j int) int { return ascending(list[i], list[j]) }
+	return list, nil
 }
 
 var uniqueRows = []op.Row{

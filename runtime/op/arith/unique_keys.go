@@ -1,0 +1,151 @@
+package arith
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// uniqueKeys is width numbers for every slice of a value. The numbers of two slices are equal
+// if the slices are, and they are in the order of the slices.
+type uniqueKeys struct {
+	list  []uint64 // [slices, width]
+	width int
+}
+
+func newUniqueKeys(c *op.Run, x *tensor.Tensor, s op.AxisView) (*uniqueKeys, error) {
+	list, err := c.ScratchInt64s(s.Outer * s.N * s.Inner)
+	if err != nil {
+		return nil, err
+	}
+	k := &uniqueKeys{unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(list))), len(list)), s.Outer * s.Inner}
+	if x.DType() == tensor.String {
+		return k, k.putTexts(c, x.Strings(), s)
+	}
+	k.putNumbers(x, s)
+	return k, nil
+}
+
+// putNumbers sets the keys of numbers.
+func (k *uniqueKeys) putNumbers(x *tensor.Tensor, s op.AxisView) {
+	switch x.DType() {
+	case tensor.F32:
+		putKeys(k.list, tensor.View[float32](x), s, floatKey)
+	case tensor.F64:
+		putKeys(k.list, tensor.View[float64](x), s, doubleKey)
+	case tensor.F16:
+		putKeys(k.list, tensor.View[packed.F16](x), s, func(v packed.F16) uint64 { return floatKey(v.Float32()) })
+	case tensor.BF16:
+		putKeys(k.list, tensor.View[packed.BF16](x), s, func(v packed.BF16) uint64 { return floatKey(v.Float32()) })
+	case tensor.I8:
+		putKeys(k.list, tensor.View[int8](x), s, signedKey[int8])
+	case tensor.I16:
+		putKeys(k.list, tensor.View[int16](x), s, signedKey[int16])
+	case tensor.I32:
+		putKeys(k.list, tensor.View[int32](x), s, signedKey[int32])
+	case tensor.I64:
+		putKeys(k.list, tensor.View[int64](x), s, signedKey[int64])
+	case tensor.U16:
+		putKeys(k.list, tensor.View[uint16](x), s, unsignedKey[uint16])
+	case tensor.U32:
+		putKeys(k.list, tensor.View[uint32](x), s, unsignedKey[uint32])
+	case tensor.U64:
+		putKeys(k.list, tensor.View[uint64](x), s, unsignedKey[uint64])
+	default:
+		putKeys(k.list, x.Bytes(), s, unsignedKey[byte])
+	}
+}
+
+// putTexts sets the keys of strings: their places among all strings in order.
+func (k *uniqueKeys) putTexts(c *op.Run, x []string, s op.AxisView) error {
+	if err := c.Mem.Reserve(groupBytes * len(x)); err != nil {
+		return err
+	}
+	place := map[string]uint64{}
+	for _, v := range x {
+		place[v] = 0
+	}
+	sorted := make([]string, 0, len(place))
+	for v := range place {
+		sorted = append(sorted, v)
+	}
+	slices.Sort(sorted)
+	for i, v := range sorted {
+		place[v] = uint64(i)
+	}
+	putKeys(k.list, x, s, func(v string) uint64 { return place[v] })
+	return c.Mem.Reserve(-groupBytes * len(x))
+}
+
+// putKeys writes the keys of elements slice by slice.
+func putKeys[T any](dst []uint64, x []T, s op.AxisView, key func(v T) uint64) {
+	for a := range s.Outer {
+		for n := range s.N {
+			from, to := (a*s.N+n)*s.Inner, (n*s.Outer+a)*s.Inner
+			for i := range s.Inner {
+				dst[to+i] = key(x[from+i])
+			}
+		}
+	}
+}
+
+func signedKey[T int8 | int16 | int32 | int64](v T) uint64 { return uint64(int64(v)) ^ 1<<63 }
+
+func unsignedKey[T byte | uint16 | uint32 | uint64](v T) uint64 { return uint64(v) }
+
+func floatKey(v float32) uint64 { return doubleKey(float64(v)) }
+
+// doubleKey takes both zeros for equal, and all NaNs, which come last.
+func doubleKey(v float64) uint64 {
+	switch {
+	case v == 0:
+		return 1 << 63
+	case v != v:
+		return math.MaxUint64
+	case v < 0:
+		return ^math.Float64bits(v)
+	}
+	return math.Float64bits(v) | 1<<63
+}
+
+// row returns the keys of slice i.
+func (k *uniqueKeys) row(i int) []uint64 { return k.list[i*k.width:][:k.width] }
+
+// text returns the keys of slice i as a string over their memory.
+func (k *uniqueKeys) text(i int) string {
+	return unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(k.row(i)))), 8*k.width)
+}
+
+// sort returns the groups in ascending order, and renumbers the groups of all slices.
+func (k *uniqueKeys) sort(list []group, of []int64) []group {
+	type keyed struct {
+		key uint64 // the first of the slice
+		at  int
+	}
+	order := make([]keyed, len(list))
+	for i, g := range list {
+		order[i].at = i
+		if k.width > 0 {
+			order[i].key = k.list[g.first*k.width]
+		}
+	}
+	slices.SortFunc(order, func(a, b keyed) int {
+		if d := cmp.Compare(a.key, b.key); d != 0 || k.width < 2 {
+			return d
+		}
+		return slices.Compare(k.row(list[a.at].first), k.row(list[b.at].first))
+	})
+	sorted, to := make([]group, len(list)), make([]int64, len(list))
+	for i, o := range order {
+		sorted[i], to[o.at] = list[o.at], int64(i)
+	}
+	for i, g := range of {
+		of[i] = to[g]
+	}
+	return sorted
+}
