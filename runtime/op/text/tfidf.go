@@ -23,8 +23,13 @@ type TfIdf struct {
 	most       int
 	strings    map[string]int32 // items of a pool of strings, and their numbers
 	ints       map[int64]int32  // those of a pool of integers
+	near       []int32          // those of integers from lowest on, -1 for none; nil if they lie too far apart
+	lowest     int64
 	tree       map[gramStep]int32
-	leaves     []int32 // by node of the tree: the n-gram that ends there, from 1
+	first      []int32  // by item: the node that it leads to from the root, 0 for none
+	leads      []uint64 // by node: bit n%64 is set for the numbers n of items that lead on
+	leaves     []int32  // by node: the n-gram that ends there, from 1
+	shared     bool     // several n-grams count at one coordinate
 	ofIntegers bool
 	grams      []Gram // those that count, in order; of a pool of integers
 }
@@ -49,8 +54,14 @@ func (o *TfIdf) Counted() bool { return o.mode != "IDF" }
 // Weighted reports whether n-grams have weights.
 func (o *TfIdf) Weighted() bool { return o.mode != "TF" && o.weights != nil }
 
-// gramStep leads from a node of the tree of n-grams to another.
-type gramStep struct{ node, item int32 }
+// gramStep is a node of the tree of n-grams, above, and the number of an item that leads to
+// another. A map of one number is faster than one of two.
+type gramStep uint64
+
+func stepFrom(node, item int32) gramStep { return gramStep(node)<<32 | gramStep(uint32(item)) }
+
+func (s gramStep) node() int32 { return int32(s >> 32) }
+func (s gramStep) item() int32 { return int32(s) }
 
 func newTfIdf(n *op.Node) (op.Op, error) {
 	o := &TfIdf{
@@ -78,7 +89,39 @@ func newTfIdf(n *op.Node) (op.Op, error) {
 	if err := o.check(starts); err != nil {
 		return nil, err
 	}
-	return o, o.load(pool, numbers, starts)
+	if err := o.load(pool, numbers, starts); err != nil {
+		return nil, err
+	}
+	o.index(numbers)
+	return o, nil
+}
+
+// index makes the tables that replace maps where items are looked up.
+func (o *TfIdf) index(numbers []int) {
+	o.first, o.leads = make([]int32, len(o.strings)+len(o.ints)), make([]uint64, len(o.leaves))
+	for step, next := range o.tree {
+		o.leads[step.node()] |= 1 << (step.item() & 63)
+		if step.node() == 0 {
+			o.first[step.item()] = next + 1
+		}
+	}
+	places := map[int]bool{}
+	for _, at := range o.indexes {
+		o.shared = o.shared || places[at]
+		places[at] = true
+	}
+	const spread = 16 // integers of a table for each item of the pool
+	if len(numbers) == 0 {
+		return
+	}
+	lowest, highest := slices.Min(numbers), slices.Max(numbers)
+	if uint64(highest)-uint64(lowest) >= uint64(spread*len(numbers)) {
+		return
+	}
+	o.near, o.lowest = slices.Repeat([]int32{-1}, highest-lowest+1), int64(lowest)
+	for v, n := range o.ints {
+		o.near[v-o.lowest] = n
+	}
 }
 
 // numbered returns the number of an item, a new one if it has none.
@@ -154,7 +197,7 @@ func (o *TfIdf) load(pool []int32, numbers, starts []int) error {
 
 // step returns the node that item leads to, a new one if there is none.
 func (o *TfIdf) step(node, item int32) int32 {
-	next := numbered(o.tree, gramStep{node, item}) + 1
+	next := numbered(o.tree, stepFrom(node, item)) + 1
 	if int(next) == len(o.leaves) {
 		o.leaves = append(o.leaves, 0)
 	}
@@ -189,66 +232,115 @@ func (o *TfIdf) Run(c *op.Run) error {
 		return err
 	}
 	n := shape[len(shape)-1]
-	if err := c.Mem.Reserve(tensor.I32.Bytes(n) + tensor.I64.Bytes(len(o.indexes))); err != nil {
+	grams := len(o.indexes)
+	room, err := c.ScratchTensor(tensor.I32, tensor.Shape{n + 2*grams})
+	if err != nil {
 		return err
 	}
-	items, counts, out := make([]int32, n), make([]int, len(o.indexes)), tensor.View[float32](y)
+	list, out := tensor.View[int32](room), tensor.View[float32](y)
+	items, tally := list[:n], tally{counts: list[n:][:grams], met: list[n+grams:][:0]}
+	clear(tally.counts)
 	for row := range shape[:len(shape)-1].Len() {
+		if c.Stopped() {
+			return op.ErrStopped
+		}
 		o.number(c.In[0], row*n, items)
-		clear(counts)
-		o.count(items, counts)
-		o.weigh(counts, out[row*o.width:][:o.width])
+		o.count(items, &tally)
+		o.weigh(&tally, out[row*o.width:][:o.width])
 	}
 	return nil
+}
+
+// tally is how often n-grams occur in a row.
+type tally struct {
+	counts []int32 // of every n-gram of the pool
+	met    []int32 // the n-grams whose counts are not 0
+}
+
+func (t *tally) add(gram int32) {
+	if t.counts[gram] == 0 {
+		t.met = append(t.met, gram)
+	}
+	t.counts[gram]++
 }
 
 // number looks up the numbers of len(items) elements of t; -1 for items that are
 // not in the pool.
 func (o *TfIdf) number(t *tensor.Tensor, from int, items []int32) {
-	for i := range items {
-		var ok bool
-		switch t.DType() {
-		case tensor.String:
-			items[i], ok = o.strings[t.Strings()[from+i]]
-		case tensor.I32:
-			items[i], ok = o.ints[int64(tensor.View[int32](t)[from+i])]
-		default:
-			items[i], ok = o.ints[tensor.View[int64](t)[from+i]]
+	switch t.DType() {
+	case tensor.String:
+		for i, v := range t.Strings()[from:][:len(items)] {
+			items[i] = lookUp(o.strings, v)
 		}
-		if !ok {
+	case tensor.I32:
+		numberInts(o, tensor.View[int32](t)[from:][:len(items)], items)
+	default:
+		numberInts(o, tensor.View[int64](t)[from:][:len(items)], items)
+	}
+}
+
+// numberInts looks up the numbers of integers.
+func numberInts[T int32 | int64](o *TfIdf, list []T, items []int32) {
+	for i, v := range list {
+		switch at := uint64(v) - uint64(o.lowest); {
+		case o.near == nil:
+			items[i] = lookUp(o.ints, int64(v))
+		case at < uint64(len(o.near)):
+			items[i] = o.near[at]
+		default:
 			items[i] = -1
 		}
 	}
 }
 
-// count adds the n-grams of items to counts. Those of one item do not depend on
+// lookUp returns the number of an item, -1 if it has none.
+func lookUp[T comparable](items map[T]int32, item T) int32 {
+	n, ok := items[item]
+	if !ok {
+		return -1
+	}
+	return n
+}
+
+// count adds the n-grams of items to the tally. Those of one item do not depend on
 // skips and count once.
-func (o *TfIdf) count(items []int32, counts []int) {
+func (o *TfIdf) count(items []int32, t *tally) {
 	for distance := 1; distance == 1 || distance-1 <= o.Skips && distance < len(items) && o.most > 1; distance++ {
-		for start := range items {
-			node := int32(0)
-			for size, at := 1, start; size <= o.most && at < len(items); size, at = size+1, at+distance {
-				next, ok := o.tree[gramStep{node, items[at]}]
+		for start, item := range items {
+			if item < 0 || o.first[item] == 0 {
+				continue
+			}
+			node := o.first[item]
+			if gram := o.leaves[node]; gram != 0 && distance == 1 {
+				t.add(gram - 1)
+			}
+			for size, at := 2, start+distance; size <= o.most && at < len(items); size, at = size+1, at+distance {
+				if items[at] < 0 || o.leads[node]>>(items[at]&63)&1 == 0 {
+					break
+				}
+				next, ok := o.tree[stepFrom(node, items[at])]
 				if !ok {
 					break
 				}
 				node = next + 1
-				if gram := o.leaves[node]; gram != 0 && (size > 1 || distance == 1) {
-					counts[gram-1]++
+				if gram := o.leaves[node]; gram != 0 {
+					t.add(gram - 1)
 				}
 			}
 		}
 	}
 }
 
-// weigh writes a row of the output.
-func (o *TfIdf) weigh(counts []int, row []float32) {
+// weigh writes a row of the output, and clears the tally. Numbers that share a coordinate
+// are added in the order of their n-grams.
+func (o *TfIdf) weigh(t *tally, row []float32) {
 	clear(row)
-	for gram, n := range counts {
-		if n == 0 {
-			continue
-		}
-		v := float32(n)
+	if o.shared {
+		slices.Sort(t.met)
+	}
+	for _, gram := range t.met {
+		v := float32(t.counts[gram])
+		t.counts[gram] = 0
 		if !o.Counted() {
 			v = 1
 		}
@@ -257,4 +349,5 @@ func (o *TfIdf) weigh(counts []int, row []float32) {
 		}
 		row[o.indexes[gram]] += v
 	}
+	t.met = t.met[:0]
 }
