@@ -79,7 +79,7 @@ func (d *decoder) attrValue(m *message, a *graph.Attr, s *scope) {
 	case 8:
 		a.Ints = m.ints(a.Ints)
 	case 9:
-		a.Strs = append(a.Strs, bytes.Clone(m.bytes()))
+		a.Strs = append(a.Strs, m.word())
 	case 10:
 		a.Tensors = append(a.Tensors, d.tensor(m.sub("TensorProto")))
 	case 11:

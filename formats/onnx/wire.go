@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -17,6 +18,7 @@ type decoder struct {
 	data    []byte
 	limits  Limits
 	names   map[string]string
+	words   map[string][]byte // of lists of strings
 	depth   int
 	objects int
 	strings int
@@ -198,6 +200,25 @@ func (m *message) name() string {
 	return s
 }
 
+// word returns the bytes of a string of a list; equal short ones share memory.
+func (m *message) word() []byte {
+	b := m.bytes()
+	if len(b) > mostWord {
+		return bytes.Clone(b)
+	}
+	w, ok := m.d.words[string(b)]
+	if !ok {
+		if w = bytes.Clone(b); m.d.words == nil {
+			m.d.words = map[string][]byte{}
+		}
+		m.d.words[string(w)] = w
+	}
+	return w
+}
+
+// mostWord bounds, in bytes, the strings of lists that are likely to be met again.
+const mostWord = 32
+
 // sub returns the message that the field holds, counted as an object.
 func (m *message) sub(what string) message {
 	m.d.object(m.at)
@@ -210,7 +231,15 @@ func (m *message) sub(what string) message {
 // ints appends the entries of a repeated varint field, packed or not.
 func (m *message) ints(list []int64) []int64 {
 	if m.typ != protowire.BytesType {
-		return append(list, m.int())
+		list = append(list, m.int())
+		m.run(func(b []byte) int {
+			v, n := protowire.ConsumeVarint(b)
+			if n > 0 {
+				list = append(list, int64(v))
+			}
+			return n
+		})
+		return list
 	}
 	if list == nil {
 		list = make([]int64, 0, varints(m.body))
@@ -230,7 +259,15 @@ func (m *message) ints(list []int64) []int64 {
 // floats appends the entries of a repeated float field, packed or not.
 func (m *message) floats(list []float32) []float32 {
 	if m.typ != protowire.BytesType {
-		return append(list, m.float())
+		list = append(list, m.float())
+		m.run(func(b []byte) int {
+			v, n := protowire.ConsumeFixed32(b)
+			if n > 0 {
+				list = append(list, math.Float32frombits(v))
+			}
+			return n
+		})
+		return list
 	}
 	if len(m.body)%4 != 0 {
 		m.d.bad(m.at, "%s: field %d: %d bytes of floats", m.what, m.num, len(m.body))
@@ -243,6 +280,23 @@ func (m *message) floats(list []float32) []float32 {
 		list = append(list, math.Float32frombits(binary.LittleEndian.Uint32(b)))
 	}
 	return list
+}
+
+// run moves over the fields behind this one that have the same tag, of one byte. Consume
+// returns the bytes that a payload takes; the run ends where there is none, which next then
+// reports.
+func (m *message) run(consume func(b []byte) int) {
+	if m.d.err != nil {
+		return
+	}
+	for tag := m.d.data[m.at]; tag < 0x80 && m.pos < m.end && m.d.data[m.pos] == tag; {
+		n := consume(m.d.data[m.pos+1 : m.end])
+		if n < 0 {
+			return
+		}
+		m.at = m.pos
+		m.pos += 1 + n
+	}
 }
 
 // varints returns the number of varints that end within b.

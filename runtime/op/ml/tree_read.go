@@ -42,14 +42,14 @@ func sameLength(names []string, lengths ...int) error {
 // them: each with the number of its tree and its own number there.
 type entries struct {
 	trees, ids []int
-	index      map[[2]int]int32 // of entries, by both numbers
-	place      []int32          // numbered as TreeBranch.Yes
-	child      []bool           // some node leads there
+	index      *numbering
+	place      []int32 // numbered as TreeBranch.Yes
+	child      []bool  // some node leads there
 }
 
 // find returns the number of the entry with those numbers.
 func (e *entries) find(tree, id int) (int32, error) {
-	i, ok := e.index[[2]int{tree, id}]
+	i, ok := e.index.find(tree, id)
 	if !ok {
 		return 0, graph.Errorf(graph.ErrFormat, "tree %d has no node %d, which an attribute names", tree, id)
 	}
@@ -78,14 +78,12 @@ func readEntries(n *op.Node, m *TreeModel) (*entries, error) {
 	if count > MaxTreeNodes {
 		return nil, graph.Errorf(graph.ErrUnsupported, "trees of %d nodes; at most %d can be run", count, MaxTreeNodes)
 	}
-	e.index, e.place, e.child = make(map[[2]int]int32, count), make([]int32, count), make([]bool, count)
+	if e.index, err = newNumbering(e.trees, e.ids); err != nil {
+		return nil, err
+	}
+	e.place, e.child = make([]int32, count), make([]bool, count)
 	leaves := 0
 	for i, mode := range modes {
-		key := [2]int{e.trees[i], e.ids[i]}
-		if _, twice := e.index[key]; twice {
-			return nil, graph.Errorf(graph.ErrFormat, "tree %d has two nodes %d", key[0], key[1])
-		}
-		e.index[key] = int32(i)
 		if string(mode) == "LEAF" {
 			e.place[i] = int32(^leaves)
 			leaves++
@@ -159,17 +157,29 @@ func readVotes(n *op.Node, m *TreeModel, e *entries, prefix string, join func(a,
 	if err := sameLength(names, len(trees), len(ids), len(targets), len(weights)); err != nil {
 		return err
 	}
-	for i, w := range weights {
+	leaves, counts, all := make([]int32, len(weights)), make([]int32, len(m.Votes)), 0
+	for i := range weights {
 		k, err := e.find(trees[i], ids[i])
 		if err != nil {
 			return err
 		}
+		leaves[i] = ^e.place[k]
+		if leaves[i] >= 0 {
+			counts[leaves[i]]++
+			all++
+		}
+	}
+	room := make([]TreeVote, all) // of all votes
+	for i, n := range counts {
+		m.Votes[i], room = room[:0:n], room[n:]
+	}
+	for i, w := range weights {
 		target, err := targetOf(targets[i], m.Targets)
 		if err != nil {
 			return err
 		}
-		if at := e.place[k]; at < 0 {
-			m.Votes[^at] = append(m.Votes[^at], TreeVote{target, w})
+		if at := leaves[i]; at >= 0 {
+			m.Votes[at] = append(m.Votes[at], TreeVote{target, w})
 		}
 	}
 	if m.Targets == 1 {

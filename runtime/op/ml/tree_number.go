@@ -1,0 +1,59 @@
+package ml
+
+import "github.com/nacre-ml/nacre/runtime/graph"
+
+// A numbering finds entries by the numbers of their tree and node.
+type numbering struct {
+	runs map[int]idRun    // by tree; nil if the entries of some tree are no run
+	all  map[[2]int]int32 // of trees and nodes, in that case
+	tree int              // of last
+	last idRun
+}
+
+// idRun is the entries of a tree that stand together and are numbered upwards by one.
+type idRun struct{ id, at, count int }
+
+// newNumbering numbers the entries of those trees and nodes, no two of which may be equal.
+func newNumbering(trees, ids []int) (*numbering, error) {
+	n := &numbering{runs: map[int]idRun{}}
+	for i := 0; i < len(trees); {
+		r := idRun{ids[i], i, 1}
+		for i++; i < len(trees) && trees[i] == trees[r.at] && ids[i] == r.id+r.count; i++ {
+			r.count++
+		}
+		if _, twice := n.runs[trees[r.at]]; twice {
+			return n, n.list(trees, ids)
+		}
+		n.runs[trees[r.at]] = r
+	}
+	return n, nil
+}
+
+// list notes every entry by itself.
+func (n *numbering) list(trees, ids []int) error {
+	n.runs, n.all = nil, make(map[[2]int]int32, len(trees))
+	for i := range trees {
+		key := [2]int{trees[i], ids[i]}
+		if _, twice := n.all[key]; twice {
+			return graph.Errorf(graph.ErrFormat, "tree %d has two nodes %d", key[0], key[1])
+		}
+		n.all[key] = int32(i)
+	}
+	return nil
+}
+
+// find returns the number of an entry; ok is false if there is none.
+func (n *numbering) find(tree, id int) (at int32, ok bool) {
+	if n.runs == nil {
+		at, ok = n.all[[2]int{tree, id}]
+		return at, ok
+	}
+	if tree != n.tree || n.last.count == 0 {
+		n.tree, n.last = tree, n.runs[tree]
+	}
+	// The difference of two numbers that are far apart overflows, and is then no smaller.
+	if k := uint(id - n.last.id); k < uint(n.last.count) {
+		return int32(n.last.at + int(k)), true
+	}
+	return 0, false
+}
