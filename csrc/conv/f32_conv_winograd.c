@@ -220,6 +220,23 @@ static size_t winograd_rows(size_t m, double (*row)[3]) {
     return n + 1;
 }
 
+// Transforms the weights of one channel, of n filters that lie step floats apart, to points
+// that lie stride floats apart, of lanes floats each, with zeros behind the last filter.
+static void winograd_weights(const double (*row)[3], size_t side, const float *src, size_t step, size_t n, float *out, size_t stride, size_t lanes) {
+    double g[3][3][NACRE_CONV_BLOCK], t[3][NACRE_CONV_BLOCK];
+    for (size_t l = 0; l < lanes; l++)
+        for (size_t i = 0; i < 9; i++) g[i / 3][i % 3][l] = l < n ? src[l * step + i] : 0;
+    for (size_t p = 0; p < side; p++) {
+        const double *const y = row[p];
+        for (size_t i = 0; i < 3; i++)
+            for (size_t l = 0; l < lanes; l++) t[i][l] = y[0] * g[0][i][l] + y[1] * g[1][i][l] + y[2] * g[2][i][l];
+        for (size_t q = 0; q < side; q++, out += stride) {
+            const double *const x = row[q];
+            for (size_t l = 0; l < lanes; l++) out[l] = (float)(x[0] * t[0][l] + x[1] * t[1][l] + x[2] * t[2][l]);
+        }
+    }
+}
+
 // Weights are [filters][channels][3][3]; packed, [points][groups][channels][blocks of
 // filters][lanes] with zeros behind the last filter.
 static void winograd_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
@@ -230,19 +247,12 @@ static void winograd_pack(const nacre_kernel *kernel, const int64_t *words, size
     const size_t lanes = (size_t)w->block, group = NACRE_DENSE_BLOCKS * lanes, all = nacre_round_up(c.filters, lanes);
     double row[NACRE_WINOGRAD_SIDE][3];
     const size_t side = winograd_rows((size_t)w->tile, row);
-    memset(dst, 0, winograd_packed(kernel, words, CONV_W));
-    for (size_t f = 0; f < c.filters; f++) {
+    for (size_t f = 0; f < c.filters; f += lanes) {
         const size_t first = f / group * group, wide = nacre_min(group, all - first);
-        for (size_t k = 0; k < c.channels; k++) {
-            const float *const g = (const float *)src + (f * c.channels + k) * 9;
-            float *const out = (float *)dst + first * c.channels + k * wide + f - first;
-            for (size_t p = 0; p < side * side; p++) {
-                const double *const y = row[p / side], *const x = row[p % side];
-                double sum = 0;
-                for (size_t i = 0; i < 9; i++) sum += y[i / 3] * x[i % 3] * g[i];
-                out[p * all * c.channels] = (float)sum;
-            }
-        }
+        const float *const g = (const float *)src + f * c.channels * 9;
+        float *const out = (float *)dst + first * c.channels + f - first;
+        for (size_t k = 0; k < c.channels; k++)
+            winograd_weights((const double(*)[3])row, side, g + k * 9, c.channels * 9, nacre_min(lanes, c.filters - f), out + k * wide, all * c.channels, lanes);
     }
 }
 
