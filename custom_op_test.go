@@ -216,3 +216,35 @@ func brought(rows []op.Row) error {
 	_, err = s.Run(context.Background(), map[string]*nacre.Tensor{"x": x})
 	return err
 }
+
+// TestOperatorMadeOnce counts how often a session makes the operator of a node: once, with
+// passes that change the graph around it, and with runs of several shapes.
+func TestOperatorMadeOnce(t *testing.T) {
+	made := 0
+	row := snakeRow
+	row.New = func(n *op.Node) (op.Op, error) {
+		made++
+		return snakeRow.New(n)
+	}
+	r := standard.Registry()
+	if err := r.Register(row); err != nil {
+		t.Fatal(err)
+	}
+	g := &graph.Graph{
+		Inputs: []*graph.Value{vectorOf("x", "n")}, Outputs: []*graph.Value{{Name: "y"}},
+		Nodes: []*graph.Node{
+			standardNode("Sigmoid", "x", "s"), standardNode("Mul", "x s", "swish"),
+			{Domain: snakeRow.Domain, Op: snakeRow.Name, Version: 1, Inputs: []string{"swish"}, Outputs: []string{"z"}},
+			standardNode("Neg", "z", "y"),
+		},
+	}
+	s := ready(t, opened(t, g), nacre.Options{Operators: r, Threads: 1})
+	for n := range 3 {
+		if _, err := s.Run(context.Background(), map[string]*nacre.Tensor{"x": zeros(t, nacre.Float32, n+1)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if made != 1 {
+		t.Errorf("the operator of one node was made %d times", made)
+	}
+}

@@ -51,7 +51,7 @@ func (n *numbering) find(tree, id int) (at int32, ok bool) {
 	if tree != n.tree || n.last.count == 0 {
 		n.tree, n.last = tree, n.runs[tree]
 	}
-	// The difference of two numbers that are far apart overflows, and is then no smaller.
+	// Differences wrap around, as do the numbers of a run.
 	if k := uint(id - n.last.id); k < uint(n.last.count) {
 		return int32(n.last.at + int(k)), true
 	}
