@@ -70,6 +70,11 @@ var repeated = []struct {
 	{"a branch that makes it longer", []*graph.Node{node("ReduceSum", "a", "s", attr("keepdims", 0)), constant("ten", scalar[int64](10)), node("Less", "s ten", "c"),
 		node("If", "c", "a2", body("then_branch", subgraph("", "t", node("Concat", "a x", "t", attr("axis", 0)))), body("else_branch", subgraph("", "e", node("Neg", "a", "e"))))},
 		"a ; x", "a2", values{"a": vec(1), "x": vec(4)}},
+	{"cut by a state", []*graph.Node{constant("one", vec(1)), node("Add", "k one", "k2"), node("Slice", "x k k2", "r"), node("Neg", "r", "m"), node("Add", "a m", "a2")},
+		"a k ; x", "a2 k2", values{"a": vec(1), "k": vec(0), "x": vec(3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8)}},
+	{"as long as a state says", []*graph.Node{constant("one", vec(1)), node("Add", "k one", "k2"), node("Add", "a k", "b"), node("Expand", "one k", "e"),
+		node("ReduceSum", "e", "s", attr("keepdims", 1)), node("Add", "b s", "a2"), constant("minus", vec(-1)), node("Reshape", "b minus", "c2")},
+		"a k c", "a2 k2 c2", values{"a": vec(1), "k": vec(1), "c": vec(0)}},
 	{"a loop within", []*graph.Node{constant("n2", scalar[int64](3)), node("Loop", "n2 _ a", "a2", body("body",
 		subgraph("j:int d:bool u", "d w", node("Concat", "u x", "w", attr("axis", 0)))))}, "a ; x", "a2", values{"a": vec(1), "x": vec(4)}},
 }

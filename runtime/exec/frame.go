@@ -327,6 +327,17 @@ func holdConst(w device.Weights, t *tensor.Tensor) (drop func(), err error) {
 	return func() { w.Drop(list) }, w.Hold(list)
 }
 
+// computes returns the last stage in which a value is computed; the last of all for a view of a
+// value of an earlier one.
+func computes(stages []*frame, id int) *frame {
+	for k := len(stages) - 1; k >= 0; k-- {
+		if p := stages[k].plan.Slots[stages[k].plan.Root(id)].Place; p != plan.Unused && p != plan.Earlier {
+			return stages[k]
+		}
+	}
+	return stages[len(stages)-1]
+}
+
 // collect returns the values of the program's outputs, none of which shares memory
 // with another, with an input, with a constant or with a frame. Those that lie in the
 // memory of a state are nil. The stages of the run are in order.
@@ -335,13 +346,7 @@ func collect(stages []*frame) ([]tensor.Value, error) {
 	list := make([]tensor.Value, len(last.plan.Program.Outputs))
 	taken := map[unsafe.Pointer]bool{}
 	for i, id := range last.plan.Program.Outputs {
-		f := last
-		for k := len(stages) - 1; k >= 0; k-- {
-			if p := stages[k].plan.Slots[stages[k].plan.Root(id)].Place; p != plan.Unused && p != plan.Earlier {
-				f = stages[k]
-				break
-			}
-		}
+		f := computes(stages, id)
 		root := f.plan.Root(id)
 		if f.plan.Slots[root].Place == plan.Held {
 			continue

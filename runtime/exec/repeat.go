@@ -24,7 +24,7 @@ type repetition struct {
 	types []inputType    // of the graph's own inputs in the last run
 
 	plan    *plan.Plan
-	frame   *frame         // nil for a plan of several stages
+	frames  []*frame       // of the stages of the last run
 	given   []tensor.Value // by id: the captured values
 	pinned  device.Pinner  // captured values
 	buffers [][]buffer     // by output
@@ -125,7 +125,7 @@ func (x *repetition) choose(in []tensor.Value) error {
 		}
 		in = x.in[:len(in)]
 	}
-	same := x.plan != nil && len(in) == len(x.types)
+	same := len(x.frames) == 1 && len(in) == len(x.types) // later stages may be planned in another way
 	for i := 0; same && i < len(in); i++ {
 		same = x.types[i].is(in[i])
 	}
@@ -153,28 +153,22 @@ func (x *repetition) choose(in []tensor.Value) error {
 
 // begin gets a frame for the plan, unless it has one.
 func (x *repetition) begin(pl *plan.Plan) error {
-	if pl == x.plan {
+	if pl == x.plan && x.frames != nil {
 		return nil
 	}
 	x.leave()
-	if x.plan = pl; !pl.Done() {
-		return nil
-	}
-	f, err := x.run.frame(x.plan)
+	x.plan = pl
+	f, err := x.add(pl)
 	if err != nil {
 		return err
 	}
-	x.frame = f
-	// Buffers count by themselves.
-	f.held -= x.plan.ResultBytes
-	x.run.budget += x.plan.ResultBytes
 	own := len(x.types)
-	for i, id := range x.plan.Program.Inputs[own:] {
+	for i, id := range pl.Program.Inputs[own:] {
 		v := x.in[own+i]
 		if t, ok := v.(*tensor.Tensor); ok {
 			t = t.Aligned()
 			v = t
-			if x.plan.Slots[id].Base != 0 {
+			if pl.Slots[id].Base != 0 {
 				x.pinned.Pin(t.Pointer())
 				f.readdress(id, t)
 			}
@@ -185,65 +179,122 @@ func (x *repetition) begin(pl *plan.Plan) error {
 	return nil
 }
 
-// leave gives the frame back.
-func (x *repetition) leave() {
-	if x.frame != nil {
-		x.run.release(x.frame)
-		x.run.idle.put(x.frame)
+// add gets a frame for the next stage.
+func (x *repetition) add(pl *plan.Plan) (*frame, error) {
+	f, err := x.run.frame(pl)
+	if err != nil {
+		return nil, err
 	}
-	x.pinned.Unpin()
-	x.frame, x.plan = nil, nil
+	// Buffers count by themselves.
+	f.held -= pl.ResultBytes
+	x.run.budget += pl.ResultBytes
+	x.frames = append(x.frames, f)
+	return f, nil
 }
 
-// once runs the plan.
-func (x *repetition) once() (err error) {
-	f, r := x.frame, x.run
-	if f == nil {
-		x.out, err = r.program(x.plan, x.in, nil)
-		return err
+// leave gives the frames back.
+func (x *repetition) leave() {
+	x.leaveFrom(0)
+	x.pinned.Unpin()
+	x.frames, x.plan = nil, nil
+}
+
+// leaveFrom gives the frames of a stage and those behind it back.
+func (x *repetition) leaveFrom(at int) {
+	for _, f := range x.frames[at:] {
+		x.run.release(f)
+		x.run.idle.put(f)
 	}
-	copy(f.values, x.given)
-	clear(f.shared)
-	for i, id := range x.plan.Program.Inputs[:len(x.types)] {
-		f.set(id, x.in[i])
-	}
-	if x.grown != nil {
-		if err := x.grown.attach(f); err != nil {
-			return r.fail(x.plan, nil, err)
+	x.frames = x.frames[:at]
+}
+
+// once runs the stages of the plan, and takes their results.
+func (x *repetition) once() error {
+	r, at := x.run, 0
+	for {
+		f := x.frames[at]
+		if err := x.enter(at); err != nil {
+			return r.fail(f.plan, nil, err)
 		}
-	}
-	for k, id := range x.plan.Program.Outputs {
-		s := &x.plan.Slots[id]
-		if s.Place != plan.Result || f.values[id] != nil {
+		if err := r.stage(f); err != nil {
+			return err
+		}
+		at++
+		if f.plan.Done() {
+			break
+		}
+		for _, id := range f.plan.Live() {
+			f.value(id)
+		}
+		pl, err := f.plan.Next(r.ctx, f.values)
+		if err != nil {
+			return err
+		}
+		if at < len(x.frames) && x.frames[at].plan == pl {
 			continue
 		}
-		t, err := x.buffer(k, s.Type.DType, f.shape(id), s.Bytes())
-		if err != nil {
-			return r.fail(x.plan, nil, err)
+		x.leaveFrom(at)
+		if _, err := x.add(pl); err != nil {
+			return err
 		}
-		f.values[id] = t
-		f.readdress(id, t)
-	}
-	if err := r.stage(f); err != nil {
-		return err
 	}
 	for k, id := range x.plan.Program.Outputs {
-		v, err := x.result(k, id)
+		v, err := x.result(x.frames[:at], k, id)
 		if err != nil {
 			return r.fail(x.plan, nil, err)
 		}
 		x.out[k] = v
 	}
-	f.pinned.Unpin()
-	r.budget += f.reserved
-	f.reserved = 0
+	for _, f := range x.frames[:at] {
+		f.pinned.Unpin()
+		r.budget += f.reserved
+		f.reserved = 0
+	}
+	return nil
+}
+
+// enter gives the frame of a stage its inputs, and memory for results.
+func (x *repetition) enter(at int) error {
+	f := x.frames[at]
+	clear(f.shared)
+	if at == 0 {
+		copy(f.values, x.given)
+		for i, id := range f.plan.Program.Inputs[:len(x.types)] {
+			f.set(id, x.in[i])
+		}
+	} else {
+		clear(f.values)
+		f.inherit(x.frames[at-1])
+	}
+	if x.grown != nil {
+		if err := x.grown.attach(f); err != nil {
+			return err
+		}
+	}
+	for k, id := range f.plan.Program.Outputs {
+		s := &f.plan.Slots[id]
+		if s.Place != plan.Result || f.values[id] != nil {
+			continue
+		}
+		t, err := x.buffer(k, s.Type.DType, f.shape(id), s.Bytes())
+		if err != nil {
+			return err
+		}
+		f.values[id] = t
+		f.readdress(id, t)
+	}
 	return nil
 }
 
 // result returns output k in memory that stays to the end of the next run.
-func (x *repetition) result(k, id int) (tensor.Value, error) {
-	f := x.frame
-	root := &x.plan.Slots[x.plan.Root(id)]
+func (x *repetition) result(stages []*frame, k, id int) (tensor.Value, error) {
+	f := computes(stages, id)
+	root := &f.plan.Slots[f.plan.Root(id)]
+	if root.Place == plan.Earlier {
+		id := f.plan.Root(id)
+		from := computes(stages, id).plan
+		root = &from.Slots[from.Root(id)]
+	}
 	if root.Place == plan.Held {
 		return nil, nil
 	}

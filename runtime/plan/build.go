@@ -117,7 +117,7 @@ func (b *builder) infer(n *Node) error {
 			known = known && b.hasExtents(x.out[i])
 		}
 	}
-	if !known && !n.Row.DynamicOutputs && !b.counts(n) && b.exposeInputs(n) {
+	if !known && !n.Row.DynamicOutputs && !b.counts(n) && !b.Program.leavesToRun(n) && b.exposeInputs(n) {
 		b.leave(n)
 		return nil
 	}

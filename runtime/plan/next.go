@@ -28,7 +28,29 @@ func (pl *Plan) Next(ctx context.Context, values []tensor.Value) (*Plan, error) 
 			key = append(key, s...)
 		}
 	}
-	return pl.next.get(ctx, key, func() (*Plan, error) { return pl.goOn(ctx, values) })
+	return pl.next.get(ctx, key, func() (*Plan, error) {
+		if len(pl.exposed) > 0 {
+			pl.Program.decide()
+		}
+		return pl.goOn(ctx, values)
+	})
+}
+
+// mostDecided is how many plans of a graph in a node are made for elements that decide extents.
+const mostDecided = 8
+
+// decide counts a plan for elements that decide extents. After many of them a graph in a node,
+// which may be run with other elements each time, is planned so that runs find extents out.
+func (p *Program) decide() {
+	if n := p.decided.Add(1); p.Inner && n%mostDecided == 0 {
+		p.plans.clear()
+	}
+}
+
+// leavesToRun reports whether a run is to find out the extents of what a node makes.
+func (p *Program) leavesToRun(n *Node) bool {
+	_, ok := n.Op.(op.Runner)
+	return ok && p.Inner && p.decided.Load() >= mostDecided
 }
 
 func (pl *Plan) goOn(ctx context.Context, values []tensor.Value) (*Plan, error) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -30,6 +31,7 @@ type Program struct {
 	results []*graph.Value // what the model says of Outputs
 	device  device.Device
 	plans   planCache
+	decided atomic.Int64 // plans made for elements that decide extents
 }
 
 // Node is one bound node. An id of -1 is an operand left out.
