@@ -163,3 +163,36 @@ func sessionOf(t *testing.T, g *graph.Graph) *runtime.Session {
 	t.Cleanup(func() { s.Close() })
 	return s
 }
+
+// TestIterationsTakeLittle bounds the memory allocations that one more iteration costs. A plan
+// for each length, or a copy of a sequence in each iteration, takes far more.
+func TestIterationsTakeLittle(t *testing.T) {
+	bounds := map[string]float64{
+		"fixed": 2, "swapped": 2, "longer along the first axis": 2, "longer by its last": 2, "longer by what it holds": 2, "a sequence of states": 8,
+	}
+	for _, tt := range repeated {
+		bound, ok := bounds[tt.name]
+		if !ok {
+			continue
+		}
+		s := sessionOf(t, loopOf(tt.nodes, tt.in, tt.out))
+		allocations := func(n int64) float64 {
+			in := maps.Clone(tt.start)
+			in["n"] = scalar(n)
+			return testing.AllocsPerRun(3, func() {
+				if _, err := s.RunValues(t.Context(), in); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+		const few, many = 100, 500
+		results := 0.0 // of a sequence, whose elements are copied for the caller
+		if strings.Contains(tt.in, ":seq") {
+			results = 4
+		}
+		first := allocations(few)
+		if each := (allocations(many)-first)/(many-few) - results; each > bound {
+			t.Errorf("%s: one more iteration makes %.1f allocations, want at most %.0f", tt.name, each, bound)
+		}
+	}
+}
