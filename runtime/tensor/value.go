@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 )
@@ -18,26 +19,47 @@ type Value interface {
 type Sequence struct {
 	Items []Value
 
-	end   *atomic.Int64 // items of the array that sequences have; nil if Append may not add any
+	end   *atomic.Int64 // items of the array that sequences have; nil if Insert may not add any
 	bytes atomic.Int64  // Footprint; 0 before it is counted
 	owned atomic.Bool   // Own has nothing to copy
 }
 
-// Append returns the items of s and v behind them. It takes the array of s if that has room and
-// no other sequence goes on there, so that n calls in a row take time in proportion to n.
-func (s *Sequence) Append(v Value) *Sequence {
+// Insert returns the items of s with v before item at. Behind the last it takes the array of s if
+// that has room and no other sequence goes on there, so that n calls in a row take time in
+// proportion to n.
+func (s *Sequence) Insert(at int, v Value) *Sequence {
 	n := len(s.Items)
 	out := &Sequence{Items: s.Items, end: s.end}
-	if n == cap(s.Items) || s.end == nil || !s.end.CompareAndSwap(int64(n), int64(n+1)) {
+	switch {
+	case at < n:
+		out.Items, out.end = slices.Insert(slices.Clip(s.Items), at, v), nil
+	case n < cap(s.Items) && s.end != nil && s.end.CompareAndSwap(int64(n), int64(n+1)):
+		out.Items = append(s.Items, v)
+	default:
 		const first = 4
-		out.Items, out.end = make([]Value, n, max(2*n, first)), new(atomic.Int64)
-		copy(out.Items, s.Items)
+		out.Items = append(append(make([]Value, 0, max(2*n, first)), s.Items...), v)
+		out.end = new(atomic.Int64)
 		out.end.Store(int64(n + 1))
 	}
-	out.Items = append(out.Items, v)
 	out.bytes.Store(int64(Footprint(s) + ItemBytes + Footprint(v)))
 	t, ok := v.(*Tensor)
 	out.owned.Store(s.owned.Load() && ok && !t.borrowed)
+	return out
+}
+
+// Erase returns the items of s without item at.
+func (s *Sequence) Erase(at int) *Sequence {
+	out := &Sequence{}
+	switch last := len(s.Items) - 1; at {
+	case 0:
+		out.Items = s.Items[1:]
+	case last:
+		out.Items = s.Items[:last]
+	default:
+		out.Items = slices.Concat(s.Items[:at], s.Items[at+1:])
+	}
+	out.bytes.Store(int64(Footprint(s) - ItemBytes - Footprint(s.Items[at])))
+	out.owned.Store(s.owned.Load())
 	return out
 }
 

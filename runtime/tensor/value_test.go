@@ -1,9 +1,14 @@
 package tensor
 
 import (
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 )
+
+// add is Insert behind the last.
+func (s *Sequence) add(v Value) *Sequence { return s.Insert(len(s.Items), v) }
 
 func number(n int64) *Tensor {
 	t, err := From([]int64{n})
@@ -21,14 +26,14 @@ func numbersOf(s *Sequence) []int64 {
 	return list
 }
 
-// TestAppend grows two sequences from each of one sequence's prefixes, none of which changes.
-func TestAppend(t *testing.T) {
+// TestInsert grows two sequences from each of one sequence's prefixes, none of which changes.
+func TestInsert(t *testing.T) {
 	prefixes := []*Sequence{{}}
 	for i := range 20 {
-		prefixes = append(prefixes, prefixes[i].Append(number(int64(i))))
+		prefixes = append(prefixes, prefixes[i].add(number(int64(i))))
 	}
 	for n, s := range prefixes {
-		a, b := s.Append(number(100)), s.Append(number(200))
+		a, b := s.add(number(100)), s.add(number(200))
 		for _, x := range []struct {
 			s    *Sequence
 			last int64
@@ -49,15 +54,15 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// TestAppendAtOnce appends to one sequence from several goroutines.
-func TestAppendAtOnce(t *testing.T) {
-	s := (&Sequence{}).Append(number(-1))
+// TestInsertAtOnce inserts behind the last of one sequence from several goroutines.
+func TestInsertAtOnce(t *testing.T) {
+	s := (&Sequence{}).add(number(-1))
 	var all sync.WaitGroup
 	for g := range int64(8) {
 		all.Go(func() {
 			x := s
 			for i := range int64(50) {
-				x = x.Append(number(g*100 + i))
+				x = x.add(number(g*100 + i))
 			}
 			for i, v := range numbersOf(x)[1:] {
 				if v != g*100+int64(i) {
@@ -81,10 +86,10 @@ func TestOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	mine := New(U8, 3)
-	kept := (&Sequence{}).Append(mine)
+	kept := (&Sequence{}).add(mine)
 	for name, v := range map[string]Value{
 		"tensor": borrowed, "view": view, "sequence": &Sequence{Items: []Value{mine, borrowed}},
-		"appended": kept.Append(view), "optional": &Optional{Item: borrowed}, "map": &Map{Keys: mine, Values: borrowed},
+		"appended": kept.add(view), "optional": &Optional{Item: borrowed}, "map": &Map{Keys: mine, Values: borrowed},
 	} {
 		n := Borrowed(v)
 		own := Own(v)
@@ -101,6 +106,32 @@ func TestOwn(t *testing.T) {
 	for name, v := range map[string]Value{"tensor": mine, "sequence": kept, "optional": &Optional{}, "clone": borrowed.Clone()} {
 		if Borrowed(v) != 0 || Own(v) != v {
 			t.Errorf("%s is copied", name)
+		}
+	}
+}
+
+// TestInsertAndErase compares sequences that came from each other with slices.
+func TestInsertAndErase(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	made, want := []*Sequence{{}}, [][]int64{nil}
+	for i := range int64(400) {
+		k := random.IntN(len(made))
+		s, list := made[k], want[k]
+		if n := len(list); n > 0 && random.IntN(3) == 0 {
+			at := []int{0, n - 1, random.IntN(n)}[random.IntN(3)]
+			s, list = s.Erase(at), slices.Delete(slices.Clone(list), at, at+1)
+		} else {
+			at := []int{0, n, n, random.IntN(n + 1)}[random.IntN(4)]
+			s, list = s.Insert(at, number(i)), slices.Insert(slices.Clone(list), at, i)
+		}
+		made, want = append(made, s), append(want, list)
+	}
+	for i, s := range made {
+		if got := numbersOf(s); !slices.Equal(got, want[i]) {
+			t.Fatalf("sequence %d is %v, want %v", i, got, want[i])
+		}
+		if got := (&Sequence{Items: s.Items}); Footprint(got) != Footprint(s) {
+			t.Errorf("sequence %d takes %d bytes, want %d", i, Footprint(s), Footprint(got))
 		}
 	}
 }

@@ -148,20 +148,16 @@ func runInsert(c *op.Run) error {
 	if err := c.Mem.Reserve(tensor.SequenceBytes(len(items)+1) + tensor.Borrowed(c.Values[1])); err != nil {
 		return err
 	}
-	item := tensor.Own(c.Values[1])
-	if at == len(items) {
-		c.Set(0, s.Append(item))
-		return nil
-	}
-	c.Set(0, &tensor.Sequence{Items: slices.Concat(items[:at], []tensor.Value{item}, items[at:])})
+	c.Set(0, s.Insert(at, tensor.Own(c.Values[1])))
 	return nil
 }
 
 func runErase(c *op.Run) error {
-	items, err := sequenceItems(c, 0)
+	s, err := sequenceAt(c, 0)
 	if err != nil {
 		return err
 	}
+	items := s.Items
 	at, err := readPosition(c, 1, len(items), len(items)-1)
 	if err != nil {
 		return err
@@ -172,7 +168,7 @@ func runErase(c *op.Run) error {
 	if err := c.Mem.Reserve(tensor.SequenceBytes(len(items) - 1)); err != nil {
 		return err
 	}
-	c.Set(0, &tensor.Sequence{Items: slices.Concat(items[:at], items[at+1:])})
+	c.Set(0, s.Erase(at))
 	return nil
 }
 
