@@ -54,7 +54,7 @@ func (b *builder) block(x *inferred) []device.LayoutChoice {
 		return nil
 	}
 	d := b.binding(x)
-	if !d.OnlyNumbers() || d.HasRoom() {
+	if !d.OnlyNumbers() || b.Lengths.inRoom(x) {
 		return nil
 	}
 	return b.Program.device.Layouts(d)

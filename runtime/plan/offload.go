@@ -69,7 +69,7 @@ func (b *builder) keptBack(x *inferred, d *device.Binding) string {
 		return "it runs graphs"
 	case !d.OnlyNumbers():
 		return "not all of its operands are tensors of numbers"
-	case d.HasRoom() && b.isView(x):
+	case b.Lengths.inRoom(x) && b.isView(x):
 		return "it is a view of a state whose memory has more room than its value"
 	case b.isView(x) && (x.in[0] == nil || x.in[0].Const != nil):
 		return "it is a view of a constant"

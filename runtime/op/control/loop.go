@@ -82,7 +82,8 @@ func (o loop) Infer(c *op.Infer) error {
 	}
 	carried := len(types) - 2
 	if len(out) != 1+len(c.Out) || len(c.Out) < carried {
-		return graph.Errorf(graph.ErrFormat, "the body has %d outputs; with %d carried values and %d outputs of the node it must have %d",
+		return graph.Errorf(graph.ErrFormat,
+			"the body has %d outputs; with %d carried values and %d outputs of the node it must have %d",
 			len(out), carried, len(c.Out), 1+len(c.Out))
 	}
 	for i := range c.Out {
