@@ -9,13 +9,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// expandComposed replaces operators of float32 that no device has kernels of by the operators that they
-// are composed of. Results are rounded at each of these.
+// expandComposed replaces operators that no device has kernels of by the operators that they are composed of, if what
+// they give is of float32 or integers. Results are rounded at each of these.
 func expandComposed(s *Scope) (*Edit, error) {
 	m := newMatcher(s)
 	for _, n := range m.live {
 		expand := composed[n.Domain][n.Op]
-		if expand == nil || m.dtype(n.Outputs[0]) != tensor.F32 {
+		if d := m.dtype(n.Outputs[0]); expand == nil || d != tensor.F32 && !d.IsInteger() {
 			continue
 		}
 		if b := (&builder{matcher: m}); expand(b, n) {
@@ -46,6 +46,8 @@ var composed = map[string]map[string]func(b *builder, n *graph.Node) bool{
 			return true
 		},
 		"LinearAttentionGate": expandLinearGate,
+		"MatMulFpQ4":          expandFpQ4,
+		"MatMulInteger16":     expandInteger16,
 		"WordConvEmbedding":   expandWordConv,
 	},
 }
@@ -133,8 +135,12 @@ func expandLinearGate(b *builder, n *graph.Node) bool {
 	return true
 }
 
-// expandWordConv embeds words by a convolution over the embeddings of their characters, whose windows begin no later
-// than the last that lies in the word, or at the first character.
+// maxTaps bounds the characters of a window of expandWordConv.
+const maxTaps = 8
+
+// expandWordConv embeds words by a convolution over their characters: the sum over the places in a window of what the
+// character there gives at that place. Windows begin no later than the last that lies in the word, or at the first
+// character.
 func expandWordConv(b *builder, n *graph.Node) bool {
 	ids, weights, bias, table := n.Inputs[0], n.Inputs[1], n.Inputs[2], n.Inputs[3]
 	words, w := b.dims(ids), b.dims(weights)
@@ -143,31 +149,100 @@ func expandWordConv(b *builder, n *graph.Node) bool {
 		return false
 	}
 	length, known := words[1].Value()
-	window, size := shape[2], shape[3]
-	if !known || shape[1] != 1 || window < 1 || window > length || size < 1 {
+	window := shape[2]
+	if !known || shape[1] != 1 || window < 1 || window > min(length, maxTaps) {
 		return false
-	}
-	ints := func(v ...int32) string {
-		t := tensor.New(tensor.I32, len(v))
-		copy(tensor.View[int32](t), v)
-		return b.add("ints", t)
 	}
 	begins := make([]int32, length-window+1)
 	for i := range begins {
 		begins[i] = int32(i)
 	}
-	turn := intsAttr("perm", 0, 2, 1)
-	x := b.apply("Transpose", 13, []string{b.apply("Gather", 13, []string{table, ids})}, turn)
-	filters := b.apply("Transpose", 13, []string{b.apply("Reshape", 13, []string{weights, b.vector(shape[0], window, size)})}, turn)
-	y := b.apply("Conv", 11, []string{x, filters, bias})
-	count := b.apply("Cast", 13, []string{b.apply("Greater", 13, []string{ids, ints(0)})}, intAttr("to", 6))
+	y := ""
+	for k := range window {
+		filters := b.apply("Gather", 13, []string{weights, b.index(k)}, intAttr("axis", 2))                  // [filters,1,size]
+		filters = b.apply("Transpose", 13, []string{b.apply("Squeeze", 13, []string{filters, b.vector(1)})}) // [size,filters]
+		given := b.apply("MatMul", 13, []string{table, filters})                                             // [characters,filters]
+		if k == 0 {
+			given = b.apply("Add", 14, []string{given, bias})
+		}
+		at := b.apply("Slice", 13, []string{ids, b.vector(k), b.vector(k + len(begins)), b.vector(1)})
+		if given = b.apply("Gather", 13, []string{given, at}); k == 0 { // [words,begins,filters]
+			y = given
+		} else {
+			y = b.apply("Add", 14, []string{y, given})
+		}
+	}
+	count := b.apply("Cast", 13, []string{b.apply("Greater", 13, []string{ids, b.int32s(0)})}, intAttr("to", 6))
 	count = b.apply("ReduceSum", 13, []string{count, b.vector(1)})
-	last := b.apply("Max", 13, []string{b.apply("Sub", 14, []string{count, ints(int32(window))}), ints(0)})
-	begun := b.apply("LessOrEqual", 16, []string{ints(begins...), last})
-	y = b.apply("Where", 16, []string{b.apply("Unsqueeze", 13, []string{begun, b.vector(1)}), y, b.float(math.Inf(-1))})
-	y = b.apply("Tanh", 13, []string{b.apply("ReduceMax", 13, []string{y}, intsAttr("axes", 2), intAttr("keepdims", 0))})
-	empty := b.apply("Equal", 13, []string{b.apply("Slice", 13, []string{ids, b.vector(0), b.vector(1), b.vector(1)}), ints(0)})
-	b.finish(n, "", "Where", 16, []string{empty, b.float(0), y})
+	last := b.apply("Max", 13, []string{b.apply("Sub", 14, []string{count, b.int32s(int32(window))}), b.int32s(0)})
+	begun := b.apply("Unsqueeze", 13, []string{b.apply("LessOrEqual", 16, []string{b.int32s(begins...), last}), b.vector(2)})
+	y = b.apply("ReduceMax", 13, []string{b.apply("Where", 16, []string{begun, y, b.float(math.Inf(-1))})}, intsAttr("axes", 1), intAttr("keepdims", 0))
+	empty := b.apply("Equal", 13, []string{b.apply("Slice", 13, []string{ids, b.vector(0), b.vector(1), b.vector(1)}), b.int32s(0)})
+	b.finish(n, "", "Where", 16, []string{empty, b.float(0), b.apply("Tanh", 13, []string{y})})
+	return true
+}
+
+// int32s adds a vector.
+func (b *builder) int32s(v ...int32) string {
+	t := tensor.New(tensor.I32, len(v))
+	copy(tensor.View[int32](t), v)
+	return b.add("ints", t)
+}
+
+// index adds a scalar index.
+func (b *builder) index(v int) string {
+	t := tensor.New(tensor.I64)
+	tensor.View[int64](t)[0] = int64(v)
+	return b.add("index", t)
+}
+
+// expandInteger16 multiplies in float64, in which sums of that many products are exact, and keeps the low 32 bits.
+func expandInteger16(b *builder, n *graph.Node) bool {
+	const most = 1 << 21 // products of 31 bits in sums of 52
+	d := b.dims(n.Inputs[0])
+	if len(d) == 0 || len(b.dims(n.Inputs[1])) == 0 {
+		return false
+	}
+	if k, known := d[len(d)-1].Value(); !known || k > most {
+		return false
+	}
+	to := func(x string, d int64) string { return b.apply("Cast", 13, []string{x}, intAttr("to", d)) }
+	const float64s, int64s = 11, 7
+	y := to(b.apply("MatMul", 13, []string{to(n.Inputs[0], float64s), to(n.Inputs[1], float64s)}), int64s)
+	kind := int64(6) // int32
+	if b.dtype(n.Outputs[0]) == tensor.U32 {
+		kind = 12
+	}
+	b.finish(n, "", "Cast", 13, []string{y}, intAttr("to", kind))
+	return true
+}
+
+// expandFpQ4 arranges constant weights as MatMulNBits takes them.
+func expandFpQ4(b *builder, n *graph.Node) bool {
+	const block, codes = 32, 16 // numbers and bytes of them; a block begins with its scale
+	data, extents := b.constant(n.Inputs[1]), b.constant(n.Inputs[2])
+	if data == nil || extents == nil || intOr(n, "blk_quant_type", 1) != 0 {
+		return false
+	}
+	list, err := op.Ints(extents)
+	if err != nil || len(list) != 2 || list[0] < 1 || list[1] < 1 || list[0] > op.MaxElements {
+		return false
+	}
+	blocks := (list[0] + block - 1) / block
+	from := data.Bytes()
+	if len(from)%(4+codes) != 0 || len(from)/(4+codes)%blocks != 0 || len(from)/(4+codes)/blocks != list[1] {
+		return false
+	}
+	w, scales := tensor.New(tensor.U8, list[1], blocks, codes), tensor.New(tensor.F32, list[1]*blocks)
+	for i, to := 0, w.Bytes(); len(from) > 0; i, from, to = i+1, from[4+codes:], to[codes:] {
+		copy(scales.Bytes()[4*i:][:4], from)
+		for j := range codes / 2 {
+			p, q := from[4+2*j], from[4+2*j+1]
+			to[j], to[codes/2+j] = p&15|q<<4, p>>4|q&0xf0
+		}
+	}
+	b.finish(n, op.Microsoft, "MatMulNBits", 1, []string{n.Inputs[0], b.add(n.Inputs[1], w), b.add("scales", scales)},
+		intAttr("K", int64(list[0])), intAttr("N", int64(list[1])), intAttr("bits", 4), intAttr("block_size", block))
 	return true
 }
 

@@ -251,13 +251,17 @@ func (o *engramGate) Run(c *op.Run) error {
 // gate returns the factor of one stream of one token.
 func (o *engramGate) gate(key, query, keyScale, queryScale []float32) float32 {
 	k, q := inverseRMS(key, o.epsilon), inverseRMS(query, o.epsilon)
-	var sums [4]float64
-	n := len(key)
+	n, even, odd := len(key), 0.0, 0.0
 	query, keyScale, queryScale = query[:n], keyScale[:n], queryScale[:n]
-	for i, v := range key {
-		sums[i&3] += float64(v*k*keyScale[i]) * float64(query[i]*q*queryScale[i])
+	term := func(i int) float64 { return float64(key[i]*k*keyScale[i]) * float64(query[i]*q*queryScale[i]) }
+	for i := 0; i+1 < n; i += 2 {
+		even += term(i)
+		odd += term(i + 1)
 	}
-	dot := (sums[0] + sums[1]) + (sums[2] + sums[3])
+	dot := even + odd
+	if n%2 == 1 {
+		dot += term(n - 1)
+	}
 	dot /= math.Sqrt(float64(len(key)))
 	root := math.Sqrt(max(math.Abs(dot), 1e-6))
 	switch {

@@ -183,21 +183,31 @@ func (o *embedNorm) Run(c *op.Run) error {
 
 // normalise gives a row the mean 0 and the variance 1, then the scale and the bias.
 func normalise(row, gamma, beta []float32, epsilon float32) {
-	var sums, parts [4]float64
-	for i, v := range row {
-		sums[i&3] += float64(v)
-	}
-	mean := ((sums[0] + sums[1]) + (sums[2] + sums[3])) / float64(len(row))
-	for i, v := range row {
-		d := float64(v) - mean
-		parts[i&3] += d * d
-	}
-	square := (parts[0] + parts[1]) + (parts[2] + parts[3])
-	inverse := 1 / math.Sqrt(square/float64(len(row))+float64(epsilon))
-	gamma, beta = gamma[:len(row)], beta[:len(row)]
+	n := len(row)
+	mean, _ := moments(row, 0)
+	mean /= float64(n)
+	_, square := moments(row, mean)
+	inverse := 1 / math.Sqrt(square/float64(n)+float64(epsilon))
+	gamma, beta = gamma[:n], beta[:n]
 	for i, v := range row {
 		row[i] = float32((float64(v)-mean)*inverse)*gamma[i] + beta[i]
 	}
+}
+
+// moments returns the sum of the elements less a number, and that of the squares of these, in four sums.
+func moments(list []float32, less float64) (sum, square float64) {
+	var a, b, c, d, e, f, g, h float64
+	for ; len(list) >= 4; list = list[4:] {
+		p := (*[4]float32)(list)
+		w, x, y, z := float64(p[0])-less, float64(p[1])-less, float64(p[2])-less, float64(p[3])-less
+		a, b, c, d = a+w, b+x, c+y, d+z
+		e, f, g, h = e+w*w, f+x*x, g+y*y, h+z*z
+	}
+	for _, v := range list {
+		w := float64(v) - less
+		a, e = a+w, e+w*w
+	}
+	return (a + b) + (c + d), (e + f) + (g + h)
 }
 
 // countMask stores how many words of each batch the mask has.
