@@ -18,11 +18,10 @@
 //	axis=1 x=[1,2]      attributes: integers, numbers with a point, words; lists of these, x=[1,2]*64 for 64 times these
 //	->2                 how many outputs the node has, 1 where the line does not say
 //	|                   ends a node; the operator that follows takes what it gives by $
-//
-// A row of several nodes has a colon behind its name, and the name of the first node follows.
-//
 //	~                   results are drawn at random, so that types and shapes are compared alone
 //	~0.001              results may differ by that part of the largest
+//
+// A row of several nodes has a colon behind its name, and the name of the first node follows.
 //
 // What has subgraphs is built by a function in graphs.go.
 package operators

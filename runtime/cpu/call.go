@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	goruntime "runtime"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
@@ -59,10 +60,12 @@ func (c *calls) finish() error {
 			return err
 		}
 	}
-	var pin device.Pinner
+	var pin goruntime.Pinner
 	defer pin.Unpin()
 	for i, p := range append([]unsafe.Pointer{unsafe.Pointer(unsafe.SliceData(c.scratch))}, c.addresses...) {
-		pin.Pin(p)
+		if p != nil {
+			pin.Pin(p)
+		}
 		s.Rebase(1+i, p)
 	}
 	*c.step, c.addresses = device.Step{}, nil

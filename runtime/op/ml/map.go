@@ -291,9 +291,9 @@ func (o *zipMap) Run(c *op.Run) error {
 		return err
 	}
 	x := tensor.View[float32](c.In[0])
-	items := make([]tensor.Value, rows)
+	items, maps, all := make([]tensor.Value, rows), make([]tensor.Map, rows), make([]float32, rows*len(o.index))
 	for r := range items {
-		values := make([]float32, len(o.index))
+		values := all[r*len(o.index):][:len(o.index):len(o.index)]
 		for i, k := range o.index {
 			values[i] = x[r*n+int(k)]
 		}
@@ -301,7 +301,8 @@ func (o *zipMap) Run(c *op.Run) error {
 		if err != nil {
 			return err
 		}
-		items[r] = &tensor.Map{Keys: o.keys, Values: t}
+		maps[r] = tensor.Map{Keys: o.keys, Values: t}
+		items[r] = &maps[r]
 	}
 	c.Set(0, &tensor.Sequence{Items: items})
 	return nil

@@ -47,6 +47,12 @@ func (o *maskedPool) Run(c *op.Run) error {
 	axis, lead := p.Axes[len(p.Axes)-1], *p
 	lead.Axes = p.Axes[:len(p.Axes)-1]
 	rows, line := plane/max(row, 1), len(shape) == 3
+	spans := make([][2]int, axis.Out) // the first element of each window, and what lies behind its last
+	for o := range spans {
+		first, count, _ := tapsOf(axis, o, false)
+		at := o*axis.Stride + first*axis.Dilation - axis.Pad
+		spans[o] = [2]int{at, at + count*axis.Dilation}
+	}
 	var stopped error
 	eachWindow(&lead, func(i int, taps []int, _ int) {
 		if stopped != nil || c.Stopped() {
@@ -61,11 +67,9 @@ func (o *maskedPool) Run(c *op.Run) error {
 			base := r / rows * plane
 			from := r*row - base
 			keep, x := mask[base%channels+from:][:row], x[base+from:][:row]
-			for o := range to {
-				first, count, _ := tapsOf(axis, o, false)
-				at := o*axis.Stride + first*axis.Dilation - axis.Pad
+			for o, span := range spans {
 				best := to[o]
-				for ; count > 0; count, at = count-1, at+axis.Dilation {
+				for at := span[0]; at < span[1]; at += axis.Dilation {
 					if keep[at] == 0 && (line || from+at > 0) {
 						break
 					}

@@ -280,12 +280,21 @@ func (r *attnRun) read(d, b int, keys, state, out []float64) {
 	}
 }
 
+// dot returns the sum of the products of the elements of a and as many of b, in four sums.
 func dot(a, b []float64) float64 {
-	sum := 0.0
-	for i, v := range a {
-		sum += v * b[i]
+	var p, q, r, s float64
+	b = b[:len(a)]
+	for ; len(a) >= 4; a, b = a[4:], b[4:] {
+		x, y := (*[4]float64)(a), (*[4]float64)(b)
+		p += x[0] * y[0]
+		q += x[1] * y[1]
+		r += x[2] * y[2]
+		s += x[3] * y[3]
 	}
-	return sum
+	for i, v := range a {
+		p += v * b[i]
+	}
+	return (p + q) + (r + s)
 }
 
 // apply computes the function of a number.

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -170,6 +171,14 @@ func (o *tokenizer) between(s string, separators []*regexp.Regexp, yield func(to
 		return
 	}
 	rest := func(part string) { o.between(part, separators[1:], yield) }
+	if literal, whole := separators[0].LiteralPrefix(); whole && literal != "" {
+		for found := true; found; {
+			var part string
+			part, s, found = strings.Cut(s, literal)
+			o.keep(part, rest)
+		}
+		return
+	}
 	start := 0
 	for _, at := range separators[0].FindAllStringIndex(s, -1) {
 		o.keep(s[start:at[0]], rest)

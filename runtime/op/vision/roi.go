@@ -257,7 +257,7 @@ func (o *MaxRoiPool) bins(from, to float64, bins, n int) ([][2]int, error) {
 }
 
 func poolRegions[T float32 | float64](o *MaxRoiPool, x []T, shape tensor.Shape, rois []float64, out []T) error {
-	image, bins := shape[2]*shape[3], o.Height*o.Width
+	image, bins, tops := shape[2]*shape[3], o.Height*o.Width, make([]T, shape[3])
 	for r := range len(rois) / 5 {
 		roi := rois[5*r:][:5]
 		if !(roi[0] >= 0 && roi[0] < float64(shape[0])) {
@@ -274,25 +274,37 @@ func poolRegions[T float32 | float64](o *MaxRoiPool, x []T, shape tensor.Shape, 
 		for ch := range shape[1] {
 			plane := x[(int(roi[0])*shape[1]+ch)*image:][:image]
 			to := out[(r*shape[1]+ch)*bins:][:bins]
-			for i := range to {
-				to[i] = largestIn(plane, shape[3], ys[i/o.Width], xs[i%o.Width])
+			for i, y := range ys {
+				largestInBand(plane, tops, y, xs, to[i*o.Width:][:o.Width])
 			}
 		}
 	}
 	return nil
 }
 
-func largestIn[T float32 | float64](plane []T, row int, ys, xs [2]int) T {
-	if ys[0] >= ys[1] || xs[0] >= xs[1] {
-		return 0
+// largestInBand sets out to the largest elements of bins beside each other, 0 for those that have none. Rows are as
+// long as tops, which it writes to.
+func largestInBand[T float32 | float64](plane, tops []T, ys [2]int, xs [][2]int, out []T) {
+	n, first, end := len(tops), xs[0][0], xs[len(xs)-1][1]
+	if ys[0] >= ys[1] || first >= end {
+		clear(out)
+		return
 	}
-	top := plane[ys[0]*row+xs[0]]
-	for y := ys[0]; y < ys[1]; y++ {
-		for _, v := range plane[y*row+xs[0] : y*row+xs[1]] {
-			top = max(top, v)
+	band := tops[first:end]
+	copy(band, plane[ys[0]*n+first:])
+	for y := ys[0] + 1; y < ys[1]; y++ {
+		for k, v := range plane[y*n+first : y*n+end] {
+			band[k] = max(band[k], v)
 		}
 	}
-	return top
+	for i, x := range xs {
+		if out[i] = 0; x[0] < x[1] {
+			out[i] = tops[x[0]]
+			for _, v := range tops[x[0]+1 : x[1]] {
+				out[i] = max(out[i], v)
+			}
+		}
+	}
 }
 
 var roiRows = []op.Row{
