@@ -8,57 +8,106 @@ import (
 	_ "image/png"  // a format that DecodeImage reads
 	"slices"
 
-	"golang.org/x/image/draw"
-
+	"github.com/nacre-ml/nacre/internal/resample"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // ImageOptions say how a picture becomes a tensor. Each channel of a pixel becomes
 // (value*Scale - Mean) / Std, with values from 0 to 255. The zero value gives numbers
-// from 0 to 1.
+// from 0 to 1 of the whole picture. The documentation of a network says what it was trained
+// on; these are common:
+//
+//	// Classifiers of torchvision and timm.
+//	ImageOptions{Fit: FitCrop, Shorter: 256, Mean: []float64{0.485, 0.456, 0.406}, Std: []float64{0.229, 0.224, 0.225}}
+//	// Detectors of the YOLO family.
+//	ImageOptions{Fit: FitLetterbox, Fill: [3]uint8{114, 114, 114}}
+//	// Networks of TensorFlow that take numbers from -1 to 1.
+//	ImageOptions{Mean: []float64{0.5}, Std: []float64{0.5}}
+//	// Networks of Caffe.
+//	ImageOptions{BGR: true, Scale: 1, Mean: []float64{104, 117, 123}}
 type ImageOptions struct {
 	// Scale is the factor of values; 0 is 1/255.
 	Scale float64
-	// Mean and Std have one number, or one for each channel; nil is 0 and 1.
+	// Mean and Std have one number, or one for each channel in the order of the tensor; nil
+	// is 0 and 1. A factor for each channel is 1 divided by its Std.
 	Mean, Std []float64
+	// BGR puts blue first and red last.
+	BGR bool
 	// Layout is "nchw" for channels in front of rows and columns, "nhwc" for channels
 	// behind them, and empty for the one whose channels are known to be 1 or 3.
 	Layout string
+	// Fit says how a picture of another shape comes to the rows and columns of the input.
+	Fit ImageFit
+	// Shorter is the length of the picture's shorter side after it is resized, of which
+	// FitCrop keeps the middle; 0 for the least that fills the input.
+	Shorter int
+	// Fill is the red, green and blue beside a picture of FitLetterbox.
+	Fill [3]uint8
+	// AsStored leaves a JPEG file as its pixels are stored. Otherwise DecodeImage turns it as
+	// the orientation in its EXIF data says.
+	AsStored bool
+	// MaxPixels bounds the pixels of a file that DecodeImage decodes; 0 is 1<<28.
+	MaxPixels int
 }
 
-// maxPixels bounds the size of a picture that is decoded.
+// ImageFit is how a picture comes to the rows and columns of an input.
+type ImageFit uint8
+
+// The ways of fitting a picture.
+const (
+	// FitStretch resizes rows and columns, each as is needed.
+	FitStretch ImageFit = iota
+	// FitCrop resizes the picture until it fills the input, and keeps the middle.
+	FitCrop
+	// FitLetterbox resizes the picture until all of it fits into the input, puts it into the
+	// middle, and fills the rest.
+	FitLetterbox
+)
+
+// maxPixels bounds the size of a picture that is decoded, unless an option does.
 const maxPixels = 1 << 28
 
 // DecodeImage is FromImage of a PNG or JPEG file in memory, or one of another format
-// that the program registered with package image. The error is also ErrFormat if the
-// file cannot be decoded, and ErrUnsupported if it has more than 1<<28 pixels.
+// that the program registered with package image. The size is checked before the pixels are
+// decoded. The error is also ErrFormat if the file cannot be decoded, and ErrUnsupported if
+// it has more than ImageOptions.MaxPixels pixels.
 func DecodeImage(data []byte, in Info, o ImageOptions) (*Tensor, error) {
-	config, _, err := image.DecodeConfig(bytes.NewReader(data))
+	config, kind, err := image.DecodeConfig(bytes.NewReader(data))
 	if errors.Is(err, image.ErrFormat) {
-		return nil, markf(ErrFormat, "the picture, %d bytes, is neither PNG nor JPEG nor of a format that the program registered with package image", len(data))
+		const text = "the picture, %d bytes, is neither PNG nor JPEG nor of a format that the program registered with package image"
+		return nil, markf(ErrFormat, text, len(data))
 	}
 	if err != nil {
 		return nil, mark(ErrFormat, err)
 	}
-	if config.Width <= 0 || config.Height <= 0 || config.Width > maxPixels/config.Height {
-		return nil, markf(ErrUnsupported, "a picture of %dx%d is too large", config.Width, config.Height)
+	most := o.MaxPixels
+	if most == 0 {
+		most = maxPixels
 	}
-	if _, err := o.frame(in, config.Width, config.Height); err != nil {
+	if config.Width <= 0 || config.Height <= 0 || config.Width > most/config.Height {
+		return nil, markf(ErrUnsupported, "a picture of %dx%d is too large; option MaxPixels allows %d pixels",
+			config.Width, config.Height, most)
+	}
+	turn := 1
+	if kind == "jpeg" && !o.AsStored {
+		turn = orientation(data)
+	}
+	if _, err := o.frame(in, turned(image.Pt(config.Width, config.Height), turn)); err != nil {
 		return nil, err
 	}
 	img, _, err := image.Decode(bytes.NewReader(data))
 	if err != nil {
 		return nil, mark(ErrFormat, err)
 	}
-	return FromImage(img, in, o)
+	return o.tensor(img, in, turn)
 }
 
 // FromImage makes a picture a tensor for an input: of its element type, Float32 or
 // Uint8, its extents, and one picture to the batch. The picture is resized to rows and
-// columns that the input declares, by bilinear interpolation that averages where it
-// shrinks, and keeps its own where these are open. Open channels are three; one
-// channel is 0.299 red + 0.587 green + 0.114 blue. Uint8 takes values from 0 to 255,
-// whatever Scale, Mean and Std are.
+// columns that the input declares, and keeps its own, or those of Shorter, where these are
+// open. It is resized by linear interpolation that averages where it shrinks, as Pillow does
+// by BILINEAR. Open channels are three; one channel is 0.299 red + 0.587 green + 0.114 blue.
+// Uint8 takes values from 0 to 255, whatever Scale, Mean and Std are.
 //
 // The error is ErrShape if the input is of another element type, has other than 3 or 4
 // axes, other than 1 or 3 channels, or other than one picture to the batch, and
@@ -67,7 +116,12 @@ func FromImage(img image.Image, in Info, o ImageOptions) (*Tensor, error) {
 	if img == nil || img.Bounds().Empty() {
 		return nil, markf(ErrShape, "the picture has no pixels")
 	}
-	fr, err := o.frame(in, img.Bounds().Dx(), img.Bounds().Dy())
+	return o.tensor(img, in, 1)
+}
+
+// tensor is FromImage of a picture that is turned by an orientation of EXIF.
+func (o ImageOptions) tensor(img image.Image, in Info, turn int) (*Tensor, error) {
+	fr, err := o.frame(in, turned(img.Bounds().Size(), turn))
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +129,16 @@ func FromImage(img image.Image, in Info, o ImageOptions) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	fr.fill(t, fr.resized(img), o)
+	fr.fill(t, fr.fitted(img, turn, o.Fill), o)
 	return t, nil
+}
+
+// turned returns the extents of a picture of that size after it is turned.
+func turned(size image.Point, turn int) image.Point {
+	if resample.Swaps(turn) {
+		return image.Pt(size.Y, size.X)
+	}
+	return size
 }
 
 // frame is where the axes of a picture stand in a tensor.
@@ -85,10 +147,15 @@ type frame struct {
 	c, h, w       int // axes
 	channels      int
 	height, width int
+	// resized is the extents of the picture after it is resized, part the pixels of it that
+	// are in the tensor, and at where the first of these is there.
+	resized image.Point
+	part    image.Rectangle
+	at      image.Point
 }
 
-// frame decides extents and layout, and checks the options.
-func (o ImageOptions) frame(in Info, width, height int) (frame, error) {
+// frame decides extents and layout for a picture of that size, and checks the options.
+func (o ImageOptions) frame(in Info, size image.Point) (frame, error) {
 	var fr frame
 	if in.Kind != TensorKind || in.DType != Float32 && in.DType != Uint8 {
 		return fr, markf(ErrShape, "a picture becomes float32 or uint8, and the model takes %s", in.Type())
@@ -112,7 +179,11 @@ func (o ImageOptions) frame(in Info, width, height int) (frame, error) {
 		}
 		return otherwise
 	}
-	fr.channels, fr.height, fr.width = known(fr.c, 3), known(fr.h, height), known(fr.w, width)
+	if err := o.check(known(fr.c, 3)); err != nil {
+		return fr, err
+	}
+	own := o.shorter(size)
+	fr.channels, fr.height, fr.width = known(fr.c, 3), known(fr.h, own.Y), known(fr.w, own.X)
 	if fr.channels != 1 && fr.channels != 3 || rank == 4 && known(0, 1) != 1 {
 		return fr, markf(ErrShape, "one picture has 1 or 3 channels and makes a batch of 1; the model takes %s", in.Type())
 	}
@@ -122,7 +193,56 @@ func (o ImageOptions) frame(in Info, width, height int) (frame, error) {
 	if err := fr.shape.Check(); err != nil || fr.width > maxPixels/max(fr.height, 1) {
 		return fr, markf(ErrShape, "a picture of %dx%d is too large", fr.width, fr.height)
 	}
-	return fr, o.check(fr.channels)
+	if fr.width > 0 && fr.height > 0 {
+		fr.fit(o, size)
+	}
+	if fr.resized.X > maxPixels/max(fr.resized.Y, 1) {
+		return fr, markf(ErrShape, "a picture of %dx%d, to be cut, is too large", fr.resized.X, fr.resized.Y)
+	}
+	return fr, nil
+}
+
+// shorter returns the size of a picture whose shorter side becomes that of the option.
+func (o ImageOptions) shorter(size image.Point) image.Point {
+	if o.Shorter == 0 {
+		return size
+	}
+	if size.X < size.Y {
+		return image.Pt(o.Shorter, scaled(o.Shorter, size.Y, size.X))
+	}
+	return image.Pt(scaled(o.Shorter, size.X, size.Y), o.Shorter)
+}
+
+// scaled is n·by/of, at least 1.
+func scaled(n, by, of int) int { return max(int(float64(n)*float64(by)/float64(of)), 1) }
+
+// fit decides where a picture of that size lies.
+func (fr *frame) fit(o ImageOptions, size image.Point) {
+	full := image.Pt(fr.width, fr.height)
+	fr.resized, fr.part = full, image.Rectangle{Max: full}
+	wide := float64(size.X)*float64(full.Y) > float64(size.Y)*float64(full.X)
+	switch {
+	case o.Fit == FitCrop && o.Shorter > 0:
+		fr.resized = o.shorter(size)
+	case o.Fit == FitCrop && wide || o.Fit == FitLetterbox && !wide:
+		fr.resized.X = nearest(full.Y, size.X, size.Y)
+	case o.Fit == FitCrop || o.Fit == FitLetterbox:
+		fr.resized.Y = nearest(full.X, size.Y, size.X)
+	}
+	along := func(resized, full int) (from, to, at int) {
+		if more := resized - full; more >= 0 {
+			from = (more + more/2&1) / 2 // a half goes to the even number, as Python has it
+			return from, from + full, 0
+		}
+		return 0, resized, (full - resized) / 2
+	}
+	fr.part.Min.X, fr.part.Max.X, fr.at.X = along(fr.resized.X, full.X)
+	fr.part.Min.Y, fr.part.Max.Y, fr.at.Y = along(fr.resized.Y, full.Y)
+}
+
+// nearest is n·by/of to the nearest whole number, at least 1.
+func nearest(n, by, of int) int {
+	return max(int(float64(n)*float64(by)/float64(of)+0.5), 1)
 }
 
 // layout returns nchw or nhwc for an input of 3 or 4 axes.
@@ -143,6 +263,16 @@ func (o ImageOptions) layout(in Info) (string, error) {
 }
 
 func (o ImageOptions) check(channels int) error {
+	switch {
+	case o.Fit > FitLetterbox:
+		return markf(ErrOption, "option Fit is %d; it is FitStretch, FitCrop or FitLetterbox", o.Fit)
+	case o.Shorter < 0 || o.Shorter > maxPixels:
+		return markf(ErrOption, "option Shorter is %d; it is a number of pixels, or 0", o.Shorter)
+	case o.Shorter > 0 && o.Fit == FitLetterbox:
+		return markf(ErrOption, "option Shorter has no meaning beside FitLetterbox")
+	case o.MaxPixels < 0:
+		return markf(ErrOption, "option MaxPixels is %d; it must not be negative", o.MaxPixels)
+	}
 	for _, list := range [][]float64{o.Mean, o.Std} {
 		if len(list) > 1 && len(list) != channels {
 			return markf(ErrOption, "options Mean and Std have 1 or %d numbers here", channels)
@@ -154,42 +284,73 @@ func (o ImageOptions) check(channels int) error {
 	return nil
 }
 
-// resized returns the picture in the frame's rows and columns.
-func (fr *frame) resized(img image.Image) *image.RGBA {
-	bounds := image.Rect(0, 0, fr.width, fr.height)
-	sized := image.NewRGBA(bounds)
-	if img.Bounds().Size() == bounds.Size() {
-		draw.Draw(sized, bounds, img, img.Bounds().Min, draw.Src)
-	} else {
-		draw.BiLinear.Scale(sized, bounds, img, img.Bounds(), draw.Src, nil)
+// fitted returns the picture in the frame's rows and columns.
+func (fr *frame) fitted(img image.Image, turn int, fill [3]uint8) *resample.RGB {
+	if fr.part.Empty() {
+		return resample.New(fr.width, fr.height, fill)
 	}
-	return sized
+	// The stored pixels are resized, and then turned.
+	part, stored := fr.part, turned(fr.resized, turn)
+	first := image.Pt(resample.Origin(turn, part.Min.X, part.Min.Y, stored.X, stored.Y))
+	last := image.Pt(resample.Origin(turn, part.Max.X-1, part.Max.Y-1, stored.X, stored.Y))
+	part = image.Rectangle{Min: first, Max: last}.Canon()
+	part.Max = part.Max.Add(image.Pt(1, 1))
+	cut := resample.Resize(img, stored, part).Turn(turn)
+	if cut.Width == fr.width && cut.Height == fr.height {
+		return cut
+	}
+	all := resample.New(fr.width, fr.height, fill)
+	all.Paste(cut, fr.at.X, fr.at.Y)
+	return all
 }
 
 // fill stores the values of a picture.
-func (fr *frame) fill(t *Tensor, img *image.RGBA, o ImageOptions) {
+func (fr *frame) fill(t *Tensor, img *resample.RGB, o ImageOptions) {
 	steps := fr.shape.Strides()
+	pixel, channel := steps[fr.w], steps[fr.c] // rows follow each other
+	for c := range fr.channels {
+		from := c
+		if o.BGR {
+			from = 2 - c
+		}
+		switch {
+		case t.DType() == Uint8 && fr.channels == 1:
+			for i := range t.Bytes() {
+				t.Bytes()[i] = uint8(grey(img.Pix[3*i:]) + 0.5)
+			}
+		case t.DType() == Uint8:
+			to := t.Bytes()
+			for i, at := from, c*channel; i < len(img.Pix); i, at = i+3, at+pixel {
+				to[at] = img.Pix[i]
+			}
+		case fr.channels == 1:
+			to := tensor.View[float32](&t.t)
+			for i := range to {
+				to[i] = o.value(grey(img.Pix[3*i:]), 0)
+			}
+		default:
+			var values [256]float32
+			for v := range values {
+				values[v] = o.value(float64(v), c)
+			}
+			to := tensor.View[float32](&t.t)
+			for i, at := from, c*channel; i < len(img.Pix); i, at = i+3, at+pixel {
+				to[at] = values[img.Pix[i]]
+			}
+		}
+	}
+}
+
+// grey is the brightness of a pixel.
+func grey(p []byte) float64 { return 0.299*float64(p[0]) + 0.587*float64(p[1]) + 0.114*float64(p[2]) }
+
+// value is the element of channel c for a value from 0 to 255.
+func (o ImageOptions) value(v float64, c int) float32 {
 	scale := o.Scale
 	if scale == 0 {
 		scale = 1.0 / 255
 	}
-	for y := range fr.height {
-		for x := range fr.width {
-			p := img.RGBAAt(x, y)
-			values := [3]float64{float64(p.R), float64(p.G), float64(p.B)}
-			if fr.channels == 1 {
-				values[0] = 0.299*values[0] + 0.587*values[1] + 0.114*values[2]
-			}
-			for c := range fr.channels {
-				at := c*steps[fr.c] + y*steps[fr.h] + x*steps[fr.w]
-				if t.DType() == Uint8 {
-					t.Bytes()[at] = uint8(values[c] + 0.5)
-					continue
-				}
-				tensor.View[float32](&t.t)[at] = float32((values[c]*scale - pick(o.Mean, c, 0)) / pick(o.Std, c, 1))
-			}
-		}
-	}
+	return float32((v*scale - pick(o.Mean, c, 0)) / pick(o.Std, c, 1))
 }
 
 // pick returns element i of a list, the only one of a list of one, or def of none.

@@ -17,6 +17,7 @@ import (
 const allowed = `
 packed                   :
 csrc                     :
+internal/resample        :
 internal/testenv         :
 shaders                  :
 shaders/internal/compile : shaders
@@ -83,7 +84,7 @@ formats/chelis           : runtime/graph runtime/tensor formats/hnw
 generate/tokenizer/internal/jinja :
 generate/tokenizer       : generate/tokenizer/internal/jinja
 formats                  : formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
-.                        : formats runtime runtime/device runtime/graph runtime/op runtime/plan runtime/exec runtime/tensor packed bindings runtime/cpu
+.                        : internal/resample formats runtime runtime/device runtime/graph runtime/op runtime/plan runtime/exec runtime/tensor packed bindings runtime/cpu
 generate                 : .
 cmd                      : *
 bench                    : *

@@ -34,8 +34,9 @@ func TestPictureFlags(t *testing.T) {
 	if err := png.Encode(&file, image.NewRGBA(image.Rect(0, 0, 4, 2))); err != nil {
 		t.Fatal(err)
 	}
-	plain := pictureFlags{scale: 1.0 / 255, mean: []float64{0}, std: []float64{1}, layout: "auto"}
-	means, layout, scale, first := plain, plain, plain, plain
+	plain := pictureFlags{scale: 1.0 / 255, mean: []float64{0}, std: []float64{1}, layout: "auto", fit: "crop", fill: []uint{0, 0, 0}}
+	means, layout, scale, first, fit, few, bright := plain, plain, plain, plain, plain, plain, plain
+	fit.fit, few.fill, bright.fill = "squeeze", []uint{1}, []uint{0, 0, 256}
 	means.mean, layout.layout, scale.scale, first.layout = []float64{0, 1}, "rows", 0, "nchw"
 	cases := []struct {
 		name  string
@@ -49,6 +50,9 @@ func TestPictureFlags(t *testing.T) {
 		{"no channels", plain, input(nacre.Float32, dims(1, "c", "h", "w")), "--image-layout", true},
 		{"another layout", layout, input(nacre.Float32, dims(1, 3, "h", "w")), "--image-layout", true},
 		{"means", means, input(nacre.Float32, dims(1, 3, "h", "w")), "--image-mean", true},
+		{"another fit", fit, input(nacre.Float32, dims(1, 3, "h", "w")), "--image-fit", true},
+		{"one number to fill", few, input(nacre.Float32, dims(1, 3, "h", "w")), "--image-fill", true},
+		{"too bright", bright, input(nacre.Float32, dims(1, 3, "h", "w")), "--image-fill", true},
 		{"no scale", scale, input(nacre.Float32, dims(1, 3, "h", "w")), "--image-scale", true},
 		{"integers", plain, input(nacre.Int64, dims(1, 3, 2, 4)), "use .npy or .pb", false},
 	}

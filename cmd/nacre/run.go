@@ -69,7 +69,7 @@ With --export-weights every initialiser of the model is written to an archive
 outputs are given. With --weights the model takes its weights from such an archive,
 which must be intact and fit: every initialiser needs a tensor of its name, type
 and shape.`,
-		Example: `  nacre run model.onnx --input image=cat.jpg --image-mean 0.485,0.456,0.406 --image-std 0.229,0.224,0.225
+		Example: `  nacre run model.onnx --input image=cat.jpg --image-fit crop --image-shorter 256 --image-mean 0.485,0.456,0.406 --image-std 0.229,0.224,0.225
   nacre run model.onnx --input tokens=tokens.npy --out results
   nacre run model.onnx --test-data .
   nacre run model.onnx --plan --dim batch=8

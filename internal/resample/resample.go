@@ -1,0 +1,258 @@
+// Package resample resizes pictures as Pillow does by its filter BILINEAR: to the bit for
+// pictures of red, green and blue, and of grey. Brightness and colour of a JPEG are resized
+// apart, each from as many pixels as it has.
+package resample
+
+import (
+	"encoding/binary"
+	"image"
+	"image/color"
+	"image/draw"
+)
+
+// RGB is rows of pixels without gaps, from the top, each red, green and blue.
+type RGB struct {
+	Width, Height int
+	Pix           []byte
+}
+
+// New returns a picture of one colour.
+func New(width, height int, c [3]uint8) *RGB {
+	p := &RGB{width, height, make([]byte, 3*width*height)}
+	if c != [3]uint8{} {
+		for i := 0; i < len(p.Pix); i += 3 {
+			copy(p.Pix[i:], c[:])
+		}
+	}
+	return p
+}
+
+// Resize returns a part of the picture as it is when resized: its pixels in the rectangle.
+// Pixels that are not opaque are as before black. The rectangle has pixels and lies within
+// the size.
+func Resize(img image.Image, size image.Point, part image.Rectangle) *RGB {
+	switch img := img.(type) {
+	case *image.YCbCr:
+		return ycbcr(img, size, part)
+	case *image.Gray:
+		t := newTask(img.Rect, size, part)
+		y := t.plane(img.Pix, img.Stride, 1, 1)
+		out := New(part.Dx(), part.Dy(), [3]uint8{})
+		t.each(out, func(row []byte, at int) {
+			for x, v := range y.row(at)[:out.Width] {
+				row[3*x], row[3*x+1], row[3*x+2] = v, v, v
+			}
+		})
+		return out
+	case *image.RGBA:
+		return newTask(img.Rect, size, part).rgba(img.Pix, img.Stride)
+	case *image.NRGBA:
+		if img.Opaque() {
+			return newTask(img.Rect, size, part).rgba(img.Pix, img.Stride)
+		}
+	}
+	flat := image.NewRGBA(img.Bounds())
+	draw.Draw(flat, flat.Rect, img, flat.Rect.Min, draw.Src)
+	return newTask(flat.Rect, size, part).rgba(flat.Pix, flat.Stride)
+}
+
+// task is one picture to be resized.
+type task struct {
+	bounds image.Rectangle
+	size   image.Point
+	part   image.Rectangle
+}
+
+func newTask(bounds image.Rectangle, size image.Point, part image.Rectangle) task {
+	return task{bounds, size, part}
+}
+
+// filters returns the weights for a plane that has a pixel for so many columns and rows of
+// the picture, and the extents of the plane.
+func (t task) filters(columns, rows int) (across, down *filter, width, height int) {
+	line := func(min, max, size, from, to, per int) (*filter, int) {
+		n := (max+per-1)/per - min/per // as image.YCbCr has them
+		start := float64(min)/float64(per) - float64(min/per)
+		return newFilter(from, to, n, start, float64(max-min)/float64(per)/float64(size)), n
+	}
+	across, width = line(t.bounds.Min.X, t.bounds.Max.X, t.size.X, t.part.Min.X, t.part.Max.X, columns)
+	down, height = line(t.bounds.Min.Y, t.bounds.Max.Y, t.size.Y, t.part.Min.Y, t.part.Max.Y, rows)
+	return across, down, width, height
+}
+
+// each calls f for every row of a picture.
+func (t task) each(out *RGB, f func(row []byte, at int)) {
+	for y := range out.Height {
+		f(out.Pix[3*out.Width*y:][:3*out.Width], y)
+	}
+}
+
+// lines is rows of bytes that are resized across, from which those of the result follow.
+type lines struct {
+	rows   []byte
+	stride int // a multiple of 8
+	down   *filter
+	from   int // the source row of the first of rows
+	line   []byte
+}
+
+// newLines returns room for the rows that the filter reads, each of n bytes.
+func newLines(n int, down *filter) *lines {
+	last := len(down.first) - 1
+	l := &lines{stride: (n + 7) &^ 7, down: down, from: down.first[0]}
+	end := down.first[last] + len(down.weights[last])
+	for i := range down.first {
+		down.first[i] -= l.from
+	}
+	// One row more, so that rows are computed in pairs.
+	l.rows, l.line = make([]byte, (end-l.from+1)*l.stride), make([]byte, l.stride)
+	return l
+}
+
+// another returns room of the same extents.
+func (l *lines) another() *lines {
+	other := *l
+	other.rows, other.line = make([]byte, len(l.rows)), make([]byte, len(l.line))
+	return &other
+}
+
+// count is how many source rows the filter reads.
+func (l *lines) count() int { return len(l.rows)/l.stride - 1 }
+
+// at is the room for a source row.
+func (l *lines) at(i int) []byte { return l.rows[i*l.stride:][:l.stride] }
+
+// row is a row of the result, until the next call.
+func (l *lines) row(i int) []byte {
+	l.down.down(l.line, l.rows, l.stride, i)
+	return l.line
+}
+
+// plane resizes a plane of bytes across.
+func (t task) plane(pix []byte, stride, columns, rows int) *lines {
+	across, down, width, _ := t.filters(columns, rows)
+	l := newLines(len(across.first), down)
+	pairs := make([]uint64, width)
+	for i := 0; i < l.count(); i += 2 {
+		one := pix[(l.from+i)*stride:][:width]
+		two := one
+		if i+1 < l.count() {
+			two = pix[(l.from+i+1)*stride:][:width]
+		}
+		for x, v := range one {
+			pairs[x] = uint64(v) | uint64(two[x])<<32
+		}
+		across.across(pairs, l.at(i), l.at(i+1), 1)
+	}
+	return l
+}
+
+// rgba resizes pixels of red, green, blue and another byte.
+func (t task) rgba(pix []byte, stride int) *RGB {
+	across, down, width, _ := t.filters(1, 1)
+	out := New(t.part.Dx(), t.part.Dy(), [3]uint8{})
+	l := newLines(3*out.Width, down)
+	one, two, green := make([]uint64, width), make([]uint64, width), make([]uint64, width)
+	for i := 0; i < l.count(); i += 2 {
+		upper := pix[(l.from+i)*stride:][:4*width]
+		lower := upper
+		if i+1 < l.count() {
+			lower = pix[(l.from+i+1)*stride:][:4*width]
+		}
+		for x := range green {
+			u, v := uint64(binary.LittleEndian.Uint32(upper[4*x:])), uint64(binary.LittleEndian.Uint32(lower[4*x:]))
+			one[x], two[x] = u&0xff|u&0xff0000<<16, v&0xff|v&0xff0000<<16
+			green[x] = u>>8&0xff | v&0xff00<<24
+		}
+		a, b := l.at(i), l.at(i+1)
+		across.across(one, a, a[2:], 3)
+		across.across(two, b, b[2:], 3)
+		across.across(green, a[1:], b[1:], 3)
+	}
+	t.each(out, func(row []byte, at int) { copy(row, l.row(at)) })
+	return out
+}
+
+// ycbcr resizes brightness and colour apart.
+func ycbcr(img *image.YCbCr, size image.Point, part image.Rectangle) *RGB {
+	t := newTask(img.Rect, size, part)
+	columns, rows := 1, 1
+	switch img.SubsampleRatio {
+	case image.YCbCrSubsampleRatio422:
+		columns = 2
+	case image.YCbCrSubsampleRatio420:
+		columns, rows = 2, 2
+	case image.YCbCrSubsampleRatio440:
+		rows = 2
+	case image.YCbCrSubsampleRatio411:
+		columns = 4
+	case image.YCbCrSubsampleRatio410:
+		columns, rows = 4, 2
+	}
+	y := t.plane(img.Y, img.YStride, 1, 1)
+	across, down, width, _ := t.filters(columns, rows)
+	blue := newLines(len(across.first), down)
+	red := blue.another()
+	pairs := make([]uint64, width)
+	for i := range blue.count() {
+		cb, cr := img.Cb[(blue.from+i)*img.CStride:][:width], img.Cr[(blue.from+i)*img.CStride:][:width]
+		for x, v := range cb {
+			pairs[x] = uint64(v) | uint64(cr[x])<<32
+		}
+		across.across(pairs, blue.at(i), red.at(i), 1)
+	}
+	out := New(part.Dx(), part.Dy(), [3]uint8{})
+	t.each(out, func(row []byte, at int) {
+		y, cb, cr := y.row(at), blue.row(at), red.row(at)
+		for x := range out.Width {
+			row[3*x], row[3*x+1], row[3*x+2] = color.YCbCrToRGB(y[x], cb[x], cr[x])
+		}
+	})
+	return out
+}
+
+// Turn returns the picture turned as the orientation of EXIF says, 1 to 8, so that it is
+// seen upright.
+func (p *RGB) Turn(orientation int) *RGB {
+	if orientation <= 1 || orientation > 8 {
+		return p
+	}
+	out := New(p.Width, p.Height, [3]uint8{})
+	if Swaps(orientation) {
+		out.Width, out.Height = p.Height, p.Width
+	}
+	for y := range out.Height {
+		for x := range out.Width {
+			u, v := Origin(orientation, x, y, p.Width, p.Height)
+			copy(out.Pix[3*(y*out.Width+x):][:3], p.Pix[3*(v*p.Width+u):])
+		}
+	}
+	return out
+}
+
+// Swaps reports whether an orientation makes rows columns.
+func Swaps(orientation int) bool { return orientation >= 5 && orientation <= 8 }
+
+// Origin returns where pixel x, y of the turned picture is in the stored one, of that width
+// and height.
+func Origin(orientation, x, y, width, height int) (u, v int) {
+	if Swaps(orientation) {
+		x, y = y, x
+	}
+	switch orientation {
+	case 2, 3, 7, 8:
+		x = width - 1 - x
+	}
+	switch orientation {
+	case 3, 4, 6, 7:
+		y = height - 1 - y
+	}
+	return x, y
+}
+
+// Paste copies a picture to where its upper left corner is to be.
+func (p *RGB) Paste(from *RGB, x, y int) {
+	for i := range from.Height {
+		copy(p.Pix[3*((y+i)*p.Width+x):][:3*from.Width], from.Pix[3*i*from.Width:])
+	}
+}

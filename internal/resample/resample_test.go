@@ -1,0 +1,194 @@
+package resample
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// noise is a picture of random pixels that are opaque.
+func noise(r *rand.Rand, bounds image.Rectangle) *image.RGBA {
+	img := image.NewRGBA(bounds)
+	for i := range img.Pix {
+		img.Pix[i] = uint8(r.Uint32())
+		if i%4 == 3 {
+			img.Pix[i] = 255
+		}
+	}
+	return img
+}
+
+// expected is one value of a resized picture, before it is rounded.
+func expected(img image.Image, size image.Point, x, y, channel int) float64 {
+	b := img.Bounds()
+	columns, rows := triangle(b.Dx(), size.X, x), triangle(b.Dy(), size.Y, y)
+	sum, weights := 0.0, 0.0
+	for v, wy := range rows {
+		for u, wx := range columns {
+			c := color.RGBAModel.Convert(img.At(b.Min.X+u, b.Min.Y+v)).(color.RGBA)
+			sum += wx * wy * float64([]uint8{c.R, c.G, c.B}[channel])
+			weights += wx * wy
+		}
+	}
+	return sum / weights
+}
+
+// triangle is the weights of n elements for element i of size.
+func triangle(n, size, i int) []float64 {
+	scale := float64(n) / float64(size)
+	list := make([]float64, n)
+	for k := range list {
+		list[k] = math.Max(0, 1-math.Abs(float64(k)+0.5-(float64(i)+0.5)*scale)/math.Max(scale, 1))
+	}
+	return list
+}
+
+func TestResize(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		w, h := 1+r.IntN(40), 1+r.IntN(40)
+		size := image.Pt(1+r.IntN(50), 1+r.IntN(50))
+		at := image.Pt(r.IntN(7), r.IntN(7))
+		whole := noise(r, image.Rect(0, 0, w+10, h+10))
+		grey := image.NewGray(whole.Rect)
+		draw.Draw(grey, grey.Rect, whole, image.Point{}, draw.Src)
+		cut := image.Rectangle{Min: at, Max: at.Add(image.Pt(w, h))}
+		for _, img := range []image.Image{whole.SubImage(cut), grey.SubImage(cut), opaque(whole).SubImage(cut)} {
+			full := Resize(img, size, image.Rectangle{Max: size})
+			for y := range size.Y {
+				for x := range size.X {
+					for c := range 3 {
+						got, want := float64(full.Pix[3*(y*size.X+x)+c]), expected(img, size, x, y, c)
+						if math.Abs(got-want) > 1.01 { // each direction is rounded
+							t.Fatalf("%T %v to %v: channel %d at %d,%d is %v, want %v", img, cut, size, c, x, y, got, want)
+						}
+					}
+				}
+			}
+			checkPart(t, r, img, size, full)
+		}
+	}
+}
+
+// opaque is the picture in pixels whose colours are not multiplied.
+func opaque(img *image.RGBA) *image.NRGBA {
+	return &image.NRGBA{Pix: img.Pix, Stride: img.Stride, Rect: img.Rect}
+}
+
+// checkPart compares a part that is resized alone with that of the whole.
+func checkPart(t *testing.T, r *rand.Rand, img image.Image, size image.Point, full *RGB) {
+	t.Helper()
+	x, y := r.IntN(size.X), r.IntN(size.Y)
+	part := image.Rect(x, y, x+1+r.IntN(size.X-x), y+1+r.IntN(size.Y-y))
+	got := Resize(img, size, part)
+	if got.Width != part.Dx() || got.Height != part.Dy() {
+		t.Fatalf("part %v is %dx%d", part, got.Width, got.Height)
+	}
+	for i := range got.Height {
+		want := full.Pix[3*((y+i)*full.Width+x):][:3*got.Width]
+		if row := got.Pix[3*i*got.Width:][:3*got.Width]; !bytes.Equal(row, want) {
+			t.Fatalf("%T to %v: row %d of part %v is %v, want %v", img, size, i, part, row, want)
+		}
+	}
+}
+
+// TestSameSize keeps pixels as they are.
+func TestSameSize(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	img := noise(r, image.Rect(-3, 2, 14, 13))
+	clear := opaque(noise(r, img.Rect))
+	for i := 3; i < len(clear.Pix); i += 4 {
+		clear.Pix[i] = uint8(r.Uint32())
+	}
+	deep := image.NewRGBA64(img.Rect)
+	draw.Draw(deep, deep.Rect, img, img.Rect.Min, draw.Src)
+	for _, img := range []image.Image{img, clear, deep, opaque(img)} {
+		b := img.Bounds()
+		got := Resize(img, b.Size(), image.Rectangle{Max: b.Size()})
+		for i := range b.Dx() * b.Dy() {
+			c := color.RGBAModel.Convert(img.At(b.Min.X+i%b.Dx(), b.Min.Y+i/b.Dx())).(color.RGBA)
+			if want := []byte{c.R, c.G, c.B}; !bytes.Equal(got.Pix[3*i:3*i+3], want) {
+				t.Fatalf("%T: pixel %d is %v, want %v", img, i, got.Pix[3*i:3*i+3], want)
+			}
+		}
+	}
+}
+
+// TestColourApart resizes pictures whose colour has fewer pixels than their brightness.
+func TestColourApart(t *testing.T) {
+	ratios := []image.YCbCrSubsampleRatio{
+		image.YCbCrSubsampleRatio444, image.YCbCrSubsampleRatio422, image.YCbCrSubsampleRatio420,
+		image.YCbCrSubsampleRatio440, image.YCbCrSubsampleRatio411, image.YCbCrSubsampleRatio410,
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, ratio := range ratios {
+		// Colours that change steadily are the same however they are resized.
+		img := image.NewYCbCr(image.Rect(0, 0, 64, 48), ratio)
+		for y := range 48 {
+			for x := range 64 {
+				img.Y[img.YOffset(x, y)] = uint8(100 + r.IntN(30))
+			}
+		}
+		columns := float64(64) / float64(img.CStride)
+		for i := range img.Cb {
+			x := (float64(i%img.CStride) + 0.5) * columns
+			img.Cb[i], img.Cr[i] = uint8(96+x), uint8(160-x)
+		}
+		for _, cut := range []image.Rectangle{img.Rect, image.Rect(8, 4, 51, 37)} {
+			size := image.Pt(31, 20)
+			got := Resize(img.SubImage(cut), size, image.Rectangle{Max: size})
+			y := image.NewGray(image.Rect(0, 0, cut.Dx(), cut.Dy()))
+			for i := range y.Pix {
+				y.Pix[i] = img.Y[img.YOffset(cut.Min.X+i%cut.Dx(), cut.Min.Y+i/cut.Dx())]
+			}
+			bright := Resize(y, size, image.Rectangle{Max: size})
+			for i := range size.X * size.Y {
+				at := float64(cut.Min.X) + (float64(i%size.X)+0.5)*float64(cut.Dx())/float64(size.X)
+				red, green, blue := color.YCbCrToRGB(bright.Pix[3*i], uint8(96+at), uint8(160-at))
+				for c, want := range []uint8{red, green, blue} {
+					if inner := i%size.X > 2 && i%size.X < size.X-3; inner && math.Abs(float64(got.Pix[3*i+c])-float64(want)) > 5 {
+						t.Fatalf("%v, %v: channel %d at %v is %d, want %d", ratio, cut, c, at, got.Pix[3*i+c], want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestTurn turns a picture of the numbers 1 to 6 in two rows.
+func TestTurn(t *testing.T) {
+	for orientation, want := range map[int]string{
+		1: "3x2 123456", 2: "3x2 321654", 3: "3x2 654321", 4: "3x2 456123",
+		5: "2x3 142536", 6: "2x3 415263", 7: "2x3 635241", 8: "2x3 362514", 9: "3x2 123456",
+	} {
+		p := New(3, 2, [3]uint8{})
+		for i := range 6 {
+			copy(p.Pix[3*i:], bytes.Repeat([]byte{byte('1' + i)}, 3))
+		}
+		p = p.Turn(orientation)
+		got := fmt.Sprintf("%dx%d ", p.Width, p.Height)
+		for i := 0; i < len(p.Pix); i += 3 {
+			got += string(p.Pix[i : i+1])
+		}
+		if got != want {
+			t.Errorf("orientation %d: got %s, want %s", orientation, got, want)
+		}
+	}
+}
+
+func BenchmarkResize(b *testing.B) {
+	rgba := noise(rand.New(rand.NewPCG(7, 8)), image.Rect(0, 0, 640, 480))
+	size := image.Pt(224, 224)
+	for _, img := range []image.Image{rgba, image.NewYCbCr(rgba.Rect, image.YCbCrSubsampleRatio420)} {
+		b.Run(fmt.Sprintf("%T", img), func(b *testing.B) {
+			for b.Loop() {
+				Resize(img, size, image.Rectangle{Max: size})
+			}
+		})
+	}
+}
