@@ -1,6 +1,6 @@
-// Package resample resizes pictures as Pillow does by its filter BILINEAR: to the bit for
-// pictures of red, green and blue, and of grey. Brightness and colour of a JPEG are resized
-// apart, each from as many pixels as it has.
+// Package resample resizes pictures as Pillow does by its filter BILINEAR: rows first, then
+// columns, each rounded to bytes. Values differ by one where Pillow takes columns first.
+// Brightness and colour of a JPEG are resized apart, each from as many pixels as it has.
 package resample
 
 import (
