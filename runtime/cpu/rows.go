@@ -30,6 +30,7 @@ func families() [][]row {
 		quantLSTMRows,
 		quantProductRows,
 		quantRows,
+		randomRows,
 		reduceRows,
 		resizeRows,
 		rnnRows,

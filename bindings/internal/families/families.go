@@ -19,6 +19,7 @@ import (
 	"github.com/nacre-ml/nacre/csrc/pool"
 	"github.com/nacre-ml/nacre/csrc/probe"
 	"github.com/nacre-ml/nacre/csrc/quant"
+	"github.com/nacre-ml/nacre/csrc/random"
 	"github.com/nacre-ml/nacre/csrc/reduce"
 	"github.com/nacre-ml/nacre/csrc/resize"
 	"github.com/nacre-ml/nacre/csrc/rnn"
@@ -39,6 +40,7 @@ var All = []func() (rows unsafe.Pointer, count int){
 	pool.Kernels,
 	probe.Kernels,
 	quant.Kernels,
+	random.Kernels,
 	reduce.Kernels,
 	resize.Kernels,
 	rnn.Kernels,

@@ -22,13 +22,16 @@ func newRandomSource(n *op.Node) RandomSource {
 	return RandomSource{uint64(math.Float32bits(n.Float("seed", 0))), n.Has("seed")}
 }
 
-// stream returns the generator for one run.
-func (c RandomSource) stream() philox {
+// Key returns the key of Philox for one run.
+func (c RandomSource) Key() uint64 {
 	if c.Seeded {
-		return newPhilox(c.Seed)
+		return c.Seed
 	}
-	return newPhilox(rand.Uint64())
+	return rand.Uint64()
 }
+
+// stream returns the generator for one run.
+func (c RandomSource) stream() philox { return newPhilox(c.Key()) }
 
 // RandomFill makes a tensor of independent numbers, uniform from low to high or
 // normal with a mean and a deviation.

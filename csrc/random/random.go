@@ -1,0 +1,28 @@
+// Package random compiles the kernels of this folder.
+package random
+
+/*
+#cgo CFLAGS: -std=c11 -D_DEFAULT_SOURCE -O2 -fopenmp-simd -g0 -Wall -Wextra -I${SRCDIR}/..
+#cgo LDFLAGS: -lm
+
+#include "random/random.h"
+*/
+import "C"
+
+import (
+	"embed"
+	"unsafe"
+
+	_ "github.com/nacre-ml/nacre/csrc"
+)
+
+// Sources holds what the C files include, so that an edit of it is one of the package.
+//
+//go:embed *.h *.inc
+var Sources embed.FS
+
+// Kernels returns the address of the rows of kernels.inc and how many there are.
+func Kernels() (rows unsafe.Pointer, count int) {
+	var n C.size_t
+	return unsafe.Pointer(C.nacre_random_kernels(&n)), int(n)
+}
