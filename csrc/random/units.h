@@ -2,7 +2,6 @@
 #ifndef NACRE_RANDOM_UNITS_H
 #define NACRE_RANDOM_UNITS_H
 
-#include <math.h>
 #include <string.h>
 
 #include "core/simd.h"
@@ -63,6 +62,18 @@ NACRE_INLINE double random_log(double x) {
     sum = sum * z + 1.0 / 5;
     sum = sum * z + 1.0 / 3;
     return e * 0.69314718055994530942 + 2 * (s + s * (z * sum));
+}
+
+// The square root of x from 0 to 100 as a product with 1 / sqrt(x), by Newton's steps from an
+// estimate that halves the exponent. The library's root, which sets errno, keeps loops scalar.
+NACRE_INLINE double random_root(double x) {
+    double y = random_of_bits(0x5fe6eb50c7b537a9u - (random_bits(x) >> 1));
+    y = y * (1.5 - 0.5 * x * y * y);
+    y = y * (1.5 - 0.5 * x * y * y);
+    y = y * (1.5 - 0.5 * x * y * y);
+    y = y * (1.5 - 0.5 * x * y * y);
+    const double root = x * y;
+    return root + 0.5 * y * (x - root * root);
 }
 
 typedef struct {
