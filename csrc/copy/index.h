@@ -13,6 +13,10 @@ typedef struct {
 // What a chunk of work copies.
 enum { COPY_CHUNK_BYTES = 64 << 10 };
 
+// Whether elements of n rows of c numbers, which lie stride apart, are pixels of few channels
+// without gaps between them, which transposes take apart and put together at a time.
+static inline int nacre_few(size_t n, size_t c, ptrdiff_t stride) { return c >= 2 && c <= 4 && stride == (ptrdiff_t)c && n > c; }
+
 // Element i of a list of integers of 4 or 8 bytes.
 static inline int64_t copy_integer(const void *list, int64_t bytes, size_t i) {
     return bytes == 4 ? ((const int32_t *)list)[i] : ((const int64_t *)list)[i];

@@ -88,12 +88,19 @@ static copy_box copy_box_of(const copy_boxes *list, size_t number) {
     return b;
 }
 
+// Whether the last axis and axis a are pixels and few channels, or channels and pixels.
+static int copy_few(const copy_box *b, size_t a) {
+    const size_t last = b->axes - 1;
+    return nacre_few(b->extent[last], b->extent[a], b->from[last]) || nacre_few(b->extent[a], b->extent[last], b->to[a]);
+}
+
 // The axis to transpose the last one with; the last one itself if there is none.
 static size_t copy_partner(const copy_box *b) {
     const size_t last = b->axes - 1;
-    if (b->to[last] != 1 || b->from[last] == 1 || b->from[last] == 0 || b->extent[last] < 4) return last;
+    if (b->to[last] != 1 || b->from[last] == 1 || b->from[last] == 0) return last;
     for (size_t a = 0; a < last; a++) {
-        if (b->from[a] == 1 && b->extent[a] >= 4) return a;
+        if (b->from[a] != 1) continue;
+        if (copy_few(b, a) || (b->extent[a] >= 4 && b->extent[last] >= 4)) return a;
     }
     return last;
 }
@@ -117,6 +124,7 @@ static copy_walk copy_plan(const copy_box *b, size_t width) {
     }
     if (w.transposed) {
         w.block_m = w.block_n = width <= 4 ? 64 : 32;
+        if (copy_few(b, cross)) w.block_m = w.block_n = COPY_BLOCK_BYTES / 4 / width;
     } else {
         w.block_n = nacre_max(1, nacre_min(w.n, COPY_BLOCK_BYTES / width));
         w.block_m = nacre_max(1, COPY_BLOCK_BYTES / width / w.block_n);

@@ -11,9 +11,13 @@
 
 // Defines function `name` over tiles of N x N elements of type T, which the
 // function-like TILE(src, dst, src_stride, dst_stride) transposes; the edges that
-// tiles do not cover go through the scalar row.
-#define NACRE_TRANSPOSE_BY_TILES(name, T, N, TILE, SCALAR)                                                          \
+// tiles do not cover go through the scalar row, and what nacre_few says through FEW.
+#define NACRE_TRANSPOSE_BY_TILES(name, T, N, TILE, FEW, SCALAR)                                                     \
     void name(const void *src, void *dst, size_t rows, size_t cols, ptrdiff_t src_stride, ptrdiff_t dst_stride) {   \
+        if (nacre_few(rows, cols, src_stride) || nacre_few(cols, rows, dst_stride)) {                               \
+            FEW(src, dst, rows, cols, src_stride, dst_stride);                                                      \
+            return;                                                                                                 \
+        }                                                                                                           \
         const T *const s = src;                                                                                     \
         T *const d = dst;                                                                                           \
         const size_t full_rows = rows - rows % (N), full_cols = cols - cols % (N);                                  \
