@@ -1,7 +1,7 @@
 package vision
 
 import (
-	"cmp"
+	"math"
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -92,17 +92,26 @@ func (o *Suppress) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	boxes := o.corners(tensor.View[float32](c.In[0]))
-	scores := tensor.View[float32](c.In[1])
-	var picked []int64
-	for b := range ss[0] {
-		for class := range ss[1] {
-			at := (b*ss[1] + class) * ss[2]
-			for _, i := range pickBoxes(boxes[b*bs[1]:][:bs[1]], scores[at:][:ss[2]], l) {
-				picked = append(picked, int64(b), int64(class), int64(i))
+	boxes, scores := tensor.View[float32](c.In[0]), tensor.View[float32](c.In[1])
+	classes := ss[:2].Len()
+	lists := make([][]int64, classes)
+	err = c.Parallel(classes, 1, func(first, end int) error {
+		p := picker{center: o.Center}
+		for i := first; i < end; i++ {
+			b, class := i/ss[1], i%ss[1]
+			if !p.pick(c, boxes[4*b*bs[1]:][:4*bs[1]], scores[i*ss[2]:][:ss[2]], l) {
+				return op.ErrStopped
+			}
+			for _, k := range p.picked {
+				lists[i] = append(lists[i], int64(b), int64(class), int64(k))
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
+	picked := slices.Concat(lists...)
 	out, err := c.Output(0, tensor.I64, tensor.Shape{len(picked) / 3, 3})
 	if err != nil {
 		return err
@@ -111,55 +120,126 @@ func (o *Suppress) Run(c *op.Run) error {
 	return nil
 }
 
-// corners is a box by its lower and its upper corner.
-type corners struct{ lo, hi [2]float32 }
+// corners is a box by its lower and its upper corner, and its area. Keys are numbers in the order of
+// the corners: lo[0], lo[1], hi[0], hi[1].
+type corners struct {
+	keys   [4]int32
+	lo, hi [2]float32
+	area   float32
+}
 
-func (o *Suppress) corners(list []float32) []corners {
-	boxes := make([]corners, len(list)/4)
-	for i := range boxes {
-		p := list[4*i:][:4]
-		for a := range 2 {
-			lo, hi := p[a], p[a+2]
-			if o.Center {
-				lo, hi = p[a]-p[a+2]/2, p[a]+p[a+2]/2
-			}
-			boxes[i].lo[a], boxes[i].hi[a] = min(lo, hi), max(lo, hi)
+// cornersOf reads a box of 4 numbers.
+func cornersOf(p []float32, center bool) (b corners) {
+	for a := range 2 {
+		lo, hi := p[a], p[a+2]
+		if center {
+			lo, hi = p[a]-p[a+2]/2, p[a]+p[a+2]/2
+		}
+		b.lo[a], b.hi[a] = min(lo, hi), max(lo, hi)
+		b.keys[a], b.keys[2+a] = orderedKey(b.lo[a]), orderedKey(b.hi[a])
+	}
+	b.area = (b.hi[0] - b.lo[0]) * (b.hi[1] - b.lo[1])
+	return b
+}
+
+// orderedKey returns an integer that grows with v.
+func orderedKey(v float32) int32 {
+	bits := int32(math.Float32bits(v))
+	return bits ^ int32(uint32(bits>>31)>>1)
+}
+
+// struck reports whether the intersection of a box with one of a list is more than that part of
+// their union.
+func struck(list []corners, b *corners, part float64) bool {
+	lo0, lo1, hi0, hi1 := int64(b.keys[0]), int64(b.keys[1]), int64(b.keys[2]), int64(b.keys[3])
+	for i := range list {
+		d := &list[i]
+		// Below 0 if the boxes do not meet along an axis: one branch in place of four.
+		if (int64(d.keys[2])-lo0-1)|(hi0-int64(d.keys[0])-1)|(int64(d.keys[3])-lo1-1)|(hi1-int64(d.keys[1])-1) < 0 {
+			continue
+		}
+		h := min(b.hi[0], d.hi[0]) - max(b.lo[0], d.lo[0])
+		w := min(b.hi[1], d.hi[1]) - max(b.lo[1], d.lo[1])
+		if !(h > 0 && w > 0) {
+			continue
+		}
+		if union := b.area + d.area - h*w; union > 0 && float64(h*w/union) > part {
+			return true
 		}
 	}
-	return boxes
+	return false
 }
 
-func (b corners) area() float32 { return (b.hi[0] - b.lo[0]) * (b.hi[1] - b.lo[1]) }
+// picker picks boxes of one class after another in the same memory.
+type picker struct {
+	center bool
+	heap   []uint64 // candidates, the best first; the children of i are at 2i+1 and 2i+2
+	picked []int
+	boxes  []corners // those that are picked
+}
 
-// overlaps reports whether the intersection of two boxes is more than that part
-// of their union.
-func (b corners) overlaps(d corners, part float64) bool {
-	h := min(b.hi[0], d.hi[0]) - max(b.lo[0], d.lo[0])
-	w := min(b.hi[1], d.hi[1]) - max(b.lo[1], d.lo[1])
-	if !(h > 0 && w > 0) {
-		return false
+// rank is a number that is larger for a better candidate.
+func rank(score float32, i int) uint64 {
+	bits := math.Float32bits(score)
+	switch {
+	case score == 0: // of either sign
+		bits = 1 << 31
+	case score < 0:
+		bits = ^bits
+	default:
+		bits |= 1 << 31
 	}
-	union := b.area() + d.area() - h*w
-	return union > 0 && float64(h*w/union) > part
+	return uint64(bits)<<32 | uint64(^uint32(i))
 }
 
-func pickBoxes(boxes []corners, scores []float32, l pickLimits) []int {
-	var order, picked []int
+// pick sets picked. It returns false if the run is to end.
+func (p *picker) pick(c *op.Run, boxes []float32, scores []float32, l pickLimits) bool {
+	p.heap, p.picked, p.boxes = p.heap[:0], p.picked[:0], p.boxes[:0]
+	least := float32(math.Inf(-1))
+	if l.scored {
+		least = float32(l.score)
+	}
 	for i, s := range scores {
-		if s == s && (!l.scored || float64(s) > l.score) {
-			order = append(order, i)
+		if s > least || s == least && !l.scored {
+			p.heap = append(p.heap, rank(s, i))
 		}
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(scores[b], scores[a]), a-b) })
-	for _, i := range order {
-		if len(picked) >= l.most {
-			break
+	for i := len(p.heap)/2 - 1; i >= 0; i-- {
+		p.sink(i)
+	}
+	for n := 0; len(p.heap) > 0 && len(p.picked) < l.most; n++ {
+		if n%256 == 0 && c.Stopped() {
+			return false
 		}
-		if !slices.ContainsFunc(picked, func(j int) bool { return boxes[i].overlaps(boxes[j], l.iou) }) {
-			picked = append(picked, i)
+		i := int(^uint32(p.heap[0]))
+		last := len(p.heap) - 1
+		p.heap[0] = p.heap[last]
+		p.heap = p.heap[:last]
+		p.sink(0)
+		if b := cornersOf(boxes[4*i:][:4], p.center); !struck(p.boxes, &b, l.iou) {
+			p.picked, p.boxes = append(p.picked, i), append(p.boxes, b)
 		}
 	}
-	return picked
+	return true
+}
+
+// sink moves candidate i of the heap behind those that are better.
+func (p *picker) sink(i int) {
+	h := p.heap
+	for {
+		child := 2*i + 1
+		if child >= len(h) {
+			return
+		}
+		if child+1 < len(h) && h[child+1] > h[child] {
+			child++
+		}
+		if h[i] >= h[child] {
+			return
+		}
+		h[i], h[child] = h[child], h[i]
+		i = child
+	}
 }
 
 var suppressRows = []op.Row{
