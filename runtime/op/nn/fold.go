@@ -246,16 +246,13 @@ func (o *MaxUnpool) Extents(x tensor.Shape, given []int) (from, out tensor.Shape
 
 // Run computes the output.
 func (o *MaxUnpool) Run(c *op.Run) error {
-	x := c.In[0]
-	index, err := op.Ints(c.In[1])
-	if err != nil {
-		return err
-	}
-	if len(index) != x.Len() {
-		return graph.Errorf(graph.ErrShape, "%d indices for %v", len(index), x)
+	x, index := c.In[0], c.In[1]
+	if index.Len() != x.Len() {
+		return graph.Errorf(graph.ErrShape, "%d indices for %v", index.Len(), x)
 	}
 	var given []int
 	if c.Has(2) {
+		var err error
 		if given, err = op.Ints(c.In[2]); err != nil {
 			return err
 		}
@@ -269,19 +266,63 @@ func (o *MaxUnpool) Run(c *op.Run) error {
 		return err
 	}
 	clear(out.Bytes())
-	steps, inner := shape.Strides(), from.Strides()
-	total := from.Len()
-	for i, p := range index {
-		if p < 0 || p >= total {
-			return graph.Errorf(graph.ErrShape, "index %d is not in 0..%d", p, total-1)
+	if index.DType() == tensor.I64 && slices.Equal(from, shape) {
+		return unpoolTo(out, x, tensor.View[int64](index.Aligned()), from.Len())
+	}
+	list, err := op.Ints(index)
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		if p < 0 || p >= from.Len() {
+			return outsidePlanes(p, from.Len())
 		}
+	}
+	moveIndices(list, from, shape)
+	return unpoolTo(out, x, list, shape.Len())
+}
+
+func outsidePlanes[I int | int64](p I, n int) error {
+	return graph.Errorf(graph.ErrShape, "index %d is not in 0..%d", p, n-1)
+}
+
+// unpoolTo puts the elements of x at indices below n of out.
+func unpoolTo[I int | int64](out, x *tensor.Tensor, index []I, n int) error {
+	switch x.DType() {
+	case tensor.F32:
+		return unpool(tensor.View[float32](out)[:n], tensor.View[float32](x), index)
+	case tensor.F64:
+		return unpool(tensor.View[float64](out)[:n], tensor.View[float64](x), index)
+	}
+	for i, p := range index {
+		if p < 0 || p >= I(n) {
+			return outsidePlanes(p, n)
+		}
+		op.CopyElement(out, int(p), x, i)
+	}
+	return nil
+}
+
+func unpool[T any, I int | int64](out, x []T, index []I) error {
+	for i, p := range index {
+		if uint64(p) >= uint64(len(out)) {
+			return outsidePlanes(p, len(out))
+		}
+		out[p] = x[i]
+	}
+	return nil
+}
+
+// moveIndices turns indices of elements of a value into those of the same places in another.
+func moveIndices(index []int, from, to tensor.Shape) {
+	steps, inner := to.Strides(), from.Strides()
+	for i, p := range index {
 		at := 0
 		for a, n := range from {
 			at += p / inner[a] % n * steps[a]
 		}
-		op.CopyElement(out, at, x, i)
+		index[i] = at
 	}
-	return nil
 }
 
 var foldRows = []op.Row{

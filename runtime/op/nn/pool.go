@@ -160,28 +160,50 @@ func (o *Pool) Run(c *op.Run) error {
 	return nil
 }
 
+// power returns |x|^p, without a logarithm for the norms that are common.
+func power(x, p float64) float64 {
+	switch p {
+	case 1:
+		return math.Abs(x)
+	case 2:
+		return x * x
+	case 3:
+		return math.Abs(x) * x * x
+	case 4:
+		return (x * x) * (x * x)
+	}
+	return math.Pow(math.Abs(x), p)
+}
+
+// root returns the number whose power p is sum.
+func root(sum, p float64) float64 {
+	switch p {
+	case 1:
+		return sum
+	case 2:
+		return math.Sqrt(sum)
+	case 3:
+		return math.Cbrt(sum)
+	}
+	return math.Pow(sum, 1/p)
+}
+
 // slowMean is averages and norms of any float type.
 func (o *Pool) slowMean(c *op.Run, p *Pooling) {
 	x, out := op.Doubles(c.In[0]), make([]float64, c.Out[0].Len())
 	eachWindow(p, func(i int, taps []int, divisor int) {
 		sum := 0.0
 		for _, at := range taps {
-			switch {
-			case o.Kind == PoolAverage:
+			if o.Kind == PoolAverage {
 				sum += x[at]
-			case o.P == 2:
-				sum += x[at] * x[at]
-			default:
-				sum += math.Pow(math.Abs(x[at]), o.P)
+			} else {
+				sum += power(x[at], o.P)
 			}
 		}
-		switch {
-		case o.Kind == PoolAverage:
+		if o.Kind == PoolAverage {
 			out[i] = sum / float64(max(divisor, 1))
-		case o.P == 2:
-			out[i] = math.Sqrt(sum)
-		default:
-			out[i] = math.Pow(sum, 1/o.P)
+		} else {
+			out[i] = root(sum, o.P)
 		}
 	})
 	op.PutDoubles(c.Out[0], out)
@@ -355,14 +377,14 @@ func (o *GlobalPool) Run(c *op.Run) error {
 			case PoolAverage:
 				acc += v
 			case PoolNorm:
-				acc += math.Pow(math.Abs(v), o.p)
+				acc += power(v, o.p)
 			}
 		}
 		switch o.kind {
 		case PoolAverage:
 			acc /= float64(n)
 		case PoolNorm:
-			acc = math.Pow(acc, 1/o.p)
+			acc = root(acc, o.p)
 		}
 		out[i] = acc
 	}
