@@ -15,3 +15,7 @@
 #define NACRE_BODY "pool/i8_pooling.inc"
 #define NACRE_NAME i8_pooling
 #include "core/each_level.h"
+
+#define NACRE_BODY "pool/max_index.inc"
+#define NACRE_NAME max_index
+#include "core/each_level.h"

@@ -87,6 +87,28 @@ typedef const nacre_f32_pooling_impl *nacre_f32_pooling_fn(void);
 // The oracle, which other variants use for strides that they do not vectorise.
 void nacre_f32_pooling_cols__scalar(const float *row, size_t n, const nacre_pooling_cols *p, float *out);
 
+// ---- max_index ------------------------------------------------------------------
+
+typedef enum { NACRE_MAX_F32, NACRE_MAX_F64, NACRE_MAX_I8, NACRE_MAX_U8 } nacre_max_type;
+
+// The words of command max_index: maxima of elements of a type, and where they are. Operands are
+// x, y and index, of int64, which may be left out. An index counts the elements of x; with
+// column_major the first axis of a plane counts fastest. Of equal elements the first counts. A
+// maximum passes over NaNs; of nothing it is the lowest number, at index 0.
+typedef struct {
+    nacre_pooling_extents extents;
+    int64_t type;  // nacre_max_type
+    int64_t column_major;
+} nacre_max_index_words;
+
+// A row of op max_index has the signature nacre_max_index_fn and returns its part, for each
+// nacre_max_type: where x[i * stride] is larger than best[i], it becomes best[i], and at + i * stride
+// where[i], for i < n.
+typedef struct {
+    void (*raise[4])(const void *x, int32_t at, size_t n, size_t stride, void *best, int32_t *where);
+} nacre_max_index_impl;
+typedef const nacre_max_index_impl *nacre_max_index_fn(void);
+
 // ---- i8_pooling -----------------------------------------------------------------
 //
 // The same of quantised numbers of one byte, which have `inner` codes at every

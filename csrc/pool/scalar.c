@@ -57,3 +57,8 @@ const nacre_f32_blocked_pooling_impl *nacre_f32_pooling_blocked__scalar(void) {
 #define K(name) i8_pooling_##name##__scalar
 #define KERNEL(name) nacre_##name##__scalar
 #include "pool/i8_pooling.inc"
+#undef K
+
+// The oracle of max_index.
+#define K(name) max_index_##name##__scalar
+#include "pool/max_index.inc"

@@ -146,7 +146,7 @@ func runGuarded(t *testing.T, k bindings.Kernel, w words, pool *bindings.Pool, n
 	return results[0]
 }
 
-// stored is numbers as elements of a float type, at an address that is a multiple of
+// stored is numbers as elements of a type, at an address that is a multiple of
 // nothing but the size of one.
 func stored(d tensor.DType, list []float64) []byte {
 	if list == nil {
@@ -163,12 +163,16 @@ func stored(d tensor.DType, list []float64) []byte {
 			viewAs[packed.F16](b)[i] = packed.ToF16(float32(v))
 		case tensor.BF16:
 			viewAs[packed.BF16](b)[i] = packed.ToBF16(float32(v))
+		case tensor.I8:
+			b[i] = byte(int8(v))
+		case tensor.U8:
+			b[i] = byte(v)
 		}
 	}
 	return b
 }
 
-// loaded is elements of a float type as numbers.
+// loaded is elements of a type as numbers.
 func loaded(d tensor.DType, b []byte) []float64 {
 	list := make([]float64, len(b)/d.Bytes(1))
 	for i := range list {
@@ -183,6 +187,10 @@ func loaded(d tensor.DType, b []byte) []float64 {
 			list[i] = float64(viewAs[packed.BF16](b)[i].Float32())
 		case tensor.I64:
 			list[i] = float64(viewAs[int64](b)[i])
+		case tensor.I8:
+			list[i] = float64(int8(b[i]))
+		case tensor.U8:
+			list[i] = float64(b[i])
 		default:
 			panic(d)
 		}

@@ -42,8 +42,8 @@ func bindPool(o *nn.Pool, b *binder) error {
 	switch {
 	case o.Kind == nn.PoolNorm:
 		return device.Refuse("norms are computed in Go")
-	case b.Wants(1):
-		return device.Refuse("indices of maxima are found in Go")
+	case b.Wants(1) || o.Kind == nn.PoolMax && d == tensor.F64:
+		return b.maxIndex(o, p)
 	case d == tensor.U8 || d == tensor.I8:
 		return b.poolBytes(&quant.BytePooling{Pooling: *p, Inner: 1}, true)
 	case wide(d) != tensor.F32:
@@ -61,6 +61,37 @@ func bindPool(o *nn.Pool, b *binder) error {
 		return err
 	}
 	return b.add(k, []bindings.Kernel{half}, w, b.in(0), b.out(0))
+}
+
+// maxTypes are the nacre_max_type of csrc/pool/pool.h.
+var maxTypes = map[tensor.DType]int{tensor.F32: 0, tensor.F64: 1, tensor.I8: 2, tensor.U8: 3}
+
+// maxIndex adds a command of maxima and where they are. Of 16-bit floats they are found as float32,
+// which changes none.
+func (b *binder) maxIndex(o *nn.Pool, p *nn.Pooling) error {
+	if skip, err := b.checkWindows(p); skip || err != nil {
+		return err
+	}
+	d, x, y, err := b.DType(0), b.in(0), b.out(0), error(nil)
+	n := b.OutShape(0).Len()
+	if wide(d) != d && wide(d) == tensor.F32 {
+		if x, err = b.floats(0); err != nil {
+			return err
+		}
+		d, y = tensor.F32, b.temp(tensor.F32.Bytes(n))
+	}
+	if err := b.run("max_index", maxIndexWords(p, d, o.ColumnMajor), x, y, b.out(1)); err != nil || d == b.DType(0) {
+		return err
+	}
+	return b.convert(d, b.DType(0), graph.Known(n), y, b.out(0))
+}
+
+// maxIndexWords is nacre_max_index_words of csrc/pool/pool.h.
+func maxIndexWords(p *nn.Pooling, d tensor.DType, columnMajor bool) (w words) {
+	w.pooling(p, true)
+	w.int(maxTypes[d])
+	w.bool(columnMajor)
+	return w
 }
 
 // checkWindows reports windows that kernels do not take. Skip is true if there are no

@@ -110,6 +110,43 @@ func TestPooling(t *testing.T) {
 	}
 }
 
+// TestMaxIndex compares maxima and their places with the formula. Few values differ, so that the
+// first of equal ones counts.
+func TestMaxIndex(t *testing.T) {
+	pool, r := testPool(t), rand.New(rand.NewPCG(65, 66))
+	for i, p := range poolings {
+		in, out := poolingSizes(&p)
+		x := make([]float64, in)
+		for i := range x {
+			x[i] = float64(r.IntN(5))
+		}
+		for d := range maxTypes {
+			lowest := map[tensor.DType]float64{tensor.F32: math.Inf(-1), tensor.F64: math.Inf(-1), tensor.I8: -128, tensor.U8: 0}[d]
+			want := make([]float64, 2*out)
+			for o := range out {
+				list, _ := poolingPlace(&p, o)
+				slices.Sort(list)
+				want[o] = lowest
+				if len(list) > 0 {
+					want[out+o] = float64(list[0])
+				}
+				for _, at := range list {
+					if x[at] > want[o] {
+						want[o], want[out+o] = x[at], float64(at)
+					}
+				}
+			}
+			for _, k := range runnable(t, "max_index") {
+				outs := []output{{at: 1, dtype: d, n: out}, {at: 2, dtype: tensor.I64, n: out}}
+				got := runOutputs(t, k, maxIndexWords(&p, d, false), pool, outs, stored(d, x), nil, nil)
+				if at := differ(got, want, 0, 0); at >= 0 {
+					t.Fatalf("%d, %s of %v: element %d is %v, not %v", i, k.Variant(), d, at, got[at], want[at])
+				}
+			}
+		}
+	}
+}
+
 func TestPoolingSpecial(t *testing.T) {
 	pool := testPool(t)
 	nan, inf := math.NaN(), math.Inf(1)

@@ -85,7 +85,7 @@ func TestResampleNearest(t *testing.T) {
 // variants for vectors where its table has any.
 func TestVisionOps(t *testing.T) {
 	testPool(t)
-	tested := []string{"f32_conv_depthwise", "f32_conv_depthwise_blocked", "f32_conv_blocked", "f32_conv_expand", "f32_conv_winograd", "f32_conv_gemm", "f32_conv_transpose", "f64_conv_gemm", "f64_conv", "f64_conv_transpose", "f32_pooling", "f32_pooling_blocked", "i8_pooling", "f32_resample", "resample_nearest"}
+	tested := []string{"f32_conv_depthwise", "f32_conv_depthwise_blocked", "f32_conv_blocked", "f32_conv_expand", "f32_conv_winograd", "f32_conv_gemm", "f32_conv_transpose", "f64_conv_gemm", "f64_conv", "f64_conv_transpose", "f32_pooling", "f32_pooling_blocked", "i8_pooling", "f32_resample", "resample_nearest", "max_index"}
 	for _, name := range tested {
 		if len(bindings.Variants(name)) == 0 {
 			t.Errorf("no kernel of %s", name)
@@ -93,7 +93,7 @@ func TestVisionOps(t *testing.T) {
 	}
 	for _, k := range bindings.Variants() {
 		var prefix string
-		for _, p := range []string{"f32_conv", "f64_conv", "f32_pool", "i8_pool", "f32_resample", "resample"} {
+		for _, p := range []string{"f32_conv", "f64_conv", "f32_pool", "i8_pool", "f32_resample", "resample", "max_index"} {
 			if len(k.Op()) >= len(p) && k.Op()[:len(p)] == p {
 				prefix = p
 			}
