@@ -43,16 +43,62 @@ typedef const nacre_f32_resample_impl *nacre_f32_resample_fn(void);
 
 // ---- resample_nearest -----------------------------------------------------------
 
-// The words of command resample_nearest, of the middle axis of x[outer, n, inner] to
-// y[outer, m, inner]: y[o, j, i] = x[o, start[j], i]. Operands are x, start and y. All
-// inputs named exist; no extent is 0.
+// The words of command resample_nearest, of two axes of x[outer, n[0], n[1], inner] to
+// y[outer, m[0], m[1], inner]: y[o, j, k, i] = x[o, start0[j], start1[k], i]. Operands are x,
+// start0, start1 and y; starts are int32. All inputs named exist; no extent is 0.
 typedef struct {
-    int64_t outer, n, inner, m;
-    int64_t size;  // bytes of an element: 1, 2, 4, 8 or 16
+    int64_t outer, n[2], m[2], inner;
+    int64_t size;    // bytes of an element: 1, 2, 4, 8 or 16
+    int64_t repeat;  // r if start1[k] is k / r for all k, or 0
 } nacre_resample_nearest_words;
 
-// y[j] = x[start[j]] for j < m, of elements of size bytes.
-typedef void nacre_resample_nearest_fn(const void *x, const int32_t *start, size_t m, size_t size, void *y);
+// y[j] = x[start[j]] for j < m, of elements of size bytes; start[j] is j / repeat unless repeat
+// is 0.
+typedef void nacre_resample_nearest_fn(const void *x, const int32_t *start, size_t m, size_t size, size_t repeat, void *y);
+
+// ---- f32_grid_sample --------------------------------------------------------------
+
+enum nacre_grid_mode { NACRE_GRID_NEAREST, NACRE_GRID_LINEAR, NACRE_GRID_CUBIC };
+enum nacre_grid_padding { NACRE_GRID_ZEROS, NACRE_GRID_BORDER, NACRE_GRID_REFLECTION };
+
+enum {
+    NACRE_GRID_AXES = 8,
+    NACRE_GRID_EXTENT = 1 << 22,  // most pixels along an axis: float32 tells such places apart
+};
+
+// The words of command f32_grid_sample: x[images, channels, in...] at the places of
+// grid[images, places, axes], each from -1 to 1 and the innermost axis first, as
+// y[images, channels, places]. Operands are x, grid and y. No extent is 0.
+typedef struct {
+    int64_t images, channels, axes, places;
+    int64_t in[NACRE_GRID_AXES];
+    int64_t mode, padding;
+    int64_t corners;  // -1 and 1 are the centres of the outermost pixels, not their edges
+    int64_t outside;  // with padding border: taps surround places up to 2 pixels beyond it
+} nacre_grid_words;
+
+// ---- f32_regions ------------------------------------------------------------------
+
+enum nacre_regions_kind { NACRE_REGIONS_ALIGN, NACRE_REGIONS_CROP, NACRE_REGIONS_CROP_NEAREST };
+
+// The words of command f32_regions: regions of x[images, channels, height, width] as
+// y[regions, channels, rows, columns]. Operands are x, regions[regions, 4], the images
+// batch[regions] and y.
+//     align: corners x0, y0, x1, y1 times scale, less offset. An element is the mean of
+//            samples x samples places in it, spread evenly; of as many as it has pixels along
+//            each axis if samples is 0. Places more than a pixel outside the image are 0.
+//     crop:  corners y0, x0, y1, x1 where the image has 0 to 1. An element is the pixel at its
+//            place, between pixels linearly or the nearest; outside the image it is outside.
+// No extent of x and y is 0.
+typedef struct {
+    int64_t images, channels, height, width, regions, rows, columns;
+    int64_t kind;
+    int64_t samples, most;    // samples; and most of them for an element along an axis
+    double scale, offset;     // of align
+    int64_t least;            // of align: the least extent of a region, 0 or 1
+    double outside;           // of crop
+    int64_t batch_bytes;      // bytes of a number of batch, 4 or 8
+} nacre_regions_words;
 
 // ---- f32_deform_columns, f64_deform_columns ---------------------------------------
 

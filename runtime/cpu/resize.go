@@ -5,6 +5,8 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op/quant"
 	"github.com/nacre-ml/nacre/runtime/op/vision"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -25,7 +27,7 @@ func bindResize(o *vision.Resize, b *binder) error {
 		return device.Refuse("the elements are %v", d)
 	case len(tables) == 0:
 		return b.copyAll(b.in(0), b.out(0), d, b.In[0].Dims.Len())
-	case !o.IsNearest() && wide(d) != tensor.F32:
+	case !o.IsNearest() && wide(d) != tensor.F32 && d != tensor.U8 && d != tensor.I8:
 		return device.Refuse("%v elements are interpolated in Go", d)
 	case slices.ContainsFunc(tables, func(t *vision.Resample) bool { return t.Outside != nil }):
 		return device.Refuse("outputs that lie outside the input are filled in Go")
@@ -48,37 +50,98 @@ func resizeTables(o *vision.Resize, b *device.Binding) ([]*vision.Resample, erro
 	return o.Tables(list, b.Shape(0))
 }
 
+// nearest adds the commands of the tables, with temporary values between them. Two axes that
+// follow each other are one command.
+func (b *binder) nearest(tables []*vision.Resample) error {
+	d, shape, x := b.DType(0), b.Shape(0).Clone(), b.in(0)
+	tables = slices.SortedFunc(slices.Values(tables), func(s, t *vision.Resample) int { return t.Axis - s.Axis })
+	for len(tables) > 0 {
+		rows, columns := keptAxis, tables[0]
+		first := columns.Axis
+		if tables = tables[1:]; len(tables) > 0 && tables[0].Axis == first-1 {
+			rows, tables = tables[0], tables[1:]
+			first = rows.Axis
+			shape[first] = rows.Out
+		}
+		shape[columns.Axis] = columns.Out
+		y := b.out(0)
+		if len(tables) > 0 {
+			y = b.temp(d.Bytes(shape.Len()))
+		}
+		w := nearestWords(rows, columns, shape[:first].Len(), shape[columns.Axis+1:].Len(), d.Bits()/8)
+		if err := b.run("resample_nearest", w, x, constant(rows.Start...), constant(columns.Start...), y); err != nil {
+			return err
+		}
+		x = y
+	}
+	return nil
+}
+
+// keptAxis is an axis of one element.
+var keptAxis = vision.NewResample(1, 1)
+
+// repeats returns how often each input is an output, in order; 0 where they are not so.
+func repeats(t *vision.Resample) int {
+	r := (t.Out + t.In - 1) / t.In
+	for j, at := range t.Start {
+		if int(at) != j/r {
+			return 0
+		}
+	}
+	return r
+}
+
 // resample adds the commands of the tables, with temporary values between them.
 func (b *binder) resample(nearest bool, tables []*vision.Resample) error {
+	if nearest {
+		return b.nearest(tables)
+	}
 	d, shape := b.DType(0), b.Shape(0).Clone()
 	half, err := b.halfOf(d)
 	if err != nil {
 		return err
 	}
-	x, from, to := b.in(0), d, d
-	if !nearest {
-		to = tensor.F32
+	x, from, last := b.in(0), d, d
+	if d.IsInteger() {
+		if x, err = b.floats(0); err != nil {
+			return err
+		}
+		from, last = tensor.F32, tensor.F32
 	}
 	for i, t := range tables {
 		shape[t.Axis] = t.Out
-		y := b.out(0)
-		if i < len(tables)-1 {
+		y, to := b.out(0), last
+		if i < len(tables)-1 || d != last {
+			if i < len(tables)-1 {
+				to = tensor.F32
+			}
 			y = b.temp(to.Bytes(shape.Len()))
-		} else {
-			to = d
 		}
 		outer, inner := shape[:t.Axis].Len(), shape[t.Axis+1:].Len()
-		if nearest {
-			err = b.run("resample_nearest", nearestWords(t, outer, inner, d.Bits()/8), x, constant(t.Start...), y)
-		} else {
-			err = b.interpolate(t, resampleWords(t, outer, inner, from, to, half), half, x, y)
-		}
-		if err != nil {
+		if err := b.interpolate(t, resampleWords(t, outer, inner, from, to, half), half, x, y); err != nil {
 			return err
 		}
 		x, from = y, to
 	}
-	return nil
+	if d == last {
+		return nil
+	}
+	return b.rounded(x, shape)
+}
+
+// rounded adds a command that stores float32 as the integers of the output: to nearest, ties to even,
+// within what the type has.
+func (b *binder) rounded(x device.Operand, shape tensor.Shape) error {
+	at, err := quant.Granularity{}.Grid(graph.DimsOf(shape), graph.Dims{})
+	if err != nil {
+		return err
+	}
+	d := quantTypes[b.DType(0)]
+	var w words
+	w.dim(at.Outer, at.Axis, at.Inner, at.Block, at.PerOuter, at.PerAxis, at.PerInner)
+	w.int(quantTypes[tensor.F32], d, floatTypes[tensor.F32], quantTypes[tensor.F32], d, 1)
+	w.part(b.dev.half)
+	return b.run("f32_quantize", w, x, constant[float32](1), device.Operand{}, b.out(0))
 }
 
 func (b *binder) interpolate(t *vision.Resample, w words, half bindings.Kernel, x, y device.Operand) error {
@@ -102,8 +165,8 @@ func resampleWords(t *vision.Resample, outer, inner int, x, y tensor.DType, half
 }
 
 // nearestWords is nacre_resample_nearest_words of csrc/resize/resize.h.
-func nearestWords(t *vision.Resample, outer, inner, size int) words {
+func nearestWords(rows, columns *vision.Resample, outer, inner, size int) words {
 	var w words
-	w.int(outer, t.In, inner, t.Out, size)
+	w.int(outer, rows.In, columns.In, rows.Out, columns.Out, inner, size, repeats(columns))
 	return w
 }

@@ -16,8 +16,8 @@ var resamplings = []struct{ outer, n, inner, m, taps int }{
 }
 
 func newResample(r *rand.Rand, n, m, taps int) *vision.Resample {
-	x := &vision.Resample{Taps: taps, Weights: quarters(r, taps*m), Start: make([]int32, m)}
-	x.In, x.Out = n, m
+	x := vision.NewResample(n, m)
+	x.Taps, x.Weights = taps, quarters(r, taps*m)
 	for i := range x.Start {
 		x.Start[i] = int32(r.IntN(n - taps + 1))
 	}
@@ -54,27 +54,45 @@ func TestResample(t *testing.T) {
 	}
 }
 
+// TestResampleNearest resizes two axes, by factors and by places in any order.
 func TestResampleNearest(t *testing.T) {
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, s := range resamplings {
+	for _, s := range []struct{ outer, rows, columns, inner, down, across int }{
+		{1, 1, 1, 1, 1, 1}, {3, 5, 7, 1, 10, 14}, {2, 4, 33, 1, 12, 99}, {2, 3, 9, 1, 12, 36}, {1, 2, 19, 1, 16, 152}, {2, 5, 21, 1, 8, 42},
+		{2, 5, 21, 1, 10, 17}, {1, 3, 64, 1, 6, 64}, {2, 3, 4, 5, 6, 8}, {1, 6, 5, 3, 4, 2}, {1, 1, 13, 1, 1, 65}, {40, 3, 40, 1, 6, 79},
+	} {
 		for _, size := range []int{1, 2, 4, 8, 16} {
-			table := newResample(r, s.n, s.m, 1)
-			x, _ := guardedBytes(s.outer*s.n*s.inner*size, min(size, 8))
-			for i := range x {
-				x[i] = byte(r.Uint32())
-			}
-			var want []byte
-			for o := range s.outer {
-				for _, at := range table.Start {
-					want = append(want, x[(o*s.n+int(at))*s.inner*size:][:s.inner*size]...)
+			for _, factor := range []bool{true, false} {
+				rows, columns := vision.NewResample(s.rows, s.down), vision.NewResample(s.columns, s.across)
+				for _, table := range []*vision.Resample{rows, columns} {
+					each := (table.Out + table.In - 1) / table.In
+					for j := range table.Start {
+						table.Start[j] = int32(j / each)
+						if !factor {
+							table.Start[j] = int32(r.IntN(table.In))
+						}
+					}
 				}
-			}
-			start := slices.Clone(constant(table.Start...).Data)
-			for _, k := range runnable(t, "resample_nearest") {
-				got := runGuarded(t, k, nearestWords(table, s.outer, s.inner, size), pool, len(want), min(size, 8), x, start)
-				if !slices.Equal(got, want) {
-					t.Fatalf("%+v %s: elements of %d bytes differ", s, k.Variant(), size)
+				x, _ := guardedBytes(s.outer*s.rows*s.columns*s.inner*size, min(size, 8))
+				for i := range x {
+					x[i] = byte(r.Uint32())
+				}
+				var want []byte
+				for o := range s.outer {
+					for _, row := range rows.Start {
+						for _, at := range columns.Start {
+							want = append(want, x[((o*s.rows+int(row))*s.columns+int(at))*s.inner*size:][:s.inner*size]...)
+						}
+					}
+				}
+				w := nearestWords(rows, columns, s.outer, s.inner, size)
+				starts := [][]byte{slices.Clone(constant(rows.Start...).Data), slices.Clone(constant(columns.Start...).Data)}
+				for _, k := range runnable(t, "resample_nearest") {
+					got := runGuarded(t, k, w, pool, len(want), min(size, 8), x, starts[0], starts[1])
+					if !slices.Equal(got, want) {
+						t.Fatalf("%+v %s, factor %v: elements of %d bytes differ", s, k.Variant(), factor, size)
+					}
 				}
 			}
 		}
@@ -85,7 +103,7 @@ func TestResampleNearest(t *testing.T) {
 // variants for vectors where its table has any.
 func TestVisionOps(t *testing.T) {
 	testPool(t)
-	tested := []string{"f32_conv_depthwise", "f32_conv_depthwise_blocked", "f32_conv_blocked", "f32_conv_expand", "f32_conv_winograd", "f32_conv_gemm", "f32_conv_transpose", "f64_conv_gemm", "f64_conv", "f64_conv_transpose", "f32_pooling", "f32_pooling_blocked", "i8_pooling", "f32_resample", "resample_nearest", "max_index"}
+	tested := []string{"f32_conv_depthwise", "f32_conv_depthwise_blocked", "f32_conv_blocked", "f32_conv_expand", "f32_conv_winograd", "f32_conv_gemm", "f32_conv_transpose", "f64_conv_gemm", "f64_conv", "f64_conv_transpose", "f32_pooling", "f32_pooling_blocked", "i8_pooling", "f32_resample", "resample_nearest", "max_index", "f32_grid_sample", "f32_regions"}
 	for _, name := range tested {
 		if len(bindings.Variants(name)) == 0 {
 			t.Errorf("no kernel of %s", name)
@@ -93,7 +111,7 @@ func TestVisionOps(t *testing.T) {
 	}
 	for _, k := range bindings.Variants() {
 		var prefix string
-		for _, p := range []string{"f32_conv", "f64_conv", "f32_pool", "i8_pool", "f32_resample", "resample", "max_index"} {
+		for _, p := range []string{"f32_conv", "f64_conv", "f32_pool", "i8_pool", "f32_resample", "resample", "max_index", "f32_grid", "f32_regions"} {
 			if len(k.Op()) >= len(p) && k.Op()[:len(p)] == p {
 				prefix = p
 			}

@@ -34,6 +34,7 @@ func families() [][]row {
 		reduceRows,
 		resizeRows,
 		rnnRows,
+		sampleRows,
 		storeRows,
 	}
 }

@@ -8,20 +8,20 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// cropResize cuts regions out of feature maps and resizes each, corners on corners, to
+// CropResize cuts regions out of feature maps and resizes each, corners on corners, to
 // the extents of an input: CropAndResize. Regions are [top,left,bottom,right] where an
 // image has 0 to 1.
-type cropResize struct {
-	nearest bool
-	outside float32 // where a region leaves the image
+type CropResize struct {
+	Nearest bool
+	Outside float32 // where a region leaves the image
 }
 
 func newCropResize(n *op.Node) (op.Op, error) {
-	o := &cropResize{outside: n.Float("extrapolation_value", 0)}
+	o := &CropResize{Outside: n.Float("extrapolation_value", 0)}
 	switch mode := n.Str("mode", "bilinear"); mode {
 	case "bilinear":
 	case "nearest":
-		o.nearest = true
+		o.Nearest = true
 	default:
 		return nil, graph.Errorf(graph.ErrFormat, "mode is %q; it takes bilinear or nearest", mode)
 	}
@@ -29,7 +29,7 @@ func newCropResize(n *op.Node) (op.Op, error) {
 }
 
 // Infer sets [regions,channels,height,width].
-func (o *cropResize) Infer(c *op.Infer) error {
+func (o *CropResize) Infer(c *op.Infer) error {
 	if c.In[2].DType != tensor.I32 || c.In[3].DType != tensor.I32 {
 		return graph.Errorf(graph.ErrUnsupported, "batch_indices %v and crop_size %v are not both of int32", c.In[2].Type, c.In[3].Type)
 	}
@@ -48,7 +48,7 @@ func (o *cropResize) Infer(c *op.Infer) error {
 }
 
 // Run samples region by region.
-func (o *cropResize) Run(c *op.Run) error {
+func (o *CropResize) Run(c *op.Run) error {
 	x, rois := c.In[0].Shape(), c.In[1].Shape()
 	batch, size := tensor.View[int32](c.In[2]), tensor.View[int32](c.In[3])
 	if len(size) != 2 || size[0] < 1 || size[1] < 1 || len(batch) != rois[0] {
@@ -96,16 +96,16 @@ func places(from, to float32, extent, n int) []float32 {
 
 // sample fills one plane of the output. A place outside the image, or none at all (NaN),
 // has the value for that.
-func (o *cropResize) sample(plane, out []float32, rows, columns []float32, width int) {
+func (o *CropResize) sample(plane, out []float32, rows, columns []float32, width int) {
 	height := len(plane) / max(width, 1)
 	for i, y := range rows {
 		for j, x := range columns {
 			at := i*len(columns) + j
 			if !(y >= 0 && y <= float32(height-1) && x >= 0 && x <= float32(width-1)) {
-				out[at] = o.outside
+				out[at] = o.Outside
 				continue
 			}
-			if o.nearest {
+			if o.Nearest {
 				out[at] = plane[int(roundHalfAway(y))*width+int(roundHalfAway(x))]
 				continue
 			}

@@ -100,7 +100,15 @@ func (o *GridSample) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	sampleGrid(o, from, x.Shape(), op.Doubles(c.In[1]), out.Shape(), to)
+	if c.In[1].DType() == tensor.F64 {
+		sampleGrid(o, from, x.Shape(), tensor.View[float64](c.In[1]), out.Shape(), to)
+	} else {
+		grid, err := c.Floats(c.In[1])
+		if err != nil {
+			return err
+		}
+		sampleGrid(o, from, x.Shape(), grid, out.Shape(), to)
+	}
 	c.PutFloats(out, to)
 	return nil
 }
@@ -114,8 +122,9 @@ type gridTaps struct {
 }
 
 // sampleGrid reads every channel of every image. The taps of a place are found
-// once for all channels.
-func sampleGrid[T float32 | float64](o *GridSample, x []T, shape tensor.Shape, grid []float64, out tensor.Shape, to []T) {
+// once for all channels: in float32 if image and grid have no wider elements, as PyTorch and
+// ONNX Runtime do.
+func sampleGrid[T, G float32 | float64](o *GridSample, x []T, shape tensor.Shape, grid []G, out tensor.Shape, to []T) {
 	axes, space := shape[2:], shape[2:].Len()
 	places, channels := out[2:].Len(), shape[1]
 	r := len(axes)
@@ -127,7 +136,7 @@ func sampleGrid[T float32 | float64](o *GridSample, x []T, shape tensor.Shape, g
 		for p := range places {
 			place := grid[(b*places+p)*r:][:r]
 			for a, n := range axes {
-				list[a] = o.taps(place[r-1-a], n)
+				list[a] = tapsAt(o, place[r-1-a], n)
 			}
 			offsets, parts = combine(list, steps, offsets[:0], parts[:0])
 			for ch := range channels {
@@ -165,49 +174,49 @@ func combine[T float32 | float64](list []gridTaps, steps []int, offsets []int, p
 	return offsets, parts
 }
 
-// taps returns what a place along an axis of n pixels is read from.
-func (o *GridSample) taps(place float64, n int) gridTaps {
-	lo, hi := -0.5, float64(n)-0.5
-	x := ((place+1)*float64(n) - 1) / 2
+// tapsAt returns what a place along an axis of n pixels is read from.
+func tapsAt[G float32 | float64](o *GridSample, place G, n int) gridTaps {
+	lo, hi := G(-0.5), G(n)-0.5
+	x := (G((place+1)*G(n)) - 1) / 2
 	if o.Corners {
-		lo, hi = 0, float64(n-1)
-		x = (place + 1) / 2 * float64(n-1)
+		lo, hi = 0, G(n-1)
+		x = G((place+1)/2) * G(n-1)
 	}
 	if o.Mode == "nearest" {
-		x = math.RoundToEven(x)
+		x = G(math.RoundToEven(float64(x)))
 	}
 	if x < lo || x > hi {
 		switch o.Padding {
 		case "border":
-			far := 2 * float64(op.Btoi(o.Outside))
-			x = min(max(x, -far), float64(n-1)+far)
+			far := G(2 * op.Btoi(o.Outside))
+			x = min(max(x, -far), G(n-1)+far)
 		case "reflection":
 			x = reflect(x, lo, hi)
 		}
 	}
 	// Farther out than any pixel that a tap may reach; no number becomes that, too.
-	if !(x >= -8 && x <= float64(n)+8) {
+	if !(x >= -8 && x <= G(n)+8) {
 		x = -8
 	}
 	var t gridTaps
-	first := math.Floor(x)
-	part := x - first
+	first := int(math.Floor(float64(x)))
+	part := x - G(first)
 	switch o.Mode {
 	case "nearest":
-		o.add(&t, int(x), n, lo, hi, 1)
+		addTap(o, &t, int(x), n, lo, hi, 1)
 	case "linear":
-		o.add(&t, int(first), n, lo, hi, 1-part)
-		o.add(&t, int(first)+1, n, lo, hi, part)
+		addTap(o, &t, first, n, lo, hi, 1-part)
+		addTap(o, &t, first+1, n, lo, hi, part)
 	case "cubic":
 		for k, w := range cubicParts(part) {
-			o.add(&t, int(first)-1+k, n, lo, hi, w)
+			addTap(o, &t, first-1+k, n, lo, hi, w)
 		}
 	}
 	return t
 }
 
-// add adds pixel i, or the one that stands for it beyond the border.
-func (o *GridSample) add(t *gridTaps, i, n int, lo, hi, part float64) {
+// addTap adds pixel i, or the one that stands for it beyond the border.
+func addTap[G float32 | float64](o *GridSample, t *gridTaps, i, n int, lo, hi, part G) {
 	if i < 0 || i >= n {
 		switch o.Padding {
 		case "zeros":
@@ -215,20 +224,20 @@ func (o *GridSample) add(t *gridTaps, i, n int, lo, hi, part float64) {
 		case "border":
 			i = min(max(i, 0), n-1)
 		case "reflection":
-			i = min(max(int(reflect(float64(i), lo, hi)), 0), n-1)
+			i = min(max(int(reflect(G(i), lo, hi)), 0), n-1)
 		}
 	}
-	t.at[t.n], t.part[t.n] = i, part
+	t.at[t.n], t.part[t.n] = i, float64(part)
 	t.n++
 }
 
 // reflect brings x between lo and hi as mirrors there would.
-func reflect(x, lo, hi float64) float64 {
+func reflect[G float32 | float64](x, lo, hi G) G {
 	span := hi - lo
 	if span <= 0 {
 		return lo
 	}
-	x = math.Mod(math.Abs(x-lo), 2*span)
+	x = G(math.Mod(math.Abs(float64(x-lo)), float64(2*span)))
 	if x > span {
 		x = 2*span - x
 	}
@@ -237,11 +246,11 @@ func reflect(x, lo, hi float64) float64 {
 
 // cubicParts is the convolution of R. Keys with a = -3/4, for a place that lies
 // that part behind the second of four pixels.
-func cubicParts(t float64) [4]float64 {
+func cubicParts[G float32 | float64](t G) [4]G {
 	const a = -0.75
-	far := func(x float64) float64 { return ((a*x-5*a)*x+8*a)*x - 4*a }
-	near := func(x float64) float64 { return ((a+2)*x-(a+3))*x*x + 1 }
-	return [4]float64{far(t + 1), near(t), near(1 - t), far(2 - t)}
+	far := func(x G) G { return G((G((a*x-5*a)*x)+8*a)*x) - 4*a }
+	near := func(x G) G { return G((G((a+2)*x)-(a+3))*x)*x + 1 }
+	return [4]G{far(t + 1), near(t), near(1 - t), far(2 - t)}
 }
 
 // AffineGrid applies one affine map per batch to evenly spaced places of an image
@@ -298,26 +307,43 @@ func (o *AffineGrid) Run(c *op.Run) error {
 	if err != nil || out.Len() == 0 {
 		return err
 	}
-	list := make([]float64, 0, out.Len())
-	steps := space.Strides()
-	at := make([]float64, axes+1) // innermost axis first, then 1
-	at[axes] = 1
-	for b := range size[0] {
-		for p := range space.Len() {
-			for a, n := range space {
-				at[axes-1-a] = o.place(p/steps[a]%n, n)
-			}
-			for row := range axes {
-				sum := 0.0
-				for k, v := range at {
-					sum += theta[(b*axes+row)*(axes+1)+k] * v
+	if out.DType() == tensor.F32 {
+		affine(o, tensor.View[float32](out), theta, size[0], space)
+		return nil
+	}
+	list := make([]float64, out.Len())
+	affine(o, list, theta, size[0], space)
+	op.PutDoubles(out, list)
+	return nil
+}
+
+// affine fills a grid of maps theta, row after row of the space.
+func affine[T float32 | float64](o *AffineGrid, out []T, theta []float64, batch int, space tensor.Shape) {
+	axes := len(space)
+	rows, last := space[:axes-1], space[axes-1]
+	steps := rows.Strides()
+	across := make([]float64, last)
+	for i := range across {
+		across[i] = o.place(i, last)
+	}
+	for b := range batch {
+		for p := range rows.Len() {
+			row := out[:last*axes]
+			out = out[last*axes:]
+			for i := range axes {
+				line := theta[(b*axes+i)*(axes+1):][:axes+1]
+				begin := line[axes]
+				for a, n := range rows {
+					begin += line[axes-1-a] * o.place(p/steps[a]%n, n)
 				}
-				list = append(list, sum)
+				at := i
+				for _, x := range across {
+					row[at] = T(line[0]*x + begin)
+					at += axes
+				}
 			}
 		}
 	}
-	op.PutDoubles(out, list)
-	return nil
 }
 
 // place is where element i of n lies between -1 and 1.

@@ -2,6 +2,7 @@ package vision
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -24,6 +25,16 @@ type Resample struct {
 	Start   []int32
 	Weights []float64
 	Outside []bool // outputs that extrapolation_value replaces; nil for none
+}
+
+// NewResample returns a filter from n inputs to m outputs whose taps and weights are to be set. For
+// m = n it takes each input as it is.
+func NewResample(n, m int) *Resample {
+	t := &Resample{resized: resized{In: n, Out: m}, Taps: 1, Start: make([]int32, m), Weights: slices.Repeat([]float64{1}, m)}
+	for j := range t.Start {
+		t.Start[j] = int32(min(j, n-1))
+	}
+	return t
 }
 
 // maxTaps bounds the weights of an axis before those of one input are joined.

@@ -8,9 +8,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// maxRoiGrid bounds the samples of one bin along an axis, which a region far
+// MaxRoiGrid bounds the samples of one bin along an axis, which a region far
 // larger than the image would ask for.
-const maxRoiGrid = 1 << 12
+const MaxRoiGrid = 1 << 12
 
 // RoiAlign samples regions of feature maps at points between pixels and pools
 // the samples of every bin.
@@ -27,8 +27,8 @@ func newRoiAlign(n *op.Node) (op.Op, error) {
 		Height: n.Int("output_height", 1), Width: n.Int("output_width", 1),
 		Ratio: n.Int("sampling_ratio", 0), Scale: float64(n.Float("spatial_scale", 1)),
 	}
-	if o.Height < 1 || o.Width < 1 || o.Ratio < 0 || o.Ratio > maxRoiGrid {
-		return nil, graph.Errorf(graph.ErrFormat, "output is %dx%d of %d samples; it takes 1 or more, and samples from 0 to %d", o.Height, o.Width, o.Ratio, maxRoiGrid)
+	if o.Height < 1 || o.Width < 1 || o.Ratio < 0 || o.Ratio > MaxRoiGrid {
+		return nil, graph.Errorf(graph.ErrFormat, "output is %dx%d of %d samples; it takes 1 or more, and samples from 0 to %d", o.Height, o.Width, o.Ratio, MaxRoiGrid)
 	}
 	switch mode := n.Str("mode", "avg"); mode {
 	case "avg", "max":
@@ -86,18 +86,22 @@ func (o *RoiAlign) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	rois := op.Doubles(c.In[1])
-	if len(rois) != 4*len(batch) {
+	if n := c.In[1].Len(); n != 4*len(batch) {
 		return graph.Errorf(graph.ErrShape, "%v regions with %d batch indices", c.In[1].Shape(), len(batch))
 	}
+	shape := c.In[0].Shape()
 	if c.In[0].DType() == tensor.F64 {
-		return alignRegions(o, tensor.View[float64](c.In[0]), c.In[0].Shape(), rois, batch, tensor.View[float64](c.Out[0]))
+		return alignRegions(c, o, tensor.View[float64](c.In[0]), shape, tensor.View[float64](c.In[1]), batch, tensor.View[float64](c.Out[0]))
 	}
 	x, out, err := c.FloatsInOut()
 	if err != nil {
 		return err
 	}
-	if err := alignRegions(o, x, c.In[0].Shape(), rois, batch, out); err != nil {
+	rois, err := c.Floats(c.In[1])
+	if err != nil {
+		return err
+	}
+	if err := alignRegions(c, o, x, shape, rois, batch, out); err != nil {
 		return err
 	}
 	c.PutFloats(c.Out[0], out)
@@ -106,102 +110,121 @@ func (o *RoiAlign) Run(c *op.Run) error {
 
 // between is a place between two neighbours along an axis, with what each counts;
 // outside the image neither does.
-type between struct {
+type between[T float32 | float64] struct {
 	lo, hi         int
-	loPart, hiPart float64
+	loPart, hiPart T
 }
 
 // axisSamples returns the places of the samples along an axis of n pixels, as
-// many for each of the bins.
-func (o *RoiAlign) axisSamples(from, to float64, bins, n int) ([]between, error) {
-	start, end := from*o.Scale-o.Offset, to*o.Scale-o.Offset
+// many for each of the bins, in the type of the image, as PyTorch and ONNX Runtime do.
+func axisSamples[T float32 | float64](o *RoiAlign, from, to T, bins, n int) ([]between[T], error) {
+	start, end := T(from*T(o.Scale))-T(o.Offset), T(to*T(o.Scale))-T(o.Offset)
 	extent := end - start
 	if o.Offset == 0 {
 		extent = max(extent, 1)
 	}
-	count := o.Ratio
+	bin, count := extent/T(bins), o.Ratio
 	if count == 0 {
-		f := math.Ceil(extent / float64(bins))
-		if !(f <= maxRoiGrid) {
-			return nil, graph.Errorf(graph.ErrShape, "a region from %g to %g takes more than %d samples a bin", from, to, maxRoiGrid)
+		f := math.Ceil(float64(bin))
+		if !(f <= MaxRoiGrid) {
+			return nil, graph.Errorf(graph.ErrShape, "a region from %g to %g takes more than %d samples a bin", from, to, MaxRoiGrid)
 		}
 		count = max(int(f), 0)
 	}
-	list := make([]between, 0, bins*count)
+	list := make([]between[T], 0, bins*count)
 	for b := range bins {
 		for i := range count {
-			at := start + extent/float64(bins)*(float64(b)+(float64(i)+0.5)/float64(count))
-			list = append(list, placeBetween(at, n))
+			list = append(list, placeBetween(start+T(T(b)*bin)+T((T(i)+0.5)*bin)/T(count), n))
 		}
 	}
 	return list, nil
 }
 
-func placeBetween(at float64, n int) between {
-	if !(at >= -1 && at <= float64(n)) {
-		return between{}
+func placeBetween[T float32 | float64](at T, n int) between[T] {
+	if !(at >= -1 && at <= T(n)) {
+		return between[T]{}
 	}
 	at = max(at, 0)
 	lo := int(at)
 	if lo >= n-1 {
-		return between{n - 1, n - 1, 1, 0}
+		return between[T]{n - 1, n - 1, 1, 0}
 	}
-	part := at - float64(lo)
-	return between{lo, lo + 1, 1 - part, part}
+	part := at - T(lo)
+	return between[T]{lo, lo + 1, 1 - part, part}
 }
 
-func alignRegions[T float32 | float64](o *RoiAlign, x []T, shape tensor.Shape, rois []float64, batch []int, out []T) error {
+func alignRegions[T float32 | float64](c *op.Run, o *RoiAlign, x []T, shape tensor.Shape, rois []T, batch []int, out []T) error {
 	if len(x) == 0 {
 		clear(out)
 		return nil
 	}
 	image, bins := shape[2]*shape[3], o.Height*o.Width
-	for r, b := range batch {
-		if b < 0 || b >= shape[0] {
-			return graph.Errorf(graph.ErrShape, "batch index %d of %d images", b, shape[0])
-		}
-		roi := rois[4*r:][:4]
-		ys, err := o.axisSamples(roi[1], roi[3], o.Height, shape[2])
-		if err != nil {
-			return err
-		}
-		xs, err := o.axisSamples(roi[0], roi[2], o.Width, shape[3])
-		if err != nil {
-			return err
-		}
-		for ch := range shape[1] {
-			plane, to := x[(b*shape[1]+ch)*image:][:image], out[(r*shape[1]+ch)*bins:][:bins]
-			for i := range to {
-				h, w := len(ys)/o.Height, len(xs)/o.Width
-				to[i] = poolSamples(o, plane, shape[3], ys[i/o.Width*h:][:h], xs[i%o.Width*w:][:w])
+	return c.Parallel(len(batch), 1, func(first, end int) error {
+		for r := first; r < end; r++ {
+			if c.Stopped() {
+				return op.ErrStopped
+			}
+			b := batch[r]
+			if b < 0 || b >= shape[0] {
+				return graph.Errorf(graph.ErrShape, "batch index %d of %d images", b, shape[0])
+			}
+			roi := rois[4*r:][:4]
+			ys, err := axisSamples(o, roi[1], roi[3], o.Height, shape[2])
+			if err != nil {
+				return err
+			}
+			xs, err := axisSamples(o, roi[0], roi[2], o.Width, shape[3])
+			if err != nil {
+				return err
+			}
+			h, w := len(ys)/o.Height, len(xs)/o.Width
+			for ch := range shape[1] {
+				plane, to := x[(b*shape[1]+ch)*image:][:image], out[(r*shape[1]+ch)*bins:][:bins]
+				for i := range to {
+					to[i] = poolSamples(o, plane, shape[3], ys[i/o.Width*h:][:h], xs[i%o.Width*w:][:w])
+				}
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // poolSamples returns the mean of the samples of a bin; or the largest of their
 // terms, as a sample is the sum of four, which is how the standard has it.
-func poolSamples[T float32 | float64](o *RoiAlign, plane []T, row int, ys, xs []between) T {
-	sum, top := 0.0, math.Inf(-1)
-	for _, y := range ys {
-		for _, x := range xs {
-			a := y.loPart * x.loPart * float64(plane[y.lo*row+x.lo])
-			b := y.loPart * x.hiPart * float64(plane[y.lo*row+x.hi])
-			c := y.hiPart * x.loPart * float64(plane[y.hi*row+x.lo])
-			d := y.hiPart * x.hiPart * float64(plane[y.hi*row+x.hi])
-			sum += a + b + c + d
-			top = max(top, a, b, c, d)
+func poolSamples[T float32 | float64](o *RoiAlign, plane []T, row int, ys, xs []between[T]) T {
+	if len(ys)*len(xs) == 0 {
+		return 0
+	}
+	sum, top := 0.0, T(math.Inf(-1))
+	for i := range ys {
+		y := &ys[i]
+		above, below := plane[y.lo*row:][:row], plane[y.hi*row:][:row]
+		for k := range xs {
+			x := &xs[k]
+			a, b := y.loPart*x.loPart*above[x.lo], y.loPart*x.hiPart*above[x.hi]
+			c, d := y.hiPart*x.loPart*below[x.lo], y.hiPart*x.hiPart*below[x.hi]
+			if !o.Largest {
+				sum += float64(a) + float64(b) + float64(c) + float64(d)
+				continue
+			}
+			if a > top {
+				top = a
+			}
+			if b > top {
+				top = b
+			}
+			if c > top {
+				top = c
+			}
+			if d > top {
+				top = d
+			}
 		}
 	}
-	switch count := len(ys) * len(xs); {
-	case count == 0:
-		return 0
-	case o.Largest:
-		return T(top)
-	default:
-		return T(sum / float64(count))
+	if o.Largest {
+		return top
 	}
+	return T(sum / float64(len(ys)*len(xs)))
 }
 
 // MaxRoiPool cuts regions, in whole pixels, into bins and takes the largest pixel

@@ -1,0 +1,264 @@
+// Command f32_regions. Elements of a region are sums over rows, then over columns: the weights of
+// samples are products of one for each axis, and so are those of their means.
+#include <math.h>
+
+#include "core/simd.h"
+#include "resize/taps.h"
+
+enum {
+    REGIONS_CHANNELS = 64,  // channels of a chunk at most
+    REGIONS_TAPS = 16,      // columns of an element that a table holds
+};
+
+// What the elements of a region take of one axis: element i the inputs at[i * most ...], count[i]
+// of them, each with a weight. It has none if it lies outside the image.
+typedef struct {
+    size_t most;
+    int32_t *at, *count;
+    float *part;
+} region_axis;
+
+typedef struct {
+    const nacre_f32_taps_impl *impl;
+    const nacre_regions_words *w;
+    const nacre_call *call;
+    const float *x, *regions;
+    const void *batch;
+    float *y;
+    size_t groups;           // of channels
+    size_t rows_most, columns_most;
+    size_t strip;            // rows of elements that are summed over columns together
+    char *scratch;
+    size_t per_thread;
+} regions_job;
+
+// Adds an input to element i. Weights of the same input are added up, so that an element has no
+// more inputs than the axis.
+static void region_add(region_axis *a, size_t i, int32_t at, float part) {
+    int32_t *const list = a->at + i * a->most;
+    float *const parts = a->part + i * a->most;
+    const int32_t n = a->count[i];
+    for (int32_t k = n - 1; k >= 0; k--) {
+        if (list[k] != at) continue;
+        parts[k] += part;
+        return;
+    }
+    list[n] = at;
+    parts[n] = part;
+    a->count[i]++;
+}
+
+// Finds what the n elements between two ends of a region take of an axis. Fails, and returns
+// false, for a region of too many samples.
+static bool region_align(const regions_job *j, float from, float to, int64_t extent, size_t n, size_t region, region_axis *a) {
+    const nacre_regions_words *const w = j->w;
+    const float start = from * (float)w->scale - (float)w->offset, end = to * (float)w->scale - (float)w->offset;
+    float length = end - start;
+    if (w->least > 0 && !(length >= (float)w->least)) length = (float)w->least;
+    const float bin = length / (float)n;
+    int64_t count = w->samples;
+    if (count == 0) {
+        const float each = ceilf(bin);
+        if (!(each <= (float)w->most)) {
+            nacre_fail(j->call, NACRE_FAILED_region_samples, (int64_t)region, w->most, 0, 0);
+            return false;
+        }
+        count = each > 0 ? (int64_t)each : 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        a->count[i] = 0;
+        for (int64_t k = 0; k < count; k++) {
+            float at = start + (float)i * bin + ((float)k + 0.5f) * bin / (float)count;
+            if (!(at >= -1 && at <= (float)extent)) continue;
+            at = at > 0 ? at : 0;
+            const int32_t low = (int32_t)at;
+            if (low >= extent - 1) {
+                region_add(a, i, (int32_t)extent - 1, 1 / (float)count);
+                continue;
+            }
+            const float part = at - (float)low;
+            region_add(a, i, low, (1 - part) / (float)count);
+            region_add(a, i, low + 1, part / (float)count);
+        }
+    }
+    return true;
+}
+
+static void region_crop(const regions_job *j, float from, float to, int64_t extent, size_t n, region_axis *a) {
+    const float last = (float)(extent - 1), step = n > 1 ? (to - from) * last / (float)(n - 1) : 0;
+    for (size_t i = 0; i < n; i++) {
+        const float at = n > 1 ? from * last + (float)i * step : 0.5f * (from + to) * last;
+        a->count[i] = 0;
+        if (!(at >= 0 && at <= last)) continue;
+        if (j->w->kind == NACRE_REGIONS_CROP_NEAREST) {
+            region_add(a, i, (int32_t)roundf(at), 1);
+            continue;
+        }
+        const int32_t low = (int32_t)at;
+        const float part = at - (float)low;
+        region_add(a, i, low, 1 - part);
+        if (part > 0) region_add(a, i, low + 1, part);
+    }
+}
+
+static region_axis region_axis_in(char **memory, size_t n, size_t most) {
+    region_axis a = {most, (int32_t *)(void *)*memory, NULL, NULL};
+    a.count = a.at + n * most;
+    a.part = (float *)(void *)(a.count + n);
+    *memory += nacre_align_bytes((2 * n * most + n) * sizeof(float));
+    return a;
+}
+
+// The columns that elements take: from first to end, and how many an element takes at most.
+static size_t region_columns(const region_axis *a, size_t n, size_t *first, size_t *end) {
+    size_t most = 0;
+    *first = SIZE_MAX;
+    *end = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (int32_t k = 0; k < a->count[i]; k++) {
+            const size_t at = (size_t)a->at[i * a->most + (size_t)k];
+            *first = nacre_min(*first, at);
+            *end = nacre_max(*end, at + 1);
+        }
+        most = nacre_max(most, (size_t)a->count[i]);
+    }
+    return most;
+}
+
+// Fills the table of the taps of strip rows of elements, in a buffer of rows of that width.
+static nacre_taps region_table(const regions_job *j, const region_axis *columns, size_t taps, size_t first, size_t width, void *memory) {
+    const size_t n = (size_t)j->w->columns, all = j->strip * n;
+    nacre_taps t = nacre_taps_in(memory, REGIONS_TAPS, all);
+    bool missing = false;
+    t.taps = taps;
+    for (size_t k = 0; k < taps; k++) {
+        for (size_t i = 0; i < t.pitch; i++) {
+            const size_t row = i / n, c = i % n, to = k * t.pitch + i;
+            const bool is = i < all && k < (size_t)columns->count[c];
+            t.at[to] = is ? (int32_t)(row * width + (size_t)columns->at[c * columns->most + k] - first) : 0;
+            t.part[to] = is ? columns->part[c * columns->most + k] : 0;
+            t.there[to] = is;
+            missing = missing || (i < all && !is);
+        }
+    }
+    if (!missing) t.there = NULL;
+    return t;
+}
+
+// Sums over columns without a table.
+static void region_row(const region_axis *columns, const float *row, size_t first, size_t n, float *y) {
+    for (size_t i = 0; i < n; i++) {
+        const int32_t *const at = columns->at + i * columns->most;
+        const float *const part = columns->part + i * columns->most;
+        float sum = 0;
+        for (int32_t k = 0; k < columns->count[i]; k++) sum += part[k] * row[(size_t)at[k] - first];
+        y[i] = sum;
+    }
+}
+
+// Whether an element of the axis takes nothing of it.
+static bool region_leaves(const region_axis *a, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (a->count[i] == 0) return true;
+    }
+    return false;
+}
+
+// Sets elements of a plane that lie outside the image.
+static void region_outside(const regions_job *j, const region_axis *rows, const region_axis *columns, float *y) {
+    const float value = (float)j->w->outside;
+    for (int64_t i = 0; i < j->w->rows; i++) {
+        for (int64_t k = 0; k < j->w->columns; k++) {
+            if (rows->count[i] == 0 || columns->count[k] == 0) y[i * j->w->columns + k] = value;
+        }
+    }
+}
+
+static bool region_image(const regions_job *j, size_t region, size_t *image) {
+    const int64_t b = j->w->batch_bytes == 4 ? ((const int32_t *)j->batch)[region] : ((const int64_t *)j->batch)[region];
+    if (b < 0 || b >= j->w->images) {
+        nacre_fail(j->call, NACRE_FAILED_region_image, (int64_t)region, b, j->w->images, 0);
+        return false;
+    }
+    *image = (size_t)b;
+    return true;
+}
+
+static void regions_task(void *job, size_t chunk, size_t thread) {
+    const regions_job *const j = job;
+    const nacre_regions_words *const w = j->w;
+    const size_t region = chunk / j->groups, m = (size_t)w->rows, n = (size_t)w->columns, channels = (size_t)w->channels;
+    char *memory = j->scratch + thread * j->per_thread;
+    region_axis rows = region_axis_in(&memory, m, j->rows_most), columns = region_axis_in(&memory, n, j->columns_most);
+    size_t image;
+    if (!region_image(j, region, &image)) return;
+    const float *const r = j->regions + 4 * region;
+    if (w->kind == NACRE_REGIONS_ALIGN) {
+        if (!region_align(j, r[1], r[3], w->height, m, region, &rows) || !region_align(j, r[0], r[2], w->width, n, region, &columns)) return;
+    } else {
+        region_crop(j, r[0], r[2], w->height, m, &rows);
+        region_crop(j, r[1], r[3], w->width, n, &columns);
+    }
+    size_t first, end;
+    const size_t taps = region_columns(&columns, n, &first, &end), width = end > first ? end - first : 0;
+    float *const buffer = (float *)(void *)memory;
+    memory += nacre_align_bytes(j->strip * (size_t)w->width * sizeof(float));
+    const bool outside = w->kind != NACRE_REGIONS_ALIGN && (region_leaves(&rows, m) || region_leaves(&columns, n));
+    const bool tabled = taps <= REGIONS_TAPS && width > 0;
+    nacre_taps t;
+    if (tabled) t = region_table(j, &columns, taps, first, width, memory);
+    const size_t from = chunk % j->groups * REGIONS_CHANNELS, to = nacre_chunk_end(from, REGIONS_CHANNELS, channels);
+    for (size_t c = from; c < to && !nacre_stopped(j->call->team); c++) {
+        const float *const x = j->x + (image * channels + c) * (size_t)(w->height * w->width) + (width > 0 ? first : 0);
+        float *const y = j->y + (region * channels + c) * m * n;
+        for (size_t row = 0; row < m; row += j->strip) {
+            const size_t count = nacre_min(j->strip, m - row);
+            for (size_t i = 0; i < count; i++) {
+                const size_t at = (row + i) * rows.most;
+                j->impl->rows(x, (size_t)w->width, rows.at + at, rows.part + at, (size_t)rows.count[row + i], width, buffer + i * width);
+            }
+            if (tabled) {
+                j->impl->sum(buffer, &t, NULL, count * n, y + row * n);
+            } else {
+                for (size_t i = 0; i < count; i++) region_row(&columns, buffer + i * width, first, n, y + (row + i) * n);
+            }
+        }
+        if (outside) region_outside(j, &rows, &columns, y);
+    }
+}
+
+static size_t region_most(const nacre_regions_words *w, int64_t extent) {
+    const int64_t taps = w->kind != NACRE_REGIONS_ALIGN ? 2 : w->samples > 0 ? 2 * w->samples : extent;
+    return (size_t)nacre_min_i64(taps, extent);
+}
+
+static regions_job regions_of(const nacre_regions_words *w) {
+    regions_job j = {.w = w, .rows_most = region_most(w, w->height), .columns_most = region_most(w, w->width)};
+    const size_t m = (size_t)w->rows, n = (size_t)w->columns;
+    j.strip = n < NACRE_TAPS_BLOCK ? nacre_min(m, NACRE_TAPS_BLOCK / n) : 1;
+    j.per_thread = nacre_align_bytes((2 * m * j.rows_most + m) * sizeof(float)) + nacre_align_bytes((2 * n * j.columns_most + n) * sizeof(float)) +
+                   nacre_align_bytes(j.strip * (size_t)w->width * sizeof(float)) + nacre_align_bytes(nacre_taps_bytes(REGIONS_TAPS, j.strip * n));
+    return j;
+}
+
+static size_t regions_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+    (void)kernel;
+    return threads * regions_of((const void *)words).per_thread;
+}
+
+static void regions_command(const nacre_call *c) {
+    regions_job j = regions_of((const void *)c->words);
+    j.impl = ((nacre_f32_taps_fn *)c->kernel->fn)();
+    j.call = c;
+    j.x = nacre_operand(c, 0);
+    j.regions = nacre_operand(c, 1);
+    j.batch = nacre_operand(c, 2);
+    j.y = nacre_operand(c, 3);
+    j.scratch = c->scratch;
+    j.groups = nacre_ceil_div((size_t)j.w->channels, REGIONS_CHANNELS);
+    nacre_parallel(c->team, (size_t)j.w->regions * j.groups, regions_task, &j);
+}
+
+const nacre_entry nacre_f32_regions_entry = {
+    .words = sizeof(nacre_regions_words) / 8, .operands = 4, .run = regions_command, .scratch = regions_scratch,
+};
