@@ -30,7 +30,7 @@ static void grid_task(void *job, size_t chunk, size_t thread) {
     for (size_t a = 0; a < axes; a++) {
         const int64_t extent = w->in[a];
         step /= extent;
-        nacre_taps_axis axis = {extent, w->mode, w->padding, -0.5f, (float)extent - 0.5f, w->outside ? 2 : 0};
+        nacre_taps_axis axis = {extent, w->mode, w->padding, -0.5f, (float)extent - 0.5f, w->mode == NACRE_GRID_CUBIC ? 2 : 0};
         float x[NACRE_TAPS_BLOCK];
         const float *const place = grid + axes - 1 - a;
         if (w->corners) {

@@ -74,7 +74,6 @@ typedef struct {
     int64_t in[NACRE_GRID_AXES];
     int64_t mode, padding;
     int64_t corners;  // -1 and 1 are the centres of the outermost pixels, not their edges
-    int64_t outside;  // with padding border: taps surround places up to 2 pixels beyond it
 } nacre_grid_words;
 
 // ---- f32_regions ------------------------------------------------------------------

@@ -29,7 +29,7 @@ func gridWords(o *vision.GridSample, x tensor.Shape, places int) words {
 	w.int(in...)
 	w.int(make([]int, gridAxes-len(in))...)
 	w.int(gridModes[o.Mode], gridPaddings[o.Padding])
-	w.bool(o.Corners, o.Outside)
+	w.bool(o.Corners)
 	return w
 }
 

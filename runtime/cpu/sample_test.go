@@ -22,7 +22,7 @@ func TestGridSample(t *testing.T) {
 		for mode := range gridModes {
 			for padding := range gridPaddings {
 				for _, corners := range []bool{false, true} {
-					o := &vision.GridSample{Mode: mode, Padding: padding, Corners: corners, Outside: mode == "cubic" && corners}
+					o := &vision.GridSample{Mode: mode, Padding: padding, Corners: corners}
 					grid := make([]float64, s.x[0]*s.places*(len(s.x)-2))
 					for i := range grid {
 						grid[i] = r.Float64()*3.4 - 1.7

@@ -20,7 +20,6 @@ type GridSample struct {
 	Mode    string // linear, nearest or cubic
 	Padding string // zeros, border or reflection
 	Corners bool   // -1 and 1 are the centres of the outermost pixels, not their edges
-	Outside bool   // cubic taps surround places beyond the border, not the border
 }
 
 func newGridSample(n *op.Node) (op.Op, error) {
@@ -32,7 +31,6 @@ func newGridSample(n *op.Node) (op.Op, error) {
 	}
 	mode := n.Str("mode", def)
 	o := &GridSample{Mode: modes[mode], Padding: n.Str("padding_mode", "zeros"), Corners: n.Bool("align_corners", false)}
-	o.Outside = n.Domain == op.Microsoft && o.Mode == "cubic"
 	if o.Mode == "" {
 		return nil, graph.Errorf(graph.ErrFormat, "mode %q is not one of version %d of the operator", mode, n.Since)
 	}
@@ -188,7 +186,8 @@ func tapsAt[G float32 | float64](o *GridSample, place G, n int) gridTaps {
 	if x < lo || x > hi {
 		switch o.Padding {
 		case "border":
-			far := G(2 * op.Btoi(o.Outside))
+			// Cubic taps surround places beyond the border, as far as one is a pixel.
+			far := G(2 * op.Btoi(o.Mode == "cubic"))
 			x = min(max(x, -far), G(n-1)+far)
 		case "reflection":
 			x = reflect(x, lo, hi)

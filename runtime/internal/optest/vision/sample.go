@@ -191,7 +191,9 @@ func sampled(at func(pixel []int) float64, pixel, space []int, place func(a int)
 	if p < lo || p > hi {
 		switch padding {
 		case "border":
-			p = math.Max(0, math.Min(p, n-1))
+			if mode != "cubic" {
+				p = math.Max(0, math.Min(p, n-1))
+			}
 		case "reflection":
 			p = fold(p)
 		}
