@@ -12,7 +12,7 @@ static void resample_cols_scalar(const float *x, size_t stride, size_t cols, con
 static void resample_row_scalar(const float *x, const nacre_resampling *r, float *out) {
     for (size_t j = 0; j < r->m; j++) {
         float sum = 0;
-        for (size_t t = 0; t < r->taps; t++) sum += r->weights[t * r->m + j] * x[(size_t)r->start[j] + t];
+        for (size_t t = 0; t < r->taps; t++) sum += r->weights[t * r->m + j] * x[(size_t)r->start[j] + t * r->step];
         out[j] = sum;
     }
 }

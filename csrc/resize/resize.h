@@ -14,19 +14,20 @@
 
 // The words of command f32_resample, of the middle axis of x[outer, n, inner] to
 // y[outer, m, inner]:
-//     y[o, j, i] = sum over t < taps of weights[t * m + j] * x[o, start[j] + t, i]
+//     y[o, j, i] = sum over t < taps of weights[t * m + j] * x[o, start[j] + t * step, i]
+// Step is 1 unless inner is 1.
 // Operands are x, start, weights and y. All inputs named exist; no extent is 0. Start is
 // int32, weights are floats.
 typedef struct {
-    int64_t outer, n, inner, m, taps;
+    int64_t outer, n, inner, m, taps, step;
     int64_t x_type, y_type;  // nacre_float_type
     int64_t half;            // part half; looked at for 16-bit floats only
 } nacre_f32_resample_words;
 
 // For each output j < m of an axis: taps weights, weights[t * m + j], for the
-// inputs from start[j] on.
+// inputs start[j], start[j] + step, and so on.
 typedef struct {
-    size_t m, taps;
+    size_t m, taps, step;
     const int32_t *start;
     const float *weights;
 } nacre_resampling;
@@ -36,7 +37,7 @@ typedef struct {
     // out[c] = sum over t of weights[t * m + j] * x[t * stride + c], for c < cols, where x
     // is the input start[j].
     void (*cols)(const float *x, size_t stride, size_t cols, const nacre_resampling *r, size_t j, float *out);
-    // out[j] = sum over t of weights[t * m + j] * x[start[j] + t], for j < m.
+    // out[j] = sum over t of weights[t * m + j] * x[start[j] + t * step], for j < m.
     void (*row)(const float *x, const nacre_resampling *r, float *out);
 } nacre_f32_resample_impl;
 typedef const nacre_f32_resample_impl *nacre_f32_resample_fn(void);

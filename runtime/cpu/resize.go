@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"math"
 	"slices"
 
 	"github.com/nacre-ml/nacre/bindings"
@@ -118,7 +119,11 @@ func (b *binder) resample(nearest bool, tables []*vision.Resample) error {
 			y = b.temp(to.Bytes(shape.Len()))
 		}
 		outer, inner := shape[:t.Axis].Len(), shape[t.Axis+1:].Len()
-		if err := b.interpolate(t, resampleWords(t, outer, inner, from, to, half), half, x, y); err != nil {
+		step := 1
+		if inner > 1 && inner < fewElements && max(t.In, t.Out) <= math.MaxInt32/inner {
+			t, step, inner = sideBySide(t, inner), inner, 1
+		}
+		if err := b.interpolate(t, resampleWords(t, outer, inner, step, from, to, half), half, x, y); err != nil {
 			return err
 		}
 		x, from = y, to
@@ -127,6 +132,23 @@ func (b *binder) resample(nearest bool, tables []*vision.Resample) error {
 		return nil
 	}
 	return b.rounded(x, shape)
+}
+
+// fewElements is how many elements behind an axis fill vectors of the kernel by themselves.
+const fewElements = 8
+
+// sideBySide returns the table of an axis with that many elements behind it as one of an axis with none:
+// elements take inputs that are as far apart.
+func sideBySide(t *vision.Resample, elements int) *vision.Resample {
+	wide := vision.NewResample(t.In*elements, t.Out*elements)
+	wide.Taps, wide.Weights = t.Taps, make([]float64, 0, len(t.Weights)*elements)
+	for i := range wide.Start {
+		wide.Start[i] = t.Start[i/elements]*int32(elements) + int32(i%elements)
+	}
+	for _, w := range t.Weights {
+		wide.Weights = append(wide.Weights, slices.Repeat([]float64{w}, elements)...)
+	}
+	return wide
 }
 
 // rounded adds a command that stores float32 as the integers of the output: to nearest, ties to even,
@@ -157,9 +179,9 @@ func (b *binder) interpolate(t *vision.Resample, w words, half bindings.Kernel, 
 }
 
 // resampleWords is nacre_f32_resample_words of csrc/resize/resize.h.
-func resampleWords(t *vision.Resample, outer, inner int, x, y tensor.DType, half bindings.Kernel) words {
+func resampleWords(t *vision.Resample, outer, inner, step int, x, y tensor.DType, half bindings.Kernel) words {
 	var w words
-	w.int(outer, t.In, inner, t.Out, t.Taps, floatTypes[x], floatTypes[y])
+	w.int(outer, t.In, inner, t.Out, t.Taps, step, floatTypes[x], floatTypes[y])
 	w.part(half)
 	return w
 }

@@ -43,10 +43,19 @@ func TestResample(t *testing.T) {
 		for _, k := range runnable(t, "f32_resample") {
 			for _, from := range floats {
 				for _, to := range floats {
-					w := resampleWords(table, s.outer, s.inner, from, to, partOf(t, "half", k.ISA()))
+					w := resampleWords(table, s.outer, s.inner, 1, from, to, partOf(t, "half", k.ISA()))
 					got := loaded(to, runGuarded(t, k, w, pool, to.Bytes(len(want)), to.Bytes(1), stored(from, x), start, stored(tensor.F32, table.Weights)))
 					if i := differ(got, rounded(to, want), 0, 0); i >= 0 {
 						t.Fatalf("%+v %s, %v to %v: element %d is %v, not %v", s, k.Variant(), from, to, i, got[i], want[i])
+					}
+					if s.inner == 1 {
+						continue
+					}
+					flat := sideBySide(table, s.inner)
+					w = resampleWords(flat, s.outer, 1, s.inner, from, to, partOf(t, "half", k.ISA()))
+					got = loaded(to, runGuarded(t, k, w, pool, to.Bytes(len(want)), to.Bytes(1), stored(from, x), slices.Clone(constant(flat.Start...).Data), stored(tensor.F32, flat.Weights)))
+					if i := differ(got, rounded(to, want), 0, 0); i >= 0 {
+						t.Fatalf("%+v %s side by side, %v to %v: element %d is %v, not %v", s, k.Variant(), from, to, i, got[i], want[i])
 					}
 				}
 			}
