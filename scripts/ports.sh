@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# ports.sh GOOS/GOARCH... builds the command for systems, kernels included, into build/ports.
+# ports.sh GOOS/GOARCH... builds the command for systems, kernels included, into build/ports. A
+# warning is a failure.
 #
 # Zig has no libraries of Apple beside the system's. A program is linked against stand-ins that
 # name the functions which Go's standard library calls; on a Mac it finds the libraries.
@@ -33,5 +34,7 @@ for system in "$@"; do
   [ "$os" != windows ] || program+=.exe
   printf '%s\n' "$program"
   # Go would strip a program for macOS by a tool of macOS; -w leaves nothing to strip.
-  CC="'$PWD/scripts/zig.sh' $system" CGO_ENABLED=1 GOOS=$os GOARCH=$arch go build -trimpath -ldflags='-s -w' -o "$program" ./cmd/nacre
+  CC="'$PWD/scripts/zig.sh' $system" CGO_ENABLED=1 GOOS=$os GOARCH=$arch \
+    go build -trimpath -ldflags='-s -w' -o "$program" ./cmd/nacre 2>build/ports/messages || { cat build/ports/messages >&2; exit 1; }
+  ! grep -v '^go: downloading' build/ports/messages >&2 || exit 1
 done
