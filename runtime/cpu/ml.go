@@ -145,8 +145,17 @@ func (l *learning) RBF(m *ml.LinearMap, gamma float32, x []float32, rows int, y 
 }
 
 // Tanh computes hyperbolic tangents.
-func (l *learning) Tanh(y []float32) error {
-	k, err := l.function(tensor.F32, "tanh")
+func (l *learning) Tanh(y []float32) error { return l.replace("tanh", y) }
+
+// Sigmoid computes the logistic function.
+func (l *learning) Sigmoid(y []float32) error { return l.replace("sigmoid", y) }
+
+// Exp computes exponentials.
+func (l *learning) Exp(y []float32) error { return l.replace("exp", y) }
+
+// replace replaces numbers by a function of theirs.
+func (l *learning) replace(name string, y []float32) error {
+	k, err := l.function(tensor.F32, name)
 	if err != nil {
 		return err
 	}

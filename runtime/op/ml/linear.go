@@ -80,8 +80,7 @@ func (o *LinearRegressor) Compute(c *op.Run, k Kernels) error {
 	if err := k.Linear(o.LinearMap, 1, x, rows, y); err != nil {
 		return err
 	}
-	o.post.rows(y, o.Rows())
-	return nil
+	return o.post.rows(k, y, o.Rows())
 }
 
 // LinearClassifier makes a score for every class, or one for the second of two.
@@ -136,8 +135,7 @@ func (o *LinearClassifier) Compute(c *op.Run, k Kernels) error {
 		if err := putLabels(c, &o.labels, rows, func(r int) int { return largest(y[r*n:][:n]) }); err != nil {
 			return err
 		}
-		o.post.rows(y, n)
-		return nil
+		return o.post.rows(k, y, n)
 	}
 	one, err := c.ScratchFloats(rows)
 	if err != nil {
@@ -153,11 +151,7 @@ func (o *LinearClassifier) Compute(c *op.Run, k Kernels) error {
 	if err != nil {
 		return err
 	}
-	for r, s := range one {
-		a, b := o.post.pair(float64(s), false)
-		y[2*r], y[2*r+1] = float32(a), float32(b)
-	}
-	return nil
+	return o.post.pairs(k, one, y)
 }
 
 // secondIf is the place of the second of two classes, or of the first.

@@ -29,6 +29,10 @@ type Kernels interface {
 	RBF(m *LinearMap, gamma float32, x []float32, rows int, y []float32) error
 	// Tanh replaces numbers by their hyperbolic tangents.
 	Tanh(y []float32) error
+	// Sigmoid replaces numbers v by 1 / (1 + exp(-v)).
+	Sigmoid(y []float32) error
+	// Exp replaces numbers by their exponentials.
+	Exp(y []float32) error
 	// Forest32 sets y[rows,targets] to what trees give for the rows of x[rows,features].
 	// seen[rows,targets] is set to 1 where some tree has a vote and to 0 elsewhere; it is
 	// nil for a forest that is Single.

@@ -50,9 +50,17 @@ func (t postTransform) apply(s []float64) {
 }
 
 // rows transforms each row of n of the scores where they lie.
-func (t postTransform) rows(s []float32, n int) {
-	if t == transformNone || n == 0 {
-		return
+func (t postTransform) rows(k Kernels, s []float32, n int) error {
+	if len(s) == 0 {
+		return nil
+	}
+	switch t {
+	case transformNone:
+		return nil
+	case transformLogistic:
+		return k.Sigmoid(s)
+	case transformSoftmax:
+		return softmaxRows(k, s, n)
 	}
 	row := make([]float64, n)
 	for ; len(s) > 0; s = s[n:] {
@@ -64,6 +72,50 @@ func (t postTransform) rows(s []float32, n int) {
 			s[i] = float32(v)
 		}
 	}
+	return nil
+}
+
+// softmaxRows is softmax of every row of n scores.
+func softmaxRows(k Kernels, s []float32, n int) error {
+	for at := 0; at < len(s); at += n {
+		row := s[at:][:n]
+		top := row[0]
+		for _, v := range row[1:] {
+			top = max(top, v)
+		}
+		for i := range row {
+			row[i] -= top
+		}
+	}
+	if err := k.Exp(s); err != nil {
+		return err
+	}
+	for at := 0; at < len(s); at += n {
+		row, sum := s[at:][:n], float32(0)
+		for _, v := range row {
+			sum += v
+		}
+		part := 1 / sum
+		for i := range row {
+			row[i] *= part
+		}
+	}
+	return nil
+}
+
+// pairs writes the scores of two classes for each score in one.
+func (t postTransform) pairs(k Kernels, one, y []float32) error {
+	if t != transformLogistic {
+		for r, s := range one {
+			a, b := t.pair(float64(s), false)
+			y[2*r], y[2*r+1] = float32(a), float32(b)
+		}
+		return nil
+	}
+	for r, s := range one {
+		y[2*r], y[2*r+1] = -s, s
+	}
+	return t.rows(k, y[:2*len(one)], 2)
 }
 
 // pair is what becomes of the score s of the second of two classes when it is
@@ -119,15 +171,25 @@ func softmaxScores(s []float64, zeros bool) {
 	}
 }
 
-// largest is the place of the largest score, the first of equals.
+// largest is the place of the largest score, the first of equals. A NaN at place 0 is the
+// largest, others are none. Which score is larger is no branch, for that cannot be foreseen.
 func largest(s []float32) int {
-	best := 0
+	if s[0] != s[0] {
+		return 0
+	}
+	best := int64(math.MinInt64)
 	for i, v := range s {
-		if v > s[best] {
-			best = i
+		if v == v {
+			best = max(best, rank(v)<<32|int64(^uint32(i)))
 		}
 	}
-	return best
+	return int(^uint32(best))
+}
+
+// rank is an integer of 32 bits for every number, in the order of numbers.
+func rank(v float32) int64 {
+	b := int32(math.Float32bits(v + 0)) // 0 for -0
+	return int64(b ^ b>>31&math.MaxInt32)
 }
 
 // inferClasses says that output 0 is a label for every sample and output 1 its
@@ -168,12 +230,14 @@ func putLabels(c *op.Run, l *labels, rows int, class func(row int) int) error {
 	if err != nil {
 		return err
 	}
-	for r := range rows {
-		if k := class(r); l.texts != nil {
-			y.Strings()[r] = l.texts[k]
-		} else {
-			tensor.View[int64](y)[r] = l.numbers[k]
+	if l.texts != nil {
+		for r, list := 0, y.Strings(); r < rows; r++ {
+			list[r] = l.texts[class(r)]
 		}
+		return nil
+	}
+	for r, list := 0, tensor.View[int64](y); r < rows; r++ {
+		list[r] = l.numbers[class(r)]
 	}
 	return nil
 }

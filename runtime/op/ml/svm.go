@@ -184,8 +184,7 @@ func (o *SVMRegressor) Compute(c *op.Run, k Kernels) error {
 			}
 		}
 	}
-	o.post.rows(y, 1)
-	return nil
+	return o.post.rows(k, y, 1)
 }
 
 // SVMClassifier lets one machine decide between each two classes, or scores each
@@ -283,8 +282,7 @@ func (o *SVMClassifier) Compute(c *op.Run, k Kernels) error {
 		if err := putLabels(c, &o.labels, rows, func(r int) int { return o.linearClass(y[r*n:][:n]) }); err != nil {
 			return err
 		}
-		o.post.rows(y, n)
-		return nil
+		return o.post.rows(k, y, n)
 	}
 	classes, pairs := make([]int, rows), newSVMPairs(o)
 	err = o.kernel.each(c, k, x, rows, func(first, count int, compared []float32) error {
