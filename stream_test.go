@@ -304,3 +304,37 @@ func TestStreamProfile(t *testing.T) {
 		t.Errorf("without inputs: %v", err)
 	}
 }
+
+// TestStreamCopiesOfStates has outputs that are views of states, of a fixed extent and of a
+// growing one.
+func TestStreamCopiesOfStates(t *testing.T) {
+	ints := func(name string, dims ...string) *graph.Value {
+		d := graph.Dims{}
+		for _, x := range dims {
+			d = append(d, graph.ParseDim(x))
+		}
+		return &graph.Value{Name: name, Type: graph.TensorOf(tensor.I64, d)}
+	}
+	axis := &graph.Attr{Name: "axis", Kind: graph.AttrInt, Int: 1}
+	file := encoded(&graph.Graph{
+		Inputs:  []*graph.Value{ints("input_ids", "batch", "sequence"), ints("past_key_values.0.key", "batch", "past"), ints("h", "1", "2"), ints("step", "1", "2")},
+		Outputs: []*graph.Value{ints("present.0.key", "batch", "total"), ints("all", "batch", "total"), ints("hn", "1", "2"), ints("now", "1", "2")},
+		Nodes: []*graph.Node{
+			standardNode("Concat", "past_key_values.0.key input_ids", "present.0.key", axis), standardNode("Identity", "present.0.key", "all"),
+			standardNode("Add", "h step", "hn"), standardNode("Identity", "hn", "now"),
+		},
+	})
+	_, st := openStream(t, file, nacre.StreamOptions{Room: 2})
+	for i, want := range [][]int64{{3}, {3, 4}, {3, 4, 5}} {
+		out, err := st.Run(context.Background(), map[string]*nacre.Tensor{"input_ids": tokens(t, int64(i+3)), "step": tokens(t, 1, 10)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := numbers(t, out["all"]); !slices.Equal(got, want) {
+			t.Errorf("run %d: the growing state is %v, want %v", i, got, want)
+		}
+		if got := numbers(t, out["now"]); !slices.Equal(got, []int64{int64(i + 1), int64(10 * (i + 1))}) {
+			t.Errorf("run %d: the fixed state is %v", i, got)
+		}
+	}
+}

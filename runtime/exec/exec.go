@@ -171,7 +171,7 @@ func (r *run) program(pl *plan.Plan, inputs []tensor.Value, st *Stream) (results
 			return nil, err
 		}
 		if pl.Done() {
-			results, err := collect(list)
+			results, err := collect(list, st)
 			if err != nil {
 				return nil, r.fail(pl, nil, err)
 			}

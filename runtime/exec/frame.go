@@ -339,16 +339,16 @@ func computes(stages []*frame, id int) *frame {
 }
 
 // collect returns the values of the program's outputs, none of which shares memory
-// with another, with an input, with a constant or with a frame. Those that lie in the
-// memory of a state are nil. The stages of the run are in order.
-func collect(stages []*frame) ([]tensor.Value, error) {
+// with another, with an input, with a constant or with a frame. Results that are states of
+// the stream and lie in its memory are nil. The stages of the run are in order.
+func collect(stages []*frame, st *Stream) ([]tensor.Value, error) {
 	last := stages[len(stages)-1]
 	list := make([]tensor.Value, len(last.plan.Program.Outputs))
 	taken := map[unsafe.Pointer]bool{}
 	for i, id := range last.plan.Program.Outputs {
 		f := computes(stages, id)
 		root := f.plan.Root(id)
-		if f.plan.Slots[root].Place == plan.Held {
+		if f.plan.Slots[root].Place == plan.Held && st != nil && st.Gives(i) {
 			continue
 		}
 		v := f.value(id)
