@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -232,13 +233,16 @@ func (m *message) sub(what string) message {
 func (m *message) ints(list []int64) []int64 {
 	if m.typ != protowire.BytesType {
 		list = append(list, m.int())
-		m.run(func(b []byte) int {
+		for b := m.repeated(); len(b) > 0; b = m.repeated() {
 			v, n := protowire.ConsumeVarint(b)
-			if n > 0 {
-				list = append(list, int64(v))
+			if n < 0 {
+				return list // which next reports
 			}
-			return n
-		})
+			if list = append(list, int64(v)); len(list) == cap(list) {
+				list = slices.Grow(list, m.left(n))
+			}
+			m.skip(n)
+		}
 		return list
 	}
 	if list == nil {
@@ -260,13 +264,16 @@ func (m *message) ints(list []int64) []int64 {
 func (m *message) floats(list []float32) []float32 {
 	if m.typ != protowire.BytesType {
 		list = append(list, m.float())
-		m.run(func(b []byte) int {
+		for b := m.repeated(); len(b) > 0; b = m.repeated() {
 			v, n := protowire.ConsumeFixed32(b)
-			if n > 0 {
-				list = append(list, math.Float32frombits(v))
+			if n < 0 {
+				return list // which next reports
 			}
-			return n
-		})
+			if list = append(list, math.Float32frombits(v)); len(list) == cap(list) {
+				list = slices.Grow(list, m.left(n))
+			}
+			m.skip(n)
+		}
 		return list
 	}
 	if len(m.body)%4 != 0 {
@@ -282,22 +289,24 @@ func (m *message) floats(list []float32) []float32 {
 	return list
 }
 
-// run moves over the fields behind this one that have the same tag, of one byte. Consume
-// returns the bytes that a payload takes; the run ends where there is none, which next then
-// reports.
-func (m *message) run(consume func(b []byte) int) {
-	if m.d.err != nil {
-		return
+// repeated returns what is behind the tag of the next field if that is the tag of this
+// one, of one byte; nil if it is not.
+func (m *message) repeated() []byte {
+	tag := m.d.data[m.at]
+	if m.d.err != nil || tag >= 0x80 || m.pos >= m.end || m.d.data[m.pos] != tag {
+		return nil
 	}
-	for tag := m.d.data[m.at]; tag < 0x80 && m.pos < m.end && m.d.data[m.pos] == tag; {
-		n := consume(m.d.data[m.pos+1 : m.end])
-		if n < 0 {
-			return
-		}
-		m.at = m.pos
-		m.pos += 1 + n
-	}
+	return m.d.data[m.pos+1 : m.end]
 }
+
+// skip moves to the next field, whose payload takes n bytes.
+func (m *message) skip(n int) {
+	m.at = m.pos
+	m.pos += 1 + n
+}
+
+// left returns how many fields like the next one, with a payload of n bytes, fit what is left.
+func (m *message) left(n int) int { return (m.end - m.pos) / (1 + n) }
 
 // varints returns the number of varints that end within b.
 func varints(b []byte) int {
