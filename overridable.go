@@ -30,9 +30,10 @@ func (s *Session) Overridable() []Info {
 	return infos(s.program.defaulted, never)
 }
 
-// splitInputs sorts the inputs of the network: those that runs must be given or that a
-// program of OpenInfer has a default for (listed), those with a constant value (fixed), and those whose value runs
-// may override (defaulted). Inputs named by taken have a value and are listed.
+// splitInputs sorts the inputs of the network: listed are inputs that runs must be given or
+// that a program of OpenInfer has a default for, fixed are those with a constant value, and
+// defaulted those whose value runs may override. Inputs named by taken have a value and are
+// listed.
 func (p *program) splitInputs(used []*graph.Value, taken []string) {
 	p.unused, p.fixed, p.taken = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	required := map[string]bool{}
