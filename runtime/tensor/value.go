@@ -74,11 +74,16 @@ func (*Sequence) isValue() {}
 func (*Optional) isValue() {}
 func (*Map) isValue()      {}
 
-// String returns the form sequence(float32[2], float32[3]).
+// String returns the form sequence(float32[2], float32[3]). Of a long sequence it has the first
+// items and says how many follow.
 func (s *Sequence) String() string {
-	parts := make([]string, len(s.Items))
-	for i, v := range s.Items {
-		parts[i] = v.String()
+	const most = 8
+	parts := make([]string, min(len(s.Items), most), most+1)
+	for i := range parts {
+		parts[i] = s.Items[i].String()
+	}
+	if more := len(s.Items) - len(parts); more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
 	}
 	return "sequence(" + strings.Join(parts, ", ") + ")"
 }

@@ -135,3 +135,19 @@ func TestInsertAndErase(t *testing.T) {
 		}
 	}
 }
+
+// TestSequenceString names the items of a short sequence, and counts those of a long one.
+func TestSequenceString(t *testing.T) {
+	s := &Sequence{}
+	for range 1000 {
+		s = s.add(number(1))
+	}
+	for n, want := range map[int]string{
+		0: "sequence()", 2: "sequence(int64[], int64[])",
+		1000: "sequence(int64[], int64[], int64[], int64[], int64[], int64[], int64[], int64[], 992 more)",
+	} {
+		if got := (&Sequence{Items: s.Items[:n]}).String(); got != want {
+			t.Errorf("%d items are %s, want %s", n, got, want)
+		}
+	}
+}
