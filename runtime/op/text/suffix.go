@@ -61,7 +61,11 @@ func (o *bifurcation) Run(c *op.Run) error {
 	}
 	copy(tensor.View[int64](out), tokens)
 	if c.Wants(1) {
-		tensor.View[int64](c.Out[1])[0] = o.match(source, tokens)
+		index, err := c.Output(1, tensor.I64, tensor.Shape{1})
+		if err != nil {
+			return err
+		}
+		tensor.View[int64](index)[0] = o.match(source, tokens)
 	}
 	return nil
 }
@@ -88,5 +92,5 @@ func (o *bifurcation) match(source, tokens []int64) int64 {
 }
 
 var suffixRows = []op.Row{
-	{Domain: op.Microsoft, Name: "BifurcationDetector", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{2, 2}, Types: op.Types{tensor.I64}, New: newBifurcation},
+	{Domain: op.Microsoft, Name: "BifurcationDetector", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{2, 2}, Types: op.Types{tensor.I64}, DynamicOutputs: true, New: newBifurcation},
 }
