@@ -18,7 +18,10 @@ import (
 // on; these are common:
 //
 //	// Classifiers of torchvision and timm.
-//	ImageOptions{Fit: FitCrop, Shorter: 256, Mean: []float64{0.485, 0.456, 0.406}, Std: []float64{0.229, 0.224, 0.225}}
+//	ImageOptions{
+//		Fit: FitCrop, Shorter: 256,
+//		Mean: []float64{0.485, 0.456, 0.406}, Std: []float64{0.229, 0.224, 0.225},
+//	}
 //	// Detectors of the YOLO family.
 //	ImageOptions{Fit: FitLetterbox, Fill: [3]uint8{114, 114, 114}}
 //	// Networks of TensorFlow that take numbers from -1 to 1.

@@ -114,9 +114,10 @@ func newSession(m *Model, p *program, o Options) (*Session, error) {
 	return &Session{model: m, program: p, engine: e, options: o}, nil
 }
 
-// Close waits for the runs under way and frees the session's memory. Further calls do
-// nothing. What runs returned stays valid. Streams and Bounds of the session can run no
-// more; their memory is freed by their own Close, before or after this one.
+// Close waits for the runs under way, and for those that wait to begin, and frees the
+// session's memory. Further calls do nothing. What runs returned stays valid. Streams and
+// Bounds of the session can run no more; their memory is freed by their own Close, before or
+// after this one.
 func (s *Session) Close() error {
 	first := !s.closed.Swap(true)
 	s.each((*Session).Close)

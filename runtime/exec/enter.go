@@ -16,7 +16,7 @@ import (
 // Stats is what an executor does and has done.
 type Stats struct {
 	Waiting, Running       int           // runs that wait to begin, and that are under way
-	Runs, Failed, Refused  int           // runs that ended, of them with an error, and that never began
+	Runs, Failed, Refused  int           // that ended, of these with an error, and that never began
 	Waited, Ran            time.Duration // of all runs together
 	RunBytes, StreamBytes  int           // taken by runs under way, and by streams and Bounds
 	IdleBytes, ResultBytes int           // kept for later runs, and of that for results
@@ -24,16 +24,17 @@ type Stats struct {
 
 // counters are the numbers of Stats that change from run to run.
 type counters struct {
-	running, runs, failed, refused, waited, ran, runBytes, streamBytes atomic.Int64
+	begun, runs, failed, refused, waited, ran, runBytes, streamBytes atomic.Int64
 }
 
 // Stats returns what the executor does and has done.
 func (e *Executor) Stats() Stats {
 	c := &e.counts
 	results := e.memory.idle()
+	runs := int(c.runs.Load()) // before begun, so that none ends in between
 	return Stats{
-		Waiting: e.line.Waiting(), Running: int(c.running.Load()),
-		Runs: int(c.runs.Load()), Failed: int(c.failed.Load()), Refused: int(c.refused.Load()),
+		Waiting: e.line.Waiting(), Running: int(c.begun.Load()) - runs,
+		Runs: runs, Failed: int(c.failed.Load()), Refused: int(c.refused.Load()),
 		Waited: time.Duration(c.waited.Load()), Ran: time.Duration(c.ran.Load()),
 		RunBytes: int(c.runBytes.Load()), StreamBytes: int(c.streamBytes.Load()),
 		IdleBytes: e.idle.held() + results, ResultBytes: results,
@@ -69,8 +70,8 @@ func (r *run) enter(pl *plan.Plan, n int) error {
 		r.counts.refused.Add(1)
 		return r.waited(pl, err)
 	}
-	r.counts.running.Add(1)
-	r.begun = time.Now()
+	r.counts.begun.Add(1)
+	r.begun = now()
 	return nil
 }
 
@@ -101,16 +102,20 @@ func (r *run) waitMemory(n int, nested bool) error {
 // leave ends a run that enter let begin.
 func (r *run) leave(err error) {
 	c := &r.counts
-	c.ran.Add(int64(time.Since(r.begun)))
+	c.ran.Add(int64(now() - r.begun))
 	if c.runs.Add(1); err != nil {
 		c.failed.Add(1)
 	}
-	c.running.Add(-1)
 	if !r.bound {
 		r.unclaim()
 	}
 	r.leavePlace()
 }
+
+// epoch is any moment. The time since then is read faster than a moment.
+var epoch = time.Now()
+
+func now() time.Duration { return time.Since(epoch) }
 
 func (r *run) leavePlace() {
 	if r.placed {

@@ -124,10 +124,10 @@ type run struct {
 	most    int    // that taken was
 	within  string // the nodes whose graphs run, as StepTime has them
 
-	bound   bool      // the run is of a Bound, which keeps its memory
-	claimed int       // bytes of the shared memory that the run has taken
-	placed  bool      // the run has a place
-	begun   time.Time // after it waited
+	bound   bool          // the run is of a Bound, which keeps its memory
+	claimed int           // bytes of the shared memory that the run has taken
+	placed  bool          // the run has a place
+	begun   time.Duration // when it did, after it waited
 }
 
 // take counts memory of a frame.
