@@ -193,6 +193,13 @@ typedef struct {
     int64_t axes[];  // as nacre_batch has them
 } nacre_f32_gemm_words;
 
+// Commands f32_narrow and f64_narrow have the words and operands of f32_gemm. They take
+// matrices of few columns and little depth, as they are, without row and add. A row is
+//     c[r * n + j] = col[j] + sum over p < k of a[r * lda + p] * b[p * width + j], r < m, j < n,
+// where width is nacre_narrow_width(n), and col has as many elements. Elements of c behind
+// those of a row are written before those of the next one.
+typedef void nacre_narrow_fn(const void *a, size_t lda, const void *b, const void *col, size_t k, size_t m, size_t n, void *c);
+
 // The words of commands u32_gemm and u64_gemm. Operands are a, b and c.
 typedef struct {
     int64_t m, n, k;

@@ -12,19 +12,25 @@ import (
 )
 
 var matmulRows = []row{
+	inRoom(rowFor("narrow", func(o *arith.MatMul, b *binder) error { return bindMatMul("f32_narrow", b) })),
 	inRoom(rowFor("gemv", func(o *arith.MatMul, b *binder) error { return bindMatMul("f32_gemv", b) })),
 	inRoom(rowFor("gemm", func(o *arith.MatMul, b *binder) error { return bindMatMul("f32_gemm", b) })),
 	inRoom(rowFor("formula", func(o *arith.MatMul, b *binder) error { return bindMatMul("", b) })),
+	rowFor("narrow", func(o *arith.MatMulBias, b *binder) error { return bindMatMulBias(o, "f32_narrow", b) }),
 	rowFor("gemv", func(o *arith.MatMulBias, b *binder) error { return bindMatMulBias(o, "f32_gemv", b) }),
 	rowFor("gemm", func(o *arith.MatMulBias, b *binder) error { return bindMatMulBias(o, "f32_gemm", b) }),
+	inRoom(rowFor("narrow", func(o *arith.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "f32_narrow", b) })),
 	inRoom(rowFor("gemv", func(o *arith.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "f32_gemv", b) })),
 	inRoom(rowFor("gemm", func(o *arith.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "f32_gemm", b) })),
 	inRoom(rowFor("formula", func(o *arith.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "", b) })),
+	rowFor("narrow", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_narrow", b) }),
 	rowFor("gemv", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_gemv", b) }),
 	rowFor("gemm", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_gemm", b) }),
 	rowFor("formula", func(o *arith.Gemm, b *binder) error { return bindWideGemm(o, b) }),
+	rowFor("narrow", func(o *arith.WidenedGemm, b *binder) error { return bindGemm(&o.Gemm, op.Epilogue{}, "f32_narrow", b) }),
 	rowFor("gemv", func(o *arith.WidenedGemm, b *binder) error { return bindGemm(&o.Gemm, op.Epilogue{}, "f32_gemv", b) }),
 	rowFor("gemm", func(o *arith.WidenedGemm, b *binder) error { return bindGemm(&o.Gemm, op.Epilogue{}, "f32_gemm", b) }),
+	rowFor("narrow", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_narrow", b) }),
 	rowFor("gemv", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_gemv", b) }),
 	rowFor("gemm", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_gemm", b) }),
 }
@@ -117,7 +123,7 @@ type sum struct {
 	then          op.Epilogue
 }
 
-// gemm is the words of f32_gemm, f32_gemv and f64_gemm.
+// gemm is the words of f32_gemm, f32_gemv, f64_gemm, f32_narrow and f64_narrow.
 type gemm struct {
 	*product
 	dtype   tensor.DType
@@ -161,6 +167,8 @@ func gemmOf(kernel string, d tensor.DType) (string, error) {
 		return kernel, nil
 	case d == tensor.F64 && kernel == "f32_gemm":
 		return "f64_gemm", nil
+	case d == tensor.F64 && kernel == "f32_narrow":
+		return "f64_narrow", nil
 	}
 	return "", device.Refuse("elements are %v", d)
 }
@@ -182,9 +190,16 @@ func (b *binder) floatProduct(kernel string, p *product, alpha float64, s sum) e
 			return orRefuse(err, "the right operand is packed")
 		}
 	}
+	narrow := kernel == "f32_narrow" || kernel == "f64_narrow"
+	if narrow && (s.row.Place != device.None || s.all.Place != device.None) {
+		return device.Refuse("numbers are added to rows or elements")
+	}
 	k, err := b.choose(kernel, g.words())
 	if err != nil {
 		return err
+	}
+	if narrow {
+		return b.add(k, nil, g.words(), b.in(0), b.in(1), device.Operand{}, s.col, device.Operand{}, b.out(0))
 	}
 	right, packed := b.in(1), false
 	if !p.scattered {
