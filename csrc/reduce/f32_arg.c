@@ -1,5 +1,6 @@
 // Places of the largest or the smallest numbers.
 #include "reduce/reduce.h"
+#include "reduce/short.h"
 
 enum { ARG_GRAIN = 1 << 15 };  // elements that a chunk of work should at least read
 
@@ -35,6 +36,15 @@ static void arg_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const arg_job *const j = job;
     const size_t last = nacre_min((chunk + 1) * j->per_chunk, j->all);
+    if (j->inner == 1 && j->n <= NACRE_REDUCE_SHORT) {
+        for (size_t t = chunk * j->per_chunk; t < last; t += NACRE_REDUCE_COLS) {
+            float columns[NACRE_REDUCE_SHORT * NACRE_REDUCE_COLS];
+            const size_t rows = nacre_min(NACRE_REDUCE_COLS, last - t);
+            reduce_turn(j->x + t * j->n, j->n, rows, columns);
+            j->kernel(columns, j->n, NACRE_REDUCE_COLS, rows, j->w->least != 0, j->w->last != 0, j->out + t);
+        }
+        return;
+    }
     for (size_t t = chunk * j->per_chunk; t < last; t++) {
         const size_t o = t / j->tiles, c = t % j->tiles * NACRE_REDUCE_COLS;
         j->kernel(j->x + o * j->n * j->inner + c, j->n, j->inner, nacre_min(NACRE_REDUCE_COLS, j->inner - c), j->w->least != 0, j->w->last != 0, j->out + o * j->inner + c);

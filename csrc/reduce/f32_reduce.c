@@ -4,6 +4,7 @@
 #include "core/simd.h"
 #include "half/half.h"
 #include "reduce/reduce.h"
+#include "reduce/short.h"
 
 // Elements that a chunk of work should at least read.
 enum { REDUCE_GRAIN = 1 << 15 };
@@ -116,6 +117,34 @@ static void reduce_over(const reduce_job *j, nacre_reduce_op op, size_t from, si
     }
 }
 
+// Stores n results from number `to` on.
+static void reduce_store(const reduce_job *j, const float *part, size_t n, size_t to) {
+    if (j->out_type == NACRE_FLOAT32) {
+        NACRE_SIMD for (size_t c = 0; c < n; c++) ((float *)j->out)[to + c] = part[c];
+    } else {
+        j->half->narrow[j->out_type](part, (uint16_t *)j->out + to, n);
+    }
+}
+
+// Whether rows are short enough to be reduced as columns side by side.
+static int reduce_is_short(const reduce_job *j) { return j->inner == 1 && j->n > 0 && j->n <= NACRE_REDUCE_SHORT && j->exp == NULL; }
+
+// Up to NACRE_REDUCE_COLS short rows.
+static void reduce_rows(const reduce_job *j, size_t first, size_t rows, float *room) {
+    float columns[NACRE_REDUCE_SHORT * NACRE_REDUCE_COLS], part[NACRE_REDUCE_COLS];
+    double acc[NACRE_REDUCE_COLS];
+    const float *x = (const float *)j->x + first * j->n;
+    if (j->x_type != NACRE_FLOAT32) {
+        j->half->widen[j->x_type]((const uint16_t *)j->x + first * j->n, room, rows * j->n);
+        x = room;
+    }
+    reduce_turn(x, j->n, rows, columns);
+    j->kernel(columns, j->n, NACRE_REDUCE_COLS, rows, j->op, part);
+    NACRE_SIMD for (size_t r = 0; r < rows; r++) acc[r] = part[r];
+    reduce_roots(j, acc, rows, part);
+    reduce_store(j, part, rows, first);
+}
+
 // One tile of columns; a single column of a value whose inner extent is 1 is a row.
 static void reduce_tile(const reduce_job *j, size_t from, size_t cols, float *room, size_t to) {
     float part[NACRE_REDUCE_COLS], shift[NACRE_REDUCE_COLS] = {0};
@@ -129,17 +158,17 @@ static void reduce_tile(const reduce_job *j, size_t from, size_t cols, float *ro
         reduce_over(j, NACRE_REDUCE_SUM, from, cols, shift, room, acc);
         for (size_t c = 0; c < cols; c++) part[c] = (float)(log(acc[c]) + shift[c]);
     }
-    if (j->out_type == NACRE_FLOAT32) {
-        NACRE_SIMD for (size_t c = 0; c < cols; c++) ((float *)j->out)[to + c] = part[c];
-    } else {
-        j->half->narrow[j->out_type](part, (uint16_t *)j->out + to, cols);
-    }
+    reduce_store(j, part, cols, to);
 }
 
 static void reduce_chunk(void *job, size_t chunk, size_t thread) {
     const reduce_job *const j = job;
     float *const room = j->scratch + thread * REDUCE_ROOM;
     const size_t last = nacre_min((chunk + 1) * j->per_chunk, j->outer * j->tiles);
+    if (reduce_is_short(j)) {
+        for (size_t t = chunk * j->per_chunk; t < last; t += NACRE_REDUCE_COLS) reduce_rows(j, t, nacre_min(NACRE_REDUCE_COLS, last - t), room);
+        return;
+    }
     for (size_t t = chunk * j->per_chunk; t < last; t++) {
         const size_t o = t / j->tiles, c = t % j->tiles * NACRE_REDUCE_COLS;
         reduce_tile(j, o * j->n * j->inner + c, nacre_min(NACRE_REDUCE_COLS, j->inner - c), room, o * j->inner + c);
