@@ -114,15 +114,15 @@ func (Range) Run(c *op.Run) error {
 	}
 	switch out := c.Out[0]; out.DType() {
 	case tensor.F32:
-		count[float32](c)
+		return count[float32](c)
 	case tensor.F64:
-		count[float64](c)
+		return count[float64](c)
 	case tensor.I64:
-		count[int64](c)
+		return countInts[int64](c)
 	case tensor.I32:
-		count[int32](c)
+		return countInts[int32](c)
 	case tensor.I16:
-		count[int16](c)
+		return countInts[int16](c)
 	case tensor.F16:
 		start, delta := op.FirstFloat(c.In[0]), op.FirstFloat(c.In[2])
 		for i, to := 0, tensor.View[packed.F16](out); i < n; i++ {
@@ -163,13 +163,36 @@ func (o RangeByOne) Run(c *op.Run) error {
 	return o.Range.Run(&all)
 }
 
-func count[T float32 | float64 | int64 | int32 | int16](c *op.Run) {
+// countGrain is how many numbers a goroutine counts at a time.
+const countGrain = 1 << 16
+
+func count[T float32 | float64](c *op.Run) error {
 	start, delta := tensor.View[T](c.In[0].Aligned())[0], tensor.View[T](c.In[2].Aligned())[0]
 	out := tensor.View[T](c.Out[0])
-	for i := range out {
-		step := T(i) * delta
-		out[i] = start + step
-	}
+	return c.Parallel(len(out), countGrain, func(from, to int) error {
+		for i := range out[from:to] {
+			step := T(from+i) * delta
+			out[from+i] = start + step
+		}
+		return nil
+	})
+}
+
+// countInts adds up steps, four numbers at a time.
+func countInts[T int64 | int32 | int16](c *op.Run) error {
+	start, delta := tensor.View[T](c.In[0].Aligned())[0], tensor.View[T](c.In[2].Aligned())[0]
+	all := tensor.View[T](c.Out[0])
+	return c.Parallel(len(all), countGrain, func(from, to int) error {
+		out, v := all[from:to], start+T(from)*delta
+		for len(out) >= 4 {
+			out[0], out[1], out[2], out[3] = v, v+delta, v+2*delta, v+3*delta
+			out, v = out[4:], v+4*delta
+		}
+		for i := range out {
+			out[i] = v + T(i)*delta
+		}
+		return nil
+	})
 }
 
 var rangeRows = []op.Row{
