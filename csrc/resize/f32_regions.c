@@ -48,14 +48,41 @@ static void region_add(region_axis *a, size_t i, int32_t at, float part) {
     a->count[i]++;
 }
 
+// A place along an axis, between two inputs or at one; outside the image both weights are 0.
+typedef struct {
+    int32_t low, high;
+    float low_part, high_part;
+} region_place;
+
+static region_place region_place_at(float at, int64_t extent) {
+    if (!(at >= -1 && at <= (float)extent)) return (region_place){0, 0, 0, 0};
+    at = at > 0 ? at : 0;
+    const int32_t low = (int32_t)at, last = (int32_t)extent - 1;
+    if (low >= last) return (region_place){last, last, 1, 0};
+    const float part = at - (float)low;
+    return (region_place){low, low + 1, 1 - part, part};
+}
+
+// Where a region begins along an axis, and the extent of each of its n elements.
+static float region_bins(const nacre_regions_words *w, float from, float to, size_t n, float *bin) {
+    const float start = from * (float)w->scale - (float)w->offset, end = to * (float)w->scale - (float)w->offset;
+    float length = end - start;
+    if (w->least > 0 && !(length >= (float)w->least)) length = (float)w->least;
+    *bin = length / (float)n;
+    return start;
+}
+
+// Sample k of count in element i.
+static float region_sample(float start, float bin, size_t i, int64_t k, int64_t count) {
+    return start + (float)i * bin + ((float)k + 0.5f) * bin / (float)count;
+}
+
 // Finds what the n elements between two ends of a region take of an axis. Fails, and returns
 // false, for a region of too many samples.
 static bool region_align(const regions_job *j, float from, float to, int64_t extent, size_t n, size_t region, region_axis *a) {
     const nacre_regions_words *const w = j->w;
-    const float start = from * (float)w->scale - (float)w->offset, end = to * (float)w->scale - (float)w->offset;
-    float length = end - start;
-    if (w->least > 0 && !(length >= (float)w->least)) length = (float)w->least;
-    const float bin = length / (float)n;
+    float bin;
+    const float start = region_bins(w, from, to, n, &bin);
     int64_t count = w->samples;
     if (count == 0) {
         const float each = ceilf(bin);
@@ -68,17 +95,10 @@ static bool region_align(const regions_job *j, float from, float to, int64_t ext
     for (size_t i = 0; i < n; i++) {
         a->count[i] = 0;
         for (int64_t k = 0; k < count; k++) {
-            float at = start + (float)i * bin + ((float)k + 0.5f) * bin / (float)count;
-            if (!(at >= -1 && at <= (float)extent)) continue;
-            at = at > 0 ? at : 0;
-            const int32_t low = (int32_t)at;
-            if (low >= extent - 1) {
-                region_add(a, i, (int32_t)extent - 1, 1 / (float)count);
-                continue;
-            }
-            const float part = at - (float)low;
-            region_add(a, i, low, (1 - part) / (float)count);
-            region_add(a, i, low + 1, part / (float)count);
+            const region_place p = region_place_at(region_sample(start, bin, i, k, count), extent);
+            if (p.low_part + p.high_part == 0) continue;
+            region_add(a, i, p.low, p.low_part / (float)count);
+            if (p.high != p.low) region_add(a, i, p.high, p.high_part / (float)count);
         }
     }
     return true;
@@ -184,6 +204,43 @@ static bool region_image(const regions_job *j, size_t region, size_t *image) {
     return true;
 }
 
+// Fills the table of the terms of `all` elements of a region, from the first element of a row on.
+static nacre_taps region_terms(const regions_job *j, const float *r, size_t row, size_t all, void *memory) {
+    const nacre_regions_words *const w = j->w;
+    const size_t n = (size_t)w->columns;
+    const int64_t count = w->samples;
+    nacre_taps t = nacre_taps_in(memory, NACRE_TAPS_MOST, j->strip * n);
+    t.taps = (size_t)(4 * count * count);
+    float down, across;
+    const float top = region_bins(w, r[1], r[3], (size_t)w->rows, &down), left = region_bins(w, r[0], r[2], n, &across);
+    for (size_t i = 0; i < t.pitch; i++) {
+        const size_t e = i < all ? i : 0;
+        for (int64_t k = 0; k < count * count; k++) {
+            const region_place y = region_place_at(region_sample(top, down, row + e / n, k / count, count), w->height);
+            const region_place x = region_place_at(region_sample(left, across, e % n, k % count, count), w->width);
+            for (size_t c = 0; c < 4; c++) {
+                const size_t to = ((size_t)k * 4 + c) * t.pitch + i;
+                t.at[to] = (c / 2 == 0 ? y.low : y.high) * (int32_t)w->width + (c % 2 == 0 ? x.low : x.high);
+                t.part[to] = (c / 2 == 0 ? y.low_part : y.high_part) * (c % 2 == 0 ? x.low_part : x.high_part);
+            }
+        }
+    }
+    return t;
+}
+
+static void regions_largest(const regions_job *j, size_t region, size_t image, size_t from, size_t to, void *memory) {
+    const nacre_regions_words *const w = j->w;
+    const size_t m = (size_t)w->rows, n = (size_t)w->columns, channels = (size_t)w->channels;
+    for (size_t row = 0; row < m && !nacre_stopped(j->call->team); row += j->strip) {
+        const size_t all = nacre_min(j->strip, m - row) * n;
+        const nacre_taps t = region_terms(j, j->regions + 4 * region, row, all, memory);
+        for (size_t c = from; c < to; c++) {
+            const float *const x = j->x + (image * channels + c) * (size_t)(w->height * w->width);
+            j->impl->largest(x, &t, all, j->y + ((region * channels + c) * m + row) * n);
+        }
+    }
+}
+
 static void regions_task(void *job, size_t chunk, size_t thread) {
     const regions_job *const j = job;
     const nacre_regions_words *const w = j->w;
@@ -192,6 +249,11 @@ static void regions_task(void *job, size_t chunk, size_t thread) {
     region_axis rows = region_axis_in(&memory, m, j->rows_most), columns = region_axis_in(&memory, n, j->columns_most);
     size_t image;
     if (!region_image(j, region, &image)) return;
+    const size_t from = chunk % j->groups * REGIONS_CHANNELS, to = nacre_chunk_end(from, REGIONS_CHANNELS, channels);
+    if (w->kind == NACRE_REGIONS_LARGEST) {
+        regions_largest(j, region, image, from, to, memory);
+        return;
+    }
     const float *const r = j->regions + 4 * region;
     if (w->kind == NACRE_REGIONS_ALIGN) {
         if (!region_align(j, r[1], r[3], w->height, m, region, &rows) || !region_align(j, r[0], r[2], w->width, n, region, &columns)) return;
@@ -207,7 +269,6 @@ static void regions_task(void *job, size_t chunk, size_t thread) {
     const bool tabled = taps <= REGIONS_TAPS && width > 0;
     nacre_taps t;
     if (tabled) t = region_table(j, &columns, taps, first, width, memory);
-    const size_t from = chunk % j->groups * REGIONS_CHANNELS, to = nacre_chunk_end(from, REGIONS_CHANNELS, channels);
     for (size_t c = from; c < to && !nacre_stopped(j->call->team); c++) {
         const float *const x = j->x + (image * channels + c) * (size_t)(w->height * w->width) + (width > 0 ? first : 0);
         float *const y = j->y + (region * channels + c) * m * n;
@@ -228,7 +289,7 @@ static void regions_task(void *job, size_t chunk, size_t thread) {
 }
 
 static size_t region_most(const nacre_regions_words *w, int64_t extent) {
-    const int64_t taps = w->kind != NACRE_REGIONS_ALIGN ? 2 : w->samples > 0 ? 2 * w->samples : extent;
+    const int64_t taps = w->kind == NACRE_REGIONS_LARGEST ? 0 : w->kind != NACRE_REGIONS_ALIGN ? 2 : w->samples > 0 ? 2 * w->samples : extent;
     return (size_t)nacre_min_i64(taps, extent);
 }
 
@@ -237,8 +298,16 @@ static regions_job regions_of(const nacre_regions_words *w) {
     const size_t m = (size_t)w->rows, n = (size_t)w->columns;
     j.strip = n < NACRE_TAPS_BLOCK ? nacre_min(m, NACRE_TAPS_BLOCK / n) : 1;
     j.per_thread = nacre_align_bytes((2 * m * j.rows_most + m) * sizeof(float)) + nacre_align_bytes((2 * n * j.columns_most + n) * sizeof(float)) +
-                   nacre_align_bytes(j.strip * (size_t)w->width * sizeof(float)) + nacre_align_bytes(nacre_taps_bytes(REGIONS_TAPS, j.strip * n));
+                   nacre_align_bytes(j.strip * (size_t)w->width * sizeof(float)) + nacre_align_bytes(nacre_taps_bytes(w->kind == NACRE_REGIONS_LARGEST ? NACRE_TAPS_MOST : REGIONS_TAPS, j.strip * n));
     return j;
+}
+
+static int regions_fits(const nacre_kernel *kernel, const int64_t *words) {
+    (void)kernel;
+    const nacre_regions_words *const w = (const void *)words;
+    if (w->width > INT32_MAX || w->height > INT32_MAX) return 0;
+    if (w->kind != NACRE_REGIONS_LARGEST) return 1;
+    return w->samples >= 1 && w->samples <= 4 && w->height * w->width <= INT32_MAX;
 }
 
 static size_t regions_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
@@ -260,5 +329,5 @@ static void regions_command(const nacre_call *c) {
 }
 
 const nacre_entry nacre_f32_regions_entry = {
-    .words = sizeof(nacre_regions_words) / 8, .operands = 4, .run = regions_command, .scratch = regions_scratch,
+    .words = sizeof(nacre_regions_words) / 8, .operands = 4, .run = regions_command, .fits = regions_fits, .scratch = regions_scratch,
 };

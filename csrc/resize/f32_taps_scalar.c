@@ -19,6 +19,17 @@ static void taps_sum_scalar(const float *x, const nacre_taps *t, const float *sc
     }
 }
 
+static void taps_largest_scalar(const float *x, const nacre_taps *t, size_t n, float *y) {
+    for (size_t i = 0; i < n; i++) {
+        float top = -INFINITY;
+        for (size_t k = 0; k < t->taps; k++) {
+            const float v = t->part[k * t->pitch + i] * x[t->at[k * t->pitch + i]];
+            top = v > top ? v : top;
+        }
+        y[i] = top;
+    }
+}
+
 static void taps_rows_scalar(const float *x, size_t stride, const int32_t *row, const float *part, size_t count, size_t n, float *y) {
     for (size_t i = 0; i < n; i++) {
         float sum = 0;
@@ -28,6 +39,6 @@ static void taps_rows_scalar(const float *x, size_t stride, const int32_t *row, 
 }
 
 const nacre_f32_taps_impl *nacre_f32_taps__scalar(void) {
-    static const nacre_f32_taps_impl impl = {taps_sum_scalar, taps_rows_scalar, taps_axis_scalar, taps_join_scalar};
+    static const nacre_f32_taps_impl impl = {taps_sum_scalar, taps_largest_scalar, taps_rows_scalar, taps_axis_scalar, taps_join_scalar};
     return &impl;
 }

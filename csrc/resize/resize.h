@@ -79,7 +79,7 @@ typedef struct {
 
 // ---- f32_regions ------------------------------------------------------------------
 
-enum nacre_regions_kind { NACRE_REGIONS_ALIGN, NACRE_REGIONS_CROP, NACRE_REGIONS_CROP_NEAREST };
+enum nacre_regions_kind { NACRE_REGIONS_ALIGN, NACRE_REGIONS_CROP, NACRE_REGIONS_CROP_NEAREST, NACRE_REGIONS_LARGEST };
 
 // The words of command f32_regions: regions of x[images, channels, height, width] as
 // y[regions, channels, rows, columns]. Operands are x, regions[regions, 4], the images
@@ -87,6 +87,8 @@ enum nacre_regions_kind { NACRE_REGIONS_ALIGN, NACRE_REGIONS_CROP, NACRE_REGIONS
 //     align: corners x0, y0, x1, y1 times scale, less offset. An element is the mean of
 //            samples x samples places in it, spread evenly; of as many as it has pixels along
 //            each axis if samples is 0. Places more than a pixel outside the image are 0.
+//     largest: the same, but the largest of the terms that samples are the sums of, four each;
+//            samples is 1 to 4.
 //     crop:  corners y0, x0, y1, x1 where the image has 0 to 1. An element is the pixel at its
 //            place, between pixels linearly or the nearest; outside the image it is outside.
 // No extent of x and y is 0.

@@ -40,6 +40,8 @@ typedef struct {
 typedef struct {
     // y[i] = (sum over t of part * x[at]) * scale[i] for i < n; without scale if that is NULL.
     void (*sum)(const float *x, const nacre_taps *t, const float *scale, size_t n, float *y);
+    // y[i] = the largest part * x[at] of place i, for i < n; NaNs are passed over.
+    void (*largest)(const float *x, const nacre_taps *t, size_t n, float *y);
     // y[i] = sum over k < count of part[k] * x[row[k] * stride + i] for i < n.
     void (*rows)(const float *x, size_t stride, const int32_t *row, const float *part, size_t count, size_t n, float *y);
     // Writes the taps of places x[0..n) and returns how many a place has. Unless base is NULL, a

@@ -75,6 +75,7 @@ const (
 	regionsAlign = iota
 	regionsCrop
 	regionsCropNearest
+	regionsLargest
 )
 
 // regions is nacre_regions_words of csrc/resize/resize.h.
@@ -96,10 +97,13 @@ func (r *regions) words() (w words) {
 }
 
 func bindRoiAlign(o *vision.RoiAlign, b *binder) error {
-	if o.Largest || b.DType(2) != tensor.I64 {
-		return device.Refuse("the largest of samples, and images of %v, are found in Go", b.DType(2))
+	if b.DType(2) != tensor.I64 {
+		return device.Refuse("numbers of images are %v", b.DType(2))
 	}
 	r := &regions{kind: regionsAlign, samples: o.Ratio, most: vision.MaxRoiGrid, scale: o.Scale, offset: o.Offset, batchBytes: 8}
+	if o.Largest {
+		r.kind = regionsLargest
+	}
 	if o.Offset == 0 {
 		r.least = 1
 	}

@@ -162,6 +162,19 @@ func TestImageRegions(t *testing.T) {
 	}
 }
 
+// TestLargestOfRegions compares the largest terms by all variants with the scalar one, of more
+// elements than a table has.
+func TestLargestOfRegions(t *testing.T) {
+	pool, r := testPool(t), rand.New(rand.NewPCG(67, 68))
+	image := tensor.Shape{2, 66, 9, 13}
+	for _, samples := range []int{1, 2, 4} {
+		g := &regions{x: image, y: tensor.Shape{3, 66, 30, 11}, kind: regionsLargest, samples: samples, scale: 0.5, offset: 0.5, batchBytes: 8}
+		x, rois := quarters(r, image.Len()), []float64{1, 2, 25, 17, -9, -4, 60, 40, 20, 12, 7, 3}
+		y := []output{{at: 3, dtype: tensor.F32, n: g.y.Len()}}
+		checkVariants(t, "f32_regions", fmt.Sprint(samples), g.words(), pool, 1e-6, 0, y, stored(tensor.F32, x), stored(tensor.F32, rois), constant[int64](1, 0, 1).Data, nil)
+	}
+}
+
 // TestImageRegionsFail runs regions of no image and of too many samples.
 func TestImageRegionsFail(t *testing.T) {
 	pool := testPool(t)
