@@ -34,11 +34,12 @@ func (m *Model) must(word string) string {
 	return name
 }
 
-// node adds a node of the standard domain to the graph.
+// plain returns a node of the standard domain.
 func plain(name, op string, attrs []*graph.Attr, inputs []string, outputs ...string) *graph.Node {
 	return &graph.Node{Name: name, Op: op, Version: opset, Inputs: inputs, Outputs: outputs, Attrs: attrs}
 }
 
+// value returns a value that a graph declares.
 func value(name string, d tensor.DType, shape ...int) *graph.Value {
 	return &graph.Value{Name: name, Type: graph.TensorOf(d, graph.DimsOf(shape))}
 }

@@ -4,18 +4,19 @@
 //
 //	Conv/1x1  float32[1,64,56,56] =float32[64,64,1,1]  strides=[1,1]
 //
-// The name is an operator, with its domain before it unless that is the standard's, with @N behind it
-// where the model names another version of the domain than the newest that ONNX Runtime has, and with /FORM
-// behind that where the operator has several rows. The other words:
+// The name is an operator, with its domain before it unless that is the standard's, with @N behind
+// it where the model names another version of the domain than the newest that ONNX Runtime has, and
+// with /FORM behind that where the operator has several rows. The other words:
 //
-//	float32[2,3]        an input of random elements: numbers in -1..1, integers that their type can hold
+//	float32[2,3]        an input of random elements: floats in -1..1, any integers
 //	float32[2,3](0,5)   of elements from 0 up to 5
 //	int64[9]%4*3        of elements 0, 3, 2, 1, 0, ...: indices times 3, modulo 4
 //	int64{1,2}          of these elements; int64[9]{1,2} repeats them, int64[]{1} is a scalar
 //	=float32[2,3]       a constant
 //	-                   an input that is left out
 //	$ or $2             the first output of the node before, or the second
-//	axis=1 x=[1,2]      attributes: integers, numbers with a point, words; lists of these, x=[1,2]*64 for 64 times these
+//	axis=1 x=[1,2]      attributes: integers, numbers with a point, words, and lists of these
+//	x=[1,2]*64          a list of 64 times these elements
 //	->2                 how many outputs the node has, 1 where the line does not say
 //	|                   ends a node; the operator that follows takes what it gives by $
 //	~                   results are drawn at random, so that types and shapes are compared alone

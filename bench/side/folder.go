@@ -180,8 +180,8 @@ func walk(v nacre.Value, f func(t *nacre.Tensor)) {
 	}
 }
 
-// opened returns the seconds until a session of a model is made or, where run is set, until its first
-// run has ended.
+// opened returns the seconds until a session of a model is made or, where run is set, until its
+// first run has ended.
 func opened(path string, run bool) (string, error) {
 	start := time.Now()
 	m, err := nacre.Open(path)

@@ -1,5 +1,5 @@
-// Walk runs every operator beside ONNX Runtime on one thread, opens every network, and prints tables sorted by
-// the ratio of the times.
+// Walk runs every operator beside ONNX Runtime on one thread, opens every network, and prints
+// tables sorted by the ratio of the times.
 //
 //	go run ./bench/walk                               # everything
 //	go run ./bench/walk -run 'operators/(Conv|Gemm)'  # some rows

@@ -121,7 +121,8 @@ func (r *results) text() string {
 	return b.String()
 }
 
-// finish prints the summaries, and writes the tables where a folder is given. It is an error if a row failed.
+// finish prints the summaries, and writes the tables where a folder is given. It is an error if a
+// row failed.
 func (w *walk) finish() error {
 	r := &w.results
 	for _, g := range r.groups() {

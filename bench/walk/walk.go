@@ -164,7 +164,8 @@ func (w *walk) compare(r *row, folder string) error {
 	return compareAnswers(paths[0], paths[1], r)
 }
 
-// Short runs are timed in blocks of about blockSeconds, and a row has fewestRounds however long they take.
+// Short runs are timed in blocks of about blockSeconds, and a row has fewestRounds however long
+// they take.
 const (
 	blockSeconds = 15e-3
 	mostRuns     = 1000

@@ -52,8 +52,8 @@ func TestRBF(t *testing.T) {
 	}
 }
 
-// TestDistances compares all variants with the scalar one, and that with the formula, on vectors that
-// are not packed.
+// TestDistances compares all variants with the scalar one, and that with the formula, on vectors
+// that are not packed.
 func TestDistances(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(17, 18))
 	for _, s := range [][3]int{{1, 1, 1}, {3, 5, 7}, {2, 16, 16}, {5, 3, 17}, {7, 40, 130}, {300, 20, 65}, {0, 4, 4}, {2, 0, 3}, {2, 40000, 40}} {

@@ -9,8 +9,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// expandComposed replaces operators that no device has kernels of by the operators that they are composed of, if what
-// they give is of float32 or integers. Results are rounded at each of these.
+// expandComposed replaces operators that no device has kernels of by the operators that they are
+// composed of, if what they give is of float32 or integers. Results are rounded at each of these.
 func expandComposed(s *Scope) (*Edit, error) {
 	m := newMatcher(s)
 	for _, n := range m.live {
@@ -138,9 +138,9 @@ func expandLinearGate(b *builder, n *graph.Node) bool {
 // maxTaps bounds the characters of a window of expandWordConv.
 const maxTaps = 8
 
-// expandWordConv embeds words by a convolution over their characters: the sum over the places in a window of what the
-// character there gives at that place. Windows begin no later than the last that lies in the word, or at the first
-// character.
+// expandWordConv embeds words by a convolution over their characters: the sum over the places in a
+// window of what the character there gives at that place. Windows begin no later than the last that
+// lies in the word, or at the first character.
 func expandWordConv(b *builder, n *graph.Node) bool {
 	ids, weights, bias, table := n.Inputs[0], n.Inputs[1], n.Inputs[2], n.Inputs[3]
 	words, w := b.dims(ids), b.dims(weights)
@@ -196,7 +196,8 @@ func (b *builder) index(v int) string {
 	return b.add("index", t)
 }
 
-// expandInteger16 multiplies in float64, in which sums of that many products are exact, and keeps the low 32 bits.
+// expandInteger16 multiplies in float64, in which sums of that many products are exact, and keeps
+// the low 32 bits.
 func expandInteger16(b *builder, n *graph.Node) bool {
 	const most = 1 << 21 // products of 31 bits in sums of 52
 	d := b.dims(n.Inputs[0])

@@ -161,7 +161,8 @@ func (NonZero) Run(c *op.Run) error {
 	return nil
 }
 
-// listSet is NonZero of elements of which 0 is the only one that is not set, beside a negative zero.
+// listSet is NonZero of elements of which 0 is the only one that is not set, beside a negative
+// zero.
 func listSet[T comparable](c *op.Run, list []T) error {
 	var zero T
 	count := 0

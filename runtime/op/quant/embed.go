@@ -194,7 +194,8 @@ func normalise(row, gamma, beta []float32, epsilon float32) {
 	}
 }
 
-// moments returns the sum of the elements less a number, and that of the squares of these, in four sums.
+// moments returns the sum of the elements less a number, and that of the squares of these, in four
+// sums.
 func moments(list []float32, less float64) (sum, square float64) {
 	var a, b, c, d, e, f, g, h float64
 	for ; len(list) >= 4; list = list[4:] {

@@ -55,8 +55,8 @@ func (o *CosineWindow) Run(c *op.Run) error {
 	return nil
 }
 
-// addCosines adds t·cos(i·step) to element i. Within a block it turns a unit vector by the step, which is off by
-// a few units in the last place of a float64 at the block's end.
+// addCosines adds t·cos(i·step) to element i. Within a block it turns a unit vector by the step,
+// which is off by a few units in the last place of a float64 at the block's end.
 func addCosines(list []float64, t, step float64) {
 	const block = 16
 	sin, cos := math.Sincos(step)

@@ -305,8 +305,8 @@ func poolRegions[T float32 | float64](o *MaxRoiPool, x []T, shape tensor.Shape, 
 	return nil
 }
 
-// largestInBand sets out to the largest elements of bins beside each other, 0 for those that have none. Rows are as
-// long as tops, which it writes to.
+// largestInBand sets out to the largest elements of bins beside each other, 0 for those that have
+// none. Rows are as long as tops, which it writes to.
 func largestInBand[T float32 | float64](plane, tops []T, ys [2]int, xs [][2]int, out []T) {
 	n, first, end := len(tops), xs[0][0], xs[len(xs)-1][1]
 	if ys[0] >= ys[1] || first >= end {
