@@ -129,6 +129,9 @@ func (w *walk) finish() error {
 		fmt.Println(r.summary(g))
 	}
 	if w.out != "" {
+		if err := os.MkdirAll(w.out, 0o755); err != nil {
+			return err
+		}
 		base := filepath.Join(w.out, r.Date+"-"+strings.TrimSuffix(r.Commit, "+")+"-operators")
 		data, err := json.MarshalIndent(r, "", "\t")
 		if err != nil {
