@@ -15,11 +15,11 @@ import (
 
 // Stats is what an executor does and has done.
 type Stats struct {
-	Waiting, Running       int           // runs that wait to begin, and that are under way
-	Runs, Failed, Refused  int           // that ended, of these with an error, and that never began
-	Waited, Ran            time.Duration // of all runs together
-	RunBytes, StreamBytes  int           // taken by runs under way, and by streams and Bounds
-	IdleBytes, ResultBytes int           // kept for later runs, and of that for results
+	Waiting, Running      int           // runs that wait to begin, and that are under way
+	Runs, Failed, Refused int           // that ended, of these with an error, and that never began
+	Waited, Ran           time.Duration // of all runs together
+	RunBytes, StreamBytes int           // taken by runs under way, and by streams and Bounds
+	IdleBytes             int           // kept for later runs
 }
 
 // counters are the numbers of Stats that change from run to run.
@@ -30,14 +30,13 @@ type counters struct {
 // Stats returns what the executor does and has done.
 func (e *Executor) Stats() Stats {
 	c := &e.counts
-	results := e.memory.idle()
 	runs := int(c.runs.Load()) // before begun, so that none ends in between
 	return Stats{
 		Waiting: e.line.Waiting(), Running: int(c.begun.Load()) - runs,
 		Runs: runs, Failed: int(c.failed.Load()), Refused: int(c.refused.Load()),
 		Waited: time.Duration(c.waited.Load()), Ran: time.Duration(c.ran.Load()),
 		RunBytes: int(c.runBytes.Load()), StreamBytes: int(c.streamBytes.Load()),
-		IdleBytes: e.idle.held() + results, ResultBytes: results,
+		IdleBytes: e.idle.held() + e.memory.idle(),
 	}
 }
 
