@@ -54,10 +54,12 @@ static void max_index_join(const max_index_job *j, const char *plane, size_t row
     for (size_t t = 0; t < a->taps; t++) {
         const size_t off = t * a->dilation;
         const size_t first = off >= a->pad ? 0 : nacre_strides(a->pad - off, a->stride);
-        const size_t end = off >= a->pad + a->in ? 0 : nacre_min(a->out, nacre_strides(a->pad + a->in - off, a->stride));
+        const size_t end = off >= a->pad + a->in ? 0 : nacre_min(a->out, nacre_strides(a->pad + a->in - off,
+                a->stride));
         if (first >= end) continue;
         const size_t at = row + first * a->stride + off - a->pad;
-        j->impl->raise[j->type](plane + at * j->size, (int32_t)at, end - first, a->stride, y + first * j->size, where + first);
+        j->impl->raise[j->type](plane + at * j->size, (int32_t)at, end - first, a->stride, y + first * j->size,
+                where + first);
     }
 }
 
@@ -107,7 +109,8 @@ static void max_index_task(void *job, size_t chunk, size_t thread) {
     const max_index_job *const j = job;
     const nacre_pooling *const p = j->p;
     const size_t outer = p->axes - 1;
-    const size_t first = chunk * j->per_chunk, last = nacre_chunk_end(first, j->per_chunk, p->planes * j->rows_per_plane);
+    const size_t first = chunk * j->per_chunk, last = nacre_chunk_end(first, j->per_chunk,
+            p->planes * j->rows_per_plane);
     size_t at[NACRE_POOLING_AXES], rest = first % j->rows_per_plane;
     for (size_t a = outer; a-- > 0; rest /= p->axis[a].out) at[a] = rest % p->axis[a].out;
     for (size_t r = first; r < last; r++) {
@@ -149,5 +152,6 @@ static void max_index_command(const nacre_call *c) {
 }
 
 const nacre_entry nacre_max_index_entry = {
-    .words = sizeof(nacre_max_index_words) / 8, .operands = 3, .run = max_index_command, .fits = max_index_fits, .scratch = max_index_scratch,
+    .words = sizeof(nacre_max_index_words) / 8, .operands = 3, .run = max_index_command, .fits = max_index_fits,
+    .scratch = max_index_scratch,
 };

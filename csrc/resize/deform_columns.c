@@ -29,5 +29,6 @@ static size_t deform_per_chunk(const nacre_deform_words *w) {
 
 enum { DEFORM_WORDS = sizeof(nacre_deform_words) / 8, DEFORM_OPERANDS = 4 };
 
-const nacre_entry nacre_f32_deform_any_entry = {.words = DEFORM_WORDS, .operands = DEFORM_OPERANDS, .run = f32_deform_run};
+const nacre_entry nacre_f32_deform_any_entry = {.words = DEFORM_WORDS, .operands = DEFORM_OPERANDS,
+        .run = f32_deform_run};
 const nacre_entry nacre_f64_deform_entry = {.words = DEFORM_WORDS, .operands = DEFORM_OPERANDS, .run = f64_deform_run};

@@ -39,7 +39,8 @@ static void f32_deform_task(void *job, size_t chunk, size_t thread) {
     const deform_space *const s = &j->s;
     const nacre_deform_words *const w = j->w;
     const size_t axes = (size_t)w->axes, group = chunk % j->groups, block = chunk / j->groups % j->blocks;
-    const size_t k = chunk / j->groups / j->blocks % s->kernel, f = s->field + chunk / j->groups / j->blocks / s->kernel;
+    const size_t k = chunk / j->groups / j->blocks % s->kernel,
+            f = s->field + chunk / j->groups / j->blocks / s->kernel;
     const size_t begin = block * NACRE_TAPS_BLOCK, n = nacre_min(NACRE_TAPS_BLOCK, s->places - begin);
     const size_t per = (size_t)w->per_field, first = (size_t)w->first, last = first + (size_t)w->channels;
     const size_t from = nacre_max(f * per, first) + group * DEFORM_CHANNELS;
@@ -89,8 +90,9 @@ static size_t f32_deform_scratch(const nacre_kernel *kernel, const int64_t *word
 
 static void f32_deform_run(const nacre_call *c) {
     const nacre_deform_words *const w = (const void *)c->words;
-    f32_deform_job j = {.impl = ((nacre_f32_taps_fn *)c->kernel->fn)(), .w = w, .x = nacre_operand(c, 0), .offsets = nacre_operand(c, 1),
-                        .mask = nacre_operand(c, 2), .y = nacre_operand(c, 3), .s = deform_space_of(w), .scratch = c->scratch,
+    f32_deform_job j = {.impl = ((nacre_f32_taps_fn *)c->kernel->fn)(), .w = w, .x = nacre_operand(c, 0),
+                        .offsets = nacre_operand(c, 1), .mask = nacre_operand(c, 2), .y = nacre_operand(c, 3),
+                        .s = deform_space_of(w), .scratch = c->scratch,
                         .per_thread = f32_deform_per_thread(w)};
     j.blocks = nacre_ceil_div(j.s.places, NACRE_TAPS_BLOCK);
     j.groups = nacre_ceil_div((size_t)nacre_min_i64(w->channels, w->per_field), DEFORM_CHANNELS);
@@ -98,5 +100,6 @@ static void f32_deform_run(const nacre_call *c) {
 }
 
 const nacre_entry nacre_f32_deform_entry = {
-    .words = sizeof(nacre_deform_words) / 8, .operands = 4, .run = f32_deform_run, .fits = f32_deform_fits, .scratch = f32_deform_scratch,
+    .words = sizeof(nacre_deform_words) / 8, .operands = 4, .run = f32_deform_run, .fits = f32_deform_fits,
+    .scratch = f32_deform_scratch,
 };

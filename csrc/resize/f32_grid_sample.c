@@ -30,7 +30,8 @@ static void grid_task(void *job, size_t chunk, size_t thread) {
     for (size_t a = 0; a < axes; a++) {
         const int64_t extent = w->in[a];
         step /= extent;
-        nacre_taps_axis axis = {extent, w->mode, w->padding, -0.5f, (float)extent - 0.5f, w->mode == NACRE_GRID_CUBIC ? 2 : 0};
+        nacre_taps_axis axis = {extent, w->mode, w->padding, -0.5f, (float)extent - 0.5f,
+                w->mode == NACRE_GRID_CUBIC ? 2 : 0};
         float x[NACRE_TAPS_BLOCK];
         const float *const place = grid + axes - 1 - a;
         if (w->corners) {
@@ -81,7 +82,8 @@ static size_t grid_scratch(const nacre_kernel *kernel, const int64_t *words, siz
 
 static void grid_command(const nacre_call *c) {
     const nacre_grid_words *const w = (const void *)c->words;
-    grid_job j = {.impl = ((nacre_f32_taps_fn *)c->kernel->fn)(), .w = w, .x = nacre_operand(c, 0), .grid = nacre_operand(c, 1),
+    grid_job j = {.impl = ((nacre_f32_taps_fn *)c->kernel->fn)(), .w = w, .x = nacre_operand(c, 0),
+                  .grid = nacre_operand(c, 1),
                   .y = nacre_operand(c, 2), .places = (size_t)w->places, .space = 1, .channels = (size_t)w->channels,
                   .most = grid_taps(w), .scratch = c->scratch, .per_thread = grid_per_thread(w)};
     for (int64_t a = 0; a < w->axes; a++) j.space *= (size_t)w->in[a];
@@ -91,5 +93,6 @@ static void grid_command(const nacre_call *c) {
 }
 
 const nacre_entry nacre_f32_grid_entry = {
-    .words = sizeof(nacre_grid_words) / 8, .operands = 3, .run = grid_command, .fits = grid_fits, .scratch = grid_scratch,
+    .words = sizeof(nacre_grid_words) / 8, .operands = 3, .run = grid_command, .fits = grid_fits,
+    .scratch = grid_scratch,
 };

@@ -79,7 +79,8 @@ static float region_sample(float start, float bin, size_t i, int64_t k, int64_t 
 
 // Finds what the n elements between two ends of a region take of an axis. Fails, and returns
 // false, for a region of too many samples.
-static bool region_align(const regions_job *j, float from, float to, int64_t extent, size_t n, size_t region, region_axis *a) {
+static bool region_align(const regions_job *j, float from, float to, int64_t extent, size_t n, size_t region,
+        region_axis *a) {
     const nacre_regions_words *const w = j->w;
     float bin;
     const float start = region_bins(w, from, to, n, &bin);
@@ -146,7 +147,8 @@ static size_t region_columns(const region_axis *a, size_t n, size_t *first, size
 }
 
 // Fills the table of the taps of strip rows of elements, in a buffer of rows of that width.
-static nacre_taps region_table(const regions_job *j, const region_axis *columns, size_t taps, size_t first, size_t width, void *memory) {
+static nacre_taps region_table(const regions_job *j, const region_axis *columns, size_t taps, size_t first,
+        size_t width, void *memory) {
     const size_t n = (size_t)j->w->columns, all = j->strip * n;
     nacre_taps t = nacre_taps_in(memory, REGIONS_TAPS, all);
     bool missing = false;
@@ -244,7 +246,8 @@ static void regions_largest(const regions_job *j, size_t region, size_t image, s
 static void regions_task(void *job, size_t chunk, size_t thread) {
     const regions_job *const j = job;
     const nacre_regions_words *const w = j->w;
-    const size_t region = chunk / j->groups, m = (size_t)w->rows, n = (size_t)w->columns, channels = (size_t)w->channels;
+    const size_t region = chunk / j->groups, m = (size_t)w->rows, n = (size_t)w->columns,
+            channels = (size_t)w->channels;
     char *memory = j->scratch + thread * j->per_thread;
     region_axis rows = region_axis_in(&memory, m, j->rows_most), columns = region_axis_in(&memory, n, j->columns_most);
     size_t image;
@@ -256,7 +259,8 @@ static void regions_task(void *job, size_t chunk, size_t thread) {
     }
     const float *const r = j->regions + 4 * region;
     if (w->kind == NACRE_REGIONS_ALIGN) {
-        if (!region_align(j, r[1], r[3], w->height, m, region, &rows) || !region_align(j, r[0], r[2], w->width, n, region, &columns)) return;
+        if (!region_align(j, r[1], r[3], w->height, m, region, &rows) || !region_align(j, r[0], r[2], w->width, n,
+                region, &columns)) return;
     } else {
         region_crop(j, r[0], r[2], w->height, m, &rows);
         region_crop(j, r[1], r[3], w->width, n, &columns);
@@ -276,7 +280,8 @@ static void regions_task(void *job, size_t chunk, size_t thread) {
             const size_t count = nacre_min(j->strip, m - row);
             for (size_t i = 0; i < count; i++) {
                 const size_t at = (row + i) * rows.most;
-                j->impl->rows(x, (size_t)w->width, rows.at + at, rows.part + at, (size_t)rows.count[row + i], width, buffer + i * width);
+                j->impl->rows(x, (size_t)w->width, rows.at + at, rows.part + at, (size_t)rows.count[row + i], width,
+                        buffer + i * width);
             }
             if (tabled) {
                 j->impl->sum(buffer, &t, NULL, count * n, y + row * n);
@@ -329,5 +334,6 @@ static void regions_command(const nacre_call *c) {
 }
 
 const nacre_entry nacre_f32_regions_entry = {
-    .words = sizeof(nacre_regions_words) / 8, .operands = 4, .run = regions_command, .fits = regions_fits, .scratch = regions_scratch,
+    .words = sizeof(nacre_regions_words) / 8, .operands = 4, .run = regions_command, .fits = regions_fits,
+    .scratch = regions_scratch,
 };

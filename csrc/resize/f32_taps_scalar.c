@@ -30,7 +30,8 @@ static void taps_largest_scalar(const float *x, const nacre_taps *t, size_t n, f
     }
 }
 
-static void taps_rows_scalar(const float *x, size_t stride, const int32_t *row, const float *part, size_t count, size_t n, float *y) {
+static void taps_rows_scalar(const float *x, size_t stride, const int32_t *row, const float *part, size_t count,
+        size_t n, float *y) {
     for (size_t i = 0; i < n; i++) {
         float sum = 0;
         for (size_t k = 0; k < count; k++) sum += part[k] * x[(size_t)row[k] * stride + i];
@@ -39,6 +40,7 @@ static void taps_rows_scalar(const float *x, size_t stride, const int32_t *row, 
 }
 
 const nacre_f32_taps_impl *nacre_f32_taps__scalar(void) {
-    static const nacre_f32_taps_impl impl = {taps_sum_scalar, taps_largest_scalar, taps_rows_scalar, taps_axis_scalar, taps_join_scalar};
+    static const nacre_f32_taps_impl impl = {taps_sum_scalar, taps_largest_scalar, taps_rows_scalar, taps_axis_scalar,
+            taps_join_scalar};
     return &impl;
 }

@@ -5,7 +5,8 @@
 
 enum { NEAREST_GRAIN = 1 << 16 };  // bytes that a chunk of work should at least write
 
-void nacre_resample_nearest__scalar(const void *x, const int32_t *start, size_t m, size_t size, size_t repeat, void *y) {
+void nacre_resample_nearest__scalar(const void *x, const int32_t *start, size_t m, size_t size, size_t repeat,
+        void *y) {
     (void)repeat;
     for (size_t j = 0; j < m; j++) memcpy((char *)y + j * size, (const char *)x + (size_t)start[j] * size, size);
 }
@@ -57,11 +58,13 @@ static void nearest_command(const nacre_call *c) {
     nearest_job j = {.pick = (nacre_resample_nearest_fn *)c->kernel->fn, .x = nacre_operand(c, 0),
                      .start = {nacre_operand(c, 1), nacre_operand(c, 2)}, .y = nacre_operand(c, 3),
                      .n = {(size_t)w->n[0], (size_t)w->n[1]}, .m = {(size_t)w->m[0], (size_t)w->m[1]},
-                     .inner = (size_t)(w->inner * w->size), .size = (size_t)w->size, .repeat = (size_t)w->repeat, .per_chunk = 1};
+                     .inner = (size_t)(w->inner * w->size), .size = (size_t)w->size, .repeat = (size_t)w->repeat,
+                     .per_chunk = 1};
     const size_t bytes = j.m[1] * j.inner;
     j.rows = (size_t)w->outer * j.m[0];
     if (bytes < NEAREST_GRAIN) j.per_chunk = NEAREST_GRAIN / bytes;
     nacre_parallel(c->team, nacre_ceil_div(j.rows, j.per_chunk), nearest_task, &j);
 }
 
-const nacre_entry nacre_resample_nearest_entry = {.words = sizeof(nacre_resample_nearest_words) / 8, .operands = 4, .run = nearest_command};
+const nacre_entry nacre_resample_nearest_entry = {.words = sizeof(nacre_resample_nearest_words) / 8, .operands = 4,
+        .run = nearest_command};

@@ -43,11 +43,13 @@ typedef struct {
     // y[i] = the largest part * x[at] of place i, for i < n; NaNs are passed over.
     void (*largest)(const float *x, const nacre_taps *t, size_t n, float *y);
     // y[i] = sum over k < count of part[k] * x[row[k] * stride + i] for i < n.
-    void (*rows)(const float *x, size_t stride, const int32_t *row, const float *part, size_t count, size_t n, float *y);
+    void (*rows)(const float *x, size_t stride, const int32_t *row, const float *part, size_t count, size_t n,
+            float *y);
     // Writes the taps of places x[0..n) and returns how many a place has. Unless base is NULL, a
     // place is base + x, whose fraction is that of x, exactly; mode is linear and padding zeros
     // then. x may be changed. Missing is set to true if a tap is left out.
-    size_t (*axis)(const nacre_taps_axis *a, const int32_t *base, float *x, size_t n, nacre_axis_taps *out, bool *missing);
+    size_t (*axis)(const nacre_taps_axis *a, const int32_t *base, float *x, size_t n, nacre_axis_taps *out,
+            bool *missing);
     // Multiplies the taps of t by `taps` taps along one more axis, whose elements are step apart.
     void (*join)(nacre_taps *t, const nacre_axis_taps *a, size_t taps, int32_t step, size_t n);
 } nacre_f32_taps_impl;
