@@ -61,15 +61,20 @@ static nacre_fold_axis fold_axis_of(const nacre_fold_words *w, int64_t a) {
 
 static size_t fold_span_bytes(const nacre_fold_axis *a) { return nacre_align_bytes((size_t)a->window * sizeof(fold_span)); }
 
+// The most elements of a tile.
+static size_t fold_tile(const nacre_fold_axis *across, const nacre_fold_axis *along) {
+    return nacre_align_floats(nacre_min((size_t)across->image * (size_t)along->image, FOLD_TILE));
+}
+
 static size_t fold_room_bytes(const nacre_fold_words *w) {
     const nacre_fold_axis across = fold_axis_of(w, 1), along = fold_axis_of(w, 0);
-    return fold_span_bytes(&across) + fold_span_bytes(&along) + (w->half == 0 ? 0 : 2 * FOLD_TILE * sizeof(float));
+    return fold_span_bytes(&across) + fold_span_bytes(&along) + (w->half == 0 ? 0 : 2 * fold_tile(&across, &along) * sizeof(float));
 }
 
 static fold_room fold_room_of(const fold_job *j, size_t thread) {
     char *const across = j->scratch + thread * fold_room_bytes(j->w), *const along = across + fold_span_bytes(&j->across);
     float *const sums = (float *)(void *)(along + fold_span_bytes(&j->along));
-    return (fold_room){(fold_span *)(void *)across, (fold_span *)(void *)along, sums, sums + FOLD_TILE};
+    return (fold_room){(fold_span *)(void *)across, (fold_span *)(void *)along, sums, sums + fold_tile(&j->across, &j->along)};
 }
 
 // The first window whose element at shift lies at x or behind it.
