@@ -21,9 +21,15 @@ cat >"$ndk/log.c" <<'C'
 int __android_log_print(int priority, const char *tag, const char *format, ...) { return priority + (tag == format); }
 int __android_log_vprint(int priority, const char *tag, const char *format, va_list list) { (void)list; return priority + (tag == format); }
 C
+# The linker of an NDK passes over a flag of the Vulkan package that zig's refuses.
 cat >"$bin/aarch64-linux-android24-clang" <<CC
 #!/usr/bin/env bash
-exec "$PWD/scripts/zig.sh" linux/arm64 -D__ANDROID__ -D__ANDROID_API__=24 -I "$ndk/include" -L "$ndk/lib" -Wl,--dynamic-linker=/system/bin/linker64 "\$@"
+kept=()
+for flag in "\$@"; do
+  [ "\$flag" = -Wl,--no-warn-mismatch ] || kept+=("\$flag")
+done
+exec "$PWD/scripts/zig.sh" linux/arm64 -D__ANDROID__ -D__ANDROID_API__=24 -I "$ndk/include" -L "$ndk/lib" \
+  -Wl,--dynamic-linker=/system/bin/linker64 "\${kept[@]}"
 CC
 chmod +x "$bin/aarch64-linux-android24-clang"
 "$bin/aarch64-linux-android24-clang" -shared -fPIC -Wl,-soname,liblog.so -o "$ndk/lib/liblog.so" "$ndk/log.c"
