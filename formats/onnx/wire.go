@@ -239,7 +239,7 @@ func (m *message) ints(list []int64) []int64 {
 				return list // which next reports
 			}
 			if list = append(list, int64(v)); len(list) == cap(list) {
-				list = slices.Grow(list, m.left(n))
+				list = slices.Grow(list, m.room(n, len(list)))
 			}
 			m.skip(n)
 		}
@@ -270,7 +270,7 @@ func (m *message) floats(list []float32) []float32 {
 				return list // which next reports
 			}
 			if list = append(list, math.Float32frombits(v)); len(list) == cap(list) {
-				list = slices.Grow(list, m.left(n))
+				list = slices.Grow(list, m.room(n, len(list)))
 			}
 			m.skip(n)
 		}
@@ -305,8 +305,9 @@ func (m *message) skip(n int) {
 	m.pos += 1 + n
 }
 
-// left returns how many fields like the next one, with a payload of n bytes, fit what is left.
-func (m *message) left(n int) int { return (m.end - m.pos) / (1 + n) }
+// room returns for how many more elements a list of so many makes room: as many again, and no
+// more than fields like the next one, with a payload of n bytes, fit the bytes that remain.
+func (m *message) room(n, elements int) int { return min((m.end-m.pos)/(1+n), elements) }
 
 // varints returns the number of varints that end within b.
 func varints(b []byte) int {
