@@ -124,7 +124,8 @@ func (c *byteLSTMCase) formula() []float64 {
 		for s := range longest {
 			states := make([]float32, c.batch*c.hidden)
 			for i := range states {
-				if s < int(lengths[i/c.hidden]) {
+				// The last state of a sequence that ended takes part in one more range.
+				if s <= int(lengths[i/c.hidden]) {
 					states[i] = float32(h[d*len(states)+i])
 				}
 			}
