@@ -58,9 +58,6 @@ func (o *Unique) Infer(c *op.Infer) error {
 	return nil
 }
 
-// group is the slices that are equal: the first of them, and their number.
-type group struct{ first, count int }
-
 // View returns the axis along which slices are compared, and the extents that have it.
 func (o *Unique) View(x tensor.Shape) (tensor.Shape, int, error) {
 	if o.flat {
@@ -110,16 +107,24 @@ func (o *Unique) Run(c *op.Run) error {
 	return o.putLists(c, groups, of)
 }
 
-// putLists writes the outputs behind the first: first places, group of every slice,
+// putLists writes the outputs after the first: first places, group of every slice,
 // counts.
 func (o *Unique) putLists(c *op.Run, groups []group, of []int64) error {
 	lists := []struct {
-		n  int
-		at func(i int) int64
+		n   int
+		put func(out []int64)
 	}{
-		{len(groups), func(i int) int64 { return int64(groups[i].first) }},
-		{len(of), func(i int) int64 { return of[i] }},
-		{len(groups), func(i int) int64 { return int64(groups[i].count) }},
+		{len(groups), func(out []int64) {
+			for i, g := range groups {
+				out[i] = int64(g.first)
+			}
+		}},
+		{len(of), func(out []int64) { copy(out, of) }},
+		{len(groups), func(out []int64) {
+			for i, g := range groups {
+				out[i] = int64(g.count)
+			}
+		}},
 	}
 	for i, list := range lists[op.Btoi(o.Short):] {
 		if !c.Wants(i + 1) {
@@ -129,10 +134,7 @@ func (o *Unique) putLists(c *op.Run, groups []group, of []int64) error {
 		if err != nil {
 			return err
 		}
-		out := tensor.View[int64](t)
-		for k := range out {
-			out[k] = list.at(k)
-		}
+		list.put(tensor.View[int64](t))
 	}
 	return nil
 }
@@ -148,50 +150,14 @@ func (o *Unique) groups(c *op.Run, x *tensor.Tensor, s op.AxisView) (list []grou
 		return nil, nil, err
 	}
 	if keys.width == 1 {
-		list, err = findGroups(c, of, func(i int) uint64 { return keys.list[i] })
+		list, err = findGroups(c, of, newNumberTable(keys.list))
 	} else {
-		list, err = findGroups(c, of, keys.text)
+		list, err = findGroups(c, of, &rowTable{keys: keys, groups: map[string]int{}})
 	}
 	if err != nil || !o.Sorted {
 		return list, of, err
 	}
 	return keys.sort(list, of), of, nil
-}
-
-const (
-	// groupBytes is the memory in bytes that finding and sorting one group takes.
-	groupBytes = 128
-	// uniqueStretch is the number of slices that are looked at between two checks for the end
-	// of the run.
-	uniqueStretch = 1 << 14
-)
-
-// findGroups sets the group of every slice, and returns the groups by their first slices.
-func findGroups[K comparable](c *op.Run, of []int64, key func(i int) K) (list []group, err error) {
-	groups := map[K]int{}
-	for from := 0; from < len(of); from += uniqueStretch {
-		if c.Stopped() {
-			return nil, op.ErrStopped
-		}
-		to, before := min(from+uniqueStretch, len(of)), len(list)
-		if err := c.Mem.Reserve(groupBytes * (to - from)); err != nil {
-			return nil, err
-		}
-		for i := from; i < to; i++ {
-			k := key(i)
-			g, ok := groups[k]
-			if !ok {
-				g = len(list)
-				groups[k], list = g, append(list, group{first: i})
-			}
-			list[g].count++
-			of[i] = int64(g)
-		}
-		if err := c.Mem.Reserve(-groupBytes * (to - from - (len(list) - before))); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
 }
 
 var uniqueRows = []op.Row{

@@ -35,29 +35,29 @@ func newUniqueKeys(c *op.Run, x *tensor.Tensor, s op.AxisView) (*uniqueKeys, err
 func (k *uniqueKeys) putNumbers(x *tensor.Tensor, s op.AxisView) {
 	switch x.DType() {
 	case tensor.F32:
-		putKeys(k.list, tensor.View[float32](x), s, floatKey)
+		putKeys(k.list, tensor.View[float32](x), s, floatKeys[float32])
 	case tensor.F64:
-		putKeys(k.list, tensor.View[float64](x), s, doubleKey)
+		putKeys(k.list, tensor.View[float64](x), s, floatKeys[float64])
 	case tensor.F16:
-		putKeys(k.list, tensor.View[packed.F16](x), s, func(v packed.F16) uint64 { return floatKey(v.Float32()) })
+		putKeys(k.list, tensor.View[packed.F16](x), s, halfKeys[packed.F16])
 	case tensor.BF16:
-		putKeys(k.list, tensor.View[packed.BF16](x), s, func(v packed.BF16) uint64 { return floatKey(v.Float32()) })
+		putKeys(k.list, tensor.View[packed.BF16](x), s, halfKeys[packed.BF16])
 	case tensor.I8:
-		putKeys(k.list, tensor.View[int8](x), s, signedKey[int8])
+		putKeys(k.list, tensor.View[int8](x), s, signedKeys[int8])
 	case tensor.I16:
-		putKeys(k.list, tensor.View[int16](x), s, signedKey[int16])
+		putKeys(k.list, tensor.View[int16](x), s, signedKeys[int16])
 	case tensor.I32:
-		putKeys(k.list, tensor.View[int32](x), s, signedKey[int32])
+		putKeys(k.list, tensor.View[int32](x), s, signedKeys[int32])
 	case tensor.I64:
-		putKeys(k.list, tensor.View[int64](x), s, signedKey[int64])
+		putKeys(k.list, tensor.View[int64](x), s, signedKeys[int64])
 	case tensor.U16:
-		putKeys(k.list, tensor.View[uint16](x), s, unsignedKey[uint16])
+		putKeys(k.list, tensor.View[uint16](x), s, unsignedKeys[uint16])
 	case tensor.U32:
-		putKeys(k.list, tensor.View[uint32](x), s, unsignedKey[uint32])
+		putKeys(k.list, tensor.View[uint32](x), s, unsignedKeys[uint32])
 	case tensor.U64:
-		putKeys(k.list, tensor.View[uint64](x), s, unsignedKey[uint64])
+		putKeys(k.list, tensor.View[uint64](x), s, unsignedKeys[uint64])
 	default:
-		putKeys(k.list, x.Bytes(), s, unsignedKey[byte])
+		putKeys(k.list, x.Bytes(), s, unsignedKeys[byte])
 	}
 }
 
@@ -78,27 +78,52 @@ func (k *uniqueKeys) putTexts(c *op.Run, x []string, s op.AxisView) error {
 	for i, v := range sorted {
 		place[v] = uint64(i)
 	}
-	putKeys(k.list, x, s, func(v string) uint64 { return place[v] })
+	putKeys(k.list, x, s, func(dst []uint64, x []string) {
+		for i, v := range x {
+			dst[i] = place[v]
+		}
+	})
 	return c.Mem.Reserve(-groupBytes * len(x))
 }
 
-// putKeys writes the keys of elements slice by slice.
-func putKeys[T any](dst []uint64, x []T, s op.AxisView, key func(v T) uint64) {
+// putKeys writes the keys of elements slice by slice. keys writes those of adjacent elements.
+func putKeys[T any](dst []uint64, x []T, s op.AxisView, keys func(dst []uint64, x []T)) {
+	if s.Outer == 1 {
+		keys(dst, x)
+		return
+	}
 	for a := range s.Outer {
 		for n := range s.N {
 			from, to := (a*s.N+n)*s.Inner, (n*s.Outer+a)*s.Inner
-			for i := range s.Inner {
-				dst[to+i] = key(x[from+i])
-			}
+			keys(dst[to:to+s.Inner], x[from:from+s.Inner])
 		}
 	}
 }
 
-func signedKey[T int8 | int16 | int32 | int64](v T) uint64 { return uint64(int64(v)) ^ 1<<63 }
+func signedKeys[T int8 | int16 | int32 | int64](dst []uint64, x []T) {
+	for i, v := range x {
+		dst[i] = uint64(int64(v)) ^ 1<<63
+	}
+}
 
-func unsignedKey[T byte | uint16 | uint32 | uint64](v T) uint64 { return uint64(v) }
+func unsignedKeys[T byte | uint16 | uint32 | uint64](dst []uint64, x []T) {
+	for i, v := range x {
+		dst[i] = uint64(v)
+	}
+}
 
-func floatKey(v float32) uint64 { return doubleKey(float64(v)) }
+func floatKeys[T float32 | float64](dst []uint64, x []T) {
+	dst = dst[:len(x)]
+	for i, v := range x {
+		dst[i] = doubleKey(float64(v))
+	}
+}
+
+func halfKeys[T interface{ Float32() float32 }](dst []uint64, x []T) {
+	for i, v := range x {
+		dst[i] = doubleKey(float64(v.Float32()))
+	}
+}
 
 // doubleKey takes both zeros for equal, and all NaNs, which come last.
 func doubleKey(v float64) uint64 {

@@ -1,0 +1,37 @@
+package arith
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestNumberTable compares groups with those of a map, for keys that make the table grow.
+func TestNumberTable(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, distinct := range []uint64{1, 2, 31, 33, 5000, math.MaxUint64} {
+		keys := []uint64{0, math.MaxUint64, 0, 1 << 63, math.MaxUint64}
+		for range 10000 {
+			keys = append(keys, r.Uint64N(distinct)<<r.IntN(2))
+		}
+		table, of := newNumberTable(keys), make([]int64, len(keys))
+		list := table.add(nil, of, 0, 100)
+		list = table.add(list, of, 100, len(keys))
+		groups, want := map[uint64]int{}, []group(nil)
+		for i, k := range keys {
+			g, ok := groups[k]
+			if !ok {
+				g = len(want)
+				groups[k], want = g, append(want, group{first: i})
+			}
+			want[g].count++
+			if of[i] != int64(g) {
+				t.Fatalf("%d values: key %d, %#x, is in group %d, want %d", distinct, i, k, of[i], g)
+			}
+		}
+		if !slices.Equal(list, want) {
+			t.Fatalf("%d values: groups are %v, want %v", distinct, list, want)
+		}
+	}
+}
