@@ -321,27 +321,40 @@ func affine[T float32 | float64](o *AffineGrid, out []T, theta []float64, batch 
 	axes := len(space)
 	rows, last := space[:axes-1], space[axes-1]
 	steps := rows.Strides()
-	across := make([]float64, last)
-	for i := range across {
-		across[i] = o.place(i, last)
-	}
+	across := make([]float64, last*axes) // the parts of a row that the last axis gives
+	begin := make([]float64, axes)       // the parts that the other axes give
 	for b := range batch {
+		lines := theta[b*axes*(axes+1):]
+		for k := range across {
+			across[k] = lines[k%axes*(axes+1)] * o.place(k/axes, last)
+		}
 		for p := range rows.Len() {
-			row := out[:last*axes]
-			out = out[last*axes:]
-			for i := range axes {
-				line := theta[(b*axes+i)*(axes+1):][:axes+1]
-				begin := line[axes]
+			for i := range begin {
+				line := lines[i*(axes+1):][:axes+1]
+				begin[i] = line[axes]
 				for a, n := range rows {
-					begin += line[axes-1-a] * o.place(p/steps[a]%n, n)
-				}
-				at := i
-				for _, x := range across {
-					row[at] = T(line[0]*x + begin)
-					at += axes
+					begin[i] += line[axes-1-a] * o.place(p/steps[a]%n, n)
 				}
 			}
+			addPoints(out[:len(across)], across, begin)
+			out = out[len(across):]
 		}
+	}
+}
+
+// addPoints sets out to across, and begin added to each of its points of 2 or 3 numbers.
+func addPoints[T float32 | float64](out []T, across, begin []float64) {
+	out = out[:len(across)]
+	if len(begin) == 2 {
+		x, y := begin[0], begin[1]
+		for i := 0; i+1 < len(across) && i+1 < len(out); i += 2 {
+			out[i], out[i+1] = T(across[i]+x), T(across[i+1]+y)
+		}
+		return
+	}
+	x, y, z := begin[0], begin[1], begin[2]
+	for i := 0; i+2 < len(across) && i+2 < len(out); i += 3 {
+		out[i], out[i+1], out[i+2] = T(across[i]+x), T(across[i+1]+y), T(across[i+2]+z)
 	}
 }
 
