@@ -57,11 +57,10 @@ func (extractor) Run(c *op.Run) error {
 
 // extract takes elements of rows of n.
 func extract[T any](x, y []T, index []int64, n int) {
-	at := 0
-	for base := 0; base < len(x); base += n {
-		for _, i := range index {
-			y[at] = x[base+int(i)]
-			at++
+	for ; len(x) >= n && len(y) >= len(index); x, y = x[n:], y[len(index):] {
+		row, out := x[:n], y[:len(index)]
+		for k, i := range index {
+			out[k] = row[i]
 		}
 	}
 }
