@@ -39,7 +39,8 @@ func (o *bifurcation) Infer(c *op.Infer) error {
 
 // Run compares tokens.
 func (o *bifurcation) Run(c *op.Run) error {
-	source, tokens := tensor.View[int64](c.In[0]), slices.Clone(tensor.View[int64](c.In[1]))
+	source, current := tensor.View[int64](c.In[0]), tensor.View[int64](c.In[1])
+	var agreed []int64
 	if c.Has(3) {
 		from, err := op.ScalarInt(c.In[2], "prev_suffix_match_idx")
 		if err != nil {
@@ -53,13 +54,14 @@ func (o *bifurcation) Run(c *op.Run) error {
 		for n < len(source)-from && source[from+n] == predicted[n] {
 			n++
 		}
-		tokens = append(tokens, predicted[:n+1]...)
+		agreed = predicted[:n+1]
 	}
-	out, err := c.Output(0, tensor.I64, tensor.Shape{len(tokens)})
+	out, err := c.Output(0, tensor.I64, tensor.Shape{len(current) + len(agreed)})
 	if err != nil {
 		return err
 	}
-	copy(tensor.View[int64](out), tokens)
+	tokens := tensor.View[int64](out)
+	copy(tokens[copy(tokens, current):], agreed)
 	if c.Wants(1) {
 		index, err := c.Output(1, tensor.I64, tensor.Shape{1})
 		if err != nil {
@@ -76,7 +78,7 @@ func (o *bifurcation) match(source, tokens []int64) int64 {
 	for n := o.least; n <= o.most && n <= len(tokens); n++ {
 		last := tokens[len(tokens)-n:]
 		found, at := 0, 0
-		for i := n; i <= len(source); i++ {
+		for i := n; i <= len(source) && found < 2; i++ {
 			if source[i-1] == last[n-1] && slices.Equal(source[i-n:i], last) {
 				found, at = found+1, i
 			}
