@@ -2,6 +2,7 @@ package text
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -81,11 +82,31 @@ func (o *nGrams) Infer(c *op.Infer) error {
 	return nil
 }
 
+// divisor is a positive number n, and 2⁶⁴ - 1 over n without its fraction.
+type divisor struct{ n, inverse uint64 }
+
+func newDivisor(n int64) divisor { return divisor{uint64(n), math.MaxUint64 / uint64(n)} }
+
+// mod returns the remainder of v over n, from 0 to n - 1.
+func (d divisor) mod(v int64) int64 {
+	size := uint64(max(v, -v)) // 2⁶³ for the smallest v
+	quotient, _ := bits.Mul64(size, d.inverse)
+	rest := size - quotient*d.n // below 2n: the quotient is right or 1 too small
+	if rest >= d.n {
+		rest -= d.n
+	}
+	if v < 0 && rest > 0 {
+		rest = d.n - rest
+	}
+	return int64(rest)
+}
+
 // nGramRun is the operands of one run as integers of 64 bits.
 type nGramRun struct {
 	*nGrams
-	wrap                                  func(int64) int64
-	tokens, multipliers, sizes            []int64
+	narrow                                bool // numbers are of 32 bits
+	tokens, multipliers                   []int64
+	sizes                                 []divisor
 	past, offsets, segments, pastSegments []int64
 	capture                               []int64
 	fill                                  int64
@@ -153,19 +174,16 @@ func integers(c *op.Run, i, n int, what string) ([]int64, error) {
 
 // operands reads the inputs and makes room for the results.
 func (o *nGrams) operands(c *op.Run, batch int) (*nGramRun, error) {
-	r := &nGramRun{nGrams: o, fill: o.pad, wrap: func(v int64) int64 { return v }}
-	if c.In[0].DType() == tensor.I32 {
-		r.wrap = func(v int64) int64 { return int64(int32(v)) }
-	}
+	r := &nGramRun{nGrams: o, fill: o.pad, narrow: c.In[0].DType() == tensor.I32}
 	tokens := c.In[0].Len()
-	var eos []int64
+	var eos, sizes []int64
 	for _, in := range []struct {
 		at   int
 		n    int
 		what string
 		list *[]int64
 	}{
-		{0, tokens, "ids", &r.tokens}, {1, -1, "multipliers", &r.multipliers}, {2, o.hashes, "vocab_sizes", &r.sizes},
+		{0, tokens, "ids", &r.tokens}, {1, -1, "multipliers", &r.multipliers}, {2, o.hashes, "vocab_sizes", &sizes},
 		{o.in.past, batch * o.historyLen, "past_ids", &r.past}, {o.in.offsets, o.hashes, "head_offsets", &r.offsets},
 		{o.in.eos, 1, "eos_token_id", &eos}, {o.in.segments, tokens, "segment_ids", &r.segments},
 		{o.in.pastSegments, batch * o.historyLen, "past_segment_ids", &r.pastSegments}, {o.in.capture, batch, "capture_count", &r.capture},
@@ -181,10 +199,12 @@ func (o *nGrams) operands(c *op.Run, batch int) (*nGramRun, error) {
 	if len(r.multipliers) < o.most {
 		return nil, graph.Errorf(graph.ErrShape, "there are %d multipliers for groups of %d tokens", len(r.multipliers), o.most)
 	}
-	for _, n := range r.sizes {
+	r.sizes = make([]divisor, len(sizes))
+	for i, n := range sizes {
 		if n <= 0 {
 			return nil, graph.Errorf(graph.ErrShape, "vocab_sizes has %d", n)
 		}
+		r.sizes[i] = newDivisor(n)
 	}
 	if eos != nil {
 		r.fill, r.ends = eos[0], true
@@ -196,6 +216,11 @@ func (o *nGrams) operands(c *op.Run, batch int) (*nGramRun, error) {
 func (r *nGramRun) room(c *op.Run, tokens, batch int) error {
 	history := batch * r.historyLen
 	for i, n := range [...]int{tokens * r.hashes, history, history, history * r.updates} {
+		if c.Wants(i) && c.Out[i].DType() == tensor.I64 && c.Out[i].Len() == n {
+			r.out[i] = tensor.View[int64](c.Out[i])
+			clear(r.out[i])
+			continue
+		}
 		var err error
 		if r.out[i], err = c.ScratchInt64s(n); err != nil {
 			return err
@@ -257,6 +282,14 @@ func (r *nGramRun) segmentsOf(i, from, to int) []int64 {
 	return append(list, r.segments[from:to]...)
 }
 
+// wrap returns v as the type of the numbers holds it.
+func (r *nGramRun) wrap(v int64) int64 {
+	if r.narrow {
+		return int64(int32(v))
+	}
+	return v
+}
+
 // token hashes the groups that end with token t.
 func (r *nGramRun) token(all []int64, t, first, at int) {
 	mix := r.wrap(all[t] * r.multipliers[0])
@@ -266,16 +299,14 @@ func (r *nGramRun) token(all []int64, t, first, at int) {
 			v = all[t-k]
 		}
 		mix ^= r.wrap(v * r.multipliers[k])
-		for head := range r.heads {
-			j := (k-1)*r.heads + head
-			m := mix % r.sizes[j]
-			if m < 0 {
-				m += r.sizes[j]
-			}
+		group := (k - 1) * r.heads
+		out := r.out[0][at+group:][:r.heads]
+		for head, size := range r.sizes[group:][:len(out)] {
+			m := size.mod(mix)
 			if r.offsets != nil {
-				m = r.wrap(m + r.offsets[j])
+				m = r.wrap(m + r.offsets[group+head])
 			}
-			r.out[0][at+j] = m
+			out[head] = m
 		}
 	}
 }
