@@ -12,7 +12,7 @@ import (
 
 // regexMatch tells which strings a pattern matches from end to end. Patterns are
 // those of RE2, without \C, which would match part of a character.
-type regexMatch struct{ pattern *regexp.Regexp }
+type regexMatch struct{ match func(s string) bool }
 
 // Bounds on patterns: what one compiles to grows with both, and so does the time
 // that each character of a string takes.
@@ -29,11 +29,14 @@ func newRegexMatch(n *op.Node) (op.Op, error) {
 	if err != nil {
 		return nil, err
 	}
+	if a := newAutomaton(tree); a != nil {
+		return &regexMatch{a.match}, nil
+	}
 	re, err := regexp.Compile(`\A(?:` + tree.String() + `)\z`)
 	if err != nil {
 		return nil, graph.Errorf(graph.ErrFormat, "pattern: %w", err)
 	}
-	return &regexMatch{re}, nil
+	return &regexMatch{re.MatchString}, nil
 }
 
 // compilePattern returns a pattern and its parse. Of the matches that start first
@@ -88,7 +91,10 @@ func (o *regexMatch) Infer(c *op.Infer) error {
 func (o *regexMatch) Run(c *op.Run) error {
 	y := tensor.View[bool](c.Out[0])
 	for i, s := range c.In[0].Strings() {
-		y[i] = o.pattern.MatchString(s)
+		if i%1024 == 0 && c.Stopped() {
+			return op.ErrStopped
+		}
+		y[i] = o.match(s)
 	}
 	return nil
 }
