@@ -120,23 +120,39 @@ func belowMap(m *Map) (tensor.Value, error) {
 }
 
 // above returns a value of the packages below as users see it.
-func above(v tensor.Value) Value {
+func above(v tensor.Value) Value { return new(viewer).above(v) }
+
+// viewer makes the values that users see.
+type viewer struct {
+	tensors tensor.Pieces[Tensor]
+	maps    tensor.Pieces[Map]
+}
+
+func (w *viewer) above(v tensor.Value) Value {
 	switch v := v.(type) {
 	case *tensor.Tensor:
-		return &Tensor{*v}
+		return w.tensor(v)
 	case *tensor.Sequence:
 		s := &Sequence{Items: make([]Value, len(v.Items))}
 		for i, item := range v.Items {
-			s.Items[i] = above(item)
+			s.Items[i] = w.above(item)
 		}
 		return s
 	case *tensor.Optional:
 		if v.Item == nil {
 			return &Optional{}
 		}
-		return &Optional{Item: above(v.Item)}
+		return &Optional{Item: w.above(v.Item)}
 	case *tensor.Map:
-		return &Map{Keys: &Tensor{*v.Keys}, Values: &Tensor{*v.Values}}
+		m := w.maps.New()
+		m.Keys, m.Values = w.tensor(v.Keys), w.tensor(v.Values)
+		return m
 	}
 	return nil
+}
+
+func (w *viewer) tensor(t *tensor.Tensor) *Tensor {
+	shown := w.tensors.New()
+	shown.t = *t
+	return shown
 }

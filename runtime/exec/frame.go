@@ -372,7 +372,7 @@ func collect(stages []*frame, st *Stream) ([]tensor.Value, error) {
 			if err := last.Reserve(tensor.Footprint(v)); err != nil {
 				return nil, fmt.Errorf("output %q: %w", last.plan.Program.Names[id], err)
 			}
-			v = tensor.Replace(v, f.run.memory.clone)
+			v = f.run.memory.cloneValue(v)
 			if t, ok := v.(*tensor.Tensor); ok && place != plan.Dynamic {
 				f.run.take(f, len(t.Bytes()))
 			}

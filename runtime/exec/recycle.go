@@ -77,6 +77,14 @@ func (c *recycler) clone(t *tensor.Tensor) *tensor.Tensor {
 	return to
 }
 
+// cloneValue returns a copy of v with memory of its own.
+func (c *recycler) cloneValue(v tensor.Value) tensor.Value {
+	if t, ok := v.(*tensor.Tensor); ok {
+		return c.clone(t)
+	}
+	return tensor.Replace(v, tensor.Cloner(c.clone))
+}
+
 // take returns a block with room for n aligned bytes, n at least leastBlock, and the epoch.
 func (c *recycler) take(n int) (block, int) {
 	c.mu.Lock()

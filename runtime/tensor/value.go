@@ -121,23 +121,27 @@ func Walk(v Value, f func(t *Tensor)) {
 }
 
 // Replace returns v with every tensor replaced by what f makes of it.
-func Replace(v Value, f func(t *Tensor) *Tensor) Value {
+func Replace(v Value, f func(t *Tensor) *Tensor) Value { return replace(v, f, new(Pieces[Map])) }
+
+func replace(v Value, f func(t *Tensor) *Tensor, maps *Pieces[Map]) Value {
 	switch v := v.(type) {
 	case *Tensor:
 		return f(v)
 	case *Sequence:
 		items := make([]Value, len(v.Items))
 		for i, item := range v.Items {
-			items[i] = Replace(item, f)
+			items[i] = replace(item, f, maps)
 		}
 		return &Sequence{Items: items}
 	case *Optional:
 		if v.Item == nil {
 			return v
 		}
-		return &Optional{Replace(v.Item, f)}
+		return &Optional{replace(v.Item, f, maps)}
 	case *Map:
-		return &Map{f(v.Keys), f(v.Values)}
+		m := maps.New()
+		m.Keys, m.Values = f(v.Keys), f(v.Values)
+		return m
 	}
 	return v
 }

@@ -293,15 +293,14 @@ func (o *zipMap) Run(c *op.Run) error {
 	x := tensor.View[float32](c.In[0])
 	items, maps, all := make([]tensor.Value, rows), make([]tensor.Map, rows), make([]float32, rows*len(o.index))
 	for r := range items {
-		values := all[r*len(o.index):][:len(o.index):len(o.index)]
+		values := all[r*len(o.index):][:len(o.index)]
 		for i, k := range o.index {
 			values[i] = x[r*n+int(k)]
 		}
-		t, err := tensor.From(values, len(values))
-		if err != nil {
-			return err
-		}
-		maps[r] = tensor.Map{Keys: o.keys, Values: t}
+	}
+	vectors := tensor.Vectors(all, rows, len(o.index))
+	for r := range items {
+		maps[r] = tensor.Map{Keys: o.keys, Values: &vectors[r]}
 		items[r] = &maps[r]
 	}
 	c.Set(0, &tensor.Sequence{Items: items})
