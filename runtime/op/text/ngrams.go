@@ -162,14 +162,14 @@ func integers(c *op.Run, i, n int, what string) ([]int64, error) {
 	if t == nil {
 		return nil, nil
 	}
+	if n >= 0 && t.Len() != n {
+		return nil, graph.Errorf(graph.ErrShape, "%s has %d elements where %d are wanted", what, t.Len(), n)
+	}
+	if t.DType() == tensor.I64 {
+		return tensor.View[int64](t.Aligned()), nil
+	}
 	list, err := op.Ints(t)
-	if err != nil {
-		return nil, err
-	}
-	if n >= 0 && len(list) != n {
-		return nil, graph.Errorf(graph.ErrShape, "%s has %d elements where %d are wanted", what, len(list), n)
-	}
-	return op.Convert(list, func(v int) int64 { return int64(v) }), nil
+	return op.Convert(list, func(v int) int64 { return int64(v) }), err
 }
 
 // operands reads the inputs and makes room for the results.
@@ -218,14 +218,15 @@ func (r *nGramRun) room(c *op.Run, tokens, batch int) error {
 	for i, n := range [...]int{tokens * r.hashes, history, history, history * r.updates} {
 		if c.Wants(i) && c.Out[i].DType() == tensor.I64 && c.Out[i].Len() == n {
 			r.out[i] = tensor.View[int64](c.Out[i])
-			clear(r.out[i])
 			continue
 		}
 		var err error
 		if r.out[i], err = c.ScratchInt64s(n); err != nil {
 			return err
 		}
-		clear(r.out[i])
+	}
+	if r.segments == nil {
+		clear(r.out[2])
 	}
 	return nil
 }
@@ -293,21 +294,24 @@ func (r *nGramRun) wrap(v int64) int64 {
 // token hashes the groups that end with token t.
 func (r *nGramRun) token(all []int64, t, first, at int) {
 	mix := r.wrap(all[t] * r.multipliers[0])
-	for k := 1; k < r.most; k++ {
+	sizes, out := r.sizes, r.out[0][at:][:r.hashes]
+	for k, by := range r.multipliers[1:r.most] {
 		v := r.fill
-		if t-k >= first {
-			v = all[t-k]
+		if t-k-1 >= first {
+			v = all[t-k-1]
 		}
-		mix ^= r.wrap(v * r.multipliers[k])
-		group := (k - 1) * r.heads
-		out := r.out[0][at+group:][:r.heads]
-		for head, size := range r.sizes[group:][:len(out)] {
-			m := size.mod(mix)
-			if r.offsets != nil {
-				m = r.wrap(m + r.offsets[group+head])
-			}
-			out[head] = m
+		mix ^= r.wrap(v * by)
+		for head, size := range sizes[:r.heads] {
+			out[head] = size.mod(mix)
 		}
+		sizes, out = sizes[r.heads:], out[r.heads:]
+	}
+	if r.offsets == nil {
+		return
+	}
+	out = r.out[0][at:][:r.hashes]
+	for j, offset := range r.offsets {
+		out[j] = r.wrap(out[j] + offset)
 	}
 }
 

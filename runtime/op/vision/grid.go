@@ -321,12 +321,20 @@ func affine[T float32 | float64](o *AffineGrid, out []T, theta []float64, batch 
 	axes := len(space)
 	rows, last := space[:axes-1], space[axes-1]
 	steps := rows.Strides()
+	places := make([]float64, last)
+	for i := range places {
+		places[i] = o.place(i, last)
+	}
 	across := make([]float64, last*axes) // the parts of a row that the last axis gives
 	begin := make([]float64, axes)       // the parts that the other axes give
 	for b := range batch {
 		lines := theta[b*axes*(axes+1):]
-		for k := range across {
-			across[k] = lines[k%axes*(axes+1)] * o.place(k/axes, last)
+		for i := range axes {
+			slope, at := lines[i*(axes+1)], i
+			for _, x := range places {
+				across[at] = slope * x
+				at += axes
+			}
 		}
 		for p := range rows.Len() {
 			for i := range begin {
