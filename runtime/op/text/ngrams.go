@@ -112,6 +112,7 @@ type nGramRun struct {
 	fill                                  int64
 	ends                                  bool       // there is a token that ends texts, which is fill
 	out                                   [4][]int64 // hashes, history, its segments, captured histories
+	all, mix, firsts                      []int64    // of one sequence
 }
 
 // Run hashes the sequences one after the other.
@@ -122,6 +123,9 @@ func (o *nGrams) Run(c *op.Run) error {
 	}
 	r, err := o.operands(c, len(starts)-1)
 	if err != nil {
+		return err
+	}
+	if err := r.scratch(c, starts); err != nil {
 		return err
 	}
 	for i := range len(starts) - 1 {
@@ -231,10 +235,25 @@ func (r *nGramRun) room(c *op.Run, tokens, batch int) error {
 	return nil
 }
 
+// scratch makes room for what is computed of one sequence.
+func (r *nGramRun) scratch(c *op.Run, starts []int) error {
+	longest := 0
+	for i := range len(starts) - 1 {
+		longest = max(longest, starts[i+1]-starts[i])
+	}
+	for _, list := range []*[]int64{&r.all, &r.mix, &r.firsts} {
+		var err error
+		if *list, err = c.ScratchInt64s(r.historyLen + longest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // sequence hashes the tokens of sequence i.
 func (r *nGramRun) sequence(i, from, to int) {
 	h := r.historyLen
-	all := make([]int64, h, h+to-from) // the history and the tokens
+	all := r.all[:h] // the history and the tokens
 	for k := range all {
 		all[k] = r.fill
 		if r.past != nil {
@@ -243,7 +262,7 @@ func (r *nGramRun) sequence(i, from, to int) {
 	}
 	all = append(all, r.tokens[from:to]...)
 	segments := r.segmentsOf(i, from, to)
-	first := 0 // of the tokens that can be seen
+	first, firsts := 0, r.firsts[:to-from] // of the tokens that can be seen
 	for t := 1; t < len(all); t++ {
 		if r.resets && r.ends && all[t-1] == r.fill {
 			first = t
@@ -252,9 +271,10 @@ func (r *nGramRun) sequence(i, from, to int) {
 			first = t
 		}
 		if t >= h {
-			r.token(all, t, first, (from+t-h)*r.hashes)
+			firsts[t-h] = int64(first)
 		}
 	}
+	r.hash(all, firsts, r.out[0][from*r.hashes:to*r.hashes])
 	copy(r.out[1][i*h:][:h], all[len(all)-h:])
 	if segments != nil {
 		copy(r.out[2][i*h:][:h], segments[len(segments)-h:])
@@ -291,27 +311,32 @@ func (r *nGramRun) wrap(v int64) int64 {
 	return v
 }
 
-// token hashes the groups that end with token t.
-func (r *nGramRun) token(all []int64, t, first, at int) {
-	mix := r.wrap(all[t] * r.multipliers[0])
-	sizes, out := r.sizes, r.out[0][at:][:r.hashes]
-	for k, by := range r.multipliers[1:r.most] {
-		v := r.fill
-		if t-k-1 >= first {
-			v = all[t-k-1]
-		}
-		mix ^= r.wrap(v * by)
-		for head, size := range sizes[:r.heads] {
-			out[head] = size.mod(mix)
-		}
-		sizes, out = sizes[r.heads:], out[r.heads:]
+// hash hashes the groups that end with each of the last tokens: the one at i sees the tokens from
+// firsts[i] on. The hashes of one head are made for all tokens in turn.
+func (r *nGramRun) hash(all []int64, firsts, out []int64) {
+	h := r.historyLen
+	mix := r.mix[:len(firsts)]
+	for i, v := range all[h:] {
+		mix[i] = r.wrap(v * r.multipliers[0])
 	}
-	if r.offsets == nil {
-		return
-	}
-	out = r.out[0][at:][:r.hashes]
-	for j, offset := range r.offsets {
-		out[j] = r.wrap(out[j] + offset)
+	for k := 1; k < r.most; k++ {
+		by := r.multipliers[k]
+		for i, v := range all[h-k : len(all)-k] {
+			if int64(i+h-k) < firsts[i] {
+				v = r.fill
+			}
+			mix[i] ^= r.wrap(v * by)
+		}
+		for j := (k - 1) * r.heads; j < k*r.heads; j++ {
+			size, offset, at := r.sizes[j], int64(0), j
+			if r.offsets != nil {
+				offset = r.offsets[j]
+			}
+			for _, v := range mix {
+				out[at] = r.wrap(size.mod(v) + offset)
+				at += r.hashes
+			}
+		}
 	}
 }
 
