@@ -127,15 +127,11 @@ func halfKeys[T interface{ Float32() float32 }](dst []uint64, x []T) {
 
 // doubleKey takes both zeros for equal, and all NaNs, which come last.
 func doubleKey(v float64) uint64 {
-	switch {
-	case v == 0:
-		return 1 << 63
-	case v != v:
+	if v != v {
 		return math.MaxUint64
-	case v < 0:
-		return ^math.Float64bits(v)
 	}
-	return math.Float64bits(v) | 1<<63
+	bits := math.Float64bits(v + 0) // of 0 if v is -0
+	return bits ^ (uint64(int64(bits)>>63) | 1<<63)
 }
 
 // row returns the keys of slice i.

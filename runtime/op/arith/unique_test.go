@@ -35,3 +35,17 @@ func TestNumberTable(t *testing.T) {
 		}
 	}
 }
+
+// TestDoubleKey has floats in ascending order.
+func TestDoubleKey(t *testing.T) {
+	least := math.SmallestNonzeroFloat64
+	list := []float64{math.Inf(-1), -math.MaxFloat64, -1, -least, 0, least, 1, math.MaxFloat64, math.Inf(1), math.NaN()}
+	for i, v := range list[1:] {
+		if doubleKey(list[i]) >= doubleKey(v) {
+			t.Errorf("the key of %v is not below that of %v", list[i], v)
+		}
+	}
+	if doubleKey(math.Copysign(0, -1)) != doubleKey(0) || doubleKey(math.Copysign(math.NaN(), -1)) != doubleKey(math.NaN()) {
+		t.Error("keys of zeros or of NaNs differ")
+	}
+}

@@ -163,8 +163,8 @@ func (b *automatonBuilder) stateOf(steps []uint32) (uint16, bool) {
 // addState adds a state. It accepts a string that ends there if a match does.
 func (b *automatonBuilder) addState(steps []uint32, at syntax.EmptyOp) {
 	b.states = append(b.states, steps)
-	ends := b.reach(steps, at|syntax.EmptyEndText)
-	b.accepts = append(b.accepts, slices.ContainsFunc(ends, func(pc uint32) bool { return b.prog.Inst[pc].Op == syntax.InstMatch }))
+	matches := func(pc uint32) bool { return b.prog.Inst[pc].Op == syntax.InstMatch }
+	b.accepts = append(b.accepts, slices.ContainsFunc(b.reach(steps, at|syntax.EmptyEndText), matches))
 }
 
 // reach returns the steps that jumps from others lead to, in ascending order: those that take a

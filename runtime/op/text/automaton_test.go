@@ -12,8 +12,10 @@ import (
 func TestAutomaton(t *testing.T) {
 	pieces := []string{"a", "b", "A", "k", "\u212a", "é", "\n", "@", ".", "1", "\xff", "\ufffd", "語"}
 	for _, pattern := range []string{
-		".+@.+", "", "a*", "(a|b)*a(a|b)(a|b)", "(?i)[ak]+", "(?i)k", `\pL+`, `\PL*`, "^a.*b$", "a^b", "a$b", "($|a)*", "(^|a)+(b|$)", "$^", "^$|a",
-		"(?s).*", ".*", "[^a]*", `\D+1?`, "(?:ab?){2,5}", "x*|[a-k]{3}", `\x{FFFD}+`, "(?U)a+b*", "é|語", "(a|aa|aaa)*b", "[a\\n]*",
+		".+@.+", "", "a*", "(a|b)*a(a|b)(a|b)", "(?i)[ak]+", "(?i)k",
+		`\pL+`, `\PL*`, "^a.*b$", "a^b", "a$b", "($|a)*", "(^|a)+(b|$)", "$^", "^$|a",
+		"(?s).*", ".*", "[^a]*", `\D+1?`,
+		"(?:ab?){2,5}", "x*|[a-k]{3}", `\x{FFFD}+`, "(?U)a+b*", "é|語", "(a|aa|aaa)*b", "[a\\n]*",
 	} {
 		tree, err := syntax.Parse(pattern, syntax.Perl)
 		if err != nil {
