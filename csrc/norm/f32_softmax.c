@@ -1,6 +1,7 @@
-// Softmax in tiles of columns.
+// Softmax in tiles of columns. Short rows are turned into columns first.
 #include <string.h>
 
+#include "core/turn.h"
 #include "norm/strip.h"
 
 // Elements of a column at most that are read where they lie. Those of longer ones may evict each
@@ -43,8 +44,29 @@ static void softmax_tile(const softmax_job *j, size_t at, size_t cols, float *ti
     }
 }
 
+_Static_assert((size_t)NACRE_TURN_COLS <= (size_t)NACRE_NORM_COLS, "a kernel takes all the columns that rows are turned into");
+
+static int softmax_is_short(size_t n, size_t inner) { return inner == 1 && n <= NACRE_TURN_ROW; }
+
+// The rows from first to last, which are short.
+static void softmax_rows(const softmax_job *j, size_t first, size_t last) {
+    float lines[NACRE_TURN_ROW * NACRE_TURN_COLS], columns[NACRE_TURN_ROW * NACRE_TURN_COLS];
+    for (size_t r = first; r < last; r += NACRE_TURN_COLS) {
+        const size_t rows = nacre_min(NACRE_TURN_COLS, last - r), at = r * j->n, count = rows * j->n;
+        nacre_turn(norm_read(j->type, j->x, at, count, lines), j->n, rows, columns);
+        j->kernel(columns, j->n, NACRE_TURN_COLS, rows, j->log, columns);
+        float *const y = norm_room(j->type, j->out, at, lines);
+        nacre_turn_back(columns, j->n, rows, y);
+        norm_write(j->type, j->out, at, count, y);
+    }
+}
+
 static void softmax_chunk(void *job, size_t chunk, size_t thread) {
     const softmax_job *const j = job;
+    if (softmax_is_short(j->n, j->inner)) {
+        softmax_rows(j, chunk * j->per_chunk, nacre_min((chunk + 1) * j->per_chunk, j->outer));
+        return;
+    }
     float *const tile = j->scratch + thread * nacre_align_floats(j->n * softmax_width(j->inner));
     const size_t last = nacre_min((chunk + 1) * j->per_chunk, j->outer * j->tiles);
     for (size_t t = chunk * j->per_chunk; t < last; t++) {
@@ -75,8 +97,9 @@ static void softmax_command(const nacre_call *c) {
 static size_t softmax_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
     (void)k;
     const nacre_f32_softmax_words *const w = (const void *)words;
-    if (softmax_in_place((nacre_float_type)w->type, (size_t)w->n, (size_t)w->inner)) return 0;
-    return threads * nacre_align_floats((size_t)w->n * softmax_width((size_t)w->inner)) * sizeof(float);
+    const size_t n = (size_t)w->n, inner = (size_t)w->inner;
+    if (softmax_is_short(n, inner) || softmax_in_place((nacre_float_type)w->type, n, inner)) return 0;
+    return threads * nacre_align_floats(n * softmax_width(inner)) * sizeof(float);
 }
 
 const nacre_entry nacre_f32_softmax_entry = {

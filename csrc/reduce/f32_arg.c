@@ -1,6 +1,5 @@
 // Places of the largest or the smallest numbers.
 #include "reduce/reduce.h"
-#include "reduce/short.h"
 
 enum { ARG_GRAIN = 1 << 15 };  // elements that a chunk of work should at least read
 
@@ -36,11 +35,11 @@ static void arg_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const arg_job *const j = job;
     const size_t last = nacre_min((chunk + 1) * j->per_chunk, j->all);
-    if (j->inner == 1 && j->n <= NACRE_REDUCE_SHORT) {
+    if (j->inner == 1 && j->n <= NACRE_TURN_ROW) {
         for (size_t t = chunk * j->per_chunk; t < last; t += NACRE_REDUCE_COLS) {
-            float columns[NACRE_REDUCE_SHORT * NACRE_REDUCE_COLS];
+            float columns[NACRE_TURN_ROW * NACRE_REDUCE_COLS];
             const size_t rows = nacre_min(NACRE_REDUCE_COLS, last - t);
-            reduce_turn(j->x + t * j->n, j->n, rows, columns);
+            nacre_turn(j->x + t * j->n, j->n, rows, columns);
             j->kernel(columns, j->n, NACRE_REDUCE_COLS, rows, j->w->least != 0, j->w->last != 0, j->out + t);
         }
         return;

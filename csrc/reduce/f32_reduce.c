@@ -4,7 +4,6 @@
 #include "core/simd.h"
 #include "half/half.h"
 #include "reduce/reduce.h"
-#include "reduce/short.h"
 
 // Elements that a chunk of work should at least read.
 enum { REDUCE_GRAIN = 1 << 15 };
@@ -127,18 +126,18 @@ static void reduce_store(const reduce_job *j, const float *part, size_t n, size_
 }
 
 // Whether rows are short enough to be reduced as columns side by side.
-static int reduce_is_short(const reduce_job *j) { return j->inner == 1 && j->n > 0 && j->n <= NACRE_REDUCE_SHORT && j->exp == NULL; }
+static int reduce_is_short(const reduce_job *j) { return j->inner == 1 && j->n > 0 && j->n <= NACRE_TURN_ROW && j->exp == NULL; }
 
 // Up to NACRE_REDUCE_COLS short rows.
 static void reduce_rows(const reduce_job *j, size_t first, size_t rows, float *room) {
-    float columns[NACRE_REDUCE_SHORT * NACRE_REDUCE_COLS], part[NACRE_REDUCE_COLS];
+    float columns[NACRE_TURN_ROW * NACRE_REDUCE_COLS], part[NACRE_REDUCE_COLS];
     double acc[NACRE_REDUCE_COLS];
     const float *x = (const float *)j->x + first * j->n;
     if (j->x_type != NACRE_FLOAT32) {
         j->half->widen[j->x_type]((const uint16_t *)j->x + first * j->n, room, rows * j->n);
         x = room;
     }
-    reduce_turn(x, j->n, rows, columns);
+    nacre_turn(x, j->n, rows, columns);
     j->kernel(columns, j->n, NACRE_REDUCE_COLS, rows, j->op, part);
     NACRE_SIMD for (size_t r = 0; r < rows; r++) acc[r] = part[r];
     reduce_roots(j, acc, rows, part);

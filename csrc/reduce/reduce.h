@@ -8,6 +8,7 @@
 #include "core/half.h"
 #include "core/kernel.h"
 #include "core/numbers.h"
+#include "core/turn.h"
 
 const nacre_kernel *nacre_reduce_kernels(size_t *count);
 
@@ -22,7 +23,7 @@ typedef enum {
 
 // Blocks that a command hands to a kernel: at most so many elements of a row, rows of
 // a column, and columns. It combines the blocks' results in double.
-enum { NACRE_REDUCE_ROW = 4096, NACRE_REDUCE_ROWS = 128, NACRE_REDUCE_COLS = 64 };
+enum { NACRE_REDUCE_ROW = 4096, NACRE_REDUCE_ROWS = 128, NACRE_REDUCE_COLS = NACRE_TURN_COLS };
 
 // Op f32_reduce:
 //     out[c] = op over r < rows of x[r * stride + c], for c < cols
