@@ -127,9 +127,8 @@ func (o *TopK) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	o.find(x, from, k, where)
-	if !c.Wants(0) {
-		return nil
+	if err := o.find(c, x, from, k, where); err != nil || !c.Wants(0) {
+		return err
 	}
 	values, err := c.Output(0, x.DType(), shape)
 	if err == nil {
@@ -151,33 +150,35 @@ func (o *TopK) places(c *op.Run, n int, shape tensor.Shape) ([]int64, error) {
 	return tensor.View[int64](t), nil
 }
 
-func (o *TopK) find(x *tensor.Tensor, s op.AxisView, k int, where []int64) {
+// find writes the places of the k best elements of every lane.
+func (o *TopK) find(c *op.Run, x *tensor.Tensor, s op.AxisView, k int, where []int64) error {
 	switch x.DType() {
 	case tensor.F32:
-		findTop(o, tensor.View[float32](x), s, k, where)
+		return findTop(o, c, tensor.View[float32](x), s, k, where, float32Key)
 	case tensor.F64:
-		findTop(o, tensor.View[float64](x), s, k, where)
+		return findTop(o, c, tensor.View[float64](x), s, k, where, float64Key)
 	case tensor.F16:
-		findTop(o, op.Convert(tensor.View[packed.F16](x), packed.F16.Float32), s, k, where)
+		return findTop(o, c, op.Convert(tensor.View[packed.F16](x), packed.F16.Float32), s, k, where, float32Key)
 	case tensor.BF16:
-		findTop(o, op.Convert(tensor.View[packed.BF16](x), packed.BF16.Float32), s, k, where)
+		return findTop(o, c, op.Convert(tensor.View[packed.BF16](x), packed.BF16.Float32), s, k, where, float32Key)
 	case tensor.I8:
-		findTop(o, op.Convert(tensor.View[int8](x), func(v int8) int32 { return int32(v) }), s, k, where)
+		return findTop(o, c, op.Convert(tensor.View[int8](x), func(v int8) int32 { return int32(v) }), s, k, where, int32Key)
 	case tensor.I16:
-		findTop(o, op.Convert(tensor.View[int16](x), func(v int16) int32 { return int32(v) }), s, k, where)
+		return findTop(o, c, op.Convert(tensor.View[int16](x), func(v int16) int32 { return int32(v) }), s, k, where, int32Key)
 	case tensor.I32:
-		findTop(o, tensor.View[int32](x), s, k, where)
+		return findTop(o, c, tensor.View[int32](x), s, k, where, int32Key)
 	case tensor.I64:
-		findTop(o, tensor.View[int64](x), s, k, where)
+		return findTop(o, c, tensor.View[int64](x), s, k, where, int64Key)
 	case tensor.U8:
-		findTop(o, op.Convert(tensor.View[uint8](x), func(v uint8) int32 { return int32(v) }), s, k, where)
+		return findTop(o, c, op.Convert(tensor.View[uint8](x), func(v uint8) int32 { return int32(v) }), s, k, where, int32Key)
 	case tensor.U16:
-		findTop(o, op.Convert(tensor.View[uint16](x), func(v uint16) int32 { return int32(v) }), s, k, where)
+		return findTop(o, c, op.Convert(tensor.View[uint16](x), func(v uint16) int32 { return int32(v) }), s, k, where, int32Key)
 	case tensor.U32:
-		findTop(o, op.Convert(tensor.View[uint32](x), func(v uint32) int64 { return int64(v) }), s, k, where)
+		return findTop(o, c, op.Convert(tensor.View[uint32](x), func(v uint32) int64 { return int64(v) }), s, k, where, int64Key)
 	case tensor.U64:
-		findTop(o, tensor.View[uint64](x), s, k, where)
+		return findTop(o, c, tensor.View[uint64](x), s, k, where, func(v uint64) uint64 { return v })
 	}
+	return nil
 }
 
 // ascending compares numbers; a NaN is equal to NaNs and above all others.
@@ -199,14 +200,17 @@ type ranked[T op.Number] struct {
 	at int
 }
 
-// findTop writes the places of the k best elements of every lane.
-func findTop[T op.Number](o *TopK, x []T, s op.AxisView, k int, where []int64) {
+// findTop writes the places of the k best elements of every lane. Numbers rank as their keys.
+func findTop[T op.Number](o *TopK, c *op.Run, x []T, s op.AxisView, k int, where []int64, key func(T) uint64) error {
+	if k == 0 {
+		return nil
+	}
+	if k > fewBest && k >= s.N/manyBest {
+		return sortTop(o, c, x, s, k, where, key)
+	}
 	rank := func(a, b ranked[T]) int { return cmp.Or(ascending(b.v, a.v), a.at-b.at) }
 	if o.Smallest {
 		rank = func(a, b ranked[T]) int { return cmp.Or(ascending(a.v, b.v), a.at-b.at) }
-	}
-	if k == 0 {
-		return
 	}
 	var few [fewBest]ranked[T]
 	best := few[:0]
@@ -215,6 +219,9 @@ func findTop[T op.Number](o *TopK, x []T, s op.AxisView, k int, where []int64) {
 	}
 	for a := range s.Outer {
 		for i := range s.Inner {
+			if c.Stopped() {
+				return op.ErrStopped
+			}
 			at := a*s.N*s.Inner + i
 			if best = best[:0]; k <= fewBest {
 				best = insertBest(o.Smallest, best, k, x[at:], s)
@@ -231,6 +238,7 @@ func findTop[T op.Number](o *TopK, x []T, s op.AxisView, k int, where []int64) {
 			}
 		}
 	}
+	return nil
 }
 
 // fewBest is the most elements that are kept in order, and not in a heap.
@@ -332,9 +340,11 @@ func takeLanes(dst, src *tensor.Tensor, s op.AxisView, k int, where []int64) {
 
 func takeElements[T op.Integer](dst, src *tensor.Tensor, s op.AxisView, k int, where []int64) {
 	from, to := tensor.View[T](src), tensor.View[T](dst)
-	for i, j := range where {
-		outer, inner := i/(k*s.Inner), i%s.Inner
-		to[i] = from[(outer*s.N+int(j))*s.Inner+inner]
+	for row := range len(where) / max(s.Inner, 1) {
+		lanes, outer := row*s.Inner, row/k*s.N*s.Inner
+		for i, j := range where[lanes:][:s.Inner] {
+			to[lanes+i] = from[outer+int(j)*s.Inner+i]
+		}
 	}
 }
 

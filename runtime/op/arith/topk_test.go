@@ -10,6 +10,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
+// heap is scratch memory without a limit.
+type heap struct{ op.Memory }
+
+func (heap) Scratch(n int) ([]byte, error) { return make([]byte, n), nil }
+
 // TestFindTop compares the places found, of few elements and of many, with those of sorted
 // lanes that have equals, NaNs and infinities.
 func TestFindTop(t *testing.T) {
@@ -25,7 +30,10 @@ func TestFindTop(t *testing.T) {
 	for _, smallest := range []bool{false, true} {
 		for _, k := range []int{0, 1, 2, 17, fewBest, fewBest + 1, n} {
 			got := make([]int64, k*inner)
-			findTop(&TopK{Smallest: smallest}, x, op.AxisView{Outer: 1, N: n, Inner: inner}, k, got)
+			run := &op.Run{Mem: heap{}}
+			if err := findTop(&TopK{Smallest: smallest}, run, x, op.AxisView{Outer: 1, N: n, Inner: inner}, k, got, float32Key); err != nil {
+				t.Fatal(err)
+			}
 			for lane := range inner {
 				want := make([]int64, n)
 				for i := range want {
