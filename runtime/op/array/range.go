@@ -166,27 +166,41 @@ func (o RangeByOne) Run(c *op.Run) error {
 // countGrain is how many numbers a goroutine counts at a time.
 const countGrain = 1 << 16
 
+// exactFloats is a bound of integers of which every one is a float32.
+const exactFloats = 1 << 24
+
+// count multiplies and adds. An index of a group is a sum, which is exact and faster than a
+// conversion of an integer.
 func count[T float32 | float64](c *op.Run) error {
 	start, delta := tensor.View[T](c.In[0].Aligned())[0], tensor.View[T](c.In[2].Aligned())[0]
-	out := tensor.View[T](c.Out[0])
-	return c.Parallel(len(out), countGrain, func(from, to int) error {
-		for i := range out[from:to] {
+	all := tensor.View[T](c.Out[0])
+	return c.Parallel(len(all), countGrain, func(from, to int) error {
+		out := all[from:to]
+		for ; len(out) >= 8 && from <= exactFloats-8; out, from = out[8:], from+8 {
+			o, v := (*[8]T)(out), T(from)
+			p, q, r, s := v*delta, (v+1)*delta, (v+2)*delta, (v+3)*delta
+			o[0], o[1], o[2], o[3] = start+T(p), start+T(q), start+T(r), start+T(s)
+			p, q, r, s = (v+4)*delta, (v+5)*delta, (v+6)*delta, (v+7)*delta
+			o[4], o[5], o[6], o[7] = start+T(p), start+T(q), start+T(r), start+T(s)
+		}
+		for i := range out {
 			step := T(from+i) * delta
-			out[from+i] = start + step
+			out[i] = start + step
 		}
 		return nil
 	})
 }
 
-// countInts adds up steps, four numbers at a time.
+// countInts adds up steps, eight numbers at a time.
 func countInts[T int64 | int32 | int16](c *op.Run) error {
 	start, delta := tensor.View[T](c.In[0].Aligned())[0], tensor.View[T](c.In[2].Aligned())[0]
 	all := tensor.View[T](c.Out[0])
 	return c.Parallel(len(all), countGrain, func(from, to int) error {
 		out, v := all[from:to], start+T(from)*delta
-		for len(out) >= 4 {
-			out[0], out[1], out[2], out[3] = v, v+delta, v+2*delta, v+3*delta
-			out, v = out[4:], v+4*delta
+		for ; len(out) >= 8; out, v = out[8:], v+8*delta {
+			o, w := (*[8]T)(out), v+4*delta
+			o[0], o[1], o[2], o[3] = v, v+delta, v+2*delta, v+3*delta
+			o[4], o[5], o[6], o[7] = w, w+delta, w+2*delta, w+3*delta
 		}
 		for i := range out {
 			out[i] = v + T(i)*delta
