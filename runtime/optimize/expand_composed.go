@@ -59,10 +59,38 @@ func (b *builder) float(v float64) string {
 	return b.add("number", t)
 }
 
+// Affine is computed as a normalization if there are at most affineChannels constants, and an
+// element for each channel or at least affineRun that follow each other.
+const affineChannels, affineRun = 1 << 12, 64
+
+// expandAffine computes alpha·x + beta. A normalization reads x once.
 func expandAffine(b *builder, n *graph.Node) bool {
-	y := b.apply("Mul", 14, []string{n.Inputs[0], b.float(floatOr(n, "alpha", 1))})
-	b.finish(n, "", "Add", 14, []string{y, b.float(floatOr(n, "beta", 0))})
+	alpha, beta := floatOr(n, "alpha", 1), floatOr(n, "beta", 0)
+	if dims := b.dims(n.Inputs[0]); len(dims) > 1 {
+		channels, known := dims[1].Value()
+		run, bound := dims[2:].Len().Value()
+		if known && bound && 0 < channels && channels <= affineChannels && (run == 1 || run >= affineRun) {
+			scale, bias := slices.Repeat([]float32{float32(alpha)}, channels), slices.Repeat([]float32{float32(beta)}, channels)
+			b.normalize(n, scale, bias)
+			return true
+		}
+	}
+	y := b.apply("Mul", 14, []string{n.Inputs[0], b.float(alpha)})
+	b.finish(n, "", "Add", 14, []string{y, b.float(beta)})
 	return true
+}
+
+// normalize has a BatchNormalization of the mean 0 and the variance 1 compute n, which multiplies
+// by a number and adds one for each channel.
+func (b *builder) normalize(n *graph.Node, scale, bias []float32) {
+	inputs := []string{n.Inputs[0]}
+	zeros, ones := make([]float32, len(scale)), slices.Repeat([]float32{1}, len(scale))
+	for i, list := range [][]float32{scale, bias, zeros, ones} {
+		t := tensor.New(tensor.F32, len(list))
+		copy(tensor.View[float32](t), list)
+		inputs = append(inputs, b.add([]string{"scale", "bias", "mean", "variance"}[i], t))
+	}
+	b.finish(n, "", "BatchNormalization", 15, inputs, floatAttr("epsilon", 0))
 }
 
 // expandScaled expands alpha·f(beta·x).
@@ -78,10 +106,7 @@ func expandScaled(f string) func(b *builder, n *graph.Node) bool {
 // expandImageScaler multiplies by a number and adds one for each channel.
 func expandImageScaler(b *builder, n *graph.Node) bool {
 	bias := attrs(n).Floats("bias")
-	t := tensor.New(tensor.F32, len(bias), 1, 1)
-	copy(tensor.View[float32](t), bias)
-	y := b.apply("Mul", 14, []string{n.Inputs[0], b.float(floatOr(n, "scale", 1))})
-	b.finish(n, "", "Add", 14, []string{y, b.add("bias", t)})
+	b.normalize(n, slices.Repeat([]float32{float32(floatOr(n, "scale", 1))}, len(bias)), bias)
 	return true
 }
 
