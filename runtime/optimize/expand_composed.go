@@ -59,8 +59,8 @@ func (b *builder) float(v float64) string {
 	return b.add("number", t)
 }
 
-// Affine is computed as a normalization if there are at most affineChannels constants, and an
-// element for each channel or at least affineRun that follow each other.
+// Affine is computed as a normalization if there are at most affineChannels channels, and at least
+// affineRun neighbours in a channel or, of channels of one element, in all of them.
 const affineChannels, affineRun = 1 << 12, 64
 
 // expandAffine computes alpha·x + beta. A normalization reads x once.
@@ -69,7 +69,7 @@ func expandAffine(b *builder, n *graph.Node) bool {
 	if dims := b.dims(n.Inputs[0]); len(dims) > 1 {
 		channels, known := dims[1].Value()
 		run, bound := dims[2:].Len().Value()
-		if known && bound && 0 < channels && channels <= affineChannels && (run == 1 || run >= affineRun) {
+		if known && bound && 0 < channels && channels <= affineChannels && (run >= affineRun || run == 1 && channels >= affineRun) {
 			scale, bias := slices.Repeat([]float32{float32(alpha)}, channels), slices.Repeat([]float32{float32(beta)}, channels)
 			b.normalize(n, scale, bias)
 			return true
