@@ -8,8 +8,8 @@
 #include "core/simd.h"
 #include "matmul/batch.h"
 
-// Products of a chunk of work; the most of k and of columns.
-enum { NARROW_GRAIN = 64 << 10, NARROW_DEPTH = 32, NARROW_COLUMNS = 16 };
+// Products of a chunk of work; the most of columns.
+enum { NARROW_GRAIN = 64 << 10, NARROW_COLUMNS = 16 };
 
 typedef struct {
     nacre_narrow_fn *kernel;
@@ -44,7 +44,7 @@ static void narrow_clamp(size_t size, double low, double high, size_t n, void *c
 }
 
 static void narrow_product(const narrow_job *j, size_t product, size_t first, size_t rows) {
-    _Alignas(64) char b[NARROW_DEPTH * NARROW_COLUMNS * sizeof(double)], col[NARROW_COLUMNS * sizeof(double)];
+    _Alignas(64) char b[NACRE_NARROW_DEPTH * NARROW_COLUMNS * sizeof(double)], col[NARROW_COLUMNS * sizeof(double)];
     const nacre_f32_gemm_words *const w = j->w;
     const size_t size = j->size, n = (size_t)w->n, k = (size_t)w->k, width = nacre_narrow_width(n);
     const char *const from = j->b + nacre_batch_offset(&j->batch, 1, product) * size;
@@ -94,20 +94,22 @@ static void f64_narrow_run(const nacre_call *c) { narrow_start(c, sizeof(double)
 
 static int narrow_fits(const nacre_f32_gemm_words *w) {
     return w->a_type == NACRE_FLOAT32 && w->b_type == NACRE_FLOAT32 && !w->a_packed && !w->b_packed && w->a_col == 1 && w->ldc == w->n &&
-           w->alpha == 1 && w->map == 0 && w->m > 1 && w->n > 1 && w->k <= NARROW_DEPTH;
+           w->alpha == 1 && w->map == 0 && w->m > 1;
 }
 
 // Two vectors of a row, or many terms of long ones, are faster in tiles.
 static int f32_narrow_fits(const nacre_kernel *kernel, const int64_t *words) {
     (void)kernel;
     const nacre_f32_gemm_words *const w = (const void *)words;
-    return narrow_fits(w) && (w->n <= 8 || (w->n <= NARROW_COLUMNS && w->k <= NARROW_DEPTH / 2));
+    if (!narrow_fits(w)) return 0;
+    if (w->n == 1) return w->k <= NACRE_COLUMN_DEPTH;
+    return w->n <= NARROW_COLUMNS && w->k <= (w->n <= 8 ? NACRE_NARROW_DEPTH : NACRE_NARROW_DEPTH / 2);
 }
 
 static int f64_narrow_fits(const nacre_kernel *kernel, const int64_t *words) {
     (void)kernel;
     const nacre_f32_gemm_words *const w = (const void *)words;
-    return narrow_fits(w) && w->n <= 8;
+    return narrow_fits(w) && w->n > 1 && w->n <= 8 && w->k <= NACRE_NARROW_DEPTH;
 }
 
 const nacre_entry nacre_f32_narrow_entry = {.words = sizeof(nacre_f32_gemm_words) / 8, .operands = 6, .run = f32_narrow_run, .fits = f32_narrow_fits};
