@@ -81,8 +81,8 @@ static inline float nacre_narrow_odd(double x) {
 #define NACRE_FROM_UNSIGNED_TO_FLOAT(s, S, d, D) (D) x
 #define NACRE_FROM_UNSIGNED_TO_SIGNED(s, S, d, D) (D) x
 #define NACRE_FROM_UNSIGNED_TO_UNSIGNED(s, S, d, D) (D) x
-#define NACRE_FROM_FLOAT_TO_SIGNED(s, S, d, D) NACRE_SATURATE(S, d, D)
-#define NACRE_FROM_FLOAT_TO_UNSIGNED(s, S, d, D) NACRE_SATURATE(S, d, D)
+#define NACRE_FROM_FLOAT_TO_SIGNED(s, S, d, D) NACRE_SATURATE(s, S, d, D)
+#define NACRE_FROM_FLOAT_TO_UNSIGNED(s, S, d, D) NACRE_SATURATE(s, S, d, D)
 
 // The first float past the range: a power of two, so exact in any float type. The last
 // float before it.
@@ -101,12 +101,15 @@ static inline float nacre_narrow_odd(double x) {
 #define NACRE_VIA_u64 uint64_t
 
 // Numbers are moved into the range first, so that no lane of a vector takes a branch. The
-// last float before the end of the range may lie below the greatest integer.
+// last float before the end of the range may lie below the greatest integer: if not, both ends
+// are floats, and compilers have an instruction for each.
 #define NACRE_MOVED(S, d) (x >= (S)NACRE_MIN_##d ? x < NACRE_PAST(S, d) ? x : NACRE_LAST(S, d) : (S)NACRE_MIN_##d)
-#define NACRE_SATURATE(S, d, D)                                                                       \
-    ((NACRE_VIA_##d)NACRE_LAST(S, d) != NACRE_MAX_##d && x >= NACRE_PAST(S, d)) ? NACRE_MAX_##d       \
-    : x != x                                                                    ? 0                   \
-                                                                                : (D)(NACRE_VIA_##d)(NACRE_MOVED(S, d))
+#define NACRE_ENDS_FIT(S, d) ((NACRE_VIA_##d)NACRE_LAST(S, d) == NACRE_MAX_##d)
+#define NACRE_SATURATE(s, S, d, D)                                                                                 \
+    NACRE_ENDS_FIT(S, d) ? (D)(NACRE_VIA_##d)nacre_clip_##s(x != x ? 0 : x, (S)NACRE_MIN_##d, NACRE_LAST(S, d)) \
+    : x >= NACRE_PAST(S, d) ? NACRE_MAX_##d                                                                        \
+    : x != x                ? 0                                                                                    \
+                            : (D)(NACRE_VIA_##d)(NACRE_MOVED(S, d))
 
 // The rows of conversions between floats and integers, which have instructions that differ
 // from level to level.
