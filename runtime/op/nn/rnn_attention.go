@@ -73,19 +73,23 @@ type attnRun struct {
 	out                        [3][]float64
 }
 
-// Run computes direction by direction, sequence by sequence, in float64.
+// Run computes sequences by themselves, in float64.
 func (o *attentionLSTM) Run(c *op.Run) error {
 	r, err := o.operands(c)
 	if err != nil {
 		return err
 	}
-	for d := range o.Directions {
-		for b := range r.batch {
+	err = c.Parallel(o.Directions*r.batch, 1, func(from, to int) error {
+		for i := from; i < to; i++ {
 			if c.Stopped() {
 				return op.ErrStopped
 			}
-			r.sequence(d, b)
+			r.sequence(i/r.batch, i%r.batch)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for i, list := range r.out {
 		if c.Wants(i) {
@@ -174,7 +178,7 @@ func (r *attnRun) sequence(d, b int) {
 	if r.in[6] != nil {
 		copy(cell, r.in[6][at:])
 	}
-	keys := r.keysOf(d, b)
+	keys := angles(r.keysOf(d, b))
 	in := make([]float64, r.size+r.width) // the input and what was read
 	n := r.lengths[b]
 	for k := range n {
@@ -238,18 +242,39 @@ func (r *attnRun) keysOf(d, b int) []float64 {
 	return list
 }
 
+// angle is a number v and exp(2v), of which the hyperbolic tangent of a sum of two numbers is made
+// without another exponential.
+type angle struct{ v, exp float64 }
+
+// maxAngle bounds numbers whose exponentials neither overflow nor vanish in a product.
+const maxAngle = 150
+
+// angles returns the angles of numbers.
+func angles(list []float64) []angle {
+	return op.Convert(list, func(v float64) angle { return angle{v, math.Exp(2 * v)} })
+}
+
+// tanhSum returns tanh(a + b) within a few units in the last place of 1.
+func tanhSum(a, b angle) float64 {
+	if math.Abs(a.v) <= maxAngle && math.Abs(b.v) <= maxAngle {
+		return 1 - 2/(a.exp*b.exp+1)
+	}
+	return math.Tanh(a.v + b.v)
+}
+
 // read stores what the state reads from the memory.
-func (r *attnRun) read(d, b int, keys, state, out []float64) {
+func (r *attnRun) read(d, b int, keys []angle, state, out []float64) {
 	query := make([]float64, r.keys)
 	for i, v := range state {
 		for j, w := range r.in[attnQuery][(d*r.hidden+i)*r.keys:][:r.keys] {
 			query[j] += v * w
 		}
 	}
+	turned := angles(query)
 	scores, most := make([]float64, r.known[b]), math.Inf(-1)
 	for m := range scores {
 		for j, w := range r.in[attnVector][d*r.keys:][:r.keys] {
-			scores[m] += w * math.Tanh(keys[m*r.keys+j]+query[j])
+			scores[m] += w * tanhSum(keys[m*r.keys+j], turned[j])
 		}
 		most = max(most, scores[m])
 	}
@@ -260,8 +285,9 @@ func (r *attnRun) read(d, b int, keys, state, out []float64) {
 	}
 	context := make([]float64, r.depth)
 	for m, v := range scores {
+		weight := v / sum
 		for j, x := range r.in[attnMemory][(b*r.memory+m)*r.depth:][:r.depth] {
-			context[j] += v / sum * x
+			context[j] += weight * x
 		}
 	}
 	if r.in[attnProjection] == nil {
