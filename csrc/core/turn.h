@@ -11,7 +11,8 @@ enum {
     NACRE_TURN_COLS = 64  // columns side by side, and so rows at most
 };
 
-static inline __attribute__((always_inline)) void turn_rows(const float *x, size_t n, size_t rows, float *columns) {
+static inline __attribute__((always_inline)) void turn_rows(const float *x, size_t n, size_t rows,
+                                                            float *columns) {
     NACRE_SIMD for (size_t r = 0; r < rows; r++) {
         for (size_t k = 0; k < n; k++) columns[k * NACRE_TURN_COLS + r] = x[r * n + k];
     }

@@ -44,7 +44,8 @@ static void softmax_tile(const softmax_job *j, size_t at, size_t cols, float *ti
     }
 }
 
-_Static_assert((size_t)NACRE_TURN_COLS <= (size_t)NACRE_NORM_COLS, "a kernel takes all the columns that rows are turned into");
+_Static_assert((size_t)NACRE_TURN_COLS <= (size_t)NACRE_NORM_COLS,
+               "a kernel takes all the columns that rows are turned into");
 
 static int softmax_is_short(size_t n, size_t inner) { return inner == 1 && n <= NACRE_TURN_ROW; }
 

@@ -31,7 +31,8 @@ func TestFindTop(t *testing.T) {
 		for _, k := range []int{0, 1, 2, 17, fewBest, fewBest + 1, n} {
 			got := make([]int64, k*inner)
 			run := &op.Run{Mem: heap{}}
-			if err := findTop(&TopK{Smallest: smallest}, run, x, op.AxisView{Outer: 1, N: n, Inner: inner}, k, got, float32Key); err != nil {
+			lanes := op.AxisView{Outer: 1, N: n, Inner: inner}
+			if err := findTop(&TopK{Smallest: smallest}, run, x, lanes, k, got, float32Key); err != nil {
 				t.Fatal(err)
 			}
 			for lane := range inner {
