@@ -314,18 +314,45 @@ func (x *repetition) result(stages []*frame, k, id int) (tensor.Value, error) {
 			return t.Clone(), nil
 		}
 	case plan.Arena:
-		to, err := x.buffer(k, t.DType(), t.Shape(), t.Size())
-		if err != nil {
-			return nil, err
+		return x.copied(k, t)
+	case plan.Input:
+		if ok && t.IsBorrowed() && x.overwritten(t) {
+			return x.copied(k, t)
 		}
-		copy(to.Bytes(), t.Bytes())
-		return to, nil
 	case plan.Dynamic:
 		if ok && t.IsBorrowed() {
 			return t.Clone(), nil
 		}
 	}
 	return v, nil
+}
+
+// copied returns output k with the elements of t.
+func (x *repetition) copied(k int, t *tensor.Tensor) (tensor.Value, error) {
+	to, err := x.buffer(k, t.DType(), t.Shape(), t.Size())
+	if err != nil {
+		return nil, err
+	}
+	copy(to.Bytes(), t.Bytes())
+	return to, nil
+}
+
+// overwritten reports whether the op may write other elements to an input of the graph, t, before
+// the next run, as Loop does to its number. Buffers stay as they are while an input lies there.
+func (x *repetition) overwritten(t *tensor.Tensor) bool {
+	for _, list := range x.buffers {
+		for _, b := range list {
+			if t.Pointer() == unsafe.Pointer(unsafe.SliceData(b.memory)) {
+				return false
+			}
+		}
+	}
+	for _, v := range x.in[:len(x.types)] {
+		if in, ok := v.(*tensor.Tensor); ok && in.Pointer() == t.Pointer() {
+			return true
+		}
+	}
+	return false
 }
 
 // buffer returns memory for output k that no input of the run lies in. If it is new it has room
