@@ -281,6 +281,14 @@ func (x *once) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor
 	return t, err
 }
 
+// Tensor makes a tensor.
+func (x *once) Tensor(d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
+	if err := x.Reserve(tensor.SizeOf(d, shape)); err != nil {
+		return nil, err
+	}
+	return x.make(d, shape)
+}
+
 // Record resolves the operands of a command to bases: base gives those of inputs and
 // outputs, scratch lies from base on with the command's own part at an offset.
 func Record(c *Command, base func(o Operand) int, scratch, own int) Recorded {

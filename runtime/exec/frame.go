@@ -315,6 +315,9 @@ func (f *frame) keep(v tensor.Value) (tensor.Value, error) {
 	if err := f.Reserve(size); err != nil {
 		return nil, err
 	}
+	if t, ok := v.(*tensor.Tensor); ok {
+		return f.run.memory.clone(t), nil
+	}
 	return tensor.Own(v), nil
 }
 

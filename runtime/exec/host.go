@@ -19,6 +19,7 @@ func (r *run) host(f *frame, at int) error {
 		c.Stop = r.stop
 	}
 	c.In, c.Values, c.Out, c.Made = c.In[:0], c.Values[:0], c.Out[:0], c.Made[:0]
+	c.Sole = c.Sole[:0]
 	for _, id := range s.In[:len(s.Inputs)] {
 		var v tensor.Value
 		if id >= 0 {
@@ -56,11 +57,12 @@ func (r *run) hostRun(f *frame, s *plan.Step) error {
 	if err := f.outputs(s); err != nil {
 		return err
 	}
+	// After made has copied what lies in the memory of repetitions, or in scratch.
+	defer f.more.rewind(f.device)
 	if s.Bodies != nil {
-		defer f.endRepeats() // after made has copied what lies in their memory
+		defer f.endRepeats()
 	}
 	err := op.Guard(func() error { return callOperator(s, c) })
-	f.more.rewind(f.device)
 	f.endLoops()
 	if errors.Is(err, op.ErrStopped) {
 		return r.ctx.Err()
@@ -72,7 +74,7 @@ func (r *run) hostRun(f *frame, s *plan.Step) error {
 		switch {
 		case id < 0:
 		case c.Made[i] != nil:
-			if err := f.made(id, c.Made[i]); err != nil {
+			if err := f.made(id, c.Made[i], c.Sole[i]); err != nil {
 				return err
 			}
 		case c.Out[i] != nil:
@@ -86,18 +88,22 @@ func (r *run) hostRun(f *frame, s *plan.Step) error {
 	return nil
 }
 
-// made notes a value that a step made by itself.
-func (f *frame) made(id int, v tensor.Value) error {
+// made notes a value that a step made by itself. Sole says that nothing else refers to its
+// memory.
+func (f *frame) made(id int, v tensor.Value, sole bool) error {
 	s := &f.plan.Slots[id]
 	if t, ok := v.(*tensor.Tensor); ok && s.Most != nil && (!t.Shape().Equal(f.shape(id)) || t.DType() != s.Type.DType) {
 		return graph.Errorf(graph.ErrShape, "output %q is %v where %v%v was inferred", f.plan.Program.Names[id], t, s.Type.DType, f.shape(id))
+	}
+	if t, ok := v.(*tensor.Tensor); ok && t.IsBorrowed() {
+		sole = true // what keep makes of it
 	}
 	v, err := f.keep(v)
 	if err != nil {
 		return err
 	}
 	f.set(id, v)
-	f.shared[id] = true
+	f.shared[id] = !sole
 	return nil
 }
 
@@ -111,7 +117,7 @@ func (f *frame) outputs(s *plan.Step) error {
 		}
 	}
 	for i, id := range s.Out {
-		f.call.Out, f.call.Made = append(f.call.Out, nil), append(f.call.Made, nil)
+		f.call.Out, f.call.Made, f.call.Sole = append(f.call.Out, nil), append(f.call.Made, nil), append(f.call.Sole, false)
 		if id < 0 || s.Row.DynamicOutputs {
 			continue
 		}
@@ -158,6 +164,14 @@ func (f *frame) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tenso
 	}
 	f.call.Out[i] = f.heap(d, shape)
 	return f.call.Out[i], nil
+}
+
+// Tensor makes a tensor in Go's heap that counts.
+func (f *frame) Tensor(d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
+	if err := f.Reserve(tensor.SizeOf(d, shape)); err != nil {
+		return nil, err
+	}
+	return f.heap(d, shape), nil
 }
 
 // heap returns a tensor in Go's heap. Its elements are not set unless they are strings.

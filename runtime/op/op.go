@@ -154,6 +154,7 @@ type Run struct {
 	Values []tensor.Value   // every input, of any kind; nil where it is left out
 	Out    []*tensor.Tensor // nil where an output is left out or was not inferred
 	Made   []tensor.Value   // outputs of other kinds, and tensors made elsewhere
+	Sole   []bool           // by output: nothing else refers to the memory of what was made
 	Mem    Memory
 	Stop   Flag // nil for a run that nothing ends
 	// Ctx is the context of the run that the node is in; nil outside a run.
@@ -206,9 +207,18 @@ func (c *Run) Stopped() bool { return c.Stop != nil && c.Stop.IsSet() }
 
 // Set makes v output i, for ops that pass values on or make other values than
 // tensors. Its memory must be Go's, an input's, or a result of Body.
-func (c *Run) Set(i int, v tensor.Value) {
+func (c *Run) Set(i int, v tensor.Value) { c.set(i, v, false) }
+
+// SetSole is Set for a value to whose memory nothing else refers: a tensor of Memory.Tensor
+// or New, or a result of Body.
+func (c *Run) SetSole(i int, v tensor.Value) { c.set(i, v, true) }
+
+func (c *Run) set(i int, v tensor.Value, sole bool) {
 	if i < len(c.Made) {
 		c.Made[i] = v
+	}
+	if i < len(c.Sole) {
+		c.Sole[i] = sole
 	}
 }
 
@@ -239,6 +249,9 @@ type Memory interface {
 	// Output makes output i of the node, not cleared, for shapes that Infer could
 	// not tell.
 	Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error)
+	// Tensor makes a tensor that may become an output or a part of one. Its elements are
+	// not set unless they are strings. It counts as if tensor.SizeOf were reserved.
+	Tensor(d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error)
 }
 
 // Has reports whether input i is there.

@@ -120,6 +120,20 @@ func (t *Tensor) Reshape(shape Shape) (*Tensor, error) {
 	return &Tensor{dtype: t.dtype, shape: shape.Clone(), data: t.data, strings: t.strings, derived: t.derived, borrowed: t.borrowed}, nil
 }
 
+// Part returns the elements from index at on, as many as the shape has, over the same memory.
+// The type's elements take whole bytes, and the tensor is not from Derive.
+func (t *Tensor) Part(at int, shape Shape) *Tensor {
+	p := &Tensor{dtype: t.dtype, shape: shape.Clone(), borrowed: t.borrowed}
+	n := shape.Len()
+	if t.dtype == String {
+		p.strings = t.strings[at : at+n : at+n]
+	} else {
+		from, to := t.dtype.Bytes(at), t.dtype.Bytes(at+n)
+		p.data = t.data[from:to:to]
+	}
+	return p
+}
+
 // Clone returns a copy with memory of its own.
 func (t *Tensor) Clone() *Tensor {
 	c := New(t.dtype, t.shape...)

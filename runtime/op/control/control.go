@@ -118,7 +118,7 @@ func (branch) Run(c *op.Run) error {
 	}
 	out, err := c.Body(attr, nil)
 	for i, v := range out {
-		c.Set(i, v)
+		c.SetSole(i, v)
 	}
 	return err
 }

@@ -164,7 +164,7 @@ func (o loop) Run(c *op.Run) error {
 		if err != nil {
 			return fmt.Errorf("output %d: %w", len(state)+k, err)
 		}
-		c.Set(len(state)+k, t)
+		c.SetSole(len(state)+k, t)
 	}
 	return nil
 }

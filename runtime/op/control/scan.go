@@ -174,9 +174,12 @@ func (o *scan) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	out, err := o.one(c, runs, list, -1)
-	for i, t := range out {
+	state, whole, err := o.one(c, runs, list, -1)
+	for i, t := range state {
 		c.Set(i, t)
+	}
+	for k, t := range whole {
+		c.SetSole(o.states+k, t)
 	}
 	return err
 }
@@ -214,15 +217,21 @@ func (o *scan) batch(c *op.Run, list []*tensor.Tensor) error {
 		if lengths != nil {
 			length = lengths[b]
 		}
-		out, err := o.one(c, runs, member, length)
+		state, whole, err := o.one(c, runs, member, length)
 		if err != nil {
 			return fmt.Errorf("batch %d: %w", b, err)
 		}
 		for _, t := range member[o.states:] {
 			c.Release(t)
 		}
-		for i, t := range out {
-			results[i] = append(results[i], t)
+		for i, t := range state {
+			if err := c.Mem.Reserve(tensor.Borrowed(t)); err != nil {
+				return err
+			}
+			results[i] = append(results[i], tensor.Own(t).(*tensor.Tensor))
+		}
+		for k, t := range whole {
+			results[o.states+k] = append(results[o.states+k], t)
 		}
 	}
 	for i, r := range results {
@@ -230,7 +239,7 @@ func (o *scan) batch(c *op.Run, list []*tensor.Tensor) error {
 		if err != nil {
 			return err
 		}
-		c.Set(i, t)
+		c.SetSole(i, t)
 	}
 	return nil
 }
@@ -252,14 +261,15 @@ func (o *scan) lengthOf(list []*tensor.Tensor) (steps int, axes []int, err error
 }
 
 // one runs the body over the scan inputs, or over the first length indices. It returns the last
-// states and the scan outputs, filled up with zeros to as many indices as the inputs have.
-func (o *scan) one(c *op.Run, runs op.Repeat, list []*tensor.Tensor, length int) ([]*tensor.Tensor, error) {
+// states, which the next run of the body may overwrite, and the scan outputs, filled up with
+// zeros to as many indices as the inputs have.
+func (o *scan) one(c *op.Run, runs op.Repeat, list []*tensor.Tensor, length int) (state, whole []*tensor.Tensor, err error) {
 	steps, axes, err := o.lengthOf(list[o.states:])
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if length > steps {
-		return nil, graph.Errorf(graph.ErrShape, "sequence length %d of %d indices", length, steps)
+		return nil, nil, graph.Errorf(graph.ErrShape, "sequence length %d of %d indices", length, steps)
 	}
 	count := steps
 	if length >= 0 {
@@ -272,10 +282,10 @@ func (o *scan) one(c *op.Run, runs op.Repeat, list []*tensor.Tensor, length int)
 	inputs := make([]slicer, o.inputs)
 	for i, t := range list[o.states:] {
 		if inputs[i], err = newSlicer(c, t, axes[i]); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	whole := make([]*tensor.Tensor, o.scanOuts)
+	whole = make([]*tensor.Tensor, o.scanOuts)
 	for k := range count {
 		for i := range inputs {
 			at := k
@@ -283,23 +293,24 @@ func (o *scan) one(c *op.Run, runs op.Repeat, list []*tensor.Tensor, length int)
 				at = steps - 1 - k
 			}
 			if in[o.states+i], err = inputs[i].index(c, at); err != nil {
-				return nil, fmt.Errorf("iteration %d: %w", k, err)
+				return nil, nil, fmt.Errorf("iteration %d: %w", k, err)
 			}
 		}
 		out, err := runs.Run(in)
 		if err == nil {
-			err = o.store(c, whole, out[o.states:], k, steps)
+			err = o.store(c, whole, out[o.states:], k, steps, count)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("iteration %d: %w", k, err)
+			return nil, nil, fmt.Errorf("iteration %d: %w", k, err)
 		}
 		copy(in[:o.states], out)
 	}
 	return o.results(c, in[:o.states], whole)
 }
 
-// store puts scan outputs of iteration k into place. The first ones make the tensors.
-func (o *scan) store(c *op.Run, whole []*tensor.Tensor, out []tensor.Value, k, steps int) error {
+// store puts scan outputs of iteration k of count into place. The first ones make the tensors, of
+// steps indices.
+func (o *scan) store(c *op.Run, whole []*tensor.Tensor, out []tensor.Value, k, steps, count int) error {
 	for i, v := range out {
 		t, ok := v.(*tensor.Tensor)
 		if !ok {
@@ -317,6 +328,9 @@ func (o *scan) store(c *op.Run, whole []*tensor.Tensor, out []tensor.Value, k, s
 			if whole[i], err = newTensor(c, t.DType(), full); err != nil {
 				return err
 			}
+			if count < steps {
+				clear(whole[i].Bytes())
+			}
 		}
 		at := k
 		if o.outRev[i] {
@@ -332,28 +346,22 @@ func (o *scan) store(c *op.Run, whole []*tensor.Tensor, out []tensor.Value, k, s
 }
 
 // results are the last states and the scan outputs.
-func (o *scan) results(c *op.Run, state []tensor.Value, whole []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	out := make([]*tensor.Tensor, 0, o.nodeOut)
-	for i, v := range state {
+func (o *scan) results(c *op.Run, last []tensor.Value, whole []*tensor.Tensor) (state, _ []*tensor.Tensor, err error) {
+	for i, v := range last {
 		t, ok := v.(*tensor.Tensor)
 		if !ok {
-			return nil, graph.Errorf(graph.ErrShape, "state %d is %v, no tensor", i, v)
+			return nil, nil, graph.Errorf(graph.ErrShape, "state %d is %v, no tensor", i, v)
 		}
-		if err := c.Mem.Reserve(tensor.Borrowed(t)); err != nil {
-			return nil, err
-		}
-		out = append(out, tensor.Own(t).(*tensor.Tensor))
+		state = append(state, t)
 	}
 	for k, t := range whole {
 		if t == nil {
-			var err error
-			if t, err = stack(c, nil, o.outAxes[k], c.BodyType(body, o.states+k)); err != nil {
-				return nil, fmt.Errorf("output %d: %w", o.states+k, err)
+			if whole[k], err = stack(c, nil, o.outAxes[k], c.BodyType(body, o.states+k)); err != nil {
+				return nil, nil, fmt.Errorf("output %d: %w", o.states+k, err)
 			}
 		}
-		out = append(out, t)
 	}
-	return out, nil
+	return state, whole, nil
 }
 
 // slicer gives the indices along an axis of a tensor, without that axis.

@@ -33,21 +33,28 @@ func (o splitToSequence) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	n := t.Shape()[axis]
-	if !c.Has(1) {
-		return o.single(c, axis)
+	count, sizes := t.Shape()[axis], []int(nil)
+	if c.Has(1) {
+		if sizes, err = o.sizes(c, count); err != nil {
+			return err
+		}
+		count = len(sizes)
 	}
-	sizes, err := o.sizes(c, n)
+	if err := c.Mem.Reserve(tensor.SequenceBytes(count)); err != nil {
+		return err
+	}
+	cut, err := newCutter(c, t, axis)
 	if err != nil {
 		return err
 	}
-	if err := c.Mem.Reserve(tensor.SequenceBytes(len(sizes))); err != nil {
-		return err
-	}
-	items := make([]tensor.Value, len(sizes))
+	items := make([]tensor.Value, count)
 	at := 0
-	for i, size := range sizes {
-		if items[i], err = stretch(c, t, axis, at, size); err != nil {
+	for i := range items {
+		size := 1
+		if sizes != nil {
+			size = sizes[i]
+		}
+		if items[i], err = cut.part(c, at, size, o.keep || sizes != nil); err != nil {
 			return err
 		}
 		at += size
@@ -56,26 +63,50 @@ func (o splitToSequence) Run(c *op.Run) error {
 	return nil
 }
 
-// single makes a part of every index.
-func (o splitToSequence) single(c *op.Run, axis int) (err error) {
-	t := c.In[0]
-	n := t.Shape()[axis]
-	if err := c.Mem.Reserve(tensor.SequenceBytes(n)); err != nil {
-		return err
+// cutter gives parts of a tensor along an axis: over its memory where their elements lie together,
+// else copies.
+type cutter struct {
+	whole *tensor.Tensor
+	axis  int
+	views bool
+}
+
+// newCutter returns the cutter of a tensor, or of one copy of a tensor whose owner uses the memory
+// again.
+func newCutter(c *op.Run, t *tensor.Tensor, axis int) (cutter, error) {
+	whole := t.DType() == tensor.String || op.Width(t.DType()) > 0
+	if !whole || t.IsDerived() || t.Shape()[:axis].Len() != 1 {
+		return cutter{t, axis, false}, nil
 	}
-	items := make([]tensor.Value, n)
-	for i := range items {
-		if o.keep {
-			items[i], err = stretch(c, t, axis, i, 1)
-		} else {
-			items[i], err = indexed(c, t, axis, i)
-		}
+	if t.IsBorrowed() {
+		own, err := newTensor(c, t.DType(), t.Shape())
 		if err != nil {
-			return err
+			return cutter{}, err
 		}
+		copy(own.Bytes(), t.Bytes())
+		copy(own.Strings(), t.Strings())
+		t = own
 	}
-	c.Set(0, &tensor.Sequence{Items: items})
-	return nil
+	return cutter{t, axis, true}, nil
+}
+
+// part returns n indices from at on, without the axis if it is not kept.
+func (k cutter) part(c *op.Run, at, n int, keep bool) (*tensor.Tensor, error) {
+	shape := k.whole.Shape().Clone()
+	if shape[k.axis] = n; !keep {
+		shape = slices.Delete(shape, k.axis, k.axis+1)
+	}
+	if k.views {
+		if err := c.Mem.Reserve(tensor.SizeOf(k.whole.DType(), tensor.Shape{0})); err != nil {
+			return nil, err
+		}
+		return k.whole.Part(at*k.whole.Shape()[k.axis+1:].Len(), shape), nil
+	}
+	p, err := newTensor(c, k.whole.DType(), shape)
+	if err == nil {
+		slab{k.whole, k.axis, at, n}.copy(p, false)
+	}
+	return p, err
 }
 
 // sizes are the lengths of the parts: those of a vector, or equal ones of a
@@ -153,7 +184,7 @@ func (o concatFromSequence) Run(c *op.Run) error {
 		}
 	}
 	if err == nil {
-		c.Set(0, out)
+		c.SetSole(0, out)
 	}
 	return err
 }

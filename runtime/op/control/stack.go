@@ -54,12 +54,13 @@ func indexed(c *op.Run, t *tensor.Tensor, axis, i int) (*tensor.Tensor, error) {
 	return part, err
 }
 
-// newTensor makes a tensor whose memory counts.
+// newTensor makes a tensor whose memory counts. Elements narrower than a byte are zero.
 func newTensor(c *op.Run, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
-	if err := c.Mem.Reserve(tensor.SizeOf(d, shape)); err != nil {
-		return nil, err
+	t, err := c.Mem.Tensor(d, shape)
+	if err == nil && op.Width(d) == 0 {
+		clear(t.Bytes())
 	}
-	return tensor.New(d, shape...), nil
+	return t, err
 }
 
 // join puts tensors of one type side by side along an axis that they have; their
@@ -93,17 +94,6 @@ func join(c *op.Run, list []*tensor.Tensor, axis int) (*tensor.Tensor, error) {
 		at += n
 	}
 	return out, nil
-}
-
-// stretch returns n indices of an axis, from at on.
-func stretch(c *op.Run, t *tensor.Tensor, axis, at, n int) (*tensor.Tensor, error) {
-	shape := t.Shape().Clone()
-	shape[axis] = n
-	p, err := newTensor(c, t.DType(), shape)
-	if err == nil {
-		slab{t, axis, at, n}.copy(p, false)
-	}
-	return p, err
 }
 
 // slab is n indices of one axis of a tensor, from at on.
