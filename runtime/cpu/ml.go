@@ -17,6 +17,7 @@ var mlRows = []row{
 	learnedRow[*ml.LinearClassifier]("products"),
 	learnedRow[*ml.SVMRegressor]("vectors"),
 	learnedRow[*ml.SVMClassifier]("vectors"),
+	rowFor("trees alone", bindTrees),
 	learnedRow[*ml.TreeRegressor]("trees"),
 	learnedRow[*ml.TreeClassifier]("trees"),
 	rowFor("distances", bindDistances),

@@ -4,7 +4,9 @@ import (
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op/ml"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // forest is the constant operands of a command of trees, in one block of memory.
@@ -110,17 +112,45 @@ func (f *forest) operands() (list [forestLists]device.Operand) {
 }
 
 // words is nacre_forest_words of csrc/ml/ml.h.
-func (f *forest) words(rows, features, targets int, how ml.TreeAggregate) (w words) {
-	w.int(rows, features, targets, f.counts[forestRoots], int(how))
+func (f *forest) words(rows, features graph.Dim, targets int, how ml.TreeAggregate) (w words) {
+	w.dim(rows, features)
+	w.int(targets, f.counts[forestRoots], int(how))
 	w.bool(f.missing)
 	return w
+}
+
+// bindTrees computes scores that are what the trees give, of the type in which they are computed.
+func bindTrees(o *ml.TreeRegressor, b *binder) error {
+	in, out := b.In[0], b.Out[0]
+	kernel, double := "f32_forest", o.Double(in.DType)
+	d := tensor.F32
+	if double {
+		kernel, d = "f64_forest", tensor.F64
+	}
+	if !o.Plain() || in.DType != d || out.DType != d || len(in.Dims) != 2 {
+		return device.Refuse("scores are made of what the trees give")
+	}
+	rows, ok := b.Max(in.Dims[0])
+	if !ok {
+		return device.Refuse("extent %v is not known", in.Dims[0])
+	}
+	f, err := b.forest(o.Forest, double)
+	if err != nil {
+		return err
+	}
+	var seen device.Operand
+	if !o.Single {
+		seen = b.temp(rows * o.Model.Targets)
+	}
+	c, w := f.operands(), f.words(in.Dims[0], in.Dims[1], o.Model.Targets, o.Aggregate)
+	return b.run(kernel, w, b.in(0), c[forestNodes], c[forestRoots], c[forestFirst], c[forestTarget], c[forestWeight], b.out(0), seen)
 }
 
 // trees runs a command of trees.
 func (c *calls) trees(name string, f *forest, of *ml.Forest, rows, features int, x, y device.Operand, seen []byte) error {
 	o := f.operands()
 	at := c.at(unsafe.Pointer(unsafe.SliceData(seen)))
-	w := f.words(rows, features, of.Model.Targets, of.Aggregate)
+	w := f.words(graph.Known(rows), graph.Known(features), of.Model.Targets, of.Aggregate)
 	if err := c.run(name, w, x, o[forestNodes], o[forestRoots], o[forestFirst], o[forestTarget], o[forestWeight], y, at); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/ml"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -178,7 +179,7 @@ func checkForests[T float32 | float64](t *testing.T, name string) {
 				f := randomForest[T](r, trees, depth, features, targets, mode%2 == 0)
 				how := ml.TreeAggregate(mode / 2)
 				want, wantSeen := f.scores(x, rows, features, targets, how)
-				w := (&forest{counts: [forestLists]int{forestRoots: trees}, missing: f.missing}).words(rows, features, targets, how)
+				w := (&forest{counts: [forestLists]int{forestRoots: trees}, missing: f.missing}).words(graph.Known(rows), graph.Known(features), targets, how)
 				for _, k := range runnable(t, name) {
 					for _, p := range []*bindings.Pool{nil, pool} {
 						y, intact := guardedBytes(len(memoryOf(want)), len(memoryOf(make([]T, 1))))

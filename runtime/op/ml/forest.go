@@ -141,6 +141,9 @@ type TreeRegressor struct {
 	typed   bool // the scores have the type of the samples, else float32
 }
 
+// Plain reports whether the scores are what the trees give, with nothing added and no transform.
+func (o *TreeRegressor) Plain() bool { return !o.average && o.base == nil && o.post == transformNone }
+
 // aggregates are the ways to join what trees give, as their names begin.
 var aggregates = map[string]struct {
 	how     TreeAggregate
