@@ -269,6 +269,7 @@ func (f *frame) reset() {
 	clear(f.values)
 	clear(f.shared)
 	f.pinned.Unpin()
+	f.call.Forget()
 	clear(f.call.In[:cap(f.call.In)])
 	clear(f.call.Values[:cap(f.call.Values)])
 	clear(f.call.Out[:cap(f.call.Out)])

@@ -112,7 +112,7 @@ func (f *frame) outputs(s *plan.Step) error {
 	var inferred []*op.Value
 	if s.Dynamic && !s.Row.DynamicOutputs {
 		var err error
-		if inferred, err = op.InferOutputs(s.Op, s.Node.Node, known(f.call.Values)); err != nil {
+		if inferred, err = op.InferOutputs(s.Op, s.Node.Node, f.call.Known()); err != nil {
 			return graph.Errorf(graph.ErrShape, "%w", err)
 		}
 	}
@@ -198,17 +198,6 @@ func (f *frame) Reserve(n int) error {
 		f.run.garbage -= n
 	}
 	return f.run.count(n)
-}
-
-// known describes the inputs of a step for its shape rule.
-func known(in []tensor.Value) []*op.Value {
-	list := make([]*op.Value, len(in))
-	for i, v := range in {
-		if v != nil {
-			list[i] = op.Known(v)
-		}
-	}
-	return list
 }
 
 // scratch hands out memory that lasts to the end of a step in Go. Blocks are kept for

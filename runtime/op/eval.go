@@ -33,6 +33,51 @@ func Known(v tensor.Value) *Value {
 	return t
 }
 
+// described is descriptions of tensors in memory that is used again.
+type described struct {
+	list   []*Value
+	values []Value
+	dims   graph.Dims
+}
+
+// Known describes the inputs. The descriptions last to the next call.
+func (c *Run) Known() []*Value {
+	k := &c.known
+	k.list, k.dims = k.list[:0], k.dims[:0]
+	if cap(k.values) < len(c.Values) {
+		k.values = make([]Value, len(c.Values))
+	}
+	k.values = k.values[:len(c.Values)]
+	for i, v := range c.Values {
+		if v == nil {
+			k.list = append(k.list, nil)
+			continue
+		}
+		t, ok := v.(*tensor.Tensor)
+		if !ok {
+			k.list = append(k.list, Known(v))
+			continue
+		}
+		from := len(k.dims)
+		for _, n := range t.Shape() {
+			k.dims = append(k.dims, graph.Known(n))
+		}
+		to := len(k.dims)
+		if k.dims == nil {
+			k.dims = graph.Dims{}
+		}
+		k.values[i] = Value{Type: graph.TensorOf(t.DType(), k.dims[from:to:to]), Const: t}
+		k.list = append(k.list, &k.values[i])
+	}
+	return k.list
+}
+
+// Forget ends the descriptions of Known, so that they do not keep tensors in memory.
+func (c *Run) Forget() {
+	clear(c.known.list)
+	clear(c.known.values)
+}
+
 // TypeOf is the type of a value; that of its first element serves for a
 // sequence.
 func TypeOf(v tensor.Value) graph.Type {

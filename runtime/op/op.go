@@ -174,6 +174,8 @@ type Run struct {
 	Stream func(attr string, l *Loop) (Stream, error)
 	// BodyType is the type of output i of that graph that follows from its declarations alone.
 	BodyType func(attr string, i int) graph.Type
+
+	known described
 }
 
 // Context returns the context of the run. A session that Run runs is given it, or a context

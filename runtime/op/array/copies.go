@@ -83,7 +83,7 @@ func wantDims(c *op.Infer, i int, dims graph.Dims) error {
 
 // runCopies computes the outputs of a Copier in Go.
 func runCopies(o Copier, c *op.Run) error {
-	known := &op.Infer{In: op.Values(c.In), Out: op.Values(c.Out)}
+	known := &op.Infer{In: c.Known(), Out: op.Values(c.Out)}
 	list, err := o.Copies(known)
 	if err != nil {
 		return err
