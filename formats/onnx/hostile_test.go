@@ -284,6 +284,22 @@ func TestHostileMemory(t *testing.T) {
 	}
 }
 
+// TestListMemory reads extents that stand apart before a mebibyte of elements, for which a list of
+// extents makes no room.
+func TestListMemory(t *testing.T) {
+	data := tensorBytes(2, []int64{1, 1, 1, 1 << 10, 1, 1 << 10}, raw(make([]byte, 1<<20)...))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, x, err := ReadTensor(data)
+	runtime.ReadMemStats(&after)
+	if err != nil || x.Len() != 1<<20 {
+		t.Fatalf("got %v, %v", x, err)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > 64<<10 {
+		t.Errorf("%d bytes allocated", n)
+	}
+}
+
 func TestVersions(t *testing.T) {
 	node := func(domain string) func(e *encoder) {
 		return func(e *encoder) { e.message(1, func(e *encoder) { e.entry(4, "Op"); e.text(7, domain) }) }
