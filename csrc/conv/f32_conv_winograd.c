@@ -220,30 +220,13 @@ static size_t winograd_rows(size_t m, double (*row)[3]) {
     return n + 1;
 }
 
-// Transforms the weights of one channel, of n filters that lie step floats apart, to points
-// that lie stride floats apart, of lanes floats each, with zeros behind the last filter.
-static void winograd_weights(const double (*row)[3], size_t side, const float *src, size_t step, size_t n, float *out, size_t stride, size_t lanes) {
-    double g[3][3][NACRE_CONV_BLOCK], t[3][NACRE_CONV_BLOCK];
-    for (size_t l = 0; l < lanes; l++)
-        for (size_t i = 0; i < 9; i++) g[i / 3][i % 3][l] = l < n ? src[l * step + i] : 0;
-    for (size_t p = 0; p < side; p++) {
-        const double *const y = row[p];
-        for (size_t i = 0; i < 3; i++)
-            for (size_t l = 0; l < lanes; l++) t[i][l] = y[0] * g[0][i][l] + y[1] * g[1][i][l] + y[2] * g[2][i][l];
-        for (size_t q = 0; q < side; q++, out += stride) {
-            const double *const x = row[q];
-            for (size_t l = 0; l < lanes; l++) out[l] = (float)(x[0] * t[0][l] + x[1] * t[1][l] + x[2] * t[2][l]);
-        }
-    }
-}
-
 // Weights are [filters][channels][3][3]; packed, [points][groups][channels][blocks of
 // filters][lanes] with zeros behind the last filter.
 static void winograd_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
-    (void)kernel;
     (void)operand;
     const nacre_conv_winograd_words *const w = (const void *)words;
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
+    const nacre_f32_winograd_impl *const impl = ((nacre_f32_winograd_fn *)kernel->fn)();
     const size_t lanes = (size_t)w->block, group = NACRE_DENSE_BLOCKS * lanes, all = nacre_round_up(c.filters, lanes);
     double row[NACRE_WINOGRAD_SIDE][3];
     const size_t side = winograd_rows((size_t)w->tile, row);
@@ -251,8 +234,10 @@ static void winograd_pack(const nacre_kernel *kernel, const int64_t *words, size
         const size_t first = f / group * group, wide = nacre_min(group, all - first);
         const float *const g = (const float *)src + f * c.channels * 9;
         float *const out = (float *)dst + first * c.channels + f - first;
-        for (size_t k = 0; k < c.channels; k++)
-            winograd_weights((const double(*)[3])row, side, g + k * 9, c.channels * 9, nacre_min(lanes, c.filters - f), out + k * wide, all * c.channels, lanes);
+        for (size_t k = 0; k < c.channels; k++) {
+            impl->weights(&(nacre_f32_winograd_weights){
+                (const double(*)[3])row, side, nacre_min(lanes, c.filters - f), lanes, g + k * 9, c.channels * 9, out + k * wide, all * c.channels});
+        }
     }
 }
 
@@ -298,7 +283,9 @@ static void back_scalar(size_t m, const float *v, size_t gap, const nacre_f32_wi
     }
 }
 
+static void weights_scalar(const nacre_f32_winograd_weights *w) { nacre_winograd_weights(w, w->block); }
+
 const nacre_f32_winograd_impl *nacre_f32_conv_winograd__scalar(void) {
-    static const nacre_f32_winograd_impl impl = {1, nacre_f32_conv_blocked__scalar, forward_scalar, back_scalar};
+    static const nacre_f32_winograd_impl impl = {1, nacre_f32_conv_blocked__scalar, forward_scalar, back_scalar, weights_scalar};
     return &impl;
 }

@@ -9,7 +9,11 @@
 #ifndef NACRE_CONV_WINOGRAD_H
 #define NACRE_CONV_WINOGRAD_H
 
+#include <string.h>
+
 #include "conv/dense.h"
+#include "core/simd.h"
+#include "core/vec.h"
 
 // The words of command f32_conv_winograd. Operands are those of f32_conv_blocked, where x
 // is blocked; kernels are 3x3, strides and dilations 1.
@@ -31,6 +35,40 @@ typedef struct {
     const nacre_f32_finish *finish;  // of which only the clamp counts
 } nacre_f32_winograd_out;
 
+// Kernels of one channel, of n filters. Element i of the kernel of filter f is at
+// x + f*step + i, and point p of it becomes y[p*stride + f]. Behind the last filter
+// are zeros up to a block.
+typedef struct {
+    const double (*row)[3];  // which transform three numbers to points
+    size_t side, n, block;
+    const float *x;
+    size_t step;
+    float *y;
+    size_t stride;
+} nacre_f32_winograd_weights;
+
+// Transforms kernels in double precision. Block, a constant of the caller's, is that of w.
+NACRE_INLINE void nacre_winograd_weights(const nacre_f32_winograd_weights *w, size_t block) {
+    float x[9][NACRE_CONV_BLOCK];
+    double half[3][NACRE_CONV_BLOCK];
+    if (w->n < block) memset(x, 0, sizeof x);
+    for (size_t f = 0; f < w->n; f++)
+        for (size_t i = 0; i < 9; i++) x[i][f] = w->x[f * w->step + i];
+    float *y = w->y;
+    for (size_t p = 0; p < w->side; p++) {
+        const double *const down = w->row[p];
+        for (size_t j = 0; j < 3; j++) {
+            NACRE_SIMD
+            for (size_t f = 0; f < block; f++) half[j][f] = down[0] * x[j][f] + down[1] * x[3 + j][f] + down[2] * x[6 + j][f];
+        }
+        for (size_t q = 0; q < w->side; q++, y += w->stride) {
+            const double *const across = w->row[q];
+            NACRE_SIMD
+            for (size_t f = 0; f < block; f++) y[f] = (float)(across[0] * half[0][f] + across[1] * half[1][f] + across[2] * half[2][f]);
+        }
+    }
+}
+
 // A row of op f32_conv_winograd with l lanes takes blocks of l channels, one of 1 lane any.
 typedef struct {
     size_t lanes;
@@ -40,6 +78,8 @@ typedef struct {
     void (*forward)(size_t m, const float *x, size_t pitch, size_t block, float *v, size_t gap);
     // A tile of the result from its points, at v + p*gap.
     void (*back)(size_t m, const float *v, size_t gap, const nacre_f32_winograd_out *o);
+    // The points of the kernels of a channel.
+    void (*weights)(const nacre_f32_winograd_weights *w);
 } nacre_f32_winograd_impl;
 typedef const nacre_f32_winograd_impl *nacre_f32_winograd_fn(void);
 
