@@ -387,6 +387,39 @@ static void blocked8_pack_ones(const blocked8_job *j, int8_t *out) {
     }
 }
 
+// Packs a group of channels of a filter, which lie step apart.
+NACRE_INLINE void blocked8_pack_whole(const uint8_t *w, size_t step, size_t group, uint8_t flip, int8_t *out) {
+    if (group == 4) {
+        const uint8_t four[] = {w[0] ^ flip, w[step] ^ flip, w[2 * step] ^ flip, w[3 * step] ^ flip};
+        memcpy(out, four, sizeof four);
+        return;
+    }
+    for (size_t i = 0; i < group; i++) out[i] = (int8_t)(w[i * step] ^ flip);
+}
+
+// Packs the weights of a tap, `channels` of all from `first` on: channels of a group lie side by side, one
+// for each of the filters from..from+lanes-1. Zeros stand for filters and channels that are not there.
+NACRE_INLINE void blocked8_pack_tap(const blocked8_job *j, size_t group, const uint8_t *w, size_t tap, size_t first, size_t channels,
+                                    size_t from, size_t lanes, uint8_t flip, int8_t *out) {
+    const size_t taps = j->taps, each = j->group_channels;
+    for (size_t c = first; c < first + channels; c += group) {
+        size_t before = from / j->group_filters * each, next = (from / j->group_filters + 1) * j->group_filters;
+        for (size_t f = from; f < from + lanes; f++, out += group) {
+            if (f == next) {
+                before += each;
+                next += j->group_filters;
+            }
+            const size_t own = c - before;  // of the filter's group, wrapped below it
+            const uint8_t *const at = w + (f * each + own) * taps + tap;
+            if (f < j->filters && own < each && each - own >= group) {
+                blocked8_pack_whole(at, taps, group, flip, out);
+            } else {
+                for (size_t i = 0; i < group; i++) out[i] = f < j->filters && own + i < each ? (int8_t)(w[(f * each + own + i) * taps + tap] ^ flip) : 0;
+            }
+        }
+    }
+}
+
 // Weights are [filters][channels][taps]; packed, [groups of blocks of filters][steps]
 // [groups of channels][blocks of filters][lanes][group] with zeros behind the last filter
 // and the last channel, and for channels of other groups of the convolution. Codes without
@@ -400,20 +433,24 @@ static void blocked8_pack(const nacre_kernel *kernel, const int64_t *words, size
     int8_t *out = dst;
     int32_t *const sums = (int32_t *)(void *)((int8_t *)dst + blocked8_weight_bytes(&j));
     memset(sums, 0, blocked8_sum_bytes(&j));
+    for (size_t f = 0; f < j.filters; f++) {
+        int32_t sum = 0;
+        NACRE_SIMD_SUM(sum)
+        for (size_t i = 0; i < j.window; i++) sum += (int8_t)(from[f * j.window + i] ^ flip);
+        sums[f] = sum;
+    }
     blocked8_pack_ones(&j, (int8_t *)sums + blocked8_sum_bytes(&j));
     for (size_t g = 0; g < blocked8_groups(&j); g++) {
-        const size_t lanes = blocked8_blocks(&j, g) * j.lanes;
+        const size_t lanes = blocked8_blocks(&j, g) * j.lanes, filter = g * j.blocks * j.lanes;
         const blocked8_span span = blocked8_span_of(&j, g);
         for (size_t s = span.first; s < span.stop; s++) {
-            const size_t tap = s % j.taps, first = s / j.taps * j.step_channels, count = s < j.whole ? j.groups : j.rest;
-            for (size_t e = 0; e < count * lanes * group; e++) {
-                const size_t filter = g * j.blocks * j.lanes + e / group % lanes, channel = first + e / group / lanes * group + e % group;
-                const size_t own = channel - filter / j.group_filters * j.group_channels;  // of the filter's group, wrapped below it
-                int8_t v = 0;
-                if (filter < j.filters && own < j.group_channels) v = (int8_t)(from[(filter * j.group_channels + own) * j.taps + tap] ^ flip);
-                sums[filter] += v;
-                *out++ = v;
+            const size_t tap = s % j.taps, first = s / j.taps * j.step_channels, channels = (s < j.whole ? j.groups : j.rest) * group;
+            if (group == 4) {
+                blocked8_pack_tap(&j, 4, from, tap, first, channels, filter, lanes, flip, out);
+            } else {
+                blocked8_pack_tap(&j, group, from, tap, first, channels, filter, lanes, flip, out);
             }
+            out += channels * lanes;
         }
     }
 }
