@@ -99,7 +99,7 @@ func (m *matcher) linear(n *graph.Node) (l linear, ok bool) {
 // own reports whether changed weights may take the place of a constant: it is
 // small, or used once.
 func (m *matcher) own(name string, t *tensor.Tensor) bool {
-	return len(t.Bytes()) <= foldGrowth || m.defined[name] && m.uses(name) == 1
+	return t.Size() <= foldGrowth || m.defined[name] && m.uses(name) == 1
 }
 
 // addends returns what input 2 of a node adds to each channel.

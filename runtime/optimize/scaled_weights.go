@@ -18,41 +18,92 @@ var largest = map[tensor.DType]float64{tensor.F32: math.MaxFloat32, tensor.F64: 
 // scaled returns the weights with each channel multiplied by its factor; ok is false if a
 // product exceeds the element type.
 func (l *linear) scaled() (t *tensor.Tensor, ok bool) {
-	w, most := *l, largest[l.weights.DType()]
-	for _, list := range w.products() {
-		for _, v := range list {
-			if !(math.Abs(v) <= most) {
-				return nil, false
-			}
-		}
+	w := *l
+	if !w.within(largest[w.weights.DType()]) {
+		return nil, false
 	}
 	return tensor.Derive(w.weights.DType(), w.weights.Shape(), func(data []byte) {
+		if w.weights.DType() == tensor.F32 {
+			for at, run := range w.runs() {
+				scaleBy(&w, floatsOf(run), at)
+				copy(elements(w.weights, data, at, run.Len()).Bytes(), run.Bytes())
+			}
+			return
+		}
 		for at, list := range w.products() {
 			op.PutDoubles(elements(w.weights, data, at, len(list)), list)
 		}
 	}), true
 }
 
-// products yields the weights times the factors of their channels, some at a time with the
-// index of the first, in memory that the next ones take over.
-func (l *linear) products() iter.Seq2[int, []float64] {
-	return func(yield func(int, []float64) bool) {
+// within reports whether no weight times its factor exceeds most. It asks the largest weight and
+// the largest factor before it multiplies each.
+func (l *linear) within(most float64) bool {
+	if l.weights.DType() == tensor.F32 {
+		factor, bits := 0.0, uint32(0)
+		for _, v := range l.mul {
+			factor = max(factor, math.Abs(v))
+		}
+		for _, run := range l.runs() {
+			for _, v := range floatsOf(run) {
+				bits = max(bits, math.Float32bits(v)&math.MaxInt32) // of what is no number: above those of numbers
+			}
+		}
+		if factor*float64(math.Float32frombits(bits)) <= most {
+			return true
+		}
+	}
+	for _, list := range l.products() {
+		for _, v := range list {
+			if !(math.Abs(v) <= most) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// runs yields copies of some weights at a time with the index of the first, in memory that the
+// next ones take over.
+func (l *linear) runs() iter.Seq2[int, *tensor.Tensor] {
+	return func(yield func(int, *tensor.Tensor) bool) {
 		w := l.weights
 		defer w.Forget()
-		data, buffer := w.Bytes(), make([]float64, min(scaledRun, w.Len()))
-		aligned := tensor.New(w.DType(), len(buffer))
+		data := w.Bytes()
+		buffer := tensor.New(w.DType(), min(scaledRun, w.Len()))
 		for at := 0; at < w.Len(); at += scaledRun {
 			from := elements(w, data, at, min(scaledRun, w.Len()-at))
-			to := elements(w, aligned.Bytes(), 0, from.Len())
-			copy(to.Bytes(), from.Bytes())
-			list := buffer[:from.Len()]
-			op.GetDoubles(list, to)
-			l.scale(list, at)
+			run := elements(w, buffer.Bytes(), 0, from.Len())
+			copy(run.Bytes(), from.Bytes())
+			if !yield(at, run) {
+				return
+			}
+		}
+	}
+}
+
+// products yields the weights times the factors of their channels, as runs does.
+func (l *linear) products() iter.Seq2[int, []float64] {
+	return func(yield func(int, []float64) bool) {
+		buffer := make([]float64, min(scaledRun, l.weights.Len()))
+		for at, run := range l.runs() {
+			list := buffer[:run.Len()]
+			op.GetDoubles(list, run)
+			scaleBy(l, list, at)
 			if !yield(at, list) {
 				return
 			}
 		}
 	}
+}
+
+// floatsOf returns the elements of a run of F32.
+func floatsOf(run *tensor.Tensor) []float32 {
+	list, err := tensor.Data[float32](run)
+	if err != nil {
+		panic(err) // it has that type
+	}
+	return list
 }
 
 // elements returns n elements of the type of t, which are those of data from an index on.
@@ -65,20 +116,20 @@ func elements(t *tensor.Tensor, data []byte, at, n int) *tensor.Tensor {
 	return p
 }
 
-// scale multiplies weights, from an index on, by the factors of their channels.
-func (l *linear) scale(list []float64, at int) {
+// scaleBy multiplies weights of l, from an index on, by the factors of their channels.
+func scaleBy[T float32 | float64](l *linear, list []T, at int) {
 	for len(list) > 0 {
 		by := l.mul[at/l.group*l.count:][at/l.step%l.count : l.count]
 		n := 0
 		if l.step == 1 {
 			n = min(len(by), len(list))
 			for i, v := range by[:n] {
-				list[i] *= v
+				list[i] = T(float64(list[i]) * v)
 			}
 		} else {
 			n = min(l.step-at%l.step, len(list))
-			for i := range list[:n] {
-				list[i] *= by[0]
+			for i, v := range list[:n] {
+				list[i] = T(float64(v) * by[0])
 			}
 		}
 		list, at = list[n:], at+n
