@@ -52,19 +52,25 @@ NACRE_INLINE void nacre_winograd_weights(const nacre_f32_winograd_weights *w, si
     float x[9][NACRE_CONV_BLOCK];
     double half[3][NACRE_CONV_BLOCK];
     if (w->n < block) memset(x, 0, sizeof x);
-    for (size_t f = 0; f < w->n; f++)
-        for (size_t i = 0; i < 9; i++) x[i][f] = w->x[f * w->step + i];
+    for (size_t f = 0; f < w->n; f++) {
+        const float *const g = w->x + f * w->step;
+        x[0][f] = g[0], x[1][f] = g[1], x[2][f] = g[2];
+        x[3][f] = g[3], x[4][f] = g[4], x[5][f] = g[5];
+        x[6][f] = g[6], x[7][f] = g[7], x[8][f] = g[8];
+    }
     float *y = w->y;
     for (size_t p = 0; p < w->side; p++) {
         const double *const down = w->row[p];
         for (size_t j = 0; j < 3; j++) {
+            const float *const a = x[j], *const b = x[3 + j], *const c = x[6 + j];
             NACRE_SIMD
-            for (size_t f = 0; f < block; f++) half[j][f] = down[0] * x[j][f] + down[1] * x[3 + j][f] + down[2] * x[6 + j][f];
+            for (size_t f = 0; f < block; f++) half[j][f] = down[0] * a[f] + down[1] * b[f] + down[2] * c[f];
         }
         for (size_t q = 0; q < w->side; q++, y += w->stride) {
             const double *const across = w->row[q];
+            const double *const a = half[0], *const b = half[1], *const c = half[2];
             NACRE_SIMD
-            for (size_t f = 0; f < block; f++) y[f] = (float)(across[0] * half[0][f] + across[1] * half[1][f] + across[2] * half[2][f]);
+            for (size_t f = 0; f < block; f++) y[f] = (float)(across[0] * a[f] + across[1] * b[f] + across[2] * c[f]);
         }
     }
 }
