@@ -2,6 +2,7 @@ package optimize
 
 import (
 	"bytes"
+	"encoding/binary"
 	"hash/maphash"
 	"math"
 	"slices"
@@ -146,16 +147,24 @@ func (h *hasher) attr(a *graph.Attr) uint64 {
 	sum.SetSeed(h.seed)
 	maphash.WriteComparable(&sum, scalar{a.Name, a.Kind, math.Float32bits(a.Float), a.Int})
 	sum.Write(a.Str)
-	for _, v := range a.Floats {
-		maphash.WriteComparable(&sum, math.Float32bits(v))
-	}
-	for _, v := range a.Ints {
-		maphash.WriteComparable(&sum, v)
-	}
+	writeNumbers(&sum, a.Floats, func(b []byte, v float32) []byte { return binary.NativeEndian.AppendUint32(b, math.Float32bits(v)) })
+	writeNumbers(&sum, a.Ints, func(b []byte, v int64) []byte { return binary.NativeEndian.AppendUint64(b, uint64(v)) })
 	for _, v := range a.Strs {
 		sum.Write(v)
 	}
 	return sum.Sum64()
+}
+
+// writeNumbers adds the bytes of the numbers of a list, some at a time.
+func writeNumbers[T any](sum *maphash.Hash, list []T, appendTo func([]byte, T) []byte) {
+	var block [1 << 10]byte
+	for part := range slices.Chunk(list, len(block)/8) {
+		b := block[:0]
+		for _, v := range part {
+			b = appendTo(b, v)
+		}
+		sum.Write(b)
+	}
 }
 
 // equalAttrs reports whether two attributes have the same value, floats bit for bit; b may

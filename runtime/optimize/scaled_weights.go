@@ -1,6 +1,7 @@
 package optimize
 
 import (
+	"encoding/binary"
 	"iter"
 	"math"
 
@@ -44,11 +45,10 @@ func (l *linear) within(most float64) bool {
 		for _, v := range l.mul {
 			factor = max(factor, math.Abs(v))
 		}
-		for _, run := range l.runs() {
-			for _, v := range floatsOf(run) {
-				bits = max(bits, math.Float32bits(v)&math.MaxInt32) // of what is no number: above those of numbers
-			}
+		for b := l.weights.Bytes(); len(b) > 0; b = b[4:] {
+			bits = max(bits, binary.NativeEndian.Uint32(b)&math.MaxInt32) // of what is no number: above those of numbers
 		}
+		l.weights.Forget()
 		if factor*float64(math.Float32frombits(bits)) <= most {
 			return true
 		}
