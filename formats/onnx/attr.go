@@ -79,6 +79,9 @@ func (d *decoder) attrValue(m *message, a *graph.Attr, s *scope) {
 	case 8:
 		a.Ints = m.ints(a.Ints)
 	case 9:
+		if a.Strs == nil {
+			a.Strs = make([][]byte, 0, m.alike())
+		}
 		a.Strs = append(a.Strs, m.word())
 	case 10:
 		a.Tensors = append(a.Tensors, d.tensor(m.sub("TensorProto")))

@@ -309,6 +309,23 @@ func (m *message) skip(n int) {
 // more than fields like the next one, with a payload of n bytes, fit the bytes that remain.
 func (m *message) room(n, elements int) int { return min((m.end-m.pos)/(1+n), elements) }
 
+// alike returns how many fields from this one on have its number and follow each other.
+func (m *message) alike() int {
+	count := 1
+	for b := m.d.data[m.pos:m.end]; len(b) > 0; count++ {
+		num, typ, tag := protowire.ConsumeTag(b)
+		if tag < 0 || num != m.num {
+			break
+		}
+		n := protowire.ConsumeFieldValue(num, typ, b[tag:])
+		if n < 0 {
+			break
+		}
+		b = b[tag+n:]
+	}
+	return count
+}
+
 // varints returns the number of varints that end within b.
 func varints(b []byte) int {
 	n := 0

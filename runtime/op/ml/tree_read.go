@@ -83,6 +83,13 @@ func readEntries(n *op.Node, m *TreeModel) (*entries, error) {
 	}
 	e.place, e.child = make([]int32, count), make([]bool, count)
 	leaves := 0
+	for _, mode := range modes {
+		if mode == "LEAF" {
+			leaves++
+		}
+	}
+	m.Nodes, m.Votes = make([]TreeBranch, 0, count-leaves), make([][]TreeVote, leaves)
+	leaves = 0
 	for i, mode := range modes {
 		if string(mode) == "LEAF" {
 			e.place[i] = int32(^leaves)
@@ -100,7 +107,6 @@ func readEntries(n *op.Node, m *TreeModel) (*entries, error) {
 		e.place[i] = int32(len(m.Nodes))
 		m.Nodes = append(m.Nodes, TreeBranch{Feature: feature, Mode: BranchMode(kind), NaNYes: missing[i] == 1, Value: values[i]})
 	}
-	m.Votes = make([][]TreeVote, leaves)
 	return e, e.link(m, yes, no)
 }
 
