@@ -155,8 +155,9 @@ func (b *binder) phaseWeights(t *phased, kernels []bindings.Kernel, list []block
 	}
 	key := packKey{packing: kernels[0].Packing(), operand: 1, words: fmt.Sprint("phases ", numbers, t.shape.Kernel, t.shape.Stride, t.shape.Pad)}
 	data, err := b.dev.packs.get(constant, key, bytes[len(list)], func(w *tensor.Tensor, all []byte) error {
+		var rows []float32
 		for i, p := range t.list {
-			rows := p.weights(t.shape, tensor.View[float32](w))
+			rows = p.weights(t.shape, tensor.View[float32](w), rows)
 			kernels[i].Pack(numbers[i], 1, unsafe.Pointer(unsafe.SliceData(rows)), all[bytes[i]:bytes[i+1]])
 		}
 		return nil
@@ -174,8 +175,9 @@ func (b *binder) phaseWeights(t *phased, kernels []bindings.Kernel, list []block
 }
 
 // weights is those of the phase's convolution, [filters, channels, kernel...], of the
-// weights [channels, filters, kernel...] of the transposed one.
-func (p *phase) weights(s *nn.ConvShape, w []float32) []float32 {
+// weights [channels, filters, kernel...] of the transposed one. They take the place of rows where
+// there is room.
+func (p *phase) weights(s *nn.ConvShape, w, rows []float32) []float32 {
 	places := []int{0}
 	for d, n := range p.conv.Kernel {
 		next := make([]int, 0, len(places)*n)
@@ -186,11 +188,13 @@ func (p *phase) weights(s *nn.ConvShape, w []float32) []float32 {
 		}
 		places = next
 	}
-	taps, rows := tensor.Shape(s.Kernel).Len(), make([]float32, 0, s.Filters*s.Channels*len(places))
-	for f := range s.Filters {
-		for c := range s.Channels {
-			for _, at := range places {
-				rows = append(rows, w[(c*s.Filters+f)*taps+at])
+	taps, count := tensor.Shape(s.Kernel).Len(), len(places)
+	rows = slices.Grow(rows[:0], s.Filters*s.Channels*count)[:s.Filters*s.Channels*count]
+	for c := range s.Channels {
+		for f := range s.Filters {
+			to, from := rows[(f*s.Channels+c)*count:][:count], w[(c*s.Filters+f)*taps:][:taps]
+			for i, at := range places {
+				to[i] = from[at]
 			}
 		}
 	}

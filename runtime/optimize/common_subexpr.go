@@ -108,8 +108,9 @@ func isPlain(a *graph.Attr) bool {
 
 // hasher computes numbers that are equal for nodes that compute the same.
 type hasher struct {
-	seed maphash.Seed
-	edit *Edit
+	seed  maphash.Seed
+	edit  *Edit
+	block []byte // of numbers
 }
 
 func (h *hasher) node(n *graph.Node) uint64 {
@@ -147,8 +148,8 @@ func (h *hasher) attr(a *graph.Attr) uint64 {
 	sum.SetSeed(h.seed)
 	maphash.WriteComparable(&sum, scalar{a.Name, a.Kind, math.Float32bits(a.Float), a.Int})
 	sum.Write(a.Str)
-	writeNumbers(&sum, a.Floats, func(b []byte, v float32) []byte { return binary.NativeEndian.AppendUint32(b, math.Float32bits(v)) })
-	writeNumbers(&sum, a.Ints, func(b []byte, v int64) []byte { return binary.NativeEndian.AppendUint64(b, uint64(v)) })
+	writeNumbers(h, &sum, a.Floats, func(b []byte, v float32) []byte { return binary.NativeEndian.AppendUint32(b, math.Float32bits(v)) })
+	writeNumbers(h, &sum, a.Ints, func(b []byte, v int64) []byte { return binary.NativeEndian.AppendUint64(b, uint64(v)) })
 	for _, v := range a.Strs {
 		sum.Write(v)
 	}
@@ -156,14 +157,13 @@ func (h *hasher) attr(a *graph.Attr) uint64 {
 }
 
 // writeNumbers adds the bytes of the numbers of a list, some at a time.
-func writeNumbers[T any](sum *maphash.Hash, list []T, appendTo func([]byte, T) []byte) {
-	var block [1 << 10]byte
-	for part := range slices.Chunk(list, len(block)/8) {
-		b := block[:0]
+func writeNumbers[T any](h *hasher, sum *maphash.Hash, list []T, appendTo func([]byte, T) []byte) {
+	for part := range slices.Chunk(list, 128) {
+		h.block = h.block[:0]
 		for _, v := range part {
-			b = appendTo(b, v)
+			h.block = appendTo(h.block, v)
 		}
-		sum.Write(b)
+		sum.Write(h.block)
 	}
 }
 
