@@ -143,7 +143,8 @@ func bindTrees(o *ml.TreeRegressor, b *binder) error {
 		seen = b.temp(rows * o.Model.Targets)
 	}
 	c, w := f.operands(), f.words(in.Dims[0], in.Dims[1], o.Model.Targets, o.Aggregate)
-	return b.run(kernel, w, b.in(0), c[forestNodes], c[forestRoots], c[forestFirst], c[forestTarget], c[forestWeight], b.out(0), seen)
+	return b.run(kernel, w, b.in(0), c[forestNodes], c[forestRoots], c[forestFirst], c[forestTarget], c[forestWeight],
+		b.out(0), seen)
 }
 
 // trees runs a command of trees.
