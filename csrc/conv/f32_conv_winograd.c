@@ -236,7 +236,8 @@ static void winograd_pack(const nacre_kernel *kernel, const int64_t *words, size
         float *const out = (float *)dst + first * c.channels + f - first;
         for (size_t k = 0; k < c.channels; k++) {
             impl->weights(&(nacre_f32_winograd_weights){
-                (const double(*)[3])row, side, nacre_min(lanes, c.filters - f), lanes, g + k * 9, c.channels * 9, out + k * wide, all * c.channels});
+                .row = (const double(*)[3])row, .side = side, .n = nacre_min(lanes, c.filters - f), .block = lanes,
+                .x = g + k * 9, .step = c.channels * 9, .y = out + k * wide, .stride = all * c.channels});
         }
     }
 }
@@ -286,6 +287,7 @@ static void back_scalar(size_t m, const float *v, size_t gap, const nacre_f32_wi
 static void weights_scalar(const nacre_f32_winograd_weights *w) { nacre_winograd_weights(w, w->block); }
 
 const nacre_f32_winograd_impl *nacre_f32_conv_winograd__scalar(void) {
-    static const nacre_f32_winograd_impl impl = {1, nacre_f32_conv_blocked__scalar, forward_scalar, back_scalar, weights_scalar};
+    static const nacre_f32_winograd_impl impl = {
+        1, nacre_f32_conv_blocked__scalar, forward_scalar, back_scalar, weights_scalar};
     return &impl;
 }

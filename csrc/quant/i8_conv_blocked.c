@@ -397,10 +397,10 @@ NACRE_INLINE void blocked8_pack_whole(const uint8_t *w, size_t step, size_t grou
     for (size_t i = 0; i < group; i++) out[i] = (int8_t)(w[i * step] ^ flip);
 }
 
-// Packs the weights of a tap, `channels` of all from `first` on: channels of a group lie side by side, one
-// for each of the filters from..from+lanes-1. Zeros stand for filters and channels that are not there.
-NACRE_INLINE void blocked8_pack_tap(const blocked8_job *j, size_t group, const uint8_t *w, size_t tap, size_t first, size_t channels,
-                                    size_t from, size_t lanes, uint8_t flip, int8_t *out) {
+// Packs the weights of a tap, `channels` of all from `first` on: groups of channels, each for the
+// filters from..from+lanes-1. Zeros stand for filters and channels that are not there.
+NACRE_INLINE void blocked8_pack_tap(const blocked8_job *j, size_t group, const uint8_t *w, size_t tap, size_t first,
+                                    size_t channels, size_t from, size_t lanes, uint8_t flip, int8_t *out) {
     const size_t taps = j->taps, each = j->group_channels;
     for (size_t c = first; c < first + channels; c += group) {
         size_t before = from / j->group_filters * each, next = (from / j->group_filters + 1) * j->group_filters;
@@ -414,7 +414,8 @@ NACRE_INLINE void blocked8_pack_tap(const blocked8_job *j, size_t group, const u
             if (f < j->filters && own < each && each - own >= group) {
                 blocked8_pack_whole(at, taps, group, flip, out);
             } else {
-                for (size_t i = 0; i < group; i++) out[i] = f < j->filters && own + i < each ? (int8_t)(w[(f * each + own + i) * taps + tap] ^ flip) : 0;
+                for (size_t i = 0; i < group; i++)
+                    out[i] = f < j->filters && own + i < each ? (int8_t)(w[(f * each + own + i) * taps + tap] ^ flip) : 0;
             }
         }
     }
@@ -444,7 +445,8 @@ static void blocked8_pack(const nacre_kernel *kernel, const int64_t *words, size
         const size_t lanes = blocked8_blocks(&j, g) * j.lanes, filter = g * j.blocks * j.lanes;
         const blocked8_span span = blocked8_span_of(&j, g);
         for (size_t s = span.first; s < span.stop; s++) {
-            const size_t tap = s % j.taps, first = s / j.taps * j.step_channels, channels = (s < j.whole ? j.groups : j.rest) * group;
+            const size_t tap = s % j.taps, first = s / j.taps * j.step_channels;
+            const size_t channels = (s < j.whole ? j.groups : j.rest) * group;
             if (group == 4) {
                 blocked8_pack_tap(&j, 4, from, tap, first, channels, filter, lanes, flip, out);
             } else {

@@ -72,7 +72,8 @@ func (b *binder) OutShape(i int) tensor.Shape {
 // words is the words of a command, in the order of the struct that C reads them as.
 type words []graph.Dim
 
-// int appends integers: sizes, strides, flags. The first ones make room for the words of most commands.
+// int appends integers: sizes, strides, flags. The first ones make room for the words of most
+// commands.
 func (w *words) int(list ...int) {
 	if *w == nil {
 		*w = make(words, 0, 32)

@@ -148,8 +148,12 @@ func (h *hasher) attr(a *graph.Attr) uint64 {
 	sum.SetSeed(h.seed)
 	maphash.WriteComparable(&sum, scalar{a.Name, a.Kind, math.Float32bits(a.Float), a.Int})
 	sum.Write(a.Str)
-	writeNumbers(h, &sum, a.Floats, func(b []byte, v float32) []byte { return binary.NativeEndian.AppendUint32(b, math.Float32bits(v)) })
-	writeNumbers(h, &sum, a.Ints, func(b []byte, v int64) []byte { return binary.NativeEndian.AppendUint64(b, uint64(v)) })
+	writeNumbers(h, &sum, a.Floats, func(b []byte, v float32) []byte {
+		return binary.NativeEndian.AppendUint32(b, math.Float32bits(v))
+	})
+	writeNumbers(h, &sum, a.Ints, func(b []byte, v int64) []byte {
+		return binary.NativeEndian.AppendUint64(b, uint64(v))
+	})
 	for _, v := range a.Strs {
 		sum.Write(v)
 	}

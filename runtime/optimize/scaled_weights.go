@@ -46,7 +46,7 @@ func (l *linear) within(most float64) bool {
 			factor = max(factor, math.Abs(v))
 		}
 		for b := l.weights.Bytes(); len(b) > 0; b = b[4:] {
-			bits = max(bits, binary.NativeEndian.Uint32(b)&math.MaxInt32) // of what is no number: above those of numbers
+			bits = max(bits, binary.NativeEndian.Uint32(b)&math.MaxInt32) // a NaN has more than a number
 		}
 		l.weights.Forget()
 		if factor*float64(math.Float32frombits(bits)) <= most {
