@@ -26,15 +26,15 @@ func (w *words) randomLane(l randomLane) {
 	w.part(l.first, l.later)
 }
 
-// fromDoubles returns the lane of an output. A float64 is rounded once on the way to 16-bit
-// floats.
+// fromDoubles returns the lane of an output. A float64 is rounded to float32 on the way to 16-bit
+// floats, as in Go and in the shader: all devices draw the same numbers from a seed.
 func (b *binder) fromDoubles(d tensor.DType) (l randomLane, err error) {
 	l.bytes = d.Bits() / 8
 	switch {
 	case d == tensor.F64:
 		return l, nil
 	case d == tensor.F16, d == tensor.BF16:
-		if l.first, err = b.kernel("f64_to_odd"); err != nil {
+		if l.first, err = b.kernel("f64_to_f32"); err != nil {
 			return l, err
 		}
 		l.later, err = b.kernel("f32_to_" + kernelTypes[d])
