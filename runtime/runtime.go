@@ -73,7 +73,7 @@ func (o Options) rewriting(ctx context.Context, isa bindings.ISA, stop device.Fl
 	eval := func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return cpu.EvalUntil(stop, o.Registry, n, isa, in)
 	}
-	return optimize.Context{Registry: o.Registry, Eval: eval, Done: ctx.Err}
+	return optimize.Context{Registry: o.Registry, Eval: eval, Accelerated: o.Accelerator != nil, Done: ctx.Err}
 }
 
 // Program is a model's graph, rewritten and bound to operators. It is made once for

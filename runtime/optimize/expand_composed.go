@@ -9,9 +9,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// expandComposed replaces operators that no device has kernels of by the operators that they are
-// composed of, if what they give is of float32 or integers. Results are rounded at each of these.
+// expandComposed replaces operators that the CPU has no kernels of by the operators that they are
+// composed of, if their results are of float32 or integers. Results are rounded at each of these.
+// If nodes go to an accelerator, it changes nothing.
 func expandComposed(s *Scope) (*Edit, error) {
+	if s.Accelerated {
+		return nil, nil
+	}
 	m := newMatcher(s)
 	for _, n := range m.live {
 		expand := composed[n.Domain][n.Op]

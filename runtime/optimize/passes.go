@@ -26,6 +26,9 @@ type Context struct {
 	// Eval computes a node from constant inputs. An omitted input is nil. Passes
 	// leave a node as it is if Eval fails.
 	Eval func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error)
+	// Accelerated reports that a device beside the CPU computes the nodes that it can. It may
+	// have a kernel of an operator that the CPU composes of others, so these stay whole.
+	Accelerated bool
 	// Done returns an error when passes are to end; nil for never.
 	Done func() error
 }
