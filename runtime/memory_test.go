@@ -24,10 +24,10 @@ type greedyModel struct {
 
 func greedy() []greedyModel {
 	return []greedyModel{
-		{"scan output of a loop", subgraph("n:int", "all", node("Loop", "n _", "all", body("body",
-			subgraph("i:int c:bool", "c i")))), values{"n": scalar[int64](1 << 60)}},
-		{"carried number", subgraph("n:int x", "y all", node("Loop", "n _ x", "y all", body("body",
-			subgraph("i:int c:bool v", "c w v", node("Add", "v i", "w"))))), values{"n": scalar[int64](1 << 60), "x": vec(1)}},
+		{"scan output of a loop", subgraph("n:int x", "all", node("Loop", "n _", "all", body("body",
+			subgraph("i:int c:bool", "c y", node("Identity", "x", "y"))))), values{"n": scalar[int64](1 << 60), "x": tensor.New(tensor.I64, 1<<9)}},
+		{"carried numbers", subgraph("n:int x", "y all", node("Loop", "n _ x", "y all", body("body",
+			subgraph("i:int c:bool v", "c w v", node("Add", "v i", "w"))))), values{"n": scalar[int64](1 << 60), "x": tensor.New(tensor.I64, 1<<9)}},
 		{"split into numbers", subgraph("x", "q", node("SplitToSequence", "x", "q", attr("keepdims", 0))), values{"x": tensor.New(tensor.I64, 1<<22)}},
 		{"split into vectors", subgraph("x", "n", node("SplitToSequence", "x", "q"), node("SequenceLength", "q", "n")), values{"x": tensor.New(tensor.I64, 1<<22)}},
 		{"split by sizes", subgraph("x n:int", "q", node("SplitToSequence", "x n", "q")), values{"x": tensor.New(tensor.I64, 1<<22), "n": scalar[int64](2)}},
@@ -108,8 +108,8 @@ func zipping() *graph.Graph {
 	return g
 }
 
-// TestMemoryOfValues checks that a run counts what values cost in all: it fails in
-// time, and the heap stays near the limit.
+// TestMemoryOfValues checks that a run counts what values cost in all: it fails, and the
+// heap stays near the limit.
 func TestMemoryOfValues(t *testing.T) {
 	const limit = 128 << 20
 	for _, tt := range greedy() {
@@ -120,9 +120,7 @@ func TestMemoryOfValues(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-			defer cancel()
-			taken := peak(func() { _, err = s.RunValues(ctx, tt.in) })
+			taken := peak(func() { _, err = s.RunValues(context.Background(), tt.in) })
 			if !errors.Is(err, graph.ErrMemory) {
 				t.Errorf("got %v", err)
 			}
