@@ -4,7 +4,8 @@ package bindings
 
 /*
 #cgo CFLAGS: -std=c11 -D_DEFAULT_SOURCE -O2 -g0 -Wall -Wextra -I${SRCDIR}/../csrc
-#cgo LDFLAGS: -lm -lpthread
+#cgo LDFLAGS: -lm
+#cgo !android LDFLAGS: -lpthread
 
 #include "core/cpu.h"
 #include "core/kernel.h"

@@ -6,7 +6,8 @@ package vulkan
 
 /*
 #cgo CFLAGS: -std=c11 -D_DEFAULT_SOURCE -O2 -g0 -Wall -Wextra -I${SRCDIR}/..
-#cgo LDFLAGS: -ldl -lpthread
+#cgo LDFLAGS: -ldl
+#cgo !android LDFLAGS: -lpthread
 
 #include <stdlib.h>
 #include "vulkan/vulkan.h"
