@@ -21,14 +21,16 @@ cat >"$ndk/log.c" <<'C'
 int __android_log_print(int priority, const char *tag, const char *format, ...) { return priority + (tag == format); }
 int __android_log_vprint(int priority, const char *tag, const char *format, va_list list) { (void)list; return priority + (tag == format); }
 C
-# The linker of an NDK passes over a flag of the Vulkan package that zig's refuses.
+# The linker of an NDK passes over a flag of the Vulkan package that zig's refuses. Since version
+# 2.34 glibc holds pthreads in its libc, as bionic does.
 cat >"$bin/aarch64-linux-android24-clang" <<CC
 #!/usr/bin/env bash
 kept=()
 for flag in "\$@"; do
   [ "\$flag" = -Wl,--no-warn-mismatch ] || kept+=("\$flag")
 done
-exec "$PWD/scripts/zig.sh" linux/arm64 -D__ANDROID__ -D__ANDROID_API__=24 -I "$ndk/include" -L "$ndk/lib" \
+exec "$PWD/scripts/zig.sh" linux/arm64 -target aarch64-linux-gnu.2.34 -D__ANDROID__ \
+  -D__ANDROID_API__=24 -I "$ndk/include" -L "$ndk/lib" \
   -Wl,--dynamic-linker=/system/bin/linker64 "\${kept[@]}"
 CC
 chmod +x "$bin/aarch64-linux-android24-clang"
