@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A module outside this tree that requires this one builds with a plain go build
-# and runs a model, first from this tree, then from its own vendor folder.
+# A module outside this tree that requires this one, and has it in its vendor folder, builds with
+# a plain go build and runs a model. From this tree it would compile the files that tests do.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 top=$PWD
@@ -64,17 +64,9 @@ replace github.com/nacre-ml/nacre => $top
 MOD
 cp "$top/go.sum" . 2>/dev/null || true
 
-want="10 probabilities, sum 1.000"
-check() {
-  local got
-  got=$(./app)
-  [ "$got" = "$want" ] || { echo "$1: the program printed \"$got\", not \"$want\"" >&2; exit 1; }
-  echo "$1: ok"
-}
 go mod tidy
-go build -o app .
-check "with replace"
-rm app
 go mod vendor
-go build -mod=vendor -o app .
-check "with vendor"
+go build -o app .
+want="10 probabilities, sum 1.000"
+got=$(./app)
+[ "$got" = "$want" ] || { echo "the program printed \"$got\", not \"$want\"" >&2; exit 1; }
