@@ -2,12 +2,12 @@
 # Checks of the project, one after the other; the first that fails ends the run.
 # Steps of a group check alike things in other ways, at a cost each. A run without arguments
 # takes every step without a group, and one of each group, which the commit chooses, so that
-# commits take turns. The argument full takes all, those of the group full too; names of steps
-# take just these.
+# commits take turns. Steps that check many systems or settings then take one of them likewise.
+# The argument full takes all, those of the group full too; names of steps take just these, whole.
 # scripts/setup-test.sh installs what the steps need.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export GOFLAGS="${GOFLAGS:+$GOFLAGS }-trimpath" # a build is found again whatever folder the checkout is in
+export GOFLAGS="${GOFLAGS:+$GOFLAGS }-trimpath" # Go code is built once, whatever folder the checkout is in
 export NACRE_TEST_COMPLETE=1 # what a test would leave out for want of data or a tool is a failure
 export NACRE_ONNX_DATA=$PWD/.cache/onnx/1.22.0
 # Tests of Vulkan run on Mesa's device in software, on one thread, whatever else there is.
@@ -33,6 +33,12 @@ vet() { # go vet, with and without cgo
   CGO_ENABLED=0 go build ./...
 }
 
+# share prints the lines of its input, or the one that NACRE_TEST_SAMPLE chooses.
+share() {
+  awk -v sample="${NACRE_TEST_SAMPLE-}" '{ line[NR - 1] = $0 }
+    END { for (i = 0; i < NR; i++) if (sample == "" || i == sample % NR) print line[i] }'
+}
+
 # systems prints the systems of the table in README.md whose row names a step, GOOS/GOARCH.
 systems() { # STEP
   awk -F ' *[|] *' -v step="\`$1\`" 'index($4, step) { gsub(", ", "\n", $2); print $2; found = 1 } END { exit !found }' README.md
@@ -48,12 +54,16 @@ cross() { # everything compiles without cgo for other systems and processors
 }
 
 ports() { # the command with its kernels, as a recent clang compiles and links them for other systems
-  local targets
-  targets=$(systems ports)
+  local target targets
+  targets=$(systems ports | share)
   # shellcheck disable=SC2086 # one argument for each system
   scripts/ports.sh $targets
-  build/ports/linux-amd64/nacre demo | tail -n 1
-  qemu-aarch64 -L /usr/aarch64-linux-gnu build/ports/linux-arm64/nacre demo | tail -n 1
+  for target in $targets; do
+    case $target in
+    linux/amd64) build/ports/linux-amd64/nacre demo | tail -n 1 ;;
+    linux/arm64) qemu-aarch64 -L /usr/aarch64-linux-gnu build/ports/linux-arm64/nacre demo | tail -n 1 ;;
+    esac
+  done
 }
 
 wine() { # the command and the kernels for Windows, in Wine
@@ -263,7 +273,7 @@ wine         full
 '
 
 # sampled prints the steps of a run without arguments. The commit, or NACRE_TEST_SEED, is the
-# number that chooses in each group.
+# number that chooses in each group; the last line is the part of it that steps choose by.
 sampled() {
   local seed=${NACRE_TEST_SEED:-$((16#$(git rev-parse --short=7 HEAD | cut -c1-7)))}
   awk -v seed="$seed" '
@@ -275,11 +285,17 @@ sampled() {
         print step[group[i], seed % n]
         seed = int(seed / n)
       }
+      print seed
     }' <<<"$table"
 }
 
+unset NACRE_TEST_SAMPLE
 case ${1-} in
-'') mapfile -t steps < <(sampled) ;;
+'')
+  mapfile -t steps < <(sampled)
+  export NACRE_TEST_SAMPLE=${steps[-1]}
+  unset 'steps[-1]'
+  ;;
 full) mapfile -t steps < <(awk 'NF { print $1 }' <<<"$table") ;;
 *) steps=("$@") ;;
 esac
