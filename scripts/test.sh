@@ -90,8 +90,8 @@ data() { # the official ONNX backend tests
   scripts/fetch-onnx-data.sh
 }
 
-tests() { # go test of every package
-  go test "$patience" ./...
+tests() { # go test of every package, first of the one that takes longest
+  go test "$patience" ./runtime/vulkan ./...
   go -C bench/plot test ./...
 }
 
