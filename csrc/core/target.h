@@ -17,12 +17,6 @@
 #error "on Windows gcc does not align vectors on the stack; compile with clang, such as CC='zig cc'"
 #endif
 
-// gcc keeps vectors at multiples of 16 on the stack of Windows, whatever alignment they have, and
-// moves them by instructions that fault there.
-#if defined(_WIN32) && defined(NACRE_X86_64) && !defined(__clang__)
-#error "on Windows gcc does not align vectors on the stack; compile with clang, such as CC='zig cc'"
-#endif
-
 // Whether kernels are compiled for AVX512-FP16: compilers that know it come with assemblers
 // that do.
 #if NACRE_X86_64
