@@ -6,8 +6,9 @@
 #include "resize/taps.h"
 
 enum {
-    REGIONS_CHANNELS = 64,  // channels of a chunk at most
-    REGIONS_TAPS = 16,      // columns of an element that a table holds
+    REGIONS_CHANNELS = 64,    // channels of a chunk at most
+    REGIONS_TAPS = 16,        // columns of an element that a table holds
+    REGIONS_STRIP = 1 << 14,  // floats of the rows of a strip at most, unless it has one row
 };
 
 // What the elements of a region take of one axis: element i the inputs at[i * most ...], count[i]
@@ -197,7 +198,8 @@ static void region_outside(const regions_job *j, const region_axis *rows, const 
 }
 
 static bool region_image(const regions_job *j, size_t region, size_t *image) {
-    const int64_t b = j->w->batch_bytes == 4 ? ((const int32_t *)j->batch)[region] : ((const int64_t *)j->batch)[region];
+    const void *const list = j->batch;
+    const int64_t b = j->w->batch_bytes == 4 ? ((const int32_t *)list)[region] : ((const int64_t *)list)[region];
     if (b < 0 || b >= j->w->images) {
         nacre_fail(j->call, NACRE_FAILED_region_image, (int64_t)region, b, j->w->images, 0);
         return false;
@@ -243,6 +245,11 @@ static void regions_largest(const regions_job *j, size_t region, size_t image, s
     }
 }
 
+// Bytes of the rows of a strip.
+static size_t regions_strip_bytes(const nacre_regions_words *w) {
+    return nacre_align_bytes(nacre_max((size_t)w->width, REGIONS_STRIP) * sizeof(float));
+}
+
 static void regions_task(void *job, size_t chunk, size_t thread) {
     const regions_job *const j = job;
     const nacre_regions_words *const w = j->w;
@@ -268,15 +275,15 @@ static void regions_task(void *job, size_t chunk, size_t thread) {
     size_t first, end;
     const size_t taps = region_columns(&columns, n, &first, &end), width = end > first ? end - first : 0;
     float *const buffer = (float *)(void *)memory;
-    memory += nacre_align_bytes(j->strip * (size_t)w->width * sizeof(float));
+    memory += regions_strip_bytes(w);
     const bool outside = w->kind != NACRE_REGIONS_ALIGN && (region_leaves(&rows, m) || region_leaves(&columns, n));
     const bool tabled = taps <= REGIONS_TAPS && width > 0;
     nacre_taps t;
     if (tabled) t = region_table(j, &columns, taps, first, width, memory);
-    for (size_t c = from; c < to && !nacre_stopped(j->call->team); c++) {
+    for (size_t c = from; c < to; c++) {
         const float *const x = j->x + (image * channels + c) * (size_t)(w->height * w->width) + (width > 0 ? first : 0);
         float *const y = j->y + (region * channels + c) * m * n;
-        for (size_t row = 0; row < m; row += j->strip) {
+        for (size_t row = 0; row < m && !nacre_stopped(j->call->team); row += j->strip) {
             const size_t count = nacre_min(j->strip, m - row);
             for (size_t i = 0; i < count; i++) {
                 const size_t at = (row + i) * rows.most;
@@ -286,31 +293,41 @@ static void regions_task(void *job, size_t chunk, size_t thread) {
             if (tabled) {
                 j->impl->sum(buffer, &t, NULL, count * n, y + row * n);
             } else {
-                for (size_t i = 0; i < count; i++) region_row(&columns, buffer + i * width, first, n, y + (row + i) * n);
+                for (size_t i = 0; i < count; i++) {
+                    region_row(&columns, buffer + i * width, first, n, y + (row + i) * n);
+                }
             }
         }
         if (outside) region_outside(j, &rows, &columns, y);
     }
 }
 
+// The inputs along an axis of that extent that an element takes at most.
 static size_t region_most(const nacre_regions_words *w, int64_t extent) {
-    const int64_t taps = w->kind == NACRE_REGIONS_LARGEST ? 0 : w->kind != NACRE_REGIONS_ALIGN ? 2 : w->samples > 0 ? 2 * w->samples : extent;
+    int64_t taps = 2;
+    if (w->kind == NACRE_REGIONS_LARGEST) taps = 0;
+    if (w->kind == NACRE_REGIONS_ALIGN) taps = w->samples > 0 ? 2 * w->samples : extent;
     return (size_t)nacre_min_i64(taps, extent);
 }
 
 static regions_job regions_of(const nacre_regions_words *w) {
-    regions_job j = {.w = w, .rows_most = region_most(w, w->height), .columns_most = region_most(w, w->width)};
-    const size_t m = (size_t)w->rows, n = (size_t)w->columns;
-    j.strip = n < NACRE_TAPS_BLOCK ? nacre_min(m, NACRE_TAPS_BLOCK / n) : 1;
-    j.per_thread = nacre_align_bytes((2 * m * j.rows_most + m) * sizeof(float)) + nacre_align_bytes((2 * n * j.columns_most + n) * sizeof(float)) +
-                   nacre_align_bytes(j.strip * (size_t)w->width * sizeof(float)) + nacre_align_bytes(nacre_taps_bytes(w->kind == NACRE_REGIONS_LARGEST ? NACRE_TAPS_MOST : REGIONS_TAPS, j.strip * n));
+    regions_job j = {
+        .w = w, .rows_most = region_most(w, w->height), .columns_most = region_most(w, w->width), .strip = 1};
+    const size_t m = (size_t)w->rows, n = (size_t)w->columns, width = (size_t)w->width;
+    if (n < NACRE_TAPS_BLOCK && width < REGIONS_STRIP) {
+        j.strip = nacre_min(m, nacre_min(NACRE_TAPS_BLOCK / n, REGIONS_STRIP / width));
+    }
+    const size_t taps = w->kind == NACRE_REGIONS_LARGEST ? NACRE_TAPS_MOST : REGIONS_TAPS;
+    j.per_thread = nacre_align_bytes((2 * m * j.rows_most + m) * sizeof(float)) +
+                   nacre_align_bytes((2 * n * j.columns_most + n) * sizeof(float)) + regions_strip_bytes(w) +
+                   nacre_align_bytes(nacre_taps_bytes(taps, nacre_max(n, NACRE_TAPS_BLOCK)));
     return j;
 }
 
 static int regions_fits(const nacre_kernel *kernel, const int64_t *words) {
     (void)kernel;
     const nacre_regions_words *const w = (const void *)words;
-    if (w->width > INT32_MAX || w->height > INT32_MAX) return 0;
+    if (w->width > NACRE_GRID_EXTENT || w->height > NACRE_GRID_EXTENT) return 0;
     if (w->kind != NACRE_REGIONS_LARGEST) return 1;
     return w->samples >= 1 && w->samples <= 4 && w->height * w->width <= INT32_MAX;
 }

@@ -49,12 +49,7 @@ func TestGridSampleFits(t *testing.T) {
 		for i := range x {
 			x[i] = 2
 		}
-		w := gridWords(&vision.GridSample{Mode: c.mode, Padding: "zeros"}, x, 1)
-		var list []int64
-		for _, d := range w {
-			n, _ := d.Value()
-			list = append(list, int64(n))
-		}
+		list := numbersOf(t, gridWords(&vision.GridSample{Mode: c.mode, Padding: "zeros"}, x, 1))
 		for _, k := range bindings.Variants("f32_grid_sample") {
 			if k.Fits(list) != c.want {
 				t.Errorf("%+v: %s fits: %v", c, k.Variant(), !c.want)
@@ -129,7 +124,7 @@ func regionsFormula(g *regions, x []float64, rois []float64, batch []int64) []fl
 // or are turned round, and on rows of more columns than a table has.
 func TestImageRegions(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(63, 64))
-	image := tensor.Shape{2, 3, 11, 23}
+	image, wide := tensor.Shape{2, 3, 11, 23}, tensor.Shape{2, 1, 3, 7001}
 	for _, g := range []regions{
 		{y: tensor.Shape{5, 3, 7, 7}, samples: 2, scale: 0.5, offset: 0.5},
 		{y: tensor.Shape{5, 3, 2, 3}, scale: 0.5, least: 1},
@@ -138,9 +133,14 @@ func TestImageRegions(t *testing.T) {
 		{y: tensor.Shape{5, 3, 6, 5}, kind: regionsCrop, outside: -7.5},
 		{y: tensor.Shape{5, 3, 1, 260}, kind: regionsCrop, outside: 2},
 		{y: tensor.Shape{5, 3, 4, 9}, kind: regionsCropNearest, outside: 0.25},
+		{x: wide, y: tensor.Shape{5, 1, 5, 2}, samples: 1, scale: 20},
+		{x: wide, y: tensor.Shape{5, 1, 7, 1}, kind: regionsCrop, outside: 1},
 	} {
 		for _, g.batchBytes = range []int{4, 8} {
-			g.x, g.most = image, vision.MaxRoiGrid
+			g.most = vision.MaxRoiGrid
+			if g.x == nil {
+				g.x = image
+			}
 			rois := []float64{1, 2, 30, 17, -9, -4, 60, 40, 5, 5, 5, 5, 20, 12, 7, 3, 0, 0, 46, 22}
 			if g.kind != regionsAlign {
 				rois = []float64{0, 0, 1, 1, -0.25, 0.5, 0.75, 1.5, 0.5, 0.5, 0.5, 0.5, 1, 0.75, 0.25, 0, 0.125, 0.25, 0.5, 0.75}
@@ -150,12 +150,30 @@ func TestImageRegions(t *testing.T) {
 			if g.batchBytes == 4 {
 				indices = constant[int32](1, 0, 1, 1, 0).Data
 			}
-			x := quarters(r, image.Len())
+			x := quarters(r, g.x.Len())
 			want := regionsFormula(&g, x, rois, batch)
 			for _, k := range runnable(t, "f32_regions") {
 				got := loaded(tensor.F32, runGuarded(t, k, g.words(), pool, 4*len(want), 4, stored(tensor.F32, x), stored(tensor.F32, rois), indices))
 				if i := differ(got, want, 1e-4, 1e-5); i >= 0 {
 					t.Fatalf("%+v %s: element %d is %v, not %v", g, k.Variant(), i, got[i], want[i])
+				}
+			}
+		}
+	}
+}
+
+// TestImageRegionsFit checks that places along an axis are float32 that tell pixels apart.
+func TestImageRegionsFit(t *testing.T) {
+	testPool(t)
+	for _, kind := range []int{regionsAlign, regionsCrop, regionsCropNearest, regionsLargest} {
+		for extent, want := range map[int]bool{1 << 22: true, 1<<22 + 1: false, 1<<24 + 3: false, 1 << 31: false} {
+			for _, x := range []tensor.Shape{{1, 1, 1, extent}, {1, 1, extent, 1}} {
+				g := &regions{x: x, y: tensor.Shape{1, 1, 2, 2}, kind: kind, samples: 2, scale: 1, batchBytes: 8}
+				list := numbersOf(t, g.words())
+				for _, k := range bindings.Variants("f32_regions") {
+					if k.Fits(list) != want {
+						t.Errorf("kind %d of %v: %s fits: %v", kind, x, k.Variant(), !want)
+					}
 				}
 			}
 		}
