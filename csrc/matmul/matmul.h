@@ -198,7 +198,8 @@ typedef struct {
 //     c[r * n + j] = col[j] + sum over p < k of a[r * lda + p] * b[p * width + j], r < m, j < n,
 // where width is nacre_narrow_width(n), and col has as many elements. Elements of c behind
 // those of a row are written before those of the next one.
-typedef void nacre_narrow_fn(const void *a, size_t lda, const void *b, const void *col, size_t k, size_t m, size_t n, void *c);
+typedef void nacre_narrow_fn(const void *a, size_t lda, const void *b, const void *col, size_t k, size_t m, size_t n,
+                             void *c);
 
 // The words of commands u32_gemm and u64_gemm. Operands are a, b and c.
 typedef struct {

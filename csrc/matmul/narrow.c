@@ -25,9 +25,13 @@ typedef struct {
 // Sets the elements of a row of b to those of columns side by side, zeros behind them.
 static void narrow_row(size_t size, const char *b, ptrdiff_t step, size_t n, size_t width, char *to) {
     if (size == sizeof(float)) {
-        for (size_t j = 0; j < width; j++) ((float *)(void *)to)[j] = j < n ? ((const float *)(const void *)b)[(ptrdiff_t)j * step] : 0;
+        const float *const x = (const void *)b;
+        float *const y = (void *)to;
+        for (size_t j = 0; j < width; j++) y[j] = j < n ? x[(ptrdiff_t)j * step] : 0;
     } else {
-        for (size_t j = 0; j < width; j++) ((double *)(void *)to)[j] = j < n ? ((const double *)(const void *)b)[(ptrdiff_t)j * step] : 0;
+        const double *const x = (const void *)b;
+        double *const y = (void *)to;
+        for (size_t j = 0; j < width; j++) y[j] = j < n ? x[(ptrdiff_t)j * step] : 0;
     }
 }
 
@@ -48,7 +52,9 @@ static void narrow_product(const narrow_job *j, size_t product, size_t first, si
     const nacre_f32_gemm_words *const w = j->w;
     const size_t size = j->size, n = (size_t)w->n, k = (size_t)w->k, width = nacre_narrow_width(n);
     const char *const from = j->b + nacre_batch_offset(&j->batch, 1, product) * size;
-    for (size_t p = 0; p < k; p++) narrow_row(size, from + p * (size_t)w->b_row * size, w->b_col, n, width, b + p * width * size);
+    for (size_t p = 0; p < k; p++) {
+        narrow_row(size, from + p * (size_t)w->b_row * size, w->b_col, n, width, b + p * width * size);
+    }
     memset(col, 0, sizeof col);
     if (j->col != NULL) memcpy(col, j->col, n * size);
     const char *const a = j->a + (nacre_batch_offset(&j->batch, 0, product) + first * (size_t)w->a_row) * size;
@@ -86,15 +92,16 @@ static void narrow_start(const nacre_call *c, size_t size) {
     j.blocks = nacre_max(1, nacre_ceil_div((size_t)w->m, j.rows));
     j.per_chunk = nacre_max(1, NARROW_GRAIN / (row * nacre_max(1, (size_t)w->m)));
     const size_t products = nacre_batch_count(&j.batch);
-    nacre_parallel(c->team, j.blocks > 1 ? products * j.blocks : nacre_ceil_div(products, j.per_chunk), narrow_task, &j);
+    const size_t chunks = j.blocks > 1 ? products * j.blocks : nacre_ceil_div(products, j.per_chunk);
+    nacre_parallel(c->team, chunks, narrow_task, &j);
 }
 
 static void f32_narrow_run(const nacre_call *c) { narrow_start(c, sizeof(float)); }
 static void f64_narrow_run(const nacre_call *c) { narrow_start(c, sizeof(double)); }
 
 static int narrow_fits(const nacre_f32_gemm_words *w) {
-    return w->a_type == NACRE_FLOAT32 && w->b_type == NACRE_FLOAT32 && !w->a_packed && !w->b_packed && w->a_col == 1 && w->ldc == w->n &&
-           w->alpha == 1 && w->map == 0 && w->m > 1;
+    return w->a_type == NACRE_FLOAT32 && w->b_type == NACRE_FLOAT32 && !w->a_packed && !w->b_packed && w->a_col == 1 &&
+           w->ldc == w->n && w->alpha == 1 && w->map == 0 && w->m > 1;
 }
 
 // Two vectors of a row, or many terms of long ones, are faster in tiles.
@@ -112,5 +119,9 @@ static int f64_narrow_fits(const nacre_kernel *kernel, const int64_t *words) {
     return narrow_fits(w) && w->n > 1 && w->n <= 8 && w->k <= NACRE_NARROW_DEPTH;
 }
 
-const nacre_entry nacre_f32_narrow_entry = {.words = sizeof(nacre_f32_gemm_words) / 8, .operands = 6, .run = f32_narrow_run, .fits = f32_narrow_fits};
-const nacre_entry nacre_f64_narrow_entry = {.words = sizeof(nacre_f32_gemm_words) / 8, .operands = 6, .run = f64_narrow_run, .fits = f64_narrow_fits};
+const nacre_entry nacre_f32_narrow_entry = {
+    .words = sizeof(nacre_f32_gemm_words) / 8, .operands = 6, .run = f32_narrow_run, .fits = f32_narrow_fits,
+};
+const nacre_entry nacre_f64_narrow_entry = {
+    .words = sizeof(nacre_f32_gemm_words) / 8, .operands = 6, .run = f64_narrow_run, .fits = f64_narrow_fits,
+};
