@@ -126,7 +126,9 @@ static void reduce_store(const reduce_job *j, const float *part, size_t n, size_
 }
 
 // Whether rows are short enough to be reduced as columns side by side.
-static int reduce_is_short(const reduce_job *j) { return j->inner == 1 && j->n > 0 && j->n <= NACRE_TURN_ROW && j->exp == NULL; }
+static int reduce_is_short(const reduce_job *j) {
+    return j->inner == 1 && j->n > 0 && j->n <= NACRE_TURN_ROW && j->exp == NULL;
+}
 
 // Up to NACRE_REDUCE_COLS short rows.
 static void reduce_rows(const reduce_job *j, size_t first, size_t rows, float *room) {
@@ -165,7 +167,9 @@ static void reduce_chunk(void *job, size_t chunk, size_t thread) {
     float *const room = j->scratch + thread * REDUCE_ROOM;
     const size_t last = nacre_min((chunk + 1) * j->per_chunk, j->outer * j->tiles);
     if (reduce_is_short(j)) {
-        for (size_t t = chunk * j->per_chunk; t < last; t += NACRE_REDUCE_COLS) reduce_rows(j, t, nacre_min(NACRE_REDUCE_COLS, last - t), room);
+        for (size_t t = chunk * j->per_chunk; t < last; t += NACRE_REDUCE_COLS) {
+            reduce_rows(j, t, nacre_min(NACRE_REDUCE_COLS, last - t), room);
+        }
         return;
     }
     for (size_t t = chunk * j->per_chunk; t < last; t++) {

@@ -42,7 +42,8 @@ static void resample_task(void *job, size_t chunk, size_t thread) {
 
 static resample_job resample_of(const nacre_kernel *kernel, const nacre_f32_resample_words *w) {
     resample_job j = {.impl = ((nacre_f32_resample_fn *)kernel->fn)(), .x_type = (nacre_float_type)w->x_type, .y_type = (nacre_float_type)w->y_type,
-                      .n = (size_t)w->n, .inner = (size_t)w->inner, .r = {(size_t)w->m, (size_t)w->taps, (size_t)w->step, NULL, NULL}, .per_chunk = 1};
+                      .n = (size_t)w->n, .inner = (size_t)w->inner, .per_chunk = 1,
+                      .r = {(size_t)w->m, (size_t)w->taps, (size_t)w->step, NULL, NULL}};
     j.rows = (size_t)w->outer * (j.inner == 1 ? 1 : j.r.m);
     j.in = j.inner == 1 ? j.n : j.r.taps * j.inner;
     j.per_thread = j.in + (j.inner == 1 ? j.r.m : j.inner);

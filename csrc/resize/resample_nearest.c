@@ -26,7 +26,9 @@ static void nearest_row(const nearest_job *j, const char *from, char *to) {
     } else if (j->inner == j->size) {
         j->pick(from, j->start[1], j->m[1], j->size, j->repeat, to);
     } else {
-        for (size_t c = 0; c < j->m[1]; c++) memcpy(to + c * j->inner, from + (size_t)j->start[1][c] * j->inner, j->inner);
+        for (size_t c = 0; c < j->m[1]; c++) {
+            memcpy(to + c * j->inner, from + (size_t)j->start[1][c] * j->inner, j->inner);
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 #include "resize/resize.h"
 #include "resize/taps.h"
 
-extern const nacre_entry nacre_f32_resample_entry, nacre_resample_nearest_entry, nacre_f32_grid_entry, nacre_f32_regions_entry;
-extern const nacre_entry nacre_f32_deform_entry, nacre_f32_deform_any_entry, nacre_f64_deform_entry;
+extern const nacre_entry nacre_f32_resample_entry, nacre_resample_nearest_entry, nacre_f32_grid_entry,
+    nacre_f32_regions_entry, nacre_f32_deform_entry, nacre_f32_deform_any_entry, nacre_f64_deform_entry;
 
 // The signature of each op's rows.
 typedef nacre_f32_resample_fn resize_row_f32_resample;

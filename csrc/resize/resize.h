@@ -55,7 +55,8 @@ typedef struct {
 
 // y[j] = x[start[j]] for j < m, of elements of size bytes; start[j] is j / repeat unless repeat
 // is 0.
-typedef void nacre_resample_nearest_fn(const void *x, const int32_t *start, size_t m, size_t size, size_t repeat, void *y);
+typedef void nacre_resample_nearest_fn(const void *x, const int32_t *start, size_t m, size_t size, size_t repeat,
+                                       void *y);
 
 // ---- f32_grid_sample --------------------------------------------------------------
 
