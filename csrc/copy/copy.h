@@ -85,7 +85,8 @@ typedef struct {
 
 typedef struct {
     int64_t planes;
-    int64_t width, type;  // bytes of an element; nacre_float_type, which float32 stands for where half is 0
+    int64_t width;  // bytes of an element
+    int64_t type;   // nacre_float_type, looked at unless half is 0
     int64_t half, axes;
     nacre_fold_axis list[];
 } nacre_fold_words;

@@ -38,6 +38,7 @@ typedef struct {
     size_t outer;                   // axes before them
     nacre_fold_fn *add;
     const nacre_half *half;  // NULL unless elements are 16-bit floats
+    nacre_team *team;
     const char *x;
     char *y;
     size_t window, blocks;   // elements of a window; windows of a plane
@@ -56,10 +57,13 @@ typedef struct {
 
 // The axis a from the last; one of a single window of a single element where there is none.
 static nacre_fold_axis fold_axis_of(const nacre_fold_words *w, int64_t a) {
-    return w->axes > a ? w->list[w->axes - 1 - a] : (nacre_fold_axis){.image = 1, .window = 1, .blocks = 1, .stride = 1, .dilation = 1, .pad = 0};
+    const nacre_fold_axis none = {.image = 1, .window = 1, .blocks = 1, .stride = 1, .dilation = 1, .pad = 0};
+    return w->axes > a ? w->list[w->axes - 1 - a] : none;
 }
 
-static size_t fold_span_bytes(const nacre_fold_axis *a) { return nacre_align_bytes((size_t)a->window * sizeof(fold_span)); }
+static size_t fold_span_bytes(const nacre_fold_axis *a) {
+    return nacre_align_bytes((size_t)a->window * sizeof(fold_span));
+}
 
 // The most elements of a tile.
 static size_t fold_tile(const nacre_fold_axis *across, const nacre_fold_axis *along) {
@@ -68,13 +72,16 @@ static size_t fold_tile(const nacre_fold_axis *across, const nacre_fold_axis *al
 
 static size_t fold_room_bytes(const nacre_fold_words *w) {
     const nacre_fold_axis across = fold_axis_of(w, 1), along = fold_axis_of(w, 0);
-    return fold_span_bytes(&across) + fold_span_bytes(&along) + (w->half == 0 ? 0 : 2 * fold_tile(&across, &along) * sizeof(float));
+    const size_t floats = w->half == 0 ? 0 : 2 * fold_tile(&across, &along);
+    return fold_span_bytes(&across) + fold_span_bytes(&along) + floats * sizeof(float);
 }
 
 static fold_room fold_room_of(const fold_job *j, size_t thread) {
-    char *const across = j->scratch + thread * fold_room_bytes(j->w), *const along = across + fold_span_bytes(&j->across);
+    char *const across = j->scratch + thread * fold_room_bytes(j->w);
+    char *const along = across + fold_span_bytes(&j->across);
     float *const sums = (float *)(void *)(along + fold_span_bytes(&j->along));
-    return (fold_room){(fold_span *)(void *)across, (fold_span *)(void *)along, sums, sums + fold_tile(&j->across, &j->along)};
+    float *const terms = sums + fold_tile(&j->across, &j->along);
+    return (fold_room){(fold_span *)(void *)across, (fold_span *)(void *)along, sums, terms};
 }
 
 // The first window whose element at shift lies at x or behind it.
@@ -86,19 +93,21 @@ static void fold_spans(const nacre_fold_axis *a, size_t from, size_t n, fold_spa
     for (int64_t e = 0; e < a->window; e++) {
         const int64_t shift = e * a->dilation - a->pad;
         const size_t first = fold_from((int64_t)from, shift, a), last = fold_from((int64_t)(from + n), shift, a);
-        spans[e] = (fold_span){first, last - first, first < last ? (size_t)((int64_t)first * a->stride + shift) - from : 0};
+        const size_t at = first < last ? (size_t)((int64_t)first * a->stride + shift) - from : 0;
+        spans[e] = (fold_span){first, last - first, at};
     }
 }
 
 // Adds the elements of the last two axes that lie in a tile, of the windows from number
 // block on, whose elements begin with number element.
-static void fold_add(const fold_job *j, const fold_room *room, const char *plane, size_t element, size_t block, char *dst) {
+static void fold_add(const fold_job *j, const fold_room *room, const char *plane, size_t element, size_t block,
+                     char *dst) {
     const size_t width = (size_t)j->w->width, pitch = (size_t)j->along.image, blocks = (size_t)j->along.blocks;
     const size_t step = (size_t)j->along.stride, down = (size_t)j->across.stride;
     for (size_t e = 0; e < (size_t)j->across.window; e++) {
         const fold_span a = room->across[e];
         if (a.count == 0) continue;
-        for (size_t f = 0; f < (size_t)j->along.window; f++) {
+        for (size_t f = 0; f < (size_t)j->along.window && !nacre_stopped(j->team); f++) {
             const fold_span s = room->along[f];
             if (s.count == 0) continue;
             const size_t number = element + e * (size_t)j->along.window + f;
@@ -117,24 +126,31 @@ static void fold_add(const fold_job *j, const fold_room *room, const char *plane
 
 // Adds all that lies in a tile of the image whose index in the outer axes is at: of axis a
 // and those behind it, for the elements and windows that the axes before it leave.
-static void fold_axes(const fold_job *j, const fold_room *room, const char *plane, const int64_t *at, size_t a, size_t element, size_t block, char *dst) {
+static void fold_axes(const fold_job *j, const fold_room *room, const char *plane, const int64_t *at, size_t a,
+                      size_t element, size_t block, char *dst) {
     if (a == j->outer) {
-        fold_add(j, room, plane, element * (size_t)(j->across.window * j->along.window), block * (size_t)(j->across.blocks * j->along.blocks), dst);
+        const int64_t elements = j->across.window * j->along.window, blocks = j->across.blocks * j->along.blocks;
+        fold_add(j, room, plane, element * (size_t)elements, block * (size_t)blocks, dst);
         return;
     }
+    // Elements before the first one are in windows behind the last.
     const nacre_fold_axis *const x = &j->w->list[a];
-    for (int64_t e = 0; e < x->window; e++) {
+    const int64_t behind = at[a] + x->pad - (x->blocks - 1) * x->stride;
+    const int64_t least = behind <= 0 ? 0 : (int64_t)nacre_ceil_div((size_t)behind, (size_t)x->dilation);
+    for (int64_t e = least; e < x->window; e++) {
         const int64_t from = at[a] + x->pad - e * x->dilation, b = from / x->stride;
         if (from < 0) return;
         if (b * x->stride != from || b >= x->blocks) continue;
-        fold_axes(j, room, plane, at, a + 1, element * (size_t)x->window + (size_t)e, block * (size_t)x->blocks + (size_t)b, dst);
+        fold_axes(j, room, plane, at, a + 1, element * (size_t)x->window + (size_t)e,
+                  block * (size_t)x->blocks + (size_t)b, dst);
     }
 }
 
 static void fold_task(void *arg, size_t chunk, size_t thread) {
     const fold_job *const j = arg;
     const nacre_fold_words *const w = j->w;
-    const size_t chunks = nacre_ceil_div(j->planes, j->per_chunk), width = (size_t)w->width, pitch = (size_t)j->along.image;
+    const size_t chunks = nacre_ceil_div(j->planes, j->per_chunk);
+    const size_t width = (size_t)w->width, pitch = (size_t)j->along.image;
     const size_t tile = chunk / chunks, row = tile / j->tiles_along * j->rows, col = tile % j->tiles_along * j->cols;
     const size_t rows = nacre_min(j->rows, (size_t)j->across.image - row), cols = nacre_min(j->cols, pitch - col);
     const size_t first = chunk % chunks * j->per_chunk, last = nacre_chunk_end(first, j->per_chunk, j->planes);
@@ -156,7 +172,9 @@ static void fold_task(void *arg, size_t chunk, size_t thread) {
         }
         fold_axes(j, &room, j->x + plane * j->window * j->blocks * width, at, 0, 0, 0, dst);
         if (j->half == NULL) continue;
-        for (size_t r = 0; r < rows; r++) j->half->narrow[w->type](room.sums + r * j->cols, dst + r * pitch * width, cols);
+        for (size_t r = 0; r < rows; r++) {
+            j->half->narrow[w->type](room.sums + r * j->cols, dst + r * pitch * width, cols);
+        }
     }
 }
 
@@ -169,6 +187,7 @@ static void fold_run(const nacre_call *c) {
         .outer = w->axes < 2 ? 0 : (size_t)w->axes - 2,
         .add = (nacre_fold_fn *)c->kernel->fn,
         .half = w->half == 0 ? NULL : ((nacre_half_fn *)nacre_part_fn(w->half))(),
+        .team = c->team,
         .x = nacre_operand(c, 0),
         .y = nacre_operand(c, 1),
         .window = 1,

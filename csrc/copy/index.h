@@ -13,9 +13,11 @@ typedef struct {
 // What a chunk of work copies.
 enum { COPY_CHUNK_BYTES = 64 << 10 };
 
-// Whether elements of n rows of c numbers, which lie stride apart, are pixels of few channels
-// without gaps between them, which transposes take apart and put together at a time.
-static inline int nacre_few(size_t n, size_t c, ptrdiff_t stride) { return c >= 2 && c <= 4 && stride == (ptrdiff_t)c && n > c; }
+// Whether n rows of c elements, stride apart, are pixels of few channels without gaps between
+// them. Transposes move all channels of such pixels together.
+static inline int nacre_few(size_t n, size_t c, ptrdiff_t stride) {
+    return c >= 2 && c <= 4 && stride == (ptrdiff_t)c && n > c;
+}
 
 // Element i of a list of integers of 4 or 8 bytes.
 static inline int64_t copy_integer(const void *list, int64_t bytes, size_t i) {

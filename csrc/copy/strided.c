@@ -91,7 +91,8 @@ static copy_box copy_box_of(const copy_boxes *list, size_t number) {
 // Whether the last axis and axis a are pixels and few channels, or channels and pixels.
 static int copy_few(const copy_box *b, size_t a) {
     const size_t last = b->axes - 1;
-    return nacre_few(b->extent[last], b->extent[a], b->from[last]) || nacre_few(b->extent[a], b->extent[last], b->to[a]);
+    return nacre_few(b->extent[last], b->extent[a], b->from[last]) ||
+           nacre_few(b->extent[a], b->extent[last], b->to[a]);
 }
 
 // The axis to transpose the last one with; the last one itself if there is none.

@@ -6,7 +6,6 @@
 #if NACRE_AARCH64
 #include "copy/few.inc"
 
-
 static inline void w2_tile_4x4_neon(const uint16_t *src, uint16_t *dst, ptrdiff_t src_stride, ptrdiff_t dst_stride) {
     uint16x4_t row[4], pair[4];
     for (int i = 0; i < 4; i++) row[i] = vld1_u16(src + i * src_stride);
@@ -21,7 +20,8 @@ static inline void w2_tile_4x4_neon(const uint16_t *src, uint16_t *dst, ptrdiff_
     }
 }
 
-NACRE_TRANSPOSE_BY_TILES(nacre_w2_transpose_4x4__neon, uint16_t, 4, w2_tile_4x4_neon, few_w2, nacre_w2_transpose__scalar)
+NACRE_TRANSPOSE_BY_TILES(nacre_w2_transpose_4x4__neon, uint16_t, 4, w2_tile_4x4_neon, few_w2,
+                         nacre_w2_transpose__scalar)
 
 static inline void w4_tile_4x4_neon(const uint32_t *src, uint32_t *dst, ptrdiff_t src_stride, ptrdiff_t dst_stride) {
     uint32x4_t row[4], pair[4];
@@ -37,6 +37,7 @@ static inline void w4_tile_4x4_neon(const uint32_t *src, uint32_t *dst, ptrdiff_
     }
 }
 
-NACRE_TRANSPOSE_BY_TILES(nacre_w4_transpose_4x4__neon, uint32_t, 4, w4_tile_4x4_neon, few_w4, nacre_w4_transpose__scalar)
+NACRE_TRANSPOSE_BY_TILES(nacre_w4_transpose_4x4__neon, uint32_t, 4, w4_tile_4x4_neon, few_w4,
+                         nacre_w4_transpose__scalar)
 
 #endif

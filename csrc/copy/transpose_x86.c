@@ -27,7 +27,8 @@ static inline void w1_tile_16x16_avx2(const uint8_t *src, uint8_t *dst, ptrdiff_
     for (int i = 0; i < 16; i++) _mm_storeu_si128((__m128i *)(dst + i * dst_stride), a[i]);
 }
 
-NACRE_TRANSPOSE_BY_TILES(nacre_w1_transpose_16x16__avx2, uint8_t, 16, w1_tile_16x16_avx2, few_w1, nacre_w1_transpose__scalar)
+NACRE_TRANSPOSE_BY_TILES(nacre_w1_transpose_16x16__avx2, uint8_t, 16, w1_tile_16x16_avx2, few_w1,
+                         nacre_w1_transpose__scalar)
 
 static inline void w2_tile_8x8_avx2(const uint16_t *src, uint16_t *dst, ptrdiff_t src_stride, ptrdiff_t dst_stride) {
     __m128i row[8], part[8];
@@ -47,7 +48,8 @@ static inline void w2_tile_8x8_avx2(const uint16_t *src, uint16_t *dst, ptrdiff_
     }
 }
 
-NACRE_TRANSPOSE_BY_TILES(nacre_w2_transpose_8x8__avx2, uint16_t, 8, w2_tile_8x8_avx2, few_w2, nacre_w2_transpose__scalar)
+NACRE_TRANSPOSE_BY_TILES(nacre_w2_transpose_8x8__avx2, uint16_t, 8, w2_tile_8x8_avx2, few_w2,
+                         nacre_w2_transpose__scalar)
 
 static inline void w4_tile_8x8_avx2(const uint32_t *src, uint32_t *dst, ptrdiff_t src_stride, ptrdiff_t dst_stride) {
     __m256 row[8], pair[8];
@@ -69,7 +71,8 @@ static inline void w4_tile_8x8_avx2(const uint32_t *src, uint32_t *dst, ptrdiff_
     }
 }
 
-NACRE_TRANSPOSE_BY_TILES(nacre_w4_transpose_8x8__avx2, uint32_t, 8, w4_tile_8x8_avx2, few_w4, nacre_w4_transpose__scalar)
+NACRE_TRANSPOSE_BY_TILES(nacre_w4_transpose_8x8__avx2, uint32_t, 8, w4_tile_8x8_avx2, few_w4,
+                         nacre_w4_transpose__scalar)
 
 static inline void w8_tile_4x4_avx2(const uint64_t *src, uint64_t *dst, ptrdiff_t src_stride, ptrdiff_t dst_stride) {
     __m256i row[4], pair[4];
@@ -84,7 +87,8 @@ static inline void w8_tile_4x4_avx2(const uint64_t *src, uint64_t *dst, ptrdiff_
     }
 }
 
-NACRE_TRANSPOSE_BY_TILES(nacre_w8_transpose_4x4__avx2, uint64_t, 4, w8_tile_4x4_avx2, few_w8, nacre_w8_transpose__scalar)
+NACRE_TRANSPOSE_BY_TILES(nacre_w8_transpose_4x4__avx2, uint64_t, 4, w8_tile_4x4_avx2, few_w8,
+                         nacre_w8_transpose__scalar)
 
 NACRE_TARGET_END
 
@@ -119,7 +123,8 @@ static inline void w4_tile_16x16_avx512(const uint32_t *src, uint32_t *dst, ptrd
     }
 }
 
-NACRE_TRANSPOSE_BY_TILES(nacre_w4_transpose_16x16__avx512, uint32_t, 16, w4_tile_16x16_avx512, few_w4, nacre_w4_transpose_8x8__avx2)
+NACRE_TRANSPOSE_BY_TILES(nacre_w4_transpose_16x16__avx512, uint32_t, 16, w4_tile_16x16_avx512, few_w4,
+                         nacre_w4_transpose_8x8__avx2)
 
 NACRE_TARGET_END
 #endif

@@ -26,7 +26,7 @@ func bindCol2Im(o *nn.Col2Im, b *binder) error {
 		}
 	}
 	f, err := o.Extents(b.Shape(0), lists[1], lists[2])
-	if err != nil {
+	if err != nil || b.isEmpty() {
 		return err
 	}
 	d := b.DType(0)

@@ -14,18 +14,31 @@ import (
 // foldings are images of one to four axes, with rows of several pieces, windows apart and
 // over one another, elements beside the image, and images that no window touches in places.
 var foldings = []nn.Folding{
-	{Batch: 1, Channels: 2, Image: []int{5}, Block: []int{2}, Blocks: []int{4}, Stride: []int{1}, Dilation: []int{1}, Pad: []int{0}},
-	{Batch: 1, Channels: 1, Image: []int{9001}, Block: []int{7}, Blocks: []int{3000}, Stride: []int{3}, Dilation: []int{2}, Pad: []int{5}},
-	{Batch: 2, Channels: 1, Image: []int{9001}, Block: []int{3}, Blocks: []int{9001}, Stride: []int{1}, Dilation: []int{1}, Pad: []int{1}},
-	{Batch: 1, Channels: 1, Image: []int{9000}, Block: []int{5000}, Blocks: []int{2}, Stride: []int{4000}, Dilation: []int{1}, Pad: []int{0}},
-	{Batch: 2, Channels: 3, Image: []int{7, 11}, Block: []int{3, 3}, Blocks: []int{7, 11}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{1, 1}},
-	{Batch: 1, Channels: 70, Image: []int{33, 17}, Block: []int{4, 2}, Blocks: []int{16, 6}, Stride: []int{2, 3}, Dilation: []int{1, 2}, Pad: []int{1, 2}},
-	{Batch: 1, Channels: 3, Image: []int{12, 20}, Block: []int{2, 2}, Blocks: []int{3, 4}, Stride: []int{4, 5}, Dilation: []int{1, 1}, Pad: []int{0, 0}},
-	{Batch: 1, Channels: 1, Image: []int{4, 5}, Block: []int{6, 7}, Blocks: []int{3, 2}, Stride: []int{2, 4}, Dilation: []int{1, 1}, Pad: []int{3, 3}},
-	{Batch: 1, Channels: 2, Image: []int{4, 3, 6}, Block: []int{2, 2, 3}, Blocks: []int{3, 2, 3}, Stride: []int{1, 2, 2}, Dilation: []int{2, 1, 1}, Pad: []int{1, 1, 1}},
-	{Batch: 1, Channels: 1, Image: []int{3, 2, 4, 5}, Block: []int{2, 1, 2, 2}, Blocks: []int{2, 2, 3, 4}, Stride: []int{1, 1, 1, 1}, Dilation: []int{1, 1, 1, 1}, Pad: []int{0, 0, 0, 0}},
-	{Batch: 2, Channels: 2, Image: []int{3, 0}, Block: []int{1, 1}, Blocks: []int{3, 0}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{0, 0}},
-	{Batch: 0, Channels: 2, Image: []int{3, 4}, Block: []int{1, 1}, Blocks: []int{3, 4}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{0, 0}},
+	folding(1, 2, foldAxis{5, 2, 4, 1, 1, 0}),
+	folding(1, 1, foldAxis{9001, 7, 3000, 3, 2, 5}),
+	folding(2, 1, foldAxis{9001, 3, 9001, 1, 1, 1}),
+	folding(1, 1, foldAxis{9000, 5000, 2, 4000, 1, 0}),
+	folding(2, 3, foldAxis{7, 3, 7, 1, 1, 1}, foldAxis{11, 3, 11, 1, 1, 1}),
+	folding(1, 70, foldAxis{33, 4, 16, 2, 1, 1}, foldAxis{17, 2, 6, 3, 2, 2}),
+	folding(1, 3, foldAxis{12, 2, 3, 4, 1, 0}, foldAxis{20, 2, 4, 5, 1, 0}),
+	folding(1, 1, foldAxis{4, 6, 3, 2, 1, 3}, foldAxis{5, 7, 2, 4, 1, 3}),
+	folding(1, 2, foldAxis{4, 2, 3, 1, 2, 1}, foldAxis{3, 2, 2, 2, 1, 1}, foldAxis{6, 3, 3, 2, 1, 1}),
+	folding(1, 1, foldAxis{40, 17, 2, 9, 2, 1}, foldAxis{3, 1, 3, 1, 1, 0}, foldAxis{4, 1, 4, 1, 1, 0}),
+	folding(1, 1, foldAxis{3, 2, 2, 1, 1, 0}, foldAxis{2, 1, 2, 1, 1, 0}, foldAxis{4, 2, 3, 1, 1, 0}, foldAxis{5, 2, 4, 1, 1, 0}),
+	folding(2, 2, foldAxis{3, 1, 3, 1, 1, 0}, foldAxis{0, 1, 0, 1, 1, 0}),
+	folding(0, 2, foldAxis{3, 1, 3, 1, 1, 0}, foldAxis{4, 1, 4, 1, 1, 0}),
+}
+
+// foldAxis is one axis of an image, as nacre_fold_axis of csrc/copy/copy.h has it.
+type foldAxis struct{ image, block, blocks, stride, dilation, pad int }
+
+func folding(batch, channels int, axes ...foldAxis) nn.Folding {
+	f := nn.Folding{Batch: batch, Channels: channels}
+	for _, a := range axes {
+		f.Image, f.Block, f.Blocks = append(f.Image, a.image), append(f.Block, a.block), append(f.Blocks, a.blocks)
+		f.Stride, f.Dilation, f.Pad = append(f.Stride, a.stride), append(f.Dilation, a.dilation), append(f.Pad, a.pad)
+	}
+	return f
 }
 
 // foldBy adds up the windows as the formula says.
