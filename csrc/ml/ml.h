@@ -36,8 +36,8 @@ typedef struct {
 // A row of the op: out_j, for each j < n, of one x and the elements v[i * stride + j] of
 // vector j. stride is a multiple of NACRE_ML_PAD, and what lies behind n in a row of v is
 // any number.
-typedef void nacre_f32_rbf_fn(const float *x, const float *v, size_t n, size_t stride, size_t k, nacre_rbf_function function,
-                              float gamma, float *out);
+typedef void nacre_f32_rbf_fn(const float *x, const float *v, size_t n, size_t stride, size_t k,
+                              nacre_rbf_function function, float gamma, float *out);
 
 // ---- f32_forest, f64_forest ---------------------------------------------------------
 

@@ -21,7 +21,10 @@ static void rbf_task(void *job, size_t chunk, size_t thread) {
     const rbf_job *const j = job;
     const size_t at = chunk % j->blocks * j->columns_per, n = j->n - at < j->columns_per ? j->n - at : j->columns_per;
     const size_t first = chunk / j->blocks * j->rows_per, last = nacre_chunk_end(first, j->rows_per, j->rows);
-    for (size_t r = first; r < last; r++) j->kernel(j->x + r * j->k, j->v + at, n, j->stride, j->k, j->function, j->gamma, j->y + r * j->n + at);
+    for (size_t r = first; r < last; r++) {
+        float *const y = j->y + r * j->n + at;
+        j->kernel(j->x + r * j->k, j->v + at, n, j->stride, j->k, j->function, j->gamma, y);
+    }
 }
 
 typedef struct {
@@ -42,12 +45,13 @@ static void pack_task(void *job, size_t chunk, size_t thread) {
 
 static void rbf_run(const nacre_call *c) {
     const nacre_f32_rbf_words *const w = (const void *)c->words;
-    rbf_job j = {.kernel = (nacre_f32_rbf_fn *)c->kernel->fn, .x = nacre_operand(c, 0), .v = nacre_operand(c, 1), .rows = (size_t)w->rows,
-                 .k = (size_t)w->k, .n = (size_t)w->n, .stride = rbf_stride((size_t)w->n), .function = (nacre_rbf_function)w->function,
-                 .gamma = (float)w->gamma, .y = nacre_operand(c, 2)};
+    rbf_job j = {.kernel = (nacre_f32_rbf_fn *)c->kernel->fn, .x = nacre_operand(c, 0), .v = nacre_operand(c, 1),
+                 .rows = (size_t)w->rows, .k = (size_t)w->k, .n = (size_t)w->n, .stride = rbf_stride((size_t)w->n),
+                 .function = (nacre_rbf_function)w->function, .gamma = (float)w->gamma, .y = nacre_operand(c, 2)};
     if (j.rows == 0 || j.n == 0) return;
     if (w->packed == 0) {
-        pack_job p = {.v = j.v, .k = j.k, .n = j.n, .stride = j.stride, .rows_per = 1 + RBF_GRAIN / j.stride, .to = c->scratch};
+        pack_job p = {.v = j.v, .k = j.k, .n = j.n, .stride = j.stride, .rows_per = 1 + RBF_GRAIN / j.stride,
+                      .to = c->scratch};
         nacre_parallel(c->team, nacre_ceil_div(p.k, p.rows_per), pack_task, &p);
         j.v = p.to;
     }
@@ -67,7 +71,8 @@ static void rbf_pack(const nacre_kernel *kernel, const int64_t *words, size_t op
     (void)kernel;
     (void)operand;
     const nacre_f32_rbf_words *const w = (const void *)words;
-    pack_job p = {.v = src, .k = (size_t)w->k, .n = (size_t)w->n, .stride = rbf_stride((size_t)w->n), .rows_per = (size_t)w->k, .to = dst};
+    const size_t k = (size_t)w->k, n = (size_t)w->n;
+    pack_job p = {.v = src, .k = k, .n = n, .stride = rbf_stride(n), .rows_per = k, .to = dst};
     pack_task(&p, 0, 0);
 }
 

@@ -37,8 +37,8 @@ DESCEND(f64, double)
 
 #undef DESCEND
 
-void nacre_f32_rbf__scalar(const float *x, const float *v, size_t n, size_t stride, size_t k, nacre_rbf_function function,
-                           float gamma, float *out) {
+void nacre_f32_rbf__scalar(const float *x, const float *v, size_t n, size_t stride, size_t k,
+                           nacre_rbf_function function, float gamma, float *out) {
     for (size_t j = 0; j < n; j++) {
         float sum = 0;
         for (size_t i = 0; i < k; i++) {

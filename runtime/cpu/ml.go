@@ -121,11 +121,15 @@ func rbfWords(m *ml.LinearMap, gamma float32, rows int) (w words) {
 
 // bindDistances compares the rows of two matrices.
 func bindDistances(o *ml.Distances, b *binder) error {
-	if b.DType(0) != tensor.F32 {
-		return device.Refuse("distances of %v elements are computed in Go", b.DType(0))
+	x, y := b.In[0], b.In[1]
+	switch {
+	case x.DType != tensor.F32:
+		return device.Refuse("distances of %v elements are computed in Go", x.DType)
+	case !x.Dims[1].Same(y.Dims[1]):
+		return device.Refuse("rows of %v and %v are not known to be equally long", x.Dims, y.Dims)
 	}
 	var w words
-	w.dim(b.In[0].Dims[0], b.In[0].Dims[1], b.In[1].Dims[0])
+	w.dim(x.Dims[0], x.Dims[1], y.Dims[0])
 	w.float(0)
 	function := rbfRoot
 	if o.Squared {

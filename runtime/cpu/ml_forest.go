@@ -119,7 +119,8 @@ func (f *forest) words(rows, features graph.Dim, targets int, how ml.TreeAggrega
 	return w
 }
 
-// bindTrees computes scores that are what the trees give, of the type in which they are computed.
+// bindTrees computes scores that are what the trees give, of the type in which they are computed. The
+// operator has compared features with those that the trees ask for if they are a number.
 func bindTrees(o *ml.TreeRegressor, b *binder) error {
 	in, out := b.In[0], b.Out[0]
 	kernel, double := "f32_forest", o.Double(in.DType)
@@ -131,8 +132,8 @@ func bindTrees(o *ml.TreeRegressor, b *binder) error {
 		return device.Refuse("scores are made of what the trees give")
 	}
 	rows, ok := b.Max(in.Dims[0])
-	if !ok {
-		return device.Refuse("extent %v is not known", in.Dims[0])
+	if !ok || !in.Dims[1].IsKnown() {
+		return device.Refuse("extents %v are not known", in.Dims)
 	}
 	f, err := b.forest(o.Forest, double)
 	if err != nil {
