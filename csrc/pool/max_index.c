@@ -15,6 +15,7 @@ typedef struct {
     int64_t *index;
     size_t size, in_plane, rows_per_plane, per_chunk;  // bytes of an element; elements; output rows
     int32_t *where;                                    // of a row, for each thread
+    nacre_team *team;
 } max_index_job;
 
 static size_t max_index_size(nacre_max_type type) { return type == NACRE_MAX_F64 ? 8 : type == NACRE_MAX_F32 ? 4 : 1; }
@@ -51,7 +52,7 @@ static int64_t max_index_turned(const nacre_pooling *p, size_t at) {
 // plane.
 static void max_index_join(const max_index_job *j, const char *plane, size_t row, char *y, int32_t *where) {
     const nacre_pooling_axis *const a = &j->p->axis[j->p->axes - 1];
-    for (size_t t = 0; t < a->taps; t++) {
+    for (size_t t = 0; t < a->taps && !nacre_stopped(j->team); t++) {
         const size_t off = t * a->dilation;
         const size_t first = off >= a->pad ? 0 : nacre_strides(a->pad - off, a->stride);
         const size_t end = off >= a->pad + a->in ? 0 : nacre_min(a->out, nacre_strides(a->pad + a->in - off,
@@ -85,9 +86,10 @@ static void max_index_row(const max_index_job *j, size_t number, const size_t *a
     for (size_t o = 0; o < n; o++) {
         size_t first, taps;
         pool_taps(last, o, &first, &taps);
-        where[o] = more && taps > 0 ? (int32_t)(lead * last->in + o * last->stride + first * last->dilation - last->pad) : -1;
+        const size_t place = lead * last->in + o * last->stride + first * last->dilation - last->pad;
+        where[o] = more && taps > 0 ? (int32_t)place : -1;
     }
-    while (more) {
+    while (more && !nacre_stopped(j->team)) {
         size_t row = 0;
         for (size_t a = 0; a < outer; a++) row = row * p->axis[a].in + start[a] + tap[a] * p->axis[a].dilation;
         max_index_join(j, j->x + plane * j->size, row * last->in, y, where);
@@ -139,7 +141,7 @@ static void max_index_command(const nacre_call *c) {
     max_index_job j = {.impl = ((nacre_max_index_fn *)c->kernel->fn)(), .p = &p, .type = (nacre_max_type)w->type,
                        .column_major = w->column_major != 0, .x = nacre_operand(c, 0), .y = nacre_operand(c, 1),
                        .index = nacre_operand(c, 2), .size = max_index_size((nacre_max_type)w->type), .in_plane = 1,
-                       .rows_per_plane = 1, .where = c->scratch};
+                       .rows_per_plane = 1, .where = c->scratch, .team = c->team};
     size_t taps = 1;
     for (size_t a = 0; a < p.axes; a++) {
         j.in_plane *= p.axis[a].in;

@@ -2,7 +2,8 @@
 
 #include "pool/blocked.h"
 
-extern const nacre_entry nacre_f32_pooling_entry, nacre_f32_pooling_blocked_entry, nacre_i8_pooling_entry, nacre_max_index_entry;
+extern const nacre_entry nacre_f32_pooling_entry, nacre_f32_pooling_blocked_entry, nacre_i8_pooling_entry,
+    nacre_max_index_entry;
 
 // The signature of each op's rows.
 typedef nacre_f32_pooling_fn pool_row_f32_pooling;
