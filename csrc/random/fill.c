@@ -6,7 +6,7 @@
 #include "random/random.h"
 
 // Blocks of a chunk of work.
-enum { RANDOM_CHUNK = 64, RANDOM_WIDTH = 8 };
+enum { RANDOM_CHUNK = 64 };
 
 typedef void random_convert_fn(const void *x, void *y, size_t n);
 
@@ -75,5 +75,9 @@ static void bernoulli_run(const nacre_call *c) {
     random_start(c, &j);
 }
 
-const nacre_entry nacre_random_fill_entry = {.words = sizeof(nacre_random_fill_words) / 8, .operands = 1, .run = fill_run};
-const nacre_entry nacre_random_bernoulli_entry = {.words = sizeof(nacre_random_bernoulli_words) / 8, .operands = 2, .run = bernoulli_run};
+const nacre_entry nacre_random_fill_entry = {
+    .words = sizeof(nacre_random_fill_words) / 8, .operands = 1, .run = fill_run,
+};
+const nacre_entry nacre_random_bernoulli_entry = {
+    .words = sizeof(nacre_random_bernoulli_words) / 8, .operands = 2, .run = bernoulli_run,
+};

@@ -83,7 +83,8 @@ typedef struct {
 // Sine and cosine of 2 pi b for b in [0,1): those of at most an eighth of a turn, from the
 // nearest quarter, by their series.
 NACRE_INLINE random_turn random_turn_of(double b) {
-    const double quarter = (b >= 0.125 ? 1.0 : 0.0) + (b >= 0.375 ? 1.0 : 0.0) + (b >= 0.625 ? 1.0 : 0.0) + (b >= 0.875 ? 1.0 : 0.0);
+    const double quarter =
+        (b >= 0.125 ? 1.0 : 0.0) + (b >= 0.375 ? 1.0 : 0.0) + (b >= 0.625 ? 1.0 : 0.0) + (b >= 0.875 ? 1.0 : 0.0);
     const double x = (b - quarter * 0.25) * 6.28318530717958647693, z = x * x;
     double sine = 1.0 / 355687428096000;
     sine = sine * z - 1.0 / 1307674368000;

@@ -87,7 +87,8 @@ func bindRandomFill(o *array.RandomFill, b *binder) error {
 	if err != nil {
 		return err
 	}
-	return b.drawn(o.RandomSource, "random_fill", func(n graph.Dim, key uint64) words { return randomFillWords(n, key, o, y) }, y)
+	wordsOf := func(n graph.Dim, key uint64) words { return randomFillWords(n, key, o, y) }
+	return b.drawn(o.RandomSource, "random_fill", wordsOf, y)
 }
 
 func bindBernoulli(o *array.Bernoulli, b *binder) error {
@@ -99,13 +100,15 @@ func bindBernoulli(o *array.Bernoulli, b *binder) error {
 	if err != nil {
 		return err
 	}
-	return b.drawn(o.RandomSource, "random_bernoulli", func(n graph.Dim, key uint64) words { return bernoulliWords(n, key, x, y) }, x, y)
+	wordsOf := func(n graph.Dim, key uint64) words { return bernoulliWords(n, key, x, y) }
+	return b.drawn(o.RandomSource, "random_bernoulli", wordsOf, x, y)
 }
 
 // drawn adds a command of that op to the step if the node has a seed. Without one, each run
 // makes the command with a key of its own. The op's operands are as many inputs as lanes
 // leave, and output 0.
-func (b *binder) drawn(s array.RandomSource, name string, wordsOf func(n graph.Dim, key uint64) words, lanes ...randomLane) error {
+func (b *binder) drawn(s array.RandomSource, name string, wordsOf func(n graph.Dim, key uint64) words,
+	lanes ...randomLane) error {
 	var parts []bindings.Kernel
 	for _, l := range lanes {
 		parts = append(parts, l.first, l.later)
