@@ -34,12 +34,13 @@ typedef struct {
 } regions_job;
 
 // Adds an input to element i. Weights of the same input are added up, so that an element has no
-// more inputs than the axis.
+// more inputs than the axis. Samples of an element follow each other in one direction, and so an
+// input that it has is among the last three.
 static void region_add(region_axis *a, size_t i, int32_t at, float part) {
     int32_t *const list = a->at + i * a->most;
     float *const parts = a->part + i * a->most;
     const int32_t n = a->count[i];
-    for (int32_t k = n - 1; k >= 0; k--) {
+    for (int32_t k = n - 1; k >= 0 && k >= n - 3; k--) {
         if (list[k] != at) continue;
         parts[k] += part;
         return;
@@ -79,7 +80,7 @@ static float region_sample(float start, float bin, size_t i, int64_t k, int64_t 
 }
 
 // Finds what the n elements between two ends of a region take of an axis. Fails, and returns
-// false, for a region of too many samples.
+// false, for a region of too many samples. Returns false if the run is to end, too.
 static bool region_align(const regions_job *j, float from, float to, int64_t extent, size_t n, size_t region,
         region_axis *a) {
     const nacre_regions_words *const w = j->w;
@@ -95,6 +96,7 @@ static bool region_align(const regions_job *j, float from, float to, int64_t ext
         count = each > 0 ? (int64_t)each : 0;
     }
     for (size_t i = 0; i < n; i++) {
+        if (nacre_stopped(j->call->team)) return false;
         a->count[i] = 0;
         for (int64_t k = 0; k < count; k++) {
             const region_place p = region_place_at(region_sample(start, bin, i, k, count), extent);

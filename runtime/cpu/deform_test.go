@@ -62,6 +62,9 @@ func TestDeformColumns(t *testing.T) {
 				for name, d := range map[string]tensor.DType{"f32_deform_columns": tensor.F32, "f64_deform_columns": tensor.F64} {
 					n := s.Channels / s.Groups * volume(s.Kernel) * s.Out.Len()
 					for _, k := range runnable(t, name) {
+						if !k.Fits(numbersOf(t, deformWords(&s, group))) {
+							continue
+						}
 						got := loaded(d, runGuarded(t, k, deformWords(&s, group), pool, d.Bytes(n), d.Bytes(1), stored(d, x), stored(d, offsets), stored(d, mask)))
 						if i := differ(got, want[:min(len(want), len(got))], 0, 0); small && i >= 0 {
 							t.Fatalf("%s %+v group %d: element %d is %v, not %v", name, s, group, i, got[i], want[i])

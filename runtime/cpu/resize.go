@@ -51,25 +51,29 @@ func resizeTables(o *vision.Resize, b *device.Binding) ([]*vision.Resample, erro
 	return o.Tables(list, b.Shape(0))
 }
 
-// nearest adds the commands of the tables, with temporary values between them. Two axes that
-// follow each other are one command.
+// nearest adds the commands of the tables, with temporary values between them. One command resizes
+// two axes that follow each other, or a single axis: as rows if elements follow it, so that rows
+// are short, else as columns.
 func (b *binder) nearest(tables []*vision.Resample) error {
 	d, shape, x := b.DType(0), b.Shape(0).Clone(), b.in(0)
 	tables = slices.SortedFunc(slices.Values(tables), func(s, t *vision.Resample) int { return t.Axis - s.Axis })
 	for len(tables) > 0 {
 		rows, columns := keptAxis, tables[0]
-		first := columns.Axis
-		if tables = tables[1:]; len(tables) > 0 && tables[0].Axis == first-1 {
+		first, behind := columns.Axis, shape[columns.Axis+1:].Len()
+		shape[first] = columns.Out
+		switch tables = tables[1:]; {
+		case len(tables) > 0 && tables[0].Axis == first-1:
 			rows, tables = tables[0], tables[1:]
 			first = rows.Axis
 			shape[first] = rows.Out
+		case behind > 1:
+			rows, columns = columns, keptAxis
 		}
-		shape[columns.Axis] = columns.Out
 		y := b.out(0)
 		if len(tables) > 0 {
 			y = b.temp(d.Bytes(shape.Len()))
 		}
-		w := nearestWords(rows, columns, shape[:first].Len(), shape[columns.Axis+1:].Len(), d.Bits()/8)
+		w := nearestWords(rows, columns, shape[:first].Len(), behind, d.Bits()/8)
 		if err := b.run("resample_nearest", w, x, constant(rows.Start...), constant(columns.Start...), y); err != nil {
 			return err
 		}

@@ -100,7 +100,9 @@ func bindRoiAlign(o *vision.RoiAlign, b *binder) error {
 	if b.DType(2) != tensor.I64 {
 		return device.Refuse("numbers of images are %v", b.DType(2))
 	}
-	r := &regions{kind: regionsAlign, samples: o.Ratio, most: vision.MaxRoiGrid, scale: o.Scale, offset: o.Offset, batchBytes: 8}
+	r := &regions{
+		kind: regionsAlign, samples: o.Ratio, most: vision.MaxRoiGrid, scale: o.Scale, offset: o.Offset, batchBytes: 8,
+	}
 	if o.Largest {
 		r.kind = regionsLargest
 	}

@@ -129,6 +129,7 @@ func TestImageRegions(t *testing.T) {
 		{y: tensor.Shape{5, 3, 7, 7}, samples: 2, scale: 0.5, offset: 0.5},
 		{y: tensor.Shape{5, 3, 2, 3}, scale: 0.5, least: 1},
 		{y: tensor.Shape{5, 3, 1, 1}, scale: 0.75},
+		{y: tensor.Shape{5, 3, 2, 2}, samples: 64, scale: 0.5},
 		{y: tensor.Shape{5, 3, 3, 300}, samples: 1, scale: 0.5},
 		{y: tensor.Shape{5, 3, 6, 5}, kind: regionsCrop, outside: -7.5},
 		{y: tensor.Shape{5, 3, 1, 260}, kind: regionsCrop, outside: 2},
