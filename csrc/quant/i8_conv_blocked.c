@@ -410,12 +410,13 @@ NACRE_INLINE void blocked8_pack_tap(const blocked8_job *j, size_t group, const u
                 next += j->group_filters;
             }
             const size_t own = c - before;  // of the filter's group, wrapped below it
-            const uint8_t *const at = w + (f * each + own) * taps + tap;
+            const size_t at = (f * each + own) * taps + tap;
             if (f < j->filters && own < each && each - own >= group) {
-                blocked8_pack_whole(at, taps, group, flip, out);
+                blocked8_pack_whole(w + at, taps, group, flip, out);
             } else {
-                for (size_t i = 0; i < group; i++)
-                    out[i] = f < j->filters && own + i < each ? (int8_t)(w[(f * each + own + i) * taps + tap] ^ flip) : 0;
+                for (size_t i = 0; i < group; i++) {
+                    out[i] = f < j->filters && own + i < each ? (int8_t)(w[at + i * taps] ^ flip) : 0;
+                }
             }
         }
     }
