@@ -99,7 +99,8 @@ static uint32_t level_if(const char *feature, uint32_t level) {
 
 uint32_t nacre_cpu_detect(void) {
     return NACRE_ISA_neon | level_if("hw.optional.arm.FEAT_DotProd", NACRE_ISA_dotprod) |
-           level_if("hw.optional.arm.FEAT_FP16", NACRE_ISA_fp16) | level_if("hw.optional.arm.FEAT_I8MM", NACRE_ISA_i8mm);
+           level_if("hw.optional.arm.FEAT_FP16", NACRE_ISA_fp16) |
+           level_if("hw.optional.arm.FEAT_I8MM", NACRE_ISA_i8mm);
 }
 
 #elif defined(__aarch64__)

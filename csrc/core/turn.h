@@ -18,7 +18,8 @@ static inline __attribute__((always_inline)) void turn_rows(const float *x, size
     }
 }
 
-static inline __attribute__((always_inline)) void turn_columns(const float *columns, size_t n, size_t rows, float *out) {
+static inline __attribute__((always_inline)) void turn_columns(const float *columns, size_t n, size_t rows,
+                                                               float *out) {
     NACRE_SIMD for (size_t r = 0; r < rows; r++) {
         for (size_t k = 0; k < n; k++) out[r * n + k] = columns[k * NACRE_TURN_COLS + r];
     }
