@@ -75,12 +75,21 @@ func normal(r *rand.Rand, shape ...int) *tensor.Tensor {
 // stepOf is the step of a node with constant inputs.
 func stepOf(t *testing.T, registry *op.Registry, node *graph.Node, in []*tensor.Tensor) *device.Step {
 	t.Helper()
+	step, err := bound(t, registry, node, op.Values(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return step
+}
+
+// bound binds a node to inputs whose extents are 100 at most where they are symbols.
+func bound(t *testing.T, registry *op.Registry, node *graph.Node, in []*op.Value) (*device.Step, error) {
+	t.Helper()
 	o, row, err := registry.New(node)
 	if err != nil {
 		t.Fatal(err)
 	}
-	values := op.Values(in)
-	out, err := op.InferOutputs(o, node, values)
+	out, err := op.InferOutputs(o, node, in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,9 +99,6 @@ func stepOf(t *testing.T, registry *op.Registry, node *graph.Node, in []*tensor.
 	if err != nil {
 		t.Fatal(err)
 	}
-	step, err := d.Bind(&device.Binding{Op: o, Row: row, Node: node, In: values, Out: out})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return step
+	most := func(string) (int, bool) { return 100, true }
+	return d.Bind(&device.Binding{Op: o, Row: row, Node: node, In: in, Out: out, Bound: most})
 }

@@ -24,7 +24,8 @@ var foldings = []nn.Folding{
 	folding(1, 1, foldAxis{4, 6, 3, 2, 1, 3}, foldAxis{5, 7, 2, 4, 1, 3}),
 	folding(1, 2, foldAxis{4, 2, 3, 1, 2, 1}, foldAxis{3, 2, 2, 2, 1, 1}, foldAxis{6, 3, 3, 2, 1, 1}),
 	folding(1, 1, foldAxis{40, 17, 2, 9, 2, 1}, foldAxis{3, 1, 3, 1, 1, 0}, foldAxis{4, 1, 4, 1, 1, 0}),
-	folding(1, 1, foldAxis{3, 2, 2, 1, 1, 0}, foldAxis{2, 1, 2, 1, 1, 0}, foldAxis{4, 2, 3, 1, 1, 0}, foldAxis{5, 2, 4, 1, 1, 0}),
+	folding(1, 1, foldAxis{3, 2, 2, 1, 1, 0}, foldAxis{2, 1, 2, 1, 1, 0}, foldAxis{4, 2, 3, 1, 1, 0},
+		foldAxis{5, 2, 4, 1, 1, 0}),
 	folding(2, 2, foldAxis{3, 1, 3, 1, 1, 0}, foldAxis{0, 1, 0, 1, 1, 0}),
 	folding(0, 2, foldAxis{3, 1, 3, 1, 1, 0}, foldAxis{4, 1, 4, 1, 1, 0}),
 }

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -9,9 +10,11 @@ import (
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/ml"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -233,5 +236,50 @@ func TestForestPacked(t *testing.T) {
 	}
 	if len(packs.list) != 2 {
 		t.Errorf("%d blocks are kept, not 2", len(packs.list))
+	}
+}
+
+// TestMLExtents binds operators to samples whose extents are symbols: a command has no way to
+// report rows that are not equally long, or too few features.
+func TestMLExtents(t *testing.T) {
+	t.Parallel()
+	testPool(t)
+	leaf := []*graph.Attr{
+		graph.IntsAttr("nodes_treeids", 0), graph.IntsAttr("nodes_nodeids", 0), graph.IntsAttr("nodes_featureids", 0),
+		graph.IntsAttr("nodes_truenodeids", 0), graph.IntsAttr("nodes_falsenodeids", 0),
+		graph.FloatsAttr("nodes_values", 0), graph.StringsAttr("nodes_modes", "LEAF"), graph.IntsAttr("target_ids", 0),
+		graph.IntsAttr("target_treeids", 0), graph.IntsAttr("target_nodeids", 0), graph.FloatsAttr("target_weights", 7),
+		graph.IntAttr("n_targets", 1),
+	}
+	tree := &graph.Node{Domain: "ai.onnx.ml", Op: "TreeEnsembleRegressor", Version: 1, Attrs: leaf}
+	distances := &graph.Node{Domain: "com.microsoft", Op: "CDist", Version: 1}
+	rows, columns, others := graph.Symbol("rows"), graph.Symbol("columns"), graph.Symbol("others")
+	for _, c := range []struct {
+		node   *graph.Node
+		in     []graph.Dims
+		binder string // "" where the device refuses
+	}{
+		{tree, []graph.Dims{{rows, graph.Known(5)}}, "trees alone"},
+		{tree, []graph.Dims{{rows, columns}}, "trees"},
+		{distances, []graph.Dims{{rows, columns}, {others, columns}}, "distances"},
+		{distances, []graph.Dims{{rows, graph.Known(5)}, {rows, graph.Known(5)}}, "distances"},
+		{distances, []graph.Dims{{rows, columns}, {rows, others}}, ""},
+		{distances, []graph.Dims{{rows, graph.Known(5)}, {rows, columns}}, ""},
+	} {
+		node, list := *c.node, []*op.Value{}
+		for i, dims := range c.in {
+			node.Inputs = append(node.Inputs, string(rune('a'+i)))
+			list = append(list, &op.Value{Type: graph.TensorOf(tensor.F32, dims)})
+		}
+		node.Outputs = []string{"y"}
+		step, err := bound(t, standard.Registry(), &node, list)
+		var refusal *device.Refusal
+		if c.binder == "" {
+			if !errors.As(err, &refusal) {
+				t.Errorf("%s of %v: got %v, want a refusal", node.Op, c.in, err)
+			}
+		} else if err != nil || step.Binder != c.binder {
+			t.Errorf("%s of %v: got %v, %v, want a step of %q", node.Op, c.in, step, err, c.binder)
+		}
 	}
 }
