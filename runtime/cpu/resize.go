@@ -51,9 +51,12 @@ func resizeTables(o *vision.Resize, b *device.Binding) ([]*vision.Resample, erro
 	return o.Tables(list, b.Shape(0))
 }
 
+// nearestRow is how many bytes of a row fill a chunk of resample_nearest, which does not cut rows.
+const nearestRow = 1 << 16
+
 // nearest adds the commands of the tables, with temporary values between them. One command resizes
-// two axes that follow each other, or a single axis: as rows if elements follow it, so that rows
-// are short, else as columns.
+// two axes that follow each other, or a single axis: as columns, or as rows if all of its elements
+// are more than one chunk.
 func (b *binder) nearest(tables []*vision.Resample) error {
 	d, shape, x := b.DType(0), b.Shape(0).Clone(), b.in(0)
 	tables = slices.SortedFunc(slices.Values(tables), func(s, t *vision.Resample) int { return t.Axis - s.Axis })
@@ -66,7 +69,7 @@ func (b *binder) nearest(tables []*vision.Resample) error {
 			rows, tables = tables[0], tables[1:]
 			first = rows.Axis
 			shape[first] = rows.Out
-		case behind > 1:
+		case behind > 1 && d.Bytes(columns.Out*behind) > nearestRow:
 			rows, columns = columns, keptAxis
 		}
 		y := b.out(0)

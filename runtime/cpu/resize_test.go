@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/op/vision"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -127,6 +129,45 @@ func TestVisionOps(t *testing.T) {
 		}
 		if prefix != "" && k.IsCommand() && !slices.Contains(tested, k.Op()) {
 			t.Error(fmt.Sprint(k.Op(), " has no test"))
+		}
+	}
+}
+
+// TestResizeAxes doubles all subsets of axes, of rows that are less and more than a chunk.
+func TestResizeAxes(t *testing.T) {
+	t.Parallel()
+	testPool(t)
+	for _, shape := range []tensor.Shape{{2, 3, 5, 7}, {2, 60, 5, 40}} {
+		x := tensor.New(tensor.I32, shape...)
+		for i := range tensor.View[int32](x) {
+			tensor.View[int32](x)[i] = int32(i)
+		}
+		for subset := range 1 << len(shape) {
+			out, scales := shape.Clone(), tensor.New(tensor.F32, len(shape))
+			for a := range shape {
+				factor := 1 + subset>>a&1
+				out[a] *= factor
+				tensor.View[float32](scales)[a] = float32(factor)
+			}
+			node := &graph.Node{Op: "Resize", Version: 13, Inputs: []string{"x", "", "scales"}, Outputs: []string{"y"}}
+			node.Attrs = []*graph.Attr{
+				graph.StringAttr("coordinate_transformation_mode", "asymmetric"), graph.StringAttr("nearest_mode", "floor"),
+			}
+			got, err := Eval(standard.Registry(), node, bindings.DetectISA(), nil, []*tensor.Tensor{x, nil, scales})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range tensor.View[int32](got[0]) {
+				want, rest, step := 0, i, 1
+				for a := len(shape) - 1; a >= 0; a-- {
+					want += rest % out[a] * shape[a] / out[a] * step
+					rest /= out[a]
+					step *= shape[a]
+				}
+				if int(v) != want {
+					t.Fatalf("%v to %v: element %d is %d, not %d", shape, got[0], i, v, want)
+				}
+			}
 		}
 	}
 }
