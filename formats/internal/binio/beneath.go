@@ -2,23 +2,26 @@ package binio
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 )
 
-// Beneath opens a regular file by a slash-separated path below the folder root. Links are
-// followed as long as they stay in the folder, and links of a cache of Hugging Face to its
-// blobs; others are refused. The file that is opened is the one that is judged, so that
-// nothing can be exchanged in between. A file may have other names elsewhere.
+// Beneath opens a regular file by a slash-separated path below the folder root. It follows
+// links that stay in the folder, and those of a cache of Hugging Face to its blobs, which
+// stay in the repository; it refuses others. The file that it judges is the one that it
+// opened, so that nothing can be exchanged in between. A file may have other names elsewhere.
 func Beneath(root *os.Root, path string) (*File, error) {
 	name := filepath.FromSlash(path)
 	f, err := openRegular(root, name)
 	if err != nil {
-		if folder, blob, ok := blobOf(root, name); ok {
-			f, err = openIn(folder, blob)
-		} else if strings.Contains(err.Error(), "escapes") { // package os exports no such error
-			err = errors.New("it is, or lies behind, a link that leaves the model's folder; such links are refused, put the file itself into the folder")
+		if repository, blob, ok := blobOf(root, name); ok {
+			f, err = openIn(repository, blob)
+		}
+		if escapes(err) {
+			err = errors.New("it is, or lies behind, a link that leaves the model's folder; " +
+				"such links are refused, put the file itself into the folder")
 		}
 	}
 	if err != nil {
@@ -30,6 +33,13 @@ func Beneath(root *os.Root, path string) (*File, error) {
 		file.Path = filepath.Join(root.Name(), name)
 	}
 	return file, err
+}
+
+// escapes reports whether a folder refused a path because it leaves the folder. Package os
+// exports no such error.
+func escapes(err error) bool {
+	var e *fs.PathError
+	return errors.As(err, &e) && strings.Contains(e.Err.Error(), "escapes")
 }
 
 var errIrregular = errors.New("it is no regular file")

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// blobOf returns the folder and the name of the file that a link in a cache of Hugging Face
-// stands for, a link of that path below the folder root; ok is false for everything else. Such a cache keeps the files of a
-// repository in the folder blobs. Its folder snapshots/REVISION has links to them, which
-// go up to the repository and down to one blob and nowhere else:
-// ../../blobs/NAME, with one ".." more in each folder below.
+// blobOf returns the file that a link in a cache of Hugging Face stands for, as the folder of
+// the repository and a path in it. The link has that name below the folder root; ok is false
+// for everything else. Such a cache keeps the files of a repository in the folder blobs. Its
+// folder snapshots/REVISION has links to them, which go up to the repository and down to one
+// blob and nowhere else: ../../blobs/NAME, with one ".." more in each folder below.
 //
 // https://huggingface.co/docs/huggingface_hub/guides/manage-cache
-func blobOf(root *os.Root, name string) (folder, blob string, ok bool) {
+func blobOf(root *os.Root, name string) (repository, blob string, ok bool) {
 	link, err := root.Readlink(name)
 	if err != nil {
 		return "", "", false
@@ -34,5 +34,5 @@ func blobOf(root *os.Root, name string) (folder, blob string, ok bool) {
 	if !ok || blob == "" || blob == "." || blob == ".." || strings.Contains(blob, "/") {
 		return "", "", false
 	}
-	return filepath.Join(path, filepath.FromSlash(up), "blobs"), blob, true
+	return filepath.Join(path, filepath.FromSlash(up)), filepath.Join("blobs", blob), true
 }
