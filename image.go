@@ -49,7 +49,7 @@ type ImageOptions struct {
 	// AsStored leaves a JPEG file as its pixels are stored. Otherwise DecodeImage turns it as
 	// the orientation in its EXIF data says.
 	AsStored bool
-	// MaxPixels bounds the pixels of a file that DecodeImage decodes; 0 is 1<<28.
+	// MaxPixels bounds the pixels of a picture; 0 is 1<<28.
 	MaxPixels int
 }
 
@@ -67,13 +67,12 @@ const (
 	FitLetterbox
 )
 
-// maxPixels bounds the size of a picture that is decoded, unless an option does.
+// maxPixels bounds the pixels of a tensor, and of a picture unless an option does.
 const maxPixels = 1 << 28
 
 // DecodeImage is FromImage of a PNG or JPEG file in memory, or one of another format
 // that the program registered with package image. The size is checked before the pixels are
-// decoded. The error is also ErrFormat if the file cannot be decoded, and ErrUnsupported if
-// it has more than ImageOptions.MaxPixels pixels.
+// decoded. The error is also ErrFormat if the file cannot be decoded.
 func DecodeImage(data []byte, in Info, o ImageOptions) (*Tensor, error) {
 	config, kind, err := image.DecodeConfig(bytes.NewReader(data))
 	if errors.Is(err, image.ErrFormat) {
@@ -83,19 +82,15 @@ func DecodeImage(data []byte, in Info, o ImageOptions) (*Tensor, error) {
 	if err != nil {
 		return nil, mark(ErrFormat, err)
 	}
-	most := o.MaxPixels
-	if most == 0 {
-		most = maxPixels
-	}
-	if config.Width <= 0 || config.Height <= 0 || config.Width > most/config.Height {
-		return nil, markf(ErrUnsupported, "a picture of %dx%d is too large; option MaxPixels allows %d pixels",
-			config.Width, config.Height, most)
+	size := image.Pt(config.Width, config.Height)
+	if err := o.bound(size); err != nil {
+		return nil, err
 	}
 	turn := 1
 	if kind == "jpeg" && !o.AsStored {
 		turn = orientation(data)
 	}
-	if _, err := o.frame(in, turned(image.Pt(config.Width, config.Height), turn)); err != nil {
+	if _, err := o.frame(in, turned(size, turn)); err != nil {
 		return nil, err
 	}
 	img, _, err := image.Decode(bytes.NewReader(data))
@@ -113,13 +108,32 @@ func DecodeImage(data []byte, in Info, o ImageOptions) (*Tensor, error) {
 // Uint8 takes values from 0 to 255, whatever Scale, Mean and Std are.
 //
 // The error is ErrShape if the input is of another element type, has other than 3 or 4
-// axes, other than 1 or 3 channels, or other than one picture to the batch, and
-// ErrOption if Layout is needed, or an option does not fit the input.
+// axes, other than 1 or 3 channels, or other than one picture to the batch, ErrOption if
+// Layout is needed, or an option does not fit the input, and ErrUnsupported if the picture has
+// more than ImageOptions.MaxPixels pixels.
 func FromImage(img image.Image, in Info, o ImageOptions) (*Tensor, error) {
 	if img == nil || img.Bounds().Empty() {
 		return nil, markf(ErrShape, "the picture has no pixels")
 	}
+	if err := o.bound(img.Bounds().Size()); err != nil {
+		return nil, err
+	}
 	return o.tensor(img, in, 1)
+}
+
+// bound checks that a picture of that size has no more pixels than it may.
+func (o ImageOptions) bound(size image.Point) error {
+	most := o.MaxPixels
+	switch {
+	case most < 0:
+		return markf(ErrOption, "option MaxPixels is %d; it must not be negative", most)
+	case most == 0:
+		most = maxPixels
+	}
+	if size.X <= 0 || size.Y <= 0 || size.X > most/size.Y {
+		return markf(ErrUnsupported, "a picture of %dx%d is too large; option MaxPixels allows %d pixels", size.X, size.Y, most)
+	}
+	return nil
 }
 
 // tensor is FromImage of a picture that is turned by an orientation of EXIF.
@@ -182,14 +196,15 @@ func (o ImageOptions) frame(in Info, size image.Point) (frame, error) {
 		}
 		return otherwise
 	}
-	if err := o.check(known(fr.c, 3)); err != nil {
-		return fr, err
-	}
-	own := o.shorter(size)
-	fr.channels, fr.height, fr.width = known(fr.c, 3), known(fr.h, own.Y), known(fr.w, own.X)
+	fr.channels = known(fr.c, 3)
 	if fr.channels != 1 && fr.channels != 3 || rank == 4 && known(0, 1) != 1 {
 		return fr, markf(ErrShape, "one picture has 1 or 3 channels and makes a batch of 1; the model takes %s", in.Type())
 	}
+	if err := o.check(fr.channels); err != nil {
+		return fr, err
+	}
+	own := o.shorter(size)
+	fr.height, fr.width = known(fr.h, own.Y), known(fr.w, own.X)
 	fr.shape = make(tensor.Shape, rank)
 	fr.shape[0] = 1
 	fr.shape[fr.c], fr.shape[fr.h], fr.shape[fr.w] = fr.channels, fr.height, fr.width
@@ -273,8 +288,6 @@ func (o ImageOptions) check(channels int) error {
 		return markf(ErrOption, "option Shorter is %d; it is a number of pixels, or 0", o.Shorter)
 	case o.Shorter > 0 && o.Fit == FitLetterbox:
 		return markf(ErrOption, "option Shorter has no meaning beside FitLetterbox")
-	case o.MaxPixels < 0:
-		return markf(ErrOption, "option MaxPixels is %d; it must not be negative", o.MaxPixels)
 	}
 	for _, list := range [][]float64{o.Mean, o.Std} {
 		if len(list) > 1 && len(list) != channels {

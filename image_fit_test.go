@@ -212,6 +212,16 @@ func TestImageOptionErrors(t *testing.T) {
 	if !errors.Is(err, nacre.ErrUnsupported) {
 		t.Errorf("8 pixels of 7: got %v", err)
 	}
+	if _, err := nacre.DecodeImage(twoColours(t), in, nacre.ImageOptions{MaxPixels: -1}); !errors.Is(err, nacre.ErrOption) {
+		t.Errorf("a file, with -1 pixels: got %v", err)
+	}
+	if _, err := nacre.FromImage(image.White, in, nacre.ImageOptions{}); !errors.Is(err, nacre.ErrUnsupported) {
+		t.Errorf("a picture without end: got %v", err)
+	}
+	four, means := input(nacre.Float32, dims(1, 4, 2, 2)), nacre.ImageOptions{Layout: "nchw", Mean: []float64{1, 2, 3}}
+	if _, err := nacre.FromImage(numbered(3, 3), four, means); !errors.Is(err, nacre.ErrShape) {
+		t.Errorf("four channels: got %v", err)
+	}
 	if _, err := nacre.DecodeImage(twoColours(t), in, nacre.ImageOptions{MaxPixels: 8}); err != nil {
 		t.Errorf("8 pixels of 8: got %v", err)
 	}

@@ -5,6 +5,10 @@ import "encoding/binary"
 // bits is the precision of weights: sums of 256 times a weight of 1 fit half of a uint64.
 const bits = 22
 
+// manyWeights is how many weights are rounded one by one, as Pillow rounds all. The rounding
+// of more would change their sum, by which bytes overflow.
+const manyWeights = 1 << 10
+
 // filter is the weights of the elements of a line from which those of another are computed.
 type filter struct {
 	first   []int      // by element of the result: the first source element with a weight
@@ -38,8 +42,13 @@ func newFilter(from, to, n int, start, scale float64) *filter {
 			buf, sum, first = append(buf[:0], 1), 1, min(max(int(middle), 0), n-1)
 		}
 		f.first[i], f.weights[i] = first, make([]uint64, len(buf))
+		left := 0.0 // by rounding
 		for k, w := range buf {
-			f.weights[i][k] = uint64(w/sum*(1<<bits) + 0.5)
+			exact := w/sum*(1<<bits) + left
+			f.weights[i][k] = uint64(exact + 0.5)
+			if len(buf) > manyWeights {
+				left = exact - float64(f.weights[i][k])
+			}
 		}
 	}
 	return f
@@ -68,12 +77,12 @@ func (f *filter) across(pairs []uint64, low, high []byte, step int) {
 	}
 }
 
-// down computes a line from rows, each of stride bytes, a multiple of 8: line i of the result.
-func (f *filter) down(dst, rows []byte, stride, i int) {
+// down computes line i of the result from the rows that it reads, each as long as the line: a
+// multiple of 8 bytes.
+func (f *filter) down(dst, rows []byte, i int) {
 	const mask = 0x000000ff000000ff
 	const half = 1<<(bits-1) | 1<<(bits-1+32)
-	rows = rows[f.first[i]*stride:]
-	w := f.weights[i]
+	w, stride := f.weights[i], len(dst)
 	for x := 0; x < stride; x += 8 {
 		var a, b, c, d uint64 = half, half, half, half
 		for k, at := 0, x; k < len(w); k, at = k+1, at+stride {

@@ -36,7 +36,7 @@ func Resize(img image.Image, size image.Point, part image.Rectangle) *RGB {
 		return ycbcr(img, size, part)
 	case *image.Gray:
 		t := newTask(img.Rect, size, part)
-		y := t.plane(img.Pix, img.Stride, 1, 1)
+		y := t.plane(img.Pix, img.Stride)
 		out := New(part.Dx(), part.Dy(), [3]uint8{})
 		t.each(out, func(row []byte, at int) {
 			for x, v := range y.row(at)[:out.Width] {
@@ -87,88 +87,87 @@ func (t task) each(out *RGB, f func(row []byte, at int)) {
 	}
 }
 
-// lines is rows of bytes that are resized across, from which those of the result follow.
+// lines makes the rows of a result from source rows, which it resizes across when they are
+// first read. It keeps the source rows that a row of the result reads, and room for some of
+// the next ones, so that a high picture takes no memory for all of its rows.
 type lines struct {
-	rows   []byte
-	stride int // a multiple of 8
-	down   *filter
-	from   int // the source row of the first of rows
-	line   []byte
+	down      *filter
+	stride    int                           // of rows, a multiple of 8
+	fill      func(i int, row, next []byte) // resizes source row i, and i+1 into next if step is 2
+	step      int
+	rows      []byte
+	room      int // of rows, beside one that fill may add
+	from, end int // the source rows in rows
+	line      []byte
 }
 
-// newLines returns room for the rows that the filter reads, each of n bytes.
-func newLines(n int, down *filter) *lines {
-	last := len(down.first) - 1
-	l := &lines{stride: (n + 7) &^ 7, down: down, from: down.first[0]}
-	end := down.first[last] + len(down.weights[last])
-	for i := range down.first {
-		down.first[i] -= l.from
+// newLines returns lines of n bytes.
+func newLines(n int, down *filter, step int, fill func(i int, row, next []byte)) *lines {
+	const more = 16
+	l := &lines{down: down, stride: (n + 7) &^ 7, fill: fill, step: step, from: down.first[0], end: down.first[0]}
+	for _, w := range down.weights {
+		l.room = max(l.room, len(w)+more)
 	}
-	// One row more, so that rows are computed in pairs.
-	l.rows, l.line = make([]byte, (end-l.from+1)*l.stride), make([]byte, l.stride)
+	l.rows, l.line = make([]byte, (l.room+1)*l.stride), make([]byte, l.stride)
 	return l
 }
 
-// another returns room of the same extents.
-func (l *lines) another() *lines {
-	other := *l
-	other.rows, other.line = make([]byte, len(l.rows)), make([]byte, len(l.line))
-	return &other
-}
+// at is the room from a source row on.
+func (l *lines) at(i int) []byte { return l.rows[(i-l.from)*l.stride:] }
 
-// count is how many source rows the filter reads.
-func (l *lines) count() int { return len(l.rows)/l.stride - 1 }
-
-// at is the room for a source row.
-func (l *lines) at(i int) []byte { return l.rows[i*l.stride:][:l.stride] }
-
-// row is a row of the result, until the next call.
+// row is a row of the result, until the next call. Calls are for increasing rows.
 func (l *lines) row(i int) []byte {
-	l.down.down(l.line, l.rows, l.stride, i)
+	first := l.down.first[i]
+	end := first + len(l.down.weights[i])
+	l.end = max(l.end, first)
+	if end-l.from > l.room {
+		copy(l.rows, l.at(first)[:(l.end-first)*l.stride])
+		l.from = first
+	}
+	for ; l.end < end; l.end += l.step {
+		l.fill(l.end, l.at(l.end), l.at(l.end+1))
+	}
+	l.down.down(l.line, l.at(first), i)
 	return l.line
 }
 
-// plane resizes a plane of bytes across.
-func (t task) plane(pix []byte, stride, columns, rows int) *lines {
-	across, down, width, _ := t.filters(columns, rows)
-	l := newLines(len(across.first), down)
+// plane resizes a plane of bytes.
+func (t task) plane(pix []byte, stride int) *lines {
+	across, down, width, height := t.filters(1, 1)
 	pairs := make([]uint64, width)
-	for i := 0; i < l.count(); i += 2 {
-		one := pix[(l.from+i)*stride:][:width]
+	return newLines(len(across.first), down, 2, func(i int, row, next []byte) {
+		one := pix[i*stride:][:width]
 		two := one
-		if i+1 < l.count() {
-			two = pix[(l.from+i+1)*stride:][:width]
+		if i+1 < height {
+			two = pix[(i+1)*stride:][:width]
 		}
 		for x, v := range one {
 			pairs[x] = uint64(v) | uint64(two[x])<<32
 		}
-		across.across(pairs, l.at(i), l.at(i+1), 1)
-	}
-	return l
+		across.across(pairs, row, next, 1)
+	})
 }
 
 // rgba resizes pixels of red, green, blue and another byte.
 func (t task) rgba(pix []byte, stride int) *RGB {
-	across, down, width, _ := t.filters(1, 1)
+	across, down, width, height := t.filters(1, 1)
 	out := New(t.part.Dx(), t.part.Dy(), [3]uint8{})
-	l := newLines(3*out.Width, down)
 	one, two, green := make([]uint64, width), make([]uint64, width), make([]uint64, width)
-	for i := 0; i < l.count(); i += 2 {
-		upper := pix[(l.from+i)*stride:][:4*width]
+	l := newLines(3*out.Width, down, 2, func(i int, row, next []byte) {
+		upper := pix[i*stride:][:4*width]
 		lower := upper
-		if i+1 < l.count() {
-			lower = pix[(l.from+i+1)*stride:][:4*width]
+		if i+1 < height {
+			lower = pix[(i+1)*stride:][:4*width]
 		}
 		for x := range green {
 			u, v := uint64(binary.LittleEndian.Uint32(upper[4*x:])), uint64(binary.LittleEndian.Uint32(lower[4*x:]))
 			one[x], two[x] = u&0xff|u&0xff0000<<16, v&0xff|v&0xff0000<<16
 			green[x] = u>>8&0xff | v&0xff00<<24
 		}
-		a, b := l.at(i), l.at(i+1)
-		across.across(one, a, a[2:], 3)
-		across.across(two, b, b[2:], 3)
-		across.across(green, a[1:], b[1:], 3)
-	}
+		across.across(one, row, row[2:], 3)
+		across.across(two, next, next[2:], 3)
+		across.across(green, row[1:], next[1:], 3)
+	})
 	t.each(out, func(row []byte, at int) { copy(row, l.row(at)) })
 	return out
 }
@@ -189,21 +188,20 @@ func ycbcr(img *image.YCbCr, size image.Point, part image.Rectangle) *RGB {
 	case image.YCbCrSubsampleRatio410:
 		columns, rows = 4, 2
 	}
-	y := t.plane(img.Y, img.YStride, 1, 1)
+	bright := t.plane(img.Y, img.YStride)
 	across, down, width, _ := t.filters(columns, rows)
-	blue := newLines(len(across.first), down)
-	red := blue.another()
+	out := New(part.Dx(), part.Dy(), [3]uint8{})
 	pairs := make([]uint64, width)
-	for i := range blue.count() {
-		cb, cr := img.Cb[(blue.from+i)*img.CStride:][:width], img.Cr[(blue.from+i)*img.CStride:][:width]
+	colour := newLines(2*out.Width, down, 1, func(i int, row, _ []byte) {
+		cb, cr := img.Cb[i*img.CStride:][:width], img.Cr[i*img.CStride:][:width]
 		for x, v := range cb {
 			pairs[x] = uint64(v) | uint64(cr[x])<<32
 		}
-		across.across(pairs, blue.at(i), red.at(i), 1)
-	}
-	out := New(part.Dx(), part.Dy(), [3]uint8{})
+		across.across(pairs, row, row[out.Width:], 1)
+	})
 	t.each(out, func(row []byte, at int) {
-		y, cb, cr := y.row(at), blue.row(at), red.row(at)
+		y, both := bright.row(at), colour.row(at)
+		cb, cr := both[:out.Width], both[out.Width:]
 		for x := range out.Width {
 			row[3*x], row[3*x+1], row[3*x+2] = color.YCbCrToRGB(y[x], cb[x], cr[x])
 		}

@@ -8,6 +8,7 @@ import (
 	"image/draw"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 )
 
@@ -90,6 +91,36 @@ func checkPart(t *testing.T, r *rand.Rand, img image.Image, size image.Point, fu
 		want := full.Pix[3*((y+i)*full.Width+x):][:3*got.Width]
 		if row := got.Pix[3*i*got.Width:][:3*got.Width]; !bytes.Equal(row, want) {
 			t.Fatalf("%T to %v: row %d of part %v is %v, want %v", img, size, i, part, row, want)
+		}
+	}
+}
+
+// TestNarrow makes a high picture a wide one, which takes no memory for all rows in that width.
+func TestNarrow(t *testing.T) {
+	size := image.Pt(64, 1000)
+	narrow := image.Rect(0, 0, 1, 1<<18)
+	for _, img := range []image.Image{image.NewGray(narrow), image.NewRGBA(narrow), image.NewYCbCr(narrow, image.YCbCrSubsampleRatio420)} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		Resize(img, size, image.Rectangle{Max: size})
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 24<<20 {
+			t.Errorf("%T: %d bytes allocated", img, n)
+		}
+	}
+}
+
+// TestManyWeights adds weights that rounding would change much. White stays white.
+func TestManyWeights(t *testing.T) {
+	for _, n := range []int{1, 700, 1025, 5 << 20} {
+		for i, list := range newFilter(0, 3, n, 0, float64(n)/3).weights {
+			sum := uint64(0)
+			for _, w := range list {
+				sum += w
+			}
+			if 255*sum+1<<(bits-1) < 255<<bits || 255*sum+1<<(bits-1) >= 256<<bits {
+				t.Errorf("%d elements: weights of element %d are %v", n, i, float64(sum)/(1<<bits))
+			}
 		}
 	}
 }
