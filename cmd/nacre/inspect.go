@@ -119,6 +119,9 @@ type reportOperator struct {
 	Domain      string `json:"domain,omitempty"`
 	Count       int    `json:"count"`
 	Implemented bool   `json:"implemented"`
+
+	first *graph.Node // has it
+	err   error       // why it is not implemented
 }
 
 type reportNode struct {
@@ -263,7 +266,10 @@ func operators(m *graph.Model) []reportOperator {
 		key := domainName(n.Domain) + "." + n.Op
 		if counts[key] == nil {
 			_, _, err := registry.Find(n)
-			counts[key] = &reportOperator{Op: n.Op, Domain: n.Domain, Implemented: err == nil || isFunction(m, n)}
+			if isFunction(m, n) {
+				err = nil
+			}
+			counts[key] = &reportOperator{Op: n.Op, Domain: n.Domain, Implemented: err == nil, first: n, err: err}
 		}
 		counts[key].Count++
 	}

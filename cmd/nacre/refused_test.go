@@ -134,3 +134,31 @@ func TestVerifyKind(t *testing.T) {
 		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
 	}
 }
+
+// TestVerifyNamesOperators verifies a model with operators that are not implemented: each is
+// named once, with its node.
+func TestVerifyNamesOperators(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.onnx")
+	x := &graph.Value{Name: "x", Type: graph.Type{DType: tensor.F32}}
+	y := &graph.Value{Name: "y", Type: graph.Type{DType: tensor.F32}}
+	m := &graph.Model{
+		Opsets: []graph.Opset{{Version: 21}},
+		Graph: &graph.Graph{Inputs: []*graph.Value{x}, Outputs: []*graph.Value{y}, Nodes: []*graph.Node{
+			{Name: "first", Op: "Twice", Version: 21, Inputs: []string{"x"}, Outputs: []string{"a"}},
+			{Name: "second", Op: "Twice", Version: 21, Inputs: []string{"a"}, Outputs: []string{"b"}},
+			{Op: "Thrice", Version: 21, Inputs: []string{"b"}, Outputs: []string{"y"}},
+		}},
+	}
+	if err := formats.Save(path, m, formats.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := call("verify", path)
+	for _, want := range []string{
+		path + `: validate: node "first" (Twice-21): operator Twice-21 is not implemented; a program can register it`,
+		path + `: validate: node "y" (Thrice-21): operator Thrice-21 is not implemented; a program`,
+	} {
+		if code != exitFailed || strings.Count(stderr, want) != 1 {
+			t.Errorf("exit code %d, without %q once: %s", code, want, stderr)
+		}
+	}
+}

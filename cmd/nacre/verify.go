@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
 )
 
 func verifyCommand() *cobra.Command {
@@ -64,20 +62,16 @@ func canRun(ctx context.Context, w, stderr io.Writer, path, weights string) (err
 	if err != nil {
 		return err
 	}
-	var missing []string
-	hint := ""
+	var missing []error
 	for _, o := range operators(network) {
-		if o.Implemented {
-			continue
-		}
-		name := domainName(o.Domain) + "." + o.Op
-		missing = append(missing, name)
-		if why := op.Unportable(&graph.Node{Domain: o.Domain, Op: o.Op}); why != "" && hint == "" {
-			hint = "; " + name + " " + why
+		if o.err != nil {
+			missing = append(missing, &graph.Error{
+				Stage: "validate", File: path, Offset: -1, Node: o.first.Label(), Op: o.first.OpName(), Err: o.err,
+			})
 		}
 	}
 	if missing != nil {
-		return graph.Errorf(graph.ErrUnsupported, "%s: not implemented: %s%s", path, strings.Join(missing, ", "), hint)
+		return errors.Join(missing...)
 	}
 	s, err := m.NewSessionContext(ctx, nacre.Options{Threads: 1})
 	if err != nil {
