@@ -150,31 +150,31 @@ func (m *Model) filled(d tensor.DType, shape []int, value func(i int) float64) *
 	t := tensor.New(d, shape...)
 	switch d {
 	case tensor.F32:
-		fill(t, value, func(v float64) float32 { return float32(v) })
+		numbers[float32](t, value)
 	case tensor.F64:
-		fill(t, value, func(v float64) float64 { return v })
-	case tensor.F16:
-		fill(t, value, func(v float64) packed.F16 { return packed.ToF16(float32(v)) })
-	case tensor.BF16:
-		fill(t, value, func(v float64) packed.BF16 { return packed.ToBF16(float32(v)) })
+		numbers[float64](t, value)
 	case tensor.I8:
-		fill(t, value, func(v float64) int8 { return int8(v) })
+		numbers[int8](t, value)
 	case tensor.U8:
-		fill(t, value, func(v float64) uint8 { return uint8(v) })
+		numbers[uint8](t, value)
 	case tensor.I16:
-		fill(t, value, func(v float64) int16 { return int16(v) })
+		numbers[int16](t, value)
 	case tensor.U16:
-		fill(t, value, func(v float64) uint16 { return uint16(v) })
+		numbers[uint16](t, value)
 	case tensor.I32:
-		fill(t, value, func(v float64) int32 { return int32(v) })
+		numbers[int32](t, value)
 	case tensor.U32:
-		fill(t, value, func(v float64) uint32 { return uint32(v) })
+		numbers[uint32](t, value)
 	case tensor.I64:
-		fill(t, value, func(v float64) int64 { return int64(v) })
+		numbers[int64](t, value)
 	case tensor.U64:
-		fill(t, value, func(v float64) uint64 { return uint64(v) })
+		numbers[uint64](t, value)
+	case tensor.F16:
+		fill(t, func(i int) packed.F16 { return packed.ToF16(float32(value(i))) })
+	case tensor.BF16:
+		fill(t, func(i int) packed.BF16 { return packed.ToBF16(float32(value(i))) })
 	case tensor.Bool:
-		fill(t, value, func(v float64) bool { return v >= 1 })
+		fill(t, func(i int) bool { return value(i) >= 1 })
 	default:
 		for i := range t.Bytes() {
 			t.Bytes()[i] = byte(m.rand.IntN(256))
@@ -183,8 +183,14 @@ func (m *Model) filled(d tensor.DType, shape []int, value func(i int) float64) *
 	return t
 }
 
-func fill[T tensor.Element](t *tensor.Tensor, value func(i int) float64, as func(v float64) T) {
+func numbers[T float32 | float64 | int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64](
+	t *tensor.Tensor, value func(i int) float64,
+) {
+	fill(t, func(i int) T { return T(value(i)) })
+}
+
+func fill[T tensor.Element](t *tensor.Tensor, value func(i int) T) {
 	for i := range tensor.View[T](t) {
-		tensor.View[T](t)[i] = as(value(i))
+		tensor.View[T](t)[i] = value(i)
 	}
 }
