@@ -158,13 +158,7 @@ func (r *Results) Find(name string, threads int) *Row {
 }
 
 // Save writes the results as a file of JSON.
-func (r *Results) Save(path string) error {
-	data, err := json.MarshalIndent(r, "", "\t")
-	if err != nil {
-		return err
-	}
-	return WriteFile(path, append(data, '\n'))
-}
+func (r *Results) Save(path string) error { return writeJSON(path, r) }
 
 // Load reads what Save wrote.
 func Load(path string) (*Results, error) {

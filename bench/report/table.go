@@ -9,12 +9,12 @@ import (
 	"text/tabwriter"
 )
 
-// groups returns the groups of the rows in their order.
-func (r *Results) groups() []string {
+// Groups returns the groups of rows in their order.
+func Groups[R any](rows []R, group func(R) string) []string {
 	var list []string
-	for _, row := range r.Rows {
-		if !slices.Contains(list, row.Group) {
-			list = append(list, row.Group)
+	for _, row := range rows {
+		if g := group(row); !slices.Contains(list, g) {
+			list = append(list, g)
 		}
 	}
 	return list
@@ -37,7 +37,7 @@ func (r *Results) Text() string {
 		"fma, read: operations, and bytes of weights, inputs and outputs, as a part of the ceiling. Winograd, int8 and AMX need fewer\n" +
 		"multiply-adds of float32 than are counted, and caches hold small models: both may exceed 100%.\n" +
 		"memory: Nacre's peak in runs over the peer's. open: the peer's time to open the model over Nacre's.\n")
-	for _, g := range r.groups() {
+	for _, g := range Groups(r.Rows, func(row Row) string { return row.Group }) {
 		fmt.Fprintf(&b, "\n%s\n", g)
 		r.group(&b, g)
 	}

@@ -1,10 +1,37 @@
 package report
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 )
+
+// WriteTables writes what was measured to a folder, as NAME.json and, as tables, to NAME.txt. It
+// makes the folder if there is none, and says what it wrote.
+func WriteTables(folder, name string, measured any, tables string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	base := filepath.Join(folder, name)
+	if err := writeJSON(base+".json", measured); err != nil {
+		return err
+	}
+	if err := WriteFile(base+".txt", []byte(tables)); err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "written: %s.json, %s.txt\n", base, base)
+	return nil
+}
+
+func writeJSON(path string, v any) error {
+	data, err := json.MarshalIndent(v, "", "\t")
+	if err != nil {
+		return err
+	}
+	return WriteFile(path, append(data, '\n'))
+}
 
 // WriteFile writes a file as a whole or not at all.
 func WriteFile(path string, data []byte) error {

@@ -30,7 +30,7 @@ func newComparison(o options) (*comparison, error) {
 	}
 	c := &comparison{options: o}
 	c.results = report.Results{
-		Date: time.Now().Format(time.DateOnly), CPU: cpuName(), Cores: runtime.NumCPU(), Commit: report.Commit(), Rounds: o.rounds,
+		Date: time.Now().Format(time.DateOnly), CPU: cpuName(), Cores: runtime.NumCPU(), Commit: report.Commit(), Rounds: o.Rounds,
 	}
 	c.results.Load[0] = load()
 	var found []peer
@@ -151,7 +151,7 @@ func (c *comparison) time(r *row, path string, found *report.Row) error {
 		sides = append(sides, s)
 	}
 	var err error
-	if found.Sides, err = measure(sides, c.options); err != nil {
+	if found.Sides, err = measure(sides, c.Bounds); err != nil {
 		return err
 	}
 	if r.product == nil {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bench/report"
 	"github.com/nacre-ml/nacre/bench/side"
+	"github.com/nacre-ml/nacre/bench/turns"
 )
 
 // serveWord, as the first argument, makes the program one side of the comparison.
@@ -57,37 +57,18 @@ func serve(args []string) error {
 
 // options are those of the command line.
 type options struct {
-	pattern  *regexp.Regexp
+	turns.Options
 	threads  []int
-	rounds   int
-	budget   time.Duration
 	programs string
-	python   string
-	out      string
-	list     bool
 }
 
-func parse(args []string) (options, error) {
+func parse(args []string) (o options, err error) {
 	f := flag.NewFlagSet("versus", flag.ExitOnError)
-	var o options
-	pattern := f.String("run", "", "rows whose GROUP/NAME match this `expression`")
-	threads := f.String("threads", "1,2", "numbers of threads")
-	quick := f.Bool("quick", false, "few rounds: 5 within a second for each row")
-	f.IntVar(&o.rounds, "rounds", 20, "runs, or blocks of short runs, of each side")
-	f.DurationVar(&o.budget, "budget", 4*time.Second, "time for a row with a number of threads, after which it has 3 rounds or as many as it has")
+	threads := f.String("threads", "1,2", "numbers of threads, with each of which a row is timed")
 	f.StringVar(&o.programs, "programs", filepath.Join("build", "peers"), "`folder` of the programs that multiply with other libraries")
-	f.StringVar(&o.python, "python", filepath.Join(".venv", "bin", "python"), "Python that has ONNX Runtime")
-	f.StringVar(&o.out, "out", "", "`folder` for what was measured, as JSON and text; none if empty")
-	f.BoolVar(&o.list, "list", false, "list the rows and run none")
-	f.Parse(args)
-	if f.NArg() > 0 {
-		return o, fmt.Errorf("%q is no option; -run EXPRESSION chooses rows", f.Arg(0))
-	}
-	if *quick {
-		o.rounds, o.budget = 5, time.Second
-	}
-	if o.rounds < 1 {
-		return o, fmt.Errorf("option -rounds is %d; 1 is the least", o.rounds)
+	usual, quick := turns.Bounds{Rounds: 20, Budget: 4 * time.Second}, turns.Bounds{Rounds: 5, Budget: time.Second}
+	if o.Options, err = turns.Parse(f, args, usual, quick); err != nil {
+		return o, err
 	}
 	for _, text := range strings.Split(*threads, ",") {
 		n, err := strconv.Atoi(text)
@@ -96,9 +77,7 @@ func parse(args []string) (options, error) {
 		}
 		o.threads = append(o.threads, n)
 	}
-	var err error
-	o.pattern, err = regexp.Compile(*pattern)
-	return o, err
+	return o, nil
 }
 
 func run(args []string) error {
@@ -110,20 +89,9 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	var chosen []row
-	for _, r := range all {
-		if o.pattern.MatchString(r.group + "/" + r.name) {
-			chosen = append(chosen, r)
-		}
-	}
-	if len(chosen) == 0 {
-		return fmt.Errorf("no row matches -run %v; -list names them", o.pattern)
-	}
-	if o.list {
-		for _, r := range chosen {
-			fmt.Println(r.group + "/" + r.name)
-		}
-		return nil
+	chosen, err := turns.Choose(o.Options, all)
+	if err != nil || len(chosen) == 0 {
+		return err
 	}
 	c, err := newComparison(o)
 	if err != nil {
@@ -133,7 +101,7 @@ func run(args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	failed := c.compare(ctx, chosen)
-	return finish(c.finished(), o.out, failed)
+	return finish(c.finished(), o.Out, failed)
 }
 
 // finish prints the tables, and writes them where a folder is given.
@@ -141,17 +109,9 @@ func finish(r *report.Results, folder string, failed int) error {
 	text := r.Text()
 	fmt.Print(text)
 	if folder != "" {
-		if err := os.MkdirAll(folder, 0o755); err != nil {
+		if err := report.WriteTables(folder, r.Date+"-"+strings.TrimSuffix(r.Commit, "+"), r, text); err != nil {
 			return err
 		}
-		base := filepath.Join(folder, r.Date+"-"+strings.TrimSuffix(r.Commit, "+"))
-		if err := r.Save(base + ".json"); err != nil {
-			return err
-		}
-		if err := report.WriteFile(base+".txt", []byte(text)); err != nil {
-			return err
-		}
-		fmt.Fprintf(os.Stderr, "written: %s.json, %s.txt\n", base, base)
 	}
 	if failed > 0 {
 		return fmt.Errorf("%d rows failed; the tables say why", failed)

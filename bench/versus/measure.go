@@ -4,22 +4,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
-	"time"
 
 	"github.com/nacre-ml/nacre/bench/report"
+	"github.com/nacre-ml/nacre/bench/turns"
 )
 
-// blockSeconds is about how long runs are that are timed together, and fewestRounds how
-// many rounds a row has however long they take.
+// Short runs are timed in blocks of about blockSeconds.
 const (
 	blockSeconds = 20e-3
 	mostRuns     = 1000
-	fewestRounds = 3
 )
 
 // measure times the sides in turn and returns what each took, in the order of sides.
-func measure(sides []*started, o options) ([]report.Side, error) {
+func measure(sides []*started, b turns.Bounds) ([]report.Side, error) {
 	requests, err := warm(sides)
 	if err != nil {
 		return nil, err
@@ -31,20 +28,11 @@ func measure(sides []*started, o options) ([]report.Side, error) {
 			return nil, err
 		}
 	}
-	times := make([][]float64, len(sides))
-	start := time.Now()
-	for round := 0; round < o.rounds && (round < fewestRounds || time.Since(start) < o.budget); round++ {
-		for k := range sides {
-			i := (round + k) % len(sides)
-			t, err := sides[i].Seconds(requests[i])
-			if err != nil {
-				return nil, err
-			}
-			times[i] = append(times[i], t)
-		}
+	times, err := b.Time(len(sides), func(i int) (float64, error) { return sides[i].Seconds(requests[i]) })
+	if err != nil {
+		return nil, err
 	}
 	for i := range sides {
-		slices.Sort(times[i])
 		list[i].Best, list[i].Median, list[i].Rounds = times[i][0], times[i][len(times[i])/2], len(times[i])
 	}
 	return list, nil

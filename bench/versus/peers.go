@@ -24,10 +24,10 @@ const onnxRuntime = "ONNX Runtime"
 
 // peers returns those that are there, and names the others with the cause.
 func peers(o options) (found []peer, names, missing []string) {
-	if version, err := exec.Command(o.python, "-c", "import onnxruntime; print(onnxruntime.__version__)").Output(); err != nil {
-		missing = append(missing, fmt.Sprintf("%s: %s: %v", onnxRuntime, o.python, err))
+	if version, err := exec.Command(o.Python, "-c", "import onnxruntime; print(onnxruntime.__version__)").Output(); err != nil {
+		missing = append(missing, fmt.Sprintf("%s: %s: %v", onnxRuntime, o.Python, err))
 	} else {
-		found = append(found, runtimePeer(o.python))
+		found = append(found, runtimePeer(o.Python))
 		names = append(names, onnxRuntime+" "+strings.TrimSpace(string(version)))
 	}
 	for _, library := range []struct {

@@ -22,6 +22,9 @@ type row struct {
 	product     *product   // of a row that libraries of products take too
 }
 
+// Title returns the name with its group.
+func (r row) Title() string { return r.group + "/" + r.name }
+
 // goals are the ratios to reach, of the best and the median runs, on one thread and two.
 var goals = map[string][2]float64{
 	"resnet50": {1.2, 1.2}, "mobilenetv2": {1.3, 1.25}, "mobilenetv3": {1.3, 1.25}, "efficientnet_b0": {1.4, 1.35},

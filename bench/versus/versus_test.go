@@ -8,6 +8,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bench"
 	"github.com/nacre-ml/nacre/bench/report"
+	"github.com/nacre-ml/nacre/bench/turns"
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/internal/testenv"
@@ -90,7 +91,7 @@ func TestCompare(t *testing.T) {
 		p.name = name
 		return p
 	}
-	o := options{rounds: 3, threads: []int{1}}
+	o := options{Options: turns.Options{Bounds: turns.Bounds{Rounds: 3}}, threads: []int{1}}
 	c := &comparison{options: o, folder: t.TempDir(), sides: []peer{self("Nacre"), self("other")}}
 	var err error
 	if c.ceilings, err = newCeilings(o.threads); err != nil {
@@ -107,7 +108,7 @@ func TestCompare(t *testing.T) {
 		t.Errorf("%d rows failed, want that of the unknown request", failed)
 	}
 	found := c.finished().Rows[0]
-	if found.Error != "" || len(found.Sides) != 2 || found.Sides[1].Rounds != o.rounds || found.Best() <= 0 {
+	if found.Error != "" || len(found.Sides) != 2 || found.Sides[1].Rounds != o.Rounds || found.Best() <= 0 {
 		t.Fatalf("%+v", found)
 	}
 	if len(found.Costly) == 0 || found.Costly[0].Op == "" {
@@ -120,7 +121,7 @@ func TestCompare(t *testing.T) {
 
 // TestMissingPeers names what is not installed.
 func TestMissingPeers(t *testing.T) {
-	found, _, missing := peers(options{python: filepath.Join(t.TempDir(), "python"), programs: t.TempDir()})
+	found, _, missing := peers(options{Options: turns.Options{Python: filepath.Join(t.TempDir(), "python")}, programs: t.TempDir()})
 	if len(found) != 0 || len(missing) != 3 {
 		t.Errorf("%d peers were found and %q are missing", len(found), missing)
 	}

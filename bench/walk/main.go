@@ -11,12 +11,11 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"regexp"
 	"syscall"
 	"time"
 
 	"github.com/nacre-ml/nacre/bench/side"
+	"github.com/nacre-ml/nacre/bench/turns"
 )
 
 // serveWord, as the first argument, makes the program Nacre's side of the comparison.
@@ -39,38 +38,15 @@ func main() {
 
 // options are those of the command line.
 type options struct {
-	pattern *regexp.Regexp
-	rounds  int
-	budget  time.Duration
-	python  string
-	out     string
-	keep    string
-	list    bool
+	turns.Options
+	keep string
 }
 
-func parse(args []string) (options, error) {
+func parse(args []string) (o options, err error) {
 	f := flag.NewFlagSet("walk", flag.ExitOnError)
-	var o options
-	pattern := f.String("run", "", "rows whose GROUP/NAME match this `expression`")
-	quick := f.Bool("quick", false, "few rounds: 4 within a quarter of a second for each row")
-	f.IntVar(&o.rounds, "rounds", 15, "runs, or blocks of short runs, of each side")
-	f.DurationVar(&o.budget, "budget", time.Second, "time for a row, after which it has 3 rounds or as many as it has")
-	f.StringVar(&o.python, "python", filepath.Join(".venv", "bin", "python"), "Python that has ONNX Runtime and onnx")
-	f.StringVar(&o.out, "out", "", "`folder` for the tables, as JSON and text; none if empty")
 	f.StringVar(&o.keep, "keep", "", "`folder` for the models with their inputs and answers; none if empty")
-	f.BoolVar(&o.list, "list", false, "list the rows and run none")
-	f.Parse(args)
-	if f.NArg() > 0 {
-		return o, fmt.Errorf("%q is no option; -run EXPRESSION chooses rows", f.Arg(0))
-	}
-	if *quick {
-		o.rounds, o.budget = 4, time.Second/4
-	}
-	if o.rounds < 1 {
-		return o, fmt.Errorf("option -rounds is %d; 1 is the least", o.rounds)
-	}
-	var err error
-	o.pattern, err = regexp.Compile(*pattern)
+	usual, quick := turns.Bounds{Rounds: 15, Budget: time.Second}, turns.Bounds{Rounds: 4, Budget: time.Second / 4}
+	o.Options, err = turns.Parse(f, args, usual, quick)
 	return o, err
 }
 
@@ -83,20 +59,9 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	var chosen []row
-	for _, r := range all {
-		if o.pattern.MatchString(r.group + "/" + r.name) {
-			chosen = append(chosen, r)
-		}
-	}
-	if len(chosen) == 0 {
-		return fmt.Errorf("no row matches -run %v; -list names them", o.pattern)
-	}
-	if o.list {
-		for _, r := range chosen {
-			fmt.Println(r.group + "/" + r.name)
-		}
-		return nil
+	chosen, err := turns.Choose(o.Options, all)
+	if err != nil || len(chosen) == 0 {
+		return err
 	}
 	w, err := newWalk(o)
 	if err != nil {

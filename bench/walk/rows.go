@@ -26,6 +26,9 @@ type row struct {
 	build       func(folder string) error
 }
 
+// Title returns the name with its group.
+func (r row) Title() string { return r.group + "/" + r.name }
+
 // rows returns all rows.
 func rows() ([]row, error) {
 	table, err := operators.Rows()

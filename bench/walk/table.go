@@ -3,10 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -48,13 +45,7 @@ const worst = 20
 
 // groups returns the groups of the rows in their order.
 func (r *results) groups() []string {
-	var list []string
-	for _, row := range r.Rows {
-		if !slices.Contains(list, row.Group) {
-			list = append(list, row.Group)
-		}
-	}
-	return list
+	return report.Groups(r.Rows, func(t timed) string { return t.Group })
 }
 
 // sorted returns the rows of a group that have times, worst first, and those that failed.
@@ -128,22 +119,11 @@ func (w *walk) finish() error {
 	for _, g := range r.groups() {
 		fmt.Println(r.summary(g))
 	}
-	if w.out != "" {
-		if err := os.MkdirAll(w.out, 0o755); err != nil {
+	if w.Out != "" {
+		name := r.Date + "-" + strings.TrimSuffix(r.Commit, "+") + "-operators"
+		if err := report.WriteTables(w.Out, name, r, r.text()); err != nil {
 			return err
 		}
-		base := filepath.Join(w.out, r.Date+"-"+strings.TrimSuffix(r.Commit, "+")+"-operators")
-		data, err := json.MarshalIndent(r, "", "\t")
-		if err != nil {
-			return err
-		}
-		if err := report.WriteFile(base+".json", append(data, '\n')); err != nil {
-			return err
-		}
-		if err := report.WriteFile(base+".txt", []byte(r.text())); err != nil {
-			return err
-		}
-		fmt.Fprintf(os.Stderr, "written: %s.json, %s.txt\n", base, base)
 	}
 	failed := 0
 	for _, t := range r.Rows {

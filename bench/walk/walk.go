@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -36,18 +35,18 @@ func newWalk(o options) (*walk, error) {
 	if err != nil {
 		return nil, err
 	}
-	version, err := exec.Command(o.python, "-c", "import onnx, onnxruntime; print(onnxruntime.__version__)").Output()
+	version, err := exec.Command(o.Python, "-c", "import onnx, onnxruntime; print(onnxruntime.__version__)").Output()
 	if err != nil {
-		return nil, fmt.Errorf("%s has no onnx or no onnxruntime, which scripts/setup-python.sh installs: %w", o.python, err)
+		return nil, fmt.Errorf("%s has no onnx or no onnxruntime, which scripts/setup-python.sh installs: %w", o.Python, err)
 	}
 	w := &walk{options: o}
 	w.sides[0] = contender{name: "Nacre", command: func() *exec.Cmd { return exec.Command(program, serveWord) }}
 	w.sides[1] = contender{name: "ONNX Runtime", command: func() *exec.Cmd {
-		return exec.Command(o.python, filepath.Join("bench", "peers", "folders.py"))
+		return exec.Command(o.Python, filepath.Join("bench", "peers", "folders.py"))
 	}}
 	w.results = results{
 		Date: time.Now().Format(time.DateOnly), Commit: report.Commit(), Peer: "ONNX Runtime " + strings.TrimSpace(string(version)),
-		Rounds: o.rounds,
+		Rounds: o.Rounds,
 	}
 	if w.folder = o.keep; w.folder == "" {
 		w.folder, err = os.MkdirTemp("", "nacre-walk-")
@@ -164,12 +163,10 @@ func (w *walk) compare(r *row, folder string) error {
 	return compareAnswers(paths[0], paths[1], r)
 }
 
-// Short runs are timed in blocks of about blockSeconds, and a row has fewestRounds however long
-// they take.
+// Short runs are timed in blocks of about blockSeconds.
 const (
 	blockSeconds = 15e-3
 	mostRuns     = 1000
-	fewestRounds = 3
 )
 
 // time times a request on both sides in turn. An argument of "1" is the number of runs in a block.
@@ -189,20 +186,11 @@ func (w *walk) time(group, name, request, argument string) (timed, error) {
 			arguments[i] = fmt.Sprint(int(min(mostRuns, max(1, math.Ceil(blockSeconds/least)))))
 		}
 	}
-	var times [2][]float64
-	start := time.Now()
-	for round := 0; round < w.rounds && (round < fewestRounds || time.Since(start) < w.budget); round++ {
-		for k := range w.sides {
-			i := (round + k) % len(w.sides)
-			t, err := w.sides[i].seconds(request, arguments[i])
-			if err != nil {
-				return f, err
-			}
-			times[i] = append(times[i], t)
-		}
+	times, err := w.Time(len(w.sides), func(i int) (float64, error) { return w.sides[i].seconds(request, arguments[i]) })
+	if err != nil {
+		return f, err
 	}
 	for i, list := range times {
-		slices.Sort(list)
 		f.Best[i], f.Median[i] = list[0], list[len(list)/2]
 	}
 	return f, nil

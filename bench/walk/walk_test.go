@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bench"
+	"github.com/nacre-ml/nacre/bench/turns"
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/formats/onnx"
 	"github.com/nacre-ml/nacre/internal/testenv"
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 func TestWalk(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	self := func() *exec.Cmd { return exec.Command(os.Args[0], serveWord) }
-	w := &walk{options: options{rounds: 3}, folder: t.TempDir(), sides: [2]contender{{name: "Nacre", command: self}, {name: "other", command: self}}}
+	w := &walk{options: options{Options: turns.Options{Bounds: turns.Bounds{Rounds: 3}}}, folder: t.TempDir(), sides: [2]contender{{name: "Nacre", command: self}, {name: "other", command: self}}}
 	defer w.close()
 	all, err := rows()
 	if err != nil {
@@ -38,7 +39,7 @@ func TestWalk(t *testing.T) {
 	wanted := regexp.MustCompile("^operators/(Shape|SplitToSequence|StringConcat|ai.onnx.ml.ZipMap|RandomUniform.*)$")
 	var list []row
 	for _, r := range all {
-		if wanted.MatchString(r.group + "/" + r.name) {
+		if wanted.MatchString(r.Title()) {
 			list = append(list, r)
 		}
 	}
