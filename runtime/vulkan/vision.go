@@ -37,7 +37,7 @@ func bindGridSample(o *vision.GridSample, b *binder) error {
 	w.int(y.Len(), x[1], y[2:].Len(), x[2:].Len())
 	w.int(spread(x[2:], 1)...)
 	b.step.InPlace = nil
-	constants := []uint32{uint32(axes), mode, padding, uint32(op.Btoi(o.Corners)), uint32(op.Btoi(o.Mode == "cubic"))}
+	constants := []uint32{uint32(axes), mode, padding, uint32(op.Btoi(o.Corners))}
 	return b.flat("vision/grid", variant, y.Len(), constants, w, b.in(0), b.in(1), b.out(0))
 }
 

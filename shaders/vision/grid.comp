@@ -1,8 +1,8 @@
 // Images [batch,channels,...] read between their pixels at the places of a grid
-// [batch,...,axes], an element of the result per invocation. GRID_F32 has places of float32. Places are from -1 to 1, innermost
-// axis first. MODE is 0 for the nearest pixel, 1 for linear and 2 for cubic interpolation;
+// [batch,...,axes], an element of the result per invocation. GRID_F32 has places of float32.
+// Places are from -1 to 1, innermost axis first. MODE is 0 for the nearest pixel, 1 for linear and 2 for cubic interpolation;
 // PADDING 0 for zeros, 1 for the border and 2 for reflection; CORNERS has -1 and 1 be the
-// centres of the outermost pixels; OUTSIDE has cubic taps surround places beyond the border.
+// centres of the outermost pixels. Cubic taps surround places beyond the border.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -13,7 +13,6 @@ layout(constant_id = 1) const uint AXES = 2;
 layout(constant_id = 2) const uint MODE = 1;
 layout(constant_id = 3) const uint PADDING = 0;
 layout(constant_id = 4) const uint CORNERS = 0;
-layout(constant_id = 5) const uint OUTSIDE = 0;
 
 layout(std430, binding = 0) readonly buffer X { T x[]; };
 #ifdef GRID_F32
@@ -68,7 +67,7 @@ void taps(uint a, float place, int n) {
     precise float v = CORNERS != 0 ? (place + 1.0) / 2.0 * float(n - 1) : ((place + 1.0) * float(n) - 1.0) / 2.0;
     if (MODE == 0) v = m_round(v);
     if (v < lo || v > hi) {
-        float far = OUTSIDE != 0 ? 2.0 : 0.0;
+        float far = MODE == 2 ? 2.0 : 0.0;
         if (PADDING == 1) v = min(max(v, -far), float(n - 1) + far);
         if (PADDING == 2) v = is_inf(v) ? NAN : mirrored(v, lo, hi);
     }
