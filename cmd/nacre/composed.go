@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/internal/jsonobject"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -87,26 +87,7 @@ type jsonMember struct {
 
 // MarshalJSON writes the members in order.
 func (o jsonObject) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, m := range o {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		key, err := json.Marshal(m.key)
-		if err != nil {
-			return nil, err
-		}
-		value, err := json.Marshal(m.value)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(key)
-		b.WriteByte(':')
-		b.Write(value)
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return jsonobject.Marshal(len(o), func(i int) (string, any) { return o[i].key, o[i].value })
 }
 
 // asJSON returns a value as JSON has it: a tensor with its type and shape, a sequence as a

@@ -1,12 +1,12 @@
 package openinfer
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 
+	"github.com/nacre-ml/nacre/internal/jsonobject"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -20,20 +20,7 @@ type member struct {
 
 // MarshalJSON writes the members in their order.
 func (m members) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, x := range m {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		value, err := json.Marshal(x.value)
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(&b, "%s:%s", marshal(x.key), value)
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return jsonobject.Marshal(len(m), func(i int) (string, any) { return m[i].key, m[i].value })
 }
 
 // variantOf is a value of an enumeration.

@@ -1,0 +1,25 @@
+// Package jsonobject writes objects of JSON whose members keep their order.
+package jsonobject
+
+import "encoding/json"
+
+// Marshal returns an object of n members.
+func Marshal(n int, member func(i int) (key string, value any)) ([]byte, error) {
+	b := []byte{'{'}
+	for i := range n {
+		key, value := member(i)
+		name, err := json.Marshal(key)
+		if err != nil {
+			return nil, err
+		}
+		data, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, name...), ':'), data...)
+	}
+	return append(b, '}'), nil
+}
