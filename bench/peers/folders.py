@@ -47,7 +47,8 @@ class Model:
     def __init__(self, folder):
         self.session = session(os.path.join(folder, "model.onnx"))
         paths = sorted(glob.glob(os.path.join(folder, "test_data_set_0", "input_*.pb")), key=number)
-        self.feeds = {i.name: numpy_helper.to_array(onnx.load_tensor(p)) for i, p in zip(self.session.get_inputs(), paths, strict=True)}
+        values = [numpy_helper.to_array(onnx.load_tensor(p)) for p in paths]
+        self.feeds = {i.name: v for i, v in zip(self.session.get_inputs(), values, strict=True)}
         self.bound = None
         values = self.session.get_inputs() + self.session.get_outputs()
         if all(v.type.startswith("tensor") and v.type != "tensor(string)" for v in values):  # others cannot be bound
@@ -125,7 +126,7 @@ def answer(request, argument):
 print("ready 0", flush=True)
 for line in sys.stdin:
     try:
-        result = answer(*line.split())
+        result = answer(*line.rstrip("\n").split(" ", 1))
     except Exception as e:  # the request is answered with it
         result = "error " + " ".join(str(e).split())
     print(result, flush=True)

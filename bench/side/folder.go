@@ -31,7 +31,7 @@ func (f *Folders) Serve(in io.Reader, out io.Writer) error {
 	fmt.Fprintln(out, "ready 0")
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
-		answer, err := f.answer(strings.Fields(lines.Text()))
+		answer, err := f.answer(lines.Text())
 		if err != nil {
 			answer = "error " + strings.Join(strings.Fields(err.Error()), " ")
 		}
@@ -48,18 +48,15 @@ func (f *Folders) close() {
 	*f = Folders{}
 }
 
-func (f *Folders) answer(request []string) (string, error) {
-	if len(request) != 2 {
-		return "", fmt.Errorf("no request %q", request)
-	}
-	argument := request[1]
-	switch request[0] {
+func (f *Folders) answer(line string) (string, error) {
+	request, argument, _ := strings.Cut(line, " ")
+	switch request {
 	case "folder":
 		return "opened", f.folder(argument)
 	case "answers":
 		return "written", f.answers(argument)
 	case "open", "first":
-		return opened(argument, request[0] == "first")
+		return opened(argument, request == "first")
 	case "run":
 		n, err := strconv.Atoi(argument)
 		if err != nil {
@@ -67,7 +64,7 @@ func (f *Folders) answer(request []string) (string, error) {
 		}
 		return mean(n, f.run)
 	}
-	return "", fmt.Errorf("no request %q", request)
+	return "", fmt.Errorf("no request %q", line)
 }
 
 // folder opens the model of a folder, and reads its inputs.
