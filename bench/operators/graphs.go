@@ -54,7 +54,8 @@ func conditional(m *Model) {
 			name = "else_branch"
 		}
 		return graph.GraphAttr(name, &graph.Graph{
-			Name: op, Nodes: []*graph.Node{plain(op, op, nil, []string{x}, y)}, Outputs: []*graph.Value{value(y, tensor.F32, 512, 1024)},
+			Name: op, Nodes: []*graph.Node{plain(op, op, nil, []string{x}, y)},
+			Outputs: []*graph.Value{value(y, tensor.F32, 512, 1024)},
 		})
 	}
 	m.add(plain("if", "If", []*graph.Attr{branch("Relu"), branch("Neg")}, []string{condition}), 1)
@@ -77,7 +78,9 @@ func loop(m *Model, times, rows, columns int) {
 			plain("tanh", "Tanh", nil, []string{"sum"}, "state out"),
 			plain("row", "Gather", nil, []string{"state out", zero}, "row"),
 		},
-		Outputs: []*graph.Value{value("go out", tensor.Bool), value("state out", tensor.F32, rows, columns), value("row", tensor.F32, columns)},
+		Outputs: []*graph.Value{
+			value("go out", tensor.Bool), value("state out", tensor.F32, rows, columns), value("row", tensor.F32, columns),
+		},
 	}
 	m.add(plain("loop", "Loop", []*graph.Attr{graph.GraphAttr("body", body)}, []string{count, "", x}), 2)
 }
@@ -94,12 +97,13 @@ func scan(m *Model, rows, columns int) {
 		},
 		Outputs: []*graph.Value{value("state out", tensor.F32, columns), value("row out", tensor.F32, columns)},
 	}
-	m.add(plain("scan", "Scan", []*graph.Attr{graph.GraphAttr("body", body), graph.IntAttr("num_scan_inputs", 1)}, []string{state, x}), 2)
+	attrs := []*graph.Attr{graph.GraphAttr("body", body), graph.IntAttr("num_scan_inputs", 1)}
+	m.add(plain("scan", "Scan", attrs, []string{state, x}), 2)
 }
 
 // sequenceMap applies a function of elements to the tensors of a sequence.
 func sequenceMap(m *Model) {
-	if err := m.node("SequenceConstruct", []string{"float32[512,256]", "float32[512,256]", "float32[512,256]"}); err != nil {
+	if err := m.node("SequenceConstruct", slices.Repeat([]string{"float32[512,256]"}, 3)); err != nil {
 		panic(err)
 	}
 	body := &graph.Graph{
@@ -128,11 +132,13 @@ func treeLists(m *Model, op string, rows int) {
 		for i := range int64(all) {
 			trees, nodes = append(trees, t), append(nodes, i)
 			if i < inner {
-				modes, feature, values = append(modes, "BRANCH_LEQ"), append(feature, m.rand.Int64N(features)), append(values, m.rand.Float32()-0.5)
+				modes, feature = append(modes, "BRANCH_LEQ"), append(feature, m.rand.Int64N(features))
+				values = append(values, m.rand.Float32()-0.5)
 				left, right = append(left, 2*i+1), append(right, 2*i+2)
 				continue
 			}
-			modes, feature, values, left, right = append(modes, "LEAF"), append(feature, 0), append(values, 0), append(left, 0), append(right, 0)
+			modes, feature, values = append(modes, "LEAF"), append(feature, 0), append(values, 0)
+			left, right = append(left, 0), append(right, 0)
 			leafTrees, leafNodes = append(leafTrees, t), append(leafNodes, i)
 			leafTargets, weights = append(leafTargets, i%3), append(weights, m.rand.Float32())
 		}
@@ -145,10 +151,12 @@ func treeLists(m *Model, op string, rows int) {
 	}
 	attrs = append(attrs,
 		graph.StringAttr("post_transform", "NONE"),
-		graph.IntsAttr("nodes_treeids", trees...), graph.IntsAttr("nodes_nodeids", nodes...), graph.IntsAttr("nodes_featureids", feature...),
+		graph.IntsAttr("nodes_treeids", trees...), graph.IntsAttr("nodes_nodeids", nodes...),
+		graph.IntsAttr("nodes_featureids", feature...),
 		graph.FloatsAttr("nodes_values", values...), graph.StringsAttr("nodes_modes", modes...),
 		graph.IntsAttr("nodes_truenodeids", left...), graph.IntsAttr("nodes_falsenodeids", right...),
-		graph.IntsAttr(kind+"_treeids", leafTrees...), graph.IntsAttr(kind+"_nodeids", leafNodes...), graph.IntsAttr(kind+"_ids", leafTargets...),
+		graph.IntsAttr(kind+"_treeids", leafTrees...), graph.IntsAttr(kind+"_nodeids", leafNodes...),
+		graph.IntsAttr(kind+"_ids", leafTargets...),
 		graph.FloatsAttr(kind+"_weights", weights...),
 	)
 	x := m.must(fmt.Sprintf("float32[%d,%d]", rows, features))
@@ -158,11 +166,7 @@ func treeLists(m *Model, op string, rows int) {
 // learned adds a node of the domain of machine learning, in the node's version.
 func (m *Model) learned(n *graph.Node, outputs int) {
 	n.Domain = "ai.onnx.ml"
-	for i := range m.Opsets {
-		if m.Opsets[i].Domain == n.Domain {
-			m.Opsets[i].Version = n.Version
-		}
-	}
+	m.imports(n)
 	m.add(n, outputs)
 }
 
@@ -175,7 +179,8 @@ func trees(m *Model) {
 	for t := range int64(treeCount) {
 		roots = append(roots, t*inner)
 		for i := range int64(inner) {
-			feature, splits, modes = append(feature, m.rand.Int64N(features)), append(splits, m.rand.Float32()-0.5), append(modes, 0)
+			feature, splits = append(feature, m.rand.Int64N(features)), append(splits, m.rand.Float32()-0.5)
+			modes = append(modes, 0)
 			child, base, leaf := 2*i+1, t*inner, int64(0)
 			if child >= inner {
 				child, base, leaf = child-inner, t*leaves, 1
@@ -193,7 +198,8 @@ func trees(m *Model) {
 	x := m.must(fmt.Sprintf("float32[200,%d]", features))
 	m.learned(&graph.Node{Name: "trees", Op: "TreeEnsemble", Version: 5, Inputs: []string{x}, Attrs: []*graph.Attr{
 		graph.IntAttr("n_targets", 3), graph.IntAttr("aggregate_function", 1), graph.IntAttr("post_transform", 0),
-		graph.IntsAttr("tree_roots", roots...), graph.IntsAttr("nodes_featureids", feature...), floats("nodes_splits", splits),
+		graph.IntsAttr("tree_roots", roots...), graph.IntsAttr("nodes_featureids", feature...),
+		floats("nodes_splits", splits),
 		graph.TensorAttr("nodes_modes", known(tensor.From(modes, len(modes)))),
 		graph.IntsAttr("nodes_truenodeids", left...), graph.IntsAttr("nodes_falsenodeids", right...),
 		graph.IntsAttr("nodes_trueleafs", leftLeaf...), graph.IntsAttr("nodes_falseleafs", rightLeaf...),

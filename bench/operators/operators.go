@@ -165,11 +165,7 @@ func (m *Model) node(name string, words []string) error {
 		if _, err := fmt.Sscan(version, &n.Version); err != nil {
 			return fmt.Errorf("version %q: %w", version, err)
 		}
-		for i := range m.Opsets {
-			if m.Opsets[i].Domain == domain {
-				m.Opsets[i].Version = n.Version
-			}
-		}
+		m.imports(n)
 	}
 	outputs := 1
 	for _, w := range words {
@@ -192,6 +188,15 @@ func (m *Model) node(name string, words []string) error {
 	}
 	m.add(n, outputs)
 	return nil
+}
+
+// imports has the model import the version of a node.
+func (m *Model) imports(n *graph.Node) {
+	for i := range m.Opsets {
+		if m.Opsets[i].Domain == n.Domain {
+			m.Opsets[i].Version = n.Version
+		}
+	}
 }
 
 // add adds a node with that many outputs.
@@ -241,7 +246,8 @@ func (m *Model) constant(t *tensor.Tensor) string {
 
 func (m *Model) input(t *tensor.Tensor) string {
 	name := m.name("x")
-	m.Graph.Inputs = append(m.Graph.Inputs, &graph.Value{Name: name, Type: graph.TensorOf(t.DType(), graph.DimsOf(t.Shape()))})
+	of := graph.TensorOf(t.DType(), graph.DimsOf(t.Shape()))
+	m.Graph.Inputs = append(m.Graph.Inputs, &graph.Value{Name: name, Type: of})
 	m.Feeds = append(m.Feeds, t)
 	return name
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/nacre-ml/nacre"
@@ -111,7 +110,7 @@ func asJSON(v nacre.Value) any {
 		keys, values := plainTensor(v.Keys), plainTensor(v.Values)
 		o, names := make(jsonObject, keys.Len()), numbers(keys, keys.Len())
 		for i, value := range numbers(values, values.Len()) {
-			o[i] = jsonMember{jsonKey(names[i]), value}
+			o[i] = jsonMember{fmt.Sprint(names[i]), value}
 		}
 		return o
 	case *nacre.Optional:
@@ -120,17 +119,6 @@ func asJSON(v nacre.Value) any {
 		}
 	}
 	return json.RawMessage("null")
-}
-
-// jsonKey returns a key of a map as text.
-func jsonKey(k any) string {
-	switch k := k.(type) {
-	case string:
-		return k
-	case int64:
-		return strconv.FormatInt(k, 10)
-	}
-	return fmt.Sprint(k)
 }
 
 // outputsJSON returns the outputs as one object, in the order of the model.
