@@ -2,6 +2,7 @@ package formats
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 )
 
@@ -20,8 +21,9 @@ var strangers = []struct {
 	{0, "\x1f\x8b", "it is compressed by gzip, and gunzip unpacks it"},
 	{0, "\x89HDF\r\n", "it is an HDF5 file; files of Keras are, which tf2onnx converts"},
 	{4, "TFL3", "it is a file of TensorFlow Lite, which tf2onnx converts"},
-	{4, "ORTM", "it is a model in the ORT format, which ONNX Runtime alone reads; take the .onnx file that it was made of, or have a session of onnxruntime " +
-		"write it again, with SessionOptions.optimized_model_filepath and the config entry session.save_model_format=ONNX"},
+	{4, "ORTM", "it is a model in the ORT format, which ONNX Runtime alone reads; take the .onnx file that it was made of, " +
+		"or have a session of onnxruntime write it again, with SessionOptions.optimized_model_filepath and the config " +
+		"entry session.save_model_format=ONNX"},
 	{0, "GGUF", "it is a file of GGUF"},
 }
 
@@ -54,7 +56,8 @@ func resembles(data []byte) string {
 	begin = begin[len(blank.Find(begin)):]
 	for _, t := range texts {
 		if t.begins.Match(begin) {
-			return ": it is an ONNX model as " + t.is + `; onnx.save(onnx.load(FILE, format="` + t.format + `"), "model.onnx") in Python converts it`
+			const text = `: it is an ONNX model as %s; onnx.save(onnx.load(FILE, format=%q), "model.onnx") in Python converts it`
+			return fmt.Sprintf(text, t.is, t.format)
 		}
 	}
 	return ""

@@ -43,7 +43,9 @@ func rows() ([]row, error) {
 		})
 	}
 	for _, n := range networks() {
-		list = append(list, row{group: ofOpening, name: n.Name, build: func(folder string) error { return saved(folder, n.Build()) }})
+		list = append(list, row{
+			group: ofOpening, name: n.Name, build: func(folder string) error { return saved(folder, n.Build()) },
+		})
 	}
 	return list, nil
 }

@@ -37,7 +37,8 @@ func (t *timed) line() string {
 	if t.Error != "" {
 		return fmt.Sprintf("%s/%s: %s", t.Group, t.Name, t.Error)
 	}
-	return fmt.Sprintf("%s/%s: %.4g ms, %.4g; ratio %.2f, %.2f", t.Group, t.Name, 1e3*t.Best[0], 1e3*t.Best[1], t.ratio(), t.medianRatio())
+	return fmt.Sprintf("%s/%s: %.4g ms, %.4g; ratio %.2f, %.2f",
+		t.Group, t.Name, 1e3*t.Best[0], 1e3*t.Best[1], t.ratio(), t.medianRatio())
 }
 
 // worst is how many rows are printed apart.
@@ -94,7 +95,8 @@ func table(b *bytes.Buffer, list []timed) {
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(w, "\tNacre\tpeer\tratio best\tmedian\t\n")
 	for _, t := range list {
-		fmt.Fprintf(w, "%s\t%.4g/%.4g\t%.4g/%.4g\t%.2f\t%.2f\t\n", t.Name, 1e3*t.Best[0], 1e3*t.Median[0], 1e3*t.Best[1], 1e3*t.Median[1], t.ratio(), t.medianRatio())
+		fmt.Fprintf(w, "%s\t%.4g/%.4g\t%.4g/%.4g\t%.2f\t%.2f\t\n", t.Name,
+			1e3*t.Best[0], 1e3*t.Median[0], 1e3*t.Best[1], 1e3*t.Median[1], t.ratio(), t.medianRatio())
 	}
 	w.Flush()
 }
@@ -103,7 +105,8 @@ func table(b *bytes.Buffer, list []timed) {
 func (r *results) text() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s, commit %s, beside %s, one thread\n", r.Date, r.Commit, r.Peer)
-	fmt.Fprintf(&b, "Runs alternate, %d of each. Times are milliseconds, best/median. A ratio is the peer's time over Nacre's: above 1, Nacre is faster.\n", r.Rounds)
+	fmt.Fprintf(&b, "Runs alternate, %d of each. Times are milliseconds, best/median. "+
+		"A ratio is the peer's time over Nacre's: above 1, Nacre is faster.\n", r.Rounds)
 	for _, g := range r.groups() {
 		fmt.Fprintf(&b, "\n%s\nall:\n", r.summary(g))
 		list, _ := r.sorted(g)

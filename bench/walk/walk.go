@@ -37,7 +37,8 @@ func newWalk(o options) (*walk, error) {
 	}
 	version, err := exec.Command(o.Python, "-c", "import onnx, onnxruntime; print(onnxruntime.__version__)").Output()
 	if err != nil {
-		return nil, fmt.Errorf("%s has no onnx or no onnxruntime, which scripts/setup-python.sh installs: %w", o.Python, err)
+		return nil, fmt.Errorf("%s has no onnx or no onnxruntime, which scripts/setup-python.sh installs: %w",
+			o.Python, err)
 	}
 	w := &walk{options: o}
 	w.sides[0] = contender{name: "Nacre", command: func() *exec.Cmd { return exec.Command(program, serveWord) }}
@@ -45,8 +46,8 @@ func newWalk(o options) (*walk, error) {
 		return exec.Command(o.Python, filepath.Join("bench", "peers", "folders.py"))
 	}}
 	w.results = results{
-		Date: time.Now().Format(time.DateOnly), Commit: report.Commit(), Peer: "ONNX Runtime " + strings.TrimSpace(string(version)),
-		Rounds: o.Rounds,
+		Date: time.Now().Format(time.DateOnly), Commit: report.Commit(),
+		Peer: "ONNX Runtime " + strings.TrimSpace(string(version)), Rounds: o.Rounds,
 	}
 	if w.folder = o.keep; w.folder == "" {
 		w.folder, err = os.MkdirTemp("", "nacre-walk-")
@@ -186,7 +187,9 @@ func (w *walk) time(group, name, request, argument string) (timed, error) {
 			arguments[i] = fmt.Sprint(int(min(mostRuns, max(1, math.Ceil(blockSeconds/least)))))
 		}
 	}
-	times, err := w.Time(len(w.sides), func(i int) (float64, error) { return w.sides[i].seconds(request, arguments[i]) })
+	times, err := w.Time(len(w.sides), func(i int) (float64, error) {
+		return w.sides[i].seconds(request, arguments[i])
+	})
 	if err != nil {
 		return f, err
 	}

@@ -30,7 +30,10 @@ func TestMain(m *testing.M) {
 func TestWalk(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	self := func() *exec.Cmd { return exec.Command(os.Args[0], serveWord) }
-	w := &walk{options: options{Options: turns.Options{Bounds: turns.Bounds{Rounds: 3}}}, folder: t.TempDir(), sides: [2]contender{{name: "Nacre", command: self}, {name: "other", command: self}}}
+	w := &walk{
+		options: options{Options: turns.Options{Bounds: turns.Bounds{Rounds: 3}}}, folder: t.TempDir(),
+		sides: [2]contender{{name: "Nacre", command: self}, {name: "other", command: self}},
+	}
 	defer w.close()
 	all, err := rows()
 	if err != nil {

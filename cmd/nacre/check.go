@@ -118,7 +118,9 @@ func computing(g *graph.Graph) []*graph.Node {
 	isOutput := func(name string) bool {
 		return slices.ContainsFunc(g.Outputs, func(v *graph.Value) bool { return v.Name == name })
 	}
-	return slices.DeleteFunc(slices.Clone(g.Live()), func(n *graph.Node) bool { return !slices.ContainsFunc(n.Outputs, isOutput) })
+	return slices.DeleteFunc(slices.Clone(g.Live()), func(n *graph.Node) bool {
+		return !slices.ContainsFunc(n.Outputs, isOutput)
+	})
 }
 
 // checking is one comparison.

@@ -92,7 +92,8 @@ func (f *conformanceFlags) run(ctx context.Context, dirs []string, stdout, stder
 			return err
 		}
 		if len(found) == 0 && f.pattern == "" {
-			return fmt.Errorf("%s: no model with stored results is there (%d without); a case is model.onnx beside test_data_set_0/output_0.pb", dir, bare)
+			return fmt.Errorf("%s: no model with stored results is there (%d without); "+
+				"a case is model.onnx beside test_data_set_0/output_0.pb", dir, bare)
 		}
 		cases, t.Skipped = append(cases, found...), t.Skipped+bare
 	}

@@ -25,7 +25,9 @@ type pictureFlags struct {
 }
 
 // fits is the ways of fitting a picture by name.
-var fits = map[string]nacre.ImageFit{"stretch": nacre.FitStretch, "crop": nacre.FitCrop, "letterbox": nacre.FitLetterbox}
+var fits = map[string]nacre.ImageFit{
+	"stretch": nacre.FitStretch, "crop": nacre.FitCrop, "letterbox": nacre.FitLetterbox,
+}
 
 func (f *pictureFlags) add(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.scale, "image-scale", 1.0/255, "pictures: factor of the values 0 to 255")
@@ -49,7 +51,9 @@ func (f *pictureFlags) tensor(data []byte, in nacre.Info) (*nacre.Tensor, error)
 	if !ok {
 		return nil, usagef("--image-fit is %q; it is stretch, crop or letterbox", f.fit)
 	}
-	o := nacre.ImageOptions{Scale: f.scale, Mean: f.mean, Std: f.std, Fit: fit, Shorter: f.shorter, BGR: f.bgr, AsStored: f.stored}
+	o := nacre.ImageOptions{
+		Scale: f.scale, Mean: f.mean, Std: f.std, Fit: fit, Shorter: f.shorter, BGR: f.bgr, AsStored: f.stored,
+	}
 	if len(f.fill) != len(o.Fill) {
 		return nil, usagef("--image-fill takes 3 numbers, red, green and blue")
 	}

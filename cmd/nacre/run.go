@@ -268,7 +268,8 @@ func (f *runFlags) compare(ctx context.Context, s *nacre.Session, stdout, stderr
 			if !r.Match() {
 				verdict, failed = "MISMATCH: "+r.Reason, failed+1
 			}
-			fmt.Fprintf(stdout, "%s %s %s abs %.3g rel %.3g %s\n", set, want.name, kindAndCount(want.value), r.MaxAbs, r.MaxRel, verdict)
+			fmt.Fprintf(stdout, "%s %s %s abs %.3g rel %.3g %s\n",
+				set, want.name, kindAndCount(want.value), r.MaxAbs, r.MaxRel, verdict)
 		}
 	}
 	if failed > 0 {

@@ -23,7 +23,9 @@ func (d *decoder) graph(m message, s *scope) *graph.Graph {
 		case 5:
 			p, t := d.namedTensor(m.sub("TensorProto"))
 			if !d.repeated(m.at, met, p.name, t) {
-				g.Initializers = append(g.Initializers, &graph.Initializer{Name: p.name, Tensor: t, Doc: p.doc, Meta: p.meta, Stored: d.stored(t)})
+				g.Initializers = append(g.Initializers, &graph.Initializer{
+					Name: p.name, Tensor: t, Doc: p.doc, Meta: p.meta, Stored: d.stored(t),
+				})
 			}
 		case 10:
 			g.Doc = m.text()

@@ -80,7 +80,8 @@ func (d *decoder) opset(m message, list []graph.Opset) []graph.Opset {
 			if x.Version == o.Version {
 				d.warn(at, "operator set %q is imported twice", standard(o.Domain))
 			} else {
-				d.warn(at, "operator set %q is imported twice, as version %d and as version %d, which counts", standard(o.Domain), x.Version, o.Version)
+				d.warn(at, "operator set %q is imported twice, as version %d and as version %d, which counts",
+					standard(o.Domain), x.Version, o.Version)
 			}
 			list[i] = o
 			return list

@@ -50,7 +50,9 @@ func (d *decoder) bad(at int, format string, args ...any) {
 // warn records what is read although the standard forbids it.
 func (d *decoder) warn(at int, format string, args ...any) {
 	if len(d.warnings) < maxProblems {
-		d.warnings = append(d.warnings, &graph.Error{Stage: "load", File: d.file, Offset: int64(at), Kind: graph.ErrFormat, Err: fmt.Errorf(format, args...)})
+		d.warnings = append(d.warnings, &graph.Error{
+			Stage: "load", File: d.file, Offset: int64(at), Kind: graph.ErrFormat, Err: fmt.Errorf(format, args...),
+		})
 	}
 }
 

@@ -123,7 +123,8 @@ func find(list []vk.Info, name string) (int, error) {
 	}
 	have := strings.Join(names, "; ")
 	if name == "" {
-		return 0, fmt.Errorf("every Vulkan device is one in software, which must be named, by its number or by a part of its name: %s", have)
+		return 0, fmt.Errorf("every Vulkan device is one in software, which must be named, "+
+			"by its number or by a part of its name: %s", have)
 	}
 	return 0, fmt.Errorf("no Vulkan device has %q in its name; have %s", name, have)
 }
