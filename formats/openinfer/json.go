@@ -1,7 +1,6 @@
 package openinfer
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -312,13 +311,4 @@ func (r *jsonReader) node(v jsonValue, depth int) (*node, error) {
 		return nil, err
 	}
 	return n, o.done()
-}
-
-// marshal is json.Marshal of what cannot fail.
-func marshal(v any) json.RawMessage {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // no value of this package is of a type that JSON lacks
-	}
-	return data
 }
