@@ -1,8 +1,9 @@
 // Images [batch,channels,...] read between their pixels at the places of a grid
 // [batch,...,axes], an element of the result per invocation. GRID_F32 has places of float32.
-// Places are from -1 to 1, innermost axis first. MODE is 0 for the nearest pixel, 1 for linear and 2 for cubic interpolation;
-// PADDING 0 for zeros, 1 for the border and 2 for reflection; CORNERS has -1 and 1 be the
-// centres of the outermost pixels. Cubic taps surround places beyond the border.
+// Places are from -1 to 1, innermost axis first. MODE is 0 for the nearest pixel, 1 for linear
+// and 2 for cubic interpolation; PADDING 0 for zeros, 1 for the border and 2 for reflection;
+// CORNERS has -1 and 1 be the centres of the outermost pixels. Cubic taps surround places
+// beyond the border.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
