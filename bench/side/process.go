@@ -14,6 +14,12 @@ import (
 	"time"
 )
 
+// ServeWord, as the first argument, makes a program one side of a comparison.
+const ServeWord = "serve"
+
+// Serving reports whether the program is to be one side of a comparison.
+func Serving() bool { return len(os.Args) > 1 && os.Args[1] == ServeWord }
+
 // Process is a runtime in a process of its own that has opened a model. It answers each
 // line that it is asked with one line, as peers/onnxruntime.py says. It is stopped while it
 // has no line to answer.

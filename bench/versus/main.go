@@ -19,12 +19,9 @@ import (
 	"github.com/nacre-ml/nacre/bench/turns"
 )
 
-// serveWord, as the first argument, makes the program one side of the comparison.
-const serveWord = "serve"
-
 func main() {
 	var err error
-	if len(os.Args) > 1 && os.Args[1] == serveWord {
+	if side.Serving() {
 		err = serve(os.Args[2:])
 	} else {
 		err = run(os.Args[1:])
@@ -38,7 +35,7 @@ func main() {
 // serve opens a model as a side: MODEL THREADS [SYMBOL=SIZE ...].
 func serve(args []string) error {
 	if len(args) < 2 {
-		return fmt.Errorf("%s takes a model and a number of threads", serveWord)
+		return fmt.Errorf("%s takes a model and a number of threads", side.ServeWord)
 	}
 	threads, err := strconv.Atoi(args[1])
 	if err != nil {

@@ -98,7 +98,7 @@ func nacrePeer(program string) peer {
 		name:  "Nacre",
 		takes: func(*row) bool { return true },
 		command: func(r *row, model string, threads int) *exec.Cmd {
-			return exec.Command(program, append([]string{serveWord, model, strconv.Itoa(threads)}, r.sizes...)...)
+			return exec.Command(program, append([]string{side.ServeWord, model, strconv.Itoa(threads)}, r.sizes...)...)
 		},
 		request: func(r *row) string { return r.request },
 	}

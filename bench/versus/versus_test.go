@@ -8,6 +8,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bench"
 	"github.com/nacre-ml/nacre/bench/report"
+	"github.com/nacre-ml/nacre/bench/side"
 	"github.com/nacre-ml/nacre/bench/turns"
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/formats"
@@ -18,7 +19,7 @@ import (
 
 // TestMain runs the tests, or serves a model to one of them.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == serveWord {
+	if side.Serving() {
 		main()
 		return
 	}
@@ -125,7 +126,7 @@ func TestMissingPeers(t *testing.T) {
 	if len(found) != 0 || len(missing) != 3 {
 		t.Errorf("%d peers were found and %q are missing", len(found), missing)
 	}
-	if err := exec.Command(os.Args[0], serveWord, "no-model.onnx", "1").Run(); err == nil {
+	if err := exec.Command(os.Args[0], side.ServeWord, "no-model.onnx", "1").Run(); err == nil {
 		t.Error("a side opened a model that is not there")
 	}
 }

@@ -18,11 +18,8 @@ import (
 	"github.com/nacre-ml/nacre/bench/turns"
 )
 
-// serveWord, as the first argument, makes the program Nacre's side of the comparison.
-const serveWord = "serve"
-
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == serveWord {
+	if side.Serving() {
 		signal.Ignore(os.Interrupt) // which is for the program that asks; it closes the input
 		if err := new(side.Folders).Serve(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, "walk:", err)

@@ -41,7 +41,7 @@ func newWalk(o options) (*walk, error) {
 			o.Python, err)
 	}
 	w := &walk{options: o}
-	w.sides[0] = contender{name: "Nacre", command: func() *exec.Cmd { return exec.Command(program, serveWord) }}
+	w.sides[0] = contender{name: "Nacre", command: func() *exec.Cmd { return exec.Command(program, side.ServeWord) }}
 	w.sides[1] = contender{name: "ONNX Runtime", command: func() *exec.Cmd {
 		return exec.Command(o.Python, filepath.Join("bench", "peers", "folders.py"))
 	}}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bench"
+	"github.com/nacre-ml/nacre/bench/side"
 	"github.com/nacre-ml/nacre/bench/turns"
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/formats/onnx"
@@ -19,7 +20,7 @@ import (
 
 // TestMain runs the tests, or serves models to one of them.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == serveWord {
+	if side.Serving() {
 		main()
 		return
 	}
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 // TestWalk walks a few rows with this program on both sides.
 func TestWalk(t *testing.T) {
 	testenv.Need(t, bindings.Available())
-	self := func() *exec.Cmd { return exec.Command(os.Args[0], serveWord) }
+	self := func() *exec.Cmd { return exec.Command(os.Args[0], side.ServeWord) }
 	w := &walk{
 		options: options{Options: turns.Options{Bounds: turns.Bounds{Rounds: 3}}}, folder: t.TempDir(),
 		sides: [2]contender{{name: "Nacre", command: self}, {name: "other", command: self}},
