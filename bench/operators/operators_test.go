@@ -1,6 +1,7 @@
 package operators
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -21,6 +22,7 @@ func TestRows(t *testing.T) {
 		}
 		names[r.Name] = true
 	}
+	reasons := maps.Clone(Exempt)
 	for _, row := range standard.Registry().Rows() {
 		if slices.Contains(ExemptDomains, row.Domain) {
 			continue
@@ -36,9 +38,13 @@ func TestRows(t *testing.T) {
 			t.Errorf("operator %s has a row, and a reason to have none: %s", op, reason)
 		}
 		delete(count, op)
+		delete(reasons, op)
 	}
 	for op := range count {
 		t.Errorf("there is a row of %s, which is no operator", op)
+	}
+	for op := range reasons {
+		t.Errorf("there is a reason for %s, which is no operator", op)
 	}
 }
 
