@@ -7,6 +7,7 @@ import (
 	goruntime "runtime"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/nacre-ml/nacre/bindings"
 )
@@ -14,8 +15,10 @@ import (
 // DefaultMemoryLimit returns the memory limit of runs without one, in bytes: three
 // quarters of the memory that the process may use, which is the limit of its control
 // group on Linux where there is a lower one, else the memory of the machine. It is 0, no
-// limit, where the system says neither.
-func DefaultMemoryLimit() int {
+// limit, where the system says neither. The system is asked once.
+func DefaultMemoryLimit() int { return defaultMemoryLimit() }
+
+var defaultMemoryLimit = sync.OnceValue(func() int {
 	n := bindings.PhysicalMemory()
 	if goruntime.GOOS == "linux" {
 		if group := groupMemory(os.DirFS("/")); group > 0 && (n == 0 || group < n) {
@@ -23,7 +26,7 @@ func DefaultMemoryLimit() int {
 		}
 	}
 	return n - n/4
-}
+})
 
 // groupMemory returns the least memory limit in bytes of the control groups that the
 // process is in, of either version; 0 for none.

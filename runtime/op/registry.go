@@ -2,9 +2,11 @@ package op
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
+	"sync/atomic"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
@@ -12,8 +14,18 @@ import (
 // Registry finds the row of an operator. The zero value is empty. It must not
 // change while sessions use it.
 type Registry struct {
-	rows map[string]*Row
-	made *madeOps // nil for a registry that remembers nothing
+	rows   map[string]*Row
+	shared atomic.Bool // another registry has the same map: Register copies it first
+	made   *madeOps    // nil for a registry that remembers nothing
+}
+
+// Copy returns a registry of the same operators. Operators registered with one of the two
+// are not in the other.
+func (r *Registry) Copy() *Registry {
+	r.shared.Store(true)
+	c := &Registry{rows: r.rows}
+	c.shared.Store(true)
+	return c
 }
 
 // Register adds an operator. Its domain and name must not be taken, and it must
@@ -25,6 +37,9 @@ func (r *Registry) Register(row Row) error {
 		return fmt.Errorf("operator %s is registered already", name)
 	case len(row.Since) == 0 || row.New == nil:
 		return fmt.Errorf("operator %s has no version or no constructor", name)
+	}
+	if r.shared.Swap(false) {
+		r.rows = maps.Clone(r.rows)
 	}
 	if r.rows == nil {
 		r.rows = map[string]*Row{}

@@ -2,6 +2,8 @@
 package standard
 
 import (
+	"sync"
+
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/arith"
 	"github.com/nacre-ml/nacre/runtime/op/array"
@@ -34,8 +36,10 @@ var families = []func() []op.Row{
 }
 
 // Registry returns a registry of all operators: those of ONNX and of its extensions for
-// machine learning and training, and those of ONNX Runtime.
-func Registry() *op.Registry {
+// machine learning and training, and those of ONNX Runtime. A program may register more.
+func Registry() *op.Registry { return all().Copy() }
+
+var all = sync.OnceValue(func() *op.Registry {
 	r := &op.Registry{}
 	for _, rows := range families {
 		for _, row := range rows() {
@@ -45,4 +49,4 @@ func Registry() *op.Registry {
 		}
 	}
 	return r
-}
+})
