@@ -27,7 +27,10 @@ import (
 func Available() error { return nil }
 
 // DetectISA returns the levels that this CPU and its operating system offer.
-func DetectISA() ISA { return ISA(C.nacre_cpu_detect()) }
+func DetectISA() ISA { return detect() }
+
+// detect asks once: a virtual machine traps CPUID, which then takes microseconds.
+var detect = sync.OnceValue(func() ISA { return ISA(C.nacre_cpu_detect()) })
 
 // Levels returns every level, in the order of csrc/core/isa.inc.
 func Levels() LevelList {
