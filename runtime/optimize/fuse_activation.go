@@ -8,8 +8,8 @@ import (
 
 // fuseActivation applies an activation within the convolution or the product that
 // computes its operand.
-func fuseActivation(s *Scope) (*Edit, error) {
-	return rewrite(s, rule{
+func fuseActivation() run {
+	return rewriting(rule{
 		pattern: applyAny(activations, as(y, once(applyAny(fusible)))),
 		write: func(m *match) *graph.Node {
 			by := m.fused(m.nodeOf(y))

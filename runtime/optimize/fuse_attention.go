@@ -11,18 +11,20 @@ import (
 // the Reshape and Transpose nodes that split heads before and join them after, and
 // the Expand that repeats keys and values for several heads of queries. A query
 // whose mask leaves no key gives zeros, not the NaN of an empty softmax.
-func fuseAttention(s *Scope) (*Edit, error) {
-	m := newMatcher(s)
+func fuseAttention() run {
 	weights := uncast(zeroed(uncast(where(apply("Softmax", x), (*match).isLastSoftmax))))
 	product := apply("MatMul", weights, y)
-	for _, n := range m.candidates(product) {
-		for _, shared := range []bool{true, false} {
-			if m.find(product, n, func(found *match) bool { return found.attend(shared) }) {
-				break
+	return func(s *Scope) (*Edit, error) {
+		m := newMatcher(s)
+		for _, n := range m.candidates(product) {
+			for _, shared := range []bool{true, false} {
+				if m.find(product, n, func(found *match) bool { return found.attend(shared) }) {
+					break
+				}
 			}
 		}
+		return m.result()
 	}
-	return m.result()
 }
 
 // isLastSoftmax reports whether a softmax of three or four axes is over the last

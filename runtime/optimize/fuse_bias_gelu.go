@@ -4,9 +4,9 @@ import "github.com/nacre-ml/nacre/runtime/graph"
 
 // fuseBiasGelu replaces gelu(x + bias) with a vector bias by BiasGelu or, if the
 // Gelu is approximated, by FastGelu.
-func fuseBiasGelu(s *Scope) (*Edit, error) {
+func fuseBiasGelu() run {
 	const sum variable = "sum"
-	return rewrite(s, rule{
+	return rewriting(rule{
 		pattern: apply("Gelu", as(sum, add(x, bias))),
 		when: func(m *match) bool {
 			d := m.dims(m.values[sum])

@@ -8,7 +8,7 @@ import (
 
 // fuseGelu replaces x/2·(1 + erf(x/√2)) by Gelu, and its approximation
 // x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))) by Gelu approximated with tanh.
-func fuseGelu(s *Scope) (*Edit, error) {
+func fuseGelu() run {
 	const cubic, inner = near(0.044715), near(math.Sqrt2 / math.SqrtPi)
 	half := func(p pattern) pattern { return product(near(0.5), x, plus(exact(1), p)) }
 	gelu := func(approximate string) func(m *match) *graph.Node {
@@ -16,7 +16,7 @@ func fuseGelu(s *Scope) (*Edit, error) {
 			return m.instead("", "Gelu", 20, []variable{x}, stringAttr("approximate", approximate))
 		}
 	}
-	return rewrite(s,
+	return rewriting(
 		rule{
 			pattern: half(apply("Erf", product(near(math.Sqrt2/2), x))),
 			write:   gelu("none"),

@@ -4,7 +4,7 @@ import "github.com/nacre-ml/nacre/runtime/graph"
 
 // fuseHardSwish replaces x·hardsigmoid(x), with a slope of 1/6, and
 // x·clip(x + 3, 0, 6)/6 by HardSwish.
-func fuseHardSwish(s *Scope) (*Edit, error) {
+func fuseHardSwish() run {
 	hardSigmoid := where(apply("HardSigmoid", x), func(m *match, n *graph.Node) bool {
 		slope := near(1.0/6).accept(m, floatOr(n, "alpha", 0.2), n.Outputs[0], func() bool { return true })
 		return slope && floatOr(n, "beta", 0.5) == 0.5
@@ -13,7 +13,7 @@ func fuseHardSwish(s *Scope) (*Edit, error) {
 		lo, hi, ok := m.limits(n)
 		return ok && lo == 0 && hi == 6
 	})
-	return rewrite(s, rule{
+	return rewriting(rule{
 		pattern: either(product(near(1), x, hardSigmoid), product(near(1.0/6), x, clip)),
 		write:   func(m *match) *graph.Node { return m.instead("", "HardSwish", 14, []variable{x}) },
 	})

@@ -4,13 +4,11 @@ import "github.com/nacre-ml/nacre/runtime/graph"
 
 // fuseLayerNorm replaces (x - mean(x))/√(variance(x) + epsilon), with the scale and
 // the bias that follow, by LayerNormalization.
-func fuseLayerNorm(s *Scope) (*Edit, error) {
-	m := newMatcher(s)
-	m.fuseNorms("LayerNormalization", 17, true,
+func fuseLayerNorm() run {
+	return fuseNorms("LayerNormalization", 17, true,
 		affineNorm(),
 		backToX(normalized(widened(centred(x)))),
 		normalized(centred(x)))
-	return m.result()
 }
 
 // affineNorm matches x·gain + (bias - mean(x)·gain), where gain is the scale over

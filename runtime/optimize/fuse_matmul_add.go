@@ -7,9 +7,9 @@ import (
 
 // fuseMatMulAdd replaces x·y + bias, with matrices x and y and a bias for every
 // column, by FusedMatMul.
-func fuseMatMulAdd(s *Scope) (*Edit, error) {
+func fuseMatMulAdd() run {
 	const sums variable = "sums"
-	return rewrite(s, rule{
+	return rewriting(rule{
 		pattern: add(as(sums, once(apply("MatMul", x, y))), bias),
 		when:    func(m *match) bool { return m.multipliesMatrices(m.nodeOf(sums)) },
 		write: func(m *match) *graph.Node {

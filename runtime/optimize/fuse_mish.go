@@ -5,9 +5,9 @@ import "github.com/nacre-ml/nacre/runtime/graph"
 // fuseMish replaces x·tanh(softplus(x)) by Mish, where softplus(x) may be written
 // as log(1 + exp(x)). That form alone is left as it is: it overflows where Softplus
 // does not.
-func fuseMish(s *Scope) (*Edit, error) {
+func fuseMish() run {
 	softplus := either(apply("Softplus", x), apply("Log", plus(exact(1), apply("Exp", x))))
-	return rewrite(s, rule{
+	return rewriting(rule{
 		pattern: mul(x, apply("Tanh", softplus)),
 		write:   func(m *match) *graph.Node { return m.instead("", "Mish", 18, []variable{x}) },
 	})

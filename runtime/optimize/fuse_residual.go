@@ -8,9 +8,9 @@ import (
 
 // fuseResidual adds a value of the same shape within the convolution or the product
 // that computes the other summand.
-func fuseResidual(s *Scope) (*Edit, error) {
+func fuseResidual() run {
 	const residual variable = "residual"
-	return rewrite(s, rule{
+	return rewriting(rule{
 		pattern: add(as(y, once(applyAny(fusible))), residual),
 		when: func(m *match) bool {
 			a, b := m.values[y], m.values[residual]

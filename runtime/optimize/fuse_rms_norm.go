@@ -3,10 +3,8 @@ package optimize
 // fuseRMSNorm replaces x/√(mean(x²) + epsilon), with the scale that follows, by
 // RMSNormalization. Between casts of a narrower type the operator takes the narrow
 // value: it computes in float32 and rounds once.
-func fuseRMSNorm(s *Scope) (*Edit, error) {
-	m := newMatcher(s)
-	m.fuseNorms("RMSNormalization", 23, false,
+func fuseRMSNorm() run {
+	return fuseNorms("RMSNormalization", 23, false,
 		backToX(normalized(widened(x))),
 		normalized(x))
-	return m.result()
 }

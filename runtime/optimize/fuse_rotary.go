@@ -10,17 +10,20 @@ import (
 // Cosines and sines as wide as x must hold each number twice; the operator gets it
 // once. The Reshape and Transpose that split heads move behind the operator, where
 // fuseAttention finds them.
-func fuseRotary(s *Scope) (*Edit, error) {
-	w := &rotaryWriter{builder: builder{matcher: newMatcher(s)}, caches: map[string]string{}}
-	for _, form := range rotaryForms() {
-		for _, n := range w.candidates(form.pattern) {
-			w.find(form.pattern, n, func(found *match) bool {
-				r := found.rotation(form)
-				return w.private(found.nodes, n) && w.isRotation(&r) && w.write(found, r)
-			})
+func fuseRotary() run {
+	forms := rotaryForms()
+	return func(s *Scope) (*Edit, error) {
+		w := &rotaryWriter{builder: builder{matcher: newMatcher(s)}, caches: map[string]string{}}
+		for _, form := range forms {
+			for _, n := range w.candidates(form.pattern) {
+				w.find(form.pattern, n, func(found *match) bool {
+					r := found.rotation(form)
+					return w.private(found.nodes, n) && w.isRotation(&r) && w.write(found, r)
+				})
+			}
 		}
+		return w.result()
 	}
-	return w.result()
 }
 
 // Variables of rotations.

@@ -10,29 +10,31 @@ import (
 // fuseSkipNorm replaces the normalization of x + y over the last axis by an operator
 // that also adds. Other consumers of the sum read it as an output of that operator.
 // Halves of floats stay: each of the two operators alone converts them in passing.
-func fuseSkipNorm(s *Scope) (*Edit, error) {
-	m := newMatcher(s)
+func fuseSkipNorm() run {
 	skip := map[string]string{"LayerNormalization": "SkipLayerNormalization", "RMSNormalization": "SkipSimplifiedLayerNormalization"}
 	normalization := applyAny(slices.Sorted(maps.Keys(skip)), add(x, y))
-	for _, n := range m.candidates(normalization) {
-		m.find(normalization, n, func(found *match) bool {
-			sum := m.producer(n.Inputs[0], "Add")
-			if m.edit.removes(sum) || !found.normalizesRows() {
-				return false
-			}
-			in := append([]string{found.values[x], found.values[y]}, n.Inputs[1:]...)
-			fused := instead(n, microsoft, skip[n.Op], 1, in, floatAttr("epsilon", floatOr(n, "epsilon", 1e-5)))
-			if m.consumer(sum) != n {
-				fused.Outputs = []string{n.Outputs[0], "", "", sum.Outputs[0]}
-			}
-			if !m.replaceMatch(found, fused) {
-				return false
-			}
-			m.edit.Replace[sum] = nil
-			return true
-		})
+	return func(s *Scope) (*Edit, error) {
+		m := newMatcher(s)
+		for _, n := range m.candidates(normalization) {
+			m.find(normalization, n, func(found *match) bool {
+				sum := m.producer(n.Inputs[0], "Add")
+				if m.edit.removes(sum) || !found.normalizesRows() {
+					return false
+				}
+				in := append([]string{found.values[x], found.values[y]}, n.Inputs[1:]...)
+				fused := instead(n, microsoft, skip[n.Op], 1, in, floatAttr("epsilon", floatOr(n, "epsilon", 1e-5)))
+				if m.consumer(sum) != n {
+					fused.Outputs = []string{n.Outputs[0], "", "", sum.Outputs[0]}
+				}
+				if !m.replaceMatch(found, fused) {
+					return false
+				}
+				m.edit.Replace[sum] = nil
+				return true
+			})
+		}
+		return m.result()
 	}
-	return m.result()
 }
 
 // normalizesRows reports whether the root normalizes float32 rows of a sum of two

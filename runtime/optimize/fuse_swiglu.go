@@ -3,9 +3,9 @@ package optimize
 import "github.com/nacre-ml/nacre/runtime/graph"
 
 // fuseSwiGLU replaces swish(x)·gate by SwiGLU if gate has the shape of x.
-func fuseSwiGLU(s *Scope) (*Edit, error) {
+func fuseSwiGLU() run {
 	const swish, gate variable = "swish", "gate"
-	return rewrite(s, rule{
+	return rewriting(rule{
 		pattern: mul(as(swish, apply("Swish", x)), gate),
 		when: func(m *match) bool {
 			d := m.dims(m.values[x])

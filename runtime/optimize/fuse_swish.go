@@ -4,9 +4,9 @@ import "github.com/nacre-ml/nacre/runtime/graph"
 
 // fuseSwish replaces x·sigmoid(alpha·x) by Swish, also known as SiLU and, with an
 // alpha of 1.702, as QuickGelu.
-func fuseSwish(s *Scope) (*Edit, error) {
+func fuseSwish() run {
 	const alpha parameter = "alpha"
-	return rewrite(s, rule{
+	return rewriting(rule{
 		pattern: mul(x, apply("Sigmoid", product(alpha, x))),
 		write: func(m *match) *graph.Node {
 			return m.instead("", "Swish", 24, []variable{x}, floatAttr("alpha", m.numbers[alpha]))

@@ -9,9 +9,9 @@ import (
 
 // fuseWidening lets a product of float32 take constants of 16 bits that a Cast widens as
 // they are: they stay half as large and are widened where they are multiplied.
-func fuseWidening(s *Scope) (*Edit, error) {
+func fuseWidening() run {
 	const narrow variable = "narrow"
-	return rewrite(s, rule{
+	return rewriting(rule{
 		pattern: apply("Gemm", x, apply("Cast", narrow)),
 		when: func(m *match) bool {
 			v := m.value(m.values[narrow])

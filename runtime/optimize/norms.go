@@ -102,16 +102,20 @@ func (m *match) norm() norm {
 	}
 }
 
-// fuseNorms replaces matches of the patterns by the operator. Earlier patterns take
-// precedence. A scale and, if biased, a bias that follow become its operands.
-func (m *matcher) fuseNorms(op string, version int, biased bool, patterns ...pattern) {
-	for _, p := range patterns {
-		for _, n := range m.candidates(p) {
-			m.find(p, n, func(found *match) bool {
-				s := found.norm()
-				return m.ofType(s.x, narrowFloats) && m.normalize(m.withParameters(s, biased), op, version)
-			})
+// fuseNorms returns a pass that replaces matches of the patterns by the operator. Earlier
+// patterns take precedence. A scale and, if biased, a bias that follow become its operands.
+func fuseNorms(op string, version int, biased bool, patterns ...pattern) run {
+	return func(s *Scope) (*Edit, error) {
+		m := newMatcher(s)
+		for _, p := range patterns {
+			for _, n := range m.candidates(p) {
+				m.find(p, n, func(found *match) bool {
+					s := found.norm()
+					return m.ofType(s.x, narrowFloats) && m.normalize(m.withParameters(s, biased), op, version)
+				})
+			}
 		}
+		return m.result()
 	}
 }
 

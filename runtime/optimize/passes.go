@@ -6,6 +6,8 @@ package optimize
 
 import (
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -18,6 +20,9 @@ type Pass struct {
 	// Run returns the changes to make to a graph.
 	Run func(s *Scope) (*Edit, error)
 }
+
+// run is the Run of a pass.
+type run = func(s *Scope) (*Edit, error)
 
 // Context gives passes the meaning of operators.
 type Context struct {
@@ -52,36 +57,39 @@ func Required() []Pass {
 }
 
 // Passes returns all passes in the order in which they should run.
-func Passes() []Pass {
+func Passes() []Pass { return slices.Clone(passes()) }
+
+// Passes keep the patterns that they look for, so they are made once.
+var passes = sync.OnceValue(func() []Pass {
 	return append(Required(),
 		Pass{"inline_if", inlineIf},
 		Pass{"expand_composed", expandComposed},
-		Pass{"fuse_widening", fuseWidening},
+		Pass{"fuse_widening", fuseWidening()},
 		Pass{"fuse_quantized", fuseQuantized},
 		Pass{"fold_const", foldConst},
 		Pass{"drop_dead", dropDead},
 		Pass{"remove_noop", removeNoop},
 		Pass{"common_subexpr", commonSubexpr},
-		Pass{"fuse_layer_norm", fuseLayerNorm},
-		Pass{"fuse_rms_norm", fuseRMSNorm},
-		Pass{"fuse_gelu", fuseGelu},
-		Pass{"fuse_swish", fuseSwish},
-		Pass{"fuse_hard_swish", fuseHardSwish},
-		Pass{"fuse_mish", fuseMish},
-		Pass{"fuse_swiglu", fuseSwiGLU},
-		Pass{"fuse_rotary", fuseRotary},
-		Pass{"fuse_attention", fuseAttention},
-		Pass{"fuse_matmul_add", fuseMatMulAdd},
+		Pass{"fuse_layer_norm", fuseLayerNorm()},
+		Pass{"fuse_rms_norm", fuseRMSNorm()},
+		Pass{"fuse_gelu", fuseGelu()},
+		Pass{"fuse_swish", fuseSwish()},
+		Pass{"fuse_hard_swish", fuseHardSwish()},
+		Pass{"fuse_mish", fuseMish()},
+		Pass{"fuse_swiglu", fuseSwiGLU()},
+		Pass{"fuse_rotary", fuseRotary()},
+		Pass{"fuse_attention", fuseAttention()},
+		Pass{"fuse_matmul_add", fuseMatMulAdd()},
 		Pass{"fold_scale", foldScale},
 		Pass{"trim_kernel", trimKernel},
 		Pass{"norm_as_conv", normAsConv},
-		Pass{"fuse_skip_norm", fuseSkipNorm},
-		Pass{"fuse_residual", fuseResidual},
-		Pass{"fuse_activation", fuseActivation},
-		Pass{"fuse_bias_gelu", fuseBiasGelu},
+		Pass{"fuse_skip_norm", fuseSkipNorm()},
+		Pass{"fuse_residual", fuseResidual()},
+		Pass{"fuse_activation", fuseActivation()},
+		Pass{"fuse_bias_gelu", fuseBiasGelu()},
 		Pass{"drop_dead", dropDead},
 	)
-}
+})
 
 // Run applies the passes in order, each once to every graph of the model, and returns
 // the rewritten model.

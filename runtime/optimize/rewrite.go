@@ -16,21 +16,23 @@ type rule struct {
 	write func(m *match) *graph.Node
 }
 
-// rewrite applies rules to a graph. Earlier rules take precedence.
-func rewrite(s *Scope, rules ...rule) (*Edit, error) {
-	m := newMatcher(s)
-	for _, r := range rules {
-		for _, n := range m.candidates(r.pattern) {
-			m.find(r.pattern, n, func(found *match) bool {
-				if !m.private(found.nodes, n) || r.when != nil && !r.when(found) {
-					return false
-				}
-				by := r.write(found)
-				return by != nil && !found.reads(by) && m.replaceMatch(found, by)
-			})
+// rewriting returns a pass that applies rules to a graph. Earlier rules take precedence.
+func rewriting(rules ...rule) run {
+	return func(s *Scope) (*Edit, error) {
+		m := newMatcher(s)
+		for _, r := range rules {
+			for _, n := range m.candidates(r.pattern) {
+				m.find(r.pattern, n, func(found *match) bool {
+					if !m.private(found.nodes, n) || r.when != nil && !r.when(found) {
+						return false
+					}
+					by := r.write(found)
+					return by != nil && !found.reads(by) && m.replaceMatch(found, by)
+				})
+			}
 		}
+		return m.result()
 	}
-	return m.result()
 }
 
 // reads reports whether a node reads a value that nodes of the match compute, which
