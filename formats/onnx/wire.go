@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -234,15 +233,16 @@ func (m *message) sub(what string) message {
 // ints appends the entries of a repeated varint field, packed or not.
 func (m *message) ints(list []int64) []int64 {
 	if m.typ != protowire.BytesType {
+		if list == nil {
+			list = make([]int64, 0, m.alike())
+		}
 		list = append(list, m.int())
 		for b := m.repeated(); len(b) > 0; b = m.repeated() {
 			v, n := protowire.ConsumeVarint(b)
 			if n < 0 {
 				return list // which next reports
 			}
-			if list = append(list, int64(v)); len(list) == cap(list) {
-				list = slices.Grow(list, m.room(n, len(list)))
-			}
+			list = append(list, int64(v))
 			m.skip(n)
 		}
 		return list
@@ -265,15 +265,16 @@ func (m *message) ints(list []int64) []int64 {
 // floats appends the entries of a repeated float field, packed or not.
 func (m *message) floats(list []float32) []float32 {
 	if m.typ != protowire.BytesType {
+		if list == nil {
+			list = make([]float32, 0, m.alike())
+		}
 		list = append(list, m.float())
 		for b := m.repeated(); len(b) > 0; b = m.repeated() {
 			v, n := protowire.ConsumeFixed32(b)
 			if n < 0 {
 				return list // which next reports
 			}
-			if list = append(list, math.Float32frombits(v)); len(list) == cap(list) {
-				list = slices.Grow(list, m.room(n, len(list)))
-			}
+			list = append(list, math.Float32frombits(v))
 			m.skip(n)
 		}
 		return list
@@ -307,25 +308,34 @@ func (m *message) skip(n int) {
 	m.pos += 1 + n
 }
 
-// room returns for how many more elements a list of so many makes room: as many again, and no
-// more than fields like the next one, with a payload of n bytes, fit the bytes that remain.
-func (m *message) room(n, elements int) int { return min((m.end-m.pos)/(1+n), elements) }
-
-// alike returns how many fields from this one on have its number and follow each other.
+// alike returns how many fields from this one on have its tag, of one byte, and follow each
+// other.
 func (m *message) alike() int {
-	count := 1
-	for b := m.d.data[m.pos:m.end]; len(b) > 0; count++ {
-		num, typ, tag := protowire.ConsumeTag(b)
-		if tag < 0 || num != m.num {
-			break
-		}
-		n := protowire.ConsumeFieldValue(num, typ, b[tag:])
+	count, tag := 1, m.d.data[m.at]
+	for b := m.repeated(); len(b) > 0; b = b[1:] {
+		n := m.payload(b)
 		if n < 0 {
 			break
 		}
-		b = b[tag+n:]
+		count++
+		if b = b[n:]; len(b) == 0 || b[0] != tag {
+			break
+		}
 	}
 	return count
+}
+
+// payload returns the length of a field like this one behind its tag; below 0 if it is cut off.
+func (m *message) payload(b []byte) int {
+	if m.typ != protowire.VarintType {
+		return protowire.ConsumeFieldValue(m.num, m.typ, b)
+	}
+	for i, c := range b {
+		if c < 0x80 {
+			return i + 1
+		}
+	}
+	return -1
 }
 
 // varints returns the number of varints that end within b.
