@@ -97,9 +97,9 @@ func (n *Node) Strs(name string) []string {
 	if a == nil {
 		return nil
 	}
-	list := make([]string, len(a.Strs))
+	list, all := make([]string, len(a.Strs)), string(slices.Concat(a.Strs...)) // short ones in one piece
 	for i, s := range a.Strs {
-		list[i] = string(s)
+		list[i], all = all[:len(s)], all[len(s):]
 	}
 	return list
 }
