@@ -21,13 +21,24 @@ func commonSubexpr(s *Scope) (*Edit, error) {
 	e := newEdit()
 	s.commonConstants(e)
 	h := hasher{seed: maphash.MakeSeed(), edit: e}
+	alone := map[uint64]*graph.Node{} // by head: the first node, until there is another
 	first := map[uint64][]*graph.Node{}
 	for _, n := range s.Nodes {
 		row, _, err := s.Registry.Find(n)
 		if err != nil || row.Impure || slices.ContainsFunc(n.Attrs, func(a *graph.Attr) bool { return !isPlain(a) }) {
 			continue
 		}
-		sum := h.node(n)
+		head := h.head(n)
+		m, met := alone[head]
+		if !met {
+			alone[head] = n
+			continue
+		}
+		if m != nil {
+			sum := h.attrs(head, m)
+			first[sum], alone[head] = append(first[sum], m), nil
+		}
+		sum := h.attrs(head, n)
 		i := slices.IndexFunc(first[sum], func(m *graph.Node) bool { return e.same(n, m) })
 		if i < 0 {
 			first[sum] = append(first[sum], n)
@@ -106,14 +117,16 @@ func isPlain(a *graph.Attr) bool {
 	return false
 }
 
-// hasher computes numbers that are equal for nodes that compute the same.
+// hasher computes numbers that are equal for nodes that compute the same. Attributes are read
+// only of nodes with equal heads: they may be long lists.
 type hasher struct {
 	seed  maphash.Seed
 	edit  *Edit
 	block []byte // of numbers
 }
 
-func (h *hasher) node(n *graph.Node) uint64 {
+// head stands for a node without its attributes.
+func (h *hasher) head(n *graph.Node) uint64 {
 	type shape struct {
 		domain, op, overload             string
 		version, inputs, outputs, wanted int
@@ -130,11 +143,15 @@ func (h *hasher) node(n *graph.Node) uint64 {
 	for _, name := range n.Inputs {
 		maphash.WriteComparable(&sum, h.edit.name(name))
 	}
-	all := sum.Sum64()
-	for _, a := range n.Attrs { // in any order
-		all += h.attr(a)
+	return sum.Sum64()
+}
+
+// attrs adds the attributes, in any order, to the head.
+func (h *hasher) attrs(head uint64, n *graph.Node) uint64 {
+	for _, a := range n.Attrs {
+		head += h.attr(a)
 	}
-	return all
+	return head
 }
 
 func (h *hasher) attr(a *graph.Attr) uint64 {
