@@ -91,6 +91,7 @@ func (l *layout[T]) order() (order []int32, total int) {
 			total += places(&l.model.Nodes[i])
 		}
 	}
+	order = make([]int32, 0, len(l.nodes)+len(l.leaves))
 	done := 0
 	for _, root := range l.model.Roots {
 		place(root)

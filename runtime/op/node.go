@@ -83,6 +83,22 @@ func (n *Node) Ints(name string) []int {
 	return list
 }
 
+// Int64s returns an attribute in the memory of the model, or nil if it is not there.
+func (n *Node) Int64s(name string) []int64 {
+	if a := n.attr(name, graph.AttrInts); a != nil {
+		return a.Ints
+	}
+	return nil
+}
+
+// Words returns an attribute of strings in the memory of the model, or nil if it is not there.
+func (n *Node) Words(name string) [][]byte {
+	if a := n.attr(name, graph.AttrStrings); a != nil {
+		return a.Strs
+	}
+	return nil
+}
+
 // Floats returns an attribute, or nil if it is not there.
 func (n *Node) Floats(name string) []float32 {
 	if a := n.attr(name, graph.AttrFloats); a != nil {

@@ -118,7 +118,7 @@ func (m *TreeModel) single() bool {
 }
 
 // feature checks the number of a feature.
-func featureOf(id int) (uint32, error) {
+func featureOf(id int64) (uint32, error) {
 	if id < 0 || id > math.MaxInt32 {
 		return 0, graph.Errorf(graph.ErrFormat, "a node asks for feature %d", id)
 	}
@@ -126,8 +126,8 @@ func featureOf(id int) (uint32, error) {
 }
 
 // targetOf checks the number of a target or a class.
-func targetOf(id, count int) (uint32, error) {
-	if id < 0 || id >= count {
+func targetOf(id int64, count int) (uint32, error) {
+	if id < 0 || id >= int64(count) {
 		return 0, graph.Errorf(graph.ErrFormat, "a leaf votes for target or class %d of %d", id, count)
 	}
 	return uint32(id), nil

@@ -4,21 +4,24 @@ import "github.com/nacre-ml/nacre/runtime/graph"
 
 // A numbering finds entries by the numbers of their tree and node.
 type numbering struct {
-	runs map[int]idRun    // by tree; nil if the entries of some tree are no run
-	all  map[[2]int]int32 // of trees and nodes, in that case
-	tree int              // of last
+	runs map[int64]idRun    // by tree; nil if the entries of some tree are no run
+	all  map[[2]int64]int32 // of trees and nodes, in that case
+	tree int64              // of last
 	last idRun
 }
 
 // idRun is the entries of a tree that stand together and are numbered upwards by one.
-type idRun struct{ id, at, count int }
+type idRun struct {
+	id        int64
+	at, count int
+}
 
 // newNumbering numbers the entries of those trees and nodes, no two of which may be equal.
-func newNumbering(trees, ids []int) (*numbering, error) {
-	n := &numbering{runs: map[int]idRun{}}
+func newNumbering(trees, ids []int64) (*numbering, error) {
+	n := &numbering{runs: map[int64]idRun{}}
 	for i := 0; i < len(trees); {
 		r := idRun{ids[i], i, 1}
-		for i++; i < len(trees) && trees[i] == trees[r.at] && ids[i] == r.id+r.count; i++ {
+		for i++; i < len(trees) && trees[i] == trees[r.at] && ids[i] == r.id+int64(r.count); i++ {
 			r.count++
 		}
 		if _, twice := n.runs[trees[r.at]]; twice {
@@ -30,10 +33,10 @@ func newNumbering(trees, ids []int) (*numbering, error) {
 }
 
 // list notes every entry by itself.
-func (n *numbering) list(trees, ids []int) error {
-	n.runs, n.all = nil, make(map[[2]int]int32, len(trees))
+func (n *numbering) list(trees, ids []int64) error {
+	n.runs, n.all = nil, make(map[[2]int64]int32, len(trees))
 	for i := range trees {
-		key := [2]int{trees[i], ids[i]}
+		key := [2]int64{trees[i], ids[i]}
 		if _, twice := n.all[key]; twice {
 			return graph.Errorf(graph.ErrFormat, "tree %d has two nodes %d", key[0], key[1])
 		}
@@ -43,16 +46,16 @@ func (n *numbering) list(trees, ids []int) error {
 }
 
 // find returns the number of an entry; ok is false if there is none.
-func (n *numbering) find(tree, id int) (at int32, ok bool) {
+func (n *numbering) find(tree, id int64) (at int32, ok bool) {
 	if n.runs == nil {
-		at, ok = n.all[[2]int{tree, id}]
+		at, ok = n.all[[2]int64{tree, id}]
 		return at, ok
 	}
 	if tree != n.tree || n.last.count == 0 {
 		n.tree, n.last = tree, n.runs[tree]
 	}
 	// Differences wrap around, as do the numbers of a run.
-	if k := uint(id - n.last.id); k < uint(n.last.count) {
+	if k := uint64(id - n.last.id); k < uint64(n.last.count) {
 		return int32(n.last.at + int(k)), true
 	}
 	return 0, false

@@ -41,14 +41,14 @@ func sameLength(names []string, lengths ...int) error {
 // entries is the nodes of trees, leaves among them, as the older operators list
 // them: each with the number of its tree and its own number there.
 type entries struct {
-	trees, ids []int
+	trees, ids []int64
 	index      *numbering
 	place      []int32 // numbered as TreeBranch.Yes
 	child      []bool  // some node leads there
 }
 
 // find returns the number of the entry with those numbers.
-func (e *entries) find(tree, id int) (int32, error) {
+func (e *entries) find(tree, id int64) (int32, error) {
 	i, ok := e.index.find(tree, id)
 	if !ok {
 		return 0, graph.Errorf(graph.ErrFormat, "tree %d has no node %d, which an attribute names", tree, id)
@@ -59,20 +59,21 @@ func (e *entries) find(tree, id int) (int32, error) {
 // readEntries reads the attributes nodes_* of the older operators into m.
 func readEntries(n *op.Node, m *TreeModel) (*entries, error) {
 	n.Ignore("nodes_hitrates", "nodes_hitrates_as_tensor") // how often samples came by
-	e := &entries{trees: n.Ints("nodes_treeids"), ids: n.Ints("nodes_nodeids")}
-	features, yes, no, missing := n.Ints("nodes_featureids"), n.Ints("nodes_truenodeids"), n.Ints("nodes_falsenodeids"), n.Ints("nodes_missing_value_tracks_true")
+	e := &entries{trees: n.Int64s("nodes_treeids"), ids: n.Int64s("nodes_nodeids")}
+	features, yes, no, missing := n.Int64s("nodes_featureids"), n.Int64s("nodes_truenodeids"), n.Int64s("nodes_falsenodeids"), n.Int64s("nodes_missing_value_tracks_true")
 	values, double, err := readReals(n, "nodes_values")
 	if err != nil {
 		return nil, err
 	}
 	m.Double = double
-	modes := n.Strs("nodes_modes")
+	modes := n.Words("nodes_modes")
 	names := []string{"nodes_treeids", "nodes_nodeids", "nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids", "nodes_values", "nodes_modes", "nodes_missing_value_tracks_true"}
 	count := len(e.trees)
-	if len(missing) == 0 {
-		missing = make([]int, count)
+	tracked := len(missing)
+	if tracked == 0 { // by no node
+		tracked = count
 	}
-	if err := sameLength(names, count, len(e.ids), len(features), len(yes), len(no), len(values), len(modes), len(missing)); err != nil {
+	if err := sameLength(names, count, len(e.ids), len(features), len(yes), len(no), len(values), len(modes), tracked); err != nil {
 		return nil, err
 	}
 	if count > MaxTreeNodes {
@@ -84,7 +85,7 @@ func readEntries(n *op.Node, m *TreeModel) (*entries, error) {
 	e.place, e.child = make([]int32, count), make([]bool, count)
 	leaves := 0
 	for _, mode := range modes {
-		if mode == "LEAF" {
+		if string(mode) == "LEAF" {
 			leaves++
 		}
 	}
@@ -105,20 +106,20 @@ func readEntries(n *op.Node, m *TreeModel) (*entries, error) {
 			return nil, err
 		}
 		e.place[i] = int32(len(m.Nodes))
-		m.Nodes = append(m.Nodes, TreeBranch{Feature: feature, Mode: BranchMode(kind), NaNYes: missing[i] == 1, Value: values[i]})
+		m.Nodes = append(m.Nodes, TreeBranch{Feature: feature, Mode: BranchMode(kind), NaNYes: len(missing) > 0 && missing[i] == 1, Value: values[i]})
 	}
 	return e, e.link(m, yes, no)
 }
 
 // link sets where nodes lead, and finds the root of every tree: the first listed
 // of those that no node leads to, which is the first of all in most files.
-func (e *entries) link(m *TreeModel, yes, no []int) error {
+func (e *entries) link(m *TreeModel, yes, no []int64) error {
 	for i, at := range e.place {
 		if at < 0 {
 			continue
 		}
 		for _, to := range []struct {
-			id   int
+			id   int64
 			into *int32
 		}{{yes[i], &m.Nodes[at].Yes}, {no[i], &m.Nodes[at].No}} {
 			k, err := e.find(e.trees[i], to.id)
@@ -128,8 +129,8 @@ func (e *entries) link(m *TreeModel, yes, no []int) error {
 			*to.into, e.child[k] = e.place[k], true
 		}
 	}
-	rooted := map[int]bool{}
-	var order []int
+	rooted := map[int64]bool{}
+	var order []int64
 	for i, tree := range e.trees {
 		if _, there := rooted[tree]; !there {
 			rooted[tree], order = false, append(order, tree)
@@ -153,7 +154,7 @@ func (e *entries) link(m *TreeModel, yes, no []int) error {
 // a leaf counts alone, as in ONNX Runtime: skl2onnx writes the number of a leaf
 // once per class.
 func readVotes(n *op.Node, m *TreeModel, e *entries, prefix string, join func(a, b float64) float64) error {
-	trees, ids, targets := n.Ints(prefix+"_treeids"), n.Ints(prefix+"_nodeids"), n.Ints(prefix+"_ids")
+	trees, ids, targets := n.Int64s(prefix+"_treeids"), n.Int64s(prefix+"_nodeids"), n.Int64s(prefix+"_ids")
 	weights, double, err := readReals(n, prefix+"_weights")
 	if err != nil {
 		return err
@@ -236,7 +237,7 @@ func readTrees(n *op.Node) (*TreeModel, error) {
 }
 
 func (m *TreeModel) readLeaves(n *op.Node, weights []float64) error {
-	targets := n.Ints("leaf_targetids")
+	targets := n.Int64s("leaf_targetids")
 	if err := sameLength([]string{"leaf_targetids", "leaf_weights"}, len(targets), len(weights)); err != nil {
 		return err
 	}
@@ -256,7 +257,7 @@ func (m *TreeModel) readLeaves(n *op.Node, weights []float64) error {
 }
 
 func (m *TreeModel) readBranches(n *op.Node, splits, members []float64) error {
-	features, missing := n.Ints("nodes_featureids"), n.Ints("nodes_missing_value_tracks_true")
+	features, missing := n.Int64s("nodes_featureids"), n.Ints("nodes_missing_value_tracks_true")
 	yes, no := n.Ints("nodes_truenodeids"), n.Ints("nodes_falsenodeids")
 	yesLeaf, noLeaf := n.Ints("nodes_trueleafs"), n.Ints("nodes_falseleafs")
 	var modes []byte
