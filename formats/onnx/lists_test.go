@@ -16,26 +16,27 @@ func TestLists(t *testing.T) {
 			}
 		}
 	}
+	type fields []func(e *encoder)
 	other := func(e *encoder) { e.text(13, "doc") }
 	for _, c := range []struct {
 		name   string
-		fields []func(e *encoder)
+		fields fields
 		cut    int // bytes that the end lacks
 		ints   []int64
 		floats []float32
 		bad    bool
 	}{
-		{name: "one", fields: []func(e *encoder){ints(7)}, ints: []int64{7}},
-		{name: "of several lengths", fields: []func(e *encoder){ints(0, -1, 300, 1<<40, 5)}, ints: []int64{0, -1, 300, 1 << 40, 5}},
-		{name: "interrupted", fields: []func(e *encoder){ints(1, 2), other, ints(3)}, ints: []int64{1, 2, 3}},
-		{name: "before another", fields: []func(e *encoder){ints(1, 200), other}, ints: []int64{1, 200}},
-		{name: "packed behind single", fields: []func(e *encoder){ints(1, 2), packedInts(8, 3, 400)}, ints: []int64{1, 2, 3, 400}},
-		{name: "single behind packed", fields: []func(e *encoder){packedInts(8, 3, 400), ints(1, 2)}, ints: []int64{3, 400, 1, 2}},
-		{name: "cut", fields: []func(e *encoder){ints(1, 300)}, cut: 1, bad: true},
-		{name: "cut behind a tag", fields: []func(e *encoder){ints(1, 2)}, cut: 1, bad: true},
-		{name: "floats", fields: []func(e *encoder){floats(1, -2, 0.5)}, floats: []float32{1, -2, 0.5}},
-		{name: "floats before another", fields: []func(e *encoder){floats(1, 2), other}, floats: []float32{1, 2}},
-		{name: "cut floats", fields: []func(e *encoder){floats(1, 2)}, cut: 3, bad: true},
+		{name: "one", fields: fields{ints(7)}, ints: []int64{7}},
+		{name: "of several lengths", fields: fields{ints(0, -1, 300, 1<<40, 5)}, ints: []int64{0, -1, 300, 1 << 40, 5}},
+		{name: "interrupted", fields: fields{ints(1, 2), other, ints(3)}, ints: []int64{1, 2, 3}},
+		{name: "before another", fields: fields{ints(1, 200), other}, ints: []int64{1, 200}},
+		{name: "packed behind single", fields: fields{ints(1, 2), packedInts(8, 3, 400)}, ints: []int64{1, 2, 3, 400}},
+		{name: "single behind packed", fields: fields{packedInts(8, 3, 400), ints(1, 2)}, ints: []int64{3, 400, 1, 2}},
+		{name: "cut", fields: fields{ints(1, 300)}, cut: 1, bad: true},
+		{name: "cut behind a tag", fields: fields{ints(1, 2)}, cut: 1, bad: true},
+		{name: "floats", fields: fields{floats(1, -2, 0.5)}, floats: []float32{1, -2, 0.5}},
+		{name: "floats before another", fields: fields{floats(1, 2), other}, floats: []float32{1, 2}},
+		{name: "cut floats", fields: fields{floats(1, 2)}, cut: 3, bad: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			data := proto(func(e *encoder) {

@@ -25,7 +25,8 @@ func TestNumbering(t *testing.T) {
 			want[[2]int64{c.trees[i], c.ids[i]}] = int32(i)
 		}
 		for _, tree := range append([]int64{0, 1, 2, 3, 7, -1, math.MaxInt64}, c.trees...) {
-			for _, id := range append([]int64{-1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, math.MaxInt64, math.MinInt64}, c.ids...) {
+			ids := []int64{-1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, math.MaxInt64, math.MinInt64}
+			for _, id := range append(ids, c.ids...) {
 				at, ok := n.find(tree, id)
 				if w, there := want[[2]int64{tree, id}]; ok != there || ok && at != w {
 					t.Errorf("%s: node %d of tree %d is %d, %v, want %d, %v", name, id, tree, at, ok, w, there)

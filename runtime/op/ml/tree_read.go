@@ -60,7 +60,8 @@ func (e *entries) find(tree, id int64) (int32, error) {
 func readEntries(n *op.Node, m *TreeModel) (*entries, error) {
 	n.Ignore("nodes_hitrates", "nodes_hitrates_as_tensor") // how often samples came by
 	e := &entries{trees: n.Int64s("nodes_treeids"), ids: n.Int64s("nodes_nodeids")}
-	features, yes, no, missing := n.Int64s("nodes_featureids"), n.Int64s("nodes_truenodeids"), n.Int64s("nodes_falsenodeids"), n.Int64s("nodes_missing_value_tracks_true")
+	features, missing := n.Int64s("nodes_featureids"), n.Int64s("nodes_missing_value_tracks_true")
+	yes, no := n.Int64s("nodes_truenodeids"), n.Int64s("nodes_falsenodeids")
 	values, double, err := readReals(n, "nodes_values")
 	if err != nil {
 		return nil, err
@@ -73,7 +74,8 @@ func readEntries(n *op.Node, m *TreeModel) (*entries, error) {
 	if tracked == 0 { // by no node
 		tracked = count
 	}
-	if err := sameLength(names, count, len(e.ids), len(features), len(yes), len(no), len(values), len(modes), tracked); err != nil {
+	err = sameLength(names, count, len(e.ids), len(features), len(yes), len(no), len(values), len(modes), tracked)
+	if err != nil {
 		return nil, err
 	}
 	if count > MaxTreeNodes {
@@ -106,7 +108,8 @@ func readEntries(n *op.Node, m *TreeModel) (*entries, error) {
 			return nil, err
 		}
 		e.place[i] = int32(len(m.Nodes))
-		m.Nodes = append(m.Nodes, TreeBranch{Feature: feature, Mode: BranchMode(kind), NaNYes: len(missing) > 0 && missing[i] == 1, Value: values[i]})
+		nanYes := len(missing) > 0 && missing[i] == 1
+		m.Nodes = append(m.Nodes, TreeBranch{Feature: feature, Mode: BranchMode(kind), NaNYes: nanYes, Value: values[i]})
 	}
 	return e, e.link(m, yes, no)
 }
