@@ -50,6 +50,9 @@ func ElementType(code int) (tensor.DType, error) {
 	return tensorTypes[code], nil
 }
 
+// TypeCode returns ONNX's code for an element type; -1 if there is none.
+func TypeCode(d tensor.DType) int { return slices.Index(tensorTypes[:], d) }
+
 // ElementType returns the element type that an attribute names, def if it is
 // not there, and refuses one that is not among those allowed.
 func (n *Node) ElementType(name string, def tensor.DType, allowed Types) (tensor.DType, error) {

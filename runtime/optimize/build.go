@@ -21,6 +21,11 @@ func (b *builder) apply(op string, version int, inputs []string, attrs ...*graph
 	return name
 }
 
+// cast appends a conversion to another element type and returns the name of its output.
+func (b *builder) cast(x string, to tensor.DType) string {
+	return b.apply("Cast", 13, []string{x}, typeAttr("to", to))
+}
+
 // finish appends a node that computes the first output of root.
 func (b *builder) finish(root *graph.Node, domain, op string, version int, inputs []string, attrs ...*graph.Attr) {
 	b.nodes = append(b.nodes, instead(root, domain, op, version, inputs, attrs...))
@@ -65,6 +70,8 @@ func (m *matcher) vector(list ...int) string {
 func intAttr(name string, v int64) *graph.Attr {
 	return &graph.Attr{Name: name, Kind: graph.AttrInt, Int: v}
 }
+
+func typeAttr(name string, d tensor.DType) *graph.Attr { return intAttr(name, int64(op.TypeCode(d))) }
 
 func intsAttr(name string, v ...int64) *graph.Attr {
 	return &graph.Attr{Name: name, Kind: graph.AttrInts, Ints: v}

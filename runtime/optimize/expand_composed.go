@@ -236,14 +236,8 @@ func expandInteger16(b *builder, n *graph.Node) bool {
 	if k, known := d[len(d)-1].Value(); !known || k > most {
 		return false
 	}
-	to := func(x string, d int64) string { return b.apply("Cast", 13, []string{x}, intAttr("to", d)) }
-	const float64s, int64s = 11, 7
-	y := to(b.apply("MatMul", 13, []string{to(n.Inputs[0], float64s), to(n.Inputs[1], float64s)}), int64s)
-	kind := int64(6) // int32
-	if b.dtype(n.Outputs[0]) == tensor.U32 {
-		kind = 12
-	}
-	b.finish(n, "", "Cast", 13, []string{y}, intAttr("to", kind))
+	y := b.apply("MatMul", 13, []string{b.cast(n.Inputs[0], tensor.F64), b.cast(n.Inputs[1], tensor.F64)})
+	b.finish(n, "", "Cast", 13, []string{b.cast(y, tensor.I64)}, typeAttr("to", b.dtype(n.Outputs[0])))
 	return true
 }
 
