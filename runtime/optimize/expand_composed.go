@@ -115,11 +115,16 @@ func expandImageScaler(b *builder, n *graph.Node) bool {
 }
 
 // expandMeanVariance subtracts means and divides by the roots of the means of squares, to which the
-// definition adds 1e-9.
+// definition adds 1e-9. If the node names no axes, they depend on the rank.
 func expandMeanVariance(b *builder, n *graph.Node) bool {
-	axes := []int64{0, 2, 3}
+	var axes []int64
 	if a := n.Attr("axes"); a != nil {
 		axes = a.Ints
+	} else if rank, known := b.rank(n.Inputs[0]); known {
+		axes = slices.DeleteFunc([]int64{0, 2, 3}, func(axis int64) bool { return axis >= int64(rank) })
+	}
+	if len(axes) == 0 {
+		return false
 	}
 	means := func(x string) string { return b.apply("ReduceMean", 13, []string{x}, intsAttr("axes", axes...)) }
 	d := b.apply("Sub", 14, []string{n.Inputs[0], means(n.Inputs[0])})
