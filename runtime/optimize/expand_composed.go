@@ -174,12 +174,13 @@ const maxTaps = 8
 
 // expandWordConv embeds words by a convolution over their characters: the sum over the places in a
 // window of what the character there gives at that place. Windows begin no later than the last that
-// lies in the word, or at the first character.
+// lies in the word, or at the first character. Characters below 0 are looked up as numbers that are
+// too large for the table, because Gather counts from its end.
 func expandWordConv(b *builder, n *graph.Node) bool {
 	ids, weights, bias, table := n.Inputs[0], n.Inputs[1], n.Inputs[2], n.Inputs[3]
 	words, w := b.dims(ids), b.dims(weights)
 	shape, known := w.Concrete()
-	if !known || len(shape) != 4 || len(words) != 2 || !b.hasDims(bias, w[:1]) {
+	if !known || len(shape) != 4 || len(words) != 2 || len(b.dims(table)) != 2 || !b.hasDims(bias, w[:1]) {
 		return false
 	}
 	length, known := words[1].Value()
@@ -191,7 +192,7 @@ func expandWordConv(b *builder, n *graph.Node) bool {
 	for i := range begins {
 		begins[i] = int32(i)
 	}
-	y := ""
+	codes, y := b.cast(b.cast(ids, tensor.U32), tensor.I64), ""
 	for k := range window {
 		filters := b.apply("Gather", 13, []string{weights, b.index(k)}, intAttr("axis", 2))                  // [filters,1,size]
 		filters = b.apply("Transpose", 13, []string{b.apply("Squeeze", 13, []string{filters, b.vector(1)})}) // [size,filters]
@@ -199,14 +200,14 @@ func expandWordConv(b *builder, n *graph.Node) bool {
 		if k == 0 {
 			given = b.apply("Add", 14, []string{given, bias})
 		}
-		at := b.apply("Slice", 13, []string{ids, b.vector(k), b.vector(k + len(begins)), b.vector(1)})
+		at := b.apply("Slice", 13, []string{codes, b.vector(k), b.vector(k + len(begins)), b.vector(1)})
 		if given = b.apply("Gather", 13, []string{given, at}); k == 0 { // [words,begins,filters]
 			y = given
 		} else {
 			y = b.apply("Add", 14, []string{y, given})
 		}
 	}
-	count := b.apply("Cast", 13, []string{b.apply("Greater", 13, []string{ids, b.int32s(0)})}, intAttr("to", 6))
+	count := b.cast(b.apply("Greater", 13, []string{ids, b.int32s(0)}), tensor.I32)
 	count = b.apply("ReduceSum", 13, []string{count, b.vector(1)})
 	last := b.apply("Max", 13, []string{b.apply("Sub", 14, []string{count, b.int32s(int32(window))}), b.int32s(0)})
 	begun := b.apply("Unsqueeze", 13, []string{b.apply("LessOrEqual", 16, []string{b.int32s(begins...), last}), b.vector(2)})
