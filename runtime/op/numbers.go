@@ -39,11 +39,11 @@ func Numbers(t *tensor.Tensor) (list []float64, ok bool) {
 }
 
 // Dot returns the sum of the products of the elements of x and as many of y, in four sums.
-func Dot(x, y []float32) float32 {
-	var a, b, c, d float32
+func Dot[T float32 | float64](x, y []T) T {
+	var a, b, c, d T
 	y = y[:len(x)]
 	for ; len(x) >= 4; x, y = x[4:], y[4:] {
-		p, q := (*[4]float32)(x), (*[4]float32)(y)
+		p, q := (*[4]T)(x), (*[4]T)(y)
 		a += p[0] * q[0]
 		b += p[1] * q[1]
 		c += p[2] * q[2]

@@ -81,10 +81,9 @@ func (o *attentionLSTM) Run(c *op.Run) error {
 	}
 	err = c.Parallel(o.Directions*r.batch, 1, func(from, to int) error {
 		for i := from; i < to; i++ {
-			if c.Stopped() {
-				return op.ErrStopped
+			if err := r.sequence(c, i/r.batch, i%r.batch); err != nil {
+				return err
 			}
-			r.sequence(i/r.batch, i%r.batch)
 		}
 		return nil
 	})
@@ -168,7 +167,7 @@ func lengthsOf(t *tensor.Tensor, batch, most int) ([]int, error) {
 }
 
 // sequence runs one direction over one sequence.
-func (r *attnRun) sequence(d, b int) {
+func (r *attnRun) sequence(c *op.Run, d, b int) error {
 	h := r.hidden
 	state, cell := make([]float64, h), make([]float64, h)
 	at := (d*r.batch + b) * h
@@ -182,6 +181,9 @@ func (r *attnRun) sequence(d, b int) {
 	in := make([]float64, r.size+r.width) // the input and what was read
 	n := r.lengths[b]
 	for k := range n {
+		if c.Stopped() {
+			return op.ErrStopped
+		}
 		t := k
 		if r.Reverse || d == 1 {
 			t = n - 1 - k
@@ -193,6 +195,7 @@ func (r *attnRun) sequence(d, b int) {
 	}
 	copy(r.out[1][at:], state)
 	copy(r.out[2][at:], cell)
+	return nil
 }
 
 // step is a step of LSTM, which replaces the state and the cell.
@@ -201,7 +204,7 @@ func (r *attnRun) step(d int, in, state, cell []float64) {
 	gates := make([]float64, 4*h)
 	for g := range gates {
 		row := d*4*h + g
-		sum := dot(r.in[1][row*len(in):][:len(in)], in) + dot(r.in[2][row*h:][:h], state)
+		sum := op.Dot(r.in[1][row*len(in):][:len(in)], in) + op.Dot(r.in[2][row*h:][:h], state)
 		if r.in[3] != nil {
 			sum += r.in[3][d*8*h+g] + r.in[3][d*8*h+4*h+g]
 		}
@@ -304,23 +307,6 @@ func (r *attnRun) read(d, b int, keys []angle, state, out []float64) {
 		}
 		layer = layer[len(part)*r.width:]
 	}
-}
-
-// dot returns the sum of the products of the elements of a and as many of b, in four sums.
-func dot(a, b []float64) float64 {
-	var p, q, r, s float64
-	b = b[:len(a)]
-	for ; len(a) >= 4; a, b = a[4:], b[4:] {
-		x, y := (*[4]float64)(a), (*[4]float64)(b)
-		p += x[0] * y[0]
-		q += x[1] * y[1]
-		r += x[2] * y[2]
-		s += x[3] * y[3]
-	}
-	for i, v := range a {
-		p += v * b[i]
-	}
-	return (p + q) + (r + s)
 }
 
 // apply computes the function of a number.
