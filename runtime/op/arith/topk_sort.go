@@ -76,13 +76,10 @@ func sortDigit(keys, places, nextKeys, nextPlaces []int64, shift int) {
 // float64Key returns a key that orders numbers: both zeros have one key, and all NaNs have the
 // largest.
 func float64Key(v float64) uint64 {
-	switch {
-	case v != v:
+	if v != v {
 		return math.MaxUint64
-	case v == 0:
-		return 1 << 63
 	}
-	b := math.Float64bits(v)
+	b := math.Float64bits(v + 0) // of 0 if v is -0
 	return b ^ (uint64(int64(b)>>63) | 1<<63)
 }
 

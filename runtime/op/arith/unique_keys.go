@@ -2,7 +2,6 @@ package arith
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"unsafe"
 
@@ -102,7 +101,7 @@ func putKeys[T any](dst []uint64, x []T, s op.AxisView, keys func(dst []uint64, 
 
 func signedKeys[T int8 | int16 | int32 | int64](dst []uint64, x []T) {
 	for i, v := range x {
-		dst[i] = uint64(int64(v)) ^ 1<<63
+		dst[i] = int64Key(int64(v))
 	}
 }
 
@@ -115,23 +114,14 @@ func unsignedKeys[T byte | uint16 | uint32 | uint64](dst []uint64, x []T) {
 func floatKeys[T float32 | float64](dst []uint64, x []T) {
 	dst = dst[:len(x)]
 	for i, v := range x {
-		dst[i] = doubleKey(float64(v))
+		dst[i] = float64Key(float64(v))
 	}
 }
 
 func halfKeys[T interface{ Float32() float32 }](dst []uint64, x []T) {
 	for i, v := range x {
-		dst[i] = doubleKey(float64(v.Float32()))
+		dst[i] = float64Key(float64(v.Float32()))
 	}
-}
-
-// doubleKey takes both zeros for equal, and all NaNs, which come last.
-func doubleKey(v float64) uint64 {
-	if v != v {
-		return math.MaxUint64
-	}
-	bits := math.Float64bits(v + 0) // of 0 if v is -0
-	return bits ^ (uint64(int64(bits)>>63) | 1<<63)
 }
 
 // row returns the keys of slice i.

@@ -36,16 +36,16 @@ func TestNumberTable(t *testing.T) {
 	}
 }
 
-// TestDoubleKey has floats in ascending order.
-func TestDoubleKey(t *testing.T) {
+// TestFloat64Key has floats in ascending order.
+func TestFloat64Key(t *testing.T) {
 	least := math.SmallestNonzeroFloat64
 	list := []float64{math.Inf(-1), -math.MaxFloat64, -1, -least, 0, least, 1, math.MaxFloat64, math.Inf(1), math.NaN()}
 	for i, v := range list[1:] {
-		if doubleKey(list[i]) >= doubleKey(v) {
+		if float64Key(list[i]) >= float64Key(v) {
 			t.Errorf("the key of %v is not below that of %v", list[i], v)
 		}
 	}
-	if doubleKey(math.Copysign(0, -1)) != doubleKey(0) || doubleKey(math.Copysign(math.NaN(), -1)) != doubleKey(math.NaN()) {
+	if float64Key(math.Copysign(0, -1)) != float64Key(0) || float64Key(math.Copysign(math.NaN(), -1)) != float64Key(math.NaN()) {
 		t.Error("keys of zeros or of NaNs differ")
 	}
 }
