@@ -202,6 +202,8 @@ func cutDim(d, start, end, step graph.Dim) graph.Dim {
 	switch {
 	case k == -1 && okE && e <= -farIndex && (s == -1 || s >= farIndex):
 		return d
+	case k == 1 && s <= -farIndex && whole:
+		return d
 	case k == 1 && s < 0 && whole:
 		return d.Cap(-s)
 	case k != 1 || s < 0:

@@ -91,6 +91,11 @@ func TestSymbolicShapes(t *testing.T) {
 		{"slice", "Slice", 13, nil, []*op.Value{vec("batch", "seq", 768), vec(1), vec(math.MaxInt), vec(0)}, 1, "int64[2]=[seq,768]"},
 		{"slice extent", "Slice", 13, nil, []*op.Value{x, vec(0, 1, -2), vec("batch", -1, math.MaxInt), vec(0, 1, 2)}, 1, "float32[batch,seq-2,2]"},
 		{"slice backwards", "Slice", 13, nil, []*op.Value{x, vec(-1), vec(math.MinInt), vec(1), vec(-1)}, 1, "float32[batch,seq,768]"},
+		{
+			"slice from far before", "Slice", 13, nil,
+			[]*op.Value{x, vec(math.MinInt, -4), vec(math.MaxInt, math.MaxInt), vec(0, 1)}, 1,
+			"float32[batch,min(seq,4),768]",
+		},
 		{"slice unknown", "Slice", 13, nil, []*op.Value{x, vec(graph.Unknown()), vec(5), vec(1)}, 1, "float32[batch,?,768]"},
 		{"slice of a sum", "Slice", 13, nil, []*op.Value{of(tensor.F32, sym(graph.ParseDim("seq+past"))), vec("past"), vec(graph.ParseDim("past+seq")), vec(0)}, 1, "float32[seq]"},
 		{"slice to a lesser sum", "Slice", 13, nil, []*op.Value{of(tensor.F32, sym(graph.ParseDim("m+n+k"))), vec(0), vec(graph.ParseDim("k+m")), vec(0)}, 1, "float32[k+m]"},
