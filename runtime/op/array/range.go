@@ -184,8 +184,7 @@ func count[T float32 | float64](c *op.Run) error {
 			o[4], o[5], o[6], o[7] = start+T(p), start+T(q), start+T(r), start+T(s)
 		}
 		for i := range out {
-			step := T(from+i) * delta
-			out[i] = start + step
+			out[i] = start + T(T(from+i)*delta)
 		}
 		return nil
 	})
