@@ -208,7 +208,7 @@ func (p *picker) pick(c *op.Run, boxes []float32, scores []float32, l pickLimits
 		p.sink(i)
 	}
 	for n := 0; len(p.heap) > 0 && len(p.picked) < l.most; n++ {
-		if n%256 == 0 && c.Stopped() {
+		if n%16 == 0 && c.Stopped() {
 			return false
 		}
 		i := int(^uint32(p.heap[0]))
