@@ -103,9 +103,10 @@ func equalTensors(a, b *tensor.Tensor) bool {
 func (e *Edit) same(n, m *graph.Node) bool {
 	inputs := func(a, b string) bool { return e.name(a) == e.name(b) }
 	outputs := func(a, b string) bool { return (a == "") == (b == "") }
+	differs := func(a *graph.Attr) bool { return !equalAttrs(a, m.Attr(a.Name)) }
 	return n.Domain == m.Domain && n.Op == m.Op && n.Overload == m.Overload && n.Version == m.Version &&
 		slices.EqualFunc(n.Inputs, m.Inputs, inputs) && slices.EqualFunc(n.Outputs, m.Outputs, outputs) &&
-		len(n.Attrs) == len(m.Attrs) && !slices.ContainsFunc(n.Attrs, func(a *graph.Attr) bool { return !equalAttrs(a, m.Attr(a.Name)) })
+		len(n.Attrs) == len(m.Attrs) && !slices.ContainsFunc(n.Attrs, differs)
 }
 
 // isPlain reports whether an attribute is of a kind that equalAttrs compares.
@@ -193,5 +194,6 @@ func writeNumbers[T any](h *hasher, sum *maphash.Hash, list []T, appendTo func([
 func equalAttrs(a, b *graph.Attr) bool {
 	bits := func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) }
 	return b != nil && a.Kind == b.Kind && bits(a.Float, b.Float) && a.Int == b.Int && string(a.Str) == string(b.Str) &&
-		slices.EqualFunc(a.Floats, b.Floats, bits) && slices.Equal(a.Ints, b.Ints) && slices.EqualFunc(a.Strs, b.Strs, slices.Equal)
+		slices.EqualFunc(a.Floats, b.Floats, bits) && slices.Equal(a.Ints, b.Ints) &&
+		slices.EqualFunc(a.Strs, b.Strs, slices.Equal)
 }

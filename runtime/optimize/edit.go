@@ -31,7 +31,8 @@ func newEdit() *Edit {
 
 // empty reports whether the edit changes nothing.
 func (e *Edit) empty() bool {
-	return e == nil || len(e.Replace) == 0 && len(e.Add) == 0 && len(e.Drop) == 0 && len(e.Sparse) == 0 && len(e.Rename) == 0
+	return e == nil || len(e.Replace) == 0 && len(e.Add) == 0 && len(e.Drop) == 0 &&
+		len(e.Sparse) == 0 && len(e.Rename) == 0
 }
 
 // removes reports whether the edit removes or replaces a node.

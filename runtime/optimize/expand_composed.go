@@ -73,9 +73,10 @@ func expandAffine(b *builder, n *graph.Node) bool {
 	if dims := b.dims(n.Inputs[0]); len(dims) > 1 {
 		channels, known := dims[1].Value()
 		run, bound := dims[2:].Len().Value()
-		if known && bound && 0 < channels && channels <= affineChannels && (run >= affineRun || run == 1 && channels >= affineRun) {
-			scale, bias := slices.Repeat([]float32{float32(alpha)}, channels), slices.Repeat([]float32{float32(beta)}, channels)
-			b.normalize(n, scale, bias)
+		long := run >= affineRun || run == 1 && channels >= affineRun
+		if known && bound && 0 < channels && channels <= affineChannels && long {
+			repeat := func(v float64) []float32 { return slices.Repeat([]float32{float32(v)}, channels) }
+			b.normalize(n, repeat(alpha), repeat(beta))
 			return true
 		}
 	}
@@ -153,7 +154,8 @@ func expandHardmax(b *builder, n *graph.Node) bool {
 	depth, values := tensor.New(tensor.I64), tensor.New(tensor.F32, 2)
 	tensor.View[int64](depth)[0], tensor.View[float32](values)[1] = int64(size), 1
 	at := b.apply("ArgMax", 13, []string{n.Inputs[0]}, intAttr("axis", int64(axis)), intAttr("keepdims", 0))
-	b.finish(n, "", "OneHot", 11, []string{at, b.add("depth", depth), b.add("values", values)}, intAttr("axis", int64(axis)))
+	inputs := []string{at, b.add("depth", depth), b.add("values", values)}
+	b.finish(n, "", "OneHot", 11, inputs, intAttr("axis", int64(axis)))
 	return true
 }
 
@@ -194,9 +196,10 @@ func expandWordConv(b *builder, n *graph.Node) bool {
 	}
 	codes, y := b.cast(b.cast(ids, tensor.U32), tensor.I64), ""
 	for k := range window {
-		filters := b.apply("Gather", 13, []string{weights, b.index(k)}, intAttr("axis", 2))                  // [filters,1,size]
-		filters = b.apply("Transpose", 13, []string{b.apply("Squeeze", 13, []string{filters, b.vector(1)})}) // [size,filters]
-		given := b.apply("MatMul", 13, []string{table, filters})                                             // [characters,filters]
+		filters := b.apply("Gather", 13, []string{weights, b.index(k)}, intAttr("axis", 2)) // [filters,1,size]
+		filters = b.apply("Squeeze", 13, []string{filters, b.vector(1)})
+		filters = b.apply("Transpose", 13, []string{filters})    // [size,filters]
+		given := b.apply("MatMul", 13, []string{table, filters}) // [characters,filters]
 		if k == 0 {
 			given = b.apply("Add", 14, []string{given, bias})
 		}
@@ -210,9 +213,12 @@ func expandWordConv(b *builder, n *graph.Node) bool {
 	count := b.cast(b.apply("Greater", 13, []string{ids, b.int32s(0)}), tensor.I32)
 	count = b.apply("ReduceSum", 13, []string{count, b.vector(1)})
 	last := b.apply("Max", 13, []string{b.apply("Sub", 14, []string{count, b.int32s(int32(window))}), b.int32s(0)})
-	begun := b.apply("Unsqueeze", 13, []string{b.apply("LessOrEqual", 16, []string{b.int32s(begins...), last}), b.vector(2)})
-	y = b.apply("ReduceMax", 13, []string{b.apply("Where", 16, []string{begun, y, b.float(math.Inf(-1))})}, intsAttr("axes", 1), intAttr("keepdims", 0))
-	empty := b.apply("Equal", 13, []string{b.apply("Slice", 13, []string{ids, b.vector(0), b.vector(1), b.vector(1)}), b.int32s(0)})
+	begun := b.apply("LessOrEqual", 16, []string{b.int32s(begins...), last})
+	begun = b.apply("Unsqueeze", 13, []string{begun, b.vector(2)})
+	y = b.apply("Where", 16, []string{begun, y, b.float(math.Inf(-1))})
+	y = b.apply("ReduceMax", 13, []string{y}, intsAttr("axes", 1), intAttr("keepdims", 0))
+	first := b.apply("Slice", 13, []string{ids, b.vector(0), b.vector(1), b.vector(1)})
+	empty := b.apply("Equal", 13, []string{first, b.int32s(0)})
 	b.finish(n, "", "Where", 16, []string{empty, b.float(0), b.apply("Tanh", 13, []string{y})})
 	return true
 }
@@ -278,7 +284,10 @@ func expandFpQ4(b *builder, n *graph.Node) bool {
 
 // expandCrossEntropy takes the loss of logarithms that a node of their own computes.
 func expandCrossEntropy(b *builder, n *graph.Node) bool {
-	logs := &graph.Node{Name: b.fresh("LogSoftmax"), Op: "LogSoftmax", Version: 13, Inputs: n.Inputs[:1:1], Attrs: []*graph.Attr{intAttr("axis", 1)}}
+	logs := &graph.Node{
+		Name: b.fresh("LogSoftmax"), Op: "LogSoftmax", Version: 13, Inputs: n.Inputs[:1:1],
+		Attrs: []*graph.Attr{intAttr("axis", 1)},
+	}
 	if logs.Outputs = []string{logs.Name}; len(n.Outputs) > 1 && n.Outputs[1] != "" {
 		logs.Outputs = n.Outputs[1:2:2]
 	}

@@ -32,7 +32,8 @@ type index struct {
 }
 
 func newMatcher(s *Scope) *matcher {
-	m := &matcher{Scope: s, index: s.index, replaced: map[*graph.Node]bool{}, vectors: map[string]string{}, edit: newEdit()}
+	m := &matcher{Scope: s, index: s.index, edit: newEdit()}
+	m.replaced, m.vectors = map[*graph.Node]bool{}, map[string]string{}
 	if m.index == nil {
 		m.read()
 		s.index = m.index

@@ -21,7 +21,8 @@ func inverseRoot(a pattern) formula {
 
 // mean matches the mean of a over its last axes, which stay with an extent of 1.
 func mean(a pattern) formula {
-	return formula{roots: []string{"ReduceMean"}, needs: append(needsOf(a), "ReduceMean"), find: func(m *match, value string, next func() bool) bool {
+	f := formula{roots: []string{"ReduceMean"}, needs: append(needsOf(a), "ReduceMean")}
+	f.find = func(m *match, value string, next func() bool) bool {
 		n := m.producer(value, "ReduceMean")
 		if n == nil || intOr(n, "keepdims", 1) != 1 {
 			return false
@@ -30,7 +31,8 @@ func mean(a pattern) formula {
 		return count > 0 && m.through(n, func() bool {
 			return axes.accept(m, float64(count), value, func() bool { return a.match(m, n.Inputs[0], next) })
 		})
-	}}
+	}
+	return f
 }
 
 // lastAxes returns the number of axes that a node reduces, if they are the last ones

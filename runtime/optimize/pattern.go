@@ -227,7 +227,8 @@ func (p parameter) accept(m *match, c float64, _ string, next func() bool) bool 
 
 // plus matches a + c with its operands in either order.
 func plus(c numeral, a pattern) formula {
-	return formula{roots: []string{"Add"}, needs: append(needsOf(a), "Add"), find: func(m *match, value string, next func() bool) bool {
+	f := formula{roots: []string{"Add"}, needs: append(needsOf(a), "Add")}
+	f.find = func(m *match, value string, next func() bool) bool {
 		n := m.producer(value, "Add")
 		if n == nil {
 			return false
@@ -236,7 +237,8 @@ func plus(c numeral, a pattern) formula {
 		return ok && m.through(n, func() bool {
 			return c.accept(m, number, value, func() bool { return a.match(m, other, next) })
 		})
-	}}
+	}
+	return f
 }
 
 // over matches c / a.
@@ -247,7 +249,8 @@ func power(a pattern, c numeral) formula { return numeric("Pow", 1, c, a) }
 
 // numeric matches a binary operator with the number c as operand i.
 func numeric(op string, i int, c numeral, a pattern) formula {
-	return formula{roots: []string{op}, needs: append(needsOf(a), op), find: func(m *match, value string, next func() bool) bool {
+	f := formula{roots: []string{op}, needs: append(needsOf(a), op)}
+	f.find = func(m *match, value string, next func() bool) bool {
 		n := m.producer(value, op)
 		if n == nil {
 			return false
@@ -256,7 +259,8 @@ func numeric(op string, i int, c numeral, a pattern) formula {
 		return ok && m.through(n, func() bool {
 			return c.accept(m, number, value, func() bool { return a.match(m, n.Inputs[1-i], next) })
 		})
-	}}
+	}
+	return f
 }
 
 // product matches the product of a number and factors in any order and grouping.

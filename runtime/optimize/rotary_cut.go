@@ -21,12 +21,14 @@ func (c cut) isHalf(i int, interleaved bool) bool {
 
 // cutOf matches a cut of a that is accepted.
 func cutOf(a pattern, accept func(m *match, c cut, next func() bool) bool) formula {
-	return formula{roots: []string{"Slice", "Split"}, needs: needsOf(a), find: func(m *match, value string, next func() bool) bool {
+	f := formula{roots: []string{"Slice", "Split"}, needs: needsOf(a)}
+	f.find = func(m *match, value string, next func() bool) bool {
 		c, ok := m.cut(value)
 		return ok && m.through(c.node, func() bool {
 			return accept(m, c, func() bool { return a.match(m, c.of, next) })
 		})
-	}}
+	}
+	return f
 }
 
 // part matches half i of the last axis of a or, if interleaved, element i of every

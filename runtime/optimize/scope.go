@@ -38,7 +38,8 @@ type Scope struct {
 func newScope(c Context, m *graph.Model, g *graph.Graph, outer *Scope, n *names) *Scope {
 	s := &Scope{
 		Context: c, Model: m, Graph: g, outer: outer, names: n,
-		defined: make(map[string]bool, len(g.Nodes)+len(g.Initializers)), inner: map[string]bool{}, outputs: map[string]bool{},
+		defined: make(map[string]bool, len(g.Nodes)+len(g.Initializers)),
+		inner:   map[string]bool{}, outputs: map[string]bool{},
 		makers: make(map[string]*graph.Node, len(g.Nodes)), users: make(map[string]int, len(g.Nodes)),
 	}
 	if outer != nil {

@@ -162,23 +162,28 @@ func (o *TopK) find(c *op.Run, x *tensor.Tensor, s op.AxisView, k int, where []i
 	case tensor.BF16:
 		return findTop(o, c, op.Convert(tensor.View[packed.BF16](x), packed.BF16.Float32), s, k, where, float32Key)
 	case tensor.I8:
-		return findTop(o, c, op.Convert(tensor.View[int8](x), func(v int8) int32 { return int32(v) }), s, k, where, int32Key)
+		return findTop(o, c, widened[int8, int32](x), s, k, where, int32Key)
 	case tensor.I16:
-		return findTop(o, c, op.Convert(tensor.View[int16](x), func(v int16) int32 { return int32(v) }), s, k, where, int32Key)
+		return findTop(o, c, widened[int16, int32](x), s, k, where, int32Key)
 	case tensor.I32:
 		return findTop(o, c, tensor.View[int32](x), s, k, where, int32Key)
 	case tensor.I64:
 		return findTop(o, c, tensor.View[int64](x), s, k, where, int64Key)
 	case tensor.U8:
-		return findTop(o, c, op.Convert(tensor.View[uint8](x), func(v uint8) int32 { return int32(v) }), s, k, where, int32Key)
+		return findTop(o, c, widened[uint8, int32](x), s, k, where, int32Key)
 	case tensor.U16:
-		return findTop(o, c, op.Convert(tensor.View[uint16](x), func(v uint16) int32 { return int32(v) }), s, k, where, int32Key)
+		return findTop(o, c, widened[uint16, int32](x), s, k, where, int32Key)
 	case tensor.U32:
-		return findTop(o, c, op.Convert(tensor.View[uint32](x), func(v uint32) int64 { return int64(v) }), s, k, where, int64Key)
+		return findTop(o, c, widened[uint32, int64](x), s, k, where, int64Key)
 	case tensor.U64:
 		return findTop(o, c, tensor.View[uint64](x), s, k, where, func(v uint64) uint64 { return v })
 	}
 	return nil
+}
+
+// widened returns the elements of a tensor as wider integers.
+func widened[T, W op.Integer](x *tensor.Tensor) []W {
+	return op.Convert(tensor.View[T](x), func(v T) W { return W(v) })
 }
 
 // ascending compares numbers; a NaN is equal to NaNs and above all others.

@@ -30,7 +30,8 @@ type Resample struct {
 // NewResample returns a filter from n inputs to m outputs whose taps and weights are to be set. For
 // m = n it takes each input as it is.
 func NewResample(n, m int) *Resample {
-	t := &Resample{resized: resized{In: n, Out: m}, Taps: 1, Start: make([]int32, m), Weights: slices.Repeat([]float64{1}, m)}
+	t := &Resample{resized: resized{In: n, Out: m}, Taps: 1, Start: make([]int32, m)}
+	t.Weights = slices.Repeat([]float64{1}, m)
 	for j := range t.Start {
 		t.Start[j] = int32(min(j, n-1))
 	}

@@ -28,7 +28,8 @@ func newRoiAlign(n *op.Node) (op.Op, error) {
 		Ratio: n.Int("sampling_ratio", 0), Scale: float64(n.Float("spatial_scale", 1)),
 	}
 	if o.Height < 1 || o.Width < 1 || o.Ratio < 0 || o.Ratio > MaxRoiGrid {
-		return nil, graph.Errorf(graph.ErrFormat, "output is %dx%d of %d samples; it takes 1 or more, and samples from 0 to %d", o.Height, o.Width, o.Ratio, MaxRoiGrid)
+		return nil, graph.Errorf(graph.ErrFormat, "output is %dx%d of %d samples; it takes 1 or more, and samples from 0 to %d",
+			o.Height, o.Width, o.Ratio, MaxRoiGrid)
 	}
 	switch mode := n.Str("mode", "avg"); mode {
 	case "avg", "max":
@@ -91,7 +92,8 @@ func (o *RoiAlign) Run(c *op.Run) error {
 	}
 	shape := c.In[0].Shape()
 	if c.In[0].DType() == tensor.F64 {
-		return alignRegions(c, o, tensor.View[float64](c.In[0]), shape, tensor.View[float64](c.In[1]), batch, tensor.View[float64](c.Out[0]))
+		x, rois, out := tensor.View[float64](c.In[0]), tensor.View[float64](c.In[1]), tensor.View[float64](c.Out[0])
+		return alignRegions(c, o, x, shape, rois, batch, out)
 	}
 	x, out, err := c.FloatsInOut()
 	if err != nil {
@@ -127,7 +129,8 @@ func axisSamples[T float32 | float64](o *RoiAlign, from, to T, bins, n int) ([]b
 	if count == 0 {
 		f := math.Ceil(float64(bin))
 		if !(f <= MaxRoiGrid) {
-			return nil, graph.Errorf(graph.ErrShape, "a region from %g to %g takes more than %d samples a bin", from, to, MaxRoiGrid)
+			return nil, graph.Errorf(graph.ErrShape, "a region from %g to %g takes more than %d samples a bin",
+				from, to, MaxRoiGrid)
 		}
 		count = max(int(f), 0)
 	}
@@ -153,7 +156,10 @@ func placeBetween[T float32 | float64](at T, n int) between[T] {
 	return between[T]{lo, lo + 1, 1 - part, part}
 }
 
-func alignRegions[T float32 | float64](c *op.Run, o *RoiAlign, x []T, shape tensor.Shape, rois []T, batch []int, out []T) error {
+// alignRegions samples the regions of images of that shape.
+func alignRegions[T float32 | float64](
+	c *op.Run, o *RoiAlign, x []T, shape tensor.Shape, rois []T, batch []int, out []T,
+) error {
 	if len(x) == 0 {
 		clear(out)
 		return nil
