@@ -92,6 +92,7 @@ func (r *run) hostRun(f *frame, s *plan.Step) error {
 // memory.
 func (f *frame) made(id int, v tensor.Value, sole bool) error {
 	s := &f.plan.Slots[id]
+	v = tensor.MarkBorrowed(v, f.call.In)
 	if t, ok := v.(*tensor.Tensor); ok && s.Most != nil && (!t.Shape().Equal(f.shape(id)) || t.DType() != s.Type.DType) {
 		return graph.Errorf(graph.ErrShape, "output %q is %v where %v%v was inferred", f.plan.Program.Names[id], t, s.Type.DType, f.shape(id))
 	}
@@ -117,7 +118,8 @@ func (f *frame) outputs(s *plan.Step) error {
 		}
 	}
 	for i, id := range s.Out {
-		f.call.Out, f.call.Made, f.call.Sole = append(f.call.Out, nil), append(f.call.Made, nil), append(f.call.Sole, false)
+		f.call.Out, f.call.Made = append(f.call.Out, nil), append(f.call.Made, nil)
+		f.call.Sole = append(f.call.Sole, false)
 		if id < 0 || s.Row.DynamicOutputs {
 			continue
 		}

@@ -69,6 +69,15 @@ func Borrow(d DType, shape Shape, data []byte) (*Tensor, error) {
 // IsBorrowed reports whether the owner of the memory uses it again.
 func (t *Tensor) IsBorrowed() bool { return t.borrowed }
 
+// holds reports whether the elements of o begin in the memory of t.
+func (t *Tensor) holds(o *Tensor) bool {
+	if len(t.data) == 0 || len(o.data) == 0 {
+		return false
+	}
+	from, at := uintptr(unsafe.Pointer(unsafe.SliceData(t.data))), uintptr(unsafe.Pointer(unsafe.SliceData(o.data)))
+	return at >= from && at-from < uintptr(len(t.data))
+}
+
 // FromStrings returns a tensor over s, which it keeps.
 func FromStrings(s []string, shape ...int) (*Tensor, error) {
 	sh := Shape(shape).Clone()
@@ -117,7 +126,9 @@ func (t *Tensor) Reshape(shape Shape) (*Tensor, error) {
 	if shape.Len() != t.Len() {
 		return nil, fmt.Errorf("%v has %d elements and %v has %d", t.shape, t.Len(), shape, shape.Len())
 	}
-	return &Tensor{dtype: t.dtype, shape: shape.Clone(), data: t.data, strings: t.strings, derived: t.derived, borrowed: t.borrowed}, nil
+	return &Tensor{
+		dtype: t.dtype, shape: shape.Clone(), data: t.data, strings: t.strings, derived: t.derived, borrowed: t.borrowed,
+	}, nil
 }
 
 // Part returns the elements from index at on, as many as the shape has, over the same memory.

@@ -21,7 +21,7 @@ type Sequence struct {
 
 	end   *atomic.Int64 // items of the array that sequences have; nil if Insert may not add any
 	bytes atomic.Int64  // Footprint; 0 before it is counted
-	owned atomic.Bool   // Own has nothing to copy
+	owned atomic.Int64  // first items of which Own has nothing to copy
 }
 
 // Insert returns the items of s with v before item at. Behind the last it takes the array of s if
@@ -42,8 +42,7 @@ func (s *Sequence) Insert(at int, v Value) *Sequence {
 		out.end.Store(int64(n + 1))
 	}
 	out.bytes.Store(int64(Footprint(s) + ItemBytes + Footprint(v)))
-	t, ok := v.(*Tensor)
-	out.owned.Store(s.owned.Load() && ok && !t.borrowed)
+	out.owned.Store(min(s.owned.Load(), int64(at)))
 	return out
 }
 
@@ -59,7 +58,11 @@ func (s *Sequence) Erase(at int) *Sequence {
 		out.Items = slices.Concat(s.Items[:at], s.Items[at+1:])
 	}
 	out.bytes.Store(int64(Footprint(s) - ItemBytes - Footprint(s.Items[at])))
-	out.owned.Store(s.owned.Load())
+	owned := s.owned.Load()
+	if int64(at) < owned {
+		owned--
+	}
+	out.owned.Store(owned)
 	return out
 }
 
@@ -146,21 +149,52 @@ func replace(v Value, f func(t *Tensor) *Tensor, maps *Pieces[Map]) Value {
 	return v
 }
 
+// MarkBorrowed returns v with every tensor marked as borrowed that lies in the memory of a borrowed
+// tensor of from.
+func MarkBorrowed(v Value, from []*Tensor) Value {
+	if !slices.ContainsFunc(from, func(b *Tensor) bool { return b != nil && b.borrowed }) {
+		return v
+	}
+	lies := func(t *Tensor) bool {
+		return !t.borrowed && slices.ContainsFunc(from, func(b *Tensor) bool { return b != nil && b.borrowed && b.holds(t) })
+	}
+	found := false
+	walkOwn(v, func(t *Tensor) { found = found || lies(t) })
+	if !found {
+		return v
+	}
+	return Replace(v, func(t *Tensor) *Tensor {
+		if lies(t) {
+			t = &Tensor{dtype: t.dtype, shape: t.shape, data: t.data, borrowed: true}
+		}
+		return t
+	})
+}
+
 // Borrowed returns the memory that Own takes.
 func Borrowed(v Value) int {
-	if s, ok := v.(*Sequence); ok && s.owned.Load() {
-		return 0
-	}
 	n := 0
-	Walk(v, func(t *Tensor) {
+	walkOwn(v, func(t *Tensor) {
 		if t.borrowed {
 			n += Footprint(t)
 		}
 	})
 	if s, ok := v.(*Sequence); ok && n == 0 {
-		s.owned.Store(true)
+		s.owned.Store(int64(len(s.Items)))
 	}
 	return n
+}
+
+// walkOwn calls f with the tensors of v that Own may have to copy.
+func walkOwn(v Value, f func(t *Tensor)) {
+	s, ok := v.(*Sequence)
+	if !ok {
+		Walk(v, f)
+		return
+	}
+	for _, item := range s.Items[min(int(s.owned.Load()), len(s.Items)):] {
+		Walk(item, f)
+	}
 }
 
 // Own returns v with copies of its borrowed tensors.

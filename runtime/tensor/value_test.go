@@ -103,10 +103,56 @@ func TestOwn(t *testing.T) {
 			}
 		})
 	}
-	for name, v := range map[string]Value{"tensor": mine, "sequence": kept, "optional": &Optional{}, "clone": borrowed.Clone()} {
+	for name, v := range map[string]Value{
+		"tensor": mine, "sequence": kept, "optional": &Optional{}, "clone": borrowed.Clone(),
+	} {
 		if Borrowed(v) != 0 || Own(v) != v {
 			t.Errorf("%s is copied", name)
 		}
+	}
+}
+
+// TestMarkBorrowed marks tensors over parts of borrowed memory, wherever in a value they are, and no
+// others.
+func TestMarkBorrowed(t *testing.T) {
+	memory := make([]byte, 16)
+	over := func(b []byte) *Tensor {
+		x, err := FromBytes(U8, Shape{len(b)}, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	borrowed, err := Borrow(U8, Shape{8}, memory[4:12])
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := New(U8, 3)
+	kept := (&Sequence{}).add(mine).add(mine)
+	if Borrowed(kept) != 0 {
+		t.Fatal("the sequence is borrowed")
+	}
+	from := []*Tensor{nil, mine, borrowed}
+	for name, v := range map[string]Value{
+		"tensor": over(memory[4:12]), "part": over(memory[11:12]), "optional": &Optional{Item: over(memory[5:16])},
+		"sequence": &Sequence{Items: []Value{mine, over(memory[4:6])}}, "map": &Map{Keys: mine, Values: over(memory[6:9])},
+		"appended": kept.add(over(memory[4:5])), "inserted": kept.Insert(0, over(memory[4:5])),
+		"among others": kept.Insert(0, over(memory[4:5])).Erase(1).add(mine),
+	} {
+		if n := Borrowed(MarkBorrowed(v, from)); n == 0 {
+			t.Errorf("%s: nothing is borrowed", name)
+		}
+	}
+	for name, v := range map[string]Value{
+		"mine": mine, "before": over(memory[:4]), "behind": over(memory[12:]), "empty": over(memory[6:6]), "sequence": kept,
+		"optional": &Optional{}, "clone": borrowed.Clone(),
+	} {
+		if MarkBorrowed(v, from) != v || Borrowed(v) != 0 {
+			t.Errorf("%s is borrowed", name)
+		}
+	}
+	if v := over(memory[4:8]); MarkBorrowed(v, from[:2]) != v {
+		t.Error("a tensor is borrowed of none")
 	}
 }
 
