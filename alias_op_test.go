@@ -102,3 +102,47 @@ func TestOperatorPassesMemoryOn(t *testing.T) {
 		})
 	}
 }
+
+// TestOperatorPassesStateOn has an operator give memory of a state a new tensor, where the run
+// updates the state.
+func TestOperatorPassesStateOn(t *testing.T) {
+	s := ready(t, opened(t, &graph.Graph{
+		Inputs: []*graph.Value{vectorOf("h", "n"), vectorOf("x", "n")}, Outputs: []*graph.Value{vectorOf("next", "n"), vectorOf("y", "n")},
+		Nodes: []*graph.Node{aliasNode("h", "before"), standardNode("Add", "h x", "next"), standardNode("Neg", "before", "y")},
+	}), nacre.Options{Operators: withAlias(t), Threads: 1})
+	st, err := s.NewStream(nacre.StreamOptions{States: []nacre.State{{Input: "h", Output: "next", Axis: -1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	x, err := nacre.NewTensor([]float32{1, 2}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(y *nacre.Tensor, run int) {
+		t.Helper()
+		want := []float32{float32(-run), float32(-2 * run)}
+		if got, err := nacre.Data[float32](y); err != nil || !slices.Equal(got, want) {
+			t.Fatalf("run %d gives %v, %v; want %v", run, got, err, want)
+		}
+	}
+	in := map[string]*nacre.Tensor{"x": x}
+	for run := range 3 {
+		out, err := st.Run(context.Background(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(out["y"], run)
+	}
+	b, err := st.Bind(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for run := 3; run < 6; run++ {
+		if err := b.Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		check(b.Output("y"), run)
+	}
+}

@@ -167,6 +167,31 @@ func TestStreamBind(t *testing.T) {
 	}
 }
 
+// TestStreamStateInSequence has a sequence hold a state that the run then updates where it lies.
+func TestStreamStateInSequence(t *testing.T) {
+	_, st := openStream(t, encoded(&graph.Graph{
+		Inputs: []*graph.Value{vectorOf("h", "n"), vectorOf("x", "n")}, Outputs: []*graph.Value{vectorOf("next", "n"), {Name: "y"}},
+		Nodes: []*graph.Node{
+			standardNode("Constant", "", "first", &graph.Attr{Name: "value_int", Kind: graph.AttrInt}),
+			standardNode("SequenceConstruct", "h", "s"), standardNode("Add", "h x", "next"), standardNode("SequenceAt", "s first", "y"),
+		},
+	}), nacre.StreamOptions{States: []nacre.State{{Input: "h", Output: "next", Axis: -1}}})
+	x, err := nacre.NewTensor([]float32{1, 2}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for run := range 3 {
+		out, err := st.Run(context.Background(), map[string]*nacre.Tensor{"x": x})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []float32{float32(run), float32(2 * run)}
+		if got, err := nacre.Data[float32](out["y"]); err != nil || !slices.Equal(got, want) {
+			t.Fatalf("run %d gives %v, %v; want %v", run, got, err, want)
+		}
+	}
+}
+
 // TestStreamErrors asks streams for what they cannot do.
 func TestStreamErrors(t *testing.T) {
 	s, st := openStream(t, decoder(), nacre.StreamOptions{})

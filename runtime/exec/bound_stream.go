@@ -287,8 +287,8 @@ func (s *boundStream) take(d device.Device, i int) error {
 		if x.memory == nil {
 			return fmt.Errorf("%w for state %q", graph.ErrMemory, h.Input)
 		}
-		x.now, _ = tensor.FromBytes(h.dtype, h.shape, x.memory[:len(h.value.Bytes())])
-		x.to, _ = tensor.FromBytes(h.dtype, h.shape, x.memory[n:n+len(h.value.Bytes())])
+		x.now, _ = tensor.Borrow(h.dtype, h.shape, x.memory[:len(h.value.Bytes())])
+		x.to, _ = tensor.Borrow(h.dtype, h.shape, x.memory[n:n+len(h.value.Bytes())])
 		s.turns[i] = x
 	}
 	if h.value != x.now {

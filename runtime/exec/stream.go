@@ -470,11 +470,22 @@ func (st *Stream) fill(inputs []tensor.Value) {
 func (st *Stream) attach(f *frame) error {
 	for _, h := range st.states {
 		if h.value != nil && f.plan.Slots[h.in].Place == plan.Held {
+			if err := h.lend(); err != nil {
+				return err
+			}
 			f.rebase(h.in, h.value)
 			f.values[h.in], f.values[h.out] = h.value, h.value
 		}
 	}
 	return st.size(f)
+}
+
+// lend has steps in Go see that a run updates the state where it lies.
+func (h *held) lend() (err error) {
+	if !h.value.IsBorrowed() {
+		h.value, err = tensor.Borrow(h.dtype, h.value.Shape(), h.value.Bytes())
+	}
+	return err
 }
 
 // size gives a frame the lengths, and the memory of the states that have room.
