@@ -3,6 +3,7 @@ package nacre_test
 import (
 	"context"
 	"errors"
+	"io"
 	"runtime"
 	"strings"
 	"sync"
@@ -311,6 +312,17 @@ func TestMemoryBudgetOfStreams(t *testing.T) {
 	if two := s.Stats().StreamBytes; one == 0 || two < one*3/2 || budget.Used() < two {
 		t.Errorf("a stream takes %d bytes, it and a fork %d of %d", one, two, budget.Used())
 	}
+	var forks []io.Closer
+	for err == nil && len(forks) <= budget.Limit()/one {
+		var f *nacre.Stream
+		if f, err = st.Fork(); err == nil {
+			forks = append(forks, f)
+		}
+	}
+	if !errors.Is(err, nacre.ErrMemory) || budget.Used() > budget.Limit() {
+		t.Errorf("a fork that does not fit: got %v; %d bytes are taken", err, budget.Used())
+	}
+	closeAll(t, forks...)
 	fork.Reset()
 	large, err := s.NewStream(nacre.StreamOptions{Room: 1 << 20})
 	if err != nil {

@@ -349,7 +349,8 @@ func (s *Stream) Truncate(n int) error {
 }
 
 // Fork returns a stream with a copy of the states, for beams and for shared prefixes. The
-// two streams share no memory, and each is closed by itself.
+// two streams share no memory, and each is closed by itself. The error is ErrMemory if
+// Options.MemoryBudget has no room for the copy.
 func (s *Stream) Fork() (*Stream, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

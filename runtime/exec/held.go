@@ -55,11 +55,8 @@ func (h *held) enterRoom(st *Stream, offloaded bool) error {
 	if err != nil {
 		return err
 	}
-	if st.count == nil {
-		if err := st.exec.keep(n); err != nil {
-			return fmt.Errorf("state %q with %d rows: %w", h.Input, h.group.room, err)
-		}
-		st.kept += n
+	if err := st.claim(n); err != nil {
+		return fmt.Errorf("state %q with %d rows: %w", h.Input, h.group.room, err)
 	}
 	b := st.exec.device.Alloc(max(n, 1))
 	if b == nil {
@@ -210,6 +207,18 @@ func (st *Stream) Reset() {
 	st.settle()
 }
 
+// claim takes n bytes of the shared memory for states that are to take so many more.
+func (st *Stream) claim(n int) error {
+	if st.count != nil || n <= 0 {
+		return nil
+	}
+	if err := st.exec.keep(n); err != nil {
+		return err
+	}
+	st.kept += n
+	return nil
+}
+
 // settle counts the bytes that the states take of the shared memory now.
 func (st *Stream) settle() {
 	if st.count != nil {
@@ -217,14 +226,21 @@ func (st *Stream) settle() {
 	}
 	n := 0
 	for _, h := range st.states {
-		if n += len(h.memory); h.value != nil {
-			n += len(h.value.Bytes())
-		}
+		n += h.bytes()
 	}
 	if n != st.kept {
 		st.exec.move(n - st.kept)
 		st.kept = n
 	}
+}
+
+// bytes is the memory of the state outside an accelerator.
+func (h *held) bytes() int {
+	n := len(h.memory)
+	if h.value != nil {
+		n += h.value.Size()
+	}
+	return n
 }
 
 // Truncate cuts the growing states to their first n rows. All states must grow, and be
@@ -265,6 +281,9 @@ func (st *Stream) Fork() (*Stream, error) {
 	out, err := st.exec.NewStream(st.program, specs, st.room)
 	if err != nil {
 		return nil, err
+	}
+	if err := out.claim(st.kept); err != nil {
+		return nil, st.program.Fail("run", nil, err)
 	}
 	out.numbers, out.spoilt = st.numbers, st.spoilt
 	for i, g := range st.groups {
@@ -362,12 +381,8 @@ func (st *Stream) find(input string) (*held, error) {
 func (st *Stream) Bytes() int {
 	n := 0
 	for _, h := range st.states {
-		n += len(h.memory)
-		if h.offloaded != nil {
+		if n += h.bytes(); h.offloaded != nil {
 			n += h.offloaded.Bytes()
-		}
-		if h.value != nil {
-			n += len(h.value.Bytes())
 		}
 	}
 	return n

@@ -298,9 +298,13 @@ func (st *Stream) begin(inputs []tensor.Value) error {
 		if err := shape.Check(); err != nil {
 			return fmt.Errorf("state %q: %w", h.Input, err)
 		}
-		made += h.dtype.Bytes(shape.Len())
+		n := h.dtype.Bytes(shape.Len())
+		made += n
 		if limit := st.exec.limit; limit > 0 && (made < 0 || made > limit) {
 			return graph.Errorf(graph.ErrMemory, "state %q, %v%v, and those before it take more than the memory limit of %d", h.Input, h.dtype, shape, limit)
+		}
+		if err := st.claim(n); err != nil {
+			return fmt.Errorf("state %q, %v%v: %w", h.Input, h.dtype, shape, err)
 		}
 		h.shape, h.value = shape, tensor.New(h.dtype, shape...)
 	}
