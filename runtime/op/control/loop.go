@@ -59,6 +59,15 @@ func carriedTypes(in []*op.Value) []graph.Type {
 	return types
 }
 
+// inferBody infers the outputs of a body of whose inputs only the types are known.
+func inferBody(c *op.Infer, types []graph.Type) ([]*op.Value, error) {
+	in := make([]*op.Value, len(types))
+	for i, t := range types {
+		in[i] = &op.Value{Type: t}
+	}
+	return c.Body(body, in)
+}
+
 // FirstTypes are those of BodyTypes with the extents of the values that are carried in.
 func (o loop) FirstTypes(_ string, in []*op.Value) []graph.Type {
 	types, _ := o.BodyTypes(body, in)
@@ -72,11 +81,7 @@ func (o loop) FirstTypes(_ string, in []*op.Value) []graph.Type {
 
 func (o loop) Infer(c *op.Infer) error {
 	types, _ := o.BodyTypes(body, c.In)
-	in := make([]*op.Value, len(types))
-	for i, t := range types {
-		in[i] = &op.Value{Type: t}
-	}
-	out, err := c.Body(body, in)
+	out, err := inferBody(c, types)
 	if err != nil {
 		return err
 	}

@@ -129,11 +129,7 @@ func withoutAxis(d graph.Dims, axis int) graph.Dims {
 
 func (o *scan) Infer(c *op.Infer) error {
 	types, _ := o.BodyTypes(body, c.In)
-	in := make([]*op.Value, len(types))
-	for i, t := range types {
-		in[i] = &op.Value{Type: t}
-	}
-	out, err := c.Body(body, in)
+	out, err := inferBody(c, types)
 	if err != nil {
 		return err
 	}

@@ -207,11 +207,7 @@ func (sequenceMap) BodyTypes(_ string, in []*op.Value) ([]graph.Type, bool) {
 
 func (o sequenceMap) Infer(c *op.Infer) error {
 	types, _ := o.BodyTypes(body, c.In)
-	in := make([]*op.Value, len(types))
-	for i, t := range types {
-		in[i] = &op.Value{Type: t}
-	}
-	out, err := c.Body(body, in)
+	out, err := inferBody(c, types)
 	if err != nil {
 		return err
 	}
