@@ -107,8 +107,11 @@ func TestOperatorPassesMemoryOn(t *testing.T) {
 // updates the state.
 func TestOperatorPassesStateOn(t *testing.T) {
 	s := ready(t, opened(t, &graph.Graph{
-		Inputs: []*graph.Value{vectorOf("h", "n"), vectorOf("x", "n")}, Outputs: []*graph.Value{vectorOf("next", "n"), vectorOf("y", "n")},
-		Nodes: []*graph.Node{aliasNode("h", "before"), standardNode("Add", "h x", "next"), standardNode("Neg", "before", "y")},
+		Inputs:  []*graph.Value{vectorOf("h", "n"), vectorOf("x", "n")},
+		Outputs: []*graph.Value{vectorOf("next", "n"), vectorOf("y", "n")},
+		Nodes: []*graph.Node{
+			aliasNode("h", "before"), standardNode("Add", "h x", "next"), standardNode("Neg", "before", "y"),
+		},
 	}), nacre.Options{Operators: withAlias(t), Threads: 1})
 	st, err := s.NewStream(nacre.StreamOptions{States: []nacre.State{{Input: "h", Output: "next", Axis: -1}}})
 	if err != nil {

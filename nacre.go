@@ -240,7 +240,8 @@ func (m *Model) NewSessionContext(ctx context.Context, o Options) (*Session, err
 // in the model.
 func (m *Model) newSession(ctx context.Context, o Options, taken []string) (*Session, error) {
 	how := rewriting{
-		o.ISA, o.NoOptimize, o.Threads, o.Operators, fmt.Sprintf("%q", o.Outputs), o.lowering(), o.WeightBudget, o.DirectConv, o.Device, fmt.Sprintf("%q", taken),
+		o.ISA, o.NoOptimize, o.Threads, o.Operators, fmt.Sprintf("%q", o.Outputs), o.lowering(),
+		o.WeightBudget, o.DirectConv, o.Device, fmt.Sprintf("%q", taken),
 	}
 	for {
 		s, again, err := m.session(ctx, how, o, taken)
@@ -252,7 +253,9 @@ func (m *Model) newSession(ctx context.Context, o Options, taken []string) (*Ses
 
 // session makes a session. Again reports that another caller was making the program
 // and its context ended.
-func (m *Model) session(ctx context.Context, how rewriting, o Options, taken []string) (s *Session, again bool, err error) {
+func (m *Model) session(
+	ctx context.Context, how rewriting, o Options, taken []string,
+) (s *Session, again bool, err error) {
 	p, first, err := m.enter(how)
 	if err != nil {
 		return nil, false, err

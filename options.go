@@ -162,7 +162,8 @@ func (o Options) check() error {
 // below returns the options of the engine.
 func (o Options) below(packs *cpu.Packs) runtime.Options {
 	return runtime.Options{
-		Threads: o.Threads, ISA: o.ISA, MemoryLimit: o.MemoryLimit, Memory: o.memory(), MaxWaiting: o.MaxWaiting, MaxWait: o.MaxWait,
+		Threads: o.Threads, ISA: o.ISA, MemoryLimit: o.MemoryLimit, Memory: o.memory(),
+		MaxWaiting: o.MaxWaiting, MaxWait: o.MaxWait,
 		NoOptimize: o.NoOptimize, DirectConv: o.DirectConv, Registry: o.Operators, Packs: packs,
 	}
 }

@@ -69,8 +69,12 @@ func withoutDefaults(m *graph.Model, names []string) *graph.Model {
 		return m
 	}
 	g := *m.Graph
-	g.Initializers = slices.DeleteFunc(slices.Clone(g.Initializers), func(t *graph.Initializer) bool { return slices.Contains(names, t.Name) })
-	g.Sparse = slices.DeleteFunc(slices.Clone(g.Sparse), func(t *graph.SparseInitializer) bool { return slices.Contains(names, t.Name) })
+	g.Initializers = slices.DeleteFunc(slices.Clone(g.Initializers), func(t *graph.Initializer) bool {
+		return slices.Contains(names, t.Name)
+	})
+	g.Sparse = slices.DeleteFunc(slices.Clone(g.Sparse), func(t *graph.SparseInitializer) bool {
+		return slices.Contains(names, t.Name)
+	})
 	c := *m
 	c.Graph, c.Closer = &g, nil
 	return &c

@@ -296,7 +296,9 @@ func aboveAll(values map[string]tensor.Value) map[string]Value {
 // accept checks the names of the inputs of a run. It returns those that the engine takes,
 // and the session of that engine: s, or the one that takes the inputs with a value in the
 // model that are given another. The engine checks types and shapes.
-func accept[V any](ctx context.Context, s *Session, inputs map[string]V, below func(V) (tensor.Value, error)) (*Session, map[string]tensor.Value, error) {
+func accept[V any](
+	ctx context.Context, s *Session, inputs map[string]V, below func(V) (tensor.Value, error),
+) (*Session, map[string]tensor.Value, error) {
 	file := s.model.source.File
 	if err := s.usable(ctx); err != nil {
 		return nil, nil, err
@@ -328,7 +330,8 @@ func accept[V any](ctx context.Context, s *Session, inputs map[string]V, below f
 	}
 	for _, v := range s.program.listed {
 		if in[v.Name] == nil && !s.program.unused[v.Name] {
-			return nil, nil, markf(ErrMissingInput, "%s: input %q is missing; the model takes %s", file, v.Name, names(s.Inputs()))
+			const text = "%s: input %q is missing; the model takes %s"
+			return nil, nil, markf(ErrMissingInput, text, file, v.Name, names(s.Inputs()))
 		}
 	}
 	return s, in, nil
@@ -353,8 +356,9 @@ func (s *Session) closedError() error {
 func (s *Session) unknown(name string, takes []Info) error {
 	switch {
 	case s.program.fixed[name] && s.program.network.IR > 0:
-		return markf(ErrUnknownInput, "%s: input %q has a value in the model, which is a constant before IR version %d; in a file of a later ir_version runs may give another",
-			s.model.source.File, name, overridableIR)
+		const text = "%s: input %q has a value in the model, which is a constant before IR version %d; " +
+			"in a file of a later ir_version runs may give another"
+		return markf(ErrUnknownInput, text, s.model.source.File, name, overridableIR)
 	case s.program.fixed[name]:
 		return markf(ErrUnknownInput, "%s: input %q has a value in the model and cannot be given", s.model.source.File, name)
 	}

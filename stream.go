@@ -83,10 +83,12 @@ type Stream struct {
 }
 
 // NewStream returns a stream whose states hold the values that the model has for them. Of
-// the others, those that grow have no rows, and the rest hold zeros. The error is ErrOption for a model without states, for a state that names
-// no input or none of the outputs that the session computes, has no such axis, is named
-// twice or has an output of another type, and for a negative room; ErrUnsupported for a state whose elements are strings or narrower than a
-// byte, or whose number of axes is open; and ErrClosed after Close.
+// the others, those that grow have no rows, and the rest hold zeros.
+//
+// The error is ErrOption for a model without states, for a state that names no input or none of
+// the outputs that the session computes, has no such axis, is named twice or has an output of
+// another type, and for a negative room; ErrUnsupported for a state whose elements are strings or
+// narrower than a byte, or whose number of axes is open; and ErrClosed after Close.
 func (s *Session) NewStream(o StreamOptions) (*Stream, error) {
 	file := s.model.source.File
 	if s.closed.Load() {
@@ -146,7 +148,8 @@ func (s *Session) forStream(states []State, override []string) (*Session, error)
 		switch _, taken := s.program.unused[name]; {
 		case s.program.overrides(name):
 		case taken:
-			return nil, markf(ErrOption, "%s: option Override: input %q has no value in the model, or no output needs it", s.model.source.File, name)
+			const text = "%s: option Override: input %q has no value in the model, or no output needs it"
+			return nil, markf(ErrOption, text, s.model.source.File, name)
 		default:
 			return nil, mark(ErrOption, fmt.Errorf("option Override: %w", s.unknown(name, s.Overridable())))
 		}
@@ -159,7 +162,8 @@ func (s *Session) forStream(states []State, override []string) (*Session, error)
 }
 
 func newStream(s *Session, e *runtime.Stream) (*Stream, error) {
-	st := &Stream{session: s, engine: e, states: map[string]bool{}, implied: map[string]bool{}, initial: map[string]*tensor.Tensor{}}
+	st := &Stream{session: s, engine: e, states: map[string]bool{}, implied: map[string]bool{}}
+	st.initial = map[string]*tensor.Tensor{}
 	for i, v := range s.engine.Inputs() {
 		st.states[v.Name], st.implied[v.Name] = e.Holds(i), e.Implies(i)
 		if !st.states[v.Name] || !s.program.taken[v.Name] {
@@ -259,7 +263,9 @@ func (s *Stream) accept(ctx context.Context, inputs map[string]*Tensor) (map[str
 			continue
 		}
 		if _, known := s.session.program.unused[name]; !known && s.session.program.overrides(name) {
-			return nil, markf(ErrUnknownInput, "%s: input %q has a value in the model, which runs of the stream keep; StreamOptions.Override lets them give another", s.session.model.source.File, name)
+			const text = "%s: input %q has a value in the model, which runs of the stream keep; " +
+				"StreamOptions.Override lets them give another"
+			return nil, markf(ErrUnknownInput, text, s.session.model.source.File, name)
 		} else if !known {
 			return nil, s.session.unknown(name, s.Inputs())
 		}

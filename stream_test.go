@@ -170,10 +170,12 @@ func TestStreamBind(t *testing.T) {
 // TestStreamStateInSequence has a sequence hold a state that the run then updates where it lies.
 func TestStreamStateInSequence(t *testing.T) {
 	_, st := openStream(t, encoded(&graph.Graph{
-		Inputs: []*graph.Value{vectorOf("h", "n"), vectorOf("x", "n")}, Outputs: []*graph.Value{vectorOf("next", "n"), {Name: "y"}},
+		Inputs:  []*graph.Value{vectorOf("h", "n"), vectorOf("x", "n")},
+		Outputs: []*graph.Value{vectorOf("next", "n"), {Name: "y"}},
 		Nodes: []*graph.Node{
 			standardNode("Constant", "", "first", &graph.Attr{Name: "value_int", Kind: graph.AttrInt}),
-			standardNode("SequenceConstruct", "h", "s"), standardNode("Add", "h x", "next"), standardNode("SequenceAt", "s first", "y"),
+			standardNode("SequenceConstruct", "h", "s"), standardNode("Add", "h x", "next"),
+			standardNode("SequenceAt", "s first", "y"),
 		},
 	}), nacre.StreamOptions{States: []nacre.State{{Input: "h", Output: "next", Axis: -1}}})
 	x, err := nacre.NewTensor([]float32{1, 2}, 2)

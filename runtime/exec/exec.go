@@ -87,7 +87,9 @@ func (e *Executor) Run(ctx context.Context, pl *plan.Plan, inputs []tensor.Value
 }
 
 // start is Run, of a stream unless that is nil.
-func (e *Executor) start(ctx context.Context, pl *plan.Plan, inputs []tensor.Value, st *Stream, prof *Profile) (results []tensor.Value, err error) {
+func (e *Executor) start(
+	ctx context.Context, pl *plan.Plan, inputs []tensor.Value, st *Stream, prof *Profile,
+) (results []tensor.Value, err error) {
 	r := &run{Executor: e, ctx: ctx, prof: prof, limited: e.limit > 0, budget: e.limit}
 	if err := r.enter(pl, pl.PeakBytes()); err != nil {
 		return nil, err

@@ -156,7 +156,8 @@ func (b *builder) settle() bool {
 // input with more rows.
 func (b *builder) grows(s *State) bool {
 	in, out := b.values[s.In], b.values[s.Out]
-	if !b.Done() || s.In == s.Out || !b.adds(s) || out.Const != nil || len(in.Dims) != len(out.Dims) || in.DType != out.DType {
+	if !b.Done() || s.In == s.Out || !b.adds(s) || out.Const != nil ||
+		len(in.Dims) != len(out.Dims) || in.DType != out.DType {
 		return false
 	}
 	for i := range in.Dims {

@@ -259,7 +259,9 @@ func (o *scan) lengthOf(list []*tensor.Tensor) (steps int, axes []int, err error
 // one runs the body over the scan inputs, or over the first length indices. It returns the last
 // states, which the next run of the body may overwrite, and the scan outputs, filled up with
 // zeros to as many indices as the inputs have.
-func (o *scan) one(c *op.Run, runs op.Repeat, list []*tensor.Tensor, length int) (state, whole []*tensor.Tensor, err error) {
+func (o *scan) one(
+	c *op.Run, runs op.Repeat, list []*tensor.Tensor, length int,
+) (state, whole []*tensor.Tensor, err error) {
 	steps, axes, err := o.lengthOf(list[o.states:])
 	if err != nil {
 		return nil, nil, err
