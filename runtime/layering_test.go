@@ -17,6 +17,7 @@ import (
 const allowed = `
 packed                   :
 csrc                     :
+internal/jsonobject      :
 internal/resample        :
 internal/testenv         :
 shaders                  :
@@ -76,7 +77,7 @@ formats/onnx             : runtime/graph runtime/tensor packed formats/internal/
 formats/safetensors      : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/huggingface      : runtime/graph runtime/tensor formats/internal/container formats/internal/decoder
 formats/oinf             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
-formats/openinfer        : runtime/graph runtime/tensor packed
+formats/openinfer        : internal/jsonobject runtime/graph runtime/tensor packed
 formats/gptrs            : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container formats/internal/decoder
 formats/hnw              : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/loom             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/mapped
