@@ -86,14 +86,18 @@ typedef struct {
     size_t total;
 } elements_job;
 
-// Elements p..p+n-1, neighbours along the last axis; 0 when an index is bad.
+// Gathers elements p..p+n-1, neighbours along the last axis. It returns 0 if an index is bad.
+// Writes through dst may alias g, so the loop reads local copies.
 static inline int gather_neighbours(const elements_job *g, size_t p, size_t n, int64_t base, size_t width, int64_t bytes) {
     const nacre_elements_words *const w = g->w;
-    const int64_t step = w->axes == 0 ? 0 : w->list[2 * w->axes - 1];
-    for (size_t k = 0; k < n; k++, base += step) {
-        const int64_t x = copy_index(g->c, g->index, bytes, p + k, w->extent);
-        if (x < 0) return 0;
-        copy_block(g->dst + (p + k) * width, g->src + (size_t)(base + x * w->along) * width, width);
+    const int64_t step = w->axes == 0 ? 0 : w->list[2 * w->axes - 1], along = w->along, extent = w->extent;
+    const void *const index = g->index;
+    const char *const src = g->src;
+    char *const dst = g->dst;
+    for (size_t i = p; i < p + n; i++, base += step) {
+        const int64_t given = copy_integer(index, bytes, i), x = given + (given < 0 ? extent : 0);
+        if ((uint64_t)x >= (uint64_t)extent) return copy_index(g->c, index, bytes, i, extent) >= 0;
+        copy_block(dst + i * width, src + (size_t)(base + x * along) * width, width);
     }
     return 1;
 }
@@ -108,8 +112,14 @@ static void gather_elements_task(void *arg, size_t chunk, size_t thread) {
     for (size_t p = first, n; p < end; p += n) {
         const int64_t base = copy_odometer(w->list, axes, p, at);
         n = nacre_min(row - p % row, end - p);
-        const int sound = w->width == 4 && w->index_bytes == 8 ? gather_neighbours(g, p, n, base, 4, 8)
-                                                               : gather_neighbours(g, p, n, base, (size_t)w->width, w->index_bytes);
+        int sound;
+        if (w->index_bytes == 8 && w->width == 4) {
+            sound = gather_neighbours(g, p, n, base, 4, 8);
+        } else if (w->index_bytes == 8 && w->width == 8) {
+            sound = gather_neighbours(g, p, n, base, 8, 8);
+        } else {
+            sound = gather_neighbours(g, p, n, base, (size_t)w->width, w->index_bytes);
+        }
         if (!sound) return;
     }
 }
