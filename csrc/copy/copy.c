@@ -4,7 +4,7 @@
 
 extern const nacre_entry nacre_copy_entry, nacre_slice_entry, nacre_gather_entry, nacre_gather_elements_entry,
     nacre_scatter_entry, nacre_scatter_elements_entry, nacre_triangle_entry, nacre_reverse_sequence_entry,
-    nacre_one_hot_entry, nacre_fold_entry, nacre_store_i64_entry, nacre_store_i32_entry;
+    nacre_one_hot_entry, nacre_fold_entry, nacre_range_entry, nacre_store_i64_entry, nacre_store_i32_entry;
 
 // The signature of each op's rows.
 typedef nacre_transpose_fn copy_row_w1_transpose, copy_row_w2_transpose, copy_row_w4_transpose, copy_row_w8_transpose, copy_row_w16_transpose;
@@ -13,6 +13,8 @@ typedef nacre_transpose_fn copy_row_w1_transpose, copy_row_w2_transpose, copy_ro
 #undef NACRE_DTYPE
 typedef nacre_fold_fn copy_row_f32_fold, copy_row_f64_fold, copy_row_u8_fold, copy_row_u16_fold, copy_row_u32_fold,
     copy_row_u64_fold;
+typedef nacre_range_fn copy_row_i16_range, copy_row_i32_range, copy_row_i64_range, copy_row_f32_range,
+    copy_row_f64_range;
 
 #define NACRE_FAMILY copy
 #include "core/table.inc"

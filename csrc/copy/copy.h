@@ -121,6 +121,18 @@ typedef struct {
     int64_t list[];
 } nacre_store_words;
 
+// Ops <type>_range of i16, i32, i64, f32 and f64, operands start, delta, y: for i < n,
+//     y[i] = start + i * delta
+// where i, the product and the sum are rounded to the type one after the other. Integers wrap
+// around.
+typedef struct {
+    int64_t n;
+    int64_t width;  // bytes of an element
+} nacre_range_words;
+
+// y[i] = start + (first + i) * delta for i < n.
+typedef void nacre_range_fn(const void *start, const void *delta, size_t first, size_t n, void *y);
+
 // Parts w1_transpose, w2_transpose, w4_transpose, w8_transpose, w16_transpose:
 //     dst[c * dst_stride + r] = src[r * src_stride + c], r < rows, c < cols.
 // They are called with blocks that fit the first-level cache.

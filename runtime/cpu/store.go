@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/array"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -9,6 +10,8 @@ import (
 var storeRows = []row{
 	inRoom(rowFor("store", func(_ *array.Shape, b *binder) error { return bindStore(b) })),
 	inRoom(rowFor("store", func(_ array.Size, b *binder) error { return bindStore(b) })),
+	rowFor("range", func(o array.Range, b *binder) error { return bindRange(o, b) }),
+	rowFor("range", func(o array.RangeByOne, b *binder) error { return bindRange(o, b) }),
 }
 
 // bindStore writes output 0, a scalar or vector of integers that are known as
@@ -30,4 +33,50 @@ func bindStore(b *binder) error {
 		return b.run("store_i32", w, b.out(0))
 	}
 	return device.Refuse("the elements have type %v", v.DType)
+}
+
+// counter is an operator that counts from a start in equal steps.
+type counter interface {
+	op.Runner
+	Terms(c *op.Run) (start, delta *tensor.Tensor, err error)
+}
+
+// rangeInGo is the length from which a range is written by a command. Go takes less time for a
+// shorter one than for making the command.
+const rangeInGo = 4096
+
+// rangeWords is nacre_range_words of csrc/copy/copy.h.
+func rangeWords(n int, d tensor.DType) (w words) {
+	w.int(n, d.Bytes(1))
+	return w
+}
+
+// bindRange counts by a command of each run, since a range is as long as the run's inputs say.
+func bindRange(o counter, b *binder) error {
+	d := b.DType(0)
+	if d == tensor.F16 || d == tensor.BF16 {
+		return device.Refuse("ranges of %v are written in Go", d)
+	}
+	k, err := b.kernel(kernelTypes[d] + "_range")
+	if err != nil {
+		return err
+	}
+	dev := b.dev
+	b.step.Call = func(c *op.Run) error {
+		n := c.Out[0].Len()
+		if n < rangeInGo {
+			return o.Run(c)
+		}
+		start, delta, err := o.Terms(c)
+		if err != nil {
+			return err
+		}
+		calls := dev.calls(c)
+		from, by, to := calls.at(start.Pointer()), calls.at(delta.Pointer()), calls.at(c.Out[0].Pointer())
+		if err := calls.add(k, nil, rangeWords(n, d), from, by, to); err != nil {
+			return err
+		}
+		return calls.finish()
+	}
+	return nil
 }

@@ -104,36 +104,22 @@ func intRange(start, limit, delta *tensor.Tensor) (int, error) {
 	return int(n), nil
 }
 
-func (Range) Run(c *op.Run) error {
+// Terms checks that the output is as long as the inputs ask for, and returns its first element
+// and the step.
+func (Range) Terms(c *op.Run) (start, delta *tensor.Tensor, err error) {
 	n, err := rangeLen(c.In[0], c.In[1], c.In[2])
+	if err != nil {
+		return nil, nil, err
+	}
+	return c.In[0].Aligned(), c.In[2].Aligned(), wantShape(c.Out[0], tensor.Shape{n})
+}
+
+func (o Range) Run(c *op.Run) error {
+	start, delta, err := o.Terms(c)
 	if err != nil {
 		return err
 	}
-	if err := wantShape(c.Out[0], tensor.Shape{n}); err != nil {
-		return err
-	}
-	switch out := c.Out[0]; out.DType() {
-	case tensor.F32:
-		return count[float32](c)
-	case tensor.F64:
-		return count[float64](c)
-	case tensor.I64:
-		return countInts[int64](c)
-	case tensor.I32:
-		return countInts[int32](c)
-	case tensor.I16:
-		return countInts[int16](c)
-	case tensor.F16:
-		start, delta := op.FirstFloat(c.In[0]), op.FirstFloat(c.In[2])
-		for i, to := 0, tensor.View[packed.F16](out); i < n; i++ {
-			to[i] = packed.ToF16(float32(start + float64(i)*delta))
-		}
-	case tensor.BF16:
-		start, delta := op.FirstFloat(c.In[0]), op.FirstFloat(c.In[2])
-		for i, to := 0, tensor.View[packed.BF16](out); i < n; i++ {
-			to[i] = packed.ToBF16(float32(start + float64(i)*delta))
-		}
-	}
+	count(c.Out[0], start, delta)
 	return nil
 }
 
@@ -142,7 +128,7 @@ type RangeByOne struct{ Range }
 
 func newRangeByOne(*op.Node) (op.Op, error) { return RangeByOne{}, nil }
 
-// Infer and Run add the delta 1.
+// Infer adds the delta 1.
 func (o RangeByOne) Infer(c *op.Infer) error {
 	all := *c
 	if !c.Has(2) && op.Numeric.Has(c.In[0].DType) {
@@ -153,59 +139,60 @@ func (o RangeByOne) Infer(c *op.Infer) error {
 	return o.Range.Infer(&all)
 }
 
-func (o RangeByOne) Run(c *op.Run) error {
+// Terms adds the delta 1.
+func (o RangeByOne) Terms(c *op.Run) (start, delta *tensor.Tensor, err error) {
 	all := *c
 	if !c.Has(2) {
 		one := tensor.New(c.In[0].DType())
 		op.SetNumbers(one, []float64{1})
 		all.In = []*tensor.Tensor{c.In[0], c.In[1], one}
 	}
-	return o.Range.Run(&all)
+	return o.Range.Terms(&all)
 }
 
-// countGrain is how many numbers a goroutine counts at a time.
-const countGrain = 1 << 16
-
-// exactFloats is a bound of integers of which every one is a float32.
-const exactFloats = 1 << 24
-
-// count multiplies and adds. An index of a group is a sum, which is exact and faster than a
-// conversion of an integer.
-func count[T float32 | float64](c *op.Run) error {
-	start, delta := tensor.View[T](c.In[0].Aligned())[0], tensor.View[T](c.In[2].Aligned())[0]
-	all := tensor.View[T](c.Out[0])
-	return c.Parallel(len(all), countGrain, func(from, to int) error {
-		out := all[from:to]
-		for ; len(out) >= 8 && from <= exactFloats-8; out, from = out[8:], from+8 {
-			o, v := (*[8]T)(out), T(from)
-			p, q, r, s := v*delta, (v+1)*delta, (v+2)*delta, (v+3)*delta
-			o[0], o[1], o[2], o[3] = start+T(p), start+T(q), start+T(r), start+T(s)
-			p, q, r, s = (v+4)*delta, (v+5)*delta, (v+6)*delta, (v+7)*delta
-			o[4], o[5], o[6], o[7] = start+T(p), start+T(q), start+T(r), start+T(s)
-		}
-		for i := range out {
-			out[i] = start + T(T(from+i)*delta)
-		}
-		return nil
-	})
+func (o RangeByOne) Run(c *op.Run) error {
+	start, delta, err := o.Terms(c)
+	if err != nil {
+		return err
+	}
+	count(c.Out[0], start, delta)
+	return nil
 }
 
-// countInts adds up steps, eight numbers at a time.
-func countInts[T int64 | int32 | int16](c *op.Run) error {
-	start, delta := tensor.View[T](c.In[0].Aligned())[0], tensor.View[T](c.In[2].Aligned())[0]
-	all := tensor.View[T](c.Out[0])
-	return c.Parallel(len(all), countGrain, func(from, to int) error {
-		out, v := all[from:to], start+T(from)*delta
-		for ; len(out) >= 8; out, v = out[8:], v+8*delta {
-			o, w := (*[8]T)(out), v+4*delta
-			o[0], o[1], o[2], o[3] = v, v+delta, v+2*delta, v+3*delta
-			o[4], o[5], o[6], o[7] = w, w+delta, w+2*delta, w+3*delta
-		}
-		for i := range out {
-			out[i] = v + T(i)*delta
-		}
-		return nil
-	})
+// count sets out to start, start + delta, start + 2·delta and so on. Each place, product and sum
+// is rounded to the type; of 16-bit floats, the sum alone.
+func count(out, start, delta *tensor.Tensor) {
+	switch out.DType() {
+	case tensor.F32:
+		countIn[float32](out, start, delta)
+	case tensor.F64:
+		countIn[float64](out, start, delta)
+	case tensor.I64:
+		countIn[int64](out, start, delta)
+	case tensor.I32:
+		countIn[int32](out, start, delta)
+	case tensor.I16:
+		countIn[int16](out, start, delta)
+	case tensor.F16:
+		countNarrow(out, start, delta, packed.ToF16)
+	case tensor.BF16:
+		countNarrow(out, start, delta, packed.ToBF16)
+	}
+}
+
+func countIn[T float32 | float64 | int64 | int32 | int16](out, start, delta *tensor.Tensor) {
+	a, d := tensor.View[T](start)[0], tensor.View[T](delta)[0]
+	for i, to := 0, tensor.View[T](out); i < len(to); i++ {
+		step := T(T(i) * d)
+		to[i] = a + step
+	}
+}
+
+func countNarrow[T packed.F16 | packed.BF16](out, start, delta *tensor.Tensor, round func(v float32) T) {
+	a, d := op.FirstFloat(start), op.FirstFloat(delta)
+	for i, to := 0, tensor.View[T](out); i < len(to); i++ {
+		to[i] = round(float32(a + float64(i)*d))
+	}
 }
 
 var rangeRows = []op.Row{
