@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/simd.h"
 #include "resize/resize.h"
 #include "resize/taps.h"
 
@@ -15,6 +16,10 @@ typedef struct {
 
 #define NACRE_BODY "resize/resample_nearest.inc"
 #define NACRE_NAME resample_nearest
+#include "core/each_level.h"
+
+#define NACRE_BODY "resize/f32_affine_points.inc"
+#define NACRE_NAME f32_affine_points
 #include "core/each_level.h"
 
 #define NACRE_BODY "resize/f32_taps.inc"

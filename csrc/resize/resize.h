@@ -78,6 +78,25 @@ typedef struct {
     int64_t corners;  // -1 and 1 are the centres of the outermost pixels, not their edges
 } nacre_grid_words;
 
+// ---- f32_affine_grid --------------------------------------------------------------
+
+enum {
+    NACRE_AFFINE_AXES = 3,
+    NACRE_AFFINE_PERIOD = 24,  // a common multiple of 2 and 3, the lengths of points
+};
+
+// Command f32_affine_grid, operands theta[images, axes, axes + 1] and y[images, in..., axes]:
+//     y[b, p, a] = theta[b, a, axes] + sum over k of theta[b, a, k] * place[p, axes - 1 - k]
+// where the places of an axis are spaced evenly between -1 and 1. Sums are doubles, rounded once.
+typedef struct {
+    int64_t images, axes;           // axes is 2 or 3
+    int64_t in[NACRE_AFFINE_AXES];  // from the outermost axis on, filled up with 1
+    int64_t corners;                // -1 and 1 are the centres of the outermost places, not their edges
+} nacre_affine_grid_words;
+
+// y[i] = across[i] + begin[i % NACRE_AFFINE_PERIOD] for i < n.
+typedef void nacre_affine_points_fn(const double *across, const double *begin, size_t n, float *y);
+
 // ---- f32_regions ------------------------------------------------------------------
 
 enum nacre_regions_kind { NACRE_REGIONS_ALIGN, NACRE_REGIONS_CROP, NACRE_REGIONS_CROP_NEAREST, NACRE_REGIONS_LARGEST };

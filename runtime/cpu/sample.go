@@ -9,6 +9,7 @@ import (
 
 var sampleRows = []row{
 	rowFor("taps", bindGridSample),
+	rowFor("affine", bindAffineGrid),
 	rowFor("regions", bindRoiAlign),
 	rowFor("regions", bindCropResize),
 }
@@ -44,6 +45,34 @@ func bindGridSample(o *vision.GridSample, b *binder) error {
 		return device.Refuse("the image has no pixels")
 	}
 	return b.sampled("f32_grid_sample", gridWords(o, x, b.OutShape(0)[2:].Len()), 2)
+}
+
+// affineAxes is NACRE_AFFINE_AXES of csrc/resize/resize.h.
+const affineAxes = 3
+
+// affineWords is nacre_affine_grid_words of csrc/resize/resize.h, for an output of that shape.
+func affineWords(o *vision.AffineGrid, y tensor.Shape) (w words) {
+	space := y[1 : len(y)-1]
+	w.int(y[0], len(space))
+	w.int(space...)
+	for range affineAxes - len(space) {
+		w.int(1)
+	}
+	w.bool(o.Corners)
+	return w
+}
+
+func bindAffineGrid(o *vision.AffineGrid, b *binder) error {
+	y := b.OutShape(0)
+	switch {
+	case b.isEmpty():
+		return nil
+	case b.DType(0) != tensor.F32:
+		return device.Refuse("grids of %v are computed in Go", b.DType(0))
+	case y == nil:
+		return device.Refuse("the size of the grid is not known")
+	}
+	return b.run("f32_affine_grid", affineWords(o, y), b.in(0), b.out(0))
 }
 
 // sampled adds a command of that op on float32. The first inputs, as many as floats, are widened, and

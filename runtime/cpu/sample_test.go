@@ -1,12 +1,14 @@
 package cpu
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/vision"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -31,6 +33,39 @@ func TestGridSample(t *testing.T) {
 					x := quarters(r, s.x.Len())
 					y := []output{{at: 2, dtype: tensor.F32, n: s.x[0] * s.x[1] * s.places}}
 					checkVariants(t, "f32_grid_sample", fmt.Sprint(s, *o), gridWords(o, s.x, s.places), pool, 2e-5, 0, y, stored(tensor.F32, x), stored(tensor.F32, grid), nil)
+				}
+			}
+		}
+	}
+}
+
+// TestAffineGrid compares all variants with Go, on rows longer than a chunk and on axes of extent 1.
+func TestAffineGrid(t *testing.T) {
+	pool, r := testPool(t), rand.New(rand.NewPCG(63, 64))
+	for _, y := range []tensor.Shape{
+		{1, 1, 1, 2}, {2, 3, 5, 2}, {3, 67, 251, 2}, {2, 1, 490, 2}, {1, 2, 3, 4, 3}, {2, 5, 29, 243, 3},
+	} {
+		for _, corners := range []bool{false, true} {
+			o, axes := &vision.AffineGrid{Corners: corners}, len(y)-2
+			theta := tensor.New(tensor.F32, y[0], axes, axes+1)
+			for i := range tensor.View[float32](theta) {
+				tensor.View[float32](theta)[i] = float32(r.NormFloat64())
+			}
+			size := tensor.New(tensor.I64, len(y))
+			for i, n := range append(tensor.Shape{y[0], 1}, y[1:1+axes]...) {
+				tensor.View[int64](size)[i] = int64(n)
+			}
+			want := tensor.New(tensor.F32, y...)
+			if err := o.Run(&op.Run{In: []*tensor.Tensor{theta, size}, Out: []*tensor.Tensor{want}}); err != nil {
+				t.Fatal(err)
+			}
+			for _, k := range runnable(t, "f32_affine_grid") {
+				got, err := tensor.FromBytes(tensor.F32, y, runGuarded(t, k, affineWords(o, y), pool, 4*y.Len(), 4, theta.Bytes()))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(got.Bytes(), want.Bytes()) {
+					t.Errorf("%s/%s: %v has other bits than in Go", k.Op(), k.Variant(), y)
 				}
 			}
 		}
