@@ -1,8 +1,11 @@
 // Command f32_rbf.
 #include "ml/ml.h"
 
-// Subtractions that a chunk of work should have.
-enum { RBF_GRAIN = 1 << 15 };
+enum {
+    RBF_GRAIN = 1 << 17,    // subtractions that a chunk of work should have
+    RBF_NUMBERS = 6 << 10,  // floats of packed vectors that stay in the first-level cache
+    RBF_COLUMNS = 64,       // the fewest vectors compared at a time, and a divisor of their number
+};
 
 typedef struct {
     nacre_f32_rbf_fn *kernel;
@@ -12,6 +15,7 @@ typedef struct {
     float gamma;
     float *y;
     size_t rows_per, columns_per, blocks;  // of a chunk; chunks of columns
+    size_t columns_at_once;                // a multiple of NACRE_ML_PAD
 } rbf_job;
 
 static size_t rbf_stride(size_t n) { return nacre_round_up(n, NACRE_ML_PAD); }
@@ -19,11 +23,14 @@ static size_t rbf_stride(size_t n) { return nacre_round_up(n, NACRE_ML_PAD); }
 static void rbf_task(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const rbf_job *const j = job;
-    const size_t at = chunk % j->blocks * j->columns_per, n = j->n - at < j->columns_per ? j->n - at : j->columns_per;
+    const size_t left = chunk % j->blocks * j->columns_per, right = nacre_chunk_end(left, j->columns_per, j->n);
     const size_t first = chunk / j->blocks * j->rows_per, last = nacre_chunk_end(first, j->rows_per, j->rows);
-    for (size_t r = first; r < last; r++) {
-        float *const y = j->y + r * j->n + at;
-        j->kernel(j->x + r * j->k, j->v + at, n, j->stride, j->k, j->function, j->gamma, y);
+    for (size_t at = left, n; at < right; at += n) {
+        n = nacre_min(j->columns_at_once, right - at);
+        for (size_t r = first; r < last; r++) {
+            const float *const x = j->x + r * j->k, *const v = j->v + at;
+            j->kernel(x, v, n, j->stride, j->k, j->function, j->gamma, j->y + r * j->n + at);
+        }
     }
 }
 
@@ -38,8 +45,12 @@ static void pack_task(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const pack_job *const j = job;
     const size_t first = chunk * j->rows_per, last = nacre_chunk_end(first, j->rows_per, j->k);
-    for (size_t i = first; i < last; i++) {
-        for (size_t p = 0; p < j->stride; p++) j->to[i * j->stride + p] = p < j->n ? j->v[p * j->k + i] : 0;
+    for (size_t p = 0; p < j->stride; p += NACRE_ML_PAD) {
+        const size_t n = nacre_min(NACRE_ML_PAD, j->n - p);
+        for (size_t i = first; i < last; i++) {
+            float *const to = j->to + i * j->stride + p;
+            for (size_t l = 0; l < NACRE_ML_PAD; l++) to[l] = l < n ? j->v[(p + l) * j->k + i] : 0;
+        }
     }
 }
 
@@ -56,6 +67,7 @@ static void rbf_run(const nacre_call *c) {
         j.v = p.to;
     }
     j.columns_per = rbf_stride(RBF_GRAIN / (j.k + 1) + 1);
+    j.columns_at_once = nacre_max(RBF_COLUMNS, RBF_NUMBERS / (j.k + 1) / RBF_COLUMNS * RBF_COLUMNS);
     j.blocks = nacre_ceil_div(j.n, j.columns_per);
     j.rows_per = j.blocks > 1 ? 1 : 1 + RBF_GRAIN / (j.n * (j.k + 1));
     nacre_parallel(c->team, nacre_ceil_div(j.rows, j.rows_per) * j.blocks, rbf_task, &j);
