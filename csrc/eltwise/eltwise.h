@@ -84,6 +84,13 @@ typedef struct {
     int64_t params[2];
 } nacre_fused_words;
 
+// Row f32_gated_add: operands x[rows, n], y[rows, n], gate[rows] and out[rows, n]:
+//     out[r, i] = add(x[r, i], mul(y[r, i], gate[r]))
+// mul and add are parts, rows of f32_mul and f32_add. out may be x.
+typedef struct {
+    int64_t mul, add, rows, n;
+} nacre_gated_words;
+
 // y[i] = fn(x[i]) for n elements; fn may be NULL, which only converts. At least
 // one of fn, x_lane.via and y_lane.via is there. costly tells that fn computes one number
 // after the other.
@@ -115,5 +122,6 @@ void nacre_eltwise_fused(nacre_team *team, const nacre_fused *f, const void *x, 
 
 // The commands of the family's rows.
 extern const nacre_entry nacre_unary_entry, nacre_convert_entry, nacre_binary_entry, nacre_where_entry, nacre_fused_entry;
+extern const nacre_entry nacre_gated_entry;
 
 #endif

@@ -49,6 +49,7 @@ static const nacre_kernel eltwise_rows[] = {
 #define NACRE_WHERE_KERNEL(op, variant, isa, function) {op, variant, isa, (nacre_fn)function, &nacre_where_entry},
 #include "eltwise/kernels.inc"
     {"eltwise_fused", "scalar", NACRE_ISA_scalar, NULL, &nacre_fused_entry},
+    {"f32_gated_add", "scalar", NACRE_ISA_scalar, NULL, &nacre_gated_entry},
 #undef NACRE_CONVERT_KERNEL
 #undef NACRE_UNARY_KERNEL
 #undef NACRE_BINARY_KERNEL

@@ -9,6 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op/arith"
+	"github.com/nacre-ml/nacre/runtime/op/nn"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -27,6 +28,7 @@ var eltwiseRows = []row{
 	rowFor("variadic", bindVariadic),
 	rowFor("where", bindWhere),
 	rowFor("fused", bindFused),
+	rowFor("gated", bindGatedAdd),
 }
 
 // kernelTypes are the names that kernels have for element types.
@@ -476,5 +478,39 @@ func fusedWords(unary, binary bindings.Kernel, first bool, period, n graph.Dim, 
 	w.dim(period, n)
 	w.lane(in, out)
 	w.params(p)
+	return w
+}
+
+// bindGatedAdd multiplies by the gates and adds in one walk.
+func bindGatedAdd(_ nn.GatedAdd, b *binder) error {
+	x := b.Shape(0)
+	switch {
+	case b.isEmpty():
+		return nil
+	case b.DType(0) != tensor.F32:
+		return device.Refuse("gates of %v are computed in Go", b.DType(0))
+	case !x.Equal(b.Shape(1)):
+		return device.Refuse("the extents of %v are not known", b.In[1].Type)
+	}
+	k, err := b.kernel("f32_gated_add")
+	if err != nil {
+		return err
+	}
+	mul, err := b.kernel("f32_mul")
+	if err != nil {
+		return err
+	}
+	add, err := b.kernel("f32_add")
+	if err != nil {
+		return err
+	}
+	w := gatedWords(mul, add, x[:len(x)-1].Len(), x[len(x)-1])
+	return b.add(k, []bindings.Kernel{mul, add}, w, b.in(0), b.in(1), b.in(2), b.out(0))
+}
+
+// gatedWords is nacre_gated_words of csrc/eltwise/eltwise.h.
+func gatedWords(mul, add bindings.Kernel, rows, n int) (w words) {
+	w.part(mul, add)
+	w.int(rows, n)
 	return w
 }

@@ -435,3 +435,26 @@ func TestFused(t *testing.T) {
 		}
 	}
 }
+
+// TestGatedAdd compares gated sums with the formula, on rows longer and shorter than a block and on
+// rows of one element.
+func TestGatedAdd(t *testing.T) {
+	pool, r := testPool(t), rand.New(rand.NewPCG(65, 66))
+	k := runnable(t, "f32_gated_add")[0]
+	for _, mul := range runnable(t, "f32_mul") {
+		add := partOf(t, "f32_add", mul.ISA())
+		for _, s := range [][2]int{{1, 1}, {5, 7}, {3, 1024}, {17, 2051}, {40003, 1}, {1, 33000}} {
+			rows, n := s[0], s[1]
+			x, y, gate := normals(r, rows*n, 0, 2), normals(r, rows*n, 0, 2), normals(r, rows, 0, 2)
+			x, y, gate = rounded(tensor.F32, x), rounded(tensor.F32, y), rounded(tensor.F32, gate)
+			in := [][]byte{stored(tensor.F32, x), stored(tensor.F32, y), stored(tensor.F32, gate)}
+			got := loaded(tensor.F32, runGuarded(t, k, gatedWords(mul, add, rows, n), pool, 4*rows*n, 4, in...))
+			for i, v := range got {
+				product := float32(y[i]) * float32(gate[i/n])
+				if want := float64(float32(x[i]) + float32(product)); v != want {
+					t.Fatalf("%s %v: element %d is %v, want %v", mul.Variant(), s, i, v, want)
+				}
+			}
+		}
+	}
+}

@@ -61,7 +61,8 @@ func TestRBF(t *testing.T) {
 func TestDistances(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(17, 18))
 	for _, s := range [][3]int{
-		{1, 1, 1}, {3, 5, 7}, {2, 16, 16}, {5, 3, 17}, {7, 40, 130}, {300, 20, 65}, {9, 90, 203}, {0, 4, 4}, {2, 0, 3}, {2, 40000, 40},
+		{1, 1, 1}, {3, 5, 7}, {2, 16, 16}, {5, 3, 17}, {7, 40, 130}, {300, 20, 65}, {9, 90, 203},
+		{0, 4, 4}, {2, 0, 3}, {2, 40000, 40},
 	} {
 		rows, width, n := s[0], s[1], s[2]
 		x, v := rounded(tensor.F32, normals(r, rows*width, 0, 2)), rounded(tensor.F32, normals(r, n*width, 0, 2))

@@ -39,7 +39,8 @@ func TestGridSample(t *testing.T) {
 	}
 }
 
-// TestAffineGrid compares all variants with Go, on rows longer than a chunk and on axes of extent 1.
+// TestAffineGrid compares the bits of all variants with Go's, on rows longer than a chunk and on
+// axes of extent 1.
 func TestAffineGrid(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(63, 64))
 	for _, y := range []tensor.Shape{

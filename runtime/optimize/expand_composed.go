@@ -45,10 +45,6 @@ var composed = map[string]map[string]func(b *builder, n *graph.Node) bool{
 		"SoftmaxCrossEntropyLoss": expandCrossEntropy,
 	},
 	op.Microsoft: {
-		"GatedAdd": func(b *builder, n *graph.Node) bool {
-			b.finish(n, "", "Add", 14, []string{n.Inputs[0], b.apply("Mul", 14, []string{n.Inputs[1], n.Inputs[2]})})
-			return true
-		},
 		"LinearAttentionGate": expandLinearGate,
 		"MatMulFpQ4":          expandFpQ4,
 		"MatMulInteger16":     expandInteger16,

@@ -20,11 +20,13 @@ func rounding(d tensor.DType) func(v float32) float32 {
 	return func(v float32) float32 { return v }
 }
 
-// gatedAdd adds a value whose rows are multiplied by gates: GatedAdd.
-type gatedAdd struct{}
+// GatedAdd adds a value whose rows are multiplied by gates.
+type GatedAdd struct{}
+
+func newGatedAdd(*op.Node) (op.Op, error) { return GatedAdd{}, nil }
 
 // Infer keeps type and shape.
-func (gatedAdd) Infer(c *op.Infer) error {
+func (GatedAdd) Infer(c *op.Infer) error {
 	if err := op.SameTypes(c.In); err != nil {
 		return err
 	}
@@ -40,7 +42,7 @@ func (gatedAdd) Infer(c *op.Infer) error {
 }
 
 // Run rounds the product and the sum.
-func (gatedAdd) Run(c *op.Run) error {
+func (GatedAdd) Run(c *op.Run) error {
 	x, out, err := c.FloatsInOut()
 	if err != nil {
 		return err
@@ -274,7 +276,8 @@ func (o *engramGate) gate(key, query, keyScale, queryScale []float32) float32 {
 }
 
 var gateRows = []op.Row{
-	{Domain: op.Microsoft, Name: "GatedAdd", Since: []int{1}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.ComputedInF32, New: func(*op.Node) (op.Op, error) { return gatedAdd{}, nil }},
+	{Domain: op.Microsoft, Name: "GatedAdd", Since: []int{1}, In: [2]int{3, 3}, Out: [2]int{1, 1},
+		Types: op.ComputedInF32, New: newGatedAdd},
 	{Domain: op.Microsoft, Name: "ScaledSiLU", Since: []int{1}, In: [2]int{1, 2}, Out: [2]int{1, 1}, Types: op.ComputedInF32, New: newScaledSiLU},
 	{Domain: op.Microsoft, Name: "LinearAttentionGate", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 2}, Types: op.ComputedInF32, New: func(*op.Node) (op.Op, error) { return linearGate{}, nil }},
 	{Domain: op.Microsoft, Name: "EngramGate", Since: []int{1}, In: [2]int{5, 6}, Out: [2]int{1, 2}, Types: op.ComputedInF32, New: newEngramGate},
