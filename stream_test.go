@@ -12,7 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// decoder is a file whose inputs are those of a decoder: it gives out what it was given
+// decoder is a file whose inputs are those of a decoder: it gives out what it was given, counts,
 // and remembers tokens.
 func decoder() []byte {
 	ints := func(name string, dims ...string) *graph.Value {
@@ -28,12 +28,16 @@ func decoder() []byte {
 			ints("input_ids", "batch", "sequence"), ints("attention_mask", "batch", "past_sequence_length + sequence"),
 			ints("position_ids", "batch", "sequence"), ints("past_key_values.0.key", "batch", "past_sequence_length"),
 		},
-		Outputs: []*graph.Value{ints("present.0.key", "batch", "total_sequence_length"), ints("seen"), ints("positions", "batch", "sequence"), ints("sum")},
+		Outputs: []*graph.Value{ints("present.0.key", "batch", "total_sequence_length"), ints("seen"), ints("positions", "batch", "sequence"), ints("sum"), ints("places")},
 		Nodes: []*graph.Node{
 			standardNode("Concat", "past_key_values.0.key input_ids", "present.0.key", axis),
 			standardNode("ReduceSum", "attention_mask", "seen", &graph.Attr{Name: "keepdims", Kind: graph.AttrInt}),
 			standardNode("Identity", "position_ids", "positions"),
 			standardNode("ReduceSum", "input_ids", "sum", &graph.Attr{Name: "keepdims", Kind: graph.AttrInt}),
+			standardNode("Constant", "", "zero", &graph.Attr{Name: "value_int", Kind: graph.AttrInt}),
+			standardNode("Constant", "", "one", &graph.Attr{Name: "value_int", Kind: graph.AttrInt, Int: 1}),
+			standardNode("Size", "present.0.key", "total"), standardNode("Range", "zero total one", "range"),
+			standardNode("ReduceSum", "range", "places", &graph.Attr{Name: "keepdims", Kind: graph.AttrInt}),
 		},
 	})
 }
@@ -151,8 +155,11 @@ func TestStreamBind(t *testing.T) {
 		if err := b.Run(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		got := []int64{numbers(t, b.Output("seen"))[0], numbers(t, b.Output("positions"))[0], numbers(t, b.Output("sum"))[0]}
-		if want := []int64{i + 1, i, i * i}; !slices.Equal(got, want) {
+		var got []int64
+		for _, name := range []string{"seen", "positions", "sum", "places"} {
+			got = append(got, numbers(t, b.Output(name))[0])
+		}
+		if want := []int64{i + 1, i, i * i, i * (i + 1) / 2}; !slices.Equal(got, want) {
 			t.Fatalf("run %d gives %v, not %v", i, got, want)
 		}
 	}

@@ -86,8 +86,13 @@ func (f *frame) resize(lengths func(symbol string) (int, bool)) error {
 		}
 	}
 	for id := range f.sizes {
-		if f.plan.Slots[id].Shape == nil {
-			f.sizes[id], f.fixed[id] = f.sizes[id][:0], nil
+		s := &f.plan.Slots[id]
+		if s.Shape != nil {
+			continue
+		}
+		f.sizes[id], f.fixed[id] = f.sizes[id][:0], nil
+		if s.Place == plan.Arena || s.Place == plan.View {
+			f.values[id] = nil // which fix made
 		}
 	}
 	return nil
