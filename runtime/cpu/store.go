@@ -10,8 +10,7 @@ import (
 var storeRows = []row{
 	inRoom(rowFor("store", func(_ *array.Shape, b *binder) error { return bindStore(b) })),
 	inRoom(rowFor("store", func(_ array.Size, b *binder) error { return bindStore(b) })),
-	rowFor("range", func(o array.Range, b *binder) error { return bindRange(o, b) }),
-	rowFor("range", func(o array.RangeByOne, b *binder) error { return bindRange(o, b) }),
+	rowFor("range", bindRange),
 }
 
 // bindStore writes output 0, a scalar or vector of integers that are known as
@@ -35,12 +34,6 @@ func bindStore(b *binder) error {
 	return device.Refuse("the elements have type %v", v.DType)
 }
 
-// counter is an operator that counts from a start in equal steps.
-type counter interface {
-	op.Runner
-	Terms(c *op.Run) (start, delta *tensor.Tensor, err error)
-}
-
 // rangeInGo is the length from which a range is written by a command. Go takes less time for a
 // shorter one than for making the command.
 const rangeInGo = 4096
@@ -52,7 +45,7 @@ func rangeWords(n int, d tensor.DType) (w words) {
 }
 
 // bindRange counts by a command of each run, since a range is as long as the run's inputs say.
-func bindRange(o counter, b *binder) error {
+func bindRange(o array.Range, b *binder) error {
 	d := b.DType(0)
 	if d == tensor.F16 || d == tensor.BF16 {
 		return device.Refuse("ranges of %v are written in Go", d)

@@ -10,7 +10,6 @@ import (
 
 var generateRows = []row{
 	rowFor("range", func(_ array.Range, b *binder) error { return bindRange(b) }),
-	rowFor("range", func(_ array.RangeByOne, b *binder) error { return bindRange(b) }),
 	rowFor("window", bindWindow),
 	rowFor("window", bindMelWeights),
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Range counts from start to before limit in steps of delta.
+// Range counts from start to before limit in steps of delta, which is 1 if it is left out.
 type Range struct{}
 
 func newRange(n *op.Node) (op.Op, error) {
@@ -23,6 +23,11 @@ func newRange(n *op.Node) (op.Op, error) {
 
 func (Range) Infer(c *op.Infer) error {
 	d := c.In[0].DType
+	if !c.Has(2) && op.Numeric.Has(d) {
+		all := *c
+		all.In = []*op.Value{c.In[0], c.In[1], op.Known(one(d))}
+		c = &all
+	}
 	for i, v := range c.In {
 		if v.DType != d {
 			return graph.Errorf(graph.ErrShape, "input %d has elements of type %v, input 0 of %v", i, v.DType, d)
@@ -107,50 +112,26 @@ func intRange(start, limit, delta *tensor.Tensor) (int, error) {
 // Terms checks that the output is as long as the inputs ask for, and returns its first element
 // and the step.
 func (Range) Terms(c *op.Run) (start, delta *tensor.Tensor, err error) {
-	n, err := rangeLen(c.In[0], c.In[1], c.In[2])
+	if start = c.In[0].Aligned(); c.Has(2) {
+		delta = c.In[2].Aligned()
+	} else {
+		delta = one(start.DType())
+	}
+	n, err := rangeLen(start, c.In[1], delta)
 	if err != nil {
 		return nil, nil, err
 	}
-	return c.In[0].Aligned(), c.In[2].Aligned(), wantShape(c.Out[0], tensor.Shape{n})
+	return start, delta, wantShape(c.Out[0], tensor.Shape{n})
+}
+
+// one returns a scalar 1.
+func one(d tensor.DType) *tensor.Tensor {
+	t := tensor.New(d)
+	op.SetNumbers(t, []float64{1})
+	return t
 }
 
 func (o Range) Run(c *op.Run) error {
-	start, delta, err := o.Terms(c)
-	if err != nil {
-		return err
-	}
-	count(c.Out[0], start, delta)
-	return nil
-}
-
-// RangeByOne is a Range whose delta may be left out.
-type RangeByOne struct{ Range }
-
-func newRangeByOne(*op.Node) (op.Op, error) { return RangeByOne{}, nil }
-
-// Infer adds the delta 1.
-func (o RangeByOne) Infer(c *op.Infer) error {
-	all := *c
-	if !c.Has(2) && op.Numeric.Has(c.In[0].DType) {
-		one := tensor.New(c.In[0].DType)
-		op.SetNumbers(one, []float64{1})
-		all.In = []*op.Value{c.In[0], c.In[1], op.Known(one)}
-	}
-	return o.Range.Infer(&all)
-}
-
-// Terms adds the delta 1.
-func (o RangeByOne) Terms(c *op.Run) (start, delta *tensor.Tensor, err error) {
-	all := *c
-	if !c.Has(2) {
-		one := tensor.New(c.In[0].DType())
-		op.SetNumbers(one, []float64{1})
-		all.In = []*tensor.Tensor{c.In[0], c.In[1], one}
-	}
-	return o.Range.Terms(&all)
-}
-
-func (o RangeByOne) Run(c *op.Run) error {
 	start, delta, err := o.Terms(c)
 	if err != nil {
 		return err
@@ -197,5 +178,5 @@ func countNarrow[T packed.F16 | packed.BF16](out, start, delta *tensor.Tensor, r
 
 var rangeRows = []op.Row{
 	{Name: "Range", Since: []int{11, 27}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: slices.Concat(op.Floats, op.Types{tensor.I16, tensor.I32, tensor.I64}), Generates: true, New: newRange},
-	{Domain: op.Microsoft, Name: "Range", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32, tensor.F64, tensor.I16, tensor.I32, tensor.I64}, Generates: true, New: newRangeByOne},
+	{Domain: op.Microsoft, Name: "Range", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32, tensor.F64, tensor.I16, tensor.I32, tensor.I64}, Generates: true, New: newRange},
 }
