@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // Det is the determinant of every square matrix, by elimination in double.
@@ -33,25 +34,28 @@ func (Det) Infer(c *op.Infer) error {
 
 // Run computes the output.
 func (Det) Run(c *op.Run) error {
-	x, out := op.Doubles(c.In[0]), c.Out[0]
-	if out.Len() == 0 {
+	list := make([]float64, 0, matrixGroup)
+	return matrices(c, func(m []float64, at, count, n int) error {
+		list = list[:0]
+		for i := range count {
+			d, err := determinant(c, m[i*n*n:(i+1)*n*n], n)
+			if err != nil {
+				return err
+			}
+			list = append(list, d)
+		}
+		op.PutDoubles(c.Out[0].Part(at, tensor.Shape{count}), list)
 		return nil
-	}
-	n := c.In[0].Shape()[len(c.In[0].Shape())-1]
-	list := make([]float64, out.Len())
-	m := make([]float64, n*n)
-	for i := range list {
-		copy(m, x[i*n*n:])
-		list[i] = determinant(m, n)
-	}
-	op.PutDoubles(out, list)
-	return nil
+	})
 }
 
 // determinant eliminates in m, with the largest element of each column as pivot.
-func determinant(m []float64, n int) float64 {
+func determinant(c *op.Run, m []float64, n int) (float64, error) {
 	d := 1.0
 	for k := range n {
+		if c.Stopped() {
+			return 0, op.ErrStopped
+		}
 		if pivot := largestBelow(m, n, k); pivot != k {
 			d = -d
 			swapRows(m, n, k, pivot)
@@ -59,16 +63,14 @@ func determinant(m []float64, n int) float64 {
 		p := m[k*n+k]
 		d *= p
 		if p == 0 {
-			return 0
+			return 0, nil
 		}
+		row := m[k*n+k+1 : (k+1)*n]
 		for i := k + 1; i < n; i++ {
-			f := m[i*n+k] / p
-			for j := k + 1; j < n; j++ {
-				m[i*n+j] -= f * m[k*n+j]
-			}
+			subtract(m[i*n+k+1:(i+1)*n], row, m[i*n+k]/p)
 		}
 	}
-	return d
+	return d, nil
 }
 
 // Inverse is that of every square matrix, by elimination in double. A matrix that
@@ -96,39 +98,64 @@ func (Inverse) Infer(c *op.Infer) error {
 
 // Run computes the output.
 func (Inverse) Run(c *op.Run) error {
-	n := op.FromEnd(c.In[0].Shape(), 1)
-	if c.Out[0].Len() == 0 {
+	var rows []int
+	return matrices(c, func(m []float64, at, count, n int) error {
+		rows = slices.Grow(rows[:0], n)[:n]
+		for i := range count {
+			if err := invert(c, m[i*n*n:(i+1)*n*n], rows); err != nil {
+				return err
+			}
+		}
+		op.PutDoubles(c.Out[0].Part(at*n*n, tensor.Shape{len(m)}), m)
 		return nil
+	})
+}
+
+// matrixGroup is how many elements are widened at once, and one matrix at least.
+const matrixGroup = 1024
+
+// matrices calls f for the matrices of n x n elements that the input holds, widened: for count
+// of them at a time, in m, from index at on. f may write to m.
+func matrices(c *op.Run, f func(m []float64, at, count, n int) error) error {
+	n, all := op.FromEnd(c.In[0].Shape(), 1), c.In[0].Shape()[:len(c.In[0].Shape())-2].Len()
+	group := min(max(matrixGroup/max(n*n, 1), 1), all)
+	wide, err := c.ScratchTensor(tensor.F64, tensor.Shape{group, n, n})
+	if err != nil {
+		return err
 	}
-	x := slices.Clone(op.Doubles(c.In[0]))
-	for m := range slices.Chunk(x, n*n) {
-		invert(m, n)
+	for at := 0; at < all; at += group {
+		count := min(group, all-at)
+		m := tensor.View[float64](wide)[:count*n*n]
+		op.GetDoubles(m, c.In[0].Part(at*n*n, tensor.Shape{len(m)}))
+		if err := f(m, at, count, n); err != nil {
+			return err
+		}
 	}
-	op.PutDoubles(c.Out[0], x)
 	return nil
 }
 
 // invert replaces a matrix by its inverse, with the largest element of each column
-// as pivot.
-func invert(m []float64, n int) {
-	rows := make([]int, n) // which row became row k
+// as pivot. Row rows[k] of those from k on became row k.
+func invert(c *op.Run, m []float64, rows []int) error {
+	n := len(rows)
 	for k := range n {
+		if c.Stopped() {
+			return op.ErrStopped
+		}
 		pivot := largestBelow(m, n, k)
 		swapRows(m, n, k, pivot)
 		rows[k] = pivot
-		p := m[k*n+k]
-		m[k*n+k] = 1
-		for j := range n {
-			m[k*n+j] /= p
+		row := m[k*n : (k+1)*n]
+		p := row[k]
+		row[k] = 1
+		for j := range row {
+			row[j] /= p
 		}
 		for i := range n {
-			f := m[i*n+k]
-			if i == k {
-				continue
-			}
-			m[i*n+k] = 0
-			for j := range n {
-				m[i*n+j] -= f * m[k*n+j]
+			if to := m[i*n : (i+1)*n]; i != k {
+				f := to[k]
+				to[k] = 0
+				subtract(to, row, f)
 			}
 		}
 	}
@@ -137,6 +164,21 @@ func invert(m []float64, n int) {
 		for i := 0; i < n && rows[k] != k; i++ {
 			m[i*n+k], m[i*n+rows[k]] = m[i*n+rows[k]], m[i*n+k]
 		}
+	}
+	return nil
+}
+
+// subtract takes f times a row from another of the same length.
+func subtract(from, row []float64, f float64) {
+	for len(row) >= 4 && len(from) >= 4 {
+		from[0] -= f * row[0]
+		from[1] -= f * row[1]
+		from[2] -= f * row[2]
+		from[3] -= f * row[3]
+		from, row = from[4:], row[4:]
+	}
+	for j, v := range row {
+		from[j] -= f * v
 	}
 }
 
