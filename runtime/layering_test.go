@@ -17,6 +17,7 @@ import (
 const allowed = `
 packed                   :
 csrc                     :
+internal/budget          :
 internal/jsonobject      :
 internal/resample        :
 internal/testenv         :

@@ -1,0 +1,81 @@
+package budget
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"testing"
+)
+
+func TestBytes(t *testing.T) {
+	b := New(context.Background(), Limits{Bytes: 100})
+	for _, c := range []struct {
+		take, free int64
+		want       error
+	}{
+		{take: 60}, {take: 41, want: ErrBytes}, {take: 40}, {take: 1, want: ErrBytes}, {take: 0},
+		{take: math.MaxInt64, want: ErrBytes}, {take: -1, want: ErrBytes}, {free: 40, take: 40},
+	} {
+		b.Release(c.free)
+		if err := b.Bytes(c.take); !errors.Is(err, c.want) {
+			t.Errorf("Bytes(%d) after Release(%d): %v, want %v", c.take, c.free, err, c.want)
+		}
+	}
+	if b.Held() != 100 {
+		t.Errorf("%d bytes are held, want 100", b.Held())
+	}
+}
+
+func TestBytesAtOnce(t *testing.T) {
+	b := New(context.Background(), Limits{Bytes: 1000})
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			for range 1000 {
+				_ = b.Bytes(1)
+			}
+		})
+	}
+	wait.Wait()
+	if b.Held() != 1000 {
+		t.Errorf("%d bytes are held, want 1000", b.Held())
+	}
+}
+
+func TestSteps(t *testing.T) {
+	b := New(context.Background(), Limits{Steps: 10})
+	for _, c := range []struct {
+		take int64
+		want error
+	}{{7, nil}, {4, ErrSteps}, {3, nil}, {1, ErrSteps}, {math.MaxInt64, ErrSteps}, {-1, ErrSteps}} {
+		if err := b.Steps(c.take); !errors.Is(err, c.want) {
+			t.Errorf("Steps(%d): %v, want %v", c.take, err, c.want)
+		}
+	}
+}
+
+func TestStepsEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	b := New(ctx, Limits{})
+	for range 3 * lookEvery {
+		if err := b.Steps(1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	taken := 0
+	for ; b.Steps(1) == nil && taken < 2*lookEvery; taken++ {
+	}
+	if taken >= lookEvery {
+		t.Errorf("%d steps were taken after the context ended, want fewer than %d", taken, lookEvery)
+	}
+}
+
+func TestNone(t *testing.T) {
+	var b *Budget
+	b.Release(1)
+	if b.Bytes(math.MaxInt64) != nil || b.Steps(math.MaxInt64) != nil || b.Err() != nil || b.Held() != 0 {
+		t.Error("a nil budget bounds something")
+	}
+}
