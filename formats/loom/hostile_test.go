@@ -56,6 +56,8 @@ func TestHostile(t *testing.T) {
 		{"escaped weights", `{` + denseGrid + `,"weights":"AAAAAAAA\u0041AAA","native":true}]}`, ""},
 		{"base64 of two lines", `{` + denseGrid + `,"weights":"AAAA\nAAAAAAAA","native":true}]}`, "line breaks"},
 		{"base64 without padding", `{` + denseGrid + `,"weights":"AAAAAAAAAA","native":true}]}`, "illegal base64"},
+		{"base64 of padding", `{` + denseGrid + `,"weights":"=","native":true}]}`, "illegal base64"},
+		{"base64 of a bit of padding", `{` + denseGrid + `,"weights":"AAAA==","native":true}]}`, "illegal base64"},
 		{"base64 with loose bits", `{` + denseGrid + `,"weights":"AAAAAAAAAB==","native":true}]}`, "illegal base64"},
 		{"weights of no string", `{` + denseGrid + `,"weights":[1,2],"native":true}]}`, "no string"},
 		{"weights of a Softmax", `{"depth":1,"rows":1,"cols":1,"layers_per_cell":1,"layers":[{"type":"Softmax","weights":"AAAAAA==","native":true}]}`, ""},

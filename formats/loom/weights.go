@@ -81,8 +81,10 @@ func (b *Blob) unpack(r *reader) error {
 
 var errBreaks = errors.New("base64 has no line breaks here")
 
-// decodedLen is the number of bytes that base64 stands for.
+// decodedLen is the number of bytes that base64 stands for. Text of another length than
+// whole groups stands for those of its whole groups.
 func decodedLen(text []byte) int {
+	text = text[:len(text)/4*4]
 	n := base64.StdEncoding.DecodedLen(len(text))
 	for i := len(text); i > 0 && len(text)-i < 2 && text[i-1] == '='; i-- {
 		n--
