@@ -83,6 +83,8 @@ var refused = []struct {
 	{"llama", `{"rope_scaling":{"rope_type":"linear","factor":2},"rope_parameters":{"rope_type":"default"}}`, nil, nacre.ErrFormat, "leave one out"},
 	{"llama", `{"rope_scaling":null,"rope_parameters":{"full_attention":{"rope_theta":7}}}`, nil, nacre.ErrUnsupported, "full_attention"},
 	{"llama", `{"partial_rotary_factor":0.75}`, nil, nacre.ErrFormat, "partial_rotary_factor"},
+	{"llama", `{"partial_rotary_factor":3e300}`, nil, nacre.ErrFormat, "partial_rotary_factor"},
+	{"llama", `{"partial_rotary_factor":-3e300}`, nil, nacre.ErrFormat, "partial_rotary_factor"},
 	{"phi3_long", `{"rope_scaling":{"type":"longrope","short_factor":[1],"long_factor":[1,2]}}`, nil, nacre.ErrFormat, "1 short_factor and 2 long_factor for 2 pairs"},
 	{"phi3_long", `{"rope_scaling":{"type":"longrope","short_factor":[1,0],"long_factor":[1,2]}}`, nil, nacre.ErrFormat, "not positive"},
 	{"mistral", `{"sliding_window":1.5}`, nil, nacre.ErrFormat, "sliding_window is 1.5"},

@@ -36,8 +36,8 @@ func (d *design) rope(theta float64, s *scaling) (*decoder.Rope, error) {
 		partial = 0.25
 	}
 	width := float64(d.Config.HeadDim) * or(d.Partial, partial)
-	n := int(width)
-	if !(width >= 2) || n > d.Config.HeadDim || n%2 != 0 {
+	n := int(min(width, float64(d.Config.HeadDim)))
+	if !(width >= 2) || width > float64(d.Config.HeadDim) || n%2 != 0 {
 		return nil, refused(graph.ErrFormat, "partial_rotary_factor %v of head_dim %d is no even number of columns", or(d.Partial, partial), d.Config.HeadDim)
 	}
 	t := &turns{scaling: s, d: d, theta: theta, freq: make([]float64, n/2)}
