@@ -426,6 +426,15 @@ func brokenTrees(s *cases.Suite) {
 	addCase(s, "TreeEnsembleRegressor", 1, "shared leaf", shared, cases.In(x), cases.Want(cases.FromNumbers(tensor.F32, []float64{1, 1}, 2, 1)))
 	silent := without(without(without(without(good, "target_treeids", "target_treeids", []int{0}), "target_nodeids", "target_nodeids", []int{1}), "target_ids", "target_ids", []int{0}), "target_weights", "target_weights", []float64{5})
 	addCase(s, "TreeEnsembleRegressor", 1, "a leaf without votes", silent, cases.In(cases.Seen(cases.Vector(tensor.F32, 0, 1, 0, -1), 2, 2)), cases.Want(cases.FromNumbers(tensor.F32, []float64{5, 0}, 2, 1)))
+	leaf := cases.Attrs("nodes_treeids", []int{0}, "nodes_nodeids", []int{0}, "nodes_featureids", []int{0}, "nodes_values", []float64{0},
+		"nodes_modes", []string{"LEAF"}, "nodes_truenodeids", []int{0}, "nodes_falsenodeids", []int{0},
+		"target_treeids", []int{0}, "target_nodeids", []int{0}, "target_ids", []int{0}, "target_weights", []float64{3}, "n_targets", 1)
+	for _, rows := range []int{1, 40} {
+		scores := slices.Repeat([]float64{3}, rows)
+		for _, d := range []tensor.DType{tensor.F32, tensor.F64} {
+			addCase(s, "TreeEnsembleRegressor", 1, "no features", leaf, cases.In(tensor.New(d, rows, 0)), cases.Want(cases.FromNumbers(tensor.F32, scores, rows, 1)))
+		}
+	}
 	addFailure(s, graph.ErrUnsupported, "TreeEnsembleClassifier", 1, "one text", append(asEntries("class", false, []*tree{stump}), cases.Attrs("classlabels_strings", []string{"a"})...), cases.In(x))
 	addFailure(s, graph.ErrFormat, "TreeEnsembleClassifier", 1, "base values", append(asEntries("class", false, []*tree{stump}), cases.Attrs("classlabels_int64s", []int{1, 2, 3}, "base_values", []float64{1})...), cases.In(x))
 
