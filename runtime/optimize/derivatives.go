@@ -9,7 +9,7 @@ import (
 
 // A derivative adds nodes that compute the derivative with respect to input i of n
 // from dy, that with respect to its output. It returns the name of the result; "" if
-// the derivative is zero.
+// the derivative is zero. n has the inputs and outputs that its operator takes.
 type derivative func(d *differentiator, n *graph.Node, dy string, i int) (string, error)
 
 // flat is the set of operators whose derivative is zero or undefined.

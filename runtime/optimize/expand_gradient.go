@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -22,7 +23,7 @@ func expandGradient(s *Scope) (*Edit, error) {
 		return nil, nil
 	}
 	e := &Edit{Replace: map[*graph.Node][]*graph.Node{}}
-	d := &differentiator{maker: map[string]*graph.Node{}, prefix: freePrefix(s.Graph)}
+	d := &differentiator{registry: s.Registry, maker: map[string]*graph.Node{}, prefix: freePrefix(s.Graph)}
 	var list []*graph.Node
 	for _, n := range s.Graph.Nodes {
 		d.record(n)
@@ -62,6 +63,7 @@ func freePrefix(g *graph.Graph) string {
 
 // A differentiator adds nodes that compute derivatives to a graph.
 type differentiator struct {
+	registry  *op.Registry
 	prefix    string
 	made      int
 	maker     map[string]*graph.Node // of every value that a node computes
@@ -264,6 +266,9 @@ func (d *differentiator) backward(nodes []*graph.Node, wanted []string) error {
 		rule := derivatives[n.Op]
 		if rule == nil || n.Domain != "" && n.Domain != "nacre" || n.Attr("broadcast") != nil {
 			return graph.Errorf(graph.ErrUnsupported, "no derivative of operator %s (node %q); leave it out between xs and y", n.OpName(), n.Label())
+		}
+		if _, _, err := d.registry.Match(n); err != nil {
+			return fmt.Errorf("node %q (%s): %w", n.Label(), n.OpName(), err)
 		}
 		for i, name := range n.Inputs {
 			if name == "" || !active[name] {

@@ -230,6 +230,8 @@ func TestGradientRefused(t *testing.T) {
 		{"operator without a rule", graph.ErrUnsupported, []*graph.Node{standardNode("Erf", []string{"a"}, "y"), gradientOf("y", []string{"a"}, []string{"a"}, []string{"d"})}},
 		{"no such value", graph.ErrFormat, []*graph.Node{gradientOf("y", []string{"a"}, []string{"a"}, []string{"d"})}},
 		{"too few inputs", graph.ErrFormat, []*graph.Node{standardNode("Neg", []string{"a"}, "y"), gradientOf("y", []string{"a", "b"}, []string{"a"}, []string{"d"})}},
+		{"operator without an input", graph.ErrFormat, []*graph.Node{standardNode("Mul", []string{"a"}, "y"), gradientOf("y", []string{"a"}, []string{"a"}, []string{"d"})}},
+		{"operator with too many inputs", graph.ErrFormat, []*graph.Node{standardNode("Sub", []string{"b", "b", "a"}, "y"), gradientOf("y", []string{"a"}, []string{"a"}, []string{"d"})}},
 		{"circle", graph.ErrFormat, []*graph.Node{standardNode("Mul", []string{"a", "d"}, "y"), gradientOf("y", []string{"a"}, []string{"a"}, []string{"d"})}},
 		{"ambiguous sum", graph.ErrUnsupported, []*graph.Node{
 			standardNode("Einsum", []string{"a", "a"}, "y", &graph.Attr{Name: "equation", Kind: graph.AttrString, Str: []byte("ij,jk")}),
