@@ -1,6 +1,8 @@
 package onnx
 
 import (
+	"slices"
+
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -120,6 +122,10 @@ func (d *decoder) node(m message, s *scope) *graph.Node {
 	if d.err == nil {
 		if n.Version = s.version(n.Domain); n.Version == 0 {
 			d.bad(start, "domain %q is used and no version of it is imported", standard(n.Domain))
+		}
+		if slices.Contains(inner, n.Domain) {
+			d.fail(start, graph.ErrUnsupported, "domain %q is of operators that Nacre puts into graphs itself; "+
+				"operators and functions of a file need a domain of another name", n.Domain)
 		}
 	}
 	if d.err != nil && d.err.Node == "" && d.err.Op == "" {

@@ -6,6 +6,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
+// inner lists the domains of operators that only passes and the readers of other formats
+// put into graphs.
+var inner = []string{"nacre", "openinfer"}
+
 // domain is how graphs spell a domain.
 func domain(name string) string {
 	if name == "ai.onnx" {
