@@ -42,7 +42,7 @@ func (a alignment) place(left, right int) (int, error) {
 	if axis < 0 {
 		axis += left
 	}
-	if axis < 0 || axis+right > left {
+	if axis < 0 || axis > left-right {
 		return 0, graph.Errorf(graph.ErrShape, "attribute axis %d places %d axes outside of %d", a.axis, right, left)
 	}
 	return left - axis - right, nil

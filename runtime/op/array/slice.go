@@ -101,10 +101,10 @@ func (o *Slice) Infer(c *op.Infer) error {
 	}
 	out := slices.Clone(in.Dims)
 	for i, a := range axes {
-		out[a] = cutDim(out[a], starts[i], ends[i], steps[i])
 		if steps[i].Is(0) {
 			return graph.Errorf(graph.ErrShape, "step %d is 0", i)
 		}
+		out[a] = cutDim(out[a], starts[i], ends[i], steps[i])
 	}
 	c.Set(0, in.DType, out)
 	if list, ok := in.ShortInts(); ok && rank == 1 && len(axes) == 1 {

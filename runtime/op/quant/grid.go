@@ -14,13 +14,17 @@ type Granularity struct {
 	whole       bool // there is one scale only
 }
 
+// maxBlock is longer than an axis can be. Longer blocks mean the same, and sums with
+// extents would overflow.
+const maxBlock = 1 << 48
+
 func readGranularity(n *op.Node) (Granularity, error) {
 	if n.Domain == "" && n.Since < 13 {
 		return Granularity{whole: true}, nil
 	}
 	g := Granularity{axis: n.Int("axis", 1)}
 	if n.Since >= 21 {
-		g.block = n.Int("block_size", 0)
+		g.block = min(n.Int("block_size", 0), maxBlock)
 	}
 	if g.block < 0 {
 		return g, graph.Errorf(graph.ErrFormat, "block_size is %d; it cannot be negative", g.block)
