@@ -50,6 +50,9 @@ func (r *run) host(f *frame, at int) error {
 
 func (r *run) hostRun(f *frame, s *plan.Step) error {
 	c := &f.call
+	if err := s.Row.CheckKinds(c.Values); err != nil {
+		return err
+	}
 	if s.Row.View && c.In[0] == nil {
 		f.values[s.Out[0]], f.shared[s.Out[0]] = c.Values[0], true
 		return nil

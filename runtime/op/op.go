@@ -67,6 +67,9 @@ type Row struct {
 	Out    [2]int // fewest and most outputs
 	Types  Types  // element types that input Typed may have; nil for all
 	Typed  int    // the input that Types is about
+	// Kinds reports that inputs may be sequences, optionals and maps. Other operators are
+	// given tensors only.
+	Kinds bool
 	// Optional reports required inputs that a node may leave out, as in Arity.
 	Optional func(input int) bool
 	// Later has the inputs of later versions, ascending, where they differ.

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // Registry finds the row of an operator. The zero value is empty. It must not
@@ -134,8 +135,14 @@ func (r *Registry) bind(n *graph.Node) (o Op, row *Row, err error) {
 	return o, row, err
 }
 
-// CheckTypes reports an input whose element type the row does not list.
+// CheckTypes reports an input of a kind that the row does not take, or whose element type
+// it does not list.
 func (row *Row) CheckTypes(in []*Value) error {
+	for i, v := range in {
+		if !row.Kinds && v != nil && v.Kind != graph.TensorType && v.Kind != graph.NoType {
+			return notTensor(i, v.Type)
+		}
+	}
 	if row.Typed < len(in) && in[row.Typed] != nil {
 		if d := in[row.Typed].DType; !row.Types.Has(d) {
 			names := make([]string, len(row.Types))
@@ -147,4 +154,21 @@ func (row *Row) CheckTypes(in []*Value) error {
 		}
 	}
 	return nil
+}
+
+// CheckKinds reports an input of a kind that the row does not take.
+func (row *Row) CheckKinds(in []tensor.Value) error {
+	if row.Kinds {
+		return nil
+	}
+	for i, v := range in {
+		if _, ok := v.(*tensor.Tensor); v != nil && !ok {
+			return notTensor(i, v)
+		}
+	}
+	return nil
+}
+
+func notTensor(input int, is any) error {
+	return graph.Errorf(graph.ErrShape, "input %d is %v; the operator takes tensors", input, is)
 }

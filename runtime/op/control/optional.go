@@ -75,7 +75,7 @@ func runHasElement(c *op.Run) error {
 }
 
 var optionalRows = []op.Row{
-	{Name: "Optional", Since: []int{15}, In: [2]int{0, 1}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newOptional},
-	{Name: "OptionalGetElement", Since: []int{15, 18}, In: [2]int{1, 1}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newSequenceOp(inferGetElement, runGetElement)},
-	{Name: "OptionalHasElement", Since: []int{15, 18}, In: [2]int{0, 1}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newSequenceOp(inferHasElement, runHasElement)},
+	{Name: "Optional", Since: []int{15}, In: [2]int{0, 1}, Out: [2]int{1, 1}, Kinds: true, DynamicOutputs: true, New: newOptional},
+	{Name: "OptionalGetElement", Since: []int{15, 18}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Kinds: true, DynamicOutputs: true, New: newSequenceOp(inferGetElement, runGetElement)},
+	{Name: "OptionalHasElement", Since: []int{15, 18}, In: [2]int{0, 1}, Out: [2]int{1, 1}, Kinds: true, DynamicOutputs: true, New: newSequenceOp(inferHasElement, runHasElement)},
 }

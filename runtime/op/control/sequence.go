@@ -209,13 +209,13 @@ func newEmptySequence(n *op.Node) (op.Op, error) {
 }
 
 var sequenceRows = []op.Row{
-	{Name: "SequenceConstruct", Since: []int{11}, In: [2]int{1, op.Any}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newSequenceOp(inferConstruct, runConstruct)},
+	{Name: "SequenceConstruct", Since: []int{11}, In: [2]int{1, op.Any}, Out: [2]int{1, 1}, Kinds: true, DynamicOutputs: true, New: newSequenceOp(inferConstruct, runConstruct)},
 	{Name: "SequenceEmpty", Since: []int{11}, In: [2]int{0, 0}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newEmptySequence},
-	{Name: "SequenceAt", Since: []int{11}, In: [2]int{2, 2}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newSequenceOp(inferAt, runAt)},
-	{Name: "SequenceInsert", Since: []int{11}, In: [2]int{2, 3}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newSequenceOp(sameSequence, runInsert)},
-	{Name: "SequenceErase", Since: []int{11}, In: [2]int{1, 2}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newSequenceOp(sameSequence, runErase)},
-	{Name: "SequenceLength", Since: []int{11}, In: [2]int{1, 1}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newSequenceOp(inferLength, runLength)},
-	{Name: "SequenceMap", Since: []int{17}, In: [2]int{1, op.Any}, Out: [2]int{1, op.Any}, DynamicOutputs: true, New: newSequenceMap},
+	{Name: "SequenceAt", Since: []int{11}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Kinds: true, DynamicOutputs: true, New: newSequenceOp(inferAt, runAt)},
+	{Name: "SequenceInsert", Since: []int{11}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Kinds: true, DynamicOutputs: true, New: newSequenceOp(sameSequence, runInsert)},
+	{Name: "SequenceErase", Since: []int{11}, In: [2]int{1, 2}, Out: [2]int{1, 1}, Kinds: true, DynamicOutputs: true, New: newSequenceOp(sameSequence, runErase)},
+	{Name: "SequenceLength", Since: []int{11}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Kinds: true, DynamicOutputs: true, New: newSequenceOp(inferLength, runLength)},
+	{Name: "SequenceMap", Since: []int{17}, In: [2]int{1, op.Any}, Out: [2]int{1, op.Any}, Kinds: true, DynamicOutputs: true, New: newSequenceMap},
 	{Name: "SplitToSequence", Since: []int{11, 24}, In: [2]int{1, 2}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newSplitToSequence},
-	{Name: "ConcatFromSequence", Since: []int{11}, In: [2]int{1, 1}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newConcatFromSequence},
+	{Name: "ConcatFromSequence", Since: []int{11}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Kinds: true, DynamicOutputs: true, New: newConcatFromSequence},
 }

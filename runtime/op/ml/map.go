@@ -315,7 +315,13 @@ func makesRow(name string, types op.Types, open func(n *op.Node) (op.Op, error))
 }
 
 var mapRows = []op.Row{
-	makesRow("CastMap", nil, newCastMap),
-	makesRow("DictVectorizer", nil, newDictVectorizer),
+	takesMaps(makesRow("CastMap", nil, newCastMap)),
+	takesMaps(makesRow("DictVectorizer", nil, newDictVectorizer)),
 	makesRow("ZipMap", op.Types{tensor.F32}, newZipMap),
+}
+
+// takesMaps returns the row of an operator whose inputs are maps.
+func takesMaps(row op.Row) op.Row {
+	row.Kinds = true
+	return row
 }
